@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Makes older kernels look like the newest; included in front of every file.
+ * Macros rather than functions, so that no file sees a header because of it.
+ */
+#ifndef _COMPAT_COMPAT_H
+#define _COMPAT_COMPAT_H
+
+/* What kernel_bind() and kernel_connect() take */
+#ifdef HAVE_SOCKADDR_UNSIZED
+#define compat_sockaddr(x)	((struct sockaddr_unsized *)(x))
+#else
+#define compat_sockaddr(x)	((struct sockaddr *)(x))
+#endif
+
+/*
+ * The flag that makes sendmsg take pages, or 0 where it does not: there are
+ * kernels that define its name and ignore it.
+ */
+#ifdef HAVE_SPLICE_PAGES
+#define COMPAT_SPLICE_PAGES	MSG_SPLICE_PAGES
+#else
+#define COMPAT_SPLICE_PAGES	0
+#endif
+
+/* Fragments that the CPU cannot read are newer than this kernel */
+#ifndef HAVE_SKB_FRAGS_READABLE
+#define skb_frags_readable(skb)	((void)(skb), true)
+#endif
+
+#ifndef HAVE_TRACE_SK_DATA_READY
+#define trace_sk_data_ready(sk)	((void)(sk))
+#endif
+
+/* A kernel socket that keeps its network namespace alive */
+#ifdef HAVE_SK_NET_REFCNT_UPGRADE
+#define compat_sk_net_refcnt_upgrade(sk)	sk_net_refcnt_upgrade(sk)
+#else
+#ifdef HAVE_NETNS_TRACKER_FREE
+#define compat_forget_net(net, tracker)	__netns_tracker_free(net, tracker, false)
+#else
+#define compat_forget_net(net, tracker)	((void)(net), (void)(tracker))
+#endif
+#define compat_sk_net_refcnt_upgrade(sk) do {				\
+	struct sock *__sk = (sk);					\
+	struct net *__net = sock_net(__sk);				\
+									\
+	compat_forget_net(__net, &__sk->ns_tracker);			\
+	__sk->sk_net_refcnt = 1;					\
+	get_net_track(__net, &__sk->ns_tracker, GFP_KERNEL);		\
+	sock_inuse_add(__net, 1);					\
+} while (0)
+#endif
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Adaptors for ib_device_ops whose signatures differ from kernel to kernel.
+ * Ours have the narrow one that every kernel can supply.
+ */
+#ifndef _COMPAT_VERBS_H
+#define _COMPAT_VERBS_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#ifdef HAVE_CREATE_CQ_ATTRS
+static int compat_create_cq(struct ib_cq *cq,
+			    const struct ib_cq_init_attr *attr,
+			    struct uverbs_attr_bundle *attrs)
+{
+	return rnic_create_cq(cq, attr, attrs ? &attrs->driver_udata : NULL);
+}
+#else
+#define compat_create_cq	rnic_create_cq
+#endif
+
+#ifdef HAVE_RESIZE_USER_CQ
+#define compat_resize_cq	rnic_resize_cq
+#define COMPAT_RESIZE_CQ	.resize_user_cq
+#else
+static int compat_resize_cq(struct ib_cq *cq, int cqe, struct ib_udata *udata)
+{
+	return cqe < 0 ? -EINVAL : rnic_resize_cq(cq, cqe, udata);
+}
+
+#define COMPAT_RESIZE_CQ	.resize_cq
+#endif
+
+#ifdef HAVE_REG_MR_DMAH
+static struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+					u64 iova, int access,
+					struct ib_dmah *dmah,
+					struct ib_udata *udata)
+{
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return rnic_reg_user_mr(pd, start, length, iova, access, udata);
+}
+#else
+#define compat_reg_user_mr	rnic_reg_user_mr
+#endif
+
+#ifdef HAVE_ROBUST_UDATA
+#define COMPAT_ROBUST_UDATA	.uverbs_robust_udata = 1,
+#else
+#define COMPAT_ROBUST_UDATA
+#endif
+
+/* Members of the ops table, to be named in its initializer */
+#define COMPAT_VERBS_OPS				\
+	COMPAT_ROBUST_UDATA				\
+	.create_cq = compat_create_cq,			\
+	COMPAT_RESIZE_CQ = compat_resize_cq,		\
+	.reg_user_mr = compat_reg_user_mr
+
+#endif

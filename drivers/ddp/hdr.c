@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* DDP headers: octets to struct ddp_hdr and back (RFC 5041 section 4). */
+#include "hdr.h"
+
+static void decode_tagged(struct ddp_hdr *h, const u8 *p)
+{
+	h->stag = get_unaligned_be32(p + DDP_T_STAG);
+	h->to = get_unaligned_be64(p + DDP_T_TO);
+}
+
+static void decode_untagged(struct ddp_hdr *h, const u8 *p)
+{
+	h->ulp32 = get_unaligned_be32(p + DDP_U_ULP32);
+	h->qn = get_unaligned_be32(p + DDP_U_QN);
+	h->msn = get_unaligned_be32(p + DDP_U_MSN);
+	h->mo = get_unaligned_be32(p + DDP_U_MO);
+}
+
+/**
+ * ddp_hdr_decode - read the header at the front of a segment
+ * @h: filled in; fields of the other kind of header are 0
+ * @p: the segment's first octets
+ * @len: how many there are
+ *
+ * The four Rsvd bits are not looked at (RFC 5041 4.1).
+ *
+ * Return: IW_OK; IW_DDP_SHORT if @len does not hold the whole header (4.4),
+ * @h then being of no use; or IW_DDP_T_VERSION or IW_DDP_U_VERSION, by the T
+ * bit, with @h filled in all the same.
+ */
+enum iw_reason ddp_hdr_decode(struct ddp_hdr *h, const u8 *p, size_t len)
+{
+	memset(h, 0, sizeof(*h));
+	if (!len)
+		return IW_DDP_SHORT;
+	h->tagged = p[DDP_CTRL] & DDP_TAGGED;
+	if (len < ddp_hdr_len(h))
+		return IW_DDP_SHORT;
+	h->last = p[DDP_CTRL] & DDP_LAST;
+	h->ulp8 = p[DDP_ULP8];
+	if (h->tagged)
+		decode_tagged(h, p);
+	else
+		decode_untagged(h, p);
+	if ((p[DDP_CTRL] & DDP_DV_MASK) != DDP_DV)
+		return h->tagged ? IW_DDP_T_VERSION : IW_DDP_U_VERSION;
+	return IW_OK;
+}
+
+/**
+ * ddp_hdr_encode - write a header
+ * @p: room for IW_DDP_HDR_MAX octets
+ * @h: what to write
+ *
+ * Return: octets written, DDP_T_HDR_LEN or DDP_U_HDR_LEN.
+ */
+size_t ddp_hdr_encode(u8 *p, const struct ddp_hdr *h)
+{
+	p[DDP_CTRL] = DDP_DV | (h->tagged ? DDP_TAGGED : 0) |
+		      (h->last ? DDP_LAST : 0);
+	p[DDP_ULP8] = h->ulp8;
+	if (h->tagged) {
+		put_unaligned_be32(h->stag, p + DDP_T_STAG);
+		put_unaligned_be64(h->to, p + DDP_T_TO);
+	} else {
+		put_unaligned_be32(h->ulp32, p + DDP_U_ULP32);
+		put_unaligned_be32(h->qn, p + DDP_U_QN);
+		put_unaligned_be32(h->msn, p + DDP_U_MSN);
+		put_unaligned_be32(h->mo, p + DDP_U_MO);
+	}
+	return ddp_hdr_len(h);
+}

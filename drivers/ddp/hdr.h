@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* DDP headers: octets to struct ddp_hdr and back. */
+#ifndef _DDP_HDR_H
+#define _DDP_HDR_H
+
+#include <ddp/pure.h>
+#include <ddp/reason.h>
+#include <ddp/ulp.h>
+#include "wire.h"
+
+static_assert(DDP_U_HDR_LEN == IW_DDP_HDR_MAX);
+
+/**
+ * ddp_hdr_len - octets that @h takes on the wire
+ * @h: the header; only its T bit counts
+ *
+ * Return: DDP_T_HDR_LEN or DDP_U_HDR_LEN.
+ */
+static inline u32 ddp_hdr_len(const struct ddp_hdr *h)
+{
+	return h->tagged ? DDP_T_HDR_LEN : DDP_U_HDR_LEN;
+}
+
+enum iw_reason ddp_hdr_decode(struct ddp_hdr *h, const u8 *p, size_t len);
+size_t ddp_hdr_encode(u8 *p, const struct ddp_hdr *h);
+
+#endif

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <linux/export.h>
+#include <linux/module.h>
+
+#include <ddp/reason.h>
+
+EXPORT_SYMBOL_GPL(iw_reason_row);
+EXPORT_SYMBOL_GPL(iw_reason_name);
+
+MODULE_DESCRIPTION("Direct Data Placement over reliable transports (RFC 5041)");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Octets between segments and registered memory, in either direction.
+ *
+ * A region's blocks are found by a shift; neighbours that lie together in
+ * memory are copied as one run.  Never a second look at where octets go: each
+ * piece is checked, held, copied and let go.
+ */
+#include "internal.h"
+
+/* The longest run at @to, up to @len octets */
+static void *region_run(const struct ddp_region *r, u64 to, u32 *len)
+{
+	u64 off = to - r->base + r->skip;
+	size_t mask = ((size_t)1 << r->shift) - 1;
+	size_t i = off >> r->shift, run;
+	void *p;
+
+	if (!r->block)
+		return (void *)(uintptr_t)to;
+	p = r->block[i] + (off & mask);
+	for (run = mask + 1 - (off & mask); run < *len; run += mask + 1, i++)
+		if (r->block[i + 1] != r->block[i] + mask + 1)
+			break;
+	*len = min_t(size_t, *len, run);
+	return p;
+}
+
+static void region_from_llp(const struct ddp_region *r, u64 to, u32 len,
+			    struct ddp_llp *llp)
+{
+	while (len) {
+		u32 run = len;
+		void *p = region_run(r, to, &run);
+
+		llp->ops->read(llp, p, run);
+		to += run;
+		len -= run;
+	}
+}
+
+static void region_to_flat(const struct ddp_region *r, u64 to, u32 len,
+			   void *dst)
+{
+	while (len) {
+		u32 run = len;
+		const void *p = region_run(r, to, &run);
+
+		memcpy(dst, p, run);
+		dst += run;
+		to += run;
+		len -= run;
+	}
+}
+
+/*
+ * The piece of @c's current element that the next @len octets begin with;
+ * false at the end of the buffer.
+ */
+static bool cursor_piece(struct ddp_cursor *c, u32 len, struct ddp_sge *m)
+{
+	const struct ddp_buf *b = c->buf;
+
+	while (c->sge < b->nsge && c->off == b->sge[c->sge].len) {
+		c->sge++;
+		c->off = 0;
+	}
+	if (c->sge == b->nsge)
+		return false;
+	m->stag = b->sge[c->sge].stag;
+	m->addr = b->sge[c->sge].addr + c->off;
+	m->len = min(len, b->sge[c->sge].len - c->off);
+	return true;
+}
+
+static bool plain_kernel_memory(const struct ddp_stream *s, u32 stag)
+{
+	return stag == DDP_STAG_DMA && s->dma_ok;
+}
+
+/**
+ * ddp_place_tagged - the payload of a tagged segment to its STag and TO
+ * @s: the stream
+ * @llp: where the octets come from
+ * @h: the header
+ * @len: octets of payload, not 0
+ * @rights: DDP_* needed
+ *
+ * Return: IW_OK with all of it placed, or why with nothing placed.
+ */
+enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
+				const struct ddp_hdr *h, u32 len, u8 rights)
+{
+	const struct ddp_sge m = { .addr = h->to, .len = len, .stag = h->stag };
+	struct ddp_region *r;
+	enum iw_reason why;
+
+	why = ddp_region_use(s, &m, rights, &r);
+	if (why)
+		return why;
+	region_from_llp(r, h->to, len, llp);
+	ddp_region_put(r);
+	return IW_OK;
+}
+
+static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
+				  const struct ddp_sge *m)
+{
+	struct ddp_region *r;
+
+	if (plain_kernel_memory(s, m->stag)) {
+		llp->ops->read(llp, (void *)(uintptr_t)m->addr, m->len);
+		return IW_OK;
+	}
+	/* the buffer is the ULP's own: what is wrong with it is a local fault */
+	if (ddp_region_use(s, m, DDP_LOCAL_WRITE, &r))
+		return IW_LOCAL_PROT;
+	region_from_llp(r, m->addr, m->len, llp);
+	ddp_region_put(r);
+	return IW_OK;
+}
+
+/**
+ * ddp_place_untagged - the payload of an untagged segment to its buffer
+ * @s: the stream
+ * @llp: where the octets come from
+ * @to: where the last segment of the message ended
+ * @len: octets, no more than the buffer has left
+ *
+ * Return: IW_OK, or IW_LOCAL_PROT if the buffer names memory it may not use.
+ */
+enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
+				  struct ddp_cursor *to, u32 len)
+{
+	enum iw_reason why = IW_OK;
+	struct ddp_sge m;
+
+	if (to->buf->flat) {
+		llp->ops->read(llp, to->buf->flat + to->off, len);
+		to->off += len;
+		return IW_OK;
+	}
+	while (len && !why) {
+		if (!cursor_piece(to, len, &m))
+			return IW_LOCAL_PROT;
+		why = place_piece(s, llp, &m);
+		to->off += m.len;
+		len -= m.len;
+	}
+	return why;
+}
+
+static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
+				  void *dst)
+{
+	struct ddp_region *r;
+	enum iw_reason why;
+
+	if (plain_kernel_memory(s, m->stag)) {
+		memcpy(dst, (void *)(uintptr_t)m->addr, m->len);
+		return IW_OK;
+	}
+	why = ddp_region_use(s, m, s->msg.rights, &r);
+	if (why)
+		return why;
+	region_to_flat(r, m->addr, m->len, dst);
+	ddp_region_put(r);
+	return IW_OK;
+}
+
+/**
+ * ddp_fetch - the next octets of the message being sent
+ * @s: the stream
+ * @from: where the last fetch ended
+ * @dst: where they go
+ * @len: how many, no more than the message has left
+ *
+ * Return: IW_OK, or why the memory may not be read.
+ */
+enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
+			 void *dst, u32 len)
+{
+	enum iw_reason why = IW_OK;
+	struct ddp_sge m;
+
+	if (from->buf->flat) {
+		memcpy(dst, from->buf->flat + from->off, len);
+		from->off += len;
+		return IW_OK;
+	}
+	while (len && !why) {
+		if (!cursor_piece(from, len, &m))
+			return IW_DDP_CATASTROPHIC;
+		why = fetch_piece(s, &m, dst);
+		from->off += m.len;
+		dst += m.len;
+		len -= m.len;
+	}
+	return why;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Lower layers by name. */
+#include <linux/export.h>
+#include <linux/kmod.h>
+#include <linux/mutex.h>
+#include <linux/string.h>
+
+#include <ddp/session.h>
+
+static LIST_HEAD(types);
+static DEFINE_MUTEX(types_lock);	/* types */
+
+static struct ddp_session_type *__find(const char *name)
+{
+	struct ddp_session_type *t;
+
+	lockdep_assert_held(&types_lock);
+	list_for_each_entry(t, &types, list)
+		if (!strcmp(t->name, name))
+			return t;
+	return NULL;
+}
+
+/**
+ * ddp_type_register - a lower layer is there
+ * @type: what it does
+ *
+ * Return: 0, or -EEXIST.
+ */
+int ddp_type_register(struct ddp_session_type *type)
+{
+	int err = 0;
+
+	mutex_lock(&types_lock);
+	if (__find(type->name))
+		err = -EEXIST;
+	else
+		list_add_tail(&type->list, &types);
+	mutex_unlock(&types_lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(ddp_type_register);
+
+/**
+ * ddp_type_unregister - a lower layer goes
+ * @type: as registered; nobody holds it any more
+ */
+void ddp_type_unregister(struct ddp_session_type *type)
+{
+	mutex_lock(&types_lock);
+	list_del(&type->list);
+	mutex_unlock(&types_lock);
+}
+EXPORT_SYMBOL_GPL(ddp_type_unregister);
+
+static const struct ddp_session_type *find_and_hold(const char *name)
+{
+	struct ddp_session_type *t;
+
+	mutex_lock(&types_lock);
+	t = __find(name);
+	if (t && !try_module_get(t->owner))
+		t = NULL;
+	mutex_unlock(&types_lock);
+	return t;
+}
+
+/**
+ * ddp_type_get - a lower layer by name
+ * @name: "mpa" or "sctp"; the module iw-llp-NAME is asked for if need be
+ *
+ * May sleep.
+ *
+ * Return: the type, to be given back with ddp_type_put(); NULL if there is
+ * none.
+ */
+const struct ddp_session_type *ddp_type_get(const char *name)
+{
+	const struct ddp_session_type *t = find_and_hold(name);
+
+	if (!t && !request_module("iw-llp-%s", name))
+		t = find_and_hold(name);
+	return t;
+}
+EXPORT_SYMBOL_GPL(ddp_type_get);
+
+/**
+ * ddp_type_put - done with a lower layer
+ * @type: from ddp_type_get()
+ */
+void ddp_type_put(const struct ddp_session_type *type)
+{
+	module_put(type->owner);
+}
+EXPORT_SYMBOL_GPL(ddp_type_put);

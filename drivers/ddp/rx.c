@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * One segment, start to end: decode, admit, check, place, deliver, in that
+ * order, once (RFC 5041 section 7.1).
+ */
+#include <linux/export.h>
+
+#include "hdr.h"
+#include "internal.h"
+#include "untagged.h"
+
+/* The segment under way: what a Terminate would quote */
+struct rx_seg {
+	struct ddp_hdr	h;
+	u32		len;		/* whole */
+	u32		payload;
+	u8		raw[IW_DDP_HDR_MAX];
+	u8		raw_len;
+};
+
+static enum iw_reason read_header(struct ddp_llp *llp, struct rx_seg *g)
+{
+	enum iw_reason why;
+
+	/* the shorter header first: an untagged segment has four more */
+	g->raw_len = min_t(u32, g->len, DDP_T_HDR_LEN);
+	llp->ops->read(llp, g->raw, g->raw_len);
+	if (g->len >= DDP_U_HDR_LEN && !(g->raw[0] & DDP_TAGGED)) {
+		llp->ops->read(llp, g->raw + DDP_T_HDR_LEN,
+			       DDP_U_HDR_LEN - DDP_T_HDR_LEN);
+		g->raw_len = DDP_U_HDR_LEN;
+	}
+	why = ddp_hdr_decode(&g->h, g->raw, g->raw_len);
+	if (!why)
+		g->payload = g->len - g->raw_len;
+	return why;
+}
+
+static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
+				const struct rx_seg *g)
+{
+	struct ddp_grant grant = {};
+	enum iw_reason why;
+
+	why = s->ulp->admit(s, &g->h, g->payload, &grant);
+	/* DDP-56: the STag and TO of no octets are not looked at */
+	if (!why && g->payload)
+		why = ddp_place_tagged(s, llp, &g->h, g->payload, grant.rights);
+	if (!why && g->h.last)
+		why = s->ulp->deliver(s, &g->h, g->payload);
+	return why;
+}
+
+static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
+				  const struct rx_seg *g)
+{
+	struct ddp_grant grant = {};
+	enum iw_reason why;
+	struct ddp_uq *q;
+
+	why = ddp_uq_due(s->uq, &g->h);
+	if (!why)
+		why = s->ulp->admit(s, &g->h, g->payload, &grant);
+	if (!why)
+		why = ddp_uq_fits(&g->h, g->payload, grant.buf->len);
+	if (why)
+		return why;
+
+	q = &s->uq[g->h.qn];
+	if (!g->h.mo)
+		ddp_cursor_init(&s->sink[g->h.qn], grant.buf);
+	why = ddp_place_untagged(s, llp, &s->sink[g->h.qn], g->payload);
+	if (why)
+		return why;
+	ddp_uq_advance(q, &g->h, g->payload);
+	if (g->h.last)
+		why = s->ulp->deliver(s, &g->h, g->h.mo + g->payload);
+	return why;
+}
+
+static void fail_segment(struct ddp_stream *s, enum iw_reason why,
+			 const struct rx_seg *g)
+{
+	struct iw_fault f = { .why = why, .seg_len = g->len };
+
+	/* a header that could not be decoded whole is not quoted */
+	if (why != IW_DDP_SHORT) {
+		f.ddp_len = g->raw_len;
+		memcpy(f.ddp, g->raw, g->raw_len);
+	}
+	ddp_stream_fail(s, &f);
+}
+
+static enum iw_reason rx_segment(struct ddp_stream *s, u32 len)
+{
+	struct ddp_llp *llp = rcu_dereference_bh(s->llp);
+	struct rx_seg g = { .len = len };
+	enum iw_reason why;
+
+	why = read_header(llp, &g);
+	if (!why)
+		why = g.h.tagged ? rx_tagged(s, llp, &g)
+				 : rx_untagged(s, llp, &g);
+	if (why)
+		fail_segment(s, why, &g);
+	return why;
+}
+
+enum iw_reason ddp_rx_segment(struct ddp_stream *s, u32 len)
+{
+	enum iw_reason why = IW_DDP_CATASTROPHIC;
+
+	WRITE_ONCE(s->rx_busy, true);
+	/* either we see the failure or who failed it sees us */
+	smp_mb();
+	if (!test_bit(0, &s->failed))
+		why = rx_segment(s, len);
+	smp_store_release(&s->rx_busy, false);
+	return why;
+}
+EXPORT_SYMBOL_GPL(ddp_rx_segment);

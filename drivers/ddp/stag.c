@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * STags: from a number on the wire to memory that may be used.
+ *
+ * A region is found under RCU and used under a count that its revocation
+ * waits for.  A use lasts for one copy of at most one segment, with BH off, so
+ * whoever revokes may spin for it in any context: on this CPU none can be
+ * under way.
+ */
+#include <linux/export.h>
+#include <linux/processor.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+
+#include "bounds.h"
+#include "internal.h"
+
+#define STAG_INDEX_BITS		24
+#define STAG_INDEX_MIN		0x100	/* below: never on the wire */
+#define STAG_TRIES		64
+
+/* The use that validity itself is; it goes with ddp_region_revoke() */
+#define VALIDITY		1
+
+/**
+ * ddp_stags_init - an empty table
+ * @t: the table
+ */
+void ddp_stags_init(struct ddp_stags *t)
+{
+	xa_init(&t->xa);
+}
+EXPORT_SYMBOL_GPL(ddp_stags_init);
+
+/**
+ * ddp_stags_destroy - the end of a table, all regions removed
+ * @t: the table
+ */
+void ddp_stags_destroy(struct ddp_stags *t)
+{
+	WARN_ON_ONCE(!xa_empty(&t->xa));
+	xa_destroy(&t->xa);
+}
+EXPORT_SYMBOL_GPL(ddp_stags_destroy);
+
+static u32 random_index(void)
+{
+	u32 index = get_random_u32() >> (32 - STAG_INDEX_BITS);
+
+	return index < STAG_INDEX_MIN ? index + STAG_INDEX_MIN : index;
+}
+
+/**
+ * ddp_region_publish - give a region an STag
+ * @t: the device's table
+ * @r: the region; @r->valid says whether it may be used at once
+ * @key: low octet of the STag
+ *
+ * The index is unpredictable (RFC 5042 6.1.1).  May sleep.
+ *
+ * Return: 0, or -ENOMEM or -ENOSPC.
+ */
+int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
+{
+	int tries, err = -EBUSY;
+
+	refcount_set(&r->users, VALIDITY);
+	for (tries = 0; tries < STAG_TRIES && err == -EBUSY; tries++) {
+		u32 index = random_index();
+
+		r->stag = index << 8 | key;
+		err = xa_insert_bh(&t->xa, index, r, GFP_KERNEL);
+	}
+	return err == -EBUSY ? -ENOSPC : err;
+}
+EXPORT_SYMBOL_GPL(ddp_region_publish);
+
+/**
+ * ddp_region_find - the region an STag names, whatever its key
+ * @t: the device's table
+ * @stag: as it came
+ *
+ * Return: the region with a use taken, to be given back with
+ * ddp_region_put(); NULL if there is none or it is being revoked.
+ */
+struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
+{
+	struct ddp_region *r;
+
+	rcu_read_lock();
+	r = xa_load(&t->xa, stag >> 8);
+	if (r && !refcount_inc_not_zero(&r->users))
+		r = NULL;
+	rcu_read_unlock();
+	return r;
+}
+EXPORT_SYMBOL_GPL(ddp_region_find);
+
+/**
+ * ddp_region_put - give back a use
+ * @r: the region
+ */
+void ddp_region_put(struct ddp_region *r)
+{
+	/* the last one is revoke()'s, never ours: nothing is freed here */
+	WARN_ON_ONCE(refcount_dec_and_test(&r->users));
+}
+EXPORT_SYMBOL_GPL(ddp_region_put);
+
+static void wait_unused(struct ddp_region *r)
+{
+	while (refcount_read(&r->users) != VALIDITY)
+		cpu_relax();
+}
+
+/**
+ * ddp_region_revoke - no network access from here on
+ * @r: the region
+ *
+ * RFC 5041 8.3.1 (6).  Any context; waits for one segment's copy at most.
+ *
+ * Return: whether it was valid; of several callers one is told so.
+ */
+bool ddp_region_revoke(struct ddp_region *r)
+{
+	bool was = xchg(&r->valid, false);
+
+	/* a use taken from here on finds it invalid and goes without a copy */
+	smp_mb();
+	wait_unused(r);
+	return was;
+}
+EXPORT_SYMBOL_GPL(ddp_region_revoke);
+
+/**
+ * ddp_region_allow - make a revoked region usable
+ * @r: the region, its fields set
+ * @key: low octet of its STag from now on
+ */
+void ddp_region_allow(struct ddp_region *r, u8 key)
+{
+	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
+	smp_store_release(&r->valid, true);
+}
+EXPORT_SYMBOL_GPL(ddp_region_allow);
+
+/**
+ * ddp_region_remove - revoke a region and take its STag back
+ * @t: the device's table
+ * @r: the region; its memory may go at once, itself after a grace period
+ */
+void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
+{
+	xa_erase_bh(&t->xa, r->stag >> 8);
+	ddp_region_revoke(r);
+}
+EXPORT_SYMBOL_GPL(ddp_region_remove);
+
+/**
+ * ddp_region_use - check a piece of memory and take a use of it
+ * @s: the stream that wants it
+ * @m: which memory
+ * @rights: DDP_* it needs
+ * @r: the region, on success
+ *
+ * Return: IW_OK, and ddp_region_put() is due; else why not.
+ */
+enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
+			      u8 rights, struct ddp_region **r)
+{
+	struct ddp_region *found = ddp_region_find(s->stags, m->stag);
+	enum iw_reason why;
+
+	if (!found)
+		return IW_DDP_T_STAG;
+	/* pairs with the barrier in revoke: count first, then look */
+	smp_mb__after_atomic();
+	why = ddp_bounds_check(found, s, m->stag, m->addr, m->len, rights);
+	if (why)
+		ddp_region_put(found);
+	else
+		*r = found;
+	return why;
+}
+
+/**
+ * ddp_mem_check - would an access be allowed right now?
+ * @s: the stream
+ * @stag: of the memory
+ * @to: where
+ * @len: how much
+ * @rights: DDP_* it needs
+ *
+ * Return: IW_OK, or the DDP reason why not.
+ */
+enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
+			     u8 rights)
+{
+	const struct ddp_sge m = { .addr = to, .len = len, .stag = stag };
+	struct ddp_region *r;
+	enum iw_reason why;
+
+	local_bh_disable();
+	why = ddp_region_use(s, &m, rights, &r);
+	if (!why)
+		ddp_region_put(r);
+	local_bh_enable();
+	return why;
+}
+EXPORT_SYMBOL_GPL(ddp_mem_check);
+
+static enum iw_reason may_invalidate(const struct ddp_stream *s,
+				     const struct ddp_region *r, u32 stag,
+				     bool remote)
+{
+	if (r->stag != stag || !READ_ONCE(r->valid))
+		return IW_RDMAP_INVALIDATE;
+	if (r->pd != s->pd || (r->stream && r->stream != s))
+		return IW_RDMAP_P_INVALIDATE;
+	if (!r->may_invalidate)
+		return IW_RDMAP_INVALIDATE;
+	if (remote && r->scope != s)
+		return IW_RDMAP_P_INVALIDATE;
+	return IW_OK;
+}
+
+/**
+ * ddp_mem_invalidate - make an STag unusable
+ * @s: the stream that asks
+ * @stag: which
+ * @remote: the peer asks, by Send with Invalidate (RFC 5040 5.3)
+ *
+ * A peer may invalidate only what was registered through its own stream, and
+ * never an ordinary registration (N-4, N-5).  Atomic.
+ *
+ * Return: IW_OK: it is quiet now.
+ */
+enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
+{
+	struct ddp_region *r;
+	enum iw_reason why;
+
+	rcu_read_lock();
+	r = xa_load(&s->stags->xa, stag >> 8);
+	why = r ? may_invalidate(s, r, stag, remote) : IW_RDMAP_INVALIDATE;
+	if (!why && !ddp_region_revoke(r))
+		why = IW_RDMAP_INVALIDATE;
+	rcu_read_unlock();
+	return why;
+}
+EXPORT_SYMBOL_GPL(ddp_mem_invalidate);

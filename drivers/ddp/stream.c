@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The life of a stream: bound to a lower layer, failed at most once, unbound.
+ *
+ * It lives inside a queue pair.  The lower layer's end of it is found under
+ * RCU, so that a kick needs no lock and no reference.
+ */
+#include <linux/export.h>
+#include <linux/processor.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+
+#include "internal.h"
+#include "untagged.h"
+
+/**
+ * ddp_stream_init - a stream not yet bound
+ * @s: the stream
+ * @ulp: upcalls
+ * @stags: the device's STags
+ * @pd: its protection domain
+ */
+void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
+		     struct ddp_stags *stags, void *pd)
+{
+	int qn;
+
+	memset(s, 0, sizeof(*s));
+	s->ulp = ulp;
+	s->stags = stags;
+	s->pd = pd;
+	for (qn = 0; qn < DDP_QUEUES; qn++) {
+		ddp_uq_init(&s->uq[qn]);
+		s->msn[qn] = 1;
+	}
+}
+EXPORT_SYMBOL_GPL(ddp_stream_init);
+
+/**
+ * ddp_stream_bind - a lower layer enters full operation
+ * @s: the stream
+ * @llp: its end
+ *
+ * From here on the LLP may hand segments up and pull them down.
+ *
+ * Return: 0, or -EISCONN.
+ */
+int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
+{
+	if (cmpxchg((__force struct ddp_llp **)&s->llp, NULL, llp))
+		return -EISCONN;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(ddp_stream_bind);
+
+/**
+ * ddp_stream_unbind - no upcall from here on
+ * @s: the stream
+ *
+ * May sleep.
+ */
+void ddp_stream_unbind(struct ddp_stream *s)
+{
+	struct ddp_llp *llp;
+
+	rcu_read_lock();
+	llp = rcu_dereference(s->llp);
+	rcu_read_unlock();
+	if (!llp)
+		return;
+	/* the LLP is ours until it has forgotten us */
+	llp->ops->quiesce(llp);
+	RCU_INIT_POINTER(s->llp, NULL);
+}
+EXPORT_SYMBOL_GPL(ddp_stream_unbind);
+
+/**
+ * ddp_stream_fail - the one way a stream fails
+ * @s: the stream
+ * @f: why; only the first of several counts (RFC 5041 7.1)
+ */
+void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f)
+{
+	if (test_and_set_bit(0, &s->failed))
+		return;
+	s->ulp->failed(s, f);
+}
+EXPORT_SYMBOL_GPL(ddp_stream_fail);
+
+/**
+ * ddp_stream_settle - wait until nothing is being placed any more
+ * @s: a stream that has failed
+ *
+ * The rx runner may still be in the middle of a segment, with BH off.
+ */
+void ddp_stream_settle(struct ddp_stream *s)
+{
+	WARN_ON_ONCE(!test_bit(0, &s->failed));
+	/* pairs with the barrier in ddp_rx_segment() */
+	smp_mb();
+	while (READ_ONCE(s->rx_busy))
+		cpu_relax();
+}
+EXPORT_SYMBOL_GPL(ddp_stream_settle);
+
+/**
+ * ddp_llp_error - the lower layer found an error
+ * @s: the stream
+ * @why: IW_MPA_CRC and the like
+ */
+void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
+{
+	const struct iw_fault f = { .why = why };
+
+	ddp_stream_fail(s, &f);
+}
+EXPORT_SYMBOL_GPL(ddp_llp_error);
+
+/**
+ * ddp_llp_down - the lower layer is gone
+ * @s: the stream
+ * @why: IW_MPA_LOST and the like
+ *
+ * Worker.  The ULP hears of it even after a failure of its own: nothing more
+ * will be sent.
+ */
+void ddp_llp_down(struct ddp_stream *s, enum iw_reason why)
+{
+	set_bit(0, &s->failed);
+	s->ulp->down(s, why);
+}
+EXPORT_SYMBOL_GPL(ddp_llp_down);
+
+/**
+ * ddp_stream_close - the ULP ends the stream (RFC 5041 6.2)
+ * @s: the stream
+ * @why: IW_LOCAL_CLOSE for a graceful end
+ */
+void ddp_stream_close(struct ddp_stream *s, enum iw_reason why)
+{
+	struct ddp_llp *llp;
+
+	rcu_read_lock();
+	llp = rcu_dereference(s->llp);
+	if (llp)
+		llp->ops->close(llp, why);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_GPL(ddp_stream_close);
+
+/**
+ * ddp_kick - there is something to send
+ * @s: the stream
+ */
+void ddp_kick(struct ddp_stream *s)
+{
+	struct ddp_llp *llp;
+
+	rcu_read_lock();
+	llp = rcu_dereference(s->llp);
+	if (llp)
+		llp->ops->kick(llp);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_GPL(ddp_kick);
+
+/**
+ * ddp_push - there is something to send, and the caller would do it now
+ * @s: the stream
+ *
+ * Process context, no lock held.
+ */
+void ddp_push(struct ddp_stream *s)
+{
+	struct ddp_llp *llp;
+
+	rcu_read_lock();
+	llp = rcu_dereference(s->llp);
+	if (llp)
+		llp->ops->push(llp);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_GPL(ddp_push);

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <kunit/test.h>
+#include "../bounds.h"
+
+#define STAG	0x12345607u
+#define RIGHTS	(DDP_LOCAL_READ | DDP_REMOTE_WRITE)
+
+static int pd, other_pd;	/* only their addresses count */
+
+struct bounds_ctx {
+	struct ddp_stream	s;
+	struct ddp_stream	other;
+	struct ddp_region	r;
+};
+
+/* 0x100 octets at 0x1000, for any stream of the PD */
+static int bounds_init(struct kunit *test)
+{
+	struct bounds_ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	if (!c)
+		return -ENOMEM;
+	c->s.pd = &pd;
+	c->other.pd = &pd;
+	c->r.base = 0x1000;
+	c->r.length = 0x100;
+	c->r.stag = STAG;
+	c->r.rights = RIGHTS;
+	c->r.valid = true;
+	c->r.pd = &pd;
+	test->priv = c;
+	return 0;
+}
+
+static enum iw_reason check(struct bounds_ctx *c, u64 to, u32 len)
+{
+	return ddp_bounds_check(&c->r, &c->s, STAG, to, len, DDP_REMOTE_WRITE);
+}
+
+/* DDP-96, DDP-117: stale key, and not valid */
+static void bounds_stag(struct kunit *test)
+{
+	struct bounds_ctx *c = test->priv;
+	int bit;
+
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 0x100), IW_OK);
+	for (bit = 0; bit < 32; bit++) {
+		c->r.stag = STAG ^ (1u << bit);
+		KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_STAG);
+	}
+	c->r.stag = STAG;
+	c->r.valid = false;
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_STAG);
+}
+
+/* DDP-97, DDP-127, N-3: every right asked for must be there */
+static void bounds_rights(struct kunit *test)
+{
+	struct bounds_ctx *c = test->priv;
+	u32 have, want;
+
+	for (have = 0; have < 32; have++) {
+		for (want = 0; want < 32; want++) {
+			c->r.rights = have;
+			KUNIT_EXPECT_EQ(test,
+					ddp_bounds_check(&c->r, &c->s, STAG,
+							 0x1000, 1, want),
+					(have & want) == want ?
+					IW_OK : IW_DDP_T_STAG);
+		}
+	}
+}
+
+/* DDP-109, DDP-111, DDP-112, DDP-114, DDP-123, DDP-124 */
+static void bounds_association(struct kunit *test)
+{
+	struct bounds_ctx *c = test->priv;
+
+	c->r.stream = &c->s;
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_OK);
+	c->r.stream = &c->other;
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
+	c->r.stream = NULL;
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_OK);
+	c->r.pd = &other_pd;
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
+	c->r.stream = &c->s;
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
+}
+
+/* Everything wrong at once, then one fault after the other put right */
+static void bounds_order(struct kunit *test)
+{
+	struct bounds_ctx *c = test->priv;
+
+	c->r.valid = false;
+	c->r.pd = &other_pd;
+	c->r.rights = DDP_REMOTE_READ;
+	KUNIT_EXPECT_EQ(test, check(c, U64_MAX, 2), IW_DDP_T_STAG);
+	c->r.valid = true;
+	KUNIT_EXPECT_EQ(test, check(c, U64_MAX, 2), IW_DDP_T_ASSOC);
+	c->r.pd = &pd;
+	KUNIT_EXPECT_EQ(test, check(c, U64_MAX, 2), IW_DDP_T_STAG);
+	c->r.rights = RIGHTS;
+	KUNIT_EXPECT_EQ(test, check(c, U64_MAX, 2), IW_DDP_T_WRAP);
+	KUNIT_EXPECT_EQ(test, check(c, U64_MAX - 2, 2), IW_DDP_T_BOUNDS);
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 2), IW_OK);
+}
+
+/* DDP-56, RDMAP-78: no octets, no TO to check, but still an STag */
+static void bounds_no_octets(struct kunit *test)
+{
+	static const u64 tos[] = { 0, 0xfff, 0x1000, 0x1100, 0x1101, U64_MAX };
+	struct bounds_ctx *c = test->priv;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(tos); i++)
+		KUNIT_EXPECT_EQ(test, check(c, tos[i], 0), IW_OK);
+	c->r.valid = false;
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 0), IW_DDP_T_STAG);
+}
+
+struct place {
+	const char	*name;
+	u64		base;
+	u64		length;
+};
+
+static const struct place places[] = {
+	{ "in the middle", 0x1000, 8 },
+	{ "from 0", 0, 8 },
+	{ "one octet", 0x7fffffffffffffff, 1 },
+	{ "empty", 0x1000, 0 },
+	{ "across 2^32", 0xfffffffc, 8 },
+	{ "across 2^63", 0x7ffffffffffffffc, 8 },
+	{ "just below the top", U64_MAX - 8, 8 },
+	{ "all but the top octet", 0, U64_MAX },
+};
+
+static void describe_place(const struct place *p, char *desc)
+{
+	strscpy(desc, p->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(place, places, describe_place);
+
+/* slow: each octet by itself; @length octets from @base never wrap */
+static enum iw_reason range_ref(const struct place *p, u64 to, u32 len)
+{
+	enum iw_reason why = IW_OK;
+
+	while (len--) {
+		if (to < p->base || to >= p->base + p->length)
+			why = IW_DDP_T_BOUNDS;
+		if (!++to)
+			return IW_DDP_T_WRAP;
+	}
+	return why;
+}
+
+/* DDP-98, DDP-99, DDP-100, DDP-116, DDP-125: around both ends and the top */
+static void bounds_ranges(struct kunit *test)
+{
+	const struct place *p = test->param_value;
+	u64 starts[] = { p->base, p->base + p->length, 0 };
+	struct bounds_ctx *c = test->priv;
+	int i, off;
+	u32 len;
+	u64 to;
+
+	c->r.base = p->base;
+	c->r.length = p->length;
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		for (off = -12; off <= 12; off++) {
+			to = starts[i] + (s64)off;
+			for (len = 0; len <= 20; len++)
+				KUNIT_EXPECT_EQ(test, check(c, to, len),
+						range_ref(p, to, len));
+		}
+	}
+}
+
+/* DDP-100, DDP-48: the longest there is */
+static void bounds_longest(struct kunit *test)
+{
+	struct bounds_ctx *c = test->priv;
+
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, U32_MAX), IW_DDP_T_BOUNDS);
+	c->r.length = U32_MAX;
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, U32_MAX), IW_OK);
+	KUNIT_EXPECT_EQ(test, check(c, 0x1001, U32_MAX), IW_DDP_T_BOUNDS);
+	KUNIT_EXPECT_EQ(test, check(c, U64_MAX - U32_MAX, U32_MAX),
+			IW_DDP_T_BOUNDS);
+	KUNIT_EXPECT_EQ(test, check(c, U64_MAX - U32_MAX + 1, U32_MAX),
+			IW_DDP_T_WRAP);
+	/* a region that should not be: even so nothing below its base */
+	c->r.length = U64_MAX;
+	KUNIT_EXPECT_EQ(test, check(c, 0x800, 1), IW_DDP_T_BOUNDS);
+}
+
+static struct kunit_case bounds_cases[] = {
+	KUNIT_CASE(bounds_stag),
+	KUNIT_CASE(bounds_rights),
+	KUNIT_CASE(bounds_association),
+	KUNIT_CASE(bounds_order),
+	KUNIT_CASE(bounds_no_octets),
+	KUNIT_CASE_PARAM(bounds_ranges, place_gen_params),
+	KUNIT_CASE(bounds_longest),
+	{}
+};
+
+static struct kunit_suite bounds_suite = {
+	.name = "ddp_bounds",
+	.init = bounds_init,
+	.test_cases = bounds_cases,
+};
+
+kunit_test_suite(bounds_suite);
+
+MODULE_DESCRIPTION("DDP access checks: tests");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <kunit/test.h>
+#include <linux/prandom.h>
+#include "../hdr.h"
+
+#define ROUNDS	2000
+
+static void expect_same(struct kunit *test, const struct ddp_hdr *a,
+			const struct ddp_hdr *b)
+{
+	KUNIT_EXPECT_EQ(test, a->tagged, b->tagged);
+	KUNIT_EXPECT_EQ(test, a->last, b->last);
+	KUNIT_EXPECT_EQ(test, a->ulp8, b->ulp8);
+	KUNIT_EXPECT_EQ(test, a->ulp32, b->ulp32);
+	KUNIT_EXPECT_EQ(test, a->stag, b->stag);
+	KUNIT_EXPECT_EQ(test, a->to, b->to);
+	KUNIT_EXPECT_EQ(test, a->qn, b->qn);
+	KUNIT_EXPECT_EQ(test, a->msn, b->msn);
+	KUNIT_EXPECT_EQ(test, a->mo, b->mo);
+}
+
+static void fill_any(struct ddp_hdr *h, struct rnd_state *rnd)
+{
+	u32 flags = prandom_u32_state(rnd);
+
+	memset(h, 0, sizeof(*h));
+	h->tagged = flags & 1;
+	h->last = flags & 2;
+	h->ulp8 = prandom_u32_state(rnd);
+	if (h->tagged) {
+		h->stag = prandom_u32_state(rnd);
+		h->to = (u64)prandom_u32_state(rnd) << 32;
+		h->to |= prandom_u32_state(rnd);
+		return;
+	}
+	h->ulp32 = prandom_u32_state(rnd);
+	h->qn = prandom_u32_state(rnd);
+	h->msn = prandom_u32_state(rnd);
+	h->mo = prandom_u32_state(rnd);
+}
+
+/* DDP-26, DDP-35, DDP-27, DDP-36 */
+static void hdr_round_trip(struct kunit *test)
+{
+	struct ddp_hdr in, out;
+	u8 p[IW_DDP_HDR_MAX];
+	struct rnd_state rnd;
+	size_t len;
+	int i;
+
+	prandom_seed_state(&rnd, 5041);
+	for (i = 0; i < ROUNDS; i++) {
+		fill_any(&in, &rnd);
+		len = ddp_hdr_encode(p, &in);
+		KUNIT_ASSERT_EQ(test, len, (size_t)(in.tagged ? 14 : 18));
+		KUNIT_EXPECT_EQ(test, (u32)len, ddp_hdr_len(&in));
+		memset(&out, 0xa5, sizeof(out));
+		KUNIT_EXPECT_EQ(test, ddp_hdr_decode(&out, p, len), IW_OK);
+		expect_same(test, &in, &out);
+	}
+}
+
+struct vector {
+	const char	*name;
+	struct ddp_hdr	h;
+	u8		len;
+	u8		octets[IW_DDP_HDR_MAX];
+};
+
+/* Laid out by hand from figures 4 and 5 of RFC 5041 */
+static const struct vector vectors[] = {
+	{ "write, last",
+	  { .tagged = true, .last = true, .ulp8 = 0x40, .stag = 0x01020304,
+	    .to = 0x1112131415161718 },
+	  14, { 0xc1, 0x40, 1, 2, 3, 4,
+		0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18 } },
+	{ "write, not last",
+	  { .tagged = true, .ulp8 = 0x40, .stag = 0x80000001, .to = 1 },
+	  14, { 0x81, 0x40, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1 } },
+	{ "read request",
+	  { .last = true, .ulp8 = 0x41, .qn = 1, .msn = 1 },
+	  18, { 0x41, 0x41, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0 } },
+	{ "send with invalidate, middle",
+	  { .ulp8 = 0x44, .ulp32 = 0xa1a2a3a4, .msn = 0xb1b2b3b4,
+	    .mo = 0xc1c2c3c4 },
+	  18, { 0x01, 0x44, 0xa1, 0xa2, 0xa3, 0xa4, 0, 0, 0, 0,
+		0xb1, 0xb2, 0xb3, 0xb4, 0xc1, 0xc2, 0xc3, 0xc4 } },
+};
+
+static void describe_vector(const struct vector *v, char *desc)
+{
+	strscpy(desc, v->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(vector, vectors, describe_vector);
+
+/* DDP-17, DDP-24, DDP-26, DDP-35 */
+static void hdr_vectors(struct kunit *test)
+{
+	const struct vector *v = test->param_value;
+	u8 p[IW_DDP_HDR_MAX] = {};
+	struct ddp_hdr h;
+
+	KUNIT_EXPECT_EQ(test, ddp_hdr_encode(p, &v->h), (size_t)v->len);
+	KUNIT_EXPECT_EQ(test, memcmp(p, v->octets, sizeof(p)), 0);
+	KUNIT_EXPECT_EQ(test, ddp_hdr_decode(&h, v->octets, v->len), IW_OK);
+	expect_same(test, &h, &v->h);
+}
+
+/* DDP-22, DDP-24: whatever was there before; nothing behind is touched */
+static void hdr_encode_overwrites(struct kunit *test)
+{
+	struct ddp_hdr h = {};
+	u8 p[IW_DDP_HDR_MAX];
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		memset(p, 0xff, sizeof(p));
+		h.tagged = i & 1;
+		h.last = i & 2;
+		ddp_hdr_encode(p, &h);
+		KUNIT_EXPECT_EQ(test, p[0] & 0x3c, 0);
+		KUNIT_EXPECT_EQ(test, p[0] & 0x03, 1);
+		if (h.tagged)
+			KUNIT_EXPECT_EQ(test, p[14], 0xff);
+	}
+}
+
+/* An exact allocation, so that a read too far is seen */
+static void expect_short_until(struct kunit *test, u8 ctrl, size_t whole)
+{
+	struct ddp_hdr h;
+	size_t len;
+	u8 *p;
+
+	for (len = 0; len <= whole; len++) {
+		p = kunit_kzalloc(test, len, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, p);
+		if (len)
+			p[0] = ctrl;
+		KUNIT_EXPECT_EQ(test, ddp_hdr_decode(&h, p, len),
+				len < whole ? IW_DDP_SHORT : IW_OK);
+	}
+}
+
+/* DDP-46 */
+static void hdr_truncations(struct kunit *test)
+{
+	expect_short_until(test, 0x81, 14);
+	expect_short_until(test, 0x01, 18);
+}
+
+static enum iw_reason version_reason(u8 ctrl)
+{
+	if ((ctrl & 0x03) == 1)
+		return IW_OK;
+	return ctrl & 0x80 ? IW_DDP_T_VERSION : IW_DDP_U_VERSION;
+}
+
+/* DDP-23, DDP-25, N-25: all control octets there are */
+static void hdr_control_octets(struct kunit *test)
+{
+	u8 p[IW_DDP_HDR_MAX] = {};
+	struct ddp_hdr h;
+	int ctrl;
+
+	for (ctrl = 0; ctrl < 256; ctrl++) {
+		p[0] = ctrl;
+		KUNIT_EXPECT_EQ(test, ddp_hdr_decode(&h, p, sizeof(p)),
+				version_reason(ctrl));
+		KUNIT_EXPECT_EQ(test, h.tagged, (ctrl & 0x80) == 0x80);
+		KUNIT_EXPECT_EQ(test, h.last, (ctrl & 0x40) == 0x40);
+	}
+}
+
+static struct kunit_case hdr_cases[] = {
+	KUNIT_CASE(hdr_round_trip),
+	KUNIT_CASE_PARAM(hdr_vectors, vector_gen_params),
+	KUNIT_CASE(hdr_encode_overwrites),
+	KUNIT_CASE(hdr_truncations),
+	KUNIT_CASE(hdr_control_octets),
+	{}
+};
+
+static struct kunit_suite hdr_suite = {
+	.name = "ddp_hdr",
+	.test_cases = hdr_cases,
+};
+
+kunit_test_suite(hdr_suite);
+
+MODULE_DESCRIPTION("DDP headers: tests");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <kunit/test.h>
+#include <ddp/reason.h>
+
+#define MD	(IW_QUOTE_M | IW_QUOTE_D)
+
+struct wire {
+	enum iw_reason	why;
+	u8		layer;
+	u8		type;
+	u8		code;
+};
+
+/* RFC 5040 figure 9, RFC 5041 7.2, RFC 5044 8 with RFC 6580 and RFC 6581 */
+static const struct wire wires[] = {
+	{ IW_RDMAP_CATASTROPHIC,	0, 0, 0x00 },
+	{ IW_RDMAP_P_STAG,		0, 1, 0x00 },
+	{ IW_RDMAP_P_BOUNDS,		0, 1, 0x01 },
+	{ IW_RDMAP_P_ACCESS,		0, 1, 0x02 },
+	{ IW_RDMAP_P_ASSOC,		0, 1, 0x03 },
+	{ IW_RDMAP_P_WRAP,		0, 1, 0x04 },
+	{ IW_RDMAP_P_INVALIDATE,	0, 1, 0x09 },
+	{ IW_RDMAP_P_UNSPEC,		0, 1, 0xff },
+	{ IW_RDMAP_VERSION,		0, 2, 0x05 },
+	{ IW_RDMAP_OPCODE,		0, 2, 0x06 },
+	{ IW_RDMAP_STREAM,		0, 2, 0x07 },
+	{ IW_RDMAP_GLOBAL,		0, 2, 0x08 },
+	{ IW_RDMAP_INVALIDATE,		0, 2, 0x09 },
+	{ IW_RDMAP_UNSPEC,		0, 2, 0xff },
+	{ IW_DDP_CATASTROPHIC,		1, 0, 0x00 },
+	{ IW_DDP_SHORT,			1, 0, 0x00 },
+	{ IW_DDP_T_STAG,		1, 1, 0x00 },
+	{ IW_DDP_T_BOUNDS,		1, 1, 0x01 },
+	{ IW_DDP_T_ASSOC,		1, 1, 0x02 },
+	{ IW_DDP_T_WRAP,		1, 1, 0x03 },
+	{ IW_DDP_T_VERSION,		1, 1, 0x04 },
+	{ IW_DDP_U_QN,			1, 2, 0x01 },
+	{ IW_DDP_U_NO_BUFFER,		1, 2, 0x02 },
+	{ IW_DDP_U_MSN_RANGE,		1, 2, 0x03 },
+	{ IW_DDP_U_MO,			1, 2, 0x04 },
+	{ IW_DDP_U_TOO_LONG,		1, 2, 0x05 },
+	{ IW_DDP_U_VERSION,		1, 2, 0x06 },
+	{ IW_MPA_LOST,			2, 0, 0x01 },
+	{ IW_MPA_CRC,			2, 0, 0x02 },
+	{ IW_MPA_MARKER,		2, 0, 0x03 },
+	{ IW_MPA_STARTUP,		2, 0, 0x04 },
+	{ IW_MPA_LOCAL,			2, 0, 0x05 },
+	{ IW_MPA_IRD,			2, 0, 0x06 },
+	{ IW_MPA_RTR,			2, 0, 0x07 },
+};
+
+static void describe_wire(const struct wire *w, char *desc)
+{
+	strscpy(desc, iw_reason_name(w->why), KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(wire, wires, describe_wire);
+
+/* DDP-106, DDP-107, DDP-108, RDMAP-38, MPA-132 to 138, MPA2-23, MPA2-24 */
+static void reason_on_the_wire(struct kunit *test)
+{
+	const struct wire *w = test->param_value;
+	const struct iw_reason_row *row = iw_reason_row(w->why);
+
+	KUNIT_EXPECT_EQ(test, row->layer, w->layer);
+	KUNIT_EXPECT_EQ(test, row->type, w->type);
+	KUNIT_EXPECT_EQ(test, row->code, w->code);
+}
+
+/* RFC 5040 figure 10, and no header for a type "local catastrophic" */
+static u8 quote_ref(const struct wire *w)
+{
+	if (w->layer == 2 || w->type == 0)
+		return 0;
+	if (w->layer == 1 || w->type == 2)
+		return MD;
+	/* only a Send can ask for an invalidation */
+	return w->why == IW_RDMAP_P_INVALIDATE ? MD : MD | IW_QUOTE_R;
+}
+
+/* DDP-103, RDMAP-39, RDMAP-45, RDMAP-50 to 55 */
+static void reason_quotes(struct kunit *test)
+{
+	const struct wire *w = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, iw_reason_row(w->why)->quote, quote_ref(w));
+}
+
+/* DDP-110: the reasons above and no others go on the wire */
+static void reason_locals(struct kunit *test)
+{
+	u32 why, on_wire = 0;
+
+	for (why = 0; why < IW_REASON_NR; why++) {
+		if (iw_reason_row(why)->layer != IW_NOT_ON_WIRE)
+			on_wire++;
+		else
+			KUNIT_EXPECT_EQ(test, iw_reason_row(why)->quote, 0);
+	}
+	KUNIT_EXPECT_EQ(test, on_wire, (u32)ARRAY_SIZE(wires));
+	KUNIT_EXPECT_EQ(test, iw_reason_row(IW_OK)->layer, IW_NOT_ON_WIRE);
+}
+
+static void reason_named(struct kunit *test)
+{
+	const struct iw_reason_row *row;
+	u32 why;
+
+	for (why = 0; why < IW_REASON_NR; why++) {
+		row = iw_reason_row(why);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, row->name, "reason %u", why);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, row->rule, "reason %u", why);
+		KUNIT_EXPECT_STREQ(test, row->name, iw_reason_name(why));
+		/* fits a counter's name */
+		KUNIT_EXPECT_GT(test, strlen(row->name), (size_t)1);
+		KUNIT_EXPECT_LT(test, strlen(row->name), (size_t)32);
+	}
+}
+
+static bool same_on_wire(const struct iw_reason_row *a,
+			 const struct iw_reason_row *b)
+{
+	return a->layer != IW_NOT_ON_WIRE && a->layer == b->layer &&
+	       a->type == b->type && a->code == b->code;
+}
+
+/* 1/0/00 is all there is for two of them; else one reason, one triple */
+static void reason_unique(struct kunit *test)
+{
+	const struct iw_reason_row *a, *b;
+	u32 x, y, twins = 0;
+
+	for (x = 0; x < IW_REASON_NR; x++) {
+		for (y = 0; y < x; y++) {
+			a = iw_reason_row(x);
+			b = iw_reason_row(y);
+			KUNIT_EXPECT_STRNEQ(test, a->name, b->name);
+			twins += same_on_wire(a, b);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, twins, 1u);
+	KUNIT_EXPECT_TRUE(test,
+			  same_on_wire(iw_reason_row(IW_DDP_SHORT),
+				       iw_reason_row(IW_DDP_CATASTROPHIC)));
+}
+
+static void reason_out_of_range(struct kunit *test)
+{
+	const struct iw_reason_row *unspec = iw_reason_row(IW_RDMAP_UNSPEC);
+
+	KUNIT_EXPECT_PTR_EQ(test, iw_reason_row(IW_REASON_NR), unspec);
+	KUNIT_EXPECT_PTR_EQ(test, iw_reason_row(-1), unspec);
+}
+
+static struct kunit_case reason_cases[] = {
+	KUNIT_CASE_PARAM(reason_on_the_wire, wire_gen_params),
+	KUNIT_CASE_PARAM(reason_quotes, wire_gen_params),
+	KUNIT_CASE(reason_locals),
+	KUNIT_CASE(reason_named),
+	KUNIT_CASE(reason_unique),
+	KUNIT_CASE(reason_out_of_range),
+	{}
+};
+
+static struct kunit_suite reason_suite = {
+	.name = "ddp_reason",
+	.test_cases = reason_cases,
+};
+
+kunit_test_suite(reason_suite);
+
+MODULE_DESCRIPTION("The table of reasons: tests");
+MODULE_LICENSE("Dual BSD/GPL");

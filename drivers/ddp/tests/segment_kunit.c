@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <kunit/test.h>
+#include <linux/prandom.h>
+#include "../hdr.h"
+#include "../segment.h"
+
+#define MESSAGE_MAX	8192
+
+static const struct ddp_hdr tagged = {
+	.tagged = true, .last = true, .ulp8 = 0x40, .stag = 0xabcdef01,
+	.to = 16384,
+};
+
+/* last and mo are DDP's: what the ULP left there must not matter */
+static const struct ddp_hdr untagged = {
+	.last = true, .ulp8 = 0x43, .ulp32 = 0x55667788, .qn = 3, .msn = 77,
+	.mo = 999,
+};
+
+static const struct ddp_hdr *const kinds[] = { &tagged, &untagged };
+
+static u32 offset_of(const struct ddp_hdr *first, const struct ddp_hdr *h)
+{
+	return h->tagged ? h->to - first->to : h->mo;
+}
+
+/* DDP-29, DDP-33, DDP-38, DDP-40, DDP-44 */
+static void expect_kept(struct kunit *test, const struct ddp_hdr *first,
+			const struct ddp_hdr *h)
+{
+	KUNIT_EXPECT_EQ(test, h->tagged, first->tagged);
+	KUNIT_EXPECT_EQ(test, h->ulp8, first->ulp8);
+	KUNIT_EXPECT_EQ(test, h->ulp32, first->ulp32);
+	KUNIT_EXPECT_EQ(test, h->stag, first->stag);
+	KUNIT_EXPECT_EQ(test, h->qn, first->qn);
+	KUNIT_EXPECT_EQ(test, h->msn, first->msn);
+}
+
+/* Cut all of @c, a MULPDU of its own for each; mark every octet in @seen */
+static void cut_up(struct kunit *test, struct ddp_cut *c, u8 *seen,
+		   struct rnd_state *rnd)
+{
+	u32 len, mulpdu, i, at, pieces = 0;
+	struct ddp_hdr h;
+
+	do {
+		mulpdu = 128 + prandom_u32_state(rnd) % 1400;
+		len = ddp_cut_next(c, mulpdu, &h);
+		expect_kept(test, c->first, &h);
+		at = offset_of(c->first, &h);
+		KUNIT_ASSERT_LE(test, ddp_hdr_len(&h) + len, mulpdu);
+		KUNIT_ASSERT_LE(test, at + len, c->total);
+		/* only the last may be short */
+		if (!h.last)
+			KUNIT_EXPECT_EQ(test, ddp_hdr_len(&h) + len, mulpdu);
+		for (i = 0; i < len; i++)
+			seen[at + i]++;
+		c->done += len;
+		KUNIT_EXPECT_EQ(test, h.last, c->done == c->total);
+		KUNIT_ASSERT_LE(test, ++pieces, c->total / 110 + 1);
+	} while (!h.last);
+}
+
+/* DDP-2, DDP-17, DDP-18, DDP-20, DDP-47, DDP-49, DDP-51, DDP-53, DDP-60 */
+static void segment_tiles(struct kunit *test)
+{
+	u8 *seen = kunit_kzalloc(test, MESSAGE_MAX, GFP_KERNEL);
+	struct ddp_cut c;
+	struct rnd_state rnd;
+	u32 i, octet, wrong;
+
+	KUNIT_ASSERT_NOT_NULL(test, seen);
+	prandom_seed_state(&rnd, 52);
+	for (i = 0; i < 600; i++) {
+		memset(seen, 0, MESSAGE_MAX);
+		c.first = kinds[i % 2];
+		c.total = prandom_u32_state(&rnd) % (MESSAGE_MAX + 1);
+		c.done = 0;
+		cut_up(test, &c, seen, &rnd);
+		wrong = 0;
+		for (octet = 0; octet < MESSAGE_MAX; octet++)
+			wrong += seen[octet] != (octet < c.total);
+		KUNIT_EXPECT_EQ(test, wrong, 0u);
+	}
+}
+
+/* DDP-54, DDP-55: at any MULPDU */
+static void segment_empty(struct kunit *test)
+{
+	struct ddp_hdr h;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const struct ddp_cut c = { .first = kinds[i] };
+
+		KUNIT_EXPECT_EQ(test, ddp_cut_next(&c, 128, &h), 0u);
+		KUNIT_EXPECT_TRUE(test, h.last);
+		KUNIT_EXPECT_EQ(test, offset_of(kinds[i], &h), 0u);
+		expect_kept(test, kinds[i], &h);
+	}
+}
+
+/* The examples of RFC 5041 5.2: MULPDU 1500, two segments (DDP-51, DDP-53) */
+static void segment_rfc_examples(struct kunit *test)
+{
+	struct ddp_cut c = { .first = &untagged, .total = 2000 };
+	struct ddp_hdr h;
+
+	c.done = ddp_cut_next(&c, 1500, &h);
+	KUNIT_EXPECT_EQ(test, h.mo, 0u);
+	KUNIT_EXPECT_FALSE(test, h.last);
+	KUNIT_EXPECT_EQ(test, ddp_cut_next(&c, 1500, &h), 2000u - 1482);
+	KUNIT_EXPECT_EQ(test, h.mo, 1482u);
+	KUNIT_EXPECT_TRUE(test, h.last);
+
+	c.first = &tagged;
+	c.done = 0;
+	c.done = ddp_cut_next(&c, 1500, &h);
+	KUNIT_EXPECT_EQ(test, h.to, 16384ull);
+	KUNIT_EXPECT_EQ(test, ddp_cut_next(&c, 1500, &h), 2000u - 1486);
+	KUNIT_EXPECT_EQ(test, h.to, 17870ull);
+}
+
+/* Where one octet makes another segment */
+static void segment_exact_fit(struct kunit *test)
+{
+	struct ddp_cut c = {};
+	struct ddp_hdr h;
+	u32 room;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		c.first = kinds[i];
+		room = 128 - (kinds[i]->tagged ? 14 : 18);
+		for (c.total = room - 1; c.total <= room + 1; c.total++) {
+			KUNIT_EXPECT_EQ(test, ddp_cut_next(&c, 128, &h),
+					min(c.total, room));
+			KUNIT_EXPECT_EQ(test, h.last, c.total <= room);
+		}
+	}
+}
+
+/* DDP-48: 2^32 - 1 octets, to the last of them */
+static void segment_longest(struct kunit *test)
+{
+	struct ddp_cut c = { .first = &untagged, .total = U32_MAX };
+	struct ddp_hdr h;
+	u64 sum = 0;
+
+	do {
+		u32 len = ddp_cut_next(&c, 65535, &h);
+
+		KUNIT_ASSERT_EQ(test, (u64)h.mo, sum);
+		sum += len;
+		c.done += len;
+	} while (!h.last && sum <= U32_MAX);
+	KUNIT_EXPECT_EQ(test, sum, (u64)U32_MAX);
+}
+
+static struct kunit_case segment_cases[] = {
+	KUNIT_CASE(segment_tiles),
+	KUNIT_CASE(segment_empty),
+	KUNIT_CASE(segment_rfc_examples),
+	KUNIT_CASE(segment_exact_fit),
+	KUNIT_CASE(segment_longest),
+	{}
+};
+
+static struct kunit_suite segment_suite = {
+	.name = "ddp_segment",
+	.test_cases = segment_cases,
+};
+
+kunit_test_suite(segment_suite);
+
+MODULE_DESCRIPTION("DDP segmentation: tests");
+MODULE_LICENSE("Dual BSD/GPL");

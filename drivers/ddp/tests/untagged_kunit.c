@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <kunit/test.h>
+#include <linux/prandom.h>
+#include "../untagged.h"
+
+static void init_all(struct ddp_uq *uq)
+{
+	int qn;
+
+	for (qn = 0; qn < DDP_QUEUES; qn++)
+		ddp_uq_init(&uq[qn]);
+}
+
+/* DDP-42, DDP-45 */
+static void untagged_first_segment(struct kunit *test)
+{
+	struct ddp_uq uq[DDP_QUEUES];
+	struct ddp_hdr h = {};
+
+	init_all(uq);
+	for (h.qn = 0; h.qn < DDP_QUEUES; h.qn++) {
+		h.msn = 1;
+		KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h), IW_OK);
+		h.msn = 0;
+		KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h), IW_DDP_U_MSN_RANGE);
+	}
+}
+
+struct due {
+	const char	*name;
+	u32		qn;
+	u32		msn;
+	u32		mo;
+	enum iw_reason	why;
+};
+
+/* Queue 2 waits for octet 100 of message 7, the others for message 1 */
+static const struct due dues[] = {
+	{ "due", 2, 7, 100, IW_OK },
+	{ "another queue", 3, 1, 0, IW_OK },
+	{ "queue 4", 4, 7, 100, IW_DDP_U_QN },
+	{ "queue 2^32 - 1", U32_MAX, 7, 100, IW_DDP_U_QN },
+	{ "queue 2 + 2^31", 0x80000002, 7, 100, IW_DDP_U_QN },
+	{ "MSN again", 2, 6, 100, IW_DDP_U_MSN_RANGE },
+	{ "MSN skipped", 2, 8, 100, IW_DDP_U_MSN_RANGE },
+	{ "MSN half way round", 2, 0x80000007, 100, IW_DDP_U_MSN_RANGE },
+	{ "MSN of another queue", 3, 7, 0, IW_DDP_U_MSN_RANGE },
+	{ "octets again", 2, 7, 99, IW_DDP_U_MO },
+	{ "octets skipped", 2, 7, 101, IW_DDP_U_MO },
+	{ "from the start", 2, 7, 0, IW_DDP_U_MO },
+	{ "far beyond", 2, 7, U32_MAX, IW_DDP_U_MO },
+	{ "QN before MSN", 5, 8, 0, IW_DDP_U_QN },
+	{ "MSN before MO", 2, 8, 0, IW_DDP_U_MSN_RANGE },
+};
+
+static void describe_due(const struct due *d, char *desc)
+{
+	strscpy(desc, d->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(due, dues, describe_due);
+
+/* DDP-86, DDP-92, DDP-94, N-8, N-9: no payload length comes into it */
+static void untagged_due(struct kunit *test)
+{
+	const struct due *d = test->param_value;
+	const struct ddp_hdr h = { .qn = d->qn, .msn = d->msn, .mo = d->mo };
+	struct ddp_uq uq[DDP_QUEUES];
+
+	init_all(uq);
+	uq[2].msn = 7;
+	uq[2].mo = 100;
+	KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h), d->why);
+}
+
+/* DDP-43, DDP-95: around 2^32 only the one that is due is legal */
+static void untagged_msn_wraps(struct kunit *test)
+{
+	struct ddp_hdr h = { .last = true };
+	struct ddp_uq uq[DDP_QUEUES];
+	int i, off;
+
+	init_all(uq);
+	uq[0].msn = U32_MAX - 2;
+	for (i = -3; i < 3; i++) {
+		for (off = -5; off <= 5; off++) {
+			h.msn = (u32)i + (u32)off;
+			KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h),
+					off ? IW_DDP_U_MSN_RANGE : IW_OK);
+		}
+		h.msn = i;
+		ddp_uq_advance(&uq[0], &h, 0);
+	}
+	KUNIT_EXPECT_EQ(test, uq[0].msn, 3u);
+}
+
+/* slow: one octet after the other looks for its place */
+static enum iw_reason fits_ref(u32 mo, u32 payload, u32 buf_len)
+{
+	u64 at = mo;
+
+	if (at > buf_len)
+		return IW_DDP_U_TOO_LONG;
+	while (payload--)
+		if (at++ >= buf_len)
+			return IW_DDP_U_TOO_LONG;
+	return IW_OK;
+}
+
+/* DDP-93: small numbers, all of them */
+static void untagged_fits(struct kunit *test)
+{
+	struct ddp_hdr h = {};
+	u32 payload, buf_len;
+
+	for (h.mo = 0; h.mo < 12; h.mo++)
+		for (payload = 0; payload < 12; payload++)
+			for (buf_len = 0; buf_len < 24; buf_len++)
+				KUNIT_EXPECT_EQ(test,
+						ddp_uq_fits(&h, payload,
+							    buf_len),
+						fits_ref(h.mo, payload,
+							 buf_len));
+}
+
+/* DDP-93, DDP-48: the largest numbers, where 32 bits would wrap */
+static void untagged_fits_large(struct kunit *test)
+{
+	struct ddp_hdr h = { .mo = U32_MAX };
+
+	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, 0, U32_MAX), IW_OK);
+	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, 1, U32_MAX), IW_DDP_U_TOO_LONG);
+	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, U32_MAX, 10), IW_DDP_U_TOO_LONG);
+	h.mo = U32_MAX - 9;
+	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, 9, U32_MAX), IW_OK);
+	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, 10, U32_MAX), IW_DDP_U_TOO_LONG);
+	KUNIT_EXPECT_EQ(test, ddp_uq_fits(&h, 20, U32_MAX), IW_DDP_U_TOO_LONG);
+}
+
+/*
+ * DDP-41, DDP-44, DDP-51: messages on all queues, interleaved.  The reference
+ * keeps whole-number counts of messages and octets.
+ */
+static void untagged_walk(struct kunit *test)
+{
+	u32 messages[DDP_QUEUES] = {}, octets[DDP_QUEUES] = {};
+	struct ddp_uq uq[DDP_QUEUES];
+	struct rnd_state rnd;
+	struct ddp_hdr h;
+	u32 payload;
+	int i;
+
+	init_all(uq);
+	prandom_seed_state(&rnd, 7);
+	for (i = 0; i < 5000; i++) {
+		memset(&h, 0, sizeof(h));
+		h.qn = prandom_u32_state(&rnd) % DDP_QUEUES;
+		h.last = prandom_u32_state(&rnd) % 3 == 0;
+		h.msn = messages[h.qn] + 1;
+		h.mo = octets[h.qn];
+		payload = prandom_u32_state(&rnd) % 1500;
+		KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h), IW_OK);
+		ddp_uq_advance(&uq[h.qn], &h, payload);
+		octets[h.qn] += payload;
+		if (h.last) {
+			messages[h.qn]++;
+			octets[h.qn] = 0;
+			/* the same once more is not due */
+			KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h),
+					IW_DDP_U_MSN_RANGE);
+		}
+	}
+}
+
+static struct kunit_case untagged_cases[] = {
+	KUNIT_CASE(untagged_first_segment),
+	KUNIT_CASE_PARAM(untagged_due, due_gen_params),
+	KUNIT_CASE(untagged_msn_wraps),
+	KUNIT_CASE(untagged_fits),
+	KUNIT_CASE(untagged_fits_large),
+	KUNIT_CASE(untagged_walk),
+	{}
+};
+
+static struct kunit_suite untagged_suite = {
+	.name = "ddp_untagged",
+	.test_cases = untagged_cases,
+};
+
+kunit_test_suite(untagged_suite);
+
+MODULE_DESCRIPTION("DDP untagged queues: tests");
+MODULE_LICENSE("Dual BSD/GPL");

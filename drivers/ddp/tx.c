@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* One message, cut as the lower layer asks for segments. */
+#include <linux/export.h>
+
+#include "hdr.h"
+#include "internal.h"
+#include "segment.h"
+
+static bool begin_message(struct ddp_stream *s)
+{
+	bool failed = test_bit(0, &s->failed);
+
+	if (!s->ulp->next(s, &s->msg))
+		return false;
+	s->last_words = failed;
+	if (!s->msg.hdr.tagged)
+		s->msg.hdr.msn = s->msn[s->msg.hdr.qn]++;
+	ddp_cursor_init(&s->src, s->msg.buf);
+	s->cut = 0;
+	s->in_msg = true;
+	return true;
+}
+
+bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
+{
+	struct ddp_cut cut;
+	struct ddp_hdr h;
+
+	/* what was under way is given up, for a Terminate (RFC 5041 7.1) */
+	if (s->in_msg && test_bit(0, &s->failed) && !s->last_words)
+		s->in_msg = false;
+	if (!s->in_msg && !begin_message(s))
+		return false;
+
+	cut.first = &s->msg.hdr;
+	cut.total = s->msg.buf->len;
+	cut.done = s->cut;
+	seg->len = ddp_cut_next(&cut, mulpdu, &h);
+	seg->hdr_len = ddp_hdr_encode(seg->hdr, &h);
+	s->cut += seg->len;
+	s->in_msg = !h.last;
+	return true;
+}
+EXPORT_SYMBOL_GPL(ddp_tx_next);
+
+bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
+{
+	struct iw_fault f = {};
+
+	f.why = ddp_fetch(s, &s->src, dst, len);
+	if (!f.why)
+		return true;
+	s->in_msg = false;
+	ddp_stream_fail(s, &f);
+	return false;
+}
+EXPORT_SYMBOL_GPL(ddp_tx_fill);
+
+void ddp_tx_taken(struct ddp_stream *s)
+{
+	s->ulp->sent(s);
+}
+EXPORT_SYMBOL_GPL(ddp_tx_taken);

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Life of a connection: TCP handshake, start-up, Full Operation, end.
+ *
+ * One worker and one timer per connection.  The worker alone moves it from
+ * phase to phase; everybody else leaves an event.  References: the session's
+ * user, the stream that is bound, each queued run of the worker, and one for
+ * the socket's callbacks that goes when the connection ends.
+ */
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+
+#include "internal.h"
+
+#define DEADLINE_CONNECT	30	/* seconds: TCP handshake */
+#define DEADLINE_REQUEST	10	/* responder: the Request */
+#define DEADLINE_REPLY		60	/* initiator: the Reply */
+#define DEADLINE_CLOSE		10	/* the peer's FIN after ours */
+
+static atomic_t conns = ATOMIC_INIT(0);	/* not yet released */
+
+/**
+ * mpa_conn_event - have the worker look at something
+ * @c: the connection; the caller holds it or is one of its callbacks
+ * @ev: what
+ *
+ * Any context.
+ */
+void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
+{
+	set_bit(ev, &c->events);
+	ddp_session_get(&c->ss);
+	if (!queue_work(mpa_wq, &c->work))
+		ddp_session_put(&c->ss);
+}
+
+static void timed_out(struct work_struct *work)
+{
+	struct mpa_conn *c = container_of(to_delayed_work(work),
+					  struct mpa_conn, timer);
+
+	mpa_conn_event(c, MPA_EV_TIMEOUT);
+}
+
+/**
+ * mpa_conn_deadline - something has to happen in time
+ * @c: the connection; worker, or before it can run
+ * @seconds: from now; 0: no longer
+ */
+void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
+{
+	if (seconds)
+		mod_delayed_work(mpa_wq, &c->timer, seconds * HZ);
+	else
+		cancel_delayed_work(&c->timer);
+}
+
+static enum iw_reason lost_reason(int err)
+{
+	switch (err) {
+	case -ECONNREFUSED:
+		return IW_PEER_REFUSED;
+	case -ECONNRESET:
+	case -EPIPE:
+		return IW_PEER_RESET;
+	case -ETIMEDOUT:
+		return IW_TIMEOUT;
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		return IW_UNREACHABLE;
+	default:
+		return IW_MPA_LOST;
+	}
+}
+
+/*
+ * What TCP has taken it delivers, even if the ULP ends abortively: it may have
+ * been told that it is sent (DDP-3).  A stream that ends inside an FPDU, or
+ * before there are any, is reset.
+ */
+static bool must_reset(const struct mpa_conn *c, enum iw_reason why)
+{
+	if (c->phase != MPA_FULL)
+		return why != IW_PEER_REJECT && why != IW_LOCAL_CLOSE;
+	return why == IW_TIMEOUT || c->out.sent;
+}
+
+/* The end, whatever came before.  @o: the peer's reject */
+static void end(struct mpa_conn *c, enum iw_reason why,
+		const struct ddp_offer *o)
+{
+	struct ddp_stream *s = c->next_stream;
+	bool reset;
+
+	cancel_delayed_work_sync(&c->timer);
+	mpa_tx_stop(c);
+	reset = must_reset(c, why);
+	mpa_frame_drop(c);
+	c->phase = MPA_ENDED;
+	mpa_sock_release(c, reset);
+	c->stream = NULL;
+	c->next_stream = NULL;
+	mpa_listen_forget(c);
+	if (s)
+		ddp_llp_down(s, why);
+	if (c->told)
+		c->ss.user->closed(&c->ss, why, o);
+	/* the callbacks' reference */
+	ddp_session_put(&c->ss);
+}
+
+static void enter_full(struct mpa_conn *c)
+{
+	struct mpa_startup *su = c->su;
+
+	c->crc = su->crc;
+	c->tx_markers = su->tx_markers;
+	c->rx_markers = su->rx_markers;
+	/* a wrong answer starts the stream all the same: see session.h */
+	c->ss.user->established(&c->ss, su->initiator ? &su->peer : NULL);
+	mpa_conn_deadline(c, 0);
+	c->phase = MPA_FULL;
+	c->stream = c->next_stream;
+	c->tx_stream = c->next_stream;
+	if (su->initiator)
+		smp_store_release(&c->tx_open, true);
+	c->su = NULL;
+	kfree(su);
+	mpa_sock_full(c);
+	mpa_conn_event(c, MPA_EV_RX);
+	mpa_tx_kick(c);
+}
+
+static int read_frame(struct mpa_conn *c)
+{
+	u8 buf[64];
+	size_t need = min(mpa_startup_need(c->su), sizeof(buf));
+	int n = mpa_sock_read(c, buf, need);
+
+	if (n > 0)
+		mpa_startup_input(c->su, buf, n);
+	else if (n == -EAGAIN)
+		return n;
+	else
+		mpa_startup_eof(c->su);
+	return 0;
+}
+
+static int write_frame(struct mpa_conn *c)
+{
+	u8 *frame = kmalloc(MPA_FRAME_MAX, GFP_KERNEL);
+	int err = -ENOMEM;
+	size_t len;
+
+	if (frame) {
+		len = mpa_startup_output(c->su, frame, MPA_FRAME_MAX);
+		err = mpa_sock_write(c, frame, len);
+		kfree(frame);
+	}
+	if (err)
+		return err;
+	mpa_startup_sent(c->su);
+	if (c->su->initiator)
+		mpa_conn_deadline(c, DEADLINE_REPLY);
+	return 0;
+}
+
+/* A whole Request: ask, and wait for mpa_accept() or mpa_reject() */
+static void ask_user(struct mpa_conn *c)
+{
+	enum mpa_fate fate;
+	int err;
+
+	if (!c->told) {
+		mpa_conn_deadline(c, 0);
+		mpa_sock_names(c);
+		c->told = !mpa_listen_request(c, &c->su->peer);
+		if (!c->told)
+			end(c, IW_LOCAL_ABORT, NULL);
+		return;
+	}
+	fate = mpa_sock_fate(c, &err);
+	if (fate != MPA_SOCK_OPEN)
+		end(c, fate == MPA_SOCK_LOST ? lost_reason(err)
+					     : IW_PEER_CLOSED, NULL);
+}
+
+/* The peer does not speak revision 2: once more with revision 1 */
+static void try_older(struct mpa_conn *c)
+{
+	struct sockaddr_storage local = c->ss.local;
+
+	if (c->policy.revision) {
+		end(c, c->su->why, NULL);
+		return;
+	}
+	mpa_sock_release(c, true);
+	mpa_startup_fall_back(c->su);
+	c->phase = MPA_CONNECTING;
+	mpa_conn_deadline(c, DEADLINE_CONNECT);
+	if (mpa_sock_connect(c, &local))
+		end(c, IW_UNREACHABLE, NULL);
+}
+
+static void startup(struct mpa_conn *c)
+{
+	struct mpa_startup *su = c->su;
+
+	for (;;) {
+		switch (mpa_startup_want(su)) {
+		case MPA_WANT_READ:
+			if (read_frame(c))
+				return;
+			break;
+		case MPA_WANT_WRITE:
+			if (write_frame(c)) {
+				end(c, IW_MPA_LOST, NULL);
+				return;
+			}
+			break;
+		case MPA_WANT_ASK_ULP:
+			ask_user(c);
+			return;
+		case MPA_WANT_ENTER:
+			enter_full(c);
+			return;
+		case MPA_WANT_RETRY:
+			try_older(c);
+			return;
+		case MPA_WANT_CLOSE:
+			end(c, su->why, su->why == IW_PEER_REJECT ? &su->peer
+								  : NULL);
+			return;
+		}
+	}
+}
+
+static void connecting(struct mpa_conn *c)
+{
+	int err;
+
+	switch (mpa_sock_fate(c, &err)) {
+	case MPA_SOCK_COMING:
+		return;
+	case MPA_SOCK_OPEN:
+	case MPA_SOCK_PEER_DONE:
+		c->phase = MPA_STARTUP;
+		mpa_sock_names(c);
+		startup(c);
+		return;
+	default:
+		end(c, lost_reason(err), NULL);
+	}
+}
+
+/* All of ours is sent and the ULP has asked for the end: FIN */
+static void finish_sending(struct mpa_conn *c)
+{
+	if (!READ_ONCE(c->closing) || !READ_ONCE(c->drained) || c->shut)
+		return;
+	c->shut = true;
+	mpa_sock_shutdown(c);
+	mpa_conn_deadline(c, DEADLINE_CLOSE);
+}
+
+static void tell_peer_closed(struct mpa_conn *c)
+{
+	if (c->peer_closed)
+		return;
+	c->peer_closed = true;
+	c->ss.user->peer_closed(&c->ss);
+}
+
+static void full(struct mpa_conn *c, unsigned long events)
+{
+	bool more = mpa_sock_receive(c);
+	int err;
+
+	if (test_bit(MPA_EV_TX, &events))
+		mpa_tx_work(c);
+	finish_sending(c);
+	switch (mpa_sock_fate(c, &err)) {
+	case MPA_SOCK_LOST:
+		end(c, lost_reason(err), NULL);
+		return;
+	case MPA_SOCK_CLOSED:
+		tell_peer_closed(c);
+		end(c, c->closing ? IW_LOCAL_CLOSE : IW_PEER_CLOSED, NULL);
+		return;
+	case MPA_SOCK_PEER_DONE:
+		tell_peer_closed(c);
+		if (c->shut) {
+			end(c, IW_PEER_CLOSED, NULL);
+			return;
+		}
+		break;
+	default:
+		break;
+	}
+	if (more)
+		mpa_conn_event(c, MPA_EV_RX);
+}
+
+static void step(struct mpa_conn *c, unsigned long events)
+{
+	if (test_bit(MPA_EV_ABORT, &events)) {
+		end(c, READ_ONCE(c->why), NULL);
+		return;
+	}
+	if (test_bit(MPA_EV_TIMEOUT, &events)) {
+		end(c, IW_TIMEOUT, NULL);
+		return;
+	}
+	switch (c->phase) {
+	case MPA_CONNECTING:
+		connecting(c);
+		break;
+	case MPA_STARTUP:
+		if (test_bit(MPA_EV_CLOSE, &events))
+			end(c, IW_LOCAL_CLOSE, NULL);
+		else
+			startup(c);
+		break;
+	case MPA_FULL:
+		full(c, events);
+		break;
+	case MPA_ENDED:
+		break;
+	}
+}
+
+static void work(struct work_struct *w)
+{
+	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
+
+	mutex_lock(&c->mutex);
+	if (c->phase != MPA_ENDED)
+		step(c, xchg(&c->events, 0));
+	mutex_unlock(&c->mutex);
+	ddp_session_put(&c->ss);
+}
+
+/**
+ * mpa_conn_new - a connection without a socket
+ * @user: upcalls
+ * @ctx: the user's
+ * @policy: the device's wishes
+ *
+ * Return: the connection with one reference, the callbacks'; NULL if memory
+ * is short.
+ */
+struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
+			      const struct ddp_policy *policy)
+{
+	struct mpa_conn *c = kzalloc(sizeof(*c), GFP_KERNEL);
+
+	if (!c)
+		return NULL;
+	c->llp.ops = &mpa_llp_ops;
+	c->ss.type = &mpa_session_type;
+	c->ss.user = user;
+	c->ss.ctx = ctx;
+	c->policy = *policy;
+	kref_init(&c->ss.ref);
+	mutex_init(&c->mutex);
+	INIT_LIST_HEAD(&c->pending);
+	INIT_WORK(&c->work, work);
+	INIT_DELAYED_WORK(&c->timer, timed_out);
+	tasklet_setup(&c->bh, mpa_tx_bh);
+	atomic_inc(&conns);
+	return c;
+}
+
+/**
+ * mpa_conn_startup - give it a start-up machine
+ * @c: the connection, before anybody else knows it
+ * @initiator: it will send the Request
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mpa_conn_startup(struct mpa_conn *c, bool initiator)
+{
+	c->su = kzalloc(sizeof(*c->su), GFP_KERNEL);
+	if (!c->su)
+		return -ENOMEM;
+	mpa_startup_init(c->su, initiator, c->policy.revision == 1 ? 1 : 2,
+			 c->policy.crc, c->policy.markers);
+	c->phase = initiator ? MPA_CONNECTING : MPA_STARTUP;
+	mpa_conn_deadline(c, initiator ? DEADLINE_CONNECT : DEADLINE_REQUEST);
+	return 0;
+}
+
+/**
+ * mpa_conn_release - the last reference is gone
+ * @ref: the session's
+ *
+ * Any context: socket, timer and tasklet ended before.
+ */
+void mpa_conn_release(struct kref *ref)
+{
+	struct ddp_session *ss = container_of(ref, struct ddp_session, ref);
+	struct mpa_conn *c = ss_to_conn(ss);
+
+	kfree(c->su);
+	kfree_rcu(c, rcu);
+	if (atomic_dec_and_test(&conns))
+		wake_up_var(&conns);
+}
+
+/**
+ * mpa_conn_wait_all - wait until no connection is left
+ *
+ * At unload: nobody can make new ones.
+ */
+void mpa_conn_wait_all(void)
+{
+	wait_var_event(&conns, !atomic_read(&conns));
+}
+
+/**
+ * mpa_conn_bind - the stream to start once start-up is done
+ * @c: the connection
+ * @s: the stream; holds the connection until mpa_conn_quiesce()
+ *
+ * Return: 0, or -EISCONN.
+ */
+int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
+{
+	int err = ddp_stream_bind(s, &c->llp);
+
+	if (err)
+		return err;
+	ddp_session_get(&c->ss);
+	c->next_stream = s;
+	return 0;
+}
+
+/**
+ * mpa_conn_quiesce - forget the stream; the connection ends
+ * @c: the connection
+ *
+ * Sleeps.  When it returns no upcall for the stream runs or will run.
+ */
+void mpa_conn_quiesce(struct mpa_conn *c)
+{
+	mutex_lock(&c->mutex);
+	mpa_tx_stop(c);
+	if (c->sock)
+		mpa_sock_forget(c);
+	c->next_stream = NULL;
+	mutex_unlock(&c->mutex);
+	mpa_conn_stop(c, IW_LOCAL_ABORT);
+	ddp_session_put(&c->ss);
+}
+
+/**
+ * mpa_conn_stop - the ULP ends it
+ * @c: the connection
+ * @why: IW_LOCAL_CLOSE: gracefully, once all posted before is sent
+ *
+ * Any context.
+ */
+void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
+{
+	if (why != IW_LOCAL_CLOSE) {
+		WRITE_ONCE(c->why, why);
+		mpa_conn_event(c, MPA_EV_ABORT);
+		return;
+	}
+	WRITE_ONCE(c->closing, true);
+	mpa_conn_event(c, MPA_EV_CLOSE);
+	/* who finds nothing left to send says so */
+	mpa_tx_kick(c);
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Segments to octets: one stretch of memory for many FPDUs, so that TCP is
+ * called once for all of them.
+ *
+ * The memory is a page fragment of the CPU's, only ever appended to, so it may
+ * be handed to TCP by reference and still be shared by connections.  BH is off
+ * from pulling a segment until it is written.
+ */
+#include <linux/percpu.h>
+#include <linux/skbuff.h>
+#include <net/sock.h>
+
+#include "crc.h"
+#include "fpdu.h"
+#include "internal.h"
+
+#define FRAG_LEAST	256	/* a smaller rest of a fragment is left alone */
+
+static DEFINE_PER_CPU(struct page_frag, frags);
+
+/* Take @len octets at the fragment's end into the batch */
+static void take(struct mpa_out *o, struct page_frag *pf, u32 len)
+{
+	struct bio_vec *last = o->n ? &o->vec[o->n - 1] : NULL;
+
+	if (last && last->bv_page == pf->page &&
+	    last->bv_offset + last->bv_len == pf->offset) {
+		last->bv_len += len;
+	} else {
+		get_page(pf->page);
+		bvec_set_page(&o->vec[o->n++], pf->page, len, pf->offset);
+	}
+	pf->offset += len;
+	o->room += len;
+}
+
+static bool reserve(struct mpa_out *o, u32 need)
+{
+	struct page_frag *pf = this_cpu_ptr(&frags);
+
+	while (o->room < need) {
+		u32 least = min_t(u32, need - o->room, FRAG_LEAST);
+
+		if (o->n == MPA_OUT_VECS ||
+		    !skb_page_frag_refill(least, pf, GFP_ATOMIC | __GFP_NOWARN))
+			return false;
+		take(o, pf, min(need - o->room, pf->size - pf->offset));
+	}
+	return true;
+}
+
+/* Forget what was written or reserved beyond the first @len octets */
+static void cut_back(struct mpa_out *o, u32 len)
+{
+	u32 over = o->len + o->room - len;
+
+	while (over) {
+		struct bio_vec *last = &o->vec[o->n - 1];
+		u32 n = min(over, last->bv_len);
+
+		last->bv_len -= n;
+		over -= n;
+		if (!last->bv_len) {
+			put_page(last->bv_page);
+			o->n--;
+		}
+	}
+	o->len = len;
+	o->room = 0;
+}
+
+/* One FPDU being written */
+struct writer {
+	struct mpa_conn	*c;
+	u32		start;		/* its first octet's position */
+	u32		crc;
+	u8		vec;		/* where the next octet goes */
+	u32		off;
+};
+
+/* Where the next octets go: @len in: wanted, out: how many fit there */
+static u8 *space(struct writer *w, u32 *len)
+{
+	struct bio_vec *v = &w->c->out.vec[w->vec];
+
+	if (w->off == v->bv_len) {
+		v = &w->c->out.vec[++w->vec];
+		w->off = 0;
+	}
+	*len = min(*len, v->bv_len - w->off);
+	return page_address(v->bv_page) + v->bv_offset + w->off;
+}
+
+static void wrote(struct writer *w, const u8 *p, u32 len)
+{
+	struct mpa_out *o = &w->c->out;
+
+	if (w->c->crc)
+		w->crc = mpa_crc_update(w->crc, p, len);
+	w->off += len;
+	w->c->tx_pos += len;
+	o->len += len;
+	o->room -= len;
+}
+
+static void put_plain(struct writer *w, const u8 *src, u32 len)
+{
+	while (len) {
+		u32 n = len;
+		u8 *p = space(w, &n);
+
+		memcpy(p, src, n);
+		wrote(w, p, n);
+		src += n;
+		len -= n;
+	}
+}
+
+/* Octets that may be written before the next marker, which goes out if due */
+static u32 before_marker(struct writer *w)
+{
+	u8 marker[MPA_MARKER_SIZE];
+
+	if (!w->c->tx_markers)
+		return U32_MAX;
+	if (!mpa_to_marker(w->c->tx_pos)) {
+		mpa_marker_put(marker,
+			       mpa_marker_back(w->start, w->c->tx_pos));
+		put_plain(w, marker, sizeof(marker));
+	}
+	return mpa_to_marker(w->c->tx_pos);
+}
+
+static void put(struct writer *w, const u8 *src, u32 len)
+{
+	while (len) {
+		u32 n = min(len, before_marker(w));
+
+		put_plain(w, src, n);
+		src += n;
+		len -= n;
+	}
+}
+
+static bool put_payload(struct writer *w, u32 len)
+{
+	while (len) {
+		u32 n = min(len, before_marker(w));
+		u8 *p = space(w, &n);
+
+		if (!ddp_tx_fill(w->c->tx_stream, p, n))
+			return false;
+		wrote(w, p, n);
+		len -= n;
+	}
+	return true;
+}
+
+static void put_trailer(struct writer *w, u32 ulpdu_len)
+{
+	static const u8 zero[MPA_ALIGN];
+	u8 crc[MPA_CRC_SIZE] = {};
+
+	put(w, zero, mpa_fpdu_pad(ulpdu_len));
+	before_marker(w);
+	if (w->c->crc)
+		mpa_crc_final(w->crc, crc);
+	put_plain(w, crc, sizeof(crc));
+}
+
+/* The pulled segment as an FPDU behind what the batch has; room is reserved */
+static bool write_fpdu(struct mpa_conn *c)
+{
+	const struct ddp_txseg *seg = &c->seg;
+	u32 ulpdu_len = seg->hdr_len + seg->len;
+	struct writer w = {
+		.c = c,
+		.start = c->tx_pos,
+		.crc = mpa_crc_init(),
+	};
+	u8 length[MPA_LEN_SIZE];
+	u32 skip = c->out.len;
+
+	while (skip >= c->out.vec[w.vec].bv_len && w.vec < c->out.n - 1)
+		skip -= c->out.vec[w.vec++].bv_len;
+	w.off = skip;
+
+	put_unaligned_be16(ulpdu_len, length);
+	put(&w, length, sizeof(length));
+	put(&w, seg->hdr, seg->hdr_len);
+	if (!put_payload(&w, seg->len))
+		return false;
+	put_trailer(&w, ulpdu_len);
+	return true;
+}
+
+static bool add_fpdu(struct mpa_conn *c)
+{
+	u32 len = c->out.len, pos = c->tx_pos;
+	u32 ulpdu_len = c->seg.hdr_len + c->seg.len;
+
+	if (!reserve(&c->out, mpa_fpdu_wire_len(pos, ulpdu_len, c->tx_markers)))
+		return false;
+	c->have_seg = false;
+	if (!write_fpdu(c)) {
+		cut_back(&c->out, len);
+		c->tx_pos = pos;
+	}
+	return true;
+}
+
+/**
+ * mpa_frame_batch - pull segments and write them, until enough or none left
+ * @c: the connection; the caller owns its transmit side, BH off
+ * @emss: effective maximum segment size: no FPDU is longer (RFC 5044 5.1)
+ *
+ * Return: false if memory failed before anything was written; a segment may
+ * be left in @c->seg.
+ */
+bool mpa_frame_batch(struct mpa_conn *c, u32 emss)
+{
+	u32 mulpdu = mpa_mulpdu(emss, c->tx_markers);
+	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
+	struct mpa_out *o = &c->out;
+
+	while (o->len + emss <= enough) {
+		if (!c->have_seg)
+			c->have_seg = ddp_tx_next(c->tx_stream, mulpdu, &c->seg);
+		if (!c->have_seg)
+			break;
+		if (!add_fpdu(c))
+			return o->len;
+	}
+	return true;
+}
+
+/**
+ * mpa_frame_drop - the batch is sent or in vain
+ * @c: the connection; the caller owns its transmit side
+ */
+void mpa_frame_drop(struct mpa_conn *c)
+{
+	struct mpa_out *o = &c->out;
+
+	while (o->n)
+		put_page(o->vec[--o->n].bv_page);
+	o->len = 0;
+	o->room = 0;
+	o->sent = 0;
+}
+
+/**
+ * mpa_frame_exit - give back the CPUs' fragments
+ */
+void mpa_frame_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct page_frag *pf = per_cpu_ptr(&frags, cpu);
+
+		if (pf->page)
+			put_page(pf->page);
+		pf->page = NULL;
+	}
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the rooms of iw_mpa know of each other. */
+#ifndef _MPA_INTERNAL_H
+#define _MPA_INTERNAL_H
+
+#include <linux/bvec.h>
+#include <linux/interrupt.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include <ddp/llp.h>
+#include <ddp/session.h>
+
+#include "startup.h"
+
+struct mpa_listener;
+struct sk_buff;
+struct sock;
+struct socket;
+
+/* Where a connection stands */
+enum mpa_phase {
+	MPA_CONNECTING,		/* TCP handshake, active side */
+	MPA_STARTUP,		/* Request and Reply frames */
+	MPA_FULL,		/* Full Operation */
+	MPA_ENDED,		/* no socket any more */
+};
+
+/* What the worker is asked to look at */
+enum mpa_event {
+	MPA_EV_STATE,		/* TCP's state changed */
+	MPA_EV_RX,		/* octets arrived that the callback left */
+	MPA_EV_TX,		/* transmit where sleeping is allowed */
+	MPA_EV_CLOSE,		/* the ULP wants a graceful end */
+	MPA_EV_ABORT,		/* the ULP wants an end */
+	MPA_EV_TIMEOUT,		/* the current step took too long */
+};
+
+/*
+ * The transmit routine's owner word.  Who sets OWNED runs it; who finds it
+ * set leaves PENDING and goes.  DEAD: nobody may own it any more.
+ */
+#define MPA_TX_OWNED	0x1
+#define MPA_TX_PENDING	0x2
+#define MPA_TX_DEAD	0x4
+
+#define MPA_BATCH	65536	/* octets handed to TCP at once, about */
+#define MPA_OUT_VECS	40
+
+/**
+ * struct mpa_out - a batch of FPDUs on its way to TCP
+ * @vec: the pages it lies in; each holds a page reference
+ * @n: how many of @vec
+ * @len: octets written
+ * @room: octets reserved behind them
+ * @sent: octets that TCP has taken
+ */
+struct mpa_out {
+	struct bio_vec	vec[MPA_OUT_VECS];
+	u8		n;
+	u32		len;
+	u32		room;
+	u32		sent;
+};
+
+/**
+ * struct mpa_cursor - a place in TCP's receive queue
+ * @skb: in the queue
+ * @part: @skb, or the piece of its frag_list
+ * @frag: fragment of @part, -1: its linear part
+ * @off: octet within that
+ * @seq: TCP sequence number of the octet
+ */
+struct mpa_cursor {
+	const struct sk_buff	*skb;
+	const struct sk_buff	*part;
+	int			frag;
+	u32			off;
+	u32			seq;
+};
+
+struct mpa_conn {
+	/* fixed after creation */
+	struct ddp_llp		llp;
+	struct ddp_session	ss;
+	struct ddp_policy	policy;
+	struct net		*net;
+	u8			tos;
+
+	/* worker and mutex */
+	struct mutex		mutex;
+	enum mpa_phase		phase;
+	struct socket		*sock;
+	struct mpa_startup	*su;	/* until Full Operation */
+	struct ddp_stream	*next_stream;	/* to start then */
+	bool			told;	/* the user has been given us */
+	bool			peer_closed;
+	bool			shut;	/* our FIN is out */
+
+	/* the listener it came from, until the request is handed up */
+	struct mpa_listener	*listener;
+	struct list_head	pending;
+
+	/* socket lock */
+	struct ddp_stream	*stream;	/* rx's */
+	struct mpa_cursor	cur;
+	u32			rx_pos;
+	bool			rx_markers;
+	bool			rx_full;	/* Full Operation: data_ready runs */
+	bool			rx_stopped;	/* failed: discard */
+
+	/* tx owner */
+	struct ddp_stream	*tx_stream;
+	struct mpa_out		out;
+	struct ddp_txseg	seg;
+	bool			have_seg;
+	bool			tx_markers;
+	u32			tx_pos;
+
+	bool			crc;	/* fixed in Full Operation */
+	bool			tx_open;	/* set once by rx or at start */
+	bool			closing;	/* graceful end asked for */
+	bool			drained;	/* ... and nothing left to send */
+	enum iw_reason		why;	/* of an end asked for */
+
+	atomic_t		tx;	/* MPA_TX_* */
+	unsigned long		events;	/* enum mpa_event */
+	struct work_struct	work;
+	struct delayed_work	timer;
+	struct tasklet_struct	bh;
+	unsigned long		bh_queued;	/* bit 0; holds a reference */
+	struct rcu_head		rcu;
+
+	/* the socket's own, put back at the end */
+	void (*sk_data_ready)(struct sock *sk);
+	void (*sk_state_change)(struct sock *sk);
+	void (*sk_write_space)(struct sock *sk);
+};
+
+static inline struct mpa_conn *ss_to_conn(struct ddp_session *ss)
+{
+	return container_of(ss, struct mpa_conn, ss);
+}
+
+static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
+{
+	return container_of(llp, struct mpa_conn, llp);
+}
+
+extern struct workqueue_struct *mpa_wq;
+
+/* conn.c: life of a connection */
+struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
+			      const struct ddp_policy *policy);
+int mpa_conn_startup(struct mpa_conn *c, bool initiator);
+void mpa_conn_release(struct kref *ref);
+void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
+void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds);
+int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s);
+void mpa_conn_quiesce(struct mpa_conn *c);
+void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why);
+void mpa_conn_wait_all(void);
+
+/* tx.c: the transmit routine */
+void mpa_tx_kick(struct mpa_conn *c);
+void mpa_tx_push(struct mpa_conn *c);
+void mpa_tx_work(struct mpa_conn *c);
+void mpa_tx_stop(struct mpa_conn *c);
+void mpa_tx_bh(struct tasklet_struct *t);
+
+/* frame.c: segments to a batch */
+bool mpa_frame_batch(struct mpa_conn *c, u32 emss);
+void mpa_frame_drop(struct mpa_conn *c);
+void mpa_frame_exit(void);
+
+/* gather.c: FPDUs from the receive queue to segments */
+int mpa_gather(struct mpa_conn *c, u32 avail);
+void mpa_gather_read(struct mpa_conn *c, void *dst, u32 len);
+
+/* cursor.c: octets of the receive queue */
+void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff *skb, u32 off);
+const void *mpa_cursor_run(struct mpa_cursor *cur, u32 *len);
+void mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
+void mpa_cursor_skip(struct mpa_cursor *cur, u32 len);
+
+/* How a connected socket fares */
+enum mpa_fate {
+	MPA_SOCK_COMING,	/* handshake */
+	MPA_SOCK_OPEN,
+	MPA_SOCK_PEER_DONE,	/* the peer's FIN, and all before it, is read */
+	MPA_SOCK_CLOSED,	/* both sides done */
+	MPA_SOCK_LOST,		/* reset, timed out, refused; see err */
+};
+
+/* sock.c: the only talk with a connected socket */
+int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local);
+void mpa_sock_prepare(struct socket *sock);
+void mpa_sock_attach(struct mpa_conn *c);
+void mpa_sock_release(struct mpa_conn *c, bool abort);
+enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err);
+void mpa_sock_names(struct mpa_conn *c);
+int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
+int mpa_sock_write(struct mpa_conn *c, const void *buf, size_t len);
+void mpa_sock_shutdown(struct mpa_conn *c);
+void mpa_sock_full(struct mpa_conn *c);
+void mpa_sock_forget(struct mpa_conn *c);
+bool mpa_sock_receive(struct mpa_conn *c);
+u32 mpa_sock_emss(const struct mpa_conn *c);
+int mpa_sock_send(struct mpa_conn *c, bool may_sleep);
+
+/* listen.c */
+struct ddp_listener *mpa_listen(const struct ddp_listen *l,
+				const struct ddp_session_user *user, void *ctx);
+void mpa_unlisten(struct ddp_listener *l);
+/* Hand the request of a pending connection up; nonzero: refused */
+int mpa_listen_request(struct mpa_conn *c, const struct ddp_offer *o);
+/* A connection is pending no longer */
+void mpa_listen_forget(struct mpa_conn *c);
+
+/* llp.c */
+extern const struct ddp_llp_ops mpa_llp_ops;
+extern struct ddp_session_type mpa_session_type;
+
+#endif

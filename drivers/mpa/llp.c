@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The two doors of MPA, filled: ddp/llp.h and ddp/session.h. */
+#include <linux/err.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+static void llp_kick(struct ddp_llp *llp)
+{
+	mpa_tx_kick(llp_to_conn(llp));
+}
+
+static void llp_push(struct ddp_llp *llp)
+{
+	mpa_tx_push(llp_to_conn(llp));
+}
+
+static void llp_read(struct ddp_llp *llp, void *dst, u32 len)
+{
+	mpa_gather_read(llp_to_conn(llp), dst, len);
+}
+
+static void llp_close(struct ddp_llp *llp, enum iw_reason why)
+{
+	mpa_conn_stop(llp_to_conn(llp), why);
+}
+
+static void llp_quiesce(struct ddp_llp *llp)
+{
+	mpa_conn_quiesce(llp_to_conn(llp));
+}
+
+const struct ddp_llp_ops mpa_llp_ops = {
+	.kick		= llp_kick,
+	.push		= llp_push,
+	.read		= llp_read,
+	.close		= llp_close,
+	.quiesce	= llp_quiesce,
+};
+
+/* It never got anywhere; its worker may have been woken, and finds it ended */
+static void give_up(struct mpa_conn *c)
+{
+	c->phase = MPA_ENDED;
+	cancel_delayed_work_sync(&c->timer);
+	mpa_sock_release(c, true);
+}
+
+static int begin(struct mpa_conn *c, const struct ddp_connect *args)
+{
+	int err;
+
+	err = mpa_conn_startup(c, true);
+	if (!err)
+		err = mpa_startup_offer(c->su, args->offer);
+	if (!err)
+		err = mpa_sock_connect(c, args->local);
+	if (!err)
+		err = mpa_conn_bind(c, args->stream);
+	return err;
+}
+
+static struct ddp_session *mpa_connect(const struct ddp_connect *args,
+				       const struct ddp_session_user *user,
+				       void *ctx)
+{
+	struct mpa_conn *c = mpa_conn_new(user, ctx, args->policy);
+	int err;
+
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	c->net = args->net;
+	c->tos = args->tos;
+	c->ss.remote = *args->remote;
+	c->ss.local = *args->local;
+	c->told = true;
+	/* the user's reference */
+	ddp_session_get(&c->ss);
+	mutex_lock(&c->mutex);
+	err = begin(c, args);
+	if (err)
+		give_up(c);
+	mutex_unlock(&c->mutex);
+	if (err) {
+		/* both references, the user's and the callbacks' */
+		ddp_session_put(&c->ss);
+		ddp_session_put(&c->ss);
+		return ERR_PTR(err);
+	}
+	mpa_conn_event(c, MPA_EV_STATE);
+	return &c->ss;
+}
+
+/* Answer a Request that was handed up */
+static int answer(struct mpa_conn *c, struct ddp_stream *s,
+		  const struct ddp_offer *o)
+{
+	int err = -ECONNRESET;
+
+	mutex_lock(&c->mutex);
+	if (c->phase == MPA_STARTUP)
+		err = s ? mpa_startup_offer(c->su, o)
+			: mpa_startup_reject(c->su, o);
+	if (!err && s)
+		err = mpa_conn_bind(c, s);
+	c->ss.accepted = !err && s;
+	mutex_unlock(&c->mutex);
+	if (!err)
+		mpa_conn_event(c, MPA_EV_STATE);
+	return err;
+}
+
+static int mpa_accept(struct ddp_session *ss, struct ddp_stream *s,
+		      const struct ddp_offer *o)
+{
+	return answer(ss_to_conn(ss), s, o);
+}
+
+static int mpa_reject(struct ddp_session *ss, const struct ddp_offer *o)
+{
+	return answer(ss_to_conn(ss), NULL, o);
+}
+
+static void mpa_stop(struct ddp_session *ss, bool abort)
+{
+	mpa_conn_stop(ss_to_conn(ss), abort ? IW_LOCAL_ABORT : IW_LOCAL_CLOSE);
+}
+
+struct ddp_session_type mpa_session_type = {
+	.name		= "mpa",
+	.owner		= THIS_MODULE,
+	.connect	= mpa_connect,
+	.listen		= mpa_listen,
+	.unlisten	= mpa_unlisten,
+	.accept		= mpa_accept,
+	.reject		= mpa_reject,
+	.stop		= mpa_stop,
+	.release	= mpa_conn_release,
+};

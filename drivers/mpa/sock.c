@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The only talk with a connected socket. */
+#include <linux/net.h>
+#include <linux/tcp.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+#include <trace/events/sock.h>
+
+#include "internal.h"
+
+/* Octets that a socket callback takes before the worker goes on */
+#define RX_BUDGET_BH	(256 * 1024)
+#define RX_BUDGET_WORK	(1024 * 1024)
+
+/* A whole FPDU has to fit into the receive buffer, however it is cut */
+#define RCVBUF_LEAST	(512 * 1024)
+
+/*
+ * Take what has arrived: FPDUs while the stream is well, anything after that.
+ * Socket locked, BH off.
+ *
+ * Return: whether the budget ended it.
+ */
+static bool receive(struct mpa_conn *c, struct sock *sk, u32 budget)
+{
+	u32 avail = tcp_inq(sk), used = 0, off;
+	struct sk_buff *skb = NULL;
+	int n;
+
+	if (avail)
+		skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
+	if (!skb)
+		return false;
+	if (!c->rx_stopped)
+		mpa_cursor_set(&c->cur, skb, off);
+	while (!c->rx_stopped && used < avail && used < budget) {
+		n = mpa_gather(c, avail - used);
+		if (!n)
+			break;
+		if (n < 0)
+			c->rx_stopped = true;
+		else
+			used += n;
+	}
+	if (c->rx_stopped)
+		used = avail;
+	if (used)
+		tcp_read_done(sk, used);
+	return used < avail && used >= budget;
+}
+
+static void data_ready(struct sock *sk)
+{
+	struct mpa_conn *c;
+	bool more = true;
+
+	trace_sk_data_ready(sk);
+	read_lock_bh(&sk->sk_callback_lock);
+	c = sk->sk_user_data;
+	if (c) {
+		if (c->rx_full)
+			more = receive(c, sk, RX_BUDGET_BH);
+		if (more)
+			mpa_conn_event(c, MPA_EV_RX);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void state_change(struct sock *sk)
+{
+	struct mpa_conn *c;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	c = sk->sk_user_data;
+	if (c)
+		mpa_conn_event(c, MPA_EV_STATE);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void write_space(struct sock *sk)
+{
+	struct mpa_conn *c;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	c = sk->sk_user_data;
+	if (c && sk_stream_is_writeable(sk)) {
+		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		mpa_tx_kick(c);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * mpa_sock_prepare - set a socket up before it connects or listens
+ * @sock: new; what it is set to its children inherit
+ */
+void mpa_sock_prepare(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	sock_set_reuseaddr(sk);
+	sock_set_keepalive(sk);
+	tcp_sock_set_nodelay(sk);
+	tcp_sock_set_keepidle(sk, 30);
+	tcp_sock_set_keepintvl(sk, 10);
+	tcp_sock_set_keepcnt(sk, 6);
+	lock_sock(sk);
+	/* all of it runs in softirq at times */
+	sk->sk_allocation = GFP_ATOMIC;
+	/* a peer's urgent pointer must not hide octets */
+	sock_set_flag(sk, SOCK_URGINLINE);
+	if (sk->sk_rcvbuf < RCVBUF_LEAST)
+		WRITE_ONCE(sk->sk_rcvbuf, RCVBUF_LEAST);
+	release_sock(sk);
+}
+
+/**
+ * mpa_sock_attach - hear of what happens to the connection's socket
+ * @c: the connection; the callbacks hold it until mpa_sock_release()
+ *
+ * What happened before is not told again: the caller queues an event.
+ */
+void mpa_sock_attach(struct mpa_conn *c)
+{
+	struct sock *sk = c->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = c;
+	c->sk_data_ready = sk->sk_data_ready;
+	c->sk_state_change = sk->sk_state_change;
+	c->sk_write_space = sk->sk_write_space;
+	sk->sk_data_ready = data_ready;
+	sk->sk_state_change = state_change;
+	sk->sk_write_space = write_space;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void detach(struct mpa_conn *c, struct sock *sk)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_user_data == c) {
+		sk->sk_user_data = NULL;
+		sk->sk_data_ready = c->sk_data_ready;
+		sk->sk_state_change = c->sk_state_change;
+		sk->sk_write_space = c->sk_write_space;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * mpa_sock_release - the end of the connection's socket
+ * @c: the connection, nobody transmitting any more
+ * @abort: reset it
+ */
+void mpa_sock_release(struct mpa_conn *c, bool abort)
+{
+	struct socket *sock = c->sock;
+
+	if (!sock)
+		return;
+	detach(c, sock->sk);
+	if (abort)
+		sock_no_linger(sock->sk);
+	c->sock = NULL;
+	sock_release(sock);
+}
+
+static int addr_len(const struct sockaddr_storage *a)
+{
+	return a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					: sizeof(struct sockaddr_in);
+}
+
+static void clear_port(struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)a)->sin6_port = 0;
+	else
+		((struct sockaddr_in *)a)->sin_port = 0;
+}
+
+/* The port the ULP chose, or any if TCP has it in use */
+static int bind_local(struct socket *sock, const struct sockaddr_storage *local)
+{
+	struct sockaddr_storage a = *local;
+	int err;
+
+	err = kernel_bind(sock, compat_sockaddr(&a), addr_len(&a));
+	if (err != -EADDRINUSE)
+		return err;
+	clear_port(&a);
+	return kernel_bind(sock, compat_sockaddr(&a), addr_len(&a));
+}
+
+static int new_socket(struct mpa_conn *c)
+{
+	struct socket *sock;
+	int err;
+
+	err = sock_create_kern(c->net, c->ss.remote.ss_family, SOCK_STREAM,
+			       IPPROTO_TCP, &sock);
+	if (err)
+		return err;
+	compat_sk_net_refcnt_upgrade(sock->sk);
+	mpa_sock_prepare(sock);
+	if (c->ss.remote.ss_family == AF_INET)
+		ip_sock_set_tos(sock->sk, c->tos);
+	c->sock = sock;
+	mpa_sock_attach(c);
+	return 0;
+}
+
+/**
+ * mpa_sock_connect - begin to connect to the session's remote address
+ * @c: the connection, without a socket
+ * @local: where from
+ *
+ * Return: 0, then an MPA_EV_STATE tells how it went; or an error.
+ */
+int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
+{
+	struct sockaddr_storage to = c->ss.remote;
+	int err;
+
+	err = new_socket(c);
+	if (err)
+		return err;
+	err = bind_local(c->sock, local);
+	if (!err)
+		err = kernel_connect(c->sock, compat_sockaddr(&to),
+				     addr_len(&to), O_NONBLOCK);
+	if (err == -EINPROGRESS)
+		err = 0;
+	if (err)
+		mpa_sock_release(c, true);
+	return err;
+}
+
+/**
+ * mpa_sock_fate - how the socket fares
+ * @c: the connection
+ * @err: negative errno if MPA_SOCK_LOST
+ *
+ * Return: see enum mpa_fate.
+ */
+enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
+{
+	struct sock *sk = c->sock->sk;
+	enum mpa_fate fate = MPA_SOCK_OPEN;
+
+	lock_sock(sk);
+	*err = -READ_ONCE(sk->sk_err);
+	if (sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
+		fate = MPA_SOCK_COMING;
+	else if (*err || (sk->sk_state == TCP_CLOSE &&
+			  !(sk->sk_shutdown & RCV_SHUTDOWN)))
+		fate = MPA_SOCK_LOST;
+	else if (sk->sk_state == TCP_CLOSE)
+		fate = MPA_SOCK_CLOSED;
+	else if (sk->sk_shutdown & RCV_SHUTDOWN)
+		fate = MPA_SOCK_PEER_DONE;
+	release_sock(sk);
+	return fate;
+}
+
+/**
+ * mpa_sock_names - note both ends' addresses in the session
+ * @c: the connection
+ */
+void mpa_sock_names(struct mpa_conn *c)
+{
+	c->sock->ops->getname(c->sock, (struct sockaddr *)&c->ss.local, 0);
+	c->sock->ops->getname(c->sock, (struct sockaddr *)&c->ss.remote, 1);
+}
+
+/**
+ * mpa_sock_read - read without waiting, before Full Operation
+ * @c: the connection
+ * @buf: where to
+ * @len: at most
+ *
+ * Return: octets, 0 at the end, -EAGAIN or another error.
+ */
+int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
+	struct kvec vec = { .iov_base = buf, .iov_len = len };
+
+	return kernel_recvmsg(c->sock, &msg, &vec, 1, len, MSG_DONTWAIT);
+}
+
+/**
+ * mpa_sock_write - write without waiting, before Full Operation
+ * @c: the connection
+ * @buf: a start-up frame; a fresh socket has room for it
+ * @len: its length
+ *
+ * Return: 0, or an error.
+ */
+int mpa_sock_write(struct mpa_conn *c, const void *buf, size_t len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
+	int n = kernel_sendmsg(c->sock, &msg, &vec, 1, len);
+
+	if (n < 0)
+		return n;
+	return n == len ? 0 : -ENOBUFS;
+}
+
+/**
+ * mpa_sock_shutdown - send our FIN
+ * @c: the connection
+ */
+void mpa_sock_shutdown(struct mpa_conn *c)
+{
+	kernel_sock_shutdown(c->sock, SHUT_WR);
+}
+
+/**
+ * mpa_sock_full - Full Operation: from here on the callback hands FPDUs up
+ * @c: the connection, its stream set
+ */
+void mpa_sock_full(struct mpa_conn *c)
+{
+	struct sock *sk = c->sock->sk;
+
+	lock_sock(sk);
+	c->rx_full = true;
+	release_sock(sk);
+}
+
+/**
+ * mpa_sock_forget - nothing is handed up from here on
+ * @c: the connection
+ */
+void mpa_sock_forget(struct mpa_conn *c)
+{
+	struct sock *sk = c->sock->sk;
+
+	lock_sock(sk);
+	c->rx_stopped = true;
+	c->stream = NULL;
+	release_sock(sk);
+}
+
+/**
+ * mpa_sock_receive - receive from the worker
+ * @c: the connection
+ *
+ * Return: whether there is more.
+ */
+bool mpa_sock_receive(struct mpa_conn *c)
+{
+	struct sock *sk = c->sock->sk;
+	bool more;
+
+	lock_sock(sk);
+	local_bh_disable();
+	more = receive(c, sk, RX_BUDGET_WORK);
+	local_bh_enable();
+	release_sock(sk);
+	return more;
+}
+
+/**
+ * mpa_sock_emss - the longest FPDU that makes one TCP segment now
+ * @c: the connection
+ *
+ * Return: octets.
+ */
+u32 mpa_sock_emss(const struct mpa_conn *c)
+{
+	return READ_ONCE(tcp_sk(c->sock->sk)->mss_cache);
+}
+
+static bool lock_for_send(struct sock *sk, bool may_sleep)
+{
+	if (may_sleep) {
+		lock_sock(sk);
+		return true;
+	}
+	bh_lock_sock(sk);
+	if (!sock_owned_by_user(sk))
+		return true;
+	bh_unlock_sock(sk);
+	return false;
+}
+
+static void unlock_for_send(struct sock *sk, bool may_sleep)
+{
+	if (may_sleep)
+		release_sock(sk);
+	else
+		bh_unlock_sock(sk);
+}
+
+/**
+ * mpa_sock_send - hand the batch to TCP
+ * @c: the connection; the caller owns its transmit side
+ * @may_sleep: wait for the socket; otherwise BH is off
+ *
+ * One call for all FPDUs of the batch, and the end of a batch is the end of a
+ * TCP segment, so that FPDUs stay aligned with segments (RFC 5044 5.1).
+ *
+ * Return: 0 when all is taken; -EAGAIN when TCP has no more room, its
+ * write_space will come; -EBUSY when somebody has the socket; another error
+ * when the connection is gone.
+ */
+int mpa_sock_send(struct mpa_conn *c, bool may_sleep)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR |
+			     COMPAT_SPLICE_PAGES,
+	};
+	struct sock *sk = c->sock->sk;
+	struct mpa_out *o = &c->out;
+	int n;
+
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, o->vec, o->n, o->len);
+	iov_iter_advance(&msg.msg_iter, o->sent);
+
+	if (!lock_for_send(sk, may_sleep))
+		return -EBUSY;
+	n = tcp_sendmsg_locked(sk, &msg, o->len - o->sent);
+	unlock_for_send(sk, may_sleep);
+
+	if (n < 0)
+		return n;
+	o->sent += n;
+	return o->sent == o->len ? 0 : -EAGAIN;
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The MPA start-up machine: RFC 5044 section 7.1, RFC 6581 sections 6, 9, 10.
+ *
+ * What a frame means never depends on the pieces it came in: nothing is
+ * decided on less than a whole header, except that a wrong key is refused at
+ * its first wrong octet.
+ */
+#include "startup.h"
+
+static_assert(MPA_PD_MAX == DDP_PD_MAX);
+
+static void fail(struct mpa_startup *su, enum iw_reason why)
+{
+	su->why = why;
+	su->state = MPA_SU_CLOSE;
+}
+
+static u8 peer_flags(const struct mpa_startup *su)
+{
+	return su->hdr[MPA_HDR_FLAGS];
+}
+
+/* R counts in a Reply only (RFC 5044 section 7.1.1) */
+static bool peer_rejects(const struct mpa_startup *su)
+{
+	return su->initiator && peer_flags(su) & MPA_FLAG_R;
+}
+
+/**
+ * mpa_startup_init - begin
+ * @su: to be set up
+ * @initiator: we send the Request
+ * @revision: the highest revision to speak, 1 or 2
+ * @crc: ask for CRC
+ * @markers: ask the peer to insert markers
+ */
+void mpa_startup_init(struct mpa_startup *su, bool initiator, u8 revision,
+		      bool crc, bool markers)
+{
+	memset(su, 0, sizeof(*su));
+	su->initiator = initiator;
+	su->rev_max = revision;
+	su->want_crc = crc;
+	su->rx_markers = markers;
+	su->crc = crc;
+	su->state = initiator ? MPA_SU_ASK : MPA_SU_HEADER;
+}
+
+/**
+ * mpa_startup_want - what has to happen next
+ * @su: the start-up
+ *
+ * Return: the caller's next step, see enum mpa_want.
+ */
+enum mpa_want mpa_startup_want(const struct mpa_startup *su)
+{
+	switch (su->state) {
+	case MPA_SU_ASK:
+		return MPA_WANT_ASK_ULP;
+	case MPA_SU_SEND:
+	case MPA_SU_SEND_REJECT:
+		return MPA_WANT_WRITE;
+	case MPA_SU_HEADER:
+	case MPA_SU_DATA:
+		return MPA_WANT_READ;
+	case MPA_SU_ENTER:
+		return MPA_WANT_ENTER;
+	case MPA_SU_RETRY:
+		return MPA_WANT_RETRY;
+	case MPA_SU_CLOSE:
+		break;
+	}
+	return MPA_WANT_CLOSE;
+}
+
+/* The word takes 4 of the 512 octets (RFC 6581 section 9) */
+static int take_offer(struct mpa_startup *su, const struct ddp_offer *o)
+{
+	u32 room = MPA_PD_MAX - (su->enhanced ? DDP_WORD_SIZE : 0);
+
+	if (o->pd_len > room)
+		return -EINVAL;
+	if (o->enhanced && (o->ird | o->ord) & ~DDP_WORD_DEPTH)
+		return -EINVAL;
+	su->mine = *o;
+	return 0;
+}
+
+/**
+ * mpa_startup_offer - the ULP's terms: our Request, or Reply that accepts
+ * @su: the start-up, in want of MPA_WANT_ASK_ULP
+ * @o: the terms
+ *
+ * A Request is of revision 2 only if there is a use for it, RFC 6581
+ * sections 6 and 10: any responder understands revision 1.  A Reply has the
+ * form of the Request: in a plain one the depths and RTR flags of @o stay
+ * unsaid, an enhanced one needs them.
+ *
+ * Return: 0: write next.  -EINVAL: @o does not fit a frame, or is plain where
+ * the Request was enhanced; nothing has changed.  -ENOTCONN: nobody waits for
+ * it (any more).
+ */
+int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
+{
+	int err;
+
+	if (su->state != MPA_SU_ASK)
+		return -ENOTCONN;
+	if (su->initiator) {
+		su->enhanced = o->enhanced && su->rev_max >= MPA_REV_ENHANCED;
+		su->revision = su->enhanced ? MPA_REV_ENHANCED : MPA_REV_PLAIN;
+	} else if (su->enhanced && !o->enhanced) {
+		return -EINVAL;
+	}
+	err = take_offer(su, o);
+	if (!err)
+		su->state = MPA_SU_SEND;
+	return err;
+}
+
+/**
+ * mpa_startup_reject - the responder's ULP says no: our Reply that rejects
+ * @su: the start-up, in want of MPA_WANT_ASK_ULP
+ * @o: Private Data, and the depths needed if it is enhanced
+ *
+ * An enhanced Request is rejected in enhanced form (RFC 6581 section 10); if
+ * @o is plain, the word says that nothing was negotiated.
+ *
+ * Return: as mpa_startup_offer().
+ */
+int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o)
+{
+	int err;
+
+	if (su->state != MPA_SU_ASK || su->initiator)
+		return -ENOTCONN;
+	err = take_offer(su, o);
+	if (err)
+		return err;
+	if (!o->enhanced) {
+		su->mine.ird = DDP_DEPTH_NONE;
+		su->mine.ord = DDP_DEPTH_NONE;
+		su->mine.rtr = su->peer.rtr;
+	}
+	su->state = MPA_SU_SEND_REJECT;
+	return 0;
+}
+
+static u8 our_flags(const struct mpa_startup *su)
+{
+	u8 flags = 0;
+
+	if (su->rx_markers)
+		flags |= MPA_FLAG_M;
+	if (su->crc)
+		flags |= MPA_FLAG_C;
+	if (su->state == MPA_SU_SEND_REJECT)
+		flags |= MPA_FLAG_R;
+	if (su->enhanced)
+		flags |= MPA_FLAG_S;
+	return flags;
+}
+
+/**
+ * mpa_startup_output - the frame to send
+ * @su: the start-up, in want of MPA_WANT_WRITE
+ * @buf: where to put it
+ * @size: octets of @buf; MPA_FRAME_MAX always do
+ *
+ * Return: octets of the frame, or 0 if there is none or @buf is too small.
+ */
+size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size)
+{
+	u32 word = su->enhanced ? DDP_WORD_SIZE : 0;
+	u32 data = word + su->mine.pd_len;
+	u8 *p = buf + MPA_HDR_LEN;
+
+	if (mpa_startup_want(su) != MPA_WANT_WRITE || size < MPA_HDR_LEN + data)
+		return 0;
+	memcpy(buf, su->initiator ? MPA_KEY_REQUEST : MPA_KEY_REPLY,
+	       MPA_KEY_SIZE);
+	buf[MPA_HDR_FLAGS] = our_flags(su);
+	buf[MPA_HDR_REV] = su->revision;
+	put_unaligned_be16(data, buf + MPA_HDR_PD_LENGTH);
+	if (word)
+		put_unaligned_be32(ddp_offer_word(&su->mine), p);
+	memcpy(p + word, su->mine.pd, su->mine.pd_len);
+	return MPA_HDR_LEN + data;
+}
+
+/**
+ * mpa_startup_sent - TCP has taken the whole frame
+ * @su: the start-up, in want of MPA_WANT_WRITE
+ */
+void mpa_startup_sent(struct mpa_startup *su)
+{
+	if (su->state == MPA_SU_SEND_REJECT)
+		fail(su, IW_LOCAL_CLOSE);
+	else if (su->state == MPA_SU_SEND)
+		su->state = su->initiator ? MPA_SU_HEADER : MPA_SU_ENTER;
+}
+
+/**
+ * mpa_startup_need - octets up to where the next decision falls
+ * @su: the start-up
+ *
+ * To read no more than these is to read nothing that follows the frame.
+ *
+ * Return: octets; 0 unless in want of MPA_WANT_READ.
+ */
+size_t mpa_startup_need(const struct mpa_startup *su)
+{
+	if (su->state == MPA_SU_HEADER)
+		return MPA_HDR_LEN - su->got;
+	if (su->state == MPA_SU_DATA)
+		return MPA_HDR_LEN + su->data_len - su->got;
+	return 0;
+}
+
+/* RFC 5044 section 7.1.2 (5) and (8) */
+static enum iw_reason check_key(const struct mpa_startup *su)
+{
+	const char *key = su->initiator ? MPA_KEY_REPLY : MPA_KEY_REQUEST;
+
+	if (memcmp(su->hdr, key, min_t(size_t, su->got, MPA_KEY_SIZE)))
+		return IW_MPA_STARTUP;
+	return IW_OK;
+}
+
+/* S is a reserved bit to revision 1, and those are not checked */
+static enum iw_reason read_header(struct mpa_startup *su)
+{
+	u8 rev = su->hdr[MPA_HDR_REV];
+
+	su->data_len = get_unaligned_be16(su->hdr + MPA_HDR_PD_LENGTH);
+	if (rev < MPA_REV_PLAIN || rev > su->rev_max)
+		return IW_MPA_STARTUP;
+	if (su->data_len > MPA_PD_MAX)
+		return IW_MPA_STARTUP;
+
+	su->peer.enhanced = rev >= MPA_REV_ENHANCED &&
+			    peer_flags(su) & MPA_FLAG_S;
+	if (su->peer.enhanced && su->data_len < DDP_WORD_SIZE) {
+		/* a no is a no, even without the word */
+		if (!peer_rejects(su))
+			return IW_MPA_STARTUP;
+		su->peer.enhanced = false;
+	}
+	if (su->initiator && su->peer.enhanced && !su->enhanced)
+		return IW_MPA_STARTUP;	/* nobody asked (RFC 6581 10) */
+	return IW_OK;
+}
+
+static void read_data(struct mpa_startup *su)
+{
+	struct ddp_offer *o = &su->peer;
+
+	o->pd_len = su->data_len;
+	if (!o->enhanced)
+		return;
+	ddp_offer_read_word(o, get_unaligned_be32(o->pd));
+	o->pd_len -= DDP_WORD_SIZE;
+	memmove(o->pd, o->pd + DDP_WORD_SIZE, o->pd_len);
+}
+
+/*
+ * A plain answer to an enhanced Request comes from a peer that took the word
+ * for Private Data: whatever it answered, it was not asked what we meant.
+ * Unless it speaks revision 2: then its no counts.
+ */
+static bool misunderstood(const struct mpa_startup *su)
+{
+	if (!su->initiator || !su->enhanced || su->peer.enhanced)
+		return false;
+	return !peer_rejects(su) || su->hdr[MPA_HDR_REV] < MPA_REV_ENHANCED;
+}
+
+static void finish_frame(struct mpa_startup *su)
+{
+	read_data(su);
+	if (misunderstood(su)) {
+		su->why = IW_MPA_STARTUP;
+		su->state = MPA_SU_RETRY;
+		return;
+	}
+	su->revision = su->hdr[MPA_HDR_REV];
+	su->enhanced = su->peer.enhanced;
+	su->tx_markers = peer_flags(su) & MPA_FLAG_M;
+	su->crc = su->want_crc || peer_flags(su) & MPA_FLAG_C;
+	if (peer_rejects(su))
+		fail(su, IW_PEER_REJECT);
+	else
+		su->state = su->initiator ? MPA_SU_ENTER : MPA_SU_ASK;
+}
+
+static enum iw_reason advance(struct mpa_startup *su)
+{
+	enum iw_reason why = IW_OK;
+
+	if (su->state == MPA_SU_HEADER) {
+		why = check_key(su);
+		if (why || su->got < MPA_HDR_LEN)
+			return why;
+		why = read_header(su);
+		su->state = MPA_SU_DATA;
+	}
+	if (!why && !mpa_startup_need(su))
+		finish_frame(su);
+	return why;
+}
+
+static ssize_t refuse(struct mpa_startup *su, enum iw_reason why)
+{
+	fail(su, why);
+	return -(ssize_t)why;
+}
+
+/**
+ * mpa_startup_input - octets from the peer
+ * @su: the start-up
+ * @p: the octets
+ * @n: how many
+ *
+ * Called in want of MPA_WANT_READ; also, by the responder, in want of
+ * MPA_WANT_ASK_ULP with whatever arrives then: the initiator may send nothing
+ * between its Request and our Reply, and is refused if it does.
+ *
+ * Return: octets eaten, none past the end of the frame; or a negative
+ * iw_reason: the peer is in the wrong, close.
+ */
+ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
+{
+	enum iw_reason why;
+	size_t eaten = 0;
+	size_t take;
+	u8 *to;
+
+	if (su->state == MPA_SU_ASK && !su->initiator && n)
+		return refuse(su, IW_MPA_STARTUP);
+
+	while (eaten < n && mpa_startup_want(su) == MPA_WANT_READ) {
+		to = su->hdr + su->got;
+		if (su->state == MPA_SU_DATA)
+			to = su->peer.pd + su->got - MPA_HDR_LEN;
+		take = min(n - eaten, mpa_startup_need(su));
+		memcpy(to, p + eaten, take);
+		su->got += take;
+		eaten += take;
+		why = advance(su);
+		if (why)
+			return refuse(su, why);
+	}
+	return eaten;
+}
+
+/**
+ * mpa_startup_eof - nothing more will come: closed by the peer, or reset
+ * @su: the start-up
+ *
+ * A responder of revision 1 closes the connection when it sees an enhanced
+ * Request (RFC 6581 section 10).  A frame cut short is malformed (RFC 5044
+ * section 7.1.1).  A rejecting Reply is sent all the same.
+ */
+void mpa_startup_eof(struct mpa_startup *su)
+{
+	enum mpa_want want = mpa_startup_want(su);
+
+	if (want == MPA_WANT_READ && su->got) {
+		fail(su, IW_MPA_STARTUP);
+	} else if (want == MPA_WANT_READ || want == MPA_WANT_ASK_ULP ||
+		   su->state == MPA_SU_SEND) {
+		fail(su, IW_MPA_LOST);
+		if (su->initiator && su->enhanced)
+			su->state = MPA_SU_RETRY;
+	}
+}
+
+/**
+ * mpa_startup_fall_back - begin again on a new connection with revision 1
+ * @su: the start-up, in want of MPA_WANT_RETRY
+ *
+ * The same offer without the word (RFC 6581 section 10): write next.
+ */
+void mpa_startup_fall_back(struct mpa_startup *su)
+{
+	su->revision = MPA_REV_PLAIN;
+	su->enhanced = false;
+	su->got = 0;
+	su->why = IW_OK;
+	su->state = MPA_SU_SEND;
+}

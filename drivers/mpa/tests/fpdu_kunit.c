@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Lengths and markers against a walk that counts octet by octet. */
+#include <kunit/test.h>
+
+#include "../fpdu.h"
+
+static const u32 lengths[] = {
+	0, 1, 2, 3, 4, 5, 14, 18, 42, 127, 128, 129, 490, 497, 498, 499,
+	500, 501, 502, 503, 504, 505, 506, 507, 508, 509, 510, 511, 512,
+	1006, 1010, 1014, 1442, 1454, 4096, 8960, 32767, 64767, 64768, 65535,
+};
+
+/* A stretch of the stream in which several phases and a wrap fall */
+#define POS_FIRST	(0u - 1024)
+#define POS_LAST	1024u
+
+struct walk {
+	u32	len;		/* on the wire */
+	u32	markers;
+	u32	wrong;		/* markers whose pointer came out otherwise */
+};
+
+/*
+ * Puts the FPDU on the wire one octet after the other.  @length_at: where its
+ * length field turned out to be.
+ */
+static void walk_fpdu(struct walk *w, u32 pos, u32 content)
+{
+	bool begun = false;
+	u32 length_at = 0;
+	u32 at = pos;
+
+	memset(w, 0, sizeof(*w));
+	while (content) {
+		if (at % MPA_MARKER_INTERVAL == 0) {
+			u32 back = begun ? at - length_at : 0;
+
+			w->markers++;
+			w->wrong += mpa_marker_back(pos, at) != back;
+			at += MPA_MARKER_SIZE;
+		}
+		if (!begun)
+			length_at = at;
+		begun = true;
+		at++;
+		content--;
+	}
+	w->len = at - pos;
+}
+
+static u32 content_ref(u32 ulpdu_len)
+{
+	u32 len = 2 + ulpdu_len;
+
+	while (len % 4)
+		len++;
+	return len + 4;
+}
+
+/* MPA-15, MPA-16, MPA-19, MPA-20 */
+static void fpdu_content_is_padded(struct kunit *test)
+{
+	u32 len;
+
+	for (len = 0; len <= 65535; len++) {
+		u32 want = content_ref(len);
+
+		KUNIT_EXPECT_EQ(test, mpa_fpdu_content(len), want);
+		KUNIT_EXPECT_EQ(test, mpa_fpdu_pad(len), want - 6 - len);
+		KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(len & ~3u, len, false),
+				want);
+	}
+}
+
+/* MPA-28, MPA-29, MPA-30, MPA-32, MPA-35, MPA-36, across 2^32: MPA-31 */
+static void fpdu_agrees_with_walk(struct kunit *test)
+{
+	struct walk w;
+	u32 pos, len;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		len = lengths[i];
+		for (pos = POS_FIRST; pos != POS_LAST; pos += 4) {
+			if (len > 8192 && pos % 128)
+				continue;
+			walk_fpdu(&w, pos, mpa_fpdu_content(len));
+			KUNIT_EXPECT_EQ_MSG(test, w.len,
+					    mpa_fpdu_wire_len(pos, len, true),
+					    "%u octets at %#x", len, pos);
+			KUNIT_EXPECT_EQ(test, w.markers,
+					mpa_markers_in(pos,
+						       mpa_fpdu_content(len)));
+			KUNIT_EXPECT_EQ(test, w.wrong, 0u);
+		}
+	}
+}
+
+/* MPA-34, MPA-67, MPA-73 */
+static void fpdu_peek_reads_the_length(struct kunit *test)
+{
+	u8 p[MPA_MARKER_SIZE + MPA_LEN_SIZE];
+	size_t i, n, need;
+	u32 pos;
+	int want;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(lengths); i++) {
+		bool markers = i % 2;
+		u32 len = lengths[i / 2];
+
+		for (pos = POS_FIRST; pos != POS_LAST; pos += 4) {
+			bool leads = markers && pos % MPA_MARKER_INTERVAL == 0;
+
+			need = leads ? 6 : 2;
+			memset(p, 0xff, sizeof(p));
+			put_unaligned_be16(len, p + need - 2);
+			want = mpa_fpdu_wire_len(pos, len, markers);
+			for (n = 0; n <= sizeof(p); n++)
+				KUNIT_EXPECT_EQ(test, n < need ? 0 : want,
+						mpa_fpdu_peek(pos, markers,
+							      p, n));
+		}
+	}
+}
+
+/* RFC 5044 figures 4, 5 and 6 */
+static void fpdu_rfc5044_figures(struct kunit *test)
+{
+	/* figure 4: ULPDU of 16, marker 12 octets behind the length field */
+	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(500, 16, true), 28u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_back(500, 512), 0x0cu);
+	/* figure 5: 42 octets at 0, led by a marker */
+	KUNIT_EXPECT_EQ(test, mpa_fpdu_content(42), 48u);
+	KUNIT_EXPECT_EQ(test, mpa_markers_in(0, 48), 1u);
+	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(0, 42, true), 0x34u);
+	KUNIT_EXPECT_EQ(test, mpa_marker_back(0, 0), 0u);
+	/* figure 6: 42 octets at 0x1ec, one marker at 0x200 */
+	KUNIT_EXPECT_EQ(test, mpa_markers_in(0x1ec, 48), 1u);
+	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(0x1ec, 42, true),
+			0x220u - 0x1ec);
+	KUNIT_EXPECT_EQ(test, mpa_marker_back(0x1ec, 0x200), 0x14u);
+	/* a leading marker does not count, the length field does */
+	KUNIT_EXPECT_EQ(test, mpa_marker_back(512, 1024), 508u);
+}
+
+/* MPA-33: the marker behind the last octet is the next FPDU's */
+static void fpdu_ending_on_boundary(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, mpa_markers_in(512 - 48, 48), 0u);
+	KUNIT_EXPECT_EQ(test, mpa_markers_in(512 - 44, 48), 1u);
+	KUNIT_EXPECT_EQ(test, mpa_to_marker(512 - 48), 48u);
+	KUNIT_EXPECT_EQ(test, mpa_to_marker(512), 0u);
+	KUNIT_EXPECT_EQ(test, mpa_to_marker(0u - 4), 4u);
+	KUNIT_EXPECT_EQ(test, mpa_to_marker(4), 508u);
+}
+
+/* MPA-22, MPA-23, MPA-25; on receive MPA-24, MPA-26; MPA-134 */
+static void fpdu_marker_octets(struct kunit *test)
+{
+	static const u8 want[] = { 0, 0, 0xff, 0xfc };
+	u8 p[MPA_MARKER_SIZE];
+	u32 back;
+
+	mpa_marker_put(p, 0xfffc);
+	KUNIT_EXPECT_EQ(test, memcmp(p, want, sizeof(want)), 0);
+	for (back = 0; back <= 0xfffc; back += 4) {
+		mpa_marker_put(p, back);
+		KUNIT_EXPECT_TRUE(test, mpa_marker_ok(p, back));
+		KUNIT_EXPECT_FALSE(test, mpa_marker_ok(p, back + 4));
+		KUNIT_EXPECT_FALSE(test, mpa_marker_ok(p, back + 0x10000));
+		p[0] = 0xa5;
+		p[1] = 0x5a;
+		p[3] |= 3;
+		KUNIT_EXPECT_TRUE(test, mpa_marker_ok(p, back));
+	}
+}
+
+static u32 longest(u32 ulpdu_len, bool markers)
+{
+	u32 pos, len, max = 0;
+
+	for (pos = 0; pos < MPA_MARKER_INTERVAL; pos += 4) {
+		len = mpa_fpdu_wire_len(pos, ulpdu_len, markers);
+		max = max(max, len);
+	}
+	return max;
+}
+
+/*
+ * MPA-55, MPA-56: fits at every phase; one octet more does not at the worst.
+ * With markers the formula counts one that is not there when EMSS is 1 to 3
+ * octets over a multiple of 512.
+ */
+static void mulpdu_is_tight(struct kunit *test)
+{
+	u32 emss, got, over;
+	int markers;
+
+	for (emss = 160; emss < 9300; emss++) {
+		for (markers = 0; markers <= 1; markers++) {
+			got = mpa_mulpdu(emss, markers);
+			over = emss % MPA_MARKER_INTERVAL;
+			KUNIT_EXPECT_LE(test, longest(got, markers), emss);
+			if (markers && over >= 1 && over <= 3)
+				continue;
+			KUNIT_EXPECT_GT_MSG(test, longest(got + 1, markers),
+					    emss, "emss %u", emss);
+		}
+	}
+}
+
+/* MPA-6, MPA-7, MPA-60, and the examples of MPA-55, MPA-56 */
+static void mulpdu_has_limits(struct kunit *test)
+{
+	u32 emss;
+
+	KUNIT_EXPECT_EQ(test, mpa_mulpdu(1460, true), 1442u);
+	KUNIT_EXPECT_EQ(test, mpa_mulpdu(1460, false), 1454u);
+	KUNIT_EXPECT_EQ(test, mpa_mulpdu(1448, false), 1442u);
+	KUNIT_EXPECT_EQ(test, mpa_mulpdu(513, true), 498u);
+	for (emss = 0; emss < 134; emss++) {
+		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, false), 128u);
+		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, true), 128u);
+	}
+	KUNIT_EXPECT_EQ(test, mpa_mulpdu(136, false), 130u);
+	for (emss = 65483; emss < 70000; emss++) {
+		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, false), 64768u);
+		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, true), 64768u);
+	}
+	/* FPDUPTR can still reach back over it */
+	KUNIT_EXPECT_LE(test, longest(64768, true), 0xffffu);
+}
+
+static struct kunit_case fpdu_cases[] = {
+	KUNIT_CASE(fpdu_content_is_padded),
+	KUNIT_CASE(fpdu_agrees_with_walk),
+	KUNIT_CASE(fpdu_peek_reads_the_length),
+	KUNIT_CASE(fpdu_rfc5044_figures),
+	KUNIT_CASE(fpdu_ending_on_boundary),
+	KUNIT_CASE(fpdu_marker_octets),
+	KUNIT_CASE(mulpdu_is_tight),
+	KUNIT_CASE(mulpdu_has_limits),
+	{}
+};
+
+static struct kunit_suite fpdu_suite = {
+	.name = "mpa_fpdu",
+	.test_cases = fpdu_cases,
+};
+
+kunit_test_suite(fpdu_suite);

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * MPA start-up, receiving: every frame against a table of rules, in every way
+ * of cutting it into pieces.
+ */
+#include <kunit/test.h>
+
+#include "../startup.h"
+
+/* One start-up: what we are and wish, and what the peer's frame says */
+struct given {
+	bool	initiator;
+	bool	enhanced;	/* initiator: our Request has the word */
+	bool	crc;
+	bool	markers;
+	u8	ours;		/* highest revision */
+	u8	flags;
+	u8	rev;
+	u16	pd_len;
+};
+
+/* All that a start-up may result in */
+struct outcome {
+	enum mpa_want	want;
+	enum iw_reason	why;
+	ssize_t		last;		/* what the last input returned */
+	size_t		eaten;
+};
+
+#define EXPECT_WANT(test, s, want) \
+	KUNIT_EXPECT_EQ(test, mpa_startup_want(s), want)
+
+/* too big for the stack */
+static struct mpa_startup su, other;
+static struct ddp_offer offer;
+static u8 frame[MPA_FRAME_MAX + 64];
+static u8 ours[MPA_FRAME_MAX];
+
+static const u16 data_lengths[] = { 0, 3, 4, 5, 512, 513 };
+static const u8 revisions[] = { 0, 1, 2, 3, 255 };
+
+static u8 pattern(size_t i)
+{
+	return i * 7 + 3;
+}
+
+static void fill_offer(bool enhanced, u16 pd_len)
+{
+	size_t i;
+
+	memset(&offer, 0, sizeof(offer));
+	offer.enhanced = enhanced;
+	offer.ird = 3;
+	offer.ord = 0x1234;
+	offer.rtr = DDP_RTR_P2P | DDP_RTR_WRITE;
+	offer.pd_len = pd_len;
+	for (i = 0; i < pd_len; i++)
+		offer.pd[i] = pattern(i);
+}
+
+/* The peer's frame, and behind it octets that are none of ours */
+static size_t build_frame(const struct given *g)
+{
+	size_t i, len = 20 + g->pd_len;
+
+	memset(frame, 0xee, sizeof(frame));
+	memcpy(frame, g->initiator ? "MPA ID Rep Frame" : "MPA ID Req Frame",
+	       16);
+	frame[16] = g->flags;
+	frame[17] = g->rev;
+	frame[18] = g->pd_len >> 8;
+	frame[19] = g->pd_len;
+	for (i = 20; i < len; i++)
+		frame[i] = pattern(i - 20);
+	return len;
+}
+
+/* Up to where the peer's frame is due */
+static void begin(const struct given *g)
+{
+	mpa_startup_init(&su, g->initiator, g->ours, g->crc, g->markers);
+	if (!g->initiator)
+		return;
+	fill_offer(g->enhanced, 8);
+	mpa_startup_offer(&su, &offer);
+	mpa_startup_sent(&su);
+}
+
+/* @len octets in pieces of @piece, as long as they are wanted */
+static void feed(struct outcome *o, size_t len, size_t piece)
+{
+	size_t n;
+
+	memset(o, 0, sizeof(*o));
+	while (mpa_startup_want(&su) == MPA_WANT_READ && o->eaten < len) {
+		n = min(piece, len - o->eaten);
+		o->last = mpa_startup_input(&su, frame + o->eaten, n);
+		if (o->last < 0)
+			break;
+		o->eaten += o->last;
+	}
+	o->want = mpa_startup_want(&su);
+	o->why = su.why;
+}
+
+static enum mpa_want closes(enum iw_reason *why, enum iw_reason because)
+{
+	*why = because;
+	return MPA_WANT_CLOSE;
+}
+
+/* RFC 5044 7.1.1 and RFC 6581 6, 9 and 10, said in another way */
+static enum mpa_want want_ref(const struct given *g, enum iw_reason *why)
+{
+	bool word = g->rev == 2 && g->flags & 0x10;
+	bool no = g->initiator && g->flags & 0x20;
+
+	*why = IW_OK;
+	if (g->rev == 0 || g->rev > g->ours || g->pd_len > 512)
+		return closes(why, IW_MPA_STARTUP);
+	if (word && g->pd_len < 4 && !no)
+		return closes(why, IW_MPA_STARTUP);
+	word = word && g->pd_len >= 4;
+	if (!g->initiator)
+		return MPA_WANT_ASK_ULP;
+	if (word && !g->enhanced)
+		return closes(why, IW_MPA_STARTUP);
+	if (no && (word || !g->enhanced || g->rev == 2))
+		return closes(why, IW_PEER_REJECT);
+	if (word || !g->enhanced)
+		return MPA_WANT_ENTER;
+	*why = IW_MPA_STARTUP;
+	return MPA_WANT_RETRY;
+}
+
+#define ROWS (ARRAY_SIZE(data_lengths) * ARRAY_SIZE(revisions) * 256 * 16)
+
+/* The @i-th combination; false: it does not exist */
+static bool row(struct given *g, u32 i)
+{
+	g->flags = i;
+	i >>= 8;
+	g->initiator = i & 1;
+	g->enhanced = i & 2;
+	g->crc = i & 4;
+	g->markers = g->crc;
+	g->ours = i & 8 ? 2 : 1;
+	i >>= 4;
+	g->rev = revisions[i % ARRAY_SIZE(revisions)];
+	i /= ARRAY_SIZE(revisions);
+	g->pd_len = data_lengths[i];
+	if (!g->enhanced)
+		return true;
+	return g->initiator && g->ours == 2;
+}
+
+/* An accepted frame: what was learned from it */
+static void expect_results(struct kunit *test, const struct given *g)
+{
+	bool word = g->rev == 2 && g->flags & 0x10;
+	u32 skip = word ? 4 : 0;
+
+	KUNIT_EXPECT_EQ(test, su.revision, g->rev);
+	KUNIT_EXPECT_EQ(test, su.enhanced, word);
+	KUNIT_EXPECT_EQ(test, su.peer.enhanced, word);
+	KUNIT_EXPECT_EQ(test, su.tx_markers, (bool)(g->flags & 0x80));
+	KUNIT_EXPECT_EQ(test, su.rx_markers, g->markers);
+	KUNIT_EXPECT_EQ(test, su.crc, g->crc || g->flags & 0x40);
+	KUNIT_EXPECT_EQ(test, su.peer.pd_len, g->pd_len - skip);
+	KUNIT_EXPECT_EQ(test, memcmp(su.peer.pd, frame + 20 + skip,
+				     g->pd_len - skip), 0);
+}
+
+/* MPA-66: the same frame, octet by octet */
+static void expect_same(struct kunit *test, const struct given *g,
+			const struct outcome *whole)
+{
+	struct outcome o;
+
+	memcpy(&other, &su, sizeof(su));
+	begin(g);
+	feed(&o, sizeof(frame), 1);
+	KUNIT_EXPECT_EQ(test, o.want, whole->want);
+	KUNIT_EXPECT_EQ(test, memcmp(&su, &other, sizeof(su)), 0);
+	KUNIT_EXPECT_LE(test, o.eaten, 20 + g->pd_len);
+}
+
+/*
+ * M, C, R, S, reserved bits, Rev and PD_Length, both sides, both revisions.
+ * MPA-42, MPA-74, MPA-83 to MPA-91, MPA-93 to MPA-95, MPA-97 to MPA-99,
+ * MPA-120, MPA-138; MPA2-5, MPA2-6, MPA2-8, MPA2-9, MPA2-60 to MPA2-66
+ */
+static void startup_truth_table(struct kunit *test)
+{
+	struct outcome o, ref;
+	struct given g;
+	u32 i;
+
+	for (i = 0; i < ROWS; i++) {
+		if (!row(&g, i))
+			continue;
+		ref.eaten = build_frame(&g);
+		ref.want = want_ref(&g, &ref.why);
+		begin(&g);
+		feed(&o, sizeof(frame), sizeof(frame));
+		KUNIT_EXPECT_EQ_MSG(test, o.want, ref.want,
+				    "role %d ours %u/%d flags %#x rev %u pd %u",
+				    g.initiator, g.ours, g.enhanced, g.flags,
+				    g.rev, g.pd_len);
+		KUNIT_EXPECT_EQ(test, o.why, ref.why);
+		if (o.last >= 0)
+			KUNIT_EXPECT_EQ(test, o.eaten, ref.eaten);
+		KUNIT_EXPECT_EQ(test, o.last < 0, o.want == MPA_WANT_CLOSE &&
+				o.why != IW_PEER_REJECT);
+		if (o.want == MPA_WANT_ENTER || o.want == MPA_WANT_ASK_ULP)
+			expect_results(test, &g);
+		if (!(g.flags & 0x0f))
+			expect_same(test, &g, &o);
+	}
+}
+
+/* A good frame of each kind cut in two at every place, with an octet to spare */
+static void startup_every_cut(struct kunit *test)
+{
+	static const struct given kinds[] = {
+		{ .ours = 2, .rev = 2, .flags = 0xd0, .pd_len = 512 },
+		{ .ours = 1, .rev = 1, .flags = 0x0f, .pd_len = 17 },
+		{ .initiator = true, .enhanced = true, .ours = 2, .rev = 2,
+		  .flags = 0x50, .pd_len = 512 },
+		{ .initiator = true, .ours = 2, .rev = 1, .flags = 0x20,
+		  .pd_len = 100 },
+		{ .initiator = true, .enhanced = true, .ours = 2, .rev = 1,
+		  .pd_len = 4 },
+	};
+	enum iw_reason why;
+	size_t i, cut, len;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		len = build_frame(&kinds[i]);
+		for (cut = 0; cut <= len; cut++) {
+			begin(&kinds[i]);
+			KUNIT_EXPECT_EQ(test, cut,
+					mpa_startup_input(&su, frame, cut));
+			KUNIT_EXPECT_EQ(test, (ssize_t)(len - cut),
+					cut == len ? 0 :
+					mpa_startup_input(&su, frame + cut,
+							  len - cut + 1));
+			EXPECT_WANT(test, &su, want_ref(&kinds[i], &why));
+			KUNIT_EXPECT_EQ(test, su.why, why);
+		}
+	}
+}
+
+/* Reading no more than is needed gets the frame and nothing behind it */
+static void startup_need_ends_with_the_frame(struct kunit *test)
+{
+	struct given g = { .ours = 2, .rev = 2, .flags = 0x10 };
+	size_t at, need, len;
+
+	for (g.pd_len = 4; g.pd_len <= 512; g.pd_len++) {
+		len = build_frame(&g);
+		begin(&g);
+		KUNIT_EXPECT_EQ(test, mpa_startup_need(&su), 20);
+		for (at = 0; (need = mpa_startup_need(&su)); at += need)
+			mpa_startup_input(&su, frame + at, need);
+		KUNIT_EXPECT_EQ(test, at, len);
+		EXPECT_WANT(test, &su, MPA_WANT_ASK_ULP);
+	}
+}
+
+/* MPA-79 to MPA-82, MPA-114, MPA-118: each octet of the key, at once */
+static void startup_key(struct kunit *test)
+{
+	struct given g = { .ours = 2, .rev = 1 };
+	struct outcome o;
+	size_t i;
+
+	for (i = 0; i < 32; i++) {
+		g.initiator = i / 16;
+		build_frame(&g);
+		frame[i % 16] ^= 0x20;
+		begin(&g);
+		feed(&o, 20, 1);
+		KUNIT_EXPECT_EQ(test, o.want, MPA_WANT_CLOSE);
+		KUNIT_EXPECT_EQ(test, o.why, IW_MPA_STARTUP);
+		KUNIT_EXPECT_EQ(test, o.eaten, i % 16);
+	}
+	/* two initiators, two responders */
+	for (i = 0; i < 2; i++) {
+		g.initiator = i;
+		build_frame(&g);
+		g.initiator = !i;
+		begin(&g);
+		feed(&o, 20, 20);
+		KUNIT_EXPECT_EQ(test, o.last, -(ssize_t)IW_MPA_STARTUP);
+	}
+}
+
+/* MPA-97: a frame cut short; MPA2-67: silence after an enhanced Request */
+static void startup_eof(struct kunit *test)
+{
+	struct given g = { .ours = 2, .rev = 2, .flags = 0x10, .pd_len = 30 };
+	bool truncated;
+	struct outcome o;
+	size_t i, n;
+
+	for (i = 0; i < 3 * 50; i++) {
+		n = i / 3;
+		truncated = n > 0;
+		g.initiator = i % 3;
+		g.enhanced = i % 3 == 2;
+		build_frame(&g);
+		begin(&g);
+		if (g.initiator && !g.enhanced)
+			frame[16] = 0;
+		feed(&o, n, 50);
+		mpa_startup_eof(&su);
+		KUNIT_EXPECT_EQ(test, su.why, truncated ? IW_MPA_STARTUP :
+				IW_MPA_LOST);
+		EXPECT_WANT(test, &su, g.enhanced && !truncated ?
+			    MPA_WANT_RETRY : MPA_WANT_CLOSE);
+	}
+}
+
+/* The peer goes while our ULP thinks, or while our no is on its way */
+static void startup_eof_while_asking(struct kunit *test)
+{
+	struct given g = { .ours = 2, .rev = 1 };
+	struct outcome o;
+
+	build_frame(&g);
+	fill_offer(false, 0);
+
+	begin(&g);
+	feed(&o, 20, 20);
+	mpa_startup_eof(&su);
+	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
+	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), -ENOTCONN);
+
+	begin(&g);
+	feed(&o, 20, 20);
+	mpa_startup_offer(&su, &offer);
+	mpa_startup_eof(&su);
+	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
+
+	/* MPA-106: the reject is sent whole */
+	begin(&g);
+	feed(&o, 20, 20);
+	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
+	mpa_startup_eof(&su);
+	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
+	mpa_startup_sent(&su);
+	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
+	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
+	mpa_startup_eof(&su);
+	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
+}
+
+/* MPA-97, MPA-122: the initiator may not go on before our Reply */
+static void startup_extra_octets(struct kunit *test)
+{
+	struct given g = { .ours = 2, .rev = 1, .pd_len = 5 };
+	struct outcome o;
+
+	build_frame(&g);
+	begin(&g);
+	feed(&o, 26, 26);
+	KUNIT_EXPECT_EQ(test, o.eaten, 25);
+	KUNIT_EXPECT_EQ(test, mpa_startup_input(&su, frame + 25, 0), 0);
+	KUNIT_EXPECT_EQ(test, mpa_startup_input(&su, frame + 25, 1),
+			-(ssize_t)IW_MPA_STARTUP);
+	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
+	/* and nothing is eaten when nothing is wanted */
+	KUNIT_EXPECT_EQ(test, mpa_startup_input(&su, frame, 20), 0);
+}
+
+/* MPA2-67: again, the plain way */
+static void startup_fall_back(struct kunit *test)
+{
+	struct given g = { .initiator = true, .enhanced = true, .ours = 2,
+			   .rev = 1, .flags = 0x60, .pd_len = 9 };
+	struct outcome o;
+
+	build_frame(&g);
+	begin(&g);
+	feed(&o, 29, 29);
+	KUNIT_EXPECT_EQ(test, o.want, MPA_WANT_RETRY);
+	KUNIT_EXPECT_EQ(test, o.why, IW_MPA_STARTUP);
+
+	mpa_startup_fall_back(&su);
+	EXPECT_WANT(test, &su, MPA_WANT_WRITE);
+	KUNIT_EXPECT_EQ(test, mpa_startup_output(&su, ours, sizeof(ours)), 28);
+	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_FLAGS], 0);
+	KUNIT_EXPECT_EQ(test, ours[MPA_HDR_REV], 1);
+	KUNIT_EXPECT_EQ(test, memcmp(ours + 20, offer.pd, 8), 0);
+
+	mpa_startup_sent(&su);
+	g.flags = 0x80;
+	build_frame(&g);
+	feed(&o, 29, 29);
+	KUNIT_EXPECT_EQ(test, o.want, MPA_WANT_ENTER);
+	g.enhanced = false;
+	expect_results(test, &g);
+}
+
+static struct kunit_case startup_cases[] = {
+	KUNIT_CASE(startup_truth_table),
+	KUNIT_CASE(startup_every_cut),
+	KUNIT_CASE(startup_need_ends_with_the_frame),
+	KUNIT_CASE(startup_key),
+	KUNIT_CASE(startup_eof),
+	KUNIT_CASE(startup_eof_while_asking),
+	KUNIT_CASE(startup_extra_octets),
+	KUNIT_CASE(startup_fall_back),
+	{}
+};
+
+static struct kunit_suite startup_suite = {
+	.name = "mpa_startup",
+	.test_cases = startup_cases,
+};
+
+kunit_test_suite(startup_suite);

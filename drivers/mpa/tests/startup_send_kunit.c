@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * MPA start-up, sending: the frames octet by octet, what a Reply owes to its
+ * Request, and both our ends against each other.
+ */
+#include <kunit/test.h>
+
+#include "../startup.h"
+
+#define EXPECT_WANT(test, s, want) \
+	KUNIT_EXPECT_EQ(test, mpa_startup_want(s), want)
+
+/* too big for the stack */
+static struct mpa_startup su, other;
+static struct ddp_offer offer;
+static u8 ours[MPA_FRAME_MAX];
+
+static void fill_offer(bool enhanced, u16 pd_len)
+{
+	memset(&offer, 0, sizeof(offer));
+	offer.enhanced = enhanced;
+	offer.ird = 3;
+	offer.ord = 0x1234;
+	offer.rtr = DDP_RTR_P2P | DDP_RTR_WRITE;
+	offer.pd_len = pd_len;
+	while (pd_len--)
+		offer.pd[pd_len] = pd_len * 7 + 3;
+}
+
+static size_t output(void)
+{
+	memset(ours, 0x55, sizeof(ours));
+	return mpa_startup_output(&su, ours, sizeof(ours));
+}
+
+static void expect_frame(struct kunit *test, const u8 *want, size_t len)
+{
+	KUNIT_EXPECT_EQ(test, mpa_startup_output(&su, ours, len - 1), 0);
+	KUNIT_ASSERT_EQ(test, output(), len);
+	KUNIT_EXPECT_EQ(test, memcmp(ours, want, len), 0);
+	KUNIT_EXPECT_EQ(test, ours[len], 0x55);
+}
+
+/* MPA-79, MPA-90, MPA-92, MPA-96, MPA-100, MPA-101; MPA2-4, MPA2-10, MPA2-25 */
+static void startup_request_octets(struct kunit *test)
+{
+	static const u8 plain[] = {
+		'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R', 'e', 'q', ' ',
+		'F', 'r', 'a', 'm', 'e', 0x40, 1, 0, 2, 3, 10,
+	};
+	static const u8 enhanced[] = {
+		'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R', 'e', 'q', ' ',
+		'F', 'r', 'a', 'm', 'e', 0xd0, 2, 0, 6,
+		0x80, 0x03, 0x92, 0x34, 3, 10,
+	};
+
+	fill_offer(false, 2);
+	mpa_startup_init(&su, true, 2, true, false);
+	EXPECT_WANT(test, &su, MPA_WANT_ASK_ULP);
+	KUNIT_EXPECT_EQ(test, output(), 0);
+	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
+	expect_frame(test, plain, sizeof(plain));
+	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -ENOTCONN);
+
+	fill_offer(true, 2);
+	mpa_startup_init(&su, true, 2, true, true);
+	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
+	expect_frame(test, enhanced, sizeof(enhanced));
+
+	/* MPA2-7: revision 1 leaves the word away */
+	mpa_startup_init(&su, true, 1, true, false);
+	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
+	expect_frame(test, plain, sizeof(plain));
+}
+
+/* Private Data as long as can be: MPA-99, MPA2-15, and one octet more */
+static void startup_offer_limits(struct kunit *test)
+{
+	int enhanced;
+	u16 most;
+
+	for (enhanced = 0; enhanced <= 1; enhanced++) {
+		most = enhanced ? 508 : 512;
+		mpa_startup_init(&su, true, 2, true, false);
+		fill_offer(enhanced, most);
+		offer.pd_len++;
+		KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -EINVAL);
+		offer.pd_len--;
+		KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
+		KUNIT_EXPECT_EQ(test, output(), 532);
+	}
+	mpa_startup_init(&su, true, 2, true, false);
+	offer.ird = 0x4000;
+	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -EINVAL);
+	offer.ird = DDP_DEPTH_NONE;
+	offer.ord = 0x8000;
+	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -EINVAL);
+	offer.ord = DDP_DEPTH_NONE;
+	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
+}
+
+/* A Request with A=1 in its word, if it has one */
+static void receive_request(u8 flags, u8 rev)
+{
+	u8 request[24] = "MPA ID Req Frame";
+
+	request[16] = flags;
+	request[17] = rev;
+	request[19] = 4;
+	request[20] = 0x80;
+	mpa_startup_input(&su, request, sizeof(request));
+}
+
+/*
+ * MPA-81, MPA-86, MPA-89, MPA-104, MPA-107; MPA2-60, MPA2-61, MPA2-64,
+ * MPA2-65: a Reply has the form and never more than the Rev of its Request
+ */
+static void startup_reply_follows_request(struct kunit *test)
+{
+	bool crc, markers, accept, word;
+	u8 rev, flags, want;
+	u32 i;
+
+	for (i = 0; i < 64; i++) {
+		rev = i & 1 ? 2 : 1;
+		flags = (i & 2 ? 0x10 : 0) | (i & 4 ? 0x40 : 0);
+		crc = i & 8;
+		markers = i & 16;
+		accept = i & 32;
+		word = rev == 2 && flags & 0x10;
+		mpa_startup_init(&su, false, 2, crc, markers);
+		receive_request(flags, rev);
+		fill_offer(true, 1);
+		KUNIT_EXPECT_EQ(test, accept ? mpa_startup_offer(&su, &offer) :
+				mpa_startup_reject(&su, &offer), 0);
+
+		want = (markers ? 0x80 : 0) | (accept ? 0 : 0x20);
+		want |= (word ? 0x10 : 0) | (crc ? 0x40 : 0) | (flags & 0x40);
+		KUNIT_EXPECT_EQ(test, output(), word ? 25 : 21);
+		KUNIT_EXPECT_EQ(test, memcmp(ours, "MPA ID Rep Frame", 16), 0);
+		KUNIT_EXPECT_EQ(test, ours[16], want);
+		KUNIT_EXPECT_EQ(test, ours[17], rev);
+		KUNIT_EXPECT_EQ(test, ours[19], word ? 5 : 1);
+		mpa_startup_sent(&su);
+		EXPECT_WANT(test, &su, accept ? MPA_WANT_ENTER :
+			    MPA_WANT_CLOSE);
+	}
+}
+
+/* A plain no to an enhanced Request still gets the word (N-20); a yes cannot */
+static void startup_reject_without_numbers(struct kunit *test)
+{
+	static const u8 word[] = { 0xbf, 0xff, 0x3f, 0xff };
+
+	mpa_startup_init(&su, false, 2, true, false);
+	receive_request(0x10, 2);
+	fill_offer(false, 1);
+	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), -EINVAL);
+	EXPECT_WANT(test, &su, MPA_WANT_ASK_ULP);
+	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
+	KUNIT_EXPECT_EQ(test, output(), 25);
+	KUNIT_EXPECT_EQ(test, memcmp(ours + 20, word, sizeof(word)), 0);
+	KUNIT_EXPECT_EQ(test, ours[24], offer.pd[0]);
+}
+
+/* MPA2-25, MPA2-36, MPA2-54, MPA2-55, MPA2-68: every depth, every flag */
+static void startup_word(struct kunit *test)
+{
+	struct ddp_offer *a = &offer, *b = &other.peer;
+	u32 i, word;
+
+	fill_offer(true, 0);
+	for (i = 0; i < 0x4000 * 16; i++) {
+		a->ird = i >> 4;
+		a->ord = a->ird ^ 0x3fff;
+		a->rtr = i & 15;
+		word = ddp_offer_word(a);
+		ddp_offer_read_word(b, word);
+		KUNIT_EXPECT_EQ(test, word & 0x3fff3fff,
+				(u32)a->ird << 16 | a->ord);
+		KUNIT_EXPECT_EQ(test, a->ird, b->ird);
+		KUNIT_EXPECT_EQ(test, a->ord, b->ord);
+		KUNIT_EXPECT_EQ(test, b->rtr,
+				(u8)(i & DDP_RTR_P2P ? a->rtr : 0));
+	}
+	/* which bit is which */
+	ddp_offer_read_word(b, 0xc0000000);
+	KUNIT_EXPECT_EQ(test, b->rtr, DDP_RTR_P2P | DDP_RTR_SEND);
+	ddp_offer_read_word(b, 0x80004000);
+	KUNIT_EXPECT_EQ(test, b->rtr, DDP_RTR_P2P | DDP_RTR_READ);
+	ddp_offer_read_word(b, 0x4000c000);
+	KUNIT_EXPECT_EQ(test, b->rtr, 0);
+}
+
+static void carry(struct mpa_startup *from, struct mpa_startup *to)
+{
+	size_t len = mpa_startup_output(from, ours, sizeof(ours));
+
+	mpa_startup_sent(from);
+	mpa_startup_input(to, ours, len);
+}
+
+static void expect_agreement(struct kunit *test, bool word)
+{
+	EXPECT_WANT(test, &su, MPA_WANT_ENTER);
+	EXPECT_WANT(test, &other, MPA_WANT_ENTER);
+	KUNIT_EXPECT_EQ(test, su.tx_markers, other.rx_markers);
+	KUNIT_EXPECT_EQ(test, su.rx_markers, other.tx_markers);
+	KUNIT_EXPECT_EQ(test, su.crc, other.crc);
+	KUNIT_EXPECT_EQ(test, su.revision, other.revision);
+	KUNIT_EXPECT_EQ(test, su.enhanced, word);
+	KUNIT_EXPECT_EQ(test, other.enhanced, word);
+	KUNIT_EXPECT_EQ(test, su.peer.pd_len, 77);
+	KUNIT_EXPECT_EQ(test, memcmp(su.peer.pd, offer.pd, 77), 0);
+	KUNIT_EXPECT_EQ(test, other.peer.pd_len, 77);
+	KUNIT_EXPECT_EQ(test, memcmp(other.peer.pd, offer.pd, 77), 0);
+	if (!word)
+		return;
+	KUNIT_EXPECT_EQ(test, su.peer.ird, 3);
+	KUNIT_EXPECT_EQ(test, su.peer.ord, 0x1234);
+	KUNIT_EXPECT_EQ(test, su.peer.rtr, other.peer.rtr);
+}
+
+/* Our two ends, all wishes: MPA-42, MPA-84, MPA-86, MPA-112; MPA2-26 */
+static void startup_both_ends(struct kunit *test)
+{
+	bool lost, word;
+	u32 i;
+
+	for (i = 0; i < 128; i++) {
+		word = i & 64;
+		fill_offer(word, 77);
+		mpa_startup_init(&su, true, i & 1 ? 2 : 1, i & 2, i & 4);
+		mpa_startup_init(&other, false, i & 8 ? 2 : 1, i & 16, i & 32);
+		mpa_startup_offer(&su, &offer);
+		carry(&su, &other);
+		/* a responder of revision 1 closes (MPA2-66) */
+		lost = mpa_startup_want(&other) == MPA_WANT_CLOSE;
+		KUNIT_EXPECT_EQ(test, lost, word && i & 1 && !(i & 8));
+		if (lost) {
+			mpa_startup_eof(&su);
+			mpa_startup_fall_back(&su);
+			mpa_startup_init(&other, false, 1, i & 16, i & 32);
+			carry(&su, &other);
+		}
+		mpa_startup_offer(&other, &offer);
+		carry(&other, &su);
+		expect_agreement(test, word && i & 1 && i & 8);
+	}
+}
+
+static struct kunit_case startup_send_cases[] = {
+	KUNIT_CASE(startup_request_octets),
+	KUNIT_CASE(startup_offer_limits),
+	KUNIT_CASE(startup_reply_follows_request),
+	KUNIT_CASE(startup_reject_without_numbers),
+	KUNIT_CASE(startup_word),
+	KUNIT_CASE(startup_both_ends),
+	{}
+};
+
+static struct kunit_suite startup_send_suite = {
+	.name = "mpa_startup_send",
+	.test_cases = startup_send_cases,
+};
+
+kunit_test_suite(startup_send_suite);

@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * iw_cm on one side, sessions on the other, nothing else.
+ *
+ * An endpoint stands for one connection.  It is held by the session (until
+ * closed() has been told) and, on the passive side, by iw_cm until it accepts
+ * or rejects.  Upcalls come from the lower layer's worker, one at a time for a
+ * session; each iw_cm event goes out once.
+ */
+#include <linux/inet.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <rdma/iw_cm.h>
+
+#include <ddp/session.h>
+
+#include "neg.h"
+#include "rnic.h"
+#include "stats.h"
+
+static_assert(NEG_RTR_P2P == DDP_RTR_P2P && NEG_RTR_SEND == DDP_RTR_SEND &&
+	      NEG_RTR_WRITE == DDP_RTR_WRITE && NEG_RTR_READ == DDP_RTR_READ &&
+	      NEG_DEPTH_NONE == DDP_DEPTH_NONE);
+
+enum ep_state {
+	EP_CONNECTING,		/* active: no reply told yet */
+	EP_REQUESTED,		/* passive: told, no answer yet */
+	EP_ACCEPTED,		/* passive: answered, not yet established */
+	EP_ESTABLISHED,
+};
+
+struct rnic_ep {
+	/* fixed after creation */
+	struct rnic_dev		*dev;
+	struct kref		ref;
+
+	/* the session's upcalls, and iw_cm before the first of them */
+	enum ep_state		state;
+	struct iw_cm_id		*id;
+	struct rnic_qp		*qp;
+	struct ddp_session	*ss;	/* a reference */
+	struct neg_side		request;
+	struct neg_local	me;
+	struct neg_result	result;
+};
+
+struct rnic_lep {
+	struct rnic_dev		*dev;
+	struct iw_cm_id		*id;
+	struct ddp_listener	*l;
+};
+
+static void free_ep(struct kref *ref)
+{
+	struct rnic_ep *ep = container_of(ref, struct rnic_ep, ref);
+	struct rnic_dev *dev = ep->dev;
+
+	if (ep->ss)
+		ddp_session_put(ep->ss);
+	kfree(ep);
+	if (atomic_dec_and_test(&dev->eps))
+		wake_up_var(&dev->eps);
+}
+
+static void ep_put(struct rnic_ep *ep)
+{
+	kref_put(&ep->ref, free_ep);
+}
+
+static struct rnic_ep *new_ep(struct rnic_dev *dev)
+{
+	struct rnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+
+	if (!ep)
+		return NULL;
+	ep->dev = dev;
+	kref_init(&ep->ref);
+	atomic_inc(&dev->eps);
+	return ep;
+}
+
+/* The endpoint takes hold of iw_cm's end and of the queue pair ... */
+static void tie(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
+{
+	id->add_ref(id);
+	ep->id = id;
+	ep->qp = qp;
+}
+
+/* ... and lets them go */
+static void untie(struct rnic_ep *ep)
+{
+	struct iw_cm_id *id = ep->id;
+	struct rnic_qp *qp = ep->qp;
+
+	ep->id = NULL;
+	ep->qp = NULL;
+	if (id)
+		id->rem_ref(id);
+	if (qp)
+		rnic_qp_put(qp);
+}
+
+static void fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
+{
+	p->revision = READ_ONCE(dev->policy.mpa_revision);
+	p->crc = READ_ONCE(dev->policy.mpa_crc);
+	p->markers = READ_ONCE(dev->policy.mpa_markers);
+}
+
+static void fill_local(const struct rnic_dev *dev, const struct iw_cm_conn_param *p,
+		       struct neg_local *me)
+{
+	*me = (struct neg_local) {
+		.ird = min_t(u32, p->ird, RDMAP_DEPTH_MAX),
+		.ord = min_t(u32, p->ord, RDMAP_DEPTH_MAX),
+		.max = RDMAP_DEPTH_MAX,
+		.rtr = READ_ONCE(dev->policy.mpa_rtr),
+		.enhanced = READ_ONCE(dev->policy.mpa_revision) != 1,
+	};
+}
+
+static void fill_offer(struct ddp_offer *o, const struct neg_side *side,
+		       const void *pd, u32 len)
+{
+	o->enhanced = side->enhanced;
+	o->ird = side->ird;
+	o->ord = side->ord;
+	o->rtr = side->rtr;
+	o->pd_len = len;
+	memcpy(o->pd, pd, len);
+}
+
+static void fill_side(struct neg_side *side, const struct ddp_offer *o)
+{
+	side->enhanced = o->enhanced;
+	side->ird = o->ird;
+	side->ord = o->ord;
+	side->rtr = o->rtr;
+}
+
+/* Up to iw_cm ------------------------------------------------------------- */
+
+/*
+ * The event carries 8 bits of each depth and of the length of Private Data:
+ * depths are clamped, data beyond that is not handed up (N-22).
+ */
+static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
+		       const struct ddp_offer *o)
+{
+	ev->local_addr = ep->ss->local;
+	ev->remote_addr = ep->ss->remote;
+	if (!o)
+		return;
+	ev->private_data = (void *)o->pd;
+	ev->private_data_len = min_t(u16, o->pd_len, U8_MAX);
+}
+
+static void send_event(struct rnic_ep *ep, enum iw_cm_event_type type,
+		       int status, const struct ddp_offer *o)
+{
+	struct iw_cm_event ev = { .event = type, .status = status };
+
+	fill_event(&ev, ep, o);
+	ev.ird = min_t(u16, ep->result.ird, U8_MAX);
+	ev.ord = min_t(u16, ep->result.ord, U8_MAX);
+	ep->id->event_handler(ep->id, &ev);
+}
+
+static int status_of(enum iw_reason why)
+{
+	switch (why) {
+	case IW_PEER_REJECT:
+	case IW_PEER_REFUSED:
+		return -ECONNREFUSED;
+	case IW_UNREACHABLE:
+		return -EHOSTUNREACH;
+	case IW_TIMEOUT:
+		return -ETIMEDOUT;
+	default:
+		return -ECONNRESET;
+	}
+}
+
+/* Upcalls of the session -------------------------------------------------- */
+
+static void note_depths(struct rnic_ep *ep)
+{
+	struct rdmap *r = &ep->qp->rdmap;
+
+	if (rnic_qp_start(ep->qp, ep->result.ird, ep->result.ord))
+		rnic_qp_error(ep->qp, IW_NO_MEMORY);
+	else if (ep->result.why)
+		rdmap_fail(r, ep->result.why);
+}
+
+static enum iw_reason active_established(struct rnic_ep *ep,
+					 const struct ddp_offer *o)
+{
+	struct neg_side reply;
+	enum iw_reason why;
+
+	fill_side(&reply, o);
+	neg_complete(&ep->me, &ep->request, &reply, &ep->result);
+	why = ep->result.why;
+	ep->qp->rdmap.rtr = why ? 0 : ep->result.rtr;
+	note_depths(ep);
+	ep->state = EP_ESTABLISHED;
+	send_event(ep, IW_CM_EVENT_CONNECT_REPLY, why ? -ECONNREFUSED : 0, o);
+	return why;
+}
+
+static enum iw_reason established(struct ddp_session *ss,
+				  const struct ddp_offer *o)
+{
+	struct rnic_ep *ep = ss->ctx;
+
+	ep->ss = ss;
+	if (o)
+		return active_established(ep, o);
+	note_depths(ep);
+	ep->state = EP_ESTABLISHED;
+	send_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
+	return IW_OK;
+}
+
+static void peer_closed(struct ddp_session *ss)
+{
+	struct rnic_ep *ep = ss->ctx;
+
+	send_event(ep, IW_CM_EVENT_DISCONNECT, 0, NULL);
+	rnic_qp_peer_closed(ep->qp);
+}
+
+static void tell_closed(struct rnic_ep *ep, enum iw_reason why,
+			const struct ddp_offer *o)
+{
+	int status = status_of(why);
+
+	switch (ep->state) {
+	case EP_CONNECTING:
+		rnic_count_reason(ep->dev, why);
+		send_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, o);
+		return;
+	case EP_ACCEPTED:
+		/* iw_cm has to see it established before it sees it closed */
+		send_event(ep, IW_CM_EVENT_ESTABLISHED, status, NULL);
+		fallthrough;
+	case EP_ESTABLISHED:
+		send_event(ep, IW_CM_EVENT_CLOSE, 0, NULL);
+		return;
+	default:
+		return;
+	}
+}
+
+static void closed(struct ddp_session *ss, enum iw_reason why,
+		   const struct ddp_offer *o)
+{
+	struct rnic_ep *ep = ss->ctx;
+
+	ep->ss = ss;
+	/* an accept that comes too late has to clean up itself */
+	if (ep->state == EP_CONNECTING || ep->state == EP_ESTABLISHED ||
+	    ss->accepted) {
+		tell_closed(ep, why, o);
+		untie(ep);
+	}
+	ep_put(ep);
+}
+
+static int request(struct ddp_listener *l, struct ddp_session *ss,
+		   const struct ddp_offer *o)
+{
+	struct rnic_lep *lep = l->ctx;
+	struct iw_cm_event ev = { .event = IW_CM_EVENT_CONNECT_REQUEST };
+	struct rnic_ep *ep = new_ep(lep->dev);
+	int err;
+
+	if (!ep)
+		return -ENOMEM;
+	ep->state = EP_REQUESTED;
+	ep->ss = ss;
+	ss->ctx = ep;
+	fill_side(&ep->request, o);
+	fill_event(&ev, ep, o);
+	/* what the peer would send us and take from us */
+	ev.ird = o->enhanced ? min_t(u16, o->ord, RDMAP_DEPTH_MAX)
+			     : RDMAP_DEPTH_MAX;
+	ev.ord = o->enhanced ? min_t(u16, o->ird, RDMAP_DEPTH_MAX)
+			     : RDMAP_DEPTH_MAX;
+	ev.provider_data = ep;
+	/* one reference for the session, one for iw_cm's answer */
+	kref_get(&ep->ref);
+	err = lep->id->event_handler(lep->id, &ev);
+	if (!err)
+		return 0;
+	/* the session's reference stays with the LLP */
+	ep->ss = NULL;
+	ep_put(ep);
+	ep_put(ep);
+	return err;
+}
+
+static const struct ddp_session_user user = {
+	.request	= request,
+	.established	= established,
+	.peer_closed	= peer_closed,
+	.closed		= closed,
+};
+
+/* Down from iw_cm --------------------------------------------------------- */
+
+static struct ddp_session *connect_session(struct rnic_ep *ep,
+					   const struct ddp_offer *o)
+{
+	struct iw_cm_id *id = ep->id;
+	struct ddp_policy policy;
+	struct ddp_connect args = {
+		.net = rnic_net(ep->dev),
+		.tos = id->tos_set ? id->tos : 0,
+		.local = &id->m_local_addr,
+		.remote = &id->m_remote_addr,
+		.offer = o,
+		.policy = &policy,
+		.stream = &ep->qp->rdmap.stream,
+	};
+
+	fill_policy(ep->dev, &policy);
+	return ep->dev->mpa->connect(&args, &user, ep);
+}
+
+/* The endpoint learns its session from the first upcall: that may be quicker */
+static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
+{
+	struct ddp_offer *o = kzalloc(sizeof(*o), GFP_KERNEL);
+	struct ddp_session *ss;
+
+	if (!o)
+		return -ENOMEM;
+	fill_local(ep->dev, p, &ep->me);
+	neg_request(&ep->me, &ep->request);
+	fill_offer(o, &ep->request, p->private_data, p->private_data_len);
+	ss = connect_session(ep, o);
+	kfree(o);
+	return PTR_ERR_OR_ZERO(ss);
+}
+
+/**
+ * rnic_iw_connect - iw_cm: connect a queue pair
+ * @id: iw_cm's end
+ * @p: queue pair number, Private Data, depths
+ *
+ * Return: 0, and a CONNECT_REPLY will come; or an error.
+ */
+int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
+{
+	struct rnic_dev *dev = to_rnic_dev(id->device);
+	struct rnic_qp *qp;
+	struct rnic_ep *ep;
+	int err;
+
+	if (p->private_data_len > DDP_PD_MAX - DDP_WORD_SIZE)
+		return -EINVAL;
+	qp = rnic_qp_find(dev, p->qpn);
+	if (!qp)
+		return -EINVAL;
+	ep = new_ep(dev);
+	if (!ep) {
+		rnic_qp_put(qp);
+		return -ENOMEM;
+	}
+	ep->state = EP_CONNECTING;
+	id->provider_data = ep;
+	tie(ep, id, qp);
+	err = start_session(ep, p);
+	if (err) {
+		untie(ep);
+		ep_put(ep);
+		return err;
+	}
+	rnic_count(dev, RNIC_CONNECTS);
+	return 0;
+}
+
+static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
+{
+	struct ddp_offer *o = kzalloc(sizeof(*o), GFP_KERNEL);
+	struct neg_side reply;
+	int err;
+
+	if (!o)
+		return -ENOMEM;
+	fill_local(ep->dev, p, &ep->me);
+	neg_accept(&ep->me, &ep->request, &reply, &ep->result);
+	ep->qp->rdmap.swallow = ep->result.rtr & NEG_RTR_SEND;
+	fill_offer(o, &reply, p->private_data, p->private_data_len);
+	err = ep->ss->type->accept(ep->ss, &ep->qp->rdmap.stream, o);
+	kfree(o);
+	return err;
+}
+
+/**
+ * rnic_iw_accept - iw_cm: accept a request
+ * @id: iw_cm's end
+ * @p: queue pair number, Private Data, depths
+ *
+ * Return: 0, and an ESTABLISHED will come; or an error, and nothing will.
+ */
+int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
+{
+	struct rnic_ep *ep = id->provider_data;
+	struct rnic_dev *dev = ep->dev;
+	struct rnic_qp *qp;
+	int err = -EINVAL;
+
+	if (p->private_data_len > DDP_PD_MAX - DDP_WORD_SIZE)
+		goto reject;
+	qp = rnic_qp_find(dev, p->qpn);
+	if (!qp)
+		goto reject;
+	tie(ep, id, qp);
+	ep->state = EP_ACCEPTED;
+	err = accept_session(ep, p);
+	if (err)
+		goto undo;
+	rnic_count(dev, RNIC_ACCEPTS);
+	ep_put(ep);
+	return 0;
+undo:
+	ep->state = EP_REQUESTED;
+	untie(ep);
+reject:
+	ep->ss->type->stop(ep->ss, true);
+	ep_put(ep);
+	return err;
+}
+
+/**
+ * rnic_iw_reject - iw_cm: say no to a request
+ * @id: iw_cm's end
+ * @pd: Private Data
+ * @len: its length in octets
+ *
+ * Return: 0.
+ */
+int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
+{
+	struct rnic_ep *ep = id->provider_data;
+	struct neg_side none = { .ird = NEG_DEPTH_NONE, .ord = NEG_DEPTH_NONE };
+	struct ddp_offer *o = kzalloc(sizeof(*o), GFP_KERNEL);
+	int err = -ENOMEM;
+
+	none.enhanced = ep->request.enhanced;
+	if (o) {
+		fill_offer(o, &none, pd, len);
+		err = ep->ss->type->reject(ep->ss, o);
+		kfree(o);
+	}
+	if (err)
+		ep->ss->type->stop(ep->ss, true);
+	rnic_count(ep->dev, RNIC_REJECTS);
+	ep_put(ep);
+	return 0;
+}
+
+static int start_listening(struct rnic_lep *lep, int backlog)
+{
+	struct ddp_policy policy;
+	struct ddp_listen args = {
+		.net = rnic_net(lep->dev),
+		.ifindex = rnic_ifindex(lep->dev),
+		.backlog = backlog,
+		.v6only = lep->id->afonly,
+		.local = &lep->id->m_local_addr,
+		.policy = &policy,
+	};
+
+	fill_policy(lep->dev, &policy);
+	lep->l = lep->dev->mpa->listen(&args, &user, lep);
+	return PTR_ERR_OR_ZERO(lep->l);
+}
+
+/**
+ * rnic_iw_listen - iw_cm: take requests
+ * @id: iw_cm's end, with the address
+ * @backlog: how many may wait
+ *
+ * Return: 0 or an error.
+ */
+int rnic_iw_listen(struct iw_cm_id *id, int backlog)
+{
+	struct rnic_lep *lep = kzalloc(sizeof(*lep), GFP_KERNEL);
+	int err;
+
+	if (!lep)
+		return -ENOMEM;
+	lep->dev = to_rnic_dev(id->device);
+	lep->id = id;
+	err = start_listening(lep, backlog);
+	if (err) {
+		kfree(lep);
+		return err;
+	}
+	id->provider_data = lep;
+	return 0;
+}
+
+/**
+ * rnic_iw_unlisten - iw_cm: take no more requests
+ * @id: iw_cm's end
+ *
+ * Return: 0.
+ */
+int rnic_iw_unlisten(struct iw_cm_id *id)
+{
+	struct rnic_lep *lep = id->provider_data;
+
+	lep->l->type->unlisten(lep->l);
+	kfree(lep);
+	id->provider_data = NULL;
+	return 0;
+}
+
+/* The device -------------------------------------------------------------- */
+
+/**
+ * rnic_cm_init - a device is being made: find its lower layers
+ * @dev: the device
+ *
+ * Return: 0, or -EPROTONOSUPPORT.
+ */
+int rnic_cm_init(struct rnic_dev *dev)
+{
+	atomic_set(&dev->eps, 0);
+	dev->mpa = ddp_type_get("mpa");
+	return dev->mpa ? 0 : -EPROTONOSUPPORT;
+}
+
+/**
+ * rnic_cm_exit - a device goes
+ * @dev: the device, no longer registered; waits for the last connection
+ */
+void rnic_cm_exit(struct rnic_dev *dev)
+{
+	if (!dev->mpa)
+		return;
+	wait_var_event(&dev->eps, !atomic_read(&dev->eps));
+	ddp_type_put(dev->mpa);
+	dev->mpa = NULL;
+}

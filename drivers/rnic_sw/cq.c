@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Completion queues: one ring, whoever reads it.
+ *
+ * The kernel counts what it has written by itself and believes the consumer's
+ * index only as far as the consumer alone is hurt by it.
+ */
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "rnic.h"
+
+#define CQ_EVENTS	(RNIC_SW_CQ_ARM | RNIC_SW_CQ_ARM_SOLICITED)
+
+static int alloc_ring(struct rnic_cq *cq, struct rnic_ring *ring,
+		      struct ib_udata *udata, u32 want)
+{
+	struct rnic_uctx *uctx =
+		rdma_udata_to_drv_context(udata, struct rnic_uctx, ib);
+
+	if (want < 1 || want > RNIC_MAX_CQE)
+		return -EINVAL;
+	return rnic_ring_alloc(ring, uctx ? &uctx->ib : NULL, want,
+			       sizeof(struct rnic_sw_cqe));
+}
+
+static struct ib_qp **alloc_owners(u32 slots)
+{
+	return kvcalloc(slots, sizeof(struct ib_qp *), GFP_KERNEL);
+}
+
+static int answer_create(const struct rnic_ring *ring, struct ib_udata *udata)
+{
+	struct rnic_sw_create_cq_resp resp = {
+		.ring_key = rnic_ring_key(ring),
+		.ring_bytes = ring->bytes,
+		.slots = ring->slots,
+	};
+
+	return rnic_udata_out(udata, &resp, sizeof(resp));
+}
+
+static int answer_resize(const struct rnic_ring *ring, struct ib_udata *udata)
+{
+	struct rnic_sw_resize_cq_resp resp = {
+		.ring_key = rnic_ring_key(ring),
+		.ring_bytes = ring->bytes,
+		.slots = ring->slots,
+	};
+
+	return rnic_udata_out(udata, &resp, sizeof(resp));
+}
+
+static int read_wishes(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
+		       struct ib_udata *udata)
+{
+	struct rnic_sw_create_cq req;
+	int err = rnic_udata_in(udata, &req, sizeof(req));
+
+	if (err)
+		return err;
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION ||
+	    req.comp_mask || req.flags & ~RNIC_SW_CQ_TIMESTAMP || req.reserved)
+		return -EOPNOTSUPP;
+	cq->timestamps = attr->flags || req.flags;
+	return 0;
+}
+
+/**
+ * rnic_create_cq - make a completion queue
+ * @ib: it, zeroed but for the core's part
+ * @attr: how large, what flags
+ * @udata: struct rnic_sw_create_cq and its answer; NULL: kernel consumer
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata)
+{
+	struct rnic_cq *cq = to_rnic_cq(ib);
+	int err;
+
+	spin_lock_init(&cq->lock);
+	cq->user = udata;
+	err = read_wishes(cq, attr, udata);
+	if (err)
+		return err;
+	err = alloc_ring(cq, &cq->ring, udata, attr->cqe);
+	if (err)
+		return err;
+	if (cq->user) {
+		err = answer_create(&cq->ring, udata);
+	} else {
+		cq->owner = alloc_owners(cq->ring.slots);
+		err = cq->owner ? 0 : -ENOMEM;
+	}
+	if (err)
+		rnic_ring_free(&cq->ring);
+	ib->cqe = cq->ring.slots;
+	return err;
+}
+
+/**
+ * rnic_destroy_cq - the end of a completion queue that no queue pair uses
+ * @ib: it
+ * @udata: nothing in it
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
+{
+	struct rnic_cq *cq = to_rnic_cq(ib);
+	int err = rnic_udata_none(udata);
+
+	if (err)
+		return err;
+	rnic_ring_free(&cq->ring);
+	kvfree(cq->owner);
+	return 0;
+}
+
+static struct rnic_sw_cqe *cqe_at(const struct rnic_ring *ring, u32 idx)
+{
+	return rnic_ring_slot(ring, idx);
+}
+
+static u32 read_cons(const struct rnic_cq *cq)
+{
+	/* the consumer is done with the slots before: it may be a program */
+	return smp_load_acquire(&cq->ring.hdr->cons);
+}
+
+/* Move what has not been polled, at its indices, and change places */
+static int swap_rings(struct rnic_cq *cq, struct rnic_ring *ring,
+		      struct ib_qp ***owner)
+{
+	u32 cons, idx;
+
+	lockdep_assert_held(&cq->lock);
+	cons = read_cons(cq);
+	if (cq->prod - cons > cq->ring.slots || cq->prod - cons > ring->slots)
+		return -EINVAL;
+	for (idx = cons; idx != cq->prod; idx++) {
+		*cqe_at(ring, idx) = *cqe_at(&cq->ring, idx);
+		if (cq->owner)
+			(*owner)[idx & (ring->slots - 1)] =
+				cq->owner[idx & (cq->ring.slots - 1)];
+	}
+	ring->hdr->cons = cons;
+	ring->hdr->prod = cq->prod;
+	ring->hdr->flags = READ_ONCE(cq->ring.hdr->flags);
+	swap(cq->ring, *ring);
+	swap(cq->owner, *owner);
+	return 0;
+}
+
+/**
+ * rnic_resize_cq - another ring for a completion queue
+ * @ib: it
+ * @cqe: entries wanted
+ * @udata: struct rnic_sw_resize_cq_resp; NULL: kernel consumer
+ *
+ * A program does not poll while it waits for the answer.
+ *
+ * Return: 0; -EINVAL if what has not been polled does not fit; or another
+ * negative errno.
+ */
+int rnic_resize_cq(struct ib_cq *ib, unsigned int cqe, struct ib_udata *udata)
+{
+	struct rnic_cq *cq = to_rnic_cq(ib);
+	struct ib_qp **owner = NULL;
+	struct rnic_ring ring;
+	unsigned long flags;
+	int err = rnic_udata_in(udata, NULL, 0);
+
+	if (!err)
+		err = alloc_ring(cq, &ring, udata, cqe);
+	if (err)
+		return err;
+	if (cq->user) {
+		err = answer_resize(&ring, udata);
+	} else {
+		owner = alloc_owners(ring.slots);
+		err = owner ? 0 : -ENOMEM;
+	}
+	if (!err) {
+		spin_lock_irqsave(&cq->lock, flags);
+		err = swap_rings(cq, &ring, &owner);
+		ib->cqe = cq->ring.slots;
+		spin_unlock_irqrestore(&cq->lock, flags);
+	}
+	/* the old ones, or if that failed the new ones */
+	rnic_ring_free(&ring);
+	kvfree(owner);
+	return err;
+}
+
+static bool is_full(struct rnic_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	return cq->prod - read_cons(cq) >= cq->ring.slots;
+}
+
+static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
+			struct ib_qp *qp)
+{
+	struct rnic_sw_cqe *slot = cqe_at(&cq->ring, cq->prod);
+
+	lockdep_assert_held(&cq->lock);
+	*slot = *cqe;
+	slot->timestamp = cq->timestamps ? ktime_get_ns() : 0;
+	if (cq->owner)
+		cq->owner[cq->prod & (cq->ring.slots - 1)] = qp;
+	cq->prod++;
+	/* the slot is filled: the consumer may look */
+	smp_store_release(&cq->ring.hdr->prod, cq->prod);
+}
+
+/* Has the consumer asked for an event for this one?  Asking counts once. */
+static bool take_event(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
+{
+	u32 *flags = &cq->ring.hdr->flags;
+	u32 want = RNIC_SW_CQ_ARM, was;
+
+	lockdep_assert_held(&cq->lock);
+	/* the consumer arms, then looks at prod; we the other way round */
+	smp_mb();
+	if (cqe->status || cqe->flags & RNIC_SW_WC_SOLICITED)
+		want = CQ_EVENTS;
+	if (likely(!(READ_ONCE(*flags) & want)))
+		return false;
+	was = xchg(flags, 0);
+	if (unlikely(!(was & want)))
+		cmpxchg(flags, 0, was);	/* changed under our hands */
+	return was & want;
+}
+
+static void report_overrun(struct rnic_cq *cq)
+{
+	struct ib_event event = {
+		.device = cq->ib.device,
+		.element.cq = &cq->ib,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	if (cq->ib.event_handler)
+		cq->ib.event_handler(&event, cq->ib.cq_context);
+}
+
+/**
+ * rnic_cq_push - write one completion, raise an event if one is armed for it
+ * @cq: where to
+ * @cqe: what; a timestamp is added
+ * @qp: whose
+ *
+ * Any context.
+ *
+ * Return: false if the queue has overrun, now or before: the caller moves the
+ * queue pair to error.
+ */
+bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
+		  struct ib_qp *qp)
+{
+	bool full, first = false, event = false;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	full = cq->overrun || is_full(cq);
+	if (full) {
+		first = !cq->overrun;
+		cq->overrun = true;
+	} else {
+		write_entry(cq, cqe, qp);
+		event = take_event(cq, cqe);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	if (first)
+		report_overrun(cq);
+	if (event && cq->ib.comp_handler)
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	return !full;
+}
+
+static enum ib_wc_opcode wc_opcode(u8 opcode)
+{
+	static const u8 sent[] = {
+		[RNIC_SW_OP_WRITE]	= IB_WC_RDMA_WRITE,
+		[RNIC_SW_OP_WRITE_IMM]	= IB_WC_RDMA_WRITE,
+		[RNIC_SW_OP_SEND]	= IB_WC_SEND,
+		[RNIC_SW_OP_SEND_IMM]	= IB_WC_SEND,
+		[RNIC_SW_OP_SEND_INV]	= IB_WC_SEND,
+		[RNIC_SW_OP_READ]	= IB_WC_RDMA_READ,
+		[RNIC_SW_OP_CMP_SWAP]	= IB_WC_COMP_SWAP,
+		[RNIC_SW_OP_FETCH_ADD]	= IB_WC_FETCH_ADD,
+		[RNIC_SW_OP_LOCAL_INV]	= IB_WC_LOCAL_INV,
+		[RNIC_OP_REG_MR]	= IB_WC_REG_MR,
+		[RNIC_OP_READ_INV]	= IB_WC_RDMA_READ,
+	};
+
+	if (opcode == (RNIC_SW_WC_RECV | RNIC_SW_OP_WRITE_IMM))
+		return IB_WC_RECV_RDMA_WITH_IMM;
+	if (opcode & RNIC_SW_WC_RECV)
+		return IB_WC_RECV;
+	return sent[opcode];
+}
+
+static void fill_wc(struct ib_wc *wc, const struct rnic_sw_cqe *cqe,
+		    struct ib_qp *qp)
+{
+	*wc = (struct ib_wc) {
+		.wr_id = cqe->wr_id,
+		.status = cqe->status,
+		.opcode = wc_opcode(cqe->opcode),
+		.byte_len = cqe->byte_len,
+		.qp = qp,
+		.port_num = 1,
+	};
+	if (cqe->status) {
+		wc->vendor_err = cqe->imm;
+	} else if (cqe->flags & RNIC_SW_WC_WITH_INV) {
+		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = cqe->imm;
+	} else if (cqe->flags & RNIC_SW_WC_WITH_IMM) {
+		wc->wc_flags = IB_WC_WITH_IMM;
+		wc->ex.imm_data = (__force __be32)cqe->imm;
+	}
+}
+
+/**
+ * rnic_poll_cq - take completions, kernel consumer
+ * @ib: from which queue
+ * @n: how many at most
+ * @wc: filled in
+ *
+ * Return: how many were taken.
+ */
+int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
+{
+	struct rnic_cq *cq = to_rnic_cq(ib);
+	struct rnic_sw_ring *hdr;
+	unsigned long flags;
+	u32 cons;
+	int got;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	hdr = cq->ring.hdr;
+	cons = hdr->cons;
+	for (got = 0; got < n && cons != cq->prod; got++, cons++)
+		fill_wc(&wc[got], cqe_at(&cq->ring, cons),
+			cq->owner[cons & (cq->ring.slots - 1)]);
+	WRITE_ONCE(hdr->cons, cons);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return got;
+}
+
+/**
+ * rnic_req_notify_cq - ask for an event, kernel consumer
+ * @ib: which queue
+ * @how: for which completions
+ *
+ * Return: 1 if the caller wants to know of completions it may have missed, and
+ * there are some; else 0.
+ */
+int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags how)
+{
+	struct rnic_cq *cq = to_rnic_cq(ib);
+	bool solicited = (how & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED;
+	struct rnic_sw_ring *hdr;
+	unsigned long flags;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	hdr = cq->ring.hdr;
+	hdr->flags |= solicited ? RNIC_SW_CQ_ARM_SOLICITED : RNIC_SW_CQ_ARM;
+	missed = how & IB_CQ_REPORT_MISSED_EVENTS && hdr->cons != cq->prod;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return missed;
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The device as the RDMA core sees it: its operations, limits and port. */
+#include <linux/ethtool.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/sizes.h>
+#include <ddp/mem.h>
+#include <rdma/iw_cm.h>
+
+#include "rnic.h"
+#include "stats.h"
+
+#include "../../compat/verbs.h"
+
+/* Not limits of ours, but consumers want to see some */
+#define MANY		BIT(20)
+
+/*
+ * GID 0 is the device's own.  Connection managers of kernels before 6.6 look
+ * for the interface's link address among the GIDs: that is GID 1.
+ */
+#define GIDS		2
+
+/* Megabits per second, in the core's terms */
+static const struct {
+	u32	mbps;
+	u16	speed;
+	u8	width;
+} speeds[] = {
+	{ SPEED_2500,	IB_SPEED_SDR,	IB_WIDTH_1X },
+	{ SPEED_5000,	IB_SPEED_DDR,	IB_WIDTH_1X },
+	{ SPEED_10000,	IB_SPEED_QDR,	IB_WIDTH_1X },
+	{ SPEED_20000,	IB_SPEED_DDR,	IB_WIDTH_4X },
+	{ SPEED_25000,	IB_SPEED_EDR,	IB_WIDTH_1X },
+	{ SPEED_40000,	IB_SPEED_QDR,	IB_WIDTH_4X },
+	{ SPEED_50000,	IB_SPEED_HDR,	IB_WIDTH_1X },
+	{ SPEED_100000,	IB_SPEED_EDR,	IB_WIDTH_4X },
+	{ SPEED_200000,	IB_SPEED_HDR,	IB_WIDTH_4X },
+	{ SPEED_400000,	IB_SPEED_NDR,	IB_WIDTH_4X },
+};
+
+static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
+			struct ib_udata *udata)
+{
+	*attr = (struct ib_device_attr) {
+		.sys_image_guid = ib->node_guid,
+		.max_mr_size = U64_MAX,
+		.page_size_cap = ~(u64)(SZ_4K - 1),
+		.max_qp = MANY,
+		.max_qp_wr = RNIC_MAX_QP_WR,
+		.device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS,
+		.kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG,
+		.max_send_sge = RDMAP_SGE_MAX,
+		.max_recv_sge = RDMAP_SGE_MAX,
+		.max_sge_rd = 1,
+		.max_cq = MANY,
+		.max_cqe = RNIC_MAX_CQE,
+		.max_mr = MANY,
+		.max_pd = MANY,
+		.max_qp_rd_atom = RDMAP_DEPTH_MAX,
+		.max_res_rd_atom = MANY * RDMAP_DEPTH_MAX,
+		.max_qp_init_rd_atom = RDMAP_DEPTH_MAX,
+		.atomic_cap = IB_ATOMIC_NONE,
+		.max_fast_reg_page_list_len = RNIC_MAX_FASTREG,
+		.timestamp_mask = U64_MAX,
+		.hca_core_clock = USEC_PER_SEC,	/* kHz: nanoseconds */
+	};
+	return rnic_udata_none(udata);
+}
+
+static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
+{
+	struct ethtool_link_ksettings link = {};
+	int err, i = 0;
+
+	rtnl_lock();
+	err = __ethtool_get_link_ksettings(netdev, &link);
+	rtnl_unlock();
+	if (!err && link.base.speed != (u32)SPEED_UNKNOWN)
+		while (i < ARRAY_SIZE(speeds) - 1 &&
+		       speeds[i].mbps < link.base.speed)
+			i++;
+	attr->active_speed = speeds[i].speed;
+	attr->active_width = speeds[i].width;
+}
+
+static void query_netdev(struct net_device *netdev, struct ib_port_attr *attr)
+{
+	if (netif_running(netdev) && netif_carrier_ok(netdev)) {
+		attr->state = IB_PORT_ACTIVE;
+		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	}
+	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
+	query_speed(netdev, attr);
+}
+
+static int query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
+{
+	struct net_device *netdev = ib_device_get_netdev(ib, port);
+
+	*attr = (struct ib_port_attr) {
+		.state = IB_PORT_DOWN,
+		.phys_state = IB_PORT_PHYS_STATE_DISABLED,
+		.max_mtu = IB_MTU_4096,
+		.active_mtu = IB_MTU_4096,
+		.gid_tbl_len = GIDS,
+		.max_msg_sz = RNIC_MAX_MSG,
+		.active_speed = speeds[0].speed,
+		.active_width = speeds[0].width,
+	};
+	if (netdev) {
+		query_netdev(netdev, attr);
+		dev_put(netdev);
+	}
+	return 0;
+}
+
+static int get_port_immutable(struct ib_device *ib, u32 port,
+			      struct ib_port_immutable *fixed)
+{
+	fixed->gid_tbl_len = GIDS;
+	fixed->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	return 0;
+}
+
+static void link_address(struct ib_device *ib, u32 port, union ib_gid *gid)
+{
+	struct net_device *netdev = ib_device_get_netdev(ib, port);
+
+	memset(gid, 0, sizeof(*gid));
+	if (!netdev)
+		return;
+	memcpy(gid, netdev->dev_addr,
+	       min_t(size_t, sizeof(*gid), netdev->addr_len));
+	dev_put(netdev);
+}
+
+static int query_gid(struct ib_device *ib, u32 port, int index,
+		     union ib_gid *gid)
+{
+	struct rnic_dev *dev = to_rnic_dev(ib);
+
+	if (index == 0) {
+		gid->global.subnet_prefix = dev->gid_half[0];
+		gid->global.interface_id = dev->gid_half[1];
+	} else {
+		link_address(ib, port, gid);
+	}
+	return 0;
+}
+
+static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	return rnic_udata_none(udata);
+}
+
+static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	return rnic_udata_none(udata);
+}
+
+/*
+ * The core takes a program's objects away when the device goes.  The rings
+ * that it has mapped are plain memory, which it may keep.
+ */
+static void disassociate_ucontext(struct ib_ucontext *ib)
+{
+}
+
+static void dealloc_driver(struct ib_device *ib)
+{
+	struct rnic_dev *dev = to_rnic_dev(ib);
+
+	rnic_cm_exit(dev);
+	WARN_ON_ONCE(!xa_empty(&dev->qps));
+	xa_destroy(&dev->qps);
+	ddp_stags_destroy(&dev->stags);
+	free_percpu(dev->counters);
+}
+
+const struct ib_device_ops rnic_device_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = (enum rdma_driver_id)RNIC_SW_DRIVER_ID,
+	.uverbs_abi_ver = RNIC_SW_ABI_VERSION,
+	.device_group = &rnic_llp_group,
+
+	.alloc_hw_port_stats = rnic_alloc_hw_port_stats,
+	.alloc_mr = rnic_alloc_mr,
+	.alloc_pd = alloc_pd,
+	.alloc_ucontext = rnic_alloc_ucontext,
+	.create_qp = rnic_create_qp,
+	.dealloc_driver = dealloc_driver,
+	.dealloc_pd = dealloc_pd,
+	.dealloc_ucontext = rnic_dealloc_ucontext,
+	.dereg_mr = rnic_dereg_mr,
+	.destroy_cq = rnic_destroy_cq,
+	.destroy_qp = rnic_destroy_qp,
+	.disassociate_ucontext = disassociate_ucontext,
+	.get_dma_mr = rnic_get_dma_mr,
+	.get_hw_stats = rnic_get_hw_stats,
+	.get_port_immutable = get_port_immutable,
+	.iw_accept = rnic_iw_accept,
+	.iw_add_ref = rnic_qp_add_ref,
+	.iw_connect = rnic_iw_connect,
+	.iw_create_listen = rnic_iw_listen,
+	.iw_destroy_listen = rnic_iw_unlisten,
+	.iw_get_qp = rnic_get_qp,
+	.iw_reject = rnic_iw_reject,
+	.iw_rem_ref = rnic_qp_rem_ref,
+	.map_mr_sg = rnic_map_mr_sg,
+	.mmap = rnic_mmap,
+	.mmap_free = rnic_mmap_free,
+	.modify_qp = rnic_modify_qp,
+	.poll_cq = rnic_poll_cq,
+	.post_recv = rnic_post_recv,
+	.post_send = rnic_post_send,
+	.query_device = query_device,
+	.query_gid = query_gid,
+	.query_port = query_port,
+	.query_qp = rnic_query_qp,
+	.req_notify_cq = rnic_req_notify_cq,
+	.rereg_user_mr = rnic_rereg_user_mr,
+	COMPAT_VERBS_OPS,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_pd, rnic_pd, ib),
+	INIT_RDMA_OBJ_SIZE(ib_qp, rnic_qp, ib),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, rnic_uctx, ib),
+};
+
+/**
+ * rnic_device_init - all of a new device but its name and its interface
+ * @dev: from ib_alloc_device(); ib_dealloc_device() is right from here on
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rnic_device_init(struct rnic_dev *dev)
+{
+	struct ib_device *ib = &dev->ib;
+
+	ddp_stags_init(&dev->stags);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
+	rnic_policy_init(&dev->policy);
+
+	ib_set_device_ops(ib, &rnic_device_ops);
+	/* the core fills in the groups before and, for counters, behind */
+	ib->groups[2] = &rnic_mpa_group;
+	ib->node_type = RDMA_NODE_RNIC;
+	ib->phys_port_cnt = 1;
+	ib->num_comp_vectors = num_possible_cpus();
+	ib->local_dma_lkey = DDP_STAG_DMA;
+	ib->iw_driver_flags = IW_F_NO_PORT_MAP;
+	/* an empty post wakes the transmit side */
+	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+
+	dev->counters = __alloc_percpu(RNIC_COUNTERS_ALL * sizeof(u64),
+				       sizeof(u64));
+	return dev->counters ? 0 : -ENOMEM;
+}

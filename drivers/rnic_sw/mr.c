@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory regions: from pages to a region that STags name.
+ *
+ * There is no DMA: what the core calls a DMA address is a kernel address.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <ddp/mem.h>
+#include <rdma/iter.h>
+
+#include "rnic.h"
+
+/* Blocks of any size that the pages allow; ddp_region.skip has 32 bits */
+#define BLOCK_SIZES	(GENMASK(31, PAGE_SHIFT))
+
+/**
+ * rnic_ddp_rights - what IB_ACCESS_* mean for a region
+ * @access: IB_ACCESS_*
+ *
+ * Return: DDP_*.
+ */
+u8 rnic_ddp_rights(int access)
+{
+	u8 rights = DDP_LOCAL_READ;
+
+	if (access & IB_ACCESS_LOCAL_WRITE)
+		rights |= DDP_LOCAL_WRITE;
+	if (access & IB_ACCESS_REMOTE_WRITE)
+		rights |= DDP_REMOTE_WRITE;
+	if (access & IB_ACCESS_REMOTE_READ)
+		rights |= DDP_REMOTE_READ;
+	if (access & IB_ACCESS_REMOTE_ATOMIC)
+		rights |= DDP_REMOTE_ATOMIC;
+	return rights;
+}
+
+static struct rnic_mr *new_mr(struct ib_pd *pd)
+{
+	struct rnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+
+	if (mr)
+		mr->region.pd = pd;
+	return mr;
+}
+
+/* Nobody can have found it, or nobody can any more */
+static void free_mr(struct rnic_mr *mr)
+{
+	ib_umem_release(mr->umem);
+	kvfree(mr->region.block);
+	kfree_rcu(mr, rcu);
+}
+
+/* Its STag; or an error, and it is gone */
+static struct ib_mr *publish(struct rnic_dev *dev, struct rnic_mr *mr)
+{
+	int err = ddp_region_publish(&dev->stags, &mr->region, get_random_u8());
+
+	if (err) {
+		free_mr(mr);
+		return ERR_PTR(err);
+	}
+	mr->ib.lkey = mr->region.stag;
+	mr->ib.rkey = mr->region.stag;
+	return &mr->ib;
+}
+
+/**
+ * rnic_get_dma_mr - all kernel memory, for a kernel consumer that trusts peers
+ * @pd: its protection domain
+ * @access: IB_ACCESS_* it asks for
+ *
+ * Return: the region or an error pointer.
+ */
+struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct rnic_mr *mr = new_mr(pd);
+
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->region.length = U64_MAX;
+	mr->region.rights = rnic_ddp_rights(access);
+	mr->region.valid = true;
+	return publish(to_rnic_dev(pd->device), mr);
+}
+
+/* The kernel's addresses of pinned memory, in blocks as large as it allows */
+static int list_blocks(struct rnic_mr *mr)
+{
+	struct ddp_region *r = &mr->region;
+	u64 start = sg_dma_address(mr->umem->sgt_append.sgt.sgl) +
+		    ib_umem_offset(mr->umem);
+	struct ib_block_iter it;
+	unsigned long size;
+	size_t i = 0;
+
+	/* only kernel addresses count: @base may lie in a block as it likes */
+	size = ib_umem_find_best_pgsz(mr->umem, BLOCK_SIZES, start);
+	if (!size)
+		return -EINVAL;
+	r->block = kvmalloc_array(ib_umem_num_dma_blocks(mr->umem, size),
+				  sizeof(*r->block), GFP_KERNEL_ACCOUNT);
+	if (!r->block)
+		return -ENOMEM;
+	r->shift = ilog2(size);
+	r->skip = start & (size - 1);
+	rdma_umem_for_each_dma_block(mr->umem, &it, size)
+		r->block[i++] =
+			ib_virt_dma_to_ptr(rdma_block_iter_dma_address(&it));
+	return 0;
+}
+
+static int pin(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 length)
+{
+	struct ib_umem *umem = ib_umem_get_va(ib, start, length, mr->access);
+
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	mr->umem = umem;
+	return list_blocks(mr);
+}
+
+static struct ib_mr *register_user(struct ib_pd *pd, u64 start, u64 length,
+				   u64 iova, int access)
+{
+	struct rnic_mr *mr;
+	u64 end;
+	int err;
+
+	if (!length || check_add_overflow(iova, length - 1, &end) ||
+	    (unsigned long)start != start || (size_t)length != length)
+		return ERR_PTR(-EINVAL);
+	mr = new_mr(pd);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->access = access;
+	err = pin(mr, pd->device, start, length);
+	if (err) {
+		free_mr(mr);
+		return ERR_PTR(err);
+	}
+	mr->region.base = access & IB_ZERO_BASED ? 0 : iova;
+	mr->region.length = length;
+	mr->region.rights = rnic_ddp_rights(access);
+	mr->region.valid = true;
+	return publish(to_rnic_dev(pd->device), mr);
+}
+
+static int check_access(int access)
+{
+	const int remote_write = IB_ACCESS_REMOTE_WRITE |
+				 IB_ACCESS_REMOTE_ATOMIC;
+
+	if (access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_MW_BIND))
+		return -EOPNOTSUPP;
+	if (access & remote_write && !(access & IB_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * rnic_reg_user_mr - a program's memory becomes a region
+ * @pd: its protection domain
+ * @start: where it is
+ * @length: octets, exactly
+ * @iova: its first TO
+ * @access: IB_ACCESS_*
+ * @udata: nothing in it
+ *
+ * Return: the region or an error pointer.
+ */
+struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+			       u64 iova, int access, struct ib_udata *udata)
+{
+	int err = rnic_udata_none(udata);
+
+	if (!err)
+		err = check_access(access);
+	if (err)
+		return ERR_PTR(err);
+	return register_user(pd, start, length, iova, access);
+}
+
+/* Other rights or another protection domain for the same pages and STag */
+static void change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
+{
+	ddp_region_revoke(&mr->region);
+	mr->access = access;
+	mr->region.rights = rnic_ddp_rights(access);
+	mr->region.pd = pd;
+	ddp_region_allow(&mr->region, mr->region.stag & DDP_STAG_KEY_MASK);
+}
+
+/**
+ * rnic_rereg_user_mr - change a program's region
+ * @ib: the region
+ * @flags: IB_MR_REREG_*: what changes
+ * @start: IB_MR_REREG_TRANS: where its memory is now
+ * @length: its octets
+ * @iova: its first TO
+ * @access: IB_MR_REREG_ACCESS: IB_ACCESS_*
+ * @pd: its protection domain from now on
+ * @udata: nothing in it
+ *
+ * Return: NULL if it was changed, a new region that takes its place (the core
+ * deregisters the old one), or an error pointer with nothing changed.
+ */
+struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
+				 u64 length, u64 iova, int access,
+				 struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct rnic_mr *mr = to_rnic_mr(ib);
+	bool moves = flags & IB_MR_REREG_TRANS;
+	int err = rnic_udata_none(udata);
+
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->access;
+	if (!err)
+		err = check_access(access);
+	if (err)
+		return ERR_PTR(err);
+	if (!moves && (mr->umem->writable || !ib_access_writable(access))) {
+		change_in_place(mr, pd, access);
+		return NULL;
+	}
+	if (!moves) {
+		/* pinned for reading: pin it again for writing */
+		start = mr->umem->address;
+		length = mr->region.length;
+		iova = mr->region.base;
+	}
+	return register_user(pd, start, length, iova, access);
+}
+
+/**
+ * rnic_dereg_mr - the end of a region
+ * @ib: it
+ * @udata: nothing in it
+ *
+ * On return the network cannot touch its memory any more.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
+{
+	struct rnic_mr *mr = to_rnic_mr(ib);
+	int err = rnic_udata_none(udata);
+
+	if (err)
+		return err;
+	ddp_region_remove(&to_rnic_dev(ib->device)->stags, &mr->region);
+	free_mr(mr);
+	return 0;
+}
+
+/**
+ * rnic_alloc_mr - a region for fast registration, not usable yet
+ * @pd: its protection domain
+ * @type: IB_MR_TYPE_MEM_REG
+ * @max_num_sg: pages it can hold
+ *
+ * Return: the region or an error pointer.
+ */
+struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+			    u32 max_num_sg)
+{
+	struct rnic_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > RNIC_MAX_FASTREG)
+		return ERR_PTR(-EINVAL);
+	mr = new_mr(pd);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->region.block = kvcalloc(max_num_sg, sizeof(*mr->region.block),
+				    GFP_KERNEL_ACCOUNT);
+	if (!mr->region.block) {
+		free_mr(mr);
+		return ERR_PTR(-ENOMEM);
+	}
+	mr->max_blocks = max_num_sg;
+	mr->region.may_invalidate = true;
+	return publish(to_rnic_dev(pd->device), mr);
+}
+
+static int add_block(struct ib_mr *ib, u64 addr)
+{
+	struct rnic_mr *mr = to_rnic_mr(ib);
+
+	if (mr->nblocks == mr->max_blocks)
+		return -ENOMEM;
+	mr->region.block[mr->nblocks++] = ib_virt_dma_to_ptr(addr);
+	return 0;
+}
+
+/**
+ * rnic_map_mr_sg - the pages that the next fast registration is for
+ * @ib: the region, not in use
+ * @sg: the pages
+ * @n: how many elements of @sg
+ * @off: where in the first of them, or NULL
+ *
+ * Return: how many elements are mapped, or a negative errno.
+ */
+int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
+		   unsigned int *off)
+{
+	struct rnic_mr *mr = to_rnic_mr(ib);
+	int mapped;
+
+	if (!is_power_of_2(ib->page_size) || READ_ONCE(mr->region.valid))
+		return -EINVAL;
+	mr->nblocks = 0;
+	mapped = ib_sg_to_pages(ib, sg, n, off, add_block);
+	/* the consumer may give it another address before it registers it */
+	mr->region.shift = ilog2(ib->page_size);
+	mr->region.skip = ib->iova & (ib->page_size - 1);
+	return mapped;
+}
+
+static bool may_register(const struct rnic_mr *mr, u32 key,
+			 const struct ddp_stream *s)
+{
+	u64 end;
+
+	return mr->max_blocks && mr->nblocks &&
+	       !READ_ONCE(mr->region.valid) && mr->region.pd == s->pd &&
+	       !((mr->region.stag ^ key) & ~DDP_STAG_KEY_MASK) &&
+	       !check_add_overflow(mr->ib.iova, mr->ib.length, &end);
+}
+
+/**
+ * rnic_mr_fastreg - a fast registration takes effect
+ * @ib: the region, mapped and not valid
+ * @key: its STag from now on; all but the low octet is as it was
+ * @access: IB_ACCESS_*
+ * @s: the stream that asks: only its peer may invalidate it (N-5)
+ *
+ * Atomic.
+ *
+ * Return: IW_OK, or IW_LOCAL_PROT with nothing changed.
+ */
+enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, u32 key, int access,
+			       struct ddp_stream *s)
+{
+	struct rnic_mr *mr = to_rnic_mr(ib);
+
+	if (!may_register(mr, key, s))
+		return IW_LOCAL_PROT;
+	mr->region.base = ib->iova;
+	mr->region.length = ib->length;
+	mr->region.rights = rnic_ddp_rights(access);
+	mr->region.scope = s;
+	ddp_region_allow(&mr->region, key & DDP_STAG_KEY_MASK);
+	return IW_OK;
+}

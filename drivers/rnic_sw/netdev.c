@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Devices come and go: "rdma link add", and what happens to the interface.
+ *
+ * The core keeps the tie between device and interface; nothing here holds a
+ * net_device, and link events touch no connection: TCP knows better.
+ */
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/inetdevice.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
+#include <rdma/rdma_netlink.h>
+
+#include "rnic.h"
+
+#define DRIVER_ID	((enum rdma_driver_id)RNIC_SW_DRIVER_ID)
+
+/* One at a time, or one interface could get two devices */
+static DEFINE_MUTEX(newlink_mutex);
+
+/* Registered, and with a side that IP uses.  IPoIB: its GIDs are not ours. */
+static bool is_suitable(struct net_device *netdev)
+{
+	bool yes;
+
+	rtnl_lock();
+	yes = netdev->reg_state == NETREG_REGISTERED &&
+	      netdev->type != ARPHRD_INFINIBAND &&
+	      (__in_dev_get_rtnl(netdev) || __in6_dev_get(netdev));
+	rtnl_unlock();
+	return yes;
+}
+
+/*
+ * GUID and GID 0 from the link address, or out of thin air; fixed from here on
+ * whatever happens to the interface.
+ */
+static void set_identity(struct rnic_dev *dev, const struct net_device *netdev)
+{
+	u8 mac[ETH_ALEN] __aligned(2) = {};
+	u8 *gid = (u8 *)dev->gid_half;
+
+	if (netdev->addr_len >= ETH_ALEN)
+		memcpy(mac, netdev->dev_addr, ETH_ALEN);
+	if (is_zero_ether_addr(mac))
+		eth_random_addr(mac);
+	addrconf_addr_eui48_base((u8 *)&dev->ib.node_guid, mac);
+	memcpy(gid, mac, ETH_ALEN);
+	dev->gid_half[1] = dev->ib.node_guid;
+}
+
+static struct rnic_dev *create(struct net_device *netdev)
+{
+	struct rnic_dev *dev = ib_alloc_device_with_net(rnic_dev, ib,
+							dev_net(netdev));
+	int err;
+
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	err = rnic_device_init(dev);
+	if (!err)
+		err = rnic_cm_init(dev);
+	if (!err)
+		err = ib_device_set_netdev(&dev->ib, netdev, 1);
+	if (err) {
+		ib_dealloc_device(&dev->ib);
+		return ERR_PTR(err);
+	}
+	set_identity(dev, netdev);
+	strscpy(dev->ib.iw_ifname, netdev->name, sizeof(dev->ib.iw_ifname));
+	strscpy(dev->ib.node_desc, "rnic_sw", sizeof(dev->ib.node_desc));
+	return dev;
+}
+
+/**
+ * rnic_net - where a device's sockets live
+ * @dev: the device
+ *
+ * Return: the network namespace of its interface.
+ */
+struct net *rnic_net(struct rnic_dev *dev)
+{
+	return read_pnet(&dev->ib.coredev.rdma_net);
+}
+
+/**
+ * rnic_ifindex - the device's interface
+ * @dev: the device
+ *
+ * Return: its index, 0 if it is gone.
+ */
+int rnic_ifindex(struct rnic_dev *dev)
+{
+	struct net_device *netdev = ib_device_get_netdev(&dev->ib, 1);
+	int ifindex = netdev ? netdev->ifindex : 0;
+
+	dev_put(netdev);
+	return ifindex;
+}
+
+/* The interface's device, held; or NULL */
+static struct ib_device *find(struct net_device *netdev)
+{
+	return ib_device_get_by_netdev(netdev, DRIVER_ID);
+}
+
+/* An interface that went meanwhile has not told a device it did not have */
+static int undo_if_gone(struct net_device *netdev)
+{
+	struct ib_device *ib;
+
+	if (is_suitable(netdev))
+		return 0;
+	ib = find(netdev);
+	if (ib)
+		ib_unregister_device_and_put(ib);
+	return -ENODEV;
+}
+
+static int add(const char *name, struct net_device *netdev)
+{
+	struct ib_device *ib = find(netdev);
+	struct rnic_dev *dev;
+	int err;
+
+	lockdep_assert_held(&newlink_mutex);
+	if (ib) {
+		ib_device_put(ib);
+		return -EEXIST;
+	}
+	dev = create(netdev);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	ib_mark_name_assigned_by_user(&dev->ib);
+	err = ib_register_device(&dev->ib, name, NULL);
+	if (err) {
+		ib_dealloc_device(&dev->ib);
+		return err;
+	}
+	return undo_if_gone(netdev);
+}
+
+static int newlink(const char *name, struct net_device *netdev)
+{
+	int err;
+
+	if (!is_suitable(netdev))
+		return -EINVAL;
+	mutex_lock(&newlink_mutex);
+	err = add(name, netdev);
+	mutex_unlock(&newlink_mutex);
+	return err;
+}
+
+static struct rdma_link_ops link_ops = {
+	.type = "rnic_sw",
+	.newlink = newlink,
+};
+
+static void report_new_address(struct ib_device *ib)
+{
+	struct ib_event event = {
+		.device = ib,
+		.element.port_num = 1,
+		.event = IB_EVENT_GID_CHANGE,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+static int notice(struct notifier_block *nb, unsigned long event, void *info)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(info);
+	struct ib_device *ib = find(netdev);
+
+	if (!ib)
+		return NOTIFY_DONE;
+	switch (event) {
+	case NETDEV_UNREGISTER:
+		ib_unregister_device_queued(ib);
+		break;
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		ib_dispatch_port_state_event(ib, netdev);
+		break;
+	case NETDEV_CHANGEADDR:
+		report_new_address(ib);
+		break;
+	}
+	ib_device_put(ib);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block notifier = {
+	.notifier_call = notice,
+};
+
+/**
+ * rnic_netdev_init - from here on devices can be made
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_netdev_init(void)
+{
+	int err = register_netdevice_notifier(&notifier);
+
+	if (err)
+		return err;
+	rdma_link_register(&link_ops);
+	return 0;
+}
+
+/**
+ * rnic_netdev_exit - all devices go, and no new ones can be made
+ */
+void rnic_netdev_exit(void)
+{
+	rdma_link_unregister(&link_ops);
+	unregister_netdevice_notifier(&notifier);
+	ib_unregister_driver(DRIVER_ID);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What a device is set to: llp/ and mpa/ below its directory in sysfs.  Each
+ * word counts from the next connection or listener on.
+ */
+#include <linux/capability.h>
+#include <linux/device.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include <ddp/offer.h>
+
+#include "rnic.h"
+
+#define LISTEN_TCP	BIT(RNIC_SW_LLP_TCP)
+#define LISTEN_SCTP	BIT(RNIC_SW_LLP_SCTP)
+
+struct word {
+	const char	*name;
+	u8		value;
+};
+
+static const struct word connect_words[] = {
+	{ "tcp", RNIC_SW_LLP_TCP }, { "sctp", RNIC_SW_LLP_SCTP }, {}
+};
+
+static const struct word listen_words[] = {
+	{ "tcp", LISTEN_TCP }, { "sctp", LISTEN_SCTP },
+	{ "both", LISTEN_TCP | LISTEN_SCTP }, {}
+};
+
+static const struct word revision_words[] = {
+	{ "auto", 0 }, { "1", 1 }, { "2", 2 }, {}
+};
+
+static const struct word rtr_words[] = {
+	{ "send", DDP_RTR_SEND }, { "write", DDP_RTR_WRITE },
+	{ "read", DDP_RTR_READ }, {}
+};
+
+/**
+ * rnic_policy_init - what a new device is set to
+ * @p: filled in
+ */
+void rnic_policy_init(struct rnic_policy *p)
+{
+	p->llp_connect = RNIC_SW_LLP_TCP;
+	p->llp_listen = LISTEN_TCP;
+	p->mpa_revision = 0;
+	p->mpa_crc = true;
+	p->mpa_markers = false;
+	p->mpa_rtr = DDP_RTR_WRITE | DDP_RTR_READ;
+}
+
+static struct rnic_dev *to_dev(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct rnic_dev, ib);
+}
+
+/* May the caller administer the network namespace that the device serves? */
+static int check_admin(struct rnic_dev *dev)
+{
+	struct net_device *netdev = ib_device_get_netdev(&dev->ib, 1);
+	bool may;
+
+	if (!netdev)
+		return -ENODEV;
+	may = ns_capable(dev_net(netdev)->user_ns, CAP_NET_ADMIN);
+	dev_put(netdev);
+	return may ? 0 : -EPERM;
+}
+
+static const struct word *find_name(const struct word *w, const char *name)
+{
+	while (w->name && !sysfs_streq(name, w->name))
+		w++;
+	return w->name ? w : NULL;
+}
+
+static ssize_t show_word(char *buf, const struct word *w, u8 value)
+{
+	while (w->name && w->value != value)
+		w++;
+	return sysfs_emit(buf, "%s\n", w->name);
+}
+
+/* A word of @w, read from @buf */
+static int read_word(struct rnic_dev *dev, const struct word *w,
+		     const char *buf, u8 *value)
+{
+	int err = check_admin(dev);
+
+	if (err)
+		return err;
+	w = find_name(w, buf);
+	if (!w)
+		return -EINVAL;
+	*value = w->value;
+	return 0;
+}
+
+static ssize_t store_bool(struct device *device, const char *buf, size_t n,
+			  bool *word)
+{
+	int err = check_admin(to_dev(device));
+	bool value;
+
+	if (!err)
+		err = kstrtobool(buf, &value);
+	if (err)
+		return err;
+	WRITE_ONCE(*word, value);
+	return n;
+}
+
+static ssize_t connect_show(struct device *device,
+			    struct device_attribute *attr, char *buf)
+{
+	return show_word(buf, connect_words,
+			 READ_ONCE(to_dev(device)->policy.llp_connect));
+}
+
+static ssize_t connect_store(struct device *device,
+			     struct device_attribute *attr, const char *buf,
+			     size_t n)
+{
+	struct rnic_dev *dev = to_dev(device);
+	u8 value;
+	int err = read_word(dev, connect_words, buf, &value);
+
+	if (!err && value == RNIC_SW_LLP_SCTP)
+		err = -EOPNOTSUPP;
+	if (err)
+		return err;
+	WRITE_ONCE(dev->policy.llp_connect, value);
+	return n;
+}
+static DEVICE_ATTR_RW(connect);
+
+static ssize_t listen_show(struct device *device,
+			   struct device_attribute *attr, char *buf)
+{
+	return show_word(buf, listen_words,
+			 READ_ONCE(to_dev(device)->policy.llp_listen));
+}
+
+static ssize_t listen_store(struct device *device,
+			    struct device_attribute *attr, const char *buf,
+			    size_t n)
+{
+	struct rnic_dev *dev = to_dev(device);
+	u8 value;
+	int err = read_word(dev, listen_words, buf, &value);
+
+	if (!err && value & LISTEN_SCTP)
+		err = -EOPNOTSUPP;
+	if (err)
+		return err;
+	WRITE_ONCE(dev->policy.llp_listen, value);
+	return n;
+}
+static DEVICE_ATTR_RW(listen);
+
+static ssize_t revision_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return show_word(buf, revision_words,
+			 READ_ONCE(to_dev(device)->policy.mpa_revision));
+}
+
+static ssize_t revision_store(struct device *device,
+			      struct device_attribute *attr, const char *buf,
+			      size_t n)
+{
+	struct rnic_dev *dev = to_dev(device);
+	u8 value;
+	int err = read_word(dev, revision_words, buf, &value);
+
+	if (err)
+		return err;
+	WRITE_ONCE(dev->policy.mpa_revision, value);
+	return n;
+}
+static DEVICE_ATTR_RW(revision);
+
+static ssize_t crc_show(struct device *device, struct device_attribute *attr,
+			char *buf)
+{
+	return sysfs_emit(buf, "%d\n",
+			  READ_ONCE(to_dev(device)->policy.mpa_crc));
+}
+
+static ssize_t crc_store(struct device *device, struct device_attribute *attr,
+			 const char *buf, size_t n)
+{
+	return store_bool(device, buf, n, &to_dev(device)->policy.mpa_crc);
+}
+static DEVICE_ATTR_RW(crc);
+
+static ssize_t markers_show(struct device *device,
+			    struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n",
+			  READ_ONCE(to_dev(device)->policy.mpa_markers));
+}
+
+static ssize_t markers_store(struct device *device,
+			     struct device_attribute *attr, const char *buf,
+			     size_t n)
+{
+	return store_bool(device, buf, n, &to_dev(device)->policy.mpa_markers);
+}
+static DEVICE_ATTR_RW(markers);
+
+static ssize_t rtr_show(struct device *device, struct device_attribute *attr,
+			char *buf)
+{
+	u8 rtr = READ_ONCE(to_dev(device)->policy.mpa_rtr);
+	const struct word *w;
+	ssize_t at = 0;
+
+	for (w = rtr_words; w->name; w++)
+		if (rtr & w->value)
+			at += sysfs_emit_at(buf, at, "%s%s", at ? " " : "",
+					    w->name);
+	if (!at)
+		at = sysfs_emit(buf, "none");
+	return at + sysfs_emit_at(buf, at, "\n");
+}
+
+/* Any of the words, apart by blanks or commas; or "none" */
+static int read_rtr(char *text, u8 *rtr)
+{
+	const struct word *w;
+	char *name;
+
+	*rtr = 0;
+	text = strim(text);
+	if (sysfs_streq(text, "none"))
+		return 0;
+	while ((name = strsep(&text, " ,"))) {
+		w = find_name(rtr_words, name);
+		if (!w)
+			return -EINVAL;
+		*rtr |= w->value;
+	}
+	return 0;
+}
+
+static ssize_t rtr_store(struct device *device, struct device_attribute *attr,
+			 const char *buf, size_t n)
+{
+	struct rnic_dev *dev = to_dev(device);
+	int err = check_admin(dev);
+	char *text;
+	u8 rtr;
+
+	if (err)
+		return err;
+	text = kstrndup(buf, n, GFP_KERNEL);
+	if (!text)
+		return -ENOMEM;
+	err = read_rtr(text, &rtr);
+	kfree(text);
+	if (err)
+		return err;
+	WRITE_ONCE(dev->policy.mpa_rtr, rtr);
+	return n;
+}
+static DEVICE_ATTR_RW(rtr);
+
+static struct attribute *llp_attrs[] = {
+	&dev_attr_connect.attr,
+	&dev_attr_listen.attr,
+	NULL
+};
+
+const struct attribute_group rnic_llp_group = {
+	.name	= "llp",
+	.attrs	= llp_attrs,
+};
+
+static struct attribute *mpa_attrs[] = {
+	&dev_attr_revision.attr,
+	&dev_attr_crc.attr,
+	&dev_attr_markers.attr,
+	&dev_attr_rtr.attr,
+	NULL
+};
+
+const struct attribute_group rnic_mpa_group = {
+	.name	= "mpa",
+	.attrs	= mpa_attrs,
+};

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Queue pairs: made, moved from state to state, unmade.
+ *
+ * A queue pair is found by number under the table's lock and counted.  It
+ * holds its stream, which the lower layer forgets synchronously before the
+ * queue pair goes.  Whatever ends a stream, one worker flushes.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "rnic.h"
+#include "stats.h"
+
+#define SLOT_ALIGN	16
+
+static void release(struct kref *ref)
+{
+	complete(&container_of(ref, struct rnic_qp, ref)->gone);
+}
+
+void rnic_qp_put(struct rnic_qp *qp)
+{
+	kref_put(&qp->ref, release);
+}
+
+void rnic_qp_add_ref(struct ib_qp *ib)
+{
+	kref_get(&to_rnic_qp(ib)->ref);
+}
+
+void rnic_qp_rem_ref(struct ib_qp *ib)
+{
+	rnic_qp_put(to_rnic_qp(ib));
+}
+
+struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
+{
+	struct rnic_qp *qp = xa_load(&to_rnic_dev(ib)->qps, qpn);
+
+	return qp ? &qp->ib : NULL;
+}
+
+struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
+{
+	struct rnic_qp *qp;
+
+	xa_lock(&dev->qps);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp && !kref_get_unless_zero(&qp->ref))
+		qp = NULL;
+	xa_unlock(&dev->qps);
+	return qp;
+}
+
+/* Errors -------------------------------------------------------------------- */
+
+static enum ib_event_type event_of(const struct rnic_qp *qp)
+{
+	if (qp->why == IW_PEER_TERMINATE)
+		return IB_EVENT_QP_REQ_ERR;
+	if (qp->why >= IW_RDMAP_P_STAG && qp->why <= IW_RDMAP_P_UNSPEC)
+		return IB_EVENT_QP_ACCESS_ERR;
+	if (qp->why >= IW_DDP_T_STAG && qp->why <= IW_DDP_T_WRAP)
+		return IB_EVENT_QP_ACCESS_ERR;
+	return IB_EVENT_QP_FATAL;
+}
+
+/* An ordinary end is told by the connection, an error by the queue pair, too */
+static bool worth_telling(enum iw_reason why)
+{
+	return why < IW_PEER_CLOSED || why == IW_LOCAL_PROT ||
+	       why == IW_LOCAL_CQ;
+}
+
+static void tell(struct rnic_qp *qp)
+{
+	struct ib_event ev = {
+		.device = qp->ib.device,
+		.element.qp = &qp->ib,
+	};
+
+	if (qp->told || !worth_telling(qp->why) || !qp->ib.event_handler)
+		return;
+	qp->told = true;
+	ev.event = event_of(qp);
+	qp->ib.event_handler(&ev, qp->ib.qp_context);
+}
+
+static void handle_error(struct work_struct *work)
+{
+	struct rnic_qp *qp = container_of(work, struct rnic_qp, err_work);
+
+	ddp_stream_settle(&qp->rdmap.stream);
+	tell(qp);
+	rnic_sq_flush(qp);
+	rnic_rq_flush(qp);
+	rnic_qp_put(qp);
+}
+
+void rnic_qp_reflush(struct rnic_qp *qp)
+{
+	kref_get(&qp->ref);
+	if (!queue_work(rnic_wq, &qp->err_work))
+		rnic_qp_put(qp);
+}
+
+/* The first reason stays.  Return: whether this was it */
+static bool enter_error(struct rnic_qp *qp, enum iw_reason why)
+{
+	unsigned long flags;
+	bool first;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	first = qp->state != QP_ERROR;
+	if (first) {
+		qp->state = QP_ERROR;
+		qp->why = why;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (first)
+		rnic_count_reason(qp->dev, why);
+	return first;
+}
+
+void rdmap_event(struct rdmap *r, const struct iw_fault *f)
+{
+	struct rnic_qp *qp = rdmap_to_qp(r);
+
+	enter_error(qp, f->why);
+	rnic_qp_reflush(qp);
+}
+
+void rdmap_down(struct rdmap *r, enum iw_reason why)
+{
+	struct rnic_qp *qp = rdmap_to_qp(r);
+
+	if (enter_error(qp, why))
+		rnic_qp_reflush(qp);
+}
+
+void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why)
+{
+	rdmap_fail(&qp->rdmap, why);
+	ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_ABORT);
+}
+
+void rdmap_count(struct rdmap *r, u8 opcode, bool sent)
+{
+	static const u8 counters[][2] = {
+		[RDMAP_OP_WRITE]	= { RNIC_RX_WRITES, RNIC_TX_WRITES },
+		[RDMAP_OP_READ_REQ]	= { RNIC_RX_READ_REQUESTS,
+					    RNIC_TX_READ_REQUESTS },
+		[RDMAP_OP_READ_RESP]	= { RNIC_RX_READ_RESPONSES,
+					    RNIC_TX_READ_RESPONSES },
+		[RDMAP_OP_SEND]		= { RNIC_RX_SENDS, RNIC_TX_SENDS },
+		[RDMAP_OP_SEND_INV]	= { RNIC_RX_SENDS, RNIC_TX_SENDS },
+		[RDMAP_OP_SEND_SE]	= { RNIC_RX_SENDS, RNIC_TX_SENDS },
+		[RDMAP_OP_SEND_SE_INV]	= { RNIC_RX_SENDS, RNIC_TX_SENDS },
+		[RDMAP_OP_TERMINATE]	= { RNIC_RX_TERMINATES,
+					    RNIC_TX_TERMINATES },
+	};
+
+	rnic_count(rdmap_to_qp(r)->dev, counters[opcode][sent]);
+}
+
+/* States -------------------------------------------------------------------- */
+
+#define ALL_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
+
+static void set_rights(struct rnic_qp *qp)
+{
+	if (!qp->access_chosen)
+		qp->access = ALL_RIGHTS;
+	WRITE_ONCE(qp->rdmap.access, rnic_ddp_rights(qp->access) &
+				     (DDP_REMOTE_READ | DDP_REMOTE_WRITE));
+}
+
+int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
+{
+	unsigned long flags;
+	int err;
+
+	err = rdmap_set_depths(&qp->rdmap, ird, ord);
+	if (err)
+		return err;
+	set_rights(qp);
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->state == QP_IDLE)
+		qp->state = QP_RTS;
+	else
+		err = -ENOTCONN;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return err;
+}
+
+static bool start_closing(struct rnic_qp *qp)
+{
+	unsigned long flags;
+	bool was;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	was = qp->state == QP_RTS;
+	if (was)
+		qp->state = QP_CLOSING;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return was;
+}
+
+void rnic_qp_peer_closed(struct rnic_qp *qp)
+{
+	if (start_closing(qp))
+		ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_CLOSE);
+}
+
+static enum ib_qp_state to_ib_state(enum qp_state s)
+{
+	static const enum ib_qp_state map[QP_STATE_NR] = {
+		[QP_IDLE]	= IB_QPS_INIT,
+		[QP_RTS]	= IB_QPS_RTS,
+		[QP_CLOSING]	= IB_QPS_SQD,
+		[QP_TERMINATE]	= IB_QPS_ERR,
+		[QP_ERROR]	= IB_QPS_ERR,
+	};
+
+	return map[s];
+}
+
+static int modify_state(struct rnic_qp *qp, enum ib_qp_state to)
+{
+	enum qp_state now = READ_ONCE(qp->state);
+
+	switch (to) {
+	case IB_QPS_ERR:
+		rnic_qp_error(qp, IW_LOCAL_ABORT);
+		return 0;
+	case IB_QPS_SQD:
+		if (start_closing(qp))
+			ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_CLOSE);
+		return now == QP_IDLE ? -EINVAL : 0;
+	case IB_QPS_RESET:
+	case IB_QPS_INIT:
+	case IB_QPS_RTR:
+		/* the connection manager goes on from here */
+		return now == QP_IDLE ? 0 : -EINVAL;
+	case IB_QPS_RTS:
+		/* only a connection leads there */
+		return now == QP_RTS ? 0 : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
+/*
+ * On the active side rdma_cm moves a queue pair to INIT with no rights at all,
+ * before it knows that it is for iWARP: that is no choice of the consumer's.
+ */
+static void modify_rights(struct rnic_qp *qp, int access, bool with_state)
+{
+	if (with_state && !access)
+		return;
+	qp->access = access;
+	qp->access_chosen = true;
+	set_rights(qp);
+}
+
+/**
+ * rnic_modify_qp - verbs: change state or rights
+ * @ib: the queue pair
+ * @attr: new values
+ * @mask: which of them
+ * @udata: nothing
+ *
+ * Return: 0; -EINVAL for what this device cannot do.
+ */
+int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata)
+{
+	struct rnic_qp *qp = to_rnic_qp(ib);
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		modify_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
+	return mask & IB_QP_STATE ? modify_state(qp, attr->qp_state) : 0;
+}
+
+/**
+ * rnic_query_qp - verbs: how it is
+ * @ib: the queue pair
+ * @attr: filled in
+ * @mask: what is wanted; all is given
+ * @init: filled in
+ *
+ * Return: 0.
+ */
+int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	struct rnic_qp *qp = to_rnic_qp(ib);
+
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = to_ib_state(READ_ONCE(qp->state));
+	attr->cur_qp_state = attr->qp_state;
+	attr->path_mtu = IB_MTU_4096;
+	attr->qp_access_flags = qp->access;
+	attr->cap = qp->init.cap;
+	attr->port_num = 1;
+	attr->max_rd_atomic = min_t(u16, qp->rdmap.orq.size, U8_MAX);
+	attr->max_dest_rd_atomic = min_t(u16, qp->rdmap.irq.size, U8_MAX);
+	*init = qp->init;
+	return 0;
+}
+
+/* Making and unmaking ------------------------------------------------------- */
+
+static int check_attr(const struct ib_qp_init_attr *a)
+{
+	const struct ib_qp_cap *cap = &a->cap;
+
+	if (a->qp_type != IB_QPT_RC || a->create_flags || a->srq)
+		return -EOPNOTSUPP;
+	if (cap->max_send_wr > RNIC_MAX_QP_WR ||
+	    cap->max_recv_wr > RNIC_MAX_QP_WR ||
+	    cap->max_send_sge > RDMAP_SGE_MAX ||
+	    cap->max_recv_sge > RDMAP_SGE_MAX ||
+	    cap->max_inline_data > RNIC_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+static int alloc_sq(struct rnic_qp *qp, struct ib_qp_cap *cap,
+		    struct ib_ucontext *uctx)
+{
+	struct rnic_sq *sq = &qp->sq;
+	u32 data, stride;
+	int err;
+
+	spin_lock_init(&sq->lock);
+	data = max_t(u32, cap->max_inline_data,
+		     max(cap->max_send_sge, 1U) * sizeof(struct rnic_sw_sge));
+	stride = ALIGN(sizeof(struct rnic_sw_sqe) + data, SLOT_ALIGN);
+	err = rnic_ring_alloc(&sq->ring, uctx, max(cap->max_send_wr, 1U),
+			      stride);
+	if (err)
+		return err;
+	sq->note = kvcalloc(sq->ring.slots, sizeof(*sq->note),
+			    GFP_KERNEL_ACCOUNT);
+	if (!sq->note)
+		return -ENOMEM;
+	sq->ring.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	sq->max_sge = max(cap->max_send_sge, 1U);
+	sq->max_inline = stride - sizeof(struct rnic_sw_sqe);
+	cap->max_send_wr = sq->ring.slots;
+	cap->max_send_sge = sq->max_sge;
+	cap->max_inline_data = sq->max_inline;
+	return 0;
+}
+
+static int alloc_rq(struct rnic_qp *qp, struct ib_qp_cap *cap,
+		    struct ib_ucontext *uctx)
+{
+	struct rnic_rq *rq = &qp->rq;
+	u32 stride;
+
+	spin_lock_init(&rq->lock);
+	mutex_init(&rq->flush_lock);
+	if (!cap->max_recv_wr)
+		return 0;
+	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
+	stride = sizeof(struct rnic_sw_rqe) +
+		 cap->max_recv_sge * sizeof(struct rnic_sw_sge);
+	rq->max_sge = cap->max_recv_sge;
+	return rnic_ring_alloc(&rq->ring, uctx, cap->max_recv_wr, stride);
+}
+
+static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
+{
+	struct rnic_sw_create_qp req;
+	int err;
+
+	if (!udata)
+		return 0;
+	err = rnic_udata_in(udata, &req, sizeof(req));
+	if (err)
+		return err;
+	if (req.comp_mask || req.reserved)
+		return -EOPNOTSUPP;
+	if (req.llp > RNIC_SW_LLP_SCTP)
+		return -EINVAL;
+	/* no SCTP below us yet: say so now rather than at connect */
+	if (req.llp == RNIC_SW_LLP_SCTP)
+		return -EPROTONOSUPPORT;
+	qp->llp = req.llp;
+	return 0;
+}
+
+static int write_response(const struct rnic_qp *qp, struct ib_udata *udata)
+{
+	struct rnic_sw_create_qp_resp resp = {
+		.sq_key = rnic_ring_key(&qp->sq.ring),
+		.sq_bytes = qp->sq.ring.bytes,
+		.sq_slots = qp->sq.ring.slots,
+		.sq_stride = qp->sq.ring.stride,
+		.max_inline = qp->sq.max_inline,
+	};
+
+	if (!udata)
+		return 0;
+	if (qp->rq.ring.slots) {
+		resp.rq_key = rnic_ring_key(&qp->rq.ring);
+		resp.rq_bytes = qp->rq.ring.bytes;
+		resp.rq_slots = qp->rq.ring.slots;
+		resp.rq_stride = qp->rq.ring.stride;
+	}
+	return rnic_udata_out(udata, &resp, sizeof(resp));
+}
+
+static void free_queues(struct rnic_qp *qp)
+{
+	kvfree(qp->sq.note);
+	rnic_ring_free(&qp->sq.ring);
+	rnic_ring_free(&qp->rq.ring);
+}
+
+static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
+			struct ib_udata *udata)
+{
+	struct ib_ucontext *uctx = NULL;
+	struct rnic_uctx *u;
+	int err;
+
+	if (udata) {
+		u = rdma_udata_to_drv_context(udata, struct rnic_uctx, ib);
+		uctx = &u->ib;
+	}
+	err = alloc_sq(qp, &attr->cap, uctx);
+	if (!err)
+		err = alloc_rq(qp, &attr->cap, uctx);
+	return err;
+}
+
+static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
+		    bool user)
+{
+	qp->dev = to_rnic_dev(qp->ib.device);
+	qp->scq = to_rnic_cq(attr->send_cq);
+	qp->rcq = to_rnic_cq(attr->recv_cq);
+	qp->user = user;
+	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
+	spin_lock_init(&qp->lock);
+	kref_init(&qp->ref);
+	init_completion(&qp->gone);
+	INIT_WORK(&qp->err_work, handle_error);
+	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
+	qp->rdmap.stream.dma_ok = !user;
+}
+
+/* From here on it can be found; its number is given out last of all */
+static int publish(struct rnic_qp *qp)
+{
+	u32 qpn;
+	int err;
+
+	err = xa_alloc_cyclic(&qp->dev->qps, &qpn, qp, XA_LIMIT(1, 0xffffff),
+			      &qp->dev->next_qpn, GFP_KERNEL);
+	if (err < 0)
+		return err;
+	qp->ib.qp_num = qpn;
+	return 0;
+}
+
+/**
+ * rnic_create_qp - verbs: make a queue pair
+ * @ib: allocated by the core
+ * @attr: what is asked for; the limits granted are written back
+ * @udata: struct rnic_sw_create_qp and its response, or NULL
+ *
+ * Return: 0, or -EOPNOTSUPP for other types than RC, or another error.
+ */
+int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
+		   struct ib_udata *udata)
+{
+	struct rnic_qp *qp = to_rnic_qp(ib);
+	int err;
+
+	err = check_attr(attr);
+	if (err)
+		return err;
+	init_qp(qp, attr, udata);
+	err = read_request(qp, udata);
+	if (!err)
+		err = alloc_queues(qp, attr, udata);
+	if (!err)
+		err = write_response(qp, udata);
+	if (!err) {
+		qp->init = *attr;
+		err = publish(qp);
+	}
+	if (err)
+		free_queues(qp);
+	return err;
+}
+
+/**
+ * rnic_destroy_qp - verbs: the end of a queue pair
+ * @ib: the queue pair
+ * @udata: nothing
+ *
+ * Unfindable, quiet, gone, in that order.  Waits for the connection manager
+ * to let go; that the connection ends is seen to here.
+ *
+ * Return: 0.
+ */
+int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
+{
+	struct rnic_qp *qp = to_rnic_qp(ib);
+
+	xa_erase(&qp->dev->qps, ib->qp_num);
+	rnic_qp_error(qp, IW_LOCAL_ABORT);
+	ddp_stream_unbind(&qp->rdmap.stream);
+	rnic_qp_put(qp);
+	wait_for_completion(&qp->gone);
+	rdmap_destroy(&qp->rdmap);
+	free_queues(qp);
+	return 0;
+}

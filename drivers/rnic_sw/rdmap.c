@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The life of an RDMAP stream, and how it ends. */
+#include <linux/slab.h>
+
+#include "rdmap.h"
+
+/*
+ * Memory of ours could not be read while a message was cut: a work request's,
+ * or what the peer had asked to read (RFC 5040 7.2).
+ */
+static void blame_source(struct rdmap *r, struct iw_fault *f)
+{
+	struct rdmap_req *req;
+
+	if (r->out == RDMAP_OUT_RESP) {
+		f->why = IW_RDMAP_P_STAG;
+		spin_lock_bh(&r->lock);
+		req = rdmap_reqq_serve(&r->irq);
+		if (req) {
+			memcpy(f->rdma, req->hdr, sizeof(f->rdma));
+			f->rdma_len = sizeof(f->rdma);
+		}
+		spin_unlock_bh(&r->lock);
+	} else {
+		f->why = IW_LOCAL_PROT;
+		if (r->out == RDMAP_OUT_WR)
+			rdmap_sq_failed(r, r->wr.slot);
+	}
+	r->out = RDMAP_OUT_NONE;
+}
+
+static bool tagged_reason(enum iw_reason why)
+{
+	return why >= IW_DDP_T_STAG && why <= IW_DDP_T_VERSION;
+}
+
+static void failed(struct ddp_stream *s, const struct iw_fault *fault)
+{
+	struct rdmap *r = to_rdmap(s);
+	struct iw_fault f = *fault;
+
+	if (!f.seg_len && tagged_reason(f.why))
+		blame_source(r, &f);
+	if (r->bad_rreq) {
+		memcpy(f.rdma, r->rreq, sizeof(f.rdma));
+		f.rdma_len = sizeof(f.rdma);
+	}
+	/* a receive buffer that may not be written: not the peer's fault */
+	if (f.why == IW_LOCAL_PROT && f.seg_len)
+		f.why = IW_RDMAP_CATASTROPHIC;
+
+	spin_lock_bh(&r->lock);
+	r->term_len = rdmap_term_build(r->term, &f);
+	r->term_due = r->term_len;
+	spin_unlock_bh(&r->lock);
+	rdmap_event(r, &f);
+	/* the Terminate goes first, if there is one */
+	ddp_stream_close(s, IW_LOCAL_CLOSE);
+}
+
+static void down(struct ddp_stream *s, enum iw_reason why)
+{
+	rdmap_down(to_rdmap(s), why);
+}
+
+static const struct ddp_ulp_ops ulp_ops = {
+	.admit		= rdmap_admit,
+	.deliver	= rdmap_deliver,
+	.next		= rdmap_next,
+	.sent		= rdmap_sent,
+	.failed		= failed,
+	.down		= down,
+};
+
+/**
+ * rdmap_init - a stream not yet connected
+ * @r: its RDMAP end
+ * @stags: the device's STags
+ * @pd: its protection domain
+ */
+void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd)
+{
+	memset(r, 0, sizeof(*r));
+	ddp_stream_init(&r->stream, &ulp_ops, stags, pd);
+	spin_lock_init(&r->lock);
+}
+
+/**
+ * rdmap_set_depths - how many Reads may be outstanding
+ * @r: the stream, before it runs
+ * @ird: the peer's
+ * @ord: ours
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
+{
+	struct rdmap_req *in, *out;
+
+	in = kcalloc(max_t(u16, ird, 1), sizeof(*in), GFP_KERNEL);
+	out = kcalloc(max_t(u16, ord, 1), sizeof(*out), GFP_KERNEL);
+	if (!in || !out) {
+		kfree(in);
+		kfree(out);
+		return -ENOMEM;
+	}
+	rdmap_destroy(r);
+	rdmap_reqq_init(&r->irq, in, ird);
+	rdmap_reqq_init(&r->orq, out, ord);
+	return 0;
+}
+
+/**
+ * rdmap_destroy - the end
+ * @r: the stream, unbound
+ */
+void rdmap_destroy(struct rdmap *r)
+{
+	kfree(r->irq.req);
+	kfree(r->orq.req);
+	rdmap_reqq_init(&r->irq, NULL, 0);
+	rdmap_reqq_init(&r->orq, NULL, 0);
+}
+
+/**
+ * rdmap_fail - the verbs end the stream because of an error
+ * @r: the stream
+ * @why: the reason
+ */
+void rdmap_fail(struct rdmap *r, enum iw_reason why)
+{
+	const struct iw_fault f = { .why = why };
+
+	ddp_stream_fail(&r->stream, &f);
+}

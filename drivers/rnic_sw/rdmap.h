@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * RDMAP as the verbs see it, and what it asks of them.  No ib_ type below
+ * this line, no socket above it.
+ */
+#ifndef _RNIC_SW_RDMAP_H
+#define _RNIC_SW_RDMAP_H
+
+#include <linux/spinlock.h>
+#include <ddp/offer.h>
+#include <ddp/ulp.h>
+
+#include "rdmap_hdr.h"
+#include "rdmap_op.h"
+#include "rdmap_reqq.h"
+#include "rdmap_term.h"
+
+#define RDMAP_SGE_MAX		16
+#define RDMAP_DEPTH_MAX		128	/* IRD and ORD */
+#define RDMAP_TERM_MAX		128	/* longer ones are taken, too (N-7) */
+
+/* What a work request does; not the ABI's numbers */
+enum rdmap_wr_op {
+	RDMAP_WR_WRITE,
+	RDMAP_WR_SEND,
+	RDMAP_WR_READ,
+	RDMAP_WR_LOCAL_INV,
+	RDMAP_WR_REG,		/* fast registration: the verbs do it */
+};
+
+#define RDMAP_WR_FENCE		0x1
+#define RDMAP_WR_SOLICITED	0x2
+#define RDMAP_WR_INVALIDATE	0x4	/* Send: peer's STag; Read: own sink */
+
+/**
+ * struct rdmap_wr - a work request, checked, in the kernel's own memory
+ * @op: what to do
+ * @flags: RDMAP_WR_*
+ * @slot: free-running index of its place in the send queue
+ * @buf: local memory: source, or sink of a Read
+ * @raddr: remote TO
+ * @rkey: remote STag
+ * @inv: STag to invalidate
+ * @sge: storage for @buf
+ */
+struct rdmap_wr {
+	enum rdmap_wr_op	op;
+	u8			flags;
+	u32			slot;
+	struct ddp_buf		buf;
+	u64			raddr;
+	u32			rkey;
+	u32			inv;
+	struct ddp_sge		sge[RDMAP_SGE_MAX];
+};
+
+/* What was delivered into a receive buffer */
+struct rdmap_recv {
+	u32	len;
+	u32	inv;		/* STag invalidated for the peer */
+	bool	invalidated;
+	bool	solicited;
+};
+
+/* The message that the tx runner is handing out */
+enum rdmap_out {
+	RDMAP_OUT_NONE,
+	RDMAP_OUT_TERM,
+	RDMAP_OUT_RTR,
+	RDMAP_OUT_RESP,
+	RDMAP_OUT_WR,
+};
+
+/**
+ * struct rdmap - the RDMAP end of a stream, embedded in a queue pair
+ */
+struct rdmap {
+	struct ddp_stream	stream;
+
+	/* fixed once the stream runs */
+	u8			access;	/* DDP_REMOTE_*: the queue pair's rights */
+	u8			rtr;	/* DDP_RTR_* to send first, or 0 */
+	bool			swallow;	/* a first empty Send is an RTR */
+
+	/* tx runner only */
+	enum rdmap_out		out;
+	struct rdmap_wr		wr;
+	bool			have_wr;
+	bool			wr_turn;	/* after a response */
+	u16			responses;	/* cut, not yet taken */
+	struct ddp_buf		out_buf;
+	struct ddp_sge		out_sge;
+	u8			out_rreq[RDMAP_RREQ_LEN];
+
+	/* rx runner only */
+	bool			in_recv;	/* a receive buffer is in use */
+	struct ddp_buf		recv_buf;
+	struct ddp_sge		recv_sge[RDMAP_SGE_MAX];
+	struct ddp_buf		rreq_buf;
+	u8			rreq[RDMAP_RREQ_LEN];
+	bool			bad_rreq;	/* the fault is in @rreq */
+	struct ddp_buf		peer_term_buf;
+	u8			peer_term_raw[RDMAP_TERM_MAX];
+	struct rdmap_term	peer_term;	/* with IW_PEER_TERMINATE */
+
+	spinlock_t		lock;		/* leaf: the rest */
+	struct rdmap_reqq	orq;		/* our requests, unanswered */
+	struct rdmap_reqq	irq;		/* the peer's, unserved */
+	u8			term[RDMAP_TERM_BUILD_MAX];
+	u8			term_len;
+	bool			term_due;
+};
+
+static inline struct rdmap *to_rdmap(struct ddp_stream *s)
+{
+	return container_of(s, struct rdmap, stream);
+}
+
+/* rdmap_rx.c and rdmap_tx.c: the doors' other side */
+enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
+			   u32 payload, struct ddp_grant *g);
+enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
+			     u32 total);
+bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m);
+void rdmap_sent(struct ddp_stream *s);
+
+/* Offered to the verbs ---------------------------------------------------- */
+
+void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd);
+/* How many Reads may be outstanding; before the stream runs.  May sleep */
+int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
+void rdmap_destroy(struct rdmap *r);
+/* Fail the stream; a Terminate goes out if @why has one */
+void rdmap_fail(struct rdmap *r, enum iw_reason why);
+
+/* Asked of the verbs ------------------------------------------------------ */
+
+/**
+ * rdmap_sq_pull - the next posted work request
+ *
+ * Reads the slot once and checks it.  A request that is wrong is completed
+ * with its error and fails the stream.  tx runner.
+ *
+ * Return: false if there is none; whoever posts next will kick.
+ */
+bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
+
+/* The message of the work request at @slot is cut to its end */
+void rdmap_sq_cut(struct rdmap *r, u32 slot);
+/* The LLP has all messages that are cut: complete what waits for no answer */
+void rdmap_sq_sent(struct rdmap *r);
+/* The answer to the Read at @slot is placed */
+void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len);
+/* The work request at @slot is wrong; the stream is about to fail */
+void rdmap_sq_failed(struct rdmap *r, u32 slot);
+/* RDMAP_WR_REG and RDMAP_WR_LOCAL_INV: do and complete it; false: it failed */
+bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr);
+
+/* The oldest receive buffer, into r->recv_buf; false if there is none */
+bool rdmap_rq_take(struct rdmap *r);
+void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc);
+
+/* A message was delivered, or begun to be sent */
+void rdmap_count(struct rdmap *r, u8 opcode, bool sent);
+
+/* The stream has failed: change state, tell the program, flush */
+void rdmap_event(struct rdmap *r, const struct iw_fault *f);
+/* The LLP stream is gone: the same, if it had not failed */
+void rdmap_down(struct rdmap *r, enum iw_reason why);
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The opcodes, one row each (RFC 5040 figure 4, RFC 7306 figure 1). */
+#include <ddp/pure.h>
+
+#include "rdmap_op.h"
+
+static const struct rdmap_op_row rows[RDMAP_OP_NR] = {
+	[RDMAP_OP_WRITE] = {
+		.opcode = RDMAP_OP_WRITE,
+		.served = true, .tagged = true, .rights = DDP_REMOTE_WRITE,
+		.name = "write",
+	},
+	[RDMAP_OP_READ_REQ] = {
+		.opcode = RDMAP_OP_READ_REQ,
+		.served = true, .qn = RDMAP_QN_READ_REQ,
+		.rights = DDP_REMOTE_READ, .hdr_len = RDMAP_RREQ_LEN,
+		.name = "read-request",
+	},
+	/* We named its sink ourselves: no right of the peer's is needed */
+	[RDMAP_OP_READ_RESP] = {
+		.opcode = RDMAP_OP_READ_RESP,
+		.served = true, .tagged = true, .rights = DDP_LOCAL_WRITE,
+		.name = "read-response",
+	},
+	[RDMAP_OP_SEND] = {
+		.opcode = RDMAP_OP_SEND,
+		.served = true, .qn = RDMAP_QN_SEND,
+		.name = "send",
+	},
+	[RDMAP_OP_SEND_INV] = {
+		.opcode = RDMAP_OP_SEND_INV,
+		.served = true, .qn = RDMAP_QN_SEND, .invalidates = true,
+		.name = "send-inv",
+	},
+	[RDMAP_OP_SEND_SE] = {
+		.opcode = RDMAP_OP_SEND_SE,
+		.served = true, .qn = RDMAP_QN_SEND, .solicited = true,
+		.name = "send-se",
+	},
+	[RDMAP_OP_SEND_SE_INV] = {
+		.opcode = RDMAP_OP_SEND_SE_INV,
+		.served = true, .qn = RDMAP_QN_SEND, .invalidates = true,
+		.solicited = true,
+		.name = "send-se-inv",
+	},
+	[RDMAP_OP_TERMINATE] = {
+		.opcode = RDMAP_OP_TERMINATE,
+		.served = true, .qn = RDMAP_QN_TERMINATE,
+		.hdr_len = RDMAP_TERM_LEN,
+		.name = "terminate",
+	},
+};
+
+static bool fits(const struct rdmap_op_row *row, const struct ddp_hdr *h)
+{
+	if (!row->served || row->tagged != h->tagged)
+		return false;
+	return row->tagged || row->qn == h->qn;
+}
+
+/**
+ * rdmap_op_check - is this a message we know, in the place where it belongs?
+ * @h: header of one of its segments
+ * @row: set to its opcode's row if it is
+ *
+ * The version comes first: without it the opcode means nothing.  Reserved bits
+ * are ignored.  An opcode that is known but came with the wrong T bit or on
+ * the wrong queue is unexpected there, and so is one we do not serve (RFC 5040
+ * 7.2 (2) and (3), RFC 7306 1.1).  RV 00b belongs to a mode that nobody
+ * negotiates with us.
+ *
+ * Return: IW_OK, IW_RDMAP_VERSION or IW_RDMAP_OPCODE.
+ */
+enum iw_reason rdmap_op_check(const struct ddp_hdr *h,
+			      const struct rdmap_op_row **row)
+{
+	u8 opcode = h->ulp8 & RDMAP_OPCODE_MASK;
+
+	if ((h->ulp8 & RDMAP_RV_MASK) != RDMAP_RV)
+		return IW_RDMAP_VERSION;
+	if (opcode >= RDMAP_OP_NR || !fits(&rows[opcode], h))
+		return IW_RDMAP_OPCODE;
+	*row = &rows[opcode];
+	return IW_OK;
+}

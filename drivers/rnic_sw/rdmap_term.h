@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The Terminate message, built and parsed (RFC 5040 section 4.8). */
+#ifndef _RNIC_SW_RDMAP_TERM_H
+#define _RNIC_SW_RDMAP_TERM_H
+
+#include <ddp/reason.h>
+
+#include "rdmap_wire.h"
+
+/* The longest that is built */
+#define RDMAP_TERM_BUILD_MAX	(RDMAP_TERM_LEN + RDMAP_TERM_SEG_LEN + \
+				 IW_DDP_HDR_MAX + IW_RDMA_HDR_MAX)
+
+/**
+ * struct rdmap_term - a Terminate, parsed
+ * @layer: who found the error
+ * @type: error type
+ * @code: error code
+ * @quote: IW_QUOTE_*: which of the next are there
+ * @seg_len: DDP Segment Length (IW_QUOTE_M)
+ * @ddp_len: octets valid in @ddp: 14 or 18 (IW_QUOTE_D), or 0
+ * @rdma_len: octets valid in @rdma: 28 (IW_QUOTE_R), or 0
+ * @ddp: our DDP header that the peer complains of
+ * @rdma: our Read Request header that the peer complains of
+ */
+struct rdmap_term {
+	u8	layer;
+	u8	type;
+	u8	code;
+	u8	quote;
+	u16	seg_len;
+	u8	ddp_len;
+	u8	rdma_len;
+	u8	ddp[IW_DDP_HDR_MAX];
+	u8	rdma[IW_RDMA_HDR_MAX];
+};
+
+size_t rdmap_term_build(u8 *out, const struct iw_fault *f);
+enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len);
+
+#endif

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What is sent next: a Terminate before all else, the ready-to-receive
+ * message, then responses and work requests in turn.
+ */
+#include "rdmap.h"
+
+/* Where nothing comes from */
+static const struct ddp_buf empty;
+
+static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
+{
+	memset(&m->hdr, 0, sizeof(m->hdr));
+	m->hdr.ulp8 = rdmap_ulp8(opcode);
+	m->hdr.tagged = tagged;
+	m->hdr.qn = qn;
+	m->rights = DDP_LOCAL_READ;
+}
+
+/* One Read Request, built in @r; @q says what */
+static void set_read_request(struct rdmap *r, struct ddp_msg *m,
+			     const struct rdmap_rreq *q)
+{
+	set_op(m, RDMAP_OP_READ_REQ, false, 1);
+	rdmap_rreq_encode(r->out_rreq, q);
+	r->out_buf.flat = r->out_rreq;
+	r->out_buf.len = sizeof(r->out_rreq);
+	m->buf = &r->out_buf;
+}
+
+static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
+{
+	bool due;
+
+	spin_lock_bh(&r->lock);
+	due = r->term_due;
+	r->term_due = false;
+	spin_unlock_bh(&r->lock);
+	if (!due)
+		return false;
+	set_op(m, RDMAP_OP_TERMINATE, false, 2);
+	r->out_buf.flat = r->term;
+	r->out_buf.len = r->term_len;
+	m->buf = &r->out_buf;
+	r->out = RDMAP_OUT_TERM;
+	return true;
+}
+
+/* RFC 6581 section 9.2: nothing of the program's before this */
+static bool next_rtr(struct rdmap *r, struct ddp_msg *m)
+{
+	const struct rdmap_rreq nothing = {};
+
+	if (r->rtr & DDP_RTR_WRITE) {
+		set_op(m, RDMAP_OP_WRITE, true, 0);
+		m->buf = &empty;
+	} else if (r->rtr & DDP_RTR_READ) {
+		set_read_request(r, m, &nothing);
+	} else if (r->rtr & DDP_RTR_SEND) {
+		set_op(m, RDMAP_OP_SEND, false, 0);
+		m->buf = &empty;
+	} else {
+		return false;
+	}
+	r->out = RDMAP_OUT_RTR;
+	r->rtr = 0;
+	return true;
+}
+
+static bool next_response(struct rdmap *r, struct ddp_msg *m)
+{
+	struct rdmap_req *req;
+	struct rdmap_rreq q;
+
+	spin_lock_bh(&r->lock);
+	req = rdmap_reqq_serve(&r->irq);
+	if (req)
+		q = req->rreq;
+	spin_unlock_bh(&r->lock);
+	if (!req)
+		return false;
+
+	set_op(m, RDMAP_OP_READ_RESP, true, 0);
+	m->hdr.stag = q.sink_stag;
+	m->hdr.to = q.sink_to;
+	m->rights = DDP_REMOTE_READ;
+	r->out_sge = (struct ddp_sge) {
+		.addr = q.src_to, .len = q.len, .stag = q.src_stag,
+	};
+	r->out_buf = (struct ddp_buf) {
+		.sge = &r->out_sge, .nsge = 1, .len = q.len,
+	};
+	m->buf = &r->out_buf;
+	r->out = RDMAP_OUT_RESP;
+	return true;
+}
+
+/* May the work request go, as far as outstanding Reads are concerned? */
+static bool may_go(struct rdmap *r, const struct rdmap_wr *wr)
+{
+	bool ok = true;
+
+	spin_lock_bh(&r->lock);
+	if ((wr->flags & RDMAP_WR_FENCE) && !rdmap_reqq_empty(&r->orq))
+		ok = false;
+	if (wr->op == RDMAP_WR_READ && rdmap_reqq_full(&r->orq))
+		ok = false;
+	spin_unlock_bh(&r->lock);
+	return ok;
+}
+
+static void set_write(const struct rdmap_wr *wr, struct ddp_msg *m)
+{
+	set_op(m, RDMAP_OP_WRITE, true, 0);
+	m->hdr.stag = wr->rkey;
+	m->hdr.to = wr->raddr;
+	m->buf = &wr->buf;
+}
+
+static void set_send(const struct rdmap_wr *wr, struct ddp_msg *m)
+{
+	bool se = wr->flags & RDMAP_WR_SOLICITED;
+
+	if (wr->flags & RDMAP_WR_INVALIDATE) {
+		set_op(m, se ? RDMAP_OP_SEND_SE_INV : RDMAP_OP_SEND_INV, false,
+		       0);
+		m->hdr.ulp32 = wr->inv;
+	} else {
+		set_op(m, se ? RDMAP_OP_SEND_SE : RDMAP_OP_SEND, false, 0);
+	}
+	m->buf = &wr->buf;
+}
+
+/* The request is noted before it leaves: its answer may be quick */
+static void set_read(struct rdmap *r, const struct rdmap_wr *wr,
+		     struct ddp_msg *m)
+{
+	struct rdmap_req *req;
+	struct rdmap_rreq q = {
+		.len = wr->buf.len,
+		.src_stag = wr->rkey,
+		.src_to = wr->raddr,
+	};
+
+	if (wr->buf.nsge) {
+		q.sink_stag = wr->sge[0].stag;
+		q.sink_to = wr->sge[0].addr;
+	}
+	spin_lock_bh(&r->lock);
+	req = rdmap_reqq_push(&r->orq);
+	*req = (struct rdmap_req) {
+		.rreq = q, .slot = wr->slot, .flags = wr->flags, .inv = wr->inv,
+	};
+	spin_unlock_bh(&r->lock);
+	set_read_request(r, m, &q);
+}
+
+/* False: it was local and is done, or has failed */
+static bool start_wr(struct rdmap *r, struct ddp_msg *m)
+{
+	const struct rdmap_wr *wr = &r->wr;
+
+	switch (wr->op) {
+	case RDMAP_WR_WRITE:
+		set_write(wr, m);
+		return true;
+	case RDMAP_WR_SEND:
+		set_send(wr, m);
+		return true;
+	case RDMAP_WR_READ:
+		set_read(r, wr, m);
+		return true;
+	default:
+		if (!rdmap_sq_local(r, wr)) {
+			rdmap_sq_failed(r, wr->slot);
+			rdmap_fail(r, IW_LOCAL_PROT);
+		}
+		return false;
+	}
+}
+
+static bool next_wr(struct rdmap *r, struct ddp_msg *m)
+{
+	while (!test_bit(0, &r->stream.failed)) {
+		if (!r->have_wr)
+			r->have_wr = rdmap_sq_pull(r, &r->wr);
+		if (!r->have_wr || !may_go(r, &r->wr))
+			break;
+		r->have_wr = false;
+		if (start_wr(r, m)) {
+			r->out = RDMAP_OUT_WR;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The message last handed out is cut to its end */
+static void commit(struct rdmap *r)
+{
+	switch (r->out) {
+	case RDMAP_OUT_RESP:
+		spin_lock_bh(&r->lock);
+		rdmap_reqq_served(&r->irq);
+		spin_unlock_bh(&r->lock);
+		r->responses++;
+		break;
+	case RDMAP_OUT_WR:
+		rdmap_sq_cut(r, r->wr.slot);
+		break;
+	default:
+		break;
+	}
+	r->out = RDMAP_OUT_NONE;
+}
+
+static bool pick(struct rdmap *r, struct ddp_msg *m)
+{
+	if (next_rtr(r, m))
+		return true;
+	if (r->wr_turn && next_wr(r, m)) {
+		r->wr_turn = false;
+		return true;
+	}
+	if (next_response(r, m)) {
+		r->wr_turn = true;
+		return true;
+	}
+	return next_wr(r, m);
+}
+
+bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m)
+{
+	struct rdmap *r = to_rdmap(s);
+
+	if (test_bit(0, &s->failed)) {
+		/* what was under way will not be finished: it is flushed */
+		r->out = RDMAP_OUT_NONE;
+		if (!next_terminate(r, m))
+			return false;
+	} else {
+		commit(r);
+		if (!pick(r, m))
+			return false;
+	}
+	rdmap_count(r, m->hdr.ulp8 & RDMAP_OPCODE_MASK, true);
+	return true;
+}
+
+void rdmap_sent(struct ddp_stream *s)
+{
+	struct rdmap *r = to_rdmap(s);
+
+	if (!s->in_msg)
+		commit(r);
+	if (r->responses) {
+		spin_lock_bh(&r->lock);
+		rdmap_reqq_release(&r->irq, r->responses);
+		spin_unlock_bh(&r->lock);
+		r->responses = 0;
+	}
+	rdmap_sq_sent(r);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Where the octets of RDMAP stand (RFC 5040 section 4). */
+#ifndef _RNIC_SW_RDMAP_WIRE_H
+#define _RNIC_SW_RDMAP_WIRE_H
+
+#include <ddp/pure.h>
+
+/* RDMAP Control Field, the first octet of RsvdULP (figure 3) */
+#define RDMAP_RV_MASK		0xc0
+#define RDMAP_RV		0x40	/* 01b */
+#define RDMAP_OPCODE_MASK	0x0f
+
+/* Opcodes (figure 4; RFC 7306 figure 1 from 8 on) */
+#define RDMAP_OP_WRITE		0x0
+#define RDMAP_OP_READ_REQ	0x1
+#define RDMAP_OP_READ_RESP	0x2
+#define RDMAP_OP_SEND		0x3
+#define RDMAP_OP_SEND_INV	0x4
+#define RDMAP_OP_SEND_SE	0x5
+#define RDMAP_OP_SEND_SE_INV	0x6
+#define RDMAP_OP_TERMINATE	0x7
+#define RDMAP_OP_IMM		0x8
+#define RDMAP_OP_IMM_SE		0x9
+#define RDMAP_OP_ATOMIC_REQ	0xa
+#define RDMAP_OP_ATOMIC_RESP	0xb
+#define RDMAP_OP_NR		12
+
+/* Untagged queues (section 3.1; RFC 7306 section 4.1) */
+#define RDMAP_QN_SEND		0
+#define RDMAP_QN_READ_REQ	1
+#define RDMAP_QN_TERMINATE	2
+#define RDMAP_QN_ATOMIC_RESP	3
+
+/* Read Request header (figure 6) */
+#define RDMAP_RREQ_SINK_STAG	0
+#define RDMAP_RREQ_SINK_TO	4
+#define RDMAP_RREQ_SIZE		12
+#define RDMAP_RREQ_SRC_STAG	16
+#define RDMAP_RREQ_SRC_TO	20
+#define RDMAP_RREQ_LEN		28
+
+/* Terminate header (figures 7 and 8); what follows it stands there if any */
+#define RDMAP_TERM_KIND		0	/* layer, error type */
+#define RDMAP_TERM_CODE		1
+#define RDMAP_TERM_HDRCT	2	/* M, D, R; the rest is reserved */
+#define RDMAP_TERM_LEN		4
+#define RDMAP_TERM_SEG_LEN	2	/* octets of DDP Segment Length */
+#define RDMAP_TERM_TAGGED	0x80	/* T bit of a quoted DDP header */
+#define RDMAP_TERM_DDP_TAGGED	14
+#define RDMAP_TERM_DDP_UNTAGGED	18
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The verbs objects of a software RNIC, and who does what with them. */
+#ifndef _RNIC_SW_RNIC_H
+#define _RNIC_SW_RNIC_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/xarray.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rnic_sw-abi.h>
+
+#include "qp_state.h"
+#include "rdmap.h"
+
+#define RNIC_MAX_QP_WR		32768
+#define RNIC_MAX_CQE		1048576
+#define RNIC_MAX_INLINE		(RDMAP_SGE_MAX * sizeof(struct rnic_sw_sge))
+#define RNIC_MAX_MSG		0x7fffffffu	/* 2 GiB - 1 */
+#define RNIC_MAX_FASTREG	2048		/* pages */
+
+/* Opcodes of completions that only kernel consumers see */
+#define RNIC_OP_REG_MR		0x40
+#define RNIC_OP_READ_INV	0x41
+
+/* What a device is set to; each word is read and written alone */
+struct rnic_policy {
+	u8	llp_connect;	/* enum rnic_sw_llp */
+	u8	llp_listen;	/* 1 << enum rnic_sw_llp, or both */
+	u8	mpa_revision;	/* 1, 2; 0: automatic */
+	bool	mpa_crc;
+	bool	mpa_markers;
+	u8	mpa_rtr;	/* DDP_RTR_* offered */
+};
+
+struct ddp_session_type;
+
+struct rnic_dev {
+	struct ib_device	ib;		/* first: ib_alloc_device() */
+	struct ddp_stags	stags;
+	struct xarray		qps;		/* by number; qps.xa_lock for look-up */
+	u32			next_qpn;
+	struct rnic_policy	policy;
+	u64 __percpu		*counters;	/* see stats.h */
+	const struct ddp_session_type *mpa;	/* lower layers, see cm.c */
+	atomic_t		eps;		/* connections not yet freed */
+	__be64			gid_half[2];	/* GID 0, fixed at creation */
+};
+
+struct rnic_uctx {
+	struct ib_ucontext	ib;
+};
+
+/* A ring that a program may have mapped */
+struct rnic_ring {
+	struct rnic_sw_ring	*hdr;		/* vmalloc_user() */
+	void			*slot0;
+	u32			slots;		/* power of two */
+	u32			stride;
+	size_t			bytes;
+	struct rdma_user_mmap_entry *entry;	/* NULL: kernel consumer */
+};
+
+struct rnic_mmap_entry {
+	struct rdma_user_mmap_entry rdma;
+	void			*mem;
+};
+
+struct rnic_pd {
+	struct ib_pd		ib;
+};
+
+struct rnic_cq {
+	struct ib_cq		ib;
+	/* fixed after creation, but for resize under lock */
+	struct rnic_ring	ring;
+	bool			user;
+	bool			timestamps;
+
+	spinlock_t		lock;		/* prod and the slots behind it */
+	u32			prod;
+	bool			overrun;
+	struct ib_qp		**owner;	/* by slot; kernel consumer */
+};
+
+struct rnic_mr {
+	struct ib_mr		ib;
+	struct ddp_region	region;
+	struct ib_umem		*umem;		/* NULL: not user memory */
+	int			access;		/* of user memory: IB_ACCESS_* */
+	u32			max_blocks;	/* fast registration */
+	u32			nblocks;	/* mapped so far */
+	struct rcu_head		rcu;
+};
+
+/* The kernel's note of a send work request, from pull to completion */
+struct rnic_sq_note {
+	u64	wr_id;
+	u32	len;
+	u8	opcode;		/* enum rnic_sw_opcode, or kernel only */
+	u8	status;		/* enum ib_wc_status */
+	u8	flags;		/* RNIC_SW_SEND_* */
+	u8	state;
+	struct ib_mr	*reg_mr;
+	u32	reg_key;
+	u32	reg_access;
+};
+
+struct rnic_sq {
+	struct rnic_ring	ring;
+	struct rnic_sq_note	*note;
+	u32			max_sge;
+	u32			max_inline;
+	bool			sig_all;
+
+	/* tx runner only */
+	u32			cut;		/* messages cut up to here */
+
+	spinlock_t		lock;		/* the rest */
+	u32			head;		/* next slot to pull */
+	u32			sent;		/* taken by the LLP up to here */
+	u32			tail;		/* oldest not completed */
+	bool			completing;	/* somebody is */
+	bool			flushing;
+};
+
+struct rnic_rq {
+	struct rnic_ring	ring;
+	u32			max_sge;
+	struct mutex		flush_lock;
+
+	/* rx runner, or who flushes after it has settled */
+	u64			wr_id;		/* of the slot taken */
+	u32			tail;		/* oldest not completed */
+
+	spinlock_t		lock;		/* the rest; prod in the kernel */
+	u32			head;		/* next slot to take */
+	bool			flushing;
+};
+
+struct rnic_qp {
+	struct ib_qp		ib;
+	struct rdmap		rdmap;
+	struct rnic_dev		*dev;
+	struct rnic_cq		*scq;
+	struct rnic_cq		*rcq;
+	struct rnic_sq		sq;
+	struct rnic_rq		rq;
+	bool			user;
+	u8			llp;		/* enum rnic_sw_llp */
+	struct ib_qp_init_attr	init;
+	int			access;		/* IB_ACCESS_* */
+	bool			access_chosen;	/* by the consumer */
+
+	spinlock_t		lock;		/* the rest */
+	enum qp_state		state;
+	enum iw_reason		why;		/* of the error */
+	bool			on_wire;	/* a Terminate of ours says so */
+	bool			told;		/* async event raised */
+
+	struct kref		ref;
+	struct completion	gone;
+	struct work_struct	err_work;
+};
+
+static inline struct rnic_dev *to_rnic_dev(struct ib_device *ib)
+{
+	return container_of(ib, struct rnic_dev, ib);
+}
+
+static inline struct rnic_uctx *to_rnic_uctx(struct ib_ucontext *ib)
+{
+	return container_of(ib, struct rnic_uctx, ib);
+}
+
+static inline struct rnic_cq *to_rnic_cq(struct ib_cq *ib)
+{
+	return container_of(ib, struct rnic_cq, ib);
+}
+
+static inline struct rnic_mr *to_rnic_mr(struct ib_mr *ib)
+{
+	return container_of(ib, struct rnic_mr, ib);
+}
+
+static inline struct rnic_qp *to_rnic_qp(struct ib_qp *ib)
+{
+	return container_of(ib, struct rnic_qp, ib);
+}
+
+static inline struct rnic_qp *rdmap_to_qp(struct rdmap *r)
+{
+	return container_of(r, struct rnic_qp, rdmap);
+}
+
+/* device.c: ib_device_ops, attributes, queries */
+extern const struct ib_device_ops rnic_device_ops;
+int rnic_device_init(struct rnic_dev *dev);
+
+/* main.c: flushing */
+extern struct workqueue_struct *rnic_wq;
+
+/* netdev.c: rdma link add and del, link events */
+struct net *rnic_net(struct rnic_dev *dev);
+int rnic_ifindex(struct rnic_dev *dev);
+int rnic_netdev_init(void);
+void rnic_netdev_exit(void);
+
+/* policy.c: the sysfs groups llp/ and mpa/ */
+extern const struct attribute_group rnic_llp_group;
+extern const struct attribute_group rnic_mpa_group;
+void rnic_policy_init(struct rnic_policy *p);
+
+/* uctx.c: user contexts and rings */
+int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata);
+void rnic_dealloc_ucontext(struct ib_ucontext *ib);
+int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
+void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
+/*
+ * Allocate a ring of at least @want slots; with @uctx also its mmap entry.
+ * No slots wanted: no memory either, and rnic_ring_free() has nothing to do.
+ * rnic_ring_free() of a ring with an entry drops the entry; the memory goes
+ * when no program has it mapped any more.
+ */
+int rnic_ring_alloc(struct rnic_ring *ring, struct ib_ucontext *uctx, u32 want,
+		    u32 stride);
+void rnic_ring_free(struct rnic_ring *ring);
+u64 rnic_ring_key(const struct rnic_ring *ring);	/* for mmap */
+
+static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
+{
+	return ring->slot0 + (size_t)(idx & (ring->slots - 1)) * ring->stride;
+}
+
+/*
+ * Copy a command's input and its answer, whatever the program's idea of their
+ * length: unknown trailing input must be zero, a short answer is cut, what a
+ * program expects beyond it is zeroed.  @udata NULL: a kernel consumer.
+ */
+int rnic_udata_in(struct ib_udata *udata, void *dst, size_t len);
+int rnic_udata_out(struct ib_udata *udata, const void *src, size_t len);
+int rnic_udata_none(struct ib_udata *udata);	/* neither in nor out */
+
+/* cq.c */
+int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata);
+int rnic_resize_cq(struct ib_cq *ib, unsigned int cqe, struct ib_udata *udata);
+int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
+int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc);
+int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
+/*
+ * Write one completion of @qp and raise an event if one is armed for it.  Any
+ * context.  For a kernel consumer @cqe->wr_id is its ib_cqe or wr_id.  False:
+ * the queue is overrun (the CQ's own event has been raised); the caller moves
+ * the queue pair to error.
+ */
+bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
+		  struct ib_qp *qp);
+
+/* mr.c */
+struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
+struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+			       u64 iova, int access, struct ib_udata *udata);
+struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
+				 u64 length, u64 iova, int access,
+				 struct ib_pd *pd, struct ib_udata *udata);
+int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata);
+struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+			    u32 max_num_sg);
+int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
+		   unsigned int *off);
+/* A fast registration work request takes effect: new key, rights, @s's scope */
+enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, u32 key, int access,
+			       struct ddp_stream *s);
+u8 rnic_ddp_rights(int ib_access);
+
+/* qp.c */
+int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
+		   struct ib_udata *udata);
+int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
+int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
+struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn);
+void rnic_qp_add_ref(struct ib_qp *ib);
+void rnic_qp_rem_ref(struct ib_qp *ib);
+/* By number, with a reference; NULL if there is none */
+struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
+void rnic_qp_put(struct rnic_qp *qp);
+/* The stream runs: the depths agreed on, and who speaks first */
+int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
+/* The peer will send no more: end gracefully once all is sent */
+void rnic_qp_peer_closed(struct rnic_qp *qp);
+/* To ERROR, whatever the state; any context; flushes from a worker */
+void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why);
+/* Something was posted in ERROR: flush it; any context */
+void rnic_qp_reflush(struct rnic_qp *qp);
+
+/* sq.c, rq.c */
+int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad);
+int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad);
+void rnic_sq_flush(struct rnic_qp *qp);
+void rnic_rq_flush(struct rnic_qp *qp);
+
+/* cm.c */
+int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p);
+int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p);
+int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len);
+int rnic_iw_listen(struct iw_cm_id *id, int backlog);
+int rnic_iw_unlisten(struct iw_cm_id *id);
+int rnic_cm_init(struct rnic_dev *dev);
+void rnic_cm_exit(struct rnic_dev *dev);
+
+#endif

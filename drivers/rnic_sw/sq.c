@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The send queue: slots written by a program or a kernel consumer, pulled by
+ * the tx runner, completed in order.
+ *
+ * Indices run freely: tail (oldest not completed) <= sent <= cut <= head (next
+ * to pull) <= prod.  A note keeps for each slot pulled what its completion
+ * will say, out of the program's reach.
+ */
+#include "rnic.h"
+#include "stats.h"
+
+enum note_state {
+	NOTE_PULLED,		/* its message is on the way */
+	NOTE_WAITS,		/* sent or not: its answer decides */
+	NOTE_DONE,		/* completes when those before it have */
+};
+
+static struct rnic_sq_note *note_of(struct rnic_sq *sq, u32 idx)
+{
+	return &sq->note[idx & (sq->ring.slots - 1)];
+}
+
+static u64 buf_len(const struct rdmap_wr *wr)
+{
+	u64 len = 0;
+	u16 i;
+
+	for (i = 0; i < wr->buf.nsge; i++)
+		len += wr->sge[i].len;
+	return len;
+}
+
+static enum ib_wc_status parse_sges(const struct rnic_sq *sq,
+				    const struct rnic_sw_sqe *e,
+				    const struct rnic_sw_sge *slot,
+				    struct rdmap_wr *wr)
+{
+	u64 len;
+	u16 i;
+
+	if (e->num_sge > sq->max_sge || e->num_sge > RDMAP_SGE_MAX)
+		return IB_WC_LOC_QP_OP_ERR;
+	for (i = 0; i < e->num_sge; i++) {
+		wr->sge[i].addr = READ_ONCE(slot[i].addr);
+		wr->sge[i].len = READ_ONCE(slot[i].length);
+		wr->sge[i].stag = READ_ONCE(slot[i].lkey);
+	}
+	wr->buf.sge = wr->sge;
+	wr->buf.nsge = e->num_sge;
+	len = buf_len(wr);
+	if (len > RNIC_MAX_MSG)
+		return IB_WC_LOC_LEN_ERR;
+	wr->buf.len = len;
+	return IB_WC_SUCCESS;
+}
+
+/* Inline data stays in its slot until it is sent; it is data, not checked */
+static enum ib_wc_status parse_inline(const struct rnic_sq *sq,
+				      const struct rnic_sw_sqe *e, void *slot,
+				      struct rdmap_wr *wr)
+{
+	if (e->inline_len > sq->max_inline)
+		return IB_WC_LOC_LEN_ERR;
+	wr->buf.flat = slot;
+	wr->buf.len = e->inline_len;
+	return IB_WC_SUCCESS;
+}
+
+static enum ib_wc_status parse_op(const struct rnic_qp *qp,
+				  const struct rnic_sw_sqe *e,
+				  struct rdmap_wr *wr)
+{
+	switch (e->opcode) {
+	case RNIC_SW_OP_WRITE:
+		wr->op = RDMAP_WR_WRITE;
+		return IB_WC_SUCCESS;
+	case RNIC_SW_OP_SEND_INV:
+		wr->flags |= RDMAP_WR_INVALIDATE;
+		fallthrough;
+	case RNIC_SW_OP_SEND:
+		wr->op = RDMAP_WR_SEND;
+		return IB_WC_SUCCESS;
+	case RNIC_SW_OP_READ:
+		wr->op = RDMAP_WR_READ;
+		return IB_WC_SUCCESS;
+	case RNIC_SW_OP_LOCAL_INV:
+		wr->op = RDMAP_WR_LOCAL_INV;
+		return IB_WC_SUCCESS;
+	case RNIC_OP_READ_INV:
+		wr->op = RDMAP_WR_READ;
+		wr->flags |= RDMAP_WR_INVALIDATE;
+		return qp->user ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
+	case RNIC_OP_REG_MR:
+		wr->op = RDMAP_WR_REG;
+		return qp->user ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
+	default:
+		return IB_WC_LOC_QP_OP_ERR;
+	}
+}
+
+/* A Read has one sink, and its STag goes on the wire */
+static enum ib_wc_status check_read(struct rdmap_wr *wr)
+{
+	if (wr->buf.flat || wr->buf.nsge > 1)
+		return IB_WC_LOC_QP_OP_ERR;
+	if (wr->buf.len && wr->sge[0].stag == DDP_STAG_DMA)
+		return IB_WC_LOC_PROT_ERR;
+	wr->inv = wr->sge[0].stag;
+	return IB_WC_SUCCESS;
+}
+
+static enum ib_wc_status parse(const struct rnic_qp *qp,
+			       const struct rnic_sw_sqe *e, void *slot,
+			       struct rdmap_wr *wr)
+{
+	enum ib_wc_status status;
+
+	wr->flags = 0;
+	if (e->flags & RNIC_SW_SEND_FENCE)
+		wr->flags |= RDMAP_WR_FENCE;
+	if (e->flags & RNIC_SW_SEND_SOLICITED)
+		wr->flags |= RDMAP_WR_SOLICITED;
+	wr->rkey = e->rkey;
+	wr->raddr = e->remote_addr;
+	wr->inv = e->imm;
+	memset(&wr->buf, 0, sizeof(wr->buf));
+
+	status = parse_op(qp, e, wr);
+	if (status)
+		return status;
+	slot += sizeof(*e);
+	if (e->flags & RNIC_SW_SEND_INLINE)
+		status = parse_inline(&qp->sq, e, slot, wr);
+	else
+		status = parse_sges(&qp->sq, e, slot, wr);
+	if (!status && wr->op == RDMAP_WR_READ)
+		status = check_read(wr);
+	return status;
+}
+
+/* Read the slot's fixed part, once */
+static void read_slot(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
+{
+	memcpy(e, rnic_ring_slot(&sq->ring, idx), sizeof(*e));
+	/* what follows looks at the copy */
+	barrier();
+}
+
+static void fill_note(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
+{
+	struct rnic_sq_note *n = note_of(sq, idx);
+
+	n->wr_id = e->wr_id;
+	n->opcode = e->opcode;
+	n->flags = e->flags;
+	n->len = 0;
+	n->status = IB_WC_SUCCESS;
+	n->state = NOTE_PULLED;
+}
+
+/* How many slots are posted and not pulled; more than there are: nonsense */
+static u32 __posted(struct rnic_sq *sq)
+{
+	return smp_load_acquire(&sq->ring.hdr->prod) - sq->head;
+}
+
+/* Nothing posted: who posts next has to wake us; look again after saying so */
+static u32 __posted_or_sleep(struct rnic_sq *sq)
+{
+	u32 n = __posted(sq);
+
+	if (n) {
+		if (READ_ONCE(sq->ring.hdr->flags))
+			WRITE_ONCE(sq->ring.hdr->flags, 0);
+		return n;
+	}
+	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
+	/* pairs with the barrier between prod and flags of who posts */
+	smp_mb();
+	return __posted(sq);
+}
+
+bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
+{
+	struct rnic_qp *qp = rdmap_to_qp(r);
+	struct rnic_sq *sq = &qp->sq;
+	enum ib_wc_status status;
+	struct rnic_sw_sqe e;
+	unsigned long flags;
+	u32 n;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	n = sq->flushing ? 0 : __posted_or_sleep(sq);
+	if (n && n <= sq->ring.slots) {
+		wr->slot = sq->head++;
+		read_slot(sq, wr->slot, &e);
+		fill_note(sq, wr->slot, &e);
+	}
+	spin_unlock_irqrestore(&sq->lock, flags);
+	if (!n)
+		return false;
+	if (n > sq->ring.slots) {
+		rdmap_fail(r, IW_LOCAL_PROT);
+		return false;
+	}
+	status = parse(qp, &e, rnic_ring_slot(&sq->ring, wr->slot), wr);
+	if (!status) {
+		if (wr->op == RDMAP_WR_READ)
+			note_of(sq, wr->slot)->state = NOTE_WAITS;
+		note_of(sq, wr->slot)->len = wr->buf.len;
+		return true;
+	}
+	note_of(sq, wr->slot)->status = status;
+	rdmap_fail(r, IW_LOCAL_PROT);
+	return false;
+}
+
+static void fill_cqe(const struct rnic_qp *qp, const struct rnic_sq_note *n,
+		     struct rnic_sw_cqe *cqe)
+{
+	*cqe = (struct rnic_sw_cqe) {
+		.wr_id = n->wr_id,
+		.qp_num = qp->ib.qp_num,
+		.byte_len = n->len,
+		.status = n->status,
+		.opcode = n->opcode,
+		.imm = n->status ? qp->why : 0,
+	};
+}
+
+/*
+ * Take the next completion that is to be told off the queue; those that are
+ * not to be told go by the way.
+ */
+static bool __next_told(struct rnic_qp *qp, struct rnic_sw_cqe *cqe)
+{
+	struct rnic_sq *sq = &qp->sq;
+	bool tell = false;
+
+	while (!tell && sq->tail != sq->head) {
+		struct rnic_sq_note *n = note_of(sq, sq->tail);
+
+		if (n->state != NOTE_DONE)
+			break;
+		tell = n->status || sq->sig_all ||
+		       (n->flags & RNIC_SW_SEND_SIGNALED);
+		if (tell)
+			fill_cqe(qp, n, cqe);
+		sq->tail++;
+	}
+	/* the slots may be posted again */
+	smp_store_release(&sq->ring.hdr->cons, sq->tail);
+	return tell;
+}
+
+/*
+ * Complete, in order, what is done.  Whoever comes while another does it
+ * leaves it to them; the consumer is called without a lock.
+ */
+static void complete_ready(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+	struct rnic_sw_cqe cqe;
+	unsigned long flags;
+	bool ok = true;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	if (sq->completing) {
+		spin_unlock_irqrestore(&sq->lock, flags);
+		return;
+	}
+	sq->completing = true;
+	while (__next_told(qp, &cqe)) {
+		spin_unlock_irqrestore(&sq->lock, flags);
+		ok &= rnic_cq_push(qp->scq, &cqe, &qp->ib);
+		spin_lock_irqsave(&sq->lock, flags);
+	}
+	sq->completing = false;
+	spin_unlock_irqrestore(&sq->lock, flags);
+	if (!ok)
+		rnic_qp_error(qp, IW_LOCAL_CQ);
+}
+
+void rdmap_sq_cut(struct rdmap *r, u32 slot)
+{
+	rdmap_to_qp(r)->sq.cut = slot + 1;
+}
+
+void rdmap_sq_sent(struct rdmap *r)
+{
+	struct rnic_qp *qp = rdmap_to_qp(r);
+	struct rnic_sq *sq = &qp->sq;
+	unsigned long flags;
+	bool any = false;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	for (; !sq->flushing && sq->sent != sq->cut; sq->sent++) {
+		struct rnic_sq_note *n = note_of(sq, sq->sent);
+
+		if (n->state == NOTE_PULLED)
+			n->state = NOTE_DONE;
+		any = true;
+	}
+	spin_unlock_irqrestore(&sq->lock, flags);
+	if (any)
+		complete_ready(qp);
+}
+
+static void set_done(struct rnic_qp *qp, u32 slot)
+{
+	struct rnic_sq *sq = &qp->sq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	if (!sq->flushing)
+		note_of(sq, slot)->state = NOTE_DONE;
+	spin_unlock_irqrestore(&sq->lock, flags);
+	complete_ready(qp);
+}
+
+void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len)
+{
+	set_done(rdmap_to_qp(r), slot);
+}
+
+void rdmap_sq_failed(struct rdmap *r, u32 slot)
+{
+	/* the flush that follows completes it in its place */
+	note_of(&rdmap_to_qp(r)->sq, slot)->status = IB_WC_LOC_PROT_ERR;
+}
+
+bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr)
+{
+	struct rnic_qp *qp = rdmap_to_qp(r);
+	struct rnic_sq_note *n = note_of(&qp->sq, wr->slot);
+	enum iw_reason why;
+
+	if (wr->op == RDMAP_WR_REG)
+		why = rnic_mr_fastreg(n->reg_mr, n->reg_key, n->reg_access,
+				      &r->stream);
+	else
+		why = ddp_mem_invalidate(&r->stream, wr->inv, false);
+	if (why)
+		return false;
+	rdmap_sq_cut(r, wr->slot);
+	set_done(qp, wr->slot);
+	return true;
+}
+
+/* What the peer complained of may be known to be a certain request's fault */
+static u8 flush_status(const struct rnic_qp *qp, const struct rnic_sq_note *n,
+		       bool *blamed)
+{
+	const struct rdmap_term *t = &qp->rdmap.peer_term;
+
+	if (n->status)
+		return n->status;
+	if (qp->why != IW_PEER_TERMINATE || *blamed || n->state != NOTE_WAITS ||
+	    t->layer)
+		return IB_WC_WR_FLUSH_ERR;
+	*blamed = true;
+	return t->type == 1 ? IB_WC_REM_ACCESS_ERR : IB_WC_REM_OP_ERR;
+}
+
+static void __pull_unseen(struct rnic_sq *sq)
+{
+	u32 n = min(__posted(sq), sq->ring.slots - (sq->head - sq->tail));
+	struct rnic_sw_sqe e;
+
+	for (; n; n--) {
+		read_slot(sq, sq->head, &e);
+		fill_note(sq, sq->head, &e);
+		sq->head++;
+	}
+}
+
+/**
+ * rnic_sq_flush - complete all that is posted, with an error
+ * @qp: a queue pair in error, its stream settled
+ *
+ * Process context.  Later posts have to wake us, to be flushed in turn.
+ */
+void rnic_sq_flush(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+	unsigned long flags;
+	bool blamed = false;
+	u32 i;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	sq->flushing = true;
+	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
+	/* pairs with the barrier between prod and flags of who posts */
+	smp_mb();
+	__pull_unseen(sq);
+	for (i = sq->tail; i != sq->head; i++) {
+		struct rnic_sq_note *n = note_of(sq, i);
+
+		if (n->state == NOTE_DONE && !n->status)
+			continue;
+		n->status = flush_status(qp, n, &blamed);
+		n->state = NOTE_DONE;
+	}
+	spin_unlock_irqrestore(&sq->lock, flags);
+	complete_ready(qp);
+}
+
+/* Kernel consumers ------------------------------------------------------- */
+
+static int encode_op(const struct ib_send_wr *wr, struct rnic_sw_sqe *e)
+{
+	switch (wr->opcode) {
+	case IB_WR_RDMA_WRITE:
+		e->opcode = RNIC_SW_OP_WRITE;
+		break;
+	case IB_WR_SEND:
+		e->opcode = RNIC_SW_OP_SEND;
+		return 0;
+	case IB_WR_SEND_WITH_INV:
+		e->opcode = RNIC_SW_OP_SEND_INV;
+		e->imm = wr->ex.invalidate_rkey;
+		return 0;
+	case IB_WR_RDMA_READ:
+		e->opcode = RNIC_SW_OP_READ;
+		break;
+	case IB_WR_RDMA_READ_WITH_INV:
+		e->opcode = RNIC_OP_READ_INV;
+		break;
+	case IB_WR_LOCAL_INV:
+		e->opcode = RNIC_SW_OP_LOCAL_INV;
+		e->imm = wr->ex.invalidate_rkey;
+		return 0;
+	case IB_WR_REG_MR:
+		e->opcode = RNIC_OP_REG_MR;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+	e->remote_addr = rdma_wr(wr)->remote_addr;
+	e->rkey = rdma_wr(wr)->rkey;
+	return 0;
+}
+
+static u8 encode_flags(int ib)
+{
+	u8 flags = 0;
+
+	if (ib & IB_SEND_FENCE)
+		flags |= RNIC_SW_SEND_FENCE;
+	if (ib & IB_SEND_SIGNALED)
+		flags |= RNIC_SW_SEND_SIGNALED;
+	if (ib & IB_SEND_SOLICITED)
+		flags |= RNIC_SW_SEND_SOLICITED;
+	if (ib & IB_SEND_INLINE)
+		flags |= RNIC_SW_SEND_INLINE;
+	return flags;
+}
+
+static int encode_inline(const struct rnic_sq *sq, const struct ib_send_wr *wr,
+			 struct rnic_sw_sqe *e, void *slot)
+{
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ib_sge *sge = &wr->sg_list[i];
+
+		if (sge->length > sq->max_inline - e->inline_len)
+			return -EINVAL;
+		memcpy(slot + e->inline_len, (void *)(uintptr_t)sge->addr,
+		       sge->length);
+		e->inline_len += sge->length;
+	}
+	return 0;
+}
+
+static int encode_sges(const struct rnic_sq *sq, const struct ib_send_wr *wr,
+		       struct rnic_sw_sqe *e, struct rnic_sw_sge *slot)
+{
+	int i;
+
+	if (wr->num_sge > sq->max_sge)
+		return -EINVAL;
+	e->num_sge = wr->num_sge;
+	for (i = 0; i < wr->num_sge; i++) {
+		slot[i].addr = wr->sg_list[i].addr;
+		slot[i].length = wr->sg_list[i].length;
+		slot[i].lkey = wr->sg_list[i].lkey;
+	}
+	return 0;
+}
+
+static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
+{
+	struct rnic_sq *sq = &qp->sq;
+	u32 prod = sq->ring.hdr->prod;
+	struct rnic_sw_sqe e = { .wr_id = wr->wr_id };
+	void *slot = rnic_ring_slot(&sq->ring, prod);
+	int err;
+
+	if (prod - sq->tail >= sq->ring.slots)
+		return -ENOMEM;
+	e.flags = encode_flags(wr->send_flags);
+	err = encode_op(wr, &e);
+	if (err)
+		return err;
+	if (wr->send_flags & IB_SEND_INLINE)
+		err = encode_inline(sq, wr, &e, slot + sizeof(e));
+	else
+		err = encode_sges(sq, wr, &e, slot + sizeof(e));
+	if (err)
+		return err;
+	if (wr->opcode == IB_WR_REG_MR) {
+		note_of(sq, prod)->reg_mr = reg_wr(wr)->mr;
+		note_of(sq, prod)->reg_key = reg_wr(wr)->key;
+		note_of(sq, prod)->reg_access = reg_wr(wr)->access;
+	}
+	memcpy(slot, &e, sizeof(e));
+	smp_store_release(&sq->ring.hdr->prod, prod + 1);
+	return 0;
+}
+
+static bool in_error(struct rnic_qp *qp)
+{
+	return READ_ONCE(qp->sq.flushing);
+}
+
+static int post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
+		       const struct ib_send_wr **bad)
+{
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&qp->sq.lock, flags);
+	for (; wr; wr = wr->next) {
+		err = __post_one(qp, wr);
+		if (err) {
+			*bad = wr;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&qp->sq.lock, flags);
+	if (in_error(qp))
+		rnic_qp_reflush(qp);
+	else
+		ddp_kick(&qp->rdmap.stream);
+	return err;
+}
+
+/**
+ * rnic_post_send - verbs: post send work requests
+ * @ib: the queue pair
+ * @wr: list of them; a program's are in its ring already
+ * @bad: the first that was not posted
+ *
+ * Return: 0 or an error.
+ */
+int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad)
+{
+	struct rnic_qp *qp = to_rnic_qp(ib);
+
+	if (!qp->user)
+		return post_kernel(qp, wr, bad);
+	if (wr) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	if (in_error(qp))
+		rnic_sq_flush(qp);
+	else
+		ddp_push(&qp->rdmap.stream);
+	return 0;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Counters: one a CPU while they count, summed up when somebody asks. */
+#include <linux/init.h>
+
+#include "stats.h"
+
+#define REASON_NAME_MAX	40
+
+/* IW_OK ends nothing: its counter is not shown */
+#define SHOWN(why)	(RNIC_COUNTERS + (why) - 1)
+
+static char reason_names[IW_REASON_NR][REASON_NAME_MAX];
+
+/* The rest is for the reasons, named when the module is loaded */
+static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
+	[RNIC_RX_WRITES].name		= "rx_writes",
+	[RNIC_RX_SENDS].name		= "rx_sends",
+	[RNIC_RX_READ_REQUESTS].name	= "rx_read_requests",
+	[RNIC_RX_READ_RESPONSES].name	= "rx_read_responses",
+	[RNIC_RX_TERMINATES].name	= "rx_terminates",
+	[RNIC_TX_WRITES].name		= "tx_writes",
+	[RNIC_TX_SENDS].name		= "tx_sends",
+	[RNIC_TX_READ_REQUESTS].name	= "tx_read_requests",
+	[RNIC_TX_READ_RESPONSES].name	= "tx_read_responses",
+	[RNIC_TX_TERMINATES].name	= "tx_terminates",
+	[RNIC_CONNECTS].name		= "connects",
+	[RNIC_ACCEPTS].name		= "accepts",
+	[RNIC_REJECTS].name		= "rejects",
+};
+
+/**
+ * rnic_stats_init - name the counters of the reasons
+ */
+void __init rnic_stats_init(void)
+{
+	int why;
+
+	for (why = IW_OK + 1; why < IW_REASON_NR; why++) {
+		char *name = reason_names[why];
+
+		snprintf(name, REASON_NAME_MAX, "end_%s", iw_reason_name(why));
+		strreplace(name, '-', '_');
+		descs[SHOWN(why)].name = name;
+	}
+}
+
+/**
+ * rnic_alloc_hw_port_stats - the names of the counters
+ * @ib: the device
+ * @port: its only one
+ *
+ * Return: for the core to keep and free, or NULL.
+ */
+struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port)
+{
+	return rdma_alloc_hw_stats_struct(descs, ARRAY_SIZE(descs),
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+static u64 sum_up(const struct rnic_dev *dev, int c)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(dev->counters, cpu)[c]);
+	return sum;
+}
+
+/**
+ * rnic_get_hw_stats - the counters now
+ * @ib: the device
+ * @stats: filled in
+ * @port: its only one
+ * @index: the counter that is asked for; all are given
+ *
+ * Return: how many were filled in.
+ */
+int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,
+		      u32 port, int index)
+{
+	const struct rnic_dev *dev = to_rnic_dev(ib);
+	int c;
+
+	for (c = 0; c < RNIC_COUNTERS; c++)
+		stats->value[c] = sum_up(dev, c);
+	for (c = IW_OK + 1; c < IW_REASON_NR; c++)
+		stats->value[SHOWN(c)] = sum_up(dev, RNIC_COUNTERS + c);
+	return ARRAY_SIZE(descs);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Counters of a device, as "rdma statistic show" has them. */
+#ifndef _RNIC_SW_STATS_H
+#define _RNIC_SW_STATS_H
+
+#include <linux/percpu.h>
+#include <ddp/reason.h>
+
+#include "rnic.h"
+
+/* Behind these comes one counter for each enum iw_reason: ends of streams */
+enum rnic_counter {
+	RNIC_RX_WRITES,
+	RNIC_RX_SENDS,
+	RNIC_RX_READ_REQUESTS,
+	RNIC_RX_READ_RESPONSES,
+	RNIC_RX_TERMINATES,
+	RNIC_TX_WRITES,
+	RNIC_TX_SENDS,
+	RNIC_TX_READ_REQUESTS,
+	RNIC_TX_READ_RESPONSES,
+	RNIC_TX_TERMINATES,
+	RNIC_CONNECTS,		/* sessions begun */
+	RNIC_ACCEPTS,
+	RNIC_REJECTS,
+	RNIC_COUNTERS
+};
+
+#define RNIC_COUNTERS_ALL	(RNIC_COUNTERS + IW_REASON_NR)
+
+/* Any context */
+static inline void rnic_count(struct rnic_dev *dev, enum rnic_counter c)
+{
+	this_cpu_inc(dev->counters[c]);
+}
+
+static inline void rnic_count_reason(struct rnic_dev *dev, enum iw_reason why)
+{
+	this_cpu_inc(dev->counters[RNIC_COUNTERS + why]);
+}
+
+void rnic_stats_init(void);
+struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port);
+int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,
+		      u32 port, int index);
+
+#endif

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Exhaustively over small depths, the device's limit, what lies beyond it and
+ * the 14-bit corners, and all sets of flags.  Each rule is one line of a
+ * function that names the row it finds broken.
+ */
+#include <kunit/test.h>
+
+#include "../neg.h"
+
+#define LIMIT	128
+#define NONE	0x3fff
+
+static const u16 local[] = { 0, 1, 2, 3, LIMIT, LIMIT + 1 };
+static const u16 wire[] = { 0, 1, 2, 3, LIMIT, LIMIT + 1, 0x3ffe, NONE };
+
+#define LOCALS	((u32)ARRAY_SIZE(local))
+#define WIRES	((u32)ARRAY_SIZE(wire))
+
+/* Take the next digit off a number that counts through all combinations */
+static u32 digit(u32 *x, u32 base)
+{
+	u32 d = *x % base;
+
+	*x /= base;
+	return d;
+}
+
+static struct neg_local spell_local(u32 *x)
+{
+	return (struct neg_local){
+		.ird = local[digit(x, LOCALS)], .ord = local[digit(x, LOCALS)],
+		.max = LIMIT, .rtr = digit(x, 16), .enhanced = true,
+	};
+}
+
+static struct neg_side spell_side(u32 *x)
+{
+	return (struct neg_side){
+		.ird = wire[digit(x, WIRES)], .ord = wire[digit(x, WIRES)],
+		.rtr = digit(x, 16), .enhanced = true,
+	};
+}
+
+#define ALL_LOCALS	(LOCALS * LOCALS * 16)
+#define ALL_SIDES	(WIRES * WIRES * 16)
+
+static u16 capped(u16 depth)
+{
+	return min_t(u16, depth, LIMIT);
+}
+
+static bool single(u8 bits)
+{
+	return bits && !(bits & (bits - 1));
+}
+
+static const char *accept_depths(const struct neg_local *me,
+				 const struct neg_side *req,
+				 const struct neg_side *rep,
+				 const struct neg_result *r)
+{
+	bool need = r->rtr & NEG_RTR_READ;
+	u16 ord = capped(me->ord), ird = capped(me->ird);
+
+	if (req->ird == NONE && (rep->ord != NONE || r->ord != ord))
+		return "MPA2-39";
+	if (req->ird != NONE && r->ord != min(ord, req->ird))
+		return "MPA2-27 MPA2-29";
+	if (req->ird != NONE && rep->ord != r->ord)
+		return "Reply's ORD";
+	if (req->ord == NONE && (rep->ird != NONE || r->ird != ird))
+		return "MPA2-37";
+	if (req->ord != NONE && rep->ird != r->ird)
+		return "Reply's IRD";
+	if (r->ird != max_t(u16, ird, need))
+		return "MPA2-28";
+	return "ok";
+}
+
+static const char *accept_flags(const struct neg_local *me,
+				const struct neg_side *req,
+				const struct neg_side *rep,
+				const struct neg_result *r)
+{
+	u8 types = rep->rtr & NEG_RTR_TYPES;
+	u8 both = me->rtr & req->rtr & NEG_RTR_TYPES;
+
+	if (r->why != IW_OK)
+		return "responder never fails, N-11";
+	if (!rep->enhanced)
+		return "MPA2-60 MPA2-64";
+	if ((req->rtr ^ rep->rtr) & NEG_RTR_P2P)
+		return "MPA2-44 MPA2-53";
+	if (!(req->rtr & NEG_RTR_P2P))
+		return rep->rtr | r->rtr ? "MPA2-54 MPA2-55" : "ok";
+	if (!types)
+		return "MPA2-43 MPA2-48";
+	if (types & ~me->rtr && types != NEG_RTR_WRITE)
+		return "announced but not supported";
+	if (r->rtr != (types & req->rtr))
+		return "MPA2-49";
+	/* MPA2-37 keeps us from making the place that a Read needs */
+	if (!me->ird && req->ord == NONE)
+		both &= ~NEG_RTR_READ;
+	return both & ~types ? "MPA2-45 MPA2-46" : "ok";
+}
+
+/* MPA2-27 to MPA2-30, MPA2-36, MPA2-37, MPA2-39, MPA2-43 to MPA2-48, MPA2-68 */
+static void every_request(struct kunit *test)
+{
+	struct neg_result r;
+	struct neg_local me;
+	struct neg_side req, rep;
+	u32 i, x;
+
+	for (i = 0; i < ALL_LOCALS * ALL_SIDES; i++) {
+		x = i;
+		me = spell_local(&x);
+		req = spell_side(&x);
+		neg_accept(&me, &req, &rep, &r);
+		KUNIT_ASSERT_STREQ_MSG(test, "ok",
+				       accept_depths(&me, &req, &rep, &r),
+				       "case %u", i);
+		KUNIT_ASSERT_STREQ_MSG(test, "ok",
+				       accept_flags(&me, &req, &rep, &r),
+				       "case %u", i);
+	}
+}
+
+static const char *complete_ord(const struct neg_local *me,
+				const struct neg_side *rep,
+				const struct neg_result *r)
+{
+	bool need = r->rtr == NEG_RTR_READ;
+	u16 ord = capped(me->ord);
+
+	if (r->ord > LIMIT)
+		return "MPA2-68";
+	if (rep->ird == NONE && r->ord != ord)
+		return "MPA2-38";
+	if (rep->ird != NONE && r->ord > rep->ird)
+		return "MPA2-32, ORD";
+	if (rep->ird != NONE && r->ord < min(ord, rep->ird))
+		return "ORD cut for nothing";
+	if (r->ord > max_t(u16, ord, need))
+		return "raised ORD";
+	return need && !r->ord ? "MPA2-57" : "ok";
+}
+
+static const char *complete_ird(const struct neg_local *me,
+				const struct neg_side *rep,
+				const struct neg_result *r)
+{
+	bool too_much = rep->ord > LIMIT && rep->ord != NONE;
+	u16 ird = capped(me->ird);
+
+	if (too_much ? r->why != IW_MPA_IRD : r->why == IW_MPA_IRD)
+		return "MPA2-33 MPA2-34";
+	if (rep->ord > LIMIT)
+		return r->ird != ird ? "MPA2-40" : "ok";
+	return r->ird != max(ird, rep->ord) ? "MPA2-32, IRD" : "ok";
+}
+
+/* Which types can really be sent, by RFC 6581 9.2 and what a Read needs */
+static u8 usable(const struct neg_local *me, const struct neg_side *rep)
+{
+	u8 both = me->rtr & rep->rtr;
+
+	if (!(both & NEG_RTR_P2P))
+		return 0;
+	if (!rep->ird || (rep->ird == NONE && !me->ord))
+		both &= ~NEG_RTR_READ;
+	return both & NEG_RTR_TYPES;
+}
+
+static const char *complete_flags(const struct neg_local *me,
+				  const struct neg_side *req,
+				  const struct neg_side *rep,
+				  const struct neg_result *r)
+{
+	bool p2p = (req->rtr | rep->rtr) & NEG_RTR_P2P;
+	u8 can = usable(me, rep);
+
+	if (r->why != IW_OK && r->rtr)
+		return "MPA2-50: a Terminate is first";
+	if (r->why == IW_MPA_IRD)
+		return "ok";
+	if (!p2p)
+		return r->why || r->rtr ? "MPA2-52 MPA2-55" : "ok";
+	if (!can)
+		return r->why != IW_MPA_RTR ? "MPA2-50 MPA2-51" : "ok";
+	if (r->why != IW_OK || !single(r->rtr) || !(r->rtr & can))
+		return "MPA2-49";
+	if (can & NEG_RTR_WRITE && r->rtr != NEG_RTR_WRITE)
+		return "N-21, Write";
+	if (r->rtr == NEG_RTR_SEND && can != NEG_RTR_SEND)
+		return "N-21, Send";
+	return "ok";
+}
+
+/* MPA2-32 to MPA2-34, MPA2-36, MPA2-38, MPA2-40, MPA2-49 to MPA2-55, MPA2-57 */
+static void every_reply(struct kunit *test)
+{
+	struct neg_result r;
+	struct neg_local me;
+	struct neg_side req, rep;
+	u32 i, x;
+
+	for (i = 0; i < ALL_LOCALS * ALL_SIDES; i++) {
+		x = i;
+		me = spell_local(&x);
+		rep = spell_side(&x);
+		neg_request(&me, &req);
+		neg_complete(&me, &req, &rep, &r);
+		KUNIT_ASSERT_STREQ_MSG(test, "ok",
+				       complete_ord(&me, &rep, &r),
+				       "case %u", i);
+		KUNIT_ASSERT_STREQ_MSG(test, "ok",
+				       complete_ird(&me, &rep, &r),
+				       "case %u", i);
+		KUNIT_ASSERT_STREQ_MSG(test, "ok",
+				       complete_flags(&me, &req, &rep, &r),
+				       "case %u", i);
+	}
+}
+
+static const char *request_word(const struct neg_local *me,
+				const struct neg_side *req)
+{
+	u8 types = me->rtr & NEG_RTR_P2P ? me->rtr & NEG_RTR_TYPES : 0;
+
+	if (req->enhanced != me->enhanced)
+		return "MPA2-62";
+	if (!me->enhanced)
+		return req->ird | req->ord | req->rtr ? "MPA2-62" : "ok";
+	if (req->ird != capped(me->ird) || req->ord != capped(me->ord))
+		return "depths";
+	if ((req->rtr & NEG_RTR_TYPES) != types)
+		return "MPA2-42 MPA2-54";
+	if (!(req->rtr & NEG_RTR_P2P) != !types)
+		return "MPA2-41 MPA2-52";
+	return "ok";
+}
+
+static void every_wish(struct kunit *test)
+{
+	struct neg_local me;
+	struct neg_side req;
+	u32 i, x;
+
+	for (i = 0; i < 2 * ALL_LOCALS; i++) {
+		x = i / 2;
+		me = spell_local(&x);
+		me.enhanced = i % 2;
+		neg_request(&me, &req);
+		KUNIT_ASSERT_STREQ_MSG(test, "ok", request_word(&me, &req),
+				       "case %u", i);
+	}
+}
+
+/* What must hold between two of us, whatever each wants (RFC 6581 9.1) */
+static const char *both_ends(const struct neg_local *a,
+			     const struct neg_local *b)
+{
+	struct neg_side req, rep;
+	struct neg_result ra, rb;
+
+	neg_request(a, &req);
+	neg_accept(b, &req, &rep, &rb);
+	neg_complete(a, &req, &rep, &ra);
+	if (ra.why != IW_OK && ra.why != IW_MPA_RTR)
+		return "why";
+	if (ra.ord > rb.ird)
+		return "initiator ORD over responder IRD";
+	if (rb.ord > ra.ird)
+		return "responder ORD over initiator IRD";
+	if (ra.ird != capped(a->ird))
+		return "IRD of the initiator changed";
+	if (ra.why != IW_OK)
+		return req.rtr & b->rtr & NEG_RTR_TYPES ?
+		       "a common RTR type was not found" : "ok";
+	if (ra.rtr & ~rb.rtr || !ra.rtr != !req.rtr)
+		return "the responder does not expect this RTR";
+	return "ok";
+}
+
+static void every_pair(struct kunit *test)
+{
+	struct neg_local a, b;
+	u32 i, x;
+
+	for (i = 0; i < ALL_LOCALS * ALL_LOCALS; i++) {
+		x = i;
+		a = spell_local(&x);
+		b = spell_local(&x);
+		KUNIT_ASSERT_STREQ_MSG(test, "ok", both_ends(&a, &b),
+				       "case %u", i);
+	}
+}
+
+/* MPA2-61, MPA2-65: plain in, plain out, and the program's depths hold */
+static void plain_peers(struct kunit *test)
+{
+	const struct neg_local me = {
+		.ird = 5, .ord = 200, .max = LIMIT, .rtr = 0xf, .enhanced = true,
+	};
+	const struct neg_side plain = { .ird = 1, .ord = 1, .rtr = 0xf };
+	struct neg_result r;
+	struct neg_side side;
+
+	neg_accept(&me, &plain, &side, &r);
+	KUNIT_EXPECT_FALSE(test, side.enhanced);
+	KUNIT_EXPECT_EQ(test, 0, side.ird | side.ord | side.rtr);
+	KUNIT_EXPECT_EQ(test, 5, (int)r.ird);
+	KUNIT_EXPECT_EQ(test, LIMIT, (int)r.ord);
+	KUNIT_EXPECT_EQ(test, 0, (int)r.rtr);
+
+	neg_request(&me, &side);
+	neg_complete(&me, &side, &plain, &r);
+	KUNIT_EXPECT_EQ(test, IW_OK, r.why);
+	KUNIT_EXPECT_EQ(test, 5, (int)r.ird);
+	KUNIT_EXPECT_EQ(test, LIMIT, (int)r.ord);
+	KUNIT_EXPECT_EQ(test, 0, (int)r.rtr);
+}
+
+/* MPA2-28: the RFC's example, initiator ORD 0 and a Read first */
+static void read_without_depth(struct kunit *test)
+{
+	const struct neg_local a = {
+		.max = LIMIT, .rtr = NEG_RTR_P2P | NEG_RTR_READ, .enhanced = true,
+	};
+	const struct neg_local b = { .max = LIMIT, .rtr = NEG_RTR_TYPES };
+	struct neg_result ra, rb;
+	struct neg_side req, rep;
+
+	neg_request(&a, &req);
+	neg_accept(&b, &req, &rep, &rb);
+	neg_complete(&a, &req, &rep, &ra);
+	KUNIT_EXPECT_EQ(test, 1, (int)rep.ird);
+	KUNIT_EXPECT_EQ(test, 1, (int)rb.ird);
+	KUNIT_EXPECT_EQ(test, NEG_RTR_READ, (int)rb.rtr);
+	KUNIT_EXPECT_EQ(test, IW_OK, ra.why);
+	KUNIT_EXPECT_EQ(test, NEG_RTR_READ, (int)ra.rtr);
+	KUNIT_EXPECT_EQ(test, 1, (int)ra.ord);
+}
+
+static struct kunit_case neg_cases[] = {
+	KUNIT_CASE(every_request),
+	KUNIT_CASE(every_reply),
+	KUNIT_CASE(every_wish),
+	KUNIT_CASE(every_pair),
+	KUNIT_CASE(plain_peers),
+	KUNIT_CASE(read_without_depth),
+	{}
+};
+
+static struct kunit_suite neg_suite = {
+	.name = "rnic_sw_neg",
+	.test_cases = neg_cases,
+};
+
+kunit_test_suite(neg_suite);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <kunit/test.h>
+
+#include "../rdmap_op.h"
+
+#define ANY_QN	0xffffffffu
+
+/* RFC 5040 figure 4, once more, in its own words */
+static const struct {
+	bool	valid;
+	bool	tagged;
+	u32	qn;
+	bool	inv;
+	bool	se;
+} figure4[16] = {
+	[0x0] = { true, true, ANY_QN },
+	[0x1] = { true, false, 1 },
+	[0x2] = { true, true, ANY_QN },
+	[0x3] = { true, false, 0 },
+	[0x4] = { true, false, 0, true, false },
+	[0x5] = { true, false, 0, false, true },
+	[0x6] = { true, false, 0, true, true },
+	[0x7] = { true, false, 2 },
+};
+
+/* @x counts through every combination: opcode, Rsv, RV, T, QN */
+static void spell(u32 x, struct ddp_hdr *h)
+{
+	static const u32 qns[] = { 0, 1, 2, 3, 4, 256, 0x10000, 0xfffffffe };
+
+	*h = (struct ddp_hdr){ .ulp8 = x & 0xff, .tagged = x >> 8 & 1 };
+	h->last = x >> 9 & 1;
+	h->qn = qns[x >> 10 & 7];
+}
+
+#define ALL_SPELLINGS	0x2000u
+
+static enum iw_reason expected(const struct ddp_hdr *h)
+{
+	u8 op = h->ulp8 & 0xf;
+
+	if (h->ulp8 >> 6 != 1)
+		return IW_RDMAP_VERSION;
+	if (!figure4[op].valid || figure4[op].tagged != h->tagged)
+		return IW_RDMAP_OPCODE;
+	if (!h->tagged && figure4[op].qn != h->qn)
+		return IW_RDMAP_OPCODE;
+	return IW_OK;
+}
+
+/*
+ * RDMAP-16 to RDMAP-24, RDMAP-27, RDMAP-158, RDMAP-159, RDMAP-163, RDMAP-164,
+ * EXT-2, EXT-88: every opcode, T bit, QN, RV and reserved bit.
+ */
+static void every_spelling(struct kunit *test)
+{
+	const struct rdmap_op_row *row;
+	struct ddp_hdr h;
+	u32 x;
+
+	for (x = 0; x < ALL_SPELLINGS; x++) {
+		row = NULL;
+		spell(x, &h);
+		KUNIT_ASSERT_EQ_MSG(test, expected(&h),
+				    rdmap_op_check(&h, &row), "x=%#x", x);
+		KUNIT_ASSERT_EQ(test, expected(&h) == IW_OK, !!row);
+	}
+}
+
+static const struct rdmap_op_row *row_of(struct kunit *test, u8 op)
+{
+	const struct rdmap_op_row *row = NULL;
+	struct ddp_hdr h = {
+		.ulp8 = 0x40 | op, .tagged = figure4[op].tagged,
+		.qn = figure4[op].qn,
+	};
+
+	KUNIT_ASSERT_EQ(test, IW_OK, rdmap_op_check(&h, &row));
+	KUNIT_ASSERT_NOT_NULL(test, row);
+	return row;
+}
+
+/* RDMAP-18, RDMAP-25, RDMAP-26, RDMAP-95: what the rows promise */
+static void rows_as_tabled(struct kunit *test)
+{
+	const struct rdmap_op_row *row;
+	u8 op;
+
+	for (op = 0; op < 16; op++) {
+		if (!figure4[op].valid)
+			continue;
+		row = row_of(test, op);
+		KUNIT_EXPECT_EQ(test, (int)op, (int)row->opcode);
+		KUNIT_EXPECT_TRUE(test, row->served);
+		KUNIT_EXPECT_EQ(test, figure4[op].tagged, row->tagged);
+		KUNIT_EXPECT_EQ(test, figure4[op].inv, row->invalidates);
+		KUNIT_EXPECT_EQ(test, figure4[op].se, row->solicited);
+		KUNIT_EXPECT_TRUE(test, row->name && *row->name);
+	}
+}
+
+/* RDMAP-28: only two have a header; RDMAP-170: who needs which right */
+static void headers_and_rights(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 28, (int)row_of(test, 0x1)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 4, (int)row_of(test, 0x7)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, 0x0)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, 0x2)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, 0x3)->hdr_len);
+	KUNIT_EXPECT_EQ(test, DDP_REMOTE_WRITE, (int)row_of(test, 0)->rights);
+	KUNIT_EXPECT_EQ(test, DDP_REMOTE_READ, (int)row_of(test, 1)->rights);
+	KUNIT_EXPECT_EQ(test, DDP_LOCAL_WRITE, (int)row_of(test, 2)->rights);
+	KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, 3)->rights);
+}
+
+static struct kunit_case rdmap_op_cases[] = {
+	KUNIT_CASE(every_spelling),
+	KUNIT_CASE(rows_as_tabled),
+	KUNIT_CASE(headers_and_rights),
+	{}
+};
+
+static struct kunit_suite rdmap_op_suite = {
+	.name = "rnic_sw_rdmap_op",
+	.test_cases = rdmap_op_cases,
+};
+
+kunit_test_suite(rdmap_op_suite);

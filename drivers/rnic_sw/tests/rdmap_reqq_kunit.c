@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <kunit/test.h>
+#include <linux/prandom.h>
+
+#include "../rdmap_reqq.h"
+
+#define MODEL_MAX	128
+
+/* The queue as it ought to be: an array that is shifted */
+struct model {
+	u32	id[MODEL_MAX];
+	u32	size;
+	u32	used;
+	u32	served;
+};
+
+static void model_drop(struct model *m, u32 n)
+{
+	m->used -= n;
+	m->served -= min(n, m->served);
+	memmove(m->id, m->id + n, m->used * sizeof(m->id[0]));
+}
+
+static void step_push(struct kunit *test, struct model *m,
+		      struct rdmap_reqq *q, u32 id)
+{
+	struct rdmap_req *req = rdmap_reqq_push(q);
+
+	KUNIT_ASSERT_EQ(test, m->used < m->size, !!req);
+	if (!req)
+		return;
+	KUNIT_EXPECT_EQ(test, 0u, req->done | req->slot | req->inv);
+	req->slot = id;
+	req->done = ~id;
+	m->id[m->used++] = id;
+}
+
+static void step_release(struct model *m, struct rdmap_reqq *q, u32 n)
+{
+	n = min(n, m->used);
+	rdmap_reqq_release(q, n);
+	model_drop(m, n);
+}
+
+static void compare(struct kunit *test, const struct model *m,
+		    const struct rdmap_reqq *q)
+{
+	struct rdmap_req *req = rdmap_reqq_peek(q);
+
+	KUNIT_ASSERT_LE(test, (u32)q->used, m->size);
+	KUNIT_ASSERT_EQ(test, m->used == m->size, rdmap_reqq_full(q));
+	KUNIT_ASSERT_EQ(test, m->used == 0, rdmap_reqq_empty(q));
+	KUNIT_ASSERT_EQ(test, m->used != 0, !!req);
+	if (req)
+		KUNIT_ASSERT_EQ(test, m->id[0], req->slot);
+	req = rdmap_reqq_serve(q);
+	KUNIT_ASSERT_EQ(test, m->served < m->used, !!req);
+	if (req)
+		KUNIT_ASSERT_EQ(test, m->id[m->served], req->slot);
+}
+
+static void step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
+		 u32 rnd)
+{
+	switch (rnd % 5) {
+	case 0:
+	case 1:
+		step_push(test, m, q, rnd);
+		break;
+	case 2:
+		if (m->served < m->used)
+			m->served++;
+		rdmap_reqq_served(q);
+		break;
+	case 3:
+		if (m->used)
+			model_drop(m, 1);
+		rdmap_reqq_pop(q);
+		break;
+	case 4:
+		step_release(m, q, (rnd >> 8) % 4);
+		break;
+	}
+	compare(test, m, q);
+}
+
+/*
+ * RDMAP-142, RDMAP-143: never more than ORD out or IRD in; RDMAP-71, RDMAP-72,
+ * RDMAP-86, RDMAP-131: oldest first.  Against the model, 30000 steps a size.
+ */
+static void random_operations(struct kunit *test)
+{
+	static const u16 sizes[] = { 0, 1, 2, 3, 7, 128 };
+	struct rdmap_req *req;
+	struct rdmap_reqq q;
+	struct rnd_state rnd;
+	struct model *m;
+	u32 i, n;
+
+	m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	prandom_seed_state(&rnd, 5040);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		req = kunit_kzalloc(test, (sizes[i] + 1) * sizeof(*req),
+				    GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, req);
+		rdmap_reqq_init(&q, req, sizes[i]);
+		*m = (struct model){ .size = sizes[i] };
+		compare(test, m, &q);
+		for (n = 0; n < 30000; n++)
+			step(test, m, &q, prandom_u32_state(&rnd));
+		KUNIT_EXPECT_EQ(test, 0u, req[sizes[i]].slot);
+	}
+}
+
+/* RDMAP-82: IRD at once fit, one more does not, and one done makes room */
+static void overrun(struct kunit *test)
+{
+	struct rdmap_req req[4];
+	struct rdmap_reqq q;
+	int i;
+
+	rdmap_reqq_init(&q, req, 4);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_NOT_NULL(test, rdmap_reqq_push(&q));
+	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&q));
+	rdmap_reqq_served(&q);
+	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&q));
+	rdmap_reqq_release(&q, 1);
+	KUNIT_EXPECT_PTR_EQ(test, &req[0], rdmap_reqq_push(&q));
+	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&q));
+}
+
+/* Zero IRD or ORD is a queue that takes nothing, with no memory */
+static void no_depth(struct kunit *test)
+{
+	struct rdmap_reqq q;
+
+	rdmap_reqq_init(&q, NULL, 0);
+	KUNIT_EXPECT_TRUE(test, rdmap_reqq_full(&q));
+	KUNIT_EXPECT_TRUE(test, rdmap_reqq_empty(&q));
+	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&q));
+	KUNIT_EXPECT_NULL(test, rdmap_reqq_peek(&q));
+	KUNIT_EXPECT_NULL(test, rdmap_reqq_serve(&q));
+	rdmap_reqq_served(&q);
+	rdmap_reqq_pop(&q);
+	KUNIT_EXPECT_TRUE(test, rdmap_reqq_empty(&q));
+}
+
+/* A queue that holds nothing stale after its entries were used before */
+static void entries_are_fresh(struct kunit *test)
+{
+	struct rdmap_req *req, mem;
+	struct rdmap_reqq q;
+
+	memset(&mem, 0xa5, sizeof(mem));
+	rdmap_reqq_init(&q, &mem, 1);
+	req = rdmap_reqq_push(&q);
+	KUNIT_ASSERT_PTR_EQ(test, &mem, req);
+	KUNIT_EXPECT_EQ(test, 0u, req->done | req->rreq.len | req->inv);
+	KUNIT_EXPECT_EQ(test, 0, req->flags | req->hdr[0] | req->hdr[27]);
+}
+
+static struct rdmap_req asked_for(u32 len, u64 to)
+{
+	return (struct rdmap_req){
+		.rreq = { .sink_stag = 0xabcd01, .sink_to = to, .len = len },
+	};
+}
+
+static struct ddp_hdr answer(const struct rdmap_req *req, u32 payload)
+{
+	return (struct ddp_hdr){
+		.tagged = true, .ulp8 = 0x42, .stag = req->rreq.sink_stag,
+		.to = req->rreq.sink_to + req->done,
+		.last = req->done + payload == req->rreq.len,
+	};
+}
+
+/* What must be refused instead of a good segment; RDMAP-84, RDMAP-87, N-8 */
+static void check_refusals(struct kunit *test, const struct rdmap_req *req,
+			   u32 payload)
+{
+	const struct ddp_hdr good = answer(req, payload);
+	struct ddp_hdr h = good;
+
+	h.stag ^= 0x100;
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, rdmap_resp_check(req, &h, payload));
+	h = good;
+	h.to++;
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
+			rdmap_resp_check(req, &h, payload));
+	h.to -= 2;
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
+			rdmap_resp_check(req, &h, payload));
+	h = good;
+	h.last = !h.last;
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
+			rdmap_resp_check(req, &h, payload));
+	h = good;
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
+			rdmap_resp_check(req, &h,
+					 req->rreq.len - req->done + 1));
+}
+
+/* Answers cut at random are taken; at every cut each fault is found */
+static void answers(struct kunit *test)
+{
+	struct rnd_state rnd;
+	struct rdmap_req req;
+	struct ddp_hdr h;
+	u32 i, payload;
+
+	prandom_seed_state(&rnd, 1);
+	for (i = 0; i < 2000; i++) {
+		req = asked_for(1 + prandom_u32_state(&rnd) % 100000,
+				-(u64)(prandom_u32_state(&rnd) % 1000));
+		while (req.done < req.rreq.len) {
+			payload = 1 + prandom_u32_state(&rnd) % 20000;
+			payload = min(payload, req.rreq.len - req.done);
+			h = answer(&req, payload);
+			KUNIT_ASSERT_EQ(test, IW_OK,
+					rdmap_resp_check(&req, &h, payload));
+			check_refusals(test, &req, payload);
+			req.done += payload;
+		}
+	}
+}
+
+/* The largest request there is: no sum overflows */
+static void huge_answer(struct kunit *test)
+{
+	struct rdmap_req req = asked_for(0xffffffff, 0x10000);
+	struct ddp_hdr h = answer(&req, 0xffffffff);
+
+	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_resp_check(&req, &h, 0xffffffff));
+	req.done = 0xfffffff0;
+	h = answer(&req, 0xf);
+	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_resp_check(&req, &h, 0xf));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
+			rdmap_resp_check(&req, &h, 0xffffffff));
+}
+
+/* RDMAP-158: a response that nobody asked for */
+static void unasked(struct kunit *test)
+{
+	struct rdmap_req req = asked_for(10, 0);
+	struct ddp_hdr h = answer(&req, 10);
+
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_OPCODE, rdmap_resp_check(NULL, &h, 10));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_OPCODE, rdmap_resp_check(NULL, &h, 0));
+}
+
+/* MPA2-59, DDP-56: STag and TO of an empty answer are not looked at */
+static void empty_answer(struct kunit *test)
+{
+	struct rdmap_req req = asked_for(0, 0x1000);
+	struct ddp_hdr h = { .tagged = true, .last = true, .stag = 77 };
+
+	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_resp_check(&req, &h, 0));
+	h.last = false;
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, rdmap_resp_check(&req, &h, 0));
+	h = answer(&req, 0);
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, rdmap_resp_check(&req, &h, 1));
+
+	req = asked_for(1, 0x1000);
+	h.last = true;
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, rdmap_resp_check(&req, &h, 0));
+}
+
+static struct kunit_case rdmap_reqq_cases[] = {
+	KUNIT_CASE(random_operations),
+	KUNIT_CASE(overrun),
+	KUNIT_CASE(no_depth),
+	KUNIT_CASE(entries_are_fresh),
+	KUNIT_CASE(answers),
+	KUNIT_CASE(huge_answer),
+	KUNIT_CASE(unasked),
+	KUNIT_CASE(empty_answer),
+	{}
+};
+
+static struct kunit_suite rdmap_reqq_suite = {
+	.name = "rnic_sw_rdmap_reqq",
+	.test_cases = rdmap_reqq_cases,
+};
+
+kunit_test_suite(rdmap_reqq_suite);

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* User contexts, command data, and the rings that programs map. */
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/vmalloc.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "rnic.h"
+
+#define RING_SLOTS_MAX	BIT(24)
+
+/**
+ * rnic_udata_in - a command's input
+ * @udata: the command, NULL from a kernel consumer
+ * @dst: filled in, zeroed beyond what the program supplied
+ * @len: octets of @dst
+ *
+ * Return: 0, -EOPNOTSUPP if there is more, and not zero, than @len octets, or
+ * -EFAULT.
+ */
+int rnic_udata_in(struct ib_udata *udata, void *dst, size_t len)
+{
+	size_t given = udata ? udata->inlen : 0;
+	size_t n = min(given, len);
+
+	memset(dst + n, 0, len - n);
+	if (n && ib_copy_from_udata(dst, udata, n))
+		return -EFAULT;
+	if (given > len && !ib_is_udata_cleared(udata, len, given - len))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/**
+ * rnic_udata_out - a command's answer
+ * @udata: the command, NULL from a kernel consumer
+ * @src: the answer
+ * @len: octets of it
+ *
+ * Return: 0 or -EFAULT.
+ */
+int rnic_udata_out(struct ib_udata *udata, const void *src, size_t len)
+{
+	size_t room = udata ? udata->outlen : 0;
+	size_t n = min(room, len);
+
+	if (n && copy_to_user(udata->outbuf, src, n))
+		return -EFAULT;
+	if (room > n && clear_user(udata->outbuf + n, room - n))
+		return -EFAULT;
+	return 0;
+}
+
+/**
+ * rnic_udata_none - for commands that have no data of ours
+ * @udata: the command, NULL from a kernel consumer
+ *
+ * Return: 0, -EOPNOTSUPP or -EFAULT.
+ */
+int rnic_udata_none(struct ib_udata *udata)
+{
+	int err = rnic_udata_in(udata, NULL, 0);
+
+	return err ?: rnic_udata_out(udata, NULL, 0);
+}
+
+/**
+ * rnic_alloc_ucontext - a program opens the device
+ * @ib: its context
+ * @udata: struct rnic_sw_alloc_ctx_resp
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
+{
+	struct rnic_sw_alloc_ctx_resp resp = { .max_inline = RNIC_MAX_INLINE };
+	int err = rnic_udata_in(udata, NULL, 0);
+
+	return err ?: rnic_udata_out(udata, &resp, sizeof(resp));
+}
+
+/**
+ * rnic_dealloc_ucontext - a program closes the device
+ * @ib: its context, in which nothing is left
+ */
+void rnic_dealloc_ucontext(struct ib_ucontext *ib)
+{
+}
+
+static int map_pages(struct vm_area_struct *vma, void *mem)
+{
+	unsigned long addr = vma->vm_start;
+	int err = 0;
+
+	for (; addr < vma->vm_end && !err; addr += PAGE_SIZE) {
+		err = vm_insert_page(vma, addr, vmalloc_to_page(mem));
+		mem += PAGE_SIZE;
+	}
+	return err;
+}
+
+/**
+ * rnic_mmap - a program maps a ring
+ * @ib: its context
+ * @vma: where; the offset is a key that the kernel gave it
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *rdma = rdma_user_mmap_entry_get(ib, vma);
+	struct rnic_mmap_entry *entry;
+	int err;
+
+	if (!rdma)
+		return -EINVAL;
+	entry = container_of(rdma, struct rnic_mmap_entry, rdma);
+	err = map_pages(vma, entry->mem);
+	/* from here on the mapping holds the pages, one by one */
+	rdma_user_mmap_entry_put(rdma);
+	return err;
+}
+
+/**
+ * rnic_mmap_free - nobody can map this ring any more
+ * @rdma: its entry
+ */
+void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
+{
+	struct rnic_mmap_entry *entry =
+		container_of(rdma, struct rnic_mmap_entry, rdma);
+
+	vfree(entry->mem);
+	kfree(entry);
+}
+
+/* From here on the entry owns the memory */
+static int make_mappable(struct rnic_ring *ring, struct ib_ucontext *uctx)
+{
+	struct rnic_mmap_entry *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+	int err;
+
+	if (!entry)
+		return -ENOMEM;
+	entry->mem = ring->hdr;
+	err = rdma_user_mmap_entry_insert(uctx, &entry->rdma, ring->bytes);
+	if (err) {
+		kfree(entry);
+		return err;
+	}
+	ring->entry = &entry->rdma;
+	return 0;
+}
+
+/**
+ * rnic_ring_alloc - a ring, all zero
+ * @ring: filled in
+ * @uctx: the program's context, or NULL for a kernel consumer
+ * @want: slots at least; a power of two is made of it
+ * @stride: octets from slot to slot
+ *
+ * The memory is charged to the caller's control group.  No slots wanted: no
+ * memory either, and rnic_ring_free() has nothing to do.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_ring_alloc(struct rnic_ring *ring, struct ib_ucontext *uctx, u32 want,
+		    u32 stride)
+{
+	u32 slots, bytes;
+	int err = 0;
+
+	memset(ring, 0, sizeof(*ring));
+	if (!want)
+		return 0;
+	if (want > RING_SLOTS_MAX)
+		return -EINVAL;
+	slots = roundup_pow_of_two(want);
+	if (check_mul_overflow(slots, stride, &bytes) ||
+	    bytes > S32_MAX - RNIC_SW_RING_HDR)
+		return -EINVAL;
+
+	ring->slots = slots;
+	ring->stride = stride;
+	ring->bytes = PAGE_ALIGN(bytes + RNIC_SW_RING_HDR);
+	ring->hdr = __vmalloc(ring->bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!ring->hdr)
+		return -ENOMEM;
+	ring->slot0 = (void *)ring->hdr + RNIC_SW_RING_HDR;
+	if (uctx)
+		err = make_mappable(ring, uctx);
+	if (err)
+		rnic_ring_free(ring);
+	return err;
+}
+
+/**
+ * rnic_ring_free - the end of a ring for the kernel
+ * @ring: the ring
+ *
+ * A program that has it mapped keeps the pages until it unmaps them.
+ */
+void rnic_ring_free(struct rnic_ring *ring)
+{
+	if (ring->entry)
+		rdma_user_mmap_entry_remove(ring->entry);
+	else
+		vfree(ring->hdr);
+	ring->entry = NULL;
+	ring->hdr = NULL;
+}
+
+/**
+ * rnic_ring_key - the offset at which a program maps a ring
+ * @ring: the ring, allocated with a context
+ *
+ * Return: the offset.
+ */
+u64 rnic_ring_key(const struct rnic_ring *ring)
+{
+	return rdma_user_mmap_get_offset(ring->entry);
+}

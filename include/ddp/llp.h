@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The door between DDP and a lower layer (LLP): MPA over TCP, or SCTP.
+ *
+ * RFC 5041 section 3 lists eleven duties of an LLP; the number in brackets
+ * behind each line below is the duty it serves.
+ */
+#ifndef _DDP_LLP_H
+#define _DDP_LLP_H
+
+#include <linux/types.h>
+#include <ddp/reason.h>
+
+struct ddp_llp;
+struct ddp_stream;
+
+/**
+ * struct ddp_llp_ops - what a lower layer does for DDP
+ * @kick: there is something to send.  Any context, also under the LLP's own
+ *	upcalls; never sends from within, returns at once.
+ * @push: like @kick from a caller in process context that holds no lock: may
+ *	run the transmit routine before it returns.
+ * @read: copy the next @len octets of the segment now being handed up by
+ *	ddp_rx_segment() to @dst.  Only from within that call; @len never
+ *	exceeds what is left of the segment.
+ * @close: the ULP ends the stream.  IW_LOCAL_CLOSE: what was pulled goes out
+ *	first, then a graceful end (9); anything else: abortive (8).  Any
+ *	context.
+ * @quiesce: forget the stream.  After it returns no upcall for it runs and
+ *	none will start.  May sleep.
+ */
+struct ddp_llp_ops {
+	void (*kick)(struct ddp_llp *llp);
+	void (*push)(struct ddp_llp *llp);
+	void (*read)(struct ddp_llp *llp, void *dst, u32 len);
+	void (*close)(struct ddp_llp *llp, enum iw_reason why);
+	void (*quiesce)(struct ddp_llp *llp);
+};
+
+/**
+ * struct ddp_llp - an LLP's end of one stream, embedded in its connection
+ * @ops: the LLP's functions
+ *
+ * Freed by the LLP only after an RCU grace period: kicks look it up under RCU.
+ */
+struct ddp_llp {
+	const struct ddp_llp_ops *ops;
+};
+
+int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp);
+/* The LLP found an error (CRC, marker): a Terminate may still go out */
+void ddp_llp_error(struct ddp_stream *s, enum iw_reason why);
+/* The LLP stream is gone; worker */
+void ddp_llp_down(struct ddp_stream *s, enum iw_reason why);
+
+/**
+ * ddp_rx_segment - one DDP segment arrived, whole and verified
+ * @s: its stream
+ * @len: its length in octets, header included (7)
+ *
+ * In order (5), at most once (11).  Reads the octets through
+ * ddp_llp_ops.read.  The LLP's runner only, BH off, never two at once.
+ *
+ * Return: IW_OK, or why the stream has failed: the LLP then drops whatever
+ * else arrives, and goes on transmitting until it is told to close.
+ */
+enum iw_reason ddp_rx_segment(struct ddp_stream *s, u32 len);
+
+/**
+ * struct ddp_txseg - one segment to be sent
+ * @hdr: its DDP header, encoded
+ * @hdr_len: octets of @hdr
+ * @len: octets of payload, to be fetched with ddp_tx_fill()
+ */
+struct ddp_txseg {
+	u8	hdr[IW_DDP_HDR_MAX];
+	u8	hdr_len;
+	u32	len;
+};
+
+/**
+ * ddp_tx_next - the next segment to send, no longer than the LLP can take
+ * @s: the stream
+ * @mulpdu: the LLP's limit now, header included (1); it may differ from call
+ *	to call, and nothing is ever cut again because of it (2)
+ * @seg: filled in
+ *
+ * The LLP's transmit runner only, BH off.
+ *
+ * Return: true if there is a segment; the caller then fetches its payload.
+ */
+bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
+
+/**
+ * ddp_tx_fill - copy the next @len payload octets of the current segment
+ *
+ * Called until the segment's payload is fetched, in any number of pieces.
+ *
+ * Return: false if the memory may no longer be read: the stream has failed
+ * and the segment must not be sent.
+ */
+bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
+
+/**
+ * ddp_tx_taken - the LLP has accepted all octets of all segments pulled so far
+ *
+ * It will deliver them or report failure (3).  Transmit runner only.
+ */
+void ddp_tx_taken(struct ddp_stream *s);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The door to registered memory and its STags (RFC 5041 section 8). */
+#ifndef _DDP_MEM_H
+#define _DDP_MEM_H
+
+#include <linux/refcount.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+struct ddp_stream;
+
+#define DDP_LOCAL_WRITE		0x01
+#define DDP_REMOTE_WRITE	0x02
+#define DDP_REMOTE_READ		0x04
+#define DDP_REMOTE_ATOMIC	0x08
+#define DDP_LOCAL_READ		0x10	/* every region has it */
+
+#define DDP_STAG_KEY_MASK	0xffu	/* low octet: the consumer's key */
+#define DDP_STAG_DMA		0x100u	/* all kernel memory, local use only */
+
+/**
+ * struct ddp_stags - the STags of one device
+ * @xa: struct ddp_region by STag index (STag >> 8); read under RCU
+ */
+struct ddp_stags {
+	struct xarray xa;
+};
+
+/**
+ * struct ddp_region - memory that an STag names
+ * @base: first valid TO (an address of the consumer's choosing)
+ * @length: octets from @base; the bounds are exact
+ * @stag: index and key
+ * @rights: DDP_*; 0 while revoked
+ * @valid: false: allocated but not usable (before a fast registration, or
+ *	after an invalidation)
+ * @pd: the protection domain it belongs to
+ * @stream: the only stream that may use it, or NULL
+ * @may_invalidate: work requests may invalidate it (fast registered memory)
+ * @scope: the only stream whose peer may invalidate it, or NULL (N-5)
+ * @users: 1, plus one for each copy in flight
+ * @block: kernel addresses of the blocks that hold it, or NULL where TO is
+ *	itself a kernel address
+ * @shift: log2 of the size of a block
+ * @skip: where @base lies in the first block
+ *
+ * Fields are fixed while the region is valid; they change only between
+ * ddp_region_revoke() and ddp_region_allow().
+ */
+struct ddp_region {
+	u64			base;
+	u64			length;
+	u32			stag;
+	u8			rights;
+	bool			valid;
+	void			*pd;
+	const struct ddp_stream	*stream;
+	bool			may_invalidate;
+	const struct ddp_stream	*scope;
+	refcount_t		users;
+	void			**block;
+	u8			shift;
+	u32			skip;
+};
+
+void ddp_stags_init(struct ddp_stags *t);
+void ddp_stags_destroy(struct ddp_stags *t);
+
+/*
+ * ddp_region_publish() gives @r an STag with an unpredictable index and key
+ * @key, findable from now on (usable only if @r->valid).  May sleep.
+ * ddp_region_revoke() makes it invalid and returns once no copy into or out of
+ * it is in flight: from then on the network cannot touch it (RFC 5041 8.3.1
+ * (6)).  Any context; waits for one segment's copy at most.  Returns false if
+ * it was not valid.
+ * ddp_region_allow() makes it valid (again) with a new key.
+ * ddp_region_remove() revokes it and makes it unfindable; the memory may be
+ * unpinned at once, @r itself is freed after an RCU grace period.
+ */
+int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key);
+bool ddp_region_revoke(struct ddp_region *r);
+void ddp_region_allow(struct ddp_region *r, u8 key);
+void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the two sides tell each other while a stream is set up. */
+#ifndef _DDP_OFFER_H
+#define _DDP_OFFER_H
+
+#include <ddp/pure.h>
+
+#define DDP_PD_MAX	512	/* Private Data, RFC 5044 7.1.1 */
+#define DDP_DEPTH_NONE	0x3fff	/* IRD/ORD "not negotiated", RFC 6581 9.1 */
+
+#define DDP_RTR_P2P	0x1	/* A: peer-to-peer model */
+#define DDP_RTR_SEND	0x2	/* B: zero-length Send */
+#define DDP_RTR_WRITE	0x4	/* C: zero-length Write */
+#define DDP_RTR_READ	0x8	/* D: zero-length Read */
+
+/* The word in front of Private Data, RFC 6581 section 9 */
+#define DDP_WORD_SIZE	4
+#define DDP_WORD_A	0x80000000u
+#define DDP_WORD_B	0x40000000u
+#define DDP_WORD_C	0x00008000u
+#define DDP_WORD_D	0x00004000u
+#define DDP_WORD_DEPTH	0x3fffu
+#define DDP_WORD_IRD_SHIFT 16
+
+/**
+ * struct ddp_offer - what one side says of itself in a start-up message
+ * @enhanced: the IRD/ORD word of RFC 6581 is there: the next three count
+ * @ird: inbound read depth, 14 bits
+ * @ord: outbound read depth, 14 bits
+ * @rtr: DDP_RTR_*
+ * @pd_len: octets of Private Data, the word not counted
+ * @pd: Private Data
+ */
+struct ddp_offer {
+	bool	enhanced;
+	u16	ird;
+	u16	ord;
+	u8	rtr;
+	u16	pd_len;
+	u8	pd[DDP_PD_MAX];
+};
+
+/**
+ * ddp_offer_word - the IRD/ORD word of an offer, RFC 6581 section 9
+ * @o: an enhanced offer; both depths within 14 bits
+ *
+ * Without A, the RTR flags are zero whatever @o says (9.2).
+ *
+ * Return: the word in host order.
+ */
+static inline u32 ddp_offer_word(const struct ddp_offer *o)
+{
+	u32 word = (u32)o->ird << DDP_WORD_IRD_SHIFT | o->ord;
+
+	if (!(o->rtr & DDP_RTR_P2P))
+		return word;
+	word |= DDP_WORD_A;
+	if (o->rtr & DDP_RTR_SEND)
+		word |= DDP_WORD_B;
+	if (o->rtr & DDP_RTR_WRITE)
+		word |= DDP_WORD_C;
+	if (o->rtr & DDP_RTR_READ)
+		word |= DDP_WORD_D;
+	return word;
+}
+
+/**
+ * ddp_offer_read_word - take a peer's IRD/ORD word, RFC 6581 section 9
+ * @o: set to enhanced, with the depths and RTR flags of @word
+ * @word: in host order
+ *
+ * Without A, the RTR flags are ignored (9.2).
+ */
+static inline void ddp_offer_read_word(struct ddp_offer *o, u32 word)
+{
+	o->enhanced = true;
+	o->ird = word >> DDP_WORD_IRD_SHIFT & DDP_WORD_DEPTH;
+	o->ord = word & DDP_WORD_DEPTH;
+	o->rtr = 0;
+	if (!(word & DDP_WORD_A))
+		return;
+	o->rtr |= DDP_RTR_P2P;
+	if (word & DDP_WORD_B)
+		o->rtr |= DDP_RTR_SEND;
+	if (word & DDP_WORD_C)
+		o->rtr |= DDP_RTR_WRITE;
+	if (word & DDP_WORD_D)
+		o->rtr |= DDP_RTR_READ;
+}
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The door between DDP and its upper layer, RDMAP. */
+#ifndef _DDP_ULP_H
+#define _DDP_ULP_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <ddp/mem.h>
+#include <ddp/reason.h>
+
+struct ddp_llp;
+struct ddp_stream;
+
+#define DDP_QUEUES	4	/* Send, Read Request, Terminate, Atomic Response */
+
+/**
+ * struct ddp_hdr - a DDP header, decoded (RFC 5041 section 4)
+ * @tagged: T bit
+ * @last: L bit
+ * @ulp8: first octet of RsvdULP
+ * @ulp32: the other four, untagged only
+ * @stag: tagged: STag
+ * @to: tagged: tagged offset
+ * @qn: untagged: queue number
+ * @msn: untagged: message sequence number
+ * @mo: untagged: message offset
+ */
+struct ddp_hdr {
+	bool	tagged;
+	bool	last;
+	u8	ulp8;
+	u32	ulp32;
+	u32	stag;
+	u64	to;
+	u32	qn;
+	u32	msn;
+	u32	mo;
+};
+
+/* A piece of registered memory, named by its STag */
+struct ddp_sge {
+	u64	addr;
+	u32	len;
+	u32	stag;
+};
+
+/**
+ * struct ddp_buf - where a message comes from or goes to
+ * @flat: kernel memory; used if not NULL
+ * @sge: otherwise pieces of registered memory
+ * @nsge: number of pieces
+ * @len: octets in all
+ *
+ * Belongs to the ULP and stays as it is while DDP uses it.
+ */
+struct ddp_buf {
+	void			*flat;
+	const struct ddp_sge	*sge;
+	u16			nsge;
+	u32			len;
+};
+
+/**
+ * struct ddp_grant - the ULP's answer to a segment
+ * @rights: tagged: rights the STag must give
+ * @buf: untagged: the buffer of this message
+ */
+struct ddp_grant {
+	u8			rights;
+	const struct ddp_buf	*buf;
+};
+
+/**
+ * struct ddp_msg - a message to send
+ * @hdr: header of its first segment; @msn, @mo and @last are DDP's
+ * @buf: payload
+ * @rights: what its registered memory must allow: DDP_LOCAL_READ for the
+ *	ULP's own, DDP_REMOTE_READ for what the peer asked to read
+ */
+struct ddp_msg {
+	struct ddp_hdr		hdr;
+	const struct ddp_buf	*buf;
+	u8			rights;
+};
+
+/**
+ * struct ddp_ulp_ops - what RDMAP does for DDP
+ * @admit: once per segment, before anything of it is placed.  Tagged: which
+ *	rights it needs.  Untagged: the buffer of this MSN; IW_DDP_U_NO_BUFFER
+ *	if there is none.
+ * @deliver: once per message, in order, after its last segment is placed;
+ *	@total is the length of an untagged message, of a tagged one the
+ *	octets of its last segment.
+ * @next: the next message to send, or false.
+ * @sent: the LLP has taken every message whose last segment was pulled.
+ * @failed: the stream has failed.  @f->why may be local.  Nothing is placed
+ *	after it; next() is still called, for a Terminate.
+ * @down: the LLP stream is gone; last of all, once
+ *
+ * admit and deliver: the receive runner, BH off, atomic.  next and sent: the
+ * transmit runner, BH off, atomic.  failed: either of them, once.  down: the
+ * LLP's worker.
+ */
+struct ddp_ulp_ops {
+	enum iw_reason (*admit)(struct ddp_stream *s, const struct ddp_hdr *h,
+				u32 payload, struct ddp_grant *g);
+	enum iw_reason (*deliver)(struct ddp_stream *s, const struct ddp_hdr *h,
+				  u32 total);
+	bool (*next)(struct ddp_stream *s, struct ddp_msg *m);
+	void (*sent)(struct ddp_stream *s);
+	void (*failed)(struct ddp_stream *s, const struct iw_fault *f);
+	void (*down)(struct ddp_stream *s, enum iw_reason why);
+};
+
+/* Where a copy stands in a ddp_buf */
+struct ddp_cursor {
+	const struct ddp_buf	*buf;
+	u32			sge;
+	u32			off;
+};
+
+/* An untagged queue of the receiving side */
+struct ddp_uq {
+	u32	msn;		/* of the message that is due */
+	u32	mo;		/* where its next segment starts */
+};
+
+/**
+ * struct ddp_stream - one DDP stream, embedded in a queue pair
+ */
+struct ddp_stream {
+	/* fixed after ddp_stream_init() */
+	const struct ddp_ulp_ops *ulp;
+	struct ddp_stags	*stags;
+	void			*pd;
+	bool			dma_ok;	/* kernel consumer: DDP_STAG_DMA works */
+
+	/* set by bind, cleared by unbind; read under RCU */
+	struct ddp_llp __rcu	*llp;
+
+	/* rx runner only */
+	struct ddp_uq		uq[DDP_QUEUES];
+	struct ddp_cursor	sink[DDP_QUEUES];
+
+	/* tx runner only */
+	struct ddp_msg		msg;
+	bool			in_msg;
+	u32			cut;	/* octets of it handed out */
+	struct ddp_cursor	src;
+	u32			msn[DDP_QUEUES];
+
+	bool			last_words;	/* message begun after failure */
+
+	unsigned long		failed;	/* bit 0, test_and_set */
+	bool			rx_busy;	/* the rx runner is in here */
+};
+
+void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
+		     struct ddp_stags *stags, void *pd);
+void ddp_stream_unbind(struct ddp_stream *s);
+void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f);
+void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
+
+/* After a failure: wait until nothing is being placed any more */
+void ddp_stream_settle(struct ddp_stream *s);
+
+/* next() has something: any context; or, from process context, send it now */
+void ddp_kick(struct ddp_stream *s);
+void ddp_push(struct ddp_stream *s);
+
+/*
+ * Is [@to, @to + @len) of @stag open to @s with @rights right now?  For a Read
+ * Request before its response is begun, and for invalidation.
+ */
+enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
+			     u8 rights);
+
+/* Make @stag unusable because the peer (@remote) or the local ULP says so */
+enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote);
+
+/*
+ * Find @stag for the stream's device; the region stays until ddp_region_put().
+ * BH off, at most for the time of a copy.
+ */
+struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag);
+void ddp_region_put(struct ddp_region *r);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause */
+/*
+ * rnic_sw: what the kernel module and its libibverbs provider share.
+ *
+ * Rings are shared memory: a header of two cache lines, then slots.  The
+ * number of slots is a power of two; prod and cons run freely and are masked
+ * to find a slot.  Whoever writes an index uses a release store after filling
+ * or reading the slots, whoever reads it an acquire load.  The kernel reads
+ * each octet that a program wrote once, and checks and uses its copy.
+ */
+#ifndef _UAPI_RDMA_RNIC_SW_ABI_H
+#define _UAPI_RDMA_RNIC_SW_ABI_H
+
+#include <linux/types.h>
+
+#define RNIC_SW_ABI_VERSION	1
+#define RNIC_SW_DRIVER_ID	0x726e7377	/* "rnsw"; not in rdma_driver_id */
+
+/**
+ * struct rnic_sw_ring - header of a shared ring
+ * @prod: slots ever filled; the producer writes it
+ * @cons: slots ever emptied; the consumer writes it
+ * @flags: the consumer writes it, RNIC_SW_RING_* or RNIC_SW_CQ_*
+ *
+ * Slots follow, RNIC_SW_RING_HDR octets from the start.
+ */
+struct rnic_sw_ring {
+	__u32	prod;
+	__u32	pad0[15];
+	__u32	cons;
+	__u32	flags;
+	__u32	pad1[14];
+};
+
+#define RNIC_SW_RING_HDR	128
+
+/*
+ * SQ and RQ, written by the kernel: nobody looks at the ring.  After moving
+ * prod (and a full barrier) the program calls post_send with no work request.
+ * On the RQ only set when the queue pair is in error, so that receives posted
+ * then are flushed.
+ */
+#define RNIC_SW_RING_NEED_WAKEUP	0x1
+
+/* CQ, written by the program: give an event for the next completion ... */
+#define RNIC_SW_CQ_ARM			0x1	/* ... of any kind */
+#define RNIC_SW_CQ_ARM_SOLICITED	0x2	/* ... solicited or failed */
+
+enum rnic_sw_opcode {
+	RNIC_SW_OP_WRITE	= 0,
+	RNIC_SW_OP_WRITE_IMM	= 1,
+	RNIC_SW_OP_SEND		= 2,
+	RNIC_SW_OP_SEND_IMM	= 3,
+	RNIC_SW_OP_SEND_INV	= 4,
+	RNIC_SW_OP_READ		= 5,
+	RNIC_SW_OP_CMP_SWAP	= 6,
+	RNIC_SW_OP_FETCH_ADD	= 7,
+	RNIC_SW_OP_LOCAL_INV	= 8,
+	RNIC_SW_OP_BIND_MW	= 9,
+};
+
+#define RNIC_SW_SEND_FENCE	0x01
+#define RNIC_SW_SEND_SIGNALED	0x02
+#define RNIC_SW_SEND_SOLICITED	0x04
+#define RNIC_SW_SEND_INLINE	0x08
+
+/* A piece of memory */
+struct rnic_sw_sge {
+	__aligned_u64	addr;
+	__u32		length;
+	__u32		lkey;
+};
+
+/**
+ * struct rnic_sw_sqe - a send work request; SGEs or inline data follow it
+ * @wr_id: the program's
+ * @opcode: enum rnic_sw_opcode
+ * @flags: RNIC_SW_SEND_*
+ * @num_sge: pieces that follow, 0 if inline
+ * @inline_len: octets of inline data that follow
+ * @imm: immediate data in network order, or the STag to invalidate in host
+ *	order
+ * @rkey: remote STag
+ * @remote_addr: remote TO
+ * @compare_add: atomics: value to add, or to compare with
+ * @swap: atomics: value to store
+ * @reserved: zero
+ */
+struct rnic_sw_sqe {
+	__aligned_u64	wr_id;
+	__u8		opcode;
+	__u8		flags;
+	__u16		num_sge;
+	__u32		inline_len;
+	__u32		imm;
+	__u32		rkey;
+	__aligned_u64	remote_addr;
+	__aligned_u64	compare_add;
+	__aligned_u64	swap;
+	__aligned_u64	reserved[2];
+};
+
+/* A receive work request; SGEs follow it */
+struct rnic_sw_rqe {
+	__aligned_u64	wr_id;
+	__u32		num_sge;
+	__u32		reserved;
+};
+
+#define RNIC_SW_WC_RECV		0x80	/* opcode is that of a receive */
+
+#define RNIC_SW_WC_WITH_IMM	0x01
+#define RNIC_SW_WC_WITH_INV	0x02
+#define RNIC_SW_WC_SOLICITED	0x04
+
+/**
+ * struct rnic_sw_cqe - a completion
+ * @wr_id: of the work request
+ * @qp_num: its queue pair
+ * @byte_len: octets received or read
+ * @status: as enum ibv_wc_status
+ * @opcode: enum rnic_sw_opcode of the request; RNIC_SW_WC_RECV for a receive,
+ *	RNIC_SW_WC_RECV | RNIC_SW_OP_WRITE_IMM for one by a Write with immediate
+ * @flags: RNIC_SW_WC_*
+ * @imm: immediate data (network order), invalidated STag (host order), or if
+ *	@status is not success the vendor error: the reason's number
+ * @timestamp: nanoseconds of the monotonic clock, 0 unless asked for
+ */
+struct rnic_sw_cqe {
+	__aligned_u64	wr_id;
+	__u32		qp_num;
+	__u32		byte_len;
+	__u8		status;
+	__u8		opcode;
+	__u16		flags;
+	__u32		imm;
+	__aligned_u64	timestamp;
+};
+
+/*
+ * Command data.  A comp_mask bit that the kernel does not know is refused;
+ * so is anything but zero beyond what it knows.
+ */
+struct rnic_sw_alloc_ctx_resp {
+	__u32		comp_mask;
+	__u32		max_inline;	/* octets, a limit for any queue pair */
+	__aligned_u64	reserved;
+};
+
+#define RNIC_SW_CQ_TIMESTAMP	0x1
+
+struct rnic_sw_create_cq {
+	__u32		comp_mask;
+	__u32		flags;		/* RNIC_SW_CQ_TIMESTAMP */
+	__aligned_u64	reserved;
+};
+
+struct rnic_sw_create_cq_resp {
+	__aligned_u64	ring_key;	/* mmap offset */
+	__u32		ring_bytes;	/* mmap length */
+	__u32		slots;
+	__u32		comp_mask;
+	__u32		reserved;
+};
+
+/* Another ring for a CQ: entries not yet polled stay at their indices */
+struct rnic_sw_resize_cq_resp {
+	__aligned_u64	ring_key;
+	__u32		ring_bytes;
+	__u32		slots;
+	__u32		comp_mask;
+	__u32		reserved;
+};
+
+enum rnic_sw_llp {
+	RNIC_SW_LLP_DEFAULT	= 0,	/* what the device is set to */
+	RNIC_SW_LLP_TCP		= 1,
+	RNIC_SW_LLP_SCTP	= 2,
+};
+
+struct rnic_sw_create_qp {
+	__u32		comp_mask;
+	__u32		llp;		/* enum rnic_sw_llp */
+	__aligned_u64	reserved;
+};
+
+struct rnic_sw_create_qp_resp {
+	__aligned_u64	sq_key;
+	__aligned_u64	rq_key;		/* meaningless if rq_slots is 0 */
+	__u32		sq_bytes;
+	__u32		rq_bytes;
+	__u32		sq_slots;
+	__u32		rq_slots;
+	__u32		sq_stride;	/* octets from slot to slot */
+	__u32		rq_stride;
+	__u32		max_inline;
+	__u32		comp_mask;
+};
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Completion queues: make, resize, destroy. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rnic_sw.h"
+
+#define WC_FLAGS	(IBV_WC_STANDARD_FLAGS |	\
+			 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+
+static int check_attr(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (attr->wc_flags & ~(uint64_t)WC_FLAGS)
+		return EOPNOTSUPP;
+	if (attr->comp_mask & ~(IBV_CQ_INIT_ATTR_MASK_FLAGS |
+				IBV_CQ_INIT_ATTR_MASK_PD))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    attr->flags & ~IBV_CREATE_CQ_ATTR_SINGLE_THREADED)
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+	    (!attr->parent_domain || !to_pd(attr->parent_domain)->domain))
+		return EINVAL;
+	if (!attr->cqe || attr->cqe > INT32_MAX)
+		return EINVAL;
+	return 0;
+}
+
+static bool one_thread(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
+	    attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED)
+		return true;
+	return attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+	       to_pd(attr->parent_domain)->td;
+}
+
+static int map_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
+		  const struct rnic_sw_create_cq_resp *resp)
+{
+	cq->q.bytes = resp->ring_bytes;
+	cq->q.slots = resp->slots;
+	cq->q.stride = sizeof(struct rnic_sw_cqe);
+	return rnic_sw_map_queue(&cq->q, ctx, resp->ring_key);
+}
+
+/*
+ * The plain command serves both kinds: what an extended queue has beyond it
+ * is our own business, and the wish for time stamps travels in our part.
+ */
+static int command_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
+		      const struct ibv_cq_init_attr_ex *attr)
+{
+	struct rnic_sw_cmd_create_cq_resp resp = {};
+	struct rnic_sw_cmd_create_cq cmd = {};
+	int ret;
+
+	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		cmd.drv_payload.flags = RNIC_SW_CQ_TIMESTAMP;
+	ret = ibv_cmd_create_cq(ctx, attr->cqe, attr->channel,
+				attr->comp_vector, &cq->vcq.cq, &cmd.ibv_cmd,
+				sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		return ret;
+	ret = map_cq(cq, ctx, &resp.drv_payload);
+	if (ret)
+		ibv_cmd_destroy_cq(&cq->vcq.cq);
+	return ret;
+}
+
+static void free_cq(struct rnic_sw_cq *cq)
+{
+	rnic_sw_fini_queue(&cq->q);
+	pthread_spin_destroy(&cq->arm_lock);
+	free(cq);
+}
+
+static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
+				    const struct ibv_cq_init_attr_ex *attr)
+{
+	struct rnic_sw_cq *cq;
+	int ret;
+
+	ret = check_attr(attr);
+	if (ret) {
+		errno = ret;
+		return NULL;
+	}
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return NULL;
+	rnic_sw_init_queue(&cq->q, one_thread(attr));
+	pthread_spin_init(&cq->arm_lock, PTHREAD_PROCESS_PRIVATE);
+	ret = command_cq(cq, ctx, attr);
+	if (ret) {
+		free_cq(cq);
+		errno = ret;
+		return NULL;
+	}
+	return cq;
+}
+
+struct ibv_cq *rnic_sw_create_cq(struct ibv_context *ctx, int cqe,
+				 struct ibv_comp_channel *channel, int vector)
+{
+	const struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.channel = channel,
+		.comp_vector = vector,
+		.wc_flags = IBV_WC_STANDARD_FLAGS,
+	};
+	struct rnic_sw_cq *cq = create_cq(ctx, &attr);
+
+	return cq ? &cq->vcq.cq : NULL;
+}
+
+struct ibv_cq_ex *rnic_sw_create_cq_ex(struct ibv_context *ctx,
+				       struct ibv_cq_init_attr_ex *attr)
+{
+	struct rnic_sw_cq *cq = create_cq(ctx, attr);
+
+	if (!cq)
+		return NULL;
+	rnic_sw_fill_cq_ex(cq, attr->wc_flags);
+	return &cq->vcq.cq_ex;
+}
+
+/*
+ * Neither polling nor arming goes on meanwhile.  An arm may stand in the old
+ * ring only: it is carried over, at worst for an event too many.
+ */
+static int replace_ring(struct rnic_sw_cq *cq, int cqe)
+{
+	struct rnic_sw_cmd_resize_cq_resp resp = {};
+	struct rnic_sw_queue q = cq->q;
+	struct ibv_resize_cq cmd;
+	int ret;
+
+	ret = ibv_cmd_resize_cq(&cq->vcq.cq, cqe, &cmd, sizeof(cmd),
+				&resp.ibv_resp, sizeof(resp));
+	if (ret)
+		return ret;
+	q.bytes = resp.drv_payload.ring_bytes;
+	q.slots = resp.drv_payload.slots;
+	ret = rnic_sw_map_queue(&q, cq->vcq.cq.context,
+				resp.drv_payload.ring_key);
+	if (ret)
+		return ret;
+	ring_arm(&q, __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED));
+	rnic_sw_unmap_queue(&cq->q);
+	cq->q.hdr = q.hdr;
+	cq->q.slot0 = q.slot0;
+	cq->q.bytes = q.bytes;
+	cq->q.slots = q.slots;
+	ring_publish_cons(&cq->q);
+	return 0;
+}
+
+int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct rnic_sw_cq *cq = to_cq(ibcq);
+	int ret;
+
+	if (cqe <= 0)
+		return EINVAL;
+	ring_lock(&cq->q);
+	pthread_spin_lock(&cq->arm_lock);
+	ret = replace_ring(cq, cqe);
+	pthread_spin_unlock(&cq->arm_lock);
+	ring_unlock(&cq->q);
+	return ret;
+}
+
+int rnic_sw_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct rnic_sw_cq *cq = to_cq(ibcq);
+	int ret;
+
+	ret = ibv_cmd_destroy_cq(ibcq);
+	if (ret)
+		return ret;
+	free_cq(cq);
+	return 0;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Completion queues: poll, both ways, and arm. */
+#include <errno.h>
+
+#include <ccan/array_size.h>
+
+#include "rnic_sw.h"
+
+static const enum ibv_wc_opcode wc_opcodes[] = {
+	[RNIC_SW_OP_WRITE]	= IBV_WC_RDMA_WRITE,
+	[RNIC_SW_OP_WRITE_IMM]	= IBV_WC_RDMA_WRITE,
+	[RNIC_SW_OP_SEND]	= IBV_WC_SEND,
+	[RNIC_SW_OP_SEND_IMM]	= IBV_WC_SEND,
+	[RNIC_SW_OP_SEND_INV]	= IBV_WC_SEND,
+	[RNIC_SW_OP_READ]	= IBV_WC_RDMA_READ,
+	[RNIC_SW_OP_CMP_SWAP]	= IBV_WC_COMP_SWAP,
+	[RNIC_SW_OP_FETCH_ADD]	= IBV_WC_FETCH_ADD,
+	[RNIC_SW_OP_LOCAL_INV]	= IBV_WC_LOCAL_INV,
+	[RNIC_SW_OP_BIND_MW]	= IBV_WC_BIND_MW,
+};
+
+static enum ibv_wc_opcode wc_opcode(const struct rnic_sw_cqe *cqe)
+{
+	if (cqe->opcode == (RNIC_SW_WC_RECV | RNIC_SW_OP_WRITE_IMM))
+		return IBV_WC_RECV_RDMA_WITH_IMM;
+	if (cqe->opcode & RNIC_SW_WC_RECV)
+		return IBV_WC_RECV;
+	if (cqe->opcode < ARRAY_SIZE(wc_opcodes))
+		return wc_opcodes[cqe->opcode];
+	return IBV_WC_DRIVER1;
+}
+
+/* The immediate's place is the vendor error of what failed */
+static unsigned int wc_flags(const struct rnic_sw_cqe *cqe)
+{
+	unsigned int flags = 0;
+
+	if (cqe->status != IBV_WC_SUCCESS)
+		return 0;
+	if (cqe->flags & RNIC_SW_WC_WITH_IMM)
+		flags |= IBV_WC_WITH_IMM;
+	if (cqe->flags & RNIC_SW_WC_WITH_INV)
+		flags |= IBV_WC_WITH_INV;
+	return flags;
+}
+
+static uint32_t vendor_err(const struct rnic_sw_cqe *cqe)
+{
+	return cqe->status == IBV_WC_SUCCESS ? 0 : cqe->imm;
+}
+
+static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
+{
+	wc->wr_id = cqe->wr_id;
+	wc->status = (enum ibv_wc_status)cqe->status;
+	wc->opcode = wc_opcode(cqe);
+	wc->vendor_err = vendor_err(cqe);
+	wc->byte_len = cqe->byte_len;
+	wc->imm_data = (__force __be32)cqe->imm;	/* or invalidated_rkey */
+	wc->qp_num = cqe->qp_num;
+	wc->src_qp = 0;
+	wc->wc_flags = wc_flags(cqe);
+	wc->pkey_index = 0;
+	wc->slid = 0;
+	wc->sl = 0;
+	wc->dlid_path_bits = 0;
+}
+
+/* The slot stays ours until cons is published */
+static const struct rnic_sw_cqe *take_cqe(struct rnic_sw_queue *q)
+{
+	const struct rnic_sw_cqe *cqe;
+
+	while (!ring_empty(q)) {
+		cqe = ring_slot(q, q->cons++);
+		if (cqe->opcode != RNIC_SW_WC_DEAD)
+			return cqe;
+	}
+	return NULL;
+}
+
+int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
+{
+	struct rnic_sw_queue *q = &to_cq(ibcq)->q;
+	const struct rnic_sw_cqe *cqe;
+	uint32_t cons;
+	int done;
+
+	ring_lock(q);
+	cons = q->cons;
+	for (done = 0; done < n; done++) {
+		cqe = take_cqe(q);
+		if (!cqe)
+			break;
+		fill_wc(&wc[done], cqe);
+	}
+	if (q->cons != cons)
+		ring_publish_cons(q);
+	ring_unlock(q);
+	return done;
+}
+
+/*
+ * Not under q.lock: a program may arm the queue while it polls it the
+ * extended way, in the same thread.
+ */
+int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct rnic_sw_cq *cq = to_cq(ibcq);
+
+	pthread_spin_lock(&cq->arm_lock);
+	ring_arm(&cq->q, solicited_only ? RNIC_SW_CQ_ARM_SOLICITED :
+					  RNIC_SW_CQ_ARM);
+	pthread_spin_unlock(&cq->arm_lock);
+	return 0;
+}
+
+/**
+ * rnic_sw_forget_qp - let nobody see a queue pair's completions any more
+ * @cq: the completion queue
+ * @qp_num: a queue pair that the kernel has destroyed
+ */
+void rnic_sw_forget_qp(struct rnic_sw_cq *cq, uint32_t qp_num)
+{
+	struct rnic_sw_queue *q = &cq->q;
+	struct rnic_sw_cqe *cqe;
+	uint32_t idx;
+
+	ring_lock(q);
+	q->prod = __atomic_load_n(&q->hdr->prod, __ATOMIC_ACQUIRE);
+	for (idx = q->cons; idx != q->prod; idx++) {
+		cqe = ring_slot(q, idx);
+		if (cqe->qp_num == qp_num)
+			cqe->opcode = RNIC_SW_WC_DEAD;
+	}
+	ring_unlock(q);
+}
+
+static int next_poll(struct ibv_cq_ex *ibcq)
+{
+	struct rnic_sw_cq *cq = to_cq_ex(ibcq);
+	const struct rnic_sw_cqe *cqe;
+
+	cqe = take_cqe(&cq->q);
+	if (!cqe)
+		return ENOENT;
+	cq->cqe = cqe;
+	ibcq->wr_id = cqe->wr_id;
+	ibcq->status = (enum ibv_wc_status)cqe->status;
+	return 0;
+}
+
+static void end_poll(struct ibv_cq_ex *ibcq)
+{
+	struct rnic_sw_cq *cq = to_cq_ex(ibcq);
+
+	cq->cqe = NULL;
+	ring_publish_cons(&cq->q);
+	ring_unlock(&cq->q);
+}
+
+/* Without a completion there is no end_poll() */
+static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+{
+	struct rnic_sw_cq *cq = to_cq_ex(ibcq);
+	int ret;
+
+	if (attr->comp_mask)
+		return EINVAL;
+	ring_lock(&cq->q);
+	ret = next_poll(ibcq);
+	if (ret)
+		end_poll(ibcq);
+	return ret;
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
+{
+	return wc_opcode(to_cq_ex(ibcq)->cqe);
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
+{
+	return vendor_err(to_cq_ex(ibcq)->cqe);
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
+{
+	return to_cq_ex(ibcq)->cqe->byte_len;
+}
+
+/* ibv_wc_read_invalidated_rkey() comes here too */
+static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
+{
+	return (__force __be32)to_cq_ex(ibcq)->cqe->imm;
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
+{
+	return to_cq_ex(ibcq)->cqe->qp_num;
+}
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
+{
+	return wc_flags(to_cq_ex(ibcq)->cqe);
+}
+
+static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
+{
+	return to_cq_ex(ibcq)->cqe->timestamp;
+}
+
+static uint32_t read_zero_u32(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+static uint8_t read_zero_u8(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+/* iWARP has no LIDs, service levels and source queue pairs: those read zero */
+void rnic_sw_fill_cq_ex(struct rnic_sw_cq *cq, uint64_t flags)
+{
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
+
+	ex->start_poll = start_poll;
+	ex->next_poll = next_poll;
+	ex->end_poll = end_poll;
+	ex->read_opcode = read_opcode;
+	ex->read_vendor_err = read_vendor_err;
+	ex->read_wc_flags = read_wc_flags;
+	if (flags & IBV_WC_EX_WITH_BYTE_LEN)
+		ex->read_byte_len = read_byte_len;
+	if (flags & IBV_WC_EX_WITH_IMM)
+		ex->read_imm_data = read_imm_data;
+	if (flags & IBV_WC_EX_WITH_QP_NUM)
+		ex->read_qp_num = read_qp_num;
+	if (flags & IBV_WC_EX_WITH_SRC_QP)
+		ex->read_src_qp = read_zero_u32;
+	if (flags & IBV_WC_EX_WITH_SLID)
+		ex->read_slid = read_zero_u32;
+	if (flags & IBV_WC_EX_WITH_SL)
+		ex->read_sl = read_zero_u8;
+	if (flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
+		ex->read_dlid_path_bits = read_zero_u8;
+	if (flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		ex->read_completion_ts = read_completion_ts;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Post send and receive work requests, the classic way. */
+#include <errno.h>
+
+#include <ccan/array_size.h>
+
+#include "rnic_sw.h"
+
+static const struct {
+	bool	known;
+	bool	may_inline;
+	uint8_t	opcode;
+} send_ops[] = {
+	[IBV_WR_RDMA_WRITE]		= { true, true, RNIC_SW_OP_WRITE },
+	[IBV_WR_RDMA_WRITE_WITH_IMM]	= { true, true, RNIC_SW_OP_WRITE_IMM },
+	[IBV_WR_SEND]			= { true, true, RNIC_SW_OP_SEND },
+	[IBV_WR_SEND_WITH_IMM]		= { true, true, RNIC_SW_OP_SEND_IMM },
+	[IBV_WR_SEND_WITH_INV]		= { true, true, RNIC_SW_OP_SEND_INV },
+	[IBV_WR_RDMA_READ]		= { true, false, RNIC_SW_OP_READ },
+	[IBV_WR_ATOMIC_CMP_AND_SWP]	= { true, false, RNIC_SW_OP_CMP_SWAP },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD]	= { true, false, RNIC_SW_OP_FETCH_ADD },
+	[IBV_WR_LOCAL_INV]		= { true, false, RNIC_SW_OP_LOCAL_INV },
+};
+
+static int check_send(const struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
+{
+	if (wr->opcode >= ARRAY_SIZE(send_ops) ||
+	    !send_ops[wr->opcode].known)
+		return EINVAL;
+	if (wr->send_flags & ~(RNIC_SW_POST_FLAGS | IBV_SEND_INLINE))
+		return EINVAL;
+	if (wr->send_flags & IBV_SEND_INLINE)
+		return send_ops[wr->opcode].may_inline ? 0 : EINVAL;
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_send_sge)
+		return EINVAL;
+	return 0;
+}
+
+static void fill_remote(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_RDMA_READ:
+		sqe->remote_addr = wr->wr.rdma.remote_addr;
+		sqe->rkey = wr->wr.rdma.rkey;
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		sqe->remote_addr = wr->wr.atomic.remote_addr;
+		sqe->rkey = wr->wr.atomic.rkey;
+		sqe->compare_add = wr->wr.atomic.compare_add;
+		sqe->swap = wr->wr.atomic.swap;
+		break;
+	default:
+		break;
+	}
+}
+
+static void fill_imm(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_SEND_WITH_IMM:
+		sqe->imm = (__force uint32_t)wr->imm_data;
+		break;
+	case IBV_WR_SEND_WITH_INV:
+	case IBV_WR_LOCAL_INV:
+		sqe->imm = wr->invalidate_rkey;
+		break;
+	default:
+		break;
+	}
+}
+
+static int copy_inline(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
+		       const struct ibv_send_wr *wr)
+{
+	uint8_t *to = (uint8_t *)(sqe + 1);
+	const struct ibv_sge *sge;
+	uint32_t len = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		sge = &wr->sg_list[i];
+		if (sge->length > qp->max_inline - len)
+			return EINVAL;
+		memcpy(to + len, (const void *)(uintptr_t)sge->addr,
+		       sge->length);
+		len += sge->length;
+	}
+	sqe->inline_len = len;
+	sqe->flags |= RNIC_SW_SEND_INLINE;
+	return 0;
+}
+
+static int copy_data(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
+		     const struct ibv_send_wr *wr)
+{
+	if (wr->send_flags & IBV_SEND_INLINE)
+		return copy_inline(qp, sqe, wr);
+	sqe->num_sge = wr->num_sge;
+	if (wr->num_sge)
+		memcpy(sqe + 1, wr->sg_list,
+		       wr->num_sge * sizeof(struct rnic_sw_sge));
+	return 0;
+}
+
+static int queue_send(struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct rnic_sw_queue *q = &qp->sq;
+	struct rnic_sw_sqe *sqe;
+	int ret;
+
+	ret = check_send(qp, wr);
+	if (ret)
+		return ret;
+	if (ring_full(q))
+		return ENOMEM;
+	sqe = ring_slot(q, q->prod);
+	rnic_sw_begin_sqe(sqe, wr->wr_id, send_ops[wr->opcode].opcode,
+			  wr->send_flags);
+	fill_remote(sqe, wr);
+	fill_imm(sqe, wr);
+	ret = copy_data(qp, sqe, wr);
+	if (!ret)
+		q->prod++;
+	return ret;
+}
+
+/**
+ * rnic_sw_kick_sq - tell the kernel that a send queue has something
+ * @qp: the queue pair; the caller has published prod and found
+ *	%RNIC_SW_RING_NEED_WAKEUP set
+ *
+ * Return: 0, or a positive errno: the device is gone.
+ */
+int rnic_sw_kick_sq(struct rnic_sw_qp *qp)
+{
+	struct ibv_send_wr *bad;
+
+	return ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad);
+}
+
+/* Work requests before the bad one are posted */
+int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		      struct ibv_send_wr **bad_wr)
+{
+	struct rnic_sw_qp *qp = to_qp(ibqp);
+	struct ibv_send_wr *first = wr;
+	bool wakeup = false;
+	uint32_t prod;
+	int gone = 0;
+	int ret = 0;
+
+	ring_lock(&qp->sq);
+	prod = qp->sq.prod;
+	for (; wr; wr = wr->next) {
+		ret = queue_send(qp, wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	if (qp->sq.prod != prod)
+		wakeup = ring_publish_prod(&qp->sq);
+	ring_unlock(&qp->sq);
+
+	if (wakeup)
+		gone = rnic_sw_kick_sq(qp);
+	if (gone)
+		*bad_wr = first;
+	return gone ? gone : ret;
+}
+
+static int queue_recv(struct rnic_sw_qp *qp, const struct ibv_recv_wr *wr)
+{
+	struct rnic_sw_queue *q = &qp->rq;
+	struct rnic_sw_rqe *rqe;
+
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_recv_sge)
+		return EINVAL;
+	if (ring_full(q))
+		return ENOMEM;
+	rqe = ring_slot(q, q->prod);
+	rqe->wr_id = wr->wr_id;
+	rqe->num_sge = wr->num_sge;
+	rqe->reserved = 0;
+	if (wr->num_sge)
+		memcpy(rqe + 1, wr->sg_list,
+		       wr->num_sge * sizeof(struct rnic_sw_sge));
+	q->prod++;
+	return 0;
+}
+
+static int kick_rq(struct rnic_sw_qp *qp)
+{
+	struct ibv_recv_wr *bad;
+
+	return ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad);
+}
+
+int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr)
+{
+	struct rnic_sw_qp *qp = to_qp(ibqp);
+	struct ibv_recv_wr *first = wr;
+	bool wakeup = false;
+	uint32_t prod;
+	int gone = 0;
+	int ret = 0;
+
+	ring_lock(&qp->rq);
+	prod = qp->rq.prod;
+	for (; wr; wr = wr->next) {
+		ret = queue_recv(qp, wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	if (qp->rq.prod != prod)
+		wakeup = ring_publish_prod(&qp->rq);
+	ring_unlock(&qp->rq);
+
+	if (wakeup)
+		gone = kick_rq(qp);
+	if (gone)
+		*bad_wr = first;
+	return gone ? gone : ret;
+}

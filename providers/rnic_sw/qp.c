@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Queue pairs: make, change, destroy. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rnic_sw.h"
+
+static int check_attr(const struct ibv_qp_init_attr_ex *attr)
+{
+	if (attr->comp_mask & ~(IBV_QP_INIT_ATTR_PD |
+				IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return EOPNOTSUPP;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
+		return EINVAL;
+	if (attr->qp_type != IBV_QPT_RC || attr->srq)
+		return EOPNOTSUPP;
+	if (!attr->send_cq || !attr->recv_cq)
+		return EINVAL;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS &&
+	    attr->send_ops_flags & ~rnic_sw_send_ops)
+		return EOPNOTSUPP;
+	return 0;
+}
+
+/* The lower layer may be chosen per program */
+static int chosen_llp(uint32_t *llp)
+{
+	const char *word = getenv("RNIC_SW_LLP");
+
+	if (!word || !*word)
+		*llp = RNIC_SW_LLP_DEFAULT;
+	else if (!strcmp(word, "tcp"))
+		*llp = RNIC_SW_LLP_TCP;
+	else if (!strcmp(word, "sctp"))
+		*llp = RNIC_SW_LLP_SCTP;
+	else
+		return EINVAL;
+	return 0;
+}
+
+static int map_sq(struct rnic_sw_qp *qp,
+		  const struct rnic_sw_create_qp_resp *resp)
+{
+	size_t room;
+
+	qp->sq.bytes = resp->sq_bytes;
+	qp->sq.slots = resp->sq_slots;
+	qp->sq.stride = resp->sq_stride;
+	qp->max_inline = resp->max_inline;
+	if (!resp->sq_slots)
+		return 0;
+	if (resp->sq_stride < sizeof(struct rnic_sw_sqe))
+		return EINVAL;
+	room = resp->sq_stride - sizeof(struct rnic_sw_sqe);
+	if (room < qp->max_inline ||
+	    room / sizeof(struct rnic_sw_sge) < qp->max_send_sge)
+		return EINVAL;
+	return rnic_sw_map_queue(&qp->sq, qp->vqp.qp.context, resp->sq_key);
+}
+
+static int map_rq(struct rnic_sw_qp *qp,
+		  const struct rnic_sw_create_qp_resp *resp)
+{
+	size_t room;
+
+	qp->rq.bytes = resp->rq_bytes;
+	qp->rq.slots = resp->rq_slots;
+	qp->rq.stride = resp->rq_stride;
+	if (!resp->rq_slots)
+		return 0;
+	if (resp->rq_stride < sizeof(struct rnic_sw_rqe))
+		return EINVAL;
+	room = resp->rq_stride - sizeof(struct rnic_sw_rqe);
+	if (room / sizeof(struct rnic_sw_sge) < qp->max_recv_sge)
+		return EINVAL;
+	return rnic_sw_map_queue(&qp->rq, qp->vqp.qp.context, resp->rq_key);
+}
+
+static int map_rings(struct rnic_sw_qp *qp,
+		     const struct rnic_sw_create_qp_resp *resp)
+{
+	int ret = map_sq(qp, resp);
+
+	return ret ? ret : map_rq(qp, resp);
+}
+
+/* The command writes what the kernel grants into @attr->cap */
+static int command_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
+		      struct ibv_qp_init_attr_ex *attr)
+{
+	struct rnic_sw_cmd_create_qp_resp resp = {};
+	struct rnic_sw_cmd_create_qp cmd = {};
+	int ret;
+
+	ret = chosen_llp(&cmd.drv_payload.llp);
+	if (ret)
+		return ret;
+	ret = ibv_cmd_create_qp_ex(ctx, &qp->vqp, attr, &cmd.ibv_cmd,
+				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		return ret;
+	qp->max_send_sge = attr->cap.max_send_sge;
+	qp->max_recv_sge = attr->cap.max_recv_sge;
+	ret = map_rings(qp, &resp.drv_payload);
+	if (ret) {
+		ibv_cmd_destroy_qp(&qp->vqp.qp);
+		return ret;
+	}
+	attr->cap.max_send_wr = qp->sq.slots;
+	attr->cap.max_recv_wr = qp->rq.slots;
+	attr->cap.max_inline_data = qp->max_inline;
+	return 0;
+}
+
+/*
+ * The library looks for this mark behind its own struct ibv_qp_ex, which grew
+ * by wr_flush while the private ABI stayed 34: a library from before (44 is
+ * one) looks where we see that member.  We offer no flush, so nobody calls it.
+ */
+static void mark_qp_ex(struct verbs_qp *vqp)
+{
+	vqp->comp_mask |= VERBS_QP_EX;
+#if IBVERBS_PABI_VERSION == 34
+	memcpy(&vqp->qp_ex.wr_flush, &vqp->comp_mask, sizeof(vqp->comp_mask));
+#endif
+}
+
+static void free_qp(struct rnic_sw_qp *qp)
+{
+	rnic_sw_fini_queue(&qp->sq);
+	rnic_sw_fini_queue(&qp->rq);
+	free(qp);
+}
+
+struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
+				    struct ibv_qp_init_attr_ex *attr)
+{
+	struct rnic_sw_qp *qp;
+	bool unlocked;
+	int ret;
+
+	ret = check_attr(attr);
+	if (ret) {
+		errno = ret;
+		return NULL;
+	}
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+	unlocked = to_pd(attr->pd)->td;
+	qp->vqp.qp.context = ctx;
+	rnic_sw_init_queue(&qp->sq, unlocked);
+	rnic_sw_init_queue(&qp->rq, unlocked);
+	ret = command_qp(qp, ctx, attr);
+	if (ret) {
+		free_qp(qp);
+		errno = ret;
+		return NULL;
+	}
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		rnic_sw_fill_qp_ex(qp);
+		mark_qp_ex(&qp->vqp);
+	}
+	return &qp->vqp.qp;
+}
+
+struct ibv_qp *rnic_sw_create_qp(struct ibv_pd *pd,
+				 struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct ibv_qp *qp;
+
+	qp = rnic_sw_create_qp_ex(pd->context, &ex);
+	if (qp)
+		attr->cap = ex.cap;
+	return qp;
+}
+
+int rnic_sw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ibv_modify_qp cmd;
+
+	return ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
+}
+
+int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		     struct ibv_qp_init_attr *init)
+{
+	struct ibv_query_qp cmd;
+
+	return ibv_cmd_query_qp(qp, attr, mask, init, &cmd, sizeof(cmd));
+}
+
+int rnic_sw_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct rnic_sw_cq *scq = to_cq(ibqp->send_cq);
+	struct rnic_sw_cq *rcq = to_cq(ibqp->recv_cq);
+	struct rnic_sw_qp *qp = to_qp(ibqp);
+	int ret;
+
+	ret = ibv_cmd_destroy_qp(ibqp);
+	if (ret)
+		return ret;
+	rnic_sw_forget_qp(scq, ibqp->qp_num);
+	if (rcq != scq)
+		rnic_sw_forget_qp(rcq, ibqp->qp_num);
+	free_qp(qp);
+	return 0;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The provider's own face: which devices it drives, contexts, mapped rings. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "rnic_sw.h"
+
+static void free_context(struct ibv_context *ibctx);
+
+static const struct verbs_context_ops context_ops = {
+	.alloc_parent_domain	= rnic_sw_alloc_parent_domain,
+	.alloc_pd		= rnic_sw_alloc_pd,
+	.alloc_td		= rnic_sw_alloc_td,
+	.create_cq		= rnic_sw_create_cq,
+	.create_cq_ex		= rnic_sw_create_cq_ex,
+	.create_qp		= rnic_sw_create_qp,
+	.create_qp_ex		= rnic_sw_create_qp_ex,
+	.dealloc_pd		= rnic_sw_dealloc_pd,
+	.dealloc_td		= rnic_sw_dealloc_td,
+	.dereg_mr		= rnic_sw_dereg_mr,
+	.destroy_cq		= rnic_sw_destroy_cq,
+	.destroy_qp		= rnic_sw_destroy_qp,
+	.free_context		= free_context,
+	.modify_qp		= rnic_sw_modify_qp,
+	.poll_cq		= rnic_sw_poll_cq,
+	.post_recv		= rnic_sw_post_recv,
+	.post_send		= rnic_sw_post_send,
+	.query_device_ex	= rnic_sw_query_device_ex,
+	.query_port		= rnic_sw_query_port,
+	.query_qp		= rnic_sw_query_qp,
+	.query_rt_values	= rnic_sw_query_rt_values,
+	.reg_mr			= rnic_sw_reg_mr,
+	.req_notify_cq		= rnic_sw_req_notify_cq,
+	.resize_cq		= rnic_sw_resize_cq,
+};
+
+/* The command got an argument after private ABI 34 */
+static int get_context(struct verbs_context *vctx)
+{
+	struct ibv_get_context cmd;
+	struct ib_uverbs_get_context_resp resp;
+
+#if IBVERBS_PABI_VERSION > 34
+	return ibv_cmd_get_context(vctx, &cmd, sizeof(cmd), NULL, &resp,
+				   sizeof(resp));
+#else
+	return ibv_cmd_get_context(vctx, &cmd, sizeof(cmd), &resp,
+				   sizeof(resp));
+#endif
+}
+
+static struct verbs_context *alloc_context(struct ibv_device *ibdev,
+					   int cmd_fd, void *private_data)
+{
+	struct rnic_sw_context *ctx;
+
+	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx,
+					   RNIC_SW_DRIVER_ID);
+	if (!ctx)
+		return NULL;
+	if (get_context(&ctx->vctx)) {
+		verbs_uninit_context(&ctx->vctx);
+		free(ctx);
+		return NULL;
+	}
+	verbs_set_ops(&ctx->vctx, &context_ops);
+	return &ctx->vctx;
+}
+
+static void free_context(struct ibv_context *ibctx)
+{
+	struct rnic_sw_context *ctx = to_ctx(ibctx);
+
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+static struct verbs_device *alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	return calloc(1, sizeof(struct verbs_device));
+}
+
+static void uninit_device(struct verbs_device *vdev)
+{
+	free(vdev);
+}
+
+/* By driver id: a device may be called anything */
+static const struct verbs_match_ent match_table[] = {
+	VERBS_DRIVER_ID(RNIC_SW_DRIVER_ID),
+	{},
+};
+
+static const struct verbs_device_ops rnic_sw_dev_ops = {
+	.name			= "rnic_sw",
+	.match_min_abi_version	= RNIC_SW_ABI_VERSION,
+	.match_max_abi_version	= RNIC_SW_ABI_VERSION,
+	.match_table		= match_table,
+	.alloc_device		= alloc_device,
+	.uninit_device		= uninit_device,
+	.alloc_context		= alloc_context,
+};
+
+PROVIDER_DRIVER(rnic_sw, rnic_sw_dev_ops);
+
+/**
+ * rnic_sw_map_queue - map the ring of a queue
+ * @q: its bytes, slots and stride as the kernel reported them
+ * @ctx: the context
+ * @key: the kernel's mmap offset
+ *
+ * Return: 0, or a positive errno (also in errno): what the kernel reported
+ * makes no ring, or it cannot be mapped.  On failure @q is as before.
+ */
+int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
+		      uint64_t key)
+{
+	void *mem;
+
+	if (!q->slots || (q->slots & (q->slots - 1)) || q->stride % 8 ||
+	    q->bytes < RNIC_SW_RING_HDR ||
+	    (q->bytes - RNIC_SW_RING_HDR) / q->slots < q->stride) {
+		errno = EINVAL;
+		return errno;
+	}
+	mem = mmap(NULL, q->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   ctx->cmd_fd, (off_t)key);
+	if (mem == MAP_FAILED)
+		return errno;
+	q->hdr = mem;
+	q->slot0 = (uint8_t *)mem + RNIC_SW_RING_HDR;
+	return 0;
+}
+
+void rnic_sw_unmap_queue(struct rnic_sw_queue *q)
+{
+	if (q->hdr)
+		munmap(q->hdr, q->bytes);
+	q->hdr = NULL;
+}
+
+void rnic_sw_init_queue(struct rnic_sw_queue *q, bool unlocked)
+{
+	pthread_spin_init(&q->lock, PTHREAD_PROCESS_PRIVATE);
+	q->unlocked = unlocked;
+}
+
+void rnic_sw_fini_queue(struct rnic_sw_queue *q)
+{
+	rnic_sw_unmap_queue(q);
+	pthread_spin_destroy(&q->lock);
+}

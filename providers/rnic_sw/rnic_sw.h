@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* libibverbs provider for rnic_sw, the software iWARP RNIC. */
+#ifndef RNIC_SW_H
+#define RNIC_SW_H
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include <infiniband/driver.h>
+#include <infiniband/kern-abi.h>
+#include <kernel-abi/rnic_sw-abi.h>
+#include <rdma/rnic_sw-abi.h>
+#include <util/compiler.h>
+
+#include "ring.h"
+
+DECLARE_DRV_CMD(rnic_sw_cmd_create_cq, IB_USER_VERBS_CMD_CREATE_CQ,
+		rnic_sw_create_cq, rnic_sw_create_cq_resp);
+DECLARE_DRV_CMD(rnic_sw_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
+		empty, rnic_sw_resize_cq_resp);
+DECLARE_DRV_CMD(rnic_sw_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
+		rnic_sw_create_qp, rnic_sw_create_qp_resp);
+
+struct rnic_sw_context {
+	struct verbs_context	vctx;
+};
+
+struct rnic_sw_td {
+	struct ibv_td		ibtd;
+	atomic_int		refs;
+};
+
+/* A protection domain, or a parent domain if @domain is set */
+struct rnic_sw_pd {
+	struct ibv_pd		ibpd;
+	atomic_int		refs;
+	struct rnic_sw_pd	*domain;
+	struct rnic_sw_td	*td;
+};
+
+struct rnic_sw_cq {
+	struct verbs_cq		vcq;
+	struct rnic_sw_queue	q;
+	pthread_spinlock_t	arm_lock;	/* q.hdr against a resize */
+	const struct rnic_sw_cqe *cqe;		/* between start and end_poll */
+};
+
+struct rnic_sw_qp {
+	struct verbs_qp		vqp;
+	struct rnic_sw_queue	sq;
+	struct rnic_sw_queue	rq;
+	uint32_t		max_send_sge;
+	uint32_t		max_recv_sge;
+	uint32_t		max_inline;
+
+	/* between wr_start and wr_complete, under sq.lock */
+	uint32_t		wr_first;	/* prod at wr_start */
+	int			wr_error;	/* first error, positive */
+	struct rnic_sw_sqe	*wr_sqe;	/* the one being built */
+	struct rnic_sw_sqe	wr_spare;	/* built in vain */
+};
+
+/* In a CQE of ours: its queue pair is gone */
+#define RNIC_SW_WC_DEAD		0xff
+
+#define RNIC_SW_POST_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED |	\
+				 IBV_SEND_SOLICITED)
+
+static_assert((int)IBV_SEND_FENCE == RNIC_SW_SEND_FENCE &&
+	      (int)IBV_SEND_SIGNALED == RNIC_SW_SEND_SIGNALED &&
+	      (int)IBV_SEND_SOLICITED == RNIC_SW_SEND_SOLICITED,
+	      "send flags are passed as they are");
+static_assert(sizeof(struct ibv_sge) == sizeof(struct rnic_sw_sge) &&
+	      offsetof(struct ibv_sge, length) ==
+	      offsetof(struct rnic_sw_sge, length) &&
+	      offsetof(struct ibv_sge, lkey) ==
+	      offsetof(struct rnic_sw_sge, lkey),
+	      "SGEs are copied as they are");
+static_assert(sizeof(struct rnic_sw_ring) == RNIC_SW_RING_HDR &&
+	      sizeof(struct rnic_sw_sqe) == 64 &&
+	      sizeof(struct rnic_sw_rqe) == 16 &&
+	      sizeof(struct rnic_sw_cqe) == 32, "shared memory");
+
+static inline struct rnic_sw_context *to_ctx(struct ibv_context *ctx)
+{
+	return container_of(ctx, struct rnic_sw_context, vctx.context);
+}
+
+static inline struct rnic_sw_pd *to_pd(struct ibv_pd *pd)
+{
+	return container_of(pd, struct rnic_sw_pd, ibpd);
+}
+
+static inline struct rnic_sw_td *to_td(struct ibv_td *td)
+{
+	return container_of(td, struct rnic_sw_td, ibtd);
+}
+
+static inline struct rnic_sw_cq *to_cq(struct ibv_cq *cq)
+{
+	return container_of(cq, struct rnic_sw_cq, vcq.cq);
+}
+
+static inline struct rnic_sw_cq *to_cq_ex(struct ibv_cq_ex *cq)
+{
+	return container_of(cq, struct rnic_sw_cq, vcq.cq_ex);
+}
+
+static inline struct rnic_sw_qp *to_qp(struct ibv_qp *qp)
+{
+	return container_of(qp, struct rnic_sw_qp, vqp.qp);
+}
+
+static inline struct rnic_sw_qp *to_qp_ex(struct ibv_qp_ex *qp)
+{
+	return container_of(qp, struct rnic_sw_qp, vqp.qp_ex);
+}
+
+/* Fill in what every send work request has; the rest is zero */
+static inline void rnic_sw_begin_sqe(struct rnic_sw_sqe *sqe, uint64_t wr_id,
+				     enum rnic_sw_opcode opcode,
+				     unsigned int flags)
+{
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->wr_id = wr_id;
+	sqe->opcode = opcode;
+	sqe->flags = flags & RNIC_SW_POST_FLAGS;
+}
+
+/* rnic_sw.c: map what the kernel has made; errno is set on failure */
+int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
+		      uint64_t key);
+void rnic_sw_unmap_queue(struct rnic_sw_queue *q);
+void rnic_sw_init_queue(struct rnic_sw_queue *q, bool unlocked);
+void rnic_sw_fini_queue(struct rnic_sw_queue *q);
+
+/* verbs.c */
+int rnic_sw_query_device_ex(struct ibv_context *ctx,
+			    const struct ibv_query_device_ex_input *input,
+			    struct ibv_device_attr_ex *attr, size_t attr_size);
+int rnic_sw_query_port(struct ibv_context *ctx, uint8_t port,
+		       struct ibv_port_attr *attr);
+int rnic_sw_query_rt_values(struct ibv_context *ctx,
+			    struct ibv_values_ex *values);
+struct ibv_pd *rnic_sw_alloc_pd(struct ibv_context *ctx);
+struct ibv_pd *
+rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
+			    struct ibv_parent_domain_init_attr *attr);
+int rnic_sw_dealloc_pd(struct ibv_pd *ibpd);
+struct ibv_td *rnic_sw_alloc_td(struct ibv_context *ctx,
+				struct ibv_td_init_attr *attr);
+int rnic_sw_dealloc_td(struct ibv_td *ibtd);
+struct ibv_mr *rnic_sw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			      uint64_t iova, int access);
+int rnic_sw_dereg_mr(struct verbs_mr *vmr);
+
+/* cq.c */
+struct ibv_cq *rnic_sw_create_cq(struct ibv_context *ctx, int cqe,
+				 struct ibv_comp_channel *channel, int vector);
+struct ibv_cq_ex *rnic_sw_create_cq_ex(struct ibv_context *ctx,
+				       struct ibv_cq_init_attr_ex *attr);
+int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe);
+int rnic_sw_destroy_cq(struct ibv_cq *ibcq);
+
+/* poll.c */
+int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
+int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+void rnic_sw_fill_cq_ex(struct rnic_sw_cq *cq, uint64_t wc_flags);
+void rnic_sw_forget_qp(struct rnic_sw_cq *cq, uint32_t qp_num);
+
+/* qp.c */
+struct ibv_qp *rnic_sw_create_qp(struct ibv_pd *pd,
+				 struct ibv_qp_init_attr *attr);
+struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
+				    struct ibv_qp_init_attr_ex *attr);
+int rnic_sw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		     struct ibv_qp_init_attr *init);
+int rnic_sw_destroy_qp(struct ibv_qp *ibqp);
+
+/* post.c */
+int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		      struct ibv_send_wr **bad_wr);
+int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr);
+int rnic_sw_kick_sq(struct rnic_sw_qp *qp);
+
+/* wr.c */
+extern const uint64_t rnic_sw_send_ops;	/* IBV_QP_EX_WITH_* that we have */
+void rnic_sw_fill_qp_ex(struct rnic_sw_qp *qp);
+
+#endif

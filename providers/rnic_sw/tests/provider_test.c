@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The provider against a kernel that is played here: the commands make rings
+ * in a memory file, and the tests read and write the kernel's side of them.
+ * scripts/build-provider --test builds and runs it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../rnic_sw.h"
+
+#define SLOTS		4
+#define STRIDE		256
+#define MAX_SGE		3
+#define MAX_INLINE	48
+#define AREA		0x10000		/* of the file, for each ring */
+
+#define CHECK(x)							\
+	do {								\
+		if (!(x)) {						\
+			fprintf(stderr, "%s:%d: %s\n", __func__,	\
+				__LINE__, #x);				\
+			failures++;					\
+		}							\
+	} while (0)
+
+static int failures;
+static unsigned int areas;	/* of the file, given away */
+static unsigned int kicks;	/* of either queue */
+static uint32_t llp_asked;
+static struct ibv_context ctx;
+static struct rnic_sw_pd pd = { .ibpd = { .context = &ctx } };
+
+/* The kernel's part */
+int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
+		      struct ibv_comp_channel *channel, int vector,
+		      struct ibv_cq *cq, struct ibv_create_cq *cmd,
+		      size_t cmd_size, struct ib_uverbs_create_cq_resp *resp,
+		      size_t resp_size)
+{
+	struct rnic_sw_cmd_create_cq_resp *r = (void *)resp;
+
+	cq->context = context;
+	r->drv_payload = (struct rnic_sw_create_cq_resp){
+		.ring_key = areas++ * AREA,
+		.ring_bytes = RNIC_SW_RING_HDR +
+			      SLOTS * sizeof(struct rnic_sw_cqe),
+		.slots = SLOTS,
+	};
+	return 0;
+}
+
+int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
+		      size_t cmd_size, struct ib_uverbs_resize_cq_resp *resp,
+		      size_t resp_size)
+{
+	struct rnic_sw_cmd_resize_cq_resp *r = (void *)resp;
+
+	r->drv_payload = (struct rnic_sw_resize_cq_resp){
+		.ring_key = areas++ * AREA,
+		.ring_bytes = RNIC_SW_RING_HDR +
+			      2 * SLOTS * sizeof(struct rnic_sw_cqe),
+		.slots = 2 * SLOTS,
+	};
+	return 0;
+}
+
+int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
+			 struct ibv_qp_init_attr_ex *attr,
+			 struct ibv_create_qp *cmd, size_t cmd_size,
+			 struct ib_uverbs_create_qp_resp *resp,
+			 size_t resp_size)
+{
+	struct rnic_sw_cmd_create_qp_resp *r = (void *)resp;
+	bool rq = attr->cap.max_recv_wr;
+
+	llp_asked = ((struct rnic_sw_cmd_create_qp *)cmd)->drv_payload.llp;
+	qp->qp.send_cq = attr->send_cq;
+	qp->qp.recv_cq = attr->recv_cq;
+	qp->qp.qp_num = 7;
+	attr->cap.max_send_sge = MAX_SGE;
+	attr->cap.max_recv_sge = MAX_SGE;
+	r->drv_payload = (struct rnic_sw_create_qp_resp){
+		.sq_key = areas++ * AREA,
+		.rq_key = rq ? areas++ * AREA : 0,
+		.sq_bytes = RNIC_SW_RING_HDR + SLOTS * STRIDE,
+		.rq_bytes = rq ? RNIC_SW_RING_HDR + SLOTS * STRIDE : 0,
+		.sq_slots = SLOTS,
+		.rq_slots = rq ? SLOTS : 0,
+		.sq_stride = STRIDE,
+		.rq_stride = STRIDE,
+		.max_inline = MAX_INLINE,
+	};
+	return 0;
+}
+
+int ibv_cmd_destroy_cq(struct ibv_cq *cq)
+{
+	return 0;
+}
+
+int ibv_cmd_destroy_qp(struct ibv_qp *qp)
+{
+	return 0;
+}
+
+int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+		      struct ibv_send_wr **bad_wr)
+{
+	CHECK(!wr);
+	kicks++;
+	return 0;
+}
+
+int ibv_cmd_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr)
+{
+	CHECK(!wr);
+	kicks++;
+	return 0;
+}
+
+static void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe)
+{
+	struct rnic_sw_cqe *to = ring_slot(&cq->q, cq->q.hdr->prod);
+
+	*to = *cqe;
+	cq->q.hdr->prod++;
+}
+
+static struct rnic_sw_cq *make_cq(void)
+{
+	return to_cq(rnic_sw_create_cq(&ctx, SLOTS, NULL, 0));
+}
+
+static struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = &cq->vcq.cq,
+		.recv_cq = &cq->vcq.cq,
+		.cap = { .max_send_wr = 3, .max_recv_wr = recv_wr },
+		.qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.pd = &pd.ibpd,
+		.send_ops_flags = rnic_sw_send_ops,
+	};
+	struct ibv_qp *qp = rnic_sw_create_qp_ex(&ctx, &attr);
+
+	if (!qp)
+		return NULL;
+	CHECK(attr.cap.max_send_wr == SLOTS);
+	CHECK(attr.cap.max_inline_data == MAX_INLINE);
+	return to_qp(qp);
+}
+
+static void destroy(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq)
+{
+	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+/* A full ring: what fits is posted, the first that does not is named */
+static void test_send_full(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_send_wr wr[SLOTS + 1] = {}, *bad = NULL;
+	unsigned int i;
+
+	for (i = 0; i <= SLOTS; i++) {
+		wr[i].opcode = IBV_WR_SEND;
+		wr[i].wr_id = i;
+		wr[i].next = i < SLOTS ? &wr[i + 1] : NULL;
+	}
+	kicks = 0;
+	CHECK(rnic_sw_post_send(&qp->vqp.qp, wr, &bad) == ENOMEM);
+	CHECK(bad == &wr[SLOTS] && qp->sq.hdr->prod == SLOTS && !kicks);
+
+	qp->sq.hdr->cons = 1;
+	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	CHECK(!rnic_sw_post_send(&qp->vqp.qp, bad, &bad));
+	CHECK(qp->sq.hdr->prod == SLOTS + 1 && kicks == 1);
+	CHECK(((struct rnic_sw_sqe *)qp->sq.slot0)->wr_id == SLOTS);
+	destroy(qp, cq);
+}
+
+/* Indices run past 2^32 */
+static void test_wrap(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 1);
+	struct ibv_recv_wr wr = {}, *bad;
+	unsigned int i;
+
+	qp->rq.prod = qp->rq.cons = qp->rq.hdr->cons = UINT32_MAX - 1;
+	for (i = 0; i < SLOTS; i++)
+		CHECK(!rnic_sw_post_recv(&qp->vqp.qp, &wr, &bad));
+	CHECK(qp->rq.hdr->prod == SLOTS - 2);
+	CHECK(rnic_sw_post_recv(&qp->vqp.qp, &wr, &bad) == ENOMEM);
+	CHECK(bad == &wr);
+	qp->rq.hdr->cons++;
+	CHECK(!rnic_sw_post_recv(&qp->vqp.qp, &wr, &bad));
+	destroy(qp, cq);
+}
+
+static void test_refused(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	char data[MAX_INLINE + 1] = "abc";
+	struct ibv_sge sge[MAX_SGE + 1] = {
+		{ (uintptr_t)data, MAX_INLINE, 1 }, { (uintptr_t)data, 1, 1 },
+	};
+	struct ibv_send_wr *bad, wr = { .sg_list = sge };
+	struct ibv_recv_wr *bad_recv, recv = {};
+
+	wr.num_sge = MAX_SGE + 1;
+	CHECK(rnic_sw_post_send(&qp->vqp.qp, &wr, &bad) == EINVAL);
+	wr.num_sge = 2;
+	wr.send_flags = IBV_SEND_INLINE;
+	CHECK(rnic_sw_post_send(&qp->vqp.qp, &wr, &bad) == EINVAL);
+	wr.num_sge = 1;
+	wr.opcode = IBV_WR_RDMA_READ;
+	CHECK(rnic_sw_post_send(&qp->vqp.qp, &wr, &bad) == EINVAL);
+	wr.send_flags = 0;
+	wr.opcode = IBV_WR_BIND_MW;
+	CHECK(rnic_sw_post_send(&qp->vqp.qp, &wr, &bad) == EINVAL);
+	CHECK(bad == &wr && qp->sq.hdr->prod == 0);
+	CHECK(rnic_sw_post_recv(&qp->vqp.qp, &recv, &bad_recv) == ENOMEM);
+	destroy(qp, cq);
+}
+
+static void test_send_contents(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	char data[] = "abcdef";
+	struct ibv_sge sge[2] = {
+		{ (uintptr_t)data, 2, 5 }, { (uintptr_t)data + 3, 3, 6 },
+	};
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 99, .sg_list = sge, .num_sge = 2,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE,
+		.wr.rdma = { .remote_addr = 0x1234, .rkey = 0x55 },
+	};
+	struct rnic_sw_sqe *sqe = ring_slot(&qp->sq, 0);
+
+	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &wr, &bad));
+	CHECK(sqe->wr_id == 99 && sqe->opcode == RNIC_SW_OP_WRITE);
+	CHECK(sqe->flags == (RNIC_SW_SEND_SIGNALED | RNIC_SW_SEND_INLINE));
+	CHECK(sqe->remote_addr == 0x1234 && sqe->rkey == 0x55);
+	CHECK(sqe->inline_len == 5 && !sqe->num_sge);
+	CHECK(!memcmp(sqe + 1, "abdef", 5));
+
+	wr.opcode = IBV_WR_SEND_WITH_INV;
+	wr.send_flags = IBV_SEND_FENCE | IBV_SEND_SOLICITED;
+	wr.invalidate_rkey = 0xabc;
+	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &wr, &bad));
+	sqe = ring_slot(&qp->sq, 1);
+	CHECK(sqe->opcode == RNIC_SW_OP_SEND_INV && sqe->imm == 0xabc);
+	CHECK(sqe->flags == (RNIC_SW_SEND_FENCE | RNIC_SW_SEND_SOLICITED));
+	CHECK(sqe->num_sge == 2 && !memcmp(sqe + 1, sge, sizeof(sge)));
+	destroy(qp, cq);
+}
+
+static void test_wr_api(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+	struct rnic_sw_sqe *sqe = ring_slot(&qp->sq, 0);
+	char data[MAX_INLINE + 1] = "xyz";
+	unsigned int i;
+
+	CHECK(ibv_qp_to_qp_ex(&qp->vqp.qp) == ex);
+	ibv_wr_start(ex);
+	ex->wr_id = 1;
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_read(ex, 3, 0x10);
+	ibv_wr_set_sge(ex, 4, 0x20, 8);
+	ibv_wr_send_inv(ex, 5);
+	ibv_wr_set_inline_data(ex, data, 3);
+	CHECK(qp->sq.hdr->prod == 0);
+	CHECK(!ibv_wr_complete(ex) && qp->sq.hdr->prod == 2);
+	CHECK(sqe->opcode == RNIC_SW_OP_READ && sqe->num_sge == 1);
+	sqe = ring_slot(&qp->sq, 1);
+	CHECK(sqe->imm == 5 && sqe->inline_len == 3);
+
+	/* An error anywhere: nothing of the batch */
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, data, sizeof(data));
+	ibv_wr_send(ex);
+	ibv_wr_set_sge(ex, 4, 0x20, 8);
+	CHECK(ibv_wr_complete(ex) == EINVAL && qp->sq.hdr->prod == 2);
+
+	ibv_wr_start(ex);
+	for (i = 0; i < SLOTS; i++)
+		ibv_wr_send(ex);
+	CHECK(ibv_wr_complete(ex) == ENOMEM && qp->sq.prod == 2);
+
+	ibv_wr_start(ex);
+	ibv_wr_set_sge(ex, 4, 0x20, 8);		/* of nothing */
+	ibv_wr_send(ex);
+	ibv_wr_abort(ex);
+	CHECK(qp->sq.hdr->prod == 2 && qp->sq.prod == 2);
+	destroy(qp, cq);
+}
+
+static void test_poll(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct ibv_wc wc[SLOTS];
+
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 0);
+	complete(cq, &(struct rnic_sw_cqe){
+		.wr_id = 1, .qp_num = 7, .byte_len = 10,
+		.opcode = RNIC_SW_WC_RECV | RNIC_SW_OP_SEND_INV,
+		.flags = RNIC_SW_WC_WITH_INV, .imm = 0x99 });
+	complete(cq, &(struct rnic_sw_cqe){
+		.wr_id = 2, .status = IBV_WC_WR_FLUSH_ERR, .imm = 33 });
+	complete(cq, &(struct rnic_sw_cqe){
+		.opcode = RNIC_SW_WC_RECV | RNIC_SW_OP_WRITE_IMM,
+		.flags = RNIC_SW_WC_WITH_IMM });
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, 2, wc) == 2);
+	CHECK(cq->q.hdr->cons == 2);
+	CHECK(wc[0].opcode == IBV_WC_RECV && wc[0].byte_len == 10);
+	CHECK(wc[0].wc_flags == IBV_WC_WITH_INV);
+	CHECK(wc[0].invalidated_rkey == 0x99 && wc[0].qp_num == 7);
+	CHECK(wc[1].status == IBV_WC_WR_FLUSH_ERR && wc[1].vendor_err == 33);
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 1);
+	CHECK(wc[0].opcode == IBV_WC_RECV_RDMA_WITH_IMM);
+	CHECK(wc[0].wc_flags == IBV_WC_WITH_IMM && !wc[0].vendor_err);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+static void test_poll_ex(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 1,
+		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN |
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+	};
+	struct ibv_poll_cq_attr poll = {};
+	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&ctx, &attr);
+	struct rnic_sw_cq *cq = to_cq_ex(ex);
+
+	CHECK(ibv_start_poll(ex, &poll) == ENOENT);
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .byte_len = 4,
+					    .opcode = RNIC_SW_OP_READ,
+					    .timestamp = 12345 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2 });
+	CHECK(!ibv_start_poll(ex, &poll) && ex->wr_id == 1);
+	CHECK(ibv_wc_read_opcode(ex) == IBV_WC_RDMA_READ);
+	CHECK(ibv_wc_read_byte_len(ex) == 4);
+	CHECK(ibv_wc_read_completion_ts(ex) == 12345);
+	CHECK(!ibv_next_poll(ex) && ex->wr_id == 2);
+	CHECK(cq->q.hdr->cons == 0);
+	CHECK(ibv_next_poll(ex) == ENOENT);
+	ibv_end_poll(ex);
+	CHECK(cq->q.hdr->cons == 2);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+/* What a destroyed queue pair left is not seen, but makes room */
+static void test_forget(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_wc wc[SLOTS];
+
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .qp_num = 7 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 8 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 3, .qp_num = 7 });
+	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 1);
+	CHECK(wc[0].wr_id == 2 && cq->q.hdr->cons == 3);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+static void test_arm_and_resize(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+
+	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 0));
+	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 1));
+	CHECK(cq->q.hdr->flags & RNIC_SW_CQ_ARM);
+	cq->q.cons = 3;
+	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
+	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 3);
+	CHECK(cq->q.hdr->flags & RNIC_SW_CQ_ARM);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+static void test_llp(void)
+{
+	static const struct {
+		const char *word;
+		uint32_t llp;
+	} known[] = {
+		{ "", RNIC_SW_LLP_DEFAULT },
+		{ "tcp", RNIC_SW_LLP_TCP },
+		{ "sctp", RNIC_SW_LLP_SCTP },
+	};
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		setenv("RNIC_SW_LLP", known[i].word, 1);
+		qp = make_qp(cq, 0);
+		CHECK(qp && llp_asked == known[i].llp);
+		CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
+	}
+	setenv("RNIC_SW_LLP", "udp", 1);
+	errno = 0;
+	CHECK(!make_qp(cq, 0) && errno == EINVAL);
+	unsetenv("RNIC_SW_LLP");
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+int main(void)
+{
+	ctx.cmd_fd = memfd_create("rings", MFD_CLOEXEC);
+	if (ctx.cmd_fd < 0 || ftruncate(ctx.cmd_fd, 64 * AREA)) {
+		perror("memfd");
+		return 1;
+	}
+	test_send_full();
+	test_wrap();
+	test_refused();
+	test_send_contents();
+	test_wr_api();
+	test_poll();
+	test_poll_ex();
+	test_forget();
+	test_arm_and_resize();
+	test_llp();
+	printf("provider: %s\n", failures ? "FAILED" : "ok");
+	return failures != 0;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Queries, protection and thread domains, memory regions. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "rnic_sw.h"
+
+int rnic_sw_query_device_ex(struct ibv_context *ctx,
+			    const struct ibv_query_device_ex_input *input,
+			    struct ibv_device_attr_ex *attr, size_t attr_size)
+{
+	struct ib_uverbs_ex_query_device_resp resp;
+	size_t resp_size = sizeof(resp);
+	uint64_t fw;
+	int ret;
+
+	ret = ibv_cmd_query_device_any(ctx, input, attr, attr_size, &resp,
+				       &resp_size);
+	if (ret)
+		return ret;
+	fw = resp.base.fw_ver;
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
+		 "%u.%u.%u", (unsigned int)(fw >> 32),
+		 (unsigned int)(fw >> 16 & 0xffff),
+		 (unsigned int)(fw & 0xffff));
+	return 0;
+}
+
+int rnic_sw_query_port(struct ibv_context *ctx, uint8_t port,
+		       struct ibv_port_attr *attr)
+{
+	struct ibv_query_port cmd;
+
+	memset(attr, 0, sizeof(*attr));
+	return ibv_cmd_query_port(ctx, port, attr, &cmd, sizeof(cmd));
+}
+
+/* The clock of the completions' time stamps: CLOCK_MONOTONIC, 1 tick = 1 ns */
+int rnic_sw_query_rt_values(struct ibv_context *ctx,
+			    struct ibv_values_ex *values)
+{
+	struct timespec now;
+
+	if (values->comp_mask & ~IBV_VALUES_MASK_RAW_CLOCK)
+		return EOPNOTSUPP;
+	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) {
+		if (clock_gettime(CLOCK_MONOTONIC, &now))
+			return errno;
+		values->raw_clock.tv_sec = 0;
+		values->raw_clock.tv_nsec = now.tv_sec * 1000000000 +
+					    now.tv_nsec;
+	}
+	return 0;
+}
+
+struct ibv_pd *rnic_sw_alloc_pd(struct ibv_context *ctx)
+{
+	struct ibv_alloc_pd cmd;
+	struct ib_uverbs_alloc_pd_resp resp;
+	struct rnic_sw_pd *pd;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+	if (ibv_cmd_alloc_pd(ctx, &pd->ibpd, &cmd, sizeof(cmd), &resp,
+			     sizeof(resp))) {
+		free(pd);
+		return NULL;
+	}
+	return &pd->ibpd;
+}
+
+/* A parent domain is the protection domain it was made from, plus a promise */
+struct ibv_pd *
+rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
+			    struct ibv_parent_domain_init_attr *attr)
+{
+	struct rnic_sw_pd *pd;
+
+	if (ibv_check_alloc_parent_domain(attr))
+		return NULL;
+	if (attr->comp_mask) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if (to_pd(attr->pd)->domain) {
+		errno = EINVAL;
+		return NULL;
+	}
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+	pd->domain = to_pd(attr->pd);
+	atomic_fetch_add(&pd->domain->refs, 1);
+	if (attr->td) {
+		pd->td = to_td(attr->td);
+		atomic_fetch_add(&pd->td->refs, 1);
+	}
+	ibv_initialize_parent_domain(&pd->ibpd, attr->pd);
+	return &pd->ibpd;
+}
+
+static void drop_parent_domain(struct rnic_sw_pd *pd)
+{
+	atomic_fetch_sub(&pd->domain->refs, 1);
+	if (pd->td)
+		atomic_fetch_sub(&pd->td->refs, 1);
+}
+
+int rnic_sw_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct rnic_sw_pd *pd = to_pd(ibpd);
+	int ret;
+
+	if (atomic_load(&pd->refs))
+		return EBUSY;
+	if (pd->domain) {
+		drop_parent_domain(pd);
+	} else {
+		ret = ibv_cmd_dealloc_pd(ibpd);
+		if (ret)
+			return ret;
+	}
+	free(pd);
+	return 0;
+}
+
+struct ibv_td *rnic_sw_alloc_td(struct ibv_context *ctx,
+				struct ibv_td_init_attr *attr)
+{
+	struct rnic_sw_td *td;
+
+	if (attr->comp_mask) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	td = calloc(1, sizeof(*td));
+	if (!td)
+		return NULL;
+	td->ibtd.context = ctx;
+	return &td->ibtd;
+}
+
+int rnic_sw_dealloc_td(struct ibv_td *ibtd)
+{
+	struct rnic_sw_td *td = to_td(ibtd);
+
+	if (atomic_load(&td->refs))
+		return EBUSY;
+	free(td);
+	return 0;
+}
+
+struct ibv_mr *rnic_sw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			      uint64_t iova, int access)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+	struct ibv_reg_mr cmd;
+	struct verbs_mr *vmr;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+	if (ibv_cmd_reg_mr(pd, addr, length, iova, access, vmr, &cmd,
+			   sizeof(cmd), &resp, sizeof(resp))) {
+		free(vmr);
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+int rnic_sw_dereg_mr(struct verbs_mr *vmr)
+{
+	int ret = ibv_cmd_dereg_mr(vmr);
+
+	if (ret)
+		return ret;
+	free(vmr);
+	return 0;
+}

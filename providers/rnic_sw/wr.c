@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Post send work requests with ibv_wr_*().  Between wr_start and wr_complete
+ * or wr_abort the send queue is locked; what is built becomes visible to the
+ * kernel at wr_complete, all of it or nothing.
+ */
+#include <errno.h>
+
+#include "rnic_sw.h"
+
+const uint64_t rnic_sw_send_ops =
+	IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+	IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+	IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+	IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV |
+	IBV_QP_EX_WITH_SEND_WITH_INV;
+
+static void fail(struct rnic_sw_qp *qp, int error)
+{
+	if (!qp->wr_error)
+		qp->wr_error = error;
+	qp->wr_sqe = &qp->wr_spare;
+}
+
+/* No request is being built that would go anywhere */
+static bool in_vain(const struct rnic_sw_qp *qp)
+{
+	return qp->wr_sqe == &qp->wr_spare;
+}
+
+static void wr_start(struct ibv_qp_ex *ex)
+{
+	struct rnic_sw_qp *qp = to_qp_ex(ex);
+
+	ring_lock(&qp->sq);
+	qp->wr_first = qp->sq.prod;
+	qp->wr_error = 0;
+	qp->wr_sqe = &qp->wr_spare;
+}
+
+static int wr_complete(struct ibv_qp_ex *ex)
+{
+	struct rnic_sw_qp *qp = to_qp_ex(ex);
+	int ret = qp->wr_error;
+	bool wakeup = false;
+
+	if (ret)
+		qp->sq.prod = qp->wr_first;
+	else if (qp->sq.prod != qp->wr_first)
+		wakeup = ring_publish_prod(&qp->sq);
+	ring_unlock(&qp->sq);
+	return wakeup ? rnic_sw_kick_sq(qp) : ret;
+}
+
+static void wr_abort(struct ibv_qp_ex *ex)
+{
+	struct rnic_sw_qp *qp = to_qp_ex(ex);
+
+	qp->sq.prod = qp->wr_first;
+	ring_unlock(&qp->sq);
+}
+
+/* The next slot, or after an error the spare, which goes nowhere */
+static struct rnic_sw_sqe *begin(struct rnic_sw_qp *qp,
+				 enum rnic_sw_opcode opcode)
+{
+	const struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+
+	if (ex->wr_flags & ~(RNIC_SW_POST_FLAGS | IBV_SEND_INLINE))
+		fail(qp, EINVAL);
+	if (!qp->wr_error && ring_full(&qp->sq))
+		fail(qp, ENOMEM);
+	if (!qp->wr_error)
+		qp->wr_sqe = ring_slot(&qp->sq, qp->sq.prod++);
+	rnic_sw_begin_sqe(qp->wr_sqe, ex->wr_id, opcode, ex->wr_flags);
+	return qp->wr_sqe;
+}
+
+static struct rnic_sw_sqe *begin_remote(struct ibv_qp_ex *ex,
+					enum rnic_sw_opcode opcode,
+					uint32_t rkey, uint64_t remote_addr)
+{
+	struct rnic_sw_sqe *sqe = begin(to_qp_ex(ex), opcode);
+
+	sqe->rkey = rkey;
+	sqe->remote_addr = remote_addr;
+	return sqe;
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey,
+			  uint64_t remote_addr)
+{
+	begin_remote(ex, RNIC_SW_OP_WRITE, rkey, remote_addr);
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey,
+			      uint64_t remote_addr, __be32 imm)
+{
+	begin_remote(ex, RNIC_SW_OP_WRITE_IMM, rkey, remote_addr)->imm =
+		(__force uint32_t)imm;
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey,
+			 uint64_t remote_addr)
+{
+	begin_remote(ex, RNIC_SW_OP_READ, rkey, remote_addr);
+}
+
+static void wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey,
+			      uint64_t remote_addr, uint64_t compare,
+			      uint64_t swap)
+{
+	struct rnic_sw_sqe *sqe;
+
+	sqe = begin_remote(ex, RNIC_SW_OP_CMP_SWAP, rkey, remote_addr);
+	sqe->compare_add = compare;
+	sqe->swap = swap;
+}
+
+static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey,
+				uint64_t remote_addr, uint64_t add)
+{
+	begin_remote(ex, RNIC_SW_OP_FETCH_ADD, rkey, remote_addr)->compare_add =
+		add;
+}
+
+static void wr_send(struct ibv_qp_ex *ex)
+{
+	begin(to_qp_ex(ex), RNIC_SW_OP_SEND);
+}
+
+static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
+{
+	begin(to_qp_ex(ex), RNIC_SW_OP_SEND_IMM)->imm = (__force uint32_t)imm;
+}
+
+static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
+{
+	begin(to_qp_ex(ex), RNIC_SW_OP_SEND_INV)->imm = invalidate_rkey;
+}
+
+static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
+{
+	begin(to_qp_ex(ex), RNIC_SW_OP_LOCAL_INV)->imm = invalidate_rkey;
+}
+
+static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge,
+			    const struct ibv_sge *sg_list)
+{
+	struct rnic_sw_qp *qp = to_qp_ex(ex);
+
+	if (num_sge > qp->max_send_sge)
+		fail(qp, EINVAL);
+	if (in_vain(qp))
+		return;
+	qp->wr_sqe->num_sge = num_sge;
+	if (num_sge)
+		memcpy(qp->wr_sqe + 1, sg_list,
+		       num_sge * sizeof(struct rnic_sw_sge));
+}
+
+static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr,
+		       uint32_t length)
+{
+	const struct ibv_sge sge = {
+		.addr = addr,
+		.length = length,
+		.lkey = lkey,
+	};
+
+	wr_set_sge_list(ex, 1, &sge);
+}
+
+/* What carries its data in the request: neither Reads nor atomics */
+static bool may_inline(const struct rnic_sw_sqe *sqe)
+{
+	return sqe->opcode <= RNIC_SW_OP_SEND_INV;
+}
+
+static void append_inline(struct rnic_sw_qp *qp, const void *addr,
+			  size_t length)
+{
+	struct rnic_sw_sqe *sqe = qp->wr_sqe;
+
+	if (in_vain(qp))
+		return;
+	if (!may_inline(sqe) || length > qp->max_inline - sqe->inline_len) {
+		fail(qp, EINVAL);
+		return;
+	}
+	memcpy((uint8_t *)(sqe + 1) + sqe->inline_len, addr, length);
+	sqe->inline_len += length;
+	sqe->flags |= RNIC_SW_SEND_INLINE;
+}
+
+static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
+{
+	append_inline(to_qp_ex(ex), addr, length);
+}
+
+static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
+				    const struct ibv_data_buf *buf_list)
+{
+	size_t i;
+
+	for (i = 0; i < num_buf; i++)
+		append_inline(to_qp_ex(ex), buf_list[i].addr,
+			      buf_list[i].length);
+}
+
+/* qp.c has refused to make a queue pair for an operation that is not here */
+void rnic_sw_fill_qp_ex(struct rnic_sw_qp *qp)
+{
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+
+	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
+	ex->wr_local_inv = wr_local_inv;
+	ex->wr_rdma_read = wr_rdma_read;
+	ex->wr_rdma_write = wr_rdma_write;
+	ex->wr_rdma_write_imm = wr_rdma_write_imm;
+	ex->wr_send = wr_send;
+	ex->wr_send_imm = wr_send_imm;
+	ex->wr_send_inv = wr_send_inv;
+	ex->wr_set_inline_data = wr_set_inline_data;
+	ex->wr_set_inline_data_list = wr_set_inline_data_list;
+	ex->wr_set_sge = wr_set_sge;
+	ex->wr_set_sge_list = wr_set_sge_list;
+	ex->wr_start = wr_start;
+	ex->wr_complete = wr_complete;
+	ex->wr_abort = wr_abort;
+}

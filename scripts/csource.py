@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What the checks need to know of C: which files there are, and code without
+comments and strings (line numbers stay as they are)."""
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+SCRIPTS = os.path.dirname(os.path.realpath(__file__))
+TREE = os.path.dirname(SCRIPTS)
+
+TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)"""
+    r"""|(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.S)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(<[^>\n]+>|"[^"\n]+")', re.M)
+
+
+def files(kind, *dirs):
+    """Paths relative to the top of the tree; see scripts/sources."""
+    out = subprocess.run([os.path.join(SCRIPTS, "sources"), kind, *dirs],
+                         stdout=subprocess.PIPE, check=True, text=True)
+    return out.stdout.splitlines()
+
+
+def read(path):
+    with open(os.path.join(TREE, path), encoding="utf-8",
+              errors="replace") as f:
+        return f.read()
+
+
+def _blank(match, keep_strings):
+    if match["string"] is not None:
+        return match[0] if keep_strings else match[0][0] * 2
+    return " " + "\n" * match[0].count("\n")
+
+
+def without_comments(text):
+    return TOKEN.sub(lambda m: _blank(m, True), text)
+
+
+def code(text):
+    """@text without comments, strings and #include lines."""
+    text = INCLUDE.sub("", without_comments(text))
+    return TOKEN.sub(lambda m: _blank(m, False), text)
+
+
+def includes(text):
+    """[(line number, '<a/b.h>' or '"b.h"')]"""
+    text = without_comments(text)
+    return [(text.count("\n", 0, m.start()) + 1, m[1])
+            for m in INCLUDE.finditer(text)]

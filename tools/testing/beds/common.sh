@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# What the beds have in common, on the host's side; sourced.
+
+here=$(dirname "$(readlink -f "$0")")
+tree=$(cd "$here/../../.." && pwd)
+scripts=$tree/scripts
+me=$(basename "$0")
+die() { echo "$me: $*" >&2; exit 2; }
+
+# Fills cpus mem timeout kmemleak pin modules out append bed, and rest.
+parse_options() {
+	cpus=2 mem=2G timeout=900 kmemleak='' pin='' modules='' out='' append='' bed=debug
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--kmemleak) kmemleak=1; shift; continue ;;
+		--help | -h) usage; exit 0 ;;
+		--bed | --cpus | --mem | --timeout | --pin | --modules | --out | --append)
+			[ $# -ge 2 ] || die "$1 wants a value" ;;
+		-?*) [ "$1" = -- ] || { usage >&2; die "unknown option $1"; } ;;
+		esac
+		case $1 in
+		--bed) bed=$2 ;; --cpus) cpus=$2 ;; --mem) mem=$2 ;;
+		--timeout) timeout=$2 ;; --pin) pin=$2 ;;
+		--modules) modules=$2 ;; --out) out=$2 ;; --append) append=$2 ;;
+		*) break ;;
+		esac
+		shift 2
+	done
+	rest=("$@")
+	[[ $timeout =~ ^[0-9]+$ ]] || die "--timeout wants seconds, not '$timeout'"
+	[[ $cpus =~ ^[0-9]+$ ]] || die "--cpus wants a number, not '$cpus'"
+}
+
+# Makes out (kept if asked for by name), run (what the guest is told) and console.
+prepare() {
+	if [ -n "$out" ]; then
+		mkdir -p "$out" || die "cannot make the directory $out"
+	else
+		out=$(mktemp -d "${TMPDIR:-/tmp}/bed.XXXXXX")
+		scratch=$out
+	fi
+	out=$(cd "$out" && pwd -P)
+	[ -z "$modules" ] || modules=$(cd "$modules" && pwd -P) || die "no such directory: --modules $modules"
+	case $tree$out$modules in
+	*[[:space:],:]*) die "paths with blanks, commas or colons do not work here: $tree $out $modules" ;;
+	esac
+	run=$out/.bed
+	console=$out/console.log
+	rm -rf "$run"
+	mkdir -p "$run"
+	: >"$console"
+	rm -f "$out/status"
+	write_command "$@"
+}
+
+# The command and what it may know, as a script for the guest.
+write_command() {
+	local name
+	{
+		printf 'cd %q\n' "$tree"
+		for name in "${!RNIC_SW_@}" "${!BED_@}" CI; do
+			[ -z "${!name+x}" ] || printf 'export %s=%q\n' "$name" "${!name}"
+		done
+		printf 'export BED=%q BED_OUT=%q BED_MODULES=%q BED_CPUS=%q\n' \
+			"$me/$bed" "$out" "$modules" "$cpus"
+		printf 'exec'
+		printf ' %q' "$@"
+		echo
+	} >"$run/command"
+	printf '%s\n' "$tree" "$out" "$("$scripts/cache")" ${modules:+"$modules"} >"$run/paths"
+	if [ -n "$kmemleak" ]; then touch "$run/kmemleak"; fi
+}
+
+# What outlives this script to clean up after it, in a session of its own: told
+# the guest's process group on its input, it kills that group at the time limit,
+# or when the other end of its input closes, whatever this script died of.
+readonly watch_leash='
+	read -r group
+	if [ "$1" -gt 0 ]; then read -r -t "$1"; else read -r; fi
+	[ $? -le 128 ] || touch "$2"
+	kill -KILL -- "-$group" 2>/dev/null'
+
+# start_watched COMMAND...: runs it in a process group of its own, which dies
+# with this script, at the time limit, and on a signal. Sets timed_out.
+start_watched() {
+	local leash status=0
+	timed_out=''
+	rm -f "$run/timed-out"
+	exec {leash}> >(exec setsid bash -c "$watch_leash" watch "$timeout" "$run/timed-out" >/dev/null 2>&1)
+	setsid setpriv --pdeathsig KILL ${pin:+taskset -c "$pin"} "$@" {leash}>&- &
+	guest=$!
+	echo "$guest" >&"$leash"
+	trap 'stop_guest; exit 130' INT TERM HUP
+	trap stop_guest EXIT
+	{ wait "$guest" || status=$?; } 2>/dev/null
+	[ ! -e "$run/timed-out" ] || timed_out=1
+	stop_guest
+	exec {leash}>&-
+	return "$status"
+}
+
+stop_guest() {
+	[ -z "${guest:-}" ] || kill -KILL -- "-$guest" 2>/dev/null || true
+}
+
+# The verdict: time limit, then splats, then leaks, then the command's own status.
+conclude() {
+	local status=0
+	if [ -n "$timed_out" ]; then
+		echo "$me: killed after the time limit of $timeout s; the last lines of the kernel's log ($console):" >&2
+		tail -n 15 "$console" >&2
+		status=124
+	fi
+	"$here/splats" "$console" >"$run/splats" || {
+		echo "$me: the kernel reported a bug; excerpt of its log ($console):" >&2
+		cat "$run/splats" >&2
+		status=99
+	}
+	if [ "$status" -eq 0 ]; then
+		if [ ! -s "$run/status" ]; then
+			echo "$me: the guest ended without saying how the command did; the end of the kernel's log ($console):" >&2
+			tail -n 30 "$console" >&2
+			status=98
+		else
+			status=$(cat "$run/status")
+		fi
+	fi
+	case $status in
+	9[789] | 124) [ -z "${scratch:-}" ] || echo "$me: what is left of the run is in $out" >&2 ;;
+	*) [ -z "${scratch:-}" ] || rm -rf "$scratch" ;;
+	esac
+	exit "$status"
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_LINUX_CRC32C_H
+#define _HOST_LINUX_CRC32C_H
+
+#include <linux/types.h>
+
+/* As the kernel's: the caller inverts before and after */
+u32 crc32c(u32 crc, const void *p, size_t len);
+
+#endif

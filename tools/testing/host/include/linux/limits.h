@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_LINUX_LIMITS_H
+#define _HOST_LINUX_LIMITS_H
+
+#include_next <linux/limits.h>
+#include <limits.h>
+
+#define U8_MAX	((u8)~0U)
+#define U16_MAX	((u16)~0U)
+#define U32_MAX	((u32)~0U)
+#define U64_MAX	((u64)~0ULL)
+#define S32_MAX	((s32)(U32_MAX >> 1))
+#define S32_MIN	((s32)(-S32_MAX - 1))
+#define S64_MAX	((s64)(U64_MAX >> 1))
+
+#endif

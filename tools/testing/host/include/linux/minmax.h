@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_LINUX_MINMAX_H
+#define _HOST_LINUX_MINMAX_H
+
+/* As strict as 6.1's: two types are an error (-Wcompare-distinct-pointer-types) */
+#define host_pick(x, y, op) ({				\
+	__auto_type _x = (x);				\
+	__auto_type _y = (y);				\
+	(void)(&_x == &_y);				\
+	_x op _y ? _x : _y; })
+
+#define min(x, y)	host_pick(x, y, <)
+#define max(x, y)	host_pick(x, y, >)
+#define min3(x, y, z)	min(min(x, y), z)
+#define max3(x, y, z)	max(max(x, y), z)
+#define min_t(t, x, y)	min((t)(x), (t)(y))
+#define max_t(t, x, y)	max((t)(x), (t)(y))
+#define clamp(v, lo, hi) min(max(v, lo), hi)
+#define clamp_t(t, v, lo, hi) min_t(t, max_t(t, v, lo), hi)
+#define swap(a, b) do {					\
+	typeof(a) _t = (a);				\
+	(a) = (b);					\
+	(b) = _t;					\
+} while (0)
+
+#endif
