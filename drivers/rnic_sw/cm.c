@@ -118,6 +118,9 @@ static void fill_local(const struct rnic_dev *dev, const struct iw_cm_conn_param
 		.rtr = READ_ONCE(dev->policy.mpa_rtr),
 		.enhanced = READ_ONCE(dev->policy.mpa_revision) != 1,
 	};
+	/* programs let the passive side send first: it must be woken for that */
+	if (me->rtr)
+		me->rtr |= NEG_RTR_P2P;
 }
 
 static void fill_offer(struct ddp_offer *o, const struct neg_side *side,

@@ -251,8 +251,9 @@ int rnic_device_init(struct rnic_dev *dev)
 	ib->num_comp_vectors = num_possible_cpus();
 	ib->local_dma_lkey = DDP_STAG_DMA;
 	ib->iw_driver_flags = IW_F_NO_PORT_MAP;
-	/* an empty post wakes the transmit side */
-	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	/* an empty post wakes the transmit side, or has receives flushed */
+	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+			       BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
 
 	dev->counters = __alloc_percpu(RNIC_COUNTERS_ALL * sizeof(u64),
 				       sizeof(u64));

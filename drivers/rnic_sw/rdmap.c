@@ -58,7 +58,7 @@ static void failed(struct ddp_stream *s, const struct iw_fault *fault)
 	ddp_stream_close(s, IW_LOCAL_CLOSE);
 }
 
-static void down(struct ddp_stream *s, enum iw_reason why)
+static void llp_down(struct ddp_stream *s, enum iw_reason why)
 {
 	rdmap_down(to_rdmap(s), why);
 }
@@ -69,7 +69,7 @@ static const struct ddp_ulp_ops ulp_ops = {
 	.next		= rdmap_next,
 	.sent		= rdmap_sent,
 	.failed		= failed,
-	.down		= down,
+	.down		= llp_down,
 };
 
 /**

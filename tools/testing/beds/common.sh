@@ -45,6 +45,8 @@ prepare() {
 	case $tree$out$modules in
 	*[[:space:],:]*) die "paths with blanks, commas or colons do not work here: $tree $out $modules" ;;
 	esac
+	exec {out_lock}>"$out/.bed.lock"
+	flock -n "$out_lock" || die "another run is using --out $out, give each its own"
 	run=$out/.bed
 	console=$out/console.log
 	rm -rf "$run"
