@@ -202,6 +202,15 @@ static void try_older(struct mpa_conn *c)
 		end(c, IW_UNREACHABLE, NULL);
 }
 
+/* Nothing may follow the Request before our Reply */
+static bool speaks_too_soon(struct mpa_conn *c)
+{
+	u8 octet;
+
+	return mpa_sock_read(c, &octet, 1) > 0 &&
+	       mpa_startup_input(c->su, &octet, 1) < 0;
+}
+
 static void startup(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
@@ -219,6 +228,8 @@ static void startup(struct mpa_conn *c)
 			}
 			break;
 		case MPA_WANT_ASK_ULP:
+			if (speaks_too_soon(c))
+				break;
 			ask_user(c);
 			return;
 		case MPA_WANT_ENTER:
@@ -279,6 +290,11 @@ static void full(struct mpa_conn *c, unsigned long events)
 	if (test_bit(MPA_EV_TX, &events))
 		mpa_tx_work(c);
 	finish_sending(c);
+	if (more) {
+		/* what came before an end comes before it here, too */
+		mpa_conn_event(c, MPA_EV_RX);
+		return;
+	}
 	switch (mpa_sock_fate(c, &err)) {
 	case MPA_SOCK_LOST:
 		end(c, lost_reason(err), NULL);
@@ -297,8 +313,6 @@ static void full(struct mpa_conn *c, unsigned long events)
 	default:
 		break;
 	}
-	if (more)
-		mpa_conn_event(c, MPA_EV_RX);
 }
 
 static void step(struct mpa_conn *c, unsigned long events)

@@ -145,6 +145,8 @@ static void fill_side(struct neg_side *side, const struct ddp_offer *o)
 /* Up to iw_cm ------------------------------------------------------------- */
 
 /*
+ * An event's depths are the peer's, seen from here: its IRD is our ORD.
+ *
  * The event carries 8 bits of each depth and of the length of Private Data:
  * depths are clamped, data beyond that is not handed up (N-22).
  */
@@ -159,14 +161,26 @@ static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
 	ev->private_data_len = min_t(u16, o->pd_len, U8_MAX);
 }
 
+/*
+ * To rdma_cm, an event's ird is what the one who is told may have outstanding,
+ * and its ord what he has to serve: the peer's two depths as they came.
+ */
+static void fill_depths(struct iw_cm_event *ev, const struct ddp_offer *o)
+{
+	ev->ird = o->enhanced ? min_t(u16, o->ird, RDMAP_DEPTH_MAX)
+			      : RDMAP_DEPTH_MAX;
+	ev->ord = o->enhanced ? min_t(u16, o->ord, RDMAP_DEPTH_MAX)
+			      : RDMAP_DEPTH_MAX;
+}
+
 static void send_event(struct rnic_ep *ep, enum iw_cm_event_type type,
 		       int status, const struct ddp_offer *o)
 {
 	struct iw_cm_event ev = { .event = type, .status = status };
 
 	fill_event(&ev, ep, o);
-	ev.ird = min_t(u16, ep->result.ird, U8_MAX);
-	ev.ord = min_t(u16, ep->result.ord, U8_MAX);
+	ev.ird = min_t(u16, ep->result.ord, U8_MAX);
+	ev.ord = min_t(u16, ep->result.ird, U8_MAX);
 	ep->id->event_handler(ep->id, &ev);
 }
 
@@ -242,7 +256,6 @@ static void tell_closed(struct rnic_ep *ep, enum iw_reason why,
 
 	switch (ep->state) {
 	case EP_CONNECTING:
-		rnic_count_reason(ep->dev, why);
 		send_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, o);
 		return;
 	case EP_ACCEPTED:
@@ -287,10 +300,9 @@ static int request(struct ddp_listener *l, struct ddp_session *ss,
 	ss->ctx = ep;
 	fill_side(&ep->request, o);
 	fill_event(&ev, ep, o);
-	/* what the peer would send us and take from us */
-	ev.ird = o->enhanced ? min_t(u16, o->ord, RDMAP_DEPTH_MAX)
+	ev.ird = o->enhanced ? min_t(u16, o->ird, RDMAP_DEPTH_MAX)
 			     : RDMAP_DEPTH_MAX;
-	ev.ord = o->enhanced ? min_t(u16, o->ird, RDMAP_DEPTH_MAX)
+	ev.ord = o->enhanced ? min_t(u16, o->ord, RDMAP_DEPTH_MAX)
 			     : RDMAP_DEPTH_MAX;
 	ev.provider_data = ep;
 	/* one reference for the session, one for iw_cm's answer */

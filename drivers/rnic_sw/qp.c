@@ -363,6 +363,7 @@ static int alloc_rq(struct rnic_qp *qp, struct ib_qp_cap *cap,
 {
 	struct rnic_rq *rq = &qp->rq;
 	u32 stride;
+	int err;
 
 	spin_lock_init(&rq->lock);
 	mutex_init(&rq->flush_lock);
@@ -372,7 +373,9 @@ static int alloc_rq(struct rnic_qp *qp, struct ib_qp_cap *cap,
 	stride = sizeof(struct rnic_sw_rqe) +
 		 cap->max_recv_sge * sizeof(struct rnic_sw_sge);
 	rq->max_sge = cap->max_recv_sge;
-	return rnic_ring_alloc(&rq->ring, uctx, cap->max_recv_wr, stride);
+	err = rnic_ring_alloc(&rq->ring, uctx, cap->max_recv_wr, stride);
+	cap->max_recv_wr = rq->ring.slots;
+	return err;
 }
 
 static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
@@ -399,7 +402,6 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
 static int write_response(const struct rnic_qp *qp, struct ib_udata *udata)
 {
 	struct rnic_sw_create_qp_resp resp = {
-		.sq_key = rnic_ring_key(&qp->sq.ring),
 		.sq_bytes = qp->sq.ring.bytes,
 		.sq_slots = qp->sq.ring.slots,
 		.sq_stride = qp->sq.ring.stride,
@@ -408,6 +410,7 @@ static int write_response(const struct rnic_qp *qp, struct ib_udata *udata)
 
 	if (!udata)
 		return 0;
+	resp.sq_key = rnic_ring_key(&qp->sq.ring);
 	if (qp->rq.ring.slots) {
 		resp.rq_key = rnic_ring_key(&qp->rq.ring);
 		resp.rq_bytes = qp->rq.ring.bytes;

@@ -74,6 +74,19 @@ void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
 		rnic_qp_error(qp, IW_LOCAL_CQ);
 }
 
+/* Why the receive that a message was using ends: it may be its own fault */
+static u8 taken_status(const struct rnic_qp *qp)
+{
+	switch (qp->why) {
+	case IW_DDP_U_TOO_LONG:
+		return IB_WC_LOC_LEN_ERR;
+	case IW_RDMAP_CATASTROPHIC:	/* memory that may not be written */
+		return IB_WC_LOC_PROT_ERR;
+	default:
+		return IB_WC_WR_FLUSH_ERR;
+	}
+}
+
 /* The next slot to flush: its wr_id; false if there is none */
 static bool __flush_one(struct rnic_rq *rq, u64 *wr_id)
 {
@@ -102,7 +115,6 @@ void rnic_rq_flush(struct rnic_qp *qp)
 {
 	struct rnic_sw_cqe cqe = {
 		.qp_num = qp->ib.qp_num,
-		.status = IB_WC_WR_FLUSH_ERR,
 		.opcode = RNIC_SW_WC_RECV | RNIC_SW_OP_SEND,
 		.imm = qp->why,
 	};
@@ -121,6 +133,8 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	spin_unlock_irqrestore(&rq->lock, flags);
 	do {
 		spin_lock_irqsave(&rq->lock, flags);
+		cqe.status = rq->tail == rq->head ? IB_WC_WR_FLUSH_ERR :
+						    taken_status(qp);
 		any = __flush_one(rq, &cqe.wr_id);
 		spin_unlock_irqrestore(&rq->lock, flags);
 		/* an overrun has been told by the queue itself: go on */
