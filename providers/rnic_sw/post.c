@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Post send and receive work requests, the classic way. */
+#include <assert.h>
 #include <errno.h>
+#include <unistd.h>
 
 #include <ccan/array_size.h>
+#include <rdma/ib_user_verbs.h>
 
 #include "rnic_sw.h"
 
@@ -128,6 +131,42 @@ static int queue_send(struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 	return ret;
 }
 
+/* The legacy command to post no work request at all: post_send or post_recv */
+struct doorbell {
+	struct ib_uverbs_cmd_hdr	hdr;
+	struct ib_uverbs_post_send	cmd;
+};
+
+static_assert(sizeof(struct ib_uverbs_post_send) ==
+	      sizeof(struct ib_uverbs_post_recv),
+	      "both commands have the same fixed part");
+
+/*
+ * Written by hand: the library's functions take the way through an ioctl,
+ * which costs more than all else a small message needs.
+ */
+static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
+			 uint32_t wqe_size)
+{
+	struct ib_uverbs_post_send_resp resp = {};
+	struct doorbell bell = {
+		.hdr = {
+			.command = command,
+			.in_words = sizeof(bell) / 4,
+			.out_words = sizeof(resp) / 4,
+		},
+		.cmd = {
+			.response = (uintptr_t)&resp,
+			.qp_handle = qp->handle,
+			.wqe_size = wqe_size,
+		},
+	};
+
+	if (write(qp->context->cmd_fd, &bell, sizeof(bell)) != sizeof(bell))
+		return errno;
+	return 0;
+}
+
 /**
  * rnic_sw_kick_sq - tell the kernel that a send queue has something
  * @qp: the queue pair; the caller has published prod and found
@@ -137,9 +176,8 @@ static int queue_send(struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
  */
 int rnic_sw_kick_sq(struct rnic_sw_qp *qp)
 {
-	struct ibv_send_wr *bad;
-
-	return ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad);
+	return ring_doorbell(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_SEND,
+			     sizeof(struct ib_uverbs_send_wr));
 }
 
 /* Work requests before the bad one are posted */
@@ -195,9 +233,8 @@ static int queue_recv(struct rnic_sw_qp *qp, const struct ibv_recv_wr *wr)
 
 static int kick_rq(struct rnic_sw_qp *qp)
 {
-	struct ibv_recv_wr *bad;
-
-	return ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad);
+	return ring_doorbell(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_RECV,
+			     sizeof(struct ib_uverbs_recv_wr));
 }
 
 int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,

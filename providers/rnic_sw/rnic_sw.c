@@ -33,6 +33,7 @@ static const struct verbs_context_ops context_ops = {
 	.query_rt_values	= rnic_sw_query_rt_values,
 	.reg_mr			= rnic_sw_reg_mr,
 	.req_notify_cq		= rnic_sw_req_notify_cq,
+	.rereg_mr		= rnic_sw_rereg_mr,
 	.resize_cq		= rnic_sw_resize_cq,
 };
 

@@ -152,6 +152,8 @@ struct ibv_td *rnic_sw_alloc_td(struct ibv_context *ctx,
 int rnic_sw_dealloc_td(struct ibv_td *ibtd);
 struct ibv_mr *rnic_sw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			      uint64_t iova, int access);
+int rnic_sw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
+		     void *addr, size_t length, int access);
 int rnic_sw_dereg_mr(struct verbs_mr *vmr);
 
 /* cq.c */
