@@ -7,6 +7,7 @@
 
 #include "hdr.h"
 #include "internal.h"
+#include "trace.h"
 #include "untagged.h"
 
 /* The segment under way: what a Terminate would quote */
@@ -98,6 +99,8 @@ static enum iw_reason rx_segment(struct ddp_stream *s, u32 len)
 	enum iw_reason why;
 
 	why = read_header(llp, &g);
+	if (!why)
+		trace_ddp_segment_received(s, &g.h, g.payload);
 	if (!why)
 		why = g.h.tagged ? rx_tagged(s, llp, &g)
 				 : rx_untagged(s, llp, &g);

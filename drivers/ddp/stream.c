@@ -11,6 +11,7 @@
 #include <linux/string.h>
 
 #include "internal.h"
+#include "trace.h"
 #include "untagged.h"
 
 /**
@@ -83,6 +84,7 @@ void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f)
 {
 	if (test_and_set_bit(0, &s->failed))
 		return;
+	trace_ddp_stream_failed(s, f);
 	s->ulp->failed(s, f);
 }
 EXPORT_SYMBOL_GPL(ddp_stream_fail);

@@ -5,6 +5,7 @@
 #include "hdr.h"
 #include "internal.h"
 #include "segment.h"
+#include "trace.h"
 
 static bool begin_message(struct ddp_stream *s)
 {
@@ -37,8 +38,10 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	cut.done = s->cut;
 	seg->len = ddp_cut_next(&cut, mulpdu, &h);
 	seg->hdr_len = ddp_hdr_encode(seg->hdr, &h);
+	s->gone = s->cut;
 	s->cut += seg->len;
 	s->in_msg = !h.last;
+	trace_ddp_segment_pulled(s, &h, seg->len);
 	return true;
 }
 EXPORT_SYMBOL_GPL(ddp_tx_next);

@@ -11,6 +11,7 @@
 #include <linux/wait_bit.h>
 
 #include "internal.h"
+#include "trace.h"
 
 #define DEADLINE_CONNECT	30	/* seconds: TCP handshake */
 #define DEADLINE_REQUEST	10	/* responder: the Request */
@@ -85,6 +86,12 @@ static bool must_reset(const struct mpa_conn *c, enum iw_reason why)
 	return why == IW_TIMEOUT || c->out.sent;
 }
 
+static void set_phase(struct mpa_conn *c, enum mpa_phase phase)
+{
+	c->phase = phase;
+	trace_mpa_conn_phase(c, phase);
+}
+
 /* The end, whatever came before.  @o: the peer's reject */
 static void end(struct mpa_conn *c, enum iw_reason why,
 		const struct ddp_offer *o)
@@ -96,7 +103,8 @@ static void end(struct mpa_conn *c, enum iw_reason why,
 	mpa_tx_stop(c);
 	reset = must_reset(c, why);
 	mpa_frame_drop(c);
-	c->phase = MPA_ENDED;
+	set_phase(c, MPA_ENDED);
+	trace_mpa_conn_end(c, why);
 	mpa_sock_release(c, reset);
 	c->stream = NULL;
 	c->next_stream = NULL;
@@ -113,13 +121,14 @@ static void enter_full(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
 
+	trace_mpa_startup_agreed(c, su);
 	c->crc = su->crc;
 	c->tx_markers = su->tx_markers;
 	c->rx_markers = su->rx_markers;
 	/* a wrong answer starts the stream all the same: see session.h */
 	c->ss.user->established(&c->ss, su->initiator ? &su->peer : NULL);
 	mpa_conn_deadline(c, 0);
-	c->phase = MPA_FULL;
+	set_phase(c, MPA_FULL);
 	c->stream = c->next_stream;
 	c->tx_stream = c->next_stream;
 	if (su->initiator)
@@ -196,7 +205,7 @@ static void try_older(struct mpa_conn *c)
 	}
 	mpa_sock_release(c, true);
 	mpa_startup_fall_back(c->su);
-	c->phase = MPA_CONNECTING;
+	set_phase(c, MPA_CONNECTING);
 	mpa_conn_deadline(c, DEADLINE_CONNECT);
 	if (mpa_sock_connect(c, &local))
 		end(c, IW_UNREACHABLE, NULL);
@@ -255,8 +264,8 @@ static void connecting(struct mpa_conn *c)
 		return;
 	case MPA_SOCK_OPEN:
 	case MPA_SOCK_PEER_DONE:
-		c->phase = MPA_STARTUP;
 		mpa_sock_names(c);
+		set_phase(c, MPA_STARTUP);
 		startup(c);
 		return;
 	default:

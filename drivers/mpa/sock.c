@@ -7,6 +7,7 @@
 #include <trace/events/sock.h>
 
 #include "internal.h"
+#include "trace.h"
 
 /* Octets that a socket callback takes before the worker goes on */
 #define RX_BUDGET_BH	(256 * 1024)
@@ -425,6 +426,7 @@ int mpa_sock_send(struct mpa_conn *c, bool may_sleep)
 	n = tcp_sendmsg_locked(sk, &msg, o->len - o->sent);
 	unlock_for_send(sk, may_sleep);
 
+	trace_mpa_batch_sent(c, n);
 	if (n < 0)
 		return n;
 	o->sent += n;

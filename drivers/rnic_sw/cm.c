@@ -44,6 +44,11 @@ struct rnic_ep {
 	struct neg_result	result;
 };
 
+/* The lower layers of a device */
+struct rnic_llps {
+	const struct ddp_session_type	*mpa;
+};
+
 struct rnic_lep {
 	struct rnic_dev		*dev;
 	struct iw_cm_id		*id;
@@ -159,18 +164,6 @@ static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
 		return;
 	ev->private_data = (void *)o->pd;
 	ev->private_data_len = min_t(u16, o->pd_len, U8_MAX);
-}
-
-/*
- * To rdma_cm, an event's ird is what the one who is told may have outstanding,
- * and its ord what he has to serve: the peer's two depths as they came.
- */
-static void fill_depths(struct iw_cm_event *ev, const struct ddp_offer *o)
-{
-	ev->ird = o->enhanced ? min_t(u16, o->ird, RDMAP_DEPTH_MAX)
-			      : RDMAP_DEPTH_MAX;
-	ev->ord = o->enhanced ? min_t(u16, o->ord, RDMAP_DEPTH_MAX)
-			      : RDMAP_DEPTH_MAX;
 }
 
 static void send_event(struct rnic_ep *ep, enum iw_cm_event_type type,
@@ -331,6 +324,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 {
 	struct iw_cm_id *id = ep->id;
 	struct ddp_policy policy;
+	struct ddp_session *ss;
 	struct ddp_connect args = {
 		.net = rnic_net(ep->dev),
 		.tos = id->tos_set ? id->tos : 0,
@@ -341,8 +335,12 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		.stream = &ep->qp->rdmap.stream,
 	};
 
+	if (!args.net)
+		return ERR_PTR(-ENODEV);
 	fill_policy(ep->dev, &policy);
-	return ep->dev->mpa->connect(&args, &user, ep);
+	ss = ep->dev->mpa->connect(&args, &user, ep);
+	put_net(args.net);
+	return ss;
 }
 
 /* The endpoint learns its session from the first upcall: that may be quicker */
@@ -492,7 +490,7 @@ static int start_listening(struct rnic_lep *lep, int backlog)
 	};
 
 	fill_policy(lep->dev, &policy);
-	lep->l = lep->dev->mpa->listen(&args, &user, lep);
+	lep->l = lep->dev->llps->mpa->listen(&args, &user, lep);
 	return PTR_ERR_OR_ZERO(lep->l);
 }
 
@@ -543,13 +541,16 @@ int rnic_iw_unlisten(struct iw_cm_id *id)
  * rnic_cm_init - a device is being made: find its lower layers
  * @dev: the device
  *
- * Return: 0, or -EPROTONOSUPPORT.
+ * Return: 0, -EPROTONOSUPPORT or -ENOMEM; rnic_cm_exit() is due either way.
  */
 int rnic_cm_init(struct rnic_dev *dev)
 {
 	atomic_set(&dev->eps, 0);
-	dev->mpa = ddp_type_get("mpa");
-	return dev->mpa ? 0 : -EPROTONOSUPPORT;
+	dev->llps = kzalloc(sizeof(*dev->llps), GFP_KERNEL);
+	if (!dev->llps)
+		return -ENOMEM;
+	dev->llps->mpa = ddp_type_get("mpa");
+	return dev->llps->mpa ? 0 : -EPROTONOSUPPORT;
 }
 
 /**
@@ -558,9 +559,11 @@ int rnic_cm_init(struct rnic_dev *dev)
  */
 void rnic_cm_exit(struct rnic_dev *dev)
 {
-	if (!dev->mpa)
+	if (!dev->llps)
 		return;
 	wait_var_event(&dev->eps, !atomic_read(&dev->eps));
-	ddp_type_put(dev->mpa);
-	dev->mpa = NULL;
+	if (dev->llps->mpa)
+		ddp_type_put(dev->llps->mpa);
+	kfree(dev->llps);
+	dev->llps = NULL;
 }

@@ -80,11 +80,23 @@ static struct rnic_dev *create(struct net_device *netdev)
  * rnic_net - where a device's sockets live
  * @dev: the device
  *
- * Return: the network namespace of its interface.
+ * Not the device's own namespace: where the core shares devices among all, that
+ * is the first one.
+ *
+ * Return: the network namespace of its interface, held; NULL if it is gone.
  */
 struct net *rnic_net(struct rnic_dev *dev)
 {
-	return read_pnet(&dev->ib.coredev.rdma_net);
+	struct net_device *netdev = ib_device_get_netdev(&dev->ib, 1);
+	struct net *net;
+
+	if (!netdev)
+		return NULL;
+	rcu_read_lock();
+	net = maybe_get_net(dev_net(netdev));
+	rcu_read_unlock();
+	dev_put(netdev);
+	return net;
 }
 
 /**

@@ -12,6 +12,7 @@
 
 #include "rnic.h"
 #include "stats.h"
+#include "trace.h"
 
 #define SLOT_ALIGN	16
 
@@ -119,8 +120,10 @@ static bool enter_error(struct rnic_qp *qp, enum iw_reason why)
 		qp->why = why;
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
-	if (first)
+	if (first) {
 		rnic_count_reason(qp->dev, why);
+		trace_rnic_qp_ended(qp, why);
+	}
 	return first;
 }
 
@@ -163,6 +166,7 @@ void rdmap_count(struct rdmap *r, u8 opcode, bool sent)
 	};
 
 	rnic_count(rdmap_to_qp(r)->dev, counters[opcode][sent]);
+	trace_rnic_message(rdmap_to_qp(r), opcode, sent);
 }
 
 /* States -------------------------------------------------------------------- */
@@ -186,6 +190,7 @@ int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	if (err)
 		return err;
 	set_rights(qp);
+	trace_rnic_qp_started(qp, ird, ord);
 	spin_lock_irqsave(&qp->lock, flags);
 	if (qp->state == QP_IDLE)
 		qp->state = QP_RTS;

@@ -10,6 +10,7 @@
  */
 static void blame_source(struct rdmap *r, struct iw_fault *f)
 {
+	struct rdmap_rreq left;
 	struct rdmap_req *req;
 
 	if (r->out == RDMAP_OUT_RESP) {
@@ -17,7 +18,9 @@ static void blame_source(struct rdmap *r, struct iw_fault *f)
 		spin_lock_bh(&r->lock);
 		req = rdmap_reqq_serve(&r->irq);
 		if (req) {
-			memcpy(f->rdma, req->hdr, sizeof(f->rdma));
+			left = req->rreq;
+			rdmap_rreq_advance(&left, r->stream.gone);
+			rdmap_rreq_encode(f->rdma, &left);
 			f->rdma_len = sizeof(f->rdma);
 		}
 		spin_unlock_bh(&r->lock);

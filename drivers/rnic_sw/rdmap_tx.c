@@ -155,6 +155,16 @@ static void set_read(struct rdmap *r, const struct rdmap_wr *wr,
 	set_read_request(r, m, &q);
 }
 
+/* A sink that may not be written is known before the peer is asked */
+static bool sink_is_good(struct rdmap *r, const struct rdmap_wr *wr)
+{
+	const struct ddp_sge *sink = wr->sge;
+
+	return !wr->buf.len ||
+	       !ddp_mem_check(&r->stream, sink->stag, sink->addr, sink->len,
+			      DDP_LOCAL_WRITE);
+}
+
 /* False: it was local and is done, or has failed */
 static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 {
@@ -168,15 +178,18 @@ static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 		set_send(wr, m);
 		return true;
 	case RDMAP_WR_READ:
+		if (!sink_is_good(r, wr))
+			break;
 		set_read(r, wr, m);
 		return true;
 	default:
-		if (!rdmap_sq_local(r, wr)) {
-			rdmap_sq_failed(r, wr->slot);
-			rdmap_fail(r, IW_LOCAL_PROT);
-		}
-		return false;
+		if (rdmap_sq_local(r, wr))
+			return false;
+		break;
 	}
+	rdmap_sq_failed(r, wr->slot);
+	rdmap_fail(r, IW_LOCAL_PROT);
+	return false;
 }
 
 static bool next_wr(struct rdmap *r, struct ddp_msg *m)

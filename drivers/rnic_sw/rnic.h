@@ -33,7 +33,7 @@ struct rnic_policy {
 	u8	mpa_rtr;	/* DDP_RTR_* offered */
 };
 
-struct ddp_session_type;
+struct rnic_llps;
 
 struct rnic_dev {
 	struct ib_device	ib;		/* first: ib_alloc_device() */
@@ -42,7 +42,7 @@ struct rnic_dev {
 	u32			next_qpn;
 	struct rnic_policy	policy;
 	u64 __percpu		*counters;	/* see stats.h */
-	const struct ddp_session_type *mpa;	/* lower layers, see cm.c */
+	struct rnic_llps	*llps;		/* lower layers, see cm.c */
 	atomic_t		eps;		/* connections not yet freed */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 };
