@@ -66,10 +66,15 @@ static inline void ib_dispatch_port_state_event(struct ib_device *ib,
 }
 #endif
 
-/* Without it a device is made in the first network namespace */
+/* Without it a device is made in the first network namespace, and moved */
 #ifndef HAVE_ALLOC_DEVICE_WITH_NET
-#define ib_alloc_device_with_net(drv_struct, member, net) \
-	((void)(net), ib_alloc_device(drv_struct, member))
+#define ib_alloc_device_with_net(drv_struct, member, net) ({		\
+	struct drv_struct *__dev = ib_alloc_device(drv_struct, member);	\
+									\
+	if (__dev)							\
+		write_pnet(&__dev->member.coredev.rdma_net, net);	\
+	__dev;								\
+})
 #endif
 
 #ifndef HAVE_NAME_ASSIGNED_BY_USER

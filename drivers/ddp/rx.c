@@ -92,9 +92,9 @@ static void fail_segment(struct ddp_stream *s, enum iw_reason why,
 	ddp_stream_fail(s, &f);
 }
 
-static enum iw_reason rx_segment(struct ddp_stream *s, u32 len)
+static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
+				 u32 len)
 {
-	struct ddp_llp *llp = rcu_dereference_bh(s->llp);
 	struct rx_seg g = { .len = len };
 	enum iw_reason why;
 
@@ -109,7 +109,8 @@ static enum iw_reason rx_segment(struct ddp_stream *s, u32 len)
 	return why;
 }
 
-enum iw_reason ddp_rx_segment(struct ddp_stream *s, u32 len)
+enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
+			      u32 len)
 {
 	enum iw_reason why = IW_DDP_CATASTROPHIC;
 
@@ -117,7 +118,7 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, u32 len)
 	/* either we see the failure or who failed it sees us */
 	smp_mb();
 	if (!test_bit(0, &s->failed))
-		why = rx_segment(s, len);
+		why = rx_segment(s, llp, len);
 	smp_store_release(&s->rx_busy, false);
 	return why;
 }

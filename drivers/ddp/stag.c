@@ -19,7 +19,7 @@
 #define STAG_INDEX_MIN		0x100	/* below: never on the wire */
 #define STAG_TRIES		64
 
-/* The use that validity itself is; it goes with ddp_region_revoke() */
+/* The use that is always there: a count of no more means that nobody copies */
 #define VALIDITY		1
 
 /**
@@ -81,7 +81,7 @@ EXPORT_SYMBOL_GPL(ddp_region_publish);
  * @stag: as it came
  *
  * Return: the region with a use taken, to be given back with
- * ddp_region_put(); NULL if there is none or it is being revoked.
+ * ddp_region_put(); NULL if there is none.  It may be invalid, or become so.
  */
 struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 {

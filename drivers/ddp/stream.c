@@ -64,14 +64,10 @@ void ddp_stream_unbind(struct ddp_stream *s)
 {
 	struct ddp_llp *llp;
 
-	rcu_read_lock();
-	llp = rcu_dereference(s->llp);
-	rcu_read_unlock();
-	if (!llp)
-		return;
-	/* the LLP is ours until it has forgotten us */
-	llp->ops->quiesce(llp);
-	RCU_INIT_POINTER(s->llp, NULL);
+	/* not found by kicks any more; those under way are RCU readers */
+	llp = unrcu_pointer(xchg(&s->llp, NULL));
+	if (llp)
+		llp->ops->quiesce(llp);
 }
 EXPORT_SYMBOL_GPL(ddp_stream_unbind);
 

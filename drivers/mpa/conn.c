@@ -9,6 +9,7 @@
  */
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include <net/net_namespace.h>
 
 #include "internal.h"
 #include "trace.h"
@@ -16,6 +17,7 @@
 #define DEADLINE_CONNECT	30	/* seconds: TCP handshake */
 #define DEADLINE_REQUEST	10	/* responder: the Request */
 #define DEADLINE_REPLY		60	/* initiator: the Reply */
+#define DEADLINE_DRAIN		60	/* some progress, before our FIN */
 #define DEADLINE_CLOSE		10	/* the peer's FIN after ours */
 
 static atomic_t conns = ATOMIC_INIT(0);	/* not yet released */
@@ -50,10 +52,12 @@ static void timed_out(struct work_struct *work)
  */
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
 {
-	if (seconds)
+	if (seconds) {
 		mod_delayed_work(mpa_wq, &c->timer, seconds * HZ);
-	else
-		cancel_delayed_work(&c->timer);
+		return;
+	}
+	cancel_delayed_work_sync(&c->timer);
+	clear_bit(MPA_EV_TIMEOUT, &c->events);
 }
 
 static enum iw_reason lost_reason(int err)
@@ -276,8 +280,12 @@ static void connecting(struct mpa_conn *c)
 /* All of ours is sent and the ULP has asked for the end: FIN */
 static void finish_sending(struct mpa_conn *c)
 {
-	if (!READ_ONCE(c->closing) || !READ_ONCE(c->drained) || c->shut)
+	if (!READ_ONCE(c->closing) || c->shut)
 		return;
+	if (!READ_ONCE(c->drained)) {
+		mpa_conn_deadline(c, DEADLINE_DRAIN);
+		return;
+	}
 	c->shut = true;
 	mpa_sock_shutdown(c);
 	mpa_conn_deadline(c, DEADLINE_CLOSE);
@@ -288,7 +296,13 @@ static void tell_peer_closed(struct mpa_conn *c)
 	if (c->peer_closed)
 		return;
 	c->peer_closed = true;
+	c->peer_first = !READ_ONCE(c->closing);
 	c->ss.user->peer_closed(&c->ss);
+}
+
+static enum iw_reason close_reason(const struct mpa_conn *c)
+{
+	return c->peer_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
 }
 
 static void full(struct mpa_conn *c, unsigned long events)
@@ -310,12 +324,12 @@ static void full(struct mpa_conn *c, unsigned long events)
 		return;
 	case MPA_SOCK_CLOSED:
 		tell_peer_closed(c);
-		end(c, c->closing ? IW_LOCAL_CLOSE : IW_PEER_CLOSED, NULL);
+		end(c, close_reason(c), NULL);
 		return;
 	case MPA_SOCK_PEER_DONE:
 		tell_peer_closed(c);
 		if (c->shut) {
-			end(c, IW_PEER_CLOSED, NULL);
+			end(c, close_reason(c), NULL);
 			return;
 		}
 		break;
@@ -334,15 +348,16 @@ static void step(struct mpa_conn *c, unsigned long events)
 		end(c, IW_TIMEOUT, NULL);
 		return;
 	}
+	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL) {
+		end(c, IW_LOCAL_CLOSE, NULL);
+		return;
+	}
 	switch (c->phase) {
 	case MPA_CONNECTING:
 		connecting(c);
 		break;
 	case MPA_STARTUP:
-		if (test_bit(MPA_EV_CLOSE, &events))
-			end(c, IW_LOCAL_CLOSE, NULL);
-		else
-			startup(c);
+		startup(c);
 		break;
 	case MPA_FULL:
 		full(c, events);
@@ -425,6 +440,8 @@ void mpa_conn_release(struct kref *ref)
 	struct mpa_conn *c = ss_to_conn(ss);
 
 	kfree(c->su);
+	if (c->net)
+		put_net(c->net);
 	kfree_rcu(c, rcu);
 	if (atomic_dec_and_test(&conns))
 		wake_up_var(&conns);

@@ -155,7 +155,7 @@ static enum iw_reason hand_up(struct mpa_conn *c, u32 ulpdu_len)
 	}
 	open_tx(c);
 	read_length(c);
-	return ddp_rx_segment(c->stream, ulpdu_len);
+	return ddp_rx_segment(c->stream, &c->llp, ulpdu_len);
 }
 
 /**

@@ -83,7 +83,7 @@ struct mpa_conn {
 	struct ddp_llp		llp;
 	struct ddp_session	ss;
 	struct ddp_policy	policy;
-	struct net		*net;
+	struct net		*net;	/* active side only; held */
 	u8			tos;
 
 	/* worker and mutex */
@@ -94,6 +94,7 @@ struct mpa_conn {
 	struct ddp_stream	*next_stream;	/* to start then */
 	bool			told;	/* the user has been given us */
 	bool			peer_closed;
+	bool			peer_first;	/* before we did */
 	bool			shut;	/* our FIN is out */
 
 	/* the listener it came from, until the request is handed up */

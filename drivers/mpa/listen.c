@@ -157,17 +157,20 @@ static void disown(struct port *p, struct sock *sk)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+/* A pending connection, its mutex held; NULL: refused */
 static struct mpa_conn *new_child(struct port *p, struct mpa_listener *l)
 {
 	struct mpa_conn *c = mpa_conn_new(l->dl.user, NULL, &l->policy);
 
 	if (!c)
 		return NULL;
-	c->net = p->net;
+	/* who stops it as soon as it is pending waits until it has its socket */
+	mutex_lock(&c->mutex);
 	if (!mpa_conn_startup(c, false) && add_pending(l, c))
 		return c;
 	c->phase = MPA_ENDED;
 	cancel_delayed_work_sync(&c->timer);
+	mutex_unlock(&c->mutex);
 	ddp_session_put(&c->ss);
 	return NULL;
 }
@@ -190,12 +193,11 @@ static void take_in(struct port *p, struct socket *sock)
 		sock_release(sock);
 		return;
 	}
-	mutex_lock(&c->mutex);
 	c->sock = sock;
 	mpa_sock_attach(c);
-	mutex_unlock(&c->mutex);
 	/* its Request may have come before the callbacks stood */
 	mpa_conn_event(c, MPA_EV_RX);
+	mutex_unlock(&c->mutex);
 }
 
 static void accept_all(struct work_struct *work)

@@ -2,6 +2,7 @@
 /* The two doors of MPA, filled: ddp/llp.h and ddp/session.h. */
 #include <linux/err.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 
 #include "internal.h"
 
@@ -69,7 +70,7 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 
 	if (!c)
 		return ERR_PTR(-ENOMEM);
-	c->net = args->net;
+	c->net = get_net(args->net);
 	c->tos = args->tos;
 	c->ss.remote = *args->remote;
 	c->ss.local = *args->local;
@@ -99,10 +100,9 @@ static int answer(struct mpa_conn *c, struct ddp_stream *s,
 
 	mutex_lock(&c->mutex);
 	if (c->phase == MPA_STARTUP)
-		err = s ? mpa_startup_offer(c->su, o)
-			: mpa_startup_reject(c->su, o);
+		err = s ? mpa_conn_bind(c, s) : mpa_startup_reject(c->su, o);
 	if (!err && s)
-		err = mpa_conn_bind(c, s);
+		err = mpa_startup_offer(c->su, o);
 	c->ss.accepted = !err && s;
 	mutex_unlock(&c->mutex);
 	if (!err)

@@ -106,8 +106,9 @@ void mpa_sock_prepare(struct socket *sock)
 	tcp_sock_set_keepintvl(sk, 10);
 	tcp_sock_set_keepcnt(sk, 6);
 	lock_sock(sk);
-	/* all of it runs in softirq at times */
+	/* all of it runs in softirq at times, on top of any task */
 	sk->sk_allocation = GFP_ATOMIC;
+	sk->sk_use_task_frag = false;
 	/* a peer's urgent pointer must not hide octets */
 	sock_set_flag(sk, SOCK_URGINLINE);
 	if (sk->sk_rcvbuf < RCVBUF_LEAST)

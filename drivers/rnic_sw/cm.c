@@ -27,6 +27,7 @@ enum ep_state {
 	EP_REQUESTED,		/* passive: told, no answer yet */
 	EP_ACCEPTED,		/* passive: answered, not yet established */
 	EP_ESTABLISHED,
+	EP_REFUSED,		/* active: refused by us, iw_cm has been told */
 };
 
 struct rnic_ep {
@@ -170,10 +171,11 @@ static void send_event(struct rnic_ep *ep, enum iw_cm_event_type type,
 		       int status, const struct ddp_offer *o)
 {
 	struct iw_cm_event ev = { .event = type, .status = status };
+	bool failed = status && o && o->enhanced;
 
 	fill_event(&ev, ep, o);
-	ev.ird = min_t(u16, ep->result.ord, U8_MAX);
-	ev.ord = min_t(u16, ep->result.ird, U8_MAX);
+	ev.ird = min_t(u16, failed ? o->ird : ep->result.ord, U8_MAX);
+	ev.ord = min_t(u16, failed ? o->ord : ep->result.ird, U8_MAX);
 	ep->id->event_handler(ep->id, &ev);
 }
 
@@ -215,7 +217,8 @@ static enum iw_reason active_established(struct rnic_ep *ep,
 	why = ep->result.why;
 	ep->qp->rdmap.rtr = why ? 0 : ep->result.rtr;
 	note_depths(ep);
-	ep->state = EP_ESTABLISHED;
+	/* to iw_cm a failed reply is the end: no CLOSE may follow */
+	ep->state = why ? EP_REFUSED : EP_ESTABLISHED;
 	send_event(ep, IW_CM_EVENT_CONNECT_REPLY, why ? -ECONNREFUSED : 0, o);
 	return why;
 }
@@ -228,6 +231,7 @@ static enum iw_reason established(struct ddp_session *ss,
 	ep->ss = ss;
 	if (o)
 		return active_established(ep, o);
+	ep->qp->rdmap.swallow = ep->result.rtr & NEG_RTR_SEND;
 	note_depths(ep);
 	ep->state = EP_ESTABLISHED;
 	send_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
@@ -271,7 +275,7 @@ static void closed(struct ddp_session *ss, enum iw_reason why,
 	ep->ss = ss;
 	/* an accept that comes too late has to clean up itself */
 	if (ep->state == EP_CONNECTING || ep->state == EP_ESTABLISHED ||
-	    ss->accepted) {
+	    ep->state == EP_REFUSED || ss->accepted) {
 		tell_closed(ep, why, o);
 		untie(ep);
 	}
@@ -338,7 +342,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 	if (!args.net)
 		return ERR_PTR(-ENODEV);
 	fill_policy(ep->dev, &policy);
-	ss = ep->dev->mpa->connect(&args, &user, ep);
+	ss = ep->dev->llps->mpa->connect(&args, &user, ep);
 	put_net(args.net);
 	return ss;
 }
@@ -406,7 +410,6 @@ static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 		return -ENOMEM;
 	fill_local(ep->dev, p, &ep->me);
 	neg_accept(&ep->me, &ep->request, &reply, &ep->result);
-	ep->qp->rdmap.swallow = ep->result.rtr & NEG_RTR_SEND;
 	fill_offer(o, &reply, p->private_data, p->private_data_len);
 	err = ep->ss->type->accept(ep->ss, &ep->qp->rdmap.stream, o);
 	kfree(o);

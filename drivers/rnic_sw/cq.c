@@ -347,12 +347,35 @@ int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
 	spin_lock_irqsave(&cq->lock, flags);
 	hdr = cq->ring.hdr;
 	cons = hdr->cons;
-	for (got = 0; got < n && cons != cq->prod; got++, cons++)
-		fill_wc(&wc[got], cqe_at(&cq->ring, cons),
-			cq->owner[cons & (cq->ring.slots - 1)]);
+	for (got = 0; got < n && cons != cq->prod; cons++) {
+		struct ib_qp *qp = cq->owner[cons & (cq->ring.slots - 1)];
+
+		/* of a queue pair that is gone: nobody waits for it */
+		if (qp)
+			fill_wc(&wc[got++], cqe_at(&cq->ring, cons), qp);
+	}
 	WRITE_ONCE(hdr->cons, cons);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return got;
+}
+
+/**
+ * rnic_cq_forget - a queue pair goes: its completions are not told any more
+ * @cq: kernel consumer's or not; a program's provider sees to its own
+ * @qp: pushes nothing any more
+ */
+void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp)
+{
+	unsigned long flags;
+	u32 i;
+
+	if (!cq->owner)
+		return;
+	spin_lock_irqsave(&cq->lock, flags);
+	for (i = 0; i < cq->ring.slots; i++)
+		if (cq->owner[i] == qp)
+			cq->owner[i] = NULL;
+	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
 /**

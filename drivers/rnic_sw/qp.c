@@ -89,11 +89,33 @@ static void tell(struct rnic_qp *qp)
 	qp->ib.event_handler(&ev, qp->ib.qp_context);
 }
 
+static bool __move(struct rnic_qp *qp, enum qp_state to)
+{
+	lockdep_assert_held(&qp->lock);
+	if (!qp_state_may(qp->state, to))
+		return false;
+	trace_rnic_qp_state(qp, to);
+	qp->state = to;
+	return true;
+}
+
+static bool move(struct rnic_qp *qp, enum qp_state to)
+{
+	unsigned long flags;
+	bool ok;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	ok = __move(qp, to);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return ok;
+}
+
 static void handle_error(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(work, struct rnic_qp, err_work);
 
 	ddp_stream_settle(&qp->rdmap.stream);
+	move(qp, QP_ERROR);
 	tell(qp);
 	rnic_sq_flush(qp);
 	rnic_rq_flush(qp);
@@ -108,17 +130,17 @@ void rnic_qp_reflush(struct rnic_qp *qp)
 }
 
 /* The first reason stays.  Return: whether this was it */
-static bool enter_error(struct rnic_qp *qp, enum iw_reason why)
+static bool enter_error(struct rnic_qp *qp, enum qp_state to,
+			enum iw_reason why)
 {
 	unsigned long flags;
 	bool first;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	first = qp->state != QP_ERROR;
-	if (first) {
-		qp->state = QP_ERROR;
+	first = !qp->why;
+	if (first)
 		qp->why = why;
-	}
+	__move(qp, to);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (first) {
 		rnic_count_reason(qp->dev, why);
@@ -131,7 +153,8 @@ void rdmap_event(struct rdmap *r, const struct iw_fault *f)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
-	enter_error(qp, f->why);
+	enter_error(qp, r->term_len || f->why == IW_PEER_TERMINATE ?
+			QP_TERMINATE : QP_ERROR, f->why);
 	rnic_qp_reflush(qp);
 }
 
@@ -139,7 +162,7 @@ void rdmap_down(struct rdmap *r, enum iw_reason why)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
-	if (enter_error(qp, why))
+	if (enter_error(qp, QP_ERROR, why))
 		rnic_qp_reflush(qp);
 }
 
@@ -183,7 +206,6 @@ static void set_rights(struct rnic_qp *qp)
 
 int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 {
-	unsigned long flags;
 	int err;
 
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
@@ -191,26 +213,15 @@ int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 		return err;
 	set_rights(qp);
 	trace_rnic_qp_started(qp, ird, ord);
-	spin_lock_irqsave(&qp->lock, flags);
-	if (qp->state == QP_IDLE)
-		qp->state = QP_RTS;
-	else
-		err = -ENOTCONN;
-	spin_unlock_irqrestore(&qp->lock, flags);
-	return err;
+	return move(qp, QP_RTS) ? 0 : -ENOTCONN;
 }
 
 static bool start_closing(struct rnic_qp *qp)
 {
-	unsigned long flags;
-	bool was;
-
-	spin_lock_irqsave(&qp->lock, flags);
-	was = qp->state == QP_RTS;
-	if (was)
-		qp->state = QP_CLOSING;
-	spin_unlock_irqrestore(&qp->lock, flags);
-	return was;
+	if (!move(qp, QP_CLOSING))
+		return false;
+	rnic_sq_close(qp);
+	return true;
 }
 
 void rnic_qp_peer_closed(struct rnic_qp *qp)
@@ -313,7 +324,7 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	attr->cap = qp->init.cap;
 	attr->port_num = 1;
 	attr->max_rd_atomic = min_t(u16, qp->rdmap.orq.size, U8_MAX);
-	attr->max_dest_rd_atomic = min_t(u16, qp->rdmap.irq.size, U8_MAX);
+	attr->max_dest_rd_atomic = min_t(u16, qp->rdmap.ird, U8_MAX);
 	*init = qp->init;
 	return 0;
 }
@@ -530,6 +541,8 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	ddp_stream_unbind(&qp->rdmap.stream);
 	rnic_qp_put(qp);
 	wait_for_completion(&qp->gone);
+	rnic_cq_forget(qp->scq, ib);
+	rnic_cq_forget(qp->rcq, ib);
 	rdmap_destroy(&qp->rdmap);
 	free_queues(qp);
 	return 0;

@@ -2,9 +2,9 @@
 /*
  * The table of ways between the states of a queue pair.
  *
- * What is not here is not allowed: nothing gets into RTS but from IDLE, and
- * nothing out of TERMINATE but to ERROR.  A queue pair in error may be used
- * again once its stream is gone and its queues are flushed.
+ * What is not here is not allowed: nothing gets into RTS but from IDLE, nothing
+ * out of TERMINATE but to ERROR, and nothing out of ERROR: a queue pair has one
+ * stream in its life.
  */
 #include <ddp/pure.h>
 
@@ -18,46 +18,25 @@ static const char * const names[QP_STATE_NR] = {
 	[QP_ERROR]	= "error",
 };
 
-static const struct qp_edge edges[QP_STATE_NR][QP_STATE_NR] = {
-	[QP_IDLE] = {
-		[QP_IDLE]	= { true },
-		[QP_RTS]	= { true },
-		[QP_ERROR]	= { true, QP_DO_FLUSH },
-	},
-	[QP_RTS] = {
-		[QP_RTS]	= { true },
-		[QP_CLOSING]	= { true, QP_DO_CLOSE },
-		[QP_TERMINATE]	= { true },
-		[QP_ERROR]	= { true, QP_DO_ABORT | QP_DO_FLUSH },
-	},
-	/* The graceful end has come, or will not */
-	[QP_CLOSING] = {
-		[QP_IDLE]	= { true, QP_DO_FLUSH },
-		[QP_CLOSING]	= { true },
-		[QP_TERMINATE]	= { true },
-		[QP_ERROR]	= { true, QP_DO_ABORT | QP_DO_FLUSH },
-	},
-	/* Gracefully, so that the Terminate gets through (RFC 5040 6.2.1) */
-	[QP_TERMINATE] = {
-		[QP_TERMINATE]	= { true },
-		[QP_ERROR]	= { true, QP_DO_CLOSE | QP_DO_FLUSH },
-	},
-	[QP_ERROR] = {
-		[QP_IDLE]	= { true },
-		[QP_ERROR]	= { true },
-	},
+#define TO(state)	(1u << (state))
+
+static const u8 ways[QP_STATE_NR] = {
+	[QP_IDLE]	= TO(QP_RTS) | TO(QP_ERROR),
+	[QP_RTS]	= TO(QP_CLOSING) | TO(QP_TERMINATE) | TO(QP_ERROR),
+	[QP_CLOSING]	= TO(QP_TERMINATE) | TO(QP_ERROR),
+	[QP_TERMINATE]	= TO(QP_ERROR),
 };
 
 /**
- * qp_edge - the way from one state to another
+ * qp_state_may - is there a way from one state to another?
  * @from: where the queue pair is
- * @to: where it is to go; may be the same
+ * @to: another state
  *
- * Return: the way, never NULL; if it is not legal the state must not change.
+ * Return: whether it may go there.
  */
-const struct qp_edge *qp_edge(enum qp_state from, enum qp_state to)
+bool qp_state_may(enum qp_state from, enum qp_state to)
 {
-	return &edges[from][to];
+	return ways[from] & TO(to);
 }
 
 /**

@@ -24,31 +24,7 @@ enum qp_state {
 	QP_STATE_NR
 };
 
-/**
- * enum qp_action - what must be done on the way, bits
- * @QP_DO_CLOSE: end the stream gracefully (IW_LOCAL_CLOSE)
- * @QP_DO_ABORT: end the stream abortively (IW_LOCAL_ABORT)
- * @QP_DO_FLUSH: complete what is posted with a flush error
- *
- * Ending a stream that is over already is harmless.
- */
-enum qp_action {
-	QP_DO_CLOSE	= 0x1,
-	QP_DO_ABORT	= 0x2,
-	QP_DO_FLUSH	= 0x4,
-};
-
-/**
- * struct qp_edge - a way from one state to another
- * @legal: there is one
- * @act: QP_DO_*
- */
-struct qp_edge {
-	bool	legal;
-	u8	act;
-};
-
-const struct qp_edge *qp_edge(enum qp_state from, enum qp_state to);
+bool qp_state_may(enum qp_state from, enum qp_state to);
 const char *qp_state_name(enum qp_state state);
 
 #endif

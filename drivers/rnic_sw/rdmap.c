@@ -100,7 +100,8 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 {
 	struct rdmap_req *in, *out;
 
-	in = kcalloc(max_t(u16, ird, 1), sizeof(*in), GFP_KERNEL);
+	/* requests not answered, as many answered but not let go, one between */
+	in = kcalloc(2 * ird + 1, sizeof(*in), GFP_KERNEL);
 	out = kcalloc(max_t(u16, ord, 1), sizeof(*out), GFP_KERNEL);
 	if (!in || !out) {
 		kfree(in);
@@ -108,7 +109,8 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 		return -ENOMEM;
 	}
 	rdmap_destroy(r);
-	rdmap_reqq_init(&r->irq, in, ird);
+	rdmap_reqq_init(&r->irq, in, 2 * ird + 1);
+	r->ird = ird;
 	rdmap_reqq_init(&r->orq, out, ord);
 	return 0;
 }

@@ -31,6 +31,7 @@ enum rdmap_wr_op {
 #define RDMAP_WR_FENCE		0x1
 #define RDMAP_WR_SOLICITED	0x2
 #define RDMAP_WR_INVALIDATE	0x4	/* Send: peer's STag; Read: own sink */
+#define RDMAP_WR_RTR		0x8	/* a Read that no work request asked for */
 
 /**
  * struct rdmap_wr - a work request, checked, in the kernel's own memory
@@ -71,9 +72,7 @@ enum rdmap_out {
 	RDMAP_OUT_WR,
 };
 
-/**
- * struct rdmap - the RDMAP end of a stream, embedded in a queue pair
- */
+/* The RDMAP end of a stream, embedded in a queue pair */
 struct rdmap {
 	struct ddp_stream	stream;
 
@@ -106,6 +105,8 @@ struct rdmap {
 	spinlock_t		lock;		/* leaf: the rest */
 	struct rdmap_reqq	orq;		/* our requests, unanswered */
 	struct rdmap_reqq	irq;		/* the peer's, unserved */
+	u16			ird;		/* as many as it may have sent us */
+	bool			answering;	/* the oldest unserved one */
 	u8			term[RDMAP_TERM_BUILD_MAX];
 	u8			term_len;
 	bool			term_due;
@@ -137,6 +138,8 @@ void rdmap_fail(struct rdmap *r, enum iw_reason why);
 
 /**
  * rdmap_sq_pull - the next posted work request
+ * @r: the stream
+ * @wr: filled in
  *
  * Reads the slot once and checks it.  A request that is wrong is completed
  * with its error and fails the stream.  tx runner.

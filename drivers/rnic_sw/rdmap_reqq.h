@@ -22,7 +22,6 @@
  * @done: octets of the response placed (requester) or sent (responder)
  * @inv: requester: STag to invalidate when it is answered
  * @flags: its owner's
- * @hdr: responder: the header as it came, for a Terminate
  */
 struct rdmap_req {
 	struct rdmap_rreq	rreq;
@@ -30,7 +29,6 @@ struct rdmap_req {
 	u32			done;
 	u32			inv;
 	u8			flags;
-	u8			hdr[RDMAP_RREQ_LEN];
 };
 
 /**

@@ -36,7 +36,11 @@ static enum iw_reason admit_read_request(struct rdmap *r,
 	bool full;
 
 	spin_lock_bh(&r->lock);
-	full = rdmap_reqq_full(&r->irq);
+	/*
+	 * Not those whose response the peer may have: it can be back with the
+	 * next request while the call that sends the response still runs.
+	 */
+	full = r->irq.used - r->irq.served - r->answering >= r->ird;
 	spin_unlock_bh(&r->lock);
 	/* RDMAP-82: more requests than our IRD */
 	if (full)
@@ -173,10 +177,8 @@ static enum iw_reason deliver_read_request(struct rdmap *r, u32 total)
 	}
 	spin_lock_bh(&r->lock);
 	req = rdmap_reqq_push(&r->irq);
-	if (req) {
+	if (req)
 		req->rreq = rreq;
-		memcpy(req->hdr, r->rreq, sizeof(req->hdr));
-	}
 	spin_unlock_bh(&r->lock);
 	if (!req)
 		return IW_DDP_U_NO_BUFFER;
@@ -195,7 +197,8 @@ static enum iw_reason deliver_response(struct rdmap *r)
 
 	if (req.flags & RDMAP_WR_INVALIDATE)
 		ddp_mem_invalidate(&r->stream, req.inv, false);
-	rdmap_sq_answered(r, req.slot, req.rreq.len);
+	if (!(req.flags & RDMAP_WR_RTR))
+		rdmap_sq_answered(r, req.slot, req.rreq.len);
 	/* what waits for a free place or behind a fence */
 	ddp_kick(&r->stream);
 	return IW_OK;

@@ -46,16 +46,28 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	return true;
 }
 
+/* A Read of nothing; its answer takes a place like any other's */
+static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
+{
+	const struct rdmap_rreq nothing = {};
+	struct rdmap_req *req;
+
+	spin_lock_bh(&r->lock);
+	req = rdmap_reqq_push(&r->orq);
+	if (req)
+		req->flags = RDMAP_WR_RTR;
+	spin_unlock_bh(&r->lock);
+	set_read_request(r, m, &nothing);
+}
+
 /* RFC 6581 section 9.2: nothing of the program's before this */
 static bool next_rtr(struct rdmap *r, struct ddp_msg *m)
 {
-	const struct rdmap_rreq nothing = {};
-
 	if (r->rtr & DDP_RTR_WRITE) {
 		set_op(m, RDMAP_OP_WRITE, true, 0);
 		m->buf = &empty;
 	} else if (r->rtr & DDP_RTR_READ) {
-		set_read_request(r, m, &nothing);
+		set_rtr_read(r, m);
 	} else if (r->rtr & DDP_RTR_SEND) {
 		set_op(m, RDMAP_OP_SEND, false, 0);
 		m->buf = &empty;
@@ -76,6 +88,7 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 	req = rdmap_reqq_serve(&r->irq);
 	if (req)
 		q = req->rreq;
+	r->answering = req;
 	spin_unlock_bh(&r->lock);
 	if (!req)
 		return false;
@@ -215,6 +228,7 @@ static void commit(struct rdmap *r)
 	case RDMAP_OUT_RESP:
 		spin_lock_bh(&r->lock);
 		rdmap_reqq_served(&r->irq);
+		r->answering = false;
 		spin_unlock_bh(&r->lock);
 		r->responses++;
 		break;

@@ -122,6 +122,8 @@ struct rnic_sq {
 	u32			tail;		/* oldest not completed */
 	bool			completing;	/* somebody is */
 	bool			flushing;
+	bool			closing;	/* nothing from @end on is pulled */
+	u32			end;
 };
 
 struct rnic_rq {
@@ -201,7 +203,7 @@ int rnic_device_init(struct rnic_dev *dev);
 extern struct workqueue_struct *rnic_wq;
 
 /* netdev.c: rdma link add and del, link events */
-struct net *rnic_net(struct rnic_dev *dev);
+struct net *rnic_net(struct rnic_dev *dev);	/* held; or NULL */
 int rnic_ifindex(struct rnic_dev *dev);
 int rnic_netdev_init(void);
 void rnic_netdev_exit(void);
@@ -257,6 +259,8 @@ int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp);
 
+void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
+
 /* mr.c */
 struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
@@ -302,6 +306,7 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad);
 int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad);
+void rnic_sq_close(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
 void rnic_rq_flush(struct rnic_qp *qp);
 

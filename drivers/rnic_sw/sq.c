@@ -181,39 +181,60 @@ static u32 __posted_or_sleep(struct rnic_sq *sq)
 	return __posted(sq);
 }
 
+/* Take the next slot off the ring: what it says, and how well it says it */
+static enum ib_wc_status __pull(struct rnic_qp *qp, struct rdmap_wr *wr)
+{
+	struct rnic_sq *sq = &qp->sq;
+	struct rnic_sq_note *n;
+	struct rnic_sw_sqe e;
+
+	wr->slot = sq->head++;
+	n = note_of(sq, wr->slot);
+	read_slot(sq, wr->slot, &e);
+	fill_note(sq, wr->slot, &e);
+	n->status = parse(qp, &e, rnic_ring_slot(&sq->ring, wr->slot), wr);
+	if (!n->status) {
+		n->len = wr->buf.len;
+		n->state = wr->op == RDMAP_WR_READ ? NOTE_WAITS : NOTE_PULLED;
+	}
+	return n->status;
+}
+
 bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_sq *sq = &qp->sq;
-	enum ib_wc_status status;
-	struct rnic_sw_sqe e;
 	unsigned long flags;
+	bool wrong = false;
 	u32 n;
 
 	spin_lock_irqsave(&sq->lock, flags);
 	n = sq->flushing ? 0 : __posted_or_sleep(sq);
-	if (n && n <= sq->ring.slots) {
-		wr->slot = sq->head++;
-		read_slot(sq, wr->slot, &e);
-		fill_note(sq, wr->slot, &e);
-	}
+	if (sq->closing && sq->head == sq->end)
+		n = 0;
+	if (n)
+		wrong = n > sq->ring.slots || __pull(qp, wr);
 	spin_unlock_irqrestore(&sq->lock, flags);
-	if (!n)
-		return false;
-	if (n > sq->ring.slots) {
+	if (wrong)
 		rdmap_fail(r, IW_LOCAL_PROT);
-		return false;
-	}
-	status = parse(qp, &e, rnic_ring_slot(&sq->ring, wr->slot), wr);
-	if (!status) {
-		if (wr->op == RDMAP_WR_READ)
-			note_of(sq, wr->slot)->state = NOTE_WAITS;
-		note_of(sq, wr->slot)->len = wr->buf.len;
-		return true;
-	}
-	note_of(sq, wr->slot)->status = status;
-	rdmap_fail(r, IW_LOCAL_PROT);
-	return false;
+	return n && !wrong;
+}
+
+/**
+ * rnic_sq_close - what is posted is the last that leaves (RFC 5041 6.2.1)
+ * @qp: a queue pair that has begun to close
+ *
+ * Later posts wait for the flush.
+ */
+void rnic_sq_close(struct rnic_qp *qp)
+{
+	struct rnic_sq *sq = &qp->sq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	sq->closing = true;
+	sq->end = smp_load_acquire(&sq->ring.hdr->prod);
+	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
 static void fill_cqe(const struct rnic_qp *qp, const struct rnic_sq_note *n,
@@ -385,7 +406,7 @@ void rnic_sq_flush(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 	unsigned long flags;
-	bool blamed = false;
+	bool blamed = false, failed = false;
 	u32 i;
 
 	spin_lock_irqsave(&sq->lock, flags);
@@ -397,8 +418,10 @@ void rnic_sq_flush(struct rnic_qp *qp)
 	for (i = sq->tail; i != sq->head; i++) {
 		struct rnic_sq_note *n = note_of(sq, i);
 
-		if (n->state == NOTE_DONE && !n->status)
+		/* sent or not: behind a failure there is no success */
+		if (n->state == NOTE_DONE && !n->status && !failed)
 			continue;
+		failed = true;
 		n->status = flush_status(qp, n, &blamed);
 		n->state = NOTE_DONE;
 	}

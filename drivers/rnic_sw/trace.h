@@ -29,6 +29,22 @@ TRACE_EVENT(rnic_qp_started,
 		  __entry->ord, __entry->rtr)
 );
 
+TRACE_EVENT(rnic_qp_state,
+	TP_PROTO(const struct rnic_qp *qp, enum qp_state to),
+	TP_ARGS(qp, to),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(const char *, from)
+		__field(const char *, to)
+	),
+	TP_fast_assign(
+		__entry->qpn = qp->ib.qp_num;
+		__entry->from = qp_state_name(qp->state);
+		__entry->to = qp_state_name(to);
+	),
+	TP_printk("qp=%u %s to %s", __entry->qpn, __entry->from, __entry->to)
+);
+
 TRACE_EVENT(rnic_qp_ended,
 	TP_PROTO(const struct rnic_qp *qp, enum iw_reason why),
 	TP_ARGS(qp, why),

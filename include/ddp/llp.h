@@ -56,6 +56,7 @@ void ddp_llp_down(struct ddp_stream *s, enum iw_reason why);
 /**
  * ddp_rx_segment - one DDP segment arrived, whole and verified
  * @s: its stream
+ * @llp: the LLP's end of it
  * @len: its length in octets, header included (7)
  *
  * In order (5), at most once (11).  Reads the octets through
@@ -64,7 +65,8 @@ void ddp_llp_down(struct ddp_stream *s, enum iw_reason why);
  * Return: IW_OK, or why the stream has failed: the LLP then drops whatever
  * else arrives, and goes on transmitting until it is told to close.
  */
-enum iw_reason ddp_rx_segment(struct ddp_stream *s, u32 len);
+enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
+			      u32 len);
 
 /**
  * struct ddp_txseg - one segment to be sent
@@ -93,6 +95,9 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 
 /**
  * ddp_tx_fill - copy the next @len payload octets of the current segment
+ * @s: the stream
+ * @dst: where to
+ * @len: octets, no more than the segment has left
  *
  * Called until the segment's payload is fetched, in any number of pieces.
  *
@@ -103,6 +108,7 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 
 /**
  * ddp_tx_taken - the LLP has accepted all octets of all segments pulled so far
+ * @s: the stream
  *
  * It will deliver them or report failure (3).  Transmit runner only.
  */

@@ -8,8 +8,8 @@
 
 #include <ddp/pure.h>
 
-/**
- * enum iw_reason - why a stream cannot go on
+/*
+ * Why a stream cannot go on.
  *
  * The comment is what a Terminate carries (layer/type/code, RFC 5040 4.8);
  * a reason without one is local and never goes on the wire.

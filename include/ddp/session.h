@@ -83,6 +83,8 @@ struct ddp_session {
 
 /**
  * struct ddp_listener - embedded in the LLP's listener
+ * @type: the LLP
+ * @user: upcalls
  * @ctx: the user's
  */
 struct ddp_listener {
@@ -133,6 +135,7 @@ struct ddp_listen {
  * struct ddp_session_type - a lower layer, as set-up sees it
  * @name: "mpa" or "sctp"
  * @owner: its module
+ * @list: of all types; the registry's
  * @connect: begin a session; the result comes by established or closed.
  *	Error pointer: no upcall will come.
  * @listen: take requests; an error pointer if that cannot be

@@ -125,9 +125,7 @@ struct ddp_uq {
 	u32	mo;		/* where its next segment starts */
 };
 
-/**
- * struct ddp_stream - one DDP stream, embedded in a queue pair
- */
+/* One DDP stream, embedded in a queue pair */
 struct ddp_stream {
 	/* fixed after ddp_stream_init() */
 	const struct ddp_ulp_ops *ulp;
@@ -146,6 +144,7 @@ struct ddp_stream {
 	struct ddp_msg		msg;
 	bool			in_msg;
 	u32			cut;	/* octets of it handed out */
+	u32			gone;	/* the same, without the last segment */
 	struct ddp_cursor	src;
 	u32			msn[DDP_QUEUES];
 

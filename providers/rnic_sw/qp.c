@@ -8,7 +8,11 @@
 static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 {
 	if (attr->comp_mask & ~(IBV_QP_INIT_ATTR_PD |
+				IBV_QP_INIT_ATTR_CREATE_FLAGS |
 				IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
+	    attr->create_flags)
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
 		return EINVAL;
@@ -90,15 +94,19 @@ static int command_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 {
 	struct rnic_sw_cmd_create_qp_resp resp = {};
 	struct rnic_sw_cmd_create_qp cmd = {};
+	struct ibv_qp_init_attr_ex ex = *attr;
 	int ret;
 
 	ret = chosen_llp(&cmd.drv_payload.llp);
 	if (ret)
 		return ret;
-	ret = ibv_cmd_create_qp_ex(ctx, &qp->vqp, attr, &cmd.ibv_cmd,
+	/* they are zero, and the command takes none */
+	ex.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	ret = ibv_cmd_create_qp_ex(ctx, &qp->vqp, &ex, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (ret)
 		return ret;
+	attr->cap = ex.cap;
 	qp->max_send_sge = attr->cap.max_send_sge;
 	qp->max_recv_sge = attr->cap.max_recv_sge;
 	ret = map_rings(qp, &resp.drv_payload);
