@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-#
-# make			the modules, for the kernel whose build directory is KDIR
-# make modules_install	into /lib/modules of that kernel
-# make clean
+# `make help` says what there is.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 
@@ -13,7 +10,60 @@ endif
 
 kbuild = $(MAKE) -C $(KDIR) $(arch) M=$(CURDIR)
 
-.PHONY: modules modules_install clean
+.PHONY: modules modules_install clean provider install quick check demo bench \
+	help kdir
 
-modules modules_install clean:
-	+$(kbuild) $@
+modules: kdir
+	@echo "Building the kernel modules for $(KDIR); nothing is installed."
+	+@$(kbuild) modules
+
+kdir:
+	@test -e $(KDIR)/Makefile || { \
+		echo "There is no kernel build directory at $(KDIR)." >&2; \
+		echo "On Debian: apt-get install linux-headers-$$(uname -r); or name one: make KDIR=..." >&2; \
+		echo "To try the modules without either: make demo" >&2; \
+		exit 1; }
+
+modules_install: kdir
+	+@$(kbuild) INSTALL_MOD_DIR=updates modules_install
+
+clean:
+	@if [ -e $(KDIR)/Makefile ]; then $(kbuild) clean; fi
+	@$(MAKE) --no-print-directory -C tools/testing/host clean
+	@$(MAKE) --no-print-directory -C tools/testing/selftests/rnic_sw clean
+
+provider:
+	@echo "Building the libibverbs provider in the cache ($$(scripts/cache)); installs the compilers' packages if they are missing."
+	@scripts/build-provider
+
+install: modules provider
+	@echo "Installing the modules into /lib/modules, updates/, and the provider beside libibverbs."
+	+@$(MAKE) --no-print-directory modules_install
+	@scripts/install-provider
+
+quick:
+	@scripts/quick
+
+check:
+	@scripts/check
+
+demo:
+	@scripts/demo
+
+bench:
+	@scripts/bench
+
+help:
+	@echo "make             the modules, for the kernel whose build directory is KDIR"
+	@echo "                 ($(KDIR))"
+	@echo "make provider    the libibverbs provider, in the cache"
+	@echo "make install     both, installed: modules in /lib/modules, provider in libibverbs"
+	@echo "make demo        shows RDMA over an ordinary interface, on a Debian kernel in a"
+	@echo "                 virtual machine, in about three minutes"
+	@echo "make quick       unit tests in user space, static checks: under a minute"
+	@echo "make check       everything that a change must pass: 15 minutes, the first time 60"
+	@echo "make bench       measures against siw and plain TCP"
+	@echo "make clean"
+	@echo
+	@echo "One system test alone: tools/testing/selftests/rnic_sw/run --help"
+	@echo "Kernels and rdma-core are built in RNIC_SW_CACHE ($$(scripts/cache))."

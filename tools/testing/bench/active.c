@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The end that posts: RDMA Writes, Sends, RDMA Reads. */
+#include <stdlib.h>
+#include <sys/eventfd.h>
+
+#include "rate.h"
+
+#define LIST_MAX	256
+#define BATCH		32
+
+/**
+ * struct run - a running measurement
+ * @s: our end
+ * @peer: the passive process
+ * @posted: messages, ever
+ * @done: messages completed, ever
+ * @batch: every so many sends the passive end is told
+ * @sge: of a list
+ * @wr: a list
+ */
+struct run {
+	struct side s;
+	pid_t peer;
+	uint64_t posted;
+	uint64_t done;
+	uint32_t batch;
+	struct ibv_sge sge[LIST_MAX];
+	struct ibv_send_wr wr[LIST_MAX];
+};
+
+static const enum ibv_wr_opcode opcodes[] = {
+	[OP_WRITE] = IBV_WR_RDMA_WRITE,
+	[OP_SEND] = IBV_WR_SEND,
+	[OP_READ] = IBV_WR_RDMA_READ,
+};
+
+/* Message @n; a signalled one stands for all before it: wr_id counts */
+static void fill_wr(struct run *r, struct ibv_send_wr *wr, struct ibv_sge *sge,
+		    uint64_t n)
+{
+	const struct options *opt = r->s.opt;
+	uint64_t slot = slot_of(&r->s, n);
+
+	*sge = (struct ibv_sge) {
+		.addr = (uintptr_t)r->s.buf + slot,
+		.length = opt->size,
+		.lkey = r->s.mr->lkey,
+	};
+	*wr = (struct ibv_send_wr) {
+		.wr_id = n + 1,
+		.sg_list = sge,
+		.num_sge = 1,
+		.opcode = opcodes[opt->op],
+		.wr.rdma.remote_addr = r->s.sh->addr + slot,
+		.wr.rdma.rkey = r->s.sh->rkey,
+	};
+	if ((n + 1) % opt->signal == 0)
+		wr->send_flags |= IBV_SEND_SIGNALED;
+}
+
+/*
+ * The passive end posts its receives anew in batches, or its waking up would
+ * be what is measured.  (Solicited events would do that, were they in siw.)
+ */
+static void tell(struct run *r)
+{
+	struct shared *sh = r->s.sh;
+
+	__atomic_store_n(&sh->wanted, r->posted, __ATOMIC_SEQ_CST);
+	eventfd_write(sh->work, 1);
+}
+
+static void post(struct run *r, uint32_t n)
+{
+	struct ibv_send_wr *bad;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		fill_wr(r, &r->wr[i], &r->sge[i], r->posted + i);
+		r->wr[i].next = i + 1 < n ? &r->wr[i + 1] : NULL;
+	}
+	if (ibv_post_send(r->s.id->qp, r->wr, &bad))
+		die("ibv_post_send");
+	r->posted += n;
+	if (r->s.opt->op == OP_SEND && r->posted % r->batch < n)
+		tell(r);
+}
+
+static bool reap(struct run *r)
+{
+	struct ibv_wc wc[BATCH];
+	int n = side_poll(&r->s, wc, BATCH);
+
+	if (n)
+		r->done = wc[n - 1].wr_id;
+	return n;
+}
+
+/* Sleep until something completes */
+static void wait_done(struct run *r)
+{
+	while (!reap(r)) {
+		side_arm(&r->s);
+		if (reap(r))
+			return;
+		side_take_event(&r->s);
+	}
+}
+
+/* Room for a list; true if a completion was seen on the way */
+static bool make_room(struct run *r)
+{
+	const struct options *opt = r->s.opt;
+	bool seen = false;
+
+	while (r->posted + opt->list - r->done > opt->depth) {
+		wait_done(r);
+		seen = true;
+	}
+	if (opt->op == OP_SEND)
+		shared_wait(r->s.sh, &r->s.sh->allowed, r->posted + opt->list);
+	return seen;
+}
+
+static void run_until(struct run *r, double end)
+{
+	do {
+		while (!make_room(r))
+			post(r, r->s.opt->list);
+		post(r, r->s.opt->list);
+	} while (now() < end);
+}
+
+/*
+ * Until all has arrived at the passive end: a Read comes back behind the
+ * Writes before it, and Sends are counted there.
+ */
+static void drain(struct run *r)
+{
+	const struct options *opt = r->s.opt;
+	struct ibv_send_wr *bad;
+
+	while (r->posted + 1 - r->done > opt->depth)
+		wait_done(r);
+	if (opt->op == OP_SEND)
+		shared_wait(r->s.sh, &r->s.sh->allowed, r->posted + 1);
+	fill_wr(r, &r->wr[0], &r->sge[0], r->posted);
+	r->wr[0].send_flags |= IBV_SEND_SIGNALED;
+	if (opt->op == OP_WRITE) {
+		r->wr[0].opcode = IBV_WR_RDMA_READ;
+		r->sge[0].addr = (uintptr_t)r->s.buf + r->s.window;
+		r->sge[0].length = 1;
+	}
+	if (ibv_post_send(r->s.id->qp, r->wr, &bad))
+		die("ibv_post_send");
+	r->posted++;
+	if (opt->op == OP_SEND)
+		tell(r);
+	while (r->done < r->posted)
+		wait_done(r);
+	if (opt->op == OP_SEND)
+		shared_wait(r->s.sh, &r->s.sh->received, r->posted);
+}
+
+static void mark(struct run *r, struct mark *m)
+{
+	take_mark(m, r->peer);
+	m->messages = r->done;
+}
+
+void active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
+		 struct mark *m)
+{
+	struct run *r = calloc(1, sizeof(*r));
+
+	if (!r || opt->list > LIST_MAX)
+		die("memory");
+	r->s.opt = opt;
+	r->s.sh = sh;
+	r->peer = peer;
+	r->batch = opt->recvs / 4 ? opt->recvs / 4 : 1;
+	side_connect(&r->s);
+	if (opt->op != OP_READ)
+		fill_pattern(r->s.buf, r->s.window);
+	run_until(r, now() + opt->warm);
+	drain(r);
+	mark(r, &m[0]);
+	run_until(r, m[0].time + opt->secs);
+	drain(r);
+	mark(r, &m[1]);
+	if (opt->op == OP_READ && enough_to_check(&r->s, r->done))
+		sh->bad = !has_pattern(r->s.buf, r->s.window);
+	eventfd_write(sh->stop, r->done);
+	side_end(&r->s);
+	free(r);
+}

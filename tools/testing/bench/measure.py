@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""measure.py RATE SIW_CRC PAIRS SECONDS RESULT: the part of `make bench` that
+runs in the bed, as root. RATE is the program, SIW_CRC a siw.ko that asks for
+CRC, RESULT the file for the results."""
+import json
+import os
+import subprocess
+import sys
+
+import rows
+
+ADDRESSES = {"rnic_sw": "10.9.0.1", "siw": "10.9.1.1", "tcp": "10.9.0.1"}
+SYSCTLS = {
+    "net.ipv4.tcp_rmem": "4096 131072 6291456",
+    "net.ipv4.tcp_wmem": "4096 16384 4194304",
+    "net.ipv4.tcp_congestion_control": "cubic",
+}
+TRIES = 3
+
+
+def run(*command):
+    subprocess.run(command, check=True)
+
+
+def set_up():
+    """Two devices, each on an interface and with an address of its own."""
+    run("modprobe", "-a", "rnic_sw", "rdma_ucm")
+    for name, value in SYSCTLS.items():
+        run("sysctl", "-qw", f"{name}={value}")
+    for dev, who in (("dummy0", "rnic_sw"), ("dummy1", "siw")):
+        run("ip", "link", "add", dev, "type", "dummy")
+        run("ip", "addr", "add", ADDRESSES[who] + "/24", "dev", dev)
+        run("ip", "link", "set", dev, "up")
+    run("rdma", "link", "add", "iw0", "type", "rnic_sw", "netdev", "dummy0")
+
+
+def set_crc(crc, siw_crc):
+    """siw asks for CRC only if it was built to: so another siw is loaded."""
+    on = crc == "on"
+    with open("/sys/class/infiniband/iw0/mpa/crc", "w", encoding="ascii") as f:
+        f.write("1" if on else "0")
+    subprocess.run(["modprobe", "-qr", "siw"], check=False)
+    run(*(["insmod", siw_crc] if on else ["modprobe", "siw"]))
+    run("rdma", "link", "add", "siw0", "type", "siw", "netdev", "dummy1")
+
+
+def rate(program, who, args, seconds):
+    """One run: its result, or what went wrong."""
+    command = [program, "-a", ADDRESSES[who], "-t", str(seconds), *args]
+    for _ in range(TRIES):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True,
+                                  timeout=10 * seconds + 30, check=True)
+            return json.loads(done.stdout)
+        except subprocess.TimeoutExpired:
+            error = "it did not end"
+        except subprocess.CalledProcessError as e:
+            error = e.stderr.strip()
+        print(f"{who} {' '.join(args)}: {error}", file=sys.stderr, flush=True)
+    return {"error": error}
+
+
+def contestants(row, pair):
+    """Who runs, in turn: neither is always the first."""
+    if row is rows.TCP:
+        return ["tcp"]
+    return ["siw", "rnic_sw"] if pair % 2 == 0 else ["rnic_sw", "siw"]
+
+
+def main():
+    program, siw_crc, pairs, seconds, result = sys.argv[1:]
+    pairs, seconds = int(pairs), float(seconds)
+    plan = list(rows.planned(pairs))
+    results = []
+    at = (None, None)
+    set_up()
+    for n, (crc, mtu, row, pair) in enumerate(plan):
+        if crc != at[0]:
+            set_crc(crc, siw_crc)
+        if mtu != at[1]:
+            run("ip", "link", "set", "lo", "mtu", str(mtu))
+        at = (crc, mtu)
+        if pair == 0:
+            print(f"[{100 * n // len(plan):2d} %] MTU {mtu}, CRC {crc}: {row.name}",
+                  flush=True)
+        for who in contestants(row, pair):
+            results.append({"row": row.name, "mtu": mtu, "crc": crc, "pair": pair,
+                            "who": who,
+                            "result": rate(program, who, row.args, seconds)})
+    with open(result, "w", encoding="ascii") as f:
+        json.dump({"kernel": os.uname().release, "pairs": pairs,
+                   "seconds": seconds, "runs": results}, f, indent=1)
+
+
+main()

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The end that is written to, sent to, read from: it sleeps. */
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include "rate.h"
+
+#define BATCH	64
+
+/* Everything that came is counted, and its receives posted again */
+static bool take_sends(struct side *s)
+{
+	struct shared *sh = s->sh;
+	struct ibv_wc wc[BATCH];
+	int n = side_poll(s, wc, BATCH);
+
+	if (!n)
+		return false;
+	post_recvs(s, sh->allowed, n);
+	shared_add(sh, &sh->received, n);
+	shared_add(sh, &sh->allowed, n);
+	return true;
+}
+
+static void take_wanted(struct side *s)
+{
+	struct shared *sh = s->sh;
+	eventfd_t one;
+
+	eventfd_read(sh->work, &one);
+	while (sh->received < __atomic_load_n(&sh->wanted, __ATOMIC_SEQ_CST)) {
+		if (take_sends(s))
+			continue;
+		side_arm(s);
+		if (!take_sends(s))
+			side_take_event(s);
+	}
+}
+
+void passive_rdma(const struct options *opt, struct shared *sh)
+{
+	struct side s = { .opt = opt, .sh = sh };
+	struct pollfd fds[] = {
+		{ .fd = sh->stop, .events = POLLIN },
+		{ .fd = sh->work, .events = POLLIN },
+	};
+	eventfd_t messages;
+
+	side_accept(&s);
+	while (!fds[0].revents) {
+		if (fds[1].revents)
+			take_wanted(&s);
+		if (poll(fds, 2, -1) < 0)
+			die("poll");
+	}
+	eventfd_read(sh->stop, &messages);
+	if (opt->op != OP_READ && enough_to_check(&s, messages))
+		sh->bad = !has_pattern(s.buf, s.window);
+	side_end(&s);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rate.h"
+
+static const char * const op_names[] = {
+	[OP_WRITE] = "write",
+	[OP_SEND] = "send",
+	[OP_READ] = "read",
+	[OP_TCP] = "tcp",
+};
+
+static const char usage_text[] =
+	"usage: rate -a ADDRESS [options] write|send|read|tcp\n"
+	"Moves messages between two processes over the RDMA device (or TCP) at\n"
+	"ADDRESS, and prints a line of JSON.\n"
+	"  -s OCTETS   of a message (65536)\n"
+	"  -l N        messages of a post (1)\n"
+	"  -d N        messages posted and not completed (64)\n"
+	"  -g N        every so many are signalled (a quarter of the depth)\n"
+	"  -r N        outstanding RDMA Reads (16)\n"
+	"  -w SECONDS  before the measured time (0.5)\n"
+	"  -t SECONDS  that are measured (2)\n";
+
+void die(const char *what)
+{
+	fprintf(stderr, "rate: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static _Noreturn void usage(void)
+{
+	fputs(usage_text, stderr);
+	exit(2);
+}
+
+static enum op op_named(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(op_names) / sizeof(op_names[0]); i++)
+		if (!strcmp(name, op_names[i]))
+			return i;
+	usage();
+}
+
+static void set_option(struct options *o, int c)
+{
+	switch (c) {
+	case 'a': o->addr = optarg; break;
+	case 's': o->size = strtoul(optarg, NULL, 0); break;
+	case 'l': o->list = strtoul(optarg, NULL, 0); break;
+	case 'd': o->depth = strtoul(optarg, NULL, 0); break;
+	case 'g': o->signal = strtoul(optarg, NULL, 0); break;
+	case 'r': o->reads = strtoul(optarg, NULL, 0); break;
+	case 'w': o->warm = strtod(optarg, NULL); break;
+	case 't': o->secs = strtod(optarg, NULL); break;
+	default: usage();
+	}
+}
+
+static void get_options(struct options *o, int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "a:s:l:d:g:r:w:t:")) != -1)
+		set_option(o, c);
+	if (optind + 1 != argc || !o->addr)
+		usage();
+	o->op = op_named(argv[optind]);
+	if (!o->signal)
+		o->signal = o->depth / 4 ? o->depth / 4 : 1;
+	o->recvs = o->op == OP_SEND ? 4 * o->depth : 1;
+	if (!o->size || !o->list || o->list > o->depth ||
+	    o->signal + o->list > o->depth + 1)
+		usage();
+}
+
+static struct shared *make_shared(void)
+{
+	struct shared *sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (sh == MAP_FAILED)
+		die("mmap");
+	sh->credit = eventfd(0, 0);
+	sh->work = eventfd(0, 0);
+	sh->ready = eventfd(0, 0);
+	sh->stop = eventfd(0, 0);
+	return sh;
+}
+
+static pid_t start_passive(const struct options *opt, struct shared *sh)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (opt->op == OP_TCP)
+		passive_tcp(opt, sh);
+	else
+		passive_rdma(opt, sh);
+	exit(0);
+}
+
+/* The active end would wait for it for ever */
+static void passive_died(int sig)
+{
+	static const char text[] = "rate: the passive end failed\n";
+	int status;
+
+	(void)sig;
+	if (waitpid(-1, &status, WNOHANG) <= 0 || status == 0)
+		return;
+	if (write(2, text, sizeof(text) - 1))
+		_exit(1);
+	_exit(1);
+}
+
+static void print_result(const struct options *o, const struct mark *m)
+{
+	double secs = m[1].time - m[0].time;
+	double n = m[1].messages - m[0].messages;
+
+	printf("{\"op\": \"%s\", \"size\": %u, \"list\": %u, \"depth\": %u, ",
+	       op_names[o->op], o->size, o->list, o->depth);
+	printf("\"seconds\": %.6f, \"messages\": %.0f, ", secs, n);
+	printf("\"messages_per_s\": %.1f, \"octets_per_s\": %.0f, ", n / secs,
+	       n * o->size / secs);
+	printf("\"busy\": %.4f, \"busy_us_per_message\": %.4f, ",
+	       (m[1].busy - m[0].busy) / secs,
+	       (m[1].busy - m[0].busy) * 1e6 / n);
+	printf("\"switches_per_message\": %.5f, ",
+	       (m[1].switches - m[0].switches) / n);
+	printf("\"frames_per_message\": %.5f, \"segments_per_message\": %.5f}\n",
+	       (m[1].frames - m[0].frames) / n,
+	       (m[1].segments - m[0].segments) / n);
+}
+
+int main(int argc, char **argv)
+{
+	struct options opt = {
+		.size = 65536, .list = 1, .depth = 64, .reads = 16,
+		.warm = 0.5, .secs = 2,
+	};
+	struct mark m[2];
+	struct shared *sh;
+	pid_t peer;
+
+	get_options(&opt, argc, argv);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, passive_died);
+	sh = make_shared();
+	peer = start_passive(&opt, sh);
+	if (peer < 0)
+		die("fork");
+	if (opt.op == OP_TCP)
+		active_tcp(&opt, sh, peer, m);
+	else
+		active_rdma(&opt, sh, peer, m);
+	while (waitpid(peer, NULL, 0) == peer)
+		;
+	if (sh->bad) {
+		fputs("rate: what arrived is not what was sent\n", stderr);
+		return 1;
+	}
+	print_result(&opt, m);
+	return 0;
+}

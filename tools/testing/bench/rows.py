@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What is measured, and the bars that it has to reach."""
+from collections import namedtuple
+
+# name, arguments of rate, CRC settings and MTUs to measure it with, the least
+# ratio to siw by MTU
+Row = namedtuple("Row", "name args crcs mtus bars")
+
+BOTH = ("off", "on")
+MTUS = (65536, 1500)
+NOT_SLOWER = {65536: 1.0, 1500: 1.0}
+THREE_TIMES = {65536: 1.0, 1500: 3.0}
+
+ROWS = [
+    Row("write 64 KiB", ["-s", "65536", "write"], BOTH, MTUS, THREE_TIMES),
+    Row("send 64 KiB", ["-s", "65536", "send"], BOTH, MTUS, THREE_TIMES),
+    Row("read 64 KiB", ["-s", "65536", "read"], BOTH, MTUS, THREE_TIMES),
+    Row("read 1 MiB", ["-s", "1048576", "-d", "16", "read"], BOTH, MTUS,
+        NOT_SLOWER),
+    Row("write 64 B, lists of 16", ["-s", "64", "-l", "16", "-d", "256", "write"],
+        BOTH, (65536,), NOT_SLOWER),
+    Row("write 64 B, one by one", ["-s", "64", "-d", "256", "write"],
+        BOTH, (65536,), NOT_SLOWER),
+]
+TCP = Row("TCP 64 KiB", ["-s", "65536", "tcp"], ("off",), MTUS, {})
+
+# With CRC on both spend most of their time in the same table CRC (User-Mode
+# Linux has no other): no factor can be asked for there, only not to be slower.
+
+
+def bar(row, crc, mtu):
+    """The least ratio to siw that is good enough."""
+    return row.bars[mtu] if crc == "off" else 1.0
+
+
+def planned(pairs):
+    """(crc, mtu, row, pair) in the order of measuring."""
+    for crc in BOTH:
+        for mtu in MTUS:
+            for row in [*ROWS, TCP]:
+                if crc in row.crcs and mtu in row.mtus:
+                    for pair in range(pairs):
+                        yield crc, mtu, row, pair

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What both ends of a queue pair do: connect, poll, sleep. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+
+#include "rate.h"
+
+#define BATCH		16
+#define TIMEOUT_MS	3000
+#define WINDOW_MIN	(1u << 20)
+
+/* Messages take turns in a window of at least this much */
+size_t window_of(const struct options *opt)
+{
+	size_t slot = opt->size ? opt->size : 1;
+
+	return slot >= WINDOW_MIN ? slot : WINDOW_MIN / slot * slot;
+}
+
+uint64_t slot_of(const struct side *s, uint64_t message)
+{
+	size_t slot = s->opt->size ? s->opt->size : 1;
+
+	return message % (s->window / slot) * slot;
+}
+
+static uint8_t pattern_at(size_t i)
+{
+	return (i * 2654435761u + (i >> 12)) >> 9;
+}
+
+void fill_pattern(uint8_t *buf, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		buf[i] = pattern_at(i);
+}
+
+bool has_pattern(const uint8_t *buf, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (buf[i] != pattern_at(i))
+			return false;
+	return true;
+}
+
+/* The operations that end a run leave a message out, so once is not enough */
+bool enough_to_check(const struct side *s, uint64_t messages)
+{
+	return messages > 4 * s->window / (s->opt->size ? s->opt->size : 1);
+}
+
+static struct rdma_cm_event *
+get_event(struct side *s, enum rdma_cm_event_type want)
+{
+	struct rdma_cm_event *ev;
+
+	if (rdma_get_cm_event(s->events, &ev))
+		die("rdma_get_cm_event");
+	if (ev->event != want) {
+		fprintf(stderr, "rate: %s (%d) instead of %s\n",
+			rdma_event_str(ev->event), ev->status,
+			rdma_event_str(want));
+		exit(1);
+	}
+	return ev;
+}
+
+static void expect_event(struct side *s, enum rdma_cm_event_type want)
+{
+	rdma_ack_cm_event(get_event(s, want));
+}
+
+static void make_buffer(struct side *s)
+{
+	s->window = window_of(s->opt);
+	s->buf = mmap(NULL, s->window + SPARE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (s->buf == MAP_FAILED)
+		die("mmap");
+	memset(s->buf, 0, s->window + SPARE);
+	s->mr = ibv_reg_mr(s->id->pd, s->buf, s->window + SPARE,
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+			   IBV_ACCESS_REMOTE_WRITE);
+	if (!s->mr)
+		die("ibv_reg_mr");
+}
+
+static void make_qp(struct side *s, uint32_t sends, uint32_t recvs)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = {
+			.max_send_wr = sends,
+			.max_recv_wr = recvs,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+
+	s->comp = ibv_create_comp_channel(s->id->verbs);
+	if (!s->comp)
+		die("ibv_create_comp_channel");
+	s->cq = ibv_create_cq(s->id->verbs, sends + recvs, NULL, s->comp, 0);
+	if (!s->cq)
+		die("ibv_create_cq");
+	attr.send_cq = s->cq;
+	attr.recv_cq = s->cq;
+	if (rdma_create_qp(s->id, NULL, &attr))
+		die("rdma_create_qp");
+	make_buffer(s);
+}
+
+static struct rdma_conn_param conn_param(const struct options *opt)
+{
+	return (struct rdma_conn_param) {
+		.responder_resources = opt->reads,
+		.initiator_depth = opt->reads,
+	};
+}
+
+static void make_id(struct side *s)
+{
+	s->events = rdma_create_event_channel();
+	if (!s->events)
+		die("rdma_create_event_channel");
+	if (rdma_create_id(s->events, &s->id, NULL, RDMA_PS_TCP))
+		die("rdma_create_id");
+}
+
+static struct sockaddr_in address(const struct side *s)
+{
+	struct sockaddr_in sin = {
+		.sin_family = AF_INET,
+		.sin_port = s->sh->port,
+	};
+
+	if (inet_pton(AF_INET, s->opt->addr, &sin.sin_addr) != 1)
+		die("the address");
+	return sin;
+}
+
+/* To the passive end's port, once it listens */
+void side_connect(struct side *s)
+{
+	struct rdma_conn_param param = conn_param(s->opt);
+	struct sockaddr_in sin;
+	eventfd_t one;
+
+	eventfd_read(s->sh->ready, &one);
+	sin = address(s);
+	make_id(s);
+	if (rdma_resolve_addr(s->id, NULL, (struct sockaddr *)&sin, TIMEOUT_MS))
+		die("rdma_resolve_addr");
+	expect_event(s, RDMA_CM_EVENT_ADDR_RESOLVED);
+	if (rdma_resolve_route(s->id, TIMEOUT_MS))
+		die("rdma_resolve_route");
+	expect_event(s, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	make_qp(s, s->opt->depth + 1, 1);
+	if (rdma_connect(s->id, &param))
+		die("rdma_connect");
+	expect_event(s, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+/* One connection, with receives posted before it can be used */
+void side_accept(struct side *s)
+{
+	struct rdma_conn_param param = conn_param(s->opt);
+	struct sockaddr_in sin = address(s);
+	struct rdma_cm_event *ev;
+
+	make_id(s);
+	if (rdma_bind_addr(s->id, (struct sockaddr *)&sin))
+		die("rdma_bind_addr");
+	if (rdma_listen(s->id, 1))
+		die("rdma_listen");
+	s->sh->port = rdma_get_src_port(s->id);
+	eventfd_write(s->sh->ready, 1);
+	ev = get_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
+	s->id = ev->id;
+	rdma_ack_cm_event(ev);
+	make_qp(s, 1, s->opt->recvs);
+	if (s->opt->op == OP_READ)
+		fill_pattern(s->buf, s->window);
+	s->sh->addr = (uintptr_t)s->buf;
+	s->sh->rkey = s->mr->rkey;
+	post_recvs(s, 0, s->opt->recvs);
+	s->sh->allowed = s->opt->recvs;
+	if (rdma_accept(s->id, &param))
+		die("rdma_accept");
+	expect_event(s, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+void side_end(struct side *s)
+{
+	if (s->unacked)
+		ibv_ack_cq_events(s->cq, s->unacked);
+	rdma_disconnect(s->id);
+	rdma_destroy_qp(s->id);
+	ibv_dereg_mr(s->mr);
+	ibv_destroy_cq(s->cq);
+	ibv_destroy_comp_channel(s->comp);
+}
+
+void post_recvs(struct side *s, uint64_t first, uint32_t n)
+{
+	struct ibv_recv_wr wr[BATCH], *bad;
+	struct ibv_sge sge[BATCH];
+	uint32_t i, some;
+
+	for (; n; n -= some, first += some) {
+		some = n < BATCH ? n : BATCH;
+		for (i = 0; i < some; i++) {
+			sge[i] = (struct ibv_sge) {
+				.addr = (uintptr_t)s->buf +
+					slot_of(s, first + i),
+				.length = s->opt->size,
+				.lkey = s->mr->lkey,
+			};
+			wr[i] = (struct ibv_recv_wr) {
+				.next = i + 1 < some ? &wr[i + 1] : NULL,
+				.sg_list = &sge[i],
+				.num_sge = 1,
+			};
+		}
+		if (ibv_post_recv(s->id->qp, wr, &bad))
+			die("ibv_post_recv");
+	}
+}
+
+int side_poll(struct side *s, struct ibv_wc *wc, int n)
+{
+	int got = ibv_poll_cq(s->cq, n, wc);
+	int i;
+
+	if (got < 0)
+		die("ibv_poll_cq");
+	for (i = 0; i < got; i++) {
+		if (wc[i].status == IBV_WC_SUCCESS)
+			continue;
+		fprintf(stderr, "rate: a completion failed: %s\n",
+			ibv_wc_status_str(wc[i].status));
+		exit(1);
+	}
+	return got;
+}
+
+void side_arm(struct side *s)
+{
+	if (ibv_req_notify_cq(s->cq, 0))
+		die("ibv_req_notify_cq");
+}
+
+void side_take_event(struct side *s)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (ibv_get_cq_event(s->comp, &cq, &context))
+		die("ibv_get_cq_event");
+	if (++s->unacked < 256)
+		return;
+	ibv_ack_cq_events(s->cq, s->unacked);
+	s->unacked = 0;
+}

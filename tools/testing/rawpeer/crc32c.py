@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""CRC32c as MPA uses it (RFC 5044 section 4.4, RFC 3720 appendix B.4)."""
+
+POLYNOMIAL = 0x82F63B78
+
+
+def _row(octet):
+    for _ in range(8):
+        octet = octet >> 1 ^ (POLYNOMIAL if octet & 1 else 0)
+    return octet
+
+
+TABLE = [_row(octet) for octet in range(256)]
+
+
+def crc32c(data):
+    """The CRC of data, as the number that goes least octet first."""
+    crc = 0xFFFFFFFF
+    for octet in data:
+        crc = TABLE[(crc ^ octet) & 0xFF] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def field(data):
+    """The four octets of an FPDU's CRC field."""
+    return crc32c(data).to_bytes(4, "little")

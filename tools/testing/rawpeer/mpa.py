@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""MPA: start-up frames, and FPDUs with markers and CRC (RFC 5044, 6581)."""
+
+import struct
+from dataclasses import dataclass, field
+
+from . import crc32c
+
+KEY_REQUEST = b"MPA ID Req Frame"
+KEY_REPLY = b"MPA ID Rep Frame"
+HEADER = 20
+PD_MAX = 512
+
+M, C, R, S = 0x80, 0x40, 0x20, 0x10
+
+# the word in front of Private Data, RFC 6581 section 9
+A, B = 0x80000000, 0x40000000
+CC, D = 0x8000, 0x4000
+NOT_NEGOTIATED = 0x3FFF
+
+INTERVAL = 512
+MARKER = 4
+
+
+def word(ird, ord_, flags=0):
+    """The enhanced word; flags are A, B, CC, D."""
+    return struct.pack(">I", ird << 16 | ord_ | flags)
+
+
+@dataclass
+class Frame:
+    """A Request or a Reply."""
+    key: bytes
+    flags: int = C
+    rev: int = 1
+    pd: bytes = b""
+    pd_length: int = None       # None: what it is
+
+    def pack(self):
+        length = len(self.pd) if self.pd_length is None else self.pd_length
+        return (self.key + struct.pack(">BBH", self.flags, self.rev, length) +
+                self.pd)
+
+    @property
+    def enhanced(self):
+        return self.rev >= 2 and bool(self.flags & S)
+
+    @property
+    def word(self):
+        return struct.unpack(">I", self.pd[:4])[0]
+
+    @property
+    def ird(self):
+        return self.word >> 16 & 0x3FFF
+
+    @property
+    def ord(self):
+        return self.word & 0x3FFF
+
+    @property
+    def rtr(self):
+        """Of A, B, CC, D those set."""
+        return self.word & (A | B | CC | D)
+
+    @property
+    def data(self):
+        """Private Data without the word."""
+        return self.pd[4:] if self.enhanced else self.pd
+
+
+def request(**fields):
+    return Frame(KEY_REQUEST, **fields)
+
+
+def reply(**fields):
+    return Frame(KEY_REPLY, **fields)
+
+
+def parse_header(octets):
+    """A Frame without its Private Data, from its first HEADER octets."""
+    flags, rev, length = struct.unpack(">BBH", octets[16:HEADER])
+    return Frame(octets[:16], flags, rev, b"", length)
+
+
+class Writer:
+    """Cuts FPDUs for one direction, which it counts octets of for markers."""
+
+    def __init__(self, markers=False, crc=True):
+        self.markers = markers
+        self.crc = crc
+        self.pos = 0
+
+    def _put(self, out, octets, start, change):
+        """Append octets, and each marker that falls between them."""
+        for octet in octets:
+            self._marker(out, start, change)
+            out.append(octet)
+            self.pos += 1
+
+    def _marker(self, out, start, change):
+        if not self.markers or self.pos % INTERVAL:
+            return
+        pointer = 0 if start is None else self.pos - start
+        marker = struct.pack(">HH", 0, pointer)
+        out += change(marker) if change else marker
+        self.pos += MARKER
+
+    def fpdu(self, ulpdu, pad=None, crc=None, length=None, marker=None):
+        """One FPDU.
+
+        pad: instead of zeros; crc: octets instead of the right ones, or a
+        function of the right ones; length: the field's value; marker: a
+        function from a right marker to what is sent.
+        """
+        out = bytearray()
+        self._marker(out, None, marker)
+        start = self.pos
+        length = len(ulpdu) if length is None else length
+        self._put(out, struct.pack(">H", length), start, marker)
+        self._put(out, ulpdu, start, marker)
+        missing = -(2 + len(ulpdu)) % 4
+        self._put(out, (pad or bytes(3))[:missing], start, marker)
+        self._marker(out, start, marker)
+        right = crc32c.field(out) if self.crc else bytes(4)
+        if callable(crc):
+            crc = crc(right)
+        out += right if crc is None else crc
+        self.pos += 4
+        return bytes(out)
+
+
+class Malformed(Exception):
+    """The other side sent what MPA does not allow."""
+
+
+@dataclass
+class Fpdu:
+    """One FPDU as it came."""
+    ulpdu: bytes
+    start: int                          # stream position of its first octet
+    size: int                           # octets, markers included
+    crc: bytes
+    markers: list = field(default_factory=list)     # (position, octets)
+
+
+class Reader:
+    """Takes the octets of one direction apart and checks all there is."""
+
+    def __init__(self, markers=False, crc=True):
+        self.markers = markers
+        self.crc = crc
+        self.pos = 0            # of buf[0], always where an FPDU begins
+        self.buf = bytearray()
+
+    def feed(self, octets):
+        """Returns the FPDUs that are complete now."""
+        self.buf += octets
+        whole = []
+        while (fpdu := self._take()):
+            whole.append(fpdu)
+        return whole
+
+    def _take(self):
+        walk = _Walk(self.buf, self.pos, self.markers)
+        head = walk.take(2)
+        if head is None:
+            return None
+        length = struct.unpack(">H", head)[0]
+        ulpdu = walk.take(length)
+        pad = None if ulpdu is None else walk.take(-(2 + length) % 4)
+        if pad is None:
+            return None
+        covered = walk.skip_marker()
+        crc = walk.take(4) if covered is not None else None
+        if crc is None:
+            return None
+        fpdu = Fpdu(bytes(ulpdu), self.pos, walk.at, bytes(crc), walk.seen)
+        self._check(fpdu, pad, bytes(self.buf[:covered]), walk.start)
+        del self.buf[:walk.at]
+        self.pos += walk.at
+        return fpdu
+
+    def _check(self, fpdu, pad, covered, start):
+        if any(pad):
+            raise Malformed(f"PAD {pad.hex()} is not zero")
+        if self.crc and fpdu.crc != crc32c.field(covered):
+            raise Malformed(f"CRC of the FPDU at {fpdu.start} is bad")
+        for position, octets in fpdu.markers:
+            want = max(position - start, 0)
+            if octets != struct.pack(">HH", 0, want):
+                raise Malformed(f"marker at {position} is {octets.hex()}, "
+                                f"not a pointer of {want}")
+
+
+class _Walk:
+    """Goes through octets, stepping over markers."""
+
+    def __init__(self, buf, pos, markers):
+        self.buf, self.pos, self.markers = buf, pos, markers
+        self.at = 0
+        self.start = None       # stream position of the length field
+        self.seen = []
+
+    def skip_marker(self):
+        """Returns where it is then, or None if octets are missing."""
+        if self.markers and not (self.pos + self.at) % INTERVAL:
+            if len(self.buf) < self.at + MARKER:
+                return None
+            self.seen.append((self.pos + self.at,
+                              bytes(self.buf[self.at:self.at + MARKER])))
+            self.at += MARKER
+        return self.at
+
+    def take(self, count):
+        out = bytearray()
+        while len(out) < count:
+            if self.skip_marker() is None:
+                return None
+            if self.start is None:
+                self.start = self.pos + self.at
+            run = count - len(out)
+            if self.markers:
+                run = min(run, INTERVAL - (self.pos + self.at) % INTERVAL)
+            if len(self.buf) < self.at + run:
+                return None
+            out += self.buf[self.at:self.at + run]
+            self.at += run
+        return out

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""One connection of the raw peer, as initiator or as responder."""
+
+import socket
+import struct
+import time
+
+from . import ddp, mpa, rdmap
+
+PATIENCE = 10.0         # seconds for what has to come
+SILENCE = 0.25          # seconds in which what must not come would have come
+
+
+class Closed(Exception):
+    """The other side ended the connection: FIN, or RST if reset."""
+
+    def __init__(self, reset):
+        super().__init__("reset" if reset else "closed")
+        self.reset = reset
+
+
+class Peer:
+    """A TCP connection on which anything may be sent."""
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.early = bytearray()        # read, not yet asked for
+        self.tx = mpa.Writer()
+        self.rx = mpa.Reader()
+        self.fpdus = []                 # read, not yet asked for
+        self.msn = {0: 1, 1: 1, 2: 1}
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    # octets ---------------------------------------------------------------
+
+    def put(self, octets):
+        self.sock.sendall(octets)
+
+    def put_split(self, octets, *places, pause=0.002):
+        """In several TCP segments, cut at places."""
+        edges = [0, *places, len(octets)]
+        for start, end in zip(edges, edges[1:]):
+            if start == end:
+                continue
+            self.put(octets[start:end])
+            time.sleep(pause)
+
+    def get(self, count, timeout=PATIENCE):
+        """Exactly count octets, or Closed."""
+        end = time.monotonic() + timeout
+        while len(self.early) < count:
+            self.early += self._recv(end - time.monotonic())
+        octets = bytes(self.early[:count])
+        del self.early[:count]
+        return octets
+
+    def _recv(self, timeout):
+        self.sock.settimeout(max(timeout, 0.001))
+        try:
+            octets = self.sock.recv(1 << 16)
+        except (ConnectionResetError, BrokenPipeError):
+            raise Closed(True) from None
+        finally:
+            self.sock.settimeout(None)
+        if not octets:
+            raise Closed(False)
+        return octets
+
+    def silent(self, timeout=SILENCE):
+        """Does nothing come, not even the end?"""
+        try:
+            self.early += self._recv(timeout)
+        except TimeoutError:
+            return True
+        except Closed:
+            pass
+        return False
+
+    def wait_end(self, timeout=PATIENCE):
+        """Waits for the end; returns "fin" or "rst", and what came before."""
+        end = time.monotonic() + timeout
+        before = bytes(self.early)
+        self.early.clear()
+        while True:
+            try:
+                before += self._recv(end - time.monotonic())
+            except Closed as closed:
+                return "rst" if closed.reset else "fin", before
+
+    # start-up -------------------------------------------------------------
+
+    def get_frame(self, timeout=PATIENCE):
+        frame = mpa.parse_header(self.get(mpa.HEADER, timeout))
+        frame.pd = self.get(frame.pd_length, timeout)
+        return frame
+
+    def full(self, mine, theirs):
+        """Full Operation as the two frames agree."""
+        crc = bool((mine.flags | theirs.flags) & mpa.C)
+        self.tx = mpa.Writer(bool(theirs.flags & mpa.M), crc)
+        self.rx = mpa.Reader(bool(mine.flags & mpa.M), crc)
+
+    def initiate(self, request):
+        """Request out, accepting Reply in, Full Operation."""
+        self.put(request.pack())
+        reply = self.get_frame()
+        self.full(request, reply)
+        return reply
+
+    def respond(self, reply):
+        """Request in, Reply out (reply may be a function of it)."""
+        request = self.get_frame()
+        if callable(reply):
+            reply = reply(request)
+        self.put(reply.pack())
+        self.full(reply, request)
+        return request
+
+    # full operation -------------------------------------------------------
+
+    def fpdu(self, segment, **wrong):
+        """The octets of the next FPDU; segment may be bare octets."""
+        ulpdu = segment if isinstance(segment, bytes) else segment.pack()
+        return self.tx.fpdu(ulpdu, **wrong)
+
+    def put_segment(self, *segments, **wrong):
+        """Each as an FPDU, in one write."""
+        self.put(b"".join(self.fpdu(each, **wrong) for each in segments))
+
+    def next_msn(self, queue):
+        msn = self.msn[queue]
+        self.msn[queue] = msn + 1 & 0xFFFFFFFF
+        return msn
+
+    def send(self, payload=b"", opcode=rdmap.SEND, **fields):
+        """A whole Send in one segment."""
+        self.put_segment(rdmap.send(self.next_msn(0), payload, opcode,
+                                    **fields))
+
+    def read(self, request, **fields):
+        self.put_segment(request.segment(self.next_msn(1), **fields))
+
+    def get_fpdu(self, timeout=PATIENCE):
+        end = time.monotonic() + timeout
+        if self.early:
+            self.fpdus += self.rx.feed(bytes(self.early))
+            self.early.clear()
+        while not self.fpdus:
+            self.fpdus += self.rx.feed(self._recv(end - time.monotonic()))
+        return self.fpdus.pop(0)
+
+    def get_segment(self, timeout=PATIENCE):
+        return ddp.parse(self.get_fpdu(timeout).ulpdu)
+
+    def get_message(self, timeout=PATIENCE):
+        """All segments of the next message."""
+        segments = [self.get_segment(timeout)]
+        while not segments[-1].last:
+            segments.append(self.get_segment(timeout))
+        return segments
+
+    def get_terminate(self, timeout=PATIENCE):
+        """The next message must be a Terminate (RDMAP-36): its contents."""
+        seg = self.get_segment(timeout)
+        head = (seg.tagged, seg.ulp, seg.last, seg.dv, seg.rsvd)
+        if head != (False, rdmap.control(rdmap.TERMINATE), True, 1, 0):
+            raise ValueError(f"not a Terminate: {seg}")
+        if (seg.qn, seg.msn, seg.mo, seg.ulp32) != (2, 1, 0, 0):
+            raise ValueError(f"a Terminate in the wrong place: {seg}")
+        return rdmap.Terminate.parse(seg.payload)
+
+    def unread(self):
+        """FPDUs that have come and nobody asked for; never waits long."""
+        try:
+            while True:
+                self.fpdus += self.rx.feed(self._recv(0.01))
+        except (TimeoutError, Closed):
+            pass
+        left, self.fpdus = self.fpdus, []
+        return left
+
+    # the end --------------------------------------------------------------
+
+    def half_close(self):
+        self.sock.shutdown(socket.SHUT_WR)
+
+    def reset(self):
+        """RST."""
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                             struct.pack("ii", 1, 0))
+        self.sock.close()
+
+    def close(self):
+        self.sock.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,340 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# basics.sh: devices come and go, whatever happens below and above them.
+
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+exists() { test -e "/sys/class/infiniband/$1"; }
+gone() { test ! -e "/sys/class/infiniband/$1"; }
+
+# a_netdev KIND NAME IP-LINK-ARGS...: skips where the kernel lacks that kind.
+a_netdev() {
+	local kind=$1 name=$2
+	shift 2
+	if ! ip link add "$name" "$@"; then
+		modprobe -q "$kind" || t_skip "this kernel has no $kind"
+		ip link add "$name" "$@"
+	fi
+	t_defer ip link del "$name"
+}
+
+# Device on an interface, with traffic over an address of it, and off again.
+use_netdev() {
+	local netdev=$1 address=${2:-10.9.7.1}
+	[ -n "${2:-}" ] || ip addr add "$address/24" dev "$netdev"
+	ip link set "$netdev" up
+	rdma link add iw7 type rnic_sw netdev "$netdev"
+	t_defer t_drop_device iw7 ''
+	rdma link show iw7/1 | tee "$T_CASE/link"
+	grep -q "netdev $netdev" "$T_CASE/link"
+	ibv_devinfo -d iw7 | grep -q 'transport:.*iWARP'
+	ping_through "$address"
+	rdma link del iw7
+	gone iw7
+}
+
+ping_through() {
+	t_port
+	B4=$1 NS_A='' NS_B='' t_pair "$PORT" rping -s -a "$1" -p "$PORT" -C 3 -- \
+		rping -c -a "$1" -p "$PORT" -C 3
+}
+
+on_dummy() { a_netdev dummy d7 type dummy; use_netdev d7; }
+on_veth() { a_netdev veth d7 type veth peer name d8; ip link set d8 up; use_netdev d7; }
+on_macvlan() {
+	a_netdev dummy d8 type dummy
+	ip link set d8 up
+	a_netdev macvlan d7 link d8 type macvlan mode bridge
+	use_netdev d7
+}
+on_vlan() {
+	a_netdev dummy d8 type dummy
+	ip link set d8 up
+	a_netdev 8021q d7 link d8 type vlan id 7
+	use_netdev d7
+}
+on_bond() {
+	a_netdev dummy d8 type dummy
+	a_netdev bonding d7 type bond mode active-backup
+	ip link set d8 master d7
+	use_netdev d7
+}
+on_bridge() {
+	a_netdev dummy d8 type dummy
+	ip link set d8 up
+	a_netdev bridge d7 type bridge
+	ip link set d8 master d7
+	use_netdev d7
+}
+on_tun() {
+	modprobe -q tun || test -e /dev/net/tun || t_skip "this kernel has no tun"
+	[ -e /dev/net/tun ] || { mkdir -p /dev/net; mknod /dev/net/tun c 10 200; }
+	ip tuntap add d7 mode tun
+	t_defer ip tuntap del d7 mode tun
+	use_netdev d7
+}
+on_tap() {
+	modprobe -q tun || test -e /dev/net/tun || t_skip "this kernel has no tun"
+	[ -e /dev/net/tun ] || { mkdir -p /dev/net; mknod /dev/net/tun c 10 200; }
+	ip tuntap add d7 mode tap
+	t_defer ip tuntap del d7 mode tap
+	use_netdev d7
+}
+
+# The connection manager finds no device for 127.0.0.1, so another address.
+on_lo() {
+	ip addr add 10.9.7.1/32 dev lo
+	t_defer ip addr del 10.9.7.1/32 dev lo
+	use_netdev lo 10.9.7.1
+}
+
+second_device_refused() {
+	t_refused rdma link add iw1 type rnic_sw netdev t0 >"$T_CASE/second" 2>&1
+	grep -q 'File exists' "$T_CASE/second"
+	gone iw1
+}
+
+same_name_refused() {
+	a_netdev dummy d7 type dummy
+	t_refused rdma link add iw0 type rnic_sw netdev d7
+	rdma link add iw7 type rnic_sw netdev d7
+	rdma link del iw7
+}
+
+no_netdev_refused() {
+	t_refused rdma link add iw7 type rnic_sw netdev nosuch
+	gone iw7
+}
+
+many_devices() {
+	local i
+	for i in $(seq 32); do
+		ip link add "m$i" type dummy
+		t_defer ip link del "m$i"
+		rdma link add "iwm$i" type rnic_sw netdev "m$i"
+	done
+	t_check "33 devices are there" test "$(ibv_devices | grep -c '[[:space:]]iw')" -eq 33
+	for i in $(seq 2 2 32); do
+		rdma link del "iwm$i"
+	done
+	t_check "17 devices are left" test "$(ibv_devices | grep -c '[[:space:]]iw')" -eq 17
+}
+
+add_and_delete_often() {
+	local i
+	a_netdev dummy d7 type dummy
+	for i in $(seq "$(t_iters 200)"); do
+		rdma link add iw7 type rnic_sw netdev d7
+		rdma link del iw7
+	done
+	gone iw7
+}
+
+what_ibv_devinfo_says() {
+	local gid
+	ibv_devinfo -v -d iw0 | tee "$T_CASE/devinfo"
+	grep -qE 'transport:.*iWARP \(1\)' "$T_CASE/devinfo"
+	grep -qE 'state:.*PORT_ACTIVE' "$T_CASE/devinfo"
+	grep -qE 'max_qp_rd_atom:.*128$' "$T_CASE/devinfo"
+	grep -qE 'max_qp_init_rd_atom:.*128$' "$T_CASE/devinfo"
+	t_check "max_qp_wr" test "$(awk '/max_qp_wr:/ { print $2 }' "$T_CASE/devinfo")" -ge 32768
+	t_check "max_sge" test "$(awk '/max_sge:/ { print $2 }' "$T_CASE/devinfo")" -ge 16
+	gid=$(cat /sys/class/infiniband/iw0/ports/1/gids/0)
+	t_check "GID 0's upper half" test "${gid:0:19}" != 0000:0000:0000:0000
+	t_check "GID 0's lower half" test "${gid:20}" != 0000:0000:0000:0000
+	t_check "description" grep -q rnic_sw /sys/class/infiniband/iw0/node_desc
+}
+
+port_is() { grep -q "$1" /sys/class/infiniband/iw0/ports/1/state; }
+
+port_follows_link() {
+	ip link set t0 down
+	t_check "the port is down" t_until 5 port_is DOWN
+	ip link set t0 up
+	t_check "the port is active" t_until 5 port_is ACTIVE
+}
+
+# ping_for_ever NAME: a server and a client that end only by force.
+ping_for_ever() {
+	t_port
+	t_bg server b rping -s -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	t_bg client a rping -c -a "$B4" -p "$PORT"
+	t_until 20 pings || t_fail "no traffic"
+}
+
+pings() { [ "$(t_counter "$B_DEV" rx_sends)" -gt 20 ]; }
+
+both_ended() {
+	t_check "the client ended" t_until 20 t_ended client
+	t_check "the server ended" t_until 20 t_ended server
+}
+
+netdev_deleted_under_traffic() {
+	one_device
+	ping_for_ever
+	ip link del t0
+	t_check "the device went with it" t_until 20 gone iw0
+	both_ended
+}
+
+link_deleted_under_traffic() {
+	one_device
+	ping_for_ever
+	timeout 30 rdma link del iw0
+	gone iw0
+	both_ended
+}
+
+link_deleted_idle_server() {
+	one_device
+	t_port
+	t_bg server b rping -s -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	timeout 30 rdma link del iw0
+	gone iw0
+	t_kill server
+}
+
+killed_under_traffic() {
+	local i
+	one_device
+	for i in 1 2 3; do
+		ping_for_ever
+		t_kill client KILL
+		t_check "the server ended" t_until 20 t_ended server
+		ping_for_ever
+		t_kill server KILL
+		t_check "the client ended" t_until 20 t_ended client
+	done
+	t_check "no queue pair is left" t_until 10 nothing_left qp
+	t_check "no region is left" t_until 10 nothing_left mr
+}
+
+# What the core keeps for itself is not counted.
+nothing_left() {
+	! rdma resource show "$1" link "$B_DEV" 2>/dev/null | grep -q comm
+}
+
+unload_with_device() {
+	one_device
+	if modprobe -r rnic_sw; then
+		t_check "the device went with the module" gone iw0
+		modprobe rnic_sw
+	else
+		exists iw0
+		echo "refused, which is as good"
+	fi
+}
+
+unload_with_program() {
+	one_device
+	ping_for_ever
+	if timeout 60 modprobe -r rnic_sw; then
+		gone iw0
+		both_ended
+		modprobe rnic_sw
+	else
+		exists iw0
+		t_check "the programs run on" t_alive client
+		rdma link del iw0
+		both_ended
+	fi
+}
+
+# rdma link add asks for the module by its alias.
+unload_and_autoload() {
+	local i
+	for i in 1 2 3 4 5; do
+		modprobe -r rnic_sw iw_mpa
+		t_check "iw_ddp is gone" test ! -d /sys/module/iw_ddp
+		modprobe rnic_sw
+		one_device
+		ping_through "$B4"
+		t_undo
+	done
+	modprobe -r rnic_sw iw_mpa
+	ip link add d7 type dummy
+	t_defer ip link del d7
+	rdma link add iw7 type rnic_sw netdev d7
+	rdma link del iw7
+}
+
+counters_count() {
+	local before
+	before=$(t_counter "$B_DEV" rx_sends)
+	ping_through "$B4"
+	t_check "rx_sends grew" test "$(t_counter "$B_DEV" rx_sends)" -gt "$before"
+	rdma statistic show link iw0/1 | grep -q tx_read_requests
+}
+
+resources_show() {
+	ping_for_ever
+	rdma resource show qp link iw0/1 | tee "$T_CASE/qp"
+	grep -q 'state RTS.*comm rping' "$T_CASE/qp"
+	rdma resource show mr dev iw0 | grep -q rping
+	rdma resource show cq dev iw0 | grep -q rping
+	rdma resource show cm_id dev iw0 | grep -q 'comm rping'
+}
+
+device_renamed() {
+	rdma dev set iw0 name iw9
+	t_defer rdma dev set iw9 name iw0
+	ibv_devinfo -d iw9 | grep -q PORT_ACTIVE
+	ping_through "$B4"
+}
+
+netdev_renamed() {
+	ip link set t0 down
+	ip link set t0 name t9
+	ip link set t9 up
+	rdma link show iw0/1 | grep -q 'netdev t9'
+	ping_through "$B4"
+	ip link set t9 down
+	ip link set t9 name t0
+	ip link set t0 up
+}
+
+# It is gone when the last program in it is.
+namespace_deleted() {
+	two_hosts
+	ping_for_ever
+	ip netns del "$NS_B"
+	t_kill server KILL
+	t_check "the client ended" t_until 20 t_ended client
+	t_check "its device is gone" t_until 20 not_listed iwb
+}
+
+not_listed() { ! rdma dev show 2>/dev/null | grep -q "$1"; }
+
+t_case "device on dummy" "" on_dummy
+t_case "device on veth" "" on_veth
+t_case "device on vlan" "" on_vlan
+t_case "device on bond" "" on_bond
+t_case "device on bridge" "" on_bridge
+t_case "device on macvlan" "" on_macvlan
+t_case "device on tun" "" on_tun
+t_case "device on tap" "" on_tap
+t_case "device on lo" "" on_lo
+t_case "device added and deleted often" "" add_and_delete_often
+t_case "netdev deleted under traffic" "" netdev_deleted_under_traffic
+t_case "rdma link del under traffic" "" link_deleted_under_traffic
+t_case "rdma link del with a listener" "" link_deleted_idle_server
+t_case "programs killed under traffic" "" killed_under_traffic
+t_case "namespace deleted under traffic" "" namespace_deleted
+t_case "module unloaded while a device exists" "" unload_with_device
+t_case "module unloaded while a program runs" "" unload_with_program
+t_case "modules unloaded, loaded by rdma link add" "" unload_and_autoload
+
+one_device
+t_case "second device on a netdev refused" "" second_device_refused
+t_case "device of the same name refused" "" same_name_refused
+t_case "device without netdev refused" "" no_netdev_refused
+t_case "33 devices" "" many_devices
+t_case "ibv_devinfo" "" what_ibv_devinfo_says
+t_case "port state follows the link" "" port_follows_link
+t_case "rdma statistic" "" counters_count
+t_case "rdma resource" "" resources_show
+t_case "device renamed" "" device_renamed
+t_case "netdev renamed" "" netdev_renamed
+t_end

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Test cases in Python, told as KTAP.  T_ONLY and T_LOG are as in lib.sh."""
+
+import fnmatch
+import os
+import sys
+import tempfile
+import time
+import traceback
+
+SKIP = 4
+TAINTS = 640            # a warning, an oops
+
+_cases = []
+
+
+class Skip(Exception):
+    """What cannot run here, and why in words."""
+
+
+def case(name, rows="", **arguments):
+    """Registers a function as a test case that shows rows."""
+    def register(function):
+        _cases.append((name, rows, function, arguments))
+        return function
+    return register
+
+
+def add(name, rows, function, **arguments):
+    _cases.append((name, rows, function, arguments))
+
+
+def log_dir():
+    where = os.environ.get("T_LOG") or os.environ.get("BED_OUT")
+    if not where:
+        where = os.environ["T_LOG"] = tempfile.mkdtemp(prefix="rnic_sw.")
+    return where
+
+
+def skip_all(words):
+    print(f"1..0 # SKIP {words}")
+    sys.exit(SKIP)
+
+
+def tainted():
+    with open("/proc/sys/kernel/tainted", encoding="ascii") as file:
+        return int(file.read()) & TAINTS
+
+
+def same(what, got, want):
+    if got != want:
+        raise AssertionError(f"{what}: {got!r}, should be {want!r}")
+
+
+def check(what, true):
+    if not true:
+        raise AssertionError(what)
+
+
+def _run_one(function, context, arguments):
+    before = tainted()
+    try:
+        function(context, **arguments)
+    finally:
+        if tainted() != before:
+            raise AssertionError("the kernel warned, see its log")
+
+
+def _report(number, name, rows, function, context, arguments):
+    title = f"{number} {name}" + (f" [{rows}]" if rows else "")
+    began = time.monotonic()
+    try:
+        _run_one(function, context, arguments)
+    except Skip as why:
+        print(f"ok {title} # SKIP {why}", flush=True)
+        return True
+    except Exception:           # pylint: disable=broad-except
+        for line in traceback.format_exc().splitlines()[-24:]:
+            print("#", line)
+        print(f"not ok {title}", flush=True)
+        return False
+    finally:
+        context.after_case()
+        if os.environ.get("T_TIMES"):
+            print(f"# {time.monotonic() - began:.2f} s")
+    print(f"ok {title}", flush=True)
+    return True
+
+
+def run(make_context):
+    """The last line of a test: runs the cases, exits."""
+    print("TAP version 13", flush=True)
+    if os.geteuid():
+        skip_all("must be run as root")
+    pattern = f"*{os.environ.get('T_ONLY', '')}*"
+    chosen = [c for c in _cases if fnmatch.fnmatch(c[0], pattern)]
+    good = True
+    with make_context() as context:
+        for number, (name, rows, function, arguments) in enumerate(chosen, 1):
+            good &= _report(number, name, rows, function, context, arguments)
+    print(f"1..{len(chosen)}")
+    sys.exit(0 if good and chosen else 1)

@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# lib.sh: what the test scripts of rnic_sw share. A script is:
+#
+#	#!/bin/bash
+#	# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#	. "$(dirname "$(readlink -f "$0")")/lib.sh"
+#
+#	ping_many() {
+#		t_port
+#		t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 100 -- \
+#			rping -c -a "$B4" -p "$PORT" -C 100
+#	}
+#
+#	two_hosts
+#	t_case "rping, 100 times" "RDMAP-12 DDP-93" ping_many
+#	t_end
+#
+# Cases
+#   t_case NAME "REQ-IDS" COMMAND ARGS...
+#	runs COMMAND (a function, mostly) in a subshell with `set -e`: the first
+#	command that fails fails the case. The IDs are the rows of the requirements
+#	that it shows, "" for none. Call it plainly, not after `if` or before `||`.
+#	Its output goes to a file in $T_LOG; of a failed case the end is printed.
+#   t_fail WORDS, t_skip WORDS   end the case (skip: what cannot run here, and why)
+#   t_check WORDS COMMAND...     fails, saying WORDS, unless COMMAND succeeds
+#   t_refused COMMAND...         fails unless COMMAND fails by itself
+#   t_skip_all WORDS             ends the script before its first case
+#   t_defer COMMAND ARGS...      runs it when the case ends (outside a case: the
+#				 script), last one first, whatever happens
+#   t_end                        the last line of a script: plan and exit status
+#   $T_CASE                      the case's directory, for files and logs
+#
+# Hosts: programs run "on a" (the client's end) or "on b" (the server's).
+# Called in a case, a topology lives as long as the case; outside, as the script.
+#   one_device              two_hosts [NETDEV-ARGS...]
+#   both a and b are here:   netns $NS_A               netns $NS_B
+#     dummy t0               +------------+   veth    +------------+
+#     10.9.0.1  device iw0   | va    iwa  |-----------| vb    iwb  |
+#     fd00:9:0::1            | 10.9.1.1   |           | 10.9.1.2   |
+#                            | fd00:9:1::1|           | fd00:9:1::2|
+#                            +------------+           +------------+
+#   $A4 $A6 $B4 $B6  addresses; $A_DEV $B_DEV  RDMA devices; $A_IF $B_IF  interfaces
+#   on HOST COMMAND...       runs it there, with no time limit
+#   t_new_device DEV NETDEV  `rdma link add`, undone when the case (script) ends
+#
+# Programs
+#   t_port                   sets PORT to a port that was not used before
+#   t_bg NAME HOST CMD...    in the background, output in $T_CASE/NAME.log
+#   t_wait NAME [SECONDS]    waits for its end, fails on its failure
+#   t_kill NAME [SIGNAL]     ends it
+#   t_alive NAME, t_ended NAME   does it run still?
+#   t_listens HOST PORT      waits until somebody listens there (TCP)
+#   t_until SECONDS CMD...   repeats CMD until it succeeds
+#   t_pair PORT SERVER... -- CLIENT...   the server on b, once it listens the client
+#				 on a; both must end well within $T_TIME seconds
+#   t_perftest PROGRAM ARGS...   both ends of an ib_* program of perftest with -R;
+#				 tries again when its clock calibration fails
+#   t_iters N                prints N, or N/10 in a slow (debug) kernel
+#   t_counter DEV NAME       a counter of `rdma statistic`
+#   t_capture HOST FILE      starts a capture there, and waits until it runs;
+#   t_capture_end HOST       writes out what it saw
+#   t_prog NAME              the path of a program that the Makefile builds
+#
+# The environment
+#   T_ONLY=PATTERN   only the cases whose name contains it (a shell pattern)
+#   T_LOG=DIR        where logs go (default: $BED_OUT in a bed, or a new directory)
+#   T_TIME=SECONDS   time limit of a program (60, twice that in a debug kernel)
+#   T_CAPTURE=1      a failed case keeps a capture of each host, if tcpdump is here
+
+T_DIR=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+T_SCRIPT=$(basename "$0" .sh)
+T_LOG=${T_LOG:-${BED_OUT:-$(mktemp -d "${TMPDIR:-/tmp}/rnic_sw.XXXXXX")}}
+T_CASE=$T_LOG/$T_SCRIPT
+readonly KSFT_SKIP=4
+t_count=0 t_bad=0 t_deferred=() t_hosts=()
+declare -A t_pids
+export LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
+mkdir -p "$T_CASE"
+
+# Lockdep tells a debug kernel, where everything takes longer.
+T_SLOW=
+[ ! -e /proc/lockdep ] || T_SLOW=1
+T_TIME=${T_TIME:-$((T_SLOW ? 120 : 60))}
+
+# Cases
+
+t_defer() { t_deferred+=("$(printf '%q ' "$@")"); }
+
+t_undo() {
+	local i
+	set +e
+	for ((i = ${#t_deferred[@]} - 1; i >= 0; i--)); do
+		eval "${t_deferred[i]}"
+	done
+	t_deferred=()
+}
+
+t_fail() { echo "failed: $*"; exit 1; }
+t_skip() { echo "$*" >"$T_CASE/skipped"; exit $KSFT_SKIP; }
+t_check() { local words=$1; shift; "$@" || t_fail "$words"; }
+
+t_refused() {
+	local status=0
+	"$@" || status=$?
+	case $status in
+	0) t_fail "should have been refused: $*" ;;
+	12[4-9] | 13[0-9]) t_fail "ended by a signal, time limit or absence ($status): $*" ;;
+	esac
+	echo "refused, as it should be: $*"
+}
+
+t_skip_all() {
+	echo "1..0 # SKIP $*"
+	exit $KSFT_SKIP
+}
+
+# The kernel taints itself with 512 on a warning and 128 on an oops.
+t_tainted() { echo $(($(cat /proc/sys/kernel/tainted) & 640)); }
+
+t_case() {
+	local name=$1 rows=$2 status before start=$EPOCHREALTIME
+	shift 2
+	# shellcheck disable=SC2053
+	[[ $name == *${T_ONLY:-}* ]] || return 0
+	t_count=$((t_count + 1))
+	T_CASE=$T_LOG/$T_SCRIPT/$t_count-${name//[^A-Za-z0-9.]/_}
+	rm -rf "$T_CASE"
+	mkdir -p "$T_CASE"
+	before=$(t_tainted)
+	(
+		trap 't_ending $?' EXIT
+		trap 'exit 143' TERM INT
+		t_deferred=()
+		t_capture_all
+		set -eE
+		trap 'echo "failed ($?) at ${BASH_SOURCE[0]##*/}:$LINENO: $BASH_COMMAND"' ERR
+		"$@"
+	) >"$T_CASE/log" 2>&1
+	status=$?
+	if [ "$(t_tainted)" != "$before" ]; then
+		echo "failed: the kernel warned, see its log" >>"$T_CASE/log"
+		status=1
+	fi
+	awk -v a="$start" -v b="$EPOCHREALTIME" -v name="$T_SCRIPT: $name" \
+		'BEGIN { printf "%7.1f s  %s\n", b - a, name }' >>"$T_LOG/times"
+	t_report "$status" "$name${rows:+ [$rows]}"
+}
+
+t_ending() {
+	trap - ERR EXIT
+	t_undo
+	if [ "$1" -eq 0 ] || [ "$1" -eq $KSFT_SKIP ]; then
+		rm -f "$T_CASE"/*.pcap
+	fi
+	exit "$1"
+}
+
+t_report() {
+	case $1 in
+	0) echo "ok $t_count $2" ;;
+	"$KSFT_SKIP") echo "ok $t_count $2 # SKIP $(cat "$T_CASE/skipped" 2>/dev/null)" ;;
+	*)
+		t_bad=$((t_bad + 1))
+		tail -n "${T_LINES:-40}" "$T_CASE/log" | sed 's/^/# /'
+		echo "# the rest is in $T_CASE"
+		echo "not ok $t_count $2" ;;
+	esac
+}
+
+t_end() {
+	[ "$t_count" -gt 0 ] || echo "# no case is called *${T_ONLY:-}*"
+	echo "1..$t_count"
+	[ "$t_bad" -eq 0 ] && [ "$t_count" -gt 0 ]
+	exit
+}
+
+# Hosts
+
+on() {
+	local host=$1 ns
+	shift
+	[ "$host" = a ] && ns=${NS_A:-} || ns=${NS_B:-}
+	if [ -n "$ns" ]; then ip netns exec "$ns" "$@"; else "$@"; fi
+}
+
+# Its process is the command itself, so that it can be killed.
+on_exec() {
+	local host=$1 ns
+	shift
+	[ "$host" = a ] && ns=${NS_A:-} || ns=${NS_B:-}
+	if [ -n "$ns" ]; then exec ip netns exec "$ns" "$@"; else exec "$@"; fi
+}
+
+# t_in NS COMMAND...: in that namespace, here if it is empty.
+t_in() {
+	local ns=$1
+	shift
+	if [ -n "$ns" ]; then ip netns exec "$ns" "$@"; else "$@"; fi
+}
+
+# t_new_device DEV NETDEV [NS]
+t_new_device() {
+	t_in "${3:-}" rdma link add "$1" type rnic_sw netdev "$2" || return
+	t_defer t_drop_device "$1" "${3:-}"
+}
+
+t_drop_device() {
+	[ ! -e "/sys/class/infiniband/$1" ] && [ -z "$2" ] && return
+	t_in "$2" rdma link del "$1" 2>/dev/null
+}
+
+# What makes a topology must succeed; without one nothing can be said.
+t_must() {
+	"$@" && return
+	echo "# cannot set up the topology: $*"
+	if [ "$BASHPID" != $$ ]; then exit 1; fi
+	echo "Bail out! cannot set up the topology: $*"
+	exit 1
+}
+
+one_device() {
+	t_must ip link add t0 type dummy
+	t_defer ip link del t0
+	t_must ip addr add 10.9.0.1/24 dev t0
+	t_must ip addr add fd00:9::1/64 dev t0 nodad
+	t_must ip link set t0 up
+	t_must t_new_device iw0 t0
+	NS_A='' NS_B='' A_IF=t0 B_IF=t0 A_DEV=iw0 B_DEV=iw0
+	A4=10.9.0.1 B4=10.9.0.1 A6=fd00:9::1 B6=fd00:9::1
+	t_hosts=(a)
+}
+
+two_hosts() {
+	NS_A=rnic-a NS_B=rnic-b A_IF=va B_IF=vb A_DEV=iwa B_DEV=iwb
+	A4=10.9.1.1 B4=10.9.1.2 A6=fd00:9:1::1 B6=fd00:9:1::2
+	t_must t_own_namespaces
+	t_must ip netns add $NS_A
+	t_defer t_drop_netns $NS_A
+	t_must ip netns add $NS_B
+	t_defer t_drop_netns $NS_B
+	t_must ip link add va netns $NS_A "$@" type veth peer name vb netns $NS_B
+	t_must t_host_up $NS_A va $A4 $A6 iwa
+	t_must t_host_up $NS_B vb $B4 $B6 iwb
+	t_hosts=(a b)
+}
+
+# Each namespace its own RDMA devices, so that a program meets only its host's.
+# The core changes that only while there are no other namespaces.
+t_own_namespaces() {
+	rdma system show | grep -q 'netns exclusive' && return
+	rdma system set netns exclusive
+}
+
+t_host_up() {
+	ip -n "$1" link set lo up &&
+	ip -n "$1" addr add "$3/24" dev "$2" &&
+	ip -n "$1" addr add "$4/64" dev "$2" nodad &&
+	ip -n "$1" link set "$2" up &&
+	t_new_device "$5" "$2" "$1"
+}
+
+t_drop_netns() { [ ! -e "/run/netns/$1" ] || ip netns del "$1"; }
+
+# Programs
+
+# Kept in a file: cases are subshells.
+t_port() {
+	PORT=$(($(cat "$T_LOG/.port" 2>/dev/null || echo 7500) + 1))
+	echo "$PORT" >"$T_LOG/.port"
+}
+
+t_until() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.1
+	done
+}
+
+t_has_listener() { on "$1" ss -Htln "sport = :$2" | grep -q .; }
+
+t_listens() {
+	t_until "${3:-$T_TIME}" t_has_listener "$1" "$2" ||
+		t_fail "nobody listens on port $2"
+}
+
+# A program that exits before it listens is told at once, not at the limit.
+t_listens_or_ended() {
+	t_has_listener "$2" "$3" || ! kill -0 "${t_pids[$1]}" 2>/dev/null
+}
+
+t_bg() {
+	local name=$1 host=$2
+	shift 2
+	(on_exec "$host" timeout -k 5 "$T_TIME" "$@") </dev/null >"$T_CASE/$name.log" 2>&1 &
+	t_pids[$name]=$!
+	t_defer t_kill "$name"
+}
+
+t_kill() {
+	local pid=${t_pids[$1]:-}
+	[ -n "$pid" ] || return 0
+	unset "t_pids[$1]"
+	if [ "${2:-TERM}" = KILL ]; then
+		# the program, not its time limit, which ends after it
+		pkill -KILL -P "$pid" || true
+	else
+		kill "-${2:-TERM}" "$pid" 2>/dev/null || true
+	fi
+	wait "$pid" 2>/dev/null || true
+}
+
+t_wait() {
+	local pid=${t_pids[$1]} status=0
+	[ $# -lt 2 ] || t_until "$2" t_gone "$pid" || {
+		t_show "$1"
+		t_fail "$1 has not ended within $2 s"
+	}
+	wait "$pid" || status=$?
+	unset "t_pids[$1]"
+	[ $status -eq 0 ] && return
+	t_show "$1"
+	echo "$1 ended with status $status$([ $status -ne 124 ] || echo " (time limit $T_TIME s)")"
+	return 1
+}
+
+t_alive() { [ -n "${t_pids[$1]:-}" ] && kill -0 "${t_pids[$1]}" 2>/dev/null; }
+t_ended() { ! t_alive "$1"; }
+
+t_gone() { ! kill -0 "$1" 2>/dev/null; }
+
+t_show() {
+	echo "--- $1 said, at the end:"
+	tail -n 15 "$T_CASE/$1.log"
+	echo "---"
+}
+
+# t_both TAG PORT SERVER... -- CLIENT...: 0 if both ended well.
+t_both() {
+	local tag=$1 port=$2 server=()
+	shift 2
+	while [ "$1" != -- ]; do server+=("$1"); shift; done
+	shift
+	echo "b: ${server[*]}"
+	echo "a: $*"
+	t_bg "server$tag" b "${server[@]}"
+	t_until "$T_TIME" t_listens_or_ended "server$tag" b "$port" ||
+		t_fail "nobody listens on port $port"
+	t_bg "client$tag" a "$@"
+	t_wait "client$tag" || { t_kill "server$tag"; t_show "server$tag"; return 1; }
+	t_wait "server$tag" "$T_TIME"
+}
+
+t_pair() { t_both "" "$@"; }
+
+# In a slow or jittery machine perftest finds its clock unreliable and gives up.
+t_perftest() {
+	local prog=$1 try
+	shift
+	command -v "$prog" >/dev/null || t_skip "no $prog here (package perftest)"
+	for try in 1 2 3 4 5; do
+		t_port
+		if t_both "-$try" "$PORT" "$prog" -F -R -d "$B_DEV" -p "$PORT" "$@" -- \
+			"$prog" -F -R -d "$A_DEV" -p "$PORT" "$@" "${T_TO:-$B4}"; then
+			return 0
+		fi
+		grep -qE "Can't produce a report|Correlation coefficient|measured.*MHz" \
+			"$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1
+		echo "its clock calibration failed; again"
+	done
+	t_fail "the clock calibration failed $try times"
+}
+
+t_iters() {
+	if [ -n "$T_SLOW" ] && [ "$1" -gt 50 ]; then echo $(($1 / 10)); else echo "$1"; fi
+}
+
+t_counter() {
+	local ns=''
+	[ "$1" != "${A_DEV:-}" ] || ns=${NS_A:-}
+	[ "$1" != "${B_DEV:-}" ] || ns=${NS_B:-}
+	t_in "$ns" rdma statistic show link "$1/1" |
+		awk -v name="$2" '{ for (i = 1; i < NF; i++) if ($i == name) { print $(i + 1); found = 1 } }
+			END { exit !found }'
+}
+
+# Talk of one device with itself goes through lo.
+t_capture() {
+	local dev=lo
+	[ -z "${NS_A:-}" ] || { [ "$1" = a ] && dev=$A_IF || dev=$B_IF; }
+	rm -f "$2" "$T_CASE/tcpdump-$1.log"
+	(on_exec "$1" tcpdump -i "$dev" -n -U -s 0 -B 16384 -Z root -w "$2") \
+		>"$T_CASE/tcpdump-$1.log" 2>&1 &
+	t_pids[tcpdump-$1]=$!
+	t_defer t_capture_end "$1"
+	t_until 20 grep -q 'listening on' "$T_CASE/tcpdump-$1.log"
+}
+
+t_capture_end() {
+	# what is still in its ring
+	[ -z "${t_pids[tcpdump-$1]:-}" ] || sleep 1
+	t_kill "tcpdump-$1" INT
+}
+
+t_capture_all() {
+	local host
+	[ "${T_CAPTURE:-}" = 1 ] && command -v tcpdump >/dev/null || return 0
+	for host in "${t_hosts[@]}"; do
+		t_capture "$host" "$T_CASE/$host.pcap"
+	done
+}
+
+t_prog() {
+	local dir
+	for dir in "${OUTPUT:-$T_DIR/out}" "$T_DIR/out" "$T_DIR"; do
+		[ ! -x "$dir/$1" ] || { echo "$dir/$1"; return; }
+	done
+	t_skip "$1 is not built (make -C $T_DIR)"
+}
+
+# Before the first case
+
+# The provider of this tree, unless another one is named or installed.
+t_find_provider() {
+	local build=$T_DIR/../../../../scripts/build-provider
+	[ -z "${RDMAV_DRIVERS:-}${IBV_DRIVERS:-}" ] || return 0
+	[ ! -e /etc/libibverbs.d/rnic_sw.driver ] || return 0
+	[ -x "$build" ] || t_skip_all "no libibverbs provider for rnic_sw is installed"
+	eval "$("$build" --env)"
+}
+
+t_load() {
+	modprobe -q rnic_sw || t_skip_all "the module rnic_sw cannot be loaded"
+	modprobe -q rdma_ucm || t_skip_all "the module rdma_ucm cannot be loaded"
+	t_until 10 test -e /dev/infiniband/rdma_cm || t_skip_all "no /dev/infiniband/rdma_cm"
+}
+
+echo "TAP version 13"
+trap t_undo EXIT
+trap 'exit 143' TERM INT
+[ "$(id -u)" = 0 ] || t_skip_all "must be run as root"
+ulimit -l unlimited
+t_find_provider
+[ -n "${T_NO_LOAD:-}" ] || t_load

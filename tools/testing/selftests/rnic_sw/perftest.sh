@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# perftest.sh: the programs of the package perftest, as a test that things work.
+
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+readonly bandwidth="ib_send_bw ib_write_bw ib_read_bw"
+readonly latency="ib_send_lat ib_write_lat ib_read_lat"
+
+all_of() {
+	local words=$1 programs=$2 prog
+	shift 2
+	for prog in $programs; do
+		t_case "$prog, $words" "" t_perftest "$prog" "$@"
+	done
+}
+
+ipv6() { T_TO=$B6 t_perftest "$@"; }
+
+n=$(t_iters 1000)
+one_device
+all_of "4 KiB" "$bandwidth" -s 4096 -n "$n"
+all_of "64 octets" "$latency" -s 64 -n "$n"
+all_of "all sizes to 8 MiB" "$bandwidth" -a -n 5
+all_of "all sizes to 8 MiB" "$latency" -a -n 5
+all_of "16 queue pairs" "$bandwidth" -q 16 -s 4096 -n 100
+all_of "64 queue pairs, 64 KiB" "$bandwidth" -q 64 -s 65536 -n 10
+all_of "bidirectional" "$bandwidth" -b -s 65536 -n "$(t_iters 500)"
+all_of "bidirectional, 8 queue pairs" "$bandwidth" -b -q 8 -s 8192 -n 100
+all_of "events" "$bandwidth" -e -s 4096 -n "$(t_iters 500)"
+all_of "events" "ib_send_lat ib_read_lat" -e -s 64 -n "$(t_iters 500)"
+all_of "inline" "ib_send_bw ib_write_bw ib_send_lat ib_write_lat" -I 64 -s 64 -n "$(t_iters 500)"
+all_of "lists of 16" "$bandwidth" -l 16 -s 512 -n 320
+all_of "queues of 1" "$bandwidth" -t 1 -s 512 -n 100
+all_of "queues of 2048" "$bandwidth" -t 2048 -s 64 -n 4096
+all_of "completion of each" "$bandwidth" -Q 1 -s 1024 -n 200
+all_of "shared receive queue" "ib_send_bw" --use-srq -s 4096 -n 200
+all_of "odd size" "$bandwidth" -s 12345 -n 100
+all_of "one octet" "$bandwidth" -s 1 -n 100
+all_of "for 2 seconds" "$bandwidth" -D 2 -s 65536
+all_of "outstanding reads 1" "ib_read_bw" -o 1 -s 65536 -n 100
+t_undo
+
+two_hosts
+all_of "veth, 64 KiB" "$bandwidth" -s 65536 -n "$(t_iters 1000)"
+all_of "veth, 64 octets" "$latency" -s 64 -n "$(t_iters 500)"
+all_of "veth, 1 MiB, bidirectional" "$bandwidth" -b -s 1048576 -n 20
+for prog in $bandwidth; do
+	t_case "$prog, veth, IPv6" "" ipv6 "$prog" --ipv6-addr -s 65536 -n 100
+done
+t_undo
+
+two_hosts mtu 9000
+all_of "veth, MTU 9000" "$bandwidth" -s 65536 -n "$(t_iters 500)"
+t_end

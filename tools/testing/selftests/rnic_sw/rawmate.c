@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The program on our device that the raw peer talks to.
+ *
+ * Commands come as lines of text, one answer each: "ok ..." or "err ...".
+ * What happens meanwhile is told in lines of its own: "cm ...", "wc ...",
+ * "async ...".  Connections, regions and listeners are named by numbers.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rawmate.h"
+
+#define CONNS		4096
+#define WORDS		12
+#define PD_MAX		256
+#define LINE		16384
+#define DEPTH		64
+
+static struct ibv_context *ctx;
+struct ibv_pd *pds[2];
+static struct ibv_comp_channel *comp;
+static struct ibv_cq *cq;
+static struct conn conns[CONNS];
+static int nconns;
+
+void fail(const char *what)
+{
+	printf("err %d %s: %s\n", errno, what, strerror(errno));
+}
+
+void answer(int failed, const char *what)
+{
+	if (failed)
+		fail(what);
+	else
+		printf("ok\n");
+}
+
+void print_hex(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	if (!len)
+		putchar('-');
+	while (len--)
+		printf("%02x", *p++);
+}
+
+size_t read_hex(const char *text, uint8_t *out, size_t max)
+{
+	size_t n = 0;
+	unsigned int v;
+
+	while (n < max && sscanf(text + 2 * n, "%2x", &v) == 1)
+		out[n++] = v;
+	return n;
+}
+
+static struct sockaddr_storage address(const char *host, const char *port)
+{
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
+	struct sockaddr_storage out = {};
+	struct addrinfo *info;
+
+	if (!getaddrinfo(host, port, &hints, &info)) {
+		memcpy(&out, info->ai_addr, info->ai_addrlen);
+		freeaddrinfo(info);
+	}
+	return out;
+}
+
+/* Connections ------------------------------------------------------------- */
+
+struct conn *conn_of(const char *word)
+{
+	int n = atoi(word);
+
+	return n >= 0 && n < nconns && conns[n].id ? &conns[n] : NULL;
+}
+
+static struct conn *new_conn(void)
+{
+	if (nconns == CONNS) {
+		errno = ENOSPC;
+		return NULL;
+	}
+	return &conns[nconns++];
+}
+
+static int number(const struct conn *c)
+{
+	return c - conns;
+}
+
+static int make_qp(struct conn *c, int pd)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {
+			.max_send_wr = DEPTH,
+			.max_recv_wr = DEPTH,
+			.max_send_sge = 2,
+			.max_recv_sge = 2,
+		},
+		.qp_type = IBV_QPT_RC,
+	};
+
+	if (rdma_create_qp(c->id, pds[pd], &attr))
+		return -1;
+	c->has_qp = true;
+	c->qpn = c->id->qp->qp_num;
+	return 0;
+}
+
+static struct conn *new_id(void)
+{
+	struct rdma_event_channel *chan = rdma_create_event_channel();
+	struct conn *c = chan ? new_conn() : NULL;
+
+	if (!c)
+		return NULL;
+	if (rdma_create_id(chan, &c->id, NULL, RDMA_PS_TCP))
+		return NULL;
+	c->chan = chan;
+	return c;
+}
+
+/* listen ADDRESS PORT */
+static void do_listen(char **w)
+{
+	struct sockaddr_storage a = address(w[1], w[2]);
+	struct conn *c = new_id();
+
+	if (!c || rdma_bind_addr(c->id, (struct sockaddr *)&a) ||
+	    rdma_listen(c->id, 64))
+		fail("listen");
+	else
+		printf("ok %d\n", number(c));
+}
+
+static int await(struct conn *c, enum rdma_cm_event_type want)
+{
+	struct rdma_cm_event *ev;
+	int ok;
+
+	if (rdma_get_cm_event(c->chan, &ev))
+		return -1;
+	ok = ev->event == want;
+	rdma_ack_cm_event(ev);
+	if (!ok)
+		errno = EHOSTUNREACH;
+	return ok ? 0 : -1;
+}
+
+/* open ADDRESS PORT: all but the connection itself */
+static void do_open(char **w)
+{
+	struct sockaddr_storage a = address(w[1], w[2]);
+	struct conn *c = new_id();
+
+	if (!c ||
+	    rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&a, 2000) ||
+	    await(c, RDMA_CM_EVENT_ADDR_RESOLVED) ||
+	    rdma_resolve_route(c->id, 2000) ||
+	    await(c, RDMA_CM_EVENT_ROUTE_RESOLVED) || make_qp(c, 0))
+		fail("open");
+	else
+		printf("ok %d\n", number(c));
+}
+
+static struct rdma_conn_param param_of(char **w, uint8_t *pd)
+{
+	struct rdma_conn_param p = {
+		.initiator_depth = atoi(w[2]),
+		.responder_resources = atoi(w[3]),
+		.private_data = pd,
+		.private_data_len = read_hex(w[4] ? w[4] : "", pd, PD_MAX),
+		.retry_count = 7,
+	};
+
+	return p;
+}
+
+/* connect CONN ORD IRD [HEX] */
+static void do_connect(char **w)
+{
+	struct conn *c = conn_of(w[1]);
+	uint8_t pd[PD_MAX];
+	struct rdma_conn_param p = param_of(w, pd);
+
+	answer(rdma_connect(c->id, &p), "connect");
+}
+
+/* accept CONN ORD IRD [HEX] */
+static void do_accept(char **w)
+{
+	struct conn *c = conn_of(w[1]);
+	uint8_t pd[PD_MAX];
+	struct rdma_conn_param p = param_of(w, pd);
+
+	answer(rdma_accept(c->id, &p), "accept");
+}
+
+/* reject CONN [HEX] */
+static void do_reject(char **w)
+{
+	struct conn *c = conn_of(w[1]);
+	uint8_t pd[PD_MAX];
+	size_t len = read_hex(w[2] ? w[2] : "", pd, PD_MAX);
+
+	answer(rdma_reject(c->id, pd, len), "reject");
+}
+
+static void do_disconnect(char **w)
+{
+	answer(rdma_disconnect(conn_of(w[1])->id), "disconnect");
+}
+
+static void do_destroy(char **w)
+{
+	struct conn *c = conn_of(w[1]);
+
+	if (c->has_qp)
+		rdma_destroy_qp(c->id);
+	c->has_qp = false;
+	answer(rdma_destroy_id(c->id), "destroy");
+	if (c->chan)
+		rdma_destroy_event_channel(c->chan);
+	c->id = NULL;
+	c->chan = NULL;
+}
+
+/* state CONN: the queue pair's */
+static void do_state(char **w)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (ibv_query_qp(conn_of(w[1])->id->qp, &attr, IBV_QP_STATE, &init))
+		fail("query");
+	else
+		printf("ok %d %d %d\n", attr.qp_state, attr.max_rd_atomic,
+		       attr.max_dest_rd_atomic);
+}
+
+/* rights CONN RIGHTS: what the peer may do through the queue pair */
+static void do_rights(char **w)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = rights_of(w[2]) };
+
+	answer(ibv_modify_qp(conn_of(w[1])->id->qp, &attr,
+			     IBV_QP_ACCESS_FLAGS), "rights");
+}
+
+/* What happens ------------------------------------------------------------ */
+
+static int conn_of_qp(uint32_t qpn)
+{
+	int n = nconns;
+
+	while (n--)
+		if (conns[n].has_qp && conns[n].qpn == qpn)
+			break;
+	return n;
+}
+
+static void tell_wc(const struct ibv_wc *wc)
+{
+	bool good = wc->status == IBV_WC_SUCCESS;
+
+	printf("wc %d %d %d %d %u %x\n", conn_of_qp(wc->qp_num),
+	       (int)wc->wr_id, wc->status, good ? (int)wc->opcode : -1,
+	       good ? wc->byte_len : 0, good ? wc->wc_flags : 0);
+}
+
+static void tell_completions(void)
+{
+	struct ibv_wc wc;
+	struct ibv_cq *which;
+	void *context;
+
+	if (ibv_get_cq_event(comp, &which, &context))
+		return;
+	ibv_ack_cq_events(which, 1);
+	ibv_req_notify_cq(which, 0);
+	while (ibv_poll_cq(which, 1, &wc) == 1)
+		tell_wc(&wc);
+}
+
+static void tell_async(void)
+{
+	struct ibv_async_event ev;
+	int conn = -1;
+
+	if (ibv_get_async_event(ctx, &ev))
+		return;
+	if (ev.event_type <= IBV_EVENT_PATH_MIG_ERR)
+		conn = conn_of_qp(ev.element.qp->qp_num);
+	printf("async %d %d %s\n", conn, ev.event_type,
+	       ibv_event_type_str(ev.event_type));
+	ibv_ack_async_event(&ev);
+}
+
+static struct conn *take_request(struct rdma_cm_event *ev)
+{
+	struct conn *c = new_conn();
+
+	if (!c)
+		return NULL;
+	c->id = ev->id;
+	if (make_qp(c, 0))
+		return NULL;
+	return c;
+}
+
+static int conn_of_id(const struct rdma_cm_id *id)
+{
+	int n = nconns;
+
+	while (n--)
+		if (conns[n].id == id)
+			break;
+	return n;
+}
+
+/* cm CONN EVENT STATUS ORD IRD HEX [LISTENER] */
+static void tell_cm(struct rdma_event_channel *chan)
+{
+	struct rdma_cm_event *ev;
+	struct conn *c;
+	int n, listener = -1;
+
+	if (rdma_get_cm_event(chan, &ev))
+		return;
+	n = conn_of_id(ev->id);
+	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		listener = conn_of_id(ev->listen_id);
+		c = take_request(ev);
+		n = c ? number(c) : -1;
+	}
+	printf("cm %d %s %d %d %d ", n,
+	       rdma_event_str(ev->event) + strlen("RDMA_CM_EVENT_"),
+	       ev->status, ev->param.conn.initiator_depth,
+	       ev->param.conn.responder_resources);
+	print_hex(ev->param.conn.private_data,
+		  ev->param.conn.private_data_len);
+	printf(" %d\n", listener);
+	rdma_ack_cm_event(ev);
+}
+
+/* The loop ---------------------------------------------------------------- */
+
+static const struct command {
+	const char	*name;
+	int		words;
+	int		conn;		/* which word is one, or 0 */
+	int		region;
+	void		(*run)(char **w);
+} commands[] = {
+	{ "listen", 3, 0, 0, do_listen },
+	{ "open", 3, 0, 0, do_open },
+	{ "connect", 4, 1, 0, do_connect },
+	{ "accept", 4, 1, 0, do_accept },
+	{ "reject", 2, 1, 0, do_reject },
+	{ "disconnect", 2, 1, 0, do_disconnect },
+	{ "destroy", 2, 1, 0, do_destroy },
+	{ "state", 2, 1, 0, do_state },
+	{ "rights", 3, 1, 0, do_rights },
+	{ "mr", 5, 0, 0, do_mr },
+	{ "dereg", 2, 0, 1, do_dereg },
+	{ "put", 4, 0, 1, do_put },
+	{ "get", 4, 0, 1, do_get },
+	{ "fill", 2, 0, 1, do_fill },
+	{ "hash", 2, 0, 1, do_hash },
+	{ "recv", 6, 1, 2, do_recv },
+	{ "send", 6, 1, 2, do_post },
+	{ "sendinv", 8, 1, 2, do_post },
+	{ "write", 8, 1, 2, do_post },
+	{ "read", 8, 1, 2, do_post },
+	{}
+};
+
+static bool fits(const struct command *cmd, char **w, int words)
+{
+	if (words < cmd->words)
+		return false;
+	if (cmd->conn && !conn_of(w[cmd->conn]))
+		return false;
+	return !cmd->region || region_of(w[cmd->region]);
+}
+
+static void run(char *line)
+{
+	const struct command *cmd = commands;
+	char *w[WORDS + 1] = {};
+	int n = 0;
+
+	for (char *p = strtok(line, " \n"); p && n < WORDS;
+	     p = strtok(NULL, " \n"))
+		w[n++] = p;
+	if (!n)
+		return;
+	while (cmd->name && strcmp(cmd->name, w[0]))
+		cmd++;
+	if (cmd->name && fits(cmd, w, n))
+		cmd->run(w);
+	else
+		printf("err 0 no such command, connection or region\n");
+}
+
+/* Whole lines only: what follows stays for the next time */
+static bool read_commands(void)
+{
+	static char buf[LINE];
+	static size_t have;
+	char *end;
+	ssize_t n;
+
+	n = read(0, buf + have, sizeof(buf) - 1 - have);
+	if (n <= 0)
+		return false;
+	have += n;
+	buf[have] = 0;
+	while ((end = memchr(buf, '\n', have))) {
+		*end++ = 0;
+		run(buf);
+		have -= end - buf;
+		memmove(buf, end, have + 1);
+	}
+	return true;
+}
+
+static int watch(struct pollfd *fds)
+{
+	int n = 0;
+
+	fds[n++] = (struct pollfd){ .fd = 0, .events = POLLIN };
+	fds[n++] = (struct pollfd){ .fd = comp->fd, .events = POLLIN };
+	fds[n++] = (struct pollfd){ .fd = ctx->async_fd, .events = POLLIN };
+	for (int i = 0; i < nconns; i++)
+		fds[n++] = (struct pollfd){
+			.fd = conns[i].chan ? conns[i].chan->fd : -1,
+			.events = POLLIN,
+		};
+	return n;
+}
+
+static void loop(void)
+{
+	struct pollfd fds[3 + CONNS];
+
+	for (;;) {
+		int n = watch(fds);
+
+		fflush(stdout);
+		if (poll(fds, n, -1) < 0)
+			return;
+		if (fds[1].revents)
+			tell_completions();
+		if (fds[2].revents)
+			tell_async();
+		for (int i = 3; i < n; i++)
+			if (fds[i].revents && conns[i - 3].chan)
+				tell_cm(conns[i - 3].chan);
+		if (fds[0].revents && !read_commands())
+			return;
+	}
+}
+
+static int open_device(const char *name)
+{
+	struct ibv_context **all = rdma_get_devices(NULL);
+
+	for (; all && *all && !ctx; all++)
+		if (!strcmp(ibv_get_device_name((*all)->device), name))
+			ctx = *all;
+	if (!ctx)
+		return -1;
+	pds[0] = ibv_alloc_pd(ctx);
+	pds[1] = ibv_alloc_pd(ctx);
+	comp = ibv_create_comp_channel(ctx);
+	cq = comp ? ibv_create_cq(ctx, 4096, NULL, comp, 0) : NULL;
+	if (!pds[0] || !pds[1] || !cq)
+		return -1;
+	return ibv_req_notify_cq(cq, 0);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2 || open_device(argv[1])) {
+		fprintf(stderr, "rawmate: no device %s: %s\n",
+			argc == 2 ? argv[1] : "named", strerror(errno));
+		return 1;
+	}
+	printf("ok\n");
+	loop();
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the two halves of rawmate share: see rawmate.c. */
+#ifndef RAWMATE_H
+#define RAWMATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+struct conn {
+	struct rdma_cm_id	*id;
+	struct rdma_event_channel *chan;	/* its own, once it has a QP */
+	bool			has_qp;
+	uint32_t		qpn;
+};
+
+/* rawmate.c */
+extern struct ibv_pd *pds[2];
+
+void fail(const char *what);
+void answer(int failed, const char *what);
+void print_hex(const void *data, size_t len);
+size_t read_hex(const char *text, uint8_t *out, size_t max);
+struct conn *conn_of(const char *word);
+
+/* rawmate_work.c: memory and work requests, a function for each command */
+struct region;
+
+struct region *region_of(const char *word);
+int rights_of(const char *word);
+void do_mr(char **w);
+void do_dereg(char **w);
+void do_put(char **w);
+void do_get(char **w);
+void do_fill(char **w);
+void do_hash(char **w);
+void do_recv(char **w);
+void do_post(char **w);
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* rawmate's memory and work requests: see rawmate.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rawmate.h"
+
+#define REGIONS		4096
+#define GUARD		4096
+
+struct region {
+	struct ibv_mr	*mr;
+	uint8_t		*base;
+	uint8_t		*data;		/* GUARD octets above, at least */
+	uint64_t	iova;
+	size_t		len;
+	size_t		all;		/* from base, with the guards */
+};
+
+static struct region regions[REGIONS];
+static int nregions;
+
+struct region *region_of(const char *word)
+{
+	int n = atoi(word);
+
+	return n >= 0 && n < nregions ? &regions[n] : NULL;
+}
+
+int rights_of(const char *word)
+{
+	return (strchr(word, 'l') ? IBV_ACCESS_LOCAL_WRITE : 0) |
+	       (strchr(word, 'w') ? IBV_ACCESS_REMOTE_WRITE : 0) |
+	       (strchr(word, 'r') ? IBV_ACCESS_REMOTE_READ : 0);
+}
+
+/* An IOVA has to have the offset in a page that its memory has */
+static bool allocate(struct region *r, size_t len, uint64_t iova)
+{
+	r->len = len;
+	r->all = (len + 4 * GUARD) & ~(size_t)(GUARD - 1);
+	r->base = aligned_alloc(GUARD, r->all);
+	if (!r->base)
+		return false;
+	r->data = r->base + GUARD + iova % GUARD;
+	memset(r->base, 0x5a, r->all);
+	return true;
+}
+
+/* mr SIZE RIGHTS PD IOVA: between guards; all of it filled with 0x5a */
+void do_mr(char **w)
+{
+	struct region *r = &regions[nregions];
+	uint64_t iova = strtoull(w[4], NULL, 0);
+
+	if (nregions == REGIONS || !allocate(r, atoi(w[1]), iova)) {
+		fail("mr");
+		return;
+	}
+	if (!iova)
+		iova = (uintptr_t)r->data;
+	r->iova = iova;
+	r->mr = ibv_reg_mr_iova(pds[atoi(w[3])], r->data, r->len, iova,
+				rights_of(w[2]));
+	if (!r->mr) {
+		fail("mr");
+		return;
+	}
+	printf("ok %d %llu %u %u\n", nregions++, (unsigned long long)iova,
+	       r->mr->rkey, r->mr->lkey);
+}
+
+void do_dereg(char **w)
+{
+	answer(ibv_dereg_mr(region_of(w[1])->mr), "dereg");
+}
+
+/* put REGION OFFSET HEX */
+void do_put(char **w)
+{
+	struct region *r = region_of(w[1]);
+	size_t off = atoi(w[2]);
+
+	read_hex(w[3], r->data + off, r->len - off);
+	printf("ok\n");
+}
+
+/* get REGION OFFSET LENGTH: the offset may reach into the guards */
+void do_get(char **w)
+{
+	struct region *r = region_of(w[1]);
+
+	printf("ok ");
+	print_hex(r->data + atoi(w[2]), atoi(w[3]));
+	putchar('\n');
+}
+
+/* fill REGION: with 0x5a again, and its guards */
+void do_fill(char **w)
+{
+	struct region *r = region_of(w[1]);
+
+	memset(r->base, 0x5a, r->all);
+	printf("ok\n");
+}
+
+static uint64_t hash_of(const uint8_t *p, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	while (len--)
+		h = (h ^ *p++) * 0x100000001b3ULL;
+	return h;
+}
+
+/* hash REGION: with its guards */
+void do_hash(char **w)
+{
+	struct region *r = region_of(w[1]);
+
+	printf("ok %llx\n",
+	       (unsigned long long)hash_of(r->base, r->all));
+}
+
+/* Work -------------------------------------------------------------------- */
+
+static struct ibv_sge sge_of(char **w)
+{
+	struct region *r = region_of(w[0]);
+	struct ibv_sge sge = {
+		.addr = r->iova + atoi(w[1]),
+		.length = atoi(w[2]),
+		.lkey = r->mr->lkey,
+	};
+
+	return sge;
+}
+
+/* recv CONN REGION OFFSET LENGTH WRID */
+void do_recv(char **w)
+{
+	struct ibv_sge sge = sge_of(w + 2);
+	struct ibv_recv_wr wr = {
+		.wr_id = atoi(w[5]), .sg_list = &sge, .num_sge = 1,
+	};
+	struct ibv_recv_wr *bad;
+
+	answer(ibv_post_recv(conn_of(w[1])->id->qp, &wr, &bad), "recv");
+}
+
+static enum ibv_wr_opcode opcode_of(const char *word)
+{
+	if (!strcmp(word, "write"))
+		return IBV_WR_RDMA_WRITE;
+	if (!strcmp(word, "read"))
+		return IBV_WR_RDMA_READ;
+	return strcmp(word, "sendinv") ? IBV_WR_SEND : IBV_WR_SEND_WITH_INV;
+}
+
+/*
+ * OPCODE CONN REGION OFFSET LENGTH WRID [ADDRESS RKEY [FLAGS]]
+ * with send, sendinv, write or read; FLAGS: s solicited, f fence
+ */
+void do_post(char **w)
+{
+	struct ibv_sge sge = sge_of(w + 2);
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = atoi(w[5]), .sg_list = &sge, .num_sge = 1,
+		.opcode = opcode_of(w[0]), .send_flags = IBV_SEND_SIGNALED,
+	};
+
+	if (w[6] && w[7]) {
+		wr.wr.rdma.remote_addr = strtoull(w[6], NULL, 0);
+		wr.wr.rdma.rkey = strtoul(w[7], NULL, 0);
+		if (wr.opcode == IBV_WR_SEND_WITH_INV)
+			wr.invalidate_rkey = wr.wr.rdma.rkey;
+		if (w[8] && strchr(w[8], 's'))
+			wr.send_flags |= IBV_SEND_SOLICITED;
+		if (w[8] && strchr(w[8], 'f'))
+			wr.send_flags |= IBV_SEND_FENCE;
+	}
+	answer(ibv_post_send(conn_of(w[1])->id->qp, &wr, &bad), w[0]);
+}

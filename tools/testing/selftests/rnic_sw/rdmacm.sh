@@ -1,0 +1,173 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# rdmacm.sh: the programs that come with librdmacm.
+
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+# ping ADDRESS ROUNDS SIZE
+ping() {
+	t_port
+	t_pair "$PORT" rping -s -a "$1" -p "$PORT" -C "$2" -S "$3" -V -- \
+		rping -c -a "$1" -p "$PORT" -C "$2" -S "$3" -V
+}
+
+ping_sizes() {
+	local size
+	for size in 32 100 1000 1408 4096 8192 16384 65535; do
+		ping "$1" 5 $size
+	done
+}
+
+# One server, one client after the other, and several at a time.
+ping_persistent() {
+	local i
+	t_port
+	t_bg server b rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	for i in $(seq "$(t_iters 100)"); do
+		on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 2 >/dev/null
+	done
+	for i in $(seq 8); do
+		t_bg "client$i" a rping -c -a "$B4" -p "$PORT" -C "$(t_iters 200)"
+	done
+	for i in $(seq 8); do
+		t_wait "client$i"
+	done
+	t_check "the server is alive" t_alive server
+}
+
+ping_wildcard() {
+	t_port
+	t_pair "$PORT" rping -s -a "$2" -p "$PORT" -C 5 -- \
+		rping -c -a "$1" -p "$PORT" -C 5
+}
+
+ping_nobody() {
+	t_port
+	t_refused on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
+}
+
+# It listens on 7471, always.
+cmatose() {
+	t_pair 7471 ucmatose -b "$1" "${@:2}" -- ucmatose -s "$1" "${@:2}"
+}
+
+client_server() {
+	t_port
+	t_pair "$PORT" rdma_server -s "$1" -p "$PORT" -- rdma_client -s "$1" -p "$PORT"
+}
+
+# Its server does not end by itself.
+cm_times() {
+	t_port
+	t_bg server b cmtime -b "$B4" -p "$PORT" -c 50
+	t_listens b "$PORT"
+	t_bg client a cmtime -s "$B4" -p "$PORT" -c 50
+	t_wait client
+}
+
+# stream PROGRAM ARGS...: its server ends with the connection.
+stream() {
+	local prog=$1
+	shift
+	t_port
+	t_pair "$PORT" "$prog" -b "$B4" -p "$PORT" "$@" -- \
+		"$prog" -s "$B4" -p "$PORT" "$@"
+}
+
+# It takes it for an error if the end comes together with the last octets.
+stream_async() {
+	local try
+	for try in 1 2 3; do
+		t_port
+		t_both "-$try" "$PORT" rstream -b "$B4" -p "$PORT" "$@" -- \
+			rstream -s "$B4" -p "$PORT" "$@" && return 0
+		echo "again"
+	done
+	return 1
+}
+
+stream6() {
+	t_port
+	t_pair "$PORT" rstream -b "$B6" -p "$PORT" -I 20 -C 20 -T v -- \
+		rstream -s "$B6" -p "$PORT" -I 20 -C 20 -T v
+}
+
+# rstream's fork server serves for ever, over plain sockets on its second port.
+stream_fork() {
+	t_port
+	t_bg server b rstream -b "$B4" -p "$PORT" -I 10 -C 10 -T f
+	t_listens b "$PORT"
+	t_bg client a rstream -s "$B4" -p "$PORT" -I 10 -C 10 -T s
+	t_wait client
+}
+
+copy_file() {
+	t_port
+	head -c 5000001 /dev/urandom >"$T_CASE/from"
+	t_bg server b rcopy -p "$PORT"
+	t_listens b "$PORT"
+	on a timeout "$T_TIME" rcopy "$T_CASE/from" "$B4:$T_CASE/to" -p "$PORT"
+	cmp "$T_CASE/from" "$T_CASE/to"
+	rm "$T_CASE/from" "$T_CASE/to"
+}
+
+# iWARP has no datagrams.
+datagrams_refused() {
+	t_bg server b udaddy -b "$B4"
+	sleep 1
+	t_refused on a timeout 60 udaddy -s "$B4" -b "$A4"
+}
+
+multicast_refused() {
+	t_refused on a timeout 60 mckey -m 239.1.1.1 -b "$A4"
+}
+
+common() {
+	local n
+	n=$(t_iters 1000)
+	t_case "$1: rping, $n rounds, IPv4" "" ping "$B4" "$n" 100
+	t_case "$1: rping, $n rounds, IPv6" "" ping "$B6" "$n" 100
+	t_case "$1: rping, sizes up to 64 KiB, IPv4" "" ping_sizes "$B4"
+	t_case "$1: rping, sizes up to 64 KiB, IPv6" "" ping_sizes "$B6"
+	t_case "$1: rping, 64 KiB, many rounds" "" ping "$B4" "$(t_iters 500)" 65535
+	t_case "$1: rping, persistent server" "" ping_persistent
+	t_case "$1: rping, wildcard listener, IPv4" "" ping_wildcard "$B4" 0.0.0.0
+	t_case "$1: rping, wildcard listener, IPv6" "" ping_wildcard "$B6" ::0
+	t_case "$1: rping, nobody listens" "" ping_nobody
+	t_case "$1: ucmatose, IPv4" "" cmatose "$B4"
+	t_case "$1: ucmatose, IPv6" "" cmatose "$B6"
+	t_case "$1: ucmatose, 100 connections" "" cmatose "$B4" -c 100 -C 20 -S 1000
+	t_case "$1: ucmatose, channel migration" "" cmatose "$B4" -m -c 4
+	t_case "$1: cmtime, 50 connections" "" cm_times
+	t_case "$1: rdma_server and rdma_client, IPv4" "" client_server "$B4"
+	t_case "$1: rdma_server and rdma_client, IPv6" "" client_server "$B6"
+	t_case "$1: rstream, verified" "" stream rstream -I 50 -C 20 -T v
+	t_case "$1: riostream, verified" "" stream riostream -I 50 -C 5 -T v
+}
+
+two_hosts
+common "two hosts"
+t_undo
+unset NS_A NS_B
+
+one_device
+common "one device"
+t_case "rstream, blocking" "" stream rstream -I 50 -C 20 -T b
+t_case "rstream, nonblocking" "" stream rstream -I 50 -C 20 -T n
+t_case "rstream, async" "" stream_async -I 50 -C 20 -T a
+t_case "rstream, async and nonblocking, verified" "" stream_async -I 50 -C 20 -T a -T n -T v
+t_case "rstream, resolve" "" stream rstream -I 50 -C 20 -T r
+t_case "rstream, fork" "" stream_fork
+t_case "rstream, all sizes" "" stream rstream -S all -I "$(t_iters 100)" -C 10
+t_case "rstream, 1 MiB" "" stream rstream -I 5 -C 2 -S 1048576 -T v
+t_case "rstream, small buffers" "" stream rstream -B 4096 -I 20 -C 20 -S 10000 -T v
+t_case "rstream, IPv6, verified" "" stream6
+t_case "riostream, blocking" "" stream riostream -I 50 -C 5 -T b
+t_case "riostream, nonblocking" "" stream riostream -I 50 -C 5 -T n
+t_case "riostream, async, verified" "" stream riostream -I 50 -C 5 -T a -T v
+t_case "riostream, all sizes" "" stream riostream -S all -I "$(t_iters 100)"
+t_case "rcopy, 5 MB" "" copy_file
+t_case "udaddy refused" "" datagrams_refused
+t_case "mckey refused" "" multicast_refused
+t_end

@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# stress.sh: what ends in the middle of traffic leaves nothing behind.
+#
+# T_ROUNDS=N rounds of each sort (8); a long run by hand takes 200.
+
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+ROUNDS=${T_ROUNDS:-8}
+CONNECTIONS=${T_CONNECTIONS:-1000}
+
+# objects DEV KIND: how many of them the core still knows
+objects() {
+	rdma resource show "$1" 2>/dev/null |
+		awk -v kind="$2" '{ for (i = 1; i < NF; i++) if ($i == kind) n += $(i + 1) } END { print n + 0 }'
+}
+
+all_gone() {
+	local kind
+	for kind in qp mr cm_id; do
+		[ "$(objects iw0 $kind)" -eq 0 ] || return 1
+	done
+}
+
+nothing_left() {
+	t_until "$T_TIME" all_gone && return
+	rdma resource show
+	t_fail "objects are left on iw0"
+}
+
+# Traffic both ways that does not end by itself, a pair NAME of programs
+traffic() {
+	local name=$1
+	t_port
+	t_bg "s$name" b rping -s -a "$B4" -p "$PORT" -S 60000
+	t_listens b "$PORT"
+	t_bg "c$name" a rping -c -a "$B4" -p "$PORT" -S 60000
+}
+
+sends_before=0
+flowing() { [ "$(t_counter "$A_DEV" tx_sends)" -gt $((sends_before + 20)) ]; }
+wait_flow() {
+	sends_before=$(t_counter "$A_DEV" tx_sends)
+	t_until "$T_TIME" flowing || t_fail "no traffic"
+}
+
+# The other end finds out by itself
+ends_soon() {
+	local pid=${t_pids[$1]}
+	t_until "$T_TIME" t_gone "$pid" || t_fail "$1 does not notice"
+	unset "t_pids[$1]"
+}
+
+kill_one_end() {
+	local round victim other
+	for ((round = 1; round <= ROUNDS; round++)); do
+		if ((RANDOM % 2)); then victim=s other=c; else victim=c other=s; fi
+		traffic "$round"
+		wait_flow
+		sleep "0.0$((RANDOM % 10))"
+		t_kill "$victim$round" KILL
+		ends_soon "$other$round"
+		nothing_left
+	done
+	echo "$ROUNDS rounds"
+}
+
+kill_both_of_many() {
+	local i
+	for i in 1 2 3 4; do traffic "$i"; done
+	wait_flow
+	for i in 1 2 3 4; do t_kill "s$i" KILL; t_kill "c$i" KILL; done
+	nothing_left
+}
+
+del_link() {
+	local round
+	for ((round = 1; round <= ROUNDS; round++)); do
+		traffic "$round"
+		wait_flow
+		rdma link del iw0
+		ends_soon "c$round"
+		ends_soon "s$round"
+		rdma link add iw0 type rnic_sw netdev t0
+	done
+}
+
+reload_modules() {
+	local round
+	for ((round = 1; round <= (ROUNDS + 1) / 2; round++)); do
+		traffic "$round"
+		wait_flow
+		rdma link del iw0
+		ends_soon "c$round"
+		ends_soon "s$round"
+		t_until 20 modprobe -r rnic_sw iw_mpa ||
+			t_fail "the modules cannot be unloaded"
+		t_refused test -d /sys/module/iw_ddp
+		modprobe rnic_sw
+		rdma link add iw0 type rnic_sw netdev t0
+	done
+}
+
+one_pair_works() {
+	t_port
+	t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 5 -- \
+		rping -c -a "$B4" -p "$PORT" -C 5
+}
+
+netdev_goes() {
+	one_pair_works
+	traffic x
+	wait_flow
+	ip link del t0
+	ends_soon cx
+	ends_soon sx
+	t_until 20 test ! -e /sys/class/infiniband/iw0
+}
+
+# Down and up again within TCP's patience: nothing is lost
+link_bounces() {
+	two_hosts
+	t_port
+	t_bg s b rping -s -a "$B4" -p "$PORT" -S 4000 -C 300 -V
+	t_listens b "$PORT"
+	t_bg c a rping -c -a "$B4" -p "$PORT" -S 4000 -C 300 -V
+	wait_flow
+	ip -n "$NS_A" link set va down
+	sleep 1
+	ip -n "$NS_A" link set va up
+	t_wait c
+	t_wait s
+}
+
+many_connections() {
+	t_port
+	t_pair "$PORT" ucmatose -b "$B4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100 -- \
+		ucmatose -s "$B4" -b "$A4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100
+	nothing_left
+}
+
+t_case "link down and up in the middle of traffic" "DDP-3" link_bounces
+one_device
+t_case "one end killed in the middle of traffic" "DDP-78" kill_one_end
+t_case "four pairs killed at once" "" kill_both_of_many
+t_case "$CONNECTIONS connections at once" "" many_connections
+t_case "device deleted under traffic" "" del_link
+t_case "modules unloaded and loaded after traffic" "" reload_modules
+t_case "interface deleted under traffic" "" netdev_goes
+t_end

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * verbs: checks what verbs promise, both ends in one program; prints KTAP.
+ * See usage() below, verbs.h for how it is made.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+
+#include "verbs.h"
+
+#define USUAL_SECONDS	30
+
+struct setting setting = { .mib = 4 };
+
+static const struct test *const groups[] = {
+	buf_tests, data_tests, order_tests, post_tests, cq_tests, mr_tests,
+	remote_tests, local_tests, flush_tests, conn_tests, rough_tests,
+	stream_tests,
+};
+
+void give_up(const char *file, int line, const char *what, const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("# %s:%d: not so: %s: ", file, line, what);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+	fflush(stdout);
+	_exit(FAIL);
+}
+
+/* The reason goes to the parent over a pipe at this descriptor */
+static int reason_fd = -1;
+
+void skip(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vdprintf(reason_fd, fmt, ap);
+	va_end(ap);
+	fflush(stdout);
+	_exit(SKIP);
+}
+
+/* Lockdep tells a debug kernel */
+uint32_t rounds(uint32_t n)
+{
+	return access("/proc/lockdep", F_OK) ? n : n / 4;
+}
+
+static void run_child(const struct test *t, int fd)
+{
+	reason_fd = fd;
+	alarm(t->seconds ? t->seconds : USUAL_SECONDS);
+	t->run();
+	fflush(stdout);
+	_exit(PASS);
+}
+
+static bool tell(const struct test *t, int nr, int status, const char *reason)
+{
+	bool died = WIFSIGNALED(status);
+	int code = died ? FAIL : WEXITSTATUS(status);
+
+	if (died && WTERMSIG(status) == SIGALRM)
+		printf("# took too long\n");
+	else if (died)
+		printf("# killed by signal %d\n", WTERMSIG(status));
+	if (code == SKIP)
+		printf("ok %d %s # SKIP %s\n", nr, t->name, reason);
+	else
+		printf("%s %d %s\n", code ? "not ok" : "ok", nr, t->name);
+	fflush(stdout);
+	return code == PASS || code == SKIP;
+}
+
+static bool run_one(const struct test *t, int nr)
+{
+	char reason[256] = "";
+	int fds[2], status = 0;
+	pid_t pid;
+
+	if (t->shows && *t->shows)
+		printf("# %s: %s\n", t->name, t->shows);
+	fflush(stdout);
+	if (pipe(fds))
+		return false;
+	pid = fork();
+	if (!pid) {
+		close(fds[0]);
+		run_child(t, fds[1]);
+	}
+	close(fds[1]);
+	if (read(fds[0], reason, sizeof(reason) - 1) < 0)
+		reason[0] = '\0';
+	close(fds[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return false;
+	return tell(t, nr, status, reason);
+}
+
+/* By name, by the start of it and a star, or all that need not be asked for */
+static bool wanted(const struct test *t, int n, char **names)
+{
+	size_t len;
+	int i;
+
+	if (!n)
+		return !t->asked;
+	for (i = 0; i < n; i++) {
+		len = strlen(names[i]);
+		if (!strcmp(t->name, names[i]))
+			return true;
+		if (!t->asked && len && names[i][len - 1] == '*' &&
+		    !strncmp(t->name, names[i], len - 1))
+			return true;
+	}
+	return false;
+}
+
+static int list(int n, char **names, const struct test **out)
+{
+	const struct test *t;
+	int count = 0;
+	size_t g;
+
+	for (g = 0; g < ARRAY_SIZE(groups); g++) {
+		for (t = groups[g]; t->name; t++) {
+			if (!wanted(t, n, names))
+				continue;
+			if (out)
+				out[count] = t;
+			count++;
+		}
+	}
+	return count;
+}
+
+static void usage(void)
+{
+	fprintf(stderr,
+		"usage: verbs -a ADDRESS [options] [CASE...]\n"
+		"  -a ADDRESS  of the server's device\n"
+		"  -s NETNS    where the server is (default: here)\n"
+		"  -c NETNS    where the client is (default: here)\n"
+		"  -6 ADDRESS  an IPv6 address of the server's device\n"
+		"  -m MIB      for each case whose name begins with stream\n"
+		"  -l          lists the cases and what they show\n"
+		"A case may be the start of a name with a star.\n");
+	exit(2);
+}
+
+static void list_cases(int n, const struct test **tests)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		printf("%-28s %s\n", tests[i]->name, tests[i]->shows);
+}
+
+static int run_all(int n, const struct test **tests)
+{
+	int i, bad = 0;
+
+	printf("KTAP version 1\n1..%d\n", n);
+	for (i = 0; i < n; i++)
+		bad += !run_one(tests[i], i + 1);
+	return bad ? FAIL : PASS;
+}
+
+static bool parse_args(int argc, char **argv)
+{
+	bool listing = false;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "a:s:c:6:m:l")) != -1) {
+		switch (opt) {
+		case 'a':
+			setting.addr = optarg;
+			break;
+		case 's':
+			setting.server_ns = optarg;
+			break;
+		case 'c':
+			setting.client_ns = optarg;
+			break;
+		case '6':
+			setting.addr6 = optarg;
+			break;
+		case 'm':
+			setting.mib = atoi(optarg);
+			break;
+		case 'l':
+			listing = true;
+			break;
+		default:
+			usage();
+		}
+	}
+	return listing;
+}
+
+int main(int argc, char **argv)
+{
+	const struct test *tests[256];
+	bool listing = parse_args(argc, argv);
+	int n;
+
+	n = list(argc - optind, argv + optind, NULL);
+	if (!n || (size_t)n > ARRAY_SIZE(tests))
+		usage();
+	list(argc - optind, argv + optind, tests);
+	if (listing) {
+		list_cases(n, tests);
+		return PASS;
+	}
+	if (!setting.addr)
+		usage();
+	return run_all(n, tests);
+}

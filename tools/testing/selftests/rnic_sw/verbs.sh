@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# verbs.sh: what the verbs promise, octet by octet: the program verbs has both
+# ends of each connection (see verbs.h). First on one device; then its longer
+# cases between two devices over a network that loses, reorders, doubles and
+# delays, and whose MTU changes under way.
+
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+# Both ends are one process: it must see the devices of either namespace, so
+# they are all the first namespace's. As before when the script ends.
+t_own_namespaces() {
+	t_defer t_until 10 rdma system set netns "$(rdma system show |
+		sed -n 's/.*netns \([a-z]*\).*/\1/p')"
+	t_until 10 rdma system set netns shared
+}
+
+# one NAME: a case of the program, on one device
+one() {
+	"$VERBS" -a "$B4" -6 "$B6" "$1" | tee "$T_CASE/out"
+	test "${PIPESTATUS[0]}" -eq 0
+	skipped=$(sed -n 's/^ok .* # SKIP //p' "$T_CASE/out")
+	[ -z "$skipped" ] || t_skip "$skipped"
+}
+
+huge() {
+	[ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] ||
+		t_skip "2 GiB take a minute in a debug kernel; T_LONG=1 has it done"
+	one send_2g
+}
+
+all_on_one_device() {
+	local name rows
+	while read -r name rows; do
+		t_case "$name" "$rows" one "$name"
+	done < <("$VERBS" -l)
+}
+
+# two CASE...: between the hosts, the client on a
+two() {
+	"$VERBS" -c "$NS_A" -s "$NS_B" -a "$B4" -6 "$B6" -m "$MIB" "$@"
+}
+
+# netem WORDS... -- CASE...: both directions suffer
+netem() {
+	local words=() host
+	while [ "$1" != -- ]; do words+=("$1"); shift; done
+	shift
+	on a tc qdisc replace dev va root netem "${words[@]}" ||
+		t_skip "this kernel has no netem"
+	on b tc qdisc replace dev vb root netem "${words[@]}"
+	t_defer on a tc qdisc del dev va root
+	t_defer on b tc qdisc del dev vb root
+	two "$@"
+	for host in a b; do
+		on $host tc -s qdisc show
+	done
+}
+
+new_mtu() {
+	ip -n "$NS_A" link set va mtu "$1" && ip -n "$NS_B" link set vb mtu "$1"
+}
+
+keep_changing_mtu() {
+	local mtu
+	while :; do
+		for mtu in 576 9000 1500; do
+			new_mtu $mtu || return
+			sleep 0.2
+		done
+	done
+}
+
+# changing_mtu WORDS... -- CASE...: the MTU changes while they run
+changing_mtu() {
+	new_mtu 9000
+	t_defer new_mtu 1500
+	keep_changing_mtu &
+	t_defer kill $!
+	netem "$@"
+}
+
+over_mtu() {
+	local mtu=$1
+	shift
+	new_mtu "$mtu"
+	t_defer new_mtu 1500
+	two "$@"
+}
+
+VERBS=$(t_prog verbs) || t_skip_all "the program verbs is not built (make)"
+MIB=${T_MIB:-2}
+one_device
+all_on_one_device
+t_case "send_2g" "DDP-48" huge
+t_undo
+
+two_hosts
+streams=(stream_send stream_rw)
+t_case "two hosts" "DDP-50 DDP-64" two "${streams[@]}" 'send_*' 'conn_*' 'remote_*_past_end'
+t_case "MTU 576" "DDP-1 DDP-47" over_mtu 576 stream_send send_sizes
+t_case "MTU 9000" "DDP-1 DDP-47" over_mtu 9000 stream_send send_sizes
+t_case "loss" "DDP-3 DDP-6 DDP-14 DDP-21 DDP-63" netem loss 1% -- "${streams[@]}"
+t_case "reordering" "DDP-5 DDP-6 DDP-64 RDMAP-122" \
+	netem delay 2ms reorder 75% 50% -- "${streams[@]}"
+t_case "duplication" "DDP-14 DDP-62 DDP-63" netem duplicate 5% -- "${streams[@]}"
+t_case "delay" "DDP-146 RDMAP-121" netem delay 10ms 5ms -- "${streams[@]}" mixed_order fence
+t_case "all of that" "DDP-3 DDP-6 DDP-14 DDP-63 DDP-64" \
+	netem delay 2ms 1ms loss 1% duplicate 1% reorder 25% -- "${streams[@]}"
+t_case "MTU changes under way" "DDP-1 DDP-2 DDP-4 DDP-47" \
+	changing_mtu delay 1ms -- "${streams[@]}"
+t_case "MTU changes and loss" "DDP-1 DDP-2 DDP-3" \
+	changing_mtu loss 1% -- "${streams[@]}"
+t_end

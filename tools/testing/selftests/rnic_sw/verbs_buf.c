@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Memory whose every octet is accounted for. */
+#include <sys/mman.h>
+
+#include "verbs.h"
+
+#define GUARD		4096
+#define SKEW		13	/* a region starts in the middle of a page */
+#define CLEAR_SEED	0xc1ea5eed
+#define GUARD_SEED	0x9a5d9a5d
+
+uint8_t octet_of(uint32_t seed, size_t i)
+{
+	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull +
+		     seed * 0xd1b54a32d192ed03ull;
+
+	x ^= x >> 29;
+	return (x * 0xbf58476d1ce4e5b9ull) >> 56;
+}
+
+uint32_t any_below(uint32_t n)
+{
+	static uint64_t state = 0x2545f4914f6cdd1dull;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (state >> 16) % n;
+}
+
+static void fill(uint8_t *p, size_t len, uint32_t seed)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		p[i] = octet_of(seed, i);
+}
+
+/* Where octets first differ, or @len */
+static size_t differs(const uint8_t *p, size_t len, uint32_t seed)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (p[i] != octet_of(seed, i))
+			break;
+	return i;
+}
+
+static size_t tail_len(const struct buf *b)
+{
+	return b->map_len - (b->at + b->len - b->map);
+}
+
+void buf_new(struct buf *b, size_t len)
+{
+	memset(b, 0, sizeof(*b));
+	b->len = len;
+	b->map_len = GUARD + SKEW + len + GUARD;
+	b->map = mmap(NULL, b->map_len, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(b->map != MAP_FAILED, "%zu octets", len);
+	b->at = b->map + GUARD + SKEW;
+	fill(b->map, GUARD + SKEW, GUARD_SEED);
+	fill(b->at + len, tail_len(b), GUARD_SEED);
+	buf_clear(b);
+}
+
+void buf_reg(struct buf *b, struct ibv_pd *pd, int access)
+{
+	b->mr = ibv_reg_mr(pd, b->at, b->len, access);
+	CHECK(b->mr, "reg_mr of %zu octets: %m", b->len);
+}
+
+void buf_free(struct buf *b)
+{
+	buf_guards(b);
+	if (b->mr)
+		CHECK(!ibv_dereg_mr(b->mr), "%m");
+	munmap(b->map, b->map_len);
+	memset(b, 0, sizeof(*b));
+}
+
+void buf_clear(struct buf *b)
+{
+	fill(b->at, b->len, CLEAR_SEED);
+}
+
+void buf_fill(struct buf *b, size_t off, size_t len, uint32_t seed)
+{
+	CHECK(off + len <= b->len, "the test is wrong");
+	fill(b->at + off, len, seed);
+}
+
+void buf_has(const struct buf *b, size_t off, size_t len, uint32_t seed)
+{
+	size_t i = differs(b->at + off, len, seed);
+
+	CHECK(i == len, "octet %zu of %zu (at %zu) is 0x%02x, not 0x%02x",
+	      i, len, off, b->at[off + i], octet_of(seed, i));
+}
+
+/* Octet by octet, since it is counted from the start of the buffer */
+void buf_is_clear(const struct buf *b, size_t off, size_t len)
+{
+	size_t i;
+
+	for (i = off; i < off + len; i++)
+		CHECK(b->at[i] == octet_of(CLEAR_SEED, i),
+		      "octet %zu of the buffer was written", i);
+}
+
+void buf_has_only(const struct buf *b, size_t off, size_t len, uint32_t seed)
+{
+	buf_has(b, off, len, seed);
+	buf_is_clear(b, 0, off);
+	buf_is_clear(b, off + len, b->len - off - len);
+	buf_guards(b);
+}
+
+void buf_guards(const struct buf *b)
+{
+	size_t i = differs(b->map, GUARD + SKEW, GUARD_SEED);
+
+	CHECK(i == GUARD + SKEW, "%zu octets before the buffer were written",
+	      GUARD + SKEW - i);
+	i = differs(b->at + b->len, tail_len(b), GUARD_SEED);
+	CHECK(i == tail_len(b), "octet %zu after the buffer was written", i);
+}
+
+/* The checks themselves can fail: a process that they end shows it */
+static void guards_notice(void)
+{
+	struct buf b;
+
+	buf_new(&b, 1000);
+	buf_fill(&b, 10, 20, 7);
+	buf_has_only(&b, 10, 20, 7);
+	CHECK(differs(b.at + 10, 20, 8) < 20, "a seed makes no difference");
+	CHECK(differs(b.at + 11, 19, 7) < 19, "a place makes no difference");
+	b.at[-1] ^= 1;
+	CHECK(differs(b.map, GUARD + SKEW, GUARD_SEED) < GUARD + SKEW,
+	      "the guard in front sees nothing");
+}
+
+const struct test buf_tests[] = {
+	CASE("buf_notices", guards_notice, 0, "the test itself"),
+	{}
+};

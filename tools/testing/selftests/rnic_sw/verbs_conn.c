@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Connections: what is said when they begin, and what is kept as they end. */
+#include "verbs.h"
+
+static uint8_t words[256], answer[256];
+
+static void fill_words(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(words); i++) {
+		words[i] = octet_of(1, i);
+		answer[i] = octet_of(2, i);
+	}
+}
+
+static void heard(const struct pair *p, const uint8_t *what, size_t len)
+{
+	CHECK(p->ev.param.conn.private_data_len >= len, "%u octets of %zu",
+	      p->ev.param.conn.private_data_len, len);
+	CHECK(!memcmp(p->said, what, len), "other octets than were sent");
+}
+
+static void private_data(void)
+{
+	static const uint8_t lens[] = { 0, 1, 4, 56, 57, 196, 251, 255 };
+	struct pair p;
+	size_t i;
+
+	fill_words();
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		uint8_t back = lens[ARRAY_SIZE(lens) - 1 - i];
+
+		memset(&p, 0, sizeof(p));
+		pair_prepare(&p, &(struct opts){
+			.hello = words, .hello_len = lens[i],
+			.welcome = answer, .welcome_len = back });
+		pair_request(&p);
+		heard(&p, words, lens[i]);
+		CHECK(p.ev.param.conn.private_data_len == lens[i], "%u of %u",
+		      p.ev.param.conn.private_data_len, lens[i]);
+		pair_make_qp(&p, &p.s);
+		pair_accept(&p);
+		heard(&p, answer, back);
+		pair_close(&p);
+	}
+}
+
+static void reject(void)
+{
+	static const uint8_t lens[] = { 0, 1, 3, 4, 5, 148, 255 };
+	struct pair p;
+	size_t i;
+
+	fill_words();
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		memset(&p, 0, sizeof(p));
+		pair_prepare(&p, &(struct opts){
+			.hello = words, .hello_len = 20 });
+		pair_request(&p);
+		heard(&p, words, 20);
+		CHECK(!rdma_reject(p.s.id, answer, lens[i]), "%m");
+		pair_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
+		CHECK(p.ev.status == -ECONNREFUSED, "%d", p.ev.status);
+		heard(&p, answer, lens[i]);
+		pair_free(&p);
+	}
+}
+
+static void nobody_listens(void)
+{
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){});
+	CHECK(!rdma_destroy_id(p.listen), "%m");
+	p.listen = NULL;
+	pair_connect_async(&p);
+	pair_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
+	CHECK(p.ev.status == -ECONNREFUSED || p.ev.status == -ECONNRESET,
+	      "%s", strerror(-p.ev.status));
+	rdma_destroy_qp(p.c.id);
+	CHECK(!rdma_destroy_id(p.c.id), "%m");
+}
+
+/* All that was posted before goes out first */
+static void one_goodbye(uint32_t n, uint32_t len)
+{
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = n, .rq = n }, n * len);
+	buf_fill(&d.c, 0, n * len, len);
+	for (i = 0; i < n; i++)
+		do_recv(&d.p.s, i, &d.s, i * len, len);
+	for (i = 0; i < n; i++)
+		do_send(&d.p.c, i, &d.c, i * len, len);
+	CHECK(!rdma_disconnect(d.p.c.id), "%m");
+	for (i = 0; i < n; i++)
+		want_recv(d.p.s.rcq, i, len);
+	for (i = 0; i < n; i++)
+		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+	buf_has_only(&d.s, 0, n * len, len);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	/* and nothing afterwards */
+	do_send(&d.p.c, 500, &d.c, 0, 1);
+	want_status(d.p.c.scq, 500, IBV_WC_WR_FLUSH_ERR);
+	desk_free(&d);
+}
+
+static void goodbye(void)
+{
+	one_goodbye(100, 7);
+	one_goodbye(100, 4001);
+	one_goodbye(60, 100001);
+}
+
+static void server_goodbye(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = 100, .rq = 100 }, 100000);
+	for (i = 0; i < 100; i++)
+		do_recv(&d.p.c, i, &d.c, i * 1000, 1000);
+	buf_fill(&d.s, 0, 100000, 9);
+	for (i = 0; i < 100; i++)
+		do_send(&d.p.s, i, &d.s, i * 1000, 1000);
+	CHECK(!rdma_disconnect(d.p.s.id), "%m");
+	for (i = 0; i < 100; i++)
+		want_recv(d.p.c.rcq, i, 1000);
+	buf_has_only(&d.c, 0, 100000, 9);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	desk_free(&d);
+}
+
+static void both_goodbye(void)
+{
+	struct desk d;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		desk_open(&d, &(struct opts){}, 100);
+		do_recv(&d.p.c, 1, &d.c, 0, 100);
+		do_recv(&d.p.s, 1, &d.s, 0, 100);
+		do_send(&d.p.c, 2, &d.c, 0, 100);
+		do_send(&d.p.s, 2, &d.s, 0, 100);
+		CHECK(!rdma_disconnect(d.p.s.id), "%m");
+		/* this one may hear of the other's first */
+		rdma_disconnect(d.p.c.id);
+		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+		pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+		CHECK(next_wc(d.p.c.rcq).wr_id == 1, "receive");
+		CHECK(next_wc(d.p.s.rcq).wr_id == 1, "receive");
+		want_none(d.p.c.rcq);
+		desk_free(&d);
+	}
+}
+
+/* Without a word: the queue pair is destroyed, the peer notices */
+static void gone(void)
+{
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 100);
+	do_recv(&d.p.s, 4, &d.s, 0, 100);
+	rdma_destroy_qp(d.p.c.id);
+	d.p.c.qp = NULL;
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_status(d.p.s.rcq, 4, IBV_WC_WR_FLUSH_ERR);
+	desk_free(&d);
+}
+
+static void ipv6(void)
+{
+	struct desk d;
+
+	if (!setting.addr6)
+		skip("no IPv6 address was given (-6)");
+	desk_open(&d, &(struct opts){ .addr = setting.addr6 }, 70000);
+	buf_fill(&d.c, 0, 60001, 6);
+	do_recv(&d.p.s, 1, &d.s, 3, 65000);
+	do_send(&d.p.c, 2, &d.c, 0, 60001);
+	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
+	want_recv(d.p.s.rcq, 1, 60001);
+	buf_has_only(&d.s, 3, 60001, 6);
+	CHECK(rdma_get_peer_addr(d.p.c.id)->sa_family == AF_INET6, "family");
+	desk_close(&d);
+}
+
+static unsigned int max_reads(const struct end *e)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK(!ibv_query_qp(e->qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC, &init),
+	      "%m");
+	return attr.max_rd_atomic;
+}
+
+/* Neither side sends more Reads than the other one can take */
+static void depths(void)
+{
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){
+		.ird = 9, .ord = 5, .s_ird = 3, .s_ord = 7 });
+	pair_request(&p);
+	CHECK(p.ev.param.conn.responder_resources == 5 &&
+	      p.ev.param.conn.initiator_depth == 9,
+	      "the server hears of %u Reads to it, %u from it",
+	      p.ev.param.conn.responder_resources,
+	      p.ev.param.conn.initiator_depth);
+	pair_make_qp(&p, &p.s);
+	pair_accept(&p);
+	CHECK(max_reads(&p.c) <= 5 && max_reads(&p.c) >= 1, "client: %u",
+	      max_reads(&p.c));
+	CHECK(max_reads(&p.s) <= 9 && max_reads(&p.s) >= 1, "server: %u",
+	      max_reads(&p.s));
+	pair_close(&p);
+}
+
+/* Twenty Reads at once where the other side takes two, both ways */
+static void depths_unlike(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){
+		  .ird = 2, .ord = 20, .s_ird = 2, .s_ord = 20 }, 20000);
+	buf_fill(&d.s, 0, 10000, 1);
+	for (i = 0; i < 20; i++) {
+		struct job j = {
+			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
+			.len = 500, .off = 10000 + i * 500, .b = &d.c,
+			.rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)d.s.at + i * 500 };
+
+		do_job(&d.p.c, &j);
+		j.b = &d.s;
+		j.rkey = d.c.mr->rkey;
+		j.raddr = (uintptr_t)d.c.at + i * 500;
+		do_job(&d.p.s, &j);
+	}
+	for (i = 0; i < 20; i++) {
+		want_ok(d.p.c.scq, i, IBV_WC_RDMA_READ);
+		want_ok(d.p.s.scq, i, IBV_WC_RDMA_READ);
+	}
+	buf_has_only(&d.c, 10000, 10000, 1);
+	CHECK(max_reads(&d.p.c) <= 2 && max_reads(&d.p.s) <= 2, "%u, %u",
+	      max_reads(&d.p.c), max_reads(&d.p.s));
+	desk_close(&d);
+}
+
+#define T(fn, rows)	CASE("conn_" #fn, fn, 0, rows)
+
+const struct test conn_tests[] = {
+	T(private_data, "MPA-115 MPA-121"),
+	T(reject, "MPA-116"),
+	T(nobody_listens, "MPA-132"),
+	T(depths, "MPA2-26 MPA2-29 MPA2-32"),
+	T(depths_unlike, "MPA2-27 MPA2-29 MPA2-32 RDMAP-82"),
+	T(goodbye, "DDP-11 DDP-12 DDP-72 DDP-73 RDMAP-111"),
+	T(server_goodbye, "DDP-72"),
+	T(both_goodbye, "DDP-11 DDP-13"),
+	T(gone, "DDP-78 MPA-132"),
+	T(ipv6, "IPv6"),
+	{}
+};

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Completion queues: events, other ways of polling, other sizes. */
+#include <poll.h>
+#include <pthread.h>
+
+#include "verbs.h"
+
+static bool event_within(struct end *e, int ms)
+{
+	struct pollfd pfd = { .fd = e->cc->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *ctx;
+
+	if (poll(&pfd, 1, ms) != 1)
+		return false;
+	CHECK(!ibv_get_cq_event(e->cc, &cq, &ctx), "%m");
+	CHECK(cq == e->rcq || cq == e->scq, "an unknown queue's event");
+	ibv_ack_cq_events(cq, 1);
+	return true;
+}
+
+static void send_one(struct desk *d, uint64_t id, unsigned int flags)
+{
+	do_recv(&d->p.s, id, &d->s, 0, 50);
+	do_job(&d->p.c, &(struct job){
+		.id = id, .op = IBV_WR_SEND, .flags = SIG | flags,
+		.b = &d->c, .len = 9 });
+	want_ok(d->p.c.scq, id, IBV_WC_SEND);
+}
+
+static void events(void)
+{
+	struct desk d;
+	int i;
+
+	desk_open(&d, &(struct opts){ .events = true }, 100);
+	for (i = 0; i < 20; i++) {
+		/* not armed: none; armed: one */
+		send_one(&d, 1, 0);
+		want_recv(d.p.s.rcq, 1, 9);
+		CHECK(!event_within(&d.p.s, 20), "event, but not armed");
+		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
+		send_one(&d, 2, 0);
+		send_one(&d, 3, 0);
+		CHECK(event_within(&d.p.s, 5000), "no event");
+		CHECK(!event_within(&d.p.s, 20), "a second event");
+		want_recv(d.p.s.rcq, 2, 9);
+		want_recv(d.p.s.rcq, 3, 9);
+	}
+	CHECK(!event_within(&d.p.c, 0), "event for the sender");
+	desk_close(&d);
+}
+
+static void events_solicited(void)
+{
+	struct desk d;
+	int i;
+
+	desk_open(&d, &(struct opts){ .events = true }, 100);
+	for (i = 0; i < 20; i++) {
+		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
+		send_one(&d, 1, 0);
+		CHECK(!event_within(&d.p.s, 20), "event, not solicited");
+		send_one(&d, 2, IBV_SEND_SOLICITED);
+		CHECK(event_within(&d.p.s, 5000), "no event");
+		want_recv(d.p.s.rcq, 1, 9);
+		want_recv(d.p.s.rcq, 2, 9);
+		/* one for any completion wins over one for solicited */
+		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
+		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
+		send_one(&d, 3, 0);
+		CHECK(event_within(&d.p.s, 5000), "no event");
+		want_recv(d.p.s.rcq, 3, 9);
+	}
+	desk_close(&d);
+}
+
+/* A failed completion counts as solicited */
+static void events_failed(void)
+{
+	struct desk d;
+
+	desk_open(&d, &(struct opts){ .events = true }, 100);
+	do_recv(&d.p.s, 1, &d.s, 0, 50);
+	CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
+	pair_disconnect(&d.p);
+	CHECK(event_within(&d.p.s, 5000), "no event");
+	want_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
+	desk_free(&d);
+}
+
+static void wait_recv(struct end *e, uint64_t id)
+{
+	struct ibv_wc wc;
+
+	while (!ibv_poll_cq(e->rcq, 1, &wc)) {
+		CHECK(!ibv_req_notify_cq(e->rcq, 0), "arm");
+		if (ibv_poll_cq(e->rcq, 1, &wc))
+			break;
+		CHECK(event_within(e, 10000), "lost event, turn %llu",
+		      (unsigned long long)id);
+		while (event_within(e, 0))
+			;
+	}
+	CHECK(!wc.status && wc.wr_id == id, "turn %llu: %llu, %s",
+	      (unsigned long long)id, (unsigned long long)wc.wr_id,
+	      ibv_wc_status_str(wc.status));
+}
+
+/* The other one waits in poll(), so each turn sleeps */
+static void *echo(void *arg)
+{
+	const uint32_t turns = rounds(4000);
+	struct desk *d = arg;
+	uint64_t i;
+
+	for (i = 0; i < turns; i++) {
+		wait_recv(&d->p.s, i);
+		do_recv(&d->p.s, i + 1, &d->s, 0, 8);
+		do_job(&d->p.s, &(struct job){
+			.id = i, .op = IBV_WR_SEND, .flags = i % 8 ? 0 : SIG });
+		if (i % 8 == 0)
+			want_ok(d->p.s.scq, i, IBV_WC_SEND);
+	}
+	return NULL;
+}
+
+static void events_ping_pong(void)
+{
+	const uint32_t turns = rounds(4000);
+	pthread_t other;
+	struct desk d;
+	uint64_t i;
+
+	desk_open(&d, &(struct opts){ .events = true }, 16);
+	do_recv(&d.p.s, 0, &d.s, 0, 8);
+	CHECK(!pthread_create(&other, NULL, echo, &d), "%m");
+	for (i = 0; i < turns; i++) {
+		do_recv(&d.p.c, i, NULL, 0, 0);
+		do_send(&d.p.c, i, &d.c, 0, 8);
+		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		wait_recv(&d.p.c, i);
+	}
+	CHECK(!pthread_join(other, NULL), "%m");
+	desk_close(&d);
+}
+
+/* What was not polled yet is still there, in order, after a resize */
+static void resize(void)
+{
+	static const int sizes[] = { 64, 9, 1000, 16, 8, 300 };
+	struct desk d;
+	size_t i;
+	int k;
+
+	desk_open(&d, &(struct opts){ .cqe = 8 }, 100);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		for (k = 0; k < 8; k++)
+			send_one(&d, i * 10 + k, 0);
+		CHECK(!ibv_resize_cq(d.p.s.rcq, sizes[i]), "to %d: %m",
+		      sizes[i]);
+		CHECK(d.p.s.rcq->cqe >= sizes[i], "%d", d.p.s.rcq->cqe);
+		CHECK(ibv_resize_cq(d.p.s.rcq, 4), "8 completions in 4 places");
+		for (k = 0; k < 8; k++)
+			want_recv(d.p.s.rcq, i * 10 + k, 9);
+		want_none(d.p.s.rcq);
+	}
+	desk_close(&d);
+}
+
+static void *keep_resizing(void *arg)
+{
+	struct desk *d = arg;
+	int i;
+
+	for (i = 0; i < rounds(400); i++)
+		CHECK(!ibv_resize_cq(d->p.s.rcq, 200 + i % 7 * 100), "%m");
+	return NULL;
+}
+
+static void resize_in_use(void)
+{
+	pthread_t other;
+	uint32_t i, k;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 100);
+	CHECK(!pthread_create(&other, NULL, keep_resizing, &d), "%m");
+	for (i = 0; i < rounds(160); i++) {
+		for (k = 0; k < 40; k++)
+			send_one(&d, k, 0);
+		for (k = 0; k < 40; k++)
+			want_recv(d.p.s.rcq, k, 9);
+	}
+	CHECK(!pthread_join(other, NULL), "%m");
+	desk_close(&d);
+}
+
+/* All there is at a time, the extended way */
+static uint32_t drain(struct ibv_cq_ex *ex, uint32_t next, uint64_t *when)
+{
+	struct ibv_poll_cq_attr attr = {};
+	int err = ibv_start_poll(ex, &attr);
+
+	if (err == ENOENT)
+		return next;
+	for (; !err; err = ibv_next_poll(ex)) {
+		CHECK(ex->wr_id == next && !ex->status, "%llu instead of %u",
+		      (unsigned long long)ex->wr_id, next);
+		CHECK(ibv_wc_read_opcode(ex) == IBV_WC_RECV, "opcode");
+		CHECK(ibv_wc_read_byte_len(ex) == 9, "length");
+		CHECK(ibv_wc_read_completion_ts(ex) >= *when, "time");
+		*when = ibv_wc_read_completion_ts(ex);
+		CHECK(*when, "no time");
+		next++;
+	}
+	CHECK(err == ENOENT, "%s", strerror(err));
+	ibv_end_poll(ex);
+	return next;
+}
+
+static void poll_ex(void)
+{
+	struct ibv_cq_ex *ex;
+	uint32_t i, got = 0;
+	uint64_t when = 0;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){ .cq_ex = true }, 100);
+	ex = (struct ibv_cq_ex *)d.p.s.rcq;
+	for (i = 0; i < 200; i++) {
+		send_one(&d, i, 0);
+		if (i % 3 == 0)
+			got = drain(ex, got, &when);
+	}
+	for (i = 0; got < 200 && i < 1000; i++) {
+		got = drain(ex, got, &when);
+		pause_ms(1);
+	}
+	CHECK(got == 200, "%u", got);
+	desk_close(&d);
+}
+
+/* Nobody polls: the queue and its queue pair are in error, others are not */
+static void overrun(void)
+{
+	struct desk d, other;
+	int i, room;
+
+	desk_open(&other, &(struct opts){}, 100);
+	desk_open(&d, &(struct opts){ .cqe = 8 }, 100);
+	room = d.p.c.scq->cqe;
+	for (i = 0; i <= room && i < 60; i++) {
+		do_recv(&d.p.s, i, &d.s, 0, 50);
+		do_send(&d.p.c, i, &d.c, 0, 9);
+		if (i < room)
+			want_recv(d.p.s.rcq, i, 9);
+	}
+	want_async(d.p.c.id->verbs, IBV_EVENT_CQ_ERR, d.p.c.scq);
+	want_async(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	CHECK(qp_state(&d.p.c) == IBV_QPS_ERR, "%d", qp_state(&d.p.c));
+	for (i = 0; i < room; i++)
+		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+	send_one(&other, 5, 0);
+	want_recv(other.p.s.rcq, 5, 9);
+	desk_free(&d);
+	desk_close(&other);
+}
+
+const struct test cq_tests[] = {
+	CASE("cq_events", events, 0, "RDMAP-8"),
+	CASE("cq_events_solicited", events_solicited, 0, "RDMAP-95"),
+	CASE("cq_events_failed", events_failed, 0, "RDMAP-95"),
+	CASE("cq_events_ping_pong", events_ping_pong, 60, "RDMAP-95"),
+	CASE("cq_resize", resize, 0, "the ABI"),
+	CASE("cq_resize_in_use", resize_in_use, 0, "the ABI"),
+	CASE("cq_poll_ex", poll_ex, 0, "the ABI"),
+	CASE("cq_overrun", overrun, 0, "SEC-37 SEC-30"),
+	{}
+};

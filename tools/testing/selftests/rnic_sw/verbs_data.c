@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What is sent, written and read arrives, every octet of it, there only. */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
+#include "verbs.h"
+
+#define MTU_ISH		1500
+#define MIB		(1024u * 1024)
+
+/* One Send of @len octets, received elsewhere in a larger buffer */
+static void one_send(struct desk *d, uint32_t len, uint32_t seed)
+{
+	size_t from = seed % 11, to = seed % 7;
+
+	buf_fill(&d->c, from, len, seed);
+	do_recv(&d->p.s, seed, &d->s, to, d->s.len - to);
+	do_send(&d->p.c, seed, &d->c, from, len);
+	want_ok(d->p.c.scq, seed, IBV_WC_SEND);
+	want_recv(d->p.s.rcq, seed, len);
+	buf_has_only(&d->s, to, len, seed);
+	buf_clear(&d->s);
+}
+
+static void send_sizes(void)
+{
+	uint32_t len, seed = 0;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 3 * MTU_ISH + 100);
+	for (len = 0; len < 70; len++)
+		one_send(&d, len, seed++);
+	for (; len <= 3 * MTU_ISH; len += 37)
+		one_send(&d, len, seed++);
+	desk_close(&d);
+}
+
+static void send_around_segments(void)
+{
+	uint32_t k, len, seed = 1000;
+	struct desk d;
+
+	/* the MULPDU is MTU - 40 .. 100, in whatever way it is reckoned */
+	desk_open(&d, &(struct opts){}, 3 * MTU_ISH + 100);
+	for (k = 1; k <= 2; k++)
+		for (len = k * (MTU_ISH - 110); len < k * MTU_ISH; len++)
+			one_send(&d, len, seed++);
+	desk_close(&d);
+}
+
+static void send_large(void)
+{
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 64 * MIB + 16);
+	one_send(&d, MIB, 1);
+	one_send(&d, MIB - 1, 2);
+	one_send(&d, 64 * MIB - 3, 3);
+	desk_close(&d);
+}
+
+/*
+ * As long as a message may be.  The same MiB mapped again and again on both
+ * sides is enough memory for that; what arrives last is what is found.
+ */
+static struct ibv_mr *map_huge(struct ibv_pd *pd, uint8_t *page, uint32_t seed)
+{
+	const size_t len = 2048ull * MIB;
+	struct ibv_mr *mr;
+	uint8_t *at;
+	size_t i;
+	int fd = memfd_create("verbs", 0);
+
+	CHECK(fd >= 0 && !ftruncate(fd, MIB), "%m");
+	at = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS |
+		  MAP_NORESERVE, -1, 0);
+	CHECK(at != MAP_FAILED, "%m");
+	for (i = 0; i < len; i += MIB)
+		CHECK(mmap(at + i, MIB, PROT_READ | PROT_WRITE, MAP_SHARED |
+			   MAP_FIXED, fd, 0) == at + i, "%m");
+	for (i = 0; page && i < MIB; i++)
+		at[i] = octet_of(seed, i);
+	close(fd);
+	mr = ibv_reg_mr(pd, at, len - 1, IBV_ACCESS_LOCAL_WRITE);
+	CHECK(mr, "%m");
+	return mr;
+}
+
+static void send_2g(void)
+{
+	struct buf from = {}, to = {};
+	uint8_t mark = 1;
+	struct pair p;
+	size_t i;
+
+	pair_open(&p, &(struct opts){});
+	from.mr = map_huge(p.c.pd, &mark, 77);
+	to.mr = map_huge(p.s.pd, NULL, 0);
+	from.at = from.mr->addr;
+	to.at = to.mr->addr;
+	do_recv(&p.s, 1, &to, 0, 0x7fffffff);
+	do_send(&p.c, 1, &from, 0, 0x7fffffff);
+	for (i = 0; i < 60; i++) {
+		struct ibv_wc wc;
+
+		if (ibv_poll_cq(p.s.rcq, 1, &wc)) {
+			CHECK(wc.byte_len == 0x7fffffff && !wc.status,
+			      "%u octets, %s", wc.byte_len,
+			      ibv_wc_status_str(wc.status));
+			break;
+		}
+		sleep(1);
+	}
+	want_ok(p.c.scq, 1, IBV_WC_SEND);
+	for (i = 0; i < MIB - 1; i++)
+		CHECK(to.at[i] == octet_of(77, i), "octet %zu", i);
+	CHECK(!ibv_dereg_mr(from.mr) && !ibv_dereg_mr(to.mr), "%m");
+	pair_close(&p);
+}
+
+/* Cuts [0, @len) of @b into @n pieces of odd lengths with gaps between */
+static uint32_t cut(const struct buf *b, struct ibv_sge *sge, int n,
+		    uint32_t seed)
+{
+	uint32_t at = seed % 5, total = 0;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		sge[i].addr = (uintptr_t)(b->at + at);
+		sge[i].length = (seed * 7 + i * 131) % 400 | 1;
+		sge[i].lkey = b->mr->lkey;
+		total += sge[i].length;
+		at += sge[i].length + 3;
+	}
+	return total;
+}
+
+static void fill_pieces(const struct ibv_sge *sge, int n, uint32_t seed)
+{
+	size_t at = 0;
+	uint32_t j;
+	int i;
+
+	for (i = 0; i < n; i++)
+		for (j = 0; j < sge[i].length; j++)
+			*(uint8_t *)(uintptr_t)(sge[i].addr + j) =
+				octet_of(seed, at++);
+}
+
+/* The pieces hold @len octets of @seed, then nothing; nor do the gaps */
+static void check_pieces(struct buf *b, const struct ibv_sge *sge, int n,
+			 uint32_t len)
+{
+	static struct buf want;
+	size_t at = 0;
+	int i;
+
+	if (!want.at)
+		buf_new(&want, b->len);
+	buf_clear(&want);
+	for (i = 0; i < n && at < len; i++) {
+		uint32_t part = sge[i].length;
+
+		if (part > len - at)
+			part = len - at;
+		for (uint32_t j = 0; j < part; j++)
+			want.at[sge[i].addr - (uintptr_t)b->at + j] =
+				octet_of(n, at + j);
+		at += part;
+	}
+	for (at = 0; at < b->len; at++)
+		CHECK(b->at[at] == want.at[at], "octet %zu of the buffer", at);
+	buf_guards(b);
+}
+
+static void gather_scatter(struct desk *d, int from, int to)
+{
+	struct ibv_sge ss[16], rs[16];
+	struct ibv_send_wr *sbad, swr = {
+		.wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = SIG,
+		.sg_list = ss, .num_sge = from,
+	};
+	struct ibv_recv_wr *rbad, rwr = {
+		.wr_id = 2, .sg_list = rs, .num_sge = to,
+	};
+	uint32_t room, len;
+
+	room = cut(&d->s, rs, to, from + 3);
+	len = cut(&d->c, ss, from, to);
+	while (len > room) {
+		len -= ss[from - 1].length;
+		ss[from - 1].length = len < room ? room - len : 0;
+		len += ss[from - 1].length;
+		if (len > room)
+			from--;
+	}
+	swr.num_sge = from;
+	fill_pieces(ss, from, to);
+	CHECK(!ibv_post_recv(d->p.s.qp, &rwr, &rbad), "recv");
+	CHECK(!ibv_post_send(d->p.c.qp, &swr, &sbad), "send");
+	want_ok(d->p.c.scq, 1, IBV_WC_SEND);
+	want_recv(d->p.s.rcq, 2, len);
+	check_pieces(&d->s, rs, to, len);
+	buf_clear(&d->s);
+}
+
+static void sge_odd(void)
+{
+	struct desk d;
+	int from, to;
+
+	desk_open(&d, &(struct opts){ .ssge = 16, .rsge = 16 }, 8000);
+	for (from = 1; from <= 16; from++)
+		for (to = 1; to <= 16; to += from % 2 + 1)
+			gather_scatter(&d, from, to);
+	desk_close(&d);
+}
+
+static void sge_write(void)
+{
+	struct ibv_sge ss[16];
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 3, .opcode = IBV_WR_RDMA_WRITE, .send_flags = SIG,
+		.sg_list = ss,
+	};
+	struct desk d;
+	uint32_t len;
+	int n;
+
+	desk_open(&d, &(struct opts){ .ssge = 16 }, 8000);
+	for (n = 1; n <= 16; n++) {
+		len = cut(&d.c, ss, n, n);
+		fill_pieces(ss, n, n);
+		wr.num_sge = n;
+		wr.wr.rdma.rkey = d.s.mr->rkey;
+		wr.wr.rdma.remote_addr = (uintptr_t)(d.s.at + n);
+		CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "write");
+		do_recv(&d.p.s, 9, NULL, 0, 0);
+		do_send(&d.p.c, 9, NULL, 0, 0);
+		want_ok(d.p.c.scq, 3, IBV_WC_RDMA_WRITE);
+		want_ok(d.p.c.scq, 9, IBV_WC_SEND);
+		want_recv(d.p.s.rcq, 9, 0);
+		buf_has_only(&d.s, n, len, n);
+		buf_clear(&d.s);
+	}
+	desk_close(&d);
+}
+
+static void inline_sizes(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct desk d;
+	uint32_t len;
+
+	desk_open(&d, &(struct opts){ .inl = 200 }, 1000);
+	CHECK(!ibv_query_qp(d.p.c.qp, &attr, IBV_QP_CAP, &init), "%m");
+	CHECK(init.cap.max_inline_data >= 200, "%u",
+	      init.cap.max_inline_data);
+	for (len = 0; len <= init.cap.max_inline_data; len++) {
+		struct buf unregistered = d.c;
+
+		unregistered.mr = NULL;
+		buf_fill(&d.c, 5, len, len);
+		do_recv(&d.p.s, len, &d.s, 1, 900);
+		do_job(&d.p.c, &(struct job){
+			.id = len, .op = IBV_WR_SEND, .b = &unregistered,
+			.off = 5, .len = len, .flags = SIG | IBV_SEND_INLINE });
+		/* posted is copied */
+		buf_clear(&d.c);
+		want_ok(d.p.c.scq, len, IBV_WC_SEND);
+		want_recv(d.p.s.rcq, len, len);
+		buf_has_only(&d.s, 1, len, len);
+		buf_clear(&d.s);
+	}
+	desk_close(&d);
+}
+
+/* Of nothing, neither key nor address matters */
+static void zero_length(void)
+{
+	struct desk d;
+	int i;
+
+	desk_open(&d, &(struct opts){}, 100);
+	for (i = 0; i < 20; i++) {
+		do_job(&d.p.c, &(struct job){
+			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
+			.raddr = ~0ull - i, .rkey = 0xdead0000 + i });
+		do_job(&d.p.c, &(struct job){
+			.id = 2, .op = IBV_WR_RDMA_READ, .flags = SIG,
+			.raddr = ~0ull - i, .rkey = 0xdead0000 + i });
+		do_recv(&d.p.s, 3, &d.s, 0, i);
+		do_send(&d.p.c, 3, i & 1 ? &d.c : NULL, 0, 0);
+		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+		want_ok(d.p.c.scq, 3, IBV_WC_SEND);
+		want_recv(d.p.s.rcq, 3, 0);
+	}
+	want_none(d.p.s.rcq);
+	buf_is_clear(&d.s, 0, d.s.len);
+	desk_close(&d);
+}
+
+static const uint32_t offsets[] = { 0, 1, 3, 511, 4083, 4095, 4096, 8191 };
+static const uint32_t lengths[] = { 1, 2, 17, 1447, 4096, 9001, 70001 };
+
+/* A Send after the Write says that it is there */
+static void one_write(struct desk *d, uint32_t off, uint32_t len, uint32_t from)
+{
+	buf_fill(&d->c, from, len, off + len);
+	do_recv(&d->p.s, 2, NULL, 0, 0);
+	do_job(&d->p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d->c,
+		.off = from, .len = len, .rkey = d->s.mr->rkey,
+		.raddr = (uintptr_t)(d->s.at + off) });
+	do_send(&d->p.c, 2, NULL, 0, 0);
+	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	want_ok(d->p.c.scq, 2, IBV_WC_SEND);
+	want_recv(d->p.s.rcq, 2, 0);
+	buf_has_only(&d->s, off, len, off + len);
+	buf_clear(&d->s);
+}
+
+static void one_read(struct desk *d, uint32_t off, uint32_t len, uint32_t to)
+{
+	struct ibv_wc wc;
+
+	buf_fill(&d->s, off, len, off + len);
+	do_job(&d->p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
+		.off = to, .len = len, .rkey = d->s.mr->rkey,
+		.raddr = (uintptr_t)(d->s.at + off) });
+	wc = next_wc(d->p.c.scq);
+	CHECK(wc.wr_id == 1 && !wc.status && wc.opcode == IBV_WC_RDMA_READ,
+	      "%s", ibv_wc_status_str(wc.status));
+	CHECK(wc.byte_len == len, "%u octets read of %u", wc.byte_len, len);
+	buf_has_only(&d->c, to, len, off + len);
+	buf_clear(&d->c);
+}
+
+static void offsets_with(void (*one)(struct desk *d, uint32_t off, uint32_t len,
+				     uint32_t there))
+{
+	struct desk d;
+	size_t i, j;
+
+	desk_open(&d, &(struct opts){}, 100000);
+	for (i = 0; i < ARRAY_SIZE(offsets); i++)
+		for (j = 0; j < ARRAY_SIZE(lengths); j++)
+			one(&d, offsets[i], lengths[j], offsets[j]);
+	/* from the first to the last octet */
+	one(&d, 0, d.s.len, 0);
+	one(&d, d.s.len - 1, 1, d.s.len - 1);
+	want_none(d.p.s.rcq);
+	desk_close(&d);
+}
+
+static void write_offsets(void)
+{
+	offsets_with(one_write);
+}
+
+static void read_offsets(void)
+{
+	offsets_with(one_read);
+}
+
+static void read_large(void)
+{
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 16 * MIB);
+	one_read(&d, 5, 16 * MIB - 9, 1);
+	buf_clear(&d.s);
+	one_write(&d, 7, 16 * MIB - 7, 0);
+	desk_close(&d);
+}
+
+const struct test data_tests[] = {
+	CASE("send_sizes", send_sizes, 0,
+	  "DDP-4 DDP-8 DDP-16 DDP-50 DDP-67 DDP-92 RDMAP-91 RDMAP-92"),
+	CASE("send_around_segments", send_around_segments, 0,
+	  "DDP-47 DDP-49 DDP-50 DDP-51"),
+	CASE("send_large", send_large, 60, "DDP-49 DDP-50"),
+	{ .name = "send_2g", .run = send_2g, .seconds = 120, .asked = true,
+	  .shows = "DDP-48: 2 GiB - 1" },
+	CASE("sge_odd", sge_odd, 0, "DDP-50 RDMAP-91"),
+	CASE("sge_write", sge_write, 0, "DDP-53 RDMAP-59"),
+	CASE("inline_sizes", inline_sizes, 0, "DDP-50"),
+	CASE("zero_length", zero_length, 0,
+	  "DDP-54 DDP-56 RDMAP-63 RDMAP-76 RDMAP-78 RDMAP-79 RDMAP-99 RDMAP-100"),
+	CASE("write_offsets", write_offsets, 0,
+	  "DDP-15 DDP-34 DDP-53 DDP-99 RDMAP-10 RDMAP-57 RDMAP-59 RDMAP-61"),
+	CASE("read_offsets", read_offsets, 0,
+	  "RDMAP-12 RDMAP-33 RDMAP-35 RDMAP-68 RDMAP-74 RDMAP-75 RDMAP-85"),
+	CASE("read_large", read_large, 60, "RDMAP-64 RDMAP-83"),
+	{}
+};

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* After the end of a connection everything posted completes, in order. */
+#include <poll.h>
+#include <pthread.h>
+
+#include "verbs.h"
+
+static void to_error(struct end *e)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	CHECK(!ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), "%m");
+}
+
+static void both_disconnected(struct pair *p)
+{
+	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+/* Successes first, then nothing but flushed ones */
+static void flushed_in_order(struct ibv_cq *cq, uint64_t n)
+{
+	bool flushing = false;
+	uint64_t i;
+
+	for (i = 0; i < n; i++) {
+		struct ibv_wc wc = next_wc(cq);
+
+		CHECK(wc.wr_id == i, "%llu, want %llu",
+		      (unsigned long long)wc.wr_id, (unsigned long long)i);
+		if (wc.status == IBV_WC_SUCCESS)
+			CHECK(!flushing, "success after a flushed one");
+		else
+			CHECK(wc.status == IBV_WC_WR_FLUSH_ERR, "%s",
+			      ibv_wc_status_str(wc.status));
+		flushing = wc.status;
+	}
+	want_none(cq);
+}
+
+static void flush_posted(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = 128, .rq = 128, .ord = 2 }, 100000);
+	for (i = 0; i < 100; i++) {
+		do_recv(&d.p.c, i, &d.c, 0, 10);
+		do_recv(&d.p.s, i, &d.s, 0, 10);
+	}
+	/* Reads are slow, what follows them is told after them */
+	for (i = 0; i < 100; i++)
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = i % 4 ? IBV_WR_SEND : IBV_WR_RDMA_READ,
+			.b = &d.c, .flags = SIG, .len = i % 4 ? 10 : 90000,
+			.rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)d.s.at });
+	to_error(&d.p.c);
+	flushed_in_order(d.p.c.scq, 100);
+	flushed_in_order(d.p.c.rcq, 100);
+	flushed_in_order(d.p.s.rcq, 100);
+	both_disconnected(&d.p);
+	desk_free(&d);
+}
+
+/* Posting in ERROR is legal and completes at once, again and again */
+static void flush_late(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = 8, .rq = 8 }, 100);
+	to_error(&d.p.c);
+	for (i = 0; i < 500; i++) {
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 10 });
+		do_recv(&d.p.c, i, &d.c, 0, 10);
+		want_status(d.p.c.scq, i, IBV_WC_WR_FLUSH_ERR);
+		want_status(d.p.c.rcq, i, IBV_WC_WR_FLUSH_ERR);
+	}
+	both_disconnected(&d.p);
+	desk_free(&d);
+}
+
+/* Never connected, receives posted */
+static void flush_unconnected(void)
+{
+	struct pair p = {};
+	uint32_t i;
+
+	pair_prepare(&p, &(struct opts){});
+	for (i = 0; i < 20; i++)
+		CHECK(!try_recv(&p.c, i, NULL, 0, 0), "recv");
+	to_error(&p.c);
+	flushed_in_order(p.c.rcq, 20);
+	CHECK(qp_state(&p.c) == IBV_QPS_ERR, "%d", qp_state(&p.c));
+	pair_free(&p);
+}
+
+static void *post_sends(void *arg)
+{
+	struct desk *d = arg;
+	uint64_t i, done = 0;
+
+	for (i = 0; i < 1000; i++) {
+		while (try_job(&d->p.c, &(struct job){
+				.id = i, .op = IBV_WR_SEND, .b = &d->c,
+				.len = 10, .flags = SIG })) {
+			CHECK(next_wc(d->p.c.scq).wr_id == done, "order");
+			done++;
+		}
+	}
+	while (done < 1000) {
+		CHECK(next_wc(d->p.c.scq).wr_id == done, "order");
+		done++;
+	}
+	return NULL;
+}
+
+/* The error comes while another thread posts: none is lost, none twice */
+static void flush_race(void)
+{
+	pthread_t poster;
+	struct desk d;
+	uint32_t i, k;
+
+	for (k = 0; k < rounds(24); k++) {
+		desk_open(&d, &(struct opts){ .sq = 16, .rq = 1024,
+			  .cqe = 2048 }, 100);
+		for (i = 0; i < 1000; i++)
+			do_recv(&d.p.s, i, &d.s, 0, 10);
+		CHECK(!pthread_create(&poster, NULL, post_sends, &d), "%m");
+		usleep(any_below(3000));
+		to_error(k & 1 ? &d.p.s : &d.p.c);
+		CHECK(!pthread_join(poster, NULL), "%m");
+		want_none(d.p.c.scq);
+		flushed_in_order(d.p.s.rcq, 1000);
+		both_disconnected(&d.p);
+		desk_free(&d);
+	}
+}
+
+/* What the queue pair's end has left behind belongs to nobody */
+static void destroy_unpolled(void)
+{
+	struct pair a, b;
+	struct buf buf;
+	int i;
+
+	pair_open(&a, &(struct opts){});
+	pair_open_like(&b, &a);
+	buf_new(&buf, 100);
+	buf_reg(&buf, a.s.pd, RIGHTS_ALL);
+	for (i = 0; i < 10; i++)
+		do_recv(&b.s, i, &buf, 0, 10);
+	pair_disconnect(&b);
+	pair_free(&b);
+	want_none(a.s.rcq);
+	do_recv(&a.s, 77, &buf, 0, 10);
+	do_job(&a.c, &(struct job){ .op = IBV_WR_SEND });
+	want_recv(a.s.rcq, 77, 0);
+	buf_free(&buf);
+	pair_close(&a);
+}
+
+#define T(fn, rows)	CASE(#fn, fn, 0, rows)
+
+const struct test flush_tests[] = {
+	T(flush_posted, "DDP-82 RDMAP-111 RDMAP-126"),
+	T(flush_late, "DDP-73"),
+	T(flush_unconnected, "DDP-82"),
+	CASE("flush_race", flush_race, 60, "DDP-73 DDP-82"),
+	T(destroy_unpolled, "DDP-82"),
+	{}
+};

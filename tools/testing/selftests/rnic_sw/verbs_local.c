@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A program's own mistakes: what it is told, and when. */
+#include <sys/mman.h>
+
+#include "verbs.h"
+
+/* Requests before the wrong one succeed, those after it are flushed */
+static void wrong_lkey(const struct job *wrong, struct desk *d)
+{
+	struct job good = {
+		.id = 1, .op = IBV_WR_SEND, .flags = SIG, .b = &d->c, .len = 9,
+	};
+	struct ibv_wc wc;
+
+	do_recv(&d->p.s, 1, &d->s, 0, 10);
+	do_job(&d->p.c, &good);
+	want_ok(d->p.c.scq, 1, IBV_WC_SEND);
+	want_recv(d->p.s.rcq, 1, 9);
+	do_recv(&d->p.s, 2, &d->s, 0, d->s.len);
+	do_recv(&d->p.s, 3, &d->s, 0, d->s.len);
+	do_job(&d->p.c, wrong);
+	good.id = 3;
+	good.flags = 0;		/* failure is told all the same */
+	do_job(&d->p.c, &good);
+	want_status(d->p.c.scq, 2, IBV_WC_LOC_PROT_ERR);
+	wc = next_wc(d->p.c.scq);
+	CHECK(wc.wr_id == 3 && wc.status == IBV_WC_WR_FLUSH_ERR, "%llu: %s",
+	      (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
+	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	CHECK(qp_state(&d->p.c) == IBV_QPS_ERR, "%d", qp_state(&d->p.c));
+	want_status(d->p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	want_status(d->p.s.rcq, 3, IBV_WC_WR_FLUSH_ERR);
+}
+
+enum spoilt { UNKNOWN, DEAD, BOUNDS, OTHER_PD, READ_ONLY };
+
+static void spoil(struct buf *b, struct end *e, enum spoilt how)
+{
+	static struct ibv_mr mr;
+
+	mr = *b->mr;
+	if (how == UNKNOWN)
+		mr.lkey ^= 0x33333300;
+	CHECK(!ibv_dereg_mr(b->mr), "%m");
+	if (how == OTHER_PD)
+		buf_reg(b, ibv_alloc_pd(e->id->verbs), RIGHTS_ALL);
+	else if (how == READ_ONLY)
+		buf_reg(b, e->pd, IBV_ACCESS_REMOTE_READ);
+	else if (how == BOUNDS)
+		buf_reg(b, e->pd, RIGHTS_ALL);
+	else
+		b->mr = &mr;
+}
+
+static void local_key(enum ibv_wr_opcode op, enum spoilt how)
+{
+	struct job j = { .id = 2, .op = op, .flags = SIG, .len = 100 };
+	struct buf other;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 200);
+	buf_new(&other, 200);
+	buf_reg(&other, d.p.c.pd, RIGHTS_ALL);
+	spoil(&other, &d.p.c, how);
+	j.b = &other;
+	j.off = how == BOUNDS ? 101 : 5;
+	j.raddr = (uintptr_t)d.s.at;
+	j.rkey = d.s.mr->rkey;
+	wrong_lkey(&j, &d);
+	buf_is_clear(&other, 0, 200);
+	buf_guards(&other);
+	/* the first Send was right */
+	buf_is_clear(&d.s, 9, 191);
+}
+
+#define LOCAL(name, op, how)						\
+	static void name(void)						\
+	{								\
+		local_key(IBV_WR_##op, how);				\
+	}
+
+LOCAL(send_unknown, SEND, UNKNOWN)
+LOCAL(send_dead, SEND, DEAD)
+LOCAL(send_bounds, SEND, BOUNDS)
+LOCAL(send_pd, SEND, OTHER_PD)
+LOCAL(write_unknown, RDMA_WRITE, UNKNOWN)
+LOCAL(write_bounds, RDMA_WRITE, BOUNDS)
+LOCAL(read_unknown, RDMA_READ, UNKNOWN)
+LOCAL(read_bounds, RDMA_READ, BOUNDS)
+LOCAL(read_pd, RDMA_READ, OTHER_PD)
+LOCAL(read_read_only, RDMA_READ, READ_ONLY)
+
+/* A receive whose memory may not be written: its fault, not the sender's */
+static void recv_key(enum spoilt how)
+{
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 200);
+	spoil(&d.s, &d.p.s, how);
+	do_recv(&d.p.s, 1, &d.s, how == BOUNDS ? 101 : 5, 100);
+	do_recv(&d.p.s, 2, NULL, 0, 0);
+	do_job(&d.p.c, &(struct job){
+		.op = IBV_WR_SEND, .b = &d.c, .len = 100 });
+	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
+	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	buf_is_clear(&d.s, 0, 200);
+	buf_guards(&d.s);
+}
+
+static void recv_unknown(void)
+{
+	recv_key(UNKNOWN);
+}
+
+static void recv_bounds(void)
+{
+	recv_key(BOUNDS);
+}
+
+static void recv_read_only(void)
+{
+	recv_key(READ_ONLY);
+}
+
+/* Arguments --------------------------------------------------------------- */
+
+static void try_qp(struct end *e, struct ibv_qp_init_attr *attr, int want)
+{
+	struct ibv_qp *qp;
+
+	attr->send_cq = e->scq;
+	attr->recv_cq = e->rcq;
+	errno = 0;
+	qp = ibv_create_qp(e->pd, attr);
+	if (!want) {
+		CHECK(qp, "refused: %m");
+		CHECK(!ibv_destroy_qp(qp), "%m");
+		return;
+	}
+	CHECK(!qp, "made");
+	CHECK(errno == want, "%m, not %s", strerror(want));
+}
+
+static void qp_arguments(void)
+{
+	static const int types[] = {
+		IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_RAW_PACKET, IBV_QPT_XRC_SEND,
+	};
+	struct ibv_device_attr dev;
+	struct ibv_qp_cap ok;
+	struct pair p;
+	size_t i;
+
+	pair_open(&p, &(struct opts){});
+	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
+	ok = (struct ibv_qp_cap){ 4, 4, 1, 1, 0 };
+#define TRY(w, t, ...)	try_qp(&p.c, &(struct ibv_qp_init_attr){	\
+			.qp_type = t, .cap = __VA_ARGS__ }, w)
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		TRY(EOPNOTSUPP, types[i], ok);
+	TRY(0, IBV_QPT_RC, ok);
+	TRY(0, IBV_QPT_RC, { 4, 4, dev.max_sge, dev.max_sge, 0 });
+	TRY(0, IBV_QPT_RC, { dev.max_qp_wr, 1, 1, 1, 0 });
+	TRY(0, IBV_QPT_RC, { 1, 0, 1, 0, 0 });
+	TRY(EINVAL, IBV_QPT_RC, { 4, 4, dev.max_sge + 1, 1, 0 });
+	TRY(EINVAL, IBV_QPT_RC, { 4, 4, 1, dev.max_sge + 1, 0 });
+	TRY(EINVAL, IBV_QPT_RC, { dev.max_qp_wr + 1, 4, 1, 1, 0 });
+	TRY(EINVAL, IBV_QPT_RC, { 4, dev.max_qp_wr + 1, 1, 1, 0 });
+	TRY(EINVAL, IBV_QPT_RC, { 4, 4, 1, 1, 100000 });
+#undef TRY
+	pair_close(&p);
+}
+
+static void no_mr(struct ibv_pd *pd, void *at, size_t len, int access, int want)
+{
+	struct ibv_mr *mr;
+
+	errno = 0;
+	mr = ibv_reg_mr(pd, at, len, access);
+	CHECK(!mr, "registered");
+	CHECK(errno == want, "%m, not %s", strerror(want));
+}
+
+static void mr_arguments(void)
+{
+	const int lw = IBV_ACCESS_LOCAL_WRITE, rw = IBV_ACCESS_REMOTE_WRITE;
+	uint8_t *ro, *hole;
+	struct ibv_mr *mr;
+	struct pair p;
+	struct buf b;
+
+	pair_open(&p, &(struct opts){});
+	buf_new(&b, 100);
+	no_mr(p.c.pd, b.at, 100, rw, EINVAL);
+	no_mr(p.c.pd, b.at, 100, IBV_ACCESS_REMOTE_ATOMIC, EINVAL);
+	no_mr(p.c.pd, b.at, 100, lw | IBV_ACCESS_MW_BIND, EOPNOTSUPP);
+	no_mr(p.c.pd, b.at, 100, lw | IBV_ACCESS_ON_DEMAND, EOPNOTSUPP);
+	no_mr(p.c.pd, b.at, 0, lw, EINVAL);
+	/* SEC-1: memory that the program may not write, or that is not there */
+	ro = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	hole = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(ro != MAP_FAILED && hole != MAP_FAILED, "%m");
+	no_mr(p.c.pd, ro, 8192, lw | rw, EFAULT);
+	no_mr(p.c.pd, hole, 8192, 0, EFAULT);
+	CHECK(!munmap(hole, 8192), "%m");
+	no_mr(p.c.pd, hole, 8192, lw, EFAULT);
+	/* the last page only is missing */
+	CHECK(!munmap(ro + 4096, 4096), "%m");
+	no_mr(p.c.pd, ro, 4097, 0, EFAULT);
+	mr = ibv_reg_mr(p.c.pd, ro, 4096, IBV_ACCESS_REMOTE_READ);
+	CHECK(mr, "%m");
+	CHECK(!ibv_dereg_mr(mr), "%m");
+	buf_free(&b);
+	pair_close(&p);
+}
+
+static void post_arguments(void)
+{
+	struct ibv_sge sge[17] = {};
+	struct ibv_recv_wr *rbad, rwr = { .sg_list = sge, .num_sge = 17 };
+	struct job j = { .id = 1, .flags = SIG | IBV_SEND_INLINE };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
+	struct desk d;
+	int err;
+
+	desk_open(&d, &(struct opts){ .inl = 40 }, 1000);
+	err = ibv_post_recv(d.p.c.qp, &rwr, &rbad);
+	CHECK(err == EINVAL && rbad == &rwr, "%s", strerror(err));
+	j.b = &d.c;
+	j.op = IBV_WR_SEND;
+	j.len = 1000;
+	err = try_job(&d.p.c, &j);
+	CHECK(err == EINVAL, "inline: %s", strerror(err));
+	j.op = IBV_WR_RDMA_READ;
+	j.len = 1;
+	err = try_job(&d.p.c, &j);
+	CHECK(err == EINVAL, "inline Read: %s", strerror(err));
+	j.op = (enum ibv_wr_opcode)77;
+	err = try_job(&d.p.c, &j);
+	CHECK(err == EINVAL, "opcode: %s", strerror(err));
+	/* none of it did harm */
+	CHECK(!ibv_modify_qp(d.p.c.qp, &attr, IBV_QP_STATE), "RTS to RTS");
+	do_recv(&d.p.s, 1, &d.s, 0, 100);
+	do_send(&d.p.c, 1, &d.c, 0, 50);
+	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
+	want_recv(d.p.s.rcq, 1, 50);
+	desk_close(&d);
+}
+
+/* A queue pair gets to RTS by connecting only */
+static void modify_arguments(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){});
+	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "to RTS");
+	attr.qp_state = IBV_QPS_SQD;
+	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "to SQD");
+	attr.qp_state = IBV_QPS_ERR;
+	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to ERR");
+	attr.qp_state = IBV_QPS_INIT;
+	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "back");
+	pair_free(&p);
+}
+
+/* What RFC 5040 does not have; RFC 7306 is not offered */
+static void opcodes_not_offered(void)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND_WITH_IMM,
+		IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_ATOMIC_CMP_AND_SWP,
+	};
+	struct ibv_device_attr dev;
+	struct desk d;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		struct job j = { .id = 1, .op = ops[i], .flags = SIG };
+
+		desk_open(&d, &(struct opts){}, 100);
+		CHECK(!ibv_query_device(d.p.c.id->verbs, &dev), "%m");
+		if (dev.atomic_cap != IBV_ATOMIC_NONE)
+			skip("the device offers RFC 7306");
+		j.b = &d.c;
+		j.len = 8;
+		j.rkey = d.s.mr->rkey;
+		j.raddr = (uintptr_t)d.s.at;
+		if (!try_job(&d.p.c, &j))
+			want_status(d.p.c.scq, 1, IBV_WC_LOC_QP_OP_ERR);
+		buf_is_clear(&d.s, 0, 100);
+	}
+}
+
+#define T(fn, rows)	CASE("local_" #fn, fn, 0, rows)
+
+const struct test local_tests[] = {
+	T(send_unknown, "DDP-126 RDMAP-111"),
+	T(send_dead, "DDP-117"),
+	T(send_bounds, "DDP-125"),
+	T(send_pd, "DDP-123 SEC-2"),
+	T(write_unknown, "DDP-126"),
+	T(write_bounds, "DDP-125"),
+	T(read_unknown, "RDMAP-84"),
+	T(read_bounds, "RDMAP-84 SEC-15"),
+	T(read_pd, "SEC-11"),
+	T(read_read_only, "DDP-127"),
+	T(recv_unknown, "DDP-126"),
+	T(recv_bounds, "SEC-15"),
+	T(recv_read_only, "DDP-127"),
+	T(qp_arguments, "SEC-5"),
+	T(mr_arguments, "DDP-119 DDP-133 SEC-1 SEC-41"),
+	T(post_arguments, "DDP-48"),
+	T(modify_arguments, "RDMAP-14"),
+	T(opcodes_not_offered, "RDMAP-27"),
+	{}
+};

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Memory regions: where they begin, and when they end. */
+#include "verbs.h"
+
+#define MIB	(1024u * 1024)
+
+/* Addresses are those chosen at registration, here and on the wire */
+static void iova(void)
+{
+	static const uint64_t bases[] = {
+		0x10000000, 0xfffffffffff00000ull, 0x7, 0,
+	};
+	uint64_t base;
+	struct desk d;
+	size_t i;
+
+	desk_open(&d, &(struct opts){}, 9000);
+	for (i = 0; i < ARRAY_SIZE(bases); i++) {
+		struct buf view = d.s;
+
+		/* the same place in its page as the memory has */
+		base = (bases[i] & ~0xfffull) | ((uintptr_t)d.s.at & 0xfff);
+		view.mr = ibv_reg_mr_iova(d.p.s.pd, d.s.at, d.s.len, base,
+					  RIGHTS_ALL);
+		CHECK(view.mr, "at %llx: %m", (unsigned long long)base);
+		buf_fill(&d.c, 0, 5000, i);
+		do_job(&d.p.c, &(struct job){
+			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
+			.b = &d.c, .len = 5000, .rkey = view.mr->rkey,
+			.raddr = base + 33 });
+		/* the server sends from there, by its own addresses */
+		do_recv(&d.p.c, 2, &d.c, 3, 8000);
+		do_recv(&d.p.s, 3, NULL, 0, 0);
+		do_send(&d.p.c, 3, NULL, 0, 0);
+		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		want_ok(d.p.c.scq, 3, IBV_WC_SEND);
+		want_recv(d.p.s.rcq, 3, 0);
+		buf_has_only(&d.s, 33, 5000, i);
+		view.at = (uint8_t *)(uintptr_t)base;
+		do_send(&d.p.s, 4, &view, 33, 5000);
+		want_ok(d.p.s.scq, 4, IBV_WC_SEND);
+		want_recv(d.p.c.rcq, 2, 5000);
+		buf_has(&d.c, 3, 5000, i);
+		buf_clear(&d.s);
+		CHECK(!ibv_dereg_mr(view.mr), "%m");
+	}
+	desk_close(&d);
+}
+
+/* Nothing arrives in memory once dereg_mr has returned */
+static void one_flood(uint32_t round)
+{
+	static uint8_t after[MIB];
+	struct buf flood;
+	uint64_t was, at;
+	uint32_t i, key;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 100);
+	buf_new(&flood, MIB);
+	buf_reg(&flood, d.p.s.pd, RIGHTS_ALL);
+	buf_free(&d.c);
+	buf_new(&d.c, MIB);
+	buf_reg(&d.c, d.p.c.pd, 0);
+	buf_fill(&d.c, 0, MIB, round);
+	was = counter(&d.p.s, "end_ddp_tagged_stag");
+	key = flood.mr->rkey;
+	at = (uintptr_t)flood.at;
+	for (i = 0; i < 30; i++)
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = IBV_WR_RDMA_WRITE, .b = &d.c,
+			.len = MIB - i, .rkey = key, .raddr = at + i });
+	usleep(any_below(20000));
+	CHECK(!ibv_dereg_mr(flood.mr), "%m");
+	memcpy(after, flood.at, MIB);
+	flood.mr = NULL;
+	/* one more, if the others were too quick */
+	do_job(&d.p.c, &(struct job){
+		.id = i, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
+		.rkey = key, .raddr = at });
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	CHECK(!memcmp(after, flood.at, MIB), "written after dereg_mr");
+	want_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
+	buf_free(&flood);
+	desk_free(&d);
+}
+
+static void dereg_flood(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < rounds(32); i++)
+		one_flood(i);
+}
+
+/* The source goes while it is read: the peer is told, the rest is flushed */
+static void dereg_source(void)
+{
+	bool failed = false;
+	struct ibv_wc wc;
+	uint64_t was;
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){}, MIB);
+	was = counter(&d.p.s, "end_rdmap_stag");
+	for (i = 0; i < 60; i++)
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
+			.b = &d.c, .len = MIB, .rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)d.s.at });
+	usleep(5000);
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	d.s.mr = NULL;
+	for (i = 0; i < 60; i++) {
+		enum ibv_wc_status want = failed ? IBV_WC_WR_FLUSH_ERR :
+						   IBV_WC_REM_ACCESS_ERR;
+
+		wc = next_wc(d.p.c.scq);
+		CHECK(wc.wr_id == i, "%llu", (unsigned long long)wc.wr_id);
+		CHECK(wc.status == want || (!failed && !wc.status),
+		      "%u: %s, vendor error %u", i,
+		      ibv_wc_status_str(wc.status), wc.vendor_err);
+		failed = wc.status;
+	}
+	CHECK(failed, "all Reads were too quick");
+	want_counted(&d.p.s, "end_rdmap_stag", was, 1);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	desk_free(&d);
+}
+
+/* The sink goes while it is read into: nothing arrives there afterwards */
+static void dereg_sink(void)
+{
+	static uint8_t after[MIB];
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){}, MIB);
+	buf_fill(&d.s, 0, MIB, 5);
+	for (i = 0; i < 60; i++)
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
+			.b = &d.c, .len = MIB - i, .off = i,
+			.rkey = d.s.mr->rkey, .raddr = (uintptr_t)d.s.at });
+	usleep(5000);
+	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
+	memcpy(after, d.c.at, MIB);
+	d.c.mr = NULL;
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	CHECK(!memcmp(after, d.c.at, MIB), "written after dereg_mr");
+	for (i = 0; i < 60; i++)
+		CHECK(next_wc(d.p.c.scq).wr_id == i, "%u", i);
+	desk_free(&d);
+}
+
+/* Neither does rereg_mr leave a moment without a check */
+static void rereg(void)
+{
+	struct buf other;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 1000);
+	buf_new(&other, 3000);
+	/* another place for the same object, with all the rights it had */
+	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
+			    other.at, 3000, 0), "%m");
+	buf_fill(&d.c, 0, 900, 3);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
+		.len = 900, .rkey = d.s.mr->rkey,
+		.raddr = (uintptr_t)other.at + 2100 });
+	do_recv(&d.p.s, 2, NULL, 0, 0);
+	do_send(&d.p.c, 2, NULL, 0, 0);
+	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
+	want_recv(d.p.s.rcq, 2, 0);
+	buf_has_only(&other, 2100, 900, 3);
+	buf_is_clear(&d.s, 0, 1000);
+	desk_close(&d);
+	buf_free(&other);
+}
+
+/* A key is not used again soon, and does not tell the next one */
+static void keys(void)
+{
+	static uint32_t key[3000];
+	const uint32_t n = rounds(ARRAY_SIZE(key));
+	uint32_t near = 0, i, k;
+	struct pair p;
+	struct buf b;
+
+	pair_open(&p, &(struct opts){});
+	buf_new(&b, 100);
+	for (i = 0; i < n; i++) {
+		buf_reg(&b, p.c.pd, 0);
+		key[i] = b.mr->rkey;
+		CHECK(!ibv_dereg_mr(b.mr), "%m");
+		b.mr = NULL;
+		for (k = 0; k < i; k++)
+			CHECK(key[k] != key[i], "key %u is that of %u", i, k);
+		if (i && key[i] - key[i - 1] + 0x400 < 0x800)
+			near++;
+	}
+	CHECK(near < n / 20, "%u keys lie near the one before", near);
+	buf_free(&b);
+	pair_close(&p);
+}
+
+/* A region is an object of its own: its memory may be unmapped or be two's */
+static void overlap(void)
+{
+	struct ibv_mr *again;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 1000);
+	again = ibv_reg_mr(d.p.s.pd, d.s.at + 100, 200,
+			   IBV_ACCESS_REMOTE_READ);
+	CHECK(again, "%m");
+	CHECK(again->rkey != d.s.mr->rkey, "the same key");
+	buf_fill(&d.c, 0, 1000, 1);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1000,
+		.rkey = d.s.mr->rkey, .raddr = (uintptr_t)d.s.at });
+	do_job(&d.p.c, &(struct job){
+		.id = 2, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
+		.off = 500, .len = 200, .rkey = again->rkey,
+		.raddr = (uintptr_t)d.s.at + 100 });
+	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+	CHECK(!memcmp(d.c.at + 500, d.s.at + 100, 200), "data");
+	CHECK(!ibv_dereg_mr(again), "%m");
+	desk_close(&d);
+}
+
+const struct test mr_tests[] = {
+	CASE("mr_iova", iova, 0, "DDP-99 DDP-116 RDMAP-14"),
+	CASE("mr_dereg_flood", dereg_flood, 120, "DDP-117 DDP-128 SEC-16 SEC-17"),
+	CASE("mr_dereg_source", dereg_source, 0, "DDP-117 RDMAP-13 SEC-20"),
+	CASE("mr_dereg_sink", dereg_sink, 0, "DDP-117 DDP-128 SEC-17"),
+	CASE("mr_rereg", rereg, 0, "DDP-115 DDP-126"),
+	CASE("mr_keys", keys, 0, "SEC-13"),
+	CASE("mr_overlap", overlap, 0, "SEC-21"),
+	{}
+};

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* In which order things happen. */
+#include "verbs.h"
+
+#define PIECE	997u
+
+/* More Reads than may be outstanding, of different lengths */
+static void reads_many(void)
+{
+	const uint32_t n = 100;
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = 128, .ord = 4, .ird = 4 },
+		  n * PIECE);
+	for (i = 0; i < n; i++)
+		buf_fill(&d.s, i * PIECE, PIECE, i);
+	for (i = 0; i < n; i++)
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
+			.b = &d.c, .off = i * PIECE, .len = PIECE - i,
+			.rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)(d.s.at + i * PIECE) });
+	for (i = 0; i < n; i++) {
+		struct ibv_wc wc = next_wc(d.p.c.scq);
+
+		CHECK(wc.wr_id == i && !wc.status && wc.byte_len == PIECE - i,
+		      "%u: %llu, %s, %u octets", i,
+		      (unsigned long long)wc.wr_id,
+		      ibv_wc_status_str(wc.status), wc.byte_len);
+		buf_has(&d.c, i * PIECE, PIECE - i, i);
+	}
+	for (i = 0; i < n; i++)
+		if (i)
+			buf_is_clear(&d.c, (i + 1) * PIECE - i, i);
+	desk_close(&d);
+}
+
+/* Reads in both directions at once, more than may be outstanding */
+static void reads_both_ways(void)
+{
+	const uint32_t n = 64;
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = 64, .ord = 3, .ird = 3 },
+		  2 * n * PIECE);
+	buf_fill(&d.s, 0, n * PIECE, 1);
+	buf_fill(&d.c, 0, n * PIECE, 2);
+	for (i = 0; i < n; i++) {
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
+			.b = &d.c, .off = (n + i) * PIECE, .len = PIECE,
+			.rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)(d.s.at + i * PIECE) });
+		do_job(&d.p.s, &(struct job){
+			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
+			.b = &d.s, .off = (n + i) * PIECE, .len = PIECE,
+			.rkey = d.c.mr->rkey,
+			.raddr = (uintptr_t)(d.c.at + i * PIECE) });
+	}
+	for (i = 0; i < n; i++) {
+		want_ok(d.p.c.scq, i, IBV_WC_RDMA_READ);
+		want_ok(d.p.s.scq, i, IBV_WC_RDMA_READ);
+	}
+	buf_has(&d.c, n * PIECE, n * PIECE, 1);
+	buf_has(&d.s, n * PIECE, n * PIECE, 2);
+	desk_close(&d);
+}
+
+/* What a fenced Send sends is what the Read before it has brought */
+static void fence_round(struct desk *d, uint32_t seed, enum ibv_wr_opcode op)
+{
+	const uint32_t len = 30000;
+	uint32_t i;
+
+	buf_fill(&d->s, 0, len, seed);
+	buf_clear(&d->c);
+	do_recv(&d->p.s, 2, &d->s, len, op == IBV_WR_SEND ? len : 0);
+	for (i = 0; i < len; i += len / 3)
+		do_job(&d->p.c, &(struct job){
+			.id = 1, .op = IBV_WR_RDMA_READ, .b = &d->c, .off = i,
+			.len = len / 3, .rkey = d->s.mr->rkey,
+			.raddr = (uintptr_t)(d->s.at + i) });
+	do_job(&d->p.c, &(struct job){
+		.id = 2, .op = op, .flags = SIG | IBV_SEND_FENCE, .b = &d->c,
+		.len = len, .rkey = d->s.mr->rkey,
+		.raddr = (uintptr_t)(d->s.at + len) });
+	if (op != IBV_WR_SEND)
+		do_job(&d->p.c, &(struct job){ .id = 3, .op = IBV_WR_SEND });
+	want_ok(d->p.c.scq, 2, op == IBV_WR_SEND ? IBV_WC_SEND :
+						   IBV_WC_RDMA_WRITE);
+	want_recv(d->p.s.rcq, 2, op == IBV_WR_SEND ? len : 0);
+	buf_has(&d->s, len, len, seed);
+}
+
+static void fence(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){}, 60000);
+	for (i = 0; i < 20; i++)
+		fence_round(&d, i, i & 1 ? IBV_WR_SEND : IBV_WR_RDMA_WRITE);
+	desk_close(&d);
+}
+
+static void write_then_read(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){}, 20000);
+	for (i = 0; i < 50; i++) {
+		uint32_t len = 1 + i * 191;
+
+		buf_fill(&d.c, 0, len, i);
+		do_job(&d.p.c, &(struct job){
+			.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = len,
+			.rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)d.s.at + i });
+		do_job(&d.p.c, &(struct job){
+			.id = 2, .op = IBV_WR_RDMA_READ, .flags = SIG,
+			.b = &d.c, .off = 10000, .len = len,
+			.rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)d.s.at + i });
+		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+		buf_has(&d.c, 10000, len, i);
+	}
+	desk_close(&d);
+}
+
+/* The order of completions is that of posting, whatever is asked for */
+static enum ibv_wc_opcode post_any(struct desk *d, uint32_t i)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
+	};
+	static const enum ibv_wc_opcode wcs[] = {
+		IBV_WC_SEND, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ,
+	};
+	uint32_t what = any_below(3);
+	uint32_t len = any_below(4) ? any_below(300) : any_below(30000);
+	uint32_t half = d->c.len / 2;
+
+	if (ops[what] == IBV_WR_SEND)
+		do_recv(&d->p.s, i, &d->s, half, half);
+	do_job(&d->p.c, &(struct job){
+		.id = i, .op = ops[what], .flags = SIG, .b = &d->c,
+		.off = what == 2 ? half : 0, .len = len,
+		.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at });
+	return wcs[what];
+}
+
+static void mixed_order(void)
+{
+	enum ibv_wc_opcode wcs[64];
+	uint32_t i, j, k;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){ .cqe = 64, .ord = 5, .ird = 5 }, 60000);
+	for (i = 0; i < 40; i++) {
+		uint32_t n = 1 + any_below(64);
+
+		for (j = 0; j < n; j++)
+			wcs[j] = post_any(&d, j);
+		for (j = 0; j < n; j++)
+			want_ok(d.p.c.scq, j, wcs[j]);
+		/* receives complete in the order sent */
+		for (k = 0; k < n; k++)
+			if (wcs[k] == IBV_WC_SEND)
+				CHECK(next_wc(d.p.s.rcq).wr_id == k, "%u", k);
+	}
+	want_none(d.p.c.scq);
+	want_none(d.p.s.rcq);
+	desk_close(&d);
+}
+
+/* Receives complete in the order sent, with what was sent for them */
+static void sends_in_order(void)
+{
+	const uint32_t n = 60;
+	uint32_t i, round;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, n * PIECE);
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < n; i++) {
+			buf_fill(&d.c, i * PIECE, PIECE - i, round + i);
+			do_recv(&d.p.s, i, &d.s, i * PIECE, PIECE);
+		}
+		for (i = 0; i < n; i++)
+			do_send(&d.p.c, i, &d.c, i * PIECE, PIECE - i);
+		for (i = 0; i < n; i++) {
+			want_recv(d.p.s.rcq, i, PIECE - i);
+			buf_has(&d.s, i * PIECE, PIECE - i, round + i);
+		}
+		for (i = 0; i < n; i++)
+			want_ok(d.p.c.scq, i, IBV_WC_SEND);
+	}
+	desk_close(&d);
+}
+
+/* Several connections complete on the same queues, each in its own order */
+static void shared_cq(void)
+{
+	enum { QPS = 6, ROUNDS = 30 };
+	uint64_t next[QPS] = {};
+	struct pair p[QPS];
+	struct buf b;
+	int i, k;
+
+	pair_open(&p[0], &(struct opts){ .cqe = QPS * ROUNDS });
+	for (i = 1; i < QPS; i++)
+		pair_open_like(&p[i], &p[0]);
+	buf_new(&b, 1000);
+	buf_reg(&b, p[0].s.pd, RIGHTS_ALL);
+	for (k = 0; k < ROUNDS; k++) {
+		for (i = 0; i < QPS; i++) {
+			do_recv(&p[i].s, k, &b, 0, 100);
+			do_send(&p[i].c, k, NULL, 0, 0);
+		}
+	}
+	for (k = 0; k < ROUNDS * QPS; k++) {
+		struct ibv_wc wc = next_wc(p[0].s.rcq);
+
+		for (i = 0; p[i].s.qp->qp_num != wc.qp_num; i++)
+			CHECK(i < QPS - 1, "queue pair %u", wc.qp_num);
+		CHECK(!wc.status && wc.wr_id == next[i]++, "%s, %llu",
+		      ibv_wc_status_str(wc.status),
+		      (unsigned long long)wc.wr_id);
+		CHECK(!next_wc(p[0].c.scq).status, "send");
+	}
+	buf_free(&b);
+	for (i = QPS - 1; i >= 0; i--)
+		pair_close(&p[i]);
+}
+
+const struct test order_tests[] = {
+	CASE("reads_many", reads_many, 0,
+	  "DDP-32 RDMAP-72 RDMAP-82 RDMAP-86 RDMAP-121 SEC-33"),
+	CASE("reads_both_ways", reads_both_ways, 0, "RDMAP-67 RDMAP-82"),
+	CASE("fence", fence, 0, "RDMAP-123"),
+	CASE("write_then_read", write_then_read, 0, "RDMAP-122 RDMAP-60"),
+	CASE("mixed_order", mixed_order, 0, "DDP-58 DDP-59 RDMAP-124 RDMAP-126"),
+	CASE("sends_in_order", sends_in_order, 0, "DDP-63 DDP-64 RDMAP-94"),
+	CASE("shared_cq", shared_cq, 0, "RDMAP-114 SEC-31"),
+	{}
+};

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Ways of posting: lists, rings that wrap, signals, the extended interface. */
+#include <pthread.h>
+#include <sched.h>
+
+#include "verbs.h"
+
+static void unsignalled(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = 16, .rq = 128 }, 100);
+	for (i = 1; i <= 7 * 16; i++) {
+		buf_fill(&d.c, 0, 50, i);
+		do_recv(&d.p.s, i, &d.s, 0, 100);
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 50,
+			.flags = i % 7 ? 0 : SIG });
+		if (i % 7 == 0)
+			want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		want_recv(d.p.s.rcq, i, 50);
+		buf_has(&d.s, 0, 50, i);
+	}
+	want_none(d.p.c.scq);
+	desk_close(&d);
+}
+
+static void sig_all(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sig_all = true }, 100);
+	for (i = 0; i < 20; i++) {
+		do_recv(&d.p.s, i, &d.s, 0, 100);
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 3 });
+		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+	}
+	desk_close(&d);
+}
+
+enum { LIST = 64 };
+
+static void make_list(struct ibv_send_wr *wr, struct ibv_sge *sge,
+		      const struct buf *b)
+{
+	int i;
+
+	memset(wr, 0, LIST * sizeof(*wr));
+	for (i = 0; i < LIST; i++) {
+		sge[i].addr = (uintptr_t)(b->at + i * 10);
+		sge[i].length = i % 10;
+		sge[i].lkey = b->mr->lkey;
+		wr[i].wr_id = i;
+		wr[i].opcode = IBV_WR_SEND;
+		wr[i].send_flags = SIG;
+		wr[i].sg_list = &sge[i];
+		wr[i].num_sge = 1;
+		wr[i].next = i + 1 < LIST ? &wr[i + 1] : NULL;
+	}
+}
+
+static void post_list(void)
+{
+	struct ibv_send_wr wr[LIST], *bad;
+	struct ibv_recv_wr rwr[LIST] = {}, *rbad;
+	struct ibv_sge sge[LIST], rsge[LIST];
+	struct desk d;
+	int i;
+
+	desk_open(&d, &(struct opts){ .sq = LIST, .rq = LIST }, 10 * LIST);
+	buf_fill(&d.c, 0, 10 * LIST, 5);
+	make_list(wr, sge, &d.c);
+	for (i = 0; i < LIST; i++) {
+		rsge[i] = sge[i];
+		rsge[i].addr = (uintptr_t)(d.s.at + i * 10);
+		rsge[i].lkey = d.s.mr->lkey;
+		rwr[i].wr_id = i;
+		rwr[i].sg_list = &rsge[i];
+		rwr[i].num_sge = 1;
+		rwr[i].next = i + 1 < LIST ? &rwr[i + 1] : NULL;
+	}
+	CHECK(!ibv_post_recv(d.p.s.qp, rwr, &rbad), "recv");
+	CHECK(!ibv_post_send(d.p.c.qp, wr, &bad), "send");
+	for (i = 0; i < LIST; i++) {
+		want_recv(d.p.s.rcq, i, i % 10);
+		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		CHECK(!memcmp(d.s.at + 10 * i, d.c.at + 10 * i, i % 10), "%d",
+		      i);
+	}
+	desk_close(&d);
+}
+
+/* A list with something wrong in it: what comes before that is posted */
+static void post_list_bad(void)
+{
+	struct ibv_send_wr wr[LIST], *bad = NULL;
+	struct ibv_sge sge[LIST];
+	struct desk d;
+	int i, err;
+
+	desk_open(&d, &(struct opts){ .sq = LIST, .rq = LIST }, 10 * LIST);
+	make_list(wr, sge, &d.c);
+	for (i = 0; i < LIST; i++)
+		do_recv(&d.p.s, i, &d.s, 0, 100);
+	wr[20].num_sge = 17;
+	err = ibv_post_send(d.p.c.qp, wr, &bad);
+	CHECK(err == EINVAL, "%s", strerror(err));
+	CHECK(bad == &wr[20], "bad is %td", bad - wr);
+	for (i = 0; i < 20; i++)
+		want_recv(d.p.s.rcq, i, i % 10);
+	for (i = 0; i < 20; i++)
+		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+	want_none(d.p.s.rcq);
+	desk_close(&d);
+}
+
+/* A queue takes as many as it has room for: Reads keep theirs until answered */
+static void post_full(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	uint32_t n = 0, rn = 0;
+	struct pair p;
+	int err;
+
+	memset(&p, 0, sizeof(p));
+	pair_prepare(&p, &(struct opts){ .sq = 5, .rq = 5 });
+	CHECK(!ibv_query_qp(p.c.qp, &attr, IBV_QP_CAP, &init), "%m");
+	CHECK(attr.cap.max_recv_wr >= 5, "%u", attr.cap.max_recv_wr);
+	while (!(err = try_recv(&p.c, rn, NULL, 0, 0)))
+		CHECK(++rn < 10000, "endless");
+	CHECK(err == ENOMEM, "%s", strerror(err));
+	CHECK(rn == attr.cap.max_recv_wr, "%u of %u", rn,
+	      attr.cap.max_recv_wr);
+	/* not connected: stays in the queue, or is not taken */
+	while (!(err = try_job(&p.c, &(struct job){ .op = IBV_WR_SEND })))
+		CHECK(++n < 10000, "endless");
+	CHECK(n == attr.cap.max_send_wr || !n, "%u of %u", n,
+	      attr.cap.max_send_wr);
+	pair_free(&p);
+}
+
+/* Thousands through rings of eight */
+static void wrap_around(void)
+{
+	uint32_t sent = 0, got = 0, done = 0, posted = 0;
+	const uint32_t n = rounds(8000);
+	struct ibv_wc wc;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){ .sq = 8, .rq = 8, .cqe = 8 }, 8 * 128);
+	while (got < n) {
+		for (; posted < n && posted < got + 8; posted++)
+			do_recv(&d.p.s, posted, &d.s, posted % 8 * 128, 128);
+		for (; sent < posted && sent < done + 8; sent++) {
+			buf_fill(&d.c, sent % 8 * 128, sent % 128, sent);
+			do_send(&d.p.c, sent, &d.c, sent % 8 * 128, sent % 128);
+		}
+		if (ibv_poll_cq(d.p.c.scq, 1, &wc))
+			CHECK(!wc.status && wc.wr_id == done++, "%llu: %s",
+			      (unsigned long long)wc.wr_id,
+			      ibv_wc_status_str(wc.status));
+		if (ibv_poll_cq(d.p.s.rcq, 1, &wc)) {
+			CHECK(!wc.status && wc.wr_id == got &&
+			      wc.byte_len == got % 128, "%u: %s", got,
+			      ibv_wc_status_str(wc.status));
+			buf_has(&d.s, got % 8 * 128, got % 128, got);
+			got++;
+		} else {
+			sched_yield();
+		}
+	}
+	desk_close(&d);
+}
+
+/* No wake-up is lost: one message at a time, two threads */
+static void bounce(struct end *e, struct buf *b, bool first)
+{
+	const uint32_t turns = rounds(10000);
+	uint32_t i;
+
+	for (i = 0; i < turns; i++) {
+		do_recv(e, i, b, 0, 8);
+		if (first || i) {
+			buf_fill(b, 8, 8, i + first);
+			do_send(e, i, b, 8, 8);
+			want_ok(e->scq, i, IBV_WC_SEND);
+		}
+		want_recv(e->rcq, i, 8);
+		buf_has(b, 0, 8, i + 1);
+	}
+	if (first)
+		return;
+	buf_fill(b, 8, 8, turns);
+	do_send(e, turns, b, 8, 8);
+	want_ok(e->scq, turns, IBV_WC_SEND);
+}
+
+static void *bounce_back(void *arg)
+{
+	struct desk *d = arg;
+
+	bounce(&d->p.s, &d->s, false);
+	return NULL;
+}
+
+static void ping_pong(void)
+{
+	pthread_t other;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 16);
+	/* the first message needs its buffer; bounce() posts the next ones */
+	CHECK(!pthread_create(&other, NULL, bounce_back, &d), "%m");
+	pause_ms(100);
+	bounce(&d.p.c, &d.c, true);
+	CHECK(!pthread_join(other, NULL), "%m");
+	want_none(d.p.c.scq);
+	desk_close(&d);
+}
+
+#define EX_OPS	(IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | \
+		 IBV_QP_EX_WITH_RDMA_READ)
+
+static void ex_batch(struct desk *d, struct ibv_qp_ex *ex, uint32_t seed)
+{
+	struct ibv_sge sge[2] = {
+		{ (uintptr_t)d->c.at, 100, d->c.mr->lkey },
+		{ (uintptr_t)d->c.at + 100, 77, d->c.mr->lkey },
+	};
+
+	ibv_wr_start(ex);
+	ex->wr_id = 1;
+	ex->wr_flags = 0;
+	ibv_wr_rdma_write(ex, d->s.mr->rkey, (uintptr_t)d->s.at + 1000);
+	ibv_wr_set_sge_list(ex, 2, sge);
+	ex->wr_id = 2;
+	ex->wr_flags = SIG;
+	ibv_wr_rdma_read(ex, d->s.mr->rkey, (uintptr_t)d->s.at + 1000);
+	ibv_wr_set_sge(ex, d->c.mr->lkey, (uintptr_t)d->c.at + 500, 177);
+	ex->wr_id = 3;
+	ex->wr_flags = SIG | IBV_SEND_INLINE;
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data(ex, d->c.at, seed % 60);
+	CHECK(!ibv_wr_complete(ex), "wr_complete");
+}
+
+static void wr_api(void)
+{
+	struct ibv_qp_ex *ex;
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .send_ops = EX_OPS, .ssge = 2, .inl = 64,
+		  .sq = 8 }, 2000);
+	ex = ibv_qp_to_qp_ex(d.p.c.qp);
+	CHECK(ex, "no qp_ex");
+	for (i = 0; i < 100; i++) {
+		buf_fill(&d.c, 0, 177, i);
+		do_recv(&d.p.s, i, &d.s, 0, 60);
+		ex_batch(&d, ex, i);
+		want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+		want_ok(d.p.c.scq, 3, IBV_WC_SEND);
+		want_recv(d.p.s.rcq, i, i % 60);
+		buf_has(&d.s, 0, i % 60, i);
+		buf_has(&d.s, 1000, 177, i);
+		buf_has(&d.c, 500, 177, i);
+	}
+	desk_close(&d);
+}
+
+/* Aborted or wrong batches leave no trace */
+static void wr_api_abort(void)
+{
+	struct ibv_qp_ex *ex;
+	struct desk d;
+	int i, err;
+
+	desk_open(&d, &(struct opts){ .send_ops = EX_OPS, .sq = 8 }, 100);
+	ex = ibv_qp_to_qp_ex(d.p.c.qp);
+	for (i = 0; i < 30; i++) {
+		ibv_wr_start(ex);
+		ex->wr_flags = SIG;
+		ibv_wr_send(ex);
+		ibv_wr_set_sge(ex, d.c.mr->lkey, (uintptr_t)d.c.at, 10);
+		ibv_wr_abort(ex);
+		ibv_wr_start(ex);
+		ibv_wr_send(ex);
+		ibv_wr_set_inline_data(ex, d.c.at, 100000);
+		err = ibv_wr_complete(ex);
+		CHECK(err == EINVAL, "%s", strerror(err));
+	}
+	do_recv(&d.p.s, 1, &d.s, 0, 100);
+	do_send(&d.p.c, 2, &d.c, 0, 33);
+	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
+	want_recv(d.p.s.rcq, 1, 33);
+	want_none(d.p.c.scq);
+	desk_close(&d);
+}
+
+const struct test post_tests[] = {
+	CASE("unsignalled", unsignalled, 0, "RDMAP-125"),
+	CASE("sig_all", sig_all, 0, "RDMAP-125"),
+	CASE("post_list", post_list, 0, "RDMAP-98 DDP-8"),
+	CASE("post_list_bad", post_list_bad, 0, ""),
+	CASE("post_full", post_full, 0, ""),
+	CASE("wrap_around", wrap_around, 0, "DDP-41 DDP-63 DDP-64"),
+	CASE("ping_pong", ping_pong, 60, "the ABI: need-wakeup"),
+	CASE("wr_api", wr_api, 0, "the ABI: ibv_wr_*"),
+	CASE("wr_api_abort", wr_api_abort, 0, "the ABI: ibv_wr_abort"),
+	{}
+};

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What a peer may not do to memory, and what becomes of one that tries. */
+#include "verbs.h"
+
+enum crime {
+	PAST_END,	/* the last octet is one too far */
+	BEFORE,		/* the first octet is one too early */
+	WRAPS,		/* TO + length is above 2^64 */
+	WRONG_KEY,
+	DEAD_KEY,	/* of memory no longer registered */
+	NO_RIGHT,	/* the region has the others only */
+	OTHER_PD,
+	QP_RIGHT,	/* the queue pair has the others only */
+	RIGHT_TAKEN,	/* the region had it until it was changed */
+};
+
+struct attempt {
+	enum crime		what;
+	enum ibv_wr_opcode	op;
+	const char		*ends;	/* the counter that tells */
+};
+
+#define LEN	100u
+#define SIZE	5000u
+
+struct counts {
+	uint64_t end, sent, got, peer;
+};
+
+static struct counts read_counts(const struct desk *d, const char *ends)
+{
+	return (struct counts){
+		.end = counter(&d->p.s, ends),
+		.sent = counter(&d->p.s, "tx_terminates"),
+		.got = counter(&d->p.c, "rx_terminates"),
+		.peer = counter(&d->p.c, "end_peer_terminate"),
+	};
+}
+
+/* One stream has ended, for that reason, and with one Terminate */
+static void check_counts(const struct desk *d, const char *ends,
+			 const struct counts *was)
+{
+	want_counted(&d->p.s, ends, was->end, 1);
+	want_counted(&d->p.s, "tx_terminates", was->sent, 1);
+	want_counted(&d->p.c, "rx_terminates", was->got, 1);
+	want_counted(&d->p.c, "end_peer_terminate", was->peer, 1);
+}
+
+static void set_qp_rights(struct end *e, int access)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = access };
+
+	CHECK(!ibv_modify_qp(e->qp, &attr, IBV_QP_ACCESS_FLAGS), "%m");
+}
+
+/* Registers the server's buffer, and spoils it */
+static void arrange(struct desk *d, const struct attempt *a, struct job *j)
+{
+	int others = a->op == IBV_WR_RDMA_READ ?
+		     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE :
+		     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
+	struct ibv_pd *pd = d->p.s.pd;
+
+	if (a->what == OTHER_PD)
+		pd = ibv_alloc_pd(d->p.s.id->verbs);
+	buf_reg(&d->s, pd, a->what == NO_RIGHT ? others : RIGHTS_ALL);
+	j->raddr = (uintptr_t)d->s.at + 1000;
+	j->rkey = d->s.mr->rkey;
+	if (a->what == PAST_END)
+		j->raddr = (uintptr_t)d->s.at + SIZE - LEN + 1;
+	if (a->what == BEFORE)
+		j->raddr = (uintptr_t)d->s.at - 1;
+	if (a->what == WRAPS)
+		j->raddr = -1ull;
+	if (a->what == WRONG_KEY)
+		j->rkey ^= 0x5a5a5a00;
+	if (a->what == QP_RIGHT)
+		set_qp_rights(&d->p.s, others & ~IBV_ACCESS_LOCAL_WRITE);
+	if (a->what == RIGHT_TAKEN)
+		CHECK(!ibv_rereg_mr(d->s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
+				    NULL, 0, others), "rereg: %m");
+	if (a->what == DEAD_KEY) {
+		CHECK(!ibv_dereg_mr(d->s.mr), "%m");
+		d->s.mr = NULL;
+	}
+}
+
+static void both_down(struct desk *d, enum ibv_event_type at_s)
+{
+	want_async(d->p.s.id->verbs, at_s, d->p.s.qp);
+	want_async(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
+	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_status(d->p.c.rcq, 8, IBV_WC_WR_FLUSH_ERR);
+	CHECK(qp_state(&d->p.c) == IBV_QPS_ERR, "%d", qp_state(&d->p.c));
+	CHECK(qp_state(&d->p.s) == IBV_QPS_ERR, "%d", qp_state(&d->p.s));
+	want_none(d->p.c.scq);
+	want_none(d->p.c.rcq);
+	want_none(d->p.s.scq);
+	want_none(d->p.s.rcq);
+}
+
+static void desk_start(struct desk *d, const struct opts *o)
+{
+	pair_open(&d->p, o);
+	buf_new(&d->c, SIZE);
+	buf_new(&d->s, SIZE);
+	buf_reg(&d->c, d->p.c.pd, RIGHTS_ALL);
+	do_recv(&d->p.c, 8, NULL, 0, 0);
+}
+
+/* A Write may have completed before the peer complained, a Read has not */
+static void check_culprit(struct desk *d, enum ibv_wr_opcode op)
+{
+	struct ibv_wc wc = next_wc(d->p.c.scq);
+
+	CHECK(wc.wr_id == 1, "%llu", (unsigned long long)wc.wr_id);
+	if (op == IBV_WR_RDMA_READ)
+		CHECK(wc.status == IBV_WC_REM_ACCESS_ERR, "%s",
+		      ibv_wc_status_str(wc.status));
+	else
+		CHECK(!wc.status || wc.status == IBV_WC_WR_FLUSH_ERR, "%s",
+		      ibv_wc_status_str(wc.status));
+}
+
+static void attempt(const struct attempt *a)
+{
+	struct job j = { .id = 1, .op = a->op, .flags = SIG, .len = LEN };
+	struct counts was;
+	struct ibv_wc wc;
+	struct desk d;
+
+	desk_start(&d, &(struct opts){});
+	arrange(&d, a, &j);
+	was = read_counts(&d, a->ends);
+	do_recv(&d.p.s, 7, &d.c, 0, 0);
+	j.b = &d.c;
+	do_job(&d.p.c, &j);
+	check_culprit(&d, a->op);
+	/* a while later or at once, nothing gets through any more */
+	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
+	wc = next_wc(d.p.c.scq);
+	CHECK(wc.wr_id == 2 && (!wc.status || wc.status == IBV_WC_WR_FLUSH_ERR),
+	      "%s", ibv_wc_status_str(wc.status));
+	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
+	both_down(&d, IBV_EVENT_QP_ACCESS_ERR);
+	check_counts(&d, a->ends, &was);
+	buf_is_clear(&d.s, 0, SIZE);
+	buf_is_clear(&d.c, 0, SIZE);
+	if (a->what != OTHER_PD)
+		desk_free(&d);
+}
+
+#define ATTEMPT(name, ...)						\
+	static void name(void)						\
+	{								\
+		attempt(&(struct attempt){ __VA_ARGS__ });		\
+	}
+
+#define W IBV_WR_RDMA_WRITE
+#define R IBV_WR_RDMA_READ
+ATTEMPT(write_past_end, PAST_END, W, "end_ddp_tagged_bounds")
+ATTEMPT(write_before, BEFORE, W, "end_ddp_tagged_bounds")
+ATTEMPT(write_wraps, WRAPS, W, "end_ddp_tagged_wrap")
+ATTEMPT(write_wrong_key, WRONG_KEY, W, "end_ddp_tagged_stag")
+ATTEMPT(write_dead_key, DEAD_KEY, W, "end_ddp_tagged_stag")
+ATTEMPT(write_no_right, NO_RIGHT, W, "end_ddp_tagged_stag")
+ATTEMPT(write_other_pd, OTHER_PD, W, "end_ddp_tagged_assoc")
+ATTEMPT(write_qp_right, QP_RIGHT, W, "end_ddp_tagged_stag")
+ATTEMPT(write_right_taken, RIGHT_TAKEN, W, "end_ddp_tagged_stag")
+ATTEMPT(read_past_end, PAST_END, R, "end_rdmap_bounds")
+ATTEMPT(read_before, BEFORE, R, "end_rdmap_bounds")
+ATTEMPT(read_wraps, WRAPS, R, "end_rdmap_wrap")
+ATTEMPT(read_wrong_key, WRONG_KEY, R, "end_rdmap_stag")
+ATTEMPT(read_dead_key, DEAD_KEY, R, "end_rdmap_stag")
+ATTEMPT(read_no_right, NO_RIGHT, R, "end_rdmap_access")
+ATTEMPT(read_other_pd, OTHER_PD, R, "end_rdmap_assoc")
+ATTEMPT(read_qp_right, QP_RIGHT, R, "end_rdmap_access")
+ATTEMPT(read_right_taken, RIGHT_TAKEN, R, "end_rdmap_access")
+
+/* Rights of the queue pair limit the peer, not its own work */
+static void qp_right_own(void)
+{
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, SIZE);
+	set_qp_rights(&d.p.c, 0);
+	buf_fill(&d.s, 0, 300, 4);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
+		.len = 300, .rkey = d.s.mr->rkey,
+		.raddr = (uintptr_t)d.s.at });
+	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	buf_has_only(&d.c, 0, 300, 4);
+	/* a zero-length Write needs no right (DDP-56) */
+	do_recv(&d.p.c, 2, &d.c, 0, 10);
+	do_job(&d.p.s, &(struct job){ .id = 3, .op = W, .flags = SIG });
+	do_job(&d.p.s, &(struct job){ .id = 4, .op = IBV_WR_SEND, .flags = SIG });
+	want_ok(d.p.s.scq, 3, IBV_WC_RDMA_WRITE);
+	want_ok(d.p.s.scq, 4, IBV_WC_SEND);
+	want_recv(d.p.c.rcq, 2, 0);
+	desk_close(&d);
+}
+
+/* Nobody has posted a receive */
+static void no_receive(void)
+{
+	const char *ends = "end_ddp_untagged_no_buffer";
+	struct counts was;
+	struct desk d;
+
+	desk_start(&d, &(struct opts){});
+	was = read_counts(&d, ends);
+	do_job(&d.p.c, &(struct job){
+		.op = IBV_WR_SEND, .b = &d.c, .len = LEN });
+	both_down(&d, IBV_EVENT_QP_FATAL);
+	check_counts(&d, ends, &was);
+	desk_free(&d);
+}
+
+static void too_long(uint32_t len, uint32_t room)
+{
+	const char *ends = "end_ddp_untagged_too_long";
+	struct counts was;
+	struct desk d;
+
+	desk_start(&d, &(struct opts){});
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL);
+	was = read_counts(&d, ends);
+	do_recv(&d.p.s, 1, &d.s, 0, room);
+	do_recv(&d.p.s, 2, &d.s, 0, SIZE);
+	do_job(&d.p.c, &(struct job){
+		.op = IBV_WR_SEND, .b = &d.c, .len = len });
+	want_status(d.p.s.rcq, 1, IBV_WC_LOC_LEN_ERR);
+	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	both_down(&d, IBV_EVENT_QP_FATAL);
+	check_counts(&d, ends, &was);
+	/* segments that fit are placed, nothing else is touched */
+	buf_is_clear(&d.s, room, SIZE - room);
+	desk_free(&d);
+}
+
+static void receive_too_small(void)
+{
+	too_long(LEN, LEN - 1);
+}
+
+static void receive_too_small_later(void)
+{
+	too_long(4500, 4499);
+}
+
+/* An ordinary region is not one peer's to invalidate (N-5) */
+static void invalidate_refused(void)
+{
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 1, .opcode = IBV_WR_SEND_WITH_INV, .send_flags = SIG,
+	};
+	uint64_t before, after;
+	struct desk d;
+
+	desk_start(&d, &(struct opts){});
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL);
+	before = counter(&d.p.s, "end_rdmap_invalidate") +
+		 counter(&d.p.s, "end_rdmap_invalidate_assoc");
+	do_recv(&d.p.s, 7, &d.s, 0, 10);
+	wr.invalidate_rkey = d.s.mr->rkey;
+	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "post");
+	CHECK(next_wc(d.p.c.scq).wr_id == 1, "send");
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	CHECK(next_wc(d.p.s.rcq).status, "the receive succeeded");
+	pause_ms(50);	/* the core keeps what it has read for a moment */
+	after = counter(&d.p.s, "end_rdmap_invalidate") +
+		counter(&d.p.s, "end_rdmap_invalidate_assoc");
+	CHECK(after == before + 1, "no reason counted");
+	desk_free(&d);
+}
+
+/* A stream that ends leaves others alone, those of the same PD too */
+static void others_live(void)
+{
+	struct pair a, b;
+	struct buf buf;
+
+	pair_open(&a, &(struct opts){});
+	pair_open_like(&b, &a);
+	buf_new(&buf, SIZE);
+	buf_reg(&buf, a.s.pd, RIGHTS_ALL);
+	do_job(&a.c, &(struct job){ .op = IBV_WR_SEND });
+	pair_event(&a, a.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&a, a.lch, RDMA_CM_EVENT_DISCONNECTED);
+	do_recv(&b.s, 5, &buf, 0, 10);
+	do_job(&b.c, &(struct job){ .id = 6, .op = IBV_WR_SEND, .flags = SIG });
+	want_ok(b.c.scq, 6, IBV_WC_SEND);
+	want_recv(b.s.rcq, 5, 0);
+	buf_free(&buf);
+	pair_close(&b);
+	pair_free(&a);
+}
+
+#define T(fn, rows)	CASE("remote_" #fn, fn, 0, rows)
+
+const struct test remote_tests[] = {
+	T(write_past_end, "DDP-99 DDP-101 DDP-116 DDP-120 SEC-15 RDMAP-11 RDMAP-58"),
+	T(write_before, "DDP-98 DDP-101 SEC-15"),
+	T(write_wraps, "DDP-100 DDP-101"),
+	T(write_wrong_key, "DDP-30 DDP-96 SEC-14"),
+	T(write_dead_key, "DDP-96 DDP-117"),
+	T(write_no_right, "DDP-97 DDP-127"),
+	T(write_other_pd, "DDP-109 DDP-111 DDP-123 SEC-2 SEC-11"),
+	T(write_qp_right, "DDP-97"),
+	T(write_right_taken, "DDP-115 DDP-127"),
+	T(read_past_end, "RDMAP-13 RDMAP-69 RDMAP-77 SEC-15 SEC-18"),
+	T(read_before, "RDMAP-77 SEC-18"),
+	T(read_wraps, "RDMAP-77"),
+	T(read_wrong_key, "RDMAP-77"),
+	T(read_dead_key, "RDMAP-77"),
+	T(read_no_right, "RDMAP-77 SEC-22"),
+	T(read_other_pd, "RDMAP-77 SEC-11"),
+	T(read_qp_right, "RDMAP-77"),
+	T(read_right_taken, "RDMAP-77 SEC-20"),
+	T(qp_right_own, "DDP-56"),
+	T(no_receive, "DDP-87 DDP-88 DDP-91 RDMAP-9 RDMAP-96 RDMAP-108"),
+	T(receive_too_small, "DDP-93 RDMAP-93 DDP-82"),
+	T(receive_too_small_later, "DDP-93 RDMAP-93 DDP-102"),
+	T(invalidate_refused, "RDMAP-102 RDMAP-104 SEC-36"),
+	T(others_live, "DDP-9 RDMAP-114"),
+	{}
+};

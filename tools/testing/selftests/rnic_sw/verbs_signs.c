@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* How failure shows: asynchronous events and the device's counters. */
+#include <fcntl.h>
+#include <poll.h>
+
+#include "verbs.h"
+
+#define ASYNC_MS	5000
+
+struct seen {
+	enum ibv_event_type	type;
+	const void		*element;
+};
+
+/* Both ends may share a context: what is for the other is kept for later */
+static struct seen kept[32];
+static size_t nkept;
+
+static bool read_event(struct ibv_context *ctx, int ms, struct seen *s)
+{
+	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event ev;
+
+	if (poll(&pfd, 1, ms) != 1)
+		return false;
+	CHECK(!ibv_get_async_event(ctx, &ev), "%m");
+	s->type = ev.event_type;
+	s->element = ev.element.qp;	/* or cq: a union */
+	ibv_ack_async_event(&ev);
+	return true;
+}
+
+static bool take_kept(enum ibv_event_type type, const void *element)
+{
+	size_t i;
+
+	for (i = 0; i < nkept; i++) {
+		if (kept[i].type != type || kept[i].element != element)
+			continue;
+		kept[i] = kept[--nkept];
+		return true;
+	}
+	return false;
+}
+
+void want_async(struct ibv_context *ctx, enum ibv_event_type type,
+		const void *element)
+{
+	struct seen s;
+
+	while (!take_kept(type, element)) {
+		if (!read_event(ctx, ASYNC_MS, &s)) {
+			CHECK(!nkept, "async: %s instead of %s",
+			      ibv_event_type_str(kept[0].type),
+			      ibv_event_type_str(type));
+			CHECK(false, "no async event, want %s",
+			      ibv_event_type_str(type));
+		}
+		CHECK(nkept < ARRAY_SIZE(kept), "too many events");
+		kept[nkept++] = s;
+	}
+}
+
+void want_no_async(struct ibv_context *ctx)
+{
+	struct seen s;
+
+	CHECK(!nkept, "async event %s", ibv_event_type_str(kept[0].type));
+	CHECK(!read_event(ctx, 50, &s), "async event %s",
+	      ibv_event_type_str(s.type));
+}
+
+uint64_t counter(const struct end *e, const char *name)
+{
+	unsigned long long v;
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
+		 ibv_get_device_name(e->id->verbs->device), name);
+	f = fopen(path, "r");
+	CHECK(f, "%s: %m", path);
+	CHECK(fscanf(f, "%llu", &v) == 1, "%s", path);
+	fclose(f);
+	return v;
+}
+
+void want_counted(const struct end *e, const char *name, uint64_t was,
+		  uint64_t more)
+{
+	unsigned long long now = 0;
+	int tries;
+
+	/* the core may keep what it has read for a moment */
+	for (tries = 0; tries < 40; tries++) {
+		now = counter(e, name);
+		if (now == was + more)
+			return;
+		pause_ms(25);
+	}
+	CHECK(false, "%s went from %llu to %llu", name,
+	      (unsigned long long)was, now);
+}

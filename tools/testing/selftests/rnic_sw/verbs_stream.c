@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Long streams for bad networks: what arrives is what was sent, each octet of
+ * it once, in order.
+ */
+#include <sched.h>
+
+#include "verbs.h"
+
+enum { WINDOW = 32 };
+
+#define SLOT	70000u
+#define MIB	(1024u * 1024)
+
+/* One direction of Sends */
+struct flow {
+	struct end	*from, *to;
+	struct buf	*out, *in;
+	uint32_t	len[WINDOW];
+	uint32_t	posted, sent, done, got;
+	uint64_t	octets;
+};
+
+static void feed(struct flow *f, bool more)
+{
+	for (; f->posted < f->got + WINDOW; f->posted++)
+		do_recv(f->to, f->posted, f->in, f->posted % WINDOW * SLOT,
+			SLOT);
+	for (; more && f->sent < f->posted && f->sent < f->done + WINDOW;
+	     f->sent++) {
+		uint32_t at = f->sent % WINDOW;
+
+		f->len[at] = any_below(3) ? any_below(3000) : any_below(SLOT);
+		buf_fill(f->out, at * SLOT, f->len[at], f->sent);
+		do_send(f->from, f->sent, f->out, at * SLOT, f->len[at]);
+		f->octets += f->len[at];
+	}
+}
+
+static void check_one(struct flow *f, const struct ibv_wc *wc)
+{
+	uint32_t at = f->got % WINDOW;
+
+	CHECK(wc->status == IBV_WC_SUCCESS && wc->wr_id == f->got,
+	      "message %u: %llu, %s, vendor error %u", f->got,
+	      (unsigned long long)wc->wr_id, ibv_wc_status_str(wc->status),
+	      wc->vendor_err);
+	CHECK(wc->byte_len == f->len[at], "message %u: %u octets of %u",
+	      f->got, wc->byte_len, f->len[at]);
+	buf_has(f->in, at * SLOT, f->len[at], f->got);
+	f->got++;
+}
+
+/* A slot is free again when its message is sent and has been checked */
+static bool drain(struct flow *f)
+{
+	struct ibv_wc wc;
+	bool any = false;
+
+	while (f->done < f->got && ibv_poll_cq(f->from->scq, 1, &wc)) {
+		CHECK(!wc.status && wc.wr_id == f->done, "%llu: %s",
+		      (unsigned long long)wc.wr_id,
+		      ibv_wc_status_str(wc.status));
+		f->done++;
+		any = true;
+	}
+	while (f->got < f->sent && ibv_poll_cq(f->to->rcq, 1, &wc)) {
+		check_one(f, &wc);
+		any = true;
+	}
+	return any;
+}
+
+static void stream_send(void)
+{
+	const uint64_t want = (uint64_t)setting.mib * MIB / 2;
+	struct flow f[2] = {};
+	struct buf c2, s2;	/* for the other direction */
+	struct desk d;
+	int i;
+
+	desk_open(&d, &(struct opts){ .sq = WINDOW, .rq = WINDOW },
+		  WINDOW * SLOT);
+	buf_new(&c2, WINDOW * SLOT);
+	buf_new(&s2, WINDOW * SLOT);
+	buf_reg(&c2, d.p.c.pd, RIGHTS_ALL);
+	buf_reg(&s2, d.p.s.pd, RIGHTS_ALL);
+	f[0] = (struct flow){
+		.from = &d.p.c, .to = &d.p.s, .out = &d.c, .in = &d.s };
+	f[1] = (struct flow){
+		.from = &d.p.s, .to = &d.p.c, .out = &s2, .in = &c2 };
+	do {
+		bool any = false;
+
+		for (i = 0; i < 2; i++) {
+			feed(&f[i], f[i].octets < want);
+			any |= drain(&f[i]);
+		}
+		if (!any)
+			sched_yield();
+	} while (f[0].octets < want || f[1].octets < want ||
+		 f[0].done < f[0].sent || f[1].done < f[1].sent);
+	want_none(d.p.c.scq);
+	want_none(d.p.s.scq);
+	buf_free(&c2);
+	buf_free(&s2);
+	desk_close(&d);
+}
+
+/*
+ * Writes to places of their own, each read back behind it into another: the
+ * Read must see what the Write before it wrote (RDMAP-122).
+ */
+static uint64_t write_and_read(struct desk *d, uint32_t seed)
+{
+	struct job j[WINDOW];
+	uint64_t octets = 0;
+	uint32_t i;
+
+	for (i = 0; i < WINDOW; i++) {
+		uint32_t len = any_below(3) ? any_below(3000) : any_below(SLOT);
+
+		j[i] = (struct job){
+			.id = i, .op = IBV_WR_RDMA_WRITE, .b = &d->c,
+			.off = i * SLOT, .len = len, .rkey = d->s.mr->rkey,
+			.raddr = (uintptr_t)d->s.at + i * SLOT };
+		buf_fill(&d->c, i * SLOT, len, seed + i);
+		octets += 2 * len;
+		do_job(&d->p.c, &j[i]);
+		j[i].op = IBV_WR_RDMA_READ;
+		j[i].off += WINDOW * SLOT;
+		j[i].flags = SIG;
+		do_job(&d->p.c, &j[i]);
+	}
+	for (i = 0; i < WINDOW; i++) {
+		want_ok(d->p.c.scq, i, IBV_WC_RDMA_READ);
+		buf_has(&d->s, i * SLOT, j[i].len, seed + i);
+		buf_has(&d->c, j[i].off, j[i].len, seed + i);
+	}
+	return octets;
+}
+
+static void stream_rw(void)
+{
+	const uint64_t want = (uint64_t)setting.mib * MIB;
+	uint64_t octets = 0;
+	struct desk d;
+	uint32_t seed;
+
+	desk_open(&d, &(struct opts){ .sq = 2 * WINDOW, .ird = 8, .ord = 8 },
+		  2 * WINDOW * SLOT);
+	for (seed = 0; octets < want; seed += WINDOW)
+		octets += write_and_read(&d, seed);
+	buf_is_clear(&d.s, WINDOW * SLOT, WINDOW * SLOT);
+	desk_close(&d);
+}
+
+const struct test stream_tests[] = {
+	CASE("stream_send", stream_send, 120,
+	  "DDP-2 DDP-3 DDP-4 DDP-6 DDP-14 DDP-50 DDP-63 DDP-64 RDMAP-94"),
+	CASE("stream_rw", stream_rw, 120,
+	  "DDP-2 DDP-3 DDP-14 DDP-50 RDMAP-121 RDMAP-122"),
+	{}
+};

@@ -1,0 +1,479 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What the wire tests share: a raw peer here, a program on our device there.
+
+    network namespace "wire"             this one
+    +-----------------------+   veth   +-----------------------+
+    | raw peer, plain TCP   |----------| device iww, rawmate   |
+    | wirep    10.9.2.2     |          | wirem    10.9.2.1     |
+    +-----------------------+          +-----------------------+
+"""
+
+import collections
+import contextlib
+import ctypes
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import ktap
+from ktap import case, add, check, same, Skip       # noqa: F401
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for place in (HERE, os.path.join(HERE, "..", "..")):
+    if os.path.isdir(os.path.join(place, "rawpeer")):
+        sys.path.insert(0, place)
+        break
+else:
+    ktap.skip_all("the raw peer (tools/testing/rawpeer) is not here")
+
+# pylint: disable=wrong-import-position
+from rawpeer import ddp, mpa, rdmap                 # noqa: E402, F401
+from rawpeer.peer import Peer, Closed, PATIENCE     # noqa: E402, F401
+
+NS = "wire"
+MATE_IF, PEER_IF = "wirem", "wirep"
+MATE, PEER = "10.9.2.1", "10.9.2.2"
+DEVICE = "iww"
+PORT = 7471
+CLONE_NEWNET = 0x40000000
+
+QP_FATAL, REQ_ERR, ACCESS_ERR = 1, 2, 3     # enum ibv_event_type
+SUCCESS, LEN_ERR, FLUSHED = 0, 1, 5         # enum ibv_wc_status
+QPS_ERR = 6
+
+
+def shell(command, may_fail=False):
+    done = subprocess.run(command.split(), capture_output=True, text=True,
+                          check=False)
+    if done.returncode and not may_fail:
+        raise RuntimeError(f"{command}: {done.stderr.strip()}")
+    return done.stdout
+
+
+class Refused(Exception):
+    """rawmate answered "err"."""
+
+
+WC = collections.namedtuple("WC", "conn wr status opcode length flags")
+CM = collections.namedtuple("CM", "conn event status ord ird pd listener")
+Async = collections.namedtuple("Async", "conn event name")
+
+
+def unhex(word):
+    return b"" if word == "-" else bytes.fromhex(word)
+
+
+def parse_event(words):
+    kind, words = words[0], words[1:]
+    if kind == "wc":
+        return WC(*map(int, words[:5]), int(words[5], 16))
+    if kind == "async":
+        return Async(int(words[0]), int(words[1]), " ".join(words[2:]))
+    return CM(int(words[0]), words[1], *map(int, words[2:5]),
+              unhex(words[5]), int(words[6]))
+
+
+class Mate:
+    """rawmate: the program on our device."""
+
+    def __init__(self, program):
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(
+            [program, DEVICE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, bufsize=1)
+        self.lock = threading.Condition()
+        self.answers = collections.deque()
+        self.events = []
+        self.ended = False
+        threading.Thread(target=self._read, daemon=True).start()
+        self._answer("start")
+
+    def _read(self):
+        for line in self.process.stdout:
+            words = line.split()
+            with self.lock:
+                if words[0] in ("ok", "err"):
+                    self.answers.append(words)
+                else:
+                    self.events.append(parse_event(words))
+                self.lock.notify_all()
+        with self.lock:
+            self.ended = True
+            self.lock.notify_all()
+
+    def _answer(self, command):
+        with self.lock:
+            self.lock.wait_for(lambda: self.answers or self.ended, 30)
+            if not self.answers:
+                raise RuntimeError(f"rawmate does not answer: {command}")
+            words = self.answers.popleft()
+        if words[0] == "err":
+            raise Refused(f"{command}: {' '.join(words[1:])}")
+        return words[1:]
+
+    def do(self, *words):
+        """A command; returns the words of its answer, or Refused."""
+        command = " ".join(w.hex() or "-" if isinstance(w, bytes) else str(w)
+                           for w in words)
+        self.process.stdin.write(command + "\n")
+        return self._answer(command)
+
+    def event(self, kind, timeout=PATIENCE, **fields):
+        """The next event of that kind with these fields; None if late."""
+        def find():
+            for event in self.events:
+                if isinstance(event, kind) and all(
+                        getattr(event, k) == v for k, v in fields.items()):
+                    return event
+            return None
+
+        with self.lock:
+            self.lock.wait_for(find, timeout)
+            event = find()
+            if event:
+                self.events.remove(event)
+            return event
+
+    def need(self, kind, timeout=PATIENCE, **fields):
+        event = self.event(kind, timeout, **fields)
+        if event is None:
+            raise AssertionError(
+                f"no {kind.__name__} {fields}; there are {self.events}")
+        return event
+
+    def none(self, kind, timeout=0.2, **fields):
+        event = self.event(kind, timeout, **fields)
+        if event is not None:
+            raise AssertionError(f"unexpected {event}")
+
+    def forget(self, conn):
+        """Drops what is still to be told of a connection."""
+        with self.lock:
+            self.events = [e for e in self.events if e.conn != conn]
+
+    def stop(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+
+class Region:
+    """Memory registered by rawmate, between guards, filled with 0x5a."""
+
+    def __init__(self, mate, size, rights, pd=0, iova=0):
+        self.mate, self.size = mate, size
+        words = mate.do("mr", size, rights or "-", pd, iova)
+        self.number, self.addr, self.rkey, self.lkey = map(int, words)
+        self.before = self.hash()
+
+    def hash(self):
+        return self.mate.do("hash", self.number)[0]
+
+    def get(self, offset, length):
+        return unhex(self.mate.do("get", self.number, offset, length)[0])
+
+    def put(self, offset, octets):
+        for at in range(0, len(octets), 4096):
+            self.mate.do("put", self.number, offset + at,
+                         octets[at:at + 4096])
+        self.before = self.hash()
+
+    def dereg(self):
+        self.mate.do("dereg", self.number)
+
+    def untouched(self):
+        same("hash of memory that nobody may touch", self.hash(), self.before)
+
+
+class Link:
+    """A connection: the raw peer's end, and rawmate's by number."""
+
+    def __init__(self, wire, peer, conn=None):
+        self.wire, self.mate = wire, wire.mate
+        self.peer, self.conn = peer, conn
+
+    def recv(self, region, length, wr, offset=0):
+        self.mate.do("recv", self.conn, region.number, offset, length, wr)
+
+    def post(self, opcode, region, length, wr, *more, offset=0):
+        self.mate.do(opcode, self.conn, region.number, offset, length, wr,
+                     *more)
+
+    def wc(self, **fields):
+        return self.mate.need(WC, conn=self.conn, **fields)
+
+    def cm(self, event, **fields):
+        return self.mate.need(CM, conn=self.conn, event=event, **fields)
+
+    def ended(self, how="fin"):
+        """The stream ends that way; nothing comes before."""
+        got, before = self.peer.wait_end()
+        same("octets before the end", before.hex(), "")
+        same("the end", got, how)
+
+    def close(self):
+        self.peer.close()
+        if self.conn is not None:
+            self.mate.do("destroy", self.conn)
+            self.mate.forget(self.conn)
+            self.conn = None
+
+
+class Wire:
+    """Topology, device and programs of a test, and its connections."""
+
+    def __init__(self):
+        self.links, self.undo, self.mate = [], contextlib.ExitStack(), None
+        self.reply = None
+        self.port = PORT
+
+    def __enter__(self):
+        try:
+            self._set_up()
+        except BaseException:
+            self.undo.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.undo.close()
+
+    def _set_up(self):
+        for module in ("rnic_sw", "rdma_ucm"):
+            if subprocess.run(["modprobe", "-q", module],
+                              check=False).returncode:
+                ktap.skip_all(f"the module {module} cannot be loaded")
+        find_provider()
+        self._topology()
+        self.mate = Mate(find_program("rawmate"))
+        self.undo.callback(self.mate.stop)
+        self.listener = int(self.mate.do("listen", MATE, PORT)[0])
+        self.pool = {}
+
+    def _topology(self):
+        shell(f"ip netns add {NS}")
+        self.undo.callback(shell, f"ip netns del {NS}", True)
+        shell(f"ip link add {MATE_IF} type veth peer name {PEER_IF} "
+              f"netns {NS}")
+        self.undo.callback(shell, f"ip link del {MATE_IF}", True)
+        shell(f"ip addr add {MATE}/24 dev {MATE_IF}")
+        shell(f"ip link set {MATE_IF} up")
+        shell(f"ip -n {NS} link set lo up")
+        shell(f"ip -n {NS} addr add {PEER}/24 dev {PEER_IF}")
+        shell(f"ip -n {NS} link set {PEER_IF} up")
+        shell(f"rdma link add {DEVICE} type rnic_sw netdev {MATE_IF}")
+        self.undo.callback(shell, f"rdma link del {DEVICE}", True)
+
+    def after_case(self):
+        for link in self.links:
+            with contextlib.suppress(Refused):
+                link.close()
+        self.links.clear()
+
+    # sockets in the peer's namespace --------------------------------------
+
+    def socket(self, *kind):
+        libc = ctypes.CDLL(None, use_errno=True)
+        with open("/proc/self/ns/net", "rb") as here, \
+                open(f"/run/netns/{NS}", "rb") as there:
+            if libc.setns(there.fileno(), CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), "setns")
+            try:
+                return socket.socket(*kind)
+            finally:
+                libc.setns(here.fileno(), CLONE_NEWNET)
+
+    def dial(self, port=PORT, rcvbuf=0, mss=0):
+        """A TCP connection to rawmate's listener, nothing sent."""
+        sock = self.socket()
+        if rcvbuf:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+        if mss:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
+        sock.settimeout(PATIENCE)
+        sock.connect((MATE, port))
+        sock.settimeout(None)
+        return Peer(sock)
+
+    @contextlib.contextmanager
+    def listening(self, mss=0):
+        """A listening socket of the raw peer's, and its port."""
+        with self.socket() as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if mss:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
+            self.port += 1
+            sock.bind((PEER, self.port))
+            sock.listen()
+            sock.settimeout(PATIENCE)
+            yield sock, self.port
+
+    # connections ----------------------------------------------------------
+
+    def add_link(self, peer, conn=None):
+        link = Link(self, peer, conn)
+        self.links.append(link)
+        return link
+
+    def asked(self):
+        """The Request that rawmate was told of."""
+        return self.mate.need(CM, event="CONNECT_REQUEST",
+                              listener=self.listener)
+
+    def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
+                 peer=None, opened=True):
+        """The raw peer calls, rawmate accepts.
+
+        recvs: (region, length) each, numbered from 1; opened: an empty Write
+        has gone through, so that the responder may speak.
+        """
+        link = self.add_link(peer or self.dial())
+        request = request or mpa.request()
+        link.peer.put(request.pack())
+        link.conn = self.asked().conn
+        for number, (region, length) in enumerate(recvs, 1):
+            link.recv(region, length, number)
+        self.mate.do("accept", link.conn, *accept)
+        self.reply = link.peer.get_frame()
+        link.peer.full(request, self.reply)
+        if wait:
+            link.cm("ESTABLISHED")
+        if opened:
+            link.peer.put_segment(rdmap.write(0, 0))
+        return link
+
+    def respond(self, reply=None, connect=(4, 4, b""), recvs=(), status=0,
+                mss=0, rtr=True):
+        """rawmate calls, the raw peer accepts.
+
+        status: of the event, None: not waited for; rtr: the ready-to-receive
+        message has been read, if there is one.
+        """
+        with self.listening(mss) as (sock, port):
+            conn = int(self.mate.do("open", PEER, port)[0])
+            link = self.add_link(None, conn)
+            for number, (region, length) in enumerate(recvs, 1):
+                link.recv(region, length, number)
+            self.mate.do("connect", conn, *connect)
+            link.peer = Peer(sock.accept()[0])
+        self.request = link.peer.respond(reply or plain_reply)
+        if status is not None:
+            link.cm("ESTABLISHED", status=status)
+        if rtr and self.request.enhanced and self.request.rtr & mpa.A:
+            link.peer.get_segment()
+        return link
+
+    # the rest -------------------------------------------------------------
+
+    def region(self, size=4096, rights="lrw", pd=0, iova=0):
+        return Region(self.mate, size, rights, pd, iova)
+
+    def shared(self, size=4096, rights="lrw", pd=0, iova=0):
+        """A region like that which other cases use as well."""
+        key = size, rights, pd, iova
+        if key not in self.pool:
+            self.pool[key] = self.region(*key)
+        region = self.pool[key]
+        self.mate.do("fill", region.number)
+        region.before = region.hash()
+        return region
+
+    @contextlib.contextmanager
+    def policy(self, **words):
+        """The device set like that; a listener of its own in self.listener,
+        for words count from the next listener on."""
+        path = f"/sys/class/infiniband/{DEVICE}/mpa/"
+        before = {name: read(path + name) for name in words}
+        old = self.listener
+        try:
+            for name, value in words.items():
+                write(path + name, str(value))
+            self.port += 1
+            self.listener = int(self.mate.do("listen", MATE, self.port)[0])
+            yield self.port
+        finally:
+            for name, value in before.items():
+                write(path + name, value)
+            self.after_case()
+            self.mate.do("destroy", self.listener)
+            self.listener = old
+
+    def counter(self, name):
+        return int(read(f"/sys/class/infiniband/{DEVICE}/ports/1/"
+                        f"hw_counters/{name}"))
+
+    def counters(self):
+        """All of them, read anew."""
+        path = f"/sys/class/infiniband/{DEVICE}/ports/1/hw_counters/"
+        write(path + "lifespan", "0")
+        return {name: int(read(path + name)) for name in os.listdir(path)
+                if name != "lifespan"}
+
+    @contextlib.contextmanager
+    def counted(self, **rises):
+        """Inside, these counters rise by so much, and no end_ but these."""
+        before = self.counters()
+        yield
+        want = {name: rises.get(name, 0) for name in before
+                if name in rises or name.startswith("end_")}
+        end = time.monotonic() + 5
+        while True:
+            now = self.counters()
+            got = {name: now[name] - before[name] for name in want}
+            if got == want or time.monotonic() > end:
+                break
+            time.sleep(0.05)
+        same("counters", {k: v for k, v in got.items() if v},
+             {k: v for k, v in want.items() if v})
+
+
+def read(path):
+    with open(path, encoding="ascii") as file:
+        return file.read().strip()
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def plain_reply(request):
+    """Accepts with what was asked for."""
+    if request.enhanced:
+        return mpa.reply(rev=2, flags=mpa.C | mpa.S,
+                         pd=mpa.word(request.ord, request.ird, request.rtr))
+    return mpa.reply()
+
+
+def find_provider():
+    if os.path.exists("/etc/libibverbs.d/rnic_sw.driver") or \
+            os.environ.get("RDMAV_DRIVERS"):
+        return
+    build = os.path.join(HERE, "../../../../scripts/build-provider")
+    if not os.path.exists(build):
+        ktap.skip_all("no libibverbs provider for rnic_sw is installed")
+    line = shell(f"{build} --env").split()[-1]
+    name, value = line.split("=", 1)
+    os.environ[name] = value
+
+
+def find_program(name):
+    for place in (os.environ.get("OUTPUT", ""), os.path.join(HERE, "out"),
+                  HERE):
+        path = os.path.join(place, name)
+        if place and os.access(path, os.X_OK):
+            return path
+    found = shutil.which(name)
+    if not found:
+        ktap.skip_all(f"{name} is not built (make -C {HERE})")
+    return found
+
+
+def run():
+    ktap.run(Wire)

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""How a stream ends (RFC 5041 section 6.2, RFC 5040 sections 5.4 and 6.2)."""
+
+import random
+
+from wire import (CM, FLUSHED, QPS_ERR, REQ_ERR, SUCCESS, Async, Refused, add,
+                  case, check, rdmap, run, same)
+
+BIG = 1 << 20
+
+
+def pattern(length, seed):
+    return random.Random(seed).randbytes(length)
+
+
+def both(w, role, **arguments):
+    return (w.initiate if role == "responder" else w.respond)(**arguments)
+
+
+def in_both_roles(name, rows, function, **arguments):
+    for role in "responder", "initiator":
+        add(f"{role}: {name}", rows, function, role=role, **arguments)
+
+
+# Terminate ------------------------------------------------------------------
+
+
+def good_segment():
+    return rdmap.send(1, b"quoted")
+
+
+TERMINATES = [
+    ("with headers", lambda: rdmap.Terminate(
+        1, 2, 5, 24, good_segment().header()).segment()),
+    ("without headers", lambda: rdmap.Terminate(0, 0, 0).segment()),
+    ("with all reserved bits set", lambda: rdmap.Terminate(
+        2, 0, 2, rsvd=0x1FFF).segment()),
+    ("of a Read Request", lambda: rdmap.Terminate(
+        0, 1, 0, 46, rdmap.ReadRequest(1, 2, 3, 4, 5).segment(1).header(),
+        rdmap.ReadRequest(1, 2, 3, 4, 5).pack()).segment()),
+    ("with more than it announces", lambda: rdmap.Terminate(
+        0, 2, 5).segment(payload=rdmap.Terminate(0, 2, 5).pack() +
+                         bytes(46))),
+    ("with unknown codes", lambda: rdmap.Terminate(9, 9, 0x99).segment()),
+]
+
+
+def terminate_in(w, role, make):
+    target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
+    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    with w.counted(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
+        link.peer.put_segment(
+            make(), rdmap.write(target.rkey, target.addr, b"behind"),
+            rdmap.send(1, b"behind"))
+        link.ended("fin")
+        for wr in 1, 2:
+            link.wc(wr=wr, status=FLUSHED)
+    w.mate.need(Async, conn=link.conn, event=REQ_ERR)
+    w.mate.none(Async, timeout=0, conn=link.conn)
+    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+    target.untouched()
+    inbox.untouched()
+
+
+for words, maker in TERMINATES:
+    in_both_roles(f"a Terminate {words}",
+                  "RDMAP-41 RDMAP-107 RDMAP-108 RDMAP-109 RDMAP-113 "
+                  "RDMAP-145 DDP-104", terminate_in, make=maker)
+
+
+def terminate_cut(w, role, length):
+    link = both(w, role)
+    full = rdmap.Terminate(1, 2, 5, 24, good_segment().header())
+    link.peer.put_segment(full.segment(payload=full.pack()[:length]))
+    how, _ = link.peer.wait_end()
+    same("the end", how, "fin")
+    w.mate.need(Async, conn=link.conn)
+    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+
+
+for octets in (0, 1, 3, 4, 5, 6, 23):
+    in_both_roles(f"a Terminate cut after {octets} octets", "RDMAP-110",
+                  terminate_cut, length=octets)
+
+
+def terminate_busy(w, role):
+    """With all its queues full, and none of its work yet done."""
+    memory = w.shared(BIG, "l")
+    link = both(w, role, recvs=[(memory, 64)] * 64)
+    for wr in range(100, 164):
+        link.post("write", memory, 65536, wr, 1, 2)
+    link.peer.put_segment(rdmap.Terminate(0, 2, 6).segment())
+    w.mate.need(Async, conn=link.conn, event=REQ_ERR)
+    for wr in range(1, 65):
+        link.wc(wr=wr, status=FLUSHED)
+    for wr in range(100, 164):
+        link.wc(wr=wr)
+
+
+in_both_roles("a Terminate to one who is busy", "RDMAP-108 RDMAP-111",
+              terminate_busy)
+
+
+@case("a Terminate does not wait for what is posted",
+      "RDMAP-154 RDMAP-112 DDP-83 RDMAP-111")
+def terminate_overtakes(w):
+    memory = w.shared(BIG, "l")
+    link = w.initiate(peer=w.dial(rcvbuf=4096))
+    for wr in range(32):
+        link.post("write", memory, BIG, wr, 1, 2)
+    link.peer.get_segment()
+    link.peer.put_segment(rdmap.send(1, b"", dv=3))
+    octets = 0
+    while (seg := link.peer.get_segment()).ulp & 15 == rdmap.WRITE:
+        octets += len(seg.payload)
+    same("Terminate", rdmap.Terminate.parse(seg.payload).what, (1, 2, 6))
+    check(f"not behind all of it: {octets}", octets < 16 * BIG)
+    link.ended("fin")
+    statuses = [link.wc(wr=wr).status for wr in range(32)]
+    check("the last ones are flushed", statuses[-1] == FLUSHED)
+    same("in order: good ones first", statuses,
+         sorted(statuses, key=lambda status: status != SUCCESS))
+
+
+# The peer ends it -----------------------------------------------------------
+
+
+def peer_closes(w, role):
+    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
+    link.peer.send(b"last")
+    with w.counted(end_peer_closed=1, tx_terminates=0):
+        link.peer.half_close()
+        same("length", link.wc(wr=1, status=SUCCESS).length, 4)
+        link.cm("DISCONNECTED", status=0)
+        link.ended("fin")
+        link.wc(wr=2, status=FLUSHED)
+    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    w.mate.none(Async, timeout=0, conn=link.conn)
+
+
+in_both_roles("the peer closes gracefully",
+              "DDP-11 DDP-12 MPA-130 MPA-131 DDP-76 DDP-82", peer_closes)
+
+
+def peer_resets(w, role):
+    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
+    with w.counted(end_peer_reset=1, tx_terminates=0):
+        link.peer.reset()
+        link.cm("DISCONNECTED")
+        for wr in 1, 2:
+            link.wc(wr=wr, status=FLUSHED)
+    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+
+
+in_both_roles("the peer resets", "DDP-78 MPA-132 DDP-82 DDP-85 DDP-3",
+              peer_resets)
+
+
+def peer_resets_busy(w, role):
+    memory = w.shared(BIG, "l")
+    link = both(w, role, recvs=[(memory, 64)] * 3)
+    for wr in range(100, 120):
+        link.post("write", memory, BIG, wr, 1, 2)
+    link.post("read", memory, 64, 120, 1, 2)
+    link.peer.get_segment()
+    link.peer.reset()
+    link.cm("DISCONNECTED")
+    for wr in 1, 2, 3:
+        link.wc(wr=wr, status=FLUSHED)
+    statuses = [link.wc(wr=wr).status for wr in range(100, 121)]
+    check("what has not gone is not said to", statuses[-1] != SUCCESS)
+    same("good ones first", statuses,
+         sorted(statuses, key=lambda status: status != SUCCESS))
+
+
+in_both_roles("the peer resets amid work", "DDP-3 DDP-65 DDP-82 RDMAP-126",
+              peer_resets_busy)
+
+
+def cut_fpdu(w, role):
+    target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
+    link = both(w, role, recvs=[(inbox, 64)])
+    octets = link.peer.fpdu(rdmap.write(target.rkey, target.addr, b"half"))
+    link.peer.put(octets[:-3])
+    link.peer.half_close()
+    link.cm("DISCONNECTED")
+    link.wc(wr=1, status=FLUSHED)
+    target.untouched()
+
+
+in_both_roles("FIN inside an FPDU", "MPA-132 MPA-73 DDP-101", cut_fpdu)
+
+
+def half_close(w, role):
+    """The peer has said all, but takes what was posted to the last octet."""
+    memory = w.shared(BIG, "l")
+    data = pattern(BIG, 2)[:4096]
+    memory.put(0, data)
+    link = both(w, role)
+    for wr in range(8):
+        link.post("write", memory, BIG, wr, 0x1000, 0x22)
+    link.peer.half_close()
+    for wr in range(8):
+        octets = sum(len(seg.payload) for seg in link.peer.get_message())
+        same("octets", octets, BIG)
+    for wr in range(8):
+        link.wc(wr=wr, status=SUCCESS)
+    link.ended("fin")
+    link.cm("DISCONNECTED", status=0)
+
+
+in_both_roles("the peer closes its half: what is posted still leaves",
+              "DDP-75 DDP-76 MPA-130 MPA-131", half_close)
+
+
+def goes_silent(w, role):
+    """Its queue pair goes while the peer does not read: nothing hangs."""
+    memory = w.shared(BIG, "l")
+    link = both(w, role)
+    for wr in range(8):
+        link.post("write", memory, BIG, wr, 0x1000, 0x22)
+    w.mate.do("destroy", link.conn)
+    w.mate.forget(link.conn)
+    link.conn = None
+    link.peer.wait_end()
+
+
+in_both_roles("our program goes amid work", "DDP-78", goes_silent)
+
+
+# We end it ------------------------------------------------------------------
+
+
+def we_disconnect(w, role):
+    """All that was posted before leaves, then FIN."""
+    memory = w.shared(BIG, "l")
+    link = both(w, role, recvs=[(memory, 64)])
+    for wr in range(2, 6):
+        link.post("send", memory, 3000, wr)
+    w.mate.do("disconnect", link.conn)
+    for wr in range(2, 6):
+        same("octets", sum(len(seg.payload)
+                           for seg in link.peer.get_message()), 3000)
+    link.ended("fin")
+    link.peer.close()
+    for wr in range(2, 6):
+        link.wc(wr=wr, status=SUCCESS)
+    link.wc(wr=1, status=FLUSHED)
+    link.cm("DISCONNECTED", status=0)
+    w.mate.none(CM, timeout=0.05, conn=link.conn)
+
+
+in_both_roles("disconnect: all goes out, then FIN",
+              "DDP-72 DDP-70 MPA-130 DDP-13", we_disconnect)
+
+
+def post_after(w, role):
+    memory = w.shared(BIG, "l")
+    link = both(w, role)
+    w.mate.do("disconnect", link.conn)
+    try:
+        link.post("send", memory, 16, 7)
+    except Refused:
+        return
+    finally:
+        link.ended("fin")
+    link.peer.close()
+    link.wc(wr=7, status=FLUSHED)
+
+
+in_both_roles("no new work after a disconnect", "DDP-73", post_after)
+
+
+def receive_after(w, role):
+    inbox = w.shared(1024, "l")
+    link = both(w, role, recvs=[(inbox, 64)])
+    w.mate.do("disconnect", link.conn)
+    link.ended("fin")
+    link.peer.send(b"heard")
+    same("length", link.wc(wr=1, status=SUCCESS).length, 5)
+    link.peer.half_close()
+    link.cm("DISCONNECTED", status=0)
+
+
+in_both_roles("after our FIN we still receive", "DDP-77", receive_after)
+
+
+run()

@@ -1,0 +1,477 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""FPDUs: framing, CRC, markers, TCP segments (RFC 5044 sections 4 to 6, 8)."""
+
+import random
+import socket
+import struct
+
+from wire import (MATE_IF, NS, PEER_IF, PORT, QP_FATAL, Async, add, case,
+                  check, ddp, mpa, rdmap, run, same, shell)
+
+BASE = 0x7FFFFFFFE000
+BIG = 1 << 18
+# an FPDU begins behind a CRC field, which no marker's place can be
+PHASES = mpa.INTERVAL // 4 - 1
+
+FIGURE_5 = bytes.fromhex("00000000 002a 4143 00000000 00000000 00000001"
+                         "00000000") + bytes(24) + bytes.fromhex("52239983")
+FIGURE_6 = bytes.fromhex("002a 4143 00000000 00000000 00000002 00000000"
+                         "00000014") + bytes(24) + bytes.fromhex("84925898")
+FIRST = 492 - 4 - 2 - 18 - 4 - 0        # payload of the FPDU before figure 6
+
+
+def pattern(length, seed):
+    return random.Random(seed).randbytes(length)
+
+
+def settle(link, wr=1):
+    """An empty Send has come: all before it is placed."""
+    link.peer.send()
+    link.wc(wr=wr, status=0)
+
+
+# The figures ----------------------------------------------------------------
+
+
+@case("figures 5 and 6 of RFC 5044, received",
+      "MPA-15 MPA-33 MPA-48 MPA-49 MPA-51 MPA-53")
+def figures_in(w):
+    inbox = w.shared(4096, "l")
+    with w.policy(markers=1) as port:
+        link = w.initiate(peer=w.dial(port), recvs=[(inbox, 1024)] * 2,
+                          opened=False)
+        check("the Reply asks for markers", w.reply.flags & mpa.M)
+        link.peer.put(FIGURE_5)
+        same("length", link.wc(wr=1, status=0).length, 24)
+        link = w.initiate(peer=w.dial(port), recvs=[(inbox, 1024)] * 2,
+                          opened=False)
+        link.peer.tx.pos = 0
+        first = link.peer.fpdu(rdmap.send(1, bytes(FIRST)))
+        same("length of the first", len(first), 492)
+        link.peer.put(first + FIGURE_6)
+        same("length", link.wc(wr=2, status=0).length, 24)
+
+
+@case("figures 5 and 6 of RFC 5044, sent",
+      "MPA-17 MPA-19 MPA-22 MPA-23 MPA-25 MPA-30 MPA-34 MPA-47 MPA-52 "
+      "MPA-117 DDP-35 DDP-45 DDP-42")
+def figures_out(w):
+    memory = w.shared(4096, "l")
+    memory.put(0, bytes(1024))
+    with w.policy(revision=1):
+        link = w.respond(mpa.reply(flags=mpa.C | mpa.M))
+        link.post("send", memory, 24, 1)
+        same("figure 5", link.peer.get(len(FIGURE_5)).hex(), FIGURE_5.hex())
+        link = w.respond(mpa.reply(flags=mpa.C | mpa.M))
+        link.post("send", memory, FIRST, 1)
+        link.post("send", memory, 24, 2)
+        link.peer.get(492)
+        same("figure 6", link.peer.get(len(FIGURE_6)).hex(), FIGURE_6.hex())
+
+
+# CRC ------------------------------------------------------------------------
+
+
+def flip(place):
+    def change(octets):
+        out = bytearray(octets)
+        out[place] ^= 0x10
+        return bytes(out)
+    return change
+
+
+def crc_error(w, role, place):
+    target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
+    call = w.initiate if role == "responder" else w.respond
+    link = call(recvs=[(inbox, 64)])
+    good = link.peer.fpdu(rdmap.write(target.rkey, target.addr, b"A" * 25))
+    behind = link.peer.fpdu(rdmap.write(target.rkey, target.addr + 64, b"B"))
+    with w.counted(end_mpa_crc=1, tx_terminates=1):
+        link.peer.put(flip(place)(good) + behind +
+                      link.peer.fpdu(rdmap.send(1, b"C")))
+        term = link.peer.get_terminate()
+        same("Terminate", term.pack().hex(), "20020000")
+        link.ended("fin")
+        link.wc(wr=1, status=5)
+    w.mate.need(Async, conn=link.conn, event=QP_FATAL)
+    target.untouched()
+    inbox.untouched()
+
+
+# control, RDMAP control, STag, TO, payload, last of it, PAD, CRC
+for octet in (2, 3, 4, 15, 16, 40, 41, 42, 44, 47):
+    for side in "responder", "initiator":
+        add(f"{side}: bit changed in octet {octet} of a Write",
+            "MPA-54 MPA-69 MPA-71 MPA-133 MPA-142 MPA-143 DDP-7 DDP-79 "
+            "DDP-81 DDP-85 RDMAP-55",
+            crc_error, role=side, place=octet)
+
+
+@case("no CRC only if both sides do without",
+      "MPA-20 MPA-21 MPA-42 MPA-46 MPA-85 MPA-86 MPA-87")
+def crc_agreement(w):
+    for ours in 0, 1:
+        for theirs in 0, 1:
+            with w.policy(crc=ours) as port:
+                crc_case(w, port, ours, theirs)
+
+
+def crc_case(w, port, ours, theirs):
+    memory = w.shared(1024, "l")
+    flags = mpa.C if theirs else 0
+    for role in "responder", "initiator":
+        if role == "responder":
+            link = w.initiate(mpa.request(flags=flags), peer=w.dial(port),
+                              recvs=[(memory, 64)], opened=False)
+            same("C of the Reply", bool(w.reply.flags & mpa.C),
+                 bool(ours or theirs))
+        else:
+            link = w.respond(lambda request: mpa.reply(
+                rev=2, flags=flags | mpa.S,
+                pd=mpa.word(1, 1, request.rtr)), recvs=[(memory, 64)])
+            same("C of the Request", bool(w.request.flags & mpa.C),
+                 bool(ours))
+        link.peer.put_segment(rdmap.send(1, b"junk"), crc=b"junk")
+        if ours or theirs:
+            if role == "initiator":
+                same("Terminate", link.peer.get_terminate().what, (2, 0, 2))
+            same("octets before the end", link.peer.wait_end()[1], b"")
+            continue
+        same("length", link.wc(wr=1, status=0).length, 4)
+        link.post("send", memory, 6, 2)
+        # header, ULPDU, PAD and a CRC field, whatever is in it
+        same("octets of the FPDU", len(link.peer.get(2 + 18 + 6 + 2 + 4)), 32)
+        check("no octet more", link.peer.silent(0.05))
+        w.after_case()
+
+
+@case("without CRC: the same data", "MPA-44")
+def crc_off_data(w):
+    memory = w.shared(BIG, "lrw")
+    data = pattern(100000, 1)
+    with w.policy(crc=0) as port:
+        link = w.initiate(mpa.request(flags=0), peer=w.dial(port),
+                          recvs=[(w.shared(1024, "l"), 64)])
+        for at in range(0, len(data), 1400):
+            link.peer.put_segment(rdmap.write(memory.rkey, memory.addr + at,
+                                              data[at:at + 1400]),
+                                  crc=b"\xFF" * 4)
+        settle(link)
+        same("memory", memory.get(0, len(data)), data)
+
+
+@case("PAD of any octets is taken", "MPA-18")
+def pad(w):
+    inbox = w.shared(1024, "l")
+    link = w.initiate(recvs=[(inbox, 64)] * 4)
+    for length in 1, 2, 3, 4:
+        link.peer.put_segment(rdmap.send(length, b"x" * length),
+                              pad=b"\xFF" * 3)
+        same("length", link.wc(wr=length, status=0).length, length)
+
+
+# TCP segments ---------------------------------------------------------------
+
+
+def split_anywhere(w, markers):
+    target, inbox = w.shared(1 << 16, "lw"), w.shared(1024, "l")
+    with w.policy(markers=int(markers)) as port:
+        link = w.initiate(peer=w.dial(port), recvs=[(inbox, 64)],
+                          opened=False)
+        want = bytearray(b"\x5A" * target.size)
+        size = len(mpa.Writer().fpdu(bytes(14 + 21)))
+        for place in range(size + 4):
+            at = 40 * place
+            want[at:at + 21] = pattern(21, place)
+            octets = link.peer.fpdu(rdmap.write(
+                target.rkey, target.addr + at, bytes(want[at:at + 21])))
+            link.peer.put_split(octets, min(place, len(octets)))
+        settle(link)
+        same("memory", target.get(0, 4000), bytes(want[:4000]))
+
+
+for with_markers in (False, True):
+    add("FPDU split at every octet" + with_markers * ", with markers",
+        "MPA-66 MPA-67 MPA-70 MPA-73 MPA-148 MPA-150 DDP-4",
+        split_anywhere, markers=with_markers)
+
+
+def drip(w, markers):
+    target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
+    with w.policy(markers=int(markers)) as port:
+        link = w.initiate(peer=w.dial(port), recvs=[(inbox, 64)],
+                          opened=False)
+        data = pattern(530, 3)
+        octets = link.peer.fpdu(rdmap.write(target.rkey, target.addr, data))
+        octets += link.peer.fpdu(rdmap.send(1, b"end"))
+        link.peer.put_split(octets, *range(1, len(octets)), pause=0)
+        same("length", link.wc(wr=1, status=0).length, 3)
+        same("memory", target.get(0, 530), data)
+
+
+for with_markers in (False, True):
+    add("one octet in each TCP segment" + with_markers * ", with markers",
+        "MPA-66 MPA-148", drip, markers=with_markers)
+
+
+@case("nothing is handed up before an FPDU is whole", "MPA-73 MPA-69")
+def not_early(w):
+    target = w.shared(4096, "lw")
+    link = w.initiate()
+    octets = link.peer.fpdu(rdmap.write(target.rkey, target.addr, b"z" * 999))
+    link.peer.put(octets[:-1])
+    check("nothing comes back", link.peer.silent(0.1))
+    target.untouched()
+    link.peer.put(octets[-1:])
+    link.peer.read(rdmap.ReadRequest(1, 2, 0, 0, 0))
+    link.peer.get_segment()
+    same("memory", target.get(0, 999), b"z" * 999)
+
+
+@case("many FPDUs in one TCP segment, then any cut",
+      "MPA-3 MPA-37 MPA-38 MPA-65 MPA-9 DDP-8 DDP-50 DDP-64")
+def many_in_one(w):
+    inbox, rand = w.shared(BIG, "l"), random.Random(9)
+    link = w.initiate()
+    for burst in range(4):
+        sizes = [rand.randrange(300) for _ in range(60)]
+        for wr, _ in enumerate(sizes):
+            link.recv(inbox, 512, wr, offset=512 * wr)
+        octets = b"".join(
+            link.peer.fpdu(rdmap.send(link.peer.next_msn(0),
+                                      pattern(size, size)))
+            for size in sizes)
+        places = sorted(rand.sample(range(len(octets)), 12 * burst))
+        link.peer.put_split(octets, *places, pause=0)
+        for wr, size in enumerate(sizes):
+            same("in order", link.wc(status=0)[1:5], (wr, 0, 128, size))
+            same("data", inbox.get(512 * wr, size), pattern(size, size))
+
+
+@case("ULPDUs of every length up to 64768", "MPA-8 MPA-6 DDP-8")
+def long_ulpdus(w):
+    target, inbox = w.shared(1 << 16, "lw"), w.shared(1024, "l")
+    link = w.initiate(recvs=[(inbox, 64)])
+    for length in 1, 2, 3, 4, 127, 1454, 1455, 9000, 32768, 64768 - 14:
+        data = pattern(length, length)
+        link.peer.put_segment(rdmap.write(target.rkey, target.addr, data))
+    settle(link)
+    same("memory", target.get(0, length), data)
+
+
+# Markers --------------------------------------------------------------------
+
+
+def phases(fpdus):
+    """Where in the interval FPDUs begin."""
+    return {fpdu.start % mpa.INTERVAL for fpdu in fpdus}
+
+
+def markers_out(w, role):
+    memory = w.shared(8192, "l")
+    data = pattern(8192, 5)
+    memory.put(0, data)
+    if role == "responder":
+        link = w.initiate(mpa.request(flags=mpa.C | mpa.M))
+    else:
+        link = w.respond(lambda request: mpa.reply(
+            rev=2, flags=mpa.C | mpa.S | mpa.M,
+            pd=mpa.word(1, 1, request.rtr)))
+    check("we do not ask for markers", not link.peer.tx.markers)
+    got, rand = [], random.Random(55)
+    while len(phases(got)) < PHASES and len(got) < 3000:
+        sizes = [rand.randrange(200) for _ in range(32)]
+        for wr, size in enumerate(sizes):
+            link.post("send", memory, size, wr, offset=wr)
+        for wr, size in enumerate(sizes):
+            fpdu = link.peer.get_fpdu()
+            got.append(fpdu)
+            same("data", ddp.parse(fpdu.ulpdu).payload, data[wr:wr + size])
+        for wr, size in enumerate(sizes):
+            link.wc(wr=wr, status=0)
+    same("phases", len(phases(got)), PHASES)
+    link.post("write", memory, 8192, 99, 0x10000, 7)
+    payload = b"".join(s.payload for s in link.peer.get_message())
+    same("a long message", payload, data)
+
+
+for side in "responder", "initiator":
+    add(f"{side}: inserts markers that the peer wants, at every phase",
+        "MPA-16 MPA-27 MPA-28 MPA-29 MPA-30 MPA-32 MPA-33 MPA-35 MPA-36 "
+        "MPA-50 MPA-84 MPA-34", markers_out, role=side)
+
+
+def markers_in(w, role):
+    target, inbox = w.shared(BIG, "lw"), w.shared(1024, "l")
+    with w.policy(markers=1) as port:
+        if role == "responder":
+            link = w.initiate(peer=w.dial(port), recvs=[(inbox, 64)])
+        else:
+            link = w.respond(recvs=[(inbox, 64)])
+        check("we are asked for markers", link.peer.tx.markers)
+        check("nobody asked for theirs", not link.peer.rx.markers)
+        rand, at, seen = random.Random(56), 0, set()
+        want = bytearray()
+        while len(seen) < PHASES and at < BIG - 2000:
+            seen.add(link.peer.tx.pos % mpa.INTERVAL)
+            want += (data := rand.randbytes(rand.randrange(250)))
+            link.peer.put_segment(rdmap.write(target.rkey, target.addr + at,
+                                              data))
+            at += len(data)
+        link.peer.put_segment(rdmap.write(target.rkey, target.addr + at,
+                                          pattern(1900, 4)))
+        settle(link)
+        same("phases", len(seen), PHASES)
+        same("memory", target.get(0, at + 1900), want + pattern(1900, 4))
+
+
+for side in "responder", "initiator":
+    add(f"{side}: takes markers that it asked for, at every phase",
+        "MPA-24 MPA-26 MPA-37 MPA-38 MPA-53 MPA-83",
+        markers_in, role=side)
+
+
+@case("both directions with markers", "MPA-84 MPA-53")
+def markers_both(w):
+    memory = w.shared(BIG, "lrw")
+    data = pattern(50000, 8)
+    memory.put(0, data)
+    with w.policy(markers=1) as port:
+        link = w.initiate(mpa.request(flags=mpa.C | mpa.M), peer=w.dial(port))
+        link.peer.read(rdmap.ReadRequest(9, 0, len(data), memory.rkey,
+                                         memory.addr))
+        got = b"".join(s.payload for s in link.peer.get_message())
+        same("data read", got, data)
+
+
+@case("reserved and low bits of a marker are ignored", "MPA-24 MPA-26")
+def marker_bits(w):
+    inbox = w.shared(4096, "l")
+    with w.policy(markers=1) as port:
+        link = w.initiate(peer=w.dial(port), recvs=[(inbox, 2048)],
+                          opened=False)
+        link.peer.put_segment(
+            rdmap.send(1, bytes(1500)),
+            marker=lambda m: b"\xFF\xFF" + m[2:3] + bytes([m[3] | 3]))
+        same("length", link.wc(wr=1, status=0).length, 1500)
+
+
+@case("a marker that points elsewhere ends the stream",
+      "MPA-134 MPA-135 MPA-143 MPA-142")
+def marker_wrong(w):
+    target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
+    with w.policy(markers=1) as port:
+        link = w.initiate(peer=w.dial(port), recvs=[(inbox, 64)])
+        wrong = rdmap.write(target.rkey, target.addr, b"w" * 600)
+        with w.counted(end_mpa_marker=1, tx_terminates=1):
+            link.peer.put_segment(
+                wrong, marker=lambda m: m[:3] + bytes([m[3] ^ 8]))
+            link.peer.put_segment(rdmap.send(1, b"behind"))
+            same("Terminate", link.peer.get_terminate().pack().hex(),
+                 "20030000")
+            link.ended("fin")
+            link.wc(wr=1, status=5)
+        target.untouched()
+
+
+# Sizes ----------------------------------------------------------------------
+
+
+def mulpdu(emss, markers):
+    """RFC 5044 section 4.5."""
+    spare = 6 + emss % 4 + (4 * -(-emss // 512) if markers else 0)
+    return max(emss - spare, 128)
+
+
+def sizes_sent(w, mss, markers):
+    """A long Write leaves in FPDUs as long as the MULPDU, no longer."""
+    shell(f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps=0")
+    try:
+        memory = w.shared(BIG, "l")
+        memory.put(0, pattern(4000, 6))
+        flags = mpa.C | (mpa.M if markers else 0)
+        link = w.initiate(mpa.request(flags=flags), peer=w.dial(mss=mss))
+        link.post("write", memory, 20000, 1, 0x4321, 0x99)
+        to, fpdus = 0x4321, []
+        while not fpdus or not ddp.parse(fpdus[-1].ulpdu).last:
+            fpdus.append(link.peer.get_fpdu())
+            seg = ddp.parse(fpdus[-1].ulpdu)
+            same("STag, TO, RsvdULP", (seg.stag, seg.to, seg.ulp),
+                 (0x99, to, 0x40))
+            same("DV and reserved bits", (seg.dv, seg.rsvd), (1, 0))
+            to += len(seg.payload)
+        same("octets", to - 0x4321, 20000)
+        lengths = {len(fpdu.ulpdu) for fpdu in fpdus[:-1]}
+        same("ULPDU_Length", lengths, {mulpdu(mss, markers)})
+        check("FPDUs no longer than a TCP segment",
+              all(fpdu.size <= max(mss, 160) for fpdu in fpdus))
+    finally:
+        shell(f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps=1")
+
+
+for segment in (1460, 1448, 1000, 536, 203):
+    for with_markers in (False, True):
+        add(f"EMSS {segment}" + with_markers * ", with markers",
+            "MPA-4 MPA-5 MPA-55 MPA-56 MPA-58 MPA-62 DDP-1 DDP-17 DDP-18 "
+            "DDP-19 DDP-22 DDP-24 DDP-26 DDP-27 DDP-29 DDP-31 DDP-33 DDP-47 "
+            "DDP-49 DDP-53 DDP-60",
+            sizes_sent, mss=segment, markers=with_markers)
+add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60 MPA-61",
+    sizes_sent, mss=88, markers=False)
+
+
+# Alignment ------------------------------------------------------------------
+
+
+def watch_segments(w):
+    """A socket that sees each frame at the raw peer's end of the wire."""
+    sock = w.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    sock.bind((PEER_IF, 0x0800))
+    sock.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)    # SO_RCVBUFFORCE
+    return sock
+
+
+def segments_seen(sock, port):
+    """Sequence number and length of each TCP segment from rawmate to port."""
+    sock.settimeout(0.2)
+    seen = []
+    try:
+        while True:
+            frame = sock.recv(1 << 16)
+            tcp = 14 + 4 * (frame[14] & 15)
+            source, dest, seq = struct.unpack(">HHI", frame[tcp:tcp + 8])
+            length = (struct.unpack(">H", frame[16:18])[0] + 14 - tcp -
+                      4 * (frame[tcp + 12] >> 4))
+            if (source, dest) == (PORT, port) and length > 0:
+                seen.append((seq, length))
+    except TimeoutError:
+        return seen
+
+
+@case("TCP segments begin with an FPDU", "MPA-64 MPA-65 DDP-60")
+def aligned(w):
+    memory = w.shared(BIG, "l")
+    shell(f"ip link set {MATE_IF} gso_max_segs 1")
+    try:
+        link = w.initiate()
+        port = link.peer.sock.getsockname()[1]
+        with watch_segments(w) as watch:
+            link.post("write", memory, BIG, 1, 1, 2)
+            fpdus = [link.peer.get_fpdu()]
+            while not ddp.parse(fpdus[-1].ulpdu).last:
+                fpdus.append(link.peer.get_fpdu())
+            for wr in range(2, 40):
+                link.post("send", memory, 10 * wr, wr)
+                fpdus.append(link.peer.get_fpdu())
+            seen = segments_seen(watch, port)
+        check("segments", len(seen) > BIG // 1500)
+        starts = {fpdu.start for fpdu in fpdus}
+        off = [s for s in seen if s[0] - seen[0][0] not in starts]
+        print(f"# {len(seen)} segments, {len(off)} not at an FPDU")
+        check(f"aligned, but for {off[:5]}", len(off) <= len(seen) // 100)
+    finally:
+        shell(f"ip link set {MATE_IF} gso_max_segs 65535")
+
+
+run()

@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""IRD, ORD and the ready-to-receive message (RFC 6581 section 9)."""
+
+from wire import (CM, PEER, SUCCESS, Peer, add, case, check, mpa, rdmap, run,
+                  same)
+
+NONE = mpa.NOT_NEGOTIATED
+LIMIT = 128                         # of the device, either depth
+FLAGS = mpa.C | mpa.S
+A, B, C, D = mpa.A, mpa.B, mpa.CC, mpa.D
+NAMES = {B: "Send", C: "Write", D: "Read"}
+WORDS = {B: "send", C: "write", D: "read"}
+
+
+def request(ird, ord_, flags=0, data=b""):
+    return mpa.request(rev=2, flags=FLAGS, pd=mpa.word(ird, ord_, flags) +
+                       data)
+
+
+def reply(ird, ord_, flags=0):
+    return mpa.reply(rev=2, flags=FLAGS, pd=mpa.word(ird, ord_, flags))
+
+
+# Responder ------------------------------------------------------------------
+
+# initiator's IRD, ORD; responder's ORD, IRD as its program wants them; Reply's
+# IRD, ORD
+RESPONDER = [
+    ("both as wanted", (4, 4), (4, 4), (4, 4), "MPA2-25 MPA2-26"),
+    ("a small IRD brings ORD down", (2, 9), (4, 5), (5, 2),
+     "MPA2-27 MPA2-29"),
+    ("IRD 0 brings ORD to 0", (0, 3), (4, 5), (5, 0), "MPA2-27 MPA2-29"),
+    ("large depths raise nothing", (0x1234, 0x2345), (3, 7), (7, 3),
+     "MPA2-25 MPA2-68"),
+    ("the largest depths", (NONE - 1, NONE - 1), (3, 7), (7, 3),
+     "MPA2-25 MPA2-36 MPA2-68"),
+    ("nothing wanted", (5, 6), (0, 0), (0, 0), "MPA2-25"),
+    ("ORD not negotiated", (4, NONE), (3, 5), (NONE, 3), "MPA2-36 MPA2-37"),
+    ("IRD not negotiated", (NONE, 4), (3, 5), (5, NONE), "MPA2-36 MPA2-39"),
+    ("neither negotiated", (NONE, NONE), (3, 5), (NONE, NONE),
+     "MPA2-36 MPA2-37 MPA2-39"),
+]
+
+
+def depths_of(w, link):
+    """What the queue pair has: IRD, ORD."""
+    _, ord_, ird = map(int, w.mate.do("state", link.conn))
+    return ird, ord_
+
+
+def responder_depths(w, asked, wants, answer):
+    link = w.add_link(w.dial())
+    link.peer.put(request(*asked).pack())
+    event = w.asked()
+    link.conn = event.conn
+    # what it may send, and what it has to serve
+    same("event", (event.ord, event.ird),
+         tuple(min(depth, LIMIT) for depth in asked))
+    w.mate.do("accept", link.conn, *wants)
+    got = link.peer.get_frame()
+    same("Reply's IRD, ORD", (got.ird, got.ord), answer)
+    same("Reply's RTR flags", got.rtr, 0)
+    link.cm("ESTABLISHED", status=0)
+    ird = wants[1]
+    ord_ = wants[0] if asked[0] == NONE else min(wants[0], asked[0])
+    same("IRD, ORD of the queue pair", depths_of(w, link), (ird, ord_))
+
+
+for name, *row, ids in RESPONDER:
+    add(f"responder: {name}", ids, responder_depths, asked=row[0],
+        wants=row[1], answer=row[2])
+
+
+@case("responder: a reject names its depths in an enhanced Reply",
+      "MPA2-30 MPA2-64")
+def reject_word(w):
+    link = w.add_link(w.dial())
+    link.peer.put(request(1, 1).pack())
+    link.conn = w.asked().conn
+    w.mate.do("reject", link.conn, b"no")
+    got = link.peer.get_frame()
+    same("flags", got.flags, FLAGS | mpa.R)
+    same("data", got.data, b"no")
+
+
+@case("responder: A=0 in, A=0 out, whatever else is set",
+      "MPA2-53 MPA2-54 MPA2-55")
+def no_model(w):
+    for flags in B, C, D, B | C | D:
+        link = w.initiate(request(4, 4, flags), opened=False)
+        same("RTR flags", w.reply.rtr, 0)
+        check("silent", link.peer.silent(0.05))
+        w.after_case()
+
+
+def responder_flags(w, policy, asked, answer):
+    with w.policy(rtr=policy) as port:
+        w.initiate(request(4, 4, asked), peer=w.dial(port), opened=False)
+        same("RTR flags", w.reply.rtr, answer)
+
+
+# policy, the initiator's types, the Reply's
+FLAG_TABLE = [
+    ("write read", C, A | C, "MPA2-45"),
+    ("write read", D, A | D, "MPA2-45"),
+    ("write read", C | D, A | C | D, "MPA2-45 MPA2-46"),
+    ("write read", B | C | D, A | C | D, "MPA2-45 MPA2-46"),
+    ("send write read", B, A | B, "MPA2-45"),
+    ("send write read", B | C | D, A | B | C | D, "MPA2-45"),
+    ("send", B, A | B, "MPA2-43 MPA2-45"),
+    ("send", C, A | B, "MPA2-48"),
+    ("write", B | D, A | C, "MPA2-48"),
+    ("read", B | C, A | D, "MPA2-48"),
+    ("write read", 0, A | C | D, "MPA2-48 MPA2-44"),
+    ("none", B, A | C, "MPA2-43 MPA2-48"),
+]
+
+
+def names_of(flags):
+    return " ".join(n for bit, n in NAMES.items() if flags & bit) or "nothing"
+
+
+for words, types, want, ids in FLAG_TABLE:
+    add(f"responder with {words}: {names_of(types)} offered",
+        ids + " MPA2-44", responder_flags, policy=words, asked=A | types,
+        answer=want)
+
+
+# The ready-to-receive message, received -------------------------------------
+
+
+def rtr_in(w, kind):
+    """It opens the gate, takes no receive and gives no completion."""
+    memory = w.shared(1024, "l")
+    with w.policy(rtr="send write read") as port:
+        link = w.initiate(request(4, 4, A | kind), peer=w.dial(port),
+                          recvs=[(memory, 64)], opened=False)
+        same("RTR flags", w.reply.rtr, A | kind)
+        link.post("send", memory, 8, 9)
+        check("silent before it", link.peer.silent(0.1))
+        if kind == B:
+            link.peer.send()
+        elif kind == C:
+            link.peer.put_segment(rdmap.write(0, 0))
+        else:
+            link.peer.read(rdmap.ReadRequest(1, 2, 0, 3, 4))
+        got = link.peer.get_segment()
+        if kind == D:
+            same("Read Response", (got.ulp, got.payload), (0x42, b""))
+            got = link.peer.get_segment()
+        same("Send", (got.ulp, got.msn), (0x43, 1))
+        link.wc(wr=9, status=SUCCESS)
+        link.peer.send(b"first")
+        same("length", link.wc(wr=1, status=SUCCESS).length, 5)
+
+
+for bit in NAMES:
+    add(f"responder: an empty {NAMES[bit]} as first message",
+        "MPA2-3 MPA2-49 MPA2-58 MPA2-59", rtr_in, kind=bit)
+
+
+@case("responder: only the first empty Send is none of the program's",
+      "MPA2-58")
+def rtr_send_once(w):
+    memory = w.shared(1024, "l")
+    with w.policy(rtr="send") as port:
+        link = w.initiate(request(4, 4, A | B), peer=w.dial(port),
+                          recvs=[(memory, 64)], opened=False)
+        link.peer.send()
+        link.peer.send()
+        same("length", link.wc(wr=1, status=SUCCESS).length, 0)
+
+
+@case("responder: an empty Send is the program's if nothing was agreed",
+      "MPA2-58")
+def plain_send(w):
+    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)], opened=False)
+    link.peer.send()
+    same("length", link.wc(wr=1, status=SUCCESS).length, 0)
+
+
+@case("responder: an IRD of 1 for a Read as first message", "MPA2-28 MPA2-59")
+def rtr_read_ird(w):
+    with w.policy(rtr="read") as port:
+        link = w.initiate(request(4, 0, A | D), accept=(4, 0, b""),
+                          peer=w.dial(port), opened=False)
+        check("IRD of the Reply", w.reply.ird >= 1)
+        link.peer.read(rdmap.ReadRequest(1, 2, 0, 3, 4))
+        same("Response", link.peer.get_segment().ulp, 0x42)
+
+
+# Initiator ------------------------------------------------------------------
+
+
+# its program's ORD, IRD; Reply's IRD, ORD; what its queue pair has: IRD, ORD
+INITIATOR = [
+    ("both as wanted", (4, 4), (4, 4), (4, 4), "MPA2-25 MPA2-26"),
+    ("a small IRD brings ORD down", (9, 4), (2, 3), (4, 2), "MPA2-32"),
+    ("IRD 0 brings ORD to 0", (9, 4), (0, 3), (4, 0), "MPA2-32"),
+    ("a larger ORD raises IRD", (4, 2), (4, 7), (7, 4), "MPA2-32"),
+    ("IRD not negotiated", (5, 4), (NONE, 3), (4, 5), "MPA2-36 MPA2-38"),
+    ("ORD not negotiated", (5, 4), (3, NONE), (4, 3), "MPA2-36 MPA2-40"),
+    ("neither negotiated", (5, 4), (NONE, NONE), (4, 5),
+     "MPA2-36 MPA2-38 MPA2-40"),
+    ("a large IRD raises nothing", (3, 4), (0x1234, 4), (4, 3),
+     "MPA2-25 MPA2-68"),
+]
+
+
+def initiator_depths(w, wants, answer, has):
+    link = w.respond(lambda req: reply(*answer, req.rtr),
+                     connect=(*wants, b""))
+    same("Request's IRD, ORD", (w.request.ird, w.request.ord),
+         (wants[1], wants[0]))
+    same("IRD, ORD of the queue pair", depths_of(w, link), has)
+
+
+for name, *row, ids in INITIATOR:
+    add(f"initiator: {name}", ids, initiator_depths, wants=row[0],
+        answer=row[1], has=row[2])
+
+
+def refused_reply(w, answer, code, end, policy=None, wants=(4, 4)):
+    """Terminate 2/0/code as the first and only FPDU, then the end."""
+    with w.policy(**(policy or {})), w.counted(**{end: 1}):
+        with w.listening() as (sock, port):
+            conn = int(w.mate.do("open", PEER, port)[0])
+            link = w.add_link(None, conn)
+            w.mate.do("connect", conn, *wants)
+            link.peer = Peer(sock.accept()[0])
+        link.peer.respond(answer)
+        same("Terminate", link.peer.get_terminate().pack().hex(),
+             f"20{code:02x}0000")
+        link.ended("fin")
+        event = w.mate.need(CM, conn=conn)
+        check(f"an error: {event}", event.status < 0)
+
+
+@case("initiator: an ORD that it cannot hold",
+      "MPA2-23 MPA2-24 MPA2-31 MPA2-33 MPA2-34")
+def ird_too_small(w):
+    for ord_ in NONE - 1, LIMIT + 1:
+        refused_reply(w, lambda req, ord_=ord_: reply(4, ord_, req.rtr), 6,
+                      "end_mpa_ird")
+
+
+@case("initiator: no type that both can",
+      "MPA2-23 MPA2-24 MPA2-50 MPA2-51")
+def no_common_rtr(w):
+    for policy, answer in (("write read", A | B), ("write", A | D | B),
+                           ("read", A | C), ("send", A | C | D),
+                           ("write", A), ("write", 0), ("write", C)):
+        refused_reply(w, lambda req, answer=answer: reply(4, 4, answer), 7,
+                      "end_mpa_rtr", {"rtr": policy})
+
+
+@case("initiator: a Read cannot be first without a place for it",
+      "MPA2-50 MPA2-57")
+def rtr_read_no_place(w):
+    refused_reply(w, lambda req: reply(0, 0, A | D), 7, "end_mpa_rtr",
+                  {"rtr": "read"}, wants=(0, 0))
+
+
+def request_flags(w, policy, want):
+    with w.policy(rtr=policy):
+        w.respond()
+        same("RTR flags", w.request.rtr, want)
+
+
+for words, want in (("send", A | B), ("write", A | C), ("read", A | D),
+                    ("write read", A | C | D), ("none", 0),
+                    ("send write read", A | B | C | D)):
+    add(f"initiator with {words}: its flags",
+        "MPA2-1 MPA2-41 MPA2-42 MPA2-52 MPA2-54", request_flags, policy=words,
+        want=want)
+
+
+def rtr_out(w, kind, offered):
+    """It is the first FPDU, and gives nobody a completion."""
+    memory = w.shared(1024, "l")
+    with w.policy(rtr="send write read"):
+        link = w.respond(lambda req: reply(4, 4, A | offered), rtr=False)
+        link.post("send", memory, 8, 1)
+        first = link.peer.get_segment()
+        if kind == B:
+            same("Send", first.pack().hex(), rdmap.send(1).pack().hex())
+        elif kind == C:
+            same("Write", (first.ulp, first.last, first.payload),
+                 (0x40, True, b""))
+        else:
+            same("Read Request", (first.ulp, first.qn, first.msn),
+                 (0x41, 1, 1))
+            asked = rdmap.ReadRequest.parse(first.payload)
+            same("size", asked.size, 0)
+            link.peer.put_segment(rdmap.read_response(asked.sink_stag,
+                                                      asked.sink_to))
+        seg = link.peer.get_segment()
+        same("Send", (seg.ulp, seg.msn), (0x43, 2 if kind == B else 1))
+        link.wc(wr=1, status=SUCCESS)
+        w.mate.none(CM, timeout=0, conn=link.conn)
+
+
+for kinds, chosen in ((B, B), (C, C), (D, D), (B | C | D, C), (B | D, D),
+                      (C | D, C)):
+    add(f"initiator: {names_of(kinds)} agreed, {names_of(chosen)} sent",
+        "MPA2-2 MPA2-3 MPA2-49 MPA2-57 MPA2-59", rtr_out, kind=chosen,
+        offered=kinds)
+
+
+@case("initiator: a Read as first message takes an ORD of 1", "MPA2-57")
+def rtr_read_ord(w):
+    with w.policy(rtr="read"):
+        link = w.respond(lambda req: reply(4, 4, A | D), connect=(0, 4, b""),
+                         rtr=False)
+        seg = link.peer.get_segment()
+        same("Read Request", (seg.ulp, seg.qn), (0x41, 1))
+
+
+@case("initiator: no message of its own if A=0", "MPA2-52 MPA2-54")
+def client_server(w):
+    memory = w.shared(1024, "l")
+    with w.policy(rtr="none"):
+        link = w.respond(lambda req: reply(4, 4), rtr=False)
+        check("silent", link.peer.silent(0.1))
+        link.post("send", memory, 8, 1)
+        same("Send", link.peer.get_segment().ulp, 0x43)
+
+
+@case("initiator: the depths of the Reply are told", "MPA2-26 MPA2-35")
+def depths_told(w):
+    link = w.respond(lambda req: reply(3, 2, req.rtr), status=None)
+    event = link.cm("ESTABLISHED", status=0)
+    # as agreed; rdma_cm tells none with a reject
+    same("ORD, IRD", (event.ord, event.ird), (3, 4))
+
+
+run()

@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What a peer may do, as odd as it is, and what we do (RFC 5041, RFC 5040)."""
+
+import random
+import struct
+
+from wire import (ACCESS_ERR, SUCCESS, WC, Async, add, case, check, mpa,
+                  rdmap, run, same)
+
+BIG = 1 << 20
+RECV_OPCODE = 128
+
+
+def pattern(length, seed):
+    return random.Random(seed).randbytes(length)
+
+
+def settle(link, wr=1):
+    """An empty Send has come: all before it is placed."""
+    link.peer.send()
+    link.wc(wr=wr, status=SUCCESS)
+
+
+def rreq(region, size, offset=0, stag=0x1234, to=0x5678):
+    return rdmap.ReadRequest(stag, to, size, region.rkey,
+                             region.addr + offset)
+
+
+def joined(segments, stag, to):
+    """A tagged message's payload; its headers must be right."""
+    out = b""
+    for seg in segments:
+        check("tagged", seg.tagged)
+        same("STag, TO", (seg.stag, seg.to), (stag, to + len(out)))
+        same("DV, reserved bits", (seg.dv, seg.rsvd), (1, 0))
+        out += seg.payload
+    check("L in the last only",
+          [s.last for s in segments] == [False] * (len(segments) - 1) + [True])
+    return out
+
+
+# Inbound --------------------------------------------------------------------
+
+
+@case("reserved bits of DDP and RDMAP are ignored", "DDP-23 RDMAP-24 DDP-15")
+def reserved_bits(w):
+    target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
+    link = w.initiate(recvs=[(inbox, 64)] * 2)
+    link.peer.put_segment(
+        rdmap.write(target.rkey, target.addr, b"written", rsvd=0x3C))
+    seg = rdmap.send(link.peer.next_msn(0), b"sent", rsvd=0x3C)
+    seg.ulp |= 0x30
+    link.peer.put_segment(seg)
+    same("length", link.wc(wr=1, status=SUCCESS).length, 4)
+    same("memory", target.get(0, 7), b"written")
+    seg = rdmap.write(target.rkey, target.addr, b"again")
+    seg.ulp |= 0x30
+    link.peer.put_segment(seg)
+    settle(link, 2)
+    same("memory", target.get(0, 7), b"againen")
+
+
+@case("the Invalidate STag of a plain Send is ignored",
+      "RDMAP-26 DDP-39 RDMAP-57")
+def invalidate_ignored(w):
+    target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
+    link = w.initiate(recvs=[(inbox, 64)] * 3)
+    first = rdmap.send(1, b"one ", last=False, ulp32=target.rkey)
+    second = rdmap.send(1, b"two", mo=4, ulp32=0x55AA55AA)
+    link.peer.put_segment(first, second)
+    link.peer.msn[0] = 2
+    done = link.wc(wr=1, status=SUCCESS)
+    same("length, flags", (done.length, done.flags), (7, 0))
+    same("data", inbox.get(0, 7), b"one two")
+    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"alive"))
+    settle(link, 2)
+    same("memory", target.get(0, 5), b"alive")
+
+
+@case("an empty Write with any STag and TO", "DDP-56 RDMAP-63 DDP-55")
+def empty_write(w):
+    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
+    for stag, to in (0, 0), (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF), (1, 1 << 63):
+        link.peer.put_segment(rdmap.write(stag, to))
+    settle(link)
+
+
+@case("an empty Send takes a receive", "RDMAP-99 RDMAP-100 RDMAP-90 RDMAP-92")
+def empty_send(w):
+    inbox = w.shared(1024, "l")
+    link = w.initiate(recvs=[(inbox, 0), (inbox, 64)])
+    link.peer.send()
+    same("length", link.wc(wr=1, status=SUCCESS).length, 0)
+    link.peer.send(b"next")
+    same("length", link.wc(wr=2, status=SUCCESS).length, 4)
+
+
+@case("Writes at odd places, to the last octet",
+      "DDP-34 DDP-99 DDP-116 DDP-125 RDMAP-59 DDP-16")
+def odd_places(w):
+    target = w.region(8193, "lw", iova=0x10001)
+    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
+    want = bytearray(b"\x5A" * target.size)
+    for at, size in (0, 1), (1, 3), (4095, 2), (8192, 1), (4097, 4095):
+        want[at:at + size] = data = pattern(size, at)
+        link.peer.put_segment(rdmap.write(target.rkey, target.addr + at,
+                                          data))
+    settle(link)
+    same("memory", target.get(0, target.size), want)
+    same("guards", target.get(-16, 16) + target.get(target.size, 16),
+         b"\x5A" * 32)
+    target.dereg()
+
+
+@case("messages of many segments", "DDP-67 DDP-66 DDP-50 RDMAP-61 DDP-64")
+def many_segments(w):
+    target, inbox = w.shared(1 << 16, "lw"), w.shared(1 << 16, "l")
+    data, cut = pattern(30001, 1), 777
+    link = w.initiate(recvs=[(inbox, 40000)])
+    edges = range(0, len(data), cut)
+    link.peer.put_segment(*(
+        rdmap.write(target.rkey, target.addr + at, data[at:at + cut],
+                    last=at + cut >= len(data)) for at in edges))
+    link.peer.put_segment(*(
+        rdmap.send(1, data[at:at + cut], mo=at, last=at + cut >= len(data))
+        for at in edges))
+    same("length", link.wc(wr=1, status=SUCCESS).length, len(data))
+    same("sent", inbox.get(0, len(data)), data)
+    same("written", target.get(0, len(data)), data)
+
+
+@case("no completion before the last segment", "DDP-66 DDP-21 RDMAP-127")
+def last_withheld(w):
+    inbox = w.shared(1024, "l")
+    link = w.initiate(recvs=[(inbox, 64)])
+    link.peer.put_segment(rdmap.send(1, b"ab", last=False))
+    w.mate.none(WC, timeout=0.1, conn=link.conn)
+    link.peer.put_segment(rdmap.send(1, b"", mo=2))
+    same("length", link.wc(wr=1, status=SUCCESS).length, 2)
+
+
+# Read Requests that we serve ------------------------------------------------
+
+
+@case("Read Responses are as they were asked for, in order",
+      "RDMAP-31 RDMAP-32 RDMAP-33 RDMAP-35 RDMAP-64 RDMAP-67 RDMAP-68 "
+      "RDMAP-72 RDMAP-74 RDMAP-75 RDMAP-81 RDMAP-86 RDMAP-131 RDMAP-19")
+def serve_reads(w):
+    source = w.shared(1 << 16, "r")
+    data = pattern(1 << 16, 2)
+    source.put(0, data)
+    link = w.initiate()
+    asked = [(0, 1), (1, 3), (4095, 2), (7, 10000), (0, 1 << 16), (65535, 1)]
+    for start in range(0, len(asked), 3):
+        for at, size in asked[start:start + 3]:
+            link.peer.read(rreq(source, size, at, stag=at ^ 0xDEADBEEF,
+                                to=(1 << 64) - 70000 + at))
+        for at, size in asked[start:start + 3]:
+            got = link.peer.get_message()
+            check("Read Responses", all(s.ulp == 0x42 for s in got))
+            same("data", joined(got, at ^ 0xDEADBEEF,
+                                (1 << 64) - 70000 + at), data[at:at + size])
+    w.mate.none(WC, timeout=0.05, conn=link.conn)
+
+
+@case("an empty Read Request: STag and TO are not looked at",
+      "RDMAP-76 RDMAP-78 RDMAP-79 DDP-54 DDP-55")
+def empty_read(w):
+    link = w.initiate()
+    for stag, to in (0, 0), (0xFFFFFFFF, (1 << 64) - 1):
+        link.peer.read(rdmap.ReadRequest(3, 5, 0, stag, to))
+        same("Response", link.peer.get_fpdu().ulpdu.hex(),
+             "c142" + "00000003" + "0000000000000005")
+
+
+@case("a Read sees the Write before it", "RDMAP-122 RDMAP-135 RDMAP-128")
+def read_after_write(w):
+    memory = w.shared(4096, "lrw")
+    link = w.initiate()
+    for turn in range(50):
+        data = pattern(100, turn)
+        link.peer.put_segment(
+            rdmap.write(memory.rkey, memory.addr, data),
+            rreq(memory, 100).segment(link.peer.next_msn(1)))
+        same("data", joined(link.peer.get_message(), 0x1234, 0x5678), data)
+
+
+def drain(link):
+    """Reads on to the Terminate; returns it, and the octets before it."""
+    octets = 0
+    while True:
+        seg = link.peer.get_segment()
+        if seg.ulp & 15 == rdmap.TERMINATE:
+            return rdmap.Terminate.parse(seg.payload), octets
+        octets += len(seg.payload)
+
+
+@case("as many Read Requests as agreed, and not one more",
+      "RDMAP-82 RDMAP-143 RDMAP-66 RDMAP-140")
+def read_queue(w):
+    source = w.shared(BIG, "r")
+    request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(0, 9))
+    for depth in 1, 3:
+        link = w.initiate(request, accept=(0, depth, b""),
+                          peer=w.dial(rcvbuf=4096))
+        same("IRD of the Reply", w.reply.ird, depth)
+        for _ in range(depth):
+            link.peer.read(rreq(source, BIG // 4))
+        for _ in range(depth):
+            same("octets", len(joined(link.peer.get_message(), 0x1234,
+                                      0x5678)), BIG // 4)
+        with w.counted(end_ddp_untagged_no_buffer=1):
+            requests = [rreq(source, BIG).segment(link.peer.next_msn(1))
+                        for _ in range(depth + 1)]
+            link.peer.put_segment(*requests)
+            term, _ = drain(link)
+            same("Terminate", term.what, (1, 2, 2))
+            same("header", term.ddp, requests[-1].header())
+            link.ended("fin")
+
+
+@case("memory that goes while it is read: Terminate tells how far it was",
+      "RDMAP-49 RDMAP-155 DDP-128 RDMAP-48")
+def read_revoked(w):
+    source = w.region(BIG, "r")
+    link = w.initiate(peer=w.dial(rcvbuf=4096))
+    request = rreq(source, BIG)
+    link.peer.read(request)
+    link.peer.get_segment()
+    source.dereg()
+    term, _ = drain(link)
+    same("Terminate", term.what, (0, 1, 0))
+    check("RDMA header", term.rdma is not None)
+    got = rdmap.ReadRequest.parse(term.rdma)
+    done = BIG - got.size
+    same("header", got, rdmap.ReadRequest(0x1234, 0x5678 + done, BIG - done,
+                                          source.rkey, source.addr + done))
+    check("progress", 0 < done < BIG)
+    link.ended("fin")
+
+
+# What we send ---------------------------------------------------------------
+
+
+@case("Sends of each kind",
+      "DDP-36 DDP-38 DDP-40 DDP-41 DDP-44 DDP-51 RDMAP-16 RDMAP-17 RDMAP-18 "
+      "RDMAP-20 RDMAP-22 RDMAP-23 RDMAP-25 RDMAP-89 RDMAP-97 RDMAP-98 "
+      "RDMAP-101 DDP-59")
+def sends(w):
+    memory = w.shared(8192, "l")
+    memory.put(0, pattern(8192, 3))
+    link = w.initiate()
+    kinds = [("send", "-", 0x43, 0), ("send", "s", 0x45, 0),
+             ("sendinv", "-", 0x44, 0x11223344),
+             ("sendinv", "s", 0x46, 0x11223344), ("send", "-", 0x43, 0)]
+    for msn, (opcode, flags, ulp, inv) in enumerate(kinds, 1):
+        link.post(opcode, memory, 5000, msn, 0, inv, flags)
+        mo = 0
+        for seg in link.peer.get_message():
+            same("RsvdULP", (seg.ulp, seg.ulp32), (ulp, inv))
+            same("QN, MSN, MO", (seg.qn, seg.msn, seg.mo), (0, msn, mo))
+            same("DV, reserved bits", (seg.dv, seg.rsvd), (1, 0))
+            mo += len(seg.payload)
+        same("octets", mo, 5000)
+        link.wc(wr=msn, status=SUCCESS)
+
+
+@case("empty messages are one segment", "DDP-54 DDP-55 RDMAP-63 RDMAP-99")
+def empty_out(w):
+    memory = w.shared(8192, "l")
+    link = w.initiate()
+    link.post("send", memory, 0, 1)
+    same("Send", link.peer.get_fpdu().ulpdu.hex(),
+         "4143" + "00000000" * 2 + "00000001" + "00000000")
+    link.post("write", memory, 0, 2, 0x99, 0x88)
+    same("Write", link.peer.get_fpdu().ulpdu[:2].hex(), "c140")
+    link.post("read", memory, 0, 3, 0x99, 0x88)
+    seg = link.peer.get_segment()
+    asked = rdmap.ReadRequest.parse(seg.payload)
+    same("size", asked.size, 0)
+    link.peer.put_segment(rdmap.read_response(asked.sink_stag, asked.sink_to))
+    for wr in 1, 2, 3:
+        link.wc(wr=wr, status=SUCCESS)
+
+
+def ask(link, memory, size, wr=1, offset=0):
+    """We read: returns the Read Request that comes."""
+    link.post("read", memory, size, wr, 0x77665544332211, 0xABCDEF01,
+              offset=offset)
+    return link.peer.get_segment()
+
+
+@case("Read Requests", "RDMAP-30 RDMAP-65 RDMAP-70 RDMAP-71 DDP-40 DDP-41 "
+      "DDP-42 RDMAP-83 RDMAP-121 RDMAP-133 DDP-32")
+def our_reads(w):
+    memory = w.shared(8192, "l")
+    link = w.initiate(accept=(2, 2, b""))
+    for msn in 1, 2, 3:
+        seg = ask(link, memory, 100 * msn, msn, offset=1000 * msn)
+        same("header", seg.header().hex(),
+             struct.pack(">BBIIII", 0x41, 0x41, 0, 1, msn, 0).hex())
+        got = rdmap.ReadRequest.parse(seg.payload)
+        same("size, source", (got.size, got.src_stag, got.src_to),
+             (100 * msn, 0xABCDEF01, 0x77665544332211))
+        data = pattern(100 * msn, msn)
+        cut = 33 * msn
+        link.peer.put_segment(rdmap.read_response(
+            got.sink_stag, got.sink_to, data[:cut], last=False))
+        w.mate.none(WC, timeout=0.05, conn=link.conn)
+        link.peer.put_segment(rdmap.read_response(
+            got.sink_stag, got.sink_to + cut, data[cut:]))
+        link.wc(wr=msn, status=SUCCESS)
+        same("data", memory.get(1000 * msn, 100 * msn), data)
+
+
+@case("never more Reads outstanding than agreed",
+      "RDMAP-142 RDMAP-141 MPA2-29 MPA2-32")
+def our_ord(w):
+    memory = w.shared(8192, "l")
+    request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(2, 0))
+    links = [w.initiate(request, accept=(9, 0, b"")),
+             w.respond(lambda req: mpa.reply(
+                 rev=2, flags=mpa.C | mpa.S,
+                 pd=mpa.word(2, 0, req.rtr)), connect=(9, 0, b""))]
+    for link in links:
+        for wr in range(8):
+            link.post("read", memory, 8, wr, 0x10, 0x20)
+        open_reads = [link.peer.get_segment(), link.peer.get_segment()]
+        for wr in range(8):
+            check("no third one", wr > 5 or link.peer.silent(0.03))
+            got = rdmap.ReadRequest.parse(open_reads.pop(0).payload)
+            link.peer.put_segment(rdmap.read_response(
+                got.sink_stag, got.sink_to, bytes(8)))
+            link.wc(wr=wr, status=SUCCESS)
+            if wr < 6:
+                open_reads.append(link.peer.get_segment())
+
+
+@case("completions in the order of posting, Reads included",
+      "RDMAP-126 RDMAP-123")
+def completion_order(w):
+    memory = w.shared(8192, "l")
+    link = w.initiate()
+    got = rdmap.ReadRequest.parse(ask(link, memory, 64).payload)
+    link.post("send", memory, 16, 2)
+    link.peer.get_segment()
+    w.mate.none(WC, timeout=0.2, conn=link.conn)
+    link.peer.put_segment(rdmap.read_response(got.sink_stag, got.sink_to,
+                                              bytes(64)))
+    with w.mate.lock:
+        w.mate.lock.wait_for(lambda: sum(
+            isinstance(e, WC) for e in w.mate.events) == 2, 10)
+        same("order", [e.wr for e in w.mate.events if isinstance(e, WC)],
+             [1, 2])
+
+
+RESPONSES = [
+    ("with another STag", (1, 1, 0), "ddp_tagged_stag", ACCESS_ERR,
+     lambda q, s: (q.sink_stag ^ 0x100, q.sink_to, s, True)),
+    ("one octet off", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
+     lambda q, s: (q.sink_stag, q.sink_to + 1, s, True)),
+    ("one octet too long", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
+     lambda q, s: (q.sink_stag, q.sink_to, s + 1, True)),
+    ("one octet too short", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
+     lambda q, s: (q.sink_stag, q.sink_to, s - 1, True)),
+    ("empty", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
+     lambda q, s: (q.sink_stag, q.sink_to, 0, True)),
+    ("whole but without L", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
+     lambda q, s: (q.sink_stag, q.sink_to, s, False)),
+]
+
+
+def bad_response(w, what, end, event, make):
+    memory = w.shared(8192, "l")
+    link = w.initiate()
+    asked = rdmap.ReadRequest.parse(ask(link, memory, 64).payload)
+    stag, to, size, last = make(asked, 64)
+    seg = rdmap.read_response(stag, to, b"r" * size, last=last)
+    with w.counted(**{"end_" + end: 1}):
+        link.peer.put_segment(seg)
+        term = link.peer.get_terminate()
+        same("Terminate", term.what, what)
+        same("length, header", (term.length, term.ddp),
+             (len(seg.pack()), seg.header()))
+        link.ended("fin")
+    check("the Read fails", link.wc(wr=1).status != SUCCESS)
+    w.mate.need(Async, conn=link.conn, event=event)
+    memory.untouched()
+
+
+for words, *row in RESPONSES:
+    add(f"a Read Response {words}", "RDMAP-84 RDMAP-87 RDMAP-52 DDP-32",
+        bad_response, what=row[0], end=row[1], event=row[2], make=row[3])
+
+
+run()

@@ -1,0 +1,567 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""MPA start-up, octet by octet (RFC 5044 section 7.1, RFC 6581)."""
+
+import threading
+import time
+
+from wire import (CM, PEER, Peer, case, check, mpa, rdmap, run, same)
+
+RESERVED = 0x0F
+ENHANCED = mpa.C | mpa.S
+REQUEST_DEADLINE = 10       # seconds that a responder waits
+HANDED_UP = 255             # octets of Private Data that iw_cm can carry
+
+
+def refused(w, octets, then=None):
+    """A responder closes on these octets, and tells nobody."""
+    with w.dial() as peer:
+        peer.put(octets)
+        if then:
+            then(peer)
+        same("octets before the end", peer.wait_end()[1], b"")
+    w.mate.none(CM, timeout=0, event="CONNECT_REQUEST")
+
+
+def failed(w, reply, close=False, **fields):
+    """An initiator closes on these octets, and tells of it once."""
+    with w.listening() as (sock, port):
+        conn = int(w.mate.do("open", PEER, port)[0])
+        link = w.add_link(None, conn)
+        w.mate.do("connect", conn, 1, 1)
+        link.peer = Peer(sock.accept()[0])
+        link.peer.get_frame()
+        link.peer.put(reply)
+        if close:
+            link.peer.half_close()
+        same("octets before the end", link.peer.wait_end()[1], b"")
+        event = w.mate.need(CM, conn=conn, **fields)
+        check(f"an error: {event}",
+              event.event in ("REJECTED", "CONNECT_ERROR") and event.status < 0)
+        w.mate.none(CM, timeout=0.05, conn=conn)
+    return event
+
+
+# The slow ones begin first and are looked at last
+
+
+class Slow:
+    """Connects, does something, and notes when the end comes."""
+
+    def __init__(self, w, drip=b""):
+        self.peer = w.dial()
+        self.began = time.monotonic()
+        self.drip = drip
+        self.took, self.before = None, b""
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.thread.start()
+
+    def _watch(self):
+        for octet in self.drip:
+            try:
+                self.peer.put(bytes([octet]))
+            except OSError:
+                break
+            if not self.peer.silent(1):
+                break
+        _, self.before = self.peer.wait_end(3 * REQUEST_DEADLINE)
+        self.took = time.monotonic() - self.began
+
+    def check(self):
+        self.thread.join(2 * REQUEST_DEADLINE)
+        self.peer.close()
+        same("octets from the responder", self.before, b"")
+        check(f"closed in time, after {self.took} s",
+              self.took and REQUEST_DEADLINE - 2 < self.took <
+              REQUEST_DEADLINE + 5)
+
+
+@case("slow initiators connect")
+def slow_begin(w):
+    w.slow = {"silent": Slow(w),
+              "dripping": Slow(w, mpa.request(pd=bytes(20)).pack())}
+
+
+# Responder ------------------------------------------------------------------
+
+
+@case("responder: plain in, plain out",
+      "MPA-41 MPA-81 MPA-90 MPA-92 MPA-98 MPA-107 MPA2-5 MPA2-8 MPA2-61 "
+      "MPA2-63")
+def plain(w):
+    w.initiate(mpa.request(pd=b"hello"), accept=(4, 4, b"yes"))
+    same("Reply", w.reply.pack(),
+         mpa.reply(flags=mpa.C, rev=1, pd=b"yes").pack())
+
+
+@case("responder: Private Data of the Request is handed up",
+      "MPA-95 MPA-98 MPA-101")
+def data_up(w):
+    for data in b"", b"1", b"some", bytes(range(200)):
+        link = w.add_link(w.dial())
+        link.peer.put(mpa.request(pd=data).pack())
+        event = w.asked()
+        link.conn = event.conn
+        same("Private Data", event.pd, data)
+
+
+@case("responder: Private Data of the Reply", "MPA-96 MPA-105")
+def data_down(w):
+    for data in b"", b"1", bytes(range(255)):
+        w.initiate(accept=(1, 1, data))
+        same("Private Data", w.reply.pd, data)
+
+
+@case("responder: enhanced in, enhanced out",
+      "MPA2-4 MPA2-9 MPA2-10 MPA2-60 MPA2-64 MPA2-18")
+def enhanced(w):
+    w.initiate(mpa.request(rev=2, flags=ENHANCED, pd=mpa.word(3, 2) + b"hi"),
+               accept=(4, 4, b"there"))
+    same("Rev, flags", (w.reply.rev, w.reply.flags), (2, ENHANCED))
+    same("data", w.reply.data, b"there")
+    same("RTR flags", w.reply.rtr, 0)
+
+
+@case("responder: revision 2 without the word is plain", "MPA2-65")
+def rev_2_plain(w):
+    w.initiate(mpa.request(rev=2, flags=mpa.C, pd=b"plain"))
+    same("flags", w.reply.flags, mpa.C)
+    same("Private Data", w.reply.pd, b"")
+    check("Rev not above that of the Request", w.reply.rev in (1, 2))
+
+
+@case("responder: reserved bits, and R, of a Request are ignored",
+      "MPA-88 MPA-91")
+def reserved_bits(w):
+    w.initiate(mpa.request(flags=mpa.C | RESERVED | mpa.R | mpa.S))
+    same("Reply's flags, Rev", (w.reply.flags, w.reply.rev), (mpa.C, 1))
+    w.initiate(mpa.request(rev=2, flags=ENHANCED | RESERVED | mpa.R,
+                           pd=mpa.word(1, 1)))
+    same("Reply's flags", w.reply.flags, ENHANCED)
+
+
+@case("responder: a key wrong in one octet is refused",
+      "MPA-80 MPA-103 MPA-114 MPA-138 MPA-139")
+def request_key(w):
+    right = mpa.request().pack()
+    for place in range(16):
+        wrong = bytearray(right)
+        wrong[place] ^= 1
+        refused(w, bytes(wrong))
+
+
+@case("responder: a Reply is no Request", "MPA-118")
+def reply_as_request(w):
+    refused(w, mpa.reply().pack())
+
+
+@case("responder: other revisions are refused", "MPA-93 MPA-94 MPA-153")
+def request_revisions(w):
+    for rev in 0, 3, 255:
+        refused(w, mpa.request(rev=rev).pack())
+
+
+@case("responder: 512 octets of Private Data, not 513",
+      "MPA-97 MPA-99 MPA-120 MPA-121 MPA-122 MPA-123")
+def request_lengths(w):
+    for length in 513, 1024, 65535:
+        refused(w, mpa.request(pd=bytes(length)).pack())
+    data = bytes(i & 0xFF for i in range(mpa.PD_MAX))
+    link = w.add_link(w.dial())
+    link.peer.put(mpa.request(pd=data).pack())
+    event = w.asked()
+    link.conn = event.conn
+    same("what iw_cm can carry", event.pd, data[:HANDED_UP])
+    w.initiate(mpa.request(rev=2, flags=ENHANCED,
+                           pd=mpa.word(1, 1) + data[:508]))
+
+
+@case("responder: an enhanced Request without its word is refused", "MPA2-9")
+def request_no_word(w):
+    for length in range(4):
+        refused(w, mpa.request(rev=2, flags=ENHANCED,
+                               pd=bytes(length)).pack())
+
+
+@case("responder: a Request cut short is refused", "MPA-97 MPA-103")
+def request_short(w):
+    for frame in (mpa.request(pd=b"four", pd_length=8),
+                  mpa.request(pd=b"", pd_length=1)):
+        refused(w, frame.pack(), then=Peer.half_close)
+    refused(w, mpa.request().pack()[:19], then=Peer.half_close)
+
+
+@case("responder: octets behind a Request are refused", "MPA-97 MPA-102")
+def request_long(w):
+    link = w.add_link(w.dial())
+    link.peer.put(mpa.request().pack() + bytes(4))
+    event = w.mate.event(CM, timeout=1, event="CONNECT_REQUEST")
+    if event:
+        link.conn = event.conn
+        try:
+            w.mate.do("accept", link.conn, 1, 1)
+        except Exception:               # pylint: disable=broad-except
+            pass
+    same("octets before the end", link.peer.wait_end()[1], b"")
+
+
+@case("responder: an FPDU is no Request", "MPA-102 MPA-103")
+def fpdu_first(w):
+    refused(w, mpa.Writer().fpdu(rdmap.send(1, bytes(40)).pack()))
+
+
+@case("responder: a Request split at every octet", "MPA-128")
+def request_split(w):
+    frame = mpa.request(rev=2, flags=ENHANCED, pd=mpa.word(1, 1) + b"ab")
+    octets = frame.pack()
+    for place in range(1, len(octets)):
+        link = w.add_link(w.dial())
+        link.peer.put_split(octets, place)
+        event = w.asked()
+        link.conn = event.conn
+        same("Private Data", event.pd, b"ab")
+        w.after_case()
+
+
+@case("responder: a Request octet by octet", "MPA-128 MPA-66")
+def request_drip(w):
+    link = w.add_link(w.dial())
+    octets = mpa.request(pd=b"slowly").pack()
+    link.peer.put_split(octets, *range(1, len(octets)))
+    event = w.asked()
+    link.conn = event.conn
+    same("Private Data", event.pd, b"slowly")
+
+
+def say_no(w, request, data):
+    link = w.add_link(w.dial())
+    link.peer.put(request.pack())
+    link.conn = w.asked().conn
+    w.mate.do("reject", link.conn, data)
+    reply = link.peer.get_frame()
+    same("key", reply.key, mpa.KEY_REPLY)
+    link.ended("fin")
+    return reply
+
+
+@case("responder: a reject is a whole Reply, and no reset",
+      "MPA-89 MPA-104 MPA-105 MPA-106 MPA-116")
+def reject(w):
+    for data in b"", b"no", bytes(255):
+        reply = say_no(w, mpa.request(), data)
+        same("Reply", reply.pack(),
+             mpa.reply(flags=mpa.C | mpa.R, pd=data).pack())
+
+
+@case("responder: a reject of an enhanced Request is enhanced",
+      "MPA2-64 MPA2-53")
+def reject_enhanced(w):
+    reply = say_no(w, mpa.request(rev=2, flags=ENHANCED, pd=mpa.word(1, 1)),
+                   b"sorry")
+    same("flags", reply.flags, ENHANCED | mpa.R)
+    same("Rev", reply.rev, 2)
+    same("data", reply.data, b"sorry")
+
+
+@case("responder: revision 1 by policy closes on an enhanced Request",
+      "MPA2-66")
+def policy_1(w):
+    with w.policy(revision=1) as port:
+        with w.dial(port) as peer:
+            peer.put(mpa.request(rev=2, flags=ENHANCED,
+                                 pd=mpa.word(1, 1)).pack())
+            same("octets before the end", peer.wait_end()[1], b"")
+        w.initiate(mpa.request(), peer=w.dial(port))
+
+
+# Who may speak first --------------------------------------------------------
+
+
+def waiting_sender(w):
+    """A responder that has posted a Send at once, and heard nothing yet."""
+    memory = w.shared(4096)
+    link = w.initiate(recvs=[(memory, 64)], opened=False)
+    link.post("send", memory, 32, 9)
+    check("nothing leaves before the first FPDU came", link.peer.silent())
+    return link
+
+
+@case("responder: silent until a valid FPDU came", "MPA-113")
+def gate(w):
+    for first in (rdmap.write(0, 0), rdmap.send(1, bytes([0x5A]))):
+        link = waiting_sender(w)
+        link.peer.put_segment(first)
+        same("the Send", link.peer.get_segment().payload, bytes([0x5A]) * 32)
+        link.wc(wr=9, status=0)
+
+
+@case("responder: an FPDU in pieces opens the gate when it is whole",
+      "MPA-113 MPA-73")
+def gate_pieces(w):
+    link = waiting_sender(w)
+    octets = link.peer.fpdu(rdmap.write(0, 0))
+    link.peer.put(octets[:-1])
+    check("nothing leaves before it is whole", link.peer.silent())
+    link.peer.put(octets[-1:])
+    link.peer.get_segment()
+
+
+@case("responder: an invalid FPDU does not open the gate", "MPA-113 MPA-142")
+def gate_invalid(w):
+    link = waiting_sender(w)
+    link.peer.put_segment(rdmap.write(0, 0), crc=bytes(4))
+    same("octets before the end", link.peer.wait_end()[1], b"")
+    link.wc(wr=9, status=5)
+
+
+@case("responder: a Terminate as first FPDU only ends the stream", "MPA-113")
+def gate_terminate(w):
+    link = waiting_sender(w)
+    link.peer.put_segment(rdmap.Terminate(2, 0, 6).segment())
+    same("octets before the end", link.peer.wait_end()[1], b"")
+    link.wc(wr=9, status=5)
+
+
+@case("responder: ready for an FPDU once the Reply is out", "MPA-108")
+def ready(w):
+    memory = w.shared(4096)
+    link = w.initiate(recvs=[(memory, 64)], wait=False, opened=False)
+    link.peer.send(b"at once")
+    same("length", link.wc(wr=1, status=0).length, 7)
+
+
+# Initiator ------------------------------------------------------------------
+
+
+@case("initiator: the Request",
+      "MPA-79 MPA-90 MPA-96 MPA-100 MPA2-4 MPA2-6 MPA2-10")
+def initiator_request(w):
+    for data in b"", b"1", bytes(range(200)):
+        w.respond(connect=(3, 5, data))
+        frame = w.request
+        same("key", frame.key, mpa.KEY_REQUEST)
+        same("Rev, flags", (frame.rev, frame.flags), (2, ENHANCED))
+        same("data", frame.data, data)
+        same("IRD, ORD", (frame.ird, frame.ord), (5, 3))
+
+
+@case("initiator: revision 1 by policy", "MPA2-7 MPA2-62 MPA-92")
+def initiator_plain(w):
+    with w.policy(revision=1):
+        w.respond(connect=(3, 5, b"plain"))
+        same("Request", w.request.pack(),
+             mpa.request(flags=mpa.C, pd=b"plain").pack())
+
+
+@case("initiator: silent before the Reply", "MPA-109 MPA-74")
+def initiator_waits(w):
+    def late(request):
+        check("nothing follows the Request", waiting.silent())
+        return mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1,
+                                                            request.rtr))
+    with w.listening() as (sock, port):
+        conn = int(w.mate.do("open", PEER, port)[0])
+        link = w.add_link(None, conn)
+        w.mate.do("connect", conn, 1, 1)
+        link.peer = waiting = Peer(sock.accept()[0])
+        waiting.respond(late)
+        link.cm("ESTABLISHED", status=0)
+
+
+@case("initiator: Private Data of the Reply is handed up",
+      "MPA-98 MPA-99 MPA-121")
+def reply_data(w):
+    for size in 0, 1, 100, 508:
+        data = bytes(i & 0xFF for i in range(size))
+        link = w.respond(lambda request, data=data: mpa.reply(
+            rev=2, flags=ENHANCED, pd=mpa.word(1, 1, request.rtr) + data),
+            status=None)
+        event = link.cm("ESTABLISHED", status=0)
+        same("Private Data", event.pd, data[:HANDED_UP])
+
+
+@case("initiator: reserved bits of a Reply are ignored", "MPA-91")
+def reply_reserved(w):
+    w.respond(lambda request: mpa.reply(
+        rev=2, flags=ENHANCED | RESERVED, pd=mpa.word(1, 1, request.rtr)))
+
+
+def good_reply():
+    return mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1))
+
+
+@case("initiator: a key wrong in one octet ends it",
+      "MPA-82 MPA-110 MPA-114 MPA-138 MPA-139 MPA-140")
+def reply_key(w):
+    right = good_reply().pack()
+    with w.counted(end_mpa_startup=16):
+        for place in range(16):
+            wrong = bytearray(right)
+            wrong[place] ^= 1
+            failed(w, bytes(wrong))
+
+
+@case("initiator: a Request is no Reply", "MPA-118")
+def request_as_reply(w):
+    failed(w, mpa.request(rev=2, flags=ENHANCED, pd=mpa.word(1, 1)).pack())
+
+
+@case("initiator: other revisions end it", "MPA-93 MPA-94 MPA-153")
+def reply_revisions(w):
+    for rev in 0, 3, 255:
+        failed(w, mpa.reply(rev=rev).pack())
+
+
+@case("initiator: lengths that are wrong end it", "MPA-97 MPA-110 MPA-123")
+def reply_lengths(w):
+    failed(w, mpa.reply(rev=2, flags=ENHANCED, pd=bytes(513)).pack())
+    failed(w, mpa.reply(rev=2, flags=ENHANCED, pd=bytes(3)).pack())
+    failed(w, mpa.reply(rev=2, flags=ENHANCED, pd=bytes(8),
+                        pd_length=9).pack(), close=True)
+
+
+@case("initiator: an enhanced Reply to a plain Request ends it", "MPA2-64")
+def reply_unasked(w):
+    with w.policy(revision=1):
+        failed(w, good_reply().pack())
+
+
+@case("initiator: a reject with its Private Data, and nothing follows",
+      "MPA-89 MPA-111 MPA2-35")
+def rejected(w):
+    for size in 0, 5, 508:
+        data = bytes(i & 0xFF for i in range(size))
+        with w.counted(end_peer_reject=1):
+            event = failed(w, mpa.reply(rev=2, flags=ENHANCED | mpa.R,
+                                        pd=mpa.word(1, 1) + data).pack(),
+                           event="REJECTED")
+        same("Private Data", event.pd, data[:HANDED_UP])
+
+
+@case("initiator: a Reply split at every octet", "MPA-128")
+def reply_split(w):
+    octets = mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1) + b"ab").pack()
+    with w.policy(rtr="none"):
+        for place in range(1, len(octets)):
+            link = answered(w, octets, place)
+            same("data", link.cm("ESTABLISHED", status=0).pd, b"ab")
+            w.after_case()
+
+
+@case("initiator: a Reply octet by octet", "MPA-128 MPA-66")
+def reply_drip(w):
+    octets = mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1) + b"ab").pack()
+    with w.policy(rtr="none"):
+        link = answered(w, octets, *range(1, len(octets)))
+        same("data", link.cm("ESTABLISHED", status=0).pd, b"ab")
+        link.peer.full(mpa.reply(), mpa.request())
+        link.post("send", w.shared(4096), 4, 1)
+        same("the Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
+
+
+def answered(w, octets, *places):
+    with w.listening() as (sock, port):
+        conn = int(w.mate.do("open", PEER, port)[0])
+        link = w.add_link(None, conn)
+        w.mate.do("connect", conn, 1, 1)
+        link.peer = Peer(sock.accept()[0])
+        link.peer.get_frame()
+        link.peer.put_split(octets, *places)
+    return link
+
+
+def fall_back(w, first):
+    """The first answer is no good; on the second connection Rev is 1."""
+    with w.listening() as (sock, port):
+        conn = int(w.mate.do("open", PEER, port)[0])
+        link = w.add_link(None, conn)
+        w.mate.do("connect", conn, 1, 1, b"once more")
+        with Peer(sock.accept()[0]) as peer:
+            same("Rev", peer.get_frame().rev, 2)
+            first(peer)
+            link.peer = Peer(sock.accept()[0])
+        request = link.peer.respond(mpa.reply())
+        same("Request", request.pack(),
+             mpa.request(flags=mpa.C, pd=b"once more").pack())
+        link.cm("ESTABLISHED", status=0)
+    link.post("send", w.shared(4096), 4, 1)
+    same("the Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
+
+
+@case("initiator: falls back if the responder closes", "MPA2-67")
+def fall_back_close(w):
+    fall_back(w, Peer.close)
+
+
+@case("initiator: falls back if the responder resets", "MPA2-67")
+def fall_back_reset(w):
+    fall_back(w, Peer.reset)
+
+
+@case("initiator: falls back on a plain Reply", "MPA2-67 MPA2-5")
+def fall_back_reply(w):
+    fall_back(w, lambda peer: peer.put(mpa.reply().pack()))
+
+
+@case("initiator: revision 2 by policy does not fall back", "MPA2-67")
+def no_fall_back(w):
+    with w.policy(revision=2), w.listening() as (sock, port):
+        conn = int(w.mate.do("open", PEER, port)[0])
+        w.add_link(Peer(w.socket()), conn)
+        w.mate.do("connect", conn, 1, 1)
+        with Peer(sock.accept()[0]) as peer:
+            peer.get_frame()
+        event = w.mate.need(CM, conn=conn)
+        check(f"an error: {event}", event.status < 0)
+        sock.settimeout(0.5)
+        try:
+            sock.accept()
+        except TimeoutError:
+            return
+        raise AssertionError("it has called again")
+
+
+@case("initiator: a refused TCP connection is told", "MPA-132")
+def nobody_listens(w):
+    with w.counted(end_peer_refused=1):
+        conn = int(w.mate.do("open", PEER, 9)[0])
+        w.add_link(Peer(w.socket()), conn)
+        w.mate.do("connect", conn, 1, 1)
+        check("an error", w.mate.need(CM, conn=conn).status < 0)
+
+
+@case("responder: an initiator that goes during start-up leaves nothing",
+      "MPA-132")
+def gone_early(w):
+    for how in Peer.reset, Peer.close:
+        with w.dial() as peer:
+            peer.put(mpa.request().pack()[:10])
+            how(peer)
+    peer = w.dial()
+    peer.put(mpa.request().pack())
+    conn = w.asked().conn
+    peer.reset()
+    time.sleep(0.05)
+    link = w.add_link(peer, conn)
+    try:
+        w.mate.do("accept", conn, 1, 1)
+    except Exception:                   # pylint: disable=broad-except
+        pass
+    link.close()
+    w.links.remove(link)
+
+
+# The slow ones --------------------------------------------------------------
+
+
+@case("responder: a silent initiator is closed in time", "MPA-119 MPA-102")
+def slow_silent(w):
+    w.slow["silent"].check()
+
+
+@case("responder: one octet a second is too slow", "MPA-124")
+def slow_drip(w):
+    w.slow["dripping"].check()
+
+
+run()
