@@ -119,6 +119,7 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	smp_mb();
 	if (!test_bit(0, &s->failed))
 		why = rx_segment(s, llp, len);
+	/* all that was placed is placed */
 	smp_store_release(&s->rx_busy, false);
 	return why;
 }

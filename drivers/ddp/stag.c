@@ -140,6 +140,7 @@ EXPORT_SYMBOL_GPL(ddp_region_revoke);
 void ddp_region_allow(struct ddp_region *r, u8 key)
 {
 	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
+	/* valid only after the other fields: see ddp_bounds_check() */
 	smp_store_release(&r->valid, true);
 }
 EXPORT_SYMBOL_GPL(ddp_region_allow);

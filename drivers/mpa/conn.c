@@ -135,8 +135,10 @@ static void enter_full(struct mpa_conn *c)
 	set_phase(c, MPA_FULL);
 	c->stream = c->next_stream;
 	c->tx_stream = c->next_stream;
-	if (su->initiator)
+	if (su->initiator) {
+		/* who finds it open finds the stream */
 		smp_store_release(&c->tx_open, true);
+	}
 	c->su = NULL;
 	kfree(su);
 	mpa_sock_full(c);
@@ -150,10 +152,10 @@ static int read_frame(struct mpa_conn *c)
 	size_t need = min(mpa_startup_need(c->su), sizeof(buf));
 	int n = mpa_sock_read(c, buf, need);
 
+	if (n == -EAGAIN)
+		return n;
 	if (n > 0)
 		mpa_startup_input(c->su, buf, n);
-	else if (n == -EAGAIN)
-		return n;
 	else
 		mpa_startup_eof(c->su);
 	return 0;
@@ -227,6 +229,7 @@ static bool speaks_too_soon(struct mpa_conn *c)
 static void startup(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
+	int err;
 
 	for (;;) {
 		switch (mpa_startup_want(su)) {
@@ -235,8 +238,10 @@ static void startup(struct mpa_conn *c)
 				return;
 			break;
 		case MPA_WANT_WRITE:
-			if (write_frame(c)) {
-				end(c, IW_MPA_LOST, NULL);
+			err = write_frame(c);
+			if (err) {
+				end(c, err == -ENOMEM ? IW_MPA_LOCAL
+						      : IW_MPA_LOST, NULL);
 				return;
 			}
 			break;

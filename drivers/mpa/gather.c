@@ -139,6 +139,7 @@ static void open_tx(struct mpa_conn *c)
 {
 	if (c->tx_open)
 		return;
+	/* who finds it open finds the stream */
 	smp_store_release(&c->tx_open, true);
 	mpa_tx_kick(c);
 }

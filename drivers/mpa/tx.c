@@ -51,6 +51,7 @@ static bool leave(struct mpa_conn *c)
 /* Nothing is sent before start-up, a responder's first valid FPDU, a stream */
 static bool may_send(const struct mpa_conn *c)
 {
+	/* once it is open the stream is there */
 	return smp_load_acquire(&c->tx_open) && c->tx_stream;
 }
 

@@ -129,7 +129,7 @@ struct rnic_sq {
 struct rnic_rq {
 	struct rnic_ring	ring;
 	u32			max_sge;
-	struct mutex		flush_lock;
+	struct mutex		flush_lock;	/* one flush at a time */
 
 	/* rx runner, or who flushes after it has settled */
 	u64			wr_id;		/* of the slot taken */
@@ -232,6 +232,25 @@ u64 rnic_ring_key(const struct rnic_ring *ring);	/* for mmap */
 static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
 {
 	return ring->slot0 + (size_t)(idx & (ring->slots - 1)) * ring->stride;
+}
+
+/* The producer's index of a send or receive queue; a program's may be nonsense */
+static inline u32 rnic_ring_prod(const struct rnic_ring *ring)
+{
+	/* the slots before it are filled */
+	return smp_load_acquire(&ring->hdr->prod);
+}
+
+static inline void rnic_ring_produced(struct rnic_ring *ring, u32 prod)
+{
+	/* the slots before it are filled */
+	smp_store_release(&ring->hdr->prod, prod);
+}
+
+static inline void rnic_ring_consumed(struct rnic_ring *ring, u32 cons)
+{
+	/* the slots before it have been read: they may be filled again */
+	smp_store_release(&ring->hdr->cons, cons);
 }
 
 /*

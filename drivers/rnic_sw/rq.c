@@ -5,7 +5,7 @@
 /* Posted and not taken; more than there are slots: nonsense */
 static u32 __posted(const struct rnic_rq *rq)
 {
-	return smp_load_acquire(&rq->ring.hdr->prod) - rq->head;
+	return rnic_ring_prod(&rq->ring) - rq->head;
 }
 
 /* Read the slot at the head, once, into @r's receive buffer */
@@ -69,7 +69,7 @@ void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
 	if (rc->solicited)
 		cqe.flags |= RNIC_SW_WC_SOLICITED;
 	rq->tail++;
-	smp_store_release(&rq->ring.hdr->cons, rq->tail);
+	rnic_ring_consumed(&rq->ring, rq->tail);
 	if (!rnic_cq_push(qp->rcq, &cqe, &qp->ib))
 		rnic_qp_error(qp, IW_LOCAL_CQ);
 }
@@ -101,7 +101,7 @@ static bool __flush_one(struct rnic_rq *rq, u64 *wr_id)
 	}
 	slot = rnic_ring_slot(&rq->ring, rq->tail++);
 	*wr_id = READ_ONCE(slot->wr_id);
-	smp_store_release(&rq->ring.hdr->cons, rq->tail);
+	rnic_ring_consumed(&rq->ring, rq->tail);
 	return true;
 }
 
@@ -164,7 +164,7 @@ static int __post_one(struct rnic_rq *rq, const struct ib_recv_wr *wr)
 		sge[i].length = wr->sg_list[i].length;
 		sge[i].lkey = wr->sg_list[i].lkey;
 	}
-	smp_store_release(&rq->ring.hdr->prod, prod + 1);
+	rnic_ring_produced(&rq->ring, prod + 1);
 	return 0;
 }
 

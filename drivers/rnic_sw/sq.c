@@ -162,7 +162,7 @@ static void fill_note(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 /* How many slots are posted and not pulled; more than there are: nonsense */
 static u32 __posted(struct rnic_sq *sq)
 {
-	return smp_load_acquire(&sq->ring.hdr->prod) - sq->head;
+	return rnic_ring_prod(&sq->ring) - sq->head;
 }
 
 /* Nothing posted: who posts next has to wake us; look again after saying so */
@@ -233,7 +233,7 @@ void rnic_sq_close(struct rnic_qp *qp)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	sq->closing = true;
-	sq->end = smp_load_acquire(&sq->ring.hdr->prod);
+	sq->end = rnic_ring_prod(&sq->ring);
 	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
@@ -270,8 +270,7 @@ static bool __next_told(struct rnic_qp *qp, struct rnic_sw_cqe *cqe)
 			fill_cqe(qp, n, cqe);
 		sq->tail++;
 	}
-	/* the slots may be posted again */
-	smp_store_release(&sq->ring.hdr->cons, sq->tail);
+	rnic_ring_consumed(&sq->ring, sq->tail);
 	return tell;
 }
 
@@ -539,7 +538,7 @@ static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
 		note_of(sq, prod)->reg_access = reg_wr(wr)->access;
 	}
 	memcpy(slot, &e, sizeof(e));
-	smp_store_release(&sq->ring.hdr->prod, prod + 1);
+	rnic_ring_produced(&sq->ring, prod + 1);
 	return 0;
 }
 

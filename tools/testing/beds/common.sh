@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 # What the beds have in common, on the host's side; sourced.
+# shellcheck disable=SC2034	# what the options set is for who sources this
 
 here=$(dirname "$(readlink -f "$0")")
 tree=$(cd "$here/../../.." && pwd)

@@ -22,7 +22,7 @@ one_device
 all_of "4 KiB" "$bandwidth" -s 4096 -n "$n"
 all_of "64 octets" "$latency" -s 64 -n "$n"
 all_of "all sizes to 8 MiB" "$bandwidth" -a -n 5
-all_of "all sizes to 8 MiB" "$latency" -a -n 5
+all_of "all sizes to 8 MiB" "$([ -n "$T_SLOW" ] && echo ib_read_lat || echo "$latency")" -a -n 5
 all_of "16 queue pairs" "$bandwidth" -q 16 -s 4096 -n 100
 all_of "64 queue pairs, 64 KiB" "$bandwidth" -q 64 -s 65536 -n 10
 all_of "bidirectional" "$bandwidth" -b -s 65536 -n "$(t_iters 500)"
@@ -32,7 +32,7 @@ all_of "events" "ib_send_lat ib_read_lat" -e -s 64 -n "$(t_iters 500)"
 all_of "inline" "ib_send_bw ib_write_bw ib_send_lat ib_write_lat" -I 64 -s 64 -n "$(t_iters 500)"
 all_of "lists of 16" "$bandwidth" -l 16 -s 512 -n 320
 all_of "queues of 1" "$bandwidth" -t 1 -s 512 -n 100
-all_of "queues of 2048" "$bandwidth" -t 2048 -s 64 -n 4096
+all_of "queues of 2048" "$bandwidth" -t 2048 -s 64 -n "$((T_SLOW ? 2048 : 8192))"
 all_of "completion of each" "$bandwidth" -Q 1 -s 1024 -n 200
 all_of "shared receive queue" "ib_send_bw" --use-srq -s 4096 -n 200
 all_of "odd size" "$bandwidth" -s 12345 -n 100

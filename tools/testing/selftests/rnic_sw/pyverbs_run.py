@@ -98,6 +98,32 @@ def tell_ip_address(self, dev, port, idx):
 RDMATestCase._get_ip_mac = tell_ip_address
 
 
+ACK = "expects what only InfiniBand's acknowledgements tell the sender"
+IB_CM = "expects the steps of InfiniBand's connection manager"
+CANNOT = {
+    "test_mr.MRTest.test_mr_rereg_access_bad_flow": ACK,
+    "test_mr.MRTest.test_mr_rereg_addr": ACK,
+    "test_mr.MRTest.test_mr_rereg_pd": ACK,
+    "test_rdmacm.CMTestCase.test_rdmacm_async_traffic": ACK,
+    "test_rdmacm.CMTestCase.test_rdmacm_async_traffic_external_qp": IB_CM,
+    "test_rdmacm.CMTestCase.test_rdmacm_async_udp_traffic":
+        "Create QP type 4 is not supported",
+}
+
+
+def cases(suite):
+    """All tests in it, those in CANNOT replaced by what skips them."""
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from cases(test)
+            continue
+        reason = CANNOT.get(test.id().removeprefix("tests."))
+        if reason:
+            setattr(test, test._testMethodName,
+                    unittest.skip(reason)(getattr(test, test._testMethodName)))
+        yield test
+
+
 class Lines(unittest.TestResult):
     """A line for each test, once it is over."""
 
@@ -130,4 +156,4 @@ class Lines(unittest.TestResult):
 modules = sorted(tests.__test_modules__, key=lambda m: "test_rdmacm" not in m.__name__)
 suite = unittest.TestSuite(
     unittest.defaultTestLoader.loadTestsFromModule(m) for m in modules)
-suite.run(Lines())
+unittest.TestSuite(cases(suite)).run(Lines())

@@ -171,7 +171,7 @@ static void resize(void)
 static void *keep_resizing(void *arg)
 {
 	struct desk *d = arg;
-	int i;
+	uint32_t i;
 
 	for (i = 0; i < rounds(400); i++)
 		CHECK(!ibv_resize_cq(d->p.s.rcq, 200 + i % 7 * 100), "%m");
