@@ -112,6 +112,8 @@ static void end(struct mpa_conn *c, enum iw_reason why,
 	mpa_sock_release(c, reset);
 	c->stream = NULL;
 	c->next_stream = NULL;
+	if (c->listener && !c->told)
+		mpa_listen_refused(c, why);
 	mpa_listen_forget(c);
 	if (s)
 		ddp_llp_down(s, why);

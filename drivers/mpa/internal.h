@@ -214,6 +214,8 @@ struct ddp_listener *mpa_listen(const struct ddp_listen *l,
 void mpa_unlisten(struct ddp_listener *l);
 /* Hand the request of a pending connection up; nonzero: refused */
 int mpa_listen_request(struct mpa_conn *c, const struct ddp_offer *o);
+/* A pending connection ends before it became a request */
+void mpa_listen_refused(struct mpa_conn *c, enum iw_reason why);
 /* A connection is pending no longer */
 void mpa_listen_forget(struct mpa_conn *c);
 

@@ -425,6 +425,21 @@ int mpa_listen_request(struct mpa_conn *c, const struct ddp_offer *o)
 }
 
 /**
+ * mpa_listen_refused - a pending connection ends before it became a request
+ * @c: the connection; worker
+ * @why: what was wrong with its start-up
+ */
+void mpa_listen_refused(struct mpa_conn *c, enum iw_reason why)
+{
+	struct mpa_listener *l = c->listener;
+
+	mutex_lock(&l->mutex);
+	if (!l->dead)
+		l->dl.user->refused(&l->dl, why);
+	mutex_unlock(&l->mutex);
+}
+
+/**
  * mpa_listen_forget - a connection is pending no longer
  * @c: the connection; worker
  */

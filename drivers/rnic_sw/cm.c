@@ -314,8 +314,16 @@ static int request(struct ddp_listener *l, struct ddp_session *ss,
 	return err;
 }
 
+static void refused(struct ddp_listener *l, enum iw_reason why)
+{
+	struct rnic_lep *lep = l->ctx;
+
+	rnic_count_reason(lep->dev, why);
+}
+
 static const struct ddp_session_user user = {
 	.request	= request,
+	.refused	= refused,
 	.established	= established,
 	.peer_closed	= peer_closed,
 	.closed		= closed,

@@ -37,6 +37,14 @@ static bool tagged_reason(enum iw_reason why)
 	return why >= IW_DDP_T_STAG && why <= IW_DDP_T_VERSION;
 }
 
+/* RFC 5040 7.1 (1): the peer is told of what only we did wrong, too */
+static size_t build_terminate(struct rdmap *r, const struct iw_fault *f)
+{
+	const struct iw_fault ours = { .why = IW_RDMAP_CATASTROPHIC };
+
+	return rdmap_term_build(r->term, f->why == IW_LOCAL_PROT ? &ours : f);
+}
+
 static void failed(struct ddp_stream *s, const struct iw_fault *fault)
 {
 	struct rdmap *r = to_rdmap(s);
@@ -53,7 +61,7 @@ static void failed(struct ddp_stream *s, const struct iw_fault *fault)
 		f.why = IW_RDMAP_CATASTROPHIC;
 
 	spin_lock_bh(&r->lock);
-	r->term_len = rdmap_term_build(r->term, &f);
+	r->term_len = build_terminate(r, &f);
 	r->term_due = r->term_len;
 	spin_unlock_bh(&r->lock);
 	rdmap_event(r, &f);

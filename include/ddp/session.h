@@ -37,6 +37,8 @@ struct ddp_policy {
  * @request: a peer asks for a session on @l.  The user keeps @ss (one
  *	reference is passed on) and answers later with accept, reject or stop.
  *	Nonzero: refused; the LLP ends it and keeps the reference.
+ * @refused: a peer's start-up on @l ended before it became a request: for the
+ *	statistics
  * @established: both sides agreed.  Active side: @o is the peer's reply, and
  *	the stream given to connect starts when this returns IW_OK; another
  *	reason starts it all the same, to carry the Terminate.  Passive side:
@@ -51,6 +53,7 @@ struct ddp_policy {
 struct ddp_session_user {
 	int (*request)(struct ddp_listener *l, struct ddp_session *ss,
 		       const struct ddp_offer *o);
+	void (*refused)(struct ddp_listener *l, enum iw_reason why);
 	enum iw_reason (*established)(struct ddp_session *ss,
 				      const struct ddp_offer *o);
 	void (*peer_closed)(struct ddp_session *ss);
