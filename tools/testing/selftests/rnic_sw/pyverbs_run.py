@@ -77,26 +77,28 @@ def connect_both(self):
 RCResources.to_rts = connect_both
 
 
-def and_settle(function):
+def settle(function):
     """A Write completes when TCP has it, not when it is in the peer's memory."""
     def slower(*args, **kwargs):
         result = function(*args, **kwargs)
-        time.sleep(0.02)
+        time.sleep(0.005)
         return result
     return slower
 
 
-utils.poll_cq = and_settle(utils.poll_cq)
-utils.poll_cq_ex = and_settle(utils.poll_cq_ex)
+def settling(traffic):
+    """Traffic that looks at the peer's memory after each completion."""
+    def slower(*args, **kwargs):
+        saved = utils.poll_cq
+        utils.poll_cq = settle(saved)
+        try:
+            return traffic(*args, **kwargs)
+        finally:
+            utils.poll_cq = saved
+    return slower
 
 
-def tell_ip_address(self, dev, port, idx):
-    self.args.append([dev, port, idx, *self.get_ip_mac_address(netdev)])
-
-
-# pylint: disable=protected-access
-RDMATestCase._get_ip_mac = tell_ip_address
-
+utils.rdma_traffic = settling(utils.rdma_traffic)
 
 ACK = "expects what only InfiniBand's acknowledgements tell the sender"
 IB_CM = "expects the steps of InfiniBand's connection manager"

@@ -14,6 +14,7 @@ struct region {
 	uint8_t		*base;
 	uint8_t		*data;		/* GUARD octets above, at least */
 	uint64_t	iova;
+	uint32_t	lkey;
 	size_t		len;
 	size_t		all;		/* from base, with the guards */
 };
@@ -67,6 +68,7 @@ void do_mr(char **w)
 		fail("mr");
 		return;
 	}
+	r->lkey = r->mr->lkey;
 	printf("ok %d %llu %u %u\n", nregions++, (unsigned long long)iova,
 	       r->mr->rkey, r->mr->lkey);
 }
@@ -131,7 +133,7 @@ static struct ibv_sge sge_of(char **w)
 	struct ibv_sge sge = {
 		.addr = r->iova + atoi(w[1]),
 		.length = atoi(w[2]),
-		.lkey = r->mr->lkey,
+		.lkey = r->lkey,
 	};
 
 	return sge;

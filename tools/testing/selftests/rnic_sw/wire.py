@@ -42,7 +42,7 @@ PORT = 7471
 CLONE_NEWNET = 0x40000000
 
 QP_FATAL, REQ_ERR, ACCESS_ERR = 1, 2, 3     # enum ibv_event_type
-SUCCESS, LEN_ERR, FLUSHED = 0, 1, 5         # enum ibv_wc_status
+SUCCESS, LEN_ERR, LOC_PROT_ERR, FLUSHED = 0, 1, 4, 5    # ibv_wc_status
 QPS_ERR = 6
 
 

@@ -4,8 +4,8 @@
 
 import random
 
-from wire import (CM, FLUSHED, QPS_ERR, REQ_ERR, SUCCESS, Async, Refused, add,
-                  case, check, rdmap, run, same)
+from wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, REQ_ERR, SUCCESS, Async,
+                  Refused, add, case, check, rdmap, run, same)
 
 BIG = 1 << 20
 
@@ -230,6 +230,31 @@ def goes_silent(w, role):
 in_both_roles("our program goes amid work", "DDP-78", goes_silent)
 
 
+# Our own faults ---------------------------------------------------------------
+
+
+def local_fault(w, role, opcode):
+    """Work on memory that is no more: Terminate 0/0/00 in its stead."""
+    memory = w.region(4096, "l")
+    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link.post("send", memory, 16, 7)
+    link.peer.get_message()
+    link.wc(wr=7, status=SUCCESS)
+    memory.dereg()
+    with w.counted(end_local_protection=1, tx_terminates=1):
+        link.post(opcode, memory, 16, 8, 1, 2)
+        same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
+        link.ended("fin")
+        same("status", link.wc(wr=8).status, LOC_PROT_ERR)
+        link.wc(wr=1, status=FLUSHED)
+
+
+for verb in "send", "write", "read":
+    in_both_roles(f"a {verb} from memory that is gone",
+                  "RDMAP-152 RDMAP-45 RDMAP-50 RDMAP-144 RDMAP-151",
+                  local_fault, opcode=verb)
+
+
 # We end it ------------------------------------------------------------------
 
 
@@ -257,17 +282,24 @@ in_both_roles("disconnect: all goes out, then FIN",
 
 
 def post_after(w, role):
+    """Posted while what was posted before cannot leave yet."""
     memory = w.shared(BIG, "l")
     link = both(w, role)
+    for wr in range(4):
+        link.post("write", memory, BIG, wr, 1, 2)
     w.mate.do("disconnect", link.conn)
+    posted = True
     try:
         link.post("send", memory, 16, 7)
     except Refused:
-        return
-    finally:
-        link.ended("fin")
+        posted = False
+    for wr in range(4):
+        same("octets", sum(len(seg.payload)
+                           for seg in link.peer.get_message()), BIG)
+    link.ended("fin")
     link.peer.close()
-    link.wc(wr=7, status=FLUSHED)
+    if posted:
+        link.wc(wr=7, status=FLUSHED)
 
 
 in_both_roles("no new work after a disconnect", "DDP-73", post_after)
