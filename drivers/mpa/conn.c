@@ -24,7 +24,8 @@ static atomic_t conns = ATOMIC_INIT(0);	/* not yet released */
 
 /**
  * mpa_conn_event - have the worker look at something
- * @c: the connection; the caller holds it or is one of its callbacks
+ * @c: the connection; the caller holds it, is one of its callbacks, or found
+ *	it under RCU: then it may be ending
  * @ev: what
  *
  * Any context.
@@ -32,7 +33,8 @@ static atomic_t conns = ATOMIC_INIT(0);	/* not yet released */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
 	set_bit(ev, &c->events);
-	ddp_session_get(&c->ss);
+	if (!kref_get_unless_zero(&c->ss.ref))
+		return;
 	if (!queue_work(mpa_wq, &c->work))
 		ddp_session_put(&c->ss);
 }

@@ -145,7 +145,8 @@ static void queue_bh(struct mpa_conn *c)
 {
 	if (test_and_set_bit(0, &c->bh_queued))
 		return;
-	ddp_session_get(&c->ss);
+	if (!kref_get_unless_zero(&c->ss.ref))
+		return;
 	tasklet_schedule(&c->bh);
 }
 
