@@ -24,8 +24,14 @@ kdir:
 		echo "To try the modules without either: make demo" >&2; \
 		exit 1; }
 
+# Distributions' build directories have neither the key to sign with nor the
+# System.map without which depmod is left out.
+unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
+
 modules_install: kdir
-	+@$(kbuild) INSTALL_MOD_DIR=updates modules_install
+	+@$(kbuild) INSTALL_MOD_DIR=updates $(unsigned) modules_install
+	@PATH=$$PATH:/usr/sbin:/sbin depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
+		"$$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)"
 
 clean:
 	@if [ -e $(KDIR)/Makefile ]; then $(kbuild) clean; fi
