@@ -100,6 +100,14 @@ def settling(traffic):
 
 utils.rdma_traffic = settling(utils.rdma_traffic)
 
+
+def tell_ip_address(self, dev, port, idx):
+    self.args.append([dev, port, idx, *self.get_ip_mac_address(netdev)])
+
+
+# pylint: disable=protected-access
+RDMATestCase._get_ip_mac = tell_ip_address
+
 ACK = "expects what only InfiniBand's acknowledgements tell the sender"
 IB_CM = "expects the steps of InfiniBand's connection manager"
 CANNOT = {

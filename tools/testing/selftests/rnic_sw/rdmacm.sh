@@ -158,17 +158,17 @@ common "one device"
 t_case "rstream, blocking" "" stream rstream -I 50 -C 20 -T b
 t_case "rstream, nonblocking" "" stream rstream -I 50 -C 20 -T n
 t_case "rstream, async" "" stream_async -I 50 -C 20 -T a
-t_case "rstream, async and nonblocking, verified" "" stream_async -I 50 -C 20 -T a -T n -T v
+t_case "rstream, async and nonblocking, verified" "" stream_async -I 20 -C 20 -T a -T n -T v
 t_case "rstream, resolve" "" stream rstream -I 50 -C 20 -T r
 t_case "rstream, fork" "" stream_fork
-t_case "rstream, all sizes" "" stream rstream -S all -I "$(t_iters 100)" -C 10
+t_case "rstream, all sizes" "" stream rstream -S all -I $((T_SLOW ? 5 : 100)) -C 10
 t_case "rstream, 1 MiB" "" stream rstream -I 5 -C 2 -S 1048576 -T v
-t_case "rstream, small buffers" "" stream rstream -B 4096 -I 20 -C 20 -S 10000 -T v
+t_case "rstream, small buffers" "" stream rstream -B 4096 -I 5 -C 20 -S 10000 -T v
 t_case "rstream, IPv6, verified" "" stream6
 t_case "riostream, blocking" "" stream riostream -I 50 -C 5 -T b
 t_case "riostream, nonblocking" "" stream riostream -I 50 -C 5 -T n
 t_case "riostream, async, verified" "" stream riostream -I 50 -C 5 -T a -T v
-t_case "riostream, all sizes" "" stream riostream -S all -I "$(t_iters 100)"
+t_case "riostream, all sizes" "" stream riostream -S all -I $((T_SLOW ? 3 : 100))
 t_case "rcopy, 5 MB" "" copy_file
 t_case "udaddy refused" "" datagrams_refused
 t_case "mckey refused" "" multicast_refused

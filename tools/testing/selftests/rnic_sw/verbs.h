@@ -42,7 +42,7 @@ void give_up(const char *file, int line, const char *what, const char *fmt, ...)
 void skip(const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 1, 2)));
 
-/* Rounds of something: a quarter in a debug kernel, where all takes longer */
+/* Rounds of something: a quarter where everything takes longer */
 uint32_t rounds(uint32_t n);
 
 /* Cases ------------------------------------------------------------------- */
