@@ -6,6 +6,7 @@
 # siw never asks for CRC and never refuses it: the connection has it if rnic_sw
 # asks.  Its markers are none, so nothing is said about those.  What it sends in
 # a Terminate departs from RFC 5040 (N-2, N-6) and is not looked at here.
+# shellcheck disable=SC2034,SC2154	# lib.sh reads and declares them
 
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 

@@ -313,14 +313,41 @@ t_kill() {
 	wait "$pid" 2>/dev/null || true
 }
 
+# Of a program that is about to reach its time limit: what is going on here?
+t_state() {
+	local ns pid
+	for ns in "${NS_A:-}" "${NS_B:-}"; do
+		echo "--- network namespace '$ns'"
+		t_in "$ns" rdma statistic show | tr ' ' '\n' | paste -d' ' - - | grep -v ' 0$'
+		t_in "$ns" rdma resource show qp
+		t_in "$ns" ss -tinmO
+	done
+	for pid in $(pgrep -P "$(IFS=,; echo "${t_pids[*]}")"); do
+		echo "--- process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+		grep -E '^(State|voluntary)' "/proc/$pid/status"
+		cat "/proc/$pid/stack"
+	done
+}
+
+t_watch() {
+	local fd
+	exec {fd}<> <(:)
+	read -rt $((T_TIME - 8)) -u "$fd"
+	t_state >"$T_CASE/state" 2>&1
+}
+
 t_wait() {
-	local pid=${t_pids[$1]} status=0
+	local pid=${t_pids[$1]} status=0 watch
 	[ $# -lt 2 ] || t_until "$2" t_gone "$pid" || {
 		t_show "$1"
 		t_fail "$1 has not ended within $2 s"
 	}
+	t_watch &
+	watch=$!
 	wait "$pid" || status=$?
 	unset "t_pids[$1]"
+	kill "$watch" 2>/dev/null || true
+	wait "$watch" 2>/dev/null || true
 	[ $status -eq 0 ] && return
 	t_show "$1"
 	echo "$1 ended with status $status$([ $status -ne 124 ] || echo " (time limit $T_TIME s)")"

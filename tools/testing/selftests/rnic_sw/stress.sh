@@ -135,6 +135,8 @@ link_bounces() {
 
 many_connections() {
 	t_port
+	# each process registers, connects and ends as many times
+	T_TIME=$((T_TIME * 4))
 	t_pair "$PORT" ucmatose -b "$B4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100 -- \
 		ucmatose -s "$B4" -b "$A4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100
 	nothing_left
