@@ -172,6 +172,13 @@ static void disassociate_ucontext(struct ib_ucontext *ib)
 {
 }
 
+/* A program imports the device: the core tells it what there is to know */
+static int query_ucontext(struct ib_ucontext *ib,
+			  struct uverbs_attr_bundle *attrs)
+{
+	return 0;
+}
+
 static void dealloc_driver(struct ib_device *ib)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
@@ -223,6 +230,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.query_gid = query_gid,
 	.query_port = query_port,
 	.query_qp = rnic_query_qp,
+	.query_ucontext = query_ucontext,
 	.req_notify_cq = rnic_req_notify_cq,
 	.rereg_user_mr = rnic_rereg_user_mr,
 	COMPAT_VERBS_OPS,

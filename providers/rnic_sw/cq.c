@@ -5,8 +5,9 @@
 
 #include "rnic_sw.h"
 
-#define WC_FLAGS	(IBV_WC_STANDARD_FLAGS |	\
-			 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+#define TIMESTAMPS	(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |	\
+			 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+#define WC_FLAGS	(IBV_WC_STANDARD_FLAGS | TIMESTAMPS)
 
 static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 {
@@ -55,7 +56,7 @@ static int command_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 	struct rnic_sw_cmd_create_cq cmd = {};
 	int ret;
 
-	if (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+	if (attr->wc_flags & TIMESTAMPS)
 		cmd.drv_payload.flags = RNIC_SW_CQ_TIMESTAMP;
 	ret = ibv_cmd_create_cq(ctx, attr->cqe, attr->channel,
 				attr->comp_vector, &cq->vcq.cq, &cmd.ibv_cmd,

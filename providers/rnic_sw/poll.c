@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Completion queues: poll, both ways, and arm. */
 #include <errno.h>
+#include <time.h>
 
 #include <ccan/array_size.h>
 
@@ -210,6 +211,21 @@ static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
 	return to_cq_ex(ibcq)->cqe->timestamp;
 }
 
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now = {};
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+/* The kernel's stamp is of the monotonic clock: by how much are they apart? */
+static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ibcq)
+{
+	return read_completion_ts(ibcq) + now_ns(CLOCK_REALTIME) -
+	       now_ns(CLOCK_MONOTONIC);
+}
+
 static uint32_t read_zero_u32(struct ibv_cq_ex *ibcq)
 {
 	return 0;
@@ -247,4 +263,6 @@ void rnic_sw_fill_cq_ex(struct rnic_sw_cq *cq, uint64_t flags)
 		ex->read_dlid_path_bits = read_zero_u8;
 	if (flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
 		ex->read_completion_ts = read_completion_ts;
+	if (flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		ex->read_completion_wallclock_ns = read_completion_wallclock_ns;
 }

@@ -172,12 +172,22 @@ static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
  * @qp: the queue pair; the caller has published prod and found
  *	%RNIC_SW_RING_NEED_WAKEUP set
  *
+ * A write is refused (EACCES) if the credentials are not those with which the
+ * device was opened: the program has changed its own, or was given the
+ * descriptor.  The ioctl does not mind.
+ *
  * Return: 0, or a positive errno: the device is gone.
  */
 int rnic_sw_kick_sq(struct rnic_sw_qp *qp)
 {
-	return ring_doorbell(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_SEND,
-			     sizeof(struct ib_uverbs_send_wr));
+	struct ibv_send_wr *bad;
+	int ret;
+
+	ret = ring_doorbell(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_SEND,
+			    sizeof(struct ib_uverbs_send_wr));
+	if (ret == EACCES)
+		ret = ibv_cmd_post_send(&qp->vqp.qp, NULL, &bad);
+	return ret;
 }
 
 /* Work requests before the bad one are posted */
@@ -231,10 +241,17 @@ static int queue_recv(struct rnic_sw_qp *qp, const struct ibv_recv_wr *wr)
 	return 0;
 }
 
+/* As rnic_sw_kick_sq() */
 static int kick_rq(struct rnic_sw_qp *qp)
 {
-	return ring_doorbell(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_RECV,
-			     sizeof(struct ib_uverbs_recv_wr));
+	struct ibv_recv_wr *bad;
+	int ret;
+
+	ret = ring_doorbell(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_RECV,
+			    sizeof(struct ib_uverbs_recv_wr));
+	if (ret == EACCES)
+		ret = ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad);
+	return ret;
 }
 
 int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,

@@ -23,6 +23,8 @@ static const struct verbs_context_ops context_ops = {
 	.destroy_cq		= rnic_sw_destroy_cq,
 	.destroy_qp		= rnic_sw_destroy_qp,
 	.free_context		= free_context,
+	.import_mr		= rnic_sw_import_mr,
+	.import_pd		= rnic_sw_import_pd,
 	.modify_qp		= rnic_sw_modify_qp,
 	.poll_cq		= rnic_sw_poll_cq,
 	.post_recv		= rnic_sw_post_recv,
@@ -35,6 +37,8 @@ static const struct verbs_context_ops context_ops = {
 	.req_notify_cq		= rnic_sw_req_notify_cq,
 	.rereg_mr		= rnic_sw_rereg_mr,
 	.resize_cq		= rnic_sw_resize_cq,
+	.unimport_mr		= rnic_sw_unimport_mr,
+	.unimport_pd		= rnic_sw_unimport_pd,
 };
 
 /* The command got an argument after private ABI 34 */
@@ -52,8 +56,13 @@ static int get_context(struct verbs_context *vctx)
 #endif
 }
 
-static struct verbs_context *alloc_context(struct ibv_device *ibdev,
-					   int cmd_fd, void *private_data)
+static int query_context(struct verbs_context *vctx)
+{
+	return ibv_cmd_query_context(&vctx->context, NULL);
+}
+
+static struct verbs_context *make_context(struct ibv_device *ibdev, int cmd_fd,
+					  int (*command)(struct verbs_context *))
 {
 	struct rnic_sw_context *ctx;
 
@@ -61,13 +70,26 @@ static struct verbs_context *alloc_context(struct ibv_device *ibdev,
 					   RNIC_SW_DRIVER_ID);
 	if (!ctx)
 		return NULL;
-	if (get_context(&ctx->vctx)) {
+	if (command(&ctx->vctx)) {
 		verbs_uninit_context(&ctx->vctx);
 		free(ctx);
 		return NULL;
 	}
 	verbs_set_ops(&ctx->vctx, &context_ops);
 	return &ctx->vctx;
+}
+
+static struct verbs_context *alloc_context(struct ibv_device *ibdev,
+					   int cmd_fd, void *private_data)
+{
+	return make_context(ibdev, cmd_fd, get_context);
+}
+
+/* Another descriptor of a context that the kernel has already */
+static struct verbs_context *import_context(struct ibv_device *ibdev,
+					    int cmd_fd)
+{
+	return make_context(ibdev, cmd_fd, query_context);
 }
 
 static void free_context(struct ibv_context *ibctx)
@@ -102,6 +124,7 @@ static const struct verbs_device_ops rnic_sw_dev_ops = {
 	.alloc_device		= alloc_device,
 	.uninit_device		= uninit_device,
 	.alloc_context		= alloc_context,
+	.import_context		= import_context,
 };
 
 PROVIDER_DRIVER(rnic_sw, rnic_sw_dev_ops);

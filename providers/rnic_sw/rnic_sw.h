@@ -147,6 +147,8 @@ struct ibv_pd *
 rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 			    struct ibv_parent_domain_init_attr *attr);
 int rnic_sw_dealloc_pd(struct ibv_pd *ibpd);
+struct ibv_pd *rnic_sw_import_pd(struct ibv_context *ctx, uint32_t handle);
+void rnic_sw_unimport_pd(struct ibv_pd *ibpd);
 struct ibv_td *rnic_sw_alloc_td(struct ibv_context *ctx,
 				struct ibv_td_init_attr *attr);
 int rnic_sw_dealloc_td(struct ibv_td *ibtd);
@@ -155,6 +157,8 @@ struct ibv_mr *rnic_sw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 int rnic_sw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		     void *addr, size_t length, int access);
 int rnic_sw_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mr *rnic_sw_import_mr(struct ibv_pd *pd, uint32_t handle);
+void rnic_sw_unimport_mr(struct ibv_mr *mr);
 
 /* cq.c */
 struct ibv_cq *rnic_sw_create_cq(struct ibv_context *ctx, int cqe,

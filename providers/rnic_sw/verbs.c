@@ -28,12 +28,15 @@ int rnic_sw_query_device_ex(struct ibv_context *ctx,
 	return 0;
 }
 
+/*
+ * The library has zeroed @attr.  It may know a shorter one than the headers
+ * that this was built with: only the library's command may write to it.
+ */
 int rnic_sw_query_port(struct ibv_context *ctx, uint8_t port,
 		       struct ibv_port_attr *attr)
 {
 	struct ibv_query_port cmd;
 
-	memset(attr, 0, sizeof(*attr));
 	return ibv_cmd_query_port(ctx, port, attr, &cmd, sizeof(cmd));
 }
 
@@ -70,6 +73,23 @@ struct ibv_pd *rnic_sw_alloc_pd(struct ibv_context *ctx)
 		return NULL;
 	}
 	return &pd->ibpd;
+}
+
+/* The kernel looks at the handle when it is used */
+struct ibv_pd *rnic_sw_import_pd(struct ibv_context *ctx, uint32_t handle)
+{
+	struct rnic_sw_pd *pd = calloc(1, sizeof(*pd));
+
+	if (!pd)
+		return NULL;
+	pd->ibpd.context = ctx;
+	pd->ibpd.handle = handle;
+	return &pd->ibpd;
+}
+
+void rnic_sw_unimport_pd(struct ibv_pd *ibpd)
+{
+	free(to_pd(ibpd));
 }
 
 /* A parent domain is the protection domain it was made from, plus a promise */
@@ -191,4 +211,22 @@ int rnic_sw_dereg_mr(struct verbs_mr *vmr)
 		return ret;
 	free(vmr);
 	return 0;
+}
+
+struct ibv_mr *rnic_sw_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+	struct verbs_mr *vmr = calloc(1, sizeof(*vmr));
+
+	if (!vmr)
+		return NULL;
+	if (ibv_cmd_query_mr(pd, vmr, handle)) {
+		free(vmr);
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+void rnic_sw_unimport_mr(struct ibv_mr *mr)
+{
+	free(verbs_get_mr(mr));
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rdma/ib_user_verbs.h>
@@ -33,6 +34,8 @@
 static int failures;
 static unsigned int areas;	/* of the file, given away */
 static unsigned int kicks;	/* of either queue */
+static unsigned int ioctls;	/* in their place */
+static bool other_creds;	/* than those that opened the device */
 static uint32_t llp_asked;
 static struct ibv_context ctx;
 static struct rnic_sw_pd pd = { .ibpd = { .context = &ctx } };
@@ -119,7 +122,36 @@ ssize_t write(int fd, const void *buf, size_t len)
 	CHECK(hdr->command == IB_USER_VERBS_CMD_POST_SEND ||
 	      hdr->command == IB_USER_VERBS_CMD_POST_RECV);
 	kicks++;
+	if (other_creds) {
+		errno = EACCES;
+		return -1;
+	}
 	return len;
+}
+
+int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+		      struct ibv_send_wr **bad_wr)
+{
+	CHECK(!wr);
+	ioctls++;
+	return 0;
+}
+
+int ibv_cmd_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr)
+{
+	CHECK(!wr);
+	ioctls++;
+	return 0;
+}
+
+/* A library that knows nothing of the structure's last member */
+int ibv_cmd_query_port(struct ibv_context *context, uint8_t port,
+		       struct ibv_port_attr *attr, struct ibv_query_port *cmd,
+		       size_t cmd_size)
+{
+	memset(attr, 0, offsetof(struct ibv_port_attr, active_speed_ex));
+	return 0;
 }
 
 static void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe)
@@ -338,13 +370,24 @@ static void test_poll(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	CHECK(!clock_gettime(clock, &now));
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
 static void test_poll_ex(void)
 {
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = 1,
 		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN |
-			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
 	};
+	const uint64_t minute = 60000000000ull;
+	uint64_t early = now_ns(CLOCK_REALTIME) - minute;
 	struct ibv_poll_cq_attr poll = {};
 	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&ctx, &attr);
 	struct rnic_sw_cq *cq = to_cq_ex(ex);
@@ -353,12 +396,14 @@ static void test_poll_ex(void)
 	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .byte_len = 4,
 					    .opcode = RNIC_SW_OP_READ,
 					    .timestamp = 12345 });
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2 });
+	complete(cq, &(struct rnic_sw_cqe){
+		.wr_id = 2, .timestamp = now_ns(CLOCK_MONOTONIC) });
 	CHECK(!ibv_start_poll(ex, &poll) && ex->wr_id == 1);
 	CHECK(ibv_wc_read_opcode(ex) == IBV_WC_RDMA_READ);
 	CHECK(ibv_wc_read_byte_len(ex) == 4);
 	CHECK(ibv_wc_read_completion_ts(ex) == 12345);
 	CHECK(!ibv_next_poll(ex) && ex->wr_id == 2);
+	CHECK(ibv_wc_read_completion_wallclock_ns(ex) - early < 2 * minute);
 	CHECK(cq->q.hdr->cons == 0);
 	CHECK(ibv_next_poll(ex) == ENOENT);
 	ibv_end_poll(ex);
@@ -394,6 +439,33 @@ static void test_arm_and_resize(void)
 	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 3);
 	CHECK(cq->q.hdr->flags & RNIC_SW_CQ_ARM);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+static void test_credentials(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 2);
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send;
+	struct ibv_recv_wr recv = {}, *bad_recv;
+
+	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	qp->rq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	other_creds = true;
+	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad_send));
+	CHECK(!rnic_sw_post_recv(&qp->vqp.qp, &recv, &bad_recv));
+	CHECK(ioctls == 2);
+	other_creds = false;
+	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad_send));
+	CHECK(ioctls == 2);
+	destroy(qp, cq);
+}
+
+static void test_query_port(void)
+{
+	struct ibv_port_attr attr = { .active_speed_ex = 77 };
+
+	CHECK(!rnic_sw_query_port(&ctx, 1, &attr));
+	CHECK(attr.active_speed_ex == 77);
 }
 
 static void test_llp(void)
@@ -439,6 +511,8 @@ int main(void)
 	test_poll_ex();
 	test_forget();
 	test_arm_and_resize();
+	test_credentials();
+	test_query_port();
 	test_llp();
 	printf("provider: %s\n", failures ? "FAILED" : "ok");
 	return failures != 0;
