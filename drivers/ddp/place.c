@@ -6,6 +6,9 @@
  * memory are copied as one run.  Never a second look at where octets go: each
  * piece is checked, held, copied and let go.
  */
+#include <linux/atomic.h>
+#include <linux/export.h>
+
 #include "internal.h"
 
 /* The longest run at @to, up to @len octets */
@@ -48,6 +51,20 @@ static void region_to_flat(const struct ddp_region *r, u64 to, u32 len,
 
 		memcpy(dst, p, run);
 		dst += run;
+		to += run;
+		len -= run;
+	}
+}
+
+static void region_from_flat(const struct ddp_region *r, u64 to, u32 len,
+			     const void *src)
+{
+	while (len) {
+		u32 run = len;
+		void *p = region_run(r, to, &run);
+
+		memcpy(p, src, run);
+		src += run;
 		to += run;
 		len -= run;
 	}
@@ -198,3 +215,80 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 	}
 	return why;
 }
+
+/**
+ * ddp_mem_store - octets of the ULP's own into its registered memory
+ * @s: the stream
+ * @m: where to, all of it
+ * @src: where from
+ *
+ * BH off.
+ *
+ * Return: IW_OK, or why the memory may not be written.
+ */
+enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
+			     const void *src)
+{
+	struct ddp_region *r;
+	enum iw_reason why;
+
+	if (plain_kernel_memory(s, m->stag)) {
+		memcpy((void *)(uintptr_t)m->addr, src, m->len);
+		return IW_OK;
+	}
+	why = ddp_region_use(s, m, DDP_LOCAL_WRITE, &r);
+	if (why)
+		return why;
+	region_from_flat(r, m->addr, m->len, src);
+	ddp_region_put(r);
+	return IW_OK;
+}
+EXPORT_SYMBOL_GPL(ddp_mem_store);
+
+static u64 replace(u64 *word, u64 (*result)(const void *how, u64 old),
+		   const void *how)
+{
+	u64 old = READ_ONCE(*word);
+
+	while (!try_cmpxchg(word, &old, result(how, old)))
+		;
+	return old;
+}
+
+/**
+ * ddp_mem_atomic - read and replace a word of registered memory in one
+ * @s: the stream whose peer asks
+ * @stag: of the memory
+ * @to: where in it: eight octets, aligned in memory (RFC 7306 5.1)
+ * @result: makes the new value of the old one, in this machine's octet order;
+ *	NULL: only check
+ * @how: for @result
+ * @old: set to the old value
+ *
+ * Atomic against all streams of all devices and against the CPUs.  BH off.
+ *
+ * Return: IW_OK; IW_RDMAP_STREAM: it is misaligned; or why the peer may not.
+ */
+enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
+			      u64 (*result)(const void *how, u64 old),
+			      const void *how, u64 *old)
+{
+	const struct ddp_sge m = { .addr = to, .len = sizeof(u64), .stag = stag };
+	u32 len = sizeof(u64);
+	struct ddp_region *r;
+	enum iw_reason why;
+	void *word;
+
+	why = ddp_region_use(s, &m, DDP_REMOTE_ATOMIC, &r);
+	if (why)
+		return why;
+	/* what is aligned lies in one block */
+	word = region_run(r, to, &len);
+	if (!IS_ALIGNED((uintptr_t)word, sizeof(u64)))
+		why = IW_RDMAP_STREAM;
+	else if (result)
+		*old = replace(word, result, how);
+	ddp_region_put(r);
+	return why;
+}
+EXPORT_SYMBOL_GPL(ddp_mem_atomic);

@@ -95,7 +95,7 @@ static const struct iw_reason_row rows[IW_REASON_NR] = {
 [IW_RDMAP_OPCODE] =
 	ROW(RDMAP, 2, 0x06, SEGMENT, "rdmap-opcode", "RFC 5040 7.2 (2)"),
 [IW_RDMAP_STREAM] =
-	ROW(RDMAP, 2, 0x07, SEGMENT, "rdmap-stream", "RFC 5040 4.8"),
+	ROW(RDMAP, 2, 0x07, SEGMENT, "rdmap-stream", "RFC 7306 8.2"),
 [IW_RDMAP_GLOBAL] =
 	ROW(RDMAP, 2, 0x08, SEGMENT, "rdmap-global", "RFC 5040 4.8"),
 [IW_RDMAP_INVALIDATE] =

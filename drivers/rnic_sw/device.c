@@ -65,7 +65,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.max_qp_rd_atom = RDMAP_DEPTH_MAX,
 		.max_res_rd_atom = MANY * RDMAP_DEPTH_MAX,
 		.max_qp_init_rd_atom = RDMAP_DEPTH_MAX,
-		.atomic_cap = IB_ATOMIC_NONE,
+		.atomic_cap = IB_ATOMIC_GLOB,
 		.max_fast_reg_page_list_len = RNIC_MAX_FASTREG,
 		.timestamp_mask = U64_MAX,
 		.hca_core_clock = USEC_PER_SEC,	/* kHz: nanoseconds */

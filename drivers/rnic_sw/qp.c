@@ -186,6 +186,14 @@ void rdmap_count(struct rdmap *r, u8 opcode, bool sent)
 		[RDMAP_OP_SEND_SE_INV]	= { RNIC_RX_SENDS, RNIC_TX_SENDS },
 		[RDMAP_OP_TERMINATE]	= { RNIC_RX_TERMINATES,
 					    RNIC_TX_TERMINATES },
+		[RDMAP_OP_IMM]		= { RNIC_RX_IMMEDIATES,
+					    RNIC_TX_IMMEDIATES },
+		[RDMAP_OP_IMM_SE]	= { RNIC_RX_IMMEDIATES,
+					    RNIC_TX_IMMEDIATES },
+		[RDMAP_OP_ATOMIC_REQ]	= { RNIC_RX_ATOMIC_REQUESTS,
+					    RNIC_TX_ATOMIC_REQUESTS },
+		[RDMAP_OP_ATOMIC_RESP]	= { RNIC_RX_ATOMIC_RESPONSES,
+					    RNIC_TX_ATOMIC_RESPONSES },
 	};
 
 	rnic_count(rdmap_to_qp(r)->dev, counters[opcode][sent]);
@@ -194,14 +202,16 @@ void rdmap_count(struct rdmap *r, u8 opcode, bool sent)
 
 /* States -------------------------------------------------------------------- */
 
-#define ALL_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
+#define CM_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
+#define ALL_RIGHTS	(CM_RIGHTS | IB_ACCESS_REMOTE_ATOMIC)
 
 static void set_rights(struct rnic_qp *qp)
 {
 	if (!qp->access_chosen)
 		qp->access = ALL_RIGHTS;
 	WRITE_ONCE(qp->rdmap.access, rnic_ddp_rights(qp->access) &
-				     (DDP_REMOTE_READ | DDP_REMOTE_WRITE));
+				     (DDP_REMOTE_READ | DDP_REMOTE_WRITE |
+				      DDP_REMOTE_ATOMIC));
 }
 
 int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
@@ -271,11 +281,15 @@ static int modify_state(struct rnic_qp *qp, enum ib_qp_state to)
 /*
  * On the active side rdma_cm moves a queue pair to INIT with no rights at all,
  * before it knows that it is for iWARP: that is no choice of the consumer's.
+ * On the passive side it gives those that iWARP had before RFC 7306: atomics
+ * are then up to the region alone.
  */
 static void modify_rights(struct rnic_qp *qp, int access, bool with_state)
 {
 	if (with_state && !access)
 		return;
+	if (with_state && access == CM_RIGHTS)
+		access = ALL_RIGHTS;
 	qp->access = access;
 	qp->access_chosen = true;
 	set_rights(qp);

@@ -53,7 +53,7 @@ static void failed(struct ddp_stream *s, const struct iw_fault *fault)
 	if (!f.seg_len && tagged_reason(f.why))
 		blame_source(r, &f);
 	if (r->bad_rreq) {
-		memcpy(f.rdma, r->rreq, sizeof(f.rdma));
+		memcpy(f.rdma, r->req, sizeof(f.rdma));
 		f.rdma_len = sizeof(f.rdma);
 	}
 	/* a receive buffer that may not be written: not the peer's fault */

@@ -10,6 +10,7 @@
 #include <ddp/offer.h>
 #include <ddp/ulp.h>
 
+#include "rdmap_atomic.h"
 #include "rdmap_hdr.h"
 #include "rdmap_op.h"
 #include "rdmap_reqq.h"
@@ -24,6 +25,8 @@ enum rdmap_wr_op {
 	RDMAP_WR_WRITE,
 	RDMAP_WR_SEND,
 	RDMAP_WR_READ,
+	RDMAP_WR_FETCH_ADD,
+	RDMAP_WR_CMP_SWAP,
 	RDMAP_WR_LOCAL_INV,
 	RDMAP_WR_REG,		/* fast registration: the verbs do it */
 };
@@ -32,16 +35,20 @@ enum rdmap_wr_op {
 #define RDMAP_WR_SOLICITED	0x2
 #define RDMAP_WR_INVALIDATE	0x4	/* Send: peer's STag; Read: own sink */
 #define RDMAP_WR_RTR		0x8	/* a Read that no work request asked for */
+#define RDMAP_WR_IMMEDIATE	0x10	/* Immediate Data follows the Write */
 
 /**
  * struct rdmap_wr - a work request, checked, in the kernel's own memory
  * @op: what to do
  * @flags: RDMAP_WR_*
  * @slot: free-running index of its place in the send queue
- * @buf: local memory: source, or sink of a Read
+ * @buf: local memory: source, or sink of a Read or an atomic
  * @raddr: remote TO
  * @rkey: remote STag
  * @inv: STag to invalidate
+ * @imm: immediate data as it goes on the wire
+ * @compare_add: atomics: what to compare with, or to add
+ * @swap: atomics: what to store
  * @sge: storage for @buf
  */
 struct rdmap_wr {
@@ -52,15 +59,27 @@ struct rdmap_wr {
 	u64			raddr;
 	u32			rkey;
 	u32			inv;
+	__be32			imm;
+	u64			compare_add;
+	u64			swap;
 	struct ddp_sge		sge[RDMAP_SGE_MAX];
 };
 
-/* What was delivered into a receive buffer */
+/* Does it wait for an answer, and count as outstanding? */
+static inline bool rdmap_wr_waits(const struct rdmap_wr *wr)
+{
+	return wr->op == RDMAP_WR_READ || wr->op == RDMAP_WR_FETCH_ADD ||
+	       wr->op == RDMAP_WR_CMP_SWAP;
+}
+
+/* What was delivered into a receive buffer, or with one */
 struct rdmap_recv {
 	u32	len;
 	u32	inv;		/* STag invalidated for the peer */
+	__be32	imm;
 	bool	invalidated;
 	bool	solicited;
+	bool	immediate;	/* by Immediate Data; @len is the Write's */
 };
 
 /* The message that the tx runner is handing out */
@@ -86,18 +105,26 @@ struct rdmap {
 	struct rdmap_wr		wr;
 	bool			have_wr;
 	bool			wr_turn;	/* after a response */
+	bool			imm_due;	/* of @wr, behind its Write */
 	u16			responses;	/* cut, not yet taken */
 	struct ddp_buf		out_buf;
 	struct ddp_sge		out_sge;
-	u8			out_rreq[RDMAP_RREQ_LEN];
+	u8			out_raw[RDMAP_AREQ_LEN];
 
 	/* rx runner only */
 	bool			in_recv;	/* a receive buffer is in use */
 	struct ddp_buf		recv_buf;
 	struct ddp_sge		recv_sge[RDMAP_SGE_MAX];
-	struct ddp_buf		rreq_buf;
-	u8			rreq[RDMAP_RREQ_LEN];
-	bool			bad_rreq;	/* the fault is in @rreq */
+	u8			opcode[DDP_QUEUES];	/* of the message under way */
+	struct ddp_buf		req_buf;
+	u8			req[RDMAP_AREQ_LEN];	/* Read or Atomic Request */
+	struct ddp_buf		aresp_buf;
+	u8			aresp[RDMAP_ARESP_LEN];
+	struct ddp_buf		imm_buf;
+	u8			imm[RDMAP_IMM_LEN];
+	u32			writing;	/* octets of the Write under way */
+	u32			last_write;	/* of the one before */
+	bool			bad_rreq;	/* the fault is in the Read in @req */
 	struct ddp_buf		peer_term_buf;
 	u8			peer_term_raw[RDMAP_TERM_MAX];
 	struct rdmap_term	peer_term;	/* with IW_PEER_TERMINATE */

@@ -49,6 +49,29 @@ static const struct rdmap_op_row rows[RDMAP_OP_NR] = {
 		.hdr_len = RDMAP_TERM_LEN,
 		.name = "terminate",
 	},
+	[RDMAP_OP_IMM] = {
+		.opcode = RDMAP_OP_IMM,
+		.served = true, .qn = RDMAP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
+		.name = "immediate",
+	},
+	[RDMAP_OP_IMM_SE] = {
+		.opcode = RDMAP_OP_IMM_SE,
+		.served = true, .qn = RDMAP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
+		.solicited = true,
+		.name = "immediate-se",
+	},
+	[RDMAP_OP_ATOMIC_REQ] = {
+		.opcode = RDMAP_OP_ATOMIC_REQ,
+		.served = true, .qn = RDMAP_QN_READ_REQ,
+		.rights = DDP_REMOTE_ATOMIC, .hdr_len = RDMAP_AREQ_LEN,
+		.name = "atomic-request",
+	},
+	[RDMAP_OP_ATOMIC_RESP] = {
+		.opcode = RDMAP_OP_ATOMIC_RESP,
+		.served = true, .qn = RDMAP_QN_ATOMIC_RESP,
+		.hdr_len = RDMAP_ARESP_LEN,
+		.name = "atomic-response",
+	},
 };
 
 static bool fits(const struct rdmap_op_row *row, const struct ddp_hdr *h)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The queue of outstanding Read Requests, and the check of their answers. */
+/* The queue of outstanding requests, and the check of their answers. */
 #include <ddp/pure.h>
 
 #include "rdmap_reqq.h"
@@ -126,7 +126,7 @@ enum iw_reason rdmap_resp_check(const struct rdmap_req *oldest,
 	u32 left;
 	bool ends;
 
-	if (!oldest)
+	if (!oldest || oldest->is_atomic)
 		return IW_RDMAP_OPCODE;
 	r = &oldest->rreq;
 	left = r->len - oldest->done;
@@ -138,4 +138,21 @@ enum iw_reason rdmap_resp_check(const struct rdmap_req *oldest,
 		return IW_DDP_T_BOUNDS;
 	ends = payload == left;
 	return h->last == ends ? IW_OK : IW_DDP_T_BOUNDS;
+}
+
+/**
+ * rdmap_aresp_admit - may an Atomic Operation Response come now?
+ * @oldest: the oldest unanswered request, or NULL if there is none
+ *
+ * Each atomic outstanding is a buffer on queue 3 (RFC 7306 5.2.2 (5)), and
+ * responses come in the order of the requests (8).
+ *
+ * Return: IW_OK; IW_DDP_U_NO_BUFFER: nothing is outstanding; IW_RDMAP_OPCODE:
+ * the answer to a Read is due first.
+ */
+enum iw_reason rdmap_aresp_admit(const struct rdmap_req *oldest)
+{
+	if (!oldest)
+		return IW_DDP_U_NO_BUFFER;
+	return oldest->is_atomic ? IW_OK : IW_RDMAP_OPCODE;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Outstanding Read Requests, oldest first: ours that wait for an answer
- * (bounded by ORD), or the peer's that wait for service (bounded by IRD).
+ * Outstanding Read and Atomic Requests, oldest first: ours that wait for an
+ * answer (bounded by ORD), or the peer's that wait for service (bounded by
+ * IRD).  Both kinds share the depths (N-15) and are answered in one order.
  *
  * A ring in memory of the caller's, under a lock of the caller's.  Of its
  * entries, from the oldest on, first come those served (their response was
@@ -13,22 +14,29 @@
 #include <ddp/reason.h>
 #include <ddp/ulp.h>
 
+#include "rdmap_atomic.h"
 #include "rdmap_hdr.h"
 
 /**
  * struct rdmap_req - one request
- * @rreq: its header
+ * @rreq: a Read's header; of an atomic of ours only the sink counts
+ * @atomic: the peer's atomic
+ * @is_atomic: which it is
  * @slot: requester: free-running index of its place in the send queue
  * @done: octets of the response placed (requester) or sent (responder)
  * @inv: requester: STag to invalidate when it is answered
  * @flags: its owner's
  */
 struct rdmap_req {
-	struct rdmap_rreq	rreq;
+	union {
+		struct rdmap_rreq	rreq;
+		struct rdmap_atomic	atomic;
+	};
 	u32			slot;
 	u32			done;
 	u32			inv;
 	u8			flags;
+	bool			is_atomic;
 };
 
 /**
@@ -67,5 +75,6 @@ static inline bool rdmap_reqq_empty(const struct rdmap_reqq *q)
 
 enum iw_reason rdmap_resp_check(const struct rdmap_req *oldest,
 				const struct ddp_hdr *h, u32 payload);
+enum iw_reason rdmap_aresp_admit(const struct rdmap_req *oldest);
 
 #endif

@@ -10,6 +10,7 @@ static enum iw_reason admit_write(struct rdmap *r, u32 payload,
 	/* no code of its own: N-3 */
 	if (payload && !(r->access & DDP_REMOTE_WRITE))
 		return IW_DDP_T_STAG;
+	r->writing += payload;
 	return IW_OK;
 }
 
@@ -30,8 +31,10 @@ static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 	return why;
 }
 
-static enum iw_reason admit_read_request(struct rdmap *r,
-					 struct ddp_grant *g)
+/* Reads and atomics share a queue and its depth */
+static enum iw_reason admit_request(struct rdmap *r,
+				    const struct rdmap_op_row *row,
+				    struct ddp_grant *g)
 {
 	bool full;
 
@@ -45,10 +48,24 @@ static enum iw_reason admit_read_request(struct rdmap *r,
 	/* RDMAP-82: more requests than our IRD */
 	if (full)
 		return IW_DDP_U_NO_BUFFER;
-	r->rreq_buf.flat = r->rreq;
-	r->rreq_buf.len = sizeof(r->rreq);
-	g->buf = &r->rreq_buf;
+	r->req_buf.flat = r->req;
+	r->req_buf.len = row->hdr_len;
+	g->buf = &r->req_buf;
 	return IW_OK;
+}
+
+static enum iw_reason admit_atomic_response(struct rdmap *r,
+					    struct ddp_grant *g)
+{
+	enum iw_reason why;
+
+	spin_lock_bh(&r->lock);
+	why = rdmap_aresp_admit(rdmap_reqq_peek(&r->orq));
+	spin_unlock_bh(&r->lock);
+	r->aresp_buf.flat = r->aresp;
+	r->aresp_buf.len = sizeof(r->aresp);
+	g->buf = &r->aresp_buf;
+	return why;
 }
 
 static enum iw_reason admit_terminate(struct rdmap *r, struct ddp_grant *g)
@@ -67,7 +84,7 @@ static enum iw_reason admit_send(struct rdmap *r, const struct ddp_hdr *h,
 		return IW_OK;
 	/* N-21: the peer's ready-to-receive Send is not the program's */
 	if (r->swallow && h->last && !payload) {
-		r->recv_buf.flat = r->rreq;
+		r->recv_buf.flat = r->req;
 		r->recv_buf.len = 0;
 		return IW_OK;
 	}
@@ -78,6 +95,31 @@ static enum iw_reason admit_send(struct rdmap *r, const struct ddp_hdr *h,
 	return IW_OK;
 }
 
+/* It uses up a receive buffer, and puts nothing into it (RFC 7306 6.3) */
+static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
+{
+	r->imm_buf.flat = r->imm;
+	r->imm_buf.len = sizeof(r->imm);
+	g->buf = &r->imm_buf;
+	if (r->in_recv)
+		return IW_OK;
+	r->swallow = false;
+	if (!rdmap_rq_take(r))
+		return IW_DDP_U_NO_BUFFER;
+	r->in_recv = true;
+	return IW_OK;
+}
+
+/* All segments of a message have one opcode: its buffer was chosen by it */
+static bool opcode_stays(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
+{
+	if (h->tagged)
+		return true;
+	if (!h->mo)
+		r->opcode[h->qn] = opcode;
+	return r->opcode[h->qn] == opcode;
+}
+
 enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 			   u32 payload, struct ddp_grant *g)
 {
@@ -85,6 +127,8 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	const struct rdmap_op_row *row;
 	enum iw_reason why = rdmap_op_check(h, &row);
 
+	if (!why && !opcode_stays(r, h, row->opcode))
+		why = IW_RDMAP_OPCODE;
 	if (why)
 		return why;
 	switch (row->opcode) {
@@ -93,12 +137,45 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	case RDMAP_OP_READ_RESP:
 		return admit_response(r, h, payload, g);
 	case RDMAP_OP_READ_REQ:
-		return admit_read_request(r, g);
+	case RDMAP_OP_ATOMIC_REQ:
+		return admit_request(r, row, g);
+	case RDMAP_OP_ATOMIC_RESP:
+		return admit_atomic_response(r, g);
 	case RDMAP_OP_TERMINATE:
 		return admit_terminate(r, g);
+	case RDMAP_OP_IMM:
+	case RDMAP_OP_IMM_SE:
+		return admit_immediate(r, g);
 	default:
 		return admit_send(r, h, payload, g);
 	}
+}
+
+static enum iw_reason deliver_write(struct rdmap *r)
+{
+	r->last_write = r->writing;
+	r->writing = 0;
+	return IW_OK;
+}
+
+static enum iw_reason deliver_immediate(struct rdmap *r,
+					const struct rdmap_op_row *row,
+					u32 total)
+{
+	struct rdmap_recv rc = {
+		.len = r->last_write,
+		.solicited = row->solicited,
+		.immediate = true,
+	};
+
+	/* EXT-77: shorter; longer ones do not fit into the buffer */
+	if (total != RDMAP_IMM_LEN)
+		return IW_RDMAP_UNSPEC;
+	memcpy(&rc.imm, r->imm, sizeof(rc.imm));
+	r->last_write = 0;
+	r->in_recv = false;
+	rdmap_rq_done(r, &rc);
+	return IW_OK;
 }
 
 static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
@@ -121,6 +198,7 @@ static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
 		rc.invalidated = true;
 		rc.inv = h->ulp32;
 	}
+	r->last_write = 0;
 	r->in_recv = false;
 	rdmap_rq_done(r, &rc);
 	return IW_OK;
@@ -143,50 +221,76 @@ static enum iw_reason source_reason(enum iw_reason why)
 	}
 }
 
-static enum iw_reason check_source(struct rdmap *r, const struct rdmap_rreq *q)
+/* May the peer do that with [@to, @to + @len) of @stag?  @right: DDP_REMOTE_* */
+static enum iw_reason check_source(struct rdmap *r, u32 stag, u64 to, u32 len,
+				   u8 right)
 {
 	struct ddp_stream *s = &r->stream;
 	enum iw_reason why;
 
-	/* RDMAP-78: of nothing, nothing is checked */
-	if (!q->len)
-		return IW_OK;
-	why = source_reason(ddp_mem_check(s, q->src_stag, q->src_to, q->len,
-					  0));
+	why = source_reason(ddp_mem_check(s, stag, to, len, 0));
 	if (why)
 		return why;
-	if (!(r->access & DDP_REMOTE_READ) ||
-	    ddp_mem_check(s, q->src_stag, q->src_to, q->len, DDP_REMOTE_READ))
+	if (!(r->access & right) || ddp_mem_check(s, stag, to, len, right))
 		return IW_RDMAP_P_ACCESS;
 	return IW_OK;
 }
 
-static enum iw_reason deliver_read_request(struct rdmap *r, u32 total)
+/* Copy @req into the queue of those to be served */
+static enum iw_reason queue_request(struct rdmap *r,
+				    const struct rdmap_req *req)
 {
-	struct rdmap_rreq rreq;
-	struct rdmap_req *req;
-	enum iw_reason why;
+	struct rdmap_req *place;
 
-	if (total != RDMAP_RREQ_LEN)
-		return IW_RDMAP_UNSPEC;
-	rdmap_rreq_decode(&rreq, r->rreq);
-	why = check_source(r, &rreq);
-	if (why) {
-		r->bad_rreq = true;
-		return why;
-	}
 	spin_lock_bh(&r->lock);
-	req = rdmap_reqq_push(&r->irq);
-	if (req)
-		req->rreq = rreq;
+	place = rdmap_reqq_push(&r->irq);
+	if (place)
+		*place = *req;
 	spin_unlock_bh(&r->lock);
-	if (!req)
+	if (!place)
 		return IW_DDP_U_NO_BUFFER;
 	ddp_kick(&r->stream);
 	return IW_OK;
 }
 
-static enum iw_reason deliver_response(struct rdmap *r)
+static enum iw_reason deliver_read_request(struct rdmap *r, u32 total)
+{
+	struct rdmap_req req = {};
+	const struct rdmap_rreq *q = &req.rreq;
+	enum iw_reason why = IW_OK;
+
+	if (total != RDMAP_RREQ_LEN)
+		return IW_RDMAP_UNSPEC;
+	rdmap_rreq_decode(&req.rreq, r->req);
+	/* RDMAP-78: of nothing, nothing is checked */
+	if (q->len)
+		why = check_source(r, q->src_stag, q->src_to, q->len,
+				   DDP_REMOTE_READ);
+	r->bad_rreq = why;
+	return why ?: queue_request(r, &req);
+}
+
+/* It is checked here, and done when its turn to be answered comes */
+static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
+{
+	struct rdmap_req req = { .is_atomic = true };
+	struct rdmap_atomic *a = &req.atomic;
+	enum iw_reason why;
+
+	if (total != RDMAP_AREQ_LEN)
+		return IW_RDMAP_UNSPEC;
+	why = rdmap_atomic_decode(a, r->req);
+	if (!why)
+		why = check_source(r, a->stag, a->to, RDMAP_ATOMIC_OPERAND,
+				   DDP_REMOTE_ATOMIC);
+	if (!why)
+		why = ddp_mem_atomic(&r->stream, a->stag, a->to, NULL, NULL,
+				     NULL);
+	return why ?: queue_request(r, &req);
+}
+
+/* The oldest request of ours is answered: take it off the queue */
+static struct rdmap_req take_answered(struct rdmap *r)
 {
 	struct rdmap_req req;
 
@@ -194,6 +298,37 @@ static enum iw_reason deliver_response(struct rdmap *r)
 	req = *rdmap_reqq_peek(&r->orq);
 	rdmap_reqq_pop(&r->orq);
 	spin_unlock_bh(&r->lock);
+	return req;
+}
+
+static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
+{
+	struct rdmap_req req;
+	struct ddp_sge sink;
+	u64 old;
+	u32 id;
+
+	if (total != RDMAP_ARESP_LEN)
+		return IW_RDMAP_UNSPEC;
+	rdmap_aresp_decode(r->aresp, &id, &old);
+	req = take_answered(r);
+	if (id != req.slot)
+		return IW_RDMAP_UNSPEC;
+	sink = (struct ddp_sge) {
+		.addr = req.rreq.sink_to,
+		.len = sizeof(old),
+		.stag = req.rreq.sink_stag,
+	};
+	if (ddp_mem_store(&r->stream, &sink, &old))
+		return IW_LOCAL_PROT;
+	rdmap_sq_answered(r, req.slot, sizeof(old));
+	ddp_kick(&r->stream);
+	return IW_OK;
+}
+
+static enum iw_reason deliver_response(struct rdmap *r)
+{
+	struct rdmap_req req = take_answered(r);
 
 	if (req.flags & RDMAP_WR_INVALIDATE)
 		ddp_mem_invalidate(&r->stream, req.inv, false);
@@ -224,11 +359,18 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 	rdmap_count(r, row->opcode, false);
 	switch (row->opcode) {
 	case RDMAP_OP_WRITE:
-		return IW_OK;
+		return deliver_write(r);
 	case RDMAP_OP_READ_RESP:
 		return deliver_response(r);
 	case RDMAP_OP_READ_REQ:
 		return deliver_read_request(r, total);
+	case RDMAP_OP_ATOMIC_REQ:
+		return deliver_atomic_request(r, total);
+	case RDMAP_OP_ATOMIC_RESP:
+		return deliver_atomic_response(r, total);
+	case RDMAP_OP_IMM:
+	case RDMAP_OP_IMM_SE:
+		return deliver_immediate(r, row, total);
 	case RDMAP_OP_TERMINATE:
 		return deliver_terminate(r, total);
 	default:

@@ -17,15 +17,22 @@ static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
 	m->rights = DDP_LOCAL_READ;
 }
 
-/* One Read Request, built in @r; @q says what */
+/* A message that is nothing but @len octets built in out_raw */
+static void set_raw(struct rdmap *r, struct ddp_msg *m, u8 opcode, u32 qn,
+		    u32 len)
+{
+	set_op(m, opcode, false, qn);
+	r->out_buf.flat = r->out_raw;
+	r->out_buf.len = len;
+	m->buf = &r->out_buf;
+}
+
+/* One Read Request; @q says what */
 static void set_read_request(struct rdmap *r, struct ddp_msg *m,
 			     const struct rdmap_rreq *q)
 {
-	set_op(m, RDMAP_OP_READ_REQ, false, 1);
-	rdmap_rreq_encode(r->out_rreq, q);
-	r->out_buf.flat = r->out_rreq;
-	r->out_buf.len = sizeof(r->out_rreq);
-	m->buf = &r->out_buf;
+	rdmap_rreq_encode(r->out_raw, q);
+	set_raw(r, m, RDMAP_OP_READ_REQ, RDMAP_QN_READ_REQ, RDMAP_RREQ_LEN);
 }
 
 static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
@@ -79,31 +86,63 @@ static bool next_rtr(struct rdmap *r, struct ddp_msg *m)
 	return true;
 }
 
-static bool next_response(struct rdmap *r, struct ddp_msg *m)
+static void set_read_response(struct rdmap *r, struct ddp_msg *m,
+			      const struct rdmap_rreq *q)
 {
-	struct rdmap_req *req;
-	struct rdmap_rreq q;
-
-	spin_lock_bh(&r->lock);
-	req = rdmap_reqq_serve(&r->irq);
-	if (req)
-		q = req->rreq;
-	r->answering = req;
-	spin_unlock_bh(&r->lock);
-	if (!req)
-		return false;
-
 	set_op(m, RDMAP_OP_READ_RESP, true, 0);
-	m->hdr.stag = q.sink_stag;
-	m->hdr.to = q.sink_to;
+	m->hdr.stag = q->sink_stag;
+	m->hdr.to = q->sink_to;
 	m->rights = DDP_REMOTE_READ;
 	r->out_sge = (struct ddp_sge) {
-		.addr = q.src_to, .len = q.len, .stag = q.src_stag,
+		.addr = q->src_to, .len = q->len, .stag = q->src_stag,
 	};
 	r->out_buf = (struct ddp_buf) {
-		.sge = &r->out_sge, .nsge = 1, .len = q.len,
+		.sge = &r->out_sge, .nsge = 1, .len = q->len,
 	};
 	m->buf = &r->out_buf;
+}
+
+static u64 atomic_result(const void *how, u64 old)
+{
+	return rdmap_atomic_result(how, old);
+}
+
+/* The atomic is done here, behind the answers before it; false: it may not */
+static bool set_atomic_response(struct rdmap *r, struct ddp_msg *m,
+				const struct rdmap_atomic *a)
+{
+	u64 old;
+
+	if (!(r->access & DDP_REMOTE_ATOMIC) ||
+	    ddp_mem_atomic(&r->stream, a->stag, a->to, atomic_result, a,
+			   &old)) {
+		/* it was allowed when it came */
+		rdmap_fail(r, IW_RDMAP_P_STAG);
+		return false;
+	}
+	rdmap_aresp_encode(r->out_raw, a->id, old);
+	set_raw(r, m, RDMAP_OP_ATOMIC_RESP, RDMAP_QN_ATOMIC_RESP,
+		RDMAP_ARESP_LEN);
+	return true;
+}
+
+static bool next_response(struct rdmap *r, struct ddp_msg *m)
+{
+	struct rdmap_req *oldest, req;
+
+	spin_lock_bh(&r->lock);
+	oldest = rdmap_reqq_serve(&r->irq);
+	if (oldest)
+		req = *oldest;
+	r->answering = oldest;
+	spin_unlock_bh(&r->lock);
+	if (!oldest)
+		return false;
+
+	if (!req.is_atomic)
+		set_read_response(r, m, &req.rreq);
+	else if (!set_atomic_response(r, m, &req.atomic))
+		return false;
 	r->out = RDMAP_OUT_RESP;
 	return true;
 }
@@ -116,18 +155,36 @@ static bool may_go(struct rdmap *r, const struct rdmap_wr *wr)
 	spin_lock_bh(&r->lock);
 	if ((wr->flags & RDMAP_WR_FENCE) && !rdmap_reqq_empty(&r->orq))
 		ok = false;
-	if (wr->op == RDMAP_WR_READ && rdmap_reqq_full(&r->orq))
+	if (rdmap_wr_waits(wr) && rdmap_reqq_full(&r->orq))
 		ok = false;
 	spin_unlock_bh(&r->lock);
 	return ok;
 }
 
-static void set_write(const struct rdmap_wr *wr, struct ddp_msg *m)
+static void set_write(struct rdmap *r, const struct rdmap_wr *wr,
+		      struct ddp_msg *m)
 {
 	set_op(m, RDMAP_OP_WRITE, true, 0);
 	m->hdr.stag = wr->rkey;
 	m->hdr.to = wr->raddr;
 	m->buf = &wr->buf;
+	r->imm_due = wr->flags & RDMAP_WR_IMMEDIATE;
+}
+
+/* The second message of the work request whose Write was the last one */
+static bool next_immediate(struct rdmap *r, struct ddp_msg *m)
+{
+	bool se = r->wr.flags & RDMAP_WR_SOLICITED;
+
+	if (!r->imm_due)
+		return false;
+	r->imm_due = false;
+	memset(r->out_raw, 0, RDMAP_IMM_LEN);
+	memcpy(r->out_raw, &r->wr.imm, sizeof(r->wr.imm));
+	set_raw(r, m, se ? RDMAP_OP_IMM_SE : RDMAP_OP_IMM, RDMAP_QN_SEND,
+		RDMAP_IMM_LEN);
+	r->out = RDMAP_OUT_WR;
+	return true;
 }
 
 static void set_send(const struct rdmap_wr *wr, struct ddp_msg *m)
@@ -145,8 +202,8 @@ static void set_send(const struct rdmap_wr *wr, struct ddp_msg *m)
 }
 
 /* The request is noted before it leaves: its answer may be quick */
-static void set_read(struct rdmap *r, const struct rdmap_wr *wr,
-		     struct ddp_msg *m)
+static struct rdmap_rreq note_request(struct rdmap *r,
+				      const struct rdmap_wr *wr)
 {
 	struct rdmap_req *req;
 	struct rdmap_rreq q = {
@@ -163,9 +220,39 @@ static void set_read(struct rdmap *r, const struct rdmap_wr *wr,
 	req = rdmap_reqq_push(&r->orq);
 	*req = (struct rdmap_req) {
 		.rreq = q, .slot = wr->slot, .flags = wr->flags, .inv = wr->inv,
+		.is_atomic = wr->op != RDMAP_WR_READ,
 	};
 	spin_unlock_bh(&r->lock);
+	return q;
+}
+
+static void set_read(struct rdmap *r, const struct rdmap_wr *wr,
+		     struct ddp_msg *m)
+{
+	const struct rdmap_rreq q = note_request(r, wr);
+
 	set_read_request(r, m, &q);
+}
+
+/* RFC 7306 5.2.1: what an operation does not use is zero, masks all ones */
+static void set_atomic(struct rdmap *r, const struct rdmap_wr *wr,
+		       struct ddp_msg *m)
+{
+	bool swap = wr->op == RDMAP_WR_CMP_SWAP;
+	const struct rdmap_atomic a = {
+		.code = swap ? RDMAP_ATOMIC_CMP_SWAP : RDMAP_ATOMIC_FETCH_ADD,
+		.id = wr->slot,
+		.stag = wr->rkey,
+		.to = wr->raddr,
+		.data = swap ? wr->swap : wr->compare_add,
+		.mask = swap ? U64_MAX : 0,
+		.cmp = swap ? wr->compare_add : 0,
+		.cmp_mask = U64_MAX,
+	};
+
+	note_request(r, wr);
+	rdmap_atomic_encode(r->out_raw, &a);
+	set_raw(r, m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, RDMAP_AREQ_LEN);
 }
 
 /* A sink that may not be written is known before the peer is asked */
@@ -185,7 +272,7 @@ static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 
 	switch (wr->op) {
 	case RDMAP_WR_WRITE:
-		set_write(wr, m);
+		set_write(r, wr, m);
 		return true;
 	case RDMAP_WR_SEND:
 		set_send(wr, m);
@@ -194,6 +281,12 @@ static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 		if (!sink_is_good(r, wr))
 			break;
 		set_read(r, wr, m);
+		return true;
+	case RDMAP_WR_FETCH_ADD:
+	case RDMAP_WR_CMP_SWAP:
+		if (!sink_is_good(r, wr))
+			break;
+		set_atomic(r, wr, m);
 		return true;
 	default:
 		if (rdmap_sq_local(r, wr))
@@ -233,7 +326,8 @@ static void commit(struct rdmap *r)
 		r->responses++;
 		break;
 	case RDMAP_OUT_WR:
-		rdmap_sq_cut(r, r->wr.slot);
+		if (!r->imm_due)
+			rdmap_sq_cut(r, r->wr.slot);
 		break;
 	default:
 		break;
@@ -243,7 +337,7 @@ static void commit(struct rdmap *r)
 
 static bool pick(struct rdmap *r, struct ddp_msg *m)
 {
-	if (next_rtr(r, m))
+	if (next_rtr(r, m) || next_immediate(r, m))
 		return true;
 	if (r->wr_turn && next_wr(r, m)) {
 		r->wr_turn = false;

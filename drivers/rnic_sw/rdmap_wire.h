@@ -39,6 +39,29 @@
 #define RDMAP_RREQ_SRC_TO	20
 #define RDMAP_RREQ_LEN		28
 
+/* Atomic Operation Request and Response headers (RFC 7306 figures 4 and 6) */
+#define RDMAP_AREQ_CODE		0	/* the last four bits of 32 */
+#define RDMAP_AREQ_ID		4
+#define RDMAP_AREQ_STAG		8
+#define RDMAP_AREQ_TO		12
+#define RDMAP_AREQ_DATA		20
+#define RDMAP_AREQ_MASK		28
+#define RDMAP_AREQ_CMP		36
+#define RDMAP_AREQ_CMP_MASK	44
+#define RDMAP_AREQ_LEN		52
+#define RDMAP_ATOMIC_FETCH_ADD	0x0
+#define RDMAP_ATOMIC_CMP_SWAP	0x2
+#define RDMAP_ATOMIC_OPERAND	8	/* octets, aligned */
+#define RDMAP_ARESP_ID		0
+#define RDMAP_ARESP_OLD		4
+#define RDMAP_ARESP_LEN		12
+
+/*
+ * Immediate Data (RFC 7306 section 6.2).  The verbs' 32 bits are the first
+ * four octets; the other four are zero, and not looked at.
+ */
+#define RDMAP_IMM_LEN		8
+
 /* Terminate header (figures 7 and 8); what follows it stands there if any */
 #define RDMAP_TERM_KIND		0	/* layer, error type */
 #define RDMAP_TERM_CODE		1

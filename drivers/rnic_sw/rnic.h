@@ -320,6 +320,11 @@ void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why);
 /* Something was posted in ERROR: flush it; any context */
 void rnic_qp_reflush(struct rnic_qp *qp);
 
+/* sq_parse.c */
+enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
+				const struct rnic_sw_sqe *e, void *slot,
+				struct rdmap_wr *wr);
+
 /* sq.c, rq.c */
 int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad);

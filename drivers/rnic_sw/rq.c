@@ -64,6 +64,11 @@ void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
 		.imm = rc->inv,
 	};
 
+	if (rc->immediate) {
+		cqe.opcode = RNIC_SW_WC_RECV | RNIC_SW_OP_WRITE_IMM;
+		cqe.imm = (__force u32)rc->imm;
+		cqe.flags |= RNIC_SW_WC_WITH_IMM;
+	}
 	if (rc->invalidated)
 		cqe.flags |= RNIC_SW_WC_WITH_INV;
 	if (rc->solicited)

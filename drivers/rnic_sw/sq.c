@@ -21,124 +21,6 @@ static struct rnic_sq_note *note_of(struct rnic_sq *sq, u32 idx)
 	return &sq->note[idx & (sq->ring.slots - 1)];
 }
 
-static u64 buf_len(const struct rdmap_wr *wr)
-{
-	u64 len = 0;
-	u16 i;
-
-	for (i = 0; i < wr->buf.nsge; i++)
-		len += wr->sge[i].len;
-	return len;
-}
-
-static enum ib_wc_status parse_sges(const struct rnic_sq *sq,
-				    const struct rnic_sw_sqe *e,
-				    const struct rnic_sw_sge *slot,
-				    struct rdmap_wr *wr)
-{
-	u64 len;
-	u16 i;
-
-	if (e->num_sge > sq->max_sge || e->num_sge > RDMAP_SGE_MAX)
-		return IB_WC_LOC_QP_OP_ERR;
-	for (i = 0; i < e->num_sge; i++) {
-		wr->sge[i].addr = READ_ONCE(slot[i].addr);
-		wr->sge[i].len = READ_ONCE(slot[i].length);
-		wr->sge[i].stag = READ_ONCE(slot[i].lkey);
-	}
-	wr->buf.sge = wr->sge;
-	wr->buf.nsge = e->num_sge;
-	len = buf_len(wr);
-	if (len > RNIC_MAX_MSG)
-		return IB_WC_LOC_LEN_ERR;
-	wr->buf.len = len;
-	return IB_WC_SUCCESS;
-}
-
-/* Inline data stays in its slot until it is sent; it is data, not checked */
-static enum ib_wc_status parse_inline(const struct rnic_sq *sq,
-				      const struct rnic_sw_sqe *e, void *slot,
-				      struct rdmap_wr *wr)
-{
-	if (e->inline_len > sq->max_inline)
-		return IB_WC_LOC_LEN_ERR;
-	wr->buf.flat = slot;
-	wr->buf.len = e->inline_len;
-	return IB_WC_SUCCESS;
-}
-
-static enum ib_wc_status parse_op(const struct rnic_qp *qp,
-				  const struct rnic_sw_sqe *e,
-				  struct rdmap_wr *wr)
-{
-	switch (e->opcode) {
-	case RNIC_SW_OP_WRITE:
-		wr->op = RDMAP_WR_WRITE;
-		return IB_WC_SUCCESS;
-	case RNIC_SW_OP_SEND_INV:
-		wr->flags |= RDMAP_WR_INVALIDATE;
-		fallthrough;
-	case RNIC_SW_OP_SEND:
-		wr->op = RDMAP_WR_SEND;
-		return IB_WC_SUCCESS;
-	case RNIC_SW_OP_READ:
-		wr->op = RDMAP_WR_READ;
-		return IB_WC_SUCCESS;
-	case RNIC_SW_OP_LOCAL_INV:
-		wr->op = RDMAP_WR_LOCAL_INV;
-		return IB_WC_SUCCESS;
-	case RNIC_OP_READ_INV:
-		wr->op = RDMAP_WR_READ;
-		wr->flags |= RDMAP_WR_INVALIDATE;
-		return qp->user ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
-	case RNIC_OP_REG_MR:
-		wr->op = RDMAP_WR_REG;
-		return qp->user ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
-	default:
-		return IB_WC_LOC_QP_OP_ERR;
-	}
-}
-
-/* A Read has one sink, and its STag goes on the wire */
-static enum ib_wc_status check_read(struct rdmap_wr *wr)
-{
-	if (wr->buf.flat || wr->buf.nsge > 1)
-		return IB_WC_LOC_QP_OP_ERR;
-	if (wr->buf.len && wr->sge[0].stag == DDP_STAG_DMA)
-		return IB_WC_LOC_PROT_ERR;
-	wr->inv = wr->sge[0].stag;
-	return IB_WC_SUCCESS;
-}
-
-static enum ib_wc_status parse(const struct rnic_qp *qp,
-			       const struct rnic_sw_sqe *e, void *slot,
-			       struct rdmap_wr *wr)
-{
-	enum ib_wc_status status;
-
-	wr->flags = 0;
-	if (e->flags & RNIC_SW_SEND_FENCE)
-		wr->flags |= RDMAP_WR_FENCE;
-	if (e->flags & RNIC_SW_SEND_SOLICITED)
-		wr->flags |= RDMAP_WR_SOLICITED;
-	wr->rkey = e->rkey;
-	wr->raddr = e->remote_addr;
-	wr->inv = e->imm;
-	memset(&wr->buf, 0, sizeof(wr->buf));
-
-	status = parse_op(qp, e, wr);
-	if (status)
-		return status;
-	slot += sizeof(*e);
-	if (e->flags & RNIC_SW_SEND_INLINE)
-		status = parse_inline(&qp->sq, e, slot, wr);
-	else
-		status = parse_sges(&qp->sq, e, slot, wr);
-	if (!status && wr->op == RDMAP_WR_READ)
-		status = check_read(wr);
-	return status;
-}
-
 /* Read the slot's fixed part, once */
 static void read_slot(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
 {
@@ -192,10 +74,11 @@ static enum ib_wc_status __pull(struct rnic_qp *qp, struct rdmap_wr *wr)
 	n = note_of(sq, wr->slot);
 	read_slot(sq, wr->slot, &e);
 	fill_note(sq, wr->slot, &e);
-	n->status = parse(qp, &e, rnic_ring_slot(&sq->ring, wr->slot), wr);
+	n->status = rnic_sq_parse(qp, &e, rnic_ring_slot(&sq->ring, wr->slot),
+				  wr);
 	if (!n->status) {
 		n->len = wr->buf.len;
-		n->state = wr->op == RDMAP_WR_READ ? NOTE_WAITS : NOTE_PULLED;
+		n->state = rdmap_wr_waits(wr) ? NOTE_WAITS : NOTE_PULLED;
 	}
 	return n->status;
 }
@@ -430,12 +313,32 @@ void rnic_sq_flush(struct rnic_qp *qp)
 
 /* Kernel consumers ------------------------------------------------------- */
 
+static void encode_atomic(const struct ib_atomic_wr *wr, struct rnic_sw_sqe *e)
+{
+	e->remote_addr = wr->remote_addr;
+	e->rkey = wr->rkey;
+	e->compare_add = wr->compare_add;
+	e->swap = wr->swap;
+}
+
 static int encode_op(const struct ib_send_wr *wr, struct rnic_sw_sqe *e)
 {
 	switch (wr->opcode) {
 	case IB_WR_RDMA_WRITE:
 		e->opcode = RNIC_SW_OP_WRITE;
 		break;
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		e->opcode = RNIC_SW_OP_WRITE_IMM;
+		e->imm = (__force u32)wr->ex.imm_data;
+		break;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		e->opcode = RNIC_SW_OP_CMP_SWAP;
+		encode_atomic(atomic_wr(wr), e);
+		return 0;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		e->opcode = RNIC_SW_OP_FETCH_ADD;
+		encode_atomic(atomic_wr(wr), e);
+		return 0;
 	case IB_WR_SEND:
 		e->opcode = RNIC_SW_OP_SEND;
 		return 0;

@@ -53,7 +53,7 @@ enum iw_reason {
 
 	IW_RDMAP_VERSION,	/* 0/2/05 RV */
 	IW_RDMAP_OPCODE,	/* 0/2/06 unexpected opcode */
-	IW_RDMAP_STREAM,	/* 0/2/07 catastrophic, this stream */
+	IW_RDMAP_STREAM,	/* 0/2/07 this stream: misaligned atomic */
 	IW_RDMAP_GLOBAL,	/* 0/2/08 catastrophic, global */
 	IW_RDMAP_INVALIDATE,	/* 0/2/09 STag cannot be invalidated */
 	IW_RDMAP_UNSPEC,	/* 0/2/ff */

@@ -174,6 +174,19 @@ void ddp_push(struct ddp_stream *s);
 enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 			     u8 rights);
 
+/*
+ * Atomically replace the aligned u64 at @to of @stag, for which the peer needs
+ * DDP_REMOTE_ATOMIC, by what @result makes of it; @old is what it was.  With
+ * no @result: would it be allowed?  BH off.
+ */
+enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
+			      u64 (*result)(const void *how, u64 old),
+			      const void *how, u64 *old);
+
+/* Copy @src into memory of the local ULP's.  BH off */
+enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
+			     const void *src);
+
 /* Make @stag unusable because the peer (@remote) or the local ULP says so */
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote);
 

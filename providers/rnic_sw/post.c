@@ -17,7 +17,6 @@ static const struct {
 	[IBV_WR_RDMA_WRITE]		= { true, true, RNIC_SW_OP_WRITE },
 	[IBV_WR_RDMA_WRITE_WITH_IMM]	= { true, true, RNIC_SW_OP_WRITE_IMM },
 	[IBV_WR_SEND]			= { true, true, RNIC_SW_OP_SEND },
-	[IBV_WR_SEND_WITH_IMM]		= { true, true, RNIC_SW_OP_SEND_IMM },
 	[IBV_WR_SEND_WITH_INV]		= { true, true, RNIC_SW_OP_SEND_INV },
 	[IBV_WR_RDMA_READ]		= { true, false, RNIC_SW_OP_READ },
 	[IBV_WR_ATOMIC_CMP_AND_SWP]	= { true, false, RNIC_SW_OP_CMP_SWAP },
@@ -64,7 +63,6 @@ static void fill_imm(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 {
 	switch (wr->opcode) {
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
-	case IBV_WR_SEND_WITH_IMM:
 		sqe->imm = (__force uint32_t)wr->imm_data;
 		break;
 	case IBV_WR_SEND_WITH_INV:

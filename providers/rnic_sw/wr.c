@@ -11,7 +11,9 @@
 const uint64_t rnic_sw_send_ops =
 	IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND |
 	IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_LOCAL_INV |
-	IBV_QP_EX_WITH_SEND_WITH_INV;
+	IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+	IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+	IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
 static void fail(struct rnic_sw_qp *qp, int error)
 {
@@ -127,11 +129,6 @@ static void wr_send(struct ibv_qp_ex *ex)
 	begin(to_qp_ex(ex), RNIC_SW_OP_SEND);
 }
 
-static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
-{
-	begin(to_qp_ex(ex), RNIC_SW_OP_SEND_IMM)->imm = (__force uint32_t)imm;
-}
-
 static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 {
 	begin(to_qp_ex(ex), RNIC_SW_OP_SEND_INV)->imm = invalidate_rkey;
@@ -218,7 +215,6 @@ void rnic_sw_fill_qp_ex(struct rnic_sw_qp *qp)
 	ex->wr_rdma_write = wr_rdma_write;
 	ex->wr_rdma_write_imm = wr_rdma_write_imm;
 	ex->wr_send = wr_send;
-	ex->wr_send_imm = wr_send_imm;
 	ex->wr_send_inv = wr_send_inv;
 	ex->wr_set_inline_data = wr_set_inline_data;
 	ex->wr_set_inline_data_list = wr_set_inline_data_list;

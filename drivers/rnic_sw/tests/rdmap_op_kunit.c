@@ -5,7 +5,7 @@
 
 #define ANY_QN	0xffffffffu
 
-/* RFC 5040 figure 4, once more, in its own words */
+/* RFC 5040 figure 4 and RFC 7306 figures 1 and 2, once more */
 static const struct {
 	bool	valid;
 	bool	tagged;
@@ -21,6 +21,10 @@ static const struct {
 	[0x5] = { true, false, 0, false, true },
 	[0x6] = { true, false, 0, true, true },
 	[0x7] = { true, false, 2 },
+	[0x8] = { true, false, 0 },
+	[0x9] = { true, false, 0, false, true },
+	[0xa] = { true, false, 1 },
+	[0xb] = { true, false, 3 },
 };
 
 /* @x counts through every combination: opcode, Rsv, RV, T, QN */
@@ -50,7 +54,7 @@ static enum iw_reason expected(const struct ddp_hdr *h)
 
 /*
  * RDMAP-16 to RDMAP-24, RDMAP-27, RDMAP-158, RDMAP-159, RDMAP-163, RDMAP-164,
- * EXT-2, EXT-88: every opcode, T bit, QN, RV and reserved bit.
+ * EXT-5, EXT-7, EXT-88, EXT-89, EXT-93: every opcode, T bit, QN, RV and reserved bit.
  */
 static void every_spelling(struct kunit *test)
 {
@@ -99,7 +103,7 @@ static void rows_as_tabled(struct kunit *test)
 	}
 }
 
-/* RDMAP-28: only two have a header; RDMAP-170: who needs which right */
+/* RDMAP-28, EXT-34, EXT-49: who has a header; RDMAP-170: and needs which right */
 static void headers_and_rights(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 28, (int)row_of(test, 0x1)->hdr_len);
@@ -111,6 +115,12 @@ static void headers_and_rights(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DDP_REMOTE_READ, (int)row_of(test, 1)->rights);
 	KUNIT_EXPECT_EQ(test, DDP_LOCAL_WRITE, (int)row_of(test, 2)->rights);
 	KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, 3)->rights);
+	KUNIT_EXPECT_EQ(test, 8, (int)row_of(test, 0x8)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 8, (int)row_of(test, 0x9)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 52, (int)row_of(test, 0xa)->hdr_len);
+	KUNIT_EXPECT_EQ(test, 12, (int)row_of(test, 0xb)->hdr_len);
+	KUNIT_EXPECT_EQ(test, DDP_REMOTE_ATOMIC,
+			(int)row_of(test, 0xa)->rights);
 }
 
 static struct kunit_case rdmap_op_cases[] = {

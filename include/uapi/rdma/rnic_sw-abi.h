@@ -50,7 +50,7 @@ enum rnic_sw_opcode {
 	RNIC_SW_OP_WRITE	= 0,
 	RNIC_SW_OP_WRITE_IMM	= 1,
 	RNIC_SW_OP_SEND		= 2,
-	RNIC_SW_OP_SEND_IMM	= 3,
+	/* 3: no such message in iWARP */
 	RNIC_SW_OP_SEND_INV	= 4,
 	RNIC_SW_OP_READ		= 5,
 	RNIC_SW_OP_CMP_SWAP	= 6,

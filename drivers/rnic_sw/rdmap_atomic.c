@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Atomic Operations: their headers in octets and back, and their arithmetic.
+ * What makes them atomic is not here.
+ */
+#include <ddp/pure.h>
+
+#include "rdmap_atomic.h"
+
+#define CODE_MASK	0xfu
+
+static_assert(RDMAP_AREQ_CMP_MASK + sizeof(u64) == RDMAP_AREQ_LEN);
+static_assert(RDMAP_ARESP_OLD + sizeof(u64) == RDMAP_ARESP_LEN);
+
+/**
+ * rdmap_atomic_encode - write an Atomic Operation Request header
+ * @p: room for RDMAP_AREQ_LEN octets
+ * @a: what to write (RFC 7306 section 5.2.1)
+ */
+void rdmap_atomic_encode(u8 *p, const struct rdmap_atomic *a)
+{
+	put_unaligned_be32(a->code, p + RDMAP_AREQ_CODE);
+	put_unaligned_be32(a->id, p + RDMAP_AREQ_ID);
+	put_unaligned_be32(a->stag, p + RDMAP_AREQ_STAG);
+	put_unaligned_be64(a->to, p + RDMAP_AREQ_TO);
+	put_unaligned_be64(a->data, p + RDMAP_AREQ_DATA);
+	put_unaligned_be64(a->mask, p + RDMAP_AREQ_MASK);
+	put_unaligned_be64(a->cmp, p + RDMAP_AREQ_CMP);
+	put_unaligned_be64(a->cmp_mask, p + RDMAP_AREQ_CMP_MASK);
+}
+
+/**
+ * rdmap_atomic_decode - read an Atomic Operation Request header
+ * @a: filled in
+ * @p: RDMAP_AREQ_LEN octets
+ *
+ * Reserved bits are ignored.
+ *
+ * Return: IW_OK; IW_RDMAP_OPCODE for an operation that RFC 7306 does not
+ * define, the Swap that it mentions among them (N-16).
+ */
+enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p)
+{
+	a->code = get_unaligned_be32(p + RDMAP_AREQ_CODE) & CODE_MASK;
+	a->id = get_unaligned_be32(p + RDMAP_AREQ_ID);
+	a->stag = get_unaligned_be32(p + RDMAP_AREQ_STAG);
+	a->to = get_unaligned_be64(p + RDMAP_AREQ_TO);
+	a->data = get_unaligned_be64(p + RDMAP_AREQ_DATA);
+	a->mask = get_unaligned_be64(p + RDMAP_AREQ_MASK);
+	a->cmp = get_unaligned_be64(p + RDMAP_AREQ_CMP);
+	a->cmp_mask = get_unaligned_be64(p + RDMAP_AREQ_CMP_MASK);
+	if (a->code != RDMAP_ATOMIC_FETCH_ADD &&
+	    a->code != RDMAP_ATOMIC_CMP_SWAP)
+		return IW_RDMAP_OPCODE;
+	return IW_OK;
+}
+
+/*
+ * Each bit of @tops ends a field: a carry out of it is dropped.  The top bits
+ * are added apart, without carry, so that nothing runs over them.
+ */
+static u64 add_fields(u64 a, u64 b, u64 tops)
+{
+	return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
+}
+
+/**
+ * rdmap_atomic_result - what the memory holds afterwards (5.1.1, 5.1.2)
+ * @a: the operation
+ * @old: what it held before, as a number of this machine
+ *
+ * Return: the same, if a comparison failed.
+ */
+u64 rdmap_atomic_result(const struct rdmap_atomic *a, u64 old)
+{
+	if (a->code == RDMAP_ATOMIC_FETCH_ADD)
+		return add_fields(old, a->data, a->mask);
+	if ((a->cmp ^ old) & a->cmp_mask)
+		return old;
+	return (old & ~a->mask) | (a->data & a->mask);
+}
+
+/**
+ * rdmap_aresp_encode - write an Atomic Operation Response header
+ * @p: room for RDMAP_ARESP_LEN octets
+ * @id: the request's identifier
+ * @old: what the memory held before (RFC 7306 section 5.2.2)
+ */
+void rdmap_aresp_encode(u8 *p, u32 id, u64 old)
+{
+	put_unaligned_be32(id, p + RDMAP_ARESP_ID);
+	put_unaligned_be64(old, p + RDMAP_ARESP_OLD);
+}
+
+/**
+ * rdmap_aresp_decode - read an Atomic Operation Response header
+ * @p: RDMAP_ARESP_LEN octets
+ * @id: set to the identifier of the request it answers
+ * @old: set to what the memory held before
+ */
+void rdmap_aresp_decode(const u8 *p, u32 *id, u64 *old)
+{
+	*id = get_unaligned_be32(p + RDMAP_ARESP_ID);
+	*old = get_unaligned_be64(p + RDMAP_ARESP_OLD);
+}

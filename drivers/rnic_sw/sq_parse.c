@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Slots of a send queue to work requests: read once, checked, in our memory. */
+#include "rnic.h"
+
+static u64 buf_len(const struct rdmap_wr *wr)
+{
+	u64 len = 0;
+	u16 i;
+
+	for (i = 0; i < wr->buf.nsge; i++)
+		len += wr->sge[i].len;
+	return len;
+}
+
+static enum ib_wc_status parse_sges(const struct rnic_sq *sq,
+				    const struct rnic_sw_sqe *e,
+				    const struct rnic_sw_sge *slot,
+				    struct rdmap_wr *wr)
+{
+	u64 len;
+	u16 i;
+
+	if (e->num_sge > sq->max_sge || e->num_sge > RDMAP_SGE_MAX)
+		return IB_WC_LOC_QP_OP_ERR;
+	for (i = 0; i < e->num_sge; i++) {
+		wr->sge[i].addr = READ_ONCE(slot[i].addr);
+		wr->sge[i].len = READ_ONCE(slot[i].length);
+		wr->sge[i].stag = READ_ONCE(slot[i].lkey);
+	}
+	wr->buf.sge = wr->sge;
+	wr->buf.nsge = e->num_sge;
+	len = buf_len(wr);
+	if (len > RNIC_MAX_MSG)
+		return IB_WC_LOC_LEN_ERR;
+	wr->buf.len = len;
+	return IB_WC_SUCCESS;
+}
+
+/* Inline data stays in its slot until it is sent; it is data, not checked */
+static enum ib_wc_status parse_inline(const struct rnic_sq *sq,
+				      const struct rnic_sw_sqe *e, void *slot,
+				      struct rdmap_wr *wr)
+{
+	if (e->inline_len > sq->max_inline)
+		return IB_WC_LOC_LEN_ERR;
+	wr->buf.flat = slot;
+	wr->buf.len = e->inline_len;
+	return IB_WC_SUCCESS;
+}
+
+static enum ib_wc_status parse_op(const struct rnic_qp *qp,
+				  const struct rnic_sw_sqe *e,
+				  struct rdmap_wr *wr)
+{
+	switch (e->opcode) {
+	case RNIC_SW_OP_WRITE_IMM:
+		wr->flags |= RDMAP_WR_IMMEDIATE;
+		fallthrough;
+	case RNIC_SW_OP_WRITE:
+		wr->op = RDMAP_WR_WRITE;
+		return IB_WC_SUCCESS;
+	case RNIC_SW_OP_SEND_INV:
+		wr->flags |= RDMAP_WR_INVALIDATE;
+		fallthrough;
+	case RNIC_SW_OP_SEND:
+		wr->op = RDMAP_WR_SEND;
+		return IB_WC_SUCCESS;
+	case RNIC_SW_OP_READ:
+		wr->op = RDMAP_WR_READ;
+		return IB_WC_SUCCESS;
+	case RNIC_SW_OP_CMP_SWAP:
+		wr->op = RDMAP_WR_CMP_SWAP;
+		return IB_WC_SUCCESS;
+	case RNIC_SW_OP_FETCH_ADD:
+		wr->op = RDMAP_WR_FETCH_ADD;
+		return IB_WC_SUCCESS;
+	case RNIC_SW_OP_LOCAL_INV:
+		wr->op = RDMAP_WR_LOCAL_INV;
+		return IB_WC_SUCCESS;
+	case RNIC_OP_READ_INV:
+		wr->op = RDMAP_WR_READ;
+		wr->flags |= RDMAP_WR_INVALIDATE;
+		return qp->user ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
+	case RNIC_OP_REG_MR:
+		wr->op = RDMAP_WR_REG;
+		return qp->user ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
+	default:
+		return IB_WC_LOC_QP_OP_ERR;
+	}
+}
+
+/* A Read has one sink, and its STag goes on the wire */
+static enum ib_wc_status check_read(struct rdmap_wr *wr)
+{
+	if (wr->buf.flat || wr->buf.nsge > 1)
+		return IB_WC_LOC_QP_OP_ERR;
+	if (wr->buf.len && wr->sge[0].stag == DDP_STAG_DMA)
+		return IB_WC_LOC_PROT_ERR;
+	wr->inv = wr->sge[0].stag;
+	return IB_WC_SUCCESS;
+}
+
+/* An atomic's sink takes the old value */
+static enum ib_wc_status check_atomic(const struct rdmap_wr *wr)
+{
+	if (wr->buf.flat || wr->buf.nsge != 1)
+		return IB_WC_LOC_QP_OP_ERR;
+	return wr->buf.len == RDMAP_ATOMIC_OPERAND ? IB_WC_SUCCESS :
+						     IB_WC_LOC_LEN_ERR;
+}
+
+/* Who waits for answers must have agreed on some */
+static enum ib_wc_status check_request(const struct rnic_qp *qp,
+				       struct rdmap_wr *wr)
+{
+	if (!rdmap_wr_waits(wr))
+		return IB_WC_SUCCESS;
+	if (!qp->rdmap.orq.size)
+		return IB_WC_LOC_QP_OP_ERR;
+	return wr->op == RDMAP_WR_READ ? check_read(wr) : check_atomic(wr);
+}
+
+/**
+ * rnic_sq_parse - what a slot of a send queue says
+ * @qp: whose
+ * @e: copy of the slot's fixed part
+ * @slot: the slot; what follows the fixed part is read once
+ * @wr: filled in, but for its place
+ *
+ * Return: IB_WC_SUCCESS, or how the request completes, and the queue pair
+ * fails.
+ */
+enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
+				const struct rnic_sw_sqe *e, void *slot,
+				struct rdmap_wr *wr)
+{
+	enum ib_wc_status status;
+
+	wr->flags = 0;
+	if (e->flags & RNIC_SW_SEND_FENCE)
+		wr->flags |= RDMAP_WR_FENCE;
+	if (e->flags & RNIC_SW_SEND_SOLICITED)
+		wr->flags |= RDMAP_WR_SOLICITED;
+	wr->rkey = e->rkey;
+	wr->raddr = e->remote_addr;
+	wr->inv = e->imm;
+	wr->imm = (__force __be32)e->imm;
+	wr->compare_add = e->compare_add;
+	wr->swap = e->swap;
+	memset(&wr->buf, 0, sizeof(wr->buf));
+
+	status = parse_op(qp, e, wr);
+	if (status)
+		return status;
+	slot += sizeof(*e);
+	if (e->flags & RNIC_SW_SEND_INLINE)
+		status = parse_inline(&qp->sq, e, slot, wr);
+	else
+		status = parse_sges(&qp->sq, e, slot, wr);
+	return status ?: check_request(qp, wr);
+}
