@@ -345,17 +345,20 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 /* Making and unmaking ------------------------------------------------------- */
 
-static int check_attr(const struct ib_qp_init_attr *a)
+static int check_attr(const struct ib_qp_init_attr *a, const struct ib_pd *pd)
 {
 	const struct ib_qp_cap *cap = &a->cap;
 
-	if (a->qp_type != IB_QPT_RC || a->create_flags || a->srq)
+	if (a->qp_type != IB_QPT_RC || a->create_flags)
 		return -EOPNOTSUPP;
 	if (cap->max_send_wr > RNIC_MAX_QP_WR ||
 	    cap->max_recv_wr > RNIC_MAX_QP_WR ||
 	    cap->max_send_sge > RDMAP_SGE_MAX ||
 	    cap->max_recv_sge > RDMAP_SGE_MAX ||
 	    cap->max_inline_data > RNIC_MAX_INLINE)
+		return -EINVAL;
+	/* its receives name memory of one protection domain (SEC-2) */
+	if (a->srq && a->srq->pd != pd)
 		return -EINVAL;
 	return 0;
 }
@@ -392,18 +395,20 @@ static int alloc_rq(struct rnic_qp *qp, struct ib_qp_cap *cap,
 		    struct ib_ucontext *uctx)
 {
 	struct rnic_rq *rq = &qp->rq;
-	u32 stride;
 	int err;
 
 	spin_lock_init(&rq->lock);
 	mutex_init(&rq->flush_lock);
+	if (qp->srq) {
+		cap->max_recv_wr = 0;
+		cap->max_recv_sge = 0;
+	}
 	if (!cap->max_recv_wr)
 		return 0;
 	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
-	stride = sizeof(struct rnic_sw_rqe) +
-		 cap->max_recv_sge * sizeof(struct rnic_sw_sge);
 	rq->max_sge = cap->max_recv_sge;
-	err = rnic_ring_alloc(&rq->ring, uctx, cap->max_recv_wr, stride);
+	err = rnic_ring_alloc(&rq->ring, uctx, cap->max_recv_wr,
+			      rnic_rqe_stride(rq->max_sge));
 	cap->max_recv_wr = rq->ring.slots;
 	return err;
 }
@@ -480,6 +485,7 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
 	qp->dev = to_rnic_dev(qp->ib.device);
 	qp->scq = to_rnic_cq(attr->send_cq);
 	qp->rcq = to_rnic_cq(attr->recv_cq);
+	qp->srq = attr->srq ? to_rnic_srq(attr->srq) : NULL;
 	qp->user = user;
 	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	spin_lock_init(&qp->lock);
@@ -518,7 +524,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	struct rnic_qp *qp = to_rnic_qp(ib);
 	int err;
 
-	err = check_attr(attr);
+	err = check_attr(attr, ib->pd);
 	if (err)
 		return err;
 	init_qp(qp, attr, udata);

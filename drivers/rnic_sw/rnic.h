@@ -83,6 +83,17 @@ struct rnic_cq {
 	struct ib_qp		**owner;	/* by slot; kernel consumer */
 };
 
+struct rnic_srq {
+	struct ib_srq		ib;
+	struct rnic_ring	ring;
+	u32			max_sge;
+	bool			user;
+
+	spinlock_t		lock;		/* the rest; prod in the kernel */
+	u32			head;		/* next slot to take */
+	u32			limit;		/* tell when fewer are left; 0: no */
+};
+
 struct rnic_mr {
 	struct ib_mr		ib;
 	struct ddp_region	region;
@@ -133,6 +144,7 @@ struct rnic_rq {
 
 	/* rx runner, or who flushes after it has settled */
 	u64			wr_id;		/* of the slot taken */
+	bool			taken;		/* from a shared queue */
 	u32			tail;		/* oldest not completed */
 
 	spinlock_t		lock;		/* the rest; prod in the kernel */
@@ -146,6 +158,7 @@ struct rnic_qp {
 	struct rnic_dev		*dev;
 	struct rnic_cq		*scq;
 	struct rnic_cq		*rcq;
+	struct rnic_srq		*srq;		/* or NULL */
 	struct rnic_sq		sq;
 	struct rnic_rq		rq;
 	bool			user;
@@ -159,6 +172,7 @@ struct rnic_qp {
 	enum iw_reason		why;		/* of the error */
 	bool			on_wire;	/* a Terminate of ours says so */
 	bool			told;		/* async event raised */
+	bool			last_told;	/* it takes no more receives */
 
 	struct kref		ref;
 	struct completion	gone;
@@ -178,6 +192,11 @@ static inline struct rnic_uctx *to_rnic_uctx(struct ib_ucontext *ib)
 static inline struct rnic_cq *to_rnic_cq(struct ib_cq *ib)
 {
 	return container_of(ib, struct rnic_cq, ib);
+}
+
+static inline struct rnic_srq *to_rnic_srq(struct ib_srq *ib)
+{
+	return container_of(ib, struct rnic_srq, ib);
 }
 
 static inline struct rnic_mr *to_rnic_mr(struct ib_mr *ib)
@@ -330,9 +349,26 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad);
 int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad);
+/* Slots of receive queues, shared or not */
+u32 rnic_rqe_stride(u32 max_sge);
+bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
+		   struct rdmap *r, u64 *wr_id);
+int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
+		  const struct ib_recv_wr *wr);
 void rnic_sq_close(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
 void rnic_rq_flush(struct rnic_qp *qp);
+
+/* srq.c */
+int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
+		    struct ib_udata *udata);
+int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
+int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
+int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad);
+bool rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id);
 
 /* cm.c */
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p);

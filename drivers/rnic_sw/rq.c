@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The receive queue: slots taken in order, one message each. */
+/* The receive queue: slots taken in order, one message each, or a shared one's. */
 #include "rnic.h"
 
 /* Posted and not taken; more than there are slots: nonsense */
@@ -8,16 +8,36 @@ static u32 __posted(const struct rnic_rq *rq)
 	return rnic_ring_prod(&rq->ring) - rq->head;
 }
 
-/* Read the slot at the head, once, into @r's receive buffer */
-static bool __read_slot(struct rnic_rq *rq, struct rdmap *r)
+/**
+ * rnic_rqe_stride - octets from slot to slot
+ * @max_sge: pieces of memory that one may name
+ *
+ * Return: octets.
+ */
+u32 rnic_rqe_stride(u32 max_sge)
 {
-	const struct rnic_sw_rqe *slot = rnic_ring_slot(&rq->ring, rq->head);
+	return sizeof(struct rnic_sw_rqe) +
+	       max_sge * sizeof(struct rnic_sw_sge);
+}
+
+/**
+ * rnic_rqe_read - read a slot, once
+ * @slot: a program may write to it
+ * @max_sge: pieces that it may name
+ * @r: its receive buffer is filled in
+ * @wr_id: set to what the program calls it
+ *
+ * Return: false if it makes no sense.
+ */
+bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
+		   struct rdmap *r, u64 *wr_id)
+{
 	const struct rnic_sw_sge *sge = (void *)(slot + 1);
 	u32 i, n = READ_ONCE(slot->num_sge);
 	u64 len = 0;
 
-	rq->wr_id = READ_ONCE(slot->wr_id);
-	if (n > rq->max_sge || n > RDMAP_SGE_MAX)
+	*wr_id = READ_ONCE(slot->wr_id);
+	if (n > max_sge || n > RDMAP_SGE_MAX)
 		return false;
 	for (i = 0; i < n; i++) {
 		r->recv_sge[i].addr = READ_ONCE(sge[i].addr);
@@ -33,19 +53,29 @@ static bool __read_slot(struct rnic_rq *rq, struct rdmap *r)
 	return true;
 }
 
+static bool take_shared(struct rnic_qp *qp)
+{
+	qp->rq.taken = rnic_srq_take(qp->srq, &qp->rdmap, &qp->rq.wr_id);
+	return qp->rq.taken;
+}
+
 bool rdmap_rq_take(struct rdmap *r)
 {
-	struct rnic_rq *rq = &rdmap_to_qp(r)->rq;
+	struct rnic_qp *qp = rdmap_to_qp(r);
+	struct rnic_rq *rq = &qp->rq;
 	unsigned long flags;
 	bool ok = false;
 	u32 n;
 
+	if (qp->srq)
+		return take_shared(qp);
 	if (!rq->ring.slots)
 		return false;
 	spin_lock_irqsave(&rq->lock, flags);
 	n = rq->flushing ? 0 : __posted(rq);
 	if (n && n <= rq->ring.slots)
-		ok = __read_slot(rq, r);
+		ok = rnic_rqe_read(rnic_ring_slot(&rq->ring, rq->head),
+				   rq->max_sge, r, &rq->wr_id);
 	if (ok)
 		rq->head++;
 	spin_unlock_irqrestore(&rq->lock, flags);
@@ -73,8 +103,10 @@ void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
 		cqe.flags |= RNIC_SW_WC_WITH_INV;
 	if (rc->solicited)
 		cqe.flags |= RNIC_SW_WC_SOLICITED;
-	rq->tail++;
-	rnic_ring_consumed(&rq->ring, rq->tail);
+	if (qp->srq)
+		rq->taken = false;
+	else
+		rnic_ring_consumed(&rq->ring, ++rq->tail);
 	if (!rnic_cq_push(qp->rcq, &cqe, &qp->ib))
 		rnic_qp_error(qp, IW_LOCAL_CQ);
 }
@@ -110,6 +142,42 @@ static bool __flush_one(struct rnic_rq *rq, u64 *wr_id)
 	return true;
 }
 
+static void tell_last(struct rnic_qp *qp)
+{
+	struct ib_event ev = {
+		.device = qp->ib.device,
+		.element.qp = &qp->ib,
+		.event = IB_EVENT_QP_LAST_WQE_REACHED,
+	};
+
+	if (qp->ib.event_handler)
+		qp->ib.event_handler(&ev, qp->ib.qp_context);
+}
+
+/* What it had taken; the rest is for others.  Then that there is no more */
+static void flush_shared(struct rnic_qp *qp)
+{
+	struct rnic_rq *rq = &qp->rq;
+	struct rnic_sw_cqe cqe = {
+		.wr_id = rq->wr_id,
+		.qp_num = qp->ib.qp_num,
+		.opcode = RNIC_SW_WC_RECV | RNIC_SW_OP_SEND,
+		.status = taken_status(qp),
+		.imm = qp->why,
+	};
+	bool last;
+
+	mutex_lock(&rq->flush_lock);
+	if (rq->taken)
+		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
+	rq->taken = false;
+	last = !qp->last_told;
+	qp->last_told = true;
+	mutex_unlock(&rq->flush_lock);
+	if (last)
+		tell_last(qp);
+}
+
 /**
  * rnic_rq_flush - complete all that is posted, with an error
  * @qp: a queue pair in error, its stream settled
@@ -127,6 +195,10 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	unsigned long flags;
 	bool any;
 
+	if (qp->srq) {
+		flush_shared(qp);
+		return;
+	}
 	if (!rq->ring.slots)
 		return;
 	mutex_lock(&rq->flush_lock);
@@ -149,18 +221,28 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	mutex_unlock(&rq->flush_lock);
 }
 
-static int __post_one(struct rnic_rq *rq, const struct ib_recv_wr *wr)
+/**
+ * rnic_rqe_post - write a kernel consumer's request into a slot
+ * @ring: the ring; its lock is held
+ * @oldest: index of the oldest slot in use
+ * @max_sge: pieces that a slot may name
+ * @wr: the request
+ *
+ * Return: 0, -ENOMEM if there is no slot, or -EINVAL.
+ */
+int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
+		  const struct ib_recv_wr *wr)
 {
-	u32 prod = rq->ring.hdr->prod;
+	u32 prod = ring->hdr->prod;
 	struct rnic_sw_rqe *slot;
 	struct rnic_sw_sge *sge;
 	int i;
 
-	if (!rq->ring.slots || prod - rq->tail >= rq->ring.slots)
+	if (prod - oldest >= ring->slots)
 		return -ENOMEM;
-	if (wr->num_sge > rq->max_sge)
+	if (wr->num_sge > max_sge)
 		return -EINVAL;
-	slot = rnic_ring_slot(&rq->ring, prod);
+	slot = rnic_ring_slot(ring, prod);
 	sge = (struct rnic_sw_sge *)(slot + 1);
 	slot->wr_id = wr->wr_id;
 	slot->num_sge = wr->num_sge;
@@ -169,26 +251,30 @@ static int __post_one(struct rnic_rq *rq, const struct ib_recv_wr *wr)
 		sge[i].length = wr->sg_list[i].length;
 		sge[i].lkey = wr->sg_list[i].lkey;
 	}
-	rnic_ring_produced(&rq->ring, prod + 1);
+	rnic_ring_produced(ring, prod + 1);
 	return 0;
 }
 
 static int post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad)
 {
+	struct rnic_rq *rq = &qp->rq;
 	unsigned long flags;
 	int err = 0;
 
-	spin_lock_irqsave(&qp->rq.lock, flags);
+	spin_lock_irqsave(&rq->lock, flags);
 	for (; wr; wr = wr->next) {
-		err = __post_one(&qp->rq, wr);
+		err = -ENOMEM;
+		if (rq->ring.slots)
+			err = rnic_rqe_post(&rq->ring, rq->tail, rq->max_sge,
+					    wr);
 		if (err) {
 			*bad = wr;
 			break;
 		}
 	}
-	spin_unlock_irqrestore(&qp->rq.lock, flags);
-	if (READ_ONCE(qp->rq.flushing))
+	spin_unlock_irqrestore(&rq->lock, flags);
+	if (READ_ONCE(rq->flushing))
 		rnic_qp_reflush(qp);
 	return err;
 }
@@ -207,6 +293,10 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
 
+	if (qp->srq) {
+		*bad = wr;
+		return -EINVAL;
+	}
 	if (!qp->user)
 		return post_kernel(qp, wr, bad);
 	if (wr) {

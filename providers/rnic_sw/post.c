@@ -219,12 +219,20 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return gone ? gone : ret;
 }
 
-static int queue_recv(struct rnic_sw_qp *qp, const struct ibv_recv_wr *wr)
+/**
+ * rnic_sw_queue_recv - a receive into the next slot, not yet published
+ * @q: a receive queue, shared or not, locked
+ * @max_sge: pieces of memory that a slot may name
+ * @wr: the work request
+ *
+ * Return: 0, EINVAL, or ENOMEM if no slot is free.
+ */
+int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,
+		       const struct ibv_recv_wr *wr)
 {
-	struct rnic_sw_queue *q = &qp->rq;
 	struct rnic_sw_rqe *rqe;
 
-	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_recv_sge)
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > max_sge)
 		return EINVAL;
 	if (ring_full(q))
 		return ENOMEM;
@@ -265,7 +273,7 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	ring_lock(&qp->rq);
 	prod = qp->rq.prod;
 	for (; wr; wr = wr->next) {
-		ret = queue_recv(qp, wr);
+		ret = rnic_sw_queue_recv(&qp->rq, qp->max_recv_sge, wr);
 		if (ret) {
 			*bad_wr = wr;
 			break;

@@ -21,6 +21,9 @@ DECLARE_DRV_CMD(rnic_sw_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 DECLARE_DRV_CMD(rnic_sw_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		rnic_sw_create_qp, rnic_sw_create_qp_resp);
 
+DECLARE_DRV_CMD(rnic_sw_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
+		empty, rnic_sw_create_srq_resp);
+
 struct rnic_sw_context {
 	struct verbs_context	vctx;
 };
@@ -43,6 +46,12 @@ struct rnic_sw_cq {
 	struct rnic_sw_queue	q;
 	pthread_spinlock_t	arm_lock;	/* q.hdr against a resize */
 	const struct rnic_sw_cqe *cqe;		/* between start and end_poll */
+};
+
+struct rnic_sw_srq {
+	struct ibv_srq		ibsrq;
+	struct rnic_sw_queue	q;
+	uint32_t		max_sge;
 };
 
 struct rnic_sw_qp {
@@ -104,6 +113,11 @@ static inline struct rnic_sw_cq *to_cq(struct ibv_cq *cq)
 static inline struct rnic_sw_cq *to_cq_ex(struct ibv_cq_ex *cq)
 {
 	return container_of(cq, struct rnic_sw_cq, vcq.cq_ex);
+}
+
+static inline struct rnic_sw_srq *to_srq(struct ibv_srq *srq)
+{
+	return container_of(srq, struct rnic_sw_srq, ibsrq);
 }
 
 static inline struct rnic_sw_qp *to_qp(struct ibv_qp *qp)
@@ -190,6 +204,18 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr);
 int rnic_sw_kick_sq(struct rnic_sw_qp *qp);
+int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,
+		       const struct ibv_recv_wr *wr);
+
+/* srq.c */
+struct ibv_srq *rnic_sw_create_srq(struct ibv_pd *pd,
+				   struct ibv_srq_init_attr *attr);
+int rnic_sw_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr,
+		       int mask);
+int rnic_sw_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+int rnic_sw_destroy_srq(struct ibv_srq *ibsrq);
+int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			  struct ibv_recv_wr **bad_wr);
 
 /* wr.c */
 extern const uint64_t rnic_sw_send_ops;	/* IBV_QP_EX_WITH_* that we have */

@@ -172,6 +172,15 @@ struct rnic_sw_resize_cq_resp {
 	__u32		reserved;
 };
 
+/* A shared receive queue: the slots are those of a receive queue */
+struct rnic_sw_create_srq_resp {
+	__aligned_u64	ring_key;	/* mmap offset */
+	__u32		ring_bytes;	/* mmap length */
+	__u32		slots;
+	__u32		stride;		/* octets from slot to slot */
+	__u32		comp_mask;
+};
+
 enum rnic_sw_llp {
 	RNIC_SW_LLP_DEFAULT	= 0,	/* what the device is set to */
 	RNIC_SW_LLP_TCP		= 1,

@@ -18,6 +18,7 @@ static const struct test *const groups[] = {
 	buf_tests, data_tests, order_tests, post_tests, cq_tests, mr_tests,
 	remote_tests, local_tests, flush_tests, conn_tests, rough_tests,
 	stream_tests,
+	srq_tests,
 };
 
 void give_up(const char *file, int line, const char *what, const char *fmt, ...)

@@ -61,6 +61,7 @@ extern const struct test buf_tests[], data_tests[], order_tests[];
 extern const struct test post_tests[], cq_tests[], remote_tests[];
 extern const struct test local_tests[], mr_tests[], conn_tests[];
 extern const struct test flush_tests[], rough_tests[], stream_tests[];
+extern const struct test srq_tests[];
 
 /* What the program was told */
 struct setting {
@@ -113,6 +114,7 @@ struct opts {
 	uint32_t	ssge, rsge;
 	uint32_t	inl;
 	uint32_t	cqe;		/* of each CQ */
+	uint32_t	srq;		/* depth of the server's shared receives */
 	bool		sig_all;
 	bool		events;		/* CQs with a completion channel */
 	bool		cq_ex;
@@ -132,8 +134,9 @@ struct end {
 	struct ibv_pd		*pd;
 	struct ibv_comp_channel	*cc;
 	struct ibv_cq		*scq, *rcq;
+	struct ibv_srq		*srq;
 	struct ibv_qp		*qp;
-	bool			lent;	/* PD and CQs are another's */
+	bool			lent;	/* all but the QP is another's */
 };
 
 struct pair {
@@ -146,7 +149,7 @@ struct pair {
 };
 
 void pair_open(struct pair *p, const struct opts *o);
-/* A further connection whose ends use the PDs and CQs of @like's */
+/* A further connection whose ends use the PDs, CQs and SRQ of @like's */
 void pair_open_like(struct pair *p, const struct pair *like);
 /* In steps: resolved client and listening server; request seen; accepted */
 void pair_prepare(struct pair *p, const struct opts *o);

@@ -147,6 +147,17 @@ static struct ibv_cq *make_cq(const struct opts *o, struct end *e)
 	return cq;
 }
 
+static struct ibv_srq *make_srq(const struct opts *o, struct end *e)
+{
+	struct ibv_srq_init_attr attr = {
+		.attr = { .max_wr = o->srq, .max_sge = o->rsge },
+	};
+	struct ibv_srq *srq = ibv_create_srq(e->pd, &attr);
+
+	CHECK(srq, "create_srq: %m");
+	return srq;
+}
+
 static void make_things(const struct opts *o, struct end *e)
 {
 	if (e->pd)
@@ -178,6 +189,9 @@ void pair_make_qp(struct pair *p, struct end *e)
 	};
 
 	make_things(o, e);
+	if (o->srq && e == &p->s && !e->srq)
+		e->srq = make_srq(o, e);
+	attr.srq = e->srq;
 	attr.pd = e->pd;
 	attr.send_cq = e->scq;
 	attr.recv_cq = e->rcq;
@@ -248,6 +262,7 @@ static void borrow(struct end *e, const struct end *from)
 	e->pd = from->pd;
 	e->scq = from->scq;
 	e->rcq = from->rcq;
+	e->srq = from->srq;
 	e->lent = true;
 }
 
@@ -277,6 +292,8 @@ static void free_end(struct end *e)
 		CHECK(!rdma_destroy_id(e->id), "%m");
 	if (e->lent || !e->pd)
 		return;
+	if (e->srq)
+		CHECK(!ibv_destroy_srq(e->srq), "%m");
 	CHECK(!ibv_destroy_cq(e->scq), "%m");
 	CHECK(!ibv_destroy_cq(e->rcq), "%m");
 	if (e->cc)

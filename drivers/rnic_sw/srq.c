@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Shared receive queues: slots that many queue pairs take from, in order.
+ *
+ * A slot is free as soon as it is read: what it says is copied then.  Nobody
+ * flushes the queue; a queue pair that ends completes the one slot that it has
+ * taken, and tells its program that it takes no more.
+ */
+#include <rdma/uverbs_ioctl.h>
+
+#include "rnic.h"
+
+static int check_attr(const struct ib_srq_init_attr *a)
+{
+	if (a->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!a->attr.max_wr || a->attr.max_wr > RNIC_MAX_QP_WR ||
+	    a->attr.max_sge > RDMAP_SGE_MAX ||
+	    a->attr.srq_limit > a->attr.max_wr)
+		return -EINVAL;
+	return 0;
+}
+
+static int write_response(const struct rnic_srq *srq, struct ib_udata *udata)
+{
+	struct rnic_sw_create_srq_resp resp = {
+		.ring_bytes = srq->ring.bytes,
+		.slots = srq->ring.slots,
+		.stride = srq->ring.stride,
+	};
+
+	if (!udata)
+		return 0;
+	resp.ring_key = rnic_ring_key(&srq->ring);
+	return rnic_udata_out(udata, &resp, sizeof(resp));
+}
+
+/**
+ * rnic_create_srq - verbs: make a shared receive queue
+ * @ib: allocated by the core
+ * @attr: what is asked for; the limits granted are written back
+ * @udata: nothing in, struct rnic_sw_create_srq_resp out; NULL: kernel consumer
+ *
+ * Return: 0, -EOPNOTSUPP for other types than basic, or another error.
+ */
+int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
+		    struct ib_udata *udata)
+{
+	struct rnic_uctx *uctx =
+		rdma_udata_to_drv_context(udata, struct rnic_uctx, ib);
+	struct rnic_srq *srq = to_rnic_srq(ib);
+	int err;
+
+	err = check_attr(attr);
+	if (!err)
+		err = rnic_udata_in(udata, NULL, 0);
+	if (err)
+		return err;
+	spin_lock_init(&srq->lock);
+	srq->user = udata;
+	srq->limit = attr->attr.srq_limit;
+	srq->max_sge = max(attr->attr.max_sge, 1U);
+	err = rnic_ring_alloc(&srq->ring, uctx ? &uctx->ib : NULL,
+			      attr->attr.max_wr, rnic_rqe_stride(srq->max_sge));
+	if (err)
+		return err;
+	attr->attr.max_wr = srq->ring.slots;
+	attr->attr.max_sge = srq->max_sge;
+	err = write_response(srq, udata);
+	if (err)
+		rnic_ring_free(&srq->ring);
+	return err;
+}
+
+/**
+ * rnic_destroy_srq - verbs: the end of a queue that no queue pair uses
+ * @ib: it
+ * @udata: nothing in it
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
+{
+	int err = rnic_udata_none(udata);
+
+	if (!err)
+		rnic_ring_free(&to_rnic_srq(ib)->ring);
+	return err;
+}
+
+/* Posted and not taken; more than there are slots: nonsense, as good as none */
+static u32 __posted(const struct rnic_srq *srq)
+{
+	u32 n = rnic_ring_prod(&srq->ring) - srq->head;
+
+	return n <= srq->ring.slots ? n : 0;
+}
+
+/* Fewer left than the program wants to hear of?  It hears so once */
+static bool __below_limit(struct rnic_srq *srq)
+{
+	if (!srq->limit || __posted(srq) >= srq->limit)
+		return false;
+	srq->limit = 0;
+	return true;
+}
+
+static void tell_limit(struct rnic_srq *srq)
+{
+	struct ib_event ev = {
+		.device = srq->ib.device,
+		.element.srq = &srq->ib,
+		.event = IB_EVENT_SRQ_LIMIT_REACHED,
+	};
+
+	if (srq->ib.event_handler)
+		srq->ib.event_handler(&ev, srq->ib.srq_context);
+}
+
+/**
+ * rnic_modify_srq - verbs: arm the limit
+ * @ib: the queue
+ * @attr: new values
+ * @mask: which of them
+ * @udata: nothing in it
+ *
+ * Armed above what is posted it is reached at once.
+ *
+ * Return: 0; -EOPNOTSUPP for another size; -EINVAL.
+ */
+int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct rnic_srq *srq = to_rnic_srq(ib);
+	unsigned long flags;
+	bool tell;
+	int err = rnic_udata_none(udata);
+
+	if (err)
+		return err;
+	if (mask & ~IB_SRQ_LIMIT)
+		return -EOPNOTSUPP;
+	if (!(mask & IB_SRQ_LIMIT))
+		return 0;
+	if (attr->srq_limit > srq->ring.slots)
+		return -EINVAL;
+	spin_lock_irqsave(&srq->lock, flags);
+	srq->limit = attr->srq_limit;
+	tell = __below_limit(srq);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	if (tell)
+		tell_limit(srq);
+	return 0;
+}
+
+/**
+ * rnic_query_srq - verbs: how it is
+ * @ib: the queue
+ * @attr: filled in
+ *
+ * Return: 0.
+ */
+int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
+{
+	struct rnic_srq *srq = to_rnic_srq(ib);
+
+	*attr = (struct ib_srq_attr) {
+		.max_wr = srq->ring.slots,
+		.max_sge = srq->max_sge,
+		.srq_limit = READ_ONCE(srq->limit),
+	};
+	return 0;
+}
+
+/**
+ * rnic_srq_take - the oldest slot, for a message to a queue pair
+ * @srq: the queue
+ * @r: the queue pair's stream; its receive buffer is filled in
+ * @wr_id: set to what the program calls it
+ *
+ * Any context.
+ *
+ * Return: false if there is none, or it makes no sense.
+ */
+bool rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id)
+{
+	bool ok = false, tell = false;
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	if (__posted(srq))
+		ok = rnic_rqe_read(rnic_ring_slot(&srq->ring, srq->head),
+				   srq->max_sge, r, wr_id);
+	if (ok) {
+		rnic_ring_consumed(&srq->ring, ++srq->head);
+		tell = __below_limit(srq);
+	}
+	spin_unlock_irqrestore(&srq->lock, flags);
+	if (tell)
+		tell_limit(srq);
+	return ok;
+}
+
+/**
+ * rnic_post_srq_recv - verbs: post receive work requests
+ * @ib: the queue, a kernel consumer's: a program writes its ring itself
+ * @wr: list of them
+ * @bad: the first that was not posted
+ *
+ * Return: 0 or an error.
+ */
+int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad)
+{
+	struct rnic_srq *srq = to_rnic_srq(ib);
+	unsigned long flags;
+	int err = srq->user && wr ? -EINVAL : 0;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	for (; wr && !err; wr = wr->next) {
+		*bad = wr;
+		err = rnic_rqe_post(&srq->ring, srq->head, srq->max_sge, wr);
+	}
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return err;
+}

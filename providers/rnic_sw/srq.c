@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Shared receive queues: make, change, destroy, post. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rnic_sw.h"
+
+static int map_srq(struct rnic_sw_srq *srq, struct ibv_context *ctx,
+		   const struct rnic_sw_create_srq_resp *resp)
+{
+	size_t room;
+
+	srq->q.bytes = resp->ring_bytes;
+	srq->q.slots = resp->slots;
+	srq->q.stride = resp->stride;
+	if (resp->stride < sizeof(struct rnic_sw_rqe))
+		return EINVAL;
+	room = resp->stride - sizeof(struct rnic_sw_rqe);
+	if (room / sizeof(struct rnic_sw_sge) < srq->max_sge)
+		return EINVAL;
+	return rnic_sw_map_queue(&srq->q, ctx, resp->ring_key);
+}
+
+/* The command writes what the kernel grants into @attr->attr */
+static int command_srq(struct rnic_sw_srq *srq, struct ibv_pd *pd,
+		       struct ibv_srq_init_attr *attr)
+{
+	struct rnic_sw_cmd_create_srq_resp resp = {};
+	struct ibv_create_srq cmd = {};
+	int ret;
+
+	ret = ibv_cmd_create_srq(pd, &srq->ibsrq, attr, &cmd, sizeof(cmd),
+				 &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		return ret;
+	srq->max_sge = attr->attr.max_sge;
+	ret = map_srq(srq, pd->context, &resp.drv_payload);
+	if (ret)
+		ibv_cmd_destroy_srq(&srq->ibsrq);
+	return ret;
+}
+
+static void free_srq(struct rnic_sw_srq *srq)
+{
+	rnic_sw_fini_queue(&srq->q);
+	free(srq);
+}
+
+struct ibv_srq *rnic_sw_create_srq(struct ibv_pd *pd,
+				   struct ibv_srq_init_attr *attr)
+{
+	struct rnic_sw_srq *srq = calloc(1, sizeof(*srq));
+	int ret;
+
+	if (!srq)
+		return NULL;
+	rnic_sw_init_queue(&srq->q, to_pd(pd)->td);
+	ret = command_srq(srq, pd, attr);
+	if (ret) {
+		free_srq(srq);
+		errno = ret;
+		return NULL;
+	}
+	return &srq->ibsrq;
+}
+
+int rnic_sw_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr,
+		       int mask)
+{
+	struct ibv_modify_srq cmd;
+
+	return ibv_cmd_modify_srq(srq, attr, mask, &cmd, sizeof(cmd));
+}
+
+int rnic_sw_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd;
+
+	return ibv_cmd_query_srq(srq, attr, &cmd, sizeof(cmd));
+}
+
+int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
+{
+	int ret = ibv_cmd_destroy_srq(ibsrq);
+
+	if (!ret)
+		free_srq(to_srq(ibsrq));
+	return ret;
+}
+
+/* Never a system call: the kernel looks when a message comes */
+int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			  struct ibv_recv_wr **bad_wr)
+{
+	struct rnic_sw_srq *srq = to_srq(ibsrq);
+	int ret = 0;
+
+	ring_lock(&srq->q);
+	for (; wr; wr = wr->next) {
+		ret = rnic_sw_queue_recv(&srq->q, srq->max_sge, wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	ring_publish_prod(&srq->q);
+	ring_unlock(&srq->q);
+	return ret;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Shared receive queues. */
+#include "verbs.h"
+
+#define DEPTH	16
+
+/* Two connections whose server ends share a queue */
+struct twins {
+	struct desk	d;
+	struct pair	q;
+};
+
+static void twins_open(struct twins *t)
+{
+	desk_open(&t->d, &(struct opts){ .srq = DEPTH }, 1000);
+	pair_open_like(&t->q, &t->d.p);
+}
+
+static void twins_close(struct twins *t)
+{
+	pair_close(&t->q);
+	desk_close(&t->d);
+}
+
+static int try_srq_recv(struct ibv_srq *srq, uint64_t id, const struct buf *b,
+			uint32_t len)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)b->at, .length = len, .lkey = b->mr->lkey,
+	};
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	return ibv_post_srq_recv(srq, &wr, &bad);
+}
+
+static void srq_recv(struct twins *t, uint64_t id)
+{
+	CHECK(!try_srq_recv(t->d.p.s.srq, id, &t->d.s, 1000), "%m");
+}
+
+static void send_to(struct twins *t, struct pair *p, uint32_t len)
+{
+	do_send(&p->c, 7, &t->d.c, 0, len);
+	want_ok(p->c.scq, 7, IBV_WC_SEND);
+}
+
+static void received(struct twins *t, uint64_t id, struct pair *p, uint32_t len)
+{
+	struct ibv_wc wc = next_wc(t->d.p.s.rcq);
+
+	CHECK(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
+	CHECK(wc.wr_id == id && wc.byte_len == len, "%llu, %u",
+	      (unsigned long long)wc.wr_id, wc.byte_len);
+	CHECK(wc.qp_num == p->s.qp->qp_num, "%u", wc.qp_num);
+}
+
+/* Taken in order, whoever takes them */
+static void in_order(void)
+{
+	struct twins t;
+	uint32_t i;
+
+	twins_open(&t);
+	for (i = 0; i < DEPTH; i++)
+		srq_recv(&t, i);
+	CHECK(try_srq_recv(t.d.p.s.srq, 99, &t.d.s, 10) == ENOMEM, "full");
+	for (i = 0; i < DEPTH; i++) {
+		struct pair *p = any_below(2) ? &t.q : &t.d.p;
+
+		send_to(&t, p, i * 10);
+		received(&t, i, p, i * 10);
+	}
+	twins_close(&t);
+}
+
+/* Round and round a small ring */
+static void wraps(void)
+{
+	struct twins t;
+	uint32_t i;
+
+	twins_open(&t);
+	for (i = 0; i < 40 * DEPTH; i++) {
+		srq_recv(&t, i);
+		send_to(&t, i % 3 ? &t.q : &t.d.p, 10);
+		received(&t, i, i % 3 ? &t.q : &t.d.p, 10);
+	}
+	twins_close(&t);
+}
+
+static void arm_limit(struct twins *t, uint32_t limit)
+{
+	struct ibv_srq_attr attr = { .srq_limit = limit };
+
+	CHECK(!ibv_modify_srq(t->d.p.s.srq, &attr, IBV_SRQ_LIMIT), "%m");
+}
+
+static uint32_t limit_of(struct twins *t)
+{
+	struct ibv_srq_attr attr = {};
+
+	CHECK(!ibv_query_srq(t->d.p.s.srq, &attr), "%m");
+	CHECK(attr.max_wr == DEPTH && attr.max_sge == 1, "%u, %u", attr.max_wr,
+	      attr.max_sge);
+	return attr.srq_limit;
+}
+
+/* A peer that takes more than it should is noticed, once each time armed */
+static void limit(void)
+{
+	struct twins t;
+	struct ibv_context *ctx;
+	uint32_t i;
+
+	twins_open(&t);
+	ctx = t.d.p.s.id->verbs;
+	for (i = 0; i < 8; i++)
+		srq_recv(&t, i);
+	arm_limit(&t, 5);
+	CHECK(limit_of(&t) == 5, "%u", limit_of(&t));
+	for (i = 0; i < 3; i++)
+		send_to(&t, &t.q, 10);
+	for (i = 0; i < 3; i++)
+		received(&t, i, &t.q, 10);
+	want_no_async(ctx);
+	send_to(&t, &t.q, 10);
+	received(&t, 3, &t.q, 10);
+	want_async(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
+	CHECK(!limit_of(&t), "still armed");
+	send_to(&t, &t.q, 10);
+	received(&t, 4, &t.q, 10);
+	want_no_async(ctx);
+	/* armed above what is there: at once */
+	arm_limit(&t, 4);
+	want_async(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
+	twins_close(&t);
+}
+
+/* Who finds none is ended; the other one goes on */
+static void exhausted(void)
+{
+	struct twins t;
+	uint64_t was;
+
+	twins_open(&t);
+	was = counter(&t.d.p.s, "end_ddp_untagged_no_buffer");
+	do_send(&t.q.c, 1, &t.d.c, 0, 10);
+	pair_event(&t.q, t.q.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&t.q, t.q.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&t.d.p.s, "end_ddp_untagged_no_buffer", was, 1);
+	want_async(t.d.p.s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED,
+		   t.q.s.qp);
+	next_wc(t.q.c.scq);
+	srq_recv(&t, 5);
+	send_to(&t, &t.d.p, 10);
+	received(&t, 5, &t.d.p, 10);
+	pair_free(&t.q);
+	desk_close(&t.d);
+}
+
+static void to_error(struct end *e)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	CHECK(!ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), "%m");
+}
+
+/* A queue pair that ends leaves the queue to the others */
+static void survives(void)
+{
+	struct twins t;
+
+	twins_open(&t);
+	srq_recv(&t, 1);
+	srq_recv(&t, 2);
+	to_error(&t.q.s);
+	pair_event(&t.q, t.q.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&t.q, t.q.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_async(t.d.p.s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED,
+		   t.q.s.qp);
+	want_none(t.d.p.s.rcq);
+	send_to(&t, &t.d.p, 30);
+	received(&t, 1, &t.d.p, 30);
+	pair_free(&t.q);
+	CHECK(ibv_destroy_srq(t.d.p.s.srq) == EBUSY, "destroyed in use");
+	send_to(&t, &t.d.p, 40);
+	received(&t, 2, &t.d.p, 40);
+	desk_close(&t.d);
+}
+
+static void no_srq(struct ibv_pd *pd, uint32_t wr, uint32_t sge, int err)
+{
+	struct ibv_srq_init_attr attr = {
+		.attr = { .max_wr = wr, .max_sge = sge },
+	};
+
+	errno = 0;
+	CHECK(!ibv_create_srq(pd, &attr), "made with %u, %u", wr, sge);
+	CHECK(errno == err, "%m");
+}
+
+static void no_qp(struct end *e, struct ibv_pd *pd)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC, .send_cq = e->scq, .recv_cq = e->rcq,
+		.srq = e->srq, .cap = { .max_send_wr = 1, .max_send_sge = 1 },
+	};
+
+	CHECK(!ibv_create_qp(pd, &attr), "another PD's");
+	CHECK(errno == EINVAL, "%m");
+}
+
+static void arguments(void)
+{
+	struct ibv_srq_attr attr = { .max_wr = 100, .srq_limit = DEPTH + 1 };
+	struct ibv_device_attr dev;
+	struct ibv_sge sge[2] = {};
+	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = 2 }, *bad;
+	struct ibv_pd *pd;
+	struct twins t;
+	struct end *s;
+
+	twins_open(&t);
+	s = &t.d.p.s;
+	CHECK(!ibv_query_device(s->id->verbs, &dev), "%m");
+	no_srq(s->pd, 0, 1, EINVAL);
+	no_srq(s->pd, dev.max_srq_wr + 1, 1, EINVAL);
+	no_srq(s->pd, 1, dev.max_srq_sge + 1, EINVAL);
+	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT) == EINVAL, "limit");
+	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_MAX_WR) == EOPNOTSUPP,
+	      "resize");
+	CHECK(ibv_post_srq_recv(s->srq, &wr, &bad) == EINVAL, "two pieces");
+	CHECK(bad == &wr, "bad_wr");
+	CHECK(try_recv(s, 1, &t.d.s, 0, 10), "a receive of its own");
+	pd = ibv_alloc_pd(s->id->verbs);
+	CHECK(pd, "%m");
+	no_qp(s, pd);
+	CHECK(!ibv_dealloc_pd(pd), "%m");
+	twins_close(&t);
+}
+
+#define T(fn, rows)	CASE("srq_" #fn, fn, 0, rows)
+
+const struct test srq_tests[] = {
+	T(in_order, ""),
+	T(wraps, ""),
+	T(limit, "DDP-135 RDMAP-191 SEC-27 SEC-28"),
+	T(exhausted, "DDP-135"),
+	T(survives, ""),
+	T(arguments, "SEC-2"),
+	{}
+};
