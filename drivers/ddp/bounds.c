@@ -38,7 +38,7 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 	/* pairs with ddp_region_allow(): valid only after the other fields */
 	if (!smp_load_acquire(&r->valid) || r->stag != stag)
 		return IW_DDP_T_STAG;
-	if (r->pd != s->pd || (r->stream && r->stream != s))
+	if (r->pd != s->pd || (r->stream && r->stream != s->id))
 		return IW_DDP_T_ASSOC;
 	if (rights & ~r->rights)
 		return IW_DDP_T_STAG;

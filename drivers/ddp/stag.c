@@ -216,11 +216,11 @@ static enum iw_reason may_invalidate(const struct ddp_stream *s,
 {
 	if (r->stag != stag || !READ_ONCE(r->valid))
 		return IW_RDMAP_INVALIDATE;
-	if (r->pd != s->pd || (r->stream && r->stream != s))
+	if (r->pd != s->pd || (r->stream && r->stream != s->id))
 		return IW_RDMAP_P_INVALIDATE;
 	if (!r->may_invalidate)
 		return IW_RDMAP_INVALIDATE;
-	if (remote && r->scope != s)
+	if (remote && r->scope != s->id)
 		return IW_RDMAP_P_INVALIDATE;
 	return IW_OK;
 }

@@ -14,6 +14,8 @@
 #include "trace.h"
 #include "untagged.h"
 
+static atomic64_t last_id = ATOMIC64_INIT(0);
+
 /**
  * ddp_stream_init - a stream not yet bound
  * @s: the stream
@@ -27,6 +29,7 @@ void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 	int qn;
 
 	memset(s, 0, sizeof(*s));
+	s->id = atomic64_inc_return(&last_id);
 	s->ulp = ulp;
 	s->stags = stags;
 	s->pd = pd;

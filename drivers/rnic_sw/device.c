@@ -53,7 +53,9 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.vendor_id = VENDOR_ID,
 		.max_qp = MANY,
 		.max_qp_wr = RNIC_MAX_QP_WR,
-		.device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS,
+		.device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
+				    IB_DEVICE_MEM_WINDOW |
+				    IB_DEVICE_MEM_WINDOW_TYPE_2B,
 		.kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG,
 		.max_send_sge = RDMAP_SGE_MAX,
 		.max_recv_sge = RDMAP_SGE_MAX,
@@ -61,6 +63,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.max_cq = MANY,
 		.max_cqe = RNIC_MAX_CQE,
 		.max_mr = MANY,
+		.max_mw = MANY,
 		.max_srq = MANY,
 		.max_srq_wr = RNIC_MAX_QP_WR,
 		.max_srq_sge = RDMAP_SGE_MAX,
@@ -201,11 +204,13 @@ const struct ib_device_ops rnic_device_ops = {
 
 	.alloc_hw_port_stats = rnic_alloc_hw_port_stats,
 	.alloc_mr = rnic_alloc_mr,
+	.alloc_mw = rnic_alloc_mw,
 	.alloc_pd = alloc_pd,
 	.alloc_ucontext = rnic_alloc_ucontext,
 	.create_qp = rnic_create_qp,
 	.create_srq = rnic_create_srq,
 	.dealloc_driver = dealloc_driver,
+	.dealloc_mw = rnic_dealloc_mw,
 	.dealloc_pd = dealloc_pd,
 	.dealloc_ucontext = rnic_dealloc_ucontext,
 	.dereg_mr = rnic_dereg_mr,
@@ -244,6 +249,7 @@ const struct ib_device_ops rnic_device_ops = {
 	COMPAT_VERBS_OPS,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_mw, rnic_mw, ib),
 	INIT_RDMA_OBJ_SIZE(ib_pd, rnic_pd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, rnic_qp, ib),
 	INIT_RDMA_OBJ_SIZE(ib_srq, rnic_srq, ib),
@@ -261,6 +267,7 @@ int rnic_device_init(struct rnic_dev *dev)
 	struct ib_device *ib = &dev->ib;
 
 	ddp_stags_init(&dev->stags);
+	spin_lock_init(&dev->windows);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
 	rnic_policy_init(&dev->policy);
 

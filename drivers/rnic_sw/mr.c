@@ -41,8 +41,11 @@ static struct rnic_mr *new_mr(struct ib_pd *pd)
 {
 	struct rnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 
-	if (mr)
-		mr->region.pd = pd;
+	if (!mr)
+		return NULL;
+	mr->region.pd = pd;
+	mr->region.kind = RNIC_REGION;
+	INIT_LIST_HEAD(&mr->windows);
 	return mr;
 }
 
@@ -154,7 +157,7 @@ static int check_access(int access)
 	const int remote_write = IB_ACCESS_REMOTE_WRITE |
 				 IB_ACCESS_REMOTE_ATOMIC;
 
-	if (access & (IB_ACCESS_ON_DEMAND | IB_ACCESS_MW_BIND))
+	if (access & IB_ACCESS_ON_DEMAND)
 		return -EOPNOTSUPP;
 	if (access & remote_write && !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
@@ -220,6 +223,8 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		access = mr->access;
 	if (!err)
 		err = check_access(access);
+	if (!err)
+		err = rnic_mr_keep_windows(mr);
 	if (err)
 		return ERR_PTR(err);
 	if (!moves && (mr->umem->writable || !ib_access_writable(access))) {
@@ -242,13 +247,15 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
  *
  * On return the network cannot touch its memory any more.
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EBUSY if memory windows to it are open; or another errno.
  */
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
 	int err = rnic_udata_none(udata);
 
+	if (!err)
+		err = rnic_mr_drop_windows(mr);
 	if (err)
 		return err;
 	ddp_region_remove(&to_rnic_dev(ib->device)->stags, &mr->region);
@@ -354,7 +361,7 @@ enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, u32 key, int access,
 	mr->region.base = ib->iova;
 	mr->region.length = ib->length;
 	mr->region.rights = rnic_ddp_rights(access);
-	mr->region.scope = s;
+	mr->region.scope = s->id;
 	ddp_region_allow(&mr->region, key & DDP_STAG_KEY_MASK);
 	return IW_OK;
 }

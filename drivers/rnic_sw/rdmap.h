@@ -29,6 +29,7 @@ enum rdmap_wr_op {
 	RDMAP_WR_CMP_SWAP,
 	RDMAP_WR_LOCAL_INV,
 	RDMAP_WR_REG,		/* fast registration: the verbs do it */
+	RDMAP_WR_BIND,		/* of a memory window: so is this */
 };
 
 #define RDMAP_WR_FENCE		0x1
@@ -183,7 +184,7 @@ void rdmap_sq_sent(struct rdmap *r);
 void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len);
 /* The work request at @slot is wrong; the stream is about to fail */
 void rdmap_sq_failed(struct rdmap *r, u32 slot);
-/* RDMAP_WR_REG and RDMAP_WR_LOCAL_INV: do and complete it; false: it failed */
+/* RDMAP_WR_REG, _BIND and _LOCAL_INV: do and complete it; false: it failed */
 bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr);
 
 /* The oldest receive buffer, into r->recv_buf; false if there is none */

@@ -38,6 +38,7 @@ struct rnic_llps;
 struct rnic_dev {
 	struct ib_device	ib;		/* first: ib_alloc_device() */
 	struct ddp_stags	stags;
+	spinlock_t		windows;	/* leaf: which window is whose */
 	struct xarray		qps;		/* by number; qps.xa_lock for look-up */
 	u32			next_qpn;
 	struct rnic_policy	policy;
@@ -94,9 +95,24 @@ struct rnic_srq {
 	u32			limit;		/* tell when fewer are left; 0: no */
 };
 
+/* What a region that an STag leads to is part of */
+enum rnic_region_kind {
+	RNIC_REGION,		/* struct rnic_mr */
+	RNIC_WINDOW,		/* mw.c's */
+};
+
+struct rnic_window;
+
+struct rnic_mw {
+	struct ib_mw		ib;
+	struct rnic_window	*w;
+};
+
 struct rnic_mr {
 	struct ib_mr		ib;
 	struct ddp_region	region;
+	struct list_head	windows;	/* under the device's lock */
+	bool			gone;		/* takes no more */
 	struct ib_umem		*umem;		/* NULL: not user memory */
 	int			access;		/* of user memory: IB_ACCESS_* */
 	u32			max_blocks;	/* fast registration */
@@ -315,6 +331,14 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, u32 key, int access,
 			       struct ddp_stream *s);
 u8 rnic_ddp_rights(int ib_access);
+
+/* mw.c */
+int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata);
+int rnic_dealloc_mw(struct ib_mw *ib);
+int rnic_mr_keep_windows(struct rnic_mr *mr);
+int rnic_mr_drop_windows(struct rnic_mr *mr);
+bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
+		  const struct rdmap_wr *wr);
 
 /* qp.c */
 int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,

@@ -229,22 +229,34 @@ void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len)
 
 void rdmap_sq_failed(struct rdmap *r, u32 slot)
 {
+	struct rnic_sq_note *n = note_of(&rdmap_to_qp(r)->sq, slot);
+
 	/* the flush that follows completes it in its place */
-	note_of(&rdmap_to_qp(r)->sq, slot)->status = IB_WC_LOC_PROT_ERR;
+	n->status = n->opcode == RNIC_SW_OP_BIND_MW ? IB_WC_MW_BIND_ERR :
+						      IB_WC_LOC_PROT_ERR;
+}
+
+static bool do_local(struct rnic_qp *qp, const struct rdmap_wr *wr)
+{
+	const struct rnic_sq_note *n = note_of(&qp->sq, wr->slot);
+	struct ddp_stream *s = &qp->rdmap.stream;
+
+	switch (wr->op) {
+	case RDMAP_WR_REG:
+		return !rnic_mr_fastreg(n->reg_mr, n->reg_key, n->reg_access,
+					s);
+	case RDMAP_WR_BIND:
+		return rnic_mw_bind(qp->dev, s, wr);
+	default:
+		return !ddp_mem_invalidate(s, wr->inv, false);
+	}
 }
 
 bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
-	struct rnic_sq_note *n = note_of(&qp->sq, wr->slot);
-	enum iw_reason why;
 
-	if (wr->op == RDMAP_WR_REG)
-		why = rnic_mr_fastreg(n->reg_mr, n->reg_key, n->reg_access,
-				      &r->stream);
-	else
-		why = ddp_mem_invalidate(&r->stream, wr->inv, false);
-	if (why)
+	if (!do_local(qp, wr))
 		return false;
 	rdmap_sq_cut(r, wr->slot);
 	set_done(qp, wr->slot);

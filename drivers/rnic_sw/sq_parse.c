@@ -77,6 +77,9 @@ static enum ib_wc_status parse_op(const struct rnic_qp *qp,
 	case RNIC_SW_OP_LOCAL_INV:
 		wr->op = RDMAP_WR_LOCAL_INV;
 		return IB_WC_SUCCESS;
+	case RNIC_SW_OP_BIND_MW:
+		wr->op = RDMAP_WR_BIND;
+		return IB_WC_SUCCESS;
 	case RNIC_OP_READ_INV:
 		wr->op = RDMAP_WR_READ;
 		wr->flags |= RDMAP_WR_INVALIDATE;

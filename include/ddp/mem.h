@@ -35,14 +35,16 @@ struct ddp_stags {
  * @valid: false: allocated but not usable (before a fast registration, or
  *	after an invalidation)
  * @pd: the protection domain it belongs to
- * @stream: the only stream that may use it, or NULL
- * @may_invalidate: work requests may invalidate it (fast registered memory)
- * @scope: the only stream whose peer may invalidate it, or NULL (N-5)
+ * @stream: id of the only stream that may use it, or 0
+ * @may_invalidate: work requests may invalidate it (fast registered memory,
+ *	type 2 windows)
+ * @scope: id of the only stream whose peer may invalidate it, or 0 (N-5)
  * @users: 1, plus one for each copy in flight
  * @block: kernel addresses of the blocks that hold it, or NULL where TO is
  *	itself a kernel address
  * @shift: log2 of the size of a block
  * @skip: where @base lies in the first block
+ * @kind: what the ULP has embedded it in; its own business
  *
  * Fields are fixed while the region is valid; they change only between
  * ddp_region_revoke() and ddp_region_allow().
@@ -54,13 +56,14 @@ struct ddp_region {
 	u8			rights;
 	bool			valid;
 	void			*pd;
-	const struct ddp_stream	*stream;
+	u64			stream;
 	bool			may_invalidate;
-	const struct ddp_stream	*scope;
+	u64			scope;
 	refcount_t		users;
 	void			**block;
 	u8			shift;
 	u32			skip;
+	u8			kind;
 };
 
 void ddp_stags_init(struct ddp_stags *t);

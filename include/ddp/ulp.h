@@ -131,6 +131,7 @@ struct ddp_stream {
 	const struct ddp_ulp_ops *ulp;
 	struct ddp_stags	*stags;
 	void			*pd;
+	u64			id;	/* never used again */
 	bool			dma_ok;	/* kernel consumer: DDP_STAG_DMA works */
 
 	/* set by bind, cleared by unbind; read under RCU */

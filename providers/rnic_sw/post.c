@@ -22,6 +22,7 @@ static const struct {
 	[IBV_WR_ATOMIC_CMP_AND_SWP]	= { true, false, RNIC_SW_OP_CMP_SWAP },
 	[IBV_WR_ATOMIC_FETCH_AND_ADD]	= { true, false, RNIC_SW_OP_FETCH_ADD },
 	[IBV_WR_LOCAL_INV]		= { true, false, RNIC_SW_OP_LOCAL_INV },
+	[IBV_WR_BIND_MW]		= { true, false, RNIC_SW_OP_BIND_MW },
 };
 
 static int check_send(const struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
@@ -36,6 +37,16 @@ static int check_send(const struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_send_sge)
 		return EINVAL;
 	return 0;
+}
+
+/* Windows of type 1 are bound by ibv_bind_mw() */
+static int check_bind(const struct ibv_send_wr *wr)
+{
+	const struct ibv_mw *mw = wr->bind_mw.mw;
+
+	if (wr->opcode != IBV_WR_BIND_MW)
+		return 0;
+	return mw && mw->type == IBV_MW_TYPE_2 && !wr->num_sge ? 0 : EINVAL;
 }
 
 static void fill_remote(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
@@ -54,9 +65,29 @@ static void fill_remote(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 		sqe->compare_add = wr->wr.atomic.compare_add;
 		sqe->swap = wr->wr.atomic.swap;
 		break;
+	case IBV_WR_BIND_MW:
+		rnic_sw_fill_bind(sqe, wr->bind_mw.rkey, &wr->bind_mw.bind_info);
+		break;
 	default:
 		break;
 	}
+}
+
+/**
+ * rnic_sw_fill_bind - what a bind of a memory window says
+ * @sqe: the request, begun
+ * @rkey: the window's from then on
+ * @info: which memory, what for; no region or no octets shut the window
+ */
+void rnic_sw_fill_bind(struct rnic_sw_sqe *sqe, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info)
+{
+	sqe->rkey = rkey;
+	if (info->mr)
+		sqe->imm = info->mr->lkey;
+	sqe->remote_addr = info->addr;
+	sqe->compare_add = info->mr ? info->length : 0;
+	sqe->swap = info->mw_access_flags;
 }
 
 static void fill_imm(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
@@ -189,8 +220,9 @@ int rnic_sw_kick_sq(struct rnic_sw_qp *qp)
 }
 
 /* Work requests before the bad one are posted */
-int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
-		      struct ibv_send_wr **bad_wr)
+static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		     struct ibv_send_wr **bad_wr,
+		     int (*check)(const struct ibv_send_wr *wr))
 {
 	struct rnic_sw_qp *qp = to_qp(ibqp);
 	struct ibv_send_wr *first = wr;
@@ -202,7 +234,9 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	ring_lock(&qp->sq);
 	prod = qp->sq.prod;
 	for (; wr; wr = wr->next) {
-		ret = queue_send(qp, wr);
+		ret = check(wr);
+		if (!ret)
+			ret = queue_send(qp, wr);
 		if (ret) {
 			*bad_wr = wr;
 			break;
@@ -217,6 +251,31 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	if (gone)
 		*bad_wr = first;
 	return gone ? gone : ret;
+}
+
+int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		      struct ibv_send_wr **bad_wr)
+{
+	return post_list(ibqp, wr, bad_wr, check_bind);
+}
+
+static int any_bind(const struct ibv_send_wr *wr)
+{
+	return 0;
+}
+
+/**
+ * rnic_sw_post_bind - post the bind of a window of either type
+ * @ibqp: the queue pair
+ * @wr: a single bind
+ * @bad_wr: set to it on error
+ *
+ * Return: 0, or a positive errno.
+ */
+int rnic_sw_post_bind(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		      struct ibv_send_wr **bad_wr)
+{
+	return post_list(ibqp, wr, bad_wr, any_bind);
 }
 
 /**

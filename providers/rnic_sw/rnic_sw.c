@@ -10,14 +10,17 @@
 static void free_context(struct ibv_context *ibctx);
 
 static const struct verbs_context_ops context_ops = {
+	.alloc_mw		= rnic_sw_alloc_mw,
 	.alloc_parent_domain	= rnic_sw_alloc_parent_domain,
 	.alloc_pd		= rnic_sw_alloc_pd,
 	.alloc_td		= rnic_sw_alloc_td,
+	.bind_mw		= rnic_sw_bind_mw,
 	.create_cq		= rnic_sw_create_cq,
 	.create_cq_ex		= rnic_sw_create_cq_ex,
 	.create_qp		= rnic_sw_create_qp,
 	.create_qp_ex		= rnic_sw_create_qp_ex,
 	.create_srq		= rnic_sw_create_srq,
+	.dealloc_mw		= rnic_sw_dealloc_mw,
 	.dealloc_pd		= rnic_sw_dealloc_pd,
 	.dealloc_td		= rnic_sw_dealloc_td,
 	.dereg_mr		= rnic_sw_dereg_mr,

@@ -207,6 +207,17 @@ int rnic_sw_kick_sq(struct rnic_sw_qp *qp);
 int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,
 		       const struct ibv_recv_wr *wr);
 
+int rnic_sw_post_bind(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		      struct ibv_send_wr **bad_wr);
+void rnic_sw_fill_bind(struct rnic_sw_sqe *sqe, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info);
+
+/* mw.c */
+struct ibv_mw *rnic_sw_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int rnic_sw_dealloc_mw(struct ibv_mw *mw);
+int rnic_sw_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+		    struct ibv_mw_bind *bind);
+
 /* srq.c */
 struct ibv_srq *rnic_sw_create_srq(struct ibv_pd *pd,
 				   struct ibv_srq_init_attr *attr);

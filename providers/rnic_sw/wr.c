@@ -13,7 +13,7 @@ const uint64_t rnic_sw_send_ops =
 	IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_LOCAL_INV |
 	IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
 	IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-	IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+	IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_BIND_MW;
 
 static void fail(struct rnic_sw_qp *qp, int error)
 {
@@ -139,6 +139,16 @@ static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 	begin(to_qp_ex(ex), RNIC_SW_OP_LOCAL_INV)->imm = invalidate_rkey;
 }
 
+static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info)
+{
+	struct rnic_sw_qp *qp = to_qp_ex(ex);
+
+	if (mw->type != IBV_MW_TYPE_2)
+		fail(qp, EINVAL);
+	rnic_sw_fill_bind(begin(qp, RNIC_SW_OP_BIND_MW), rkey, info);
+}
+
 static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge,
 			    const struct ibv_sge *sg_list)
 {
@@ -210,6 +220,7 @@ void rnic_sw_fill_qp_ex(struct rnic_sw_qp *qp)
 
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
+	ex->wr_bind_mw = wr_bind_mw;
 	ex->wr_local_inv = wr_local_inv;
 	ex->wr_rdma_read = wr_rdma_read;
 	ex->wr_rdma_write = wr_rdma_write;

@@ -76,15 +76,16 @@ static void bounds_association(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 
-	c->r.stream = &c->s;
+	c->s.id = 5;
+	c->r.stream = 5;
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_OK);
-	c->r.stream = &c->other;
+	c->r.stream = 6;
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
-	c->r.stream = NULL;
+	c->r.stream = 0;
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_OK);
 	c->r.pd = &other_pd;
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
-	c->r.stream = &c->s;
+	c->r.stream = 5;
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
 }
 

@@ -78,12 +78,12 @@ struct rnic_sw_sge {
  * @flags: RNIC_SW_SEND_*
  * @num_sge: pieces that follow, 0 if inline
  * @inline_len: octets of inline data that follow
- * @imm: immediate data in network order, or the STag to invalidate in host
- *	order
- * @rkey: remote STag
- * @remote_addr: remote TO
- * @compare_add: atomics: value to add, or to compare with
- * @swap: atomics: value to store
+ * @imm: immediate data in network order; in host order the STag to invalidate,
+ *	or bind: the region's lkey
+ * @rkey: remote STag; bind: the window's new one
+ * @remote_addr: remote TO; bind: where the window begins
+ * @compare_add: atomics: value to add, or to compare with; bind: octets
+ * @swap: atomics: value to store; bind: enum ib_uverbs_access_flags
  * @reserved: zero
  */
 struct rnic_sw_sqe {

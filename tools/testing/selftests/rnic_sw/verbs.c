@@ -19,6 +19,7 @@ static const struct test *const groups[] = {
 	remote_tests, local_tests, flush_tests, conn_tests, rough_tests,
 	stream_tests,
 	srq_tests,
+	mw_tests,
 };
 
 void give_up(const char *file, int line, const char *what, const char *fmt, ...)

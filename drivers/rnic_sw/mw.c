@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory windows: a part of a region, opened to peers and shut again by work
+ * requests.  One of type 1 is open to all streams of its protection domain,
+ * one of type 2 to the stream that bound it (RFC 5041 8.2).
+ *
+ * A window uses its region's blocks: a region with open windows stays.  Who
+ * binds to whom is under the device's lock; windows and regions found in the
+ * table stay for an RCU reader.
+ */
+#include <linux/slab.h>
+#include <ddp/mem.h>
+
+#include "rnic.h"
+
+#define WINDOW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+			 IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED)
+
+struct rnic_window {
+	struct ddp_region	region;
+	bool			type2;
+
+	/* under the device's windows lock */
+	bool			gone;
+	struct rnic_mr		*mr;	/* whose list @entry is on, or NULL */
+	struct list_head	entry;
+
+	struct rcu_head		rcu;
+};
+
+/**
+ * rnic_alloc_mw - verbs: a window, shut
+ * @ib: allocated by the core
+ * @udata: nothing in it
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
+{
+	struct rnic_mw *mw = container_of(ib, struct rnic_mw, ib);
+	struct rnic_window *w;
+	int err = rnic_udata_none(udata);
+
+	if (err)
+		return err;
+	w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+	if (!w)
+		return -ENOMEM;
+	w->type2 = ib->type == IB_MW_TYPE_2;
+	w->region.pd = ib->pd;
+	w->region.kind = RNIC_WINDOW;
+	w->region.may_invalidate = w->type2;
+	err = ddp_region_publish(&to_rnic_dev(ib->device)->stags, &w->region,
+				 0);
+	if (err) {
+		kfree(w);
+		return err;
+	}
+	mw->w = w;
+	ib->rkey = w->region.stag;
+	return 0;
+}
+
+static void __unlink(struct rnic_window *w)
+{
+	if (w->mr)
+		list_del(&w->entry);
+	w->mr = NULL;
+}
+
+/**
+ * rnic_dealloc_mw - verbs: the end of a window
+ * @ib: it
+ *
+ * On return no peer can use it any more.
+ *
+ * Return: 0.
+ */
+int rnic_dealloc_mw(struct ib_mw *ib)
+{
+	struct rnic_window *w = container_of(ib, struct rnic_mw, ib)->w;
+	struct rnic_dev *dev = to_rnic_dev(ib->device);
+
+	spin_lock_bh(&dev->windows);
+	ddp_region_remove(&dev->stags, &w->region);
+	__unlink(w);
+	w->gone = true;
+	spin_unlock_bh(&dev->windows);
+	kfree_rcu(w, rcu);
+	return 0;
+}
+
+/**
+ * rnic_mr_keep_windows - a region is about to change
+ * @mr: the region
+ *
+ * Return: -EBUSY if windows to it are open.
+ */
+int rnic_mr_keep_windows(struct rnic_mr *mr)
+{
+	struct rnic_dev *dev = to_rnic_dev(mr->ib.device);
+	struct rnic_window *w;
+	int err = 0;
+
+	spin_lock_bh(&dev->windows);
+	list_for_each_entry(w, &mr->windows, entry)
+		if (READ_ONCE(w->region.valid))
+			err = -EBUSY;
+	spin_unlock_bh(&dev->windows);
+	return err;
+}
+
+/**
+ * rnic_mr_drop_windows - a region is about to go
+ * @mr: the region
+ *
+ * Return: 0, and none can be bound to it any more; -EBUSY if one is open.
+ */
+int rnic_mr_drop_windows(struct rnic_mr *mr)
+{
+	struct rnic_dev *dev = to_rnic_dev(mr->ib.device);
+	struct rnic_window *w, *next;
+	int err = 0;
+
+	spin_lock_bh(&dev->windows);
+	list_for_each_entry(w, &mr->windows, entry)
+		if (READ_ONCE(w->region.valid))
+			err = -EBUSY;
+	mr->gone = !err;
+	if (!err)
+		list_for_each_entry_safe(w, next, &mr->windows, entry)
+			__unlink(w);
+	spin_unlock_bh(&dev->windows);
+	return err;
+}
+
+/* Found under RCU, and it stays for so long; it may have ended */
+static struct ddp_region *peek(struct rnic_dev *dev, u32 stag, u8 kind)
+{
+	struct ddp_region *r = ddp_region_find(&dev->stags, stag);
+
+	if (!r)
+		return NULL;
+	ddp_region_put(r);
+	return r->kind == kind ? r : NULL;
+}
+
+static bool may_open(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
+		     int access)
+{
+	const struct ddp_region *r = &mr->region;
+
+	if (!(mr->access & IB_ACCESS_MW_BIND) || !READ_ONCE(r->valid) ||
+	    r->stag != lkey)
+		return false;
+	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
+	    !(mr->access & IB_ACCESS_LOCAL_WRITE))
+		return false;
+	return addr >= r->base && len <= r->length &&
+	       addr - r->base <= r->length - len;
+}
+
+/* The window's fields; its own rights reach only peers */
+static void __point(struct rnic_window *w, const struct rnic_mr *mr, u64 addr,
+		    u64 len, int access, u64 stream)
+{
+	u64 off = addr - mr->region.base + mr->region.skip;
+
+	w->region.base = access & IB_ZERO_BASED ? 0 : addr;
+	w->region.length = len;
+	w->region.rights = rnic_ddp_rights(access) & ~DDP_LOCAL_READ;
+	w->region.block = mr->region.block + (off >> mr->region.shift);
+	w->region.shift = mr->region.shift;
+	w->region.skip = off & (BIT_ULL(mr->region.shift) - 1);
+	w->region.stream = w->type2 ? stream : 0;
+	w->region.scope = w->region.stream;
+}
+
+static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
+		   const struct ddp_stream *s, const struct rdmap_wr *wr)
+{
+	u64 addr = wr->raddr, len = wr->compare_add;
+
+	if (w->gone || w->region.pd != s->pd ||
+	    (w->region.stag ^ wr->rkey) & ~DDP_STAG_KEY_MASK)
+		return false;
+	/* one of type 2 is bound once, until it is invalidated */
+	if (w->type2 && (READ_ONCE(w->region.valid) || !len))
+		return false;
+	if (len && (!mr || mr->gone || mr->region.pd != s->pd ||
+		    !may_open(mr, wr->inv, addr, len, wr->swap)))
+		return false;
+	ddp_region_revoke(&w->region);
+	__unlink(w);
+	if (!len)
+		return true;
+	__point(w, mr, addr, len, wr->swap, s->id);
+	w->mr = mr;
+	list_add(&w->entry, &mr->windows);
+	ddp_region_allow(&w->region, wr->rkey & DDP_STAG_KEY_MASK);
+	return true;
+}
+
+/**
+ * rnic_mw_bind - a bind work request takes effect
+ * @dev: the device
+ * @s: the stream that asks
+ * @wr: @rkey: the window's STag from now on; @inv: lkey of the region; @raddr
+ *	and @compare_add: where and how long, 0 to shut it; @swap: IB_ACCESS_*
+ *
+ * Atomic.  Of a window of type 1 nothing is open to its old STag on return.
+ *
+ * Return: false with nothing changed.
+ */
+bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
+		  const struct rdmap_wr *wr)
+{
+	struct ddp_region *window, *region;
+	struct rnic_mr *mr = NULL;
+	bool ok = false;
+
+	if (wr->swap & ~(u64)WINDOW_ACCESS)
+		return false;
+	rcu_read_lock();
+	window = peek(dev, wr->rkey, RNIC_WINDOW);
+	region = peek(dev, wr->inv, RNIC_REGION);
+	if (region)
+		mr = container_of(region, struct rnic_mr, region);
+	spin_lock_bh(&dev->windows);
+	if (window)
+		ok = __bind(container_of(window, struct rnic_window, region),
+			    mr, s, wr);
+	spin_unlock_bh(&dev->windows);
+	rcu_read_unlock();
+	return ok;
+}

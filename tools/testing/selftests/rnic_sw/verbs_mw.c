@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory windows: the server opens parts of its memory to the client, which
+ * writes and reads there, and nowhere else.
+ */
+#include "verbs.h"
+
+#define SIZE	10000u
+#define AT	1001u		/* the window, of WIDE octets from here */
+#define WIDE	3000u
+#define WR	IBV_ACCESS_REMOTE_WRITE
+#define RD	IBV_ACCESS_REMOTE_READ
+
+/* The region itself is open to nobody: what the peer can do the window lets */
+static void open_desk(struct desk *d, int mr_access)
+{
+	desk_open(d, &(struct opts){}, SIZE);
+	CHECK(!ibv_dereg_mr(d->s.mr), "%m");
+	buf_reg(&d->s, d->p.s.pd, mr_access);
+	buf_fill(&d->c, 0, SIZE, 1);
+}
+
+#define BINDABLE	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
+
+static struct ibv_mw *new_mw(struct desk *d, enum ibv_mw_type type)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(d->p.s.pd, type);
+
+	CHECK(mw, "alloc_mw: %m");
+	return mw;
+}
+
+static struct ibv_mw_bind_info part(const struct desk *d, unsigned int access)
+{
+	return (struct ibv_mw_bind_info){
+		.mr = d->s.mr, .addr = (uintptr_t)d->s.at + AT, .length = WIDE,
+		.mw_access_flags = access,
+	};
+}
+
+static void bind1(struct desk *d, struct ibv_mw *mw,
+		  const struct ibv_mw_bind_info *info)
+{
+	struct ibv_mw_bind bind = {
+		.wr_id = 30, .send_flags = SIG, .bind_info = *info,
+	};
+	int err = ibv_bind_mw(d->p.s.qp, mw, &bind);
+
+	CHECK(!err, "bind_mw: %s", strerror(err));
+}
+
+static int post_bind2(struct end *e, struct ibv_mw *mw, uint32_t rkey,
+		      const struct ibv_mw_bind_info *info)
+{
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 31, .opcode = IBV_WR_BIND_MW, .send_flags = SIG,
+		.bind_mw = { .mw = mw, .rkey = rkey, .bind_info = *info },
+	};
+
+	return ibv_post_send(e->qp, &wr, &bad);
+}
+
+static void bind2(struct desk *d, struct ibv_mw *mw, uint32_t rkey,
+		  const struct ibv_mw_bind_info *info)
+{
+	CHECK(!post_bind2(&d->p.s, mw, rkey, info), "post");
+	want_ok(d->p.s.scq, 31, IBV_WC_BIND_MW);
+}
+
+static struct job job_at(const struct desk *d, enum ibv_wr_opcode op,
+			 uint32_t rkey, uint64_t off, uint32_t len)
+{
+	return (struct job){
+		.id = 5, .op = op, .flags = SIG, .b = &d->c, .off = off,
+		.len = len, .raddr = (uintptr_t)d->s.at + off, .rkey = rkey,
+	};
+}
+
+/* Write [@off, @off + @len) through the window, and read it back */
+static void reaches(struct desk *d, uint32_t rkey, uint32_t off, uint32_t len)
+{
+	struct job j = job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
+
+	buf_clear(&d->s);
+	buf_fill(&d->c, off, len, 1);
+	do_job(&d->p.c, &j);
+	want_ok(d->p.c.scq, 5, IBV_WC_RDMA_WRITE);
+	j.op = IBV_WR_RDMA_READ;
+	buf_clear(&d->c);
+	do_job(&d->p.c, &j);
+	want_ok(d->p.c.scq, 5, IBV_WC_RDMA_READ);
+	buf_has_only(&d->s, off, len, 1);
+	buf_has_only(&d->c, off, len, 1);
+}
+
+/* The connection ends for that reason, and nothing is touched */
+static void denied(struct desk *d, struct pair *p, const struct job *j,
+		   const char *ends)
+{
+	uint64_t was = counter(&p->s, ends);
+
+	buf_clear(&d->s);
+	do_job(&p->c, j);
+	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&p->s, ends, was, 1);
+	next_wc(p->c.scq);
+	buf_is_clear(&d->s, 0, SIZE);
+}
+
+static void write_denied(struct desk *d, uint32_t rkey, uint32_t off,
+			 uint32_t len, const char *ends)
+{
+	struct job j = job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
+
+	denied(d, &d->p, &j, ends);
+}
+
+static void drop(struct desk *d, struct ibv_mw *mw)
+{
+	CHECK(!ibv_dealloc_mw(mw), "%m");
+	desk_free(d);
+}
+
+/* Open, to the octet */
+static void type1(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+
+	open_desk(&d, BINDABLE);
+	mw = new_mw(&d, IBV_MW_TYPE_1);
+	info = part(&d, WR | RD);
+	bind1(&d, mw, &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	reaches(&d, mw->rkey, AT, WIDE);
+	reaches(&d, mw->rkey, AT + WIDE - 1, 1);
+	write_denied(&d, mw->rkey, AT + WIDE - 1, 2, "end_ddp_tagged_bounds");
+	drop(&d, mw);
+}
+
+static void type1_before(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+
+	open_desk(&d, BINDABLE);
+	mw = new_mw(&d, IBV_MW_TYPE_1);
+	info = part(&d, WR | RD);
+	bind1(&d, mw, &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	write_denied(&d, mw->rkey, AT - 1, 2, "end_ddp_tagged_bounds");
+	drop(&d, mw);
+}
+
+/* Bound elsewhere: the old STag is dead */
+static void type1_again(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+	uint32_t old;
+
+	open_desk(&d, BINDABLE);
+	mw = new_mw(&d, IBV_MW_TYPE_1);
+	info = part(&d, WR | RD);
+	bind1(&d, mw, &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	old = mw->rkey;
+	info.addr += WIDE;
+	bind1(&d, mw, &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	CHECK(mw->rkey != old, "same rkey");
+	reaches(&d, mw->rkey, AT + WIDE, WIDE);
+	write_denied(&d, old, AT + WIDE, 1, "end_ddp_tagged_stag");
+	drop(&d, mw);
+}
+
+static void type1_shut(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info, none = {};
+
+	open_desk(&d, BINDABLE);
+	mw = new_mw(&d, IBV_MW_TYPE_1);
+	info = part(&d, WR | RD);
+	bind1(&d, mw, &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "deregistered under a window");
+	bind1(&d, mw, &none);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	write_denied(&d, mw->rkey, AT, 1, "end_ddp_tagged_stag");
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	d.s.mr = NULL;
+	drop(&d, mw);
+}
+
+/* Each right by itself */
+static void rights_write(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+	struct job j;
+
+	open_desk(&d, BINDABLE | RD);
+	mw = new_mw(&d, IBV_MW_TYPE_1);
+	info = part(&d, WR);
+	bind1(&d, mw, &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	j = job_at(&d, IBV_WR_RDMA_READ, mw->rkey, AT, 10);
+	denied(&d, &d.p, &j, "end_rdmap_access");
+	drop(&d, mw);
+}
+
+static void rights_read(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+
+	open_desk(&d, BINDABLE | WR);
+	mw = new_mw(&d, IBV_MW_TYPE_1);
+	info = part(&d, RD);
+	bind1(&d, mw, &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	write_denied(&d, mw->rkey, AT, 10, "end_ddp_tagged_stag");
+	drop(&d, mw);
+}
+
+/* Offsets instead of addresses */
+static void zero_based(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+	struct job j;
+
+	open_desk(&d, BINDABLE);
+	mw = new_mw(&d, IBV_MW_TYPE_1);
+	info = part(&d, WR | IBV_ACCESS_ZERO_BASED);
+	bind1(&d, mw, &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	buf_clear(&d.s);
+	buf_fill(&d.c, AT, WIDE, 1);
+	j = job_at(&d, IBV_WR_RDMA_WRITE, mw->rkey, AT, WIDE);
+	j.raddr = 0;
+	do_job(&d.p.c, &j);
+	want_ok(d.p.c.scq, 5, IBV_WC_RDMA_WRITE);
+	pause_ms(200);
+	buf_has_only(&d.s, AT, WIDE, 1);
+	pair_disconnect(&d.p);
+	drop(&d, mw);
+}
+
+/* Only for the stream that bound it (RFC 5041 8.2) */
+static void type2_stream(void)
+{
+	struct desk d;
+	struct pair q;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+	uint32_t rkey;
+	struct job j;
+
+	open_desk(&d, BINDABLE);
+	pair_open_like(&q, &d.p);
+	mw = new_mw(&d, IBV_MW_TYPE_2);
+	rkey = ibv_inc_rkey(mw->rkey);
+	info = part(&d, WR | RD);
+	bind2(&d, mw, rkey, &info);
+	reaches(&d, rkey, AT, WIDE);
+	j = job_at(&d, IBV_WR_RDMA_WRITE, rkey, AT, 10);
+	denied(&d, &q, &j, "end_ddp_tagged_assoc");
+	reaches(&d, rkey, AT, 10);
+	pair_free(&q);
+	pair_disconnect(&d.p);
+	drop(&d, mw);
+}
+
+/* Both ways to shut it, and it can be opened again */
+static void type2_local_inv(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 32, .opcode = IBV_WR_LOCAL_INV, .send_flags = SIG,
+	};
+
+	open_desk(&d, BINDABLE);
+	mw = new_mw(&d, IBV_MW_TYPE_2);
+	info = part(&d, WR | RD);
+	bind2(&d, mw, mw->rkey + 1, &info);
+	wr.invalidate_rkey = mw->rkey + 1;
+	CHECK(!ibv_post_send(d.p.s.qp, &wr, &bad), "%m");
+	want_ok(d.p.s.scq, 32, IBV_WC_LOCAL_INV);
+	bind2(&d, mw, mw->rkey + 2, &info);
+	reaches(&d, mw->rkey + 2, AT, WIDE);
+	write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
+	drop(&d, mw);
+}
+
+static void type2_remote_inv(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 6, .opcode = IBV_WR_SEND_WITH_INV, .send_flags = SIG,
+	};
+	struct ibv_wc wc;
+
+	open_desk(&d, BINDABLE);
+	mw = new_mw(&d, IBV_MW_TYPE_2);
+	info = part(&d, WR | RD);
+	bind2(&d, mw, mw->rkey + 1, &info);
+	do_recv(&d.p.s, 9, NULL, 0, 0);
+	wr.invalidate_rkey = mw->rkey + 1;
+	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "%m");
+	wc = next_wc(d.p.s.rcq);
+	CHECK(wc.status == IBV_WC_SUCCESS && wc.wc_flags & IBV_WC_WITH_INV &&
+	      wc.invalidated_rkey == mw->rkey + 1, "%x", wc.invalidated_rkey);
+	want_ok(d.p.c.scq, 6, IBV_WC_SEND);
+	write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	d.s.mr = NULL;
+	drop(&d, mw);
+}
+
+/* One of type 1 is nothing a peer may shut (N-5) */
+static void type1_remote_inv(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 6, .opcode = IBV_WR_SEND_WITH_INV, .send_flags = SIG,
+	};
+	uint64_t was;
+
+	open_desk(&d, BINDABLE);
+	mw = new_mw(&d, IBV_MW_TYPE_1);
+	info = part(&d, WR | RD);
+	bind1(&d, mw, &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	was = counter(&d.p.s, "end_rdmap_invalidate");
+	do_recv(&d.p.s, 9, NULL, 0, 0);
+	wr.invalidate_rkey = mw->rkey;
+	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "%m");
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&d.p.s, "end_rdmap_invalidate", was, 1);
+	drop(&d, mw);
+}
+
+/* A bind that cannot be: it completes so, and the queue pair ends */
+static void no_bind(int mr_access, struct ibv_mw_bind_info *change,
+		    uint32_t rkey_xor)
+{
+	struct ibv_mw_bind_info info;
+	struct ibv_mw *mw;
+	struct desk d;
+
+	open_desk(&d, mr_access);
+	mw = new_mw(&d, IBV_MW_TYPE_2);
+	info = part(&d, change->mw_access_flags ?: WR);
+	info.addr += change->addr;
+	info.length += change->length;
+	CHECK(!post_bind2(&d.p.s, mw, (mw->rkey + 1) ^ rkey_xor, &info),
+	      "post");
+	want_status(d.p.s.scq, 31, IBV_WC_MW_BIND_ERR);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	drop(&d, mw);
+}
+
+static void bad_binds(void)
+{
+	no_bind(IBV_ACCESS_LOCAL_WRITE, &(struct ibv_mw_bind_info){}, 0);
+	no_bind(IBV_ACCESS_MW_BIND, &(struct ibv_mw_bind_info){}, 0);
+	no_bind(BINDABLE, &(struct ibv_mw_bind_info){ .addr = SIZE }, 0);
+	no_bind(BINDABLE, &(struct ibv_mw_bind_info){ .addr = -AT - 1ull }, 0);
+	no_bind(BINDABLE, &(struct ibv_mw_bind_info){
+			.length = SIZE - AT - WIDE + 1 }, 0);
+	no_bind(BINDABLE, &(struct ibv_mw_bind_info){ .length = -1ull - WIDE }, 0);
+	no_bind(BINDABLE, &(struct ibv_mw_bind_info){
+			.mw_access_flags = IBV_ACCESS_LOCAL_WRITE }, 0);
+	no_bind(BINDABLE, &(struct ibv_mw_bind_info){}, 0x5a5a00);
+}
+
+static void bound_twice(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+
+	open_desk(&d, BINDABLE);
+	mw = new_mw(&d, IBV_MW_TYPE_2);
+	info = part(&d, WR | RD);
+	CHECK(post_bind2(&d.p.s, new_mw(&d, IBV_MW_TYPE_1), 1, &info) == EINVAL,
+	      "type 1 posted");
+	bind2(&d, mw, mw->rkey + 1, &info);
+	CHECK(!post_bind2(&d.p.s, mw, mw->rkey + 2, &info), "post");
+	want_status(d.p.s.scq, 31, IBV_WC_MW_BIND_ERR);
+}
+
+/* Its STag is for peers */
+static void no_lkey(void)
+{
+	struct desk d;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+	struct ibv_mr as_mr = {};
+	struct buf b;
+
+	open_desk(&d, BINDABLE);
+	mw = new_mw(&d, IBV_MW_TYPE_1);
+	info = part(&d, WR | RD);
+	bind1(&d, mw, &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	b = d.s;
+	as_mr.lkey = mw->rkey;
+	b.mr = &as_mr;
+	do_send(&d.p.s, 12, &b, AT, 10);
+	want_status(d.p.s.scq, 12, IBV_WC_LOC_PROT_ERR);
+}
+
+/* The program ends with windows open; the kernel cleans up behind it */
+static void left_open(void)
+{
+	struct desk d;
+	struct ibv_mw_bind_info info;
+
+	struct ibv_mw *mw;
+
+	open_desk(&d, BINDABLE);
+	info = part(&d, WR | RD);
+	bind1(&d, new_mw(&d, IBV_MW_TYPE_1), &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	mw = new_mw(&d, IBV_MW_TYPE_2);
+	bind2(&d, mw, mw->rkey, &info);
+}
+
+#define T(fn, rows)	CASE("mw_" #fn, fn, 0, rows)
+
+const struct test mw_tests[] = {
+	T(type1, "DDP-110 DDP-125"),
+	T(type1_before, "DDP-125"),
+	T(type1_again, "DDP-117"),
+	T(type1_shut, "DDP-117"),
+	T(type1_remote_inv, ""),
+	T(rights_write, "RDMAP-170"),
+	T(rights_read, "RDMAP-170"),
+	T(zero_based, ""),
+	T(type2_stream, "DDP-109 DDP-111 DDP-112 DDP-124"),
+	T(type2_local_inv, "DDP-117"),
+	T(type2_remote_inv, "DDP-117"),
+	T(bad_binds, "DDP-133 SEC-1"),
+	T(bound_twice, ""),
+	T(no_lkey, ""),
+	T(left_open, ""),
+	{}
+};
