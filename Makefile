@@ -10,8 +10,8 @@ endif
 
 kbuild = $(MAKE) -C $(KDIR) $(arch) M=$(CURDIR)
 
-.PHONY: modules modules_install clean provider install quick check demo bench \
-	help kdir
+.PHONY: modules modules_install clean provider install quick check conformance \
+	demo bench help kdir
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -53,6 +53,9 @@ quick:
 check:
 	@scripts/check
 
+conformance:
+	@scripts/conformance
+
 demo:
 	@scripts/demo
 
@@ -68,6 +71,7 @@ help:
 	@echo "                 virtual machine, in about three minutes"
 	@echo "make quick       unit tests in user space, static checks: under a minute"
 	@echo "make check       everything that a change must pass: 15 minutes, the first time 60"
+	@echo "make conformance which requirement of which RFC is shown by which test; 10 minutes"
 	@echo "make bench       measures against siw and plain TCP"
 	@echo "make clean"
 	@echo

@@ -199,8 +199,12 @@ static int status_of(enum iw_reason why)
 static void note_depths(struct rnic_ep *ep)
 {
 	struct rdmap *r = &ep->qp->rdmap;
+	int err = rnic_qp_start(ep->qp, ep->result.ird, ep->result.ord);
 
-	if (rnic_qp_start(ep->qp, ep->result.ird, ep->result.ord))
+	/* told to the peer if we may send by then (RFC 6581 9.3) */
+	if (err == -ENOMEM && !ep->result.why)
+		ep->result.why = IW_MPA_LOCAL;
+	if (err == -ENOTCONN)
 		rnic_qp_error(ep->qp, IW_NO_MEMORY);
 	else if (ep->result.why)
 		rdmap_fail(r, ep->result.why);
@@ -214,9 +218,9 @@ static enum iw_reason active_established(struct rnic_ep *ep,
 
 	fill_side(&reply, o);
 	neg_complete(&ep->me, &ep->request, &reply, &ep->result);
+	note_depths(ep);
 	why = ep->result.why;
 	ep->qp->rdmap.rtr = why ? 0 : ep->result.rtr;
-	note_depths(ep);
 	/* to iw_cm a failed reply is the end: no CLOSE may follow */
 	ep->state = why ? EP_REFUSED : EP_ESTABLISHED;
 	send_event(ep, IW_CM_EVENT_CONNECT_REPLY, why ? -ECONNREFUSED : 0, o);

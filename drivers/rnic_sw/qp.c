@@ -219,11 +219,10 @@ int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	int err;
 
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
-	if (err)
-		return err;
-	set_rights(qp);
+	if (!err)
+		set_rights(qp);
 	trace_rnic_qp_started(qp, ird, ord);
-	return move(qp, QP_RTS) ? 0 : -ENOTCONN;
+	return move(qp, QP_RTS) ? err : -ENOTCONN;
 }
 
 static bool start_closing(struct rnic_qp *qp)

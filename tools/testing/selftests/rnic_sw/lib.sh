@@ -50,6 +50,7 @@
 #   t_bg NAME HOST CMD...    in the background, output in $T_CASE/NAME.log
 #   t_wait NAME [SECONDS]    waits for its end, fails on its failure
 #   t_kill NAME [SIGNAL]     ends it
+#   t_signal NAME SIGNAL     only tells it
 #   t_alive NAME, t_ended NAME   does it run still?
 #   t_listens HOST PORT      waits until somebody listens there (TCP)
 #   t_until SECONDS CMD...   repeats CMD until it succeeds
@@ -353,6 +354,9 @@ t_wait() {
 	echo "$1 ended with status $status$([ $status -ne 124 ] || echo " (time limit $T_TIME s)")"
 	return 1
 }
+
+# The program, not its time limit.
+t_signal() { pkill "-$2" -P "${t_pids[$1]}"; }
 
 t_alive() { [ -n "${t_pids[$1]:-}" ] && kill -0 "${t_pids[$1]}" 2>/dev/null; }
 t_ended() { ! t_alive "$1"; }

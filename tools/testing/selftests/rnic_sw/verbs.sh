@@ -39,6 +39,35 @@ all_on_one_device() {
 	done < <("$VERBS" -l)
 }
 
+# The version 2 hierarchy of control groups, wherever it is
+groups() {
+	local at
+	at=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
+	if [ -z "$at" ]; then
+		at=$(mktemp -d)
+		t_defer rmdir "$at"
+		mount -t cgroup2 cgroup2 "$at" 2>/dev/null || t_skip "no control groups here"
+		t_defer umount "$at"
+	fi
+	grep -qw rdma "$at/cgroup.controllers" || t_skip "no control group for RDMA here"
+	GROUP=$at/rnic_sw-test
+	echo +rdma >"$at/cgroup.subtree_control"
+	mkdir "$GROUP"
+	t_defer rmdir "$GROUP"
+}
+
+in_group() { bash -c 'echo $$ >"$1/cgroup.procs" && exec "${@:2}"' - "$GROUP" "$@"; }
+
+# An administrator's limit: who has used it up gets no more, others do.
+limited() {
+	groups
+	echo "$B_DEV hca_object=6" >"$GROUP/rdma.max"
+	t_refused in_group "$VERBS" -a "$B4" send_sizes
+	"$VERBS" -a "$B4" send_sizes
+	echo "$B_DEV hca_object=max" >"$GROUP/rdma.max"
+	in_group "$VERBS" -a "$B4" send_sizes
+}
+
 # two CASE...: between the hosts, the client on a
 two() {
 	"$VERBS" -c "$NS_A" -s "$NS_B" -a "$B4" -6 "$B6" -m "$MIB" "$@"
@@ -96,6 +125,7 @@ MIB=${T_MIB:-2}
 one_device
 all_on_one_device
 t_case "send_2g" "DDP-48" huge
+t_case "limits by control group" "DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-24 SEC-40" limited
 t_undo
 
 two_hosts
@@ -110,7 +140,7 @@ t_case "duplication" "DDP-14 DDP-62 DDP-63" netem duplicate 5% -- "${streams[@]}
 t_case "delay" "DDP-146 RDMAP-121" netem delay 10ms 5ms -- "${streams[@]}" mixed_order fence
 t_case "all of that" "DDP-3 DDP-6 DDP-14 DDP-63 DDP-64" \
 	netem delay 2ms 1ms loss 1% duplicate 1% reorder 25% -- "${streams[@]}"
-t_case "MTU changes under way" "DDP-1 DDP-2 DDP-4 DDP-47" \
+t_case "MTU changes under way" "DDP-1 DDP-2 DDP-4 DDP-47 MPA-59" \
 	changing_mtu delay 1ms -- "${streams[@]}"
 t_case "MTU changes and loss" "DDP-1 DDP-2 DDP-3" \
 	changing_mtu loss 1% -- "${streams[@]}"

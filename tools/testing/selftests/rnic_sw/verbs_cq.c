@@ -241,6 +241,20 @@ static void poll_ex(void)
 	desk_close(&d);
 }
 
+/* Its length has a limit */
+static void arguments(void)
+{
+	struct ibv_device_attr dev;
+	struct pair p;
+
+	pair_open(&p, &(struct opts){});
+	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
+	CHECK(!ibv_create_cq(p.c.id->verbs, dev.max_cqe + 1, NULL, NULL, 0),
+	      "created");
+	CHECK(ibv_resize_cq(p.c.scq, dev.max_cqe + 1), "resized");
+	pair_close(&p);
+}
+
 /* Nobody polls: the queue and its queue pair are in error, others are not */
 static void overrun(void)
 {
@@ -277,6 +291,7 @@ const struct test cq_tests[] = {
 	CASE("cq_resize", resize, 0, "the ABI"),
 	CASE("cq_resize_in_use", resize_in_use, 0, "the ABI"),
 	CASE("cq_poll_ex", poll_ex, 0, "the ABI"),
-	CASE("cq_overrun", overrun, 0, "SEC-37 SEC-30"),
+	CASE("cq_arguments", arguments, 0, "RDMAP-188 SEC-30"),
+	CASE("cq_overrun", overrun, 0, "RDMAP-181 SEC-37"),
 	{}
 };

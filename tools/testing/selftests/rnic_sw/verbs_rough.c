@@ -218,7 +218,7 @@ static void rings_unmapped(void)
 const struct test rough_tests[] = {
 	CASE("threads_post", threads_post, 0, "RDMAP-98 RDMAP-124"),
 	CASE("rings_spoilt", rings_spoilt, 60,
-	     "DDP-121 DDP-125 DDP-130 SEC-4 SEC-6"),
+	     "DDP-121 DDP-125 DDP-130 DDP-132 RDMAP-184 RDMAP-186 SEC-4 SEC-6"),
 	CASE("rings_unmapped", rings_unmapped, 0, "DDP-130"),
 	{}
 };

@@ -416,6 +416,19 @@ class Wire:
                 if name != "lifespan"}
 
     @contextlib.contextmanager
+    def losing(self, interface):
+        """Inside, nothing that this end of the wire sends arrives."""
+        tc = "tc -n " + NS if interface == PEER_IF else "tc"
+        try:
+            shell(f"{tc} qdisc add dev {interface} root netem loss 100%")
+        except RuntimeError as why:
+            raise Skip(f"no netem: {why}") from None
+        try:
+            yield
+        finally:
+            shell(f"{tc} qdisc del dev {interface} root")
+
+    @contextlib.contextmanager
     def counted(self, **rises):
         """Inside, these counters rise by so much, and no end_ but these.
 

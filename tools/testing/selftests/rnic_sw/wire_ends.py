@@ -278,7 +278,7 @@ def we_disconnect(w, role):
 
 
 in_both_roles("disconnect: all goes out, then FIN",
-              "DDP-72 DDP-70 MPA-130 DDP-13", we_disconnect)
+              "DDP-72 DDP-70 MPA-130 DDP-13 RDMAP-138", we_disconnect)
 
 
 def post_after(w, role):

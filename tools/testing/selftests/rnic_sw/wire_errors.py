@@ -21,7 +21,8 @@ TOP = 1 << 64
 # shown by every case here, told of the first
 ALWAYS = "DDP-80 DDP-82 DDP-84 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
          "RDMAP-36 RDMAP-37 RDMAP-40 RDMAP-112 RDMAP-144 RDMAP-145 " \
-         "RDMAP-147 RDMAP-151 RDMAP-153 RDMAP-156"
+         "RDMAP-147 RDMAP-151 RDMAP-153 RDMAP-156 DDP-10 RDMAP-5 RDMAP-105 RDMAP-106 " \
+         "RDMAP-148 RDMAP-149 RDMAP-150"
 
 
 class Scene:
@@ -162,6 +163,10 @@ UNTAGGED = [
           lambda s, dv=dv: [s.send(dv=dv)]) for dv in (0, 2, 3)],
 ]
 
+# each field of either header has its row
+for each in TAGGED + UNTAGGED:
+    each.rows += " RDMAP-157"
+
 SHORT = [
     Row(f"segment of {length} octets", "DDP-46", (1, 0, 0), "ddp_short",
         lambda s, octets=octets: [octets])
@@ -187,7 +192,7 @@ RDMAP = [
         lambda s: [s.send(ulp=op(0))]),
     Row("Read Response, untagged", "RDMAP-158", (0, 2, 6), "rdmap_opcode",
         lambda s: [s.send(ulp=op(2))]),
-    Row("Read Response that nobody asked for", "RDMAP-84 RDMAP-158",
+    Row("Read Response that nobody asked for", "RDMAP-84 RDMAP-158 DDP-28",
         (0, 2, 6), "rdmap_opcode", lambda s: [s.write(ulp=op(2))]),
     Row("Read Request on QN 0", "RDMAP-158 RDMAP-70", (0, 2, 6),
         "rdmap_opcode", lambda s: [s.read(qn=0)]),

@@ -6,8 +6,8 @@ import random
 import socket
 import struct
 
-from wire import (MATE_IF, NS, PEER_IF, PORT, QP_FATAL, Async, add, case,
-                  check, ddp, mpa, rdmap, run, same, shell)
+from wire import (CM, MATE_IF, NS, PEER, PEER_IF, PORT, QP_FATAL, WC, Async,
+                  Peer, add, case, check, ddp, mpa, rdmap, run, same, shell)
 
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18
@@ -35,7 +35,7 @@ def settle(link, wr=1):
 
 
 @case("figures 5 and 6 of RFC 5044, received",
-      "MPA-15 MPA-33 MPA-48 MPA-49 MPA-51 MPA-53")
+      "MPA-15 MPA-33 MPA-39 MPA-48 MPA-49 MPA-51 MPA-53")
 def figures_in(w):
     inbox = w.shared(4096, "l")
     with w.policy(markers=1) as port:
@@ -109,7 +109,7 @@ for octet in (2, 3, 4, 15, 16, 40, 41, 42, 44, 47):
 
 
 @case("no CRC only if both sides do without",
-      "MPA-20 MPA-21 MPA-42 MPA-46 MPA-85 MPA-86 MPA-87")
+      "MPA-20 MPA-21 MPA-40 MPA-42 MPA-45 MPA-46 MPA-85 MPA-86 MPA-87")
 def crc_agreement(w):
     for ours in 0, 1:
         for theirs in 0, 1:
@@ -193,7 +193,7 @@ def split_anywhere(w, markers):
 
 for with_markers in (False, True):
     add("FPDU split at every octet" + with_markers * ", with markers",
-        "MPA-66 MPA-67 MPA-70 MPA-73 MPA-148 MPA-150 DDP-4",
+        "MPA-66 MPA-67 MPA-70 MPA-72 MPA-73 MPA-148 MPA-150 DDP-4",
         split_anywhere, markers=with_markers)
 
 
@@ -332,7 +332,7 @@ for side in "responder", "initiator":
         markers_in, role=side)
 
 
-@case("both directions with markers", "MPA-84 MPA-53")
+@case("both directions with markers", "MPA-53 MPA-77 MPA-84")
 def markers_both(w):
     memory = w.shared(BIG, "lrw")
     data = pattern(50000, 8)
@@ -358,7 +358,7 @@ def marker_bits(w):
 
 
 @case("a marker that points elsewhere ends the stream",
-      "MPA-134 MPA-135 MPA-143 MPA-142")
+      "MPA-68 MPA-134 MPA-135 MPA-143 MPA-142")
 def marker_wrong(w):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     with w.policy(markers=1) as port:
@@ -415,7 +415,7 @@ for segment in (1460, 1448, 1000, 536, 203):
         add(f"EMSS {segment}" + with_markers * ", with markers",
             "MPA-4 MPA-5 MPA-55 MPA-56 MPA-58 MPA-62 DDP-1 DDP-17 DDP-18 "
             "DDP-19 DDP-22 DDP-24 DDP-26 DDP-27 DDP-29 DDP-31 DDP-33 DDP-47 "
-            "DDP-49 DDP-53 DDP-60",
+            "DDP-49 DDP-53 DDP-60 RDMAP-56 RDMAP-62",
             sizes_sent, mss=segment, markers=with_markers)
 add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60 MPA-61",
     sizes_sent, mss=88, markers=False)
@@ -472,6 +472,55 @@ def aligned(w):
         check(f"aligned, but for {off[:5]}", len(off) <= len(seen) // 100)
     finally:
         shell(f"ip link set {MATE_IF} gso_max_segs 65535")
+
+
+# Loss at the switch from frames to FPDUs -------------------------------------
+
+
+@case("responder: Request's end, Reply and first FPDU lost at first",
+      "MPA-128 MPA-129")
+def lost_responder(w):
+    memory = w.shared(4096)
+    octets = mpa.request(pd=b"lost").pack()
+    link = w.add_link(w.dial())
+    link.peer.put(octets[:9])
+    with w.losing(PEER_IF):
+        link.peer.put(octets[9:])
+        w.mate.none(CM, timeout=0.3, event="CONNECT_REQUEST")
+    event = w.asked()
+    link.conn = event.conn
+    same("Private Data", event.pd, b"lost")
+    link.recv(memory, 64, 1)
+    with w.losing(MATE_IF):
+        w.mate.do("accept", link.conn, 1, 1)
+        check("the Reply is lost", link.peer.silent())
+    link.peer.full(mpa.request(), link.peer.get_frame())
+    with w.losing(PEER_IF):
+        link.peer.send(b"first")
+        w.mate.none(WC, timeout=0.3, conn=link.conn)
+    same("length", link.wc(wr=1, status=0).length, 5)
+    same("data", memory.get(0, 5), b"first")
+
+
+@case("initiator: Reply and first FPDU lost at first", "MPA-128 MPA-129")
+def lost_initiator(w):
+    with w.listening() as (sock, port):
+        conn = int(w.mate.do("open", PEER, port)[0])
+        link = w.add_link(None, conn)
+        w.mate.do("connect", conn, 1, 1)
+        link.peer = Peer(sock.accept()[0])
+    request = link.peer.get_frame()
+    reply = mpa.reply(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(1, 1, request.rtr))
+    with w.losing(MATE_IF):
+        with w.losing(PEER_IF):
+            link.peer.put(reply.pack())
+            w.mate.none(CM, timeout=0.3, conn=conn)
+        link.cm("ESTABLISHED", status=0)
+        check("the first FPDU is lost", link.peer.silent())
+    link.peer.full(reply, request)
+    link.post("send", w.shared(4096), 4, 1)
+    link.peer.get_segment()
+    same("the Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
 
 
 run()

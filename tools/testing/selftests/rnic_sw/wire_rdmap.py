@@ -130,7 +130,7 @@ def many_segments(w):
     same("written", target.get(0, len(data)), data)
 
 
-@case("no completion before the last segment", "DDP-66 DDP-21 RDMAP-127")
+@case("no completion before the last segment", "DDP-66 DDP-21 RDMAP-120 RDMAP-127")
 def last_withheld(w):
     inbox = w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)])
@@ -145,7 +145,8 @@ def last_withheld(w):
 
 @case("Read Responses are as they were asked for, in order",
       "RDMAP-31 RDMAP-32 RDMAP-33 RDMAP-35 RDMAP-64 RDMAP-67 RDMAP-68 "
-      "RDMAP-72 RDMAP-74 RDMAP-75 RDMAP-81 RDMAP-86 RDMAP-131 RDMAP-19")
+      "RDMAP-72 RDMAP-74 RDMAP-75 RDMAP-81 RDMAP-86 RDMAP-88 RDMAP-131 "
+      "RDMAP-19 RDMAP-1 RDMAP-80 RDMAP-136 DDP-122")
 def serve_reads(w):
     source = w.shared(1 << 16, "r")
     data = pattern(1 << 16, 2)
@@ -197,7 +198,7 @@ def drain(link):
 
 
 @case("as many Read Requests as agreed, and not one more",
-      "RDMAP-82 RDMAP-143 RDMAP-66 RDMAP-140")
+      "RDMAP-82 RDMAP-143 RDMAP-66 RDMAP-140 RDMAP-182")
 def read_queue(w):
     source = w.shared(BIG, "r")
     request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(0, 9))
@@ -218,6 +219,24 @@ def read_queue(w):
             same("Terminate", term.what, (1, 2, 2))
             same("header", term.ddp, requests[-1].header())
             link.ended("fin")
+
+
+@case("too many Read Requests end one connection, not its neighbour",
+      "RDMAP-190 SEC-32 SEC-34 SEC-45")
+def read_queue_own(w):
+    source = w.shared(BIG, "r")
+    request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(0, 9))
+    greedy, modest = (w.initiate(request, accept=(0, 1, b""),
+                                 peer=w.dial(rcvbuf=4096)) for _ in range(2))
+    modest.peer.read(rreq(source, BIG))
+    greedy.peer.put_segment(*(
+        rreq(source, BIG).segment(greedy.peer.next_msn(1)) for _ in range(2)))
+    term, _ = drain(greedy)
+    same("Terminate", term.what, (1, 2, 2))
+    same("octets", len(joined(modest.peer.get_message(), 0x1234, 0x5678)),
+         BIG)
+    modest.peer.read(rreq(source, 16))
+    same("octets", len(joined(modest.peer.get_message(), 0x1234, 0x5678)), 16)
 
 
 @case("memory that goes while it is read: Terminate tells how far it was",
@@ -246,7 +265,7 @@ def read_revoked(w):
 @case("Sends of each kind",
       "DDP-36 DDP-38 DDP-40 DDP-41 DDP-44 DDP-51 RDMAP-16 RDMAP-17 RDMAP-18 "
       "RDMAP-20 RDMAP-22 RDMAP-23 RDMAP-25 RDMAP-89 RDMAP-97 RDMAP-98 "
-      "RDMAP-101 DDP-59")
+      "RDMAP-101 DDP-59 DDP-122 RDMAP-1 RDMAP-3 RDMAP-4")
 def sends(w):
     memory = w.shared(8192, "l")
     memory.put(0, pattern(8192, 3))
@@ -292,7 +311,8 @@ def ask(link, memory, size, wr=1, offset=0):
 
 
 @case("Read Requests", "RDMAP-30 RDMAP-65 RDMAP-70 RDMAP-71 DDP-40 DDP-41 "
-      "DDP-42 RDMAP-83 RDMAP-121 RDMAP-133 DDP-32")
+      "DDP-42 RDMAP-83 RDMAP-121 RDMAP-130 RDMAP-133 RDMAP-73 DDP-28 "
+      "DDP-32")
 def our_reads(w):
     memory = w.shared(8192, "l")
     link = w.initiate(accept=(2, 2, b""))
@@ -315,7 +335,7 @@ def our_reads(w):
 
 
 @case("never more Reads outstanding than agreed",
-      "RDMAP-142 RDMAP-141 MPA2-29 MPA2-32")
+      "RDMAP-142 RDMAP-141 RDMAP-182 RDMAP-139 MPA2-29 MPA2-32")
 def our_ord(w):
     memory = w.shared(8192, "l")
     request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(2, 0))

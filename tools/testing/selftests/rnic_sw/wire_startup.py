@@ -86,8 +86,8 @@ def slow_begin(w):
 
 
 @case("responder: plain in, plain out",
-      "MPA-41 MPA-81 MPA-90 MPA-92 MPA-98 MPA-107 MPA2-5 MPA2-8 MPA2-61 "
-      "MPA2-63")
+      "MPA-2 MPA-41 MPA-81 MPA-90 MPA-92 MPA-98 MPA-107 MPA2-5 MPA2-8 "
+      "MPA2-61 MPA2-63")
 def plain(w):
     w.initiate(mpa.request(pd=b"hello"), accept=(4, 4, b"yes"))
     same("Reply", w.reply.pack(),
@@ -286,7 +286,7 @@ def waiting_sender(w):
     return link
 
 
-@case("responder: silent until a valid FPDU came", "MPA-113")
+@case("responder: silent until a valid FPDU came", "MPA-113 DDP-69")
 def gate(w):
     for first in (rdmap.write(0, 0), rdmap.send(1, bytes([0x5A]))):
         link = waiting_sender(w)
@@ -322,7 +322,8 @@ def gate_terminate(w):
     link.wc(wr=9, status=5)
 
 
-@case("responder: ready for an FPDU once the Reply is out", "MPA-108")
+@case("responder: ready for an FPDU once the Reply is out",
+      "MPA-78 MPA-108")
 def ready(w):
     memory = w.shared(4096)
     link = w.initiate(recvs=[(memory, 64)], wait=False, opened=False)

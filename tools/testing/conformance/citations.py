@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Which tests cite which requirements, and how they ended."""
+
+import re
+from pathlib import Path
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+ROW = re.compile(r"\b(SCTPDDP|DDP|MPA2|MPA|RDMAP|EXT|SEC)-(\d+)"
+                 r"(?:\s+to\s+(?:\1-)?(\d+)\b)?")
+RESULT = re.compile(r"^[#\s]*(not )?ok\b(?: (\d+))?(?: -)?\s+(.*?)\s*$")
+DIRECTIVE = re.compile(r"\s#\s*(skip|todo|xfail)\b.*$", re.I)
+IN_BRACKETS = re.compile(r"^(.*?)\s*\[([^][]*)\]$")
+SCRIPT = re.compile(r"^[#\s]*# selftests: rnic_sw: (\S+)$")
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+UNIT_CASE = re.compile(r"\bKUNIT_CASE(?:_PARAM)?\((\w+)")
+SUITE = re.compile(r"struct kunit_suite \w+ = \{.*?\.name\s*=\s*\"([^\"]+)\"",
+                   re.S)
+UNIT_TESTS = "drivers/*/tests/*_kunit.c"
+SYSTEM_TESTS = "tools/testing/selftests/rnic_sw/*"
+
+
+class Case:
+    """A test case: where it is from, its name, its rows, how it ended."""
+
+    def __init__(self, script, name, rows, result):
+        self.script, self.name = script, name
+        self.rows, self.result = rows, result
+
+
+def rows_in(text):
+    """The IDs in a text; "DDP-10 to DDP-14" and "DDP-10 to 14" are five."""
+    found = []
+    for match in ROW.finditer(text):
+        first = int(match[2])
+        last = int(match[3] or first)
+        found += [f"{match[1]}-{n}" for n in range(first, last + 1)]
+    return list(dict.fromkeys(found))
+
+
+# System tests ----------------------------------------------------------------
+
+
+def result_of(line):
+    """Name and outcome, of a line that is a result."""
+    match = RESULT.match(line)
+    if not match or not (match[1] or match[2]):
+        return None
+    directive = DIRECTIVE.search(match[3])
+    name = match[3][:directive.start() if directive else None].rstrip()
+    if directive:
+        return name, SKIPPED
+    return name, FAILED if match[1] else PASSED
+
+
+def in_ktap(lines, script):
+    """The cases of a log that cite something."""
+    for line in lines:
+        told = SCRIPT.match(line)
+        if told:
+            script = told[1]
+        found = result_of(line)
+        cited = found and IN_BRACKETS.match(found[0])
+        rows = rows_in(cited[2]) if cited else []
+        if rows:
+            yield Case(script, cited[1], rows, found[1])
+
+
+# Unit tests ------------------------------------------------------------------
+
+
+def comments_of(text, name, start):
+    """The comments from @start to the end of that function, and where it is."""
+    head = re.search(rf"^static void {name}\(struct kunit \*\w+\)$", text, re.M)
+    if not head:
+        return "", start
+    end = text.find("\n}", head.start())
+    return " ".join(COMMENT.findall(text[start:end])), end
+
+
+def in_unit_test(text):
+    """(suite.case, rows) of each; a comment is of the test that it precedes."""
+    suite = SUITE.search(text)
+    names = UNIT_CASE.findall(text)
+    places = {name: text.find(f"void {name}(struct kunit") for name in names}
+    start = 0
+    for name in sorted(names, key=places.get):
+        said, start = comments_of(text, name, start)
+        yield f"{suite[1] if suite else '?'}.{name}", rows_in(said)
+
+
+def unit_rows(tree):
+    found = {}
+    for path in sorted(Path(tree).glob(UNIT_TESTS)):
+        found.update(in_unit_test(path.read_text(encoding="utf-8")))
+    return found
+
+
+def in_host_log(lines, units):
+    """The host tests print "ok 1 - suite.case"."""
+    for line in lines:
+        found = result_of(line)
+        if found and units.get(found[0]):
+            yield Case("unit test", found[0], units[found[0]], found[1])
+
+
+# All of it -------------------------------------------------------------------
+
+
+def log_files(directory):
+    return sorted(directory.glob("*.log")) + sorted(directory.glob("*/ktap.log"))
+
+
+def in_logs(directories, tree):
+    """Every case in these logs, once; the worst of its results counts."""
+    order = (FAILED, PASSED, SKIPPED)
+    units = unit_rows(tree)
+    found = {}
+    for directory in directories:
+        for path in log_files(directory):
+            lines = path.read_text("utf-8", "replace").splitlines()
+            for case in [*in_ktap(lines, path.stem), *in_host_log(lines, units)]:
+                key = case.script, case.name
+                old = found.get(key)
+                if not old or order.index(case.result) < order.index(old.result):
+                    found[key] = case
+    return list(found.values())
+
+
+def in_sources(tree):
+    """ID: one place that cites it."""
+    found = {}
+    paths = sorted(Path(tree).glob(SYSTEM_TESTS)) + \
+        sorted(Path(tree).glob(UNIT_TESTS))
+    for path in paths:
+        if path.suffix not in (".c", ".h", ".py", ".sh"):
+            continue
+        for ident in rows_in(path.read_text(encoding="utf-8")):
+            found.setdefault(ident, path.relative_to(tree))
+    return found

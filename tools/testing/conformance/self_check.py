@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Does the report say what the logs say?  A little of everything, made up."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+# pylint: disable=wrong-import-position
+import citations                                    # noqa: E402
+import report                                       # noqa: E402
+from citations import Case, FAILED, PASSED, SKIPPED  # noqa: E402
+
+KTAP = """\
+run: starting the bed
+# selftests: rnic_sw: wire_x.py
+# TAP version 13
+# ok 1 a good one [DDP-1 DDP-10 to DDP-12 the ABI]
+# not ok 2 ok, a bad one [MPA2-3]
+# ok 3 left out [DDP-2] # SKIP no netem (here)
+# ok 4 cites nothing
+# not ok 5 says it is to do [DDP-3] # TODO later
+not ok 1 selftests: rnic_sw: wire_x.py # exit=1
+# selftests: rnic_sw: next.sh
+# ok 1 another one [DDP-2]
+ok 99999 prose in a program's output, DDP-9
+"""
+
+UNIT = """
+/* DDP-4: of the first test, and so is its helper's, DDP-5 */
+static int helper(void)
+{
+	return 0;
+}
+
+static void first(struct kunit *test)
+{
+	/* RDMAP-50 to 52 */
+}
+
+/* MPA-7 */
+static void second(struct kunit *test)
+{
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(first),
+	KUNIT_CASE_PARAM(second, gen),
+	{}
+};
+
+static struct kunit_suite some_suite = {
+	.name = "some",
+	.test_cases = cases,
+};
+"""
+
+
+def row(ident, level="MUST", who="N", needs="-", rfc="5041"):
+    return report.Row([ident, rfc, "1", level, who, needs, "something"])
+
+
+def judged(line, results=(), reason=None):
+    line.cases = [Case("s", str(n), [], r) for n, r in enumerate(results)]
+    report.judge(line, reason)
+    return line
+
+
+class Citations(unittest.TestCase):
+    def test_ranges(self):
+        self.assertEqual(citations.rows_in("DDP-9 to DDP-11, MPA2-4, MPA-1 to 2"),
+                         ["DDP-9", "DDP-10", "DDP-11", "MPA2-4", "MPA-1",
+                          "MPA-2"])
+        self.assertEqual(citations.rows_in("N-8, SCTPDDP-1 to MPA-3"),
+                         ["SCTPDDP-1", "MPA-3"])
+
+    def test_ktap(self):
+        found = {(c.script, c.name): c
+                 for c in citations.in_ktap(KTAP.splitlines(), "stem")}
+        self.assertEqual(len(found), 5)
+        good = found["wire_x.py", "a good one"]
+        self.assertEqual(good.rows, ["DDP-1", "DDP-10", "DDP-11", "DDP-12"])
+        self.assertEqual(good.result, PASSED)
+        self.assertEqual(found["wire_x.py", "ok, a bad one"].result, FAILED)
+        self.assertEqual(found["wire_x.py", "left out"].result, SKIPPED)
+        self.assertEqual(found["next.sh", "another one"].rows, ["DDP-2"])
+
+    def test_unit(self):
+        found = dict(citations.in_unit_test(UNIT))
+        self.assertEqual(found, {
+            "some.first": ["DDP-4", "DDP-5", "RDMAP-50", "RDMAP-51",
+                           "RDMAP-52"],
+            "some.second": ["MPA-7"]})
+        cases = list(citations.in_host_log(
+            ["ok 1 - some.first", "not ok 2 - some.second", "ok 3 - other.x"],
+            found))
+        self.assertEqual([c.result for c in cases], [PASSED, FAILED])
+
+    def test_worst_counts(self):
+        with tempfile.TemporaryDirectory() as name:
+            logs = Path(name)
+            (logs / "a.log").write_text("ok 1 x [DDP-1]\n", encoding="utf-8")
+            (logs / "sub").mkdir()
+            (logs / "sub" / "ktap.log").write_text(
+                "# selftests: rnic_sw: a\nnot ok 1 x [DDP-1]\n",
+                encoding="utf-8")
+            found = citations.in_logs([logs], logs)
+        self.assertEqual([(c.script, c.result) for c in found],
+                         [("a", FAILED)])
+
+
+class Verdicts(unittest.TestCase):
+    def check(self, line, verdict, bad):
+        self.assertEqual((line.verdict, line.bad), (verdict, bad))
+
+    def test_from_results(self):
+        self.check(judged(row("A"), [PASSED, SKIPPED]), report.SHOWN, False)
+        self.check(judged(row("A"), [PASSED, FAILED]), report.FAILING, True)
+        self.check(judged(row("A"), [SKIPPED]), report.OPEN, True)
+
+    def test_without(self):
+        self.check(judged(row("A", "MUST NOT", "P")), report.OPEN, True)
+        self.check(judged(row("A", "MUST", "H")), report.OPEN, False)
+        self.check(judged(row("A", "SHOULD")), report.OPEN, False)
+        self.check(judged(row("A", "DEF")), report.UNASKED, False)
+        self.check(judged(row("A", needs="pigeon")), report.ABSENT, False)
+
+    def test_reasons(self):
+        design = [report.DESIGN, "because"]
+        self.check(judged(row("A"), reason=design), report.DESIGN, False)
+        self.check(judged(row("A"), [FAILED], design), report.FAILING, True)
+        self.check(judged(row("A"), [PASSED], [report.DEPARTED, "because"]),
+                   report.DEPARTED, False)
+
+    def test_numbers(self):
+        rows = {name: row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
+        rows["X"] = row("X", needs="pigeon", rfc="5043")
+        cases = [Case("s", "n", ["DDP-1", "DDP-9"], PASSED)]
+        unknown = report.judge_all(
+            rows, cases, {"DDP-2": [report.ABSENT, "because"]})
+        self.assertEqual(unknown, {"DDP-9"})
+        text = report.summary(rows)
+        self.assertIn("| 5041, DDP | 3 | 1 | 2 | 1 | 0 | 0 | 0 | 0 | 1 |", text)
+        self.assertNotIn("5043", text)
+        self.assertIn("RFC 5043", report.left_out(rows))
+
+    def test_readme(self):
+        text = f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n"
+        self.assertEqual(report.between_marks(text, "new"),
+                         text.replace("old", "new"))
+        with self.assertRaises(ValueError):
+            report.between_marks("no marks", "new")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-q"])
