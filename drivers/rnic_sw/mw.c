@@ -13,8 +13,12 @@
 
 #include "rnic.h"
 
+/* Programs give local rights, too: those mean nothing here */
 #define WINDOW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
-			 IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED)
+			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE | \
+			 IB_ZERO_BASED)
+#define WINDOW_RIGHTS	(DDP_REMOTE_WRITE | DDP_REMOTE_READ | \
+			 DDP_REMOTE_ATOMIC)
 
 struct rnic_window {
 	struct ddp_region	region;
@@ -168,7 +172,7 @@ static void __point(struct rnic_window *w, const struct rnic_mr *mr, u64 addr,
 
 	w->region.base = access & IB_ZERO_BASED ? 0 : addr;
 	w->region.length = len;
-	w->region.rights = rnic_ddp_rights(access) & ~DDP_LOCAL_READ;
+	w->region.rights = rnic_ddp_rights(access) & WINDOW_RIGHTS;
 	w->region.block = mr->region.block + (off >> mr->region.shift);
 	w->region.shift = mr->region.shift;
 	w->region.skip = off & (BIT_ULL(mr->region.shift) - 1);

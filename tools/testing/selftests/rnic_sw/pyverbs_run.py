@@ -125,6 +125,11 @@ CANNOT = {
     "test_mr.MRTest.test_mr_rereg_atomic":
         "connects a queue pair for a second time",
     "test_mr.MRTest.test_mr_rereg_pd": ACK,
+    "test_mr.MWTest.test_invalidate_mw_type1": ACK,
+    "test_mr.MWTest.test_mw_type2_invalidate_dealloc": ACK,
+    "test_mr.MWTest.test_mw_type2_invalidate_local": ACK,
+    "test_mr.MWTest.test_mw_type2_invalidate_remote": ACK,
+    "test_qpex.QpExTestCase.test_qp_ex_rc_bind_mw": ACK,
     "test_rdmacm.CMTestCase.test_rdmacm_async_traffic":
         "sets InfiniBand's acknowledgement timeout",
     "test_rdmacm.CMTestCase.test_rdmacm_async_traffic_external_qp":

@@ -388,7 +388,7 @@ static void bad_binds(void)
 			.length = SIZE - AT - WIDE + 1 }, 0);
 	no_bind(BINDABLE, &(struct ibv_mw_bind_info){ .length = -1ull - WIDE }, 0);
 	no_bind(BINDABLE, &(struct ibv_mw_bind_info){
-			.mw_access_flags = IBV_ACCESS_LOCAL_WRITE }, 0);
+			.mw_access_flags = IBV_ACCESS_MW_BIND }, 0);
 	no_bind(BINDABLE, &(struct ibv_mw_bind_info){}, 0x5a5a00);
 }
 
