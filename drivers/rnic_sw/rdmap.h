@@ -116,7 +116,7 @@ struct rdmap {
 	bool			in_recv;	/* a receive buffer is in use */
 	struct ddp_buf		recv_buf;
 	struct ddp_sge		recv_sge[RDMAP_SGE_MAX];
-	u8			opcode[DDP_QUEUES];	/* of the message under way */
+	u8			opcode[DDP_QUEUES];	/* of the message begun, or 0 */
 	struct ddp_buf		req_buf;
 	u8			req[RDMAP_AREQ_LEN];	/* Read or Atomic Request */
 	struct ddp_buf		aresp_buf;

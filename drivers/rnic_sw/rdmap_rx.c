@@ -113,11 +113,15 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 /* All segments of a message have one opcode: its buffer was chosen by it */
 static bool opcode_stays(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
 {
+	u8 *begun;
+
 	if (h->tagged)
 		return true;
-	if (!h->mo)
-		r->opcode[h->qn] = opcode;
-	return r->opcode[h->qn] == opcode;
+	begun = &r->opcode[h->qn];
+	if (*begun && *begun != opcode)
+		return false;
+	*begun = h->last ? 0 : opcode;
+	return true;
 }
 
 enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,

@@ -260,8 +260,12 @@ static bool sink_is_good(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	const struct ddp_sge *sink = wr->sge;
 
-	return !wr->buf.len ||
-	       !ddp_mem_check(&r->stream, sink->stag, sink->addr, sink->len,
+	if (!wr->buf.len)
+		return true;
+	/* an atomic's: that of a Read would go on the wire */
+	if (sink->stag == DDP_STAG_DMA)
+		return r->stream.dma_ok;
+	return !ddp_mem_check(&r->stream, sink->stag, sink->addr, sink->len,
 			      DDP_LOCAL_WRITE);
 }
 

@@ -28,7 +28,7 @@ class Peer:
         self.tx = mpa.Writer()
         self.rx = mpa.Reader()
         self.fpdus = []                 # read, not yet asked for
-        self.msn = {0: 1, 1: 1, 2: 1}
+        self.msn = {0: 1, 1: 1, 2: 1, 3: 1}
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     # octets ---------------------------------------------------------------
@@ -140,6 +140,9 @@ class Peer:
     def read(self, request, **fields):
         self.put_segment(request.segment(self.next_msn(1), **fields))
 
+    def atomic(self, request, **fields):
+        self.put_segment(request.segment(self.next_msn(1), **fields))
+
     def get_fpdu(self, timeout=PATIENCE):
         end = time.monotonic() + timeout
         if self.early:
@@ -167,6 +170,12 @@ class Peer:
             raise ValueError(f"not a Terminate: {seg}")
         if (seg.qn, seg.msn, seg.mo, seg.ulp32) != (2, 1, 0, 0):
             raise ValueError(f"a Terminate in the wrong place: {seg}")
+        return rdmap.Terminate.parse(seg.payload)
+
+    def drain(self):
+        """Reads on to the Terminate, whatever comes before it."""
+        while (seg := self.get_segment()).ulp & 15 != rdmap.TERMINATE:
+            pass
         return rdmap.Terminate.parse(seg.payload)
 
     def unread(self):

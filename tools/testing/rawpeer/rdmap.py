@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""RDMAP messages (RFC 5040 section 4)."""
+"""RDMAP messages (RFC 5040 section 4, RFC 7306 sections 4 to 6)."""
 
 import struct
 from dataclasses import dataclass
@@ -8,9 +8,13 @@ from . import ddp
 
 RV = 0x40
 (WRITE, READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV,
- TERMINATE) = range(8)
+ TERMINATE, IMMEDIATE, IMMEDIATE_SE, ATOMIC_REQUEST,
+ ATOMIC_RESPONSE) = range(12)
 
-QN_SEND, QN_READ, QN_TERMINATE = range(3)
+QN_SEND, QN_READ, QN_TERMINATE, QN_ATOMIC = range(4)
+
+FETCH_ADD, CMP_SWAP = 0, 2      # RFC 7306 figure 5
+ALL = (1 << 64) - 1             # a mask that leaves nothing out
 
 
 def control(opcode, rv=RV, rsv=0):
@@ -20,6 +24,10 @@ def control(opcode, rv=RV, rsv=0):
 def send(msn, payload=b"", opcode=SEND, **fields):
     return ddp.Untagged(control(opcode), QN_SEND, msn, payload=payload,
                         **fields)
+
+
+def immediate(msn, payload=bytes(8), opcode=IMMEDIATE, **fields):
+    return send(msn, payload, opcode, **fields)
 
 
 def write(stag, to, payload=b"", **fields):
@@ -49,6 +57,91 @@ class ReadRequest:
     def segment(self, msn, **fields):
         return ddp.Untagged(control(READ_REQUEST), QN_READ, msn,
                             payload=self.pack(), **fields)
+
+    @classmethod
+    def parse(cls, octets):
+        return cls(*struct.unpack(cls.FORMAT, octets))
+
+
+def masked_add(old, add, mask):
+    """The pseudocode of RFC 7306 section 5.1.1, word for word."""
+    bit_location = 1
+    carry = 0
+    value = 0
+    for bit in range(64):
+        if bit != 0:
+            bit_location = bit_location << 1
+        val1 = (old & bit_location) >> bit
+        val2 = (add & bit_location) >> bit
+        total = carry + val1 + val2
+        carry = (total & 2) >> 1
+        total = total & 1
+        if total:
+            value |= bit_location
+        carry = carry and not mask & bit_location
+    return value
+
+
+def masked_swap(old, swap, swap_mask, compare, compare_mask):
+    """That of section 5.1.2."""
+    if not (compare ^ old) & compare_mask:
+        return (old & ~swap_mask) | (swap & swap_mask)
+    return old
+
+
+@dataclass
+class AtomicRequest:
+    """The RDMAP header of an Atomic Request (RFC 7306 figure 4)."""
+    code: int
+    ident: int
+    stag: int
+    to: int
+    data: int                   # to add, or to store
+    mask: int
+    compare: int = 0
+    compare_mask: int = ALL
+    rsvd: int = 0               # the 28 reserved bits
+
+    FORMAT = ">IIIQQQQQ"
+    LENGTH = 52
+
+    def pack(self):
+        return struct.pack(self.FORMAT, self.rsvd << 4 | self.code,
+                           self.ident, self.stag, self.to, self.data,
+                           self.mask, self.compare, self.compare_mask)
+
+    def segment(self, msn, **fields):
+        fields = {"qn": QN_READ, "payload": self.pack(), **fields}
+        return ddp.Untagged(control(ATOMIC_REQUEST), msn=msn, **fields)
+
+    @classmethod
+    def parse(cls, octets):
+        code, *rest = struct.unpack(cls.FORMAT, octets)
+        return cls(code & 15, *rest, rsvd=code >> 4)
+
+    def result(self, old):
+        """What the memory holds afterwards."""
+        if self.code == FETCH_ADD:
+            return masked_add(old, self.data, self.mask)
+        return masked_swap(old, self.data, self.mask, self.compare,
+                           self.compare_mask)
+
+
+@dataclass
+class AtomicResponse:
+    """The RDMAP header of an Atomic Response (RFC 7306 figure 6)."""
+    ident: int
+    old: int
+
+    FORMAT = ">IQ"
+    LENGTH = 12
+
+    def pack(self):
+        return struct.pack(self.FORMAT, self.ident, self.old)
+
+    def segment(self, msn, **fields):
+        fields = {"qn": QN_ATOMIC, "payload": self.pack(), **fields}
+        return ddp.Untagged(control(ATOMIC_RESPONSE), msn=msn, **fields)
 
     @classmethod
     def parse(cls, octets):

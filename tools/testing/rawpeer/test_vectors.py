@@ -49,6 +49,55 @@ def terminates():
     assert term.pack()[:4] == bytes.fromhex("0104e000")
 
 
-for test in (figure_5, figure_6, there_and_back, terminates):
+def atomics():
+    """RFC 7306 figures 4 and 6, octet by octet."""
+    octets = bytes.fromhex(
+        "00000002" "01020304" "11121314" "2122232425262728"
+        "3132333435363738" "4142434445464748" "5152535455565758"
+        "6162636465666768")
+    request = rdmap.AtomicRequest(
+        rdmap.CMP_SWAP, 0x01020304, 0x11121314, 0x2122232425262728,
+        0x3132333435363738, 0x4142434445464748, 0x5152535455565758,
+        0x6162636465666768)
+    assert request.pack() == octets, request.pack().hex()
+    assert rdmap.AtomicRequest.parse(octets) == request
+    request.rsvd = 0xFFFFFFF
+    assert request.pack()[:4] == bytes.fromhex("fffffff2")
+    assert rdmap.AtomicRequest.parse(request.pack()) == request
+    assert request.segment(7).header() == bytes.fromhex(
+        "414a" "00000000" "00000001" "00000007" "00000000")
+    octets = bytes.fromhex("01020304" "1112131415161718")
+    response = rdmap.AtomicResponse(0x01020304, 0x1112131415161718)
+    assert response.pack() == octets
+    assert rdmap.AtomicResponse.parse(octets) == response
+    assert response.segment(7).header() == bytes.fromhex(
+        "414b" "00000000" "00000003" "00000007" "00000000")
+
+
+def immediates():
+    """RFC 7306 figures 1, 2 and 7."""
+    segment = rdmap.immediate(3, b"immediat")
+    assert segment.pack() == bytes.fromhex(
+        "4148" "00000000" "00000000" "00000003" "00000000") + b"immediat"
+    assert rdmap.immediate(3, opcode=rdmap.IMMEDIATE_SE).ulp == 0x49
+
+
+def arithmetic():
+    """What can be told without the pseudocode of RFC 7306."""
+    rand = random.Random(7306)
+    for _ in range(200):
+        old, add = rand.getrandbits(64), rand.getrandbits(64)
+        assert rdmap.masked_add(old, add, 0) == old + add & rdmap.ALL
+        assert rdmap.masked_add(old, add, rdmap.ALL) == old ^ add
+        octets = bytes(a + b & 255 for a, b in zip(
+            old.to_bytes(8, "big"), add.to_bytes(8, "big")))
+        assert rdmap.masked_add(old, add, 0x8080808080808080) == \
+            int.from_bytes(octets, "big")
+    assert rdmap.masked_swap(0x1234, 0xABCD, 0xFF, 0x34, 0xFF) == 0x12CD
+    assert rdmap.masked_swap(0x1234, 0xABCD, 0xFF, 0x35, 0xFF) == 0x1234
+
+
+for test in (figure_5, figure_6, there_and_back, terminates, atomics,
+             immediates, arithmetic):
     test()
     print("ok", test.__name__)

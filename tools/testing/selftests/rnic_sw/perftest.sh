@@ -6,6 +6,7 @@
 
 readonly bandwidth="ib_send_bw ib_write_bw ib_read_bw"
 readonly latency="ib_send_lat ib_write_lat ib_read_lat"
+readonly atomics="ib_atomic_bw ib_atomic_lat"
 
 all_of() {
 	local words=$1 programs=$2 prog
@@ -19,6 +20,11 @@ ipv6() {
 	"$1" --help 2>&1 | grep -q -e --ipv6-addr ||
 		t_skip "this perftest has no --ipv6-addr"
 	T_TO=$B6 t_perftest "$@"
+}
+
+with_imm() {
+	"$1" --help 2>&1 | grep -q write_with_imm || t_skip "this perftest has no --write_with_imm"
+	t_perftest "$@" --write_with_imm
 }
 
 n=$(t_iters 1000)
@@ -44,11 +50,19 @@ all_of "odd size" "$bandwidth" -s 12345 -n 100
 all_of "one octet" "$bandwidth" -s 1 -n 100
 all_of "for 2 seconds" "$bandwidth" -D 2 -s 65536
 all_of "outstanding reads 1" "ib_read_bw" -o 1 -s 65536 -n 100
+for op in FETCH_AND_ADD CMP_AND_SWAP; do
+	all_of "$op" "$atomics" -A $op -n "$n"
+	all_of "$op, bidirectional, 8 queue pairs" ib_atomic_bw -A $op -b -q 8 -n 200
+	all_of "$op, outstanding 1" ib_atomic_bw -A $op -o 1 -n 200
+	all_of "$op, events" "$atomics" -A $op -e -n 200
+done
+t_case "ib_write_bw, with immediate" "" with_imm ib_write_bw -s 4096 -n "$n"
 t_undo
 
 two_hosts
 all_of "veth, 64 KiB" "$bandwidth" -s 65536 -n "$(t_iters 1000)"
 all_of "veth, 64 octets" "$latency" -s 64 -n "$(t_iters 500)"
+all_of "veth" "$atomics" -A FETCH_AND_ADD -n "$(t_iters 500)"
 all_of "veth, 1 MiB, bidirectional" "$bandwidth" -b -s 1048576 -n 20
 for prog in $bandwidth; do
 	t_case "$prog, veth, IPv6" "" ipv6 "$prog" --ipv6-addr -s 65536 -n 100

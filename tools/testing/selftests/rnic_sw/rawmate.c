@@ -6,6 +6,7 @@
  * What happens meanwhile is told in lines of its own: "cm ...", "wc ...",
  * "async ...".  Connections, regions and listeners are named by numbers.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -28,6 +29,7 @@ static struct ibv_comp_channel *comp;
 static struct ibv_cq *cq;
 static struct conn conns[CONNS];
 static int nconns;
+static bool solicited_only;
 
 void fail(const char *what)
 {
@@ -259,6 +261,13 @@ static void do_rights(char **w)
 			     IBV_QP_ACCESS_FLAGS), "rights");
 }
 
+/* solicited 0|1: told of those only, from the next completion on */
+static void do_solicited(char **w)
+{
+	solicited_only = atoi(w[1]);
+	printf("ok\n");
+}
+
 /* What happens ------------------------------------------------------------ */
 
 static int conn_of_qp(uint32_t qpn)
@@ -271,13 +280,16 @@ static int conn_of_qp(uint32_t qpn)
 	return n;
 }
 
+/* wc CONN WRID STATUS OPCODE LENGTH FLAGS IMMEDIATE */
 static void tell_wc(const struct ibv_wc *wc)
 {
 	bool good = wc->status == IBV_WC_SUCCESS;
+	bool imm = good && wc->wc_flags & IBV_WC_WITH_IMM;
 
-	printf("wc %d %d %d %d %u %x\n", conn_of_qp(wc->qp_num),
+	printf("wc %d %d %d %d %u %x %x\n", conn_of_qp(wc->qp_num),
 	       (int)wc->wr_id, wc->status, good ? (int)wc->opcode : -1,
-	       good ? wc->byte_len : 0, good ? wc->wc_flags : 0);
+	       good ? wc->byte_len : 0, good ? wc->wc_flags : 0,
+	       imm ? ntohl(wc->imm_data) : 0);
 }
 
 static void tell_completions(void)
@@ -289,7 +301,7 @@ static void tell_completions(void)
 	if (ibv_get_cq_event(comp, &which, &context))
 		return;
 	ibv_ack_cq_events(which, 1);
-	ibv_req_notify_cq(which, 0);
+	ibv_req_notify_cq(which, solicited_only);
 	while (ibv_poll_cq(which, 1, &wc) == 1)
 		tell_wc(&wc);
 }
@@ -373,6 +385,7 @@ static const struct command {
 	{ "destroy", 2, 1, 0, do_destroy },
 	{ "state", 2, 1, 0, do_state },
 	{ "rights", 3, 1, 0, do_rights },
+	{ "solicited", 2, 0, 0, do_solicited },
 	{ "mr", 5, 0, 0, do_mr },
 	{ "dereg", 2, 0, 1, do_dereg },
 	{ "put", 4, 0, 1, do_put },
@@ -384,6 +397,9 @@ static const struct command {
 	{ "sendinv", 8, 1, 2, do_post },
 	{ "write", 8, 1, 2, do_post },
 	{ "read", 8, 1, 2, do_post },
+	{ "writeimm", 10, 1, 2, do_post },
+	{ "fetchadd", 10, 1, 2, do_post },
+	{ "cmpswap", 11, 1, 2, do_post },
 	{}
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* rawmate's memory and work requests: see rawmate.c. */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@ int rights_of(const char *word)
 {
 	return (strchr(word, 'l') ? IBV_ACCESS_LOCAL_WRITE : 0) |
 	       (strchr(word, 'w') ? IBV_ACCESS_REMOTE_WRITE : 0) |
-	       (strchr(word, 'r') ? IBV_ACCESS_REMOTE_READ : 0);
+	       (strchr(word, 'r') ? IBV_ACCESS_REMOTE_READ : 0) |
+	       (strchr(word, 'a') ? IBV_ACCESS_REMOTE_ATOMIC : 0);
 }
 
 /* An IOVA has to have the offset in a page that its memory has */
@@ -151,18 +153,62 @@ void do_recv(char **w)
 	answer(ibv_post_recv(conn_of(w[1])->id->qp, &wr, &bad), "recv");
 }
 
+static const struct {
+	const char		*name;
+	enum ibv_wr_opcode	opcode;
+} opcodes[] = {
+	{ "send", IBV_WR_SEND },
+	{ "sendinv", IBV_WR_SEND_WITH_INV },
+	{ "write", IBV_WR_RDMA_WRITE },
+	{ "writeimm", IBV_WR_RDMA_WRITE_WITH_IMM },
+	{ "read", IBV_WR_RDMA_READ },
+	{ "fetchadd", IBV_WR_ATOMIC_FETCH_AND_ADD },
+	{ "cmpswap", IBV_WR_ATOMIC_CMP_AND_SWP },
+};
+
 static enum ibv_wr_opcode opcode_of(const char *word)
 {
-	if (!strcmp(word, "write"))
-		return IBV_WR_RDMA_WRITE;
-	if (!strcmp(word, "read"))
-		return IBV_WR_RDMA_READ;
-	return strcmp(word, "sendinv") ? IBV_WR_SEND : IBV_WR_SEND_WITH_INV;
+	size_t i = 0;
+
+	while (strcmp(opcodes[i].name, word))
+		i++;
+	return opcodes[i].opcode;
+}
+
+static uint64_t value_of(const char *word)
+{
+	return word ? strtoull(word, NULL, 0) : 0;
+}
+
+/* What depends on the opcode: w[0] the address, then RKEY FLAGS VALUE SWAP */
+static void set_remote(struct ibv_send_wr *wr, char **w)
+{
+	switch (wr->opcode) {
+	case IBV_WR_SEND_WITH_INV:
+		wr->invalidate_rkey = value_of(w[1]);
+		break;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		wr->wr.atomic.remote_addr = value_of(w[0]);
+		wr->wr.atomic.rkey = value_of(w[1]);
+		wr->wr.atomic.compare_add = value_of(w[3]);
+		wr->wr.atomic.swap = value_of(w[4]);
+		break;
+	default:
+		wr->imm_data = htonl(value_of(w[3]));
+		wr->wr.rdma.remote_addr = value_of(w[0]);
+		wr->wr.rdma.rkey = value_of(w[1]);
+	}
+	if (w[2] && strchr(w[2], 's'))
+		wr->send_flags |= IBV_SEND_SOLICITED;
+	if (w[2] && strchr(w[2], 'f'))
+		wr->send_flags |= IBV_SEND_FENCE;
 }
 
 /*
- * OPCODE CONN REGION OFFSET LENGTH WRID [ADDRESS RKEY [FLAGS]]
- * with send, sendinv, write or read; FLAGS: s solicited, f fence
+ * OPCODE CONN REGION OFFSET LENGTH WRID [ADDRESS RKEY [FLAGS [VALUE [SWAP]]]]
+ * with an opcode of the table above; FLAGS: s solicited, f fence, - none;
+ * VALUE: to add, to compare with, or immediate data
  */
 void do_post(char **w)
 {
@@ -172,15 +218,7 @@ void do_post(char **w)
 		.opcode = opcode_of(w[0]), .send_flags = IBV_SEND_SIGNALED,
 	};
 
-	if (w[6] && w[7]) {
-		wr.wr.rdma.remote_addr = strtoull(w[6], NULL, 0);
-		wr.wr.rdma.rkey = strtoul(w[7], NULL, 0);
-		if (wr.opcode == IBV_WR_SEND_WITH_INV)
-			wr.invalidate_rkey = wr.wr.rdma.rkey;
-		if (w[8] && strchr(w[8], 's'))
-			wr.send_flags |= IBV_SEND_SOLICITED;
-		if (w[8] && strchr(w[8], 'f'))
-			wr.send_flags |= IBV_SEND_FENCE;
-	}
+	if (w[6] && w[7])
+		set_remote(&wr, w + 6);
 	answer(ibv_post_send(conn_of(w[1])->id->qp, &wr, &bad), w[0]);
 }

@@ -62,6 +62,7 @@ extern const struct test post_tests[], cq_tests[], remote_tests[];
 extern const struct test local_tests[], mr_tests[], conn_tests[];
 extern const struct test flush_tests[], rough_tests[], stream_tests[];
 extern const struct test srq_tests[], mw_tests[];
+extern const struct test atomic_tests[], imm_tests[];
 
 /* What the program was told */
 struct setting {
@@ -206,6 +207,9 @@ void want_recv(struct ibv_cq *cq, uint64_t id, uint32_t len);
 void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
 void want_none(struct ibv_cq *cq);	/* for a while */
 void pause_ms(unsigned int ms);
+
+/* An event of the completion channel, within so long (verbs_cq.c) */
+bool event_within(struct end *e, int ms);
 
 /* Signs of failure (verbs_signs.c) ---------------------------------------- */
 

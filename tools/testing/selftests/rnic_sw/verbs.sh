@@ -130,7 +130,8 @@ t_undo
 
 two_hosts
 streams=(stream_send stream_rw)
-t_case "two hosts" "DDP-50 DDP-64" two "${streams[@]}" 'send_*' 'conn_*' 'remote_*_past_end'
+t_case "two hosts" "DDP-50 DDP-64 EXT-60" two "${streams[@]}" 'send_*' 'conn_*' 'remote_*_past_end' \
+	'atomic_*' 'imm_*'
 t_case "MTU 576" "DDP-1 DDP-47" over_mtu 576 stream_send send_sizes
 t_case "MTU 9000" "DDP-1 DDP-47" over_mtu 9000 stream_send send_sizes
 t_case "loss" "DDP-3 DDP-6 DDP-14 DDP-21 DDP-63" netem loss 1% -- "${streams[@]}"
@@ -139,7 +140,8 @@ t_case "reordering" "DDP-5 DDP-6 DDP-64 RDMAP-122" \
 t_case "duplication" "DDP-14 DDP-62 DDP-63" netem duplicate 5% -- "${streams[@]}"
 t_case "delay" "DDP-146 RDMAP-121" netem delay 10ms 5ms -- "${streams[@]}" mixed_order fence
 t_case "all of that" "DDP-3 DDP-6 DDP-14 DDP-63 DDP-64" \
-	netem delay 2ms 1ms loss 1% duplicate 1% reorder 25% -- "${streams[@]}"
+	netem delay 2ms 1ms loss 1% duplicate 1% reorder 25% -- "${streams[@]}" \
+	atomic_in_line atomic_many imm_stream
 t_case "MTU changes under way" "DDP-1 DDP-2 DDP-4 DDP-47 MPA-59" \
 	changing_mtu delay 1ms -- "${streams[@]}"
 t_case "MTU changes and loss" "DDP-1 DDP-2 DDP-3" \

@@ -5,7 +5,7 @@
 
 #include "verbs.h"
 
-static bool event_within(struct end *e, int ms)
+bool event_within(struct end *e, int ms)
 {
 	struct pollfd pfd = { .fd = e->cc->fd, .events = POLLIN };
 	struct ibv_cq *cq;

@@ -42,7 +42,9 @@ PORT = 7471
 CLONE_NEWNET = 0x40000000
 
 QP_FATAL, REQ_ERR, ACCESS_ERR = 1, 2, 3     # enum ibv_event_type
-SUCCESS, LEN_ERR, LOC_PROT_ERR, FLUSHED = 0, 1, 4, 5    # ibv_wc_status
+# enum ibv_wc_status
+SUCCESS, LEN_ERR, LOC_QP_OP_ERR, LOC_PROT_ERR, FLUSHED = 0, 1, 2, 4, 5
+REM_ACCESS_ERR, REM_OP_ERR = 10, 11
 QPS_ERR = 6
 
 
@@ -58,7 +60,7 @@ class Refused(Exception):
     """rawmate answered "err"."""
 
 
-WC = collections.namedtuple("WC", "conn wr status opcode length flags")
+WC = collections.namedtuple("WC", "conn wr status opcode length flags imm")
 CM = collections.namedtuple("CM", "conn event status ord ird pd listener")
 Async = collections.namedtuple("Async", "conn event name")
 
@@ -70,7 +72,7 @@ def unhex(word):
 def parse_event(words):
     kind, words = words[0], words[1:]
     if kind == "wc":
-        return WC(*map(int, words[:5]), int(words[5], 16))
+        return WC(*map(int, words[:5]), *(int(w, 16) for w in words[5:7]))
     if kind == "async":
         return Async(int(words[0]), int(words[1]), " ".join(words[2:]))
     return CM(int(words[0]), words[1], *map(int, words[2:5]),
@@ -210,6 +212,12 @@ class Link:
 
     def cm(self, event, **fields):
         return self.mate.need(CM, conn=self.conn, event=event, **fields)
+
+    def round_trip(self):
+        """An empty Read is answered: what the peer has sent is delivered, and
+        a responder may speak."""
+        self.peer.read(rdmap.ReadRequest(0, 0, 0, 0, 0))
+        self.peer.get_segment()
 
     def ended(self, how="fin"):
         """The stream ends that way; nothing comes before."""
@@ -447,6 +455,16 @@ class Wire:
             time.sleep(0.05)
         same("counters", {k: v for k, v in got.items() if v},
              {k: v for k, v in want.items() if v})
+
+
+def both(w, role, **arguments):
+    """A connection with us as responder or as initiator."""
+    return (w.initiate if role == "responder" else w.respond)(**arguments)
+
+
+def in_both_roles(name, rows, function, **arguments):
+    for role in "responder", "initiator":
+        add(f"{role}: {name}", rows, function, role=role, **arguments)
 
 
 def read(path):

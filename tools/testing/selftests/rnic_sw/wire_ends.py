@@ -5,22 +5,13 @@
 import random
 
 from wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, REQ_ERR, SUCCESS, Async,
-                  Refused, add, case, check, rdmap, run, same)
+                  Refused, both, case, check, in_both_roles, rdmap, run, same)
 
 BIG = 1 << 20
 
 
 def pattern(length, seed):
     return random.Random(seed).randbytes(length)
-
-
-def both(w, role, **arguments):
-    return (w.initiate if role == "responder" else w.respond)(**arguments)
-
-
-def in_both_roles(name, rows, function, **arguments):
-    for role in "responder", "initiator":
-        add(f"{role}: {name}", rows, function, role=role, **arguments)
 
 
 # Terminate ------------------------------------------------------------------
@@ -262,6 +253,7 @@ def we_disconnect(w, role):
     """All that was posted before leaves, then FIN."""
     memory = w.shared(BIG, "l")
     link = both(w, role, recvs=[(memory, 64)])
+    link.round_trip()
     for wr in range(2, 6):
         link.post("send", memory, 3000, wr)
     w.mate.do("disconnect", link.conn)
@@ -285,6 +277,7 @@ def post_after(w, role):
     """Posted while what was posted before cannot leave yet."""
     memory = w.shared(BIG, "l")
     link = both(w, role)
+    link.round_trip()
     for wr in range(4):
         link.post("write", memory, BIG, wr, 1, 2)
     w.mate.do("disconnect", link.conn)

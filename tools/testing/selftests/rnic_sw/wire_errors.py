@@ -8,96 +8,14 @@ quoted headers that the RFCs demand, and a FIN; nothing has been placed; one
 counter has risen; the queue pair told of it and flushed its work.
 """
 
-from dataclasses import dataclass, replace
-from typing import Callable
+from wire import LEN_ERR, rdmap, run
+from wire_scene import BASE, RECV, SIZE, TOP, Row, add_rows, op
 
-from wire import (ACCESS_ERR, FLUSHED, LEN_ERR, QPS_ERR, QP_FATAL, Async, add,
-                  rdmap, run, same)
-
-BASE = 0x7FFFFFFFF123       # where every region begins, for its users
-SIZE = 1000
-RECV = 256
-TOP = 1 << 64
 # shown by every case here, told of the first
 ALWAYS = "DDP-80 DDP-82 DDP-84 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
          "RDMAP-36 RDMAP-37 RDMAP-40 RDMAP-112 RDMAP-144 RDMAP-145 " \
          "RDMAP-147 RDMAP-151 RDMAP-153 RDMAP-156 DDP-10 RDMAP-5 RDMAP-105 RDMAP-106 " \
          "RDMAP-148 RDMAP-149 RDMAP-150"
-
-
-class Scene:
-    """A connection, and memory with every kind of rights."""
-
-    def __init__(self, w, role, row):
-        self.w = w
-        self.target = w.shared(SIZE, "lw", 0, BASE)
-        self.source = w.shared(SIZE, "r", 0, BASE)
-        self.local = w.shared(SIZE, "l", 0, BASE)
-        self.foreign = w.shared(SIZE, "lrw", 1, BASE)
-        self.inbox = w.shared(4096, "l")
-        recvs = [(self.inbox, RECV)] * row.recvs
-        call = w.initiate if role == "responder" else w.respond
-        self.link = call(recvs=recvs)
-        self.peer = self.link.peer
-        if row.rights is not None:
-            w.mate.do("rights", self.link.conn, row.rights)
-
-    @property
-    def regions(self):
-        return (self.target, self.source, self.local, self.foreign,
-                self.inbox)
-
-    def gone(self):
-        """An STag that was valid once."""
-        region = self.w.region(SIZE, "lw", 0, BASE)
-        region.dereg()
-        return region.rkey
-
-    def write(self, stag=None, to=BASE, length=16, **fields):
-        stag = self.target.rkey if stag is None else stag
-        return replace(rdmap.write(stag, to, b"w" * length), **fields)
-
-    def read(self, stag=None, to=BASE, size=16, msn=1, extra=b"", cut=None,
-             **fields):
-        stag = self.source.rkey if stag is None else stag
-        out = rdmap.ReadRequest(0x1234, 0x5678, size, stag, to).segment(msn)
-        return replace(out, payload=(out.payload + extra)[:cut], **fields)
-
-    def send(self, length=16, opcode=rdmap.SEND, **fields):
-        return replace(rdmap.send(1, b"s" * length, opcode), **fields)
-
-
-@dataclass
-class Row:
-    """One way to be wrong; the last segment that bad() makes is the one."""
-    name: str
-    rows: str
-    what: tuple                     # layer, type, code
-    end: str                        # the counter, without end_
-    bad: Callable
-    recvs: int = 2
-    rights: str = None              # of the queue pair
-    quoted: bool = None             # None: as RFC 5040 figure 10 has it
-    flushed: int = 2                # how many receives are, from the last
-    status: int = FLUSHED           # of the first of them
-
-    @property
-    def with_ddp(self):
-        if self.quoted is not None:
-            return self.quoted
-        return self.what[:2] in ((0, 1), (0, 2), (1, 1), (1, 2))
-
-    @property
-    def event(self):
-        layer, etype, code = self.what
-        if (layer, etype) == (0, 1) or (layer, etype) == (1, 1) and code < 4:
-            return ACCESS_ERR
-        return QP_FATAL
-
-
-def op(opcode, rv=rdmap.RV):
-    return rdmap.control(opcode, rv)
-
 
 TAGGED = [
     Row("unknown STag", "DDP-30 DDP-96 DDP-107 " + ALWAYS, (1, 1, 0),
@@ -184,7 +102,7 @@ RDMAP = [
       for rv in (0x00, 0x80, 0xC0)],
     *[Row(f"opcode {code}", "RDMAP-27 RDMAP-158", (0, 2, 6), "rdmap_opcode",
           lambda s, code=code: [s.send(ulp=op(code))])
-      for code in range(8, 16)],
+      for code in range(10, 16)],
     *[Row(f"opcode {code}, tagged", "RDMAP-27 RDMAP-158", (0, 2, 6),
           "rdmap_opcode", lambda s, code=code: [s.write(ulp=op(code))])
       for code in (1, 3, 4, 7, 8, 15)],
@@ -260,51 +178,5 @@ READ = [
 ]
 
 
-def check_terminate(term, row, bad):
-    same("layer, type, code", term.what, row.what)
-    same("reserved bits", term.rsvd, 0)
-    if not row.with_ddp:
-        same("no headers", (term.length, term.ddp, term.rdma),
-             (None, None, None))
-        return
-    same("DDP Segment Length", term.length, len(bad.pack()))
-    same("Terminated DDP Header", term.ddp.hex(), bad.header().hex())
-    rdma = bad.payload if row.what[:2] == (0, 1) and bad.ulp & 15 == 1 \
-        else None
-    same("Terminated RDMA Header", term.rdma, rdma)
-
-
-def check_flushed(link, count, first):
-    for number in range(1, count + 1):
-        link.wc(wr=number, status=first if number == 1 else FLUSHED)
-
-
-def behind(scene):
-    """What comes after an error, and must come to nothing."""
-    return [scene.write(), scene.send(), scene.write(0), scene.send(dv=3)]
-
-
-def run_row(w, role, row):
-    scene = Scene(w, role, row)
-    link = scene.link
-    with w.counted(**{"end_" + row.end: 1, "tx_terminates": 1}):
-        segments = row.bad(scene)
-        link.peer.put_segment(*segments, *behind(scene))
-        check_terminate(link.peer.get_terminate(), row, segments[-1])
-        link.ended("fin")
-        check_flushed(link, row.flushed, row.status)
-    w.mate.need(Async, conn=link.conn, event=row.event)
-    w.mate.none(Async, timeout=0, conn=link.conn)
-    for region in scene.regions:
-        # an STag is invalidated at delivery: the data has been placed
-        if region is not scene.inbox or row.what[2] != 9:
-            region.untouched()
-    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
-
-
-for each in TAGGED + UNTAGGED + SHORT + RDMAP + READ:
-    for side in "responder", "initiator":
-        add(f"{side}: {each.name}", each.rows, run_row, role=side, row=each)
-
-
+add_rows(TAGGED + UNTAGGED + SHORT + RDMAP + READ)
 run()

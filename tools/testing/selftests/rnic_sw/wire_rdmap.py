@@ -187,16 +187,6 @@ def read_after_write(w):
         same("data", joined(link.peer.get_message(), 0x1234, 0x5678), data)
 
 
-def drain(link):
-    """Reads on to the Terminate; returns it, and the octets before it."""
-    octets = 0
-    while True:
-        seg = link.peer.get_segment()
-        if seg.ulp & 15 == rdmap.TERMINATE:
-            return rdmap.Terminate.parse(seg.payload), octets
-        octets += len(seg.payload)
-
-
 @case("as many Read Requests as agreed, and not one more",
       "RDMAP-82 RDMAP-143 RDMAP-66 RDMAP-140 RDMAP-182")
 def read_queue(w):
@@ -215,7 +205,7 @@ def read_queue(w):
             requests = [rreq(source, BIG).segment(link.peer.next_msn(1))
                         for _ in range(depth + 1)]
             link.peer.put_segment(*requests)
-            term, _ = drain(link)
+            term = link.peer.drain()
             same("Terminate", term.what, (1, 2, 2))
             same("header", term.ddp, requests[-1].header())
             link.ended("fin")
@@ -248,7 +238,7 @@ def read_revoked(w):
     link.peer.read(request)
     link.peer.get_segment()
     source.dereg()
-    term, _ = drain(link)
+    term = link.peer.drain()
     same("Terminate", term.what, (0, 1, 0))
     check("RDMA header", term.rdma is not None)
     got = rdmap.ReadRequest.parse(term.rdma)

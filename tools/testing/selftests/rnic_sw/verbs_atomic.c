@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Atomic Operations (RFC 7306). */
+#include <pthread.h>
+
+#include "verbs.h"
+
+#define ADD	IBV_WR_ATOMIC_FETCH_AND_ADD
+#define CAS	IBV_WR_ATOMIC_CMP_AND_SWP
+#define RIGHTS	(RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC)
+#define SIZE	4000u
+
+/* A buffer's memory starts at an odd address: this is where its words do */
+static uint64_t *word(const struct buf *b, uint32_t n)
+{
+	return (uint64_t *)(((uintptr_t)b->at + 7) & ~7ul) + n;
+}
+
+/* An atomic: from a word of ours to a word of theirs */
+struct atom {
+	uint64_t		id;
+	enum ibv_wr_opcode	op;
+	unsigned int		flags;
+	uint64_t		value;		/* to add, or to compare with */
+	uint64_t		swap;
+	const struct buf	*sink, *target;
+	uint32_t		at, to;		/* which words of them */
+	int			skew;		/* octets off the target's */
+};
+
+static int post_atom_ex(struct ibv_qp_ex *ex, const struct atom *a)
+{
+	uint64_t raddr = (uintptr_t)word(a->target, a->to) + a->skew;
+
+	ibv_wr_start(ex);
+	ex->wr_id = a->id;
+	ex->wr_flags = a->flags;
+	if (a->op == ADD)
+		ibv_wr_atomic_fetch_add(ex, a->target->mr->rkey, raddr,
+					a->value);
+	else
+		ibv_wr_atomic_cmp_swp(ex, a->target->mr->rkey, raddr, a->value,
+				      a->swap);
+	ibv_wr_set_sge(ex, a->sink->mr->lkey,
+		       (uintptr_t)word(a->sink, a->at), 8);
+	return ibv_wr_complete(ex);
+}
+
+static int post_atom(const struct end *e, const struct atom *a)
+{
+	struct ibv_sge sge = {
+		(uintptr_t)word(a->sink, a->at), 8, a->sink->mr->lkey,
+	};
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = a->id, .opcode = a->op, .send_flags = a->flags,
+		.sg_list = &sge, .num_sge = 1,
+		.wr.atomic = {
+			.remote_addr = (uintptr_t)word(a->target, a->to) +
+				       a->skew,
+			.rkey = a->target->mr->rkey,
+			.compare_add = a->value, .swap = a->swap,
+		},
+	};
+
+	return ibv_post_send(e->qp, &wr, &bad);
+}
+
+/* By ibv_wr_*() if the queue pair was made for it */
+static void do_atom(const struct end *e, const struct atom *a)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(e->qp);
+	int err = ex ? post_atom_ex(ex, a) : post_atom(e, a);
+
+	CHECK(!err, "post %llu: %s", (unsigned long long)a->id, strerror(err));
+}
+
+static void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op)
+{
+	struct ibv_wc wc = next_wc(cq);
+
+	CHECK(wc.wr_id == id && !wc.status, "%llu, not %llu: %s, vendor error %u",
+	      (unsigned long long)wc.wr_id, (unsigned long long)id,
+	      ibv_wc_status_str(wc.status), wc.vendor_err);
+	CHECK(wc.opcode == (op == ADD ? IBV_WC_FETCH_ADD : IBV_WC_COMP_SWAP),
+	      "opcode %d", wc.opcode);
+	CHECK(wc.byte_len == 8, "%u octets", wc.byte_len);
+	CHECK(!(wc.wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV)), "flags %x",
+	      wc.wc_flags);
+}
+
+static void open_desk(struct desk *d, const struct opts *o)
+{
+	pair_open(&d->p, o);
+	buf_new(&d->c, SIZE);
+	buf_new(&d->s, SIZE);
+	buf_reg(&d->c, d->p.c.pd, RIGHTS);
+	buf_reg(&d->s, d->p.s.pd, RIGHTS);
+}
+
+static void one_value(struct desk *d, enum ibv_wr_opcode op, uint64_t value,
+		      uint64_t swap)
+{
+	uint64_t old = *word(&d->s, 5), sink = ~old;
+	uint64_t want = op == ADD ? old + value : old == value ? swap : old;
+
+	*word(&d->c, 3) = sink;
+	do_atom(&d->p.c, &(struct atom){
+		.id = 7, .op = op, .flags = SIG, .value = value, .swap = swap,
+		.sink = &d->c, .at = 3, .target = &d->s, .to = 5 });
+	want_atom(d->p.c.scq, 7, op);
+	CHECK(*word(&d->c, 3) == old, "%llx came, %llx was there",
+	      (unsigned long long)*word(&d->c, 3), (unsigned long long)old);
+	CHECK(*word(&d->s, 5) == want, "%llx is there, want %llx",
+	      (unsigned long long)*word(&d->s, 5), (unsigned long long)want);
+}
+
+static void values(uint64_t send_ops)
+{
+	struct desk d;
+	uint64_t i, *at;
+
+	open_desk(&d, &(struct opts){ .send_ops = send_ops });
+	at = word(&d.s, 5);
+	*at = 0xfffffffffffffff0;
+	for (i = 1; i < 50; i++) {
+		one_value(&d, ADD, i * 0x0123456789abcdef, 0);
+		one_value(&d, CAS, *at, i * 0xfedcba9876543211);
+		one_value(&d, CAS, *at ^ 1ull << i, i);
+	}
+	one_value(&d, ADD, 0, 0);
+	one_value(&d, ADD, -*at, 0);
+	CHECK(!*at, "%llx", (unsigned long long)*at);
+	/* nothing beside the words, no sign at the server */
+	buf_is_clear(&d.s, 0, (uint8_t *)at - d.s.at);
+	buf_is_clear(&d.s, (uint8_t *)(at + 1) - d.s.at, 100);
+	buf_is_clear(&d.c, 0, (uint8_t *)word(&d.c, 3) - d.c.at);
+	buf_is_clear(&d.c, (uint8_t *)word(&d.c, 4) - d.c.at, 100);
+	want_none(d.p.s.rcq);
+	want_none(d.p.s.scq);
+	desk_close(&d);
+}
+
+static void atomic_values(void)
+{
+	values(0);
+}
+
+static void atomic_wr_api(void)
+{
+	values(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+	       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
+}
+
+enum { QPS = 6, BURST = 32 };
+
+/* @seen: which of the values below @n have been found */
+static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
+		      uint32_t n)
+{
+	struct atom one = *a;
+	uint64_t found;
+	uint32_t i;
+
+	for (i = 0; i < QPS * BURST; i++) {
+		one.id = one.at = i;
+		do_atom(&p[i % QPS].c, &one);
+	}
+	for (i = 0; i < QPS * BURST; i++)
+		CHECK(!next_wc(p[0].c.scq).status, "%u", i);
+	for (i = 0; i < QPS * BURST; i++) {
+		found = *word(a->sink, i);
+		CHECK(found < n && !seen[found]++, "%llu was found twice",
+		      (unsigned long long)found);
+	}
+}
+
+/* Many queue pairs count in one word: nobody finds what another has found */
+static void atomic_distinct(void)
+{
+	const uint32_t turns = rounds(40), n = turns * QPS * BURST;
+	struct atom a = { .op = ADD, .flags = SIG, .value = 1 };
+	struct pair p[QPS];
+	struct buf c, s;
+	uint8_t *seen;
+	uint32_t i;
+
+	seen = calloc(1, n);
+	pair_open(&p[0], &(struct opts){ .cqe = QPS * BURST });
+	for (i = 1; i < QPS; i++)
+		pair_open_like(&p[i], &p[0]);
+	buf_new(&c, SIZE);
+	buf_new(&s, SIZE);
+	buf_reg(&c, p[0].c.pd, RIGHTS);
+	buf_reg(&s, p[0].s.pd, RIGHTS);
+	*word(&s, 0) = 0;
+	a.sink = &c;
+	a.target = &s;
+	for (i = 0; i < turns; i++)
+		add_burst(p, &a, seen, n);
+	CHECK(*word(&s, 0) == n, "%llu, not %u",
+	      (unsigned long long)*word(&s, 0), n);
+	buf_free(&c);
+	buf_free(&s);
+	for (i = QPS; i--;)
+		pair_close(&p[i]);
+}
+
+struct adder {
+	uint64_t	*at;
+	uint64_t	n;
+	bool		stop;
+};
+
+static void *add_by_hand(void *arg)
+{
+	struct adder *a = arg;
+
+	for (; !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE); a->n++)
+		__atomic_fetch_add(a->at, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+enum { EACH = 16 };
+
+static void add_both_ways(struct desk *d, const struct buf *theirs)
+{
+	uint32_t k;
+
+	for (k = 0; k < EACH; k++) {
+		do_atom(&d->p.c, &(struct atom){
+			.id = k, .op = ADD, .flags = SIG, .value = 1,
+			.sink = &d->c, .at = k, .target = &d->s });
+		do_atom(&d->p.s, &(struct atom){
+			.id = k, .op = ADD, .flags = SIG, .value = 1,
+			.sink = &d->s, .at = 1 + k, .target = theirs });
+	}
+	for (k = 0; k < EACH; k++) {
+		want_atom(d->p.c.scq, k, ADD);
+		want_atom(d->p.s.scq, k, ADD);
+	}
+}
+
+/* Both ends (two devices, if there are), and a processor all the while */
+static void atomic_global(void)
+{
+	const uint32_t turns = rounds(400);
+	struct adder hand = {};
+	pthread_t thread;
+	struct buf theirs;
+	struct desk d;
+	uint64_t want;
+	uint32_t i;
+
+	open_desk(&d, &(struct opts){});
+	/* the server's memory once more, as the client's */
+	theirs = d.s;
+	buf_reg(&theirs, d.p.c.pd, RIGHTS);
+	hand.at = word(&d.s, 0);
+	*hand.at = 0;
+	CHECK(!pthread_create(&thread, NULL, add_by_hand, &hand), "%m");
+	for (i = 0; i < turns; i++)
+		add_both_ways(&d, &theirs);
+	__atomic_store_n(&hand.stop, true, __ATOMIC_RELEASE);
+	CHECK(!pthread_join(thread, NULL), "%m");
+	want = hand.n + 2 * EACH * turns;
+	CHECK(hand.n, "no processor took part");
+	CHECK(*hand.at == want, "%llu, not %llu: %llu by the processor",
+	      (unsigned long long)*hand.at, (unsigned long long)want,
+	      (unsigned long long)hand.n);
+	CHECK(!ibv_dereg_mr(theirs.mr), "%m");
+	desk_close(&d);
+}
+
+/* Write, FetchAdd, Read on the same word, none of them waited for */
+static void atomic_in_line(void)
+{
+	const uint32_t to = 400;	/* words */
+	struct desk d;
+	uint64_t i;
+
+	open_desk(&d, &(struct opts){});
+	for (i = 1; i <= rounds(200); i++) {
+		uint64_t raddr = (uintptr_t)word(&d.s, 0);
+		uint32_t off = (uint8_t *)word(&d.c, 0) - d.c.at;
+		struct job j = {
+			.op = IBV_WR_RDMA_WRITE, .b = &d.c, .off = off,
+			.len = (i & 1 ? 1 : to) * 8, .rkey = d.s.mr->rkey,
+			.raddr = i & 1 ? raddr + (to - 1) * 8 : raddr,
+		};
+
+		*word(&d.c, i & 1 ? 0 : to - 1) = i << 32;
+		do_job(&d.p.c, &j);
+		do_atom(&d.p.c, &(struct atom){
+			.id = i, .op = ADD, .flags = SIG, .value = 5,
+			.sink = &d.c, .at = to, .target = &d.s, .to = to - 1 });
+		j.id = i + 1;
+		j.op = IBV_WR_RDMA_READ;
+		j.flags = SIG;
+		do_job(&d.p.c, &j);
+		want_atom(d.p.c.scq, i, ADD);
+		want_ok(d.p.c.scq, i + 1, IBV_WC_RDMA_READ);
+		CHECK(*word(&d.c, to) == i << 32, "the Write is not seen");
+		CHECK(*word(&d.c, i & 1 ? 0 : to - 1) == (i << 32) + 5,
+		      "the Read does not see the atomic");
+	}
+	desk_close(&d);
+}
+
+/* A Read before an atomic on the same word finds what was there before it */
+static void atomic_after_read(void)
+{
+	const uint32_t words = 480;
+	struct desk d;
+	uint64_t i;
+
+	open_desk(&d, &(struct opts){});
+	*word(&d.s, words - 1) = 0;
+	for (i = 0; i < rounds(200); i++) {
+		do_job(&d.p.c, &(struct job){
+			.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG,
+			.b = &d.c, .off = (uint8_t *)word(&d.c, 0) - d.c.at,
+			.len = 8 * words, .rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)word(&d.s, 0) });
+		do_atom(&d.p.c, &(struct atom){
+			.id = 2, .op = CAS, .flags = SIG, .value = i,
+			.swap = i + 1, .sink = &d.c, .at = words,
+			.target = &d.s, .to = words - 1 });
+		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+		want_atom(d.p.c.scq, 2, CAS);
+		CHECK(*word(&d.c, words - 1) == i, "the Read found %llu, not %llu",
+		      (unsigned long long)*word(&d.c, words - 1),
+		      (unsigned long long)i);
+		CHECK(*word(&d.c, words) == i, "the atomic found %llu",
+		      (unsigned long long)*word(&d.c, words));
+	}
+	desk_close(&d);
+}
+
+/* A fenced Send sends what the atomic has brought */
+static void atomic_fence(void)
+{
+	struct desk d;
+	uint64_t i;
+
+	open_desk(&d, &(struct opts){});
+	*word(&d.s, 9) = 1;
+	for (i = 1; i < 50; i++) {
+		do_recv(&d.p.s, i, &d.s, 0, 8);
+		do_atom(&d.p.c, &(struct atom){
+			.op = ADD, .value = 1, .sink = &d.c, .target = &d.s,
+			.to = 9 });
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = IBV_WR_SEND, .b = &d.c, .len = 8,
+			.off = (uint8_t *)word(&d.c, 0) - d.c.at,
+			.flags = SIG | IBV_SEND_FENCE });
+		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		want_recv(d.p.s.rcq, i, 8);
+		CHECK(!memcmp(d.s.at, &i, 8), "turn %llu",
+		      (unsigned long long)i);
+	}
+	desk_close(&d);
+}
+
+/* What each of them makes of the word */
+static uint64_t mixed_value(uint64_t value, uint32_t i)
+{
+	if (i % 4 == 0)
+		return value + 1;
+	return i % 8 == 1 ? value + 10 : value;
+}
+
+static void post_mixed(struct desk *d, uint32_t i, uint64_t value)
+{
+	struct job j = {
+		.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
+		.off = (uint8_t *)word(&d->c, i) - d->c.at, .len = 8,
+		.rkey = d->s.mr->rkey, .raddr = (uintptr_t)word(&d->s, 0),
+	};
+
+	if (i % 4 == 3) {
+		do_recv(&d->p.s, i, NULL, 0, 0);
+		j.op = IBV_WR_SEND;
+		j.len = 0;
+		do_job(&d->p.c, &j);
+	} else if (i % 4 == 2) {
+		do_job(&d->p.c, &j);
+	} else {
+		do_atom(&d->p.c, &(struct atom){
+			.id = i, .op = i % 4 ? CAS : ADD, .flags = SIG,
+			.value = i % 4 == 0 ? 1 : i % 8 == 1 ? value : ~value,
+			.swap = value + 10, .sink = &d->c, .at = i,
+			.target = &d->s });
+	}
+}
+
+/* More than may be under way, among Reads and Sends: all in their turn */
+static void atomic_many(void)
+{
+	static const enum ibv_wc_opcode wcs[] = {
+		IBV_WC_FETCH_ADD, IBV_WC_COMP_SWAP, IBV_WC_RDMA_READ,
+		IBV_WC_SEND,
+	};
+	const uint32_t n = 120;
+	uint64_t value;
+	struct desk d;
+	uint32_t i;
+
+	open_desk(&d, &(struct opts){ .sq = 128, .rq = 64, .ord = 3, .ird = 3 });
+	*word(&d.s, 0) = value = 1;
+	for (i = 0; i < n; value = mixed_value(value, i++))
+		post_mixed(&d, i, value);
+	for (i = 0, value = 1; i < n; value = mixed_value(value, i++)) {
+		want_ok(d.p.c.scq, i, wcs[i % 4]);
+		if (i % 4 == 3)
+			want_recv(d.p.s.rcq, i, 0);
+		else
+			CHECK(*word(&d.c, i) == value, "%u: %llu, not %llu", i,
+			      (unsigned long long)*word(&d.c, i),
+			      (unsigned long long)value);
+	}
+	CHECK(*word(&d.s, 0) == value, "%llu, not %llu",
+	      (unsigned long long)*word(&d.s, 0), (unsigned long long)value);
+	desk_close(&d);
+}
+
+/* What an atomic brings goes into one piece of eight octets */
+static void wrong_pieces(int num_sge, uint32_t len, enum ibv_wc_status status)
+{
+	struct ibv_sge sge[2];
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 2, .opcode = ADD, .send_flags = SIG,
+		.sg_list = sge, .num_sge = num_sge,
+	};
+	struct desk d;
+	int i;
+
+	open_desk(&d, &(struct opts){ .ssge = 2 });
+	for (i = 0; i < 2; i++)
+		sge[i] = (struct ibv_sge){
+			(uintptr_t)word(&d.c, 3 * i), len, d.c.mr->lkey };
+	wr.wr.atomic.remote_addr = (uintptr_t)word(&d.s, 0);
+	wr.wr.atomic.rkey = d.s.mr->rkey;
+	wr.wr.atomic.compare_add = 1;
+	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "post");
+	do_job(&d.p.c, &(struct job){ .id = 3, .op = IBV_WR_SEND });
+	want_status(d.p.c.scq, 2, status);
+	want_status(d.p.c.scq, 3, IBV_WC_WR_FLUSH_ERR);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	buf_is_clear(&d.c, 0, SIZE);
+	buf_is_clear(&d.s, 0, SIZE);
+	desk_free(&d);
+}
+
+static void atomic_wrong_pieces(void)
+{
+	struct ibv_sge sge = { .length = 8 };
+	struct ibv_send_wr *bad, wr = {
+		.opcode = CAS, .send_flags = SIG | IBV_SEND_INLINE,
+		.sg_list = &sge, .num_sge = 1,
+	};
+	uint64_t value = 1;
+	struct desk d;
+
+	wrong_pieces(0, 0, IBV_WC_LOC_QP_OP_ERR);
+	wrong_pieces(2, 4, IBV_WC_LOC_QP_OP_ERR);
+	wrong_pieces(1, 0, IBV_WC_LOC_LEN_ERR);
+	wrong_pieces(1, 7, IBV_WC_LOC_LEN_ERR);
+	wrong_pieces(1, 16, IBV_WC_LOC_LEN_ERR);
+	open_desk(&d, &(struct opts){ .inl = 64 });
+	sge.addr = (uintptr_t)&value;
+	CHECK(ibv_post_send(d.p.c.qp, &wr, &bad) == EINVAL, "inline");
+	desk_close(&d);
+}
+
+/* Whose memory may not be written */
+static void atomic_wrong_sink(void)
+{
+	struct desk d;
+
+	open_desk(&d, &(struct opts){});
+	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
+	buf_reg(&d.c, d.p.c.pd, IBV_ACCESS_REMOTE_READ);
+	do_atom(&d.p.c, &(struct atom){
+		.id = 1, .op = ADD, .flags = SIG, .value = 1, .sink = &d.c,
+		.target = &d.s });
+	want_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	buf_is_clear(&d.c, 0, SIZE);
+	buf_is_clear(&d.s, 0, SIZE);
+	desk_free(&d);
+}
+
+/* What the peer may not do, and what both are told ------------------------- */
+
+struct crime {
+	const char		*ends;		/* the counter that tells */
+	enum ibv_wc_status	status;
+	enum ibv_event_type	event;		/* at the server */
+	int			skew;
+	uint32_t		to;
+	int			region;		/* its rights; 0: all */
+	int			qp;		/* the queue pair's; 0: all */
+	bool			dead;		/* no longer registered */
+};
+
+static void arrange(struct desk *d, const struct crime *crime)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = crime->qp };
+
+	if (crime->region) {
+		CHECK(!ibv_dereg_mr(d->s.mr), "%m");
+		buf_reg(&d->s, d->p.s.pd, crime->region);
+	}
+	if (crime->qp)
+		CHECK(!ibv_modify_qp(d->p.s.qp, &attr, IBV_QP_ACCESS_FLAGS),
+		      "%m");
+}
+
+static void punished(const struct crime *crime, enum ibv_wr_opcode op)
+{
+	struct ibv_mr mr;
+	uint64_t was;
+	struct desk d;
+
+	open_desk(&d, &(struct opts){});
+	arrange(&d, crime);
+	was = counter(&d.p.s, crime->ends);
+	do_recv(&d.p.s, 7, NULL, 0, 0);
+	mr = *d.s.mr;
+	if (crime->dead) {
+		CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+		d.s.mr = &mr;
+	}
+	do_atom(&d.p.c, &(struct atom){
+		.id = 1, .op = op, .flags = SIG, .value = 1, .sink = &d.c,
+		.target = &d.s, .to = crime->to, .skew = crime->skew });
+	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_RDMA_READ });
+	want_status(d.p.c.scq, 1, crime->status);
+	want_status(d.p.c.scq, 2, IBV_WC_WR_FLUSH_ERR);
+	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
+	want_async(d.p.s.id->verbs, crime->event, d.p.s.qp);
+	want_async(d.p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d.p.c.qp);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&d.p.s, crime->ends, was, 1);
+	buf_is_clear(&d.c, 0, SIZE);
+	buf_is_clear(&d.s, 0, SIZE);
+	if (crime->dead)
+		d.s.mr = NULL;
+	desk_free(&d);
+}
+
+#define PUNISHED(name, ...)						\
+	static void name(void)						\
+	{								\
+		const struct crime crime = { __VA_ARGS__ };		\
+									\
+		punished(&crime, ADD);					\
+		punished(&crime, CAS);					\
+	}
+
+#define OP_ERR		IBV_WC_REM_OP_ERR, IBV_EVENT_QP_FATAL
+#define ACCESS_ERR	IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR
+
+PUNISHED(misaligned, "end_rdmap_stream", OP_ERR, .skew = 4)
+PUNISHED(past_end, "end_rdmap_bounds", ACCESS_ERR, .to = SIZE / 8)
+PUNISHED(no_right, "end_rdmap_access", ACCESS_ERR, .region = RIGHTS_ALL)
+PUNISHED(qp_right, "end_rdmap_access", ACCESS_ERR,
+	 .qp = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
+PUNISHED(dead_key, "end_rdmap_stag", ACCESS_ERR, .dead = true)
+
+#define T(fn, rows)	CASE("atomic_" #fn, fn, 0, rows)
+
+const struct test atomic_tests[] = {
+	CASE("atomic_values", atomic_values, 0,
+	  "EXT-3 EXT-10 EXT-15 EXT-20 EXT-21 EXT-22 EXT-25 EXT-26 EXT-27 "
+	  "EXT-28 EXT-43 EXT-55"),
+	CASE("atomic_wr_api", atomic_wr_api, 0, "the ABI: ibv_wr_atomic_*"),
+	CASE("atomic_distinct", atomic_distinct, 60, "EXT-9 EXT-58 EXT-60"),
+	CASE("atomic_global", atomic_global, 60, "EXT-9 EXT-11 EXT-60"),
+	CASE("atomic_in_line", atomic_in_line, 0, "EXT-61 EXT-81 EXT-84"),
+	CASE("atomic_after_read", atomic_after_read, 0, "EXT-81"),
+	CASE("atomic_fence", atomic_fence, 0, "EXT-59 EXT-65"),
+	CASE("atomic_many", atomic_many, 0,
+	  "EXT-14 EXT-41 EXT-46 EXT-47 EXT-54 EXT-57 EXT-66 EXT-82"),
+	CASE("atomic_wrong_pieces", atomic_wrong_pieces, 0, "EXT-85"),
+	CASE("atomic_wrong_sink", atomic_wrong_sink, 0, "EXT-85"),
+	T(misaligned, "EXT-16 EXT-17 EXT-18 EXT-29 EXT-30 EXT-31 EXT-91"),
+	T(past_end, "EXT-92"),
+	T(no_right, "EXT-92"),
+	T(qp_right, "EXT-92"),
+	T(dead_key, "EXT-92"),
+	{}
+};

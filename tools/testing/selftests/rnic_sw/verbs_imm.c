@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Writes with Immediate Data (RFC 7306). */
+#include <arpa/inet.h>
+
+#include "verbs.h"
+
+#define SIZE	70000u
+
+/* Octets [@off, @off + @len) of the client's buffer to the server's */
+struct imm {
+	uint64_t	id;
+	unsigned int	flags;
+	uint32_t	off, len;
+	uint32_t	imm;
+};
+
+static void post_ex(const struct desk *d, struct ibv_qp_ex *ex,
+		    const struct imm *m)
+{
+	ibv_wr_start(ex);
+	ex->wr_id = m->id;
+	ex->wr_flags = m->flags;
+	ibv_wr_rdma_write_imm(ex, d->s.mr->rkey,
+			      (uintptr_t)d->s.at + m->off, htonl(m->imm));
+	if (m->flags & IBV_SEND_INLINE)
+		ibv_wr_set_inline_data(ex, d->c.at + m->off, m->len);
+	else
+		ibv_wr_set_sge(ex, d->c.mr->lkey,
+			       (uintptr_t)d->c.at + m->off, m->len);
+	CHECK(!ibv_wr_complete(ex), "wr_complete");
+}
+
+/* Of no length there is no piece either */
+static void post_classic(const struct desk *d, const struct imm *m)
+{
+	struct ibv_sge sge = {
+		(uintptr_t)d->c.at + m->off, m->len, d->c.mr->lkey,
+	};
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = m->id, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+		.send_flags = m->flags, .sg_list = &sge, .num_sge = !!m->len,
+		.imm_data = htonl(m->imm),
+		.wr.rdma = {
+			.remote_addr = (uintptr_t)d->s.at + m->off,
+			.rkey = d->s.mr->rkey,
+		},
+	};
+
+	CHECK(!ibv_post_send(d->p.c.qp, &wr, &bad), "post");
+}
+
+/* By ibv_wr_*() if the queue pair was made for it */
+static void do_imm(const struct desk *d, const struct imm *m)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(d->p.c.qp);
+
+	if (ex)
+		post_ex(d, ex, m);
+	else
+		post_classic(d, m);
+}
+
+/* A receive without a piece is enough for it */
+static void do_bare_recv(struct desk *d, uint64_t id)
+{
+	do_recv(&d->p.s, id, NULL, 0, 0);
+}
+
+static void want_imm(struct desk *d, uint64_t id, const struct imm *m)
+{
+	struct ibv_wc wc = next_wc(d->p.s.rcq);
+
+	CHECK(wc.wr_id == id && !wc.status, "%llu: %s, vendor error %u",
+	      (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status),
+	      wc.vendor_err);
+	CHECK(wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM, "opcode %d", wc.opcode);
+	CHECK(wc.wc_flags & IBV_WC_WITH_IMM, "flags %x", wc.wc_flags);
+	CHECK(!(wc.wc_flags & IBV_WC_WITH_INV), "flags %x", wc.wc_flags);
+	CHECK(ntohl(wc.imm_data) == m->imm, "%x, not %x", ntohl(wc.imm_data),
+	      m->imm);
+	CHECK(wc.byte_len == m->len, "%u octets, not %u", wc.byte_len, m->len);
+}
+
+static void round_of(struct desk *d, const struct imm *m)
+{
+	buf_clear(&d->s);
+	buf_fill(&d->c, m->off, m->len, m->imm);
+	do_bare_recv(d, m->id + 100);
+	do_imm(d, m);
+	want_imm(d, m->id + 100, m);
+	buf_has_only(&d->s, m->off, m->len, m->imm);
+	want_ok(d->p.c.scq, m->id, IBV_WC_RDMA_WRITE);
+}
+
+static void writes(uint64_t send_ops)
+{
+	static const uint32_t lens[] = { 1, 0, 4, 60, 1000, 5000, 66000, 0 };
+	struct desk d;
+	size_t i;
+
+	desk_open(&d, &(struct opts){ .inl = 64, .send_ops = send_ops }, SIZE);
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		struct imm m = {
+			.id = i, .flags = SIG, .off = i * 7, .len = lens[i],
+			.imm = 0xd00dfee0 + i,
+		};
+
+		round_of(&d, &m);
+		m.flags |= IBV_SEND_INLINE;
+		if (m.len <= 60)
+			round_of(&d, &m);
+	}
+	want_none(d.p.s.rcq);
+	want_none(d.p.c.scq);
+	desk_close(&d);
+}
+
+static void imm_write(void)
+{
+	writes(0);
+}
+
+static void imm_wr_api(void)
+{
+	writes(IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
+}
+
+static void imm_cq_ex(void)
+{
+	const struct imm m = { .id = 3, .flags = SIG, .len = 9, .imm = 0xabcd1234 };
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_cq_ex *cq;
+	struct desk d;
+	int tries;
+
+	desk_open(&d, &(struct opts){ .cq_ex = true }, SIZE);
+	cq = (struct ibv_cq_ex *)d.p.s.rcq;
+	do_bare_recv(&d, 5);
+	do_imm(&d, &m);
+	for (tries = 0; ibv_start_poll(cq, &attr); tries++) {
+		CHECK(tries < 5000, "no completion");
+		pause_ms(1);
+	}
+	CHECK(cq->wr_id == 5 && !cq->status, "%s",
+	      ibv_wc_status_str(cq->status));
+	CHECK(ibv_wc_read_opcode(cq) == IBV_WC_RECV_RDMA_WITH_IMM, "opcode");
+	CHECK(ibv_wc_read_wc_flags(cq) == IBV_WC_WITH_IMM, "flags");
+	CHECK(ntohl(ibv_wc_read_imm_data(cq)) == m.imm, "immediate");
+	CHECK(ibv_wc_read_byte_len(cq) == 9, "length");
+	ibv_end_poll(cq);
+	desk_close(&d);
+}
+
+/* Only one with Solicited Event wakes who waits for that */
+static void imm_solicited(void)
+{
+	struct imm m = { .len = 50 };
+	struct desk d;
+	int i;
+
+	desk_open(&d, &(struct opts){ .events = true }, SIZE);
+	for (i = 0; i < 20; i++) {
+		do_bare_recv(&d, 1);
+		do_bare_recv(&d, 2);
+		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
+		m.flags = SIG;
+		do_imm(&d, &m);
+		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
+		CHECK(!event_within(&d.p.s, 20), "event, not solicited");
+		m.flags |= IBV_SEND_SOLICITED;
+		do_imm(&d, &m);
+		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
+		CHECK(event_within(&d.p.s, 5000), "no event");
+		want_imm(&d, 1, &m);
+		want_imm(&d, 2, &m);
+	}
+	desk_close(&d);
+}
+
+/* All that it announces is there when it completes, however much it was */
+static void imm_stream(void)
+{
+	enum { AT_ONCE = 8, AREA = SIZE / AT_ONCE };
+	const uint32_t n = rounds(400);
+	struct imm m[AT_ONCE];
+	uint32_t i, k;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, SIZE);
+	for (i = 0; i < n; i += AT_ONCE) {
+		for (k = 0; k < AT_ONCE; k++) {
+			m[k] = (struct imm){
+				.id = k, .flags = SIG, .off = k * AREA,
+				.len = any_below(AREA), .imm = i + k,
+			};
+			buf_fill(&d.c, m[k].off, m[k].len, i + k);
+			do_bare_recv(&d, k);
+		}
+		for (k = 0; k < AT_ONCE; k++)
+			do_imm(&d, &m[k]);
+		for (k = 0; k < AT_ONCE; k++) {
+			want_imm(&d, k, &m[k]);
+			buf_has(&d.s, m[k].off, m[k].len, i + k);
+		}
+		for (k = 0; k < AT_ONCE; k++)
+			want_ok(d.p.c.scq, k, IBV_WC_RDMA_WRITE);
+	}
+	desk_close(&d);
+}
+
+/* In turns with Sends: receives complete in the order of posting */
+static void imm_order(void)
+{
+	struct imm m = { .flags = SIG };
+	uint32_t i;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){ .sig_all = true }, SIZE);
+	for (i = 0; i < 60; i++)
+		do_recv(&d.p.s, i, &d.s, 0, 100);
+	for (i = 0; i < 60; i++) {
+		m.id = m.imm = i;
+		m.len = i % 2 ? 3000 : 0;
+		if (i % 3)
+			do_imm(&d, &m);
+		else
+			do_send(&d.p.c, i, &d.c, 0, 33);
+	}
+	for (i = 0; i < 60; i++) {
+		m.imm = i;
+		m.len = i % 2 ? 3000 : 0;
+		if (i % 3)
+			want_imm(&d, i, &m);
+		else
+			want_recv(d.p.s.rcq, i, 33);
+		want_ok(d.p.c.scq, i, i % 3 ? IBV_WC_RDMA_WRITE : IBV_WC_SEND);
+	}
+	desk_close(&d);
+}
+
+/* One completion for the two messages, or none */
+static void imm_unsignalled(void)
+{
+	struct imm m = { .len = 100 };
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = 8, .rq = 64 }, SIZE);
+	for (i = 1; i <= 64; i++) {
+		m.id = m.imm = i;
+		m.flags = i % 4 ? 0 : SIG;
+		do_bare_recv(&d, i);
+		do_imm(&d, &m);
+		if (i % 4 == 0)
+			want_ok(d.p.c.scq, i, IBV_WC_RDMA_WRITE);
+		want_imm(&d, i, &m);
+	}
+	want_none(d.p.c.scq);
+	desk_close(&d);
+}
+
+static void both_end(struct desk *d, enum ibv_event_type at_s)
+{
+	struct ibv_wc wc = next_wc(d->p.c.scq);
+
+	CHECK(!wc.status || wc.status == IBV_WC_WR_FLUSH_ERR, "%s",
+	      ibv_wc_status_str(wc.status));
+	want_async(d->p.s.id->verbs, at_s, d->p.s.qp);
+	want_async(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
+	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+/* The Write needs none and is done, then the stream ends */
+static void imm_no_receive(void)
+{
+	const struct imm m = { .id = 1, .flags = SIG, .len = 5000 };
+	uint64_t was;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, SIZE);
+	was = counter(&d.p.s, "end_ddp_untagged_no_buffer");
+	buf_fill(&d.c, 0, 5000, 4);
+	do_imm(&d, &m);
+	both_end(&d, IBV_EVENT_QP_FATAL);
+	want_counted(&d.p.s, "end_ddp_untagged_no_buffer", was, 1);
+	want_none(d.p.s.rcq);
+	buf_has_only(&d.s, 0, 5000, 4);
+	desk_free(&d);
+}
+
+/* A Write that may not be announces nothing */
+static void imm_no_right(void)
+{
+	const struct imm m = { .id = 1, .flags = SIG, .len = 50 };
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, SIZE);
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	buf_reg(&d.s, d.p.s.pd, IBV_ACCESS_REMOTE_READ);
+	do_bare_recv(&d, 2);
+	do_imm(&d, &m);
+	both_end(&d, IBV_EVENT_QP_ACCESS_ERR);
+	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	buf_is_clear(&d.s, 0, SIZE);
+	desk_free(&d);
+}
+
+const struct test imm_tests[] = {
+	CASE("imm_write", imm_write, 0, "EXT-68 EXT-72 EXT-78 EXT-80"),
+	CASE("imm_wr_api", imm_wr_api, 0, "the ABI: ibv_wr_rdma_write_imm"),
+	CASE("imm_cq_ex", imm_cq_ex, 0, "the ABI: ibv_wc_read_imm_data"),
+	CASE("imm_solicited", imm_solicited, 0, "EXT-68"),
+	CASE("imm_stream", imm_stream, 60, "EXT-78 EXT-80"),
+	CASE("imm_order", imm_order, 0, "EXT-73 EXT-76 EXT-78"),
+	CASE("imm_unsignalled", imm_unsignalled, 0, "EXT-68"),
+	CASE("imm_no_receive", imm_no_receive, 0, "EXT-69 EXT-72"),
+	CASE("imm_no_right", imm_no_right, 0, "EXT-78 EXT-80"),
+	{}
+};

@@ -1,0 +1,445 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Atomic Operations, as odd as they may be (RFC 7306 section 5).
+
+Expected values come from the pseudocode of the RFC (rawpeer/rdmap.py).
+"""
+
+import random
+import struct
+import sys
+from dataclasses import replace
+
+from wire import (ACCESS_ERR, SUCCESS, WC, Async, both, case, check,
+                  in_both_roles, mpa, rdmap, run, same)
+
+BIG = 1 << 20
+WC_CMP_SWAP, WC_FETCH_ADD = 3, 4
+# where our atomics go: nobody looks at it there
+THERE, KEY = 0x1122334455667788, 0xABCDEF01
+
+
+def pattern(length, seed):
+    return random.Random(seed).randbytes(length)
+
+
+def in_memory(value):
+    """As a program of this machine writes it."""
+    return value.to_bytes(8, sys.byteorder)
+
+
+def value_at(region, offset=0):
+    return int.from_bytes(region.get(offset, 8), sys.byteorder)
+
+
+def settle(link, wr=1):
+    """An empty Send has come: all before it is delivered."""
+    link.peer.send()
+    link.wc(wr=wr, status=SUCCESS)
+
+
+def rreq(region, size, offset=0):
+    return rdmap.ReadRequest(0x1234, 0x5678, size, region.rkey,
+                             region.addr + offset)
+
+
+def fetch_add(region, add=1, mask=0, offset=0, ident=0x5EED):
+    return rdmap.AtomicRequest(rdmap.FETCH_ADD, ident, region.rkey,
+                               region.addr + offset, add, mask)
+
+
+def cmp_swap(region, compare, swap, offset=0, ident=0x5EED):
+    return rdmap.AtomicRequest(rdmap.CMP_SWAP, ident, region.rkey,
+                               region.addr + offset, swap, rdmap.ALL,
+                               compare)
+
+
+def get_response(link, msn):
+    """The next message is the Atomic Response with that MSN: its contents."""
+    seg = link.peer.get_segment()
+    same("header", seg.header().hex(),
+         struct.pack(">BBIIII", 0x41, 0x4B, 0, 3, msn, 0).hex())
+    return rdmap.AtomicResponse.parse(seg.payload)
+
+
+def get_read(link):
+    """The next message is a Read Response: its data."""
+    segments = link.peer.get_message()
+    check("a Read Response", all(s.ulp == 0x42 for s in segments))
+    return b"".join(s.payload for s in segments)
+
+
+# Atomics that we serve --------------------------------------------------------
+
+
+@case("an Atomic Response octet by octet; what is reserved is ignored",
+      "EXT-3 EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-13 EXT-21 EXT-22 EXT-25 "
+      "EXT-26 EXT-33 EXT-35 EXT-37 EXT-39 EXT-42 EXT-43 EXT-48 EXT-49 "
+      "EXT-50 EXT-51 EXT-52 EXT-93")
+def response_octets(w):
+    word = w.shared(64, "lwa")
+    word.put(8, in_memory(0x0102030405060708))
+    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
+    requests = [fetch_add(word, 0, 0, 8, 0xFEDCBA98),
+                cmp_swap(word, 0x0102030405060709, 5, 8, 0)]
+    # FetchAdd compares nothing
+    requests[0].compare, requests[0].compare_mask = 1, 0x5A
+    with w.counted(rx_atomic_requests=2, tx_atomic_responses=2):
+        for msn, request in enumerate(requests, 1):
+            request.rsvd = 0xFFFFFFF
+            seg = request.segment(link.peer.next_msn(1), ulp32=word.rkey,
+                                  rsvd=0x3C)
+            link.peer.put_segment(replace(seg, ulp=seg.ulp | 0x30))
+            same("Response", link.peer.get_fpdu().ulpdu.hex(),
+                 f"414b{0:08x}{3:08x}{msn:08x}{0:08x}"
+                 f"{request.ident:08x}0102030405060708")
+    word.untouched()
+    w.mate.none(WC, timeout=0.05, conn=link.conn)
+    # the STag in the DDP header was nobody's to invalidate
+    link.peer.put_segment(rdmap.write(word.rkey, word.addr, b"alive"))
+    settle(link)
+    same("memory", word.get(0, 5), b"alive")
+
+
+def in_turns(w, word, requests):
+    """Each is answered with the value that it finds, and leaves the RFC's."""
+    link = w.initiate()
+    value = value_at(word)
+    for msn, request in enumerate(requests, 1):
+        request.ident = msn * 0x01030507 & 0xFFFFFFFF
+        link.peer.atomic(request)
+        same("Response", get_response(link, msn),
+             rdmap.AtomicResponse(request.ident, value))
+        value = request.result(value)
+        same(f"{request}: memory", hex(value_at(word)), hex(value))
+    same("memory beside it", word.get(8, 56), b"\x5A" * 56)
+
+
+TOPS = [0, rdmap.ALL, 1, 1 << 63, 0x8000000080000000, 0x8080808080808080,
+        0x8888888888888888, 1 << 32, 0x8000000000000001]
+
+
+@case("FetchAdd in fields of any length", "EXT-19 EXT-20 EXT-21 EXT-22 EXT-36")
+def add_fields(w):
+    word, rand = w.shared(64, "la"), random.Random(19)
+    word.put(0, in_memory(rdmap.ALL))
+    # nothing of a full word's carry remains
+    plain = [fetch_add(word, 1), fetch_add(word, 0xFFFFFFFF),
+             fetch_add(word, 1), fetch_add(word, rdmap.ALL)]
+    in_turns(w, word, plain + [
+        fetch_add(word, rand.getrandbits(64),
+                  TOPS[i % len(TOPS)] if i & 1 else rand.getrandbits(64))
+        for i in range(90)])
+
+
+@case("CmpSwap under any masks", "EXT-23 EXT-24 EXT-25 EXT-26 EXT-27 EXT-36")
+def swap_masks(w):
+    word, rand = w.shared(64, "la"), random.Random(23)
+    word.put(0, in_memory(rand.getrandbits(64)))
+    value, requests, hits = value_at(word), [], 0
+    for i in range(90):
+        mask = [0, rdmap.ALL, rand.getrandbits(64)][i % 3]
+        compare = value ^ (rand.getrandbits(64) & ~mask)
+        if i % 4 == 3:
+            # one bit that counts is wrong
+            compare ^= mask & -mask
+        request = cmp_swap(word, compare, rand.getrandbits(64))
+        request.compare_mask = mask
+        request.mask = [rand.getrandbits(64), rdmap.ALL, 0][i // 3 % 3]
+        hits += (compare ^ value) & mask == 0
+        value = request.result(value)
+        requests.append(request)
+    check("some match and some do not", 10 < hits < 80)
+    in_turns(w, word, requests)
+
+
+@case("atomics at every multiple of 8, whatever the region begins with",
+      "EXT-15 EXT-28 EXT-38")
+def every_word(w):
+    region = w.region(8200, "la", iova=0x7FFFF0003)
+    data = bytearray(pattern(region.size, 3))
+    region.put(0, bytes(data))
+    link = w.initiate()
+    # the first, either side of page boundaries, the last
+    for msn, at in enumerate((5, 13, 4085, 4093, 8181, 8189), 1):
+        old = int.from_bytes(data[at:at + 8], sys.byteorder)
+        link.peer.atomic(fetch_add(region, 0x0102030405060708, 0, at) if msn & 1
+                         else cmp_swap(region, old, ~old & rdmap.ALL, at))
+        same("old value", hex(get_response(link, msn).old), hex(old))
+        new = old + 0x0102030405060708 if msn & 1 else ~old
+        data[at:at + 8] = in_memory(new & rdmap.ALL)
+        same("memory", region.get(0, region.size), bytes(data))
+    same("guards", region.get(-16, 16) + region.get(region.size, 16),
+         b"\x5A" * 32)
+    region.dereg()
+
+
+@case("answers come in the order of the requests, Reads among them",
+      "EXT-32 EXT-47 EXT-57 EXT-61 EXT-66 EXT-67 EXT-81 EXT-82")
+def mixed_in(w):
+    memory = w.shared(8192, "lra")
+    link = w.initiate(accept=(4, 4, b""))
+    value = 0xFFFFFFFFFFFFFFF0
+    memory.put(0, in_memory(value))
+    for turn in range(20):
+        asked = [rreq(memory, 8), fetch_add(memory, 3, ident=turn),
+                 rreq(memory, 5000 if turn & 1 else 8),
+                 fetch_add(memory, 4, ident=~turn & 0xFFFFFFFF)]
+        link.peer.put_segment(*(q.segment(link.peer.next_msn(1))
+                                for q in asked))
+        same("before", get_read(link)[:8], in_memory(value))
+        same("first", get_response(link, 2 * turn + 1),
+             rdmap.AtomicResponse(turn, value))
+        value = value + 3 & rdmap.ALL
+        same("between", get_read(link)[:8], in_memory(value))
+        same("second", get_response(link, 2 * turn + 2),
+             rdmap.AtomicResponse(~turn & 0xFFFFFFFF, value))
+        value = value + 4 & rdmap.ALL
+    same("memory", value_at(memory), value)
+
+
+@case("a chain of CmpSwaps, all under way at once", "EXT-47 EXT-66 EXT-82")
+def chain(w):
+    word = w.shared(64, "la")
+    word.put(0, bytes(8))
+    link = w.initiate(accept=(4, 4, b""))
+    steps = [(0, 1), (1, 2), (7, 8), (2, 3)]
+    link.peer.put_segment(*(
+        cmp_swap(word, *step).segment(link.peer.next_msn(1))
+        for step in steps))
+    same("found", [get_response(link, msn).old for msn in (1, 2, 3, 4)],
+         [0, 1, 2, 2])
+    same("memory", value_at(word), 3)
+
+
+@case("an atomic sees the Write before it", "EXT-61 EXT-84")
+def after_write(w):
+    memory = w.shared(4096, "lwa")
+    link = w.initiate()
+    for turn in range(1, 40):
+        data = pattern(2000, turn)
+        link.peer.put_segment(
+            rdmap.write(memory.rkey, memory.addr, data),
+            fetch_add(memory, 1, 0, 1992).segment(link.peer.next_msn(1)))
+        old = int.from_bytes(data[1992:], sys.byteorder)
+        same("found", hex(get_response(link, turn).old), hex(old))
+    same("memory", value_at(memory, 1992), old + 1 & rdmap.ALL)
+
+
+@case("an atomic is begun when all of it has come", "EXT-61 EXT-63 EXT-40")
+def all_of_it(w):
+    word = w.shared(64, "la")
+    word.put(0, bytes(8))
+    link = w.initiate()
+    octets = fetch_add(word, 7).pack()
+    for msn, cuts in enumerate(((0, 20, 52), (0, 52, 52), (0, 0, 52)), 1):
+        first, second = (
+            fetch_add(word).segment(msn, payload=octets[start:end], mo=start,
+                                    last=start == cuts[1])
+            for start, end in zip(cuts, cuts[1:]))
+        link.peer.put_segment(replace(first, last=False))
+        check("no answer yet", link.peer.silent(0.05))
+        same("memory", value_at(word), 7 * (msn - 1))
+        link.peer.put_segment(replace(second, last=True))
+        same("found", get_response(link, msn).old, 7 * (msn - 1))
+    same("memory", value_at(word), 21)
+
+
+@case("as many atomics and Reads as agreed, and not one more",
+      "EXT-41 EXT-53 EXT-59")
+def atomic_queue(w):
+    memory = w.shared(BIG, "lra")
+    request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(0, 9))
+    for depth in 1, 3:
+        link = w.initiate(request, accept=(0, depth, b""),
+                          peer=w.dial(rcvbuf=4096))
+        for _ in range(depth):
+            link.peer.atomic(fetch_add(memory))
+        for msn in range(1, depth + 1):
+            get_response(link, msn)
+        memory.before = memory.hash()
+        requests = [rreq(memory, BIG)] + [fetch_add(memory)] * depth
+        with w.counted(end_ddp_untagged_no_buffer=1):
+            segments = [q.segment(link.peer.next_msn(1)) for q in requests]
+            link.peer.put_segment(*segments)
+            term = link.peer.drain()
+            same("Terminate", term.what, (1, 2, 2))
+            same("header", term.ddp, segments[-1].header())
+            link.ended("fin")
+        # those behind the Read were never due
+        memory.untouched()
+
+
+@case("memory that goes while an atomic waits; a Send overtakes that",
+      "EXT-62 EXT-64 EXT-85 EXT-92")
+def goes_before(w):
+    source, word = w.shared(BIG, "r"), w.region(64, "la")
+    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)],
+                      peer=w.dial(rcvbuf=4096))
+    with w.counted(end_rdmap_stag=1, tx_terminates=1):
+        link.peer.read(rreq(source, BIG))
+        link.peer.atomic(fetch_add(word))
+        settle(link)
+        word.dereg()
+        term = link.peer.drain()
+        same("Terminate", term, rdmap.Terminate(0, 1, 0))
+        link.ended("fin")
+    w.mate.need(Async, conn=link.conn, event=ACCESS_ERR)
+    word.untouched()
+
+
+@case("Immediate Data or a Send, then an atomic and a Read: answered behind",
+      "EXT-79 EXT-83")
+def behind_others(w):
+    memory = w.shared(4096, "lra")
+    link = w.initiate(recvs=[(memory, 64)] * 20)
+    for turn in range(10):
+        link.peer.put_segment(
+            rdmap.immediate(link.peer.next_msn(0)),
+            fetch_add(memory, 0, 0, 128).segment(link.peer.next_msn(1)),
+            rdmap.send(link.peer.next_msn(0), in_memory(turn)),
+            rreq(memory, 8).segment(link.peer.next_msn(1)))
+        get_response(link, turn + 1)
+        same("what the Send has brought", get_read(link), in_memory(turn))
+        for wr in 2 * turn + 1, 2 * turn + 2:
+            link.wc(wr=wr, status=SUCCESS)
+
+
+# Atomics that we ask for ------------------------------------------------------
+
+
+def answer(link, seg, msn, old):
+    """An Atomic Request of ours gets its answer."""
+    asked = rdmap.AtomicRequest.parse(seg.payload)
+    link.peer.put_segment(
+        rdmap.AtomicResponse(asked.ident, old).segment(msn))
+
+
+def request_octets(w, role):
+    sink = w.shared(64, "l")
+    link = both(w, role)
+    kinds = [("fetchadd", [0x0102030405060708], WC_FETCH_ADD, 0,
+              [0x0102030405060708, 0, 0, rdmap.ALL]),
+             ("cmpswap", [0xC1C2C3C4C5C6C7C8, 0x5152535455565758],
+              WC_CMP_SWAP, 2, [0x5152535455565758, rdmap.ALL,
+                               0xC1C2C3C4C5C6C7C8, rdmap.ALL])]
+    for number, (verb, values, wc, code, fields) in enumerate(kinds, 1):
+        link.post(verb, sink, 8, number, THERE, KEY, "-", *values, offset=24)
+        seg = link.peer.get_segment()
+        same("header", seg.header().hex(),
+             f"414a{0:08x}{1:08x}{number:08x}{0:08x}")
+        same("before the identifier", seg.payload[:4].hex(), f"{code:08x}")
+        same("behind it", seg.payload[8:].hex(),
+             f"{KEY:08x}{THERE:016x}" + "".join(f"{f:016x}" for f in fields))
+        sink.untouched()
+        answer(link, seg, number, 0xA1A2A3A4A5A6A708)
+        done = link.wc(wr=number, status=SUCCESS)
+        same("completion", (done.opcode, done.length), (wc, 8))
+        same("memory", sink.get(0, 64), b"\x5A" * 24 +
+             in_memory(0xA1A2A3A4A5A6A708) + b"\x5A" * 32)
+        sink.put(24, b"\x5A" * 8)
+
+
+in_both_roles("an Atomic Request octet by octet",
+              "EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-10 EXT-14 EXT-21 EXT-32 "
+              "EXT-34 EXT-35 EXT-36 EXT-39 EXT-40 EXT-45 EXT-55 EXT-93",
+              request_octets)
+
+
+@case("Reads and atomics have one MSN sequence, their answers their own",
+      "EXT-14 EXT-32 EXT-37 EXT-46 EXT-54 EXT-81")
+def mixed_out(w):
+    sink = w.shared(64, "l")
+    before = w.counters()
+    link = w.initiate(accept=(4, 4, b""))
+    verbs = [("fetchadd", 1), ("read",), ("cmpswap", 2, 3), ("fetchadd", 4)]
+    for wr, (verb, *values) in enumerate(verbs):
+        link.post(verb, sink, 8, wr, THERE + wr, KEY, "-", *values,
+                  offset=16 * wr)
+    segments = [link.peer.get_segment() for _ in verbs]
+    same("opcodes", [s.ulp for s in segments], [0x4A, 0x41, 0x4A, 0x4A])
+    same("QN, MSN", [(s.qn, s.msn) for s in segments],
+         [(1, msn) for msn in (1, 2, 3, 4)])
+    asked = [rdmap.AtomicRequest.parse(segments[i].payload)
+             for i in (0, 2, 3)]
+    same("order", [q.to - THERE for q in asked], [0, 2, 3])
+    same("identifiers", len({q.ident for q in asked}), 3)
+    w.mate.none(WC, timeout=0.05, conn=link.conn)
+    answer(link, segments[0], 1, 0x10)
+    got = rdmap.ReadRequest.parse(segments[1].payload)
+    link.peer.put_segment(rdmap.read_response(got.sink_stag, got.sink_to,
+                                              in_memory(0x11)))
+    answer(link, segments[2], 2, 0x12)
+    answer(link, segments[3], 3, 0x13)
+    for wr in range(4):
+        link.wc(wr=wr, status=SUCCESS, length=8)
+        same("memory", value_at(sink, 16 * wr), 0x10 + wr)
+    after = w.counters()
+    same("counted", [after[name] - before[name] for name in (
+        "tx_atomic_requests", "rx_atomic_responses", "tx_read_requests")],
+         [3, 3, 1])
+
+
+@case("never more atomics and Reads under way than agreed", "EXT-53 EXT-54")
+def our_ord(w):
+    sink = w.shared(64, "l")
+    request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(2, 0))
+    link = w.initiate(request, accept=(9, 0, b""))
+    for wr in range(9):
+        verb = ("read",) if wr % 3 == 1 else ("fetchadd", "-", wr)
+        link.post(verb[0], sink, 8, wr, THERE, KEY, *verb[1:])
+    waiting, msn = [link.peer.get_segment(), link.peer.get_segment()], 1
+    for wr in range(9):
+        check("no third one", wr > 6 or link.peer.silent(0.03))
+        seg = waiting.pop(0)
+        if seg.ulp == 0x41:
+            got = rdmap.ReadRequest.parse(seg.payload)
+            link.peer.put_segment(rdmap.read_response(
+                got.sink_stag, got.sink_to, bytes(8)))
+        else:
+            answer(link, seg, msn, wr)
+            msn += 1
+        link.wc(wr=wr, status=SUCCESS)
+        if wr < 7:
+            waiting.append(link.peer.get_segment())
+
+
+@case("an atomic completes when all of its answer has come, in its turn",
+      "EXT-56 EXT-59 EXT-65")
+def withheld(w):
+    sink = w.shared(64, "l")
+    link = w.initiate()
+    link.post("fetchadd", sink, 8, 1, THERE, KEY, "-", 1)
+    asked = rdmap.AtomicRequest.parse(link.peer.get_segment().payload)
+    link.post("send", sink, 4, 2, offset=32)
+    link.peer.get_segment()
+    w.mate.none(WC, timeout=0.1, conn=link.conn)
+    octets = rdmap.AtomicResponse(asked.ident, 0x77).pack()
+    parts = [rdmap.AtomicResponse(0, 0).segment(
+        1, payload=octets[start:end], mo=start, last=end == 12)
+        for start, end in ((0, 0), (0, 5), (5, 12))]
+    link.peer.put_segment(*parts[:2])
+    w.mate.none(WC, timeout=0.1, conn=link.conn)
+    sink.untouched()
+    link.peer.put_segment(parts[2])
+    same("first", link.mate.need(WC, conn=link.conn).wr, 1)
+    same("then", link.mate.need(WC, conn=link.conn).wr, 2)
+    same("memory", value_at(sink), 0x77)
+
+
+@case("what is fenced waits for atomics", "EXT-59 EXT-65")
+def fenced(w):
+    sink = w.shared(64, "l")
+    link = w.initiate()
+    link.post("cmpswap", sink, 8, 1, THERE, KEY, "-", 1, 2)
+    seg = link.peer.get_segment()
+    link.post("send", sink, 8, 2, 0, 0, "f")
+    check("it waits", link.peer.silent(0.1))
+    answer(link, seg, 1, 0x0102030405060708)
+    same("what the atomic has brought", link.peer.get_segment().payload,
+         in_memory(0x0102030405060708))
+    for wr in 1, 2:
+        link.wc(wr=wr, status=SUCCESS)
+
+
+run()

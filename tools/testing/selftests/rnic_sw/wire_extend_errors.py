@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Every way for a peer to be wrong with RFC 7306, told as in wire_errors.py.
+
+With what it sends of itself, and with its answers to our atomics.  Then what
+we do wrong ourselves.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Callable
+
+from wire import (FLUSHED, LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, QP_FATAL,
+                  REM_ACCESS_ERR, REM_OP_ERR, REQ_ERR, SUCCESS, Async, both,
+                  check, ddp, in_both_roles, rdmap, run, same)
+from wire_scene import BASE, SIZE, TOP, Row, Scene, add_rows, op
+
+WORD = BASE + 5             # the first multiple of 8 in a region
+OVER = BASE + SIZE - 3      # the first whose eight octets are not all in it
+OPERATION = (0, 2, 0xFF), "rdmap_operation"
+TOO_LONG = (1, 2, 5), "ddp_untagged_too_long"
+OPCODE = (0, 2, 6), "rdmap_opcode"
+MISALIGNED = (0, 2, 7), "rdmap_stream"
+
+
+class ExtendScene(Scene):
+    """With memory for atomics."""
+
+    def __init__(self, w, role, row):
+        self.word = w.shared(SIZE, "lrwa", 0, BASE)
+        self.plain = w.shared(SIZE, "lrw", 0, BASE)
+        super().__init__(w, role, row)
+        self.foreign = w.shared(SIZE, "lrwa", 1, BASE)
+
+    @property
+    def regions(self):
+        return (*super().regions, self.word, self.plain)
+
+    def atomic(self, stag=None, to=WORD, code=rdmap.FETCH_ADD, msn=1,
+               octets=slice(None), extra=b"", **fields):
+        """Done all the same it would change the memory, whatever is there."""
+        request = rdmap.AtomicRequest(
+            code, 0x12345678, self.word.rkey if stag is None else stag, to,
+            1, rdmap.ALL, compare_mask=0)
+        payload = (request.pack() + extra)[octets]
+        return replace(request.segment(msn, payload=payload), **fields)
+
+    def response(self, **fields):
+        return replace(rdmap.AtomicResponse(1, 2).segment(1), **fields)
+
+    def immediate(self, length=8, opcode=rdmap.IMMEDIATE, **fields):
+        return replace(rdmap.immediate(1, b"i" * length, opcode), **fields)
+
+    def tagged(self, opcode):
+        return self.write(self.word.rkey, WORD, 8, ulp=op(opcode))
+
+
+ATOMIC = [
+    *[Row(f"atomic: code {code}", "EXT-44 EXT-86", *OPCODE,
+          lambda s, code=code: [s.atomic(code=code)])
+      for code in (1, 3, 4, 8, 15)],
+    *[Row(f"FetchAdd {off} above a multiple of 8",
+          "EXT-16 EXT-17 EXT-18 EXT-90 EXT-91 EXT-86", *MISALIGNED,
+          lambda s, off=off: [s.atomic(to=WORD + off)])
+      for off in range(1, 8)],
+    *[Row(f"CmpSwap {off} above a multiple of 8",
+          "EXT-29 EXT-30 EXT-31 EXT-90 EXT-91 EXT-86", *MISALIGNED,
+          lambda s, off=off: [s.atomic(to=WORD + off, code=rdmap.CMP_SWAP)])
+      for off in (1, 4, 7)],
+    Row("atomic: at the odd base of its region", "EXT-38", *MISALIGNED,
+        lambda s: [s.atomic(to=BASE)]),
+    Row("atomic: unknown STag", "EXT-92", (0, 1, 0), "rdmap_stag",
+        lambda s: [s.atomic(s.word.rkey ^ 0x5A5A5A00)]),
+    Row("atomic: STag with another key", "EXT-92", (0, 1, 0), "rdmap_stag",
+        lambda s: [s.atomic(s.word.rkey ^ 1)]),
+    Row("atomic: STag that is no more", "EXT-92", (0, 1, 0), "rdmap_stag",
+        lambda s: [s.atomic(s.gone("lrwa"))]),
+    Row("atomic: STag 0", "EXT-92", (0, 1, 0), "rdmap_stag",
+        lambda s: [s.atomic(0)]),
+    Row("atomic: half of it below the region", "EXT-92", (0, 1, 1),
+        "rdmap_bounds", lambda s: [s.atomic(to=WORD - 8)]),
+    Row("atomic: half of it past the end", "EXT-92", (0, 1, 1),
+        "rdmap_bounds", lambda s: [s.atomic(to=OVER)]),
+    Row("atomic: all of it past the end", "EXT-92", (0, 1, 1),
+        "rdmap_bounds", lambda s: [s.atomic(to=OVER + 8)]),
+    Row("atomic: far beyond", "EXT-92", (0, 1, 1), "rdmap_bounds",
+        lambda s: [s.atomic(to=WORD + (1 << 32))]),
+    Row("atomic: region without the right", "EXT-92", (0, 1, 2),
+        "rdmap_access", lambda s: [s.atomic(s.plain.rkey)]),
+    Row("CmpSwap: region without the right", "EXT-92", (0, 1, 2),
+        "rdmap_access",
+        lambda s: [s.atomic(s.plain.rkey, code=rdmap.CMP_SWAP)]),
+    Row("atomic: region for local use only", "EXT-92", (0, 1, 2),
+        "rdmap_access", lambda s: [s.atomic(s.local.rkey)]),
+    Row("atomic: queue pair without the right", "EXT-92", (0, 1, 2),
+        "rdmap_access", lambda s: [s.atomic()], rights="rw"),
+    Row("atomic: another protection domain", "EXT-92", (0, 1, 3),
+        "rdmap_assoc", lambda s: [s.atomic(s.foreign.rkey)]),
+    Row("atomic: TO wraps", "EXT-92", (0, 1, 4), "rdmap_wrap",
+        lambda s: [s.atomic(to=TOP - 8)]),
+    *[Row(f"atomic: header of {cut} octets", "EXT-87 EXT-34", *OPERATION,
+          lambda s, cut=cut: [s.atomic(octets=slice(cut))])
+      for cut in (0, 28, 51)],
+    Row("atomic: header of 53 octets", "EXT-87 EXT-34 EXT-8", *TOO_LONG,
+        lambda s: [s.atomic(extra=b"x")]),
+    *[Row(f"atomic: RV {rv >> 6}", "EXT-89", (0, 2, 5), "rdmap_version",
+          lambda s, rv=rv: [s.atomic(ulp=op(rdmap.ATOMIC_REQUEST, rv))])
+      for rv in (0x00, 0x80, 0xC0)],
+    *[Row(f"atomic: DV {dv}", "EXT-87", (1, 2, 6), "ddp_untagged_version",
+          lambda s, dv=dv: [s.atomic(dv=dv)]) for dv in (0, 2, 3)],
+    Row("atomic: MSN 2", "EXT-87", (1, 2, 3), "ddp_untagged_msn_range",
+        lambda s: [s.atomic(msn=2)]),
+    Row("atomic: MO 52", "EXT-87", (1, 2, 4), "ddp_untagged_mo",
+        lambda s: [s.atomic(mo=52)]),
+    *[Row(f"atomic: on QN {qn}", "EXT-88 EXT-32 EXT-45", *OPCODE,
+          lambda s, qn=qn: [s.atomic(qn=qn)]) for qn in (0, 2, 3)],
+    Row("atomic: on QN 4", "EXT-87", (1, 2, 1), "ddp_untagged_qn",
+        lambda s: [s.atomic(qn=4)]),
+    Row("Atomic Response that nobody asked for", "EXT-56", (1, 2, 2),
+        "ddp_untagged_no_buffer", lambda s: [s.response()]),
+    *[Row(f"Atomic Response on QN {qn}", "EXT-88 EXT-33 EXT-52", *OPCODE,
+          lambda s, qn=qn: [s.response(qn=qn)]) for qn in (0, 1, 2)],
+]
+
+IMMEDIATE = [
+    *[Row(f"Immediate Data of {length} octets", "EXT-77 EXT-69 EXT-86",
+          *OPERATION, lambda s, length=length: [s.immediate(length)])
+      for length in (0, 1, 4, 7)],
+    *[Row(f"Immediate Data of {length} octets", "EXT-77 EXT-69 EXT-8",
+          *TOO_LONG, lambda s, length=length: [s.immediate(length)],
+          status=LEN_ERR) for length in (9, 16)],
+    Row("Immediate Data with Solicited Event of 7 octets", "EXT-77", *OPERATION,
+        lambda s: [s.immediate(7, rdmap.IMMEDIATE_SE)]),
+    Row("Immediate Data with Solicited Event of 9 octets", "EXT-77",
+        *TOO_LONG, lambda s: [s.immediate(9, rdmap.IMMEDIATE_SE)],
+        status=LEN_ERR),
+    Row("Immediate Data of 4 and 5 octets", "EXT-77", *TOO_LONG,
+        lambda s: [s.immediate(4, last=False), s.immediate(5, mo=4)],
+        status=LEN_ERR),
+    Row("Immediate Data of 4 and 3 octets", "EXT-77", *OPERATION,
+        lambda s: [s.immediate(4, last=False), s.immediate(3, mo=4)]),
+    Row("Immediate Data without a receive", "EXT-72", (1, 2, 2),
+        "ddp_untagged_no_buffer", lambda s: [s.immediate()], recvs=0,
+        flushed=0),
+    Row("Immediate Data for which a Send has left no receive", "EXT-72",
+        (1, 2, 2), "ddp_untagged_no_buffer",
+        lambda s: [s.send(0), s.immediate(msn=2)], recvs=1, flushed=0),
+    *[Row(f"Immediate Data: on QN {qn}", "EXT-88 EXT-74", *OPCODE,
+          lambda s, qn=qn: [s.immediate(qn=qn)]) for qn in (1, 2, 3)],
+    *[Row(f"Immediate Data: RV {rv >> 6}", "EXT-89", (0, 2, 5),
+          "rdmap_version",
+          lambda s, rv=rv: [s.immediate(ulp=op(rdmap.IMMEDIATE, rv))])
+      for rv in (0x00, 0x80, 0xC0)],
+    Row("Immediate Data: DV 3", "EXT-87", (1, 2, 6), "ddp_untagged_version",
+        lambda s: [s.immediate(dv=3)]),
+    Row("Immediate Data: MSN 2", "EXT-87", (1, 2, 3),
+        "ddp_untagged_msn_range", lambda s: [s.immediate(msn=2)]),
+    Row("Immediate Data: MO 8", "EXT-87", (1, 2, 4), "ddp_untagged_mo",
+        lambda s: [s.immediate(mo=8)]),
+]
+
+# What was chosen by the first segment's opcode would be used by another's
+CHANGES = [
+    *[Row(f"opcode {code}, with the T bit", "EXT-88 EXT-71 EXT-40", *OPCODE,
+          lambda s, code=code: [s.tagged(code)]) for code in range(8, 12)],
+    Row("Immediate Data that becomes a Send", "EXT-88 EXT-70", *OPCODE,
+        lambda s: [s.immediate(4, last=False), s.send(200, mo=4)]),
+    Row("Immediate Data that becomes a Send, after 8 octets", "EXT-88",
+        *OPCODE, lambda s: [s.immediate(8, last=False), s.send(4, mo=8)]),
+    Row("Immediate Data that becomes a Send, after none", "EXT-88", *OPCODE,
+        lambda s: [s.immediate(0, last=False), s.send(200)]),
+    Row("a Send that becomes Immediate Data", "EXT-88", *OPCODE,
+        lambda s: [s.send(4, last=False), s.immediate(4, mo=4)],
+        placed=True),
+    Row("a Send of 64 octets that becomes Immediate Data", "EXT-88", *OPCODE,
+        lambda s: [s.send(64, last=False), s.immediate(8, mo=64)],
+        placed=True),
+    Row("Immediate Data that becomes one with Solicited Event", "EXT-88",
+        *OPCODE, lambda s: [s.immediate(4, last=False), s.immediate(
+            4, rdmap.IMMEDIATE_SE, mo=4)]),
+    Row("a Read Request that becomes an atomic", "EXT-88 EXT-87", *OPCODE,
+        lambda s: [s.read(last=False),
+                   s.atomic(octets=slice(28, 52), mo=28)]),
+    Row("a Read Request that becomes an atomic, after none", "EXT-88",
+        *OPCODE, lambda s: [s.read(cut=0, last=False), s.atomic()]),
+    Row("an atomic that becomes a Read Request", "EXT-88 EXT-87", *OPCODE,
+        lambda s: [s.atomic(octets=slice(8), last=False),
+                   replace(s.read(), payload=s.read().payload[8:], mo=8)]),
+    Row("an atomic that becomes a Read Request, beyond that one's end",
+        "EXT-88 EXT-87", *OPCODE,
+        lambda s: [s.atomic(octets=slice(40), last=False),
+                   s.read(cut=12, mo=40)]),
+]
+
+
+# Answers to our atomics -------------------------------------------------------
+
+
+@dataclass
+class Answer:
+    """A wrong one; the last segment that make() makes is it."""
+    name: str
+    what: tuple
+    end: str
+    make: Callable                  # from our request
+    right: bool = False             # those before it complete the request
+
+
+def response(q, ident=0, msn=1, octets=slice(None), extra=b"", **fields):
+    payload = (rdmap.AtomicResponse(q.ident ^ ident, 77).pack() + extra)
+    return rdmap.AtomicResponse(0, 0).segment(msn, payload=payload[octets],
+                                              **fields)
+
+
+def with_ulp(seg, ulp):
+    return replace(seg, ulp=ulp)
+
+
+ANSWERS = [
+    Answer("with another identifier", *OPERATION, lambda q: [response(q, 1)]),
+    Answer("with identifier 0xFFFFFFFF off", *OPERATION,
+           lambda q: [response(q, 0xFFFFFFFF)]),
+    *[Answer(f"of {cut} octets", *OPERATION,
+             lambda q, cut=cut: [response(q, octets=slice(cut))])
+      for cut in (0, 4, 11)],
+    Answer("of 13 octets", *TOO_LONG, lambda q: [response(q, extra=b"x")]),
+    Answer("of 6 and 7 octets", *TOO_LONG,
+           lambda q: [response(q, octets=slice(6), last=False),
+                      response(q, octets=slice(6, 13), extra=b"x", mo=6)]),
+    *[Answer(f"with MSN {msn}", (1, 2, 3), "ddp_untagged_msn_range",
+             lambda q, msn=msn: [response(q, msn=msn)]) for msn in (0, 2)],
+    Answer("with MO 12", (1, 2, 4), "ddp_untagged_mo",
+           lambda q: [response(q, mo=12)]),
+    Answer("with DV 3", (1, 2, 6), "ddp_untagged_version",
+           lambda q: [response(q, dv=3)]),
+    *[Answer(f"on QN {qn}", *OPCODE, lambda q, qn=qn: [response(q, qn=qn)])
+      for qn in (0, 1, 2)],
+    Answer("with RV 0", (0, 2, 5), "rdmap_version", lambda q: [with_ulp(
+        response(q), op(rdmap.ATOMIC_RESPONSE, 0))]),
+    Answer("with the T bit", *OPCODE, lambda q: [ddp.Tagged(
+        op(rdmap.ATOMIC_RESPONSE), q.stag, q.to, bytes(12))]),
+    Answer("that is a Read Response", *OPCODE,
+           lambda q: [rdmap.read_response(q.stag, q.to, bytes(8))]),
+    Answer("that is an empty Read Response", *OPCODE,
+           lambda q: [rdmap.read_response(0, 0)]),
+    Answer("that comes twice", (1, 2, 2), "ddp_untagged_no_buffer",
+           lambda q: [response(q), response(q, msn=2)], right=True),
+]
+
+
+def check_end(w, link, row, bad):
+    term = link.peer.get_terminate()
+    same("Terminate", term.what, row.what)
+    same("length, headers", (term.length, term.ddp, term.rdma),
+         (len(bad.pack()), bad.header(), None))
+    link.ended("fin")
+    w.mate.need(Async, conn=link.conn, event=QP_FATAL)
+    w.mate.none(Async, timeout=0, conn=link.conn)
+
+
+def bad_answer(w, role, row):
+    sink = w.shared(SIZE, "l", 0, BASE)
+    link = both(w, role)
+    with w.counted(**{"end_" + row.end: 1, "tx_terminates": 1}):
+        link.post("fetchadd", sink, 8, 1, WORD, 0x77665544, "-", 1, offset=5)
+        asked = rdmap.AtomicRequest.parse(link.peer.get_segment().payload)
+        segments = row.make(asked)
+        link.peer.put_segment(*segments, response(asked))
+        check_end(w, link, row, segments[-1])
+        link.wc(wr=1, status=SUCCESS if row.right else FLUSHED)
+    if not row.right:
+        sink.untouched()
+
+
+for each in ANSWERS:
+    in_both_roles(f"an Atomic Response {each.name}",
+                  "EXT-56 EXT-86 EXT-87 EXT-88 EXT-89", bad_answer, row=each)
+
+
+def too_soon(w, role):
+    """The atomic's answer, while that to the Read before it is due."""
+    sink = w.shared(SIZE, "l", 0, BASE)
+    row = Answer("too soon", *OPCODE, response)
+    link = both(w, role)
+    with w.counted(end_rdmap_opcode=1, tx_terminates=1):
+        link.post("read", sink, 8, 1, WORD, 0x77665544)
+        link.post("fetchadd", sink, 8, 2, WORD, 0x77665544, "-", 1)
+        link.peer.get_segment()
+        asked = rdmap.AtomicRequest.parse(link.peer.get_segment().payload)
+        link.peer.put_segment(response(asked))
+        check_end(w, link, row, response(asked))
+        for wr in 1, 2:
+            link.wc(wr=wr, status=FLUSHED)
+    sink.untouched()
+
+
+in_both_roles("an Atomic Response before a due Read Response",
+              "EXT-56 EXT-57 EXT-81", too_soon)
+
+
+TOLD = [
+    ("misaligned", (0, 2, 7), REM_OP_ERR, "EXT-16 EXT-30"),
+    ("not allowed", (0, 1, 2), REM_ACCESS_ERR, "EXT-92"),
+    ("unknown", (0, 2, 6), REM_OP_ERR, "EXT-44"),
+]
+
+
+def told(w, role, what, status):
+    """Those before it have been answered, it is to blame, others are not."""
+    sink = w.shared(SIZE, "l", 0, BASE)
+    link = both(w, role)
+    for wr in 1, 2, 3:
+        link.post("fetchadd", sink, 8, wr, WORD, 0x77665544, "-", 1)
+    requests = [link.peer.get_segment() for _ in range(3)]
+    first, bad = rdmap.AtomicRequest.parse(requests[0].payload), requests[1]
+    with w.counted(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
+        link.peer.put_segment(
+            rdmap.AtomicResponse(first.ident, 5).segment(1),
+            rdmap.Terminate(*what, len(bad.pack()), bad.header()).segment())
+        link.ended("fin")
+        for wr, want in (1, SUCCESS), (2, status), (3, FLUSHED):
+            link.wc(wr=wr, status=want)
+    w.mate.need(Async, conn=link.conn, event=REQ_ERR)
+    check("only the first has a value", sink.get(8, 8) == b"\x5A" * 8)
+
+
+for word, code, reported, shown in TOLD:
+    in_both_roles(f"a Terminate says that our atomic was {word}", shown, told,
+                  what=code, status=reported)
+
+
+# Our own faults ---------------------------------------------------------------
+
+
+def local_fault(w, role, verb, gone, status):
+    """Nothing of it leaves: Terminate 0/0/00 in its stead."""
+    memory = w.region(4096, "l")
+    if role == "responder":
+        link = w.initiate(accept=(4 if gone else 0, 4, b""))
+    else:
+        link = w.respond(connect=(4 if gone else 0, 4, b""))
+    if gone:
+        memory.dereg()
+    with w.counted(end_local_protection=1, tx_terminates=1):
+        link.post(verb, memory, 8, 8, WORD, 0x77665544, "-", 1, 2)
+        same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
+        link.ended("fin")
+        link.wc(wr=8, status=status)
+    memory.untouched()
+
+
+for name in "fetchadd", "cmpswap", "writeimm":
+    in_both_roles(f"a {name} with memory that is gone", "EXT-85", local_fault,
+                  verb=name, gone=True, status=LOC_PROT_ERR)
+for name in "fetchadd", "cmpswap":
+    in_both_roles(f"a {name} where none was agreed on", "EXT-54",
+                  local_fault, verb=name, gone=False, status=LOC_QP_OP_ERR)
+
+
+add_rows(ATOMIC + IMMEDIATE + CHANGES, ExtendScene)
+run()

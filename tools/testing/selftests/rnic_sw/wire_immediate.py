@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Immediate Data, alone and behind a Write (RFC 7306 section 6).
+
+Of its eight octets the first four are the verbs' immediate data.
+"""
+
+import random
+import struct
+from dataclasses import replace
+
+from wire import SUCCESS, WC, both, case, in_both_roles, rdmap, run, same
+
+BIG = 1 << 20
+WC_WRITE, WC_RECV, WC_RECV_IMM = 1, 128, 129
+WITH_IMM = 2
+IMM = 0xD00DFEED
+# where our Writes go: nobody looks at it there
+THERE, KEY = 0x1122334455667788, 0xABCDEF01
+
+
+def pattern(length, seed):
+    return random.Random(seed).randbytes(length)
+
+
+# Immediate Data that comes ----------------------------------------------------
+
+
+def immediate(link, value=IMM, opcode=rdmap.IMMEDIATE, rest=b"\1\2\3\4"):
+    return rdmap.immediate(link.peer.next_msn(0),
+                           struct.pack(">I", value) + rest, opcode)
+
+
+def told(link, wr, value=IMM, length=0):
+    got = link.wc(wr=wr, status=SUCCESS)
+    same("opcode, length, flags, immediate", got[3:],
+         (WC_RECV_IMM, length, WITH_IMM, value))
+
+
+def imm_alone(w, role):
+    inbox = w.shared(1024, "l")
+    link = both(w, role, recvs=[(inbox, 64), (inbox, 0), (inbox, 64)])
+    with w.counted(rx_immediates=3):
+        for wr, rest in enumerate((b"\0" * 4, b"\xFF" * 4, b"\1\2\3\4"), 1):
+            seg = immediate(link, IMM + wr, rest=rest)
+            link.peer.put_segment(replace(
+                seg, rsvd=0x3C, ulp=seg.ulp | 0x30, ulp32=0x55AA55AA))
+            told(link, wr, IMM + wr)
+    # each has used up a receive, and nothing of its memory
+    w.mate.none(WC, timeout=0.05, conn=link.conn)
+    inbox.untouched()
+
+
+in_both_roles("Immediate Data completes a receive",
+              "EXT-4 EXT-5 EXT-6 EXT-7 EXT-68 EXT-70 EXT-71 EXT-72 EXT-93",
+              imm_alone)
+
+
+@case("Immediate Data in several segments", "EXT-70 EXT-77")
+def imm_split(w):
+    inbox = w.shared(1024, "l")
+    cuts = [(0, 4, 8), (0, 0, 8), (0, 8, 8), (0, 1, 7, 8), tuple(range(9))]
+    link = w.initiate(recvs=[(inbox, 64)] * len(cuts))
+    for wr, edges in enumerate(cuts, 1):
+        whole = immediate(link, IMM + wr)
+        parts = [replace(whole, payload=whole.payload[start:end], mo=start,
+                         last=False) for start, end in zip(edges, edges[1:])]
+        link.peer.put_segment(*parts[:-1])
+        w.mate.none(WC, timeout=0.03, conn=link.conn)
+        link.peer.put_segment(replace(parts[-1], last=True))
+        told(link, wr, IMM + wr)
+    inbox.untouched()
+
+
+@case("Immediate Data with Solicited Event wakes who waits for those",
+      "EXT-5 EXT-7 EXT-68")
+def imm_solicited(w):
+    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)] * 3)
+    w.mate.do("solicited", 1)
+    try:
+        link.peer.send()
+        link.wc(wr=1, status=SUCCESS)
+        link.peer.put_segment(immediate(link))
+        w.mate.none(WC, timeout=0.2, conn=link.conn)
+    finally:
+        w.mate.do("solicited", 0)
+        link.peer.put_segment(immediate(link, 5, rdmap.IMMEDIATE_SE))
+    told(link, 2)
+    told(link, 3, 5)
+
+
+@case("Sends and Immediate Data complete in the order they were sent",
+      "EXT-73 EXT-74 EXT-78")
+def imm_order(w):
+    inbox = w.shared(1024, "l")
+    link = w.initiate(recvs=[(inbox, 64)] * 12)
+    for wr in range(1, 13):
+        if wr % 3 == 0:
+            link.peer.send(b"abc")
+        else:
+            link.peer.put_segment(immediate(link, wr))
+    for wr in range(1, 13):
+        if wr % 3:
+            told(link, wr, wr)
+        else:
+            same("a Send", link.wc(wr=wr)[2:6], (SUCCESS, WC_RECV, 3, 0))
+
+
+@case("a Write, then Immediate Data: placed when told, and its length",
+      "EXT-68 EXT-78 EXT-80")
+def imm_write(w):
+    target, inbox = w.shared(1 << 16, "lw"), w.shared(1024, "l")
+    sizes = [1, 30001, 0, 777, 1554]
+    link = w.initiate(recvs=[(inbox, 64)] * (2 * len(sizes)))
+    for turn, size in enumerate(sizes):
+        data = pattern(size, turn)
+        link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"x"), *(
+            rdmap.write(target.rkey, target.addr + at, data[at:at + 777],
+                        last=at + 777 >= size)
+            for at in range(0, size or 1, 777)), immediate(link, turn))
+        told(link, 2 * turn + 1, turn, size)
+        same("memory", target.get(0, size), data)
+        # one that follows no Write tells no length
+        link.peer.put_segment(immediate(link, turn))
+        told(link, 2 * turn + 2, turn, 0)
+    inbox.untouched()
+
+
+# Immediate Data that we send --------------------------------------------------
+
+
+def imm_out(w, role):
+    memory = w.shared(8192, "l")
+    memory.put(0, pattern(8192, 7))
+    link = both(w, role)
+    turns = [(0, "-"), (1, "s"), (5000, "-"), (5000, "s"), (0, "s")]
+    for turn, (size, flags) in enumerate(turns):
+        link.post("writeimm", memory, size, 1, THERE, KEY, flags, IMM + turn)
+        data = b"".join(
+            seg.payload for seg in link.peer.get_message()
+            if (seg.ulp, seg.rsvd, seg.stag) == (0x40, 0, KEY))
+        same("written", data, memory.get(0, size))
+        opcode = "49" if flags == "s" else "48"
+        same("Immediate Data", link.peer.get_fpdu().ulpdu.hex(),
+             f"41{opcode}{0:08x}{0:08x}{2 * turn + 1:08x}{0:08x}"
+             f"{IMM + turn:08x}{0:08x}")
+        got = link.wc(wr=1, status=SUCCESS)
+        same("completion", (got.opcode, got.length), (WC_WRITE, size))
+        # Sends have the same sequence
+        link.post("send", memory, 4, 2)
+        same("MSN", link.peer.get_segment().msn, 2 * turn + 2)
+        link.wc(wr=2, status=SUCCESS)
+
+
+in_both_roles("a Write with Immediate is a Write and Immediate Data",
+              "EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-68 EXT-70 EXT-71 EXT-74 "
+              "EXT-75 EXT-76 EXT-93", imm_out)
+
+
+@case("Writes with Immediate leave in the order of posting", "EXT-73 EXT-76")
+def imm_out_many(w):
+    memory = w.shared(8192, "l")
+    link = w.initiate()
+    for wr in range(30):
+        link.post("writeimm", memory, wr % 3 * 1000, wr, THERE + wr, KEY,
+                  "-", wr)
+    for wr in range(30):
+        write = link.peer.get_message()
+        same("Write", (write[0].ulp, write[0].to), (0x40, THERE + wr))
+        same("Immediate Data", link.peer.get_segment().payload,
+             struct.pack(">II", wr, 0))
+        link.wc(wr=wr, status=SUCCESS)
+
+
+def imm_out_last(w, role):
+    """It is one work request: a graceful end leaves no half of it behind."""
+    memory = w.shared(BIG, "l")
+    link = both(w, role)
+    link.round_trip()
+    with w.counted(tx_immediates=3, tx_writes=3, end_local_close=1):
+        for wr in range(3):
+            link.post("writeimm", memory, BIG, wr, THERE, KEY, "-", wr)
+        w.mate.do("disconnect", link.conn)
+        for wr in range(3):
+            octets = sum(len(s.payload) for s in link.peer.get_message())
+            same("octets", octets, BIG)
+            same("Immediate Data", link.peer.get_segment().payload,
+                 struct.pack(">II", wr, 0))
+        link.ended("fin")
+        link.peer.close()
+        for wr in range(3):
+            link.wc(wr=wr, status=SUCCESS)
+
+
+in_both_roles("disconnect after Writes with Immediate: all goes out",
+              "EXT-76 DDP-72", imm_out_last)
+
+
+run()

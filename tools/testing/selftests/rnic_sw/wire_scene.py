@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Ways to be wrong, a row each, and what has to come of each of them."""
+
+from dataclasses import dataclass, replace
+from typing import Callable
+
+from wire import (ACCESS_ERR, FLUSHED, QPS_ERR, QP_FATAL, Async, both,
+                  in_both_roles, rdmap, same)
+
+BASE = 0x7FFFFFFFF123       # where every region begins, for its users
+SIZE = 1000
+RECV = 256
+TOP = 1 << 64
+
+
+class Scene:
+    """A connection, and memory with every kind of rights."""
+
+    def __init__(self, w, role, row):
+        self.w = w
+        self.target = w.shared(SIZE, "lw", 0, BASE)
+        self.source = w.shared(SIZE, "r", 0, BASE)
+        self.local = w.shared(SIZE, "l", 0, BASE)
+        self.foreign = w.shared(SIZE, "lrw", 1, BASE)
+        self.inbox = w.shared(4096, "l")
+        recvs = [(self.inbox, RECV)] * row.recvs
+        self.link = both(w, role, recvs=recvs)
+        self.peer = self.link.peer
+        if row.rights is not None:
+            w.mate.do("rights", self.link.conn, row.rights)
+
+    @property
+    def regions(self):
+        return (self.target, self.source, self.local, self.foreign,
+                self.inbox)
+
+    def gone(self, rights="lw"):
+        """An STag that was valid once."""
+        region = self.w.region(SIZE, rights, 0, BASE)
+        region.dereg()
+        return region.rkey
+
+    def write(self, stag=None, to=BASE, length=16, **fields):
+        stag = self.target.rkey if stag is None else stag
+        return replace(rdmap.write(stag, to, b"w" * length), **fields)
+
+    def read(self, stag=None, to=BASE, size=16, msn=1, extra=b"", cut=None,
+             **fields):
+        stag = self.source.rkey if stag is None else stag
+        out = rdmap.ReadRequest(0x1234, 0x5678, size, stag, to).segment(msn)
+        return replace(out, payload=(out.payload + extra)[:cut], **fields)
+
+    def send(self, length=16, opcode=rdmap.SEND, **fields):
+        return replace(rdmap.send(1, b"s" * length, opcode), **fields)
+
+
+@dataclass
+class Row:
+    """One way to be wrong; the last segment that bad() makes is the one."""
+    name: str
+    rows: str
+    what: tuple                     # layer, type, code
+    end: str                        # the counter, without end_
+    bad: Callable
+    recvs: int = 2
+    rights: str = None              # of the queue pair
+    quoted: bool = None             # None: as RFC 5040 figure 10 has it
+    placed: bool = False            # segments before it have been
+    flushed: int = 2                # how many receives are, from the last
+    status: int = FLUSHED           # of the first of them
+
+    @property
+    def with_ddp(self):
+        if self.quoted is not None:
+            return self.quoted
+        return self.what[:2] in ((0, 1), (0, 2), (1, 1), (1, 2))
+
+    @property
+    def event(self):
+        layer, etype, code = self.what
+        if (layer, etype) == (0, 1) or (layer, etype) == (1, 1) and code < 4:
+            return ACCESS_ERR
+        return QP_FATAL
+
+
+def op(opcode, rv=rdmap.RV):
+    return rdmap.control(opcode, rv)
+
+
+def check_terminate(term, row, bad):
+    same("layer, type, code", term.what, row.what)
+    same("reserved bits", term.rsvd, 0)
+    if not row.with_ddp:
+        same("no headers", (term.length, term.ddp, term.rdma),
+             (None, None, None))
+        return
+    same("DDP Segment Length", term.length, len(bad.pack()))
+    same("Terminated DDP Header", term.ddp.hex(), bad.header().hex())
+    rdma = bad.payload if row.what[:2] == (0, 1) and bad.ulp & 15 == 1 \
+        else None
+    same("Terminated RDMA Header", term.rdma, rdma)
+
+
+def check_flushed(link, count, first):
+    for number in range(1, count + 1):
+        link.wc(wr=number, status=first if number == 1 else FLUSHED)
+
+
+def behind(scene):
+    """What comes after an error, and must come to nothing."""
+    return [scene.write(), scene.send(), scene.write(0), scene.send(dv=3)]
+
+
+def run_row(w, role, row, scene_type):
+    scene = scene_type(w, role, row)
+    link = scene.link
+    with w.counted(**{"end_" + row.end: 1, "tx_terminates": 1}):
+        segments = row.bad(scene)
+        link.peer.put_segment(*segments, *behind(scene))
+        check_terminate(link.peer.get_terminate(), row, segments[-1])
+        link.ended("fin")
+        check_flushed(link, row.flushed, row.status)
+    w.mate.need(Async, conn=link.conn, event=row.event)
+    w.mate.none(Async, timeout=0, conn=link.conn)
+    for region in scene.regions:
+        # an STag is invalidated at delivery: the data has been placed
+        if region is not scene.inbox or row.what[2] != 9 and not row.placed:
+            region.untouched()
+    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+
+
+def add_rows(rows, scene_type=Scene):
+    """A case for each of them, with us as responder and as initiator."""
+    for row in rows:
+        in_both_roles(row.name, row.rows, run_row, row=row,
+                      scene_type=scene_type)
