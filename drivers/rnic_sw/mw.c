@@ -86,10 +86,11 @@ int rnic_dealloc_mw(struct ib_mw *ib)
 	struct rnic_dev *dev = to_rnic_dev(ib->device);
 
 	spin_lock_bh(&dev->windows);
-	ddp_region_remove(&dev->stags, &w->region);
+	ddp_region_revoke(&w->region);
 	__unlink(w);
 	w->gone = true;
 	spin_unlock_bh(&dev->windows);
+	ddp_region_remove(&dev->stags, &w->region);
 	kfree_rcu(w, rcu);
 	return 0;
 }
