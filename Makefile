@@ -11,7 +11,7 @@ endif
 kbuild = $(MAKE) -C $(KDIR) $(arch) M=$(CURDIR)
 
 .PHONY: modules modules_install clean provider install quick check conformance \
-	demo bench help kdir
+	fuzz demo bench help kdir
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -56,6 +56,9 @@ check:
 conformance:
 	@scripts/conformance
 
+fuzz:
+	@scripts/fuzz
+
 demo:
 	@scripts/demo
 
@@ -72,6 +75,7 @@ help:
 	@echo "make quick       unit tests in user space, static checks: under a minute"
 	@echo "make check       everything that a change must pass: 15 minutes, the first time 60"
 	@echo "make conformance which requirement of which RFC is shown by which test; 10 minutes"
+	@echo "make fuzz        the parsers under libFuzzer for a minute"
 	@echo "make bench       measures against siw and plain TCP"
 	@echo "make clean"
 	@echo

@@ -340,9 +340,10 @@ ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
 		return refuse(su, IW_MPA_STARTUP);
 
 	while (eaten < n && mpa_startup_want(su) == MPA_WANT_READ) {
-		to = su->hdr + su->got;
-		if (su->state == MPA_SU_DATA)
-			to = su->peer.pd + su->got - MPA_HDR_LEN;
+		if (su->state == MPA_SU_HEADER)
+			to = su->hdr + su->got;
+		else
+			to = su->peer.pd + (su->got - MPA_HDR_LEN);
 		take = min(n - eaten, mpa_startup_need(su));
 		memcpy(to, p + eaten, take);
 		su->got += take;

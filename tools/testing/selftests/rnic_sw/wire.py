@@ -111,7 +111,7 @@ class Mate:
         with self.lock:
             self.lock.wait_for(lambda: self.answers or self.ended, 30)
             if not self.answers:
-                raise RuntimeError(f"rawmate does not answer: {command}")
+                raise RuntimeError(f"the program does not answer: {command}")
             words = self.answers.popleft()
         if words[0] == "err":
             raise Refused(f"{command}: {' '.join(words[1:])}")
@@ -236,6 +236,8 @@ class Link:
 class Wire:
     """Topology, device and programs of a test, and its connections."""
 
+    program = "rawmate"
+
     def __init__(self):
         self.links, self.undo, self.mate = [], contextlib.ExitStack(), None
         self.reply = None
@@ -259,7 +261,7 @@ class Wire:
                 ktap.skip_all(f"the module {module} cannot be loaded")
         find_provider()
         self._topology()
-        self.mate = Mate(find_program("rawmate"))
+        self.mate = Mate(find_program(self.program))
         self.undo.callback(self.mate.stop)
         self.listener = int(self.mate.do("listen", MATE, PORT)[0])
         self.pool = {}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * DDP: the header, the untagged queues, the bounds of a region, and the cut of
+ * a message.
+ *
+ * Input: a region and a buffer's length, then segments, 16 bits of length and
+ * as many octets each.
+ */
+#include "../../../drivers/ddp/bounds.h"
+#include "../../../drivers/ddp/hdr.h"
+#include "../../../drivers/ddp/segment.h"
+#include "../../../drivers/ddp/untagged.h"
+#include "fuzz.h"
+
+#define SEGMENTS	64
+#define RSVD_DV		0x3f
+
+typedef unsigned __int128 u128;
+
+/* A receiver, and what RFC 5041 says its state is */
+struct scene {
+	struct ddp_region	region;
+	struct ddp_stream	s;
+	struct ddp_uq		uq[DDP_QUEUES];
+	u32			msn[DDP_QUEUES];
+	u64			mo[DDP_QUEUES];
+	u32			buf_len;
+	u8			rights;
+};
+
+static bool whole(const u8 *p, size_t len)
+{
+	return len && len >= (p[0] & 0x80 ? 14 : 18);
+}
+
+/* What is read is what is there, and written again is the same */
+static enum iw_reason header(struct ddp_hdr *h, const u8 *p, size_t len)
+{
+	enum iw_reason why = ddp_hdr_decode(h, p, len);
+	u8 again[IW_DDP_HDR_MAX];
+	size_t n;
+
+	MUST("ddp-short", (why == IW_DDP_SHORT) == !whole(p, len));
+	if (why == IW_DDP_SHORT)
+		return why;
+	MUST("ddp-version", (why == IW_OK) == ((p[0] & 3) == 1));
+	n = ddp_hdr_encode(again, h);
+	MUST("ddp-header-dv", (again[0] & RSVD_DV) == 1);
+	MUST("ddp-header-length", n == ddp_hdr_len(h) && n <= len);
+	MUST("ddp-header-again",
+	     !((again[0] ^ p[0]) & ~RSVD_DV) &&
+	     !memcmp(again + 1, p + 1, n - 1));
+	return why;
+}
+
+static void untagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
+{
+	enum iw_reason why = ddp_uq_due(c->uq, h);
+	bool due = h->qn < DDP_QUEUES && h->msn == c->msn[h->qn] &&
+		   h->mo == c->mo[h->qn];
+
+	MUST("ddp-due", (why == IW_OK) == due);
+	MUST("ddp-queue", (why == IW_DDP_U_QN) == (h->qn >= DDP_QUEUES));
+	if (why)
+		return;
+	why = ddp_uq_fits(h, payload, c->buf_len);
+	MUST("ddp-fits",
+	     (why == IW_OK) == ((u64)h->mo + payload <= c->buf_len));
+	if (why)
+		return;
+	ddp_uq_advance(&c->uq[h->qn], h, payload);
+	c->mo[h->qn] += payload;
+	if (h->last) {
+		c->mo[h->qn] = 0;
+		c->msn[h->qn]++;
+	}
+	MUST("ddp-advance", c->uq[h->qn].msn == c->msn[h->qn] &&
+	     c->uq[h->qn].mo == c->mo[h->qn]);
+}
+
+/* RFC 5041 7.1 T1 to T5 and 8.2, in numbers that do not wrap */
+static bool allowed(const struct scene *c, const struct ddp_hdr *h, u32 payload)
+{
+	const struct ddp_region *r = &c->region;
+	u128 end = (u128)h->to + payload;
+
+	if (!r->valid || r->stag != h->stag || r->pd != c->s.pd)
+		return false;
+	if ((r->stream && r->stream != c->s.id) || c->rights & ~r->rights)
+		return false;
+	return !payload || (end < (u128)1 << 64 && h->to >= r->base &&
+			    end <= (u128)r->base + r->length);
+}
+
+static void one_range(struct scene *c, const struct ddp_hdr *h, u32 payload)
+{
+	enum iw_reason why = ddp_bounds_check(&c->region, &c->s, h->stag, h->to,
+					      payload, c->rights);
+
+	MUST("ddp-bounds", (why == IW_OK) == allowed(c, h, payload));
+	MUST("ddp-bounds-reason",
+	     why == IW_OK || (why >= IW_DDP_T_STAG && why <= IW_DDP_T_WRAP));
+	if (why == IW_DDP_T_WRAP || why == IW_DDP_T_BOUNDS)
+		MUST("ddp-wrap", (why == IW_DDP_T_WRAP) ==
+		     !!(((u128)h->to + payload) >> 64));
+}
+
+/* As it came, and at all the edges there are */
+static void tagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
+{
+	u64 end = c->region.base + c->region.length;
+	const u64 edges[] = {
+		c->region.base, c->region.base - payload, end, end - payload,
+		-(u64)payload,
+	};
+	struct ddp_hdr edge = *h;
+	size_t i;
+	int off;
+
+	one_range(c, h, payload);
+	edge.stag = c->region.stag;
+	for (i = 0; i < ARRAY_SIZE(edges); i++) {
+		for (off = -1; off <= 1; off++) {
+			edge.to = edges[i] + off;
+			one_range(c, &edge, payload);
+		}
+	}
+}
+
+/* A sender cuts it, a receiver takes each piece, and then has all of it */
+static void cut(const struct ddp_hdr *first, u32 total, struct input in)
+{
+	struct ddp_cut c = { .first = first, .total = total };
+	struct ddp_uq uq[DDP_QUEUES] = {};
+	struct ddp_hdr h;
+	u32 mulpdu, len;
+
+	if (!first->tagged && first->qn < DDP_QUEUES)
+		uq[first->qn].msn = first->msn;
+	do {
+		mulpdu = DDP_MULPDU_MIN + in_u8(&in) * 8;
+		len = ddp_cut_next(&c, mulpdu, &h);
+		MUST("ddp-cut-mulpdu", ddp_hdr_len(&h) + len <= mulpdu);
+		MUST("ddp-cut-some", len || !total);
+		MUST("ddp-cut-total", len <= total - c.done);
+		MUST("ddp-cut-to", !h.tagged || h.to == first->to + c.done);
+		if (!h.tagged && h.qn < DDP_QUEUES) {
+			MUST("ddp-cut-due", ddp_uq_due(uq, &h) == IW_OK);
+			MUST("ddp-cut-fits",
+			     ddp_uq_fits(&h, len, total) == IW_OK);
+			ddp_uq_advance(&uq[h.qn], &h, len);
+		}
+		c.done += len;
+	} while (!h.last);
+	MUST("ddp-cut-all", c.done == total);
+}
+
+static void segment(struct scene *c, const u8 *p, size_t len,
+		    const struct input *rest)
+{
+	struct ddp_hdr h;
+
+	if (header(&h, p, len))
+		return;
+	if (h.tagged)
+		tagged(c, &h, len - DDP_T_HDR_LEN);
+	else
+		untagged(c, &h, len - DDP_U_HDR_LEN);
+	cut(&h, (u32)len * 31, *rest);
+}
+
+static void set_up(struct scene *c, struct input *in)
+{
+	u8 flags = in_u8(in), i;
+
+	memset(c, 0, sizeof(*c));
+	c->region = (struct ddp_region) {
+		.valid = !(flags & 1),
+		.pd = flags & 2 ? c : NULL,
+		.stream = flags >> 2 & 3,
+		.rights = in_u8(in),
+		.stag = in_u32(in),
+		.base = in_u64(in),
+		.length = in_u64(in),
+	};
+	/* no region reaches beyond the last address */
+	c->region.length = min(c->region.length, -1ULL - c->region.base);
+	c->s.id = 1;
+	c->rights = in_u8(in);
+	c->buf_len = in_u32(in);
+	for (i = 0; i < DDP_QUEUES; i++) {
+		ddp_uq_init(&c->uq[i]);
+		c->msn[i] = 1;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	struct scene c;
+	size_t len;
+	int i;
+	u8 *p;
+
+	set_up(&c, &in);
+	for (i = 0; i < SEGMENTS && in.left; i++) {
+		len = in_u16(&in);
+		p = in_octets(&in, &len);
+		segment(&c, p, len, &in);
+		free(p);
+	}
+	return 0;
+}

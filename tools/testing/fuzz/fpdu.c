@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * FPDUs, markers and CRC: a stream of octets, cut into FPDUs wherever it came
+ * to pieces; and ULPDUs, framed and taken out again.
+ *
+ * Input: flags, the stream's position in units of 4 octets, a seed for the
+ * pieces, an EMSS; then the stream, or ULPDUs of 16 bits of length each.
+ */
+#include "../../../drivers/mpa/crc.h"
+#include "../../../drivers/mpa/fpdu.h"
+#include "fuzz.h"
+
+/* The register behind any octets and their own CRC32c */
+#define CRC_RESIDUE	0xb798b438
+#define WIRE_MAX	(2 + 65535 + 3 + 4 + 4 * 130)
+#define F_MARKERS	1
+#define F_FRAMES	2	/* the input is ULPDUs */
+
+struct stream {
+	u32	pos;
+	bool	markers;
+	u32	seed;
+};
+
+/* One FPDU taken apart, octet by octet, as RFC 5044 section 4 draws it */
+struct parts {
+	u32	start;
+	u32	nmarkers;
+	u32	got;		/* of the content */
+	bool	markers_ok;
+	bool	zeros;		/* reserved field and PAD are */
+	u32	crc;
+	u8	field[MPA_CRC_SIZE];
+	u8	ulpdu[65536];
+};
+
+static u32 any_below(struct stream *s, u32 n)
+{
+	s->seed = s->seed * 1664525 + 1013904223;
+	return (u64)(s->seed >> 8) * n >> 24;
+}
+
+static void content(struct parts *a, u32 ulpdu, u8 octet)
+{
+	u32 at = a->got++;
+	u32 crc_at = mpa_fpdu_content(ulpdu) - MPA_CRC_SIZE;
+
+	if (at >= crc_at)
+		a->field[at - crc_at] = octet;
+	else if (at >= MPA_LEN_SIZE + ulpdu)
+		a->zeros &= !octet;
+	else if (at >= MPA_LEN_SIZE)
+		a->ulpdu[at - MPA_LEN_SIZE] = octet;
+}
+
+/* @p: an FPDU of @len octets, markers and all */
+static void take_apart(struct parts *a, const struct stream *s, const u8 *p,
+		       u32 len, u32 ulpdu)
+{
+	u32 end = mpa_fpdu_content(ulpdu) - MPA_CRC_SIZE;
+	bool lead = s->markers && !(s->pos % MPA_MARKER_INTERVAL);
+	u32 at = 0, pos, back;
+
+	/* of the length field, which a leading marker comes before */
+	a->start = s->pos + (lead ? MPA_MARKER_SIZE : 0);
+	a->nmarkers = 0;
+	a->got = 0;
+	a->markers_ok = true;
+	a->zeros = true;
+	a->crc = mpa_crc_init();
+	while (at < len) {
+		pos = s->pos + at;
+		if (s->markers && !(pos % MPA_MARKER_INTERVAL)) {
+			MUST("fpdu-marker-inside", at + MPA_MARKER_SIZE <= len);
+			back = lead && !at ? 0 : pos - a->start;
+			MUST("fpdu-marker-back",
+			     mpa_marker_back(s->pos, pos) == back);
+			/* the low two bits are reserved */
+			MUST("fpdu-marker-ok", mpa_marker_ok(p + at, back) ==
+			     ((get_unaligned_be16(p + at + 2) & ~3) == back));
+			a->markers_ok &= mpa_marker_ok(p + at, back);
+			a->zeros &= !p[at] && !p[at + 1] && !(p[at + 3] & 3);
+			a->crc = mpa_crc_update(a->crc, p + at,
+						MPA_MARKER_SIZE);
+			a->nmarkers++;
+			at += MPA_MARKER_SIZE;
+			continue;
+		}
+		if (a->got < end)
+			a->crc = mpa_crc_update(a->crc, p + at, 1);
+		content(a, ulpdu, p[at++]);
+	}
+}
+
+static u32 put_marker(const struct stream *s, u8 *out, u32 at)
+{
+	u32 pos = s->pos + at;
+
+	if (!s->markers || mpa_to_marker(pos))
+		return 0;
+	mpa_marker_put(out + at, mpa_marker_back(s->pos, pos));
+	return MPA_MARKER_SIZE;
+}
+
+/* The sender's side; returns octets */
+static u32 frame(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
+{
+	u32 total = mpa_fpdu_content(len), at = 0, i, sum;
+	u8 crc[MPA_CRC_SIZE];
+
+	for (i = 0; i < total; i++) {
+		at += put_marker(s, out, at);
+		if (i == total - MPA_CRC_SIZE) {
+			sum = mpa_crc_update(mpa_crc_init(), out, at);
+			mpa_crc_final(sum, crc);
+			MUST("fpdu-crc", mpa_crc_update(sum, crc,
+					MPA_CRC_SIZE) == CRC_RESIDUE);
+			memcpy(out + at, crc, MPA_CRC_SIZE);
+			return at + MPA_CRC_SIZE;
+		}
+		out[at] = 0;
+		if (i < MPA_LEN_SIZE)
+			out[at] = i ? len : len >> 8;
+		else if (i < MPA_LEN_SIZE + len)
+			out[at] = ulpdu[i - MPA_LEN_SIZE];
+		at++;
+	}
+	return at;
+}
+
+/* The same answer however much has come, or none yet */
+static int peek(struct stream *s, const u8 *p, size_t have)
+{
+	size_t some = any_below(s, have + 1);
+	u8 *piece = malloc(some);
+	int early, len;
+
+	memcpy(piece, p, some);
+	early = mpa_fpdu_peek(s->pos, s->markers, piece, some);
+	free(piece);
+	len = mpa_fpdu_peek(s->pos, s->markers, p, have);
+	MUST("fpdu-peek-pieces", !early || early == len);
+	MUST("fpdu-peek-enough",
+	     len || have < MPA_MARKER_SIZE + MPA_LEN_SIZE);
+	MUST("fpdu-length", len >= 0 && len <= WIRE_MAX && !(len % MPA_ALIGN));
+	return len;
+}
+
+static struct parts parts;
+static u8 again[WIRE_MAX];
+
+/* Returns octets of the FPDU at @p, 0 if it is not all there */
+static u32 one(struct stream *s, const u8 *p, size_t have)
+{
+	int len = peek(s, p, have);
+	u8 field[MPA_CRC_SIZE];
+	u32 ulpdu;
+	bool lead;
+
+	if (!len || len > have)
+		return 0;
+	lead = s->markers && !mpa_to_marker(s->pos);
+	ulpdu = get_unaligned_be16(p + (lead ? MPA_MARKER_SIZE : 0));
+	take_apart(&parts, s, p, len, ulpdu);
+	MUST("fpdu-content", parts.got == mpa_fpdu_content(ulpdu));
+	MUST("fpdu-markers", !s->markers || parts.nmarkers ==
+	     mpa_markers_in(s->pos, mpa_fpdu_content(ulpdu)));
+	mpa_crc_final(parts.crc, field);
+	if (parts.markers_ok && parts.zeros &&
+	    !memcmp(field, parts.field, MPA_CRC_SIZE))
+		MUST("fpdu-again",
+		     frame(s, again, parts.ulpdu, ulpdu) == len &&
+		     !memcmp(again, p, len));
+	return len;
+}
+
+static void raw_stream(struct stream *s, struct input *in)
+{
+	u32 len;
+
+	while ((len = one(s, in->p, in->left))) {
+		in->p += len;
+		in->left -= len;
+		s->pos += len;
+	}
+}
+
+static u8 wire[WIRE_MAX];
+
+static void frames(struct stream *s, struct input *in)
+{
+	size_t len;
+	u32 total;
+	u8 *p;
+
+	while (in->left) {
+		len = in_u16(in);
+		p = in_octets(in, &len);
+		total = frame(s, wire, p, len);
+		MUST("fpdu-wire-length",
+		     total == mpa_fpdu_wire_len(s->pos, len, s->markers));
+		MUST("fpdu-cut", one(s, wire, total) == total);
+		MUST("fpdu-good", parts.markers_ok && parts.zeros);
+		MUST("fpdu-ulpdu", !memcmp(parts.ulpdu, p, len));
+		free(p);
+		s->pos += total;
+	}
+}
+
+/* RFC 5044 4.5: one FPDU of MULPDU octets fits wherever the markers fall */
+static void mulpdu(u32 pos, u32 emss)
+{
+	bool markers = emss & 0x10000;
+	u32 most = mpa_mulpdu(emss & 0xffff, markers);
+	u32 len = mpa_fpdu_wire_len(pos, most, markers);
+
+	MUST("mulpdu-limits", most >= MPA_MULPDU_MIN && most <= MPA_MULPDU_MAX);
+	MUST("mulpdu-fits",
+	     most == MPA_MULPDU_MIN || len <= (emss & 0xffff));
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	u8 flags = in_u8(&in);
+	struct stream s = {
+		.markers = flags & F_MARKERS,
+		.pos = in_u16(&in) * MPA_ALIGN,
+		.seed = in_u8(&in),
+	};
+
+	mulpdu(s.pos, in_u16(&in) | (flags & 4) << 14);
+	if (flags & F_FRAMES)
+		frames(&s, &in);
+	else
+		raw_stream(&s, &in);
+	return 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the fuzz targets share: the octets they are given, and properties. */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <ddp/pure.h>
+
+/* A property that holds for every input; scripts/fuzz names a find after it */
+#define MUST(name, cond) do {						\
+	if (!(cond)) {							\
+		fprintf(stderr, "BROKEN: %s: %s at %s:%d\n", name,	\
+			#cond, __FILE__, __LINE__);			\
+		abort();						\
+	}								\
+} while (0)
+
+/* Octets not yet used up; behind the last one there are zeros */
+struct input {
+	const u8	*p;
+	size_t		left;
+};
+
+static inline u64 in_number(struct input *in, u32 octets)
+{
+	u64 v = 0;
+
+	while (octets--) {
+		v <<= 8;
+		if (in->left) {
+			v |= *in->p++;
+			in->left--;
+		}
+	}
+	return v;
+}
+
+static inline u8 in_u8(struct input *in)
+{
+	return in_number(in, 1);
+}
+
+static inline u16 in_u16(struct input *in)
+{
+	return in_number(in, 2);
+}
+
+static inline u32 in_u32(struct input *in)
+{
+	return in_number(in, 4);
+}
+
+static inline u64 in_u64(struct input *in)
+{
+	return in_number(in, 8);
+}
+
+/* The next octets, at most @len, where nothing may be read beyond them */
+static inline u8 *in_octets(struct input *in, size_t *len)
+{
+	u8 *copy;
+
+	*len = min(*len, in->left);
+	copy = malloc(*len);
+	memcpy(copy, in->p, *len);
+	in->p += *len;
+	in->left -= *len;
+	return copy;
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+#endif

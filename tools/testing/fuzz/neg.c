@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * IRD, ORD and RTR (RFC 6581 section 9): two of ours over the wire's word, and
+ * one of ours with a peer that says anything at all.
+ *
+ * Input: what two sides want and can, then a Request's and a Reply's word.
+ */
+#include <ddp/offer.h>
+
+#include "../../../drivers/rnic_sw/neg.h"
+#include "fuzz.h"
+
+static void read_local(struct neg_local *me, struct input *in)
+{
+	u8 flags = in_u8(in);
+
+	*me = (struct neg_local) {
+		.rtr = flags & 15,
+		.enhanced = flags & 16,
+		.ird = in_u16(in) & 0x3fff,
+		.ord = in_u16(in) & 0x3fff,
+		.max = in_u16(in) % NEG_DEPTH_NONE,
+	};
+	me->max = max_t(u16, me->max, 1);
+}
+
+static void read_side(struct neg_side *s, struct input *in)
+{
+	struct ddp_offer o = {};
+
+	s->enhanced = in_u8(in) & 1;
+	ddp_offer_read_word(&o, in_u32(in));
+	s->ird = o.ird;
+	s->ord = o.ord;
+	s->rtr = o.rtr;
+}
+
+/* There and back through the word loses nothing */
+static void over_the_wire(struct neg_side *s)
+{
+	struct ddp_offer o = { .ird = s->ird, .ord = s->ord, .rtr = s->rtr };
+	struct ddp_offer got = {};
+
+	MUST("neg-depth", !(s->ird & ~0x3fff) && !(s->ord & ~0x3fff));
+	if (!s->enhanced)
+		return;
+	ddp_offer_read_word(&got, ddp_offer_word(&o));
+	MUST("neg-word", got.ird == s->ird && got.ord == s->ord &&
+	     got.rtr == s->rtr);
+}
+
+static void check_request(const struct neg_local *me,
+			  const struct neg_side *req)
+{
+	MUST("neg-request-form", req->enhanced == me->enhanced);
+	if (!req->enhanced)
+		return;
+	MUST("neg-request-depth", req->ird <= me->ird && req->ord <= me->ord &&
+	     req->ird <= me->max && req->ord <= me->max);
+	MUST("neg-request-rtr", !(req->rtr & ~me->rtr) &&
+	     !(req->rtr & NEG_RTR_P2P) == !(req->rtr & NEG_RTR_TYPES));
+}
+
+/* Nothing grows beyond what was asked for, but a place for the first Read */
+static void check_responder(const struct neg_local *me,
+			    const struct neg_side *req,
+			    const struct neg_side *rep,
+			    const struct neg_result *r)
+{
+	u16 least = r->rtr & NEG_RTR_READ ? 1 : 0;
+
+	MUST("neg-accept-why", r->why == IW_OK);
+	MUST("neg-accept-form", rep->enhanced == req->enhanced);
+	MUST("neg-accept-max", r->ird <= me->max && r->ord <= me->max);
+	MUST("neg-accept-ird", r->ird <= max(me->ird, least));
+	MUST("neg-accept-ord", r->ord <= me->ord);
+	if (!req->enhanced)
+		return;
+	MUST("neg-accept-peer", req->ird == NEG_DEPTH_NONE ||
+	     r->ord <= req->ird);
+	MUST("neg-accept-none", req->ird != NEG_DEPTH_NONE ||
+	     r->ord == min(me->ord, me->max));
+	MUST("neg-accept-unnamed",
+	     (rep->ird == NEG_DEPTH_NONE) == (req->ord == NEG_DEPTH_NONE) &&
+	     (rep->ord == NEG_DEPTH_NONE) == (req->ird == NEG_DEPTH_NONE));
+	MUST("neg-accept-says", (rep->ird == NEG_DEPTH_NONE ||
+				 rep->ird == r->ird) &&
+				(rep->ord == NEG_DEPTH_NONE ||
+				 rep->ord == r->ord));
+	MUST("neg-accept-model", (rep->rtr & NEG_RTR_P2P) ==
+	     (req->rtr & NEG_RTR_P2P));
+	MUST("neg-accept-rtr", !(r->rtr & ~(req->rtr & rep->rtr)));
+	MUST("neg-accept-type", !(rep->rtr & NEG_RTR_P2P) ||
+	     rep->rtr & NEG_RTR_TYPES);
+}
+
+static void check_initiator(const struct neg_local *me,
+			    const struct neg_side *req,
+			    const struct neg_side *rep,
+			    const struct neg_result *r)
+{
+	u16 least = r->rtr == NEG_RTR_READ ? 1 : 0;
+
+	MUST("neg-complete-why", r->why == IW_OK || r->why == IW_MPA_IRD ||
+	     r->why == IW_MPA_RTR);
+	MUST("neg-complete-max", r->ird <= me->max && r->ord <= me->max);
+	MUST("neg-complete-ord", r->ord <= max(me->ord, least));
+	if (!req->enhanced || !rep->enhanced) {
+		MUST("neg-complete-plain", !r->rtr && r->why == IW_OK);
+		return;
+	}
+	MUST("neg-complete-ird", r->ird <= me->ird || r->ird == rep->ord);
+	MUST("neg-complete-enough", r->why == IW_MPA_IRD ||
+	     rep->ord == NEG_DEPTH_NONE || r->ird >= rep->ord);
+	MUST("neg-complete-peer", rep->ird == NEG_DEPTH_NONE ||
+	     r->ord <= max(rep->ird, least));
+	MUST("neg-complete-none", rep->ird != NEG_DEPTH_NONE ||
+	     r->ord == max_t(u16, min(me->ord, me->max), least));
+	MUST("neg-complete-one", !(r->rtr & (r->rtr - 1)) &&
+	     !(r->rtr & ~(req->rtr & rep->rtr & NEG_RTR_TYPES)));
+	if (r->why == IW_OK)
+		MUST("neg-complete-model",
+		     !r->rtr == !((req->rtr | rep->rtr) & NEG_RTR_P2P));
+}
+
+/* Two of ours always come to terms about depths that both name */
+static void check_both(const struct neg_local *a, const struct neg_result *i,
+		       const struct neg_result *r)
+{
+	if (!a->enhanced || i->why)
+		return;
+	MUST("neg-both-forth", i->ord <= r->ird);
+	MUST("neg-both-back", r->ord <= i->ird);
+	MUST("neg-both-rtr", !(i->rtr & ~r->rtr));
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	struct neg_side req, rep, other_req, other_rep;
+	struct neg_result ri, rr;
+	struct neg_local a, b;
+
+	read_local(&a, &in);
+	read_local(&b, &in);
+	read_side(&other_req, &in);
+	read_side(&other_rep, &in);
+
+	neg_request(&a, &req);
+	check_request(&a, &req);
+	over_the_wire(&req);
+	neg_accept(&b, &req, &rep, &rr);
+	check_responder(&b, &req, &rep, &rr);
+	over_the_wire(&rep);
+	neg_complete(&a, &req, &rep, &ri);
+	check_initiator(&a, &req, &rep, &ri);
+	check_both(&a, &ri, &rr);
+
+	neg_accept(&b, &other_req, &rep, &rr);
+	check_responder(&b, &other_req, &rep, &rr);
+	neg_complete(&a, &req, &other_rep, &ri);
+	check_initiator(&a, &req, &other_rep, &ri);
+	return 0;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The queue of outstanding requests beside a plain list of the same, and the
+ * check of Read Responses against what was asked.
+ *
+ * Input: the queue's size, then steps: an octet says which, and its operands
+ * follow; a response is a whole DDP segment, 16 bits of length in front.
+ */
+#include "../../../drivers/ddp/hdr.h"
+#include "../../../drivers/rnic_sw/rdmap_reqq.h"
+#include "fuzz.h"
+
+#define SIZE_MAX_	8
+
+/* What is in the queue, oldest first */
+struct model {
+	u32	slot[SIZE_MAX_];
+	u32	used, served, next;
+};
+
+static void drop(struct model *m, u32 n)
+{
+	u32 i;
+
+	n = min(n, m->used);
+	m->used -= n;
+	m->served -= min(n, m->served);
+	for (i = 0; i < m->used; i++)
+		m->slot[i] = m->slot[i + n];
+}
+
+static void push(struct rdmap_reqq *q, struct model *m, struct input *in)
+{
+	struct rdmap_req *req = rdmap_reqq_push(q);
+	static const struct rdmap_req zero;
+
+	MUST("reqq-full", !req == (m->used == q->size));
+	if (!req)
+		return;
+	MUST("reqq-inside", req >= q->req && req < q->req + q->size);
+	MUST("reqq-zeroed", !memcmp(req, &zero, sizeof(zero)));
+	req->is_atomic = in_u8(in) & 1;
+	req->slot = m->next;
+	req->rreq.len = in_u16(in);
+	req->rreq.sink_stag = in_u32(in);
+	req->rreq.sink_to = in_u64(in);
+	m->slot[m->used++] = m->next++;
+}
+
+static void compare(const struct rdmap_reqq *q, const struct model *m)
+{
+	struct rdmap_req *oldest = rdmap_reqq_peek(q);
+	struct rdmap_req *due = rdmap_reqq_serve(q);
+
+	MUST("reqq-used", q->used == m->used && q->served == m->served);
+	MUST("reqq-served", q->served <= q->used && q->used <= q->size);
+	MUST("reqq-head", !q->size || q->head < q->size);
+	MUST("reqq-oldest", oldest ? m->used && oldest->slot == m->slot[0]
+				   : !m->used);
+	MUST("reqq-due", due ? m->served < m->used &&
+			       due->slot == m->slot[m->served]
+			     : m->served == m->used);
+	MUST("reqq-empty", rdmap_reqq_empty(q) == !m->used);
+	MUST("reqq-is-full", rdmap_reqq_full(q) == (m->used == q->size));
+}
+
+/* RFC 5040 5.2.2: only what was asked for, in order, and all of it */
+static bool fits(const struct rdmap_req *req, const struct ddp_hdr *h, u32 len)
+{
+	const struct rdmap_rreq *r;
+
+	if (!req || req->is_atomic)
+		return false;
+	r = &req->rreq;
+	if (len && (h->stag != r->sink_stag || h->to != r->sink_to + req->done))
+		return false;
+	return len <= r->len - req->done &&
+	       h->last == (req->done + len == r->len);
+}
+
+static void response(struct rdmap_reqq *q, struct model *m, struct input *in)
+{
+	struct rdmap_req *req = rdmap_reqq_peek(q);
+	size_t len = in_u16(in);
+	struct ddp_hdr h;
+	enum iw_reason why;
+	u8 *p = in_octets(in, &len);
+
+	why = ddp_hdr_decode(&h, p, len);
+	free(p);
+	if (why || !h.tagged)
+		return;
+	len -= DDP_T_HDR_LEN;
+	why = rdmap_resp_check(req, &h, len);
+	MUST("response-fits", (why == IW_OK) == fits(req, &h, len));
+	MUST("response-reason", why == IW_OK || why == IW_RDMAP_OPCODE ||
+	     why == IW_DDP_T_STAG || why == IW_DDP_T_BOUNDS);
+	if (why)
+		return;
+	req->done += len;
+	MUST("response-done", req->done <= req->rreq.len);
+	if (h.last) {
+		rdmap_reqq_pop(q);
+		drop(m, 1);
+	}
+}
+
+/* What the request itself would be answered with is taken, in any cut */
+static void right_answer(struct rdmap_reqq *q, struct model *m, u32 piece)
+{
+	struct rdmap_req *req = rdmap_reqq_peek(q);
+	struct ddp_hdr h = { .tagged = true };
+	u32 len;
+
+	if (!req || req->is_atomic)
+		return;
+	h.stag = req->rreq.sink_stag;
+	do {
+		len = min(req->rreq.len - req->done, piece + 1);
+		h.to = req->rreq.sink_to + req->done;
+		h.last = req->done + len == req->rreq.len;
+		MUST("response-right",
+		     rdmap_resp_check(req, &h, len) == IW_OK);
+		req->done += len;
+	} while (!h.last);
+	rdmap_reqq_pop(q);
+	drop(m, 1);
+}
+
+static void atomic_answer(const struct rdmap_reqq *q)
+{
+	const struct rdmap_req *req = rdmap_reqq_peek(q);
+	enum iw_reason why = rdmap_aresp_admit(req);
+
+	MUST("aresp-admit", why == (!req ? IW_DDP_U_NO_BUFFER :
+				    req->is_atomic ? IW_OK : IW_RDMAP_OPCODE));
+}
+
+static void step(struct rdmap_reqq *q, struct model *m, struct input *in)
+{
+	u32 n;
+
+	switch (in_u8(in) % 7) {
+	case 0:
+	case 1:
+		push(q, m, in);
+		break;
+	case 2:
+		rdmap_reqq_served(q);
+		m->served += m->served < m->used;
+		break;
+	case 3:
+		n = in_u8(in);
+		rdmap_reqq_release(q, n);
+		drop(m, n);
+		break;
+	case 4:
+		response(q, m, in);
+		break;
+	case 5:
+		right_answer(q, m, in_u8(in));
+		break;
+	case 6:
+		atomic_answer(q);
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	u16 places = in_u8(&in) % (SIZE_MAX_ + 1);
+	struct rdmap_req *room = places ? calloc(places, sizeof(*room)) : NULL;
+	struct model m = {};
+	struct rdmap_reqq q;
+
+	rdmap_reqq_init(&q, room, places);
+	while (in.left) {
+		step(&q, &m, &in);
+		compare(&q, &m);
+	}
+	free(room);
+	return 0;
+}

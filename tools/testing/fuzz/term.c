@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Terminate: a peer's, of any octets; and ours, of any fault, which has to say
+ * the same when it is read again.
+ *
+ * Input: the message, from behind its DDP header.
+ */
+#include "../../../drivers/rnic_sw/rdmap_term.h"
+#include "fuzz.h"
+
+#define SEGMENT_QUOTED	(IW_QUOTE_M | IW_QUOTE_D)
+
+/* RFC 5040 figure 8: octets of a Terminate that quotes so */
+static size_t octets(const u8 *p, size_t len)
+{
+	size_t n = RDMAP_TERM_LEN;
+	u8 quote = p[RDMAP_TERM_HDRCT];
+
+	if (quote & SEGMENT_QUOTED)
+		n += RDMAP_TERM_SEG_LEN;
+	if (quote & IW_QUOTE_D)
+		n += len > n && p[n] & 0x80 ? 14 : 18;
+	if (quote & IW_QUOTE_R)
+		n += 28;
+	return n;
+}
+
+/* What was read, written by the book */
+static size_t write_again(const struct rdmap_term *t, u8 *p)
+{
+	size_t n = RDMAP_TERM_LEN;
+
+	p[0] = t->layer << 4 | t->type;
+	p[1] = t->code;
+	p[2] = t->quote;
+	p[3] = 0;
+	if (t->quote & SEGMENT_QUOTED) {
+		put_unaligned_be16(t->seg_len, p + n);
+		n += 2;
+	}
+	memcpy(p + n, t->ddp, t->ddp_len);
+	n += t->ddp_len;
+	memcpy(p + n, t->rdma, t->rdma_len);
+	return n + t->rdma_len;
+}
+
+static void parse(const u8 *p, size_t len)
+{
+	u8 again[RDMAP_TERM_BUILD_MAX];
+	struct rdmap_term t;
+	enum iw_reason why = rdmap_term_parse(&t, p, len);
+	size_t n;
+
+	MUST("term-short", (why == IW_OK) ==
+	     (len >= RDMAP_TERM_LEN && len >= octets(p, len)));
+	MUST("term-reason", why == IW_OK || why == IW_RDMAP_UNSPEC);
+	MUST("term-lengths", (!t.ddp_len || t.ddp_len == 14 ||
+			      t.ddp_len == 18) &&
+			     (!t.rdma_len || t.rdma_len == 28));
+	if (len >= RDMAP_TERM_LEN)
+		MUST("term-code", (t.layer << 4 | t.type) == p[0] &&
+		     t.code == p[1]);
+	if (why)
+		return;
+	n = write_again(&t, again);
+	MUST("term-consumed", n <= len && n == octets(p, len));
+	MUST("term-again", again[0] == p[0] && again[1] == p[1] &&
+	     again[2] == (p[2] & 0xe0) && !memcmp(again + 4, p + 4, n - 4));
+}
+
+/* A fault as the modules make one: headers that came, whole or not at all */
+static void read_fault(struct iw_fault *f, struct input *in)
+{
+	u8 which = in_u8(in);
+	size_t i;
+
+	memset(f, 0, sizeof(*f));
+	f->why = in_u8(in) % IW_REASON_NR;
+	f->seg_len = in_u16(in);
+	for (i = 0; i < sizeof(f->ddp); i++)
+		f->ddp[i] = in_u8(in);
+	for (i = 0; i < sizeof(f->rdma); i++)
+		f->rdma[i] = in_u8(in);
+	if (which & 1)
+		f->ddp_len = f->ddp[0] & 0x80 ? 14 : 18;
+	if (which & 2)
+		f->rdma_len = 28;
+}
+
+static void build(const struct iw_fault *f)
+{
+	const struct iw_reason_row *row = iw_reason_row(f->why);
+	u8 *p = malloc(RDMAP_TERM_BUILD_MAX);
+	size_t len = rdmap_term_build(p, f);
+	struct rdmap_term t;
+
+	MUST("term-build-length", len <= RDMAP_TERM_BUILD_MAX);
+	MUST("term-local", !len == (row->layer == IW_NOT_ON_WIRE));
+	if (len) {
+		p = realloc(p, len);
+		MUST("term-build-parse", rdmap_term_parse(&t, p, len) == IW_OK);
+		MUST("term-build-whole", octets(p, len) == len);
+		MUST("term-build-code", t.layer == row->layer &&
+		     t.type == row->type && t.code == row->code);
+		MUST("term-build-ddp",
+		     !t.ddp_len || (t.ddp_len == f->ddp_len &&
+				    t.seg_len == f->seg_len &&
+				    !memcmp(t.ddp, f->ddp, t.ddp_len)));
+		MUST("term-build-rdma",
+		     !t.rdma_len || !memcmp(t.rdma, f->rdma, t.rdma_len));
+		MUST("term-build-quote", !(t.quote & ~row->quote));
+	}
+	free(p);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	struct iw_fault f;
+
+	parse(data, size);
+	read_fault(&f, &in);
+	build(&f);
+	return 0;
+}

@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""One session of wire_fuzz.py: a start-up, messages, mistakes, an end."""
+
+import collections
+import contextlib
+import errno
+import random
+import socket
+import struct
+import time
+
+import wire
+from wire import MATE, PEER, mpa
+
+# pylint: disable=wrong-import-order
+import fuzzing
+from rawpeer import ddp, rdmap
+
+PORT = 7480
+PATIENCE = 60           # seconds for what has to come; the bed may be slow
+PAUSE = 0.05            # for what may come
+
+# What a listener is set to: CRC, markers, revision
+POLICIES = ((1, 0, "auto"), (0, 0, "auto"), (1, 1, "auto"), (0, 1, "auto"),
+            (1, 0, "1"))
+
+
+class Ended(Exception):
+    """The other side has ended the connection, or says nothing."""
+
+
+class Bad(Exception):
+    """The kernel did what it may not do."""
+
+
+class Session:
+    """One session; go() is a generator that yields what it waits for.
+
+    ("octets", N, seconds)  so many to read
+    ("any", 0, seconds)     something to read
+    ("out", 0, seconds)     all of it written
+    ("call", 0, seconds)    a connection at self.listener
+    It is resumed with True, or with False if that did not come.
+    """
+
+    def __init__(self, w, number, seed):
+        self.w, self.number = w, number
+        self.rand = random.Random(seed << 32 | number)
+        self.right = self.rand.random() < 0.125
+        self.sock = self.listener = None
+        self.buf, self.out = bytearray(), bytearray()
+        self.ended = None               # "fin" or "rst"
+        self.waits, self.deadline = ("any", 0), 0
+        self.fresh = True               # has not looked yet
+        self.reader = self.writer = None
+        self.messages = fuzzing.Messages(self.rand, w.areas)
+        self.spoiler = fuzzing.Spoiler(self.rand, self.messages, self.fpdu)
+        self.got = self.got_atomics = self.spoilt = 0
+        self.terminated = False
+        self.ways = []                  # for people
+
+    def fpdu(self, ulpdu, **wrong):
+        return self.writer.fpdu(ulpdu, **wrong)
+
+    # octets ---------------------------------------------------------------
+
+    def wait(self, what, count=0, seconds=PATIENCE):
+        return (yield what, count, seconds)
+
+    def put(self, octets):
+        """In as many pieces as chance wants, or up to a sudden end."""
+        cuts = []
+        if octets and self.rand.random() < 0.3:
+            cuts = sorted(self.rand.randrange(len(octets))
+                          for _ in range(self.rand.randint(1, 4)))
+        for start, end in zip([0, *cuts], [*cuts, len(octets)]):
+            self.out += octets[start:end]
+            if not (yield from self.wait("out")):
+                raise Ended
+
+    def get(self, count, seconds=PATIENCE):
+        if count and not (yield from self.wait("octets", count, seconds)):
+            raise Ended
+        octets = bytes(self.buf[:count])
+        del self.buf[:count]
+        return octets
+
+    def get_frame(self, key, seconds=PATIENCE):
+        frame = mpa.parse_header((yield from self.get(mpa.HEADER, seconds)))
+        if frame.key != key or frame.pd_length > mpa.PD_MAX:
+            raise Bad(f"start-up frame {frame}")
+        frame.pd = yield from self.get(frame.pd_length)
+        return frame
+
+    # start-up -------------------------------------------------------------
+
+    def choose_actions(self):
+        if self.right or self.rand.random() < 0.7:
+            return self.rand.getrandbits(4)
+        return self.rand.getrandbits(8)
+
+    def full(self, sent, got):
+        """Full Operation, as the flags of what really was sent have it."""
+        crc = bool((sent | got.flags) & mpa.C)
+        self.writer = fuzzing.Writer(bool(got.flags & mpa.M), crc)
+        self.reader = mpa.Reader(bool(sent & mpa.M), crc)
+
+    def spoil_frame(self, frame):
+        if self.right or self.rand.random() < 0.8:
+            return frame.pack()
+        self.spoilt += 1
+        return fuzzing.spoil_frame(self.rand, frame)
+
+    def initiate(self):
+        rand = self.rand
+        port = rand.randrange(len(POLICIES))
+        self.dial(PORT + port)
+        pd = bytes([self.choose_actions()]) + rand.randbytes(rand.randrange(9))
+        request = mpa.request(flags=rand.choice((mpa.C, 0, mpa.M | mpa.C)),
+                              pd=pd)
+        if POLICIES[port][2] == "auto" and rand.random() < 0.5:
+            request.rev = 2
+            request.flags |= mpa.S
+            request.pd = mpa.word(4, 4, rand.choice(
+                (0, mpa.A | mpa.CC, mpa.A | mpa.D,
+                 mpa.A | mpa.B | mpa.CC | mpa.D))) + pd
+        octets = self.spoil_frame(request)
+        yield from self.put(octets)
+        if self.spoilt and rand.random() < 0.4:
+            self.leave()
+            return
+        if len(octets) < mpa.HEADER + len(request.pd):
+            yield from self.drain(PAUSE)
+            raise Ended
+        reply = yield from self.get_frame(
+            mpa.KEY_REPLY, 10 * PAUSE if self.spoilt else PATIENCE)
+        if self.right and reply.flags & mpa.R:
+            raise Bad(f"rejected: {reply}")
+        self.full(octets[16], reply)
+        yield from self.put(self.first_message(request, reply))
+
+    def first_message(self, request, reply):
+        """Who calls has to speak first."""
+        if not (reply.enhanced and reply.pd_length >= 4 and
+                request.enhanced and reply.rtr & mpa.A):
+            return self.fpdu(rdmap.write(0, 0).pack())
+        both = request.rtr & reply.rtr
+        if both & mpa.CC:
+            return self.fpdu(rdmap.write(0, 0).pack())
+        if both & mpa.D:
+            self.messages.requests += 1
+            read = rdmap.ReadRequest(0, 0, 0, 0, 0)
+            return self.fpdu(read.segment(self.messages.next_msn(1)).pack())
+        return self.fpdu(rdmap.send(self.messages.next_msn(0)).pack())
+
+    def respond(self):
+        self.listen()
+        if self.rand.random() < 0.3:
+            # counts for whichever call comes next
+            self.w.set_policy(*self.rand.choice(POLICIES))
+        self.w.mate.do("call", PEER, self.listener.getsockname()[1],
+                       self.choose_actions())
+        while True:
+            if not (yield from self.wait("call")):
+                raise Ended
+            request = yield from self.get_frame(mpa.KEY_REQUEST)
+            reply = wire.plain_reply(request)
+            reply.flags |= self.rand.choice((0, mpa.M))
+            reply.flags &= ~self.rand.choice((0, mpa.C))
+            octets = self.spoil_frame(reply)
+            self.full(octets[16] if len(octets) > 16 else 0, request)
+            yield from self.put(octets)
+            if not self.spoilt or self.rand.random() < 0.5:
+                return
+            # it may begin again with revision 1
+            self.leave()
+            if not (yield from self.wait("call", 0, PAUSE)):
+                raise Ended
+            self.spoilt = 0
+
+    # full operation -------------------------------------------------------
+
+    def take_in(self):
+        """What the kernel sent; it has to be right, always."""
+        if not self.reader:
+            return
+        octets = bytes(self.buf)
+        self.buf.clear()
+        try:
+            for fpdu in self.reader.feed(octets):
+                self.take_segment(ddp.parse(fpdu.ulpdu))
+        except (mpa.Malformed, ValueError, struct.error, IndexError) as why:
+            if self.spoilt_start:
+                raise Ended from why    # who knows what was agreed
+            raise Bad(f"it sent what is malformed: {why}") from why
+
+    def take_segment(self, seg):
+        code = seg.ulp & 15
+        if seg.dv != 1 or seg.rsvd or seg.ulp & 0xF0 != rdmap.RV:
+            raise ValueError(f"segment {seg}")
+        if seg.tagged and code == rdmap.READ_RESPONSE:
+            self.got += len(seg.payload)
+        elif not seg.tagged and code == fuzzing.ATOMIC_ANSWER:
+            self.got_atomics += 1
+        elif not seg.tagged and code == rdmap.TERMINATE:
+            self.terminated = str(rdmap.Terminate.parse(seg.payload))
+        elif not seg.tagged and code == rdmap.READ_REQUEST:
+            self.todo.append(rdmap.ReadRequest.parse(seg.payload))
+        elif not seg.tagged and code == fuzzing.ATOMIC:
+            self.todo.append(struct.unpack(">I", seg.payload[4:8])[0])
+        elif not (seg.tagged and code == rdmap.WRITE or
+                  not seg.tagged and code == rdmap.SEND):
+            raise ValueError(f"segment {seg}")
+
+    def reply_to(self, request):
+        """The segments that answer a request of the kernel's."""
+        if isinstance(request, int):
+            return [fuzzing.atomic_answer(self.messages.next_msn(3), request)]
+        octets = self.rand.randbytes(request.size)
+        cut = self.rand.randrange(len(octets) + 1)
+        if self.rand.random() < 0.7 or not 0 < cut < len(octets):
+            return [rdmap.read_response(request.sink_stag, request.sink_to,
+                                        octets)]
+        return [rdmap.read_response(request.sink_stag, request.sink_to,
+                                    octets[:cut], last=False),
+                rdmap.read_response(request.sink_stag, request.sink_to + cut,
+                                    octets[cut:])]
+
+    def put_segments(self, segments, chance):
+        for segment in segments:
+            if self.rand.random() < chance:
+                self.spoilt += 1
+                way, octets = self.spoiler.spoil(segment)
+                self.ways.append(way)
+            else:
+                octets = self.fpdu(segment.pack())
+            yield from self.put(octets)
+
+    def answer_all(self, chance):
+        self.take_in()
+        while self.todo:
+            yield from self.put_segments(self.reply_to(self.todo.popleft()),
+                                         chance)
+            self.take_in()
+
+    def talk(self):
+        rand = self.rand
+        for _ in range(rand.randrange(6)):
+            yield from self.put_segments(self.messages.any(), 0)
+            yield from self.answer_all(0)
+        if self.right:
+            yield from self.good_end()
+            return
+        if rand.random() < 0.5:
+            # so that the other side stands in the middle of something
+            yield from self.wait("any", 0, PAUSE)
+            yield from self.answer_all(0.5)
+        for _ in range(rand.randint(1, 4)):
+            yield from self.put_segments(self.messages.any(), 0.8)
+            yield from self.answer_all(0.3)
+
+    def good_end(self):
+        """All that was asked is answered; then FIN, and FIN."""
+        messages = self.messages
+        end = time.monotonic() + PATIENCE
+        while (self.got, self.got_atomics) != (messages.due,
+                                               messages.atomics):
+            if not (yield from self.wait("any", 0, end - time.monotonic())):
+                raise Bad(f"{self.got} of {messages.due} octets read, "
+                          f"{self.got_atomics} of {messages.atomics} atomics,"
+                          f" then {self.ended or 'nothing'}, "
+                          f"Terminate {self.terminated}")
+            yield from self.answer_all(0)
+        yield from self.wait("any", 0, PAUSE)
+        yield from self.answer_all(0)
+        self.sock.shutdown(socket.SHUT_WR)
+        while not self.ended:
+            if not (yield from self.wait("any")) and not self.ended:
+                raise Bad("our end is not answered")
+            self.take_in()
+        if self.ended != "fin" or self.terminated:
+            raise Bad(f"ended by {self.ended}, Terminate {self.terminated}")
+
+    def go(self):
+        """All of it."""
+        self.todo, self.spoilt_start = collections.deque(), False
+        try:
+            yield from self.rand.choice((self.initiate, self.respond))()
+            if self.sock is None:
+                return
+            self.spoilt_start = bool(self.spoilt)
+            yield from self.talk()
+            yield from self.drain(self.rand.choice((0, PAUSE, 4 * PAUSE)))
+        except Ended:
+            if self.right:
+                raise Bad(f"ended by {self.ended} in the middle, "
+                          f"Terminate {self.terminated}") from None
+
+    def drain(self, seconds):
+        """What still comes: a Terminate, an end."""
+        end = time.monotonic() + seconds
+        while not self.ended and (left := end - time.monotonic()) > 0:
+            yield from self.wait("any", 0, left)
+            self.take_in()
+
+    # sockets --------------------------------------------------------------
+
+    def dial(self, port):
+        self.use(socket.socket())
+        self.sock.connect_ex((MATE, port))
+
+    def listen(self):
+        self.listener = socket.socket()
+        self.listener.setblocking(False)
+        self.listener.bind((PEER, 0))
+        self.listener.listen()
+
+    def use(self, sock):
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sock, self.ended = sock, None
+        self.buf.clear()
+        self.out.clear()
+
+    def leave(self):
+        """FIN, or RST."""
+        if self.sock:
+            if self.rand.random() < 0.4:
+                self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                     struct.pack("ii", 1, 0))
+            self.sock.close()
+        self.sock = None
+
+    def close(self):
+        self.leave()
+        if self.listener:
+            self.listener.close()
+
+    def pump(self):
+        """Moves what can be moved without waiting."""
+        if self.sock is None:
+            self.accept()
+            return
+        try:
+            if self.out:
+                del self.out[:self.sock.send(self.out)]
+        except BlockingIOError:
+            pass
+        except OSError as why:
+            if why.errno != errno.ENOTCONN:      # not yet
+                self.lost()
+        try:
+            if not self.ended:
+                octets = self.sock.recv(1 << 16)
+                self.buf += octets
+                self.ended = None if octets else "fin"
+        except BlockingIOError:
+            pass
+        except OSError as why:
+            if why.errno != errno.ENOTCONN:
+                self.lost()
+
+    def lost(self):
+        self.ended = "rst"
+        self.out.clear()
+
+    def accept(self):
+        with contextlib.suppress(BlockingIOError):
+            if self.listener:
+                self.use(self.listener.accept()[0])
+
+    def ready(self):
+        """None: goes on waiting; else what to resume with."""
+        self.pump()
+        what, count = self.waits
+        if what == "call":
+            return True if self.sock else self.late()
+        if what == "out":
+            return True if not self.out and self.ended != "rst" \
+                else False if self.ended == "rst" else self.late()
+        if self.buf and len(self.buf) >= count:
+            return True
+        return False if self.ended else self.late()
+
+    def late(self):
+        return False if time.monotonic() >= self.deadline else None
+
+    @property
+    def file(self):
+        return self.sock or self.listener

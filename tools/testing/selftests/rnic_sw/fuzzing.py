@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What wire_fuzz.py sends: messages that are right, and ways to spoil them.
+
+Everything random comes from the random.Random that is handed in, so that a
+seed makes the same octets again.
+"""
+
+import struct
+from dataclasses import replace
+
+from rawpeer import crc32c, ddp, mpa, rdmap
+
+IMMEDIATE, IMMEDIATE_SE, ATOMIC, ATOMIC_ANSWER = 8, 9, 10, 11
+QN_ATOMIC_ANSWER = 3
+FETCH_ADD, CMP_SWAP = 0, 2
+TOP = 1 << 64
+ODD32 = (0, 1, 2, 3, 4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
+
+
+class Writer(mpa.Writer):
+    """As mpa.Writer, but fast where there are no markers."""
+
+    def fpdu(self, ulpdu, pad=None, crc=None, length=None, marker=None):
+        if self.markers:
+            return super().fpdu(ulpdu, pad, crc, length, marker)
+        length = len(ulpdu) if length is None else length
+        out = struct.pack(">H", length) + ulpdu
+        out += (pad or bytes(3))[:-len(out) % 4]
+        right = crc32c.field(out) if self.crc else bytes(4)
+        self.pos += len(out) + 4
+        return out + (crc or right)
+
+
+def atomic(msn, payload):
+    return ddp.Untagged(rdmap.control(ATOMIC), rdmap.QN_READ, msn,
+                        payload=payload)
+
+
+def atomic_answer(msn, number, old=0):
+    return ddp.Untagged(rdmap.control(ATOMIC_ANSWER), QN_ATOMIC_ANSWER, msn,
+                        payload=struct.pack(">IQ", number, old))
+
+
+class Messages:
+    """Messages that are right; counts what they have to be answered with."""
+
+    SENDS, REQUESTS = 5, 3          # how many the program is prepared for
+
+    def __init__(self, rand, areas):
+        self.rand, self.areas = rand, areas
+        self.msn = {0: 1, 1: 1, 2: 1, 3: 1}
+        self.sends = self.requests = 0
+        self.due = 0                # octets of Read Responses
+        self.atomics = 0            # and Atomic Responses
+
+    def next_msn(self, queue):
+        self.msn[queue] += 1
+        return self.msn[queue] - 1
+
+    def some(self, name, most):
+        """An address, a length, the key, within an area."""
+        addr, size, key = self.areas[name]
+        length = self.rand.randrange(most)
+        return addr + self.rand.randrange(size - length), length, key
+
+    def any(self):
+        """The segments of any message."""
+        ways = [self.write]
+        if self.sends < self.SENDS:
+            ways += [self.send, self.immediate]
+        if self.requests < self.REQUESTS:
+            ways += [self.read, self.atomic]
+        return self.rand.choice(ways)()
+
+    def send(self):
+        self.sends += 1
+        msn, rand = self.next_msn(0), self.rand
+        code = rand.choice((rdmap.SEND, rdmap.SEND_SE))
+        octets = rand.randbytes(rand.choice((0, 1, 30, 200, 512)))
+        cut = rand.randrange(len(octets) + 1)
+        if rand.random() < 0.7 or not 0 < cut < len(octets):
+            return [rdmap.send(msn, octets, code)]
+        return [rdmap.send(msn, octets[:cut], code, last=False),
+                rdmap.send(msn, octets[cut:], code, mo=cut)]
+
+    def immediate(self):
+        self.sends += 1
+        return [rdmap.send(self.next_msn(0), self.rand.randbytes(8),
+                           self.rand.choice((IMMEDIATE, IMMEDIATE_SE)))]
+
+    def write(self):
+        addr, length, key = self.some("target", 400)
+        octets = self.rand.randbytes(length)
+        cut = self.rand.randrange(length + 1)
+        if self.rand.random() < 0.7:
+            return [rdmap.write(key, addr, octets)]
+        return [rdmap.write(key, addr, octets[:cut], last=False),
+                rdmap.write(key, addr + cut, octets[cut:])]
+
+    def read(self):
+        self.requests += 1
+        addr, length, key = self.some(
+            self.rand.choice(("target", "source")), 600)
+        self.due += length
+        return [rdmap.ReadRequest(0x2222, 0x3000, length, key, addr)
+                .segment(self.next_msn(1))]
+
+    def atomic(self):
+        self.requests += 1
+        self.atomics += 1
+        addr, size, key = self.areas["target"]
+        addr = -(-addr // 8) * 8 + 8 * self.rand.randrange(size // 8 - 1)
+        payload = struct.pack(
+            ">IIIQQQQQ", self.rand.choice((FETCH_ADD, CMP_SWAP)),
+            self.rand.getrandbits(32), key, addr,
+            *(self.rand.getrandbits(64) for _ in range(4)))
+        return [atomic(self.next_msn(1), payload)]
+
+
+def flip(rand, octets, most=4):
+    """Some bits of it changed."""
+    out = bytearray(octets)
+    for _ in range(rand.randint(1, most) if out else 0):
+        out[rand.randrange(len(out))] ^= 1 << rand.randrange(8)
+    return bytes(out)
+
+
+class Spoiler:
+    """Makes the octets of a segment that is wrong in one way or another.
+
+    fpdu: from a ULPDU (and mpa.Writer.fpdu's words) to octets.
+    """
+
+    def __init__(self, rand, messages, fpdu):
+        self.rand, self.messages, self.fpdu = rand, messages, fpdu
+        self.keys = [key for _, _, key in messages.areas.values()]
+
+    def spoil(self, segment):
+        """Returns the way's name and octets."""
+        way = self.rand.choice(self.WAYS)
+        return way.__name__, way(self, segment)
+
+    # the DDP and RDMAP headers; the CRC is right
+
+    def changed(self, segment, **fields):
+        return self.fpdu(replace(segment, **fields).pack())
+
+    def flip_ulpdu(self, segment):
+        return self.fpdu(flip(self.rand, segment.pack()))
+
+    def flip_header(self, segment):
+        return self.fpdu(flip(self.rand, segment.header(), 2) +
+                         segment.payload)
+
+    def flip_payload(self, segment):
+        return self.fpdu(segment.header() + flip(self.rand, segment.payload))
+
+    def other_kind(self, segment):
+        octets = bytearray(segment.pack())
+        octets[0] ^= ddp.T
+        return self.fpdu(bytes(octets))
+
+    def control(self, segment):
+        return self.changed(segment, dv=self.rand.randrange(4),
+                            last=self.rand.random() < 0.5,
+                            rsvd=self.rand.getrandbits(4) << 2)
+
+    def opcode(self, segment):
+        return self.changed(segment, ulp=self.rand.choice(
+            (self.rand.getrandbits(8), rdmap.control(
+                self.rand.randrange(16)))))
+
+    def number(self, right):
+        return self.rand.choice(
+            (right + 1, right - 1, right ^ 0x80000000,
+             self.rand.choice(ODD32), self.rand.getrandbits(32))) \
+            & 0xFFFFFFFF
+
+    def place(self, segment):
+        """Where it goes: queue, MSN and MO, or STag and TO."""
+        if not segment.tagged:
+            name = self.rand.choice(("qn", "msn", "mo", "ulp32"))
+            return self.changed(
+                segment, **{name: self.number(getattr(segment, name))})
+        if self.rand.random() < 0.5:
+            return self.changed(segment, stag=self.key())
+        return self.changed(segment, to=self.offset(segment.to))
+
+    def key(self):
+        key = self.rand.choice(self.keys)
+        return self.rand.choice((key, key ^ 1, key ^ 0x100, 0, 0x100, 0x1FF,
+                                 self.rand.getrandbits(32)))
+
+    def offset(self, right):
+        addr, size, _ = self.rand.choice(list(self.messages.areas.values()))
+        return self.rand.choice(
+            (right + 1, addr - 1, addr + size - 1, addr + size, 0, TOP - 1,
+             right ^ 1 << 63, self.rand.getrandbits(64))) % TOP
+
+    def shorter(self, segment):
+        octets = segment.pack()
+        return self.fpdu(octets[:self.rand.randrange(len(octets))])
+
+    def longer(self, segment):
+        return self.fpdu(segment.pack() + self.rand.randbytes(
+            self.rand.choice((1, 8, 100, 600, 1500))))
+
+    def empty(self, _segment):
+        return self.fpdu(b"")
+
+    def never_last(self, segment):
+        return b"".join(self.changed(segment, last=False) for _ in range(3))
+
+    def twice(self, segment):
+        return self.fpdu(segment.pack()) + self.fpdu(segment.pack())
+
+    # whole messages out of place
+
+    def request(self, _segment):
+        rand = self.rand
+        read = rdmap.ReadRequest(
+            rand.getrandbits(32), rand.getrandbits(64),
+            self.number(rand.randrange(600)), self.key(), self.offset(0))
+        return self.fpdu(read.segment(self.messages.next_msn(1)).pack())
+
+    def edge(self, _segment):
+        """A Write or a Read that ends or begins one octet beside an edge."""
+        addr, size, key = self.messages.areas["target"]
+        length = self.rand.randint(1, 40)
+        place = self.rand.choice((addr - 1, addr + size - length + 1))
+        if self.rand.random() < 0.5:
+            return self.fpdu(rdmap.write(
+                key, place, self.rand.randbytes(length)).pack())
+        read = rdmap.ReadRequest(1, 2, length, key, place)
+        return self.fpdu(read.segment(self.messages.next_msn(1)).pack())
+
+    def many_requests(self, _segment):
+        addr, size, key = self.messages.areas["target"]
+        read = rdmap.ReadRequest(1, 2, size, key, addr)
+        return b"".join(
+            self.fpdu(read.segment(self.messages.next_msn(1)).pack())
+            for _ in range(self.rand.randint(2, 9)))
+
+    def bad_atomic(self, _segment):
+        rand = self.rand
+        payload = struct.pack(
+            ">IIIQQQQQ", rand.choice((0, 1, 2, 3, 15, rand.getrandbits(32))),
+            1, self.key(), self.offset(8),
+            *(rand.getrandbits(64) for _ in range(4)))
+        return self.fpdu(atomic(self.messages.next_msn(1), payload).pack())
+
+    def many_sends(self, _segment):
+        return b"".join(
+            self.fpdu(rdmap.send(self.messages.next_msn(0), b"again").pack())
+            for _ in range(self.rand.randint(5, 12)))
+
+    def response(self, _segment):
+        return self.fpdu(rdmap.read_response(
+            self.key(), self.offset(0),
+            self.rand.randbytes(self.rand.randrange(600))).pack())
+
+    def answer(self, _segment):
+        return self.fpdu(atomic_answer(
+            self.messages.next_msn(3), self.rand.randrange(4)).pack())
+
+    def invalidate(self, _segment):
+        return self.fpdu(rdmap.send(
+            self.messages.next_msn(0), b"",
+            self.rand.choice((rdmap.SEND_INV, rdmap.SEND_SE_INV)),
+            ulp32=self.key()).pack())
+
+    def terminate(self, segment):
+        rand = self.rand
+        term = rdmap.Terminate(
+            rand.randrange(16), rand.randrange(16), rand.getrandbits(8),
+            rand.choice((None, len(segment.pack()))),
+            rand.choice((None, segment.header())),
+            rand.choice((None, bytes(28))), rand.getrandbits(13)).segment()
+        octets = rand.choice((term.payload, flip(rand, term.payload),
+                              term.payload[:rand.randrange(50)]))
+        return self.fpdu(replace(term, payload=octets).pack())
+
+    # MPA
+
+    def flip_wire(self, segment):
+        return flip(self.rand, self.fpdu(segment.pack()))
+
+    def bad_crc(self, segment):
+        return self.fpdu(segment.pack(), crc=self.rand.randbytes(4))
+
+    def bad_pad(self, segment):
+        return self.fpdu(segment.pack(), pad=b"pad")
+
+    def bad_length(self, segment):
+        octets = segment.pack()
+        length = self.rand.choice(
+            (0, 1, len(octets) + 1, len(octets) - 1, len(octets) + 4, 0xFFFF,
+             self.rand.getrandbits(16)))
+        return self.fpdu(octets, length=length)
+
+    def bad_marker(self, segment):
+        if self.rand.random() < 0.5:
+            return bytes(4) + self.fpdu(segment.pack())
+        return self.fpdu(segment.pack() + bytes(600),
+                         marker=lambda right: flip(self.rand, right))
+
+    def torn(self, segment):
+        octets = self.fpdu(segment.pack())
+        return octets[:self.rand.randrange(len(octets))]
+
+    def garbage(self, _segment):
+        return self.rand.randbytes(self.rand.randrange(1, 300))
+
+    WAYS = (flip_ulpdu, flip_header, flip_header, flip_payload, other_kind,
+            control, opcode, place, place, place, shorter, longer, empty,
+            never_last, twice, edge, request, request, many_requests,
+            bad_atomic, many_sends, response, answer, invalidate, terminate,
+            flip_wire, bad_crc, bad_pad, bad_length, bad_marker, torn,
+            garbage)
+
+
+def spoil_frame(rand, frame):
+    """A start-up frame that is wrong, most likely: octets."""
+    octets = frame.pack()
+    header, pd = octets[:mpa.HEADER], octets[mpa.HEADER:]
+    return rand.choice((
+        lambda: flip(rand, header, 2) + pd,
+        lambda: octets[:16] + flip(rand, octets[16:]),
+        lambda: octets[:rand.randrange(len(octets))],
+        lambda: octets + rand.randbytes(rand.randrange(1, 600)),
+        lambda: replace(frame, rev=rand.choice((0, 2, 3, 255))).pack(),
+        lambda: replace(frame, flags=rand.getrandbits(8)).pack(),
+        lambda: replace(frame, pd_length=rand.getrandbits(10)).pack(),
+        lambda: replace(frame, pd_length=rand.getrandbits(16)).pack(),
+        lambda: replace(frame, pd=rand.randbytes(513)).pack(),
+        lambda: replace(frame, pd=rand.randbytes(rand.randrange(9))).pack(),
+        lambda: rand.randbytes(rand.randrange(1, 100)),
+    ))()

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Sessions that begin well and go wrong, against the kernel.
+
+Each session starts up as initiator or as responder, exchanges a few messages
+that are right, then sends some that are not (fuzzing.py), and ends somehow.
+Several run at a time, while rping works on the same device.  About one in
+eight is right to the end, and has to come to a good end.
+
+T_SEED=N        begins with this seed (printed in the first line)
+T_SESSIONS=N    so many sessions; default: as many as T_SECONDS (40) allow
+T_FIRST=N       begins with session N: with T_SESSIONS=1, one session again
+"""
+
+import contextlib
+import ctypes
+import os
+import random
+import select
+import subprocess
+import threading
+import time
+
+import ktap
+import wire
+from wire import CLONE_NEWNET, DEVICE, MATE, NS, case, check, same, shell
+from fuzz_session import Bad, PATIENCE, POLICIES, PORT, Session
+
+PARALLEL = 12
+RPING_PORT = 7470
+
+# Nothing that a peer does may count these
+NEVER = {"end_ddp_catastrophic", "end_rdmap_catastrophic", "end_mpa_local",
+         "end_no_memory", "end_rdmap_global", "end_local_cq_overrun",
+         "end_local_protection", "end_unreachable"}
+
+# What a listener counts of connections that no program hears of
+REFUSED = {"end_mpa_startup", "end_mpa_lost", "end_peer_closed",
+           "end_peer_reset", "end_timeout"}
+
+
+class Crowd:
+    """Runs sessions, several at a time, in one thread."""
+
+    def __init__(self, w, numbers, seed):
+        self.w, self.numbers, self.seed = w, numbers, seed
+        self.active = {}
+        self.count = self.good = self.spoilt = 0
+        self.bad = []
+
+    def run(self):
+        while self.fill() or self.active:
+            if not self.active:
+                continue
+            for session in self.awake():
+                answer = session.ready()
+                session.fresh = False
+                if answer is not None:
+                    self.resume(session, answer)
+
+    def fill(self):
+        while len(self.active) < PARALLEL and not self.bad:
+            number = next(self.numbers, None)
+            if number is None:
+                return False
+            session = Session(self.w, number, self.seed)
+            self.active[session] = session.go()
+            self.resume(session, None)
+        return not self.bad
+
+    def resume(self, session, answer):
+        try:
+            what, count, seconds = self.active[session].send(answer)
+            session.waits = what, count
+            session.deadline = time.monotonic() + seconds
+            session.fresh = True
+            return
+        except StopIteration:
+            pass
+        except Bad as why:
+            self.bad.append(f"session {session.number}: {why}; "
+                            f"{session.ways}")
+        self.count += 1
+        self.good += session.right
+        self.spoilt += session.spoilt
+        session.close()
+        del self.active[session]
+
+    def awake(self):
+        """Sleeps if nobody can go on; returns those who may."""
+        poll, files = select.poll(), {}
+        for session in self.active:
+            events = select.POLLIN if not session.ended else 0
+            if session.out:
+                events |= select.POLLOUT
+            if session.file is None:
+                session.fresh = True
+            elif events:
+                poll.register(session.file, events)
+                files[session.file.fileno()] = session
+        late = min(s.deadline for s in self.active) - time.monotonic()
+        if any(session.fresh for session in self.active):
+            late = 0
+        ready = {files[number] for number, _ in
+                 poll.poll(max(0, late) * 1000)}
+        return [s for s in self.active
+                if s in ready or s.fresh or s.late() is False]
+
+
+def listens(port):
+    end = time.monotonic() + PATIENCE
+    while f":{port:04X} 00000000:0000 0A" not in wire.read("/proc/net/tcp") \
+            and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+class Rping(threading.Thread):
+    """A program that has to go on working all the while."""
+
+    PINGS = 20
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.runs, self.bad, self.over = 0, None, False
+
+    def run(self):
+        while not self.over and not self.bad:
+            try:
+                self.once()
+            except subprocess.TimeoutExpired as why:
+                self.bad = f"{why}"
+
+    def once(self):
+        words = ["rping", "-v", "-a", MATE, "-p", str(RPING_PORT),
+                 "-S", "3000"]
+        with subprocess.Popen(words + ["-s"], stderr=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL) as server:
+            try:
+                listens(RPING_PORT)
+                client = subprocess.run(
+                    words + ["-c", "-V", "-C", str(self.PINGS)],
+                    capture_output=True, timeout=PATIENCE, check=False)
+                said = server.communicate(timeout=PATIENCE)[1]
+            finally:
+                server.kill()
+        self.runs += 1
+        pings = client.stdout.count(b"ping data")
+        if client.returncode or pings != self.PINGS:
+            self.bad = (f"{pings} of {self.PINGS} pings, "
+                        f"{client.stderr}; the server: {said}")
+
+    def stop(self):
+        self.over = True
+        self.join()
+
+
+def objects():
+    """What the core knows of the device, by kind."""
+    words = shell(f"rdma resource show {DEVICE}").split()[2:]
+    return dict(zip(words[::2], words[1::2]))
+
+
+class FuzzWire(wire.Wire):
+    """The topology, with fuzzmate on the device."""
+
+    program = "fuzzmate"
+
+    def _topology(self):
+        super()._topology()
+        self.before = objects()
+        shell(f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_max_tw_buckets=64 "
+              "net.ipv4.tcp_tw_reuse=1", True)
+
+    def _set_up(self):
+        super()._set_up()
+        words = self.mate.do("areas")
+        self.areas = {
+            name: (int(addr), int(size), int(key)) for name, addr, size, key
+            in zip(*(words[i::4] for i in range(4)))}
+        for number, (crc, markers, revision) in enumerate(POLICIES):
+            self.set_policy(crc, markers, revision)
+            self.mate.do("listen", MATE, PORT + number)
+        self.set_policy(*POLICIES[0])
+
+    def set_policy(self, crc, markers, revision):
+        path = f"/sys/class/infiniband/{DEVICE}/mpa/"
+        for name, value in (("crc", crc), ("markers", markers),
+                            ("revision", revision)):
+            wire.write(path + name, str(value))
+
+    @contextlib.contextmanager
+    def in_namespace(self):
+        """This thread is where the raw peer is."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        with open("/proc/thread-self/ns/net", "rb") as here, \
+                open(f"/run/netns/{NS}", "rb") as there:
+            if libc.setns(there.fileno(), CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), "setns")
+            try:
+                yield
+            finally:
+                libc.setns(here.fileno(), CLONE_NEWNET)
+
+    def stat(self):
+        return [int(word) for word in self.mate.do("stat")]
+
+    def quiet(self):
+        """Every connection has come to its end; returns the statistics."""
+        end = time.monotonic() + PATIENCE
+        while self.stat()[0] and time.monotonic() < end:
+            time.sleep(0.1)
+        stat = self.stat()
+        same("connections left", stat[0], 0)
+        return stat
+
+
+def numbers():
+    """The sessions to run."""
+    first = int(os.environ.get("T_FIRST", 0))
+    most = os.environ.get("T_SESSIONS")
+    if most:
+        yield from range(first, first + int(most))
+        return
+    end = time.monotonic() + int(os.environ.get("T_SECONDS", 40))
+    while time.monotonic() < end:
+        yield first
+        first += 1
+
+
+def tell(w, crowd, seconds, stat, before):
+    rises = {name: now - before[name] for name, now in w.counters().items()
+             if name.startswith("end_") and now != before[name]}
+    print(f"# {crowd.count} sessions in {seconds:.1f} s, "
+          f"{crowd.count / seconds:.1f} a second: {crowd.good} right to the "
+          f"end, {crowd.spoilt} mutations")
+    print("# queue pairs %d, established %d, received %d, sent %d, "
+          "flushed %d, async %d" % tuple(stat[1:]))
+    print("# ends:", ", ".join(f"{name[4:]} {n}"
+                               for name, n in sorted(rises.items())))
+    return rises
+
+
+@case("sessions that go wrong")
+def fuzz(w):
+    seed = int(os.environ.get("T_SEED") or random.getrandbits(31))
+    print(f"# T_SEED={seed}", flush=True)
+    before, rping = w.counters(), Rping()
+    rping.start()
+    crowd = Crowd(w, numbers(), seed)
+    began = time.monotonic()
+    with w.in_namespace():
+        crowd.run()
+    seconds = time.monotonic() - began
+    rping.stop()
+    stat = w.quiet()
+    rises = tell(w, crowd, seconds, stat, before)
+    same("what was wrong", crowd.bad, [])
+    same("rping", rping.bad, None)
+    check("rping was run", rping.runs)
+    same("memory that changed and may not", w.mate.do("check"), [])
+    same("reasons that no peer can cause", NEVER & set(rises), set())
+    # one each; and those whose start-up failed before there was any
+    extra = sum(rises.values()) - stat[1] - 2 * rping.runs
+    refused = sum(rises.get(name, 0) for name in REFUSED)
+    check(f"{extra} more ends than queue pairs, {refused} can be refusals",
+          0 <= extra <= refused)
+
+
+@case("nothing is left")
+def nothing_left(w):
+    w.mate.stop()
+    same("the program's end", w.mate.process.returncode, 0)
+    end = time.monotonic() + PATIENCE
+    while objects() != w.before and time.monotonic() < end:
+        time.sleep(0.1)
+    same("objects", objects(), w.before)
+
+
+ktap.run(FuzzWire)
