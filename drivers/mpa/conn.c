@@ -22,6 +22,16 @@
 
 static atomic_t conns = ATOMIC_INIT(0);	/* not yet released */
 
+/*
+ * Until it is in Full Operation all connections are worked on in one order:
+ * programs that connect many at once expect the other side to see them in the
+ * order they were made.  Nothing there waits for a peer.
+ */
+static struct workqueue_struct *queue_of(const struct mpa_conn *c)
+{
+	return READ_ONCE(c->phase) < MPA_FULL ? mpa_startup_wq : mpa_wq;
+}
+
 /**
  * mpa_conn_event - have the worker look at something
  * @c: the connection; the caller holds it, is one of its callbacks, or found
@@ -35,7 +45,7 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 	set_bit(ev, &c->events);
 	if (!kref_get_unless_zero(&c->ss.ref))
 		return;
-	if (!queue_work(mpa_wq, &c->work))
+	if (!queue_work(queue_of(c), &c->work))
 		ddp_session_put(&c->ss);
 }
 
@@ -94,7 +104,7 @@ static bool must_reset(const struct mpa_conn *c, enum iw_reason why)
 
 static void set_phase(struct mpa_conn *c, enum mpa_phase phase)
 {
-	c->phase = phase;
+	WRITE_ONCE(c->phase, phase);
 	trace_mpa_conn_phase(c, phase);
 }
 

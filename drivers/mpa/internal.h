@@ -148,6 +148,7 @@ static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
 }
 
 extern struct workqueue_struct *mpa_wq;
+extern struct workqueue_struct *mpa_startup_wq;
 
 /* conn.c: life of a connection */
 struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,

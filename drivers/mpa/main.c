@@ -5,17 +5,37 @@
 #include "internal.h"
 
 struct workqueue_struct *mpa_wq;
+struct workqueue_struct *mpa_startup_wq;
 
-static int __init mpa_init(void)
+static int alloc_queues(void)
 {
-	int err;
-
 	mpa_wq = alloc_workqueue("iw_mpa", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!mpa_wq)
 		return -ENOMEM;
+	mpa_startup_wq = alloc_ordered_workqueue("iw_mpa_startup",
+						 WQ_MEM_RECLAIM);
+	if (!mpa_startup_wq) {
+		destroy_workqueue(mpa_wq);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void destroy_queues(void)
+{
+	destroy_workqueue(mpa_startup_wq);
+	destroy_workqueue(mpa_wq);
+}
+
+static int __init mpa_init(void)
+{
+	int err = alloc_queues();
+
+	if (err)
+		return err;
 	err = ddp_type_register(&mpa_session_type);
 	if (err)
-		destroy_workqueue(mpa_wq);
+		destroy_queues();
 	return err;
 }
 
@@ -24,7 +44,7 @@ static void __exit mpa_exit(void)
 	ddp_type_unregister(&mpa_session_type);
 	/* what has ended may still have a run of its worker to come */
 	mpa_conn_wait_all();
-	destroy_workqueue(mpa_wq);
+	destroy_queues();
 	rcu_barrier();
 	mpa_frame_exit();
 }
