@@ -45,11 +45,13 @@ TRACE_EVENT(mpa_conn_end,
 	TP_ARGS(c, why),
 	TP_STRUCT__entry(
 		__field(const void *, c)
-		__field(const char *, why)
+		/* a copy: the name is another module's */
+		__array(char, why, 32)
 	),
 	TP_fast_assign(
 		__entry->c = c;
-		__entry->why = iw_reason_name(why);
+		strscpy(__entry->why, iw_reason_name(why),
+			sizeof(__entry->why));
 	),
 	TP_printk("conn=%p why=%s", __entry->c, __entry->why)
 );

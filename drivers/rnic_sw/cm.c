@@ -504,8 +504,11 @@ static int start_listening(struct rnic_lep *lep, int backlog)
 		.policy = &policy,
 	};
 
+	if (!args.net)
+		return -ENODEV;
 	fill_policy(lep->dev, &policy);
 	lep->l = lep->dev->llps->mpa->listen(&args, &user, lep);
+	put_net(args.net);
 	return PTR_ERR_OR_ZERO(lep->l);
 }
 

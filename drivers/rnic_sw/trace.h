@@ -50,11 +50,13 @@ TRACE_EVENT(rnic_qp_ended,
 	TP_ARGS(qp, why),
 	TP_STRUCT__entry(
 		__field(u32, qpn)
-		__field(const char *, why)
+		/* a copy: the name is another module's */
+		__array(char, why, 32)
 	),
 	TP_fast_assign(
 		__entry->qpn = qp->ib.qp_num;
-		__entry->why = iw_reason_name(why);
+		strscpy(__entry->why, iw_reason_name(why),
+			sizeof(__entry->why));
 	),
 	TP_printk("qp=%u why=%s", __entry->qpn, __entry->why)
 );
