@@ -1,0 +1,243 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# capture.sh: what is on the wire, by tshark's account. Programs run while
+# tcpdump records them; several cases look at each recording.
+#
+# tools/testing/rawpeer/pcap-check counts: once by the FPDUs' length fields, and
+# once by what tshark finds. Neither knows the modules.
+
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+readonly pcap_check=$T_DIR/../../rawpeer/pcap-check
+
+# Recordings ------------------------------------------------------------------
+
+# The name of the one that the cases are about, and what makes it
+recording='' traffic=()
+
+# record: unless it was done; a case may be the only one that is run.
+record() {
+	[ ! -e "$tmp/$recording.facts" ] || return 0
+	[ ! -e "$tmp/$recording.pcap" ] || t_fail "it could not be recorded"
+	t_capture b "$tmp/$recording.pcap"
+	"${traffic[@]}"
+	t_capture_end b
+	cat "$T_CASE/tcpdump-b.log"
+	grep -q '^0 packets dropped by kernel' "$T_CASE/tcpdump-b.log"
+	"$pcap_check" --facts "$tmp/$recording.pcap" >"$tmp/facts" 2>"$tmp/$recording.faults" ||
+		echo "at fault" >>"$tmp/$recording.faults"
+	mv "$tmp/facts" "$tmp/$recording.facts"
+}
+
+# look CHECK...: a check of a recording, which is kept if it fails.
+look() {
+	record
+	cat "$tmp/$recording.facts" "$tmp/$recording.faults"
+	"$@" && return
+	cp "$tmp/$recording.pcap" "$T_CASE"
+	t_fail "see $recording.pcap"
+}
+
+fact() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$tmp/$recording.facts"; }
+
+# has NAME TEST NUMBER, as in: has fpdus -gt 100
+has() {
+	test "$(fact "$1")" "$2" "$3" || { echo "failed: $1 is $(fact "$1"), not $2 $3"; return 1; }
+}
+
+# Traffic ---------------------------------------------------------------------
+
+# ping ADDRESS SIZE
+ping() {
+	t_port
+	t_pair "$PORT" rping -s -a "$1" -p "$PORT" -C 10 -S "$2" -V -- \
+		rping -c -a "$1" -p "$PORT" -C 10 -S "$2" -V
+}
+
+# programs "SIZES" ARGS...: rping, and perftest's Sends, Writes, Reads
+programs() {
+	local sizes=$1 size count prog
+	shift
+	ping "$B4" 4000
+	for size in $sizes; do
+		count=$((size > 100000 ? 5 : size > 10000 ? 20 : 50))
+		for prog in ib_send_bw ib_write_bw ib_read_bw; do
+			t_perftest "$prog" -s "$size" -n $count "$@"
+		done
+	done
+}
+
+# Not every perftest knows IPv6.
+programs6() {
+	local size
+	for size in 32 64 4096 65535; do
+		ping "$B6" $size
+	done
+	t_port
+	t_pair "$PORT" rstream -b "$B6" -p "$PORT" -I 1 -C 2 -S 1048576 -T v -- \
+		rstream -s "$B6" -p "$PORT" -I 1 -C 2 -S 1048576 -T v
+}
+
+# Both ends are one program, on one device.
+ends() {
+	local verbs before
+	verbs=$(t_prog verbs)
+	before=$(t_counter "$B_DEV" tx_terminates)
+	"$verbs" -a "$B4" -6 "$B6" conn_reject conn_ipv6 'remote_*'
+	echo $(($(t_counter "$B_DEV" tx_terminates) - before)) >"$tmp/terminates"
+}
+
+# Frames as they are on a wire, not what a network card would make them of
+no_offload() {
+	t_must on a ethtool -K va gso off tso off
+	t_must on b ethtool -K vb gso off tso off
+}
+
+mtu() {
+	t_must ip -n "$NS_A" link set va mtu "$1"
+	t_must ip -n "$NS_B" link set vb mtu "$1"
+}
+
+# setting NAME VALUE, on both hosts
+setting() {
+	t_must on a sh -c "echo $2 >/sys/class/infiniband/$A_DEV/mpa/$1"
+	t_must on b sh -c "echo $2 >/sys/class/infiniband/$B_DEV/mpa/$1"
+}
+
+# Checks ----------------------------------------------------------------------
+
+recorded() { has connections -ge 5; }
+
+# tshark finds each FPDU and start-up frame, no error in any, and their opcodes.
+decoded() { has fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ]; }
+
+# Writes, Read Requests and Responses, Sends
+all_kinds() { has opcode_0 -ge 40 && has opcode_1 -ge 40 && has opcode_2 -ge 40 && has opcode_3 -ge 40; }
+
+crcs_good() { has good_crcs -eq "$(fact fpdus)" && has unused_crcs -eq 0 && has bad_crcs -eq 0; }
+# Those that tshark misreads, because of markers, are counted by themselves.
+crcs_unused() { has unused_crcs -eq $(($(fact fpdus) - $(fact left_out))) && has good_crcs -eq 0; }
+
+# tshark knows revision 1 only, and remarks on what is new in 2.
+revision_1() { has revision_2_warnings -eq 0; }
+revision_2() { has revision_2_warnings -gt 0; }
+
+no_markers() { has markers -eq 0 && has tshark_markers -eq 0; }
+
+# Each is where it must be and says so, or pcap-check fails.
+markers() { has markers -gt 1000 && has tshark_markers -gt 1000; }
+
+full_size() { has longest_fpdu -eq "$1"; }
+aligned() { has segments -gt 100 && has unaligned -eq 0; }
+mostly_aligned() { has segments -gt 100 && has unaligned -lt $(($(fact segments) / 10)); }
+
+terminates() { has opcode_7 -gt 10 && has opcode_7 -eq "$(cat "$tmp/terminates")"; }
+rejected() { has rejected -gt 0 && has tshark_rejected -eq "$(fact rejected)"; }
+
+nobody() {
+	t_port
+	t_capture b "$tmp/nobody.pcap"
+	t_refused on a timeout "$T_TIME" rdma_client -s "$B4" -p "$PORT"
+	t_capture_end b
+	tshark -n -o tcp.try_heuristic_first:TRUE -r "$tmp/nobody.pcap" -Y "tcp.port == $PORT" 2>/dev/null | tee "$T_CASE/frames"
+	t_check "a reset" grep -q 'RST' "$T_CASE/frames"
+	t_check "no MPA" test -z "$(sed -n '/MPA/p' "$T_CASE/frames")"
+}
+
+notices() {
+	local at
+	at=$(grep -abo rdma-ping- "$tmp/$recording.pcap" | sed -n '5s/:.*//p')
+	cp "$tmp/$recording.pcap" "$tmp/changed.pcap"
+	printf 'R' | dd of="$tmp/changed.pcap" bs=1 seek="$at" conv=notrunc status=none
+	t_refused "$pcap_check" "$tmp/changed.pcap" 2>&1 | tee "$T_CASE/out"
+	grep -q '1 bad CRCs' "$T_CASE/out"
+}
+
+# The same cases for each recording: its words, CRC or none, longest FPDU
+usual_cases() {
+	t_case "$1: recorded" "" look recorded
+	t_case "$1: tshark decodes every frame" \
+		"MPA-3 MPA-15 MPA-16 MPA-19 MPA-74 MPA-77 DDP-26 DDP-35 RDMAP-1 RDMAP-19" look decoded
+	t_case "$1: Writes, Reads and Sends" "RDMAP-17 RDMAP-20 RDMAP-64 RDMAP-66" look all_kinds
+	if [ "$2" = CRC ]; then
+		t_case "$1: every FPDU has a good CRC" "MPA-2 MPA-39 MPA-48 MPA-49 MPA-52" look crcs_good
+	else
+		t_case "$1: no CRC, but its field" "MPA-20 MPA-42 MPA-47" look crcs_unused
+	fi
+	t_case "$1: the longest FPDU fills a segment" "MPA-56 MPA-58 MPA-62" look full_size "$3"
+}
+
+without_markers() {
+	t_case "$1: no markers" "MPA-83" look no_markers
+}
+
+# ----------------------------------------------------------------------------
+
+for prog in tshark tcpdump ethtool python3; do
+	command -v $prog >/dev/null || t_skip_all "no $prog here"
+done
+[ -x "$pcap_check" ] || t_skip_all "the raw peer (tools/testing/rawpeer) is not here"
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/capture.XXXXXX")
+trap 't_undo; rm -rf "$tmp"' EXIT
+
+two_hosts
+no_offload
+
+words="MTU 1500, IPv4, CRC" recording=plain
+traffic=(programs "1 64 4096 65536 1048576" -t 1)
+usual_cases "$words" CRC 1448
+without_markers "$words"
+t_case "$words: MPA revision 2" "MPA2-4 MPA2-6" look revision_2
+t_case "$words: a message at a time, each segment begins with an FPDU" "MPA-64" look aligned
+t_case "$words: a changed octet is noticed (the test itself)" "" look notices
+
+words="MTU 1500, IPv4, no CRC, revision 1" recording=old
+traffic=(programs "4096 1048576")
+setting crc 0
+setting revision 1
+usual_cases "$words" "" 1448
+without_markers "$words"
+t_case "$words: nothing of revision 2" "MPA-90 MPA-92 MPA2-7 MPA2-62" look revision_1
+t_case "$words: deep queues, most segments begin with an FPDU" "MPA-64" look mostly_aligned
+setting crc 1
+setting revision auto
+
+words="MTU 1500, IPv4, markers" recording=markers
+traffic=(programs "64 65536")
+setting markers 1
+usual_cases "$words" CRC 1448
+t_case "$words: where they have to be, by tshark too" \
+	"MPA-22 MPA-23 MPA-25 MPA-27 MPA-28 MPA-29 MPA-30 MPA-34 MPA-35 MPA-36 MPA-51 MPA-84" look markers
+
+words="MTU 1500, IPv6, markers, no CRC" recording=markers6
+traffic=(programs6)
+setting crc 0
+usual_cases "$words" "" 1428
+t_case "$words: where they have to be, by tshark too" "MPA-27 MPA-28 MPA-84" look markers
+setting markers 0
+
+mtu 9000
+words="MTU 9000, IPv6, no CRC" recording=jumbo6
+traffic=(programs6)
+usual_cases "$words" "" 8928
+without_markers "$words"
+setting crc 1
+
+words="MTU 9000, IPv4, CRC" recording=jumbo
+traffic=(programs "64 1048576")
+usual_cases "$words" CRC 8948
+without_markers "$words"
+t_undo
+unset NS_A NS_B
+
+one_device
+words="errors, through lo" recording=ends
+traffic=(ends)
+t_case "$words: recorded" "" look recorded
+t_case "$words: tshark decodes every frame" "MPA-15 RDMAP-36 RDMAP-37 RDMAP-44 RDMAP-46" look decoded
+t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" look crcs_good
+t_case "$words: Terminates, as many as were counted" "RDMAP-2 RDMAP-36" look terminates
+t_case "$words: Send with Invalidate" "RDMAP-18 RDMAP-20" look has opcode_4 -gt 0
+t_case "$words: Replies that reject" "MPA-89 MPA-104" look rejected
+t_case "nobody listens: TCP resets, MPA says nothing" "MPA-132" nobody
+t_end
