@@ -302,10 +302,27 @@ namespace_deleted() {
 	ip netns del "$NS_B"
 	t_kill server KILL
 	t_check "the client ended" t_until 20 t_ended client
-	t_check "its device is gone" t_until 20 not_listed iwb
+	t_check "the namespace is gone" t_until 20 no_peer
 }
 
-not_listed() { ! rdma dev show 2>/dev/null | grep -q "$1"; }
+# Who listened there does not keep it.
+namespace_of_a_listener() {
+	local i
+	two_hosts
+	for i in 1 2 3; do
+		t_port
+		t_bg server-$i b rping -s -a "$B4" -p "$PORT"
+		t_listens b "$PORT"
+	done
+	ip netns del "$NS_B"
+	sleep 0.5
+	t_check "its programs keep it" t_refused no_peer
+	for i in 1 2 3; do t_kill server-$i KILL; done
+	t_check "the namespace is gone" t_until 20 no_peer
+}
+
+# The end of a pair goes with the other's namespace.
+no_peer() { ! ip -n "$NS_A" link show va >/dev/null 2>&1; }
 
 t_case "device on dummy" "" on_dummy
 t_case "device on veth" "" on_veth
@@ -322,6 +339,7 @@ t_case "rdma link del under traffic" "" link_deleted_under_traffic
 t_case "rdma link del with a listener" "" link_deleted_idle_server
 t_case "programs killed under traffic" "" killed_under_traffic
 t_case "namespace deleted under traffic" "" namespace_deleted
+t_case "namespace of a listener" "" namespace_of_a_listener
 t_case "module unloaded while a device exists" "" unload_with_device
 t_case "module unloaded while a program runs" "" unload_with_program
 t_case "modules unloaded, loaded by rdma link add" "" unload_and_autoload

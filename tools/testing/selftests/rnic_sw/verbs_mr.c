@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Memory regions: where they begin, and when they end. */
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
 #include "verbs.h"
 
 #define MIB	(1024u * 1024)
@@ -232,6 +236,60 @@ static void overlap(void)
 	desk_close(&d);
 }
 
+/* Those who may pin as much as they like must not be who tries the limit */
+static void drop_ipc_lock(void)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+
+	CHECK(!syscall(SYS_capget, &head, caps), "%m");
+	caps[CAP_TO_INDEX(CAP_IPC_LOCK)].effective &=
+		~CAP_TO_MASK(CAP_IPC_LOCK);
+	CHECK(!syscall(SYS_capset, &head, caps), "%m");
+}
+
+static void lock_at_most(rlim_t octets)
+{
+	const struct rlimit limit = { octets, octets };
+
+	CHECK(!setrlimit(RLIMIT_MEMLOCK, &limit), "%m");
+}
+
+/*
+ * What a program may pin is the administrator's to say; at the limit nothing
+ * that it has is lost.
+ */
+static void memlock(void)
+{
+	struct ibv_mr *mr, *more;
+	struct desk d;
+	struct buf b;
+
+	/* before: rdma_cm wants its file used with the rights it was opened with */
+	drop_ipc_lock();
+	desk_open(&d, &(struct opts){}, 1000);
+	buf_new(&b, 2 * MIB);
+	lock_at_most(MIB + MIB / 2);
+	mr = ibv_reg_mr(d.p.c.pd, b.at, MIB, RIGHTS_ALL);
+	CHECK(mr, "%m");
+	more = ibv_reg_mr(d.p.c.pd, b.at + MIB, MIB, RIGHTS_ALL);
+	CHECK(!more && errno == ENOMEM, "%m");
+	buf_fill(&d.c, 0, 1000, 7);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
+		.len = 1000, .rkey = d.s.mr->rkey,
+		.raddr = (uintptr_t)d.s.at });
+	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	CHECK(!ibv_dereg_mr(mr), "%m");
+	more = ibv_reg_mr(d.p.c.pd, b.at + MIB, MIB, RIGHTS_ALL);
+	CHECK(more, "%m");
+	CHECK(!ibv_dereg_mr(more), "%m");
+	buf_free(&b);
+	desk_close(&d);
+}
+
 const struct test mr_tests[] = {
 	CASE("mr_iova", iova, 0, "DDP-99 DDP-116 RDMAP-14"),
 	CASE("mr_dereg_flood", dereg_flood, 120, "DDP-117 DDP-128 RDMAP-177 SEC-16 SEC-17"),
@@ -240,5 +298,6 @@ const struct test mr_tests[] = {
 	CASE("mr_rereg", rereg, 0, "DDP-115 DDP-126 RDMAP-175"),
 	CASE("mr_keys", keys, 0, "RDMAP-179 SEC-13"),
 	CASE("mr_overlap", overlap, 0, "SEC-21"),
+	CASE("mr_memlock", memlock, 0, "DDP-131 DDP-134 SEC-40"),
 	{}
 };
