@@ -149,21 +149,41 @@ void ddp_stream_close(struct ddp_stream *s, enum iw_reason why)
 }
 EXPORT_SYMBOL_GPL(ddp_stream_close);
 
-/**
- * ddp_kick - there is something to send
- * @s: the stream
- */
-void ddp_kick(struct ddp_stream *s)
+static void kick(struct ddp_stream *s, bool bulk)
 {
 	struct ddp_llp *llp;
 
 	rcu_read_lock();
 	llp = rcu_dereference(s->llp);
 	if (llp)
-		llp->ops->kick(llp);
+		llp->ops->kick(llp, bulk);
 	rcu_read_unlock();
 }
+
+/**
+ * ddp_kick - there is something to send
+ * @s: the stream
+ *
+ * Any context.
+ */
+void ddp_kick(struct ddp_stream *s)
+{
+	kick(s, false);
+}
 EXPORT_SYMBOL_GPL(ddp_kick);
+
+/**
+ * ddp_kick_bulk - there is a lot to send
+ * @s: the stream
+ *
+ * Any context.  A worker sends it, who may be preempted, and who finds
+ * together what is asked for meanwhile.
+ */
+void ddp_kick_bulk(struct ddp_stream *s)
+{
+	kick(s, true);
+}
+EXPORT_SYMBOL_GPL(ddp_kick_bulk);
 
 /**
  * ddp_push - there is something to send, and the caller would do it now

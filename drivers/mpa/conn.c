@@ -157,7 +157,7 @@ static void enter_full(struct mpa_conn *c)
 	kfree(su);
 	mpa_sock_full(c);
 	mpa_conn_event(c, MPA_EV_RX);
-	mpa_tx_kick(c);
+	mpa_tx_kick(c, false);
 }
 
 static int read_frame(struct mpa_conn *c)
@@ -529,5 +529,5 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 	WRITE_ONCE(c->closing, true);
 	mpa_conn_event(c, MPA_EV_CLOSE);
 	/* who finds nothing left to send says so */
-	mpa_tx_kick(c);
+	mpa_tx_kick(c, false);
 }

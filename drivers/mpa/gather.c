@@ -141,7 +141,7 @@ static void open_tx(struct mpa_conn *c)
 		return;
 	/* who finds it open finds the stream */
 	smp_store_release(&c->tx_open, true);
-	mpa_tx_kick(c);
+	mpa_tx_kick(c, false);
 }
 
 static enum iw_reason hand_up(struct mpa_conn *c, u32 ulpdu_len)

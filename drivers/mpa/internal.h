@@ -163,7 +163,7 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why);
 void mpa_conn_wait_all(void);
 
 /* tx.c: the transmit routine */
-void mpa_tx_kick(struct mpa_conn *c);
+void mpa_tx_kick(struct mpa_conn *c, bool bulk);
 void mpa_tx_push(struct mpa_conn *c);
 void mpa_tx_work(struct mpa_conn *c);
 void mpa_tx_stop(struct mpa_conn *c);

@@ -6,9 +6,9 @@
 
 #include "internal.h"
 
-static void llp_kick(struct ddp_llp *llp)
+static void llp_kick(struct ddp_llp *llp, bool bulk)
 {
-	mpa_tx_kick(llp_to_conn(llp));
+	mpa_tx_kick(llp_to_conn(llp), bulk);
 }
 
 static void llp_push(struct ddp_llp *llp)

@@ -86,7 +86,7 @@ static void write_space(struct sock *sk)
 	c = sk->sk_user_data;
 	if (c && sk_stream_is_writeable(sk)) {
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-		mpa_tx_kick(c);
+		mpa_tx_kick(c, false);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }

@@ -153,15 +153,20 @@ static void queue_bh(struct mpa_conn *c)
 /**
  * mpa_tx_kick - there is something to send; any context
  * @c: the connection
+ * @bulk: a lot: the worker's
  *
  * Runs nothing here: the caller may hold any lock, the socket's too.
  */
-void mpa_tx_kick(struct mpa_conn *c)
+void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 {
 	int old = atomic_fetch_or(MPA_TX_PENDING, &c->tx);
 
 	if (old & (MPA_TX_PENDING | MPA_TX_OWNED | MPA_TX_DEAD))
 		return;
+	if (bulk) {
+		mpa_conn_event(c, MPA_EV_TX);
+		return;
+	}
 	if (in_hardirq() || irqs_disabled()) {
 		queue_bh(c);
 		return;

@@ -2,6 +2,9 @@
 /* What an opcode means when it arrives. */
 #include "rdmap.h"
 
+/* Octets of a Read Response that a softirq had better not copy */
+#define BULK	(16 * 1024)
+
 /* A Write takes its rights from both the STag and the queue pair */
 static enum iw_reason admit_write(struct rdmap *r, u32 payload,
 				  struct ddp_grant *g)
@@ -253,7 +256,10 @@ static enum iw_reason queue_request(struct rdmap *r,
 	spin_unlock_bh(&r->lock);
 	if (!place)
 		return IW_DDP_U_NO_BUFFER;
-	ddp_kick(&r->stream);
+	if (!req->is_atomic && req->rreq.len >= BULK)
+		ddp_kick_bulk(&r->stream);
+	else
+		ddp_kick(&r->stream);
 	return IW_OK;
 }
 

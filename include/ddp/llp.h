@@ -17,7 +17,8 @@ struct ddp_stream;
 /**
  * struct ddp_llp_ops - what a lower layer does for DDP
  * @kick: there is something to send.  Any context, also under the LLP's own
- *	upcalls; never sends from within, returns at once.
+ *	upcalls; never sends from within, returns at once.  @bulk: so much that
+ *	it is better copied by a worker than on top of whatever runs here.
  * @push: like @kick from a caller in process context that holds no lock: may
  *	run the transmit routine before it returns.
  * @read: copy the next @len octets of the segment now being handed up by
@@ -30,7 +31,7 @@ struct ddp_stream;
  *	none will start.  May sleep.
  */
 struct ddp_llp_ops {
-	void (*kick)(struct ddp_llp *llp);
+	void (*kick)(struct ddp_llp *llp, bool bulk);
 	void (*push)(struct ddp_llp *llp);
 	void (*read)(struct ddp_llp *llp, void *dst, u32 len);
 	void (*close)(struct ddp_llp *llp, enum iw_reason why);

@@ -166,6 +166,7 @@ void ddp_stream_settle(struct ddp_stream *s);
 
 /* next() has something: any context; or, from process context, send it now */
 void ddp_kick(struct ddp_stream *s);
+void ddp_kick_bulk(struct ddp_stream *s);
 void ddp_push(struct ddp_stream *s);
 
 /*
