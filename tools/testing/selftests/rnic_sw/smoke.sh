@@ -40,6 +40,6 @@ t_case "rping" "" ping_a_few
 t_case "ib_send_bw" "" t_perftest ib_send_bw -n 200 -s 4096
 t_case "ib_write_bw" "" t_perftest ib_write_bw -n 200 -s 65536
 t_case "ib_read_bw" "" t_perftest ib_read_bw -n 200 -s 65536
-t_case "ib_send_lat" "" t_perftest ib_send_lat -n 200 -s 64
+t_case "ib_send_lat" "" t_perftest ib_send_lat -n 50 -s 64
 t_case "modules unload" "" unload
 t_end
