@@ -8,9 +8,7 @@
 #	. "$(dirname "$(readlink -f "$0")")/lib.sh"
 #
 #	ping_many() {
-#		t_port
-#		t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 100 -- \
-#			rping -c -a "$B4" -p "$PORT" -C 100
+#		t_rping "$B4" -C 100
 #	}
 #
 #	two_hosts
@@ -56,7 +54,8 @@
 #   t_until SECONDS CMD...   repeats CMD until it succeeds
 #   t_pair PORT SERVER... -- CLIENT...   the server on b, once it listens the client
 #				 on a; both must end well within $T_TIME seconds
-#   t_rping ADDRESS ARGS...  both ends of rping; tries again when it fails at its end
+#   t_rping ADDRESS ARGS...  both ends of rping, the server at $T_AT if that is set;
+#				 tries again when it fails at its end
 #   t_perftest PROGRAM ARGS...   both ends of an ib_* program of perftest with -R;
 #				 tries again when it fails of its own faults
 #   t_iters N                prints N, or N/10 in a slow (debug) kernel
@@ -407,17 +406,18 @@ t_both() {
 t_pair() { t_both "" "$@"; }
 
 # Its thread for events ends it with an error if it sees their channel closed first.
+t_closed_first() { grep -q 'rdma_get_cm_event: Bad file descriptor' "$@"; }
+
 t_rping() {
 	local address=$1 try
 	shift
 	for try in 1 2 3; do
 		t_port
-		if t_both "-$try" "$PORT" rping -s -a "$address" -p "$PORT" "$@" -- \
+		if t_both "-$try" "$PORT" rping -s -a "${T_AT:-$address}" -p "$PORT" "$@" -- \
 			rping -c -a "$address" -p "$PORT" "$@"; then
 			return 0
 		fi
-		grep -q 'rdma_get_cm_event: Bad file descriptor' \
-			"$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1
+		t_closed_first "$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1
 		echo "its events' channel was closed; again"
 	done
 	t_fail "that happened $try times"

@@ -6,9 +6,7 @@
 
 # ping ADDRESS ROUNDS SIZE
 ping() {
-	t_port
-	t_pair "$PORT" rping -s -a "$1" -p "$PORT" -C "$2" -S "$3" -V -- \
-		rping -c -a "$1" -p "$PORT" -C "$2" -S "$3" -V
+	t_rping "$1" -C "$2" -S "$3" -V
 }
 
 ping_sizes() {
@@ -25,7 +23,8 @@ ping_persistent() {
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	for i in $(seq "$(t_iters 100)"); do
-		on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 2 >/dev/null
+		on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 2 >"$T_CASE/one.log" 2>&1 ||
+			t_closed_first "$T_CASE/one.log"
 	done
 	for i in $(seq 8); do
 		t_bg "client$i" a rping -c -a "$B4" -p "$PORT" -C "$(t_iters 200)"
@@ -33,15 +32,13 @@ ping_persistent() {
 		sleep 0.5
 	done
 	for i in $(seq 8); do
-		t_wait "client$i"
+		t_wait "client$i" || t_closed_first "$T_CASE/client$i.log"
 	done
 	t_check "the server is alive" t_alive server
 }
 
 ping_wildcard() {
-	t_port
-	t_pair "$PORT" rping -s -a "$2" -p "$PORT" -C 5 -- \
-		rping -c -a "$1" -p "$PORT" -C 5
+	T_AT=$2 t_rping "$1" -C 5
 }
 
 ping_nobody() {

@@ -20,10 +20,8 @@ devinfo() {
 }
 
 ping_a_few() {
-	t_port
-	t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 10 -v -- \
-		rping -c -a "$B4" -p "$PORT" -C 10 -v
-	grep -q 'rdma-ping-9: ' "$T_CASE/server.log"
+	t_rping "$B4" -C 10 -v
+	grep -q 'rdma-ping-9: ' "$T_CASE"/server-*.log
 }
 
 unload() {
