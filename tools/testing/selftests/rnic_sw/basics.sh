@@ -34,9 +34,7 @@ use_netdev() {
 }
 
 ping_through() {
-	t_port
-	B4=$1 NS_A='' NS_B='' t_pair "$PORT" rping -s -a "$1" -p "$PORT" -C 3 -- \
-		rping -c -a "$1" -p "$PORT" -C 3
+	NS_A='' NS_B='' t_rping "$1" -C 3
 }
 
 on_dummy() { a_netdev dummy d7 type dummy; use_netdev d7; }

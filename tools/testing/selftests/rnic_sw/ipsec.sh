@@ -72,9 +72,7 @@ only_esp() {
 traffic() {
 	local size
 	for size in 64 1408 65535; do
-		t_port
-		t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 5 -S $size -V -- \
-			rping -c -a "$B4" -p "$PORT" -C 5 -S $size -V
+		t_rping "$B4" -C 5 -S $size -V
 	done
 	t_port
 	t_pair "$PORT" rstream -b "$B4" -p "$PORT" -I 10 -C 5 -T v -- \

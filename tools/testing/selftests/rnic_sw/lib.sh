@@ -8,9 +8,7 @@
 #	. "$(dirname "$(readlink -f "$0")")/lib.sh"
 #
 #	ping_many() {
-#		t_port
-#		t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 100 -- \
-#			rping -c -a "$B4" -p "$PORT" -C 100
+#		t_rping "$B4" -C 100
 #	}
 #
 #	two_hosts
@@ -56,7 +54,8 @@
 #   t_until SECONDS CMD...   repeats CMD until it succeeds
 #   t_pair PORT SERVER... -- CLIENT...   the server on b, once it listens the client
 #				 on a; both must end well within $T_TIME seconds
-#   t_rping ADDRESS ARGS...  both ends of rping; tries again when it fails at its end
+#   t_rping ADDRESS ARGS...  both ends of rping, the server at $T_AT if that is set;
+#				 tries again when it fails at its end
 #   t_perftest PROGRAM ARGS...   both ends of an ib_* program of perftest with -R;
 #				 tries again when it fails of its own faults
 #   t_iters N                prints N, or N/10 in a slow (debug) kernel
@@ -75,6 +74,8 @@ T_DIR=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 T_SCRIPT=$(basename "$0" .sh)
 T_LOG=${T_LOG:-${BED_OUT:-$(mktemp -d "${TMPDIR:-/tmp}/rnic_sw.XXXXXX")}}
 T_CASE=$T_LOG/$T_SCRIPT
+# never has anything to read
+exec {T_NOTHING}<> <(:)
 readonly KSFT_SKIP=4
 t_count=0 t_bad=0 t_deferred=() t_hosts=()
 declare -A t_pids
@@ -118,11 +119,17 @@ t_skip_all() {
 	exit $KSFT_SKIP
 }
 
+# To start a program takes a debug kernel as long as much of a test: hence Bash's
+# own means in what every case does.
+
 # The kernel taints itself with 512 on a warning and 128 on an oops.
-t_tainted() { echo $(($(cat /proc/sys/kernel/tainted) & 640)); }
+t_taints() {
+	read -r taints </proc/sys/kernel/tainted
+	taints=$((taints & 640))
+}
 
 t_case() {
-	local name=$1 rows=$2 status before start=$EPOCHREALTIME
+	local name=$1 rows=$2 status taints before start=${EPOCHREALTIME/./} took
 	shift 2
 	# shellcheck disable=SC2053
 	[[ $name == *${T_ONLY:-}* ]] || return 0
@@ -130,7 +137,8 @@ t_case() {
 	T_CASE=$T_LOG/$T_SCRIPT/$t_count-${name//[^A-Za-z0-9.]/_}
 	rm -rf "$T_CASE"
 	mkdir -p "$T_CASE"
-	before=$(t_tainted)
+	t_taints
+	before=$taints
 	(
 		trap 't_ending $?' EXIT
 		trap 'exit 143' TERM INT
@@ -141,12 +149,13 @@ t_case() {
 		"$@"
 	) >"$T_CASE/log" 2>&1
 	status=$?
-	if [ "$(t_tainted)" != "$before" ]; then
+	t_taints
+	if [ "$taints" != "$before" ]; then
 		echo "failed: the kernel warned, see its log" >>"$T_CASE/log"
 		status=1
 	fi
-	awk -v a="$start" -v b="$EPOCHREALTIME" -v name="$T_SCRIPT: $name" \
-		'BEGIN { printf "%7.1f s  %s\n", b - a, name }' >>"$T_LOG/times"
+	took=$(((${EPOCHREALTIME/./} - start) / 100000))
+	printf '%5d.%d s  %s\n' $((took / 10)) $((took % 10)) "$T_SCRIPT: $name" >>"$T_LOG/times"
 	t_report "$status" "$name${rows:+ [$rows]}"
 }
 
@@ -269,7 +278,9 @@ t_drop_netns() { [ ! -e "/run/netns/$1" ] || ip netns del "$1"; }
 
 # Kept in a file: cases are subshells.
 t_port() {
-	PORT=$(($(cat "$T_LOG/.port" 2>/dev/null || echo 7500) + 1))
+	PORT=7500
+	[ ! -e "$T_LOG/.port" ] || read -r PORT <"$T_LOG/.port"
+	PORT=$((PORT + 1))
 	echo "$PORT" >"$T_LOG/.port"
 }
 
@@ -278,11 +289,18 @@ t_until() {
 	shift
 	until "$@"; do
 		[ "$SECONDS" -lt "$end" ] || return 1
-		sleep 0.1
+		t_pause 0.05
 	done
 }
 
-t_has_listener() { on "$1" ss -Htln "sport = :$2" | grep -q .; }
+# t_pause SECONDS: sleep, without a program
+t_pause() { read -rt "$1" -u "$T_NOTHING" || true; }
+
+t_has_listener() {
+	local ns
+	[ "$1" = a ] && ns=${NS_A:-} || ns=${NS_B:-}
+	[ -n "$(ss ${ns:+-N "$ns"} -Htln "sport = :$2")" ]
+}
 
 t_listens() {
 	t_until "${3:-$T_TIME}" t_has_listener "$1" "$2" ||
@@ -332,9 +350,7 @@ t_state() {
 }
 
 t_watch() {
-	local fd
-	exec {fd}<> <(:)
-	read -rt $((T_TIME - 8)) -u "$fd"
+	t_pause $((T_TIME - 8))
 	t_state >"$T_CASE/state" 2>&1
 }
 
@@ -348,7 +364,8 @@ t_wait() {
 	watch=$!
 	wait "$pid" || status=$?
 	unset "t_pids[$1]"
-	kill "$watch" 2>/dev/null || true
+	# TERM, which the case traps, is lost on a child that has just begun
+	kill -KILL "$watch" 2>/dev/null || true
 	wait "$watch" 2>/dev/null || true
 	[ $status -eq 0 ] && return
 	t_show "$1"
@@ -389,17 +406,18 @@ t_both() {
 t_pair() { t_both "" "$@"; }
 
 # Its thread for events ends it with an error if it sees their channel closed first.
+t_closed_first() { grep -q 'rdma_get_cm_event: Bad file descriptor' "$@"; }
+
 t_rping() {
 	local address=$1 try
 	shift
 	for try in 1 2 3; do
 		t_port
-		if t_both "-$try" "$PORT" rping -s -a "$address" -p "$PORT" "$@" -- \
+		if t_both "-$try" "$PORT" rping -s -a "${T_AT:-$address}" -p "$PORT" "$@" -- \
 			rping -c -a "$address" -p "$PORT" "$@"; then
 			return 0
 		fi
-		grep -q 'rdma_get_cm_event: Bad file descriptor' \
-			"$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1
+		t_closed_first "$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1
 		echo "its events' channel was closed; again"
 	done
 	t_fail "that happened $try times"

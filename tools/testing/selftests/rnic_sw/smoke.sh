@@ -20,10 +20,8 @@ devinfo() {
 }
 
 ping_a_few() {
-	t_port
-	t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 10 -v -- \
-		rping -c -a "$B4" -p "$PORT" -C 10 -v
-	grep -q 'rdma-ping-9: ' "$T_CASE/server.log"
+	t_rping "$B4" -C 10 -v
+	grep -q 'rdma-ping-9: ' "$T_CASE"/server-*.log
 }
 
 unload() {
@@ -40,6 +38,6 @@ t_case "rping" "" ping_a_few
 t_case "ib_send_bw" "" t_perftest ib_send_bw -n 200 -s 4096
 t_case "ib_write_bw" "" t_perftest ib_write_bw -n 200 -s 65536
 t_case "ib_read_bw" "" t_perftest ib_read_bw -n 200 -s 65536
-t_case "ib_send_lat" "" t_perftest ib_send_lat -n 200 -s 64
+t_case "ib_send_lat" "" t_perftest ib_send_lat -n 50 -s 64
 t_case "modules unload" "" unload
 t_end

@@ -102,11 +102,7 @@ reload_modules() {
 	done
 }
 
-one_pair_works() {
-	t_port
-	t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 5 -- \
-		rping -c -a "$B4" -p "$PORT" -C 5
-}
+one_pair_works() { t_rping "$B4" -C 5; }
 
 netdev_goes() {
 	one_pair_works
@@ -129,8 +125,8 @@ link_bounces() {
 	ip -n "$NS_A" link set va down
 	sleep 1
 	ip -n "$NS_A" link set va up
-	t_wait c
-	t_wait s
+	t_wait c || t_closed_first "$T_CASE/c.log"
+	t_wait s || t_closed_first "$T_CASE/s.log"
 }
 
 many_connections() {

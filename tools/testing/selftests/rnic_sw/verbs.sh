@@ -61,7 +61,9 @@ in_group() { bash -c 'echo $$ >"$1/cgroup.procs" && exec "${@:2}"' - "$GROUP" "$
 # An administrator's limit: who has used it up gets no more, others do.
 limited() {
 	groups
-	echo "$B_DEV hca_object=6" >"$GROUP/rdma.max"
+	# Not enough for one end. Were it the other that failed, the program's end would
+	# have to wait until the first has given up to connect, a minute.
+	echo "$B_DEV hca_object=3" >"$GROUP/rdma.max"
 	t_refused in_group "$VERBS" -a "$B4" send_sizes
 	"$VERBS" -a "$B4" send_sizes
 	echo "$B_DEV hca_object=max" >"$GROUP/rdma.max"
