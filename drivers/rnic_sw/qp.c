@@ -200,6 +200,11 @@ void rdmap_count(struct rdmap *r, u8 opcode, bool sent)
 	trace_rnic_message(rdmap_to_qp(r), opcode, sent);
 }
 
+void rdmap_count_early(struct rdmap *r)
+{
+	rnic_count(rdmap_to_qp(r)->dev, RNIC_RX_EARLY);
+}
+
 /* States -------------------------------------------------------------------- */
 
 #define CM_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)

@@ -81,6 +81,7 @@ enum iw_reason {
 
 /* DDP tagged, DDP untagged and Read Request headers */
 #define IW_DDP_HDR_MAX		18
+#define IW_DDP_T_HDR_LEN	14
 #define IW_RDMA_HDR_MAX		28
 
 /**
