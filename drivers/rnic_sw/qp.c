@@ -431,8 +431,8 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
 		return -EOPNOTSUPP;
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
-	/* no SCTP below us yet: say so now rather than at connect */
-	if (req.llp == RNIC_SW_LLP_SCTP)
+	/* no SCTP in this kernel: say so now rather than at connect */
+	if (req.llp != RNIC_SW_LLP_DEFAULT && !rnic_has_llp(qp->dev, req.llp))
 		return -EPROTONOSUPPORT;
 	qp->llp = req.llp;
 	return 0;
