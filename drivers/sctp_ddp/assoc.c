@@ -118,6 +118,7 @@ static void end(struct sddp_assoc *a, enum iw_reason why, bool abort)
 	mutex_lock(&assocs_lock);
 	__close(a);
 	mutex_unlock(&assocs_lock);
+	a->why = why;
 	set_phase(a, SDDP_ENDED);
 	trace_sddp_assoc_end(a, why);
 	cancel_delayed_work_sync(&a->idle);
@@ -291,7 +292,7 @@ static void work(struct work_struct *w)
 		connecting(a);
 	if (a->phase == SDDP_UP)
 		talk(a);
-	/* the list's references */
+	/* those who came too late */
 	if (a->phase == SDDP_ENDED)
 		serve(a);
 	mutex_unlock(&a->mutex);

@@ -4,6 +4,7 @@
 #define _SDDP_INTERNAL_H
 
 #include <linux/mutex.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <ddp/llp.h>
@@ -72,6 +73,7 @@ struct sddp_assoc {
 	/* worker and mutex */
 	struct mutex		mutex;
 	enum sddp_phase		phase;
+	enum iw_reason		why;		/* it ended */
 	struct socket		*sock;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
@@ -102,7 +104,7 @@ struct sddp_assoc {
 	/* the socket's own, put back at the end */
 	void (*sk_data_ready)(struct sock *sk);
 	void (*sk_state_change)(struct sock *sk);
-	void (*sk_write_space)(struct sock *sk);
+	struct wait_queue_entry	space;		/* on its wait queue */
 };
 
 /* What the worker is asked to look at */

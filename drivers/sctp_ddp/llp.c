@@ -60,11 +60,10 @@ static int begin_on(struct sddp_stream *st, const struct ddp_connect *args)
 	int err = 0;
 
 	mutex_lock(&a->mutex);
-	if (a->phase == SDDP_ENDED)
-		err = -ECONNRESET;
-	else if (st->id >= a->limit)
+	/* that the association has failed meanwhile the worker tells, too */
+	if (st->id >= a->limit)
 		err = -EAGAIN;
-	if (!err)
+	else
 		err = sddp_stream_bind(st, args->stream);
 	if (err) {
 		sddp_assoc_unreserve(a, st->id);

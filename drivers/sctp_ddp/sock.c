@@ -66,16 +66,19 @@ static void state_change(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* A chunk of ours has been acknowledged */
-static void write_space(struct sock *sk)
+/*
+ * A chunk of ours has been acknowledged: SCTP tells those who sleep, and never
+ * calls sk_write_space.
+ */
+static int space(struct wait_queue_entry *wait, unsigned int mode, int flags,
+		 void *key)
 {
-	struct sddp_assoc *a;
+	struct sddp_assoc *a = container_of(wait, struct sddp_assoc, space);
 
-	read_lock_bh(&sk->sk_callback_lock);
-	a = sk->sk_user_data;
-	if (a && (READ_ONCE(a->full) || READ_ONCE(a->watch)))
+	if (key_to_poll(key) & EPOLLOUT &&
+	    (READ_ONCE(a->full) || READ_ONCE(a->watch)))
 		sddp_assoc_kick(a);
-	read_unlock_bh(&sk->sk_callback_lock);
+	return 0;
 }
 
 static int set_option(struct socket *sock, int name, void *value, int len)
@@ -121,14 +124,16 @@ int sddp_sock_probe(void)
 
 static void set_timers(struct socket *sock)
 {
+	/* a peer may take 200 ms to send a SACK */
 	struct sctp_rtoinfo rto = {
-		.srto_initial = 1000, .srto_min = 200, .srto_max = 8000,
+		.srto_initial = 1000, .srto_min = 300, .srto_max = 8000,
 	};
 	struct sctp_assocparams params = { .sasoc_asocmaxrxt = 8 };
 	struct sctp_paddrparams path = {
 		.spp_hbinterval = 10000,
 		.spp_pathmaxrxt = 5,
-		.spp_flags = SPP_HB_ENABLE,
+		.spp_sackdelay = 20,
+		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
 	};
 
 	path.spp_address.ss_family = sock->sk->sk_family;
@@ -180,22 +185,22 @@ void sddp_sock_attach(struct sddp_assoc *a)
 	sk->sk_user_data = a;
 	a->sk_data_ready = sk->sk_data_ready;
 	a->sk_state_change = sk->sk_state_change;
-	a->sk_write_space = sk->sk_write_space;
 	sk->sk_data_ready = data_ready;
 	sk->sk_state_change = state_change;
-	sk->sk_write_space = write_space;
 	write_unlock_bh(&sk->sk_callback_lock);
+	init_waitqueue_func_entry(&a->space, space);
+	add_wait_queue(sk_sleep(sk), &a->space);
 }
 
 static void detach(struct sddp_assoc *a, struct sock *sk)
 {
+	if (sk->sk_user_data != a)
+		return;
+	remove_wait_queue(sk_sleep(sk), &a->space);
 	write_lock_bh(&sk->sk_callback_lock);
-	if (sk->sk_user_data == a) {
-		sk->sk_user_data = NULL;
-		sk->sk_data_ready = a->sk_data_ready;
-		sk->sk_state_change = a->sk_state_change;
-		sk->sk_write_space = a->sk_write_space;
-	}
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = a->sk_data_ready;
+	sk->sk_state_change = a->sk_state_change;
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 

@@ -261,6 +261,11 @@ void sddp_stream_serve(struct sddp_stream *st)
 	/* it has left the table, and ended before */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;
+	if (st->a->phase == SDDP_ENDED) {
+		sddp_stream_end(st, st->a->why, NULL);
+		sddp_stream_drop(st);
+		return;
+	}
 	if (test_bit(SDDP_EV_ABORT, &events))
 		sddp_stream_end(st, READ_ONCE(st->why), NULL);
 	if (test_bit(SDDP_EV_TIMEOUT, &events))
