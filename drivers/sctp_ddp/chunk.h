@@ -14,8 +14,10 @@
 /**
  * enum sddp_what - what a chunk is to the session
  * @SDDP_SEGMENT_CHUNK: a DDP Segment
- *
- * The others are Session Control: plain or enhanced alike.
+ * @SDDP_SAY_INITIATE: Session Control, as are the following; plain or enhanced
+ * @SDDP_SAY_ACCEPT: the ULP says yes
+ * @SDDP_SAY_REJECT: the ULP says no
+ * @SDDP_SAY_TERMINATE: the sender's last chunk
  */
 enum sddp_what {
 	SDDP_SEGMENT_CHUNK,
