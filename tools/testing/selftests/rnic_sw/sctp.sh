@@ -12,6 +12,13 @@ associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
 qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
 no_tcp() { t_check "no TCP connection was made" test -z "$(on a ss -Htn)"; }
 
+# llp HOST WORD VALUE: what a device is set to
+llp() {
+	local dev=$A_DEV
+	[ "$1" = a ] || dev=$B_DEV
+	on "$1" sh -c "echo $3 >/sys/class/infiniband/$dev/llp/$2"
+}
+
 ping_sizes() {
 	local size
 	for size in 32 1000 1452 4096 16384 65535; do
@@ -47,51 +54,56 @@ client_server() {
 
 cmatose() { t_pair 7471 ucmatose -b "$1" "${@:2}" -- ucmatose -s "$1" "${@:2}"; }
 
-# traffic TAG [ARGS...]: until somebody ends it
+# traffic TAG: a pair of programs that goes on until somebody ends it
 traffic() {
-	local opts=(-F -R -D 300 -s 1024)
 	t_port
-	t_bg "s$1" b ib_write_bw -d "$B_DEV" -p "$PORT" "${opts[@]}" "${@:2}"
-	t_until "$T_TIME" t_has_listener b "$PORT"
-	t_bg "c$1" a ib_write_bw -d "$A_DEV" -p "$PORT" "${opts[@]}" "${@:2}" "$B4"
+	t_bg "s$1" b rping -s -a "$B4" -p "$PORT" -S 20000
+	t_listens b "$PORT"
+	t_bg "c$1" a rping -c -a "$B4" -p "$PORT" -S 20000
 }
 
-moves() { [ "$(t_counter "$1" rx_writes)" -gt "$2" ]; }
-flows() { t_until "$T_TIME" moves "$B_DEV" "$(($(t_counter "$B_DEV" rx_writes) + 100))"; }
-ends_soon() { t_until 30 t_ended "$1" || t_fail "$1 goes on"; }
-none_left() { t_until 30 test "$(on a rdma resource show qp | grep -c 'type RC')" = 0; }
-
-has_qps() { [ "$(qps a)" -ge "$1" ]; }
-
-# One association carries all queue pairs of a program, and those of the next.
-share() {
-	traffic 1 -q 8
-	t_until "$T_TIME" has_qps 8
-	on a rdma resource show qp
+# crowd N: so many programs on a, each with a queue pair to one server on b
+crowd() {
+	local i
+	t_port
+	t_bg server b rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	for ((i = 1; i <= $1; i++)); do
+		t_bg "c$i" a rping -c -a "$B4" -p "$PORT"
+		# its server forgets a request if the next comes at once
+		t_until "$T_TIME" has_qps "$i" || t_fail "client $i is not connected"
+		sleep 0.5
+	done
 	on a ss -nS
+}
+
+sends() { t_counter "$B_DEV" rx_sends; }
+more_sends() { [ "$(sends)" -gt $(($1 + 5)) ]; }
+flows() { t_until "$T_TIME" more_sends "$(sends)" || t_fail "no traffic"; }
+has_qps() { [ "$(qps a)" -ge "$1" ]; }
+# The other end finds out by itself.
+ends_soon() { t_until "${2:-30}" t_ended "$1" || t_fail "$1 goes on"; }
+
+# Queue pairs of different programs, one association.
+share() {
+	crowd 8
 	t_check "8 queue pairs are on one association" test "$(associations "$PORT")" = 1
-	t_kill c1 KILL
-	ends_soon s1
+	flows
 }
 
 # Two streams each way: five queue pairs need three associations.
 use_up() {
-	local file
-	file=$(on a sh -c 'echo /sys/class/infiniband/'"$A_DEV"'/llp/streams')
-	on a sh -c "echo 2 >$file"
-	t_defer on a sh -c "echo 0 >$file"
-	traffic 1 -q 5
-	t_until "$T_TIME" has_qps 5
-	on a ss -nS
+	llp a streams 2
+	t_defer llp a streams 0
+	crowd 5
 	t_check "5 queue pairs are on 3 associations" test "$(associations "$PORT")" = 3
-	t_kill c1 KILL
-	ends_soon s1
+	flows
 }
 
 kill_one() {
 	local round
 	for round in 1 2 3 4; do
-		traffic "$round" -q 3
+		traffic "$round"
 		flows
 		if ((round % 2)); then
 			t_kill "c$round" KILL
@@ -104,25 +116,14 @@ kill_one() {
 	t_rping "$B4" -C 3
 }
 
-# The others on the association go on.
+# The other one on the association goes on.
 kill_beside() {
-	local seen
-	t_port
-	t_bg server b rping -s -P -a "$B4" -p "$PORT"
-	t_listens b "$PORT"
-	t_bg one a rping -c -a "$B4" -p "$PORT" -C 1000000
-	sleep 1
-	t_bg other a rping -c -a "$B4" -p "$PORT" -C 1000000
-	sleep 1
+	crowd 2
 	t_check "they share an association" test "$(associations "$PORT")" = 1
-	t_kill one KILL
+	t_kill c1 KILL
 	sleep 1
-	seen=$(t_counter "$B_DEV" rx_sends)
-	t_until 10 test "$(t_counter "$B_DEV" rx_sends)" -gt "$seen"
-	sleep 1
-	t_check "the other one goes on" test "$(t_counter "$B_DEV" rx_sends)" -gt "$seen"
-	t_check "the other one is alive" t_alive other
-	t_kill other KILL
+	flows
+	t_check "the other one is alive" t_alive c2
 }
 
 del_link() {
@@ -159,8 +160,8 @@ peer_gone() {
 	flows
 	on b ip link set "$B_IF" down
 	t_defer on b ip link set "$B_IF" up
-	t_until 100 t_ended c1
-	t_kill s1 KILL
+	ends_soon c1 100
+	ends_soon s1 100
 }
 
 # reordered WORDS... : packets overtake each other, and some get lost
@@ -175,13 +176,6 @@ reordered() {
 	t_counter "$A_DEV" rx_placed_early
 	t_check "segments were placed before their turn" test \
 		"$(t_counter "$A_DEV" rx_placed_early)" -gt "$before"
-}
-
-# llp HOST WORD VALUE: what a device is set to
-llp() {
-	local dev=$A_DEV
-	[ "$1" = a ] || dev=$B_DEV
-	on "$1" sh -c "echo $3 >/sys/class/infiniband/$dev/llp/$2"
 }
 
 choose() {
