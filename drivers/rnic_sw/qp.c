@@ -433,7 +433,7 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
 		return -EINVAL;
 	/* no SCTP in this kernel: say so now rather than at connect */
 	if (req.llp != RNIC_SW_LLP_DEFAULT && !rnic_has_llp(qp->dev, req.llp))
-		return -EPROTONOSUPPORT;
+		return -EOPNOTSUPP;
 	qp->llp = req.llp;
 	return 0;
 }
