@@ -98,7 +98,8 @@ static bool plain_kernel_memory(const struct ddp_stream *s, u32 stag)
 /**
  * ddp_place_tagged - the payload of a tagged segment to its STag and TO
  * @s: the stream
- * @llp: where the octets come from
+ * @llp: where the octets come from; NULL: they are there already, only look
+ *	whether they may be
  * @h: the header
  * @len: octets of payload, not 0
  * @rights: DDP_* needed
@@ -115,7 +116,8 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	why = ddp_region_use(s, &m, rights, &r);
 	if (why)
 		return why;
-	region_from_llp(r, h->to, len, llp);
+	if (llp)
+		region_from_llp(r, h->to, len, llp);
 	ddp_region_put(r);
 	return IW_OK;
 }

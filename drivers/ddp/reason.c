@@ -104,6 +104,10 @@ static const struct iw_reason_row rows[IW_REASON_NR] = {
 	ROW(RDMAP, 2, 0xff, SEGMENT, "rdmap-operation", "RFC 5040 4.8"),
 
 [IW_PEER_TERMINATE] = LOCAL("peer-terminate", "RFC 5040 5.4"),
+[IW_SCTP_ADAPTATION] = LOCAL("sctp-adaptation", "RFC 5043 11.1"),
+[IW_SCTP_CONTROL] = LOCAL("sctp-control", "RFC 5043 5.2.3"),
+[IW_SCTP_SEQUENCE] = LOCAL("sctp-sequence", "RFC 5043 6.1"),
+[IW_SCTP_SSN] = LOCAL("sctp-ssn", "RFC 5043 10"),
 [IW_PEER_CLOSED] = LOCAL("peer-closed", "RFC 5041 6.2.1"),
 [IW_PEER_RESET] = LOCAL("peer-reset", "RFC 5041 6.2.2"),
 [IW_PEER_REJECT] = LOCAL("peer-reject", "RFC 5044 7.1.2"),

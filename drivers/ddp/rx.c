@@ -2,6 +2,9 @@
 /*
  * One segment, start to end: decode, admit, check, place, deliver, in that
  * order, once (RFC 5041 section 7.1).
+ *
+ * A tagged segment that is here before its turn is placed at once and goes
+ * through the same steps when its turn comes, but for the copy (section 5.3).
  */
 #include <linux/export.h>
 
@@ -17,7 +20,10 @@ struct rx_seg {
 	u32		payload;
 	u8		raw[IW_DDP_HDR_MAX];
 	u8		raw_len;
+	bool		placed;		/* before its turn */
 };
+
+static_assert(DDP_T_HDR_LEN == IW_DDP_T_HDR_LEN);
 
 static enum iw_reason read_header(struct ddp_llp *llp, struct rx_seg *g)
 {
@@ -46,7 +52,8 @@ static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	why = s->ulp->admit(s, &g->h, g->payload, &grant);
 	/* DDP-56: the STag and TO of no octets are not looked at */
 	if (!why && g->payload)
-		why = ddp_place_tagged(s, llp, &g->h, g->payload, grant.rights);
+		why = ddp_place_tagged(s, g->placed ? NULL : llp, &g->h,
+				       g->payload, grant.rights);
 	if (!why && g->h.last)
 		why = s->ulp->deliver(s, &g->h, g->payload);
 	return why;
@@ -109,18 +116,91 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	return why;
 }
 
+static bool rx_early(struct ddp_stream *s, struct ddp_llp *llp, u32 len,
+		     struct ddp_placed *p)
+{
+	struct rx_seg g = { .len = len };
+	struct ddp_grant grant = {};
+
+	if (read_header(llp, &g) || !g.h.tagged ||
+	    !s->ulp->early(s, &g.h, g.payload, &grant))
+		return false;
+	if (g.payload && ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights))
+		return false;
+	p->len = len;
+	memcpy(p->hdr, g.raw, sizeof(p->hdr));
+	trace_ddp_segment_early(s, &g.h, g.payload);
+	return true;
+}
+
+static enum iw_reason rx_placed(struct ddp_stream *s,
+				const struct ddp_placed *p)
+{
+	struct rx_seg g = {
+		.len = p->len,
+		.payload = p->len - sizeof(p->hdr),
+		.raw_len = sizeof(p->hdr),
+		.placed = true,
+	};
+	enum iw_reason why;
+
+	memcpy(g.raw, p->hdr, sizeof(p->hdr));
+	why = ddp_hdr_decode(&g.h, g.raw, g.raw_len);
+	if (!why)
+		trace_ddp_segment_received(s, &g.h, g.payload);
+	if (!why)
+		why = rx_tagged(s, NULL, &g);
+	if (why)
+		fail_segment(s, why, &g);
+	return why;
+}
+
+/* False: the stream has failed, and nothing is placed any more */
+static bool enter(struct ddp_stream *s)
+{
+	WRITE_ONCE(s->rx_busy, true);
+	/* either we see the failure or who failed it sees us */
+	smp_mb();
+	return !test_bit(0, &s->failed);
+}
+
+static void leave(struct ddp_stream *s)
+{
+	/* all that was placed is placed */
+	smp_store_release(&s->rx_busy, false);
+}
+
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      u32 len)
 {
 	enum iw_reason why = IW_DDP_CATASTROPHIC;
 
-	WRITE_ONCE(s->rx_busy, true);
-	/* either we see the failure or who failed it sees us */
-	smp_mb();
-	if (!test_bit(0, &s->failed))
+	if (enter(s))
 		why = rx_segment(s, llp, len);
-	/* all that was placed is placed */
-	smp_store_release(&s->rx_busy, false);
+	leave(s);
 	return why;
 }
 EXPORT_SYMBOL_GPL(ddp_rx_segment);
+
+bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, u32 len,
+		  struct ddp_placed *p)
+{
+	bool placed = false;
+
+	if (enter(s))
+		placed = rx_early(s, llp, len, p);
+	leave(s);
+	return placed;
+}
+EXPORT_SYMBOL_GPL(ddp_rx_early);
+
+enum iw_reason ddp_rx_placed(struct ddp_stream *s, const struct ddp_placed *p)
+{
+	enum iw_reason why = IW_DDP_CATASTROPHIC;
+
+	if (enter(s))
+		why = rx_placed(s, p);
+	leave(s);
+	return why;
+}
+EXPORT_SYMBOL_GPL(ddp_rx_placed);

@@ -97,7 +97,7 @@ EXPORT_SYMBOL_GPL(ddp_stream_fail);
 void ddp_stream_settle(struct ddp_stream *s)
 {
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
-	/* pairs with the barrier in ddp_rx_segment() */
+	/* pairs with the barrier in enter() of rx.c */
 	smp_mb();
 	while (READ_ONCE(s->rx_busy))
 		cpu_relax();

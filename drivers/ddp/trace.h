@@ -44,6 +44,11 @@ DEFINE_EVENT(ddp_segment, ddp_segment_received,
 	TP_ARGS(s, h, len)
 );
 
+DEFINE_EVENT(ddp_segment, ddp_segment_early,
+	TP_PROTO(const struct ddp_stream *s, const struct ddp_hdr *h, u32 len),
+	TP_ARGS(s, h, len)
+);
+
 DEFINE_EVENT(ddp_segment, ddp_segment_pulled,
 	TP_PROTO(const struct ddp_stream *s, const struct ddp_hdr *h, u32 len),
 	TP_ARGS(s, h, len)

@@ -8,13 +8,13 @@
  * listener; beyond the bound a peer is reset, not queued.
  */
 #include <linux/err.h>
-#include <linux/inetdevice.h>
 #include <linux/net.h>
 #include <linux/slab.h>
-#include <net/addrconf.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include <trace/events/sock.h>
+
+#include <ddp/addr.h>
 
 #include "internal.h"
 
@@ -55,69 +55,6 @@ static void free_listener(struct kref *ref)
 	kfree(container_of(ref, struct mpa_listener, ref));
 }
 
-static bool wildcard(const struct sockaddr_storage *a)
-{
-	if (a->ss_family == AF_INET6)
-		return ipv6_addr_any(&((struct sockaddr_in6 *)a)->sin6_addr);
-	return ((struct sockaddr_in *)a)->sin_addr.s_addr == 0;
-}
-
-static bool same_addr(const struct sockaddr_storage *a,
-		      const struct sockaddr_storage *b)
-{
-	const struct sockaddr_in6 *a6 = (void *)a, *b6 = (void *)b;
-	const struct sockaddr_in *a4 = (void *)a, *b4 = (void *)b;
-
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET6)
-		return a6->sin6_port == b6->sin6_port &&
-		       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr) &&
-		       a6->sin6_scope_id == b6->sin6_scope_id;
-	return a4->sin_port == b4->sin_port &&
-	       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-}
-
-static bool has_ipv4(struct net *net, int ifindex, __be32 addr)
-{
-	struct net_device *dev;
-	bool yes;
-
-	rcu_read_lock();
-	dev = __ip_dev_find(net, addr, false);
-	yes = dev && dev->ifindex == ifindex;
-	rcu_read_unlock();
-	return yes;
-}
-
-static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
-{
-	bool yes = false;
-#if IS_ENABLED(CONFIG_IPV6)
-	struct net_device *dev;
-
-	rcu_read_lock();
-	dev = dev_get_by_index_rcu(net, ifindex);
-	yes = dev && ipv6_chk_addr(net, addr, dev, 1);
-	rcu_read_unlock();
-#endif
-	return yes;
-}
-
-/* Does the interface have the address that the peer called? */
-static bool interface_has(struct net *net, int ifindex,
-			  const struct sockaddr_storage *a)
-{
-	const struct in6_addr *a6 = &((struct sockaddr_in6 *)a)->sin6_addr;
-
-	if (a->ss_family == AF_INET)
-		return has_ipv4(net, ifindex,
-				((struct sockaddr_in *)a)->sin_addr.s_addr);
-	if (ipv6_addr_v4mapped(a6))
-		return has_ipv4(net, ifindex, a6->s6_addr32[3]);
-	return has_ipv6(net, ifindex, a6);
-}
-
 static struct mpa_listener *__listener_for(struct port *p,
 					   const struct sockaddr_storage *called)
 {
@@ -125,8 +62,8 @@ static struct mpa_listener *__listener_for(struct port *p,
 
 	lockdep_assert_held(&ports_lock);
 	list_for_each_entry(l, &p->listeners, list)
-		if (!wildcard(&p->addr) ||
-		    interface_has(p->net, l->ifindex, called))
+		if (!ddp_addr_wildcard(&p->addr) ||
+		    ddp_addr_is_on(p->net, l->ifindex, called))
 			return l;
 	return NULL;
 }
@@ -257,8 +194,7 @@ static int open_port(struct port *p, const struct ddp_listen *a, int bound)
 		ip6_sock_set_v6only(p->sock->sk);
 	set_callback(p);
 	err = kernel_bind(p->sock, compat_sockaddr(&addr),
-			  v6 ? sizeof(struct sockaddr_in6)
-			     : sizeof(struct sockaddr_in));
+			  ddp_addr_len(&addr));
 	return err ? err : kernel_listen(p->sock, bound);
 }
 
@@ -293,9 +229,9 @@ static struct port *__get_port(const struct ddp_listen *a, int bound)
 
 	lockdep_assert_held(&ports_lock);
 	list_for_each_entry(p, &ports, list) {
-		if (!net_eq(p->net, a->net) || !same_addr(&p->addr, a->local))
+		if (!net_eq(p->net, a->net) || !ddp_addr_same(&p->addr, a->local))
 			continue;
-		if (!wildcard(a->local))
+		if (!ddp_addr_wildcard(a->local))
 			return ERR_PTR(-EADDRINUSE);
 		list_for_each_entry(l, &p->listeners, list)
 			if (l->ifindex == a->ifindex)

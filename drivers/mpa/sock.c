@@ -6,6 +6,8 @@
 #include <net/tcp.h>
 #include <trace/events/sock.h>
 
+#include <ddp/addr.h>
+
 #include "internal.h"
 #include "trace.h"
 
@@ -167,31 +169,17 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	sock_release(sock);
 }
 
-static int addr_len(const struct sockaddr_storage *a)
-{
-	return a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					: sizeof(struct sockaddr_in);
-}
-
-static void clear_port(struct sockaddr_storage *a)
-{
-	if (a->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)a)->sin6_port = 0;
-	else
-		((struct sockaddr_in *)a)->sin_port = 0;
-}
-
 /* The port the ULP chose, or any if TCP has it in use */
 static int bind_local(struct socket *sock, const struct sockaddr_storage *local)
 {
 	struct sockaddr_storage a = *local;
 	int err;
 
-	err = kernel_bind(sock, compat_sockaddr(&a), addr_len(&a));
+	err = kernel_bind(sock, compat_sockaddr(&a), ddp_addr_len(&a));
 	if (err != -EADDRINUSE)
 		return err;
-	clear_port(&a);
-	return kernel_bind(sock, compat_sockaddr(&a), addr_len(&a));
+	ddp_addr_set_port(&a, 0);
+	return kernel_bind(sock, compat_sockaddr(&a), ddp_addr_len(&a));
 }
 
 static int new_socket(struct mpa_conn *c)
@@ -230,7 +218,7 @@ int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
 	err = bind_local(c->sock, local);
 	if (!err)
 		err = kernel_connect(c->sock, compat_sockaddr(&to),
-				     addr_len(&to), O_NONBLOCK);
+				     ddp_addr_len(&to), O_NONBLOCK);
 	if (err == -EINPROGRESS)
 		err = 0;
 	if (err)

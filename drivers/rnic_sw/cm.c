@@ -14,6 +14,7 @@
 
 #include <ddp/session.h>
 
+#include "cm.h"
 #include "neg.h"
 #include "rnic.h"
 #include "stats.h"
@@ -43,17 +44,6 @@ struct rnic_ep {
 	struct neg_side		request;
 	struct neg_local	me;
 	struct neg_result	result;
-};
-
-/* The lower layers of a device */
-struct rnic_llps {
-	const struct ddp_session_type	*mpa;
-};
-
-struct rnic_lep {
-	struct rnic_dev		*dev;
-	struct iw_cm_id		*id;
-	struct ddp_listener	*l;
 };
 
 static void free_ep(struct kref *ref)
@@ -105,13 +95,6 @@ static void untie(struct rnic_ep *ep)
 		id->rem_ref(id);
 	if (qp)
 		rnic_qp_put(qp);
-}
-
-static void fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
-{
-	p->revision = READ_ONCE(dev->policy.mpa_revision);
-	p->crc = READ_ONCE(dev->policy.mpa_crc);
-	p->markers = READ_ONCE(dev->policy.mpa_markers);
 }
 
 static void fill_local(const struct rnic_dev *dev, const struct iw_cm_conn_param *p,
@@ -325,7 +308,7 @@ static void refused(struct ddp_listener *l, enum iw_reason why)
 	rnic_count_reason(lep->dev, why);
 }
 
-static const struct ddp_session_user user = {
+const struct ddp_session_user rnic_session_user = {
 	.request	= request,
 	.refused	= refused,
 	.established	= established,
@@ -338,6 +321,7 @@ static const struct ddp_session_user user = {
 static struct ddp_session *connect_session(struct rnic_ep *ep,
 					   const struct ddp_offer *o)
 {
+	const struct ddp_session_type *type = rnic_llp(ep->dev, ep->qp->llp);
 	struct iw_cm_id *id = ep->id;
 	struct ddp_policy policy;
 	struct ddp_session *ss;
@@ -353,8 +337,11 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 
 	if (!args.net)
 		return ERR_PTR(-ENODEV);
-	fill_policy(ep->dev, &policy);
-	ss = ep->dev->llps->mpa->connect(&args, &user, ep);
+	rnic_fill_policy(ep->dev, &policy);
+	if (type)
+		ss = type->connect(&args, &rnic_session_user, ep);
+	else
+		ss = ERR_PTR(-EPROTONOSUPPORT);
 	put_net(args.net);
 	return ss;
 }
@@ -490,98 +477,4 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 	rnic_count(ep->dev, RNIC_REJECTS);
 	ep_put(ep);
 	return 0;
-}
-
-static int start_listening(struct rnic_lep *lep, int backlog)
-{
-	struct ddp_policy policy;
-	struct ddp_listen args = {
-		.net = rnic_net(lep->dev),
-		.ifindex = rnic_ifindex(lep->dev),
-		.backlog = backlog,
-		.v6only = lep->id->afonly,
-		.local = &lep->id->m_local_addr,
-		.policy = &policy,
-	};
-
-	if (!args.net)
-		return -ENODEV;
-	fill_policy(lep->dev, &policy);
-	lep->l = lep->dev->llps->mpa->listen(&args, &user, lep);
-	put_net(args.net);
-	return PTR_ERR_OR_ZERO(lep->l);
-}
-
-/**
- * rnic_iw_listen - iw_cm: take requests
- * @id: iw_cm's end, with the address
- * @backlog: how many may wait
- *
- * Return: 0 or an error.
- */
-int rnic_iw_listen(struct iw_cm_id *id, int backlog)
-{
-	struct rnic_lep *lep = kzalloc(sizeof(*lep), GFP_KERNEL);
-	int err;
-
-	if (!lep)
-		return -ENOMEM;
-	lep->dev = to_rnic_dev(id->device);
-	lep->id = id;
-	err = start_listening(lep, backlog);
-	if (err) {
-		kfree(lep);
-		return err;
-	}
-	id->provider_data = lep;
-	return 0;
-}
-
-/**
- * rnic_iw_unlisten - iw_cm: take no more requests
- * @id: iw_cm's end
- *
- * Return: 0.
- */
-int rnic_iw_unlisten(struct iw_cm_id *id)
-{
-	struct rnic_lep *lep = id->provider_data;
-
-	lep->l->type->unlisten(lep->l);
-	kfree(lep);
-	id->provider_data = NULL;
-	return 0;
-}
-
-/* The device -------------------------------------------------------------- */
-
-/**
- * rnic_cm_init - a device is being made: find its lower layers
- * @dev: the device
- *
- * Return: 0, -EPROTONOSUPPORT or -ENOMEM; rnic_cm_exit() is due either way.
- */
-int rnic_cm_init(struct rnic_dev *dev)
-{
-	atomic_set(&dev->eps, 0);
-	dev->llps = kzalloc(sizeof(*dev->llps), GFP_KERNEL);
-	if (!dev->llps)
-		return -ENOMEM;
-	dev->llps->mpa = ddp_type_get("mpa");
-	return dev->llps->mpa ? 0 : -EPROTONOSUPPORT;
-}
-
-/**
- * rnic_cm_exit - a device goes
- * @dev: the device, no longer registered; waits for the last connection
- */
-void rnic_cm_exit(struct rnic_dev *dev)
-{
-	if (!dev->llps)
-		return;
-	wait_var_event(&dev->eps, !atomic_read(&dev->eps));
-	if (dev->llps->mpa)
-		ddp_type_put(dev->llps->mpa);
-	kfree(dev->llps);
-	dev->llps = NULL;
 }

@@ -46,11 +46,13 @@ static const struct word rtr_words[] = {
 void rnic_policy_init(struct rnic_policy *p)
 {
 	p->llp_connect = RNIC_SW_LLP_TCP;
-	p->llp_listen = LISTEN_TCP;
+	/* SCTP where there is SCTP */
+	p->llp_listen = LISTEN_TCP | LISTEN_SCTP;
 	p->mpa_revision = 0;
 	p->mpa_crc = true;
 	p->mpa_markers = false;
 	p->mpa_rtr = DDP_RTR_WRITE | DDP_RTR_READ;
+	p->streams = 0;
 }
 
 static struct rnic_dev *to_dev(struct device *device)
@@ -129,8 +131,8 @@ static ssize_t connect_store(struct device *device,
 	u8 value;
 	int err = read_word(dev, connect_words, buf, &value);
 
-	if (!err && value == RNIC_SW_LLP_SCTP)
-		err = -EOPNOTSUPP;
+	if (!err && !rnic_has_llp(dev, value))
+		err = -EPROTONOSUPPORT;
 	if (err)
 		return err;
 	WRITE_ONCE(dev->policy.llp_connect, value);
@@ -153,8 +155,8 @@ static ssize_t listen_store(struct device *device,
 	u8 value;
 	int err = read_word(dev, listen_words, buf, &value);
 
-	if (!err && value & LISTEN_SCTP)
-		err = -EOPNOTSUPP;
+	if (!err && value & LISTEN_SCTP && !rnic_has_llp(dev, RNIC_SW_LLP_SCTP))
+		err = -EPROTONOSUPPORT;
 	if (err)
 		return err;
 	WRITE_ONCE(dev->policy.llp_listen, value);
@@ -270,9 +272,35 @@ static ssize_t rtr_store(struct device *device, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RW(rtr);
 
+/* SCTP's.  With the others of llp/: the core has no room for a group more */
+static ssize_t streams_show(struct device *device,
+			    struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(to_dev(device)->policy.streams));
+}
+
+static ssize_t streams_store(struct device *device,
+			     struct device_attribute *attr, const char *buf,
+			     size_t n)
+{
+	struct rnic_dev *dev = to_dev(device);
+	int err = check_admin(dev);
+	u16 streams;
+
+	if (!err)
+		err = kstrtou16(buf, 0, &streams);
+	if (err)
+		return err;
+	WRITE_ONCE(dev->policy.streams, streams);
+	return n;
+}
+static DEVICE_ATTR_RW(streams);
+
 static struct attribute *llp_attrs[] = {
 	&dev_attr_connect.attr,
 	&dev_attr_listen.attr,
+	&dev_attr_streams.attr,
 	NULL
 };
 

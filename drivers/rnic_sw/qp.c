@@ -200,6 +200,11 @@ void rdmap_count(struct rdmap *r, u8 opcode, bool sent)
 	trace_rnic_message(rdmap_to_qp(r), opcode, sent);
 }
 
+void rdmap_count_early(struct rdmap *r)
+{
+	rnic_count(rdmap_to_qp(r)->dev, RNIC_RX_EARLY);
+}
+
 /* States -------------------------------------------------------------------- */
 
 #define CM_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
@@ -426,9 +431,9 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
 		return -EOPNOTSUPP;
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
-	/* no SCTP below us yet: say so now rather than at connect */
-	if (req.llp == RNIC_SW_LLP_SCTP)
-		return -EPROTONOSUPPORT;
+	/* no SCTP in this kernel: say so now rather than at connect */
+	if (req.llp != RNIC_SW_LLP_DEFAULT && !rnic_has_llp(qp->dev, req.llp))
+		return -EOPNOTSUPP;
 	qp->llp = req.llp;
 	return 0;
 }

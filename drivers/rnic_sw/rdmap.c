@@ -76,6 +76,7 @@ static void llp_down(struct ddp_stream *s, enum iw_reason why)
 
 static const struct ddp_ulp_ops ulp_ops = {
 	.admit		= rdmap_admit,
+	.early		= rdmap_early,
 	.deliver	= rdmap_deliver,
 	.next		= rdmap_next,
 	.sent		= rdmap_sent,

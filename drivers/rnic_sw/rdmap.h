@@ -148,6 +148,8 @@ static inline struct rdmap *to_rdmap(struct ddp_stream *s)
 /* rdmap_rx.c and rdmap_tx.c: the doors' other side */
 enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 			   u32 payload, struct ddp_grant *g);
+bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
+		 struct ddp_grant *g);
 enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 			     u32 total);
 bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m);
@@ -193,6 +195,9 @@ void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc);
 
 /* A message was delivered, or begun to be sent */
 void rdmap_count(struct rdmap *r, u8 opcode, bool sent);
+
+/* A segment was placed before its turn */
+void rdmap_count_early(struct rdmap *r);
 
 /* The stream has failed: change state, tell the program, flush */
 void rdmap_event(struct rdmap *r, const struct iw_fault *f);

@@ -140,6 +140,38 @@ enum iw_reason rdmap_resp_check(const struct rdmap_req *oldest,
 	return h->last == ends ? IW_OK : IW_DDP_T_BOUNDS;
 }
 
+static bool asked_for(const struct rdmap_req *req, const struct ddp_hdr *h,
+		      u32 payload)
+{
+	const struct rdmap_rreq *r = &req->rreq;
+	u64 off = h->to - r->sink_to;
+
+	return !req->is_atomic && h->stag == r->sink_stag && off <= r->len &&
+	       payload <= r->len - off;
+}
+
+/**
+ * rdmap_resp_expected - did any of our requests ask for these octets?
+ * @q: our requests
+ * @h: header of a Read Response segment that is here before its turn
+ * @payload: its octets of payload
+ *
+ * Told by the sink, for nothing says yet which request it answers.  Whether it
+ * comes rightly rdmap_resp_check() says when its turn comes.
+ *
+ * Return: whether it may be placed.
+ */
+bool rdmap_resp_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
+			 u32 payload)
+{
+	u16 i;
+
+	for (i = 0; i < q->used; i++)
+		if (asked_for(entry(q, i), h, payload))
+			return true;
+	return false;
+}
+
 /**
  * rdmap_aresp_admit - may an Atomic Operation Response come now?
  * @oldest: the oldest unanswered request, or NULL if there is none

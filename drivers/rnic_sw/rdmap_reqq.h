@@ -75,6 +75,8 @@ static inline bool rdmap_reqq_empty(const struct rdmap_reqq *q)
 
 enum iw_reason rdmap_resp_check(const struct rdmap_req *oldest,
 				const struct ddp_hdr *h, u32 payload);
+bool rdmap_resp_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
+			 u32 payload);
 enum iw_reason rdmap_aresp_admit(const struct rdmap_req *oldest);
 
 #endif

@@ -158,6 +158,34 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	}
 }
 
+/*
+ * Only what admit could not mind more when its turn comes: a Write's rights,
+ * and of a Read Response that some request of ours asked for these octets,
+ * whichever it is (RFC 5040 5.2.2).
+ */
+bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
+		 struct ddp_grant *g)
+{
+	struct rdmap *r = to_rdmap(s);
+	const struct rdmap_op_row *row;
+	bool ok = false;
+
+	if (rdmap_op_check(h, &row))
+		return false;
+	if (row->opcode == RDMAP_OP_WRITE) {
+		g->rights = DDP_REMOTE_WRITE;
+		ok = r->access & DDP_REMOTE_WRITE;
+	} else if (row->opcode == RDMAP_OP_READ_RESP) {
+		g->rights = DDP_LOCAL_WRITE;
+		spin_lock_bh(&r->lock);
+		ok = rdmap_resp_expected(&r->orq, h, payload);
+		spin_unlock_bh(&r->lock);
+	}
+	if (ok)
+		rdmap_count_early(r);
+	return ok;
+}
+
 static enum iw_reason deliver_write(struct rdmap *r)
 {
 	r->last_write = r->writing;

@@ -31,6 +31,7 @@ struct rnic_policy {
 	bool	mpa_crc;
 	bool	mpa_markers;
 	u8	mpa_rtr;	/* DDP_RTR_* offered */
+	u16	streams;	/* of SCTP, each way; 0: the usual number */
 };
 
 struct rnic_llps;
@@ -43,7 +44,7 @@ struct rnic_dev {
 	u32			next_qpn;
 	struct rnic_policy	policy;
 	u64 __percpu		*counters;	/* see stats.h */
-	struct rnic_llps	*llps;		/* lower layers, see cm.c */
+	struct rnic_llps	*llps;		/* lower layers, see cm.h */
 	atomic_t		eps;		/* connections not yet freed */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 };
@@ -394,13 +395,14 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
 bool rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id);
 
-/* cm.c */
+/* cm.c, cm_listen.c */
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len);
 int rnic_iw_listen(struct iw_cm_id *id, int backlog);
 int rnic_iw_unlisten(struct iw_cm_id *id);
 int rnic_cm_init(struct rnic_dev *dev);
+bool rnic_has_llp(const struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
 void rnic_cm_exit(struct rnic_dev *dev);
 
 #endif

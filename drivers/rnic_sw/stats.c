@@ -21,6 +21,7 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 	[RNIC_RX_IMMEDIATES].name	= "rx_immediates",
 	[RNIC_RX_ATOMIC_REQUESTS].name	= "rx_atomic_requests",
 	[RNIC_RX_ATOMIC_RESPONSES].name	= "rx_atomic_responses",
+	[RNIC_RX_EARLY].name		= "rx_placed_early",
 	[RNIC_TX_WRITES].name		= "tx_writes",
 	[RNIC_TX_SENDS].name		= "tx_sends",
 	[RNIC_TX_READ_REQUESTS].name	= "tx_read_requests",

@@ -18,6 +18,7 @@ enum rnic_counter {
 	RNIC_RX_IMMEDIATES,
 	RNIC_RX_ATOMIC_REQUESTS,
 	RNIC_RX_ATOMIC_RESPONSES,
+	RNIC_RX_EARLY,		/* segments placed before their turn */
 	RNIC_TX_WRITES,
 	RNIC_TX_SENDS,
 	RNIC_TX_READ_REQUESTS,

@@ -22,8 +22,8 @@ struct ddp_stream;
  * @push: like @kick from a caller in process context that holds no lock: may
  *	run the transmit routine before it returns.
  * @read: copy the next @len octets of the segment now being handed up by
- *	ddp_rx_segment() to @dst.  Only from within that call; @len never
- *	exceeds what is left of the segment.
+ *	ddp_rx_segment() or ddp_rx_early() to @dst.  Only from within that
+ *	call; @len never exceeds what is left of the segment.
  * @close: the ULP ends the stream.  IW_LOCAL_CLOSE: what was pulled goes out
  *	first, then a graceful end (9); anything else: abortive (8).  Any
  *	context.
@@ -68,6 +68,42 @@ void ddp_llp_down(struct ddp_stream *s, enum iw_reason why);
  */
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      u32 len);
+
+/**
+ * struct ddp_placed - a segment that was placed before its turn
+ * @len: its length, header included
+ * @hdr: its header: always a tagged one
+ */
+struct ddp_placed {
+	u32	len;
+	u8	hdr[IW_DDP_T_HDR_LEN];
+};
+
+/**
+ * ddp_rx_early - one DDP segment arrived before others that come before it
+ * @s: its stream
+ * @llp: the LLP's end of it
+ * @len: its length in octets, header included
+ * @p: filled in if it is placed
+ *
+ * Placement needs no order, delivery does (5; RFC 5041 5.3): a tagged segment
+ * that may be placed is placed now.  What is wrong with it, if anything, shows
+ * when its turn comes.  Otherwise as ddp_rx_segment().
+ *
+ * Return: true: ddp_rx_placed() is due when its turn comes.  False: nothing
+ * has happened; the LLP keeps the octets for ddp_rx_segment().
+ */
+bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, u32 len,
+		  struct ddp_placed *p);
+
+/**
+ * ddp_rx_placed - the turn of a segment that was placed early has come
+ * @s: its stream
+ * @p: from ddp_rx_early()
+ *
+ * Return: as ddp_rx_segment().
+ */
+enum iw_reason ddp_rx_placed(struct ddp_stream *s, const struct ddp_placed *p);
 
 /**
  * struct ddp_txseg - one segment to be sent

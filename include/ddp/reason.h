@@ -60,6 +60,10 @@ enum iw_reason {
 
 	/* local: no Terminate of ours leaves */
 	IW_PEER_TERMINATE,	/* the peer sent a Terminate */
+	IW_SCTP_ADAPTATION,	/* the peer's association is not for DDP */
+	IW_SCTP_CONTROL,	/* malformed session control chunk */
+	IW_SCTP_SEQUENCE,	/* no legal sequence has this chunk here */
+	IW_SCTP_SSN,		/* DDP-SSN out of the window, or twice */
 	IW_PEER_CLOSED,		/* graceful end by the peer */
 	IW_PEER_RESET,		/* reset by the peer */
 	IW_PEER_REJECT,		/* the peer's ULP said no */
@@ -77,6 +81,7 @@ enum iw_reason {
 
 /* DDP tagged, DDP untagged and Read Request headers */
 #define IW_DDP_HDR_MAX		18
+#define IW_DDP_T_HDR_LEN	14
 #define IW_RDMA_HDR_MAX		28
 
 /**

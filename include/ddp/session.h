@@ -25,11 +25,13 @@ struct net;
  * @revision: MPA revision 1 or 2; 0: 2 with fall-back to 1
  * @crc: ask for CRC
  * @markers: ask the peer to insert markers
+ * @streams: SCTP streams to ask for, each way; 0: the LLP's own idea
  */
 struct ddp_policy {
 	u8	revision;
 	bool	crc;
 	bool	markers;
+	u16	streams;
 };
 
 /**

@@ -88,6 +88,9 @@ struct ddp_msg {
  * @admit: once per segment, before anything of it is placed.  Tagged: which
  *	rights it needs.  Untagged: the buffer of this MSN; IW_DDP_U_NO_BUFFER
  *	if there is none.
+ * @early: a tagged segment is here before its turn: may it be placed, as far as
+ *	the ULP is concerned, and with which rights?  Nothing else changes:
+ *	admit follows, when its turn comes (RFC 5041 5.3).
  * @deliver: once per message, in order, after its last segment is placed;
  *	@total is the length of an untagged message, of a tagged one the
  *	octets of its last segment.
@@ -97,13 +100,15 @@ struct ddp_msg {
  *	after it; next() is still called, for a Terminate.
  * @down: the LLP stream is gone; last of all, once
  *
- * admit and deliver: the receive runner, BH off, atomic.  next and sent: the
+ * admit, early and deliver: the receive runner, BH off, atomic.  next and sent: the
  * transmit runner, BH off, atomic.  failed: either of them, once.  down: the
  * LLP's worker.
  */
 struct ddp_ulp_ops {
 	enum iw_reason (*admit)(struct ddp_stream *s, const struct ddp_hdr *h,
 				u32 payload, struct ddp_grant *g);
+	bool (*early)(struct ddp_stream *s, const struct ddp_hdr *h,
+		      u32 payload, struct ddp_grant *g);
 	enum iw_reason (*deliver)(struct ddp_stream *s, const struct ddp_hdr *h,
 				  u32 total);
 	bool (*next)(struct ddp_stream *s, struct ddp_msg *m);

@@ -268,6 +268,41 @@ static void empty_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, rdmap_resp_check(&req, &h, 0));
 }
 
+/* Before its turn, an answer may go where any of the requests said, no further */
+static void early_answers(struct kunit *test)
+{
+	struct rdmap_req mem[3], *req;
+	struct rdmap_reqq q;
+	struct ddp_hdr h;
+
+	rdmap_reqq_init(&q, mem, 3);
+	h = (struct ddp_hdr){ .tagged = true, .stag = 0xabcd01, .to = 0x1000 };
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 1));
+
+	*rdmap_reqq_push(&q) = asked_for(100, 0x1000);
+	*rdmap_reqq_push(&q) = asked_for(16, -(u64)16);
+	req = rdmap_reqq_push(&q);
+	*req = asked_for(100, 0x9000);
+	req->is_atomic = true;
+
+	KUNIT_EXPECT_TRUE(test, rdmap_resp_expected(&q, &h, 100));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 101));
+	h.to += 99;
+	KUNIT_EXPECT_TRUE(test, rdmap_resp_expected(&q, &h, 1));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 2));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 0xffffffff));
+	h.to = 0xfff;
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 1));
+	h.to = -(u64)16;
+	KUNIT_EXPECT_TRUE(test, rdmap_resp_expected(&q, &h, 16));
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 17));
+	h.stag ^= 0x100;
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 16));
+	h.stag ^= 0x100;
+	h.to = 0x9000;
+	KUNIT_EXPECT_FALSE(test, rdmap_resp_expected(&q, &h, 8));
+}
+
 static struct kunit_case rdmap_reqq_cases[] = {
 	KUNIT_CASE(random_operations),
 	KUNIT_CASE(overrun),
@@ -277,6 +312,7 @@ static struct kunit_case rdmap_reqq_cases[] = {
 	KUNIT_CASE(huge_answer),
 	KUNIT_CASE(unasked),
 	KUNIT_CASE(empty_answer),
+	KUNIT_CASE(early_answers),
 	{}
 };
 

@@ -244,14 +244,14 @@ unload_with_program() {
 unload_and_autoload() {
 	local i
 	for i in 1 2 3 4 5; do
-		modprobe -r rnic_sw iw_mpa
+		modprobe -r rnic_sw iw_mpa iw_sctp_ddp
 		t_check "iw_ddp is gone" test ! -d /sys/module/iw_ddp
 		modprobe rnic_sw
 		one_device
 		ping_through "$B4"
 		t_undo
 	done
-	modprobe -r rnic_sw iw_mpa
+	modprobe -r rnic_sw iw_mpa iw_sctp_ddp
 	ip link add d7 type dummy
 	t_defer ip link del d7
 	rdma link add iw7 type rnic_sw netdev d7

@@ -6,7 +6,7 @@
 
 modules_are_here() {
 	local module
-	for module in iw_ddp iw_mpa rnic_sw; do
+	for module in iw_ddp iw_mpa iw_sctp_ddp rnic_sw; do
 		modprobe "$module"
 		test -d "/sys/module/$module"
 		t_check "$module describes itself" test -n "$(modinfo -F description $module)"
@@ -26,7 +26,7 @@ ping_a_few() {
 
 unload() {
 	rdma link del iw0
-	modprobe -r rnic_sw iw_mpa
+	modprobe -r rnic_sw iw_mpa iw_sctp_ddp
 	t_check "all modules are gone" test ! -d /sys/module/iw_ddp
 	modprobe rnic_sw
 }

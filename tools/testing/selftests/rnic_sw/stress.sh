@@ -94,7 +94,7 @@ reload_modules() {
 		rdma link del iw0
 		ends_soon "c$round"
 		ends_soon "s$round"
-		t_until 20 modprobe -r rnic_sw iw_mpa ||
+		t_until 20 modprobe -r rnic_sw iw_mpa iw_sctp_ddp ||
 			t_fail "the modules cannot be unloaded"
 		t_refused test -d /sys/module/iw_ddp
 		modprobe rnic_sw

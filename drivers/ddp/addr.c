@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* IP addresses: see ddp/addr.h. */
+#include <linux/export.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+
+#include <ddp/addr.h>
+
+/**
+ * ddp_addr_wildcard - is it no address in particular?
+ * @a: the address
+ *
+ * Return: whether it is.
+ */
+bool ddp_addr_wildcard(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET6)
+		return ipv6_addr_any(&((struct sockaddr_in6 *)a)->sin6_addr);
+	return ((struct sockaddr_in *)a)->sin_addr.s_addr == 0;
+}
+EXPORT_SYMBOL_GPL(ddp_addr_wildcard);
+
+/**
+ * ddp_addr_same - are two addresses the same, with their ports?
+ * @a: one
+ * @b: the other
+ *
+ * Return: whether they are.
+ */
+bool ddp_addr_same(const struct sockaddr_storage *a,
+		   const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (void *)a, *b6 = (void *)b;
+	const struct sockaddr_in *a4 = (void *)a, *b4 = (void *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET6)
+		return a6->sin6_port == b6->sin6_port &&
+		       ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr) &&
+		       a6->sin6_scope_id == b6->sin6_scope_id;
+	return a4->sin_port == b4->sin_port &&
+	       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+}
+EXPORT_SYMBOL_GPL(ddp_addr_same);
+
+static bool has_ipv4(struct net *net, int ifindex, __be32 addr)
+{
+	struct net_device *dev;
+	bool yes;
+
+	rcu_read_lock();
+	dev = __ip_dev_find(net, addr, false);
+	yes = dev && dev->ifindex == ifindex;
+	rcu_read_unlock();
+	return yes;
+}
+
+static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
+{
+	bool yes = false;
+#if IS_ENABLED(CONFIG_IPV6)
+	struct net_device *dev;
+
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(net, ifindex);
+	yes = dev && ipv6_chk_addr(net, addr, dev, 1);
+	rcu_read_unlock();
+#endif
+	return yes;
+}
+
+/**
+ * ddp_addr_is_on - is it an address of that interface?
+ * @net: network namespace
+ * @ifindex: the interface
+ * @a: the address; an IPv4 one may be mapped into IPv6
+ *
+ * Return: whether it is.
+ */
+bool ddp_addr_is_on(struct net *net, int ifindex,
+		    const struct sockaddr_storage *a)
+{
+	const struct in6_addr *a6 = &((struct sockaddr_in6 *)a)->sin6_addr;
+
+	if (a->ss_family == AF_INET)
+		return has_ipv4(net, ifindex,
+				((struct sockaddr_in *)a)->sin_addr.s_addr);
+	if (ipv6_addr_v4mapped(a6))
+		return has_ipv4(net, ifindex, a6->s6_addr32[3]);
+	return has_ipv6(net, ifindex, a6);
+}
+EXPORT_SYMBOL_GPL(ddp_addr_is_on);

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The lower layers of a device, and listening on them. */
+#include <linux/err.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <net/net_namespace.h>
+#include <rdma/iw_cm.h>
+
+#include "cm.h"
+
+/**
+ * rnic_fill_policy - a device's wishes, as its lower layers want them
+ * @dev: the device
+ * @p: filled in
+ */
+void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
+{
+	p->revision = READ_ONCE(dev->policy.mpa_revision);
+	p->crc = READ_ONCE(dev->policy.mpa_crc);
+	p->markers = READ_ONCE(dev->policy.mpa_markers);
+	p->streams = READ_ONCE(dev->policy.streams);
+}
+
+/**
+ * rnic_llp - over which lower layer?
+ * @dev: the device
+ * @llp: a queue pair's choice, enum rnic_sw_llp
+ *
+ * Return: what it has chosen, or else what the device is set to; NULL if there
+ * is none.
+ */
+const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
+{
+	if (llp == RNIC_SW_LLP_DEFAULT)
+		llp = READ_ONCE(dev->policy.llp_connect);
+	return dev->llps->type[llp];
+}
+
+static void stop_listening(struct rnic_lep *lep)
+{
+	int llp;
+
+	for (llp = 0; llp < RNIC_LLPS; llp++)
+		if (lep->l[llp])
+			lep->l[llp]->type->unlisten(lep->l[llp]);
+}
+
+/* On each lower layer that is asked for.  @which: a bit for each */
+static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
+		     u8 which)
+{
+	const struct rnic_llps *llps = lep->dev->llps;
+	struct ddp_listener *l;
+	int llp;
+
+	for (llp = 0; llp < RNIC_LLPS; llp++) {
+		if (!(which & BIT(llp)))
+			continue;
+		l = ERR_PTR(-EPROTONOSUPPORT);
+		if (llps->type[llp])
+			l = llps->type[llp]->listen(args, &rnic_session_user, lep);
+		if (!IS_ERR(l))
+			lep->l[llp] = l;
+		/* SCTP may be missing, or have the port in use: not TCP's loss */
+		else if (llp != RNIC_SW_LLP_SCTP || which == BIT(llp))
+			return PTR_ERR(l);
+	}
+	return 0;
+}
+
+static int start_listening(struct rnic_lep *lep, int backlog)
+{
+	struct ddp_policy policy;
+	struct ddp_listen args = {
+		.net = rnic_net(lep->dev),
+		.ifindex = rnic_ifindex(lep->dev),
+		.backlog = backlog,
+		.v6only = lep->id->afonly,
+		.local = &lep->id->m_local_addr,
+		.policy = &policy,
+	};
+	int err;
+
+	if (!args.net)
+		return -ENODEV;
+	rnic_fill_policy(lep->dev, &policy);
+	err = listen_on(lep, &args, READ_ONCE(lep->dev->policy.llp_listen));
+	put_net(args.net);
+	if (err)
+		stop_listening(lep);
+	return err;
+}
+
+/**
+ * rnic_iw_listen - iw_cm: take requests
+ * @id: iw_cm's end, with the address
+ * @backlog: how many may wait
+ *
+ * Return: 0 or an error.
+ */
+int rnic_iw_listen(struct iw_cm_id *id, int backlog)
+{
+	struct rnic_lep *lep = kzalloc(sizeof(*lep), GFP_KERNEL);
+	int err;
+
+	if (!lep)
+		return -ENOMEM;
+	lep->dev = to_rnic_dev(id->device);
+	lep->id = id;
+	err = start_listening(lep, backlog);
+	if (err) {
+		kfree(lep);
+		return err;
+	}
+	id->provider_data = lep;
+	return 0;
+}
+
+/**
+ * rnic_iw_unlisten - iw_cm: take no more requests
+ * @id: iw_cm's end
+ *
+ * Return: 0.
+ */
+int rnic_iw_unlisten(struct iw_cm_id *id)
+{
+	struct rnic_lep *lep = id->provider_data;
+
+	stop_listening(lep);
+	kfree(lep);
+	id->provider_data = NULL;
+	return 0;
+}
+
+/* The device -------------------------------------------------------------- */
+
+/**
+ * rnic_cm_init - a device is being made: find its lower layers
+ * @dev: the device
+ *
+ * SCTP may be missing: a device over TCP alone is one, too.
+ *
+ * Return: 0, -EPROTONOSUPPORT or -ENOMEM; rnic_cm_exit() is due either way.
+ */
+int rnic_cm_init(struct rnic_dev *dev)
+{
+	struct rnic_llps *llps = kzalloc(sizeof(*llps), GFP_KERNEL);
+
+	atomic_set(&dev->eps, 0);
+	dev->llps = llps;
+	if (!llps)
+		return -ENOMEM;
+	llps->type[RNIC_SW_LLP_TCP] = ddp_type_get("mpa");
+	llps->type[RNIC_SW_LLP_SCTP] = ddp_type_get("sctp");
+	if (!llps->type[RNIC_SW_LLP_SCTP])
+		dev->policy.llp_listen &= ~BIT(RNIC_SW_LLP_SCTP);
+	return llps->type[RNIC_SW_LLP_TCP] ? 0 : -EPROTONOSUPPORT;
+}
+
+/**
+ * rnic_has_llp - does the device have that lower layer?
+ * @dev: the device
+ * @llp: enum rnic_sw_llp
+ *
+ * Return: whether it does.
+ */
+bool rnic_has_llp(const struct rnic_dev *dev, u8 llp)
+{
+	return llp < RNIC_LLPS && dev->llps->type[llp];
+}
+
+/**
+ * rnic_cm_exit - a device goes
+ * @dev: the device, no longer registered; waits for the last connection
+ */
+void rnic_cm_exit(struct rnic_dev *dev)
+{
+	int llp;
+
+	if (!dev->llps)
+		return;
+	wait_var_event(&dev->eps, !atomic_read(&dev->eps));
+	for (llp = 0; llp < RNIC_LLPS; llp++)
+		if (dev->llps->type[llp])
+			ddp_type_put(dev->llps->type[llp]);
+	kfree(dev->llps);
+	dev->llps = NULL;
+}

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Life of an association: SCTP's handshake, sessions on its streams, end.
+ *
+ * All sessions between two endpoints share one, as long as it has free
+ * streams.  The side that made it numbers the sessions.  One worker per
+ * association does all: it receives, hands up, sends, and moves sessions from
+ * state to state, under a mutex that those who bind, answer and quiesce take.
+ */
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <net/net_namespace.h>
+
+#include <ddp/addr.h>
+
+#include "internal.h"
+#include "trace.h"
+
+#define IDLE_ACTIVE	5	/* seconds without a session: who made it ends it */
+#define IDLE_PASSIVE	60	/* ... and if it does not */
+#define IDLE_UNUSED	10	/* for the first Initiate to come */
+#define UNUSED_MOST	1024	/* associations of peers without a session */
+
+static LIST_HEAD(assocs);
+static DEFINE_MUTEX(assocs_lock);	/* the table */
+static int unused;			/* how many wait for a first session */
+static atomic_t existing = ATOMIC_INIT(0);	/* not yet released */
+
+/**
+ * sddp_assoc_get - hold an association
+ * @a: the association
+ */
+void sddp_assoc_get(struct sddp_assoc *a)
+{
+	kref_get(&a->ref);
+}
+
+static void release(struct kref *ref)
+{
+	struct sddp_assoc *a = container_of(ref, struct sddp_assoc, ref);
+
+	xa_destroy(&a->streams);
+	kvfree(a->out);
+	put_net(a->net);
+	kfree_rcu(a, rcu);
+	if (atomic_dec_and_test(&existing))
+		wake_up_var(&existing);
+}
+
+/**
+ * sddp_assoc_put - let go of it
+ * @a: the association
+ *
+ * Any context: its socket went before.
+ */
+void sddp_assoc_put(struct sddp_assoc *a)
+{
+	kref_put(&a->ref, release);
+}
+
+/**
+ * sddp_assoc_kick - have the worker look
+ * @a: the association; held, or the caller is one of its callbacks
+ *
+ * Any context.
+ */
+void sddp_assoc_kick(struct sddp_assoc *a)
+{
+	if (!kref_get_unless_zero(&a->ref))
+		return;
+	if (!queue_work(sddp_wq, &a->work))
+		sddp_assoc_put(a);
+}
+
+static void set_phase(struct sddp_assoc *a, enum sddp_phase phase)
+{
+	a->phase = phase;
+	trace_sddp_assoc_phase(a, phase);
+}
+
+static enum iw_reason lost_reason(int err)
+{
+	switch (err) {
+	case -ECONNREFUSED:
+		return IW_PEER_REFUSED;
+	case -ETIMEDOUT:
+		return IW_TIMEOUT;
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		return IW_UNREACHABLE;
+	default:
+		return IW_PEER_RESET;
+	}
+}
+
+/* It can be found by new sessions no more */
+static void __close(struct sddp_assoc *a)
+{
+	lockdep_assert_held(&assocs_lock);
+	a->open = false;
+	if (!list_empty(&a->list)) {
+		list_del_init(&a->list);
+		unused -= !a->active && !a->used;
+	}
+}
+
+/*
+ * The end of all its sessions.  None of them says anything more: that would
+ * only delay it (RFC 5043 11.3).
+ */
+static void end(struct sddp_assoc *a, enum iw_reason why, bool abort)
+{
+	struct sddp_stream *st;
+	unsigned long id;
+
+	mutex_lock(&assocs_lock);
+	__close(a);
+	mutex_unlock(&assocs_lock);
+	a->why = why;
+	set_phase(a, SDDP_ENDED);
+	trace_sddp_assoc_end(a, why);
+	cancel_delayed_work_sync(&a->idle);
+	xa_for_each(&a->streams, id, st) {
+		sddp_stream_end(st, why, NULL);
+		sddp_stream_drop(st);
+	}
+	sddp_sock_release(a, abort);
+	/* the callbacks' reference */
+	sddp_assoc_put(a);
+}
+
+/**
+ * sddp_assoc_idle - a session has ended: was it the last one?
+ * @a: the association; worker
+ */
+void sddp_assoc_idle(struct sddp_assoc *a)
+{
+	unsigned int seconds = a->active ? IDLE_ACTIVE : IDLE_PASSIVE;
+
+	if (!a->used && !a->active)
+		seconds = IDLE_UNUSED;
+	if (!atomic_read(&a->live) && a->phase == SDDP_UP)
+		mod_delayed_work(sddp_wq, &a->idle, seconds * HZ);
+}
+
+/**
+ * sddp_assoc_retry - SCTP takes no more
+ * @a: the association; worker
+ *
+ * It kicks when it has sent something.  If memory was short there may be
+ * nothing to be sent.
+ */
+void sddp_assoc_retry(struct sddp_assoc *a)
+{
+	mod_delayed_work(sddp_wq, &a->idle, HZ / 2);
+}
+
+static void idle_expired(struct work_struct *w)
+{
+	struct sddp_assoc *a = container_of(to_delayed_work(w),
+					    struct sddp_assoc, idle);
+
+	WRITE_ONCE(a->idle_due, true);
+	sddp_assoc_kick(a);
+}
+
+/* Nobody reserves a stream of it meanwhile */
+static bool still_idle(struct sddp_assoc *a)
+{
+	bool idle;
+
+	mutex_lock(&assocs_lock);
+	idle = !atomic_read(&a->live);
+	if (idle)
+		__close(a);
+	mutex_unlock(&assocs_lock);
+	return idle;
+}
+
+/* All those that wait for the association can begin */
+static void begin_sessions(struct sddp_assoc *a)
+{
+	struct sddp_stream *st;
+	unsigned long id;
+
+	xa_for_each(&a->streams, id, st) {
+		/* the peer allows fewer streams than were asked for */
+		if (id >= a->limit)
+			sddp_stream_end(st, IW_NO_MEMORY, NULL);
+		else
+			sddp_stream_event(st, SDDP_EV_TX);
+	}
+}
+
+static struct sddp_stream *take_first(struct sddp_assoc *a,
+				      struct list_head *from)
+{
+	struct sddp_stream *st;
+
+	spin_lock_irq(&a->lock);
+	st = list_first_entry_or_null(from, struct sddp_stream, ready);
+	if (st)
+		list_del_init(&st->ready);
+	spin_unlock_irq(&a->lock);
+	return st;
+}
+
+/* Each stream that has something to do now gets one turn */
+static void serve(struct sddp_assoc *a)
+{
+	struct sddp_stream *st;
+	LIST_HEAD(now);
+
+	if (a->phase == SDDP_UP)
+		sddp_tx_acks(a);
+	spin_lock_irq(&a->lock);
+	list_splice_init(&a->ready, &now);
+	spin_unlock_irq(&a->lock);
+	while ((st = take_first(a, &now))) {
+		sddp_stream_serve(st);
+		/* the list's */
+		ddp_session_put(&st->ss);
+	}
+}
+
+static void connecting(struct sddp_assoc *a)
+{
+	int err;
+
+	switch (sddp_sock_fate(a, &err)) {
+	case SDDP_SOCK_COMING:
+		/* some may not want to wait */
+		serve(a);
+		return;
+	case SDDP_SOCK_OPEN:
+		/* RFC 5043 11.1: without DDP's indication none of its procedures */
+		if (!sddp_sock_up(a)) {
+			end(a, IW_SCTP_ADAPTATION, true);
+			return;
+		}
+		set_phase(a, SDDP_UP);
+		begin_sessions(a);
+		sddp_assoc_idle(a);
+		return;
+	default:
+		end(a, lost_reason(err), true);
+	}
+}
+
+static bool anything_ready(struct sddp_assoc *a)
+{
+	return !list_empty_careful(&a->ready) && !READ_ONCE(a->full);
+}
+
+static void talk(struct sddp_assoc *a)
+{
+	bool more;
+	int err;
+
+	more = sddp_sock_receive(a);
+	serve(a);
+	if (more || anything_ready(a)) {
+		sddp_assoc_kick(a);
+		return;
+	}
+	switch (sddp_sock_fate(a, &err)) {
+	case SDDP_SOCK_LOST:
+		end(a, lost_reason(err), true);
+		return;
+	case SDDP_SOCK_PEER_DONE:
+		/* with sessions it should not have */
+		end(a, atomic_read(&a->live) ? IW_PEER_RESET : IW_PEER_CLOSED,
+		    false);
+		return;
+	default:
+		break;
+	}
+	if (xchg(&a->idle_due, false) && still_idle(a))
+		end(a, IW_LOCAL_CLOSE, !a->active);
+}
+
+static void work(struct work_struct *w)
+{
+	struct sddp_assoc *a = container_of(w, struct sddp_assoc, work);
+
+	mutex_lock(&a->mutex);
+	if (a->phase != SDDP_ENDED && READ_ONCE(a->stop))
+		end(a, IW_LOCAL_ABORT, true);
+	if (a->phase == SDDP_CONNECTING)
+		connecting(a);
+	if (a->phase == SDDP_UP)
+		talk(a);
+	/* those who came too late */
+	if (a->phase == SDDP_ENDED)
+		serve(a);
+	mutex_unlock(&a->mutex);
+	sddp_assoc_put(a);
+}
+
+/**
+ * sddp_assoc_new - an association without a socket
+ * @net: network namespace
+ * @active: this side makes it
+ *
+ * Return: the association with one reference, the callbacks'; NULL if memory
+ * is short.
+ */
+struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
+{
+	struct sddp_assoc *a = kzalloc(sizeof(*a), GFP_KERNEL);
+
+	if (!a)
+		return NULL;
+	a->out = kvmalloc(SDDP_OUT_SIZE, GFP_KERNEL);
+	if (!a->out) {
+		kfree(a);
+		return NULL;
+	}
+	a->active = active;
+	a->net = get_net(net);
+	kref_init(&a->ref);
+	mutex_init(&a->mutex);
+	spin_lock_init(&a->lock);
+	INIT_LIST_HEAD(&a->list);
+	INIT_LIST_HEAD(&a->ready);
+	INIT_LIST_HEAD(&a->doubts);
+	xa_init_flags(&a->streams, XA_FLAGS_ALLOC);
+	INIT_WORK(&a->work, work);
+	INIT_DELAYED_WORK(&a->idle, idle_expired);
+	atomic_inc(&existing);
+	return a;
+}
+
+/* The active side ------------------------------------------------------------ */
+
+/* Any port of ours will do: programs have one each and share what is below */
+static bool leads_there(const struct sddp_assoc *a,
+			const struct ddp_connect *args)
+{
+	struct sockaddr_storage mine = *args->local, its = a->from;
+
+	ddp_addr_set_port(&mine, 0);
+	ddp_addr_set_port(&its, 0);
+	return a->active && a->open && a->tos == args->tos &&
+	       net_eq(a->net, args->net) && ddp_addr_same(&a->to, args->remote) &&
+	       ddp_addr_same(&mine, &its);
+}
+
+/* A number below the limit: known once the association stands */
+static int take_number(struct sddp_assoc *a, u16 *id)
+{
+	u32 limit = a->phase == SDDP_UP ? a->limit : a->asked, n;
+	int err;
+
+	err = xa_alloc(&a->streams, &n, NULL, XA_LIMIT(0, limit - 1),
+		       GFP_KERNEL);
+	if (err)
+		return err;
+	*id = n;
+	atomic_inc(&a->live);
+	return 0;
+}
+
+static struct sddp_assoc *__find(const struct ddp_connect *args, u16 *id)
+{
+	struct sddp_assoc *a;
+
+	list_for_each_entry(a, &assocs, list)
+		if (leads_there(a, args) && !take_number(a, id)) {
+			sddp_assoc_get(a);
+			return a;
+		}
+	return NULL;
+}
+
+static struct sddp_assoc *__make(const struct ddp_connect *args, u16 *id)
+{
+	struct sddp_assoc *a = sddp_assoc_new(args->net, true);
+	int err;
+
+	if (!a)
+		return ERR_PTR(-ENOMEM);
+	a->tos = args->tos;
+	a->to = *args->remote;
+	a->from = *args->local;
+	a->asked = args->policy->streams ?: SDDP_STREAMS;
+	a->limit = a->asked;
+	err = take_number(a, id);
+	if (!err)
+		err = sddp_sock_connect(a);
+	if (err) {
+		sddp_assoc_put(a);
+		return ERR_PTR(err);
+	}
+	a->open = true;
+	list_add_tail(&a->list, &assocs);
+	/* the caller's; the first one is the callbacks' */
+	sddp_assoc_get(a);
+	return a;
+}
+
+/**
+ * sddp_assoc_reserve - a free pair of streams to where a session is to go
+ * @args: from where to where
+ * @id: set to its number
+ *
+ * On an association that there is, if it has one free, or on a new one.
+ *
+ * Return: the association, held; or an error pointer.
+ */
+struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id)
+{
+	struct sddp_assoc *a;
+
+	mutex_lock(&assocs_lock);
+	a = __find(args, id);
+	if (!a)
+		a = __make(args, id);
+	mutex_unlock(&assocs_lock);
+	if (!IS_ERR(a))
+		sddp_assoc_kick(a);
+	return a;
+}
+
+/**
+ * sddp_assoc_unreserve - it is not needed after all
+ * @a: the association; the mutex is held
+ * @id: from sddp_assoc_reserve()
+ */
+void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
+{
+	xa_erase(&a->streams, id);
+	atomic_dec(&a->live);
+	sddp_assoc_idle(a);
+}
+
+/* The passive side ----------------------------------------------------------- */
+
+static bool list_accepted(struct sddp_assoc *a)
+{
+	bool ok;
+
+	mutex_lock(&assocs_lock);
+	ok = unused < UNUSED_MOST;
+	if (ok) {
+		unused++;
+		list_add_tail(&a->list, &assocs);
+	}
+	mutex_unlock(&assocs_lock);
+	return ok;
+}
+
+/**
+ * sddp_assoc_accepted - a peer has made an association
+ * @a: new, with its socket, which has no callbacks
+ *
+ * Return: 0; -EPROTO: the peer's indication is not DDP's (RFC 5043 7.1);
+ * -EBUSY: there are too many without a session.  Not 0: it is not in use, and
+ * the socket is the caller's to end.
+ */
+int sddp_assoc_accepted(struct sddp_assoc *a)
+{
+	int err = 0;
+
+	mutex_lock(&a->mutex);
+	if (!sddp_sock_up(a))
+		err = -EPROTO;
+	else if (!list_accepted(a))
+		err = -EBUSY;
+	if (!err) {
+		sddp_sock_attach(a);
+		set_phase(a, SDDP_UP);
+		sddp_assoc_idle(a);
+		/* what came before the callbacks stood */
+		sddp_assoc_kick(a);
+	}
+	mutex_unlock(&a->mutex);
+	return err;
+}
+
+/**
+ * sddp_assoc_used - a peer's association carries its first session
+ * @a: the association; worker
+ */
+void sddp_assoc_used(struct sddp_assoc *a)
+{
+	mutex_lock(&assocs_lock);
+	unused -= !a->active && !a->used && !list_empty(&a->list);
+	a->used = true;
+	mutex_unlock(&assocs_lock);
+}
+
+/**
+ * sddp_assoc_stop_all - the module goes: all end
+ *
+ * Nobody can make new ones.
+ */
+void sddp_assoc_stop_all(void)
+{
+	struct sddp_assoc *a;
+
+	mutex_lock(&assocs_lock);
+	list_for_each_entry(a, &assocs, list) {
+		WRITE_ONCE(a->stop, true);
+		sddp_assoc_kick(a);
+	}
+	mutex_unlock(&assocs_lock);
+	wait_var_event(&existing, !atomic_read(&existing));
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The codec of DDP's chunks over SCTP: see chunk.h. */
+#include "chunk.h"
+
+static_assert(SDDP_PD_MAX == DDP_PD_MAX);
+static_assert(SDDP_CONTROL_MAX == SDDP_CHUNK_LEAST);
+
+/**
+ * sddp_ssn_decode - the DDP-SSN in front of any chunk
+ * @ssn: set
+ * @p: the chunk's payload
+ * @len: its length
+ *
+ * Return: false if the chunk is too short to have one (RFC 5043 5.2.1).
+ */
+bool sddp_ssn_decode(u16 *ssn, const u8 *p, size_t len)
+{
+	if (len < SDDP_SSN_SIZE)
+		return false;
+	*ssn = get_unaligned_be16(p + SDDP_SSN);
+	return true;
+}
+
+/**
+ * sddp_ssn_encode - put the DDP-SSN in front of a chunk
+ * @p: the chunk's payload; a segment follows at SDDP_SEGMENT
+ * @ssn: the DDP-SSN
+ */
+void sddp_ssn_encode(u8 *p, u16 ssn)
+{
+	put_unaligned_be16(ssn, p + SDDP_SSN);
+}
+
+static bool read_function(struct sddp_control *c, u16 function)
+{
+	c->offer.enhanced = function >= SDDP_INITIATE_ENHANCED;
+	switch (function) {
+	case SDDP_INITIATE:
+	case SDDP_INITIATE_ENHANCED:
+		c->what = SDDP_SAY_INITIATE;
+		return true;
+	case SDDP_ACCEPT:
+	case SDDP_ACCEPT_ENHANCED:
+		c->what = SDDP_SAY_ACCEPT;
+		return true;
+	case SDDP_REJECT:
+	case SDDP_REJECT_ENHANCED:
+		c->what = SDDP_SAY_REJECT;
+		return true;
+	case SDDP_TERMINATE:
+		c->what = SDDP_SAY_TERMINATE;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The word of the enhanced three; a no is a no even without it (N-20) */
+static bool read_word(struct sddp_control *c, const u8 **p, size_t *len)
+{
+	if (!c->offer.enhanced)
+		return true;
+	if (*len < DDP_WORD_SIZE) {
+		c->offer.enhanced = false;
+		return c->what == SDDP_SAY_REJECT;
+	}
+	ddp_offer_read_word(&c->offer, get_unaligned_be32(*p));
+	*p += DDP_WORD_SIZE;
+	*len -= DDP_WORD_SIZE;
+	return true;
+}
+
+/**
+ * sddp_control_decode - read a Session Control chunk
+ * @c: filled in; of no use if it is wrong
+ * @p: the chunk's payload
+ * @len: its length
+ *
+ * Private Data behind a Terminate is not there (RFC 5043 5.2.3): it ends the
+ * session all the same, and what follows is not looked at.
+ *
+ * Return: IW_OK, or IW_SCTP_CONTROL: too short, no such Function Code, or more
+ * Private Data than 512 octets.
+ */
+enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
+				   size_t len)
+{
+	memset(c, 0, sizeof(*c));
+	if (len < SDDP_CONTROL_LEN)
+		return IW_SCTP_CONTROL;
+	c->ssn = get_unaligned_be16(p + SDDP_SSN);
+	if (!read_function(c, get_unaligned_be16(p + SDDP_FUNCTION)))
+		return IW_SCTP_CONTROL;
+	if (c->what == SDDP_SAY_TERMINATE)
+		return IW_OK;
+
+	p += SDDP_CONTROL_LEN;
+	len -= SDDP_CONTROL_LEN;
+	if (len > SDDP_PD_MAX || !read_word(c, &p, &len))
+		return IW_SCTP_CONTROL;
+	c->offer.pd_len = len;
+	memcpy(c->offer.pd, p, len);
+	return IW_OK;
+}
+
+static u16 function_of(const struct sddp_control *c)
+{
+	bool enhanced = c->offer.enhanced;
+
+	switch (c->what) {
+	case SDDP_SAY_INITIATE:
+		return enhanced ? SDDP_INITIATE_ENHANCED : SDDP_INITIATE;
+	case SDDP_SAY_ACCEPT:
+		return enhanced ? SDDP_ACCEPT_ENHANCED : SDDP_ACCEPT;
+	case SDDP_SAY_REJECT:
+		return enhanced ? SDDP_REJECT_ENHANCED : SDDP_REJECT;
+	default:
+		return SDDP_TERMINATE;
+	}
+}
+
+/**
+ * sddp_control_encode - write a Session Control chunk
+ * @p: where to
+ * @size: octets of it; SDDP_CONTROL_MAX always do
+ * @c: what to say; the offer of a Terminate is not looked at
+ *
+ * Return: octets written; 0 if @size or 512 octets do not hold it, or a depth
+ * is longer than 14 bits.
+ */
+size_t sddp_control_encode(u8 *p, size_t size, const struct sddp_control *c)
+{
+	const struct ddp_offer *o = &c->offer;
+	bool data = c->what != SDDP_SAY_TERMINATE;
+	u32 word = data && o->enhanced ? DDP_WORD_SIZE : 0;
+	u32 pd = data ? word + o->pd_len : 0;
+
+	if (pd > SDDP_PD_MAX || size < SDDP_CONTROL_LEN + pd)
+		return 0;
+	if (word && (o->ird | o->ord) & ~DDP_WORD_DEPTH)
+		return 0;
+	put_unaligned_be16(c->ssn, p + SDDP_SSN);
+	put_unaligned_be16(function_of(c), p + SDDP_FUNCTION);
+	if (word)
+		put_unaligned_be32(ddp_offer_word(o), p + SDDP_PD);
+	if (data)
+		memcpy(p + SDDP_PD + word, o->pd, o->pd_len);
+	return SDDP_CONTROL_LEN + pd;
+}

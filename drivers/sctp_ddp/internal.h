@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the rooms of iw_sctp_ddp know of each other. */
+#ifndef _SDDP_INTERNAL_H
+#define _SDDP_INTERNAL_H
+
+#include <linux/mutex.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <ddp/llp.h>
+#include <ddp/session.h>
+
+#include "chunk.h"
+#include "session.h"
+#include "ssn.h"
+
+struct sddp_listener;
+struct sk_buff;
+struct sock;
+struct socket;
+
+#define SDDP_STREAMS	256		/* each way, unless somebody says more */
+#define SDDP_SEGMENT_MAX 65000		/* octets of a DDP Segment of ours */
+#define SDDP_OUT_SIZE	(SDDP_SEGMENT + SDDP_SEGMENT_MAX)
+
+/* Where an association stands */
+enum sddp_phase {
+	SDDP_CONNECTING,	/* SCTP handshake, active side */
+	SDDP_UP,
+	SDDP_ENDED,		/* no socket any more */
+};
+
+/**
+ * struct sddp_in - a DATA chunk that has arrived
+ * @id: its stream
+ * @ppid: Payload Protocol Identifier
+ * @legal: unordered, and here as a whole
+ * @len: octets of user data
+ */
+struct sddp_in {
+	u16	id;
+	u32	ppid;
+	bool	legal;
+	u32	len;
+};
+
+/**
+ * struct sddp_src - where the octets of a chunk are read from
+ * @arrived: a chunk that SCTP still has
+ * @flat: otherwise: one that was kept
+ * @off: the next octet
+ */
+struct sddp_src {
+	const struct sk_buff	*arrived;
+	const u8		*flat;
+	u32			off;
+};
+
+struct sddp_assoc {
+	/* fixed after creation */
+	bool			active;
+	struct net		*net;		/* held */
+	u8			tos;
+	u16			asked;		/* streams */
+	struct sockaddr_storage	to;		/* what was called */
+	struct sockaddr_storage	from;
+
+	/* the table's lock */
+	struct list_head	list;		/* of all */
+	bool			open;		/* takes new sessions */
+	bool			used;		/* there has been a session */
+
+	/* worker and mutex */
+	struct mutex		mutex;
+	enum sddp_phase		phase;
+	enum iw_reason		why;		/* it ended */
+	struct socket		*sock;
+	struct sockaddr_storage	local;
+	struct sockaddr_storage	remote;
+	u32			limit;		/* usable streams */
+	u32			peer_tag;	/* a restart changes it */
+	struct sddp_src		src;
+	u32			kept;		/* octets of early chunks */
+	u8			*out;		/* a chunk to be sent ... */
+	u32			out_len;	/* ... that SCTP has not taken */
+	struct sddp_stream	*out_of;
+	struct list_head	doubts;		/* streams that wait for a SACK */
+	bool			watch;		/* there are any */
+
+	struct xarray		streams;	/* by number; also reserved ones */
+	atomic_t		live;		/* sessions, and reservations */
+
+	spinlock_t		lock;		/* leaf */
+	struct list_head	ready;		/* streams with events */
+
+	bool			full;		/* SCTP took no more */
+	bool			stop;		/* the module goes */
+	bool			idle_due;
+	struct work_struct	work;
+	struct delayed_work	idle;
+	struct kref		ref;
+	struct rcu_head		rcu;
+
+	/* the socket's own, put back at the end */
+	void (*sk_data_ready)(struct sock *sk);
+	void (*sk_state_change)(struct sock *sk);
+	struct wait_queue_entry	space;		/* on its wait queue */
+};
+
+/* What the worker is asked to look at */
+enum sddp_event {
+	SDDP_EV_TX,		/* something to send */
+	SDDP_EV_CLOSE,		/* the ULP wants a graceful end */
+	SDDP_EV_ABORT,		/* the ULP wants an end */
+	SDDP_EV_TIMEOUT,	/* the current step took too long */
+};
+
+/* A pair of streams and the session on it */
+struct sddp_stream {
+	struct rcu_head		rcu;	/* must not be far from the front */
+
+	/* fixed after creation */
+	struct ddp_llp		llp;
+	struct ddp_session	ss;
+	struct sddp_assoc	*a;		/* held */
+	u16			id;
+
+	/* the association's worker and mutex */
+	struct sddp_session	s;
+	struct sddp_ssn		rx;
+	struct list_head	kept;		/* early chunks, by DDP-SSN */
+	u16			tx_ssn;
+	struct ddp_stream	*stream;
+	struct sddp_control	*say;		/* Initiate, or the answer to one */
+	struct sddp_listener	*listener;	/* while the ULP decides */
+	bool			told;		/* the user has been given us */
+	bool			ended;		/* the user has been told */
+	bool			rx_stopped;	/* failed: discard */
+	bool			peer_closed;
+	bool			peer_first;	/* before we did */
+	bool			drained;	/* nothing left to send */
+	u32			mark;		/* TSN of our last control chunk */
+	struct list_head	doubt;
+
+	struct list_head	ready;		/* the association's lock */
+
+	bool			closing;	/* graceful end asked for */
+	enum iw_reason		why;		/* of an end asked for */
+	unsigned long		events;		/* enum sddp_event */
+	struct delayed_work	timer;
+};
+
+static inline struct sddp_stream *ss_to_stream(struct ddp_session *ss)
+{
+	return container_of(ss, struct sddp_stream, ss);
+}
+
+static inline struct sddp_stream *llp_to_stream(struct ddp_llp *llp)
+{
+	return container_of(llp, struct sddp_stream, llp);
+}
+
+extern struct workqueue_struct *sddp_wq;
+
+/* assoc.c: life of an association */
+struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id);
+void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id);
+struct sddp_assoc *sddp_assoc_new(struct net *net, bool active);
+int sddp_assoc_accepted(struct sddp_assoc *a);
+void sddp_assoc_kick(struct sddp_assoc *a);
+void sddp_assoc_get(struct sddp_assoc *a);
+void sddp_assoc_put(struct sddp_assoc *a);
+void sddp_assoc_idle(struct sddp_assoc *a);
+void sddp_assoc_retry(struct sddp_assoc *a);
+void sddp_assoc_used(struct sddp_assoc *a);
+void sddp_assoc_stop_all(void);
+
+/* stream.c: life of a pair of streams and its session */
+struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
+				    void *ctx, bool active);
+void sddp_stream_release(struct kref *ref);
+void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev);
+void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds);
+int sddp_stream_bind(struct sddp_stream *st, struct ddp_stream *s);
+void sddp_stream_quiesce(struct sddp_stream *st);
+void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why);
+void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
+		     const struct ddp_offer *o);
+void sddp_stream_drop(struct sddp_stream *st);
+void sddp_stream_serve(struct sddp_stream *st);
+void sddp_stream_peer_done(struct sddp_stream *st);
+void sddp_stream_wait_all(void);
+
+/* rx.c: chunks that arrive */
+bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in);
+void sddp_rx_read(struct sddp_assoc *a, void *dst, u32 len);
+void sddp_rx_forget(struct sddp_stream *st);
+
+/* tx.c: chunks that leave */
+bool sddp_tx(struct sddp_stream *st);
+bool sddp_tx_pending(struct sddp_assoc *a);
+void sddp_tx_forget(struct sddp_stream *st);
+void sddp_tx_acks(struct sddp_assoc *a);
+
+/* How a connected socket fares */
+enum sddp_fate {
+	SDDP_SOCK_COMING,	/* handshake */
+	SDDP_SOCK_OPEN,
+	SDDP_SOCK_PEER_DONE,	/* the peer shuts the association down */
+	SDDP_SOCK_LOST,		/* aborted, restarted, timed out, refused */
+};
+
+/* sock.c: the only talk with a connected socket */
+int sddp_sock_probe(void);
+int sddp_sock_make(struct net *net, int family, struct socket **sock);
+void sddp_sock_prepare(struct socket *sock, u16 streams);
+int sddp_sock_connect(struct sddp_assoc *a);
+void sddp_sock_attach(struct sddp_assoc *a);
+void sddp_sock_release(struct sddp_assoc *a, bool abort);
+enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err);
+bool sddp_sock_up(struct sddp_assoc *a);
+bool sddp_sock_receive(struct sddp_assoc *a);
+void sddp_sock_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
+u32 sddp_sock_fragment(struct sddp_assoc *a);
+int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
+		   u32 len);
+u32 sddp_sock_mark(struct sddp_assoc *a);
+bool sddp_sock_acked(struct sddp_assoc *a, u32 mark);
+
+/* listen.c */
+struct ddp_listener *sddp_listen(const struct ddp_listen *l,
+				 const struct ddp_session_user *user,
+				 void *ctx);
+void sddp_unlisten(struct ddp_listener *l);
+/* Hand a peer's Initiate up; nonzero: nobody could be asked */
+int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o);
+/* The ULP has decided, or need not any more */
+void sddp_listen_decided(struct sddp_stream *st);
+/* A peer broke the rules before it had a session */
+void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why);
+
+/* llp.c */
+extern const struct ddp_llp_ops sddp_llp_ops;
+extern struct ddp_session_type sddp_session_type;
+
+#endif

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The two doors of DDP over SCTP, filled: ddp/llp.h and ddp/session.h. */
+#include <linux/err.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+#define DEADLINE_CONNECT	30	/* seconds: until the Initiate is out */
+
+static void llp_kick(struct ddp_llp *llp)
+{
+	sddp_stream_event(llp_to_stream(llp), SDDP_EV_TX);
+}
+
+static void llp_read(struct ddp_llp *llp, void *dst, u32 len)
+{
+	sddp_rx_read(llp_to_stream(llp)->a, dst, len);
+}
+
+static void llp_close(struct ddp_llp *llp, enum iw_reason why)
+{
+	sddp_stream_stop(llp_to_stream(llp), why);
+}
+
+static void llp_quiesce(struct ddp_llp *llp)
+{
+	sddp_stream_quiesce(llp_to_stream(llp));
+}
+
+/* SCTP cannot send without sleeping: a push is a kick */
+const struct ddp_llp_ops sddp_llp_ops = {
+	.kick		= llp_kick,
+	.push		= llp_kick,
+	.read		= llp_read,
+	.close		= llp_close,
+	.quiesce	= llp_quiesce,
+};
+
+/* What is to be said; NULL: it does not fit, or memory is short */
+static struct sddp_control *prepare(enum sddp_what what,
+				    const struct ddp_offer *o)
+{
+	u32 room = SDDP_PD_MAX - (o->enhanced ? DDP_WORD_SIZE : 0);
+	struct sddp_control *c;
+
+	if (o->pd_len > room || (o->ird | o->ord) & ~DDP_WORD_DEPTH)
+		return NULL;
+	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	if (!c)
+		return NULL;
+	c->what = what;
+	c->offer = *o;
+	return c;
+}
+
+/* On the streams reserved for it; they may be more than the peer allows */
+static int begin_on(struct sddp_stream *st, const struct ddp_connect *args)
+{
+	struct sddp_assoc *a = st->a;
+	int err = 0;
+
+	mutex_lock(&a->mutex);
+	/* that the association has failed meanwhile the worker tells, too */
+	if (st->id >= a->limit)
+		err = -EAGAIN;
+	else
+		err = sddp_stream_bind(st, args->stream);
+	if (err) {
+		sddp_assoc_unreserve(a, st->id);
+	} else {
+		/* reserved before, so it needs no memory */
+		xa_store(&a->streams, st->id, st, GFP_KERNEL);
+		sddp_stream_deadline(st, DEADLINE_CONNECT);
+	}
+	mutex_unlock(&a->mutex);
+	return err;
+}
+
+static int begin(struct sddp_stream *st, const struct ddp_connect *args)
+{
+	int err;
+
+	do {
+		st->a = sddp_assoc_reserve(args, &st->id);
+		if (IS_ERR(st->a)) {
+			err = PTR_ERR(st->a);
+			st->a = NULL;
+			return err;
+		}
+		err = begin_on(st, args);
+		if (err) {
+			sddp_assoc_put(st->a);
+			st->a = NULL;
+		}
+	} while (err == -EAGAIN);
+	return err;
+}
+
+static struct ddp_session *connect(const struct ddp_connect *args,
+				   const struct ddp_session_user *user,
+				   void *ctx)
+{
+	struct sddp_stream *st = sddp_stream_new(user, ctx, true);
+	int err = -ENOMEM;
+
+	if (!st)
+		return ERR_PTR(err);
+	st->ss.local = *args->local;
+	st->ss.remote = *args->remote;
+	st->told = true;
+	st->say = prepare(SDDP_SAY_INITIATE, args->offer);
+	/* the user's reference */
+	ddp_session_get(&st->ss);
+	if (st->say)
+		err = begin(st, args);
+	if (err) {
+		/* both references, the user's and the table's */
+		ddp_session_put(&st->ss);
+		ddp_session_put(&st->ss);
+		return ERR_PTR(err);
+	}
+	sddp_stream_event(st, SDDP_EV_TX);
+	return &st->ss;
+}
+
+/* Is the peer still waiting for an answer? */
+static bool is_asked(const struct sddp_stream *st)
+{
+	return !st->ended && !st->say && st->s.state == SDDP_REQUESTED;
+}
+
+/* Answer an Initiate that was handed up.  In its own kind (RFC 6581 7) */
+static int answer(struct sddp_stream *st, struct ddp_stream *s,
+		  const struct ddp_offer *o)
+{
+	struct sddp_control *c;
+	int err = 0;
+
+	c = prepare(s ? SDDP_SAY_ACCEPT : SDDP_SAY_REJECT, o);
+	if (!c)
+		return -EINVAL;
+	mutex_lock(&st->a->mutex);
+	c->offer.enhanced = st->s.enhanced;
+	if (!is_asked(st))
+		err = -ECONNRESET;
+	else if (s)
+		err = sddp_stream_bind(st, s);
+	if (!err) {
+		st->say = c;
+		st->ss.accepted = s;
+		sddp_listen_decided(st);
+	}
+	mutex_unlock(&st->a->mutex);
+	if (err)
+		kfree(c);
+	else
+		sddp_stream_event(st, SDDP_EV_TX);
+	return err;
+}
+
+static int accept(struct ddp_session *ss, struct ddp_stream *s,
+		  const struct ddp_offer *o)
+{
+	return answer(ss_to_stream(ss), s, o);
+}
+
+static int reject(struct ddp_session *ss, const struct ddp_offer *o)
+{
+	return answer(ss_to_stream(ss), NULL, o);
+}
+
+static void stop(struct ddp_session *ss, bool abort)
+{
+	sddp_stream_stop(ss_to_stream(ss), abort ? IW_LOCAL_ABORT
+						 : IW_LOCAL_CLOSE);
+}
+
+struct ddp_session_type sddp_session_type = {
+	.name		= "sctp",
+	.owner		= THIS_MODULE,
+	.connect	= connect,
+	.listen		= sddp_listen,
+	.unlisten	= sddp_unlisten,
+	.accept		= accept,
+	.reject		= reject,
+	.stop		= stop,
+	.release	= sddp_stream_release,
+};

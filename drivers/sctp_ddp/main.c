@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+
+#include "internal.h"
+
+struct workqueue_struct *sddp_wq;
+
+static int __init sddp_init(void)
+{
+	int err = sddp_sock_probe();
+
+	if (err)
+		return err;
+	sddp_wq = alloc_workqueue("iw_sctp_ddp", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				  0);
+	if (!sddp_wq)
+		return -ENOMEM;
+	err = ddp_type_register(&sddp_session_type);
+	if (err)
+		destroy_workqueue(sddp_wq);
+	return err;
+}
+
+static void __exit sddp_exit(void)
+{
+	ddp_type_unregister(&sddp_session_type);
+	/* idle associations, and what has ended but for its last run */
+	sddp_assoc_stop_all();
+	destroy_workqueue(sddp_wq);
+	rcu_barrier();
+}
+
+module_init(sddp_init);
+module_exit(sddp_exit);
+
+MODULE_DESCRIPTION("DDP over SCTP (RFC 5043, RFC 6581)");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_ALIAS("iw-llp-sctp");

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The only talk with a connected socket.
+ *
+ * One-to-one style: a socket is an association.  Only the association's worker
+ * sends and receives, so a chunk at the head of the receive queue stays there
+ * while it is looked at; SCTP's own recvmsg then takes it away, for nothing
+ * else opens the receive window again.
+ */
+#include <linux/net.h>
+#include <linux/sctp.h>
+#include <net/sctp/sctp.h>
+#include <net/sctp/sm.h>
+#include <net/sctp/structs.h>
+#include <net/sctp/ulpevent.h>
+#include <net/sock.h>
+#include <trace/events/sock.h>
+
+#include <ddp/addr.h>
+
+#include "internal.h"
+
+#define RCVBUF		(8 * 1024 * 1024)	/* half of it is announced */
+#define SNDBUF		(2 * 1024 * 1024)
+#define SNDBUF_LEAST	(128 * 1024)
+
+/* Chunks looked at together, and in one run of the worker */
+#define BATCH		16
+#define RX_BUDGET	512
+
+/* A SACK with a few gaps shares the packet (RFC 5043 9) */
+#define ROOM_FOR_SACK	32
+
+/* What is charged for a chunk keeps them below RFC 5043 10's bound */
+static_assert(SNDBUF / (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk)) <
+	      SDDP_IN_FLIGHT_MAX);
+
+/* The socket's association, socket locked; NULL if it is gone */
+static struct sctp_association *__asoc(struct sock *sk)
+{
+	struct list_head *asocs = &sctp_sk(sk)->ep->asocs;
+
+	return list_first_entry_or_null(asocs, struct sctp_association, asocs);
+}
+
+static void data_ready(struct sock *sk)
+{
+	struct sddp_assoc *a;
+
+	trace_sk_data_ready(sk);
+	read_lock_bh(&sk->sk_callback_lock);
+	a = sk->sk_user_data;
+	if (a)
+		sddp_assoc_kick(a);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void state_change(struct sock *sk)
+{
+	struct sddp_assoc *a;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	a = sk->sk_user_data;
+	if (a)
+		sddp_assoc_kick(a);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/*
+ * A chunk of ours has been acknowledged: SCTP tells those who sleep, and never
+ * calls sk_write_space.
+ */
+static int space(struct wait_queue_entry *wait, unsigned int mode, int flags,
+		 void *key)
+{
+	struct sddp_assoc *a = container_of(wait, struct sddp_assoc, space);
+
+	if (key_to_poll(key) & EPOLLOUT &&
+	    (READ_ONCE(a->full) || READ_ONCE(a->watch)))
+		sddp_assoc_kick(a);
+	return 0;
+}
+
+static int set_option(struct socket *sock, int name, void *value, int len)
+{
+	return sock->ops->setsockopt(sock, SOL_SCTP, name,
+				     KERNEL_SOCKPTR(value), len);
+}
+
+/**
+ * sddp_sock_make - a new socket that keeps its network namespace
+ * @net: the namespace
+ * @family: of addresses
+ * @sock: set
+ *
+ * Return: 0; -EPROTONOSUPPORT: the kernel has no SCTP, or may not load it; or
+ * another error.
+ */
+int sddp_sock_make(struct net *net, int family, struct socket **sock)
+{
+	int err = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_SCTP,
+				   sock);
+
+	if (!err)
+		compat_sk_net_refcnt_upgrade((*sock)->sk);
+	return err;
+}
+
+/**
+ * sddp_sock_probe - has this kernel SCTP, and may we have it?
+ *
+ * Return: 0, or -EPROTONOSUPPORT or the like.
+ */
+int sddp_sock_probe(void)
+{
+	struct socket *sock;
+	int err = sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+				   IPPROTO_SCTP, &sock);
+
+	if (!err)
+		sock_release(sock);
+	return err;
+}
+
+static void set_timers(struct socket *sock)
+{
+	/* a peer may take 200 ms to send a SACK */
+	struct sctp_rtoinfo rto = {
+		.srto_initial = 1000, .srto_min = 300, .srto_max = 8000,
+	};
+	struct sctp_assocparams params = { .sasoc_asocmaxrxt = 8 };
+	struct sctp_paddrparams path = {
+		.spp_hbinterval = 10000,
+		.spp_pathmaxrxt = 5,
+		.spp_sackdelay = 20,
+		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
+	};
+
+	path.spp_address.ss_family = sock->sk->sk_family;
+	set_option(sock, SCTP_RTOINFO, &rto, sizeof(rto));
+	set_option(sock, SCTP_ASSOCINFO, &params, sizeof(params));
+	set_option(sock, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path));
+}
+
+/**
+ * sddp_sock_prepare - set a socket up before it connects or listens
+ * @sock: new; what it is set to its children inherit
+ * @streams: how many to ask for, each way alike (RFC 5043 8)
+ */
+void sddp_sock_prepare(struct socket *sock, u16 streams)
+{
+	struct sctp_setadaptation adaptation = { SDDP_ADAPTATION };
+	struct sctp_initmsg init = {
+		.sinit_num_ostreams = streams,
+		.sinit_max_instreams = streams,
+		.sinit_max_attempts = 6,
+		.sinit_max_init_timeo = 8000,
+	};
+	struct sock *sk = sock->sk;
+	int on = 1;
+
+	sock_set_reuseaddr(sk);
+	set_option(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation));
+	set_option(sock, SCTP_INITMSG, &init, sizeof(init));
+	set_option(sock, SCTP_NODELAY, &on, sizeof(on));
+	set_timers(sock);
+	lock_sock(sk);
+	sk->sk_userlocks |= SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK;
+	WRITE_ONCE(sk->sk_rcvbuf, RCVBUF);
+	WRITE_ONCE(sk->sk_sndbuf, SNDBUF);
+	release_sock(sk);
+}
+
+/**
+ * sddp_sock_attach - hear of what happens to the association's socket
+ * @a: the association; the callbacks hold it until sddp_sock_release()
+ *
+ * What happened before is not told again: the caller kicks.
+ */
+void sddp_sock_attach(struct sddp_assoc *a)
+{
+	struct sock *sk = a->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = a;
+	a->sk_data_ready = sk->sk_data_ready;
+	a->sk_state_change = sk->sk_state_change;
+	sk->sk_data_ready = data_ready;
+	sk->sk_state_change = state_change;
+	write_unlock_bh(&sk->sk_callback_lock);
+	init_waitqueue_func_entry(&a->space, space);
+	add_wait_queue(sk_sleep(sk), &a->space);
+}
+
+static void detach(struct sddp_assoc *a, struct sock *sk)
+{
+	if (sk->sk_user_data != a)
+		return;
+	remove_wait_queue(sk_sleep(sk), &a->space);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = a->sk_data_ready;
+	sk->sk_state_change = a->sk_state_change;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * sddp_sock_release - the end of the association's socket
+ * @a: the association
+ * @abort: ABORT it; otherwise SHUTDOWN, which goes on by itself
+ */
+void sddp_sock_release(struct sddp_assoc *a, bool abort)
+{
+	struct socket *sock = a->sock;
+
+	if (!sock)
+		return;
+	detach(a, sock->sk);
+	if (abort)
+		sock_no_linger(sock->sk);
+	a->sock = NULL;
+	sock_release(sock);
+}
+
+/* The port the ULP chose, or any if SCTP has it in use */
+static int bind_local(struct socket *sock, const struct sockaddr_storage *from)
+{
+	struct sockaddr_storage addr = *from;
+	int err;
+
+	err = kernel_bind(sock, compat_sockaddr(&addr), ddp_addr_len(&addr));
+	if (err != -EADDRINUSE)
+		return err;
+	ddp_addr_set_port(&addr, 0);
+	return kernel_bind(sock, compat_sockaddr(&addr), ddp_addr_len(&addr));
+}
+
+/**
+ * sddp_sock_connect - begin to make an association
+ * @a: the association, without a socket
+ *
+ * From one address only (RFC 5043 7.2).
+ *
+ * Return: 0, and the caller kicks: it may stand already; or an error.
+ */
+int sddp_sock_connect(struct sddp_assoc *a)
+{
+	struct sockaddr_storage to = a->to;
+	int err;
+
+	err = sddp_sock_make(a->net, to.ss_family, &a->sock);
+	if (err)
+		return err;
+	sddp_sock_prepare(a->sock, a->asked);
+	if (to.ss_family == AF_INET)
+		ip_sock_set_tos(a->sock->sk, a->tos);
+	err = bind_local(a->sock, &a->from);
+	if (!err)
+		err = kernel_connect(a->sock, compat_sockaddr(&to),
+				     ddp_addr_len(&to), O_NONBLOCK);
+	if (err && err != -EINPROGRESS) {
+		sddp_sock_release(a, true);
+		return err;
+	}
+	sddp_sock_attach(a);
+	return 0;
+}
+
+static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk)
+{
+	struct sctp_association *asoc = __asoc(sk);
+
+	if (!asoc || asoc->state == SCTP_STATE_CLOSED)
+		return SDDP_SOCK_LOST;
+	if (asoc->state < SCTP_STATE_ESTABLISHED)
+		return SDDP_SOCK_COMING;
+	/* the peer began anew: no session of ours is known there any more */
+	if (a->phase == SDDP_UP && asoc->c.peer_vtag != a->peer_tag)
+		return SDDP_SOCK_LOST;
+	return asoc->state == SCTP_STATE_ESTABLISHED ? SDDP_SOCK_OPEN
+						     : SDDP_SOCK_PEER_DONE;
+}
+
+/**
+ * sddp_sock_fate - how the socket fares
+ * @a: the association
+ * @err: negative errno if SDDP_SOCK_LOST, or 0
+ *
+ * Return: see enum sddp_fate.
+ */
+enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
+{
+	struct sock *sk = a->sock->sk;
+	enum sddp_fate fate;
+
+	lock_sock(sk);
+	*err = -READ_ONCE(sk->sk_err);
+	fate = __fate(a, sk);
+	release_sock(sk);
+	return fate;
+}
+
+/*
+ * As little is in flight as the peer has announced for certain, half of it:
+ * what overruns its buffer is lost.
+ */
+static void limit_sending(struct sock *sk, const struct sctp_association *asoc)
+{
+	u32 most = clamp_t(u32, asoc->peer.i.a_rwnd / 2, SNDBUF_LEAST, SNDBUF);
+
+	sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
+	WRITE_ONCE(sk->sk_sndbuf, most);
+}
+
+/**
+ * sddp_sock_up - the association stands: what is it like?
+ * @a: the association; its limit and addresses are set
+ *
+ * Return: whether the peer has shown DDP's Adaptation Indication (RFC 5043
+ * 11.1).
+ */
+bool sddp_sock_up(struct sddp_assoc *a)
+{
+	struct socket *sock = a->sock;
+	struct sctp_association *asoc;
+	bool ddp = false;
+
+	lock_sock(sock->sk);
+	asoc = __asoc(sock->sk);
+	if (asoc) {
+		ddp = asoc->peer.adaptation_ind == SDDP_ADAPTATION;
+		/* pairs: as many as there are both ways (RFC 5043 8) */
+		a->limit = min(asoc->stream.outcnt, asoc->stream.incnt);
+		a->peer_tag = asoc->c.peer_vtag;
+		limit_sending(sock->sk, asoc);
+	}
+	release_sock(sock->sk);
+	sock->ops->getname(sock, (struct sockaddr *)&a->local, 0);
+	sock->ops->getname(sock, (struct sockaddr *)&a->remote, 1);
+	return ddp;
+}
+
+/* Look at the first chunks of the queue; they stay in it */
+static int peek(struct sock *sk, struct sk_buff **batch)
+{
+	struct sk_buff *skb;
+	int n = 0;
+
+	lock_sock(sk);
+	skb_queue_walk(&sk->sk_receive_queue, skb) {
+		batch[n++] = skb;
+		if (n == BATCH)
+			break;
+	}
+	release_sock(sk);
+	return n;
+}
+
+static void describe(struct sk_buff *skb, struct sddp_in *in)
+{
+	const struct sctp_ulpevent *ev = sctp_skb2event(skb);
+
+	in->id = ev->stream;
+	in->ppid = ntohl((__force __be32)ev->ppid);
+	in->len = skb->len;
+	/* RFC 5043 10: unordered, all of them */
+	in->legal = ev->flags & SCTP_UNORDERED && ev->msg_flags & MSG_EOR;
+}
+
+/* Away with the first chunk: SCTP counts it as read */
+static void consume(struct sddp_assoc *a, u32 len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
+
+	iov_iter_discard(&msg.msg_iter, ITER_DEST, len);
+	sock_recvmsg(a->sock, &msg, MSG_DONTWAIT);
+}
+
+/* Return: false if memory for a new stream is short */
+static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
+{
+	struct sddp_in in;
+	bool taken;
+
+	describe(skb, &in);
+	a->src = (struct sddp_src) { .arrived = skb };
+	taken = sddp_rx_chunk(a, &in);
+	a->src.arrived = NULL;
+	if (taken)
+		consume(a, in.len);
+	return taken;
+}
+
+/**
+ * sddp_sock_receive - take what has arrived
+ * @a: the association; its worker
+ *
+ * Return: whether there is more.
+ */
+bool sddp_sock_receive(struct sddp_assoc *a)
+{
+	struct sk_buff *batch[BATCH];
+	int budget, n, i;
+
+	for (budget = RX_BUDGET; budget > 0; budget -= n) {
+		n = peek(a->sock->sk, batch);
+		for (i = 0; i < n; i++)
+			if (!receive_one(a, batch[i]))
+				return true;
+		if (n < BATCH)
+			return false;
+	}
+	return true;
+}
+
+/**
+ * sddp_sock_read - octets of a chunk that has arrived
+ * @skb: the chunk
+ * @off: where in it
+ * @dst: where to
+ * @len: how many
+ */
+void sddp_sock_read(const struct sk_buff *skb, u32 off, void *dst, u32 len)
+{
+	/* the caller stays within its length */
+	WARN_ON_ONCE(skb_copy_bits(skb, off, dst, len));
+}
+
+/**
+ * sddp_sock_fragment - the longest chunk that SCTP sends in one piece now
+ * @a: the association
+ *
+ * Follows the path (RFC 5043 9), with room for a SACK beside it.
+ *
+ * Return: octets of user data, at least SDDP_CHUNK_LEAST.
+ */
+u32 sddp_sock_fragment(struct sddp_assoc *a)
+{
+	struct sock *sk = a->sock->sk;
+	struct sctp_association *asoc;
+	u32 len = 0;
+
+	lock_sock(sk);
+	asoc = __asoc(sk);
+	if (asoc)
+		len = asoc->frag_point;
+	release_sock(sk);
+	len -= min_t(u32, len, ROOM_FOR_SACK);
+	return clamp_t(u32, len, SDDP_CHUNK_LEAST, SDDP_OUT_SIZE);
+}
+
+/**
+ * sddp_sock_send - one chunk
+ * @a: the association; its worker
+ * @id: the stream
+ * @ppid: Payload Protocol Identifier
+ * @buf: user data
+ * @len: its length
+ *
+ * Return: 0: SCTP has it; -EAGAIN: it takes no more, a kick will come; another
+ * error: the association is gone.
+ */
+int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
+		   u32 len)
+{
+	u8 space[CMSG_SPACE(sizeof(struct sctp_sndinfo))]
+		__aligned(__alignof__(struct cmsghdr)) = {};
+	struct cmsghdr *c = (struct cmsghdr *)space;
+	struct sctp_sndinfo *info = CMSG_DATA(c);
+	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL,
+		.msg_control = space,
+		.msg_controllen = sizeof(space),
+	};
+	int n;
+
+	c->cmsg_level = IPPROTO_SCTP;
+	c->cmsg_type = SCTP_SNDINFO;
+	c->cmsg_len = CMSG_LEN(sizeof(*info));
+	info->snd_sid = id;
+	info->snd_ppid = (__force u32)htonl(ppid);
+	info->snd_flags = SCTP_UNORDERED;
+	/* the next step of a session may wait for it */
+	if (ppid == SDDP_PPID_CONTROL)
+		info->snd_flags |= SCTP_SACK_IMMEDIATELY;
+
+	/* before SCTP looks: what it frees from then on kicks */
+	WRITE_ONCE(a->full, true);
+	n = kernel_sendmsg(a->sock, &msg, &vec, 1, len);
+	if (n != -EAGAIN)
+		WRITE_ONCE(a->full, false);
+	return n < 0 ? n : 0;
+}
+
+/**
+ * sddp_sock_mark - remember where sending stands
+ * @a: the association; its worker
+ *
+ * Chunks get their TSNs in the order they were handed over, those that wait
+ * for one included.
+ *
+ * Return: the TSN that the last chunk handed over has or will have.
+ */
+u32 sddp_sock_mark(struct sddp_assoc *a)
+{
+	struct sock *sk = a->sock->sk;
+	struct sctp_association *asoc;
+	struct list_head *pos;
+	u32 tsn = 0;
+
+	lock_sock(sk);
+	asoc = __asoc(sk);
+	if (asoc) {
+		tsn = asoc->next_tsn - 1;
+		list_for_each(pos, &asoc->outqueue.out_chunk_list)
+			tsn++;
+	}
+	release_sock(sk);
+	return tsn;
+}
+
+/**
+ * sddp_sock_acked - has the peer got all up to there?
+ * @a: the association; its worker
+ * @mark: from sddp_sock_mark()
+ *
+ * Return: whether the cumulative TSN acknowledged says so.
+ */
+bool sddp_sock_acked(struct sddp_assoc *a, u32 mark)
+{
+	struct sock *sk = a->sock->sk;
+	struct sctp_association *asoc;
+	bool acked = false;
+
+	lock_sock(sk);
+	asoc = __asoc(sk);
+	if (asoc)
+		acked = TSN_lte(mark, asoc->ctsn_ack_point);
+	release_sock(sk);
+	return acked;
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Life of a DDP stream over SCTP: a pair of streams with one number and the
+ * session on it.
+ *
+ * What the user sees ends (ended) when it has been told so; the number is held
+ * until no chunk of the session can arrive any more (RFC 5043 6.6): until then
+ * the association keeps the stream to answer and to discard.  References: the
+ * session's user, the DDP stream that is bound, the association's table, and
+ * one while it is on the list of those with something to do.
+ */
+#include <linux/slab.h>
+
+#include "internal.h"
+#include "trace.h"
+
+#define DEADLINE_DRAIN	60	/* seconds: some progress, before our Terminate */
+#define DEADLINE_CLOSE	10	/* the peer's Terminate after ours */
+
+/**
+ * sddp_stream_event - have the worker look at something
+ * @st: the stream; the caller holds it, or found it under RCU: then it may be
+ *	ending
+ * @ev: what
+ *
+ * Any context.
+ */
+void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
+{
+	struct sddp_assoc *a = st->a;
+	unsigned long flags;
+	bool first;
+
+	set_bit(ev, &st->events);
+	if (!kref_get_unless_zero(&st->ss.ref))
+		return;
+	spin_lock_irqsave(&a->lock, flags);
+	first = list_empty(&st->ready);
+	if (first)
+		list_add_tail(&st->ready, &a->ready);
+	spin_unlock_irqrestore(&a->lock, flags);
+	sddp_assoc_kick(a);
+	if (!first)
+		ddp_session_put(&st->ss);
+}
+
+static void timed_out(struct work_struct *work)
+{
+	struct sddp_stream *st = container_of(to_delayed_work(work),
+					      struct sddp_stream, timer);
+
+	sddp_stream_event(st, SDDP_EV_TIMEOUT);
+}
+
+/**
+ * sddp_stream_deadline - something has to happen in time
+ * @st: the stream; worker, or before it can run
+ * @seconds: from now; 0: no longer
+ */
+void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds)
+{
+	if (seconds) {
+		mod_delayed_work(sddp_wq, &st->timer, seconds * HZ);
+		return;
+	}
+	cancel_delayed_work_sync(&st->timer);
+	clear_bit(SDDP_EV_TIMEOUT, &st->events);
+}
+
+/**
+ * sddp_stream_new - a stream without an association
+ * @user: upcalls
+ * @ctx: the user's
+ * @active: this side is to send the Initiate
+ *
+ * Return: the stream with one reference, the table's; NULL if memory is short.
+ */
+struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
+				    void *ctx, bool active)
+{
+	struct sddp_stream *st = kzalloc(sizeof(*st), GFP_KERNEL);
+
+	if (!st)
+		return NULL;
+	st->llp.ops = &sddp_llp_ops;
+	st->ss.type = &sddp_session_type;
+	st->ss.user = user;
+	st->ss.ctx = ctx;
+	kref_init(&st->ss.ref);
+	sddp_session_init(&st->s, active);
+	sddp_ssn_init(&st->rx);
+	INIT_LIST_HEAD(&st->kept);
+	INIT_LIST_HEAD(&st->doubt);
+	INIT_LIST_HEAD(&st->ready);
+	INIT_DELAYED_WORK(&st->timer, timed_out);
+	return st;
+}
+
+/**
+ * sddp_stream_release - the last reference is gone
+ * @ref: the session's
+ *
+ * Any context: the timer ended before.
+ */
+void sddp_stream_release(struct kref *ref)
+{
+	struct ddp_session *ss = container_of(ref, struct ddp_session, ref);
+	struct sddp_stream *st = ss_to_stream(ss);
+
+	kfree(st->say);
+	if (st->a)
+		sddp_assoc_put(st->a);
+	kfree_rcu(st, rcu);
+}
+
+/**
+ * sddp_stream_bind - the DDP stream to start once the session is accepted
+ * @st: the stream; the mutex is held
+ * @s: the DDP stream; holds @st until sddp_stream_quiesce()
+ *
+ * Return: 0, or -EISCONN.
+ */
+int sddp_stream_bind(struct sddp_stream *st, struct ddp_stream *s)
+{
+	int err = ddp_stream_bind(s, &st->llp);
+
+	if (err)
+		return err;
+	ddp_session_get(&st->ss);
+	st->stream = s;
+	return 0;
+}
+
+/**
+ * sddp_stream_quiesce - forget the DDP stream; the session ends
+ * @st: the stream
+ *
+ * Sleeps.  When it returns no upcall for the DDP stream runs or will run.
+ */
+void sddp_stream_quiesce(struct sddp_stream *st)
+{
+	mutex_lock(&st->a->mutex);
+	sddp_tx_forget(st);
+	st->stream = NULL;
+	mutex_unlock(&st->a->mutex);
+	sddp_stream_stop(st, IW_LOCAL_ABORT);
+	ddp_session_put(&st->ss);
+}
+
+/**
+ * sddp_stream_stop - the ULP ends it
+ * @st: the stream
+ * @why: IW_LOCAL_CLOSE: gracefully, once all posted before is sent
+ *
+ * Any context.
+ */
+void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
+{
+	if (why != IW_LOCAL_CLOSE) {
+		WRITE_ONCE(st->why, why);
+		sddp_stream_event(st, SDDP_EV_ABORT);
+		return;
+	}
+	WRITE_ONCE(st->closing, true);
+	sddp_stream_event(st, SDDP_EV_CLOSE);
+}
+
+/**
+ * sddp_stream_end - the end, as far as the ULP is concerned
+ * @st: the stream; worker
+ * @why: the reason
+ * @o: the peer's reject, or NULL
+ *
+ * Once.  A Terminate still goes out if one is due.
+ */
+void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
+		     const struct ddp_offer *o)
+{
+	struct ddp_stream *s = st->stream;
+
+	if (st->ended)
+		return;
+	st->ended = true;
+	trace_sddp_session_end(st, why);
+	cancel_delayed_work_sync(&st->timer);
+	sddp_tx_forget(st);
+	sddp_listen_decided(st);
+	st->stream = NULL;
+	if (s)
+		ddp_llp_down(s, why);
+	if (st->told)
+		st->ss.user->closed(&st->ss, why, o);
+	else
+		sddp_listen_refused(st->a, why);
+	atomic_dec(&st->a->live);
+	sddp_assoc_idle(st->a);
+	sddp_stream_event(st, SDDP_EV_TX);
+}
+
+/**
+ * sddp_stream_drop - its number is free
+ * @st: the stream, ended; worker
+ */
+void sddp_stream_drop(struct sddp_stream *st)
+{
+	sddp_rx_forget(st);
+	list_del_init(&st->doubt);
+	xa_erase(&st->a->streams, st->id);
+	/* the table's reference */
+	ddp_session_put(&st->ss);
+}
+
+/**
+ * sddp_stream_peer_done - the peer's Terminate has come
+ * @st: the stream, its session accepted; worker
+ */
+void sddp_stream_peer_done(struct sddp_stream *st)
+{
+	if (st->peer_closed || st->ended)
+		return;
+	st->peer_closed = true;
+	st->peer_first = !READ_ONCE(st->closing);
+	st->ss.user->peer_closed(&st->ss);
+}
+
+static enum iw_reason close_reason(const struct sddp_stream *st)
+{
+	return st->peer_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
+}
+
+/* Gracefully: what is posted goes out first, then Terminate, then the peer's */
+static void close_step(struct sddp_stream *st)
+{
+	if (st->ended || !READ_ONCE(st->closing))
+		return;
+	if (sddp_session_over(&st->s))
+		sddp_stream_end(st, close_reason(st), NULL);
+	else if (st->s.state != SDDP_OPEN)
+		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
+	else
+		sddp_stream_deadline(st, st->s.we_done ? DEADLINE_CLOSE
+						       : DEADLINE_DRAIN);
+}
+
+/* May its number be had by the next one? */
+static bool is_free(const struct sddp_stream *st)
+{
+	if (!st->ended)
+		return false;
+	return st->s.state == SDDP_IDLE || sddp_session_reusable(&st->s);
+}
+
+/**
+ * sddp_stream_serve - the worker's look at one stream
+ * @st: the stream
+ */
+void sddp_stream_serve(struct sddp_stream *st)
+{
+	unsigned long events = xchg(&st->events, 0);
+
+	/* it has left the table, and ended before */
+	if (xa_load(&st->a->streams, st->id) != st)
+		return;
+	if (st->a->phase == SDDP_ENDED) {
+		sddp_stream_end(st, st->a->why, NULL);
+		sddp_stream_drop(st);
+		return;
+	}
+	if (test_bit(SDDP_EV_ABORT, &events))
+		sddp_stream_end(st, READ_ONCE(st->why), NULL);
+	if (test_bit(SDDP_EV_TIMEOUT, &events))
+		sddp_stream_end(st, IW_TIMEOUT, NULL);
+	if (st->a->phase == SDDP_UP && sddp_tx(st))
+		sddp_stream_event(st, SDDP_EV_TX);
+	close_step(st);
+	if (is_free(st))
+		sddp_stream_drop(st);
+}

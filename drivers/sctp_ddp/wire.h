@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Layout of DDP's chunks over SCTP: RFC 5043 section 5, RFC 6581 section 7. */
+#ifndef _SDDP_WIRE_H
+#define _SDDP_WIRE_H
+
+/* Adaptation Indication, RFC 5043 5.1 */
+#define SDDP_ADAPTATION		0x00000001
+
+/* Payload Protocol Identifiers, RFC 5043 5.2 */
+#define SDDP_PPID_SEGMENT	16
+#define SDDP_PPID_CONTROL	17
+
+/* Both kinds of chunk begin with the DDP-SSN, RFC 5043 5.2.1 */
+#define SDDP_SSN		0	/* 16 bits */
+#define SDDP_SSN_SIZE		2
+
+/* DDP Segment Chunk, RFC 5043 5.2.2: the segment, unpadded */
+#define SDDP_SEGMENT		2
+
+/* DDP Stream Session Control, RFC 5043 5.2.3 */
+#define SDDP_FUNCTION		2	/* 16 bits (N-19) */
+#define SDDP_PD			4	/* Private Data */
+#define SDDP_CONTROL_LEN	4
+
+/*
+ * Function Codes, RFC 5043 5.2.3 and RFC 6581 7.  The enhanced three begin
+ * their Private Data with the IRD/ORD word.
+ */
+#define SDDP_INITIATE		0x001
+#define SDDP_ACCEPT		0x002
+#define SDDP_REJECT		0x003
+#define SDDP_TERMINATE		0x004
+#define SDDP_INITIATE_ENHANCED	0x005
+#define SDDP_ACCEPT_ENHANCED	0x006
+#define SDDP_REJECT_ENHANCED	0x007
+
+/* Never more, the IRD/ORD word included (RFC 5043 5.2.3, RFC 6581 7) */
+#define SDDP_PD_MAX		512
+#define SDDP_CONTROL_MAX	(SDDP_CONTROL_LEN + SDDP_PD_MAX)
+
+/* What any path has to carry in one chunk, RFC 5043 9 */
+#define SDDP_CHUNK_LEAST	516
+
+/* In flight on one stream at most, RFC 5043 10 */
+#define SDDP_IN_FLIGHT_MAX	32767
+
+#endif

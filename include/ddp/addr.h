@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the lower layers ask of IP addresses. */
+#ifndef _DDP_ADDR_H
+#define _DDP_ADDR_H
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+
+struct net;
+
+/* In network order */
+static inline __be16 ddp_addr_port(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)a)->sin6_port;
+	return ((const struct sockaddr_in *)a)->sin_port;
+}
+
+static inline void ddp_addr_set_port(struct sockaddr_storage *a, __be16 port)
+{
+	if (a->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)a)->sin6_port = port;
+	else
+		((struct sockaddr_in *)a)->sin_port = port;
+}
+
+static inline int ddp_addr_len(const struct sockaddr_storage *a)
+{
+	return a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					: sizeof(struct sockaddr_in);
+}
+
+bool ddp_addr_wildcard(const struct sockaddr_storage *a);
+/* Family, address, scope and port */
+bool ddp_addr_same(const struct sockaddr_storage *a,
+		   const struct sockaddr_storage *b);
+/* Does the interface have the address? */
+bool ddp_addr_is_on(struct net *net, int ifindex,
+		    const struct sockaddr_storage *a);
+
+#endif

@@ -1,0 +1,240 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# sctp.sh: RDMA over SCTP (RFC 5043): programs choose it by RNIC_SW_LLP, and
+# listeners take it beside TCP.
+
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+export RNIC_SW_LLP=sctp
+
+# Idle associations and those that close do not count.
+associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
+qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
+no_tcp() { t_check "no TCP connection was made" test -z "$(on a ss -Htn)"; }
+
+# llp HOST WORD VALUE: what a device is set to
+llp() {
+	local dev=$A_DEV
+	[ "$1" = a ] || dev=$B_DEV
+	on "$1" sh -c "echo $3 >/sys/class/infiniband/$dev/llp/$2"
+}
+
+ping_sizes() {
+	local size
+	for size in 32 1000 1452 4096 16384 65535; do
+		t_rping "$1" -C 5 -S "$size" -V
+	done
+	no_tcp
+}
+
+ping_both() {
+	t_port
+	t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 5 -- \
+		env RNIC_SW_LLP=tcp rping -c -a "$B4" -p "$PORT" -C 5
+	t_port
+	t_bg server b rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+	RNIC_SW_LLP=tcp on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+}
+
+ping_nobody() {
+	t_port
+	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+	# there is an association, but nobody to ask
+	t_rping "$B4" -C 1
+	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+}
+
+client_server() {
+	t_port
+	t_pair "$PORT" rdma_server -s "$1" -p "$PORT" -- rdma_client -s "$1" -p "$PORT"
+}
+
+cmatose() { t_pair 7471 ucmatose -b "$1" "${@:2}" -- ucmatose -s "$1" "${@:2}"; }
+
+# traffic TAG: a pair of programs that goes on until somebody ends it
+traffic() {
+	t_port
+	t_bg "s$1" b rping -s -a "$B4" -p "$PORT" -S 20000
+	t_listens b "$PORT"
+	t_bg "c$1" a rping -c -a "$B4" -p "$PORT" -S 20000
+}
+
+# crowd N: so many programs on a, each with a queue pair to one server on b
+crowd() {
+	local i
+	t_port
+	t_bg server b rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	for ((i = 1; i <= $1; i++)); do
+		t_bg "c$i" a rping -c -a "$B4" -p "$PORT"
+		# its server forgets a request if the next comes at once
+		t_until "$T_TIME" has_qps "$i" || t_fail "client $i is not connected"
+		sleep 0.5
+	done
+	on a ss -nS
+}
+
+sends() { t_counter "$B_DEV" rx_sends; }
+more_sends() { [ "$(sends)" -gt $(($1 + 5)) ]; }
+flows() { t_until "$T_TIME" more_sends "$(sends)" || t_fail "no traffic"; }
+has_qps() { [ "$(qps a)" -ge "$1" ]; }
+# The other end finds out by itself.
+ends_soon() { t_until "${2:-30}" t_ended "$1" || t_fail "$1 goes on"; }
+
+# Queue pairs of different programs, one association.
+share() {
+	crowd 8
+	t_check "8 queue pairs are on one association" test "$(associations "$PORT")" = 1
+	flows
+}
+
+# Two streams each way: five queue pairs need three associations.
+use_up() {
+	llp a streams 2
+	t_defer llp a streams 0
+	crowd 5
+	t_check "5 queue pairs are on 3 associations" test "$(associations "$PORT")" = 3
+	flows
+}
+
+kill_one() {
+	local round
+	for round in 1 2 3 4; do
+		traffic "$round"
+		flows
+		if ((round % 2)); then
+			t_kill "c$round" KILL
+			ends_soon "s$round"
+		else
+			t_kill "s$round" KILL
+			ends_soon "c$round"
+		fi
+	done
+	t_rping "$B4" -C 3
+}
+
+# The other one on the association goes on.
+kill_beside() {
+	crowd 2
+	t_check "they share an association" test "$(associations "$PORT")" = 1
+	t_kill c1 KILL
+	sleep 1
+	flows
+	t_check "the other one is alive" t_alive c2
+}
+
+del_link() {
+	traffic 1
+	flows
+	on a rdma link del "$A_DEV"
+	ends_soon c1
+	ends_soon s1
+	t_in "$NS_A" rdma link add "$A_DEV" type rnic_sw netdev "$A_IF"
+	traffic 2
+	flows
+	on b rdma link del "$B_DEV"
+	ends_soon s2
+	ends_soon c2
+	t_in "$NS_B" rdma link add "$B_DEV" type rnic_sw netdev "$B_IF"
+	t_rping "$B4" -C 3
+}
+
+reload() {
+	on a rdma link del "$A_DEV"
+	on b rdma link del "$B_DEV"
+	modprobe -r rnic_sw iw_mpa iw_sctp_ddp
+	t_check "all modules are gone" test ! -d /sys/module/iw_ddp
+	modprobe rnic_sw
+	t_in "$NS_A" rdma link add "$A_DEV" type rnic_sw netdev "$A_IF"
+	t_in "$NS_B" rdma link add "$B_DEV" type rnic_sw netdev "$B_IF"
+	t_check "the module came by itself" test -d /sys/module/iw_sctp_ddp
+	t_rping "$B4" -C 3
+}
+
+# SCTP notices by itself that nobody answers.
+peer_gone() {
+	traffic 1
+	flows
+	on b ip link set "$B_IF" down
+	t_defer on b ip link set "$B_IF" up
+	ends_soon c1 100
+	ends_soon s1 100
+}
+
+# reordered WORDS... : packets overtake each other, and some get lost
+reordered() {
+	local before
+	on a tc qdisc replace dev "$A_IF" root netem "$@" || t_skip "this kernel has no netem"
+	t_defer on a tc qdisc del dev "$A_IF" root
+	on b tc qdisc replace dev "$B_IF" root netem "$@"
+	t_defer on b tc qdisc del dev "$B_IF" root
+	before=$(t_counter "$A_DEV" rx_placed_early)
+	t_rping "$B4" -C "$(t_iters 200)" -S 65535 -V
+	t_counter "$A_DEV" rx_placed_early
+	t_check "segments were placed before their turn" test \
+		"$(t_counter "$A_DEV" rx_placed_early)" -gt "$before"
+}
+
+choose() {
+	unset RNIC_SW_LLP
+	llp a connect sctp
+	t_defer llp a connect tcp
+	t_rping "$B4" -C 3
+	no_tcp
+	llp b listen tcp
+	t_defer llp b listen both
+	t_port
+	t_bg server b rping -s -a "$B4" -p "$PORT" -C 3
+	t_listens b "$PORT"
+	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
+	llp a connect tcp
+	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+}
+
+# A kernel that may not load it: TCP is none the worse.
+forbidden() {
+	[ ! -d /sys/module/sctp ] || t_skip "sctp is loaded here, and cannot be unloaded"
+	mkdir -p /run/modprobe.d
+	echo "install sctp /bin/false" >/run/modprobe.d/rnic_sw.conf
+	t_defer rm /run/modprobe.d/rnic_sw.conf
+	two_hosts
+	t_check "SCTP is not there" test ! -d /sys/module/iw_sctp_ddp
+	RNIC_SW_LLP=tcp t_rping "$B4" -C 3
+	t_port
+	t_bg server b env RNIC_SW_LLP=tcp rping -s -a "$B4" -p "$PORT" -C 3
+	t_listens b "$PORT"
+	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
+	t_refused llp a connect sctp
+	t_refused llp b listen sctp
+}
+
+modprobe rnic_sw
+t_case "no SCTP allowed" "" forbidden
+modprobe iw_sctp_ddp || t_skip_all "no SCTP here"
+modprobe sctp_diag
+two_hosts
+t_case "rping, IPv4" "SCTPDDP-29" ping_sizes "$B4"
+t_case "rping, IPv6" "SCTPDDP-29" ping_sizes "$B6"
+t_case "rping, over TCP and SCTP side by side" "" ping_both
+t_case "rping, nobody listens" "SCTPDDP-35" ping_nobody
+t_case "rdma_server and rdma_client, IPv4" "" client_server "$B4"
+t_case "rdma_server and rdma_client, IPv6" "" client_server "$B6"
+t_case "ucmatose, 40 connections" "" cmatose "$B4" -c 40 -C 5
+for t_op in send write read; do
+	t_case "ib_${t_op}_bw" "" t_perftest "ib_${t_op}_bw" -n "$(t_iters 500)" -s 16384
+	t_case "ib_${t_op}_lat" "" t_perftest "ib_${t_op}_lat" -n "$(t_iters 1000)" -s 64
+done
+t_case "queue pairs share an association" "SCTPDDP-83" share
+t_case "streams used up" "SCTPDDP-56" use_up
+t_case "programs killed under traffic" "" kill_one
+t_case "one of two killed" "SCTPDDP-83" kill_beside
+t_case "placement out of order" "SCTPDDP-65 SCTPDDP-66" reordered delay 5ms 4ms
+t_case "placement out of order, with loss" "SCTPDDP-65 SCTPDDP-66" reordered delay 2ms reorder 30% loss 1%
+t_case "device deleted under traffic" "SCTPDDP-81" del_link
+t_case "the peer is gone" "SCTPDDP-81" peer_gone
+t_case "the device's choice" "" choose
+t_case "modules unload" "" reload
+t_end
