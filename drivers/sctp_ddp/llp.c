@@ -7,7 +7,13 @@
 
 #define DEADLINE_CONNECT	30	/* seconds: until the Initiate is out */
 
-static void llp_kick(struct ddp_llp *llp)
+/* SCTP cannot send without sleeping: all is the worker's */
+static void llp_kick(struct ddp_llp *llp, bool bulk)
+{
+	sddp_stream_event(llp_to_stream(llp), SDDP_EV_TX);
+}
+
+static void llp_push(struct ddp_llp *llp)
 {
 	sddp_stream_event(llp_to_stream(llp), SDDP_EV_TX);
 }
@@ -27,10 +33,9 @@ static void llp_quiesce(struct ddp_llp *llp)
 	sddp_stream_quiesce(llp_to_stream(llp));
 }
 
-/* SCTP cannot send without sleeping: a push is a kick */
 const struct ddp_llp_ops sddp_llp_ops = {
 	.kick		= llp_kick,
-	.push		= llp_kick,
+	.push		= llp_push,
 	.read		= llp_read,
 	.close		= llp_close,
 	.quiesce	= llp_quiesce,
