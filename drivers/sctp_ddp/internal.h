@@ -80,7 +80,7 @@ struct sddp_assoc {
 	u32			limit;		/* usable streams */
 	u32			peer_tag;	/* a restart changes it */
 	struct sddp_src		src;
-	u32			kept;		/* octets of early chunks */
+	u32			kept;		/* what early chunks cost, octets */
 	u8			*out;		/* a chunk to be sent ... */
 	u32			out_len;	/* ... that SCTP has not taken */
 	struct sddp_stream	*out_of;
@@ -189,6 +189,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 void sddp_stream_drop(struct sddp_stream *st);
 void sddp_stream_serve(struct sddp_stream *st);
 void sddp_stream_peer_done(struct sddp_stream *st);
+enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
 void sddp_stream_wait_all(void);
 
 /* rx.c: chunks that arrive */

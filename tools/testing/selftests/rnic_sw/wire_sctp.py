@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""As wire.py, over SCTP: the raw peer on SCTP sockets, or with SCTP of its own.
+
+In the namespace there is one address more, GHOST, that no kernel answers for:
+there the raw peer speaks SCTP itself (rawpeer/sctp_packet.py).
+"""
+
+import contextlib
+import itertools
+import socket
+
+import wire
+from wire import DEVICE, MATE, MATE_IF, NS, PATIENCE, PEER, PEER_IF, PORT
+from wire import Link, mpa, shell, write
+from ktap import run, same
+from rawpeer import sctp, sctp_packet
+from rawpeer.sctp import ACCEPT, E_ACCEPT, E_INITIATE, INITIATE, Control
+
+GHOST = "10.9.2.3"
+ETH_P_ALL = 3
+LLP = f"/sys/class/infiniband/{DEVICE}/llp/"
+
+
+def hardware(namespace, interface):
+    """The interface's address."""
+    prefix = f"ip -n {namespace}" if namespace else "ip"
+    words = shell(f"{prefix} link show {interface}").split()
+    text = words[words.index("link/ether") + 1]
+    return bytes(int(octet, 16) for octet in text.split(":"))
+
+
+class Session(Link):
+    """A DDP Stream Session: peer is a Stream."""
+
+    @property
+    def assoc(self):
+        return self.peer.assoc
+
+    def answer(self, control):
+        self.peer.put_control(control.code, control.pd)
+
+    def accept(self, request):
+        """Says yes to what rawmate asked; takes what makes us ready."""
+        self.answer(answer(request))
+        self.cm("ESTABLISHED", status=0)
+        if request.rtr & mpa.A:
+            self.peer.get_segment()
+
+    def ended(self, how="terminate"):
+        got, before = self.peer.wait_end()
+        same("before the end", before, [])
+        same("the end", got, how)
+
+
+def answer(request, data=b""):
+    """Accepts in kind, with what was asked for."""
+    if request.enhanced:
+        return enhanced(E_ACCEPT, data, request.ord, request.ird,
+                        request.rtr)
+    return Control(ACCEPT, data)
+
+
+def enhanced(code, data=b"", ird=4, ord_=4, flags=0):
+    """A message of the enhanced kind."""
+    return Control(code, mpa.word(ird, ord_, flags) + data)
+
+
+class SctpWire(wire.Wire):
+    """Topology, device and programs; connections over SCTP."""
+
+    def __init__(self):
+        super().__init__()
+        self.ports = itertools.count(20000)
+        self.closing = contextlib.ExitStack()
+        self.request = None
+
+    def _set_up(self):
+        need()
+        super()._set_up()
+        write(LLP + "connect", "sctp")
+
+    def _veth(self):
+        super()._veth()
+        for prefix, name in ("", MATE_IF), (f"ip netns exec {NS} ", PEER_IF):
+            shell(f"{prefix}ethtool -K {name} gso off tso off "
+                  "tx-sctp-segmentation off", True)
+        mac = ":".join(f"{octet:02x}" for octet in hardware(NS, PEER_IF))
+        shell(f"ip neigh replace {GHOST} lladdr {mac} dev {MATE_IF} "
+              "nud permanent")
+
+    # sockets --------------------------------------------------------------
+
+    def sctp_socket(self, **options):
+        sock = self.socket(socket.AF_INET, socket.SOCK_STREAM, sctp.PROTOCOL)
+        return sctp.prepare(sock, **options)
+
+    def packet_socket(self):
+        sock = self.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                           socket.htons(ETH_P_ALL))
+        sock.bind((PEER_IF, ETH_P_ALL))
+        return sock
+
+    @contextlib.contextmanager
+    def watching(self):
+        """A Sniffer of all that goes over the wire."""
+        sniffer = sctp_packet.Sniffer(self.packet_socket())
+        try:
+            yield sniffer
+        finally:
+            sniffer.close()
+
+    def ghost(self, port=None, peer_port=PORT, **options):
+        """An association of the raw peer's own SCTP, not begun."""
+        frame = hardware("", MATE_IF) + hardware(NS, PEER_IF)
+        place = sctp_packet.Place(self.packet_socket(), frame, GHOST, MATE)
+        self.closing.callback(place.sock.close)
+        return sctp_packet.Association(place, port or next(self.ports),
+                                       peer_port, **options)
+
+    def after_case(self):
+        super().after_case()
+        self.closing.close()
+
+    def associate(self, port=PORT, rcvbuf=0, **options):
+        """An association to rawmate's listener, no session on it."""
+        sock = self.sctp_socket(**options)
+        if rcvbuf:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+        assoc = sctp.Association.dial(sock, (MATE, port))
+        self.closing.callback(assoc.close)
+        return assoc
+
+    @contextlib.contextmanager
+    def listening(self, **options):
+        """A listening socket of the raw peer's, and its port."""
+        with self.sctp_socket(**options) as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            port = next(self.ports)
+            sock.bind((PEER, port))
+            sock.listen()
+            sock.settimeout(PATIENCE)
+            yield sock, port
+
+    def taken(self, sock):
+        """The association that the peer made."""
+        assoc = sctp.Association.up(sock.accept()[0])
+        self.closing.callback(assoc.close)
+        return assoc
+
+    # sessions -------------------------------------------------------------
+
+    def narrow(self):
+        return self.associate(rcvbuf=32768).stream(0)
+
+    @staticmethod
+    def asking(ird, ord_):
+        return enhanced(E_INITIATE, b"", ird, ord_)
+
+    @staticmethod
+    def granting(ird, ord_):
+        return lambda request: enhanced(E_ACCEPT, b"", ird, ord_,
+                                        request.rtr)
+
+    def add_link(self, peer, conn=None):
+        link = Session(self, peer, conn)
+        self.links.append(link)
+        return link
+
+    def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
+                 peer=None, opened=True):
+        """The raw peer calls on a stream, rawmate accepts."""
+        link = self.calling(request, peer)
+        link.conn = self.asked().conn
+        for number, (region, length) in enumerate(recvs, 1):
+            link.recv(region, length, number)
+        self.mate.do("accept", link.conn, *accept)
+        self.reply = link.peer.get_control()
+        if wait:
+            link.cm("ESTABLISHED")
+        return link
+
+    def calling(self, request=None, peer=None):
+        """The raw peer calls."""
+        link = self.add_link(peer or self.associate().stream(0))
+        request = request or Control(INITIATE)
+        link.peer.put_control(request.code, request.pd)
+        return link
+
+    def respond(self, reply=None, connect=(4, 4, b""), recvs=(), status=0,
+                rtr=True, **options):
+        """rawmate calls, the raw peer accepts: see Wire.respond()."""
+        with self.listening(**options) as (sock, port):
+            link = self.call(port, connect, recvs)
+            assoc = self.taken(sock)
+        self.request, link.peer = self.first(assoc)
+        link.answer((reply or answer)(self.request))
+        if status is not None:
+            link.cm("ESTABLISHED", status=status)
+        if rtr and self.request.enhanced and self.request.rtr & mpa.A:
+            link.peer.get_segment()
+        return link
+
+    def call(self, port, connect=(4, 4, b""), recvs=(), host=PEER):
+        """rawmate begins to connect."""
+        conn = int(self.mate.do("open", host, port)[0])
+        link = self.add_link(None, conn)
+        for number, (region, length) in enumerate(recvs, 1):
+            link.recv(region, length, number)
+        self.mate.do("connect", conn, *connect)
+        return link
+
+    @staticmethod
+    def first(assoc, timeout=PATIENCE):
+        """The Initiate that comes first, and its stream."""
+        def some():
+            return next((s for s in assoc.streams.values() if s.came), None)
+
+        assoc.wait(some, timeout)
+        stream = some()
+        return stream.get_control(), stream
+
+
+def need_kernel():
+    wire.need_module("sctp")
+
+
+def need():
+    """SCTP, and our module above it: or all is skipped."""
+    need_kernel()
+    wire.need_module("iw_sctp_ddp")
+
+
+def go():
+    run(SctpWire)
