@@ -5,30 +5,20 @@ import socket
 import struct
 import time
 
-from . import ddp, mpa, rdmap
-
-PATIENCE = 10.0         # seconds for what has to come
-SILENCE = 0.25          # seconds in which what must not come would have come
+from . import ddp, mpa
+from .talk import PATIENCE, SILENCE, Closed, Talk
 
 
-class Closed(Exception):
-    """The other side ended the connection: FIN, or RST if reset."""
-
-    def __init__(self, reset):
-        super().__init__("reset" if reset else "closed")
-        self.reset = reset
-
-
-class Peer:
+class Peer(Talk):
     """A TCP connection on which anything may be sent."""
 
     def __init__(self, sock):
+        super().__init__()
         self.sock = sock
         self.early = bytearray()        # read, not yet asked for
         self.tx = mpa.Writer()
         self.rx = mpa.Reader()
         self.fpdus = []                 # read, not yet asked for
-        self.msn = {0: 1, 1: 1, 2: 1, 3: 1}
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     # octets ---------------------------------------------------------------
@@ -127,22 +117,6 @@ class Peer:
         """Each as an FPDU, in one write."""
         self.put(b"".join(self.fpdu(each, **wrong) for each in segments))
 
-    def next_msn(self, queue):
-        msn = self.msn[queue]
-        self.msn[queue] = msn + 1 & 0xFFFFFFFF
-        return msn
-
-    def send(self, payload=b"", opcode=rdmap.SEND, **fields):
-        """A whole Send in one segment."""
-        self.put_segment(rdmap.send(self.next_msn(0), payload, opcode,
-                                    **fields))
-
-    def read(self, request, **fields):
-        self.put_segment(request.segment(self.next_msn(1), **fields))
-
-    def atomic(self, request, **fields):
-        self.put_segment(request.segment(self.next_msn(1), **fields))
-
     def get_fpdu(self, timeout=PATIENCE):
         end = time.monotonic() + timeout
         if self.early:
@@ -154,29 +128,6 @@ class Peer:
 
     def get_segment(self, timeout=PATIENCE):
         return ddp.parse(self.get_fpdu(timeout).ulpdu)
-
-    def get_message(self, timeout=PATIENCE):
-        """All segments of the next message."""
-        segments = [self.get_segment(timeout)]
-        while not segments[-1].last:
-            segments.append(self.get_segment(timeout))
-        return segments
-
-    def get_terminate(self, timeout=PATIENCE):
-        """The next message must be a Terminate (RDMAP-36): its contents."""
-        seg = self.get_segment(timeout)
-        head = (seg.tagged, seg.ulp, seg.last, seg.dv, seg.rsvd)
-        if head != (False, rdmap.control(rdmap.TERMINATE), True, 1, 0):
-            raise ValueError(f"not a Terminate: {seg}")
-        if (seg.qn, seg.msn, seg.mo, seg.ulp32) != (2, 1, 0, 0):
-            raise ValueError(f"a Terminate in the wrong place: {seg}")
-        return rdmap.Terminate.parse(seg.payload)
-
-    def drain(self):
-        """Reads on to the Terminate, whatever comes before it."""
-        while (seg := self.get_segment()).ulp & 15 != rdmap.TERMINATE:
-            pass
-        return rdmap.Terminate.parse(seg.payload)
 
     def unread(self):
         """FPDUs that have come and nobody asked for; never waits long."""
@@ -201,9 +152,3 @@ class Peer:
 
     def close(self):
         self.sock.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
