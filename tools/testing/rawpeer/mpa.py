@@ -27,23 +27,8 @@ def word(ird, ord_, flags=0):
     return struct.pack(">I", ird << 16 | ord_ | flags)
 
 
-@dataclass
-class Frame:
-    """A Request or a Reply."""
-    key: bytes
-    flags: int = C
-    rev: int = 1
-    pd: bytes = b""
-    pd_length: int = None       # None: what it is
-
-    def pack(self):
-        length = len(self.pd) if self.pd_length is None else self.pd_length
-        return (self.key + struct.pack(">BBH", self.flags, self.rev, length) +
-                self.pd)
-
-    @property
-    def enhanced(self):
-        return self.rev >= 2 and bool(self.flags & S)
+class Offer:
+    """What may be in a start-up message; has .pd and .enhanced."""
 
     @property
     def word(self):
@@ -66,6 +51,25 @@ class Frame:
     def data(self):
         """Private Data without the word."""
         return self.pd[4:] if self.enhanced else self.pd
+
+
+@dataclass
+class Frame(Offer):
+    """A Request or a Reply."""
+    key: bytes
+    flags: int = C
+    rev: int = 1
+    pd: bytes = b""
+    pd_length: int = None       # None: what it is
+
+    def pack(self):
+        length = len(self.pd) if self.pd_length is None else self.pd_length
+        return (self.key + struct.pack(">BBH", self.flags, self.rev, length) +
+                self.pd)
+
+    @property
+    def enhanced(self):
+        return self.rev >= 2 and bool(self.flags & S)
 
 
 def request(**fields):

@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                 ".."))
 # pylint: disable=wrong-import-position
-from rawpeer import ddp, mpa, rdmap             # noqa: E402
+from rawpeer import ddp, mpa, rdmap, sctp, sctp_packet     # noqa: E402
 
 
 def figure_5():
@@ -97,7 +97,58 @@ def arithmetic():
     assert rdmap.masked_swap(0x1234, 0xABCD, 0xFF, 0x35, 0xFF) == 0x1234
 
 
+class Loop(sctp.Carrier):
+    """What is sent comes back."""
+
+    def put(self, sid, octets, ppid, unordered=True):
+        self.last = octets
+        self.stream(sid).take(sctp.Chunk(sid, ppid, unordered, octets))
+
+
+def sctp_chunks():
+    """RFC 5043 sections 5.2.2 and 5.2.3, RFC 6581 section 7."""
+    loop = Loop()
+    stream = loop.stream(3)
+    stream.put_control(sctp.INITIATE, b"pd")
+    assert loop.last == bytes.fromhex("0000" "0001") + b"pd"
+    assert stream.get_control() == sctp.Control(sctp.INITIATE, b"pd")
+    stream.put_segment(rdmap.write(7, 9, b"data"))
+    assert loop.last == bytes.fromhex(
+        "0001" "c140" "00000007" "0000000000000009") + b"data"
+    assert stream.get_segment() == rdmap.write(7, 9, b"data")
+    word = mpa.word(3, 0x1234, mpa.A | mpa.CC)
+    stream.put_control(sctp.E_ACCEPT, word + b"pd")
+    assert loop.last == bytes.fromhex("0002" "0006" "80039234") + b"pd"
+    got = stream.get_control()
+    assert (got.ird, got.ord, got.rtr, got.data) == \
+        (3, 0x1234, mpa.A | mpa.CC, b"pd")
+    stream.terminate()
+    assert loop.last == bytes.fromhex("0003" "0004")
+
+
+def sctp_packets():
+    """RFC 9260 sections 3.3.1 and 3.3.2, RFC 5061 section 4.2.6."""
+    init = sctp_packet.Chunk(
+        sctp_packet.INIT, 0, bytes.fromhex(
+            "01020304" "00100000" "0010" "0020" "11121314") +
+        sctp_packet.adaptation(1))
+    assert init.pack() == bytes.fromhex(
+        "0100001c" "01020304" "00100000" "00100020"
+        "11121314" "c006000800000001"), init.pack().hex()
+    assert init.init == (0x01020304, 1 << 20, 16, 32, 0x11121314)
+    assert init.adaptations == ["00000001"]
+    data = sctp_packet.data(3, b"12345", 16, 0x01020304)
+    assert data.pack() == bytes.fromhex(
+        "00070015" "01020304" "00030000" "00000010") + b"12345\0\0\0"
+    packet = sctp_packet.Packet(("10.9.2.3", 1), ("10.9.2.1", 2), 9,
+                                [init, data])
+    again = sctp_packet.parse(sctp_packet.in_ip("10.9.2.3", "10.9.2.1",
+                                                packet.pack()))
+    assert (again.source, again.target, again.tag, again.chunks) == \
+        (packet.source, packet.target, 9, [init, data])
+
+
 for test in (figure_5, figure_6, there_and_back, terminates, atomics,
-             immediates, arithmetic):
+             immediates, arithmetic, sctp_chunks, sctp_packets):
     test()
     print("ok", test.__name__)

@@ -255,10 +255,8 @@ class Wire:
         self.undo.close()
 
     def _set_up(self):
-        for module in ("rnic_sw", "rdma_ucm"):
-            if subprocess.run(["modprobe", "-q", module],
-                              check=False).returncode:
-                ktap.skip_all(f"the module {module} cannot be loaded")
+        for module in "rnic_sw", "rdma_ucm":
+            need_module(module)
         find_provider()
         self._topology()
         self.mate = Mate(find_program(self.program))
@@ -267,6 +265,11 @@ class Wire:
         self.pool = {}
 
     def _topology(self):
+        self._veth()
+        shell(f"rdma link add {DEVICE} type rnic_sw netdev {MATE_IF}")
+        self.undo.callback(shell, f"rdma link del {DEVICE}", True)
+
+    def _veth(self):
         shell(f"ip netns add {NS}")
         self.undo.callback(shell, f"ip netns del {NS}", True)
         shell(f"ip link add {MATE_IF} type veth peer name {PEER_IF} "
@@ -277,8 +280,6 @@ class Wire:
         shell(f"ip -n {NS} link set lo up")
         shell(f"ip -n {NS} addr add {PEER}/24 dev {PEER_IF}")
         shell(f"ip -n {NS} link set {PEER_IF} up")
-        shell(f"rdma link add {DEVICE} type rnic_sw netdev {MATE_IF}")
-        self.undo.callback(shell, f"rdma link del {DEVICE}", True)
 
     def after_case(self):
         for link in self.links:
@@ -485,6 +486,11 @@ def plain_reply(request):
         return mpa.reply(rev=2, flags=mpa.C | mpa.S,
                          pd=mpa.word(request.ord, request.ird, request.rtr))
     return mpa.reply()
+
+
+def need_module(name):
+    if subprocess.run(["modprobe", "-q", name], check=False).returncode:
+        ktap.skip_all(f"the module {name} cannot be loaded")
 
 
 def find_provider():

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""DDP over SCTP (RFC 5043, RFC 6581 section 7) on the kernel's SCTP sockets."""
+
+import socket
+import struct
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from . import ddp, mpa
+from .talk import PATIENCE, SILENCE, Closed, Talk
+
+PROTOCOL = 132
+ADAPTATION = 1
+SEGMENT, CONTROL = 16, 17       # payload protocol identifiers
+(INITIATE, ACCEPT, REJECT, TERMINATE,
+ E_INITIATE, E_ACCEPT, E_REJECT) = range(1, 8)
+PD_MAX = 512
+SSNS = 1 << 16
+STREAMS = 16
+
+# linux/sctp.h: socket options, ancillary data, notifications
+INITMSG, NODELAY, ADAPTATION_LAYER, EVENTS, RECVRCVINFO = 2, 3, 7, 11, 32
+SNDINFO, RCVINFO = 2, 3
+UNORDERED, ABORT = 1, 4
+MSG_NOTIFICATION = 0x8000
+NOTE_ASSOC, NOTE_SHUTDOWN, NOTE_ADAPTATION = 0x8001, 0x8005, 0x8007
+COMM_UP, COMM_LOST, RESTART, SHUTDOWN_COMP = range(4)
+
+
+class Malformed(Exception):
+    """The other side sent what RFC 5043 does not allow."""
+
+
+# Chunks ----------------------------------------------------------------------
+
+
+@dataclass
+class Control(mpa.Offer):
+    """A session control message; pd with the enhanced word, if there is one."""
+    code: int
+    pd: bytes = b""
+
+    @property
+    def enhanced(self):
+        return self.code in (E_INITIATE, E_ACCEPT, E_REJECT)
+
+    def pack(self):
+        return struct.pack(">H", self.code) + self.pd
+
+    @classmethod
+    def parse(cls, body):
+        out = cls(struct.unpack(">H", body[:2])[0], body[2:])
+        if not INITIATE <= out.code <= E_REJECT:
+            raise Malformed(f"function code {out.code}")
+        if len(out.pd) > PD_MAX or out.code == TERMINATE and out.pd:
+            raise Malformed(f"{len(out.pd)} octets of Private Data in {out}")
+        return out
+
+
+@dataclass
+class Chunk:
+    """One user message as it came."""
+    sid: int
+    ppid: int
+    unordered: bool
+    octets: bytes
+    tsn: int = None
+
+    @property
+    def ssn(self):
+        """The DDP-SSN."""
+        return struct.unpack(">H", self.octets[:2])[0]
+
+    @property
+    def contents(self):
+        """A Control, or a DDP segment."""
+        body = self.octets[2:]
+        return Control.parse(body) if self.ppid == CONTROL else ddp.parse(body)
+
+    def check(self):
+        if self.ppid not in (SEGMENT, CONTROL):
+            raise Malformed(f"payload protocol identifier {self.ppid}")
+        if not self.unordered:
+            raise Malformed("an ordered chunk")
+        if len(self.octets) < 4:
+            raise Malformed(f"a chunk of {len(self.octets)} octets")
+
+
+# Streams ---------------------------------------------------------------------
+
+
+class Stream(Talk):
+    """A pair of SCTP streams of one number, and the session on it."""
+
+    def __init__(self, assoc, sid):
+        super().__init__()
+        self.assoc, self.sid = assoc, sid
+        self.arrived = []       # all chunks, as they came
+        self.new_session()
+
+    def new_session(self):
+        """DDP-SSNs and MSNs begin anew."""
+        Talk.__init__(self)
+        self.ssn = self.due = 0
+        self.early = {}         # by DDP-SSN
+        self.came = deque()     # in order, not yet asked for
+
+    def take(self, chunk):
+        """Puts what came in its place by DDP-SSN (SCTPDDP-23, SCTPDDP-65)."""
+        self.arrived.append(chunk)
+        chunk.check()
+        if chunk.ssn in self.early or (chunk.ssn - self.due) % SSNS > SSNS / 2:
+            raise Malformed(f"DDP-SSN {chunk.ssn} twice on {self.sid}, "
+                            f"{self.due} is due")
+        self.early[chunk.ssn] = chunk
+        while self.due in self.early:
+            self.came.append(self.early.pop(self.due))
+            self.due = (self.due + 1) % SSNS
+
+    # sending --------------------------------------------------------------
+
+    def next_ssn(self):
+        ssn = self.ssn
+        self.ssn = (ssn + 1) % SSNS
+        return ssn
+
+    def put_chunk(self, body, ppid=CONTROL, ssn=None, **wrong):
+        """Anything behind a DDP-SSN; ssn: instead of the right one."""
+        ssn = self.next_ssn() if ssn is None else ssn
+        self.assoc.put(self.sid, struct.pack(">H", ssn) + body, ppid, **wrong)
+
+    def put_control(self, code, pd=b"", **wrong):
+        self.put_chunk(Control(code, pd).pack(), **wrong)
+
+    def put_segment(self, *segments, **wrong):
+        """Each as a chunk; bare octets are taken, too."""
+        for each in segments:
+            body = each if isinstance(each, bytes) else each.pack()
+            self.put_chunk(body, SEGMENT, **wrong)
+
+    def put_in_order(self, order, *segments):
+        """As put_segment, but the nth to leave is segments[order[n]]."""
+        first = self.ssn
+        for place in order:
+            self.put_segment(segments[place], ssn=(first + place) % SSNS)
+        self.ssn = (first + len(segments)) % SSNS
+
+    # receiving ------------------------------------------------------------
+
+    def get_chunk(self, timeout=PATIENCE):
+        """The next one by DDP-SSN."""
+        self.assoc.wait(lambda: self.came, timeout)
+        return self.came.popleft()
+
+    def get_control(self, timeout=PATIENCE):
+        got = self.get_chunk(timeout).contents
+        if not isinstance(got, Control):
+            raise Malformed(f"not a control message: {got}")
+        return got
+
+    def get_segment(self, timeout=PATIENCE):
+        got = self.get_chunk(timeout).contents
+        if not isinstance(got, Control):
+            return got
+        if got.code == TERMINATE:
+            raise Closed(False)
+        raise Malformed(f"not a segment: {got}")
+
+    def silent(self, timeout=SILENCE):
+        """Does nothing come, not even the end?"""
+        try:
+            self.assoc.wait(lambda: self.came, timeout)
+        except TimeoutError:
+            return True
+        except Closed:
+            pass
+        return False
+
+    def wait_end(self, timeout=PATIENCE):
+        """Waits for the session's end: "terminate", or that of the whole
+        association; returns it, and what came before."""
+        before = []
+        end = time.monotonic() + timeout
+        try:
+            while True:
+                got = self.get_chunk(end - time.monotonic()).contents
+                if isinstance(got, Control) and got.code == TERMINATE:
+                    return "terminate", before
+                before.append(got)
+        except Closed:
+            return self.assoc.ended, before
+
+    def unread(self):
+        """Chunks that have come and nobody asked for; never waits long."""
+        self.silent(0.01)
+        left, self.came = list(self.came), deque()
+        return left
+
+    # sessions -------------------------------------------------------------
+
+    def initiate(self, code=INITIATE, pd=b""):
+        """Initiate out, the answer in."""
+        self.put_control(code, pd)
+        return self.get_control()
+
+    def terminate(self):
+        self.put_control(TERMINATE)
+
+    def reset(self):
+        self.assoc.abort()
+
+    def close(self):
+        self.assoc.close()
+
+
+# Associations ----------------------------------------------------------------
+
+
+class Carrier:
+    """An association, whoever speaks SCTP for it."""
+
+    def __init__(self):
+        self.streams = {}
+        self.adaptation = None      # the peer's indication
+        self.ended = None           # "shutdown" or "abort"
+        self.ready = False
+        self.restarts = 0
+
+    def stream(self, sid):
+        if sid not in self.streams:
+            self.streams[sid] = Stream(self, sid)
+        return self.streams[sid]
+
+    def receive(self, timeout):
+        """Waits for something and puts it in its place; TimeoutError."""
+        raise NotImplementedError
+
+    def put(self, sid, octets, ppid, **wrong):
+        raise NotImplementedError
+
+    def wait(self, what, timeout=PATIENCE):
+        """Until what() is true; Closed if the association ends first."""
+        end = time.monotonic() + timeout
+        while not what():
+            if self.ended:
+                raise Closed(self.ended == "abort")
+            self.receive(max(end - time.monotonic(), 0.001))
+
+    def wait_end(self, timeout=PATIENCE):
+        try:
+            self.wait(lambda: False, timeout)
+        except Closed:
+            return self.ended
+        raise AssertionError
+
+    def settle(self, timeout=SILENCE):
+        """Takes what still comes for a while."""
+        try:
+            self.wait(lambda: False, timeout)
+        except (TimeoutError, Closed):
+            pass
+
+    def chunks(self):
+        """All that came, stream by stream."""
+        return [c for s in self.streams.values() for c in s.arrived]
+
+    def abort(self):
+        raise NotImplementedError
+
+    def close(self):
+        raise NotImplementedError
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def prepare(sock, streams=STREAMS, adaptation=ADAPTATION, inbound=None):
+    """Options of a socket before it connects or listens; adaptation 0: none."""
+    def put(option, value):
+        sock.setsockopt(PROTOCOL, option, value)
+
+    put(INITMSG, struct.pack("=HHHH", streams, inbound or streams, 0, 0))
+    put(NODELAY, struct.pack("=i", 1))
+    put(ADAPTATION_LAYER, struct.pack("=I", adaptation))
+    put(RECVRCVINFO, struct.pack("=i", 1))
+    put(EVENTS, bytes([1, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0]))
+    return sock
+
+
+class Association(Carrier):
+    """On a socket of the kernel's, made ready by prepare()."""
+
+    def __init__(self, sock):
+        super().__init__()
+        self.sock = sock
+        self.outbound = self.inbound = None
+
+    @classmethod
+    def dial(cls, sock, address, timeout=PATIENCE):
+        """COMM_UP and the peer's indication have been seen, if there is one."""
+        sock.settimeout(timeout)
+        sock.connect(address)
+        return cls.up(sock)
+
+    @classmethod
+    def up(cls, sock):
+        out = cls(sock)
+        out.wait(lambda: out.ready)
+        out.settle(0.02)        # the indication is told behind it
+        return out
+
+    def receive(self, timeout):
+        self.sock.settimeout(timeout)
+        try:
+            octets, extra, flags, _ = self.sock.recvmsg(1 << 18, 256)
+        except (ConnectionResetError, BrokenPipeError):
+            self.ended = "abort"
+            return
+        except OSError as why:
+            if isinstance(why, TimeoutError):
+                raise
+            self.ended = self.ended or "abort"
+            return
+        if flags & MSG_NOTIFICATION:
+            self._note(octets)
+        elif not octets and not extra:
+            self.ended = self.ended or "shutdown"
+        else:
+            self._data(octets, extra, flags)
+
+    def _data(self, octets, extra, flags):
+        if not flags & socket.MSG_EOR:
+            raise Malformed("a message longer than any may be")
+        info = [data for level, kind, data in extra
+                if (level, kind) == (PROTOCOL, RCVINFO)]
+        sid, _, how = struct.unpack("=HHH", info[0][:6])
+        ppid, = struct.unpack(">I", info[0][8:12])
+        tsn, = struct.unpack("=I", info[0][12:16])
+        self.stream(sid).take(Chunk(sid, ppid, bool(how & UNORDERED), octets,
+                                    tsn))
+
+    def _note(self, octets):
+        kind, = struct.unpack("=H", octets[:2])
+        if kind == NOTE_ADAPTATION:
+            self.adaptation, = struct.unpack("=I", octets[8:12])
+        elif kind == NOTE_SHUTDOWN:
+            self.ended = "shutdown"
+        elif kind == NOTE_ASSOC:
+            self._change(*struct.unpack("=HHHH", octets[8:16]))
+
+    def _change(self, state, _, outbound, inbound):
+        if state == COMM_UP:
+            self.ready = True
+            self.outbound, self.inbound = outbound, inbound
+        elif state == COMM_LOST:
+            self.ended = "abort"
+        elif state == SHUTDOWN_COMP:
+            self.ended = self.ended or "shutdown"
+        elif state == RESTART:
+            self.restarts += 1
+
+    def put(self, sid, octets, ppid, unordered=True):
+        info = (struct.pack("=HH", sid, UNORDERED if unordered else 0) +
+                struct.pack(">I", ppid) + struct.pack("=Ii", 0, 0))
+        self.sock.settimeout(PATIENCE)
+        self.sock.sendmsg([octets], [(PROTOCOL, SNDINFO, info)])
+
+    def shutdown(self):
+        self.sock.shutdown(socket.SHUT_WR)
+
+    def abort(self):
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                             struct.pack("ii", 1, 0))
+        self.sock.close()
+
+    def close(self):
+        self.sock.close()

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""SCTP itself (RFC 9260) in octets, over Ethernet and IPv4.
+
+For what no socket of the kernel's lets one do: any INIT, acknowledgements
+withheld, TSNs and flags of one's own.  Nothing is ever sent again, so it wants
+a network without loss.  The address must be one that no kernel answers for.
+"""
+
+import struct
+import time
+from dataclasses import dataclass, field
+
+from . import crc32c, sctp
+
+(DATA, INIT, INIT_ACK, SACK, HEARTBEAT, HEARTBEAT_ACK, ABORT, SHUTDOWN,
+ SHUTDOWN_ACK, ERROR, COOKIE_ECHO, COOKIE_ACK) = range(12)
+SHUTDOWN_COMPLETE = 14
+END, BEGIN, UNORDERED = 1, 2, 4         # flags of DATA
+IPV4_ADDRESS, COOKIE, ADAPTATION = 5, 7, 0xC006     # parameters
+ETH_P_IP = 0x0800
+WINDOW = 1 << 20
+TSNS = 1 << 32
+
+
+@dataclass
+class Chunk:
+    """Any chunk of SCTP's."""
+    kind: int
+    flags: int = 0
+    body: bytes = b""
+
+    def pack(self):
+        head = struct.pack(">BBH", self.kind, self.flags, 4 + len(self.body))
+        return head + self.body + bytes(-len(self.body) % 4)
+
+    @property
+    def data(self):
+        """Of a DATA chunk: TSN, stream, SSN, payload protocol identifier."""
+        return struct.unpack(">IHHI", self.body[:12])
+
+    @property
+    def init(self):
+        """Of INIT and INIT-ACK: tag, window, streams out and in, TSN."""
+        return struct.unpack(">IIHHI", self.body[:16])
+
+    @property
+    def parameters(self):
+        """Of INIT and INIT-ACK: (type, octets) each."""
+        found, rest = [], self.body[16:]
+        while len(rest) >= 4:
+            kind, size = struct.unpack(">HH", rest[:4])
+            found.append((kind, rest[4:size]))
+            rest = rest[max(4, size + -size % 4):]
+        return found
+
+    @property
+    def adaptations(self):
+        """All values of Adaptation Indication parameters."""
+        return [octets.hex() for kind, octets in self.parameters
+                if kind == ADAPTATION]
+
+
+def parameter(kind, octets):
+    size = 4 + len(octets)
+    return struct.pack(">HH", kind, size) + octets + bytes(-size % 4)
+
+
+def adaptation(value):
+    return parameter(ADAPTATION, struct.pack(">I", value))
+
+
+def data(sid, octets, ppid, tsn, flags=BEGIN | END | UNORDERED, ssn=0):
+    return Chunk(DATA, flags,
+                 struct.pack(">IHHI", tsn, sid, ssn, ppid) + octets)
+
+
+@dataclass
+class Packet:
+    """An SCTP packet, and between whom."""
+    source: tuple           # address, port
+    target: tuple
+    tag: int
+    chunks: list = field(default_factory=list)
+    size: int = 0           # octets of the IP packet
+    may_fragment: bool = False
+
+    def pack(self):
+        head = struct.pack(">HHI", self.source[1], self.target[1], self.tag)
+        rest = b"".join(chunk.pack() for chunk in self.chunks)
+        return head + crc32c.field(head + bytes(4) + rest) + rest
+
+    def of(self, kind):
+        return [chunk for chunk in self.chunks if chunk.kind == kind]
+
+
+def parse(ip):
+    """From an IPv4 packet a Packet, or None."""
+    if len(ip) < 20 or ip[0] >> 4 != 4 or ip[9] != sctp.PROTOCOL:
+        return None
+    size, = struct.unpack(">H", ip[2:4])
+    octets = ip[(ip[0] & 15) * 4:size]
+    sport, dport, tag = struct.unpack(">HHI", octets[:8])
+    out = Packet((address(ip[12:16]), sport), (address(ip[16:20]), dport),
+                 tag, size=size, may_fragment=not ip[6] & 0x40)
+    rest = octets[12:]
+    while len(rest) >= 4:
+        kind, flags, length = struct.unpack(">BBH", rest[:4])
+        out.chunks.append(Chunk(kind, flags, rest[4:length]))
+        rest = rest[max(4, length + -length % 4):]
+    return out
+
+
+def address(octets):
+    return ".".join(map(str, octets))
+
+
+def numbers(text):
+    return bytes(map(int, text.split(".")))
+
+
+def in_ip(source, target, octets):
+    """The IPv4 packet for them."""
+    def head(total):
+        return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(octets), 0, 0x4000,
+                           64, sctp.PROTOCOL, total) + both
+    both = numbers(source) + numbers(target)
+    total = sum(struct.unpack(">10H", head(0)))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return head(total ^ 0xFFFF) + octets
+
+
+class Sniffer:
+    """Sees the SCTP packets of an interface, both ways."""
+
+    def __init__(self, sock):
+        self.sock, self.seen = sock, []
+
+    def packets(self, wait=0.05):
+        """All since the last time."""
+        self.sock.settimeout(wait)
+        try:
+            while True:
+                packet = parse(self.sock.recv(1 << 17)[14:])
+                if packet:
+                    self.seen.append(packet)
+        except TimeoutError:
+            pass
+        seen, self.seen = self.seen, []
+        return seen
+
+    def close(self):
+        self.sock.close()
+
+
+@dataclass
+class Place:
+    """Where a raw association lives: a packet socket, and who is who."""
+    sock: object
+    frame: bytes            # both hardware addresses, the peer's first
+    mine: str
+    theirs: str
+
+    def put(self, octets):
+        frame = self.frame + struct.pack(">H", ETH_P_IP)
+        self.sock.send(frame + in_ip(self.mine, self.theirs, octets))
+
+    def get(self, timeout):
+        """The next packet from there to here."""
+        end = time.monotonic() + timeout
+        while True:
+            self.sock.settimeout(max(end - time.monotonic(), 0.001))
+            packet = parse(self.sock.recv(1 << 17)[14:])
+            if packet and packet.target[0] == self.mine:
+                return packet
+
+
+class Association(sctp.Carrier):
+    """One with every octet under control.
+
+    sacking: DATA is acknowledged as it comes; parameters: of INIT or INIT-ACK.
+    """
+
+    def __init__(self, place, port, peer_port=0, streams=sctp.STREAMS,
+                 parameters=None):
+        super().__init__()
+        self.place, self.ports = place, [port, peer_port]
+        self.sizes = streams, streams
+        self.tag, self.peer_tag = 0x1EAF0001, 0
+        self.tsn, self.highest = 0x10000000, None
+        self.got, self.gaps, self.fragments = None, set(), []
+        self.acked = (self.tsn - 1) % TSNS
+        self.sacking = True
+        self.parameters = adaptation(1) if parameters is None else parameters
+        self.init = None            # the peer's INIT or INIT-ACK
+        self.packets = []           # all that came
+
+    def send(self, *chunks, tag=None):
+        tag = self.peer_tag if tag is None else tag
+        self.place.put(Packet((self.place.mine, self.ports[0]),
+                              (self.place.theirs, self.ports[1]), tag,
+                              list(chunks)).pack())
+
+    def _init(self, kind, more=b""):
+        head = struct.pack(">IIHHI", self.tag, WINDOW, *self.sizes, self.tsn)
+        return Chunk(kind, 0, head + self.parameters + more)
+
+    # set-up ---------------------------------------------------------------
+
+    def connect(self, timeout=sctp.PATIENCE):
+        self.send(self._init(INIT), tag=0)
+        self.wait(lambda: self.ready, timeout)
+        return self
+
+    def accept(self, timeout=sctp.PATIENCE):
+        """Waits for the peer to connect."""
+        self.wait(lambda: self.ready, timeout)
+        return self
+
+    def _begin(self, chunk):
+        self.init = chunk
+        self.peer_tag, _, _, _, first = chunk.init
+        self.got, self.gaps = (first - 1) % TSNS, set()
+
+    def _on_init(self, chunk):
+        self._begin(chunk)
+        self.send(self._init(INIT_ACK, parameter(COOKIE, b"raw!")))
+
+    def _on_init_ack(self, chunk):
+        self._begin(chunk)
+        self.send(Chunk(COOKIE_ECHO, 0, dict(chunk.parameters)[COOKIE]))
+
+    def _on_cookie_echo(self, _):
+        self.send(Chunk(COOKIE_ACK))
+        self.ready = True
+
+    def _on_cookie_ack(self, _):
+        self.ready = True
+
+    # data -----------------------------------------------------------------
+
+    def data(self, sid, octets, ppid, **fields):
+        """A DATA chunk of the next TSN."""
+        chunk = data(sid, octets, ppid, self.tsn, **fields)
+        self.tsn = (self.tsn + 1) % TSNS
+        return chunk
+
+    def put(self, sid, octets, ppid, unordered=True):
+        flags = BEGIN | END | (UNORDERED if unordered else 0)
+        self.send(self.data(sid, octets, ppid, flags=flags))
+
+    def _on_data(self, chunk):
+        tsn, sid, _, ppid = chunk.data
+        if tsn in self.gaps or (self.got - tsn) % TSNS < TSNS >> 1:
+            return
+        self.gaps.add(tsn)
+        while (self.got + 1) % TSNS in self.gaps:
+            self.got = (self.got + 1) % TSNS
+            self.gaps.discard(self.got)
+        self.fragments.append(chunk)
+        if not chunk.flags & END:
+            return
+        octets = b"".join(each.body[12:] for each in self.fragments)
+        self.fragments.clear()
+        self.stream(sid).take(sctp.Chunk(
+            sid, ppid, bool(chunk.flags & UNORDERED), octets, tsn))
+
+    def sack(self):
+        """Acknowledges all that has come in order."""
+        self.send(Chunk(SACK, 0, struct.pack(">IIHH", self.got, WINDOW, 0, 0)))
+
+    def _on_sack(self, chunk):
+        self.acked, = struct.unpack(">I", chunk.body[:4])
+
+    # the rest -------------------------------------------------------------
+
+    def _on_heartbeat(self, chunk):
+        self.send(Chunk(HEARTBEAT_ACK, 0, chunk.body))
+
+    def _on_abort(self, _):
+        self.ended = "abort"
+
+    def _on_shutdown(self, _):
+        self.ended = "shutdown"
+        self.send(Chunk(SHUTDOWN_ACK))
+
+    def _on_shutdown_ack(self, _):
+        self.ended = self.ended or "shutdown"
+        self.send(Chunk(SHUTDOWN_COMPLETE))
+
+    HANDLERS = {
+        DATA: _on_data, INIT: _on_init, INIT_ACK: _on_init_ack, SACK: _on_sack,
+        HEARTBEAT: _on_heartbeat, ABORT: _on_abort, SHUTDOWN: _on_shutdown,
+        SHUTDOWN_ACK: _on_shutdown_ack, COOKIE_ECHO: _on_cookie_echo,
+        COOKIE_ACK: _on_cookie_ack,
+    }
+
+    def _mine(self, packet):
+        """Between our ports; who listens takes the first caller's."""
+        if packet.target[1] != self.ports[0]:
+            return False
+        if not self.ports[1] and packet.of(INIT):
+            self.ports[1] = packet.source[1]
+        return packet.source[1] == self.ports[1]
+
+    def receive(self, timeout):
+        packet = self.place.get(timeout)
+        if not self._mine(packet):
+            return
+        self.packets.append(packet)
+        for chunk in packet.chunks:
+            if chunk.kind in self.HANDLERS:
+                self.HANDLERS[chunk.kind](self, chunk)
+        if self.sacking and packet.of(DATA) and not self.ended:
+            self.sack()
+
+    def shutdown(self):
+        self.send(Chunk(SHUTDOWN, 0, struct.pack(">I", self.got)))
+
+    def abort(self):
+        self.send(Chunk(ABORT))
+        self.ended = "abort"
+
+    def close(self):
+        if self.ready and not self.ended:
+            self.abort()
