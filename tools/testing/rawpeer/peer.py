@@ -5,7 +5,7 @@ import socket
 import struct
 import time
 
-from . import ddp, mpa
+from . import mpa
 from .talk import PATIENCE, SILENCE, Closed, Talk
 
 
@@ -126,8 +126,8 @@ class Peer(Talk):
             self.fpdus += self.rx.feed(self._recv(end - time.monotonic()))
         return self.fpdus.pop(0)
 
-    def get_segment(self, timeout=PATIENCE):
-        return ddp.parse(self.get_fpdu(timeout).ulpdu)
+    def get_octets(self, timeout=PATIENCE):
+        return self.get_fpdu(timeout).ulpdu
 
     def unread(self):
         """FPDUs that have come and nobody asked for; never waits long."""

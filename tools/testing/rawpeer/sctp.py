@@ -159,13 +159,13 @@ class Stream(Talk):
             raise Malformed(f"not a control message: {got}")
         return got
 
-    def get_segment(self, timeout=PATIENCE):
-        got = self.get_chunk(timeout).contents
-        if not isinstance(got, Control):
-            return got
-        if got.code == TERMINATE:
+    def get_octets(self, timeout=PATIENCE):
+        chunk = self.get_chunk(timeout)
+        if chunk.ppid == SEGMENT:
+            return chunk.octets[2:]
+        if chunk.contents.code == TERMINATE:
             raise Closed(False)
-        raise Malformed(f"not a segment: {got}")
+        raise Malformed(f"not a segment: {chunk}")
 
     def silent(self, timeout=SILENCE):
         """Does nothing come, not even the end?"""

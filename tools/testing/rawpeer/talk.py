@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Messages on a stream of the raw peer, whatever lies below it."""
 
-from . import rdmap
+from . import ddp, rdmap
 
 PATIENCE = 10.0         # seconds for what has to come
 SILENCE = 0.25          # seconds in which what must not come would have come
@@ -16,7 +16,7 @@ class Closed(Exception):
 
 
 class Talk:
-    """Sends and reads messages; put_segment() and get_segment() are below."""
+    """Sends and reads messages; put_segment() and get_octets() are below."""
 
     def __init__(self):
         self.msn = {0: 1, 1: 1, 2: 1, 3: 1}
@@ -24,8 +24,12 @@ class Talk:
     def put_segment(self, *segments):
         raise NotImplementedError
 
-    def get_segment(self, timeout=PATIENCE):
+    def get_octets(self, timeout=PATIENCE):
+        """Those of the next segment."""
         raise NotImplementedError
+
+    def get_segment(self, timeout=PATIENCE):
+        return ddp.parse(self.get_octets(timeout))
 
     def next_msn(self, queue):
         msn = self.msn[queue]

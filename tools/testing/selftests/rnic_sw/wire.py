@@ -312,6 +312,10 @@ class Wire:
         sock.settimeout(None)
         return Peer(sock)
 
+    def narrow(self):
+        """A way to rawmate's listener that holds little of what comes."""
+        return self.dial(rcvbuf=4096)
+
     @contextlib.contextmanager
     def listening(self, mss=0):
         """A listening socket of the raw peer's, and its port."""
@@ -326,6 +330,18 @@ class Wire:
             yield sock, self.port
 
     # connections ----------------------------------------------------------
+
+    @staticmethod
+    def asking(ird, ord_):
+        """An enhanced request of these depths."""
+        return mpa.request(rev=2, flags=mpa.C | mpa.S,
+                           pd=mpa.word(ird, ord_))
+
+    @staticmethod
+    def granting(ird, ord_):
+        """What answers a request so."""
+        return lambda request: mpa.reply(
+            rev=2, flags=mpa.C | mpa.S, pd=mpa.word(ird, ord_, request.rtr))
 
     def add_link(self, peer, conn=None):
         link = Link(self, peer, conn)

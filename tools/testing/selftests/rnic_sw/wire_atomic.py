@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 
 from wire import (ACCESS_ERR, SUCCESS, WC, Async, both, case, check,
-                  in_both_roles, mpa, rdmap, run, same)
+                  in_both_roles, rdmap, run, same)
 
 BIG = 1 << 20
 WC_CMP_SWAP, WC_FETCH_ADD = 3, 4
@@ -90,7 +90,7 @@ def response_octets(w):
             seg = request.segment(link.peer.next_msn(1), ulp32=word.rkey,
                                   rsvd=0x3C)
             link.peer.put_segment(replace(seg, ulp=seg.ulp | 0x30))
-            same("Response", link.peer.get_fpdu().ulpdu.hex(),
+            same("Response", link.peer.get_octets().hex(),
                  f"414b{0:08x}{3:08x}{msn:08x}{0:08x}"
                  f"{request.ident:08x}0102030405060708")
     word.untouched()
@@ -249,10 +249,10 @@ def all_of_it(w):
       "EXT-41 EXT-53 EXT-59")
 def atomic_queue(w):
     memory = w.shared(BIG, "lra")
-    request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(0, 9))
+    request = w.asking(0, 9)
     for depth in 1, 3:
         link = w.initiate(request, accept=(0, depth, b""),
-                          peer=w.dial(rcvbuf=4096))
+                          peer=w.narrow())
         for _ in range(depth):
             link.peer.atomic(fetch_add(memory))
         for msn in range(1, depth + 1):
@@ -265,7 +265,7 @@ def atomic_queue(w):
             term = link.peer.drain()
             same("Terminate", term.what, (1, 2, 2))
             same("header", term.ddp, segments[-1].header())
-            link.ended("fin")
+            link.ended()
         # those behind the Read were never due
         memory.untouched()
 
@@ -275,7 +275,7 @@ def atomic_queue(w):
 def goes_before(w):
     source, word = w.shared(BIG, "r"), w.region(64, "la")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)],
-                      peer=w.dial(rcvbuf=4096))
+                      peer=w.narrow())
     with w.counted(end_rdmap_stag=1, tx_terminates=1):
         link.peer.read(rreq(source, BIG))
         link.peer.atomic(fetch_add(word))
@@ -283,7 +283,7 @@ def goes_before(w):
         word.dereg()
         term = link.peer.drain()
         same("Terminate", term, rdmap.Terminate(0, 1, 0))
-        link.ended("fin")
+        link.ended()
     w.mate.need(Async, conn=link.conn, event=ACCESS_ERR)
     word.untouched()
 
@@ -383,7 +383,7 @@ def mixed_out(w):
 @case("never more atomics and Reads under way than agreed", "EXT-53 EXT-54")
 def our_ord(w):
     sink = w.shared(64, "l")
-    request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(2, 0))
+    request = w.asking(2, 0)
     link = w.initiate(request, accept=(9, 0, b""))
     for wr in range(9):
         verb = ("read",) if wr % 3 == 1 else ("fetchadd", "-", wr)
@@ -442,4 +442,5 @@ def fenced(w):
         link.wc(wr=wr, status=SUCCESS)
 
 
-run()
+if __name__ == "__main__":
+    run()

@@ -97,7 +97,7 @@ in_both_roles("a Terminate to one who is busy", "RDMAP-108 RDMAP-111",
       "RDMAP-154 RDMAP-112 DDP-83 RDMAP-111")
 def terminate_overtakes(w):
     memory = w.shared(BIG, "l")
-    link = w.initiate(peer=w.dial(rcvbuf=4096))
+    link = w.initiate(peer=w.narrow())
     for wr in range(32):
         link.post("write", memory, BIG, wr, 1, 2)
     link.peer.get_segment()

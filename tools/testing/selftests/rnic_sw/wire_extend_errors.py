@@ -252,7 +252,7 @@ def check_end(w, link, row, bad):
     same("Terminate", term.what, row.what)
     same("length, headers", (term.length, term.ddp, term.rdma),
          (len(bad.pack()), bad.header(), None))
-    link.ended("fin")
+    link.ended()
     w.mate.need(Async, conn=link.conn, event=QP_FATAL)
     w.mate.none(Async, timeout=0, conn=link.conn)
 
@@ -316,7 +316,7 @@ def told(w, role, what, status):
         link.peer.put_segment(
             rdmap.AtomicResponse(first.ident, 5).segment(1),
             rdmap.Terminate(*what, len(bad.pack()), bad.header()).segment())
-        link.ended("fin")
+        link.ended()
         for wr, want in (1, SUCCESS), (2, status), (3, FLUSHED):
             link.wc(wr=wr, status=want)
     w.mate.need(Async, conn=link.conn, event=REQ_ERR)
@@ -343,7 +343,7 @@ def local_fault(w, role, verb, gone, status):
     with w.counted(end_local_protection=1, tx_terminates=1):
         link.post(verb, memory, 8, 8, WORD, 0x77665544, "-", 1, 2)
         same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
-        link.ended("fin")
+        link.ended()
         link.wc(wr=8, status=status)
     memory.untouched()
 

@@ -141,7 +141,7 @@ def imm_out(w, role):
             if (seg.ulp, seg.rsvd, seg.stag) == (0x40, 0, KEY))
         same("written", data, memory.get(0, size))
         opcode = "49" if flags == "s" else "48"
-        same("Immediate Data", link.peer.get_fpdu().ulpdu.hex(),
+        same("Immediate Data", link.peer.get_octets().hex(),
              f"41{opcode}{0:08x}{0:08x}{2 * turn + 1:08x}{0:08x}"
              f"{IMM + turn:08x}{0:08x}")
         got = link.wc(wr=1, status=SUCCESS)
@@ -186,7 +186,7 @@ def imm_out_last(w, role):
             same("octets", octets, BIG)
             same("Immediate Data", link.peer.get_segment().payload,
                  struct.pack(">II", wr, 0))
-        link.ended("fin")
+        link.ended()
         link.peer.close()
         for wr in range(3):
             link.wc(wr=wr, status=SUCCESS)
@@ -196,4 +196,5 @@ in_both_roles("disconnect after Writes with Immediate: all goes out",
               "EXT-76 DDP-72", imm_out_last)
 
 
-run()
+if __name__ == "__main__":
+    run()

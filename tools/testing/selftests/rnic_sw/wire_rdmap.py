@@ -5,7 +5,7 @@
 import random
 import struct
 
-from wire import (ACCESS_ERR, SUCCESS, WC, Async, add, case, check, mpa,
+from wire import (ACCESS_ERR, SUCCESS, WC, Async, add, case, check,
                   rdmap, run, same)
 
 BIG = 1 << 20
@@ -171,7 +171,7 @@ def empty_read(w):
     link = w.initiate()
     for stag, to in (0, 0), (0xFFFFFFFF, (1 << 64) - 1):
         link.peer.read(rdmap.ReadRequest(3, 5, 0, stag, to))
-        same("Response", link.peer.get_fpdu().ulpdu.hex(),
+        same("Response", link.peer.get_octets().hex(),
              "c142" + "00000003" + "0000000000000005")
 
 
@@ -191,10 +191,10 @@ def read_after_write(w):
       "RDMAP-82 RDMAP-143 RDMAP-66 RDMAP-140 RDMAP-182")
 def read_queue(w):
     source = w.shared(BIG, "r")
-    request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(0, 9))
+    request = w.asking(0, 9)
     for depth in 1, 3:
         link = w.initiate(request, accept=(0, depth, b""),
-                          peer=w.dial(rcvbuf=4096))
+                          peer=w.narrow())
         same("IRD of the Reply", w.reply.ird, depth)
         for _ in range(depth):
             link.peer.read(rreq(source, BIG // 4))
@@ -208,16 +208,16 @@ def read_queue(w):
             term = link.peer.drain()
             same("Terminate", term.what, (1, 2, 2))
             same("header", term.ddp, requests[-1].header())
-            link.ended("fin")
+            link.ended()
 
 
 @case("too many Read Requests end one connection, not its neighbour",
       "RDMAP-190 SEC-32 SEC-34 SEC-45")
 def read_queue_own(w):
     source = w.shared(BIG, "r")
-    request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(0, 9))
+    request = w.asking(0, 9)
     greedy, modest = (w.initiate(request, accept=(0, 1, b""),
-                                 peer=w.dial(rcvbuf=4096)) for _ in range(2))
+                                 peer=w.narrow()) for _ in range(2))
     modest.peer.read(rreq(source, BIG))
     greedy.peer.put_segment(*(
         rreq(source, BIG).segment(greedy.peer.next_msn(1)) for _ in range(2)))
@@ -233,7 +233,7 @@ def read_queue_own(w):
       "RDMAP-49 RDMAP-155 DDP-128 RDMAP-48")
 def read_revoked(w):
     source = w.region(BIG, "r")
-    link = w.initiate(peer=w.dial(rcvbuf=4096))
+    link = w.initiate(peer=w.narrow())
     request = rreq(source, BIG)
     link.peer.read(request)
     link.peer.get_segment()
@@ -246,7 +246,7 @@ def read_revoked(w):
     same("header", got, rdmap.ReadRequest(0x1234, 0x5678 + done, BIG - done,
                                           source.rkey, source.addr + done))
     check("progress", 0 < done < BIG)
-    link.ended("fin")
+    link.ended()
 
 
 # What we send ---------------------------------------------------------------
@@ -280,10 +280,10 @@ def empty_out(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
     link.post("send", memory, 0, 1)
-    same("Send", link.peer.get_fpdu().ulpdu.hex(),
+    same("Send", link.peer.get_octets().hex(),
          "4143" + "00000000" * 2 + "00000001" + "00000000")
     link.post("write", memory, 0, 2, 0x99, 0x88)
-    same("Write", link.peer.get_fpdu().ulpdu[:2].hex(), "c140")
+    same("Write", link.peer.get_octets()[:2].hex(), "c140")
     link.post("read", memory, 0, 3, 0x99, 0x88)
     seg = link.peer.get_segment()
     asked = rdmap.ReadRequest.parse(seg.payload)
@@ -328,11 +328,9 @@ def our_reads(w):
       "RDMAP-142 RDMAP-141 RDMAP-182 RDMAP-139 MPA2-29 MPA2-32")
 def our_ord(w):
     memory = w.shared(8192, "l")
-    request = mpa.request(rev=2, flags=mpa.C | mpa.S, pd=mpa.word(2, 0))
+    request = w.asking(2, 0)
     links = [w.initiate(request, accept=(9, 0, b"")),
-             w.respond(lambda req: mpa.reply(
-                 rev=2, flags=mpa.C | mpa.S,
-                 pd=mpa.word(2, 0, req.rtr)), connect=(9, 0, b""))]
+             w.respond(w.granting(2, 0), connect=(9, 0, b""))]
     for link in links:
         for wr in range(8):
             link.post("read", memory, 8, wr, 0x10, 0x20)
@@ -393,7 +391,7 @@ def bad_response(w, what, end, event, make):
         same("Terminate", term.what, what)
         same("length, header", (term.length, term.ddp),
              (len(seg.pack()), seg.header()))
-        link.ended("fin")
+        link.ended()
     check("the Read fails", link.wc(wr=1).status != SUCCESS)
     w.mate.need(Async, conn=link.conn, event=event)
     memory.untouched()
@@ -404,4 +402,5 @@ for words, *row in RESPONSES:
         bad_response, what=row[0], end=row[1], event=row[2], make=row[3])
 
 
-run()
+if __name__ == "__main__":
+    run()

@@ -118,7 +118,7 @@ def run_row(w, role, row, scene_type):
         segments = row.bad(scene)
         link.peer.put_segment(*segments, *behind(scene))
         check_terminate(link.peer.get_terminate(), row, segments[-1])
-        link.ended("fin")
+        link.ended()
         check_flushed(link, row.flushed, row.status)
     w.mate.need(Async, conn=link.conn, event=row.event)
     w.mate.none(Async, timeout=0, conn=link.conn)
