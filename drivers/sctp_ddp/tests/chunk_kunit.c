@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The codec of DDP's chunks over SCTP. */
+#include <kunit/test.h>
+
+#include "../chunk.h"
+
+#define SSN	0xfedc
+#define IRD	3
+#define ORD	0x1234
+
+struct kind {
+	u16		code;
+	enum sddp_what	what;
+	bool		enhanced;
+};
+
+/* SCTPDDP-13 and MPA2-11 */
+static const struct kind kinds[] = {
+	{ 1, SDDP_SAY_INITIATE },
+	{ 2, SDDP_SAY_ACCEPT },
+	{ 3, SDDP_SAY_REJECT },
+	{ 4, SDDP_SAY_TERMINATE },
+	{ 5, SDDP_SAY_INITIATE, true },
+	{ 6, SDDP_SAY_ACCEPT, true },
+	{ 7, SDDP_SAY_REJECT, true },
+};
+
+static const u16 lengths[] = { 0, 1, 3, 4, 5, 100, 507, 508, 509, 511, 512, 513 };
+
+/* too big for the stack */
+static struct sddp_control in, out;
+static u8 octets[600];
+static u8 again[600];
+
+static u8 pattern(size_t i)
+{
+	return i * 7 + 3;
+}
+
+static void fill(const struct kind *k, u16 pd_len)
+{
+	size_t i;
+
+	memset(&in, 0, sizeof(in));
+	in.ssn = SSN;
+	in.what = k->what;
+	in.offer.enhanced = k->enhanced;
+	in.offer.ird = IRD;
+	in.offer.ord = ORD;
+	in.offer.rtr = DDP_RTR_P2P | DDP_RTR_WRITE;
+	in.offer.pd_len = pd_len;
+	for (i = 0; i < min_t(size_t, pd_len, sizeof(in.offer.pd)); i++)
+		in.offer.pd[i] = pattern(i);
+}
+
+/* A chunk octet by octet, from figures alone */
+static size_t by_hand(const struct kind *k, u16 pd_len)
+{
+	static const u8 word[] = { 0x80, 0x03, 0x92, 0x34 };
+	size_t i, n = 0;
+
+	octets[n++] = 0xfe;
+	octets[n++] = 0xdc;
+	octets[n++] = k->code >> 8;
+	octets[n++] = k->code;
+	if (k->enhanced) {
+		memcpy(octets + n, word, sizeof(word));
+		n += sizeof(word);
+	}
+	for (i = 0; i < pd_len; i++)
+		octets[n++] = pattern(i);
+	return n;
+}
+
+static bool fits(const struct kind *k, u16 pd_len)
+{
+	return pd_len + (k->enhanced ? 4 : 0) <= 512;
+}
+
+static void expect_same(struct kunit *test, const struct kind *k, u16 pd_len)
+{
+	KUNIT_EXPECT_EQ(test, out.ssn, (u16)SSN);
+	KUNIT_EXPECT_EQ(test, out.what, k->what);
+	KUNIT_EXPECT_EQ(test, out.offer.enhanced, k->enhanced);
+	KUNIT_EXPECT_EQ(test, out.offer.pd_len, pd_len);
+	KUNIT_EXPECT_TRUE(test, !memcmp(out.offer.pd, in.offer.pd, pd_len));
+	if (!k->enhanced)
+		return;
+	KUNIT_EXPECT_EQ(test, out.offer.ird, (u16)IRD);
+	KUNIT_EXPECT_EQ(test, out.offer.ord, (u16)ORD);
+	KUNIT_EXPECT_EQ(test, out.offer.rtr,
+			(u8)(DDP_RTR_P2P | DDP_RTR_WRITE));
+}
+
+/*
+ * SCTPDDP-10, SCTPDDP-12, SCTPDDP-15, MPA2-13, MPA2-14 and MPA2-25: every kind
+ * both ways, and SCTPDDP-16 and MPA2-15: up to 512 octets, the word counted
+ */
+static void there_and_back(struct kunit *test)
+{
+	const struct kind *k;
+	size_t n;
+	u32 i;
+
+	for (k = kinds; k < kinds + ARRAY_SIZE(kinds); k++) {
+		for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+			if (k->what == SDDP_SAY_TERMINATE && lengths[i])
+				continue;
+			fill(k, lengths[i]);
+			n = by_hand(k, lengths[i]);
+			if (!fits(k, lengths[i])) {
+				KUNIT_EXPECT_EQ(test, IW_SCTP_CONTROL,
+						sddp_control_decode(&out, octets, n));
+				KUNIT_EXPECT_EQ(test, (size_t)0,
+						sddp_control_encode(again, sizeof(again), &in));
+				continue;
+			}
+			KUNIT_EXPECT_EQ(test, IW_OK,
+					sddp_control_decode(&out, octets, n));
+			expect_same(test, k, lengths[i]);
+			KUNIT_EXPECT_EQ(test, n,
+					sddp_control_encode(again, sizeof(again), &in));
+			KUNIT_EXPECT_TRUE(test, !memcmp(octets, again, n));
+		}
+	}
+}
+
+/* SCTPDDP-12: without its function code it is none; MPA2-13: nor without its word */
+static void every_truncation(struct kunit *test)
+{
+	const struct kind *k;
+	enum iw_reason want;
+	size_t n, len;
+
+	for (k = kinds; k < kinds + ARRAY_SIZE(kinds); k++) {
+		len = by_hand(k, 0);
+		for (n = 0; n < len; n++) {
+			want = IW_SCTP_CONTROL;
+			/* note N-20: a no is a no even without its word */
+			if (k->code == 7 && n >= 4)
+				want = IW_OK;
+			KUNIT_EXPECT_EQ_MSG(test, want,
+					    sddp_control_decode(&out, octets, n),
+					    "code %u cut to %zu", k->code, n);
+			if (want == IW_OK)
+				KUNIT_EXPECT_FALSE(test, out.offer.enhanced);
+		}
+	}
+}
+
+/* SCTPDDP-13: the other 65529 codes are none */
+static void every_code(struct kunit *test)
+{
+	static u8 chunk[20];
+	enum iw_reason got;
+	u32 code;
+
+	for (code = 0; code < 0x10000; code++) {
+		chunk[2] = code >> 8;
+		chunk[3] = code;
+		got = sddp_control_decode(&out, chunk, sizeof(chunk));
+		KUNIT_ASSERT_EQ(test, got == IW_OK, code >= 1 && code <= 7);
+	}
+}
+
+/* SCTPDDP-17 and MPA2-16: none in ours; a peer's ends the session all the same */
+static void terminate_has_no_data(struct kunit *test)
+{
+	const struct kind *k = &kinds[3];
+	size_t n;
+
+	fill(k, 100);
+	in.offer.enhanced = true;
+	KUNIT_EXPECT_EQ(test, (size_t)4,
+			sddp_control_encode(again, sizeof(again), &in));
+	for (n = 0; n <= 513; n += 27) {
+		by_hand(k, n);
+		KUNIT_EXPECT_EQ(test, IW_OK,
+				sddp_control_decode(&out, octets, 4 + n));
+		KUNIT_EXPECT_EQ(test, out.what, SDDP_SAY_TERMINATE);
+		KUNIT_EXPECT_EQ(test, out.offer.pd_len, (u16)0);
+		KUNIT_EXPECT_FALSE(test, out.offer.enhanced);
+	}
+}
+
+/* Never beyond the room there is, whatever its size */
+static void no_room(struct kunit *test)
+{
+	const struct kind *k;
+	size_t size, need, n;
+
+	for (k = kinds; k < kinds + ARRAY_SIZE(kinds); k++) {
+		fill(k, 10);
+		need = sddp_control_encode(again, sizeof(again), &in);
+		for (size = 0; size < 32; size++) {
+			memset(again, 0xee, sizeof(again));
+			n = sddp_control_encode(again, size, &in);
+			KUNIT_EXPECT_EQ(test, n, size >= need ? need : 0);
+			KUNIT_EXPECT_EQ(test, again[size], (u8)0xee);
+		}
+	}
+}
+
+/* MPA2-25: depths of more than 14 bits would spill into the flags */
+static void depths_too_deep(struct kunit *test)
+{
+	fill(&kinds[4], 0);
+	in.offer.ird = 0x4000;
+	KUNIT_EXPECT_EQ(test, (size_t)0,
+			sddp_control_encode(again, sizeof(again), &in));
+	in.offer.ird = 0x3fff;
+	in.offer.ord = 0x8000;
+	KUNIT_EXPECT_EQ(test, (size_t)0,
+			sddp_control_encode(again, sizeof(again), &in));
+	in.offer.ord = 0x3fff;
+	KUNIT_EXPECT_EQ(test, (size_t)8,
+			sddp_control_encode(again, sizeof(again), &in));
+}
+
+/* SCTPDDP-10 and SCTPDDP-11: the DDP-SSN in front of every chunk */
+static void ssn_in_front(struct kunit *test)
+{
+	u8 chunk[3] = { 0xee, 0xee, 0xee };
+	u16 got;
+
+	sddp_ssn_encode(chunk, 0x1234);
+	KUNIT_EXPECT_EQ(test, chunk[0], (u8)0x12);
+	KUNIT_EXPECT_EQ(test, chunk[1], (u8)0x34);
+	KUNIT_EXPECT_EQ(test, chunk[2], (u8)0xee);
+	KUNIT_EXPECT_EQ(test, SDDP_SEGMENT, 2);
+	KUNIT_EXPECT_TRUE(test, sddp_ssn_decode(&got, chunk, 2));
+	KUNIT_EXPECT_EQ(test, got, (u16)0x1234);
+	KUNIT_EXPECT_FALSE(test, sddp_ssn_decode(&got, chunk, 1));
+	KUNIT_EXPECT_FALSE(test, sddp_ssn_decode(&got, chunk, 0));
+}
+
+/* SCTPDDP-5, SCTPDDP-7 and SCTPDDP-8 */
+static void numbers(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, SDDP_ADAPTATION, 1);
+	KUNIT_EXPECT_EQ(test, SDDP_PPID_SEGMENT, 16);
+	KUNIT_EXPECT_EQ(test, SDDP_PPID_CONTROL, 17);
+}
+
+static struct kunit_case chunk_cases[] = {
+	KUNIT_CASE(there_and_back),
+	KUNIT_CASE(every_truncation),
+	KUNIT_CASE(every_code),
+	KUNIT_CASE(terminate_has_no_data),
+	KUNIT_CASE(no_room),
+	KUNIT_CASE(depths_too_deep),
+	KUNIT_CASE(ssn_in_front),
+	KUNIT_CASE(numbers),
+	{}
+};
+
+static struct kunit_suite chunk_suite = {
+	.name = "sctp_ddp_chunk",
+	.test_cases = chunk_cases,
+};
+
+kunit_test_suite(chunk_suite);

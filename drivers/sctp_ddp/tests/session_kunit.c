@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The session machine, against the legal sequences of RFC 5043 section 6 and
+ * RFC 6581 section 7 written down as what they are: rules about a whole list
+ * of chunks.  Every list of up to five is tried, from both sides.
+ */
+#include <kunit/test.h>
+
+#include "../session.h"
+
+#define LONGEST	5
+
+/* A chunk of ours or of the peer's */
+struct chunk {
+	bool		ours;
+	enum sddp_what	what;
+	bool		enhanced;
+};
+
+static const struct chunk kinds[] = {
+	{ .what = SDDP_SAY_INITIATE },
+	{ .what = SDDP_SAY_INITIATE, .enhanced = true },
+	{ .what = SDDP_SAY_ACCEPT },
+	{ .what = SDDP_SAY_ACCEPT, .enhanced = true },
+	{ .what = SDDP_SAY_REJECT },
+	{ .what = SDDP_SAY_REJECT, .enhanced = true },
+	{ .what = SDDP_SAY_TERMINATE },
+	{ .what = SDDP_SEGMENT_CHUNK },
+};
+
+/* What has been so far */
+struct story {
+	struct chunk	said[LONGEST + 1];
+	int		n;
+	bool		active;
+	bool		broken;		/* something came that may not */
+	bool		in_vain;	/* and it was a Terminate of nothing */
+	bool		doubt;		/* our last control chunk: has it come? */
+};
+
+static struct kunit *test;		/* the one running */
+static u32 stories;
+
+/* For a failure's message: "> i'" is our enhanced Initiate */
+static const char *told(const struct story *t)
+{
+	static char text[4 * (LONGEST + 1) + 1];
+	char *p = text;
+	int i;
+
+	for (i = 0; i < t->n; i++) {
+		*p++ = t->said[i].ours ? '>' : '<';
+		*p++ = "siart"[t->said[i].what];
+		*p++ = t->said[i].enhanced ? '\'' : ' ';
+	}
+	*p = 0;
+	return text;
+}
+
+static void must(const struct story *t, bool is, const char *what)
+{
+	if (!is)
+		KUNIT_FAIL(test, "%s, %s: %s", t->active ? "active" : "passive",
+			   told(t), what);
+}
+
+/* The rules -------------------------------------------------------------- */
+
+static bool is_no(const struct chunk *c)
+{
+	return c->what == SDDP_SAY_REJECT || c->what == SDDP_SAY_TERMINATE;
+}
+
+/* RFC 5043 6.2: segments, and a Terminate as last chunk of a side */
+static bool legal_open(const struct chunk *said, int n)
+{
+	bool done[2] = {};
+	int i;
+
+	for (i = 0; i < n; i++) {
+		if (done[said[i].ours])
+			return false;
+		if (said[i].what == SDDP_SAY_TERMINATE)
+			done[said[i].ours] = true;
+		else if (said[i].what != SDDP_SEGMENT_CHUNK)
+			return false;
+	}
+	return true;
+}
+
+/* RFC 5043 6.2 to 6.4, with RFC 6581: kinds are not mixed, but for a no */
+static bool legal(const struct story *t)
+{
+	const struct chunk *said = t->said;
+
+	if (t->n > 0 && (said[0].ours != t->active ||
+			 said[0].what != SDDP_SAY_INITIATE))
+		return false;
+	if (t->n < 2)
+		return true;
+	if (said[1].ours == t->active)
+		return false;
+	if (is_no(&said[1]))
+		return t->n == 2 && (!said[1].enhanced || said[0].enhanced);
+	return said[1].what == SDDP_SAY_ACCEPT &&
+	       said[1].enhanced == said[0].enhanced &&
+	       legal_open(said + 2, t->n - 2);
+}
+
+static bool has_terminate(const struct story *t, bool ours)
+{
+	int i;
+
+	for (i = 0; i < t->n; i++)
+		if (t->said[i].ours == ours &&
+		    t->said[i].what == SDDP_SAY_TERMINATE)
+			return true;
+	return false;
+}
+
+/* A no, as second chunk of a session that was legal up to there */
+static bool turned_down(const struct story *t)
+{
+	struct story two = *t;
+
+	two.n = 2;
+	return t->n >= 2 && is_no(&t->said[1]) && legal(&two);
+}
+
+static bool over(const struct story *t)
+{
+	if (turned_down(t))
+		return true;
+	return has_terminate(t, false) && (t->in_vain || has_terminate(t, true));
+}
+
+/* What the last chunk of a legal story asks for */
+static enum sddp_do asks_for(const struct story *t)
+{
+	switch (t->said[t->n - 1].what) {
+	case SDDP_SAY_INITIATE:
+		return SDDP_DO_ASK;
+	case SDDP_SAY_ACCEPT:
+		return SDDP_DO_ENTER;
+	case SDDP_SAY_REJECT:
+		return SDDP_DO_REJECTED;
+	case SDDP_SAY_TERMINATE:
+		return t->n == 2 ? SDDP_DO_REFUSED : SDDP_DO_PEER_DONE;
+	default:
+		return SDDP_DO_DELIVER;
+	}
+}
+
+/* RFC 5043 6.6, and 6.1 for what ends a session that went wrong */
+static bool may_say(const struct story *t, const struct story *next)
+{
+	bool terminate = next->said[t->n].what == SDDP_SAY_TERMINATE;
+
+	if (terminate && t->doubt)
+		return false;
+	if (!t->broken)
+		return legal(next);
+	return terminate && !t->in_vain && !has_terminate(t, true) &&
+	       !turned_down(t);
+}
+
+/* All stories ------------------------------------------------------------ */
+
+static void go_on(const struct sddp_session *s, const struct story *t);
+
+static void hear(struct sddp_session s, struct story t, const struct chunk *c)
+{
+	bool last = turned_down(&t);
+	bool answered = t.n >= 2;
+	enum sddp_do got = sddp_session_receive(&s, c->what, c->enhanced);
+
+	t.said[t.n++] = *c;
+	if (t.broken || last) {
+		must(&t, got == SDDP_DO_IGNORE, "not ignored");
+		t.broken = true;
+	} else if (legal(&t)) {
+		must(&t, got == asks_for(&t), "asks for something else");
+		if (!has_terminate(&t, true))
+			t.doubt = false;
+	} else {
+		must(&t, got == SDDP_DO_END, "should end it");
+		t.broken = true;
+		t.in_vain = c->what == SDDP_SAY_TERMINATE && !answered;
+	}
+	go_on(&s, &t);
+}
+
+static void say(struct sddp_session s, struct story t, const struct chunk *c)
+{
+	struct story next = t;
+	bool may = sddp_session_may(&s, c->what);
+
+	next.said[t.n] = *c;
+	next.said[t.n].ours = true;
+	next.n++;
+	must(&next, may == may_say(&t, &next), may ? "may not" : "may");
+	if (!may)
+		return;
+	sddp_session_sent(&s, c->what, c->enhanced);
+	if (c->what != SDDP_SEGMENT_CHUNK)
+		next.doubt = true;
+	go_on(&s, &next);
+}
+
+/* Which kind we would say it in: the Initiate's */
+static bool our_kind(const struct story *t, const struct chunk *c)
+{
+	if (c->what == SDDP_SAY_ACCEPT || c->what == SDDP_SAY_REJECT)
+		return c->enhanced == (t->n > 0 && t->said[0].enhanced);
+	return true;
+}
+
+static void go_on(const struct sddp_session *s, const struct story *t)
+{
+	struct sddp_session acked = *s;
+	struct story sure = *t;
+	u32 i;
+
+	stories++;
+	must(t, sddp_session_over(s) == over(t), "over, or not");
+	must(t, sddp_session_reusable(s) == (over(t) && !t->doubt),
+	     "to be used again, or not");
+	if (t->n == LONGEST)
+		return;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		hear(*s, *t, &kinds[i]);
+		if (our_kind(t, &kinds[i]))
+			say(*s, *t, &kinds[i]);
+	}
+	if (!t->doubt)
+		return;
+	sure.doubt = false;
+	sddp_session_acked(&acked);
+	go_on(&acked, &sure);
+}
+
+static u32 all_stories(struct kunit *now, bool active)
+{
+	struct story t = { .active = active };
+	struct sddp_session s;
+
+	test = now;
+	stories = 0;
+	sddp_session_init(&s, active);
+	go_on(&s, &t);
+	return stories;
+}
+
+/*
+ * SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43, SCTPDDP-44,
+ * SCTPDDP-45, SCTPDDP-46 and MPA2-21
+ */
+static void every_story_active(struct kunit *test)
+{
+	KUNIT_EXPECT_GT(test, all_stories(test, true), 10000u);
+}
+
+/*
+ * SCTPDDP-1, SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43 and
+ * MPA2-21
+ */
+static void every_story_passive(struct kunit *test)
+{
+	KUNIT_EXPECT_GT(test, all_stories(test, false), 10000u);
+}
+
+/* The sequences of the RFCs by name --------------------------------------- */
+
+struct step {
+	struct chunk	chunk;
+	enum sddp_do	asks;		/* of one that arrives */
+};
+
+#define SAY(w, e)	{ { true, SDDP_SAY_##w, e } }
+#define HEAR(w, e, do)	{ { false, SDDP_SAY_##w, e }, SDDP_DO_##do }
+#define SEND		{ { true, SDDP_SEGMENT_CHUNK } }
+#define TAKE		{ { false, SDDP_SEGMENT_CHUNK }, SDDP_DO_DELIVER }
+
+static void walk(struct kunit *test, bool active, const struct step *step,
+		 int n)
+{
+	struct sddp_session s;
+
+	sddp_session_init(&s, active);
+	for (; n--; step++) {
+		const struct chunk *c = &step->chunk;
+
+		KUNIT_EXPECT_FALSE(test, sddp_session_over(&s));
+		if (!c->ours) {
+			KUNIT_EXPECT_EQ(test, step->asks,
+					sddp_session_receive(&s, c->what,
+							     c->enhanced));
+			continue;
+		}
+		KUNIT_EXPECT_TRUE(test, sddp_session_may(&s, c->what));
+		sddp_session_sent(&s, c->what, c->enhanced);
+		sddp_session_acked(&s);
+	}
+	KUNIT_EXPECT_TRUE(test, sddp_session_reusable(&s));
+}
+
+#define WALK(test, active, ...) do {					\
+	static const struct step steps[] = { __VA_ARGS__ };		\
+									\
+	walk(test, active, steps, ARRAY_SIZE(steps));			\
+} while (0)
+
+/* SCTPDDP-29, of both kinds */
+static void accepted(struct kunit *test)
+{
+	WALK(test, true, SAY(INITIATE, false), HEAR(ACCEPT, false, ENTER),
+	     SEND, TAKE, SEND, SAY(TERMINATE, false), TAKE,
+	     HEAR(TERMINATE, false, PEER_DONE));
+	WALK(test, false, HEAR(INITIATE, true, ASK), SAY(ACCEPT, true),
+	     SEND, SEND, TAKE, HEAR(TERMINATE, false, PEER_DONE), SEND,
+	     SAY(TERMINATE, false));
+}
+
+/* SCTPDDP-34 */
+static void rejected(struct kunit *test)
+{
+	WALK(test, true, SAY(INITIATE, true), HEAR(REJECT, true, REJECTED));
+	WALK(test, true, SAY(INITIATE, true), HEAR(REJECT, false, REJECTED));
+	WALK(test, false, HEAR(INITIATE, false, ASK), SAY(REJECT, false));
+}
+
+/* SCTPDDP-21 and SCTPDDP-39 */
+static void not_by_the_ulp(struct kunit *test)
+{
+	WALK(test, true, SAY(INITIATE, false), HEAR(TERMINATE, false, REFUSED));
+	WALK(test, false, HEAR(INITIATE, true, ASK), SAY(TERMINATE, false));
+}
+
+/* SCTPDDP-6 and SCTPDDP-13: a chunk that cannot be read ends any session */
+static void broken(struct kunit *test)
+{
+	struct sddp_session s;
+
+	sddp_session_init(&s, false);
+	sddp_session_break(&s);
+	KUNIT_EXPECT_TRUE(test, sddp_session_may(&s, SDDP_SAY_TERMINATE));
+	KUNIT_EXPECT_FALSE(test, sddp_session_may(&s, SDDP_SEGMENT_CHUNK));
+	KUNIT_EXPECT_EQ(test, SDDP_DO_IGNORE,
+			sddp_session_receive(&s, SDDP_SAY_INITIATE, false));
+	sddp_session_sent(&s, SDDP_SAY_TERMINATE, false);
+	KUNIT_EXPECT_FALSE(test, sddp_session_over(&s));
+	sddp_session_receive(&s, SDDP_SAY_TERMINATE, false);
+	KUNIT_EXPECT_TRUE(test, sddp_session_over(&s));
+	KUNIT_EXPECT_FALSE(test, sddp_session_reusable(&s));
+	sddp_session_acked(&s);
+	KUNIT_EXPECT_TRUE(test, sddp_session_reusable(&s));
+}
+
+static struct kunit_case session_cases[] = {
+	KUNIT_CASE(every_story_active),
+	KUNIT_CASE(every_story_passive),
+	KUNIT_CASE(accepted),
+	KUNIT_CASE(rejected),
+	KUNIT_CASE(not_by_the_ulp),
+	KUNIT_CASE(broken),
+	{}
+};
+
+static struct kunit_suite session_suite = {
+	.name = "sctp_ddp_session",
+	.test_cases = session_cases,
+};
+
+kunit_test_suite(session_suite);
