@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The chunks of a stream over SCTP, as they arrive: control messages decoded
+ * and written again, DDP-SSNs put in order, the session machine.
+ *
+ * Input: a flags octet (1: we are the active side, 2: an acknowledgement comes
+ * behind each control message); then chunks, each a length octet, of which bit
+ * 7 says segment (0: control), and so many octets.  A length of 127 means a
+ * length of two octets follows.
+ */
+#include "../../../drivers/sctp_ddp/chunk.h"
+#include "../../../drivers/sctp_ddp/session.h"
+#include "../../../drivers/sctp_ddp/ssn.h"
+#include "fuzz.h"
+
+#define SSNS	0x10000
+
+/* A chunk that came before its turn, in the run of that number */
+struct kept {
+	u32			run;
+	bool			wrong;
+	bool			enhanced;
+	enum sddp_what		what;
+};
+
+struct scene {
+	struct sddp_session	session;
+	struct sddp_ssn		window;
+	bool			acks;
+	bool			open;
+	bool			ended;
+};
+
+static struct scene sc;
+static struct kept kept[SSNS];		/* by DDP-SSN */
+static u32 run;
+
+static void written_again(const struct sddp_control *c, const u8 *p, size_t len)
+{
+	u8 again[SDDP_CONTROL_MAX];
+	size_t n = sddp_control_encode(again, sizeof(again), c);
+	bool cut = p[3] == 7 && len < 8;	/* a no without its word */
+
+	if (c->what == SDDP_SAY_TERMINATE)
+		len = 4;
+	MUST("sctp-again-length", n == len);
+	if (cut)
+		again[3] = 7;
+	/* without A the other flags are of no meaning (RFC 6581 9.2) */
+	if (c->offer.enhanced && !(p[4] & 0x80)) {
+		MUST("sctp-flags", !c->offer.rtr);
+		again[4] |= p[4] & 0x40;
+		again[6] |= p[6] & 0xc0;
+	}
+	MUST("sctp-again", !memcmp(again, p, n));
+}
+
+static bool read_control(struct kept *k, const u8 *p, size_t len)
+{
+	struct sddp_control c;
+	enum iw_reason why = sddp_control_decode(&c, p, len);
+	u16 code = len < 4 ? 0 : p[2] << 8 | p[3];
+
+	MUST("sctp-reason", why == IW_OK || why == IW_SCTP_CONTROL);
+	MUST("sctp-code", why || (code >= 1 && code <= 7));
+	MUST("sctp-long", why || code == 4 || len <= 516);
+	MUST("sctp-known", !why || code < 1 || code > 7 || len > 516 ||
+	     (len < 8 && (code == 5 || code == 6)));
+	if (why)
+		return false;
+	MUST("sctp-data", c.offer.pd_len <= DDP_PD_MAX && c.offer.ird <= 0x3fff &&
+	     c.offer.ord <= 0x3fff);
+	written_again(&c, p, len);
+	k->what = c.what;
+	k->enhanced = c.offer.enhanced;
+	return true;
+}
+
+/* Whatever may be sent now is, a Terminate last */
+static void answer(void)
+{
+	static const enum sddp_what says[] = {
+		SDDP_SAY_INITIATE, SDDP_SAY_ACCEPT, SDDP_SEGMENT_CHUNK,
+	};
+	struct sddp_session *s = &sc.session;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(says); i++)
+		if (sddp_session_may(s, says[i]))
+			sddp_session_sent(s, says[i], s->enhanced);
+	if (sc.ended && sddp_session_may(s, SDDP_SAY_TERMINATE))
+		sddp_session_sent(s, SDDP_SAY_TERMINATE, false);
+	if (sc.acks)
+		sddp_session_acked(s);
+}
+
+static void its_turn(const struct kept *k)
+{
+	bool over = sddp_session_over(&sc.session);
+	enum sddp_do what;
+
+	if (k->wrong) {
+		sddp_session_break(&sc.session);
+		sc.ended = true;
+		answer();
+		return;
+	}
+	what = sddp_session_receive(&sc.session, k->what, k->enhanced);
+	if (sc.ended)
+		MUST("sctp-ended", what == SDDP_DO_IGNORE || what == SDDP_DO_END);
+	if (over)
+		MUST("sctp-over", what == SDDP_DO_IGNORE || what == SDDP_DO_END);
+	if (what == SDDP_DO_DELIVER)
+		MUST("sctp-deliver", k->what == SDDP_SEGMENT_CHUNK && sc.open);
+	if (what == SDDP_DO_ASK || what == SDDP_DO_ENTER) {
+		MUST("sctp-once", !sc.open);
+		sc.open = true;
+	}
+	if (what == SDDP_DO_END)
+		sc.ended = true;
+	answer();
+	MUST("sctp-stays-over", !over || sddp_session_over(&sc.session));
+}
+
+static void advance(const struct kept *k)
+{
+	struct kept next = *k;
+	bool more = true;
+
+	while (more) {
+		its_turn(&next);
+		more = sddp_ssn_advance(&sc.window);
+		MUST("sctp-kept", more == (kept[sc.window.next].run == run));
+		next = kept[sc.window.next];
+		kept[sc.window.next].run = 0;
+	}
+}
+
+static void arrives(bool segment, const u8 *p, size_t len)
+{
+	struct kept k = { .what = SDDP_SEGMENT_CHUNK };
+	u16 ssn, ahead;
+
+	if (!sddp_ssn_decode(&ssn, p, len)) {
+		MUST("sctp-no-ssn", len < 2);
+		return;
+	}
+	MUST("sctp-ssn", ssn == (p[0] << 8 | p[1]));
+	if (!segment)
+		k.wrong = !read_control(&k, p, len);
+	ahead = ssn - sc.window.next;
+	switch (sddp_ssn_push(&sc.window, ssn)) {
+	case SDDP_NOW:
+		MUST("sctp-now", !ahead);
+		advance(&k);
+		break;
+	case SDDP_EARLY:
+		MUST("sctp-early", kept[ssn].run != run && ahead < 32767);
+		k.run = run;
+		kept[ssn] = k;
+		break;
+	case SDDP_DUP:
+		MUST("sctp-dup", kept[ssn].run == run || ahead >= 0x8000);
+		break;
+	default:
+		MUST("sctp-far", ahead == 32767);
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct input in = { data, size };
+	u8 flags = in_u8(&in), head;
+	size_t len;
+	u8 *p;
+
+	memset(&sc, 0, sizeof(sc));
+	run++;
+	sddp_session_init(&sc.session, flags & 1);
+	sddp_ssn_init(&sc.window);
+	sc.acks = flags & 2;
+	answer();
+	while (in.left) {
+		head = in_u8(&in);
+		len = head & 0x7f;
+		if (len == 0x7f)
+			len = in_u16(&in);
+		p = in_octets(&in, &len);
+		arrives(head & 0x80, p, len);
+		free(p);
+	}
+	return 0;
+}
