@@ -43,6 +43,8 @@ class Session:
     It is resumed with True, or with False if that did not come.
     """
 
+    SPOILER = fuzzing.MpaSpoiler
+
     def __init__(self, w, number, seed):
         self.w, self.number = w, number
         self.rand = random.Random(seed << 32 | number)
@@ -54,7 +56,7 @@ class Session:
         self.fresh = True               # has not looked yet
         self.reader = self.writer = None
         self.messages = fuzzing.Messages(self.rand, w.areas)
-        self.spoiler = fuzzing.Spoiler(self.rand, self.messages, self.fpdu)
+        self.spoiler = self.SPOILER(self.rand, self.messages, self.fpdu)
         self.got = self.got_atomics = self.spoilt = 0
         self.terminated = False
         self.ways = []                  # for people

@@ -280,7 +280,14 @@ class Spoiler:
                               term.payload[:rand.randrange(50)]))
         return self.fpdu(replace(term, payload=octets).pack())
 
-    # MPA
+    WAYS = (flip_ulpdu, flip_header, flip_header, flip_payload, other_kind,
+            control, opcode, place, place, place, shorter, longer, empty,
+            never_last, twice, edge, request, request, many_requests,
+            bad_atomic, many_sends, response, answer, invalidate, terminate)
+
+
+class MpaSpoiler(Spoiler):
+    """Knows what MPA can be told wrongly, too."""
 
     def flip_wire(self, segment):
         return flip(self.rand, self.fpdu(segment.pack()))
@@ -311,12 +318,8 @@ class Spoiler:
     def garbage(self, _segment):
         return self.rand.randbytes(self.rand.randrange(1, 300))
 
-    WAYS = (flip_ulpdu, flip_header, flip_header, flip_payload, other_kind,
-            control, opcode, place, place, place, shorter, longer, empty,
-            never_last, twice, edge, request, request, many_requests,
-            bad_atomic, many_sends, response, answer, invalidate, terminate,
-            flip_wire, bad_crc, bad_pad, bad_length, bad_marker, torn,
-            garbage)
+    WAYS = Spoiler.WAYS + (flip_wire, bad_crc, bad_pad, bad_length,
+                           bad_marker, torn, garbage)
 
 
 def spoil_frame(rand, frame):

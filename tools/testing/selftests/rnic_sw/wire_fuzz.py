@@ -164,6 +164,7 @@ class FuzzWire(wire.Wire):
     """The topology, with fuzzmate on the device."""
 
     program = "fuzzmate"
+    crowd = Crowd
 
     def _topology(self):
         super()._topology()
@@ -246,7 +247,7 @@ def fuzz(w):
     print(f"# T_SEED={seed}", flush=True)
     before, rping = w.counters(), Rping()
     rping.start()
-    crowd = Crowd(w, numbers(), seed)
+    crowd = w.crowd(w, numbers(), seed)
     began = time.monotonic()
     with w.in_namespace():
         crowd.run()
@@ -276,4 +277,5 @@ def nothing_left(w):
     same("objects", objects(), w.before)
 
 
-ktap.run(FuzzWire)
+if __name__ == "__main__":
+    ktap.run(FuzzWire)
