@@ -256,16 +256,19 @@ static bool anything_ready(struct sddp_assoc *a)
 
 static void talk(struct sddp_assoc *a)
 {
+	enum sddp_fate fate;
 	bool more;
 	int err;
 
+	/* first: what the peer said before its end is then there to be taken */
+	fate = sddp_sock_fate(a, &err);
 	more = sddp_sock_receive(a);
 	serve(a);
 	if (more || anything_ready(a)) {
 		sddp_assoc_kick(a);
 		return;
 	}
-	switch (sddp_sock_fate(a, &err)) {
+	switch (fate) {
 	case SDDP_SOCK_LOST:
 		end(a, lost_reason(err), true);
 		return;
