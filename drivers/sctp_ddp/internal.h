@@ -80,7 +80,7 @@ struct sddp_assoc {
 	u32			limit;		/* usable streams */
 	u32			peer_tag;	/* a restart changes it */
 	struct sddp_src		src;
-	u32			kept;		/* octets of early chunks */
+	u32			kept;		/* what early chunks cost, octets */
 	u8			*out;		/* a chunk to be sent ... */
 	u32			out_len;	/* ... that SCTP has not taken */
 	struct sddp_stream	*out_of;

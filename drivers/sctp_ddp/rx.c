@@ -14,7 +14,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Octets of early chunks that an association keeps at most */
+/* Octets that early chunks of an association may cost at most */
 #define KEPT_MOST	(8 * 1024 * 1024)
 
 /* The longest segment that a Terminate can name */
@@ -30,6 +30,12 @@ struct kept {
 	u32			len;
 	u8			data[];
 };
+
+/* Of those that are there for their DDP-SSN alone there can be many, too */
+static u32 cost(u32 len)
+{
+	return sizeof(struct kept) + len;
+}
 
 static void read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 {
@@ -179,7 +185,7 @@ static void take_kept(struct sddp_stream *st, struct kept *k)
 
 static void drop_kept(struct sddp_stream *st, struct kept *k)
 {
-	st->a->kept -= k->len;
+	st->a->kept -= cost(k->len);
 	list_del(&k->list);
 	kvfree(k);
 }
@@ -234,7 +240,7 @@ static struct kept *new_kept(struct sddp_stream *st, const struct sddp_in *in)
 	u32 len = placed || unwanted ? 0 : in->len;
 	struct kept *k;
 
-	if (st->a->kept + len > KEPT_MOST)
+	if (st->a->kept + cost(len) > KEPT_MOST)
 		return NULL;
 	k = kvmalloc(struct_size(k, data, len), GFP_KERNEL);
 	if (!k)
@@ -256,7 +262,7 @@ static void keep(struct sddp_stream *st, const struct sddp_in *in, u16 ssn)
 		return;
 	}
 	k->ssn = ssn;
-	st->a->kept += k->len;
+	st->a->kept += cost(k->len);
 	insert(st, k);
 	trace_sddp_early(st, ssn, k->placed);
 }
