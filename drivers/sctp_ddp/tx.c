@@ -144,11 +144,14 @@ static int send_segments(struct sddp_stream *st)
 {
 	u32 mulpdu = sddp_sock_fragment(st->a) - SDDP_SEGMENT;
 	u32 octets = 0;
+	bool closing;
 	int n, err;
 
 	for (n = 0; n < TURN && octets < TURN_OCTETS; n++) {
+		/* if pulling itself fails the stream, its Terminate comes next */
+		closing = READ_ONCE(st->closing);
 		if (!st->stream || !pull(st, mulpdu)) {
-			st->drained = READ_ONCE(st->closing);
+			st->drained = closing;
 			return 0;
 		}
 		octets += st->a->out_len;
