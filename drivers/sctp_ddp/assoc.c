@@ -123,7 +123,8 @@ static void end(struct sddp_assoc *a, enum iw_reason why, bool abort)
 	trace_sddp_assoc_end(a, why);
 	cancel_delayed_work_sync(&a->idle);
 	xa_for_each(&a->streams, id, st) {
-		sddp_stream_end(st, why, NULL);
+		sddp_stream_end(st, why == IW_PEER_CLOSED ?
+				sddp_stream_shut(st) : why, NULL);
 		sddp_stream_drop(st);
 	}
 	sddp_sock_release(a, abort);
@@ -273,9 +274,7 @@ static void talk(struct sddp_assoc *a)
 		end(a, lost_reason(err), true);
 		return;
 	case SDDP_SOCK_PEER_DONE:
-		/* with sessions it should not have */
-		end(a, atomic_read(&a->live) ? IW_PEER_RESET : IW_PEER_CLOSED,
-		    false);
+		end(a, IW_PEER_CLOSED, false);
 		return;
 	default:
 		break;

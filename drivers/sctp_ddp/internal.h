@@ -189,6 +189,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 void sddp_stream_drop(struct sddp_stream *st);
 void sddp_stream_serve(struct sddp_stream *st);
 void sddp_stream_peer_done(struct sddp_stream *st);
+enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
 void sddp_stream_wait_all(void);
 
 /* rx.c: chunks that arrive */

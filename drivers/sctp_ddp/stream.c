@@ -228,6 +228,20 @@ static enum iw_reason close_reason(const struct sddp_stream *st)
 	return st->peer_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
 }
 
+/**
+ * sddp_stream_shut - the peer has shut the association down
+ * @st: a stream of it
+ *
+ * Return: why its session ends: one Terminate, whose ever, makes a graceful end
+ * (RFC 5043 6.2).
+ */
+enum iw_reason sddp_stream_shut(const struct sddp_stream *st)
+{
+	if (!st->s.we_done && !st->s.peer_done)
+		return IW_PEER_RESET;
+	return close_reason(st);
+}
+
 /* Gracefully: what is posted goes out first, then Terminate, then the peer's */
 static void close_step(struct sddp_stream *st)
 {
