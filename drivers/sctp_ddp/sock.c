@@ -270,8 +270,10 @@ static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk)
 {
 	struct sctp_association *asoc = __asoc(sk);
 
+	/* a whole SHUTDOWN may be over before anybody looks */
 	if (!asoc || asoc->state == SCTP_STATE_CLOSED)
-		return SDDP_SOCK_LOST;
+		return a->phase == SDDP_UP && !READ_ONCE(sk->sk_err) ?
+		       SDDP_SOCK_PEER_DONE : SDDP_SOCK_LOST;
 	if (asoc->state < SCTP_STATE_ESTABLISHED)
 		return SDDP_SOCK_COMING;
 	/* the peer began anew: no session of ours is known there any more */
