@@ -134,10 +134,11 @@ class Stream(Talk):
         self.put_chunk(Control(code, pd).pack(), **wrong)
 
     def put_segment(self, *segments, **wrong):
-        """Each as a chunk; bare octets are taken, too."""
-        for each in segments:
+        """Each as a chunk, together if that can be; bare octets do, too."""
+        for number, each in enumerate(segments, 1):
             body = each if isinstance(each, bytes) else each.pack()
-            self.put_chunk(body, SEGMENT, **wrong)
+            more = {"more": True} if number < len(segments) else {}
+            self.put_chunk(body, SEGMENT, **more, **wrong)
 
     def put_in_order(self, order, *segments):
         """As put_segment, but the nth to leave is segments[order[n]]."""
@@ -236,7 +237,8 @@ class Carrier:
         """Waits for something and puts it in its place; TimeoutError."""
         raise NotImplementedError
 
-    def put(self, sid, octets, ppid, **wrong):
+    def put(self, sid, octets, ppid, unordered=True, more=False):
+        """more: it may wait to share a packet with the next one."""
         raise NotImplementedError
 
     def wait(self, what, timeout=PATIENCE):
@@ -363,11 +365,12 @@ class Association(Carrier):
         elif state == RESTART:
             self.restarts += 1
 
-    def put(self, sid, octets, ppid, unordered=True):
+    def put(self, sid, octets, ppid, unordered=True, more=False):
         info = (struct.pack("=HH", sid, UNORDERED if unordered else 0) +
                 struct.pack(">I", ppid) + struct.pack("=Ii", 0, 0))
         self.sock.settimeout(PATIENCE)
-        self.sock.sendmsg([octets], [(PROTOCOL, SNDINFO, info)])
+        self.sock.sendmsg([octets], [(PROTOCOL, SNDINFO, info)],
+                          socket.MSG_MORE if more else 0)
 
     def shutdown(self):
         self.sock.shutdown(socket.SHUT_WR)

@@ -245,7 +245,7 @@ class Association(sctp.Carrier):
         self.tsn = (self.tsn + 1) % TSNS
         return chunk
 
-    def put(self, sid, octets, ppid, unordered=True):
+    def put(self, sid, octets, ppid, unordered=True, more=False):
         flags = BEGIN | END | (UNORDERED if unordered else 0)
         self.send(self.data(sid, octets, ppid, flags=flags))
 

@@ -100,7 +100,7 @@ def arithmetic():
 class Loop(sctp.Carrier):
     """What is sent comes back."""
 
-    def put(self, sid, octets, ppid, unordered=True):
+    def put(self, sid, octets, ppid, unordered=True, more=False):
         self.last = octets
         self.stream(sid).take(sctp.Chunk(sid, ppid, unordered, octets))
 

@@ -226,7 +226,8 @@ class Link:
         same("the end", got, how)
 
     def close(self):
-        self.peer.close()
+        if self.peer is not None:
+            self.peer.close()
         if self.conn is not None:
             self.mate.do("destroy", self.conn)
             self.mate.forget(self.conn)

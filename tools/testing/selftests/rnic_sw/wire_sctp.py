@@ -10,12 +10,11 @@ import itertools
 import socket
 
 import wire
-from wire import (CM, DEVICE, MATE, MATE_IF, NS, PATIENCE, PEER, PEER_IF,
-                  PORT, Link, mpa, read, shell, write)
-from ktap import case, add, check, same, skip_all, run  # noqa: F401
+from wire import DEVICE, MATE, MATE_IF, NS, PATIENCE, PEER, PEER_IF, PORT
+from wire import Link, mpa, shell, write
+from ktap import run, same
 from rawpeer import sctp, sctp_packet
-from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
-                          REJECT, STREAMS, TERMINATE)   # noqa: F401
+from rawpeer.sctp import ACCEPT, E_ACCEPT, E_INITIATE, INITIATE, Control
 
 GHOST = "10.9.2.3"
 ETH_P_ALL = 3
@@ -37,6 +36,16 @@ class Session(Link):
     def assoc(self):
         return self.peer.assoc
 
+    def answer(self, control):
+        self.peer.put_control(control.code, control.pd)
+
+    def accept(self, request):
+        """Says yes to what rawmate asked; takes what makes us ready."""
+        self.answer(answer(request))
+        self.cm("ESTABLISHED", status=0)
+        if request.rtr & mpa.A:
+            self.peer.get_segment()
+
     def ended(self, how="terminate"):
         got, before = self.peer.wait_end()
         same("before the end", before, [])
@@ -46,14 +55,14 @@ class Session(Link):
 def answer(request, data=b""):
     """Accepts in kind, with what was asked for."""
     if request.enhanced:
-        return sctp.Control(E_ACCEPT, mpa.word(request.ord, request.ird,
-                                               request.rtr) + data)
-    return sctp.Control(ACCEPT, data)
+        return enhanced(E_ACCEPT, data, request.ord, request.ird,
+                        request.rtr)
+    return Control(ACCEPT, data)
 
 
-def word(ird=4, ord_=4, flags=0, data=b""):
-    """Private Data of an enhanced message."""
-    return mpa.word(ird, ord_, flags) + data
+def enhanced(code, data=b"", ird=4, ord_=4, flags=0):
+    """A message of the enhanced kind."""
+    return Control(code, mpa.word(ird, ord_, flags) + data)
 
 
 class SctpWire(wire.Wire):
@@ -62,11 +71,11 @@ class SctpWire(wire.Wire):
     def __init__(self):
         super().__init__()
         self.ports = itertools.count(20000)
+        self.closing = contextlib.ExitStack()
         self.request = None
 
     def _set_up(self):
-        need_sctp()
-        wire.need_module("iw_sctp_ddp")
+        need()
         super()._set_up()
         write(LLP + "connect", "sctp")
 
@@ -104,28 +113,21 @@ class SctpWire(wire.Wire):
         """An association of the raw peer's own SCTP, not begun."""
         frame = hardware("", MATE_IF) + hardware(NS, PEER_IF)
         place = sctp_packet.Place(self.packet_socket(), frame, GHOST, MATE)
-        self.links_undo(place.sock.close)
+        self.closing.callback(place.sock.close)
         return sctp_packet.Association(place, port or next(self.ports),
                                        peer_port, **options)
-
-    def links_undo(self, function):
-        self.closing.callback(function)
 
     def after_case(self):
         super().after_case()
         self.closing.close()
 
-    @property
-    def closing(self):
-        if not hasattr(self, "_closing"):
-            self._closing = contextlib.ExitStack()
-        return self._closing
-
-    def associate(self, port=PORT, **options):
+    def associate(self, port=PORT, rcvbuf=0, **options):
         """An association to rawmate's listener, no session on it."""
-        assoc = sctp.Association.dial(self.sctp_socket(**options),
-                                      (MATE, port))
-        self.links_undo(assoc.close)
+        sock = self.sctp_socket(**options)
+        if rcvbuf:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+        assoc = sctp.Association.dial(sock, (MATE, port))
+        self.closing.callback(assoc.close)
         return assoc
 
     @contextlib.contextmanager
@@ -142,10 +144,22 @@ class SctpWire(wire.Wire):
     def taken(self, sock):
         """The association that the peer made."""
         assoc = sctp.Association.up(sock.accept()[0])
-        self.links_undo(assoc.close)
+        self.closing.callback(assoc.close)
         return assoc
 
     # sessions -------------------------------------------------------------
+
+    def narrow(self):
+        return self.associate(rcvbuf=32768).stream(0)
+
+    @staticmethod
+    def asking(ird, ord_):
+        return enhanced(E_INITIATE, b"", ird, ord_)
+
+    @staticmethod
+    def granting(ird, ord_):
+        return lambda request: enhanced(E_ACCEPT, b"", ird, ord_,
+                                        request.rtr)
 
     def add_link(self, peer, conn=None):
         link = Session(self, peer, conn)
@@ -155,9 +169,7 @@ class SctpWire(wire.Wire):
     def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
                  peer=None, opened=True):
         """The raw peer calls on a stream, rawmate accepts."""
-        link = self.add_link(peer or self.associate().stream(0))
-        request = request or sctp.Control(INITIATE)
-        link.peer.put_control(request.code, request.pd)
+        link = self.calling(request, peer)
         link.conn = self.asked().conn
         for number, (region, length) in enumerate(recvs, 1):
             link.recv(region, length, number)
@@ -167,6 +179,13 @@ class SctpWire(wire.Wire):
             link.cm("ESTABLISHED")
         return link
 
+    def calling(self, request=None, peer=None):
+        """The raw peer calls."""
+        link = self.add_link(peer or self.associate().stream(0))
+        request = request or Control(INITIATE)
+        link.peer.put_control(request.code, request.pd)
+        return link
+
     def respond(self, reply=None, connect=(4, 4, b""), recvs=(), status=0,
                 rtr=True, **options):
         """rawmate calls, the raw peer accepts: see Wire.respond()."""
@@ -174,8 +193,7 @@ class SctpWire(wire.Wire):
             link = self.call(port, connect, recvs)
             assoc = self.taken(sock)
         self.request, link.peer = self.first(assoc)
-        control = (reply or answer)(self.request)
-        link.peer.put_control(control.code, control.pd)
+        link.answer((reply or answer)(self.request))
         if status is not None:
             link.cm("ESTABLISHED", status=status)
         if rtr and self.request.enhanced and self.request.rtr & mpa.A:
@@ -202,8 +220,14 @@ class SctpWire(wire.Wire):
         return stream.get_control(), stream
 
 
-def need_sctp():
+def need_kernel():
     wire.need_module("sctp")
+
+
+def need():
+    """SCTP, and our module above it: or all is skipped."""
+    need_kernel()
+    wire.need_module("iw_sctp_ddp")
 
 
 def go():

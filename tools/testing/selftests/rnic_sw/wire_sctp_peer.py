@@ -18,7 +18,7 @@ class Bare(SctpWire):
     """The network alone, and a plain listener at rawmate's place."""
 
     def _set_up(self):
-        wire_sctp.need_sctp()
+        wire_sctp.need_kernel()
         self._veth()
         self.open_listener(adaptation=sctp.ADAPTATION)
 
@@ -35,12 +35,12 @@ class Bare(SctpWire):
 
     def accepted(self):
         there = sctp.Association.up(self.sock.accept()[0])
-        self.links_undo(there.close)
+        self.closing.callback(there.close)
         return there
 
     def ghost_pair(self, **options):
         here = self.ghost(peer_port=PORT, **options).connect()
-        self.links_undo(here.close)
+        self.closing.callback(here.close)
         return here, self.accepted()
 
 
@@ -96,7 +96,7 @@ def ghost_listens(w):
     ghost.accept()
     sock.settimeout(1)
     there = sctp.Association.up(sock)
-    w.links_undo(there.close)
+    w.closing.callback(there.close)
     talk(there, ghost)
     ghost.abort()
     same("the end", there.wait_end(), "abort")

@@ -1,0 +1,535 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""One association, many sessions; and how it begins and ends (RFC 5043 5.1, 7,
+8 and 11)."""
+
+import contextlib
+import os
+from dataclasses import astuple
+
+from wire import (CM, Skip, FLUSHED, MATE, MATE_IF, PEER, QPS_ERR, SUCCESS, WC,
+                  case, check, mpa, rdmap, same, shell, write)
+from rawpeer import sctp, sctp_packet
+from rawpeer.sctp import INITIATE, Control
+from rawpeer.talk import Closed
+from wire_sctp import LLP, GHOST, answer, go
+
+NAMES = {"abort": sctp.Association.abort, "shutdown": sctp.Association.shutdown}
+OTHERS = 0, 2, 0x01000000, 0x80000001
+MOST, BATCH = 32767, 32
+STREAMS = LLP.replace("/llp/", "/sctp/") + "streams"
+
+
+def sessions(w, count, **options):
+    """So many on one association."""
+    assoc = w.associate(**options)
+    memory = w.shared(4096, "lrw")
+    return memory, [w.initiate(peer=assoc.stream(sid),
+                               recvs=[(memory, 64)] * 2)
+                    for sid in range(count)]
+
+
+def works(link, memory, data=b"on"):
+    """Data goes both ways."""
+    link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, data))
+    link.round_trip()
+    same("written", memory.get(0, len(data)), data)
+
+
+# Many sessions -----------------------------------------------------------------
+
+
+@case("sessions side by side", "SCTPDDP-2 SCTPDDP-24 SCTPDDP-26")
+def side_by_side(w):
+    memory, links = sessions(w, 8)
+    for turn in range(3):
+        for number, link in enumerate(links):
+            works(link, memory, b"%d of %d" % (turn, number))
+    for number, link in enumerate(links):
+        link.post("send", memory, 10 + number, 9)
+    for number, link in enumerate(links):
+        same("octets", len(link.peer.get_segment().payload), 10 + number)
+        link.wc(wr=9, status=SUCCESS)
+
+
+@case("a protection error ends one of them",
+      "SCTPDDP-82 SCTPDDP-83 SCTPDDP-25")
+def one_fails(w):
+    memory, links = sessions(w, 4)
+    foreign = w.shared(4096, "lrw", 1)
+    bad = rdmap.write(foreign.rkey, foreign.addr, b"bad")
+    links[1].peer.put_segment(bad)
+    term = links[1].peer.get_terminate()
+    same("Terminate", (term.what, term.ddp), ((1, 1, 2), bad.header()))
+    links[1].ended()
+    links[1].wc(wr=1, status=FLUSHED)
+    for link in links[:1] + links[2:]:
+        works(link, memory)
+        check("not told of it", not link.peer.unread())
+    foreign.untouched()
+
+
+@case("one against the rules ends alone, and its stream can be used again",
+      "SCTPDDP-28 SCTPDDP-83 SCTPDDP-22")
+def one_breaks(w):
+    memory, links = sessions(w, 3)
+    stream = links[1].peer
+    links[1].answer(Control(INITIATE))
+    links[1].ended()
+    links[1].cm("DISCONNECTED")
+    stream.terminate()
+    for link in links[0], links[2]:
+        works(link, memory)
+    link.assoc.settle(0.05)
+    stream.new_session()
+    works(w.initiate(peer=stream), memory)
+
+
+@case("a session that ends leaves the others",
+      "SCTPDDP-83 SCTPDDP-31")
+def one_ends(w):
+    memory, links = sessions(w, 3)
+    w.mate.do("disconnect", links[0].conn)
+    links[0].ended()
+    links[1].peer.terminate()
+    links[1].cm("DISCONNECTED")
+    works(links[2], memory)
+
+
+def association_ends(w, how):
+    memory, links = sessions(w, 5)
+    for link in links:
+        link.post("read", memory, 16, 7, 1, 2)
+        link.peer.get_segment()
+    with w.watching() as sniffer:
+        NAMES[how](links[0].assoc)
+        for link in links:
+            link.cm("DISCONNECTED")
+            for wr in 1, 2, 7:
+                link.wc(wr=wr, status=FLUSHED)
+            same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+        segments = [c for p in sniffer.packets() for c in
+                    p.of(sctp_packet.DATA) if c.data[3] == sctp.SEGMENT]
+    w.mate.none(CM, timeout=0.05, event="DISCONNECTED")
+    same("no Terminate on any stream", segments, [])
+
+
+case("the peer aborts: every session is told, once",
+     "SCTPDDP-80 SCTPDDP-81 DDP-78", how="abort")(association_ends)
+case("the peer shuts down: every session is told, once",
+     "SCTPDDP-80 SCTPDDP-81", how="shutdown")(association_ends)
+
+
+@case("an abort before the answers", "SCTPDDP-81")
+def abort_requests(w):
+    assoc = w.associate()
+    links = [w.calling(peer=assoc.stream(sid)) for sid in range(3)]
+    for link in links:
+        link.conn = w.asked().conn
+    assoc.abort()
+    works(w.initiate(), w.shared(4096, "lrw"))
+    for link in links:
+        with contextlib.suppress(Exception):
+            w.mate.do("accept", link.conn, 1, 1)
+    w.mate.none(CM, timeout=0.1, event="ESTABLISHED")
+
+
+# Calls of ours -------------------------------------------------------------------
+
+
+def call_many(w, sock, port, count):
+    """rawmate calls so often; returns the sessions, accepted."""
+    assocs, links = [], []
+    sock.setblocking(False)
+    for _ in range(count):
+        link = w.call(port)
+        stream, request = found(w, sock, assocs)
+        link.peer = stream
+        link.accept(request)
+        links.append(link)
+    return assocs, links
+
+
+def found(w, sock, assocs):
+    """Where the next Initiate comes: on a known association or on a new one."""
+    for _ in range(200):
+        with contextlib.suppress(BlockingIOError):
+            peer = sock.accept()[0]
+            assocs.append(sctp.Association.up(peer))
+            w.closing.callback(assocs[-1].close)
+        for assoc in assocs:
+            assoc.settle(0.02)
+            for stream in assoc.streams.values():
+                if stream.came:
+                    return stream, stream.get_control()
+    raise AssertionError("no Initiate comes")
+
+
+@case("calls to one place share an association",
+      "SCTPDDP-2 SCTPDDP-26 SCTPDDP-44")
+def shared_association(w):
+    memory = w.shared(4096, "lrw")
+    with w.listening() as (sock, port):
+        assocs, links = call_many(w, sock, port, 5)
+        same("associations", len(assocs), 1)
+        same("streams, each its own", len({l.peer.sid for l in links}), 5)
+        for link in links:
+            works(link, memory)
+        links[2].answer(Control(INITIATE))
+        links[2].ended()
+        works(links[3], memory)
+
+
+@case("when its streams are used up there is a second one",
+      "SCTPDDP-56 SCTPDDP-57")
+def used_up(w):
+    memory = w.shared(4096, "lrw")
+    with w.listening(streams=2) as (sock, port):
+        assocs, links = call_many(w, sock, port, 5)
+        same("associations", len(assocs), 3)
+        for link in links:
+            check(f"stream {link.peer.sid}", link.peer.sid < 2)
+            works(link, memory)
+
+
+@case("calls at once find streams, too, if the peer allows few",
+      "SCTPDDP-56 SCTPDDP-57")
+def few_at_once(w):
+    with w.listening(streams=2) as (sock, port):
+        links, assocs = [w.call(port) for _ in range(5)], []
+        sock.setblocking(False)
+        for _ in links:
+            stream, request = found(w, sock, assocs)
+            stream.put_control(*astuple(answer(request)))
+            if request.rtr & mpa.A:
+                stream.get_segment()
+    for link in links:
+        link.cm("ESTABLISHED", status=0)
+    same("associations", len(assocs), 3)
+
+
+# How it begins ---------------------------------------------------------------------
+
+
+def ours(packets, *kinds):
+    """Chunks of these kinds that the device's host sent."""
+    return [chunk for packet in packets if packet.source[0] == MATE
+            for kind in kinds for chunk in packet.of(kind)]
+
+
+@case("the indication is in INIT-ACK and in INIT, and nowhere else",
+      "SCTPDDP-4 SCTPDDP-5 SCTPDDP-72 SCTPDDP-84")
+def indication(w):
+    for connect, kind in ((w.initiate, sctp_packet.INIT_ACK),
+                          (w.respond, sctp_packet.INIT)):
+        with w.watching() as sniffer:
+            link = connect()
+            same("by the socket", link.assoc.adaptation, 1)
+            link.close()
+            packets = sniffer.packets()
+        init, = ours(packets, kind)
+        same("indications", init.adaptations, ["00000001"])
+        rest = [c.body for p in packets for c in p.chunks
+                if c.kind not in (sctp_packet.INIT, sctp_packet.INIT_ACK,
+                                  sctp_packet.COOKIE_ECHO)]
+        check("none elsewhere", not any(b"\xc0\x06\0\x08\0\0\0\1" in body
+                                        for body in rest))
+
+
+def addresses(init):
+    return [kind for kind, _ in init.parameters
+            if kind in (sctp_packet.IPV4_ADDRESS, 6, 11)]
+
+
+@case("one address alone, whatever the interface has",
+      "SCTPDDP-51 SCTPDDP-52 SCTPDDP-54")
+def one_address(w):
+    shell(f"ip addr add 10.9.2.77/24 dev {MATE_IF}")
+    try:
+        for connect, kind in ((w.initiate, sctp_packet.INIT_ACK),
+                              (w.respond, sctp_packet.INIT)):
+            with w.watching() as sniffer:
+                connect()
+                packets = sniffer.packets()
+            init, = ours(packets, kind)
+            same("addresses", addresses(init), [])
+            same("addresses in use", {p.source[0] for p in packets},
+                 {MATE, PEER})
+    finally:
+        shell(f"ip addr del 10.9.2.77/24 dev {MATE_IF}")
+
+
+@case("as many streams as the device is told, both ways",
+      "SCTPDDP-56 SCTPDDP-57")
+def streams(w):
+    if not os.path.exists(STREAMS):
+        raise Skip("the device has no such setting")
+    with open(STREAMS, encoding="ascii") as file:
+        before = file.read().strip()
+    try:
+        for count in 3, 100:
+            write(STREAMS, str(count))
+            with w.watching() as sniffer:
+                link = w.respond(streams=200)
+                init, = ours(sniffer.packets(), sctp_packet.INIT)
+            same("streams out, in", init.init[2:4], (count, count))
+            same("as agreed", (link.assoc.outbound, link.assoc.inbound),
+                 (count, count))
+    finally:
+        write(STREAMS, before)
+
+
+@case("fewer streams one way: those that are pairs are used",
+      "SCTPDDP-57 SCTPDDP-2")
+def lopsided(w):
+    memory = w.shared(4096, "lrw")
+    assoc = w.associate(streams=8, inbound=2)
+    works(w.initiate(peer=assoc.stream(1)), memory)
+    assoc.stream(5).put_control(INITIATE)
+    w.mate.none(CM, timeout=0.1, event="CONNECT_REQUEST")
+    with contextlib.suppress(Closed, OSError):
+        works(w.initiate(peer=assoc.stream(0)), memory)
+
+
+def refuses_indication(w, value):
+    """The passive side: such an association carries no session."""
+    with w.watching() as sniffer:
+        # it may be over before the call returns
+        with contextlib.suppress(OSError):
+            assoc = w.associate(adaptation=value)
+            assoc.stream(0).put_control(INITIATE)
+            assoc.wait_end()
+        packets = sniffer.packets()
+    check("ended", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
+    w.mate.none(CM, timeout=0, event="CONNECT_REQUEST")
+    same("nothing of DDP's is said", ours(packets, sctp_packet.DATA), [])
+
+
+def gives_up(w, value):
+    """The active side: the program is told, no session begins."""
+    with w.watching() as sniffer:
+        with w.listening(adaptation=value) as (sock, port):
+            with w.counted(end_sctp_adaptation=1):
+                link = w.call(port)
+                event = w.mate.need(CM, conn=link.conn)
+            sock.accept()[0].close()
+        packets = sniffer.packets()
+    check("ended", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
+    check(f"an error: {event}", event.event in ("REJECTED", "CONNECT_ERROR",
+                                                "UNREACHABLE"))
+    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    same("nothing of DDP's is said", ours(packets, sctp_packet.DATA), [])
+
+
+for number in OTHERS:
+    words = f"indication {number:#x}" if number else "no indication"
+    rows = ("SCTPDDP-49 SCTPDDP-73 SCTPDDP-74 SCTPDDP-75 SCTPDDP-86 "
+            "SCTPDDP-87")
+    case(f"responder: {words}", rows, value=number)(refuses_indication)
+    case(f"initiator: {words}", rows, value=number)(gives_up)
+
+
+@case("a right association after a wrong one", "SCTPDDP-50 SCTPDDP-73")
+def right_after_wrong(w):
+    refuses_indication(w, 2)
+    works(w.initiate(), w.shared(4096, "lrw"))
+
+
+@case("SCTP without DDP works beside it", "SCTPDDP-47")
+def plain_beside(w):
+    listener = sctp.prepare(sctp.socket.socket(
+        sctp.socket.AF_INET, sctp.socket.SOCK_STREAM, sctp.PROTOCOL),
+        adaptation=2)
+    with listener:
+        listener.bind((MATE, 6999))
+        listener.listen()
+        here = w.associate(6999, adaptation=2)
+        there = sctp.Association.up(listener.accept()[0])
+        same("indications", (here.adaptation, there.adaptation), (2, 2))
+        here.stream(0).put_chunk(b"anything", ppid=46)
+        there.close()
+
+
+@case("an INIT with the indication twice, or in another chunk",
+      "SCTPDDP-85 SCTPDDP-73")
+def odd_places(w):
+    ghost = w.ghost()
+    ghost.connect()
+    link = w.initiate(peer=ghost.stream(0))
+    ghost.send(sctp_packet.Chunk(
+        sctp_packet.HEARTBEAT, 0, sctp_packet.parameter(1, b"12345678") +
+        sctp_packet.adaptation(2)))
+    ghost.send(sctp_packet.Chunk(sctp_packet.COOKIE_ACK, 0,
+                                 sctp_packet.adaptation(2)))
+    works(link, w.shared(4096, "lrw"))
+    link.close()
+
+
+# How it goes -----------------------------------------------------------------------
+
+
+def ghost_calls(w, recvs=()):
+    ghost = w.ghost().connect()
+    w.closing.callback(ghost.close)
+    return ghost, w.initiate(peer=ghost.stream(0), recvs=recvs)
+
+
+def ghost_called(w):
+    """rawmate calls the ghost; returns it and the call, Initiate unread."""
+    port = next(w.ports)
+    ghost = w.ghost(port=port, peer_port=0)
+    w.closing.callback(ghost.close)
+    link = w.call(port, host=GHOST)
+    ghost.accept()
+    return ghost, link
+
+
+@case("TSNs in another order than DDP-SSNs", "SCTPDDP-65 SCTPDDP-66")
+def tsn_order(w):
+    memory, inbox = w.shared(4096, "lrw"), w.shared(1024, "l")
+    ghost, link = ghost_calls(w, recvs=[(inbox, 64)] * 2)
+    first = link.peer.ssn
+
+    def chunk(ssn, segment):
+        octets = (first + ssn).to_bytes(2, "big") + segment.pack()
+        return ghost.data(0, octets, sctp.SEGMENT)
+
+    chunks = [chunk(1, rdmap.send(2, b"second")),
+              chunk(2, rdmap.write(memory.rkey, memory.addr, b"third")),
+              chunk(0, rdmap.send(1, b"1st"))]
+    ghost.send(chunks[2], chunks[0], chunks[1])
+    same("length", link.wc(wr=1, status=SUCCESS).length, 3)
+    same("length", link.wc(wr=2, status=SUCCESS).length, 6)
+    same("written", memory.get(0, 5), b"third")
+
+
+@case("a TSN acknowledged, its DDP-SSN still waiting", "SCTPDDP-66")
+def acknowledged_waits(w):
+    inbox = w.shared(1024, "l")
+    ghost, link = ghost_calls(w, recvs=[(inbox, 64)])
+    link.peer.put_segment(rdmap.send(1, b"wait"), ssn=link.peer.ssn + 1)
+    ghost.settle(0.4)
+    same("acknowledged", ghost.acked, ghost.tsn - 1)
+    w.mate.none(CM, timeout=0, conn=link.conn)
+    link.peer.put_segment(rdmap.write(0, 0))
+    same("length", link.wc(wr=1, status=SUCCESS).length, 4)
+
+
+@case("no Terminate that could overtake the Initiate",
+      "SCTPDDP-43 SCTPDDP-44 SCTPDDP-45")
+def initiate_unacknowledged(w):
+    ghost, link = ghost_called(w)
+    ghost.sacking = False
+    _, link.peer = w.first(ghost)
+    w.mate.do("destroy", link.conn)
+    w.mate.forget(link.conn)
+    link.conn = None
+    check("nothing follows the Initiate", link.peer.silent())
+
+
+@case("a session is not begun on a stream whose chunks are in doubt",
+      "SCTPDDP-46")
+def not_reused(w):
+    ghost, link = ghost_called(w)
+    request, link.peer = w.first(ghost)
+    link.accept(request)
+    ghost.sacking = False
+    w.mate.do("disconnect", link.conn)
+    same("the end", link.peer.wait_end()[0], "terminate")
+    link.peer.terminate()
+    link.cm("DISCONNECTED")
+    again = w.call(ghost.ports[0], host=GHOST)
+    ghost.settle(0.3)
+    others = [s for s in ghost.streams.values() if s.came]
+    check("not on that stream", link.peer not in others)
+    for stream in others:
+        again.peer = stream
+    if not others:
+        ghost.sack()
+        ghost.sacking = True
+        link.peer.new_session()
+        ghost.wait(lambda: link.peer.came)
+
+
+@case("a short message is not held back for others", "SCTPDDP-78")
+def not_held_back(w):
+    ghost, link = ghost_calls(w)
+    memory = w.shared(4096, "l")
+    ghost.sacking = False
+    for wr in 1, 2, 3:
+        link.post("send", memory, 8, wr)
+        same("octets", len(link.peer.get_segment(1).payload), 8)
+
+
+@contextlib.contextmanager
+def roomy():
+    """Sockets made inside may hold as much as they like."""
+    name = "net.core.wmem_default"
+    before = shell(f"sysctl -n {name}").strip()
+    shell(f"sysctl -qw {name}={1 << 28}")
+    try:
+        yield
+    finally:
+        shell(f"sysctl -qw {name}={before}")
+
+
+@case("never more than 32767 chunks that are not acknowledged",
+      "SCTPDDP-67 SCTPDDP-68")
+def in_flight(w):
+    with roomy():
+        ghost, link = ghost_called(w)
+        request, link.peer = w.first(ghost)
+        link.accept(request)
+    memory = w.shared(4096, "l")
+    ghost.sacking = False
+    taken, batch = 0, BATCH
+    while batch == BATCH and taken < 2 * MOST:
+        for wr in range(BATCH):
+            link.post("write", memory, 0, wr, 1, 2)
+        batch = 0
+        while batch < BATCH and w.mate.event(WC, 1, conn=link.conn):
+            batch += 1
+        taken += batch
+    check(f"{taken} were taken", taken <= MOST)
+    print(f"# {taken} chunks under way")
+
+
+@case("an association begun again by the peer ends what was on it",
+      "SCTPDDP-81")
+def restart(w):
+    ghost, link = ghost_calls(w, recvs=[(w.shared(1024, "l"), 64)])
+    again = w.ghost(port=ghost.ports[0])
+    again.tag, again.tsn = 0x2EAF0002, 0x20000000
+    again.connect()
+    w.closing.callback(again.close)
+    link.cm("DISCONNECTED")
+    link.wc(wr=1, status=FLUSHED)
+    ghost.ended = "restart"
+    works(w.initiate(), w.shared(4096, "lrw"))
+
+
+@case("all at once: data, the session's end, the association's",
+      "SCTPDDP-31 DDP-12")
+def all_at_once(w):
+    inbox = w.shared(1024, "l")
+    for _ in range(50):
+        link = w.initiate(recvs=[(inbox, 64)])
+        link.peer.send(b"last")
+        link.peer.terminate()
+        link.assoc.shutdown()
+        same("length", link.wc(wr=1, status=SUCCESS).length, 4)
+        link.cm("DISCONNECTED", status=0)
+        w.after_case()
+
+
+@case("an association without sessions goes after a while", "DDP-13")
+def idle(w):
+    link = w.respond()
+    w.mate.do("disconnect", link.conn)
+    link.ended()
+    link.peer.terminate()
+    link.cm("DISCONNECTED")
+    same("the end", link.assoc.wait_end(30), "shutdown")
+
+
+go()

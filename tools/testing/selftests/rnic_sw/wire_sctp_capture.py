@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What SCTP makes of it on the wire: sizes, fragments, flags (RFC 5043 sections
+8 to 11)."""
+
+import contextlib
+
+from wire import (MATE, MATE_IF, NS, PEER_IF, SUCCESS, case, check, rdmap,
+                  same, shell)
+from rawpeer import sctp_packet
+from rawpeer.sctp import E_INITIATE, INITIATE, Control
+from wire_sctp import answer, enhanced, go
+
+BIG = 1 << 20
+WHOLE = sctp_packet.BEGIN | sctp_packet.END
+LEAST = 516             # octets of a user message that always go
+# IPv4, SCTP's common header, a DATA chunk's header
+HEADERS = 20 + 12 + 16
+
+
+@contextlib.contextmanager
+def mtu(size):
+    """Both ends of the wire so."""
+    try:
+        for prefix, name in ("ip", MATE_IF), (f"ip -n {NS}", PEER_IF):
+            shell(f"{prefix} link set {name} mtu {size}")
+        yield
+    finally:
+        for prefix, name in ("ip", MATE_IF), (f"ip -n {NS}", PEER_IF):
+            shell(f"{prefix} link set {name} mtu 1500")
+
+
+def of_ours(packets):
+    """The DATA chunks of the device's host, and its packets."""
+    packets = [p for p in packets if p.source[0] == MATE]
+    return packets, [c for p in packets for c in p.of(sctp_packet.DATA)]
+
+
+def traffic(w, connect):
+    """A connection, with messages of ours of all lengths."""
+    memory = w.shared(BIG, "l")
+    link = connect()
+    for wr, (opcode, size) in enumerate((
+            ("send", 0), ("write", 1), ("send", 3000), ("write", 100_000),
+            ("read", 64), ("write", 65536), ("send", 20))):
+        link.post(opcode, memory, size, wr, 0x10, 0x20)
+        octets = sum(len(seg.payload) for seg in link.peer.get_message())
+        same("octets", octets, size if opcode != "read" else 28)
+    w.mate.do("disconnect", link.conn)
+    link.ended()
+    return link
+
+
+def check_flags(w, size):
+    for connect in w.initiate, w.respond:
+        with mtu(size), w.watching() as sniffer:
+            traffic(w, connect)
+            packets, data = of_ours(sniffer.packets())
+            w.after_case()
+        same("all unordered and whole", {c.flags & 7 for c in data},
+             {WHOLE | sctp_packet.UNORDERED})
+        same("PPIDs", {c.data[3] for c in data}, {16, 17})
+        same("one stream", len({c.data[1] for c in data}), 1)
+        check("no longer than the path", max(p.size for p in packets) <= size)
+        longest = max(len(c.body) - 12 for c in data if c.data[3] == 16)
+        check(f"the longest has {longest} octets",
+              size - HEADERS - 64 <= longest <= size - HEADERS)
+        firsts = [c.body[12:14] for c in data if c.data[0] not in
+                  {d.data[0] for d in data[:data.index(c)]}]
+        same("DDP-SSNs", [int.from_bytes(f, "big") for f in firsts],
+             list(range(len(firsts))))
+
+
+for octets in 1500, 9000, 1280:
+    case(f"MTU {octets}: each chunk whole, unordered, as long as fits",
+         "SCTPDDP-3 SCTPDDP-6 SCTPDDP-7 SCTPDDP-8 SCTPDDP-9 SCTPDDP-10 "
+         "SCTPDDP-23 SCTPDDP-58 SCTPDDP-59 SCTPDDP-60 SCTPDDP-61 SCTPDDP-64 "
+         "SCTPDDP-41", size=octets)(check_flags)
+
+
+@case("MTU 576: 512 octets of Private Data, and segments of 516",
+      "SCTPDDP-60 SCTPDDP-61 SCTPDDP-16")
+def small_mtu(w):
+    with mtu(576), w.watching() as sniffer:
+        link = w.initiate(Control(INITIATE, bytes(512)))
+        memory = w.shared(4096, "l")
+        link.post("write", memory, 4000, 1, 0x10, 0x20)
+        segments = link.peer.get_message()
+        w.respond(lambda r: answer(r, bytes(508)))
+        _, data = of_ours(sniffer.packets())
+    same("whole", {c.flags & WHOLE for c in data}, {WHOLE})
+    longest = max(len(seg.pack()) + 2 for seg in segments)
+    check(f"the longest is {longest}", longest >= LEAST)
+
+
+@case("MTU 552: shorter than what has to go: SCTP cuts, IP does not",
+      "SCTPDDP-60 SCTPDDP-61")
+def tiny_mtu(w):
+    with mtu(552), w.watching() as sniffer:
+        link = w.initiate(enhanced(E_INITIATE, bytes(508)))
+        memory = w.shared(4096, "l")
+        link.post("send", memory, 4000, 1)
+        segments = link.peer.get_message()
+        packets, _ = of_ours(sniffer.packets())
+    same("octets", sum(len(seg.payload) for seg in segments), 4000)
+    check("no longer than the path", max(p.size for p in packets) <= 552)
+
+
+def resized(w, before, after):
+    memory = w.shared(BIG, "l")
+    with mtu(before):
+        link = w.initiate()
+        for _ in range(2):
+            link.post("write", memory, 20000, 1, 0x10, 0x20)
+            link.peer.get_message()
+            link.wc(wr=1, status=SUCCESS)
+    with mtu(after), w.watching() as sniffer:
+        for _ in range(5):
+            link.post("write", memory, 20000, 1, 0x10, 0x20)
+            segments = link.peer.get_message()
+            same("octets", sum(len(s.payload) for s in segments), 20000)
+            link.wc(wr=1, status=SUCCESS)
+        packets, data = of_ours(sniffer.packets())
+    check("no longer than the path", max(p.size for p in packets) <= after)
+    same("none cut by SCTP, later",
+         {c.flags & WHOLE for c in data[-10:]}, {WHOLE})
+
+
+case("the path grows narrower", "SCTPDDP-59 SCTPDDP-61 SCTPDDP-63 DDP-2",
+     before=9000, after=1500)(resized)
+case("the path grows wider", "SCTPDDP-59", before=1500,
+     after=9000)(resized)
+
+
+@case("an acknowledgement has room beside a full-sized chunk", "SCTPDDP-62")
+def bundled(w):
+    memory, target = w.shared(BIG, "l"), w.shared(4096, "lw")
+    link = w.initiate()
+    octet = rdmap.write(target.rkey, target.addr, b"x")
+    together = 0
+    with w.watching() as sniffer:
+        for wr in range(20):
+            # the first of two is not acknowledged at once (RFC 9260 6.2)
+            link.peer.put_segment(octet)
+            link.post("write", memory, 1400, wr, 0x10, 0x20)
+            link.peer.get_message()
+        packets, _ = of_ours(sniffer.packets())
+    for packet in packets:
+        if packet.of(sctp_packet.SACK) and packet.of(sctp_packet.DATA):
+            together += 1
+            check("as long as the path", packet.size <= 1500)
+    full = [p for p in packets if p.of(sctp_packet.DATA) and
+            p.size + 16 <= 1500]
+    check("an acknowledgement would have fitted", full)
+    print(f"# {together} acknowledgements together with data")
+
+
+@case("the primary path alone", "SCTPDDP-53 SCTPDDP-52")
+def one_path(w):
+    with w.watching() as sniffer:
+        traffic(w, w.initiate)
+        packets = sniffer.packets()
+    same("paths", len({frozenset((p.source, p.target)) for p in packets}), 1)
+
+
+go()

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Chunks in any order (RFC 5043 sections 5.2.1, 6.1 and 10)."""
+
+import itertools
+import os
+import random
+
+from wire import (ACCESS_ERR, FLUSHED, SUCCESS, Skip, WC, Async, both,
+                  case, check, in_both_roles, rdmap, same)
+from rawpeer import sctp
+from wire_sctp import go
+
+MANY = 70000            # chunks; more than there are DDP-SSNs
+PIECE = 1000
+MANY_KEPT = 10000       # segments of 1400 octets: more than are kept
+
+
+def pattern(length, seed):
+    return random.Random(seed).randbytes(length)
+
+
+def cut(data, make, last=True):
+    """Segments of PIECE octets; make(offset, octets, last) makes each."""
+    ends = range(0, len(data), PIECE)
+    return [make(at, data[at:at + PIECE], last and at + PIECE >= len(data))
+            for at in ends]
+
+
+def write_of(region, data, offset=0):
+    return cut(data, lambda at, octets, last: rdmap.write(
+        region.rkey, region.addr + offset + at, octets, last=last))
+
+
+def send_of(msn, data):
+    return cut(data, lambda at, octets, last: rdmap.send(
+        msn, octets, mo=at, last=last))
+
+
+def shuffled(count, seed):
+    order = list(range(count))
+    random.Random(seed).shuffle(order)
+    return order
+
+
+def permutations(w, role):
+    target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
+    link = both(w, role)
+    for turn, order in enumerate(itertools.permutations(range(4))):
+        data = pattern(64, turn)
+        msn = link.peer.msn[0]
+        link.peer.msn[0] += 2
+        for number in 0, 1:
+            link.recv(inbox, 64, msn + number, 64 * number)
+        link.peer.put_in_order(
+            order, rdmap.send(msn, data[:10]),
+            rdmap.write(target.rkey, target.addr + 64 * turn, data[:32],
+                        last=False),
+            rdmap.write(target.rkey, target.addr + 64 * turn + 32, data[32:]),
+            rdmap.send(msn + 1, data[10:30]))
+        same("first", link.wc(wr=msn, status=SUCCESS).length, 10)
+        same("second", link.wc(wr=msn + 1, status=SUCCESS).length, 20)
+        same("the Sends", (inbox.get(0, 10), inbox.get(64, 20)),
+             (data[:10], data[10:30]))
+        same("the Write", target.get(64 * turn, 64), data)
+
+
+in_both_roles("four segments in all 24 orders",
+              "SCTPDDP-65 SCTPDDP-27 SCTPDDP-66", permutations)
+
+
+def placed_early(w, role):
+    """A Write that came ahead is placed at once, its message delivered later."""
+    target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
+    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    data = pattern(1000, 1)
+    first = link.peer.next_ssn()
+    link.peer.put_segment(rdmap.write(target.rkey, target.addr, data))
+    link.peer.put_segment(rdmap.send(2, b"behind"))
+    for _ in range(50):
+        if target.get(0, 1000) == data:
+            break
+        w.mate.none(WC, timeout=0.02, conn=link.conn)
+    same("placed ahead of its turn", target.get(0, 1000), data)
+    w.mate.none(WC, timeout=0.1, conn=link.conn)
+    link.peer.put_segment(rdmap.send(1, b"the first"), ssn=first)
+    same("length", link.wc(wr=1, status=SUCCESS).length, 9)
+    same("length", link.wc(wr=2, status=SUCCESS).length, 6)
+
+
+in_both_roles("a Write ahead of its turn is placed, a Send waits",
+              "SCTPDDP-66 SCTPDDP-65", placed_early)
+
+
+@case("long messages thoroughly shuffled", "SCTPDDP-65 SCTPDDP-66")
+def long_messages(w):
+    target, inbox = w.shared(1 << 18, "lw"), w.shared(1 << 18, "l")
+    for turn in range(5):
+        link = w.initiate(recvs=[(inbox, 1 << 17)] * 2)
+        written, sent = pattern(100_000, turn), pattern(60_000, turn + 100)
+        segments = (write_of(target, written) + send_of(1, sent) +
+                    send_of(2, b"end"))
+        link.peer.put_in_order(shuffled(len(segments), turn), *segments)
+        same("length", link.wc(wr=1, status=SUCCESS).length, len(sent))
+        link.wc(wr=2, status=SUCCESS)
+        # both receives are of the same memory
+        same("the Send", inbox.get(3, 4096), sent[3:4099])
+        same("the Write", target.get(0, 100_000) == written, True)
+        w.after_case()
+
+
+@case("Read Requests in any order are answered in that of the DDP-SSNs",
+      "SCTPDDP-65 SCTPDDP-27")
+def reads(w):
+    source = w.shared(4096, "r")
+    link = w.initiate(accept=(8, 8, b""))
+    requests = [rdmap.ReadRequest(0x1000 + n, n, 16, source.rkey, source.addr)
+                for n in range(4)]
+    link.peer.put_in_order((2, 0, 3, 1), *(
+        request.segment(msn) for msn, request in enumerate(requests, 1)))
+    for request in requests:
+        same("sink", link.peer.get_segment().stag, request.sink_stag)
+
+
+@case("a Read Response in any order", "SCTPDDP-65 SCTPDDP-66")
+def response(w):
+    memory = w.shared(1 << 16, "l")
+    link = w.initiate()
+    for turn in range(4):
+        data = pattern(20_000, turn)
+        link.post("read", memory, len(data), turn, 0x10, 0x20)
+        asked = rdmap.ReadRequest.parse(link.peer.get_segment().payload)
+        segments = cut(data, lambda at, octets, last, a=asked:
+                       rdmap.read_response(a.sink_stag, a.sink_to + at,
+                                           octets, last=last))
+        order = shuffled(len(segments), turn)
+        gap = order.pop()
+        first = link.peer.ssn
+        for place in order:
+            link.peer.put_segment(segments[place], ssn=first + place)
+        w.mate.none(WC, timeout=0.05, conn=link.conn)
+        link.peer.put_segment(segments[gap], ssn=first + gap)
+        link.peer.ssn = first + len(segments)
+        link.wc(wr=turn, status=SUCCESS)
+        same("data", memory.get(0, len(data)) == data, True)
+
+
+def gone_on(link, memory):
+    """The session still works."""
+    link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, b"on"))
+    link.round_trip()
+    same("written", memory.get(0, 2), b"on")
+
+
+def duplicate(w, role, ahead):
+    """SCTP delivers once: who sends a DDP-SSN twice breaks the rules."""
+    target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
+    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    ssn = link.peer.ssn + ahead
+    link.peer.put_segment(
+        rdmap.write(target.rkey, target.addr, b"first"), ssn=ssn)
+    link.peer.put_segment(
+        rdmap.write(target.rkey, target.addr, b"again"), ssn=ssn)
+    link.peer.put_segment(rdmap.send(1, b"behind"), ssn=ssn + 1)
+    link.ended()
+    link.cm("DISCONNECTED")
+    for wr in 1, 2:
+        link.wc(wr=wr, status=FLUSHED)
+    same("the first counts", target.get(0, 5), b"first")
+
+
+for place, words in (0, "its turn over"), (2, "ahead of its turn"):
+    in_both_roles(f"a DDP-SSN twice, {words}", "SCTPDDP-71 DDP-14",
+                  duplicate, ahead=place)
+
+
+def far(w, ahead):
+    """Further ahead than anything can be in flight."""
+    target = w.shared(4096, "lw")
+    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
+    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"far"),
+                          ssn=link.peer.ssn + ahead)
+    link.ended()
+    link.cm("DISCONNECTED")
+    target.untouched()
+
+
+case("a DDP-SSN that nobody can have reached ends it",
+     "SCTPDDP-69 SCTPDDP-70 SCTPDDP-71", ahead=32767)(far)
+
+
+@case("what waits behind a gap is not kept without end",
+      "SCTPDDP-69 SCTPDDP-70 SCTPDDP-71")
+def gap(w):
+    """Untagged, so that it has to be kept; no program reads so far ahead."""
+    link = w.initiate()
+    first = link.peer.ssn
+    segment = rdmap.send(2, bytes(1400))
+    for n in range(1, MANY_KEPT):
+        link.peer.put_segment(segment, ssn=first + n)
+    link.ended()
+    link.cm("DISCONNECTED")
+    works_elsewhere(w)
+
+
+def works_elsewhere(w):
+    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
+    link.peer.send(b"on")
+    link.wc(wr=1, status=SUCCESS)
+
+
+def wrong_ahead(w, role):
+    """It is wrong when its turn comes: what is before it still counts."""
+    target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
+    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    first = link.peer.next_ssn()
+    bad = rdmap.write(target.rkey ^ 0x5A5A5A00, target.addr, b"bad")
+    link.peer.put_segment(bad)
+    link.peer.put_segment(rdmap.send(2, b"behind it"))
+    with w.counted(end_ddp_tagged_stag=1, tx_terminates=1):
+        link.peer.put_segment(rdmap.send(1, b"before"), ssn=first)
+        same("length", link.wc(wr=1, status=SUCCESS).length, 6)
+        term = link.peer.get_terminate()
+        same("Terminate", (term.what, term.ddp), ((1, 1, 0), bad.header()))
+        link.ended()
+    check("what is behind is not delivered", link.wc(wr=2).status != SUCCESS)
+    w.mate.need(Async, conn=link.conn, event=ACCESS_ERR)
+    target.untouched()
+
+
+in_both_roles("a segment that is wrong and came ahead",
+              "SCTPDDP-82 SCTPDDP-27", wrong_ahead)
+
+
+def takes_long():
+    if not os.environ.get("T_LONG"):
+        raise Skip("takes minutes where every checker is on: T_LONG=1")
+
+
+@case("DDP-SSNs go round: what we receive", "SCTPDDP-9 SCTPDDP-65")
+def round_in(w):
+    takes_long()
+    target = w.shared(4096, "lw")
+    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
+    octet = rdmap.write(target.rkey, target.addr, b"x").pack()
+    for first in range(link.peer.ssn, MANY, 10):
+        for place in 3, 1, 0, 2, 4, 9, 7, 5, 8, 6:
+            link.peer.put_segment(octet, ssn=(first + place) % sctp.SSNS,
+                                  more=place != 6)
+    link.peer.ssn = (first + 10) % sctp.SSNS
+    link.peer.send(b"end")
+    link.wc(wr=1, status=SUCCESS, timeout=60)
+    gone_on(link, target)
+
+
+@case("DDP-SSNs go round: what we send", "SCTPDDP-9 SCTPDDP-23")
+def round_out(w):
+    takes_long()
+    size = 1 << 20
+    memory = w.shared(size, "l")
+    link = w.initiate()
+    chunks, wr = 0, 0
+    while chunks < sctp.SSNS + 100:
+        link.post("write", memory, size, wr, 0x10, 0x20)
+        wr += 1
+        chunks += len(link.peer.get_message(60))
+        link.wc(wr=wr - 1, status=SUCCESS)
+    same("the last DDP-SSN", link.peer.arrived[-1].ssn, chunks % sctp.SSNS)
+    same("no gaps", [c.ssn for c in link.peer.arrived[-3:]],
+         [(chunks + n) % sctp.SSNS for n in (-2, -1, 0)])
+
+
+go()

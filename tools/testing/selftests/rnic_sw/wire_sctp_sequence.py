@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Sessions over SCTP go on, end, or break the rules (RFC 5043 section 6)."""
+
+from wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, SUCCESS, Async, both,
+                  case, check, in_both_roles, rdmap, same)
+from rawpeer import ddp, sctp
+from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
+                          REJECT, TERMINATE, Control)
+from wire_sctp import enhanced, go
+
+BIG = 1 << 20
+
+
+def over(w, link, recvs):
+    """The program has been told, its queue pair is done."""
+    link.cm("DISCONNECTED")
+    for wr in range(1, recvs + 1):
+        link.wc(wr=wr, status=FLUSHED)
+    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+
+
+# Against the rules --------------------------------------------------------------
+
+ILLEGAL = [
+    ("a second Initiate", Control(INITIATE)),
+    ("a second Accept", Control(ACCEPT)),
+    ("a Reject", Control(REJECT, b"no")),
+    ("an enhanced Initiate", enhanced(E_INITIATE)),
+    ("an enhanced Accept", enhanced(E_ACCEPT)),
+    ("an enhanced Reject", enhanced(E_REJECT)),
+    ("function code 0", Control(0)),
+    ("function code 9", Control(9, b"x")),
+    ("function code 65535", Control(0xFFFF)),
+    ("Private Data too long", Control(INITIATE, bytes(513))),
+]
+
+
+def illegal(w, role, control):
+    target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
+    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    link.answer(control)
+    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"behind"))
+    link.peer.send(b"behind")
+    link.ended()
+    over(w, link, 2)
+    target.untouched()
+    inbox.untouched()
+
+
+for words, wrong in ILLEGAL:
+    in_both_roles(f"{words} in a session ends it",
+                  "SCTPDDP-27 SCTPDDP-28 SCTPDDP-13 MPA2-21", illegal,
+                  control=wrong)
+
+
+def ahead_of_its_turn(w, role):
+    """What is against the rules only by its DDP-SSN."""
+    target = w.shared(4096, "lw")
+    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    first = link.peer.next_ssn()
+    link.answer(Control(INITIATE))
+    check("not before its turn", link.peer.silent(0.1))
+    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"before"),
+                          ssn=first)
+    link.ended()
+    link.cm("DISCONNECTED")
+    same("what is before it counts", target.get(0, 6), b"before")
+
+
+in_both_roles("what is illegal is so when its turn comes", "SCTPDDP-27",
+              ahead_of_its_turn)
+
+
+def behind_terminate(w, role):
+    target = w.shared(4096, "lw")
+    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link.peer.terminate()
+    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"late"))
+    link.ended()
+    over(w, link, 1)
+    target.untouched()
+
+
+in_both_roles("a segment behind the peer's Terminate",
+              "SCTPDDP-27 SCTPDDP-28 SCTPDDP-30 DDP-74", behind_terminate)
+
+
+def ahead_of_terminate(w, role):
+    """The Terminate came first, and is the last by its DDP-SSN."""
+    inbox = w.shared(4096, "l")
+    link = both(w, role, recvs=[(inbox, 64)])
+    first = link.peer.next_ssn()
+    link.peer.terminate()
+    w.mate.none(CM, timeout=0.1, conn=link.conn)
+    link.peer.put_segment(rdmap.send(1, b"last word"), ssn=first)
+    same("length", link.wc(wr=1, status=SUCCESS).length, 9)
+    link.cm("DISCONNECTED")
+
+
+in_both_roles("a Terminate waits for its turn", "SCTPDDP-27 SCTPDDP-65",
+              ahead_of_terminate)
+
+
+def terminate_with_data(w, role):
+    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    link.answer(Control(TERMINATE, b"why not"))
+    over(w, link, 1)
+
+
+in_both_roles("a Terminate with Private Data ends it, too", "SCTPDDP-17",
+              terminate_with_data)
+
+
+# The ends ------------------------------------------------------------------------
+
+
+def peer_ends(w, role):
+    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
+    link.peer.send(b"last")
+    with w.counted(end_peer_closed=1, tx_terminates=0):
+        link.peer.terminate()
+        same("length", link.wc(wr=1, status=SUCCESS).length, 4)
+        link.cm("DISCONNECTED", status=0)
+        link.ended()
+        link.wc(wr=2, status=FLUSHED)
+    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    w.mate.none(Async, timeout=0, conn=link.conn)
+    same("association", link.assoc.ended, None)
+
+
+in_both_roles("the peer ends it, the association stays",
+              "SCTPDDP-30 SCTPDDP-31 SCTPDDP-83 DDP-11 DDP-82 MPA2-20",
+              peer_ends)
+
+
+def we_end(w, role):
+    """All that was posted leaves before the Terminate."""
+    memory = w.shared(BIG, "l")
+    link = both(w, role, recvs=[(memory, 64)])
+    for wr in range(2, 6):
+        link.post("send", memory, 3000, wr)
+    w.mate.do("disconnect", link.conn)
+    for wr in range(2, 6):
+        same("octets", sum(len(seg.payload)
+                           for seg in link.peer.get_message()), 3000)
+    link.ended()
+    same("its Terminate", link.peer.arrived[-1].octets[2:], b"\0\4")
+    link.peer.terminate()
+    for wr in range(2, 6):
+        link.wc(wr=wr, status=SUCCESS)
+    link.wc(wr=1, status=FLUSHED)
+    link.cm("DISCONNECTED", status=0)
+    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    check("nothing follows", link.peer.silent(0.05))
+    same("association", link.assoc.ended, None)
+
+
+in_both_roles("we end it: all goes out, then the Terminate",
+              "SCTPDDP-17 SCTPDDP-31 SCTPDDP-32 SCTPDDP-83 MPA2-16 MPA2-20 "
+              "DDP-70 DDP-72", we_end)
+
+
+def receive_after(w, role):
+    inbox = w.shared(1024, "l")
+    link = both(w, role, recvs=[(inbox, 64)])
+    w.mate.do("disconnect", link.conn)
+    link.ended()
+    link.peer.send(b"heard")
+    same("length", link.wc(wr=1, status=SUCCESS).length, 5)
+    link.peer.terminate()
+    link.cm("DISCONNECTED", status=0)
+
+
+in_both_roles("after our Terminate we still receive", "SCTPDDP-30 DDP-77",
+              receive_after)
+
+
+def no_terminate_of_theirs(w, role):
+    """One side's is enough."""
+    link = both(w, role)
+    w.mate.do("disconnect", link.conn)
+    link.ended()
+    link.assoc.shutdown()
+    link.cm("DISCONNECTED")
+
+
+in_both_roles("we end it, the peer ends the association", "SCTPDDP-31",
+              no_terminate_of_theirs)
+
+
+def program_goes(w, role):
+    memory = w.shared(BIG, "l")
+    link = both(w, role)
+    for wr in range(8):
+        link.post("write", memory, BIG, wr, 0x1000, 0x22)
+    w.mate.do("destroy", link.conn)
+    w.mate.forget(link.conn)
+    link.conn = None
+    how, _ = link.peer.wait_end()
+    check(f"the end is told: {how}", how in ("terminate", "abort"))
+
+
+in_both_roles("our program goes amid work", "SCTPDDP-31 DDP-78",
+              program_goes)
+
+
+# RDMAP's Terminate comes before it --------------------------------------------------
+
+
+def rdmap_terminate_in(w, role):
+    target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
+    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    with w.counted(end_peer_terminate=1, rx_terminates=1, tx_terminates=0):
+        link.peer.put_segment(
+            rdmap.Terminate(0, 2, 6).segment(),
+            rdmap.write(target.rkey, target.addr, b"behind"),
+            rdmap.send(1, b"behind"))
+        link.ended()
+        for wr in 1, 2:
+            link.wc(wr=wr, status=FLUSHED)
+    w.mate.need(Async, conn=link.conn)
+    target.untouched()
+    inbox.untouched()
+
+
+in_both_roles("the peer's RDMAP Terminate",
+              "SCTPDDP-32 SCTPDDP-82 RDMAP-108", rdmap_terminate_in)
+
+
+def local_fault(w, role):
+    """Our RDMAP Terminate, then the session's, by their DDP-SSNs."""
+    memory = w.region(4096, "l")
+    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    memory.dereg()
+    with w.counted(end_local_protection=1, tx_terminates=1):
+        link.post("send", memory, 16, 8)
+        same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
+        link.ended()
+        same("status", link.wc(wr=8).status, LOC_PROT_ERR)
+        link.wc(wr=1, status=FLUSHED)
+    last, end = link.peer.arrived[-2:]
+    same("PPIDs", (last.ppid, end.ppid), (sctp.SEGMENT, sctp.CONTROL))
+    same("DDP-SSNs", end.ssn, last.ssn + 1)
+
+
+in_both_roles("our RDMAP Terminate, and then the session's",
+              "SCTPDDP-32 SCTPDDP-82", local_fault)
+
+
+# What a segment chunk may hold --------------------------------------------------------
+
+
+def short_segment(w, role, length):
+    """Shorter than its DDP header, or nothing at all."""
+    target = w.shared(4096, "lw")
+    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
+    whole = rdmap.write(target.rkey, target.addr, b"").pack()
+    link.peer.put_segment(whole[:length])
+    term = link.peer.get_terminate()
+    same("Terminate", term.what, (1, 0, 0))
+    link.ended()
+    link.wc(wr=1, status=FLUSHED)
+    target.untouched()
+
+
+for size in 0, 1, 13:
+    in_both_roles(f"a segment of {size} octets", "SCTPDDP-11 SCTPDDP-82",
+                  short_segment, length=size)
+
+
+@case("a segment chunk is the DDP-SSN and one segment", "SCTPDDP-3 SCTPDDP-7 "
+      "SCTPDDP-10 SCTPDDP-11 SCTPDDP-9 SCTPDDP-23 SCTPDDP-64 SCTPDDP-58 "
+      "SCTPDDP-41 SCTPDDP-6")
+def layout(w):
+    memory = w.shared(BIG, "l")
+    link = w.initiate()
+    link.post("send", memory, 5, 1)
+    link.post("write", memory, 3000, 2, 0x1122334455667788, 0x99AABBCC)
+    link.post("read", memory, 100, 3, 1, 2)
+    for _ in range(3):
+        link.peer.get_message()
+    w.mate.do("disconnect", link.conn)
+    link.ended()
+    came = link.peer.arrived
+    same("DDP-SSNs", [c.ssn for c in came], list(range(len(came))))
+    same("PPIDs", [c.ppid for c in came],
+         [sctp.CONTROL] + [sctp.SEGMENT] * (len(came) - 2) + [sctp.CONTROL])
+    check("all unordered", all(c.unordered for c in came))
+    same("the Send", came[1].octets.hex(), "0001" "4143" "00000000"
+         "00000000" "00000001" "00000000" + "5a" * 5)
+    writes = [c.contents for c in came if c.octets[2] & ddp.T]
+    same("octets written", sum(len(seg.payload) for seg in writes), 3000)
+
+
+go()

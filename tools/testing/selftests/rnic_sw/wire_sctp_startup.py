@@ -1,0 +1,430 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Sessions over SCTP begin, or do not (RFC 5043 section 6, RFC 6581 section 7)."""
+
+from wire import CM, Refused, case, check, mpa, same
+from rawpeer import rdmap, sctp
+from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
+                          REJECT, TERMINATE, Control)
+from wire_sctp import answer, enhanced, go
+
+HANDED_UP = 255             # octets of Private Data that iw_cm can carry
+BACKLOG = 64                # of rawmate
+BOTH_KINDS = Control(INITIATE), enhanced(E_INITIATE)
+
+
+def octets(size):
+    return bytes(i & 0xFF for i in range(size))
+
+
+def nobody_asked(w):
+    w.mate.none(CM, timeout=0.05, event="CONNECT_REQUEST")
+
+
+def refused(w, assoc, sid, body, **how):
+    """A responder answers that with a Terminate, and tells nobody."""
+    stream = assoc.stream(sid)
+    stream.put_chunk(body, **how)
+    same(f"answer to {body[:8].hex()}", stream.get_control(),
+         Control(TERMINATE))
+    nobody_asked(w)
+
+
+# Responder --------------------------------------------------------------------
+
+
+@case("responder: plain in, plain out, on the stream it came on",
+      "SCTPDDP-2 SCTPDDP-8 SCTPDDP-10 SCTPDDP-12 SCTPDDP-13 SCTPDDP-24 "
+      "SCTPDDP-26 SCTPDDP-29 SCTPDDP-37 MPA2-61 MPA2-63")
+def plain(w):
+    assoc = w.associate()
+    for sid in 0, 5, 15:
+        w.initiate(Control(INITIATE, b"hello"), accept=(4, 4, b"yes"),
+                   peer=assoc.stream(sid))
+        same("answer", w.reply, Control(ACCEPT, b"yes"))
+    for sid in 0, 5, 15:
+        same("DDP-SSNs", [c.ssn for c in assoc.stream(sid).arrived], [0])
+    same("streams used", sorted(assoc.streams), [0, 5, 15])
+
+
+@case("responder: enhanced in, enhanced out",
+      "MPA2-11 MPA2-13 MPA2-14 MPA2-60 MPA2-64 MPA2-18")
+def enhanced_in(w):
+    link = w.calling(enhanced(E_INITIATE, b"hi", 3, 2))
+    event = w.asked()
+    same("data, IRD, ORD", (event.pd, event.ord, event.ird), (b"hi", 3, 2))
+    link.conn = event.conn
+    w.mate.do("accept", link.conn, 3, 2, b"there")
+    got = link.peer.get_control()
+    same("code, data", (got.code, got.data), (E_ACCEPT, b"there"))
+    same("IRD, ORD, RTR flags", (got.ird, got.ord, got.rtr), (2, 3, 0))
+    link.cm("ESTABLISHED", status=0)
+
+
+@case("responder: Private Data of the Initiate is handed up",
+      "SCTPDDP-14 SCTPDDP-15 SCTPDDP-18 SCTPDDP-19 MPA2-17 MPA2-18")
+def data_up(w):
+    assoc = w.associate(streams=32)
+    for sid, size in enumerate((0, 1, 4, 200, 255)):
+        for code, way in (INITIATE, 0), (E_INITIATE, 16):
+            data = octets(size)
+            request = Control(code, data) if code == INITIATE \
+                else enhanced(code, data)
+            link = w.calling(request, assoc.stream(sid + way))
+            event = w.asked()
+            link.conn = event.conn
+            same("Private Data", event.pd, data)
+
+
+@case("responder: Private Data of the Accept",
+      "SCTPDDP-14 SCTPDDP-15 MPA2-13 MPA2-14")
+def data_down(w):
+    for request in BOTH_KINDS:
+        for data in b"", b"1", octets(255):
+            w.initiate(request, accept=(1, 1, data))
+            same("Private Data", w.reply.data, data)
+
+
+@case("responder: 512 octets of Private Data, the word among them",
+      "SCTPDDP-16 MPA2-15")
+def data_longest(w):
+    assoc = w.associate(streams=8)
+    for sid, request in enumerate((Control(INITIATE, octets(512)),
+                                   enhanced(E_INITIATE, octets(508)))):
+        link = w.calling(request, assoc.stream(sid))
+        event = w.asked()
+        link.conn = event.conn
+        same("what iw_cm can carry", event.pd, octets(HANDED_UP))
+
+
+@case("responder: 513 octets end it", "SCTPDDP-16 SCTPDDP-28 MPA2-15")
+def data_too_long(w):
+    assoc = w.associate()
+    for sid, request in enumerate((Control(INITIATE, octets(513)),
+                                   enhanced(E_INITIATE, octets(509)),
+                                   Control(INITIATE, octets(1300)),
+                                   Control(INITIATE, octets(20000)))):
+        refused(w, assoc, sid, request.pack())
+
+
+@case("responder: an enhanced Initiate without its word is refused",
+      "MPA2-13 SCTPDDP-28")
+def no_word(w):
+    assoc = w.associate()
+    for size in range(4):
+        refused(w, assoc, size, Control(E_INITIATE, octets(size)).pack())
+
+
+@case("responder: function codes that there are not, or not here",
+      "SCTPDDP-13 SCTPDDP-27 SCTPDDP-28")
+def codes(w):
+    assoc = w.associate(streams=32)
+    for sid, code in enumerate((0, 8, 9, 0x0100, 0xFFFF, ACCEPT, REJECT,
+                                E_ACCEPT, E_REJECT)):
+        body = Control(code, octets(20)).pack()
+        refused(w, assoc, sid, body)
+
+
+@case("responder: a Terminate of nothing is not answered", "SCTPDDP-28")
+def terminate_first(w):
+    stream = w.associate().stream(0)
+    stream.terminate()
+    check("no answer", stream.silent())
+    nobody_asked(w)
+
+
+@case("responder: a control message too short to be one", "SCTPDDP-12")
+def control_short(w):
+    assoc = w.associate()
+    for sid, body in enumerate((b"", b"\0")):
+        refused(w, assoc, sid, body)
+
+
+@case("responder: a segment before any Initiate",
+      "SCTPDDP-1 SCTPDDP-27 SCTPDDP-28")
+def segment_first(w):
+    target = w.shared(4096, "lw")
+    refused(w, w.associate(), 3,
+            rdmap.write(target.rkey, target.addr, b"early").pack(),
+            ppid=sctp.SEGMENT)
+    target.untouched()
+
+
+@case("responder: payload of another kind", "SCTPDDP-6 SCTPDDP-28")
+def other_ppid(w):
+    assoc = w.associate()
+    body = Control(INITIATE).pack()
+    for sid, ppid in enumerate((0, 15, 18, 0x11000000, 0xFFFFFFFF)):
+        refused(w, assoc, sid, body, ppid=ppid)
+
+
+@case("responder: an ordered chunk", "SCTPDDP-58 SCTPDDP-28")
+def ordered(w):
+    refused(w, w.associate(), 2, Control(INITIATE).pack(), unordered=False)
+
+
+@case("responder: other payload in a session ends it alone",
+      "SCTPDDP-6 SCTPDDP-28")
+def other_ppid_later(w):
+    assoc = w.associate()
+    links = [w.initiate(peer=assoc.stream(sid)) for sid in (0, 1)]
+    links[0].peer.put_chunk(b"something", ppid=0)
+    links[0].ended()
+    links[0].cm("DISCONNECTED")
+    links[1].round_trip()
+
+
+@case("responder: nothing is said before the program has decided",
+      "SCTPDDP-36 SCTPDDP-33")
+def undecided(w):
+    for request in BOTH_KINDS:
+        link = w.calling(request)
+        link.conn = w.asked().conn
+        check("silent", link.peer.silent())
+        w.mate.do("accept", link.conn, 1, 1)
+        link.peer.get_control()
+
+
+@case("responder: a reject", "SCTPDDP-34 SCTPDDP-14 SCTPDDP-35")
+def reject(w):
+    assoc = w.associate()
+    for sid, data in enumerate((b"", b"no", octets(255))):
+        link = w.calling(peer=assoc.stream(sid))
+        link.conn = w.asked().conn
+        w.mate.do("reject", link.conn, data)
+        same("answer", link.peer.get_control(), Control(REJECT, data))
+        check("nothing follows", link.peer.silent(0.05))
+
+
+@case("responder: a reject of an enhanced Initiate is enhanced",
+      "MPA2-12 MPA2-64 MPA2-30 MPA2-11")
+def reject_enhanced(w):
+    link = w.calling(enhanced(E_INITIATE, b"", 5, 6))
+    link.conn = w.asked().conn
+    w.mate.do("reject", link.conn, b"sorry")
+    got = link.peer.get_control()
+    same("code, data", (got.code, got.data), (E_REJECT, b"sorry"))
+    check("nothing follows", link.peer.silent(0.05))
+
+
+@case("responder: a stream again, after a reject and after a session",
+      "SCTPDDP-22 SCTPDDP-26")
+def stream_again(w):
+    stream = w.associate().stream(4)
+    for turn in range(3):
+        link = w.calling(peer=stream)
+        link.conn = w.asked().conn
+        w.mate.do("reject", link.conn, b"")
+        same("answer", stream.get_control().code, REJECT)
+        stream.new_session()
+        link = w.initiate(peer=stream, recvs=[(w.shared(4096), 64)])
+        stream.send(b"turn %d" % turn)
+        link.wc(wr=1, status=0)
+        w.mate.do("disconnect", link.conn)
+        same("its end", stream.wait_end(), ("terminate", []))
+        stream.terminate()
+        link.cm("DISCONNECTED")
+        stream.assoc.settle(0.05)
+        stream.new_session()
+
+
+@case("responder: more Initiates than may wait get a Terminate",
+      "SCTPDDP-20 SCTPDDP-21 SCTPDDP-35 SCTPDDP-38 SCTPDDP-39")
+def backlog(w):
+    more, asked = 20, 0
+    assoc = w.associate(streams=BACKLOG + more)
+    for sid in range(BACKLOG + more):
+        assoc.stream(sid).put_control(INITIATE)
+    while (event := w.mate.event(CM, 0.5, event="CONNECT_REQUEST")):
+        asked += 1
+        w.add_link(assoc.stream(0), event.conn)
+    assoc.settle()
+    answers = [s.get_control().code for s in assoc.streams.values()
+               if s.came]
+    check(f"{asked} were asked", BACKLOG / 2 <= asked <= BACKLOG)
+    same("the others", answers, [TERMINATE] * (BACKLOG + more - asked))
+
+
+@case("responder: it goes away before it is answered", "SCTPDDP-28")
+def goes_unanswered(w):
+    link = w.calling()
+    link.conn = w.asked().conn
+    link.peer.terminate()
+    link.assoc.settle(0.1)
+    try:
+        w.mate.do("accept", link.conn, 1, 1)
+    except Refused:
+        pass
+    check("no answer to it", link.peer.silent())
+    w.mate.none(CM, timeout=0, event="ESTABLISHED")
+
+
+@case("responder: a segment ahead of the answer ends it",
+      "SCTPDDP-27 SCTPDDP-28")
+def segment_unanswered(w):
+    target = w.shared(4096, "lw")
+    link = w.calling()
+    link.conn = w.asked().conn
+    link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"early"))
+    same("answer", link.peer.get_control(), Control(TERMINATE))
+    target.untouched()
+
+
+# Initiator --------------------------------------------------------------------
+
+
+@case("initiator: the Initiate",
+      "MPA2-11 MPA2-13 MPA2-14 SCTPDDP-14 SCTPDDP-26 SCTPDDP-10")
+def the_initiate(w):
+    for data in b"", b"1", octets(200):
+        link = w.respond(connect=(3, 5, data))
+        got = w.request
+        same("code, data", (got.code, got.data), (E_INITIATE, data))
+        same("IRD, ORD", (got.ird, got.ord), (5, 3))
+        same("its DDP-SSN", link.peer.arrived[0].ssn, 0)
+        same("streams used", list(link.assoc.streams), [link.peer.sid])
+
+
+@case("initiator: Private Data of the Accept is handed up",
+      "SCTPDDP-18 SCTPDDP-19 MPA2-17 MPA2-18 MPA2-15")
+def accept_data(w):
+    for size in 0, 1, 100, 508:
+        link = w.respond(lambda r, size=size: answer(r, octets(size)),
+                         status=None)
+        event = link.cm("ESTABLISHED", status=0)
+        same("Private Data", event.pd, octets(size)[:HANDED_UP])
+
+
+def calling_out(w, **options):
+    """rawmate calls; its Initiate has come."""
+    with w.listening(**options) as (sock, port):
+        link = w.call(port)
+        assoc = w.taken(sock)
+    w.request, link.peer = w.first(assoc)
+    return link
+
+
+def fails(w, link, **fields):
+    """rawmate hears once that it failed."""
+    event = w.mate.need(CM, conn=link.conn, **fields)
+    check(f"an error: {event}", event.event in ("REJECTED", "CONNECT_ERROR",
+                                                "UNREACHABLE"))
+    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    return event
+
+
+@case("initiator: a reject with its Private Data",
+      "SCTPDDP-18 SCTPDDP-19 MPA2-18 MPA2-35 MPA2-12")
+def rejected(w):
+    for size in 0, 5, 508:
+        link = calling_out(w)
+        with w.counted(end_peer_reject=1):
+            link.answer(enhanced(E_REJECT, octets(size), 1, 1))
+            event = fails(w, link, event="REJECTED")
+        same("Private Data", event.pd, octets(size)[:HANDED_UP])
+        check("nothing follows", link.peer.silent(0.05))
+
+
+@case("initiator: a reject without the word, and a plain one", "MPA2-35")
+def rejected_plainly(w):
+    for control in (*(Control(E_REJECT, octets(size)) for size in range(4)),
+                    Control(REJECT, b"plain")):
+        link = calling_out(w)
+        link.answer(control)
+        event = fails(w, link, event="REJECTED")
+        same("Private Data", event.pd, control.pd)
+
+
+@case("initiator: nobody could be asked there", "SCTPDDP-18")
+def terminated(w):
+    link = calling_out(w)
+    link.answer(Control(TERMINATE))
+    fails(w, link)
+    check("nothing follows", link.peer.silent(0.05))
+
+
+WRONG_ANSWERS = [
+    ("an Initiate", Control(INITIATE)),
+    ("a plain Accept", Control(ACCEPT)),
+    ("an Accept without its word", Control(E_ACCEPT, b"123")),
+    ("an Accept too long", enhanced(E_ACCEPT, octets(509))),
+    ("function code 0", Control(0)),
+    ("function code 9", Control(9)),
+]
+
+
+def wrong_answer(w, control):
+    link = calling_out(w)
+    link.answer(control)
+    link.ended()
+    fails(w, link)
+
+
+for words, wrong in WRONG_ANSWERS:
+    case(f"initiator: {words} is no answer",
+         "SCTPDDP-13 SCTPDDP-16 SCTPDDP-27 SCTPDDP-28 MPA2-15 MPA2-21",
+         control=wrong)(wrong_answer)
+
+
+@case("initiator: a segment is no answer", "SCTPDDP-27 SCTPDDP-28")
+def segment_as_answer(w):
+    link = calling_out(w)
+    link.peer.put_segment(rdmap.send(1, b"too soon"))
+    link.ended()
+    fails(w, link)
+
+
+@case("initiator: an Accept that a segment has overtaken", "SCTPDDP-65")
+def accept_overtaken(w):
+    inbox = w.shared(4096, "l")
+    with w.listening() as (sock, port):
+        link = w.call(port, recvs=[(inbox, 64)])
+        assoc = w.taken(sock)
+    w.request, link.peer = w.first(assoc)
+    link.peer.put_segment(rdmap.send(1, b"first"), ssn=1)
+    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    link.answer(answer(w.request))
+    link.peer.next_ssn()
+    link.cm("ESTABLISHED", status=0)
+    same("length", link.wc(wr=1, status=0).length, 5)
+
+
+@case("initiator: silent before the answer", "SCTPDDP-44 SCTPDDP-43")
+def silent(w):
+    link = calling_out(w)
+    check("nothing follows the Initiate", link.peer.silent())
+    link.answer(answer(w.request))
+    link.cm("ESTABLISHED", status=0)
+
+
+@case("initiator: nobody listens there")
+def nobody(w):
+    with w.listening() as (_, port):
+        pass
+    try:
+        link = w.call(port)
+    except Refused:
+        return                      # it was faster than the call itself
+    fails(w, link)
+
+
+@case("initiator: the responder may speak first", "MPA2-22")
+def responder_first(w):
+    memory = w.shared(4096)
+    link = w.initiate()
+    link.post("send", memory, 16, 5)
+    same("octets", len(link.peer.get_segment().payload), 16)
+    link = w.respond(recvs=[(memory, 64)])
+    link.peer.send(b"first")
+    link.wc(wr=1, status=0)
+
+
+@case("either: the model is client-server unless asked otherwise",
+      "MPA2-52 MPA2-53 MPA2-54 MPA2-55")
+def model(w):
+    for flags in mpa.B, mpa.CC, mpa.D, mpa.B | mpa.CC | mpa.D:
+        w.initiate(enhanced(E_INITIATE, flags=flags))
+        same("RTR flags", w.reply.rtr, 0)
+
+
+go()
