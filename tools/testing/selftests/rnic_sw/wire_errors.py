@@ -179,4 +179,6 @@ READ = [
 
 
 add_rows(TAGGED + UNTAGGED + SHORT + RDMAP + READ)
-run()
+
+if __name__ == "__main__":
+    run()

@@ -357,4 +357,6 @@ for name in "fetchadd", "cmpswap":
 
 
 add_rows(ATOMIC + IMMEDIATE + CHANGES, ExtendScene)
-run()
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""The messages of RDMAP, and all ways to be wrong, over SCTP.
+
+The cases are those of the scripts that the raw peer asks over TCP.
+"""
+
+import importlib
+
+from wire_sctp import go
+
+for script in ("wire_rdmap", "wire_errors", "wire_atomic", "wire_immediate",
+               "wire_extend_errors"):
+    importlib.import_module(script)
+
+go()
