@@ -1,0 +1,438 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""As wire_fuzz.py, over SCTP: several sessions to an association, each on a
+stream of its own, some right to the end and some not.
+
+What is right leaves in any order, and has to come to a good end whatever its
+neighbours do.  T_SEED and the others are as in wire_fuzz.py; T_FIRST counts
+parties: a listener, its associations and their sessions.
+"""
+
+import collections
+import contextlib
+import random
+import select
+import socket
+import struct
+import time
+
+import ktap
+import wire_fuzz
+import wire_sctp
+from fuzz_session import Bad, Ended, PATIENCE, PAUSE, PORT, Session
+from fuzzing import Spoiler, flip
+from rawpeer import ddp, mpa, sctp
+from rawpeer.sctp import (ACCEPT, CONTROL, E_ACCEPT, E_INITIATE, INITIATE,
+                          TERMINATE, Control)
+from wire import MATE, PEER
+from wire_sctp import LLP, answer, enhanced, write
+
+STREAMS = 8
+
+
+def says(chunk, *codes):
+    """Is it a control message of these?"""
+    return chunk.ppid == CONTROL and \
+        int.from_bytes(chunk.octets[2:4], "big") in codes
+
+
+def begins(chunk):
+    return chunk.ssn == 0 and says(chunk, INITIATE, E_INITIATE)
+
+
+class Stream(sctp.Stream):
+    """DDP-SSN 0 is a new session's: one may end, as it is seen there, by what
+    was sent here in error."""
+
+    def take(self, chunk):
+        if chunk.ssn == 0:
+            self.due = 0
+        super().take(chunk)
+
+
+class Association(sctp.Association):
+    """One whose sessions know their streams."""
+
+    def __init__(self, sock):
+        super().__init__(sock)
+        self.unused = list(range(STREAMS))
+
+    def stream(self, sid):
+        if sid not in self.streams:
+            self.streams[sid] = Stream(self, sid)
+        return self.streams[sid]
+
+
+class SctpSession(Session):
+    """One stream's; go() yields (condition, seconds)."""
+
+    SPOILER = Spoiler
+
+    def __init__(self, party, number):
+        super().__init__(party.w, number, party.seed)
+        self.party, self.stream, self.over = party, None, False
+        self.request = None
+        self.todo = collections.deque()
+
+    def fpdu(self, ulpdu, **_):
+        """Segments that stay apart when they are joined."""
+        return struct.pack(">I", len(ulpdu)) + ulpdu
+
+    @staticmethod
+    def apart(octets):
+        while octets:
+            size, = struct.unpack(">I", octets[:4])
+            yield octets[4:4 + size]
+            octets = octets[4 + size:]
+
+    # waiting --------------------------------------------------------------
+
+    def until(self, condition, seconds=PATIENCE):
+        assoc = self.stream and self.stream.assoc
+        return (yield lambda: condition() or assoc and assoc.ended, seconds)
+
+    def chunk(self, seconds=PATIENCE):
+        yield from self.until(lambda: self.stream.came, seconds)
+        if not self.stream.came:
+            raise Ended
+        return self.stream.came.popleft()
+
+    # sending --------------------------------------------------------------
+
+    def put(self, call, *arguments, **fields):
+        try:
+            call(*arguments, **fields)
+        except OSError:
+            raise Ended from None
+
+    def put_right(self, segments):
+        order = list(range(len(segments)))
+        if self.rand.random() < 0.5:
+            self.rand.shuffle(order)
+        self.put(self.stream.put_in_order, order, *segments)
+
+    def put_wrong(self, segment):
+        self.spoilt += 1
+        if self.rand.random() < 0.5:
+            way, octets = self.spoiler.spoil(segment)
+            self.ways.append(way)
+            for body in self.apart(octets):
+                self.put(self.stream.put_segment, body)
+            return
+        way = self.rand.choice(self.WAYS)
+        self.ways.append(way.__name__)
+        way(self, segment.pack())
+
+    def say(self, body, *more, **fields):
+        self.put(self.stream.put_chunk, body, *more, **fields)
+
+    # what is wrong with chunks
+
+    def other_ssn(self, body):
+        ssn = self.stream.ssn + self.rand.choice(
+            (1, 2, 100, -1, -100, 32766, 32767, 32768, -32768,
+             self.rand.getrandbits(16)))
+        self.say(body, sctp.SEGMENT, ssn=ssn % sctp.SSNS)
+
+    def twice(self, body):
+        ssn = self.stream.ssn
+        self.say(body, sctp.SEGMENT)
+        self.say(flip(self.rand, body), sctp.SEGMENT, ssn=ssn)
+
+    def gap(self, body):
+        self.stream.next_ssn()
+        self.say(body, sctp.SEGMENT)
+
+    def other_ppid(self, body):
+        self.say(body, self.rand.choice((0, 15, 17, 18,
+                                         self.rand.getrandbits(32))))
+
+    def ordered(self, body):
+        self.say(body, sctp.SEGMENT, unordered=False)
+
+    def other_stream(self, body):
+        assoc = self.stream.assoc
+        if assoc.unused:
+            assoc.stream(assoc.unused.pop()).put_segment(body)
+
+    def control(self, _):
+        code = self.rand.choice((*range(9), self.rand.getrandbits(16)))
+        self.say(Control(code, self.rand.randbytes(
+            self.rand.choice((0, 3, 4, 100, 512, 513, 1500)))).pack())
+
+    def odd_octets(self, _):
+        self.put(self.stream.assoc.put, self.stream.sid,
+                 self.rand.randbytes(self.rand.choice((1, 2, 3, 4, 50))),
+                 self.rand.choice((16, 17)))
+
+    def longest(self, body):
+        self.say(body + bytes(self.rand.choice((1500, 20000, 60000))),
+                 sctp.SEGMENT)
+
+    def terminate(self, body):
+        self.put(self.stream.terminate)
+        if self.rand.random() < 0.5:
+            self.say(body, sctp.SEGMENT)
+
+    WAYS = (other_ssn, other_ssn, twice, gap, other_ppid, ordered,
+            other_stream, control, control, odd_octets, longest, terminate)
+
+    # start-up -------------------------------------------------------------
+
+    def spoil_body(self, control):
+        body, rand = control.pack(), self.rand
+        if self.right or rand.random() < 0.8:
+            return body
+        self.spoilt += 1
+        return rand.choice((
+            lambda: flip(rand, body[:6]) + body[6:],
+            lambda: body[:rand.randrange(len(body))],
+            lambda: body + rand.randbytes(rand.randrange(1, 600)),
+            lambda: struct.pack(">H", rand.randrange(10)) + body[2:],
+            lambda: rand.randbytes(rand.randrange(60)),
+        ))()
+
+    def initiate(self):
+        rand = self.rand
+        assoc = self.party.dialled()
+        self.stream = assoc.stream(assoc.unused.pop())
+        pd = bytes([self.choose_actions()]) + rand.randbytes(rand.randrange(9))
+        request = rand.choice((
+            Control(INITIATE, pd), enhanced(E_INITIATE, pd),
+            enhanced(E_INITIATE, pd, 4, 4, mpa.A | mpa.CC)))
+        self.say(self.spoil_body(request))
+        reply = (yield from self.chunk(
+            10 * PAUSE if self.spoilt else PATIENCE)).contents
+        if self.right and reply.code not in (ACCEPT, E_ACCEPT):
+            raise Bad(f"not accepted: {reply}")
+        if reply.code not in (ACCEPT, E_ACCEPT):
+            self.over = reply.code == TERMINATE
+            raise Ended
+        self.put_right(self.messages.write())
+
+    def respond(self):
+        self.w.mate.do("call", PEER, self.party.port, self.choose_actions())
+        if not (yield from self.until(self.claim)):
+            raise Bad("no Initiate comes") if self.right else Ended
+        if self.request.code != E_INITIATE:
+            raise Bad(f"begins with {self.request}")
+        self.say(self.spoil_body(answer(self.request)))
+
+    def claim(self):
+        """Takes a stream on which an Initiate has come."""
+        for assoc in self.party.called:
+            for stream in assoc.streams.values():
+                if stream.came and begins(stream.came[0]):
+                    self.stream, stream.ssn = stream, 0
+                    self.request = stream.came.popleft().contents
+                    return True
+        return False
+
+    # messages -------------------------------------------------------------
+
+    def take_in(self):
+        while self.stream.came and not self.over:
+            if begins(self.stream.came[0]):
+                # the next session's: this one is over there
+                self.over = True
+                return
+            chunk = self.stream.came.popleft()
+            if chunk.ppid == sctp.SEGMENT:
+                self.take_octets(chunk.octets[2:])
+            elif chunk.contents.code == TERMINATE:
+                self.over = True
+            elif not self.spoilt:
+                raise Bad(f"in a session it sent {chunk.contents}")
+
+    def take_octets(self, octets):
+        try:
+            self.take_segment(ddp.parse(octets))
+        except (ValueError, struct.error, IndexError) as why:
+            raise Bad(f"it sent what is malformed: {why}") from why
+
+    def answers(self, chance):
+        self.take_in()
+        while self.todo:
+            self.some(self.reply_to(self.todo.popleft()), chance)
+
+    def some(self, segments, chance):
+        if self.rand.random() >= chance:
+            self.put_right(segments)
+            return
+        for segment in segments:
+            self.put_wrong(segment)
+
+    def talk(self):
+        rand = self.rand
+        for _ in range(rand.randrange(6)):
+            batch = self.messages.any()
+            if rand.random() < 0.3:
+                batch += self.messages.any()
+            self.some(batch, 0)
+            self.answers(0)
+            yield from self.until(lambda: True, 0)
+        if self.right:
+            yield from self.good_end()
+            return
+        for _ in range(rand.randint(1, 4)):
+            self.some(self.messages.any(), 0.8)
+            yield from self.until(lambda: self.stream.came,
+                                  rand.choice((0, PAUSE)))
+            self.answers(0.3)
+
+    def good_end(self):
+        messages, end = self.messages, time.monotonic() + PATIENCE
+        while (self.got, self.got_atomics) != (messages.due,
+                                               messages.atomics):
+            yield from self.until(lambda: self.stream.came,
+                                  end - time.monotonic())
+            if not self.stream.came:
+                raise Bad(f"{self.got} of {messages.due} octets read, "
+                          f"{self.got_atomics} of {messages.atomics} atomics, "
+                          f"then {self.stream.assoc.ended or 'nothing'}, "
+                          f"Terminate {self.terminated}")
+            self.answers(0)
+        yield from self.until(lambda: self.stream.came, PAUSE)
+        self.answers(0)
+        self.put(self.stream.terminate)
+        while not self.over:
+            yield from self.until(lambda: self.stream.came)
+            if not self.stream.came:
+                raise Bad("our Terminate is not answered, association "
+                          f"{self.stream.assoc.ended}")
+            self.take_in()
+        if self.terminated:
+            raise Bad(f"Terminate {self.terminated}")
+
+    def go(self):
+        try:
+            yield from self.rand.choice((self.initiate, self.respond))()
+            yield from self.talk()
+            yield from self.until(lambda: self.over,
+                                  self.rand.choice((0, PAUSE)))
+            self.take_in()
+        except Ended:
+            if self.right:
+                raise Bad("ended in the middle, Terminate "
+                          f"{self.terminated}") from None
+
+
+class Party:
+    """A listener, associations from both sides, and their sessions."""
+
+    def __init__(self, w, number, seed):
+        self.w, self.seed = w, seed
+        self.rand = random.Random(f"{seed} {number}")
+        self.sessions = [SctpSession(self, 16 * number + n)
+                         for n in range(self.rand.randint(1, 6))]
+        self.own, self.called = [], []
+        self.listener = self.socket()
+        self.listener.bind((PEER, 0))
+        self.listener.listen()
+        self.listener.setblocking(False)
+        self.port = self.listener.getsockname()[1]
+
+    @staticmethod
+    def socket():
+        return sctp.prepare(socket.socket(
+            socket.AF_INET, socket.SOCK_STREAM, sctp.PROTOCOL),
+            streams=STREAMS)
+
+    def dialled(self):
+        """An association with a stream to spare, most likely an old one."""
+        for assoc in self.own:
+            if assoc.unused and not assoc.ended and self.rand.random() < 0.8:
+                return assoc
+        self.own.append(Association.dial(self.socket(), (MATE, PORT)))
+        return self.own[-1]
+
+    def pump(self, seconds):
+        files = {assoc.sock.fileno(): assoc for assoc in self.own + self.called
+                 if not assoc.ended}
+        poll = select.poll()
+        for number in (*files, self.listener.fileno()):
+            poll.register(number, select.POLLIN)
+        for number, _ in poll.poll(seconds * 1000):
+            if number in files:
+                self.receive(files[number])
+            else:
+                with contextlib.suppress(OSError):
+                    self.called.append(Association(self.listener.accept()[0]))
+
+    @staticmethod
+    def receive(assoc):
+        with contextlib.suppress(TimeoutError):
+            try:
+                assoc.receive(0.001)
+            except sctp.Malformed as why:
+                raise Bad(f"it sent what is malformed: {why}") from why
+
+    def run(self):
+        active = {s: s.go() for s in self.sessions}
+        waits = {s: (lambda: True, 0) for s in active}
+        first = set(active)
+        while active:
+            now, moved = time.monotonic(), False
+            for session in list(active):
+                condition, end = waits[session]
+                true = bool(condition())
+                if not true and now < end:
+                    continue
+                moved = True
+                try:
+                    condition, seconds = active[session].send(
+                        None if session in first else true)
+                    first.discard(session)
+                    waits[session] = condition, now + seconds
+                except StopIteration:
+                    del active[session]
+                except Bad as why:
+                    raise Bad(f"session {session.number}: {why}; "
+                              f"{session.ways}") from why
+            self.pump(0 if moved else 0.01)
+
+    def close(self):
+        for assoc in self.own + self.called:
+            if self.rand.random() < 0.3:
+                assoc.abort()
+            else:
+                assoc.close()
+        self.listener.close()
+
+
+class Parties:
+    """One after the other; told as wire_fuzz.Crowd is."""
+
+    def __init__(self, w, numbers, seed):
+        self.w, self.numbers, self.seed = w, numbers, seed
+        self.count = self.good = self.spoilt = 0
+        self.bad = []
+
+    def run(self):
+        for number in self.numbers:
+            party = Party(self.w, number, self.seed)
+            try:
+                party.run()
+            except Bad as why:
+                self.bad.append(f"party {number}: {why}")
+            self.count += len(party.sessions)
+            self.good += sum(s.right for s in party.sessions)
+            self.spoilt += sum(s.spoilt for s in party.sessions)
+            party.close()
+            if self.bad:
+                return
+
+
+class SctpFuzzWire(wire_fuzz.FuzzWire):
+    """fuzzmate over SCTP."""
+
+    crowd = Parties
+
+    def _set_up(self):
+        wire_sctp.need()
+        super()._set_up()
+        write(LLP + "connect", "sctp")
+
+
+if __name__ == "__main__":
+    ktap.run(SctpFuzzWire)
