@@ -350,7 +350,7 @@ def plain_beside(w):
         there.close()
 
 
-@case("an INIT with the indication twice, or in another chunk",
+@case("the indication in chunks where it does not belong",
       "SCTPDDP-85 SCTPDDP-73")
 def odd_places(w):
     ghost = w.ghost()
