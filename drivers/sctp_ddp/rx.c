@@ -100,6 +100,8 @@ static void enter(struct sddp_stream *st, const struct ddp_offer *o)
 
 static void ask(struct sddp_stream *st, const struct ddp_offer *o)
 {
+	sddp_stream_deadline(st, 0);
+	sddp_assoc_used(st->a);
 	st->told = !sddp_listen_request(st, o);
 	/* RFC 5043 6.4: nobody could be asked: Terminate, never Reject */
 	if (!st->told)
@@ -230,6 +232,11 @@ static void insert(struct sddp_stream *st, struct kept *k)
 	list_add(&k->list, &before->list);
 }
 
+static u32 may_keep(const struct sddp_stream *st)
+{
+	return st->s.state == SDDP_IDLE ? KEPT_UNASKED : KEPT_MOST;
+}
+
 /* Not even its octets are kept if it has been placed, or nobody wants it */
 static struct kept *new_kept(struct sddp_stream *st, const struct sddp_in *in)
 {
@@ -240,7 +247,7 @@ static struct kept *new_kept(struct sddp_stream *st, const struct sddp_in *in)
 	u32 len = placed || unwanted ? 0 : in->len;
 	struct kept *k;
 
-	if (st->a->kept + cost(len) > KEPT_MOST)
+	if (st->a->kept + cost(len) > may_keep(st))
 		return NULL;
 	k = kvmalloc(struct_size(k, data, len), GFP_KERNEL);
 	if (!k)
@@ -333,7 +340,7 @@ static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 		return ERR_PTR(err);
 	}
 	atomic_inc(&a->live);
-	sddp_assoc_used(a);
+	sddp_stream_deadline(st, DEADLINE_INITIATE);
 	return st;
 }
 

@@ -5,15 +5,18 @@
 import itertools
 import os
 import random
+import time
 
 from wire import (ACCESS_ERR, FLUSHED, SUCCESS, Skip, WC, Async, both,
                   case, check, in_both_roles, rdmap, same)
 from rawpeer import sctp
+from rawpeer.sctp import TERMINATE
 from wire_sctp import go
 
 MANY = 70000            # chunks; more than there are DDP-SSNs
 PIECE = 1000
 MANY_KEPT = 10000       # segments of 1400 octets: more than are kept
+WAITS_FOR_INITIATE = 10     # seconds
 
 
 def pattern(length, seed):
@@ -201,6 +204,24 @@ def gap(w):
     link.ended()
     link.cm("DISCONNECTED")
     works_elsewhere(w)
+
+
+@case("what comes without an Initiate is neither kept nor waited for long",
+      "SCTPDDP-38 SCTPDDP-69 SCTPDDP-70")
+def no_initiate(w):
+    assoc = w.associate(streams=2)
+    lonely, greedy = assoc.stream(0), assoc.stream(1)
+    segment = rdmap.send(1, bytes(1400))
+    lonely.put_segment(segment, ssn=1)
+    for n in range(1, 100):
+        greedy.put_segment(segment, ssn=n)
+    same("too much", greedy.get_control().code, TERMINATE)
+    time.sleep(WAITS_FOR_INITIATE + 1)
+    # what came before it is forgotten: nothing is behind this Initiate
+    lonely.new_session()
+    link = w.initiate(peer=lonely, recvs=[(w.shared(1024, "l"), 64)])
+    link.peer.send(b"on")
+    link.wc(wr=1, status=SUCCESS)
 
 
 def works_elsewhere(w):
