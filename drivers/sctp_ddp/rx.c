@@ -16,6 +16,10 @@
 
 /* Octets that early chunks of an association may cost at most */
 #define KEPT_MOST	(8 * 1024 * 1024)
+/* ... for a stream whose Initiate is not here: a well-behaved peer sends none */
+#define KEPT_UNASKED	(64 * 1024)
+
+#define DEADLINE_INITIATE	10	/* seconds: behind what came before it */
 
 /* The longest segment that a Terminate can name */
 #define SEGMENT_MOST	U16_MAX

@@ -209,8 +209,10 @@ def gap(w):
 @case("what comes without an Initiate is neither kept nor waited for long",
       "SCTPDDP-38 SCTPDDP-69 SCTPDDP-70")
 def no_initiate(w):
-    assoc = w.associate(streams=2)
+    assoc = w.associate(streams=3)
     lonely, greedy = assoc.stream(0), assoc.stream(1)
+    # without a session all of the association would go
+    w.initiate(peer=assoc.stream(2))
     segment = rdmap.send(1, bytes(1400))
     lonely.put_segment(segment, ssn=1)
     for n in range(1, 100):
