@@ -214,6 +214,7 @@ def facts(mine):
         "markers": sum(len(fpdu.markers) for fpdu in fpdus),
         "segments": sum(len(half.segments()) for half in halves),
         "unaligned": sum(len(half.unaligned()) for half in halves),
+        "against_the_rfc": sum(len(half.faults) for half in halves),
         "octets_left": sum(half.left for half in halves)})
 
 

@@ -196,7 +196,9 @@ class Captures(unittest.TestCase):
         wire = Wire()
         wire.start_up()
         wire.put(0, mpa.Writer().fpdu(rdmap.send(1, b"x").pack(), pad=b"xyz"))
-        self.bad("is not zero", wire)
+        facts, said = self.verdict([wire], 1)
+        self.assertIn("is not zero", said)
+        self.assertIn("against_the_rfc 1", facts)
 
     def test_bad_marker(self):
         self.bad("not a pointer of", usual(

@@ -134,7 +134,7 @@ crc_is() {
 	captured ping "$B4"
 	has fpdus -gt 100
 	same "C of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.crc_flag)" "$1"
-	has "$([ "$1" = 1 ] && echo good_crcs || echo unused_crcs)" -eq \
+	has "$([ "$1" = 1 ] && echo tshark_good_crcs || echo tshark_unused_crcs)" -eq \
 		"$(awk '$1 == "fpdus" { print $2 }' "$T_CASE/facts")"
 	has bad_crcs -eq 0
 }
