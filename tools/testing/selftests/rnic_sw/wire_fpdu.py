@@ -291,6 +291,15 @@ def markers_out(w, role):
         for wr, size in enumerate(sizes):
             link.wc(wr=wr, status=0)
     same("phases", len(phases(got)), PHASES)
+    # one that begins with a marker and has others
+    for _ in range(3 * PHASES):
+        link.post("send", memory, 600, 98, offset=8)
+        got = [link.peer.get_fpdu()]
+        same("data", ddp.parse(got[0].ulpdu).payload, data[8:608])
+        link.wc(wr=98, status=0)
+        if 0 in phases(got):
+            break
+    same("begins with a marker", phases(got), {0})
     link.post("write", memory, 8192, 99, 0x10000, 7)
     payload = b"".join(s.payload for s in link.peer.get_message())
     same("a long message", payload, data)
@@ -303,7 +312,7 @@ for side in "responder", "initiator":
 
 
 def markers_in(w, role):
-    target, inbox = w.shared(BIG, "lw"), w.shared(1024, "l")
+    target, inbox = w.shared(BIG, "lrw"), w.shared(1024, "l")
     with w.policy(markers=1) as port:
         if role == "responder":
             link = w.initiate(peer=w.dial(port), recvs=[(inbox, 64)])
@@ -324,6 +333,9 @@ def markers_in(w, role):
         settle(link)
         same("phases", len(seen), PHASES)
         same("memory", target.get(0, at + 1900), want + pattern(1900, 4))
+        # and sends none itself (MPA-83)
+        link.peer.read(rdmap.ReadRequest(9, 0, 1000, target.rkey, target.addr))
+        same("read", link.peer.get_segment().payload, bytes(want[:1000]))
 
 
 for side in "responder", "initiator":

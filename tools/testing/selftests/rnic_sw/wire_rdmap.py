@@ -366,6 +366,8 @@ def completion_order(w):
 RESPONSES = [
     ("with another STag", (1, 1, 0), "ddp_tagged_stag", ACCESS_ERR,
      lambda q, s: (q.sink_stag ^ 0x100, q.sink_to, s, True)),
+    ("into another region that may be written", (1, 1, 0),
+     "ddp_tagged_stag", ACCESS_ERR, lambda q, s: (None, 0, s, True)),
     ("one octet off", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
      lambda q, s: (q.sink_stag, q.sink_to + 1, s, True)),
     ("one octet too long", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
@@ -380,10 +382,12 @@ RESPONSES = [
 
 
 def bad_response(w, what, end, event, make):
-    memory = w.shared(8192, "l")
+    memory, other = w.shared(8192, "l"), w.shared(8192, "lw")
     link = w.initiate()
     asked = rdmap.ReadRequest.parse(ask(link, memory, 64).payload)
     stag, to, size, last = make(asked, 64)
+    if stag is None:
+        stag, to = other.rkey, other.addr
     seg = rdmap.read_response(stag, to, b"r" * size, last=last)
     with w.counted(**{"end_" + end: 1}):
         link.peer.put_segment(seg)
@@ -395,6 +399,7 @@ def bad_response(w, what, end, event, make):
     check("the Read fails", link.wc(wr=1).status != SUCCESS)
     w.mate.need(Async, conn=link.conn, event=event)
     memory.untouched()
+    other.untouched()
 
 
 for words, *row in RESPONSES:
