@@ -45,7 +45,10 @@ static void stop_listening(struct rnic_lep *lep)
 			lep->l[llp]->type->unlisten(lep->l[llp]);
 }
 
-/* On each lower layer that is asked for.  @which: a bit for each */
+/*
+ * On each lower layer that is asked for.  @which: a bit for each.  TCP last:
+ * who waits until its port is there may call over any.
+ */
 static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
 		     u8 which)
 {
@@ -53,7 +56,7 @@ static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
 	struct ddp_listener *l;
 	int llp;
 
-	for (llp = 0; llp < RNIC_LLPS; llp++) {
+	for (llp = RNIC_LLPS - 1; llp >= 0; llp--) {
 		if (!(which & BIT(llp)))
 			continue;
 		l = ERR_PTR(-EPROTONOSUPPORT);
