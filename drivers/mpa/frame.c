@@ -179,16 +179,16 @@ static bool write_fpdu(struct mpa_conn *c)
 		.start = c->tx_pos,
 		.crc = mpa_crc_init(),
 	};
-	u8 length[MPA_LEN_SIZE];
+	u8 head[MPA_LEN_SIZE + IW_DDP_HDR_MAX];
 	u32 skip = c->out.len;
 
 	while (skip >= c->out.vec[w.vec].bv_len && w.vec < c->out.n - 1)
 		skip -= c->out.vec[w.vec++].bv_len;
 	w.off = skip;
 
-	put_unaligned_be16(ulpdu_len, length);
-	put(&w, length, sizeof(length));
-	put(&w, seg->hdr, seg->hdr_len);
+	put_unaligned_be16(ulpdu_len, head);
+	memcpy(head + MPA_LEN_SIZE, seg->hdr, seg->hdr_len);
+	put(&w, head, MPA_LEN_SIZE + seg->hdr_len);
 	if (!put_payload(&w, seg->len))
 		return false;
 	put_trailer(&w, ulpdu_len);
@@ -224,11 +224,14 @@ bool mpa_frame_batch(struct mpa_conn *c, u32 emss)
 	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
 	struct mpa_out *o = &c->out;
 
+	o->last = false;
 	while (o->len + emss <= enough) {
 		if (!c->have_seg)
 			c->have_seg = ddp_tx_next(c->tx_stream, mulpdu, &c->seg);
-		if (!c->have_seg)
+		if (!c->have_seg) {
+			o->last = true;
 			break;
+		}
 		if (!add_fpdu(c))
 			return o->len;
 	}

@@ -53,6 +53,7 @@ enum mpa_event {
  * @len: octets written
  * @room: octets reserved behind them
  * @sent: octets that TCP has taken
+ * @last: nothing was due behind it when it was built
  */
 struct mpa_out {
 	struct bio_vec	vec[MPA_OUT_VECS];
@@ -60,6 +61,7 @@ struct mpa_out {
 	u32		len;
 	u32		room;
 	u32		sent;
+	bool		last;
 };
 
 /**

@@ -16,6 +16,7 @@
 
 enum verdict {
 	TX_SENT,		/* a batch is with TCP */
+	TX_LAST,		/* ... and nothing was left when it was built */
 	TX_IDLE,		/* nothing left */
 	TX_FULL,		/* TCP takes no more; write_space will kick */
 	TX_AGAIN,		/* the worker has to go on */
@@ -69,7 +70,8 @@ static enum verdict send_batch(struct mpa_conn *c, bool may_sleep)
 	local_bh_disable();
 	ddp_tx_taken(c->tx_stream);
 	local_bh_enable();
-	return TX_SENT;
+	/* an end that is asked for wants it found that nothing is left */
+	return c->out.last && !READ_ONCE(c->closing) ? TX_LAST : TX_SENT;
 }
 
 static enum verdict build_batch(struct mpa_conn *c)
@@ -90,6 +92,8 @@ static enum verdict one_batch(struct mpa_conn *c, bool may_sleep)
 	enum verdict v = TX_SENT;
 
 	local_bh_disable();
+	/* who left one over did not ask what has become due since */
+	c->out.last = false;
 	if (!c->out.len)
 		v = build_batch(c);
 	if (v == TX_SENT && !may_sleep)
@@ -108,6 +112,12 @@ static void note_drained(struct mpa_conn *c)
 	mpa_conn_event(c, MPA_EV_TX);
 }
 
+/* Whoever makes something due says so: what leave() asks about */
+static bool nothing_left(enum verdict v)
+{
+	return v == TX_IDLE || v == TX_LAST;
+}
+
 static enum verdict run(struct mpa_conn *c, bool may_sleep, int budget)
 {
 	enum verdict v;
@@ -116,7 +126,7 @@ static enum verdict run(struct mpa_conn *c, bool may_sleep, int budget)
 		v = budget-- ? one_batch(c, may_sleep) : TX_AGAIN;
 		if (v == TX_IDLE)
 			note_drained(c);
-	} while (v == TX_SENT || (v == TX_IDLE && !leave(c)));
+	} while (v == TX_SENT || (nothing_left(v) && !leave(c)));
 	return v;
 }
 
@@ -127,7 +137,7 @@ static void transmit(struct mpa_conn *c, bool may_sleep, int budget)
 	if (!enter(c))
 		return;
 	v = run(c, may_sleep, budget);
-	if (v == TX_IDLE)
+	if (nothing_left(v))
 		return;
 	/* what was asked for meanwhile is the worker's, too */
 	if (!leave(c)) {
