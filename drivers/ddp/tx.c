@@ -41,6 +41,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	s->gone = s->cut;
 	s->cut += seg->len;
 	s->in_msg = !h.last;
+	seg->more = s->in_msg;
 	trace_ddp_segment_pulled(s, &h, seg->len);
 	return true;
 }

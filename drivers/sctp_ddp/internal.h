@@ -83,6 +83,8 @@ struct sddp_assoc {
 	u32			kept;		/* what early chunks cost, octets */
 	u8			*out;		/* a chunk to be sent ... */
 	u32			out_len;	/* ... that SCTP has not taken */
+	bool			out_more;	/* its message goes on behind it */
+	u32			corked;		/* octets that SCTP holds back */
 	struct sddp_stream	*out_of;
 	struct list_head	doubts;		/* streams that wait for a SACK */
 	bool			watch;		/* there are any */
@@ -223,6 +225,8 @@ bool sddp_sock_up(struct sddp_assoc *a);
 bool sddp_sock_receive(struct sddp_assoc *a);
 void sddp_sock_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
 u32 sddp_sock_fragment(struct sddp_assoc *a);
+bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
+void sddp_sock_uncork(struct sddp_assoc *a);
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);
 u32 sddp_sock_mark(struct sddp_assoc *a);

@@ -451,6 +451,59 @@ u32 sddp_sock_fragment(struct sddp_assoc *a)
 	return clamp_t(u32, len, SDDP_CHUNK_LEAST, SDDP_OUT_SIZE);
 }
 
+/* What SCTP charges the sender for that much, in the smallest of chunks */
+static int charge(u32 len)
+{
+	u32 chunks = DIV_ROUND_UP(len, SDDP_CHUNK_LEAST);
+
+	return len + chunks * (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk));
+}
+
+/**
+ * sddp_sock_cork - hold back what is sent from now on
+ * @a: the association; its worker
+ * @len: octets that are to be held back
+ *
+ * So that SCTP hands the chunks of many packets down in one go (GSO).  It may
+ * let go earlier by itself: when a SACK comes.  It must not run out of room
+ * meanwhile, for what is held back makes none.
+ *
+ * Return: whether it has that much room, and holds back.
+ */
+bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
+{
+	struct sock *sk = a->sock->sk;
+	struct sctp_association *asoc;
+	bool fits = false;
+
+	lock_sock(sk);
+	asoc = __asoc(sk);
+	if (asoc && sk->sk_sndbuf - sk->sk_wmem_queued > charge(len)) {
+		sctp_outq_cork(&asoc->outqueue);
+		fits = true;
+	}
+	release_sock(sk);
+	return fits;
+}
+
+/**
+ * sddp_sock_uncork - do not hold back what is sent from now on
+ * @a: the association; its worker
+ *
+ * What was held back leaves with the next chunk.
+ */
+void sddp_sock_uncork(struct sddp_assoc *a)
+{
+	struct sock *sk = a->sock->sk;
+	struct sctp_association *asoc;
+
+	lock_sock(sk);
+	asoc = __asoc(sk);
+	if (asoc)
+		asoc->outqueue.cork = 0;
+	release_sock(sk);
+}
+
 /**
  * sddp_sock_send - one chunk
  * @a: the association; its worker

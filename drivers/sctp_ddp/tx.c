@@ -11,6 +11,7 @@
 
 #define TURN		64	/* segments of one stream before the next one's turn */
 #define TURN_OCTETS	(256 * 1024)
+#define TOGETHER	(64 * 1024)	/* octets that SCTP gets to send at once */
 #define DEADLINE_REPLY	60	/* seconds: the answer to our Initiate */
 
 /* Wait until the peer has what was sent last */
@@ -95,6 +96,33 @@ static int say_terminate(struct sddp_stream *st)
 	return sddp_session_may(&st->s, c.what) ? say(st, &c) : 0;
 }
 
+static void uncork(struct sddp_assoc *a)
+{
+	if (!a->corked)
+		return;
+	a->corked = 0;
+	sddp_sock_uncork(a);
+}
+
+/*
+ * The segments of a message: SCTP makes less work of many at once.  The last
+ * of them must not be held back.  @last: no other one is sent in this turn
+ */
+static void cork(struct sddp_assoc *a, bool last)
+{
+	bool more = a->out_more && !last;
+	u32 len = a->out_len;
+
+	if (!a->corked) {
+		if (more && 2 * len <= TOGETHER && sddp_sock_cork(a, TOGETHER))
+			a->corked = len;
+		return;
+	}
+	a->corked += len;
+	if (!more || a->corked + len > TOGETHER)
+		uncork(a);
+}
+
 static int send_out(struct sddp_assoc *a)
 {
 	struct sddp_stream *st = a->out_of;
@@ -129,6 +157,7 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 		p = a->out + SDDP_SEGMENT;
 		memcpy(p, seg.hdr, seg.hdr_len);
 		a->out_len = SDDP_SEGMENT + seg.hdr_len + seg.len;
+		a->out_more = seg.more;
 		/* its memory may be gone: a Terminate comes next */
 	} while (!ddp_tx_fill(st->stream, p + seg.hdr_len, seg.len));
 	local_bh_enable();
@@ -155,6 +184,7 @@ static int send_segments(struct sddp_stream *st)
 			return 0;
 		}
 		octets += st->a->out_len;
+		cork(st->a, n == TURN - 1 || octets >= TURN_OCTETS);
 		err = send_out(st->a);
 		if (err)
 			return err;
@@ -166,6 +196,11 @@ static int turn(struct sddp_stream *st)
 {
 	int err;
 
+	/*
+	 * A message was given up, or SCTP had no memory: what was held back
+	 * leaves with what follows, if only the session's Terminate
+	 */
+	uncork(st->a);
 	if (st->a->out_len) {
 		err = send_out(st->a);
 		if (err)

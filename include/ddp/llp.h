@@ -109,11 +109,13 @@ enum iw_reason ddp_rx_placed(struct ddp_stream *s, const struct ddp_placed *p);
  * struct ddp_txseg - one segment to be sent
  * @hdr: its DDP header, encoded
  * @hdr_len: octets of @hdr
+ * @more: its message goes on behind it, unless fetching fails
  * @len: octets of payload, to be fetched with ddp_tx_fill()
  */
 struct ddp_txseg {
 	u8	hdr[IW_DDP_HDR_MAX];
 	u8	hdr_len;
+	bool	more;
 	u32	len;
 };
 
