@@ -76,7 +76,7 @@ help:
 	@echo "make check       everything that a change must pass: 15 minutes, the first time 45"
 	@echo "make conformance which requirement of which RFC is shown by which test; 5 minutes"
 	@echo "make fuzz        the parsers under libFuzzer for a minute"
-	@echo "make bench       measures against siw and plain TCP"
+	@echo "make bench       measures against siw, plain TCP and SCTP"
 	@echo "make clean"
 	@echo
 	@echo "One system test alone: tools/testing/selftests/rnic_sw/run --help"

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""measure.py RATE SIW_CRC PAIRS SECONDS RESULT: the part of `make bench` that
-runs in the bed, as root. RATE is the program, SIW_CRC a siw.ko that asks for
-CRC, RESULT the file for the results."""
+"""measure.py PROGRAMS SIW_CRC PAIRS SECONDS RESULT: the part of `make bench` that
+runs in the bed, as root. PROGRAMS is the folder of rate and many, SIW_CRC a
+siw.ko that asks for CRC, RESULT the file for the results."""
 import json
 import os
+import resource
 import subprocess
 import sys
 
 import rows
 
-ADDRESSES = {"rnic_sw": "10.9.0.1", "siw": "10.9.1.1", "tcp": "10.9.0.1"}
+ADDRESSES = {"rnic_sw": "10.9.0.1", "siw": "10.9.1.1", "tcp": "10.9.0.1",
+             "sctp": "10.9.0.1"}
 SYSCTLS = {
     "net.ipv4.tcp_rmem": "4096 131072 6291456",
     "net.ipv4.tcp_wmem": "4096 16384 4194304",
@@ -25,7 +27,7 @@ def run(*command):
 
 def set_up():
     """Two devices, each on an interface and with an address of its own."""
-    run("modprobe", "-a", "rnic_sw", "rdma_ucm")
+    run("modprobe", "-a", "rnic_sw", "rdma_ucm", "sctp")
     for name, value in SYSCTLS.items():
         run("sysctl", "-qw", f"{name}={value}")
     for dev, who in (("dummy0", "rnic_sw"), ("dummy1", "siw")):
@@ -37,6 +39,8 @@ def set_up():
 
 def set_crc(crc, siw_crc):
     """siw asks for CRC only if it was built to: so another siw is loaded."""
+    if crc == "sctp":
+        return
     on = crc == "on"
     with open("/sys/class/infiniband/iw0/mpa/crc", "w", encoding="ascii") as f:
         f.write("1" if on else "0")
@@ -45,31 +49,49 @@ def set_crc(crc, siw_crc):
     run("rdma", "link", "add", "siw0", "type", "siw", "netdev", "dummy1")
 
 
-def rate(program, who, args, seconds):
-    """One run: its result, or what went wrong."""
-    command = [program, "-a", ADDRESSES[who], "-t", str(seconds), *args]
+def result_of(command, llp, timeout):
+    """What a program prints, or what went wrong."""
+    env = dict(os.environ, RNIC_SW_LLP=llp)
     for _ in range(TRIES):
         try:
-            done = subprocess.run(command, capture_output=True, text=True,
-                                  timeout=10 * seconds + 30, check=True)
+            done = subprocess.run(command, capture_output=True, text=True, env=env,
+                                  timeout=timeout, check=True)
             return json.loads(done.stdout)
         except subprocess.TimeoutExpired:
             error = "it did not end"
         except subprocess.CalledProcessError as e:
             error = e.stderr.strip()
-        print(f"{who} {' '.join(args)}: {error}", file=sys.stderr, flush=True)
+        print(f"{' '.join(command)}: {error}", file=sys.stderr, flush=True)
     return {"error": error}
+
+
+def rate(program, who, row, seconds):
+    args = [*row.args[:-1], who] if who == "sctp" else row.args
+    return result_of([program, "-a", ADDRESSES[who], "-t", str(seconds), *args],
+                     "sctp" if row in rows.SCTP else "tcp", 10 * seconds + 30)
+
+
+def many(program, pairs):
+    """Many connections at once, over the one and the other, in turns."""
+    print(f"[99 %] {rows.MANY} connections", flush=True)
+    run("ip", "link", "set", "lo", "mtu", "65536")
+    # each takes a few descriptors
+    resource.setrlimit(resource.RLIMIT_NOFILE, (65536, 65536))
+    return [{"who": llp, "result":
+             result_of([program, ADDRESSES["rnic_sw"], str(rows.MANY)], llp, 60)}
+            for _ in range(pairs) for llp in rows.LLPS]
 
 
 def contestants(row, pair):
     """Who runs, in turn: neither is always the first."""
-    if row is rows.TCP:
+    if not row.rival:
         return ["tcp"]
-    return ["siw", "rnic_sw"] if pair % 2 == 0 else ["rnic_sw", "siw"]
+    both = [row.rival, "rnic_sw"]
+    return both if pair % 2 == 0 else both[::-1]
 
 
 def main():
-    program, siw_crc, pairs, seconds, result = sys.argv[1:]
+    programs, siw_crc, pairs, seconds, result = sys.argv[1:]
     pairs, seconds = int(pairs), float(seconds)
     plan = list(rows.planned(pairs))
     results = []
@@ -82,15 +104,17 @@ def main():
             run("ip", "link", "set", "lo", "mtu", str(mtu))
         at = (crc, mtu)
         if pair == 0:
-            print(f"[{100 * n // len(plan):2d} %] MTU {mtu}, CRC {crc}: {row.name}",
+            how = "" if crc == "sctp" else f", CRC {crc}"
+            print(f"[{100 * n // len(plan):2d} %] MTU {mtu}{how}: {row.name}",
                   flush=True)
         for who in contestants(row, pair):
             results.append({"row": row.name, "mtu": mtu, "crc": crc, "pair": pair,
                             "who": who,
-                            "result": rate(program, who, row.args, seconds)})
+                            "result": rate(f"{programs}/rate", who, row, seconds)})
     with open(result, "w", encoding="ascii") as f:
         json.dump({"kernel": os.uname().release, "pairs": pairs,
-                   "seconds": seconds, "runs": results}, f, indent=1)
+                   "seconds": seconds, "runs": results,
+                   "many": many(f"{programs}/many", pairs)}, f, indent=1)
 
 
 main()

@@ -5,7 +5,7 @@ from html import escape
 
 LEFT, WIDTH, LINE, TOP = 300, 520, 22, 60
 LEAST, MOST = 0.5, 32.0
-COLOURS = {True: "#2a7f62", False: "#b5402f"}
+COLOURS = {"reached": "#2a7f62", "level": "#8a8a2f", "MISSED": "#b5402f"}
 
 
 def x_of(ratio):
@@ -35,14 +35,14 @@ def scale(bottom):
 
 def bar(row, y):
     """One row: from 1 to its median, its range, the bar to reach."""
-    yield text(LEFT - 10, y + 12, f"{row['row']}, MTU {row['mtu']}, CRC {row['crc']}",
-               "end")
+    how = "" if row["rival"] == "sctp" else f", CRC {row['crc']}"
+    yield text(LEFT - 10, y + 12, f"{row['row']}, MTU {row['mtu']}{how}", "end")
     if row["ratio"] is None:
         yield text(LEFT + 4, y + 12, "failed")
         return
     ends = sorted((x_of(1), x_of(row["ratio"])))
     yield (f'<rect x="{ends[0]:.1f}" y="{y + 2}" width="{ends[1] - ends[0]:.1f}" '
-           f'height="12" fill="{COLOURS[row["reached"]]}"/>')
+           f'height="12" fill="{COLOURS[row["verdict"]]}"/>')
     yield line(x_of(row["ratios"][0]), y + 8, x_of(row["ratios"][-1]), y + 8, "#222", 2)
     aim = x_of(row["bar"])
     yield line(aim, y, aim, y + 16, "#d08a00", 3)
@@ -51,8 +51,8 @@ def bar(row, y):
 
 def draw(lines):
     bottom = TOP + LINE * len(lines)
-    parts = [text(10, 24, "rnic_sw to siw: octets a second, median and range of the "
-                  "pairs; orange: the bar to reach", weight="bold")]
+    parts = [text(10, 24, "rnic_sw to siw (SCTP: to bare messages): octets a second, "
+                  "median and range of the pairs; orange: the bar to reach", weight="bold")]
     parts += scale(bottom)
     for n, row in enumerate(lines):
         parts += bar(row, TOP + LINE * n)

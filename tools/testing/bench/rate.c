@@ -18,12 +18,13 @@ static const char * const op_names[] = {
 	[OP_SEND] = "send",
 	[OP_READ] = "read",
 	[OP_TCP] = "tcp",
+	[OP_SCTP] = "sctp",
 };
 
 static const char usage_text[] =
-	"usage: rate -a ADDRESS [options] write|send|read|tcp\n"
-	"Moves messages between two processes over the RDMA device (or TCP) at\n"
-	"ADDRESS, and prints a line of JSON.\n"
+	"usage: rate -a ADDRESS [options] write|send|read|tcp|sctp\n"
+	"Moves messages between two processes over the RDMA device (or bare\n"
+	"TCP, or SCTP) at ADDRESS, and prints a line of JSON.\n"
 	"  -s OCTETS   of a message (65536)\n"
 	"  -l N        messages of a post (1)\n"
 	"  -d N        messages posted and not completed (64)\n"
@@ -100,6 +101,11 @@ static struct shared *make_shared(void)
 	return sh;
 }
 
+static bool is_bare(const struct options *opt)
+{
+	return opt->op == OP_TCP || opt->op == OP_SCTP;
+}
+
 static pid_t start_passive(const struct options *opt, struct shared *sh)
 {
 	pid_t pid = fork();
@@ -107,8 +113,8 @@ static pid_t start_passive(const struct options *opt, struct shared *sh)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (opt->op == OP_TCP)
-		passive_tcp(opt, sh);
+	if (is_bare(opt))
+		passive_bare(opt, sh);
 	else
 		passive_rdma(opt, sh);
 	exit(0);
@@ -165,8 +171,8 @@ int main(int argc, char **argv)
 	peer = start_passive(&opt, sh);
 	if (peer < 0)
 		die("fork");
-	if (opt.op == OP_TCP)
-		active_tcp(&opt, sh, peer, m);
+	if (is_bare(&opt))
+		active_bare(&opt, sh, peer, m);
 	else
 		active_rdma(&opt, sh, peer, m);
 	while (waitpid(peer, NULL, 0) == peer)

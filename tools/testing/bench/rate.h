@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * rate: one queue pair (or TCP connection) between two processes of this
- * machine, as fast as it goes for a given time.  The passive process sleeps
- * whenever it has nothing to do, so that on one CPU it takes nothing from the
- * active one.
+ * rate: one queue pair (or TCP connection, or SCTP association) between two
+ * processes of this machine, as fast as it goes for a given time.  The passive
+ * process sleeps whenever it has nothing to do, so that on one CPU it takes
+ * nothing from the active one.
  */
 #ifndef RATE_H
 #define RATE_H
@@ -22,11 +22,12 @@ enum op {
 	OP_SEND,
 	OP_READ,
 	OP_TCP,
+	OP_SCTP,
 };
 
 /**
  * struct options - what is measured
- * @addr: address of the RDMA device's interface (of any, for TCP)
+ * @addr: address of the RDMA device's interface (of any, for bare TCP or SCTP)
  * @op: what with
  * @size: octets of a message
  * @list: messages of a post
@@ -56,7 +57,7 @@ struct options {
  * @addr: of its buffer
  * @rkey: of its buffer
  * @allowed: sends that it has posted receives for, ever
- * @received: sends (for TCP: octets) that it has seen, ever
+ * @received: sends (bare: octets) that it has seen, ever
  * @wanted: sends that it is to wait for
  * @waiting: the active one sleeps on @credit until one of the above moves
  * @credit: eventfd
@@ -149,8 +150,8 @@ void take_mark(struct mark *m, pid_t peer);
 void passive_rdma(const struct options *opt, struct shared *sh);
 void active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
 		 struct mark *m);
-void passive_tcp(const struct options *opt, struct shared *sh);
-void active_tcp(const struct options *opt, struct shared *sh, pid_t peer,
+void passive_bare(const struct options *opt, struct shared *sh);
+void active_bare(const struct options *opt, struct shared *sh, pid_t peer,
 		struct mark *m);
 
 #endif

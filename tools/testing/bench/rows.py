@@ -3,12 +3,14 @@
 from collections import namedtuple
 
 # name, arguments of rate, CRC settings and MTUs to measure it with, the least
-# ratio to siw by MTU
-Row = namedtuple("Row", "name args crcs mtus bars")
+# ratio to the rival by MTU, who that is ("siw" or "sctp": bare messages of the
+# same size)
+Row = namedtuple("Row", "name args crcs mtus bars rival", defaults=("siw",))
 
 BOTH = ("off", "on")
 MTUS = (65536, 1500)
 NOT_SLOWER = {65536: 1.0, 1500: 1.0}
+MOST_OF_IT = {65536: 0.7, 1500: 0.7}
 THREE_TIMES = {65536: 1.0, 1500: 3.0}
 
 ROWS = [
@@ -22,22 +24,32 @@ ROWS = [
     Row("write 64 B, one by one", ["-s", "64", "-d", "256", "write"],
         BOTH, (65536,), NOT_SLOWER),
 ]
-TCP = Row("TCP 64 KiB", ["-s", "65536", "tcp"], ("off",), MTUS, {})
+TCP = Row("TCP 64 KiB", ["-s", "65536", "tcp"], ("off",), MTUS, {}, None)
+# SCTP has a checksum of its own, which the loopback interface does without
+SCTP = [
+    Row(f"SCTP {op} 64 KiB", ["-s", "65536", op], ("sctp",), MTUS, MOST_OF_IT,
+        "sctp")
+    for op in ("write", "send", "read")
+]
+CRCS = (*BOTH, "sctp")
+# Connections made at once, over each lower layer
+LLPS = ("tcp", "sctp")
+MANY = 1000
 
 # With CRC on both spend most of their time in the same table CRC (User-Mode
 # Linux has no other): no factor can be asked for there, only not to be slower.
 
 
 def bar(row, crc, mtu):
-    """The least ratio to siw that is good enough."""
-    return row.bars[mtu] if crc == "off" else 1.0
+    """The least ratio to the rival that is good enough."""
+    return 1.0 if crc == "on" else row.bars[mtu]
 
 
 def planned(pairs):
     """(crc, mtu, row, pair) in the order of measuring."""
-    for crc in BOTH:
+    for crc in CRCS:
         for mtu in MTUS:
-            for row in [*ROWS, TCP]:
+            for row in [*ROWS, TCP, *SCTP]:
                 if crc in row.crcs and mtu in row.mtus:
                     for pair in range(pairs):
                         yield crc, mtu, row, pair

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Bare TCP, for comparison.  The receiver sleeps until a good deal is there,
- * for otherwise its wake-ups would be what is measured.
+ * Bare TCP, and bare SCTP messages, for comparison.  TCP's receiver sleeps
+ * until a good deal is there, for otherwise its wake-ups would be what is
+ * measured; SCTP's takes all that is there when it wakes up, and its messages
+ * are what iWARP's are: unordered, without delay, with as large buffers.
  */
 #include <arpa/inet.h>
+#include <errno.h>
+#include <linux/sctp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -15,6 +19,10 @@
 #define CHUNK		(1 << 20)
 #define LOW_WATER	(1 << 17)
 
+/* Those of iw_sctp_ddp */
+#define SCTP_RCVBUF	(8 << 20)
+#define SCTP_SNDBUF	(2 << 20)
+
 static struct sockaddr_in address(const struct options *opt, uint16_t port)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = port };
@@ -24,11 +32,40 @@ static struct sockaddr_in address(const struct options *opt, uint16_t port)
 	return sin;
 }
 
+static void set(int fd, int level, int name, const void *value, socklen_t len)
+{
+	if (setsockopt(fd, level, name, value, len))
+		die("setsockopt");
+}
+
+static void set_sctp(int fd)
+{
+	struct sctp_sndinfo info = { .snd_flags = SCTP_UNORDERED };
+	int in = SCTP_RCVBUF / 2, out = SCTP_SNDBUF / 2, on = 1;
+
+	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, &in, sizeof(in));
+	set(fd, SOL_SOCKET, SO_SNDBUFFORCE, &out, sizeof(out));
+	set(fd, IPPROTO_SCTP, SCTP_NODELAY, &on, sizeof(on));
+	set(fd, IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &info, sizeof(info));
+}
+
+static int new_socket(const struct options *opt)
+{
+	bool sctp = opt->op == OP_SCTP;
+	int fd = socket(AF_INET, SOCK_STREAM, sctp ? IPPROTO_SCTP : 0);
+
+	if (fd < 0)
+		die("socket");
+	if (sctp)
+		set_sctp(fd);
+	return fd;
+}
+
 static int listening(const struct options *opt, struct shared *sh)
 {
 	struct sockaddr_in sin = address(opt, 0);
 	socklen_t len = sizeof(sin);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	int fd = new_socket(opt);
 
 	if (bind(fd, (struct sockaddr *)&sin, sizeof(sin)) || listen(fd, 1))
 		die("listen");
@@ -42,18 +79,21 @@ static int listening(const struct options *opt, struct shared *sh)
 static ssize_t receive_some(int fd, uint8_t *buf)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	ssize_t n = recv(fd, buf, CHUNK, MSG_DONTWAIT);
 
+	if (n >= 0 || errno != EAGAIN)
+		return n;
 	if (poll(&pfd, 1, -1) < 0)
 		die("poll");
 	return recv(fd, buf, CHUNK, 0);
 }
 
-void passive_tcp(const struct options *opt, struct shared *sh)
+void passive_bare(const struct options *opt, struct shared *sh)
 {
 	int listener = listening(opt, sh);
 	int fd = accept(listener, NULL, NULL);
 	uint8_t *buf = malloc(CHUNK);
-	int low = LOW_WATER;
+	int low = opt->op == OP_TCP ? LOW_WATER : 0;
 	ssize_t n;
 
 	if (fd < 0 || !buf)
@@ -61,8 +101,7 @@ void passive_tcp(const struct options *opt, struct shared *sh)
 	while ((n = receive_some(fd, buf)) > 0) {
 		/* later than the first, for it makes the buffer larger */
 		if (low)
-			setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &low,
-				   sizeof(low));
+			set(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
 		low = 0;
 		shared_add(sh, &sh->received, n);
 	}
@@ -75,7 +114,7 @@ void passive_tcp(const struct options *opt, struct shared *sh)
 
 static int connected(const struct options *opt, struct shared *sh)
 {
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	int fd = new_socket(opt);
 	struct sockaddr_in sin;
 	eventfd_t one;
 
@@ -113,7 +152,7 @@ static uint64_t send_until(int fd, const struct options *opt,
 	return sent + CHUNK;
 }
 
-void active_tcp(const struct options *opt, struct shared *sh, pid_t peer,
+void active_bare(const struct options *opt, struct shared *sh, pid_t peer,
 		struct mark *m)
 {
 	int fd = connected(opt, sh);
