@@ -26,12 +26,14 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 	return 0;
 }
 
-/* The lower layer may be chosen per program */
-static int chosen_llp(uint32_t *llp)
+/* The lower layer may be chosen by the program, or for it */
+static int chosen_llp(const struct rnic_sw_context *ctx, uint32_t *llp)
 {
 	const char *word = getenv("RNIC_SW_LLP");
 
-	if (!word || !*word)
+	if (ctx->llp != RNIC_SW_LLP_DEFAULT)
+		*llp = ctx->llp;
+	else if (!word || !*word)
 		*llp = RNIC_SW_LLP_DEFAULT;
 	else if (!strcmp(word, "tcp"))
 		*llp = RNIC_SW_LLP_TCP;
@@ -97,7 +99,7 @@ static int command_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 	struct ibv_qp_init_attr_ex ex = *attr;
 	int ret;
 
-	ret = chosen_llp(&cmd.drv_payload.llp);
+	ret = chosen_llp(to_ctx(ctx), &cmd.drv_payload.llp);
 	if (ret)
 		return ret;
 	/* they are zero, and the command takes none */

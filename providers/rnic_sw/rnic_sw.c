@@ -124,7 +124,7 @@ static const struct verbs_match_ent match_table[] = {
 	{},
 };
 
-static const struct verbs_device_ops rnic_sw_dev_ops = {
+const struct verbs_device_ops rnic_sw_dev_ops = {
 	.name			= "rnic_sw",
 	.match_min_abi_version	= RNIC_SW_ABI_VERSION,
 	.match_max_abi_version	= RNIC_SW_ABI_VERSION,

@@ -26,6 +26,7 @@ DECLARE_DRV_CMD(rnic_sw_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 
 struct rnic_sw_context {
 	struct verbs_context	vctx;
+	uint32_t		llp;	/* chosen by a direct verb */
 };
 
 struct rnic_sw_td {
@@ -229,6 +230,7 @@ int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr);
 
 /* wr.c */
+extern const struct verbs_device_ops rnic_sw_dev_ops;
 extern const uint64_t rnic_sw_send_ops;	/* IBV_QP_EX_WITH_* that we have */
 void rnic_sw_fill_qp_ex(struct rnic_sw_qp *qp);
 

@@ -15,6 +15,7 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "../rnic_sw.h"
+#include "../rnic_sw_dv.h"
 
 #define SLOTS		4
 #define STRIDE		256
@@ -37,8 +38,11 @@ static unsigned int kicks;	/* of either queue */
 static unsigned int ioctls;	/* in their place */
 static bool other_creds;	/* than those that opened the device */
 static uint32_t llp_asked;
-static struct ibv_context ctx;
-static struct rnic_sw_pd pd = { .ibpd = { .context = &ctx } };
+static struct verbs_device device = { .ops = &rnic_sw_dev_ops };
+static struct rnic_sw_context own = {
+	.vctx.context.device = &device.device,
+};
+static struct rnic_sw_pd pd = { .ibpd = { .context = &own.vctx.context } };
 
 /* The kernel's part */
 int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
@@ -164,7 +168,7 @@ static void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe)
 
 static struct rnic_sw_cq *make_cq(void)
 {
-	return to_cq(rnic_sw_create_cq(&ctx, SLOTS, NULL, 0));
+	return to_cq(rnic_sw_create_cq(&own.vctx.context, SLOTS, NULL, 0));
 }
 
 static struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr)
@@ -179,7 +183,7 @@ static struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr)
 		.pd = &pd.ibpd,
 		.send_ops_flags = rnic_sw_send_ops,
 	};
-	struct ibv_qp *qp = rnic_sw_create_qp_ex(&ctx, &attr);
+	struct ibv_qp *qp = rnic_sw_create_qp_ex(&own.vctx.context, &attr);
 
 	if (!qp)
 		return NULL;
@@ -389,7 +393,7 @@ static void test_poll_ex(void)
 	const uint64_t minute = 60000000000ull;
 	uint64_t early = now_ns(CLOCK_REALTIME) - minute;
 	struct ibv_poll_cq_attr poll = {};
-	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&ctx, &attr);
+	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&own.vctx.context, &attr);
 	struct rnic_sw_cq *cq = to_cq_ex(ex);
 
 	CHECK(ibv_start_poll(ex, &poll) == ENOENT);
@@ -464,7 +468,7 @@ static void test_query_port(void)
 {
 	struct ibv_port_attr attr = { .active_speed_ex = 77 };
 
-	CHECK(!rnic_sw_query_port(&ctx, 1, &attr));
+	CHECK(!rnic_sw_query_port(&own.vctx.context, 1, &attr));
 	CHECK(attr.active_speed_ex == 77);
 }
 
@@ -491,14 +495,27 @@ static void test_llp(void)
 	setenv("RNIC_SW_LLP", "udp", 1);
 	errno = 0;
 	CHECK(!make_qp(cq, 0) && errno == EINVAL);
+	/* a program that says it itself needs no environment */
+	CHECK(rnic_sw_dv_is_supported(&device.device));
+	CHECK(!rnic_sw_dv_set_llp(&own.vctx.context, RNIC_SW_DV_LLP_SCTP));
+	qp = make_qp(cq, 0);
+	CHECK(qp && llp_asked == RNIC_SW_LLP_SCTP);
+	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
+	CHECK(rnic_sw_dv_set_llp(&own.vctx.context, 3) == EINVAL);
+	CHECK(!rnic_sw_dv_set_llp(&own.vctx.context, RNIC_SW_DV_LLP_DEFAULT));
+	device.ops = NULL;
+	CHECK(!rnic_sw_dv_is_supported(&device.device));
+	CHECK(rnic_sw_dv_set_llp(&own.vctx.context, RNIC_SW_DV_LLP_TCP) == EOPNOTSUPP);
+	device.ops = &rnic_sw_dev_ops;
 	unsetenv("RNIC_SW_LLP");
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
 int main(void)
 {
-	ctx.cmd_fd = memfd_create("rings", MFD_CLOEXEC);
-	if (ctx.cmd_fd < 0 || ftruncate(ctx.cmd_fd, 64 * AREA)) {
+	own.vctx.context.cmd_fd = memfd_create("rings", MFD_CLOEXEC);
+	if (own.vctx.context.cmd_fd < 0 ||
+	    ftruncate(own.vctx.context.cmd_fd, 64 * AREA)) {
 		perror("memfd");
 		return 1;
 	}

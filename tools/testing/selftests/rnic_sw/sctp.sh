@@ -194,6 +194,23 @@ choose() {
 	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
 }
 
+# The program's word counts more than its environment's.
+direct_verb() {
+	local direct
+	direct=$(t_prog direct)
+	t_port
+	t_bg server b rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	RNIC_SW_LLP=tcp on a timeout "$T_TIME" "$direct" "$B4" "$PORT" sctp
+	no_tcp
+	t_check "it was over SCTP" test "$(associations "$PORT")" = 1
+	t_port
+	t_bg other b rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	RNIC_SW_LLP=sctp on a timeout "$T_TIME" "$direct" "$B4" "$PORT" tcp
+	t_check "it was over TCP" test "$(associations "$PORT")" = 0
+}
+
 # A kernel that may not load it: TCP is none the worse.
 forbidden() {
 	[ ! -d /sys/module/sctp ] || t_skip "sctp is loaded here, and cannot be unloaded"
@@ -236,5 +253,6 @@ t_case "placement out of order, with loss" "SCTPDDP-65 SCTPDDP-66" reordered del
 t_case "device deleted under traffic" "SCTPDDP-81" del_link
 t_case "the peer is gone" "SCTPDDP-81" peer_gone
 t_case "the device's choice" "" choose
+t_case "the program's choice, by a direct verb" "" direct_verb
 t_case "modules unload" "" reload
 t_end

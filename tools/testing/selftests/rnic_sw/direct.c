@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * direct ADDRESS PORT tcp|sctp: connects to a server over that layer, chosen by
+ * a direct verb, and leaves.  The provider is the one that libibverbs loaded.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/rdma_cma.h>
+
+/* Those of rnic_sw_dv.h */
+#define LLP_TCP		1
+#define LLP_SCTP	2
+#define LLP_NONE	3
+
+#define TIMEOUT_MS	10000
+
+typedef int set_llp_fn(struct ibv_context *context, int llp);
+
+static _Noreturn void die(const char *what)
+{
+	fprintf(stderr, "direct: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static int find_provider(struct dl_phdr_info *info, size_t size, void *path)
+{
+	(void)size;
+	if (!strstr(info->dlpi_name, "/librnic_sw"))
+		return 0;
+	*(const char **)path = info->dlpi_name;
+	return 1;
+}
+
+static set_llp_fn *direct_verb(void)
+{
+	const char *path = NULL;
+	set_llp_fn *fn = NULL;
+	void *lib;
+
+	if (dl_iterate_phdr(find_provider, &path)) {
+		lib = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+		if (lib)
+			*(void **)&fn = dlsym(lib, "rnic_sw_dv_set_llp");
+	}
+	if (!fn) {
+		fputs("direct: the provider has no direct verbs\n", stderr);
+		exit(1);
+	}
+	return fn;
+}
+
+static void choose(struct ibv_context *ctx, const char *word)
+{
+	set_llp_fn *set_llp = direct_verb();
+
+	if (set_llp(ctx, LLP_NONE) != EINVAL) {
+		fputs("direct: a layer that there is not was taken\n", stderr);
+		exit(1);
+	}
+	errno = set_llp(ctx, strcmp(word, "sctp") ? LLP_TCP : LLP_SCTP);
+	if (errno)
+		die("rnic_sw_dv_set_llp");
+}
+
+static void connect_to(struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param = { .responder_resources = 1,
+					 .initiator_depth = 1 };
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	if (rdma_create_qp(id, NULL, &attr))
+		die("rdma_create_qp");
+	if (rdma_connect(id, &param))
+		die("rdma_connect");
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	struct rdma_cm_id *id;
+
+	if (argc != 4 || inet_pton(AF_INET, argv[1], &sin.sin_addr) != 1) {
+		fputs("usage: direct ADDRESS PORT tcp|sctp\n", stderr);
+		return 2;
+	}
+	sin.sin_port = htons(atoi(argv[2]));
+	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP))
+		die("rdma_create_id");
+	if (rdma_resolve_addr(id, NULL, (struct sockaddr *)&sin, TIMEOUT_MS) ||
+	    rdma_resolve_route(id, TIMEOUT_MS))
+		die("rdma_resolve");
+	choose(id->verbs, argv[3]);
+	connect_to(id);
+	rdma_disconnect(id);
+	return 0;
+}
