@@ -8,13 +8,13 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <ddp/llp.h>
+#include <ddp/port.h>
 #include <ddp/session.h>
 
 #include "chunk.h"
 #include "session.h"
 #include "ssn.h"
 
-struct sddp_listener;
 struct sk_buff;
 struct sock;
 struct socket;
@@ -132,7 +132,7 @@ struct sddp_stream {
 	u16			tx_ssn;
 	struct ddp_stream	*stream;
 	struct sddp_control	*say;		/* Initiate, or the answer to one */
-	struct sddp_listener	*listener;	/* while the ULP decides */
+	struct ddp_caller	caller;		/* while the ULP decides */
 	bool			told;		/* the user has been given us */
 	bool			ended;		/* the user has been told */
 	bool			rx_stopped;	/* failed: discard */
@@ -232,11 +232,8 @@ bool sddp_sock_acked(struct sddp_assoc *a, u32 mark);
 struct ddp_listener *sddp_listen(const struct ddp_listen *l,
 				 const struct ddp_session_user *user,
 				 void *ctx);
-void sddp_unlisten(struct ddp_listener *l);
 /* Hand a peer's Initiate up; nonzero: nobody could be asked */
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o);
-/* The ULP has decided, or need not any more */
-void sddp_listen_decided(struct sddp_stream *st);
 /* A peer broke the rules before it had a session */
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why);
 

@@ -153,7 +153,7 @@ static int answer(struct sddp_stream *st, struct ddp_stream *s,
 	if (!err) {
 		st->say = c;
 		st->ss.accepted = s;
-		sddp_listen_decided(st);
+		ddp_port_leave(&st->caller);
 	}
 	mutex_unlock(&st->a->mutex);
 	if (err)
@@ -185,7 +185,7 @@ struct ddp_session_type sddp_session_type = {
 	.owner		= THIS_MODULE,
 	.connect	= connect,
 	.listen		= sddp_listen,
-	.unlisten	= sddp_unlisten,
+	.unlisten	= ddp_port_unlisten,
 	.accept		= accept,
 	.reject		= reject,
 	.stop		= stop,

@@ -184,7 +184,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	trace_sddp_session_end(st, why);
 	cancel_delayed_work_sync(&st->timer);
 	sddp_tx_forget(st);
-	sddp_listen_decided(st);
+	ddp_port_leave(&st->caller);
 	st->stream = NULL;
 	if (s)
 		ddp_llp_down(s, why);
