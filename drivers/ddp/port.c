@@ -12,6 +12,7 @@
 
 #include <ddp/addr.h>
 #include <ddp/port.h>
+#include <ddp/sock.h>
 
 #define CALLERS_LEAST	64	/* programs ask for a backlog of 1 or 3 */
 #define CALLERS_MOST	4096
@@ -30,9 +31,7 @@ struct ddp_port {
 
 	struct work_struct	work;
 
-	/* the socket's own, put back at the end */
-	void (*sk_data_ready)(struct sock *sk);
-	void (*sk_state_change)(struct sock *sk);
+	struct ddp_sock_calls	before;	/* the socket's own, put back at the end */
 };
 
 static LIST_HEAD(ports);
@@ -40,21 +39,12 @@ static DEFINE_MUTEX(ports_lock);
 
 /* The socket -------------------------------------------------------------- */
 
-/* Also of a child, which may start with its listening socket's callbacks */
-static void disown(struct ddp_port *p, struct sock *sk)
-{
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	sk->sk_data_ready = p->sk_data_ready;
-	sk->sk_state_change = p->sk_state_change;
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
 static void take_in(struct ddp_port *p, struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 
-	disown(p, sk);
+	/* it may start with its listening socket's callbacks */
+	ddp_sock_disown(sk, &p->before);
 	/* in some kernels SCTP's do not hold their namespace by themselves */
 	if (!sk->sk_net_refcnt)
 		compat_sk_net_refcnt_upgrade(sk);
@@ -91,23 +81,15 @@ static void data_ready(struct sock *sk)
 	state_change(sk);
 }
 
-/* TCP tells of a child by data_ready, SCTP by state_change */
-static void own(struct ddp_port *p)
-{
-	struct sock *sk = p->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = p;
-	p->sk_data_ready = sk->sk_data_ready;
-	p->sk_state_change = sk->sk_state_change;
-	sk->sk_data_ready = data_ready;
-	sk->sk_state_change = state_change;
-	write_unlock_bh(&sk->sk_callback_lock);
-}
+/* TCP tells of a child by the one, SCTP by the other */
+static const struct ddp_sock_calls calls = {
+	.data_ready	= data_ready,
+	.state_change	= state_change,
+};
 
 static void free_port(struct ddp_port *p)
 {
-	disown(p, p->sock->sk);
+	ddp_sock_disown(p->sock->sk, &p->before);
 	cancel_work_sync(&p->work);
 	sock_release(p->sock);
 	kfree(p);
@@ -139,7 +121,7 @@ static struct ddp_port *__new_port(const struct ddp_port_ops *ops,
 		return ERR_PTR(-ENOMEM);
 	err = ops->open(a, &p->sock);
 	if (p->sock)
-		own(p);
+		ddp_sock_own(p->sock->sk, p, &calls, &p->before);
 	if (!err)
 		err = kernel_listen(p->sock, bound);
 	if (!err) {

@@ -74,20 +74,7 @@ void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
 
 static enum iw_reason lost_reason(int err)
 {
-	switch (err) {
-	case -ECONNREFUSED:
-		return IW_PEER_REFUSED;
-	case -ECONNRESET:
-	case -EPIPE:
-		return IW_PEER_RESET;
-	case -ETIMEDOUT:
-		return IW_TIMEOUT;
-	case -EHOSTUNREACH:
-	case -ENETUNREACH:
-		return IW_UNREACHABLE;
-	default:
-		return IW_MPA_LOST;
-	}
+	return ddp_sock_reason(err, IW_MPA_LOST);
 }
 
 /*

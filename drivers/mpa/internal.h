@@ -10,11 +10,11 @@
 #include <ddp/llp.h>
 #include <ddp/port.h>
 #include <ddp/session.h>
+#include <ddp/sock.h>
 
 #include "startup.h"
 
 struct sk_buff;
-struct sock;
 struct socket;
 
 /* Where a connection stands */
@@ -130,10 +130,7 @@ struct mpa_conn {
 	unsigned long		bh_queued;	/* bit 0; holds a reference */
 	struct rcu_head		rcu;
 
-	/* the socket's own, put back at the end */
-	void (*sk_data_ready)(struct sock *sk);
-	void (*sk_state_change)(struct sock *sk);
-	void (*sk_write_space)(struct sock *sk);
+	struct ddp_sock_calls	before;	/* the socket's own, put back at the end */
 };
 
 static inline struct mpa_conn *ss_to_conn(struct ddp_session *ss)

@@ -10,24 +10,19 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 
-#include <ddp/addr.h>
-
 #include "internal.h"
 
 static int open(const struct ddp_listen *a, struct socket **sock)
 {
-	struct sockaddr_storage addr = *a->local;
-	int err;
+	int family = a->local->ss_family, err;
 
-	err = sock_create_kern(a->net, addr.ss_family, SOCK_STREAM, IPPROTO_TCP,
-			       sock);
+	err = ddp_sock_make(a->net, family, IPPROTO_TCP, sock);
 	if (err)
 		return err;
-	compat_sk_net_refcnt_upgrade((*sock)->sk);
 	mpa_sock_prepare(*sock);
-	if (addr.ss_family == AF_INET6 && a->v6only)
+	if (family == AF_INET6 && a->v6only)
 		ip6_sock_set_v6only((*sock)->sk);
-	return kernel_bind(*sock, compat_sockaddr(&addr), ddp_addr_len(&addr));
+	return ddp_sock_bind(*sock, a->local);
 }
 
 static void queue(struct work_struct *work)

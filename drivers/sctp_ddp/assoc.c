@@ -82,17 +82,7 @@ static void set_phase(struct sddp_assoc *a, enum sddp_phase phase)
 
 static enum iw_reason lost_reason(int err)
 {
-	switch (err) {
-	case -ECONNREFUSED:
-		return IW_PEER_REFUSED;
-	case -ETIMEDOUT:
-		return IW_TIMEOUT;
-	case -EHOSTUNREACH:
-	case -ENETUNREACH:
-		return IW_UNREACHABLE;
-	default:
-		return IW_PEER_RESET;
-	}
+	return ddp_sock_reason(err, IW_PEER_RESET);
 }
 
 /* It can be found by new sessions no more */

@@ -10,13 +10,13 @@
 #include <ddp/llp.h>
 #include <ddp/port.h>
 #include <ddp/session.h>
+#include <ddp/sock.h>
 
 #include "chunk.h"
 #include "session.h"
 #include "ssn.h"
 
 struct sk_buff;
-struct sock;
 struct socket;
 
 #define SDDP_STREAMS	256		/* each way, unless somebody says more */
@@ -101,9 +101,7 @@ struct sddp_assoc {
 	struct kref		ref;
 	struct rcu_head		rcu;
 
-	/* the socket's own, put back at the end */
-	void (*sk_data_ready)(struct sock *sk);
-	void (*sk_state_change)(struct sock *sk);
+	struct ddp_sock_calls	before;		/* the socket's own */
 	struct wait_queue_entry	space;		/* on its wait queue */
 };
 
@@ -213,7 +211,6 @@ enum sddp_fate {
 
 /* sock.c: the only talk with a connected socket */
 int sddp_sock_probe(void);
-int sddp_sock_make(struct net *net, int family, struct socket **sock);
 void sddp_sock_prepare(struct socket *sock, u16 streams);
 int sddp_sock_connect(struct sddp_assoc *a);
 void sddp_sock_attach(struct sddp_assoc *a);

@@ -10,22 +10,19 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 
-#include <ddp/addr.h>
-
 #include "internal.h"
 
 static int open(const struct ddp_listen *a, struct socket **sock)
 {
-	struct sockaddr_storage addr = *a->local;
-	int err;
+	int family = a->local->ss_family, err;
 
-	err = sddp_sock_make(a->net, addr.ss_family, sock);
+	err = ddp_sock_make(a->net, family, IPPROTO_SCTP, sock);
 	if (err)
 		return err;
 	sddp_sock_prepare(*sock, a->policy->streams ?: SDDP_STREAMS);
-	if (addr.ss_family == AF_INET6 && a->v6only)
+	if (family == AF_INET6 && a->v6only)
 		ip6_sock_set_v6only((*sock)->sk);
-	return kernel_bind(*sock, compat_sockaddr(&addr), ddp_addr_len(&addr));
+	return ddp_sock_bind(*sock, a->local);
 }
 
 static void queue(struct work_struct *work)

@@ -66,6 +66,11 @@ static void state_change(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
+static const struct ddp_sock_calls calls = {
+	.data_ready	= data_ready,
+	.state_change	= state_change,
+};
+
 /*
  * A chunk of ours has been acknowledged: SCTP tells those who sleep, and never
  * calls sk_write_space.
@@ -85,25 +90,6 @@ static int set_option(struct socket *sock, int name, void *value, int len)
 {
 	return sock->ops->setsockopt(sock, SOL_SCTP, name,
 				     KERNEL_SOCKPTR(value), len);
-}
-
-/**
- * sddp_sock_make - a new socket that keeps its network namespace
- * @net: the namespace
- * @family: of addresses
- * @sock: set
- *
- * Return: 0; -EPROTONOSUPPORT: the kernel has no SCTP, or may not load it; or
- * another error.
- */
-int sddp_sock_make(struct net *net, int family, struct socket **sock)
-{
-	int err = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_SCTP,
-				   sock);
-
-	if (!err)
-		compat_sk_net_refcnt_upgrade((*sock)->sk);
-	return err;
 }
 
 /**
@@ -181,13 +167,7 @@ void sddp_sock_attach(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = a;
-	a->sk_data_ready = sk->sk_data_ready;
-	a->sk_state_change = sk->sk_state_change;
-	sk->sk_data_ready = data_ready;
-	sk->sk_state_change = state_change;
-	write_unlock_bh(&sk->sk_callback_lock);
+	ddp_sock_own(sk, a, &calls, &a->before);
 	init_waitqueue_func_entry(&a->space, space);
 	add_wait_queue(sk_sleep(sk), &a->space);
 }
@@ -197,11 +177,7 @@ static void detach(struct sddp_assoc *a, struct sock *sk)
 	if (sk->sk_user_data != a)
 		return;
 	remove_wait_queue(sk_sleep(sk), &a->space);
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	sk->sk_data_ready = a->sk_data_ready;
-	sk->sk_state_change = a->sk_state_change;
-	write_unlock_bh(&sk->sk_callback_lock);
+	ddp_sock_disown(sk, &a->before);
 }
 
 /**
@@ -225,14 +201,13 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 /* The port the ULP chose, or any if SCTP has it in use */
 static int bind_local(struct socket *sock, const struct sockaddr_storage *from)
 {
-	struct sockaddr_storage addr = *from;
-	int err;
+	struct sockaddr_storage any = *from;
+	int err = ddp_sock_bind(sock, from);
 
-	err = kernel_bind(sock, compat_sockaddr(&addr), ddp_addr_len(&addr));
 	if (err != -EADDRINUSE)
 		return err;
-	ddp_addr_set_port(&addr, 0);
-	return kernel_bind(sock, compat_sockaddr(&addr), ddp_addr_len(&addr));
+	ddp_addr_set_port(&any, 0);
+	return ddp_sock_bind(sock, &any);
 }
 
 /**
@@ -245,20 +220,18 @@ static int bind_local(struct socket *sock, const struct sockaddr_storage *from)
  */
 int sddp_sock_connect(struct sddp_assoc *a)
 {
-	struct sockaddr_storage to = a->to;
-	int err;
+	int family = a->to.ss_family, err;
 
-	err = sddp_sock_make(a->net, to.ss_family, &a->sock);
+	err = ddp_sock_make(a->net, family, IPPROTO_SCTP, &a->sock);
 	if (err)
 		return err;
 	sddp_sock_prepare(a->sock, a->asked);
-	if (to.ss_family == AF_INET)
+	if (family == AF_INET)
 		ip_sock_set_tos(a->sock->sk, a->tos);
 	err = bind_local(a->sock, &a->from);
 	if (!err)
-		err = kernel_connect(a->sock, compat_sockaddr(&to),
-				     ddp_addr_len(&to), O_NONBLOCK);
-	if (err && err != -EINPROGRESS) {
+		err = ddp_sock_connect(a->sock, &a->to);
+	if (err) {
 		sddp_sock_release(a, true);
 		return err;
 	}
