@@ -170,19 +170,14 @@ static bool still_idle(struct sddp_assoc *a)
 	return idle;
 }
 
-/* All those that wait for the association can begin */
+/* All those that wait for the association can begin, or have to move on */
 static void begin_sessions(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
 	unsigned long id;
 
-	xa_for_each(&a->streams, id, st) {
-		/* the peer allows fewer streams than were asked for */
-		if (id >= a->limit)
-			sddp_stream_end(st, IW_NO_MEMORY, NULL);
-		else
-			sddp_stream_event(st, SDDP_EV_TX);
-	}
+	xa_for_each(&a->streams, id, st)
+		sddp_stream_event(st, SDDP_EV_TX);
 }
 
 static struct sddp_stream *take_first(struct sddp_assoc *a,
@@ -414,6 +409,28 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id)
 	if (!IS_ERR(a))
 		sddp_assoc_kick(a);
 	return a;
+}
+
+/**
+ * sddp_assoc_another - as sddp_assoc_reserve(), for a session that finds no room
+ * @a: an association to the same place; worker
+ * @ss: the session
+ * @id: set to the streams' number
+ *
+ * A new one asks for as many streams as the peer has allowed here.
+ *
+ * Return: the association, held; or an error pointer.
+ */
+struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
+				      const struct ddp_session *ss, u16 *id)
+{
+	const struct ddp_policy policy = { .streams = a->limit };
+	const struct ddp_connect args = {
+		.net = a->net, .tos = a->tos, .policy = &policy,
+		.local = &ss->local, .remote = &ss->remote,
+	};
+
+	return sddp_assoc_reserve(&args, id);
 }
 
 /**

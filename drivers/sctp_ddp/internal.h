@@ -120,6 +120,11 @@ struct sddp_stream {
 	/* fixed after creation */
 	struct ddp_llp		llp;
 	struct ddp_session	ss;
+
+	/*
+	 * Change before the Initiate only: by the worker, with the mutex and
+	 * the lock of the association that it leaves
+	 */
 	struct sddp_assoc	*a;		/* held */
 	u16			id;
 
@@ -162,6 +167,8 @@ extern struct workqueue_struct *sddp_wq;
 
 /* assoc.c: life of an association */
 struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id);
+struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
+				      const struct ddp_session *ss, u16 *id);
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id);
 struct sddp_assoc *sddp_assoc_new(struct net *net, bool active);
 int sddp_assoc_accepted(struct sddp_assoc *a);
