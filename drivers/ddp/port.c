@@ -268,6 +268,18 @@ EXPORT_SYMBOL_GPL(ddp_port_unlisten);
 
 /* Whom a peer means ------------------------------------------------------- */
 
+/**
+ * ddp_port_addr - where a port is
+ * @p: the port
+ *
+ * Return: the address and port number that it was made for.
+ */
+const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p)
+{
+	return &p->addr;
+}
+EXPORT_SYMBOL_GPL(ddp_port_addr);
+
 static struct ddp_port_listener *
 __called(struct ddp_port *p, const struct sockaddr_storage *called)
 {

@@ -331,7 +331,9 @@ static bool leads_there(const struct sddp_assoc *a,
 	ddp_addr_set_port(&mine, 0);
 	ddp_addr_set_port(&its, 0);
 	return a->active && a->open && a->tos == args->tos &&
-	       net_eq(a->net, args->net) && ddp_addr_same(&a->to, args->remote) &&
+	       net_eq(a->net, args->net) &&
+	       !memcmp(a->paths, args->policy->paths, sizeof(a->paths)) &&
+	       ddp_addr_same(&a->to, args->remote) &&
 	       ddp_addr_same(&mine, &its);
 }
 
@@ -373,6 +375,7 @@ static struct sddp_assoc *__make(const struct ddp_connect *args, u16 *id)
 	a->to = *args->remote;
 	a->from = *args->local;
 	a->asked = args->policy->streams ?: SDDP_STREAMS;
+	memcpy(a->paths, args->policy->paths, sizeof(a->paths));
 	a->limit = a->asked;
 	err = take_number(a, id);
 	if (!err)
@@ -424,12 +427,13 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id)
 struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
 				      const struct ddp_session *ss, u16 *id)
 {
-	const struct ddp_policy policy = { .streams = a->limit };
+	struct ddp_policy policy = { .streams = a->limit };
 	const struct ddp_connect args = {
 		.net = a->net, .tos = a->tos, .policy = &policy,
 		.local = &ss->local, .remote = &ss->remote,
 	};
 
+	memcpy(policy.paths, a->paths, sizeof(policy.paths));
 	return sddp_assoc_reserve(&args, id);
 }
 

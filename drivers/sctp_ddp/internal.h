@@ -62,8 +62,9 @@ struct sddp_assoc {
 	struct net		*net;		/* held */
 	u8			tos;
 	u16			asked;		/* streams */
+	int			paths[DDP_PATHS_MAX];
 	struct sockaddr_storage	to;		/* what was called */
-	struct sockaddr_storage	from;
+	struct sockaddr_storage	from;		/* the first of our addresses */
 
 	/* the table's lock */
 	struct list_head	list;		/* of all */
@@ -231,6 +232,10 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);
 u32 sddp_sock_mark(struct sddp_assoc *a);
 bool sddp_sock_acked(struct sddp_assoc *a, u32 mark);
+
+/* bind.c: which addresses a socket has */
+int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
+	      const int *paths);
 
 /* listen.c */
 struct ddp_listener *sddp_listen(const struct ddp_listen *l,

@@ -10,6 +10,8 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 
+#include <ddp/addr.h>
+
 #include "internal.h"
 
 static int open(const struct ddp_listen *a, struct socket **sock)
@@ -22,7 +24,7 @@ static int open(const struct ddp_listen *a, struct socket **sock)
 	sddp_sock_prepare(*sock, a->policy->streams ?: SDDP_STREAMS);
 	if (family == AF_INET6 && a->v6only)
 		ip6_sock_set_v6only((*sock)->sk);
-	return ddp_sock_bind(*sock, a->local);
+	return sddp_bind(*sock, a->local, a->policy->paths);
 }
 
 static void queue(struct work_struct *work)
@@ -38,6 +40,8 @@ static int accepted(struct ddp_port *p, struct socket *sock)
 	if (!a)
 		return -ENOMEM;
 	a->sock = sock;
+	if (!ddp_addr_wildcard(ddp_port_addr(p)))
+		a->from = *ddp_port_addr(p);
 	err = sddp_assoc_accepted(a);
 	if (err)
 		sddp_assoc_put(a);

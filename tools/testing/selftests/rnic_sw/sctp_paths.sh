@@ -1,0 +1,212 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# sctp_paths.sh: one address on each side (RFC 5043 7.2), or as many as the device
+# is told (llp/paths): then a link may fail and nobody notices.
+#
+# Beside the hosts' first link there is a second one without a device:
+#
+#	va  10.9.1.1  iwa  ---------  vb  10.9.1.2  iwb
+#	va2 10.9.3.1       ---------  vb2 10.9.3.2
+
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+export RNIC_SW_LLP=sctp
+A4_2=10.9.3.1 B4_2=10.9.3.2 A6_2=fd00:9:3::1 B6_2=fd00:9:3::2
+
+second_link() {
+	t_must ip link add va2 netns "$NS_A" type veth peer name vb2 netns "$NS_B"
+	t_must link_up "$NS_A" va2 $A4_2 $A6_2
+	t_must link_up "$NS_B" vb2 $B4_2 $B6_2
+}
+
+link_up() {
+	ip -n "$1" addr add "$3/24" dev "$2" &&
+	ip -n "$1" addr add "$4/64" dev "$2" nodad &&
+	ip -n "$1" link set "$2" up
+}
+
+# paths HOST NAMES: which interfaces its device uses besides; undone at the end
+paths() {
+	local file=/sys/class/infiniband/$A_DEV/llp/paths
+	[ "$1" = a ] || file=/sys/class/infiniband/$B_DEV/llp/paths
+	on "$1" sh -c "echo $2 >$file"
+	t_defer on "$1" sh -c "echo none >$file"
+}
+
+two_paths() {
+	paths a va2
+	paths b vb2
+}
+
+# The addresses of host a's associations with $PORT: its own, and the other's. In
+# the kernel's table the primary one has a *, and IPv6 is written out.
+addresses() {
+	on a cat /proc/net/sctp/assocs | tr -d '*' | awk -v port="$PORT" '
+		$13 == port {
+			for (i = 14; $i != "<->"; i++) print "a", $i
+			for (i++; $i ~ /[.:]/; i++) print "b", $i
+		}' | sed -E '/:/ s/\b0+([0-9a-f])/\1/g; s/(:0)+:/::/' | sort -u | paste -sd' '
+}
+
+has() {
+	local got
+	got=$(addresses)
+	echo "addresses: $got"
+	t_check "they are $*" test "$got" = "$*"
+}
+
+# talk ADDRESS: data goes to and fro, and is compared, until somebody ends it
+talk() {
+	t_port
+	t_bg server b rping -s -a "$1" -p "$PORT" -S 30000 -V
+	t_listens b "$PORT"
+	t_bg client a rping -c -a "$1" -p "$PORT" -S 30000 -V
+	goes_on
+}
+
+sends() { t_counter "$B_DEV" rx_sends; }
+more_sends() { [ "$(sends)" -gt $(($1 + 5)) ]; }
+
+# Within so many seconds; fails at once if a program has ended, as it does on any error.
+goes_on() {
+	local start=${EPOCHREALTIME/./}
+	t_until "${1:-20}" more_sends "$(sends)" || t_fail "no traffic"
+	echo "goes on after $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
+	t_check "the client is alive" t_alive client
+	t_check "the server is alive" t_alive server
+}
+
+# state HOST ADDRESS: of the path to there, as enum sctp_spinfo_state
+state() { on "$1" awk -v to="$2" '$1 == to { print $8 }' /proc/net/sctp/remaddr; }
+is_active() { state "$1" "$2" | grep -q 2; }
+active() { t_until 40 is_active "$1" "$2" || t_fail "the path to $2 is not active: $(state "$1" "$2")"; }
+
+all_active() {
+	active a "$1"
+	active a "$2"
+	active b "$3"
+	active b "$4"
+}
+
+link() { on "$1" ip link set "$2" "$3"; }
+
+# lost HOST INTERFACE: one end of a link is down, the other has no carrier
+lost() {
+	link "$1" "$2" down
+	goes_on 60
+	goes_on
+}
+
+one_each() {
+	talk "$1"
+	has a "$2" b "$1"
+}
+
+two_each() {
+	two_paths
+	talk "$1"
+	has a "$2" a "$3" b "$1" b "$4"
+}
+
+# One path after the other is lost, by either end, under traffic.
+fail_over() {
+	two_paths
+	talk "$@"
+	all_active $B4 $B4_2 $A4 $A4_2
+	t_defer link a va up
+	lost a va
+	link a va up
+	all_active $B4 $B4_2 $A4 $A4_2
+	goes_on
+	t_defer link b vb2 up
+	lost b vb2
+	link b vb2 up
+	all_active $B4 $B4_2 $A4 $A4_2
+	t_defer link b vb up
+	lost b vb
+	on a cat /proc/net/sctp/remaddr
+}
+
+# Packets vanish, and no interface says so.
+swallowed() {
+	two_paths
+	talk "$B4"
+	all_active $B4 $B4_2 $A4 $A4_2
+	on a tc qdisc replace dev va root netem loss 100% || t_skip "this kernel has no netem"
+	t_defer on a tc qdisc del dev va root
+	goes_on 60
+	goes_on
+}
+
+# once: the first link is lost for a while when there is a connection
+once() {
+	t_until 60 eval '[ -n "$(on a rdma resource show qp | grep RTS)" ]'
+	sleep 4
+	link a va down
+	sleep 4
+	link a va up
+}
+
+# Every operation, each with many requests under way.
+bulk() {
+	local pid
+	two_paths
+	t_defer link a va up
+	once &
+	pid=$!
+	t_perftest "$1" -D 15 -s 16384
+	wait $pid
+}
+
+# Of an association that was made with one address both ends keep to it.
+from_the_next_on() {
+	t_port
+	t_bg server b rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	t_bg client a rping -c -a "$B4" -p "$PORT"
+	goes_on
+	two_paths
+	has a "$A4" b "$B4"
+	t_bg second a rping -c -a "$B4" -p "$PORT"
+	t_until 20 eval '[ "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2 ]'
+	has a "$A4" a "$A4_2" b "$B4"
+}
+
+# What the device can be told, and what not.
+words() {
+	local file=/sys/class/infiniband/$A_DEV/llp/paths name
+	on a cat "$file" | grep -x none
+	paths a va2
+	on a cat "$file" | grep -x va2
+	for name in "$A_IF" nothing va2,nothing "va2 va2 va2 va2 va2"; do
+		t_refused on a sh -c "echo $name >$file"
+	done
+	on a cat "$file" | grep -x va2
+	t_refused on a setpriv --inh-caps -net_admin --bounding-set -net_admin sh -c "echo none >$file"
+	paths a "lo,va2"
+	on a cat "$file" | grep -x "lo va2"
+	# an interface that is gone is no path
+	ip -n "$NS_A" link add d9 type dummy
+	paths a "d9 va2"
+	ip -n "$NS_A" link del d9
+	on a cat "$file" | grep -x va2
+	talk "$B4"
+	has a "$A4" a "$A4_2" b "$B4"
+}
+
+modprobe rnic_sw
+modprobe iw_sctp_ddp || t_skip_all "no SCTP here"
+two_hosts
+second_link
+t_case "one address on each side" "SCTPDDP-51 SCTPDDP-52 SCTPDDP-54" one_each "$B4" "$A4"
+t_case "one address on each side, IPv6" "SCTPDDP-51 SCTPDDP-52" one_each "$B6" "$A6"
+t_case "two paths" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
+t_case "two paths, IPv6" "SCTPDDP-51" two_each "$B6" "$A6" $A6_2 $B6_2
+t_case "what a device can be told" "" words
+t_case "from the next association on" "" from_the_next_on
+t_case "a link is lost" "SCTPDDP-55" fail_over "$B4"
+t_case "packets are lost, and no link" "SCTPDDP-55" swallowed
+for t_op in send write read; do
+	t_case "a link is lost under ib_${t_op}_bw" "SCTPDDP-55" bulk "ib_${t_op}_bw"
+done
+t_end
