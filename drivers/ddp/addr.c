@@ -112,12 +112,6 @@ static bool nth_ipv4(struct net_device *dev, int nth, struct sockaddr_in *a)
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static bool is_usable(const struct inet6_ifaddr *ifa)
-{
-	return !(ifa->flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) ||
-	       ifa->flags & IFA_F_OPTIMISTIC;
-}
-
 /* Those of wider scope come first */
 static bool nth_ipv6(struct net_device *dev, int nth, struct sockaddr_in6 *a)
 {
@@ -129,7 +123,7 @@ static bool nth_ipv6(struct net_device *dev, int nth, struct sockaddr_in6 *a)
 		return false;
 	read_lock_bh(&in->lock);
 	list_for_each_entry(ifa, &in->addr_list, if_list) {
-		if (!is_usable(ifa) || nth--)
+		if (ifa->flags & IFA_F_DADFAILED || nth--)
 			continue;
 		a->sin6_addr = ifa->addr;
 		if (ipv6_addr_type(&ifa->addr) & IPV6_ADDR_LINKLOCAL)

@@ -57,7 +57,7 @@ int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 {
 	int err = ddp_sock_bind(sock, at), i;
 
-	if (err || is_link_local(at) || ddp_addr_wildcard(at))
+	if (err || is_link_local(at))
 		return err;
 	for (i = 0; i < DDP_PATHS_MAX && paths[i]; i++)
 		bind_path(sock, at->ss_family, paths[i]);

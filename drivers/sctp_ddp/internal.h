@@ -237,10 +237,16 @@ bool sddp_sock_acked(struct sddp_assoc *a, u32 mark);
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	      const int *paths);
 
-/* listen.c */
+/* places.c: at which addresses a listener is */
+int sddp_places_init(void);
+void sddp_places_exit(void);
 struct ddp_listener *sddp_listen(const struct ddp_listen *l,
 				 const struct ddp_session_user *user,
 				 void *ctx);
+void sddp_unlisten(struct ddp_listener *l);
+
+/* listen.c: listening at one address */
+extern const struct ddp_port_ops sddp_port_ops;
 /* Hand a peer's Initiate up; nonzero: nobody could be asked */
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o);
 /* A peer broke the rules before it had a session */

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listening, and whom a peer's Initiate is for.
+ * A listening socket, and whom a peer's Initiate is for.
  *
  * An association outlives the listener that it was made through, and carries
  * sessions for those that come later: who is asked is looked up when the
  * Initiate comes, by the address and port that the peer called.
  */
 #include <linux/net.h>
-#include <net/ipv6.h>
+#include <net/ip.h>
 #include <net/sock.h>
-
-#include <ddp/addr.h>
 
 #include "internal.h"
 
 static int open(const struct ddp_listen *a, struct socket **sock)
 {
-	int family = a->local->ss_family, err;
+	int err = ddp_sock_make(a->net, a->local->ss_family, IPPROTO_SCTP,
+				sock);
 
-	err = ddp_sock_make(a->net, family, IPPROTO_SCTP, sock);
 	if (err)
 		return err;
 	sddp_sock_prepare(*sock, a->policy->streams ?: SDDP_STREAMS);
-	if (family == AF_INET6 && a->v6only)
-		ip6_sock_set_v6only((*sock)->sk);
+	/* IPv6 may still look whether another host has the address */
+	ip_sock_set_freebind((*sock)->sk);
 	return sddp_bind(*sock, a->local, a->policy->paths);
 }
 
@@ -40,35 +38,19 @@ static int accepted(struct ddp_port *p, struct socket *sock)
 	if (!a)
 		return -ENOMEM;
 	a->sock = sock;
-	if (!ddp_addr_wildcard(ddp_port_addr(p)))
-		a->from = *ddp_port_addr(p);
+	a->from = *ddp_port_addr(p);
 	err = sddp_assoc_accepted(a);
 	if (err)
 		sddp_assoc_put(a);
 	return err;
 }
 
-static const struct ddp_port_ops port_ops = {
+const struct ddp_port_ops sddp_port_ops = {
 	.type		= &sddp_session_type,
 	.open		= open,
 	.queue		= queue,
 	.accepted	= accepted,
 };
-
-/**
- * sddp_listen - take requests
- * @a: where, for which interface, how many
- * @user: upcalls
- * @ctx: the user's
- *
- * Return: the listener, or an error pointer.
- */
-struct ddp_listener *sddp_listen(const struct ddp_listen *a,
-				 const struct ddp_session_user *user,
-				 void *ctx)
-{
-	return ddp_port_listen(&port_ops, a, user, ctx);
-}
 
 static int ask(struct ddp_port_listener *l, struct sddp_stream *st,
 	       const struct ddp_offer *o)
@@ -96,7 +78,7 @@ static int ask(struct ddp_port_listener *l, struct sddp_stream *st,
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	struct ddp_port_listener *l =
-		ddp_port_find(&port_ops, st->a->net, &st->a->local);
+		ddp_port_find(&sddp_port_ops, st->a->net, &st->a->local);
 	int err;
 
 	if (!l)
@@ -114,7 +96,7 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
 {
 	struct ddp_port_listener *l =
-		ddp_port_find(&port_ops, a->net, &a->local);
+		ddp_port_find(&sddp_port_ops, a->net, &a->local);
 
 	if (!l)
 		return;

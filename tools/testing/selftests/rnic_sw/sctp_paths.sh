@@ -45,8 +45,11 @@ addresses() {
 		$13 == port {
 			for (i = 14; $i != "<->"; i++) print "a", $i
 			for (i++; $i ~ /[.:]/; i++) print "b", $i
-		}' | sed -E '/:/ s/\b0+([0-9a-f])/\1/g; s/(:0)+:/::/' | sort -u | paste -sd' '
+		}' | short | sort -u | paste -sd' '
 }
+
+# IPv6 addresses as they are usually written
+short() { sed -E '/:/ s/\b0+([0-9a-f])/\1/g; s/(:0)+:/::/g'; }
 
 has() {
 	local got
@@ -55,10 +58,11 @@ has() {
 	t_check "they are $*" test "$got" = "$*"
 }
 
-# talk ADDRESS: data goes to and fro, and is compared, until somebody ends it
+# talk ADDRESS: data goes to and fro, and is compared, until somebody ends it; the
+# server is at $T_AT if that is set
 talk() {
 	t_port
-	t_bg server b rping -s -a "$1" -p "$PORT" -S 30000 -V
+	t_bg server b rping -s -a "${T_AT:-$1}" -p "$PORT" -S 30000 -V
 	t_listens b "$PORT"
 	t_bg client a rping -c -a "$1" -p "$PORT" -S 30000 -V
 	goes_on
@@ -100,6 +104,80 @@ lost() {
 one_each() {
 	talk "$1"
 	has a "$2" b "$1"
+}
+
+# everywhere ADDRESS: a server on b that anybody may call, at any address
+everywhere() {
+	t_port
+	t_bg server b rping -s -P -a "$1" -p "$PORT"
+	t_listens b "$PORT"
+}
+
+calls() { on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" -C 2; }
+answers() { on a timeout 5 rping -c -a "$1" -p "$PORT" -C 1; }
+
+# On no address in particular there is one as well: that which was called.
+called_one() {
+	on b ip addr add 10.9.1.77/24 dev vb
+	t_defer on b ip addr del 10.9.1.77/24 dev vb
+	everywhere 0.0.0.0
+	calls "$B4"
+	has a "$A4" b "$B4"
+	calls 10.9.1.77
+	has a "$A4" b "$B4" b 10.9.1.77
+	t_check "one association each" test "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2
+}
+
+# A link-local one is as good, but never a path beside others.
+link_local() {
+	local at
+	two_paths
+	at=$(on b ip -6 -o addr show dev vb scope link | awk '{ sub("/.*", "", $4); print $4 }')%va
+	everywhere ::
+	calls "$at"
+	addresses
+	t_check "one address on each side" test "$(addresses | wc -w)" = 4
+	calls "$B6"
+	has_more "b $B6_2"
+}
+
+has_more() { t_check "there is $1, too" grep -qF "$1" <(addresses); }
+
+# The second one while IPv6 still looks whether another host has it.
+addresses_come() {
+	everywhere "$1"
+	calls "$2"
+	on b ip addr add "$3" dev vb
+	t_defer eval "on b ip addr del $3 dev vb 2>/dev/null"
+	t_until 20 answers "${3%/*}" || t_fail "nobody answers at $3"
+	calls "${3%/*}"
+	on b ip addr del "$3" dev vb
+	t_until 10 eval "! in_use $3" || t_fail "the address is gone, its socket is not"
+	calls "$2"
+	on b ip addr add "$3" dev vb
+	t_until 20 answers "${3%/*}" || t_fail "nobody answers at $3 any more"
+}
+
+# Does anybody listen over SCTP at that address on b?
+in_use() {
+	on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | short |
+		grep -qF " ${1%/*} "
+}
+
+# Two devices on each other's path, and a program that listens on both.
+cross() {
+	t_new_device iwb2 vb2 "$NS_B"
+	paths a va2
+	paths b vb2
+	on b sh -c 'echo vb >/sys/class/infiniband/iwb2/llp/paths'
+	on b sh -c "cd /sys/class/infiniband && echo sctp | tee iwb2/llp/listen $B_DEV/llp/listen"
+	t_defer on b sh -c "echo both >/sys/class/infiniband/$B_DEV/llp/listen"
+	t_port
+	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_until 20 in_use "$B4" || t_fail "nobody listens"
+	calls "$B4"
+	has a "$A4" a "$A4_2" b "$B4" b "$B4_2"
+	t_check "the server is alive" t_alive server
 }
 
 two_each() {
@@ -200,8 +278,14 @@ two_hosts
 second_link
 t_case "one address on each side" "SCTPDDP-51 SCTPDDP-52 SCTPDDP-54" one_each "$B4" "$A4"
 t_case "one address on each side, IPv6" "SCTPDDP-51 SCTPDDP-52" one_each "$B6" "$A6"
+t_case "one address, whichever was called" "SCTPDDP-52" called_one
+t_case "addresses come and go" "" addresses_come 0.0.0.0 "$B4" 10.9.1.78/24
+t_case "addresses come and go, IPv6" "" addresses_come :: "$B6" fd00:9:1::78/64
+t_case "one link-local address" "SCTPDDP-52" link_local
 t_case "two paths" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
 t_case "two paths, IPv6" "SCTPDDP-51" two_each "$B6" "$A6" $A6_2 $B6_2
+T_AT=0.0.0.0 t_case "two paths, the address that was called first" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
+t_case "devices on each other's path" "" cross
 t_case "what a device can be told" "" words
 t_case "from the next association on" "" from_the_next_on
 t_case "a link is lost" "SCTPDDP-55" fail_over "$B4"

@@ -6,8 +6,8 @@
 import contextlib
 from dataclasses import astuple
 
-from wire import (CM, FLUSHED, MATE, MATE_IF, PEER, QPS_ERR, SUCCESS, WC,
-                  case, check, mpa, rdmap, same, shell, write)
+from wire import (CM, FLUSHED, MATE, QPS_ERR, SUCCESS, WC, case, check, mpa,
+                  rdmap, same, shell, write)
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, Control
 from rawpeer.talk import Closed
@@ -284,29 +284,6 @@ def indication(w):
                                   sctp_packet.COOKIE_ECHO)]
         check("none elsewhere", not any(b"\xc0\x06\0\x08\0\0\0\1" in body
                                         for body in rest))
-
-
-def addresses(init):
-    return [kind for kind, _ in init.parameters
-            if kind in (sctp_packet.IPV4_ADDRESS, 6, 11)]
-
-
-@case("one address alone, whatever the interface has",
-      "SCTPDDP-51 SCTPDDP-52 SCTPDDP-54")
-def one_address(w):
-    shell(f"ip addr add 10.9.2.77/24 dev {MATE_IF}")
-    try:
-        for connect, kind in ((w.initiate, sctp_packet.INIT_ACK),
-                              (w.respond, sctp_packet.INIT)):
-            with w.watching() as sniffer:
-                connect()
-                packets = sniffer.packets()
-            init, = ours(packets, kind)
-            same("addresses", addresses(init), [])
-            same("addresses in use", {p.source[0] for p in packets},
-                 {MATE, PEER})
-    finally:
-        shell(f"ip addr del 10.9.2.77/24 dev {MATE_IF}")
 
 
 @case("as many streams as the device is told, both ways",
