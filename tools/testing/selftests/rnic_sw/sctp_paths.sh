@@ -186,20 +186,40 @@ two_each() {
 	has a "$2" a "$3" b "$1" b "$4"
 }
 
+# Packets that have left by an interface of a's.
+left_by() { on a cat "/sys/class/net/$1/statistics/tx_packets"; }
+
+# The second one is asked whether it is there, and carries nothing else.
+one_used() {
+	local first second
+	two_paths
+	talk "$B4"
+	all_active "$B4" $B4_2 "$A4" $A4_2
+	first=$(left_by va)
+	second=$(left_by va2)
+	goes_on
+	goes_on
+	goes_on
+	first=$(($(left_by va) - first))
+	second=$(($(left_by va2) - second))
+	echo "$first packets by the first path, $second by the second"
+	t_check "data goes by the first path alone" test $((10 * second)) -lt "$first"
+}
+
 # One path after the other is lost, by either end, under traffic.
 fail_over() {
 	two_paths
 	talk "$@"
-	all_active $B4 $B4_2 $A4 $A4_2
+	all_active "$B4" $B4_2 "$A4" $A4_2
 	t_defer link a va up
 	lost a va
 	link a va up
-	all_active $B4 $B4_2 $A4 $A4_2
+	all_active "$B4" $B4_2 "$A4" $A4_2
 	goes_on
 	t_defer link b vb2 up
 	lost b vb2
 	link b vb2 up
-	all_active $B4 $B4_2 $A4 $A4_2
+	all_active "$B4" $B4_2 "$A4" $A4_2
 	t_defer link b vb up
 	lost b vb
 	on a cat /proc/net/sctp/remaddr
@@ -209,20 +229,36 @@ fail_over() {
 swallowed() {
 	two_paths
 	talk "$B4"
-	all_active $B4 $B4_2 $A4 $A4_2
+	all_active "$B4" $B4_2 "$A4" $A4_2
 	on a tc qdisc replace dev va root netem loss 100% || t_skip "this kernel has no netem"
 	t_defer on a tc qdisc del dev va root
 	goes_on 60
 	goes_on
 }
 
-# once: the first link is lost for a while when there is a connection
-once() {
-	t_until 60 eval '[ -n "$(on a rdma resource show qp | grep RTS)" ]'
-	sleep 4
+# No path is left: both programs are told, and sooner than with one.
+both_lost() {
+	local start
+	two_paths
+	talk "$B4"
+	all_active "$B4" $B4_2 "$A4" $A4_2
+	t_defer link a va up
+	t_defer link a va2 up
+	start=$SECONDS
 	link a va down
-	sleep 4
-	link a va up
+	link a va2 down
+	t_until 60 t_ended client || t_fail "the client goes on"
+	echo "the client after $((SECONDS - start)) s"
+	t_until 60 t_ended server || t_fail "the server goes on"
+	echo "the server after $((SECONDS - start)) s"
+}
+
+# later: the first link is lost, and stays so, when there is a connection
+later() {
+	t_until 60 eval 'on a rdma resource show qp | grep -q RTS'
+	sleep 5
+	link a va down
+	echo "the link is down"
 }
 
 # Every operation, each with many requests under way.
@@ -230,7 +266,7 @@ bulk() {
 	local pid
 	two_paths
 	t_defer link a va up
-	once &
+	later &
 	pid=$!
 	t_perftest "$1" -D 15 -s 16384
 	wait $pid
@@ -288,8 +324,10 @@ T_AT=0.0.0.0 t_case "two paths, the address that was called first" "SCTPDDP-51" 
 t_case "devices on each other's path" "" cross
 t_case "what a device can be told" "" words
 t_case "from the next association on" "" from_the_next_on
+t_case "two paths, one is used" "SCTPDDP-53" one_used
 t_case "a link is lost" "SCTPDDP-55" fail_over "$B4"
 t_case "packets are lost, and no link" "SCTPDDP-55" swallowed
+t_case "both links are lost" "SCTPDDP-81" both_lost
 for t_op in send write read; do
 	t_case "a link is lost under ib_${t_op}_bw" "SCTPDDP-55" bulk "ib_${t_op}_bw"
 done
