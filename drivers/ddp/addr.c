@@ -94,3 +94,77 @@ bool ddp_addr_is_on(struct net *net, int ifindex,
 	return has_ipv6(net, ifindex, a6);
 }
 EXPORT_SYMBOL_GPL(ddp_addr_is_on);
+
+static bool nth_ipv4(struct net_device *dev, int nth, struct sockaddr_in *a)
+{
+	const struct in_device *in = __in_dev_get_rcu(dev);
+	const struct in_ifaddr *ifa;
+
+	if (!in)
+		return false;
+	in_dev_for_each_ifa_rcu(ifa, in) {
+		if (nth--)
+			continue;
+		a->sin_addr.s_addr = ifa->ifa_local;
+		return true;
+	}
+	return false;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+/* Those of wider scope come first */
+static bool nth_ipv6(struct net_device *dev, int nth, struct sockaddr_in6 *a)
+{
+	struct inet6_dev *in = __in6_dev_get(dev);
+	const struct inet6_ifaddr *ifa;
+	bool found = false;
+
+	if (!in)
+		return false;
+	read_lock_bh(&in->lock);
+	list_for_each_entry(ifa, &in->addr_list, if_list) {
+		if (ifa->flags & IFA_F_DADFAILED || nth--)
+			continue;
+		a->sin6_addr = ifa->addr;
+		if (ipv6_addr_type(&ifa->addr) & IPV6_ADDR_LINKLOCAL)
+			a->sin6_scope_id = dev->ifindex;
+		found = true;
+		break;
+	}
+	read_unlock_bh(&in->lock);
+	return found;
+}
+#else
+static bool nth_ipv6(struct net_device *dev, int nth, struct sockaddr_in6 *a)
+{
+	return false;
+}
+#endif
+
+/**
+ * ddp_addr_nth - one of the addresses of an interface
+ * @net: network namespace
+ * @ifindex: the interface
+ * @family: of addresses
+ * @nth: which, from 0
+ * @a: set, with port 0
+ *
+ * Return: false if it has no more.
+ */
+bool ddp_addr_nth(struct net *net, int ifindex, sa_family_t family, int nth,
+		  struct sockaddr_storage *a)
+{
+	struct net_device *dev;
+	bool found = false;
+
+	memset(a, 0, sizeof(*a));
+	a->ss_family = family;
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(net, ifindex);
+	if (dev)
+		found = family == AF_INET6 ? nth_ipv6(dev, nth, (void *)a)
+					   : nth_ipv4(dev, nth, (void *)a);
+	rcu_read_unlock();
+	return found;
+}
+EXPORT_SYMBOL_GPL(ddp_addr_nth);

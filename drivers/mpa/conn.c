@@ -74,20 +74,7 @@ void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
 
 static enum iw_reason lost_reason(int err)
 {
-	switch (err) {
-	case -ECONNREFUSED:
-		return IW_PEER_REFUSED;
-	case -ECONNRESET:
-	case -EPIPE:
-		return IW_PEER_RESET;
-	case -ETIMEDOUT:
-		return IW_TIMEOUT;
-	case -EHOSTUNREACH:
-	case -ENETUNREACH:
-		return IW_UNREACHABLE;
-	default:
-		return IW_MPA_LOST;
-	}
+	return ddp_sock_reason(err, IW_MPA_LOST);
 }
 
 /*
@@ -124,9 +111,9 @@ static void end(struct mpa_conn *c, enum iw_reason why,
 	mpa_sock_release(c, reset);
 	c->stream = NULL;
 	c->next_stream = NULL;
-	if (c->listener && !c->told)
-		mpa_listen_refused(c, why);
-	mpa_listen_forget(c);
+	if (c->caller.at && !c->told)
+		ddp_port_refused(c->caller.at, why);
+	ddp_port_leave(&c->caller);
 	if (s)
 		ddp_llp_down(s, why);
 	if (c->told)
@@ -203,8 +190,10 @@ static void ask_user(struct mpa_conn *c)
 	if (!c->told) {
 		mpa_conn_deadline(c, 0);
 		mpa_sock_names(c);
-		c->told = !mpa_listen_request(c, &c->su->peer);
-		if (!c->told)
+		c->told = !ddp_port_request(c->caller.at, &c->ss, &c->su->peer);
+		if (c->told)
+			ddp_port_leave(&c->caller);
+		else
 			end(c, IW_LOCAL_ABORT, NULL);
 		return;
 	}
@@ -420,7 +409,6 @@ struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 	c->policy = *policy;
 	kref_init(&c->ss.ref);
 	mutex_init(&c->mutex);
-	INIT_LIST_HEAD(&c->pending);
 	INIT_WORK(&c->work, work);
 	INIT_DELAYED_WORK(&c->timer, timed_out);
 	tasklet_setup(&c->bh, mpa_tx_bh);

@@ -8,13 +8,13 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 #include <ddp/llp.h>
+#include <ddp/port.h>
 #include <ddp/session.h>
+#include <ddp/sock.h>
 
 #include "startup.h"
 
-struct mpa_listener;
 struct sk_buff;
-struct sock;
 struct socket;
 
 /* Where a connection stands */
@@ -99,9 +99,8 @@ struct mpa_conn {
 	bool			peer_first;	/* before we did */
 	bool			shut;	/* our FIN is out */
 
-	/* the listener it came from, until the request is handed up */
-	struct mpa_listener	*listener;
-	struct list_head	pending;
+	/* at the listener it came to, until the request is handed up */
+	struct ddp_caller	caller;
 
 	/* socket lock */
 	struct ddp_stream	*stream;	/* rx's */
@@ -133,10 +132,7 @@ struct mpa_conn {
 	unsigned long		bh_queued;	/* bit 0; holds a reference */
 	struct rcu_head		rcu;
 
-	/* the socket's own, put back at the end */
-	void (*sk_data_ready)(struct sock *sk);
-	void (*sk_state_change)(struct sock *sk);
-	void (*sk_write_space)(struct sock *sk);
+	struct ddp_sock_calls	before;	/* the socket's own, put back at the end */
 };
 
 static inline struct mpa_conn *ss_to_conn(struct ddp_session *ss)
@@ -214,13 +210,6 @@ int mpa_sock_send(struct mpa_conn *c, bool may_sleep);
 /* listen.c */
 struct ddp_listener *mpa_listen(const struct ddp_listen *l,
 				const struct ddp_session_user *user, void *ctx);
-void mpa_unlisten(struct ddp_listener *l);
-/* Hand the request of a pending connection up; nonzero: refused */
-int mpa_listen_request(struct mpa_conn *c, const struct ddp_offer *o);
-/* A pending connection ends before it became a request */
-void mpa_listen_refused(struct mpa_conn *c, enum iw_reason why);
-/* A connection is pending no longer */
-void mpa_listen_forget(struct mpa_conn *c);
 
 /* llp.c */
 extern const struct ddp_llp_ops mpa_llp_ops;

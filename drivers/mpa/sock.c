@@ -93,6 +93,12 @@ static void write_space(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
+static const struct ddp_sock_calls calls = {
+	.data_ready	= data_ready,
+	.state_change	= state_change,
+	.write_space	= write_space,
+};
+
 /**
  * mpa_sock_prepare - set a socket up before it connects or listens
  * @sock: new; what it is set to its children inherit
@@ -126,29 +132,7 @@ void mpa_sock_prepare(struct socket *sock)
  */
 void mpa_sock_attach(struct mpa_conn *c)
 {
-	struct sock *sk = c->sock->sk;
-
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = c;
-	c->sk_data_ready = sk->sk_data_ready;
-	c->sk_state_change = sk->sk_state_change;
-	c->sk_write_space = sk->sk_write_space;
-	sk->sk_data_ready = data_ready;
-	sk->sk_state_change = state_change;
-	sk->sk_write_space = write_space;
-	write_unlock_bh(&sk->sk_callback_lock);
-}
-
-static void detach(struct mpa_conn *c, struct sock *sk)
-{
-	write_lock_bh(&sk->sk_callback_lock);
-	if (sk->sk_user_data == c) {
-		sk->sk_user_data = NULL;
-		sk->sk_data_ready = c->sk_data_ready;
-		sk->sk_state_change = c->sk_state_change;
-		sk->sk_write_space = c->sk_write_space;
-	}
-	write_unlock_bh(&sk->sk_callback_lock);
+	ddp_sock_own(c->sock->sk, c, &calls, &c->before);
 }
 
 /**
@@ -162,7 +146,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 
 	if (!sock)
 		return;
-	detach(c, sock->sk);
+	ddp_sock_disown(sock->sk, &c->before);
 	if (abort)
 		sock_no_linger(sock->sk);
 	c->sock = NULL;
@@ -172,14 +156,13 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 /* The port the ULP chose, or any if TCP has it in use */
 static int bind_local(struct socket *sock, const struct sockaddr_storage *local)
 {
-	struct sockaddr_storage a = *local;
-	int err;
+	struct sockaddr_storage any = *local;
+	int err = ddp_sock_bind(sock, local);
 
-	err = kernel_bind(sock, compat_sockaddr(&a), ddp_addr_len(&a));
 	if (err != -EADDRINUSE)
 		return err;
-	ddp_addr_set_port(&a, 0);
-	return kernel_bind(sock, compat_sockaddr(&a), ddp_addr_len(&a));
+	ddp_addr_set_port(&any, 0);
+	return ddp_sock_bind(sock, &any);
 }
 
 static int new_socket(struct mpa_conn *c)
@@ -187,11 +170,9 @@ static int new_socket(struct mpa_conn *c)
 	struct socket *sock;
 	int err;
 
-	err = sock_create_kern(c->net, c->ss.remote.ss_family, SOCK_STREAM,
-			       IPPROTO_TCP, &sock);
+	err = ddp_sock_make(c->net, c->ss.remote.ss_family, IPPROTO_TCP, &sock);
 	if (err)
 		return err;
-	compat_sk_net_refcnt_upgrade(sock->sk);
 	mpa_sock_prepare(sock);
 	if (c->ss.remote.ss_family == AF_INET)
 		ip_sock_set_tos(sock->sk, c->tos);
@@ -209,18 +190,13 @@ static int new_socket(struct mpa_conn *c)
  */
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
 {
-	struct sockaddr_storage to = c->ss.remote;
-	int err;
+	int err = new_socket(c);
 
-	err = new_socket(c);
 	if (err)
 		return err;
 	err = bind_local(c->sock, local);
 	if (!err)
-		err = kernel_connect(c->sock, compat_sockaddr(&to),
-				     ddp_addr_len(&to), O_NONBLOCK);
-	if (err == -EINPROGRESS)
-		err = 0;
+		err = ddp_sock_connect(c->sock, &c->ss.remote);
 	if (err)
 		mpa_sock_release(c, true);
 	return err;

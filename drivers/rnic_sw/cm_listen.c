@@ -8,6 +8,8 @@
 
 #include "cm.h"
 
+static_assert(RNIC_PATHS == DDP_PATHS_MAX);
+
 /**
  * rnic_fill_policy - a device's wishes, as its lower layers want them
  * @dev: the device
@@ -15,10 +17,14 @@
  */
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
 {
+	int i;
+
 	p->revision = READ_ONCE(dev->policy.mpa_revision);
 	p->crc = READ_ONCE(dev->policy.mpa_crc);
 	p->markers = READ_ONCE(dev->policy.mpa_markers);
 	p->streams = READ_ONCE(dev->policy.streams);
+	for (i = 0; i < RNIC_PATHS; i++)
+		p->paths[i] = READ_ONCE(dev->policy.paths[i]);
 }
 
 /**

@@ -53,6 +53,7 @@ void rnic_policy_init(struct rnic_policy *p)
 	p->mpa_markers = false;
 	p->mpa_rtr = DDP_RTR_WRITE | DDP_RTR_READ;
 	p->streams = 0;
+	memset(p->paths, 0, sizeof(p->paths));
 }
 
 static struct rnic_dev *to_dev(struct device *device)
@@ -297,10 +298,98 @@ static ssize_t streams_store(struct device *device,
 }
 static DEVICE_ATTR_RW(streams);
 
+static ssize_t paths_show(struct device *device, struct device_attribute *attr,
+			  char *buf)
+{
+	struct rnic_dev *dev = to_dev(device);
+	struct net *net = rnic_net(dev);
+	struct net_device *path;
+	ssize_t at = 0;
+	int i;
+
+	for (i = 0; net && i < RNIC_PATHS; i++) {
+		path = dev_get_by_index(net, READ_ONCE(dev->policy.paths[i]));
+		if (path)
+			at += sysfs_emit_at(buf, at, "%s%s", at ? " " : "",
+					    path->name);
+		dev_put(path);
+	}
+	if (net)
+		put_net(net);
+	if (!at)
+		at = sysfs_emit(buf, "none");
+	return at + sysfs_emit_at(buf, at, "\n");
+}
+
+/* An interface beside the device's own; its index, or an error */
+static int read_path(struct rnic_dev *dev, struct net *net, const char *name)
+{
+	struct net_device *path = dev_get_by_name(net, name);
+	int ifindex = path ? path->ifindex : -ENODEV;
+
+	dev_put(path);
+	return ifindex == rnic_ifindex(dev) ? -EINVAL : ifindex;
+}
+
+/* Names of interfaces, apart by blanks or commas; or "none" */
+static int read_paths(struct rnic_dev *dev, struct net *net, char *text,
+		      int *paths)
+{
+	char *name;
+	int n = 0;
+
+	text = strim(text);
+	if (sysfs_streq(text, "none"))
+		return 0;
+	while ((name = strsep(&text, " ,"))) {
+		if (n == RNIC_PATHS)
+			return -E2BIG;
+		paths[n] = read_path(dev, net, name);
+		if (paths[n] < 0)
+			return paths[n];
+		n++;
+	}
+	return 0;
+}
+
+static int parse_paths(struct rnic_dev *dev, const char *buf, size_t n,
+		       int *paths)
+{
+	char *text = kstrndup(buf, n, GFP_KERNEL);
+	struct net *net = rnic_net(dev);
+	int err = -ENOMEM;
+
+	if (text)
+		err = net ? read_paths(dev, net, text, paths) : -ENODEV;
+	if (net)
+		put_net(net);
+	kfree(text);
+	return err;
+}
+
+static ssize_t paths_store(struct device *device, struct device_attribute *attr,
+			   const char *buf, size_t n)
+{
+	struct rnic_dev *dev = to_dev(device);
+	int paths[RNIC_PATHS] = {};
+	int err = check_admin(dev);
+	int i;
+
+	if (!err)
+		err = parse_paths(dev, buf, n, paths);
+	if (err)
+		return err;
+	for (i = 0; i < RNIC_PATHS; i++)
+		WRITE_ONCE(dev->policy.paths[i], paths[i]);
+	return n;
+}
+static DEVICE_ATTR_RW(paths);
+
 static struct attribute *llp_attrs[] = {
 	&dev_attr_connect.attr,
 	&dev_attr_listen.attr,
 	&dev_attr_streams.attr,
+	&dev_attr_paths.attr,
 	NULL
 };
 

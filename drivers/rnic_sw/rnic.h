@@ -23,6 +23,8 @@
 #define RNIC_OP_REG_MR		0x40
 #define RNIC_OP_READ_INV	0x41
 
+#define RNIC_PATHS	4
+
 /* What a device is set to; each word is read and written alone */
 struct rnic_policy {
 	u8	llp_connect;	/* enum rnic_sw_llp */
@@ -32,6 +34,7 @@ struct rnic_policy {
 	bool	mpa_markers;
 	u8	mpa_rtr;	/* DDP_RTR_* offered */
 	u16	streams;	/* of SCTP, each way; 0: the usual number */
+	int	paths[RNIC_PATHS];	/* of SCTP: further interfaces; 0 ends them */
 };
 
 struct rnic_llps;

@@ -82,17 +82,7 @@ static void set_phase(struct sddp_assoc *a, enum sddp_phase phase)
 
 static enum iw_reason lost_reason(int err)
 {
-	switch (err) {
-	case -ECONNREFUSED:
-		return IW_PEER_REFUSED;
-	case -ETIMEDOUT:
-		return IW_TIMEOUT;
-	case -EHOSTUNREACH:
-	case -ENETUNREACH:
-		return IW_UNREACHABLE;
-	default:
-		return IW_PEER_RESET;
-	}
+	return ddp_sock_reason(err, IW_PEER_RESET);
 }
 
 /* It can be found by new sessions no more */
@@ -180,19 +170,14 @@ static bool still_idle(struct sddp_assoc *a)
 	return idle;
 }
 
-/* All those that wait for the association can begin */
+/* All those that wait for the association can begin, or have to move on */
 static void begin_sessions(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
 	unsigned long id;
 
-	xa_for_each(&a->streams, id, st) {
-		/* the peer allows fewer streams than were asked for */
-		if (id >= a->limit)
-			sddp_stream_end(st, IW_NO_MEMORY, NULL);
-		else
-			sddp_stream_event(st, SDDP_EV_TX);
-	}
+	xa_for_each(&a->streams, id, st)
+		sddp_stream_event(st, SDDP_EV_TX);
 }
 
 static struct sddp_stream *take_first(struct sddp_assoc *a,
@@ -346,7 +331,9 @@ static bool leads_there(const struct sddp_assoc *a,
 	ddp_addr_set_port(&mine, 0);
 	ddp_addr_set_port(&its, 0);
 	return a->active && a->open && a->tos == args->tos &&
-	       net_eq(a->net, args->net) && ddp_addr_same(&a->to, args->remote) &&
+	       net_eq(a->net, args->net) &&
+	       !memcmp(a->paths, args->policy->paths, sizeof(a->paths)) &&
+	       ddp_addr_same(&a->to, args->remote) &&
 	       ddp_addr_same(&mine, &its);
 }
 
@@ -388,6 +375,7 @@ static struct sddp_assoc *__make(const struct ddp_connect *args, u16 *id)
 	a->to = *args->remote;
 	a->from = *args->local;
 	a->asked = args->policy->streams ?: SDDP_STREAMS;
+	memcpy(a->paths, args->policy->paths, sizeof(a->paths));
 	a->limit = a->asked;
 	err = take_number(a, id);
 	if (!err)
@@ -424,6 +412,29 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id)
 	if (!IS_ERR(a))
 		sddp_assoc_kick(a);
 	return a;
+}
+
+/**
+ * sddp_assoc_another - as sddp_assoc_reserve(), for a session that finds no room
+ * @a: an association to the same place; worker
+ * @ss: the session
+ * @id: set to the streams' number
+ *
+ * A new one asks for as many streams as the peer has allowed here.
+ *
+ * Return: the association, held; or an error pointer.
+ */
+struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
+				      const struct ddp_session *ss, u16 *id)
+{
+	struct ddp_policy policy = { .streams = a->limit };
+	const struct ddp_connect args = {
+		.net = a->net, .tos = a->tos, .policy = &policy,
+		.local = &ss->local, .remote = &ss->remote,
+	};
+
+	memcpy(policy.paths, a->paths, sizeof(policy.paths));
+	return sddp_assoc_reserve(&args, id);
 }
 
 /**

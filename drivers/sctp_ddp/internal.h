@@ -8,15 +8,15 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <ddp/llp.h>
+#include <ddp/port.h>
 #include <ddp/session.h>
+#include <ddp/sock.h>
 
 #include "chunk.h"
 #include "session.h"
 #include "ssn.h"
 
-struct sddp_listener;
 struct sk_buff;
-struct sock;
 struct socket;
 
 #define SDDP_STREAMS	256		/* each way, unless somebody says more */
@@ -62,8 +62,9 @@ struct sddp_assoc {
 	struct net		*net;		/* held */
 	u8			tos;
 	u16			asked;		/* streams */
+	int			paths[DDP_PATHS_MAX];
 	struct sockaddr_storage	to;		/* what was called */
-	struct sockaddr_storage	from;
+	struct sockaddr_storage	from;		/* the first of our addresses */
 
 	/* the table's lock */
 	struct list_head	list;		/* of all */
@@ -103,9 +104,7 @@ struct sddp_assoc {
 	struct kref		ref;
 	struct rcu_head		rcu;
 
-	/* the socket's own, put back at the end */
-	void (*sk_data_ready)(struct sock *sk);
-	void (*sk_state_change)(struct sock *sk);
+	struct ddp_sock_calls	before;		/* the socket's own */
 	struct wait_queue_entry	space;		/* on its wait queue */
 };
 
@@ -124,6 +123,11 @@ struct sddp_stream {
 	/* fixed after creation */
 	struct ddp_llp		llp;
 	struct ddp_session	ss;
+
+	/*
+	 * Change before the Initiate only: by the worker, with the mutex and
+	 * the lock of the association that it leaves
+	 */
 	struct sddp_assoc	*a;		/* held */
 	u16			id;
 
@@ -134,7 +138,7 @@ struct sddp_stream {
 	u16			tx_ssn;
 	struct ddp_stream	*stream;
 	struct sddp_control	*say;		/* Initiate, or the answer to one */
-	struct sddp_listener	*listener;	/* while the ULP decides */
+	struct ddp_caller	caller;		/* while the ULP decides */
 	bool			told;		/* the user has been given us */
 	bool			ended;		/* the user has been told */
 	bool			rx_stopped;	/* failed: discard */
@@ -166,6 +170,8 @@ extern struct workqueue_struct *sddp_wq;
 
 /* assoc.c: life of an association */
 struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id);
+struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
+				      const struct ddp_session *ss, u16 *id);
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id);
 struct sddp_assoc *sddp_assoc_new(struct net *net, bool active);
 int sddp_assoc_accepted(struct sddp_assoc *a);
@@ -215,7 +221,6 @@ enum sddp_fate {
 
 /* sock.c: the only talk with a connected socket */
 int sddp_sock_probe(void);
-int sddp_sock_make(struct net *net, int family, struct socket **sock);
 void sddp_sock_prepare(struct socket *sock, u16 streams);
 int sddp_sock_connect(struct sddp_assoc *a);
 void sddp_sock_attach(struct sddp_assoc *a);
@@ -232,15 +237,22 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 u32 sddp_sock_mark(struct sddp_assoc *a);
 bool sddp_sock_acked(struct sddp_assoc *a, u32 mark);
 
-/* listen.c */
+/* bind.c: which addresses a socket has */
+int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
+	      const int *paths);
+
+/* places.c: at which addresses a listener is */
+int sddp_places_init(void);
+void sddp_places_exit(void);
 struct ddp_listener *sddp_listen(const struct ddp_listen *l,
 				 const struct ddp_session_user *user,
 				 void *ctx);
 void sddp_unlisten(struct ddp_listener *l);
+
+/* listen.c: listening at one address */
+extern const struct ddp_port_ops sddp_port_ops;
 /* Hand a peer's Initiate up; nonzero: nobody could be asked */
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o);
-/* The ULP has decided, or need not any more */
-void sddp_listen_decided(struct sddp_stream *st);
 /* A peer broke the rules before it had a session */
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why);
 

@@ -153,7 +153,7 @@ static int answer(struct sddp_stream *st, struct ddp_stream *s,
 	if (!err) {
 		st->say = c;
 		st->ss.accepted = s;
-		sddp_listen_decided(st);
+		ddp_port_leave(&st->caller);
 	}
 	mutex_unlock(&st->a->mutex);
 	if (err)

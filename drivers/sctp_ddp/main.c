@@ -16,9 +16,18 @@ static int __init sddp_init(void)
 				  0);
 	if (!sddp_wq)
 		return -ENOMEM;
+	err = sddp_places_init();
+	if (err)
+		goto no_places;
 	err = ddp_type_register(&sddp_session_type);
 	if (err)
-		destroy_workqueue(sddp_wq);
+		goto no_type;
+	return 0;
+
+no_type:
+	sddp_places_exit();
+no_places:
+	destroy_workqueue(sddp_wq);
 	return err;
 }
 
@@ -27,6 +36,7 @@ static void __exit sddp_exit(void)
 	ddp_type_unregister(&sddp_session_type);
 	/* idle associations, and what has ended but for its last run */
 	sddp_assoc_stop_all();
+	sddp_places_exit();
 	destroy_workqueue(sddp_wq);
 	rcu_barrier();
 }

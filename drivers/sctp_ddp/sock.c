@@ -28,6 +28,9 @@
 #define BATCH		16
 #define RX_BUDGET	512
 
+/* Timeouts in a row after which a path is taken for dead */
+#define PATH_MAX_RXT	5
+
 /* A SACK with a few gaps shares the packet (RFC 5043 9) */
 #define ROOM_FOR_SACK	32
 
@@ -66,6 +69,11 @@ static void state_change(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
+static const struct ddp_sock_calls calls = {
+	.data_ready	= data_ready,
+	.state_change	= state_change,
+};
+
 /*
  * A chunk of ours has been acknowledged: SCTP tells those who sleep, and never
  * calls sk_write_space.
@@ -85,25 +93,6 @@ static int set_option(struct socket *sock, int name, void *value, int len)
 {
 	return sock->ops->setsockopt(sock, SOL_SCTP, name,
 				     KERNEL_SOCKPTR(value), len);
-}
-
-/**
- * sddp_sock_make - a new socket that keeps its network namespace
- * @net: the namespace
- * @family: of addresses
- * @sock: set
- *
- * Return: 0; -EPROTONOSUPPORT: the kernel has no SCTP, or may not load it; or
- * another error.
- */
-int sddp_sock_make(struct net *net, int family, struct socket **sock)
-{
-	int err = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_SCTP,
-				   sock);
-
-	if (!err)
-		compat_sk_net_refcnt_upgrade((*sock)->sk);
-	return err;
 }
 
 /**
@@ -131,15 +120,30 @@ static void set_timers(struct socket *sock)
 	struct sctp_assocparams params = { .sasoc_asocmaxrxt = 8 };
 	struct sctp_paddrparams path = {
 		.spp_hbinterval = 10000,
-		.spp_pathmaxrxt = 5,
+		.spp_pathmaxrxt = PATH_MAX_RXT,
 		.spp_sackdelay = 20,
 		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
 	};
+	/* the first timeout is enough to go on by another path, if there is one */
+	struct sctp_paddrthlds thresholds = { .spt_pathpfthld = 0 };
 
 	path.spp_address.ss_family = sock->sk->sk_family;
+	thresholds.spt_address.ss_family = sock->sk->sk_family;
 	set_option(sock, SCTP_RTOINFO, &rto, sizeof(rto));
 	set_option(sock, SCTP_ASSOCINFO, &params, sizeof(params));
 	set_option(sock, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path));
+	set_option(sock, SCTP_PEER_ADDR_THLDS, &thresholds, sizeof(thresholds));
+}
+
+/* Some paths may be dead for long, and all is well: that is not to end it */
+static void allow_for_paths(struct socket *sock, unsigned int paths)
+{
+	struct sctp_assocparams params = {
+		.sasoc_asocmaxrxt = paths * PATH_MAX_RXT,
+	};
+
+	if (paths > 1)
+		set_option(sock, SCTP_ASSOCINFO, &params, sizeof(params));
 }
 
 /**
@@ -181,13 +185,7 @@ void sddp_sock_attach(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = a;
-	a->sk_data_ready = sk->sk_data_ready;
-	a->sk_state_change = sk->sk_state_change;
-	sk->sk_data_ready = data_ready;
-	sk->sk_state_change = state_change;
-	write_unlock_bh(&sk->sk_callback_lock);
+	ddp_sock_own(sk, a, &calls, &a->before);
 	init_waitqueue_func_entry(&a->space, space);
 	add_wait_queue(sk_sleep(sk), &a->space);
 }
@@ -197,11 +195,7 @@ static void detach(struct sddp_assoc *a, struct sock *sk)
 	if (sk->sk_user_data != a)
 		return;
 	remove_wait_queue(sk_sleep(sk), &a->space);
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	sk->sk_data_ready = a->sk_data_ready;
-	sk->sk_state_change = a->sk_state_change;
-	write_unlock_bh(&sk->sk_callback_lock);
+	ddp_sock_disown(sk, &a->before);
 }
 
 /**
@@ -223,42 +217,37 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 }
 
 /* The port the ULP chose, or any if SCTP has it in use */
-static int bind_local(struct socket *sock, const struct sockaddr_storage *from)
+static int bind_local(struct sddp_assoc *a)
 {
-	struct sockaddr_storage addr = *from;
-	int err;
+	struct sockaddr_storage addr = a->from;
+	int err = sddp_bind(a->sock, &addr, a->paths);
 
-	err = kernel_bind(sock, compat_sockaddr(&addr), ddp_addr_len(&addr));
 	if (err != -EADDRINUSE)
 		return err;
 	ddp_addr_set_port(&addr, 0);
-	return kernel_bind(sock, compat_sockaddr(&addr), ddp_addr_len(&addr));
+	return sddp_bind(a->sock, &addr, a->paths);
 }
 
 /**
  * sddp_sock_connect - begin to make an association
  * @a: the association, without a socket
  *
- * From one address only (RFC 5043 7.2).
- *
  * Return: 0, and the caller kicks: it may stand already; or an error.
  */
 int sddp_sock_connect(struct sddp_assoc *a)
 {
-	struct sockaddr_storage to = a->to;
-	int err;
+	int family = a->to.ss_family, err;
 
-	err = sddp_sock_make(a->net, to.ss_family, &a->sock);
+	err = ddp_sock_make(a->net, family, IPPROTO_SCTP, &a->sock);
 	if (err)
 		return err;
 	sddp_sock_prepare(a->sock, a->asked);
-	if (to.ss_family == AF_INET)
+	if (family == AF_INET)
 		ip_sock_set_tos(a->sock->sk, a->tos);
-	err = bind_local(a->sock, &a->from);
+	err = bind_local(a);
 	if (!err)
-		err = kernel_connect(a->sock, compat_sockaddr(&to),
-				     ddp_addr_len(&to), O_NONBLOCK);
-	if (err && err != -EINPROGRESS) {
+		err = ddp_sock_connect(a->sock, &a->to);
+	if (err) {
 		sddp_sock_release(a, true);
 		return err;
 	}
@@ -314,6 +303,21 @@ static void limit_sending(struct sock *sk, const struct sctp_association *asoc)
 	WRITE_ONCE(sk->sk_sndbuf, most);
 }
 
+/* Of several addresses of ours it is known by the first */
+static void learn_names(struct sddp_assoc *a)
+{
+	struct socket *sock = a->sock;
+	__be16 port;
+
+	sock->ops->getname(sock, (struct sockaddr *)&a->local, 0);
+	sock->ops->getname(sock, (struct sockaddr *)&a->remote, 1);
+	if (a->from.ss_family != a->local.ss_family)
+		return;
+	port = ddp_addr_port(&a->local);
+	a->local = a->from;
+	ddp_addr_set_port(&a->local, port);
+}
+
 /**
  * sddp_sock_up - the association stands: what is it like?
  * @a: the association; its limit and addresses are set
@@ -325,6 +329,7 @@ bool sddp_sock_up(struct sddp_assoc *a)
 {
 	struct socket *sock = a->sock;
 	struct sctp_association *asoc;
+	unsigned int paths = 0;
 	bool ddp = false;
 
 	lock_sock(sock->sk);
@@ -335,10 +340,11 @@ bool sddp_sock_up(struct sddp_assoc *a)
 		a->limit = min(asoc->stream.outcnt, asoc->stream.incnt);
 		a->peer_tag = asoc->c.peer_vtag;
 		limit_sending(sock->sk, asoc);
+		paths = asoc->peer.transport_count;
 	}
 	release_sock(sock->sk);
-	sock->ops->getname(sock, (struct sockaddr *)&a->local, 0);
-	sock->ops->getname(sock, (struct sockaddr *)&a->remote, 1);
+	allow_for_paths(sock, paths);
+	learn_names(a);
 	return ddp;
 }
 

@@ -9,6 +9,7 @@
  * session's user, the DDP stream that is bound, the association's table, and
  * one while it is on the list of those with something to do.
  */
+#include <linux/err.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -27,19 +28,25 @@
  */
 void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
 {
-	struct sddp_assoc *a = st->a;
+	struct sddp_assoc *a;
 	unsigned long flags;
-	bool first;
+	bool moved, first;
 
 	set_bit(ev, &st->events);
 	if (!kref_get_unless_zero(&st->ss.ref))
 		return;
-	spin_lock_irqsave(&a->lock, flags);
-	first = list_empty(&st->ready);
-	if (first)
-		list_add_tail(&st->ready, &a->ready);
-	spin_unlock_irqrestore(&a->lock, flags);
+	rcu_read_lock();
+	do {
+		a = READ_ONCE(st->a);
+		spin_lock_irqsave(&a->lock, flags);
+		moved = a != st->a;
+		first = !moved && list_empty(&st->ready);
+		if (first)
+			list_add_tail(&st->ready, &a->ready);
+		spin_unlock_irqrestore(&a->lock, flags);
+	} while (moved);
 	sddp_assoc_kick(a);
+	rcu_read_unlock();
 	if (!first)
 		ddp_session_put(&st->ss);
 }
@@ -131,6 +138,33 @@ int sddp_stream_bind(struct sddp_stream *st, struct ddp_stream *s)
 	return 0;
 }
 
+static struct sddp_assoc *get_home(struct sddp_stream *st)
+{
+	struct sddp_assoc *a;
+
+	rcu_read_lock();
+	do {
+		a = READ_ONCE(st->a);
+	} while (!kref_get_unless_zero(&a->ref));
+	rcu_read_unlock();
+	return a;
+}
+
+/* Its association, held, with the mutex: from then on it stays there */
+static struct sddp_assoc *lock_home(struct sddp_stream *st)
+{
+	struct sddp_assoc *a;
+
+	for (;;) {
+		a = get_home(st);
+		mutex_lock(&a->mutex);
+		if (a == READ_ONCE(st->a))
+			return a;
+		mutex_unlock(&a->mutex);
+		sddp_assoc_put(a);
+	}
+}
+
 /**
  * sddp_stream_quiesce - forget the DDP stream; the session ends
  * @st: the stream
@@ -139,10 +173,12 @@ int sddp_stream_bind(struct sddp_stream *st, struct ddp_stream *s)
  */
 void sddp_stream_quiesce(struct sddp_stream *st)
 {
-	mutex_lock(&st->a->mutex);
+	struct sddp_assoc *a = lock_home(st);
+
 	sddp_tx_forget(st);
 	st->stream = NULL;
-	mutex_unlock(&st->a->mutex);
+	mutex_unlock(&a->mutex);
+	sddp_assoc_put(a);
 	sddp_stream_stop(st, IW_LOCAL_ABORT);
 	ddp_session_put(&st->ss);
 }
@@ -184,7 +220,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	trace_sddp_session_end(st, why);
 	cancel_delayed_work_sync(&st->timer);
 	sddp_tx_forget(st);
-	sddp_listen_decided(st);
+	ddp_port_leave(&st->caller);
 	st->stream = NULL;
 	if (s)
 		ddp_llp_down(s, why);
@@ -256,6 +292,56 @@ static void close_step(struct sddp_stream *st)
 						       : DEADLINE_DRAIN);
 }
 
+/* Return: whether it was on the list of those with something to do */
+static bool change_home(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
+{
+	struct sddp_assoc *from = st->a;
+	bool listed;
+
+	spin_lock_irq(&from->lock);
+	listed = !list_empty(&st->ready);
+	list_del_init(&st->ready);
+	st->id = id;
+	WRITE_ONCE(st->a, to);
+	spin_unlock_irq(&from->lock);
+	return listed;
+}
+
+/*
+ * Nothing of its session has been said, and the peer allows fewer streams than
+ * its number asks for: on to another association.  Return: whether it is gone.
+ */
+static bool move_on(struct sddp_stream *st)
+{
+	struct sddp_assoc *from = st->a, *to;
+	u16 id;
+
+	to = sddp_assoc_another(from, &st->ss, &id);
+	if (IS_ERR(to)) {
+		sddp_stream_end(st, ddp_sock_reason(PTR_ERR(to), IW_NO_MEMORY),
+				NULL);
+		return false;
+	}
+	trace_sddp_session_move(st, to, id);
+	xa_erase(&from->streams, st->id);
+	if (change_home(st, to, id))
+		ddp_session_put(&st->ss);
+	/* reserved before, so it needs no memory */
+	xa_store(&to->streams, id, st, GFP_KERNEL);
+	/* and what it was asked for meanwhile */
+	sddp_stream_event(st, SDDP_EV_TX);
+	atomic_dec(&from->live);
+	sddp_assoc_idle(from);
+	/* its own; the worker has another one */
+	sddp_assoc_put(from);
+	return true;
+}
+
+static bool is_beyond(const struct sddp_stream *st)
+{
+	return st->a->phase == SDDP_UP && st->id >= st->a->limit && !st->ended;
+}
+
 /* May its number be had by the next one? */
 static bool is_free(const struct sddp_stream *st)
 {
@@ -270,11 +356,12 @@ static bool is_free(const struct sddp_stream *st)
  */
 void sddp_stream_serve(struct sddp_stream *st)
 {
-	unsigned long events = xchg(&st->events, 0);
+	unsigned long events;
 
-	/* it has left the table, and ended before */
+	/* it has left the table, and ended before, or is not in it yet */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;
+	events = xchg(&st->events, 0);
 	if (st->a->phase == SDDP_ENDED) {
 		sddp_stream_end(st, st->a->why, NULL);
 		sddp_stream_drop(st);
@@ -284,6 +371,8 @@ void sddp_stream_serve(struct sddp_stream *st)
 		sddp_stream_end(st, READ_ONCE(st->why), NULL);
 	if (test_bit(SDDP_EV_TIMEOUT, &events))
 		sddp_stream_end(st, IW_TIMEOUT, NULL);
+	if (is_beyond(st) && move_on(st))
+		return;
 	if (st->a->phase == SDDP_UP && sddp_tx(st))
 		sddp_stream_event(st, SDDP_EV_TX);
 	close_step(st);

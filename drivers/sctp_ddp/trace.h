@@ -112,6 +112,26 @@ TRACE_EVENT(sddp_early,
 		  __entry->placed ? "placed" : "kept")
 );
 
+TRACE_EVENT(sddp_session_move,
+	TP_PROTO(const struct sddp_stream *st, const struct sddp_assoc *to,
+		 u16 id),
+	TP_ARGS(st, to, id),
+	TP_STRUCT__entry(
+		__field(const void *, a)
+		__field(const void *, to)
+		__field(u16, id)
+		__field(u16, to_id)
+	),
+	TP_fast_assign(
+		__entry->a = st->a;
+		__entry->to = to;
+		__entry->id = st->id;
+		__entry->to_id = id;
+	),
+	TP_printk("assoc=%p stream=%u to assoc=%p stream=%u", __entry->a,
+		  __entry->id, __entry->to, __entry->to_id)
+);
+
 TRACE_EVENT(sddp_session_end,
 	TP_PROTO(const struct sddp_stream *st, enum iw_reason why),
 	TP_ARGS(st, why),

@@ -36,6 +36,9 @@ bool ddp_addr_wildcard(const struct sockaddr_storage *a);
 /* Family, address, scope and port */
 bool ddp_addr_same(const struct sockaddr_storage *a,
 		   const struct sockaddr_storage *b);
+/* The nth address of an interface, port 0; false: it has no more */
+bool ddp_addr_nth(struct net *net, int ifindex, sa_family_t family, int nth,
+		  struct sockaddr_storage *a);
 /* Does the interface have the address? */
 bool ddp_addr_is_on(struct net *net, int ifindex,
 		    const struct sockaddr_storage *a);

@@ -20,18 +20,22 @@ struct ddp_listener;
 struct ddp_stream;
 struct net;
 
+#define DDP_PATHS_MAX	4
+
 /**
  * struct ddp_policy - how a device wants its sessions
  * @revision: MPA revision 1 or 2; 0: 2 with fall-back to 1
  * @crc: ask for CRC
  * @markers: ask the peer to insert markers
  * @streams: SCTP streams to ask for, each way; 0: the LLP's own idea
+ * @paths: further interfaces that SCTP may use the addresses of; 0 ends them
  */
 struct ddp_policy {
 	u8	revision;
 	bool	crc;
 	bool	markers;
 	u16	streams;
+	int	paths[DDP_PATHS_MAX];
 };
 
 /**

@@ -154,14 +154,16 @@ port_follows_link() {
 
 # ping_for_ever NAME: a server and a client that end only by force.
 ping_for_ever() {
+	local before
+	before=$(t_counter "$B_DEV" rx_sends)
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	t_bg client a rping -c -a "$B4" -p "$PORT"
-	t_until 20 pings || t_fail "no traffic"
+	t_until 20 pings "$before" || t_fail "no traffic"
 }
 
-pings() { [ "$(t_counter "$B_DEV" rx_sends)" -gt 20 ]; }
+pings() { [ "$(t_counter "$B_DEV" rx_sends)" -gt $(($1 + 20)) ]; }
 
 both_ended() {
 	t_check "the client ended" t_until 20 t_ended client
@@ -266,6 +268,40 @@ counters_count() {
 	rdma statistic show link iw0/1 | grep -q tx_read_requests
 }
 
+# accepts LLP ADDRESS DEV...: a client of the wildcard server's, at whose device?
+accepts() {
+	local before after
+	before=$(t_counter "$3" accepts)
+	RNIC_SW_LLP=$1 on a timeout "$T_TIME" rping -c -a "$2" -p "$PORT" -C 2 \
+		>"$T_CASE/client-$1-$3" 2>&1 || t_closed_first "$T_CASE/client-$1-$3"
+	after=$(t_counter "$3" accepts)
+	t_check "over $1 $3 took who called $2" [ "$after" -gt "$before" ]
+}
+
+# Two devices and one program that listens on all: one socket for each LLP. Whose
+# a client is tells the address. What is left goes on when one device goes.
+devices_share_a_port() {
+	local llp llps=tcp
+	[ ! -d /sys/module/iw_sctp_ddp ] || llps='tcp sctp'
+	a_netdev dummy d7 type dummy
+	ip addr add 10.9.7.1/24 dev d7
+	ip link set d7 up
+	t_new_device iw7 d7
+	t_port
+	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_listens b "$PORT"
+	for llp in $llps; do
+		accepts "$llp" "$B4" "$B_DEV"
+		accepts "$llp" 10.9.7.1 iw7
+		accepts "$llp" "$B4" "$B_DEV"
+	done
+	rdma link del iw7
+	for llp in $llps; do
+		accepts "$llp" "$B4" "$B_DEV"
+	done
+	t_check "the server is alive" t_alive server
+}
+
 resources_show() {
 	ping_for_ever
 	rdma resource show qp link iw0/1 | tee "$T_CASE/qp"
@@ -350,6 +386,7 @@ t_case "33 devices" "" many_devices
 t_case "ibv_devinfo" "" what_ibv_devinfo_says
 t_case "port state follows the link" "" port_follows_link
 t_case "rdma statistic" "" counters_count
+t_case "devices share a wildcard port" "" devices_share_a_port
 t_case "rdma resource" "" resources_show
 t_case "device renamed" "" device_renamed
 t_case "netdev renamed" "" netdev_renamed

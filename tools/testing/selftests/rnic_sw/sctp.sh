@@ -100,6 +100,16 @@ use_up() {
 	flows
 }
 
+# The same if it is the peer that allows no more, and all wait for the first one.
+allowed_few() {
+	llp b streams 2
+	t_defer llp b streams 0
+	on a tc qdisc replace dev "$A_IF" root netem delay 400ms || t_skip "this kernel has no netem"
+	t_defer on a tc qdisc del dev "$A_IF" root
+	cmatose "$B4" -c 5 -C 5
+	t_check "5 queue pairs were on 3 associations" test "$(associations 7471)" = 3
+}
+
 kill_one() {
 	local round
 	for round in 1 2 3 4; do
@@ -246,6 +256,7 @@ for t_op in send write read; do
 done
 t_case "queue pairs share an association" "SCTPDDP-83" share
 t_case "streams used up" "SCTPDDP-56" use_up
+t_case "streams used up at once, as the peer allows few" "SCTPDDP-56 SCTPDDP-57" allowed_few
 t_case "programs killed under traffic" "" kill_one
 t_case "one of two killed" "SCTPDDP-83" kill_beside
 t_case "placement out of order" "SCTPDDP-65 SCTPDDP-66" reordered delay 5ms 4ms

@@ -121,12 +121,12 @@ class SctpWire(wire.Wire):
         super().after_case()
         self.closing.close()
 
-    def associate(self, port=PORT, rcvbuf=0, **options):
+    def associate(self, port=PORT, rcvbuf=0, at=MATE, **options):
         """An association to rawmate's listener, no session on it."""
         sock = self.sctp_socket(**options)
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
-        assoc = sctp.Association.dial(sock, (MATE, port))
+        assoc = sctp.Association.dial(sock, (at, port))
         self.closing.callback(assoc.close)
         return assoc
 

@@ -5,8 +5,8 @@
 
 import contextlib
 
-from wire import (MATE, MATE_IF, NS, PEER_IF, SUCCESS, case, check, rdmap,
-                  same, shell)
+from wire import (MATE, MATE_IF, NS, PEER, PEER_IF, SUCCESS, case, check,
+                  rdmap, same, shell)
 from rawpeer import sctp_packet
 from rawpeer.sctp import E_INITIATE, INITIATE, Control
 from wire_sctp import answer, enhanced, go
@@ -153,6 +153,55 @@ def bundled(w):
             p.size + 16 <= 1500]
     check("an acknowledgement would have fitted", full)
     print(f"# {together} acknowledgements together with data")
+
+
+@contextlib.contextmanager
+def second_address(address="10.9.2.77"):
+    """Inside, the device's interface has one more."""
+    shell(f"ip addr add {address}/24 dev {MATE_IF}")
+    try:
+        yield address
+    finally:
+        shell(f"ip addr del {address}/24 dev {MATE_IF}")
+
+
+def check_alone(packets, address, kind):
+    """In what was sent, and in the INIT or INIT-ACK that says so."""
+    init, = [c for p in packets if p.source[0] == address for c in p.of(kind)]
+    same("addresses", [kind for kind, _ in init.parameters if kind in
+                       (sctp_packet.IPV4_ADDRESS, 6, 11)], [])
+    same("addresses in use", {p.source[0] for p in packets}, {address, PEER})
+
+
+@case("one address alone, whatever the interface has",
+      "SCTPDDP-51 SCTPDDP-52 SCTPDDP-54")
+def one_address(w):
+    with second_address():
+        for connect, kind in ((w.initiate, sctp_packet.INIT_ACK),
+                              (w.respond, sctp_packet.INIT)):
+            with w.watching() as sniffer:
+                connect()
+                packets = sniffer.packets()
+            check_alone(packets, MATE, kind)
+
+
+@case("one address alone, though the listener is on a wildcard address",
+      "SCTPDDP-51 SCTPDDP-52")
+def one_called(w):
+    before, port = w.listener, next(w.ports)
+    w.listener = int(w.mate.do("listen", "0.0.0.0", port)[0])
+    try:
+        with second_address() as second:
+            for address in MATE, second:
+                with w.watching() as sniffer:
+                    assoc = w.associate(port, at=address)
+                    w.initiate(peer=assoc.stream(0)).round_trip()
+                    packets = sniffer.packets()
+                check_alone(packets, address, sctp_packet.INIT_ACK)
+            w.after_case()
+    finally:
+        w.mate.do("destroy", w.listener)
+        w.listener = before
 
 
 @case("the primary path alone", "SCTPDDP-53 SCTPDDP-52")

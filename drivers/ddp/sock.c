@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Sockets: see ddp/sock.h. */
+#include <linux/export.h>
+#include <linux/net.h>
+#include <net/sock.h>
+
+#include <ddp/addr.h>
+#include <ddp/sock.h>
+
+/**
+ * ddp_sock_make - a new socket that keeps its network namespace
+ * @net: the namespace
+ * @family: of addresses
+ * @protocol: IPPROTO_TCP or the like
+ * @sock: set
+ *
+ * Return: 0; -EPROTONOSUPPORT: the kernel has no such protocol, or may not
+ * load it; or another error.
+ */
+int ddp_sock_make(struct net *net, int family, int protocol,
+		  struct socket **sock)
+{
+	int err = sock_create_kern(net, family, SOCK_STREAM, protocol, sock);
+
+	if (!err)
+		compat_sk_net_refcnt_upgrade((*sock)->sk);
+	return err;
+}
+EXPORT_SYMBOL_GPL(ddp_sock_make);
+
+/**
+ * ddp_sock_bind - give it its own address
+ * @sock: the socket
+ * @at: the address, with the port; port 0: any
+ *
+ * Return: 0 or an error.
+ */
+int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
+{
+	struct sockaddr_storage addr = *at;
+
+	return kernel_bind(sock, compat_sockaddr(&addr), ddp_addr_len(&addr));
+}
+EXPORT_SYMBOL_GPL(ddp_sock_bind);
+
+/**
+ * ddp_sock_connect - begin to connect
+ * @sock: the socket
+ * @to: where to
+ *
+ * Return: 0, or an error; it may stand already.
+ */
+int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
+{
+	struct sockaddr_storage addr = *to;
+	int err;
+
+	err = kernel_connect(sock, compat_sockaddr(&addr), ddp_addr_len(&addr),
+			     O_NONBLOCK);
+	return err == -EINPROGRESS ? 0 : err;
+}
+EXPORT_SYMBOL_GPL(ddp_sock_connect);
+
+/**
+ * ddp_sock_own - hear of what happens to a socket
+ * @sk: the socket
+ * @owner: what the callbacks find as its sk_user_data
+ * @calls: ours; those that are NULL stay as they are
+ * @before: set to those it had
+ *
+ * What happened before is not told again.
+ */
+void ddp_sock_own(struct sock *sk, void *owner,
+		  const struct ddp_sock_calls *calls,
+		  struct ddp_sock_calls *before)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = owner;
+	before->data_ready = sk->sk_data_ready;
+	before->state_change = sk->sk_state_change;
+	before->write_space = sk->sk_write_space;
+	if (calls->data_ready)
+		sk->sk_data_ready = calls->data_ready;
+	if (calls->state_change)
+		sk->sk_state_change = calls->state_change;
+	if (calls->write_space)
+		sk->sk_write_space = calls->write_space;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+EXPORT_SYMBOL_GPL(ddp_sock_own);
+
+/**
+ * ddp_sock_disown - hear no more of it
+ * @sk: the socket
+ * @before: the callbacks it had
+ *
+ * When it returns none of ours runs or will run: they look for their owner
+ * under sk_callback_lock.
+ */
+void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_user_data = NULL;
+	sk->sk_data_ready = before->data_ready;
+	sk->sk_state_change = before->state_change;
+	sk->sk_write_space = before->write_space;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+EXPORT_SYMBOL_GPL(ddp_sock_disown);
+
+/**
+ * ddp_sock_reason - why a connection is lost, or never came to be
+ * @err: the socket's negative errno
+ * @otherwise: what it means if it tells nothing in particular
+ *
+ * Return: the reason.
+ */
+enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+{
+	switch (err) {
+	case -ECONNREFUSED:
+		return IW_PEER_REFUSED;
+	case -ECONNRESET:
+	case -EPIPE:
+		return IW_PEER_RESET;
+	case -ETIMEDOUT:
+		return IW_TIMEOUT;
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		return IW_UNREACHABLE;
+	default:
+		return otherwise;
+	}
+}
+EXPORT_SYMBOL_GPL(ddp_sock_reason);

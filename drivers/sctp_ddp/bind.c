@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The addresses that a socket is bound to: one (RFC 5043 7.2), and one of each
+ * further interface that the device is set to use, for SCTP to go on by if the
+ * first is lost.
+ */
+#include <linux/net.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+
+#include <ddp/addr.h>
+
+#include "internal.h"
+
+static bool is_link_local(const struct sockaddr_storage *a)
+{
+	return a->ss_family == AF_INET6 &&
+	       ipv6_addr_type(&((struct sockaddr_in6 *)a)->sin6_addr) &
+	       IPV6_ADDR_LINKLOCAL;
+}
+
+/* An address of the interface that others can reach from anywhere */
+static bool path_address(struct net *net, int ifindex, sa_family_t family,
+			 struct sockaddr_storage *addr)
+{
+	int n;
+
+	for (n = 0; ddp_addr_nth(net, ifindex, family, n, addr); n++)
+		if (!is_link_local(addr))
+			return true;
+	return false;
+}
+
+/*
+ * With the port that the socket is bound to.  What is not to be had now, or is
+ * another's, is left out: one path is better than none.
+ */
+static void bind_path(struct socket *sock, sa_family_t family, int ifindex)
+{
+	struct sockaddr_storage addr;
+
+	if (path_address(sock_net(sock->sk), ifindex, family, &addr))
+		sock_bind_add(sock->sk, compat_sockaddr(&addr),
+			      ddp_addr_len(&addr));
+}
+
+/**
+ * sddp_bind - bind a socket to an address, and to those of further paths
+ * @sock: the socket
+ * @at: the address, and the port of all of them
+ * @paths: interfaces, up to DDP_PATHS_MAX; 0 ends them
+ *
+ * Return: 0 or an error: the address cannot be had.
+ */
+int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
+	      const int *paths)
+{
+	int err = ddp_sock_bind(sock, at), i;
+
+	if (err || is_link_local(at))
+		return err;
+	for (i = 0; i < DDP_PATHS_MAX && paths[i]; i++)
+		bind_path(sock, at->ss_family, paths[i]);
+	return 0;
+}

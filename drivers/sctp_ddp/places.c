@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * At which addresses a listener is.
+ *
+ * On a wildcard address one socket would do.  But each association through it
+ * would have all addresses of the host, of whatever interface, and its peer
+ * could send to any.  So there is a socket for each address of the device's own
+ * interface, and they come and go with these (RFC 5043 7.2).
+ */
+#include <linux/err.h>
+#include <linux/inetdevice.h>
+#include <linux/notifier.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/net_namespace.h>
+
+#include <ddp/addr.h>
+#include <ddp/port.h>
+
+#include "internal.h"
+
+/* An address, with the port number, and who listens there */
+struct place {
+	struct list_head	list;
+	struct sockaddr_storage	addr;
+	struct ddp_listener	*at;
+};
+
+/* To its user it has one address; those below pass the user's context on */
+struct sddp_listener {
+	struct ddp_listener	dl;
+
+	/* fixed after creation */
+	struct ddp_listen	args;		/* with a hold on its namespace */
+	struct sockaddr_storage	local;
+	struct ddp_policy	policy;
+
+	/* places_lock */
+	struct list_head	list;		/* of those on a wildcard address */
+	struct list_head	places;
+};
+
+static LIST_HEAD(wild);
+static DEFINE_MUTEX(places_lock);
+
+static int __settle(struct sddp_listener *l, const struct sockaddr_storage *addr)
+{
+	struct place *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	struct ddp_listen args = l->args;
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	p->addr = *addr;
+	args.local = &p->addr;
+	p->at = ddp_port_listen(&sddp_port_ops, &args, l->dl.user, l->dl.ctx);
+	if (IS_ERR(p->at)) {
+		err = PTR_ERR(p->at);
+		kfree(p);
+		return err;
+	}
+	list_add_tail(&p->list, &l->places);
+	return 0;
+}
+
+static void __leave(struct place *p)
+{
+	list_del(&p->list);
+	ddp_port_unlisten(p->at);
+	kfree(p);
+}
+
+/* The nth address of the listener's interface, with its port number */
+static bool nth(const struct sddp_listener *l, sa_family_t family, int n,
+		struct sockaddr_storage *addr)
+{
+	bool yes = ddp_addr_nth(l->args.net, l->args.ifindex, family, n, addr);
+
+	ddp_addr_set_port(addr, ddp_addr_port(&l->local));
+	return yes;
+}
+
+static bool __is_settled(const struct sddp_listener *l,
+			 const struct sockaddr_storage *addr)
+{
+	const struct place *p;
+
+	list_for_each_entry(p, &l->places, list)
+		if (ddp_addr_same(&p->addr, addr))
+			return true;
+	return false;
+}
+
+static bool is_there(const struct sddp_listener *l,
+		     const struct sockaddr_storage *addr)
+{
+	struct sockaddr_storage its;
+	int n;
+
+	for (n = 0; nth(l, addr->ss_family, n, &its); n++)
+		if (ddp_addr_same(&its, addr))
+			return true;
+	return false;
+}
+
+/* Return: what went wrong at one of them, or 0 */
+static int __settle_all(struct sddp_listener *l, sa_family_t family)
+{
+	struct sockaddr_storage addr;
+	int n, err = 0, e;
+
+	for (n = 0; nth(l, family, n, &addr); n++) {
+		if (__is_settled(l, &addr))
+			continue;
+		e = __settle(l, &addr);
+		err = err ?: e;
+	}
+	return err;
+}
+
+static int __follow(struct sddp_listener *l)
+{
+	struct place *p, *next;
+	int err = 0, e;
+
+	lockdep_assert_held(&places_lock);
+	list_for_each_entry_safe(p, next, &l->places, list)
+		if (!is_there(l, &p->addr))
+			__leave(p);
+	if (l->local.ss_family == AF_INET6)
+		err = __settle_all(l, AF_INET6);
+	if (l->local.ss_family == AF_INET || !l->args.v6only) {
+		e = __settle_all(l, AF_INET);
+		err = err ?: e;
+	}
+	return err;
+}
+
+static void follow_all(struct work_struct *work)
+{
+	struct sddp_listener *l;
+
+	mutex_lock(&places_lock);
+	/* a place that another program has is left to it */
+	list_for_each_entry(l, &wild, list)
+		__follow(l);
+	mutex_unlock(&places_lock);
+}
+
+/*
+ * Is our interface a path of another device's listener?  Its peers' calls are
+ * taken there then.
+ */
+static bool __is_path(const struct sddp_listener *l)
+{
+	const struct sddp_listener *other;
+	int i;
+
+	list_for_each_entry(other, &wild, list) {
+		if (!net_eq(other->args.net, l->args.net) ||
+		    ddp_addr_port(&other->local) != ddp_addr_port(&l->local))
+			continue;
+		for (i = 0; i < DDP_PATHS_MAX; i++)
+			if (other->policy.paths[i] == l->args.ifindex)
+				return true;
+	}
+	return false;
+}
+
+static int __settle_wild(struct sddp_listener *l)
+{
+	int err = __follow(l);
+
+	if (err == -EADDRINUSE && __is_path(l))
+		err = 0;
+	if (!err)
+		list_add_tail(&l->list, &wild);
+	return err;
+}
+
+static void free_listener(struct sddp_listener *l)
+{
+	struct place *p, *next;
+
+	mutex_lock(&places_lock);
+	list_del(&l->list);
+	list_for_each_entry_safe(p, next, &l->places, list)
+		__leave(p);
+	mutex_unlock(&places_lock);
+	put_net(l->args.net);
+	kfree(l);
+}
+
+static struct sddp_listener *new_listener(const struct ddp_listen *a,
+					  const struct ddp_session_user *user,
+					  void *ctx)
+{
+	struct sddp_listener *l = kzalloc(sizeof(*l), GFP_KERNEL);
+
+	if (!l)
+		return NULL;
+	l->dl.type = &sddp_session_type;
+	l->dl.user = user;
+	l->dl.ctx = ctx;
+	l->args = *a;
+	l->local = *a->local;
+	l->policy = *a->policy;
+	l->args.net = get_net(a->net);
+	l->args.local = &l->local;
+	l->args.policy = &l->policy;
+	INIT_LIST_HEAD(&l->list);
+	INIT_LIST_HEAD(&l->places);
+	return l;
+}
+
+/**
+ * sddp_listen - take requests
+ * @a: where, for which interface, how many
+ * @user: upcalls; the listener that they name has the context and no more
+ * @ctx: the user's
+ *
+ * Return: the listener, or an error pointer.
+ */
+struct ddp_listener *sddp_listen(const struct ddp_listen *a,
+				 const struct ddp_session_user *user,
+				 void *ctx)
+{
+	struct sddp_listener *l = new_listener(a, user, ctx);
+	int err;
+
+	if (!l)
+		return ERR_PTR(-ENOMEM);
+	mutex_lock(&places_lock);
+	if (ddp_addr_wildcard(&l->local))
+		err = __settle_wild(l);
+	else
+		err = __settle(l, &l->local);
+	mutex_unlock(&places_lock);
+	if (!err)
+		return &l->dl;
+	free_listener(l);
+	return ERR_PTR(err);
+}
+
+/**
+ * sddp_unlisten - take no more requests
+ * @dl: the listener, freed
+ *
+ * Sleeps.  No request upcall runs or starts afterwards.
+ */
+void sddp_unlisten(struct ddp_listener *dl)
+{
+	free_listener(container_of(dl, struct sddp_listener, dl));
+}
+
+/* Addresses that come and go ------------------------------------------------ */
+
+static DECLARE_WORK(follow_work, follow_all);
+
+/* IPv6 tells in atomic context */
+static int notice(struct notifier_block *nb, unsigned long event, void *info)
+{
+	queue_work(sddp_wq, &follow_work);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block notifier4 = { .notifier_call = notice };
+static struct notifier_block notifier6 = { .notifier_call = notice };
+
+/**
+ * sddp_places_init - from here on addresses are followed
+ *
+ * Return: 0 or a negative errno.
+ */
+int sddp_places_init(void)
+{
+	int err = register_inetaddr_notifier(&notifier4);
+
+	if (err || !IS_ENABLED(CONFIG_IPV6))
+		return err;
+	err = register_inet6addr_notifier(&notifier6);
+	if (err)
+		unregister_inetaddr_notifier(&notifier4);
+	return err;
+}
+
+/**
+ * sddp_places_exit - nobody listens any more
+ */
+void sddp_places_exit(void)
+{
+	if (IS_ENABLED(CONFIG_IPV6))
+		unregister_inet6addr_notifier(&notifier6);
+	unregister_inetaddr_notifier(&notifier4);
+	cancel_work_sync(&follow_work);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Listening sockets, alike over all lower layers.
+ *
+ * Several devices may listen on one wildcard address and port: they share the
+ * socket (the port), and whose a peer is tells the address that it called.
+ * Peers that wait at a listener are callers; their number is bounded.
+ */
+#ifndef _DDP_PORT_H
+#define _DDP_PORT_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <ddp/session.h>
+
+struct ddp_port;
+struct socket;
+struct work_struct;
+
+/**
+ * struct ddp_port_listener - who listens on a port, for one interface
+ * @dl: as the user of sessions knows it
+ * @ops: the LLP's
+ * @port: the socket
+ * @list: of the port's listeners
+ * @ifindex: the interface
+ * @bound: how many callers may wait
+ * @policy: the device's wishes
+ * @ref: holders; each caller that waits is one
+ * @mutex: the rest; held over the request upcall
+ * @dead: it takes no more
+ * @waiting: how many callers do
+ * @callers: which
+ */
+struct ddp_port_listener {
+	struct ddp_listener		dl;
+	const struct ddp_port_ops	*ops;
+	struct ddp_port			*port;
+	struct list_head		list;
+	int				ifindex;
+	int				bound;
+	struct ddp_policy		policy;
+	struct kref			ref;
+
+	struct mutex			mutex;	/* the rest; request upcalls */
+	bool				dead;
+	int				waiting;
+	struct list_head		callers;
+};
+
+/**
+ * struct ddp_caller - embedded in what waits at a listener
+ * @at: where, held; NULL: nowhere
+ * @list: of its callers
+ *
+ * The LLP sees to it that one at a time comes or goes.
+ */
+struct ddp_caller {
+	struct ddp_port_listener	*at;
+	struct list_head		list;
+};
+
+/**
+ * struct ddp_port_ops - what an LLP supplies
+ * @type: the LLP.  Whoever listens holds its module, as long as there is a
+ *	port of it
+ * @open: make a socket and bind it to where @a says, but do not listen.  If
+ *	that fails what is in @sock is released.
+ * @queue: have a worker of the LLP run @work.  From a socket's callback
+ * @accepted: a peer has connected; @sock has its own callbacks.  Not 0: the
+ *	LLP does not want it, and it is reset
+ * @orphaned: the listener goes while @c waits at it, or NULL.  Must not sleep.
+ *
+ * open and accepted may sleep.
+ */
+struct ddp_port_ops {
+	const struct ddp_session_type *type;
+	int (*open)(const struct ddp_listen *a, struct socket **sock);
+	void (*queue)(struct work_struct *work);
+	int (*accepted)(struct ddp_port *p, struct socket *sock);
+	void (*orphaned)(struct ddp_caller *c);
+};
+
+struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
+				     const struct ddp_listen *a,
+				     const struct ddp_session_user *user,
+				     void *ctx);
+void ddp_port_unlisten(struct ddp_listener *dl);
+
+const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p);
+
+/* Who is meant; held */
+struct ddp_port_listener *
+ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called);
+struct ddp_port_listener *
+ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
+	      const struct sockaddr_storage *called);
+void ddp_port_put(struct ddp_port_listener *l);
+
+/* Callers come and go */
+bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c);
+void ddp_port_leave(struct ddp_caller *c);
+int ddp_port_request(struct ddp_port_listener *l, struct ddp_session *ss,
+		     const struct ddp_offer *o);
+void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the lower layers do with a socket, whatever its protocol. */
+#ifndef _DDP_SOCK_H
+#define _DDP_SOCK_H
+
+#include <linux/socket.h>
+#include <ddp/reason.h>
+
+struct net;
+struct sock;
+struct socket;
+
+/**
+ * struct ddp_sock_calls - by which a socket tells what happens to it
+ * @data_ready: something has arrived
+ * @state_change: it is connected, or no longer, or a peer is to be accepted
+ * @write_space: there is room to send
+ */
+struct ddp_sock_calls {
+	void (*data_ready)(struct sock *sk);
+	void (*state_change)(struct sock *sk);
+	void (*write_space)(struct sock *sk);
+};
+
+int ddp_sock_make(struct net *net, int family, int protocol,
+		  struct socket **sock);
+int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at);
+int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to);
+void ddp_sock_own(struct sock *sk, void *owner,
+		  const struct ddp_sock_calls *calls,
+		  struct ddp_sock_calls *before);
+void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before);
+enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise);
+
+#endif

@@ -1,0 +1,334 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# sctp_paths.sh: one address on each side (RFC 5043 7.2), or as many as the device
+# is told (llp/paths): then a link may fail and nobody notices.
+#
+# Beside the hosts' first link there is a second one without a device:
+#
+#	va  10.9.1.1  iwa  ---------  vb  10.9.1.2  iwb
+#	va2 10.9.3.1       ---------  vb2 10.9.3.2
+
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+export RNIC_SW_LLP=sctp
+A4_2=10.9.3.1 B4_2=10.9.3.2 A6_2=fd00:9:3::1 B6_2=fd00:9:3::2
+
+second_link() {
+	t_must ip link add va2 netns "$NS_A" type veth peer name vb2 netns "$NS_B"
+	t_must link_up "$NS_A" va2 $A4_2 $A6_2
+	t_must link_up "$NS_B" vb2 $B4_2 $B6_2
+}
+
+link_up() {
+	ip -n "$1" addr add "$3/24" dev "$2" &&
+	ip -n "$1" addr add "$4/64" dev "$2" nodad &&
+	ip -n "$1" link set "$2" up
+}
+
+# paths HOST NAMES: which interfaces its device uses besides; undone at the end
+paths() {
+	local file=/sys/class/infiniband/$A_DEV/llp/paths
+	[ "$1" = a ] || file=/sys/class/infiniband/$B_DEV/llp/paths
+	on "$1" sh -c "echo $2 >$file"
+	t_defer on "$1" sh -c "echo none >$file"
+}
+
+two_paths() {
+	paths a va2
+	paths b vb2
+}
+
+# The addresses of host a's associations with $PORT: its own, and the other's. In
+# the kernel's table the primary one has a *, and IPv6 is written out.
+addresses() {
+	on a cat /proc/net/sctp/assocs | tr -d '*' | awk -v port="$PORT" '
+		$13 == port {
+			for (i = 14; $i != "<->"; i++) print "a", $i
+			for (i++; $i ~ /[.:]/; i++) print "b", $i
+		}' | short | sort -u | paste -sd' '
+}
+
+# IPv6 addresses as they are usually written
+short() { sed -E '/:/ s/\b0+([0-9a-f])/\1/g; s/(:0)+:/::/g'; }
+
+has() {
+	local got
+	got=$(addresses)
+	echo "addresses: $got"
+	t_check "they are $*" test "$got" = "$*"
+}
+
+# talk ADDRESS: data goes to and fro, and is compared, until somebody ends it; the
+# server is at $T_AT if that is set
+talk() {
+	t_port
+	t_bg server b rping -s -a "${T_AT:-$1}" -p "$PORT" -S 30000 -V
+	t_listens b "$PORT"
+	t_bg client a rping -c -a "$1" -p "$PORT" -S 30000 -V
+	goes_on
+}
+
+sends() { t_counter "$B_DEV" rx_sends; }
+more_sends() { [ "$(sends)" -gt $(($1 + 5)) ]; }
+
+# Within so many seconds; fails at once if a program has ended, as it does on any error.
+goes_on() {
+	local start=${EPOCHREALTIME/./}
+	t_until "${1:-20}" more_sends "$(sends)" || t_fail "no traffic"
+	echo "goes on after $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
+	t_check "the client is alive" t_alive client
+	t_check "the server is alive" t_alive server
+}
+
+# state HOST ADDRESS: of the path to there, as enum sctp_spinfo_state
+state() { on "$1" awk -v to="$2" '$1 == to { print $8 }' /proc/net/sctp/remaddr; }
+is_active() { state "$1" "$2" | grep -q 2; }
+active() { t_until 40 is_active "$1" "$2" || t_fail "the path to $2 is not active: $(state "$1" "$2")"; }
+
+all_active() {
+	active a "$1"
+	active a "$2"
+	active b "$3"
+	active b "$4"
+}
+
+link() { on "$1" ip link set "$2" "$3"; }
+
+# lost HOST INTERFACE: one end of a link is down, the other has no carrier
+lost() {
+	link "$1" "$2" down
+	goes_on 60
+	goes_on
+}
+
+one_each() {
+	talk "$1"
+	has a "$2" b "$1"
+}
+
+# everywhere ADDRESS: a server on b that anybody may call, at any address
+everywhere() {
+	t_port
+	t_bg server b rping -s -P -a "$1" -p "$PORT"
+	t_listens b "$PORT"
+}
+
+calls() { on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" -C 2; }
+answers() { on a timeout 5 rping -c -a "$1" -p "$PORT" -C 1; }
+
+# On no address in particular there is one as well: that which was called.
+called_one() {
+	on b ip addr add 10.9.1.77/24 dev vb
+	t_defer on b ip addr del 10.9.1.77/24 dev vb
+	everywhere 0.0.0.0
+	calls "$B4"
+	has a "$A4" b "$B4"
+	calls 10.9.1.77
+	has a "$A4" b "$B4" b 10.9.1.77
+	t_check "one association each" test "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2
+}
+
+# A link-local one is as good, but never a path beside others.
+link_local() {
+	local at
+	two_paths
+	at=$(on b ip -6 -o addr show dev vb scope link | awk '{ sub("/.*", "", $4); print $4 }')%va
+	everywhere ::
+	calls "$at"
+	addresses
+	t_check "one address on each side" test "$(addresses | wc -w)" = 4
+	calls "$B6"
+	has_more "b $B6_2"
+}
+
+has_more() { t_check "there is $1, too" grep -qF "$1" <(addresses); }
+
+# The second one while IPv6 still looks whether another host has it.
+addresses_come() {
+	everywhere "$1"
+	calls "$2"
+	on b ip addr add "$3" dev vb
+	t_defer eval "on b ip addr del $3 dev vb 2>/dev/null"
+	t_until 20 answers "${3%/*}" || t_fail "nobody answers at $3"
+	calls "${3%/*}"
+	on b ip addr del "$3" dev vb
+	t_until 10 eval "! in_use $3" || t_fail "the address is gone, its socket is not"
+	calls "$2"
+	on b ip addr add "$3" dev vb
+	t_until 20 answers "${3%/*}" || t_fail "nobody answers at $3 any more"
+}
+
+# Does anybody listen over SCTP at that address on b?
+in_use() {
+	on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | short |
+		grep -qF " ${1%/*} "
+}
+
+# Two devices on each other's path, and a program that listens on both.
+cross() {
+	t_new_device iwb2 vb2 "$NS_B"
+	paths a va2
+	paths b vb2
+	on b sh -c 'echo vb >/sys/class/infiniband/iwb2/llp/paths'
+	on b sh -c "cd /sys/class/infiniband && echo sctp | tee iwb2/llp/listen $B_DEV/llp/listen"
+	t_defer on b sh -c "echo both >/sys/class/infiniband/$B_DEV/llp/listen"
+	t_port
+	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_until 20 in_use "$B4" || t_fail "nobody listens"
+	calls "$B4"
+	has a "$A4" a "$A4_2" b "$B4" b "$B4_2"
+	t_check "the server is alive" t_alive server
+}
+
+two_each() {
+	two_paths
+	talk "$1"
+	has a "$2" a "$3" b "$1" b "$4"
+}
+
+# Packets that have left by an interface of a's.
+left_by() { on a cat "/sys/class/net/$1/statistics/tx_packets"; }
+
+# The second one is asked whether it is there, and carries nothing else.
+one_used() {
+	local first second
+	two_paths
+	talk "$B4"
+	all_active "$B4" $B4_2 "$A4" $A4_2
+	first=$(left_by va)
+	second=$(left_by va2)
+	goes_on
+	goes_on
+	goes_on
+	first=$(($(left_by va) - first))
+	second=$(($(left_by va2) - second))
+	echo "$first packets by the first path, $second by the second"
+	t_check "data goes by the first path alone" test $((10 * second)) -lt "$first"
+}
+
+# One path after the other is lost, by either end, under traffic.
+fail_over() {
+	two_paths
+	talk "$@"
+	all_active "$B4" $B4_2 "$A4" $A4_2
+	t_defer link a va up
+	lost a va
+	link a va up
+	all_active "$B4" $B4_2 "$A4" $A4_2
+	goes_on
+	t_defer link b vb2 up
+	lost b vb2
+	link b vb2 up
+	all_active "$B4" $B4_2 "$A4" $A4_2
+	t_defer link b vb up
+	lost b vb
+	on a cat /proc/net/sctp/remaddr
+}
+
+# Packets vanish, and no interface says so.
+swallowed() {
+	two_paths
+	talk "$B4"
+	all_active "$B4" $B4_2 "$A4" $A4_2
+	on a tc qdisc replace dev va root netem loss 100% || t_skip "this kernel has no netem"
+	t_defer on a tc qdisc del dev va root
+	goes_on 60
+	goes_on
+}
+
+# No path is left: both programs are told, and sooner than with one.
+both_lost() {
+	local start
+	two_paths
+	talk "$B4"
+	all_active "$B4" $B4_2 "$A4" $A4_2
+	t_defer link a va up
+	t_defer link a va2 up
+	start=$SECONDS
+	link a va down
+	link a va2 down
+	t_until 60 t_ended client || t_fail "the client goes on"
+	echo "the client after $((SECONDS - start)) s"
+	t_until 60 t_ended server || t_fail "the server goes on"
+	echo "the server after $((SECONDS - start)) s"
+}
+
+# later: the first link is lost, and stays so, when there is a connection
+later() {
+	t_until 60 eval 'on a rdma resource show qp | grep -q RTS'
+	sleep 5
+	link a va down
+	echo "the link is down"
+}
+
+# Every operation, each with many requests under way.
+bulk() {
+	local pid
+	two_paths
+	t_defer link a va up
+	later &
+	pid=$!
+	t_perftest "$1" -D 15 -s 16384
+	wait $pid
+}
+
+# Of an association that was made with one address both ends keep to it.
+from_the_next_on() {
+	t_port
+	t_bg server b rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	t_bg client a rping -c -a "$B4" -p "$PORT"
+	goes_on
+	two_paths
+	has a "$A4" b "$B4"
+	t_bg second a rping -c -a "$B4" -p "$PORT"
+	t_until 20 eval '[ "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2 ]'
+	has a "$A4" a "$A4_2" b "$B4"
+}
+
+# What the device can be told, and what not.
+words() {
+	local file=/sys/class/infiniband/$A_DEV/llp/paths name
+	on a cat "$file" | grep -x none
+	paths a va2
+	on a cat "$file" | grep -x va2
+	for name in "$A_IF" nothing va2,nothing "va2 va2 va2 va2 va2"; do
+		t_refused on a sh -c "echo $name >$file"
+	done
+	on a cat "$file" | grep -x va2
+	t_refused on a setpriv --inh-caps -net_admin --bounding-set -net_admin sh -c "echo none >$file"
+	paths a "lo,va2"
+	on a cat "$file" | grep -x "lo va2"
+	# an interface that is gone is no path
+	ip -n "$NS_A" link add d9 type dummy
+	paths a "d9 va2"
+	ip -n "$NS_A" link del d9
+	on a cat "$file" | grep -x va2
+	talk "$B4"
+	has a "$A4" a "$A4_2" b "$B4"
+}
+
+modprobe rnic_sw
+modprobe iw_sctp_ddp || t_skip_all "no SCTP here"
+two_hosts
+second_link
+t_case "one address on each side" "SCTPDDP-51 SCTPDDP-52 SCTPDDP-54" one_each "$B4" "$A4"
+t_case "one address on each side, IPv6" "SCTPDDP-51 SCTPDDP-52" one_each "$B6" "$A6"
+t_case "one address, whichever was called" "SCTPDDP-52" called_one
+t_case "addresses come and go" "" addresses_come 0.0.0.0 "$B4" 10.9.1.78/24
+t_case "addresses come and go, IPv6" "" addresses_come :: "$B6" fd00:9:1::78/64
+t_case "one link-local address" "SCTPDDP-52" link_local
+t_case "two paths" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
+t_case "two paths, IPv6" "SCTPDDP-51" two_each "$B6" "$A6" $A6_2 $B6_2
+T_AT=0.0.0.0 t_case "two paths, the address that was called first" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
+t_case "devices on each other's path" "" cross
+t_case "what a device can be told" "" words
+t_case "from the next association on" "" from_the_next_on
+t_case "two paths, one is used" "SCTPDDP-53" one_used
+t_case "a link is lost" "SCTPDDP-55" fail_over "$B4"
+t_case "packets are lost, and no link" "SCTPDDP-55" swallowed
+t_case "both links are lost" "SCTPDDP-81" both_lost
+for t_op in send write read; do
+	t_case "a link is lost under ib_${t_op}_bw" "SCTPDDP-55" bulk "ib_${t_op}_bw"
+done
+t_end
