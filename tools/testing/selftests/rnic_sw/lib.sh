@@ -251,7 +251,7 @@ two_hosts() {
 	t_defer t_drop_netns $NS_A
 	t_must ip netns add $NS_B
 	t_defer t_drop_netns $NS_B
-	t_must ip link add va netns $NS_A "$@" type veth peer name vb netns $NS_B
+	t_must ip link add va netns $NS_A "$@" type veth peer name vb netns $NS_B "$@"
 	t_must t_host_up $NS_A va $A4 $A6 iwa
 	t_must t_host_up $NS_B vb $B4 $B6 iwb
 	t_hosts=(a b)
