@@ -215,6 +215,7 @@ enum sddp_fate {
 int sddp_sock_probe(void);
 int sddp_sock_make(struct net *net, int family, struct socket **sock);
 void sddp_sock_prepare(struct socket *sock, u16 streams);
+void sddp_sock_adopt(struct socket *child, const struct socket *listener);
 int sddp_sock_connect(struct sddp_assoc *a);
 void sddp_sock_attach(struct sddp_assoc *a);
 void sddp_sock_release(struct sddp_assoc *a, bool abort);

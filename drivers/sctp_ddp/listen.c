@@ -192,6 +192,7 @@ static void take_in(struct port *p, struct socket *sock)
 	struct sock *sk = sock->sk;
 
 	disown(p, sk);
+	sddp_sock_adopt(sock, p->sock);
 	/* in some kernels a child does not hold its namespace by itself */
 	if (!sk->sk_net_refcnt)
 		compat_sk_net_refcnt_upgrade(sk);
