@@ -298,10 +298,11 @@ two_hosts() {
 }
 
 # Each namespace its own RDMA devices, so that a program meets only its host's.
-# The core changes that only while there are no other namespaces.
+# The core changes that only while there are no other namespaces; those of the
+# script before may be going still.
 t_own_namespaces() {
 	rdma system show | grep -q 'netns exclusive' && return
-	rdma system set netns exclusive
+	t_until 10 rdma system set netns exclusive
 }
 
 t_host_up() {
