@@ -466,8 +466,8 @@ t_rping() {
 
 # In a slow or jittery machine perftest finds its clock unreliable and gives up.
 # Its server stops listening between the client's two connections: the second one
-# is refused (-111) if it comes too early, and then the client crashes. That is
-# so with every second one over SCTP where there is but one CPU.
+# is refused (-111) if it comes too early, and then the client crashes. Over SCTP
+# that is often so where there is but one CPU.
 t_perftest() {
 	local prog=$1 try
 	shift
