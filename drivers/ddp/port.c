@@ -280,6 +280,18 @@ const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p)
 }
 EXPORT_SYMBOL_GPL(ddp_port_addr);
 
+/**
+ * ddp_port_sock - a port's socket
+ * @p: the port
+ *
+ * Return: the listening socket.
+ */
+const struct socket *ddp_port_sock(const struct ddp_port *p)
+{
+	return p->sock;
+}
+EXPORT_SYMBOL_GPL(ddp_port_sock);
+
 static struct ddp_port_listener *
 __called(struct ddp_port *p, const struct sockaddr_storage *called)
 {

@@ -318,15 +318,24 @@ const struct ddp_session_user rnic_session_user = {
 
 /* Down from iw_cm --------------------------------------------------------- */
 
+static void count_connect(struct rnic_dev *dev,
+			  const struct ddp_session_type *type)
+{
+	rnic_count(dev, RNIC_CONNECTS);
+	if (type == rnic_llp(dev, RNIC_SW_LLP_SCTP))
+		rnic_count(dev, RNIC_CONNECTS_SCTP);
+}
+
 static struct ddp_session *connect_session(struct rnic_ep *ep,
 					   const struct ddp_offer *o)
 {
-	const struct ddp_session_type *type = rnic_llp(ep->dev, ep->qp->llp);
+	struct rnic_dev *dev = ep->dev;
+	const struct ddp_session_type *type = rnic_llp(dev, ep->qp->llp);
 	struct iw_cm_id *id = ep->id;
 	struct ddp_policy policy;
 	struct ddp_session *ss;
 	struct ddp_connect args = {
-		.net = rnic_net(ep->dev),
+		.net = rnic_net(dev),
 		.tos = id->tos_set ? id->tos : 0,
 		.local = &id->m_local_addr,
 		.remote = &id->m_remote_addr,
@@ -337,11 +346,14 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 
 	if (!args.net)
 		return ERR_PTR(-ENODEV);
-	rnic_fill_policy(ep->dev, &policy);
+	rnic_fill_policy(dev, &policy);
 	if (type)
 		ss = type->connect(&args, &rnic_session_user, ep);
 	else
 		ss = ERR_PTR(-EPROTONOSUPPORT);
+	/* the endpoint may have gone already */
+	if (!IS_ERR(ss))
+		count_connect(dev, type);
 	put_net(args.net);
 	return ss;
 }
@@ -395,7 +407,6 @@ int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 		ep_put(ep);
 		return err;
 	}
-	rnic_count(dev, RNIC_CONNECTS);
 	return 0;
 }
 

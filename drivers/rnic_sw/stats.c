@@ -31,6 +31,7 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 	[RNIC_TX_ATOMIC_REQUESTS].name	= "tx_atomic_requests",
 	[RNIC_TX_ATOMIC_RESPONSES].name	= "tx_atomic_responses",
 	[RNIC_CONNECTS].name		= "connects",
+	[RNIC_CONNECTS_SCTP].name	= "connects_sctp",
 	[RNIC_ACCEPTS].name		= "accepts",
 	[RNIC_REJECTS].name		= "rejects",
 };

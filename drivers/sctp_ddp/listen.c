@@ -37,6 +37,7 @@ static int accepted(struct ddp_port *p, struct socket *sock)
 
 	if (!a)
 		return -ENOMEM;
+	sddp_sock_adopt(sock, ddp_port_sock(p));
 	a->sock = sock;
 	a->from = *ddp_port_addr(p);
 	err = sddp_assoc_accepted(a);

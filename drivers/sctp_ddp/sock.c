@@ -176,6 +176,26 @@ void sddp_sock_prepare(struct socket *sock, u16 streams)
 }
 
 /**
+ * sddp_sock_adopt - have a child know its listener's cookies
+ * @child: an accepted socket
+ * @listener: the listening socket it comes from
+ *
+ * A peer that has not got the COOKIE ACK sends its COOKIE ECHO again.  SCTP then
+ * checks that with the child's own key, and would drop it each time.
+ */
+void sddp_sock_adopt(struct socket *child, const struct socket *listener)
+{
+	const struct sctp_endpoint *from = sctp_sk(listener->sk)->ep;
+	struct sock *sk = child->sk;
+
+	lock_sock(sk);
+	memcpy(&compat_sctp_cookie_key(sctp_sk(sk)->ep),
+	       &compat_sctp_cookie_key(from),
+	       sizeof(compat_sctp_cookie_key(from)));
+	release_sock(sk);
+}
+
+/**
  * sddp_sock_attach - hear of what happens to the association's socket
  * @a: the association; the callbacks hold it until sddp_sock_release()
  *

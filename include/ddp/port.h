@@ -89,6 +89,7 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 void ddp_port_unlisten(struct ddp_listener *dl);
 
 const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p);
+const struct socket *ddp_port_sock(const struct ddp_port *p);
 
 /* Who is meant; held */
 struct ddp_port_listener *

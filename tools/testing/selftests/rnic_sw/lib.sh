@@ -69,6 +69,8 @@
 #   T_LOG=DIR        where logs go (default: $BED_OUT in a bed, or a new directory)
 #   T_TIME=SECONDS   time limit of a program (60, twice that in a debug kernel)
 #   T_CAPTURE=1      a failed case keeps a capture of each host, if tcpdump is here
+#   T_LLP=sctp       all connections are to be made over SCTP; the script's last
+#		     case says whether they were
 
 T_DIR=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 T_SCRIPT=$(basename "$0" .sh)
@@ -81,6 +83,10 @@ t_count=0 t_bad=0 t_deferred=() t_hosts=()
 declare -A t_pids
 export LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
 mkdir -p "$T_CASE"
+if [ -n "${T_LLP:-}" ]; then
+	export RNIC_SW_LLP=$T_LLP
+	rm -f "$T_CASE/connects"
+fi
 
 # Lockdep tells a debug kernel, where everything takes longer.
 T_SLOW=
@@ -128,9 +134,19 @@ t_taints() {
 	taints=$((taints & 640))
 }
 
+# Over SCTP a case shows nothing of MPA: out with such rows
+t_not_mpa() {
+	local all=$rows row
+	rows=
+	for row in $all; do
+		[[ $row == MPA* ]] || rows+="${rows:+ }$row"
+	done
+}
+
 t_case() {
 	local name=$1 rows=$2 status taints before start=${EPOCHREALTIME/./} took
 	shift 2
+	[ -z "${T_LLP:-}" ] || t_not_mpa
 	# shellcheck disable=SC2053
 	[[ $name == *${T_ONLY:-}* ]] || return 0
 	t_count=$((t_count + 1))
@@ -181,10 +197,26 @@ t_report() {
 }
 
 t_end() {
+	[ -z "${T_LLP:-}" ] || [ -n "${T_ONLY:-}" ] || t_over_sctp
 	[ "$t_count" -gt 0 ] || echo "# no case is called *${T_ONLY:-}*"
 	echo "1..$t_count"
 	[ "$t_bad" -eq 0 ] && [ "$t_count" -gt 0 ]
 	exit
+}
+
+# The devices have left their counters when they went.
+t_no_tcp() {
+	local all sctp
+	read -r all sctp < <(awk '{ all += $1; sctp += $2 } END { print all + 0, sctp + 0 }' \
+		"$T_LOG/$T_SCRIPT/connects")
+	echo "$all connections begun, $sctp of them over SCTP"
+	t_check "nothing connected" [ "$all" -gt 0 ]
+	t_check "not all of it was over SCTP" [ "$all" -eq "$sctp" ]
+}
+
+t_over_sctp() {
+	t_undo
+	t_case "all connections were over SCTP" "" t_no_tcp
 }
 
 # Hosts
@@ -219,7 +251,15 @@ t_new_device() {
 
 t_drop_device() {
 	[ ! -e "/sys/class/infiniband/$1" ] && [ -z "$2" ] && return
+	[ -z "${T_LLP:-}" ] || t_note_connects "$1" "${2:-}"
 	t_in "$2" rdma link del "$1" 2>/dev/null
+}
+
+# t_note_connects DEV NS: how many connections it has begun, and over SCTP
+t_note_connects() {
+	t_in "$2" rdma statistic show link "$1/1" 2>/dev/null |
+		awk '{ for (i = 1; i < NF; i++) n[$i] = $(i + 1) }
+			END { print n["connects"], n["connects_sctp"] }' >>"$T_LOG/$T_SCRIPT/connects"
 }
 
 # What makes a topology must succeed; without one nothing can be said.
@@ -251,17 +291,18 @@ two_hosts() {
 	t_defer t_drop_netns $NS_A
 	t_must ip netns add $NS_B
 	t_defer t_drop_netns $NS_B
-	t_must ip link add va netns $NS_A "$@" type veth peer name vb netns $NS_B
+	t_must ip link add va netns $NS_A "$@" type veth peer name vb netns $NS_B "$@"
 	t_must t_host_up $NS_A va $A4 $A6 iwa
 	t_must t_host_up $NS_B vb $B4 $B6 iwb
 	t_hosts=(a b)
 }
 
 # Each namespace its own RDMA devices, so that a program meets only its host's.
-# The core changes that only while there are no other namespaces.
+# The core changes that only while there are no other namespaces; those of the
+# script before may be going still.
 t_own_namespaces() {
 	rdma system show | grep -q 'netns exclusive' && return
-	rdma system set netns exclusive
+	t_until 10 rdma system set netns exclusive
 }
 
 t_host_up() {
@@ -425,12 +466,13 @@ t_rping() {
 
 # In a slow or jittery machine perftest finds its clock unreliable and gives up.
 # Its server stops listening between the client's two connections: the second one
-# is refused (-111) if it comes too early, and then the client crashes.
+# is refused (-111) if it comes too early, and then the client crashes. Over SCTP
+# that is often so where there is but one CPU.
 t_perftest() {
 	local prog=$1 try
 	shift
 	command -v "$prog" >/dev/null || t_skip "no $prog here (package perftest)"
-	for try in 1 2 3 4 5; do
+	for try in 1 2 3 4 5 6 7 8 9 10; do
 		t_port
 		if t_both "-$try" "$PORT" "$prog" -F -R -d "$B_DEV" -p "$PORT" "$@" -- \
 			"$prog" -F -R -d "$A_DEV" -p "$PORT" "$@" "${T_TO:-$B4}"; then
@@ -504,6 +546,7 @@ t_find_provider() {
 t_load() {
 	modprobe -q rnic_sw || t_skip_all "the module rnic_sw cannot be loaded"
 	modprobe -q rdma_ucm || t_skip_all "the module rdma_ucm cannot be loaded"
+	[ -z "${T_LLP:-}" ] || modprobe -q iw_sctp_ddp || t_skip_all "no SCTP here"
 	t_until 10 test -e /dev/infiniband/rdma_cm || t_skip_all "no /dev/infiniband/rdma_cm"
 }
 

@@ -25,7 +25,7 @@ ping_a_few() {
 }
 
 unload() {
-	rdma link del iw0
+	t_drop_device iw0
 	modprobe -r rnic_sw iw_mpa iw_sctp_ddp
 	t_check "all modules are gone" test ! -d /sys/module/iw_ddp
 	modprobe rnic_sw

@@ -79,7 +79,7 @@ del_link() {
 	for ((round = 1; round <= ROUNDS; round++)); do
 		traffic "$round"
 		wait_flow
-		rdma link del iw0
+		t_drop_device iw0
 		ends_soon "c$round"
 		ends_soon "s$round"
 		rdma link add iw0 type rnic_sw netdev t0
@@ -91,7 +91,7 @@ reload_modules() {
 	for ((round = 1; round <= (ROUNDS + 1) / 2; round++)); do
 		traffic "$round"
 		wait_flow
-		rdma link del iw0
+		t_drop_device iw0
 		ends_soon "c$round"
 		ends_soon "s$round"
 		t_until 20 modprobe -r rnic_sw iw_mpa iw_sctp_ddp ||
@@ -114,7 +114,7 @@ netdev_goes() {
 	t_until 20 test ! -e /sys/class/infiniband/iw0
 }
 
-# Down and up again within TCP's patience: nothing is lost
+# Down and up again before the lower layer gives up: nothing is lost
 link_bounces() {
 	two_hosts
 	t_port

@@ -48,7 +48,7 @@ void skip(const char *fmt, ...)
 }
 
 /* Lockdep tells a debug kernel, the processor's name a translated one */
-static bool is_slow(void)
+static bool look_if_slow(void)
 {
 	bool slow = !access("/proc/lockdep", F_OK);
 	FILE *f = fopen("/proc/cpuinfo", "r");
@@ -61,18 +61,28 @@ static bool is_slow(void)
 	return slow;
 }
 
-uint32_t rounds(uint32_t n)
+static bool is_slow(void)
 {
 	static int slow = -1;
 
 	if (slow < 0)
-		slow = is_slow();
-	return slow ? n / 4 : n;
+		slow = look_if_slow();
+	return slow;
+}
+
+uint32_t rounds(uint32_t n)
+{
+	return is_slow() ? n / 4 : n;
+}
+
+uint32_t patience(uint32_t n)
+{
+	return is_slow() ? n * 4 : n;
 }
 
 static unsigned int seconds(const struct test *t)
 {
-	return (t->seconds ? t->seconds : USUAL_SECONDS) * (is_slow() ? 4 : 1);
+	return patience(t->seconds ? t->seconds : USUAL_SECONDS);
 }
 
 static void run_child(const struct test *t, int fd)

@@ -91,6 +91,41 @@ netem() {
 	done
 }
 
+placed_early() {
+	echo $(($(t_counter "$A_DEV" rx_placed_early) + $(t_counter "$B_DEV" rx_placed_early)))
+}
+
+# out_of_order WORDS... -- CASE...: what comes early is placed early
+out_of_order() {
+	local before
+	before=$(placed_early)
+	netem "$@"
+	echo "$(($(placed_early) - before)) segments were placed before their turn"
+	t_check "nothing was placed early" [ "$(placed_early)" -gt "$before" ]
+}
+
+# How many packets the hosts have thrown away, for their checksums
+spoilt() {
+	local host
+	for host in a b; do
+		on $host cat /proc/net/sctp/snmp
+	done | awk '$1 == "SctpChecksumErrors" { n += $2 } END { print n + 0 }'
+}
+
+# Octets are spoilt under way.  A veth pair computes no checksums if it need not.
+corrupted() {
+	local host dev before
+	for host in a b; do
+		dev=v$host
+		on $host ethtool -K $dev tx-checksum-sctp off || t_skip "the checksum cannot be had"
+		t_defer on $host ethtool -K $dev tx-checksum-sctp on
+	done
+	before=$(spoilt)
+	out_of_order "$@"
+	echo "$(($(spoilt) - before)) packets had a wrong checksum"
+	t_check "no checksum was wrong" [ "$(spoilt)" -gt "$before" ]
+}
+
 new_mtu() {
 	ip -n "$NS_A" link set va mtu "$1" && ip -n "$NS_B" link set vb mtu "$1"
 }
@@ -122,6 +157,26 @@ over_mtu() {
 	two "$@"
 }
 
+# early NAME [HOW] WORDS...: a case in which half of the packets overtake others
+early() {
+	local name=$1 how=out_of_order
+	shift
+	[ "$1" != corrupted ] || { how=$1; shift; }
+	t_case "$name" "$EARLY" "$how" delay 5ms 3ms "$@" -- "${streams[@]}" atomic_in_line imm_stream
+}
+
+# Worse than TCP would bear: over SCTP a segment is placed whenever it comes.
+rough_for_sctp() {
+	early "half of it overtakes" 25% reorder 50%
+	early "reordering and 1 % lost" reorder 50% loss 1%
+	early "reordering and 5 % lost" reorder 50% loss 5%
+	early "reordering and 25 % doubled" reorder 50% duplicate 25%
+	early "reordering and 2 % spoilt" corrupted reorder 50% corrupt 2%
+	early "reordering, 2 % lost, 5 % doubled, 1 % spoilt" \
+		corrupted reorder 50% loss 2% duplicate 5% corrupt 1%
+}
+
+EARLY="DDP-5 DDP-6 DDP-14 DDP-63 DDP-64 SCTPDDP-65 SCTPDDP-66"
 VERBS=$(t_prog verbs) || t_skip_all "the program verbs is not built (make)"
 MIB=${T_MIB:-2}
 one_device
@@ -148,4 +203,5 @@ t_case "MTU changes under way" "DDP-1 DDP-2 DDP-4 DDP-47 MPA-59" \
 	changing_mtu delay 1ms -- "${streams[@]}"
 t_case "MTU changes and loss" "DDP-1 DDP-2 DDP-3" \
 	changing_mtu loss 1% -- "${streams[@]}"
+[ -z "${T_LLP:-}" ] || rough_for_sctp
 t_end

@@ -81,7 +81,8 @@ void do_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
 
 struct ibv_wc next_wc(struct ibv_cq *cq)
 {
-	uint64_t until = now_ms() + WC_MS;
+	uint32_t most = patience(WC_MS);
+	uint64_t until = now_ms() + most;
 	struct ibv_wc wc;
 	int n;
 
@@ -91,7 +92,7 @@ struct ibv_wc next_wc(struct ibv_cq *cq)
 		if (!n)
 			sched_yield();
 	} while (!n && now_ms() < until);
-	CHECK(n, "no completion within %d ms", WC_MS);
+	CHECK(n, "no completion within %u ms", most);
 	return wc;
 }
 

@@ -399,6 +399,17 @@ def ghost_calls(w, recvs=()):
     return ghost, w.initiate(peer=ghost.stream(0), recvs=recvs)
 
 
+@case("the handshake's last answer is lost", "")
+def cookie_again(w):
+    ghost, link = ghost_calls(w)
+    ghost.packets.clear()
+    cookie = dict(ghost.init.parameters)[sctp_packet.COOKIE]
+    ghost.send(sctp_packet.Chunk(sctp_packet.COOKIE_ECHO, 0, cookie))
+    ghost.wait(lambda: any(p.of(sctp_packet.COOKIE_ACK)
+                           for p in ghost.packets))
+    works(link, w.shared(4096, "lrw"))
+
+
 def ghost_called(w):
     """rawmate calls the ghost; returns it and the call, Initiate unread."""
     port = next(w.ports)
