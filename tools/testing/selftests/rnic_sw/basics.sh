@@ -64,7 +64,13 @@ on_bridge() {
 	ip link set d8 master d7
 	use_netdev d7
 }
+# Before 6.6 rdma_cm looked for a device by that address.
+no_hardware_address() {
+	printf '6.6\n%s\n' "$(uname -r)" | sort -CV ||
+		t_skip "rdma_cm of this kernel finds no device on an interface without a hardware address"
+}
 on_tun() {
+	no_hardware_address
 	modprobe -q tun || test -e /dev/net/tun || t_skip "this kernel has no tun"
 	[ -e /dev/net/tun ] || { mkdir -p /dev/net; mknod /dev/net/tun c 10 200; }
 	ip tuntap add d7 mode tun
@@ -81,6 +87,7 @@ on_tap() {
 
 # The connection manager finds no device for 127.0.0.1, so another address.
 on_lo() {
+	no_hardware_address
 	ip addr add 10.9.7.1/32 dev lo
 	t_defer ip addr del 10.9.7.1/32 dev lo
 	use_netdev lo 10.9.7.1
