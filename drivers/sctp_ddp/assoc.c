@@ -248,7 +248,7 @@ static void talk(struct sddp_assoc *a)
 
 	/* first: what the peer said before its end is then there to be taken */
 	fate = sddp_sock_fate(a, &err);
-	more = sddp_sock_receive(a);
+	more = sddp_recv(a);
 	serve(a);
 	if (more || anything_ready(a)) {
 		sddp_assoc_kick(a);

@@ -228,8 +228,6 @@ void sddp_sock_attach(struct sddp_assoc *a);
 void sddp_sock_release(struct sddp_assoc *a, bool abort);
 enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err);
 bool sddp_sock_up(struct sddp_assoc *a);
-bool sddp_sock_receive(struct sddp_assoc *a);
-void sddp_sock_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
 u32 sddp_sock_fragment(struct sddp_assoc *a);
 bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
 void sddp_sock_uncork(struct sddp_assoc *a);
@@ -237,6 +235,10 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);
 u32 sddp_sock_mark(struct sddp_assoc *a);
 bool sddp_sock_acked(struct sddp_assoc *a, u32 mark);
+
+/* recv.c: what has arrived */
+bool sddp_recv(struct sddp_assoc *a);
+void sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
 
 /* bind.c: which addresses a socket has */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,

@@ -44,7 +44,7 @@ static u32 cost(u32 len)
 static void read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 {
 	if (a->src.arrived)
-		sddp_sock_read(a->src.arrived, off, dst, len);
+		sddp_recv_read(a->src.arrived, off, dst, len);
 	else
 		memcpy(dst, a->src.flat + off, len);
 }

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The only talk with a connected socket.
+ * A connected socket: its life, and what it sends.
  *
  * One-to-one style: a socket is an association.  Only the association's worker
- * sends and receives, so a chunk at the head of the receive queue stays there
- * while it is looked at; SCTP's own recvmsg then takes it away, for nothing
- * else opens the receive window again.
+ * sends and receives (recv.c).
  */
 #include <linux/net.h>
 #include <linux/sctp.h>
 #include <net/sctp/sctp.h>
 #include <net/sctp/sm.h>
 #include <net/sctp/structs.h>
-#include <net/sctp/ulpevent.h>
 #include <net/sock.h>
 #include <trace/events/sock.h>
 
@@ -23,10 +20,6 @@
 #define RCVBUF		(8 * 1024 * 1024)	/* half of it is announced */
 #define SNDBUF		(2 * 1024 * 1024)
 #define SNDBUF_LEAST	(128 * 1024)
-
-/* Chunks looked at together, and in one run of the worker */
-#define BATCH		16
-#define RX_BUDGET	512
 
 /* Timeouts in a row after which a path is taken for dead */
 #define PATH_MAX_RXT	5
@@ -366,92 +359,6 @@ bool sddp_sock_up(struct sddp_assoc *a)
 	allow_for_paths(sock, paths);
 	learn_names(a);
 	return ddp;
-}
-
-/* Look at the first chunks of the queue; they stay in it */
-static int peek(struct sock *sk, struct sk_buff **batch)
-{
-	struct sk_buff *skb;
-	int n = 0;
-
-	lock_sock(sk);
-	skb_queue_walk(&sk->sk_receive_queue, skb) {
-		batch[n++] = skb;
-		if (n == BATCH)
-			break;
-	}
-	release_sock(sk);
-	return n;
-}
-
-static void describe(struct sk_buff *skb, struct sddp_in *in)
-{
-	const struct sctp_ulpevent *ev = sctp_skb2event(skb);
-
-	in->id = ev->stream;
-	in->ppid = ntohl((__force __be32)ev->ppid);
-	in->len = skb->len;
-	/* RFC 5043 10: unordered, all of them */
-	in->legal = ev->flags & SCTP_UNORDERED && ev->msg_flags & MSG_EOR;
-}
-
-/* Away with the first chunk: SCTP counts it as read */
-static void consume(struct sddp_assoc *a, u32 len)
-{
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
-
-	iov_iter_discard(&msg.msg_iter, ITER_DEST, len);
-	sock_recvmsg(a->sock, &msg, MSG_DONTWAIT);
-}
-
-/* Return: false if memory for a new stream is short */
-static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
-{
-	struct sddp_in in;
-	bool taken;
-
-	describe(skb, &in);
-	a->src = (struct sddp_src) { .arrived = skb };
-	taken = sddp_rx_chunk(a, &in);
-	a->src.arrived = NULL;
-	if (taken)
-		consume(a, in.len);
-	return taken;
-}
-
-/**
- * sddp_sock_receive - take what has arrived
- * @a: the association; its worker
- *
- * Return: whether there is more.
- */
-bool sddp_sock_receive(struct sddp_assoc *a)
-{
-	struct sk_buff *batch[BATCH];
-	int budget, n, i;
-
-	for (budget = RX_BUDGET; budget > 0; budget -= n) {
-		n = peek(a->sock->sk, batch);
-		for (i = 0; i < n; i++)
-			if (!receive_one(a, batch[i]))
-				return true;
-		if (n < BATCH)
-			return false;
-	}
-	return true;
-}
-
-/**
- * sddp_sock_read - octets of a chunk that has arrived
- * @skb: the chunk
- * @off: where in it
- * @dst: where to
- * @len: how many
- */
-void sddp_sock_read(const struct sk_buff *skb, u32 off, void *dst, u32 len)
-{
-	/* the caller stays within its length */
-	WARN_ON_ONCE(skb_copy_bits(skb, off, dst, len));
 }
 
 /**
