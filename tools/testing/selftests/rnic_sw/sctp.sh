@@ -100,7 +100,7 @@ allowed_few() {
 	t_defer llp b streams 0
 	on a tc qdisc replace dev "$A_IF" root netem delay 400ms || t_skip "this kernel has no netem"
 	t_defer on a tc qdisc del dev "$A_IF" root
-	cmatose "$B4" -c 5 -C 5
+	t_pair 7471 ucmatose -b "$B4" -c 5 -C 5 -- ucmatose -s "$B4" -c 5 -C 5
 	t_check "5 queue pairs were on 3 associations" test "$(associations 7471)" = 3
 }
 
