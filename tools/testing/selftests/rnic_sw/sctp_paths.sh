@@ -113,6 +113,12 @@ everywhere() {
 	t_listens b "$PORT"
 }
 
+# stays NAME ADDRESS: a client there that goes on
+stays() {
+	t_bg "$1" a rping -c -a "$2" -p "$PORT"
+	t_until 20 eval "addresses | grep -qF 'b ${2%%%*}'" || t_fail "$1 is not connected"
+}
+
 calls() { on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" -C 2; }
 answers() { on a timeout 5 rping -c -a "$1" -p "$PORT" -C 1; }
 
@@ -121,9 +127,9 @@ called_one() {
 	on b ip addr add 10.9.1.77/24 dev vb
 	t_defer on b ip addr del 10.9.1.77/24 dev vb
 	everywhere 0.0.0.0
-	calls "$B4"
+	stays first "$B4"
 	has a "$A4" b "$B4"
-	calls 10.9.1.77
+	stays second 10.9.1.77
 	has a "$A4" b "$B4" b 10.9.1.77
 	t_check "one association each" test "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2
 }
@@ -134,14 +140,12 @@ link_local() {
 	two_paths
 	at=$(on b ip -6 -o addr show dev vb scope link | awk '{ sub("/.*", "", $4); print $4 }')%va
 	everywhere ::
-	calls "$at"
+	stays first "$at"
 	addresses
 	t_check "one address on each side" test "$(addresses | wc -w)" = 4
-	calls "$B6"
-	has_more "b $B6_2"
+	stays second "$B6"
+	addresses | grep -F "b $B6_2"
 }
-
-has_more() { t_check "there is $1, too" grep -qF "$1" <(addresses); }
 
 # The second one while IPv6 still looks whether another host has it.
 addresses_come() {
@@ -186,20 +190,40 @@ two_each() {
 	has a "$2" a "$3" b "$1" b "$4"
 }
 
+# Packets that have left by an interface of a's.
+left_by() { on a cat "/sys/class/net/$1/statistics/tx_packets"; }
+
+# The second one is asked whether it is there, and carries nothing else.
+one_used() {
+	local first second
+	two_paths
+	talk "$B4"
+	all_active "$B4" $B4_2 "$A4" $A4_2
+	first=$(left_by va)
+	second=$(left_by va2)
+	goes_on
+	goes_on
+	goes_on
+	first=$(($(left_by va) - first))
+	second=$(($(left_by va2) - second))
+	echo "$first packets by the first path, $second by the second"
+	t_check "data goes by the first path alone" test $((10 * second)) -lt "$first"
+}
+
 # One path after the other is lost, by either end, under traffic.
 fail_over() {
 	two_paths
 	talk "$@"
-	all_active $B4 $B4_2 $A4 $A4_2
+	all_active "$B4" $B4_2 "$A4" $A4_2
 	t_defer link a va up
 	lost a va
 	link a va up
-	all_active $B4 $B4_2 $A4 $A4_2
+	all_active "$B4" $B4_2 "$A4" $A4_2
 	goes_on
 	t_defer link b vb2 up
 	lost b vb2
 	link b vb2 up
-	all_active $B4 $B4_2 $A4 $A4_2
+	all_active "$B4" $B4_2 "$A4" $A4_2
 	t_defer link b vb up
 	lost b vb
 	on a cat /proc/net/sctp/remaddr
@@ -209,20 +233,19 @@ fail_over() {
 swallowed() {
 	two_paths
 	talk "$B4"
-	all_active $B4 $B4_2 $A4 $A4_2
+	all_active "$B4" $B4_2 "$A4" $A4_2
 	on a tc qdisc replace dev va root netem loss 100% || t_skip "this kernel has no netem"
 	t_defer on a tc qdisc del dev va root
 	goes_on 60
 	goes_on
 }
 
-# once: the first link is lost for a while when there is a connection
-once() {
-	t_until 60 eval '[ -n "$(on a rdma resource show qp | grep RTS)" ]'
-	sleep 4
+# later: the first link is lost, and stays so, when there is a connection
+later() {
+	t_until 60 eval 'on a rdma resource show qp | grep -q RTS'
+	sleep 5
 	link a va down
-	sleep 4
-	link a va up
+	echo "the link is down"
 }
 
 # Every operation, each with many requests under way.
@@ -230,7 +253,7 @@ bulk() {
 	local pid
 	two_paths
 	t_defer link a va up
-	once &
+	later &
 	pid=$!
 	t_perftest "$1" -D 15 -s 16384
 	wait $pid
@@ -288,6 +311,7 @@ T_AT=0.0.0.0 t_case "two paths, the address that was called first" "SCTPDDP-51" 
 t_case "devices on each other's path" "" cross
 t_case "what a device can be told" "" words
 t_case "from the next association on" "" from_the_next_on
+t_case "two paths, one is used" "SCTPDDP-53" one_used
 t_case "a link is lost" "SCTPDDP-55" fail_over "$B4"
 t_case "packets are lost, and no link" "SCTPDDP-55" swallowed
 for t_op in send write read; do
