@@ -335,6 +335,14 @@ def rejected_plainly(w):
         same("Private Data", event.pd, control.pd)
 
 
+@case("initiator: plain, if the device is set so", "MPA2-62 SCTPDDP-13")
+def plain_out(w):
+    with w.policy(revision=1):
+        link = w.respond(lambda _: Control(ACCEPT, b"yes"), (4, 4, b"hello"))
+        same("Initiate", w.request, Control(INITIATE, b"hello"))
+        link.round_trip()
+
+
 @case("initiator: nobody could be asked there", "SCTPDDP-18")
 def terminated(w):
     link = calling_out(w)
