@@ -430,13 +430,13 @@ def tsn_order(w):
         octets = (first + ssn).to_bytes(2, "big") + segment.pack()
         return ghost.data(0, octets, sctp.SEGMENT)
 
-    chunks = [chunk(1, rdmap.send(2, b"second")),
-              chunk(2, rdmap.write(memory.rkey, memory.addr, b"third")),
+    chunks = [chunk(1, rdmap.write(memory.rkey, memory.addr, b"second")),
+              chunk(2, rdmap.send(2, b"third")),
               chunk(0, rdmap.send(1, b"1st"))]
     ghost.send(chunks[2], chunks[0], chunks[1])
     same("length", link.wc(wr=1, status=SUCCESS).length, 3)
-    same("length", link.wc(wr=2, status=SUCCESS).length, 6)
-    same("written", memory.get(0, 5), b"third")
+    same("length", link.wc(wr=2, status=SUCCESS).length, 5)
+    same("written", memory.get(0, 6), b"second")
 
 
 @case("a TSN acknowledged, its DDP-SSN still waiting", "SCTPDDP-66")
