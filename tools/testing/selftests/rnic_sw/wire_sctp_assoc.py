@@ -497,6 +497,16 @@ def not_held_back(w):
         same("octets", len(link.peer.get_segment(1).payload), 8)
 
 
+@case("nor is the end of a long one", "SCTPDDP-78")
+def end_not_held_back(w):
+    ghost, link = ghost_calls(w)
+    memory = w.shared(4096, "l")
+    ghost.sacking = False
+    link.post("send", memory, 4000, 1)
+    octets = sum(len(each.payload) for each in link.peer.get_message(1))
+    same("octets", octets, 4000)
+
+
 @contextlib.contextmanager
 def roomy():
     """Sockets made inside may hold as much as they like."""

@@ -168,9 +168,12 @@ def ordered(w):
 def other_ppid_later(w):
     assoc = w.associate()
     links = [w.initiate(peer=assoc.stream(sid)) for sid in (0, 1)]
-    links[0].peer.put_chunk(b"something", ppid=0)
+    target = w.shared(4096, "lw")
+    segment = rdmap.write(target.rkey, target.addr, b"something")
+    links[0].peer.put_chunk(segment.pack(), ppid=0)
     links[0].ended()
     links[0].cm("DISCONNECTED")
+    target.untouched()
     links[1].round_trip()
 
 
