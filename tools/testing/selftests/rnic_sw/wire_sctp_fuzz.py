@@ -44,10 +44,17 @@ class Stream(sctp.Stream):
     """DDP-SSN 0 is a new session's: one may end, as it is seen there, by what
     was sent here in error."""
 
+    owner = None
+
     def take(self, chunk):
         if chunk.ssn == 0:
             self.due = 0
         super().take(chunk)
+
+    def left_over(self):
+        """Is what comes first nobody's any more?"""
+        nobody = not self.owner or self.owner.done
+        return nobody and self.came and not begins(self.came[0])
 
 
 class Association(sctp.Association):
@@ -71,6 +78,7 @@ class SctpSession(Session):
     def __init__(self, party, number):
         super().__init__(party.w, number, party.seed)
         self.party, self.stream, self.over = party, None, False
+        self.done = False
         self.request = None
         self.todo = collections.deque()
 
@@ -222,8 +230,11 @@ class SctpSession(Session):
         """Takes a stream on which an Initiate has come."""
         for assoc in self.party.called:
             for stream in assoc.streams.values():
+                while stream.left_over():
+                    stream.came.popleft()
                 if stream.came and begins(stream.came[0]):
                     self.stream, stream.ssn = stream, 0
+                    stream.owner = self
                     self.request = stream.came.popleft().contents
                     return True
         return False
@@ -385,6 +396,7 @@ class Party:
                     first.discard(session)
                     waits[session] = condition, now + seconds
                 except StopIteration:
+                    session.done = True
                     del active[session]
                 except Bad as why:
                     raise Bad(f"session {session.number}: {why}; "
