@@ -76,6 +76,7 @@ static struct conn {
 	bool			has_qp;
 	uint32_t		qpn;
 	uint8_t			actions;
+	uint8_t			told;	/* what a call was asked to do */
 } conns[CONNS];
 
 static struct ibv_context *ctx;
@@ -345,6 +346,8 @@ static void do_call(char **w)
 		return;
 	}
 	c = new_conn(id, atoi(w[3]) & ~(ACT_REJECT | ACT_IGNORE));
+	if (c)
+		c->told = atoi(w[3]);
 	if (!c || rdma_resolve_addr(id, NULL, (struct sockaddr *)&a, 2000)) {
 		answer(1, "call");
 		rdma_destroy_id(id);
@@ -412,6 +415,16 @@ static void see_async(void)
 	ibv_ack_async_event(&ev);
 }
 
+/* Calls may come to the peer in another order than they were asked for */
+static int connect_it(struct conn *c)
+{
+	struct rdma_conn_param param = terms;
+
+	param.private_data = &c->told;
+	param.private_data_len = sizeof(c->told);
+	return rdma_connect(c->id, &param);
+}
+
 /* What has not ended goes on; false: it has */
 static bool next_step(struct conn *c, enum rdma_cm_event_type what)
 {
@@ -419,7 +432,7 @@ static bool next_step(struct conn *c, enum rdma_cm_event_type what)
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		return !rdma_resolve_route(c->id, 2000);
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		return make_qp(c) && !rdma_connect(c->id, &terms);
+		return make_qp(c) && !connect_it(c);
 	case RDMA_CM_EVENT_ESTABLISHED:
 		work(c);
 		return true;

@@ -78,7 +78,7 @@ class SctpSession(Session):
     def __init__(self, party, number):
         super().__init__(party.w, number, party.seed)
         self.party, self.stream, self.over = party, None, False
-        self.done = False
+        self.actions, self.done = None, False
         self.request = None
         self.todo = collections.deque()
 
@@ -107,7 +107,13 @@ class SctpSession(Session):
 
     # sending --------------------------------------------------------------
 
+    def is_mine(self):
+        """The next session on the stream may have begun."""
+        return self.stream.owner is self
+
     def put(self, call, *arguments, **fields):
+        if not self.is_mine():
+            raise Ended
         try:
             call(*arguments, **fields)
         except OSError:
@@ -204,6 +210,7 @@ class SctpSession(Session):
         rand = self.rand
         assoc = self.party.dialled()
         self.stream = assoc.stream(assoc.unused.pop())
+        self.stream.owner = self
         pd = bytes([self.choose_actions()]) + rand.randbytes(rand.randrange(9))
         request = rand.choice((
             Control(INITIATE, pd), enhanced(E_INITIATE, pd),
@@ -219,20 +226,26 @@ class SctpSession(Session):
         self.put_right(self.messages.write())
 
     def respond(self):
-        self.w.mate.do("call", PEER, self.party.port, self.choose_actions())
+        self.actions = self.choose_actions()
+        self.w.mate.do("call", PEER, self.party.port, self.actions)
         if not (yield from self.until(self.claim)):
             raise Bad("no Initiate comes") if self.right else Ended
         if self.request.code != E_INITIATE:
             raise Bad(f"begins with {self.request}")
         self.say(self.spoil_body(answer(self.request)))
 
+    def is_asked_for(self, chunk):
+        """Its Private Data, behind the word, is what the call was to do."""
+        return begins(chunk) and \
+            chunk.contents.pd[4:5] == bytes([self.actions])
+
     def claim(self):
-        """Takes a stream on which an Initiate has come."""
+        """Takes the stream on which the Initiate of its own call has come."""
         for assoc in self.party.called:
             for stream in assoc.streams.values():
                 while stream.left_over():
                     stream.came.popleft()
-                if stream.came and begins(stream.came[0]):
+                if stream.came and self.is_asked_for(stream.came[0]):
                     self.stream, stream.ssn = stream, 0
                     stream.owner = self
                     self.request = stream.came.popleft().contents
@@ -243,7 +256,7 @@ class SctpSession(Session):
 
     def take_in(self):
         while self.stream.came and not self.over:
-            if begins(self.stream.came[0]):
+            if not self.is_mine() or begins(self.stream.came[0]):
                 # the next session's: this one is over there
                 self.over = True
                 return
