@@ -22,7 +22,6 @@ struct ddp_port {
 	const struct ddp_port_ops *ops;
 	struct net		*net;
 	struct sockaddr_storage	addr;
-	bool			v6only;
 	struct socket		*sock;
 
 	/* ports_lock */
@@ -105,7 +104,6 @@ static struct ddp_port *alloc_port(const struct ddp_port_ops *ops,
 	p->ops = ops;
 	p->net = a->net;
 	p->addr = *a->local;
-	p->v6only = a->local->ss_family == AF_INET6 && a->v6only;
 	INIT_LIST_HEAD(&p->listeners);
 	INIT_WORK(&p->work, accept_all);
 	return p;
@@ -326,24 +324,13 @@ ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called)
 }
 EXPORT_SYMBOL_GPL(ddp_port_called);
 
-/* Could a socket bound to the port's address have been called at @called? */
-static bool covers(const struct ddp_port *p,
-		   const struct sockaddr_storage *called)
-{
-	if (ddp_addr_same(&p->addr, called))
-		return true;
-	if (!ddp_addr_wildcard(&p->addr) ||
-	    ddp_addr_port(&p->addr) != ddp_addr_port(called))
-		return false;
-	return p->addr.ss_family == called->ss_family ||
-	       (p->addr.ss_family == AF_INET6 && !p->v6only);
-}
-
 /**
  * ddp_port_find - whom a peer means whose port may be gone
  * @ops: the LLP's
  * @net: network namespace
  * @called: the address it called, with the port number
+ *
+ * Only ports of that very address are looked at: none on a wildcard address.
  *
  * Return: the listener, held; NULL: nobody.
  */
@@ -356,7 +343,8 @@ ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
 
 	mutex_lock(&ports_lock);
 	list_for_each_entry(p, &ports, list) {
-		if (p->ops != ops || !net_eq(p->net, net) || !covers(p, called))
+		if (p->ops != ops || !net_eq(p->net, net) ||
+		    !ddp_addr_same(&p->addr, called))
 			continue;
 		l = __called(p, called);
 		if (l)

@@ -198,7 +198,6 @@ void sddp_stream_drop(struct sddp_stream *st);
 void sddp_stream_serve(struct sddp_stream *st);
 void sddp_stream_peer_done(struct sddp_stream *st);
 enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
-void sddp_stream_wait_all(void);
 
 /* rx.c: chunks that arrive */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in);
@@ -207,7 +206,6 @@ void sddp_rx_forget(struct sddp_stream *st);
 
 /* tx.c: chunks that leave */
 bool sddp_tx(struct sddp_stream *st);
-bool sddp_tx_pending(struct sddp_assoc *a);
 void sddp_tx_forget(struct sddp_stream *st);
 void sddp_tx_acks(struct sddp_assoc *a);
 
