@@ -16,6 +16,7 @@
 #include "session.h"
 #include "ssn.h"
 
+struct sctp_association;
 struct sk_buff;
 struct socket;
 
@@ -219,6 +220,8 @@ enum sddp_fate {
 
 /* sock.c: the only talk with a connected socket */
 int sddp_sock_probe(void);
+struct sctp_association *sddp_sock_asoc(struct sock *sk);
+int sddp_sock_set(struct socket *sock, int name, void *value, int len);
 void sddp_sock_prepare(struct socket *sock, u16 streams);
 void sddp_sock_adopt(struct socket *child, const struct socket *listener);
 int sddp_sock_connect(struct sddp_assoc *a);

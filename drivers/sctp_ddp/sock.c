@@ -31,8 +31,14 @@
 static_assert(SNDBUF / (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk)) <
 	      SDDP_IN_FLIGHT_MAX);
 
-/* The socket's association, socket locked; NULL if it is gone */
-static struct sctp_association *__asoc(struct sock *sk)
+/**
+ * sddp_sock_asoc - a socket's association
+ * @sk: one of ours, locked
+ *
+ * Return: what SCTP keeps of it, for as long as the lock is held; NULL if it is
+ * gone.
+ */
+struct sctp_association *sddp_sock_asoc(struct sock *sk)
 {
 	struct list_head *asocs = &sctp_sk(sk)->ep->asocs;
 
@@ -82,7 +88,16 @@ static int space(struct wait_queue_entry *wait, unsigned int mode, int flags,
 	return 0;
 }
 
-static int set_option(struct socket *sock, int name, void *value, int len)
+/**
+ * sddp_sock_set - set an option of SCTP's
+ * @sock: the socket
+ * @name: the option
+ * @value: its value
+ * @len: octets of it
+ *
+ * Return: 0 or an error.
+ */
+int sddp_sock_set(struct socket *sock, int name, void *value, int len)
 {
 	return sock->ops->setsockopt(sock, SOL_SCTP, name,
 				     KERNEL_SOCKPTR(value), len);
@@ -122,10 +137,10 @@ static void set_timers(struct socket *sock)
 
 	path.spp_address.ss_family = sock->sk->sk_family;
 	thresholds.spt_address.ss_family = sock->sk->sk_family;
-	set_option(sock, SCTP_RTOINFO, &rto, sizeof(rto));
-	set_option(sock, SCTP_ASSOCINFO, &params, sizeof(params));
-	set_option(sock, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path));
-	set_option(sock, SCTP_PEER_ADDR_THLDS, &thresholds, sizeof(thresholds));
+	sddp_sock_set(sock, SCTP_RTOINFO, &rto, sizeof(rto));
+	sddp_sock_set(sock, SCTP_ASSOCINFO, &params, sizeof(params));
+	sddp_sock_set(sock, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path));
+	sddp_sock_set(sock, SCTP_PEER_ADDR_THLDS, &thresholds, sizeof(thresholds));
 }
 
 /* Some paths may be dead for long, and all is well: that is not to end it */
@@ -136,7 +151,7 @@ static void allow_for_paths(struct socket *sock, unsigned int paths)
 	};
 
 	if (paths > 1)
-		set_option(sock, SCTP_ASSOCINFO, &params, sizeof(params));
+		sddp_sock_set(sock, SCTP_ASSOCINFO, &params, sizeof(params));
 }
 
 /**
@@ -157,9 +172,9 @@ void sddp_sock_prepare(struct socket *sock, u16 streams)
 	int on = 1;
 
 	sock_set_reuseaddr(sk);
-	set_option(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation));
-	set_option(sock, SCTP_INITMSG, &init, sizeof(init));
-	set_option(sock, SCTP_NODELAY, &on, sizeof(on));
+	sddp_sock_set(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation));
+	sddp_sock_set(sock, SCTP_INITMSG, &init, sizeof(init));
+	sddp_sock_set(sock, SCTP_NODELAY, &on, sizeof(on));
 	set_timers(sock);
 	lock_sock(sk);
 	sk->sk_userlocks |= SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK;
@@ -270,7 +285,7 @@ int sddp_sock_connect(struct sddp_assoc *a)
 
 static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk)
 {
-	struct sctp_association *asoc = __asoc(sk);
+	struct sctp_association *asoc = sddp_sock_asoc(sk);
 
 	/* a whole SHUTDOWN may be over before anybody looks */
 	if (!asoc || asoc->state == SCTP_STATE_CLOSED)
@@ -346,7 +361,7 @@ bool sddp_sock_up(struct sddp_assoc *a)
 	bool ddp = false;
 
 	lock_sock(sock->sk);
-	asoc = __asoc(sock->sk);
+	asoc = sddp_sock_asoc(sock->sk);
 	if (asoc) {
 		ddp = asoc->peer.adaptation_ind == SDDP_ADAPTATION;
 		/* pairs: as many as there are both ways (RFC 5043 8) */
@@ -376,7 +391,7 @@ u32 sddp_sock_fragment(struct sddp_assoc *a)
 	u32 len = 0;
 
 	lock_sock(sk);
-	asoc = __asoc(sk);
+	asoc = sddp_sock_asoc(sk);
 	if (asoc)
 		len = asoc->frag_point;
 	release_sock(sk);
@@ -410,7 +425,7 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 	bool fits = false;
 
 	lock_sock(sk);
-	asoc = __asoc(sk);
+	asoc = sddp_sock_asoc(sk);
 	if (asoc && sk->sk_sndbuf - sk->sk_wmem_queued > charge(len)) {
 		sctp_outq_cork(&asoc->outqueue);
 		fits = true;
@@ -431,7 +446,7 @@ void sddp_sock_uncork(struct sddp_assoc *a)
 	struct sctp_association *asoc;
 
 	lock_sock(sk);
-	asoc = __asoc(sk);
+	asoc = sddp_sock_asoc(sk);
 	if (asoc)
 		asoc->outqueue.cork = 0;
 	release_sock(sk);
@@ -498,7 +513,7 @@ u32 sddp_sock_mark(struct sddp_assoc *a)
 	u32 tsn = 0;
 
 	lock_sock(sk);
-	asoc = __asoc(sk);
+	asoc = sddp_sock_asoc(sk);
 	if (asoc) {
 		tsn = asoc->next_tsn - 1;
 		list_for_each(pos, &asoc->outqueue.out_chunk_list)
@@ -522,7 +537,7 @@ bool sddp_sock_acked(struct sddp_assoc *a, u32 mark)
 	bool acked = false;
 
 	lock_sock(sk);
-	asoc = __asoc(sk);
+	asoc = sddp_sock_asoc(sk);
 	if (asoc)
 		acked = TSN_lte(mark, asoc->ctsn_ack_point);
 	release_sock(sk);
