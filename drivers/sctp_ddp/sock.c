@@ -127,7 +127,7 @@ static void set_timers(struct socket *sock)
 	};
 	struct sctp_assocparams params = { .sasoc_asocmaxrxt = 8 };
 	struct sctp_paddrparams path = {
-		.spp_hbinterval = 10000,
+		.spp_hbinterval = 5000,
 		.spp_pathmaxrxt = PATH_MAX_RXT,
 		.spp_sackdelay = 20,
 		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
