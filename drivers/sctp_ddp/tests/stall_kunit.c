@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* When nothing gets through, told as a story of looks. */
+#include <kunit/test.h>
+
+#include "../stall.h"
+
+/* What happens between two looks, and what is to follow */
+struct look {
+	bool			waits;
+	u32			acked;
+	bool			heard;
+	enum sddp_stall_do	want;
+};
+
+#define IDLE(a)		{ .acked = (a) }
+#define GETS_ON(a)	{ .waits = true, .acked = (a), .heard = true }
+#define STUCK(a, h, w) \
+	{ .waits = true, .acked = (a), .heard = h, .want = SDDP_STALL_ ## w }
+
+static void tell(struct kunit *test, const struct look *l, u32 n)
+{
+	struct sddp_stall_view v = { .now = 1000 };
+	struct sddp_stall s = {};
+	u32 i;
+
+	for (i = 0; i < n; i++, v.now += 100) {
+		v.waits = l[i].waits;
+		v.acked = l[i].acked;
+		if (l[i].heard)
+			v.heard = v.now - 1;
+		KUNIT_EXPECT_EQ_MSG(test, l[i].want, sddp_stall_look(&s, &v),
+				    "look %u", i);
+	}
+}
+
+#define TELL(test, ...) do {						\
+		static const struct look story[] = { __VA_ARGS__ };	\
+		tell(test, story, ARRAY_SIZE(story));			\
+	} while (0)
+
+static void all_is_well(struct kunit *test)
+{
+	TELL(test, IDLE(7), IDLE(7), GETS_ON(8), GETS_ON(9), IDLE(12), IDLE(12),
+	     GETS_ON(0xffffffff), GETS_ON(0), GETS_ON(1));
+}
+
+/* A look that finds nothing new is no proof: something may just have left */
+static void late(struct kunit *test)
+{
+	TELL(test, GETS_ON(5), STUCK(5, true, ASK), GETS_ON(6),
+	     STUCK(6, true, ASK), IDLE(6), STUCK(6, true, ASK));
+}
+
+/* Not heard of since it was asked: SCTP finds out whether it is gone */
+static void silent(struct kunit *test)
+{
+	TELL(test, GETS_ON(5), STUCK(5, true, ASK), STUCK(5, false, NOTHING),
+	     STUCK(5, false, NOTHING), STUCK(5, true, SHRINK));
+}
+
+/* Smaller packets get the time to be sent again */
+static void smaller(struct kunit *test)
+{
+	TELL(test, GETS_ON(5), STUCK(5, true, ASK), STUCK(5, true, SHRINK),
+	     STUCK(5, true, NOTHING), STUCK(5, true, NOTHING),
+	     STUCK(5, true, ASK), STUCK(5, true, SHRINK), GETS_ON(6));
+}
+
+static void hopeless(struct kunit *test)
+{
+	struct sddp_stall_view v = { .waits = true, .acked = 9 };
+	struct sddp_stall s = {};
+	u32 n;
+
+	sddp_stall_look(&s, &v);
+	for (n = 1; n < 60 / SDDP_STALL_LOOK; n++) {
+		v.now = n;
+		v.heard = n;
+		KUNIT_EXPECT_NE(test, SDDP_STALL_END, sddp_stall_look(&s, &v));
+	}
+	KUNIT_EXPECT_EQ(test, SDDP_STALL_END, sddp_stall_look(&s, &v));
+}
+
+/* SCTPDDP-60: never below what holds 516 octets */
+static void sizes(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_smaller(65535, 0));
+	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_smaller(1501, 0));
+	KUNIT_EXPECT_EQ(test, 1280, sddp_stall_smaller(1500, 1280));
+	KUNIT_EXPECT_EQ(test, 576, sddp_stall_smaller(1280, 0));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stall_smaller(1280, 1280));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stall_smaller(576, 0));
+}
+
+static struct kunit_case stall_cases[] = {
+	KUNIT_CASE(all_is_well),
+	KUNIT_CASE(late),
+	KUNIT_CASE(silent),
+	KUNIT_CASE(smaller),
+	KUNIT_CASE(hopeless),
+	KUNIT_CASE(sizes),
+	{}
+};
+
+static struct kunit_suite stall_suite = {
+	.name = "sctp_ddp_stall",
+	.test_cases = stall_cases,
+};
+
+kunit_test_suite(stall_suite);
