@@ -112,6 +112,7 @@ static void end(struct sddp_assoc *a, enum iw_reason why, bool abort)
 	set_phase(a, SDDP_ENDED);
 	trace_sddp_assoc_end(a, why);
 	cancel_delayed_work_sync(&a->idle);
+	cancel_delayed_work_sync(&a->look);
 	xa_for_each(&a->streams, id, st) {
 		sddp_stream_end(st, why == IW_PEER_CLOSED ?
 				sddp_stream_shut(st) : why, NULL);
@@ -154,6 +155,15 @@ static void idle_expired(struct work_struct *w)
 					    struct sddp_assoc, idle);
 
 	WRITE_ONCE(a->idle_due, true);
+	sddp_assoc_kick(a);
+}
+
+static void look_expired(struct work_struct *w)
+{
+	struct sddp_assoc *a = container_of(to_delayed_work(w),
+					    struct sddp_assoc, look);
+
+	WRITE_ONCE(a->look_due, true);
 	sddp_assoc_kick(a);
 }
 
@@ -240,6 +250,15 @@ static bool anything_ready(struct sddp_assoc *a)
 	return !list_empty_careful(&a->ready) && !READ_ONCE(a->full);
 }
 
+/* A timer has run out, once or more often */
+static bool is_due(bool *due)
+{
+	if (!READ_ONCE(*due))
+		return false;
+	WRITE_ONCE(*due, false);
+	return true;
+}
+
 static void talk(struct sddp_assoc *a)
 {
 	enum sddp_fate fate;
@@ -250,6 +269,10 @@ static void talk(struct sddp_assoc *a)
 	fate = sddp_sock_fate(a, &err);
 	more = sddp_recv(a);
 	serve(a);
+	if (is_due(&a->look_due) && !sddp_path_look(a)) {
+		end(a, IW_TIMEOUT, true);
+		return;
+	}
 	if (more || anything_ready(a)) {
 		sddp_assoc_kick(a);
 		return;
@@ -264,7 +287,7 @@ static void talk(struct sddp_assoc *a)
 	default:
 		break;
 	}
-	if (xchg(&a->idle_due, false) && still_idle(a))
+	if (is_due(&a->idle_due) && still_idle(a))
 		end(a, IW_LOCAL_CLOSE, !a->active);
 }
 
@@ -316,6 +339,7 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 	xa_init_flags(&a->streams, XA_FLAGS_ALLOC);
 	INIT_WORK(&a->work, work);
 	INIT_DELAYED_WORK(&a->idle, idle_expired);
+	INIT_DELAYED_WORK(&a->look, look_expired);
 	atomic_inc(&existing);
 	return a;
 }

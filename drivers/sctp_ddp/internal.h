@@ -15,6 +15,7 @@
 #include "chunk.h"
 #include "session.h"
 #include "ssn.h"
+#include "stall.h"
 
 struct sctp_association;
 struct sk_buff;
@@ -90,6 +91,7 @@ struct sddp_assoc {
 	struct sddp_stream	*out_of;
 	struct list_head	doubts;		/* streams that wait for a SACK */
 	bool			watch;		/* there are any */
+	struct sddp_stall	stall;
 
 	struct xarray		streams;	/* by number; also reserved ones */
 	atomic_t		live;		/* sessions, and reservations */
@@ -100,8 +102,10 @@ struct sddp_assoc {
 	bool			full;		/* SCTP took no more */
 	bool			stop;		/* the module goes */
 	bool			idle_due;
+	bool			look_due;
 	struct work_struct	work;
 	struct delayed_work	idle;
+	struct delayed_work	look;
 	struct kref		ref;
 	struct rcu_head		rcu;
 
@@ -240,6 +244,10 @@ bool sddp_sock_acked(struct sddp_assoc *a, u32 mark);
 /* recv.c: what has arrived */
 bool sddp_recv(struct sddp_assoc *a);
 void sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
+
+/* path.c: does it arrive? */
+void sddp_path_watch(struct sddp_assoc *a);
+bool sddp_path_look(struct sddp_assoc *a);
 
 /* bind.c: which addresses a socket has */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,

@@ -17,6 +17,12 @@
 		{ SDDP_UP,		"up" },		\
 		{ SDDP_ENDED,		"ended" })
 
+#define show_sddp_stall(what)				\
+	__print_symbolic(what,				\
+		{ SDDP_STALL_ASK,	"ask" },	\
+		{ SDDP_STALL_SHRINK,	"shrink" },	\
+		{ SDDP_STALL_END,	"end" })
+
 #define show_sddp_what(what)				\
 	__print_symbolic(what,				\
 		{ SDDP_SAY_INITIATE,	"initiate" },	\
@@ -62,6 +68,24 @@ TRACE_EVENT(sddp_assoc_end,
 			sizeof(__entry->why));
 	),
 	TP_printk("assoc=%p why=%s", __entry->a, __entry->why)
+);
+
+TRACE_EVENT(sddp_stall,
+	TP_PROTO(const struct sddp_assoc *a, enum sddp_stall_do what,
+		 u32 acked),
+	TP_ARGS(a, what, acked),
+	TP_STRUCT__entry(
+		__field(const void *, a)
+		__field(int, what)
+		__field(u32, acked)
+	),
+	TP_fast_assign(
+		__entry->a = a;
+		__entry->what = what;
+		__entry->acked = acked;
+	),
+	TP_printk("assoc=%p acked=%u %s", __entry->a, __entry->acked,
+		  show_sddp_stall(__entry->what))
 );
 
 TRACE_EVENT(sddp_control,

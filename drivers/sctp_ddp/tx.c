@@ -226,6 +226,7 @@ bool sddp_tx(struct sddp_stream *st)
 {
 	int err = turn(st);
 
+	sddp_path_watch(st->a);
 	if (err == -EAGAIN)
 		sddp_assoc_retry(st->a);
 	return err == 1 || err == -EAGAIN;

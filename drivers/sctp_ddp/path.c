@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Paths that swallow what is sent on them: see stall.h. */
+#include <net/ipv6.h>
+#include <net/sctp/sctp.h>
+#include <net/sctp/sm.h>
+#include <net/sctp/structs.h>
+#include <net/sock.h>
+
+#include "internal.h"
+#include "trace.h"
+
+static struct list_head *__paths(struct sctp_association *asoc)
+{
+	return &asoc->peer.transport_addr_list;
+}
+
+static void __view(struct sctp_association *asoc, struct sddp_stall_view *v)
+{
+	struct sctp_transport *t;
+
+	v->acked = asoc->ctsn_ack_point;
+	v->waits = TSN_lt(v->acked, asoc->next_tsn - 1) &&
+		   !asoc->peer.zero_window_announced;
+	list_for_each_entry(t, __paths(asoc), transports)
+		v->heard = max(v->heard, ktime_to_ns(t->last_time_heard));
+}
+
+static void view(struct sddp_assoc *a, struct sddp_stall_view *v)
+{
+	struct sock *sk = a->sock->sk;
+	struct sctp_association *asoc;
+
+	*v = (struct sddp_stall_view){ .now = ktime_get_ns() };
+	lock_sock(sk);
+	asoc = sddp_sock_asoc(sk);
+	if (asoc)
+		__view(asoc, v);
+	release_sock(sk);
+}
+
+/* A heartbeat now, not when SCTP would send one */
+static void ask(struct sddp_assoc *a)
+{
+	struct sctp_paddrparams path = { .spp_flags = SPP_HB_DEMAND };
+	struct sock *sk = a->sock->sk;
+	struct sctp_association *asoc;
+
+	lock_sock(sk);
+	asoc = sddp_sock_asoc(sk);
+	if (asoc)
+		memcpy(&path.spp_address, &asoc->peer.primary_path->ipaddr,
+		       sizeof(asoc->peer.primary_path->ipaddr));
+	release_sock(sk);
+	if (asoc)
+		sddp_sock_set(a->sock, SCTP_PEER_ADDR_PARAMS, &path,
+			      sizeof(path));
+}
+
+/* As if a router had said so, and SCTP had not got round to it */
+static void __shrink(struct sctp_association *asoc, struct sctp_transport *t)
+{
+	u32 least = t->ipaddr.sa.sa_family == AF_INET6 ? IPV6_MIN_MTU : 0;
+	u32 size = sddp_stall_smaller(t->pathmtu, least);
+
+	if (!size)
+		return;
+	atomic_set(&t->mtu_info, size);
+	t->pmtu_pending = 1;
+	asoc->pmtu_pending = 1;
+}
+
+/*
+ * New chunks fit then.  What SCTP sends again it cannot cut any more, so IP does:
+ * the route has to know, too, and forgets it after some minutes.
+ */
+static void shrink(struct sddp_assoc *a)
+{
+	struct sock *sk = a->sock->sk;
+	struct sctp_association *asoc;
+	struct sctp_transport *t;
+
+	lock_sock(sk);
+	asoc = sddp_sock_asoc(sk);
+	if (asoc)
+		list_for_each_entry(t, __paths(asoc), transports)
+			__shrink(asoc, t);
+	release_sock(sk);
+}
+
+/**
+ * sddp_path_watch - something has been sent
+ * @a: the association; worker
+ */
+void sddp_path_watch(struct sddp_assoc *a)
+{
+	queue_delayed_work(sddp_wq, &a->look, SDDP_STALL_LOOK * HZ);
+}
+
+/**
+ * sddp_path_look - does what was sent arrive?
+ * @a: the association; worker
+ *
+ * Return: false if nothing gets through: it is to end.
+ */
+bool sddp_path_look(struct sddp_assoc *a)
+{
+	struct sddp_stall_view v;
+	enum sddp_stall_do what;
+
+	view(a, &v);
+	what = sddp_stall_look(&a->stall, &v);
+	if (what != SDDP_STALL_NOTHING)
+		trace_sddp_stall(a, what, v.acked);
+	if (what == SDDP_STALL_ASK)
+		ask(a);
+	else if (what == SDDP_STALL_SHRINK)
+		shrink(a);
+	if (v.waits)
+		sddp_path_watch(a);
+	return what != SDDP_STALL_END;
+}
