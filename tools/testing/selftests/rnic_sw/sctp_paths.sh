@@ -81,7 +81,7 @@ goes_on() {
 }
 
 # state HOST ADDRESS: of the path to there, as enum sctp_spinfo_state
-state() { on "$1" awk -v to="$2" '$1 == to { print $8 }' /proc/net/sctp/remaddr; }
+state() { on "$1" cat /proc/net/sctp/remaddr | short | awk -v to="$2" '$1 == to { print $8 }'; }
 is_active() { state "$1" "$2" | grep -q 2; }
 active() { t_until 40 is_active "$1" "$2" || t_fail "the path to $2 is not active: $(state "$1" "$2")"; }
 
@@ -232,12 +232,95 @@ fail_over() {
 # Packets vanish, and no interface says so.
 swallowed() {
 	two_paths
-	talk "$B4"
-	all_active "$B4" $B4_2 "$A4" $A4_2
+	talk "$1"
+	all_active "$@"
 	on a tc qdisc replace dev va root netem loss 100% || t_skip "this kernel has no netem"
 	t_defer on a tc qdisc del dev va root
 	goes_on 60
 	goes_on
+}
+
+# A router between the hosts; the way from it to b carries less:
+#
+#	va3  10.9.4.1  iwa3  ----  ra  10.9.4.254
+#				   rb  10.9.5.254  ----  vb3  10.9.5.1  iwb3
+router() {
+	t_must ip netns add rnic-r
+	t_defer t_drop_netns rnic-r
+	t_must ip link add va3 mtu 9000 netns "$NS_A" type veth peer name ra mtu 9000 netns rnic-r
+	t_must ip link add vb3 mtu 1400 netns "$NS_B" type veth peer name rb mtu 1400 netns rnic-r
+	t_must link_up "$NS_A" va3 10.9.4.1 fd00:9:4::1
+	t_must link_up rnic-r ra 10.9.4.254 fd00:9:4::fe
+	t_must link_up rnic-r rb 10.9.5.254 fd00:9:5::fe
+	t_must link_up "$NS_B" vb3 10.9.5.1 fd00:9:5::1
+	ip netns exec rnic-r sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	ip -n "$NS_A" route add 10.9.5.0/24 via 10.9.4.254
+	ip -n "$NS_B" route add 10.9.4.0/24 via 10.9.5.254
+	ip -n "$NS_A" route add fd00:9:5::/64 via fd00:9:4::fe
+	ip -n "$NS_B" route add fd00:9:4::/64 via fd00:9:5::fe
+	t_must t_new_device iwa3 va3 "$NS_A"
+	t_must t_new_device iwb3 vb3 "$NS_B"
+}
+
+# It says what is too long for it, and that is heard at once: packets that only
+# vanish make a pause of more than 8 s. From then on SCTP has nothing to cut: at
+# most what was made before.
+router_says() {
+	local start cut
+	router
+	cut=$(messages_cut)
+	t_port
+	t_bg server b rping -s -a "$1" -p "$PORT" -S 60000 -C 20 -V
+	t_listens b "$PORT"
+	start=$SECONDS
+	on a rping -c -a "$1" -p "$PORT" -S 60000 -C 20 -V
+	start=$((SECONDS - start))
+	on a ip route get "$1"
+	on a ip route get "$1" | grep -q "mtu 1400"
+	t_check "it took $start s" test $start -lt 8
+	cut=$(($(messages_cut) - cut))
+	t_check "$cut messages were cut" test $cut -lt 20
+}
+
+messages_cut() { on a awk '$1 == "SctpFragUsrMsgs" { print $2 }' /proc/net/sctp/snmp; }
+
+# mtus A B: of the first link's ends; nobody tells what the other cannot take
+mtus() {
+	t_must link_mtu a va "$1"
+	t_must link_mtu b vb "$2"
+	t_defer link_mtu a va 1500
+	t_defer link_mtu b vb 1500
+	# that a path carries less is remembered for minutes
+	t_defer on a sh -c 'ip route flush cache; ip -6 route flush cache'
+}
+
+link_mtu() { on "$1" ip link set "$2" mtu "$3"; }
+
+# What is too long for a path vanishes: less is sent at a time.
+too_long() {
+	mtus 9000 1500
+	t_port
+	t_bg server b rping -s -a "$1" -p "$PORT" -S 60000 -V
+	t_listens b "$PORT"
+	t_bg client a rping -c -a "$1" -p "$PORT" -S 60000 -V
+	goes_on 50
+	goes_on
+	on a ip route get "$1"
+}
+
+# If not even the least gets through the programs are told.
+nothing_fits() {
+	local before
+	mtus 9000 500
+	before=$(t_counter "$A_DEV" end_timeout)
+	t_port
+	t_bg server b rping -s -a "$B4" -p "$PORT" -S 60000
+	t_listens b "$PORT"
+	# rping is content with any end
+	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -S 60000 2>&1 | tee "$T_CASE/said"
+	t_check "the program was told" grep -q "DISCONNECT EVENT" "$T_CASE/said"
+	on a ip route get "$B4" | grep "mtu 576"
+	t_check "it is counted" test "$(t_counter "$A_DEV" end_timeout)" -gt "$before"
 }
 
 # later: the first link is lost, and stays so, when there is a connection
@@ -312,8 +395,15 @@ t_case "devices on each other's path" "" cross
 t_case "what a device can be told" "" words
 t_case "from the next association on" "" from_the_next_on
 t_case "two paths, one is used" "SCTPDDP-53" one_used
+t_case "a router says what fits" "SCTPDDP-60" router_says 10.9.5.1
+t_case "a router says what fits, IPv6" "SCTPDDP-60" router_says fd00:9:5::1
+t_case "what is long vanishes" "" too_long "$B4"
+t_case "what is long vanishes, IPv6" "" too_long "$B6"
+t_case "packets are lost, IPv6" "SCTPDDP-55" swallowed "$B6" $B6_2 "$A6" $A6_2
+# from here on a link has lost its IPv6 addresses
+T_TIME=120 t_case "all that is sent vanishes" "" nothing_fits
 t_case "a link is lost" "SCTPDDP-55" fail_over "$B4"
-t_case "packets are lost, and no link" "SCTPDDP-55" swallowed
+t_case "packets are lost, and no link" "SCTPDDP-55" swallowed "$B4" $B4_2 "$A4" $A4_2
 for t_op in send write read; do
 	t_case "a link is lost under ib_${t_op}_bw" "SCTPDDP-55" bulk "ib_${t_op}_bw"
 done
