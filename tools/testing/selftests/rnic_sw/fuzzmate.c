@@ -76,7 +76,7 @@ static struct conn {
 	bool			has_qp;
 	uint32_t		qpn;
 	uint8_t			actions;
-	uint8_t			told;	/* what a call was asked to do */
+	uint8_t			told[3];	/* what was said with a call */
 } conns[CONNS];
 
 static struct ibv_context *ctx;
@@ -334,7 +334,18 @@ static void do_listen(char **w)
 		printf("ok %d\n", nlisteners++);
 }
 
-/* call ADDRESS PORT ACTIONS */
+/*
+ * The peer knows the call by it: calls may come to it in another order than
+ * they were asked for
+ */
+static void note_told(struct conn *c, int actions, int number)
+{
+	c->told[0] = actions;
+	c->told[1] = number >> 8;
+	c->told[2] = number;
+}
+
+/* call ADDRESS PORT ACTIONS [NUMBER] */
 static void do_call(char **w)
 {
 	struct sockaddr_storage a = address(w[1], w[2]);
@@ -347,7 +358,7 @@ static void do_call(char **w)
 	}
 	c = new_conn(id, atoi(w[3]) & ~(ACT_REJECT | ACT_IGNORE));
 	if (c)
-		c->told = atoi(w[3]);
+		note_told(c, atoi(w[3]), w[4] ? atoi(w[4]) : 0);
 	if (!c || rdma_resolve_addr(id, NULL, (struct sockaddr *)&a, 2000)) {
 		answer(1, "call");
 		rdma_destroy_id(id);
@@ -415,12 +426,11 @@ static void see_async(void)
 	ibv_ack_async_event(&ev);
 }
 
-/* Calls may come to the peer in another order than they were asked for */
 static int connect_it(struct conn *c)
 {
 	struct rdma_conn_param param = terms;
 
-	param.private_data = &c->told;
+	param.private_data = c->told;
 	param.private_data_len = sizeof(c->told);
 	return rdma_connect(c->id, &param);
 }
@@ -484,7 +494,7 @@ static void run(char *line)
 	char *w[5] = {};
 	int n = 0;
 
-	for (char *p = strtok(line, " \n"); p && n < 4; p = strtok(NULL, " \n"))
+	for (char *p = strtok(line, " \n"); p && n < 5; p = strtok(NULL, " \n"))
 		w[n++] = p;
 	while (cmd->name && (!n || strcmp(cmd->name, w[0])))
 		cmd++;

@@ -48,6 +48,25 @@ class Stream(sctp.Stream):
     was sent here in error."""
 
     owner = None
+    terminated = False      # by its owner, or what can be taken for that
+    strays = False          # in no session: they may meet the next one
+
+    def put_chunk(self, body, ppid=CONTROL, **how):
+        self.strays |= self.terminated or not self.owner
+        self.terminated |= ppid == CONTROL and \
+            body[:2] == struct.pack(">H", TERMINATE)
+        super().put_chunk(body, ppid, **how)
+
+    def put_octets(self, octets, ppid):
+        """Without so much as a DDP-SSN."""
+        self.strays |= self.terminated
+        self.assoc.put(self.sid, octets, ppid)
+
+    def hand_to(self, session):
+        """It begins there; returns whether strays may end it at once."""
+        strays, self.owner, self.ssn = self.strays, session, 0
+        self.strays = self.terminated = False
+        return strays
 
     def take(self, chunk):
         if chunk.ssn == 0:
@@ -81,7 +100,8 @@ class SctpSession(Session):
     def __init__(self, party, number):
         super().__init__(party.w, number, party.seed)
         self.party, self.stream, self.over = party, None, False
-        self.actions, self.done = None, False
+        self.told, self.done = b"", False
+        self.disturbed = False  # maybe ended by what was sent before it
         self.request = None
         self.todo = collections.deque()
 
@@ -169,8 +189,9 @@ class SctpSession(Session):
 
     def other_stream(self, body):
         assoc = self.stream.assoc
-        if assoc.unused:
-            assoc.stream(assoc.unused.pop()).put_segment(body)
+        stream = assoc.unused and assoc.stream(assoc.unused.pop())
+        if stream and not stream.owner:
+            self.put(stream.put_segment, body)
 
     def control(self, _):
         code = self.rand.choice((*range(9), self.rand.getrandbits(16)))
@@ -178,7 +199,7 @@ class SctpSession(Session):
             self.rand.choice((0, 3, 4, 100, 512, 513, 1500)))).pack())
 
     def odd_octets(self, _):
-        self.put(self.stream.assoc.put, self.stream.sid,
+        self.put(self.stream.put_octets,
                  self.rand.randbytes(self.rand.choice((1, 2, 3, 4, 50))),
                  self.rand.choice((16, 17)))
 
@@ -213,7 +234,7 @@ class SctpSession(Session):
         rand = self.rand
         assoc = self.party.dialled()
         self.stream = assoc.stream(assoc.unused.pop())
-        self.stream.owner = self
+        self.stream.hand_to(self)
         pd = bytes([self.choose_actions()]) + rand.randbytes(rand.randrange(9))
         request = rand.choice((
             Control(INITIATE, pd), enhanced(E_INITIATE, pd),
@@ -229,8 +250,9 @@ class SctpSession(Session):
         self.put_right(self.messages.write())
 
     def respond(self):
-        self.actions = self.choose_actions()
-        self.w.mate.do("call", PEER, self.party.port, self.actions)
+        actions, number = self.choose_actions(), self.number % (1 << 16)
+        self.told = struct.pack(">BH", actions, number)
+        self.w.mate.do("call", PEER, self.party.port, actions, number)
         if not (yield from self.until(self.claim)):
             raise Bad("no Initiate comes") if self.right else Ended
         if self.request.code != E_INITIATE:
@@ -238,9 +260,8 @@ class SctpSession(Session):
         self.say(self.spoil_body(answer(self.request)))
 
     def is_asked_for(self, chunk):
-        """Its Private Data, behind the word, is what the call was to do."""
-        return begins(chunk) and \
-            chunk.contents.pd[4:5] == bytes([self.actions])
+        """Its Private Data, behind the word, is what was said with the call."""
+        return begins(chunk) and chunk.contents.pd[4:] == self.told
 
     def claim(self):
         """Takes the stream on which the Initiate of its own call has come."""
@@ -249,8 +270,8 @@ class SctpSession(Session):
                 while stream.left_over():
                     stream.came.popleft()
                 if stream.came and self.is_asked_for(stream.came[0]):
-                    self.stream, stream.ssn = stream, 0
-                    stream.owner = self
+                    self.stream = stream
+                    self.disturbed = stream.hand_to(self)
                     self.request = stream.came.popleft().contents
                     return True
         return False
@@ -307,17 +328,23 @@ class SctpSession(Session):
                                   rand.choice((0, PAUSE)))
             self.answers(0.3)
 
+    def fail(self, why):
+        if self.disturbed:
+            raise Ended
+        raise Bad(f"{why}, Terminate {self.terminated}")
+
     def good_end(self):
         messages, end = self.messages, time.monotonic() + PATIENCE
         while (self.got, self.got_atomics) != (messages.due,
                                                messages.atomics):
+            if self.over:
+                self.fail("ended by the other side")
             yield from self.until(lambda: self.stream.came,
                                   end - time.monotonic())
             if not self.stream.came:
-                raise Bad(f"{self.got} of {messages.due} octets read, "
+                self.fail(f"{self.got} of {messages.due} octets read, "
                           f"{self.got_atomics} of {messages.atomics} atomics, "
-                          f"then {self.stream.assoc.ended or 'nothing'}, "
-                          f"Terminate {self.terminated}")
+                          f"then {self.stream.assoc.ended or 'nothing'}")
             self.answers(0)
         yield from self.until(lambda: self.stream.came, PAUSE)
         self.answers(0)
@@ -325,11 +352,11 @@ class SctpSession(Session):
         while not self.over:
             yield from self.until(lambda: self.stream.came)
             if not self.stream.came:
-                raise Bad("our Terminate is not answered, association "
+                self.fail("our Terminate is not answered, association "
                           f"{self.stream.assoc.ended}")
             self.take_in()
         if self.terminated:
-            raise Bad(f"Terminate {self.terminated}")
+            self.fail("a Terminate in a right session")
 
     def go(self):
         try:
@@ -339,7 +366,7 @@ class SctpSession(Session):
                                   self.rand.choice((0, PAUSE)))
             self.take_in()
         except Ended:
-            if self.right:
+            if self.right and not self.disturbed:
                 raise Bad("ended in the middle, Terminate "
                           f"{self.terminated}") from None
 
