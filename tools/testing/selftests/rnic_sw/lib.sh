@@ -350,7 +350,7 @@ t_listens() {
 
 # A program that exits before it listens is told at once, not at the limit.
 t_listens_or_ended() {
-	t_has_listener "$2" "$3" || ! kill -0 "${t_pids[$1]}" 2>/dev/null
+	t_has_listener "$2" "$3" || t_gone "${t_pids[$1]}"
 }
 
 t_bg() {
@@ -417,10 +417,16 @@ t_wait() {
 # The program, not its time limit.
 t_signal() { pkill "-$2" -P "${t_pids[$1]}"; }
 
-t_alive() { [ -n "${t_pids[$1]:-}" ] && kill -0 "${t_pids[$1]}" 2>/dev/null; }
+t_alive() { [ -n "${t_pids[$1]:-}" ] && ! t_gone "${t_pids[$1]}"; }
 t_ended() { ! t_alive "$1"; }
 
-t_gone() { ! kill -0 "$1" 2>/dev/null; }
+# A child that has ended is there for signals until Bash takes note of it, which at
+# times it does with the next child only.
+t_gone() {
+	local stat
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+	[[ ${stat##*) } == Z* ]]
+}
 
 t_show() {
 	echo "--- $1 said, at the end:"
