@@ -145,6 +145,19 @@ static void events_ping_pong(void)
 	desk_close(&d);
 }
 
+/*
+ * That a Send is done at its sender does not say that it has come; a Read that is
+ * answered says it of all before it.
+ */
+static void all_have_come(struct desk *d)
+{
+	do_job(&d->p.c, &(struct job){
+		.id = 77, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
+		.len = 1, .raddr = (uintptr_t)d->s.at,
+		.rkey = d->s.mr->rkey });
+	want_ok(d->p.c.scq, 77, IBV_WC_RDMA_READ);
+}
+
 /* What was not polled yet is still there, in order, after a resize */
 static void resize(void)
 {
@@ -157,6 +170,7 @@ static void resize(void)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		for (k = 0; k < 8; k++)
 			send_one(&d, i * 10 + k, 0);
+		all_have_come(&d);
 		CHECK(!ibv_resize_cq(d.p.s.rcq, sizes[i]), "to %d: %m",
 		      sizes[i]);
 		CHECK(d.p.s.rcq->cqe >= sizes[i], "%d", d.p.s.rcq->cqe);
