@@ -344,6 +344,7 @@ bulk() {
 	t_defer link a va up
 	later &
 	pid=$!
+	t_defer eval "kill $pid 2>/dev/null"
 	second=$(carried va2)
 	t_perftest "$1" -D 15 -s 16384
 	wait $pid || t_fail "no link was lost"
