@@ -248,9 +248,12 @@ static void zero_based(void)
 	buf_fill(&d.c, AT, WIDE, 1);
 	j = job_at(&d, IBV_WR_RDMA_WRITE, mw->rkey, AT, WIDE);
 	j.raddr = 0;
+	do_recv(&d.p.s, 6, NULL, 0, 0);
 	do_job(&d.p.c, &j);
+	do_send(&d.p.c, 6, NULL, 0, 0);
 	want_ok(d.p.c.scq, 5, IBV_WC_RDMA_WRITE);
-	pause_ms(200);
+	want_ok(d.p.c.scq, 6, IBV_WC_SEND);
+	want_recv(d.p.s.rcq, 6, 0);
 	buf_has_only(&d.s, AT, WIDE, 1);
 	pair_disconnect(&d.p);
 	drop(&d, mw);
