@@ -12,6 +12,7 @@ struct iw_cm_id;
 /* The lower layers of a device, by enum rnic_sw_llp */
 #define RNIC_LLPS	(RNIC_SW_LLP_SCTP + 1)
 
+/* Each is found when it is first asked for, and held until the device goes */
 struct rnic_llps {
 	const struct ddp_session_type	*type[RNIC_LLPS];	/* or NULL */
 };

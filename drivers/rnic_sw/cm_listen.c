@@ -10,6 +10,11 @@
 
 static_assert(RNIC_PATHS == DDP_PATHS_MAX);
 
+static const char *const names[RNIC_LLPS] = {
+	[RNIC_SW_LLP_TCP]	= "mpa",
+	[RNIC_SW_LLP_SCTP]	= "sctp",
+};
+
 /**
  * rnic_fill_policy - a device's wishes, as its lower layers want them
  * @dev: the device
@@ -32,14 +37,14 @@ void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
  * @dev: the device
  * @llp: a queue pair's choice, enum rnic_sw_llp
  *
- * Return: what it has chosen, or else what the device is set to; NULL if there
- * is none.
+ * Return: what it has chosen, or else what the device is set to; NULL if nobody
+ * has asked for it by rnic_need_llp().
  */
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 {
 	if (llp == RNIC_SW_LLP_DEFAULT)
 		llp = READ_ONCE(dev->policy.llp_connect);
-	return dev->llps->type[llp];
+	return READ_ONCE(dev->llps->type[llp]);
 }
 
 static void stop_listening(struct rnic_lep *lep)
@@ -58,7 +63,7 @@ static void stop_listening(struct rnic_lep *lep)
 static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
 		     u8 which)
 {
-	const struct rnic_llps *llps = lep->dev->llps;
+	const struct ddp_session_type *type;
 	struct ddp_listener *l;
 	int llp;
 
@@ -66,8 +71,9 @@ static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
 		if (!(which & BIT(llp)))
 			continue;
 		l = ERR_PTR(-EPROTONOSUPPORT);
-		if (llps->type[llp])
-			l = llps->type[llp]->listen(args, &rnic_session_user, lep);
+		type = rnic_llp(lep->dev, llp);
+		if (type)
+			l = type->listen(args, &rnic_session_user, lep);
 		if (!IS_ERR(l))
 			lep->l[llp] = l;
 		/* SCTP may be missing, or have the port in use: not TCP's loss */
@@ -144,10 +150,35 @@ int rnic_iw_unlisten(struct iw_cm_id *id)
 /* The device -------------------------------------------------------------- */
 
 /**
- * rnic_cm_init - a device is being made: find its lower layers
+ * rnic_need_llp - a lower layer is asked for: find it, unless that is done
  * @dev: the device
+ * @llp: enum rnic_sw_llp
  *
- * SCTP may be missing: a device over TCP alone is one, too.
+ * May load its module: process context, and no lock that a module may want.
+ *
+ * Return: 0, and it is there until the device goes; -EPROTONOSUPPORT: the
+ * kernel has none.
+ */
+int rnic_need_llp(struct rnic_dev *dev, u8 llp)
+{
+	const struct ddp_session_type *type;
+
+	if (llp >= RNIC_LLPS || !names[llp])
+		return -EPROTONOSUPPORT;
+	if (READ_ONCE(dev->llps->type[llp]))
+		return 0;
+	type = ddp_type_get(names[llp]);
+	if (!type)
+		return -EPROTONOSUPPORT;
+	/* of several who ask at once one is thanked */
+	if (cmpxchg(&dev->llps->type[llp], NULL, type))
+		ddp_type_put(type);
+	return 0;
+}
+
+/**
+ * rnic_cm_init - a device is being made: over TCP, until more is asked for
+ * @dev: the device
  *
  * Return: 0, -EPROTONOSUPPORT or -ENOMEM; rnic_cm_exit() is due either way.
  */
@@ -159,23 +190,7 @@ int rnic_cm_init(struct rnic_dev *dev)
 	dev->llps = llps;
 	if (!llps)
 		return -ENOMEM;
-	llps->type[RNIC_SW_LLP_TCP] = ddp_type_get("mpa");
-	llps->type[RNIC_SW_LLP_SCTP] = ddp_type_get("sctp");
-	if (!llps->type[RNIC_SW_LLP_SCTP])
-		dev->policy.llp_listen &= ~BIT(RNIC_SW_LLP_SCTP);
-	return llps->type[RNIC_SW_LLP_TCP] ? 0 : -EPROTONOSUPPORT;
-}
-
-/**
- * rnic_has_llp - does the device have that lower layer?
- * @dev: the device
- * @llp: enum rnic_sw_llp
- *
- * Return: whether it does.
- */
-bool rnic_has_llp(const struct rnic_dev *dev, u8 llp)
-{
-	return llp < RNIC_LLPS && dev->llps->type[llp];
+	return rnic_need_llp(dev, RNIC_SW_LLP_TCP);
 }
 
 /**

@@ -46,8 +46,8 @@ static const struct word rtr_words[] = {
 void rnic_policy_init(struct rnic_policy *p)
 {
 	p->llp_connect = RNIC_SW_LLP_TCP;
-	/* SCTP where there is SCTP */
-	p->llp_listen = LISTEN_TCP | LISTEN_SCTP;
+	/* another protocol's port is opened for those who ask for it */
+	p->llp_listen = LISTEN_TCP;
 	p->mpa_revision = 0;
 	p->mpa_crc = true;
 	p->mpa_markers = false;
@@ -132,8 +132,8 @@ static ssize_t connect_store(struct device *device,
 	u8 value;
 	int err = read_word(dev, connect_words, buf, &value);
 
-	if (!err && !rnic_has_llp(dev, value))
-		err = -EPROTONOSUPPORT;
+	if (!err)
+		err = rnic_need_llp(dev, value);
 	if (err)
 		return err;
 	WRITE_ONCE(dev->policy.llp_connect, value);
@@ -156,8 +156,8 @@ static ssize_t listen_store(struct device *device,
 	u8 value;
 	int err = read_word(dev, listen_words, buf, &value);
 
-	if (!err && value & LISTEN_SCTP && !rnic_has_llp(dev, RNIC_SW_LLP_SCTP))
-		err = -EPROTONOSUPPORT;
+	if (!err && value & LISTEN_SCTP)
+		err = rnic_need_llp(dev, RNIC_SW_LLP_SCTP);
 	if (err)
 		return err;
 	WRITE_ONCE(dev->policy.llp_listen, value);

@@ -405,7 +405,7 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len);
 int rnic_iw_listen(struct iw_cm_id *id, int backlog);
 int rnic_iw_unlisten(struct iw_cm_id *id);
 int rnic_cm_init(struct rnic_dev *dev);
-bool rnic_has_llp(const struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
+int rnic_need_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
 void rnic_cm_exit(struct rnic_dev *dev);
 
 #endif

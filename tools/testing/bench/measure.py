@@ -35,6 +35,8 @@ def set_up():
         run("ip", "addr", "add", ADDRESSES[who] + "/24", "dev", dev)
         run("ip", "link", "set", dev, "up")
     run("rdma", "link", "add", "iw0", "type", "rnic_sw", "netdev", "dummy0")
+    with open("/sys/class/infiniband/iw0/llp/listen", "w", encoding="ascii") as f:
+        f.write("both")
 
 
 def set_crc(crc, siw_crc):

@@ -289,11 +289,14 @@ accepts() {
 # a client is tells the address. What is left goes on when one device goes.
 devices_share_a_port() {
 	local llp llps=tcp
-	[ ! -d /sys/module/iw_sctp_ddp ] || llps='tcp sctp'
 	a_netdev dummy d7 type dummy
 	ip addr add 10.9.7.1/24 dev d7
 	ip link set d7 up
 	t_new_device iw7 d7
+	if t_listens_on iw7 both && t_listens_on "$B_DEV" both; then
+		llps='tcp sctp'
+		t_defer t_listens_on "$B_DEV" tcp
+	fi
 	t_port
 	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
 	t_listens b "$PORT"

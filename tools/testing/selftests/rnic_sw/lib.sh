@@ -42,6 +42,8 @@
 #   $A4 $A6 $B4 $B6  addresses; $A_DEV $B_DEV  RDMA devices; $A_IF $B_IF  interfaces
 #   on HOST COMMAND...       runs it there, with no time limit
 #   t_new_device DEV NETDEV  `rdma link add`, undone when the case (script) ends
+#   t_link DEV NETDEV [NS]   `rdma link add`, and listeners on SCTP, too, where
+#				 RNIC_SW_LLP says that programs want it
 #
 # Programs
 #   t_port                   sets PORT to a port that was not used before
@@ -243,9 +245,19 @@ t_in() {
 	if [ -n "$ns" ]; then ip netns exec "$ns" "$@"; else "$@"; fi
 }
 
+t_link() {
+	t_in "${3:-}" rdma link add "$1" type rnic_sw netdev "$2" || return
+	[ "${RNIC_SW_LLP:-}" != sctp ] || t_listens_on "$1" both "${3:-}"
+}
+
+# t_listens_on DEV WORD [NS]: over what its listeners take connections
+t_listens_on() {
+	t_in "${3:-}" sh -c "echo $2 >/sys/class/infiniband/$1/llp/listen"
+}
+
 # t_new_device DEV NETDEV [NS]
 t_new_device() {
-	t_in "${3:-}" rdma link add "$1" type rnic_sw netdev "$2" || return
+	t_link "$@" || return
 	t_defer t_drop_device "$1" "${3:-}"
 }
 

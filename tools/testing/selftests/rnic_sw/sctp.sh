@@ -136,13 +136,13 @@ del_link() {
 	on a rdma link del "$A_DEV"
 	ends_soon c1
 	ends_soon s1
-	t_in "$NS_A" rdma link add "$A_DEV" type rnic_sw netdev "$A_IF"
+	t_link "$A_DEV" "$A_IF" "$NS_A"
 	traffic 2
 	flows
 	on b rdma link del "$B_DEV"
 	ends_soon s2
 	ends_soon c2
-	t_in "$NS_B" rdma link add "$B_DEV" type rnic_sw netdev "$B_IF"
+	t_link "$B_DEV" "$B_IF" "$NS_B"
 	t_rping "$B4" -C 3
 }
 
@@ -152,9 +152,9 @@ reload() {
 	modprobe -r rnic_sw iw_mpa iw_sctp_ddp
 	t_check "all modules are gone" test ! -d /sys/module/iw_ddp
 	modprobe rnic_sw
-	t_in "$NS_A" rdma link add "$A_DEV" type rnic_sw netdev "$A_IF"
-	t_in "$NS_B" rdma link add "$B_DEV" type rnic_sw netdev "$B_IF"
-	t_check "the module came by itself" test -d /sys/module/iw_sctp_ddp
+	t_link "$A_DEV" "$A_IF" "$NS_A"
+	t_link "$B_DEV" "$B_IF" "$NS_B"
+	t_check "the module came when it was asked for" test -d /sys/module/iw_sctp_ddp
 	t_rping "$B4" -C 3
 }
 
@@ -254,7 +254,7 @@ forbidden() {
 	mkdir -p /run/modprobe.d
 	echo "install sctp /bin/false" >/run/modprobe.d/rnic_sw.conf
 	t_defer rm /run/modprobe.d/rnic_sw.conf
-	two_hosts
+	RNIC_SW_LLP=tcp two_hosts
 	t_check "SCTP is not there" test ! -d /sys/module/iw_sctp_ddp
 	RNIC_SW_LLP=tcp t_rping "$B4" -C 3
 	t_port
@@ -265,8 +265,29 @@ forbidden() {
 	t_refused llp b listen sctp
 }
 
+# A device has nothing to do with SCTP before somebody asks for it.
+asked_for() {
+	modprobe -q sctp || t_skip "no SCTP here"
+	modprobe -r rnic_sw iw_sctp_ddp
+	modprobe rnic_sw
+	RNIC_SW_LLP=tcp two_hosts
+	t_check "the module is not loaded" test ! -d /sys/module/iw_sctp_ddp
+	t_check "listeners are on TCP" test "$(on b cat "/sys/class/infiniband/$B_DEV/llp/listen")" = tcp
+	t_port
+	t_bg server b rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	# a program that asks brings the module, and opens no port
+	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+	t_check "the module is loaded" test -d /sys/module/iw_sctp_ddp
+	t_check "nobody listens on SCTP" test "$(on b awk 'END { print NR }' /proc/net/sctp/eps)" = 1
+	RNIC_SW_LLP=tcp on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+	llp b listen both
+	t_rping "$B4" -C 3
+}
+
 modprobe rnic_sw
 t_case "no SCTP allowed" "" forbidden
+t_case "SCTP only where it is asked for" "" asked_for
 modprobe iw_sctp_ddp || t_skip_all "no SCTP here"
 modprobe sctp_diag
 two_hosts

@@ -82,7 +82,7 @@ del_link() {
 		t_drop_device iw0
 		ends_soon "c$round"
 		ends_soon "s$round"
-		rdma link add iw0 type rnic_sw netdev t0
+		t_link iw0 t0
 	done
 }
 
@@ -98,7 +98,7 @@ reload_modules() {
 			t_fail "the modules cannot be unloaded"
 		t_refused test -d /sys/module/iw_ddp
 		modprobe rnic_sw
-		rdma link add iw0 type rnic_sw netdev t0
+		t_link iw0 t0
 	done
 }
 

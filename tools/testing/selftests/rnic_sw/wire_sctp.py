@@ -79,6 +79,10 @@ class SctpWire(wire.Wire):
         super()._set_up()
         write(LLP + "connect", "sctp")
 
+    def _topology(self):
+        super()._topology()
+        write(LLP + "listen", "both")
+
     def _veth(self):
         super()._veth()
         for prefix, name in ("", MATE_IF), (f"ip netns exec {NS} ", PEER_IF):
