@@ -10,8 +10,22 @@ endif
 
 kbuild = $(MAKE) -C $(KDIR) $(arch) M=$(CURDIR)
 
-.PHONY: modules modules_install clean provider install quick check conformance \
-	fuzz demo bench help kdir
+# What is put together for a package goes below DESTDIR, whole; there who
+# installs the package runs depmod, so nothing is run here.
+ifneq ($(DESTDIR),)
+INSTALL_MOD_PATH ?= $(DESTDIR)
+run_depmod = true
+else
+run_depmod = PATH=$$PATH:/usr/sbin:/sbin depmod
+endif
+mod_path := $(INSTALL_MOD_PATH)
+
+release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
+	$(KDIR)/include/generated/utsrelease.h 2>/dev/null),$(shell uname -r))
+depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
+
+.PHONY: modules modules_install modules_uninstall clean provider install \
+	uninstall quick check conformance fuzz demo bench help kdir
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -29,9 +43,16 @@ kdir:
 unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 
 modules_install: kdir
-	+@$(kbuild) INSTALL_MOD_DIR=updates $(unsigned) modules_install
-	@PATH=$$PATH:/usr/sbin:/sbin depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
-		"$$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)"
+	+@$(kbuild) INSTALL_MOD_PATH=$(mod_path) INSTALL_MOD_DIR=updates \
+		$(if $(DESTDIR),DEPMOD=true) $(unsigned) modules_install
+	@$(depmod)
+
+# Whatever they were compressed with
+modules_uninstall:
+	@scripts/take-away "$(mod_path)" $(foreach m,ddp/iw_ddp mpa/iw_mpa \
+		sctp_ddp/iw_sctp_ddp rnic_sw/rnic_sw,$(wildcard \
+		$(mod_path)/lib/modules/$(release)/updates/drivers/$(m).ko*))
+	@test ! -d "$(mod_path)/lib/modules/$(release)" || $(depmod)
 
 clean:
 	@if [ -e $(KDIR)/Makefile ]; then $(kbuild) clean; fi
@@ -46,6 +67,10 @@ install: modules provider
 	@echo "Installing the modules into /lib/modules, updates/, and the provider beside libibverbs."
 	+@$(MAKE) --no-print-directory modules_install
 	@scripts/install-provider
+
+# What `make install` has put there, with the same KDIR and DESTDIR
+uninstall: modules_uninstall
+	@scripts/install-provider --remove
 
 quick:
 	@scripts/quick
@@ -70,6 +95,7 @@ help:
 	@echo "                 ($(KDIR))"
 	@echo "make provider    the libibverbs provider, in the cache"
 	@echo "make install     both, installed: modules in /lib/modules, provider in libibverbs"
+	@echo "make uninstall   takes both away again; DESTDIR=... holds for either"
 	@echo "make demo        shows RDMA over an ordinary interface, on a Debian kernel in a"
 	@echo "                 virtual machine, in about three minutes"
 	@echo "make quick       unit tests in user space, static checks: under a minute"
