@@ -29,17 +29,19 @@ static void *region_run(const struct ddp_region *r, u64 to, u32 *len)
 	return p;
 }
 
-static void region_from_llp(const struct ddp_region *r, u64 to, u32 len,
-			    struct ddp_llp *llp)
+static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
+				      u32 len, struct ddp_llp *llp)
 {
 	while (len) {
 		u32 run = len;
 		void *p = region_run(r, to, &run);
 
-		llp->ops->read(llp, p, run);
+		if (!llp->ops->read(llp, p, run))
+			return IW_UNREADABLE;
 		to += run;
 		len -= run;
 	}
+	return IW_OK;
 }
 
 static void region_to_flat(const struct ddp_region *r, u64 to, u32 len,
@@ -104,7 +106,8 @@ static bool plain_kernel_memory(const struct ddp_stream *s, u32 stag)
  * @len: octets of payload, not 0
  * @rights: DDP_* needed
  *
- * Return: IW_OK with all of it placed, or why with nothing placed.
+ * Return: IW_OK with all of it placed, or why not; IW_UNREADABLE may come
+ * after a part of it.
  */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
@@ -117,26 +120,30 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	if (why)
 		return why;
 	if (llp)
-		region_from_llp(r, h->to, len, llp);
+		why = region_from_llp(r, h->to, len, llp);
 	ddp_region_put(r);
-	return IW_OK;
+	return why;
+}
+
+static enum iw_reason place_flat(struct ddp_llp *llp, void *dst, u32 len)
+{
+	return llp->ops->read(llp, dst, len) ? IW_OK : IW_UNREADABLE;
 }
 
 static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 				  const struct ddp_sge *m)
 {
 	struct ddp_region *r;
+	enum iw_reason why;
 
-	if (plain_kernel_memory(s, m->stag)) {
-		llp->ops->read(llp, (void *)(uintptr_t)m->addr, m->len);
-		return IW_OK;
-	}
+	if (plain_kernel_memory(s, m->stag))
+		return place_flat(llp, (void *)(uintptr_t)m->addr, m->len);
 	/* the buffer is the ULP's own: what is wrong with it is a local fault */
 	if (ddp_region_use(s, m, DDP_LOCAL_WRITE, &r))
 		return IW_LOCAL_PROT;
-	region_from_llp(r, m->addr, m->len, llp);
+	why = region_from_llp(r, m->addr, m->len, llp);
 	ddp_region_put(r);
-	return IW_OK;
+	return why;
 }
 
 /**
@@ -146,7 +153,8 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
  * @to: where the last segment of the message ended
  * @len: octets, no more than the buffer has left
  *
- * Return: IW_OK, or IW_LOCAL_PROT if the buffer names memory it may not use.
+ * Return: IW_OK; IW_LOCAL_PROT if the buffer names memory it may not use;
+ * IW_UNREADABLE.
  */
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  struct ddp_cursor *to, u32 len)
@@ -155,9 +163,9 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 	struct ddp_sge m;
 
 	if (to->buf->flat) {
-		llp->ops->read(llp, to->buf->flat + to->off, len);
+		why = place_flat(llp, to->buf->flat + to->off, len);
 		to->off += len;
-		return IW_OK;
+		return why;
 	}
 	while (len && !why) {
 		if (!cursor_piece(to, len, &m))

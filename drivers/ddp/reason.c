@@ -119,6 +119,7 @@ static const struct iw_reason_row rows[IW_REASON_NR] = {
 [IW_LOCAL_PROT] = LOCAL("local-protection", "RFC 5041 8.3"),
 [IW_LOCAL_CQ] = LOCAL("local-cq-overrun", "RFC 5042 6.4.6"),
 [IW_NO_MEMORY] = LOCAL("no-memory", "none"),
+[IW_UNREADABLE] = LOCAL("unreadable", "none"),
 };
 
 /**

@@ -31,10 +31,12 @@ static enum iw_reason read_header(struct ddp_llp *llp, struct rx_seg *g)
 
 	/* the shorter header first: an untagged segment has four more */
 	g->raw_len = min_t(u32, g->len, DDP_T_HDR_LEN);
-	llp->ops->read(llp, g->raw, g->raw_len);
+	if (!llp->ops->read(llp, g->raw, g->raw_len))
+		return IW_UNREADABLE;
 	if (g->len >= DDP_U_HDR_LEN && !(g->raw[0] & DDP_TAGGED)) {
-		llp->ops->read(llp, g->raw + DDP_T_HDR_LEN,
-			       DDP_U_HDR_LEN - DDP_T_HDR_LEN);
+		if (!llp->ops->read(llp, g->raw + DDP_T_HDR_LEN,
+				    DDP_U_HDR_LEN - DDP_T_HDR_LEN))
+			return IW_UNREADABLE;
 		g->raw_len = DDP_U_HDR_LEN;
 	}
 	why = ddp_hdr_decode(&g->h, g->raw, g->raw_len);

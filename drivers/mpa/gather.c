@@ -110,8 +110,10 @@ static void skip_markers(struct mpa_conn *c)
  * @c: the connection
  * @dst: where to
  * @len: how many, no more than the segment has left
+ *
+ * Return: true.
  */
-void mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
+bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
 {
 	while (len) {
 		u32 run = len;
@@ -124,6 +126,7 @@ void mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
 		dst += run;
 		len -= run;
 	}
+	return true;
 }
 
 static u32 read_length(struct mpa_conn *c)

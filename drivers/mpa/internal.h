@@ -174,7 +174,7 @@ void mpa_frame_exit(void);
 
 /* gather.c: FPDUs from the receive queue to segments */
 int mpa_gather(struct mpa_conn *c, u32 avail);
-void mpa_gather_read(struct mpa_conn *c, void *dst, u32 len);
+bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len);
 
 /* cursor.c: octets of the receive queue */
 void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff *skb, u32 off);

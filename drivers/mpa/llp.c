@@ -16,9 +16,9 @@ static void llp_push(struct ddp_llp *llp)
 	mpa_tx_push(llp_to_conn(llp));
 }
 
-static void llp_read(struct ddp_llp *llp, void *dst, u32 len)
+static bool llp_read(struct ddp_llp *llp, void *dst, u32 len)
 {
-	mpa_gather_read(llp_to_conn(llp), dst, len);
+	return mpa_gather_read(llp_to_conn(llp), dst, len);
 }
 
 static void llp_close(struct ddp_llp *llp, enum iw_reason why)

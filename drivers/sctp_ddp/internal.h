@@ -46,16 +46,28 @@ struct sddp_in {
 	u32	len;
 };
 
+/* What decides over a chunk: its DDP-SSN and the longest DDP header */
+#define SDDP_HEAD	(SDDP_SEGMENT + IW_DDP_HDR_MAX)
+
 /**
  * struct sddp_src - where the octets of a chunk are read from
  * @arrived: a chunk that SCTP still has
  * @flat: otherwise: one that was kept
+ * @len: its octets
  * @off: the next octet
+ * @bad: octets could not be read
+ * @head_len: octets in @head
+ * @head: the first of @arrived, fetched once: however often they are asked
+ *	for, these are the answer
  */
 struct sddp_src {
 	const struct sk_buff	*arrived;
 	const u8		*flat;
+	u32			len;
 	u32			off;
+	bool			bad;
+	u8			head_len;
+	u8			head[SDDP_HEAD];
 };
 
 struct sddp_assoc {
@@ -206,7 +218,7 @@ enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
 
 /* rx.c: chunks that arrive */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in);
-void sddp_rx_read(struct sddp_assoc *a, void *dst, u32 len);
+bool sddp_rx_read(struct sddp_assoc *a, void *dst, u32 len);
 void sddp_rx_forget(struct sddp_stream *st);
 
 /* tx.c: chunks that leave */
@@ -243,7 +255,7 @@ bool sddp_sock_acked(struct sddp_assoc *a, u32 mark);
 
 /* recv.c: what has arrived */
 bool sddp_recv(struct sddp_assoc *a);
-void sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
+bool sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
 
 /* path.c: does it arrive? */
 void sddp_path_watch(struct sddp_assoc *a);

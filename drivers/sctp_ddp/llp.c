@@ -18,9 +18,9 @@ static void llp_push(struct ddp_llp *llp)
 	sddp_stream_event(llp_to_stream(llp), SDDP_EV_TX);
 }
 
-static void llp_read(struct ddp_llp *llp, void *dst, u32 len)
+static bool llp_read(struct ddp_llp *llp, void *dst, u32 len)
 {
-	sddp_rx_read(llp_to_stream(llp)->a, dst, len);
+	return sddp_rx_read(llp_to_stream(llp)->a, dst, len);
 }
 
 static void llp_close(struct ddp_llp *llp, enum iw_reason why)

@@ -60,7 +60,7 @@ static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
 	bool taken;
 
 	describe(skb, &in);
-	a->src = (struct sddp_src) { .arrived = skb };
+	a->src = (struct sddp_src) { .arrived = skb, .len = in.len };
 	taken = sddp_rx_chunk(a, &in);
 	a->src.arrived = NULL;
 	if (taken)
@@ -96,9 +96,12 @@ bool sddp_recv(struct sddp_assoc *a)
  * @off: where in it
  * @dst: where to
  * @len: how many
+ *
+ * Return: false if not all of them can be read: past its end, or in a device's
+ * memory.
  */
-void sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len)
+bool sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len)
 {
-	/* the caller stays within its length */
-	WARN_ON_ONCE(skb_copy_bits(skb, off, dst, len));
+	/* asks skb_frags_readable() of each part */
+	return !skb_copy_bits(skb, off, dst, len);
 }

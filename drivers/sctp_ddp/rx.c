@@ -41,12 +41,45 @@ static u32 cost(u32 len)
 	return sizeof(struct kept) + len;
 }
 
-static void read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
+/* Octets of @src that are in memory of ours; returns how many */
+static u32 read_ours(const struct sddp_src *src, u32 off, void *dst, u32 len)
 {
-	if (a->src.arrived)
-		sddp_recv_read(a->src.arrived, off, dst, len);
-	else
-		memcpy(dst, a->src.flat + off, len);
+	const u8 *from = src->arrived ? src->head : src->flat;
+	u32 end = src->arrived ? src->head_len : src->len;
+	u32 n = off < end ? min(len, end - off) : 0;
+
+	memcpy(dst, from + off, n);
+	return n;
+}
+
+static bool read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
+{
+	struct sddp_src *src = &a->src;
+	u32 n = read_ours(src, off, dst, len);
+
+	if (n == len)
+		return true;
+	if (src->arrived &&
+	    sddp_recv_read(src->arrived, off + n, dst + n, len - n))
+		return true;
+	memset(dst + n, 0, len - n);
+	src->bad = true;
+	return false;
+}
+
+/*
+ * What is decided by is fetched once.  SCTP has made a packet linear, and so
+ * its own, before it believes the checksum; the rules are the same as for TCP,
+ * whose queue others may write.
+ */
+static bool fetch_head(struct sddp_assoc *a)
+{
+	u8 len = min_t(u32, a->src.len, SDDP_HEAD);
+
+	if (!read(a, 0, a->src.head, len))
+		return false;
+	a->src.head_len = len;
+	return true;
 }
 
 /**
@@ -54,11 +87,15 @@ static void read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
  * @a: the association
  * @dst: where to
  * @len: how many
+ *
+ * Return: false if they cannot be read; zeros are in their place.
  */
-void sddp_rx_read(struct sddp_assoc *a, void *dst, u32 len)
+bool sddp_rx_read(struct sddp_assoc *a, void *dst, u32 len)
 {
-	read(a, a->src.off, dst, len);
+	bool ok = read(a, a->src.off, dst, len);
+
 	a->src.off += len;
+	return ok;
 }
 
 /* The session cannot go on: the ULP is told, and the peer if it may be */
@@ -153,8 +190,9 @@ static void take_control(struct sddp_stream *st, u32 len)
 	c = kmalloc(sizeof(*c), GFP_KERNEL);
 	if (!raw || !c) {
 		why = IW_NO_MEMORY;
+	} else if (!read(st->a, 0, raw, len)) {
+		why = IW_UNREADABLE;
 	} else {
-		read(st->a, 0, raw, len);
 		why = sddp_control_decode(c, raw, len);
 	}
 	if (why) {
@@ -182,7 +220,7 @@ static void take_segment(struct sddp_stream *st, u32 len,
 
 static void take_kept(struct sddp_stream *st, struct kept *k)
 {
-	st->a->src = (struct sddp_src) { .flat = k->data };
+	st->a->src = (struct sddp_src) { .flat = k->data, .len = k->len };
 	if (k->control)
 		take_control(st, k->len);
 	else
@@ -260,8 +298,10 @@ static struct kept *new_kept(struct sddp_stream *st, const struct sddp_in *in)
 	k->placed = placed;
 	k->p = p;
 	k->len = len;
-	read(st->a, 0, k->data, len);
-	return k;
+	if (read(st->a, 0, k->data, len))
+		return k;
+	kvfree(k);
+	return NULL;
 }
 
 static void keep(struct sddp_stream *st, const struct sddp_in *in, u16 ssn)
@@ -269,7 +309,8 @@ static void keep(struct sddp_stream *st, const struct sddp_in *in, u16 ssn)
 	struct kept *k = new_kept(st, in);
 
 	if (!k) {
-		break_session(st, IW_NO_MEMORY);
+		break_session(st, st->a->src.bad ? IW_UNREADABLE
+						 : IW_NO_MEMORY);
 		return;
 	}
 	k->ssn = ssn;
@@ -305,6 +346,10 @@ static void take_chunk(struct sddp_stream *st, const struct sddp_in *in)
 
 	if (in->len < sizeof(raw) || !makes_sense(in)) {
 		break_session(st, IW_SCTP_SEQUENCE);
+		return;
+	}
+	if (!fetch_head(st->a)) {
+		break_session(st, IW_UNREADABLE);
 		return;
 	}
 	read(st->a, 0, raw, sizeof(raw));

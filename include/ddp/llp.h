@@ -23,7 +23,10 @@ struct ddp_stream;
  *	run the transmit routine before it returns.
  * @read: copy the next @len octets of the segment now being handed up by
  *	ddp_rx_segment() or ddp_rx_early() to @dst.  Only from within that
- *	call; @len never exceeds what is left of the segment.
+ *	call; @len never exceeds what is left of the segment.  Each octet is
+ *	copied once, so nobody who still writes them can change what was
+ *	decided by them.  False: not all can be read (zeros are in their
+ *	place), and nothing of the segment may be delivered.
  * @close: the ULP ends the stream.  IW_LOCAL_CLOSE: what was pulled goes out
  *	first, then a graceful end (9); anything else: abortive (8).  Any
  *	context.
@@ -33,7 +36,7 @@ struct ddp_stream;
 struct ddp_llp_ops {
 	void (*kick)(struct ddp_llp *llp, bool bulk);
 	void (*push)(struct ddp_llp *llp);
-	void (*read)(struct ddp_llp *llp, void *dst, u32 len);
+	bool (*read)(struct ddp_llp *llp, void *dst, u32 len);
 	void (*close)(struct ddp_llp *llp, enum iw_reason why);
 	void (*quiesce)(struct ddp_llp *llp);
 };

@@ -75,6 +75,7 @@ enum iw_reason {
 	IW_LOCAL_PROT,		/* a work request named memory it may not use */
 	IW_LOCAL_CQ,		/* completion queue overrun */
 	IW_NO_MEMORY,		/* allocation failed */
+	IW_UNREADABLE,		/* what arrived is where no CPU can read it */
 
 	IW_REASON_NR
 };
