@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A hostile program: each session opens the device, connects some queue pairs,
+ * and then lies in every way that a program can, from several threads at once:
+ * in its rings, in commands, in the order of things, and in how it dies.
+ *
+ *	hostile -a ADDRESS [-s SECONDS] [-n SESSIONS] [-r SEED] [-f FIRST]
+ *
+ * Whatever it does to itself is its own affair.  That nobody else is hurt, the
+ * script that runs it sees; this program sees that no session of it hangs.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rdma/rdma_cma.h>
+
+#include "hostile.h"
+
+#define CONNS		3
+#define MEM		(256 * 1024)
+#define SESSION_S	20	/* by then it has been killed ... */
+#define DEATH_S		60	/* ... and by then it is dead */
+#define DRIVER_ID	0x726e7377
+#define RIGHTS		(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | \
+			 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC | \
+			 IBV_ACCESS_MW_BIND)
+
+/* What all sessions did, for those who read the log */
+struct tally {
+	atomic_ulong	writes, ioctls, posts, scribbles, connected, forks;
+};
+
+struct conn {
+	struct rdma_cm_id	*listen, *c, *s;
+};
+
+static struct tally *tally;
+static const char *address;
+static __thread uint64_t state;
+
+static struct conn conns[CONNS];
+static struct ibv_mr *mr;
+static uint8_t *mem;
+static struct cmd_world world;
+
+/* Numbers ------------------------------------------------------------------ */
+
+void dice_seed(uint64_t seed)
+{
+	state = seed * 0x9e3779b97f4a7c15ull + 1;
+}
+
+uint32_t dice(uint32_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return below ? (state >> 16) % below : 0;
+}
+
+uint32_t nonsense(void)
+{
+	switch (dice(6)) {
+	case 0:
+		return dice(20);
+	case 1:
+		return -dice(20);
+	case 2:
+		return 1u << dice(32);
+	case 3:
+		return (1u << dice(32)) - 1;
+	default:
+		return dice(0xffffffff);
+	}
+}
+
+/* Connections -------------------------------------------------------------- */
+
+static struct rdma_addrinfo *look_up(const char *port, int flags)
+{
+	struct rdma_addrinfo hints = {
+		.ai_flags = flags, .ai_port_space = RDMA_PS_TCP,
+	};
+	struct rdma_addrinfo *ai = NULL;
+
+	if (rdma_getaddrinfo(address, port, &hints, &ai))
+		return NULL;
+	return ai;
+}
+
+static struct rdma_cm_id *endpoint(const char *port, int flags)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = 1 << dice(8), .max_recv_wr = 1 << dice(8),
+			.max_send_sge = 1 + dice(8), .max_recv_sge = 1 + dice(8),
+			.max_inline_data = dice(257),
+		},
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = dice(2),
+	};
+	struct rdma_addrinfo *ai = look_up(port, flags);
+	struct rdma_cm_id *id = NULL;
+
+	if (!ai)
+		return NULL;
+	if (rdma_create_ep(&id, ai, NULL, &attr))
+		id = NULL;
+	rdma_freeaddrinfo(ai);
+	return id;
+}
+
+static void *answer(void *arg)
+{
+	struct conn *c = arg;
+
+	if (rdma_get_request(c->listen, &c->s))
+		return NULL;
+	if (rdma_accept(c->s, NULL))
+		c->s = NULL;
+	return NULL;
+}
+
+static void connect_one(struct conn *c)
+{
+	struct rdma_conn_param param = {
+		.initiator_depth = 1 + dice(16), .responder_resources = 1 + dice(16),
+	};
+	pthread_t th;
+	char port[8];
+
+	c->listen = endpoint("0", RAI_PASSIVE);
+	if (!c->listen || rdma_listen(c->listen, 4))
+		return;
+	snprintf(port, sizeof(port), "%d", ntohs(rdma_get_src_port(c->listen)));
+	c->c = endpoint(port, 0);
+	if (!c->c || pthread_create(&th, NULL, answer, c))
+		return;
+	if (!rdma_connect(c->c, &param))
+		atomic_fetch_add(&tally->connected, 1);
+	pthread_join(th, NULL);
+}
+
+static bool set_up(void)
+{
+	size_t i;
+
+	for (i = 0; i < CONNS; i++)
+		connect_one(&conns[i]);
+	mem = mmap(NULL, MEM, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mem == MAP_FAILED || !conns[0].c || !conns[0].c->verbs)
+		return false;
+	mr = ibv_reg_mr(conns[0].c->pd, mem, MEM, RIGHTS);
+	world = (struct cmd_world){
+		.fd = conns[0].c->verbs->cmd_fd, .driver_id = DRIVER_ID,
+		.mem = mem, .len = MEM, .answer = malloc(CMD_ANSWER),
+	};
+	return mr && world.answer;
+}
+
+/* What its threads do ------------------------------------------------------ */
+
+static struct ibv_qp *any_qp(void)
+{
+	const struct conn *c = &conns[dice(CONNS)];
+	const struct rdma_cm_id *id = dice(2) ? c->c : c->s;
+
+	return id ? id->qp : NULL;
+}
+
+static void post_send(struct ibv_qp *qp)
+{
+	struct ibv_sge sge[4];
+	struct ibv_send_wr wr = {
+		.opcode = dice(IBV_WR_BIND_MW + 1), .sg_list = sge,
+		.num_sge = dice(5), .send_flags = dice(16), .wr_id = dice(1000),
+		.wr.rdma = { (uintptr_t)mem + dice(MEM), mr->rkey },
+	}, *bad;
+	int i;
+
+	for (i = 0; i < wr.num_sge; i++)
+		sge[i] = (struct ibv_sge){
+			.addr = (uintptr_t)mem + dice(MEM / 2),
+			.length = dice(3) ? dice(200) : dice(MEM / 2),
+			.lkey = dice(50) ? mr->lkey : nonsense(),
+		};
+	ibv_post_send(qp, &wr, &bad);
+}
+
+static void post_recv(struct ibv_qp *qp)
+{
+	struct ibv_sge sge = { (uintptr_t)mem + dice(MEM / 2), dice(MEM / 2),
+			       mr->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = dice(2) }, *bad;
+
+	ibv_post_recv(qp, &wr, &bad);
+}
+
+static void work(void)
+{
+	struct ibv_qp *qp = any_qp();
+	struct ibv_wc wc[8];
+
+	if (!qp)
+		return;
+	atomic_fetch_add(&tally->posts, 1);
+	post_recv(qp);
+	post_send(qp);
+	ibv_poll_cq(qp->send_cq, dice(9), wc);
+	ibv_poll_cq(qp->recv_cq, dice(9), wc);
+	if (!dice(4))
+		ibv_req_notify_cq(qp->recv_cq, dice(2));
+}
+
+/* Another's queue pair, or none's: its number is a guess */
+static void connect_any(void)
+{
+	struct rdma_conn_param param = { .qp_num = nonsense() & 0xffffff };
+	struct rdma_addrinfo *ai = look_up("7", 0);
+	struct rdma_cm_id *id = NULL;
+
+	if (!ai)
+		return;
+	if (!rdma_create_ep(&id, ai, NULL, NULL))
+		rdma_connect(id, &param);
+	rdma_freeaddrinfo(ai);
+}
+
+static void administer(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = dice(8),
+				    .qp_access_flags = nonsense() };
+	struct ibv_qp *qp = any_qp();
+	struct ibv_mw *mw;
+
+	if (!qp)
+		return;
+	switch (dice(12)) {
+	case 0:
+		ibv_resize_cq(dice(2) ? qp->send_cq : qp->recv_cq,
+			      1 << dice(16));
+		break;
+	case 1:
+		ibv_modify_qp(qp, &attr, dice(3) ? IBV_QP_ACCESS_FLAGS
+						 : IBV_QP_STATE);
+		break;
+	case 2:
+		ibv_dereg_mr(ibv_reg_mr(qp->pd, mem, MEM, RIGHTS) ?: mr);
+		break;
+	case 3:
+		mw = ibv_alloc_mw(qp->pd, 1 + dice(2));
+		if (mw && dice(2))
+			ibv_dealloc_mw(mw);
+		break;
+	case 4:
+		if (!dice(40))
+			connect_any();
+		break;
+	case 5:
+		if (!dice(40))
+			rdma_disconnect(conns[dice(CONNS)].c);
+		break;
+	case 6:
+		if (!dice(20))
+			madvise(mem + dice(MEM / 4096) * 4096, 4096, MADV_DONTNEED);
+		break;
+	default:
+		usleep(dice(2000));
+	}
+}
+
+static void command(void)
+{
+	if (dice(4)) {
+		atomic_fetch_add(&tally->writes, 1);
+		cmd_write_any(&world);
+	} else {
+		atomic_fetch_add(&tally->ioctls, 1);
+		cmd_ioctl_any(&world);
+	}
+}
+
+static void scribble(void)
+{
+	atomic_fetch_add(&tally->scribbles, 1);
+	ring_scribble();
+}
+
+static void (*const jobs[])(void) = { work, work, administer, command, scribble };
+
+struct thread {
+	void		(*job)(void);
+	uint64_t	seed;
+};
+
+static __thread sigjmp_buf again;
+static __thread bool has_again;
+
+/* The library died of what was written, or a ring is no more: go on */
+static void on_fault(int signal)
+{
+	(void)signal;
+	if (!has_again)
+		_exit(0);
+	siglongjmp(again, 1);
+}
+
+static void *for_ever(void *arg)
+{
+	const struct thread *t = arg;
+
+	dice_seed(t->seed);
+	sigsetjmp(again, 1);
+	has_again = true;
+	for (;;)
+		t->job();
+	return NULL;
+}
+
+static void survive_faults(void)
+{
+	struct sigaction sa = { .sa_handler = on_fault, .sa_flags = SA_NODEFER };
+
+	sigaction(SIGSEGV, &sa, NULL);
+	sigaction(SIGBUS, &sa, NULL);
+	sigaction(SIGABRT, &sa, NULL);
+}
+
+/* Sessions ----------------------------------------------------------------- */
+
+/* A child has the rings, too, and the parent's death does not take them away */
+static void leave_a_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return;
+	atomic_fetch_add(&tally->forks, 1);
+	alarm(2);
+	for (;;)
+		ring_scribble();
+}
+
+static void die_somehow(void)
+{
+	size_t i;
+
+	if (!dice(4))
+		leave_a_child();
+	switch (dice(3)) {
+	case 0:
+		kill(getpid(), SIGKILL);
+		break;
+	case 1:
+		for (i = 0; i < CONNS; i++)
+			if (conns[i].c)
+				rdma_destroy_ep(conns[i].c);
+	}
+	_exit(0);
+}
+
+static void session(uint64_t seed)
+{
+	struct thread th[sizeof(jobs) / sizeof(jobs[0])];
+	pthread_t id;
+	size_t i;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(SESSION_S);
+	dice_seed(seed);
+	if (!set_up())
+		_exit(0);
+	survive_faults();
+	for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+		th[i] = (struct thread){ jobs[i], seed * 16 + i };
+		if (pthread_create(&id, NULL, for_ever, &th[i]))
+			_exit(0);
+	}
+	usleep(1000 * (50 + dice(700)));
+	die_somehow();
+}
+
+/* Return: false if it does not even die */
+static bool wait_dead(pid_t pid)
+{
+	int ms, status;
+
+	for (ms = 0; ms < (SESSION_S + DEATH_S) * 1000; ms += 5) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return true;
+		if (ms == SESSION_S * 1000)
+			kill(-pid, SIGKILL);
+		usleep(5000);
+	}
+	return false;
+}
+
+static bool one_session(uint64_t seed)
+{
+	pid_t pid;
+	bool ok;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0) {
+		perror("hostile: fork");
+		return false;
+	}
+	if (!pid) {
+		setpgid(0, 0);
+		session(seed);
+	}
+	ok = wait_dead(pid);
+	if (!ok)
+		printf("hostile: session %llu does not end\n",
+		       (unsigned long long)seed);
+	return ok;
+}
+
+static void usage(void)
+{
+	fputs("usage: hostile -a ADDRESS [-s SECONDS] [-n SESSIONS] [-r SEED] [-f FIRST]\n",
+	      stderr);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long seconds = 10, most = -1ul, seed = 1, first = 0, n;
+	time_t end;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "a:s:n:r:f:")) != -1) {
+		switch (opt) {
+		case 'a': address = optarg; break;
+		case 's': seconds = atol(optarg); break;
+		case 'n': most = atol(optarg); break;
+		case 'r': seed = atol(optarg); break;
+		case 'f': first = atol(optarg); break;
+		default: usage();
+		}
+	}
+	if (!address)
+		usage();
+	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (tally == MAP_FAILED)
+		return 1;
+	end = time(NULL) + seconds;
+	for (n = 0; n < most && time(NULL) < end; n++)
+		if (!one_session(seed * 1000003 + first + n))
+			return 1;
+	printf("seed %lu: %lu sessions, %lu connections, %lu writes, %lu ioctls, %lu posts, %lu bursts into rings, %lu forks\n",
+	       seed, n, tally->connected, tally->writes, tally->ioctls,
+	       tally->posts, tally->scribbles, tally->forks);
+	return tally->connected ? 0 : 1;
+}

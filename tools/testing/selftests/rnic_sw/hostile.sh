@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# hostile.sh: a program that owns the device and lies in every way it can, beside
+# an honest one whose traffic goes on. The kernel's watchdogs are on.
+#
+# T_SECONDS=S of it (15), T_SEED=N (1), T_FIRST=M: sessions from M on.
+
+# shellcheck disable=SC2154	# t_pids is lib.sh's
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+SECONDS_OF_IT=${T_SECONDS:-15}
+SLACK=16384	# KiB that a kernel's memory may move by, of itself
+
+HOSTILE=$(t_prog hostile) || t_skip_all "the program hostile is not built (make)"
+
+# A CPU that nobody else gets for so long is a failure; where the kernel looks.
+watch_out() {
+	local f
+	for f in watchdog_thresh=3 hung_task_timeout_secs=40 softlockup_all_cpu_backtrace=0; do
+		[ ! -e "/proc/sys/kernel/${f%=*}" ] || echo "${f#*=}" >"/proc/sys/kernel/${f%=*}"
+	done
+	f=/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+	[ ! -e $f ] || echo 8 >$f
+}
+
+# What the kernel has for itself, after it has given back what it can, KiB
+kernel_memory() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '/^(SUnreclaim|VmallocUsed|Percpu|KernelStack|PageTables):/ { n += $2 } END { print n }' /proc/meminfo
+}
+
+nothing_left() {
+	rdma resource show iw0 |
+		awk '{ for (i = 1; i < NF; i++) if ($i ~ /^(qp|mr|cm_id|ctx)$/) n += $(i + 1) } END { exit n != 0 }'
+}
+
+is_back() { [ "$(kernel_memory)" -lt $(($1 + SLACK)) ]; }
+
+honest_sends=0
+goes_on() { [ "$(t_counter iw0 tx_sends)" -gt $((honest_sends + 10)) ]; }
+
+hostile_beside_honest() {
+	local before
+	before=$(kernel_memory)
+	t_port
+	t_bg server b rping -s -a "$B4" -p "$PORT" -V -S 4000
+	t_listens b "$PORT"
+	t_bg client a rping -c -a "$B4" -p "$PORT" -V -S 4000
+	timeout -k 20 $((SECONDS_OF_IT + 120)) "$HOSTILE" -a "$B4" -s "$SECONDS_OF_IT" \
+		-r "${T_SEED:-1}" -f "${T_FIRST:-0}" || t_fail "a session hangs, or none connects"
+	t_alive client || t_fail "the honest program has ended"
+	honest_sends=$(t_counter iw0 tx_sends)
+	t_until "$T_TIME" goes_on || t_fail "the honest program does not go on"
+	t_kill client
+	t_kill server
+	t_until "$T_TIME" nothing_left || { rdma resource show; t_fail "objects are left"; }
+	echo "$before KiB before, $(kernel_memory) KiB after"
+	t_until 30 is_back "$before" || t_fail "memory does not come back: $before KiB before, $(kernel_memory) now"
+}
+
+works_as_ever() { t_rping "$B4" -C 10; }
+
+watch_out
+one_device
+t_case "a hostile program beside an honest one" "SEC-4 SEC-6 DDP-130" hostile_beside_honest
+t_case "the device works as ever" "" works_as_ever
+t_end

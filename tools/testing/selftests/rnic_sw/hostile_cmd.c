@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Commands to a uverbs file: each as a library would build it, with handles
+ * that may exist, data of the driver's behind it, and then some words wrong.
+ */
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "hostile.h"
+
+#define CORE(s)		sizeof(struct ib_uverbs_##s)
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define WORDS		128	/* of a command */
+#define DRIVER_WORDS	24	/* of the driver's data */
+#define HANDLES		24	/* the core counts them from 0 on */
+
+/* Words of a command that are not just a handle */
+enum field {
+	SMALL	= 's',		/* a handle, a count */
+	BIG	= 'b',		/* a size */
+	PTR	= 'p',		/* two words: memory of ours */
+	LEN	= 'l',		/* two words: its length, or less */
+	ZERO	= '0',
+	MINUS	= 'm',		/* no channel */
+	BITS	= 'f',		/* flags */
+	TYPE	= 't',		/* sq_sig_all, qp_type RC, is_srq */
+	ANY	= '?',
+};
+
+static const struct {
+	uint8_t		nr;
+	bool		answers;	/* begins with where to */
+	uint16_t	size;
+	const char	*fields;	/* behind that; what is beyond: ANY */
+} commands[] = {
+	{ IB_USER_VERBS_CMD_ALLOC_PD, true, CORE(alloc_pd), "" },
+	{ IB_USER_VERBS_CMD_DEALLOC_PD, false, 4, "s" },
+	{ IB_USER_VERBS_CMD_REG_MR, true, CORE(reg_mr), "plpsf" },
+	{ IB_USER_VERBS_CMD_REREG_MR, true, CORE(rereg_mr), "sfplpsf" },
+	{ IB_USER_VERBS_CMD_DEREG_MR, false, CORE(dereg_mr), "s" },
+	{ IB_USER_VERBS_CMD_ALLOC_MW, true, CORE(alloc_mw), "ss" },
+	{ IB_USER_VERBS_CMD_DEALLOC_MW, false, CORE(dealloc_mw), "s" },
+	{ IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, true, CORE(create_comp_channel), "" },
+	{ IB_USER_VERBS_CMD_CREATE_CQ, true, CORE(create_cq), "pb0m0" },
+	{ IB_USER_VERBS_CMD_RESIZE_CQ, true, CORE(resize_cq), "sb" },
+	{ IB_USER_VERBS_CMD_DESTROY_CQ, true, CORE(destroy_cq), "s0" },
+	{ IB_USER_VERBS_CMD_POLL_CQ, true, CORE(poll_cq), "sb" },
+	{ IB_USER_VERBS_CMD_REQ_NOTIFY_CQ, false, CORE(req_notify_cq), "ss" },
+	{ IB_USER_VERBS_CMD_CREATE_QP, true, CORE(create_qp), "pssssbbsssst" },
+	{ IB_USER_VERBS_CMD_QUERY_QP, true, CORE(query_qp), "s?" },
+	{ IB_USER_VERBS_CMD_MODIFY_QP, false, CORE(modify_qp), "0000000000000000sf" },
+	{ IB_USER_VERBS_CMD_DESTROY_QP, true, CORE(destroy_qp), "s0" },
+	{ IB_USER_VERBS_CMD_POST_SEND, true, CORE(post_send), "sss" },
+	{ IB_USER_VERBS_CMD_POST_RECV, true, CORE(post_recv), "sss" },
+	{ IB_USER_VERBS_CMD_POST_SRQ_RECV, true, CORE(post_srq_recv), "sss" },
+	{ IB_USER_VERBS_CMD_CREATE_SRQ, true, CORE(create_srq), "psbss" },
+	{ IB_USER_VERBS_CMD_MODIFY_SRQ, false, CORE(modify_srq), "sfbs" },
+	{ IB_USER_VERBS_CMD_QUERY_SRQ, true, CORE(query_srq), "s0" },
+	{ IB_USER_VERBS_CMD_DESTROY_SRQ, true, CORE(destroy_srq), "s0" },
+	{ IB_USER_VERBS_CMD_QUERY_PORT, true, CORE(query_port), "s" },
+	{ IB_USER_VERBS_CMD_QUERY_DEVICE, true, CORE(query_device), "" },
+};
+
+static uint32_t *put64(uint32_t *at, uint64_t v)
+{
+	memcpy(at, &v, sizeof(v));
+	return at + 2;
+}
+
+static uint32_t *put_field(uint32_t *at, char field, const struct cmd_world *w)
+{
+	switch (field) {
+	case SMALL:
+		*at = dice(HANDLES);
+		break;
+	case BIG:
+		*at = dice(8) ? 1u << dice(14) : nonsense();
+		break;
+	case PTR:
+		return put64(at, (uintptr_t)w->mem + dice(8192));
+	case LEN:
+		return put64(at, dice(8) ? dice(w->len - 8192) : nonsense());
+	case MINUS:
+		*at = dice(4) ? ~0u : dice(16);
+		break;
+	case BITS:
+		*at = dice(2) ? dice(64) : 1u << dice(32);
+		break;
+	case TYPE:
+		*at = dice(2) | IBV_QPT_RC << 8 | dice(2) << 16;
+		break;
+	case ANY:
+		*at = nonsense();
+		break;
+	default:
+		*at = 0;
+	}
+	return at + 1;
+}
+
+/* Return: how many words the core's part has */
+static size_t build(uint32_t *cmd, size_t i, const struct cmd_world *w,
+		    void *answer)
+{
+	const char *field = commands[i].fields;
+	size_t n = commands[i].size / 4;
+	uint32_t *at = cmd, *end = cmd + n;
+
+	if (commands[i].answers)
+		at = put64(at, (uintptr_t)answer);
+	for (; *field && at < end; field++)
+		at = put_field(at, *field, w);
+	for (; at < end; at++)
+		*at = nonsense();
+	return n;
+}
+
+/* The driver's data: most often as it has to be, all zero */
+static size_t add_driver_words(uint32_t *at)
+{
+	size_t n = dice(2) ? 4 : dice(DRIVER_WORDS), i;
+
+	memset(at, 0, n * 4);
+	for (i = dice(4) ? 0 : dice(4); i && n; i--)
+		at[dice(n)] = nonsense();
+	return n;
+}
+
+static void spoil(uint32_t *cmd, size_t n)
+{
+	uint32_t times = dice(3) ? 0 : dice(4);
+
+	while (times-- && n)
+		cmd[dice(n)] = nonsense();
+}
+
+/**
+ * cmd_write_any - one command by write()
+ * @w: where to
+ */
+void cmd_write_any(const struct cmd_world *w)
+{
+	struct {
+		struct ib_uverbs_cmd_hdr	hdr;
+		uint32_t			words[WORDS];
+	} c = {};
+	size_t i = dice(ARRAY_SIZE(commands)), n;
+
+	n = build(c.words, i, w, w->answer);
+	spoil(c.words, n);
+	n += add_driver_words(c.words + n);
+	c.hdr.command = commands[i].nr;
+	c.hdr.in_words = dice(20) ? n + 2 : nonsense();
+	c.hdr.out_words = dice(20) ? 64 : nonsense();
+	if (write(w->fd, &c, sizeof(c.hdr) + n * 4) < 0)
+		return;
+}
+
+static void fill_attr(struct ib_uverbs_attr *a, const struct cmd_world *w)
+{
+	static const uint16_t driver[] = { UVERBS_ATTR_UHW_IN, UVERBS_ATTR_UHW_OUT };
+
+	a->attr_id = dice(4) ? dice(16) : driver[dice(2)];
+	a->len = dice(3) ? 4u << dice(6) : dice(0x10000);
+	if (dice(3) == 0)
+		a->len = 0;
+	a->flags = dice(2) ? UVERBS_ATTR_F_MANDATORY : dice(4);
+	if (dice(2))
+		a->data = dice(HANDLES);
+	else
+		a->data = (uintptr_t)w->mem + dice(w->len);
+}
+
+/**
+ * cmd_ioctl_any - one command by ioctl()
+ * @w: where to
+ */
+void cmd_ioctl_any(const struct cmd_world *w)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr	hdr;
+		struct ib_uverbs_attr		attrs[16];
+	} c = {};
+	unsigned int n = dice(ARRAY_SIZE(c.attrs) + 1), i;
+
+	for (i = 0; i < n; i++)
+		fill_attr(&c.attrs[i], w);
+	c.hdr.length = sizeof(c.hdr) + n * sizeof(c.attrs[0]);
+	c.hdr.object_id = dice(UVERBS_OBJECT_ASYNC_EVENT + 1);
+	c.hdr.method_id = dice(12);
+	c.hdr.num_attrs = n;
+	c.hdr.driver_id = w->driver_id;
+	if (ioctl(w->fd, RDMA_VERBS_IOCTL, &c) < 0)
+		return;
+}
