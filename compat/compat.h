@@ -52,6 +52,22 @@
 } while (0)
 #endif
 
+/*
+ * Work in softirq, right behind what raised it, on this CPU.  A function for it
+ * takes a struct compat_bh *, embedded in the caller's.
+ */
+#ifdef HAVE_WQ_BH
+#define compat_bh		work_struct
+#define compat_bh_init(b, f)	INIT_WORK(b, f)
+#define compat_bh_raise(b)	queue_work(system_bh_wq, b)
+#define compat_bh_end(b)	cancel_work_sync(b)
+#else
+#define compat_bh		tasklet_struct
+#define compat_bh_init(b, f)	tasklet_setup(b, f)
+#define compat_bh_raise(b)	tasklet_schedule(b)
+#define compat_bh_end(b)	tasklet_kill(b)
+#endif
+
 /* What an SCTP endpoint signs its cookies with */
 #ifdef HAVE_SCTP_COOKIE_AUTH_KEY
 #define compat_sctp_cookie_key(ep)	((ep)->cookie_auth_key)

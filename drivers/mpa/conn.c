@@ -290,7 +290,8 @@ static void finish_sending(struct mpa_conn *c)
 {
 	if (!READ_ONCE(c->closing) || c->shut)
 		return;
-	if (!READ_ONCE(c->drained)) {
+	/* the FIN behind the last FPDU; litmus: drained */
+	if (!smp_load_acquire(&c->drained)) {
 		mpa_conn_deadline(c, DEADLINE_DRAIN);
 		return;
 	}
@@ -318,8 +319,6 @@ static void full(struct mpa_conn *c, unsigned long events)
 	bool more = mpa_sock_receive(c);
 	int err;
 
-	if (test_bit(MPA_EV_TX, &events))
-		mpa_tx_work(c);
 	finish_sending(c);
 	if (more) {
 		/* what came before an end comes before it here, too */
@@ -378,10 +377,15 @@ static void step(struct mpa_conn *c, unsigned long events)
 static void work(struct work_struct *w)
 {
 	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
+	unsigned long events;
 
 	mutex_lock(&c->mutex);
+	events = xchg(&c->events, 0);
 	if (c->phase != MPA_ENDED)
-		step(c, xchg(&c->events, 0));
+		step(c, events);
+	/* whatever came of that: nobody else will */
+	if (test_bit(MPA_EV_TX, &events))
+		mpa_tx_work(c);
 	mutex_unlock(&c->mutex);
 	ddp_session_put(&c->ss);
 }
@@ -411,7 +415,7 @@ struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 	mutex_init(&c->mutex);
 	INIT_WORK(&c->work, work);
 	INIT_DELAYED_WORK(&c->timer, timed_out);
-	tasklet_setup(&c->bh, mpa_tx_bh);
+	mpa_tx_init(c);
 	atomic_inc(&conns);
 	return c;
 }
@@ -439,7 +443,7 @@ int mpa_conn_startup(struct mpa_conn *c, bool initiator)
  * mpa_conn_release - the last reference is gone
  * @ref: the session's
  *
- * Any context: socket, timer and tasklet ended before.
+ * Any context: socket and timer ended before.
  */
 void mpa_conn_release(struct kref *ref)
 {
@@ -514,7 +518,8 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 		mpa_conn_event(c, MPA_EV_ABORT);
 		return;
 	}
-	WRITE_ONCE(c->closing, true);
+	/* behind all that is due by now; litmus: drained */
+	smp_store_release(&c->closing, true);
 	mpa_conn_event(c, MPA_EV_CLOSE);
 	/* who finds nothing left to send says so */
 	mpa_tx_kick(c, false);

@@ -4,7 +4,7 @@
 #define _MPA_INTERNAL_H
 
 #include <linux/bvec.h>
-#include <linux/interrupt.h>
+#include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 #include <ddp/llp.h>
@@ -29,15 +29,17 @@ enum mpa_phase {
 enum mpa_event {
 	MPA_EV_STATE,		/* TCP's state changed */
 	MPA_EV_RX,		/* octets arrived that the callback left */
-	MPA_EV_TX,		/* transmit where sleeping is allowed */
+	MPA_EV_TX,		/* transmit: it was left to the worker */
 	MPA_EV_CLOSE,		/* the ULP wants a graceful end */
 	MPA_EV_ABORT,		/* the ULP wants an end */
 	MPA_EV_TIMEOUT,		/* the current step took too long */
 };
 
 /*
- * The transmit routine's owner word.  Who sets OWNED runs it; who finds it
- * set leaves PENDING and goes.  DEAD: nobody may own it any more.
+ * The transmit routine's owner word.  OWNED: somebody is at it, BH off.
+ * PENDING alone: something is due, and one runner has been seen to, in the
+ * CPU's queue, the worker's or the timer's.  Both: the owner looks again before
+ * it leaves.  DEAD: nobody may own it any more.
  */
 #define MPA_TX_OWNED	0x1
 #define MPA_TX_PENDING	0x2
@@ -117,6 +119,8 @@ struct mpa_conn {
 	bool			have_seg;
 	bool			tx_markers;
 	u32			tx_pos;
+	u8			turns;	/* stretches in softirq so far */
+	u16			retry_ms;	/* the last wait for memory */
 
 	bool			crc;	/* fixed in Full Operation */
 	bool			tx_open;	/* set once by rx or at start */
@@ -128,8 +132,8 @@ struct mpa_conn {
 	unsigned long		events;	/* enum mpa_event */
 	struct work_struct	work;
 	struct delayed_work	timer;
-	struct tasklet_struct	bh;
-	unsigned long		bh_queued;	/* bit 0; holds a reference */
+	struct delayed_work	tx_retry;	/* holds a reference */
+	struct llist_node	due;		/* the same */
 	struct rcu_head		rcu;
 
 	struct ddp_sock_calls	before;	/* the socket's own, put back at the end */
@@ -161,11 +165,17 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why);
 void mpa_conn_wait_all(void);
 
 /* tx.c: the transmit routine */
+void mpa_tx_init(struct mpa_conn *c);
 void mpa_tx_kick(struct mpa_conn *c, bool bulk);
 void mpa_tx_push(struct mpa_conn *c);
+void mpa_tx_due(struct mpa_conn *c);
 void mpa_tx_work(struct mpa_conn *c);
 void mpa_tx_stop(struct mpa_conn *c);
-void mpa_tx_bh(struct tasklet_struct *t);
+
+/* due.c: whose turn it is to transmit */
+void mpa_due_init(void);
+void mpa_due_exit(void);
+void mpa_due_add(struct mpa_conn *c);
 
 /* frame.c: segments to a batch */
 bool mpa_frame_batch(struct mpa_conn *c, u32 emss);
@@ -205,7 +215,8 @@ void mpa_sock_full(struct mpa_conn *c);
 void mpa_sock_forget(struct mpa_conn *c);
 bool mpa_sock_receive(struct mpa_conn *c);
 u32 mpa_sock_emss(const struct mpa_conn *c);
-int mpa_sock_send(struct mpa_conn *c, bool may_sleep);
+int mpa_sock_send(struct mpa_conn *c, bool wait);
+void mpa_sock_wait(struct mpa_conn *c);
 
 /* listen.c */
 struct ddp_listener *mpa_listen(const struct ddp_listen *l,

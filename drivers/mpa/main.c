@@ -33,6 +33,7 @@ static int __init mpa_init(void)
 
 	if (err)
 		return err;
+	mpa_due_init();
 	err = ddp_type_register(&mpa_session_type);
 	if (err)
 		destroy_queues();
@@ -44,6 +45,7 @@ static void __exit mpa_exit(void)
 	ddp_type_unregister(&mpa_session_type);
 	/* what has ended may still have a run of its worker to come */
 	mpa_conn_wait_all();
+	mpa_due_exit();
 	destroy_queues();
 	rcu_barrier();
 	mpa_frame_exit();

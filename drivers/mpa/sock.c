@@ -114,7 +114,7 @@ void mpa_sock_prepare(struct socket *sock)
 	tcp_sock_set_keepintvl(sk, 10);
 	tcp_sock_set_keepcnt(sk, 6);
 	lock_sock(sk);
-	/* all of it runs in softirq at times, on top of any task */
+	/* it is sent with BH off, whoever does */
 	sk->sk_allocation = GFP_ATOMIC;
 	sk->sk_use_task_frag = false;
 	/* a peer's urgent pointer must not hide octets */
@@ -340,40 +340,41 @@ u32 mpa_sock_emss(const struct mpa_conn *c)
 	return READ_ONCE(tcp_sk(c->sock->sk)->mss_cache);
 }
 
-static bool lock_for_send(struct sock *sk, bool may_sleep)
+/*
+ * Another CPU may have it for as long as it takes to receive: who may wait for
+ * that waits, who need not comes back.  Who has it as a process may sleep.
+ */
+static bool lock_for_send(struct sock *sk, bool wait)
 {
-	if (may_sleep) {
-		lock_sock(sk);
-		return true;
-	}
-	bh_lock_sock(sk);
+	if (wait)
+		bh_lock_sock(sk);
+	else if (!spin_trylock(&sk->sk_lock.slock))
+		return false;
 	if (!sock_owned_by_user(sk))
 		return true;
 	bh_unlock_sock(sk);
 	return false;
 }
 
-static void unlock_for_send(struct sock *sk, bool may_sleep)
+/* Without anything in TCP's queues no acknowledgement will make room */
+static bool out_of_memory(const struct sock *sk, int n)
 {
-	if (may_sleep)
-		release_sock(sk);
-	else
-		bh_unlock_sock(sk);
+	return n == -EAGAIN && tcp_rtx_and_write_queues_empty(sk);
 }
 
 /**
  * mpa_sock_send - hand the batch to TCP
- * @c: the connection; the caller owns its transmit side
- * @may_sleep: wait for the socket; otherwise BH is off
+ * @c: the connection; the caller owns its transmit side, BH off
+ * @wait: for another CPU that is just at it
  *
  * One call for all FPDUs of the batch, and the end of a batch is the end of a
  * TCP segment, so that FPDUs stay aligned with segments (RFC 5044 5.1).
  *
  * Return: 0 when all is taken; -EAGAIN when TCP has no more room, its
- * write_space will come; -EBUSY when somebody has the socket; another error
- * when the connection is gone.
+ * write_space will come; -ENOMEM when it will not, for memory is short; -EBUSY
+ * when somebody has the socket; another error when the connection is gone.
  */
-int mpa_sock_send(struct mpa_conn *c, bool may_sleep)
+int mpa_sock_send(struct mpa_conn *c, bool wait)
 {
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR |
@@ -386,14 +387,28 @@ int mpa_sock_send(struct mpa_conn *c, bool may_sleep)
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, o->vec, o->n, o->len);
 	iov_iter_advance(&msg.msg_iter, o->sent);
 
-	if (!lock_for_send(sk, may_sleep))
+	if (!lock_for_send(sk, wait))
 		return -EBUSY;
 	n = tcp_sendmsg_locked(sk, &msg, o->len - o->sent);
-	unlock_for_send(sk, may_sleep);
+	if (out_of_memory(sk, n))
+		n = -ENOMEM;
+	bh_unlock_sock(sk);
 
 	trace_mpa_batch_sent(c, n);
 	if (n < 0)
 		return n;
 	o->sent += n;
 	return o->sent == o->len ? 0 : -EAGAIN;
+}
+
+/**
+ * mpa_sock_wait - wait until no process has the socket
+ * @c: the connection
+ *
+ * One may have it again when this returns.
+ */
+void mpa_sock_wait(struct mpa_conn *c)
+{
+	lock_sock(c->sock->sk);
+	release_sock(c->sock->sk);
 }

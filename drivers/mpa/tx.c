@@ -2,76 +2,124 @@
 /*
  * The transmit routine and who runs it.
  *
- * It never sleeps, so whoever is best placed runs it: the posting program
- * (push), a tasklet right behind the softirq that made something due (kick),
- * or the worker, when the socket is in use or there is much to do.
+ * It is run a stretch at a time: a few batches, BH off from taking the owner
+ * word to giving it back, and no waiting in between.  So an owner is never
+ * preempted, and who wants to wait (for a socket, for memory) owns nothing.
+ *
+ * Whoever is best placed runs a stretch: the posting program (push), the CPU's
+ * softirq right behind the one that made something due (kick), or the worker,
+ * when there is much to do or the socket is in use.
+ *
+ * What the owner alone may touch passes from one to the next with the word.
  */
 #include <linux/delay.h>
 
 #include "internal.h"
 
-/* Batches that one run may send before it makes way for the worker */
-#define BUDGET_BH	4
-#define BUDGET_WORK	16
+#define BATCHES		4	/* of a stretch */
+#define TURNS		4	/* stretches in softirq before the worker's */
+#define WORK_STRETCHES	4	/* ... and of one run of the worker */
+#define RETRY_LEAST	1	/* ms until memory is asked for again */
+#define RETRY_MOST	1000
 
 enum verdict {
 	TX_SENT,		/* a batch is with TCP */
 	TX_LAST,		/* ... and nothing was left when it was built */
 	TX_IDLE,		/* nothing left */
 	TX_FULL,		/* TCP takes no more; write_space will kick */
-	TX_AGAIN,		/* the worker has to go on */
+	TX_MORE,		/* there is more, but it was enough for now */
+	TX_BUSY,		/* somebody has the socket */
+	TX_NOMEM,		/* memory is short, and nobody will tell us */
 	TX_GONE,		/* the connection is no more */
 };
 
-/* Become the owner; PENDING is taken up with it */
-static bool enter(struct mpa_conn *c)
+/* The owner word.  litmus: owner-ask, owner-pass, owner-stop --------------- */
+
+/*
+ * Something is due.  Return: whether the caller has to see to a runner.
+ * Always a full barrier, also where the word stays as it is: whoever takes
+ * PENDING up finds what is due.
+ */
+static bool ask(struct mpa_conn *c)
 {
-	int old = atomic_read(&c->tx);
+	return !atomic_fetch_or(MPA_TX_PENDING, &c->tx);
+}
+
+/* The same; return: whether the caller is the owner now */
+static bool ask_or_own(struct mpa_conn *c)
+{
+	int old = atomic_read(&c->tx), new;
 
 	do {
-		if (old & (MPA_TX_OWNED | MPA_TX_DEAD))
-			return false;
-	} while (!atomic_try_cmpxchg(&c->tx, &old, MPA_TX_OWNED));
-	return true;
+		new = old ? old | MPA_TX_PENDING : MPA_TX_OWNED;
+	} while (!atomic_try_cmpxchg(&c->tx, &old, new));
+	return !old;
+}
+
+/* The runner that was seen to becomes the owner */
+static bool enter(struct mpa_conn *c)
+{
+	int due = MPA_TX_PENDING;
+
+	return atomic_try_cmpxchg_acquire(&c->tx, &due, MPA_TX_OWNED);
 }
 
 /* Stop being the owner; false: something was asked for meanwhile */
 static bool leave(struct mpa_conn *c)
 {
-	int old = atomic_read(&c->tx);
+	int old = MPA_TX_OWNED;
+
+	if (atomic_try_cmpxchg_release(&c->tx, &old, 0))
+		return true;
+	if (old & MPA_TX_DEAD) {
+		atomic_fetch_andnot_release(MPA_TX_OWNED, &c->tx);
+		return true;
+	}
+	atomic_fetch_andnot_acquire(MPA_TX_PENDING, &c->tx);
+	return false;
+}
+
+/*
+ * Stop being the owner, something being left to do.  Return: whether the
+ * caller has to see to a runner; until it has, nobody else owns the word.
+ */
+static bool hand_on(struct mpa_conn *c)
+{
+	int old = atomic_read(&c->tx), new;
 
 	do {
-		if ((old & MPA_TX_PENDING) && !(old & MPA_TX_DEAD)) {
-			atomic_andnot(MPA_TX_PENDING, &c->tx);
-			return false;
-		}
-	} while (!atomic_try_cmpxchg(&c->tx, &old, old & MPA_TX_DEAD));
-	return true;
+		new = old & MPA_TX_DEAD ? MPA_TX_DEAD : MPA_TX_PENDING;
+	} while (!atomic_try_cmpxchg_release(&c->tx, &old, new));
+	return new == MPA_TX_PENDING;
 }
+
+/* A stretch ---------------------------------------------------------------- */
 
 /* Nothing is sent before start-up, a responder's first valid FPDU, a stream */
 static bool may_send(const struct mpa_conn *c)
 {
-	/* once it is open the stream is there */
+	/* once it is open the stream is there; litmus: publish */
 	return smp_load_acquire(&c->tx_open) && c->tx_stream;
 }
 
-static enum verdict send_batch(struct mpa_conn *c, bool may_sleep)
+static enum verdict send_batch(struct mpa_conn *c, bool wait)
 {
-	int err = mpa_sock_send(c, may_sleep);
-
-	if (err == -EBUSY)
-		return TX_AGAIN;
-	if (err == -EAGAIN)
+	switch (mpa_sock_send(c, wait)) {
+	case 0:
+		break;
+	case -EBUSY:
+		return TX_BUSY;
+	case -EAGAIN:
 		return TX_FULL;
-	if (err)
+	case -ENOMEM:
+		return TX_NOMEM;
+	default:
 		return TX_GONE;
+	}
 	mpa_frame_drop(c);
-	local_bh_disable();
 	ddp_tx_taken(c->tx_stream);
-	local_bh_enable();
-	/* an end that is asked for wants it found that nothing is left */
-	return c->out.last && !READ_ONCE(c->closing) ? TX_LAST : TX_SENT;
+	c->retry_ms = 0;
+	return c->out.last ? TX_LAST : TX_SENT;
 }
 
 static enum verdict build_batch(struct mpa_conn *c)
@@ -79,85 +127,114 @@ static enum verdict build_batch(struct mpa_conn *c)
 	if (!may_send(c))
 		return TX_IDLE;
 	if (!mpa_frame_batch(c, mpa_sock_emss(c)))
-		return TX_AGAIN;
+		return TX_NOMEM;
 	return c->out.len ? TX_SENT : TX_IDLE;
-}
-
-/*
- * Build a batch unless one is left over, and send it.  BH stays off in between
- * unless the socket may have to be waited for.
- */
-static enum verdict one_batch(struct mpa_conn *c, bool may_sleep)
-{
-	enum verdict v = TX_SENT;
-
-	local_bh_disable();
-	/* who left one over did not ask what has become due since */
-	c->out.last = false;
-	if (!c->out.len)
-		v = build_batch(c);
-	if (v == TX_SENT && !may_sleep)
-		v = send_batch(c, false);
-	local_bh_enable();
-	if (v == TX_SENT && may_sleep)
-		v = send_batch(c, true);
-	return v;
 }
 
 static void note_drained(struct mpa_conn *c)
 {
-	if (!READ_ONCE(c->closing) || c->drained)
+	if (c->drained)
 		return;
-	c->drained = true;
-	mpa_conn_event(c, MPA_EV_TX);
+	/* who finds it drained sends the FIN behind the last FPDU */
+	smp_store_release(&c->drained, true);	/* litmus: drained */
+	mpa_conn_event(c, MPA_EV_STATE);
 }
 
-/* Whoever makes something due says so: what leave() asks about */
-static bool nothing_left(enum verdict v)
+/* Build a batch unless one is left over, and send it */
+static enum verdict one_batch(struct mpa_conn *c, bool wait)
 {
-	return v == TX_IDLE || v == TX_LAST;
+	/*
+	 * Before the pull that finds nothing: what was due when the end was
+	 * asked for that pull has seen.  An end asked for since, or by the pull
+	 * itself, has left PENDING.
+	 */
+	bool closing = smp_load_acquire(&c->closing);	/* litmus: drained */
+	enum verdict v = TX_SENT;
+
+	/* who left one over did not ask what has become due since */
+	c->out.last = false;
+	if (!c->out.len)
+		v = build_batch(c);
+	if (v == TX_SENT)
+		v = send_batch(c, wait);
+	if (!closing)
+		return v;
+	if (v == TX_IDLE)
+		note_drained(c);
+	/* an end that was asked for wants it found that nothing is left */
+	return v == TX_LAST ? TX_SENT : v;
 }
 
-static enum verdict run(struct mpa_conn *c, bool may_sleep, int budget)
+/* Whoever changes that says so: what leave() asks about */
+static bool nothing_to_do(enum verdict v)
 {
+	return v == TX_IDLE || v == TX_LAST || v == TX_FULL;
+}
+
+/* By the owner, BH off.  Where nothing is to do it is the owner no longer */
+static enum verdict stretch(struct mpa_conn *c, bool wait)
+{
+	int left = BATCHES;
 	enum verdict v;
 
 	do {
-		v = budget-- ? one_batch(c, may_sleep) : TX_AGAIN;
-		if (v == TX_IDLE)
-			note_drained(c);
-	} while (v == TX_SENT || (nothing_left(v) && !leave(c)));
+		v = left-- ? one_batch(c, wait) : TX_MORE;
+		if (!nothing_to_do(v))
+			continue;
+		c->turns = 0;
+		if (leave(c))
+			break;
+		v = TX_SENT;
+	} while (v == TX_SENT);
 	return v;
 }
 
-static void transmit(struct mpa_conn *c, bool may_sleep, int budget)
-{
-	enum verdict v;
+/* Who goes on -------------------------------------------------------------- */
 
-	if (!enter(c))
-		return;
-	v = run(c, may_sleep, budget);
-	if (nothing_left(v))
-		return;
-	/* what was asked for meanwhile is the worker's, too */
-	if (!leave(c)) {
-		atomic_andnot(MPA_TX_OWNED, &c->tx);
-		v = v == TX_FULL ? TX_AGAIN : v;
-	}
-	if (v == TX_AGAIN)
-		mpa_conn_event(c, MPA_EV_TX);
-	else if (v == TX_GONE)
-		mpa_conn_event(c, MPA_EV_STATE);
+static void retry(struct work_struct *work)
+{
+	struct mpa_conn *c = container_of(to_delayed_work(work),
+					  struct mpa_conn, tx_retry);
+
+	mpa_conn_event(c, MPA_EV_TX);
+	ddp_session_put(&c->ss);
 }
 
-/* The tasklet holds the connection: it may come late */
-static void queue_bh(struct mpa_conn *c)
+/* Whoever asks meanwhile leaves it to the timer, too: there is no memory */
+static void retry_later(struct mpa_conn *c)
 {
-	if (test_and_set_bit(0, &c->bh_queued))
-		return;
-	if (!kref_get_unless_zero(&c->ss.ref))
-		return;
-	tasklet_schedule(&c->bh);
+	c->retry_ms = clamp(2 * c->retry_ms, RETRY_LEAST, RETRY_MOST);
+	if (kref_get_unless_zero(&c->ss.ref))
+		queue_delayed_work(mpa_wq, &c->tx_retry,
+				   msecs_to_jiffies(c->retry_ms));
+}
+
+/*
+ * The owner cannot go on: it gives the word back and sees to who can.  Return:
+ * whether the caller may go on itself.
+ */
+static bool pass_on(struct mpa_conn *c, enum verdict v, bool worker)
+{
+	if (nothing_to_do(v) || !hand_on(c))
+		return false;
+	if (v == TX_GONE) {
+		/* nobody: the worker finds out, and ends it */
+		mpa_conn_event(c, MPA_EV_STATE);
+		return false;
+	}
+	if (v == TX_NOMEM) {
+		retry_later(c);
+		return false;
+	}
+	if (worker)
+		return true;
+	if (c->turns++ < TURNS) {
+		mpa_due_add(c);
+	} else {
+		c->turns = 0;
+		mpa_conn_event(c, MPA_EV_TX);
+	}
+	return false;
 }
 
 /**
@@ -169,22 +246,12 @@ static void queue_bh(struct mpa_conn *c)
  */
 void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 {
-	int old = atomic_fetch_or(MPA_TX_PENDING, &c->tx);
-
-	if (old & (MPA_TX_PENDING | MPA_TX_OWNED | MPA_TX_DEAD))
+	if (!ask(c))
 		return;
-	if (bulk) {
+	if (bulk)
 		mpa_conn_event(c, MPA_EV_TX);
-		return;
-	}
-	if (in_hardirq() || irqs_disabled()) {
-		queue_bh(c);
-		return;
-	}
-	/* a softirq raised with BH on would be left to ksoftirqd */
-	local_bh_disable();
-	queue_bh(c);
-	local_bh_enable();
+	else
+		mpa_due_add(c);
 }
 
 /**
@@ -193,33 +260,61 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
  */
 void mpa_tx_push(struct mpa_conn *c)
 {
-	int old = atomic_fetch_or(MPA_TX_PENDING, &c->tx);
+	local_bh_disable();
+	if (ask_or_own(c))
+		pass_on(c, stretch(c, false), false);
+	local_bh_enable();
+}
 
-	if (!(old & (MPA_TX_OWNED | MPA_TX_DEAD)))
-		transmit(c, false, BUDGET_WORK);
+/**
+ * mpa_tx_due - transmit in softirq
+ * @c: the connection; it was seen to that this is called
+ */
+void mpa_tx_due(struct mpa_conn *c)
+{
+	if (enter(c))
+		pass_on(c, stretch(c, false), false);
+}
+
+/* Whether it is left to the worker to go on */
+static bool work_stretch(struct mpa_conn *c)
+{
+	enum verdict v = TX_GONE;
+	bool go_on = false;
+
+	local_bh_disable();
+	if (enter(c)) {
+		v = stretch(c, true);
+		go_on = pass_on(c, v, true);
+	}
+	local_bh_enable();
+	/* not as the owner: who has the socket may sleep */
+	if (go_on && v == TX_BUSY)
+		mpa_sock_wait(c);
+	return go_on;
 }
 
 /**
  * mpa_tx_work - transmit from the worker
- * @c: the connection
+ * @c: the connection; it was seen to that this is called
  */
 void mpa_tx_work(struct mpa_conn *c)
 {
-	atomic_or(MPA_TX_PENDING, &c->tx);
-	transmit(c, true, BUDGET_WORK);
+	int n;
+
+	for (n = 0; n < WORK_STRETCHES; n++)
+		if (!work_stretch(c))
+			return;
+	mpa_conn_event(c, MPA_EV_TX);
 }
 
 /**
- * mpa_tx_bh - transmit from the tasklet
- * @t: the connection's
+ * mpa_tx_init - nothing is due yet
+ * @c: the connection, new
  */
-void mpa_tx_bh(struct tasklet_struct *t)
+void mpa_tx_init(struct mpa_conn *c)
 {
-	struct mpa_conn *c = container_of(t, struct mpa_conn, bh);
-
-	clear_bit(0, &c->bh_queued);
-	transmit(c, false, BUDGET_BH);
-	ddp_session_put(&c->ss);
+	INIT_DELAYED_WORK(&c->tx_retry, retry);
 }
 
 /**
@@ -228,8 +323,9 @@ void mpa_tx_bh(struct tasklet_struct *t)
  */
 void mpa_tx_stop(struct mpa_conn *c)
 {
-	atomic_or(MPA_TX_DEAD, &c->tx);
-	while (atomic_read(&c->tx) & MPA_TX_OWNED)
+	atomic_fetch_or(MPA_TX_DEAD, &c->tx);
+	/* what the owner alone had is ours now; litmus: owner-stop */
+	while (atomic_read_acquire(&c->tx) & MPA_TX_OWNED)
 		usleep_range(10, 50);
 	c->tx_stream = NULL;
 }
