@@ -52,6 +52,12 @@
 } while (0)
 #endif
 
+/* Before it, BH off was a lock of the CPU with PREEMPT_RT, too */
+#ifndef HAVE_LOCAL_LOCK_NESTED_BH
+#define local_lock_nested_bh(lock)	((void)(lock))
+#define local_unlock_nested_bh(lock)	((void)(lock))
+#endif
+
 /*
  * Work in softirq, right behind what raised it, on this CPU.  A function for it
  * takes a struct compat_bh *, embedded in the caller's.

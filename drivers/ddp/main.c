@@ -4,6 +4,11 @@
 
 #include <ddp/reason.h>
 
+/* Registered memory is reached by its kernel address, all of it at any time */
+#ifndef CONFIG_64BIT
+#error "The software RNIC needs a 64-bit kernel: it does not map high memory."
+#endif
+
 EXPORT_SYMBOL_GPL(iw_reason_row);
 EXPORT_SYMBOL_GPL(iw_reason_name);
 

@@ -5,7 +5,7 @@
  * A region is found under RCU and used under a count that its revocation
  * waits for.  A use lasts for one copy of at most one segment, with BH off, so
  * whoever revokes may spin for it in any context: on this CPU none can be
- * under way.
+ * under way.  PREEMPT_RT: see begin_use().
  */
 #include <linux/export.h>
 #include <linux/processor.h>
@@ -65,6 +65,7 @@ int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 	int tries, err = -EBUSY;
 
 	refcount_set(&r->users, VALIDITY);
+	spin_lock_init(&r->in_use);
 	for (tries = 0; tries < STAG_TRIES && err == -EBUSY; tries++) {
 		u32 index = random_index();
 
@@ -74,6 +75,39 @@ int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 	return err == -EBUSY ? -ENOSPC : err;
 }
 EXPORT_SYMBOL_GPL(ddp_region_publish);
+
+/* Uses ---------------------------------------------------------------------- */
+
+/*
+ * With PREEMPT_RT a use may be preempted, by whoever then waits for it, too.
+ * There one use at a time has the region, under a lock that lends the waiting
+ * one's priority.
+ */
+static void begin_use(struct ddp_region *r)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		spin_lock(&r->in_use);
+}
+
+static void end_use(struct ddp_region *r)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		spin_unlock(&r->in_use);
+}
+
+/* litmus: revoke */
+static void wait_unused(struct ddp_region *r)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		begin_use(r);
+		end_use(r);
+		return;
+	}
+	while (refcount_read(&r->users) != VALIDITY)
+		cpu_relax();
+	/* what was copied is there */
+	smp_acquire__after_ctrl_dep();
+}
 
 /**
  * ddp_region_find - the region an STag names, whatever its key
@@ -89,8 +123,12 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 
 	rcu_read_lock();
 	r = xa_load(&t->xa, stag >> 8);
-	if (r && !refcount_inc_not_zero(&r->users))
+	if (r)
+		begin_use(r);
+	if (r && !refcount_inc_not_zero(&r->users)) {
+		end_use(r);
 		r = NULL;
+	}
 	rcu_read_unlock();
 	return r;
 }
@@ -104,14 +142,9 @@ void ddp_region_put(struct ddp_region *r)
 {
 	/* the last one is revoke()'s, never ours: nothing is freed here */
 	WARN_ON_ONCE(refcount_dec_and_test(&r->users));
+	end_use(r);
 }
 EXPORT_SYMBOL_GPL(ddp_region_put);
-
-static void wait_unused(struct ddp_region *r)
-{
-	while (refcount_read(&r->users) != VALIDITY)
-		cpu_relax();
-}
 
 /**
  * ddp_region_revoke - no network access from here on
@@ -123,10 +156,10 @@ static void wait_unused(struct ddp_region *r)
  */
 bool ddp_region_revoke(struct ddp_region *r)
 {
-	bool was = xchg(&r->valid, false);
+	bool was = xchg(&r->valid, false);	/* litmus: revoke */
 
 	/* a use taken from here on finds it invalid and goes without a copy */
-	smp_mb();
+	smp_mb();	/* litmus: revoke */
 	wait_unused(r);
 	return was;
 }
@@ -140,7 +173,7 @@ EXPORT_SYMBOL_GPL(ddp_region_revoke);
 void ddp_region_allow(struct ddp_region *r, u8 key)
 {
 	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
-	/* valid only after the other fields: see ddp_bounds_check() */
+	/* valid only after the other fields: ddp_bounds_check(); litmus: publish */
 	smp_store_release(&r->valid, true);
 }
 EXPORT_SYMBOL_GPL(ddp_region_allow);
@@ -174,7 +207,7 @@ enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
 
 	if (!found)
 		return IW_DDP_T_STAG;
-	/* pairs with the barrier in revoke: count first, then look */
+	/* pairs with the barrier in revoke: count first, then look; litmus: revoke */
 	smp_mb__after_atomic();
 	why = ddp_bounds_check(found, s, m->stag, m->addr, m->len, rights);
 	if (why)

@@ -5,8 +5,8 @@
  * It lives inside a queue pair.  The lower layer's end of it is found under
  * RCU, so that a kick needs no lock and no reference.
  */
+#include <linux/delay.h>
 #include <linux/export.h>
-#include <linux/processor.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
@@ -51,6 +51,7 @@ EXPORT_SYMBOL_GPL(ddp_stream_init);
  */
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {
+	/* litmus: none, one of several binds */
 	if (cmpxchg((__force struct ddp_llp **)&s->llp, NULL, llp))
 		return -EISCONN;
 	return 0;
@@ -67,7 +68,7 @@ void ddp_stream_unbind(struct ddp_stream *s)
 {
 	struct ddp_llp *llp;
 
-	/* not found by kicks any more; those under way are RCU readers */
+	/* not found any more; kicks under way are RCU readers; litmus: kick */
 	llp = unrcu_pointer(xchg(&s->llp, NULL));
 	if (llp)
 		llp->ops->quiesce(llp);
@@ -81,6 +82,7 @@ EXPORT_SYMBOL_GPL(ddp_stream_unbind);
  */
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f)
 {
+	/* litmus: settle */
 	if (test_and_set_bit(0, &s->failed))
 		return;
 	trace_ddp_stream_failed(s, f);
@@ -92,15 +94,16 @@ EXPORT_SYMBOL_GPL(ddp_stream_fail);
  * ddp_stream_settle - wait until nothing is being placed any more
  * @s: a stream that has failed
  *
- * The rx runner may still be in the middle of a segment, with BH off.
+ * The rx runner may still be in the middle of a segment, with BH off.  Sleeps:
+ * with PREEMPT_RT it may be preempted, and by us.  litmus: settle
  */
 void ddp_stream_settle(struct ddp_stream *s)
 {
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
 	/* pairs with the barrier in enter() of rx.c */
 	smp_mb();
-	while (READ_ONCE(s->rx_busy))
-		cpu_relax();
+	while (smp_load_acquire(&s->rx_busy))
+		usleep_range(5, 50);
 }
 EXPORT_SYMBOL_GPL(ddp_stream_settle);
 

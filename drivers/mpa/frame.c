@@ -5,8 +5,11 @@
  *
  * The memory is a page fragment of the CPU's, only ever appended to, so it may
  * be handed to TCP by reference and still be shared by connections.  BH is off
- * from pulling a segment until it is written.
+ * from pulling a segment until it is written; what is reserved is the batch's
+ * own, on whatever CPU it is filled.
  */
+#include <linux/bottom_half.h>
+#include <linux/local_lock.h>
 #include <linux/percpu.h>
 #include <linux/skbuff.h>
 #include <net/sock.h>
@@ -17,7 +20,15 @@
 
 #define FRAG_LEAST	256	/* a smaller rest of a fragment is left alone */
 
-static DEFINE_PER_CPU(struct page_frag, frags);
+/* Where BH off leaves the CPU to others, the lock keeps it (PREEMPT_RT) */
+struct frags {
+	struct page_frag	pf;
+	local_lock_t		lock;
+};
+
+static DEFINE_PER_CPU(struct frags, frags) = {
+	.lock = INIT_LOCAL_LOCK(lock),
+};
 
 /* Take @len octets at the fragment's end into the batch */
 static void take(struct mpa_out *o, struct page_frag *pf, u32 len)
@@ -35,10 +46,8 @@ static void take(struct mpa_out *o, struct page_frag *pf, u32 len)
 	o->room += len;
 }
 
-static bool reserve(struct mpa_out *o, u32 need)
+static bool __reserve(struct mpa_out *o, struct page_frag *pf, u32 need)
 {
-	struct page_frag *pf = this_cpu_ptr(&frags);
-
 	while (o->room < need) {
 		u32 least = min_t(u32, need - o->room, FRAG_LEAST);
 
@@ -48,6 +57,16 @@ static bool reserve(struct mpa_out *o, u32 need)
 		take(o, pf, min(need - o->room, pf->size - pf->offset));
 	}
 	return true;
+}
+
+static bool reserve(struct mpa_out *o, u32 need)
+{
+	bool ok;
+
+	local_lock_nested_bh(&frags.lock);
+	ok = __reserve(o, this_cpu_ptr(&frags.pf), need);
+	local_unlock_nested_bh(&frags.lock);
+	return ok;
 }
 
 /* Forget what was written or reserved beyond the first @len octets */
@@ -261,7 +280,7 @@ void mpa_frame_exit(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct page_frag *pf = per_cpu_ptr(&frags, cpu);
+		struct page_frag *pf = &per_cpu_ptr(&frags, cpu)->pf;
 
 		if (pf->page)
 			put_page(pf->page);

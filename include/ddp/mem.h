@@ -4,6 +4,7 @@
 #define _DDP_MEM_H
 
 #include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
 
@@ -40,6 +41,7 @@ struct ddp_stags {
  *	type 2 windows)
  * @scope: id of the only stream whose peer may invalidate it, or 0 (N-5)
  * @users: 1, plus one for each copy in flight
+ * @in_use: where a copy in flight may be preempted (PREEMPT_RT): held for it
  * @block: kernel addresses of the blocks that hold it, or NULL where TO is
  *	itself a kernel address
  * @shift: log2 of the size of a block
@@ -60,6 +62,7 @@ struct ddp_region {
 	bool			may_invalidate;
 	u64			scope;
 	refcount_t		users;
+	spinlock_t		in_use;
 	void			**block;
 	u8			shift;
 	u32			skip;
