@@ -3,6 +3,7 @@
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/net.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
@@ -42,6 +43,7 @@ static void take_in(struct ddp_port *p, struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 
+	ddp_sock_adopt(sk);
 	/* it may start with its listening socket's callbacks */
 	ddp_sock_disown(sk, &p->before);
 	/* in some kernels SCTP's do not hold their namespace by themselves */
@@ -56,10 +58,13 @@ static void take_in(struct ddp_port *p, struct socket *sock)
 static void accept_all(struct work_struct *work)
 {
 	struct ddp_port *p = container_of(work, struct ddp_port, work);
+	/* memory may be wanted back by what is stored through us */
+	unsigned int noio = memalloc_noio_save();
 	struct socket *sock;
 
 	while (!kernel_accept(p->sock, &sock, O_NONBLOCK))
 		take_in(p, sock);
+	memalloc_noio_restore(noio);
 }
 
 static void state_change(struct sock *sk)
@@ -363,6 +368,7 @@ EXPORT_SYMBOL_GPL(ddp_port_find);
  * @c: the caller, who waits nowhere; holds the listener
  *
  * Return: whether the listener takes it: it may have enough, or be going.
+ * litmus: children
  */
 bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c)
 {

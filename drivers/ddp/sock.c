@@ -7,6 +7,58 @@
 #include <ddp/addr.h>
 #include <ddp/sock.h>
 
+/*
+ * What is stored through us may hold our sockets' locks while it waits for
+ * memory, and other sockets' users may wait for what is stored.  To lockdep
+ * all of the kernel's own sockets would be one.
+ */
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+static struct lock_class_key keys[2][2];
+
+static bool is_v6(const struct sock *sk)
+{
+	return sk->sk_family == AF_INET6;
+}
+
+static void own_classes(struct sock *sk)
+{
+	struct lock_class_key *k = keys[is_v6(sk)];
+
+	if (WARN_ON_ONCE(!sock_allow_reclassification(sk)))
+		return;
+	if (is_v6(sk))
+		sock_lock_init_class_and_name(sk, "slock-AF_INET6-IWARP", k,
+					      "sk_lock-AF_INET6-IWARP", k + 1);
+	else
+		sock_lock_init_class_and_name(sk, "slock-AF_INET-IWARP", k,
+					      "sk_lock-AF_INET-IWARP", k + 1);
+}
+
+/**
+ * ddp_sock_adopt - a socket that was accepted
+ * @sk: the socket, not yet attached to anything
+ *
+ * Packets come for it already: its spinlock stays as it is.  The one that is
+ * held where memory is waited for is the other.
+ */
+void ddp_sock_adopt(struct sock *sk)
+{
+	lockdep_init_map(&sk->sk_lock.dep_map,
+			 is_v6(sk) ? "sk_lock-AF_INET6-IWARP"
+				   : "sk_lock-AF_INET-IWARP",
+			 &keys[is_v6(sk)][1], 0);
+}
+#else
+static void own_classes(struct sock *sk)
+{
+}
+
+void ddp_sock_adopt(struct sock *sk)
+{
+}
+#endif
+EXPORT_SYMBOL_GPL(ddp_sock_adopt);
+
 /**
  * ddp_sock_make - a new socket that keeps its network namespace
  * @net: the namespace
@@ -22,9 +74,11 @@ int ddp_sock_make(struct net *net, int family, int protocol,
 {
 	int err = sock_create_kern(net, family, SOCK_STREAM, protocol, sock);
 
-	if (!err)
-		compat_sk_net_refcnt_upgrade((*sock)->sk);
-	return err;
+	if (err)
+		return err;
+	own_classes((*sock)->sk);
+	compat_sk_net_refcnt_upgrade((*sock)->sk);
+	return 0;
 }
 EXPORT_SYMBOL_GPL(ddp_sock_make);
 

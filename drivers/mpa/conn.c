@@ -7,6 +7,7 @@
  * user, the stream that is bound, each queued run of the worker, and one for
  * the socket's callbacks that goes when the connection ends.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <net/net_namespace.h>
@@ -137,7 +138,7 @@ static void enter_full(struct mpa_conn *c)
 	c->stream = c->next_stream;
 	c->tx_stream = c->next_stream;
 	if (su->initiator) {
-		/* who finds it open finds the stream */
+		/* who finds it open finds the stream; litmus: publish */
 		smp_store_release(&c->tx_open, true);
 	}
 	c->su = NULL;
@@ -378,15 +379,19 @@ static void work(struct work_struct *w)
 {
 	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
 	unsigned long events;
+	unsigned int noio;
 
+	/* memory may be wanted back by what is stored through us */
+	noio = memalloc_noio_save();
 	mutex_lock(&c->mutex);
-	events = xchg(&c->events, 0);
+	events = xchg(&c->events, 0);	/* litmus: none, see queue_work() */
 	if (c->phase != MPA_ENDED)
 		step(c, events);
 	/* whatever came of that: nobody else will */
 	if (test_bit(MPA_EV_TX, &events))
 		mpa_tx_work(c);
 	mutex_unlock(&c->mutex);
+	memalloc_noio_restore(noio);
 	ddp_session_put(&c->ss);
 }
 

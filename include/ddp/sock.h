@@ -24,6 +24,7 @@ struct ddp_sock_calls {
 
 int ddp_sock_make(struct net *net, int family, int protocol,
 		  struct socket **sock);
+void ddp_sock_adopt(struct sock *sk);
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at);
 int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to);
 void ddp_sock_own(struct sock *sk, void *owner,
