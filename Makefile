@@ -25,7 +25,7 @@ release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
-	uninstall quick check conformance fuzz demo bench help kdir
+	uninstall quick check conformance fuzz litmus demo bench help kdir
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -84,6 +84,9 @@ conformance:
 fuzz:
 	@scripts/fuzz
 
+litmus:
+	@scripts/litmus
+
 demo:
 	@scripts/demo
 
@@ -102,6 +105,7 @@ help:
 	@echo "make check       everything that a change must pass: 15 minutes, the first time 45"
 	@echo "make conformance which requirement of which RFC is shown by which test; 5 minutes"
 	@echo "make fuzz        the parsers under libFuzzer for a minute"
+	@echo "make litmus      the protocols between CPUs against the kernel's memory model"
 	@echo "make bench       measures against siw, plain TCP and SCTP"
 	@echo "make clean"
 	@echo

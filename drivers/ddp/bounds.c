@@ -35,7 +35,10 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 				const struct ddp_stream *s, u32 stag, u64 to,
 				u32 len, u8 rights)
 {
-	/* pairs with ddp_region_allow(): valid only after the other fields */
+	/*
+	 * pairs with ddp_region_allow(): valid only after the other fields;
+	 * litmus: publish, revoke
+	 */
 	if (!smp_load_acquire(&r->valid) || r->stag != stag)
 		return IW_DDP_T_STAG;
 	if (r->pd != s->pd || (r->stream && r->stream != s->id))

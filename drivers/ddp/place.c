@@ -260,6 +260,7 @@ static u64 replace(u64 *word, u64 (*result)(const void *how, u64 old),
 {
 	u64 old = READ_ONCE(*word);
 
+	/* litmus: none, the peers' own affair */
 	while (!try_cmpxchg(word, &old, result(how, old)))
 		;
 	return old;

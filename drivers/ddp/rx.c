@@ -161,14 +161,14 @@ static enum iw_reason rx_placed(struct ddp_stream *s,
 static bool enter(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->rx_busy, true);
-	/* either we see the failure or who failed it sees us */
+	/* either we see the failure or who failed it sees us; litmus: settle */
 	smp_mb();
 	return !test_bit(0, &s->failed);
 }
 
 static void leave(struct ddp_stream *s)
 {
-	/* all that was placed is placed */
+	/* all that was placed is placed; litmus: settle */
 	smp_store_release(&s->rx_busy, false);
 }
 

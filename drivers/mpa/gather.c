@@ -142,7 +142,7 @@ static void open_tx(struct mpa_conn *c)
 {
 	if (c->tx_open)
 		return;
-	/* who finds it open finds the stream */
+	/* who finds it open finds the stream; litmus: publish */
 	smp_store_release(&c->tx_open, true);
 	mpa_tx_kick(c, false);
 }

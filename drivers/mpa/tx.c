@@ -33,7 +33,7 @@ enum verdict {
 	TX_GONE,		/* the connection is no more */
 };
 
-/* The owner word.  litmus: owner-ask, owner-pass, owner-stop --------------- */
+/* Owner word; litmus: owner-ask, owner-push, owner-pass, owner-stop -------- */
 
 /*
  * Something is due.  Return: whether the caller has to see to a runner.
@@ -323,8 +323,8 @@ void mpa_tx_init(struct mpa_conn *c)
  */
 void mpa_tx_stop(struct mpa_conn *c)
 {
+	/* what the owner alone had is ours then; litmus: owner-stop */
 	atomic_fetch_or(MPA_TX_DEAD, &c->tx);
-	/* what the owner alone had is ours now; litmus: owner-stop */
 	while (atomic_read_acquire(&c->tx) & MPA_TX_OWNED)
 		usleep_range(10, 50);
 	c->tx_stream = NULL;

@@ -170,7 +170,7 @@ int rnic_need_llp(struct rnic_dev *dev, u8 llp)
 	type = ddp_type_get(names[llp]);
 	if (!type)
 		return -EPROTONOSUPPORT;
-	/* of several who ask at once one is thanked */
+	/* of several who ask at once one is thanked; litmus: none, it stays */
 	if (cmpxchg(&dev->llps->type[llp], NULL, type))
 		ddp_type_put(type);
 	return 0;

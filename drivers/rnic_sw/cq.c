@@ -128,6 +128,7 @@ static struct rnic_sw_cqe *cqe_at(const struct rnic_ring *ring, u32 idx)
 static u32 read_cons(const struct rnic_cq *cq)
 {
 	/* the consumer is done with the slots before: it may be a program */
+	/* litmus: publish */
 	return smp_load_acquire(&cq->ring.hdr->cons);
 }
 
@@ -213,7 +214,7 @@ static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 	if (cq->owner)
 		cq->owner[cq->prod & (cq->ring.slots - 1)] = qp;
 	cq->prod++;
-	/* the slot is filled: the consumer may look */
+	/* the slot is filled: the consumer may look; litmus: publish */
 	smp_store_release(&cq->ring.hdr->prod, cq->prod);
 }
 
@@ -224,7 +225,10 @@ static bool take_event(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 	u32 want = RNIC_SW_CQ_ARM, was;
 
 	lockdep_assert_held(&cq->lock);
-	/* the consumer arms, then looks at prod; we the other way round */
+	/*
+	 * The consumer arms, then looks at prod; we the other way round.
+	 * litmus: arm, arm-once
+	 */
 	smp_mb();
 	if (cqe->status || cqe->flags & RNIC_SW_WC_SOLICITED)
 		want = CQ_EVENTS;

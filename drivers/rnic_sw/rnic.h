@@ -276,19 +276,19 @@ static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
 /* The producer's index of a send or receive queue; a program's may be nonsense */
 static inline u32 rnic_ring_prod(const struct rnic_ring *ring)
 {
-	/* the slots before it are filled */
+	/* the slots before it are filled; litmus: publish */
 	return smp_load_acquire(&ring->hdr->prod);
 }
 
 static inline void rnic_ring_produced(struct rnic_ring *ring, u32 prod)
 {
-	/* the slots before it are filled */
+	/* the slots before it are filled; litmus: publish */
 	smp_store_release(&ring->hdr->prod, prod);
 }
 
 static inline void rnic_ring_consumed(struct rnic_ring *ring, u32 cons)
 {
-	/* the slots before it have been read: they may be filled again */
+	/* those before it have been read, may be filled again; litmus: publish */
 	smp_store_release(&ring->hdr->cons, cons);
 }
 

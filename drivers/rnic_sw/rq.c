@@ -205,7 +205,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	spin_lock_irqsave(&rq->lock, flags);
 	rq->flushing = true;
 	WRITE_ONCE(rq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
-	/* pairs with the barrier between prod and flags of who posts */
+	/* between prod and flags, as with who posts; litmus: wakeup */
 	smp_mb();
 	spin_unlock_irqrestore(&rq->lock, flags);
 	do {

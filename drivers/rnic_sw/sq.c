@@ -58,7 +58,7 @@ static u32 __posted_or_sleep(struct rnic_sq *sq)
 		return n;
 	}
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
-	/* pairs with the barrier between prod and flags of who posts */
+	/* between prod and flags, as with who posts; litmus: wakeup */
 	smp_mb();
 	return __posted(sq);
 }
@@ -306,7 +306,7 @@ void rnic_sq_flush(struct rnic_qp *qp)
 	spin_lock_irqsave(&sq->lock, flags);
 	sq->flushing = true;
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
-	/* pairs with the barrier between prod and flags of who posts */
+	/* between prod and flags, as with who posts; litmus: wakeup */
 	smp_mb();
 	__pull_unseen(sq);
 	for (i = sq->tail; i != sq->head; i++) {

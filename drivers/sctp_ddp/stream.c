@@ -361,6 +361,7 @@ void sddp_stream_serve(struct sddp_stream *st)
 	/* it has left the table, and ended before, or is not in it yet */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;
+	/* litmus: none, see queue_work() */
 	events = xchg(&st->events, 0);
 	if (st->a->phase == SDDP_ENDED) {
 		sddp_stream_end(st, st->a->why, NULL);

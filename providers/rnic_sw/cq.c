@@ -147,6 +147,7 @@ static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 				resp.drv_payload.ring_key);
 	if (ret)
 		return ret;
+	/* litmus: arm */
 	ring_arm(&q, __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED));
 	rnic_sw_unmap_queue(&cq->q);
 	cq->q.hdr = q.hdr;

@@ -127,6 +127,7 @@ void rnic_sw_forget_qp(struct rnic_sw_cq *cq, uint32_t qp_num)
 	uint32_t idx;
 
 	ring_lock(q);
+	/* litmus: publish */
 	q->prod = __atomic_load_n(&q->hdr->prod, __ATOMIC_ACQUIRE);
 	for (idx = q->cons; idx != q->prod; idx++) {
 		cqe = ring_slot(q, idx);

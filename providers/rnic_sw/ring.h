@@ -62,6 +62,7 @@ static inline bool ring_full(struct rnic_sw_queue *q)
 		return false;
 	if (!q->hdr)
 		return true;
+	/* litmus: publish */
 	q->cons = __atomic_load_n(&q->hdr->cons, __ATOMIC_ACQUIRE);
 	return q->prod - q->cons >= q->slots;
 }
@@ -70,6 +71,7 @@ static inline bool ring_full(struct rnic_sw_queue *q)
  * Producer: give the slots up to prod to the kernel.  True: it sleeps and
  * wants to be told.  The kernel sets the flag, then looks at prod once more;
  * with the barrier at least one of the two sees what the other wrote.
+ * litmus: publish, wakeup
  */
 static inline bool ring_publish_prod(struct rnic_sw_queue *q)
 {
@@ -84,6 +86,7 @@ static inline bool ring_empty(struct rnic_sw_queue *q)
 {
 	if (q->cons != q->prod)
 		return false;
+	/* litmus: publish */
 	q->prod = __atomic_load_n(&q->hdr->prod, __ATOMIC_ACQUIRE);
 	return q->cons == q->prod;
 }
@@ -91,13 +94,14 @@ static inline bool ring_empty(struct rnic_sw_queue *q)
 /* Consumer: give the slots up to cons back to the kernel */
 static inline void ring_publish_cons(struct rnic_sw_queue *q)
 {
+	/* litmus: publish */
 	__atomic_store_n(&q->hdr->cons, q->cons, __ATOMIC_RELEASE);
 }
 
 /*
  * Consumer: ask for an event.  Bits are only ever added: an arm for any
  * completion stands whatever is asked for after it.  The caller looks at the
- * queue after this, hence the barrier.
+ * queue after this, hence the barrier.  litmus: arm
  */
 static inline void ring_arm(struct rnic_sw_queue *q, uint32_t bit)
 {
