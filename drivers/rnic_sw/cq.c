@@ -11,7 +11,7 @@
 
 #include "rnic.h"
 
-#define CQ_EVENTS	(RNIC_SW_CQ_ARM | RNIC_SW_CQ_ARM_SOLICITED)
+#define CQ_EVENTS	(RNIC_SW_ARM_ANY | RNIC_SW_ARM_SOLICITED)
 
 static int alloc_ring(struct rnic_cq *cq, struct rnic_ring *ring,
 		      struct ib_udata *udata, u32 want)
@@ -36,6 +36,7 @@ static int answer_create(const struct rnic_ring *ring, struct ib_udata *udata)
 		.ring_key = rnic_ring_key(ring),
 		.ring_bytes = ring->bytes,
 		.slots = ring->slots,
+		.stride = ring->stride,
 	};
 
 	return rnic_udata_out(udata, &resp, sizeof(resp));
@@ -47,6 +48,7 @@ static int answer_resize(const struct rnic_ring *ring, struct ib_udata *udata)
 		.ring_key = rnic_ring_key(ring),
 		.ring_bytes = ring->bytes,
 		.slots = ring->slots,
+		.stride = ring->stride,
 	};
 
 	return rnic_udata_out(udata, &resp, sizeof(resp));
@@ -61,7 +63,7 @@ static int read_wishes(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION ||
-	    req.comp_mask || req.flags & ~RNIC_SW_CQ_TIMESTAMP || req.reserved)
+	    req.comp_mask || req.flags & ~RNIC_SW_CREATE_CQ_TIMESTAMP || req.reserved)
 		return -EOPNOTSUPP;
 	cq->timestamps = attr->flags || req.flags;
 	return 0;
@@ -116,6 +118,7 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 	if (err)
 		return err;
 	rnic_ring_free(&cq->ring);
+	rnic_ring_free(&cq->next);
 	kvfree(cq->owner);
 	return 0;
 }
@@ -156,13 +159,103 @@ static int swap_rings(struct rnic_cq *cq, struct rnic_ring *ring,
 	return 0;
 }
 
+/* Change over to a ring; what is then in @ring and @owner may be freed */
+static int change_over(struct rnic_cq *cq, struct rnic_ring *ring,
+		       struct ib_qp ***owner)
+{
+	int err = swap_rings(cq, ring, owner);
+
+	cq->ib.cqe = cq->ring.slots;
+	return err;
+}
+
+/* The first step of a program: a ring that it can map, for the second step */
+static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
+{
+	struct rnic_ring ring;
+	unsigned long flags;
+	int err = alloc_ring(cq, &ring, udata, want);
+
+	if (err)
+		return err;
+	err = answer_resize(&ring, udata);
+	if (!err) {
+		spin_lock_irqsave(&cq->lock, flags);
+		swap(cq->next, ring);
+		spin_unlock_irqrestore(&cq->lock, flags);
+	}
+	/* one that nobody has changed over to, or after an error the new one */
+	rnic_ring_free(&ring);
+	return err;
+}
+
+/* The second step: the program has mapped it */
+static int use_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
+{
+	struct ib_qp **none = NULL;
+	struct rnic_ring ring = {};
+	unsigned long flags;
+	int err = rnic_udata_out(udata, NULL, 0);
+
+	if (err)
+		return err;
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->next.hdr && rnic_ring_key(&cq->next) == key) {
+		swap(cq->next, ring);
+		err = change_over(cq, &ring, &none);
+	} else {
+		err = -ENOENT;
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	rnic_ring_free(&ring);
+	return err;
+}
+
+static int resize_user(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
+{
+	struct rnic_sw_resize_cq req;
+	int err = rnic_udata_in(udata, &req, sizeof(req));
+	bool use = req.flags & RNIC_SW_RESIZE_CQ_SWITCH;
+
+	if (err)
+		return err;
+	if (req.comp_mask || req.flags & ~RNIC_SW_RESIZE_CQ_SWITCH ||
+	    (req.ring_key && !use))
+		return -EOPNOTSUPP;
+	return use ? use_prepared(cq, req.ring_key, udata) :
+		     prepare_ring(cq, want, udata);
+}
+
+static int resize_kernel(struct rnic_cq *cq, u32 want)
+{
+	struct rnic_ring ring;
+	struct ib_qp **owner;
+	unsigned long flags;
+	int err = alloc_ring(cq, &ring, NULL, want);
+
+	if (err)
+		return err;
+	owner = alloc_owners(ring.slots);
+	err = owner ? 0 : -ENOMEM;
+	if (!err) {
+		spin_lock_irqsave(&cq->lock, flags);
+		err = change_over(cq, &ring, &owner);
+		spin_unlock_irqrestore(&cq->lock, flags);
+	}
+	/* the old ones, or if that failed the new ones */
+	rnic_ring_free(&ring);
+	kvfree(owner);
+	return err;
+}
+
 /**
  * rnic_resize_cq - another ring for a completion queue
  * @ib: it
  * @cqe: entries wanted
- * @udata: struct rnic_sw_resize_cq_resp; NULL: kernel consumer
+ * @udata: struct rnic_sw_resize_cq and its answer; NULL: kernel consumer
  *
- * A program does not poll while it waits for the answer.
+ * A program takes two steps, so that nothing has changed where it cannot map
+ * the new ring.  It does not poll while it waits for the second answer.
  *
  * Return: 0; -EINVAL if what has not been polled does not fit; or another
  * negative errno.
@@ -170,31 +263,8 @@ static int swap_rings(struct rnic_cq *cq, struct rnic_ring *ring,
 int rnic_resize_cq(struct ib_cq *ib, unsigned int cqe, struct ib_udata *udata)
 {
 	struct rnic_cq *cq = to_rnic_cq(ib);
-	struct ib_qp **owner = NULL;
-	struct rnic_ring ring;
-	unsigned long flags;
-	int err = rnic_udata_in(udata, NULL, 0);
 
-	if (!err)
-		err = alloc_ring(cq, &ring, udata, cqe);
-	if (err)
-		return err;
-	if (cq->user) {
-		err = answer_resize(&ring, udata);
-	} else {
-		owner = alloc_owners(ring.slots);
-		err = owner ? 0 : -ENOMEM;
-	}
-	if (!err) {
-		spin_lock_irqsave(&cq->lock, flags);
-		err = swap_rings(cq, &ring, &owner);
-		ib->cqe = cq->ring.slots;
-		spin_unlock_irqrestore(&cq->lock, flags);
-	}
-	/* the old ones, or if that failed the new ones */
-	rnic_ring_free(&ring);
-	kvfree(owner);
-	return err;
+	return cq->user ? resize_user(cq, cqe, udata) : resize_kernel(cq, cqe);
 }
 
 static bool is_full(struct rnic_cq *cq)
@@ -222,7 +292,7 @@ static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 static bool take_event(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 {
 	u32 *flags = &cq->ring.hdr->flags;
-	u32 want = RNIC_SW_CQ_ARM, was;
+	u32 want = RNIC_SW_ARM_ANY, was;
 
 	lockdep_assert_held(&cq->lock);
 	/*
@@ -302,9 +372,9 @@ static enum ib_wc_opcode wc_opcode(u8 opcode)
 		[RNIC_OP_READ_INV]	= IB_WC_RDMA_READ,
 	};
 
-	if (opcode == (RNIC_SW_WC_RECV | RNIC_SW_OP_WRITE_IMM))
+	if (opcode == (RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM))
 		return IB_WC_RECV_RDMA_WITH_IMM;
-	if (opcode & RNIC_SW_WC_RECV)
+	if (opcode & RNIC_SW_OP_RECV)
 		return IB_WC_RECV;
 	return sent[opcode];
 }
@@ -321,13 +391,13 @@ static void fill_wc(struct ib_wc *wc, const struct rnic_sw_cqe *cqe,
 		.port_num = 1,
 	};
 	if (cqe->status) {
-		wc->vendor_err = cqe->imm;
+		wc->vendor_err = cqe->vendor_err;
 	} else if (cqe->flags & RNIC_SW_WC_WITH_INV) {
 		wc->wc_flags = IB_WC_WITH_INVALIDATE;
-		wc->ex.invalidate_rkey = cqe->imm;
+		wc->ex.invalidate_rkey = cqe->inv_stag;
 	} else if (cqe->flags & RNIC_SW_WC_WITH_IMM) {
 		wc->wc_flags = IB_WC_WITH_IMM;
-		wc->ex.imm_data = (__force __be32)cqe->imm;
+		wc->ex.imm_data = cqe->imm_data;
 	}
 }
 
@@ -399,7 +469,7 @@ int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags how)
 
 	spin_lock_irqsave(&cq->lock, flags);
 	hdr = cq->ring.hdr;
-	hdr->flags |= solicited ? RNIC_SW_CQ_ARM_SOLICITED : RNIC_SW_CQ_ARM;
+	hdr->flags |= solicited ? RNIC_SW_ARM_SOLICITED : RNIC_SW_ARM_ANY;
 	missed = how & IB_CQ_REPORT_MISSED_EVENTS && hdr->cons != cq->prod;
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return missed;

@@ -85,6 +85,7 @@ struct rnic_cq {
 	spinlock_t		lock;		/* prod and the slots behind it */
 	u32			prod;
 	bool			overrun;
+	struct rnic_ring	next;		/* of a resize begun by a program */
 	struct ib_qp		**owner;	/* by slot; kernel consumer */
 };
 

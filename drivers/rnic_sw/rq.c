@@ -90,13 +90,13 @@ void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
 		.wr_id = rq->wr_id,
 		.qp_num = qp->ib.qp_num,
 		.byte_len = rc->len,
-		.opcode = RNIC_SW_WC_RECV | RNIC_SW_OP_SEND,
-		.imm = rc->inv,
+		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND,
+		.inv_stag = rc->inv,
 	};
 
 	if (rc->immediate) {
-		cqe.opcode = RNIC_SW_WC_RECV | RNIC_SW_OP_WRITE_IMM;
-		cqe.imm = (__force u32)rc->imm;
+		cqe.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM;
+		cqe.imm_data = rc->imm;
 		cqe.flags |= RNIC_SW_WC_WITH_IMM;
 	}
 	if (rc->invalidated)
@@ -161,9 +161,9 @@ static void flush_shared(struct rnic_qp *qp)
 	struct rnic_sw_cqe cqe = {
 		.wr_id = rq->wr_id,
 		.qp_num = qp->ib.qp_num,
-		.opcode = RNIC_SW_WC_RECV | RNIC_SW_OP_SEND,
+		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND,
 		.status = taken_status(qp),
-		.imm = qp->why,
+		.vendor_err = qp->why,
 	};
 	bool last;
 
@@ -188,8 +188,8 @@ void rnic_rq_flush(struct rnic_qp *qp)
 {
 	struct rnic_sw_cqe cqe = {
 		.qp_num = qp->ib.qp_num,
-		.opcode = RNIC_SW_WC_RECV | RNIC_SW_OP_SEND,
-		.imm = qp->why,
+		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND,
+		.vendor_err = qp->why,
 	};
 	struct rnic_rq *rq = &qp->rq;
 	unsigned long flags;

@@ -129,7 +129,7 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_sq_note *n,
 		.byte_len = n->len,
 		.status = n->status,
 		.opcode = n->opcode,
-		.imm = n->status ? qp->why : 0,
+		.vendor_err = n->status ? qp->why : 0,
 	};
 }
 
@@ -341,7 +341,7 @@ static int encode_op(const struct ib_send_wr *wr, struct rnic_sw_sqe *e)
 		break;
 	case IB_WR_RDMA_WRITE_WITH_IMM:
 		e->opcode = RNIC_SW_OP_WRITE_IMM;
-		e->imm = (__force u32)wr->ex.imm_data;
+		e->imm_data = wr->ex.imm_data;
 		break;
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 		e->opcode = RNIC_SW_OP_CMP_SWAP;
@@ -356,7 +356,7 @@ static int encode_op(const struct ib_send_wr *wr, struct rnic_sw_sqe *e)
 		return 0;
 	case IB_WR_SEND_WITH_INV:
 		e->opcode = RNIC_SW_OP_SEND_INV;
-		e->imm = wr->ex.invalidate_rkey;
+		e->inv_stag = wr->ex.invalidate_rkey;
 		return 0;
 	case IB_WR_RDMA_READ:
 		e->opcode = RNIC_SW_OP_READ;
@@ -366,7 +366,7 @@ static int encode_op(const struct ib_send_wr *wr, struct rnic_sw_sqe *e)
 		break;
 	case IB_WR_LOCAL_INV:
 		e->opcode = RNIC_SW_OP_LOCAL_INV;
-		e->imm = wr->ex.invalidate_rkey;
+		e->inv_stag = wr->ex.invalidate_rkey;
 		return 0;
 	case IB_WR_REG_MR:
 		e->opcode = RNIC_OP_REG_MR;

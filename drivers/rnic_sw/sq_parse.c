@@ -48,6 +48,16 @@ static enum ib_wc_status parse_inline(const struct rnic_sq *sq,
 	return IB_WC_SUCCESS;
 }
 
+static void parse_bind(const struct rnic_sw_sqe *e, struct rdmap_wr *wr)
+{
+	wr->op = RDMAP_WR_BIND;
+	wr->inv = e->bind.lkey;
+	wr->rkey = e->bind.rkey;
+	wr->raddr = e->bind.addr;
+	wr->compare_add = e->bind.length;
+	wr->swap = e->bind.access;
+}
+
 static enum ib_wc_status parse_op(const struct rnic_qp *qp,
 				  const struct rnic_sw_sqe *e,
 				  struct rdmap_wr *wr)
@@ -55,12 +65,14 @@ static enum ib_wc_status parse_op(const struct rnic_qp *qp,
 	switch (e->opcode) {
 	case RNIC_SW_OP_WRITE_IMM:
 		wr->flags |= RDMAP_WR_IMMEDIATE;
+		wr->imm = e->imm_data;
 		fallthrough;
 	case RNIC_SW_OP_WRITE:
 		wr->op = RDMAP_WR_WRITE;
 		return IB_WC_SUCCESS;
 	case RNIC_SW_OP_SEND_INV:
 		wr->flags |= RDMAP_WR_INVALIDATE;
+		wr->inv = e->inv_stag;
 		fallthrough;
 	case RNIC_SW_OP_SEND:
 		wr->op = RDMAP_WR_SEND;
@@ -76,9 +88,10 @@ static enum ib_wc_status parse_op(const struct rnic_qp *qp,
 		return IB_WC_SUCCESS;
 	case RNIC_SW_OP_LOCAL_INV:
 		wr->op = RDMAP_WR_LOCAL_INV;
+		wr->inv = e->inv_stag;
 		return IB_WC_SUCCESS;
 	case RNIC_SW_OP_BIND_MW:
-		wr->op = RDMAP_WR_BIND;
+		parse_bind(e, wr);
 		return IB_WC_SUCCESS;
 	case RNIC_OP_READ_INV:
 		wr->op = RDMAP_WR_READ;
@@ -146,8 +159,6 @@ enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 		wr->flags |= RDMAP_WR_SOLICITED;
 	wr->rkey = e->rkey;
 	wr->raddr = e->remote_addr;
-	wr->inv = e->imm;
-	wr->imm = (__force __be32)e->imm;
 	wr->compare_add = e->compare_add;
 	wr->swap = e->swap;
 	memset(&wr->buf, 0, sizeof(wr->buf));

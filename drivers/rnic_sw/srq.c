@@ -21,6 +21,16 @@ static int check_attr(const struct ib_srq_init_attr *a)
 	return 0;
 }
 
+static int check_request(struct ib_udata *udata)
+{
+	struct rnic_sw_create_srq req;
+	int err = rnic_udata_in(udata, &req, sizeof(req));
+
+	if (!err && (req.comp_mask || req.reserved))
+		err = -EOPNOTSUPP;
+	return err;
+}
+
 static int write_response(const struct rnic_srq *srq, struct ib_udata *udata)
 {
 	struct rnic_sw_create_srq_resp resp = {
@@ -39,7 +49,7 @@ static int write_response(const struct rnic_srq *srq, struct ib_udata *udata)
  * rnic_create_srq - verbs: make a shared receive queue
  * @ib: allocated by the core
  * @attr: what is asked for; the limits granted are written back
- * @udata: nothing in, struct rnic_sw_create_srq_resp out; NULL: kernel consumer
+ * @udata: struct rnic_sw_create_srq and its answer; NULL: kernel consumer
  *
  * Return: 0, -EOPNOTSUPP for other types than basic, or another error.
  */
@@ -53,7 +63,7 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 
 	err = check_attr(attr);
 	if (!err)
-		err = rnic_udata_in(udata, NULL, 0);
+		err = check_request(udata);
 	if (err)
 		return err;
 	spin_lock_init(&srq->lock);

@@ -9,6 +9,51 @@
 
 #define RING_SLOTS_MAX	BIT(24)
 
+/* ABI 1: what programs were built with stays where it is */
+static_assert(sizeof(struct rnic_sw_ring) == RNIC_SW_RING_HDR &&
+	      offsetof(struct rnic_sw_ring, cons) == 64 &&
+	      offsetof(struct rnic_sw_ring, flags) == 68);
+static_assert(sizeof(struct rnic_sw_sge) == 16 &&
+	      offsetof(struct rnic_sw_sge, length) == 8 &&
+	      offsetof(struct rnic_sw_sge, lkey) == 12);
+static_assert(sizeof(struct rnic_sw_sqe) == 64 &&
+	      offsetof(struct rnic_sw_sqe, opcode) == 8 &&
+	      offsetof(struct rnic_sw_sqe, flags) == 9 &&
+	      offsetof(struct rnic_sw_sqe, num_sge) == 10 &&
+	      offsetof(struct rnic_sw_sqe, inline_len) == 12 &&
+	      offsetof(struct rnic_sw_sqe, imm_data) == 16 &&
+	      offsetof(struct rnic_sw_sqe, inv_stag) == 16 &&
+	      offsetof(struct rnic_sw_sqe, rkey) == 20 &&
+	      offsetof(struct rnic_sw_sqe, remote_addr) == 24 &&
+	      offsetof(struct rnic_sw_sqe, compare_add) == 32 &&
+	      offsetof(struct rnic_sw_sqe, swap) == 40 &&
+	      offsetof(struct rnic_sw_sqe, bind.lkey) == 16 &&
+	      offsetof(struct rnic_sw_sqe, bind.rkey) == 20 &&
+	      offsetof(struct rnic_sw_sqe, bind.addr) == 24 &&
+	      offsetof(struct rnic_sw_sqe, bind.length) == 32 &&
+	      offsetof(struct rnic_sw_sqe, bind.access) == 40 &&
+	      offsetof(struct rnic_sw_sqe, reserved) == 48);
+static_assert(sizeof(struct rnic_sw_rqe) == 16 &&
+	      offsetof(struct rnic_sw_rqe, num_sge) == 8);
+static_assert(sizeof(struct rnic_sw_cqe) == 32 &&
+	      offsetof(struct rnic_sw_cqe, qp_num) == 8 &&
+	      offsetof(struct rnic_sw_cqe, byte_len) == 12 &&
+	      offsetof(struct rnic_sw_cqe, status) == 16 &&
+	      offsetof(struct rnic_sw_cqe, opcode) == 17 &&
+	      offsetof(struct rnic_sw_cqe, flags) == 18 &&
+	      offsetof(struct rnic_sw_cqe, vendor_err) == 20 &&
+	      offsetof(struct rnic_sw_cqe, timestamp) == 24);
+static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
+	      sizeof(struct rnic_sw_alloc_ctx_resp) == 16 &&
+	      sizeof(struct rnic_sw_create_cq) == 16 &&
+	      sizeof(struct rnic_sw_create_cq_resp) == 24 &&
+	      sizeof(struct rnic_sw_resize_cq) == 16 &&
+	      sizeof(struct rnic_sw_resize_cq_resp) == 24 &&
+	      sizeof(struct rnic_sw_create_srq) == 8 &&
+	      sizeof(struct rnic_sw_create_srq_resp) == 24 &&
+	      sizeof(struct rnic_sw_create_qp) == 16 &&
+	      sizeof(struct rnic_sw_create_qp_resp) == 48);
+
 /**
  * rnic_udata_in - a command's input
  * @udata: the command, NULL from a kernel consumer
@@ -67,15 +112,18 @@ int rnic_udata_none(struct ib_udata *udata)
 /**
  * rnic_alloc_ucontext - a program opens the device
  * @ib: its context
- * @udata: struct rnic_sw_alloc_ctx_resp
+ * @udata: struct rnic_sw_alloc_ctx and its answer
  *
  * Return: 0 or a negative errno.
  */
 int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 {
 	struct rnic_sw_alloc_ctx_resp resp = { .max_inline = RNIC_MAX_INLINE };
-	int err = rnic_udata_in(udata, NULL, 0);
+	struct rnic_sw_alloc_ctx req;
+	int err = rnic_udata_in(udata, &req, sizeof(req));
 
+	if (!err && (req.comp_mask || req.reserved))
+		err = -EOPNOTSUPP;
 	return err ?: rnic_udata_out(udata, &resp, sizeof(resp));
 }
 

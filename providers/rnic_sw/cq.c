@@ -41,7 +41,9 @@ static int map_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 {
 	cq->q.bytes = resp->ring_bytes;
 	cq->q.slots = resp->slots;
-	cq->q.stride = sizeof(struct rnic_sw_cqe);
+	cq->q.stride = resp->stride;
+	if (resp->stride < sizeof(struct rnic_sw_cqe))
+		return EINVAL;
 	return rnic_sw_map_queue(&cq->q, ctx, resp->ring_key);
 }
 
@@ -57,7 +59,7 @@ static int command_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 	int ret;
 
 	if (attr->wc_flags & TIMESTAMPS)
-		cmd.drv_payload.flags = RNIC_SW_CQ_TIMESTAMP;
+		cmd.drv_payload.flags = RNIC_SW_CREATE_CQ_TIMESTAMP;
 	ret = ibv_cmd_create_cq(ctx, attr->cqe, attr->channel,
 				attr->comp_vector, &cq->vcq.cq, &cmd.ibv_cmd,
 				sizeof(cmd), &resp.ibv_resp, sizeof(resp));
@@ -126,27 +128,61 @@ struct ibv_cq_ex *rnic_sw_create_cq_ex(struct ibv_context *ctx,
 	return &cq->vcq.cq_ex;
 }
 
-/*
- * Neither polling nor arming goes on meanwhile.  An arm may stand in the old
- * ring only: it is carried over, at worst for an event too many.
- */
-static int replace_ring(struct rnic_sw_cq *cq, int cqe)
+/* The kernel makes another ring, and goes on with the old one */
+static int make_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
+		     uint64_t *key)
 {
 	struct rnic_sw_cmd_resize_cq_resp resp = {};
-	struct rnic_sw_queue q = cq->q;
-	struct ibv_resize_cq cmd;
+	struct rnic_sw_cmd_resize_cq cmd = {};
 	int ret;
 
-	ret = ibv_cmd_resize_cq(&cq->vcq.cq, cqe, &cmd, sizeof(cmd),
+	ret = ibv_cmd_resize_cq(&cq->vcq.cq, cqe, &cmd.ibv_cmd, sizeof(cmd),
 				&resp.ibv_resp, sizeof(resp));
 	if (ret)
 		return ret;
-	q.bytes = resp.drv_payload.ring_bytes;
-	q.slots = resp.drv_payload.slots;
-	ret = rnic_sw_map_queue(&q, cq->vcq.cq.context,
-				resp.drv_payload.ring_key);
+	*key = resp.drv_payload.ring_key;
+	q->bytes = resp.drv_payload.ring_bytes;
+	q->slots = resp.drv_payload.slots;
+	q->stride = resp.drv_payload.stride;
+	if (q->stride < sizeof(struct rnic_sw_cqe))
+		return EINVAL;
+	return rnic_sw_map_queue(q, cq->vcq.cq.context, *key);
+}
+
+/* The kernel changes over to a ring that we have mapped */
+static int switch_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
+{
+	struct rnic_sw_cmd_resize_cq_resp resp = {};
+	struct rnic_sw_cmd_resize_cq cmd = {
+		.drv_payload = {
+			.flags = RNIC_SW_RESIZE_CQ_SWITCH,
+			.ring_key = key,
+		},
+	};
+
+	return ibv_cmd_resize_cq(&cq->vcq.cq, cqe, &cmd.ibv_cmd, sizeof(cmd),
+				 &resp.ibv_resp, sizeof(resp));
+}
+
+/*
+ * Neither polling nor arming goes on meanwhile.  An arm may stand in the old
+ * ring only: it is carried over, at worst for an event too many.  Whatever
+ * fails, the old ring is still the queue's.
+ */
+static int replace_ring(struct rnic_sw_cq *cq, int cqe)
+{
+	struct rnic_sw_queue q = cq->q;
+	uint64_t key;
+	int ret;
+
+	ret = make_ring(cq, cqe, &q, &key);
 	if (ret)
 		return ret;
+	ret = switch_ring(cq, cqe, key);
+	if (ret) {
+		rnic_sw_unmap_queue(&q);
+		return ret;
+	}
 	/* litmus: arm */
 	ring_arm(&q, __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED));
 	rnic_sw_unmap_queue(&cq->q);
@@ -154,6 +190,7 @@ static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 	cq->q.slot0 = q.slot0;
 	cq->q.bytes = q.bytes;
 	cq->q.slots = q.slots;
+	cq->q.stride = q.stride;
 	ring_publish_cons(&cq->q);
 	return 0;
 }

@@ -21,16 +21,16 @@ static const enum ibv_wc_opcode wc_opcodes[] = {
 
 static enum ibv_wc_opcode wc_opcode(const struct rnic_sw_cqe *cqe)
 {
-	if (cqe->opcode == (RNIC_SW_WC_RECV | RNIC_SW_OP_WRITE_IMM))
+	if (cqe->opcode == (RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM))
 		return IBV_WC_RECV_RDMA_WITH_IMM;
-	if (cqe->opcode & RNIC_SW_WC_RECV)
+	if (cqe->opcode & RNIC_SW_OP_RECV)
 		return IBV_WC_RECV;
 	if (cqe->opcode < ARRAY_SIZE(wc_opcodes))
 		return wc_opcodes[cqe->opcode];
 	return IBV_WC_DRIVER1;
 }
 
-/* The immediate's place is the vendor error of what failed */
+/* Of what failed there is only the vendor error */
 static unsigned int wc_flags(const struct rnic_sw_cqe *cqe)
 {
 	unsigned int flags = 0;
@@ -46,7 +46,7 @@ static unsigned int wc_flags(const struct rnic_sw_cqe *cqe)
 
 static uint32_t vendor_err(const struct rnic_sw_cqe *cqe)
 {
-	return cqe->status == IBV_WC_SUCCESS ? 0 : cqe->imm;
+	return cqe->status == IBV_WC_SUCCESS ? 0 : cqe->vendor_err;
 }
 
 static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
@@ -56,7 +56,7 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
 	wc->opcode = wc_opcode(cqe);
 	wc->vendor_err = vendor_err(cqe);
 	wc->byte_len = cqe->byte_len;
-	wc->imm_data = (__force __be32)cqe->imm;	/* or invalidated_rkey */
+	wc->imm_data = cqe->imm_data;	/* or the STag, there and here */
 	wc->qp_num = cqe->qp_num;
 	wc->src_qp = 0;
 	wc->wc_flags = wc_flags(cqe);
@@ -109,8 +109,8 @@ int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	struct rnic_sw_cq *cq = to_cq(ibcq);
 
 	pthread_spin_lock(&cq->arm_lock);
-	ring_arm(&cq->q, solicited_only ? RNIC_SW_CQ_ARM_SOLICITED :
-					  RNIC_SW_CQ_ARM);
+	ring_arm(&cq->q, solicited_only ? RNIC_SW_ARM_SOLICITED :
+					  RNIC_SW_ARM_ANY);
 	pthread_spin_unlock(&cq->arm_lock);
 	return 0;
 }
@@ -193,7 +193,7 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 /* ibv_wc_read_invalidated_rkey() comes here too */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
-	return (__force __be32)to_cq_ex(ibcq)->cqe->imm;
+	return to_cq_ex(ibcq)->cqe->imm_data;
 }
 
 static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)

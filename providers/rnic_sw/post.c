@@ -82,23 +82,23 @@ static void fill_remote(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 void rnic_sw_fill_bind(struct rnic_sw_sqe *sqe, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
-	sqe->rkey = rkey;
+	sqe->bind.rkey = rkey;
 	if (info->mr)
-		sqe->imm = info->mr->lkey;
-	sqe->remote_addr = info->addr;
-	sqe->compare_add = info->mr ? info->length : 0;
-	sqe->swap = info->mw_access_flags;
+		sqe->bind.lkey = info->mr->lkey;
+	sqe->bind.addr = info->addr;
+	sqe->bind.length = info->mr ? info->length : 0;
+	sqe->bind.access = info->mw_access_flags;
 }
 
 static void fill_imm(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 {
 	switch (wr->opcode) {
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		sqe->imm = (__force uint32_t)wr->imm_data;
+		sqe->imm_data = wr->imm_data;
 		break;
 	case IBV_WR_SEND_WITH_INV:
 	case IBV_WR_LOCAL_INV:
-		sqe->imm = wr->invalidate_rkey;
+		sqe->inv_stag = wr->invalidate_rkey;
 		break;
 	default:
 		break;
@@ -126,9 +126,17 @@ static int copy_inline(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
 	return 0;
 }
 
+/* The others name no memory; a program may have left some there */
+static bool has_data(uint8_t opcode)
+{
+	return opcode != RNIC_SW_OP_LOCAL_INV && opcode != RNIC_SW_OP_BIND_MW;
+}
+
 static int copy_data(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
 		     const struct ibv_send_wr *wr)
 {
+	if (!has_data(sqe->opcode))
+		return 0;
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return copy_inline(qp, sqe, wr);
 	sqe->num_sge = wr->num_sge;

@@ -52,15 +52,15 @@ static const struct verbs_context_ops context_ops = {
 /* The command got an argument after private ABI 34 */
 static int get_context(struct verbs_context *vctx)
 {
-	struct ibv_get_context cmd;
-	struct ib_uverbs_get_context_resp resp;
+	struct rnic_sw_cmd_alloc_ctx_resp resp = {};
+	struct rnic_sw_cmd_alloc_ctx cmd = {};
 
 #if IBVERBS_PABI_VERSION > 34
-	return ibv_cmd_get_context(vctx, &cmd, sizeof(cmd), NULL, &resp,
-				   sizeof(resp));
+	return ibv_cmd_get_context(vctx, &cmd.ibv_cmd, sizeof(cmd), NULL,
+				   &resp.ibv_resp, sizeof(resp));
 #else
-	return ibv_cmd_get_context(vctx, &cmd, sizeof(cmd), &resp,
-				   sizeof(resp));
+	return ibv_cmd_get_context(vctx, &cmd.ibv_cmd, sizeof(cmd),
+				   &resp.ibv_resp, sizeof(resp));
 #endif
 }
 

@@ -14,15 +14,16 @@
 
 #include "ring.h"
 
+DECLARE_DRV_CMD(rnic_sw_cmd_alloc_ctx, IB_USER_VERBS_CMD_GET_CONTEXT,
+		rnic_sw_alloc_ctx, rnic_sw_alloc_ctx_resp);
 DECLARE_DRV_CMD(rnic_sw_cmd_create_cq, IB_USER_VERBS_CMD_CREATE_CQ,
 		rnic_sw_create_cq, rnic_sw_create_cq_resp);
 DECLARE_DRV_CMD(rnic_sw_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
-		empty, rnic_sw_resize_cq_resp);
+		rnic_sw_resize_cq, rnic_sw_resize_cq_resp);
 DECLARE_DRV_CMD(rnic_sw_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		rnic_sw_create_qp, rnic_sw_create_qp_resp);
-
 DECLARE_DRV_CMD(rnic_sw_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
-		empty, rnic_sw_create_srq_resp);
+		rnic_sw_create_srq, rnic_sw_create_srq_resp);
 
 struct rnic_sw_context {
 	struct verbs_context	vctx;
@@ -88,8 +89,24 @@ static_assert(sizeof(struct ibv_sge) == sizeof(struct rnic_sw_sge) &&
 	      "SGEs are copied as they are");
 static_assert(sizeof(struct rnic_sw_ring) == RNIC_SW_RING_HDR &&
 	      sizeof(struct rnic_sw_sqe) == 64 &&
+	      offsetof(struct rnic_sw_ring, cons) == 64 &&
+	      offsetof(struct rnic_sw_ring, flags) == 68 &&
+	      offsetof(struct rnic_sw_sqe, remote_addr) == 24 &&
+	      offsetof(struct rnic_sw_sqe, bind.addr) == 24 &&
+	      offsetof(struct rnic_sw_sqe, bind.access) == 40 &&
+	      offsetof(struct rnic_sw_sqe, reserved) == 48 &&
 	      sizeof(struct rnic_sw_rqe) == 16 &&
-	      sizeof(struct rnic_sw_cqe) == 32, "shared memory");
+	      sizeof(struct rnic_sw_cqe) == 32 &&
+	      offsetof(struct rnic_sw_cqe, vendor_err) == 20 &&
+	      offsetof(struct rnic_sw_cqe, timestamp) == 24, "shared memory");
+static_assert(sizeof(struct rnic_sw_alloc_ctx_resp) == 16 &&
+	      sizeof(struct rnic_sw_create_cq) == 16 &&
+	      sizeof(struct rnic_sw_create_cq_resp) == 24 &&
+	      sizeof(struct rnic_sw_resize_cq) == 16 &&
+	      sizeof(struct rnic_sw_resize_cq_resp) == 24 &&
+	      sizeof(struct rnic_sw_create_srq_resp) == 24 &&
+	      sizeof(struct rnic_sw_create_qp) == 16 &&
+	      sizeof(struct rnic_sw_create_qp_resp) == 48, "commands");
 
 static inline struct rnic_sw_context *to_ctx(struct ibv_context *ctx)
 {

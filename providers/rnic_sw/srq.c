@@ -26,11 +26,11 @@ static int command_srq(struct rnic_sw_srq *srq, struct ibv_pd *pd,
 		       struct ibv_srq_init_attr *attr)
 {
 	struct rnic_sw_cmd_create_srq_resp resp = {};
-	struct ibv_create_srq cmd = {};
+	struct rnic_sw_cmd_create_srq cmd = {};
 	int ret;
 
-	ret = ibv_cmd_create_srq(pd, &srq->ibsrq, attr, &cmd, sizeof(cmd),
-				 &resp.ibv_resp, sizeof(resp));
+	ret = ibv_cmd_create_srq(pd, &srq->ibsrq, attr, &cmd.ibv_cmd,
+				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (ret)
 		return ret;
 	srq->max_sge = attr->attr.max_sge;

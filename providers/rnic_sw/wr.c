@@ -96,8 +96,8 @@ static void wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey,
 static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey,
 			      uint64_t remote_addr, __be32 imm)
 {
-	begin_remote(ex, RNIC_SW_OP_WRITE_IMM, rkey, remote_addr)->imm =
-		(__force uint32_t)imm;
+	begin_remote(ex, RNIC_SW_OP_WRITE_IMM, rkey, remote_addr)->imm_data =
+		imm;
 }
 
 static void wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey,
@@ -131,12 +131,12 @@ static void wr_send(struct ibv_qp_ex *ex)
 
 static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 {
-	begin(to_qp_ex(ex), RNIC_SW_OP_SEND_INV)->imm = invalidate_rkey;
+	begin(to_qp_ex(ex), RNIC_SW_OP_SEND_INV)->inv_stag = invalidate_rkey;
 }
 
 static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 {
-	begin(to_qp_ex(ex), RNIC_SW_OP_LOCAL_INV)->imm = invalidate_rkey;
+	begin(to_qp_ex(ex), RNIC_SW_OP_LOCAL_INV)->inv_stag = invalidate_rkey;
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,

@@ -20,16 +20,18 @@
  * struct rnic_sw_ring - header of a shared ring
  * @prod: slots ever filled; the producer writes it
  * @cons: slots ever emptied; the consumer writes it
- * @flags: the consumer writes it, RNIC_SW_RING_* or RNIC_SW_CQ_*
+ * @flags: the consumer writes it, RNIC_SW_RING_* or RNIC_SW_ARM_*
+ * @reserved0: zero, written by nobody
+ * @reserved1: the same
  *
  * Slots follow, RNIC_SW_RING_HDR octets from the start.
  */
 struct rnic_sw_ring {
 	__u32	prod;
-	__u32	pad0[15];
+	__u32	reserved0[15];
 	__u32	cons;
 	__u32	flags;
-	__u32	pad1[14];
+	__u32	reserved1[14];
 };
 
 #define RNIC_SW_RING_HDR	128
@@ -43,8 +45,8 @@ struct rnic_sw_ring {
 #define RNIC_SW_RING_NEED_WAKEUP	0x1
 
 /* CQ, written by the program: give an event for the next completion ... */
-#define RNIC_SW_CQ_ARM			0x1	/* ... of any kind */
-#define RNIC_SW_CQ_ARM_SOLICITED	0x2	/* ... solicited or failed */
+#define RNIC_SW_ARM_ANY			0x1	/* ... of any kind */
+#define RNIC_SW_ARM_SOLICITED		0x2	/* ... solicited or failed */
 
 enum rnic_sw_opcode {
 	RNIC_SW_OP_WRITE	= 0,
@@ -78,13 +80,22 @@ struct rnic_sw_sge {
  * @flags: RNIC_SW_SEND_*
  * @num_sge: pieces that follow, 0 if inline
  * @inline_len: octets of inline data that follow
- * @imm: immediate data in network order; in host order the STag to invalidate,
- *	or bind: the region's lkey
- * @rkey: remote STag; bind: the window's new one
- * @remote_addr: remote TO; bind: where the window begins
- * @compare_add: atomics: value to add, or to compare with; bind: octets
- * @swap: atomics: value to store; bind: enum ib_uverbs_access_flags
+ * @imm_data: WRITE_IMM: immediate data, in network order
+ * @inv_stag: SEND_INV, LOCAL_INV: the STag to invalidate
+ * @rkey: remote STag
+ * @remote_addr: remote TO
+ * @compare_add: atomics: value to add, or to compare with
+ * @swap: CMP_SWAP: value to store
+ * @bind: BIND_MW, in place of all that:
+ * @bind.lkey: the region's
+ * @bind.rkey: the window's from then on
+ * @bind.addr: where the window begins
+ * @bind.length: its octets; 0 shuts it
+ * @bind.access: enum ib_uverbs_access_flags
+ * @bind.reserved: zero
  * @reserved: zero
+ *
+ * What an opcode does not use is zero, too.
  */
 struct rnic_sw_sqe {
 	__aligned_u64	wr_id;
@@ -92,23 +103,44 @@ struct rnic_sw_sqe {
 	__u8		flags;
 	__u16		num_sge;
 	__u32		inline_len;
-	__u32		imm;
-	__u32		rkey;
-	__aligned_u64	remote_addr;
-	__aligned_u64	compare_add;
-	__aligned_u64	swap;
+	union {
+		struct {
+			union {
+				__be32	imm_data;
+				__u32	inv_stag;
+			};
+			__u32		rkey;
+			__aligned_u64	remote_addr;
+			__aligned_u64	compare_add;
+			__aligned_u64	swap;
+		};
+		struct {
+			__u32		lkey;
+			__u32		rkey;
+			__aligned_u64	addr;
+			__aligned_u64	length;
+			__u32		access;
+			__u32		reserved;
+		} bind;
+	};
 	__aligned_u64	reserved[2];
 };
 
-/* A receive work request; SGEs follow it */
+/**
+ * struct rnic_sw_rqe - a receive work request; SGEs follow it
+ * @wr_id: the program's
+ * @num_sge: pieces that follow
+ * @reserved: zero
+ */
 struct rnic_sw_rqe {
 	__aligned_u64	wr_id;
 	__u32		num_sge;
 	__u32		reserved;
 };
 
-#define RNIC_SW_WC_RECV		0x80	/* opcode is that of a receive */
+#define RNIC_SW_OP_RECV		0x80	/* in a completion: a receive */
 
+/* What there is in a completion */
 #define RNIC_SW_WC_WITH_IMM	0x01
 #define RNIC_SW_WC_WITH_INV	0x02
 #define RNIC_SW_WC_SOLICITED	0x04
@@ -119,12 +151,17 @@ struct rnic_sw_rqe {
  * @qp_num: its queue pair
  * @byte_len: octets received or read
  * @status: as enum ibv_wc_status
- * @opcode: enum rnic_sw_opcode of the request; RNIC_SW_WC_RECV for a receive,
- *	RNIC_SW_WC_RECV | RNIC_SW_OP_WRITE_IMM for one by a Write with immediate
- * @flags: RNIC_SW_WC_*
- * @imm: immediate data (network order), invalidated STag (host order), or if
- *	@status is not success the vendor error: the reason's number
- * @timestamp: nanoseconds of the monotonic clock, 0 unless asked for
+ * @opcode: enum rnic_sw_opcode of the request; RNIC_SW_OP_RECV for a receive,
+ *	RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM for one by a Write with immediate
+ * @flags: RNIC_SW_WC_*, of a success
+ * @imm_data: with RNIC_SW_WC_WITH_IMM: immediate data, in network order
+ * @inv_stag: with RNIC_SW_WC_WITH_INV: the STag that the peer has invalidated
+ * @vendor_err: if @status is no success: why, the reason's number
+ * @timestamp: nanoseconds of the monotonic clock, as the program that made the
+ *	queue sees it; 0 unless asked for
+ *
+ * A later kernel may put more behind it: go from one to the next by the ring's
+ * stride.
  */
 struct rnic_sw_cqe {
 	__aligned_u64	wr_id;
@@ -133,25 +170,36 @@ struct rnic_sw_cqe {
 	__u8		status;
 	__u8		opcode;
 	__u16		flags;
-	__u32		imm;
+	union {
+		__be32	imm_data;
+		__u32	inv_stag;
+		__u32	vendor_err;
+	};
 	__aligned_u64	timestamp;
 };
 
 /*
- * Command data.  A comp_mask bit that the kernel does not know is refused;
- * so is anything but zero beyond what it knows.
+ * Command data.  A bit of a comp_mask or of flags that the kernel does not know
+ * is refused; so is anything but zero in what is reserved, or beyond the
+ * struct that the kernel knows.  In an answer comp_mask says which members
+ * there are besides those here.
  */
+struct rnic_sw_alloc_ctx {
+	__u32		comp_mask;
+	__u32		reserved;
+};
+
 struct rnic_sw_alloc_ctx_resp {
 	__u32		comp_mask;
 	__u32		max_inline;	/* octets, a limit for any queue pair */
 	__aligned_u64	reserved;
 };
 
-#define RNIC_SW_CQ_TIMESTAMP	0x1
+#define RNIC_SW_CREATE_CQ_TIMESTAMP	0x1
 
 struct rnic_sw_create_cq {
 	__u32		comp_mask;
-	__u32		flags;		/* RNIC_SW_CQ_TIMESTAMP */
+	__u32		flags;		/* RNIC_SW_CREATE_CQ_* */
 	__aligned_u64	reserved;
 };
 
@@ -159,20 +207,38 @@ struct rnic_sw_create_cq_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
 	__u32		slots;
+	__u32		stride;		/* octets from slot to slot */
 	__u32		comp_mask;
-	__u32		reserved;
 };
 
-/* Another ring for a CQ: entries not yet polled stay at their indices */
-struct rnic_sw_resize_cq_resp {
-	__aligned_u64	ring_key;
-	__u32		ring_bytes;
-	__u32		slots;
+/*
+ * Another ring for a CQ, in two commands.  The first one makes it and says how
+ * to map it; the CQ goes on as before.  The second one, with the key of what
+ * has been mapped, has the kernel change over: entries not yet polled stay at
+ * their indices.
+ */
+#define RNIC_SW_RESIZE_CQ_SWITCH	0x1
+
+struct rnic_sw_resize_cq {
 	__u32		comp_mask;
-	__u32		reserved;
+	__u32		flags;		/* RNIC_SW_RESIZE_CQ_* */
+	__aligned_u64	ring_key;	/* of the ring to change over to, or 0 */
+};
+
+struct rnic_sw_resize_cq_resp {
+	__aligned_u64	ring_key;	/* mmap offset */
+	__u32		ring_bytes;	/* mmap length */
+	__u32		slots;
+	__u32		stride;
+	__u32		comp_mask;
 };
 
 /* A shared receive queue: the slots are those of a receive queue */
+struct rnic_sw_create_srq {
+	__u32		comp_mask;
+	__u32		reserved;
+};
+
 struct rnic_sw_create_srq_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */

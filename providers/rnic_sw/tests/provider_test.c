@@ -19,6 +19,7 @@
 
 #define SLOTS		4
 #define STRIDE		256
+#define CQE_STRIDE	64		/* a later kernel's */
 #define MAX_SGE		3
 #define MAX_INLINE	48
 #define AREA		0x10000		/* of the file, for each ring */
@@ -38,6 +39,10 @@ static unsigned int kicks;	/* of either queue */
 static unsigned int ioctls;	/* in their place */
 static bool other_creds;	/* than those that opened the device */
 static uint32_t llp_asked;
+static uint64_t made;		/* key of the ring that the last resize made */
+static bool bad_key;		/* one that cannot be mapped */
+static unsigned int switches;	/* asked for */
+static bool refuse_switch;
 static struct verbs_device device = { .ops = &rnic_sw_dev_ops };
 static struct rnic_sw_context own = {
 	.vctx.context.device = &device.device,
@@ -57,8 +62,9 @@ int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
 	r->drv_payload = (struct rnic_sw_create_cq_resp){
 		.ring_key = areas++ * AREA,
 		.ring_bytes = RNIC_SW_RING_HDR +
-			      SLOTS * sizeof(struct rnic_sw_cqe),
+			      SLOTS * CQE_STRIDE,
 		.slots = SLOTS,
+		.stride = CQE_STRIDE,
 	};
 	return 0;
 }
@@ -67,13 +73,23 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
 		      size_t cmd_size, struct ib_uverbs_resize_cq_resp *resp,
 		      size_t resp_size)
 {
+	const struct rnic_sw_cmd_resize_cq *c = (void *)cmd;
 	struct rnic_sw_cmd_resize_cq_resp *r = (void *)resp;
 
+	CHECK(cmd_size == sizeof(*c) && !c->drv_payload.comp_mask);
+	if (c->drv_payload.flags) {
+		CHECK(c->drv_payload.flags == RNIC_SW_RESIZE_CQ_SWITCH);
+		CHECK(c->drv_payload.ring_key == made);
+		switches++;
+		return refuse_switch ? EINVAL : 0;
+	}
+	made = bad_key ? 1 : areas++ * AREA;
 	r->drv_payload = (struct rnic_sw_resize_cq_resp){
-		.ring_key = areas++ * AREA,
+		.ring_key = made,
 		.ring_bytes = RNIC_SW_RING_HDR +
-			      2 * SLOTS * sizeof(struct rnic_sw_cqe),
+			      2 * SLOTS * CQE_STRIDE,
 		.slots = 2 * SLOTS,
+		.stride = CQE_STRIDE,
 	};
 	return 0;
 }
@@ -297,7 +313,7 @@ static void test_send_contents(void)
 	wr.invalidate_rkey = 0xabc;
 	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &wr, &bad));
 	sqe = ring_slot(&qp->sq, 1);
-	CHECK(sqe->opcode == RNIC_SW_OP_SEND_INV && sqe->imm == 0xabc);
+	CHECK(sqe->opcode == RNIC_SW_OP_SEND_INV && sqe->inv_stag == 0xabc);
 	CHECK(sqe->flags == (RNIC_SW_SEND_FENCE | RNIC_SW_SEND_SOLICITED));
 	CHECK(sqe->num_sge == 2 && !memcmp(sqe + 1, sge, sizeof(sge)));
 	destroy(qp, cq);
@@ -324,7 +340,7 @@ static void test_wr_api(void)
 	CHECK(!ibv_wr_complete(ex) && qp->sq.hdr->prod == 2);
 	CHECK(sqe->opcode == RNIC_SW_OP_READ && sqe->num_sge == 1);
 	sqe = ring_slot(&qp->sq, 1);
-	CHECK(sqe->imm == 5 && sqe->inline_len == 3);
+	CHECK(sqe->inv_stag == 5 && sqe->inline_len == 3);
 
 	/* An error anywhere: nothing of the batch */
 	ibv_wr_start(ex);
@@ -355,12 +371,12 @@ static void test_poll(void)
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 0);
 	complete(cq, &(struct rnic_sw_cqe){
 		.wr_id = 1, .qp_num = 7, .byte_len = 10,
-		.opcode = RNIC_SW_WC_RECV | RNIC_SW_OP_SEND_INV,
-		.flags = RNIC_SW_WC_WITH_INV, .imm = 0x99 });
+		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_SEND_INV,
+		.flags = RNIC_SW_WC_WITH_INV, .inv_stag = 0x99 });
 	complete(cq, &(struct rnic_sw_cqe){
-		.wr_id = 2, .status = IBV_WC_WR_FLUSH_ERR, .imm = 33 });
+		.wr_id = 2, .status = IBV_WC_WR_FLUSH_ERR, .vendor_err = 33 });
 	complete(cq, &(struct rnic_sw_cqe){
-		.opcode = RNIC_SW_WC_RECV | RNIC_SW_OP_WRITE_IMM,
+		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM,
 		.flags = RNIC_SW_WC_WITH_IMM });
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, 2, wc) == 2);
 	CHECK(cq->q.hdr->cons == 2);
@@ -437,11 +453,32 @@ static void test_arm_and_resize(void)
 
 	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 0));
 	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 1));
-	CHECK(cq->q.hdr->flags & RNIC_SW_CQ_ARM);
+	CHECK(cq->q.hdr->flags & RNIC_SW_ARM_ANY);
 	cq->q.cons = 3;
 	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
 	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 3);
-	CHECK(cq->q.hdr->flags & RNIC_SW_CQ_ARM);
+	CHECK(cq->q.hdr->flags & RNIC_SW_ARM_ANY);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+/* Whatever fails: the queue goes on where it was */
+static void test_resize_refused(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct ibv_wc wc[SLOTS];
+
+	bad_key = true;
+	switches = 0;
+	CHECK(rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
+	CHECK(!switches && cq->q.slots == SLOTS);
+	bad_key = false;
+	refuse_switch = true;
+	CHECK(rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS) == EINVAL);
+	CHECK(switches == 1 && cq->q.slots == SLOTS);
+	refuse_switch = false;
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 5 });
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 1);
+	CHECK(wc[0].wr_id == 5);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
@@ -528,6 +565,7 @@ int main(void)
 	test_poll_ex();
 	test_forget();
 	test_arm_and_resize();
+	test_resize_refused();
 	test_credentials();
 	test_query_port();
 	test_llp();
