@@ -189,8 +189,11 @@ void rdmap_sq_failed(struct rdmap *r, u32 slot);
 /* RDMAP_WR_REG, _BIND and _LOCAL_INV: do and complete it; false: it failed */
 bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr);
 
-/* The oldest receive buffer, into r->recv_buf; false if there is none */
-bool rdmap_rq_take(struct rdmap *r);
+/*
+ * The oldest receive buffer, into r->recv_buf; IW_DDP_U_NO_BUFFER, or
+ * IW_LOCAL_PROT if it makes no sense
+ */
+enum iw_reason rdmap_rq_take(struct rdmap *r);
 void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc);
 
 /* A message was delivered, or begun to be sent */

@@ -79,6 +79,14 @@ static enum iw_reason admit_terminate(struct rdmap *r, struct ddp_grant *g)
 	return IW_OK;
 }
 
+static enum iw_reason take_recv(struct rdmap *r)
+{
+	enum iw_reason why = rdmap_rq_take(r);
+
+	r->in_recv = !why;
+	return why;
+}
+
 static enum iw_reason admit_send(struct rdmap *r, const struct ddp_hdr *h,
 				 u32 payload, struct ddp_grant *g)
 {
@@ -92,10 +100,7 @@ static enum iw_reason admit_send(struct rdmap *r, const struct ddp_hdr *h,
 		return IW_OK;
 	}
 	r->swallow = false;
-	if (!rdmap_rq_take(r))
-		return IW_DDP_U_NO_BUFFER;
-	r->in_recv = true;
-	return IW_OK;
+	return take_recv(r);
 }
 
 /* It uses up a receive buffer, and puts nothing into it (RFC 7306 6.3) */
@@ -107,10 +112,7 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 	if (r->in_recv)
 		return IW_OK;
 	r->swallow = false;
-	if (!rdmap_rq_take(r))
-		return IW_DDP_U_NO_BUFFER;
-	r->in_recv = true;
-	return IW_OK;
+	return take_recv(r);
 }
 
 /* All segments of a message have one opcode: its buffer was chosen by it */

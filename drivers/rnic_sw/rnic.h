@@ -166,6 +166,7 @@ struct rnic_rq {
 	/* rx runner, or who flushes after it has settled */
 	u64			wr_id;		/* of the slot taken */
 	bool			taken;		/* from a shared queue */
+	bool			bad;		/* what was taken makes no sense */
 	u32			tail;		/* oldest not completed */
 
 	spinlock_t		lock;		/* the rest; prod in the kernel */
@@ -397,7 +398,8 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
 int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
-bool rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id);
+bool rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
+		   bool *bad);
 
 /* cm.c, cm_listen.c */
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The receive queue: slots taken in order, one message each, or a shared one's. */
 #include "rnic.h"
+#include "sqe.h"
 
 /* Posted and not taken; more than there are slots: nonsense */
 static u32 __posted(const struct rnic_rq *rq)
@@ -27,17 +28,22 @@ u32 rnic_rqe_stride(u32 max_sge)
  * @r: its receive buffer is filled in
  * @wr_id: set to what the program calls it
  *
- * Return: false if it makes no sense.
+ * Return: false if it makes no sense; whoever took it completes it so.
  */
 bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 		   struct rdmap *r, u64 *wr_id)
 {
 	const struct rnic_sw_sge *sge = (void *)(slot + 1);
-	u32 i, n = READ_ONCE(slot->num_sge);
+	const struct rnic_sw_rqe e = {
+		.wr_id = READ_ONCE(slot->wr_id),
+		.num_sge = READ_ONCE(slot->num_sge),
+		.reserved = READ_ONCE(slot->reserved),
+	};
+	u32 i, n = e.num_sge;
 	u64 len = 0;
 
-	*wr_id = READ_ONCE(slot->wr_id);
-	if (n > max_sge || n > RDMAP_SGE_MAX)
+	*wr_id = e.wr_id;
+	if (n > max_sge || n > RDMAP_SGE_MAX || !rqe_clean(&e))
 		return false;
 	for (i = 0; i < n; i++) {
 		r->recv_sge[i].addr = READ_ONCE(sge[i].addr);
@@ -53,33 +59,36 @@ bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 	return true;
 }
 
-static bool take_shared(struct rnic_qp *qp)
+/* A slot that makes no sense is our program's fault, not the peer's */
+static enum iw_reason why_not(const struct rnic_rq *rq, bool taken)
 {
-	qp->rq.taken = rnic_srq_take(qp->srq, &qp->rdmap, &qp->rq.wr_id);
-	return qp->rq.taken;
+	if (!taken)
+		return IW_DDP_U_NO_BUFFER;
+	return rq->bad ? IW_LOCAL_PROT : IW_OK;
 }
 
-bool rdmap_rq_take(struct rdmap *r)
+enum iw_reason rdmap_rq_take(struct rdmap *r)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_rq *rq = &qp->rq;
 	unsigned long flags;
-	bool ok = false;
+	bool any;
 	u32 n;
 
-	if (qp->srq)
-		return take_shared(qp);
+	if (qp->srq) {
+		rq->taken = rnic_srq_take(qp->srq, r, &rq->wr_id, &rq->bad);
+		return why_not(rq, rq->taken);
+	}
 	if (!rq->ring.slots)
-		return false;
+		return IW_DDP_U_NO_BUFFER;
 	spin_lock_irqsave(&rq->lock, flags);
 	n = rq->flushing ? 0 : __posted(rq);
-	if (n && n <= rq->ring.slots)
-		ok = rnic_rqe_read(rnic_ring_slot(&rq->ring, rq->head),
-				   rq->max_sge, r, &rq->wr_id);
-	if (ok)
-		rq->head++;
+	any = n && n <= rq->ring.slots;
+	if (any)
+		rq->bad = !rnic_rqe_read(rnic_ring_slot(&rq->ring, rq->head++),
+					 rq->max_sge, r, &rq->wr_id);
 	spin_unlock_irqrestore(&rq->lock, flags);
-	return ok;
+	return why_not(rq, any);
 }
 
 void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
@@ -114,6 +123,8 @@ void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
 /* Why the receive that a message was using ends: it may be its own fault */
 static u8 taken_status(const struct rnic_qp *qp)
 {
+	if (qp->rq.bad)
+		return IB_WC_LOC_QP_OP_ERR;
 	switch (qp->why) {
 	case IW_DDP_U_TOO_LONG:
 		return IB_WC_LOC_LEN_ERR;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Slots of a send queue to work requests: read once, checked, in our memory. */
 #include "rnic.h"
+#include "sqe.h"
 
 static u64 buf_len(const struct rdmap_wr *wr)
 {
@@ -152,6 +153,8 @@ enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 {
 	enum ib_wc_status status;
 
+	if (qp->user && !sqe_clean(e))
+		return IB_WC_LOC_QP_OP_ERR;
 	wr->flags = 0;
 	if (e->flags & RNIC_SW_SEND_FENCE)
 		wr->flags |= RDMAP_WR_FENCE;

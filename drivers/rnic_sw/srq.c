@@ -187,28 +187,29 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
  * @srq: the queue
  * @r: the queue pair's stream; its receive buffer is filled in
  * @wr_id: set to what the program calls it
+ * @bad: set if it makes no sense
  *
  * Any context.
  *
- * Return: false if there is none, or it makes no sense.
+ * Return: false if there is none.
  */
-bool rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id)
+bool rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id, bool *bad)
 {
-	bool ok = false, tell = false;
+	bool any, tell = false;
 	unsigned long flags;
 
 	spin_lock_irqsave(&srq->lock, flags);
-	if (__posted(srq))
-		ok = rnic_rqe_read(rnic_ring_slot(&srq->ring, srq->head),
-				   srq->max_sge, r, wr_id);
-	if (ok) {
+	any = __posted(srq);
+	if (any) {
+		*bad = !rnic_rqe_read(rnic_ring_slot(&srq->ring, srq->head),
+				      srq->max_sge, r, wr_id);
 		rnic_ring_consumed(&srq->ring, ++srq->head);
 		tell = __below_limit(srq);
 	}
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (tell)
 		tell_limit(srq);
-	return ok;
+	return any;
 }
 
 /**

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Is there nothing in a slot of a send queue that its opcode does not use? */
+#ifndef _RNIC_SW_SQE_H
+#define _RNIC_SW_SQE_H
+
+#include <ddp/pure.h>
+#include <rdma/rnic_sw-abi.h>
+
+bool sqe_clean(const struct rnic_sw_sqe *e);
+bool rqe_clean(const struct rnic_sw_rqe *e);
+
+#endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <kunit/test.h>
+
+#include "../sqe.h"
+
+/* The octets of a slot that each opcode may fill, besides the first eighteen */
+static const struct may {
+	const char	*name;
+	u8		opcode;
+	bool		data;
+	u8		from, to;	/* octets of the middle part */
+} mays[] = {
+	{ "write",	RNIC_SW_OP_WRITE,	true,	20, 32 },
+	{ "write_imm",	RNIC_SW_OP_WRITE_IMM,	true,	16, 32 },
+	{ "send",	RNIC_SW_OP_SEND,	true,	16, 16 },
+	{ "send_inv",	RNIC_SW_OP_SEND_INV,	true,	16, 20 },
+	{ "read",	RNIC_SW_OP_READ,	true,	20, 32 },
+	{ "cmp_swap",	RNIC_SW_OP_CMP_SWAP,	true,	20, 48 },
+	{ "fetch_add",	RNIC_SW_OP_FETCH_ADD,	true,	20, 40 },
+	{ "local_inv",	RNIC_SW_OP_LOCAL_INV,	false,	16, 20 },
+	{ "bind_mw",	RNIC_SW_OP_BIND_MW,	false,	16, 44 },
+};
+
+static void describe_may(const struct may *m, char *desc)
+{
+	strscpy(desc, m->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(may, mays, describe_may);
+
+static const size_t middle = offsetof(struct rnic_sw_sqe, imm_data);
+
+/* Each octet behind the header alone, in the slot of each opcode */
+static void each_octet(struct kunit *test)
+{
+	const struct may *m = test->param_value;
+	struct rnic_sw_sqe e;
+	size_t i;
+
+	KUNIT_ASSERT_EQ(test, middle, (size_t)16);
+	for (i = middle; i < sizeof(e); i++) {
+		memset(&e, 0, sizeof(e));
+		e.opcode = m->opcode;
+		KUNIT_ASSERT_TRUE(test, sqe_clean(&e));
+		((u8 *)&e)[i] = 0x80;
+		KUNIT_EXPECT_EQ_MSG(test, sqe_clean(&e),
+				    i >= m->from && i < m->to, "octet %zu", i);
+	}
+}
+
+static bool with(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
+{
+	const struct rnic_sw_sqe e = {
+		.wr_id = ~0ull,
+		.opcode = opcode,
+		.flags = flags,
+		.num_sge = num_sge,
+		.inline_len = inline_len,
+	};
+
+	return sqe_clean(&e);
+}
+
+/* Pieces, or octets inline, or neither */
+static void data(struct kunit *test)
+{
+	const struct may *m = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, with(m->opcode, 0, 1, 0), m->data);
+	KUNIT_EXPECT_FALSE(test, with(m->opcode, 0, 0, 1));
+	KUNIT_EXPECT_EQ(test, with(m->opcode, RNIC_SW_SEND_INLINE, 0, 1),
+			m->data);
+	KUNIT_EXPECT_EQ(test, with(m->opcode, RNIC_SW_SEND_INLINE, 0, 0),
+			m->data);
+	KUNIT_EXPECT_FALSE(test, with(m->opcode, RNIC_SW_SEND_INLINE, 1, 1));
+}
+
+static void flags(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, with(RNIC_SW_OP_SEND, 1 << i, 0, 0),
+				i < 4);
+}
+
+static void opcodes(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < 256; i++)
+		KUNIT_EXPECT_EQ_MSG(test, with(i, 0, 0, 0), i < 10 && i != 3,
+				    "%d", i);
+}
+
+static void receives(struct kunit *test)
+{
+	struct rnic_sw_rqe e = { .wr_id = ~0ull, .num_sge = ~0u };
+
+	KUNIT_EXPECT_TRUE(test, rqe_clean(&e));
+	e.reserved = 1u << 31;
+	KUNIT_EXPECT_FALSE(test, rqe_clean(&e));
+}
+
+static struct kunit_case sqe_cases[] = {
+	KUNIT_CASE_PARAM(each_octet, may_gen_params),
+	KUNIT_CASE_PARAM(data, may_gen_params),
+	KUNIT_CASE(flags),
+	KUNIT_CASE(opcodes),
+	KUNIT_CASE(receives),
+	{}
+};
+
+static struct kunit_suite sqe_suite = {
+	.name = "rnic_sqe",
+	.test_cases = sqe_cases,
+};
+
+kunit_test_suite(sqe_suite);
+
+MODULE_DESCRIPTION("What a slot may say: tests");
+MODULE_LICENSE("Dual BSD/GPL");
