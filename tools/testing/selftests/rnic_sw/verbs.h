@@ -64,7 +64,7 @@ extern const struct test post_tests[], cq_tests[], remote_tests[];
 extern const struct test local_tests[], mr_tests[], conn_tests[];
 extern const struct test flush_tests[], rough_tests[], stream_tests[];
 extern const struct test srq_tests[], mw_tests[];
-extern const struct test atomic_tests[], imm_tests[];
+extern const struct test atomic_tests[], imm_tests[], abi_tests[];
 
 /* What the program was told */
 struct setting {
