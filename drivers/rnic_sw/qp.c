@@ -71,8 +71,20 @@ static enum ib_event_type event_of(const struct rnic_qp *qp)
 /* An ordinary end is told by the connection, an error by the queue pair, too */
 static bool worth_telling(enum iw_reason why)
 {
-	return why < IW_PEER_CLOSED || why == IW_LOCAL_PROT ||
-	       why == IW_LOCAL_CQ;
+	switch (why) {
+	case IW_PEER_CLOSED:
+	case IW_PEER_RESET:
+	case IW_PEER_REJECT:
+	case IW_PEER_REFUSED:
+	case IW_UNREACHABLE:
+	case IW_TIMEOUT:
+	case IW_LOCAL_CLOSE:
+	case IW_LOCAL_ABORT:
+	case IW_NO_MEMORY:
+		return false;
+	default:
+		return true;
+	}
 }
 
 static void tell(struct rnic_qp *qp)

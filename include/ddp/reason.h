@@ -13,69 +13,73 @@
  *
  * The comment is what a Terminate carries (layer/type/code, RFC 5040 4.8);
  * a reason without one is local and never goes on the wire.
+ *
+ * Programs see the number as vendor error: it never changes, and none is used
+ * again.  A new reason goes to the end, and into the list of numbers in
+ * Documentation/counters.rst.
  */
 enum iw_reason {
 	IW_OK = 0,
 
-	IW_DDP_CATASTROPHIC,	/* 1/0/00 local failure while placing */
-	IW_DDP_SHORT,		/* 1/0/00 segment shorter than its header */
+	IW_DDP_CATASTROPHIC = 1,	/* 1/0/00 local failure while placing */
+	IW_DDP_SHORT = 2,	/* 1/0/00 segment shorter than its header */
 
-	IW_DDP_T_STAG,		/* 1/1/00 invalid, or right missing (N-3) */
-	IW_DDP_T_BOUNDS,	/* 1/1/01 base or bounds */
-	IW_DDP_T_ASSOC,		/* 1/1/02 STag of another PD or stream */
-	IW_DDP_T_WRAP,		/* 1/1/03 TO wraps */
-	IW_DDP_T_VERSION,	/* 1/1/04 DV, tagged */
+	IW_DDP_T_STAG = 3,	/* 1/1/00 invalid, or right missing (N-3) */
+	IW_DDP_T_BOUNDS = 4,	/* 1/1/01 base or bounds */
+	IW_DDP_T_ASSOC = 5,	/* 1/1/02 STag of another PD or stream */
+	IW_DDP_T_WRAP = 6,	/* 1/1/03 TO wraps */
+	IW_DDP_T_VERSION = 7,	/* 1/1/04 DV, tagged */
 
-	IW_DDP_U_QN,		/* 1/2/01 no such queue */
-	IW_DDP_U_NO_BUFFER,	/* 1/2/02 no buffer for this MSN */
-	IW_DDP_U_MSN_RANGE,	/* 1/2/03 MSN out of range */
-	IW_DDP_U_MO,		/* 1/2/04 message offset */
-	IW_DDP_U_TOO_LONG,	/* 1/2/05 message too long for its buffer */
-	IW_DDP_U_VERSION,	/* 1/2/06 DV, untagged */
+	IW_DDP_U_QN = 8,	/* 1/2/01 no such queue */
+	IW_DDP_U_NO_BUFFER = 9,	/* 1/2/02 no buffer for this MSN */
+	IW_DDP_U_MSN_RANGE = 10,	/* 1/2/03 MSN out of range */
+	IW_DDP_U_MO = 11,	/* 1/2/04 message offset */
+	IW_DDP_U_TOO_LONG = 12,	/* 1/2/05 message too long for its buffer */
+	IW_DDP_U_VERSION = 13,	/* 1/2/06 DV, untagged */
 
-	IW_MPA_LOST,		/* 2/0/01 connection closed, reset or timed out */
-	IW_MPA_CRC,		/* 2/0/02 received CRC does not match */
-	IW_MPA_MARKER,		/* 2/0/03 marker and length disagree */
-	IW_MPA_STARTUP,		/* 2/0/04 bad start-up frame */
-	IW_MPA_LOCAL,		/* 2/0/05 local catastrophic */
-	IW_MPA_IRD,		/* 2/0/06 insufficient IRD */
-	IW_MPA_RTR,		/* 2/0/07 no matching RTR */
+	IW_MPA_LOST = 14,	/* 2/0/01 connection closed, reset or timed out */
+	IW_MPA_CRC = 15,	/* 2/0/02 received CRC does not match */
+	IW_MPA_MARKER = 16,	/* 2/0/03 marker and length disagree */
+	IW_MPA_STARTUP = 17,	/* 2/0/04 bad start-up frame */
+	IW_MPA_LOCAL = 18,	/* 2/0/05 local catastrophic */
+	IW_MPA_IRD = 19,	/* 2/0/06 insufficient IRD */
+	IW_MPA_RTR = 20,	/* 2/0/07 no matching RTR */
 
-	IW_RDMAP_CATASTROPHIC,	/* 0/0/00 local catastrophic */
+	IW_RDMAP_CATASTROPHIC = 21,	/* 0/0/00 local catastrophic */
 
-	IW_RDMAP_P_STAG,	/* 0/1/00 remote protection: invalid STag */
-	IW_RDMAP_P_BOUNDS,	/* 0/1/01 base or bounds */
-	IW_RDMAP_P_ACCESS,	/* 0/1/02 access rights */
-	IW_RDMAP_P_ASSOC,	/* 0/1/03 STag not of this stream */
-	IW_RDMAP_P_WRAP,	/* 0/1/04 TO wraps */
-	IW_RDMAP_P_INVALIDATE,	/* 0/1/09 STag cannot be invalidated (not ours) */
-	IW_RDMAP_P_UNSPEC,	/* 0/1/ff */
+	IW_RDMAP_P_STAG = 22,	/* 0/1/00 remote protection: invalid STag */
+	IW_RDMAP_P_BOUNDS = 23,	/* 0/1/01 base or bounds */
+	IW_RDMAP_P_ACCESS = 24,	/* 0/1/02 access rights */
+	IW_RDMAP_P_ASSOC = 25,	/* 0/1/03 STag not of this stream */
+	IW_RDMAP_P_WRAP = 26,	/* 0/1/04 TO wraps */
+	IW_RDMAP_P_INVALIDATE = 27,	/* 0/1/09 STag cannot be invalidated (not ours) */
+	IW_RDMAP_P_UNSPEC = 28,	/* 0/1/ff */
 
-	IW_RDMAP_VERSION,	/* 0/2/05 RV */
-	IW_RDMAP_OPCODE,	/* 0/2/06 unexpected opcode */
-	IW_RDMAP_STREAM,	/* 0/2/07 this stream: misaligned atomic */
-	IW_RDMAP_GLOBAL,	/* 0/2/08 catastrophic, global */
-	IW_RDMAP_INVALIDATE,	/* 0/2/09 STag cannot be invalidated */
-	IW_RDMAP_UNSPEC,	/* 0/2/ff */
+	IW_RDMAP_VERSION = 29,	/* 0/2/05 RV */
+	IW_RDMAP_OPCODE = 30,	/* 0/2/06 unexpected opcode */
+	IW_RDMAP_STREAM = 31,	/* 0/2/07 this stream: misaligned atomic */
+	IW_RDMAP_GLOBAL = 32,	/* 0/2/08 catastrophic, global */
+	IW_RDMAP_INVALIDATE = 33,	/* 0/2/09 STag cannot be invalidated */
+	IW_RDMAP_UNSPEC = 34,	/* 0/2/ff */
 
 	/* local: no Terminate of ours leaves */
-	IW_PEER_TERMINATE,	/* the peer sent a Terminate */
-	IW_SCTP_ADAPTATION,	/* the peer's association is not for DDP */
-	IW_SCTP_CONTROL,	/* malformed session control chunk */
-	IW_SCTP_SEQUENCE,	/* no legal sequence has this chunk here */
-	IW_SCTP_SSN,		/* DDP-SSN out of the window, or twice */
-	IW_PEER_CLOSED,		/* graceful end by the peer */
-	IW_PEER_RESET,		/* reset by the peer */
-	IW_PEER_REJECT,		/* the peer's ULP said no */
-	IW_PEER_REFUSED,	/* nobody listens there */
-	IW_UNREACHABLE,		/* no route, no answer */
-	IW_TIMEOUT,		/* start-up took too long */
-	IW_LOCAL_CLOSE,		/* graceful end by the ULP */
-	IW_LOCAL_ABORT,		/* abortive end by the ULP */
-	IW_LOCAL_PROT,		/* a work request named memory it may not use */
-	IW_LOCAL_CQ,		/* completion queue overrun */
-	IW_NO_MEMORY,		/* allocation failed */
-	IW_UNREADABLE,		/* what arrived is where no CPU can read it */
+	IW_PEER_TERMINATE = 35,	/* the peer sent a Terminate */
+	IW_SCTP_ADAPTATION = 36,	/* the peer's association is not for DDP */
+	IW_SCTP_CONTROL = 37,	/* malformed session control chunk */
+	IW_SCTP_SEQUENCE = 38,	/* no legal sequence has this chunk here */
+	IW_SCTP_SSN = 39,	/* DDP-SSN out of the window, or twice */
+	IW_PEER_CLOSED = 40,	/* graceful end by the peer */
+	IW_PEER_RESET = 41,	/* reset by the peer */
+	IW_PEER_REJECT = 42,	/* the peer's ULP said no */
+	IW_PEER_REFUSED = 43,	/* nobody listens there */
+	IW_UNREACHABLE = 44,	/* no route, no answer */
+	IW_TIMEOUT = 45,	/* start-up took too long */
+	IW_LOCAL_CLOSE = 46,	/* graceful end by the ULP */
+	IW_LOCAL_ABORT = 47,	/* abortive end by the ULP */
+	IW_LOCAL_PROT = 48,	/* a work request named memory it may not use */
+	IW_LOCAL_CQ = 49,	/* completion queue overrun */
+	IW_NO_MEMORY = 50,	/* allocation failed */
+	IW_UNREADABLE = 51,	/* what arrived is where no CPU can read it */
 
 	IW_REASON_NR
 };

@@ -144,6 +144,71 @@ static void reason_unique(struct kunit *test)
 				       iw_reason_row(IW_DDP_CATASTROPHIC)));
 }
 
+/* Vendor errors: a line once written here never changes */
+static const char * const numbers[] = {
+	[0]	= "ok",
+	[1]	= "ddp-catastrophic",
+	[2]	= "ddp-short",
+	[3]	= "ddp-tagged-stag",
+	[4]	= "ddp-tagged-bounds",
+	[5]	= "ddp-tagged-assoc",
+	[6]	= "ddp-tagged-wrap",
+	[7]	= "ddp-tagged-version",
+	[8]	= "ddp-untagged-qn",
+	[9]	= "ddp-untagged-no-buffer",
+	[10]	= "ddp-untagged-msn-range",
+	[11]	= "ddp-untagged-mo",
+	[12]	= "ddp-untagged-too-long",
+	[13]	= "ddp-untagged-version",
+	[14]	= "mpa-lost",
+	[15]	= "mpa-crc",
+	[16]	= "mpa-marker",
+	[17]	= "mpa-startup",
+	[18]	= "mpa-local",
+	[19]	= "mpa-ird",
+	[20]	= "mpa-rtr",
+	[21]	= "rdmap-catastrophic",
+	[22]	= "rdmap-stag",
+	[23]	= "rdmap-bounds",
+	[24]	= "rdmap-access",
+	[25]	= "rdmap-assoc",
+	[26]	= "rdmap-wrap",
+	[27]	= "rdmap-invalidate-assoc",
+	[28]	= "rdmap-protection",
+	[29]	= "rdmap-version",
+	[30]	= "rdmap-opcode",
+	[31]	= "rdmap-stream",
+	[32]	= "rdmap-global",
+	[33]	= "rdmap-invalidate",
+	[34]	= "rdmap-operation",
+	[35]	= "peer-terminate",
+	[36]	= "sctp-adaptation",
+	[37]	= "sctp-control",
+	[38]	= "sctp-sequence",
+	[39]	= "sctp-ssn",
+	[40]	= "peer-closed",
+	[41]	= "peer-reset",
+	[42]	= "peer-reject",
+	[43]	= "peer-refused",
+	[44]	= "unreachable",
+	[45]	= "timeout",
+	[46]	= "local-close",
+	[47]	= "local-abort",
+	[48]	= "local-protection",
+	[49]	= "local-cq-overrun",
+	[50]	= "no-memory",
+	[51]	= "unreadable",
+};
+
+static void reason_numbers(struct kunit *test)
+{
+	u32 why;
+
+	KUNIT_ASSERT_EQ(test, (u32)ARRAY_SIZE(numbers), (u32)IW_REASON_NR);
+	for (why = 0; why < IW_REASON_NR; why++)
+		KUNIT_EXPECT_STREQ(test, numbers[why], iw_reason_name(why));
+}
+
 static void reason_out_of_range(struct kunit *test)
 {
 	const struct iw_reason_row *unspec = iw_reason_row(IW_RDMAP_UNSPEC);
@@ -158,6 +223,7 @@ static struct kunit_case reason_cases[] = {
 	KUNIT_CASE(reason_locals),
 	KUNIT_CASE(reason_named),
 	KUNIT_CASE(reason_unique),
+	KUNIT_CASE(reason_numbers),
 	KUNIT_CASE(reason_out_of_range),
 	{}
 };
