@@ -81,23 +81,39 @@ u32 mpa_fpdu_wire_len(u32 pos, u32 ulpdu_len, bool markers)
 }
 
 /**
- * mpa_fpdu_peek - length of the FPDU that starts at @p
+ * mpa_fpdu_head - octets of an FPDU in front of its ULPDU
+ * @pos: where it starts
+ * @markers: whether its sender inserts markers
+ *
+ * Return: those of the length field, and of a marker that leads.
+ */
+u32 mpa_fpdu_head(u32 pos, bool markers)
+{
+	if (markers && !mpa_to_marker(pos))
+		return MPA_MARKER_SIZE + MPA_LEN_SIZE;
+	return MPA_LEN_SIZE;
+}
+
+/**
+ * mpa_fpdu_peek - what the first octets of an FPDU say of it
+ * @f: filled in: all lengths of it, from one look at the length field
  * @pos: where it starts
  * @markers: whether the peer inserts markers
- * @p: its first octets
- * @len: how many of them have arrived
+ * @p: its first octets, in memory of ours
+ * @len: how many
  *
- * Return: octets on the wire, or 0 if @len is too short to tell.
+ * Return: false if @len is too short to tell.
  */
-int mpa_fpdu_peek(u32 pos, bool markers, const u8 *p, size_t len)
+bool mpa_fpdu_peek(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
+		   size_t len)
 {
-	size_t skip = 0;
-
-	if (markers && !mpa_to_marker(pos))
-		skip = MPA_MARKER_SIZE;
-	if (len < skip + MPA_LEN_SIZE)
-		return 0;
-	return mpa_fpdu_wire_len(pos, get_unaligned_be16(p + skip), markers);
+	f->start = pos;
+	f->head = mpa_fpdu_head(pos, markers);
+	if (len < f->head)
+		return false;
+	f->ulpdu_len = get_unaligned_be16(p + f->head - MPA_LEN_SIZE);
+	f->wire = mpa_fpdu_wire_len(pos, f->ulpdu_len, markers);
+	return true;
 }
 
 /**

@@ -11,10 +11,29 @@
 #include <ddp/pure.h>
 #include "wire.h"
 
+/* A marker, if one leads, and the length field */
+#define MPA_FPDU_HEAD_MAX	(MPA_MARKER_SIZE + MPA_LEN_SIZE)
+
+/**
+ * struct mpa_fpdu - an FPDU, as its first octets describe it
+ * @start: its first octet's position
+ * @head: octets up to its ULPDU: a leading marker and the length field
+ * @ulpdu_len: octets of its ULPDU
+ * @wire: octets in all, markers included
+ */
+struct mpa_fpdu {
+	u32	start;
+	u32	head;
+	u32	ulpdu_len;
+	u32	wire;
+};
+
 u32 mpa_fpdu_pad(u32 ulpdu_len);
 u32 mpa_fpdu_content(u32 ulpdu_len);
 u32 mpa_fpdu_wire_len(u32 pos, u32 ulpdu_len, bool markers);
-int mpa_fpdu_peek(u32 pos, bool markers, const u8 *p, size_t len);
+u32 mpa_fpdu_head(u32 pos, bool markers);
+bool mpa_fpdu_peek(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
+		   size_t len);
 
 u32 mpa_markers_in(u32 pos, u32 content);
 u32 mpa_to_marker(u32 pos);

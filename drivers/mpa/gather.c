@@ -11,9 +11,6 @@
 #include "fpdu.h"
 #include "internal.h"
 
-/* Marker, if one is due first, and the length field */
-#define PEEK_SIZE	(MPA_MARKER_SIZE + MPA_LEN_SIZE)
-
 static u32 crc_run(struct mpa_cursor *cur, u32 crc, u32 len)
 {
 	while (len) {
@@ -129,14 +126,6 @@ bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
 	return true;
 }
 
-static u32 read_length(struct mpa_conn *c)
-{
-	u8 len[MPA_LEN_SIZE];
-
-	mpa_gather_read(c, len, sizeof(len));
-	return get_unaligned_be16(len);
-}
-
 /* A responder may send once it has had a valid FPDU (RFC 5044 7.1.2 (4)) */
 static void open_tx(struct mpa_conn *c)
 {
@@ -150,6 +139,7 @@ static void open_tx(struct mpa_conn *c)
 static enum iw_reason hand_up(struct mpa_conn *c, u32 ulpdu_len)
 {
 	enum iw_reason why = IW_OK;
+	u8 len[MPA_LEN_SIZE];
 
 	if (c->crc || c->rx_markers)
 		why = verify(c, ulpdu_len);
@@ -158,7 +148,8 @@ static enum iw_reason hand_up(struct mpa_conn *c, u32 ulpdu_len)
 		return why;
 	}
 	open_tx(c);
-	read_length(c);
+	/* past the length field: what counts is the copy that was looked at */
+	mpa_gather_read(c, len, sizeof(len));
 	return ddp_rx_segment(c->stream, &c->llp, ulpdu_len);
 }
 
@@ -173,24 +164,20 @@ static enum iw_reason hand_up(struct mpa_conn *c, u32 ulpdu_len)
 int mpa_gather(struct mpa_conn *c, u32 avail)
 {
 	struct mpa_cursor at = c->cur;
-	u32 start = c->rx_pos, len = min_t(u32, avail, PEEK_SIZE);
-	u8 peek[PEEK_SIZE];
-	int wire;
+	u32 start = c->rx_pos, len = min_t(u32, avail, MPA_FPDU_HEAD_MAX);
+	u8 head[MPA_FPDU_HEAD_MAX];
+	struct mpa_fpdu f;
 
-	mpa_cursor_copy(&at, peek, len);
-	wire = mpa_fpdu_peek(start, c->rx_markers, peek, len);
-	if (!wire || wire > avail)
+	mpa_cursor_copy(&at, head, len);
+	if (!mpa_fpdu_peek(&f, start, c->rx_markers, head, len) ||
+	    f.wire > avail)
 		return 0;
 
-	at = c->cur;
-	len = read_length(c);
-	c->cur = at;
-	c->rx_pos = start;
-	if (hand_up(c, len))
+	if (hand_up(c, f.ulpdu_len))
 		return -EIO;
 	/* the pad, the CRC and what DDP did not read */
-	if (wire < avail)
-		mpa_cursor_skip(&c->cur, start + wire - c->rx_pos);
-	c->rx_pos = start + wire;
-	return wire;
+	if (f.wire < avail)
+		mpa_cursor_skip(&c->cur, start + f.wire - c->rx_pos);
+	c->rx_pos = start + f.wire;
+	return f.wire;
 }

@@ -96,13 +96,29 @@ static void fpdu_agrees_with_walk(struct kunit *test)
 	}
 }
 
+/* All lengths come from the same two octets */
+static void expect_peek(struct kunit *test, u32 pos, bool markers, const u8 *p,
+			size_t len)
+{
+	struct mpa_fpdu f;
+	u32 ulpdu_len;
+
+	KUNIT_ASSERT_TRUE(test, mpa_fpdu_peek(&f, pos, markers, p, len));
+	KUNIT_EXPECT_EQ(test, f.start, pos);
+	KUNIT_EXPECT_EQ(test, f.head, mpa_fpdu_head(pos, markers));
+	ulpdu_len = get_unaligned_be16(p + f.head - MPA_LEN_SIZE);
+	KUNIT_EXPECT_EQ(test, f.ulpdu_len, ulpdu_len);
+	KUNIT_EXPECT_EQ(test, f.wire,
+			mpa_fpdu_wire_len(pos, ulpdu_len, markers));
+}
+
 /* MPA-34, MPA-67, MPA-73 */
 static void fpdu_peek_reads_the_length(struct kunit *test)
 {
-	u8 p[MPA_MARKER_SIZE + MPA_LEN_SIZE];
+	u8 p[MPA_FPDU_HEAD_MAX];
+	struct mpa_fpdu f;
 	size_t i, n, need;
 	u32 pos;
-	int want;
 
 	for (i = 0; i < 2 * ARRAY_SIZE(lengths); i++) {
 		bool markers = i % 2;
@@ -114,11 +130,13 @@ static void fpdu_peek_reads_the_length(struct kunit *test)
 			need = leads ? 6 : 2;
 			memset(p, 0xff, sizeof(p));
 			put_unaligned_be16(len, p + need - 2);
-			want = mpa_fpdu_wire_len(pos, len, markers);
-			for (n = 0; n <= sizeof(p); n++)
-				KUNIT_EXPECT_EQ(test, n < need ? 0 : want,
-						mpa_fpdu_peek(pos, markers,
-							      p, n));
+			for (n = 0; n < need; n++)
+				KUNIT_EXPECT_FALSE(test,
+						   mpa_fpdu_peek(&f, pos,
+								 markers, p, n));
+			KUNIT_EXPECT_EQ(test, mpa_fpdu_head(pos, markers), need);
+			for (n = need; n <= sizeof(p); n++)
+				expect_peek(test, pos, markers, p, n);
 		}
 	}
 }

@@ -129,20 +129,21 @@ static u32 frame(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
 }
 
 /* The same answer however much has come, or none yet */
-static int peek(struct stream *s, const u8 *p, size_t have)
+static u32 peek(struct stream *s, const u8 *p, size_t have)
 {
 	size_t some = any_below(s, have + 1);
 	u8 *piece = malloc(some);
-	int early, len;
+	struct mpa_fpdu f;
+	u32 early, len;
 
 	memcpy(piece, p, some);
-	early = mpa_fpdu_peek(s->pos, s->markers, piece, some);
+	early = mpa_fpdu_peek(&f, s->pos, s->markers, piece, some) ? f.wire : 0;
 	free(piece);
-	len = mpa_fpdu_peek(s->pos, s->markers, p, have);
+	len = mpa_fpdu_peek(&f, s->pos, s->markers, p, have) ? f.wire : 0;
 	MUST("fpdu-peek-pieces", !early || early == len);
 	MUST("fpdu-peek-enough",
 	     len || have < MPA_MARKER_SIZE + MPA_LEN_SIZE);
-	MUST("fpdu-length", len >= 0 && len <= WIRE_MAX && !(len % MPA_ALIGN));
+	MUST("fpdu-length", len <= WIRE_MAX && !(len % MPA_ALIGN));
 	return len;
 }
 
@@ -152,7 +153,7 @@ static u8 again[WIRE_MAX];
 /* Returns octets of the FPDU at @p, 0 if it is not all there */
 static u32 one(struct stream *s, const u8 *p, size_t have)
 {
-	int len = peek(s, p, have);
+	u32 len = peek(s, p, have);
 	u8 field[MPA_CRC_SIZE];
 	u32 ulpdu;
 	bool lead;
