@@ -5,6 +5,7 @@
 
 /* FPDU, RFC 5044 figure 2: length, ULPDU, pad, CRC */
 #define MPA_LEN_SIZE		2
+#define MPA_ULPDU_MAX		65535
 #define MPA_CRC_SIZE		4
 #define MPA_ALIGN		4
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * One FPDU, taken over from memory that others may still write: a sender on
+ * this machine can splice pages into TCP and go on writing them.
+ *
+ * Copied first, then the copy is summed and its markers are looked at, and only
+ * the copy is handed up: what is placed is what was summed.  Both go over the
+ * octets in pieces that stay in the cache.
+ */
+#include "crc.h"
+#include "take.h"
+
+/* Copied and summed together: a part of the smallest first-level cache */
+#define PIECE		4096
+
+/* Octets behind the head, markers aside: ULPDU, PAD, CRC field */
+static u32 behind_head(const struct mpa_take *t)
+{
+	return mpa_fpdu_content(t->f.ulpdu_len) - MPA_LEN_SIZE;
+}
+
+/* ... of which the digest covers */
+static u32 covered(const struct mpa_take *t)
+{
+	return behind_head(t) - MPA_CRC_SIZE;
+}
+
+static bool marker_due(const struct mpa_take *t)
+{
+	return t->markers && !mpa_to_marker(t->pos);
+}
+
+static void look_at_marker(struct mpa_take *t, const u8 *marker)
+{
+	if (!mpa_marker_ok(marker, mpa_marker_back(t->f.start, t->pos)))
+		t->marker_wrong = true;
+}
+
+static u8 *place(struct mpa_take *t)
+{
+	if (t->got < t->f.ulpdu_len)
+		return t->ulpdu + t->got;
+	return t->tail + t->got - t->f.ulpdu_len;
+}
+
+/**
+ * mpa_take_begin - the head of an FPDU has been copied
+ * @t: with @t->markers and @t->crc set
+ * @f: what mpa_fpdu_peek() found in it
+ * @head: the copy
+ * @ulpdu: where the ULPDU goes, MPA_ULPDU_MAX octets
+ */
+void mpa_take_begin(struct mpa_take *t, const struct mpa_fpdu *f,
+		    const u8 *head, u8 *ulpdu)
+{
+	t->f = *f;
+	t->marker_wrong = false;
+	t->pos = f->start;
+	t->got = 0;
+	t->sum = mpa_crc_init();
+	t->ulpdu = ulpdu;
+	if (marker_due(t))
+		look_at_marker(t, head);
+	if (t->crc)
+		t->sum = mpa_crc_update(t->sum, head, f->head);
+	t->pos += f->head;
+}
+
+/**
+ * mpa_take_want - what is to be copied next
+ * @t: the FPDU
+ * @len: out: how many octets, all of which mpa_take_got() is to be told of
+ *
+ * Return: where they go; NULL when all are there.
+ */
+void *mpa_take_want(struct mpa_take *t, u32 *len)
+{
+	u32 end = t->got < t->f.ulpdu_len ? t->f.ulpdu_len : behind_head(t);
+
+	if (t->got == end)
+		return NULL;
+	if (marker_due(t)) {
+		*len = sizeof(t->marker);
+		return t->marker;
+	}
+	*len = min_t(u32, end - t->got, PIECE);
+	if (t->markers)
+		*len = min(*len, mpa_to_marker(t->pos));
+	return place(t);
+}
+
+/**
+ * mpa_take_got - what was wanted has been copied
+ * @t: the FPDU
+ * @len: as mpa_take_want() said
+ */
+void mpa_take_got(struct mpa_take *t, u32 len)
+{
+	u32 end = covered(t);
+
+	if (marker_due(t)) {
+		look_at_marker(t, t->marker);
+		if (t->crc)
+			t->sum = mpa_crc_update(t->sum, t->marker, len);
+	} else {
+		if (t->crc && t->got < end)
+			t->sum = mpa_crc_update(t->sum, place(t),
+						min(len, end - t->got));
+		t->got += len;
+	}
+	t->pos += len;
+}
+
+/**
+ * mpa_take_verdict - may it be handed up?
+ * @t: an FPDU that is all there
+ *
+ * Return: IW_OK, or what is wrong with it.
+ */
+enum iw_reason mpa_take_verdict(const struct mpa_take *t)
+{
+	u8 want[MPA_CRC_SIZE];
+
+	if (t->crc) {
+		mpa_crc_final(t->sum, want);
+		if (memcmp(want, t->tail + mpa_fpdu_pad(t->f.ulpdu_len),
+			   sizeof(want)))
+			return IW_MPA_CRC;
+	}
+	/* only a marker under a good CRC can be wrong (RFC 5044 8, code 3) */
+	return t->marker_wrong ? IW_MPA_MARKER : IW_OK;
+}

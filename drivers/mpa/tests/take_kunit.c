@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * FPDUs taken over from a source whose octets change with every look at them:
+ * each is asked for once, and what is handed up is what was summed.
+ */
+#include <kunit/test.h>
+
+#include "../crc.h"
+#include "../take.h"
+
+#define ULPDU_MOST	9000
+#define WIRE_MOST	(ULPDU_MOST + 256)
+
+static const u32 sizes[] = {
+	0, 1, 2, 3, 4, 14, 42, 500, 505, 506, 507, 508, 511, 1442, 4095, 4096,
+	4097, 8192, ULPDU_MOST,
+};
+
+/* An FPDU in a queue; @looks counts how often each octet was copied */
+struct source {
+	u8	octets[WIRE_MOST];
+	u8	looks[WIRE_MOST];
+	u32	at;
+};
+
+struct fixture {
+	struct source	src;
+	u8		right[WIRE_MOST];
+	u8		ulpdu[ULPDU_MOST];
+};
+
+static u8 pattern(u32 i)
+{
+	return i * 151 + (i >> 8);
+}
+
+/* The sender's octets, one by one, with the field of CRC right; their number */
+static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
+{
+	u32 content = mpa_fpdu_content(ulpdu_len), at = 0, i;
+
+	for (i = 0; i < content - MPA_CRC_SIZE; i++) {
+		if (markers && !mpa_to_marker(start + at)) {
+			mpa_marker_put(out + at,
+				       mpa_marker_back(start, start + at));
+			at += MPA_MARKER_SIZE;
+		}
+		out[at++] = i == 0 ? ulpdu_len >> 8 :
+			    i == 1 ? ulpdu_len :
+			    i < MPA_LEN_SIZE + ulpdu_len ? pattern(i) : 0;
+	}
+	if (markers && !mpa_to_marker(start + at)) {
+		mpa_marker_put(out + at, mpa_marker_back(start, start + at));
+		at += MPA_MARKER_SIZE;
+	}
+	mpa_crc_final(mpa_crc_update(mpa_crc_init(), out, at), out + at);
+	return at + MPA_CRC_SIZE;
+}
+
+/* What was looked at is something else from now on */
+static void copy_out(struct source *s, void *dst, u32 len)
+{
+	u32 i;
+
+	memcpy(dst, s->octets + s->at, len);
+	for (i = s->at; i < s->at + len; i++) {
+		s->looks[i]++;
+		s->octets[i] = ~s->octets[i];
+	}
+	s->at += len;
+}
+
+/* As gather.c does it */
+static enum iw_reason run(struct source *s, struct mpa_take *t, u32 start,
+			  u8 *ulpdu)
+{
+	u8 head[MPA_FPDU_HEAD_MAX];
+	struct mpa_fpdu f;
+	void *to;
+	u32 len;
+
+	len = mpa_fpdu_head(start, t->markers);
+	copy_out(s, head, len);
+	mpa_fpdu_peek(&f, start, t->markers, head, len);
+	mpa_take_begin(t, &f, head, ulpdu);
+	while ((to = mpa_take_want(t, &len))) {
+		copy_out(s, to, len);
+		mpa_take_got(t, len);
+	}
+	return mpa_take_verdict(t);
+}
+
+static struct fixture *new_fixture(struct kunit *test)
+{
+	struct fixture *x = kunit_kzalloc(test, sizeof(*x), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, x);
+	return x;
+}
+
+static void fill(struct fixture *x, u32 len)
+{
+	memcpy(x->src.octets, x->right, len);
+	memset(x->src.looks, 0, sizeof(x->src.looks));
+	memset(x->ulpdu, 0xee, sizeof(x->ulpdu));
+	x->src.at = 0;
+}
+
+static void take_changing(struct kunit *test, struct fixture *x, u32 start,
+			  u32 ulpdu_len, bool markers)
+{
+	struct mpa_take t = { .markers = markers, .crc = true };
+	u32 len, i, wrong = 0;
+
+	len = put_fpdu(x->right, start, ulpdu_len, markers);
+	fill(x, len);
+	KUNIT_EXPECT_EQ(test, run(&x->src, &t, start, x->ulpdu), IW_OK);
+	KUNIT_EXPECT_EQ(test, t.f.ulpdu_len, ulpdu_len);
+	KUNIT_EXPECT_EQ(test, t.f.wire, len);
+	KUNIT_EXPECT_EQ(test, x->src.at, len);
+	for (i = 0; i < len; i++)
+		wrong += x->src.looks[i] != 1;
+	for (i = 0; i < ulpdu_len; i++)
+		wrong += x->ulpdu[i] != pattern(i + MPA_LEN_SIZE);
+	for (; i < ULPDU_MOST; i++)
+		wrong += x->ulpdu[i] != 0xee;
+	KUNIT_EXPECT_EQ_MSG(test, wrong, 0u, "%u octets at %#x, markers %d",
+			    ulpdu_len, start, markers);
+}
+
+/* MPA-54, MPA-69: what is handed up is what was summed, whoever writes it */
+static void take_from_a_writer(struct kunit *test)
+{
+	struct fixture *x = new_fixture(test);
+	u32 start;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		take_changing(test, x, 0, sizes[i], false);
+		for (start = 0; start < MPA_MARKER_INTERVAL; start += 4)
+			take_changing(test, x, start, sizes[i], true);
+	}
+}
+
+/* A change of any octet behind the length field is seen */
+static void take_finds_each_change(struct kunit *test)
+{
+	struct fixture *x = new_fixture(test);
+	struct mpa_take t = { .markers = true, .crc = true };
+	u32 start = 300, len, i;
+
+	len = put_fpdu(x->right, start, 601, true);
+	for (i = MPA_LEN_SIZE; i < len; i++) {
+		fill(x, len);
+		x->src.octets[i] ^= 0x10;
+		KUNIT_EXPECT_EQ_MSG(test, run(&x->src, &t, start, x->ulpdu),
+				    IW_MPA_CRC, "octet %u", i);
+	}
+}
+
+/* MPA-134: with a right digest, and without any */
+static void take_finds_wrong_markers(struct kunit *test)
+{
+	struct fixture *x = new_fixture(test);
+	struct mpa_take t = { .markers = true };
+	u32 start = 512, len, at;
+
+	len = put_fpdu(x->right, start, 1200, true);
+	for (at = 0; at < len; at += MPA_MARKER_INTERVAL) {
+		for (t.crc = false; ; t.crc = true) {
+			fill(x, len);
+			x->src.octets[at + 3] ^= 0x80;
+			mpa_crc_final(mpa_crc_update(mpa_crc_init(),
+						     x->src.octets,
+						     len - MPA_CRC_SIZE),
+				      x->src.octets + len - MPA_CRC_SIZE);
+			KUNIT_EXPECT_EQ(test,
+					run(&x->src, &t, start, x->ulpdu),
+					IW_MPA_MARKER);
+			if (t.crc)
+				break;
+		}
+	}
+}
+
+/* Without a digest its field may be anything */
+static void take_without_crc(struct kunit *test)
+{
+	struct fixture *x = new_fixture(test);
+	struct mpa_take t = { .markers = true };
+	u32 len = put_fpdu(x->right, 4, 77, true);
+
+	memset(x->right + len - MPA_CRC_SIZE, 0xff, MPA_CRC_SIZE);
+	fill(x, len);
+	KUNIT_EXPECT_EQ(test, run(&x->src, &t, 4, x->ulpdu), IW_OK);
+	KUNIT_EXPECT_EQ(test, x->ulpdu[76], pattern(76 + MPA_LEN_SIZE));
+}
+
+static struct kunit_case take_cases[] = {
+	KUNIT_CASE(take_from_a_writer),
+	KUNIT_CASE(take_finds_each_change),
+	KUNIT_CASE(take_finds_wrong_markers),
+	KUNIT_CASE(take_without_crc),
+	{}
+};
+
+static struct kunit_suite take_suite = {
+	.name = "mpa_take",
+	.test_cases = take_cases,
+};
+
+kunit_test_suite(take_suite);
