@@ -24,8 +24,11 @@
 #endif
 
 /* Fragments that the CPU cannot read are newer than this kernel */
-#ifndef HAVE_SKB_FRAGS_READABLE
-#define skb_frags_readable(skb)	((void)(skb), true)
+#ifdef HAVE_SKB_FRAGS_READABLE
+#define compat_skb_hide_frags(skb)	((skb)->unreadable = true)
+#else
+#define skb_frags_readable(skb)		((void)(skb), true)
+#define compat_skb_hide_frags(skb)	((void)(skb), false)
 #endif
 
 #ifndef HAVE_TRACE_SK_DATA_READY

@@ -4,105 +4,137 @@
  * frag_list, next skb.  Forward only, never from the start again, no mapping
  * (the kernel has all of memory mapped where this driver runs).
  *
- * The socket lock keeps the queue as it is.  Callers never ask for more than
- * has arrived, so there always is a next skb.
+ * The socket lock keeps the queue as it is, but not the octets in it: pages
+ * may be a sender's on this machine, who goes on writing them, or a device's,
+ * which no CPU can read.  So an octet is copied out and never looked at in
+ * place, and whatever length is asked for, the walk ends where it was said to
+ * end, and at the end of the queue in any case.
  */
 #include <linux/skbuff.h>
 #include <net/tcp.h>
 
 #include "internal.h"
 
-/* The run that @cur stands in; its length may be 0 */
-static const void *piece(const struct mpa_cursor *cur, u32 *len)
+/* Octets from where @cur stands that lie together; may be 0 */
+static u32 together(const struct mpa_cursor *cur)
 {
-	const struct sk_buff *part = cur->part;
-	const skb_frag_t *frag;
-
-	if (cur->frag < 0) {
-		*len = skb_headlen(part) - cur->off;
-		return part->data + cur->off;
-	}
-	frag = &skb_shinfo(part)->frags[cur->frag];
-	*len = skb_frag_size(frag) - cur->off;
-	return skb_frag_address(frag) + cur->off;
+	if (cur->ended)
+		return 0;
+	if (cur->frag < 0)
+		return skb_headlen(cur->part) - cur->off;
+	return skb_frag_size(&skb_shinfo(cur->part)->frags[cur->frag]) -
+	       cur->off;
 }
 
-static const struct sk_buff *next_part(const struct mpa_cursor *cur)
+/* The first of them; NULL: no CPU can read it */
+static const void *address(const struct mpa_cursor *cur)
 {
-	if (cur->part == cur->skb)
-		return skb_shinfo(cur->skb)->frag_list;
-	return cur->part->next;
+	const void *p;
+
+	if (cur->frag < 0)
+		return cur->part->data + cur->off;
+	if (!skb_frags_readable(cur->part))
+		return NULL;
+	p = skb_frag_address(&skb_shinfo(cur->part)->frags[cur->frag]);
+	return p ? p + cur->off : NULL;
 }
 
-static void step(struct mpa_cursor *cur)
+/* Within the skb */
+static bool next_piece(struct mpa_cursor *cur)
 {
 	const struct sk_buff *part;
 
 	cur->off = 0;
 	if (++cur->frag < skb_shinfo(cur->part)->nr_frags)
-		return;
-	part = next_part(cur);
-	if (part) {
-		cur->part = part;
-		cur->frag = -1;
-		return;
-	}
-	/* the next skb may repeat octets that this one had */
-	mpa_cursor_set(cur, cur->skb->next,
-		       cur->seq - TCP_SKB_CB(cur->skb->next)->seq);
+		return true;
+	part = cur->part == cur->skb ? skb_shinfo(cur->skb)->frag_list
+				     : cur->part->next;
+	if (!part)
+		return false;
+	cur->part = part;
+	cur->frag = -1;
+	return true;
 }
 
-/**
- * mpa_cursor_set - stand at an octet of an skb
- * @cur: the cursor
- * @skb: in the receive queue
- * @off: distance from its first octet, less than its length
- */
-void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff *skb, u32 off)
+/* Stand @off octets behind the first of @skb, which has more */
+static void enter(struct mpa_cursor *cur, const struct sk_buff *skb, u32 off)
 {
-	u32 len;
+	u32 run;
 
 	cur->skb = skb;
 	cur->part = skb;
 	cur->frag = -1;
 	cur->off = 0;
-	cur->seq = TCP_SKB_CB(skb)->seq + off;
-	for (;;) {
-		piece(cur, &len);
-		if (off < len)
-			break;
-		off -= len;
-		step(cur);
+	while ((run = together(cur)) <= off) {
+		off -= run;
+		if (!next_piece(cur)) {
+			cur->ended = true;
+			return;
+		}
 	}
 	cur->off = off;
 }
 
-/**
- * mpa_cursor_run - the octets that lie together where a cursor stands
- * @cur: the cursor; it does not move past them
- * @len: in: the most that is wanted, not 0; out: how many there are
- *
- * Return: the first of them.
- */
-const void *mpa_cursor_run(struct mpa_cursor *cur, u32 *len)
+/* From @skb on, look for the octet: an skb may repeat what one before it had */
+static void find(struct mpa_cursor *cur, const struct sk_buff *skb)
 {
-	const void *p;
-	u32 run;
+	u32 off;
 
 	for (;;) {
-		p = piece(cur, &run);
-		if (run)
+		off = cur->seq - TCP_SKB_CB(skb)->seq;
+		if (off < skb->len)
 			break;
-		step(cur);
+		if (skb_queue_is_last(cur->queue, skb)) {
+			cur->ended = true;
+			return;
+		}
+		skb = skb_queue_next(cur->queue, skb);
 	}
-	*len = min(*len, run);
-	return p;
+	enter(cur, skb, off);
+}
+
+static void step(struct mpa_cursor *cur)
+{
+	if (next_piece(cur))
+		return;
+	if (skb_queue_is_last(cur->queue, cur->skb))
+		cur->ended = true;
+	else
+		find(cur, skb_queue_next(cur->queue, cur->skb));
+}
+
+/**
+ * mpa_cursor_set - stand at an octet of an skb
+ * @cur: the cursor
+ * @queue: the receive queue
+ * @skb: in it
+ * @off: distance from its first octet
+ * @left: octets that may be walked from there on
+ */
+void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
+		    const struct sk_buff *skb, u32 off, u32 left)
+{
+	cur->queue = queue;
+	cur->seq = TCP_SKB_CB(skb)->seq + off;
+	cur->left = left;
+	cur->ended = false;
+	find(cur, skb);
+}
+
+/* How many of @len octets are together here; 0: there are no more */
+static u32 next_run(struct mpa_cursor *cur, u32 len)
+{
+	len = min(len, cur->left);
+	while (len && !cur->ended && !together(cur))
+		step(cur);
+	return min(len, together(cur));
 }
 
 static void advance(struct mpa_cursor *cur, u32 len)
 {
 	cur->off += len;
 	cur->seq += len;
+	cur->left -= len;
 }
 
 /**
@@ -110,32 +142,44 @@ static void advance(struct mpa_cursor *cur, u32 len)
  * @cur: the cursor
  * @dst: where to
  * @len: how many
+ *
+ * Return: false if not all can be read, or there are not so many: zeros are in
+ * their place.
  */
-void mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
+bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 {
-	while (len) {
-		u32 run = len;
-		const void *p = mpa_cursor_run(cur, &run);
+	u32 run;
 
+	while ((run = next_run(cur, len))) {
+		const void *p = address(cur);
+
+		if (!p)
+			break;
 		memcpy(dst, p, run);
+		/* what is decided by is the copy, also to the compiler */
+		barrier();
 		advance(cur, run);
 		dst += run;
 		len -= run;
 	}
+	memset(dst, 0, len);
+	return !len;
 }
 
 /**
- * mpa_cursor_skip - move past octets
+ * mpa_cursor_skip - move past octets, which nobody need be able to read
  * @cur: the cursor
  * @len: how many
+ *
+ * Return: false if there are not so many.
  */
-void mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
+bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
 {
-	while (len) {
-		u32 run = len;
+	u32 run;
 
-		mpa_cursor_run(cur, &run);
+	while ((run = next_run(cur, len))) {
 		advance(cur, run);
 		len -= run;
 	}
+	return !len;
 }

@@ -1,106 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDUs, read in place from TCP's receive queue.
+ * FPDUs from TCP's receive queue.
  *
  * An FPDU that is not all there stays where it is: nothing is kept of it, and
- * nobody above ever hears of half a segment.  One that is whole is verified
- * first (CRC and markers, RFC 5044 section 6) and then handed up; DDP reads
- * its octets with mpa_gather_read() while they are still in the cache.
+ * nobody above ever hears of half a segment.  The pages of the queue may be
+ * somebody else's, who goes on writing them: each octet is copied once into
+ * memory of ours, and nothing is decided but by the copy.
+ *
+ * With a CRC or markers an FPDU that is whole is copied first, then the copy is
+ * verified (RFC 5044 section 6) and handed up.  Without either there is nothing
+ * to verify, and DDP reads the octets from the queue to where they go.
  */
-#include "crc.h"
-#include "fpdu.h"
+#include <linux/bottom_half.h>
+#include <linux/local_lock.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
 #include "internal.h"
+#include "take.h"
 
-static u32 crc_run(struct mpa_cursor *cur, u32 crc, u32 len)
-{
-	while (len) {
-		u32 run = len;
-		const void *p = mpa_cursor_run(cur, &run);
-
-		crc = mpa_crc_update(crc, p, run);
-		mpa_cursor_skip(cur, run);
-		len -= run;
-	}
-	return crc;
-}
-
-struct verify {
-	struct mpa_cursor	cur;
-	u32			pos;
-	u32			crc;
+/* Where a CPU copies to; used from there within the same stretch of BH off */
+struct copy {
+	local_lock_t	lock;	/* what BH off is not enough for on PREEMPT_RT */
+	u8		*ulpdu;
 };
 
-/* The marker that stands where @v is, @start being the FPDU's first octet */
-static bool verify_marker(struct mpa_conn *c, struct verify *v, u32 start)
-{
-	u8 marker[MPA_MARKER_SIZE];
-
-	mpa_cursor_copy(&v->cur, marker, sizeof(marker));
-	if (c->crc)
-		v->crc = mpa_crc_update(v->crc, marker, sizeof(marker));
-	v->pos += sizeof(marker);
-	return mpa_marker_ok(marker,
-			     mpa_marker_back(start, v->pos - sizeof(marker)));
-}
-
-/* @len octets of the FPDU, markers aside */
-static bool verify_content(struct mpa_conn *c, struct verify *v, u32 start,
-			   u32 len)
-{
-	bool ok = true;
-
-	while (len) {
-		u32 run = len;
-
-		if (c->rx_markers) {
-			if (!mpa_to_marker(v->pos)) {
-				ok &= verify_marker(c, v, start);
-				continue;
-			}
-			run = min(run, mpa_to_marker(v->pos));
-		}
-		if (c->crc)
-			v->crc = crc_run(&v->cur, v->crc, run);
-		else
-			mpa_cursor_skip(&v->cur, run);
-		v->pos += run;
-		len -= run;
-	}
-	return ok;
-}
-
-static enum iw_reason verify(struct mpa_conn *c, u32 ulpdu_len)
-{
-	struct verify v = {
-		.cur = c->cur,
-		.pos = c->rx_pos,
-		.crc = mpa_crc_init(),
-	};
-	u8 want[MPA_CRC_SIZE], got[MPA_CRC_SIZE];
-	bool markers_ok;
-
-	markers_ok = verify_content(c, &v, c->rx_pos,
-				    mpa_fpdu_content(ulpdu_len) - MPA_CRC_SIZE);
-	/* a marker in front of the CRC is covered by it */
-	if (c->rx_markers && !mpa_to_marker(v.pos))
-		markers_ok &= verify_marker(c, &v, c->rx_pos);
-	if (c->crc) {
-		mpa_crc_final(v.crc, want);
-		mpa_cursor_copy(&v.cur, got, sizeof(got));
-		if (memcmp(want, got, sizeof(got)))
-			return IW_MPA_CRC;
-	}
-	/* only a marker under a good CRC can be wrong (RFC 5044 8, code 3) */
-	return markers_ok ? IW_OK : IW_MPA_MARKER;
-}
-
-static void skip_markers(struct mpa_conn *c)
-{
-	if (!c->rx_markers || mpa_to_marker(c->rx_pos))
-		return;
-	mpa_cursor_skip(&c->cur, MPA_MARKER_SIZE);
-	c->rx_pos += MPA_MARKER_SIZE;
-}
+static DEFINE_PER_CPU(struct copy, copies) = {
+	.lock = INIT_LOCAL_LOCK(lock),
+};
 
 /**
  * mpa_gather_read - the next octets of the segment being handed up
@@ -108,22 +36,19 @@ static void skip_markers(struct mpa_conn *c)
  * @dst: where to
  * @len: how many, no more than the segment has left
  *
- * Return: true.
+ * Return: false if they cannot be read; zeros are in their place.
  */
 bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
 {
-	while (len) {
-		u32 run = len;
+	u32 n = min(len, c->rx_left);
 
-		skip_markers(c);
-		if (c->rx_markers)
-			run = min(run, mpa_to_marker(c->rx_pos));
-		mpa_cursor_copy(&c->cur, dst, run);
-		c->rx_pos += run;
-		dst += run;
-		len -= run;
-	}
-	return true;
+	c->rx_left -= n;
+	memset(dst + n, 0, len - n);
+	if (!c->rx_copy)
+		return mpa_cursor_copy(&c->cur, dst, n) && n == len;
+	memcpy(dst, c->rx_copy, n);
+	c->rx_copy += n;
+	return n == len;
 }
 
 /* A responder may send once it has had a valid FPDU (RFC 5044 7.1.2 (4)) */
@@ -136,48 +61,125 @@ static void open_tx(struct mpa_conn *c)
 	mpa_tx_kick(c, false);
 }
 
-static enum iw_reason hand_up(struct mpa_conn *c, u32 ulpdu_len)
+static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
+			      const u8 *copy)
 {
-	enum iw_reason why = IW_OK;
-	u8 len[MPA_LEN_SIZE];
-
-	if (c->crc || c->rx_markers)
-		why = verify(c, ulpdu_len);
-	if (why) {
-		ddp_llp_error(c->stream, why);
-		return why;
-	}
+	c->rx_copy = copy;
+	c->rx_left = f->ulpdu_len;
 	open_tx(c);
-	/* past the length field: what counts is the copy that was looked at */
-	mpa_gather_read(c, len, sizeof(len));
-	return ddp_rx_segment(c->stream, &c->llp, ulpdu_len);
+	return ddp_rx_segment(c->stream, &c->llp, f->ulpdu_len);
+}
+
+static enum iw_reason take(struct mpa_conn *c, const struct mpa_fpdu *f,
+			   const u8 *head, u8 *ulpdu)
+{
+	struct mpa_take t = { .markers = c->rx_markers, .crc = c->crc };
+	void *to;
+	u32 len;
+
+	mpa_take_begin(&t, f, head, ulpdu);
+	while ((to = mpa_take_want(&t, &len))) {
+		if (!mpa_cursor_copy(&c->cur, to, len))
+			return IW_UNREADABLE;
+		mpa_take_got(&t, len);
+	}
+	return mpa_take_verdict(&t);
+}
+
+/* The stream's own failures DDP knows of; ours it is told */
+static enum iw_reason refuse(struct mpa_conn *c, enum iw_reason why)
+{
+	ddp_llp_error(c->stream, why);
+	return why;
+}
+
+static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
+				const u8 *head)
+{
+	enum iw_reason why;
+	u8 *ulpdu;
+
+	local_lock_nested_bh(&copies.lock);
+	ulpdu = this_cpu_read(copies.ulpdu);
+	why = take(c, f, head, ulpdu);
+	why = why ? refuse(c, why) : hand_up(c, f, ulpdu);
+	local_unlock_nested_bh(&copies.lock);
+	return why;
+}
+
+/* @from: where @f begins; go to its end, over what DDP did not read */
+static enum iw_reason leave(struct mpa_conn *c, const struct mpa_fpdu *f,
+			    const struct mpa_cursor *from)
+{
+	c->rx_pos += f->wire;
+	if (!mpa_cursor_skip(&c->cur, f->wire - (from->left - c->cur.left)))
+		return refuse(c, IW_UNREADABLE);
+	return IW_OK;
 }
 
 /**
  * mpa_gather - hand up the FPDU that the cursor stands at, if it is whole
  * @c: the connection, its socket locked, BH off
- * @avail: octets that have arrived from there on
  *
  * Return: octets used up, 0 if it is not all there, or -EIO if the stream has
  * failed.
  */
-int mpa_gather(struct mpa_conn *c, u32 avail)
+int mpa_gather(struct mpa_conn *c)
 {
-	struct mpa_cursor at = c->cur;
-	u32 start = c->rx_pos, len = min_t(u32, avail, MPA_FPDU_HEAD_MAX);
+	const struct mpa_cursor from = c->cur;
+	u32 len = mpa_fpdu_head(c->rx_pos, c->rx_markers);
 	u8 head[MPA_FPDU_HEAD_MAX];
+	enum iw_reason why;
 	struct mpa_fpdu f;
 
-	mpa_cursor_copy(&at, head, len);
-	if (!mpa_fpdu_peek(&f, start, c->rx_markers, head, len) ||
-	    f.wire > avail)
+	if (len > from.left)
 		return 0;
-
-	if (hand_up(c, f.ulpdu_len))
+	if (!mpa_cursor_copy(&c->cur, head, len)) {
+		refuse(c, IW_UNREADABLE);
 		return -EIO;
-	/* the pad, the CRC and what DDP did not read */
-	if (f.wire < avail)
-		mpa_cursor_skip(&c->cur, start + f.wire - c->rx_pos);
-	c->rx_pos = start + f.wire;
-	return f.wire;
+	}
+	mpa_fpdu_peek(&f, c->rx_pos, c->rx_markers, head, len);
+	if (f.wire > from.left) {
+		/* another look at its head then counts, not this one */
+		c->cur = from;
+		return 0;
+	}
+	why = c->crc || c->rx_markers ? from_copy(c, &f, head)
+				      : hand_up(c, &f, NULL);
+	if (!why)
+		why = leave(c, &f, &from);
+	return why ? -EIO : f.wire;
+}
+
+/**
+ * mpa_gather_exit - give back the CPUs' memory
+ */
+void mpa_gather_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		kvfree(per_cpu(copies.ulpdu, cpu));
+}
+
+/**
+ * mpa_gather_init - memory for each CPU to copy an FPDU to
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int mpa_gather_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		u8 *p = kvmalloc_node(MPA_ULPDU_MAX, GFP_KERNEL,
+				      cpu_to_node(cpu));
+
+		per_cpu(copies.ulpdu, cpu) = p;
+		if (!p) {
+			mpa_gather_exit();
+			return -ENOMEM;
+		}
+	}
+	return 0;
 }

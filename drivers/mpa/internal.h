@@ -15,6 +15,7 @@
 #include "startup.h"
 
 struct sk_buff;
+struct sk_buff_head;
 struct socket;
 
 /* Where a connection stands */
@@ -67,19 +68,25 @@ struct mpa_out {
 };
 
 /**
- * struct mpa_cursor - a place in TCP's receive queue
+ * struct mpa_cursor - a place in TCP's receive queue, and where the walk ends
+ * @queue: the receive queue
  * @skb: in the queue
  * @part: @skb, or the piece of its frag_list
  * @frag: fragment of @part, -1: its linear part
  * @off: octet within that
  * @seq: TCP sequence number of the octet
+ * @left: octets that it may still walk
+ * @ended: the queue has none, whatever @left says
  */
 struct mpa_cursor {
+	const struct sk_buff_head *queue;
 	const struct sk_buff	*skb;
 	const struct sk_buff	*part;
 	int			frag;
 	u32			off;
 	u32			seq;
+	u32			left;
+	bool			ended;
 };
 
 struct mpa_conn {
@@ -108,6 +115,9 @@ struct mpa_conn {
 	struct ddp_stream	*stream;	/* rx's */
 	struct mpa_cursor	cur;
 	u32			rx_pos;
+	/* of the segment being handed up */
+	const u8		*rx_copy;	/* NULL: it is read at @cur */
+	u32			rx_left;	/* octets of it not read yet */
 	bool			rx_markers;
 	bool			rx_full;	/* Full Operation: data_ready runs */
 	bool			rx_stopped;	/* failed: discard */
@@ -183,14 +193,16 @@ void mpa_frame_drop(struct mpa_conn *c);
 void mpa_frame_exit(void);
 
 /* gather.c: FPDUs from the receive queue to segments */
-int mpa_gather(struct mpa_conn *c, u32 avail);
+int mpa_gather_init(void);
+void mpa_gather_exit(void);
+int mpa_gather(struct mpa_conn *c);
 bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len);
 
 /* cursor.c: octets of the receive queue */
-void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff *skb, u32 off);
-const void *mpa_cursor_run(struct mpa_cursor *cur, u32 *len);
-void mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
-void mpa_cursor_skip(struct mpa_cursor *cur, u32 len);
+void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
+		    const struct sk_buff *skb, u32 off, u32 left);
+bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
+bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len);
 
 /* How a connected socket fares */
 enum mpa_fate {

@@ -29,14 +29,23 @@ static void destroy_queues(void)
 
 static int __init mpa_init(void)
 {
-	int err = alloc_queues();
+	int err = mpa_gather_init();
 
 	if (err)
 		return err;
+	err = alloc_queues();
+	if (err)
+		goto exit_gather;
 	mpa_due_init();
 	err = ddp_type_register(&mpa_session_type);
 	if (err)
-		destroy_queues();
+		goto exit_queues;
+	return 0;
+
+exit_queues:
+	destroy_queues();
+exit_gather:
+	mpa_gather_exit();
 	return err;
 }
 
@@ -49,6 +58,7 @@ static void __exit mpa_exit(void)
 	destroy_queues();
 	rcu_barrier();
 	mpa_frame_exit();
+	mpa_gather_exit();
 }
 
 module_init(mpa_init);

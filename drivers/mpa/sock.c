@@ -35,9 +35,9 @@ static bool receive(struct mpa_conn *c, struct sock *sk, u32 budget)
 	if (!skb)
 		return false;
 	if (!c->rx_stopped)
-		mpa_cursor_set(&c->cur, skb, off);
+		mpa_cursor_set(&c->cur, &sk->sk_receive_queue, skb, off, avail);
 	while (!c->rx_stopped && used < avail && used < budget) {
-		n = mpa_gather(c, avail - used);
+		n = mpa_gather(c);
 		if (!n)
 			break;
 		if (n < 0)

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A walk over socket buffers of every shape, and where it has to end. */
+#include <kunit/test.h>
+#include <linux/skbuff.h>
+#include <net/tcp.h>
+
+#include "../internal.h"
+
+#define FIRST	0xffffffc0u	/* sequence numbers wrap in the first buffer */
+
+static u8 pattern(u32 seq)
+{
+	return seq * 7 + (seq >> 8);
+}
+
+static void fill(u8 *p, u32 seq, u32 len)
+{
+	while (len--)
+		*p++ = pattern(seq++);
+}
+
+/* @linear octets, then @frag of them in each of two fragments */
+static struct sk_buff *new_skb(struct kunit *test, u32 seq, u32 linear,
+			       u32 frag)
+{
+	struct sk_buff *skb = alloc_skb(256, GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	TCP_SKB_CB(skb)->seq = seq;
+	fill(skb_put(skb, linear), seq, linear);
+	seq += linear;
+	for (i = 0; frag && i < 2; i++, seq += frag) {
+		struct page *page = alloc_page(GFP_KERNEL);
+
+		KUNIT_ASSERT_NOT_NULL(test, page);
+		fill(page_address(page) + 100, seq, frag);
+		skb_add_rx_frag(skb, i, page, 100, frag, PAGE_SIZE);
+	}
+	return skb;
+}
+
+static void add_part(struct sk_buff *skb, struct sk_buff *part)
+{
+	struct sk_buff **end = &skb_shinfo(skb)->frag_list;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = part;
+	skb->len += part->len;
+	skb->data_len += part->len;
+}
+
+/*
+ * Three buffers: with two parts in a frag_list; repeating 7 octets of the first
+ * and having none in its linear part; linear only.
+ */
+static u32 make_queue(struct kunit *test, struct sk_buff_head *q, u32 gap)
+{
+	struct sk_buff *skb = new_skb(test, FIRST, 10, 150);
+	u32 seq;
+
+	add_part(skb, new_skb(test, FIRST + skb->len, 0, 33));
+	add_part(skb, new_skb(test, FIRST + skb->len, 5, 0));
+	seq = FIRST + skb->len;
+	__skb_queue_head_init(q);
+	__skb_queue_tail(q, skb);
+	skb = new_skb(test, seq - 7, 0, 60);
+	__skb_queue_tail(q, skb);
+	seq += skb->len - 7;
+	skb = new_skb(test, seq + gap, 40, 0);
+	__skb_queue_tail(q, skb);
+	return seq + skb->len - FIRST;
+}
+
+static u32 wrong(const u8 *p, u32 off, u32 len)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < len; i++)
+		n += p[i] != pattern(FIRST + off + i);
+	return n;
+}
+
+static u32 not_zero(const u8 *p, u32 len)
+{
+	u32 n = 0;
+
+	while (len--)
+		n += !!*p++;
+	return n;
+}
+
+static void walk(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
+		 u32 piece)
+{
+	struct mpa_cursor cur;
+	u8 buf[64];
+	u32 n;
+
+	mpa_cursor_set(&cur, q, skb_peek(q), off, all - off);
+	for (; off < all; off += n) {
+		n = min(piece, all - off);
+		if (piece % 3 == 1) {
+			KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, n));
+			continue;
+		}
+		KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, n));
+		KUNIT_EXPECT_EQ(test, wrong(buf, off, n), 0u);
+	}
+	KUNIT_EXPECT_EQ(test, cur.left, 0u);
+	memset(buf, 0xee, sizeof(buf));
+	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, sizeof(buf)));
+	KUNIT_EXPECT_EQ(test, not_zero(buf, sizeof(buf)), 0u);
+	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
+	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 0));
+}
+
+static void cursor_walks_every_part(struct kunit *test)
+{
+	struct sk_buff_head q;
+	u32 all = make_queue(test, &q, 0), off, piece;
+
+	for (off = 0; off < skb_peek(&q)->len; off++)
+		for (piece = 1; piece <= 64; piece += 7)
+			walk(test, &q, off, all, piece);
+	__skb_queue_purge(&q);
+}
+
+/* Whatever is asked for */
+static void cursor_stays_within_what_arrived(struct kunit *test)
+{
+	u8 *buf = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
+	struct sk_buff_head q;
+	u32 all = make_queue(test, &q, 0), left;
+	struct mpa_cursor cur;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	for (left = 0; left <= all; left++) {
+		mpa_cursor_set(&cur, &q, skb_peek(&q), 0, left);
+		memset(buf, 0xee, PAGE_SIZE);
+		KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, PAGE_SIZE));
+		KUNIT_EXPECT_EQ(test, wrong(buf, 0, left), 0u);
+		KUNIT_EXPECT_EQ(test, not_zero(buf + left, PAGE_SIZE - left),
+				0u);
+		KUNIT_EXPECT_EQ(test, cur.left, 0u);
+	}
+	__skb_queue_purge(&q);
+}
+
+/* @have octets can be read, however many it was said to be */
+static void expect_end(struct kunit *test, struct sk_buff_head *q, u32 have)
+{
+	u8 *buf = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
+	struct mpa_cursor cur;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	mpa_cursor_set(&cur, q, skb_peek(q), 0, U32_MAX);
+	memset(buf, 0xee, PAGE_SIZE);
+	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, wrong(buf, 0, have), 0u);
+	KUNIT_EXPECT_EQ(test, not_zero(buf + have, PAGE_SIZE - have), 0u);
+	/* and again */
+	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, 1));
+}
+
+static void cursor_ends_with_the_queue(struct kunit *test)
+{
+	struct sk_buff_head q;
+	u32 all = make_queue(test, &q, 0);
+	struct mpa_cursor cur;
+
+	expect_end(test, &q, all);
+	mpa_cursor_set(&cur, &q, skb_peek(&q), 0, U32_MAX);
+	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, all));
+	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
+	/* nothing there to begin with */
+	mpa_cursor_set(&cur, &q, skb_peek_tail(&q), 1000, U32_MAX);
+	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
+	__skb_queue_purge(&q);
+	/* octets missing in front of the last buffer */
+	all = make_queue(test, &q, 1);
+	expect_end(test, &q, all - 40);
+	__skb_queue_purge(&q);
+}
+
+static void cursor_reads_no_device_memory(struct kunit *test)
+{
+	struct sk_buff_head q;
+	u32 all = make_queue(test, &q, 0);
+	struct mpa_cursor cur;
+
+	if (!compat_skb_hide_frags(skb_peek_tail(&q)->prev)) {
+		__skb_queue_purge(&q);
+		kunit_skip(test, "this kernel has none");
+	}
+	expect_end(test, &q, 10 + 2 * 150 + 2 * 33 + 5);
+	/* a part of a frag_list says so itself */
+	compat_skb_hide_frags(skb_shinfo(skb_peek(&q))->frag_list);
+	expect_end(test, &q, 10 + 2 * 150);
+	compat_skb_hide_frags(skb_peek(&q));
+	expect_end(test, &q, 10);
+	/* to go past it nobody has to read it */
+	mpa_cursor_set(&cur, &q, skb_peek(&q), 0, all);
+	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, all));
+	__skb_queue_purge(&q);
+}
+
+static struct kunit_case cursor_cases[] = {
+	KUNIT_CASE(cursor_walks_every_part),
+	KUNIT_CASE(cursor_stays_within_what_arrived),
+	KUNIT_CASE(cursor_ends_with_the_queue),
+	KUNIT_CASE(cursor_reads_no_device_memory),
+	{}
+};
+
+static struct kunit_suite cursor_suite = {
+	.name = "mpa_cursor",
+	.test_cases = cursor_cases,
+};
+
+kunit_test_suite(cursor_suite);
