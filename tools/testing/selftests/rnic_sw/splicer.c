@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * splicer FD SECONDS: sends pages by reference and goes on writing them.
+ *
+ * Standard input: two versions of the same octets, one behind the other, of up
+ * to 64 KiB each.  The first is put into memory of its own, which is spliced
+ * into the socket FD over and over (vmsplice to a pipe, splice to the socket:
+ * TCP takes the pages themselves).  All the while a second thread, on another
+ * CPU if there is one, changes the octets that differ to the other version and
+ * back.  Ends when the peer says anything.  Prints how often it was sent; in the
+ * end the first version stands.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST	65536
+
+/* By 16 bits, so that a length field changes in one */
+static uint16_t versions[2 * MOST / 2];
+static volatile uint16_t *memory;
+static size_t len;			/* octets of one version */
+static unsigned int places[MOST / 2], nplaces;
+static volatile bool over;
+static long cpus;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "splicer: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void read_versions(void)
+{
+	size_t have = 0;
+	ssize_t n;
+
+	while ((n = read(0, (char *)versions + have,
+			 sizeof(versions) - have)) > 0)
+		have += n;
+	len = have / 2;
+	if (!len || len % 2 || have % 2)
+		fail("two versions of an even length are wanted");
+	for (size_t i = 0; i < len / 2; i++)
+		if (versions[i] != versions[len / 2 + i])
+			places[nplaces++] = i;
+}
+
+static void put_version(unsigned int which)
+{
+	for (unsigned int i = 0; i < nplaces; i++)
+		memory[places[i]] = versions[which * len / 2 + places[i]];
+}
+
+static void stay_on(long cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* Times of many lengths, so that a look falls between any two */
+static void *write_on(void *unused)
+{
+	unsigned int seed = 1, version = 0;
+
+	stay_on(cpus - 1);
+	while (!over) {
+		put_version(version ^= 1);
+		seed = seed * 1664525 + 1013904223;
+		for (volatile unsigned int i = seed >> 20; i; i--)
+			;
+		if (cpus == 1)
+			sched_yield();
+	}
+	return unused;
+}
+
+/* A Terminate, or the end */
+static bool peer_says(int fd)
+{
+	struct pollfd in = { .fd = fd, .events = POLLIN };
+
+	return poll(&in, 1, 0) > 0;
+}
+
+/* False: the connection has ended */
+static bool send_once(int fd, const int *ends)
+{
+	struct iovec vec = { .iov_base = (void *)memory, .iov_len = len };
+	size_t left = len;
+	ssize_t n;
+
+	n = vmsplice(ends[1], &vec, 1, 0);
+	if (n != (ssize_t)len)
+		fail("vmsplice");
+	while (left) {
+		n = splice(ends[0], NULL, fd, NULL, left, 0);
+		if (n <= 0)
+			return false;
+		left -= n;
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long count = 0;
+	pthread_t writer;
+	int ends[2], fd;
+	time_t end;
+
+	if (argc != 3)
+		return 2;
+	fd = atoi(argv[1]);
+	read_versions();
+	signal(SIGPIPE, SIG_IGN);
+	cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	memory = mmap(NULL, MOST, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED || pipe(ends) ||
+	    fcntl(ends[1], F_SETPIPE_SZ, 2 * MOST) < 0)
+		fail("memory or pipe");
+	for (size_t i = 0; i < len / 2; i++)
+		memory[i] = versions[i];
+	if (pthread_create(&writer, NULL, write_on, NULL))
+		fail("thread");
+	stay_on(0);
+	end = time(NULL) + atoi(argv[2]);
+	while (time(NULL) < end && !peer_says(fd) && send_once(fd, ends))
+		count++;
+	over = true;
+	pthread_join(writer, NULL);
+	put_version(0);
+	printf("%lu\n", count);
+	return 0;
+}
