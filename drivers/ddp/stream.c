@@ -3,7 +3,8 @@
  * The life of a stream: bound to a lower layer, failed at most once, unbound.
  *
  * It lives inside a queue pair.  The lower layer's end of it is found under
- * RCU, so that a kick needs no lock and no reference.
+ * RCU, so that a kick needs no lock and no reference.  A stream is bound once:
+ * in the place of an end that was unbound stands one that does nothing.
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -15,6 +16,28 @@
 #include "untagged.h"
 
 static atomic64_t last_id = ATOMIC64_INIT(0);
+
+static void no_kick(struct ddp_llp *llp, bool bulk)
+{
+}
+
+static void no_op(struct ddp_llp *llp)
+{
+}
+
+static void no_close(struct ddp_llp *llp, enum iw_reason why)
+{
+}
+
+/* It hands no segment up: nothing is read of it */
+static const struct ddp_llp_ops no_ops = {
+	.kick		= no_kick,
+	.push		= no_op,
+	.close		= no_close,
+	.quiesce	= no_op,
+};
+
+static struct ddp_llp nobody = { .ops = &no_ops };
 
 /**
  * ddp_stream_init - a stream not yet bound
@@ -47,20 +70,23 @@ EXPORT_SYMBOL_GPL(ddp_stream_init);
  *
  * From here on the LLP may hand segments up and pull them down.
  *
- * Return: 0, or -EISCONN.
+ * Return: 0; -EISCONN: another one has; -ENOTCONN: the stream is going.
  */
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {
-	/* litmus: none, one of several binds */
-	if (cmpxchg((__force struct ddp_llp **)&s->llp, NULL, llp))
-		return -EISCONN;
-	return 0;
+	struct ddp_llp *old;
+
+	/* litmus: none, one of several binds, or the end */
+	old = cmpxchg((__force struct ddp_llp **)&s->llp, NULL, llp);
+	if (!old)
+		return 0;
+	return old == &nobody ? -ENOTCONN : -EISCONN;
 }
 EXPORT_SYMBOL_GPL(ddp_stream_bind);
 
 /**
  * ddp_stream_unbind - no upcall from here on
- * @s: the stream
+ * @s: the stream; bound or not, it never will be again
  *
  * May sleep.
  */
@@ -69,7 +95,7 @@ void ddp_stream_unbind(struct ddp_stream *s)
 	struct ddp_llp *llp;
 
 	/* not found any more; kicks under way are RCU readers; litmus: kick */
-	llp = unrcu_pointer(xchg(&s->llp, NULL));
+	llp = unrcu_pointer(xchg(&s->llp, (__force struct ddp_llp __rcu *)&nobody));
 	if (llp)
 		llp->ops->quiesce(llp);
 }

@@ -139,7 +139,7 @@ struct ddp_stream {
 	u64			id;	/* never used again */
 	bool			dma_ok;	/* kernel consumer: DDP_STAG_DMA works */
 
-	/* set by bind, cleared by unbind; read under RCU */
+	/* set by bind, once, and by unbind for good; read under RCU */
 	struct ddp_llp __rcu	*llp;
 
 	/* rx runner only */
