@@ -423,7 +423,7 @@ int ddp_port_request(struct ddp_port_listener *l, struct ddp_session *ss,
 	if (!l->dead) {
 		/* the user's reference */
 		ddp_session_get(ss);
-		err = l->dl.user->request(&l->dl, ss, o);
+		err = ddp_session_request(&l->dl, ss, o);
 		if (err)
 			ddp_session_put(ss);
 	}
@@ -441,7 +441,7 @@ void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
 {
 	mutex_lock(&l->mutex);
 	if (!l->dead)
-		l->dl.user->refused(&l->dl, why);
+		ddp_session_refused(&l->dl, why);
 	mutex_unlock(&l->mutex);
 }
 EXPORT_SYMBOL_GPL(ddp_port_refused);

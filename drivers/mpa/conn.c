@@ -118,7 +118,7 @@ static void end(struct mpa_conn *c, enum iw_reason why,
 	if (s)
 		ddp_llp_down(s, why);
 	if (c->told)
-		c->ss.user->closed(&c->ss, why, o);
+		ddp_session_closed(&c->ss, why, o);
 	/* the callbacks' reference */
 	ddp_session_put(&c->ss);
 }
@@ -132,7 +132,7 @@ static void enter_full(struct mpa_conn *c)
 	c->tx_markers = su->tx_markers;
 	c->rx_markers = su->rx_markers;
 	/* a wrong answer starts the stream all the same: see session.h */
-	c->ss.user->established(&c->ss, su->initiator ? &su->peer : NULL);
+	ddp_session_established(&c->ss, su->initiator ? &su->peer : NULL);
 	mpa_conn_deadline(c, 0);
 	set_phase(c, MPA_FULL);
 	c->stream = c->next_stream;
@@ -307,7 +307,7 @@ static void tell_peer_closed(struct mpa_conn *c)
 		return;
 	c->peer_closed = true;
 	c->peer_first = !READ_ONCE(c->closing);
-	c->ss.user->peer_closed(&c->ss);
+	ddp_session_peer_closed(&c->ss);
 }
 
 static enum iw_reason close_reason(const struct mpa_conn *c)
@@ -478,7 +478,7 @@ void mpa_conn_wait_all(void)
  * @c: the connection
  * @s: the stream; holds the connection until mpa_conn_quiesce()
  *
- * Return: 0, or -EISCONN.
+ * Return: 0, -EISCONN or -ENOTCONN.
  */
 int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
 {

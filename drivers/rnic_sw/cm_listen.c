@@ -194,6 +194,16 @@ int rnic_cm_init(struct rnic_dev *dev)
 }
 
 /**
+ * rnic_cm_unload - the module goes, and there are no devices any more
+ *
+ * Their last connection may have ended a moment ago, in code of ours.
+ */
+void rnic_cm_unload(void)
+{
+	ddp_session_user_gone();
+}
+
+/**
  * rnic_cm_exit - a device goes
  * @dev: the device, no longer registered; waits for the last connection
  */

@@ -25,6 +25,7 @@ static int __init rnic_init(void)
 static void __exit rnic_exit(void)
 {
 	rnic_netdev_exit();
+	rnic_cm_unload();
 	destroy_workqueue(rnic_wq);
 	/* regions freed after a grace period */
 	rcu_barrier();

@@ -136,7 +136,7 @@ static void enter(struct sddp_stream *st, const struct ddp_offer *o)
 		return;
 	sddp_stream_deadline(st, 0);
 	/* a wrong answer starts the stream all the same: see session.h */
-	st->ss.user->established(&st->ss, o);
+	ddp_session_established(&st->ss, o);
 }
 
 static void ask(struct sddp_stream *st, const struct ddp_offer *o)

@@ -125,7 +125,7 @@ void sddp_stream_release(struct kref *ref)
  * @st: the stream; the mutex is held
  * @s: the DDP stream; holds @st until sddp_stream_quiesce()
  *
- * Return: 0, or -EISCONN.
+ * Return: 0, -EISCONN or -ENOTCONN.
  */
 int sddp_stream_bind(struct sddp_stream *st, struct ddp_stream *s)
 {
@@ -225,7 +225,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	if (s)
 		ddp_llp_down(s, why);
 	if (st->told)
-		st->ss.user->closed(&st->ss, why, o);
+		ddp_session_closed(&st->ss, why, o);
 	else
 		sddp_listen_refused(st->a, why);
 	atomic_dec(&st->a->live);
@@ -256,7 +256,7 @@ void sddp_stream_peer_done(struct sddp_stream *st)
 		return;
 	st->peer_closed = true;
 	st->peer_first = !READ_ONCE(st->closing);
-	st->ss.user->peer_closed(&st->ss);
+	ddp_session_peer_closed(&st->ss);
 }
 
 static enum iw_reason close_reason(const struct sddp_stream *st)

@@ -79,7 +79,7 @@ static int say_prepared(struct sddp_stream *st)
 	if (c->what == SDDP_SAY_INITIATE)
 		sddp_stream_deadline(st, DEADLINE_REPLY);
 	else if (c->what == SDDP_SAY_ACCEPT)
-		st->ss.user->established(&st->ss, NULL);
+		ddp_session_established(&st->ss, NULL);
 	else
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	kfree(c);

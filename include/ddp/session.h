@@ -54,7 +54,8 @@ struct ddp_policy {
  * @closed: the session is over; once, always, unless request refused it.
  *	@o is the peer's reject, or NULL.
  *
- * All from a worker: may sleep, must not call stop with @sync.
+ * All from a worker: may sleep, but not wait for a peer or a program.  They are
+ * called through ddp_session_request() and the like, by nobody directly.
  */
 struct ddp_session_user {
 	int (*request)(struct ddp_listener *l, struct ddp_session *ss,
@@ -176,6 +177,18 @@ struct ddp_session_type {
 	void (*stop)(struct ddp_session *ss, bool abort);
 	void (*release)(struct kref *ref);
 };
+
+/* Upcalls */
+int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
+			const struct ddp_offer *o);
+void ddp_session_refused(struct ddp_listener *l, enum iw_reason why);
+enum iw_reason ddp_session_established(struct ddp_session *ss,
+				       const struct ddp_offer *o);
+void ddp_session_peer_closed(struct ddp_session *ss);
+void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
+			const struct ddp_offer *o);
+/* At unload of who supplies them: no code of theirs runs any more */
+void ddp_session_user_gone(void);
 
 int ddp_type_register(struct ddp_session_type *type);
 void ddp_type_unregister(struct ddp_session_type *type);
