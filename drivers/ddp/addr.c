@@ -2,6 +2,7 @@
 /* IP addresses: see ddp/addr.h. */
 #include <linux/export.h>
 #include <linux/inetdevice.h>
+#include <linux/jhash.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
 #include <net/addrconf.h>
@@ -46,6 +47,30 @@ bool ddp_addr_same(const struct sockaddr_storage *a,
 	       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
 }
 EXPORT_SYMBOL_GPL(ddp_addr_same);
+
+/**
+ * ddp_addr_source - a number for where an address is
+ * @a: the address
+ * @seed: nobody knows it, or he could choose the number
+ *
+ * The same for a host, and over IPv6 for a network: who has one address there
+ * has them all.
+ *
+ * Return: the number; any.
+ */
+u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed)
+{
+	const struct in6_addr *a6 = &((struct sockaddr_in6 *)a)->sin6_addr;
+	const __be32 *a4 = &((struct sockaddr_in *)a)->sin_addr.s_addr;
+
+	if (a->ss_family == AF_INET6 && !ipv6_addr_v4mapped(a6))
+		return jhash_2words((__force u32)a6->s6_addr32[0],
+				    (__force u32)a6->s6_addr32[1], seed);
+	if (a->ss_family == AF_INET6)
+		a4 = &a6->s6_addr32[3];
+	return jhash_1word((__force u32)*a4, seed);
+}
+EXPORT_SYMBOL_GPL(ddp_addr_source);
 
 static bool has_ipv4(struct net *net, int ifindex, __be32 addr)
 {

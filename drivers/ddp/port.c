@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Listening sockets and their listeners: see ddp/port.h. */
+/*
+ * Listening sockets and their listeners: see ddp/port.h.
+ *
+ * Who begins or ends to listen changes the table under a mutex, but opens and
+ * closes sockets without it: each waits for nobody but those who want the very
+ * same port.  Who looks a peer's listener up is an RCU reader.
+ */
+#include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/export.h>
+#include <linux/mutex.h>
 #include <linux/net.h>
+#include <linux/rculist.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -12,30 +21,39 @@
 #include <trace/events/sock.h>
 
 #include <ddp/addr.h>
-#include <ddp/port.h>
 #include <ddp/sock.h>
+
+#include "caller.h"
 
 #define CALLERS_LEAST	64	/* programs ask for a backlog of 1 or 3 */
 #define CALLERS_MOST	4096
+
+#define ACCEPT_BATCH	64	/* peers that one run takes in */
+#define ACCEPT_AGAIN	(HZ / 10)	/* when memory was short */
 
 struct ddp_port {
 	/* fixed after creation */
 	const struct ddp_port_ops *ops;
 	struct net		*net;
 	struct sockaddr_storage	addr;
+
+	/* fixed once it is opened */
+	struct completion	opened;
+	int			err;
 	struct socket		*sock;
 
-	/* ports_lock */
+	/* ports_lock, or RCU for those who look */
 	struct list_head	list;		/* of all ports */
 	struct list_head	listeners;
+	struct rcu_head		rcu;
 
-	struct work_struct	work;
+	struct delayed_work	work;
 
 	struct ddp_sock_calls	before;	/* the socket's own, put back at the end */
 };
 
 static LIST_HEAD(ports);
-static DEFINE_MUTEX(ports_lock);
+static DEFINE_MUTEX(ports_lock);	/* no socket is touched under it */
 
 /* The socket -------------------------------------------------------------- */
 
@@ -55,16 +73,38 @@ static void take_in(struct ddp_port *p, struct socket *sock)
 	sock_release(sock);
 }
 
+static int accept_one(struct ddp_port *p)
+{
+	struct socket *sock;
+	int err = kernel_accept(p->sock, &sock, O_NONBLOCK);
+
+	if (!err)
+		take_in(p, sock);
+	return err;
+}
+
+/*
+ * The next peer may be long in coming, so whoever waits is taken in whatever
+ * went wrong with the one before.
+ */
 static void accept_all(struct work_struct *work)
 {
-	struct ddp_port *p = container_of(work, struct ddp_port, work);
+	struct ddp_port *p = container_of(to_delayed_work(work),
+					  struct ddp_port, work);
 	/* memory may be wanted back by what is stored through us */
 	unsigned int noio = memalloc_noio_save();
-	struct socket *sock;
+	int n, err = 0;
 
-	while (!kernel_accept(p->sock, &sock, O_NONBLOCK))
-		take_in(p, sock);
+	for (n = 0; n < ACCEPT_BATCH; n++) {
+		err = accept_one(p);
+		if (err && err != -ECONNABORTED)
+			break;
+	}
 	memalloc_noio_restore(noio);
+	/* nobody is there, or the socket listens no more */
+	if (err == -EAGAIN || err == -EINVAL)
+		return;
+	p->ops->queue(&p->work, n < ACCEPT_BATCH ? ACCEPT_AGAIN : 0);
 }
 
 static void state_change(struct sock *sk)
@@ -75,7 +115,7 @@ static void state_change(struct sock *sk)
 	p = sk->sk_user_data;
 	/* a child not yet accepted may have inherited this callback */
 	if (p && sk->sk_state == TCP_LISTEN)
-		p->ops->queue(&p->work);
+		p->ops->queue(&p->work, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -93,14 +133,16 @@ static const struct ddp_sock_calls calls = {
 
 static void free_port(struct ddp_port *p)
 {
-	ddp_sock_disown(p->sock->sk, &p->before);
-	cancel_work_sync(&p->work);
-	sock_release(p->sock);
-	kfree(p);
+	if (p->sock) {
+		ddp_sock_disown(p->sock->sk, &p->before);
+		cancel_delayed_work_sync(&p->work);
+		sock_release(p->sock);
+	}
+	kfree_rcu(p, rcu);
 }
 
-static struct ddp_port *alloc_port(const struct ddp_port_ops *ops,
-				   const struct ddp_listen *a)
+static struct ddp_port *new_port(const struct ddp_port_ops *ops,
+				 const struct ddp_listen *a)
 {
 	struct ddp_port *p = kzalloc(sizeof(*p), GFP_KERNEL);
 
@@ -109,38 +151,28 @@ static struct ddp_port *alloc_port(const struct ddp_port_ops *ops,
 	p->ops = ops;
 	p->net = a->net;
 	p->addr = *a->local;
+	init_completion(&p->opened);
 	INIT_LIST_HEAD(&p->listeners);
-	INIT_WORK(&p->work, accept_all);
+	INIT_DELAYED_WORK(&p->work, accept_all);
 	return p;
 }
 
-static struct ddp_port *__new_port(const struct ddp_port_ops *ops,
-				   const struct ddp_listen *a, int bound)
+static int make_socket(struct ddp_port *p, const struct ddp_listen *a, int bound)
 {
-	struct ddp_port *p = alloc_port(ops, a);
-	int err;
+	int err = p->ops->open(a, &p->sock);
 
-	if (!p)
-		return ERR_PTR(-ENOMEM);
-	err = ops->open(a, &p->sock);
-	if (p->sock)
-		ddp_sock_own(p->sock->sk, p, &calls, &p->before);
-	if (!err)
-		err = kernel_listen(p->sock, bound);
-	if (!err) {
-		list_add(&p->list, &ports);
-		return p;
-	}
-	if (p->sock)
-		free_port(p);
-	else
-		kfree(p);
-	return ERR_PTR(err);
+	if (!p->sock)
+		return err;
+	ddp_sock_own(p->sock->sk, p, &calls, &p->before);
+	return err ?: kernel_listen(p->sock, bound);
 }
 
-/* Devices share a port only where an address can tell whose a peer is */
-static struct ddp_port *__get_port(const struct ddp_port_ops *ops,
-				   const struct ddp_listen *a, int bound)
+/*
+ * Devices share a port only where an address can tell whose a peer is.  NULL:
+ * nobody has it.
+ */
+static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
+				    const struct ddp_listen *a)
 {
 	struct ddp_port_listener *l;
 	struct ddp_port *p;
@@ -157,14 +189,17 @@ static struct ddp_port *__get_port(const struct ddp_port_ops *ops,
 				return ERR_PTR(-EADDRINUSE);
 		return p;
 	}
-	return __new_port(ops, a, bound);
+	return NULL;
 }
 
 /* Listeners --------------------------------------------------------------- */
 
 static void free_listener(struct kref *ref)
 {
-	kfree(container_of(ref, struct ddp_port_listener, ref));
+	struct ddp_port_listener *l =
+		container_of(ref, struct ddp_port_listener, ref);
+
+	kfree_rcu(l, rcu);
 }
 
 /**
@@ -193,9 +228,59 @@ new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
 	l->bound = clamp(a->backlog, CALLERS_LEAST, CALLERS_MOST);
 	l->policy = *a->policy;
 	kref_init(&l->ref);
-	mutex_init(&l->mutex);
-	INIT_LIST_HEAD(&l->callers);
+	ddp_callers_init(l);
 	return l;
+}
+
+/* Into the table: at the port that is there, or else at @fresh, its own */
+static int enter(struct ddp_port_listener *l, const struct ddp_listen *a,
+		 struct ddp_port *fresh)
+{
+	struct ddp_port *p;
+
+	mutex_lock(&ports_lock);
+	p = __find_port(l->ops, a);
+	if (!p) {
+		p = fresh;
+		list_add_rcu(&p->list, &ports);
+	}
+	if (!IS_ERR(p)) {
+		l->port = p;
+		list_add_tail_rcu(&l->list, &p->listeners);
+	}
+	mutex_unlock(&ports_lock);
+	return PTR_ERR_OR_ZERO(p);
+}
+
+/* Out of it; the last one closes the port */
+static void leave(struct ddp_port_listener *l)
+{
+	struct ddp_port *p = l->port;
+
+	mutex_lock(&ports_lock);
+	list_del_rcu(&l->list);
+	if (list_empty(&p->listeners))
+		list_del_rcu(&p->list);
+	else
+		p = NULL;
+	mutex_unlock(&ports_lock);
+	if (p)
+		free_port(p);
+	ddp_callers_end(l);
+	ddp_port_put(l);
+}
+
+/* Who has entered first opens the port, and the others wait for how it went */
+static int open_port(struct ddp_port *p, const struct ddp_listen *a, int bound,
+		     bool first)
+{
+	if (first) {
+		p->err = make_socket(p, a, bound);
+		complete_all(&p->opened);
+	} else {
+		wait_for_completion(&p->opened);
+	}
+	return p->err;
 }
 
 /**
@@ -213,35 +298,25 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 				     void *ctx)
 {
 	struct ddp_port_listener *l = new_listener(ops, a, user, ctx);
-	struct ddp_port *p;
+	struct ddp_port *fresh = new_port(ops, a);
+	int err = -ENOMEM;
 
-	if (!l)
-		return ERR_PTR(-ENOMEM);
-	mutex_lock(&ports_lock);
-	p = __get_port(ops, a, l->bound);
-	if (!IS_ERR(p)) {
-		l->port = p;
-		list_add_tail(&l->list, &p->listeners);
+	if (l && fresh)
+		err = enter(l, a, fresh);
+	if (err) {
+		kfree(fresh);
+		kfree(l);
+		return ERR_PTR(err);
 	}
-	mutex_unlock(&ports_lock);
-	if (!IS_ERR(p))
+	err = open_port(l->port, a, l->bound, l->port == fresh);
+	if (l->port != fresh)
+		kfree(fresh);
+	if (!err)
 		return &l->dl;
-	ddp_port_put(l);
-	return ERR_CAST(p);
+	leave(l);
+	return ERR_PTR(err);
 }
 EXPORT_SYMBOL_GPL(ddp_port_listen);
-
-static void kill(struct ddp_port_listener *l)
-{
-	struct ddp_caller *c;
-
-	mutex_lock(&l->mutex);
-	l->dead = true;
-	if (l->ops->orphaned)
-		list_for_each_entry(c, &l->callers, list)
-			l->ops->orphaned(c);
-	mutex_unlock(&l->mutex);
-}
 
 /**
  * ddp_port_unlisten - take no more requests
@@ -251,21 +326,7 @@ static void kill(struct ddp_port_listener *l)
  */
 void ddp_port_unlisten(struct ddp_listener *dl)
 {
-	struct ddp_port_listener *l =
-		container_of(dl, struct ddp_port_listener, dl);
-	struct ddp_port *p = l->port;
-
-	mutex_lock(&ports_lock);
-	list_del(&l->list);
-	if (list_empty(&p->listeners))
-		list_del(&p->list);
-	else
-		p = NULL;
-	mutex_unlock(&ports_lock);
-	if (p)
-		free_port(p);
-	kill(l);
-	ddp_port_put(l);
+	leave(container_of(dl, struct ddp_port_listener, dl));
 }
 EXPORT_SYMBOL_GPL(ddp_port_unlisten);
 
@@ -296,17 +357,15 @@ const struct socket *ddp_port_sock(const struct ddp_port *p)
 EXPORT_SYMBOL_GPL(ddp_port_sock);
 
 static struct ddp_port_listener *
-__called(struct ddp_port *p, const struct sockaddr_storage *called)
+__called(const struct ddp_port *p, const struct sockaddr_storage *called)
 {
 	struct ddp_port_listener *l;
 
-	lockdep_assert_held(&ports_lock);
-	list_for_each_entry(l, &p->listeners, list)
-		if (!ddp_addr_wildcard(&p->addr) ||
-		    ddp_addr_is_on(p->net, l->ifindex, called)) {
-			kref_get(&l->ref);
+	list_for_each_entry_rcu(l, &p->listeners, list)
+		if ((!ddp_addr_wildcard(&p->addr) ||
+		     ddp_addr_is_on(p->net, l->ifindex, called)) &&
+		    kref_get_unless_zero(&l->ref))
 			return l;
-		}
 	return NULL;
 }
 
@@ -322,9 +381,9 @@ ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called)
 {
 	struct ddp_port_listener *l;
 
-	mutex_lock(&ports_lock);
+	rcu_read_lock();
 	l = __called(p, called);
-	mutex_unlock(&ports_lock);
+	rcu_read_unlock();
 	return l;
 }
 EXPORT_SYMBOL_GPL(ddp_port_called);
@@ -346,8 +405,8 @@ ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
 	struct ddp_port_listener *l = NULL;
 	struct ddp_port *p;
 
-	mutex_lock(&ports_lock);
-	list_for_each_entry(p, &ports, list) {
+	rcu_read_lock();
+	list_for_each_entry_rcu(p, &ports, list) {
 		if (p->ops != ops || !net_eq(p->net, net) ||
 		    !ddp_addr_same(&p->addr, called))
 			continue;
@@ -355,93 +414,7 @@ ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
 		if (l)
 			break;
 	}
-	mutex_unlock(&ports_lock);
+	rcu_read_unlock();
 	return l;
 }
 EXPORT_SYMBOL_GPL(ddp_port_find);
-
-/* Callers ----------------------------------------------------------------- */
-
-/**
- * ddp_port_wait - one caller more
- * @l: the listener
- * @c: the caller, who waits nowhere; holds the listener
- *
- * Return: whether the listener takes it: it may have enough, or be going.
- * litmus: children
- */
-bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c)
-{
-	bool ok;
-
-	mutex_lock(&l->mutex);
-	ok = !l->dead && l->waiting < l->bound;
-	if (ok) {
-		kref_get(&l->ref);
-		c->at = l;
-		list_add_tail(&c->list, &l->callers);
-		l->waiting++;
-	}
-	mutex_unlock(&l->mutex);
-	return ok;
-}
-EXPORT_SYMBOL_GPL(ddp_port_wait);
-
-/**
- * ddp_port_leave - a caller waits no longer
- * @c: the caller; it may not have waited
- */
-void ddp_port_leave(struct ddp_caller *c)
-{
-	struct ddp_port_listener *l = c->at;
-
-	if (!l)
-		return;
-	mutex_lock(&l->mutex);
-	list_del(&c->list);
-	l->waiting--;
-	mutex_unlock(&l->mutex);
-	c->at = NULL;
-	ddp_port_put(l);
-}
-EXPORT_SYMBOL_GPL(ddp_port_leave);
-
-/**
- * ddp_port_request - hand a peer's request up
- * @l: the listener
- * @ss: the session; its user is the listener's
- * @o: what the peer says
- *
- * Return: 0, and the session is the user's to answer; else it was refused.
- */
-int ddp_port_request(struct ddp_port_listener *l, struct ddp_session *ss,
-		     const struct ddp_offer *o)
-{
-	int err = -ECONNREFUSED;
-
-	mutex_lock(&l->mutex);
-	if (!l->dead) {
-		/* the user's reference */
-		ddp_session_get(ss);
-		err = ddp_session_request(&l->dl, ss, o);
-		if (err)
-			ddp_session_put(ss);
-	}
-	mutex_unlock(&l->mutex);
-	return err;
-}
-EXPORT_SYMBOL_GPL(ddp_port_request);
-
-/**
- * ddp_port_refused - a peer's start-up ended before it became a request
- * @l: the listener
- * @why: what was wrong with it
- */
-void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
-{
-	mutex_lock(&l->mutex);
-	if (!l->dead)
-		ddp_session_refused(&l->dl, why);
-	mutex_unlock(&l->mutex);
-}
-EXPORT_SYMBOL_GPL(ddp_port_refused);

@@ -191,7 +191,7 @@ static void ask_user(struct mpa_conn *c)
 	if (!c->told) {
 		mpa_conn_deadline(c, 0);
 		mpa_sock_names(c);
-		c->told = !ddp_port_request(c->caller.at, &c->ss, &c->su->peer);
+		c->told = !ddp_port_request(&c->caller, &c->ss, &c->su->peer);
 		if (c->told)
 			ddp_port_leave(&c->caller);
 		else

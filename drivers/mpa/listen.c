@@ -25,21 +25,24 @@ static int open(const struct ddp_listen *a, struct socket **sock)
 	return ddp_sock_bind(*sock, a->local);
 }
 
-static void queue(struct work_struct *work)
+static void queue(struct delayed_work *work, unsigned long delay)
 {
-	queue_work(mpa_wq, work);
+	queue_delayed_work(mpa_wq, work, delay);
 }
 
 /* A connection that waits, its mutex held; NULL: refused */
-static struct mpa_conn *new_child(struct ddp_port_listener *l)
+static struct mpa_conn *new_child(struct ddp_port_listener *l,
+				  struct socket *sock)
 {
+	struct sockaddr_storage from = {};
 	struct mpa_conn *c = mpa_conn_new(l->dl.user, NULL, &l->policy);
 
 	if (!c)
 		return NULL;
+	sock->ops->getname(sock, (struct sockaddr *)&from, 1);
 	/* who stops it as soon as it is a caller waits for its socket */
 	mutex_lock(&c->mutex);
-	if (!mpa_conn_startup(c, false) && ddp_port_wait(l, &c->caller))
+	if (!mpa_conn_startup(c, false) && ddp_port_wait(l, &c->caller, &from))
 		return c;
 	c->phase = MPA_ENDED;
 	cancel_delayed_work_sync(&c->timer);
@@ -58,7 +61,7 @@ static int accepted(struct ddp_port *p, struct socket *sock)
 	l = ddp_port_called(p, &called);
 	if (!l)
 		return -ECONNREFUSED;
-	c = new_child(l);
+	c = new_child(l, sock);
 	ddp_port_put(l);
 	if (!c)
 		return -EBUSY;

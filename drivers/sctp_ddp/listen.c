@@ -25,9 +25,9 @@ static int open(const struct ddp_listen *a, struct socket **sock)
 	return sddp_bind(*sock, a->local, a->policy->paths);
 }
 
-static void queue(struct work_struct *work)
+static void queue(struct delayed_work *work, unsigned long delay)
 {
-	queue_work(sddp_wq, work);
+	queue_delayed_work(sddp_wq, work, delay);
 }
 
 static int accepted(struct ddp_port *p, struct socket *sock)
@@ -59,10 +59,10 @@ static int ask(struct ddp_port_listener *l, struct sddp_stream *st,
 	int err;
 
 	/* RFC 5043 6.4: a finite limit */
-	if (!ddp_port_wait(l, &st->caller))
+	if (!ddp_port_wait(l, &st->caller, &st->a->remote))
 		return -EBUSY;
 	st->ss.user = l->dl.user;
-	err = ddp_port_request(l, &st->ss, o);
+	err = ddp_port_request(&st->caller, &st->ss, o);
 	if (err)
 		ddp_port_leave(&st->caller);
 	return err;

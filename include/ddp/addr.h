@@ -36,6 +36,8 @@ bool ddp_addr_wildcard(const struct sockaddr_storage *a);
 /* Family, address, scope and port */
 bool ddp_addr_same(const struct sockaddr_storage *a,
 		   const struct sockaddr_storage *b);
+/* A number for where it is: a host, or an IPv6 network */
+u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed);
 /* The nth address of an interface, port 0; false: it has no more */
 bool ddp_addr_nth(struct net *net, int ifindex, sa_family_t family, int nth,
 		  struct sockaddr_storage *a);

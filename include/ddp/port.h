@@ -4,34 +4,44 @@
  *
  * Several devices may listen on one wildcard address and port: they share the
  * socket (the port), and whose a peer is tells the address that it called.
- * Peers that wait at a listener are callers; their number is bounded.
+ * Peers that wait at a listener are callers; their number is bounded, and who
+ * comes to a full listener takes the place of another.
  */
 #ifndef _DDP_PORT_H
 #define _DDP_PORT_H
 
 #include <linux/kref.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
 #include <ddp/session.h>
 
 struct ddp_port;
+struct delayed_work;
 struct socket;
-struct work_struct;
+
+#define DDP_SOURCES	64	/* sources of callers that are told apart */
 
 /**
  * struct ddp_port_listener - who listens on a port, for one interface
  * @dl: as the user of sessions knows it
  * @ops: the LLP's
  * @port: the socket
- * @list: of the port's listeners
+ * @list: of the port's listeners; found under RCU
  * @ifindex: the interface
  * @bound: how many callers may wait
  * @policy: the device's wishes
- * @ref: holders; each caller that waits is one
- * @mutex: the rest; held over the request upcall
+ * @seed: of the sources' numbers
+ * @ref: holders; each caller is one
+ * @rcu: to be freed
+ * @lock: the rest; a leaf but for what orphaned() does
  * @dead: it takes no more
- * @waiting: how many callers do
- * @callers: which
+ * @upcalls: how many are under way
+ * @held: how many callers hold it
+ * @waiting: how many callers wait
+ * @callers: which, the oldest first
+ * @waiting_from: how many of them, from each source
+ * @from: which, the oldest first
  */
 struct ddp_port_listener {
 	struct ddp_listener		dl;
@@ -39,26 +49,40 @@ struct ddp_port_listener {
 	struct ddp_port			*port;
 	struct list_head		list;
 	int				ifindex;
-	int				bound;
+	u32				bound;
 	struct ddp_policy		policy;
+	u32				seed;
 	struct kref			ref;
+	struct rcu_head			rcu;
 
-	struct mutex			mutex;	/* the rest; request upcalls */
+	spinlock_t			lock;	/* the rest */
 	bool				dead;
-	int				waiting;
+	int				upcalls;
+	u32				held;
+	u32				waiting;
 	struct list_head		callers;
+	u32				waiting_from[DDP_SOURCES];
+	struct list_head		from[DDP_SOURCES];
 };
 
 /**
  * struct ddp_caller - embedded in what waits at a listener
  * @at: where, held; NULL: nowhere
  * @list: of its callers
+ * @alike: of those from the same source
+ * @source: which that is
+ * @listed: it is on the lists
+ * @away: it was sent away and is to go
  *
  * The LLP sees to it that one at a time comes or goes.
  */
 struct ddp_caller {
 	struct ddp_port_listener	*at;
 	struct list_head		list;
+	struct list_head		alike;
+	u32				source;
+	bool				listed;
+	bool				away;
 };
 
 /**
@@ -67,17 +91,19 @@ struct ddp_caller {
  *	port of it
  * @open: make a socket and bind it to where @a says, but do not listen.  If
  *	that fails what is in @sock is released.
- * @queue: have a worker of the LLP run @work.  From a socket's callback
+ * @queue: have a worker of the LLP run @work, after @delay jiffies.  From a
+ *	socket's callback, too
  * @accepted: a peer has connected; @sock has its own callbacks.  Not 0: the
  *	LLP does not want it, and it is reset
- * @orphaned: the listener goes while @c waits at it, or NULL.  Must not sleep.
+ * @orphaned: the listener goes while @c waits at it, or somebody else takes
+ *	its place; or NULL: the LLP sends nobody away.  Must not sleep.
  *
  * open and accepted may sleep.
  */
 struct ddp_port_ops {
 	const struct ddp_session_type *type;
 	int (*open)(const struct ddp_listen *a, struct socket **sock);
-	void (*queue)(struct work_struct *work);
+	void (*queue)(struct delayed_work *work, unsigned long delay);
 	int (*accepted)(struct ddp_port *p, struct socket *sock);
 	void (*orphaned)(struct ddp_caller *c);
 };
@@ -100,9 +126,10 @@ ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
 void ddp_port_put(struct ddp_port_listener *l);
 
 /* Callers come and go */
-bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c);
+bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
+		   const struct sockaddr_storage *from);
 void ddp_port_leave(struct ddp_caller *c);
-int ddp_port_request(struct ddp_port_listener *l, struct ddp_session *ss,
+int ddp_port_request(struct ddp_caller *c, struct ddp_session *ss,
 		     const struct ddp_offer *o);
 void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why);
 

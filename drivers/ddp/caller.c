@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Callers: peers that wait at a listener, see ddp/port.h.
+ *
+ * Nobody who may be stopped for long holds the lock, and none of those who run
+ * the lower layer waits here: only who ends a listener does, for upcalls.
+ */
+#include <linux/export.h>
+#include <linux/random.h>
+#include <linux/spinlock.h>
+#include <linux/wait_bit.h>
+
+#include <ddp/addr.h>
+
+#include "caller.h"
+#include "share.h"
+
+/**
+ * ddp_callers_init - nobody waits
+ * @l: a new listener
+ */
+void ddp_callers_init(struct ddp_port_listener *l)
+{
+	int i;
+
+	spin_lock_init(&l->lock);
+	INIT_LIST_HEAD(&l->callers);
+	for (i = 0; i < DDP_SOURCES; i++)
+		INIT_LIST_HEAD(&l->from[i]);
+	l->seed = get_random_u32();
+}
+
+static void __unlist(struct ddp_port_listener *l, struct ddp_caller *c)
+{
+	lockdep_assert_held(&l->lock);
+	if (!c->listed)
+		return;
+	c->listed = false;
+	list_del(&c->list);
+	list_del(&c->alike);
+	l->waiting--;
+	l->waiting_from[c->source]--;
+}
+
+static void __send_away(struct ddp_port_listener *l, struct ddp_caller *c)
+{
+	__unlist(l, c);
+	c->away = true;
+	l->ops->orphaned(c);
+}
+
+static void __send_one_away(struct ddp_port_listener *l)
+{
+	struct ddp_caller *c;
+	u32 loser;
+
+	c = list_first_entry(&l->callers, struct ddp_caller, list);
+	loser = ddp_share_loser(l->waiting_from, DDP_SOURCES, c->source);
+	__send_away(l, list_first_entry(&l->from[loser], struct ddp_caller,
+					alike));
+}
+
+static bool __make_room(struct ddp_port_listener *l, u32 source)
+{
+	const struct ddp_crowd crowd = {
+		.bound = l->bound, .waiting = l->waiting, .held = l->held,
+		.own = l->waiting_from[source],
+	};
+
+	lockdep_assert_held(&l->lock);
+	if (l->dead)
+		return false;
+	if (!l->ops->orphaned)
+		return ddp_share_fits(&crowd);
+	if (!ddp_share_takes(&crowd))
+		return false;
+	if (l->waiting >= l->bound)
+		__send_one_away(l);
+	return true;
+}
+
+/**
+ * ddp_port_wait - one caller more
+ * @l: the listener
+ * @c: the caller, who waits nowhere; holds the listener
+ * @from: its address
+ *
+ * Where the LLP can send callers away somebody else may have to go for it.
+ *
+ * Return: whether the listener takes it: it may have enough, or be going.
+ */
+bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
+		   const struct sockaddr_storage *from)
+{
+	u32 source = ddp_addr_source(from, l->seed) % DDP_SOURCES;
+	bool ok;
+
+	spin_lock(&l->lock);
+	ok = __make_room(l, source);
+	if (ok) {
+		kref_get(&l->ref);
+		c->at = l;
+		c->source = source;
+		c->listed = true;
+		list_add_tail(&c->list, &l->callers);
+		list_add_tail(&c->alike, &l->from[source]);
+		l->waiting++;
+		l->waiting_from[source]++;
+		l->held++;
+	}
+	spin_unlock(&l->lock);
+	return ok;
+}
+EXPORT_SYMBOL_GPL(ddp_port_wait);
+
+/**
+ * ddp_port_leave - a caller waits no longer
+ * @c: the caller; it may not have waited
+ */
+void ddp_port_leave(struct ddp_caller *c)
+{
+	struct ddp_port_listener *l = c->at;
+
+	if (!l)
+		return;
+	spin_lock(&l->lock);
+	__unlist(l, c);
+	l->held--;
+	spin_unlock(&l->lock);
+	c->at = NULL;
+	c->away = false;
+	ddp_port_put(l);
+}
+EXPORT_SYMBOL_GPL(ddp_port_leave);
+
+/* An upcall may begin; @c has then said all that a caller has to say */
+static bool begin_upcall(struct ddp_port_listener *l, struct ddp_caller *c)
+{
+	bool ok;
+
+	spin_lock(&l->lock);
+	ok = !l->dead && !(c && c->away);
+	l->upcalls += ok;
+	/* nobody sends it away any more */
+	if (ok && c && l->ops->orphaned)
+		__unlist(l, c);
+	spin_unlock(&l->lock);
+	return ok;
+}
+
+static void end_upcall(struct ddp_port_listener *l)
+{
+	bool last;
+
+	spin_lock(&l->lock);
+	l->upcalls--;
+	last = l->dead && !l->upcalls;
+	spin_unlock(&l->lock);
+	if (last)
+		wake_up_var(&l->upcalls);
+}
+
+/**
+ * ddp_port_request - hand a peer's request up
+ * @c: the caller, who waits at the listener
+ * @ss: the session; its user is the listener's
+ * @o: what the peer says
+ *
+ * Return: 0, and the session is the user's to answer; else it was refused.
+ */
+int ddp_port_request(struct ddp_caller *c, struct ddp_session *ss,
+		     const struct ddp_offer *o)
+{
+	struct ddp_port_listener *l = c->at;
+	int err;
+
+	if (!begin_upcall(l, c))
+		return -ECONNREFUSED;
+	/* the user's reference */
+	ddp_session_get(ss);
+	err = ddp_session_request(&l->dl, ss, o);
+	if (err)
+		ddp_session_put(ss);
+	end_upcall(l);
+	return err;
+}
+EXPORT_SYMBOL_GPL(ddp_port_request);
+
+/**
+ * ddp_port_refused - a peer's start-up ended before it became a request
+ * @l: the listener
+ * @why: what was wrong with it
+ */
+void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
+{
+	if (!begin_upcall(l, NULL))
+		return;
+	ddp_session_refused(&l->dl, why);
+	end_upcall(l);
+}
+EXPORT_SYMBOL_GPL(ddp_port_refused);
+
+static bool send_first_away(struct ddp_port_listener *l)
+{
+	struct ddp_caller *c;
+
+	spin_lock(&l->lock);
+	l->dead = true;
+	c = list_first_entry_or_null(&l->callers, struct ddp_caller, list);
+	if (c && l->ops->orphaned)
+		__send_away(l, c);
+	else
+		c = NULL;
+	spin_unlock(&l->lock);
+	return c;
+}
+
+/**
+ * ddp_callers_end - the listener goes
+ * @l: the listener
+ *
+ * Sleeps.  No upcall runs or starts afterwards.
+ */
+void ddp_callers_end(struct ddp_port_listener *l)
+{
+	while (send_first_away(l))
+		cond_resched();
+	wait_var_event(&l->upcalls, !READ_ONCE(l->upcalls));
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Who may wait at a listener.
+ *
+ * Strangers can come faster than they can be told from honest peers, so a full
+ * listener does not shut its door: one that waits goes, the oldest of whatever
+ * source has the most.  Who comes from elsewhere is in no danger then, however
+ * many connections one source makes.  Where nobody can be sent away any more,
+ * the last places are kept from those who have their share.
+ */
+#include "share.h"
+
+#define SHARE	4	/* a fourth */
+
+/**
+ * ddp_share_fits - where nobody can be sent away: is there room?
+ * @c: who is there
+ *
+ * The last fourth of the places is for those who have less than a fourth.
+ *
+ * Return: whether there is.
+ */
+bool ddp_share_fits(const struct ddp_crowd *c)
+{
+	if (c->waiting >= c->bound)
+		return false;
+	return c->own < c->bound / SHARE ||
+	       c->waiting < c->bound - c->bound / SHARE;
+}
+
+/**
+ * ddp_share_takes - where one can be sent away: is it worth it?
+ * @c: who is there
+ *
+ * Who was sent away is there until its socket is closed: together they are
+ * never more than twice the bound.
+ *
+ * Return: whether the newcomer is taken in; if all places are taken somebody
+ * else has to go.
+ */
+bool ddp_share_takes(const struct ddp_crowd *c)
+{
+	return c->held < 2 * c->bound;
+}
+
+/**
+ * ddp_share_loser - which source loses its oldest caller?
+ * @waiting: how many wait, of each source
+ * @sources: how many sources there are
+ * @oldest: the source of the oldest caller of all
+ *
+ * Return: one that has the most; of several @oldest, if it is one of them.
+ */
+u32 ddp_share_loser(const u32 *waiting, u32 sources, u32 oldest)
+{
+	u32 loser = oldest, i;
+
+	for (i = 0; i < sources; i++)
+		if (waiting[i] > waiting[loser])
+			loser = i;
+	return loser;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <kunit/test.h>
+#include "../share.h"
+
+#define BOUND	64
+#define SOURCES	16
+
+/* A listener: who waits, the oldest first, by source */
+struct share_ctx {
+	u32	who[BOUND];
+	u32	n;
+	u32	waiting[SOURCES];
+};
+
+static int share_init(struct kunit *test)
+{
+	test->priv = kunit_kzalloc(test, sizeof(struct share_ctx), GFP_KERNEL);
+	return test->priv ? 0 : -ENOMEM;
+}
+
+static void goes(struct share_ctx *c, u32 place)
+{
+	c->waiting[c->who[place]]--;
+	c->n--;
+	memmove(&c->who[place], &c->who[place + 1],
+		(c->n - place) * sizeof(c->who[0]));
+}
+
+static void comes(struct share_ctx *c, u32 source)
+{
+	u32 loser, i;
+
+	if (c->n == BOUND) {
+		loser = ddp_share_loser(c->waiting, SOURCES, c->who[0]);
+		for (i = 0; c->who[i] != loser; i++)
+			;
+		goes(c, i);
+	}
+	c->who[c->n++] = source;
+	c->waiting[source]++;
+}
+
+/* One source alone: the oldest goes, the newest is in */
+static void share_one_source(struct kunit *test)
+{
+	struct share_ctx *c = test->priv;
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		comes(c, 5);
+	KUNIT_EXPECT_EQ(test, c->n, (u32)BOUND);
+	KUNIT_EXPECT_EQ(test, c->waiting[5], (u32)BOUND);
+}
+
+/* Who comes from elsewhere comes in, and stays whatever the others do */
+static void share_stays(struct kunit *test)
+{
+	struct share_ctx *c = test->priv;
+	int attackers, i;
+
+	for (attackers = 1; attackers < SOURCES; attackers++) {
+		memset(c, 0, sizeof(*c));
+		for (i = 0; i < 1000; i++)
+			comes(c, 1 + i % attackers);
+		comes(c, 0);
+		KUNIT_EXPECT_EQ(test, c->waiting[0], 1u);
+		for (i = 0; i < 1000; i++)
+			comes(c, 1 + i * i % attackers);
+		KUNIT_EXPECT_EQ(test, c->waiting[0], 1u);
+		KUNIT_EXPECT_EQ(test, c->n, (u32)BOUND);
+	}
+}
+
+/* Who was there before the crowd came stays, too, and has its equal share */
+static void share_equal(struct kunit *test)
+{
+	struct share_ctx *c = test->priv;
+	int i;
+
+	for (i = 0; i < 10; i++)
+		comes(c, 0);
+	for (i = 0; i < 1000; i++)
+		comes(c, 1 + i % 3);
+	KUNIT_EXPECT_EQ(test, c->waiting[0], 10u);
+	for (i = 0; i < 1000; i++)
+		comes(c, i % 4);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, c->waiting[i], (u32)BOUND / 4);
+}
+
+/* All alike: the oldest of all */
+static void share_alike(struct kunit *test)
+{
+	const u32 waiting[] = { 2, 2, 1, 2 };
+
+	KUNIT_EXPECT_EQ(test, ddp_share_loser(waiting, 4, 3), 3u);
+	KUNIT_EXPECT_EQ(test, ddp_share_loser(waiting, 4, 1), 1u);
+	KUNIT_EXPECT_NE(test, ddp_share_loser(waiting, 4, 2), 2u);
+}
+
+static void share_memory(struct kunit *test)
+{
+	struct ddp_crowd c = { .bound = BOUND, .waiting = BOUND, .own = 1 };
+
+	c.held = 2 * BOUND - 1;
+	KUNIT_EXPECT_TRUE(test, ddp_share_takes(&c));
+	c.held++;
+	KUNIT_EXPECT_FALSE(test, ddp_share_takes(&c));
+}
+
+static void share_fits(struct kunit *test)
+{
+	struct ddp_crowd c = { .bound = BOUND };
+
+	for (c.waiting = 0; c.waiting <= BOUND; c.waiting++) {
+		c.own = 0;
+		KUNIT_EXPECT_EQ(test, ddp_share_fits(&c), c.waiting < BOUND);
+		c.own = BOUND / 4;
+		KUNIT_EXPECT_EQ(test, ddp_share_fits(&c),
+				c.waiting < BOUND / 4 * 3);
+	}
+}
+
+static struct kunit_case share_cases[] = {
+	KUNIT_CASE(share_one_source),
+	KUNIT_CASE(share_stays),
+	KUNIT_CASE(share_equal),
+	KUNIT_CASE(share_alike),
+	KUNIT_CASE(share_memory),
+	KUNIT_CASE(share_fits),
+	{}
+};
+
+static struct kunit_suite share_suite = {
+	.name = "ddp_share",
+	.init = share_init,
+	.test_cases = share_cases,
+};
+
+kunit_test_suite(share_suite);
+
+MODULE_DESCRIPTION("DDP listeners' shares: tests");
+MODULE_LICENSE("Dual BSD/GPL");
