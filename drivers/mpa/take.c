@@ -40,7 +40,7 @@ static u8 *place(struct mpa_take *t)
 {
 	if (t->got < t->f.ulpdu_len)
 		return t->ulpdu + t->got;
-	return t->tail + t->got - t->f.ulpdu_len;
+	return t->tail + (t->got - t->f.ulpdu_len);
 }
 
 /**

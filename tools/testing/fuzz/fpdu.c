@@ -8,6 +8,7 @@
  */
 #include "../../../drivers/mpa/crc.h"
 #include "../../../drivers/mpa/fpdu.h"
+#include "../../../drivers/mpa/take.h"
 #include "fuzz.h"
 
 /* The register behind any octets and their own CRC32c */
@@ -150,6 +151,38 @@ static u32 peek(struct stream *s, const u8 *p, size_t have)
 static struct parts parts;
 static u8 again[WIRE_MAX];
 
+static enum iw_reason verdict(const struct parts *a)
+{
+	u8 field[MPA_CRC_SIZE];
+
+	mpa_crc_final(a->crc, field);
+	if (memcmp(field, a->field, MPA_CRC_SIZE))
+		return IW_MPA_CRC;
+	return a->markers_ok ? IW_OK : IW_MPA_MARKER;
+}
+
+/* Taken over piece by piece it is what @parts has, and the verdict is the same */
+static void take_over(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
+{
+	struct mpa_take t = { .markers = s->markers, .crc = true };
+	u8 *to, *mem = malloc(ulpdu);
+	struct mpa_fpdu f;
+	u32 at, n;
+
+	mpa_fpdu_peek(&f, s->pos, s->markers, p, len);
+	MUST("take-length", f.ulpdu_len == ulpdu && f.wire == len);
+	mpa_take_begin(&t, &f, p, mem);
+	for (at = f.head; (to = mpa_take_want(&t, &n)); at += n) {
+		MUST("take-end", n && n <= len - at);
+		memcpy(to, p + at, n);
+		mpa_take_got(&t, n);
+	}
+	MUST("take-all", at == len);
+	MUST("take-ulpdu", !memcmp(mem, parts.ulpdu, ulpdu));
+	MUST("take-verdict", mpa_take_verdict(&t) == verdict(&parts));
+	free(mem);
+}
+
 /* Returns octets of the FPDU at @p, 0 if it is not all there */
 static u32 one(struct stream *s, const u8 *p, size_t have)
 {
@@ -166,6 +199,7 @@ static u32 one(struct stream *s, const u8 *p, size_t have)
 	MUST("fpdu-content", parts.got == mpa_fpdu_content(ulpdu));
 	MUST("fpdu-markers", !s->markers || parts.nmarkers ==
 	     mpa_markers_in(s->pos, mpa_fpdu_content(ulpdu)));
+	take_over(s, p, len, ulpdu);
 	mpa_crc_final(parts.crc, field);
 	if (parts.markers_ok && parts.zeros &&
 	    !memcmp(field, parts.field, MPA_CRC_SIZE))
