@@ -88,6 +88,7 @@ static bool __make_room(struct ddp_port_listener *l, u32 source)
  * Where the LLP can send callers away somebody else may have to go for it.
  *
  * Return: whether the listener takes it: it may have enough, or be going.
+ * litmus: children
  */
 bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
 		   const struct sockaddr_storage *from)
@@ -200,6 +201,7 @@ void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
 }
 EXPORT_SYMBOL_GPL(ddp_port_refused);
 
+/* litmus: children, children-weak */
 static bool send_first_away(struct ddp_port_listener *l)
 {
 	struct ddp_caller *c;

@@ -3,14 +3,13 @@
  * Life of a connection: TCP handshake, start-up, Full Operation, end.
  *
  * One worker and one timer per connection.  The worker alone moves it from
- * phase to phase; everybody else leaves an event.  References: the session's
- * user, the stream that is bound, each queued run of the worker, and one for
- * the socket's callbacks that goes when the connection ends.
+ * phase to phase; everybody else leaves an event.  Before Full Operation that
+ * worker is its line's.  References: the session's user, the stream that is
+ * bound, each queued run of the worker, its place in the line, and one for the
+ * socket's callbacks that goes when the connection ends.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/wait_bit.h>
-#include <net/net_namespace.h>
 
 #include "internal.h"
 #include "trace.h"
@@ -21,16 +20,12 @@
 #define DEADLINE_DRAIN		60	/* some progress, before our FIN */
 #define DEADLINE_CLOSE		10	/* the peer's FIN after ours */
 
-static atomic_t conns = ATOMIC_INIT(0);	/* not yet released */
-
-/*
- * Until it is in Full Operation all connections are worked on in one order:
- * programs that connect many at once expect the other side to see them in the
- * order they were made.  Nothing there waits for a peer.
- */
-static struct workqueue_struct *queue_of(const struct mpa_conn *c)
+/* Into the line that it stands in before Full Operation, or on its own */
+static bool queue(struct mpa_conn *c)
 {
-	return READ_ONCE(c->phase) < MPA_FULL ? mpa_startup_wq : mpa_wq;
+	if (READ_ONCE(c->phase) < MPA_FULL)
+		return mpa_line_add(c);
+	return queue_work(mpa_wq, &c->work);
 }
 
 /**
@@ -46,7 +41,7 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 	set_bit(ev, &c->events);
 	if (!kref_get_unless_zero(&c->ss.ref))
 		return;
-	if (!queue_work(queue_of(c), &c->work))
+	if (!queue(c))
 		ddp_session_put(&c->ss);
 }
 
@@ -60,17 +55,25 @@ static void timed_out(struct work_struct *work)
 
 /**
  * mpa_conn_deadline - something has to happen in time
- * @c: the connection; worker, or before it can run
+ * @c: the connection; its mutex is held
  * @seconds: from now; 0: no longer
+ *
+ * The timer only has the worker look at the clock.
  */
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
 {
-	if (seconds) {
+	c->timed = seconds;
+	c->deadline = jiffies + seconds * HZ;
+	if (seconds)
 		mod_delayed_work(mpa_wq, &c->timer, seconds * HZ);
-		return;
-	}
-	cancel_delayed_work_sync(&c->timer);
-	clear_bit(MPA_EV_TIMEOUT, &c->events);
+	else
+		cancel_delayed_work(&c->timer);
+}
+
+/* @grace: and that many seconds */
+static bool is_late(const struct mpa_conn *c, unsigned int grace)
+{
+	return c->timed && time_after_eq(jiffies, c->deadline + grace * HZ);
 }
 
 static enum iw_reason lost_reason(int err)
@@ -144,7 +147,6 @@ static void enter_full(struct mpa_conn *c)
 	c->su = NULL;
 	kfree(su);
 	mpa_sock_full(c);
-	mpa_conn_event(c, MPA_EV_RX);
 	mpa_tx_kick(c, false);
 }
 
@@ -286,6 +288,17 @@ static void connecting(struct mpa_conn *c)
 	}
 }
 
+/* As long as the peer takes some of it there is time */
+static void wait_drained(struct mpa_conn *c)
+{
+	u32 acked = mpa_sock_acked(c);
+
+	if (c->timed && acked == c->acked)
+		return;
+	c->acked = acked;
+	mpa_conn_deadline(c, DEADLINE_DRAIN);
+}
+
 /* All of ours is sent and the ULP has asked for the end: FIN */
 static void finish_sending(struct mpa_conn *c)
 {
@@ -293,7 +306,7 @@ static void finish_sending(struct mpa_conn *c)
 		return;
 	/* the FIN behind the last FPDU; litmus: drained */
 	if (!smp_load_acquire(&c->drained)) {
-		mpa_conn_deadline(c, DEADLINE_DRAIN);
+		wait_drained(c);
 		return;
 	}
 	c->shut = true;
@@ -315,17 +328,10 @@ static enum iw_reason close_reason(const struct mpa_conn *c)
 	return c->peer_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
 }
 
-static void full(struct mpa_conn *c, unsigned long events)
+static void look_for_end(struct mpa_conn *c)
 {
-	bool more = mpa_sock_receive(c);
 	int err;
 
-	finish_sending(c);
-	if (more) {
-		/* what came before an end comes before it here, too */
-		mpa_conn_event(c, MPA_EV_RX);
-		return;
-	}
 	switch (mpa_sock_fate(c, &err)) {
 	case MPA_SOCK_LOST:
 		end(c, lost_reason(err), NULL);
@@ -346,14 +352,27 @@ static void full(struct mpa_conn *c, unsigned long events)
 	}
 }
 
+/* Return: whether more has arrived than one turn takes */
+static bool full(struct mpa_conn *c)
+{
+	bool more = mpa_sock_receive(c);
+
+	finish_sending(c);
+	/* what came before an end comes before it here, too */
+	if (more)
+		mpa_conn_event(c, MPA_EV_RX);
+	else
+		look_for_end(c);
+	return more;
+}
+
+/* What has arrived counts before the clock does */
 static void step(struct mpa_conn *c, unsigned long events)
 {
+	bool more = false;
+
 	if (test_bit(MPA_EV_ABORT, &events)) {
 		end(c, READ_ONCE(c->why), NULL);
-		return;
-	}
-	if (test_bit(MPA_EV_TIMEOUT, &events)) {
-		end(c, IW_TIMEOUT, NULL);
 		return;
 	}
 	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL) {
@@ -368,109 +387,77 @@ static void step(struct mpa_conn *c, unsigned long events)
 		startup(c);
 		break;
 	case MPA_FULL:
-		full(c, events);
+		more = full(c);
 		break;
-	case MPA_ENDED:
-		break;
+	default:
+		return;
 	}
+	if (c->phase != MPA_ENDED && is_late(c, more ? DEADLINE_CLOSE : 0))
+		end(c, IW_TIMEOUT, NULL);
+}
+
+static void look(struct mpa_conn *c)
+{
+	unsigned long events;
+	unsigned int noio;
+
+	if (!mutex_trylock(&c->mutex))
+		return;
+	/* memory may be wanted back by what is stored through us */
+	noio = memalloc_noio_save();
+	if (c->phase != MPA_NEW) {
+		events = xchg(&c->events, 0);	/* litmus: none, see queue_work() */
+		if (c->phase != MPA_ENDED)
+			step(c, events);
+		/* whatever came of that: nobody else will */
+		if (test_bit(MPA_EV_TX, &events))
+			mpa_tx_work(c);
+	}
+	memalloc_noio_restore(noio);
+	mutex_unlock(&c->mutex);
 }
 
 static void work(struct work_struct *w)
 {
 	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
-	unsigned long events;
-	unsigned int noio;
-
-	/* memory may be wanted back by what is stored through us */
-	noio = memalloc_noio_save();
-	mutex_lock(&c->mutex);
-	events = xchg(&c->events, 0);	/* litmus: none, see queue_work() */
-	if (c->phase != MPA_ENDED)
-		step(c, events);
-	/* whatever came of that: nobody else will */
-	if (test_bit(MPA_EV_TX, &events))
-		mpa_tx_work(c);
-	mutex_unlock(&c->mutex);
-	memalloc_noio_restore(noio);
+	look(c);
 	ddp_session_put(&c->ss);
 }
 
 /**
- * mpa_conn_new - a connection without a socket
- * @user: upcalls
- * @ctx: the user's
- * @policy: the device's wishes
- *
- * Return: the connection with one reference, the callbacks'; NULL if memory
- * is short.
+ * mpa_conn_look - a connection's turn before Full Operation
+ * @c: the connection; its line's worker
  */
-struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
-			      const struct ddp_policy *policy)
+void mpa_conn_look(struct mpa_conn *c)
 {
-	struct mpa_conn *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	look(c);
+	/* its own worker goes on, and may have found it taken */
+	if (READ_ONCE(c->phase) == MPA_FULL)
+		mpa_conn_event(c, MPA_EV_RX);
+}
 
-	if (!c)
-		return NULL;
-	c->llp.ops = &mpa_llp_ops;
-	c->ss.type = &mpa_session_type;
-	c->ss.user = user;
-	c->ss.ctx = ctx;
-	c->policy = *policy;
-	kref_init(&c->ss.ref);
+/**
+ * mpa_conn_init - what makes it move
+ * @c: the connection, new
+ */
+void mpa_conn_init(struct mpa_conn *c)
+{
 	mutex_init(&c->mutex);
 	INIT_WORK(&c->work, work);
 	INIT_DELAYED_WORK(&c->timer, timed_out);
 	mpa_tx_init(c);
-	atomic_inc(&conns);
-	return c;
 }
 
 /**
- * mpa_conn_startup - give it a start-up machine
- * @c: the connection, before anybody else knows it
- * @initiator: it will send the Request
- *
- * Return: 0 or -ENOMEM.
+ * mpa_conn_begin - it is made: from here on it is the worker's
+ * @c: the connection, with its socket; the mutex is held, and an event follows
  */
-int mpa_conn_startup(struct mpa_conn *c, bool initiator)
+void mpa_conn_begin(struct mpa_conn *c)
 {
-	c->su = kzalloc(sizeof(*c->su), GFP_KERNEL);
-	if (!c->su)
-		return -ENOMEM;
-	mpa_startup_init(c->su, initiator, c->policy.revision == 1 ? 1 : 2,
-			 c->policy.crc, c->policy.markers);
-	c->phase = initiator ? MPA_CONNECTING : MPA_STARTUP;
-	mpa_conn_deadline(c, initiator ? DEADLINE_CONNECT : DEADLINE_REQUEST);
-	return 0;
-}
+	bool active = c->su->initiator;
 
-/**
- * mpa_conn_release - the last reference is gone
- * @ref: the session's
- *
- * Any context: socket and timer ended before.
- */
-void mpa_conn_release(struct kref *ref)
-{
-	struct ddp_session *ss = container_of(ref, struct ddp_session, ref);
-	struct mpa_conn *c = ss_to_conn(ss);
-
-	kfree(c->su);
-	if (c->net)
-		put_net(c->net);
-	kfree_rcu(c, rcu);
-	if (atomic_dec_and_test(&conns))
-		wake_up_var(&conns);
-}
-
-/**
- * mpa_conn_wait_all - wait until no connection is left
- *
- * At unload: nobody can make new ones.
- */
-void mpa_conn_wait_all(void)
-{
-	wait_var_event(&conns, !atomic_read(&conns));
+	set_phase(c, active ? MPA_CONNECTING : MPA_STARTUP);
+	mpa_conn_deadline(c, active ? DEADLINE_CONNECT : DEADLINE_REQUEST);
 }
 
 /**

@@ -20,6 +20,7 @@ struct socket;
 
 /* Where a connection stands */
 enum mpa_phase {
+	MPA_NEW,		/* being made: nobody else touches it */
 	MPA_CONNECTING,		/* TCP handshake, active side */
 	MPA_STARTUP,		/* Request and Reply frames */
 	MPA_FULL,		/* Full Operation */
@@ -33,7 +34,7 @@ enum mpa_event {
 	MPA_EV_TX,		/* transmit: it was left to the worker */
 	MPA_EV_CLOSE,		/* the ULP wants a graceful end */
 	MPA_EV_ABORT,		/* the ULP wants an end */
-	MPA_EV_TIMEOUT,		/* the current step took too long */
+	MPA_EV_TIMEOUT,		/* the current step may have taken too long */
 };
 
 /*
@@ -89,6 +90,8 @@ struct mpa_cursor {
 	bool			ended;
 };
 
+struct mpa_line;
+
 struct mpa_conn {
 	/* fixed after creation */
 	struct ddp_llp		llp;
@@ -96,8 +99,12 @@ struct mpa_conn {
 	struct ddp_policy	policy;
 	struct net		*net;	/* active side only; held */
 	u8			tos;
+	struct mpa_line		*line;	/* before Full Operation */
 
-	/* worker and mutex */
+	/*
+	 * Worker and mutex.  A worker only tries the mutex: whoever else has
+	 * had it leaves an event.
+	 */
 	struct mutex		mutex;
 	enum mpa_phase		phase;
 	struct socket		*sock;
@@ -107,6 +114,9 @@ struct mpa_conn {
 	bool			peer_closed;
 	bool			peer_first;	/* before we did */
 	bool			shut;	/* our FIN is out */
+	bool			timed;	/* there is a deadline: */
+	unsigned long		deadline;	/* jiffies */
+	u32			acked;	/* TCP's sequence number, then */
 
 	/* at the listener it came to, until the request is handed up */
 	struct ddp_caller	caller;
@@ -140,7 +150,8 @@ struct mpa_conn {
 
 	atomic_t		tx;	/* MPA_TX_* */
 	unsigned long		events;	/* enum mpa_event */
-	struct work_struct	work;
+	struct list_head	turn;	/* in its line; the line's lock */
+	struct work_struct	work;	/* from Full Operation on */
 	struct delayed_work	timer;
 	struct delayed_work	tx_retry;	/* holds a reference */
 	struct llist_node	due;		/* the same */
@@ -160,19 +171,30 @@ static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
 }
 
 extern struct workqueue_struct *mpa_wq;
-extern struct workqueue_struct *mpa_startup_wq;
+
+/* alloc.c: from nothing to a connection, and back */
+struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
+			      const struct ddp_policy *policy,
+			      const void *listener);
+int mpa_conn_startup(struct mpa_conn *c, bool initiator);
+void mpa_conn_give_up(struct mpa_conn *c);
+void mpa_conn_release(struct kref *ref);
+void mpa_conn_wait_all(void);
 
 /* conn.c: life of a connection */
-struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
-			      const struct ddp_policy *policy);
-int mpa_conn_startup(struct mpa_conn *c, bool initiator);
-void mpa_conn_release(struct kref *ref);
+void mpa_conn_init(struct mpa_conn *c);
+void mpa_conn_begin(struct mpa_conn *c);
+void mpa_conn_look(struct mpa_conn *c);
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds);
 int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s);
 void mpa_conn_quiesce(struct mpa_conn *c);
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why);
-void mpa_conn_wait_all(void);
+
+/* line.c: whose turn it is before Full Operation */
+struct mpa_line *mpa_line_get(const void *listener);
+void mpa_line_put(struct mpa_line *line);
+bool mpa_line_add(struct mpa_conn *c);
 
 /* tx.c: the transmit routine */
 void mpa_tx_init(struct mpa_conn *c);
@@ -223,6 +245,7 @@ void mpa_sock_names(struct mpa_conn *c);
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
 int mpa_sock_write(struct mpa_conn *c, const void *buf, size_t len);
 void mpa_sock_shutdown(struct mpa_conn *c);
+u32 mpa_sock_acked(const struct mpa_conn *c);
 void mpa_sock_full(struct mpa_conn *c);
 void mpa_sock_forget(struct mpa_conn *c);
 bool mpa_sock_receive(struct mpa_conn *c);

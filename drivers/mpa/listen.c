@@ -30,23 +30,19 @@ static void queue(struct delayed_work *work, unsigned long delay)
 	queue_delayed_work(mpa_wq, work, delay);
 }
 
-/* A connection that waits, its mutex held; NULL: refused */
+/* A connection that waits, without its socket; NULL: refused */
 static struct mpa_conn *new_child(struct ddp_port_listener *l,
 				  struct socket *sock)
 {
+	struct mpa_conn *c = mpa_conn_new(l->dl.user, NULL, &l->policy, l);
 	struct sockaddr_storage from = {};
-	struct mpa_conn *c = mpa_conn_new(l->dl.user, NULL, &l->policy);
 
 	if (!c)
 		return NULL;
 	sock->ops->getname(sock, (struct sockaddr *)&from, 1);
-	/* who stops it as soon as it is a caller waits for its socket */
-	mutex_lock(&c->mutex);
 	if (!mpa_conn_startup(c, false) && ddp_port_wait(l, &c->caller, &from))
 		return c;
-	c->phase = MPA_ENDED;
-	cancel_delayed_work_sync(&c->timer);
-	mutex_unlock(&c->mutex);
+	mpa_conn_give_up(c);
 	ddp_session_put(&c->ss);
 	return NULL;
 }
@@ -67,9 +63,11 @@ static int accepted(struct ddp_port *p, struct socket *sock)
 		return -EBUSY;
 	c->sock = sock;
 	mpa_sock_attach(c);
+	mutex_lock(&c->mutex);
+	mpa_conn_begin(c);
+	mutex_unlock(&c->mutex);
 	/* its Request may have come before the callbacks stood */
 	mpa_conn_event(c, MPA_EV_RX);
-	mutex_unlock(&c->mutex);
 	return 0;
 }
 

@@ -39,14 +39,7 @@ const struct ddp_llp_ops mpa_llp_ops = {
 	.quiesce	= llp_quiesce,
 };
 
-/* It never got anywhere; its worker may have been woken, and finds it ended */
-static void give_up(struct mpa_conn *c)
-{
-	c->phase = MPA_ENDED;
-	cancel_delayed_work_sync(&c->timer);
-	mpa_sock_release(c, true);
-}
-
+/* The socket is made without a lock: nobody waits for what it may wait for */
 static int begin(struct mpa_conn *c, const struct ddp_connect *args)
 {
 	int err;
@@ -56,8 +49,13 @@ static int begin(struct mpa_conn *c, const struct ddp_connect *args)
 		err = mpa_startup_offer(c->su, args->offer);
 	if (!err)
 		err = mpa_sock_connect(c, args->local);
+	if (err)
+		return err;
+	mutex_lock(&c->mutex);
+	err = mpa_conn_bind(c, args->stream);
 	if (!err)
-		err = mpa_conn_bind(c, args->stream);
+		mpa_conn_begin(c);
+	mutex_unlock(&c->mutex);
 	return err;
 }
 
@@ -65,7 +63,7 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 				       const struct ddp_session_user *user,
 				       void *ctx)
 {
-	struct mpa_conn *c = mpa_conn_new(user, ctx, args->policy);
+	struct mpa_conn *c = mpa_conn_new(user, ctx, args->policy, NULL);
 	int err;
 
 	if (!c)
@@ -77,12 +75,9 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 	c->told = true;
 	/* the user's reference */
 	ddp_session_get(&c->ss);
-	mutex_lock(&c->mutex);
 	err = begin(c, args);
-	if (err)
-		give_up(c);
-	mutex_unlock(&c->mutex);
 	if (err) {
+		mpa_conn_give_up(c);
 		/* both references, the user's and the callbacks' */
 		ddp_session_put(&c->ss);
 		ddp_session_put(&c->ss);
@@ -105,8 +100,7 @@ static int answer(struct mpa_conn *c, struct ddp_stream *s,
 		err = mpa_startup_offer(c->su, o);
 	c->ss.accepted = !err && s;
 	mutex_unlock(&c->mutex);
-	if (!err)
-		mpa_conn_event(c, MPA_EV_STATE);
+	mpa_conn_event(c, MPA_EV_STATE);
 	return err;
 }
 

@@ -5,27 +5,6 @@
 #include "internal.h"
 
 struct workqueue_struct *mpa_wq;
-struct workqueue_struct *mpa_startup_wq;
-
-static int alloc_queues(void)
-{
-	mpa_wq = alloc_workqueue("iw_mpa", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!mpa_wq)
-		return -ENOMEM;
-	mpa_startup_wq = alloc_ordered_workqueue("iw_mpa_startup",
-						 WQ_MEM_RECLAIM);
-	if (!mpa_startup_wq) {
-		destroy_workqueue(mpa_wq);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static void destroy_queues(void)
-{
-	destroy_workqueue(mpa_startup_wq);
-	destroy_workqueue(mpa_wq);
-}
 
 static int __init mpa_init(void)
 {
@@ -33,17 +12,18 @@ static int __init mpa_init(void)
 
 	if (err)
 		return err;
-	err = alloc_queues();
-	if (err)
+	err = -ENOMEM;
+	mpa_wq = alloc_workqueue("iw_mpa", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!mpa_wq)
 		goto exit_gather;
 	mpa_due_init();
 	err = ddp_type_register(&mpa_session_type);
 	if (err)
-		goto exit_queues;
+		goto exit_queue;
 	return 0;
 
-exit_queues:
-	destroy_queues();
+exit_queue:
+	destroy_workqueue(mpa_wq);
 exit_gather:
 	mpa_gather_exit();
 	return err;
@@ -55,7 +35,7 @@ static void __exit mpa_exit(void)
 	/* what has ended may still have a run of its worker to come */
 	mpa_conn_wait_all();
 	mpa_due_exit();
-	destroy_queues();
+	destroy_workqueue(mpa_wq);
 	rcu_barrier();
 	mpa_frame_exit();
 	mpa_gather_exit();

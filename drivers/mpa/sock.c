@@ -284,6 +284,17 @@ void mpa_sock_shutdown(struct mpa_conn *c)
 }
 
 /**
+ * mpa_sock_acked - how far the peer has taken what was sent
+ * @c: the connection
+ *
+ * Return: TCP's sequence number of the octet that is next.
+ */
+u32 mpa_sock_acked(const struct mpa_conn *c)
+{
+	return READ_ONCE(tcp_sk(c->sock->sk)->snd_una);
+}
+
+/**
  * mpa_sock_full - Full Operation: from here on the callback hands FPDUs up
  * @c: the connection, its stream set
  */

@@ -13,6 +13,7 @@
 
 #define show_mpa_phase(phase)				\
 	__print_symbolic(phase,				\
+		{ MPA_NEW,		"new" },		\
 		{ MPA_CONNECTING,	"connecting" },	\
 		{ MPA_STARTUP,		"startup" },	\
 		{ MPA_FULL,		"full" },	\

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Connections are made, given up, and freed. */
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <net/net_namespace.h>
+
+#include "internal.h"
+
+static atomic_t conns = ATOMIC_INIT(0);	/* not yet released */
+
+/**
+ * mpa_conn_new - a connection without a socket
+ * @user: upcalls
+ * @ctx: the user's
+ * @policy: the device's wishes
+ * @listener: to which it has come; NULL: the calling process makes it
+ *
+ * Return: the connection with one reference, the callbacks'; NULL if memory
+ * is short.
+ */
+struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
+			      const struct ddp_policy *policy,
+			      const void *listener)
+{
+	struct mpa_conn *c = kzalloc(sizeof(*c), GFP_KERNEL);
+
+	if (!c)
+		return NULL;
+	c->line = mpa_line_get(listener);
+	if (!c->line) {
+		kfree(c);
+		return NULL;
+	}
+	c->llp.ops = &mpa_llp_ops;
+	c->ss.type = &mpa_session_type;
+	c->ss.user = user;
+	c->ss.ctx = ctx;
+	c->policy = *policy;
+	kref_init(&c->ss.ref);
+	INIT_LIST_HEAD(&c->turn);
+	mpa_conn_init(c);
+	atomic_inc(&conns);
+	return c;
+}
+
+/**
+ * mpa_conn_startup - give it a start-up machine
+ * @c: the connection, before anybody else knows it
+ * @initiator: it will send the Request
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mpa_conn_startup(struct mpa_conn *c, bool initiator)
+{
+	c->su = kzalloc(sizeof(*c->su), GFP_KERNEL);
+	if (!c->su)
+		return -ENOMEM;
+	mpa_startup_init(c->su, initiator, c->policy.revision == 1 ? 1 : 2,
+			 c->policy.crc, c->policy.markers);
+	return 0;
+}
+
+/**
+ * mpa_conn_give_up - it never got anywhere
+ * @c: the connection, new; the callbacks' reference is the caller's
+ *
+ * Its worker may have been woken, and finds it ended.
+ */
+void mpa_conn_give_up(struct mpa_conn *c)
+{
+	mutex_lock(&c->mutex);
+	WRITE_ONCE(c->phase, MPA_ENDED);
+	mutex_unlock(&c->mutex);
+	mpa_sock_release(c, true);
+}
+
+/**
+ * mpa_conn_release - the last reference is gone
+ * @ref: the session's
+ *
+ * Any context: socket and timer ended before.
+ */
+void mpa_conn_release(struct kref *ref)
+{
+	struct ddp_session *ss = container_of(ref, struct ddp_session, ref);
+	struct mpa_conn *c = ss_to_conn(ss);
+
+	kfree(c->su);
+	mpa_line_put(c->line);
+	if (c->net)
+		put_net(c->net);
+	kfree_rcu(c, rcu);
+	if (atomic_dec_and_test(&conns))
+		wake_up_var(&conns);
+}
+
+/**
+ * mpa_conn_wait_all - wait until no connection is left
+ *
+ * At unload: nobody can make new ones.
+ */
+void mpa_conn_wait_all(void)
+{
+	wait_var_event(&conns, !atomic_read(&conns));
+}

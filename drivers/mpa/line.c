@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Lines of connections in start-up.
+ *
+ * Programs that connect many at once expect the other side to see them in the
+ * order they were made.  So those that one process makes stand in a line, and
+ * those that come to one listener: each gets its turn in the order in which
+ * something happened to them.  A line waits for nobody, neither a peer nor a
+ * program, and no line for another.
+ */
+#include <linux/hashtable.h>
+#include <linux/refcount.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+
+#define BATCH	16	/* turns that one run gives */
+
+struct mpa_line {
+	/* fixed after creation */
+	const void		*listener;	/* or NULL, ... */
+	pid_t			process;	/* ... and who connects */
+
+	/* each connection in start-up, and a run that is queued */
+	refcount_t		ref;
+	struct hlist_node	node;		/* lines_lock */
+
+	spinlock_t		lock;		/* leaf */
+	struct list_head	due;
+
+	struct work_struct	work;
+};
+
+static DEFINE_HASHTABLE(lines, 8);
+static DEFINE_SPINLOCK(lines_lock);
+
+static unsigned long key_of(const void *listener, pid_t process)
+{
+	return (unsigned long)listener ^ process;
+}
+
+static struct mpa_line *__find(const void *listener, pid_t process)
+{
+	struct mpa_line *line;
+
+	lockdep_assert_held(&lines_lock);
+	hash_for_each_possible(lines, line, node, key_of(listener, process))
+		if (line->listener == listener && line->process == process) {
+			refcount_inc(&line->ref);
+			return line;
+		}
+	return NULL;
+}
+
+/**
+ * mpa_line_put - let go of a line
+ * @line: the line, or NULL
+ *
+ * Any context.
+ */
+void mpa_line_put(struct mpa_line *line)
+{
+	unsigned long flags;
+
+	if (!line ||
+	    !refcount_dec_and_lock_irqsave(&line->ref, &lines_lock, &flags))
+		return;
+	hash_del(&line->node);
+	spin_unlock_irqrestore(&lines_lock, flags);
+	kfree(line);
+}
+
+static struct mpa_conn *first_due(struct mpa_line *line)
+{
+	struct mpa_conn *c;
+
+	spin_lock_irq(&line->lock);
+	c = list_first_entry_or_null(&line->due, struct mpa_conn, turn);
+	if (c)
+		list_del_init(&c->turn);
+	spin_unlock_irq(&line->lock);
+	return c;
+}
+
+/* Who calls it has a hold on the line, or its lock and somebody in it */
+static void kick(struct mpa_line *line)
+{
+	refcount_inc(&line->ref);
+	if (!queue_work(mpa_wq, &line->work))
+		mpa_line_put(line);
+}
+
+static void mpa_line_work(struct work_struct *work)
+{
+	struct mpa_line *line = container_of(work, struct mpa_line, work);
+	struct mpa_conn *c;
+	int n = 0;
+
+	while (n++ < BATCH && (c = first_due(line))) {
+		mpa_conn_look(c);
+		ddp_session_put(&c->ss);
+	}
+	if (n > BATCH)
+		kick(line);
+	mpa_line_put(line);
+}
+
+static struct mpa_line *new_line(const void *listener, pid_t process)
+{
+	struct mpa_line *line = kzalloc(sizeof(*line), GFP_KERNEL);
+
+	if (!line)
+		return NULL;
+	line->listener = listener;
+	line->process = process;
+	refcount_set(&line->ref, 1);
+	spin_lock_init(&line->lock);
+	INIT_LIST_HEAD(&line->due);
+	INIT_WORK(&line->work, mpa_line_work);
+	return line;
+}
+
+/**
+ * mpa_line_get - where a connection waits for its turns
+ * @listener: to which it has come; NULL: the calling process makes it
+ *
+ * Return: the line, held; NULL if memory is short.
+ */
+struct mpa_line *mpa_line_get(const void *listener)
+{
+	pid_t process = listener ? 0 : current->tgid;
+	struct mpa_line *fresh = new_line(listener, process), *line;
+
+	if (!fresh)
+		return NULL;
+	spin_lock_irq(&lines_lock);
+	line = __find(listener, process);
+	if (!line) {
+		hash_add(lines, &fresh->node, key_of(listener, process));
+		line = fresh;
+	}
+	spin_unlock_irq(&lines_lock);
+	if (line != fresh)
+		kfree(fresh);
+	return line;
+}
+
+/**
+ * mpa_line_add - something has happened to a connection
+ * @c: the connection, held: by the line, from here on
+ *
+ * Any context.
+ *
+ * Return: false: it is in its line already, and the hold the caller's.
+ */
+bool mpa_line_add(struct mpa_conn *c)
+{
+	struct mpa_line *line = c->line;
+	unsigned long flags;
+	bool added;
+
+	spin_lock_irqsave(&line->lock, flags);
+	added = list_empty(&c->turn);
+	if (added) {
+		list_add_tail(&c->turn, &line->due);
+		kick(line);
+	}
+	spin_unlock_irqrestore(&line->lock, flags);
+	return added;
+}
