@@ -8,7 +8,8 @@
  * from pulling a segment until it is written; what is reserved is the batch's
  * own, on whatever CPU it is filled.
  */
-#include <linux/bottom_half.h>
+/* local_lock.h uses it */
+#include <linux/spinlock.h>
 #include <linux/local_lock.h>
 #include <linux/percpu.h>
 #include <linux/skbuff.h>
