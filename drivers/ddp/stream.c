@@ -128,6 +128,7 @@ void ddp_stream_settle(struct ddp_stream *s)
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
 	/* pairs with the barrier in enter() of rx.c */
 	smp_mb();
+	/* all that was placed is there */
 	while (smp_load_acquire(&s->rx_busy))
 		usleep_range(5, 50);
 }

@@ -367,7 +367,7 @@ static bool lock_for_send(struct sock *sk, bool wait)
 	return false;
 }
 
-/* Without anything in TCP's queues no acknowledgement will make room */
+/* Without anything in TCP's queues no ACK will make room */
 static bool out_of_memory(const struct sock *sk, int n)
 {
 	return n == -EAGAIN && tcp_rtx_and_write_queues_empty(sk);

@@ -62,7 +62,7 @@ struct ddp_region {
 	bool			may_invalidate;
 	u64			scope;
 	refcount_t		users;
-	spinlock_t		in_use;
+	spinlock_t		in_use;		/* PREEMPT_RT's only */
 	void			**block;
 	u8			shift;
 	u32			skip;
