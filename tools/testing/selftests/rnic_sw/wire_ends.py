@@ -246,6 +246,20 @@ for verb in "send", "write", "read":
                   local_fault, opcode=verb)
 
 
+@case("the FIN never overtakes the Terminate", "RDMAP-152 DDP-83")
+def terminate_then_fin(w):
+    """The pull that finds a work request wrong makes the Terminate due, and
+    asks for the end: whoever says then that nothing is left is too early."""
+    for turn in range(20):
+        memory = w.region(4096, "l")
+        link = both(w, "initiator" if turn % 2 else "responder")
+        memory.dereg()
+        link.post("write", memory, 16, 8, 1, 2)
+        same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
+        link.ended("fin")
+        link.wc(wr=8)
+
+
 # We end it ------------------------------------------------------------------
 
 
