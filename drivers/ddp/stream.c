@@ -76,7 +76,7 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {
 	struct ddp_llp *old;
 
-	/* litmus: none, one of several binds, or the end */
+	/* one of several binds, or the end; litmus: bind */
 	old = cmpxchg((__force struct ddp_llp **)&s->llp, NULL, llp);
 	if (!old)
 		return 0;
