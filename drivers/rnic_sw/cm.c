@@ -347,7 +347,9 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 	if (!args.net)
 		return ERR_PTR(-ENODEV);
 	rnic_fill_policy(dev, &policy);
-	if (type)
+	if (!rnic_serves(args.net, id))
+		ss = ERR_PTR(-ENETUNREACH);
+	else if (type)
 		ss = type->connect(&args, &rnic_session_user, ep);
 	else
 		ss = ERR_PTR(-EPROTONOSUPPORT);

@@ -8,6 +8,7 @@
 #include "rnic.h"
 
 struct iw_cm_id;
+struct net;
 
 /* The lower layers of a device, by enum rnic_sw_llp */
 #define RNIC_LLPS	(RNIC_SW_LLP_SCTP + 1)
@@ -26,6 +27,7 @@ struct rnic_lep {
 
 extern const struct ddp_session_user rnic_session_user;
 
+bool rnic_serves(const struct net *net, const struct iw_cm_id *id);
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p);
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp);
 

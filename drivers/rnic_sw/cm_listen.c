@@ -5,6 +5,9 @@
 #include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
+#include <rdma/rdma_cm.h>
+
+#include <ddp/addr.h>
 
 #include "cm.h"
 
@@ -51,9 +54,11 @@ static void stop_listening(struct rnic_lep *lep)
 {
 	int llp;
 
-	for (llp = 0; llp < RNIC_LLPS; llp++)
+	for (llp = 0; llp < RNIC_LLPS; llp++) {
 		if (lep->l[llp])
 			lep->l[llp]->type->unlisten(lep->l[llp]);
+		lep->l[llp] = NULL;
+	}
 }
 
 /*
@@ -83,26 +88,63 @@ static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
 	return 0;
 }
 
-static int start_listening(struct rnic_lep *lep, int backlog)
+/**
+ * rnic_serves - may who listens or connects use the device's namespace?
+ * @net: where the device's sockets live
+ * @id: iw_cm's end
+ *
+ * The connection manager hands a wildcard listener to every device of the
+ * machine, and takes an interface for ours that has its number elsewhere.  Whose
+ * namespace it acts for iw_cm does not say.  But iw_cm has no other user, and its
+ * context is then the manager's id, which begins with the public part; that it
+ * is one shows in device and address.
+ *
+ * Return: whether the two are the same; false if it cannot be told.
+ */
+bool rnic_serves(const struct net *net, const struct iw_cm_id *id)
+{
+	const struct rdma_cm_id *cm = id->context;
+
+	if (!cm || cm->device != id->device ||
+	    memcmp(&cm->route.addr.src_addr, &id->local_addr,
+		   sizeof(struct sockaddr_in)))
+		return false;
+	return net_eq(cm->route.addr.dev_addr.net, net);
+}
+
+static int listen_in(struct rnic_lep *lep, struct ddp_listen *args)
 {
 	struct ddp_policy policy;
+
+	if (!rnic_serves(args->net, lep->id))
+		return -EADDRNOTAVAIL;
+	args->policy = &policy;
+	rnic_fill_policy(lep->dev, &policy);
+	return listen_on(lep, args, READ_ONCE(lep->dev->policy.llp_listen));
+}
+
+static int start_listening(struct rnic_lep *lep, int backlog)
+{
 	struct ddp_listen args = {
 		.net = rnic_net(lep->dev),
 		.ifindex = rnic_ifindex(lep->dev),
 		.backlog = backlog,
 		.v6only = lep->id->afonly,
 		.local = &lep->id->m_local_addr,
-		.policy = &policy,
 	};
-	int err;
+	int err = -ENODEV;
 
-	if (!args.net)
-		return -ENODEV;
-	rnic_fill_policy(lep->dev, &policy);
-	err = listen_on(lep, &args, READ_ONCE(lep->dev->policy.llp_listen));
-	put_net(args.net);
-	if (err)
-		stop_listening(lep);
+	if (args.net) {
+		err = listen_in(lep, &args);
+		put_net(args.net);
+	}
+	if (!err)
+		return 0;
+	stop_listening(lep);
+	/* on its other devices a program listens all the same */
+	if ((err == -ENODEV || err == -EADDRNOTAVAIL) &&
+	    ddp_addr_wildcard(args.local))
+		return 0;
 	return err;
 }
 

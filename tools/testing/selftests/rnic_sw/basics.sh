@@ -312,6 +312,39 @@ devices_share_a_port() {
 	t_check "the server is alive" t_alive server
 }
 
+# port_open HOST: does anybody listen there, whatever for?
+port_open() { on "$1" ss -Hltn "sport = :$PORT" | grep -q .; }
+port_shut() { t_refused port_open "$1"; }
+
+# The connection manager hands a wildcard listener to all devices, those of other
+# network namespaces and those made later too.
+foreign_listener() {
+	two_hosts
+	t_port
+	t_bg server a rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_listens a "$PORT"
+	port_shut b
+	ip -n "$NS_B" link add d7 type dummy
+	ip -n "$NS_B" addr add 10.9.7.1/24 dev d7
+	ip -n "$NS_B" link set d7 up
+	t_new_device iw7 d7 "$NS_B"
+	port_shut b
+	ip -n "$NS_A" link add d8 type dummy
+	ip -n "$NS_A" addr add 10.9.8.1/24 dev d8
+	ip -n "$NS_A" link set d8 up
+	t_new_device iw8 d8 "$NS_A"
+	# the port is the other's own
+	t_bg other b rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_listens b "$PORT"
+	on b timeout "$T_TIME" rping -c -a "$A4" -p "$PORT" -C 2 >"$T_CASE/1" 2>&1 ||
+		t_closed_first "$T_CASE/1"
+	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 2 >"$T_CASE/2" 2>&1 ||
+		t_closed_first "$T_CASE/2"
+	on a timeout "$T_TIME" rping -c -a 10.9.8.1 -p "$PORT" -C 2 >"$T_CASE/3" 2>&1 ||
+		t_closed_first "$T_CASE/3"
+	t_check "the server is alive" t_alive server
+}
+
 resources_show() {
 	ping_for_ever
 	rdma resource show qp link iw0/1 | tee "$T_CASE/qp"
@@ -384,6 +417,7 @@ t_case "rdma link del with a listener" "" link_deleted_idle_server
 t_case "programs killed under traffic" "" killed_under_traffic
 t_case "namespace deleted under traffic" "" namespace_deleted
 t_case "namespace of a listener" "" namespace_of_a_listener
+t_case "a listener of another namespace" "" foreign_listener
 t_case "module unloaded while a device exists" "" unload_with_device
 t_case "module unloaded while a program runs" "" unload_with_program
 t_case "modules unloaded, loaded by rdma link add" "" unload_and_autoload
