@@ -6,7 +6,7 @@
  * listener does not shut its door: one that waits goes, the oldest of whatever
  * source has the most.  Who comes from elsewhere is in no danger then, however
  * many connections one source makes.  Where nobody can be sent away any more,
- * the last places are kept from those who have their share.
+ * there are places beyond the bound for those who have less than their share.
  */
 #include "share.h"
 
@@ -16,16 +16,15 @@
  * ddp_share_fits - where nobody can be sent away: is there room?
  * @c: who is there
  *
- * The last fourth of the places is for those who have less than a fourth.
+ * A fourth of the places more is for those who have less than a fourth.
  *
  * Return: whether there is.
  */
 bool ddp_share_fits(const struct ddp_crowd *c)
 {
-	if (c->waiting >= c->bound)
-		return false;
-	return c->own < c->bound / SHARE ||
-	       c->waiting < c->bound - c->bound / SHARE;
+	u32 more = c->bound / SHARE;
+
+	return c->waiting < c->bound + (c->own < more ? more : 0);
 }
 
 /**

@@ -112,12 +112,12 @@ static void share_fits(struct kunit *test)
 {
 	struct ddp_crowd c = { .bound = BOUND };
 
-	for (c.waiting = 0; c.waiting <= BOUND; c.waiting++) {
-		c.own = 0;
-		KUNIT_EXPECT_EQ(test, ddp_share_fits(&c), c.waiting < BOUND);
-		c.own = BOUND / 4;
+	for (c.waiting = 0; c.waiting <= 2 * BOUND; c.waiting++) {
+		c.own = BOUND / 4 - 1;
 		KUNIT_EXPECT_EQ(test, ddp_share_fits(&c),
-				c.waiting < BOUND / 4 * 3);
+				c.waiting < BOUND / 4 * 5);
+		c.own = BOUND / 4;
+		KUNIT_EXPECT_EQ(test, ddp_share_fits(&c), c.waiting < BOUND);
 	}
 }
 
