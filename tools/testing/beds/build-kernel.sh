@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash disable=SC2154	# what who sources this has set
+# How a bed's own kernel is built into the cache, once; sourced by uml-kernel
+# and smp-kernel. They set, before built:
+#   arch base         for make: the architecture, the configuration to start from
+#   fragments         what is merged into it, the last word counts
+#   patches           for single files of the source, may be empty
+#   make_args         more for make, may be empty
+#   shelf flavour     the build's place in the cache: SHELF/FLAVOUR-VERSION-KEY
+#   what takes        for people: which kernel, how long
+#   finish            a function that is called with the build directory at the end
+
+scripts=$(cd "$here/../../../scripts" && pwd)
+unset MAKEFLAGS MFLAGS MAKELEVEL ARCH CROSS_COMPILE KBUILD_OUTPUT O
+me=$(basename "$0")
+die() { echo "$me: $*" >&2; exit 1; }
+
+kmake() {
+	make -C "$source" ARCH="$arch" O="$build" -j"$(nproc)" ${make_args[0]+"${make_args[@]}"} "$@"
+}
+
+configure() {
+	# -m: merge only, olddefconfig resolves
+	kmake "$base" &&
+	(cd "$build" && "$source/scripts/kconfig/merge_config.sh" -m .config "${fragments[@]}") &&
+	kmake olddefconfig &&
+	"$here/has-config" "$build/.config" "${fragments[@]}"
+}
+
+# Make takes a file that stands in the build directory for the source's of that
+# name, so the source, which others use, stays as it is.
+patched() {
+	local patch file
+	for patch in ${patches[0]+"${patches[@]}"}; do
+		file=$(sed -n 's,^+++ b/,,p' "$patch")
+		mkdir -p "$(dirname "$build/$file")"
+		patch -s -r - -o "$build/$file" "$source/$file" "$patch" >&2 || {
+			rm -f "$build/$file"
+			echo "$me: $(basename "$patch") does not fit this kernel any more: built without" >&2
+		}
+	done
+}
+
+compile() {
+	kmake all &&
+	kmake INSTALL_MOD_PATH="$build/inst" INSTALL_MOD_STRIP=1 modules_install &&
+	finish "$build"
+}
+
+# Says every now and then how far the compiler is.
+progress() {
+	local start=$SECONDS
+	while sleep 30; do
+		echo "$me: $flavour: $(grep -cE '^  (CC|AS|LD|AR) ' "$1") steps done after $((SECONDS - start)) s" >&2
+	done
+}
+
+# Only the newest two builds of a flavour stay.
+prune() {
+	find "$cache" -mindepth 1 -maxdepth 1 -type d -name "$flavour-*" -printf '%T@ %p\n' |
+		sort -rn | tail -n +3 | cut -d' ' -f2- | xargs -r rm -rf
+}
+
+build_it() {
+	local log=$build.log watcher
+	echo "$me: building Linux ${version%%_*} $what, flavour $flavour ($takes, once; log: $log)" >&2
+	rm -rf "$build" && mkdir -p "$build"
+	: >"$log"
+	patched
+	progress "$log" 9>&- &
+	watcher=$!
+	# shellcheck disable=SC2064
+	trap "kill $watcher 2>/dev/null || true" EXIT
+	if ! { configure && compile; } >>"$log" 2>&1 9>&-; then
+		tail -n 20 "$log" >&2
+		die "the build failed; the whole log is $log"
+	fi
+	kill "$watcher"
+	trap - EXIT
+	touch "$build/.done"
+	prune
+	echo "$me: $flavour built in $SECONDS s" >&2
+}
+
+# Sets build, the directory of the kernel that was asked for.
+built() {
+	NEED_WHY="to build a kernel" "$scripts/need" gcc make flex bison bc libelf-dev libssl-dev kmod patch
+	source=$("$here/uml-source")
+	key=$( { basename "$source"; gcc -dumpfullversion; cat "${fragments[@]}" ${patches[0]+"${patches[@]}"}
+		printf '%s' ${make_args[0]+"${make_args[@]}"}; } | sha256sum | cut -c1-10)
+	version=${source##*/linux-source-}
+	cache=$("$scripts/cache")/$shelf
+	build=$cache/$flavour-${version%%_*}-$key
+	mkdir -p "$cache"
+	[ ! -e "$build/.done" ] || return 0
+	# one at a time: two would take as long, and twice the memory
+	exec 9>"$("$scripts/cache")/kernel-build.lock"
+	flock -n 9 || { echo "$me: waiting for another kernel build to end" >&2; flock 9; }
+	[ -e "$build/.done" ] || build_it
+	exec 9>&-
+}
