@@ -27,15 +27,6 @@ static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 	return 0;
 }
 
-static bool one_thread(const struct ibv_cq_init_attr_ex *attr)
-{
-	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
-	    attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED)
-		return true;
-	return attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
-	       to_pd(attr->parent_domain)->td;
-}
-
 static int map_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 		  const struct rnic_sw_create_cq_resp *resp)
 {
@@ -92,7 +83,8 @@ static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return NULL;
-	rnic_sw_init_queue(&cq->q, one_thread(attr));
+	/* whoever destroys a queue pair sweeps it: one thread's it is never */
+	rnic_sw_init_queue(&cq->q, false);
 	pthread_spin_init(&cq->arm_lock, PTHREAD_PROCESS_PRIVATE);
 	ret = command_cq(cq, ctx, attr);
 	if (ret) {

@@ -69,14 +69,7 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
 /* The slot stays ours until cons is published */
 static const struct rnic_sw_cqe *take_cqe(struct rnic_sw_queue *q)
 {
-	const struct rnic_sw_cqe *cqe;
-
-	while (!ring_empty(q)) {
-		cqe = ring_slot(q, q->cons++);
-		if (cqe->opcode != RNIC_SW_WC_DEAD)
-			return cqe;
-	}
-	return NULL;
+	return ring_empty(q) ? NULL : ring_slot(q, q->cons++);
 }
 
 int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
@@ -115,26 +108,53 @@ int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
+/* An address that is this thread's and no other's */
+static uintptr_t this_thread(void)
+{
+	static __thread char here;
+
+	return (uintptr_t)&here;
+}
+
+/*
+ * What is not of that queue pair moves up, in its order; cons goes on by as many
+ * as went.  The kernel writes from prod on, where nothing is moved.
+ */
+static void sweep(struct rnic_sw_queue *q, uint32_t qp_num)
+{
+	const struct rnic_sw_cqe *cqe;
+	uint32_t from, to;
+
+	ring_look(q);
+	for (from = to = q->prod; from != q->cons;) {
+		cqe = ring_slot(q, --from);
+		if (cqe->qp_num == qp_num)
+			continue;
+		if (--to != from)
+			memcpy(ring_slot(q, to), cqe, q->stride);
+	}
+	q->cons = to;
+}
+
 /**
- * rnic_sw_forget_qp - let nobody see a queue pair's completions any more
+ * rnic_sw_forget_qp - take a queue pair's completions out of a queue
  * @cq: the completion queue
  * @qp_num: a queue pair that the kernel has destroyed
+ *
+ * A program may destroy it while it polls the queue the extended way: then it
+ * has the lock, and the completion that it looks at stays where it is until
+ * it is through.
  */
 void rnic_sw_forget_qp(struct rnic_sw_cq *cq, uint32_t qp_num)
 {
-	struct rnic_sw_queue *q = &cq->q;
-	struct rnic_sw_cqe *cqe;
-	uint32_t idx;
-
-	ring_lock(q);
-	/* litmus: publish */
-	q->prod = __atomic_load_n(&q->hdr->prod, __ATOMIC_ACQUIRE);
-	for (idx = q->cons; idx != q->prod; idx++) {
-		cqe = ring_slot(q, idx);
-		if (cqe->qp_num == qp_num)
-			cqe->opcode = RNIC_SW_WC_DEAD;
+	if (cq->poller == this_thread()) {
+		sweep(&cq->q, qp_num);
+		return;
 	}
-	ring_unlock(q);
+	ring_lock(&cq->q);
+	sweep(&cq->q, qp_num);
+	ring_publish_cons(&cq->q);
+	ring_unlock(&cq->q);
 }
 
 static int next_poll(struct ibv_cq_ex *ibcq)
@@ -156,6 +176,7 @@ static void end_poll(struct ibv_cq_ex *ibcq)
 	struct rnic_sw_cq *cq = to_cq_ex(ibcq);
 
 	cq->cqe = NULL;
+	cq->poller = 0;
 	ring_publish_cons(&cq->q);
 	ring_unlock(&cq->q);
 }
@@ -169,6 +190,7 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 	ring_lock(&cq->q);
+	cq->poller = this_thread();
 	ret = next_poll(ibcq);
 	if (ret)
 		end_poll(ibcq);
@@ -216,7 +238,7 @@ static uint64_t now_ns(clockid_t clock)
 	struct timespec now = {};
 
 	clock_gettime(clock, &now);
-	return now.tv_sec * 1000000000ull + now.tv_nsec;
+	return rnic_sw_ns(&now);
 }
 
 /* The kernel's stamp is of the monotonic clock: by how much are they apart? */

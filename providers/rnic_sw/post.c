@@ -63,7 +63,9 @@ static void fill_remote(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 		sqe->remote_addr = wr->wr.atomic.remote_addr;
 		sqe->rkey = wr->wr.atomic.rkey;
 		sqe->compare_add = wr->wr.atomic.compare_add;
-		sqe->swap = wr->wr.atomic.swap;
+		/* an addition has none, whatever a program has left there */
+		if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
+			sqe->swap = wr->wr.atomic.swap;
 		break;
 	case IBV_WR_BIND_MW:
 		rnic_sw_fill_bind(sqe, wr->bind_mw.rkey, &wr->bind_mw.bind_info);
@@ -126,16 +128,10 @@ static int copy_inline(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
 	return 0;
 }
 
-/* The others name no memory; a program may have left some there */
-static bool has_data(uint8_t opcode)
-{
-	return opcode != RNIC_SW_OP_LOCAL_INV && opcode != RNIC_SW_OP_BIND_MW;
-}
-
 static int copy_data(const struct rnic_sw_qp *qp, struct rnic_sw_sqe *sqe,
 		     const struct ibv_send_wr *wr)
 {
-	if (!has_data(sqe->opcode))
+	if (!rnic_sw_has_data(sqe))
 		return 0;
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return copy_inline(qp, sqe, wr);
@@ -204,18 +200,12 @@ static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
 	return 0;
 }
 
-/**
- * rnic_sw_kick_sq - tell the kernel that a send queue has something
- * @qp: the queue pair; the caller has published prod and found
- *	%RNIC_SW_RING_NEED_WAKEUP set
- *
+/*
  * A write is refused (EACCES) if the credentials are not those with which the
  * device was opened: the program has changed its own, or was given the
  * descriptor.  The ioctl does not mind.
- *
- * Return: 0, or a positive errno: the device is gone.
  */
-int rnic_sw_kick_sq(struct rnic_sw_qp *qp)
+static int kick_sq(struct rnic_sw_qp *qp)
 {
 	struct ibv_send_wr *bad;
 	int ret;
@@ -227,22 +217,72 @@ int rnic_sw_kick_sq(struct rnic_sw_qp *qp)
 	return ret;
 }
 
-/* Work requests before the bad one are posted */
+static int kick_rq(struct rnic_sw_qp *qp)
+{
+	struct ibv_recv_wr *bad;
+	int ret;
+
+	ret = ring_doorbell(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_RECV,
+			    sizeof(struct ib_uverbs_recv_wr));
+	if (ret == EACCES)
+		ret = ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad);
+	return ret;
+}
+
+/**
+ * rnic_sw_kick_sq - tell the kernel that a send queue has something
+ * @qp: the queue pair; the caller has published prod and found
+ *	%RNIC_SW_RING_NEED_WAKEUP set
+ *
+ * What is published is posted, whether the kernel hears of it or not (the
+ * device may be gone): the next post tries again, before anything else.
+ */
+void rnic_sw_kick_sq(struct rnic_sw_qp *qp)
+{
+	qp->sq.unheard = kick_sq(qp);
+}
+
+/**
+ * rnic_sw_retry_sq - has the kernel heard of all that was posted?
+ * @qp: the queue pair, its send queue locked
+ *
+ * Return: 0, or a positive errno: nothing more is to be posted now.
+ */
+int rnic_sw_retry_sq(struct rnic_sw_qp *qp)
+{
+	if (qp->sq.unheard)
+		rnic_sw_kick_sq(qp);
+	return qp->sq.unheard;
+}
+
+static void note_rq(struct rnic_sw_qp *qp)
+{
+	qp->rq.unheard = kick_rq(qp);
+}
+
+static int retry_rq(struct rnic_sw_qp *qp)
+{
+	if (qp->rq.unheard)
+		note_rq(qp);
+	return qp->rq.unheard;
+}
+
+/* Work requests before the bad one are posted, and no others */
 static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		     struct ibv_send_wr **bad_wr,
 		     int (*check)(const struct ibv_send_wr *wr))
 {
 	struct rnic_sw_qp *qp = to_qp(ibqp);
-	struct ibv_send_wr *first = wr;
 	bool wakeup = false;
 	uint32_t prod;
-	int gone = 0;
-	int ret = 0;
+	int ret;
 
 	ring_lock(&qp->sq);
 	prod = qp->sq.prod;
+	ret = rnic_sw_retry_sq(qp);
 	for (; wr; wr = wr->next) {
-		ret = check(wr);
+		if (!ret)
+			ret = check(wr);
 		if (!ret)
 			ret = queue_send(qp, wr);
 		if (ret) {
@@ -255,10 +295,8 @@ static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	ring_unlock(&qp->sq);
 
 	if (wakeup)
-		gone = rnic_sw_kick_sq(qp);
-	if (gone)
-		*bad_wr = first;
-	return gone ? gone : ret;
+		rnic_sw_kick_sq(qp);
+	return ret;
 }
 
 int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
@@ -314,33 +352,20 @@ int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,
 	return 0;
 }
 
-/* As rnic_sw_kick_sq() */
-static int kick_rq(struct rnic_sw_qp *qp)
-{
-	struct ibv_recv_wr *bad;
-	int ret;
-
-	ret = ring_doorbell(&qp->vqp.qp, IB_USER_VERBS_CMD_POST_RECV,
-			    sizeof(struct ib_uverbs_recv_wr));
-	if (ret == EACCES)
-		ret = ibv_cmd_post_recv(&qp->vqp.qp, NULL, &bad);
-	return ret;
-}
-
 int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr)
 {
 	struct rnic_sw_qp *qp = to_qp(ibqp);
-	struct ibv_recv_wr *first = wr;
 	bool wakeup = false;
 	uint32_t prod;
-	int gone = 0;
-	int ret = 0;
+	int ret;
 
 	ring_lock(&qp->rq);
 	prod = qp->rq.prod;
+	ret = retry_rq(qp);
 	for (; wr; wr = wr->next) {
-		ret = rnic_sw_queue_recv(&qp->rq, qp->max_recv_sge, wr);
+		if (!ret)
+			ret = rnic_sw_queue_recv(&qp->rq, qp->max_recv_sge, wr);
 		if (ret) {
 			*bad_wr = wr;
 			break;
@@ -351,8 +376,6 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	ring_unlock(&qp->rq);
 
 	if (wakeup)
-		gone = kick_rq(qp);
-	if (gone)
-		*bad_wr = first;
-	return gone ? gone : ret;
+		note_rq(qp);
+	return ret;
 }

@@ -29,18 +29,11 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 /* The lower layer may be chosen by the program, or for it */
 static int chosen_llp(const struct rnic_sw_context *ctx, uint32_t *llp)
 {
-	const char *word = getenv("RNIC_SW_LLP");
-
-	if (ctx->llp != RNIC_SW_LLP_DEFAULT)
-		*llp = ctx->llp;
-	else if (!word || !*word)
-		*llp = RNIC_SW_LLP_DEFAULT;
-	else if (!strcmp(word, "tcp"))
-		*llp = RNIC_SW_LLP_TCP;
-	else if (!strcmp(word, "sctp"))
-		*llp = RNIC_SW_LLP_SCTP;
-	else
+	if (ctx->llp == RNIC_SW_LLP_DEFAULT && ctx->env_llp < 0)
 		return EINVAL;
+	*llp = ctx->llp;
+	if (ctx->llp == RNIC_SW_LLP_DEFAULT)
+		*llp = ctx->env_llp;
 	return 0;
 }
 
@@ -104,8 +97,10 @@ static int command_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 		return ret;
 	/* they are zero, and the command takes none */
 	ex.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	pthread_mutex_lock(&to_ctx(ctx)->qps);
 	ret = ibv_cmd_create_qp_ex(ctx, &qp->vqp, &ex, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	pthread_mutex_unlock(&to_ctx(ctx)->qps);
 	if (ret)
 		return ret;
 	attr->cap = ex.cap;
@@ -211,19 +206,26 @@ int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	return ibv_cmd_query_qp(qp, attr, mask, init, &cmd, sizeof(cmd));
 }
 
+/*
+ * Once the command is through, the kernel may give the number to another queue
+ * pair.  None is made before the old one's completions are out of the way.
+ */
 int rnic_sw_destroy_qp(struct ibv_qp *ibqp)
 {
+	struct rnic_sw_context *ctx = to_ctx(ibqp->context);
 	struct rnic_sw_cq *scq = to_cq(ibqp->send_cq);
 	struct rnic_sw_cq *rcq = to_cq(ibqp->recv_cq);
 	struct rnic_sw_qp *qp = to_qp(ibqp);
 	int ret;
 
+	pthread_mutex_lock(&ctx->qps);
 	ret = ibv_cmd_destroy_qp(ibqp);
-	if (ret)
-		return ret;
-	rnic_sw_forget_qp(scq, ibqp->qp_num);
-	if (rcq != scq)
+	if (!ret)
+		rnic_sw_forget_qp(scq, ibqp->qp_num);
+	if (!ret && rcq != scq)
 		rnic_sw_forget_qp(rcq, ibqp->qp_num);
-	free_qp(qp);
-	return 0;
+	pthread_mutex_unlock(&ctx->qps);
+	if (!ret)
+		free_qp(qp);
+	return ret;
 }

@@ -4,6 +4,7 @@
 #define RNIC_SW_RING_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@
  * @cons: slots ever emptied
  * @lock: covers prod, cons and the slots between them
  * @unlocked: one thread only, says the program
+ * @unheard: errno of the last doorbell, 0 if the kernel has heard it
  *
  * One of @prod and @cons is our own and may be ahead of the shared one: what
  * is not published yet.  The other is the kernel's as last seen.
@@ -36,6 +38,7 @@ struct rnic_sw_queue {
 	uint32_t		cons;
 	pthread_spinlock_t	lock;
 	bool			unlocked;
+	atomic_int		unheard;
 };
 
 static inline void ring_lock(struct rnic_sw_queue *q)
@@ -81,13 +84,18 @@ static inline bool ring_publish_prod(struct rnic_sw_queue *q)
 	       RNIC_SW_RING_NEED_WAKEUP;
 }
 
+/* Consumer: how far is the kernel? */
+static inline void ring_look(struct rnic_sw_queue *q)
+{
+	/* litmus: publish */
+	q->prod = __atomic_load_n(&q->hdr->prod, __ATOMIC_ACQUIRE);
+}
+
 /* Consumer: nothing to take, not even after a look at the kernel's index */
 static inline bool ring_empty(struct rnic_sw_queue *q)
 {
-	if (q->cons != q->prod)
-		return false;
-	/* litmus: publish */
-	q->prod = __atomic_load_n(&q->hdr->prod, __ATOMIC_ACQUIRE);
+	if (q->cons == q->prod)
+		ring_look(q);
 	return q->cons == q->prod;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The provider's own face: which devices it drives, contexts, mapped rings. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE			/* secure_getenv() */
+#endif
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -69,6 +72,33 @@ static int query_context(struct verbs_context *vctx)
 	return ibv_cmd_query_context(&vctx->context, NULL);
 }
 
+/* The lower layer may be chosen for a program, but not for one with others' rights */
+static int llp_of_environment(void)
+{
+	const char *word = secure_getenv("RNIC_SW_LLP");
+
+	if (!word || !*word)
+		return RNIC_SW_LLP_DEFAULT;
+	if (!strcmp(word, "tcp"))
+		return RNIC_SW_LLP_TCP;
+	if (!strcmp(word, "sctp"))
+		return RNIC_SW_LLP_SCTP;
+	return -1;
+}
+
+/**
+ * rnic_sw_init_context - what a context has of ours
+ * @ctx: zeroed but for the library's part
+ *
+ * The environment is read here and nowhere else: later the program may be
+ * changing it in another thread.
+ */
+void rnic_sw_init_context(struct rnic_sw_context *ctx)
+{
+	ctx->env_llp = llp_of_environment();
+	pthread_mutex_init(&ctx->qps, NULL);
+}
+
 static struct verbs_context *make_context(struct ibv_device *ibdev, int cmd_fd,
 					  int (*command)(struct verbs_context *))
 {
@@ -83,6 +113,7 @@ static struct verbs_context *make_context(struct ibv_device *ibdev, int cmd_fd,
 		free(ctx);
 		return NULL;
 	}
+	rnic_sw_init_context(ctx);
 	verbs_set_ops(&ctx->vctx, &context_ops);
 	return &ctx->vctx;
 }
@@ -104,6 +135,7 @@ static void free_context(struct ibv_context *ibctx)
 {
 	struct rnic_sw_context *ctx = to_ctx(ibctx);
 
+	pthread_mutex_destroy(&ctx->qps);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
 }

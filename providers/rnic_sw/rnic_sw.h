@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include <infiniband/driver.h>
 #include <infiniband/kern-abi.h>
@@ -28,6 +29,8 @@ DECLARE_DRV_CMD(rnic_sw_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 struct rnic_sw_context {
 	struct verbs_context	vctx;
 	uint32_t		llp;	/* chosen by a direct verb */
+	int			env_llp;	/* by the environment; -1: no such word */
+	pthread_mutex_t		qps;	/* none is made while one is destroyed */
 };
 
 struct rnic_sw_td {
@@ -48,6 +51,7 @@ struct rnic_sw_cq {
 	struct rnic_sw_queue	q;
 	pthread_spinlock_t	arm_lock;	/* q.hdr against a resize */
 	const struct rnic_sw_cqe *cqe;		/* between start and end_poll */
+	atomic_uintptr_t	poller;		/* whose thread that is, or 0 */
 };
 
 struct rnic_sw_srq {
@@ -70,9 +74,6 @@ struct rnic_sw_qp {
 	struct rnic_sw_sqe	*wr_sqe;	/* the one being built */
 	struct rnic_sw_sqe	wr_spare;	/* built in vain */
 };
-
-/* In a CQE of ours: its queue pair is gone */
-#define RNIC_SW_WC_DEAD		0xff
 
 #define RNIC_SW_POST_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED |	\
 				 IBV_SEND_SOLICITED)
@@ -159,6 +160,21 @@ static inline void rnic_sw_begin_sqe(struct rnic_sw_sqe *sqe, uint64_t wr_id,
 	sqe->flags = flags & RNIC_SW_POST_FLAGS;
 }
 
+/* Nanoseconds of a clock; a product of 64 bits, however long time_t is */
+static inline uint64_t rnic_sw_ns(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+void rnic_sw_init_context(struct rnic_sw_context *ctx);
+
+/* The others name no memory, even if a program has left some there */
+static inline bool rnic_sw_has_data(const struct rnic_sw_sqe *sqe)
+{
+	return sqe->opcode != RNIC_SW_OP_LOCAL_INV &&
+	       sqe->opcode != RNIC_SW_OP_BIND_MW;
+}
+
 /* rnic_sw.c: map what the kernel has made; errno is set on failure */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 		      uint64_t key);
@@ -221,7 +237,8 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		      struct ibv_send_wr **bad_wr);
 int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr);
-int rnic_sw_kick_sq(struct rnic_sw_qp *qp);
+void rnic_sw_kick_sq(struct rnic_sw_qp *qp);
+int rnic_sw_retry_sq(struct rnic_sw_qp *qp);
 int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,
 		       const struct ibv_recv_wr *wr);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Queries, protection and thread domains, memory regions. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -51,9 +52,11 @@ int rnic_sw_query_rt_values(struct ibv_context *ctx,
 	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) {
 		if (clock_gettime(CLOCK_MONOTONIC, &now))
 			return errno;
+		/* one count, as time stamps are: no room where long is short */
+		if (rnic_sw_ns(&now) > LONG_MAX)
+			return EOVERFLOW;
 		values->raw_clock.tv_sec = 0;
-		values->raw_clock.tv_nsec = now.tv_sec * 1000000000 +
-					    now.tv_nsec;
+		values->raw_clock.tv_nsec = rnic_sw_ns(&now);
 	}
 	return 0;
 }

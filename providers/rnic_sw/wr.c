@@ -34,7 +34,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 
 	ring_lock(&qp->sq);
 	qp->wr_first = qp->sq.prod;
-	qp->wr_error = 0;
+	qp->wr_error = rnic_sw_retry_sq(qp);
 	qp->wr_sqe = &qp->wr_spare;
 }
 
@@ -49,7 +49,9 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	else if (qp->sq.prod != qp->wr_first)
 		wakeup = ring_publish_prod(&qp->sq);
 	ring_unlock(&qp->sq);
-	return wakeup ? rnic_sw_kick_sq(qp) : ret;
+	if (wakeup)
+		rnic_sw_kick_sq(qp);
+	return ret;
 }
 
 static void wr_abort(struct ibv_qp_ex *ex)
@@ -154,7 +156,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge,
 {
 	struct rnic_sw_qp *qp = to_qp_ex(ex);
 
-	if (num_sge > qp->max_send_sge)
+	if (num_sge > qp->max_send_sge || !rnic_sw_has_data(qp->wr_sqe))
 		fail(qp, EINVAL);
 	if (in_vain(qp))
 		return;

@@ -12,167 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <rdma/ib_user_verbs.h>
-
-#include "../rnic_sw.h"
+#include "played.h"
 #include "../rnic_sw_dv.h"
 
-#define SLOTS		4
-#define STRIDE		256
-#define CQE_STRIDE	64		/* a later kernel's */
-#define MAX_SGE		3
-#define MAX_INLINE	48
-#define AREA		0x10000		/* of the file, for each ring */
-
-#define CHECK(x)							\
-	do {								\
-		if (!(x)) {						\
-			fprintf(stderr, "%s:%d: %s\n", __func__,	\
-				__LINE__, #x);				\
-			failures++;					\
-		}							\
-	} while (0)
-
-static int failures;
-static unsigned int areas;	/* of the file, given away */
-static unsigned int kicks;	/* of either queue */
-static unsigned int ioctls;	/* in their place */
-static bool other_creds;	/* than those that opened the device */
-static uint32_t llp_asked;
-static uint64_t made;		/* key of the ring that the last resize made */
-static bool bad_key;		/* one that cannot be mapped */
-static unsigned int switches;	/* asked for */
-static bool refuse_switch;
 static struct verbs_device device = { .ops = &rnic_sw_dev_ops };
-static struct rnic_sw_context own = {
+struct rnic_sw_context own = {
 	.vctx.context.device = &device.device,
 };
 static struct rnic_sw_pd pd = { .ibpd = { .context = &own.vctx.context } };
-
-/* The kernel's part */
-int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
-		      struct ibv_comp_channel *channel, int vector,
-		      struct ibv_cq *cq, struct ibv_create_cq *cmd,
-		      size_t cmd_size, struct ib_uverbs_create_cq_resp *resp,
-		      size_t resp_size)
-{
-	struct rnic_sw_cmd_create_cq_resp *r = (void *)resp;
-
-	cq->context = context;
-	r->drv_payload = (struct rnic_sw_create_cq_resp){
-		.ring_key = areas++ * AREA,
-		.ring_bytes = RNIC_SW_RING_HDR +
-			      SLOTS * CQE_STRIDE,
-		.slots = SLOTS,
-		.stride = CQE_STRIDE,
-	};
-	return 0;
-}
-
-int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
-		      size_t cmd_size, struct ib_uverbs_resize_cq_resp *resp,
-		      size_t resp_size)
-{
-	const struct rnic_sw_cmd_resize_cq *c = (void *)cmd;
-	struct rnic_sw_cmd_resize_cq_resp *r = (void *)resp;
-
-	CHECK(cmd_size == sizeof(*c) && !c->drv_payload.comp_mask);
-	if (c->drv_payload.flags) {
-		CHECK(c->drv_payload.flags == RNIC_SW_RESIZE_CQ_SWITCH);
-		CHECK(c->drv_payload.ring_key == made);
-		switches++;
-		return refuse_switch ? EINVAL : 0;
-	}
-	made = bad_key ? 1 : areas++ * AREA;
-	r->drv_payload = (struct rnic_sw_resize_cq_resp){
-		.ring_key = made,
-		.ring_bytes = RNIC_SW_RING_HDR +
-			      2 * SLOTS * CQE_STRIDE,
-		.slots = 2 * SLOTS,
-		.stride = CQE_STRIDE,
-	};
-	return 0;
-}
-
-int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
-			 struct ibv_qp_init_attr_ex *attr,
-			 struct ibv_create_qp *cmd, size_t cmd_size,
-			 struct ib_uverbs_create_qp_resp *resp,
-			 size_t resp_size)
-{
-	struct rnic_sw_cmd_create_qp_resp *r = (void *)resp;
-	bool rq = attr->cap.max_recv_wr;
-
-	llp_asked = ((struct rnic_sw_cmd_create_qp *)cmd)->drv_payload.llp;
-	qp->qp.send_cq = attr->send_cq;
-	qp->qp.recv_cq = attr->recv_cq;
-	qp->qp.qp_num = 7;
-	attr->cap.max_send_sge = MAX_SGE;
-	attr->cap.max_recv_sge = MAX_SGE;
-	r->drv_payload = (struct rnic_sw_create_qp_resp){
-		.sq_key = areas++ * AREA,
-		.rq_key = rq ? areas++ * AREA : 0,
-		.sq_bytes = RNIC_SW_RING_HDR + SLOTS * STRIDE,
-		.rq_bytes = rq ? RNIC_SW_RING_HDR + SLOTS * STRIDE : 0,
-		.sq_slots = SLOTS,
-		.rq_slots = rq ? SLOTS : 0,
-		.sq_stride = STRIDE,
-		.rq_stride = STRIDE,
-		.max_inline = MAX_INLINE,
-	};
-	return 0;
-}
-
-int ibv_cmd_destroy_cq(struct ibv_cq *cq)
-{
-	return 0;
-}
-
-int ibv_cmd_destroy_qp(struct ibv_qp *qp)
-{
-	return 0;
-}
-
-/* In place of the C library's: doorbells come here */
-ssize_t write(int fd, const void *buf, size_t len)
-{
-	const struct ib_uverbs_cmd_hdr *hdr = buf;
-
-	CHECK(hdr->in_words * 4 == len);
-	CHECK(hdr->command == IB_USER_VERBS_CMD_POST_SEND ||
-	      hdr->command == IB_USER_VERBS_CMD_POST_RECV);
-	kicks++;
-	if (other_creds) {
-		errno = EACCES;
-		return -1;
-	}
-	return len;
-}
-
-int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
-		      struct ibv_send_wr **bad_wr)
-{
-	CHECK(!wr);
-	ioctls++;
-	return 0;
-}
-
-int ibv_cmd_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
-		      struct ibv_recv_wr **bad_wr)
-{
-	CHECK(!wr);
-	ioctls++;
-	return 0;
-}
-
-/* A library that knows nothing of the structure's last member */
-int ibv_cmd_query_port(struct ibv_context *context, uint8_t port,
-		       struct ibv_port_attr *attr, struct ibv_query_port *cmd,
-		       size_t cmd_size)
-{
-	memset(attr, 0, offsetof(struct ibv_port_attr, active_speed_ex));
-	return 0;
-}
 
 static void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe)
 {
@@ -319,6 +166,28 @@ static void test_send_contents(void)
 	destroy(qp, cq);
 }
 
+/* What an opcode does not use is zero, whatever the program has left there */
+static void test_send_clean(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_sge sge = { 0, 8, 1 };
+	struct ibv_send_wr *bad, wr = {
+		.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		.sg_list = &sge, .num_sge = 1,
+		.wr.atomic = { .compare_add = 5, .swap = 6 },
+	};
+	struct rnic_sw_sqe *sqe = ring_slot(&qp->sq, 0);
+
+	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &wr, &bad));
+	CHECK(sqe->compare_add == 5 && !sqe->swap);
+	wr.opcode = IBV_WR_LOCAL_INV;
+	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &wr, &bad));
+	sqe = ring_slot(&qp->sq, 1);
+	CHECK(!sqe->num_sge && !sqe->compare_add);
+	destroy(qp, cq);
+}
+
 static void test_wr_api(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -431,19 +300,69 @@ static void test_poll_ex(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* What a destroyed queue pair left is not seen, but makes room */
+/* What a destroyed queue pair left makes room, the rest is as it was */
 static void test_forget(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
 	struct ibv_wc wc[SLOTS];
+	uint32_t start = UINT32_MAX - 1;
 
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .qp_num = 7 });
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 8 });
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 3, .qp_num = 7 });
+	cq->q.prod = cq->q.cons = start;
+	cq->q.hdr->prod = cq->q.hdr->cons = start;
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .qp_num = 8 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 7 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 3, .qp_num = 9 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 4, .qp_num = 7 });
 	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
-	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 1);
-	CHECK(wc[0].wr_id == 2 && cq->q.hdr->cons == 3);
+	CHECK(cq->q.hdr->cons == start + 2);
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 5, .qp_num = 7 });
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 3);
+	CHECK(wc[0].wr_id == 1 && wc[1].wr_id == 3 && wc[2].wr_id == 5);
+	CHECK(cq->q.hdr->cons == start + 5);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+/* A full queue, and nobody has polled */
+static void test_forget_all(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_wc wc[SLOTS];
+	unsigned int i;
+
+	for (i = 0; i < SLOTS; i++)
+		complete(cq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
+	CHECK(cq->q.hdr->cons == SLOTS);
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 0);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+/* ... from within a round of polling, of a queue of one thread */
+static void test_forget_ex(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 1,
+		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&own.vctx.context, &attr);
+	struct rnic_sw_cq *cq = to_cq_ex(ex);
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_poll_cq_attr poll = {};
+
+	complete(cq, &(struct rnic_sw_cqe){ .qp_num = 7, .byte_len = 55 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 7 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 3, .qp_num = 9 });
+	CHECK(!ibv_start_poll(ex, &poll));
+	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
+	CHECK(ibv_wc_read_byte_len(ex) == 55 && cq->q.hdr->cons == 0);
+	CHECK(!ibv_next_poll(ex) && ex->wr_id == 3);
+	CHECK(ibv_next_poll(ex) == ENOENT);
+	ibv_end_poll(ex);
+	CHECK(cq->q.hdr->cons == 3);
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
@@ -501,6 +420,49 @@ static void test_credentials(void)
 	destroy(qp, cq);
 }
 
+/* The kernel does not hear the doorbell: what is published is posted, once */
+static void test_unheard(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 2);
+	struct ibv_send_wr *bad, send = { .opcode = IBV_WR_SEND };
+	struct ibv_recv_wr *bad_recv, recv = {};
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+
+	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	qp->rq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	deaf = true;
+	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad));
+	CHECK(qp->sq.hdr->prod == 1);
+	bad = NULL;
+	CHECK(rnic_sw_post_send(&qp->vqp.qp, &send, &bad) == EIO);
+	CHECK(bad == &send && qp->sq.hdr->prod == 1);
+	ibv_wr_start(ex);
+	ibv_wr_send(ex);
+	CHECK(ibv_wr_complete(ex) == EIO && qp->sq.hdr->prod == 1);
+	CHECK(!rnic_sw_post_recv(&qp->vqp.qp, &recv, &bad_recv));
+	bad_recv = NULL;
+	CHECK(rnic_sw_post_recv(&qp->vqp.qp, &recv, &bad_recv) == EIO);
+	CHECK(bad_recv == &recv && qp->rq.hdr->prod == 1);
+	deaf = false;
+	kicks = 0;
+	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad));
+	CHECK(qp->sq.hdr->prod == 2 && kicks == 2);
+	CHECK(!rnic_sw_post_recv(&qp->vqp.qp, &recv, &bad_recv));
+	CHECK(qp->rq.hdr->prod == 2);
+	destroy(qp, cq);
+}
+
+static void test_clock(void)
+{
+	struct ibv_values_ex v = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	const struct timespec year = { .tv_sec = 31536000, .tv_nsec = 7 };
+
+	CHECK(rnic_sw_ns(&year) == 31536000000000007ull);
+	CHECK(!rnic_sw_query_rt_values(&own.vctx.context, &v));
+	CHECK(!v.raw_clock.tv_sec && v.raw_clock.tv_nsec > 1000000);
+}
+
 static void test_query_port(void)
 {
 	struct ibv_port_attr attr = { .active_speed_ex = 77 };
@@ -525,11 +487,14 @@ static void test_llp(void)
 
 	for (i = 0; i < 3; i++) {
 		setenv("RNIC_SW_LLP", known[i].word, 1);
+		rnic_sw_init_context(&own);
+		/* read once: nothing changes for a context that is open */
+		setenv("RNIC_SW_LLP", "udp", 1);
 		qp = make_qp(cq, 0);
 		CHECK(qp && llp_asked == known[i].llp);
 		CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
 	}
-	setenv("RNIC_SW_LLP", "udp", 1);
+	rnic_sw_init_context(&own);
 	errno = 0;
 	CHECK(!make_qp(cq, 0) && errno == EINVAL);
 	/* a program that says it itself needs no environment */
@@ -560,14 +525,19 @@ int main(void)
 	test_wrap();
 	test_refused();
 	test_send_contents();
+	test_send_clean();
 	test_wr_api();
 	test_poll();
 	test_poll_ex();
 	test_forget();
+	test_forget_all();
+	test_forget_ex();
+	test_unheard();
 	test_arm_and_resize();
 	test_resize_refused();
 	test_credentials();
 	test_query_port();
+	test_clock();
 	test_llp();
 	printf("provider: %s\n", failures ? "FAILED" : "ok");
 	return failures != 0;

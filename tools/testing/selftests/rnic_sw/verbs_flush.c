@@ -164,6 +164,32 @@ static void destroy_unpolled(void)
 	pair_close(&a);
 }
 
+/* ... nor does it take anybody's place, where nobody has polled */
+static void destroy_full(void)
+{
+	struct pair b;
+	struct desk d;
+	int i;
+
+	desk_open(&d, &(struct opts){ .rq = 64, .cqe = 64 }, 100);
+	pair_open_like(&b, &d.p);
+	for (i = 0; i < d.p.s.rcq->cqe; i++)
+		do_recv(&b.s, i, &d.s, 0, 10);
+	pair_disconnect(&b);
+	pair_free(&b);
+	do_recv(&d.p.s, 77, &d.s, 0, 10);
+	do_job(&d.p.c, &(struct job){ .op = IBV_WR_SEND });
+	/* answered: the Send before it has come, and its completion, too */
+	do_job(&d.p.c, &(struct job){
+		.id = 78, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
+		.len = 1, .raddr = (uintptr_t)d.s.at,
+		.rkey = d.s.mr->rkey });
+	want_ok(d.p.c.scq, 78, IBV_WC_RDMA_READ);
+	want_recv(d.p.s.rcq, 77, 0);
+	want_no_async(d.p.s.id->verbs);
+	desk_close(&d);
+}
+
 #define T(fn, rows)	CASE(#fn, fn, 0, rows)
 
 const struct test flush_tests[] = {
@@ -172,5 +198,6 @@ const struct test flush_tests[] = {
 	T(flush_unconnected, "DDP-82"),
 	CASE("flush_race", flush_race, 60, "DDP-73 DDP-82"),
 	T(destroy_unpolled, "DDP-82"),
+	T(destroy_full, "DDP-82 SEC-37"),
 	{}
 };

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The kernel's part, in place of the library's commands: see provider_test.c. */
+#include <errno.h>
+#include <unistd.h>
+
+#include <rdma/ib_user_verbs.h>
+
+#include "played.h"
+
+int failures;
+unsigned int areas;
+unsigned int kicks;
+unsigned int ioctls;
+bool deaf;
+bool other_creds;
+uint32_t llp_asked;
+uint64_t made;
+bool bad_key;
+unsigned int switches;
+bool refuse_switch;
+
+int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
+		      struct ibv_comp_channel *channel, int vector,
+		      struct ibv_cq *cq, struct ibv_create_cq *cmd,
+		      size_t cmd_size, struct ib_uverbs_create_cq_resp *resp,
+		      size_t resp_size)
+{
+	struct rnic_sw_cmd_create_cq_resp *r = (void *)resp;
+
+	cq->context = context;
+	r->drv_payload = (struct rnic_sw_create_cq_resp){
+		.ring_key = areas++ * AREA,
+		.ring_bytes = RNIC_SW_RING_HDR +
+			      SLOTS * CQE_STRIDE,
+		.slots = SLOTS,
+		.stride = CQE_STRIDE,
+	};
+	return 0;
+}
+
+int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
+		      size_t cmd_size, struct ib_uverbs_resize_cq_resp *resp,
+		      size_t resp_size)
+{
+	const struct rnic_sw_cmd_resize_cq *c = (void *)cmd;
+	struct rnic_sw_cmd_resize_cq_resp *r = (void *)resp;
+
+	CHECK(cmd_size == sizeof(*c) && !c->drv_payload.comp_mask);
+	if (c->drv_payload.flags) {
+		CHECK(c->drv_payload.flags == RNIC_SW_RESIZE_CQ_SWITCH);
+		CHECK(c->drv_payload.ring_key == made);
+		switches++;
+		return refuse_switch ? EINVAL : 0;
+	}
+	made = bad_key ? 1 : areas++ * AREA;
+	r->drv_payload = (struct rnic_sw_resize_cq_resp){
+		.ring_key = made,
+		.ring_bytes = RNIC_SW_RING_HDR +
+			      2 * SLOTS * CQE_STRIDE,
+		.slots = 2 * SLOTS,
+		.stride = CQE_STRIDE,
+	};
+	return 0;
+}
+
+int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
+			 struct ibv_qp_init_attr_ex *attr,
+			 struct ibv_create_qp *cmd, size_t cmd_size,
+			 struct ib_uverbs_create_qp_resp *resp,
+			 size_t resp_size)
+{
+	struct rnic_sw_cmd_create_qp_resp *r = (void *)resp;
+	bool rq = attr->cap.max_recv_wr;
+
+	llp_asked = ((struct rnic_sw_cmd_create_qp *)cmd)->drv_payload.llp;
+	qp->qp.send_cq = attr->send_cq;
+	qp->qp.recv_cq = attr->recv_cq;
+	qp->qp.qp_num = 7;
+	attr->cap.max_send_sge = MAX_SGE;
+	attr->cap.max_recv_sge = MAX_SGE;
+	r->drv_payload = (struct rnic_sw_create_qp_resp){
+		.sq_key = areas++ * AREA,
+		.rq_key = rq ? areas++ * AREA : 0,
+		.sq_bytes = RNIC_SW_RING_HDR + SLOTS * STRIDE,
+		.rq_bytes = rq ? RNIC_SW_RING_HDR + SLOTS * STRIDE : 0,
+		.sq_slots = SLOTS,
+		.rq_slots = rq ? SLOTS : 0,
+		.sq_stride = STRIDE,
+		.rq_stride = STRIDE,
+		.max_inline = MAX_INLINE,
+	};
+	return 0;
+}
+
+int ibv_cmd_destroy_cq(struct ibv_cq *cq)
+{
+	return 0;
+}
+
+int ibv_cmd_destroy_qp(struct ibv_qp *qp)
+{
+	/* until the old completions are gone, no new queue pair has its number */
+	CHECK(pthread_mutex_trylock(&own.qps) == EBUSY);
+	return 0;
+}
+
+/* In place of the C library's: doorbells come here */
+ssize_t write(int fd, const void *buf, size_t len)
+{
+	const struct ib_uverbs_cmd_hdr *hdr = buf;
+
+	CHECK(hdr->in_words * 4 == len);
+	CHECK(hdr->command == IB_USER_VERBS_CMD_POST_SEND ||
+	      hdr->command == IB_USER_VERBS_CMD_POST_RECV);
+	kicks++;
+	if (deaf) {
+		errno = EIO;
+		return -1;
+	}
+	if (other_creds) {
+		errno = EACCES;
+		return -1;
+	}
+	return len;
+}
+
+int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+		      struct ibv_send_wr **bad_wr)
+{
+	CHECK(!wr);
+	ioctls++;
+	return 0;
+}
+
+int ibv_cmd_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr)
+{
+	CHECK(!wr);
+	ioctls++;
+	return 0;
+}
+
+/* A library that knows nothing of the structure's last member */
+int ibv_cmd_query_port(struct ibv_context *context, uint8_t port,
+		       struct ibv_port_attr *attr, struct ibv_query_port *cmd,
+		       size_t cmd_size)
+{
+	memset(attr, 0, offsetof(struct ibv_port_attr, active_speed_ex));
+	return 0;
+}

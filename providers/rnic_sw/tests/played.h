@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The kernel that the provider's tests play: what it is told to do, and did. */
+#ifndef PLAYED_H
+#define PLAYED_H
+
+#include <stdio.h>
+
+#include "../rnic_sw.h"
+
+#define SLOTS		4
+#define STRIDE		256
+#define CQE_STRIDE	64		/* a later kernel's */
+#define MAX_SGE		3
+#define MAX_INLINE	48
+#define AREA		0x10000		/* of the file, for each ring */
+
+#define CHECK(x)							\
+	do {								\
+		if (!(x)) {						\
+			fprintf(stderr, "%s:%d: %s\n", __func__,	\
+				__LINE__, #x);				\
+			failures++;					\
+		}							\
+	} while (0)
+
+extern int failures;
+extern unsigned int areas;	/* of the file, given away */
+extern unsigned int kicks;	/* of either queue */
+extern unsigned int ioctls;	/* in their place */
+extern bool deaf;		/* no doorbell is heard */
+extern bool other_creds;	/* than those that opened the device */
+extern uint32_t llp_asked;
+extern uint64_t made;		/* key of the ring that the last resize made */
+extern bool bad_key;		/* one that cannot be mapped */
+extern unsigned int switches;	/* asked for */
+extern bool refuse_switch;
+extern struct rnic_sw_context own;
+
+#endif
