@@ -12,6 +12,7 @@
 
 #include "qp_state.h"
 #include "rdmap.h"
+#include "ring_idx.h"
 
 #define RNIC_MAX_QP_WR		32768
 #define RNIC_MAX_CQE		1048576
@@ -98,6 +99,8 @@ struct rnic_srq {
 	spinlock_t		lock;		/* the rest; prod in the kernel */
 	u32			head;		/* next slot to take */
 	u32			limit;		/* tell when fewer are left; 0: no */
+	bool			broken;		/* prod was nonsense */
+	bool			broken_told;
 };
 
 /* What a region that an STag leads to is part of */
@@ -282,6 +285,16 @@ static inline u32 rnic_ring_prod(const struct rnic_ring *ring)
 	return smp_load_acquire(&ring->hdr->prod);
 }
 
+/*
+ * One look at a send or receive queue: slots posted and not taken, no more than
+ * fit beside those in use; or RING_IDX_LIE.
+ */
+static inline u32 rnic_ring_posted(const struct rnic_ring *ring, u32 head,
+				   u32 tail)
+{
+	return ring_idx_posted(rnic_ring_prod(ring), head, tail, ring->slots);
+}
+
 static inline void rnic_ring_produced(struct rnic_ring *ring, u32 prod)
 {
 	/* the slots before it are filled; litmus: publish */
@@ -398,8 +411,9 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
 int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
-bool rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
-		   bool *bad);
+/* IW_OK, and @bad says whether it makes sense; or why nothing is taken */
+enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
+			     bool *bad);
 
 /* cm.c, cm_listen.c */
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p);

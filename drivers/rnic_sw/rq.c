@@ -3,12 +3,6 @@
 #include "rnic.h"
 #include "sqe.h"
 
-/* Posted and not taken; more than there are slots: nonsense */
-static u32 __posted(const struct rnic_rq *rq)
-{
-	return rnic_ring_prod(&rq->ring) - rq->head;
-}
-
 /**
  * rnic_rqe_stride - octets from slot to slot
  * @max_sge: pieces of memory that one may name
@@ -59,12 +53,30 @@ bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 	return true;
 }
 
-/* A slot that makes no sense is our program's fault, not the peer's */
-static enum iw_reason why_not(const struct rnic_rq *rq, bool taken)
+/* What makes no sense is our program's fault, not the peer's */
+static enum iw_reason take(struct rnic_rq *rq, struct rdmap *r)
 {
-	if (!taken)
+	u32 n = 0;
+
+	if (!rq->flushing)
+		n = rnic_ring_posted(&rq->ring, rq->head, rq->tail);
+	if (!n)
 		return IW_DDP_U_NO_BUFFER;
+	if (n == RING_IDX_LIE)
+		return IW_LOCAL_PROT;
+	rq->bad = !rnic_rqe_read(rnic_ring_slot(&rq->ring, rq->head++),
+				 rq->max_sge, r, &rq->wr_id);
 	return rq->bad ? IW_LOCAL_PROT : IW_OK;
+}
+
+static enum iw_reason take_shared(struct rnic_qp *qp)
+{
+	struct rnic_rq *rq = &qp->rq;
+	enum iw_reason why;
+
+	why = rnic_srq_take(qp->srq, &qp->rdmap, &rq->wr_id, &rq->bad);
+	rq->taken = !why;
+	return !why && rq->bad ? IW_LOCAL_PROT : why;
 }
 
 enum iw_reason rdmap_rq_take(struct rdmap *r)
@@ -72,23 +84,16 @@ enum iw_reason rdmap_rq_take(struct rdmap *r)
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_rq *rq = &qp->rq;
 	unsigned long flags;
-	bool any;
-	u32 n;
+	enum iw_reason why;
 
-	if (qp->srq) {
-		rq->taken = rnic_srq_take(qp->srq, r, &rq->wr_id, &rq->bad);
-		return why_not(rq, rq->taken);
-	}
+	if (qp->srq)
+		return take_shared(qp);
 	if (!rq->ring.slots)
 		return IW_DDP_U_NO_BUFFER;
 	spin_lock_irqsave(&rq->lock, flags);
-	n = rq->flushing ? 0 : __posted(rq);
-	any = n && n <= rq->ring.slots;
-	if (any)
-		rq->bad = !rnic_rqe_read(rnic_ring_slot(&rq->ring, rq->head++),
-					 rq->max_sge, r, &rq->wr_id);
+	why = take(rq, r);
 	spin_unlock_irqrestore(&rq->lock, flags);
-	return why_not(rq, any);
+	return why;
 }
 
 void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
@@ -135,22 +140,43 @@ static u8 taken_status(const struct rnic_qp *qp)
 	}
 }
 
-/* The next slot to flush: its wr_id; false if there is none */
-static bool __flush_one(struct rnic_rq *rq, u64 *wr_id)
+/*
+ * From here on who posts comes to flush it.  Return: up to where others have
+ * posted, who may not.
+ */
+static u32 begin_flush(struct rnic_rq *rq)
+{
+	unsigned long flags;
+	u32 n;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	rq->flushing = true;
+	WRITE_ONCE(rq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
+	/* between prod and flags, as with who posts; litmus: wakeup */
+	smp_mb();
+	n = rnic_ring_posted(&rq->ring, rq->head, rq->tail);
+	if (n == RING_IDX_LIE)
+		n = 0;
+	n += rq->head;
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return n;
+}
+
+/* The oldest slot in use or posted.  Return: its wr_id */
+static u64 flush_one(struct rnic_rq *rq)
 {
 	const struct rnic_sw_rqe *slot;
+	unsigned long flags;
+	u64 wr_id;
 
-	if (rq->tail == rq->head) {
-		u32 n = __posted(rq);
-
-		if (!n || n > rq->ring.slots)
-			return false;
+	spin_lock_irqsave(&rq->lock, flags);
+	if (rq->tail == rq->head)
 		rq->head++;
-	}
 	slot = rnic_ring_slot(&rq->ring, rq->tail++);
-	*wr_id = READ_ONCE(slot->wr_id);
+	wr_id = READ_ONCE(slot->wr_id);
 	rnic_ring_consumed(&rq->ring, rq->tail);
-	return true;
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return wr_id;
 }
 
 static void tell_last(struct rnic_qp *qp)
@@ -193,7 +219,8 @@ static void flush_shared(struct rnic_qp *qp)
  * rnic_rq_flush - complete all that is posted, with an error
  * @qp: a queue pair in error, its stream settled
  *
- * Process context.  Later posts have to wake us, to be flushed in turn.
+ * Process context.  Flushes what is posted by now, which is no more than the
+ * ring holds; later posts have to wake us, to be flushed in turn.
  */
 void rnic_rq_flush(struct rnic_qp *qp)
 {
@@ -203,8 +230,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 		.vendor_err = qp->why,
 	};
 	struct rnic_rq *rq = &qp->rq;
-	unsigned long flags;
-	bool any;
+	u32 end;
 
 	if (qp->srq) {
 		flush_shared(qp);
@@ -213,22 +239,15 @@ void rnic_rq_flush(struct rnic_qp *qp)
 	if (!rq->ring.slots)
 		return;
 	mutex_lock(&rq->flush_lock);
-	spin_lock_irqsave(&rq->lock, flags);
-	rq->flushing = true;
-	WRITE_ONCE(rq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
-	/* between prod and flags, as with who posts; litmus: wakeup */
-	smp_mb();
-	spin_unlock_irqrestore(&rq->lock, flags);
-	do {
-		spin_lock_irqsave(&rq->lock, flags);
+	end = begin_flush(rq);
+	while (rq->tail != end) {
 		cqe.status = rq->tail == rq->head ? IB_WC_WR_FLUSH_ERR :
 						    taken_status(qp);
-		any = __flush_one(rq, &cqe.wr_id);
-		spin_unlock_irqrestore(&rq->lock, flags);
+		cqe.wr_id = flush_one(rq);
 		/* an overrun has been told by the queue itself: go on */
-		if (any)
-			rnic_cq_push(qp->rcq, &cqe, &qp->ib);
-	} while (any);
+		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
+		cond_resched();
+	}
 	mutex_unlock(&rq->flush_lock);
 }
 

@@ -98,32 +98,45 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 	return err;
 }
 
-/* Posted and not taken; more than there are slots: nonsense, as good as none */
-static u32 __posted(const struct rnic_srq *srq)
+/*
+ * Posted and not taken.  A producer's index that cannot be: nothing is taken
+ * any more.
+ */
+static u32 __posted(struct rnic_srq *srq)
 {
-	u32 n = rnic_ring_prod(&srq->ring) - srq->head;
+	u32 n;
 
-	return n <= srq->ring.slots ? n : 0;
+	if (srq->broken)
+		return 0;
+	n = rnic_ring_posted(&srq->ring, srq->head, srq->head);
+	srq->broken = n == RING_IDX_LIE;
+	return srq->broken ? 0 : n;
 }
 
-/* Fewer left than the program wants to hear of?  It hears so once */
-static bool __below_limit(struct rnic_srq *srq)
+/* What there is to tell after a look that found @posted; each once */
+static int __news(struct rnic_srq *srq, u32 posted)
 {
-	if (!srq->limit || __posted(srq) >= srq->limit)
-		return false;
+	if (srq->broken) {
+		if (srq->broken_told)
+			return 0;
+		srq->broken_told = true;
+		return IB_EVENT_SRQ_ERR;
+	}
+	if (posted >= srq->limit)
+		return 0;
 	srq->limit = 0;
-	return true;
+	return IB_EVENT_SRQ_LIMIT_REACHED;
 }
 
-static void tell_limit(struct rnic_srq *srq)
+static void tell(struct rnic_srq *srq, int news)
 {
 	struct ib_event ev = {
 		.device = srq->ib.device,
 		.element.srq = &srq->ib,
-		.event = IB_EVENT_SRQ_LIMIT_REACHED,
+		.event = news,
 	};
 
-	if (srq->ib.event_handler)
+	if (news && srq->ib.event_handler)
 		srq->ib.event_handler(&ev, srq->ib.srq_context);
 }
 
@@ -142,9 +155,8 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct rnic_srq *srq = to_rnic_srq(ib);
+	int err = rnic_udata_none(udata), news;
 	unsigned long flags;
-	bool tell;
-	int err = rnic_udata_none(udata);
 
 	if (err)
 		return err;
@@ -156,10 +168,9 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		return -EINVAL;
 	spin_lock_irqsave(&srq->lock, flags);
 	srq->limit = attr->srq_limit;
-	tell = __below_limit(srq);
+	news = __news(srq, __posted(srq));
 	spin_unlock_irqrestore(&srq->lock, flags);
-	if (tell)
-		tell_limit(srq);
+	tell(srq, news);
 	return 0;
 }
 
@@ -182,6 +193,18 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 	return 0;
 }
 
+/* The oldest slot.  Return: as rnic_srq_take() */
+static enum iw_reason __take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
+			     bool *bad)
+{
+	if (!__posted(srq))
+		return srq->broken ? IW_LOCAL_PROT : IW_DDP_U_NO_BUFFER;
+	*bad = !rnic_rqe_read(rnic_ring_slot(&srq->ring, srq->head),
+			      srq->max_sge, r, wr_id);
+	rnic_ring_consumed(&srq->ring, ++srq->head);
+	return IW_OK;
+}
+
 /**
  * rnic_srq_take - the oldest slot, for a message to a queue pair
  * @srq: the queue
@@ -191,25 +214,23 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
  *
  * Any context.
  *
- * Return: false if there is none.
+ * Return: IW_OK; IW_DDP_U_NO_BUFFER: there is none; IW_LOCAL_PROT: its program
+ * has spoilt the queue.
  */
-bool rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id, bool *bad)
+enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
+			     bool *bad)
 {
-	bool any, tell = false;
 	unsigned long flags;
+	enum iw_reason why;
+	int news = 0;
 
 	spin_lock_irqsave(&srq->lock, flags);
-	any = __posted(srq);
-	if (any) {
-		*bad = !rnic_rqe_read(rnic_ring_slot(&srq->ring, srq->head),
-				      srq->max_sge, r, wr_id);
-		rnic_ring_consumed(&srq->ring, ++srq->head);
-		tell = __below_limit(srq);
-	}
+	why = __take(srq, r, wr_id, bad);
+	if (why != IW_DDP_U_NO_BUFFER)
+		news = __news(srq, __posted(srq));
 	spin_unlock_irqrestore(&srq->lock, flags);
-	if (tell)
-		tell_limit(srq);
-	return any;
+	tell(srq, news);
+	return why;
 }
 
 /**

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <kunit/test.h>
+#include <linux/prandom.h>
+
+#include "../ring_idx.h"
+
+#define SLOTS	8u
+#define HALF	(1u << 31)
+
+/* Indices near nought, near the wrap, and anywhere */
+static u32 somewhere(struct rnd_state *rnd)
+{
+	switch (prandom_u32_state(rnd) % 3) {
+	case 0:
+		return prandom_u32_state(rnd) % 20;
+	case 1:
+		return -(prandom_u32_state(rnd) % 20);
+	default:
+		return prandom_u32_state(rnd);
+	}
+}
+
+/* What is in use and what is posted fit together, or it is a lie */
+static void every_fill(struct kunit *test)
+{
+	u32 tail = U32_MAX - 3, used, more;
+
+	for (used = 0; used <= SLOTS; used++)
+		for (more = 0; more < 3 * SLOTS; more++)
+			KUNIT_EXPECT_EQ(test, ring_idx_posted(
+						tail + used + more, tail + used,
+						tail, SLOTS),
+					used + more <= SLOTS ? more :
+							       RING_IDX_LIE);
+}
+
+/* DDP-132: one slot too many in hand, and half of all indices ahead */
+static void far_ahead(struct kunit *test)
+{
+	u32 head;
+
+	for (head = 0; head <= SLOTS; head++) {
+		KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+				ring_idx_posted(head + HALF, head, 0,
+						SLOTS));
+		KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+				ring_idx_posted(head - 1, head, 0, SLOTS));
+	}
+}
+
+/* However the producer's index jumps, no more than a ring is ever in hand */
+static void any_producer(struct kunit *test)
+{
+	struct rnd_state rnd;
+	u32 head, tail, n, i;
+
+	prandom_seed_state(&rnd, 1);
+	head = somewhere(&rnd);
+	tail = head;
+	for (i = 0; i < 200000; i++) {
+		u32 prod = prandom_u32_state(&rnd) % 2 ?
+			head + prandom_u32_state(&rnd) % 12 : somewhere(&rnd);
+
+		n = ring_idx_posted(prod, head, tail, SLOTS);
+		if (n != RING_IDX_LIE) {
+			KUNIT_ASSERT_EQ(test, prod, head + n);
+			head += prandom_u32_state(&rnd) % (n + 1);
+		}
+		KUNIT_ASSERT_LE(test, head - tail, SLOTS);
+		tail += prandom_u32_state(&rnd) % (head - tail + 1);
+	}
+}
+
+/* A consumer goes on, never back, never past what there is */
+static void consumer(struct kunit *test)
+{
+	u32 seen = U32_MAX - 2, prod = seen + 5;
+
+	KUNIT_EXPECT_EQ(test, 5u, ring_idx_unread(prod, seen, seen, SLOTS));
+	KUNIT_EXPECT_EQ(test, 2u, ring_idx_unread(prod, seen + 3, seen, SLOTS));
+	KUNIT_EXPECT_EQ(test, 0u, ring_idx_unread(prod, prod, seen, SLOTS));
+	KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+			ring_idx_unread(prod, prod + 1, seen, SLOTS));
+	KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+			ring_idx_unread(prod, seen - 1, seen, SLOTS));
+	KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+			ring_idx_unread(prod, prod + HALF, seen, SLOTS));
+	KUNIT_EXPECT_EQ(test, RING_IDX_LIE,
+			ring_idx_unread(seen + SLOTS + 1, seen, seen, SLOTS));
+}
+
+static void before(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, ring_idx_before(1, 2));
+	KUNIT_EXPECT_FALSE(test, ring_idx_before(2, 2));
+	KUNIT_EXPECT_FALSE(test, ring_idx_before(3, 2));
+	KUNIT_EXPECT_TRUE(test, ring_idx_before(U32_MAX, 0));
+	KUNIT_EXPECT_FALSE(test, ring_idx_before(0, U32_MAX));
+}
+
+static struct kunit_case ring_idx_cases[] = {
+	KUNIT_CASE(every_fill),
+	KUNIT_CASE(far_ahead),
+	KUNIT_CASE(any_producer),
+	KUNIT_CASE(consumer),
+	KUNIT_CASE(before),
+	{}
+};
+
+static struct kunit_suite ring_idx_suite = {
+	.name = "rnic_sw_ring_idx",
+	.test_cases = ring_idx_cases,
+};
+
+kunit_test_suite(ring_idx_suite);
