@@ -508,6 +508,7 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
 	kref_init(&qp->ref);
 	init_completion(&qp->gone);
 	INIT_WORK(&qp->err_work, handle_error);
+	INIT_WORK(&qp->tell_work, rnic_sq_tell_more);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
 	qp->rdmap.stream.dma_ok = !user;
 }

@@ -156,9 +156,12 @@ struct rnic_sq {
 	u32			sent;		/* taken by the LLP up to here */
 	u32			tail;		/* oldest not completed */
 	bool			completing;	/* somebody is */
-	bool			flushing;
 	bool			closing;	/* nothing from @end on is pulled */
 	u32			end;
+	bool			flushing;	/* all up to @flush_end is over */
+	u32			flush_end;
+	bool			broken;		/* ... and failed from tail on */
+	bool			blamed;		/* for what the peer says */
 };
 
 struct rnic_rq {
@@ -202,6 +205,7 @@ struct rnic_qp {
 	struct kref		ref;
 	struct completion	gone;
 	struct work_struct	err_work;
+	struct work_struct	tell_work;
 };
 
 static inline struct rnic_dev *to_rnic_dev(struct ib_device *ib)
@@ -400,6 +404,7 @@ int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
 		  const struct ib_recv_wr *wr);
 void rnic_sq_close(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
+void rnic_sq_tell_more(struct work_struct *work);
 void rnic_rq_flush(struct rnic_qp *qp);
 
 /* srq.c */

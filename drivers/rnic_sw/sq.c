@@ -3,15 +3,23 @@
  * The send queue: slots written by a program or a kernel consumer, pulled by
  * the tx runner, completed in order.
  *
- * Indices run freely: tail (oldest not completed) <= sent <= cut <= head (next
- * to pull) <= prod.  A note keeps for each slot pulled what its completion
- * will say, out of the program's reach.
+ * Indices run freely: tail (oldest not completed) <= cut <= head (next to pull)
+ * <= prod; sent lies behind cut until the lower layer has taken what is cut.  A
+ * note keeps for each slot pulled what its completion will say, out of the
+ * program's reach.
+ *
+ * Nothing here walks the ring with the lock held: what is sent is told by one
+ * index, what is to be flushed by another, and completions are taken off the
+ * queue a few at a time.
  */
 #include "rnic.h"
 #include "stats.h"
 
+/* Completions in one go, before a worker goes on: a softirq may be the one */
+#define TELL_MOST	256
+
 enum note_state {
-	NOTE_PULLED,		/* its message is on the way */
+	NOTE_PULLED,		/* its message is on the way, until it is sent */
 	NOTE_WAITS,		/* sent or not: its answer decides */
 	NOTE_DONE,		/* completes when those before it have */
 };
@@ -41,10 +49,18 @@ static void fill_note(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 	n->state = NOTE_PULLED;
 }
 
-/* How many slots are posted and not pulled; more than there are: nonsense */
+/* How many slots are posted and not pulled, or RING_IDX_LIE */
 static u32 __posted(struct rnic_sq *sq)
 {
-	return rnic_ring_prod(&sq->ring) - sq->head;
+	return rnic_ring_posted(&sq->ring, sq->head, sq->tail);
+}
+
+/* The index behind what is posted; nonsense is not */
+static u32 __end_of_posted(struct rnic_sq *sq)
+{
+	u32 n = __posted(sq);
+
+	return n == RING_IDX_LIE ? sq->head : sq->head + n;
 }
 
 /* Nothing posted: who posts next has to wake us; look again after saying so */
@@ -96,7 +112,7 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	if (sq->closing && sq->head == sq->end)
 		n = 0;
 	if (n)
-		wrong = n > sq->ring.slots || __pull(qp, wr);
+		wrong = n == RING_IDX_LIE || __pull(qp, wr);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	if (wrong)
 		rdmap_fail(r, IW_LOCAL_PROT);
@@ -107,7 +123,7 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
  * rnic_sq_close - what is posted is the last that leaves (RFC 5041 6.2.1)
  * @qp: a queue pair that has begun to close
  *
- * Later posts wait for the flush.
+ * Later posts wait for the flush, and so does nonsense.
  */
 void rnic_sq_close(struct rnic_qp *qp)
 {
@@ -116,7 +132,7 @@ void rnic_sq_close(struct rnic_qp *qp)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	sq->closing = true;
-	sq->end = rnic_ring_prod(&sq->ring);
+	sq->end = __end_of_posted(sq);
 	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
@@ -133,40 +149,99 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_sq_note *n,
 	};
 }
 
-/*
- * Take the next completion that is to be told off the queue; those that are
- * not to be told go by the way.
- */
-static bool __next_told(struct rnic_qp *qp, struct rnic_sw_cqe *cqe)
+/* What the peer complained of may be known to be a certain request's fault */
+static u8 flush_status(struct rnic_qp *qp, const struct rnic_sq_note *n)
+{
+	const struct rdmap_term *t = &qp->rdmap.peer_term;
+
+	if (n->status)
+		return n->status;
+	if (qp->why != IW_PEER_TERMINATE || qp->sq.blamed ||
+	    n->state != NOTE_WAITS || t->layer)
+		return IB_WC_WR_FLUSH_ERR;
+	qp->sq.blamed = true;
+	return t->type == 1 ? IB_WC_REM_ACCESS_ERR : IB_WC_REM_OP_ERR;
+}
+
+/* In a flush what is posted is pulled, too; it goes no further */
+static bool __see_next(struct rnic_sq *sq)
+{
+	struct rnic_sw_sqe e;
+
+	if (!sq->flushing || sq->head == sq->flush_end)
+		return false;
+	read_slot(sq, sq->head, &e);
+	fill_note(sq, sq->head, &e);
+	sq->head++;
+	return true;
+}
+
+static bool __is_done(const struct rnic_sq *sq, const struct rnic_sq_note *n)
+{
+	return n->state == NOTE_DONE ||
+	       (n->state == NOTE_PULLED && ring_idx_before(sq->tail, sq->sent));
+}
+
+/* Is the oldest request over?  In a flush it is, one way or another */
+static bool __oldest_is_over(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
-	bool tell = false;
+	struct rnic_sq_note *n = note_of(sq, sq->tail);
 
-	while (!tell && sq->tail != sq->head) {
-		struct rnic_sq_note *n = note_of(sq, sq->tail);
-
-		if (n->state != NOTE_DONE)
-			break;
-		tell = n->status || sq->sig_all ||
-		       (n->flags & RNIC_SW_SEND_SIGNALED);
-		if (tell)
-			fill_cqe(qp, n, cqe);
-		sq->tail++;
-	}
-	rnic_ring_consumed(&sq->ring, sq->tail);
-	return tell;
+	if (sq->tail == sq->head && !__see_next(sq))
+		return false;
+	/* sent or not: behind a failure there is no success */
+	if (!sq->broken && !n->status && __is_done(sq, n))
+		return true;
+	if (!sq->flushing)
+		return false;
+	sq->broken = true;
+	n->status = flush_status(qp, n);
+	return true;
 }
 
 /*
- * Complete, in order, what is done.  Whoever comes while another does it
+ * Take requests that are over off the queue, up to one that is to be told: then
+ * @tell is set, and @cqe says what.  Return: how many
+ */
+static u32 __take_over(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *tell)
+{
+	struct rnic_sq *sq = &qp->sq;
+	u32 n = 0;
+
+	*tell = false;
+	while (!*tell && n < RING_IDX_STEPS && __oldest_is_over(qp)) {
+		const struct rnic_sq_note *note = note_of(sq, sq->tail);
+
+		*tell = note->status || sq->sig_all ||
+			(note->flags & RNIC_SW_SEND_SIGNALED);
+		if (*tell)
+			fill_cqe(qp, note, cqe);
+		sq->tail++;
+		n++;
+	}
+	rnic_ring_consumed(&sq->ring, sq->tail);
+	return n;
+}
+
+static void tell_later(struct rnic_qp *qp)
+{
+	kref_get(&qp->ref);
+	if (!queue_work(rnic_wq, &qp->tell_work))
+		rnic_qp_put(qp);
+}
+
+/*
+ * Complete, in order, what is over.  Whoever comes while another does it
  * leaves it to them; the consumer is called without a lock.
  */
 static void complete_ready(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
+	bool tell, ok = true, more;
 	struct rnic_sw_cqe cqe;
 	unsigned long flags;
-	bool ok = true;
+	u32 taken, sum = 0;
 
 	spin_lock_irqsave(&sq->lock, flags);
 	if (sq->completing) {
@@ -174,15 +249,34 @@ static void complete_ready(struct rnic_qp *qp)
 		return;
 	}
 	sq->completing = true;
-	while (__next_told(qp, &cqe)) {
+	for (; sum < TELL_MOST; sum += taken) {
+		taken = __take_over(qp, &cqe, &tell);
+		if (!taken)
+			break;
 		spin_unlock_irqrestore(&sq->lock, flags);
-		ok &= rnic_cq_push(qp->scq, &cqe, &qp->ib);
+		if (tell)
+			ok &= rnic_cq_push(qp->scq, &cqe, &qp->ib);
 		spin_lock_irqsave(&sq->lock, flags);
 	}
 	sq->completing = false;
+	more = __oldest_is_over(qp);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	if (!ok)
 		rnic_qp_error(qp, IW_LOCAL_CQ);
+	if (more)
+		tell_later(qp);
+}
+
+/**
+ * rnic_sq_tell_more - a worker goes on with completions
+ * @work: the queue pair's; it holds a reference
+ */
+void rnic_sq_tell_more(struct work_struct *work)
+{
+	struct rnic_qp *qp = container_of(work, struct rnic_qp, tell_work);
+
+	complete_ready(qp);
+	rnic_qp_put(qp);
 }
 
 void rdmap_sq_cut(struct rdmap *r, u32 slot)
@@ -195,16 +289,12 @@ void rdmap_sq_sent(struct rdmap *r)
 	struct rnic_qp *qp = rdmap_to_qp(r);
 	struct rnic_sq *sq = &qp->sq;
 	unsigned long flags;
-	bool any = false;
+	bool any;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	for (; !sq->flushing && sq->sent != sq->cut; sq->sent++) {
-		struct rnic_sq_note *n = note_of(sq, sq->sent);
-
-		if (n->state == NOTE_PULLED)
-			n->state = NOTE_DONE;
-		any = true;
-	}
+	any = !sq->flushing && sq->sent != sq->cut;
+	if (any)
+		sq->sent = sq->cut;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	if (any)
 		complete_ready(qp);
@@ -216,8 +306,12 @@ static void set_done(struct rnic_qp *qp, u32 slot)
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	if (!sq->flushing)
+	if (!sq->flushing) {
 		note_of(sq, slot)->state = NOTE_DONE;
+		/* a local one is not sent: nobody will say that it was */
+		if (sq->sent == slot)
+			sq->sent++;
+	}
 	spin_unlock_irqrestore(&sq->lock, flags);
 	complete_ready(qp);
 }
@@ -229,11 +323,15 @@ void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len)
 
 void rdmap_sq_failed(struct rdmap *r, u32 slot)
 {
-	struct rnic_sq_note *n = note_of(&rdmap_to_qp(r)->sq, slot);
+	struct rnic_sq *sq = &rdmap_to_qp(r)->sq;
+	struct rnic_sq_note *n = note_of(sq, slot);
+	unsigned long flags;
 
 	/* the flush that follows completes it in its place */
+	spin_lock_irqsave(&sq->lock, flags);
 	n->status = n->opcode == RNIC_SW_OP_BIND_MW ? IB_WC_MW_BIND_ERR :
 						      IB_WC_LOC_PROT_ERR;
+	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
 static bool do_local(struct rnic_qp *qp, const struct rdmap_wr *wr)
@@ -263,33 +361,6 @@ bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr)
 	return true;
 }
 
-/* What the peer complained of may be known to be a certain request's fault */
-static u8 flush_status(const struct rnic_qp *qp, const struct rnic_sq_note *n,
-		       bool *blamed)
-{
-	const struct rdmap_term *t = &qp->rdmap.peer_term;
-
-	if (n->status)
-		return n->status;
-	if (qp->why != IW_PEER_TERMINATE || *blamed || n->state != NOTE_WAITS ||
-	    t->layer)
-		return IB_WC_WR_FLUSH_ERR;
-	*blamed = true;
-	return t->type == 1 ? IB_WC_REM_ACCESS_ERR : IB_WC_REM_OP_ERR;
-}
-
-static void __pull_unseen(struct rnic_sq *sq)
-{
-	u32 n = min(__posted(sq), sq->ring.slots - (sq->head - sq->tail));
-	struct rnic_sw_sqe e;
-
-	for (; n; n--) {
-		read_slot(sq, sq->head, &e);
-		fill_note(sq, sq->head, &e);
-		sq->head++;
-	}
-}
-
 /**
  * rnic_sq_flush - complete all that is posted, with an error
  * @qp: a queue pair in error, its stream settled
@@ -300,25 +371,13 @@ void rnic_sq_flush(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
 	unsigned long flags;
-	bool blamed = false, failed = false;
-	u32 i;
 
 	spin_lock_irqsave(&sq->lock, flags);
 	sq->flushing = true;
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/* between prod and flags, as with who posts; litmus: wakeup */
 	smp_mb();
-	__pull_unseen(sq);
-	for (i = sq->tail; i != sq->head; i++) {
-		struct rnic_sq_note *n = note_of(sq, i);
-
-		/* sent or not: behind a failure there is no success */
-		if (n->state == NOTE_DONE && !n->status && !failed)
-			continue;
-		failed = true;
-		n->status = flush_status(qp, n, &blamed);
-		n->state = NOTE_DONE;
-	}
+	sq->flush_end = __end_of_posted(sq);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	complete_ready(qp);
 }
