@@ -84,6 +84,7 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	int err;
 
 	spin_lock_init(&cq->lock);
+	mutex_init(&cq->walk);
 	cq->user = udata;
 	err = read_wishes(cq, attr, udata);
 	if (err)
@@ -135,38 +136,83 @@ static u32 read_cons(const struct rnic_cq *cq)
 	return smp_load_acquire(&cq->ring.hdr->cons);
 }
 
-/* Move what has not been polled, at its indices, and change places */
-static int swap_rings(struct rnic_cq *cq, struct rnic_ring *ring,
-		      struct ib_qp ***owner)
-{
-	u32 cons, idx;
+/* Another ring that takes a completion queue's place */
+struct move {
+	struct rnic_ring	ring;
+	struct ib_qp		**owner;
+	u32			seen;	/* the consumer's index at the last look */
+	u32			done;	/* copied up to here */
+	u32			steps;	/* entries copied in all */
+};
 
-	lockdep_assert_held(&cq->lock);
-	cons = read_cons(cq);
-	if (cq->prod - cons > cq->ring.slots || cq->prod - cons > ring->slots)
-		return -EINVAL;
-	for (idx = cons; idx != cq->prod; idx++) {
-		*cqe_at(ring, idx) = *cqe_at(&cq->ring, idx);
-		if (cq->owner)
-			(*owner)[idx & (ring->slots - 1)] =
-				cq->owner[idx & (cq->ring.slots - 1)];
-	}
-	ring->hdr->cons = cons;
-	ring->hdr->prod = cq->prod;
-	ring->hdr->flags = READ_ONCE(cq->ring.hdr->flags);
-	swap(cq->ring, *ring);
-	swap(cq->owner, *owner);
-	return 0;
+static void copy_entry(struct rnic_cq *cq, struct move *m)
+{
+	u32 idx = m->done++;
+
+	*cqe_at(&m->ring, idx) = *cqe_at(&cq->ring, idx);
+	if (cq->owner)
+		m->owner[idx & (m->ring.slots - 1)] =
+			cq->owner[idx & (cq->ring.slots - 1)];
+	m->steps++;
 }
 
-/* Change over to a ring; what is then in @ring and @owner may be freed */
-static int change_over(struct rnic_cq *cq, struct rnic_ring *ring,
-		       struct ib_qp ***owner)
+/*
+ * Copy some of what has not been polled, at its indices: what is written stays
+ * as it is.  Return: how much is left to copy; -EINVAL: it does not fit
+ */
+static int __copy_some(struct rnic_cq *cq, struct move *m)
 {
-	int err = swap_rings(cq, ring, owner);
+	u32 slots = min(cq->ring.slots, m->ring.slots), end, n;
 
+	lockdep_assert_held(&cq->lock);
+	n = read_cons(cq);
+	if (!m->steps)
+		m->seen = m->done = n;
+	if (ring_idx_unread(cq->prod, n, m->seen, slots) == RING_IDX_LIE)
+		return -EINVAL;
+	m->seen = n;
+	/* polled meanwhile */
+	if (ring_idx_before(m->done, n))
+		m->done = n;
+	n = min_t(u32, cq->prod - m->done, RING_IDX_STEPS);
+	for (end = m->done + n; m->done != end;)
+		copy_entry(cq, m);
+	return cq->prod - m->done;
+}
+
+static void __change_places(struct rnic_cq *cq, struct move *m)
+{
+	lockdep_assert_held(&cq->lock);
+	m->ring.hdr->cons = m->seen;
+	m->ring.hdr->prod = cq->prod;
+	m->ring.hdr->flags = READ_ONCE(cq->ring.hdr->flags);
+	swap(cq->ring, m->ring);
+	swap(cq->owner, m->owner);
 	cq->ib.cqe = cq->ring.slots;
-	return err;
+}
+
+/*
+ * Copy until nothing is left, and change places.  One who adds and takes all
+ * the time cannot have us go on for ever: twice the ring is enough for all.
+ */
+static int move_to(struct rnic_cq *cq, struct move *m)
+{
+	u32 most = 2 * cq->ring.slots + RING_IDX_STEPS;
+	unsigned long flags;
+	int left;
+
+	lockdep_assert_held(&cq->walk);
+	do {
+		cond_resched();
+		spin_lock_irqsave(&cq->lock, flags);
+		left = __copy_some(cq, m);
+		if (!left)
+			__change_places(cq, m);
+		spin_unlock_irqrestore(&cq->lock, flags);
+		if (left > 0 && m->steps > most)
+			left = -EBUSY;
+	} while (left > 0);
+	return left;
 }
 
 /* The first step of a program: a ring that it can map, for the second step */
@@ -189,25 +235,35 @@ static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 	return err;
 }
 
+/* The ring that was prepared under that key */
+static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
+{
+	unsigned long flags;
+	bool ok;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	ok = cq->next.hdr && rnic_ring_key(&cq->next) == key;
+	if (ok)
+		swap(cq->next, *ring);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return ok;
+}
+
 /* The second step: the program has mapped it */
 static int use_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
 {
-	struct ib_qp **none = NULL;
-	struct rnic_ring ring = {};
-	unsigned long flags;
+	struct move m = {};
 	int err = rnic_udata_out(udata, NULL, 0);
 
 	if (err)
 		return err;
-	spin_lock_irqsave(&cq->lock, flags);
-	if (cq->next.hdr && rnic_ring_key(&cq->next) == key) {
-		swap(cq->next, ring);
-		err = change_over(cq, &ring, &none);
-	} else {
-		err = -ENOENT;
-	}
-	spin_unlock_irqrestore(&cq->lock, flags);
-	rnic_ring_free(&ring);
+	if (!take_prepared(cq, key, &m.ring))
+		return -ENOENT;
+	mutex_lock(&cq->walk);
+	err = move_to(cq, &m);
+	mutex_unlock(&cq->walk);
+	/* the old one, or if that failed the new one */
+	rnic_ring_free(&m.ring);
 	return err;
 }
 
@@ -228,23 +284,21 @@ static int resize_user(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 
 static int resize_kernel(struct rnic_cq *cq, u32 want)
 {
-	struct rnic_ring ring;
-	struct ib_qp **owner;
-	unsigned long flags;
-	int err = alloc_ring(cq, &ring, NULL, want);
+	struct move m = {};
+	int err = alloc_ring(cq, &m.ring, NULL, want);
 
 	if (err)
 		return err;
-	owner = alloc_owners(ring.slots);
-	err = owner ? 0 : -ENOMEM;
+	m.owner = alloc_owners(m.ring.slots);
+	err = m.owner ? 0 : -ENOMEM;
 	if (!err) {
-		spin_lock_irqsave(&cq->lock, flags);
-		err = change_over(cq, &ring, &owner);
-		spin_unlock_irqrestore(&cq->lock, flags);
+		mutex_lock(&cq->walk);
+		err = move_to(cq, &m);
+		mutex_unlock(&cq->walk);
 	}
 	/* the old ones, or if that failed the new ones */
-	rnic_ring_free(&ring);
-	kvfree(owner);
+	rnic_ring_free(&m.ring);
+	kvfree(m.owner);
 	return err;
 }
 
@@ -257,8 +311,8 @@ static int resize_kernel(struct rnic_cq *cq, u32 want)
  * A program takes two steps, so that nothing has changed where it cannot map
  * the new ring.  It does not poll while it waits for the second answer.
  *
- * Return: 0; -EINVAL if what has not been polled does not fit; or another
- * negative errno.
+ * Return: 0; -EINVAL if what has not been polled does not fit; -EBUSY if it is
+ * polled and written all the time; or another negative errno.
  */
 int rnic_resize_cq(struct ib_cq *ib, unsigned int cqe, struct ib_udata *udata)
 {
@@ -401,6 +455,30 @@ static void fill_wc(struct ib_wc *wc, const struct rnic_sw_cqe *cqe,
 	}
 }
 
+/* Take some; @got counts.  Return: how many were looked at */
+static int poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
+{
+	struct rnic_sw_ring *hdr;
+	unsigned long flags;
+	int steps = 0;
+	u32 cons;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	hdr = cq->ring.hdr;
+	cons = hdr->cons;
+	for (; *got < n && cons != cq->prod && steps < RING_IDX_STEPS; steps++) {
+		u32 idx = cons++;
+		struct ib_qp *qp = cq->owner[idx & (cq->ring.slots - 1)];
+
+		/* of a queue pair that is gone: nobody waits for it */
+		if (qp)
+			fill_wc(&wc[(*got)++], cqe_at(&cq->ring, idx), qp);
+	}
+	WRITE_ONCE(hdr->cons, cons);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return steps;
+}
+
 /**
  * rnic_poll_cq - take completions, kernel consumer
  * @ib: from which queue
@@ -412,43 +490,58 @@ static void fill_wc(struct ib_wc *wc, const struct rnic_sw_cqe *cqe,
 int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
 {
 	struct rnic_cq *cq = to_rnic_cq(ib);
-	struct rnic_sw_ring *hdr;
+	int steps, got = 0;
+
+	do {
+		steps = poll_some(cq, n, wc, &got);
+	} while (steps == RING_IDX_STEPS && got < n);
+	return got;
+}
+
+/* In some of what has not been polled, from @idx on.  Return: where to go on */
+static u32 forget_some(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
+		       u32 end)
+{
 	unsigned long flags;
-	u32 cons;
-	int got;
+	u32 cons, steps;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	hdr = cq->ring.hdr;
-	cons = hdr->cons;
-	for (got = 0; got < n && cons != cq->prod; cons++) {
-		struct ib_qp *qp = cq->owner[cons & (cq->ring.slots - 1)];
+	cons = cq->ring.hdr->cons;
+	if (ring_idx_before(idx, cons))
+		idx = cons;
+	for (steps = 0; steps < RING_IDX_STEPS && ring_idx_before(idx, end);
+	     steps++, idx++) {
+		struct ib_qp **owner =
+			&cq->owner[idx & (cq->ring.slots - 1)];
 
-		/* of a queue pair that is gone: nobody waits for it */
-		if (qp)
-			fill_wc(&wc[got++], cqe_at(&cq->ring, cons), qp);
+		if (*owner == qp)
+			*owner = NULL;
 	}
-	WRITE_ONCE(hdr->cons, cons);
 	spin_unlock_irqrestore(&cq->lock, flags);
-	return got;
+	return idx;
 }
 
 /**
  * rnic_cq_forget - a queue pair goes: its completions are not told any more
  * @cq: kernel consumer's or not; a program's provider sees to its own
  * @qp: pushes nothing any more
+ *
+ * May sleep.
  */
 void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp)
 {
-	unsigned long flags;
-	u32 i;
+	u32 idx, end;
 
 	if (!cq->owner)
 		return;
-	spin_lock_irqsave(&cq->lock, flags);
-	for (i = 0; i < cq->ring.slots; i++)
-		if (cq->owner[i] == qp)
-			cq->owner[i] = NULL;
-	spin_unlock_irqrestore(&cq->lock, flags);
+	mutex_lock(&cq->walk);
+	idx = READ_ONCE(cq->ring.hdr->cons);
+	end = READ_ONCE(cq->prod);
+	while (ring_idx_before(idx, end)) {
+		idx = forget_some(cq, qp, idx, end);
+		cond_resched();
+	}
+	mutex_unlock(&cq->walk);
 }
 
 /**

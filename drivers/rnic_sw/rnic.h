@@ -82,6 +82,7 @@ struct rnic_cq {
 	struct rnic_ring	ring;
 	bool			user;
 	bool			timestamps;
+	struct mutex		walk;		/* one walks the ring at a time */
 
 	spinlock_t		lock;		/* prod and the slots behind it */
 	u32			prod;
