@@ -95,6 +95,47 @@ int rnic_dealloc_mw(struct ib_mw *ib)
 	return 0;
 }
 
+/*
+ * Take some windows that are shut off the region's list: as many as it may have
+ * collected, none is looked at twice.  Return: -EBUSY: one is open; 0: there
+ * are none; 1: there may be more
+ */
+static int __forget_some(struct rnic_mr *mr)
+{
+	struct rnic_window *w;
+	u32 n;
+
+	for (n = 0; n < RING_IDX_STEPS; n++) {
+		w = list_first_entry_or_null(&mr->windows, struct rnic_window,
+					     entry);
+		if (!w)
+			return 0;
+		if (READ_ONCE(w->region.valid))
+			return -EBUSY;
+		/* whoever shuts it may still wait for a copy through it */
+		ddp_region_revoke(&w->region);
+		__unlink(w);
+	}
+	return 1;
+}
+
+/* @goes: if none is open, none can be bound any more */
+static int forget_windows(struct rnic_mr *mr, bool goes)
+{
+	struct rnic_dev *dev = to_rnic_dev(mr->ib.device);
+	int ret;
+
+	do {
+		cond_resched();
+		spin_lock_bh(&dev->windows);
+		ret = __forget_some(mr);
+		if (!ret && goes)
+			mr->gone = true;
+		spin_unlock_bh(&dev->windows);
+	} while (ret > 0);
+	return ret;
+}
+
 /**
  * rnic_mr_keep_windows - a region is about to change
  * @mr: the region
@@ -103,16 +144,7 @@ int rnic_dealloc_mw(struct ib_mw *ib)
  */
 int rnic_mr_keep_windows(struct rnic_mr *mr)
 {
-	struct rnic_dev *dev = to_rnic_dev(mr->ib.device);
-	struct rnic_window *w;
-	int err = 0;
-
-	spin_lock_bh(&dev->windows);
-	list_for_each_entry(w, &mr->windows, entry)
-		if (READ_ONCE(w->region.valid))
-			err = -EBUSY;
-	spin_unlock_bh(&dev->windows);
-	return err;
+	return forget_windows(mr, false);
 }
 
 /**
@@ -123,20 +155,7 @@ int rnic_mr_keep_windows(struct rnic_mr *mr)
  */
 int rnic_mr_drop_windows(struct rnic_mr *mr)
 {
-	struct rnic_dev *dev = to_rnic_dev(mr->ib.device);
-	struct rnic_window *w, *next;
-	int err = 0;
-
-	spin_lock_bh(&dev->windows);
-	list_for_each_entry(w, &mr->windows, entry)
-		if (READ_ONCE(w->region.valid))
-			err = -EBUSY;
-	mr->gone = !err;
-	if (!err)
-		list_for_each_entry_safe(w, next, &mr->windows, entry)
-			__unlink(w);
-	spin_unlock_bh(&dev->windows);
-	return err;
+	return forget_windows(mr, true);
 }
 
 /* Found under RCU, and it stays for so long; it may have ended */
