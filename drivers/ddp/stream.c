@@ -116,20 +116,26 @@ void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f)
 }
 EXPORT_SYMBOL_GPL(ddp_stream_fail);
 
+static bool is_busy(const bool *busy)
+{
+	/* what was done there is done; litmus: settle */
+	return smp_load_acquire(busy);
+}
+
 /**
- * ddp_stream_settle - wait until nothing is being placed any more
+ * ddp_stream_settle - wait until nothing is placed or read any more
  * @s: a stream that has failed
  *
- * The rx runner may still be in the middle of a segment, with BH off.  Sleeps:
- * with PREEMPT_RT it may be preempted, and by us.  litmus: settle
+ * Either runner may still be in the middle of something, with BH off: the rx
+ * runner of a segment, the tx runner of a batch.  Sleeps: with PREEMPT_RT it
+ * may be preempted, and by us.  litmus: settle
  */
 void ddp_stream_settle(struct ddp_stream *s)
 {
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
-	/* pairs with the barrier in enter() of rx.c */
+	/* pairs with the barriers in enter() of rx.c and in ddp_tx_begin() */
 	smp_mb();
-	/* all that was placed is there */
-	while (smp_load_acquire(&s->rx_busy))
+	while (is_busy(&s->rx_busy) || is_busy(&s->tx_busy))
 		usleep_range(5, 50);
 }
 EXPORT_SYMBOL_GPL(ddp_stream_settle);

@@ -7,6 +7,28 @@
 #include "segment.h"
 #include "trace.h"
 
+/* Is what is under way given up, for a Terminate (RFC 5041 7.1)? */
+static bool given_up(const struct ddp_stream *s)
+{
+	return test_bit(0, &s->failed) && !s->last_words;
+}
+
+bool ddp_tx_begin(struct ddp_stream *s)
+{
+	WRITE_ONCE(s->tx_busy, true);
+	/* either we see the failure or who failed it sees us; litmus: settle */
+	smp_mb();
+	return !given_up(s);
+}
+EXPORT_SYMBOL_GPL(ddp_tx_begin);
+
+void ddp_tx_end(struct ddp_stream *s)
+{
+	/* what was read is read, what took effect has; litmus: settle */
+	smp_store_release(&s->tx_busy, false);
+}
+EXPORT_SYMBOL_GPL(ddp_tx_end);
+
 static bool begin_message(struct ddp_stream *s)
 {
 	bool failed = test_bit(0, &s->failed);
@@ -27,8 +49,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	struct ddp_cut cut;
 	struct ddp_hdr h;
 
-	/* what was under way is given up, for a Terminate (RFC 5041 7.1) */
-	if (s->in_msg && test_bit(0, &s->failed) && !s->last_words)
+	if (s->in_msg && given_up(s))
 		s->in_msg = false;
 	if (!s->in_msg && !begin_message(s))
 		return false;
@@ -51,11 +72,13 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 {
 	struct iw_fault f = {};
 
-	f.why = ddp_fetch(s, &s->src, dst, len);
-	if (!f.why)
-		return true;
+	if (!given_up(s)) {
+		f.why = ddp_fetch(s, &s->src, dst, len);
+		if (!f.why)
+			return true;
+		ddp_stream_fail(s, &f);
+	}
 	s->in_msg = false;
-	ddp_stream_fail(s, &f);
 	return false;
 }
 EXPORT_SYMBOL_GPL(ddp_tx_fill);

@@ -230,15 +230,7 @@ static bool add_fpdu(struct mpa_conn *c)
 	return true;
 }
 
-/**
- * mpa_frame_batch - pull segments and write them, until enough or none left
- * @c: the connection; the caller owns its transmit side, BH off
- * @emss: effective maximum segment size: no FPDU is longer (RFC 5044 5.1)
- *
- * Return: false if memory failed before anything was written; a segment may
- * be left in @c->seg.
- */
-bool mpa_frame_batch(struct mpa_conn *c, u32 emss)
+static bool fill_batch(struct mpa_conn *c, u32 emss)
 {
 	u32 mulpdu = mpa_mulpdu(emss, c->tx_markers);
 	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
@@ -256,6 +248,26 @@ bool mpa_frame_batch(struct mpa_conn *c, u32 emss)
 			return o->len;
 	}
 	return true;
+}
+
+/**
+ * mpa_frame_batch - pull segments and write them, until enough or none left
+ * @c: the connection; the caller owns its transmit side, BH off
+ * @emss: effective maximum segment size: no FPDU is longer (RFC 5044 5.1)
+ *
+ * Return: false if memory failed before anything was written; a segment may
+ * be left in @c->seg.
+ */
+bool mpa_frame_batch(struct mpa_conn *c, u32 emss)
+{
+	bool ok;
+
+	/* a segment left over is of a message given up since */
+	if (!ddp_tx_begin(c->tx_stream))
+		c->have_seg = false;
+	ok = fill_batch(c, emss);
+	ddp_tx_end(c->tx_stream);
+	return ok;
 }
 
 /**

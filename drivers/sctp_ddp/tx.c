@@ -149,6 +149,7 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 	u8 *p;
 
 	local_bh_disable();
+	ddp_tx_begin(st->stream);
 	do {
 		ok = ddp_tx_next(st->stream, mulpdu, &seg);
 		if (!ok)
@@ -160,6 +161,7 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 		a->out_more = seg.more;
 		/* its memory may be gone: a Terminate comes next */
 	} while (!ddp_tx_fill(st->stream, p + seg.hdr_len, seg.len));
+	ddp_tx_end(st->stream);
 	local_bh_enable();
 	if (ok)
 		a->out_of = st;

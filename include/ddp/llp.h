@@ -123,6 +123,21 @@ struct ddp_txseg {
 };
 
 /**
+ * ddp_tx_begin - a run of the transmit runner's begins
+ * @s: the stream
+ *
+ * ddp_tx_next() and ddp_tx_fill() are called between this and ddp_tx_end()
+ * only, all of it with BH off: whoever has failed the stream waits for the end
+ * of the run, and after it memory of the ULP's is not read and no work request
+ * takes effect any more.  So a run is short: a batch at most.
+ *
+ * Return: false: the message that was under way is given up; a segment of it
+ * left over from an earlier run must not be filled.
+ */
+bool ddp_tx_begin(struct ddp_stream *s);
+void ddp_tx_end(struct ddp_stream *s);
+
+/**
  * ddp_tx_next - the next segment to send, no longer than the LLP can take
  * @s: the stream
  * @mulpdu: the LLP's limit now, header included (1); it may differ from call
@@ -143,8 +158,8 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
  *
  * Called until the segment's payload is fetched, in any number of pieces.
  *
- * Return: false if the memory may no longer be read: the stream has failed
- * and the segment must not be sent.
+ * Return: false if the memory may no longer be read: the stream has failed,
+ * now or meanwhile, and the segment must not be sent.
  */
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 

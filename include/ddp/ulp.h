@@ -158,6 +158,7 @@ struct ddp_stream {
 
 	unsigned long		failed;	/* bit 0, test_and_set */
 	bool			rx_busy;	/* the rx runner is in here */
+	bool			tx_busy;	/* so is the tx runner */
 };
 
 void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
@@ -166,7 +167,10 @@ void ddp_stream_unbind(struct ddp_stream *s);
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f);
 void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
 
-/* After a failure: wait until nothing is being placed any more */
+/*
+ * After a failure: wait until nothing is being placed or read any more, and no
+ * work request takes effect.  Sleeps.
+ */
 void ddp_stream_settle(struct ddp_stream *s);
 
 /* next() has something: any context; or, from process context, send it now */
