@@ -29,10 +29,28 @@ void ddp_tx_end(struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_end);
 
+/**
+ * ddp_tx_rest - there is more to send, but others first
+ * @s: the stream; from within next(), which then says that there is nothing
+ */
+void ddp_tx_rest(struct ddp_stream *s)
+{
+	s->rests = true;
+	ddp_kick(s);
+}
+EXPORT_SYMBOL_GPL(ddp_tx_rest);
+
+bool ddp_tx_rests(const struct ddp_stream *s)
+{
+	return s && s->rests;
+}
+EXPORT_SYMBOL_GPL(ddp_tx_rests);
+
 static bool begin_message(struct ddp_stream *s)
 {
 	bool failed = test_bit(0, &s->failed);
 
+	s->rests = false;
 	if (!s->ulp->next(s, &s->msg))
 		return false;
 	s->last_words = failed;

@@ -133,7 +133,7 @@ static enum verdict build_batch(struct mpa_conn *c)
 
 static void note_drained(struct mpa_conn *c)
 {
-	if (c->drained)
+	if (c->drained || ddp_tx_rests(c->tx_stream))
 		return;
 	/* who finds it drained sends the FIN behind the last FPDU */
 	smp_store_release(&c->drained, true);	/* litmus: drained */

@@ -108,6 +108,7 @@ struct rdmap {
 	bool			wr_turn;	/* after a response */
 	bool			imm_due;	/* of @wr, behind its Write */
 	u16			responses;	/* cut, not yet taken */
+	u16			spent;		/* of this turn: see enough() */
 	struct ddp_buf		out_buf;
 	struct ddp_sge		out_sge;
 	u8			out_raw[RDMAP_AREQ_LEN];

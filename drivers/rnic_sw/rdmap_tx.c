@@ -5,6 +5,14 @@
  */
 #include "rdmap.h"
 
+/*
+ * A turn: so many messages, or so many local requests, or something between.
+ * What has no octets fills no batch of the lower layer's, whose turn ends by
+ * that; a program that posts such things without end has BH off meanwhile.
+ */
+#define TURN		256
+#define LOCALS		64
+
 /* Where nothing comes from */
 static const struct ddp_buf empty;
 
@@ -302,9 +310,14 @@ static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 	return false;
 }
 
+static bool enough(const struct rdmap *r)
+{
+	return r->spent >= TURN;
+}
+
 static bool next_wr(struct rdmap *r, struct ddp_msg *m)
 {
-	while (!test_bit(0, &r->stream.failed)) {
+	while (!test_bit(0, &r->stream.failed) && !enough(r)) {
 		if (!r->have_wr)
 			r->have_wr = rdmap_sq_pull(r, &r->wr);
 		if (!r->have_wr || !may_go(r, &r->wr))
@@ -314,6 +327,8 @@ static bool next_wr(struct rdmap *r, struct ddp_msg *m)
 			r->out = RDMAP_OUT_WR;
 			return true;
 		}
+		/* it was a local one */
+		r->spent += TURN / LOCALS;
 	}
 	return false;
 }
@@ -354,6 +369,13 @@ static bool pick(struct rdmap *r, struct ddp_msg *m)
 	return next_wr(r, m);
 }
 
+static void end_turn(struct rdmap *r)
+{
+	if (enough(r))
+		ddp_tx_rest(&r->stream);
+	r->spent = 0;
+}
+
 bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m)
 {
 	struct rdmap *r = to_rdmap(s);
@@ -365,8 +387,11 @@ bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m)
 			return false;
 	} else {
 		commit(r);
-		if (!pick(r, m))
+		if (enough(r) || !pick(r, m)) {
+			end_turn(r);
 			return false;
+		}
+		r->spent++;
 	}
 	rdmap_count(r, m->hdr.ulp8 & RDMAP_OPCODE_MASK, true);
 	return true;
@@ -378,6 +403,7 @@ void rdmap_sent(struct ddp_stream *s)
 
 	if (!s->in_msg)
 		commit(r);
+	r->spent = 0;
 	if (r->responses) {
 		spin_lock_bh(&r->lock);
 		rdmap_reqq_release(&r->irq, r->responses);

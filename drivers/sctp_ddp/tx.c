@@ -182,7 +182,7 @@ static int send_segments(struct sddp_stream *st)
 		/* if pulling itself fails the stream, its Terminate comes next */
 		closing = READ_ONCE(st->closing);
 		if (!st->stream || !pull(st, mulpdu)) {
-			st->drained = closing;
+			st->drained = closing && !ddp_tx_rests(st->stream);
 			return 0;
 		}
 		octets += st->a->out_len;

@@ -151,6 +151,17 @@ void ddp_tx_end(struct ddp_stream *s);
 bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 
 /**
+ * ddp_tx_rests - did ddp_tx_next() find nothing only because it has done enough?
+ * @s: the stream, or NULL
+ *
+ * The ULP has kicked.  What is to come after all that is due has to wait.
+ * Transmit runner only.
+ *
+ * Return: whether there is more.
+ */
+bool ddp_tx_rests(const struct ddp_stream *s);
+
+/**
  * ddp_tx_fill - copy the next @len payload octets of the current segment
  * @s: the stream
  * @dst: where to

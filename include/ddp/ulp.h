@@ -94,7 +94,8 @@ struct ddp_msg {
  * @deliver: once per message, in order, after its last segment is placed;
  *	@total is the length of an untagged message, of a tagged one the
  *	octets of its last segment.
- * @next: the next message to send, or false.
+ * @next: the next message to send, or false.  Who has had enough for one go
+ *	calls ddp_tx_rest() and says false.
  * @sent: the LLP has taken every message whose last segment was pulled.
  * @failed: the stream has failed.  @f->why may be local.  Nothing is placed
  *	after it; next() is still called, for a Terminate.
@@ -155,6 +156,7 @@ struct ddp_stream {
 	u32			msn[DDP_QUEUES];
 
 	bool			last_words;	/* message begun after failure */
+	bool			rests;		/* no message, but there is more */
 
 	unsigned long		failed;	/* bit 0, test_and_set */
 	bool			rx_busy;	/* the rx runner is in here */
@@ -172,6 +174,9 @@ void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
  * work request takes effect.  Sleeps.
  */
 void ddp_stream_settle(struct ddp_stream *s);
+
+/* From within next(): there is more to send, but others first */
+void ddp_tx_rest(struct ddp_stream *s);
 
 /* next() has something: any context; or, from process context, send it now */
 void ddp_kick(struct ddp_stream *s);

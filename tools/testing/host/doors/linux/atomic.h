@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_ATOMIC_H
+#define _HOST_DOORS_ATOMIC_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+#define smp_mb()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
+
+#define xchg(p, v)	__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
+#define cmpxchg(p, old, new) ({						\
+	typeof(*(p)) _old = (old);					\
+	__atomic_compare_exchange_n(p, &_old, new, false,		\
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);	\
+	_old; })
+
+#define test_bit(nr, p)		(READ_ONCE(*(p)) >> (nr) & 1)
+#define set_bit(nr, p)		((void)__atomic_fetch_or(p, 1ul << (nr), \
+							 __ATOMIC_SEQ_CST))
+#define test_and_set_bit(nr, p)	(__atomic_fetch_or(p, 1ul << (nr),	\
+					__ATOMIC_SEQ_CST) >> (nr) & 1)
+
+typedef struct { s64 v; } atomic64_t;
+#define ATOMIC64_INIT(n)	{ n }
+#define atomic64_inc_return(a)	__atomic_add_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST)
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_TRACEPOINT_H
+#define _HOST_DOORS_TRACEPOINT_H
+
+/* Nobody traces */
+#define TP_PROTO(...)	__VA_ARGS__
+#define DECLARE_EVENT_CLASS(...)
+#define DEFINE_EVENT(class, name, proto, ...) \
+	static inline void trace_##name(proto) { }
+#define TRACE_EVENT(name, proto, ...) \
+	static inline void trace_##name(proto) { }
+
+#endif
