@@ -62,8 +62,8 @@ struct test {
 extern const struct test buf_tests[], data_tests[], order_tests[];
 extern const struct test post_tests[], cq_tests[], remote_tests[];
 extern const struct test local_tests[], mr_tests[], conn_tests[];
-extern const struct test flush_tests[], rough_tests[], stream_tests[];
-extern const struct test srq_tests[], mw_tests[];
+extern const struct test flush_tests[], rough_tests[], rings_tests[];
+extern const struct test stream_tests[], srq_tests[], mw_tests[];
 extern const struct test atomic_tests[], imm_tests[], abi_tests[];
 
 /* What the program was told */
@@ -166,6 +166,7 @@ void pair_disconnect(struct pair *p);	/* both have seen it */
 void pair_free(struct pair *p);		/* in whatever state */
 void pair_close(struct pair *p);	/* both of the above */
 int qp_state(const struct end *e);
+void to_error(struct end *e);
 
 /* A connection and a buffer on either side, registered with all rights */
 struct desk {
@@ -212,6 +213,12 @@ void pause_ms(unsigned int ms);
 
 /* An event of the completion channel, within so long (verbs_cq.c) */
 bool event_within(struct end *e, int ms);
+
+/*
+ * The ring of the process (the header's words) into which so many entries were
+ * ever written; there must be one (verbs_rings.c).
+ */
+volatile uint32_t *ring_with(uint32_t prod);
 
 /* Signs of failure (verbs_signs.c) ---------------------------------------- */
 

@@ -182,6 +182,34 @@ static void resize(void)
 	desk_close(&d);
 }
 
+/* Likewise, with so many that they are moved in pieces */
+static void resize_many(void)
+{
+	static const int sizes[] = { 3000, 1500, 1024, 5000 };
+	struct desk d;
+	uint32_t i, k;
+
+	desk_open(&d, &(struct opts){ .cqe = 1024, .rq = 1024 }, 100);
+	for (k = 0; k < 1000; k++)
+		do_recv(&d.p.s, k, NULL, 0, 0);
+	to_error(&d.p.s);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		/* some are polled in between, so that they lie elsewhere */
+		for (k = 0; k < 100; k++)
+			want_status(d.p.s.rcq, i * 100 + k,
+				    IBV_WC_WR_FLUSH_ERR);
+		CHECK(!ibv_resize_cq(d.p.s.rcq, sizes[i]), "to %d: %m",
+		      sizes[i]);
+		CHECK(ibv_resize_cq(d.p.s.rcq, 200), "too small");
+	}
+	for (k = 400; k < 1000; k++)
+		want_status(d.p.s.rcq, k, IBV_WC_WR_FLUSH_ERR);
+	want_none(d.p.s.rcq);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	desk_free(&d);
+}
+
 static void *keep_resizing(void *arg)
 {
 	struct desk *d = arg;
@@ -303,6 +331,7 @@ const struct test cq_tests[] = {
 	CASE("cq_events_failed", events_failed, 0, "RDMAP-95"),
 	CASE("cq_events_ping_pong", events_ping_pong, 60, "RDMAP-95"),
 	CASE("cq_resize", resize, 0, "the ABI"),
+	CASE("cq_resize_many", resize_many, 0, "the ABI"),
 	CASE("cq_resize_in_use", resize_in_use, 0, "the ABI"),
 	CASE("cq_poll_ex", poll_ex, 0, "the ABI"),
 	CASE("cq_arguments", arguments, 0, "RDMAP-188 SEC-30"),

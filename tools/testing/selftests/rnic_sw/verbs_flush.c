@@ -5,13 +5,6 @@
 
 #include "verbs.h"
 
-static void to_error(struct end *e)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-
-	CHECK(!ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), "%m");
-}
-
 static void both_disconnected(struct pair *p)
 {
 	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);

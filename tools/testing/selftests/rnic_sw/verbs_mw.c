@@ -432,6 +432,47 @@ static void no_lkey(void)
 	want_status(d.p.s.scq, 12, IBV_WC_LOC_PROT_ERR);
 }
 
+#define MANY	150u
+
+static void shut2(struct desk *d, uint32_t rkey)
+{
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 32, .opcode = IBV_WR_LOCAL_INV, .send_flags = SIG,
+		.invalidate_rkey = rkey,
+	};
+
+	CHECK(!ibv_post_send(d->p.s.qp, &wr, &bad), "post");
+	want_ok(d->p.s.scq, 32, IBV_WC_LOCAL_INV);
+}
+
+/* A region that many windows were bound to goes when the last one is shut */
+static void many_shut(void)
+{
+	struct desk d;
+	struct ibv_mw *mw[MANY];
+	struct ibv_mw_bind_info info;
+	uint32_t i;
+
+	open_desk(&d, BINDABLE);
+	info = part(&d, WR | RD);
+	for (i = 0; i < MANY; i++) {
+		mw[i] = new_mw(&d, IBV_MW_TYPE_2);
+		bind2(&d, mw[i], mw[i]->rkey, &info);
+	}
+	for (i = 0; i < MANY; i++)
+		if (i != MANY / 2)
+			shut2(&d, mw[i]->rkey);
+	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "one is open");
+	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "still");
+	reaches(&d, mw[MANY / 2]->rkey, AT, WIDE);
+	shut2(&d, mw[MANY / 2]->rkey);
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	for (i = 0; i < MANY; i++)
+		CHECK(!ibv_dealloc_mw(mw[i]), "%m");
+	buf_reg(&d.s, d.p.s.pd, BINDABLE);
+	desk_close(&d);
+}
+
 /* The program ends with windows open; the kernel cleans up behind it */
 static void left_open(void)
 {
@@ -466,6 +507,7 @@ const struct test mw_tests[] = {
 	T(bad_binds, "DDP-133 SEC-1"),
 	T(bound_twice, ""),
 	T(no_lkey, ""),
+	T(many_shut, "DDP-117"),
 	T(left_open, ""),
 	{}
 };

@@ -317,6 +317,13 @@ void pair_close(struct pair *p)
 	pair_free(p);
 }
 
+void to_error(struct end *e)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	CHECK(!ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), "%m");
+}
+
 int qp_state(const struct end *e)
 {
 	struct ibv_qp_init_attr init;

@@ -159,13 +159,6 @@ static void exhausted(void)
 	desk_close(&t.d);
 }
 
-static void to_error(struct end *e)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-
-	CHECK(!ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), "%m");
-}
-
 /* A queue pair that ends leaves the queue to the others */
 static void survives(void)
 {
@@ -187,6 +180,45 @@ static void survives(void)
 	send_to(&t, &t.d.p, 40);
 	received(&t, 2, &t.d.p, 40);
 	desk_close(&t.d);
+}
+
+static void ended_by_its_own(struct twins *t, struct pair *p, uint64_t was)
+{
+	do_send(&p->c, 1, &t->d.c, 0, 10);
+	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&p->s, "end_rdmap_catastrophic", was, 1);
+	want_async(p->s.id->verbs, IBV_EVENT_QP_LAST_WQE_REACHED, p->s.qp);
+	want_async(p->s.id->verbs, IBV_EVENT_QP_FATAL, p->s.qp);
+	want_async(p->c.id->verbs, IBV_EVENT_QP_REQ_ERR, p->c.qp);
+}
+
+/* More posted than there can be: nothing is taken, and that is told once */
+static void lies(void)
+{
+	volatile uint32_t *ring;
+	struct ibv_context *ctx;
+	struct twins t;
+	uint64_t was;
+	uint32_t i;
+
+	twins_open(&t);
+	ctx = t.d.p.s.id->verbs;
+	was = counter(&t.d.p.s, "end_rdmap_catastrophic");
+	for (i = 0; i < 7; i++)
+		srq_recv(&t, i);
+	ring = ring_with(7);
+	ring[0] = 7 + (1u << 31);
+	ended_by_its_own(&t, &t.q, was);
+	want_async(ctx, IBV_EVENT_SRQ_ERR, t.d.p.s.srq);
+	/* the truth comes too late */
+	ring[0] = 7;
+	ended_by_its_own(&t, &t.d.p, was + 1);
+	arm_limit(&t, 5);
+	want_none(t.d.p.s.rcq);
+	want_no_async(ctx);
+	pair_free(&t.q);
+	desk_free(&t.d);
 }
 
 static void no_srq(struct ibv_pd *pd, uint32_t wr, uint32_t sge, int err)
@@ -248,6 +280,7 @@ const struct test srq_tests[] = {
 	T(limit, "DDP-135 RDMAP-191 SEC-27 SEC-28"),
 	T(exhausted, "DDP-135"),
 	T(survives, ""),
+	T(lies, "DDP-130 DDP-132"),
 	T(arguments, "SEC-2"),
 	{}
 };

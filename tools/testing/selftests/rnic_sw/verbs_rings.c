@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Programs that spoil their own rings: nobody else is the worse for it. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "verbs.h"
+
+/* Words of a ring's header */
+enum { PROD = 0, CONS = 16 };
+
+struct ring {
+	uint32_t	*at;
+	size_t		words;
+};
+
+/* What the process has mapped of the device */
+static size_t find_rings(struct ring *ring, size_t max)
+{
+	unsigned long long from, to;
+	char line[512];
+	size_t n = 0;
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	CHECK(f, "%m");
+	while (n < max && fgets(line, sizeof(line), f)) {
+		if (!strstr(line, "/uverbs") ||
+		    sscanf(line, "%llx-%llx", &from, &to) != 2)
+			continue;
+		ring[n].at = (uint32_t *)(uintptr_t)from;
+		ring[n++].words = (to - from) / 4;
+	}
+	fclose(f);
+	CHECK(n, "no ring is mapped");
+	return n;
+}
+
+/* Indices, lengths and keys as they could be, and as they could not */
+static uint32_t nonsense(void)
+{
+	switch (any_below(5)) {
+	case 0:
+		return any_below(20);
+	case 1:
+		return -any_below(20);
+	case 2:
+		return 1u << any_below(32);
+	default:
+		return any_below(0x7fffffff) * 2;
+	}
+}
+
+static void scribble(const struct ring *r)
+{
+	uint32_t i, n = any_below(40);
+
+	for (i = 0; i < n; i++) {
+		/* headers are the more interesting part */
+		size_t at = any_below(any_below(2) ? 48 : r->words);
+
+		*(volatile uint32_t *)(r->at + at) = nonsense();
+	}
+}
+
+/* A program that writes anything into its rings, then goes, as it must */
+static void spoil_one(uint32_t seed)
+{
+	struct ring ring[16];
+	struct desk d;
+	size_t n, i, k;
+
+	while (seed--)
+		any_below(10);
+	desk_open(&d, &(struct opts){ .sq = 8, .rq = 8, .ssge = 4 }, 5000);
+	n = find_rings(ring, ARRAY_SIZE(ring));
+	for (k = 0; k < 40; k++) {
+		try_recv(&d.p.s, k, &d.s, 0, 5000);
+		try_job(&d.p.c, &(struct job){
+			.id = k, .op = k % 3 ? IBV_WR_SEND : IBV_WR_RDMA_READ,
+			.b = &d.c, .flags = SIG, .len = k * 100,
+			.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
+		for (i = 0; i < n; i++)
+			scribble(&ring[i]);
+	}
+	buf_guards(&d.s);
+	buf_guards(&d.c);
+	if (any_below(2))
+		rdma_disconnect(d.p.c.id);
+}
+
+static void spoil_many(void)
+{
+	int status;
+	uint32_t i;
+	pid_t pid;
+
+	for (i = 0; i < rounds(100); i++) {
+		pid = fork();
+		CHECK(pid >= 0, "%m");
+		if (!pid) {
+			alarm(20);
+			spoil_one(i);
+			_exit(PASS);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid, "%m");
+		/* its own library may well die of it */
+		CHECK(!WIFSIGNALED(status) || WTERMSIG(status) != SIGALRM,
+		      "%u hangs", i);
+		CHECK(!WIFEXITED(status) || !WEXITSTATUS(status), "%u", i);
+	}
+}
+
+/* Meanwhile another program's connection works as ever */
+static void rings_spoilt(void)
+{
+	int status = 0;
+	struct desk d;
+	uint32_t i;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0, "%m");
+	if (!pid) {
+		spoil_many();
+		_exit(PASS);
+	}
+	desk_open(&d, &(struct opts){}, 5000);
+	for (i = 0; !waitpid(pid, &status, WNOHANG); i++) {
+		buf_fill(&d.c, 0, 4000, i);
+		do_recv(&d.p.s, i, &d.s, 7, 4000);
+		do_send(&d.p.c, i, &d.c, 0, 4000);
+		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		want_recv(d.p.s.rcq, i, 4000);
+		buf_has_only(&d.s, 7, 4000, i);
+		buf_clear(&d.s);
+		pause_ms(5);
+	}
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "see above");
+	desk_close(&d);
+}
+
+/* A ring that is unmapped or mapped elsewhere is the program's loss only */
+static void rings_unmapped(void)
+{
+	struct ring ring[16];
+	struct desk d;
+	size_t n, i;
+
+	desk_open(&d, &(struct opts){}, 100);
+	do_recv(&d.p.s, 1, &d.s, 0, 100);
+	do_send(&d.p.c, 1, &d.c, 0, 100);
+	want_recv(d.p.s.rcq, 1, 100);
+	n = find_rings(ring, ARRAY_SIZE(ring));
+	for (i = 0; i < n; i++)
+		CHECK(!munmap(ring[i].at, ring[i].words * 4), "%m");
+	rdma_disconnect(d.p.c.id);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	/* the process goes without cleaning up */
+}
+
+/* What the kernel may not believe -------------------------------------------- */
+
+#define FAR	(1u << 31)
+
+/* The one ring of the process into which @prod entries were ever written */
+volatile uint32_t *ring_with(uint32_t prod)
+{
+	struct ring ring[32];
+	uint32_t *found = NULL;
+	size_t i, n = find_rings(ring, ARRAY_SIZE(ring));
+
+	for (i = 0; i < n; i++) {
+		if (ring[i].at[PROD] != prod)
+			continue;
+		CHECK(!found, "two rings with %u", prod);
+		found = ring[i].at;
+	}
+	CHECK(found, "no ring with %u", prod);
+	return found;
+}
+
+#define BELL_SEND	IB_USER_VERBS_CMD_POST_SEND
+#define BELL_RECV	IB_USER_VERBS_CMD_POST_RECV
+
+/* As the provider says that it has posted something, whether or not it has */
+static void ring_bell(const struct ibv_qp *qp, uint32_t command)
+{
+	struct ib_uverbs_post_send_resp resp;
+	struct {
+		struct ib_uverbs_cmd_hdr	hdr;
+		struct ib_uverbs_post_send	cmd;
+	} bell = {
+		.hdr = {
+			.command = command,
+			.in_words = sizeof(bell) / 4,
+			.out_words = sizeof(resp) / 4,
+		},
+		.cmd = {
+			.response = (uintptr_t)&resp,
+			.qp_handle = qp->handle,
+			.wqe_size = command == BELL_SEND ?
+				sizeof(struct ib_uverbs_send_wr) :
+				sizeof(struct ib_uverbs_recv_wr),
+		},
+	};
+
+	CHECK(write(qp->context->cmd_fd, &bell, sizeof(bell)) == sizeof(bell),
+	      "%m");
+}
+
+static void both_disconnected(struct pair *p)
+{
+	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+/* The ring is full of Reads that take their time */
+static void post_reads(struct desk *d, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		do_job(&d->p.c, &(struct job){
+			.id = i, .op = IBV_WR_RDMA_READ, .b = &d->c,
+			.len = d->c.len, .raddr = (uintptr_t)d->s.at,
+			.rkey = d->s.mr->rkey });
+}
+
+/*
+ * One slot too many, and then half of all indices: the queue pair ends, at once,
+ * and what is flushed is what was in use.
+ */
+static void sq_too_many(void)
+{
+	volatile uint32_t *sq;
+	struct desk d;
+	uint64_t was;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = 8, .ord = 8 }, 8 << 20);
+	was = counter(&d.p.c, "end_local_protection");
+	post_reads(&d, 8);
+	sq = ring_with(8);
+	CHECK(!sq[CONS], "%u Reads are done", sq[CONS]);
+	sq[PROD] = 9;
+	ring_bell(d.p.c.qp, BELL_SEND);
+	sq[PROD] = 9 + FAR;
+	to_error(&d.p.c);
+	want_async(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
+	want_counted(&d.p.c, "end_local_protection", was, 1);
+	for (i = 0; i < 8; i++)
+		CHECK(next_wc(d.p.c.scq).wr_id == i, "%u", i);
+	want_none(d.p.c.scq);
+	both_disconnected(&d.p);
+	desk_free(&d);
+}
+
+static void rq_lies(uint32_t prod)
+{
+	volatile uint32_t *rq;
+	struct desk d;
+	uint64_t was;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .rq = 8 }, 1000);
+	was = counter(&d.p.s, "end_rdmap_catastrophic");
+	for (i = 0; i < 5; i++)
+		do_recv(&d.p.s, i, &d.s, 0, 10);
+	rq = ring_with(5);
+	rq[PROD] = prod;
+	do_send(&d.p.c, 1, &d.c, 0, 10);
+	want_async(d.p.s.id->verbs, IBV_EVENT_QP_FATAL, d.p.s.qp);
+	want_counted(&d.p.s, "end_rdmap_catastrophic", was, 1);
+	want_none(d.p.s.rcq);
+	both_disconnected(&d.p);
+	desk_free(&d);
+}
+
+static void rq_far_ahead(void)
+{
+	rq_lies(5 + FAR);
+}
+
+static void rq_one_too_many(void)
+{
+	rq_lies(9);
+}
+
+/* Refilled all the time ------------------------------------------------------ */
+
+struct refill {
+	volatile uint32_t	*ring;
+	uint32_t		slots;
+	const struct ibv_qp	*qp;
+	volatile bool		stop;
+	pthread_t		filler, ringer;
+};
+
+/* Whatever is taken is there again */
+static void *keep_full(void *arg)
+{
+	struct refill *r = arg;
+
+	while (!r->stop)
+		r->ring[PROD] = r->ring[CONS] + r->slots;
+	return NULL;
+}
+
+static void *keep_ringing(void *arg)
+{
+	struct refill *r = arg;
+
+	while (!r->stop)
+		ring_bell(r->qp, BELL_SEND);
+	return NULL;
+}
+
+static void refill_begin(struct refill *r, void *(*fill)(void *))
+{
+	CHECK(!pthread_create(&r->filler, NULL, fill, r), "%m");
+	if (r->qp)
+		CHECK(!pthread_create(&r->ringer, NULL, keep_ringing, r), "%m");
+}
+
+static void refill_end(struct refill *r)
+{
+	r->stop = true;
+	CHECK(!pthread_join(r->filler, NULL), "%m");
+	if (r->qp)
+		CHECK(!pthread_join(r->ringer, NULL), "%m");
+}
+
+/* A flush ends, however many receives are posted meanwhile */
+static void rq_refilled(void)
+{
+	struct refill r = { .slots = 64 };
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .rq = 64 }, 1000);
+	for (i = 0; i < 37; i++)
+		do_recv(&d.p.s, i, &d.s, 0, 10);
+	r.ring = ring_with(37);
+	refill_begin(&r, keep_full);
+	to_error(&d.p.s);
+	both_disconnected(&d.p);
+	/* comes back when all is flushed that was there */
+	for (i = 0; i < rounds(100); i++)
+		ring_bell(d.p.s.qp, BELL_RECV);
+	refill_end(&r);
+	desk_free(&d);
+}
+
+static void exchange(struct desk *d, uint32_t id)
+{
+	buf_fill(&d->c, 0, 4000, id);
+	do_recv(&d->p.s, id, &d->s, 7, 4000);
+	do_send(&d->p.c, id, &d->c, 0, 4000);
+	want_ok(d->p.c.scq, id, IBV_WC_SEND);
+	want_recv(d->p.s.rcq, id, 4000);
+	buf_has_only(&d->s, 7, 4000, id);
+	buf_clear(&d->s);
+}
+
+/*
+ * Windows are shut again and again, faster than it can be done: who does it lets
+ * others go on, and the connection of somebody else does not notice.
+ */
+static void binds_refilled(void)
+{
+	struct ibv_mw_bind bind = {};
+	struct refill r = { .slots = 1024 };
+	struct desk d, other;
+	struct ibv_mw *mw;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = r.slots }, 1000);
+	desk_open(&other, &(struct opts){}, 5000);
+	mw = ibv_alloc_mw(d.p.c.pd, IBV_MW_TYPE_1);
+	CHECK(mw, "%m");
+	for (i = 0; i < r.slots; i++)
+		CHECK(!ibv_bind_mw(d.p.c.qp, mw, &bind), "%m");
+	r.ring = ring_with(r.slots);
+	r.qp = d.p.c.qp;
+	refill_begin(&r, keep_full);
+	for (i = 0; i < rounds(400); i++)
+		exchange(&other, i);
+	refill_end(&r);
+	CHECK(r.ring[CONS] > r.slots, "only %u were taken", r.ring[CONS]);
+	desk_close(&other);
+	CHECK(!ibv_dealloc_mw(mw), "%m");
+	desk_close(&d);
+}
+
+/* Until the ring is unmapped under it */
+static sigjmp_buf unmapped;
+
+static void fault(int sig)
+{
+	siglongjmp(unmapped, sig);
+}
+
+static void *keep_jumping(void *arg)
+{
+	struct refill *r = arg;
+
+	if (!sigsetjmp(unmapped, 1))
+		while (!r->stop)
+			r->ring[CONS] = nonsense();
+	return NULL;
+}
+
+/* A resize comes to an end, whatever the program says to have read meanwhile */
+static void cq_jumps(void)
+{
+	volatile uint32_t *rq;
+	struct refill r = {};
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .cqe = 4096, .rq = 1000 }, 1000);
+	for (i = 0; i < 700; i++)
+		do_recv(&d.p.s, i, &d.s, 0, 0);
+	rq = ring_with(700);
+	to_error(&d.p.s);
+	both_disconnected(&d.p);
+	rq[PROD] = 0;
+	signal(SIGSEGV, fault);
+	for (i = 0; i < rounds(200); i++) {
+		r.ring = ring_with(700);
+		r.stop = false;
+		refill_begin(&r, keep_jumping);
+		ibv_resize_cq(d.p.s.rcq, 1000 + i % 3 * 2000);
+		refill_end(&r);
+	}
+	desk_free(&d);
+}
+
+const struct test rings_tests[] = {
+	CASE("rings_spoilt", rings_spoilt, 60,
+	     "DDP-121 DDP-125 DDP-130 DDP-132 RDMAP-184 RDMAP-186 SEC-4 SEC-6"),
+	CASE("rings_unmapped", rings_unmapped, 0, "DDP-130"),
+	CASE("rings_sq_too_many", sq_too_many, 0, "DDP-130 DDP-132"),
+	CASE("rings_rq_far_ahead", rq_far_ahead, 0, "DDP-130 DDP-132"),
+	CASE("rings_rq_one_too_many", rq_one_too_many, 0, "DDP-130 DDP-132"),
+	CASE("rings_rq_refilled", rq_refilled, 0, "DDP-130 DDP-132"),
+	CASE("rings_binds_refilled", binds_refilled, 60, "DDP-130 DDP-132 SEC-4"),
+	CASE("rings_cq_jumps", cq_jumps, 0, "DDP-130 DDP-132"),
+	{}
+};
