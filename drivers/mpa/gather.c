@@ -11,7 +11,8 @@
  * verified (RFC 5044 section 6) and handed up.  Without either there is nothing
  * to verify, and DDP reads the octets from the queue to where they go.
  */
-#include <linux/bottom_half.h>
+/* local_lock.h uses it */
+#include <linux/spinlock.h>
 #include <linux/local_lock.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
