@@ -254,7 +254,8 @@ def terminate_then_fin(w):
         memory = w.region(4096, "l")
         link = both(w, "initiator" if turn % 2 else "responder")
         memory.dereg()
-        link.post("write", memory, 16, 8, 1, 2)
+        # its sink is looked at before there is a message
+        link.post("read", memory, 16, 8, 1, 2)
         same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
         link.ended("fin")
         link.wc(wr=8)
