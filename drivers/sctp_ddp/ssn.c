@@ -5,9 +5,9 @@
 /* What may be in flight fits: no two of it share a bit */
 static_assert(SDDP_IN_FLIGHT_MAX < SDDP_SSN_BITS);
 
-static u32 *word_of(struct sddp_ssn *w, u16 ssn)
+static u32 word_of(u16 ssn)
 {
-	return &w->early[ssn % SDDP_SSN_BITS / 32];
+	return ssn % SDDP_SSN_BITS / 32;
 }
 
 static u32 bit_of(u16 ssn)
@@ -17,7 +17,7 @@ static u32 bit_of(u16 ssn)
 
 static bool is_here(const struct sddp_ssn *w, u16 ssn)
 {
-	return w->early[ssn % SDDP_SSN_BITS / 32] & bit_of(ssn);
+	return w->early[word_of(ssn)] & bit_of(ssn);
 }
 
 /**
@@ -63,7 +63,7 @@ enum sddp_turn sddp_ssn_push(struct sddp_ssn *w, u16 ssn)
 	enum sddp_turn turn = sddp_ssn_turn(w, ssn);
 
 	if (turn == SDDP_EARLY)
-		*word_of(w, ssn) |= bit_of(ssn);
+		w->early[word_of(ssn)] |= bit_of(ssn);
 	return turn;
 }
 
@@ -79,6 +79,6 @@ bool sddp_ssn_advance(struct sddp_ssn *w)
 
 	w->next++;
 	here = is_here(w, w->next);
-	*word_of(w, w->next) &= ~bit_of(w->next);
+	w->early[word_of(w->next)] &= ~bit_of(w->next);
 	return here;
 }
