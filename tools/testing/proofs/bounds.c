@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * May a stream touch these octets of a region? Any region, any range: the rule
+ * is written again in numbers of 128 bits, that do not wrap.
+ *
+ * Files: ddp/bounds.c
+ * Bound: 1, there is no loop
+ * Mutation: ddp/bounds.c s/to + len < to/to + len + 1 < to/
+ * Mutation: ddp/bounds.c s/len > r->length - off/to + len > r->base + r->length/
+ * Mutation: ddp/bounds.c s/rights & ~r->rights/!(rights \& r->rights)/
+ */
+#include "../../../drivers/ddp/bounds.h"
+#include "proof.h"
+
+typedef unsigned __int128 u128;
+
+struct question {
+	struct ddp_region	r;
+	struct ddp_stream	s;
+	u32			stag;
+	u64			to;
+	u32			len;
+	u8			rights;
+};
+
+static bool associated(const struct question *q)
+{
+	return q->r.pd == q->s.pd && (!q->r.stream || q->r.stream == q->s.id);
+}
+
+static bool inside(const struct question *q)
+{
+	u128 end = (u128)q->to + q->len;
+
+	return q->to >= q->r.base && end <= (u128)q->r.base + q->r.length;
+}
+
+/* RFC 5041 7.1 T1, T2; 8.2; T5; T3, T4, and 5.2 for what is empty */
+static enum iw_reason answer(const struct question *q)
+{
+	if (!q->r.valid || q->r.stag != q->stag)
+		return IW_DDP_T_STAG;
+	if (!associated(q))
+		return IW_DDP_T_ASSOC;
+	if ((q->rights & q->r.rights) != q->rights)
+		return IW_DDP_T_STAG;
+	if (!q->len)
+		return IW_OK;
+	if ((u128)q->to + q->len >= (u128)1 << 64)
+		return IW_DDP_T_WRAP;
+	return inside(q) ? IW_OK : IW_DDP_T_BOUNDS;
+}
+
+void prove_bounds(void)
+{
+	struct question q;
+	enum iw_reason why;
+
+	q.r.valid = any_bool();
+	why = ddp_bounds_check(&q.r, &q.s, q.stag, q.to, q.len, q.rights);
+	MUST("DDP-56, DDP-96 to DDP-100, DDP-111, DDP-112: all of RFC 5041 7.1",
+	     why == answer(&q));
+	MUST("DDP-125, SEC-15: never outside",
+	     why || !q.len || inside(&q));
+	MUST("DDP-123, DDP-124: never another's", why || associated(&q));
+	if (why == IW_OK && q.len)
+		REACHED("allowed");
+	if (why == IW_OK && !q.len && !inside(&q))
+		REACHED("empty, elsewhere");
+	if (why == IW_DDP_T_ASSOC)
+		REACHED("association");
+	if (why == IW_DDP_T_WRAP)
+		REACHED("wrap");
+	if (why == IW_DDP_T_BOUNDS)
+		REACHED("bounds");
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The chunks of DDP over SCTP, read and written.
+ *
+ * Files: sctp_ddp/chunk.c
+ * Checks: unsigned-overflow conversion
+ * Bound: 1, there is no loop
+ * prove_control: Slow
+ * Mutation: sctp_ddp/chunk.c s/len > SDDP_PD_MAX ||/len > SDDP_PD_MAX + 1 ||/
+ * Mutation: sctp_ddp/chunk.c s/if (len < SDDP_SSN_SIZE)/if (!len)/
+ * Mutation: sctp_ddp/chunk.c s/return c->what == SDDP_SAY_REJECT;/return true;/
+ * Mutation: sctp_ddp/chunk.c s/size < SDDP_CONTROL_LEN + pd/size < pd/
+ */
+#include "../../../drivers/sctp_ddp/chunk.h"
+#include "proof.h"
+
+static const enum sddp_what says[] = {
+	0, SDDP_SAY_INITIATE, SDDP_SAY_ACCEPT, SDDP_SAY_REJECT,
+	SDDP_SAY_TERMINATE, SDDP_SAY_INITIATE, SDDP_SAY_ACCEPT, SDDP_SAY_REJECT,
+};
+
+void prove_ssn(void)
+{
+	size_t len = ANY(size_t);
+	u16 ssn, again;
+	u8 *p, out[2];
+
+	GIVEN(len <= 1 << 20);
+	p = any_octets(len);
+	MUST("SCTPDDP-10: every chunk has one",
+	     sddp_ssn_decode(&ssn, p, len) == (len >= 2));
+	if (len < 2)
+		return;
+	MUST("SCTPDDP-11, SCTPDDP-12: first", ssn == octets(p, 2));
+	sddp_ssn_encode(out, ssn);
+	sddp_ssn_decode(&again, out, 2);
+	MUST("SCTPDDP-10: the same again", again == ssn);
+	REACHED("end");
+}
+
+/* RFC 5043 5.2.3 and RFC 6581 7; a Reject without its word is one (N-20) */
+static bool legal(const u8 *p, size_t len)
+{
+	u16 code;
+
+	if (len < 4)
+		return false;
+	code = octets(p + 2, 2);
+	if (code == 4)
+		return true;
+	if (code < 1 || code > 7 || len > 4 + 512)
+		return false;
+	return code < 5 || code == 7 || len >= 4 + 4;
+}
+
+static void private_data(const struct sddp_control *c, const u8 *p, size_t len)
+{
+	u32 word = c->offer.enhanced ? 4 : 0;
+	size_t at = ANY(size_t);
+
+	MUST("SCTPDDP-16, MPA2-15: how much", c->offer.pd_len == len - 4 - word);
+	GIVEN(at < c->offer.pd_len);
+	MUST("SCTPDDP-14, SCTPDDP-19, MPA2-14: which",
+	     c->offer.pd[at] == p[4 + word + at]);
+	REACHED("private data");
+}
+
+void prove_control(void)
+{
+	size_t len = ANY(size_t);
+	struct sddp_control c;
+	enum iw_reason why;
+	u16 code;
+	u8 *p;
+
+	GIVEN(len <= 1 << 16);
+	p = any_octets(len);
+	why = sddp_control_decode(&c, p, len);
+	MUST("SCTPDDP-13, SCTPDDP-16, MPA2-11: legal, or not",
+	     why == (legal(p, len) ? IW_OK : IW_SCTP_CONTROL));
+	if (why) {
+		REACHED("wrong");
+		return;
+	}
+	code = octets(p + 2, 2);
+	MUST("SCTPDDP-12: DDP-SSN", c.ssn == octets(p, 2));
+	MUST("SCTPDDP-13, MPA2-11: Function Code", c.what == says[code]);
+	MUST("MPA2-11: form", c.offer.enhanced == (code >= 5 && len >= 8));
+	if (code == 4) {
+		MUST("SCTPDDP-17: nothing with a Terminate", !c.offer.pd_len);
+		REACHED("terminate");
+		return;
+	}
+	if (c.offer.enhanced)
+		MUST("MPA2-25: the word", c.offer.ird == (octets(p + 4, 2) & 0x3fff) &&
+		     c.offer.ord == (octets(p + 6, 2) & 0x3fff));
+	private_data(&c, p, len);
+}
+
+static struct sddp_control any_control(void)
+{
+	struct sddp_control c;
+
+	GIVEN(c.what >= SDDP_SAY_INITIATE && c.what <= SDDP_SAY_TERMINATE);
+	c.offer.enhanced = any_bool();
+	GIVEN(c.offer.pd_len <= DDP_PD_MAX);
+	return c;
+}
+
+static u16 code_of(const struct sddp_control *c)
+{
+	bool enhanced = c->offer.enhanced;
+
+	if (c->what == SDDP_SAY_TERMINATE)
+		return 4;
+	return (c->what == SDDP_SAY_INITIATE ? 1 :
+		c->what == SDDP_SAY_ACCEPT ? 2 : 3) + (enhanced ? 4 : 0);
+}
+
+/* As RFC 5043 5.2.3 and RFC 6581 7 draw it */
+static void drawn(const struct sddp_control *c, const u8 *p, size_t len)
+{
+	bool data = c->what != SDDP_SAY_TERMINATE;
+	u32 word = data && c->offer.enhanced ? 4 : 0;
+	size_t at = ANY(size_t);
+
+	MUST("SCTPDDP-12: DDP-SSN", octets(p, 2) == c->ssn);
+	MUST("SCTPDDP-13, MPA2-11: Function Code", octets(p + 2, 2) == code_of(c));
+	MUST("SCTPDDP-17, MPA2-16: how long",
+	     len == 4 + word + (data ? c->offer.pd_len : 0));
+	MUST("SCTPDDP-16, MPA2-15, SCTPDDP-60: not too long", len <= 516);
+	if (word)
+		MUST("MPA2-25: the word",
+		     (octets(p + 4, 2) & 0x3fff) == c->offer.ird &&
+		     (octets(p + 6, 2) & 0x3fff) == c->offer.ord);
+	GIVEN(data && at < c->offer.pd_len);
+	MUST("SCTPDDP-14, MPA2-14: Private Data",
+	     p[4 + word + at] == c->offer.pd[at]);
+	REACHED("private data");
+}
+
+/* Into any room: nothing beyond it is written */
+void prove_encode(void)
+{
+	struct sddp_control c = any_control();
+	size_t size = ANY(size_t), len;
+	bool data = c.what != SDDP_SAY_TERMINATE;
+	u32 word = data && c.offer.enhanced ? 4 : 0;
+	u8 *p;
+
+	GIVEN(size <= 1 << 12);
+	p = any_octets(size);
+	len = sddp_control_encode(p, size, &c);
+	if (len) {
+		MUST("SCTPDDP-12: in the room", len <= size);
+		drawn(&c, p, len);
+		return;
+	}
+	MUST("SCTPDDP-16, MPA2-15: refused for a reason",
+	     size < 4 + word + (data ? c.offer.pd_len : 0) ||
+	     (word && (c.offer.pd_len > 508 || c.offer.ird > 0x3fff ||
+		       c.offer.ord > 0x3fff)));
+	REACHED("refused");
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Lengths of FPDUs and where markers fall in them: any length that the field
+ * can hold, at any place of the stream where an FPDU can start. Positions of
+ * the reference are numbers of 64 bits, that do not wrap.
+ *
+ * Files: mpa/fpdu.c
+ * Checks: conversion
+ * Bound: 1, there is no loop
+ * prove_mulpdu: Checks conversion unsigned-overflow
+ * Mutation: mpa/fpdu.c s/content <= gap/content < gap/
+ * Mutation: mpa/fpdu.c s/(MPA_MARKER_INTERVAL - MPA_MARKER_SIZE);/MPA_MARKER_INTERVAL;/
+ * Mutation: mpa/fpdu.c s/-(MPA_LEN_SIZE + ulpdu_len)/-ulpdu_len/
+ * Mutation: mpa/fpdu.c s/if (len < f->head)/if (len + 1 < f->head)/
+ * Mutation: mpa/fpdu.c s/return at - pos;/return at - pos - (at < pos);/
+ * Mutation: mpa/fpdu.c s/emss % MPA_ALIGN/0/
+ */
+#include "../../../drivers/mpa/fpdu.h"
+#include "proof.h"
+
+/* An FPDU of a stream that began with Full Operation at 0, 4.3 */
+struct fpdu {
+	u64	pos;
+	u32	ulpdu;
+	u32	content;
+	u32	wire;
+	bool	lead;
+};
+
+static struct fpdu any_fpdu(void)
+{
+	struct fpdu f = { .pos = ANY(u64), .ulpdu = ANY(u16) };
+
+	GIVEN(f.pos % 4 == 0 && f.pos < (u64)1 << 62);
+	f.content = mpa_fpdu_content(f.ulpdu);
+	f.wire = mpa_fpdu_wire_len(f.pos & U32_MAX, f.ulpdu, true);
+	f.lead = f.pos % 512 == 0;
+	return f;
+}
+
+void prove_content(void)
+{
+	u32 ulpdu = ANY(u16), pad = mpa_fpdu_pad(ulpdu);
+	u32 content = mpa_fpdu_content(ulpdu);
+
+	MUST("MPA-15: PAD is 0 to 3", pad <= 3);
+	MUST("MPA-15, MPA-16: all of it", content == 2 + ulpdu + pad + 4);
+	MUST("MPA-19: a multiple of 4", content % 4 == 0);
+	MUST("MPA-47: no markers, nothing more",
+	     mpa_fpdu_wire_len(ANY(u32), ulpdu, false) == content);
+	REACHED("end");
+}
+
+/* Boundaries of 512 in [from, to) */
+static u64 boundaries(u64 from, u64 to)
+{
+	return (to + 511) / 512 - (from + 511) / 512;
+}
+
+void prove_markers(void)
+{
+	struct fpdu f = any_fpdu();
+	u64 end = f.pos + f.wire;
+	u32 n = mpa_markers_in(f.pos & U32_MAX, f.content);
+
+	MUST("MPA-28, MPA-29: one at each boundary inside",
+	     n == boundaries(f.pos, end));
+	MUST("MPA-16, MPA-28: nothing else", f.wire == f.content + 4 * n);
+	/* so that the last octets are the CRC field, not a marker */
+	MUST("MPA-33: what would follow is the next FPDU's",
+	     (end - 4) % 512 != 0);
+	MUST("MPA-31, MPA-148: the same where the position wraps",
+	     mpa_fpdu_wire_len((f.pos + (u64)512 * ANY(u32)) & U32_MAX, f.ulpdu,
+			       true) == f.wire);
+	MUST("no sum of lengths is beyond an int", f.wire <= 65535 + 9 + 130 * 4);
+	if (f.lead)
+		REACHED("leading marker");
+	if (n == 129)
+		REACHED("the most there are");
+	if (!n)
+		REACHED("none");
+}
+
+void prove_to_marker(void)
+{
+	u64 pos = ANY(u64);
+	u32 to = mpa_to_marker(pos & U32_MAX);
+
+	GIVEN(pos < (u64)1 << 62);
+	MUST("MPA-28: the next boundary", to < 512 && (pos + to) % 512 == 0);
+	REACHED("end");
+}
+
+/* However much of it has come; what is beyond must not be read */
+void prove_peek(void)
+{
+	u64 pos = ANY(u64);
+	size_t len = ANY(size_t), at;
+	bool markers = any_bool(), told;
+	struct mpa_fpdu f;
+	u8 *p;
+
+	GIVEN(pos % 4 == 0 && len <= 1 << 20);
+	p = any_octets(len);
+	at = markers && pos % 512 == 0 ? 4 : 0;
+	told = mpa_fpdu_peek(&f, pos & U32_MAX, markers, p, len);
+	MUST("MPA-73: told when the length is there", told == (len >= at + 2));
+	MUST("MPA-117: where the ULPDU begins",
+	     mpa_fpdu_head(pos & U32_MAX, markers) == at + 2);
+	if (!told) {
+		REACHED("too short");
+		return;
+	}
+	MUST("MPA-67, MPA-70: by ULPDU_Length", f.ulpdu_len == octets(p + at, 2) &&
+	     f.head == at + 2 && f.start == (pos & U32_MAX));
+	MUST("MPA-16: and its place", f.wire ==
+	     mpa_fpdu_wire_len(pos & U32_MAX, f.ulpdu_len, markers));
+	REACHED("told");
+}
+
+/* A marker of an FPDU, read and written */
+void prove_marker(void)
+{
+	struct fpdu f = any_fpdu();
+	u64 at = ANY(u64), field = f.pos + (f.lead ? 4 : 0);
+	u8 p[4], any[4];
+	u32 back, ptr;
+
+	GIVEN(f.ulpdu <= MPA_MULPDU_MAX);
+	GIVEN(at % 512 == 0 && at >= f.pos && at < f.pos + f.wire);
+	back = mpa_marker_back(f.pos & U32_MAX, at & U32_MAX);
+	MUST("MPA-30, MPA-32, MPA-35: octets from the length field",
+	     back == (at == f.pos ? 0 : at - field));
+	MUST("MPA-6, MPA-25: it fits FPDUPTR", back <= 0xfffc && !(back & 3));
+	mpa_marker_put(p, back);
+	MUST("MPA-22, MPA-23: as it is drawn",
+	     !p[0] && !p[1] && octets(p + 2, 2) == back);
+	MUST("MPA-68: what we send we take", mpa_marker_ok(p, back));
+	ptr = octets(any + 2, 2);
+	MUST("MPA-24, MPA-26, MPA-134: what we take",
+	     mpa_marker_ok(any, back) == (ptr / 4 * 4 == back));
+	if (at != f.pos)
+		REACHED("inside");
+	if (back == 0xfffc || at - field > 64000)
+		REACHED("far");
+}
+
+/* 4.5, and that it is enough wherever the FPDU starts */
+void prove_mulpdu(void)
+{
+	u32 emss = ANY(u32), mulpdu, over, fits;
+	bool markers = any_bool();
+
+	/* more than the largest IP packet holds, as GSO's may be */
+	GIVEN(emss <= 1 << 24);
+	mulpdu = mpa_mulpdu(emss, markers);
+	over = 6 + emss % 4 + (markers ? 4 * ((emss + 511) / 512) : 0);
+	fits = emss >= over + 128 ? emss - over : 128;
+	MUST("MPA-55, MPA-56, MPA-60: the formula",
+	     mulpdu == (fits > 64768 ? 64768 : fits));
+	MUST("MPA-6: its limits", mulpdu >= 128 && mulpdu <= 64768);
+	REACHED("end");
+}
+
+void prove_mulpdu_fits(void)
+{
+	u32 emss = ANY(u32), mulpdu, pos = ANY(u32);
+	bool markers = any_bool();
+
+	GIVEN(emss <= 1 << 17 && pos % 4 == 0);
+	mulpdu = mpa_mulpdu(emss, markers);
+	MUST("MPA-62: one FPDU in one segment", mulpdu == 128 ||
+	     mpa_fpdu_wire_len(pos, mulpdu, markers) <= emss);
+	if (mulpdu > 128 && markers)
+		REACHED("markers");
+}

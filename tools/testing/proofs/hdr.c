@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The DDP header, decoded and encoded.
+ *
+ * Files: ddp/hdr.c
+ * Checks: unsigned-overflow conversion
+ * Bound: 1, there is no loop
+ * Mutation: ddp/hdr.c s/DDP_T_TO)/DDP_T_TO + 1)/
+ * Mutation: ddp/hdr.c s/len < ddp_hdr_len(h)/len < DDP_T_HDR_LEN/
+ * Mutation: ddp/hdr.c s/p.DDP_CTRL. = DDP_DV/p[DDP_CTRL] |= DDP_DV/
+ */
+#include "../../../drivers/ddp/hdr.h"
+#include "proof.h"
+
+/* What RFC 5041 section 4 has at each octet */
+static void tagged_layout(const struct ddp_hdr *h, const u8 *p)
+{
+	MUST("DDP-26: STag", h->stag == octets(p + 2, 4));
+	MUST("DDP-26: TO", h->to == octets(p + 6, 8));
+	REACHED("tagged");
+}
+
+static void untagged_layout(const struct ddp_hdr *h, const u8 *p)
+{
+	MUST("DDP-35: RsvdULP", h->ulp32 == octets(p + 2, 4));
+	MUST("DDP-35: QN", h->qn == octets(p + 6, 4));
+	MUST("DDP-35: MSN", h->msn == octets(p + 10, 4));
+	MUST("DDP-35: MO", h->mo == octets(p + 14, 4));
+	REACHED("untagged");
+}
+
+static void layout(const struct ddp_hdr *h, const u8 *p)
+{
+	MUST("DDP-15, DDP-16: T", h->tagged == p[0] >> 7);
+	MUST("DDP-17: L", h->last == (p[0] >> 6 & 1));
+	MUST("DDP-28, DDP-37: RsvdULP", h->ulp8 == p[1]);
+	if (h->tagged)
+		tagged_layout(h, p);
+	else
+		untagged_layout(h, p);
+}
+
+void prove_decode(void)
+{
+	size_t len = ANY(size_t);
+	u8 *p;
+	struct ddp_hdr h;
+	enum iw_reason why;
+	bool whole, version;
+
+	GIVEN(len <= PTRDIFF_MAX / 2);
+	p = any_octets(len);
+	whole = len && len >= (p[0] & 0x80 ? 14 : 18);
+	why = ddp_hdr_decode(&h, p, len);
+	MUST("DDP-46: a whole header", (why == IW_DDP_SHORT) == !whole);
+	if (!whole) {
+		REACHED("short");
+		return;
+	}
+	layout(&h, p);
+	version = (p[0] & 3) == 1;
+	/* the four bits between L and DV have no say */
+	MUST("DDP-23, DDP-25: version",
+	     why == (version ? IW_OK : p[0] & 0x80 ? IW_DDP_T_VERSION
+						   : IW_DDP_U_VERSION));
+	if (!version)
+		REACHED("version");
+}
+
+void prove_encode(void)
+{
+	struct ddp_hdr h;
+	u8 *p;
+	size_t len;
+
+	h.tagged = any_bool();
+	h.last = any_bool();
+	p = any_octets(h.tagged ? 14 : 18);
+	len = ddp_hdr_encode(p, &h);
+	MUST("DDP-26, DDP-35: length", len == (h.tagged ? 14 : 18));
+	MUST("DDP-22: Rsvd is zero", !(p[0] & 0x3c));
+	MUST("DDP-24: DV is 1", (p[0] & 3) == 1);
+	layout(&h, p);
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * IRD, ORD and RTR (RFC 6581 section 9): one of ours with a peer that says
+ * anything, and two of ours over the wire's word.
+ *
+ * Files: rnic_sw/neg.c
+ * Checks: unsigned-overflow
+ * Bound: 1, there is no loop
+ * Mutation: rnic_sw/neg.c s/their_ord > me->max/their_ord >= me->max/
+ * Mutation: rnic_sw/neg.c s/theirs == NEG_DEPTH_NONE ? mine : min(mine, theirs)/mine/
+ * Mutation: rnic_sw/neg.c s/if (!mine)/if (0)/
+ * Mutation: rnic_sw/neg.c s/if (!read_fits(rep->ird, r->ord))/if (0)/
+ */
+#include <ddp/offer.h>
+
+#include "../../../drivers/rnic_sw/neg.h"
+#include "proof.h"
+
+#define NONE	0x3fff
+#define A	1
+#define TYPES	14
+
+static struct neg_local any_local(void)
+{
+	struct neg_local me;
+
+	me.enhanced = any_bool();
+	GIVEN(me.rtr <= (A | TYPES));
+	/* the device's depth; the wire has 14 bits, one value means none */
+	GIVEN(me.max >= 1 && me.max < NONE);
+	return me;
+}
+
+/* Whatever a word says */
+static struct neg_side any_side(void)
+{
+	struct ddp_offer o;
+
+	ddp_offer_read_word(&o, ANY(u32));
+	return (struct neg_side){ .enhanced = any_bool(), .ird = o.ird,
+				  .ord = o.ord, .rtr = o.rtr };
+}
+
+static u16 least(u16 a, u16 b)
+{
+	return a < b ? a : b;
+}
+
+/* There and back through the word */
+void prove_word(void)
+{
+	u32 word = ANY(u32), again;
+	struct ddp_offer o;
+
+	ddp_offer_read_word(&o, word);
+	again = ddp_offer_word(&o);
+	MUST("MPA2-25: layout", o.ird == (word >> 16 & NONE) &&
+	     o.ord == (word & NONE) && !(o.rtr & 1) == !(word >> 31));
+	MUST("MPA2-54, MPA2-55: without A the rest is nothing",
+	     o.rtr & A || !o.rtr);
+	MUST("MPA2-25: the same again",
+	     again == (word >> 31 ? word : word & 0x3fff3fff));
+	MUST("MPA2-54: A=0 is B=C=D=0",
+	     again >> 31 || !(again & ~(u32)0x3fff3fff));
+	REACHED("end");
+}
+
+void prove_request(void)
+{
+	struct neg_local me = any_local();
+	struct neg_side req;
+
+	neg_request(&me, &req);
+	MUST("MPA2-62: enhanced only if wanted", req.enhanced == me.enhanced);
+	if (!req.enhanced)
+		return;
+	MUST("RDMAP-142: no more than asked for or possible",
+	     req.ird == least(me.ird, me.max) && req.ord == least(me.ord, me.max));
+	MUST("MPA2-41, MPA2-42, MPA2-52, MPA2-54: model and types",
+	     req.rtr == (me.rtr & A && me.rtr & TYPES ? me.rtr : 0));
+	REACHED("enhanced");
+}
+
+/* What RFC 6581 9.2 asks of a responder's flags */
+static void answered_types(const struct neg_side *req,
+			   const struct neg_side *rep,
+			   const struct neg_result *r)
+{
+	MUST("MPA2-44, MPA2-53: the model is the initiator's",
+	     (rep->rtr & A) == (req->rtr & A));
+	MUST("MPA2-54: A=0 is B=C=D=0", rep->rtr & A || !rep->rtr);
+	MUST("MPA2-43, MPA2-46, MPA2-48: one type at least",
+	     !(rep->rtr & A) || rep->rtr & TYPES);
+	MUST("MPA2-49: what may come is what both said",
+	     r->rtr == (req->rtr & A ? rep->rtr & req->rtr & TYPES : 0));
+	if (r->rtr)
+		REACHED("a type in common");
+}
+
+static void answered_depths(const struct neg_local *me,
+			    const struct neg_side *req,
+			    const struct neg_side *rep,
+			    const struct neg_result *r)
+{
+	u16 ird = least(me->ird, me->max), ord = least(me->ord, me->max);
+
+	MUST("MPA2-27, MPA2-29, MPA2-39: ORD",
+	     r->ord == (req->ird == NONE ? ord : least(ord, req->ird)));
+	MUST("MPA2-28: IRD, and a place for a first Read",
+	     r->ird == (r->rtr & NEG_RTR_READ && !ird ? 1 : ird));
+	MUST("MPA2-37: a depth not negotiated is not named",
+	     rep->ird == (req->ord == NONE ? NONE : r->ird));
+	MUST("MPA2-39: neither is the other",
+	     rep->ord == (req->ird == NONE ? NONE : r->ord));
+}
+
+void prove_accept(void)
+{
+	struct neg_local me = any_local();
+	struct neg_side req = any_side(), rep;
+	struct neg_result r;
+
+	neg_accept(&me, &req, &rep, &r);
+	MUST("a responder never fails here", r.why == IW_OK);
+	MUST("MPA2-60, MPA2-61, MPA2-64, MPA2-65: in the Request's form",
+	     rep.enhanced == req.enhanced);
+	MUST("RDMAP-143: never beyond the device",
+	     r.ird <= me.max && r.ord <= me.max);
+	if (!req.enhanced) {
+		MUST("MPA2-63: the program's own", !r.rtr &&
+		     r.ird == least(me.ird, me.max) &&
+		     r.ord == least(me.ord, me.max));
+		REACHED("plain");
+		return;
+	}
+	answered_types(&req, &rep, &r);
+	answered_depths(&me, &req, &rep, &r);
+	REACHED("enhanced");
+}
+
+static void agreed(const struct neg_local *me, const struct neg_side *req,
+		   const struct neg_side *rep, const struct neg_result *r)
+{
+	u16 ird = least(me->ird, me->max), ord = least(me->ord, me->max);
+	bool first_read = r->rtr == NEG_RTR_READ;
+	bool place = rep->ird == NONE ? ord : rep->ird;
+
+	MUST("MPA2-33, MPA2-34: too deep for us",
+	     (r->why == IW_MPA_IRD) ==
+	     (rep->ord != NONE && rep->ord > ird && rep->ord > me->max));
+	if (r->why == IW_MPA_IRD)
+		return;
+	MUST("MPA2-32, MPA2-40: IRD", r->ird ==
+	     (rep->ord != NONE && rep->ord > ird ? rep->ord : ird));
+	MUST("MPA2-32, MPA2-38: ORD, and a first Read",
+	     r->ord == max_t(u16, rep->ird == NONE ? ord : least(ord, rep->ird),
+			     first_read));
+	MUST("MPA2-49: one of what both said", !(r->rtr & (r->rtr - 1)) &&
+	     !(r->rtr & ~(req->rtr & rep->rtr & TYPES)));
+	MUST("MPA2-50, MPA2-51: or none", (r->why == IW_MPA_RTR) ==
+	     (!r->rtr && (req->rtr | rep->rtr) & A));
+	MUST("RDMAP-142: a Read first only where there is a place for one",
+	     !first_read || place);
+	MUST("MPA2-50: none only if none will do",
+	     r->rtr || !(req->rtr & rep->rtr & A) ||
+	     !(req->rtr & rep->rtr & (NEG_RTR_SEND | NEG_RTR_WRITE)));
+	if (r->why == IW_OK && r->rtr)
+		REACHED("a first message");
+	if (r->why == IW_MPA_RTR)
+		REACHED("no type");
+}
+
+void prove_complete(void)
+{
+	struct neg_local me = any_local();
+	struct neg_side req, rep = any_side();
+	struct neg_result r;
+
+	neg_request(&me, &req);
+	neg_complete(&me, &req, &rep, &r);
+	MUST("RDMAP-142: never beyond the device",
+	     r.ird <= me.max && r.ord <= me.max);
+	if (!req.enhanced || !rep.enhanced) {
+		MUST("MPA2-5: the program's own", r.why == IW_OK && !r.rtr &&
+		     r.ird == least(me.ird, me.max) &&
+		     r.ord == least(me.ord, me.max));
+		REACHED("plain");
+		return;
+	}
+	agreed(&me, &req, &rep, &r);
+	if (r.why == IW_MPA_IRD)
+		REACHED("IRD");
+}
+
+/* Two of ours come to terms, and neither sends what the other cannot hold */
+void prove_both(void)
+{
+	struct neg_local a = any_local(), b = any_local();
+	struct neg_side req, rep;
+	struct neg_result i, r;
+
+	neg_request(&a, &req);
+	neg_accept(&b, &req, &rep, &r);
+	neg_complete(&a, &req, &rep, &i);
+	if (!a.enhanced || i.why)
+		return;
+	MUST("RDMAP-142, RDMAP-143: forth", i.ord <= r.ird);
+	MUST("RDMAP-142, RDMAP-143: back", r.ord <= i.ird);
+	MUST("MPA2-49: what comes first is expected", !(i.rtr & ~r.rtr));
+	REACHED("agreed");
+}

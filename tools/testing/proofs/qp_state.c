@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The ways between the states of a queue pair, all of them, and what they come
+ * to: any way ends, and nothing comes out of its end.
+ *
+ * Files: rnic_sw/qp_state.c
+ * Bound: 5, a way visits no state twice; their number is enough
+ * Mutation: rnic_sw/qp_state.c s/TO(QP_TERMINATE) | TO(QP_ERROR),/TO(QP_TERMINATE) | TO(QP_ERROR) | TO(QP_RTS),/
+ * Mutation: rnic_sw/qp_state.c s/.QP_IDLE.	= TO(QP_RTS) | TO(QP_ERROR)/[QP_IDLE]	= TO(QP_RTS)/
+ */
+#include "../../../drivers/rnic_sw/qp_state.h"
+#include "proof.h"
+
+static enum qp_state any_state(void)
+{
+	enum qp_state state;
+
+	GIVEN((u32)state < QP_STATE_NR);
+	return state;
+}
+
+void prove_ways(void)
+{
+	enum qp_state from = any_state(), to = any_state();
+	bool may = qp_state_may(from, to);
+
+	MUST("a queue pair has one stream in its life",
+	     !may || to != QP_RTS || from == QP_IDLE);
+	MUST("nothing goes back to idle", !may || to != QP_IDLE);
+	MUST("RDMAP-112: out of terminate only to error",
+	     !may || from != QP_TERMINATE || to == QP_ERROR);
+	MUST("nothing out of error", !may || from != QP_ERROR);
+	MUST("RDMAP-151: from everywhere to error",
+	     from == QP_ERROR || qp_state_may(from, QP_ERROR));
+	MUST("RDMAP-144: a stream can terminate, also when it closes",
+	     qp_state_may(from, QP_TERMINATE) ==
+	     (from == QP_RTS || from == QP_CLOSING));
+	MUST("only a stream can close",
+	     qp_state_may(from, QP_CLOSING) == (from == QP_RTS));
+	MUST("each has a name", qp_state_name(from)[0]);
+	if (may)
+		REACHED("a way");
+}
+
+/* Any five ways in a row: there are none */
+void prove_end(void)
+{
+	enum qp_state state = any_state(), next;
+	int steps;
+
+	for (steps = 0; steps < QP_STATE_NR; steps++) {
+		next = any_state();
+		if (!qp_state_may(state, next))
+			break;
+		state = next;
+		if (steps == 3)
+			REACHED("the longest way");
+	}
+	MUST("it ends", steps < QP_STATE_NR);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * RDMAP: the opcodes, the Read Request's header, and atomics bit by bit.
+ *
+ * Files: rnic_sw/rdmap_op.c rnic_sw/rdmap_hdr.c rnic_sw/rdmap_atomic.c
+ * Checks: conversion
+ * Bound: 1, there is no loop
+ * prove_fetch_add: Bound 64, the reference goes bit by bit
+ * Mutation: rnic_sw/rdmap_op.c s/opcode >= RDMAP_OP_NR/opcode > RDMAP_OP_NR/
+ * Mutation: rnic_sw/rdmap_op.c s/.qn = RDMAP_QN_TERMINATE/.qn = RDMAP_QN_SEND/
+ * Mutation: rnic_sw/rdmap_hdr.c s/r->sink_to += octets/r->sink_to -= octets/
+ * Mutation: rnic_sw/rdmap_hdr.c s/p + RDMAP_RREQ_SIZE/p + RDMAP_RREQ_SINK_TO/
+ * Mutation: rnic_sw/rdmap_atomic.c s/(b & ~tops)) ^/b) ^/
+ * Mutation: rnic_sw/rdmap_atomic.c s/a->cmp_mask)$/a->mask)/
+ */
+#include "../../../drivers/rnic_sw/rdmap_atomic.h"
+#include "../../../drivers/rnic_sw/rdmap_hdr.h"
+#include "../../../drivers/rnic_sw/rdmap_op.h"
+#include "proof.h"
+
+/* RFC 5040 figure 4 and RFC 7306 figure 1: T bit, or the queue */
+static bool in_place(const struct ddp_hdr *h, u8 opcode)
+{
+	switch (opcode) {
+	case 0:
+	case 2:
+		return h->tagged;
+	case 3:
+	case 4:
+	case 5:
+	case 6:
+	case 8:
+	case 9:
+		return !h->tagged && h->qn == 0;
+	case 1:
+	case 10:
+		return !h->tagged && h->qn == 1;
+	case 7:
+		return !h->tagged && h->qn == 2;
+	case 11:
+		return !h->tagged && h->qn == 3;
+	default:
+		return false;
+	}
+}
+
+/* Figure 2 and RFC 7306: the octets of its own header */
+static u8 header_of(u8 opcode)
+{
+	switch (opcode) {
+	case 1:
+		return 28;
+	case 7:
+		return 4;
+	case 8:
+	case 9:
+		return 8;
+	case 10:
+		return 52;
+	case 11:
+		return 12;
+	default:
+		return 0;
+	}
+}
+
+static u8 rights_of(u8 opcode)
+{
+	switch (opcode) {
+	case 0:
+		return DDP_REMOTE_WRITE;
+	case 1:
+		return DDP_REMOTE_READ;
+	case 2:
+		return DDP_LOCAL_WRITE;
+	case 10:
+		return DDP_REMOTE_ATOMIC;
+	default:
+		return 0;
+	}
+}
+
+void prove_opcode(void)
+{
+	struct ddp_hdr h;
+	const struct rdmap_op_row *row = NULL;
+	enum iw_reason why;
+	u8 op;
+
+	h.tagged = any_bool();
+	why = rdmap_op_check(&h, &row);
+	op = h.ulp8 & 15;
+	MUST("RDMAP-17, RDMAP-22, EXT-4: version first",
+	     (why == IW_RDMAP_VERSION) == (h.ulp8 >> 6 != 1));
+	if (why == IW_RDMAP_VERSION) {
+		REACHED("version");
+		return;
+	}
+	MUST("RDMAP-19, RDMAP-20, RDMAP-158, EXT-5, EXT-7: in its place",
+	     why == (in_place(&h, op) ? IW_OK : IW_RDMAP_OPCODE));
+	if (why) {
+		REACHED("opcode");
+		return;
+	}
+	MUST("RDMAP-20: its row", row->opcode == op && row->name[0]);
+	MUST("RDMAP-18: who invalidates", row->invalidates == (op == 4 || op == 6));
+	MUST("RDMAP-20, EXT-5: who solicits",
+	     row->solicited == (op == 5 || op == 6 || op == 9));
+	MUST("RDMAP-28, EXT-34, EXT-49, EXT-70: its header",
+	     row->hdr_len == header_of(op));
+	MUST("EXT-92: what the STag has to allow", row->rights == rights_of(op));
+	REACHED("good");
+}
+
+/* What goes out has RV 01b and no reserved bit */
+void prove_control(void)
+{
+	u8 opcode = ANY(u8), octet;
+
+	GIVEN(opcode < 12);
+	octet = rdmap_ulp8(opcode);
+	MUST("RDMAP-17, RDMAP-22, RDMAP-23: control field",
+	     octet >> 6 == 1 && !(octet & 0x30) && (octet & 15) == opcode);
+	REACHED("end");
+}
+
+void prove_read_request(void)
+{
+	struct rdmap_rreq r, rest;
+	u8 *p = any_octets(28), *again = any_octets(28);
+	u32 gone = ANY(u32);
+	size_t at = ANY(size_t);
+
+	rdmap_rreq_decode(&r, p);
+	MUST("RDMAP-30: layout", r.sink_stag == octets(p, 4) &&
+	     r.sink_to == octets(p + 4, 8) && r.len == octets(p + 12, 4) &&
+	     r.src_stag == octets(p + 16, 4) && r.src_to == octets(p + 20, 8));
+	rdmap_rreq_encode(again, &r);
+	GIVEN(at < 28);
+	MUST("RDMAP-30: the same again", again[at] == p[at]);
+	GIVEN(gone <= r.len);
+	rest = r;
+	rdmap_rreq_advance(&rest, gone);
+	MUST("RDMAP-48, RDMAP-49: what is left", rest.len == r.len - gone &&
+	     rest.sink_to == r.sink_to + gone && rest.src_to == r.src_to + gone &&
+	     rest.sink_stag == r.sink_stag && rest.src_stag == r.src_stag);
+	REACHED("end");
+}
+
+void prove_atomic_header(void)
+{
+	u8 *p = any_octets(52), *again = any_octets(52);
+	struct rdmap_atomic a;
+	enum iw_reason why = rdmap_atomic_decode(&a, p);
+	size_t at = ANY(size_t);
+
+	MUST("EXT-36, EXT-44: the two there are",
+	     why == ((p[3] & 15) == 0 || (p[3] & 15) == 2 ? IW_OK
+							   : IW_RDMAP_OPCODE));
+	MUST("EXT-34: layout", a.code == (p[3] & 15) && a.id == octets(p + 4, 4) &&
+	     a.stag == octets(p + 8, 4) && a.to == octets(p + 12, 8) &&
+	     a.data == octets(p + 20, 8) && a.mask == octets(p + 28, 8) &&
+	     a.cmp == octets(p + 36, 8) && a.cmp_mask == octets(p + 44, 8));
+	rdmap_atomic_encode(again, &a);
+	GIVEN(at < 52);
+	MUST("EXT-34, EXT-35: the same, reserved bits zero", again[at] ==
+	     (at < 3 ? 0 : at == 3 ? p[3] & 15 : p[at]));
+	REACHED("end");
+}
+
+void prove_atomic_response(void)
+{
+	u8 *p = any_octets(12), *again = any_octets(12);
+	size_t at = ANY(size_t);
+	u64 old;
+	u32 id;
+
+	rdmap_aresp_decode(p, &id, &old);
+	MUST("EXT-49: layout", id == octets(p, 4) && old == octets(p + 4, 8));
+	rdmap_aresp_encode(again, id, old);
+	GIVEN(at < 12);
+	MUST("EXT-37, EXT-49: the same again", again[at] == p[at]);
+	REACHED("end");
+}
+
+/* RFC 7306 5.1.1: a carry out of a marked bit is dropped */
+void prove_fetch_add(void)
+{
+	struct rdmap_atomic a;
+	u64 old = ANY(u64), sum = 0;
+	u32 carry = 0, one, i;
+
+	a.code = RDMAP_ATOMIC_FETCH_ADD;
+	for (i = 0; i < 64; i++) {
+		one = (u32)(old >> i & 1) + (u32)(a.data >> i & 1) + carry;
+		sum |= (u64)(one & 1) << i;
+		carry = a.mask >> i & 1 ? 0 : one >> 1;
+	}
+	MUST("EXT-19, EXT-21: field by field", rdmap_atomic_result(&a, old) == sum);
+	a.mask = 0;
+	MUST("EXT-20: mask 0 is a plain sum",
+	     rdmap_atomic_result(&a, old) == old + a.data);
+	REACHED("end");
+}
+
+/* 5.1.2, told by any one bit */
+void prove_compare_swap(void)
+{
+	struct rdmap_atomic a;
+	u64 old = ANY(u64), now;
+	u8 bit = ANY(u8);
+	bool equal;
+
+	GIVEN(bit < 64);
+	a.code = RDMAP_ATOMIC_CMP_SWAP;
+	now = rdmap_atomic_result(&a, old);
+	equal = (old & a.cmp_mask) == (a.cmp & a.cmp_mask);
+	MUST("EXT-23, EXT-25, EXT-27: no match, no change", equal || now == old);
+	MUST("EXT-24, EXT-27: a match, what the mask has", !equal ||
+	     (now >> bit & 1) == (a.mask >> bit & 1 ? a.data >> bit & 1
+						    : old >> bit & 1));
+	if (equal && now != old)
+		REACHED("swapped");
+	if (!equal)
+		REACHED("not equal");
+}

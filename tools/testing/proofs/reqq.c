@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The queue of outstanding requests: any ring of up to 16383 places (what 14
+ * bits of the wire name), in any state that sound() has; each step keeps that.
+ * Where an entry is written, up to 4 places: all that a longer ring has more is
+ * more entries that are not touched.  Then the answers.
+ *
+ * Files: rnic_sw/rdmap_reqq.c
+ * Checks: conversion
+ * Bound: 1, there is no loop
+ * prove_expected: Bound 2; Slow; as many requests as the ring in the proof
+ *	has; each is looked at by itself, so that more would not be other ones
+ * Mutation: rnic_sw/rdmap_reqq.c s/at < q->size ? at : at - q->size/at <= q->size ? at : at - q->size/
+ * Mutation: rnic_sw/rdmap_reqq.c s/q->served -= min(n, q->served)/q->served = 0/
+ * Mutation: rnic_sw/rdmap_reqq.c s/h->to != r->sink_to + oldest->done/h->to < r->sink_to/
+ * Mutation: rnic_sw/rdmap_reqq.c s/payload <= r->len - off/off + payload <= r->len/
+ * Mutation: rnic_sw/rdmap_reqq.c s/if (rdmap_reqq_full(q))/if (0)/
+ */
+#include "../../../drivers/rnic_sw/rdmap_reqq.h"
+#include "proof.h"
+
+static bool sound(const struct rdmap_reqq *q)
+{
+	return q->size <= 0x3fff && q->used <= q->size &&
+	       q->served <= q->used && (q->head < q->size || !q->head);
+}
+
+/* Where the @n-th behind the oldest is */
+static u32 place(const struct rdmap_reqq *q, u32 n)
+{
+	u32 at = q->head + n;
+
+	return at >= q->size ? at - q->size : at;
+}
+
+static struct rdmap_reqq any_queue(void)
+{
+	struct rdmap_reqq q;
+
+	GIVEN(sound(&q));
+	q.req = malloc(q.size * sizeof(*q.req));
+	GIVEN(q.req);
+	return q;
+}
+
+static bool same(const struct rdmap_reqq *a, const struct rdmap_reqq *b)
+{
+	return a->req == b->req && a->size == b->size && a->head == b->head &&
+	       a->used == b->used && a->served == b->served;
+}
+
+void prove_init(void)
+{
+	struct rdmap_req one;
+	struct rdmap_reqq q;
+	u16 size = ANY(u16);
+
+	GIVEN(size <= 0x3fff);
+	rdmap_reqq_init(&q, size ? &one : NULL, size);
+	MUST("sound, and empty", sound(&q) && q.size == size &&
+	     rdmap_reqq_empty(&q) && !rdmap_reqq_peek(&q) &&
+	     !rdmap_reqq_serve(&q));
+	MUST("RDMAP-142: a depth of 0 holds nothing",
+	     rdmap_reqq_full(&q) == !size);
+	REACHED("end");
+}
+
+void prove_push(void)
+{
+	struct rdmap_req ring[4];
+	struct rdmap_reqq q, was;
+	u32 other = ANY(u32), old = 0;
+	struct rdmap_req *req;
+
+	GIVEN(sound(&q) && q.size <= 4);
+	q.req = ring;
+	was = q;
+	if (other < q.used)
+		old = q.req[place(&q, other)].slot;
+	req = rdmap_reqq_push(&q);
+	MUST("RDMAP-142, RDMAP-143: never more than the depth",
+	     !req == (was.used == was.size));
+	MUST("sound still", sound(&q));
+	if (!req) {
+		MUST("full: as it was", same(&q, &was));
+		REACHED("full");
+		return;
+	}
+	MUST("one more, the newest", q.used == was.used + 1 &&
+	     q.served == was.served && q.head == was.head &&
+	     req == &q.req[place(&q, was.used)]);
+	MUST("zeroed", !req->slot && !req->done && !req->is_atomic &&
+	     !req->flags && !req->rreq.len && !req->atomic.cmp_mask);
+	if (other < was.used)
+		MUST("RDMAP-71: no other is touched",
+		     q.req[place(&q, other)].slot == old);
+	REACHED("pushed");
+}
+
+void prove_look(void)
+{
+	struct rdmap_reqq q = any_queue(), was = q;
+	const struct rdmap_req *oldest = rdmap_reqq_peek(&q);
+	const struct rdmap_req *due = rdmap_reqq_serve(&q);
+
+	MUST("RDMAP-86: the oldest", oldest ==
+	     (q.used ? &q.req[place(&q, 0)] : NULL));
+	MUST("RDMAP-86, RDMAP-131, EXT-67: the oldest not served", due ==
+	     (q.served < q.used ? &q.req[place(&q, q.served)] : NULL));
+	MUST("looking changes nothing", same(&q, &was));
+	rdmap_reqq_served(&q);
+	MUST("RDMAP-72: served one by one", sound(&q) && q.used == was.used &&
+	     q.served == was.served + (was.served < was.used));
+	if (due && due != oldest)
+		REACHED("behind others");
+}
+
+void prove_release(void)
+{
+	struct rdmap_reqq q = any_queue(), was = q;
+	u16 n = ANY(u16), gone = min(n, q.used);
+	u32 left = ANY(u32);
+
+	rdmap_reqq_release(&q, n);
+	MUST("sound still", sound(&q));
+	MUST("at most all", q.used == was.used - gone &&
+	     q.served == (was.served > gone ? was.served - gone : 0));
+	if (left >= q.used)
+		return;
+	MUST("RDMAP-86: the others stay where they are, in order",
+	     place(&q, left) == place(&was, left + gone));
+	if (gone && q.head < was.head)
+		REACHED("around the end");
+}
+
+/* RFC 5040 5.2.2: only what was asked for, in order, and all of it */
+static bool answers(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
+{
+	u64 done = (u64)r->done + len;
+
+	if (len && (h->stag != r->rreq.sink_stag ||
+		    h->to != r->rreq.sink_to + r->done))
+		return false;
+	return done <= r->rreq.len && h->last == (done == r->rreq.len);
+}
+
+void prove_response(void)
+{
+	struct rdmap_req req;
+	struct ddp_hdr h;
+	u32 payload = ANY(u32);
+	enum iw_reason why;
+
+	req.is_atomic = any_bool();
+	h.last = any_bool();
+	GIVEN(req.done <= req.rreq.len);
+	MUST("RDMAP-158: nobody asked",
+	     rdmap_resp_check(NULL, &h, payload) == IW_RDMAP_OPCODE);
+	why = rdmap_resp_check(&req, &h, payload);
+	if (req.is_atomic) {
+		MUST("EXT-81: another answer is due", why == IW_RDMAP_OPCODE);
+		REACHED("atomic");
+		return;
+	}
+	MUST("SEC-15: what was asked for, no more, no less",
+	     (why == IW_OK) == answers(&req, &h, payload));
+	MUST("RDMAP-54: or an error of the tagged model",
+	     !why || why == IW_DDP_T_BOUNDS ||
+	     (why == IW_DDP_T_STAG && h.stag != req.rreq.sink_stag));
+	if (why)
+		return;
+	req.done += payload;
+	MUST("the next one's precondition", req.done <= req.rreq.len);
+	if (h.last)
+		REACHED("whole");
+	else
+		REACHED("more to come");
+}
+
+/* One of the requests asked for all of these octets */
+static bool asked(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
+{
+	/* from its beginning; a sink over the end of 64 bits DDP refuses */
+	u64 from = h->to - r->rreq.sink_to;
+
+	return !r->is_atomic && h->stag == r->rreq.sink_stag &&
+	       from <= U32_MAX && from + len <= r->rreq.len;
+}
+
+void prove_expected(void)
+{
+	struct rdmap_req req[2];
+	struct rdmap_reqq q;
+	struct ddp_hdr h;
+	u32 payload = ANY(u32), i;
+	bool any = false;
+
+	GIVEN(q.size && q.size <= 2 && sound(&q));
+	q.req = req;
+	for (i = 0; i < 2; i++)
+		req[i].is_atomic = any_bool();
+	for (i = 0; i < q.used; i++)
+		any |= asked(&req[place(&q, i)], &h, payload);
+	MUST("SEC-15: placed early only where it was asked for",
+	     rdmap_resp_expected(&q, &h, payload) == any);
+	if (any && q.used == 2)
+		REACHED("asked for");
+}
+
+void prove_atomic_response(void)
+{
+	struct rdmap_req req;
+
+	req.is_atomic = any_bool();
+	MUST("EXT-54: a buffer for each", rdmap_aresp_admit(NULL) ==
+	     IW_DDP_U_NO_BUFFER);
+	MUST("EXT-57, EXT-81: in the order of the requests",
+	     rdmap_aresp_admit(&req) ==
+	     (req.is_atomic ? IW_OK : IW_RDMAP_OPCODE));
+	REACHED("end");
+}

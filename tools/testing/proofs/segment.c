@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The cut of a message: any message, cut so far to any place, any MULPDU. One
+ * step is shown to make progress and to keep what the next one is given, so the
+ * pieces are the message, whatever its length.
+ *
+ * Files: ddp/segment.c ddp/hdr.c ddp/untagged.c
+ * Checks: conversion
+ * Bound: 1, there is no loop
+ * Mutation: ddp/segment.c s/mulpdu - ddp_hdr_len(c->first)/mulpdu - DDP_T_HDR_LEN/
+ * Mutation: ddp/segment.c s/h->last = len == left/h->last = len < mulpdu/
+ * Mutation: ddp/segment.c s/h->mo = c->done/h->mo += c->done + 1/
+ */
+#include "../../../drivers/ddp/hdr.h"
+#include "../../../drivers/ddp/segment.h"
+#include "../../../drivers/ddp/untagged.h"
+#include "proof.h"
+
+static void same_message(const struct ddp_hdr *h, const struct ddp_hdr *first)
+{
+	MUST("DDP-29, DDP-38: RsvdULP", h->ulp8 == first->ulp8 &&
+	     (h->tagged || h->ulp32 == first->ulp32));
+	MUST("DDP-33: STag", !h->tagged || h->stag == first->stag);
+	MUST("DDP-40, DDP-44: QN and MSN", h->tagged ||
+	     (h->qn == first->qn && h->msn == first->msn));
+}
+
+/* A receiver whose queue is as far as the sender takes the piece */
+static void received(const struct ddp_hdr *h, const struct ddp_cut *c, u32 len)
+{
+	struct ddp_uq uq[DDP_QUEUES];
+
+	if (h->tagged || h->qn >= DDP_QUEUES)
+		return;
+	uq[h->qn].msn = c->first->msn;
+	uq[h->qn].mo = c->done;
+	MUST("DDP-51, DDP-60: it is due", ddp_uq_due(uq, h) == IW_OK);
+	MUST("DDP-93: it fits", ddp_uq_fits(h, len, c->total) == IW_OK);
+	ddp_uq_advance(&uq[h->qn], h, len);
+	MUST("DDP-20, DDP-41: so is the next",
+	     h->last ? uq[h->qn].msn == c->first->msn + 1 && !uq[h->qn].mo
+		     : uq[h->qn].msn == c->first->msn &&
+		       uq[h->qn].mo == c->done + len);
+	REACHED("received");
+}
+
+void prove_next(void)
+{
+	struct ddp_hdr first, h;
+	struct ddp_cut c = {
+		.first = &first, .total = ANY(u32), .done = ANY(u32),
+	};
+	u32 mulpdu = ANY(u32), len;
+
+	first.tagged = any_bool();
+	GIVEN(mulpdu >= DDP_MULPDU_MIN);
+	GIVEN(c.done < c.total || (!c.done && !c.total));
+	len = ddp_cut_next(&c, mulpdu, &h);
+	MUST("DDP-47: not above MULPDU", (u64)len + ddp_hdr_len(&h) <= mulpdu);
+	MUST("DDP-49: no more than is left", len <= c.total - c.done);
+	MUST("DDP-54: empty only if all is", len || !c.total);
+	MUST("DDP-17, DDP-18: L at the end, only there",
+	     h.last == (c.done + len == c.total));
+	MUST("DDP-53: TO", !h.tagged || h.to == (u64)(first.to + c.done));
+	MUST("DDP-45, DDP-51: MO", h.tagged || h.mo == c.done);
+	same_message(&h, &first);
+	received(&h, &c, len);
+	c.done += len;
+	MUST("the next step's precondition", h.last || c.done < c.total);
+	if (!h.last)
+		REACHED("more to come");
+	if (!c.total)
+		REACHED("empty message");
+}

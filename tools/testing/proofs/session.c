@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The machine of a DDP Stream Session: any sequence of chunks received, sent
+ * and acknowledged. What is true of every state that can be reached (sound()) is
+ * shown to stay so in each step, and each step to obey RFC 5043 section 6.
+ *
+ * Files: sctp_ddp/session.c
+ * Bound: 1, there is no loop
+ * Mutation: sctp_ddp/session.c s/s->state != SDDP_IDLE || s->active/s->state != SDDP_IDLE/
+ * Mutation: sctp_ddp/session.c s/s->state == SDDP_OPEN \&\& !s->we_done/s->state == SDDP_OPEN/
+ * Mutation: sctp_ddp/session.c s/if (s->peer_done)/if (0)/
+ * Mutation: sctp_ddp/session.c s/if (s->we_done || s->in_doubt)/if (s->we_done)/
+ * Mutation: sctp_ddp/session.c s/sddp_session_over(s) \&\& !s->in_doubt/sddp_session_over(s)/
+ */
+#include "../../../drivers/sctp_ddp/session.h"
+#include "proof.h"
+
+static bool sound(const struct sddp_session *s)
+{
+	switch (s->state) {
+	case SDDP_IDLE:
+		return !s->peer_done && !s->we_done && !s->in_doubt;
+	case SDDP_INITIATED:
+		return s->active && !s->peer_done && !s->we_done;
+	case SDDP_REQUESTED:
+		return !s->active && !s->peer_done && !s->we_done &&
+		       !s->in_doubt;
+	default:
+		return true;
+	}
+}
+
+static struct sddp_session any_session(void)
+{
+	struct sddp_session s;
+
+	GIVEN((u32)s.state <= SDDP_OVER);
+	s.active = any_bool();
+	s.enhanced = any_bool();
+	s.peer_done = any_bool();
+	s.we_done = any_bool();
+	s.in_doubt = any_bool();
+	GIVEN(sound(&s));
+	return s;
+}
+
+static enum sddp_what any_what(void)
+{
+	enum sddp_what what;
+
+	GIVEN((u32)what <= SDDP_SAY_TERMINATE);
+	return what;
+}
+
+/* Does a legal sequence go on like that (6.2 to 6.4, RFC 6581 7)? */
+static bool legal(const struct sddp_session *s, enum sddp_what what,
+		  bool enhanced)
+{
+	if (s->peer_done || s->state == SDDP_OVER)
+		return false;
+	switch (what) {
+	case SDDP_SAY_INITIATE:
+		return !s->active && s->state == SDDP_IDLE;
+	case SDDP_SAY_ACCEPT:
+		return s->state == SDDP_INITIATED && enhanced == s->enhanced;
+	case SDDP_SAY_REJECT:
+		return s->state == SDDP_INITIATED && (!enhanced || s->enhanced);
+	case SDDP_SAY_TERMINATE:
+		return s->state == SDDP_INITIATED || s->state == SDDP_OPEN;
+	default:
+		return s->state == SDDP_OPEN;
+	}
+}
+
+static enum sddp_do asked(const struct sddp_session *s, enum sddp_what what)
+{
+	switch (what) {
+	case SDDP_SAY_INITIATE:
+		return SDDP_DO_ASK;
+	case SDDP_SAY_ACCEPT:
+		return SDDP_DO_ENTER;
+	case SDDP_SAY_REJECT:
+		return SDDP_DO_REJECTED;
+	case SDDP_SAY_TERMINATE:
+		return s->state == SDDP_OPEN ? SDDP_DO_PEER_DONE : SDDP_DO_REFUSED;
+	default:
+		return SDDP_DO_DELIVER;
+	}
+}
+
+void prove_init(void)
+{
+	struct sddp_session s;
+
+	sddp_session_init(&s, any_bool());
+	MUST("sound to begin with", sound(&s) && s.state == SDDP_IDLE);
+	REACHED("end");
+}
+
+void prove_receive(void)
+{
+	struct sddp_session s = any_session(), was = s;
+	enum sddp_what what = any_what();
+	bool enhanced = any_bool();
+	enum sddp_do does = sddp_session_receive(&s, what, enhanced);
+
+	MUST("sound still", sound(&s));
+	MUST("SCTPDDP-28: what is legal is done", legal(&was, what, enhanced) ?
+	     does == asked(&was, what)
+	     : does == (was.state == SDDP_OVER ? SDDP_DO_IGNORE : SDDP_DO_END));
+	MUST("SCTPDDP-28: what is not ends it",
+	     does != SDDP_DO_END || s.state == SDDP_OVER);
+	MUST("SCTPDDP-29, DDP-10: delivered only while it is open",
+	     does != SDDP_DO_DELIVER || (was.state == SDDP_OPEN && !was.peer_done));
+	MUST("SCTPDDP-30: its Terminate was the peer's last",
+	     !was.peer_done || does == SDDP_DO_END || does == SDDP_DO_IGNORE);
+	MUST("SCTPDDP-22: done is done", (!was.peer_done || s.peer_done) &&
+	     (!was.we_done || s.we_done));
+	MUST("SCTPDDP-28: over is over", was.state != SDDP_OVER ||
+	     s.state == SDDP_OVER);
+	MUST("SCTPDDP-43, SCTPDDP-46: in doubt until there is word of it",
+	     !was.in_doubt || s.in_doubt || was.state != SDDP_OVER);
+	if (does == SDDP_DO_ENTER)
+		REACHED("accepted");
+	if (does == SDDP_DO_END)
+		REACHED("illegal");
+	if (does == SDDP_DO_DELIVER && !s.active)
+		REACHED("delivered");
+}
+
+/* What may be sent is what the peer's machine takes for legal */
+void prove_send(void)
+{
+	struct sddp_session s = any_session(), was = s;
+	enum sddp_what what = any_what();
+	bool enhanced = any_bool();
+
+	if (!sddp_session_may(&s, what))
+		return;
+	MUST("SCTPDDP-30: nothing behind our last", !was.we_done);
+	MUST("SCTPDDP-44: no segment before it is accepted",
+	     what != SDDP_SEGMENT_CHUNK || was.state == SDDP_OPEN);
+	MUST("SCTPDDP-43: no Terminate that could overtake",
+	     what != SDDP_SAY_TERMINATE || !was.in_doubt);
+	MUST("SCTPDDP-29: an Initiate is the active side's, once",
+	     what != SDDP_SAY_INITIATE || (was.active && was.state == SDDP_IDLE));
+	MUST("SCTPDDP-34, SCTPDDP-36: an answer is the passive side's, once",
+	     (what != SDDP_SAY_ACCEPT && what != SDDP_SAY_REJECT) ||
+	     (!was.active && was.state == SDDP_REQUESTED));
+	sddp_session_sent(&s, what, enhanced);
+	MUST("sound still", sound(&s));
+	MUST("SCTPDDP-43: a control chunk is in doubt", what == SDDP_SEGMENT_CHUNK
+	     ? s.in_doubt == was.in_doubt : s.in_doubt);
+	MUST("SCTPDDP-30: a no and a Terminate are the last",
+	     s.we_done == (what == SDDP_SAY_REJECT || what == SDDP_SAY_TERMINATE));
+	MUST("SCTPDDP-30: none of them twice", !s.we_done ||
+	     (!sddp_session_may(&s, SDDP_SAY_TERMINATE) &&
+	      !sddp_session_may(&s, SDDP_SEGMENT_CHUNK) &&
+	      !sddp_session_may(&s, SDDP_SAY_ACCEPT)));
+	if (what == SDDP_SEGMENT_CHUNK)
+		REACHED("segment");
+	if (what == SDDP_SAY_TERMINATE && was.state == SDDP_REQUESTED)
+		REACHED("refused");
+}
+
+void prove_end(void)
+{
+	struct sddp_session s = any_session(), was = s;
+
+	MUST("SCTPDDP-31: over when both are done",
+	     sddp_session_over(&s) == (s.peer_done && s.we_done));
+	MUST("SCTPDDP-46: used again when nothing is in doubt",
+	     sddp_session_reusable(&s) ==
+	     (s.peer_done && s.we_done && !s.in_doubt));
+	if (sddp_session_reusable(&s))
+		REACHED("reusable");
+	sddp_session_acked(&s);
+	MUST("sound when acknowledged", sound(&s) && !s.in_doubt);
+	sddp_session_break(&was);
+	MUST("SCTPDDP-28: broken is over", sound(&was) &&
+	     was.state == SDDP_OVER);
+	MUST("SCTPDDP-29: and sends no more segments",
+	     !sddp_session_may(&was, SDDP_SEGMENT_CHUNK));
+}

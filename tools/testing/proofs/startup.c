@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * MPA start-up around the peer's frame, in any state: what the ULP answers, the
+ * frame that is sent, what comes unasked, and its ends.
+ *
+ * Files: mpa/startup.c
+ * Bound: 2, what is left of the header, and of what follows it
+ * Mutation: mpa/startup.c s/if (su->state == MPA_SU_ASK \&\& !su->initiator \&\& n)/if (0)/
+ * Mutation: mpa/startup.c s/size < MPA_HDR_LEN + data)/size < data)/
+ * Mutation: mpa/startup.c s/want == MPA_WANT_READ \&\& su->got/want == MPA_WANT_READ/
+ */
+#include "../../../drivers/mpa/startup.h"
+#include "proof.h"
+
+/* Whatever init(), offer() and the like leave behind, but for @state */
+static void any_start(struct mpa_startup *su)
+{
+	su->initiator = any_bool();
+	su->want_crc = any_bool();
+	su->rx_markers = any_bool();
+	su->enhanced = any_bool();
+	su->crc = any_bool();
+	su->tx_markers = any_bool();
+	su->mine.enhanced = any_bool();
+	su->why = IW_OK;
+	GIVEN(su->rev_max == 1 || su->rev_max == 2);
+	GIVEN(su->initiator || !su->enhanced);
+	GIVEN(!su->enhanced || su->rev_max == 2);
+}
+
+static void unasked(enum mpa_startup_state state)
+{
+	struct mpa_startup su, was;
+	size_t n = ANY(size_t);
+	ssize_t eaten;
+
+	any_start(&su);
+	su.state = state;
+	GIVEN(n && n <= 1 << 16);
+	was = su;
+	eaten = mpa_startup_input(&su, any_octets(n), n);
+	if (state == MPA_SU_ASK && !was.initiator) {
+		MUST("MPA-113: nothing between Request and Reply",
+		     eaten == -IW_MPA_STARTUP && su.state == MPA_SU_CLOSE);
+		REACHED("too soon");
+		return;
+	}
+	MUST("MPA-74: left for Full Operation",
+	     !eaten && su.state == state && su.got == was.got);
+	REACHED("left");
+}
+
+/* Whoever sends what was not waited for */
+void prove_unasked(void)
+{
+	unasked(MPA_SU_ASK);
+	unasked(MPA_SU_SEND);
+	unasked(MPA_SU_SEND_REJECT);
+	unasked(MPA_SU_ENTER);
+	unasked(MPA_SU_CLOSE);
+	unasked(MPA_SU_RETRY);
+}
+
+static bool fits(const struct ddp_offer *o, bool enhanced)
+{
+	return o->pd_len <= (enhanced ? 508 : 512) &&
+	       (!o->enhanced || (o->ird <= 0x3fff && o->ord <= 0x3fff));
+}
+
+/* The ULP's answer, whatever it is */
+void prove_answer(void)
+{
+	struct mpa_startup su, was;
+	struct ddp_offer o;
+	bool rejects = any_bool(), asked, enhanced;
+	int err;
+
+	any_start(&su);
+	/* a Request that is enhanced made the responder so */
+	if (!su.initiator)
+		su.enhanced = any_bool() && su.rev_max == 2;
+	o.enhanced = any_bool();
+	GIVEN((u32)su.state <= MPA_SU_RETRY);
+	was = su;
+	asked = su.state == MPA_SU_ASK && !(rejects && su.initiator);
+	enhanced = su.initiator ? o.enhanced && su.rev_max == 2 : su.enhanced;
+	err = rejects ? mpa_startup_reject(&su, &o) : mpa_startup_offer(&su, &o);
+	MUST("MPA-107: only when it is asked", (err == -ENOTCONN) == !asked);
+	if (!asked)
+		return;
+	MUST("MPA-99, MPA2-15, MPA2-25: what fits", !err ==
+	     (fits(&o, enhanced) &&
+	      (rejects || was.initiator || !was.enhanced || o.enhanced)));
+	MUST("what does not fit changes no state", !err || su.state == was.state);
+	if (err) {
+		REACHED("does not fit");
+		return;
+	}
+	MUST("MPA-100, MPA-104, MPA-107: write next", su.state ==
+	     (rejects ? MPA_SU_SEND_REJECT : MPA_SU_SEND));
+	MUST("MPA2-7, MPA2-62: revision 2 only where it is of use",
+	     !was.initiator || (su.enhanced == enhanced &&
+				su.revision == (enhanced ? 2 : 1)));
+	REACHED("fits");
+}
+
+/* The frame that is sent, into any room */
+void prove_output(void)
+{
+	struct mpa_startup su;
+	size_t size = ANY(size_t), len, word, at = ANY(size_t);
+	bool reject = any_bool();
+	u8 *p;
+
+	any_start(&su);
+	su.enhanced = any_bool();
+	su.state = reject ? MPA_SU_SEND_REJECT : MPA_SU_SEND;
+	word = su.enhanced ? 4 : 0;
+	GIVEN(su.mine.pd_len <= 512 - word);
+	GIVEN(su.mine.ird <= 0x3fff && su.mine.ord <= 0x3fff);
+	GIVEN(size <= 1024);
+	p = any_octets(size);
+	len = mpa_startup_output(&su, p, size);
+	MUST("MPA-96, MPA-99, MPA2-10: all of it or nothing",
+	     len == (size < 20 + word + su.mine.pd_len ? 0
+		     : 20 + word + su.mine.pd_len));
+	if (!len) {
+		REACHED("no room");
+		return;
+	}
+	MUST("MPA-90, MPA2-4: flags", p[16] == ((su.rx_markers ? 0x80 : 0) |
+	     (su.crc ? 0x40 : 0) | (reject ? 0x20 : 0) | (su.enhanced ? 0x10 : 0)));
+	MUST("MPA-92, MPA2-6: revision", p[17] == su.revision);
+	MUST("MPA-96, MPA2-10: PD_Length", octets(p + 18, 2) == len - 20);
+	if (word)
+		MUST("MPA2-25: depths", (octets(p + 20, 2) & 0x3fff) == su.mine.ird &&
+		     (octets(p + 22, 2) & 0x3fff) == su.mine.ord);
+	GIVEN(at < 16 || at < su.mine.pd_len);
+	if (at < 16)
+		MUST("MPA-79, MPA-81: key", p[at] == (u8)
+		     (su.initiator ? "MPA ID Req Frame" : "MPA ID Rep Frame")[at]);
+	if (at < su.mine.pd_len)
+		MUST("MPA-101, MPA-105: Private Data",
+		     p[20 + word + at] == su.mine.pd[at]);
+	REACHED("written");
+}
+
+/* Nothing more comes, TCP has taken the frame, another try */
+void prove_rest(void)
+{
+	struct mpa_startup su, was;
+
+	any_start(&su);
+	GIVEN((u32)su.state <= MPA_SU_RETRY);
+	was = su;
+	mpa_startup_eof(&su);
+	MUST("MPA-132: it ends what waits for the peer",
+	     mpa_startup_want(&su) != MPA_WANT_READ &&
+	     mpa_startup_want(&su) != MPA_WANT_ASK_ULP);
+	MUST("MPA-97: a frame cut short is malformed",
+	     mpa_startup_want(&was) != MPA_WANT_READ || !was.got ||
+	     (su.state == MPA_SU_CLOSE && su.why == IW_MPA_STARTUP));
+	MUST("MPA-132, MPA2-66, MPA2-67: one that never began is lost",
+	     mpa_startup_want(&was) != MPA_WANT_READ || was.got ||
+	     (su.why == IW_MPA_LOST && su.state ==
+	      (was.initiator && was.enhanced ? MPA_SU_RETRY : MPA_SU_CLOSE)));
+	MUST("MPA2-67: another try only if it asked for more",
+	     su.state != MPA_SU_RETRY || was.state == MPA_SU_RETRY ||
+	     (was.initiator && was.enhanced && !was.got) ||
+	     mpa_startup_want(&was) != MPA_WANT_READ);
+	if (su.state == MPA_SU_RETRY && was.state != MPA_SU_RETRY)
+		REACHED("retry");
+	su = was;
+	mpa_startup_sent(&su);
+	MUST("MPA-108, MPA-109: what follows a frame", su.state ==
+	     (was.state == MPA_SU_SEND_REJECT ? MPA_SU_CLOSE :
+	      was.state != MPA_SU_SEND ? was.state :
+	      was.initiator ? MPA_SU_HEADER : MPA_SU_ENTER));
+	su = was;
+	mpa_startup_fall_back(&su);
+	MUST("MPA-92, MPA2-7, MPA2-67: with revision 1", su.revision == 1 &&
+	     !su.enhanced && !su.got && su.state == MPA_SU_SEND &&
+	     su.why == IW_OK);
+	REACHED("end");
+}

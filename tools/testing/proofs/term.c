@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Terminate: a peer's, of any octets; ours, of any fault.
+ *
+ * Files: rnic_sw/rdmap_term.c ddp/reason.c
+ * Checks: conversion
+ * Bound: 1, there is no loop
+ * Mutation: rnic_sw/rdmap_term.c s/if (r->len < n)/if (r->len + 1 < n)/
+ * Mutation: rnic_sw/rdmap_term.c s/u8 len = RDMAP_TERM_DDP_UNTAGGED/u8 len = RDMAP_TERM_DDP_TAGGED/
+ * Mutation: rnic_sw/rdmap_term.c s/row->layer << 4 | row->type/row->type << 4 | row->layer/
+ * Mutation: ddp/reason.c s/ROW(DDP, 1, 0x01, SEGMENT/ROW(DDP, 1, 0x01, NONE/
+ */
+#include "../../../drivers/rnic_sw/rdmap_term.h"
+#include "proof.h"
+
+#define SEGMENT	(IW_QUOTE_M | IW_QUOTE_D)
+
+/* RFC 5040 figure 8: octets up to the end of what it says that it quotes */
+static size_t ddp_at(u8 quote)
+{
+	return quote & SEGMENT ? 6 : 4;
+}
+
+static size_t length(const u8 *p, size_t len)
+{
+	u8 quote = p[2];
+	size_t n = ddp_at(quote);
+
+	if (quote & IW_QUOTE_D)
+		n += len > n && p[n] & 0x80 ? 14 : 18;
+	if (quote & IW_QUOTE_R)
+		n += 28;
+	return n;
+}
+
+static void quoted(const struct rdmap_term *t, const u8 *p, size_t len)
+{
+	size_t ddp = ddp_at(p[2]), at = ANY(size_t);
+
+	MUST("RDMAP-44: DDP header", t->ddp_len ==
+	     (p[2] & IW_QUOTE_D ? p[ddp] & 0x80 ? 14 : 18 : 0));
+	MUST("RDMAP-46: RDMA header", t->rdma_len == (p[2] & IW_QUOTE_R ? 28 : 0));
+	if (p[2] & SEGMENT)
+		MUST("RDMAP-44: segment length", t->seg_len == octets(p + 4, 2));
+	GIVEN(at < 28);
+	if (at < t->ddp_len)
+		MUST("RDMAP-44: octet for octet", t->ddp[at] == p[ddp + at]);
+	if (at < t->rdma_len)
+		MUST("RDMAP-46: octet for octet",
+		     t->rdma[at] == p[ddp + t->ddp_len + at]);
+	if (t->ddp_len == 14 && t->rdma_len)
+		REACHED("both");
+}
+
+void prove_parse(void)
+{
+	size_t len = ANY(size_t);
+	struct rdmap_term t;
+	enum iw_reason why;
+	u8 *p;
+
+	/* a message may be far longer than any header */
+	GIVEN(len <= 1 << 16);
+	p = any_octets(len);
+	why = rdmap_term_parse(&t, p, len);
+	MUST("RDMAP-110: whole, or not", why ==
+	     (len >= 4 && len >= length(p, len) ? IW_OK : IW_RDMAP_UNSPEC));
+	MUST("lengths within the struct", t.ddp_len <= 18 && t.rdma_len <= 28);
+	if (len < 4) {
+		REACHED("nothing");
+		return;
+	}
+	MUST("RDMAP-36: layer, type, code", t.layer == p[0] >> 4 &&
+	     t.type == (p[0] & 15) && t.code == p[1]);
+	MUST("RDMAP-41: reserved bits ignored", t.quote == (p[2] & 0xe0));
+	if (why)
+		REACHED("short");
+	else
+		quoted(&t, p, len);
+}
+
+/* A fault as the modules make one: headers whole, or not there */
+static struct iw_fault any_fault(void)
+{
+	struct iw_fault f;
+
+	GIVEN((u32)f.why < IW_REASON_NR);
+	GIVEN(!f.ddp_len || f.ddp_len == (f.ddp[0] & 0x80 ? 14 : 18));
+	GIVEN(!f.rdma_len || f.rdma_len == 28);
+	return f;
+}
+
+/* RFC 5040 figure 10 */
+static u8 may_quote(u8 layer, u8 type)
+{
+	if (layer == 2 || type == 0)
+		return 0;
+	return layer == 0 && type == 1 ? SEGMENT | IW_QUOTE_R : SEGMENT;
+}
+
+void prove_build(void)
+{
+	struct iw_fault f = any_fault();
+	const struct iw_reason_row *row = iw_reason_row(f.why);
+	u8 out[RDMAP_TERM_BUILD_MAX];
+	size_t len = rdmap_term_build(out, &f), at = ANY(size_t), n;
+	bool quotes;
+
+	MUST("a local reason is no business of the peer's",
+	     !len == (row->layer == IW_NOT_ON_WIRE));
+	if (!len) {
+		REACHED("local");
+		return;
+	}
+	MUST("RDMAP-36: layer, type, code", out[0] >> 4 == row->layer &&
+	     (out[0] & 15) == row->type && out[1] == row->code);
+	MUST("RDMAP-40: reserved bits are zero", !(out[2] & 0x1f) && !out[3]);
+	MUST("RDMAP-45, RDMAP-47, RDMAP-50 to RDMAP-55: no more than figure 10",
+	     !(out[2] & ~may_quote(row->layer, row->type)));
+	MUST("RDMAP-44, RDMAP-46: as long as it says",
+	     len == length(out, len) && len <= RDMAP_TERM_BUILD_MAX);
+	n = ddp_at(out[2]);
+	quotes = out[2] & IW_QUOTE_D;
+	MUST("RDMAP-51, RDMAP-53, RDMAP-54: what there is of it",
+	     quotes == (f.ddp_len && may_quote(row->layer, row->type)));
+	GIVEN(at < 28);
+	if (quotes) {
+		MUST("RDMAP-44: its length", octets(out + 4, 2) == f.seg_len);
+		MUST("RDMAP-44: its header",
+		     at >= f.ddp_len || out[n + at] == f.ddp[at]);
+		n += f.ddp_len;
+	}
+	if (out[2] & IW_QUOTE_R) {
+		MUST("RDMAP-46: the request's", out[n + at] == f.rdma[at]);
+		REACHED("request");
+	}
+}
+
+/* The reasons' table: a reason out of it is one, too */
+void prove_reason(void)
+{
+	const struct iw_reason_row *row = iw_reason_row(ANY(u32));
+
+	MUST("DDP-106 to DDP-108, MPA2-23: a layer there is",
+	     row->layer <= 2 || row->layer == IW_NOT_ON_WIRE);
+	MUST("it fits half an octet", row->type <= 2 && row->name[0] &&
+	     row->rule[0]);
+	REACHED("end");
+}

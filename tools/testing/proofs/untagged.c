@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The untagged queues. A queue's state is any: what holds for one segment then
+ * holds for each of any sequence.
+ *
+ * Files: ddp/untagged.c
+ * Checks: conversion
+ * Bound: 1, there is no loop
+ * Mutation: ddp/untagged.c s/h->qn >= DDP_QUEUES/h->qn > DDP_QUEUES/
+ * Mutation: ddp/untagged.c s/(u64)h->mo + payload/h->mo + payload/
+ * Mutation: ddp/untagged.c s/q->mo += payload/q->mo = payload/
+ */
+#include "../../../drivers/ddp/untagged.h"
+#include "proof.h"
+
+void prove_init(void)
+{
+	struct ddp_uq q;
+
+	ddp_uq_init(&q);
+	MUST("DDP-42, DDP-45: the first is MSN 1, MO 0", q.msn == 1 && !q.mo);
+	REACHED("end");
+}
+
+/* RFC 5041 7.1 U1, U5, U3, in this order */
+static enum iw_reason due(const struct ddp_uq *uq, const struct ddp_hdr *h)
+{
+	if (h->qn > 3)
+		return IW_DDP_U_QN;
+	if (h->msn != uq[h->qn].msn)
+		return IW_DDP_U_MSN_RANGE;
+	return h->mo == uq[h->qn].mo ? IW_OK : IW_DDP_U_MO;
+}
+
+void prove_due(void)
+{
+	struct ddp_uq uq[DDP_QUEUES];
+	struct ddp_hdr h;
+	enum iw_reason why = ddp_uq_due(uq, &h);
+
+	MUST("DDP-86, DDP-92, DDP-94: the one that is due", why == due(uq, &h));
+	if (why == IW_DDP_U_QN)
+		REACHED("QN");
+	if (why == IW_DDP_U_MSN_RANGE)
+		REACHED("MSN");
+	if (why == IW_DDP_U_MO)
+		REACHED("MO");
+	if (why == IW_OK && h.msn == 0)
+		REACHED("MSN that wrapped");
+}
+
+/* All that a segment goes through; @buf_len is the same for all of a message */
+void prove_segment(void)
+{
+	struct ddp_uq uq[DDP_QUEUES], before;
+	u32 payload = ANY(u32), buf_len = ANY(u32);
+	struct ddp_hdr h;
+	u64 end;
+	enum iw_reason why;
+
+	h.last = any_bool();
+	if (ddp_uq_due(uq, &h))
+		return;
+	before = uq[h.qn];
+	end = (u64)h.mo + payload;
+	why = ddp_uq_fits(&h, payload, buf_len);
+	MUST("DDP-93: it ends within the buffer",
+	     (why == IW_OK) == (end <= buf_len));
+	MUST("DDP-108: or it is too long", !why || why == IW_DDP_U_TOO_LONG);
+	if (why) {
+		REACHED("too long");
+		return;
+	}
+	ddp_uq_advance(&uq[h.qn], &h, payload);
+	if (h.last) {
+		MUST("DDP-41, DDP-43, DDP-95: the next message",
+		     uq[h.qn].msn == before.msn + 1 &&
+		     !uq[h.qn].mo);
+		REACHED("last");
+	} else {
+		MUST("DDP-44, DDP-51: the next segment",
+		     uq[h.qn].msn == before.msn && uq[h.qn].mo == end);
+		MUST("DDP-92: still within the buffer", uq[h.qn].mo <= buf_len);
+		REACHED("more");
+	}
+}
