@@ -138,10 +138,27 @@ many_connections() {
 	nothing_left
 }
 
+# A queue pair that goes while it is connected leaves no connection behind.
+destroyed_meanwhile() {
+	local race how
+	race=$(t_prog race)
+	for how in connect accept; do
+		t_port
+		timeout $((2 * T_TIME)) "$race" $how "$B4" "$PORT" "$((ROUNDS * 50))"
+	done
+	nothing_left
+	t_drop_device iw0
+	t_until "$T_TIME" modprobe -r rnic_sw iw_mpa iw_sctp_ddp ||
+		t_fail "the modules cannot be unloaded"
+	modprobe rnic_sw
+	t_link iw0 t0
+}
+
 t_case "link down and up in the middle of traffic" "DDP-3" link_bounces
 one_device
 t_case "one end killed in the middle of traffic" "DDP-78" kill_one_end
 t_case "four pairs killed at once" "" kill_both_of_many
+t_case "queue pairs destroyed while they connect" "" destroyed_meanwhile
 t_case "$CONNECTIONS connections at once" "" many_connections
 t_case "device deleted under traffic" "" del_link
 t_case "modules unloaded and loaded after traffic" "" reload_modules
