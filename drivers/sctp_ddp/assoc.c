@@ -16,16 +16,15 @@
 #include <ddp/addr.h>
 
 #include "internal.h"
+#include "share.h"
 #include "trace.h"
 
 #define IDLE_ACTIVE	5	/* seconds without a session: who made it ends it */
 #define IDLE_PASSIVE	60	/* ... and if it does not */
 #define IDLE_UNUSED	10	/* for the first Initiate to come */
-#define UNUSED_MOST	1024	/* associations of peers without a session */
 
 static LIST_HEAD(assocs);
 static DEFINE_MUTEX(assocs_lock);	/* the table */
-static int unused;			/* how many wait for a first session */
 static atomic_t existing = ATOMIC_INIT(0);	/* not yet released */
 
 /**
@@ -90,10 +89,14 @@ static void __close(struct sddp_assoc *a)
 {
 	lockdep_assert_held(&assocs_lock);
 	a->open = false;
-	if (!list_empty(&a->list)) {
-		list_del_init(&a->list);
-		unused -= !a->active && !a->used;
-	}
+	list_del_init(&a->list);
+}
+
+static void end_stream(struct sddp_stream *st, enum iw_reason why)
+{
+	sddp_stream_end(st, why == IW_PEER_CLOSED ? sddp_stream_shut(st) : why,
+			NULL);
+	sddp_stream_drop(st);
 }
 
 /*
@@ -102,9 +105,10 @@ static void __close(struct sddp_assoc *a)
  */
 static void end(struct sddp_assoc *a, enum iw_reason why, bool abort)
 {
-	struct sddp_stream *st;
 	unsigned long id;
+	void *at;
 
+	sddp_crowd_leave(a);
 	mutex_lock(&assocs_lock);
 	__close(a);
 	mutex_unlock(&assocs_lock);
@@ -113,11 +117,10 @@ static void end(struct sddp_assoc *a, enum iw_reason why, bool abort)
 	trace_sddp_assoc_end(a, why);
 	cancel_delayed_work_sync(&a->idle);
 	cancel_delayed_work_sync(&a->look);
-	xa_for_each(&a->streams, id, st) {
-		sddp_stream_end(st, why == IW_PEER_CLOSED ?
-				sddp_stream_shut(st) : why, NULL);
-		sddp_stream_drop(st);
-	}
+	cancel_delayed_work_sync(&a->retry);
+	xa_for_each(&a->streams, id, at)
+		if (!xa_is_value(at))
+			end_stream(at, why);
 	sddp_sock_release(a, abort);
 	/* the callbacks' reference */
 	sddp_assoc_put(a);
@@ -131,22 +134,48 @@ void sddp_assoc_idle(struct sddp_assoc *a)
 {
 	unsigned int seconds = a->active ? IDLE_ACTIVE : IDLE_PASSIVE;
 
-	if (!a->used && !a->active)
+	if (atomic_read(&a->live) || a->phase != SDDP_UP)
+		return;
+	if (!a->used && !a->active) {
 		seconds = IDLE_UNUSED;
-	if (!atomic_read(&a->live) && a->phase == SDDP_UP)
-		mod_delayed_work(sddp_wq, &a->idle, seconds * HZ);
+		sddp_crowd_rejoin(a);
+	}
+	sddp_tx_rest(a);
+	mod_delayed_work(sddp_wq, &a->idle, seconds * HZ);
 }
 
 /**
  * sddp_assoc_retry - SCTP takes no more
  * @a: the association; worker
  *
- * It kicks when it has sent something.  If memory was short there may be
- * nothing to be sent.
+ * It kicks when it has sent something.  If it has no memory left to account
+ * for, nothing may be under way, and it does not.
  */
 void sddp_assoc_retry(struct sddp_assoc *a)
 {
-	mod_delayed_work(sddp_wq, &a->idle, HZ / 2);
+	mod_delayed_work(sddp_wq, &a->retry, HZ / 2);
+}
+
+/**
+ * sddp_assoc_backoff - memory was short
+ * @a: the association; worker
+ *
+ * It tries again after a while, which gets longer each time.
+ */
+void sddp_assoc_backoff(struct sddp_assoc *a)
+{
+	a->delay = sddp_share_delay(a->delay);
+	mod_delayed_work(sddp_wq, &a->retry, msecs_to_jiffies(a->delay));
+}
+
+static void retry_expired(struct work_struct *w)
+{
+	struct sddp_assoc *a = container_of(to_delayed_work(w),
+					    struct sddp_assoc, retry);
+
+	WRITE_ONCE(a->full, false);
+	WRITE_ONCE(a->deep, false);
+	sddp_assoc_kick(a);
 }
 
 static void idle_expired(struct work_struct *w)
@@ -183,11 +212,12 @@ static bool still_idle(struct sddp_assoc *a)
 /* All those that wait for the association can begin, or have to move on */
 static void begin_sessions(struct sddp_assoc *a)
 {
-	struct sddp_stream *st;
 	unsigned long id;
+	void *at;
 
-	xa_for_each(&a->streams, id, st)
-		sddp_stream_event(st, SDDP_EV_TX);
+	xa_for_each(&a->streams, id, at)
+		if (!xa_is_value(at))
+			sddp_stream_event(at, SDDP_EV_TX);
 }
 
 static struct sddp_stream *take_first(struct sddp_assoc *a,
@@ -203,10 +233,14 @@ static struct sddp_stream *take_first(struct sddp_assoc *a,
 	return st;
 }
 
-/* Each stream that has something to do now gets one turn */
-static void serve(struct sddp_assoc *a)
+/*
+ * Each stream of which something is asked is looked at; who has something to
+ * send gets in line.  Return: whether there is more to do at once
+ */
+static bool serve(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
+	bool more = false;
 	LIST_HEAD(now);
 
 	if (a->phase == SDDP_UP)
@@ -219,6 +253,9 @@ static void serve(struct sddp_assoc *a)
 		/* the list's */
 		ddp_session_put(&st->ss);
 	}
+	if (a->phase == SDDP_UP)
+		more = sddp_tx_run(a);
+	return more || !list_empty_careful(&a->ready);
 }
 
 static void connecting(struct sddp_assoc *a)
@@ -245,11 +282,6 @@ static void connecting(struct sddp_assoc *a)
 	}
 }
 
-static bool anything_ready(struct sddp_assoc *a)
-{
-	return !list_empty_careful(&a->ready) && !READ_ONCE(a->full);
-}
-
 /* A timer has run out, once or more often */
 static bool is_due(bool *due)
 {
@@ -262,21 +294,27 @@ static bool is_due(bool *due)
 static void talk(struct sddp_assoc *a)
 {
 	enum sddp_fate fate;
-	bool more;
-	int err;
+	int err, more;
+	bool again;
 
 	/* first: what the peer said before its end is then there to be taken */
 	fate = sddp_sock_fate(a, &err);
 	more = sddp_recv(a);
-	serve(a);
+	if (a->unwanted) {
+		end(a, IW_SCTP_SEQUENCE, true);
+		return;
+	}
+	again = serve(a);
 	if (is_due(&a->look_due) && !sddp_path_look(a)) {
 		end(a, IW_TIMEOUT, true);
 		return;
 	}
-	if (more || anything_ready(a)) {
+	if (more < 0)
+		sddp_assoc_backoff(a);
+	if (more > 0 || again)
 		sddp_assoc_kick(a);
+	if (more || again)
 		return;
-	}
 	switch (fate) {
 	case SDDP_SOCK_LOST:
 		end(a, lost_reason(err), true);
@@ -323,11 +361,6 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 
 	if (!a)
 		return NULL;
-	a->out = kvmalloc(SDDP_OUT_SIZE, GFP_KERNEL);
-	if (!a->out) {
-		kfree(a);
-		return NULL;
-	}
 	a->active = active;
 	a->net = get_net(net);
 	kref_init(&a->ref);
@@ -335,11 +368,15 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 	spin_lock_init(&a->lock);
 	INIT_LIST_HEAD(&a->list);
 	INIT_LIST_HEAD(&a->ready);
+	INIT_LIST_HEAD(&a->saying);
+	INIT_LIST_HEAD(&a->sending);
 	INIT_LIST_HEAD(&a->doubts);
+	INIT_LIST_HEAD(&a->crowd);
 	xa_init_flags(&a->streams, XA_FLAGS_ALLOC);
 	INIT_WORK(&a->work, work);
 	INIT_DELAYED_WORK(&a->idle, idle_expired);
 	INIT_DELAYED_WORK(&a->look, look_expired);
+	INIT_DELAYED_WORK(&a->retry, retry_expired);
 	atomic_inc(&existing);
 	return a;
 }
@@ -475,58 +512,67 @@ void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
 
 /* The passive side ----------------------------------------------------------- */
 
-static bool list_accepted(struct sddp_assoc *a)
+/**
+ * sddp_assoc_evict - a stranger makes room
+ * @a: the association, held
+ *
+ * Sleeps.  Here and now, not in its worker: they are not to come faster than
+ * they go.
+ */
+void sddp_assoc_evict(struct sddp_assoc *a)
 {
-	bool ok;
-
-	mutex_lock(&assocs_lock);
-	ok = unused < UNUSED_MOST;
-	if (ok) {
-		unused++;
-		list_add_tail(&a->list, &assocs);
-	}
-	mutex_unlock(&assocs_lock);
-	return ok;
+	mutex_lock(&a->mutex);
+	if (a->phase == SDDP_UP)
+		end(a, IW_LOCAL_CLOSE, true);
+	mutex_unlock(&a->mutex);
 }
 
 /**
  * sddp_assoc_accepted - a peer has made an association
  * @a: new, with its socket, which has no callbacks
  *
- * Return: 0; -EPROTO: the peer's indication is not DDP's (RFC 5043 7.1);
- * -EBUSY: there are too many without a session.  Not 0: it is not in use, and
- * the socket is the caller's to end.
+ * If there are too many strangers another one makes room.
+ *
+ * Return: 0; -EPROTO: the peer's indication is not DDP's (RFC 5043 7.1): it is
+ * not in use, and the socket is the caller's to end.
  */
 int sddp_assoc_accepted(struct sddp_assoc *a)
 {
-	int err = 0;
+	struct sddp_assoc *other;
 
 	mutex_lock(&a->mutex);
-	if (!sddp_sock_up(a))
-		err = -EPROTO;
-	else if (!list_accepted(a))
-		err = -EBUSY;
-	if (!err) {
-		sddp_sock_attach(a);
-		set_phase(a, SDDP_UP);
-		sddp_assoc_idle(a);
-		/* what came before the callbacks stood */
-		sddp_assoc_kick(a);
+	if (!sddp_sock_up(a)) {
+		mutex_unlock(&a->mutex);
+		return -EPROTO;
 	}
+	mutex_lock(&assocs_lock);
+	list_add_tail(&a->list, &assocs);
+	mutex_unlock(&assocs_lock);
+	other = sddp_crowd_join(a);
+	sddp_sock_attach(a);
+	set_phase(a, SDDP_UP);
+	sddp_assoc_idle(a);
+	/* what came before the callbacks stood */
+	sddp_assoc_kick(a);
 	mutex_unlock(&a->mutex);
-	return err;
+	if (other) {
+		sddp_assoc_evict(other);
+		sddp_assoc_put(other);
+	}
+	return 0;
 }
 
 /**
- * sddp_assoc_used - a peer's association carries its first session
+ * sddp_assoc_used - a program has accepted a session on it
  * @a: the association; worker
  */
 void sddp_assoc_used(struct sddp_assoc *a)
 {
-	mutex_lock(&assocs_lock);
-	unused -= !a->active && !a->used && !list_empty(&a->list);
+	if (a->used)
+		return;
 	a->used = true;
-	mutex_unlock(&assocs_lock);
+	sddp_crowd_leave(a);
+	sddp_sock_widen(a);
 }
 
 /**

@@ -71,6 +71,20 @@ static bool read_word(struct sddp_control *c, const u8 **p, size_t *len)
 }
 
 /**
+ * sddp_control_function - what a Session Control chunk says it is
+ * @p: the chunk's payload
+ * @len: its length
+ *
+ * Return: the Function Code; 0, which is none, if it is too short.
+ */
+u16 sddp_control_function(const u8 *p, size_t len)
+{
+	if (len < SDDP_CONTROL_LEN)
+		return 0;
+	return get_unaligned_be16(p + SDDP_FUNCTION);
+}
+
+/**
  * sddp_control_decode - read a Session Control chunk
  * @c: filled in; of no use if it is wrong
  * @p: the chunk's payload

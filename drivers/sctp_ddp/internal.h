@@ -4,6 +4,7 @@
 #define _SDDP_INTERNAL_H
 
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -50,6 +51,50 @@ struct sddp_in {
 #define SDDP_HEAD	(SDDP_SEGMENT + IW_DDP_HDR_MAX)
 
 /**
+ * struct sddp_head - what a chunk's first octets say
+ * @sane: it is one of DDP's, as RFC 5043 wants them
+ * @numbered: it is long enough for a DDP-SSN
+ * @ssn: that
+ * @function: of a Session Control chunk, its Function Code; else 0
+ */
+struct sddp_head {
+	bool	sane;
+	bool	numbered;
+	u16	ssn;
+	u16	function;
+};
+
+/**
+ * struct sddp_kept - a chunk that came before its turn
+ * @node: its place among the stream's
+ * @ssn: its DDP-SSN
+ * @control: it is a Session Control chunk
+ * @placed: its octets are where they belong, as @p says
+ * @p: what is left to be delivered
+ * @len: octets in @data
+ * @data: the chunk, unless it has been placed or nobody wants it
+ */
+struct sddp_kept {
+	struct rb_node		node;
+	u16			ssn;
+	bool			control;
+	bool			placed;
+	struct ddp_placed	p;
+	u32			len;
+	u8			data[];
+};
+
+/**
+ * struct sddp_room - what may be sent now
+ * @fragment: the longest chunk, octets of user data; SDDP_CHUNK_LEAST at least
+ * @octets: how many before others are to have their turn; 0: none now
+ */
+struct sddp_room {
+	u32	fragment;
+	u32	octets;
+};
+
+/**
  * struct sddp_src - where the octets of a chunk are read from
  * @arrived: a chunk that SCTP still has
  * @flat: otherwise: one that was kept
@@ -83,7 +128,10 @@ struct sddp_assoc {
 	/* the table's lock */
 	struct list_head	list;		/* of all */
 	bool			open;		/* takes new sessions */
-	bool			used;		/* there has been a session */
+
+	/* the lock of the strangers */
+	struct list_head	crowd;
+	bool			evicted;
 
 	/* worker and mutex */
 	struct mutex		mutex;
@@ -96,11 +144,18 @@ struct sddp_assoc {
 	u32			peer_tag;	/* a restart changes it */
 	struct sddp_src		src;
 	u32			kept;		/* what early chunks cost, octets */
+	bool			used;		/* a session has been accepted */
+	u32			strays;		/* of a stranger */
+	bool			unwanted;	/* it is to end */
+	u32			delay;		/* memory was short, milliseconds */
 	u8			*out;		/* a chunk to be sent ... */
+	u32			out_size;
 	u32			out_len;	/* ... that SCTP has not taken */
 	bool			out_more;	/* its message goes on behind it */
 	u32			corked;		/* octets that SCTP holds back */
 	struct sddp_stream	*out_of;
+	struct list_head	saying;		/* streams with a word to say */
+	struct list_head	sending;	/* streams with segments to send */
 	struct list_head	doubts;		/* streams that wait for a SACK */
 	bool			watch;		/* there are any */
 	struct sddp_stall	stall;
@@ -112,12 +167,14 @@ struct sddp_assoc {
 	struct list_head	ready;		/* streams with events */
 
 	bool			full;		/* SCTP took no more */
+	bool			deep;		/* it has segments enough */
 	bool			stop;		/* the module goes */
 	bool			idle_due;
 	bool			look_due;
 	struct work_struct	work;
 	struct delayed_work	idle;
 	struct delayed_work	look;
+	struct delayed_work	retry;
 	struct kref		ref;
 	struct rcu_head		rcu;
 
@@ -150,8 +207,12 @@ struct sddp_stream {
 
 	/* the association's worker and mutex */
 	struct sddp_session	s;
-	struct sddp_ssn		rx;
-	struct list_head	kept;		/* early chunks, by DDP-SSN */
+	u16			rx_next;	/* the DDP-SSN whose turn it is */
+	struct rb_root		early;		/* chunks behind it, by DDP-SSN */
+	u32			early_count;
+	u32			early_cost;	/* octets */
+	struct sddp_tally	tally;		/* what came after the end */
+	bool			counting;
 	u16			tx_ssn;
 	struct ddp_stream	*stream;
 	struct sddp_control	*say;		/* Initiate, or the answer to one */
@@ -164,6 +225,7 @@ struct sddp_stream {
 	bool			drained;	/* nothing left to send */
 	u32			mark;		/* TSN of our last control chunk */
 	struct list_head	doubt;
+	struct list_head	turn;		/* to send */
 
 	struct list_head	ready;		/* the association's lock */
 
@@ -197,8 +259,15 @@ void sddp_assoc_get(struct sddp_assoc *a);
 void sddp_assoc_put(struct sddp_assoc *a);
 void sddp_assoc_idle(struct sddp_assoc *a);
 void sddp_assoc_retry(struct sddp_assoc *a);
+void sddp_assoc_backoff(struct sddp_assoc *a);
 void sddp_assoc_used(struct sddp_assoc *a);
+void sddp_assoc_evict(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
+
+/* crowd.c: strangers */
+struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a);
+void sddp_crowd_rejoin(struct sddp_assoc *a);
+void sddp_crowd_leave(struct sddp_assoc *a);
 
 /* stream.c: life of a pair of streams and its session */
 struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
@@ -212,6 +281,9 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why);
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		     const struct ddp_offer *o);
 void sddp_stream_drop(struct sddp_stream *st);
+void sddp_stream_forget(struct sddp_stream *st);
+void sddp_stream_close(struct sddp_stream *st);
+void sddp_stream_leave(struct sddp_stream *st);
 void sddp_stream_serve(struct sddp_stream *st);
 void sddp_stream_peer_done(struct sddp_stream *st);
 enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
@@ -219,10 +291,29 @@ enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
 /* rx.c: chunks that arrive */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in);
 bool sddp_rx_read(struct sddp_assoc *a, void *dst, u32 len);
-void sddp_rx_forget(struct sddp_stream *st);
+void sddp_rx_settle(struct sddp_stream *st);
+
+/* early.c: chunks that came before their turn */
+struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len);
+void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k);
+bool sddp_early_here(const struct sddp_stream *st, u16 ssn);
+struct sddp_kept *sddp_early_take(struct sddp_stream *st);
+void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k);
+void sddp_early_forget(struct sddp_stream *st);
+
+/* stray.c: streams that no program knows of */
+void sddp_stray_count(struct sddp_tally *t, const struct sddp_head *h);
+int sddp_stray_first(struct sddp_assoc *a, const struct sddp_in *in,
+		     const struct sddp_head *h);
+void sddp_stray_more(struct sddp_assoc *a, u16 id, unsigned long value,
+		     const struct sddp_head *h);
+void sddp_stray_leave(struct sddp_stream *st, bool owed);
+int sddp_stray_answer(struct sddp_assoc *a);
 
 /* tx.c: chunks that leave */
-bool sddp_tx(struct sddp_stream *st);
+void sddp_tx_queue(struct sddp_stream *st);
+bool sddp_tx_run(struct sddp_assoc *a);
+void sddp_tx_rest(struct sddp_assoc *a);
 void sddp_tx_forget(struct sddp_stream *st);
 void sddp_tx_acks(struct sddp_assoc *a);
 
@@ -238,23 +329,28 @@ enum sddp_fate {
 int sddp_sock_probe(void);
 struct sctp_association *sddp_sock_asoc(struct sock *sk);
 int sddp_sock_set(struct socket *sock, int name, void *value, int len);
-void sddp_sock_prepare(struct socket *sock, u16 streams);
+void sddp_sock_prepare(struct socket *sock, u16 streams, bool listens);
 void sddp_sock_adopt(struct socket *child, const struct socket *listener);
 int sddp_sock_connect(struct sddp_assoc *a);
 void sddp_sock_attach(struct sddp_assoc *a);
 void sddp_sock_release(struct sddp_assoc *a, bool abort);
 enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err);
 bool sddp_sock_up(struct sddp_assoc *a);
-u32 sddp_sock_fragment(struct sddp_assoc *a);
-bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
-void sddp_sock_uncork(struct sddp_assoc *a);
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);
 u32 sddp_sock_mark(struct sddp_assoc *a);
 bool sddp_sock_acked(struct sddp_assoc *a, u32 mark);
 
+/* room.c: how much a connected socket may hold */
+void sddp_sock_narrow(struct socket *sock, bool stranger);
+void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk);
+void sddp_sock_widen(struct sddp_assoc *a);
+void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room);
+bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
+void sddp_sock_uncork(struct sddp_assoc *a);
+
 /* recv.c: what has arrived */
-bool sddp_recv(struct sddp_assoc *a);
+int sddp_recv(struct sddp_assoc *a);
 bool sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
 
 /* path.c: does it arrive? */

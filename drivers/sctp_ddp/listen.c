@@ -19,7 +19,8 @@ static int open(const struct ddp_listen *a, struct socket **sock)
 
 	if (err)
 		return err;
-	sddp_sock_prepare(*sock, a->policy->streams ?: SDDP_STREAMS);
+	sddp_sock_prepare(*sock, a->policy->streams ?: SDDP_STREAMS,
+			  true);
 	/* IPv6 may still look whether another host has the address */
 	ip_sock_set_freebind((*sock)->sk);
 	return sddp_bind(*sock, a->local, a->policy->paths);

@@ -117,5 +117,7 @@ bool sddp_path_look(struct sddp_assoc *a)
 		shrink(a);
 	if (v.waits)
 		sddp_path_watch(a);
+	else
+		sddp_tx_rest(a);
 	return what != SDDP_STALL_END;
 }

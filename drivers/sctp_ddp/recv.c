@@ -63,18 +63,21 @@ static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
 	a->src = (struct sddp_src) { .arrived = skb, .len = in.len };
 	taken = sddp_rx_chunk(a, &in);
 	a->src.arrived = NULL;
-	if (taken)
-		consume(a, in.len);
-	return taken;
+	if (!taken)
+		return false;
+	consume(a, in.len);
+	a->delay = 0;
+	return true;
 }
 
 /**
  * sddp_recv - take what has arrived
  * @a: the association; its worker
  *
- * Return: whether there is more.
+ * Return: 1: there is more; 0: there is not; -ENOMEM: there is, but memory is
+ * short.
  */
-bool sddp_recv(struct sddp_assoc *a)
+int sddp_recv(struct sddp_assoc *a)
 {
 	struct sk_buff *batch[BATCH];
 	int budget, n, i;
@@ -83,11 +86,11 @@ bool sddp_recv(struct sddp_assoc *a)
 		n = peek(a->sock->sk, batch);
 		for (i = 0; i < n; i++)
 			if (!receive_one(a, batch[i]))
-				return true;
+				return -ENOMEM;
 		if (n < BATCH)
-			return false;
+			return 0;
 	}
-	return true;
+	return 1;
 }
 
 /**

@@ -5,7 +5,8 @@
  * What is due goes to the session or to DDP at once.  A tagged segment that is
  * early is placed at once, too, and of the chunk only its header is kept; any
  * other early chunk is kept whole.  Nothing is kept before its DDP-SSN has been
- * found to be within the window (RFC 5043 10).
+ * found to be within the window (RFC 5043 10), and nothing of a session that is
+ * over: of its chunks the number is enough.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -14,32 +15,8 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Octets that early chunks of an association may cost at most */
-#define KEPT_MOST	(8 * 1024 * 1024)
-/* ... for a stream whose Initiate is not here: a well-behaved peer sends none */
-#define KEPT_UNASKED	(64 * 1024)
-
-#define DEADLINE_INITIATE	10	/* seconds: behind what came before it */
-
 /* The longest segment that a Terminate can name */
 #define SEGMENT_MOST	U16_MAX
-
-/* An early chunk */
-struct kept {
-	struct list_head	list;
-	u16			ssn;
-	bool			control;
-	bool			placed;		/* as @p says */
-	struct ddp_placed	p;
-	u32			len;
-	u8			data[];
-};
-
-/* Of those that are there for their DDP-SSN alone there can be many, too */
-static u32 cost(u32 len)
-{
-	return sizeof(struct kept) + len;
-}
 
 /* Octets of @src that are in memory of ours; returns how many */
 static u32 read_ours(const struct sddp_src *src, u32 off, void *dst, u32 len)
@@ -135,15 +112,16 @@ static void enter(struct sddp_stream *st, const struct ddp_offer *o)
 	if (st->ended)
 		return;
 	sddp_stream_deadline(st, 0);
+	sddp_assoc_used(st->a);
 	/* a wrong answer starts the stream all the same: see session.h */
 	ddp_session_established(&st->ss, o);
 }
 
 static void ask(struct sddp_stream *st, const struct ddp_offer *o)
 {
-	sddp_stream_deadline(st, 0);
-	sddp_assoc_used(st->a);
 	st->told = !sddp_listen_request(st, o);
+	if (st->told)
+		sddp_crowd_leave(st->a);
 	/* RFC 5043 6.4: nobody could be asked: Terminate, never Reject */
 	if (!st->told)
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
@@ -218,7 +196,7 @@ static void take_segment(struct sddp_stream *st, u32 len,
 		obey(st, what, NULL);
 }
 
-static void take_kept(struct sddp_stream *st, struct kept *k)
+static void take_kept(struct sddp_stream *st, struct sddp_kept *k)
 {
 	st->a->src = (struct sddp_src) { .flat = k->data, .len = k->len };
 	if (k->control)
@@ -227,25 +205,18 @@ static void take_kept(struct sddp_stream *st, struct kept *k)
 		take_segment(st, k->len, k->placed ? &k->p : NULL);
 }
 
-static void drop_kept(struct sddp_stream *st, struct kept *k)
-{
-	st->a->kept -= cost(k->len);
-	list_del(&k->list);
-	kvfree(k);
-}
-
 /* Those kept whose turn has come */
 static void take_due(struct sddp_stream *st)
 {
-	struct kept *k;
+	struct sddp_kept *k;
 
-	while (sddp_ssn_advance(&st->rx)) {
-		k = list_first_entry_or_null(&st->kept, struct kept, list);
-		/* there was no memory to keep it, and the session has ended */
-		if (!k || k->ssn != st->rx.next)
-			continue;
+	for (;;) {
+		st->rx_next++;
+		k = sddp_early_take(st);
+		if (!k)
+			return;
 		take_kept(st, k);
-		drop_kept(st, k);
+		sddp_early_free(st, k);
 	}
 }
 
@@ -262,61 +233,48 @@ static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 	return placed;
 }
 
-/* Behind those that come before it, which most often is last */
-static void insert(struct sddp_stream *st, struct kept *k)
-{
-	u16 ahead = k->ssn - st->rx.next;
-	struct kept *before;
-
-	list_for_each_entry_reverse(before, &st->kept, list)
-		if ((u16)(before->ssn - st->rx.next) < ahead)
-			break;
-	list_add(&k->list, &before->list);
-}
-
-static u32 may_keep(const struct sddp_stream *st)
-{
-	return st->s.state == SDDP_IDLE ? KEPT_UNASKED : KEPT_MOST;
-}
-
 /* Not even its octets are kept if it has been placed, or nobody wants it */
-static struct kept *new_kept(struct sddp_stream *st, const struct sddp_in *in)
+static bool keep(struct sddp_stream *st, const struct sddp_in *in, u16 ssn)
 {
 	bool control = in->ppid == SDDP_PPID_CONTROL;
 	bool unwanted = !control && (st->rx_stopped || st->ended);
 	struct ddp_placed p = {};
 	bool placed = !control && place_early(st, in->len, &p);
 	u32 len = placed || unwanted ? 0 : in->len;
-	struct kept *k;
+	struct sddp_kept *k;
 
-	if (st->a->kept + cost(len) > may_keep(st))
-		return NULL;
-	k = kvmalloc(struct_size(k, data, len), GFP_KERNEL);
+	/* of a longer one it is enough to know that it is */
+	if (control)
+		len = min_t(u32, len, SDDP_CONTROL_MAX + 1);
+	k = sddp_early_new(st, ssn, len);
 	if (!k)
-		return NULL;
+		return false;
 	k->control = control;
 	k->placed = placed;
 	k->p = p;
-	k->len = len;
-	if (read(st->a, 0, k->data, len))
-		return k;
-	kvfree(k);
-	return NULL;
+	if (!read(st->a, 0, k->data, len)) {
+		sddp_early_free(st, k);
+		return false;
+	}
+	sddp_early_add(st, k);
+	trace_sddp_early(st, ssn, placed);
+	return true;
 }
 
-static void keep(struct sddp_stream *st, const struct sddp_in *in, u16 ssn)
+/* Behind its Initiate a peer sends nothing before it has our answer */
+static bool may_be_early(const struct sddp_stream *st)
 {
-	struct kept *k = new_kept(st, in);
+	return st->s.state != SDDP_IDLE && st->s.state != SDDP_REQUESTED;
+}
 
-	if (!k) {
+static void take_early(struct sddp_stream *st, const struct sddp_in *in,
+		       u16 ssn)
+{
+	if (sddp_early_here(st, ssn))
+		break_session(st, IW_SCTP_SSN);
+	else if (!keep(st, in, ssn))
 		break_session(st, st->a->src.bad ? IW_UNREADABLE
 						 : IW_NO_MEMORY);
-		return;
-	}
-	k->ssn = ssn;
-	st->a->kept += cost(k->len);
-	insert(st, k);
-	trace_sddp_early(st, ssn, k->placed);
 }
 
 static void take_now(struct sddp_stream *st, const struct sddp_in *in)
@@ -339,27 +297,92 @@ static bool makes_sense(const struct sddp_in *in)
 	       in->len <= SDDP_SEGMENT + SEGMENT_MOST;
 }
 
-static void take_chunk(struct sddp_stream *st, const struct sddp_in *in)
+/* What decides over a chunk before its session is known */
+static void read_head(struct sddp_assoc *a, const struct sddp_in *in,
+		      struct sddp_head *h)
 {
-	u8 raw[SDDP_SSN_SIZE];
-	u16 ssn;
+	const struct sddp_src *src = &a->src;
 
-	if (in->len < sizeof(raw) || !makes_sense(in)) {
-		break_session(st, IW_SCTP_SEQUENCE);
+	*h = (struct sddp_head){};
+	if (!fetch_head(a))
+		return;
+	h->numbered = sddp_ssn_decode(&h->ssn, src->head, src->head_len);
+	h->sane = h->numbered && makes_sense(in);
+	if (h->sane && in->ppid == SDDP_PPID_CONTROL)
+		h->function = sddp_control_function(src->head, src->head_len);
+}
+
+/* After the end only the peer's Terminate counts, once all before it is here */
+static void note_whole(struct sddp_stream *st)
+{
+	if (!sddp_tally_whole(&st->tally))
+		return;
+	sddp_session_receive(&st->s, SDDP_SAY_TERMINATE, false);
+	sddp_stream_event(st, SDDP_EV_TX);
+}
+
+static void count(struct sddp_stream *st, const struct sddp_in *in,
+		  const struct sddp_head *h)
+{
+	/* one that shows that our Accept has arrived */
+	if (in->ppid == SDDP_PPID_SEGMENT && st->s.state == SDDP_OPEN)
+		sddp_session_receive(&st->s, SDDP_SEGMENT_CHUNK, false);
+	sddp_stray_count(&st->tally, h);
+	note_whole(st);
+}
+
+/**
+ * sddp_rx_settle - nobody wants what a session gets from here on
+ * @st: the stream; worker
+ *
+ * Once it has ended: what was kept goes, and what comes is but counted.
+ */
+void sddp_rx_settle(struct sddp_stream *st)
+{
+	struct sddp_kept *k;
+	struct rb_node *at;
+
+	/* what the peer says to our Initiate still decides how it ends */
+	if (!st->ended || st->counting || st->s.state == SDDP_IDLE ||
+	    st->s.state == SDDP_INITIATED)
+		return;
+	st->counting = true;
+	st->tally.n = st->rx_next + st->early_count;
+	for (at = rb_first(&st->early); at; at = rb_next(at)) {
+		k = rb_entry(at, struct sddp_kept, node);
+		if (k->control && sddp_control_function(k->data, k->len) ==
+				  SDDP_TERMINATE)
+			sddp_tally_last(&st->tally, k->ssn);
+	}
+	sddp_early_forget(st);
+	note_whole(st);
+}
+
+/* Against the rules, whatever comes before it; it counts all the same */
+static void refuse_chunk(struct sddp_stream *st, const struct sddp_in *in,
+			 const struct sddp_head *h)
+{
+	break_session(st, st->a->src.bad ? IW_UNREADABLE : IW_SCTP_SEQUENCE);
+	sddp_rx_settle(st);
+	count(st, in, h);
+}
+
+static void take_chunk(struct sddp_stream *st, const struct sddp_in *in,
+		       const struct sddp_head *h)
+{
+	if (!h->sane) {
+		refuse_chunk(st, in, h);
 		return;
 	}
-	if (!fetch_head(st->a)) {
-		break_session(st, IW_UNREADABLE);
-		return;
-	}
-	read(st->a, 0, raw, sizeof(raw));
-	sddp_ssn_decode(&ssn, raw, sizeof(raw));
-	switch (sddp_ssn_push(&st->rx, ssn)) {
+	switch (sddp_ssn_turn(st->rx_next, h->ssn)) {
 	case SDDP_NOW:
 		take_now(st, in);
 		break;
 	case SDDP_EARLY:
-		keep(st, in, ssn);
+		if (may_be_early(st))
+			take_early(st, in, h->ssn);
+		else
+			refuse_chunk(st, in, h);
 		break;
 	default:
 		break_session(st, IW_SCTP_SSN);
@@ -367,10 +390,7 @@ static void take_chunk(struct sddp_stream *st, const struct sddp_in *in)
 	}
 }
 
-/*
- * A peer's chunk on streams without a session: its Initiate, if all is well.
- * -EBUSY: they are reserved for one of ours.
- */
+/* A session begins; ERR_PTR(-EBUSY): the streams are reserved for one of ours */
 static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
@@ -389,20 +409,46 @@ static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 		return ERR_PTR(err);
 	}
 	atomic_inc(&a->live);
-	sddp_stream_deadline(st, DEADLINE_INITIATE);
 	return st;
 }
 
-/* Nothing of the session before can come any more, so it is the next one's */
-static struct sddp_stream *current_session(struct sddp_assoc *a, u16 id)
+static void take_on(struct sddp_stream *st, const struct sddp_in *in,
+		   const struct sddp_head *h)
 {
-	struct sddp_stream *st = xa_load(&a->streams, id);
+	/* it may leave the table because of this */
+	ddp_session_get(&st->ss);
+	if (st->counting)
+		count(st, in, h);
+	else
+		take_chunk(st, in, h);
+	sddp_rx_settle(st);
+	ddp_session_put(&st->ss);
+}
 
-	if (st && st->ended && sddp_session_over(&st->s)) {
-		sddp_stream_drop(st);
-		st = NULL;
-	}
-	return st ? st : new_stream(a, id);
+/*
+ * RFC 5043 6: an Initiate, and behind it the peer sends nothing before it has
+ * our answer.  So whatever else comes first, or comes early, is against the
+ * rules, and none of it is kept.
+ */
+static int take_first(struct sddp_assoc *a, const struct sddp_in *in,
+		      const struct sddp_head *h)
+{
+	struct sddp_stream *st;
+
+	if (h->ssn || (h->function != SDDP_INITIATE &&
+		       h->function != SDDP_INITIATE_ENHANCED))
+		return sddp_stray_first(a, in, h);
+	st = new_stream(a, in->id);
+	if (IS_ERR(st))
+		return PTR_ERR(st);
+	take_on(st, in, h);
+	return 0;
+}
+
+/* Nothing of the session before can come any more, so it is the next one's */
+static bool is_over(const struct sddp_stream *st)
+{
+	return st->ended && sddp_session_over(&st->s);
 }
 
 /**
@@ -414,29 +460,24 @@ static struct sddp_stream *current_session(struct sddp_assoc *a, u16 id)
  */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
 {
-	struct sddp_stream *st;
+	struct sddp_head h;
+	void *at;
 
 	/* a stream that has no twin is in no pair */
 	if (in->id >= a->limit)
 		return true;
-	st = current_session(a, in->id);
-	if (IS_ERR(st))
-		return PTR_ERR(st) != -ENOMEM;
-	/* it may leave the table because of this */
-	ddp_session_get(&st->ss);
-	take_chunk(st, in);
-	ddp_session_put(&st->ss);
+	read_head(a, in, &h);
+	at = xa_load(&a->streams, in->id);
+	if (xa_is_value(at)) {
+		sddp_stray_more(a, in->id, xa_to_value(at), &h);
+		return true;
+	}
+	if (at && is_over(at)) {
+		sddp_stream_drop(at);
+		at = NULL;
+	}
+	if (!at)
+		return take_first(a, in, &h) != -ENOMEM;
+	take_on(at, in, &h);
 	return true;
-}
-
-/**
- * sddp_rx_forget - what was kept for a session is of no use any more
- * @st: the stream
- */
-void sddp_rx_forget(struct sddp_stream *st)
-{
-	struct kept *k, *next;
-
-	list_for_each_entry_safe(k, next, &st->kept, list)
-		drop_kept(st, k);
 }

@@ -17,19 +17,8 @@
 
 #include "internal.h"
 
-#define RCVBUF		(8 * 1024 * 1024)	/* half of it is announced */
-#define SNDBUF		(2 * 1024 * 1024)
-#define SNDBUF_LEAST	(128 * 1024)
-
 /* Timeouts in a row after which a path is taken for dead */
 #define PATH_MAX_RXT	5
-
-/* A SACK with a few gaps shares the packet (RFC 5043 9) */
-#define ROOM_FOR_SACK	32
-
-/* What is charged for a chunk keeps them below RFC 5043 10's bound */
-static_assert(SNDBUF / (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk)) <
-	      SDDP_IN_FLIGHT_MAX);
 
 /**
  * sddp_sock_asoc - a socket's association
@@ -82,9 +71,13 @@ static int space(struct wait_queue_entry *wait, unsigned int mode, int flags,
 {
 	struct sddp_assoc *a = container_of(wait, struct sddp_assoc, space);
 
-	if (key_to_poll(key) & EPOLLOUT &&
-	    (READ_ONCE(a->full) || READ_ONCE(a->watch)))
+	if (!(key_to_poll(key) & EPOLLOUT))
+		return 0;
+	if (READ_ONCE(a->full) || READ_ONCE(a->deep) || READ_ONCE(a->watch)) {
+		WRITE_ONCE(a->full, false);
+		WRITE_ONCE(a->deep, false);
 		sddp_assoc_kick(a);
+	}
 	return 0;
 }
 
@@ -158,8 +151,9 @@ static void allow_for_paths(struct socket *sock, unsigned int paths)
  * sddp_sock_prepare - set a socket up before it connects or listens
  * @sock: new; what it is set to its children inherit
  * @streams: how many to ask for, each way alike (RFC 5043 8)
+ * @listens: strangers will be at the other end
  */
-void sddp_sock_prepare(struct socket *sock, u16 streams)
+void sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 {
 	struct sctp_setadaptation adaptation = { SDDP_ADAPTATION };
 	struct sctp_initmsg init = {
@@ -168,19 +162,14 @@ void sddp_sock_prepare(struct socket *sock, u16 streams)
 		.sinit_max_attempts = 6,
 		.sinit_max_init_timeo = 8000,
 	};
-	struct sock *sk = sock->sk;
 	int on = 1;
 
-	sock_set_reuseaddr(sk);
+	sock_set_reuseaddr(sock->sk);
 	sddp_sock_set(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation));
 	sddp_sock_set(sock, SCTP_INITMSG, &init, sizeof(init));
 	sddp_sock_set(sock, SCTP_NODELAY, &on, sizeof(on));
 	set_timers(sock);
-	lock_sock(sk);
-	sk->sk_userlocks |= SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK;
-	WRITE_ONCE(sk->sk_rcvbuf, RCVBUF);
-	WRITE_ONCE(sk->sk_sndbuf, SNDBUF);
-	release_sock(sk);
+	sddp_sock_narrow(sock, listens);
 }
 
 /**
@@ -269,7 +258,7 @@ int sddp_sock_connect(struct sddp_assoc *a)
 	err = ddp_sock_make(a->net, family, IPPROTO_SCTP, &a->sock);
 	if (err)
 		return err;
-	sddp_sock_prepare(a->sock, a->asked);
+	sddp_sock_prepare(a->sock, a->asked, false);
 	if (family == AF_INET)
 		ip_sock_set_tos(a->sock->sk, a->tos);
 	err = bind_local(a);
@@ -315,20 +304,10 @@ enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
 	lock_sock(sk);
 	*err = -READ_ONCE(sk->sk_err);
 	fate = __fate(a, sk);
+	if (fate == SDDP_SOCK_OPEN)
+		__sddp_sock_learn(a, sk);
 	release_sock(sk);
 	return fate;
-}
-
-/*
- * As little is in flight as the peer has announced for certain, half of it:
- * what overruns its buffer is lost.
- */
-static void limit_sending(struct sock *sk, const struct sctp_association *asoc)
-{
-	u32 most = clamp_t(u32, asoc->peer.i.a_rwnd / 2, SNDBUF_LEAST, SNDBUF);
-
-	sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
-	WRITE_ONCE(sk->sk_sndbuf, most);
 }
 
 /* Of several addresses of ours it is known by the first */
@@ -367,89 +346,12 @@ bool sddp_sock_up(struct sddp_assoc *a)
 		/* pairs: as many as there are both ways (RFC 5043 8) */
 		a->limit = min(asoc->stream.outcnt, asoc->stream.incnt);
 		a->peer_tag = asoc->c.peer_vtag;
-		limit_sending(sock->sk, asoc);
 		paths = asoc->peer.transport_count;
 	}
 	release_sock(sock->sk);
 	allow_for_paths(sock, paths);
 	learn_names(a);
 	return ddp;
-}
-
-/**
- * sddp_sock_fragment - the longest chunk that SCTP sends in one piece now
- * @a: the association
- *
- * Follows the path (RFC 5043 9), with room for a SACK beside it.
- *
- * Return: octets of user data, at least SDDP_CHUNK_LEAST.
- */
-u32 sddp_sock_fragment(struct sddp_assoc *a)
-{
-	struct sock *sk = a->sock->sk;
-	struct sctp_association *asoc;
-	u32 len = 0;
-
-	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
-	if (asoc)
-		len = asoc->frag_point;
-	release_sock(sk);
-	len -= min_t(u32, len, ROOM_FOR_SACK);
-	return clamp_t(u32, len, SDDP_CHUNK_LEAST, SDDP_OUT_SIZE);
-}
-
-/* What SCTP charges the sender for that much, in the smallest of chunks */
-static int charge(u32 len)
-{
-	u32 chunks = DIV_ROUND_UP(len, SDDP_CHUNK_LEAST);
-
-	return len + chunks * (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk));
-}
-
-/**
- * sddp_sock_cork - hold back what is sent from now on
- * @a: the association; its worker
- * @len: octets that are to be held back
- *
- * So that SCTP hands the chunks of many packets down in one go (GSO).  It may
- * let go earlier by itself: when a SACK comes.  It must not run out of room
- * meanwhile, for what is held back makes none.
- *
- * Return: whether it has that much room, and holds back.
- */
-bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
-{
-	struct sock *sk = a->sock->sk;
-	struct sctp_association *asoc;
-	bool fits = false;
-
-	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
-	if (asoc && sk->sk_sndbuf - sk->sk_wmem_queued > charge(len)) {
-		sctp_outq_cork(&asoc->outqueue);
-		fits = true;
-	}
-	release_sock(sk);
-	return fits;
-}
-
-/**
- * sddp_sock_uncork - do not hold back what is sent from now on
- * @a: the association; its worker
- *
- * What was held back leaves with the next chunk.
- */
-void sddp_sock_uncork(struct sddp_assoc *a)
-{
-	struct sock *sk = a->sock->sk;
-	struct sctp_association *asoc;
-
-	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
-	if (asoc)
-		asoc->outqueue.cork = 0;
-	release_sock(sk);
 }
 
 /**
@@ -493,7 +395,11 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	n = kernel_sendmsg(a->sock, &msg, &vec, 1, len);
 	if (n != -EAGAIN)
 		WRITE_ONCE(a->full, false);
-	return n < 0 ? n : 0;
+	if (n < 0)
+		return n;
+	a->delay = 0;
+	sddp_path_watch(a);
+	return 0;
 }
 
 /**

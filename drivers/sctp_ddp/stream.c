@@ -95,8 +95,8 @@ struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 	st->ss.ctx = ctx;
 	kref_init(&st->ss.ref);
 	sddp_session_init(&st->s, active);
-	sddp_ssn_init(&st->rx);
-	INIT_LIST_HEAD(&st->kept);
+	st->early = RB_ROOT;
+	INIT_LIST_HEAD(&st->turn);
 	INIT_LIST_HEAD(&st->doubt);
 	INIT_LIST_HEAD(&st->ready);
 	INIT_DELAYED_WORK(&st->timer, timed_out);
@@ -234,16 +234,26 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 }
 
 /**
+ * sddp_stream_forget - it has left the table
+ * @st: the stream, ended; worker
+ */
+void sddp_stream_forget(struct sddp_stream *st)
+{
+	sddp_early_forget(st);
+	list_del_init(&st->doubt);
+	list_del_init(&st->turn);
+	/* the table's reference */
+	ddp_session_put(&st->ss);
+}
+
+/**
  * sddp_stream_drop - its number is free
  * @st: the stream, ended; worker
  */
 void sddp_stream_drop(struct sddp_stream *st)
 {
-	sddp_rx_forget(st);
-	list_del_init(&st->doubt);
 	xa_erase(&st->a->streams, st->id);
-	/* the table's reference */
-	ddp_session_put(&st->ss);
+	sddp_stream_forget(st);
 }
 
 /**
@@ -278,8 +288,13 @@ enum iw_reason sddp_stream_shut(const struct sddp_stream *st)
 	return close_reason(st);
 }
 
-/* Gracefully: what is posted goes out first, then Terminate, then the peer's */
-static void close_step(struct sddp_stream *st)
+/**
+ * sddp_stream_close - the next step of a graceful end, if it is asked for
+ * @st: the stream; worker
+ *
+ * What is posted goes out first, then Terminate, then the peer's.
+ */
+void sddp_stream_close(struct sddp_stream *st)
 {
 	if (st->ended || !READ_ONCE(st->closing))
 		return;
@@ -324,6 +339,7 @@ static bool move_on(struct sddp_stream *st)
 	}
 	trace_sddp_session_move(st, to, id);
 	xa_erase(&from->streams, st->id);
+	list_del_init(&st->turn);
 	if (change_home(st, to, id))
 		ddp_session_put(&st->ss);
 	/* reserved before, so it needs no memory */
@@ -345,9 +361,33 @@ static bool is_beyond(const struct sddp_stream *st)
 /* May its number be had by the next one? */
 static bool is_free(const struct sddp_stream *st)
 {
-	if (!st->ended)
-		return false;
 	return st->s.state == SDDP_IDLE || sddp_session_reusable(&st->s);
+}
+
+/*
+ * Of a session of the peer's on its own association: it alone begins the next
+ * one there, and knows what it has got of this one.
+ */
+static bool is_spent(const struct sddp_stream *st)
+{
+	return !st->s.active && !st->a->active &&
+	       (st->s.we_done || !st->told);
+}
+
+/**
+ * sddp_stream_leave - see whether anything of it is still wanted
+ * @st: the stream; worker.  It may be dropped
+ */
+void sddp_stream_leave(struct sddp_stream *st)
+{
+	if (!st->ended)
+		return;
+	sddp_rx_settle(st);
+	if (is_free(st))
+		sddp_stream_drop(st);
+	else if (is_spent(st))
+		sddp_stray_leave(st, sddp_session_may(&st->s,
+						      SDDP_SAY_TERMINATE));
 }
 
 /**
@@ -374,9 +414,8 @@ void sddp_stream_serve(struct sddp_stream *st)
 		sddp_stream_end(st, IW_TIMEOUT, NULL);
 	if (is_beyond(st) && move_on(st))
 		return;
-	if (st->a->phase == SDDP_UP && sddp_tx(st))
-		sddp_stream_event(st, SDDP_EV_TX);
-	close_step(st);
-	if (is_free(st))
-		sddp_stream_drop(st);
+	sddp_stream_close(st);
+	if (st->a->phase == SDDP_UP)
+		sddp_tx_queue(st);
+	sddp_stream_leave(st);
 }

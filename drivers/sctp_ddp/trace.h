@@ -128,7 +128,7 @@ TRACE_EVENT(sddp_early,
 		__entry->a = st->a;
 		__entry->id = st->id;
 		__entry->ssn = ssn;
-		__entry->next = st->rx.next;
+		__entry->next = st->rx_next;
 		__entry->placed = placed;
 	),
 	TP_printk("assoc=%p stream=%u ssn=%u next=%u %s", __entry->a,

@@ -2,16 +2,19 @@
 /*
  * Chunks that leave: a stream's turn, run by its association's worker.
  *
- * Segments are pulled as SCTP takes them; at most one is left over.
+ * Segments are pulled as SCTP takes them; at most one is left over.  Streams
+ * with segments take turns, those with something to say come before them.
  */
+#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "internal.h"
 #include "trace.h"
 
-#define TURN		64	/* segments of one stream before the next one's turn */
-#define TURN_OCTETS	(256 * 1024)
-#define TOGETHER	(64 * 1024)	/* octets that SCTP gets to send at once */
+/* Octets of one stream before the next one's turn; and if there is no other */
+#define TURN		(16 * 1024)
+#define TURN_ALONE	(64 * 1024)	/* as much as SCTP sends in one go */
+#define TURNS		8		/* before the worker looks at what arrives */
 #define DEADLINE_REPLY	60	/* seconds: the answer to our Initiate */
 
 /* Wait until the peer has what was sent last */
@@ -72,6 +75,8 @@ static int say_prepared(struct sddp_stream *st)
 
 	if (!c || st->ended || !sddp_session_may(&st->s, c->what))
 		return 0;
+	if (c->what == SDDP_SAY_ACCEPT)
+		sddp_assoc_used(st->a);
 	err = say(st, c);
 	if (err)
 		return err;
@@ -106,20 +111,20 @@ static void uncork(struct sddp_assoc *a)
 
 /*
  * The segments of a message: SCTP makes less work of many at once.  The last
- * of them must not be held back.  @last: no other one is sent in this turn
+ * of them must not be held back.  @left: octets of this turn after this one
  */
-static void cork(struct sddp_assoc *a, bool last)
+static void cork(struct sddp_assoc *a, u32 left)
 {
-	bool more = a->out_more && !last;
+	bool more = a->out_more && left;
 	u32 len = a->out_len;
 
 	if (!a->corked) {
-		if (more && 2 * len <= TOGETHER && sddp_sock_cork(a, TOGETHER))
+		if (more && len <= left && sddp_sock_cork(a, TURN_ALONE))
 			a->corked = len;
 		return;
 	}
 	a->corked += len;
-	if (!more || a->corked + len > TOGETHER)
+	if (!more || a->corked + len > TURN_ALONE)
 		uncork(a);
 }
 
@@ -138,6 +143,35 @@ static int send_out(struct sddp_assoc *a)
 	ddp_tx_taken(st->stream);
 	local_bh_enable();
 	return 0;
+}
+
+/* Made for what the path carries, when there is something to be sent */
+static int make_room(struct sddp_assoc *a, u32 size)
+{
+	u8 *out;
+
+	if (size <= a->out_size)
+		return 0;
+	out = kvmalloc(size, GFP_KERNEL);
+	if (!out)
+		return -ENOMEM;
+	kvfree(a->out);
+	a->out = out;
+	a->out_size = size;
+	return 0;
+}
+
+/**
+ * sddp_tx_rest - there is nothing to send
+ * @a: the association; worker
+ */
+void sddp_tx_rest(struct sddp_assoc *a)
+{
+	if (a->out_len)
+		return;
+	kvfree(a->out);
+	a->out = NULL;
+	a->out_size = 0;
 }
 
 /* The next segment into the buffer; false: there is none */
@@ -170,68 +204,173 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 	return ok;
 }
 
-/* Return: 1: more may be left; 0: nothing; or an error */
-static int send_segments(struct sddp_stream *st)
+/* Has pulling come to its end?  If it fails the stream its Terminate is next */
+static bool is_drained(struct sddp_stream *st, u32 mulpdu)
 {
-	u32 mulpdu = sddp_sock_fragment(st->a) - SDDP_SEGMENT;
-	u32 octets = 0;
-	bool closing;
-	int n, err;
+	bool closing = READ_ONCE(st->closing);
 
-	for (n = 0; n < TURN && octets < TURN_OCTETS; n++) {
-		/* if pulling itself fails the stream, its Terminate comes next */
-		closing = READ_ONCE(st->closing);
-		if (!st->stream || !pull(st, mulpdu)) {
-			st->drained = closing && !ddp_tx_rests(st->stream);
+	if (st->stream && pull(st, mulpdu))
+		return false;
+	/* what rests asks for another turn by itself */
+	st->drained = closing && !(st->stream && ddp_tx_rests(st->stream));
+	return true;
+}
+
+/* Return: 1: more may be left; 0: nothing; or an error */
+static int send_segments(struct sddp_stream *st, u32 most)
+{
+	struct sddp_assoc *a = st->a;
+	struct sddp_room room;
+	u32 sent = 0;
+	int err;
+
+	sddp_sock_room(a, &room);
+	if (!room.octets)
+		return -EAGAIN;
+	err = make_room(a, room.fragment);
+	if (err)
+		return err;
+	most = min(most, room.octets);
+	while (sent < most) {
+		if (is_drained(st, room.fragment - SDDP_SEGMENT))
 			return 0;
-		}
-		octets += st->a->out_len;
-		cork(st->a, n == TURN - 1 || octets >= TURN_OCTETS);
-		err = send_out(st->a);
+		sent += a->out_len;
+		cork(a, most - min(most, sent));
+		err = send_out(a);
+		/* it had its turn: what is left over leaves with the next one's */
 		if (err)
-			return err;
+			return err == -EAGAIN ? 1 : err;
 	}
 	return 1;
 }
 
-static int turn(struct sddp_stream *st)
+/* What was pulled last, whose ever it is, and SCTP has not taken */
+static int send_left(struct sddp_assoc *a)
 {
-	int err;
-
 	/*
 	 * A message was given up, or SCTP had no memory: what was held back
 	 * leaves with what follows, if only the session's Terminate
 	 */
-	uncork(st->a);
-	if (st->a->out_len) {
-		err = send_out(st->a);
-		if (err)
-			return err;
-	}
-	err = say_prepared(st);
-	if (!err && !st->ended && sddp_session_may(&st->s, SDDP_SEGMENT_CHUNK))
-		err = send_segments(st);
+	uncork(a);
+	return a->out_len ? send_out(a) : 0;
+}
+
+static bool has_segments(const struct sddp_stream *st)
+{
+	return !st->ended && sddp_session_may(&st->s, SDDP_SEGMENT_CHUNK);
+}
+
+static int turn(struct sddp_stream *st, u32 most)
+{
+	int err = send_left(st->a);
+
+	if (!err)
+		err = say_prepared(st);
+	if (!err && most && has_segments(st))
+		err = send_segments(st, most);
 	/* what is left to send comes before Terminate, unless nobody wants it */
 	if (err)
 		return err;
 	return say_terminate(st);
 }
 
-/**
- * sddp_tx - a stream's turn to send
- * @st: the stream; worker
- *
- * Return: whether it wants another one.  An association that is gone is seen
- * by its worker.
- */
-bool sddp_tx(struct sddp_stream *st)
+/* RFC 5043 6.2: Terminate is behind all else, RDMAP's Terminate included */
+static bool has_to_say(const struct sddp_stream *st)
 {
-	int err = turn(st);
+	if (st->say && !st->ended && sddp_session_may(&st->s, st->say->what))
+		return true;
+	return (st->ended || (READ_ONCE(st->closing) && st->drained)) &&
+	       sddp_session_may(&st->s, SDDP_SAY_TERMINATE);
+}
 
-	sddp_path_watch(st->a);
+/**
+ * sddp_tx_queue - a stream may have something to send
+ * @st: the stream; worker
+ */
+void sddp_tx_queue(struct sddp_stream *st)
+{
+	struct sddp_assoc *a = st->a;
+
+	if (has_to_say(st))
+		list_move_tail(&st->turn, &a->saying);
+	else if (list_empty(&st->turn) && has_segments(st))
+		list_add_tail(&st->turn, &a->sending);
+}
+
+/* Whose turn it is; those who went before are behind those who wait */
+static struct sddp_stream *next_turn(struct sddp_assoc *a)
+{
+	struct list_head *from = &a->saying;
+
+	if (list_empty(from) && !READ_ONCE(a->deep))
+		from = &a->sending;
+	return list_first_entry_or_null(from, struct sddp_stream, turn);
+}
+
+/* It will do later */
+static bool is_short(int err)
+{
+	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
+}
+
+/* Return: 0; 1: it wants another one; or an error */
+static int take_turn(struct sddp_stream *st)
+{
+	struct sddp_assoc *a = st->a;
+	bool says = has_to_say(st);
+	u32 most = list_is_singular(&a->sending) ? TURN_ALONE : TURN;
+	int err;
+
+	ddp_session_get(&st->ss);
+	err = turn(st, says ? 0 : most);
+	if (err >= 0) {
+		list_del_init(&st->turn);
+		sddp_stream_close(st);
+		if (err || says)
+			sddp_tx_queue(st);
+		sddp_stream_leave(st);
+	} else if (!is_short(err)) {
+		/* nobody waits behind it for ever */
+		list_del_init(&st->turn);
+	}
+	ddp_session_put(&st->ss);
+	return err;
+}
+
+static int run(struct sddp_assoc *a)
+{
+	struct sddp_stream *st;
+	int n, err = sddp_stray_answer(a);
+
+	for (n = 0; n < TURNS && err >= 0; n++) {
+		st = next_turn(a);
+		if (!st || READ_ONCE(a->full))
+			return 0;
+		err = take_turn(st);
+	}
+	return err < 0 ? err : 1;
+}
+
+/**
+ * sddp_tx_run - streams take their turns
+ * @a: the association; worker
+ *
+ * Return: whether there is more that SCTP would take now.  If it takes no more
+ * a kick will come, or if memory is short, a timer.  An association that is
+ * gone is seen by its worker.
+ */
+bool sddp_tx_run(struct sddp_assoc *a)
+{
+	int err;
+
+	if (READ_ONCE(a->full))
+		return false;
+	err = run(a);
 	if (err == -EAGAIN)
-		sddp_assoc_retry(st->a);
-	return err == 1 || err == -EAGAIN;
+		sddp_assoc_retry(a);
+	else if (is_short(err))
+		sddp_assoc_backoff(a);
+	return err > 0;
 }
 
 /**

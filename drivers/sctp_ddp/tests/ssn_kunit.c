@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The window of DDP-SSNs, against a list of what has arrived. */
+/* DDP-SSNs, against a list of what has arrived; and what comes after the end. */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 
@@ -10,7 +10,7 @@
 /* RFC 5043 section 10, said in another way: what may be in flight at once */
 #define IN_FLIGHT	32767
 
-static struct sddp_ssn w;		/* too big for the stack */
+static u16 next;			/* whose turn it is */
 static bool here[0x10000];		/* arrived, its turn has not come */
 
 /* Where sessions that have gone on for a while may stand */
@@ -18,18 +18,13 @@ static const u16 starts[] = {
 	0, 1, 31, 32, 32762, 32766, 32767, 32768, 65529, 65530, 65533, 65535,
 };
 
-/* A window whose turn is @next, nothing early in it */
-static void begin_at(u16 next)
+static void begin_at(u16 ssn)
 {
-	u32 n;
-
-	sddp_ssn_init(&w);
-	for (n = 0; n < next; n++)
-		sddp_ssn_advance(&w);
+	next = ssn;
 	memset(here, 0, sizeof(here));
 }
 
-static enum sddp_turn turn_ref(u16 next, u16 ssn)
+static enum sddp_turn turn_ref(u16 ssn)
 {
 	u32 ahead = ssn >= next ? ssn - next : ssn + 0x10000 - next;
 
@@ -37,30 +32,19 @@ static enum sddp_turn turn_ref(u16 next, u16 ssn)
 		return SDDP_DUP;
 	if (ahead >= IN_FLIGHT)
 		return SDDP_FAR;
-	if (here[ssn])
-		return SDDP_DUP;
 	return ahead ? SDDP_EARLY : SDDP_NOW;
 }
 
-/* A chunk arrives: is it taken when the list says so? */
+/* A chunk arrives: those whose turn has come go */
 static void push(struct kunit *test, u16 ssn)
 {
-	u16 next = w.next;
-	enum sddp_turn want = turn_ref(next, ssn);
+	enum sddp_turn turn = sddp_ssn_turn(next, ssn);
 
-	KUNIT_ASSERT_EQ(test, want, sddp_ssn_turn(&w, ssn));
-	KUNIT_ASSERT_EQ(test, want, sddp_ssn_push(&w, ssn));
-	KUNIT_ASSERT_EQ(test, next, w.next);
-	if (want == SDDP_EARLY)
+	KUNIT_ASSERT_EQ(test, turn_ref(ssn), turn);
+	if (turn == SDDP_NOW || turn == SDDP_EARLY)
 		here[ssn] = true;
-	if (want != SDDP_NOW)
-		return;
-	for (next++; here[next]; next++) {
+	for (; here[next]; next++)
 		here[next] = false;
-		KUNIT_ASSERT_TRUE(test, sddp_ssn_advance(&w));
-	}
-	KUNIT_ASSERT_FALSE(test, sddp_ssn_advance(&w));
-	KUNIT_ASSERT_EQ(test, next, w.next);
 }
 
 /* The @n-th of all orders of MANY things */
@@ -85,16 +69,16 @@ static void every_permutation(struct kunit *test)
 
 	for (at = 0; at < ARRAY_SIZE(starts); at++) {
 		for (n = 0; n < 720; n++) {
-			w.next = starts[at];
+			begin_at(starts[at]);
 			order_of(n, order);
 			for (i = 0; i < MANY; i++)
 				push(test, starts[at] + order[i]);
-			KUNIT_ASSERT_EQ(test, w.next, (u16)(starts[at] + MANY));
+			KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + MANY));
 		}
 		/* each of them has passed */
 		for (i = 0; i < MANY; i++)
 			push(test, starts[at] + i);
-		KUNIT_ASSERT_EQ(test, w.next, (u16)(starts[at] + MANY));
+		KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + MANY));
 	}
 }
 
@@ -106,8 +90,8 @@ static void every_turn(struct kunit *test)
 	for (at = 0; at < ARRAY_SIZE(starts); at++) {
 		begin_at(starts[at]);
 		for (ssn = 0; ssn < 0x10000; ssn++)
-			KUNIT_ASSERT_EQ(test, turn_ref(w.next, ssn),
-					sddp_ssn_turn(&w, ssn));
+			KUNIT_ASSERT_EQ(test, turn_ref(ssn),
+					sddp_ssn_turn(next, ssn));
 	}
 }
 
@@ -122,7 +106,7 @@ static void a_whole_window_backwards(struct kunit *test)
 			push(test, starts[at] + n);
 		push(test, starts[at] + IN_FLIGHT);
 		push(test, starts[at]);
-		KUNIT_ASSERT_EQ(test, w.next, (u16)(starts[at] + IN_FLIGHT));
+		KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + IN_FLIGHT));
 		push(test, starts[at] + IN_FLIGHT);
 	}
 }
@@ -152,29 +136,54 @@ static void at_random(struct kunit *test)
 			push(test, choice >> 16);
 			break;
 		case 1:
-			push(test, w.next - (choice >> 28));
+			push(test, next - (choice >> 28));
 			break;
 		default:
-			push(test, w.next + (choice >> 26));
+			push(test, next + (choice >> 26));
 			break;
 		}
 	}
 }
 
-/* SCTPDDP-26: the next session begins at zero, with nothing left behind */
-static void reset(struct kunit *test)
+/* SCTPDDP-46: in whatever order the chunks of a session come, it is whole once */
+static void whole_when_all_are_here(struct kunit *test)
 {
-	u32 ssn;
+	struct sddp_tally t;
+	u32 at, n, i, last;
+	u8 order[MANY];
 
-	begin_at(40000);
-	for (ssn = 40001; ssn < 60000; ssn++)
-		push(test, ssn);
-	sddp_ssn_init(&w);
-	memset(here, 0, sizeof(here));
-	KUNIT_EXPECT_EQ(test, w.next, (u16)0);
-	for (ssn = 0; ssn < 0x10000; ssn++)
-		KUNIT_ASSERT_EQ(test, turn_ref(0, ssn),
-				sddp_ssn_turn(&w, ssn));
+	for (n = 0; n < 720; n++) {
+		order_of(n, order);
+		for (at = 0; at < ARRAY_SIZE(starts); at++) {
+			/* those before were counted when it ended */
+			t = (struct sddp_tally){ .n = starts[at] };
+			last = starts[at] + MANY - 1;
+			for (i = 0; i < MANY; i++) {
+				KUNIT_ASSERT_FALSE(test, sddp_tally_whole(&t));
+				sddp_tally_chunk(&t);
+				if (order[i] == MANY - 1)
+					sddp_tally_last(&t, last);
+			}
+			KUNIT_ASSERT_TRUE(test, sddp_tally_whole(&t));
+		}
+	}
+}
+
+/* A peer that goes on behind its Terminate, or says it twice */
+static void never_whole(struct kunit *test)
+{
+	struct sddp_tally t = {};
+	u32 n;
+
+	sddp_tally_chunk(&t);
+	KUNIT_EXPECT_FALSE(test, sddp_tally_whole(&t));
+	sddp_tally_last(&t, 1);
+	sddp_tally_last(&t, 0);
+	KUNIT_EXPECT_FALSE(test, sddp_tally_whole(&t));
+	for (n = 0; n < 0x10000; n++) {
+		sddp_tally_chunk(&t);
+		KUNIT_ASSERT_EQ(test, !n, sddp_tally_whole(&t));
+	}
 }
 
 static struct kunit_case ssn_cases[] = {
@@ -183,7 +192,8 @@ static struct kunit_case ssn_cases[] = {
 	KUNIT_CASE(a_whole_window_backwards),
 	KUNIT_CASE(round_and_round),
 	KUNIT_CASE(at_random),
-	KUNIT_CASE(reset),
+	KUNIT_CASE(whole_when_all_are_here),
+	KUNIT_CASE(never_whole),
 	{}
 };
 

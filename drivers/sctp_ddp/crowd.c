@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Strangers: associations that peers have made, and on which no program has
+ * accepted a session, nor is asked to.
+ *
+ * They cost little, are not to be many, and leave none of their kind outside:
+ * when there are too many the oldest one makes room, first of those from the
+ * newcomer's own address.  See share.h for the numbers.
+ */
+#include <net/net_namespace.h>
+
+#include <ddp/addr.h>
+
+#include "internal.h"
+#include "share.h"
+
+static LIST_HEAD(crowd);		/* the oldest first */
+static DEFINE_MUTEX(crowd_lock);
+
+/* Who has one IPv6 address has 2^64 of them */
+static bool same_peer(const struct sddp_assoc *a, const struct sddp_assoc *b)
+{
+	const struct sockaddr_in6 *a6 = (void *)&a->remote;
+	const struct sockaddr_in6 *b6 = (void *)&b->remote;
+	const struct sockaddr_in *a4 = (void *)&a->remote;
+	const struct sockaddr_in *b4 = (void *)&b->remote;
+
+	if (a4->sin_family != b4->sin_family)
+		return false;
+	if (a4->sin_family == AF_INET6)
+		return !memcmp(&a6->sin6_addr, &b6->sin6_addr, 8);
+	return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+}
+
+static bool same_place(const struct sddp_assoc *a, const struct sddp_assoc *b)
+{
+	return net_eq(a->net, b->net) && ddp_addr_same(&a->local, &b->local);
+}
+
+/* Is that one of those who may have to leave for it? */
+static bool competes(const struct sddp_assoc *a, const struct sddp_assoc *other,
+		     enum sddp_leaver among)
+{
+	switch (among) {
+	case SDDP_LEAVE_PEER:
+		return same_place(a, other) && same_peer(a, other);
+	case SDDP_LEAVE_PLACE:
+		return same_place(a, other);
+	case SDDP_LEAVE_NET:
+		return net_eq(a->net, other->net);
+	default:
+		return false;
+	}
+}
+
+static u32 __count(const struct sddp_assoc *a, enum sddp_leaver among)
+{
+	const struct sddp_assoc *other;
+	u32 n = 0;
+
+	list_for_each_entry(other, &crowd, crowd)
+		n += competes(a, other, among);
+	return n;
+}
+
+static struct sddp_assoc *__leaver(const struct sddp_assoc *a)
+{
+	const struct sddp_crowd there = {
+		.peer = __count(a, SDDP_LEAVE_PEER),
+		.place = __count(a, SDDP_LEAVE_PLACE),
+		.net = __count(a, SDDP_LEAVE_NET),
+	};
+	enum sddp_leaver among = sddp_share_leaver(&there);
+	struct sddp_assoc *other;
+
+	list_for_each_entry(other, &crowd, crowd)
+		if (competes(a, other, among))
+			return other;
+	return NULL;
+}
+
+/**
+ * sddp_crowd_join - one stranger more
+ * @a: the association; its mutex is held
+ *
+ * Return: one that has to end for it, held; or NULL.
+ */
+struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a)
+{
+	struct sddp_assoc *other;
+
+	mutex_lock(&crowd_lock);
+	other = __leaver(a);
+	if (other) {
+		list_del_init(&other->crowd);
+		other->evicted = true;
+		sddp_assoc_get(other);
+	}
+	list_add_tail(&a->crowd, &crowd);
+	mutex_unlock(&crowd_lock);
+	return other;
+}
+
+/**
+ * sddp_crowd_rejoin - no program was willing, or is asked any more
+ * @a: the association; its mutex is held.  The first to make room
+ */
+void sddp_crowd_rejoin(struct sddp_assoc *a)
+{
+	mutex_lock(&crowd_lock);
+	if (!a->evicted && list_empty(&a->crowd))
+		list_add(&a->crowd, &crowd);
+	mutex_unlock(&crowd_lock);
+}
+
+/**
+ * sddp_crowd_leave - it is no stranger, or at its end
+ * @a: the association; its mutex is held
+ *
+ * One that is asked of a program counts at its listener.
+ */
+void sddp_crowd_leave(struct sddp_assoc *a)
+{
+	mutex_lock(&crowd_lock);
+	list_del_init(&a->crowd);
+	mutex_unlock(&crowd_lock);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * How much a peer can make us keep: what it is allowed before a program has
+ * accepted a session of it, and who makes room when there are too many.
+ */
+#ifndef _SDDP_SHARE_H
+#define _SDDP_SHARE_H
+
+#include <ddp/pure.h>
+
+/* Octets that early chunks may cost: of all associations together ... */
+#define SDDP_EARLY_ALL		(64 * 1024 * 1024)
+/* ... of one at most ... */
+#define SDDP_EARLY_ASSOC	(8 * 1024 * 1024)
+/* ... of one, whatever the others keep ... */
+#define SDDP_EARLY_LEAST	(64 * 1024)
+/* ... and for a session of ours that the peer has not accepted yet */
+#define SDDP_EARLY_UNANSWERED	(16 * 1024)
+
+/*
+ * Strangers: peers' associations without a session that a program has accepted,
+ * or could still accept
+ */
+#define SDDP_STRANGERS_PEER	64	/* at one place, from one address */
+#define SDDP_STRANGERS_PLACE	256	/* at one address and port of ours */
+#define SDDP_STRANGERS_NET	1024	/* in a network namespace */
+
+/* Streams on which a stranger may break the rules before it is sent away */
+#define SDDP_STRAYS_MOST	32
+
+bool sddp_share_early(u32 kept, u64 all, u32 cost);
+
+/**
+ * struct sddp_crowd - the strangers that are there
+ * @peer: from the newcomer's address, at its place
+ * @place: at its place
+ * @net: in its network namespace
+ */
+struct sddp_crowd {
+	u32	peer;
+	u32	place;
+	u32	net;
+};
+
+/**
+ * enum sddp_leaver - the oldest of whom has to make room
+ * @SDDP_LEAVE_NONE: there is room
+ * @SDDP_LEAVE_PEER: those from the newcomer's own address
+ * @SDDP_LEAVE_PLACE: all at its place
+ * @SDDP_LEAVE_NET: all in its network namespace
+ */
+enum sddp_leaver {
+	SDDP_LEAVE_NONE,
+	SDDP_LEAVE_PEER,
+	SDDP_LEAVE_PLACE,
+	SDDP_LEAVE_NET,
+};
+
+enum sddp_leaver sddp_share_leaver(const struct sddp_crowd *c);
+u32 sddp_share_delay(u32 before);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What a peer can make us keep. */
+#include <kunit/test.h>
+
+#include "../share.h"
+
+/* However many take all they can, they stay within the sum of the bounds */
+static void early_octets_are_bounded(struct kunit *test)
+{
+	static u32 kept[1000];
+	const u32 piece = 1500;
+	u64 all = 0;
+	u32 n;
+
+	for (n = 0; n < ARRAY_SIZE(kept); n++) {
+		kept[n] = 0;
+		while (sddp_share_early(kept[n], all, piece)) {
+			kept[n] += piece;
+			all += piece;
+		}
+		KUNIT_ASSERT_LE(test, kept[n], (u32)SDDP_EARLY_ASSOC);
+		/* ... and who comes last still gets something */
+		KUNIT_ASSERT_GT(test, kept[n] + piece, (u32)SDDP_EARLY_LEAST);
+	}
+	KUNIT_EXPECT_LE(test, all, (u64)SDDP_EARLY_ALL +
+			ARRAY_SIZE(kept) * (u64)SDDP_EARLY_LEAST);
+}
+
+static void alone_it_gets_all_of_its_share(struct kunit *test)
+{
+	const u32 most = SDDP_EARLY_ASSOC;
+
+	KUNIT_EXPECT_TRUE(test, sddp_share_early(most - 100, most - 100, 100));
+	KUNIT_EXPECT_FALSE(test, sddp_share_early(most - 99, most - 99, 100));
+	KUNIT_EXPECT_FALSE(test, sddp_share_early(0, 0, most + 1));
+	KUNIT_EXPECT_FALSE(test, sddp_share_early(~0u, ~0ull, ~0u));
+	KUNIT_EXPECT_TRUE(test, sddp_share_early(0, ~0ull, SDDP_EARLY_LEAST));
+}
+
+/* Who comes with many pushes out its own kind before anybody else */
+static void who_leaves(struct kunit *test)
+{
+	struct sddp_crowd c = {
+		.peer = SDDP_STRANGERS_PEER - 1,
+		.place = SDDP_STRANGERS_PLACE - 1,
+		.net = SDDP_STRANGERS_NET - 1,
+	};
+
+	KUNIT_EXPECT_EQ(test, SDDP_LEAVE_NONE, sddp_share_leaver(&c));
+	c.net++;
+	KUNIT_EXPECT_EQ(test, SDDP_LEAVE_NET, sddp_share_leaver(&c));
+	c.place++;
+	KUNIT_EXPECT_EQ(test, SDDP_LEAVE_PLACE, sddp_share_leaver(&c));
+	c.peer++;
+	KUNIT_EXPECT_EQ(test, SDDP_LEAVE_PEER, sddp_share_leaver(&c));
+}
+
+/* From 10 ms to a second, never at once */
+static void waits_longer_each_time(struct kunit *test)
+{
+	u32 delay = sddp_share_delay(0), n;
+
+	KUNIT_EXPECT_EQ(test, delay, 10U);
+	for (n = 0; n < 20; n++) {
+		u32 next = sddp_share_delay(delay);
+
+		KUNIT_ASSERT_TRUE(test, next == 2 * delay || next == 1000);
+		delay = next;
+	}
+	KUNIT_EXPECT_EQ(test, delay, 1000U);
+	KUNIT_EXPECT_EQ(test, sddp_share_delay(~0U), 1000U);
+}
+
+static struct kunit_case share_cases[] = {
+	KUNIT_CASE(early_octets_are_bounded),
+	KUNIT_CASE(alone_it_gets_all_of_its_share),
+	KUNIT_CASE(who_leaves),
+	KUNIT_CASE(waits_longer_each_time),
+	{}
+};
+
+static struct kunit_suite share_suite = {
+	.name = "sctp_ddp_share",
+	.test_cases = share_cases,
+};
+
+kunit_test_suite(share_suite);
