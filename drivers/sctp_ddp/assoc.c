@@ -9,6 +9,7 @@
  */
 #include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <net/net_namespace.h>
@@ -329,9 +330,11 @@ static void talk(struct sddp_assoc *a)
 		end(a, IW_LOCAL_CLOSE, !a->active);
 }
 
+/* Storage above us may be what memory is waiting for */
 static void work(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(w, struct sddp_assoc, work);
+	unsigned int flags = memalloc_noio_save();
 
 	mutex_lock(&a->mutex);
 	if (a->phase != SDDP_ENDED && READ_ONCE(a->stop))
@@ -344,6 +347,7 @@ static void work(struct work_struct *w)
 	if (a->phase == SDDP_ENDED)
 		serve(a);
 	mutex_unlock(&a->mutex);
+	memalloc_noio_restore(flags);
 	sddp_assoc_put(a);
 }
 

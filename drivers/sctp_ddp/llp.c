@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The two doors of DDP over SCTP, filled: ddp/llp.h and ddp/session.h. */
 #include <linux/err.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -101,9 +102,9 @@ static int begin(struct sddp_stream *st, const struct ddp_connect *args)
 	return err;
 }
 
-static struct ddp_session *connect(const struct ddp_connect *args,
-				   const struct ddp_session_user *user,
-				   void *ctx)
+static struct ddp_session *__connect(const struct ddp_connect *args,
+				     const struct ddp_session_user *user,
+				     void *ctx)
 {
 	struct sddp_stream *st = sddp_stream_new(user, ctx, true);
 	int err = -ENOMEM;
@@ -126,6 +127,21 @@ static struct ddp_session *connect(const struct ddp_connect *args,
 	}
 	sddp_stream_event(st, SDDP_EV_TX);
 	return &st->ss;
+}
+
+/*
+ * Workers that memory may be waiting for take the locks that are taken here:
+ * who holds one does not wait for memory that wants them
+ */
+static struct ddp_session *connect(const struct ddp_connect *args,
+				   const struct ddp_session_user *user,
+				   void *ctx)
+{
+	unsigned int flags = memalloc_noio_save();
+	struct ddp_session *ss = __connect(args, user, ctx);
+
+	memalloc_noio_restore(flags);
+	return ss;
 }
 
 /* Is the peer still waiting for an answer? */
