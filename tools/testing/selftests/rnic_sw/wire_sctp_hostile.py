@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Hostile neighbours over SCTP: what they can make us keep and do, and that
+others are served meanwhile.  The bounds are those of Documentation/sctp.rst."""
+
+import contextlib
+import glob
+import itertools
+import time
+
+from wire import CM, MATE, SUCCESS, Refused, case, check, rdmap, same
+from rawpeer import sctp, sctp_packet
+from rawpeer.sctp import INITIATE, TERMINATE, Control
+from wire_sctp import GHOST, MATE_IF, NS, PEER_IF, PORT, go, hardware
+
+KIB = 1 << 10
+STREAMS = 255           # a stranger's
+FROM_ONE_ADDRESS = 64   # strangers, at one address and port of ours
+EACH = 96 * KIB         # kernel memory for one; checkers make objects larger
+EACH_HELD = 192 * KIB   # ... with what SCTP waits for the rest of
+WINDOW = 64 * KIB       # announced to a stranger
+ACCEPTED_WINDOW = 1 << 20
+BUNDLE = 30             # chunks in a packet
+BIG = 1 << 20
+EARLY, PART = 24000, 2000
+DEEP = 8                # sessions with much to send
+N = 300                 # chunks of theirs before another's message
+
+
+# Looking -----------------------------------------------------------------------
+
+
+def kernel_memory():
+    """What the kernel uses for itself: octets by cache, and of all together,
+    what is free in the caches' pages not counted.  To shrink a cache takes out
+    what KASAN still keeps of it."""
+    for name in glob.glob("/sys/kernel/slab/*/shrink"):
+        with contextlib.suppress(OSError), \
+                open(name, "w", encoding="ascii") as file:
+            file.write("1")
+    with open("/proc/slabinfo", encoding="ascii") as file:
+        rows = [line.split() for line in file.readlines()[2:]]
+    used = {row[0]: int(row[1]) * int(row[3]) for row in rows}
+    with open("/proc/meminfo", encoding="ascii") as file:
+        words = dict(line.split(":") for line in file)
+    free = sum((int(row[2]) - int(row[1])) * int(row[3]) for row in rows)
+    used["all"] = sum(int(words[name].split()[0]) * KIB for name in
+                      ("SReclaimable", "SUnreclaim", "VmallocUsed")) - free
+    return used
+
+
+def grown_since(before):
+    """Octets, and in words where most of them are."""
+    now = kernel_memory()
+    rise = {name: now[name] - before.get(name, 0) for name in now}
+    whole = rise.pop("all")
+    most = sorted(rise, key=rise.get)[:-6:-1]
+    return whole, ", ".join(f"{name} {rise[name] // KIB}" for name in most)
+
+
+def associations():
+    """How many there are here."""
+    with open("/proc/net/sctp/assocs", encoding="ascii") as file:
+        return len(file.readlines()) - 1
+
+
+def busy():
+    """Seconds of CPU time used since boot."""
+    with open("/proc/stat", encoding="ascii") as file:
+        ticks = [int(word) for word in file.readline().split()[1:8]]
+    return (sum(ticks) - ticks[3] - ticks[4]) / 100
+
+
+# Neighbours --------------------------------------------------------------------
+
+
+def crowd(w, count):
+    """So many associations, in octets: they take no memory of this kernel's."""
+    frame = hardware("", MATE_IF) + hardware(NS, PEER_IF)
+    place = sctp_packet.Place(w.packet_socket(), frame, GHOST, MATE)
+    w.closing.callback(place.sock.close)
+    for port in itertools.islice(w.ports, count):
+        ghost = sctp_packet.Association(place, port, PORT, streams=STREAMS)
+        w.closing.callback(ghost.close)
+        yield ghost.connect()
+
+
+def bundled(ghost, chunks):
+    chunks = list(chunks)
+    for at in range(0, len(chunks), BUNDLE):
+        ghost.send(*chunks[at:at + BUNDLE])
+
+
+def stray(ghost, sid):
+    """A segment of no session."""
+    return ghost.data(sid, b"\0\0" + rdmap.write(1, 2).pack(), sctp.SEGMENT)
+
+
+def strays(ghost):
+    bundled(ghost, (stray(ghost, sid) for sid in range(STREAMS)))
+
+
+def early_strays(ghost):
+    for n in range(40, 0, -1):
+        ghost.send(ghost.data(0, bytes([0, n]) + bytes(1300), sctp.SEGMENT))
+
+
+def hasty(ghost):
+    """An Initiate, and behind it what may not come before the answer."""
+    ghost.put(0, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
+    early_strays(ghost)
+
+
+def refused(ghost):
+    """Initiates that nobody is asked about."""
+    for sid in range(8):
+        ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
+                  sctp.CONTROL)
+
+
+def pieces(ghost):
+    """Of messages that never end."""
+    for sid in range(200):
+        ghost.send(ghost.data(sid, bytes(1400), sctp.SEGMENT,
+                              flags=sctp_packet.BEGIN |
+                              sctp_packet.UNORDERED))
+
+
+def silent(_):
+    pass
+
+
+def strangers(w, attack, each=EACH):
+    """They do what they can, and an honest peer is served meanwhile."""
+    works(w)
+    count = FROM_ONE_ADDRESS + FROM_ONE_ADDRESS // 2
+    before, there = kernel_memory(), associations()
+    for ghost in crowd(w, count):
+        attack(ghost)
+    forget_requests(w)
+    more = associations() - there
+    grown, where = grown_since(before)
+    print(f"# {attack.__name__}: {count} associations, {more} are left, "
+          f"{grown // KIB} KiB: {where}", flush=True)
+    check(f"{more} of them are here", more <= FROM_ONE_ADDRESS)
+    check(f"{grown // KIB} KiB of kernel memory",
+          grown <= FROM_ONE_ADDRESS * each)
+    works(w)
+
+
+def forget_requests(w):
+    """What rawmate was asked for them."""
+    while (event := w.mate.event(CM, 0.5, event="CONNECT_REQUEST")):
+        with contextlib.suppress(Refused):
+            w.mate.do("destroy", event.conn)
+        w.mate.forget(event.conn)
+
+
+def works(w):
+    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
+    link.peer.send(b"hello")
+    link.wc(wr=1, status=SUCCESS)
+
+
+for what, words in ((silent, "say nothing"),
+                    (strays, "a stray chunk on each stream"),
+                    (early_strays, "early chunks, the last ones first"),
+                    (hasty, "more behind an Initiate"),
+                    (refused, "Initiates that are refused")):
+    case(f"strangers: {words}", "SCTPDDP-69 SCTPDDP-70",
+         attack=what)(strangers)
+case("strangers: pieces of messages", "SCTPDDP-69 SCTPDDP-70", attack=pieces,
+     each=EACH_HELD)(strangers)
+
+
+@case("strangers: one that goes on against the rules is sent away",
+      "SCTPDDP-28")
+def sent_away(w):
+    for ghost in crowd(w, 1):
+        for sid in range(STREAMS):
+            ghost.send(stray(ghost, sid))
+            ghost.settle(0.001)
+            if ghost.ended:
+                break
+        same("the end", ghost.wait_end(), "abort")
+        answers = [c for c in ghost.chunks()]
+        check(f"{len(answers)} were answered", answers and all(
+            c.contents.code == TERMINATE for c in answers))
+
+
+@case("a stranger is told of a small window, a guest of a large one")
+def windows(w):
+    for ghost in crowd(w, 1):
+        announced = ghost.init.init[1]
+        check(f"{announced} octets for a stranger", announced <= WINDOW)
+        link = w.initiate(peer=ghost.stream(0),
+                          recvs=[(w.shared(1024, "l"), 64)] * 8)
+        for number in range(1, 5):
+            link.peer.send(b"more")
+            link.wc(wr=number, status=SUCCESS)
+        ghost.settle(0.3)
+        told = [int.from_bytes(c.body[4:8], "big") for p in ghost.packets
+                for c in p.of(sctp_packet.SACK)]
+        check(f"{told[-1]} octets for a guest", told[-1] >= ACCEPTED_WINDOW)
+
+
+# Early chunks ------------------------------------------------------------------
+
+
+@case("what an early chunk costs does not depend on how many there are",
+      "SCTPDDP-65")
+def early(w):
+    target = w.shared(4096, "lw")
+    link = w.initiate()
+    first = link.peer.next_ssn()
+    empty = rdmap.write(target.rkey, target.addr, b"").pack()
+    took = []
+    for last in range(first + EARLY, first, -PART):
+        began = busy()
+        for ssn in range(last, last - PART, -1):
+            link.peer.put_segment(empty, ssn=ssn, more=ssn % 50 > 0)
+        link.assoc.settle(0.05)
+        took.append(busy() - began)
+    link.peer.put_segment(empty, ssn=first)
+    link.peer.ssn = first + EARLY + 1
+    link.round_trip()
+    print("# seconds for each", PART, *(f"{t:.2f}" for t in took), flush=True)
+    check(f"at first {took[1]:.2f} s, at last {took[-1]:.2f} s",
+          took[-1] <= 2 * min(took[:3]) + 1)
+
+
+# Those who wait for their turn -----------------------------------------------------
+
+
+@case("deep queues do not starve another session's Send, nor its end")
+def fair(w):
+    assoc = w.associate(rcvbuf=64 * KIB)
+    other = w.initiate(peer=assoc.stream(9))
+    memory = w.shared(BIG, "l")
+    deep = [w.initiate(peer=assoc.stream(sid)) for sid in range(DEEP)]
+    for link, wr in itertools.product(deep, range(4)):
+        link.post("write", memory, BIG, wr, 0x1000, 0x22)
+
+    def before(what):
+        """How many of their chunks come before that?"""
+        def count():
+            return sum(len(link.peer.arrived) for link in deep)
+
+        begin = count()
+        assoc.wait(lambda: what(count() - begin), 60)
+        return count() - begin
+
+    before(lambda n: n > 200)
+    other.post("send", memory, 100, 9)
+    waited = [before(lambda _: other.peer.came)]
+    same("octets", len(other.peer.get_segment().payload), 100)
+    w.mate.do("disconnect", other.conn)
+    waited.append(before(lambda _: other.peer.came))
+    same("its end", other.peer.get_control().code, TERMINATE)
+    late = w.calling(peer=assoc.stream(10))
+    late.conn = w.asked().conn
+    w.mate.do("accept", late.conn, 1, 1)
+    waited.append(before(lambda _: late.peer.came))
+    print("# chunks of others before a Send, a Terminate, an Accept:",
+          *waited, flush=True)
+    check(f"{waited} chunks went first", max(waited) <= N)
+
+
+@case("who waits for room does nothing else")
+def waits(w):
+    assoc = w.associate(rcvbuf=64 * KIB)
+    memory = w.shared(BIG, "l")
+    link = w.initiate(peer=assoc.stream(0))
+    for wr in range(4):
+        link.post("write", memory, BIG, wr, 0x1000, 0x22)
+    time.sleep(1)
+    began = busy()
+    time.sleep(2)
+    used = busy() - began
+    print(f"# {used:.2f} s of CPU in 2 s", flush=True)
+    check(f"{used} s of CPU time in 2 s", used < 1)
+
+
+go()
