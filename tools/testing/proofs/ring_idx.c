@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The indices of a ring whose other side is a program, which may write any
+ * number there. The reference counts with 64 bits from an index of ours.
+ *
+ * Files: rnic_sw/ring_idx.c
+ * Bound: 1, there is no loop
+ * Mutation: rnic_sw/ring_idx.c s/posted <= slots - used/posted <= slots/
+ * Mutation: rnic_sw/ring_idx.c s/unread > slots || //
+ * Mutation: rnic_sw/ring_idx.c s/ || cons - seen > prod - seen//
+ */
+#include "../../../drivers/rnic_sw/ring_idx.h"
+#include "proof.h"
+
+/* How far @to is ahead of @from: what an index that only grows has gained */
+static u64 gained(u32 from, u32 to)
+{
+	return to >= from ? (u64)to - from : ((u64)1 << 32) + to - from;
+}
+
+void prove_posted(void)
+{
+	u32 prod = ANY(u32), head = ANY(u32), tail = ANY(u32);
+	u32 slots = ANY(u32), posted;
+
+	GIVEN(slots && slots <= (u32)1 << 31 && gained(tail, head) <= slots);
+	posted = ring_idx_posted(prod, head, tail, slots);
+	MUST("SEC-4: what fits behind what is in use, or a lie", posted ==
+	     (gained(tail, head) + gained(head, prod) <= slots
+	      ? gained(head, prod) : RING_IDX_LIE));
+	MUST("SEC-4: never more in hand than the ring has",
+	     posted == RING_IDX_LIE ||
+	     gained(tail, head) + posted <= slots);
+	if (posted == RING_IDX_LIE)
+		REACHED("lie");
+	if (posted != RING_IDX_LIE && prod < head)
+		REACHED("wrapped");
+}
+
+void prove_unread(void)
+{
+	u32 prod = ANY(u32), cons = ANY(u32), seen = ANY(u32);
+	u32 slots = ANY(u32), unread;
+
+	GIVEN(slots && slots <= (u32)1 << 31 && gained(seen, prod) <= (u32)1 << 31);
+	unread = ring_idx_unread(prod, cons, seen, slots);
+	MUST("SEC-4: neither back nor past what was filled, or a lie", unread ==
+	     (gained(cons, prod) <= slots && gained(seen, cons) <= gained(seen, prod)
+	      ? gained(cons, prod) : RING_IDX_LIE));
+	MUST("SEC-4: never more than the ring has",
+	     unread == RING_IDX_LIE || unread <= slots);
+	if (unread == RING_IDX_LIE)
+		REACHED("lie");
+	if (unread != RING_IDX_LIE && prod < cons)
+		REACHED("wrapped");
+}
