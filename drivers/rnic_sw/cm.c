@@ -376,6 +376,18 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 	return PTR_ERR_OR_ZERO(ss);
 }
 
+/* To who may not have it a number means as little as one that nobody has */
+static struct rnic_qp *callers_qp(struct rnic_dev *dev, u32 qpn)
+{
+	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
+
+	if (qp && !rnic_qp_may_connect(qp)) {
+		rnic_qp_put(qp);
+		qp = NULL;
+	}
+	return qp;
+}
+
 /**
  * rnic_iw_connect - iw_cm: connect a queue pair
  * @id: iw_cm's end
@@ -392,7 +404,7 @@ int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 
 	if (p->private_data_len > DDP_PD_MAX - DDP_WORD_SIZE)
 		return -EINVAL;
-	qp = rnic_qp_find(dev, p->qpn);
+	qp = callers_qp(dev, p->qpn);
 	if (!qp)
 		return -EINVAL;
 	ep = new_ep(dev);
@@ -444,7 +456,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 
 	if (p->private_data_len > DDP_PD_MAX - DDP_WORD_SIZE)
 		goto reject;
-	qp = rnic_qp_find(dev, p->qpn);
+	qp = callers_qp(dev, p->qpn);
 	if (!qp)
 		goto reject;
 	tie(ep, id, qp);

@@ -382,7 +382,7 @@ static void report_overrun(struct rnic_cq *cq)
  * @cqe: what; a timestamp is added
  * @qp: whose
  *
- * Any context.
+ * Any context.  Nothing is told of a queue pair that is being destroyed.
  *
  * Return: false if the queue has overrun, now or before: the caller moves the
  * queue pair to error.
@@ -393,6 +393,8 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 	bool full, first = false, event = false;
 	unsigned long flags;
 
+	if (unlikely(READ_ONCE(to_rnic_qp(qp)->dying)))
+		return true;
 	spin_lock_irqsave(&cq->lock, flags);
 	full = cq->overrun || is_full(cq);
 	if (full) {

@@ -268,7 +268,7 @@ int rnic_device_init(struct rnic_dev *dev)
 
 	ddp_stags_init(&dev->stags);
 	spin_lock_init(&dev->windows);
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
+	rnic_qp_table_init(dev);
 	rnic_policy_init(&dev->policy);
 
 	ib_set_device_ops(ib, &rnic_device_ops);

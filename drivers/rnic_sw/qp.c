@@ -2,11 +2,11 @@
 /*
  * Queue pairs: made, moved from state to state, unmade.
  *
- * A queue pair is found by number under the table's lock and counted.  It
- * holds its stream, which the lower layer forgets synchronously before the
+ * A queue pair is found by number, counted (qp_table.c).  It holds its stream, which the lower layer forgets synchronously before the
  * queue pair goes.  Whatever ends a stream, one worker flushes.
  */
 #include <linux/log2.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -15,45 +15,6 @@
 #include "trace.h"
 
 #define SLOT_ALIGN	16
-
-static void release(struct kref *ref)
-{
-	complete(&container_of(ref, struct rnic_qp, ref)->gone);
-}
-
-void rnic_qp_put(struct rnic_qp *qp)
-{
-	kref_put(&qp->ref, release);
-}
-
-void rnic_qp_add_ref(struct ib_qp *ib)
-{
-	kref_get(&to_rnic_qp(ib)->ref);
-}
-
-void rnic_qp_rem_ref(struct ib_qp *ib)
-{
-	rnic_qp_put(to_rnic_qp(ib));
-}
-
-struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
-{
-	struct rnic_qp *qp = xa_load(&to_rnic_dev(ib)->qps, qpn);
-
-	return qp ? &qp->ib : NULL;
-}
-
-struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
-{
-	struct rnic_qp *qp;
-
-	xa_lock(&dev->qps);
-	qp = xa_load(&dev->qps, qpn);
-	if (qp && !kref_get_unless_zero(&qp->ref))
-		qp = NULL;
-	xa_unlock(&dev->qps);
-	return qp;
-}
 
 /* Errors -------------------------------------------------------------------- */
 
@@ -233,9 +194,13 @@ static void set_rights(struct rnic_qp *qp)
 
 int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 {
+	struct mem_cgroup *old;
 	int err;
 
+	/* a worker's memory is nobody's: this is the program's */
+	old = set_active_memcg(qp->owner.memcg);
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
+	set_active_memcg(old);
 	if (!err)
 		set_rights(qp);
 	trace_rnic_qp_started(qp, ird, ord);
@@ -329,7 +294,10 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_ACCESS_FLAGS)
 		modify_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
-	return mask & IB_QP_STATE ? modify_state(qp, attr->qp_state) : 0;
+	if (!(mask & IB_QP_STATE))
+		return 0;
+	rnic_qp_vouch(qp, attr->qp_state);
+	return modify_state(qp, attr->qp_state);
 }
 
 /**
@@ -471,11 +439,12 @@ static int write_response(const struct rnic_qp *qp, struct ib_udata *udata)
 	return rnic_udata_out(udata, &resp, sizeof(resp));
 }
 
-static void free_queues(struct rnic_qp *qp)
+static void free_qp(struct rnic_qp *qp)
 {
 	kvfree(qp->sq.note);
 	rnic_ring_free(&qp->sq.ring);
 	rnic_ring_free(&qp->rq.ring);
+	rnic_qp_owner_exit(qp);
 }
 
 static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
@@ -511,20 +480,7 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
 	INIT_WORK(&qp->tell_work, rnic_sq_tell_more);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
 	qp->rdmap.stream.dma_ok = !user;
-}
-
-/* From here on it can be found; its number is given out last of all */
-static int publish(struct rnic_qp *qp)
-{
-	u32 qpn;
-	int err;
-
-	err = xa_alloc_cyclic(&qp->dev->qps, &qpn, qp, XA_LIMIT(1, 0xffffff),
-			      &qp->dev->next_qpn, GFP_KERNEL);
-	if (err < 0)
-		return err;
-	qp->ib.qp_num = qpn;
-	return 0;
+	rnic_qp_owner_init(qp);
 }
 
 /**
@@ -552,10 +508,11 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		err = write_response(qp, udata);
 	if (!err) {
 		qp->init = *attr;
-		err = publish(qp);
+		/* from here on it can be found */
+		err = rnic_qp_publish(qp);
 	}
 	if (err)
-		free_queues(qp);
+		free_qp(qp);
 	return err;
 }
 
@@ -573,7 +530,9 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
 
-	xa_erase(&qp->dev->qps, ib->qp_num);
+	rnic_qp_unpublish(qp);
+	/* what is flushed from here on nobody would see */
+	WRITE_ONCE(qp->dying, true);
 	rnic_qp_error(qp, IW_LOCAL_ABORT);
 	ddp_stream_unbind(&qp->rdmap.stream);
 	rnic_qp_put(qp);
@@ -581,6 +540,6 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	rnic_cq_forget(qp->scq, ib);
 	rnic_cq_forget(qp->rcq, ib);
 	rdmap_destroy(&qp->rdmap);
-	free_queues(qp);
+	free_qp(qp);
 	return 0;
 }

@@ -110,8 +110,8 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 	struct rdmap_req *in, *out;
 
 	/* requests not answered, as many answered but not let go, one between */
-	in = kcalloc(2 * ird + 1, sizeof(*in), GFP_KERNEL);
-	out = kcalloc(max_t(u16, ord, 1), sizeof(*out), GFP_KERNEL);
+	in = kcalloc(2 * ird + 1, sizeof(*in), GFP_KERNEL_ACCOUNT);
+	out = kcalloc(max_t(u16, ord, 1), sizeof(*out), GFP_KERNEL_ACCOUNT);
 	if (!in || !out) {
 		kfree(in);
 		kfree(out);

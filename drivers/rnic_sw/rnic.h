@@ -44,8 +44,7 @@ struct rnic_dev {
 	struct ib_device	ib;		/* first: ib_alloc_device() */
 	struct ddp_stags	stags;
 	spinlock_t		windows;	/* leaf: which window is whose */
-	struct xarray		qps;		/* by number; qps.xa_lock for look-up */
-	u32			next_qpn;
+	struct xarray		qps;		/* by number, see qp_table.c */
 	struct rnic_policy	policy;
 	u64 __percpu		*counters;	/* see stats.h */
 	struct rnic_llps	*llps;		/* lower layers, see cm.h */
@@ -203,7 +202,17 @@ struct rnic_qp {
 	bool			told;		/* async event raised */
 	bool			last_told;	/* it takes no more receives */
 
+	/* qp_owner.c; fixed, but for the last one, which is under the lock */
+	struct {
+		struct mm_struct	*mm;	/* a program's */
+		const struct cred	*cred;
+		struct mem_cgroup	*memcg;
+		struct pid		*vouched;	/* kernel consumer's thread */
+	} owner;
+
+	bool			dying;		/* nothing is completed any more */
 	struct kref		ref;
+	atomic_t		lent;		/* of them, between iw_cm's two steps */
 	struct completion	gone;
 	struct work_struct	err_work;
 	struct work_struct	tell_work;
@@ -372,12 +381,6 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
-struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn);
-void rnic_qp_add_ref(struct ib_qp *ib);
-void rnic_qp_rem_ref(struct ib_qp *ib);
-/* By number, with a reference; NULL if there is none */
-struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
-void rnic_qp_put(struct rnic_qp *qp);
 /* The stream runs: the depths agreed on, and who speaks first */
 int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
 /* The peer will send no more: end gracefully once all is sent */
@@ -386,6 +389,22 @@ void rnic_qp_peer_closed(struct rnic_qp *qp);
 void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why);
 /* Something was posted in ERROR: flush it; any context */
 void rnic_qp_reflush(struct rnic_qp *qp);
+
+/* qp_table.c: by number */
+void rnic_qp_table_init(struct rnic_dev *dev);
+int rnic_qp_publish(struct rnic_qp *qp);
+void rnic_qp_unpublish(struct rnic_qp *qp);
+struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
+void rnic_qp_put(struct rnic_qp *qp);
+struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn);
+void rnic_qp_add_ref(struct ib_qp *ib);
+void rnic_qp_rem_ref(struct ib_qp *ib);
+
+/* qp_owner.c: whose it is */
+void rnic_qp_owner_init(struct rnic_qp *qp);
+void rnic_qp_owner_exit(struct rnic_qp *qp);
+void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to);
+bool rnic_qp_may_connect(struct rnic_qp *qp);
 
 /* sq_parse.c */
 enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Queue pairs by number.
+ *
+ * Numbers are unpredictable: whoever may name any number to a connection
+ * manager (qp_owner.c) does not know one.  Whoever finds a queue pair gets a
+ * count with it, under the table's lock, so that one which is erased is found
+ * and held, or neither.
+ */
+#include <linux/random.h>
+
+#include "rnic.h"
+
+#define QPN_MASK	0xffffffu
+#define QPN_MIN		2	/* 0 and 1 mean something to InfiniBand */
+#define QPN_TRIES	64	/* in vain if nearly all of 2^24 are in use */
+
+/**
+ * rnic_qp_table_init - an empty table
+ * @dev: the device
+ */
+void rnic_qp_table_init(struct rnic_dev *dev)
+{
+	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+}
+
+/**
+ * rnic_qp_publish - give a queue pair a number
+ * @qp: complete: from here on it can be found
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rnic_qp_publish(struct rnic_qp *qp)
+{
+	int tries, err = -EBUSY;
+
+	for (tries = 0; tries < QPN_TRIES && err == -EBUSY; tries++) {
+		u32 qpn = get_random_u32() & QPN_MASK;
+
+		if (qpn < QPN_MIN)
+			continue;
+		qp->ib.qp_num = qpn;
+		err = xa_insert_irq(&qp->dev->qps, qpn, qp, GFP_KERNEL);
+	}
+	return err ? -ENOMEM : 0;
+}
+
+/**
+ * rnic_qp_unpublish - nobody finds a queue pair any more
+ * @qp: the queue pair; its maker's count keeps it until then
+ */
+void rnic_qp_unpublish(struct rnic_qp *qp)
+{
+	xa_erase_irq(&qp->dev->qps, qp->ib.qp_num);
+}
+
+/**
+ * rnic_qp_find - a queue pair by number
+ * @dev: the device
+ * @qpn: the number
+ *
+ * Any context.
+ *
+ * Return: the queue pair, counted, or NULL.
+ */
+struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
+{
+	struct rnic_qp *qp;
+	unsigned long flags;
+
+	xa_lock_irqsave(&dev->qps, flags);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp)
+		kref_get(&qp->ref);
+	xa_unlock_irqrestore(&dev->qps, flags);
+	return qp;
+}
+
+/**
+ * rnic_get_qp - iw_cm: a queue pair by number
+ * @ib: the device
+ * @qpn: the number
+ *
+ * iw_cm asks, and then takes a count with rnic_qp_add_ref().  In between it
+ * has none, so the count is taken here and lent: add_ref takes it over.
+ *
+ * Return: the queue pair or NULL.
+ */
+struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
+{
+	struct rnic_qp *qp = rnic_qp_find(to_rnic_dev(ib), qpn);
+
+	if (!qp)
+		return NULL;
+	atomic_inc(&qp->lent);
+	return &qp->ib;
+}
+
+/**
+ * rnic_qp_add_ref - iw_cm: hold a queue pair
+ * @ib: from rnic_get_qp(), whose count becomes the caller's; or held already
+ */
+void rnic_qp_add_ref(struct ib_qp *ib)
+{
+	struct rnic_qp *qp = to_rnic_qp(ib);
+
+	if (!atomic_add_unless(&qp->lent, -1, 0))
+		kref_get(&qp->ref);
+}
+
+static void release(struct kref *ref)
+{
+	complete(&container_of(ref, struct rnic_qp, ref)->gone);
+}
+
+/**
+ * rnic_qp_put - let a queue pair go
+ * @qp: the queue pair; who destroys it waits for the last one
+ */
+void rnic_qp_put(struct rnic_qp *qp)
+{
+	kref_put(&qp->ref, release);
+}
+
+/**
+ * rnic_qp_rem_ref - iw_cm: the same
+ * @ib: the queue pair
+ */
+void rnic_qp_rem_ref(struct ib_qp *ib)
+{
+	rnic_qp_put(to_rnic_qp(ib));
+}
