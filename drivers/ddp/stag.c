@@ -28,7 +28,7 @@
  */
 void ddp_stags_init(struct ddp_stags *t)
 {
-	xa_init_flags(&t->xa, XA_FLAGS_LOCK_BH);
+	xa_init_flags(&t->xa, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 }
 EXPORT_SYMBOL_GPL(ddp_stags_init);
 

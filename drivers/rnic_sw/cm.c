@@ -9,7 +9,6 @@
  */
 #include <linux/inet.h>
 #include <linux/slab.h>
-#include <linux/wait_bit.h>
 #include <rdma/iw_cm.h>
 
 #include <ddp/session.h>
@@ -54,8 +53,7 @@ static void free_ep(struct kref *ref)
 	if (ep->ss)
 		ddp_session_put(ep->ss);
 	kfree(ep);
-	if (atomic_dec_and_test(&dev->eps))
-		wake_up_var(&dev->eps);
+	rnic_give(dev, RNIC_EPS);
 }
 
 static void ep_put(struct rnic_ep *ep)
@@ -65,13 +63,18 @@ static void ep_put(struct rnic_ep *ep)
 
 static struct rnic_ep *new_ep(struct rnic_dev *dev)
 {
-	struct rnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	struct rnic_ep *ep;
 
-	if (!ep)
+	if (rnic_take(dev, RNIC_EPS))
 		return NULL;
+	/* of who connects; who is called pays for what he accepts */
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
+	if (!ep) {
+		rnic_give(dev, RNIC_EPS);
+		return NULL;
+	}
 	ep->dev = dev;
 	kref_init(&ep->ref);
-	atomic_inc(&dev->eps);
 	return ep;
 }
 

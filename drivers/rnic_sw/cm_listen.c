@@ -2,7 +2,6 @@
 /* The lower layers of a device, and listening on them. */
 #include <linux/err.h>
 #include <linux/slab.h>
-#include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_cm.h>
@@ -157,7 +156,7 @@ static int start_listening(struct rnic_lep *lep, int backlog)
  */
 int rnic_iw_listen(struct iw_cm_id *id, int backlog)
 {
-	struct rnic_lep *lep = kzalloc(sizeof(*lep), GFP_KERNEL);
+	struct rnic_lep *lep = kzalloc(sizeof(*lep), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!lep)
@@ -228,7 +227,6 @@ int rnic_cm_init(struct rnic_dev *dev)
 {
 	struct rnic_llps *llps = kzalloc(sizeof(*llps), GFP_KERNEL);
 
-	atomic_set(&dev->eps, 0);
 	dev->llps = llps;
 	if (!llps)
 		return -ENOMEM;
@@ -255,7 +253,7 @@ void rnic_cm_exit(struct rnic_dev *dev)
 
 	if (!dev->llps)
 		return;
-	wait_var_event(&dev->eps, !atomic_read(&dev->eps));
+	rnic_wait_none(dev, RNIC_EPS);
 	for (llp = 0; llp < RNIC_LLPS; llp++)
 		if (dev->llps->type[llp])
 			ddp_type_put(dev->llps->type[llp]);

@@ -87,11 +87,13 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	mutex_init(&cq->walk);
 	cq->user = udata;
 	err = read_wishes(cq, attr, udata);
+	if (!err)
+		err = rnic_take(to_rnic_dev(ib->device), RNIC_CQS);
 	if (err)
 		return err;
 	err = alloc_ring(cq, &cq->ring, udata, attr->cqe);
 	if (err)
-		return err;
+		goto give;
 	if (cq->user) {
 		err = answer_create(&cq->ring, udata);
 	} else {
@@ -101,6 +103,9 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 	if (err)
 		rnic_ring_free(&cq->ring);
 	ib->cqe = cq->ring.slots;
+give:
+	if (err)
+		rnic_give(to_rnic_dev(ib->device), RNIC_CQS);
 	return err;
 }
 
@@ -121,6 +126,7 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 	rnic_ring_free(&cq->ring);
 	rnic_ring_free(&cq->next);
 	kvfree(cq->owner);
+	rnic_give(to_rnic_dev(ib->device), RNIC_CQS);
 	return 0;
 }
 

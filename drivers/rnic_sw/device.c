@@ -16,9 +16,6 @@
 /* No OUI of anybody's: the bit for local use is set */
 #define VENDOR_ID	0x726e73
 
-/* Not limits of ours, but consumers want to see some */
-#define MANY		BIT(20)
-
 /*
  * GID 0 is the device's own.  Connection managers of kernels before 6.6 look
  * for the interface's link address among the GIDs: that is GID 1.
@@ -51,7 +48,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.max_mr_size = U64_MAX,
 		.page_size_cap = ~(u64)(SZ_4K - 1),
 		.vendor_id = VENDOR_ID,
-		.max_qp = MANY,
+		.max_qp = rnic_limit(RNIC_QPS),
 		.max_qp_wr = RNIC_MAX_QP_WR,
 		.device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
 				    IB_DEVICE_MEM_WINDOW |
@@ -60,16 +57,16 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.max_send_sge = RDMAP_SGE_MAX,
 		.max_recv_sge = RDMAP_SGE_MAX,
 		.max_sge_rd = 1,
-		.max_cq = MANY,
+		.max_cq = rnic_limit(RNIC_CQS),
 		.max_cqe = RNIC_MAX_CQE,
-		.max_mr = MANY,
-		.max_mw = MANY,
-		.max_srq = MANY,
+		.max_mr = rnic_limit(RNIC_MRS),
+		.max_mw = rnic_limit(RNIC_MWS),
+		.max_srq = rnic_limit(RNIC_SRQS),
 		.max_srq_wr = RNIC_MAX_QP_WR,
 		.max_srq_sge = RDMAP_SGE_MAX,
-		.max_pd = MANY,
+		.max_pd = rnic_limit(RNIC_PDS),
 		.max_qp_rd_atom = RDMAP_DEPTH_MAX,
-		.max_res_rd_atom = MANY * RDMAP_DEPTH_MAX,
+		.max_res_rd_atom = rnic_limit(RNIC_QPS) * RDMAP_DEPTH_MAX,
 		.max_qp_init_rd_atom = RDMAP_DEPTH_MAX,
 		.atomic_cap = IB_ATOMIC_GLOB,
 		.max_fast_reg_page_list_len = RNIC_MAX_FASTREG,
@@ -162,12 +159,18 @@ static int query_gid(struct ib_device *ib, u32 port, int index,
 
 static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return rnic_udata_none(udata);
+	int err = rnic_udata_none(udata);
+
+	return err ?: rnic_take(to_rnic_dev(pd->device), RNIC_PDS);
 }
 
 static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	return rnic_udata_none(udata);
+	int err = rnic_udata_none(udata);
+
+	if (!err)
+		rnic_give(to_rnic_dev(pd->device), RNIC_PDS);
+	return err;
 }
 
 /*

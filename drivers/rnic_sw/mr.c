@@ -39,10 +39,17 @@ u8 rnic_ddp_rights(int access)
 
 static struct rnic_mr *new_mr(struct ib_pd *pd)
 {
-	struct rnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	struct rnic_dev *dev = to_rnic_dev(pd->device);
+	struct rnic_mr *mr;
 
-	if (!mr)
+	if (rnic_take(dev, RNIC_MRS))
 		return NULL;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr) {
+		rnic_give(dev, RNIC_MRS);
+		return NULL;
+	}
+	mr->dev = dev;
 	mr->region.pd = pd;
 	mr->region.kind = RNIC_REGION;
 	INIT_LIST_HEAD(&mr->windows);
@@ -54,6 +61,7 @@ static void free_mr(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
 	kvfree(mr->region.block);
+	rnic_give(mr->dev, RNIC_MRS);
 	kfree_rcu(mr, rcu);
 }
 

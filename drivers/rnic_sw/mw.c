@@ -43,21 +43,26 @@ int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 {
 	struct rnic_mw *mw = container_of(ib, struct rnic_mw, ib);
 	struct rnic_window *w;
+	struct rnic_dev *dev = to_rnic_dev(ib->device);
 	int err = rnic_udata_none(udata);
 
+	if (!err)
+		err = rnic_take(dev, RNIC_MWS);
 	if (err)
 		return err;
 	w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
-	if (!w)
+	if (!w) {
+		rnic_give(dev, RNIC_MWS);
 		return -ENOMEM;
+	}
 	w->type2 = ib->type == IB_MW_TYPE_2;
 	w->region.pd = ib->pd;
 	w->region.kind = RNIC_WINDOW;
 	w->region.may_invalidate = w->type2;
-	err = ddp_region_publish(&to_rnic_dev(ib->device)->stags, &w->region,
-				 0);
+	err = ddp_region_publish(&dev->stags, &w->region, 0);
 	if (err) {
 		kfree(w);
+		rnic_give(dev, RNIC_MWS);
 		return err;
 	}
 	mw->w = w;
@@ -92,6 +97,7 @@ int rnic_dealloc_mw(struct ib_mw *ib)
 	spin_unlock_bh(&dev->windows);
 	ddp_region_remove(&dev->stags, &w->region);
 	kfree_rcu(w, rcu);
+	rnic_give(dev, RNIC_MWS);
 	return 0;
 }
 

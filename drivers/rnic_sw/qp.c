@@ -445,6 +445,7 @@ static void free_qp(struct rnic_qp *qp)
 	rnic_ring_free(&qp->sq.ring);
 	rnic_ring_free(&qp->rq.ring);
 	rnic_qp_owner_exit(qp);
+	rnic_give(qp->dev, RNIC_QPS);
 }
 
 static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
@@ -498,6 +499,9 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	int err;
 
 	err = check_attr(attr, ib->pd);
+	if (err)
+		return err;
+	err = rnic_take(to_rnic_dev(ib->device), RNIC_QPS);
 	if (err)
 		return err;
 	init_qp(qp, attr, udata);

@@ -40,15 +40,27 @@ struct rnic_policy {
 
 struct rnic_llps;
 
+/* What there is a limited number of */
+enum rnic_kind {
+	RNIC_PDS,
+	RNIC_CQS,
+	RNIC_QPS,
+	RNIC_SRQS,
+	RNIC_MRS,
+	RNIC_MWS,
+	RNIC_EPS,		/* connections, also those nobody has accepted yet */
+	RNIC_KINDS
+};
+
 struct rnic_dev {
 	struct ib_device	ib;		/* first: ib_alloc_device() */
 	struct ddp_stags	stags;
 	spinlock_t		windows;	/* leaf: which window is whose */
 	struct xarray		qps;		/* by number, see qp_table.c */
+	atomic_t		used[RNIC_KINDS];	/* see limits.c */
 	struct rnic_policy	policy;
 	u64 __percpu		*counters;	/* see stats.h */
 	struct rnic_llps	*llps;		/* lower layers, see cm.h */
-	atomic_t		eps;		/* connections not yet freed */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 };
 
@@ -119,6 +131,7 @@ struct rnic_mw {
 struct rnic_mr {
 	struct ib_mr		ib;
 	struct ddp_region	region;
+	struct rnic_dev		*dev;
 	struct list_head	windows;	/* under the device's lock */
 	bool			gone;		/* takes no more */
 	struct ib_umem		*umem;		/* NULL: not user memory */
@@ -405,6 +418,12 @@ void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
 void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to);
 bool rnic_qp_may_connect(struct rnic_qp *qp);
+
+/* limits.c: how many there are of each kind */
+int rnic_limit(enum rnic_kind kind);
+int rnic_take(struct rnic_dev *dev, enum rnic_kind kind);
+void rnic_give(struct rnic_dev *dev, enum rnic_kind kind);
+void rnic_wait_none(struct rnic_dev *dev, enum rnic_kind kind);
 
 /* sq_parse.c */
 enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,

@@ -64,6 +64,8 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	err = check_attr(attr);
 	if (!err)
 		err = check_request(udata);
+	if (!err)
+		err = rnic_take(to_rnic_dev(ib->device), RNIC_SRQS);
 	if (err)
 		return err;
 	spin_lock_init(&srq->lock);
@@ -73,12 +75,15 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	err = rnic_ring_alloc(&srq->ring, uctx ? &uctx->ib : NULL,
 			      attr->attr.max_wr, rnic_rqe_stride(srq->max_sge));
 	if (err)
-		return err;
+		goto give;
 	attr->attr.max_wr = srq->ring.slots;
 	attr->attr.max_sge = srq->max_sge;
 	err = write_response(srq, udata);
-	if (err)
-		rnic_ring_free(&srq->ring);
+	if (!err)
+		return 0;
+	rnic_ring_free(&srq->ring);
+give:
+	rnic_give(to_rnic_dev(ib->device), RNIC_SRQS);
 	return err;
 }
 
@@ -93,9 +98,11 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 {
 	int err = rnic_udata_none(udata);
 
-	if (!err)
-		rnic_ring_free(&to_rnic_srq(ib)->ring);
-	return err;
+	if (err)
+		return err;
+	rnic_ring_free(&to_rnic_srq(ib)->ring);
+	rnic_give(to_rnic_dev(ib->device), RNIC_SRQS);
+	return 0;
 }
 
 /*

@@ -185,7 +185,8 @@ void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
 /* From here on the entry owns the memory */
 static int make_mappable(struct rnic_ring *ring, struct ib_ucontext *uctx)
 {
-	struct rnic_mmap_entry *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+	struct rnic_mmap_entry *entry = kzalloc(sizeof(*entry),
+						GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!entry)
