@@ -7,6 +7,7 @@
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
+#include <linux/time_namespace.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "rnic.h"
@@ -54,6 +55,15 @@ static int answer_resize(const struct rnic_ring *ring, struct ib_udata *udata)
 	return rnic_udata_out(udata, &resp, sizeof(resp));
 }
 
+/* By how much the caller's monotonic clock differs from the kernel's */
+static s64 clock_shift(void)
+{
+	struct timespec64 t = {};
+
+	timens_add_monotonic(&t);
+	return timespec64_to_ns(&t);
+}
+
 static int read_wishes(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 		       struct ib_udata *udata)
 {
@@ -66,6 +76,7 @@ static int read_wishes(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	    req.comp_mask || req.flags & ~RNIC_SW_CREATE_CQ_TIMESTAMP || req.reserved)
 		return -EOPNOTSUPP;
 	cq->timestamps = attr->flags || req.flags;
+	cq->clock_shift = clock_shift();
 	return 0;
 }
 
@@ -340,7 +351,7 @@ static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 
 	lockdep_assert_held(&cq->lock);
 	*slot = *cqe;
-	slot->timestamp = cq->timestamps ? ktime_get_ns() : 0;
+	slot->timestamp = cq->timestamps ? ktime_get_ns() + cq->clock_shift : 0;
 	if (cq->owner)
 		cq->owner[cq->prod & (cq->ring.slots - 1)] = qp;
 	cq->prod++;

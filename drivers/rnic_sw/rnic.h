@@ -93,6 +93,7 @@ struct rnic_cq {
 	struct rnic_ring	ring;
 	bool			user;
 	bool			timestamps;
+	s64			clock_shift;	/* of the program's time namespace */
 	struct mutex		walk;		/* one walks the ring at a time */
 
 	spinlock_t		lock;		/* prod and the slots behind it */
