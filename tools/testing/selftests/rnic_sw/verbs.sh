@@ -70,6 +70,12 @@ limited() {
 	in_group "$VERBS" -a "$B4" send_sizes
 }
 
+# A program whose clock is a day ahead: so are its time stamps.
+time_namespace() {
+	unshare -T --monotonic 86400 true || t_skip "no time namespaces here"
+	unshare -T --monotonic 86400 "$VERBS" -a "$B4" cq_poll_ex
+}
+
 # two CASE...: between the hosts, the client on a
 two() {
 	"$VERBS" -c "$NS_A" -s "$NS_B" -a "$B4" -6 "$B6" -m "$MIB" "$@"
@@ -183,6 +189,7 @@ one_device
 all_on_one_device
 t_case "send_2g" "DDP-48" huge
 t_case "limits by control group" "DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-24 SEC-40" limited
+t_case "time namespace" "the ABI" time_namespace
 t_undo
 
 two_hosts

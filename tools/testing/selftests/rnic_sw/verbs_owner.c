@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Whose a queue pair is, what its number says, and how much there is of all. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sys/wait.h>
+
+#include "verbs.h"
+
+#define NOBODY	65534
+
+/* Numbers ----------------------------------------------------------------- */
+
+static void owner_numbers(void)
+{
+	uint32_t numbers[8], i, near = 0;
+	struct pair p[8] = {};
+
+	for (i = 0; i < ARRAY_SIZE(p); i++) {
+		pair_prepare(&p[i], &(struct opts){});
+		numbers[i] = p[i].c.qp->qp_num;
+		CHECK(numbers[i] > 1 && numbers[i] < 1u << 24, "%u", numbers[i]);
+		if (i && numbers[i] - numbers[i - 1] + 1024 < 2048)
+			near++;
+	}
+	/* by chance: once in eight thousand times, for each pair */
+	CHECK(near < 3, "%u, %u, %u, %u ...", numbers[0], numbers[1],
+	      numbers[2], numbers[3]);
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		pair_free(&p[i]);
+}
+
+/* Who connects ------------------------------------------------------------ */
+
+static int event_of(struct rdma_event_channel *ch)
+{
+	struct pollfd pfd = { .fd = ch->fd, .events = POLLIN };
+	struct rdma_cm_event *ev;
+	int type;
+
+	if (poll(&pfd, 1, 10000) != 1 || rdma_get_cm_event(ch, &ev))
+		return -1;
+	type = ev->event;
+	rdma_ack_cm_event(ev);
+	return type;
+}
+
+/* An identifier of this process, at the listener that the pair has */
+static struct rdma_cm_id *resolved(const struct pair *p)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct sockaddr *to = rdma_get_peer_addr(p->c.id);
+	struct rdma_cm_id *id;
+
+	CHECK(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "%m");
+	CHECK(!rdma_resolve_addr(id, NULL, to, 2000), "%m");
+	CHECK(event_of(ch) == RDMA_CM_EVENT_ADDR_RESOLVED, "address");
+	CHECK(!rdma_resolve_route(id, 2000), "%m");
+	CHECK(event_of(ch) == RDMA_CM_EVENT_ROUTE_RESOLVED, "route");
+	return id;
+}
+
+/* Connect with a queue pair of that number.  0 or an errno */
+static int connect_number(struct rdma_cm_id *id, uint32_t qpn)
+{
+	struct rdma_conn_param param = { .qp_num = qpn };
+
+	return rdma_connect(id, &param) ? errno : 0;
+}
+
+/* Another process does it, with those rights; what it gets */
+static int in_child(int (*act)(const struct pair *p, uint32_t qpn),
+		    const struct pair *p, uint32_t qpn, bool nobody)
+{
+	int status;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0, "%m");
+	if (!pid) {
+		alarm(patience(15));
+		if (nobody && (setresgid(NOBODY, NOBODY, NOBODY) ||
+			       setresuid(NOBODY, NOBODY, NOBODY)))
+			_exit(255);
+		_exit(act(p, qpn));
+	}
+	CHECK(waitpid(pid, &status, 0) == pid, "%m");
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) != 255, "%x", status);
+	return WEXITSTATUS(status);
+}
+
+static int act_connect(const struct pair *p, uint32_t qpn)
+{
+	return connect_number(resolved(p), qpn);
+}
+
+/* A stranger's word for it is as good as for a number that nobody has */
+static void owner_connect(void)
+{
+	struct pair p = {};
+	uint32_t qpn;
+
+	if (getuid())
+		skip("needs root, to be somebody else");
+	pair_prepare(&p, &(struct opts){});
+	qpn = p.c.qp->qp_num;
+	CHECK(in_child(act_connect, &p, 1, false) == EINVAL, "number 1");
+	CHECK(in_child(act_connect, &p, qpn, true) == EINVAL, "a stranger");
+	CHECK(qp_state(&p.c) == IBV_QPS_INIT, "%d", qp_state(&p.c));
+	/* it is still its own program's */
+	pair_request(&p);
+	pair_make_qp(&p, &p.s);
+	pair_accept(&p);
+	pair_close(&p);
+}
+
+/* A child is its parent's like */
+static void owner_child(void)
+{
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){});
+	CHECK(!in_child(act_connect, &p, p.c.qp->qp_num, false), "a child");
+	pair_event(&p, p.lch, RDMA_CM_EVENT_CONNECT_REQUEST);
+	CHECK(!rdma_destroy_id(p.ev.id), "%m");
+	pair_free(&p);
+}
+
+/* How many ---------------------------------------------------------------- */
+
+/* The device has as many as it says, and then no more */
+static void limit_pds(void)
+{
+	struct ibv_device_attr dev;
+	struct ibv_context *ctx;
+	struct pair p = {};
+	struct ibv_pd **pd;
+	int i, n;
+
+	pair_prepare(&p, &(struct opts){});
+	ctx = p.c.id->verbs;
+	CHECK(!ibv_query_device(ctx, &dev), "%m");
+	CHECK(dev.max_pd > 0 && dev.max_pd <= 1 << 17, "%d", dev.max_pd);
+	pd = calloc(dev.max_pd + 1, sizeof(*pd));
+	CHECK(pd, "%m");
+	for (n = 0; n <= dev.max_pd; n++) {
+		pd[n] = ibv_alloc_pd(ctx);
+		if (!pd[n])
+			break;
+	}
+	CHECK(n < dev.max_pd && errno == ENOMEM, "%d of %d: %m", n, dev.max_pd);
+	/* those that there were before are few */
+	CHECK(n > dev.max_pd - 64, "%d of %d", n, dev.max_pd);
+	for (i = 0; i < n; i++)
+		CHECK(!ibv_dealloc_pd(pd[i]), "%m");
+	pd[0] = ibv_alloc_pd(ctx);
+	CHECK(pd[0] && !ibv_dealloc_pd(pd[0]), "%m");
+	free(pd);
+	pair_free(&p);
+}
+
+const struct test owner_tests[] = {
+	CASE("owner_numbers", owner_numbers, 0, "SEC-1"),
+	CASE("owner_connect", owner_connect, 60, "SEC-1"),
+	CASE("owner_child", owner_child, 60, "SEC-1"),
+	CASE("limit_pds", limit_pds, 60, "RDMAP-185 SEC-24"),
+	{}
+};
