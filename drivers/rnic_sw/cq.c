@@ -288,10 +288,11 @@ static int resize_user(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq req;
 	int err = rnic_udata_in(udata, &req, sizeof(req));
-	bool use = req.flags & RNIC_SW_RESIZE_CQ_SWITCH;
+	bool use;
 
 	if (err)
 		return err;
+	use = req.flags & RNIC_SW_RESIZE_CQ_SWITCH;
 	if (req.comp_mask || req.flags & ~RNIC_SW_RESIZE_CQ_SWITCH ||
 	    (req.ring_key && !use))
 		return -EOPNOTSUPP;
