@@ -61,6 +61,16 @@ connect() {
 	t_until "$T_TIME" has_block_device || t_fail "no block device"
 }
 
+# Kernel consumers' queue pairs are no program's, not even root's
+not_ours() {
+	local qpn n=0
+	for qpn in $(rdma resource show qp | sed -n 's/.* lqpn \([0-9]*\) .*comm \[.*/\1/p'); do
+		T_QPN=$qpn "$VERBS" -a "$B4" owner_kernel
+		n=$((n + 1))
+	done
+	t_check "no queue pairs of the kernel's are seen" [ $n -gt 0 ]
+}
+
 # copy FROM TO OCTETS COUNT, past the page cache
 copy() { dd if="$1" of="$2" bs="$3" count="$4" $5 status=none; }
 
@@ -72,6 +82,7 @@ nvme() {
 	t_defer losetup -d "$disk"
 	target "$disk"
 	connect
+	not_ours
 	dev=/dev/$(block_device)
 
 	head -c ${size}M /dev/urandom >"$T_CASE/data"
@@ -86,8 +97,9 @@ nvme() {
 	t_until "$T_TIME" test -z "$(controller)"
 }
 
+VERBS=$(t_prog verbs) || t_skip_all "the program verbs is not built (make)"
 one_device
 # The kernel has no environment that says it
 [ -z "${T_LLP:-}" ] || echo "$T_LLP" >/sys/class/infiniband/iw0/llp/connect
-t_case "NVMe over RDMA: what is written is read" "DDP-126 RDMAP-104" nvme
+t_case "NVMe over RDMA: what is written is read" "DDP-126 RDMAP-104 SEC-1" nvme
 t_end

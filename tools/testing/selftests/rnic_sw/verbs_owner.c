@@ -124,6 +124,21 @@ static void owner_child(void)
 	pair_free(&p);
 }
 
+/* A kernel consumer's, by the number in the environment: nobody's */
+static void owner_kernel(void)
+{
+	const char *qpn = getenv("T_QPN");
+	struct pair p = {};
+	int err;
+
+	if (!qpn)
+		skip("no number was given");
+	pair_prepare(&p, &(struct opts){});
+	err = connect_number(resolved(&p), atoi(qpn));
+	CHECK(err == EINVAL, "%s: %s", qpn, strerror(err));
+	pair_free(&p);
+}
+
 /* How many ---------------------------------------------------------------- */
 
 /* The device has as many as it says, and then no more */
@@ -161,6 +176,8 @@ const struct test owner_tests[] = {
 	CASE("owner_numbers", owner_numbers, 0, "SEC-1"),
 	CASE("owner_connect", owner_connect, 60, "SEC-1"),
 	CASE("owner_child", owner_child, 60, "SEC-1"),
+	{ .name = "owner_kernel", .run = owner_kernel, .shows = "SEC-1",
+	  .asked = true },
 	CASE("limit_pds", limit_pds, 60, "RDMAP-185 SEC-24"),
 	{}
 };
