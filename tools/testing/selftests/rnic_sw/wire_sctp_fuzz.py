@@ -488,6 +488,10 @@ class SctpFuzzWire(wire_fuzz.FuzzWire):
         super()._set_up()
         write(LLP + "connect", "sctp")
 
+    def _topology(self):
+        super()._topology()
+        write(LLP + "listen", "both")
+
 
 if __name__ == "__main__":
     ktap.run(SctpFuzzWire)
