@@ -13,7 +13,7 @@
  * Mutation: rnic_sw/rdmap_reqq.c s/at < q->size ? at : at - q->size/at <= q->size ? at : at - q->size/
  * Mutation: rnic_sw/rdmap_reqq.c s/q->served -= min(n, q->served)/q->served = 0/
  * Mutation: rnic_sw/rdmap_reqq.c s/h->to != r->sink_to + oldest->done/h->to < r->sink_to/
- * Mutation: rnic_sw/rdmap_reqq.c s/payload <= r->len - off/off + payload <= r->len/
+ * Mutation: rnic_sw/rdmap_reqq.c s/payload <= r->len - off/payload <= r->len/
  * Mutation: rnic_sw/rdmap_reqq.c s/if (rdmap_reqq_full(q))/if (0)/
  */
 #include "../../../drivers/rnic_sw/rdmap_reqq.h"
