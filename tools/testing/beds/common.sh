@@ -9,9 +9,9 @@ scripts=$tree/scripts
 me=$(basename "$0")
 die() { echo "$me: $*" >&2; exit 2; }
 
-# Fills cpus mem timeout kmemleak pin modules out append bed, and rest.
+# Fills cpus mem (empty: not said) timeout kmemleak pin modules out append bed, and rest.
 parse_options() {
-	cpus=2 mem=2G timeout=900 kmemleak='' pin='' modules='' out='' append='' bed=debug
+	cpus='' mem='' timeout=900 kmemleak='' pin='' modules='' out='' append='' bed=debug
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--kmemleak) kmemleak=1; shift; continue ;;
@@ -30,7 +30,7 @@ parse_options() {
 	done
 	rest=("$@")
 	[[ $timeout =~ ^[0-9]+$ ]] || die "--timeout wants seconds, not '$timeout'"
-	[[ $cpus =~ ^[0-9]+$ ]] || die "--cpus wants a number, not '$cpus'"
+	[[ $cpus =~ ^[0-9]*$ ]] || die "--cpus wants a number, not '$cpus'"
 }
 
 # Makes out (kept if asked for by name), run (what the guest is told) and console.

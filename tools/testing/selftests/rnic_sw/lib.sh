@@ -90,9 +90,10 @@ if [ -n "${T_LLP:-}" ]; then
 	rm -f "$T_CASE/connects"
 fi
 
-# Lockdep tells a debug kernel, where everything takes longer.
+# Lockdep or KCSAN tells a debug kernel, where everything takes longer.
 T_SLOW=
 [ ! -e /proc/lockdep ] || T_SLOW=1
+[ ! -e /sys/kernel/debug/kcsan ] || T_SLOW=1
 T_TIME=${T_TIME:-$((T_SLOW ? 120 : 60))}
 
 # Cases
