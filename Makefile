@@ -25,7 +25,7 @@ release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
-	uninstall quick check conformance fuzz litmus prove demo bench help kdir
+	uninstall quick check conformance fuzz litmus prove soak demo bench help kdir
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -89,6 +89,8 @@ litmus:
 
 prove:
 	@scripts/prove --mutations
+soak:
+	@scripts/soak
 
 demo:
 	@scripts/demo
@@ -110,6 +112,8 @@ help:
 	@echo "make fuzz        the parsers under libFuzzer for a minute"
 	@echo "make litmus      the protocols between CPUs against the kernel's memory model"
 	@echo "make prove       the pure files' contracts, for every input, by CBMC; 10 minutes"
+	@echo "make soak        all tests on all beds, in rounds, until interrupted or for"
+	@echo "                 SOAK_SECONDS; scripts/soak --help"
 	@echo "make bench       measures against siw, plain TCP and SCTP"
 	@echo "make clean"
 	@echo
