@@ -11,7 +11,7 @@
 #include "verbs.h"
 
 /* Words of a ring's header */
-enum { PROD = 0, CONS = 16 };
+enum { PROD = 0, CONS = 16, FLAGS = 17 };
 
 struct ring {
 	uint32_t	*at;
@@ -229,6 +229,20 @@ static void post_reads(struct desk *d, uint32_t n)
 			.rkey = d->s.mr->rkey });
 }
 
+/* The bell is rung, and the kernel has looked: over SCTP a worker does */
+static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
+			  uint32_t prod)
+{
+	uint32_t ms;
+
+	sq[FLAGS] = 0;
+	sq[PROD] = prod;
+	ring_bell(qp, BELL_SEND);
+	for (ms = 0; ms < patience(5000) && !sq[FLAGS]; ms++)
+		pause_ms(1);
+	CHECK(sq[FLAGS], "nobody has looked");
+}
+
 /*
  * One slot too many, and then half of all indices: the queue pair ends, at once,
  * and what is flushed is what was in use.
@@ -237,16 +251,17 @@ static void sq_too_many(void)
 {
 	volatile uint32_t *sq;
 	struct desk d;
-	uint64_t was;
+	uint64_t was, reads;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = 8, .ord = 8 }, 8 << 20);
+	desk_open(&d, &(struct opts){ .sq = 8, .ord = 8 }, 16 << 20);
 	was = counter(&d.p.c, "end_local_protection");
+	reads = counter(&d.p.c, "tx_read_requests");
 	post_reads(&d, 8);
+	want_counted(&d.p.c, "tx_read_requests", reads, 8);
 	sq = ring_with(8);
 	CHECK(!sq[CONS], "%u Reads are done", sq[CONS]);
-	sq[PROD] = 9;
-	ring_bell(d.p.c.qp, BELL_SEND);
+	ring_and_wait(d.p.c.qp, sq, 9);
 	sq[PROD] = 9 + FAR;
 	to_error(&d.p.c);
 	want_async(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
