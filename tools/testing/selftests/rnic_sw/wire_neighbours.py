@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Neighbours who want nothing but to be in the way: they call and say nothing,
+or stop at each octet of the start-up, never read, never acknowledge.  An honest
+peer beside them connects and is served, and what the host keeps has a bound."""
+
+import contextlib
+import socket
+import time
+
+from wire import (MATE, NS, PEER_IF, PORT, SUCCESS, Peer, case, check, mpa,
+                  rdmap, read, run, shell)
+
+OTHER = MATE.rsplit(".", 1)[0] + ".77"      # a second address of the peer's
+MANY = 600              # callers, of whom the listener lets a few wait
+AT_ONCE = 100           # ... between two honest ones
+SOON = 20               # seconds in which the honest one is served
+KEPT = 24               # KiB that one waiting caller may cost, sockets included
+WAITING = 64            # how many of rawmate's listener may wait
+SLACK = 4096            # KiB by which the kernel's memory moves by itself
+
+
+@contextlib.contextmanager
+def second_address():
+    shell(f"ip -n {NS} addr add {OTHER}/24 dev {PEER_IF}")
+    try:
+        yield
+    finally:
+        shell(f"ip -n {NS} addr del {OTHER}/24 dev {PEER_IF}", True)
+
+
+class Crowd:
+    """Sockets of people who never mean it."""
+
+    def __init__(self, w):
+        self.w, self.socks = w, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for sock in self.socks:
+            sock.close()
+
+    def call(self, octets=b"", rcvbuf=0):
+        """One more; who is not let in does not care."""
+        sock = self.w.socket()
+        self.socks.append(sock)
+        if rcvbuf:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+        sock.settimeout(SOON)
+        try:
+            sock.connect((MATE, PORT))
+            if octets:
+                sock.sendall(octets)
+        except OSError:
+            pass
+        sock.setblocking(False)
+
+    def alive(self):
+        """How many have not been sent away."""
+        count = 0
+        for sock in self.socks:
+            try:
+                gone = sock.recv(1) == b""
+            except BlockingIOError:
+                gone = False
+            except OSError:
+                gone = True
+            count += not gone
+        return count
+
+
+def dial(w, source=None):
+    sock = w.socket()
+    sock.settimeout(SOON)
+    if source:
+        sock.bind((source, 0))
+    sock.connect((MATE, PORT))
+    sock.settimeout(None)
+    return Peer(sock)
+
+
+def honest(w, source=None):
+    """Connects, sends, is read from; how long that took."""
+    start = time.monotonic()
+    inbox = w.shared(1024, "l")
+    link = w.initiate(peer=dial(w, source), recvs=[(inbox, 64)])
+    link.peer.put_segment(rdmap.send(1, b"I mean it"))
+    link.wc(wr=1, status=SUCCESS)
+    link.round_trip()
+    link.close()
+    w.links.remove(link)
+    took = time.monotonic() - start
+    check(f"served in {took:.1f} s", took < SOON)
+
+
+def kernel_kib():
+    """What the kernel keeps for itself and cannot give back."""
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as f:
+        f.write("3")
+    keep = ("SUnreclaim:", "VmallocUsed:", "Percpu:")
+    return sum(int(line.split()[1])
+               for line in read("/proc/meminfo").splitlines()
+               if line.startswith(keep))
+
+
+@case("many who say nothing")
+def silent_crowd(w):
+    before = kernel_kib()
+    with second_address(), Crowd(w) as crowd:
+        for number in range(MANY):
+            crowd.call()
+            if number % AT_ONCE == AT_ONCE - 1:
+                honest(w)
+                honest(w, OTHER)
+        alive, grown = crowd.alive(), kernel_kib() - before
+        print(f"# {alive} of {MANY} wait; {grown} KiB more")
+        check("no more wait than may", alive <= WAITING)
+        check("what they cost", grown < WAITING * KEPT + SLACK)
+
+
+@case("a stop at each octet of the Request")
+def stops_everywhere(w):
+    whole = mpa.request(rev=2, flags=mpa.C | mpa.S,
+                        pd=mpa.word(4, 4) + bytes(20)).pack()
+    with Crowd(w) as crowd:
+        for length in range(len(whole)):
+            crowd.call(whole[:length])
+            if length % 16 == 15:
+                honest(w)
+        for wrong in range(0, len(whole), 3):
+            spoilt = bytearray(whole)
+            spoilt[wrong] ^= 0xFF
+            crowd.call(bytes(spoilt[:wrong + 1]))
+        honest(w)
+
+
+def post_much(link, memory):
+    for number in range(16):
+        link.post("send", memory, 1 << 20, number)
+
+
+def leave(w, link):
+    """What was posted is flushed, whatever the peer thinks."""
+    link.mate.do("destroy", link.conn)
+    link.mate.forget(link.conn)
+    link.conn = None
+    link.close()
+    w.links.remove(link)
+
+
+@case("they are served and never read")
+def never_read(w):
+    memory = w.shared(1 << 20, "l")
+    links = [w.initiate(peer=w.narrow()) for _ in range(8)]
+    for link in links:
+        post_much(link, memory)
+    for _ in range(5):
+        honest(w)
+    for link in links:
+        leave(w, link)
+
+
+@case("they never acknowledge")
+def never_acknowledge(w):
+    memory = w.shared(1 << 20, "l")
+    with second_address():
+        link = w.initiate(peer=dial(w, OTHER))
+        link.round_trip()
+    # from here on nobody has that address
+    post_much(link, memory)
+    for _ in range(5):
+        honest(w)
+    leave(w, link)
+
+
+run()
