@@ -139,7 +139,8 @@ static void enter_full(struct mpa_conn *c)
 	mpa_conn_deadline(c, 0);
 	set_phase(c, MPA_FULL);
 	c->stream = c->next_stream;
-	c->tx_stream = c->next_stream;
+	/* what the transmit side needs is set; litmus: publish */
+	smp_store_release(&c->tx_stream, c->next_stream);
 	if (su->initiator) {
 		/* who finds it open finds the stream; litmus: publish */
 		smp_store_release(&c->tx_open, true);
@@ -318,9 +319,11 @@ static void tell_peer_closed(struct mpa_conn *c)
 {
 	if (c->peer_closed)
 		return;
-	c->peer_closed = true;
+	WRITE_ONCE(c->peer_closed, true);
 	c->peer_first = !READ_ONCE(c->closing);
 	ddp_session_peer_closed(&c->ss);
+	/* what a responder has held back waits for nothing any more */
+	mpa_tx_kick(c, false);
 }
 
 static enum iw_reason close_reason(const struct mpa_conn *c)
@@ -420,6 +423,7 @@ static void look(struct mpa_conn *c)
 static void work(struct work_struct *w)
 {
 	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
+
 	look(c);
 	ddp_session_put(&c->ss);
 }

@@ -18,6 +18,13 @@
 /* A whole FPDU has to fit into the receive buffer, however it is cut */
 #define RCVBUF_LEAST	(512 * 1024)
 
+/* A responder whose turn has not come waits for it in vain from now on */
+static void stop_receiving(struct mpa_conn *c)
+{
+	WRITE_ONCE(c->rx_stopped, true);
+	mpa_tx_kick(c, false);
+}
+
 /*
  * Take what has arrived: FPDUs while the stream is well, anything after that.
  * Socket locked, BH off.
@@ -41,7 +48,7 @@ static bool receive(struct mpa_conn *c, struct sock *sk, u32 budget)
 		if (!n)
 			break;
 		if (n < 0)
-			c->rx_stopped = true;
+			stop_receiving(c);
 		else
 			used += n;
 	}
@@ -316,7 +323,7 @@ void mpa_sock_forget(struct mpa_conn *c)
 	struct sock *sk = c->sock->sk;
 
 	lock_sock(sk);
-	c->rx_stopped = true;
+	WRITE_ONCE(c->rx_stopped, true);
 	c->stream = NULL;
 	release_sock(sk);
 }

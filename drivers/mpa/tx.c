@@ -26,6 +26,7 @@ enum verdict {
 	TX_SENT,		/* a batch is with TCP */
 	TX_LAST,		/* ... and nothing was left when it was built */
 	TX_IDLE,		/* nothing left */
+	TX_SHUT,		/* a responder's turn has not come; who opens kicks */
 	TX_FULL,		/* TCP takes no more; write_space will kick */
 	TX_MORE,		/* there is more, but it was enough for now */
 	TX_BUSY,		/* somebody has the socket */
@@ -95,11 +96,17 @@ static bool hand_on(struct mpa_conn *c)
 
 /* A stretch ---------------------------------------------------------------- */
 
-/* Nothing is sent before start-up, a responder's first valid FPDU, a stream */
+/* Not before start-up, a responder not before the peer's first valid FPDU */
 static bool may_send(const struct mpa_conn *c)
 {
 	/* once it is open the stream is there; litmus: publish */
-	return smp_load_acquire(&c->tx_open) && c->tx_stream;
+	return smp_load_acquire(&c->tx_open);
+}
+
+/* ... and that one will never come */
+static bool stays_shut(const struct mpa_conn *c)
+{
+	return READ_ONCE(c->rx_stopped) || READ_ONCE(c->peer_closed);
 }
 
 static enum verdict send_batch(struct mpa_conn *c, bool wait)
@@ -122,10 +129,15 @@ static enum verdict send_batch(struct mpa_conn *c, bool wait)
 	return c->out.last ? TX_LAST : TX_SENT;
 }
 
-static enum verdict build_batch(struct mpa_conn *c)
+/*
+ * Before its turn a responder builds one only to know whether there is anything
+ * that an end which is asked for has to wait for.
+ */
+static enum verdict build_batch(struct mpa_conn *c, bool closing)
 {
-	if (!may_send(c))
-		return TX_IDLE;
+	/* Full Operation; litmus: publish */
+	if (!smp_load_acquire(&c->tx_stream) || !(closing || may_send(c)))
+		return TX_SHUT;
 	if (!mpa_frame_batch(c, mpa_sock_emss(c)))
 		return TX_NOMEM;
 	return c->out.len ? TX_SENT : TX_IDLE;
@@ -154,12 +166,12 @@ static enum verdict one_batch(struct mpa_conn *c, bool wait)
 	/* who left one over did not ask what has become due since */
 	c->out.last = false;
 	if (!c->out.len)
-		v = build_batch(c);
+		v = build_batch(c, closing);
 	if (v == TX_SENT)
-		v = send_batch(c, wait);
+		v = may_send(c) ? send_batch(c, wait) : TX_SHUT;
 	if (!closing)
 		return v;
-	if (v == TX_IDLE)
+	if (v == TX_IDLE || (v == TX_SHUT && stays_shut(c)))
 		note_drained(c);
 	/* an end that was asked for wants it found that nothing is left */
 	return v == TX_LAST ? TX_SENT : v;
@@ -168,7 +180,7 @@ static enum verdict one_batch(struct mpa_conn *c, bool wait)
 /* Whoever changes that says so: what leave() asks about */
 static bool nothing_to_do(enum verdict v)
 {
-	return v == TX_IDLE || v == TX_LAST || v == TX_FULL;
+	return v == TX_IDLE || v == TX_LAST || v == TX_SHUT || v == TX_FULL;
 }
 
 /* By the owner, BH off.  Where nothing is to do it is the owner no longer */

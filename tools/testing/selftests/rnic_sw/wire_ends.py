@@ -310,6 +310,34 @@ def post_after(w, role):
         link.wc(wr=7, status=FLUSHED)
 
 
+@case("a disconnect before the peer has said anything", "DDP-72 MPA-113")
+def disconnect_too_soon(w):
+    """A responder may not send yet: what is posted waits for its turn."""
+    memory = w.shared(4096, "l")
+    link = w.initiate(opened=False)
+    for number in range(8):
+        link.post("send", memory, 100, number)
+    w.mate.do("disconnect", link.conn)
+    check("nothing leaves before the first FPDU", link.peer.silent())
+    link.peer.put_segment(rdmap.write(0, 0))
+    for number in range(8):
+        same("a message", len(link.peer.get_message()[0].payload), 100)
+    link.ended("fin")
+
+
+@case("a disconnect, and the peer never says anything", "DDP-72")
+def disconnect_for_nothing(w):
+    link = w.initiate(opened=False)
+    w.mate.do("disconnect", link.conn)
+    link.ended("fin")
+    memory = w.shared(4096, "l")
+    link = w.initiate(opened=False)
+    link.post("send", memory, 100, 1)
+    w.mate.do("disconnect", link.conn)
+    link.peer.half_close()
+    link.ended("fin")
+
+
 in_both_roles("no new work after a disconnect", "DDP-73", post_after)
 
 
