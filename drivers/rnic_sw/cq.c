@@ -183,8 +183,10 @@ static int __copy_some(struct rnic_cq *cq, struct move *m)
 
 	lockdep_assert_held(&cq->lock);
 	n = read_cons(cq);
-	if (!m->steps)
-		m->seen = m->done = n;
+	if (!m->steps) {
+		m->seen = n;
+		m->done = n;
+	}
 	if (ring_idx_unread(cq->prod, n, m->seen, slots) == RING_IDX_LIE)
 		return -EINVAL;
 	m->seen = n;

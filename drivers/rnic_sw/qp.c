@@ -2,8 +2,9 @@
 /*
  * Queue pairs: made, moved from state to state, unmade.
  *
- * A queue pair is found by number, counted (qp_table.c).  It holds its stream, which the lower layer forgets synchronously before the
- * queue pair goes.  Whatever ends a stream, one worker flushes.
+ * A queue pair is found by number, counted (qp_table.c).  It holds its stream,
+ * which the lower layer forgets synchronously before the queue pair goes.
+ * Whatever ends a stream, one worker flushes.
  */
 #include <linux/log2.h>
 #include <linux/sched/mm.h>

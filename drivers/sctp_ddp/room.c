@@ -83,7 +83,7 @@ void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk)
  * sddp_sock_widen - a program has accepted a session of the peer's
  * @a: the association; worker
  *
- * SCTP announces as much more with its next acknowledgement.
+ * SCTP announces as much more with its next SACK.
  */
 void sddp_sock_widen(struct sddp_assoc *a)
 {

@@ -166,13 +166,12 @@ static void take_control(struct sddp_stream *st, u32 len)
 	len = min_t(u32, len, SDDP_CONTROL_MAX + 1);
 	raw = kmalloc(len, GFP_KERNEL);
 	c = kmalloc(sizeof(*c), GFP_KERNEL);
-	if (!raw || !c) {
+	if (!raw || !c)
 		why = IW_NO_MEMORY;
-	} else if (!read(st->a, 0, raw, len)) {
+	else if (!read(st->a, 0, raw, len))
 		why = IW_UNREADABLE;
-	} else {
+	else
 		why = sddp_control_decode(c, raw, len);
-	}
 	if (why) {
 		break_session(st, why);
 	} else {
@@ -413,7 +412,7 @@ static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 }
 
 static void take_on(struct sddp_stream *st, const struct sddp_in *in,
-		   const struct sddp_head *h)
+		    const struct sddp_head *h)
 {
 	/* it may leave the table because of this */
 	ddp_session_get(&st->ss);

@@ -5,7 +5,7 @@
 #include "../ring_idx.h"
 
 #define SLOTS	8u
-#define HALF	(1u << 31)
+#define HALF	BIT(31)
 
 /* Indices near nought, near the wrap, and anywhere */
 static u32 somewhere(struct rnd_state *rnd)
@@ -23,15 +23,16 @@ static u32 somewhere(struct rnd_state *rnd)
 /* What is in use and what is posted fit together, or it is a lie */
 static void every_fill(struct kunit *test)
 {
-	u32 tail = U32_MAX - 3, used, more;
+	u32 tail = U32_MAX - 3, used, more, want, got;
 
-	for (used = 0; used <= SLOTS; used++)
-		for (more = 0; more < 3 * SLOTS; more++)
-			KUNIT_EXPECT_EQ(test, ring_idx_posted(
-						tail + used + more, tail + used,
-						tail, SLOTS),
-					used + more <= SLOTS ? more :
-							       RING_IDX_LIE);
+	for (used = 0; used <= SLOTS; used++) {
+		for (more = 0; more < 3 * SLOTS; more++) {
+			want = used + more <= SLOTS ? more : RING_IDX_LIE;
+			got = ring_idx_posted(tail + used + more, tail + used,
+					      tail, SLOTS);
+			KUNIT_EXPECT_EQ(test, got, want);
+		}
+	}
 }
 
 /* DDP-132: one slot too many in hand, and half of all indices ahead */
