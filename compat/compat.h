@@ -61,6 +61,13 @@
 #define local_unlock_nested_bh(lock)	((void)(lock))
 #endif
 
+/* With lockdep: the locks of @sk have classes of this module's */
+#ifdef HAVE_SK_OWNER_SET
+#define compat_sk_owner_set(sk)	sk_owner_set(sk, THIS_MODULE)
+#else
+#define compat_sk_owner_set(sk)	do { } while (0)
+#endif
+
 /*
  * Work in softirq, right behind what raised it, on this CPU.  A function for it
  * takes a struct compat_bh *, embedded in the caller's.

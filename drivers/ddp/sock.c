@@ -47,6 +47,8 @@ void ddp_sock_adopt(struct sock *sk)
 			 is_v6(sk) ? "sk_lock-AF_INET6-IWARP"
 				   : "sk_lock-AF_INET-IWARP",
 			 &keys[is_v6(sk)][1], 0);
+	/* the class lives in this module, and TCP may close for long */
+	compat_sk_owner_set(sk);
 }
 #else
 static void own_classes(struct sock *sk)
