@@ -135,7 +135,8 @@ static void enter_full(struct mpa_conn *c)
 	c->tx_markers = su->tx_markers;
 	c->rx_markers = su->rx_markers;
 	/* a wrong answer starts the stream all the same: see session.h */
-	ddp_session_established(&c->ss, su->initiator ? &su->peer : NULL);
+	if (su->initiator)
+		ddp_session_established(&c->ss, &su->peer);
 	mpa_conn_deadline(c, 0);
 	set_phase(c, MPA_FULL);
 	c->stream = c->next_stream;
@@ -166,6 +167,16 @@ static int read_frame(struct mpa_conn *c)
 	return 0;
 }
 
+/*
+ * The user hears of it before the peer can: what that sends at once finds a
+ * program that knows.
+ */
+static void tell_accepted(struct mpa_conn *c)
+{
+	if (!c->su->initiator && c->su->state == MPA_SU_SEND)
+		ddp_session_established(&c->ss, NULL);
+}
+
 static int write_frame(struct mpa_conn *c)
 {
 	u8 *frame = kmalloc(MPA_FRAME_MAX, GFP_KERNEL);
@@ -174,6 +185,7 @@ static int write_frame(struct mpa_conn *c)
 
 	if (frame) {
 		len = mpa_startup_output(c->su, frame, MPA_FRAME_MAX);
+		tell_accepted(c);
 		err = mpa_sock_write(c, frame, len);
 		kfree(frame);
 	}

@@ -218,6 +218,7 @@ struct sddp_stream {
 	struct sddp_control	*say;		/* Initiate, or the answer to one */
 	struct ddp_caller	caller;		/* while the ULP decides */
 	bool			told;		/* the user has been given us */
+	bool			up;		/* ... and that it is accepted */
 	bool			ended;		/* the user has been told */
 	bool			rx_stopped;	/* failed: discard */
 	bool			peer_closed;

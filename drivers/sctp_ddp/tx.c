@@ -68,6 +68,19 @@ static int say(struct sddp_stream *st, struct sddp_control *c)
 }
 
 /* The Initiate, or what the ULP has decided */
+/*
+ * The user hears of it before the peer can: what that sends at once finds a
+ * program that knows.
+ */
+static void tell_accepted(struct sddp_stream *st)
+{
+	if (st->up)
+		return;
+	st->up = true;
+	sddp_assoc_used(st->a);
+	ddp_session_established(&st->ss, NULL);
+}
+
 static int say_prepared(struct sddp_stream *st)
 {
 	struct sddp_control *c = st->say;
@@ -76,16 +89,14 @@ static int say_prepared(struct sddp_stream *st)
 	if (!c || st->ended || !sddp_session_may(&st->s, c->what))
 		return 0;
 	if (c->what == SDDP_SAY_ACCEPT)
-		sddp_assoc_used(st->a);
+		tell_accepted(st);
 	err = say(st, c);
 	if (err)
 		return err;
 	st->say = NULL;
 	if (c->what == SDDP_SAY_INITIATE)
 		sddp_stream_deadline(st, DEADLINE_REPLY);
-	else if (c->what == SDDP_SAY_ACCEPT)
-		ddp_session_established(&st->ss, NULL);
-	else
+	else if (c->what != SDDP_SAY_ACCEPT)
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	kfree(c);
 	return 0;

@@ -48,7 +48,7 @@ struct ddp_policy {
  * @established: both sides agreed.  Active side: @o is the peer's reply, and
  *	the stream given to connect starts when this returns IW_OK; another
  *	reason starts it all the same, to carry the Terminate.  Passive side:
- *	@o is NULL, the reply has been sent.
+ *	@o is NULL, and the reply is sent next: the peer cannot know before.
  * @peer_closed: the peer will send no more (half-close); at most once, between
  *	established and closed.
  * @closed: the session is over; once, always, unless request refused it.
