@@ -10,7 +10,7 @@
 /* Is what is under way given up, for a Terminate (RFC 5041 7.1)? */
 static bool given_up(const struct ddp_stream *s)
 {
-	return test_bit(0, &s->failed) && !s->last_words;
+	return test_bit(0, &s->failed) && !s->msg.last_words;
 }
 
 bool ddp_tx_begin(struct ddp_stream *s)
@@ -48,12 +48,9 @@ EXPORT_SYMBOL_GPL(ddp_tx_rests);
 
 static bool begin_message(struct ddp_stream *s)
 {
-	bool failed = test_bit(0, &s->failed);
-
 	s->rests = false;
 	if (!s->ulp->next(s, &s->msg))
 		return false;
-	s->last_words = failed;
 	if (!s->msg.hdr.tagged)
 		s->msg.hdr.msn = s->msn[s->msg.hdr.qn]++;
 	ddp_cursor_init(&s->src, s->msg.buf);

@@ -346,11 +346,16 @@ static enum iw_reason close_reason(const struct mpa_conn *c)
 static void look_for_end(struct mpa_conn *c)
 {
 	int err;
+	enum mpa_fate fate = mpa_sock_fate(c, &err);
 
-	switch (mpa_sock_fate(c, &err)) {
-	case MPA_SOCK_LOST:
+	if (fate == MPA_SOCK_LOST) {
 		end(c, lost_reason(err), NULL);
 		return;
+	}
+	/* what has filled a gap since we received may have brought the FIN along */
+	if (test_bit(MPA_EV_RX, &c->events))
+		return;
+	switch (fate) {
 	case MPA_SOCK_CLOSED:
 		tell_peer_closed(c);
 		end(c, close_reason(c), NULL);

@@ -141,6 +141,7 @@ struct mpa_conn {
 	u32			tx_pos;
 	u8			turns;	/* stretches in softirq so far */
 	u16			retry_ms;	/* the last wait for memory */
+	int			lost;	/* why, if sending was told */
 
 	bool			crc;	/* fixed in Full Operation */
 	bool			tx_open;	/* set once by rx or at start */

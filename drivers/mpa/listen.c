@@ -61,6 +61,8 @@ static int accepted(struct ddp_port *p, struct socket *sock)
 	ddp_port_put(l);
 	if (!c)
 		return -EBUSY;
+	/* it may end at once, which puts the callbacks' reference */
+	ddp_session_get(&c->ss);
 	c->sock = sock;
 	mpa_sock_attach(c);
 	mutex_lock(&c->mutex);
@@ -68,6 +70,7 @@ static int accepted(struct ddp_port *p, struct socket *sock)
 	mutex_unlock(&c->mutex);
 	/* its Request may have come before the callbacks stood */
 	mpa_conn_event(c, MPA_EV_RX);
+	ddp_session_put(&c->ss);
 	return 0;
 }
 

@@ -73,18 +73,20 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 	c->ss.remote = *args->remote;
 	c->ss.local = *args->local;
 	c->told = true;
-	/* the user's reference */
+	/* the user's reference, and ours: it may end before we are done */
+	ddp_session_get(&c->ss);
 	ddp_session_get(&c->ss);
 	err = begin(c, args);
 	if (err) {
 		mpa_conn_give_up(c);
-		/* both references, the user's and the callbacks' */
+		/* the user's and the callbacks' */
 		ddp_session_put(&c->ss);
 		ddp_session_put(&c->ss);
-		return ERR_PTR(err);
+	} else {
+		mpa_conn_event(c, MPA_EV_STATE);
 	}
-	mpa_conn_event(c, MPA_EV_STATE);
-	return &c->ss;
+	ddp_session_put(&c->ss);
+	return err ? ERR_PTR(err) : &c->ss;
 }
 
 /* Answer a Request that was handed up */

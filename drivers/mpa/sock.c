@@ -222,7 +222,7 @@ enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
 	enum mpa_fate fate = MPA_SOCK_OPEN;
 
 	lock_sock(sk);
-	*err = -READ_ONCE(sk->sk_err);
+	*err = -READ_ONCE(sk->sk_err) ?: READ_ONCE(c->lost);
 	if (sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
 		fate = MPA_SOCK_COMING;
 	else if (*err || (sk->sk_state == TCP_CLOSE &&
@@ -413,6 +413,9 @@ int mpa_sock_send(struct mpa_conn *c, bool wait)
 	bh_unlock_sock(sk);
 
 	trace_mpa_batch_sent(c, n);
+	/* TCP tells why it is gone once */
+	if (n < 0 && n != -EAGAIN && n != -ENOMEM && n != -EPIPE)
+		WRITE_ONCE(c->lost, n);
 	if (n < 0)
 		return n;
 	o->sent += n;

@@ -103,10 +103,13 @@ static bool may_send(const struct mpa_conn *c)
 	return smp_load_acquire(&c->tx_open);
 }
 
-/* ... and that one will never come */
+/* ... and that one will never come.  It may just have, and be the last */
 static bool stays_shut(const struct mpa_conn *c)
 {
-	return READ_ONCE(c->rx_stopped) || READ_ONCE(c->peer_closed);
+	if (!READ_ONCE(c->rx_stopped) && !READ_ONCE(c->peer_closed))
+		return false;
+	smp_rmb();	/* litmus: shut */
+	return !may_send(c);
 }
 
 static enum verdict send_batch(struct mpa_conn *c, bool wait)
@@ -145,7 +148,7 @@ static enum verdict build_batch(struct mpa_conn *c, bool closing)
 
 static void note_drained(struct mpa_conn *c)
 {
-	if (c->drained || ddp_tx_rests(c->tx_stream))
+	if (c->drained)
 		return;
 	/* who finds it drained sends the FIN behind the last FPDU */
 	smp_store_release(&c->drained, true);	/* litmus: drained */
@@ -171,7 +174,9 @@ static enum verdict one_batch(struct mpa_conn *c, bool wait)
 		v = may_send(c) ? send_batch(c, wait) : TX_SHUT;
 	if (!closing)
 		return v;
-	if (v == TX_IDLE || (v == TX_SHUT && stays_shut(c)))
+	/* what RDMAP has put off goes out, but not where nothing can */
+	if (v == TX_IDLE ? !ddp_tx_rests(c->tx_stream)
+			 : v == TX_SHUT && stays_shut(c))
 		note_drained(c);
 	/* an end that was asked for wants it found that nothing is left */
 	return v == TX_LAST ? TX_SENT : v;

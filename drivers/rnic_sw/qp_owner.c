@@ -85,6 +85,23 @@ void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to)
 					 get_pid(task_pid(current)) : NULL));
 }
 
+/* The word of this thread; another's stays */
+static bool take_word(struct rnic_qp *qp)
+{
+	struct pid *me = task_pid(current);
+	unsigned long flags;
+	bool mine;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	mine = qp->owner.vouched == me;
+	if (mine)
+		qp->owner.vouched = NULL;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (mine)
+		put_pid(me);
+	return mine;
+}
+
 /**
  * rnic_qp_may_connect - may the caller connect or accept with a queue pair?
  * @qp: the queue pair
@@ -95,16 +112,11 @@ void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to)
  */
 bool rnic_qp_may_connect(struct rnic_qp *qp)
 {
-	struct pid *pid;
-	bool may;
 
 	if (qp->user && current->flags & PF_KTHREAD)
 		return false;
 	if (qp->user)
 		return current->mm == qp->owner.mm ||
 		       same_rights(current_cred(), qp->owner.cred);
-	pid = swap_vouched(qp, NULL);
-	may = pid && pid == task_pid(current);
-	put_pid(pid);
-	return may;
+	return take_word(qp);
 }

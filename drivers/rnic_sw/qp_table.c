@@ -3,7 +3,7 @@
  * Queue pairs by number.
  *
  * Numbers are unpredictable: whoever may name any number to a connection
- * manager (qp_owner.c) does not know one.  Whoever finds a queue pair gets a
+ * manager (qp_owner.c) minds whose it is.  Whoever finds a queue pair gets a
  * count with it, under the table's lock, so that one which is erased is found
  * and held, or neither.
  */

@@ -23,6 +23,7 @@ static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
 	m->hdr.tagged = tagged;
 	m->hdr.qn = qn;
 	m->rights = DDP_LOCAL_READ;
+	m->last_words = false;
 }
 
 /* A message that is nothing but @len octets built in out_raw */
@@ -54,6 +55,7 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	if (!due)
 		return false;
 	set_op(m, RDMAP_OP_TERMINATE, false, 2);
+	m->last_words = true;
 	r->out_buf.flat = r->term;
 	r->out_buf.len = r->term_len;
 	m->buf = &r->out_buf;

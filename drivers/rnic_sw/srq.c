@@ -255,6 +255,7 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 	unsigned long flags;
 	int err = srq->user && wr ? -EINVAL : 0;
 
+	*bad = wr;
 	spin_lock_irqsave(&srq->lock, flags);
 	for (; wr && !err; wr = wr->next) {
 		*bad = wr;

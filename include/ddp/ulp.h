@@ -76,11 +76,13 @@ struct ddp_grant {
  * @buf: payload
  * @rights: what its registered memory must allow: DDP_LOCAL_READ for the
  *	ULP's own, DDP_REMOTE_READ for what the peer asked to read
+ * @last_words: goes out although the stream has failed: its memory is the ULP's
  */
 struct ddp_msg {
 	struct ddp_hdr		hdr;
 	const struct ddp_buf	*buf;
 	u8			rights;
+	bool			last_words;
 };
 
 /**
@@ -155,7 +157,6 @@ struct ddp_stream {
 	struct ddp_cursor	src;
 	u32			msn[DDP_QUEUES];
 
-	bool			last_words;	/* message begun after failure */
 	bool			rests;		/* no message, but there is more */
 
 	unsigned long		failed;	/* bit 0, test_and_set */

@@ -5,7 +5,7 @@
 #include "../ring_idx.h"
 
 #define SLOTS	8u
-#define HALF	BIT(31)
+#define HALF	0x80000000u
 
 /* Indices near nought, near the wrap, and anywhere */
 static u32 somewhere(struct rnd_state *rnd)

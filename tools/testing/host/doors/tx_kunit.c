@@ -186,13 +186,27 @@ static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
 {
 	memset(m, 0, sizeof(*m));
 	memory.flat = words;
-	memory.len = test_bit(0, &s->failed) ? sizeof(words) : 100;
+	m->last_words = test_bit(0, &s->failed);
+	memory.len = m->last_words ? sizeof(words) : 100;
 	m->buf = &memory;
 	return true;
 }
 
+/* The stream fails while the message is being chosen, which sees it */
+static bool fails_just_then(struct ddp_stream *s, struct ddp_msg *m)
+{
+	const struct iw_fault f = { .why = IW_LOCAL_ABORT };
+
+	ddp_stream_fail(s, &f);
+	return one_message(s, m);
+}
+
 static const struct ddp_ulp_ops one_ops = {
 	.next = one_message, .failed = failed,
+};
+
+static const struct ddp_ulp_ops just_then_ops = {
+	.next = fails_just_then, .failed = failed,
 };
 
 static struct ddp_stream *open_stream(void)
@@ -234,6 +248,21 @@ static void left_over(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.more);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	ddp_tx_end(s);
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), fetched);
+}
+
+/* The last words are those that were chosen as such */
+static void failed_when_asked(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+	struct ddp_txseg seg;
+	u8 octets[100];
+
+	s->ulp = &just_then_ops;
+	KUNIT_EXPECT_TRUE(test, ddp_tx_begin(s));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 100, &seg));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), fetched);
@@ -313,6 +342,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(messages_rest),
 	KUNIT_CASE(turn_ends_when_taken),
 	KUNIT_CASE(left_over),
+	KUNIT_CASE(failed_when_asked),
 	KUNIT_CASE(failed_under_way),
 	KUNIT_CASE(settle_waits_for_tx),
 	KUNIT_CASE(settle_waits_for_rx),

@@ -331,11 +331,14 @@ def disconnect_for_nothing(w):
     w.mate.do("disconnect", link.conn)
     link.ended("fin")
     memory = w.shared(4096, "l")
-    link = w.initiate(opened=False)
-    link.post("send", memory, 100, 1)
-    w.mate.do("disconnect", link.conn)
-    link.peer.half_close()
-    link.ended("fin")
+    # what RDMAP hands out in one go, and more
+    for posts in 1, 300:
+        link = w.initiate(opened=False)
+        for number in range(posts):
+            link.post("send", memory, 100, number)
+        w.mate.do("disconnect", link.conn)
+        link.peer.half_close()
+        link.ended("fin")
 
 
 in_both_roles("no new work after a disconnect", "DDP-73", post_after)
