@@ -331,8 +331,7 @@ def disconnect_for_nothing(w):
     w.mate.do("disconnect", link.conn)
     link.ended("fin")
     memory = w.shared(4096, "l")
-    # what RDMAP hands out in one go, and more
-    for posts in 1, 300:
+    for posts in 1, 60:
         link = w.initiate(opened=False)
         for number in range(posts):
             link.post("send", memory, 100, number)
