@@ -83,30 +83,78 @@ static int map_rings(struct rnic_sw_qp *qp,
 	return ret ? ret : map_rq(qp, resp);
 }
 
-/* The command writes what the kernel grants into @attr->cap */
+static bool is_dying(struct rnic_sw_context *ctx, uint32_t qp_num)
+{
+	const struct rnic_sw_qp *qp;
+	bool found = false;
+
+	pthread_mutex_lock(&ctx->dying_lock);
+	list_for_each(&ctx->dying, qp, dying)
+		found = found || qp->vqp.qp.qp_num == qp_num;
+	pthread_mutex_unlock(&ctx->dying_lock);
+	return found;
+}
+
+/* The command writes what the kernel grants into @ex->cap and @granted */
+static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
+		  struct ibv_qp_init_attr_ex *ex,
+		  struct rnic_sw_create_qp_resp *granted)
+{
+	struct rnic_sw_cmd_create_qp cmd = { .drv_payload.llp = llp };
+	struct rnic_sw_cmd_create_qp_resp resp = {};
+	int ret;
+
+	/* they are zero, and the command takes none */
+	ex->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	ret = ibv_cmd_create_qp_ex(qp->vqp.qp.context, &qp->vqp, ex,
+				   &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
+				   sizeof(resp));
+	*granted = resp.drv_payload;
+	return ret;
+}
+
+/*
+ * One that gets the number of a dying queue pair goes back: nobody has seen it,
+ * so it has neither completions nor events.  Numbers are drawn at random.
+ */
+static int ask_for_qp(struct rnic_sw_qp *qp, uint32_t llp,
+		      struct ibv_qp_init_attr_ex *attr,
+		      struct rnic_sw_create_qp_resp *granted)
+{
+	struct rnic_sw_context *ctx = to_ctx(qp->vqp.qp.context);
+	struct ibv_qp_init_attr_ex ex;
+	int ret;
+
+	do {
+		ex = *attr;
+		ret = try_qp(qp, llp, &ex, granted);
+		if (ret)
+			return ret;
+		if (!is_dying(ctx, qp->vqp.qp.qp_num)) {
+			attr->cap = ex.cap;
+			return 0;
+		}
+		ret = ibv_cmd_destroy_qp(&qp->vqp.qp);
+	} while (!ret);
+	return ret;
+}
+
 static int command_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 		      struct ibv_qp_init_attr_ex *attr)
 {
-	struct rnic_sw_cmd_create_qp_resp resp = {};
-	struct rnic_sw_cmd_create_qp cmd = {};
-	struct ibv_qp_init_attr_ex ex = *attr;
+	struct rnic_sw_create_qp_resp granted;
+	uint32_t llp;
 	int ret;
 
-	ret = chosen_llp(to_ctx(ctx), &cmd.drv_payload.llp);
+	ret = chosen_llp(to_ctx(ctx), &llp);
 	if (ret)
 		return ret;
-	/* they are zero, and the command takes none */
-	ex.comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
-	pthread_mutex_lock(&to_ctx(ctx)->qps);
-	ret = ibv_cmd_create_qp_ex(ctx, &qp->vqp, &ex, &cmd.ibv_cmd,
-				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
-	pthread_mutex_unlock(&to_ctx(ctx)->qps);
+	ret = ask_for_qp(qp, llp, attr, &granted);
 	if (ret)
 		return ret;
-	attr->cap = ex.cap;
 	qp->max_send_sge = attr->cap.max_send_sge;
 	qp->max_recv_sge = attr->cap.max_recv_sge;
-	ret = map_rings(qp, &resp.drv_payload);
+	ret = map_rings(qp, &granted);
 	if (ret) {
 		ibv_cmd_destroy_qp(&qp->vqp.qp);
 		return ret;
@@ -206,25 +254,53 @@ int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	return ibv_cmd_query_qp(qp, attr, mask, init, &cmd, sizeof(cmd));
 }
 
+static void begin_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
+{
+	pthread_mutex_lock(&ctx->dying_lock);
+	list_add_tail(&ctx->dying, &qp->dying);
+	pthread_mutex_unlock(&ctx->dying_lock);
+}
+
+static void end_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
+{
+	pthread_mutex_lock(&ctx->dying_lock);
+	list_del(&qp->dying);
+	pthread_mutex_unlock(&ctx->dying_lock);
+}
+
 /*
- * Once the command is through, the kernel may give the number to another queue
- * pair.  None is made before the old one's completions are out of the way.
+ * Of two threads, each between start_poll() and end_poll() on a queue of its own,
+ * if each destroys a queue pair that uses the other's queue as well, both wait
+ * for ever: a deadlock by the program's own order.
+ */
+static void sweep_cqs(struct ibv_qp *ibqp)
+{
+	struct rnic_sw_cq *scq = to_cq(ibqp->send_cq);
+	struct rnic_sw_cq *rcq = to_cq(ibqp->recv_cq);
+
+	rnic_sw_forget_qp(scq, ibqp->qp_num);
+	if (rcq != scq)
+		rnic_sw_forget_qp(rcq, ibqp->qp_num);
+}
+
+/*
+ * During the command the kernel may give the number to another queue pair: it is
+ * on the list from before that until the old one's completions are out of the
+ * way.  No lock is held meanwhile.  The command waits until the program has
+ * acknowledged every event of the queue pair, and the sweep until nobody polls:
+ * whoever is to do so may first make and destroy others.
  */
 int rnic_sw_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct rnic_sw_context *ctx = to_ctx(ibqp->context);
-	struct rnic_sw_cq *scq = to_cq(ibqp->send_cq);
-	struct rnic_sw_cq *rcq = to_cq(ibqp->recv_cq);
 	struct rnic_sw_qp *qp = to_qp(ibqp);
 	int ret;
 
-	pthread_mutex_lock(&ctx->qps);
+	begin_dying(ctx, qp);
 	ret = ibv_cmd_destroy_qp(ibqp);
 	if (!ret)
-		rnic_sw_forget_qp(scq, ibqp->qp_num);
-	if (!ret && rcq != scq)
-		rnic_sw_forget_qp(rcq, ibqp->qp_num);
-	pthread_mutex_unlock(&ctx->qps);
+		sweep_cqs(ibqp);
+	end_dying(ctx, qp);
 	if (!ret)
 		free_qp(qp);
 	return ret;

@@ -96,7 +96,8 @@ static int llp_of_environment(void)
 void rnic_sw_init_context(struct rnic_sw_context *ctx)
 {
 	ctx->env_llp = llp_of_environment();
-	pthread_mutex_init(&ctx->qps, NULL);
+	pthread_mutex_init(&ctx->dying_lock, NULL);
+	list_head_init(&ctx->dying);
 }
 
 static struct verbs_context *make_context(struct ibv_device *ibdev, int cmd_fd,
@@ -135,7 +136,7 @@ static void free_context(struct ibv_context *ibctx)
 {
 	struct rnic_sw_context *ctx = to_ctx(ibctx);
 
-	pthread_mutex_destroy(&ctx->qps);
+	pthread_mutex_destroy(&ctx->dying_lock);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
 }

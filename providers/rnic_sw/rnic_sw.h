@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <ccan/list.h>
 #include <infiniband/driver.h>
 #include <infiniband/kern-abi.h>
 #include <kernel-abi/rnic_sw-abi.h>
@@ -30,7 +31,8 @@ struct rnic_sw_context {
 	struct verbs_context	vctx;
 	uint32_t		llp;	/* chosen by a direct verb */
 	int			env_llp;	/* by the environment; -1: no such word */
-	pthread_mutex_t		qps;	/* none is made while one is destroyed */
+	pthread_mutex_t		dying_lock;	/* of the list, for no longer than a look */
+	struct list_head	dying;	/* queue pairs whose numbers none may have */
 };
 
 struct rnic_sw_td {
@@ -62,6 +64,7 @@ struct rnic_sw_srq {
 
 struct rnic_sw_qp {
 	struct verbs_qp		vqp;
+	struct list_node	dying;	/* in the context's list */
 	struct rnic_sw_queue	sq;
 	struct rnic_sw_queue	rq;
 	uint32_t		max_send_sge;

@@ -14,6 +14,11 @@ unsigned int ioctls;
 bool deaf;
 bool other_creds;
 uint32_t llp_asked;
+uint32_t qp_num = 7;
+uint32_t next_qp_num = 7;
+atomic_uint destroyed;
+void *(*acker)(void *);
+void *acked;
 uint64_t made;
 bool bad_key;
 unsigned int switches;
@@ -72,10 +77,13 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	struct rnic_sw_cmd_create_qp_resp *r = (void *)resp;
 	bool rq = attr->cap.max_recv_wr;
 
+	/* as make_qp() has them: nothing of a command before */
+	CHECK(!attr->cap.max_send_sge && !r->drv_payload.sq_slots);
 	llp_asked = ((struct rnic_sw_cmd_create_qp *)cmd)->drv_payload.llp;
 	qp->qp.send_cq = attr->send_cq;
 	qp->qp.recv_cq = attr->recv_cq;
-	qp->qp.qp_num = 7;
+	qp->qp.qp_num = qp_num;
+	qp_num = next_qp_num;
 	attr->cap.max_send_sge = MAX_SGE;
 	attr->cap.max_recv_sge = MAX_SGE;
 	r->drv_payload = (struct rnic_sw_create_qp_resp){
@@ -97,10 +105,18 @@ int ibv_cmd_destroy_cq(struct ibv_cq *cq)
 	return 0;
 }
 
+/* The library's waits until the program has acknowledged every event */
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 {
-	/* until the old completions are gone, no new queue pair has its number */
-	CHECK(pthread_mutex_trylock(&own.qps) == EBUSY);
+	void *(*run)(void *) = acker;
+	pthread_t thread;
+
+	destroyed++;
+	if (run) {
+		acker = NULL;
+		CHECK(!pthread_create(&thread, NULL, run, acked));
+		CHECK(!pthread_join(thread, &acked));
+	}
 	return 0;
 }
 

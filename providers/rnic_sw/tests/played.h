@@ -30,6 +30,11 @@ extern unsigned int ioctls;	/* in their place */
 extern bool deaf;		/* no doorbell is heard */
 extern bool other_creds;	/* than those that opened the device */
 extern uint32_t llp_asked;
+extern uint32_t qp_num;		/* that of the next queue pair */
+extern uint32_t next_qp_num;	/* that of all after it */
+extern atomic_uint destroyed;	/* queue pairs */
+extern void *(*acker)(void *);	/* a thread that the next destruction awaits, */
+extern void *acked;		/* its argument, and then what it returned */
 extern uint64_t made;		/* key of the ring that the last resize made */
 extern bool bad_key;		/* one that cannot be mapped */
 extern unsigned int switches;	/* asked for */

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Queue pairs that are destroyed: their completions, their numbers, no deadlock. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "provider_test.h"
+
+/* What a destroyed queue pair left makes room, the rest is as it was */
+static void test_forget(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_wc wc[SLOTS];
+	uint32_t start = UINT32_MAX - 1;
+
+	cq->q.prod = cq->q.cons = start;
+	cq->q.hdr->prod = cq->q.hdr->cons = start;
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .qp_num = 8 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 7 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 3, .qp_num = 9 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 4, .qp_num = 7 });
+	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
+	CHECK(cq->q.hdr->cons == start + 2);
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 5, .qp_num = 7 });
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 3);
+	CHECK(wc[0].wr_id == 1 && wc[1].wr_id == 3 && wc[2].wr_id == 5);
+	CHECK(cq->q.hdr->cons == start + 5);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+/* A full queue, and nobody has polled */
+static void test_forget_all(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_wc wc[SLOTS];
+	unsigned int i;
+
+	for (i = 0; i < SLOTS; i++)
+		complete(cq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
+	CHECK(cq->q.hdr->cons == SLOTS);
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 0);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+/* ... from within a round of polling, of a queue of one thread */
+static void test_forget_ex(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 1,
+		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&own.vctx.context, &attr);
+	struct rnic_sw_cq *cq = to_cq_ex(ex);
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_poll_cq_attr poll = {};
+
+	complete(cq, &(struct rnic_sw_cqe){ .qp_num = 7, .byte_len = 55 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 7 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 3, .qp_num = 9 });
+	CHECK(!ibv_start_poll(ex, &poll));
+	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
+	CHECK(ibv_wc_read_byte_len(ex) == 55 && cq->q.hdr->cons == 0);
+	CHECK(!ibv_next_poll(ex) && ex->wr_id == 3);
+	CHECK(ibv_next_poll(ex) == ENOENT);
+	ibv_end_poll(ex);
+	CHECK(cq->q.hdr->cons == 3);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+static void *replace_qp(void *cq)
+{
+	return make_qp(cq, 0);
+}
+
+/* A thread makes and destroys others before it acknowledges an event of one */
+static void test_destroy_awaits(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0), *other;
+
+	qp_num = next_qp_num = 8;
+	acker = replace_qp;
+	acked = cq;
+	destroy_qp(qp);
+	other = acked;
+	CHECK(other && other->vqp.qp.qp_num == 8);
+	qp_num = next_qp_num = 7;
+	acker = destroy_qp;
+	acked = other;
+	destroy(make_qp(cq, 0), cq);
+}
+
+/* A queue pair that is given the number of a dying one is never seen */
+static void test_dying_number(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0), *other;
+
+	next_qp_num = 8;
+	acker = replace_qp;
+	acked = cq;
+	destroyed = 0;
+	destroy_qp(qp);
+	other = acked;
+	CHECK(other && other->vqp.qp.qp_num == 8 && destroyed == 2);
+	destroy_qp(other);
+	qp_num = next_qp_num = 7;
+	qp = make_qp(cq, 0);
+	CHECK(qp->vqp.qp.qp_num == 7 && destroyed == 3);
+	destroy(qp, cq);
+}
+
+/* A round of polling holds up the sweep, and makes a queue pair meanwhile */
+static void test_poll_and_make(void)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 1 };
+	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&own.vctx.context, &attr);
+	struct rnic_sw_cq *cq = to_cq_ex(ex);
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_poll_cq_attr poll = {};
+	pthread_t thread;
+
+	complete(cq, &(struct rnic_sw_cqe){ .qp_num = 9 });
+	complete(cq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	CHECK(!ibv_start_poll(ex, &poll));
+	destroyed = 0;
+	CHECK(!pthread_create(&thread, NULL, destroy_qp, qp));
+	while (!destroyed)
+		sched_yield();
+	next_qp_num = 8;
+	qp = make_qp(cq, 0);
+	CHECK(qp->vqp.qp.qp_num == 8 && destroyed == 2);
+	ibv_end_poll(ex);
+	CHECK(!pthread_join(thread, NULL));
+	CHECK(ibv_start_poll(ex, &poll) == ENOENT && cq->q.hdr->cons == 2);
+	qp_num = next_qp_num = 7;
+	destroy(qp, cq);
+}
+
+void test_destroying(void)
+{
+	test_forget();
+	test_forget_all();
+	test_forget_ex();
+	test_destroy_awaits();
+	test_dying_number();
+	test_poll_and_make();
+}

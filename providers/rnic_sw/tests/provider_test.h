@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the provider's tests share, besides the kernel that they play. */
+#ifndef PROVIDER_TEST_H
+#define PROVIDER_TEST_H
+
+#include "played.h"
+
+void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe);
+struct rnic_sw_cq *make_cq(void);
+struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr);
+void *destroy_qp(void *qp);
+void destroy(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq);
+
+/* destroy_test.c */
+void test_destroying(void);
+
+#endif
