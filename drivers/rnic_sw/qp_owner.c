@@ -112,7 +112,6 @@ static bool take_word(struct rnic_qp *qp)
  */
 bool rnic_qp_may_connect(struct rnic_qp *qp)
 {
-
 	if (qp->user && current->flags & PF_KTHREAD)
 		return false;
 	if (qp->user)
