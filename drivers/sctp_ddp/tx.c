@@ -348,6 +348,7 @@ static int take_turn(struct sddp_stream *st)
 	return err;
 }
 
+/* Return: 0: nothing more to send; 1: there is, and SCTP takes it; or an error */
 static int run(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
@@ -355,11 +356,16 @@ static int run(struct sddp_assoc *a)
 
 	for (n = 0; n < TURNS && err >= 0; n++) {
 		st = next_turn(a);
-		if (!st || READ_ONCE(a->full))
+		if (!st)
 			return 0;
+		/* a segment was left over: it may be that no kick comes */
+		if (READ_ONCE(a->full))
+			return -EAGAIN;
 		err = take_turn(st);
 	}
-	return err < 0 ? err : 1;
+	if (err < 0)
+		return err;
+	return READ_ONCE(a->full) ? -EAGAIN : 1;
 }
 
 /**
