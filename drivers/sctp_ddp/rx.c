@@ -266,16 +266,6 @@ static bool may_be_early(const struct sddp_stream *st)
 	return st->s.state != SDDP_IDLE && st->s.state != SDDP_REQUESTED;
 }
 
-static void take_early(struct sddp_stream *st, const struct sddp_in *in,
-		       u16 ssn)
-{
-	if (sddp_early_here(st, ssn))
-		break_session(st, IW_SCTP_SSN);
-	else if (!keep(st, in, ssn))
-		break_session(st, st->a->src.bad ? IW_UNREADABLE
-						 : IW_NO_MEMORY);
-}
-
 static void take_now(struct sddp_stream *st, const struct sddp_in *in)
 {
 	if (in->ppid == SDDP_PPID_CONTROL)
@@ -357,20 +347,32 @@ void sddp_rx_settle(struct sddp_stream *st)
 	note_whole(st);
 }
 
-/* Against the rules, whatever comes before it; it counts all the same */
+/* The session ends, whatever comes before this chunk; it counts all the same */
 static void refuse_chunk(struct sddp_stream *st, const struct sddp_in *in,
-			 const struct sddp_head *h)
+			 const struct sddp_head *h, enum iw_reason why)
 {
-	break_session(st, st->a->src.bad ? IW_UNREADABLE : IW_SCTP_SEQUENCE);
+	break_session(st, st->a->src.bad ? IW_UNREADABLE : why);
 	sddp_rx_settle(st);
 	count(st, in, h);
+}
+
+static void take_early(struct sddp_stream *st, const struct sddp_in *in,
+		       const struct sddp_head *h)
+{
+	if (!may_be_early(st))
+		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
+	else if (sddp_early_here(st, h->ssn))
+		/* counted once, as SCTP delivers once */
+		break_session(st, IW_SCTP_SSN);
+	else if (!keep(st, in, h->ssn))
+		refuse_chunk(st, in, h, IW_NO_MEMORY);
 }
 
 static void take_chunk(struct sddp_stream *st, const struct sddp_in *in,
 		       const struct sddp_head *h)
 {
 	if (!h->sane) {
-		refuse_chunk(st, in, h);
+		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return;
 	}
 	switch (sddp_ssn_turn(st->rx_next, h->ssn)) {
@@ -378,10 +380,7 @@ static void take_chunk(struct sddp_stream *st, const struct sddp_in *in,
 		take_now(st, in);
 		break;
 	case SDDP_EARLY:
-		if (may_be_early(st))
-			take_early(st, in, h->ssn);
-		else
-			refuse_chunk(st, in, h);
+		take_early(st, in, h);
 		break;
 	default:
 		break_session(st, IW_SCTP_SSN);

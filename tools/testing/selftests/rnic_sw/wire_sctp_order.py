@@ -202,6 +202,12 @@ def gap(w):
     link.ended()
     link.cm("DISCONNECTED")
     works_elsewhere(w)
+    # what is missing, and the end: its streams are the next session's
+    link.peer.put_segment(segment, ssn=first)
+    link.peer.put_chunk(Control(TERMINATE).pack(), ssn=first + MANY_KEPT)
+    link.assoc.settle(0.05)
+    link.peer.new_session()
+    works(w.initiate(peer=link.peer, recvs=[(w.shared(1024, "l"), 64)]))
 
 
 @case("what comes without an Initiate is not kept, nor waited for",
@@ -234,10 +240,13 @@ def no_initiate(w):
         lonely.new_session()
 
 
-def works_elsewhere(w):
-    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
+def works(link):
     link.peer.send(b"on")
     link.wc(wr=1, status=SUCCESS)
+
+
+def works_elsewhere(w):
+    works(w.initiate(recvs=[(w.shared(1024, "l"), 64)]))
 
 
 def wrong_ahead(w, role):
