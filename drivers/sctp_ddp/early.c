@@ -25,9 +25,12 @@ static bool may(const struct sddp_stream *st, u32 len)
 {
 	u32 octets = cost(len);
 
-	/* what overtakes the answer to our Initiate is little */
+	/*
+	 * What overtakes the answer to our Initiate is little, but a peer may
+	 * send as soon as it has said yes, and that is what gets lost
+	 */
 	if (st->s.state == SDDP_INITIATED &&
-	    st->early_cost + octets > SDDP_EARLY_UNANSWERED)
+	    st->early_cost >= SDDP_EARLY_UNANSWERED)
 		return false;
 	return sddp_share_early(st->a->kept, atomic_long_read(&all), octets);
 }

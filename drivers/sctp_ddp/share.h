@@ -14,8 +14,8 @@
 #define SDDP_EARLY_ASSOC	(8 * 1024 * 1024)
 /* ... of one, whatever the others keep ... */
 #define SDDP_EARLY_LEAST	(64 * 1024)
-/* ... and for a session of ours that the peer has not accepted yet */
-#define SDDP_EARLY_UNANSWERED	(16 * 1024)
+/* ... and from when on no more is kept for a session without an answer */
+#define SDDP_EARLY_UNANSWERED	SDDP_EARLY_LEAST
 
 /*
  * Strangers: peers' associations without a session that a program has accepted,

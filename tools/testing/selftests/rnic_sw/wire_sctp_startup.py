@@ -400,6 +400,24 @@ def accept_overtaken(w):
     same("length", link.wc(wr=1, status=0).length, 5)
 
 
+@case("initiator: as much as a peer sends at once overtakes its Accept",
+      "SCTPDDP-65")
+def accept_lost(w):
+    """It may send behind its Accept, which is what gets lost."""
+    inbox = w.shared(1 << 16, "l")
+    with w.listening() as (sock, port):
+        link = w.call(port, recvs=[(inbox, 1 << 16)])
+        assoc = w.taken(sock)
+    w.request, link.peer = w.first(assoc)
+    for n in range(20):
+        link.peer.put_segment(rdmap.send(1, bytes(1400), mo=1400 * n,
+                                         last=n == 19), ssn=n + 1)
+    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    link.answer(answer(w.request))
+    link.cm("ESTABLISHED", status=0)
+    same("length", link.wc(wr=1, status=0).length, 20 * 1400)
+
+
 @case("initiator: silent before the answer", "SCTPDDP-44 SCTPDDP-43")
 def silent(w):
     link = calling_out(w)
