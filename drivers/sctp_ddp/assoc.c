@@ -517,7 +517,7 @@ void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
 /* The passive side ----------------------------------------------------------- */
 
 /**
- * sddp_assoc_evict - a stranger makes room
+ * sddp_assoc_evict - a stranger makes room, if it still is one
  * @a: the association, held
  *
  * Sleeps.  Here and now, not in its worker: they are not to come faster than
@@ -526,7 +526,7 @@ void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
 void sddp_assoc_evict(struct sddp_assoc *a)
 {
 	mutex_lock(&a->mutex);
-	if (a->phase == SDDP_UP)
+	if (a->phase == SDDP_UP && !sddp_crowd_spare(a))
 		end(a, IW_LOCAL_CLOSE, true);
 	mutex_unlock(&a->mutex);
 }

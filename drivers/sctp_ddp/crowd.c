@@ -125,3 +125,22 @@ void sddp_crowd_leave(struct sddp_assoc *a)
 	list_del_init(&a->crowd);
 	mutex_unlock(&crowd_lock);
 }
+
+/**
+ * sddp_crowd_spare - the one that was to make room: has it left by itself?
+ * @a: the association, from sddp_crowd_join(); its mutex is held
+ *
+ * Its request may have come meanwhile.  If the program says no to that, it is a
+ * stranger as before.
+ *
+ * Return: whether, and so it is not to end.
+ */
+bool sddp_crowd_spare(struct sddp_assoc *a)
+{
+	if (!a->used && !atomic_read(&a->live))
+		return false;
+	mutex_lock(&crowd_lock);
+	a->evicted = false;
+	mutex_unlock(&crowd_lock);
+	return true;
+}

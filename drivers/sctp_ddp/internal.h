@@ -269,6 +269,7 @@ void sddp_assoc_stop_all(void);
 struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a);
 void sddp_crowd_rejoin(struct sddp_assoc *a);
 void sddp_crowd_leave(struct sddp_assoc *a);
+bool sddp_crowd_spare(struct sddp_assoc *a);
 
 /* stream.c: life of a pair of streams and its session */
 struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
