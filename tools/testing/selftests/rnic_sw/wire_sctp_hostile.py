@@ -6,9 +6,11 @@ others are served meanwhile.  The bounds are those of Documentation/sctp.rst."""
 import contextlib
 import glob
 import itertools
+import os
 import time
 
-from wire import CM, MATE, SUCCESS, Refused, case, check, rdmap, same
+from wire import (CM, MATE, SUCCESS, Refused, case, check, rdmap, same,
+                  write)
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, TERMINATE, Control
 from wire_sctp import GHOST, MATE_IF, NS, PEER_IF, PORT, go, hardware
@@ -279,6 +281,56 @@ def waits(w):
     used = busy() - began
     print(f"# {used:.2f} s of CPU in 2 s", flush=True)
     check(f"{used} s of CPU time in 2 s", used < 1)
+
+
+def fill():
+    """Others hold more than the MiB for each CPU that SCTP does not count."""
+    with contextlib.ExitStack() as stack:
+        def plain():
+            return stack.enter_context(sctp.prepare(sctp.socket.socket(
+                sctp.socket.AF_INET, sctp.socket.SOCK_STREAM, sctp.PROTOCOL),
+                adaptation=0))
+
+        listener = plain()
+        listener.bind((MATE, 6998))
+        listener.listen()
+        for _ in range(4 + 8 * os.cpu_count()):
+            caller = plain()
+            caller.connect((MATE, 6998))
+            stack.enter_context(listener.accept()[0])
+            caller.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    caller.send(bytes(8 * KIB))
+        return stack.pop_all()
+
+
+@contextlib.contextmanager
+def short_of_memory():
+    """SCTP may have a page, and has much more."""
+    name = "/proc/sys/net/sctp/sctp_mem"
+    with open(name, encoding="ascii") as file:
+        before = file.read().strip()
+    with fill():
+        write(name, "1 1 1")
+        try:
+            yield
+        finally:
+            write(name, before)
+
+
+@case("SCTP has no memory for a while, and nothing is under way")
+def short(w):
+    ghost, = crowd(w, 1)
+    memory = w.shared(BIG, "l")
+    link = w.initiate(peer=ghost.stream(0))
+    ghost.settle(0.3)
+    with short_of_memory():
+        link.post("write", memory, 20 * KIB, 1, 0x1000, 0x22)
+        ghost.settle(2)
+        same("chunks meanwhile", len(link.peer.came), 0)
+    ghost.settle(2)
+    link.wc(wr=1, status=SUCCESS)
 
 
 go()
