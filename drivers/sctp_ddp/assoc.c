@@ -567,19 +567,6 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_used - a program has accepted a session on it
- * @a: the association; worker
- */
-void sddp_assoc_used(struct sddp_assoc *a)
-{
-	if (a->used)
-		return;
-	a->used = true;
-	sddp_crowd_leave(a);
-	sddp_sock_widen(a);
-}
-
-/**
  * sddp_assoc_stop_all - the module goes: all end
  *
  * Nobody can make new ones.

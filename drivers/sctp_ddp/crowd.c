@@ -127,6 +127,19 @@ void sddp_crowd_leave(struct sddp_assoc *a)
 }
 
 /**
+ * sddp_crowd_guest - a program has accepted a session on it
+ * @a: the association; worker
+ */
+void sddp_crowd_guest(struct sddp_assoc *a)
+{
+	if (a->used)
+		return;
+	a->used = true;
+	sddp_crowd_leave(a);
+	sddp_sock_widen(a);
+}
+
+/**
  * sddp_crowd_spare - the one that was to make room: has it left by itself?
  * @a: the association, from sddp_crowd_join(); its mutex is held
  *

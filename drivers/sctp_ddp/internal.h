@@ -261,7 +261,6 @@ void sddp_assoc_put(struct sddp_assoc *a);
 void sddp_assoc_idle(struct sddp_assoc *a);
 void sddp_assoc_retry(struct sddp_assoc *a);
 void sddp_assoc_backoff(struct sddp_assoc *a);
-void sddp_assoc_used(struct sddp_assoc *a);
 void sddp_assoc_evict(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
 
@@ -269,6 +268,7 @@ void sddp_assoc_stop_all(void);
 struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a);
 void sddp_crowd_rejoin(struct sddp_assoc *a);
 void sddp_crowd_leave(struct sddp_assoc *a);
+void sddp_crowd_guest(struct sddp_assoc *a);
 bool sddp_crowd_spare(struct sddp_assoc *a);
 
 /* stream.c: life of a pair of streams and its session */

@@ -112,7 +112,7 @@ static void enter(struct sddp_stream *st, const struct ddp_offer *o)
 	if (st->ended)
 		return;
 	sddp_stream_deadline(st, 0);
-	sddp_assoc_used(st->a);
+	sddp_crowd_guest(st->a);
 	/* a wrong answer starts the stream all the same: see session.h */
 	ddp_session_established(&st->ss, o);
 }

@@ -77,7 +77,7 @@ static void tell_accepted(struct sddp_stream *st)
 	if (st->up)
 		return;
 	st->up = true;
-	sddp_assoc_used(st->a);
+	sddp_crowd_guest(st->a);
 	ddp_session_established(&st->ss, NULL);
 }
 
