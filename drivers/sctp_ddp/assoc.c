@@ -137,12 +137,14 @@ void sddp_assoc_idle(struct sddp_assoc *a)
 
 	if (atomic_read(&a->live) || a->phase != SDDP_UP)
 		return;
-	if (!a->used && !a->active) {
-		seconds = IDLE_UNUSED;
-		sddp_crowd_rejoin(a);
-	}
 	sddp_tx_rest(a);
-	mod_delayed_work(sddp_wq, &a->idle, seconds * HZ);
+	if (a->used || a->active) {
+		mod_delayed_work(sddp_wq, &a->idle, seconds * HZ);
+		return;
+	}
+	sddp_crowd_rejoin(a);
+	/* a stranger's time goes on, until a program is asked */
+	queue_delayed_work(sddp_wq, &a->idle, IDLE_UNUSED * HZ);
 }
 
 /**
@@ -310,6 +312,11 @@ static void talk(struct sddp_assoc *a)
 		end(a, IW_TIMEOUT, true);
 		return;
 	}
+	/* whatever else it says: that need not have an end */
+	if (is_due(&a->idle_due) && still_idle(a)) {
+		end(a, IW_LOCAL_CLOSE, !a->active);
+		return;
+	}
 	if (more < 0)
 		sddp_assoc_backoff(a);
 	if (more > 0 || again)
@@ -326,8 +333,6 @@ static void talk(struct sddp_assoc *a)
 	default:
 		break;
 	}
-	if (is_due(&a->idle_due) && still_idle(a))
-		end(a, IW_LOCAL_CLOSE, !a->active);
 }
 
 /* Storage above us may be what memory is waiting for */

@@ -116,14 +116,25 @@ void sddp_crowd_rejoin(struct sddp_assoc *a)
 /**
  * sddp_crowd_leave - it is no stranger, or at its end
  * @a: the association; its mutex is held
- *
- * One that is asked of a program counts at its listener.
  */
 void sddp_crowd_leave(struct sddp_assoc *a)
 {
 	mutex_lock(&crowd_lock);
 	list_del_init(&a->crowd);
 	mutex_unlock(&crowd_lock);
+}
+
+/**
+ * sddp_crowd_asked - a program is asked whether it wants a session on it
+ * @a: the association; worker
+ *
+ * It counts at its listener, and has its time anew if the program says no.
+ */
+void sddp_crowd_asked(struct sddp_assoc *a)
+{
+	sddp_crowd_leave(a);
+	if (!a->used)
+		cancel_delayed_work(&a->idle);
 }
 
 /**

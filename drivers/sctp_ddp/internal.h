@@ -268,6 +268,7 @@ void sddp_assoc_stop_all(void);
 struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a);
 void sddp_crowd_rejoin(struct sddp_assoc *a);
 void sddp_crowd_leave(struct sddp_assoc *a);
+void sddp_crowd_asked(struct sddp_assoc *a);
 void sddp_crowd_guest(struct sddp_assoc *a);
 bool sddp_crowd_spare(struct sddp_assoc *a);
 

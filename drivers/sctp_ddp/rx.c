@@ -121,7 +121,7 @@ static void ask(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	st->told = !sddp_listen_request(st, o);
 	if (st->told)
-		sddp_crowd_leave(st->a);
+		sddp_crowd_asked(st->a);
 	/* RFC 5043 6.4: nobody could be asked: Terminate, never Reject */
 	if (!st->told)
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);

@@ -125,6 +125,7 @@ void sddp_stray_more(struct sddp_assoc *a, u16 id, unsigned long value,
 {
 	struct sddp_tally t = tally_of(value);
 
+	note_stranger(a);
 	if (sddp_tally_whole(&t))
 		return;
 	sddp_stray_count(&t, h);

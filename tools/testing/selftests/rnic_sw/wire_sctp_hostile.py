@@ -175,11 +175,9 @@ case("strangers: pieces of messages", "SCTPDDP-69 SCTPDDP-70", attack=pieces,
      each=EACH_HELD)(strangers)
 
 
-@case("strangers: one that goes on against the rules is sent away",
-      "SCTPDDP-28")
-def sent_away(w):
+def sent_away(w, sids):
     for ghost in crowd(w, 1):
-        for sid in range(STREAMS):
+        for sid in sids:
             ghost.send(stray(ghost, sid))
             ghost.settle(0.001)
             if ghost.ended:
@@ -188,6 +186,24 @@ def sent_away(w):
         answers = [c for c in ghost.chunks()]
         check(f"{len(answers)} were answered", answers and all(
             c.contents.code == TERMINATE for c in answers))
+
+
+case("strangers: one that goes on against the rules is sent away",
+     "SCTPDDP-28", sids=range(STREAMS))(sent_away)
+case("strangers: and so is one that does it on one stream",
+     "SCTPDDP-28", sids=[0] * STREAMS)(sent_away)
+
+
+@case("strangers: Initiates that are refused win no time", "SCTPDDP-28")
+def no_time(w):
+    for ghost in crowd(w, 1):
+        for sid in range(12):
+            ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
+                      sctp.CONTROL)
+            ghost.settle(2)
+            if ghost.ended:
+                break
+        same("the end", ghost.ended, "abort")
 
 
 @case("a stranger is told of a small window, a guest of a large one")
