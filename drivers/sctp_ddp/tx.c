@@ -67,7 +67,6 @@ static int say(struct sddp_stream *st, struct sddp_control *c)
 	return 0;
 }
 
-/* The Initiate, or what the ULP has decided */
 /*
  * The user hears of it before the peer can: what that sends at once finds a
  * program that knows.
@@ -81,6 +80,7 @@ static void tell_accepted(struct sddp_stream *st)
 	ddp_session_established(&st->ss, NULL);
 }
 
+/* The Initiate, or what the ULP has decided */
 static int say_prepared(struct sddp_stream *st)
 {
 	struct sddp_control *c = st->say;
