@@ -46,6 +46,12 @@ bool ddp_tx_rests(const struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_rests);
 
+bool ddp_tx_failed(const struct ddp_stream *s)
+{
+	return test_bit(0, &s->failed);
+}
+EXPORT_SYMBOL_GPL(ddp_tx_failed);
+
 static bool begin_message(struct ddp_stream *s)
 {
 	s->rests = false;
