@@ -113,7 +113,8 @@ static int list_blocks(struct rnic_mr *mr)
 	if (!size)
 		return -EINVAL;
 	r->block = kvmalloc_array(ib_umem_num_dma_blocks(mr->umem, size),
-				  sizeof(*r->block), GFP_KERNEL_ACCOUNT);
+				  sizeof(*r->block),
+				  GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!r->block)
 		return -ENOMEM;
 	r->shift = ilog2(size);

@@ -364,7 +364,7 @@ static int alloc_sq(struct rnic_qp *qp, struct ib_qp_cap *cap,
 	if (err)
 		return err;
 	sq->note = kvcalloc(sq->ring.slots, sizeof(*sq->note),
-			    GFP_KERNEL_ACCOUNT);
+			    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!sq->note)
 		return -ENOMEM;
 	sq->ring.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;

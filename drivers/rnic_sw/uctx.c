@@ -232,7 +232,9 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct ib_ucontext *uctx, u32 want,
 	ring->slots = slots;
 	ring->stride = stride;
 	ring->bytes = PAGE_ALIGN(bytes + RNIC_SW_RING_HDR);
-	ring->hdr = __vmalloc(ring->bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	/* as large as the program likes: not worth a word in the log */
+	ring->hdr = __vmalloc(ring->bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO |
+					   __GFP_NOWARN);
 	if (!ring->hdr)
 		return -ENOMEM;
 	ring->slot0 = (void *)ring->hdr + RNIC_SW_RING_HDR;
