@@ -52,7 +52,8 @@ static void failed(struct ddp_stream *s, const struct iw_fault *fault)
 
 	if (!f.seg_len && tagged_reason(f.why))
 		blame_source(r, &f);
-	if (r->bad_rreq) {
+	/* of a segment: then it is the rx runner that has failed, and its own */
+	if (f.seg_len && r->bad_rreq) {
 		memcpy(f.rdma, r->req, sizeof(f.rdma));
 		f.rdma_len = sizeof(f.rdma);
 	}
