@@ -184,13 +184,24 @@ void rdmap_count_early(struct rdmap *r)
 #define CM_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
 #define ALL_RIGHTS	(CM_RIGHTS | IB_ACCESS_REMOTE_ATOMIC)
 
-static void set_rights(struct rnic_qp *qp)
+static void __set_rights(struct rnic_qp *qp)
 {
+	lockdep_assert_held(&qp->lock);
 	if (!qp->access_chosen)
 		qp->access = ALL_RIGHTS;
 	WRITE_ONCE(qp->rdmap.access, rnic_ddp_rights(qp->access) &
 				     (DDP_REMOTE_READ | DDP_REMOTE_WRITE |
 				      DDP_REMOTE_ATOMIC));
+}
+
+/* A program may choose just now: its choice stays */
+static void set_rights(struct rnic_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	__set_rights(qp);
+	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
 int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
@@ -268,13 +279,17 @@ static int modify_state(struct rnic_qp *qp, enum ib_qp_state to)
  */
 static void modify_rights(struct rnic_qp *qp, int access, bool with_state)
 {
+	unsigned long flags;
+
 	if (with_state && !access)
 		return;
 	if (with_state && access == CM_RIGHTS)
 		access = ALL_RIGHTS;
+	spin_lock_irqsave(&qp->lock, flags);
 	qp->access = access;
 	qp->access_chosen = true;
-	set_rights(qp);
+	__set_rights(qp);
+	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
 /**
@@ -319,7 +334,7 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	attr->qp_state = to_ib_state(READ_ONCE(qp->state));
 	attr->cur_qp_state = attr->qp_state;
 	attr->path_mtu = IB_MTU_4096;
-	attr->qp_access_flags = qp->access;
+	attr->qp_access_flags = READ_ONCE(qp->access);
 	attr->cap = qp->init.cap;
 	attr->port_num = 1;
 	attr->max_rd_atomic = min_t(u16, qp->rdmap.orq.size, U8_MAX);

@@ -96,8 +96,9 @@ enum rdmap_out {
 struct rdmap {
 	struct ddp_stream	stream;
 
+	u8			access;	/* DDP_REMOTE_*: may change at any time */
+
 	/* fixed once the stream runs */
-	u8			access;	/* DDP_REMOTE_*: the queue pair's rights */
 	u8			rtr;	/* DDP_RTR_* to send first, or 0 */
 	bool			swallow;	/* a first empty Send is an RTR */
 

@@ -11,7 +11,7 @@ static enum iw_reason admit_write(struct rdmap *r, u32 payload,
 {
 	g->rights = DDP_REMOTE_WRITE;
 	/* no code of its own: N-3 */
-	if (payload && !(r->access & DDP_REMOTE_WRITE))
+	if (payload && !(READ_ONCE(r->access) & DDP_REMOTE_WRITE))
 		return IW_DDP_T_STAG;
 	r->writing += payload;
 	return IW_OK;
@@ -176,7 +176,7 @@ bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
 		return false;
 	if (row->opcode == RDMAP_OP_WRITE) {
 		g->rights = DDP_REMOTE_WRITE;
-		ok = r->access & DDP_REMOTE_WRITE;
+		ok = READ_ONCE(r->access) & DDP_REMOTE_WRITE;
 	} else if (row->opcode == RDMAP_OP_READ_RESP) {
 		g->rights = DDP_LOCAL_WRITE;
 		spin_lock_bh(&r->lock);
@@ -268,7 +268,7 @@ static enum iw_reason check_source(struct rdmap *r, u32 stag, u64 to, u32 len,
 	why = source_reason(ddp_mem_check(s, stag, to, len, 0));
 	if (why)
 		return why;
-	if (!(r->access & right) || ddp_mem_check(s, stag, to, len, right))
+	if (!(READ_ONCE(r->access) & right) || ddp_mem_check(s, stag, to, len, right))
 		return IW_RDMAP_P_ACCESS;
 	return IW_OK;
 }

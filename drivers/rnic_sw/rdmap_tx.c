@@ -123,7 +123,7 @@ static bool set_atomic_response(struct rdmap *r, struct ddp_msg *m,
 {
 	u64 old;
 
-	if (!(r->access & DDP_REMOTE_ATOMIC) ||
+	if (!(READ_ONCE(r->access) & DDP_REMOTE_ATOMIC) ||
 	    ddp_mem_atomic(&r->stream, a->stag, a->to, atomic_result, a,
 			   &old)) {
 		/* it was allowed when it came */
