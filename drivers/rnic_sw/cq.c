@@ -554,7 +554,7 @@ void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp)
 {
 	u32 idx, end;
 
-	if (!cq->owner)
+	if (cq->user)
 		return;
 	mutex_lock(&cq->walk);
 	idx = READ_ONCE(cq->ring.hdr->cons);
