@@ -196,14 +196,27 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	return register_user(pd, start, length, iova, access);
 }
 
-/* Other rights or another protection domain for the same pages and STag */
-static void change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
+/*
+ * Other rights or another protection domain for the same pages and STag.  The
+ * lock keeps out a window that is just being bound by what was there before.
+ */
+static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 {
-	ddp_region_revoke(&mr->region);
-	mr->access = access;
-	mr->region.rights = rnic_ddp_rights(access);
-	mr->region.pd = pd;
-	ddp_region_allow(&mr->region, mr->region.stag & DDP_STAG_KEY_MASK);
+	struct rnic_dev *dev = to_rnic_dev(mr->ib.device);
+	int err = -EBUSY;
+
+	spin_lock_bh(&dev->windows);
+	if (list_empty(&mr->windows)) {
+		ddp_region_revoke(&mr->region);
+		mr->access = access;
+		mr->region.rights = rnic_ddp_rights(access);
+		mr->region.pd = pd;
+		ddp_region_allow(&mr->region,
+				 mr->region.stag & DDP_STAG_KEY_MASK);
+		err = 0;
+	}
+	spin_unlock_bh(&dev->windows);
+	return err;
 }
 
 /**
@@ -237,8 +250,8 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	if (err)
 		return ERR_PTR(err);
 	if (!moves && (mr->umem->writable || !ib_access_writable(access))) {
-		change_in_place(mr, pd, access);
-		return NULL;
+		err = change_in_place(mr, pd, access);
+		return err ? ERR_PTR(err) : NULL;
 	}
 	if (!moves) {
 		/* pinned for reading: pin it again for writing */
