@@ -48,7 +48,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_rests);
 
 bool ddp_tx_failed(const struct ddp_stream *s)
 {
-	return test_bit(0, &s->failed);
+	return s && test_bit(0, &s->failed);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_failed);
 

@@ -106,10 +106,8 @@ static bool may_send(const struct mpa_conn *c)
 /* ... and that one will never come.  It may just have, and be the last */
 static bool stays_shut(const struct mpa_conn *c)
 {
-	if (!c->tx_stream)
-		return false;
 	if (!READ_ONCE(c->rx_stopped) && !READ_ONCE(c->peer_closed) &&
-	    !ddp_tx_failed(c->tx_stream))
+	    !ddp_tx_failed(READ_ONCE(c->tx_stream)))
 		return false;
 	smp_rmb();	/* litmus: shut */
 	return !may_send(c);

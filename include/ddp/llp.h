@@ -135,7 +135,7 @@ struct ddp_txseg {
  * left over from an earlier run must not be filled.
  */
 bool ddp_tx_begin(struct ddp_stream *s);
-/* Has it failed?  Then a Terminate at most is left to be sent */
+/* Has it failed?  Then a Terminate at most is left to be sent.  NULL has not */
 bool ddp_tx_failed(const struct ddp_stream *s);
 void ddp_tx_end(struct ddp_stream *s);
 
