@@ -7,6 +7,8 @@
  * when there are too many the oldest one makes room, first of those from the
  * newcomer's own address.  See share.h for the numbers.
  */
+#include <linux/once.h>
+#include <linux/random.h>
 #include <net/net_namespace.h>
 
 #include <ddp/addr.h>
@@ -17,19 +19,12 @@
 static LIST_HEAD(crowd);		/* the oldest first */
 static DEFINE_MUTEX(crowd_lock);
 
-/* Who has one IPv6 address has 2^64 of them */
-static bool same_peer(const struct sddp_assoc *a, const struct sddp_assoc *b)
+static u32 source_of(const struct sddp_assoc *a)
 {
-	const struct sockaddr_in6 *a6 = (void *)&a->remote;
-	const struct sockaddr_in6 *b6 = (void *)&b->remote;
-	const struct sockaddr_in *a4 = (void *)&a->remote;
-	const struct sockaddr_in *b4 = (void *)&b->remote;
+	static u32 seed;
 
-	if (a4->sin_family != b4->sin_family)
-		return false;
-	if (a4->sin_family == AF_INET6)
-		return !memcmp(&a6->sin6_addr, &b6->sin6_addr, 8);
-	return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	get_random_once(&seed, sizeof(seed));
+	return ddp_addr_source(&a->remote, seed);
 }
 
 static bool same_place(const struct sddp_assoc *a, const struct sddp_assoc *b)
@@ -43,7 +38,7 @@ static bool competes(const struct sddp_assoc *a, const struct sddp_assoc *other,
 {
 	switch (among) {
 	case SDDP_LEAVE_PEER:
-		return same_place(a, other) && same_peer(a, other);
+		return same_place(a, other) && a->source == other->source;
 	case SDDP_LEAVE_PLACE:
 		return same_place(a, other);
 	case SDDP_LEAVE_NET:
@@ -89,6 +84,7 @@ struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a)
 {
 	struct sddp_assoc *other;
 
+	a->source = source_of(a);
 	mutex_lock(&crowd_lock);
 	other = __leaver(a);
 	if (other) {

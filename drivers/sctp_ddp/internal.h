@@ -131,6 +131,7 @@ struct sddp_assoc {
 
 	/* the lock of the strangers */
 	struct list_head	crowd;
+	u32			source;		/* fixed: where the peer is */
 	bool			evicted;
 
 	/* worker and mutex */
