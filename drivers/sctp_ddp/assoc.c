@@ -4,10 +4,10 @@
  *
  * All sessions between two endpoints share one, as long as it has free
  * streams.  The side that made it numbers the sessions.  One worker per
- * association does all: it receives, hands up, sends, and moves sessions from
- * state to state, under a mutex that those who bind, answer and quiesce take.
+ * association does all: it makes the socket, receives, hands up, sends, and
+ * moves sessions from state to state.  Programs, whose sessions may be many
+ * and whose pace is their own, leave it word and never take its mutex.
  */
-#include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -24,8 +24,6 @@
 #define IDLE_PASSIVE	60	/* ... and if it does not */
 #define IDLE_UNUSED	10	/* for the first Initiate to come */
 
-static LIST_HEAD(assocs);
-static DEFINE_MUTEX(assocs_lock);	/* the table */
 static atomic_t existing = ATOMIC_INIT(0);	/* not yet released */
 
 /**
@@ -85,14 +83,6 @@ static enum iw_reason lost_reason(int err)
 	return ddp_sock_reason(err, IW_PEER_RESET);
 }
 
-/* It can be found by new sessions no more */
-static void __close(struct sddp_assoc *a)
-{
-	lockdep_assert_held(&assocs_lock);
-	a->open = false;
-	list_del_init(&a->list);
-}
-
 static void end_stream(struct sddp_stream *st, enum iw_reason why)
 {
 	sddp_stream_end(st, why == IW_PEER_CLOSED ? sddp_stream_shut(st) : why,
@@ -110,9 +100,7 @@ static void end(struct sddp_assoc *a, enum iw_reason why, bool abort)
 	void *at;
 
 	sddp_crowd_leave(a);
-	mutex_lock(&assocs_lock);
-	__close(a);
-	mutex_unlock(&assocs_lock);
+	sddp_table_close(a);
 	a->why = why;
 	set_phase(a, SDDP_ENDED);
 	trace_sddp_assoc_end(a, why);
@@ -199,19 +187,6 @@ static void look_expired(struct work_struct *w)
 	sddp_assoc_kick(a);
 }
 
-/* Nobody reserves a stream of it meanwhile */
-static bool still_idle(struct sddp_assoc *a)
-{
-	bool idle;
-
-	mutex_lock(&assocs_lock);
-	idle = !atomic_read(&a->live);
-	if (idle)
-		__close(a);
-	mutex_unlock(&assocs_lock);
-	return idle;
-}
-
 /* All those that wait for the association can begin, or have to move on */
 static void begin_sessions(struct sddp_assoc *a)
 {
@@ -259,6 +234,28 @@ static bool serve(struct sddp_assoc *a)
 	if (a->phase == SDDP_UP)
 		more = sddp_tx_run(a);
 	return more || !list_empty_careful(&a->ready);
+}
+
+static enum iw_reason unmade_reason(int err)
+{
+	return ddp_sock_reason(err, err == -ENOMEM || err == -ENOBUFS ?
+			       IW_NO_MEMORY : IW_UNREACHABLE);
+}
+
+static void make(struct sddp_assoc *a)
+{
+	int err;
+
+	/* who wanted it may have thought better of it */
+	if (sddp_table_close_idle(a)) {
+		end(a, IW_LOCAL_CLOSE, true);
+		return;
+	}
+	err = sddp_sock_connect(a);
+	if (err)
+		end(a, unmade_reason(err), true);
+	else
+		set_phase(a, SDDP_CONNECTING);
 }
 
 static void connecting(struct sddp_assoc *a)
@@ -313,7 +310,7 @@ static void talk(struct sddp_assoc *a)
 		return;
 	}
 	/* whatever else it says: that need not have an end */
-	if (is_due(&a->idle_due) && still_idle(a)) {
+	if (is_due(&a->idle_due) && sddp_table_close_idle(a)) {
 		end(a, IW_LOCAL_CLOSE, !a->active);
 		return;
 	}
@@ -344,6 +341,10 @@ static void work(struct work_struct *w)
 	mutex_lock(&a->mutex);
 	if (a->phase != SDDP_ENDED && READ_ONCE(a->stop))
 		end(a, IW_LOCAL_ABORT, true);
+	if (is_due(&a->left))
+		sddp_assoc_idle(a);
+	if (a->phase == SDDP_NEW)
+		make(a);
 	if (a->phase == SDDP_CONNECTING)
 		connecting(a);
 	if (a->phase == SDDP_UP)
@@ -376,6 +377,7 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 	mutex_init(&a->mutex);
 	spin_lock_init(&a->lock);
 	INIT_LIST_HEAD(&a->list);
+	INIT_HLIST_NODE(&a->way);
 	INIT_LIST_HEAD(&a->ready);
 	INIT_LIST_HEAD(&a->saying);
 	INIT_LIST_HEAD(&a->sending);
@@ -388,135 +390,6 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 	INIT_DELAYED_WORK(&a->retry, retry_expired);
 	atomic_inc(&existing);
 	return a;
-}
-
-/* The active side ------------------------------------------------------------ */
-
-/* Any port of ours will do: programs have one each and share what is below */
-static bool leads_there(const struct sddp_assoc *a,
-			const struct ddp_connect *args)
-{
-	struct sockaddr_storage mine = *args->local, its = a->from;
-
-	ddp_addr_set_port(&mine, 0);
-	ddp_addr_set_port(&its, 0);
-	return a->active && a->open && a->tos == args->tos &&
-	       net_eq(a->net, args->net) &&
-	       !memcmp(a->paths, args->policy->paths, sizeof(a->paths)) &&
-	       ddp_addr_same(&a->to, args->remote) &&
-	       ddp_addr_same(&mine, &its);
-}
-
-/* A number below the limit: known once the association stands */
-static int take_number(struct sddp_assoc *a, u16 *id)
-{
-	u32 limit = a->phase == SDDP_UP ? a->limit : a->asked, n;
-	int err;
-
-	err = xa_alloc(&a->streams, &n, NULL, XA_LIMIT(0, limit - 1),
-		       GFP_KERNEL);
-	if (err)
-		return err;
-	*id = n;
-	atomic_inc(&a->live);
-	return 0;
-}
-
-static struct sddp_assoc *__find(const struct ddp_connect *args, u16 *id)
-{
-	struct sddp_assoc *a;
-
-	list_for_each_entry(a, &assocs, list)
-		if (leads_there(a, args) && !take_number(a, id)) {
-			sddp_assoc_get(a);
-			return a;
-		}
-	return NULL;
-}
-
-static struct sddp_assoc *__make(const struct ddp_connect *args, u16 *id)
-{
-	struct sddp_assoc *a = sddp_assoc_new(args->net, true);
-	int err;
-
-	if (!a)
-		return ERR_PTR(-ENOMEM);
-	a->tos = args->tos;
-	a->to = *args->remote;
-	a->from = *args->local;
-	a->asked = args->policy->streams ?: SDDP_STREAMS;
-	memcpy(a->paths, args->policy->paths, sizeof(a->paths));
-	a->limit = a->asked;
-	err = take_number(a, id);
-	if (!err)
-		err = sddp_sock_connect(a);
-	if (err) {
-		sddp_assoc_put(a);
-		return ERR_PTR(err);
-	}
-	a->open = true;
-	list_add_tail(&a->list, &assocs);
-	/* the caller's; the first one is the callbacks' */
-	sddp_assoc_get(a);
-	return a;
-}
-
-/**
- * sddp_assoc_reserve - a free pair of streams to where a session is to go
- * @args: from where to where
- * @id: set to its number
- *
- * On an association that there is, if it has one free, or on a new one.
- *
- * Return: the association, held; or an error pointer.
- */
-struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id)
-{
-	struct sddp_assoc *a;
-
-	mutex_lock(&assocs_lock);
-	a = __find(args, id);
-	if (!a)
-		a = __make(args, id);
-	mutex_unlock(&assocs_lock);
-	if (!IS_ERR(a))
-		sddp_assoc_kick(a);
-	return a;
-}
-
-/**
- * sddp_assoc_another - as sddp_assoc_reserve(), for a session that finds no room
- * @a: an association to the same place; worker
- * @ss: the session
- * @id: set to the streams' number
- *
- * A new one asks for as many streams as the peer has allowed here.
- *
- * Return: the association, held; or an error pointer.
- */
-struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
-				      const struct ddp_session *ss, u16 *id)
-{
-	struct ddp_policy policy = { .streams = a->limit };
-	const struct ddp_connect args = {
-		.net = a->net, .tos = a->tos, .policy = &policy,
-		.local = &ss->local, .remote = &ss->remote,
-	};
-
-	memcpy(policy.paths, a->paths, sizeof(policy.paths));
-	return sddp_assoc_reserve(&args, id);
-}
-
-/**
- * sddp_assoc_unreserve - it is not needed after all
- * @a: the association; the mutex is held
- * @id: from sddp_assoc_reserve()
- */
-void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
-{
-	xa_erase(&a->streams, id);
-	atomic_dec(&a->live);
-	sddp_assoc_idle(a);
 }
 
 /* The passive side ----------------------------------------------------------- */
@@ -554,9 +427,7 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 		mutex_unlock(&a->mutex);
 		return -EPROTO;
 	}
-	mutex_lock(&assocs_lock);
-	list_add_tail(&a->list, &assocs);
-	mutex_unlock(&assocs_lock);
+	sddp_table_add(a);
 	other = sddp_crowd_join(a);
 	sddp_sock_attach(a);
 	set_phase(a, SDDP_UP);
@@ -580,11 +451,10 @@ void sddp_assoc_stop_all(void)
 {
 	struct sddp_assoc *a;
 
-	mutex_lock(&assocs_lock);
-	list_for_each_entry(a, &assocs, list) {
+	while ((a = sddp_table_take())) {
 		WRITE_ONCE(a->stop, true);
 		sddp_assoc_kick(a);
+		sddp_assoc_put(a);
 	}
-	mutex_unlock(&assocs_lock);
 	wait_var_event(&existing, !atomic_read(&existing));
 }

@@ -28,6 +28,7 @@ struct socket;
 
 /* Where an association stands */
 enum sddp_phase {
+	SDDP_NEW,		/* active side: no socket yet */
 	SDDP_CONNECTING,	/* SCTP handshake, active side */
 	SDDP_UP,
 	SDDP_ENDED,		/* no socket any more */
@@ -127,7 +128,7 @@ struct sddp_assoc {
 
 	/* the table's lock */
 	struct list_head	list;		/* of all */
-	bool			open;		/* takes new sessions */
+	struct hlist_node	way;		/* of those that take sessions */
 
 	/* the lock of the strangers */
 	struct list_head	crowd;
@@ -170,6 +171,7 @@ struct sddp_assoc {
 	bool			full;		/* SCTP took no more */
 	bool			deep;		/* it has segments enough */
 	bool			stop;		/* the module goes */
+	bool			left;		/* by a session that never began */
 	bool			idle_due;
 	bool			look_due;
 	struct work_struct	work;
@@ -200,11 +202,18 @@ struct sddp_stream {
 	struct ddp_session	ss;
 
 	/*
-	 * Change before the Initiate only: by the worker, with the mutex and
-	 * the lock of the association that it leaves
+	 * Change before the Initiate only: by the worker, with the lock of the
+	 * association that it leaves
 	 */
 	struct sddp_assoc	*a;		/* held */
 	u16			id;
+
+	/* its lock: what a program leaves for the worker */
+	spinlock_t		lock;		/* leaf */
+	struct sddp_control	*answer;
+	struct ddp_stream	*answer_for;	/* the DDP stream, if it is a yes */
+	bool			answered;
+	bool			ended;		/* the user has been told */
 
 	/* the association's worker and mutex */
 	struct sddp_session	s;
@@ -215,12 +224,11 @@ struct sddp_stream {
 	struct sddp_tally	tally;		/* what came after the end */
 	bool			counting;
 	u16			tx_ssn;
-	struct ddp_stream	*stream;
+	struct ddp_stream	*stream;	/* set before it is bound */
 	struct sddp_control	*say;		/* Initiate, or the answer to one */
 	struct ddp_caller	caller;		/* while the ULP decides */
 	bool			told;		/* the user has been given us */
 	bool			up;		/* ... and that it is accepted */
-	bool			ended;		/* the user has been told */
 	bool			rx_stopped;	/* failed: discard */
 	bool			peer_closed;
 	bool			peer_first;	/* before we did */
@@ -234,6 +242,7 @@ struct sddp_stream {
 	bool			closing;	/* graceful end asked for */
 	enum iw_reason		why;		/* of an end asked for */
 	unsigned long		events;		/* enum sddp_event */
+	unsigned long		unbind;		/* bit 0: let go of the stream */
 	struct delayed_work	timer;
 };
 
@@ -249,11 +258,17 @@ static inline struct sddp_stream *llp_to_stream(struct ddp_llp *llp)
 
 extern struct workqueue_struct *sddp_wq;
 
-/* assoc.c: life of an association */
+/* reserve.c: the table of associations, and a place on one of them */
+void sddp_table_add(struct sddp_assoc *a);
+void sddp_table_close(struct sddp_assoc *a);
+bool sddp_table_close_idle(struct sddp_assoc *a);
+struct sddp_assoc *sddp_table_take(void);
 struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id);
 struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
 				      const struct ddp_session *ss, u16 *id);
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id);
+
+/* assoc.c: life of an association */
 struct sddp_assoc *sddp_assoc_new(struct net *net, bool active);
 int sddp_assoc_accepted(struct sddp_assoc *a);
 void sddp_assoc_kick(struct sddp_assoc *a);
@@ -279,7 +294,9 @@ struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 void sddp_stream_release(struct kref *ref);
 void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev);
 void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds);
-int sddp_stream_bind(struct sddp_stream *st, struct ddp_stream *s);
+int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s);
+int sddp_stream_answer(struct sddp_stream *st, struct sddp_control *c,
+		       struct ddp_stream *s);
 void sddp_stream_quiesce(struct sddp_stream *st);
 void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why);
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,

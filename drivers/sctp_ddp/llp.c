@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The two doors of DDP over SCTP, filled: ddp/llp.h and ddp/session.h. */
 #include <linux/err.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "internal.h"
-
-#define DEADLINE_CONNECT	30	/* seconds: until the Initiate is out */
 
 /* SCTP cannot send without sleeping: all is the worker's */
 static void llp_kick(struct ddp_llp *llp, bool bulk)
@@ -59,52 +56,23 @@ static struct sddp_control *prepare(enum sddp_what what,
 	return c;
 }
 
-/* On the streams reserved for it; they may be more than the peer allows */
-static int begin_on(struct sddp_stream *st, const struct ddp_connect *args)
-{
-	struct sddp_assoc *a = st->a;
-	int err = 0;
-
-	mutex_lock(&a->mutex);
-	/* that the association has failed meanwhile the worker tells, too */
-	if (st->id >= a->limit)
-		err = -EAGAIN;
-	else
-		err = sddp_stream_bind(st, args->stream);
-	if (err) {
-		sddp_assoc_unreserve(a, st->id);
-	} else {
-		/* reserved before, so it needs no memory */
-		xa_store(&a->streams, st->id, st, GFP_KERNEL);
-		sddp_stream_deadline(st, DEADLINE_CONNECT);
-	}
-	mutex_unlock(&a->mutex);
-	return err;
-}
-
 static int begin(struct sddp_stream *st, const struct ddp_connect *args)
 {
+	struct sddp_assoc *a = sddp_assoc_reserve(args, &st->id);
 	int err;
 
-	do {
-		st->a = sddp_assoc_reserve(args, &st->id);
-		if (IS_ERR(st->a)) {
-			err = PTR_ERR(st->a);
-			st->a = NULL;
-			return err;
-		}
-		err = begin_on(st, args);
-		if (err) {
-			sddp_assoc_put(st->a);
-			st->a = NULL;
-		}
-	} while (err == -EAGAIN);
+	if (IS_ERR(a))
+		return PTR_ERR(a);
+	st->a = a;
+	err = sddp_stream_begin(st, args->stream);
+	if (err)
+		sddp_assoc_unreserve(a, st->id);
 	return err;
 }
 
-static struct ddp_session *__connect(const struct ddp_connect *args,
-				     const struct ddp_session_user *user,
-				     void *ctx)
+static struct ddp_session *connect(const struct ddp_connect *args,
+				   const struct ddp_session_user *user,
+				   void *ctx)
 {
 	struct sddp_stream *st = sddp_stream_new(user, ctx, true);
 	int err = -ENOMEM;
@@ -129,49 +97,17 @@ static struct ddp_session *__connect(const struct ddp_connect *args,
 	return &st->ss;
 }
 
-/*
- * Workers that memory may be waiting for take the locks that are taken here:
- * who holds one does not wait for memory that wants them
- */
-static struct ddp_session *connect(const struct ddp_connect *args,
-				   const struct ddp_session_user *user,
-				   void *ctx)
-{
-	unsigned int flags = memalloc_noio_save();
-	struct ddp_session *ss = __connect(args, user, ctx);
-
-	memalloc_noio_restore(flags);
-	return ss;
-}
-
-/* Is the peer still waiting for an answer? */
-static bool is_asked(const struct sddp_stream *st)
-{
-	return !st->ended && !st->say && st->s.state == SDDP_REQUESTED;
-}
-
 /* Answer an Initiate that was handed up.  In its own kind (RFC 6581 7) */
 static int answer(struct sddp_stream *st, struct ddp_stream *s,
 		  const struct ddp_offer *o)
 {
 	struct sddp_control *c;
-	int err = 0;
+	int err;
 
 	c = prepare(s ? SDDP_SAY_ACCEPT : SDDP_SAY_REJECT, o);
 	if (!c)
 		return -EINVAL;
-	mutex_lock(&st->a->mutex);
-	c->offer.enhanced = st->s.enhanced;
-	if (!is_asked(st))
-		err = -ECONNRESET;
-	else if (s)
-		err = sddp_stream_bind(st, s);
-	if (!err) {
-		st->say = c;
-		st->ss.accepted = s;
-		ddp_port_leave(&st->caller);
-	}
-	mutex_unlock(&st->a->mutex);
+	err = sddp_stream_answer(st, c, s);
 	if (err)
 		kfree(c);
 	else

@@ -344,7 +344,8 @@ bool sddp_sock_up(struct sddp_assoc *a)
 	if (asoc) {
 		ddp = asoc->peer.adaptation_ind == SDDP_ADAPTATION;
 		/* pairs: as many as there are both ways (RFC 5043 8) */
-		a->limit = min(asoc->stream.outcnt, asoc->stream.incnt);
+		WRITE_ONCE(a->limit, min(asoc->stream.outcnt,
+					 asoc->stream.incnt));
 		a->peer_tag = asoc->c.peer_vtag;
 		paths = asoc->peer.transport_count;
 	}

@@ -11,10 +11,12 @@
  */
 #include <linux/err.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 
 #include "internal.h"
 #include "trace.h"
 
+#define DEADLINE_CONNECT 30	/* seconds: until the Initiate is out */
 #define DEADLINE_DRAIN	60	/* seconds: some progress, before our Terminate */
 #define DEADLINE_CLOSE	10	/* the peer's Terminate after ours */
 
@@ -95,6 +97,7 @@ struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 	st->ss.ctx = ctx;
 	kref_init(&st->ss.ref);
 	sddp_session_init(&st->s, active);
+	spin_lock_init(&st->lock);
 	st->early = RB_ROOT;
 	INIT_LIST_HEAD(&st->turn);
 	INIT_LIST_HEAD(&st->doubt);
@@ -114,71 +117,122 @@ void sddp_stream_release(struct kref *ref)
 	struct ddp_session *ss = container_of(ref, struct ddp_session, ref);
 	struct sddp_stream *st = ss_to_stream(ss);
 
+	kfree(st->answer);
 	kfree(st->say);
 	if (st->a)
 		sddp_assoc_put(st->a);
 	kfree_rcu(st, rcu);
 }
 
-/**
- * sddp_stream_bind - the DDP stream to start once the session is accepted
- * @st: the stream; the mutex is held
- * @s: the DDP stream; holds @st until sddp_stream_quiesce()
- *
- * Return: 0, -EISCONN or -ENOTCONN.
- */
-int sddp_stream_bind(struct sddp_stream *st, struct ddp_stream *s)
-{
-	int err = ddp_stream_bind(s, &st->llp);
+/* What a program has done ---------------------------------------------------- */
 
-	if (err)
-		return err;
+/**
+ * sddp_stream_begin - a session of ours, on streams reserved for it
+ * @st: the stream; nobody else knows of it yet
+ * @s: the DDP stream to start once the session is accepted; holds @st until
+ *	sddp_stream_quiesce()
+ *
+ * That the association has failed meanwhile, or allows fewer streams, its worker
+ * finds out.
+ *
+ * Return: 0, and the worker has it, once it is kicked; -EISCONN or -ENOTCONN.
+ */
+int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
+{
+	int err;
+
+	/* the DDP stream's reference */
 	ddp_session_get(&st->ss);
 	st->stream = s;
+	err = ddp_stream_bind(s, &st->llp);
+	if (err) {
+		st->stream = NULL;
+		ddp_session_put(&st->ss);
+		return err;
+	}
+	sddp_stream_deadline(st, DEADLINE_CONNECT);
+	/* reserved before, so it needs no memory */
+	xa_store(&st->a->streams, st->id, st, GFP_KERNEL);
 	return 0;
 }
 
-static struct sddp_assoc *get_home(struct sddp_stream *st)
+/**
+ * sddp_stream_answer - what the ULP says to the peer's Initiate
+ * @st: the stream, handed up
+ * @c: what is to be said; the stream's, unless that fails
+ * @s: if it is a yes, the DDP stream to start; holds @st until
+ *	sddp_stream_quiesce()
+ *
+ * Return: 0, and the worker has it, once it is kicked; -ECONNRESET: nobody
+ * waits for it any more; -EISCONN or -ENOTCONN.
+ */
+int sddp_stream_answer(struct sddp_stream *st, struct sddp_control *c,
+		       struct ddp_stream *s)
 {
-	struct sddp_assoc *a;
+	int err = 0;
 
-	rcu_read_lock();
-	do {
-		a = READ_ONCE(st->a);
-	} while (!kref_get_unless_zero(&a->ref));
-	rcu_read_unlock();
-	return a;
+	spin_lock(&st->lock);
+	if (st->ended || st->answered)
+		err = -ECONNRESET;
+	else if (s)
+		err = ddp_stream_bind(s, &st->llp);
+	if (!err) {
+		if (s)
+			ddp_session_get(&st->ss);
+		st->ss.accepted = s;
+		st->answer = c;
+		st->answer_for = s;
+		st->answered = true;
+	}
+	spin_unlock(&st->lock);
+	return err;
 }
 
-/* Its association, held, with the mutex: from then on it stays there */
-static struct sddp_assoc *lock_home(struct sddp_stream *st)
+static void __take_answer(struct sddp_stream *st)
 {
-	struct sddp_assoc *a;
+	lockdep_assert_held(&st->lock);
+	if (!st->answer)
+		return;
+	st->say = st->answer;
+	st->say->offer.enhanced = st->s.enhanced;
+	st->stream = st->answer_for;
+	st->answer = NULL;
+}
 
-	for (;;) {
-		a = get_home(st);
-		mutex_lock(&a->mutex);
-		if (a == READ_ONCE(st->a))
-			return a;
-		mutex_unlock(&a->mutex);
-		sddp_assoc_put(a);
-	}
+static void take_answer(struct sddp_stream *st)
+{
+	bool answered;
+
+	spin_lock(&st->lock);
+	__take_answer(st);
+	answered = st->answered;
+	spin_unlock(&st->lock);
+	if (answered)
+		ddp_port_leave(&st->caller);
+}
+
+/* Nothing more is asked of the DDP stream, which waits for that */
+static void take_leave(struct sddp_stream *st)
+{
+	if (!test_bit(0, &st->unbind))
+		return;
+	sddp_tx_forget(st);
+	st->stream = NULL;
+	clear_and_wake_up_bit(0, &st->unbind);
 }
 
 /**
  * sddp_stream_quiesce - forget the DDP stream; the session ends
  * @st: the stream
  *
- * Sleeps.  When it returns no upcall for the DDP stream runs or will run.
+ * Sleeps, until the worker has seen to it.  When it returns no upcall for the
+ * DDP stream runs or will run.
  */
 void sddp_stream_quiesce(struct sddp_stream *st)
 {
-	struct sddp_assoc *a = lock_home(st);
-
-	sddp_tx_forget(st);
-	st->stream = NULL;
-	mutex_unlock(&a->mutex);
-	sddp_assoc_put(a);
+	set_bit(0, &st->unbind);
+	sddp_stream_event(st, SDDP_EV_TX);
+	wait_on_bit(&st->unbind, 0, TASK_UNINTERRUPTIBLE);
 	sddp_stream_stop(st, IW_LOCAL_ABORT);
 	ddp_session_put(&st->ss);
 }
@@ -212,11 +266,16 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		     const struct ddp_offer *o)
 {
-	struct ddp_stream *s = st->stream;
+	struct ddp_stream *s;
 
 	if (st->ended)
 		return;
+	/* whatever is answered from here on comes too late */
+	spin_lock(&st->lock);
+	__take_answer(st);
 	st->ended = true;
+	spin_unlock(&st->lock);
+	s = st->stream;
 	trace_sddp_session_end(st, why);
 	cancel_delayed_work_sync(&st->timer);
 	sddp_tx_forget(st);
@@ -398,6 +457,8 @@ void sddp_stream_serve(struct sddp_stream *st)
 {
 	unsigned long events;
 
+	take_answer(st);
+	take_leave(st);
 	/* it has left the table, and ended before, or is not in it yet */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;

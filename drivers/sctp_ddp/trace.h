@@ -13,6 +13,7 @@
 
 #define show_sddp_phase(phase)				\
 	__print_symbolic(phase,				\
+		{ SDDP_NEW,		"new" },	\
 		{ SDDP_CONNECTING,	"connecting" },	\
 		{ SDDP_UP,		"up" },		\
 		{ SDDP_ENDED,		"ended" })
