@@ -211,14 +211,27 @@ static struct sddp_stream *take_first(struct sddp_assoc *a,
 	return st;
 }
 
-/*
- * Each stream of which something is asked is looked at; who has something to
- * send gets in line.  Return: whether there is more to do at once
- */
-static bool serve(struct sddp_assoc *a)
+/* @more: not all that has arrived has been looked at */
+static void look_late(struct sddp_assoc *a, bool more)
 {
 	struct sddp_stream *st;
-	bool more = false;
+
+	while (!list_empty(&a->late)) {
+		st = list_first_entry(&a->late, struct sddp_stream, late);
+		list_del_init(&st->late);
+		sddp_stream_late(st, more);
+	}
+}
+
+/*
+ * Each stream of which something is asked is looked at; who has something to
+ * send gets in line.  @more: see look_late().  Return: whether there is more to
+ * do at once
+ */
+static bool serve(struct sddp_assoc *a, bool more)
+{
+	struct sddp_stream *st;
+	bool again = false;
 	LIST_HEAD(now);
 
 	if (a->phase == SDDP_UP)
@@ -232,8 +245,9 @@ static bool serve(struct sddp_assoc *a)
 		ddp_session_put(&st->ss);
 	}
 	if (a->phase == SDDP_UP)
-		more = sddp_tx_run(a);
-	return more || !list_empty_careful(&a->ready);
+		again = sddp_tx_run(a);
+	look_late(a, more);
+	return again || !list_empty_careful(&a->ready);
 }
 
 static enum iw_reason unmade_reason(int err)
@@ -265,7 +279,7 @@ static void connecting(struct sddp_assoc *a)
 	switch (sddp_sock_fate(a, &err)) {
 	case SDDP_SOCK_COMING:
 		/* some may not want to wait */
-		serve(a);
+		serve(a, false);
 		return;
 	case SDDP_SOCK_OPEN:
 		/* RFC 5043 11.1: without DDP's indication none of its procedures */
@@ -304,7 +318,7 @@ static void talk(struct sddp_assoc *a)
 		end(a, IW_SCTP_SEQUENCE, true);
 		return;
 	}
-	again = serve(a);
+	again = serve(a, more);
 	if (is_due(&a->look_due) && !sddp_path_look(a)) {
 		end(a, IW_TIMEOUT, true);
 		return;
@@ -351,7 +365,7 @@ static void work(struct work_struct *w)
 		talk(a);
 	/* those who came too late */
 	if (a->phase == SDDP_ENDED)
-		serve(a);
+		serve(a, false);
 	mutex_unlock(&a->mutex);
 	memalloc_noio_restore(flags);
 	sddp_assoc_put(a);
@@ -382,6 +396,7 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 	INIT_LIST_HEAD(&a->saying);
 	INIT_LIST_HEAD(&a->sending);
 	INIT_LIST_HEAD(&a->doubts);
+	INIT_LIST_HEAD(&a->late);
 	INIT_LIST_HEAD(&a->crowd);
 	xa_init_flags(&a->streams, XA_FLAGS_ALLOC);
 	INIT_WORK(&a->work, work);

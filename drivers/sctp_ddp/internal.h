@@ -160,6 +160,7 @@ struct sddp_assoc {
 	struct list_head	sending;	/* streams with segments to send */
 	struct list_head	doubts;		/* streams that wait for a SACK */
 	bool			watch;		/* there are any */
+	struct list_head	late;		/* streams whose timer ran out */
 	struct sddp_stall	stall;
 
 	struct xarray		streams;	/* by number; also reserved ones */
@@ -190,7 +191,7 @@ enum sddp_event {
 	SDDP_EV_TX,		/* something to send */
 	SDDP_EV_CLOSE,		/* the ULP wants a graceful end */
 	SDDP_EV_ABORT,		/* the ULP wants an end */
-	SDDP_EV_TIMEOUT,	/* the current step took too long */
+	SDDP_EV_TIMEOUT,	/* the current step may have taken too long */
 };
 
 /* A pair of streams and the session on it */
@@ -236,6 +237,10 @@ struct sddp_stream {
 	u32			mark;		/* TSN of our last control chunk */
 	struct list_head	doubt;
 	struct list_head	turn;		/* to send */
+	struct list_head	late;
+	u32			step;		/* of a graceful end */
+	unsigned int		timed;		/* seconds, or 0 */
+	unsigned long		deadline;	/* jiffies */
 
 	struct list_head	ready;		/* the association's lock */
 
@@ -294,6 +299,7 @@ struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 void sddp_stream_release(struct kref *ref);
 void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev);
 void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds);
+void sddp_stream_late(struct sddp_stream *st, bool more);
 int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s);
 int sddp_stream_answer(struct sddp_stream *st, struct sddp_control *c,
 		       struct ddp_stream *s);

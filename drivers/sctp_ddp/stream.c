@@ -65,15 +65,37 @@ static void timed_out(struct work_struct *work)
  * sddp_stream_deadline - something has to happen in time
  * @st: the stream; worker, or before it can run
  * @seconds: from now; 0: no longer
+ *
+ * The timer only has the worker look at the clock.
  */
 void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds)
 {
-	if (seconds) {
+	st->timed = seconds;
+	st->deadline = jiffies + seconds * HZ;
+	if (seconds)
 		mod_delayed_work(sddp_wq, &st->timer, seconds * HZ);
-		return;
-	}
-	cancel_delayed_work_sync(&st->timer);
-	clear_bit(SDDP_EV_TIMEOUT, &st->events);
+	else
+		cancel_delayed_work(&st->timer);
+}
+
+/* @grace: and that many seconds */
+static bool is_late(const struct sddp_stream *st, unsigned int grace)
+{
+	return st->timed &&
+	       time_after_eq(jiffies, st->deadline + grace * HZ);
+}
+
+/**
+ * sddp_stream_late - its time is up, unless what has arrived says otherwise
+ * @st: the stream; worker, when all else has been seen to
+ * @more: but for what is still in the socket
+ */
+void sddp_stream_late(struct sddp_stream *st, bool more)
+{
+	if (is_late(st, more ? DEADLINE_CLOSE : 0))
+		sddp_stream_end(st, IW_TIMEOUT, NULL);
+	else if (is_late(st, 0))
+		sddp_stream_event(st, SDDP_EV_TIMEOUT);
 }
 
 /**
@@ -101,6 +123,7 @@ struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 	st->early = RB_ROOT;
 	INIT_LIST_HEAD(&st->turn);
 	INIT_LIST_HEAD(&st->doubt);
+	INIT_LIST_HEAD(&st->late);
 	INIT_LIST_HEAD(&st->ready);
 	INIT_DELAYED_WORK(&st->timer, timed_out);
 	return st;
@@ -277,6 +300,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	spin_unlock(&st->lock);
 	s = st->stream;
 	trace_sddp_session_end(st, why);
+	st->timed = 0;
 	cancel_delayed_work_sync(&st->timer);
 	sddp_tx_forget(st);
 	ddp_port_leave(&st->caller);
@@ -301,6 +325,7 @@ void sddp_stream_forget(struct sddp_stream *st)
 	sddp_early_forget(st);
 	list_del_init(&st->doubt);
 	list_del_init(&st->turn);
+	list_del_init(&st->late);
 	/* the table's reference */
 	ddp_session_put(&st->ss);
 }
@@ -347,6 +372,19 @@ enum iw_reason sddp_stream_shut(const struct sddp_stream *st)
 	return close_reason(st);
 }
 
+/* What a session says last goes on, and so does its time */
+static void wait_closed(struct sddp_stream *st)
+{
+	u32 step = 1 << 18 | st->s.in_doubt << 17 | st->s.we_done << 16 |
+		   st->tx_ssn;
+
+	if (step == st->step)
+		return;
+	st->step = step;
+	sddp_stream_deadline(st, st->s.we_done ? DEADLINE_CLOSE
+					       : DEADLINE_DRAIN);
+}
+
 /**
  * sddp_stream_close - the next step of a graceful end, if it is asked for
  * @st: the stream; worker
@@ -362,8 +400,7 @@ void sddp_stream_close(struct sddp_stream *st)
 	else if (st->s.state != SDDP_OPEN)
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	else
-		sddp_stream_deadline(st, st->s.we_done ? DEADLINE_CLOSE
-						       : DEADLINE_DRAIN);
+		wait_closed(st);
 }
 
 /* Return: whether it was on the list of those with something to do */
@@ -399,12 +436,13 @@ static bool move_on(struct sddp_stream *st)
 	trace_sddp_session_move(st, to, id);
 	xa_erase(&from->streams, st->id);
 	list_del_init(&st->turn);
+	list_del_init(&st->late);
 	if (change_home(st, to, id))
 		ddp_session_put(&st->ss);
 	/* reserved before, so it needs no memory */
 	xa_store(&to->streams, id, st, GFP_KERNEL);
-	/* and what it was asked for meanwhile */
-	sddp_stream_event(st, SDDP_EV_TX);
+	/* and what it was asked for meanwhile, its time included */
+	sddp_stream_event(st, SDDP_EV_TIMEOUT);
 	atomic_dec(&from->live);
 	sddp_assoc_idle(from);
 	/* its own; the worker has another one */
@@ -471,12 +509,13 @@ void sddp_stream_serve(struct sddp_stream *st)
 	}
 	if (test_bit(SDDP_EV_ABORT, &events))
 		sddp_stream_end(st, READ_ONCE(st->why), NULL);
-	if (test_bit(SDDP_EV_TIMEOUT, &events))
-		sddp_stream_end(st, IW_TIMEOUT, NULL);
 	if (is_beyond(st) && move_on(st))
 		return;
 	sddp_stream_close(st);
 	if (st->a->phase == SDDP_UP)
 		sddp_tx_queue(st);
+	/* what has arrived counts before the clock does, and what comes of it */
+	if (test_bit(SDDP_EV_TIMEOUT, &events))
+		list_move_tail(&st->late, &st->a->late);
 	sddp_stream_leave(st);
 }
