@@ -130,7 +130,10 @@ void sddp_assoc_idle(struct sddp_assoc *a)
 		mod_delayed_work(sddp_wq, &a->idle, seconds * HZ);
 		return;
 	}
-	sddp_crowd_rejoin(a);
+	if (!sddp_crowd_rejoin(a)) {
+		a->unwanted = IW_LOCAL_CLOSE;
+		sddp_assoc_kick(a);
+	}
 	/* a stranger's time goes on, until a program is asked */
 	queue_delayed_work(sddp_wq, &a->idle, IDLE_UNUSED * HZ);
 }
@@ -315,7 +318,7 @@ static void talk(struct sddp_assoc *a)
 	fate = sddp_sock_fate(a, &err);
 	more = sddp_recv(a);
 	if (a->unwanted) {
-		end(a, IW_SCTP_SEQUENCE, true);
+		end(a, a->unwanted, true);
 		return;
 	}
 	again = serve(a, more);

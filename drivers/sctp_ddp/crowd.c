@@ -100,13 +100,21 @@ struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a)
 /**
  * sddp_crowd_rejoin - no program was willing, or is asked any more
  * @a: the association; its mutex is held.  The first to make room
+ *
+ * Return: false: there is none, so it has to go.
  */
-void sddp_crowd_rejoin(struct sddp_assoc *a)
+bool sddp_crowd_rejoin(struct sddp_assoc *a)
 {
+	bool room = true;
+
 	mutex_lock(&crowd_lock);
-	if (!a->evicted && list_empty(&a->crowd))
-		list_add(&a->crowd, &crowd);
+	if (!a->evicted && list_empty(&a->crowd)) {
+		room = !__leaver(a);
+		if (room)
+			list_add(&a->crowd, &crowd);
+	}
 	mutex_unlock(&crowd_lock);
+	return room;
 }
 
 /**

@@ -148,7 +148,7 @@ struct sddp_assoc {
 	u32			kept;		/* what early chunks cost, octets */
 	bool			used;		/* a session has been accepted */
 	u32			strays;		/* of a stranger */
-	bool			unwanted;	/* it is to end */
+	enum iw_reason		unwanted;	/* it is to end */
 	u32			delay;		/* memory was short, milliseconds */
 	u8			*out;		/* a chunk to be sent ... */
 	u32			out_size;
@@ -287,7 +287,7 @@ void sddp_assoc_stop_all(void);
 
 /* crowd.c: strangers */
 struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a);
-void sddp_crowd_rejoin(struct sddp_assoc *a);
+bool sddp_crowd_rejoin(struct sddp_assoc *a);
 void sddp_crowd_leave(struct sddp_assoc *a);
 void sddp_crowd_asked(struct sddp_assoc *a);
 void sddp_crowd_guest(struct sddp_assoc *a);
@@ -336,6 +336,7 @@ void sddp_stray_more(struct sddp_assoc *a, u16 id, unsigned long value,
 		     const struct sddp_head *h);
 void sddp_stray_leave(struct sddp_stream *st, bool owed);
 int sddp_stray_answer(struct sddp_assoc *a);
+void sddp_stray_note(struct sddp_assoc *a);
 
 /* tx.c: chunks that leave */
 void sddp_tx_queue(struct sddp_stream *st);

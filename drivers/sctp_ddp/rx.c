@@ -79,6 +79,7 @@ bool sddp_rx_read(struct sddp_assoc *a, void *dst, u32 len)
 static void break_session(struct sddp_stream *st, enum iw_reason why)
 {
 	sddp_session_break(&st->s);
+	sddp_stray_note(st->a);
 	st->rx_stopped = true;
 	sddp_stream_end(st, why, NULL);
 }

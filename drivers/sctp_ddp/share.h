@@ -25,7 +25,7 @@
 #define SDDP_STRANGERS_PLACE	256	/* at one address and port of ours */
 #define SDDP_STRANGERS_NET	1024	/* in a network namespace */
 
-/* Chunks of no session that a stranger may send before it is sent away */
+/* Chunks of no session, and that end one, before a stranger is sent away */
 #define SDDP_STRAYS_MOST	32
 
 bool sddp_share_early(u32 kept, u64 all, u32 cost);

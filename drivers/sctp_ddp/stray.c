@@ -74,11 +74,16 @@ static enum iw_reason what_is_wrong(const struct sddp_in *in,
 	return IW_SCTP_SEQUENCE;
 }
 
-/* A peer that does it again and again has no program here that cares */
-static void note_stranger(struct sddp_assoc *a)
+/**
+ * sddp_stray_note - a peer breaks the rules
+ * @a: the association; worker
+ *
+ * If it does so again and again no program here cares.
+ */
+void sddp_stray_note(struct sddp_assoc *a)
 {
 	if (!a->used && !a->active && ++a->strays > SDDP_STRAYS_MOST)
-		a->unwanted = true;
+		a->unwanted = IW_SCTP_SEQUENCE;
 }
 
 /**
@@ -108,7 +113,7 @@ int sddp_stray_first(struct sddp_assoc *a, const struct sddp_in *in,
 			return err;
 		put(a, in->id, &t, owed);
 	}
-	note_stranger(a);
+	sddp_stray_note(a);
 	sddp_listen_refused(a, what_is_wrong(in, h));
 	return 0;
 }
@@ -125,7 +130,7 @@ void sddp_stray_more(struct sddp_assoc *a, u16 id, unsigned long value,
 {
 	struct sddp_tally t = tally_of(value);
 
-	note_stranger(a);
+	sddp_stray_note(a);
 	if (sddp_tally_whole(&t))
 		return;
 	sddp_stray_count(&t, h);
