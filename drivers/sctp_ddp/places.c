@@ -6,11 +6,18 @@
  * would have all addresses of the host, of whatever interface, and its peer
  * could send to any.  So there is a socket for each address of the device's own
  * interface, and they come and go with these (RFC 5043 7.2).
+ *
+ * A listener's sockets are made by who begins to listen, later by a worker of
+ * its own, and none of them under a lock.
  */
 #include <linux/err.h>
 #include <linux/inetdevice.h>
 #include <linux/notifier.h>
+#include <linux/rculist.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
 
@@ -35,15 +42,21 @@ struct sddp_listener {
 	struct sockaddr_storage	local;
 	struct ddp_policy	policy;
 
-	/* places_lock */
-	struct list_head	list;		/* of those on a wildcard address */
+	/* its maker, then the worker, then who ends it */
 	struct list_head	places;
+
+	struct list_head	list;		/* places_lock; read under RCU */
+	bool			settled;	/* the worker may */
+	bool			gone;		/* ... no more */
+	struct work_struct	follow;
+	struct kref		ref;		/* its user's, and each run's */
+	struct rcu_head		rcu;
 };
 
-static LIST_HEAD(wild);
-static DEFINE_MUTEX(places_lock);
+static LIST_HEAD(wild);			/* those on a wildcard address */
+static DEFINE_SPINLOCK(places_lock);	/* it is changed */
 
-static int __settle(struct sddp_listener *l, const struct sockaddr_storage *addr)
+static int settle(struct sddp_listener *l, const struct sockaddr_storage *addr)
 {
 	struct place *p = kzalloc(sizeof(*p), GFP_KERNEL);
 	struct ddp_listen args = l->args;
@@ -63,7 +76,7 @@ static int __settle(struct sddp_listener *l, const struct sockaddr_storage *addr
 	return 0;
 }
 
-static void __leave(struct place *p)
+static void leave(struct place *p)
 {
 	list_del(&p->list);
 	ddp_port_unlisten(p->at);
@@ -80,8 +93,8 @@ static bool nth(const struct sddp_listener *l, sa_family_t family, int n,
 	return yes;
 }
 
-static bool __is_settled(const struct sddp_listener *l,
-			 const struct sockaddr_storage *addr)
+static bool is_settled(const struct sddp_listener *l,
+		       const struct sockaddr_storage *addr)
 {
 	const struct place *p;
 
@@ -104,91 +117,142 @@ static bool is_there(const struct sddp_listener *l,
 }
 
 /* Return: what went wrong at one of them, or 0 */
-static int __settle_all(struct sddp_listener *l, sa_family_t family)
+static int settle_all(struct sddp_listener *l, sa_family_t family)
 {
 	struct sockaddr_storage addr;
 	int n, err = 0, e;
 
 	for (n = 0; nth(l, family, n, &addr); n++) {
-		if (__is_settled(l, &addr))
+		if (is_settled(l, &addr))
 			continue;
-		e = __settle(l, &addr);
+		e = settle(l, &addr);
 		err = err ?: e;
 	}
 	return err;
 }
 
-static int __follow(struct sddp_listener *l)
+/* Those that are gone, then those that have come */
+static int follow(struct sddp_listener *l)
 {
 	struct place *p, *next;
 	int err = 0, e;
 
-	lockdep_assert_held(&places_lock);
 	list_for_each_entry_safe(p, next, &l->places, list)
 		if (!is_there(l, &p->addr))
-			__leave(p);
+			leave(p);
 	if (l->local.ss_family == AF_INET6)
-		err = __settle_all(l, AF_INET6);
+		err = settle_all(l, AF_INET6);
 	if (l->local.ss_family == AF_INET || !l->args.v6only) {
-		e = __settle_all(l, AF_INET);
+		e = settle_all(l, AF_INET);
 		err = err ?: e;
 	}
 	return err;
+}
+
+static void release(struct kref *ref)
+{
+	struct sddp_listener *l = container_of(ref, struct sddp_listener, ref);
+
+	put_net(l->args.net);
+	kfree_rcu(l, rcu);
+}
+
+static void kick(struct sddp_listener *l)
+{
+	if (!kref_get_unless_zero(&l->ref))
+		return;
+	if (!queue_work(sddp_wq, &l->follow))
+		kref_put(&l->ref, release);
+}
+
+/* A place that another program has is left to it */
+static void follow_one(struct work_struct *work)
+{
+	struct sddp_listener *l = container_of(work, struct sddp_listener,
+					       follow);
+	/* memory may be wanted back by what is stored through us */
+	unsigned int noio = memalloc_noio_save();
+
+	/* then the list is whole; litmus: publish */
+	if (smp_load_acquire(&l->settled) && !READ_ONCE(l->gone))
+		follow(l);
+	memalloc_noio_restore(noio);
+	kref_put(&l->ref, release);
 }
 
 static void follow_all(struct work_struct *work)
 {
 	struct sddp_listener *l;
 
-	mutex_lock(&places_lock);
-	/* a place that another program has is left to it */
-	list_for_each_entry(l, &wild, list)
-		__follow(l);
-	mutex_unlock(&places_lock);
+	rcu_read_lock();
+	list_for_each_entry_rcu(l, &wild, list)
+		kick(l);
+	rcu_read_unlock();
+}
+
+static bool has_path(const struct sddp_listener *l, int ifindex)
+{
+	int i;
+
+	for (i = 0; i < DDP_PATHS_MAX; i++)
+		if (l->policy.paths[i] == ifindex)
+			return true;
+	return false;
 }
 
 /*
  * Is our interface a path of another device's listener?  Its peers' calls are
  * taken there then.
  */
-static bool __is_path(const struct sddp_listener *l)
+static bool is_path(const struct sddp_listener *l)
 {
 	const struct sddp_listener *other;
-	int i;
+	bool yes = false;
 
-	list_for_each_entry(other, &wild, list) {
-		if (!net_eq(other->args.net, l->args.net) ||
-		    ddp_addr_port(&other->local) != ddp_addr_port(&l->local))
-			continue;
-		for (i = 0; i < DDP_PATHS_MAX; i++)
-			if (other->policy.paths[i] == l->args.ifindex)
-				return true;
-	}
-	return false;
+	rcu_read_lock();
+	list_for_each_entry_rcu(other, &wild, list)
+		yes |= other != l && net_eq(other->args.net, l->args.net) &&
+		       ddp_addr_port(&other->local) ==
+		       ddp_addr_port(&l->local) &&
+		       has_path(other, l->args.ifindex);
+	rcu_read_unlock();
+	return yes;
 }
 
-static int __settle_wild(struct sddp_listener *l)
+/* Known to others first: they may be on each other's path */
+static int settle_wild(struct sddp_listener *l)
 {
-	int err = __follow(l);
+	int err;
 
-	if (err == -EADDRINUSE && __is_path(l))
+	spin_lock(&places_lock);
+	list_add_tail_rcu(&l->list, &wild);
+	spin_unlock(&places_lock);
+	err = follow(l);
+	if (err == -EADDRINUSE && is_path(l))
 		err = 0;
-	if (!err)
-		list_add_tail(&l->list, &wild);
-	return err;
+	if (err)
+		return err;
+	/* from here on the list is the worker's; litmus: publish */
+	smp_store_release(&l->settled, true);
+	/* what has come meanwhile */
+	kick(l);
+	return 0;
 }
 
 static void free_listener(struct sddp_listener *l)
 {
 	struct place *p, *next;
 
-	mutex_lock(&places_lock);
-	list_del(&l->list);
+	spin_lock(&places_lock);
+	list_del_rcu(&l->list);
+	spin_unlock(&places_lock);
+	/* who finds it in the list all the same has the worker do nothing */
+	WRITE_ONCE(l->gone, true);
+	if (cancel_work_sync(&l->follow))
+		kref_put(&l->ref, release);
 	list_for_each_entry_safe(p, next, &l->places, list)
-		__leave(p);
-	mutex_unlock(&places_lock);
-	put_net(l->args.net);
-	kfree(l);
+		leave(p);
+	kref_put(&l->ref, release);
 }
 
 static struct sddp_listener *new_listener(const struct ddp_listen *a,
@@ -210,6 +274,8 @@ static struct sddp_listener *new_listener(const struct ddp_listen *a,
 	l->args.policy = &l->policy;
 	INIT_LIST_HEAD(&l->list);
 	INIT_LIST_HEAD(&l->places);
+	INIT_WORK(&l->follow, follow_one);
+	kref_init(&l->ref);
 	return l;
 }
 
@@ -230,12 +296,10 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 
 	if (!l)
 		return ERR_PTR(-ENOMEM);
-	mutex_lock(&places_lock);
 	if (ddp_addr_wildcard(&l->local))
-		err = __settle_wild(l);
+		err = settle_wild(l);
 	else
-		err = __settle(l, &l->local);
-	mutex_unlock(&places_lock);
+		err = settle(l, &l->local);
 	if (!err)
 		return &l->dl;
 	free_listener(l);
