@@ -154,11 +154,24 @@ destroyed_meanwhile() {
 	t_link iw0 t0
 }
 
+# Who is stopped in the middle of a call stops nobody else who makes one
+nobody_waits() {
+	local stopped how
+	stopped=$(t_prog stopped)
+	for how in connect listen; do
+		t_port
+		timeout $((2 * T_TIME)) "$stopped" $how "$B4" \
+			$((20000 + PORT % 50 * 500)) $((ROUNDS * 15))
+	done
+	nothing_left
+}
+
 t_case "link down and up in the middle of traffic" "DDP-3" link_bounces
 one_device
 t_case "one end killed in the middle of traffic" "DDP-78" kill_one_end
 t_case "four pairs killed at once" "" kill_both_of_many
 t_case "queue pairs destroyed while they connect" "" destroyed_meanwhile
+t_case "a caller that is stopped delays no other" "" nobody_waits
 t_case "$CONNECTIONS connections at once" "" many_connections
 t_case "device deleted under traffic" "" del_link
 t_case "modules unloaded and loaded after traffic" "" reload_modules
