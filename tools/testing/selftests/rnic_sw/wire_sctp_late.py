@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Time that runs out over SCTP while what is waited for is there already: the
+worker, which looks at both, has not had its turn."""
+
+import contextlib
+import os
+import signal
+import time
+
+from wire import case, read, same, shell, write
+from rawpeer.sctp import TERMINATE
+from wire_sctp import GHOST, answer, go
+
+CONNECT, CLOSE = 30, 10     # seconds that we wait for a peer
+# ... and how long before and after all is held up: timers may be that late
+BEFORE, BEHIND = 0.15, 0.8
+FAIR = "/sys/kernel/debug/sched/fair_server"
+LIMIT = "/proc/sys/kernel/sched_rt_runtime_us"
+
+
+def spin(cpu):
+    """A process that runs whenever the caller does not, for ever."""
+    pid = os.fork()
+    if not pid:
+        os.sched_setaffinity(0, [cpu])
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        while True:
+            pass
+    return pid
+
+
+@contextlib.contextmanager
+def no_limits():
+    """Inside, who comes first leaves nothing to the others."""
+    shell("mount -t debugfs none /sys/kernel/debug", True)
+    names = [LIMIT] + [f"{FAIR}/cpu{cpu}/runtime"
+                       for cpu in os.sched_getaffinity(0)]
+    before = {name: read(name) for name in names if os.path.exists(name)}
+    try:
+        for name in before:
+            write(name, "-1" if name == LIMIT else "0")
+        yield
+    finally:
+        for name, word in before.items():
+            write(name, word)
+
+
+@contextlib.contextmanager
+def nobody_works():
+    """Inside, we alone run, and interrupts; no worker of the kernel's does."""
+    pids = []
+    with no_limits():
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
+        try:
+            pids += [spin(cpu) for cpu in os.sched_getaffinity(0)]
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+@contextlib.contextmanager
+def when_time_is_up(began, seconds):
+    """Inside, a timer set then has run out, and nobody has looked."""
+    time.sleep(began + seconds - BEFORE - time.monotonic())
+    with nobody_works():
+        time.sleep(began + seconds + BEHIND - time.monotonic())
+        yield
+
+
+@case("the peer's Terminate is there when its time is up")
+def terminated(w):
+    link = w.initiate()
+    with w.counted(end_local_close=1, end_timeout=0):
+        w.mate.do("disconnect", link.conn)
+        same("code", link.peer.get_control().code, TERMINATE)
+        with when_time_is_up(time.monotonic(), CLOSE):
+            link.peer.terminate()
+        link.cm("DISCONNECTED")
+
+
+@case("the association is made when its time is up")
+def connected(w):
+    ghost = w.ghost(port=7000, peer_port=0)
+    w.closing.callback(ghost.close)
+    link = w.call(7000, host=GHOST)
+    with when_time_is_up(time.monotonic(), CONNECT):
+        ghost.accept()
+    request, link.peer = w.first(ghost)
+    link.answer(answer(request))
+    link.cm("ESTABLISHED", status=0)
+
+
+go()
