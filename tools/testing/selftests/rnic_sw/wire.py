@@ -11,6 +11,7 @@
 import collections
 import contextlib
 import ctypes
+import glob
 import os
 import shutil
 import socket
@@ -36,10 +37,11 @@ from rawpeer.peer import Peer, Closed, PATIENCE     # noqa: E402, F401
 
 NS = "wire"
 MATE_IF, PEER_IF = "wirem", "wirep"
-MATE, PEER = "10.9.2.1", "10.9.2.2"
+MATE, PEER, NEIGHBOUR = "10.9.2.1", "10.9.2.2", "10.9.2.99"
 DEVICE = "iww"
 PORT = 7471
 CLONE_NEWNET = 0x40000000
+KIB = 1 << 10
 
 QP_FATAL, REQ_ERR, ACCESS_ERR = 1, 2, 3     # enum ibv_event_type
 # enum ibv_wc_status
@@ -301,17 +303,30 @@ class Wire:
             finally:
                 libc.setns(here.fileno(), CLONE_NEWNET)
 
-    def dial(self, port=PORT, rcvbuf=0, mss=0):
-        """A TCP connection to rawmate's listener, nothing sent."""
+    def dial(self, port=PORT, rcvbuf=0, mss=0, source=None,
+             patience=PATIENCE):
+        """A TCP connection to rawmate's listener, nothing sent; from source,
+        another of the peer's addresses."""
         sock = self.socket()
+        if source:
+            sock.bind((source, 0))
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
         if mss:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
-        sock.settimeout(PATIENCE)
+        sock.settimeout(patience)
         sock.connect((MATE, port))
         sock.settimeout(None)
         return Peer(sock)
+
+    @contextlib.contextmanager
+    def second_address(self):
+        """Inside, the peer has NEIGHBOUR, too."""
+        shell(f"ip -n {NS} addr add {NEIGHBOUR}/24 dev {PEER_IF}")
+        try:
+            yield NEIGHBOUR
+        finally:
+            shell(f"ip -n {NS} addr del {NEIGHBOUR}/24 dev {PEER_IF}", True)
 
     def narrow(self):
         """A way to rawmate's listener that holds little of what comes."""
@@ -349,10 +364,10 @@ class Wire:
         self.links.append(link)
         return link
 
-    def asked(self):
+    def asked(self, listener=None):
         """The Request that rawmate was told of."""
         return self.mate.need(CM, event="CONNECT_REQUEST",
-                              listener=self.listener)
+                              listener=listener or self.listener)
 
     def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
                  peer=None, opened=True):
@@ -495,6 +510,36 @@ def read(path):
 def write(path, text):
     with open(path, "w", encoding="ascii") as file:
         file.write(text)
+
+
+def kernel_memory():
+    """What the kernel uses for itself: octets by cache, and of all together,
+    what is free in the caches' pages not counted.  To shrink a cache takes out
+    what KASAN still keeps of it."""
+    write("/proc/sys/vm/drop_caches", "3")
+    for name in glob.glob("/sys/kernel/slab/*/shrink"):
+        with contextlib.suppress(OSError):
+            write(name, "1")
+    rows = [line.split() for line in read("/proc/slabinfo").splitlines()[2:]]
+    used = {row[0]: int(row[1]) * int(row[3]) for row in rows}
+    words = dict(line.split(":") for line in
+                 read("/proc/meminfo").splitlines())
+    free = sum((int(row[2]) - int(row[1])) * int(row[3]) for row in rows)
+    used["all"] = sum(int(words[name].split()[0]) * KIB for name in
+                      ("SReclaimable", "SUnreclaim", "VmallocUsed",
+                       "Percpu")) - free
+    # what the search for leaks keeps of each piece is nobody's
+    used["all"] -= used.pop("kmemleak_object", 0)
+    return used
+
+
+def grown_since(before):
+    """KiB, and in words where most of them are."""
+    now = kernel_memory()
+    rise = {name: (now[name] - before.get(name, 0)) // KIB for name in now}
+    whole = rise.pop("all")
+    most = sorted(rise, key=rise.get)[:-6:-1]
+    return whole, ", ".join(f"{name} {rise[name]}" for name in most)
 
 
 def plain_reply(request):

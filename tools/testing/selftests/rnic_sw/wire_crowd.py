@@ -6,21 +6,10 @@ import contextlib
 import os
 import time
 
-from wire import (MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case, check, mpa,
-                  read, run, shell, write)
+from wire import (MATE, PATIENCE, PORT, Peer, Skip, case, check, mpa, read,
+                  run, shell, write)
 
 CALLERS = 64                # that may wait at rawmate's listener
-NEIGHBOUR = "10.9.2.99"     # another of the peer's addresses
-
-
-def dial_from(w, address):
-    """As w.dial(), from that address of the peer's."""
-    sock = w.socket()
-    sock.bind((address, 0))
-    sock.settimeout(PATIENCE)
-    sock.connect((MATE, PORT))
-    sock.settimeout(None)
-    return Peer(sock)
 
 
 def crowd(w, number):
@@ -38,20 +27,18 @@ def crowded(w):
     silent = crowd(w, CALLERS + 8)
     try:
         w.initiate()
-        shell(f"ip -n {NS} addr add {NEIGHBOUR}/24 dev {PEER_IF}")
-        w.initiate(peer=dial_from(w, NEIGHBOUR))
+        with w.second_address() as neighbour:
+            w.initiate(peer=w.dial(source=neighbour))
     finally:
-        shell(f"ip -n {NS} addr del {NEIGHBOUR}/24 dev {PEER_IF}", True)
         for peer in silent:
             peer.reset()
 
 
 @case("responder: silent initiators drive nobody out")
 def stays(w):
-    shell(f"ip -n {NS} addr add {NEIGHBOUR}/24 dev {PEER_IF}")
     silent = []
-    try:
-        peer = dial_from(w, NEIGHBOUR)
+    with w.second_address() as neighbour:
+        peer = w.dial(source=neighbour)
         request = mpa.request().pack()
         peer.put(request[:10])
         for _ in range(3):
@@ -62,10 +49,8 @@ def stays(w):
         w.mate.do("accept", link.conn, 4, 4)
         link.peer.get_frame()
         link.cm("ESTABLISHED")
-    finally:
-        shell(f"ip -n {NS} addr del {NEIGHBOUR}/24 dev {PEER_IF}", True)
-        for one in silent:
-            one.reset()
+    for one in silent:
+        one.reset()
 
 
 @contextlib.contextmanager

@@ -4,29 +4,18 @@
 or stop at each octet of the start-up, never read, never acknowledge.  An honest
 peer beside them connects and is served, and what the host keeps has a bound."""
 
-import contextlib
 import socket
 import time
 
-from wire import (MATE, NS, PEER_IF, PORT, SUCCESS, Peer, case, check, mpa,
-                  rdmap, read, run, shell)
+from wire import (MATE, PATIENCE, PORT, SUCCESS, case, check, grown_since,
+                  kernel_memory, mpa, rdmap, run)
 
-OTHER = MATE.rsplit(".", 1)[0] + ".77"      # a second address of the peer's
 MANY = 600              # callers, of whom the listener lets a few wait
 AT_ONCE = 100           # ... between two honest ones
 SOON = 20               # seconds in which the honest one is served
 KEPT = 24               # KiB that one waiting caller may cost, sockets included
 WAITING = 64            # how many of rawmate's listener may wait
 SLACK = 4096            # KiB by which the kernel's memory moves by itself
-
-
-@contextlib.contextmanager
-def second_address():
-    shell(f"ip -n {NS} addr add {OTHER}/24 dev {PEER_IF}")
-    try:
-        yield
-    finally:
-        shell(f"ip -n {NS} addr del {OTHER}/24 dev {PEER_IF}", True)
 
 
 class Crowd:
@@ -57,7 +46,7 @@ class Crowd:
             pass
         sock.setblocking(False)
 
-    def alive(self):
+    def _alive(self):
         """How many have not been sent away."""
         count = 0
         for sock in self.socks:
@@ -70,22 +59,20 @@ class Crowd:
             count += not gone
         return count
 
-
-def dial(w, source=None):
-    sock = w.socket()
-    sock.settimeout(SOON)
-    if source:
-        sock.bind((source, 0))
-    sock.connect((MATE, PORT))
-    sock.settimeout(None)
-    return Peer(sock)
+    def alive(self, most):
+        """... once there are no more than that, or for long not."""
+        end = time.monotonic() + PATIENCE
+        while (count := self._alive()) > most and time.monotonic() < end:
+            time.sleep(0.05)
+        return count
 
 
 def honest(w, source=None):
     """Connects, sends, is read from; how long that took."""
     start = time.monotonic()
     inbox = w.shared(1024, "l")
-    link = w.initiate(peer=dial(w, source), recvs=[(inbox, 64)])
+    link = w.initiate(peer=w.dial(source=source, patience=SOON),
+                      recvs=[(inbox, 64)])
     link.peer.put_segment(rdmap.send(1, b"I mean it"))
     link.wc(wr=1, status=SUCCESS)
     link.round_trip()
@@ -95,27 +82,18 @@ def honest(w, source=None):
     check(f"served in {took:.1f} s", took < SOON)
 
 
-def kernel_kib():
-    """What the kernel keeps for itself and cannot give back."""
-    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as f:
-        f.write("3")
-    keep = ("SUnreclaim:", "VmallocUsed:", "Percpu:")
-    return sum(int(line.split()[1])
-               for line in read("/proc/meminfo").splitlines()
-               if line.startswith(keep))
-
-
 @case("many who say nothing")
 def silent_crowd(w):
-    before = kernel_kib()
-    with second_address(), Crowd(w) as crowd:
+    before = kernel_memory()
+    with w.second_address() as other, Crowd(w) as crowd:
         for number in range(MANY):
             crowd.call()
             if number % AT_ONCE == AT_ONCE - 1:
                 honest(w)
-                honest(w, OTHER)
-        alive, grown = crowd.alive(), kernel_kib() - before
-        print(f"# {alive} of {MANY} wait; {grown} KiB more")
+                honest(w, other)
+        alive = crowd.alive(WAITING)
+        grown, where = grown_since(before)
+        print(f"# {alive} of {MANY} wait; {grown} KiB more: {where}")
         check("no more wait than may", alive <= WAITING)
         check("what they cost", grown < WAITING * KEPT + SLACK)
 
@@ -165,8 +143,8 @@ def never_read(w):
 @case("they never acknowledge")
 def never_acknowledge(w):
     memory = w.shared(1 << 20, "l")
-    with second_address():
-        link = w.initiate(peer=dial(w, OTHER))
+    with w.second_address() as other:
+        link = w.initiate(peer=w.dial(source=other, patience=SOON))
         link.round_trip()
     # from here on nobody has that address
     post_much(link, memory)

@@ -18,6 +18,7 @@ from rawpeer.sctp import ACCEPT, E_ACCEPT, E_INITIATE, INITIATE, Control
 
 GHOST = "10.9.2.3"
 ETH_P_ALL = 3
+SO_RCVBUFFORCE = 33         # asm-generic/socket.h
 LLP = f"/sys/class/infiniband/{DEVICE}/llp/"
 
 
@@ -101,6 +102,8 @@ class SctpWire(wire.Wire):
     def packet_socket(self):
         sock = self.socket(socket.AF_PACKET, socket.SOCK_RAW,
                            socket.htons(ETH_P_ALL))
+        # nothing is sent again that does not fit
+        sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
         sock.bind((PEER_IF, ETH_P_ALL))
         return sock
 
@@ -171,10 +174,10 @@ class SctpWire(wire.Wire):
         return link
 
     def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
-                 peer=None, opened=True):
+                 peer=None, opened=True, listener=None):
         """The raw peer calls on a stream, rawmate accepts."""
         link = self.calling(request, peer)
-        link.conn = self.asked().conn
+        link.conn = self.asked(listener).conn
         for number, (region, length) in enumerate(recvs, 1):
             link.recv(region, length, number)
         self.mate.do("accept", link.conn, *accept)

@@ -4,62 +4,36 @@
 others are served meanwhile.  The bounds are those of Documentation/sctp.rst."""
 
 import contextlib
-import glob
 import itertools
 import os
 import time
 
-from wire import (CM, MATE, SUCCESS, Refused, case, check, rdmap, same,
-                  write)
+from wire import (CM, KIB, MATE, SUCCESS, Refused, Skip, case, check,
+                  grown_since, kernel_memory, rdmap, same, write)
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, TERMINATE, Control
 from wire_sctp import GHOST, MATE_IF, NS, PEER_IF, PORT, go, hardware
 
-KIB = 1 << 10
 STREAMS = 255           # a stranger's
 FROM_ONE_ADDRESS = 64   # strangers, at one address and port of ours
-EACH = 96 * KIB         # kernel memory for one; checkers make objects larger
-EACH_HELD = 384 * KIB   # ... with what SCTP waits for the rest of
+MANY = FROM_ONE_ADDRESS + FROM_ONE_ADDRESS // 2
+PASSING = 4             # on their way in or out
+FEW = FROM_ONE_ADDRESS // 2     # ... and too few to say anything of them
+EACH = 96               # KiB for one; checkers make objects larger
+EACH_HELD = 384         # ... with what SCTP waits for the rest of
 WINDOW = 64 * KIB       # announced to a stranger
 ACCEPTED_WINDOW = 1 << 20
+STRAYS = 32             # that a stranger may send
 BUNDLE = 30             # chunks in a packet
 BIG = 1 << 20
 EARLY, PART = 24000, 2000
+CALLS = 40              # that nobody answers
+SOON = 5                # seconds in which another one is served meanwhile
 DEEP = 8                # sessions with much to send
 N = 300                 # chunks of theirs before another's message
 
 
 # Looking -----------------------------------------------------------------------
-
-
-def kernel_memory():
-    """What the kernel uses for itself: octets by cache, and of all together,
-    what is free in the caches' pages not counted.  To shrink a cache takes out
-    what KASAN still keeps of it."""
-    for name in glob.glob("/sys/kernel/slab/*/shrink"):
-        with contextlib.suppress(OSError), \
-                open(name, "w", encoding="ascii") as file:
-            file.write("1")
-    with open("/proc/slabinfo", encoding="ascii") as file:
-        rows = [line.split() for line in file.readlines()[2:]]
-    used = {row[0]: int(row[1]) * int(row[3]) for row in rows}
-    with open("/proc/meminfo", encoding="ascii") as file:
-        words = dict(line.split(":") for line in file)
-    free = sum((int(row[2]) - int(row[1])) * int(row[3]) for row in rows)
-    used["all"] = sum(int(words[name].split()[0]) * KIB for name in
-                      ("SReclaimable", "SUnreclaim", "VmallocUsed")) - free
-    # what the search for leaks keeps of each piece is nobody's
-    used["all"] -= used.pop("kmemleak_object", 0)
-    return used
-
-
-def grown_since(before):
-    """Octets, and in words where most of them are."""
-    now = kernel_memory()
-    rise = {name: now[name] - before.get(name, 0) for name in now}
-    whole = rise.pop("all")
-    most = sorted(rise, key=rise.get)[:-6:-1]
-    return whole, ", ".join(f"{name} {rise[name] // KIB}" for name in most)
 
 
 def associations():
@@ -134,22 +108,44 @@ def silent(_):
     pass
 
 
-def strangers(w, attack, each=EACH):
-    """They do what they can, and an honest peer is served meanwhile."""
+class Peak:
+    """The most strangers seen, and the most memory, looked at now and then:
+    they go again after a while."""
+
+    def __init__(self):
+        self.before, self.there = kernel_memory(), associations()
+        self.most, self.grown, self.where = 0, 0, ""
+
+    def look(self, memory=True):
+        self.most = max(self.most, associations() - self.there)
+        grown, where = grown_since(self.before) if memory else (0, "")
+        if grown > self.grown:
+            self.grown, self.where = grown, where
+
+    def __str__(self):
+        return f"{self.most} at once, {self.grown} KiB: {self.where}"
+
+
+def strangers(w, attack, each=EACH, stay=False):
+    """They do what they can, and an honest peer is served meanwhile.
+
+    stay: long enough to be counted."""
     works(w)
-    count = FROM_ONE_ADDRESS + FROM_ONE_ADDRESS // 2
-    before, there = kernel_memory(), associations()
-    for ghost in crowd(w, count):
+    peak = Peak()
+    for number, ghost in enumerate(crowd(w, MANY), 1):
         attack(ghost)
+        # what it is told is not to fill its own socket
+        ghost.settle(0.01)
+        peak.look(memory=number in (FROM_ONE_ADDRESS, MANY))
     forget_requests(w)
-    more = associations() - there
-    grown, where = grown_since(before)
-    print(f"# {attack.__name__}: {count} associations, {more} are left, "
-          f"{grown // KIB} KiB: {where}", flush=True)
-    check(f"{more} of them are here", more <= FROM_ONE_ADDRESS)
-    check(f"{grown // KIB} KiB of kernel memory",
-          grown <= FROM_ONE_ADDRESS * each)
+    print(f"# {attack.__name__}: {MANY} associations, {peak}", flush=True)
+    check(f"{peak.most} of them at once",
+          peak.most <= FROM_ONE_ADDRESS + PASSING)
+    check(f"{peak.grown} KiB of kernel memory",
+          peak.grown <= FROM_ONE_ADDRESS * each)
     works(w)
+    if stay and peak.most < FEW:
+        raise Skip(f"so slow that no more than {peak.most} were here at once")
 
 
 def forget_requests(w):
@@ -166,15 +162,16 @@ def works(w):
     link.wc(wr=1, status=SUCCESS)
 
 
-for what, words in ((silent, "say nothing"),
-                    (strays, "a stray chunk on each stream"),
-                    (early_strays, "early chunks, the last ones first"),
-                    (hasty, "more behind an Initiate"),
-                    (refused, "Initiates that are refused")):
+for what, words, stays in (
+        (silent, "say nothing", True),
+        (strays, "a stray chunk on each stream", False),
+        (early_strays, "early chunks, the last ones first", False),
+        (hasty, "more behind an Initiate", False),
+        (refused, "Initiates that are refused", True)):
     case(f"strangers: {words}", "SCTPDDP-69 SCTPDDP-70",
-         attack=what)(strangers)
+         attack=what, stay=stays)(strangers)
 case("strangers: pieces of messages", "SCTPDDP-69 SCTPDDP-70", attack=pieces,
-     each=EACH_HELD)(strangers)
+     each=EACH_HELD, stay=True)(strangers)
 
 
 def sent_away(w, sids):
@@ -206,6 +203,74 @@ def no_time(w):
             if ghost.ended:
                 break
         same("the end", ghost.ended, "abort")
+
+
+def ask(ghost, sid=0):
+    ghost.put(sid, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
+
+
+def breach(ghost, sid=0):
+    """Nothing may follow an Initiate before its answer."""
+    ghost.put(sid, b"\0\1" + Control(INITIATE).pack(), sctp.CONTROL)
+
+
+@case("strangers: those that were asked about are not so many more",
+      "SCTPDDP-69")
+def asked_about(w):
+    works(w)
+    there = associations()
+    asking = []
+    for ghost in crowd(w, FROM_ONE_ADDRESS - 4):
+        ask(ghost)
+        w.asked()
+        asking.append(ghost)
+    for _ in crowd(w, FROM_ONE_ADDRESS):
+        pass
+    most = associations() - there
+    for ghost in asking:
+        breach(ghost)
+    end = time.monotonic() + 3
+    while (left := associations() - there) > FROM_ONE_ADDRESS and \
+            time.monotonic() < end:
+        time.sleep(0.05)
+    forget_requests(w)
+    print(f"# {most} associations, {left} once nobody is asked", flush=True)
+    check(f"{left} strangers", left <= FROM_ONE_ADDRESS)
+    works(w)
+    if most < FROM_ONE_ADDRESS + FEW:
+        raise Skip(f"so slow that no more than {most} were here at once")
+
+
+@case("strangers: one that asks and breaks the rules is sent away",
+      "SCTPDDP-28")
+def asks_again(w):
+    for ghost in crowd(w, 1):
+        for sid in range(STRAYS + 8):
+            ask(ghost, sid)
+            breach(ghost, sid)
+            ghost.settle(0.01)
+            if ghost.ended:
+                break
+        ghost.settle(1)
+        forget_requests(w)
+        same("the end", ghost.ended, "abort")
+        check("it was asked about", sid >= STRAYS)
+
+
+@case("who calls those that say nothing delays nobody else")
+def unanswered(w):
+    for number in range(CALLS):
+        w.call(PORT + number, host=GHOST)
+    began = time.monotonic()
+    w.respond()
+    works(w)
+    listener = int(w.mate.do("listen", MATE, PORT + 1)[0])
+    link = w.initiate(peer=w.associate(port=PORT + 1).stream(0),
+                      listener=listener)
+    took = time.monotonic() - began
+    link.close()
+    w.mate.do("destroy", listener)
+    check(f"served in {took:.1f} s", took < SOON)
 
 
 @case("a stranger is told of a small window, a guest of a large one")
