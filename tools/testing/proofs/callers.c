@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Who may wait at a listener: any crowd of callers, of any sources, when one
+ * more comes. What a crowd has (sound()) it has again with the newcomer in it.
+ *
+ * Files: ddp/share.c
+ * Checks: unsigned-overflow conversion
+ * Bound: 8, sources of the 64 that are told apart: what is done with each does
+ *        not depend on how many there are
+ * prove_fits: Bound 1
+ * prove_takes: Bound 1
+ * prove_loser: Options --arrays-uf-always
+ * Mutation: ddp/share.c s/c->held < 2 \* c->bound/c->held <= 2 * c->bound/
+ * Mutation: ddp/share.c s/c->own < more ? more : 0/c->own <= more ? more : 0/
+ * Mutation: ddp/share.c s/waiting\[i\] > waiting\[loser\]/waiting[i] >= waiting[loser]/
+ * Mutation: ddp/share.c s/loser = oldest, i/loser = 0, i/
+ * Mutation: ddp/share.c s/i = 0; i < sources/i = 1; i < sources/
+ * Mutation: ddp/share.c s/i < sources/i <= sources/
+ */
+#include "../../../drivers/ddp/share.h"
+#include "proof.h"
+
+#define SOURCES		8
+#define BOUND_MOST	4096	/* a listener's */
+
+static bool sound(const struct ddp_crowd *c)
+{
+	return c->bound && c->bound <= BOUND_MOST && c->own <= c->waiting &&
+	       c->waiting <= c->held;
+}
+
+/* Where nobody can be sent away */
+void prove_fits(void)
+{
+	struct ddp_crowd c;
+	bool fits;
+
+	GIVEN(sound(&c) && c.held <= 2 * BOUND_MOST);
+	fits = ddp_share_fits(&c);
+	MUST("within the bound everybody", c.waiting >= c.bound || fits);
+	MUST("a fourth beyond it, no more", !fits ||
+	     c.waiting + 1 <= c.bound + c.bound / 4);
+	MUST("beyond it who has less than a fourth", c.waiting < c.bound ||
+	     fits == (c.own < c.bound / 4 && c.waiting < c.bound + c.bound / 4));
+	if (fits && c.waiting >= c.bound)
+		REACHED("beyond the bound");
+	if (!fits && c.own < c.bound / 4)
+		REACHED("full for everybody");
+}
+
+/* Where one can: together with those that are not gone yet */
+void prove_takes(void)
+{
+	struct ddp_crowd c;
+	bool full;
+
+	GIVEN(sound(&c) && c.waiting <= c.bound && c.held <= 2 * c.bound);
+	full = c.waiting == c.bound;
+	if (!ddp_share_takes(&c)) {
+		MUST("refused at twice the bound only", c.held == 2 * c.bound);
+		REACHED("refused");
+		return;
+	}
+	/* it waits, in the place of who was sent away */
+	c.held++;
+	c.waiting += !full;
+	MUST("SEC-24, SEC-25: never more than twice the bound", sound(&c) &&
+	     c.waiting <= c.bound && c.held <= 2 * c.bound);
+	if (full)
+		REACHED("in another one's place");
+}
+
+/* Who has to go */
+void prove_loser(void)
+{
+	u32 sources = SOURCES, oldest = ANY(u32), other = ANY(u32), loser;
+	u32 waiting[SOURCES];
+
+	GIVEN(oldest < sources && other < sources);
+	for (u32 i = 0; i < SOURCES; i++)
+		GIVEN(waiting[i] <= BOUND_MOST);
+	/* the oldest of all is there, or nobody had to go */
+	GIVEN(waiting[oldest]);
+	loser = ddp_share_loser(waiting, sources, oldest);
+	MUST("one of them, that has somebody to lose",
+	     loser < sources && waiting[loser]);
+	MUST("nobody has more: who has less loses none",
+	     waiting[other] <= waiting[loser]);
+	MUST("of several that have the most the oldest one",
+	     loser == oldest || waiting[oldest] < waiting[loser]);
+	if (loser != oldest && sources == SOURCES)
+		REACHED("another one than the oldest");
+	if (loser == oldest && other != oldest &&
+	    waiting[other] == waiting[oldest])
+		REACHED("the oldest of several");
+}

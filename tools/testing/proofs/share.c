@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What a peer over SCTP can make us keep, and who makes room for a stranger.
+ *
+ * Files: sctp_ddp/share.c
+ * Checks: unsigned-overflow
+ * Bound: 1, there is no loop
+ * Mutation: sctp_ddp/share.c s/all < SDDP_EARLY_ALL ? SDDP_EARLY_ALL - all : 0/SDDP_EARLY_ALL - all/
+ * Mutation: sctp_ddp/share.c s/cost <= most \&\& kept <= most - cost/kept + cost <= most/
+ * Mutation: sctp_ddp/share.c s/left \/ 2/left/
+ * Mutation: sctp_ddp/share.c s/most > SDDP_EARLY_ASSOC/most > 2 * SDDP_EARLY_ASSOC/
+ * Mutation: sctp_ddp/share.c s/c->peer >= SDDP_STRANGERS_PEER/c->peer > SDDP_STRANGERS_PEER/
+ * Mutation: sctp_ddp/share.c s/c->net >= SDDP_STRANGERS_NET/c->net > SDDP_STRANGERS_NET/
+ * Mutation: sctp_ddp/share.c s/before > DELAY_MOST \/ 2/before > DELAY_MOST/
+ */
+#include "../../../drivers/sctp_ddp/share.h"
+#include "proof.h"
+
+#define MIB	((u64)1 << 20)
+#define KIB	((u64)1 << 10)
+
+static u64 least(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Any chunk, whatever is kept already. Sums of 64 bits do not wrap: @all is of
+ * associations, there are less than 2^32 of them.
+ */
+void prove_early(void)
+{
+	u32 kept = ANY(u32), cost = ANY(u32);
+	u64 all = ANY(u64), sum = (u64)kept + cost;
+	bool may = sddp_share_early(kept, all, cost);
+
+	MUST("an association's own bound", !may || sum <= 8 * MIB);
+	MUST("the least it gets always", sum > 64 * KIB || may);
+	MUST("beyond the least: half of what is left", sum <= 64 * KIB ||
+	     may == (all < 64 * MIB &&
+		     sum <= least((64 * MIB - all) / 2, 8 * MIB)));
+	/* and so the sum of all has a bound, beside the least of each */
+	MUST("SEC-24: all together", !may || sum <= 64 * KIB ||
+	     all + cost <= 64 * MIB);
+	if (may && sum > 64 * KIB)
+		REACHED("more than the least");
+	if (!may && sum <= 8 * MIB)
+		REACHED("the others keep too much");
+	if (may && all >= 64 * MIB)
+		REACHED("the least, whatever the others keep");
+}
+
+/*
+ * One stranger more. @c is counted by namespace, place and address: who is in
+ * the smaller circle is in the larger one. Who makes room is of the circle.
+ */
+void prove_leaver(void)
+{
+	struct sddp_crowd c;
+	enum sddp_leaver from;
+	u32 gone;
+
+	GIVEN(c.peer <= c.place && c.place <= c.net);
+	GIVEN(c.peer <= 64 && c.place <= 256 && c.net <= 1024);
+	from = sddp_share_leaver(&c);
+	MUST("SEC-25: there is somebody to leave", from == SDDP_LEAVE_NONE ||
+	     (from == SDDP_LEAVE_PEER ? c.peer :
+	      from == SDDP_LEAVE_PLACE ? c.place : c.net));
+	MUST("its own kind first: others only if that is within its bound",
+	     from == SDDP_LEAVE_NONE || from == SDDP_LEAVE_PEER || c.peer < 64);
+	/* who leaves is in each circle around the one that it is taken from */
+	gone = from != SDDP_LEAVE_NONE;
+	MUST("SEC-24, SEC-25: the bounds hold with the newcomer",
+	     c.net + 1 - gone <= 1024 &&
+	     c.place + 1 - (from == SDDP_LEAVE_PEER || from == SDDP_LEAVE_PLACE) <= 256 &&
+	     c.peer + 1 - (from == SDDP_LEAVE_PEER) <= 64);
+	MUST("nobody leaves while there is room", from == SDDP_LEAVE_NONE ||
+	     c.peer == 64 || c.place == 256 || c.net == 1024);
+	if (from == SDDP_LEAVE_PEER && c.net == 1024)
+		REACHED("its own, all being full");
+	if (from == SDDP_LEAVE_NET)
+		REACHED("anybody's");
+	if (from == SDDP_LEAVE_NONE)
+		REACHED("room");
+}
+
+/* However often memory is short: never at once, never for ever */
+void prove_delay(void)
+{
+	u32 before = ANY(u32), delay = sddp_share_delay(before);
+
+	MUST("10 ms to a second", delay >= 10 && delay <= 1000);
+	MUST("not shorter than the last time", delay >= before || before > 1000);
+	MUST("at least twice that, up to the most",
+	     before < 10 || delay == least(2 * (u64)before, 1000));
+	if (delay == 1000 && before < 1000)
+		REACHED("the most");
+}

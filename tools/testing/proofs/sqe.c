@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What a slot of a send or receive queue may say: any octets of a slot, against
+ * the octets that the ABI's page gives each opcode.
+ *
+ * Files: rnic_sw/sqe.c
+ * Bound: 1, there is no loop
+ * prove_says: Bound 48
+ * Mutation: rnic_sw/sqe.c s/opcode < ARRAY_SIZE(uses)/opcode <= ARRAY_SIZE(uses)/
+ * Mutation: rnic_sw/sqe.c s/ || e->flags & ~KNOWN_FLAGS//
+ * Mutation: rnic_sw/sqe.c s/return !e->bind.reserved/return true/
+ * Mutation: rnic_sw/sqe.c s/ && !e->remote_addr//
+ * Mutation: rnic_sw/sqe.c s/? !e->num_sge : !e->inline_len/? !e->inline_len : !e->num_sge/
+ * Mutation: rnic_sw/sqe.c s/return !e->reserved;/return true;/
+ */
+#include "../../../drivers/rnic_sw/sqe.h"
+#include "proof.h"
+
+/* Octets of a slot that an opcode uses, behind the first 16: from, up to */
+struct span {
+	u8	from, to;
+};
+
+static const struct span spans[] = {
+	{ 20, 32 },	/* Write: rkey, remote_addr */
+	{ 16, 32 },	/* ... with immediate data */
+	{ 16, 16 },	/* Send */
+	{ },		/* there is none */
+	{ 16, 20 },	/* Send with Invalidate */
+	{ 20, 32 },	/* Read */
+	{ 20, 48 },	/* compare and swap: ... compare_add, swap */
+	{ 20, 40 },	/* fetch and add */
+	{ 16, 20 },	/* local Invalidate */
+	{ 16, 44 },	/* bind a window */
+};
+
+void prove_sqe(void)
+{
+	struct rnic_sw_sqe *e = (void *)any_octets(sizeof(*e));
+	const u8 *p = (const u8 *)e;
+	size_t at = ANY(size_t);
+	bool clean = sqe_clean(e), data;
+	struct span span;
+
+	MUST("SEC-4: an opcode there is", !clean ||
+	     (p[8] < 10 && p[8] != 3));
+	if (p[8] >= 10 || p[8] == 3) {
+		REACHED("no opcode");
+		return;
+	}
+	span = spans[p[8]];
+	MUST("SEC-4: no flag that nobody knows", !clean || p[9] < 0x10);
+	GIVEN(at >= 16 && at < sizeof(*e));
+	MUST("nothing beside what the opcode uses", !clean || !p[at] ||
+	     (at >= span.from && at < span.to));
+	/* 8 and 9: local Invalidate and windows move none */
+	data = p[8] < 8;
+	MUST("pieces or octets inline, if any", !clean ||
+	     (e->flags & RNIC_SW_SEND_INLINE ? data && !e->num_sge
+	      : !e->inline_len && (data || !e->num_sge)));
+	if (clean)
+		REACHED("clean");
+	if (clean && p[8] == 6 && p[47])
+		REACHED("all of a compare and swap");
+}
+
+/* What is said rightly is not refused */
+void prove_says(void)
+{
+	struct rnic_sw_sqe *e = (void *)any_octets(sizeof(*e));
+	const u8 *p = (const u8 *)e;
+	struct span span;
+	size_t i;
+
+	GIVEN(p[8] < 10 && p[8] != 3 && p[9] < 0x10);
+	span = spans[p[8]];
+	for (i = 16; i < sizeof(*e); i++)
+		GIVEN(!p[i] || (i >= span.from && i < span.to));
+	if (e->flags & RNIC_SW_SEND_INLINE)
+		GIVEN(p[8] < 8 && !e->num_sge);
+	else
+		GIVEN(!e->inline_len && (p[8] < 8 || !e->num_sge));
+	MUST("SEC-4: what is known is taken", sqe_clean(e));
+	REACHED("end");
+}
+
+void prove_rqe(void)
+{
+	struct rnic_sw_rqe e;
+
+	MUST("nothing that is reserved", rqe_clean(&e) == !e.reserved);
+	if (rqe_clean(&e))
+		REACHED("clean");
+}

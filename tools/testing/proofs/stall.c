@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * When nothing gets through: any look, after any looks before. What is known
+ * after each (sound()) is what the next one begins with.
+ *
+ * Files: sctp_ddp/stall.c
+ * Checks: unsigned-overflow
+ * Bound: 3, the sizes that are worth a try
+ * Mutation: sctp_ddp/stall.c s/++s->looks >= END_AT/++s->looks > END_AT/
+ * Mutation: sctp_ddp/stall.c s/!v->waits || v->acked != s->acked/!v->waits/
+ * Mutation: sctp_ddp/stall.c s/v->heard > s->since/v->heard > 0/
+ * Mutation: sctp_ddp/stall.c s/s->step = ASK_AT;/;/
+ * Mutation: sctp_ddp/stall.c s/s->step = 0;/;/
+ * Mutation: sctp_ddp/stall.c s/pmtu > sizes\[i\]/pmtu >= sizes[i]/
+ * Mutation: sctp_ddp/stall.c s/ \&\& sizes\[i\] >= least//
+ */
+#include "../../../drivers/sctp_ddp/stall.h"
+#include "proof.h"
+
+#define MINUTE	(60 / SDDP_STALL_LOOK)	/* in looks */
+
+/* Asked at step 1, since when it waits for a word; smaller at step 2 */
+static bool sound(const struct sddp_stall *s)
+{
+	return s->looks < MINUTE && s->step <= 3 && s->step <= s->looks;
+}
+
+static bool shut(const struct sddp_stall *s, const struct sddp_stall_view *v)
+{
+	return v->waits && v->acked == s->acked;
+}
+
+void prove_look(void)
+{
+	struct sddp_stall s, was;
+	struct sddp_stall_view v;
+	enum sddp_stall_do does;
+
+	v.waits = any_bool();
+	GIVEN(sound(&s));
+	was = s;
+	does = sddp_stall_look(&s, &v);
+	MUST("what gets on begins anew", shut(&was, &v) ||
+	     (does == SDDP_STALL_NOTHING && !s.looks && !s.step &&
+	      s.acked == v.acked));
+	if (!shut(&was, &v)) {
+		REACHED("gets on");
+		return;
+	}
+	MUST("it ends after a minute, not before",
+	     (does == SDDP_STALL_END) == (was.looks == MINUTE - 1));
+	MUST("one look more, each time", s.looks == was.looks + 1 &&
+	     s.acked == was.acked);
+	if (does == SDDP_STALL_END) {
+		REACHED("end");
+		return;
+	}
+	MUST("sound still", sound(&s));
+	MUST("asked first, and when is known", (does == SDDP_STALL_ASK) ==
+	     !was.step && (was.step || s.since == v.now));
+	MUST("smaller packets if it was heard of since", does !=
+	     SDDP_STALL_SHRINK || (was.step == 1 && v.heard > was.since));
+	MUST("SCTP finds out about who is gone", was.step != 1 ||
+	     v.heard > was.since || (does == SDDP_STALL_NOTHING && s.step == 1));
+	MUST("and if it was, at once", was.step != 1 || v.heard <= was.since ||
+	     does == SDDP_STALL_SHRINK);
+	MUST("since is kept until it is asked again", !was.step ||
+	     s.since == was.since);
+	MUST("two looks for what is sent again, then it is asked again",
+	     was.step < 2 || (does == SDDP_STALL_NOTHING &&
+			      s.step == (was.step == 2 ? 3 : 0)));
+	if (does == SDDP_STALL_SHRINK)
+		REACHED("smaller");
+	if (was.step == 1 && s.step == 1)
+		REACHED("silent");
+}
+
+/* Nothing known: as good as any other beginning */
+void prove_begin(void)
+{
+	struct sddp_stall s = {};
+
+	MUST("sound to begin with", sound(&s));
+	REACHED("end");
+}
+
+/* The sizes that are tried: each smaller than the last, so that they end */
+void prove_smaller(void)
+{
+	u32 pmtu = ANY(u32), least = ANY(u32);
+	u32 size = sddp_stall_smaller(pmtu, least);
+
+	MUST("smaller, and not too small",
+	     !size || (size < pmtu && size >= least));
+	MUST("SCTPDDP-60: what carries 516 octets", !size || size >= 576);
+	MUST("the largest of them", size ==
+	     (pmtu > 1500 && least <= 1500 ? 1500 :
+	      pmtu > 1280 && least <= 1280 ? 1280 :
+	      pmtu > 576 && least <= 576 ? 576 : 0));
+	if (size == 576)
+		REACHED("the smallest");
+	if (!size && pmtu > 1500)
+		REACHED("none is worth a try");
+}
