@@ -75,15 +75,17 @@ enum mpa_want mpa_startup_want(const struct mpa_startup *su)
 }
 
 /* The word takes 4 of the 512 octets (RFC 6581 section 9) */
-static int take_offer(struct mpa_startup *su, const struct ddp_offer *o)
+static int take_offer(struct mpa_startup *su, const struct ddp_offer *o,
+		      bool enhanced)
 {
-	u32 room = MPA_PD_MAX - (su->enhanced ? DDP_WORD_SIZE : 0);
+	u32 room = MPA_PD_MAX - (enhanced ? DDP_WORD_SIZE : 0);
 
 	if (o->pd_len > room)
 		return -EINVAL;
 	if (o->enhanced && (o->ird | o->ord) & ~DDP_WORD_DEPTH)
 		return -EINVAL;
 	su->mine = *o;
+	su->enhanced = enhanced;
 	return 0;
 }
 
@@ -103,20 +105,22 @@ static int take_offer(struct mpa_startup *su, const struct ddp_offer *o)
  */
 int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
 {
+	bool enhanced = su->enhanced;
 	int err;
 
 	if (su->state != MPA_SU_ASK)
 		return -ENOTCONN;
-	if (su->initiator) {
-		su->enhanced = o->enhanced && su->rev_max >= MPA_REV_ENHANCED;
-		su->revision = su->enhanced ? MPA_REV_ENHANCED : MPA_REV_PLAIN;
-	} else if (su->enhanced && !o->enhanced) {
+	if (su->initiator)
+		enhanced = o->enhanced && su->rev_max >= MPA_REV_ENHANCED;
+	else if (enhanced && !o->enhanced)
 		return -EINVAL;
-	}
-	err = take_offer(su, o);
-	if (!err)
-		su->state = MPA_SU_SEND;
-	return err;
+	err = take_offer(su, o, enhanced);
+	if (err)
+		return err;
+	if (su->initiator)
+		su->revision = enhanced ? MPA_REV_ENHANCED : MPA_REV_PLAIN;
+	su->state = MPA_SU_SEND;
+	return 0;
 }
 
 /**
@@ -135,7 +139,7 @@ int mpa_startup_reject(struct mpa_startup *su, const struct ddp_offer *o)
 
 	if (su->state != MPA_SU_ASK || su->initiator)
 		return -ENOTCONN;
-	err = take_offer(su, o);
+	err = take_offer(su, o, su->enhanced);
 	if (err)
 		return err;
 	if (!o->enhanced) {
