@@ -274,7 +274,8 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 		sddp_stream_event(st, SDDP_EV_ABORT);
 		return;
 	}
-	WRITE_ONCE(st->closing, true);
+	/* behind all that is due by now; litmus: drained */
+	smp_store_release(&st->closing, true);
 	sddp_stream_event(st, SDDP_EV_CLOSE);
 }
 

@@ -218,7 +218,8 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 /* Has pulling come to its end?  If it fails the stream its Terminate is next */
 static bool is_drained(struct sddp_stream *st, u32 mulpdu)
 {
-	bool closing = READ_ONCE(st->closing);
+	/* before the pull that finds nothing; litmus: drained */
+	bool closing = smp_load_acquire(&st->closing);
 
 	if (st->stream && pull(st, mulpdu))
 		return false;
