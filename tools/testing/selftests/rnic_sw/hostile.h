@@ -30,6 +30,6 @@ void cmd_write_any(const struct cmd_world *w);
 void cmd_ioctl_any(const struct cmd_world *w);
 
 /* hostile_ring.c: rings that are mapped */
-void ring_scribble(void);
+bool ring_scribble(void);
 
 #endif

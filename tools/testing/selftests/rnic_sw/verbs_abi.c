@@ -7,6 +7,7 @@
 
 #include <rdma/ib_user_verbs.h>
 
+#include "rings.h"
 #include "verbs.h"
 
 /* Slots: see include/uapi/rdma/rnic_sw-abi.h */
@@ -18,23 +19,14 @@ enum { AT_SQE_RESERVED = 48, AT_RQE_RESERVED = 12 };
 /* The slot of a request that is posted and that the kernel has not taken */
 static uint8_t *find_slot(void)
 {
-	unsigned long long from, to;
-	uint8_t *found = NULL;
-	char line[512];
-	FILE *f = fopen("/proc/self/maps", "r");
+	struct ring ring[32];
+	size_t i, at, n = rings_mapped(ring, ARRAY_SIZE(ring));
 
-	CHECK(f, "%m");
-	while (!found && fgets(line, sizeof(line), f)) {
-		if (!strstr(line, "/uverbs") ||
-		    sscanf(line, "%llx-%llx", &from, &to) != 2)
-			continue;
-		for (; from < to && !found; from += 8)
-			if (*(uint64_t *)(uintptr_t)from == MAGIC)
-				found = (uint8_t *)(uintptr_t)from;
-	}
-	fclose(f);
-	CHECK(found, "no slot has it");
-	return found;
+	for (i = 0; i < n; i++)
+		for (at = 0; at < ring[i].words; at += 2)
+			if (*(volatile uint64_t *)(ring[i].at + at) == MAGIC)
+				return (uint8_t *)(ring[i].at + at);
+	CHECK(false, "no slot has it");
 }
 
 struct spoil {

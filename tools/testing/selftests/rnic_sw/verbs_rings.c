@@ -8,33 +8,14 @@
 #include <sys/wait.h>
 #include <rdma/ib_user_verbs.h>
 
+#include "rings.h"
 #include "verbs.h"
-
-/* Words of a ring's header */
-enum { PROD = 0, CONS = 16, FLAGS = 17 };
-
-struct ring {
-	uint32_t	*at;
-	size_t		words;
-};
 
 /* What the process has mapped of the device */
 static size_t find_rings(struct ring *ring, size_t max)
 {
-	unsigned long long from, to;
-	char line[512];
-	size_t n = 0;
-	FILE *f = fopen("/proc/self/maps", "r");
+	size_t n = rings_mapped(ring, max);
 
-	CHECK(f, "%m");
-	while (n < max && fgets(line, sizeof(line), f)) {
-		if (!strstr(line, "/uverbs") ||
-		    sscanf(line, "%llx-%llx", &from, &to) != 2)
-			continue;
-		ring[n].at = (uint32_t *)(uintptr_t)from;
-		ring[n++].words = (to - from) / 4;
-	}
-	fclose(f);
 	CHECK(n, "no ring is mapped");
 	return n;
 }
@@ -155,7 +136,7 @@ static void rings_unmapped(void)
 	want_recv(d.p.s.rcq, 1, 100);
 	n = find_rings(ring, ARRAY_SIZE(ring));
 	for (i = 0; i < n; i++)
-		CHECK(!munmap(ring[i].at, ring[i].words * 4), "%m");
+		CHECK(!munmap((void *)ring[i].at, ring[i].words * 4), "%m");
 	rdma_disconnect(d.p.c.id);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	/* the process goes without cleaning up */
@@ -169,11 +150,11 @@ static void rings_unmapped(void)
 volatile uint32_t *ring_with(uint32_t prod)
 {
 	struct ring ring[32];
-	uint32_t *found = NULL;
+	volatile uint32_t *found = NULL;
 	size_t i, n = find_rings(ring, ARRAY_SIZE(ring));
 
 	for (i = 0; i < n; i++) {
-		if (ring[i].at[PROD] != prod)
+		if (ring[i].at[RING_PROD] != prod)
 			continue;
 		CHECK(!found, "two rings with %u", prod);
 		found = ring[i].at;
@@ -235,12 +216,12 @@ static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
 {
 	uint32_t ms;
 
-	sq[FLAGS] = 0;
-	sq[PROD] = prod;
+	sq[RING_FLAGS] = 0;
+	sq[RING_PROD] = prod;
 	ring_bell(qp, BELL_SEND);
-	for (ms = 0; ms < patience(5000) && !sq[FLAGS]; ms++)
+	for (ms = 0; ms < patience(5000) && !sq[RING_FLAGS]; ms++)
 		pause_ms(1);
-	CHECK(sq[FLAGS], "nobody has looked");
+	CHECK(sq[RING_FLAGS], "nobody has looked");
 }
 
 /*
@@ -260,9 +241,9 @@ static void sq_too_many(void)
 	post_reads(&d, 8);
 	want_counted(&d.p.c, "tx_read_requests", reads, 8);
 	sq = ring_with(8);
-	CHECK(!sq[CONS], "%u Reads are done", sq[CONS]);
+	CHECK(!sq[RING_CONS], "%u Reads are done", sq[RING_CONS]);
 	ring_and_wait(d.p.c.qp, sq, 9);
-	sq[PROD] = 9 + FAR;
+	sq[RING_PROD] = 9 + FAR;
 	to_error(&d.p.c);
 	want_async(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
 	want_counted(&d.p.c, "end_local_protection", was, 1);
@@ -285,7 +266,7 @@ static void rq_lies(uint32_t prod)
 	for (i = 0; i < 5; i++)
 		do_recv(&d.p.s, i, &d.s, 0, 10);
 	rq = ring_with(5);
-	rq[PROD] = prod;
+	rq[RING_PROD] = prod;
 	do_send(&d.p.c, 1, &d.c, 0, 10);
 	want_async(d.p.s.id->verbs, IBV_EVENT_QP_FATAL, d.p.s.qp);
 	want_counted(&d.p.s, "end_rdmap_catastrophic", was, 1);
@@ -320,7 +301,7 @@ static void *keep_full(void *arg)
 	struct refill *r = arg;
 
 	while (!r->stop)
-		r->ring[PROD] = r->ring[CONS] + r->slots;
+		r->ring[RING_PROD] = r->ring[RING_CONS] + r->slots;
 	return NULL;
 }
 
@@ -404,7 +385,7 @@ static void binds_refilled(void)
 	for (i = 0; i < rounds(400); i++)
 		exchange(&other, i);
 	refill_end(&r);
-	CHECK(r.ring[CONS] > r.slots, "only %u were taken", r.ring[CONS]);
+	CHECK(r.ring[RING_CONS] > r.slots, "only %u were taken", r.ring[RING_CONS]);
 	desk_close(&other);
 	CHECK(!ibv_dealloc_mw(mw), "%m");
 	desk_close(&d);
@@ -424,7 +405,7 @@ static void *keep_jumping(void *arg)
 
 	if (!sigsetjmp(unmapped, 1))
 		while (!r->stop)
-			r->ring[CONS] = nonsense();
+			r->ring[RING_CONS] = nonsense();
 	return NULL;
 }
 
@@ -442,7 +423,7 @@ static void cq_jumps(void)
 	rq = ring_with(700);
 	to_error(&d.p.s);
 	both_disconnected(&d.p);
-	rq[PROD] = 0;
+	rq[RING_PROD] = 0;
 	signal(SIGSEGV, fault);
 	for (i = 0; i < rounds(200); i++) {
 		r.ring = ring_with(700);
