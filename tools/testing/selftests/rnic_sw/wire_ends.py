@@ -325,7 +325,7 @@ def disconnect_too_soon(w):
     link.ended("fin")
 
 
-@case("a disconnect, and the peer never says anything", "DDP-72")
+@case("a disconnect, and the peer never says anything")
 def disconnect_for_nothing(w):
     link = w.initiate(opened=False)
     w.mate.do("disconnect", link.conn)
