@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #define smp_mb()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define smp_rmb()	__atomic_thread_fence(__ATOMIC_ACQUIRE)
 
 #define xchg(p, v)	__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
 #define cmpxchg(p, old, new) ({						\
@@ -19,6 +20,25 @@
 							 __ATOMIC_SEQ_CST))
 #define test_and_set_bit(nr, p)	(__atomic_fetch_or(p, 1ul << (nr),	\
 					__ATOMIC_SEQ_CST) >> (nr) & 1)
+
+typedef struct { int v; } atomic_t;
+#define atomic_read(a)		READ_ONCE((a)->v)
+#define atomic_read_acquire(a)	__atomic_load_n(&(a)->v, __ATOMIC_ACQUIRE)
+#define atomic_fetch_or(bits, a)	\
+	__atomic_fetch_or(&(a)->v, bits, __ATOMIC_SEQ_CST)
+#define atomic_fetch_andnot_acquire(bits, a)	\
+	__atomic_fetch_and(&(a)->v, ~(bits), __ATOMIC_ACQUIRE)
+#define atomic_fetch_andnot_release(bits, a)	\
+	__atomic_fetch_and(&(a)->v, ~(bits), __ATOMIC_RELEASE)
+#define host_try_cmpxchg(a, old, new, order)				\
+	__atomic_compare_exchange_n(&(a)->v, old, new, false, order,	\
+				    __ATOMIC_RELAXED)
+#define atomic_try_cmpxchg(a, old, new)		\
+	host_try_cmpxchg(a, old, new, __ATOMIC_SEQ_CST)
+#define atomic_try_cmpxchg_acquire(a, old, new)	\
+	host_try_cmpxchg(a, old, new, __ATOMIC_ACQUIRE)
+#define atomic_try_cmpxchg_release(a, old, new)	\
+	host_try_cmpxchg(a, old, new, __ATOMIC_RELEASE)
 
 typedef struct { s64 v; } atomic64_t;
 #define ATOMIC64_INIT(n)	{ n }

@@ -10,5 +10,7 @@
 #define spin_lock_init(l)	((void)(l))
 #define spin_lock_bh(l)		((void)(l))
 #define spin_unlock_bh(l)	((void)(l))
+#define local_bh_disable()	do { } while (0)
+#define local_bh_enable()	do { } while (0)
 
 #endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_INTERRUPT_H
+#define _HOST_DOORS_INTERRUPT_H
+
+#define in_hardirq()		0
+#define irqs_disabled()		0
+
+/* What runs in softirq, as compat/compat.h has it; the test's to run */
+struct compat_bh { void (*run)(struct compat_bh *bh); };
+void host_raise(struct compat_bh *bh);
+#define compat_bh_init(b, f)	((b)->run = (f))
+#define compat_bh_raise(b)	host_raise(b)
+#define compat_bh_end(b)	((void)(b))
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_PERCPU_H
+#define _HOST_DOORS_PERCPU_H
+
+/* One CPU */
+#define DEFINE_PER_CPU(type, name)	type name
+#define this_cpu_ptr(p)			(p)
+#define per_cpu_ptr(p, cpu)		((void)(cpu), p)
+#define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_WORKQUEUE_H
+#define _HOST_DOORS_WORKQUEUE_H
+
+#include <linux/container_of.h>
+#include <linux/types.h>
+
+struct workqueue_struct;
+struct work_struct { void (*func)(struct work_struct *w); };
+struct delayed_work { struct work_struct work; };
+
+#define to_delayed_work(w)	container_of(w, struct delayed_work, work)
+#define INIT_DELAYED_WORK(d, f)	((d)->work.func = (f))
+
+/* The test's to run, in its time */
+bool host_queue_delayed(struct delayed_work *d, unsigned long ms);
+#define queue_delayed_work(q, d, j)	((void)(q), host_queue_delayed(d, j))
+#define msecs_to_jiffies(ms)		(ms)
+
+#endif
