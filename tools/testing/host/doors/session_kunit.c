@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A user of sessions goes while it is told something: drivers/ddp/session.c
+ * between a lower layer's worker and rmmod, a thread each.
+ */
+#include <kunit/test.h>
+#include <linux/srcu.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ddp/session.h>
+
+static struct {
+	sem_t	inside;		/* an upcall runs */
+	sem_t	go_on;		/* it may return */
+	sem_t	waits;		/* rmmod waits for it */
+	bool	returned;
+	bool	too_soon;	/* rmmod did not */
+} world;
+
+void host_srcu_waits(void)
+{
+	sem_post(&world.waits);
+	usleep(100);
+}
+
+/* The user, whose code is to be gone ---------------------------------------- */
+
+static int upcall(void)
+{
+	sem_post(&world.inside);
+	sem_wait(&world.go_on);
+	WRITE_ONCE(world.returned, true);
+	return 0;
+}
+
+static int request(struct ddp_listener *l, struct ddp_session *ss,
+		   const struct ddp_offer *o)
+{
+	return upcall();
+}
+
+static void refused(struct ddp_listener *l, enum iw_reason why)
+{
+	upcall();
+}
+
+static enum iw_reason established(struct ddp_session *ss,
+				  const struct ddp_offer *o)
+{
+	upcall();
+	return IW_OK;
+}
+
+static void peer_closed(struct ddp_session *ss)
+{
+	upcall();
+}
+
+static void closed(struct ddp_session *ss, enum iw_reason why,
+		   const struct ddp_offer *o)
+{
+	upcall();
+}
+
+static const struct ddp_session_user user = {
+	.request = request, .refused = refused, .established = established,
+	.peer_closed = peer_closed, .closed = closed,
+};
+
+static struct ddp_session ss = { .user = &user };
+static struct ddp_listener listener = { .user = &user };
+
+/* The lower layer's worker -------------------------------------------------- */
+
+static void *requests(void *unused)
+{
+	ddp_session_request(&listener, &ss, NULL);
+	return NULL;
+}
+
+static void *refuses(void *unused)
+{
+	ddp_session_refused(&listener, IW_TIMEOUT);
+	return NULL;
+}
+
+static void *establishes(void *unused)
+{
+	ddp_session_established(&ss, NULL);
+	return NULL;
+}
+
+static void *sees_the_end(void *unused)
+{
+	ddp_session_peer_closed(&ss);
+	return NULL;
+}
+
+static void *closes(void *unused)
+{
+	ddp_session_closed(&ss, IW_LOCAL_CLOSE, NULL);
+	return NULL;
+}
+
+/* ... and rmmod ------------------------------------------------------------- */
+
+static void *goes(void *unused)
+{
+	ddp_session_user_gone();
+	world.too_soon = !READ_ONCE(world.returned);
+	sem_post(&world.waits);
+	return NULL;
+}
+
+static void gone_during(struct kunit *test, void *(*worker)(void *))
+{
+	pthread_t w, rmmod;
+
+	memset(&world, 0, sizeof(world));
+	sem_init(&world.inside, 0, 0);
+	sem_init(&world.go_on, 0, 0);
+	sem_init(&world.waits, 0, 0);
+	pthread_create(&w, NULL, worker, NULL);
+	sem_wait(&world.inside);
+	pthread_create(&rmmod, NULL, goes, NULL);
+	/* it waits, or is over without */
+	sem_wait(&world.waits);
+	sem_post(&world.go_on);
+	pthread_join(w, NULL);
+	pthread_join(rmmod, NULL);
+	KUNIT_EXPECT_FALSE(test, world.too_soon);
+}
+
+static void gone_during_request(struct kunit *test)
+{
+	gone_during(test, requests);
+}
+
+static void gone_during_refused(struct kunit *test)
+{
+	gone_during(test, refuses);
+}
+
+static void gone_during_established(struct kunit *test)
+{
+	gone_during(test, establishes);
+}
+
+static void gone_during_peer_closed(struct kunit *test)
+{
+	gone_during(test, sees_the_end);
+}
+
+static void gone_during_closed(struct kunit *test)
+{
+	gone_during(test, closes);
+}
+
+static struct kunit_case session_cases[] = {
+	KUNIT_CASE(gone_during_request),
+	KUNIT_CASE(gone_during_refused),
+	KUNIT_CASE(gone_during_established),
+	KUNIT_CASE(gone_during_peer_closed),
+	KUNIT_CASE(gone_during_closed),
+	{}
+};
+
+static struct kunit_suite session_suite = {
+	.name = "session",
+	.test_cases = session_cases,
+};
+
+kunit_test_suite(session_suite);
