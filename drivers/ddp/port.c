@@ -144,7 +144,7 @@ static void free_port(struct ddp_port *p)
 static struct ddp_port *new_port(const struct ddp_port_ops *ops,
 				 const struct ddp_listen *a)
 {
-	struct ddp_port *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	struct ddp_port *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 
 	if (!p)
 		return NULL;
@@ -216,7 +216,7 @@ static struct ddp_port_listener *
 new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
 	     const struct ddp_session_user *user, void *ctx)
 {
-	struct ddp_port_listener *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	struct ddp_port_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 
 	if (!l)
 		return NULL;

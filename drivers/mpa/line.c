@@ -108,7 +108,7 @@ static void mpa_line_work(struct work_struct *work)
 
 static struct mpa_line *new_line(const void *listener, pid_t process)
 {
-	struct mpa_line *line = kzalloc(sizeof(*line), GFP_KERNEL);
+	struct mpa_line *line = kzalloc(sizeof(*line), GFP_KERNEL_ACCOUNT);
 
 	if (!line)
 		return NULL;

@@ -384,7 +384,7 @@ static void work(struct work_struct *w)
  */
 struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 {
-	struct sddp_assoc *a = kzalloc(sizeof(*a), GFP_KERNEL);
+	struct sddp_assoc *a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
 
 	if (!a)
 		return NULL;

@@ -48,7 +48,7 @@ static struct sddp_control *prepare(enum sddp_what what,
 
 	if (o->pd_len > room || (o->ird | o->ord) & ~DDP_WORD_DEPTH)
 		return NULL;
-	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
 	if (!c)
 		return NULL;
 	c->what = what;

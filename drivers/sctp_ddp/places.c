@@ -58,7 +58,7 @@ static DEFINE_SPINLOCK(places_lock);	/* it is changed */
 
 static int settle(struct sddp_listener *l, const struct sockaddr_storage *addr)
 {
-	struct place *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	struct place *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 	struct ddp_listen args = l->args;
 	int err;
 
@@ -259,7 +259,7 @@ static struct sddp_listener *new_listener(const struct ddp_listen *a,
 					  const struct ddp_session_user *user,
 					  void *ctx)
 {
-	struct sddp_listener *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	struct sddp_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 
 	if (!l)
 		return NULL;

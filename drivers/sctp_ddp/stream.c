@@ -109,7 +109,7 @@ void sddp_stream_late(struct sddp_stream *st, bool more)
 struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 				    void *ctx, bool active)
 {
-	struct sddp_stream *st = kzalloc(sizeof(*st), GFP_KERNEL);
+	struct sddp_stream *st = kzalloc(sizeof(*st), GFP_KERNEL_ACCOUNT);
 
 	if (!st)
 		return NULL;
