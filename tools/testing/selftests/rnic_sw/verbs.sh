@@ -39,7 +39,7 @@ all_on_one_device() {
 	done < <("$VERBS" -l)
 }
 
-# The version 2 hierarchy of control groups, wherever it is
+# groups CONTROLLER: in the version 2 hierarchy of control groups, wherever it is
 groups() {
 	local at
 	at=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
@@ -49,9 +49,9 @@ groups() {
 		mount -t cgroup2 cgroup2 "$at" 2>/dev/null || t_skip "no control groups here"
 		t_defer umount "$at"
 	fi
-	grep -qw rdma "$at/cgroup.controllers" || t_skip "no control group for RDMA here"
+	grep -qw "$1" "$at/cgroup.controllers" || t_skip "no control group for $1 here"
 	GROUP=$at/rnic_sw-test
-	echo +rdma >"$at/cgroup.subtree_control"
+	echo "+$1" >"$at/cgroup.subtree_control"
 	mkdir "$GROUP"
 	t_defer rmdir "$GROUP"
 }
@@ -60,7 +60,7 @@ in_group() { bash -c 'echo $$ >"$1/cgroup.procs" && exec "${@:2}"' - "$GROUP" "$
 
 # An administrator's limit: who has used it up gets no more, others do.
 limited() {
-	groups
+	groups rdma
 	# Not enough for one end. Were it the other that failed, the program's end would
 	# have to wait until the first has given up to connect, a minute.
 	echo "$B_DEV hca_object=3" >"$GROUP/rdma.max"
@@ -68,6 +68,13 @@ limited() {
 	"$VERBS" -a "$B4" send_sizes
 	echo "$B_DEV hca_object=max" >"$GROUP/rdma.max"
 	in_group "$VERBS" -a "$B4" send_sizes
+}
+
+# What the kernel keeps for a program is its control group's.
+charged() {
+	groups memory
+	T_GROUP=$GROUP in_group "$VERBS" -a "$B4" charge_rings charge_windows charge_regions \
+		charge_connects
 }
 
 # A program whose clock is a day ahead: so are its time stamps.
@@ -189,6 +196,7 @@ one_device
 all_on_one_device
 t_case "send_2g" "DDP-48" huge
 t_case "limits by control group" "DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-24 SEC-40" limited
+[ -n "${T_LLP:-}" ] || t_case "memory is charged to control groups" "SEC-24" charged
 t_case "time namespace" "the ABI" time_namespace
 t_undo
 

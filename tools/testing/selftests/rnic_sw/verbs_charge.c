@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Who pays: memory that the kernel has because of a program is its control group's. */
+#include <arpa/inet.h>
+#include <sys/mman.h>
+
+#include "rings.h"
+#include "verbs.h"
+
+#define MIB		(1 << 20)
+#define CALLERS		512
+
+/* KiB of the kernel's that the group is charged for */
+static unsigned long charged(void)
+{
+	const char *group = getenv("T_GROUP");
+	unsigned long octets = 0;
+	char line[256];
+	FILE *f;
+
+	if (!group)
+		skip("no control group was given");
+	snprintf(line, sizeof(line), "%s/memory.stat", group);
+	f = fopen(line, "r");
+	CHECK(f, "%s: %m", line);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "kernel %lu", &octets) == 1)
+			break;
+	fclose(f);
+	CHECK(octets, "no word of it");
+	return octets / 1024;
+}
+
+/* A group is charged in portions, and the sum brought up to date every 2 s */
+static unsigned long settled(void)
+{
+	pause_ms(2500);
+	return charged();
+}
+
+/* At least so much more than before */
+static void want_charged(const char *what, unsigned long before,
+			 unsigned long kib)
+{
+	unsigned long grown = 0;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		grown = charged() - before;
+		if ((long)grown >= (long)kib)
+			break;
+		pause_ms(100);
+	}
+	printf("# %s: %ld KiB, of at least %lu\n", what, (long)grown, kib);
+	CHECK((long)grown >= (long)kib, "%s", what);
+}
+
+static unsigned long mapped_kib(void)
+{
+	struct ring ring[64];
+	size_t words = 0, n = rings_mapped(ring, ARRAY_SIZE(ring));
+
+	while (n--)
+		words += ring[n].words;
+	return words * 4 / 1024;
+}
+
+/* Rings, those of queue pairs, completion queues and shared receives */
+static void charge_rings(void)
+{
+	const struct opts o = { .sq = 4096, .rq = 4096, .ssge = 8, .rsge = 8,
+				.cqe = 65536, .srq = 4096 };
+	unsigned long before = settled();
+	struct pair p = {};
+
+	pair_prepare(&p, &o);
+	pair_request(&p);
+	pair_make_qp(&p, &p.s);
+	want_charged("rings", before, mapped_kib());
+	rdma_reject(p.s.id, NULL, 0);
+	pair_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
+	pair_free(&p);
+}
+
+/* Windows, which are next to nothing but for what they take in the tables */
+static void charge_windows(void)
+{
+	struct pair p = {};
+	struct ibv_mw **mw;
+	unsigned long before;
+	int i, n = 20000;
+
+	mw = calloc(n, sizeof(*mw));
+	CHECK(mw, "%m");
+	pair_prepare(&p, &(struct opts){});
+	before = settled();
+	for (i = 0; i < n; i++) {
+		mw[i] = ibv_alloc_mw(p.c.pd, IBV_MW_TYPE_2);
+		CHECK(mw[i], "%m");
+	}
+	want_charged("windows", before, n * 128 / 1024);
+	for (i = 0; i < n; i++)
+		CHECK(!ibv_dealloc_mw(mw[i]), "%m");
+	free(mw);
+	pair_free(&p);
+}
+
+/* Regions: where their pages are */
+static void charge_regions(void)
+{
+	const size_t len = 16 * MIB, each = len / 4096 * 8;
+	struct ibv_mr *mr[16];
+	struct pair p = {};
+	unsigned long before;
+	void *mem;
+	size_t i;
+
+	/* in small pages, one word for each */
+	CHECK(!posix_memalign(&mem, 4096, len), "%m");
+	madvise(mem, len, MADV_NOHUGEPAGE);
+	memset(mem, 1, len);
+	pair_prepare(&p, &(struct opts){});
+	before = settled();
+	for (i = 0; i < ARRAY_SIZE(mr); i++) {
+		mr[i] = ibv_reg_mr(p.c.pd, mem, len, RIGHTS_ALL);
+		CHECK(mr[i], "%m");
+	}
+	want_charged("regions", before, ARRAY_SIZE(mr) * each / 1024);
+	for (i = 0; i < ARRAY_SIZE(mr); i++)
+		CHECK(!ibv_dereg_mr(mr[i]), "%m");
+	free(mem);
+	pair_free(&p);
+}
+
+/* Who takes calls and says nothing: a plain socket */
+static int silent_listener(struct sockaddr_in *at)
+{
+	socklen_t len = sizeof(*at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	*at = (struct sockaddr_in){ .sin_family = AF_INET };
+	CHECK(inet_pton(AF_INET, setting.addr, &at->sin_addr) == 1, "address");
+	CHECK(fd >= 0 && !bind(fd, (struct sockaddr *)at, sizeof(*at)), "%m");
+	CHECK(!listen(fd, CALLERS) &&
+	      !getsockname(fd, (struct sockaddr *)at, &len), "%m");
+	return fd;
+}
+
+static void want_event(struct rdma_event_channel *ch,
+		       enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *ev;
+
+	CHECK(!rdma_get_cm_event(ch, &ev), "%m");
+	CHECK(ev->event == type, "%s", rdma_event_str(ev->event));
+	rdma_ack_cm_event(ev);
+}
+
+/* Connections that are being made, beside their queue pairs */
+static void charge_connects(void)
+{
+	static struct rdma_cm_id *id[CALLERS];
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
+	struct rdma_conn_param param = {};
+	struct rdma_event_channel *ch;
+	struct sockaddr_in to;
+	unsigned long before;
+	struct pair p = {};
+	int i, fd;
+
+	pair_prepare(&p, &(struct opts){});
+	fd = silent_listener(&to);
+	ch = rdma_create_event_channel();
+	CHECK(ch, "%m");
+	attr.send_cq = p.c.scq;
+	attr.recv_cq = p.c.rcq;
+	for (i = 0; i < CALLERS; i++) {
+		CHECK(!rdma_create_id(ch, &id[i], NULL, RDMA_PS_TCP), "%m");
+		CHECK(!rdma_resolve_addr(id[i], NULL, (struct sockaddr *)&to,
+					 2000), "%m");
+		want_event(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
+		CHECK(!rdma_resolve_route(id[i], 2000), "%m");
+		want_event(ch, RDMA_CM_EVENT_ROUTE_RESOLVED);
+		CHECK(!rdma_create_qp(id[i], p.c.pd, &attr), "%m");
+	}
+	before = settled();
+	for (i = 0; i < CALLERS; i++)
+		CHECK(!rdma_connect(id[i], &param), "%m");
+	want_charged("connections", before, CALLERS * 6);
+	for (i = 0; i < CALLERS; i++) {
+		rdma_destroy_qp(id[i]);
+		CHECK(!rdma_destroy_id(id[i]), "%m");
+	}
+	close(fd);
+	rdma_destroy_event_channel(ch);
+	pair_free(&p);
+}
+
+#define CHARGE(n)	{ .name = #n, .run = n, .seconds = 60, \
+			  .shows = "SEC-24", .asked = true }
+
+const struct test charge_tests[] = {
+	CHARGE(charge_rings),
+	CHARGE(charge_windows),
+	CHARGE(charge_regions),
+	CHARGE(charge_connects),
+	{}
+};
