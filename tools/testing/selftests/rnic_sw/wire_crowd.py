@@ -2,14 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Many peers at one listener, over TCP: who is let in, and who has to go."""
 
+import array
 import contextlib
+import fcntl
 import os
+import re
+import termios
 import time
 
-from wire import (MATE, PATIENCE, PORT, Peer, Skip, case, check, mpa, read,
-                  run, shell, write)
+from wire import (MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case, check,
+                  mpa, read, run, shell, write)
+from wire_kernel import failing
 
 CALLERS = 64                # that may wait at rawmate's listener
+WOKEN = 300                 # connections that may send again at the same moment
+LONG = 0.060                # seconds: too long for one softirq, even here
 
 
 def crowd(w, number):
@@ -53,42 +60,96 @@ def stays(w):
         one.reset()
 
 
-@contextlib.contextmanager
-def failing_once(cache):
-    """Inside, the next object of that cache cannot be had."""
-    debug = "/sys/kernel/debug/failslab/"
-    mark = f"/sys/kernel/slab/{cache}/failslab"
-    shell("mount -t debugfs none /sys/kernel/debug", True)
-    if not os.path.exists(debug) or not os.path.exists(mark):
-        raise Skip("no failslab")
-    words = {"task-filter": "N", "cache-filter": "Y", "ignore-gfp-wait": "N",
-             "interval": "1", "space": "0", "verbose": "0", "times": "1"}
-    if os.path.exists(debug + "require-start"):
-        words |= {"require-start": "0", "require-end": hex(2 ** 64 - 1)}
-    write(mark, "1")
-    for name, word in words.items():
-        write(debug + name, word)
-    write(debug + "probability", "100")
-    try:
-        yield lambda: int(read(debug + "times")) == 0
-    finally:
-        write(debug + "probability", "0")
-        write(debug + "cache-filter", "N")
-        write(mark, "0")
-
-
 @case("responder: taken in later, if memory was short")
 def later(w):
     sock = w.socket()
     sock.settimeout(PATIENCE)
-    with failing_once("sock_inode_cache") as failed_once:
+    with failing("sock_inode_cache", 1) as failed:
         sock.connect((MATE, PORT))
         end = time.monotonic() + PATIENCE
-        while not failed_once() and time.monotonic() < end:
+        while not failed() and time.monotonic() < end:
             time.sleep(0.05)
-        check("memory was short", failed_once())
+        check("memory was short", failed())
     sock.settimeout(None)
     w.initiate(peer=Peer(sock))
+
+
+# Many that have something to send ------------------------------------------------
+
+
+@contextlib.contextmanager
+def in_slots(interval):
+    """Inside, what the peers say arrives all at once, every so often."""
+    try:
+        shell(f"tc -n {NS} qdisc add dev {PEER_IF} root netem "
+              f"slot {interval} {interval} limit 100000")
+    except RuntimeError as why:
+        raise Skip(f"no netem: {why}") from None
+    try:
+        yield
+    finally:
+        shell(f"tc -n {NS} qdisc del dev {PEER_IF} root")
+
+
+@contextlib.contextmanager
+def softirqs():
+    """Inside, runs of that softirq are timed that the transmit side has; a list
+    of seconds, filled in at the end."""
+    trace = "/sys/kernel/tracing/"
+    if not os.path.exists(trace + "events/irq"):
+        shell(f"mount -t tracefs none {trace}", True)
+    if not os.path.exists(trace + "events/irq"):
+        raise Skip("no tracepoints")
+    events = [f"{trace}events/irq/softirq_{end}/" for end in ("entry", "exit")]
+    clock = re.search(r"\[(\w+)\]", read(trace + "trace_clock"))[1]
+    runs = []
+    try:
+        write(trace + "trace_clock", "mono")
+        for event in events:
+            write(event + "filter", "vec==6")       # TASKLET, BH work too
+            write(event + "enable", "1")
+        yield runs
+        began = {}
+        for line in read(trace + "trace").splitlines():
+            found = re.search(r"\[(\d+)\].* ([\d.]+): softirq_(\w+):", line)
+            if found and found[3] == "entry":
+                began[found[1]] = float(found[2])
+            elif found and found[1] in began:
+                runs.append(float(found[2]) - began.pop(found[1]))
+    finally:
+        for event in events:
+            write(event + "enable", "0")
+            write(event + "filter", "0")
+        write(trace + "trace", "")
+        write(trace + "trace_clock", clock)
+
+
+def unread(peer):
+    """Octets that have come."""
+    number = array.array("i", [0])
+    fcntl.ioctl(peer.sock, termios.FIONREAD, number)
+    return number[0]
+
+
+@case("many that may send again at the same moment leave the CPU to others")
+def woken(w):
+    memory = w.shared(1 << 20, "l")
+    links = [w.initiate() for _ in range(WOKEN)]
+    with in_slots("300ms"), softirqs() as runs:
+        for link in links:
+            link.post("write", memory, 1 << 20, 1, 1, 2)
+        end = time.monotonic() + 3 * PATIENCE
+        while time.monotonic() < end:
+            least = min(unread(link.peer) for link in links)
+            if least > 40 << 10:
+                break
+            time.sleep(0.1)
+    runs.sort()
+    print(f"# {len(runs)} runs, the longest took",
+          *(f"{1000 * run:.1f}" for run in runs[-8:]), "ms", flush=True)
+    check(f"all make progress: {least}", least > 40 << 10)
+    # somebody else's process may have had the CPU meanwhile, once or twice
+    check("no run is long", runs[-3] < LONG)
 
 
 run()

@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Neighbours who want nothing but to be in the way: they call and say nothing,
-or stop at each octet of the start-up, never read, never acknowledge.  An honest
-peer beside them connects and is served, and what the host keeps has a bound."""
+or stop at each octet of the start-up, never read, never acknowledge, have all of
+the memory or the time.  An honest peer beside them connects and is served, and
+what the host keeps has a bound."""
 
+import contextlib
+import os
 import socket
 import time
 
-from wire import (MATE, PATIENCE, PORT, SUCCESS, case, check, grown_since,
-                  kernel_memory, mpa, rdmap, run)
+from wire import (MATE, PATIENCE, PORT, SUCCESS, Skip, case, check,
+                  grown_since, kernel_memory, mpa, rdmap, read, run, same,
+                  shell, write)
+from wire_kernel import busy, failing
 
 MANY = 600              # callers, of whom the listener lets a few wait
 AT_ONCE = 100           # ... between two honest ones
 SOON = 20               # seconds in which the honest one is served
 KEPT = 24               # KiB that one waiting caller may cost, sockets included
+REQUEST_DEADLINE = 10   # seconds that a responder waits
 WAITING = 64            # how many of rawmate's listener may wait
 SLACK = 4096            # KiB by which the kernel's memory moves by itself
 
@@ -151,6 +157,69 @@ def never_acknowledge(w):
     for _ in range(5):
         honest(w)
     leave(w, link)
+
+
+# Memory and time that others have ------------------------------------------------
+
+
+@case("TCP gets no memory for a while, and nothing is under way")
+def short(w):
+    memory = w.shared(1 << 20, "l")
+    link = w.initiate()
+    link.round_trip()
+    with failing("skbuff_fclone_cache"):
+        link.post("write", memory, 20 << 10, 1, 1, 2)
+        began = busy()
+        check("nothing leaves", link.peer.silent(2))
+        used = busy() - began
+        print(f"# {used:.2f} s of CPU in 2 s", flush=True)
+        check(f"{used} s of CPU time in 2 s", used < 1)
+    same("octets", sum(len(seg.payload)
+                       for seg in link.peer.get_message()), 20 << 10)
+    link.wc(wr=1, status=SUCCESS)
+    link.round_trip()
+
+
+def no_waiting_callers():
+    """All who have called have been taken in."""
+    return shell(f"ss -Hltn sport = :{PORT}").split()[1] == "0"
+
+
+@contextlib.contextmanager
+def alone():
+    """Inside, this thread has the CPU, and no worker of the kernel's gets any."""
+    fair = "/sys/kernel/debug/sched/fair_server/cpu0/runtime"
+    limit = "/proc/sys/kernel/sched_rt_runtime_us"
+    before = read(limit), read(fair) if os.path.exists(fair) else None
+    write(limit, "-1")
+    if before[1]:
+        write(fair, "0")
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        if before[1]:
+            write(fair, before[1])
+        write(limit, before[0])
+
+
+@case("what has come in time counts, however late somebody looks")
+def looked_late(w):
+    if os.cpu_count() > 1:
+        raise Skip("another CPU would look in time")
+    link = w.add_link(w.dial())
+    while not no_waiting_callers():
+        time.sleep(0.05)
+    with alone():
+        link.peer.put(mpa.request().pack())
+        end = time.monotonic() + REQUEST_DEADLINE + 1
+        while time.monotonic() < end:
+            pass
+    link.conn = w.asked().conn
+    w.mate.do("accept", link.conn, 4, 4)
+    link.peer.get_frame()
+    link.cm("ESTABLISHED")
 
 
 run()

@@ -10,6 +10,7 @@ import time
 
 from wire import (CM, KIB, MATE, SUCCESS, Refused, Skip, case, check,
                   grown_since, kernel_memory, rdmap, same, write)
+from wire_kernel import busy
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, TERMINATE, Control
 from wire_sctp import GHOST, MATE_IF, NS, PEER_IF, PORT, go, hardware
@@ -40,13 +41,6 @@ def associations():
     """How many there are here."""
     with open("/proc/net/sctp/assocs", encoding="ascii") as file:
         return len(file.readlines()) - 1
-
-
-def busy():
-    """Seconds of CPU time used since boot."""
-    with open("/proc/stat", encoding="ascii") as file:
-        ticks = [int(word) for word in file.readline().split()[1:8]]
-    return (sum(ticks) - ticks[3] - ticks[4]) / 100
 
 
 # Neighbours --------------------------------------------------------------------

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""How the kernel fares, and how to make it fare worse, for the wire tests."""
+
+import contextlib
+import os
+
+from wire import Skip, read, shell, write
+
+
+def busy():
+    """Seconds of CPU time used since boot."""
+    with open("/proc/stat", encoding="ascii") as file:
+        ticks = [int(word) for word in file.readline().split()[1:8]]
+    return (sum(ticks) - ticks[3] - ticks[4]) / 100
+
+
+@contextlib.contextmanager
+def failing(cache, times=-1):
+    """Inside, no object of that cache can be had, or so many times not."""
+    debug = "/sys/kernel/debug/failslab/"
+    mark = f"/sys/kernel/slab/{cache}/failslab"
+    shell("mount -t debugfs none /sys/kernel/debug", True)
+    if not os.path.exists(debug) or not os.path.exists(mark):
+        raise Skip("no failslab")
+    words = {"task-filter": "N", "cache-filter": "Y", "ignore-gfp-wait": "N",
+             "interval": "1", "space": "0", "verbose": "0",
+             "times": str(times)}
+    if os.path.exists(debug + "require-start"):
+        words |= {"require-start": "0", "require-end": hex(2 ** 64 - 1)}
+    write(mark, "1")
+    for name, word in words.items():
+        write(debug + name, word)
+    write(debug + "probability", "100")
+    try:
+        yield lambda: int(read(debug + "times")) == 0
+    finally:
+        write(debug + "probability", "0")
+        write(debug + "cache-filter", "N")
+        write(mark, "0")
