@@ -345,6 +345,72 @@ foreign_listener() {
 	t_check "the server is alive" t_alive server
 }
 
+# netns_mode WORD: whether a namespace sees the devices of others. The core changes
+# that only while there are no others; those of the case before may be going still.
+netns_mode() { rdma system show | grep -q "netns $1" || t_until 10 rdma system set netns "$1"; }
+
+# A namespace with an interface that has number, name and all addresses of ours: by
+# these a connection manager finds the device, each kernel by others.
+a_container() {
+	local words
+	read -ra words < <(ip -o link show t0 | sed 's/^\([0-9]*\):.* link.ether \([0-9a-f:]*\).*/index \1 address \2/')
+	ip netns add rnic-c
+	t_defer t_drop_netns rnic-c
+	ip -n rnic-c link set lo up
+	ip -n rnic-c link add t0 "${words[@]}" type dummy
+	ip -n rnic-c addr add "$A4/24" dev t0
+	ip -n rnic-c link set t0 up
+}
+
+sockets() { t_in "$1" ss -HlntS "sport = :$PORT"; }
+no_socket() { t_check "a socket: $(sockets "$1")" [ -z "$(sockets "$1")" ]; }
+cm_listens() { rdma resource show cm_id | grep -q "LISTEN.*src-addr [^ ]*:$PORT"; }
+
+# In a container that is not shown others' devices no program begins without one.
+own_device() {
+	ip -n rnic-c link add t1 type dummy
+	ip -n rnic-c addr add 10.9.8.1/24 dev t1
+	ip -n rnic-c link set t1 up
+	t_new_device iw8 t1 rnic-c
+}
+
+# everywhere MODE: who listens on all addresses has no socket on ours
+everywhere() {
+	t_port
+	t_bg everywhere b rping -s -P -a 0.0.0.0 -p "$PORT"
+	if [ "$1" = shared ]; then
+		t_until "$T_TIME" cm_listens || t_fail "it does not listen"
+		no_socket rnic-c
+	else
+		t_listens b "$PORT"
+	fi
+	no_socket ''
+	t_kill everywhere
+}
+
+# container MODE: what a program in there gets of our device: no socket, by whatever
+# address, and no connection. a is here, b in there.
+container() {
+	local connects
+	t_defer netns_mode "$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')"
+	netns_mode "$1"
+	one_device
+	t_listens_on iw0 both || echo "no SCTP here"
+	a_container
+	NS_B=rnic-c B_DEV=iw8
+	[ "$1" = shared ] || own_device
+	everywhere "$1"
+	t_port
+	t_refused on b timeout 10 rping -s -P -a "$A4" -p "$PORT"
+	t_port
+	t_bg server a rping -s -P -a "$A4" -p "$PORT"
+	t_listens a "$PORT"
+	connects=$(t_counter iw0 connects)
+	t_refused on b timeout 20 rping -c -a "$A4" -p "$PORT" -C 1
+	t_check "it has connected" [ "$(t_counter iw0 connects)" -eq "$connects" ]
+	on a timeout "$T_TIME" rping -c -a "$A4" -p "$PORT" -C 2 || t_closed_first "$T_CASE/log"
+}
+
 resources_show() {
 	ping_for_ever
 	rdma resource show qp link iw0/1 | tee "$T_CASE/qp"
@@ -418,6 +484,8 @@ t_case "programs killed under traffic" "" killed_under_traffic
 t_case "namespace deleted under traffic" "" namespace_deleted
 t_case "namespace of a listener" "" namespace_of_a_listener
 t_case "a listener of another namespace" "" foreign_listener
+t_case "a container, netns shared" "" container shared
+t_case "a container, netns exclusive" "" container exclusive
 t_case "module unloaded while a device exists" "" unload_with_device
 t_case "module unloaded while a program runs" "" unload_with_program
 t_case "modules unloaded, loaded by rdma link add" "" unload_and_autoload
