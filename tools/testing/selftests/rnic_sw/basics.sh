@@ -420,6 +420,28 @@ resources_show() {
 	rdma resource show cm_id dev iw0 | grep -q 'comm rping'
 }
 
+# What lockdep has seen to be taken while that one is held
+locks_after() {
+	awk -v name="$1" '/^[^ ].*: / { sub(/.*: /, ""); sub(/#.*/, ""); at = $0 == name; next }
+		at && sub(/^ -> \[.*\] /, "")' /proc/lockdep | sort -u
+}
+
+# Programs hold the locks of their sockets while they wait for memory, and what they
+# wait for may be written through a device: the device's sockets are others to lockdep,
+# those that it makes and those that it accepts.
+own_lock_classes() {
+	local family
+	[ -e /proc/lockdep ] || t_skip "no lockdep in this kernel"
+	ping_through "$B4"
+	ping_through "$B6"
+	locks_after '&c->mutex' | tee "$T_CASE/after"
+	for family in AF_INET AF_INET6; do
+		t_check "no socket of $family has a class of its own" \
+			grep -qx "sk_lock-$family-IWARP" "$T_CASE/after"
+		t_refused grep "sk_lock-$family\$" "$T_CASE/after"
+	done
+}
+
 device_renamed() {
 	rdma dev set iw0 name iw9
 	t_defer rdma dev set iw9 name iw0
@@ -500,6 +522,7 @@ t_case "port state follows the link" "" port_follows_link
 t_case "rdma statistic" "" counters_count
 t_case "devices share a wildcard port" "" devices_share_a_port
 t_case "rdma resource" "" resources_show
+t_case "inner sockets have lock classes of their own" "" own_lock_classes
 t_case "device renamed" "" device_renamed
 t_case "netdev renamed" "" netdev_renamed
 t_end
