@@ -2,6 +2,7 @@
 /* Whose a queue pair is, what its number says, and how much there is of all. */
 #define _GNU_SOURCE
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "verbs.h"
@@ -67,24 +68,36 @@ static int connect_number(struct rdma_cm_id *id, uint32_t qpn)
 	return rdma_connect(id, &param) ? errno : 0;
 }
 
+static int status_of(pid_t pid)
+{
+	int status;
+
+	CHECK(waitpid(pid, &status, 0) == pid, "%m");
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) != 255, "%x", status);
+	return WEXITSTATUS(status);
+}
+
+/* A child begins; it may be nobody */
+static void be(bool nobody)
+{
+	alarm(patience(15));
+	if (nobody && (setresgid(NOBODY, NOBODY, NOBODY) ||
+		       setresuid(NOBODY, NOBODY, NOBODY)))
+		_exit(255);
+}
+
 /* Another process does it, with those rights; what it gets */
 static int in_child(int (*act)(const struct pair *p, uint32_t qpn),
 		    const struct pair *p, uint32_t qpn, bool nobody)
 {
-	int status;
 	pid_t pid = fork();
 
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
-		alarm(patience(15));
-		if (nobody && (setresgid(NOBODY, NOBODY, NOBODY) ||
-			       setresuid(NOBODY, NOBODY, NOBODY)))
-			_exit(255);
+		be(nobody);
 		_exit(act(p, qpn));
 	}
-	CHECK(waitpid(pid, &status, 0) == pid, "%m");
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) != 255, "%x", status);
-	return WEXITSTATUS(status);
+	return status_of(pid);
 }
 
 static int act_connect(const struct pair *p, uint32_t qpn)
@@ -124,6 +137,103 @@ static void owner_child(void)
 	pair_free(&p);
 }
 
+/* Who accepts ------------------------------------------------------------- */
+
+/*
+ * Who called is told, or calls once more in an older way, and is told then: who
+ * waits for an answer when his process ends keeps that waiting.
+ */
+static void see_refusal(struct pair *p)
+{
+	struct pollfd pfd[] = {
+		{ .fd = p->lch->fd, .events = POLLIN },
+		{ .fd = p->c.ch->fd, .events = POLLIN },
+	};
+
+	for (;;) {
+		CHECK(poll(pfd, 2, 10000) > 0, "no event");
+		if (pfd[1].revents)
+			break;
+		pair_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);
+		CHECK(!rdma_reject(p->ev.id, NULL, 0), "%m");
+	}
+	pair_event(p, p->c.ch, RDMA_CM_EVENT_REJECTED);
+}
+
+/* Somebody has called: say yes with a queue pair of that number.  0 or an errno */
+static int accept_number(struct pair *p, uint32_t qpn)
+{
+	struct rdma_conn_param param = { .qp_num = qpn };
+	int err;
+
+	pair_request(p);
+	err = rdma_accept(p->s.id, &param) ? errno : 0;
+	if (err)
+		see_refusal(p);
+	else
+		pair_event(p, p->c.ch, RDMA_CM_EVENT_ESTABLISHED);
+	return err;
+}
+
+/* A process that calls itself and accepts, once it is told the number */
+struct acceptor {
+	pid_t	pid;
+	int	to;
+};
+
+/* To be made first: what is open before that would be another's to the kernel */
+static struct acceptor make_acceptor(bool nobody)
+{
+	struct pair p = {};
+	uint32_t qpn;
+	int fds[2];
+	pid_t pid;
+
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, fds), "%m");
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (pid) {
+		close(fds[0]);
+		return (struct acceptor){ pid, fds[1] };
+	}
+	close(fds[1]);
+	be(nobody);
+	pair_prepare(&p, &(struct opts){});
+	if (read(fds[0], &qpn, sizeof(qpn)) != sizeof(qpn))
+		_exit(255);
+	_exit(accept_number(&p, qpn));
+}
+
+static int accepts(const struct acceptor *a, uint32_t qpn)
+{
+	/* if it is gone already, its status says more */
+	send(a->to, &qpn, sizeof(qpn), MSG_NOSIGNAL);
+	close(a->to);
+	return status_of(a->pid);
+}
+
+static void owner_accept(void)
+{
+	struct acceptor none, stranger, like;
+	struct pair p = {};
+	uint32_t qpn;
+
+	if (getuid())
+		skip("needs root, to be somebody else");
+	/* which may not read where the provider lies: now it is loaded */
+	ibv_free_device_list(ibv_get_device_list(NULL));
+	none = make_acceptor(false);
+	stranger = make_acceptor(true);
+	like = make_acceptor(false);
+	pair_prepare(&p, &(struct opts){});
+	qpn = p.c.qp->qp_num;
+	CHECK(accepts(&none, 1) == EINVAL, "number 1");
+	CHECK(accepts(&stranger, qpn) == EINVAL, "a stranger");
+	CHECK(qp_state(&p.c) == IBV_QPS_INIT, "%d", qp_state(&p.c));
+	CHECK(!accepts(&like, qpn), "root, too");
+	pair_free(&p);
+}
+
 /* A kernel consumer's, by the number in the environment: nobody's */
 static void owner_kernel(void)
 {
@@ -135,7 +245,9 @@ static void owner_kernel(void)
 		skip("no number was given");
 	pair_prepare(&p, &(struct opts){});
 	err = connect_number(resolved(&p), atoi(qpn));
-	CHECK(err == EINVAL, "%s: %s", qpn, strerror(err));
+	CHECK(err == EINVAL, "connect %s: %s", qpn, strerror(err));
+	err = accept_number(&p, atoi(qpn));
+	CHECK(err == EINVAL, "accept %s: %s", qpn, strerror(err));
 	pair_free(&p);
 }
 
@@ -176,6 +288,7 @@ const struct test owner_tests[] = {
 	CASE("owner_numbers", owner_numbers, 0, "SEC-1"),
 	CASE("owner_connect", owner_connect, 60, "SEC-1"),
 	CASE("owner_child", owner_child, 60, "SEC-1"),
+	CASE("owner_accept", owner_accept, 60, "SEC-1"),
 	{ .name = "owner_kernel", .run = owner_kernel, .shows = "SEC-1",
 	  .asked = true },
 	CASE("limit_pds", limit_pds, 60, "RDMAP-185 SEC-24"),
