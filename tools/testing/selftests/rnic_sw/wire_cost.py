@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What the worst of octets cost the host that takes them, in what a segment of
+one octet costs between two programs that know TCP alone: a neighbour who wants
+a CPU of somebody's gets no more of it by speaking RDMA.  The bounds stand in
+Documentation/limits.rst."""
+
+import contextlib
+import functools
+import socket
+import statistics
+import threading
+
+from wire import MATE, PORT, Closed, busy, case, check, mpa, rdmap, run
+
+PLAIN = PORT + 500      # where a program listens that knows TCP alone
+ROUNDS = 3              # pairs, one after the other; what counts is the median
+SEGMENTS = 3000         # of one octet each
+FPDUS = 20000           # as short as they can be
+READS = 1024            # of nothing, so many at once:
+AT_ONCE = 64
+CALLS = 60              # with a Request that is refused
+
+
+def cost(function, *arguments):
+    before = busy()
+    function(*arguments)
+    return busy() - before
+
+
+class Plain:
+    """A program that takes what comes, and looks at none of it."""
+
+    def __init__(self):
+        self.sock = socket.create_server((MATE, PLAIN))
+        self.taken = 0
+        self.news = threading.Condition()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            with self.sock.accept()[0] as sock, \
+                    contextlib.suppress(ConnectionResetError):
+                self._take(sock)
+
+    def _take(self, sock):
+        while count := len(sock.recv(1 << 16)):
+            with self.news:
+                self.taken += count
+                self.news.notify()
+
+    def took(self, count):
+        with self.news:
+            check("the plain program took all",
+                  self.news.wait_for(lambda: self.taken >= count, 60))
+
+
+@functools.cache
+def plain():
+    return Plain()
+
+
+def one_by_one(peer, octets):
+    """Each in a segment of its own."""
+    for number in range(len(octets)):
+        peer.put(octets[number:number + 1])
+
+
+def unit(w):
+    """Seconds that a segment of one octet costs, both ends together."""
+    server = plain()
+    with w.dial(PLAIN) as peer:
+        before = server.taken
+
+        def go():
+            one_by_one(peer, bytes(SEGMENTS))
+            server.took(before + SEGMENTS)
+        return cost(go) / SEGMENTS
+
+
+def compare(name, most, price, base):
+    """price(), base(): what one of them costs, in seconds."""
+    ratios = []
+    for _ in range(ROUNDS):
+        one, other = price(), base()
+        ratios.append(one / other)
+    middle = statistics.median(ratios)
+    print(f"# {name}: {middle:.2f} ({min(ratios):.2f} to {max(ratios):.2f}) "
+          f"of {other * 1e6:.0f} us", flush=True)
+    check(f"{name}: {middle:.2f}, {most} at most", middle <= most)
+
+
+@case("an octet a segment")
+def dribble(w):
+    region = w.shared(1 << 16)
+    link = w.initiate(peer=w.dial())
+
+    def price():
+        fpdu = link.peer.fpdu(rdmap.write(region.rkey, region.addr,
+                                          bytes(SEGMENTS)))
+
+        def go():
+            one_by_one(link.peer, fpdu)
+            link.round_trip()
+        return cost(go) / len(fpdu)
+    compare("a segment of one octet", 2, price, lambda: unit(w))
+
+
+@case("the shortest FPDUs there are")
+def shortest(w):
+    region = w.shared()
+    link = w.initiate(peer=w.dial())
+    of_nothing = link.peer.fpdu(rdmap.write(0, 0)) * FPDUS
+    of_one = link.peer.fpdu(rdmap.write(region.rkey, region.addr,
+                                        b"x")) * FPDUS
+    for name, octets in (("a Write of nothing", of_nothing),
+                         ("a Write of one octet", of_one)):
+        def go(octets=octets):
+            link.peer.put(octets)
+            link.round_trip()
+        compare(name, 1, lambda: cost(go) / FPDUS,
+                lambda: unit(w))
+
+
+@case("Reads of nothing")
+def reads(w):
+    link = w.initiate(peer=w.dial(), request=w.asking(AT_ONCE, AT_ONCE),
+                      accept=(AT_ONCE, AT_ONCE, b""))
+    nothing = rdmap.ReadRequest(0, 0, 0, 0, 0)
+
+    def go():
+        for _ in range(READS // AT_ONCE):
+            link.peer.put(b"".join(
+                link.peer.fpdu(nothing.segment(link.peer.next_msn(1)))
+                for _ in range(AT_ONCE)))
+            for _ in range(AT_ONCE):
+                link.peer.get_segment()
+    compare("a Read of nothing", 2, lambda: cost(go) / READS,
+            lambda: unit(w))
+
+
+@case("Requests that are wrong")
+def wrong(w):
+    request = mpa.request(rev=9).pack()
+
+    def calls(port):
+        for _ in range(CALLS):
+            with w.dial(port) as peer:
+                with contextlib.suppress(Closed, OSError):
+                    peer.put(request)
+                    peer.half_close()
+                    peer.wait_end()
+    plain()
+    compare("a call in vain", 2, lambda: cost(calls, PORT) / CALLS,
+            lambda: cost(calls, PLAIN) / CALLS)
+
+
+run()
