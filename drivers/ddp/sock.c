@@ -2,6 +2,7 @@
 /* Sockets: see ddp/sock.h. */
 #include <linux/export.h>
 #include <linux/net.h>
+#include <net/ipv6.h>
 #include <net/sock.h>
 
 #include <ddp/addr.h>
@@ -116,6 +117,42 @@ int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
 	return err == -EINPROGRESS ? 0 : err;
 }
 EXPORT_SYMBOL_GPL(ddp_sock_connect);
+
+/* What came over IPv4 is IPv4, whatever kind of socket took it */
+static void unmap(struct sockaddr_storage *a)
+{
+	const struct sockaddr_in6 *a6 = (void *)a;
+	struct sockaddr_in a4 = { .sin_family = AF_INET };
+
+	if (a->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&a6->sin6_addr))
+		return;
+	a4.sin_port = a6->sin6_port;
+	a4.sin_addr.s_addr = a6->sin6_addr.s6_addr32[3];
+	memset(a, 0, sizeof(*a));
+	memcpy(a, &a4, sizeof(a4));
+}
+
+/**
+ * ddp_sock_names - who is connected
+ * @sock: the socket
+ * @local: set to its own address; or NULL
+ * @remote: set to the peer's; or NULL
+ *
+ * Nobody above knows of IPv4 addresses mapped into IPv6.
+ */
+void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote)
+{
+	if (local) {
+		sock->ops->getname(sock, (struct sockaddr *)local, 0);
+		unmap(local);
+	}
+	if (remote) {
+		sock->ops->getname(sock, (struct sockaddr *)remote, 1);
+		unmap(remote);
+	}
+}
+EXPORT_SYMBOL_GPL(ddp_sock_names);
 
 /**
  * ddp_sock_own - hear of what happens to a socket

@@ -205,7 +205,7 @@ static void ask_user(struct mpa_conn *c)
 
 	if (!c->told) {
 		mpa_conn_deadline(c, 0);
-		mpa_sock_names(c);
+		ddp_sock_names(c->sock, &c->ss.local, &c->ss.remote);
 		c->told = !ddp_port_request(&c->caller, &c->ss, &c->su->peer);
 		if (c->told)
 			ddp_port_leave(&c->caller);
@@ -292,7 +292,7 @@ static void connecting(struct mpa_conn *c)
 		return;
 	case MPA_SOCK_OPEN:
 	case MPA_SOCK_PEER_DONE:
-		mpa_sock_names(c);
+		ddp_sock_names(c->sock, &c->ss.local, &c->ss.remote);
 		set_phase(c, MPA_STARTUP);
 		startup(c);
 		return;

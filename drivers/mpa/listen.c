@@ -39,7 +39,7 @@ static struct mpa_conn *new_child(struct ddp_port_listener *l,
 
 	if (!c)
 		return NULL;
-	sock->ops->getname(sock, (struct sockaddr *)&from, 1);
+	ddp_sock_names(sock, NULL, &from);
 	if (!mpa_conn_startup(c, false) && ddp_port_wait(l, &c->caller, &from))
 		return c;
 	mpa_conn_give_up(c);
@@ -53,7 +53,7 @@ static int accepted(struct ddp_port *p, struct socket *sock)
 	struct ddp_port_listener *l;
 	struct mpa_conn *c;
 
-	sock->ops->getname(sock, (struct sockaddr *)&called, 0);
+	ddp_sock_names(sock, &called, NULL);
 	l = ddp_port_called(p, &called);
 	if (!l)
 		return -ECONNREFUSED;

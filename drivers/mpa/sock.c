@@ -237,16 +237,6 @@ enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
 }
 
 /**
- * mpa_sock_names - note both ends' addresses in the session
- * @c: the connection
- */
-void mpa_sock_names(struct mpa_conn *c)
-{
-	c->sock->ops->getname(c->sock, (struct sockaddr *)&c->ss.local, 0);
-	c->sock->ops->getname(c->sock, (struct sockaddr *)&c->ss.remote, 1);
-}
-
-/**
  * mpa_sock_read - read without waiting, before Full Operation
  * @c: the connection
  * @buf: where to

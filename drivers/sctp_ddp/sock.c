@@ -313,11 +313,9 @@ enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
 /* Of several addresses of ours it is known by the first */
 static void learn_names(struct sddp_assoc *a)
 {
-	struct socket *sock = a->sock;
 	__be16 port;
 
-	sock->ops->getname(sock, (struct sockaddr *)&a->local, 0);
-	sock->ops->getname(sock, (struct sockaddr *)&a->remote, 1);
+	ddp_sock_names(a->sock, &a->local, &a->remote);
 	if (a->from.ss_family != a->local.ss_family)
 		return;
 	port = ddp_addr_port(&a->local);

@@ -27,6 +27,8 @@ int ddp_sock_make(struct net *net, int family, int protocol,
 void ddp_sock_adopt(struct sock *sk);
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at);
 int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to);
+void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote);
 void ddp_sock_own(struct sock *sk, void *owner,
 		  const struct ddp_sock_calls *calls,
 		  struct ddp_sock_calls *before);

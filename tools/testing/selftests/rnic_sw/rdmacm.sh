@@ -142,6 +142,7 @@ common() {
 	t_case "$1: rping, persistent server" "" ping_persistent
 	t_case "$1: rping, wildcard listener, IPv4" "" ping_wildcard "$B4" 0.0.0.0
 	t_case "$1: rping, wildcard listener, IPv6" "" ping_wildcard "$B6" ::0
+	t_case "$1: rping, IPv4 to a listener on [::]" "" ping_wildcard "$B4" ::0
 	t_case "$1: rping, nobody listens" "" ping_nobody
 	t_case "$1: ucmatose, IPv4" "" cmatose "$B4"
 	t_case "$1: ucmatose, IPv6" "" cmatose "$B6"
