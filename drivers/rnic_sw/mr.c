@@ -60,7 +60,7 @@ static struct rnic_mr *new_mr(struct ib_pd *pd)
 static void free_mr(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
-	kvfree(mr->region.block);
+	kvfree(mr->max_blocks ? mr->map[0].block : mr->region.block);
 	rnic_give(mr->dev, RNIC_MRS);
 	kfree_rcu(mr, rcu);
 }
@@ -305,30 +305,39 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	mr = new_mr(pd);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->region.block = kvcalloc(max_num_sg, sizeof(*mr->region.block),
+	mr->map[0].block = kvcalloc(max_num_sg, 2 * sizeof(void *),
 				    GFP_KERNEL_ACCOUNT);
-	if (!mr->region.block) {
+	if (!mr->map[0].block) {
 		free_mr(mr);
 		return ERR_PTR(-ENOMEM);
 	}
+	mr->map[1].block = mr->map[0].block + max_num_sg;
 	mr->max_blocks = max_num_sg;
 	mr->region.may_invalidate = true;
 	return publish(to_rnic_dev(pd->device), mr);
 }
 
+/* Where the pages go that no registration has named yet */
+static struct rnic_mapping *next_mapping(struct rnic_mr *mr)
+{
+	return &mr->map[!mr->now];
+}
+
 static int add_block(struct ib_mr *ib, u64 addr)
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
+	struct rnic_mapping *m = next_mapping(mr);
 
-	if (mr->nblocks == mr->max_blocks)
+	if (m->nblocks == mr->max_blocks)
 		return -ENOMEM;
-	mr->region.block[mr->nblocks++] = ib_virt_dma_to_ptr(addr);
+	m->block[m->nblocks++] = ib_virt_dma_to_ptr(addr);
 	return 0;
 }
 
 /**
  * rnic_map_mr_sg - the pages that the next fast registration is for
- * @ib: the region, not in use
+ * @ib: the region; what is registered, or about to be invalidated by a work
+ *	request that is posted or will be, stays as it is
  * @sg: the pages
  * @n: how many elements of @sg
  * @off: where in the first of them, or NULL
@@ -339,51 +348,78 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		   unsigned int *off)
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
+	struct rnic_mapping *m = next_mapping(mr);
 	int mapped;
 
-	if (!is_power_of_2(ib->page_size) || READ_ONCE(mr->region.valid))
+	if (!is_power_of_2(ib->page_size))
 		return -EINVAL;
-	mr->nblocks = 0;
+	m->nblocks = 0;
 	mapped = ib_sg_to_pages(ib, sg, n, off, add_block);
 	/* the consumer may give it another address before it registers it */
-	mr->region.shift = ilog2(ib->page_size);
-	mr->region.skip = ib->iova & (ib->page_size - 1);
+	m->shift = ilog2(ib->page_size);
+	m->skip = ib->iova & (ib->page_size - 1);
+	mr->mapped = true;
 	return mapped;
 }
 
-static bool may_register(const struct rnic_mr *mr, u32 key,
+/* What was registered before may be again, without being mapped anew */
+static const struct rnic_mapping *to_register(struct rnic_mr *mr)
+{
+	return mr->mapped ? next_mapping(mr) : &mr->map[mr->now];
+}
+
+static bool holds(const struct rnic_mapping *m, u64 length)
+{
+	return m->nblocks &&
+	       length <= ((u64)m->nblocks << m->shift) - m->skip;
+}
+
+static bool may_register(struct rnic_mr *mr, const struct rdmap_wr *wr,
 			 const struct ddp_stream *s)
 {
 	u64 end;
 
-	return mr->max_blocks && mr->nblocks &&
+	return mr->max_blocks && holds(to_register(mr), wr->compare_add) &&
 	       !READ_ONCE(mr->region.valid) && mr->region.pd == s->pd &&
-	       !((mr->region.stag ^ key) & ~DDP_STAG_KEY_MASK) &&
-	       !check_add_overflow(mr->ib.iova, mr->ib.length, &end);
+	       !((mr->region.stag ^ wr->rkey) & ~DDP_STAG_KEY_MASK) &&
+	       !check_add_overflow(wr->raddr, wr->compare_add, &end);
+}
+
+static void set_blocks(struct rnic_mr *mr)
+{
+	const struct rnic_mapping *m = to_register(mr);
+
+	mr->region.block = m->block;
+	mr->region.shift = m->shift;
+	mr->region.skip = m->skip;
+	if (mr->mapped)
+		mr->now = !mr->now;
+	mr->mapped = false;
 }
 
 /**
  * rnic_mr_fastreg - a fast registration takes effect
  * @ib: the region, mapped and not valid
- * @key: its STag from now on; all but the low octet is as it was
- * @access: IB_ACCESS_*
+ * @wr: as it was posted; @rkey: its STag from now on, all but the low octet as
+ *	it was; @raddr and @compare_add: where and how long; @swap: IB_ACCESS_*
  * @s: the stream that asks: only its peer may invalidate it (N-5)
  *
  * Atomic.
  *
  * Return: IW_OK, or IW_LOCAL_PROT with nothing changed.
  */
-enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, u32 key, int access,
+enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 			       struct ddp_stream *s)
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
 
-	if (!may_register(mr, key, s))
+	if (!may_register(mr, wr, s))
 		return IW_LOCAL_PROT;
-	mr->region.base = ib->iova;
-	mr->region.length = ib->length;
-	mr->region.rights = rnic_ddp_rights(access);
+	set_blocks(mr);
+	mr->region.base = wr->raddr;
+	mr->region.length = wr->compare_add;
+	mr->region.rights = rnic_ddp_rights(wr->swap);
 	mr->region.scope = s->id;
-	ddp_region_allow(&mr->region, key & DDP_STAG_KEY_MASK);
+	ddp_region_allow(&mr->region, wr->rkey & DDP_STAG_KEY_MASK);
 	return IW_OK;
 }

@@ -129,6 +129,14 @@ struct rnic_mw {
 	struct rnic_window	*w;
 };
 
+/* What a fast registration names: pages, and where in them it begins */
+struct rnic_mapping {
+	void	**block;
+	u32	nblocks;
+	u32	skip;
+	u8	shift;
+};
+
 struct rnic_mr {
 	struct ib_mr		ib;
 	struct ddp_region	region;
@@ -138,7 +146,9 @@ struct rnic_mr {
 	struct ib_umem		*umem;		/* NULL: not user memory */
 	int			access;		/* of user memory: IB_ACCESS_* */
 	u32			max_blocks;	/* fast registration */
-	u32			nblocks;	/* mapped so far */
+	struct rnic_mapping	map[2];		/* registered last; for the next */
+	u8			now;		/* which is the former */
+	bool			mapped;		/* the latter is set */
 	struct rcu_head		rcu;
 };
 
@@ -151,8 +161,6 @@ struct rnic_sq_note {
 	u8	flags;		/* RNIC_SW_SEND_* */
 	u8	state;
 	struct ib_mr	*reg_mr;
-	u32	reg_key;
-	u32	reg_access;
 };
 
 struct rnic_sq {
@@ -375,7 +383,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		   unsigned int *off);
 /* A fast registration work request takes effect: new key, rights, @s's scope */
-enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, u32 key, int access,
+enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 			       struct ddp_stream *s);
 u8 rnic_ddp_rights(int ib_access);
 

@@ -341,8 +341,7 @@ static bool do_local(struct rnic_qp *qp, const struct rdmap_wr *wr)
 
 	switch (wr->op) {
 	case RDMAP_WR_REG:
-		return !rnic_mr_fastreg(n->reg_mr, n->reg_key, n->reg_access,
-					s);
+		return !rnic_mr_fastreg(n->reg_mr, wr, s);
 	case RDMAP_WR_BIND:
 		return rnic_mw_bind(qp->dev, s, wr);
 	default:
@@ -392,6 +391,16 @@ static void encode_atomic(const struct ib_atomic_wr *wr, struct rnic_sw_sqe *e)
 	e->swap = wr->swap;
 }
 
+/* As the region is now: its consumer may map it anew before this is done */
+static void encode_reg(const struct ib_reg_wr *wr, struct rnic_sw_sqe *e)
+{
+	e->opcode = RNIC_OP_REG_MR;
+	e->remote_addr = wr->mr->iova;
+	e->rkey = wr->key;
+	e->compare_add = wr->mr->length;
+	e->swap = wr->access;
+}
+
 static int encode_op(const struct ib_send_wr *wr, struct rnic_sw_sqe *e)
 {
 	switch (wr->opcode) {
@@ -428,7 +437,7 @@ static int encode_op(const struct ib_send_wr *wr, struct rnic_sw_sqe *e)
 		e->inv_stag = wr->ex.invalidate_rkey;
 		return 0;
 	case IB_WR_REG_MR:
-		e->opcode = RNIC_OP_REG_MR;
+		encode_reg(reg_wr(wr), e);
 		return 0;
 	default:
 		return -EINVAL;
@@ -506,11 +515,8 @@ static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
 		err = encode_sges(sq, wr, &e, slot + sizeof(e));
 	if (err)
 		return err;
-	if (wr->opcode == IB_WR_REG_MR) {
+	if (wr->opcode == IB_WR_REG_MR)
 		note_of(sq, prod)->reg_mr = reg_wr(wr)->mr;
-		note_of(sq, prod)->reg_key = reg_wr(wr)->key;
-		note_of(sq, prod)->reg_access = reg_wr(wr)->access;
-	}
 	memcpy(slot, &e, sizeof(e));
 	rnic_ring_produced(&sq->ring, prod + 1);
 	return 0;
