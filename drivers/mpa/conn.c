@@ -16,6 +16,7 @@
 
 #define DEADLINE_CONNECT	30	/* seconds: TCP handshake */
 #define DEADLINE_REQUEST	10	/* responder: the Request */
+#define DEADLINE_ANSWER		10	/* responder: memory for our Reply */
 #define DEADLINE_REPLY		60	/* initiator: the Reply */
 #define DEADLINE_DRAIN		60	/* some progress, before our FIN */
 #define DEADLINE_CLOSE		10	/* the peer's FIN after ours */
@@ -173,28 +174,65 @@ static int read_frame(struct mpa_conn *c)
  */
 static void tell_accepted(struct mpa_conn *c)
 {
-	if (!c->su->initiator && c->su->state == MPA_SU_SEND)
-		ddp_session_established(&c->ss, NULL);
+	if (c->up || c->su->initiator || c->su->state != MPA_SU_SEND)
+		return;
+	c->up = true;
+	ddp_session_established(&c->ss, NULL);
 }
 
-static int write_frame(struct mpa_conn *c)
+/* What TCP has not taken yet of our frame */
+static int write_rest(struct mpa_conn *c)
 {
 	u8 *frame = kmalloc(MPA_FRAME_MAX, GFP_KERNEL);
-	int err = -ENOMEM;
 	size_t len;
+	int n;
 
-	if (frame) {
-		len = mpa_startup_output(c->su, frame, MPA_FRAME_MAX);
-		tell_accepted(c);
-		err = mpa_sock_write(c, frame, len);
-		kfree(frame);
+	if (!frame)
+		return -ENOMEM;
+	len = mpa_startup_output(c->su, frame, MPA_FRAME_MAX);
+	tell_accepted(c);
+	n = mpa_sock_write(c, frame + c->written, len - c->written);
+	kfree(frame);
+	if (n < 0)
+		return n;
+	c->written += n;
+	return c->written < len ? -EAGAIN : 0;
+}
+
+/* A fresh socket has room: if TCP takes no more then memory is short */
+static bool is_short(int err)
+{
+	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
+}
+
+/* Nobody will say when there is memory: look again, later and later */
+static void write_later(struct mpa_conn *c)
+{
+	if (!c->timed)
+		mpa_conn_deadline(c, DEADLINE_ANSWER);
+	c->retry_ms = mpa_backoff(c->retry_ms);
+	mod_delayed_work(mpa_wq, &c->timer, msecs_to_jiffies(c->retry_ms));
+}
+
+/* Return: whether all of our frame is with TCP */
+static bool write_frame(struct mpa_conn *c)
+{
+	int err = write_rest(c);
+
+	if (is_short(err)) {
+		write_later(c);
+		return false;
 	}
-	if (err)
-		return err;
+	if (err) {
+		end(c, IW_MPA_LOST, NULL);
+		return false;
+	}
+	c->written = 0;
+	c->retry_ms = 0;
 	mpa_startup_sent(c->su);
 	if (c->su->initiator)
 		mpa_conn_deadline(c, DEADLINE_REPLY);
-	return 0;
+	return true;
 }
 
 /* A whole Request: ask, and wait for mpa_accept() or mpa_reject() */
@@ -248,7 +286,6 @@ static bool speaks_too_soon(struct mpa_conn *c)
 static void startup(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
-	int err;
 
 	for (;;) {
 		switch (mpa_startup_want(su)) {
@@ -257,12 +294,8 @@ static void startup(struct mpa_conn *c)
 				return;
 			break;
 		case MPA_WANT_WRITE:
-			err = write_frame(c);
-			if (err) {
-				end(c, err == -ENOMEM ? IW_MPA_LOCAL
-						      : IW_MPA_LOST, NULL);
+			if (!write_frame(c))
 				return;
-			}
 			break;
 		case MPA_WANT_ASK_ULP:
 			if (speaks_too_soon(c))

@@ -111,6 +111,8 @@ struct mpa_conn {
 	struct mpa_startup	*su;	/* until Full Operation */
 	struct ddp_stream	*next_stream;	/* to start then */
 	bool			told;	/* the user has been given us */
+	bool			up;	/* responder: ... and that it is accepted */
+	u16			written;	/* octets of our frame with TCP */
 	bool			peer_closed;
 	bool			peer_first;	/* before we did */
 	bool			shut;	/* our FIN is out */
@@ -132,6 +134,9 @@ struct mpa_conn {
 	bool			rx_full;	/* Full Operation: data_ready runs */
 	bool			rx_stopped;	/* failed: discard */
 
+	/* tx owner; before Full Operation the worker and mutex */
+	u16			retry_ms;	/* the last wait for memory */
+
 	/* tx owner */
 	struct ddp_stream	*tx_stream;
 	struct mpa_out		out;
@@ -140,7 +145,6 @@ struct mpa_conn {
 	bool			tx_markers;
 	u32			tx_pos;
 	u8			turns;	/* stretches in softirq so far */
-	u16			retry_ms;	/* the last wait for memory */
 	int			lost;	/* why, if sending was told */
 
 	bool			crc;	/* fixed in Full Operation */
@@ -169,6 +173,15 @@ static inline struct mpa_conn *ss_to_conn(struct ddp_session *ss)
 static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
 {
 	return container_of(llp, struct mpa_conn, llp);
+}
+
+#define MPA_RETRY_LEAST	1	/* ms until memory is asked for again */
+#define MPA_RETRY_MOST	1000
+
+/* Twice as long each time */
+static inline u16 mpa_backoff(u16 ms)
+{
+	return clamp(2 * ms, MPA_RETRY_LEAST, MPA_RETRY_MOST);
 }
 
 extern struct workqueue_struct *mpa_wq;

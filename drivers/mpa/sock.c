@@ -255,20 +255,17 @@ int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
 /**
  * mpa_sock_write - write without waiting, before Full Operation
  * @c: the connection
- * @buf: a start-up frame; a fresh socket has room for it
+ * @buf: what is left of a start-up frame; a fresh socket has room for it
  * @len: its length
  *
- * Return: 0, or an error.
+ * Return: octets that TCP has taken, or an error: -EAGAIN if memory is short.
  */
 int mpa_sock_write(struct mpa_conn *c, const void *buf, size_t len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
-	int n = kernel_sendmsg(c->sock, &msg, &vec, 1, len);
 
-	if (n < 0)
-		return n;
-	return n == len ? 0 : -ENOBUFS;
+	return kernel_sendmsg(c->sock, &msg, &vec, 1, len);
 }
 
 /**

@@ -19,8 +19,6 @@
 #define BATCHES		4	/* of a stretch */
 #define TURNS		4	/* stretches in softirq before the worker's */
 #define WORK_STRETCHES	4	/* ... and of one run of the worker */
-#define RETRY_LEAST	1	/* ms until memory is asked for again */
-#define RETRY_MOST	1000
 
 enum verdict {
 	TX_SENT,		/* a batch is with TCP */
@@ -221,7 +219,7 @@ static void retry(struct work_struct *work)
 /* Whoever asks meanwhile leaves it to the timer, too: there is no memory */
 static void retry_later(struct mpa_conn *c)
 {
-	c->retry_ms = clamp(2 * c->retry_ms, RETRY_LEAST, RETRY_MOST);
+	c->retry_ms = mpa_backoff(c->retry_ms);
 	if (kref_get_unless_zero(&c->ss.ref))
 		queue_delayed_work(mpa_wq, &c->tx_retry,
 				   msecs_to_jiffies(c->retry_ms));
