@@ -39,7 +39,7 @@ const struct ddp_llp_ops sddp_llp_ops = {
 	.quiesce	= llp_quiesce,
 };
 
-/* What is to be said; NULL: it does not fit, or memory is short */
+/* What is to be said, if it fits */
 static struct sddp_control *prepare(enum sddp_what what,
 				    const struct ddp_offer *o)
 {
@@ -47,10 +47,10 @@ static struct sddp_control *prepare(enum sddp_what what,
 	struct sddp_control *c;
 
 	if (o->pd_len > room || (o->ird | o->ord) & ~DDP_WORD_DEPTH)
-		return NULL;
+		return ERR_PTR(-EINVAL);
 	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
 	if (!c)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	c->what = what;
 	c->offer = *o;
 	return c;
@@ -75,18 +75,22 @@ static struct ddp_session *connect(const struct ddp_connect *args,
 				   void *ctx)
 {
 	struct sddp_stream *st = sddp_stream_new(user, ctx, true);
-	int err = -ENOMEM;
+	struct sddp_control *say;
+	int err;
 
 	if (!st)
-		return ERR_PTR(err);
+		return ERR_PTR(-ENOMEM);
 	st->ss.local = *args->local;
 	st->ss.remote = *args->remote;
 	st->told = true;
-	st->say = prepare(SDDP_SAY_INITIATE, args->offer);
 	/* the user's reference */
 	ddp_session_get(&st->ss);
-	if (st->say)
+	say = prepare(SDDP_SAY_INITIATE, args->offer);
+	err = PTR_ERR_OR_ZERO(say);
+	if (!err) {
+		st->say = say;
 		err = begin(st, args);
+	}
 	if (err) {
 		/* both references, the user's and the table's */
 		ddp_session_put(&st->ss);
@@ -105,8 +109,8 @@ static int answer(struct sddp_stream *st, struct ddp_stream *s,
 	int err;
 
 	c = prepare(s ? SDDP_SAY_ACCEPT : SDDP_SAY_REJECT, o);
-	if (!c)
-		return -EINVAL;
+	if (IS_ERR(c))
+		return PTR_ERR(c);
 	err = sddp_stream_answer(st, c, s);
 	if (err)
 		kfree(c);
