@@ -60,6 +60,12 @@ static void stop_listening(struct rnic_lep *lep)
 	}
 }
 
+/* SCTP may be missing, or have the port in use: not TCP's loss */
+static bool does_without(int llp, u8 which, int err)
+{
+	return llp == RNIC_SW_LLP_SCTP && which != BIT(llp) && err != -ENOMEM;
+}
+
 /*
  * On each lower layer that is asked for.  @which: a bit for each.  TCP last:
  * who waits until its port is there may call over any.
@@ -80,8 +86,7 @@ static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
 			l = type->listen(args, &rnic_session_user, lep);
 		if (!IS_ERR(l))
 			lep->l[llp] = l;
-		/* SCTP may be missing, or have the port in use: not TCP's loss */
-		else if (llp != RNIC_SW_LLP_SCTP || which == BIT(llp))
+		else if (!does_without(llp, which, PTR_ERR(l)))
 			return PTR_ERR(l);
 	}
 	return 0;
