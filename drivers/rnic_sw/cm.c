@@ -153,8 +153,9 @@ static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
 	ev->private_data_len = min_t(u16, o->pd_len, U8_MAX);
 }
 
-static void send_event(struct rnic_ep *ep, enum iw_cm_event_type type,
-		       int status, const struct ddp_offer *o)
+/* Return: 0, or -ENOMEM: there was none for a copy of the Private Data */
+static int send_event(struct rnic_ep *ep, enum iw_cm_event_type type,
+		      int status, const struct ddp_offer *o)
 {
 	struct iw_cm_event ev = { .event = type, .status = status };
 	bool failed = status && o && o->enhanced;
@@ -162,7 +163,15 @@ static void send_event(struct rnic_ep *ep, enum iw_cm_event_type type,
 	fill_event(&ev, ep, o);
 	ev.ird = min_t(u16, failed ? o->ird : ep->result.ord, U8_MAX);
 	ev.ord = min_t(u16, failed ? o->ord : ep->result.ird, U8_MAX);
-	ep->id->event_handler(ep->id, &ev);
+	return ep->id->event_handler(ep->id, &ev);
+}
+
+/* Who waits for the answer gets one, if need be without Private Data */
+static void send_refusal(struct rnic_ep *ep, int status,
+			 const struct ddp_offer *o)
+{
+	if (send_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, o))
+		send_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, NULL);
 }
 
 static int status_of(enum iw_reason why)
@@ -196,6 +205,16 @@ static void note_depths(struct rnic_ep *ep)
 		rdmap_fail(r, ep->result.why);
 }
 
+static enum iw_reason refuse_reply(struct rnic_ep *ep, enum iw_reason why,
+				   int status, const struct ddp_offer *o)
+{
+	ep->qp->rdmap.rtr = 0;
+	/* to iw_cm a failed reply is the end: no CLOSE may follow */
+	ep->state = EP_REFUSED;
+	send_refusal(ep, status, o);
+	return why;
+}
+
 static enum iw_reason active_established(struct rnic_ep *ep,
 					 const struct ddp_offer *o)
 {
@@ -206,11 +225,14 @@ static enum iw_reason active_established(struct rnic_ep *ep,
 	neg_complete(&ep->me, &ep->request, &reply, &ep->result);
 	note_depths(ep);
 	why = ep->result.why;
-	ep->qp->rdmap.rtr = why ? 0 : ep->result.rtr;
-	/* to iw_cm a failed reply is the end: no CLOSE may follow */
-	ep->state = why ? EP_REFUSED : EP_ESTABLISHED;
-	send_event(ep, IW_CM_EVENT_CONNECT_REPLY, why ? -ECONNREFUSED : 0, o);
-	return why;
+	if (why)
+		return refuse_reply(ep, why, -ECONNREFUSED, o);
+	ep->qp->rdmap.rtr = ep->result.rtr;
+	ep->state = EP_ESTABLISHED;
+	if (!send_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0, o))
+		return IW_OK;
+	rdmap_fail(&ep->qp->rdmap, IW_MPA_LOCAL);
+	return refuse_reply(ep, IW_MPA_LOCAL, -ENOMEM, NULL);
 }
 
 static enum iw_reason established(struct ddp_session *ss,
@@ -243,7 +265,7 @@ static void tell_closed(struct rnic_ep *ep, enum iw_reason why,
 
 	switch (ep->state) {
 	case EP_CONNECTING:
-		send_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, o);
+		send_refusal(ep, status, o);
 		return;
 	case EP_ACCEPTED:
 		/* iw_cm has to see it established before it sees it closed */
