@@ -142,6 +142,37 @@ void mpa_sock_attach(struct mpa_conn *c)
 	ddp_sock_own(c->sock->sk, c, &calls, &c->before);
 }
 
+/* What nobody has read makes a reset of it, and otherwise there was one before */
+static bool owes_fin(const struct sock *sk)
+{
+	return skb_queue_empty(&sk->sk_receive_queue) &&
+	       (sk->sk_state == TCP_ESTABLISHED ||
+		sk->sk_state == TCP_CLOSE_WAIT);
+}
+
+/*
+ * Our FIN.  Without memory for it TCP goes on as if it were sent.  Return: false:
+ * it was not; all that is to come before it has left at least.
+ */
+static bool send_fin(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	bool owed, lost;
+	u32 seq;
+
+	lock_sock(sk);
+	owed = owes_fin(sk);
+	seq = tcp_sk(sk)->write_seq;
+	release_sock(sk);
+	if (!owed)
+		return true;
+	kernel_sock_shutdown(sock, SHUT_WR);
+	lock_sock(sk);
+	lost = tcp_sk(sk)->write_seq == seq && sk->sk_state != TCP_CLOSE;
+	release_sock(sk);
+	return !lost;
+}
+
 /**
  * mpa_sock_release - the end of the connection's socket
  * @c: the connection, nobody transmitting any more
@@ -154,7 +185,8 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	if (!sock)
 		return;
 	ddp_sock_disown(sock->sk, &c->before);
-	if (abort)
+	/* a peer that is not reset would wait for a minute and a half */
+	if (abort || !send_fin(sock))
 		sock_no_linger(sock->sk);
 	c->sock = NULL;
 	sock_release(sock);
