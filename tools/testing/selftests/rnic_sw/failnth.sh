@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# failnth.sh: every allocation fails once. What our modules ask for, or have others
+# ask for, in whatever context: memory objects and pages. Each failure is an errno, a
+# connection that ends at both ends, or nothing at all; and the next try works. See
+# failnth.c.
+#
+# T_LONG=1: really every one, not one in so many; T_WAYS=task,slab,page: these alone.
+
+# shellcheck disable=SC2154	# t_count is lib.sh's
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+DEBUG=/sys/kernel/debug
+OURS='iw_ddp iw_mpa iw_sctp_ddp rnic_sw'
+FAILNTH=$(t_prog failnth) || t_skip_all "the program failnth is not built (make)"
+
+{ [ -e $DEBUG/failslab/require-start ] && [ -e /proc/self/fail-nth ]; } ||
+	t_skip_all "this kernel cannot make allocations fail, for callers of one's choice"
+
+# set_all FILE VALUE: of both kinds of memory
+set_all() {
+	local kind
+	for kind in failslab fail_page_alloc; do
+		[ ! -e $DEBUG/$kind/"$1" ] || echo "$2" >$DEBUG/$kind/"$1"
+	done
+}
+
+# What has one of our functions among its callers, and is not the leak detector's own
+only_ours() {
+	local range
+	range=$(awk -v ours=" $OURS " '
+		NF == 4 && index(ours, " " substr($4, 2, length($4) - 2) " ") && $2 ~ /^[tT]$/ {
+			at = "0x" $1
+			if (!first || at < first) first = at
+			if (at > last) last = at
+		}
+		END { print first, last }' /proc/kallsyms)
+	set_all require-start "${range% *}"
+	set_all require-end "${range#* }"
+	range=$(awk '$3 == "kmemleak_alloc" { at = "0x" $1; next }
+		at && "0x" $1 > at { print at, "0x" $1; exit }' /proc/kallsyms)
+	set_all reject-start "${range% *}"
+	set_all reject-end "${range#* }"
+}
+
+# Any task, any cache, any flags, any size
+no_other_filter() {
+	set_all task-filter N
+	set_all ignore-gfp-wait N
+	set_all ignore-gfp-highmem N
+	set_all cache-filter N
+	set_all min-order 0
+	set_all stacktrace-depth 32
+	set_all space 0
+	set_all verbose 2
+}
+
+nothing_fails() {
+	set_all probability 0
+	set_all require-start 0
+	set_all require-end 18446744073709551615
+	set_all reject-start 0
+	set_all reject-end 0
+}
+
+# at_least N: so many were to fail, had it been every one
+at_least() {
+	local n
+	n=$(sed -n 's/^injected //p' "$T_CASE/log")
+	t_check "$n failures, of every ${EVERY}th allocation: is this a test?" \
+		[ $((n * EVERY)) -ge "$1" ]
+}
+
+# scene LEAST SCENE LLP WAYS
+scene() {
+	export RNIC_SW_LLP=$3
+	t_listens_on iw0 "$3"
+	timeout -k 20 1500 "$FAILNTH" -a "$B4" -e "$EVERY" -f "$FIRST" -w "${T_WAYS:-$4}" "$2" ||
+		t_fail "a round is not as it should be"
+	[ -n "${T_WAYS:-}" ] || at_least "$1"
+}
+
+# one NAME LEAST SCENE [LLP [WAYS]]: says how many failures there were
+one() {
+	local before=$t_count
+	t_case "$1" "" scene "$2" "$3" "${4:-tcp}" "${5:-task,slab,page}"
+	[ "$t_count" -eq "$before" ] || grep -E '^# .*(made to fail|times:|took)' "$T_CASE/log"
+}
+
+works_as_ever() {
+	t_listens_on iw0 tcp
+	t_rping "$B4" -C 10
+}
+
+EVERY=1 FIRST=1
+[ -n "${T_LONG:-}" ] || EVERY=4 FIRST=$((${T_SEED:-1} % 4 + 1))
+one_device
+t_must ip link add t1 type dummy
+t_defer ip link del t1
+t_must ip addr add 10.9.9.1/24 dev t1
+t_must ip link set t1 up
+only_ours
+t_defer nothing_fails
+no_other_filter
+one "objects" 90 verbs
+# all of it is in the context of who asks
+one "a device comes and goes" 500 device tcp slab,page
+one "connect, accept, traffic, disconnect, over tcp" 150 traffic tcp
+one "reject, over tcp" 90 reject tcp
+one "a queue pair destroyed, over tcp" 130 drop tcp
+if modprobe -q iw_sctp_ddp; then
+	one "connect, accept, traffic, disconnect, over sctp" 180 traffic sctp
+	one "reject, over sctp" 130 reject sctp
+	one "a queue pair destroyed, over sctp" 180 drop sctp
+fi
+t_case "the device works as ever" "" works_as_ever
+t_end

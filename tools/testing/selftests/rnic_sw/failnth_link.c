@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* rdma link add and rdma link del, without another program to start. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+
+#include "failnth.h"
+
+struct request {
+	struct nlmsghdr	h;
+	char		attrs[256];
+};
+
+static void begin(struct request *r, int command)
+{
+	memset(r, 0, sizeof(*r));
+	r->h.nlmsg_len = NLMSG_HDRLEN;
+	r->h.nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
+	r->h.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+}
+
+static void add(struct request *r, int type, const void *value, size_t len)
+{
+	struct nlattr *a = (void *)((char *)r + NLMSG_ALIGN(r->h.nlmsg_len));
+
+	a->nla_type = type;
+	a->nla_len = NLA_HDRLEN + len;
+	memcpy((char *)a + NLA_HDRLEN, value, len);
+	r->h.nlmsg_len = NLMSG_ALIGN(r->h.nlmsg_len) + NLA_ALIGN(a->nla_len);
+}
+
+static void add_text(struct request *r, int type, const char *text)
+{
+	add(r, type, text, strlen(text) + 1);
+}
+
+/* Return: 0 or an errno */
+static int ask(const struct request *r, void *answer, size_t size)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA), err = 0;
+	struct nlmsghdr *h = answer;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno;
+	n = send(fd, r, r->h.nlmsg_len, 0);
+	if (n >= 0)
+		n = recv(fd, answer, size, 0);
+	if (n < 0)
+		err = errno;
+	else if (h->nlmsg_type == NLMSG_ERROR)
+		err = -((struct nlmsgerr *)NLMSG_DATA(h))->error;
+	close(fd);
+	return err;
+}
+
+int link_add(const char *dev, const char *netdev)
+{
+	char answer[1024];
+	struct request r;
+
+	begin(&r, RDMA_NLDEV_CMD_NEWLINK);
+	add_text(&r, RDMA_NLDEV_ATTR_DEV_NAME, dev);
+	add_text(&r, RDMA_NLDEV_ATTR_LINK_TYPE, "rnic_sw");
+	add_text(&r, RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
+	return ask(&r, answer, sizeof(answer));
+}
+
+/* Return: its index if this message is about @dev, else -1 */
+static int index_in(struct nlmsghdr *h, const char *dev)
+{
+	char *at = NLMSG_DATA(h), *end = (char *)h + h->nlmsg_len;
+	int index = -1;
+
+	while (at + NLA_HDRLEN <= end) {
+		struct nlattr *a = (void *)at;
+		void *value = at + NLA_HDRLEN;
+
+		if (a->nla_type == RDMA_NLDEV_ATTR_DEV_INDEX)
+			memcpy(&index, value, sizeof(index));
+		/* it comes behind the index */
+		if (a->nla_type == RDMA_NLDEV_ATTR_DEV_NAME && !strcmp(value, dev))
+			return index;
+		at += NLA_ALIGN(a->nla_len);
+	}
+	return -1;
+}
+
+/* The next part of a list.  Return: false: that was the last one */
+static bool next_part(int fd, const char *dev, int *found)
+{
+	char answer[16384];
+	struct nlmsghdr *h = (void *)answer;
+	ssize_t n = recv(fd, answer, sizeof(answer), 0);
+
+	for (; n > 0 && NLMSG_OK(h, n); h = NLMSG_NEXT(h, n)) {
+		if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR)
+			return false;
+		if (*found < 0)
+			*found = index_in(h, dev);
+	}
+	return n >= 0;
+}
+
+/* Return: its index, or -1 */
+static int index_of(const char *dev)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA), found = -1;
+	struct request r;
+
+	if (fd < 0)
+		return -1;
+	begin(&r, RDMA_NLDEV_CMD_GET);
+	r.h.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	if (send(fd, &r, r.h.nlmsg_len, 0) >= 0)
+		while (next_part(fd, dev, &found))
+			;
+	close(fd);
+	return found;
+}
+
+int link_del(const char *dev)
+{
+	int index = index_of(dev);
+	char answer[1024];
+	struct request r;
+
+	if (index < 0)
+		return ENODEV;
+	begin(&r, RDMA_NLDEV_CMD_DELLINK);
+	add(&r, RDMA_NLDEV_ATTR_DEV_INDEX, &index, sizeof(index));
+	return ask(&r, answer, sizeof(answer));
+}

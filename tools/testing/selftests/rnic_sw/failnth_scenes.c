@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Scenes of failnth with a connection, both ends here. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <rdma/rdma_cma.h>
+
+#include "failnth.h"
+
+#define PATIENCE	45000	/* ms: what takes longer hangs */
+#define TIMEOUT_MS	20000
+#define SMALL		700
+#define LARGE		40000
+#define OCTETS		(2 * LARGE)
+
+struct end {
+	struct rdma_cm_id	*id;
+	struct ibv_pd		*pd;
+	struct ibv_cq		*cq;
+	struct ibv_mr		*mr;
+	char			*mem;
+	bool			up;
+	bool			over;
+	int			why;	/* errno */
+};
+
+struct pair {
+	struct rdma_event_channel *ch;
+	struct rdma_cm_id	*listen;
+	struct end		c, s;
+	struct rdma_cm_id	*again;	/* called once more: refused */
+	bool			refuse;	/* whoever calls */
+	bool			resolved;
+};
+
+/* Events ------------------------------------------------------------------ */
+
+static void note(struct pair *p, const struct rdma_cm_event *ev)
+{
+	struct end *e = ev->id == p->c.id ? &p->c : &p->s;
+
+	switch (ev->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		p->resolved = true;
+		break;
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		/* the client tries an older revision of MPA after the first */
+		if (p->s.id || p->refuse)
+			p->again = ev->id;
+		else
+			p->s.id = ev->id;
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		e->up = true;
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		e->over = true;
+		e->why = ECONNRESET;
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+		e->over = true;
+		e->why = ev->status < 0 ? -ev->status : EIO;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Return: 0; ETIME: none came within so long; or an errno */
+static int next_event(struct pair *p, long ms)
+{
+	struct pollfd fd = { .fd = p->ch->fd, .events = POLLIN };
+	struct rdma_cm_event *ev;
+	int err;
+
+	if (poll(&fd, 1, ms > 0 ? ms : 0) != 1)
+		return ETIME;
+	err = TRY(rdma_get_cm_event(p->ch, &ev));
+	/* one that the library keeps to itself */
+	if (err == EAGAIN)
+		return 0;
+	if (err)
+		return err;
+	note(p, ev);
+	rdma_ack_cm_event(ev);
+	if (p->again && rdma_destroy_id(p->again))
+		return wrong("a request cannot be destroyed");
+	p->again = NULL;
+	return 0;
+}
+
+static bool resolved(const struct pair *p)
+{
+	return p->resolved || p->c.over;
+}
+
+static bool called(const struct pair *p)
+{
+	return p->s.id || p->c.over;
+}
+
+static bool answered(const struct pair *p)
+{
+	return (p->c.up || p->c.over) && (p->s.up || p->s.over);
+}
+
+static bool c_answered(const struct pair *p)
+{
+	return p->c.up || p->c.over;
+}
+
+static bool c_over(const struct pair *p)
+{
+	return p->c.over;
+}
+
+static bool s_over(const struct pair *p)
+{
+	return p->s.over;
+}
+
+static bool both_over(const struct pair *p)
+{
+	return p->c.over && p->s.over;
+}
+
+static const char *standing(const struct end *e)
+{
+	if (e->over)
+		return "over";
+	if (e->up)
+		return "up";
+	return e->id ? "there" : "not there";
+}
+
+static int wait_until(struct pair *p, bool (*so)(const struct pair *p),
+		      const char *what)
+{
+	long until = now_ms() + PATIENCE;
+	int err = 0;
+
+	while (!so(p) && !err)
+		err = next_event(p, until - now_ms());
+	if (err == ETIME)
+		return wrong("%s: in vain; the client is %s, the server %s",
+			     what, standing(&p->c), standing(&p->s));
+	return err;
+}
+
+/* Ends -------------------------------------------------------------------- */
+
+static int end_memory(struct end *e)
+{
+	int err = MADE(e->pd = ibv_alloc_pd(e->id->verbs));
+
+	if (err)
+		return err;
+	err = MADE(e->cq = ibv_create_cq(e->id->verbs, 16, NULL, NULL, 0));
+	if (err)
+		return err;
+	e->mem = mmap(NULL, OCTETS, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (e->mem == MAP_FAILED) {
+		e->mem = NULL;
+		return ENOMEM;
+	}
+	return MADE(e->mr = ibv_reg_mr(e->pd, e->mem, OCTETS,
+				       IBV_ACCESS_LOCAL_WRITE |
+				       IBV_ACCESS_REMOTE_READ |
+				       IBV_ACCESS_REMOTE_WRITE));
+}
+
+static int end_make(struct end *e)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8,
+			 .max_send_sge = 2, .max_recv_sge = 2 },
+		.sq_sig_all = 1,
+	};
+	int err = end_memory(e);
+
+	if (err)
+		return err;
+	attr.send_cq = e->cq;
+	attr.recv_cq = e->cq;
+	return TRY(rdma_create_qp(e->id, e->pd, &attr));
+}
+
+/* What is destroyed is gone: that cannot fail */
+static int end_free(struct end *e)
+{
+	int err = 0;
+
+	if (e->id && e->id->qp)
+		rdma_destroy_qp(e->id);
+	if (e->mr)
+		err |= ibv_dereg_mr(e->mr);
+	if (e->cq)
+		err |= ibv_destroy_cq(e->cq);
+	if (e->pd)
+		err |= ibv_dealloc_pd(e->pd);
+	if (e->id)
+		err |= rdma_destroy_id(e->id);
+	if (e->mem)
+		munmap(e->mem, OCTETS);
+	memset(e, 0, sizeof(*e));
+	return err ? wrong("an end cannot be destroyed: %s", strerror(errno)) : 0;
+}
+
+/* Return: @err, or what went wrong here */
+static int pair_free(struct pair *p, int err)
+{
+	/* a request that nobody has taken */
+	while (p->ch && !next_event(p, 0))
+		;
+	if (end_free(&p->c) || end_free(&p->s))
+		err = WRONG;
+	if (p->listen && rdma_destroy_id(p->listen))
+		err = wrong("a listener cannot be destroyed");
+	if (p->ch)
+		rdma_destroy_event_channel(p->ch);
+	return err;
+}
+
+/* Connecting -------------------------------------------------------------- */
+
+static struct sockaddr_in address(uint16_t port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = port };
+
+	inet_pton(AF_INET, setting.addr, &a.sin_addr);
+	return a;
+}
+
+static int listens(struct pair *p)
+{
+	struct sockaddr_in at = address(0);
+	int err;
+
+	err = MADE(p->ch = rdma_create_event_channel());
+	if (err)
+		return err;
+	fcntl(p->ch->fd, F_SETFL, O_NONBLOCK);
+	err = TRY(rdma_create_id(p->ch, &p->listen, NULL, RDMA_PS_TCP));
+	if (!err)
+		err = TRY(rdma_bind_addr(p->listen, (struct sockaddr *)&at));
+	if (!err)
+		err = TRY(rdma_listen(p->listen, 4));
+	return err;
+}
+
+static int resolve(struct pair *p)
+{
+	struct sockaddr_in to = address(rdma_get_src_port(p->listen));
+	int err;
+
+	err = TRY(rdma_create_id(p->ch, &p->c.id, NULL, RDMA_PS_TCP));
+	if (!err)
+		err = TRY(rdma_resolve_addr(p->c.id, NULL, (struct sockaddr *)&to,
+					    TIMEOUT_MS));
+	if (!err)
+		err = wait_until(p, resolved, "the address");
+	if (err || p->c.over)
+		return err ? err : p->c.why;
+	p->resolved = false;
+	err = TRY(rdma_resolve_route(p->c.id, TIMEOUT_MS));
+	if (!err)
+		err = wait_until(p, resolved, "the route");
+	return err ? err : p->c.why;
+}
+
+static struct rdma_conn_param terms(void)
+{
+	return (struct rdma_conn_param) {
+		.responder_resources = 4,
+		.initiator_depth = 4,
+		.private_data = "hello",
+		.private_data_len = 5,
+	};
+}
+
+/* A client has called, and the server has heard of it */
+static int call(struct pair *p)
+{
+	struct rdma_conn_param param = terms();
+	int err = listens(p);
+
+	if (!err)
+		err = resolve(p);
+	if (!err)
+		err = end_make(&p->c);
+	if (!err)
+		err = TRY(rdma_connect(p->c.id, &param));
+	if (!err)
+		err = wait_until(p, called, "the call");
+	return err ? err : p->c.why;
+}
+
+static int post_receive(struct end *e)
+{
+	struct ibv_sge sge = { (uintptr_t)e->mem, OCTETS, e->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 };
+	struct ibv_recv_wr *bad;
+
+	return ibv_post_recv(e->id->qp, &wr, &bad);
+}
+
+/* The client has to hear of a server that cannot */
+static int give_up_server(struct pair *p, int err)
+{
+	p->refuse = true;
+	if (end_free(&p->s))
+		return WRONG;
+	return wait_until(p, c_over, "the client's end, the server having failed")
+	       ? WRONG : err;
+}
+
+static int take_call(struct pair *p)
+{
+	struct rdma_conn_param param = terms();
+	int err = end_make(&p->s);
+
+	if (!err)
+		err = post_receive(&p->s);
+	if (!err)
+		err = TRY(rdma_accept(p->s.id, &param));
+	return err ? give_up_server(p, err) : 0;
+}
+
+static int up(struct pair *p)
+{
+	int err = call(p);
+
+	if (!err)
+		err = take_call(p);
+	if (!err)
+		err = wait_until(p, answered, "the answer");
+	if (err || (!p->c.over && !p->s.over))
+		return err;
+	err = p->c.over ? p->c.why : p->s.why;
+	return wait_until(p, both_over, "the other end's end") ? WRONG : err;
+}
+
+/* Traffic ----------------------------------------------------------------- */
+
+static int post(struct end *e, enum ibv_wr_opcode op, uint32_t len,
+		const struct end *peer)
+{
+	bool in = op == IBV_WR_RDMA_READ;
+	struct ibv_sge sge = {
+		(uintptr_t)e->mem + (in ? LARGE : 0), len, e->mr->lkey
+	};
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = op, .sg_list = &sge, .num_sge = 1, .opcode = op,
+		.wr.rdma = { (uintptr_t)peer->mem + LARGE, peer->mr->rkey },
+	};
+
+	return ibv_post_send(e->id->qp, &wr, &bad);
+}
+
+/* Return: 0 when @left completions were good, or the first bad one's EIO */
+static int complete(struct pair *p, struct ibv_cq *cq, int left)
+{
+	long until = now_ms() + PATIENCE;
+	struct ibv_wc wc;
+	int n, err = 0;
+
+	while (left && !err) {
+		n = ibv_poll_cq(cq, 1, &wc);
+		if (n < 0 || (n && wc.status))
+			return EIO;
+		left -= n;
+		if (n)
+			continue;
+		if (now_ms() > until)
+			return wrong("%d completions: in vain; the client is %s, the server %s",
+				     left, standing(&p->c), standing(&p->s));
+		err = next_event(p, 1);
+		if (err == ETIME)
+			err = 0;
+	}
+	return err;
+}
+
+static int work(struct pair *p)
+{
+	int err;
+
+	memset(p->c.mem, 'w', LARGE);
+	err = post(&p->c, IBV_WR_RDMA_WRITE, LARGE, &p->s);
+	if (!err)
+		err = post(&p->c, IBV_WR_RDMA_READ, LARGE, &p->s);
+	if (!err)
+		err = post(&p->c, IBV_WR_SEND, SMALL, &p->s);
+	if (!err)
+		err = complete(p, p->c.cq, 3);
+	if (!err)
+		err = complete(p, p->s.cq, 1);
+	if (err)
+		return err;
+	return memcmp(p->c.mem, p->c.mem + LARGE, LARGE) ||
+	       memcmp(p->c.mem, p->s.mem, SMALL) ? wrong("other octets") : 0;
+}
+
+static int goodbye(struct pair *p, int err)
+{
+	int late = TRY(rdma_disconnect(p->c.id));
+
+	if (late && late != EINVAL)
+		return late;
+	return wait_until(p, both_over, "both ends' end") ? WRONG : err;
+}
+
+int scene_traffic(void)
+{
+	struct pair p = {};
+	int err = up(&p);
+
+	if (!err)
+		err = goodbye(&p, work(&p));
+	return pair_free(&p, err);
+}
+
+int scene_drop(void)
+{
+	struct pair p = {};
+	int err = up(&p);
+
+	/* without a word */
+	if (!err && end_free(&p.c))
+		err = WRONG;
+	else if (!err)
+		err = wait_until(&p, s_over, "the server's end");
+	return pair_free(&p, err);
+}
+
+static int say_no(struct pair *p)
+{
+	int err = TRY(rdma_reject(p->s.id, "no", 2));
+
+	if (err)
+		return give_up_server(p, err);
+	err = wait_until(p, c_answered, "the rejection");
+	if (err)
+		return err;
+	if (p->c.up)
+		return wrong("rejected, and connected");
+	return p->c.why == ECONNREFUSED ? 0 : p->c.why;
+}
+
+int scene_reject(void)
+{
+	struct pair p = {};
+	int err = call(&p);
+
+	if (!err)
+		err = say_no(&p);
+	return pair_free(&p, err);
+}

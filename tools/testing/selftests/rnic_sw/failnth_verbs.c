@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Scenes of failnth without a connection: objects, and a device. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <infiniband/verbs.h>
+
+#include "failnth.h"
+
+#define OCTETS	80000
+
+struct objects {
+	struct ibv_context	*ctx;
+	struct ibv_pd		*pd;
+	struct ibv_comp_channel	*cc;
+	struct ibv_cq		*cq;
+	struct ibv_srq		*srq;
+	struct ibv_qp		*qp[2];
+	struct ibv_mr		*mr;
+	struct ibv_mw		*mw;
+	char			*mem;
+};
+
+static struct ibv_context *open_device(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = NULL;
+	int i;
+
+	if (!list)
+		return NULL;
+	for (i = 0; list[i] && !ctx; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), "iw0"))
+			ctx = ibv_open_device(list[i]);
+	ibv_free_device_list(list);
+	return ctx;
+}
+
+static int open_all(struct objects *o)
+{
+	int err = MADE(o->ctx = open_device());
+
+	if (!err)
+		err = MADE(o->pd = ibv_alloc_pd(o->ctx));
+	if (!err)
+		err = MADE(o->cc = ibv_create_comp_channel(o->ctx));
+	if (!err)
+		err = MADE(o->cq = ibv_create_cq(o->ctx, 10, NULL, o->cc, 0));
+	if (!err)
+		err = TRY(ibv_resize_cq(o->cq, 1000));
+	return err;
+}
+
+static int make_qp(struct objects *o, int i, struct ibv_srq *srq)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC, .send_cq = o->cq, .recv_cq = o->cq,
+		.srq = srq,
+		.cap = { .max_send_wr = 100, .max_recv_wr = 100,
+			 .max_send_sge = 4, .max_recv_sge = 4 },
+	};
+	struct ibv_qp_attr to = { .qp_state = IBV_QPS_ERR };
+	int err = MADE(o->qp[i] = ibv_create_qp(o->pd, &attr));
+
+	return err ? err : TRY(ibv_modify_qp(o->qp[i], &to, IBV_QP_STATE));
+}
+
+static int make_queues(struct objects *o)
+{
+	struct ibv_srq_init_attr attr = { .attr = { 100, 4, 0 } };
+	int err = MADE(o->srq = ibv_create_srq(o->pd, &attr));
+
+	if (!err)
+		err = make_qp(o, 0, o->srq);
+	if (!err)
+		err = make_qp(o, 1, NULL);
+	return err;
+}
+
+static int make_memory(struct objects *o)
+{
+	int err;
+
+	o->mem = mmap(NULL, OCTETS, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (o->mem == MAP_FAILED) {
+		o->mem = NULL;
+		return ENOMEM;
+	}
+	err = MADE(o->mr = ibv_reg_mr(o->pd, o->mem + 1, OCTETS - 1,
+				      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND));
+	if (!err)
+		err = MADE(o->mw = ibv_alloc_mw(o->pd, IBV_MW_TYPE_2));
+	return err;
+}
+
+static int close_all(struct objects *o, int err)
+{
+	int bad = 0;
+
+	if (o->mw)
+		bad |= ibv_dealloc_mw(o->mw);
+	if (o->mr)
+		bad |= ibv_dereg_mr(o->mr);
+	if (o->qp[0])
+		bad |= ibv_destroy_qp(o->qp[0]);
+	if (o->qp[1])
+		bad |= ibv_destroy_qp(o->qp[1]);
+	if (o->srq)
+		bad |= ibv_destroy_srq(o->srq);
+	if (o->cq)
+		bad |= ibv_destroy_cq(o->cq);
+	if (o->cc)
+		bad |= ibv_destroy_comp_channel(o->cc);
+	if (o->pd)
+		bad |= ibv_dealloc_pd(o->pd);
+	if (o->ctx)
+		bad |= ibv_close_device(o->ctx);
+	if (o->mem)
+		munmap(o->mem, OCTETS);
+	return bad ? wrong("an object cannot be destroyed") : err;
+}
+
+int scene_verbs(void)
+{
+	struct objects o = {};
+	int err = open_all(&o);
+
+	if (!err)
+		err = make_queues(&o);
+	if (!err)
+		err = make_memory(&o);
+	return close_all(&o, err);
+}
+
+/* Devices ----------------------------------------------------------------- */
+
+int scene_device(void)
+{
+	int err = link_add("iwf", setting.netdev), gone;
+
+	gone = link_del("iwf");
+	if (err)
+		return gone == ENODEV ? err : wrong("not added, and there");
+	return gone ? wrong("cannot be deleted: %s", strerror(gone)) : 0;
+}
