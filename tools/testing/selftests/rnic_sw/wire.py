@@ -542,12 +542,6 @@ def grown_since(before):
     return whole, ", ".join(f"{name} {rise[name]}" for name in most)
 
 
-def busy():
-    """Seconds of CPU time used since boot."""
-    ticks = [int(word) for word in read("/proc/stat").split()[1:8]]
-    return (sum(ticks) - ticks[3] - ticks[4]) / 100
-
-
 def plain_reply(request):
     """Accepts with what was asked for."""
     if request.enhanced:

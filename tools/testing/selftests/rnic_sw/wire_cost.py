@@ -11,7 +11,8 @@ import socket
 import statistics
 import threading
 
-from wire import MATE, PORT, Closed, busy, case, check, mpa, rdmap, run
+from wire import MATE, PORT, Closed, case, check, mpa, rdmap, run
+from wire_kernel import busy
 
 PLAIN = PORT + 500      # where a program listens that knows TCP alone
 ROUNDS = 3              # pairs, one after the other; what counts is the median

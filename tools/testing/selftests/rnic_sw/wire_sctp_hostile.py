@@ -8,7 +8,7 @@ import itertools
 import os
 import time
 
-from wire import (CM, KIB, MATE, SUCCESS, Refused, Skip, busy, case, check,
+from wire import (CM, KIB, MATE, SUCCESS, Refused, Skip, case, check,
                   grown_since, kernel_memory, rdmap, same, write)
 from wire_kernel import busy
 from rawpeer import sctp, sctp_packet
