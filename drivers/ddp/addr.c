@@ -72,6 +72,23 @@ u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed)
 }
 EXPORT_SYMBOL_GPL(ddp_addr_source);
 
+/**
+ * ddp_addr_unmap - an IPv4 address that is mapped into IPv6 becomes one again
+ * @a: the address, any; others stay as they are
+ */
+void ddp_addr_unmap(struct sockaddr_storage *a)
+{
+	const struct sockaddr_in6 *a6 = (void *)a;
+	struct sockaddr_in a4 = { .sin_family = AF_INET };
+
+	if (a->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&a6->sin6_addr))
+		return;
+	a4.sin_port = a6->sin6_port;
+	a4.sin_addr.s_addr = a6->sin6_addr.s6_addr32[3];
+	memset(a, 0, sizeof(*a));
+	memcpy(a, &a4, sizeof(a4));
+}
+
 static bool has_ipv4(struct net *net, int ifindex, __be32 addr)
 {
 	struct net_device *dev;

@@ -2,7 +2,6 @@
 /* Sockets: see ddp/sock.h. */
 #include <linux/export.h>
 #include <linux/net.h>
-#include <net/ipv6.h>
 #include <net/sock.h>
 
 #include <ddp/addr.h>
@@ -118,20 +117,6 @@ int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
 }
 EXPORT_SYMBOL_GPL(ddp_sock_connect);
 
-/* What came over IPv4 is IPv4, whatever kind of socket took it */
-static void unmap(struct sockaddr_storage *a)
-{
-	const struct sockaddr_in6 *a6 = (void *)a;
-	struct sockaddr_in a4 = { .sin_family = AF_INET };
-
-	if (a->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&a6->sin6_addr))
-		return;
-	a4.sin_port = a6->sin6_port;
-	a4.sin_addr.s_addr = a6->sin6_addr.s6_addr32[3];
-	memset(a, 0, sizeof(*a));
-	memcpy(a, &a4, sizeof(a4));
-}
-
 /**
  * ddp_sock_names - who is connected
  * @sock: the socket
@@ -145,11 +130,11 @@ void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
 {
 	if (local) {
 		sock->ops->getname(sock, (struct sockaddr *)local, 0);
-		unmap(local);
+		ddp_addr_unmap(local);
 	}
 	if (remote) {
 		sock->ops->getname(sock, (struct sockaddr *)remote, 1);
-		unmap(remote);
+		ddp_addr_unmap(remote);
 	}
 }
 EXPORT_SYMBOL_GPL(ddp_sock_names);
