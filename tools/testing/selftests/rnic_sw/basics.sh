@@ -157,6 +157,8 @@ port_follows_link() {
 	t_check "the port is down" t_until 5 port_is DOWN
 	ip link set t0 up
 	t_check "the port is active" t_until 5 port_is ACTIVE
+	# an interface that goes down loses its IPv6 addresses
+	ip addr add "$B6/64" dev t0 nodad
 }
 
 # ping_for_ever NAME: a server and a client that end only by force.
