@@ -142,12 +142,14 @@ void mpa_sock_attach(struct mpa_conn *c)
 	ddp_sock_own(c->sock->sk, c, &calls, &c->before);
 }
 
-/* What nobody has read makes a reset of it, and otherwise there was one before */
+/*
+ * What nobody has read makes a reset of it.  To a peer that has ended before us
+ * TCP would send no reset instead, and throw away what is not acknowledged.
+ */
 static bool owes_fin(const struct sock *sk)
 {
-	return skb_queue_empty(&sk->sk_receive_queue) &&
-	       (sk->sk_state == TCP_ESTABLISHED ||
-		sk->sk_state == TCP_CLOSE_WAIT);
+	return sk->sk_state == TCP_ESTABLISHED &&
+	       skb_queue_empty(&sk->sk_receive_queue);
 }
 
 /*
@@ -168,7 +170,8 @@ static bool send_fin(struct socket *sock)
 		return true;
 	kernel_sock_shutdown(sock, SHUT_WR);
 	lock_sock(sk);
-	lost = tcp_sk(sk)->write_seq == seq && sk->sk_state != TCP_CLOSE;
+	lost = tcp_sk(sk)->write_seq == seq && (sk->sk_state == TCP_FIN_WAIT1 ||
+						sk->sk_state == TCP_FIN_WAIT2);
 	release_sock(sk);
 	return !lost;
 }
