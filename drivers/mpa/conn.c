@@ -428,7 +428,8 @@ static void step(struct mpa_conn *c, unsigned long events)
 		end(c, READ_ONCE(c->why), NULL);
 		return;
 	}
-	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL) {
+	/* who was told that it is accepted has things to send behind the Reply */
+	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->up) {
 		end(c, IW_LOCAL_CLOSE, NULL);
 		return;
 	}
