@@ -111,6 +111,9 @@ static void end(struct sddp_assoc *a, enum iw_reason why, bool abort)
 		if (!xa_is_value(at))
 			end_stream(at, why);
 	sddp_sock_release(a, abort);
+	/* who is not rid of its queue pair keeps the rest */
+	kvfree(a->out);
+	a->out = NULL;
 	/* the callbacks' reference */
 	sddp_assoc_put(a);
 }
@@ -299,13 +302,11 @@ static void connecting(struct sddp_assoc *a)
 	}
 }
 
-/* A timer has run out, once or more often */
+/* Something is due, once or more often.  What it is about is looked at after */
 static bool is_due(bool *due)
 {
-	if (!READ_ONCE(*due))
-		return false;
-	WRITE_ONCE(*due, false);
-	return true;
+	/* litmus: none, a full barrier before what it tells of is looked at */
+	return READ_ONCE(*due) && xchg(due, false);
 }
 
 static void talk(struct sddp_assoc *a)
@@ -356,6 +357,7 @@ static void work(struct work_struct *w)
 	unsigned int flags = memalloc_noio_save();
 
 	mutex_lock(&a->mutex);
+	a->looked = jiffies;
 	if (a->phase != SDDP_ENDED && READ_ONCE(a->stop))
 		end(a, IW_LOCAL_ABORT, true);
 	if (is_due(&a->left))

@@ -161,6 +161,7 @@ struct sddp_assoc {
 	struct list_head	doubts;		/* streams that wait for a SACK */
 	bool			watch;		/* there are any */
 	struct list_head	late;		/* streams whose timer ran out */
+	unsigned long		looked;		/* jiffies, before the socket was */
 	struct sddp_stall	stall;
 
 	struct xarray		streams;	/* by number; also reserved ones */

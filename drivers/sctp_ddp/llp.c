@@ -87,6 +87,8 @@ static struct ddp_session *connect(const struct ddp_connect *args,
 	ddp_session_get(&st->ss);
 	say = prepare(SDDP_SAY_INITIATE, args->offer);
 	err = PTR_ERR_OR_ZERO(say);
+	/* ours: once it is begun it may end before we are back */
+	ddp_session_get(&st->ss);
 	if (!err) {
 		st->say = say;
 		err = begin(st, args);
@@ -95,10 +97,11 @@ static struct ddp_session *connect(const struct ddp_connect *args,
 		/* both references, the user's and the table's */
 		ddp_session_put(&st->ss);
 		ddp_session_put(&st->ss);
-		return ERR_PTR(err);
+	} else {
+		sddp_stream_event(st, SDDP_EV_TX);
 	}
-	sddp_stream_event(st, SDDP_EV_TX);
-	return &st->ss;
+	ddp_session_put(&st->ss);
+	return err ? ERR_PTR(err) : &st->ss;
 }
 
 /* Answer an Initiate that was handed up.  In its own kind (RFC 6581 7) */

@@ -190,6 +190,8 @@ static void follow_all(struct work_struct *work)
 	rcu_read_unlock();
 }
 
+static DECLARE_WORK(follow_work, follow_all);
+
 static bool has_path(const struct sddp_listener *l, int ifindex)
 {
 	int i;
@@ -241,6 +243,7 @@ static int settle_wild(struct sddp_listener *l)
 
 static void free_listener(struct sddp_listener *l)
 {
+	bool wild = ddp_addr_wildcard(&l->local);
 	struct place *p, *next;
 
 	spin_lock(&places_lock);
@@ -253,6 +256,9 @@ static void free_listener(struct sddp_listener *l)
 	list_for_each_entry_safe(p, next, &l->places, list)
 		leave(p);
 	kref_put(&l->ref, release);
+	/* its places may be another's now */
+	if (wild)
+		queue_work(sddp_wq, &follow_work);
 }
 
 static struct sddp_listener *new_listener(const struct ddp_listen *a,
@@ -318,8 +324,6 @@ void sddp_unlisten(struct ddp_listener *dl)
 }
 
 /* Addresses that come and go ------------------------------------------------ */
-
-static DECLARE_WORK(follow_work, follow_all);
 
 /* IPv6 tells in atomic context */
 static int notice(struct notifier_block *nb, unsigned long event, void *info)

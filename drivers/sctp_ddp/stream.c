@@ -79,10 +79,10 @@ void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds)
 }
 
 /* @grace: and that many seconds */
-static bool is_late(const struct sddp_stream *st, unsigned int grace)
+static bool is_late(const struct sddp_stream *st, unsigned long when,
+		    unsigned int grace)
 {
-	return st->timed &&
-	       time_after_eq(jiffies, st->deadline + grace * HZ);
+	return st->timed && time_after_eq(when, st->deadline + grace * HZ);
 }
 
 /**
@@ -92,10 +92,11 @@ static bool is_late(const struct sddp_stream *st, unsigned int grace)
  */
 void sddp_stream_late(struct sddp_stream *st, bool more)
 {
-	if (is_late(st, more ? DEADLINE_CLOSE : 0))
+	/* by the time at which the socket was looked at: what has come since counts */
+	if (is_late(st, st->a->looked, more ? DEADLINE_CLOSE : 0))
 		sddp_stream_end(st, IW_TIMEOUT, NULL);
-	else if (is_late(st, 0))
-		sddp_stream_event(st, SDDP_EV_TIMEOUT);
+	else if (is_late(st, jiffies, 0))
+		mod_delayed_work(sddp_wq, &st->timer, HZ / 10);
 }
 
 /**
@@ -194,20 +195,23 @@ int sddp_stream_answer(struct sddp_stream *st, struct sddp_control *c,
 {
 	int err = 0;
 
+	/* the DDP stream's, which may leave as soon as it is bound */
+	if (s)
+		ddp_session_get(&st->ss);
 	spin_lock(&st->lock);
 	if (st->ended || st->answered)
 		err = -ECONNRESET;
 	else if (s)
 		err = ddp_stream_bind(s, &st->llp);
 	if (!err) {
-		if (s)
-			ddp_session_get(&st->ss);
 		st->ss.accepted = s;
 		st->answer = c;
 		st->answer_for = s;
 		st->answered = true;
 	}
 	spin_unlock(&st->lock);
+	if (err && s)
+		ddp_session_put(&st->ss);
 	return err;
 }
 
@@ -222,26 +226,28 @@ static void __take_answer(struct sddp_stream *st)
 	st->answer = NULL;
 }
 
-static void take_answer(struct sddp_stream *st)
+/* Nothing more is asked of the DDP stream, which waits for that */
+static void take_leave(struct sddp_stream *st)
 {
-	bool answered;
+	sddp_tx_forget(st);
+	st->stream = NULL;
+	clear_and_wake_up_bit(0, &st->unbind);
+}
+
+/* Who leaves has answered before: an answer that it follows is taken with it */
+static void take_word(struct sddp_stream *st)
+{
+	bool answered, leaves;
 
 	spin_lock(&st->lock);
 	__take_answer(st);
 	answered = st->answered;
+	leaves = test_bit(0, &st->unbind);
 	spin_unlock(&st->lock);
 	if (answered)
 		ddp_port_leave(&st->caller);
-}
-
-/* Nothing more is asked of the DDP stream, which waits for that */
-static void take_leave(struct sddp_stream *st)
-{
-	if (!test_bit(0, &st->unbind))
-		return;
-	sddp_tx_forget(st);
-	st->stream = NULL;
-	clear_and_wake_up_bit(0, &st->unbind);
+	if (leaves)
+		take_leave(st);
 }
 
 /**
@@ -496,8 +502,7 @@ void sddp_stream_serve(struct sddp_stream *st)
 {
 	unsigned long events;
 
-	take_answer(st);
-	take_leave(st);
+	take_word(st);
 	/* it has left the table, and ended before, or is not in it yet */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;
