@@ -20,6 +20,7 @@
 #include "failnth.h"
 
 #define ROUNDS_MOST	20000	/* of one scene: there is an end */
+#define MISSES		5	/* in succession: there are no more */
 
 struct setting setting = { .netdev = "t1" };
 
@@ -200,12 +201,14 @@ static bool make_sure(const struct scene *s, struct way *w)
 }
 
 /*
- * How many there are is not the same in each round: a timer may come in between.
- * So the end is where a second round, too, has fewer.
+ * How many there are is not the same in each round: a timer may come in between,
+ * or who destroys a queue pair comes before the worker that makes its association,
+ * which then makes none.  So the end is where several rounds have fewer.
  */
 static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 {
-	bool fired, missed = false;
+	int missed = 0;
+	bool fired;
 
 	if (!make_sure(s, w))
 		return false;
@@ -215,9 +218,9 @@ static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 	for (*n = first; *n < ROUNDS_MOST; *n += missed ? 0 : every) {
 		if (!one_round(s, w, *n, &fired))
 			return false;
-		if (!fired && missed)
+		missed = fired ? 0 : missed + 1;
+		if (missed == MISSES)
 			return true;
-		missed = !fired;
 		if (missed && !make_sure(s, w))
 			return false;
 	}
