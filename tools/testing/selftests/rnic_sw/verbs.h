@@ -46,6 +46,7 @@ void skip(const char *fmt, ...)
 uint32_t rounds(uint32_t n);
 /* Seconds or milliseconds to wait for something: four times as many there */
 uint32_t patience(uint32_t n);
+uint64_t now_ms(void);
 
 /* Cases ------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #define WC_MS	10000
 
-static uint64_t now_ms(void)
+uint64_t now_ms(void)
 {
 	struct timespec t;
 
