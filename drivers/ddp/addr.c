@@ -61,14 +61,12 @@ EXPORT_SYMBOL_GPL(ddp_addr_same);
 u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed)
 {
 	const struct in6_addr *a6 = &((struct sockaddr_in6 *)a)->sin6_addr;
-	const __be32 *a4 = &((struct sockaddr_in *)a)->sin_addr.s_addr;
+	__be32 a4 = ((struct sockaddr_in *)a)->sin_addr.s_addr;
 
-	if (a->ss_family == AF_INET6 && !ipv6_addr_v4mapped(a6))
+	if (a->ss_family == AF_INET6)
 		return jhash_2words((__force u32)a6->s6_addr32[0],
 				    (__force u32)a6->s6_addr32[1], seed);
-	if (a->ss_family == AF_INET6)
-		a4 = &a6->s6_addr32[3];
-	return jhash_1word((__force u32)*a4, seed);
+	return jhash_1word((__force u32)a4, seed);
 }
 EXPORT_SYMBOL_GPL(ddp_addr_source);
 
@@ -119,7 +117,7 @@ static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
  * ddp_addr_is_on - is it an address of that interface?
  * @net: network namespace
  * @ifindex: the interface
- * @a: the address; an IPv4 one may be mapped into IPv6
+ * @a: the address
  *
  * Return: whether it is.
  */
@@ -131,8 +129,6 @@ bool ddp_addr_is_on(struct net *net, int ifindex,
 	if (a->ss_family == AF_INET)
 		return has_ipv4(net, ifindex,
 				((struct sockaddr_in *)a)->sin_addr.s_addr);
-	if (ipv6_addr_v4mapped(a6))
-		return has_ipv4(net, ifindex, a6->s6_addr32[3]);
 	return has_ipv6(net, ifindex, a6);
 }
 EXPORT_SYMBOL_GPL(ddp_addr_is_on);
