@@ -68,14 +68,17 @@ EXPORT_SYMBOL_GPL(ddp_sock_adopt);
  * @protocol: IPPROTO_TCP or the like
  * @sock: set
  *
- * Return: 0; -EPROTONOSUPPORT: the kernel has no such protocol, or may not
- * load it; or another error.
+ * Return: 0; -ENOMEM; -EPROTONOSUPPORT: the kernel has no such protocol, or may
+ * not load it; or another error.
  */
 int ddp_sock_make(struct net *net, int family, int protocol,
 		  struct socket **sock)
 {
 	int err = sock_create_kern(net, family, SOCK_STREAM, protocol, sock);
 
+	/* sockets have several words for it */
+	if (err == -ENOBUFS || err == -ENFILE)
+		return -ENOMEM;
 	if (err)
 		return err;
 	own_classes((*sock)->sk);

@@ -60,16 +60,10 @@ static void stop_listening(struct rnic_lep *lep)
 	}
 }
 
-/* Sockets have several words for it */
-static bool is_short(int err)
-{
-	return err == -ENOMEM || err == -ENOBUFS || err == -ENFILE;
-}
-
 /* SCTP may be missing, or have the port in use: not TCP's loss */
 static bool does_without(int llp, u8 which, int err)
 {
-	return llp == RNIC_SW_LLP_SCTP && which != BIT(llp) && !is_short(err);
+	return llp == RNIC_SW_LLP_SCTP && which != BIT(llp) && err != -ENOMEM;
 }
 
 /*
