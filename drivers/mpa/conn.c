@@ -199,13 +199,10 @@ static int write_rest(struct mpa_conn *c)
 	return c->written < len ? -EAGAIN : 0;
 }
 
-/* A fresh socket has room: if TCP takes no more then memory is short */
-static bool is_short(int err)
-{
-	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
-}
-
-/* Nobody will say when there is memory: look again, later and later */
+/*
+ * A fresh socket has room: if TCP takes no more then memory is short.  Nobody
+ * will say when there is some: look again, later and later.
+ */
 static void write_later(struct mpa_conn *c)
 {
 	if (!c->timed)
@@ -219,7 +216,7 @@ static bool write_frame(struct mpa_conn *c)
 {
 	int err = write_rest(c);
 
-	if (is_short(err)) {
+	if (ddp_sock_later(err)) {
 		write_later(c);
 		return false;
 	}

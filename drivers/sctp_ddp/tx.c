@@ -319,12 +319,6 @@ static struct sddp_stream *next_turn(struct sddp_assoc *a)
 	return list_first_entry_or_null(from, struct sddp_stream, turn);
 }
 
-/* It will do later */
-static bool is_short(int err)
-{
-	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
-}
-
 /* Return: 0; 1: it wants another one; or an error */
 static int take_turn(struct sddp_stream *st)
 {
@@ -341,7 +335,7 @@ static int take_turn(struct sddp_stream *st)
 		if (err || says)
 			sddp_tx_queue(st);
 		sddp_stream_leave(st);
-	} else if (!is_short(err)) {
+	} else if (!ddp_sock_later(err)) {
 		/* nobody waits behind it for ever */
 		list_del_init(&st->turn);
 	}
@@ -386,7 +380,7 @@ bool sddp_tx_run(struct sddp_assoc *a)
 	err = run(a);
 	if (err == -EAGAIN)
 		sddp_assoc_retry(a);
-	else if (is_short(err))
+	else if (ddp_sock_later(err))
 		sddp_assoc_backoff(a);
 	return err > 0;
 }

@@ -3,7 +3,9 @@
 #ifndef _DDP_SOCK_H
 #define _DDP_SOCK_H
 
+#include <linux/errno.h>
 #include <linux/socket.h>
+#include <linux/types.h>
 #include <ddp/reason.h>
 
 struct net;
@@ -21,6 +23,12 @@ struct ddp_sock_calls {
 	void (*state_change)(struct sock *sk);
 	void (*write_space)(struct sock *sk);
 };
+
+/* Sent later it may be taken: there is no room now, or no memory */
+static inline bool ddp_sock_later(int err)
+{
+	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
+}
 
 int ddp_sock_make(struct net *net, int family, int protocol,
 		  struct socket **sock);
