@@ -46,6 +46,8 @@ void skip(const char *fmt, ...)
 uint32_t rounds(uint32_t n);
 /* Seconds or milliseconds to wait for something: four times as many there */
 uint32_t patience(uint32_t n);
+/* What may take a while on a busy host, in ms, for patience() */
+#define WC_MS	10000
 uint64_t now_ms(void);
 
 /* Cases ------------------------------------------------------------------- */

@@ -146,20 +146,28 @@ static void rings_unmapped(void)
 
 #define FAR	(1u << 31)
 
-/* The one ring of the process into which @prod entries were ever written */
-volatile uint32_t *ring_with(uint32_t prod)
+/* How many rings of the process have @prod entries ever written; *@last: one of them */
+static size_t rings_with(uint32_t prod, volatile uint32_t **last)
 {
 	struct ring ring[32];
-	volatile uint32_t *found = NULL;
-	size_t i, n = find_rings(ring, ARRAY_SIZE(ring));
+	size_t i, found = 0, n = find_rings(ring, ARRAY_SIZE(ring));
 
 	for (i = 0; i < n; i++) {
 		if (ring[i].at[RING_PROD] != prod)
 			continue;
-		CHECK(!found, "two rings with %u", prod);
-		found = ring[i].at;
+		*last = ring[i].at;
+		found++;
 	}
-	CHECK(found, "no ring with %u", prod);
+	return found;
+}
+
+/* The one ring of the process into which @prod entries were ever written */
+volatile uint32_t *ring_with(uint32_t prod)
+{
+	volatile uint32_t *found = NULL;
+	size_t n = rings_with(prod, &found);
+
+	CHECK(n == 1, "%zu rings with %u", n, prod);
 	return found;
 }
 
@@ -412,7 +420,8 @@ static void *keep_jumping(void *arg)
 /* A resize comes to an end, whatever the program says to have read meanwhile */
 static void cq_jumps(void)
 {
-	volatile uint32_t *rq;
+	uint64_t until = now_ms() + patience(WC_MS);
+	volatile uint32_t *rq, *any;
 	struct refill r = {};
 	struct desk d;
 	uint32_t i;
@@ -423,6 +432,9 @@ static void cq_jumps(void)
 	rq = ring_with(700);
 	to_error(&d.p.s);
 	both_disconnected(&d.p);
+	/* that all are flushed is told nobody */
+	while (rings_with(700, &any) < 2 && now_ms() < until)
+		pause_ms(1);
 	rq[RING_PROD] = 0;
 	signal(SIGSEGV, fault);
 	for (i = 0; i < rounds(200); i++) {

@@ -5,8 +5,6 @@
 
 #include "verbs.h"
 
-#define WC_MS	10000
-
 uint64_t now_ms(void)
 {
 	struct timespec t;
