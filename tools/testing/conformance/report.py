@@ -27,7 +27,9 @@ BEGIN, END = "<!-- conformance: begin -->", "<!-- conformance: end -->"
 
 SHOWN, FAILING, OPEN, UNASKED = "shown", "failing", "open", "unasked"
 ABSENT, DESIGN, DEPARTED = "not applicable", "by design", "departed"
-REASONS = (ABSENT, DESIGN, DEPARTED)
+BROKEN = "departed from a MUST"
+DEPARTURES = (DEPARTED, BROKEN)
+REASONS = (ABSENT, DESIGN, *DEPARTURES)
 TITLES = {
     "5041": "DDP",
     "5043": "DDP over SCTP",
@@ -102,8 +104,8 @@ def judge(row, reason):
         row.words = reason[1]
     if seen == FAILING:
         row.verdict = FAILING
-    elif reason and reason[0] == DEPARTED:
-        row.verdict = DEPARTED
+    elif reason and reason[0] in DEPARTURES:
+        row.verdict = reason[0]
     elif seen:
         row.verdict = seen
     elif reason:
@@ -140,8 +142,8 @@ def by_rfc(rows):
 # Words -----------------------------------------------------------------------
 
 COLUMNS = (("shown by tests", SHOWN), ("by design", DESIGN),
-           ("departed", DEPARTED), ("optional, untested", UNASKED),
-           ("failing", FAILING), ("open", OPEN))
+           ("departed", DEPARTED), (BROKEN, BROKEN),
+           ("optional, untested", UNASKED), ("failing", FAILING), ("open", OPEN))
 
 
 def summary(rows):
@@ -194,9 +196,11 @@ PREFACE = """# Conformance
 
 Each row is something that an RFC asks of an RNIC, in our words. *shown*: the
 tests named passed; one that did not run says so. *by design*: no test can show
-it, the reason can. *departed*: done otherwise, for the reason given. *not
-applicable*: does not concern this RNIC. *unasked*: a permission or a
-definition without a test of its own. *open*: neither shown nor explained.
+it, the reason can. *departed*: done otherwise than recommended, for the reason
+given. *departed from a MUST*: it does not hold; the reason says why not and what
+it would take. *not applicable*: does not concern this RNIC. *unasked*: a
+permission or a definition without a test of its own. *open*: neither shown nor
+explained.
 """
 
 
@@ -227,23 +231,38 @@ PATH = re.compile(r"\b(?:drivers|include|scripts|tools|Documentation|providers)"
                   r"/[\w./-]*\w")
 
 
+def about_departure(row, verdict, why):
+    """What is wrong with calling this a departure of this kind."""
+    if (verdict == BROKEN) != row.must:
+        yield f"a {row.level} is {BROKEN if row.must else DEPARTED}"
+    if verdict == BROKEN and "It would take" not in why:
+        yield "say what it would take"
+
+
+def about_reason(row, words, cited):
+    """What is wrong with one line of reasons.tsv."""
+    if len(words) != 2 or words[0] not in REASONS:
+        yield f"one of {', '.join(REASONS)}, and why"
+        return
+    verdict, why = words
+    if verdict in DEPARTURES:
+        yield from about_departure(row, verdict, why)
+    elif cited:
+        yield f"a test cites it, too: {cited}"
+    if len(why.split()) < 5:
+        yield "say why, in words"
+    for path in PATH.findall(why):
+        if not (TREE / path).exists():
+            yield f"there is no {path}"
+
+
 def check_reasons(rows, reasons, cited):
     for ident, words in reasons.items():
         if ident not in rows:
             yield f"reasons.tsv: {ident} is no requirement"
             continue
-        if len(words) != 2 or words[0] not in REASONS:
-            yield f"reasons.tsv: {ident}: one of {', '.join(REASONS)}, and why"
-            continue
-        if words[0] == DEPARTED and rows[ident].must:
-            yield f"reasons.tsv: {ident}: no departure from a MUST"
-        if words[0] != DEPARTED and ident in cited:
-            yield f"reasons.tsv: {ident}: a test cites it, too: {cited[ident]}"
-        if len(words[1].split()) < 5:
-            yield f"reasons.tsv: {ident}: say why, in words"
-        for path in PATH.findall(words[1]):
-            if not (TREE / path).exists():
-                yield f"reasons.tsv: {ident}: there is no {path}"
+        for wrong in about_reason(rows[ident], words, cited.get(ident)):
+            yield f"reasons.tsv: {ident}: {wrong}"
 
 
 def check():

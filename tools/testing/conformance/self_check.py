@@ -133,6 +133,25 @@ class Verdicts(unittest.TestCase):
         self.check(judged(row("A"), [FAILED], design), report.FAILING, True)
         self.check(judged(row("A"), [PASSED], [report.DEPARTED, "because"]),
                    report.DEPARTED, False)
+        self.check(judged(row("A"), [PASSED], [report.BROKEN, "because"]),
+                   report.BROKEN, False)
+        self.check(judged(row("A"), [FAILED], [report.BROKEN, "because"]),
+                   report.FAILING, True)
+
+    def test_departures(self):
+        why = "the kernel has no place for it. It would take a patch"
+
+        def wrong(level, *words):
+            return list(report.about_reason(row("A", level), words, None))
+
+        self.assertEqual(wrong("MUST NOT", report.BROKEN, why), [])
+        self.assertEqual(wrong("SHOULD", report.DEPARTED, why), [])
+        self.assertEqual(wrong("MUST", report.DEPARTED, why),
+                         ["a MUST is departed from a MUST"])
+        self.assertEqual(wrong("SHOULD", report.BROKEN, why),
+                         ["a SHOULD is departed"])
+        self.assertEqual(wrong("REQ", report.BROKEN, "of no use to anybody here"),
+                         ["say what it would take"])
 
     def test_numbers(self):
         rows = {name: row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
@@ -142,7 +161,7 @@ class Verdicts(unittest.TestCase):
             rows, cases, {"DDP-2": [report.ABSENT, "because"]})
         self.assertEqual(unknown, {"DDP-9"})
         text = report.summary(rows)
-        self.assertIn("| 5041, DDP | 3 | 1 | 2 | 1 | 0 | 0 | 0 | 0 | 1 |", text)
+        self.assertIn("| 5041, DDP | 3 | 1 | 2 | 1 | 0 | 0 | 0 | 0 | 0 | 1 |", text)
         self.assertNotIn("5043", text)
         self.assertIn("RFC 5043", report.left_out(rows))
 
