@@ -48,9 +48,9 @@ def result_of(line):
         return None
     directive = DIRECTIVE.search(match[3])
     name = match[3][:directive.start() if directive else None].rstrip()
-    if directive:
-        return name, SKIPPED
-    return name, FAILED if match[1] else PASSED
+    if match[1]:
+        return name, FAILED
+    return name, SKIPPED if directive else PASSED
 
 
 def in_ktap(lines, script):

@@ -85,6 +85,7 @@ class Citations(unittest.TestCase):
         self.assertEqual(good.result, PASSED)
         self.assertEqual(found["wire_x.py", "ok, a bad one"].result, FAILED)
         self.assertEqual(found["wire_x.py", "left out"].result, SKIPPED)
+        self.assertEqual(found["wire_x.py", "says it is to do"].result, FAILED)
         self.assertEqual(found["next.sh", "another one"].rows, ["DDP-2"])
 
     def test_unit(self):
