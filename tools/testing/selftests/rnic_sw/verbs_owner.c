@@ -86,9 +86,9 @@ static void be(bool nobody)
 		_exit(255);
 }
 
-/* Another process does it, with those rights; what it gets */
-static int in_child(int (*act)(const struct pair *p, uint32_t qpn),
-		    const struct pair *p, uint32_t qpn, bool nobody)
+/* Another process does it, with those rights */
+static pid_t child(int (*act)(const struct pair *p, uint32_t qpn),
+		   const struct pair *p, uint32_t qpn, bool nobody)
 {
 	pid_t pid = fork();
 
@@ -97,7 +97,14 @@ static int in_child(int (*act)(const struct pair *p, uint32_t qpn),
 		be(nobody);
 		_exit(act(p, qpn));
 	}
-	return status_of(pid);
+	return pid;
+}
+
+/* The same, and what it gets */
+static int in_child(int (*act)(const struct pair *p, uint32_t qpn),
+		    const struct pair *p, uint32_t qpn, bool nobody)
+{
+	return status_of(child(act, p, qpn, nobody));
 }
 
 static int act_connect(const struct pair *p, uint32_t qpn)
@@ -125,15 +132,32 @@ static void owner_connect(void)
 	pair_close(&p);
 }
 
+/* Callers are refused, until that one has gone, who does not end before */
+static void refuse_until_gone(struct pair *p, pid_t pid)
+{
+	struct pollfd pfd = { .fd = p->lch->fd, .events = POLLIN };
+	siginfo_t gone = {};
+
+	while (!gone.si_pid) {
+		CHECK(!waitid(P_PID, pid, &gone, WEXITED | WNOHANG | WNOWAIT), "%m");
+		if (poll(&pfd, 1, 20) <= 0)
+			continue;
+		pair_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);
+		CHECK(!rdma_reject(p->ev.id, NULL, 0), "%m");
+		CHECK(!rdma_destroy_id(p->ev.id), "%m");
+	}
+}
+
 /* A child is its parent's like */
 static void owner_child(void)
 {
 	struct pair p = {};
+	pid_t pid;
 
 	pair_prepare(&p, &(struct opts){});
-	CHECK(!in_child(act_connect, &p, p.c.qp->qp_num, false), "a child");
-	pair_event(&p, p.lch, RDMA_CM_EVENT_CONNECT_REQUEST);
-	CHECK(!rdma_destroy_id(p.ev.id), "%m");
+	pid = child(act_connect, &p, p.c.qp->qp_num, false);
+	refuse_until_gone(&p, pid);
+	CHECK(!status_of(pid), "a child");
 	pair_free(&p);
 }
 
