@@ -44,7 +44,7 @@ one_device
 all_of "4 KiB" "$bandwidth" -s 4096 -n "$n"
 all_of "64 octets" "$latency" -s 64 -n "$turns"
 all_of "all sizes to 8 MiB" "$bandwidth" -a -n 5
-all_of "all sizes to 8 MiB" "$([ -n "$T_SLOW" ] && echo ib_read_lat || echo "$latency")" -a -n 5
+[ -n "$T_SLOW" ] || all_of "all sizes to 8 MiB" "$latency" -a -n 5
 all_of "16 queue pairs" "$bandwidth" -q 16 -s 4096 -n 100
 all_of "64 queue pairs, 64 KiB" "$bandwidth" -q 64 -s 65536 -n 10
 all_of "bidirectional" "$bandwidth" -b -s 65536 -n "$(t_iters 500)"

@@ -17,10 +17,13 @@ t_own_namespaces() {
 
 # one NAME: a case of the program, on one device
 one() {
-	"$VERBS" -a "$B4" -6 "$B6" "$1" | tee "$T_CASE/out"
-	test "${PIPESTATUS[0]}" -eq 0
-	skipped=$(sed -n 's/^ok .* # SKIP //p' "$T_CASE/out")
-	[ -z "$skipped" ] || t_skip "$skipped"
+	local out line
+	"$VERBS" -a "$B4" -6 "$B6" "$1" >"$T_CASE/out" || { cat "$T_CASE/out"; false; }
+	mapfile -t out <"$T_CASE/out"
+	for line in "${out[@]}"; do
+		echo "$line"
+		[[ $line != "ok "*" # SKIP "* ]] || t_skip "${line#* # SKIP }"
+	done
 }
 
 # Every page is a mapping of the host's to User-Mode Linux, which are counted.
