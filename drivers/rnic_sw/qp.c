@@ -329,16 +329,18 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
+	u16 ird, ord;
 
 	memset(attr, 0, sizeof(*attr));
+	rdmap_depths(&qp->rdmap, &ird, &ord);
 	attr->qp_state = to_ib_state(READ_ONCE(qp->state));
 	attr->cur_qp_state = attr->qp_state;
 	attr->path_mtu = IB_MTU_4096;
 	attr->qp_access_flags = READ_ONCE(qp->access);
 	attr->cap = qp->init.cap;
 	attr->port_num = 1;
-	attr->max_rd_atomic = min_t(u16, qp->rdmap.orq.size, U8_MAX);
-	attr->max_dest_rd_atomic = min_t(u16, qp->rdmap.ird, U8_MAX);
+	attr->max_rd_atomic = min_t(u16, ord, U8_MAX);
+	attr->max_dest_rd_atomic = min_t(u16, ird, U8_MAX);
 	*init = qp->init;
 	return 0;
 }

@@ -119,10 +119,27 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 		return -ENOMEM;
 	}
 	rdmap_destroy(r);
+	/* who asks may ask while it begins */
+	spin_lock_bh(&r->lock);
 	rdmap_reqq_init(&r->irq, in, 2 * ird + 1);
 	r->ird = ird;
 	rdmap_reqq_init(&r->orq, out, ord);
+	spin_unlock_bh(&r->lock);
 	return 0;
+}
+
+/**
+ * rdmap_depths - what rdmap_set_depths() was told; zeros before
+ * @r: the stream
+ * @ird: the peer's
+ * @ord: ours
+ */
+void rdmap_depths(struct rdmap *r, u16 *ird, u16 *ord)
+{
+	spin_lock_bh(&r->lock);
+	*ird = r->ird;
+	*ord = r->orq.size;
+	spin_unlock_bh(&r->lock);
 }
 
 /**

@@ -162,6 +162,7 @@ void rdmap_sent(struct ddp_stream *s);
 void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd);
 /* How many Reads may be outstanding; before the stream runs.  May sleep */
 int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
+void rdmap_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_destroy(struct rdmap *r);
 /* Fail the stream; a Terminate goes out if @why has one */
 void rdmap_fail(struct rdmap *r, enum iw_reason why);
