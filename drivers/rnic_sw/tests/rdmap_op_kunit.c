@@ -106,11 +106,14 @@ static void rows_as_tabled(struct kunit *test)
 /* RDMAP-28, EXT-34, EXT-49: who has a header; RDMAP-170: and needs which right */
 static void headers_and_rights(struct kunit *test)
 {
+	u8 op;
+
 	KUNIT_EXPECT_EQ(test, 28, (int)row_of(test, 0x1)->hdr_len);
 	KUNIT_EXPECT_EQ(test, 4, (int)row_of(test, 0x7)->hdr_len);
 	KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, 0x0)->hdr_len);
 	KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, 0x2)->hdr_len);
-	KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, 0x3)->hdr_len);
+	for (op = 0x3; op <= 0x6; op++)
+		KUNIT_EXPECT_EQ(test, 0, (int)row_of(test, op)->hdr_len);
 	KUNIT_EXPECT_EQ(test, DDP_REMOTE_WRITE, (int)row_of(test, 0)->rights);
 	KUNIT_EXPECT_EQ(test, DDP_REMOTE_READ, (int)row_of(test, 1)->rights);
 	KUNIT_EXPECT_EQ(test, DDP_LOCAL_WRITE, (int)row_of(test, 2)->rights);

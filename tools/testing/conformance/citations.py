@@ -16,7 +16,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 UNIT_CASE = re.compile(r"\bKUNIT_CASE(?:_PARAM)?\((\w+)")
 SUITE = re.compile(r"struct kunit_suite \w+ = \{.*?\.name\s*=\s*\"([^\"]+)\"",
                    re.S)
-UNIT_TESTS = "drivers/*/tests/*_kunit.c"
+UNIT_TESTS = "drivers/*/tests/*_kunit.c", "tools/testing/host/doors/*_kunit.c"
 SYSTEM_TESTS = "tools/testing/selftests/rnic_sw/*"
 
 
@@ -89,9 +89,14 @@ def in_unit_test(text):
         yield f"{suite[1] if suite else '?'}.{name}", rows_in(said)
 
 
+def unit_tests(tree):
+    """Their files."""
+    return sorted(path for where in UNIT_TESTS for path in Path(tree).glob(where))
+
+
 def unit_rows(tree):
     found = {}
-    for path in sorted(Path(tree).glob(UNIT_TESTS)):
+    for path in unit_tests(tree):
         found.update(in_unit_test(path.read_text(encoding="utf-8")))
     return found
 
@@ -130,8 +135,7 @@ def in_logs(directories, tree):
 def in_sources(tree):
     """ID: one place that cites it."""
     found = {}
-    paths = sorted(Path(tree).glob(SYSTEM_TESTS)) + \
-        sorted(Path(tree).glob(UNIT_TESTS))
+    paths = sorted(Path(tree).glob(SYSTEM_TESTS)) + unit_tests(tree)
     for path in paths:
         if path.suffix not in (".c", ".h", ".py", ".sh"):
             continue

@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 #include <ddp/llp.h>
 
+#include "../../../../drivers/ddp/hdr.h"
 #include "../../../../drivers/ddp/internal.h"
 #include "../../../../drivers/rnic_sw/rdmap.h"
 
@@ -176,6 +177,29 @@ static void turn_ends_when_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, kicks);
 }
 
+/* DDP-41, DDP-43: MSNs go on behind 2^32 - 1 with 0, each queue's by itself */
+static void msn_wraps(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 4);
+	static const u32 want[] = { U32_MAX - 1, U32_MAX, 0, 1 };
+	struct ddp_txseg seg;
+	struct ddp_hdr h;
+	int i;
+
+	r->stream.msn[0] = U32_MAX - 1;
+	ddp_tx_begin(&r->stream);
+	for (i = 0; i < 4; i++) {
+		KUNIT_ASSERT_TRUE(test, ddp_tx_next(&r->stream, 1000, &seg));
+		KUNIT_ASSERT_EQ(test, IW_OK,
+				ddp_hdr_decode(&h, seg.hdr, seg.hdr_len));
+		KUNIT_EXPECT_EQ(test, 0u, h.qn);
+		KUNIT_EXPECT_EQ(test, want[i], h.msn);
+		ddp_tx_taken(&r->stream);
+	}
+	ddp_tx_end(&r->stream);
+	KUNIT_EXPECT_EQ(test, 1u, r->stream.msn[1]);
+}
+
 /* Failure ------------------------------------------------------------------ */
 
 static struct ddp_buf memory;
@@ -341,6 +365,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(locals_rest),
 	KUNIT_CASE(messages_rest),
 	KUNIT_CASE(turn_ends_when_taken),
+	KUNIT_CASE(msn_wraps),
 	KUNIT_CASE(left_over),
 	KUNIT_CASE(failed_when_asked),
 	KUNIT_CASE(failed_under_way),

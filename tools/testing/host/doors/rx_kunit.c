@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The receive side between its doors: drivers/ddp/{rx,stream}.c, a lower layer
+ * that hands up octets, and an upper one that says what it is told to.
+ */
+#include <kunit/test.h>
+#include <ddp/llp.h>
+
+#include "../../../../drivers/ddp/hdr.h"
+#include "../../../../drivers/ddp/internal.h"
+
+/* What each side has been asked, and what it says --------------------------- */
+
+static struct {
+	u32		failed, placed, delivered;	/* how often */
+	enum iw_reason	why;				/* the last failure's */
+	enum iw_reason	admits, places, delivers;	/* what they say */
+	u32		closed, kicked;
+} world;
+
+static enum iw_reason place(void)
+{
+	if (!world.places)
+		world.placed++;
+	return world.places;
+}
+
+enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
+				const struct ddp_hdr *h, u32 len, u8 rights)
+{
+	return place();
+}
+
+enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
+				  struct ddp_cursor *to, u32 len)
+{
+	return place();
+}
+
+static enum iw_reason admit(struct ddp_stream *s, const struct ddp_hdr *h,
+			    u32 payload, struct ddp_grant *g)
+{
+	static const struct ddp_buf buf = { .len = 100 };
+
+	g->buf = &buf;
+	return world.admits;
+}
+
+static enum iw_reason deliver(struct ddp_stream *s, const struct ddp_hdr *h,
+			      u32 total)
+{
+	if (!world.delivers)
+		world.delivered++;
+	return world.delivers;
+}
+
+static void failed(struct ddp_stream *s, const struct iw_fault *f)
+{
+	world.failed++;
+	world.why = f->why;
+}
+
+static const struct ddp_ulp_ops ulp_ops = {
+	.admit = admit, .deliver = deliver, .failed = failed,
+};
+
+/* A lower layer ------------------------------------------------------------- */
+
+static struct {
+	u8	octets[200];
+	u32	at;
+} wire;
+
+static void llp_kick(struct ddp_llp *llp, bool bulk)
+{
+	world.kicked++;
+}
+
+static bool llp_read(struct ddp_llp *llp, void *dst, u32 len)
+{
+	memcpy(dst, wire.octets + wire.at, len);
+	wire.at += len;
+	return true;
+}
+
+static void llp_close(struct ddp_llp *llp, enum iw_reason why)
+{
+	world.closed++;
+}
+
+static const struct ddp_llp_ops llp_ops = {
+	.kick = llp_kick, .read = llp_read, .close = llp_close,
+};
+
+static struct ddp_llp llp = { .ops = &llp_ops };
+
+static struct ddp_stream *open_stream(void)
+{
+	static struct ddp_stream s;
+
+	memset(&world, 0, sizeof(world));
+	ddp_stream_init(&s, &ulp_ops, NULL, NULL);
+	ddp_stream_bind(&s, &llp);
+	return &s;
+}
+
+/* A segment of that header comes, its first octet changed, @len long */
+static void comes(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
+		  u32 len)
+{
+	memset(&wire, 0, sizeof(wire));
+	ddp_hdr_encode(wire.octets, h);
+	wire.octets[0] ^= change;
+	ddp_rx_segment(s, &llp, len);
+}
+
+static const struct ddp_hdr good_write = { .tagged = true, .last = true };
+static const struct ddp_hdr good_send = { .last = true, .msn = 1 };
+
+static void good_ones(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+
+	comes(s, &good_write, 0, 50);
+	comes(s, &good_send, 0, 50);
+	KUNIT_EXPECT_EQ(test, 2u, world.placed);
+	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed + world.closed);
+}
+
+/* Ways to fail -------------------------------------------------------------- */
+
+struct way {
+	const char	*name;
+	enum iw_reason	why;
+	struct ddp_hdr	h;
+	u32		len;
+	u8		change;
+	enum iw_reason	admits, places, delivers;
+};
+
+static const struct way ways[] = {
+	{ "short", IW_DDP_SHORT, { .tagged = true }, 13 },
+	{ "tagged version", IW_DDP_T_VERSION, { .tagged = true }, 50, 1 },
+	{ "untagged version", IW_DDP_U_VERSION, { .msn = 1 }, 50, 2 },
+	{ "queue", IW_DDP_U_QN, { .qn = 4, .msn = 1 }, 50 },
+	{ "MSN", IW_DDP_U_MSN_RANGE, { .msn = 2 }, 50 },
+	{ "MO", IW_DDP_U_MO, { .msn = 1, .mo = 1 }, 50 },
+	{ "too long", IW_DDP_U_TOO_LONG, { .msn = 1 }, 119 },
+	{ "STag", IW_DDP_T_STAG, { .tagged = true }, 50,
+	  .places = IW_DDP_T_STAG },
+	{ "memory of the receive", IW_LOCAL_PROT, { .msn = 1 }, 50,
+	  .places = IW_LOCAL_PROT },
+	{ "no receive", IW_DDP_U_NO_BUFFER, { .msn = 1 }, 50,
+	  .admits = IW_DDP_U_NO_BUFFER },
+	{ "opcode", IW_RDMAP_OPCODE, { .tagged = true }, 50,
+	  .admits = IW_RDMAP_OPCODE },
+	{ "at delivery", IW_RDMAP_INVALIDATE, { .last = true, .msn = 1 }, 50,
+	  .delivers = IW_RDMAP_INVALIDATE },
+};
+
+static void describe_way(const struct way *w, char *desc)
+{
+	strscpy(desc, w->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(way, ways, describe_way);
+
+/* It is told once, and what comes behind it comes to nothing */
+static void expect_failed(struct kunit *test, struct ddp_stream *s,
+			  enum iw_reason why)
+{
+	u32 placed = world.placed, delivered = world.delivered;
+
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, why, world.why);
+	world.admits = world.places = world.delivers = IW_OK;
+	comes(s, &good_write, 0, 50);
+	comes(s, &good_send, 0, 50);
+	comes(s, &good_write, 1, 50);
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, placed, world.placed);
+	KUNIT_EXPECT_EQ(test, delivered, world.delivered);
+}
+
+/* Whose the end is: the lower layer has heard nothing, until the ULP says so */
+static void expect_open(struct kunit *test, struct ddp_stream *s)
+{
+	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	/* it is still found: a Terminate may leave */
+	ddp_kick(s);
+	KUNIT_EXPECT_EQ(test, 1u, world.kicked);
+	ddp_stream_close(s, IW_LOCAL_CLOSE);
+	KUNIT_EXPECT_EQ(test, 1u, world.closed);
+}
+
+/* DDP-70, DDP-79, DDP-80, DDP-84, DDP-104, RDMAP-156 */
+static void fails_and_stays(struct kunit *test)
+{
+	const struct way *w = test->param_value;
+	struct ddp_stream *s = open_stream();
+
+	world.admits = w->admits;
+	world.places = w->places;
+	world.delivers = w->delivers;
+	comes(s, &w->h, w->change, w->len);
+	expect_failed(test, s, w->why);
+	expect_open(test, s);
+}
+
+/* DDP-70, DDP-79, DDP-84, DDP-85: what the lower layer finds, likewise */
+static void lower_error(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+
+	ddp_llp_error(s, IW_MPA_CRC);
+	expect_failed(test, s, IW_MPA_CRC);
+	expect_open(test, s);
+}
+
+static struct kunit_case rx_cases[] = {
+	KUNIT_CASE(good_ones),
+	KUNIT_CASE_PARAM(fails_and_stays, way_gen_params),
+	KUNIT_CASE(lower_error),
+	{}
+};
+
+static struct kunit_suite rx_suite = {
+	.name = "rx",
+	.test_cases = rx_cases,
+};
+
+kunit_test_suite(rx_suite);

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What only two processors can do to each other. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+
+#include "verbs.h"
+
+#define ADD	IBV_WR_ATOMIC_FETCH_AND_ADD
+#define RIGHTS	(RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC)
+#define SIZE	4000u
+
+/* The calling thread runs there: on the first processor, or on the second */
+static void run_on(int which)
+{
+	cpu_set_t all, one;
+	int cpu;
+
+	CHECK(!sched_getaffinity(0, sizeof(all), &all), "%m");
+	if (CPU_COUNT(&all) < 2)
+		skip("one processor only");
+	for (cpu = 0; !CPU_ISSET(cpu, &all) || which--; cpu++)
+		;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	CHECK(!pthread_setaffinity_np(pthread_self(), sizeof(one), &one), "%m");
+}
+
+static void memory(struct buf *b, const struct end *e)
+{
+	buf_new(b, SIZE);
+	buf_reg(b, e->pd, RIGHTS);
+}
+
+/* Two streams count in one word --------------------------------------------- */
+
+enum { RACERS = 2, BURST = 60, MOST = 1 << 22 };
+
+struct racer {
+	struct pair	p;
+	struct buf	sink, target;
+	int		nr;
+	uint64_t	done;
+	uint32_t	met;		/* the other one, within a burst */
+};
+
+static uint8_t seen[MOST];		/* what has been found in the word */
+static uint32_t least, turns[RACERS];
+static uint64_t until;
+
+static void one_burst(struct racer *r)
+{
+	uint64_t found, before = 0;
+	uint32_t i;
+
+	for (i = 0; i < BURST; i++)
+		do_atom(&r->p.c, &(struct atom){
+			.id = i, .op = ADD, .flags = SIG, .value = 1,
+			.sink = &r->sink, .at = i, .target = &r->target });
+	for (i = 0; i < BURST; i++)
+		want_atom(r->p.c.scq, i, ADD);
+	for (i = 0; i < BURST; i++, before = found) {
+		found = *word(&r->sink, i);
+		CHECK(found < MOST, "%llu", (unsigned long long)found);
+		CHECK(!__atomic_exchange_n(&seen[found], 1, __ATOMIC_RELAXED),
+		      "%llu was found twice", (unsigned long long)found);
+		r->met += i && found != before + 1;
+	}
+	r->done += BURST;
+}
+
+/* Until they have met often enough; who comes first goes on for the other */
+static bool goes_on(const struct racer *r)
+{
+	uint32_t turn = __atomic_add_fetch(&turns[r->nr], 1, __ATOMIC_RELAXED);
+	uint32_t other = __atomic_load_n(&turns[!r->nr], __ATOMIC_RELAXED);
+
+	if (turn > MOST / BURST / RACERS || now_ms() > until)
+		return false;
+	return turn < least || other < least || r->met < least;
+}
+
+static void *race(void *arg)
+{
+	struct racer *r = arg;
+
+	run_on(r->nr);
+	do {
+		one_burst(r);
+	} while (goes_on(r));
+	return NULL;
+}
+
+static void line_up(struct racer *r, int nr, const struct racer *first)
+{
+	r->nr = nr;
+	pair_open(&r->p, &(struct opts){ .ord = BURST, .ird = BURST });
+	memory(&r->sink, &r->p.c);
+	if (nr) {
+		/* the first one's memory, as this one's server's */
+		r->target = first->target;
+		buf_reg(&r->target, r->p.s.pd, RIGHTS);
+	} else {
+		memory(&r->target, &r->p.s);
+		*word(&r->target, 0) = 0;
+	}
+}
+
+static void atomic_race(void)
+{
+	struct racer r[RACERS] = {};
+	pthread_t thread[RACERS];
+	uint64_t sum = 0;
+	int i;
+
+	run_on(0);
+	least = rounds(400);
+	until = now_ms() + patience(10000);
+	for (i = 0; i < RACERS; i++)
+		line_up(&r[i], i, &r[0]);
+	for (i = 0; i < RACERS; i++)
+		CHECK(!pthread_create(&thread[i], NULL, race, &r[i]), "%m");
+	for (i = 0; i < RACERS; i++)
+		CHECK(!pthread_join(thread[i], NULL), "%m");
+	for (i = 0; i < RACERS; i++) {
+		printf("# %llu atomics, met the other %u times\n",
+		       (unsigned long long)r[i].done, r[i].met);
+		CHECK(r[i].met >= least, "too seldom");
+		sum += r[i].done;
+	}
+	CHECK(*word(&r[0].target, 0) == sum, "%llu, not %llu",
+	      (unsigned long long)*word(&r[0].target, 0),
+	      (unsigned long long)sum);
+	CHECK(!ibv_dereg_mr(r[1].target.mr), "%m");
+	for (i = RACERS; i--;) {
+		buf_free(&r[i].sink);
+		if (!i)
+			buf_free(&r[i].target);
+		pair_close(&r[i].p);
+	}
+}
+
+/* Streams and a processor ---------------------------------------------------- */
+
+struct adder {
+	uint64_t	*at;
+	uint64_t	n;
+	bool		stop;
+};
+
+static void *add_by_hand(void *arg)
+{
+	struct adder *a = arg;
+
+	run_on(1);
+	for (; !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE); a->n++)
+		__atomic_fetch_add(a->at, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+enum { EACH = 16 };
+
+/* How many of the client's found that the processor had been there meanwhile */
+static uint32_t add_both_ways(struct desk *d, const struct buf *theirs)
+{
+	uint32_t k, met = 0;
+
+	for (k = 0; k < EACH; k++) {
+		do_atom(&d->p.c, &(struct atom){
+			.id = k, .op = ADD, .flags = SIG, .value = 1,
+			.sink = &d->c, .at = k, .target = &d->s });
+		do_atom(&d->p.s, &(struct atom){
+			.id = k, .op = ADD, .flags = SIG, .value = 1,
+			.sink = &d->s, .at = 1 + k, .target = theirs });
+	}
+	for (k = 0; k < EACH; k++) {
+		want_atom(d->p.c.scq, k, ADD);
+		want_atom(d->p.s.scq, k, ADD);
+		met += k && *word(&d->c, k) - *word(&d->c, k - 1) > 2 * EACH;
+	}
+	return met;
+}
+
+/* Both ends (two devices, if there are), and a processor all the while */
+static void atomic_global(void)
+{
+	const uint32_t n = rounds(400);
+	struct adder hand = {};
+	uint32_t i, met = 0;
+	struct buf theirs;
+	pthread_t thread;
+	struct desk d;
+	uint64_t want;
+
+	run_on(0);
+	pair_open(&d.p, &(struct opts){});
+	memory(&d.c, &d.p.c);
+	memory(&d.s, &d.p.s);
+	/* the server's memory once more, as the client's */
+	theirs = d.s;
+	buf_reg(&theirs, d.p.c.pd, RIGHTS);
+	hand.at = word(&d.s, 0);
+	*hand.at = 0;
+	CHECK(!pthread_create(&thread, NULL, add_by_hand, &hand), "%m");
+	for (i = 0; i < n; i++)
+		met += add_both_ways(&d, &theirs);
+	__atomic_store_n(&hand.stop, true, __ATOMIC_RELEASE);
+	CHECK(!pthread_join(thread, NULL), "%m");
+	want = hand.n + 2 * EACH * n;
+	CHECK(met > n, "the processor was there %u times only", met);
+	CHECK(*hand.at == want, "%llu, not %llu: %llu by the processor",
+	      (unsigned long long)*hand.at, (unsigned long long)want,
+	      (unsigned long long)hand.n);
+	CHECK(!ibv_dereg_mr(theirs.mr), "%m");
+	desk_close(&d);
+}
+
+const struct test race_tests[] = {
+	CASE("atomic_race", atomic_race, 60, "EXT-9 EXT-58 EXT-60"),
+	CASE("atomic_global", atomic_global, 60, "EXT-9 EXT-11 EXT-60"),
+	{}
+};
