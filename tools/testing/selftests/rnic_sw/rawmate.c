@@ -268,6 +268,13 @@ static void do_solicited(char **w)
 	printf("ok\n");
 }
 
+/* sync: what had happened before is told before the answer, see loop() */
+static void do_sync(char **w)
+{
+	(void)w;
+	printf("ok\n");
+}
+
 /* What happens ------------------------------------------------------------ */
 
 static int conn_of_qp(uint32_t qpn)
@@ -386,6 +393,7 @@ static const struct command {
 	{ "state", 2, 1, 0, do_state },
 	{ "rights", 3, 1, 0, do_rights },
 	{ "solicited", 2, 0, 0, do_solicited },
+	{ "sync", 1, 0, 0, do_sync },
 	{ "mr", 5, 0, 0, do_mr },
 	{ "dereg", 2, 0, 1, do_dereg },
 	{ "put", 4, 0, 1, do_put },

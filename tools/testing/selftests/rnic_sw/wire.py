@@ -154,6 +154,13 @@ class Mate:
         if event is not None:
             raise AssertionError(f"unexpected {event}")
 
+    def not_yet(self, kind, **fields):
+        """As of now there is none; what there is has been told."""
+        # of asynchronous events and the connection manager's one is told at a time
+        for _ in range(3):
+            self.do("sync")
+        self.none(kind, timeout=0, **fields)
+
     def forget(self, conn):
         """Drops what is still to be told of a connection."""
         with self.lock:
@@ -191,6 +198,13 @@ class Region:
     def dereg(self):
         self.mate.do("dereg", self.number)
 
+    def comes(self, offset, octets):
+        """Waits until these octets are placed there."""
+        end = time.monotonic() + PATIENCE
+        while self.get(offset, len(octets)) != octets:
+            if time.monotonic() > end:
+                raise AssertionError(f"{octets!r} is not placed")
+
     def untouched(self):
         same("hash of memory that nobody may touch", self.hash(), self.before)
 
@@ -216,10 +230,11 @@ class Link:
         return self.mate.need(CM, conn=self.conn, event=event, **fields)
 
     def round_trip(self):
-        """An empty Read is answered: what the peer has sent is delivered, and
-        a responder may speak."""
+        """An empty Read is answered, and nothing else comes before: what the
+        peer has sent is delivered, what we may send has gone, a responder may
+        speak."""
         self.peer.read(rdmap.ReadRequest(0, 0, 0, 0, 0))
-        self.peer.get_segment()
+        same("opcode of the Read Response", self.peer.get_segment().ulp, 0x42)
 
     def ended(self, how="fin"):
         """The stream ends that way; nothing comes before."""

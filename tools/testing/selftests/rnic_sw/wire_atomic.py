@@ -33,9 +33,10 @@ def value_at(region, offset=0):
 
 
 def settle(link, wr=1):
-    """An empty Send has come: all before it is delivered."""
+    """An empty Send has come: all before it is delivered, and took no
+    receive."""
     link.peer.send()
-    link.wc(wr=wr, status=SUCCESS)
+    same("length of the Send", link.wc(wr=wr, status=SUCCESS).length, 0)
 
 
 def rreq(region, size, offset=0):
@@ -94,7 +95,6 @@ def response_octets(w):
                  f"414b{0:08x}{3:08x}{msn:08x}{0:08x}"
                  f"{request.ident:08x}0102030405060708")
     word.untouched()
-    w.mate.none(WC, timeout=0.05, conn=link.conn)
     # the STag in the DDP header was nobody's to invalidate
     link.peer.put_segment(rdmap.write(word.rkey, word.addr, b"alive"))
     settle(link)
@@ -230,7 +230,7 @@ def after_write(w):
 def all_of_it(w):
     word = w.shared(64, "la")
     word.put(0, bytes(8))
-    link = w.initiate()
+    link = w.initiate(recvs=[(w.shared(1024, "l"), 64)] * 3)
     octets = fetch_add(word, 7).pack()
     for msn, cuts in enumerate(((0, 20, 52), (0, 52, 52), (0, 0, 52)), 1):
         first, second = (
@@ -238,7 +238,7 @@ def all_of_it(w):
                                     last=start == cuts[1])
             for start, end in zip(cuts, cuts[1:]))
         link.peer.put_segment(replace(first, last=False))
-        check("no answer yet", link.peer.silent(0.05))
+        settle(link, msn)
         same("memory", value_at(word), 7 * (msn - 1))
         link.peer.put_segment(replace(second, last=True))
         same("found", get_response(link, msn).old, 7 * (msn - 1))
@@ -271,7 +271,7 @@ def atomic_queue(w):
 
 
 @case("memory that goes while an atomic waits; a Send overtakes that",
-      "EXT-62 EXT-64 EXT-85 EXT-92")
+      "EXT-62 EXT-64 EXT-85 EXT-92 RDMAP-123 RDMAP-129")
 def goes_before(w):
     source, word = w.shared(BIG, "r"), w.region(64, "la")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)],
@@ -289,7 +289,7 @@ def goes_before(w):
 
 
 @case("Immediate Data or a Send, then an atomic and a Read: answered behind",
-      "EXT-79 EXT-83")
+      "EXT-79 EXT-83 RDMAP-134")
 def behind_others(w):
     memory = w.shared(4096, "lra")
     link = w.initiate(recvs=[(memory, 64)] * 20)
@@ -300,9 +300,11 @@ def behind_others(w):
             rdmap.send(link.peer.next_msn(0), in_memory(turn)),
             rreq(memory, 8).segment(link.peer.next_msn(1)))
         get_response(link, turn + 1)
+        w.mate.do("sync")
+        link.wc(wr=2 * turn + 1, status=SUCCESS, timeout=0)
         same("what the Send has brought", get_read(link), in_memory(turn))
-        for wr in 2 * turn + 1, 2 * turn + 2:
-            link.wc(wr=wr, status=SUCCESS)
+        w.mate.do("sync")
+        link.wc(wr=2 * turn + 2, status=SUCCESS, timeout=0)
 
 
 # Atomics that we ask for ------------------------------------------------------
@@ -364,7 +366,7 @@ def mixed_out(w):
              for i in (0, 2, 3)]
     same("order", [q.to - THERE for q in asked], [0, 2, 3])
     same("identifiers", len({q.ident for q in asked}), 3)
-    w.mate.none(WC, timeout=0.05, conn=link.conn)
+    w.mate.not_yet(WC, conn=link.conn)
     answer(link, segments[0], 1, 0x10)
     got = rdmap.ReadRequest.parse(segments[1].payload)
     link.peer.put_segment(rdmap.read_response(got.sink_stag, got.sink_to,
@@ -383,14 +385,14 @@ def mixed_out(w):
 @case("never more atomics and Reads under way than agreed", "EXT-53 EXT-54")
 def our_ord(w):
     sink = w.shared(64, "l")
-    request = w.asking(2, 0)
-    link = w.initiate(request, accept=(9, 0, b""))
+    link = w.initiate(w.asking(2, 1), accept=(9, 1, b""))
     for wr in range(9):
         verb = ("read",) if wr % 3 == 1 else ("fetchadd", "-", wr)
         link.post(verb[0], sink, 8, wr, THERE, KEY, *verb[1:])
     waiting, msn = [link.peer.get_segment(), link.peer.get_segment()], 1
     for wr in range(9):
-        check("no third one", wr > 6 or link.peer.silent(0.03))
+        # no third one comes before the answer to ours
+        link.round_trip()
         seg = waiting.pop(0)
         if seg.ulp == 0x41:
             got = rdmap.ReadRequest.parse(seg.payload)
@@ -413,13 +415,14 @@ def withheld(w):
     asked = rdmap.AtomicRequest.parse(link.peer.get_segment().payload)
     link.post("send", sink, 4, 2, offset=32)
     link.peer.get_segment()
-    w.mate.none(WC, timeout=0.1, conn=link.conn)
+    w.mate.not_yet(WC, conn=link.conn)
     octets = rdmap.AtomicResponse(asked.ident, 0x77).pack()
     parts = [rdmap.AtomicResponse(0, 0).segment(
         1, payload=octets[start:end], mo=start, last=end == 12)
         for start, end in ((0, 0), (0, 5), (5, 12))]
     link.peer.put_segment(*parts[:2])
-    w.mate.none(WC, timeout=0.1, conn=link.conn)
+    link.round_trip()
+    w.mate.not_yet(WC, conn=link.conn)
     sink.untouched()
     link.peer.put_segment(parts[2])
     same("first", link.mate.need(WC, conn=link.conn).wr, 1)
@@ -434,7 +437,8 @@ def fenced(w):
     link.post("cmpswap", sink, 8, 1, THERE, KEY, "-", 1, 2)
     seg = link.peer.get_segment()
     link.post("send", sink, 8, 2, 0, 0, "f")
-    check("it waits", link.peer.silent(0.1))
+    # it waits: what comes is the answer to ours
+    link.round_trip()
     answer(link, seg, 1, 0x0102030405060708)
     same("what the atomic has brought", link.peer.get_segment().payload,
          in_memory(0x0102030405060708))

@@ -15,7 +15,8 @@ from wire_scene import BASE, RECV, SIZE, TOP, Row, add_rows, op
 ALWAYS = "DDP-80 DDP-82 DDP-84 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
          "RDMAP-36 RDMAP-37 RDMAP-40 RDMAP-112 RDMAP-144 RDMAP-145 " \
          "RDMAP-147 RDMAP-151 RDMAP-153 RDMAP-156 DDP-10 RDMAP-5 RDMAP-105 RDMAP-106 " \
-         "RDMAP-148 RDMAP-149 RDMAP-150"
+         "RDMAP-148 RDMAP-149 RDMAP-150 RDMAP-39 RDMAP-42 RDMAP-43 RDMAP-44 " \
+         "RDMAP-54"
 
 TAGGED = [
     Row("unknown STag", "DDP-30 DDP-96 DDP-107 " + ALWAYS, (1, 1, 0),
@@ -86,7 +87,7 @@ for each in TAGGED + UNTAGGED:
     each.rows += " RDMAP-157"
 
 SHORT = [
-    Row(f"segment of {length} octets", "DDP-46", (1, 0, 0), "ddp_short",
+    Row(f"segment of {length} octets", "DDP-46 DDP-106", (1, 0, 0), "ddp_short",
         lambda s, octets=octets: [octets])
     for length, octets in ((0, b""), (1, b"\xC1"),
                            (13, bytes.fromhex("C140") + bytes(11)),
@@ -94,7 +95,7 @@ SHORT = [
 ]
 
 RDMAP = [
-    *[Row(f"RV {rv >> 6} in a Send", "RDMAP-22 RDMAP-159", (0, 2, 5),
+    *[Row(f"RV {rv >> 6} in a Send", "RDMAP-22 RDMAP-53 RDMAP-159", (0, 2, 5),
           "rdmap_version", lambda s, rv=rv: [s.send(ulp=op(3, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     *[Row(f"RV {rv >> 6} in a Write", "RDMAP-22 RDMAP-159", (0, 2, 5),
@@ -141,7 +142,8 @@ RDMAP = [
 ]
 
 READ = [
-    Row("Read: unknown STag", "RDMAP-165 RDMAP-77 RDMAP-48 RDMAP-155",
+    Row("Read: unknown STag",
+        "RDMAP-165 RDMAP-77 RDMAP-46 RDMAP-48 RDMAP-51 RDMAP-155",
         (0, 1, 0), "rdmap_stag",
         lambda s: [s.read(s.source.rkey ^ 0x5A5A5A00)]),
     Row("Read: STag that is no more", "RDMAP-165", (0, 1, 0), "rdmap_stag",

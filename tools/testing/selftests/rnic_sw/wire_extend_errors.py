@@ -254,7 +254,7 @@ def check_end(w, link, row, bad):
          (len(bad.pack()), bad.header(), None))
     link.ended()
     w.mate.need(Async, conn=link.conn, event=QP_FATAL)
-    w.mate.none(Async, timeout=0, conn=link.conn)
+    w.mate.not_yet(Async, conn=link.conn)
 
 
 def bad_answer(w, role, row):

@@ -47,7 +47,7 @@ def imm_alone(w, role):
                 seg, rsvd=0x3C, ulp=seg.ulp | 0x30, ulp32=0x55AA55AA))
             told(link, wr, IMM + wr)
     # each has used up a receive, and nothing of its memory
-    w.mate.none(WC, timeout=0.05, conn=link.conn)
+    w.mate.not_yet(WC, conn=link.conn)
     inbox.untouched()
 
 
@@ -66,7 +66,8 @@ def imm_split(w):
         parts = [replace(whole, payload=whole.payload[start:end], mo=start,
                          last=False) for start, end in zip(edges, edges[1:])]
         link.peer.put_segment(*parts[:-1])
-        w.mate.none(WC, timeout=0.03, conn=link.conn)
+        link.round_trip()
+        w.mate.not_yet(WC, conn=link.conn)
         link.peer.put_segment(replace(parts[-1], last=True))
         told(link, wr, IMM + wr)
     inbox.untouched()
@@ -81,7 +82,8 @@ def imm_solicited(w):
         link.peer.send()
         link.wc(wr=1, status=SUCCESS)
         link.peer.put_segment(immediate(link))
-        w.mate.none(WC, timeout=0.2, conn=link.conn)
+        link.round_trip()
+        w.mate.not_yet(WC, conn=link.conn)
     finally:
         w.mate.do("solicited", 0)
         link.peer.put_segment(immediate(link, 5, rdmap.IMMEDIATE_SE))

@@ -121,7 +121,7 @@ def run_row(w, role, row, scene_type):
         link.ended()
         check_flushed(link, row.flushed, row.status)
     w.mate.need(Async, conn=link.conn, event=row.event)
-    w.mate.none(Async, timeout=0, conn=link.conn)
+    w.mate.not_yet(Async, conn=link.conn)
     for region in scene.regions:
         # an STag is invalidated at delivery: the data has been placed
         if region is not scene.inbox or row.what[2] != 9 and not row.placed:
