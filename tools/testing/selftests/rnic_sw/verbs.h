@@ -68,7 +68,7 @@ extern const struct test local_tests[], mr_tests[], conn_tests[];
 extern const struct test flush_tests[], rough_tests[], rings_tests[];
 extern const struct test stream_tests[], srq_tests[], mw_tests[];
 extern const struct test atomic_tests[], imm_tests[], abi_tests[];
-extern const struct test owner_tests[], charge_tests[];
+extern const struct test owner_tests[], charge_tests[], race_tests[];
 
 /* What the program was told */
 struct setting {
@@ -215,14 +215,41 @@ void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
 void want_none(struct ibv_cq *cq);	/* for a while */
 void pause_ms(unsigned int ms);
 
+/* Atomics (verbs_atomic.c) ------------------------------------------------- */
+
+/* An atomic: from a word of ours to a word of theirs */
+struct atom {
+	uint64_t		id;
+	enum ibv_wr_opcode	op;
+	unsigned int		flags;
+	uint64_t		value;		/* to add, or to compare with */
+	uint64_t		swap;
+	const struct buf	*sink, *target;
+	uint32_t		at, to;		/* which words of them */
+	int			skew;		/* octets off the target's */
+};
+
+/* A buffer's memory starts at an odd address: this is where its words do */
+uint64_t *word(const struct buf *b, uint32_t n);
+/* By ibv_wr_*() if the queue pair was made for it */
+void do_atom(const struct end *e, const struct atom *a);
+void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
+
+/*
+ * That a Send is done at its sender does not say that it has come; a Read that is
+ * answered says it of all before it.
+ */
+void all_have_come(const struct desk *d);
 /* An event of the completion channel, within so long (verbs_cq.c) */
 bool event_within(struct end *e, int ms);
 
 /*
  * The ring of the process (the header's words) into which so many entries were
- * ever written; there must be one (verbs_rings.c).
+ * ever written; there must be one.  How many there are; *@last: one of them
+ * (verbs_rings.c).
  */
 volatile uint32_t *ring_with(uint32_t prod);
+size_t rings_with(uint32_t prod, volatile uint32_t **last);
 
 /* Signs of failure (verbs_signs.c) ---------------------------------------- */
 

@@ -51,14 +51,18 @@ static void iova(void)
 	desk_close(&d);
 }
 
-/* Nothing arrives in memory once dereg_mr has returned */
-static void one_flood(uint32_t round)
+/*
+ * Nothing arrives in memory once dereg_mr has returned.  Whether it was in the
+ * middle of the flood: the first Write had begun to arrive, the last had not ended.
+ */
+static bool one_flood(uint32_t round)
 {
 	static uint8_t after[MIB];
 	struct buf flood;
 	uint64_t was, at;
 	uint32_t i, key;
 	struct desk d;
+	bool amid;
 
 	desk_open(&d, &(struct opts){}, 100);
 	buf_new(&flood, MIB);
@@ -85,16 +89,20 @@ static void one_flood(uint32_t round)
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(!memcmp(after, flood.at, MIB), "written after dereg_mr");
 	want_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
+	amid = after[0] == d.c.at[0] && memcmp(after + 29, d.c.at, MIB - 29);
 	buf_free(&flood);
 	desk_free(&d);
+	return amid;
 }
 
 static void dereg_flood(void)
 {
-	uint32_t i;
+	const uint32_t n = rounds(32);
+	uint32_t i, amid = 0;
 
-	for (i = 0; i < rounds(32); i++)
-		one_flood(i);
+	for (i = 0; i < n; i++)
+		amid += one_flood(i);
+	CHECK(amid >= n / 4, "in the middle of it %u times of %u", amid, n);
 }
 
 /* The source goes while it is read: the peer is told, the rest is flushed */
@@ -137,6 +145,8 @@ static void dereg_source(void)
 static void dereg_sink(void)
 {
 	static uint8_t after[MIB];
+	bool failed = false;
+	struct ibv_wc wc;
 	struct desk d;
 	uint32_t i;
 
@@ -147,18 +157,37 @@ static void dereg_sink(void)
 			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG,
 			.b = &d.c, .len = MIB - i, .off = i,
 			.rkey = d.s.mr->rkey, .raddr = (uintptr_t)d.s.at });
-	usleep(5000);
+	want_ok(d.p.c.scq, 0, IBV_WC_RDMA_READ);
 	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
 	memcpy(after, d.c.at, MIB);
 	d.c.mr = NULL;
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(!memcmp(after, d.c.at, MIB), "written after dereg_mr");
-	for (i = 0; i < 60; i++)
-		CHECK(next_wc(d.p.c.scq).wr_id == i, "%u", i);
+	for (i = 1; i < 60; i++) {
+		wc = next_wc(d.p.c.scq);
+		CHECK(wc.wr_id == i && !(failed && !wc.status), "%u: %s", i,
+		      ibv_wc_status_str(wc.status));
+		failed = wc.status;
+	}
+	CHECK(failed, "all Reads were too quick");
 	desk_free(&d);
 }
 
-/* Neither does rereg_mr leave a moment without a check */
+/* Where the region was, it is no more */
+static void left(struct desk *d)
+{
+	uint64_t was = counter(&d->p.s, "end_ddp_tagged_bounds");
+
+	do_job(&d->p.c, &(struct job){
+		.op = IBV_WR_RDMA_WRITE, .b = &d->c, .len = 1,
+		.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at });
+	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&d->p.s, "end_ddp_tagged_bounds", was, 1);
+	buf_is_clear(&d->s, 0, 1000);
+}
+
+/* A region goes elsewhere: what was open is shut, what was not is open */
 static void rereg(void)
 {
 	struct buf other;
@@ -180,15 +209,64 @@ static void rereg(void)
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 2, 0);
 	buf_has_only(&other, 2100, 900, 3);
-	buf_is_clear(&d.s, 0, 1000);
-	desk_close(&d);
+	left(&d);
+	buf_has_only(&other, 2100, 900, 3);
+	desk_free(&d);
 	buf_free(&other);
+}
+
+/* An STag's index: what the device chooses of it */
+#define INDEX_BITS	24
+
+/* All over the range: each bit set as often as not, each sixteenth used */
+static void keys_spread(const uint32_t *key, uint32_t n)
+{
+	uint32_t bits[INDEX_BITS] = {}, part[16] = {}, i, k;
+
+	for (i = 0; i < n; i++) {
+		part[key[i] >> 28]++;
+		for (k = 0; k < INDEX_BITS; k++)
+			bits[k] += key[i] >> (8 + k) & 1;
+	}
+	for (k = 0; k < INDEX_BITS; k++)
+		CHECK(bits[k] > n / 3 && bits[k] < n - n / 3,
+		      "bit %u is set in %u of %u keys", k, bits[k], n);
+	for (k = 0; k < 16; k++)
+		CHECK(part[k] > n / 48 && part[k] < n / 6,
+		      "%u of %u keys in sixteenth %u", part[k], n, k);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/*
+ * No step from one key to the next comes again, nor does one from step to step: of
+ * random ones in 2^24 three are the same in a thousand tries.
+ */
+static void keys_unalike(const uint32_t *key, uint32_t n, int depth)
+{
+	uint32_t *step = calloc(n, sizeof(*step)), i, twice = 0;
+
+	CHECK(step, "%m");
+	for (i = 0; i + 1 < n; i++)
+		step[i] = (key[i + 1] - key[i]) & ((1u << INDEX_BITS) - 1);
+	if (depth)
+		keys_unalike(step, n - 1, depth - 1);
+	qsort(step, n - 1, sizeof(*step), by_value);
+	for (i = 1; i + 1 < n; i++)
+		twice += step[i] == step[i - 1];
+	CHECK(twice < 5, "%u steps of %u were there before", twice, n);
+	free(step);
 }
 
 /* A key is not used again soon, and does not tell the next one */
 static void keys(void)
 {
-	static uint32_t key[3000];
+	static uint32_t key[3000], index[ARRAY_SIZE(key)];
 	const uint32_t n = rounds(ARRAY_SIZE(key));
 	uint32_t near = 0, i, k;
 	struct pair p;
@@ -199,6 +277,7 @@ static void keys(void)
 	for (i = 0; i < n; i++) {
 		buf_reg(&b, p.c.pd, 0);
 		key[i] = b.mr->rkey;
+		index[i] = key[i] >> 8;
 		CHECK(!ibv_dereg_mr(b.mr), "%m");
 		b.mr = NULL;
 		for (k = 0; k < i; k++)
@@ -207,6 +286,8 @@ static void keys(void)
 			near++;
 	}
 	CHECK(near < n / 20, "%u keys lie near the one before", near);
+	keys_spread(key, n);
+	keys_unalike(index, n, 1);
 	buf_free(&b);
 	pair_close(&p);
 }
@@ -232,8 +313,16 @@ static void overlap(void)
 		.raddr = (uintptr_t)d.s.at + 100 });
 	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(d.c.at + 500, d.s.at + 100, 200), "data");
+	/* what the other region opens this one does not */
+	do_job(&d.p.c, &(struct job){
+		.id = 3, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
+		.off = 500, .len = 201, .rkey = again->rkey,
+		.raddr = (uintptr_t)d.s.at + 100 });
+	want_status(d.p.c.scq, 3, IBV_WC_REM_ACCESS_ERR);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(!ibv_dereg_mr(again), "%m");
-	desk_close(&d);
+	desk_free(&d);
 }
 
 /* Those who may pin as much as they like must not be who tries the limit */

@@ -492,7 +492,7 @@ static void left_open(void)
 #define T(fn, rows)	CASE("mw_" #fn, fn, 0, rows)
 
 const struct test mw_tests[] = {
-	T(type1, "DDP-110 DDP-125"),
+	T(type1, "DDP-125"),
 	T(type1_before, "DDP-125"),
 	T(type1_again, "DDP-117 RDMAP-175"),
 	T(type1_shut, "DDP-117"),
@@ -501,7 +501,7 @@ const struct test mw_tests[] = {
 	T(rights_read, "RDMAP-170"),
 	T(zero_based, ""),
 	T(type2_stream,
-	  "DDP-109 DDP-111 DDP-112 DDP-114 DDP-118 DDP-124 RDMAP-173 SEC-3 SEC-10 SEC-12"),
+	  "DDP-109 DDP-112 DDP-114 DDP-118 DDP-124 RDMAP-173 SEC-3 SEC-10 SEC-12"),
 	T(type2_local_inv, "DDP-117"),
 	T(type2_remote_inv, "DDP-37 DDP-68 DDP-117 RDMAP-8 RDMAP-103"),
 	T(bad_binds, "DDP-133 SEC-1"),

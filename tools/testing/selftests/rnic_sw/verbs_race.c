@@ -215,8 +215,66 @@ static void atomic_global(void)
 	desk_close(&d);
 }
 
+/* Memory that goes while a segment is copied there ---------------------------- */
+
+enum { WRITES = 60, LONG = 60000, TAIL = 1000 };
+
+/*
+ * The region is as long as a segment, and the Writes bring other octets each.  A
+ * copy that is under way ends with the tail: after dereg_mr it has ended.
+ * Whether it was in the middle of the Writes.
+ */
+static bool dereg_amid(uint32_t round)
+{
+	uint8_t after[TAIL], first;
+	struct desk d;
+	uint32_t i;
+	bool amid;
+
+	desk_open(&d, &(struct opts){}, LONG + WRITES);
+	buf_fill(&d.c, 0, LONG + WRITES, round);
+	first = d.s.at[0];
+	for (i = 0; i < WRITES; i++)
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .off = i,
+			.len = LONG, .rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)d.s.at });
+	/* begun, and a while later */
+	until = now_ms() + patience(WC_MS);
+	while (*(volatile uint8_t *)d.s.at == first && now_ms() < until)
+		;
+	for (i = any_below(2000); i; i--)
+		__asm__ volatile("" ::: "memory");
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	memcpy(after, d.s.at + LONG - TAIL, TAIL);
+	d.s.mr = NULL;
+	do_job(&d.p.c, &(struct job){
+		.id = WRITES, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
+		.rkey = 0x100, .raddr = 0 });
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	CHECK(!memcmp(after, d.s.at + LONG - TAIL, TAIL),
+	      "written after dereg_mr, round %u", round);
+	amid = memcmp(after, d.c.at + WRITES - 1 + LONG - TAIL, TAIL);
+	desk_free(&d);
+	return amid;
+}
+
+static void dereg_race(void)
+{
+	const uint32_t n = rounds(200);
+	uint32_t i, amid = 0;
+
+	run_on(0);
+	for (i = 0; i < n; i++)
+		amid += dereg_amid(i);
+	printf("# in the middle of it %u times of %u\n", amid, n);
+	CHECK(amid >= n / 4, "in the middle of it %u times of %u", amid, n);
+}
+
 const struct test race_tests[] = {
 	CASE("atomic_race", atomic_race, 60, "EXT-9 EXT-58 EXT-60"),
 	CASE("atomic_global", atomic_global, 60, "EXT-9 EXT-11 EXT-60"),
+	{ .name = "dereg_race", .run = dereg_race, .seconds = 60,
+	  .asked = true, .shows = "DDP-128 RDMAP-177 SEC-17" },
 	{}
 };

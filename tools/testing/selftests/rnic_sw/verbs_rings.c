@@ -35,9 +35,46 @@ static uint32_t nonsense(void)
 	}
 }
 
+#define BELL_SEND	IB_USER_VERBS_CMD_POST_SEND
+#define BELL_RECV	IB_USER_VERBS_CMD_POST_RECV
+
+/* As the provider says that it has posted something, whether or not it has */
+static bool try_bell(const struct ibv_qp *qp, uint32_t command)
+{
+	struct ib_uverbs_post_send_resp resp;
+	struct {
+		struct ib_uverbs_cmd_hdr	hdr;
+		struct ib_uverbs_post_send	cmd;
+	} bell = {
+		.hdr = {
+			.command = command,
+			.in_words = sizeof(bell) / 4,
+			.out_words = sizeof(resp) / 4,
+		},
+		.cmd = {
+			.response = (uintptr_t)&resp,
+			.qp_handle = qp->handle,
+			.wqe_size = command == BELL_SEND ?
+				sizeof(struct ib_uverbs_send_wr) :
+				sizeof(struct ib_uverbs_recv_wr),
+		},
+	};
+
+	return write(qp->context->cmd_fd, &bell, sizeof(bell)) == sizeof(bell);
+}
+
+static void ring_bell(const struct ibv_qp *qp, uint32_t command)
+{
+	CHECK(try_bell(qp, command), "%m");
+}
+
+static uint32_t *scribbled;	/* words, by all children */
+
 static void scribble(const struct ring *r)
 {
 	uint32_t i, n = any_below(40);
+
+	__atomic_fetch_add(scribbled, n, __ATOMIC_RELAXED);
 
 	for (i = 0; i < n; i++) {
 		/* headers are the more interesting part */
@@ -45,6 +82,14 @@ static void scribble(const struct ring *r)
 
 		*(volatile uint32_t *)(r->at + at) = nonsense();
 	}
+}
+
+/* The kernel looks at what is posted; whether it says so is its affair */
+static void have_looked(const struct desk *d)
+{
+	try_bell(d->p.c.qp, BELL_SEND);
+	try_bell(d->p.s.qp, BELL_RECV);
+	try_bell(d->p.s.qp, BELL_SEND);
 }
 
 /* A program that writes anything into its rings, then goes, as it must */
@@ -66,6 +111,7 @@ static void spoil_one(uint32_t seed)
 			.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 		for (i = 0; i < n; i++)
 			scribble(&ring[i]);
+		have_looked(&d);
 	}
 	buf_guards(&d.s);
 	buf_guards(&d.c);
@@ -75,11 +121,12 @@ static void spoil_one(uint32_t seed)
 
 static void spoil_many(void)
 {
+	uint32_t i, before;
 	int status;
-	uint32_t i;
 	pid_t pid;
 
 	for (i = 0; i < rounds(100); i++) {
+		before = *scribbled;
 		pid = fork();
 		CHECK(pid >= 0, "%m");
 		if (!pid) {
@@ -92,7 +139,9 @@ static void spoil_many(void)
 		CHECK(!WIFSIGNALED(status) || WTERMSIG(status) != SIGALRM,
 		      "%u hangs", i);
 		CHECK(!WIFEXITED(status) || !WEXITSTATUS(status), "%u", i);
+		CHECK(*scribbled != before, "%u died before it had begun", i);
 	}
+	printf("# %u words were spoilt\n", *scribbled);
 }
 
 /* Meanwhile another program's connection works as ever */
@@ -101,8 +150,12 @@ static void rings_spoilt(void)
 	int status = 0;
 	struct desk d;
 	uint32_t i;
-	pid_t pid = fork();
+	pid_t pid;
 
+	scribbled = mmap(NULL, sizeof(*scribbled), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(scribbled != MAP_FAILED, "%m");
+	pid = fork();
 	CHECK(pid >= 0, "%m");
 	if (!pid) {
 		spoil_many();
@@ -146,8 +199,7 @@ static void rings_unmapped(void)
 
 #define FAR	(1u << 31)
 
-/* How many rings of the process have @prod entries ever written; *@last: one of them */
-static size_t rings_with(uint32_t prod, volatile uint32_t **last)
+size_t rings_with(uint32_t prod, volatile uint32_t **last)
 {
 	struct ring ring[32];
 	size_t i, found = 0, n = find_rings(ring, ARRAY_SIZE(ring));
@@ -169,35 +221,6 @@ volatile uint32_t *ring_with(uint32_t prod)
 
 	CHECK(n == 1, "%zu rings with %u", n, prod);
 	return found;
-}
-
-#define BELL_SEND	IB_USER_VERBS_CMD_POST_SEND
-#define BELL_RECV	IB_USER_VERBS_CMD_POST_RECV
-
-/* As the provider says that it has posted something, whether or not it has */
-static void ring_bell(const struct ibv_qp *qp, uint32_t command)
-{
-	struct ib_uverbs_post_send_resp resp;
-	struct {
-		struct ib_uverbs_cmd_hdr	hdr;
-		struct ib_uverbs_post_send	cmd;
-	} bell = {
-		.hdr = {
-			.command = command,
-			.in_words = sizeof(bell) / 4,
-			.out_words = sizeof(resp) / 4,
-		},
-		.cmd = {
-			.response = (uintptr_t)&resp,
-			.qp_handle = qp->handle,
-			.wqe_size = command == BELL_SEND ?
-				sizeof(struct ib_uverbs_send_wr) :
-				sizeof(struct ib_uverbs_recv_wr),
-		},
-	};
-
-	CHECK(write(qp->context->cmd_fd, &bell, sizeof(bell)) == sizeof(bell),
-	      "%m");
 }
 
 static void both_disconnected(struct pair *p)

@@ -21,12 +21,26 @@ static void *post_many(void *arg)
 	for (i = 0; i < EACH; i++) {
 		struct job j = {
 			.id = t->nr * EACH + i, .op = IBV_WR_SEND, .flags = SIG,
-			.b = &t->d->c, .off = t->nr * EACH + i, .len = 1 };
+			.b = &t->d->c, .off = (t->nr * EACH + i) * 4,
+			.len = 4 };
 
 		while (try_job(&t->d->p.c, &j) == ENOMEM)
 			pause_ms(1);
 	}
 	return NULL;
+}
+
+/* What the receives brought, in their order: each thread's in its */
+static void check_arrived(const struct buf *b)
+{
+	uint32_t next[THREADS] = {}, i, id;
+
+	for (i = 0; i < THREADS * EACH; i++) {
+		memcpy(&id, b->at + i * 4, 4);
+		CHECK(id / EACH < THREADS && id % EACH == next[id / EACH]++,
+		      "message %u of thread %u comes after %u of it", id % EACH,
+		      id / EACH, next[id / EACH % THREADS]);
+	}
 }
 
 /* Each thread's sends arrive once, in the order in which it posted them */
@@ -38,9 +52,11 @@ static void threads_post(void)
 	struct desk d;
 
 	desk_open(&d, &(struct opts){ .sq = 64, .rq = THREADS * EACH,
-		  .cqe = THREADS * EACH }, THREADS * EACH);
-	for (i = 0; i < THREADS * EACH; i++)
-		do_recv(&d.p.s, i, &d.s, i, 1);
+		  .cqe = THREADS * EACH }, THREADS * EACH * 4);
+	for (i = 0; i < THREADS * EACH; i++) {
+		memcpy(d.c.at + i * 4, &i, 4);
+		do_recv(&d.p.s, i, &d.s, i * 4, 4);
+	}
 	for (t = 0; t < THREADS; t++) {
 		posters[t] = (struct poster){ &d, t };
 		CHECK(!pthread_create(&th[t], NULL, post_many, &posters[t]),
@@ -55,7 +71,8 @@ static void threads_post(void)
 		      ibv_wc_status_str(wc.status));
 	}
 	for (i = 0; i < THREADS * EACH; i++)
-		want_recv(d.p.s.rcq, i, 1);
+		want_recv(d.p.s.rcq, i, 4);
+	check_arrived(&d.s);
 	for (t = 0; t < THREADS; t++)
 		CHECK(!pthread_join(th[t], NULL), "%m");
 	want_none(d.p.s.rcq);
