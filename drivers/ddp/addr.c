@@ -7,6 +7,7 @@
 #include <linux/rcupdate.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
+#include <net/netns/hash.h>
 
 #include <ddp/addr.h>
 
@@ -69,6 +70,30 @@ u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed)
 	return jhash_1word((__force u32)a4, seed);
 }
 EXPORT_SYMBOL_GPL(ddp_addr_source);
+
+/**
+ * ddp_addr_hash - a number for an address, with all that makes it another one
+ * @net: the network namespace that it is meant in
+ * @a: the address
+ * @seed: nobody knows it, or he could choose many addresses of one number
+ *
+ * Return: the number; any.
+ */
+u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
+		  u32 seed)
+{
+	const struct sockaddr_in6 *a6 = (void *)a;
+	const struct sockaddr_in *a4 = (void *)a;
+
+	seed ^= net_hash_mix(net);
+	if (a->ss_family == AF_INET6)
+		return jhash2((__force u32 *)a6->sin6_addr.s6_addr32, 4,
+			      jhash_2words((__force u32)a6->sin6_port,
+					   a6->sin6_scope_id, seed));
+	return jhash_2words((__force u32)a4->sin_port,
+			    (__force u32)a4->sin_addr.s_addr, seed);
+}
+EXPORT_SYMBOL_GPL(ddp_addr_hash);
 
 /**
  * ddp_addr_unmap - an IPv4 address that is mapped into IPv6 becomes one again

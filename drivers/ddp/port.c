@@ -2,18 +2,23 @@
 /*
  * Listening sockets and their listeners: see ddp/port.h.
  *
- * Who begins or ends to listen changes the table under a mutex, but opens and
+ * Who begins or ends to listen changes the table under a lock, but opens and
  * closes sockets without it: each waits for nobody but those who want the very
- * same port.  Who looks a peer's listener up is an RCU reader.
+ * same port.  The lock is a spinlock, for programs take it: who holds it is not
+ * stopped, and looks at few.  Who looks a peer's listener up is an RCU reader,
+ * and neither finds it any slower for those that others have.
  */
 #include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/export.h>
-#include <linux/mutex.h>
+#include <linux/hashtable.h>
 #include <linux/net.h>
+#include <linux/once.h>
+#include <linux/random.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
@@ -43,7 +48,7 @@ struct ddp_port {
 	struct socket		*sock;
 
 	/* ports_lock, or RCU for those who look */
-	struct list_head	list;		/* of all ports */
+	struct hlist_node	list;		/* of all ports, by where they are */
 	struct list_head	listeners;
 	struct rcu_head		rcu;
 
@@ -52,8 +57,16 @@ struct ddp_port {
 	struct ddp_sock_calls	before;	/* the socket's own, put back at the end */
 };
 
-static LIST_HEAD(ports);
-static DEFINE_MUTEX(ports_lock);	/* no socket is touched under it */
+static DEFINE_HASHTABLE(ports, 10);
+static DEFINE_SPINLOCK(ports_lock);
+
+static u32 place_of(const struct net *net, const struct sockaddr_storage *addr)
+{
+	static u32 seed;
+
+	get_random_once(&seed, sizeof(seed));
+	return ddp_addr_hash(net, addr, seed);
+}
 
 /* The socket -------------------------------------------------------------- */
 
@@ -178,7 +191,7 @@ static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 	struct ddp_port *p;
 
 	lockdep_assert_held(&ports_lock);
-	list_for_each_entry(p, &ports, list) {
+	hash_for_each_possible(ports, p, list, place_of(a->net, a->local)) {
 		if (p->ops != ops || !net_eq(p->net, a->net) ||
 		    !ddp_addr_same(&p->addr, a->local))
 			continue;
@@ -238,17 +251,17 @@ static int enter(struct ddp_port_listener *l, const struct ddp_listen *a,
 {
 	struct ddp_port *p;
 
-	mutex_lock(&ports_lock);
+	spin_lock(&ports_lock);
 	p = __find_port(l->ops, a);
 	if (!p) {
 		p = fresh;
-		list_add_rcu(&p->list, &ports);
+		hash_add_rcu(ports, &p->list, place_of(p->net, &p->addr));
 	}
 	if (!IS_ERR(p)) {
 		l->port = p;
 		list_add_tail_rcu(&l->list, &p->listeners);
 	}
-	mutex_unlock(&ports_lock);
+	spin_unlock(&ports_lock);
 	return PTR_ERR_OR_ZERO(p);
 }
 
@@ -257,13 +270,13 @@ static void leave(struct ddp_port_listener *l)
 {
 	struct ddp_port *p = l->port;
 
-	mutex_lock(&ports_lock);
+	spin_lock(&ports_lock);
 	list_del_rcu(&l->list);
 	if (list_empty(&p->listeners))
-		list_del_rcu(&p->list);
+		hash_del_rcu(&p->list);
 	else
 		p = NULL;
-	mutex_unlock(&ports_lock);
+	spin_unlock(&ports_lock);
 	if (p)
 		free_port(p);
 	ddp_callers_end(l);
@@ -406,7 +419,7 @@ ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
 	struct ddp_port *p;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(p, &ports, list) {
+	hash_for_each_possible_rcu(ports, p, list, place_of(net, called)) {
 		if (p->ops != ops || !net_eq(p->net, net) ||
 		    !ddp_addr_same(&p->addr, called))
 			continue;

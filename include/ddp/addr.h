@@ -38,6 +38,9 @@ bool ddp_addr_same(const struct sockaddr_storage *a,
 		   const struct sockaddr_storage *b);
 /* A number for where it is: a host, or an IPv6 network */
 u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed);
+/* A number for all that ddp_addr_same() looks at */
+u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
+		  u32 seed);
 /* What is mapped into IPv6 is IPv4 again */
 void ddp_addr_unmap(struct sockaddr_storage *a);
 /* The nth address of an interface, port 0; false: it has no more */
