@@ -9,7 +9,6 @@
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>
-#include <linux/jhash.h>
 #include <linux/once.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -20,19 +19,22 @@
 #include "internal.h"
 
 #define STEPS	64	/* associations looked at with the lock held */
-#define TRIES	4	/* ... that lead there, for a free pair of streams */
 
 static LIST_HEAD(all);
-static DEFINE_HASHTABLE(ways, 8);	/* open ones of ours, by where they lead */
+static DEFINE_HASHTABLE(ways, 10);	/* open ones of ours, by where they lead */
 static DEFINE_SPINLOCK(assocs_lock);
 
-static u32 way_to(const struct sockaddr_storage *to)
+/* Nobody can choose many ways that have one number */
+static u32 way_of(const struct ddp_connect *args)
 {
 	static u32 seed;
+	struct sockaddr_storage mine = *args->local;
+	u32 to;
 
 	get_random_once(&seed, sizeof(seed));
-	return jhash_1word((__force u32)ddp_addr_port(to),
-			   ddp_addr_source(to, seed));
+	ddp_addr_set_port(&mine, 0);
+	to = ddp_addr_hash(args->net, args->remote, seed);
+	return ddp_addr_hash(args->net, &mine, to) ^ args->tos;
 }
 
 /**
@@ -115,36 +117,57 @@ static bool leads_there(const struct sddp_assoc *a,
 	       ddp_addr_same(&mine, &its);
 }
 
-/* The nth one that leads there, the last made first */
-static struct sddp_assoc *__find(const struct ddp_connect *args, u32 way, int n)
+/*
+ * A number below the limit; its worker sees to those that the peer forbids.
+ * Return: 0; -EBUSY: all are taken; or -ENOMEM.
+ */
+static int take_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
+{
+	u32 n = 0;
+	int err;
+
+	err = xa_alloc(&a->streams, &n, NULL,
+		       XA_LIMIT(0, READ_ONCE(a->limit) - 1), gfp);
+	*id = n;
+	return err;
+}
+
+/*
+ * One that leads there and has a number free, which is then taken.  To the
+ * others nobody comes, not even to look: they end when they carry nothing.
+ */
+static struct sddp_assoc *__find(const struct ddp_connect *args, u32 way,
+				 u16 *id)
 {
 	struct sddp_assoc *a;
 	int steps = 0;
 
+	lockdep_assert_held(&assocs_lock);
 	hash_for_each_possible(ways, a, way, way) {
 		if (steps++ == STEPS)
 			break;
-		if (leads_there(a, args) && !n--)
+		if (leads_there(a, args) &&
+		    !take_number(a, id, GFP_NOWAIT | __GFP_NOWARN))
 			return a;
 	}
 	return NULL;
 }
 
 /*
- * Into the nth one that leads there, or else into @fresh, which is then found by
- * others.  Return: it, held, and it stays open until it is left again.
+ * Into one that leads there, or else into @fresh, which is then found by others.
+ * Return: it, held, and it stays open until it is left again.
  */
-static struct sddp_assoc *enter(const struct ddp_connect *args, int n,
+static struct sddp_assoc *enter(const struct ddp_connect *args, u16 *id,
 				struct sddp_assoc *fresh)
 {
-	u32 way = way_to(args->remote);
-	struct sddp_assoc *a = NULL;
+	u32 way = way_of(args);
+	struct sddp_assoc *a;
 
 	spin_lock(&assocs_lock);
-	if (n < TRIES)
-		a = __find(args, way, n);
+	a = __find(args, way, id);
 	if (!a) {
 		a = fresh;
+		*id = 0;
 		list_add_tail(&a->list, &all);
 		hash_add(ways, &a->way, way);
 	}
@@ -152,18 +175,6 @@ static struct sddp_assoc *enter(const struct ddp_connect *args, int n,
 	sddp_assoc_get(a);
 	spin_unlock(&assocs_lock);
 	return a;
-}
-
-/* A number below the limit; its worker sees to those that the peer forbids */
-static int take_number(struct sddp_assoc *a, u16 *id)
-{
-	u32 n = 0;
-	int err;
-
-	err = xa_alloc(&a->streams, &n, NULL,
-		       XA_LIMIT(0, READ_ONCE(a->limit) - 1), GFP_KERNEL);
-	*id = n;
-	return err;
 }
 
 /* With the first of its numbers */
@@ -180,19 +191,10 @@ static struct sddp_assoc *new_way(const struct ddp_connect *args)
 	a->asked = args->policy->streams ?: SDDP_STREAMS;
 	memcpy(a->paths, args->policy->paths, sizeof(a->paths));
 	a->limit = a->asked;
-	if (!take_number(a, &first))
+	if (!take_number(a, &first, GFP_KERNEL))
 		return a;
 	sddp_assoc_put(a);
 	return NULL;
-}
-
-/* Nobody may come back to tell its worker */
-static void leave(struct sddp_assoc *a)
-{
-	if (atomic_dec_and_test(&a->live)) {
-		WRITE_ONCE(a->left, true);
-		sddp_assoc_kick(a);
-	}
 }
 
 /**
@@ -208,23 +210,14 @@ static void leave(struct sddp_assoc *a)
 struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id)
 {
 	struct sddp_assoc *fresh = new_way(args), *a;
-	int n;
 
 	if (!fresh)
 		return ERR_PTR(-ENOMEM);
-	for (n = 0; ; n++) {
-		a = enter(args, n, fresh);
-		if (a == fresh) {
-			*id = 0;
-			sddp_assoc_kick(a);
-			return a;
-		}
-		if (!take_number(a, id))
-			break;
-		leave(a);
-		sddp_assoc_put(a);
-	}
-	sddp_assoc_put(fresh);
+	a = enter(args, id, fresh);
+	if (a == fresh)
+		sddp_assoc_kick(a);
+	else
+		sddp_assoc_put(fresh);
 	return a;
 }
 
@@ -259,5 +252,9 @@ struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
 {
 	xa_erase(&a->streams, id);
-	leave(a);
+	/* nobody may come back to tell its worker */
+	if (atomic_dec_and_test(&a->live)) {
+		WRITE_ONCE(a->left, true);
+		sddp_assoc_kick(a);
+	}
 }

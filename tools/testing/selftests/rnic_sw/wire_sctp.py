@@ -11,7 +11,7 @@ import socket
 
 import wire
 from wire import DEVICE, MATE, MATE_IF, NS, PATIENCE, PEER, PEER_IF, PORT
-from wire import Link, mpa, shell, write
+from wire import Link, mpa, rdmap, read, shell, write
 from ktap import run, same
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import ACCEPT, E_ACCEPT, E_INITIATE, INITIATE, Control
@@ -20,6 +20,7 @@ GHOST = "10.9.2.3"
 ETH_P_ALL = 3
 SO_RCVBUFFORCE = 33         # asm-generic/socket.h
 LLP = f"/sys/class/infiniband/{DEVICE}/llp/"
+STREAMS = LLP + "streams"
 
 
 def hardware(namespace, interface):
@@ -138,15 +139,20 @@ class SctpWire(wire.Wire):
         return assoc
 
     @contextlib.contextmanager
-    def listening(self, **options):
-        """A listening socket of the raw peer's, and its port."""
-        with self.sctp_socket(**options) as sock:
+    def listening_at(self, address, backlog=128, **options):
+        """A listening socket of the raw peer's there, and its port."""
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        with self.socket(family, socket.SOCK_STREAM, sctp.PROTOCOL) as sock:
+            sctp.prepare(sock, **options)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             port = next(self.ports)
-            sock.bind((PEER, port))
-            sock.listen()
+            sock.bind((address, port))
+            sock.listen(backlog)
             sock.settimeout(PATIENCE)
             yield sock, port
+
+    def listening(self, **options):
+        return self.listening_at(PEER, **options)
 
     def taken(self, sock):
         """The association that the peer made."""
@@ -155,6 +161,15 @@ class SctpWire(wire.Wire):
         return assoc
 
     # sessions -------------------------------------------------------------
+
+    def ghost_called(self):
+        """rawmate calls the ghost; returns it and the call, Initiate unread."""
+        port = next(self.ports)
+        ghost = self.ghost(port=port, peer_port=0)
+        self.closing.callback(ghost.close)
+        link = self.call(port, host=GHOST)
+        ghost.accept()
+        return ghost, link
 
     def narrow(self):
         return self.associate(rcvbuf=32768).stream(0)
@@ -225,6 +240,24 @@ class SctpWire(wire.Wire):
         assoc.wait(some, timeout)
         stream = some()
         return stream.get_control(), stream
+
+
+@contextlib.contextmanager
+def streams_asked(count):
+    """Inside, the device asks for so many."""
+    before = read(STREAMS)
+    write(STREAMS, str(count))
+    try:
+        yield
+    finally:
+        write(STREAMS, before)
+
+
+def works(link, memory, data=b"on"):
+    """Data goes both ways."""
+    link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, data))
+    link.round_trip()
+    same("written", memory.get(0, len(data)), data)
 
 
 def need_kernel():

@@ -4,19 +4,17 @@
 8 and 11)."""
 
 import contextlib
-from dataclasses import astuple
 
-from wire import (CM, FLUSHED, MATE, QPS_ERR, SUCCESS, WC, case, check, mpa,
-                  rdmap, same, shell, write)
+from wire import (CM, FLUSHED, MATE, QPS_ERR, SUCCESS, WC, case, check, rdmap,
+                  same, shell)
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, Control
 from rawpeer.talk import Closed
-from wire_sctp import LLP, GHOST, answer, go
+from wire_sctp import GHOST, go, streams_asked, works
 
 NAMES = {"abort": sctp.Association.abort, "shutdown": sctp.Association.shutdown}
 OTHERS = 0, 2, 0x01000000, 0x80000001
 MOST, BATCH = 32767, 32
-STREAMS = LLP + "streams"
 
 
 def sessions(w, count, **options):
@@ -26,13 +24,6 @@ def sessions(w, count, **options):
     return memory, [w.initiate(peer=assoc.stream(sid),
                                recvs=[(memory, 64)] * 2)
                     for sid in range(count)]
-
-
-def works(link, memory, data=b"on"):
-    """Data goes both ways."""
-    link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, data))
-    link.round_trip()
-    same("written", memory.get(0, len(data)), data)
 
 
 # Many sessions -----------------------------------------------------------------
@@ -133,131 +124,6 @@ def abort_requests(w):
     w.mate.none(CM, timeout=0.1, event="ESTABLISHED")
 
 
-# Calls of ours -------------------------------------------------------------------
-
-
-def call_many(w, sock, port, count):
-    """rawmate calls so often; returns the sessions, accepted."""
-    assocs, links = [], []
-    sock.setblocking(False)
-    for _ in range(count):
-        link = w.call(port)
-        stream, request = found(w, sock, assocs)
-        link.peer = stream
-        link.accept(request)
-        links.append(link)
-    return assocs, links
-
-
-def found(w, sock, assocs):
-    """Where the next Initiate comes: on a known association or on a new one."""
-    for _ in range(200):
-        with contextlib.suppress(BlockingIOError):
-            peer = sock.accept()[0]
-            assocs.append(sctp.Association.up(peer))
-            w.closing.callback(assocs[-1].close)
-        for assoc in assocs:
-            assoc.settle(0.02)
-            for stream in assoc.streams.values():
-                if stream.came:
-                    return stream, stream.get_control()
-    raise AssertionError("no Initiate comes")
-
-
-@case("calls to one place share an association",
-      "SCTPDDP-2 SCTPDDP-26 SCTPDDP-44")
-def shared_association(w):
-    memory = w.shared(4096, "lrw")
-    with w.listening() as (sock, port):
-        assocs, links = call_many(w, sock, port, 5)
-        same("associations", len(assocs), 1)
-        same("streams, each its own", len({l.peer.sid for l in links}), 5)
-        for link in links:
-            works(link, memory)
-        links[2].answer(Control(INITIATE))
-        links[2].ended()
-        works(links[3], memory)
-
-
-@case("when its streams are used up there is a second one",
-      "SCTPDDP-56 SCTPDDP-57")
-def used_up(w):
-    memory = w.shared(4096, "lrw")
-    with w.listening(streams=2) as (sock, port):
-        assocs, links = call_many(w, sock, port, 5)
-        same("associations", len(assocs), 3)
-        for link in links:
-            check(f"stream {link.peer.sid}", link.peer.sid < 2)
-            works(link, memory)
-
-
-@case("calls at once find streams, too, if the peer allows few",
-      "SCTPDDP-56 SCTPDDP-57")
-def few_at_once(w):
-    with w.listening(streams=2) as (sock, port):
-        links, assocs = [w.call(port) for _ in range(5)], []
-        sock.setblocking(False)
-        for _ in links:
-            stream, request = found(w, sock, assocs)
-            stream.put_control(*astuple(answer(request)))
-            if request.rtr & mpa.A:
-                stream.get_segment()
-    for link in links:
-        link.cm("ESTABLISHED", status=0)
-    same("associations", len(assocs), 3)
-
-
-def initiates(ghost):
-    """The streams on which Initiates come."""
-    ghost.wait(lambda: any(s.came for s in ghost.streams.values()))
-    ghost.settle(0.3)
-    return [s for s in ghost.streams.values() if s.came]
-
-
-@case("calls that wait for an association move on if it has no room for them",
-      "SCTPDDP-56 SCTPDDP-57")
-def move_on(w):
-    port = next(w.ports)
-    ghosts = [w.ghost(port=port, peer_port=0, streams=2)]
-    links, counts = [w.call(port, host=GHOST) for _ in range(5)], []
-    for _ in range(3):
-        ghost = ghosts[-1].accept()
-        w.closing.callback(ghost.close)
-        # the INIT it is for comes again if it was too early
-        ghosts.append(w.ghost(port=port, peer_port=0, streams=2))
-        streams = initiates(ghost)
-        counts.append(len(streams))
-        for stream in streams:
-            request = stream.get_control()
-            stream.put_control(*astuple(answer(request)))
-            if request.rtr & mpa.A:
-                stream.get_segment()
-    same("on each", sorted(counts), [1, 2, 2])
-    same("streams asked for", [g.init.init[2:4] for g in ghosts[1:3]],
-         [(2, 2)] * 2)
-    for link in links:
-        link.cm("ESTABLISHED", status=0)
-
-
-@case("room that others have left is found on the same association",
-      "SCTPDDP-56 SCTPDDP-57")
-def move_within(w):
-    port = next(w.ports)
-    ghost = w.ghost(port=port, peer_port=0, streams=2)
-    links = [w.call(port, host=GHOST) for _ in range(5)]
-    for link in links[0], links[3], links[4]:
-        w.mate.do("destroy", link.conn)
-        w.mate.forget(link.conn)
-        link.conn = None
-    w.closing.callback(ghost.accept().close)
-    streams = initiates(ghost)
-    same("streams", sorted(s.sid for s in streams), [0, 1])
-    for stream in streams:
-        stream.put_control(*astuple(answer(stream.get_control())))
-    for link in links[1:3]:
-        link.cm("ESTABLISHED", status=0)
-
-
 # How it begins ---------------------------------------------------------------------
 
 
@@ -289,19 +155,13 @@ def indication(w):
 @case("as many streams as the device is told, both ways",
       "SCTPDDP-56 SCTPDDP-57")
 def streams(w):
-    with open(STREAMS, encoding="ascii") as file:
-        before = file.read().strip()
-    try:
-        for count in 3, 100:
-            write(STREAMS, str(count))
-            with w.watching() as sniffer:
-                link = w.respond(streams=200)
-                init, = ours(sniffer.packets(), sctp_packet.INIT)
-            same("streams out, in", init.init[2:4], (count, count))
-            same("as agreed", (link.assoc.outbound, link.assoc.inbound),
-                 (count, count))
-    finally:
-        write(STREAMS, before)
+    for count in 3, 100:
+        with streams_asked(count), w.watching() as sniffer:
+            link = w.respond(streams=200)
+            init, = ours(sniffer.packets(), sctp_packet.INIT)
+        same("streams out, in", init.init[2:4], (count, count))
+        same("as agreed", (link.assoc.outbound, link.assoc.inbound),
+             (count, count))
 
 
 @case("fewer streams one way: those that are pairs are used",
@@ -410,16 +270,6 @@ def cookie_again(w):
     works(link, w.shared(4096, "lrw"))
 
 
-def ghost_called(w):
-    """rawmate calls the ghost; returns it and the call, Initiate unread."""
-    port = next(w.ports)
-    ghost = w.ghost(port=port, peer_port=0)
-    w.closing.callback(ghost.close)
-    link = w.call(port, host=GHOST)
-    ghost.accept()
-    return ghost, link
-
-
 @case("TSNs in another order than DDP-SSNs", "SCTPDDP-65 SCTPDDP-66")
 def tsn_order(w):
     memory, inbox = w.shared(4096, "lrw"), w.shared(1024, "l")
@@ -454,7 +304,7 @@ def acknowledged_waits(w):
 @case("no Terminate that could overtake the Initiate",
       "SCTPDDP-43 SCTPDDP-44 SCTPDDP-45")
 def initiate_unacknowledged(w):
-    ghost, link = ghost_called(w)
+    ghost, link = w.ghost_called()
     ghost.sacking = False
     _, link.peer = w.first(ghost)
     w.mate.do("destroy", link.conn)
@@ -466,7 +316,7 @@ def initiate_unacknowledged(w):
 @case("a session is not begun on a stream whose chunks are in doubt",
       "SCTPDDP-46")
 def not_reused(w):
-    ghost, link = ghost_called(w)
+    ghost, link = w.ghost_called()
     request, link.peer = w.first(ghost)
     link.accept(request)
     ghost.sacking = False
@@ -523,7 +373,7 @@ def roomy():
       "SCTPDDP-67 SCTPDDP-68")
 def in_flight(w):
     with roomy():
-        ghost, link = ghost_called(w)
+        ghost, link = w.ghost_called()
         request, link.peer = w.first(ghost)
         link.accept(request)
     memory = w.shared(4096, "l")

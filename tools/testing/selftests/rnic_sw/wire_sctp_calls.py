@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""On which association our calls go (RFC 5043 5.1 and 8): one that leads there,
+as long as it has streams, or a new one."""
+
+import contextlib
+from dataclasses import astuple
+
+from wire import MATE_IF, NS, PEER_IF, case, check, mpa, same, shell
+from rawpeer import sctp
+from rawpeer.sctp import INITIATE, Control
+from wire_sctp import GHOST, answer, go, hardware, streams_asked, works
+
+MATE6 = "fd00:9:2::1"
+MANY = 72       # associations, more than a connect looks at
+IDLE = 5        # seconds
+
+
+@contextlib.contextmanager
+def neighbours(places):
+    """Inside, the peer is at all these addresses of one network."""
+    mac = hardware(NS, PEER_IF).hex(":")
+    shell(f"ip addr add {MATE6}/64 dev {MATE_IF} nodad")
+    for place in places:
+        shell(f"ip -n {NS} addr add {place}/64 dev {PEER_IF} nodad")
+        shell(f"ip neigh replace {place} lladdr {mac} dev {MATE_IF} "
+              "nud permanent")
+    try:
+        yield
+    finally:
+        shell(f"ip addr del {MATE6}/64 dev {MATE_IF}")
+        for place in places:
+            shell(f"ip -n {NS} addr del {place}/64 dev {PEER_IF}")
+
+
+
+def call_many(w, sock, port, count):
+    """rawmate calls so often; returns the sessions, accepted."""
+    assocs, links = [], []
+    sock.setblocking(False)
+    for _ in range(count):
+        link = w.call(port)
+        stream, request = found(w, sock, assocs)
+        link.peer = stream
+        link.accept(request)
+        links.append(link)
+    return assocs, links
+
+
+def found(w, sock, assocs):
+    """Where the next Initiate comes: on a known association or on a new one."""
+    for _ in range(200):
+        with contextlib.suppress(BlockingIOError):
+            peer = sock.accept()[0]
+            assocs.append(sctp.Association.up(peer))
+            w.closing.callback(assocs[-1].close)
+        for assoc in assocs:
+            assoc.settle(0.02)
+            for stream in assoc.streams.values():
+                if stream.came:
+                    return stream, stream.get_control()
+    raise AssertionError("no Initiate comes")
+
+
+@case("calls to one place share an association",
+      "SCTPDDP-2 SCTPDDP-26 SCTPDDP-44")
+def shared_association(w):
+    memory = w.shared(4096, "lrw")
+    with w.listening() as (sock, port):
+        assocs, links = call_many(w, sock, port, 5)
+        same("associations", len(assocs), 1)
+        same("streams, each its own", len({l.peer.sid for l in links}), 5)
+        for link in links:
+            works(link, memory)
+        links[2].answer(Control(INITIATE))
+        links[2].ended()
+        works(links[3], memory)
+
+
+@case("when its streams are used up there is a second one",
+      "SCTPDDP-56 SCTPDDP-57")
+def used_up(w):
+    memory = w.shared(4096, "lrw")
+    with w.listening(streams=2) as (sock, port):
+        assocs, links = call_many(w, sock, port, 5)
+        same("associations", len(assocs), 3)
+        for link in links:
+            check(f"stream {link.peer.sid}", link.peer.sid < 2)
+            works(link, memory)
+
+
+def asked_on(assoc):
+    """How many Initiates have come on it?"""
+    assoc.settle(0.01)
+    return sum(bool(s.came) for s in assoc.streams.values())
+
+
+@case("many associations to a network do not hide each other",
+      "SCTPDDP-26 SCTPDDP-44")
+def many_ways(w):
+    places = [f"fd00:9:2::{0x100 + n:x}" for n in range(MANY)]
+    with neighbours(places), w.listening_at("::", MANY) as (sock, port):
+        for place in places:
+            w.call(port, host=place)
+        assocs = [w.taken(sock) for _ in places]
+        w.call(port, host=places[0])
+        for _ in range(20):
+            twice = [a for a in assocs if asked_on(a) == 2]
+            if twice:
+                break
+        # their addresses go
+        for assoc in assocs:
+            assoc.abort()
+    same("associations with two Initiates", len(twice), 1)
+
+
+@case("a full association is not kept by calls that it has no room for",
+      "SCTPDDP-56")
+def full_goes(w):
+    with streams_asked(1):
+        ghost, link = w.ghost_called()
+    request, link.peer = w.first(ghost)
+    link.accept(request)
+    w.mate.do("destroy", link.conn)
+    w.mate.forget(link.conn)
+    link.conn = None
+    same("the end", link.peer.wait_end()[0], "terminate")
+    # its number is not free: the peer has not said its last
+    for _ in range(3):
+        with streams_asked(1):
+            w.call(ghost.ports[0], host=GHOST)
+        ghost.settle(IDLE - 1)
+        if ghost.ended:
+            break
+    same("the association's", ghost.ended, "shutdown")
+
+
+@case("calls at once find streams, too, if the peer allows few",
+      "SCTPDDP-56 SCTPDDP-57")
+def few_at_once(w):
+    with w.listening(streams=2) as (sock, port):
+        links, assocs = [w.call(port) for _ in range(5)], []
+        sock.setblocking(False)
+        for _ in links:
+            stream, request = found(w, sock, assocs)
+            stream.put_control(*astuple(answer(request)))
+            if request.rtr & mpa.A:
+                stream.get_segment()
+    for link in links:
+        link.cm("ESTABLISHED", status=0)
+    same("associations", len(assocs), 3)
+
+
+def initiates(ghost):
+    """The streams on which Initiates come."""
+    ghost.wait(lambda: any(s.came for s in ghost.streams.values()))
+    ghost.settle(0.3)
+    return [s for s in ghost.streams.values() if s.came]
+
+
+@case("calls that wait for an association move on if it has no room for them",
+      "SCTPDDP-56 SCTPDDP-57")
+def move_on(w):
+    port = next(w.ports)
+    ghosts = [w.ghost(port=port, peer_port=0, streams=2)]
+    links, counts = [w.call(port, host=GHOST) for _ in range(5)], []
+    for _ in range(3):
+        ghost = ghosts[-1].accept()
+        w.closing.callback(ghost.close)
+        # the INIT it is for comes again if it was too early
+        ghosts.append(w.ghost(port=port, peer_port=0, streams=2))
+        streams = initiates(ghost)
+        counts.append(len(streams))
+        for stream in streams:
+            request = stream.get_control()
+            stream.put_control(*astuple(answer(request)))
+            if request.rtr & mpa.A:
+                stream.get_segment()
+    same("on each", sorted(counts), [1, 2, 2])
+    same("streams asked for", [g.init.init[2:4] for g in ghosts[1:3]],
+         [(2, 2)] * 2)
+    for link in links:
+        link.cm("ESTABLISHED", status=0)
+
+
+@case("room that others have left is found on the same association",
+      "SCTPDDP-56 SCTPDDP-57")
+def move_within(w):
+    port = next(w.ports)
+    ghost = w.ghost(port=port, peer_port=0, streams=2)
+    links = [w.call(port, host=GHOST) for _ in range(5)]
+    for link in links[0], links[3], links[4]:
+        w.mate.do("destroy", link.conn)
+        w.mate.forget(link.conn)
+        link.conn = None
+    w.closing.callback(ghost.accept().close)
+    streams = initiates(ghost)
+    same("streams", sorted(s.sid for s in streams), [0, 1])
+    for stream in streams:
+        stream.put_control(*astuple(answer(stream.get_control())))
+    for link in links[1:3]:
+        link.cm("ESTABLISHED", status=0)
+
+
+go()
