@@ -158,76 +158,87 @@ bool ddp_addr_is_on(struct net *net, int ifindex,
 }
 EXPORT_SYMBOL_GPL(ddp_addr_is_on);
 
-static bool nth_ipv4(struct net_device *dev, int nth, struct sockaddr_in *a)
+static void *blank(struct sockaddr_storage *at, sa_family_t family)
+{
+	*at = (struct sockaddr_storage){ .ss_family = family };
+	return at;
+}
+
+static int list_ipv4(struct net_device *dev, struct sockaddr_storage *at,
+		     int room)
 {
 	const struct in_device *in = __in_dev_get_rcu(dev);
 	const struct in_ifaddr *ifa;
+	struct sockaddr_in *a;
+	int n = 0;
 
 	if (!in)
-		return false;
+		return 0;
 	in_dev_for_each_ifa_rcu(ifa, in) {
-		if (nth--)
-			continue;
+		if (n == room)
+			break;
+		a = blank(&at[n++], AF_INET);
 		a->sin_addr.s_addr = ifa->ifa_local;
-		return true;
 	}
-	return false;
+	return n;
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
 /* Those of wider scope come first */
-static bool nth_ipv6(struct net_device *dev, int nth, struct sockaddr_in6 *a)
+static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
+		     int room)
 {
 	struct inet6_dev *in = __in6_dev_get(dev);
 	const struct inet6_ifaddr *ifa;
-	bool found = false;
+	struct sockaddr_in6 *a;
+	int n = 0;
 
 	if (!in)
-		return false;
+		return 0;
 	read_lock_bh(&in->lock);
 	list_for_each_entry(ifa, &in->addr_list, if_list) {
-		if (ifa->flags & IFA_F_DADFAILED || nth--)
+		if (ifa->flags & IFA_F_DADFAILED)
 			continue;
+		if (n == room)
+			break;
+		a = blank(&at[n++], AF_INET6);
 		a->sin6_addr = ifa->addr;
 		if (ipv6_addr_type(&ifa->addr) & IPV6_ADDR_LINKLOCAL)
 			a->sin6_scope_id = dev->ifindex;
-		found = true;
-		break;
 	}
 	read_unlock_bh(&in->lock);
-	return found;
+	return n;
 }
 #else
-static bool nth_ipv6(struct net_device *dev, int nth, struct sockaddr_in6 *a)
+static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
+		     int room)
 {
-	return false;
+	return 0;
 }
 #endif
 
 /**
- * ddp_addr_nth - one of the addresses of an interface
+ * ddp_addr_list - the addresses of an interface
  * @net: network namespace
  * @ifindex: the interface
  * @family: of addresses
- * @nth: which, from 0
- * @a: set, with port 0
+ * @at: set, with port 0; IPv6's of wider scope come first
+ * @room: how many fit there; there may be more
  *
- * Return: false if it has no more.
+ * Return: how many were set.
  */
-bool ddp_addr_nth(struct net *net, int ifindex, sa_family_t family, int nth,
-		  struct sockaddr_storage *a)
+int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
+		  struct sockaddr_storage *at, int room)
 {
 	struct net_device *dev;
-	bool found = false;
+	int n = 0;
 
-	memset(a, 0, sizeof(*a));
-	a->ss_family = family;
 	rcu_read_lock();
 	dev = dev_get_by_index_rcu(net, ifindex);
 	if (dev)
-		found = family == AF_INET6 ? nth_ipv6(dev, nth, (void *)a)
-					   : nth_ipv4(dev, nth, (void *)a);
+		n = family == AF_INET6 ? list_ipv6(dev, at, room)
+				       : list_ipv4(dev, at, room);
 	rcu_read_unlock();
-	return found;
+	return n;
 }
-EXPORT_SYMBOL_GPL(ddp_addr_nth);
+EXPORT_SYMBOL_GPL(ddp_addr_list);

@@ -19,16 +19,12 @@ static bool is_link_local(const struct sockaddr_storage *a)
 	       IPV6_ADDR_LINKLOCAL;
 }
 
-/* An address of the interface that others can reach from anywhere */
+/* An address of the interface that others can reach from anywhere, if any */
 static bool path_address(struct net *net, int ifindex, sa_family_t family,
 			 struct sockaddr_storage *addr)
 {
-	int n;
-
-	for (n = 0; ddp_addr_nth(net, ifindex, family, n, addr); n++)
-		if (!is_link_local(addr))
-			return true;
-	return false;
+	return ddp_addr_list(net, ifindex, family, addr, 1) &&
+	       !is_link_local(addr);
 }
 
 /*

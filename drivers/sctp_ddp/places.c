@@ -11,7 +11,9 @@
  * its own, and none of them under a lock.
  */
 #include <linux/err.h>
+#include <linux/hashtable.h>
 #include <linux/inetdevice.h>
+#include <linux/mm.h>
 #include <linux/notifier.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
@@ -25,12 +27,20 @@
 #include <ddp/port.h>
 
 #include "internal.h"
+#include "share.h"
 
 /* An address, with the port number, and who listens there */
 struct place {
-	struct list_head	list;
+	struct hlist_node	list;
 	struct sockaddr_storage	addr;
 	struct ddp_listener	*at;
+	bool			seen;	/* among the interface's */
+};
+
+/* The addresses of an interface, with a port number, as they were */
+struct addresses {
+	int			n;
+	struct sockaddr_storage	at[];
 };
 
 /* To its user it has one address; those below pass the user's context on */
@@ -43,18 +53,36 @@ struct sddp_listener {
 	struct ddp_policy	policy;
 
 	/* its maker, then the worker, then who ends it */
-	struct list_head	places;
+	DECLARE_HASHTABLE(places, 6);
+	u32			delay;		/* memory was short, milliseconds */
 
 	struct list_head	list;		/* places_lock; read under RCU */
 	bool			settled;	/* the worker may */
 	bool			gone;		/* ... no more */
-	struct work_struct	follow;
+	struct delayed_work	follow;
 	struct kref		ref;		/* its user's, and each run's */
 	struct rcu_head		rcu;
 };
 
 static LIST_HEAD(wild);			/* those on a wildcard address */
 static DEFINE_SPINLOCK(places_lock);	/* it is changed */
+
+static u32 place_of(const struct sddp_listener *l,
+		    const struct sockaddr_storage *addr)
+{
+	return ddp_addr_hash(l->args.net, addr, 0);
+}
+
+static struct place *find(const struct sddp_listener *l,
+			  const struct sockaddr_storage *addr)
+{
+	struct place *p;
+
+	hash_for_each_possible(l->places, p, list, place_of(l, addr))
+		if (ddp_addr_same(&p->addr, addr))
+			return p;
+	return NULL;
+}
 
 static int settle(struct sddp_listener *l, const struct sockaddr_storage *addr)
 {
@@ -72,80 +100,94 @@ static int settle(struct sddp_listener *l, const struct sockaddr_storage *addr)
 		kfree(p);
 		return err;
 	}
-	list_add_tail(&p->list, &l->places);
+	hash_add(l->places, &p->list, place_of(l, addr));
 	return 0;
 }
 
 static void leave(struct place *p)
 {
-	list_del(&p->list);
+	hash_del(&p->list);
 	ddp_port_unlisten(p->at);
 	kfree(p);
 }
 
-/* The nth address of the listener's interface, with its port number */
-static bool nth(const struct sddp_listener *l, sa_family_t family, int n,
-		struct sockaddr_storage *addr)
+static void list_family(const struct sddp_listener *l, sa_family_t family,
+			struct addresses *all)
 {
-	bool yes = ddp_addr_nth(l->args.net, l->args.ifindex, family, n, addr);
+	int n = ddp_addr_list(l->args.net, l->args.ifindex, family,
+			      all->at + all->n, SDDP_PLACES_MOST - all->n);
 
-	ddp_addr_set_port(addr, ddp_addr_port(&l->local));
-	return yes;
+	while (n--)
+		ddp_addr_set_port(&all->at[all->n++],
+				  ddp_addr_port(&l->local));
 }
 
-static bool is_settled(const struct sddp_listener *l,
-		       const struct sockaddr_storage *addr)
+/* Those that it is to be at; NULL: memory is short */
+static struct addresses *list_all(const struct sddp_listener *l)
 {
-	const struct place *p;
+	struct addresses *all = kvmalloc(struct_size(all, at, SDDP_PLACES_MOST),
+					 GFP_KERNEL_ACCOUNT);
 
-	list_for_each_entry(p, &l->places, list)
-		if (ddp_addr_same(&p->addr, addr))
-			return true;
-	return false;
+	if (!all)
+		return NULL;
+	all->n = 0;
+	if (l->local.ss_family == AF_INET6)
+		list_family(l, AF_INET6, all);
+	if (l->local.ss_family == AF_INET || !l->args.v6only)
+		list_family(l, AF_INET, all);
+	return all;
 }
 
-static bool is_there(const struct sddp_listener *l,
-		     const struct sockaddr_storage *addr)
+/* Nobody waits for long for it to end */
+static bool may_go_on(const struct sddp_listener *l)
 {
-	struct sockaddr_storage its;
-	int n;
-
-	for (n = 0; nth(l, addr->ss_family, n, &its); n++)
-		if (ddp_addr_same(&its, addr))
-			return true;
-	return false;
+	cond_resched();
+	return !READ_ONCE(l->gone);
 }
 
-/* Return: what went wrong at one of them, or 0 */
-static int settle_all(struct sddp_listener *l, sa_family_t family)
+static void leave_unseen(struct sddp_listener *l, const struct addresses *all)
 {
-	struct sockaddr_storage addr;
-	int n, err = 0, e;
+	struct hlist_node *next;
+	struct place *p;
+	int i;
 
-	for (n = 0; nth(l, family, n, &addr); n++) {
-		if (is_settled(l, &addr))
-			continue;
-		e = settle(l, &addr);
-		err = err ?: e;
+	for (i = 0; i < all->n; i++) {
+		p = find(l, &all->at[i]);
+		if (p)
+			p->seen = true;
 	}
+	hash_for_each_safe(l->places, i, next, p, list) {
+		if (!p->seen)
+			leave(p);
+		else
+			p->seen = false;
+		if (!may_go_on(l))
+			return;
+	}
+}
+
+/* Return: what went wrong at one of them, the worst, or 0 */
+static int settle_all(struct sddp_listener *l, const struct addresses *all)
+{
+	int i, err = 0;
+
+	for (i = 0; i < all->n && may_go_on(l); i++)
+		if (!find(l, &all->at[i]))
+			err = sddp_share_worse(err, settle(l, &all->at[i]));
 	return err;
 }
 
 /* Those that are gone, then those that have come */
 static int follow(struct sddp_listener *l)
 {
-	struct place *p, *next;
-	int err = 0, e;
+	struct addresses *all = list_all(l);
+	int err;
 
-	list_for_each_entry_safe(p, next, &l->places, list)
-		if (!is_there(l, &p->addr))
-			leave(p);
-	if (l->local.ss_family == AF_INET6)
-		err = settle_all(l, AF_INET6);
-	if (l->local.ss_family == AF_INET || !l->args.v6only) {
-		e = settle_all(l, AF_INET);
-		err = err ?: e;
-	}
+	if (!all)
+		return -ENOMEM;
+	leave_unseen(l, all);
+	err = settle_all(l, all);
+	kvfree(all);
 	return err;
 }
 
@@ -157,25 +199,37 @@ static void release(struct kref *ref)
 	kfree_rcu(l, rcu);
 }
 
-static void kick(struct sddp_listener *l)
+static void look_after(struct sddp_listener *l, u32 ms)
 {
 	if (!kref_get_unless_zero(&l->ref))
 		return;
-	if (!queue_work(sddp_wq, &l->follow))
+	if (!queue_delayed_work(sddp_wq, &l->follow, msecs_to_jiffies(ms)))
 		kref_put(&l->ref, release);
+}
+
+/* Once there is memory, nobody else says that an address has come */
+static void again(struct sddp_listener *l)
+{
+	l->delay = sddp_share_delay(l->delay);
+	look_after(l, l->delay);
 }
 
 /* A place that another program has is left to it */
 static void follow_one(struct work_struct *work)
 {
-	struct sddp_listener *l = container_of(work, struct sddp_listener,
-					       follow);
+	struct sddp_listener *l = container_of(to_delayed_work(work),
+					       struct sddp_listener, follow);
 	/* memory may be wanted back by what is stored through us */
 	unsigned int noio = memalloc_noio_save();
+	int err = 0;
 
-	/* then the list is whole; litmus: publish */
+	/* then the table is whole; litmus: publish */
 	if (smp_load_acquire(&l->settled) && !READ_ONCE(l->gone))
-		follow(l);
+		err = follow(l);
+	if (err == -ENOMEM)
+		again(l);
+	else
+		l->delay = 0;
 	memalloc_noio_restore(noio);
 	kref_put(&l->ref, release);
 }
@@ -186,7 +240,7 @@ static void follow_all(struct work_struct *work)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(l, &wild, list)
-		kick(l);
+		look_after(l, 0);
 	rcu_read_unlock();
 }
 
@@ -234,27 +288,37 @@ static int settle_wild(struct sddp_listener *l)
 		err = 0;
 	if (err)
 		return err;
-	/* from here on the list is the worker's; litmus: publish */
+	/* from here on the table is the worker's; litmus: publish */
 	smp_store_release(&l->settled, true);
 	/* what has come meanwhile */
-	kick(l);
+	look_after(l, 0);
 	return 0;
+}
+
+static void leave_all(struct sddp_listener *l)
+{
+	struct hlist_node *next;
+	struct place *p;
+	int i;
+
+	hash_for_each_safe(l->places, i, next, p, list) {
+		leave(p);
+		cond_resched();
+	}
 }
 
 static void free_listener(struct sddp_listener *l)
 {
 	bool wild = ddp_addr_wildcard(&l->local);
-	struct place *p, *next;
 
 	spin_lock(&places_lock);
 	list_del_rcu(&l->list);
 	spin_unlock(&places_lock);
 	/* who finds it in the list all the same has the worker do nothing */
 	WRITE_ONCE(l->gone, true);
-	if (cancel_work_sync(&l->follow))
+	if (cancel_delayed_work_sync(&l->follow))
 		kref_put(&l->ref, release);
-	list_for_each_entry_safe(p, next, &l->places, list)
-		leave(p);
+	leave_all(l);
 	kref_put(&l->ref, release);
 	/* its places may be another's now */
 	if (wild)
@@ -279,8 +343,8 @@ static struct sddp_listener *new_listener(const struct ddp_listen *a,
 	l->args.local = &l->local;
 	l->args.policy = &l->policy;
 	INIT_LIST_HEAD(&l->list);
-	INIT_LIST_HEAD(&l->places);
-	INIT_WORK(&l->follow, follow_one);
+	hash_init(l->places);
+	INIT_DELAYED_WORK(&l->follow, follow_one);
 	kref_init(&l->ref);
 	return l;
 }

@@ -57,3 +57,31 @@ u32 sddp_share_delay(u32 before)
 		return DELAY_LEAST;
 	return before > DELAY_MOST / 2 ? DELAY_MOST : 2 * before;
 }
+
+static int badness(int err)
+{
+	switch (err) {
+	case 0:
+		return 0;
+	case -EADDRINUSE:
+		return 1;
+	case -ENOMEM:
+		return 3;
+	default:
+		return 2;
+	}
+}
+
+/**
+ * sddp_share_worse - of many addresses some could not be had: why?
+ * @a: 0 or why one could not
+ * @b: 0 or why another one could not
+ *
+ * That another has it is nobody's fault; for memory one may try again.
+ *
+ * Return: the one that tells more.
+ */
+int sddp_share_worse(int a, int b)
+{
+	return badness(b) > badness(a) ? b : a;
+}

@@ -28,6 +28,9 @@
 /* Chunks of no session, and that end one, before a stranger is sent away */
 #define SDDP_STRAYS_MOST	32
 
+/* Addresses of its interface that a listener on none in particular is at */
+#define SDDP_PLACES_MOST	1024
+
 bool sddp_share_early(u32 kept, u64 all, u32 cost);
 
 /**
@@ -58,5 +61,6 @@ enum sddp_leaver {
 
 enum sddp_leaver sddp_share_leaver(const struct sddp_crowd *c);
 u32 sddp_share_delay(u32 before);
+int sddp_share_worse(int a, int b);
 
 #endif

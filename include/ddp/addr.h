@@ -43,9 +43,9 @@ u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
 		  u32 seed);
 /* What is mapped into IPv6 is IPv4 again */
 void ddp_addr_unmap(struct sockaddr_storage *a);
-/* The nth address of an interface, port 0; false: it has no more */
-bool ddp_addr_nth(struct net *net, int ifindex, sa_family_t family, int nth,
-		  struct sockaddr_storage *a);
+/* The addresses of an interface, port 0: the first ones; how many */
+int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
+		  struct sockaddr_storage *at, int room);
 /* Does the interface have the address? */
 bool ddp_addr_is_on(struct net *net, int ifindex,
 		    const struct sockaddr_storage *a);

@@ -71,11 +71,24 @@ static void waits_longer_each_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sddp_share_delay(~0U), 1000U);
 }
 
+/* In whatever order they come: memory is what one may hope for */
+static void memory_counts_for_most(struct kunit *test)
+{
+	static const int rising[] = { 0, -EADDRINUSE, -EADDRNOTAVAIL, -ENOMEM };
+	int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(rising); i++)
+		for (j = 0; j < ARRAY_SIZE(rising); j++)
+			KUNIT_EXPECT_EQ(test, rising[max(i, j)],
+					sddp_share_worse(rising[i], rising[j]));
+}
+
 static struct kunit_case share_cases[] = {
 	KUNIT_CASE(early_octets_are_bounded),
 	KUNIT_CASE(alone_it_gets_all_of_its_share),
 	KUNIT_CASE(who_leaves),
 	KUNIT_CASE(waits_longer_each_time),
+	KUNIT_CASE(memory_counts_for_most),
 	{}
 };
 

@@ -11,6 +11,7 @@
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 
 export RNIC_SW_LLP=sctp
+SLAB=/sys/kernel/debug/failslab
 A4_2=10.9.3.1 B4_2=10.9.3.2 A6_2=fd00:9:3::1 B6_2=fd00:9:3::2
 
 second_link() {
@@ -160,6 +161,43 @@ addresses_come() {
 	calls "$2"
 	on b ip addr add "$3" dev vb
 	t_until 20 answers "${3%/*}" || t_fail "nobody answers at $3 any more"
+}
+
+# slab WORD VALUE...: of the allocations that are made to fail
+slab() {
+	while [ $# -gt 0 ]; do
+		echo "$2" >"$SLAB/$1"
+		shift 2
+	done
+}
+
+all_have_memory() {
+	slab probability 0 require-start 0 require-end 18446744073709551615 times 1
+}
+
+# times_left N: so many are still to fail
+times_left() { [ "$(cat $SLAB/times)" = "$1" ]; }
+
+# The worker that follows the addresses has no memory, more than once, and has it
+# again later: nobody tells it of either.
+memory_comes() {
+	local range
+	[ -e $SLAB/require-start ] ||
+		t_skip "this kernel cannot make allocations fail, for callers of one's choice"
+	everywhere 0.0.0.0
+	calls "$B4"
+	range=$(grep -F '[iw_sctp_ddp]' /proc/kallsyms | sort |
+		awk '$3 == "follow_one" { at = "0x" $1; next }
+			at && "0x" $1 > at { print at, "0x" $1; exit }')
+	[ -n "$range" ] || t_skip "the worker has another name here"
+	t_defer all_have_memory
+	slab require-start "${range% *}" require-end "${range#* }" stacktrace-depth 32 \
+		task-filter N cache-filter N ignore-gfp-wait N verbose 0 space 0 interval 1 \
+		times 3 probability 100
+	on b ip addr add "$1" dev vb
+	t_defer on b ip addr del "$1" dev vb
+	t_until 20 times_left 0 || t_fail "it was not tried again: $(cat $SLAB/times) times left of 3"
+	t_until 20 answers "${1%/*}" || t_fail "nobody answers at $1"
 }
 
 # Does anybody listen over SCTP at that address on b?
@@ -397,6 +435,7 @@ t_case "one address on each side, IPv6" "SCTPDDP-51 SCTPDDP-52" one_each "$B6" "
 t_case "one address, whichever was called" "SCTPDDP-52" called_one
 t_case "addresses come and go" "" addresses_come 0.0.0.0 "$B4" 10.9.1.78/24
 t_case "addresses come and go, IPv6" "" addresses_come :: "$B6" fd00:9:1::78/64
+t_case "an address comes, and memory later" "" memory_comes 10.9.1.79/24
 t_case "one link-local address" "SCTPDDP-52" link_local
 t_case "two paths" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
 t_case "two paths, IPv6" "SCTPDDP-51" two_each "$B6" "$A6" $A6_2 $B6_2
