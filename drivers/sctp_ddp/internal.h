@@ -159,7 +159,7 @@ struct sddp_assoc {
 	struct list_head	saying;		/* streams with a word to say */
 	struct list_head	sending;	/* streams with segments to send */
 	struct list_head	doubts;		/* streams that wait for a SACK */
-	bool			watch;		/* there are any */
+	bool			watch;		/* there are any, or may soon be */
 	struct list_head	late;		/* streams whose timer ran out */
 	unsigned long		looked;		/* jiffies, before the socket was */
 	struct sddp_stall	stall;

@@ -24,7 +24,6 @@ static void doubt(struct sddp_stream *st)
 
 	st->mark = sddp_sock_mark(a);
 	list_move_tail(&st->doubt, &a->doubts);
-	WRITE_ONCE(a->watch, true);
 }
 
 /**
@@ -57,6 +56,8 @@ static int say(struct sddp_stream *st, struct sddp_control *c)
 	/* what does not fit was refused when it was offered */
 	if (WARN_ON_ONCE(!len))
 		return -EINVAL;
+	/* before it is sent: what is acknowledged from then on kicks */
+	WRITE_ONCE(st->a->watch, true);
 	err = sddp_sock_send(st->a, st->id, SDDP_PPID_CONTROL, buf, len);
 	if (err)
 		return err;
