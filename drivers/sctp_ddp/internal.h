@@ -159,6 +159,7 @@ struct sddp_assoc {
 	struct list_head	saying;		/* streams with a word to say */
 	struct list_head	sending;	/* streams with segments to send */
 	struct list_head	doubts;		/* streams that wait for a SACK */
+	u32			acked;		/* TSN; looked at for them alone */
 	bool			watch;		/* there are any, or may soon be */
 	struct list_head	late;		/* streams whose timer ran out */
 	unsigned long		looked;		/* jiffies, before the socket was */
@@ -239,7 +240,7 @@ struct sddp_stream {
 	struct list_head	doubt;
 	struct list_head	turn;		/* to send */
 	struct list_head	late;
-	u32			step;		/* of a graceful end */
+	u64			step;		/* of a graceful end */
 	unsigned int		timed;		/* seconds, or 0 */
 	unsigned long		deadline;	/* jiffies */
 
@@ -368,7 +369,7 @@ bool sddp_sock_up(struct sddp_assoc *a);
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);
 u32 sddp_sock_mark(struct sddp_assoc *a);
-bool sddp_sock_acked(struct sddp_assoc *a, u32 mark);
+u32 sddp_sock_acked(struct sddp_assoc *a);
 
 /* room.c: how much a connected socket may hold */
 void sddp_sock_narrow(struct socket *sock, bool stranger);

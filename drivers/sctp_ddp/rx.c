@@ -444,10 +444,20 @@ static int take_first(struct sddp_assoc *a, const struct sddp_in *in,
 	return 0;
 }
 
-/* Nothing of the session before can come any more, so it is the next one's */
+/*
+ * Nothing of the session before can come any more, so it is the next one's.  A
+ * peer that begins that on its own association has our last word.
+ */
 static bool is_over(const struct sddp_stream *st)
 {
-	return st->ended && sddp_session_over(&st->s);
+	return sddp_session_over(&st->s) && (st->ended || !st->a->active);
+}
+
+static void make_way(struct sddp_stream *st)
+{
+	sddp_session_acked(&st->s);
+	sddp_stream_close(st);
+	sddp_stream_drop(st);
 }
 
 /**
@@ -472,7 +482,7 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
 		return true;
 	}
 	if (at && is_over(at)) {
-		sddp_stream_drop(at);
+		make_way(at);
 		at = NULL;
 	}
 	if (!at)

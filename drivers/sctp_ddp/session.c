@@ -214,6 +214,17 @@ void sddp_session_acked(struct sddp_session *s)
 }
 
 /**
+ * sddp_session_heard - has the peer all that we had to say?
+ * @s: the session
+ *
+ * Return: if so, what is still to come is the peer's last.
+ */
+bool sddp_session_heard(const struct sddp_session *s)
+{
+	return s->we_done && !s->in_doubt;
+}
+
+/**
  * sddp_session_over - have both sides said their last?
  * @s: the session
  *

@@ -89,6 +89,7 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_what what,
 		       bool enhanced);
 void sddp_session_acked(struct sddp_session *s);
 
+bool sddp_session_heard(const struct sddp_session *s);
 bool sddp_session_over(const struct sddp_session *s);
 bool sddp_session_reusable(const struct sddp_session *s);
 

@@ -345,6 +345,7 @@ bool sddp_sock_up(struct sddp_assoc *a)
 		WRITE_ONCE(a->limit, min(asoc->stream.outcnt,
 					 asoc->stream.incnt));
 		a->peer_tag = asoc->c.peer_vtag;
+		a->acked = asoc->ctsn_ack_point;
 		paths = asoc->peer.transport_count;
 	}
 	release_sock(sock->sk);
@@ -429,22 +430,22 @@ u32 sddp_sock_mark(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_acked - has the peer got all up to there?
+ * sddp_sock_acked - how much has the peer got for certain?
  * @a: the association; its worker
- * @mark: from sddp_sock_mark()
  *
- * Return: whether the cumulative TSN acknowledged says so.
+ * Return: the TSN up to which it has acknowledged all; if the association is
+ * gone, the last that was known.
  */
-bool sddp_sock_acked(struct sddp_assoc *a, u32 mark)
+u32 sddp_sock_acked(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
-	bool acked = false;
+	u32 acked = a->acked;
 
 	lock_sock(sk);
 	asoc = sddp_sock_asoc(sk);
 	if (asoc)
-		acked = TSN_lte(mark, asoc->ctsn_ack_point);
+		acked = asoc->ctsn_ack_point;
 	release_sock(sk);
 	return acked;
 }

@@ -17,8 +17,8 @@
 #include "trace.h"
 
 #define DEADLINE_CONNECT 30	/* seconds: until the Initiate is out */
-#define DEADLINE_DRAIN	60	/* seconds: some progress, before our Terminate */
-#define DEADLINE_CLOSE	10	/* the peer's Terminate after ours */
+#define DEADLINE_DRAIN	60	/* seconds: some progress, until the peer has all */
+#define DEADLINE_CLOSE	10	/* its Terminate after that */
 
 /**
  * sddp_stream_event - have the worker look at something
@@ -379,17 +379,29 @@ enum iw_reason sddp_stream_shut(const struct sddp_stream *st)
 	return close_reason(st);
 }
 
-/* What a session says last goes on, and so does its time */
+/*
+ * How far a graceful end has got: with what goes to SCTP, then with what the
+ * peer acknowledges in front of our Terminate, and with that.
+ */
+static u64 progress(const struct sddp_stream *st)
+{
+	if (sddp_session_heard(&st->s))
+		return 3ull << 32;
+	if (st->s.we_done)
+		return 2ull << 32 | st->a->acked;
+	return 1ull << 32 | st->tx_ssn;
+}
+
+/* As long as it gets on, so does its time */
 static void wait_closed(struct sddp_stream *st)
 {
-	u32 step = 1 << 18 | st->s.in_doubt << 17 | st->s.we_done << 16 |
-		   st->tx_ssn;
+	u64 step = progress(st);
 
 	if (step == st->step)
 		return;
 	st->step = step;
-	sddp_stream_deadline(st, st->s.we_done ? DEADLINE_CLOSE
-					       : DEADLINE_DRAIN);
+	sddp_stream_deadline(st, sddp_session_heard(&st->s) ? DEADLINE_CLOSE
+							    : DEADLINE_DRAIN);
 }
 
 /**
@@ -402,7 +414,8 @@ void sddp_stream_close(struct sddp_stream *st)
 {
 	if (st->ended || !READ_ONCE(st->closing))
 		return;
-	if (sddp_session_over(&st->s))
+	/* what is told to have ended well has arrived */
+	if (sddp_session_reusable(&st->s))
 		sddp_stream_end(st, close_reason(st), NULL);
 	else if (st->s.state != SDDP_OPEN)
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);

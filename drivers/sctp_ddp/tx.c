@@ -34,14 +34,18 @@ void sddp_tx_acks(struct sddp_assoc *a)
 {
 	struct sddp_stream *st, *next;
 
+	if (list_empty(&a->doubts)) {
+		WRITE_ONCE(a->watch, false);
+		return;
+	}
+	a->acked = sddp_sock_acked(a);
 	list_for_each_entry_safe(st, next, &a->doubts, doubt) {
-		if (!sddp_sock_acked(a, st->mark))
+		if ((s32)(a->acked - st->mark) < 0)
 			continue;
 		list_del_init(&st->doubt);
 		sddp_session_acked(&st->s);
 		sddp_stream_event(st, SDDP_EV_TX);
 	}
-	WRITE_ONCE(a->watch, !list_empty(&a->doubts));
 }
 
 /* Return: 0, or -EAGAIN, or the association is gone */

@@ -225,6 +225,7 @@ static void go_on(const struct sddp_session *s, const struct story *t)
 	must(t, sddp_session_over(s) == over(t), "over, or not");
 	must(t, sddp_session_reusable(s) == (over(t) && !t->doubt),
 	     "to be used again, or not");
+	must(t, !sddp_session_heard(s) || !t->doubt, "heard, or not");
 	if (t->n == LONGEST)
 		return;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -321,6 +322,21 @@ static void accepted(struct kunit *test)
 	     SAY(TERMINATE, false));
 }
 
+/* It ends well when the peer has our Terminate, whenever its own comes */
+static void heard_at_last(struct kunit *test)
+{
+	struct sddp_session s = {
+		.state = SDDP_OPEN, .active = true, .peer_done = true,
+	};
+
+	KUNIT_EXPECT_FALSE(test, sddp_session_heard(&s));
+	sddp_session_sent(&s, SDDP_SAY_TERMINATE, false);
+	KUNIT_EXPECT_TRUE(test, sddp_session_over(&s));
+	KUNIT_EXPECT_FALSE(test, sddp_session_heard(&s));
+	sddp_session_acked(&s);
+	KUNIT_EXPECT_TRUE(test, sddp_session_heard(&s));
+}
+
 /* SCTPDDP-34 */
 static void rejected(struct kunit *test)
 {
@@ -360,6 +376,7 @@ static struct kunit_case session_cases[] = {
 	KUNIT_CASE(every_story_active),
 	KUNIT_CASE(every_story_passive),
 	KUNIT_CASE(accepted),
+	KUNIT_CASE(heard_at_last),
 	KUNIT_CASE(rejected),
 	KUNIT_CASE(not_by_the_ulp),
 	KUNIT_CASE(broken),

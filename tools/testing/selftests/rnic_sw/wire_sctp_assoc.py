@@ -15,6 +15,7 @@ from wire_sctp import GHOST, go, streams_asked, works
 NAMES = {"abort": sctp.Association.abort, "shutdown": sctp.Association.shutdown}
 OTHERS = 0, 2, 0x01000000, 0x80000001
 MOST, BATCH = 32767, 32
+CLOSE = 10      # seconds
 
 
 def sessions(w, count, **options):
@@ -323,18 +324,57 @@ def not_reused(w):
     w.mate.do("disconnect", link.conn)
     same("the end", link.peer.wait_end()[0], "terminate")
     link.peer.terminate()
-    link.cm("DISCONNECTED")
     again = w.call(ghost.ports[0], host=GHOST)
     ghost.settle(0.3)
     others = [s for s in ghost.streams.values() if s.came]
     check("not on that stream", link.peer not in others)
     for stream in others:
         again.peer = stream
+    ghost.sack()
+    ghost.sacking = True
+    link.cm("DISCONNECTED")
     if not others:
-        ghost.sack()
-        ghost.sacking = True
         link.peer.new_session()
         ghost.wait(lambda: link.peer.came)
+
+
+@case("an end is a clean one once the peer has acknowledged it",
+      "SCTPDDP-31")
+def end_acknowledged(w):
+    ghost, link = ghost_calls(w)
+    ghost.sacking = False
+    with w.counted(end_peer_closed=1):
+        link.peer.terminate()
+        same("the end", link.peer.wait_end()[0], "terminate")
+        w.mate.none(CM, timeout=0.5, event="DISCONNECTED")
+        ghost.sack()
+        link.cm("DISCONNECTED")
+
+
+@case("or has begun the next session", "SCTPDDP-22 SCTPDDP-31")
+def end_known(w):
+    ghost, link = ghost_calls(w)
+    ghost.sacking = False
+    link.peer.terminate()
+    same("the end", link.peer.wait_end()[0], "terminate")
+    link.peer.new_session()
+    works(w.initiate(peer=link.peer), w.shared(4096, "lrw"))
+    link.cm("DISCONNECTED")
+
+
+@case("an end has time as long as the peer has not got all", "SCTPDDP-31")
+def end_slow(w):
+    ghost, link = ghost_calls(w)
+    ghost.sacking = False
+    with w.counted(end_local_close=1, end_timeout=0):
+        w.mate.do("disconnect", link.conn)
+        # longer than the peer has from then on
+        ghost.settle(CLOSE + 2)
+        ghost.sack()
+        ghost.sacking = True
+        same("the end", link.peer.wait_end()[0], "terminate")
+        link.peer.terminate()
+        link.cm("DISCONNECTED")
 
 
 @case("a short message is not held back for others", "SCTPDDP-78")
