@@ -5,6 +5,7 @@
 import array
 import contextlib
 import fcntl
+import math
 import os
 import re
 import termios
@@ -16,13 +17,17 @@ from wire_kernel import failing
 
 CALLERS = 64                # that may wait at rawmate's listener
 WOKEN = 300                 # connections that may send again at the same moment
+BEGUN = 6                   # seconds of the 10 that a Request may take
 LONG = 0.060                # seconds: too long for one softirq, even here
 
 
-def crowd(w, number):
-    """So many who connect and say nothing; taken in, or sent away."""
+def crowd(w, number, end=math.inf):
+    """So many who connect and say nothing; taken in, or sent away. Fewer, if
+    that takes too long."""
     peers = []
     for _ in range(number):
+        if time.monotonic() > end:
+            break
         with contextlib.suppress(ConnectionResetError):
             peers.append(w.dial())
     time.sleep(0.3)
@@ -47,17 +52,22 @@ def stays(w):
     with w.second_address() as neighbour:
         peer = w.dial(source=neighbour)
         request = mpa.request().pack()
+        end = time.monotonic() + BEGUN
         peer.put(request[:10])
-        for _ in range(3):
-            silent += crowd(w, CALLERS)
-        link = w.add_link(peer)
-        peer.put(request[10:])
-        link.conn = w.asked().conn
-        w.mate.do("accept", link.conn, 4, 4)
-        link.peer.get_frame()
-        link.cm("ESTABLISHED")
-    for one in silent:
-        one.reset()
+        try:
+            for _ in range(3):
+                silent += crowd(w, CALLERS, end)
+            if len(silent) <= CALLERS:
+                raise Skip(f"so slow that no more than {len(silent)} came")
+            link = w.add_link(peer)
+            peer.put(request[10:])
+            link.conn = w.asked().conn
+            w.mate.do("accept", link.conn, 4, 4)
+            link.peer.get_frame()
+            link.cm("ESTABLISHED")
+        finally:
+            for one in silent:
+                one.reset()
 
 
 @case("responder: taken in later, if memory was short")
@@ -124,6 +134,11 @@ def softirqs():
         write(trace + "trace_clock", clock)
 
 
+def translated():
+    """Where QEMU translates, a run takes as long as the host has others run."""
+    return re.search("QEMU (TCG|Virtual)", read("/proc/cpuinfo"))
+
+
 def unread(peer):
     """Octets that have come."""
     number = array.array("i", [0])
@@ -148,8 +163,9 @@ def woken(w):
     print(f"# {len(runs)} runs, the longest took",
           *(f"{1000 * run:.1f}" for run in runs[-8:]), "ms", flush=True)
     check(f"all make progress: {least}", least > 40 << 10)
-    # somebody else's process may have had the CPU meanwhile, once or twice
-    check("no run is long", runs[-3] < LONG)
+    # somebody else's process may have had the CPU meanwhile, once or twice;
+    # where that is no exception the kernel's watchdog alone looks
+    check("no run is long", runs[-3] < LONG or translated())
 
 
 run()
