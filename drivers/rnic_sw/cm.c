@@ -136,21 +136,30 @@ static void fill_side(struct neg_side *side, const struct ddp_offer *o)
 
 /* Up to iw_cm ------------------------------------------------------------- */
 
+/* The event has 8 bits of each depth and of the length of Private Data */
+static u8 told(u16 n)
+{
+	return min_t(u16, n, U8_MAX);
+}
+
 /*
- * An event's depths are the peer's, seen from here: its IRD is our ORD.
- *
- * The event carries 8 bits of each depth and of the length of Private Data:
- * depths are clamped, data beyond that is not handed up (N-22).
+ * An event's depths are the peer's as it said them, seen from here: its IRD is
+ * what we may have under way (RFC 6581 9.1).  Where it said none, @ird and @ord
+ * hold.  Data beyond what the event can count is not handed up (N-22).
  */
 static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
-		       const struct ddp_offer *o)
+		       const struct ddp_offer *o, u16 ird, u16 ord)
 {
+	bool says = o && o->enhanced;
+
 	ev->local_addr = ep->ss->local;
 	ev->remote_addr = ep->ss->remote;
+	ev->ird = told(says ? o->ird : ird);
+	ev->ord = told(says ? o->ord : ord);
 	if (!o)
 		return;
 	ev->private_data = (void *)o->pd;
-	ev->private_data_len = min_t(u16, o->pd_len, U8_MAX);
+	ev->private_data_len = told(o->pd_len);
 }
 
 /* Return: 0, or -ENOMEM: there was none for a copy of the Private Data */
@@ -158,11 +167,8 @@ static int send_event(struct rnic_ep *ep, enum iw_cm_event_type type,
 		      int status, const struct ddp_offer *o)
 {
 	struct iw_cm_event ev = { .event = type, .status = status };
-	bool failed = status && o && o->enhanced;
 
-	fill_event(&ev, ep, o);
-	ev.ird = min_t(u16, failed ? o->ird : ep->result.ord, U8_MAX);
-	ev.ord = min_t(u16, failed ? o->ord : ep->result.ird, U8_MAX);
+	fill_event(&ev, ep, o, ep->result.ord, ep->result.ird);
 	return ep->id->event_handler(ep->id, &ev);
 }
 
@@ -308,11 +314,7 @@ static int request(struct ddp_listener *l, struct ddp_session *ss,
 	ep->ss = ss;
 	ss->ctx = ep;
 	fill_side(&ep->request, o);
-	fill_event(&ev, ep, o);
-	ev.ird = o->enhanced ? min_t(u16, o->ird, RDMAP_DEPTH_MAX)
-			     : RDMAP_DEPTH_MAX;
-	ev.ord = o->enhanced ? min_t(u16, o->ord, RDMAP_DEPTH_MAX)
-			     : RDMAP_DEPTH_MAX;
+	fill_event(&ev, ep, o, RDMAP_DEPTH_MAX, RDMAP_DEPTH_MAX);
 	ev.provider_data = ep;
 	/* one reference for the session, one for iw_cm's answer */
 	kref_get(&ep->ref);

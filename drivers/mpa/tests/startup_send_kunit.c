@@ -232,7 +232,7 @@ static void expect_agreement(struct kunit *test, bool word)
 	KUNIT_EXPECT_EQ(test, su.peer.rtr, other.peer.rtr);
 }
 
-/* Our two ends, all wishes: MPA-42, MPA-84, MPA-86, MPA-112; MPA2-26 */
+/* Our two ends, all wishes: MPA-42, MPA-84, MPA-86, MPA-112 */
 static void startup_both_ends(struct kunit *test)
 {
 	bool lost, word;

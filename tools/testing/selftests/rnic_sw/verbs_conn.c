@@ -259,7 +259,7 @@ const struct test conn_tests[] = {
 	T(private_data, "MPA-115 MPA-121"),
 	T(reject, "MPA-116"),
 	T(nobody_listens, "MPA-132"),
-	T(depths, "MPA2-26 MPA2-29 MPA2-32"),
+	T(depths, "MPA2-29 MPA2-32"),
 	T(depths_unlike, "MPA2-27 MPA2-29 MPA2-32 RDMAP-82"),
 	T(goodbye, "DDP-11 DDP-12 DDP-72 DDP-73 RDMAP-111"),
 	T(server_goodbye, "DDP-72"),

@@ -289,13 +289,14 @@ def the_initiate(w):
 
 
 @case("initiator: Private Data of the Accept is handed up",
-      "SCTPDDP-18 SCTPDDP-19 MPA2-17 MPA2-18 MPA2-15")
+      "SCTPDDP-18 SCTPDDP-19 MPA2-17 MPA2-18 MPA2-15 MPA2-26 MPA2-35")
 def accept_data(w):
     for size in 0, 1, 100, 508:
-        link = w.respond(lambda r, size=size: answer(r, octets(size)),
-                         status=None)
+        link = w.respond(lambda r, size=size: enhanced(
+            E_ACCEPT, octets(size), 3, 2, r.rtr), status=None)
         event = link.cm("ESTABLISHED", status=0)
         same("Private Data", event.pd, octets(size)[:HANDED_UP])
+        same("ORD, IRD", (event.ord, event.ird), (3, 2))
 
 
 def calling_out(w, **options):
