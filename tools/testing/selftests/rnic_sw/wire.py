@@ -259,7 +259,7 @@ class Wire:
     def __init__(self):
         self.links, self.undo, self.mate = [], contextlib.ExitStack(), None
         self.reply = None
-        self.port = PORT
+        self.port, self.beacon = PORT, None
 
     def __enter__(self):
         try:
@@ -280,6 +280,7 @@ class Wire:
         self.mate = Mate(find_program(self.program))
         self.undo.callback(self.mate.stop)
         self.listener = int(self.mate.do("listen", MATE, PORT)[0])
+        self.first_listener = self.listener
         self.pool = {}
 
     def _topology(self):
@@ -304,6 +305,7 @@ class Wire:
             with contextlib.suppress(Refused):
                 link.close()
         self.links.clear()
+        self.beacon = None
 
     # sockets in the peer's namespace --------------------------------------
 
@@ -429,6 +431,26 @@ class Wire:
 
     # the rest -------------------------------------------------------------
 
+    def later(self):
+        """Something that was begun after all that was begun by now is through:
+        the peer's octets have been read, rawmate's work has been sent.  What
+        has not come until then does not come."""
+        memory, listener, reply = self.shared(48, "l"), self.listener, \
+            self.reply
+        if not self.beacon:
+            self.listener = self.first_listener
+            self.beacon = self.initiate()
+            self.listener, self.reply = listener, reply
+        self.beacon.round_trip()
+        self.beacon.post("send", memory, 8, 0)
+        self.beacon.peer.get_segment()
+        self.beacon.wc(wr=0, status=SUCCESS)
+
+    def quiet(self, peer):
+        """Nothing comes from rawmate there, not even the end."""
+        self.later()
+        check("nothing has come", peer.silent(0.001))
+
     def region(self, size=4096, rights="lrw", pd=0, iova=0):
         return Region(self.mate, size, rights, pd, iova)
 
@@ -483,6 +505,8 @@ class Wire:
             raise Skip(f"no netem: {why}") from None
         try:
             yield
+            check("something was lost", "(dropped 0," not in
+                  shell(f"{tc} -s qdisc show dev {interface}"))
         finally:
             shell(f"{tc} qdisc del dev {interface} root")
 

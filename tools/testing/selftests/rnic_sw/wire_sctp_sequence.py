@@ -61,7 +61,7 @@ def ahead_of_its_turn(w, role):
     link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
     first = link.peer.next_ssn()
     link.answer(Control(INITIATE))
-    check("not before its turn", link.peer.silent(0.1))
+    w.quiet(link.peer)
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"before"),
                           ssn=first)
     link.ended()
@@ -153,7 +153,7 @@ def we_end(w, role):
     link.wc(wr=1, status=FLUSHED)
     link.cm("DISCONNECTED", status=0)
     w.mate.none(CM, timeout=0.05, conn=link.conn)
-    check("nothing follows", link.peer.silent(0.05))
+    w.quiet(link.peer)
     same("association", link.assoc.ended, None)
 
 

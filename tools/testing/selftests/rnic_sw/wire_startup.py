@@ -282,7 +282,7 @@ def waiting_sender(w):
     memory = w.shared(4096)
     link = w.initiate(recvs=[(memory, 64)], opened=False)
     link.post("send", memory, 32, 9)
-    check("nothing leaves before the first FPDU came", link.peer.silent())
+    w.quiet(link.peer)
     return link
 
 
@@ -301,7 +301,7 @@ def gate_pieces(w):
     link = waiting_sender(w)
     octets = link.peer.fpdu(rdmap.write(0, 0))
     link.peer.put(octets[:-1])
-    check("nothing leaves before it is whole", link.peer.silent())
+    w.quiet(link.peer)
     link.peer.put(octets[-1:])
     link.peer.get_segment()
 
@@ -357,15 +357,15 @@ def initiator_plain(w):
 @case("initiator: silent before the Reply", "MPA-109 MPA-74")
 def initiator_waits(w):
     def late(request):
-        check("nothing follows the Request", waiting.silent())
+        w.quiet(link.peer)
         return mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1,
                                                             request.rtr))
     with w.listening() as (sock, port):
         conn = int(w.mate.do("open", PEER, port)[0])
         link = w.add_link(None, conn)
         w.mate.do("connect", conn, 1, 1)
-        link.peer = waiting = Peer(sock.accept()[0])
-        waiting.respond(late)
+        link.peer = Peer(sock.accept()[0])
+        link.peer.respond(late)
         link.cm("ESTABLISHED", status=0)
 
 
