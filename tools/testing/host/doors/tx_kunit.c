@@ -47,14 +47,15 @@ static void llp_kick(struct ddp_llp *llp, bool bulk)
 static const struct ddp_llp_ops llp_ops = { .kick = llp_kick };
 static struct ddp_llp llp = { .ops = &llp_ops };
 
+static struct ddp_txseg pulled;
+
 /* One segment of whatever is next; false: nothing */
 static bool pull(struct ddp_stream *s)
 {
-	struct ddp_txseg seg;
 	u8 octets[1000];
 
-	return ddp_tx_next(s, sizeof(octets), &seg) &&
-	       ddp_tx_fill(s, octets, seg.len);
+	return ddp_tx_next(s, sizeof(octets), &pulled) &&
+	       ddp_tx_fill(s, octets, pulled.len);
 }
 
 static u32 pull_all(struct ddp_stream *s)
@@ -198,6 +199,44 @@ static void msn_wraps(struct kunit *test)
 	}
 	ddp_tx_end(&r->stream);
 	KUNIT_EXPECT_EQ(test, 1u, r->stream.msn[1]);
+}
+
+/* What leaves first -------------------------------------------------------- */
+
+/* Opcode of what is next; 0xff: nothing is */
+static u8 next_opcode(struct rdmap *r)
+{
+	struct ddp_hdr h;
+
+	if (!pull(&r->stream))
+		return 0xff;
+	ddp_hdr_decode(&h, pulled.hdr, pulled.hdr_len);
+	return h.ulp8 & RDMAP_OPCODE_MASK;
+}
+
+/* A Send is posted and a Read of the peer's is due: the indication goes first */
+static void expect_first(struct kunit *test, u8 kind, u8 opcode)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
+	struct rdmap_req theirs[2], ours[2];
+
+	rdmap_reqq_init(&r->irq, theirs, ARRAY_SIZE(theirs));
+	rdmap_reqq_init(&r->orq, ours, ARRAY_SIZE(ours));
+	rdmap_reqq_push(&r->irq);
+	r->wr_turn = true;
+	r->rtr = kind;
+	KUNIT_EXPECT_EQ(test, opcode, next_opcode(r));
+	KUNIT_EXPECT_EQ(test, 0u, (u32)r->rtr);
+	KUNIT_EXPECT_EQ(test, RDMAP_OP_SEND, next_opcode(r));
+	KUNIT_EXPECT_EQ(test, RDMAP_OP_READ_RESP, next_opcode(r));
+}
+
+/* MPA2-2 */
+static void ready_indication_is_first(struct kunit *test)
+{
+	expect_first(test, DDP_RTR_WRITE, RDMAP_OP_WRITE);
+	expect_first(test, DDP_RTR_READ, RDMAP_OP_READ_REQ);
+	expect_first(test, DDP_RTR_SEND, RDMAP_OP_SEND);
 }
 
 /* Failure ------------------------------------------------------------------ */
@@ -366,6 +405,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(messages_rest),
 	KUNIT_CASE(turn_ends_when_taken),
 	KUNIT_CASE(msn_wraps),
+	KUNIT_CASE(ready_indication_is_first),
 	KUNIT_CASE(left_over),
 	KUNIT_CASE(failed_when_asked),
 	KUNIT_CASE(failed_under_way),
