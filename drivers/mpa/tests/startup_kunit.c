@@ -187,7 +187,7 @@ static void expect_same(struct kunit *test, const struct given *g,
 
 /*
  * M, C, R, S, reserved bits, Rev and PD_Length, both sides, both revisions.
- * MPA-42, MPA-74, MPA-83 to MPA-91, MPA-93 to MPA-95, MPA-97 to MPA-99,
+ * MPA-42, MPA-74, MPA-83 to MPA-91, MPA-93, MPA-94, MPA-97 to MPA-99,
  * MPA-120, MPA-138; MPA2-5, MPA2-6, MPA2-8, MPA2-9, MPA2-60 to MPA2-66
  */
 static void startup_truth_table(struct kunit *test)
@@ -344,7 +344,7 @@ static void startup_eof_while_asking(struct kunit *test)
 	mpa_startup_eof(&su);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 
-	/* MPA-106: the reject is sent whole */
+	/* the reject is sent whole */
 	begin(&g);
 	feed(&o, 20, 20);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);

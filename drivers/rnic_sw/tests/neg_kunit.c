@@ -106,7 +106,7 @@ static const char *accept_flags(const struct neg_local *me,
 	return both & ~types ? "MPA2-45 MPA2-46" : "ok";
 }
 
-/* MPA2-27 to MPA2-30, MPA2-36, MPA2-37, MPA2-39, MPA2-43 to MPA2-48, MPA2-68 */
+/* MPA2-27 to MPA2-29, MPA2-36, MPA2-37, MPA2-39, MPA2-43 to MPA2-48, MPA2-68 */
 static void every_request(struct kunit *test)
 {
 	struct neg_result r;

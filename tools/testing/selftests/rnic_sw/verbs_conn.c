@@ -256,7 +256,7 @@ static void depths_unlike(void)
 #define T(fn, rows)	CASE("conn_" #fn, fn, 0, rows)
 
 const struct test conn_tests[] = {
-	T(private_data, "MPA-115 MPA-121"),
+	T(private_data, "MPA-121"),
 	T(reject, "MPA-116"),
 	T(nobody_listens, "MPA-132"),
 	T(depths, "MPA2-29 MPA2-32"),

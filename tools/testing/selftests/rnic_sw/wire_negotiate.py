@@ -82,8 +82,8 @@ for name, *row, ids in RESPONDER:
         wants=row[1], answer=row[2])
 
 
-@case("responder: a reject names its depths in an enhanced Reply",
-      "MPA2-30 MPA2-64")
+@case("responder: a reject of an enhanced Request, by an enhanced Reply",
+      "MPA2-64")
 def reject_word(w):
     link = w.add_link(w.dial())
     link.peer.put(request(1, 1).pack())
@@ -250,7 +250,7 @@ def refused_reply(w, answer, code, end, policy=None, wants=(4, 4)):
 
 
 @case("initiator: an ORD that it cannot hold",
-      "MPA2-23 MPA2-24 MPA2-31 MPA2-33 MPA2-34")
+      "MPA2-23 MPA2-24 MPA2-33 MPA2-34")
 def ird_too_small(w):
     for ord_ in NONE - 1, LIMIT + 1:
         refused_reply(w, lambda req, ord_=ord_: reply(4, ord_, req.rtr), 6,

@@ -200,7 +200,7 @@ def reject(w):
 
 
 @case("responder: a reject of an enhanced Initiate is enhanced",
-      "MPA2-12 MPA2-64 MPA2-30 MPA2-11")
+      "MPA2-12 MPA2-64 MPA2-11")
 def reject_enhanced(w):
     link = w.calling(enhanced(E_INITIATE, b"", 5, 6))
     link.conn = w.asked().conn
@@ -318,7 +318,7 @@ def fails(w, link, **fields):
 
 
 @case("initiator: a reject with its Private Data",
-      "SCTPDDP-18 SCTPDDP-19 MPA2-18 MPA2-35 MPA2-12")
+      "SCTPDDP-18 SCTPDDP-19 MPA2-18 MPA2-12")
 def rejected(w):
     for size in 0, 5, 508:
         link = calling_out(w)
@@ -329,7 +329,7 @@ def rejected(w):
         w.quiet(link.peer)
 
 
-@case("initiator: a reject without the word, and a plain one", "MPA2-35")
+@case("initiator: a reject without the word, and a plain one", "SCTPDDP-18")
 def rejected_plainly(w):
     for control in (*(Control(E_REJECT, octets(size)) for size in range(4)),
                     Control(REJECT, b"plain")):

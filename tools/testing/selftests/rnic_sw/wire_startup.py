@@ -95,7 +95,7 @@ def plain(w):
 
 
 @case("responder: Private Data of the Request is handed up",
-      "MPA-95 MPA-98 MPA-101")
+      "MPA-98 MPA-101")
 def data_up(w):
     for data in b"", b"1", b"some", bytes(range(200)):
         link = w.add_link(w.dial())
@@ -245,7 +245,7 @@ def say_no(w, request, data):
 
 
 @case("responder: a reject is a whole Reply, and no reset",
-      "MPA-89 MPA-104 MPA-105 MPA-106 MPA-116")
+      "MPA-89 MPA-104 MPA-105 MPA-116")
 def reject(w):
     for data in b"", b"no", bytes(255):
         reply = say_no(w, mpa.request(), data)
@@ -428,7 +428,7 @@ def reply_unasked(w):
 
 
 @case("initiator: a reject with its Private Data, and nothing follows",
-      "MPA-89 MPA-111 MPA2-35")
+      "MPA-89")
 def rejected(w):
     for size in 0, 5, 508:
         data = bytes(i & 0xFF for i in range(size))
