@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """How a stream ends (RFC 5041 section 6.2, RFC 5040 sections 5.4 and 6.2)."""
 
+import contextlib
 import random
 
-from wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, REQ_ERR, SUCCESS, Async,
-                  Refused, both, case, check, in_both_roles, rdmap, run, same)
+from wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, QPS_ERR, REQ_ERR, SUCCESS,
+                  Async, Refused, both, case, check, in_both_roles, rdmap, read,
+                  run, same, write)
 
 BIG = 1 << 20
 
@@ -147,6 +149,30 @@ def peer_resets(w, role):
 
 in_both_roles("the peer resets", "DDP-78 MPA-132 DDP-82 DDP-85 DDP-3",
               peer_resets)
+
+
+@case("the peer is silent: TCP gives up", "MPA-132 DDP-78")
+def peer_vanishes(w):
+    with patience(1):
+        link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
+        link.round_trip()
+        with w.losing(MATE_IF):
+            link.post("send", w.shared(4096, "l"), 8, 2)
+            link.cm("DISCONNECTED")
+            link.wc(wr=1, status=FLUSHED)
+    same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+
+
+@contextlib.contextmanager
+def patience(retries):
+    """TCP sends again no more often than that."""
+    name = "/proc/sys/net/ipv4/tcp_retries2"
+    before = read(name)
+    try:
+        write(name, str(retries))
+        yield
+    finally:
+        write(name, before)
 
 
 def peer_resets_busy(w, role):

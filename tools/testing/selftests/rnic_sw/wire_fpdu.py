@@ -66,7 +66,8 @@ def figures_out(w):
         link = w.respond(mpa.reply(flags=mpa.C | mpa.M))
         link.post("send", memory, FIRST, 1)
         link.post("send", memory, 24, 2)
-        link.peer.get(492)
+        # its CRC, and that what pads it is zero
+        same("the first", len(mpa.Reader(True).feed(link.peer.get(492))), 1)
         same("figure 6", link.peer.get(len(FIGURE_6)).hex(), FIGURE_6.hex())
 
 
@@ -117,6 +118,18 @@ def crc_agreement(w):
                 crc_case(w, port, ours, theirs)
 
 
+def crc_for_life(w, link, memory):
+    """Made and looked at: at first, and when many have come and gone."""
+    for wr in range(20):
+        link.round_trip()
+        link.post("send", memory, 6, wr + 2)
+        same("length", len(link.peer.get_segment().payload), 6)
+    link.peer.put_segment(rdmap.send(1, b"junk"), crc=b"junk")
+    same("Terminate", link.peer.get_terminate().what, (2, 0, 2))
+    same("octets before the end", link.peer.wait_end()[1], b"")
+    w.after_case()
+
+
 def crc_case(w, port, ours, theirs):
     memory = w.shared(1024, "l")
     flags = mpa.C if theirs else 0
@@ -132,12 +145,10 @@ def crc_case(w, port, ours, theirs):
                 pd=mpa.word(1, 1, request.rtr)), recvs=[(memory, 64)])
             same("C of the Request", bool(w.request.flags & mpa.C),
                  bool(ours))
-        link.peer.put_segment(rdmap.send(1, b"junk"), crc=b"junk")
         if ours or theirs:
-            if role == "initiator":
-                same("Terminate", link.peer.get_terminate().what, (2, 0, 2))
-            same("octets before the end", link.peer.wait_end()[1], b"")
+            crc_for_life(w, link, memory)
             continue
+        link.peer.put_segment(rdmap.send(1, b"junk"), crc=b"junk")
         same("length", link.wc(wr=1, status=0).length, 4)
         link.post("send", memory, 6, 2)
         # header, ULPDU, PAD and a CRC field, whatever is in it
@@ -429,8 +440,28 @@ for segment in (1460, 1448, 1000, 536, 203):
             "DDP-19 DDP-22 DDP-24 DDP-26 DDP-27 DDP-29 DDP-31 DDP-33 DDP-47 "
             "DDP-49 DDP-53 DDP-60 RDMAP-56 RDMAP-62",
             sizes_sent, mss=segment, markers=with_markers)
-add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60 MPA-61",
+add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60",
     sizes_sent, mss=88, markers=False)
+
+
+@case("little room in a segment: no ULPDU below 128 because of it", "MPA-61")
+def little_room(w):
+    """A short Send, and a long Write right behind it, in one batch."""
+    memory = w.shared(BIG, "l")
+    for rest in 8, 60, 132, 150:
+        link = w.initiate(opened=False)
+        emss = link.peer.sock.getsockopt(socket.IPPROTO_TCP,
+                                         socket.TCP_MAXSEG)
+        link.post("send", memory, emss - rest - (2 + 18 + 4), 1)
+        link.post("write", memory, 3 * emss, 2, 1, 2)
+        link.peer.put_segment(rdmap.write(0, 0))
+        link.peer.get_fpdu()
+        fpdus = [link.peer.get_fpdu()]
+        while not ddp.parse(fpdus[-1].ulpdu).last:
+            fpdus.append(link.peer.get_fpdu())
+        lengths = [len(fpdu.ulpdu) for fpdu in fpdus]
+        check(f"{rest} octets left: {lengths}", min(lengths[:-1]) >= 128)
+        w.after_case()
 
 
 # Alignment ------------------------------------------------------------------

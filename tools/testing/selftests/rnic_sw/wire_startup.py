@@ -89,9 +89,11 @@ def slow_begin(w):
       "MPA-2 MPA-41 MPA-81 MPA-90 MPA-92 MPA-98 MPA-107 MPA2-5 MPA2-8 "
       "MPA2-61 MPA2-63")
 def plain(w):
-    w.initiate(mpa.request(pd=b"hello"), accept=(4, 4, b"yes"))
-    same("Reply", w.reply.pack(),
-         mpa.reply(flags=mpa.C, rev=1, pd=b"yes").pack())
+    for flags in 0, mpa.C:
+        w.initiate(mpa.request(flags=flags, pd=b"hello"),
+                   accept=(4, 4, b"yes"))
+        same("Reply", w.reply.pack(),
+             mpa.reply(flags=mpa.C, rev=1, pd=b"yes").pack())
 
 
 @case("responder: Private Data of the Request is handed up",
@@ -144,10 +146,11 @@ def reserved_bits(w):
       "MPA-80 MPA-103 MPA-114 MPA-138 MPA-139")
 def request_key(w):
     right = mpa.request().pack()
-    for place in range(16):
-        wrong = bytearray(right)
-        wrong[place] ^= 1
-        refused(w, bytes(wrong))
+    with w.counted(end_mpa_startup=16):
+        for place in range(16):
+            wrong = bytearray(right)
+            wrong[place] ^= 1
+            refused(w, bytes(wrong))
 
 
 @case("responder: a Reply is no Request", "MPA-118")
@@ -157,15 +160,17 @@ def reply_as_request(w):
 
 @case("responder: other revisions are refused", "MPA-93 MPA-94 MPA-153")
 def request_revisions(w):
-    for rev in 0, 3, 255:
-        refused(w, mpa.request(rev=rev).pack())
+    with w.counted(end_mpa_startup=3):
+        for rev in 0, 3, 255:
+            refused(w, mpa.request(rev=rev).pack())
 
 
 @case("responder: 512 octets of Private Data, not 513",
       "MPA-97 MPA-99 MPA-120 MPA-121 MPA-122 MPA-123")
 def request_lengths(w):
-    for length in 513, 1024, 65535:
-        refused(w, mpa.request(pd=bytes(length)).pack())
+    with w.counted(end_mpa_startup=3):
+        for length in 513, 1024, 65535:
+            refused(w, mpa.request(pd=bytes(length)).pack())
     data = bytes(i & 0xFF for i in range(mpa.PD_MAX))
     link = w.add_link(w.dial())
     link.peer.put(mpa.request(pd=data).pack())
@@ -185,10 +190,11 @@ def request_no_word(w):
 
 @case("responder: a Request cut short is refused", "MPA-97 MPA-103")
 def request_short(w):
-    for frame in (mpa.request(pd=b"four", pd_length=8),
-                  mpa.request(pd=b"", pd_length=1)):
-        refused(w, frame.pack(), then=Peer.half_close)
-    refused(w, mpa.request().pack()[:19], then=Peer.half_close)
+    with w.counted(end_mpa_startup=3):
+        for frame in (mpa.request(pd=b"four", pd_length=8),
+                      mpa.request(pd=b"", pd_length=1)):
+            refused(w, frame.pack(), then=Peer.half_close)
+        refused(w, mpa.request().pack()[:19], then=Peer.half_close)
 
 
 @case("responder: octets behind a Request are refused", "MPA-97 MPA-102")
@@ -335,7 +341,7 @@ def ready(w):
 
 
 @case("initiator: the Request",
-      "MPA-79 MPA-90 MPA-96 MPA-100 MPA2-4 MPA2-6 MPA2-10")
+      "MPA-41 MPA-79 MPA-90 MPA-96 MPA-100 MPA2-4 MPA2-6 MPA2-10")
 def initiator_request(w):
     for data in b"", b"1", bytes(range(200)):
         w.respond(connect=(3, 5, data))
