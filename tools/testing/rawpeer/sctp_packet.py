@@ -178,14 +178,15 @@ class Place:
 class Association(sctp.Carrier):
     """One with every octet under control.
 
-    sacking: DATA is acknowledged as it comes; parameters: of INIT or INIT-ACK.
+    sacking: DATA is acknowledged as it comes; parameters: of INIT or INIT-ACK;
+    window: octets that it says it has room for.
     """
 
     def __init__(self, place, port, peer_port=0, streams=sctp.STREAMS,
-                 parameters=None):
+                 parameters=None, window=WINDOW):
         super().__init__()
         self.place, self.ports = place, [port, peer_port]
-        self.sizes = streams, streams
+        self.sizes, self.window = (streams, streams), window
         self.tag, self.peer_tag = 0x1EAF0001, 0
         self.tsn, self.highest = 0x10000000, None
         self.got, self.gaps, self.fragments = None, set(), []
@@ -202,7 +203,8 @@ class Association(sctp.Carrier):
                               list(chunks)).pack())
 
     def _init(self, kind, more=b""):
-        head = struct.pack(">IIHHI", self.tag, WINDOW, *self.sizes, self.tsn)
+        head = struct.pack(">IIHHI", self.tag, self.window, *self.sizes,
+                           self.tsn)
         return Chunk(kind, 0, head + self.parameters + more)
 
     # set-up ---------------------------------------------------------------
@@ -267,7 +269,8 @@ class Association(sctp.Carrier):
 
     def sack(self):
         """Acknowledges all that has come in order."""
-        self.send(Chunk(SACK, 0, struct.pack(">IIHH", self.got, WINDOW, 0, 0)))
+        self.send(Chunk(SACK, 0, struct.pack(">IIHH", self.got, self.window,
+                                          0, 0)))
 
     def _on_sack(self, chunk):
         self.acked, = struct.unpack(">I", chunk.body[:4])

@@ -119,12 +119,20 @@ class Mate:
             raise Refused(f"{command}: {' '.join(words[1:])}")
         return words[1:]
 
+    @staticmethod
+    def _line(words):
+        return " ".join(w.hex() or "-" if isinstance(w, bytes) else str(w)
+                        for w in words) + "\n"
+
     def do(self, *words):
         """A command; returns the words of its answer, or Refused."""
-        command = " ".join(w.hex() or "-" if isinstance(w, bytes) else str(w)
-                           for w in words)
-        self.process.stdin.write(command + "\n")
-        return self._answer(command)
+        return self.do_all(words)[0]
+
+    def do_all(self, *commands):
+        """Some in one go."""
+        lines = [self._line(words) for words in commands]
+        self.process.stdin.write("".join(lines))
+        return [self._answer(line.strip()) for line in lines]
 
     def event(self, kind, timeout=PATIENCE, **fields):
         """The next event of that kind with these fields; None if late."""

@@ -2,6 +2,7 @@
 """How the kernel fares, and how to make it fare worse, for the wire tests."""
 
 import contextlib
+import functools
 import os
 
 from wire import Skip, read, shell, write
@@ -37,3 +38,36 @@ def failing(cache, times=-1):
         write(debug + "probability", "0")
         write(debug + "cache-filter", "N")
         write(mark, "0")
+
+
+@functools.cache
+def code_of(function, module):
+    """Where a function of the module begins and ends."""
+    with open("/proc/kallsyms", encoding="ascii") as file:
+        words = [line.split() for line in file]
+    ours = {int(each[0], 16): each[2] for each in words
+            if each[-1] == f"[{module}]" and each[1] in "tT"}
+    start = next((at for at, name in ours.items() if name == function), 0)
+    return start, min((at for at in ours if at > start), default=0)
+
+
+@contextlib.contextmanager
+def starved(function, module):
+    """That function, and whoever it calls, gets no memory from the caches."""
+    debug = "/sys/kernel/debug/failslab/"
+    shell("mount -t debugfs none /sys/kernel/debug", True)
+    if not os.path.exists(debug + "require-start"):
+        raise Skip("no fault injection by caller in this kernel (failslab)")
+    start, end = code_of(function, module)
+    if not start or not end:
+        raise Skip(f"{function} is not to be found")
+    words = {"require-start": hex(start), "require-end": hex(end),
+             "stacktrace-depth": "32", "ignore-gfp-wait": "N", "verbose": "0",
+             "task-filter": "N", "interval": "1", "times": "-1"}
+    for name, word in words.items():
+        write(debug + name, word)
+    write(debug + "probability", "100")
+    try:
+        yield
+    finally:
+        write(debug + "probability", "0")

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """IRD, ORD and the ready-to-receive message (RFC 6581 section 9)."""
 
-import contextlib
-import os
-
-from wire import (CM, PEER, SUCCESS, Peer, Skip, add, case, check, mpa, rdmap,
-                  run, same, shell)
+from wire import (CM, PEER, SUCCESS, Peer, add, case, check, mpa, rdmap, run,
+                  same)
+from wire_kernel import starved
 
 NONE = mpa.NOT_NEGOTIATED
 LIMIT = 128                         # of the device, either depth
@@ -267,54 +265,16 @@ def no_common_rtr(w):
                       "end_mpa_rtr", {"rtr": policy})
 
 
-FAILSLAB = "/sys/kernel/debug/failslab"
-
-
-def code_of(function):
-    """Where a function of the module begins and ends."""
-    with open("/proc/kallsyms", encoding="ascii") as file:
-        words = [line.split() for line in file]
-    places = sorted(int(each[0], 16) for each in words
-                    if each[-1] == "[rnic_sw]" and each[1] in "tT")
-    start = next((int(each[0], 16) for each in words if each[2] == function),
-                 0)
-    return start, min((at for at in places if at > start), default=0)
-
-
-@contextlib.contextmanager
-def starved(function):
-    """That function gets no memory; only this test's one device calls it."""
-    if not os.path.isdir("/sys/kernel/debug/tracing"):
-        shell("mount -t debugfs debugfs /sys/kernel/debug", True)
-    if not os.path.exists(FAILSLAB + "/require-start"):
-        raise Skip("no fault injection by caller in this kernel (failslab)")
-    start, end = code_of(function)
-    if not start or not end:
-        raise Skip(f"{function} is not to be found")
-    words = {"require-start": hex(start), "require-end": hex(end),
-             "stacktrace-depth": "32", "ignore-gfp-wait": "N", "verbose": "0",
-             "task-filter": "N", "interval": "1", "times": "-1",
-             "probability": "100"}
-    try:
-        for name, value in words.items():
-            with open(f"{FAILSLAB}/{name}", "w", encoding="ascii") as file:
-                file.write(value)
-        yield
-    finally:
-        with open(FAILSLAB + "/probability", "w", encoding="ascii") as file:
-            file.write("0")
-
-
 @case("initiator: no memory for what was agreed", "MPA2-24 MPA2-56")
 def no_memory(w):
-    with starved("rdmap_set_depths"):
+    with starved("rdmap_set_depths", "rnic_sw"):
         refused_reply(w, lambda req: reply(4, 4, req.rtr), 5, "end_mpa_local")
 
 
 @case("responder: no memory for what was agreed", "MPA-113")
 def no_memory_responder(w):
     """No FPDU has come, so none leaves: RFC 5044 7.1.2 (4) goes first."""
-    with starved("rdmap_set_depths"), w.counted(end_mpa_local=1):
+    with starved("rdmap_set_depths", "rnic_sw"), w.counted(end_mpa_local=1):
         link = w.initiate(request(4, 4), wait=False, opened=False)
         link.ended("fin")
 

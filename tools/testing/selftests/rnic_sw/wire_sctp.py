@@ -162,10 +162,10 @@ class SctpWire(wire.Wire):
 
     # sessions -------------------------------------------------------------
 
-    def ghost_called(self):
+    def ghost_called(self, **options):
         """rawmate calls the ghost; returns it and the call, Initiate unread."""
         port = next(self.ports)
-        ghost = self.ghost(port=port, peer_port=0)
+        ghost = self.ghost(port=port, peer_port=0, **options)
         self.closing.callback(ghost.close)
         link = self.call(port, host=GHOST)
         ghost.accept()

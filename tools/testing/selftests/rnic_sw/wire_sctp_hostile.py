@@ -162,9 +162,9 @@ for what, words, stays in (
         (early_strays, "early chunks, the last ones first", False),
         (hasty, "more behind an Initiate", False),
         (refused, "Initiates that are refused", True)):
-    case(f"strangers: {words}", "SCTPDDP-69 SCTPDDP-70",
+    case(f"strangers: {words}", "SCTPDDP-69",
          attack=what, stay=stays)(strangers)
-case("strangers: pieces of messages", "SCTPDDP-69 SCTPDDP-70", attack=pieces,
+case("strangers: pieces of messages", "SCTPDDP-69", attack=pieces,
      each=EACH_HELD, stay=True)(strangers)
 
 

@@ -8,6 +8,7 @@ import random
 
 from wire import (ACCESS_ERR, FLUSHED, SUCCESS, Skip, WC, Async, both,
                   case, check, in_both_roles, rdmap, same)
+from wire_kernel import starved
 from rawpeer import sctp
 from rawpeer.sctp import TERMINATE, Control
 from wire_sctp import go
@@ -187,11 +188,29 @@ def far(w, ahead):
 
 
 case("a DDP-SSN that nobody can have reached ends it",
-     "SCTPDDP-69 SCTPDDP-70 SCTPDDP-71", ahead=32767)(far)
+     "SCTPDDP-69 SCTPDDP-71", ahead=32767)(far)
+
+
+def without_memory(w, ahead, **end):
+    """No chunk gets anybody memory."""
+    link = w.initiate()
+    with starved("sddp_rx_chunk", "iw_sctp_ddp"), w.counted(**end):
+        link.peer.put_segment(rdmap.send(2, b"ahead"),
+                              ssn=link.peer.ssn + ahead)
+        link.ended()
+        link.cm("DISCONNECTED")
+
+
+@case("nothing is allocated for a DDP-SSN that nobody can have reached",
+      "SCTPDDP-70")
+def unvalidated(w):
+    """Only one that is ahead, but not too far, ends for want of memory."""
+    without_memory(w, 32766, end_no_memory=1)
+    without_memory(w, 32767, end_sctp_ssn=1)
 
 
 @case("what waits behind a gap is not kept without end",
-      "SCTPDDP-69 SCTPDDP-70 SCTPDDP-71")
+      "SCTPDDP-69 SCTPDDP-71")
 def gap(w):
     """Untagged, so that it has to be kept; no program reads so far ahead."""
     link = w.initiate()
@@ -211,7 +230,7 @@ def gap(w):
 
 
 @case("what comes without an Initiate is not kept, nor waited for",
-      "SCTPDDP-28 SCTPDDP-38 SCTPDDP-69 SCTPDDP-70")
+      "SCTPDDP-28 SCTPDDP-38 SCTPDDP-69")
 def no_initiate(w):
     """A peer sends nothing behind its Initiate before it is answered."""
     assoc = w.associate(streams=2)
