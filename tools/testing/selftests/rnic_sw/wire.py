@@ -11,7 +11,6 @@
 import collections
 import contextlib
 import ctypes
-import glob
 import os
 import shutil
 import socket
@@ -557,36 +556,6 @@ def read(path):
 def write(path, text):
     with open(path, "w", encoding="ascii") as file:
         file.write(text)
-
-
-def kernel_memory():
-    """What the kernel uses for itself: octets by cache, and of all together,
-    what is free in the caches' pages not counted.  To shrink a cache takes out
-    what KASAN still keeps of it."""
-    write("/proc/sys/vm/drop_caches", "3")
-    for name in glob.glob("/sys/kernel/slab/*/shrink"):
-        with contextlib.suppress(OSError):
-            write(name, "1")
-    rows = [line.split() for line in read("/proc/slabinfo").splitlines()[2:]]
-    used = {row[0]: int(row[1]) * int(row[3]) for row in rows}
-    words = dict(line.split(":") for line in
-                 read("/proc/meminfo").splitlines())
-    free = sum((int(row[2]) - int(row[1])) * int(row[3]) for row in rows)
-    used["all"] = sum(int(words[name].split()[0]) * KIB for name in
-                      ("SReclaimable", "SUnreclaim", "VmallocUsed",
-                       "Percpu")) - free
-    # what the search for leaks keeps of each piece is nobody's
-    used["all"] -= used.pop("kmemleak_object", 0)
-    return used
-
-
-def grown_since(before):
-    """KiB, and in words where most of them are."""
-    now = kernel_memory()
-    rise = {name: (now[name] - before.get(name, 0)) // KIB for name in now}
-    whole = rise.pop("all")
-    most = sorted(rise, key=rise.get)[:-6:-1]
-    return whole, ", ".join(f"{name} {rise[name]}" for name in most)
 
 
 def plain_reply(request):

@@ -8,9 +8,9 @@ import itertools
 import os
 import time
 
-from wire import (CM, KIB, MATE, SUCCESS, Refused, Skip, case, check,
-                  grown_since, kernel_memory, rdmap, same, write)
-from wire_kernel import busy
+from wire import (CM, KIB, MATE, SUCCESS, Refused, Skip, case, check, rdmap,
+                  same, write)
+from wire_kernel import busy, grown_since, kernel_memory
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, TERMINATE, Control
 from wire_sctp import GHOST, MATE_IF, NS, PEER_IF, PORT, go, hardware
