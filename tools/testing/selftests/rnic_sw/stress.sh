@@ -114,16 +114,28 @@ netdev_goes() {
 	t_until 20 test ! -e /sys/class/infiniband/iw0
 }
 
+# Nothing has come for half a second
+stands() {
+	local before
+	before=$(t_counter "$A_DEV" rx_sends)
+	sleep 0.5
+	[ "$(t_counter "$A_DEV" rx_sends)" -eq "$before" ]
+}
+
 # Down and up again before the lower layer gives up: nothing is lost
 link_bounces() {
+	local size=4000 rounds=300
 	two_hosts
 	t_port
-	t_bg s b rping -s -a "$B4" -p "$PORT" -S 4000 -C 300 -V
+	t_bg s b rping -s -a "$B4" -p "$PORT" -S $size -C $rounds -V
 	t_listens b "$PORT"
-	t_bg c a rping -c -a "$B4" -p "$PORT" -S 4000 -C 300 -V
+	t_bg c a rping -c -a "$B4" -p "$PORT" -S $size -C $rounds -V
 	wait_flow
 	ip -n "$NS_A" link set va down
-	sleep 1
+	t_check "traffic without a link" t_until 10 stands
+	# each round has two of the server's Sends
+	t_check "all was over before" [ "$(t_counter "$A_DEV" rx_sends)" -lt $((2 * rounds)) ]
+	t_check "the client has ended" t_alive c
 	ip -n "$NS_A" link set va up
 	t_wait c || t_closed_first "$T_CASE/c.log"
 	t_wait s || t_closed_first "$T_CASE/s.log"

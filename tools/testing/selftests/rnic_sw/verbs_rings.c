@@ -142,6 +142,7 @@ static void spoil_many(void)
 		CHECK(*scribbled != before, "%u died before it had begun", i);
 	}
 	printf("# %u words were spoilt\n", *scribbled);
+	fflush(stdout);
 }
 
 /* Meanwhile another program's connection works as ever */
