@@ -37,7 +37,7 @@ static void memory(struct buf *b, const struct end *e)
 
 /* Two streams count in one word --------------------------------------------- */
 
-enum { RACERS = 2, BURST = 60, MOST = 1 << 22, TURNS = 200,
+enum { RACERS = 2, BURST = 60, MOST = 1 << 22, TURNS = 60,
        MEETINGS = 100 };
 
 struct racer {
@@ -126,7 +126,7 @@ static void atomic_race(void)
 	int i;
 
 	run_on(0);
-	until = now_ms() + patience(20000);
+	until = now_ms() + patience(10000);
 	for (i = 0; i < RACERS; i++)
 		line_up(&r[i], i, &r[0]);
 	for (i = 0; i < RACERS; i++)
@@ -195,7 +195,7 @@ static uint32_t add_both_ways(struct desk *d, const struct buf *theirs)
 /* Both ends (two devices, if there are), and a processor all the while */
 static void atomic_global(void)
 {
-	const uint32_t n = rounds(400);
+	const uint32_t n = 100;
 	struct adder hand = {};
 	uint32_t i, met = 0;
 	struct buf theirs;
