@@ -29,12 +29,17 @@ static void no_close(struct ddp_llp *llp, enum iw_reason why)
 {
 }
 
+static void no_query(struct ddp_llp *llp, struct ddp_query *q)
+{
+}
+
 /* It hands no segment up: nothing is read of it */
 static const struct ddp_llp_ops no_ops = {
 	.kick		= no_kick,
 	.push		= no_op,
 	.close		= no_close,
 	.quiesce	= no_op,
+	.query		= no_query,
 };
 
 static struct ddp_llp nobody = { .ops = &no_ops };
@@ -238,3 +243,24 @@ void ddp_push(struct ddp_stream *s)
 	rcu_read_unlock();
 }
 EXPORT_SYMBOL_GPL(ddp_push);
+
+/**
+ * ddp_stream_query - how it fares in the lower layer
+ * @s: the stream; it may be ending
+ * @q: filled in; no LLP named if there is none
+ *
+ * Process context.
+ */
+void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q)
+{
+	struct ddp_llp *llp;
+
+	memset(q, 0, sizeof(*q));
+	q->stream = DDP_QUERY_NO_STREAM;
+	rcu_read_lock();
+	llp = rcu_dereference(s->llp);
+	if (llp)
+		llp->ops->query(llp, q);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_GPL(ddp_stream_query);

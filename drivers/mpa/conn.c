@@ -132,6 +132,7 @@ static void enter_full(struct mpa_conn *c)
 	struct mpa_startup *su = c->su;
 
 	trace_mpa_startup_agreed(c, su);
+	c->revision = su->revision;
 	c->crc = su->crc;
 	c->tx_markers = su->tx_markers;
 	c->rx_markers = su->rx_markers;
@@ -495,6 +496,7 @@ void mpa_conn_look(struct mpa_conn *c)
 void mpa_conn_init(struct mpa_conn *c)
 {
 	mutex_init(&c->mutex);
+	spin_lock_init(&c->look_lock);
 	INIT_WORK(&c->work, work);
 	INIT_DELAYED_WORK(&c->timer, timed_out);
 	mpa_tx_init(c);

@@ -109,6 +109,7 @@ struct mpa_conn {
 	enum mpa_phase		phase;
 	struct socket		*sock;
 	struct mpa_startup	*su;	/* until Full Operation */
+	u8			revision;	/* from then on */
 	struct ddp_stream	*next_stream;	/* to start then */
 	bool			told;	/* the user has been given us */
 	bool			up;	/* responder: ... and that it is accepted */
@@ -161,6 +162,10 @@ struct mpa_conn {
 	struct delayed_work	tx_retry;	/* holds a reference */
 	struct llist_node	due;		/* the same */
 	struct rcu_head		rcu;
+
+	/* who looks has the socket for as long as it is held */
+	spinlock_t		look_lock;	/* leaf */
+	u32			retransmits;	/* of sockets that are gone */
 
 	struct ddp_sock_calls	before;	/* the socket's own, put back at the end */
 };
@@ -265,6 +270,7 @@ bool mpa_sock_receive(struct mpa_conn *c);
 u32 mpa_sock_emss(const struct mpa_conn *c);
 int mpa_sock_send(struct mpa_conn *c, bool wait);
 void mpa_sock_wait(struct mpa_conn *c);
+void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q);
 
 /* listen.c */
 struct ddp_listener *mpa_listen(const struct ddp_listen *l,

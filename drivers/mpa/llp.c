@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "fpdu.h"
 #include "internal.h"
 
 static void llp_kick(struct ddp_llp *llp, bool bulk)
@@ -31,12 +32,41 @@ static void llp_quiesce(struct ddp_llp *llp)
 	mpa_conn_quiesce(llp_to_conn(llp));
 }
 
+static const char *phase_name(enum mpa_phase phase)
+{
+	static const char *const names[] = {
+		[MPA_NEW]		= "new",
+		[MPA_CONNECTING]	= "connecting",
+		[MPA_STARTUP]		= "startup",
+		[MPA_FULL]		= "full",
+		[MPA_ENDED]		= "ended",
+	};
+
+	return names[phase];
+}
+
+static void llp_query(struct ddp_llp *llp, struct ddp_query *q)
+{
+	struct mpa_conn *c = llp_to_conn(llp);
+
+	q->llp = "tcp";
+	q->phase = phase_name(READ_ONCE(c->phase));
+	q->revision = READ_ONCE(c->revision);
+	q->crc = READ_ONCE(c->crc);
+	q->tx_markers = READ_ONCE(c->tx_markers);
+	q->rx_markers = READ_ONCE(c->rx_markers);
+	mpa_sock_query(c, q);
+	if (q->mulpdu)
+		q->mulpdu = mpa_mulpdu(q->mulpdu, q->tx_markers);
+}
+
 const struct ddp_llp_ops mpa_llp_ops = {
 	.kick		= llp_kick,
 	.push		= llp_push,
 	.read		= llp_read,
 	.close		= llp_close,
 	.quiesce	= llp_quiesce,
+	.query		= llp_query,
 };
 
 /* The socket is made without a lock: nobody waits for what it may wait for */

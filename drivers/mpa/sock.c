@@ -191,7 +191,10 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	/* a peer that is not reset would wait for a minute and a half */
 	if (abort || !send_fin(sock))
 		sock_no_linger(sock->sk);
+	spin_lock_bh(&c->look_lock);
+	c->retransmits += tcp_sk(sock->sk)->total_retrans;
 	c->sock = NULL;
+	spin_unlock_bh(&c->look_lock);
 	sock_release(sock);
 }
 
@@ -218,7 +221,9 @@ static int new_socket(struct mpa_conn *c)
 	mpa_sock_prepare(sock);
 	if (c->ss.remote.ss_family == AF_INET)
 		ip_sock_set_tos(sock->sk, c->tos);
+	spin_lock_bh(&c->look_lock);
 	c->sock = sock;
+	spin_unlock_bh(&c->look_lock);
 	mpa_sock_attach(c);
 	return 0;
 }
@@ -454,4 +459,33 @@ void mpa_sock_wait(struct mpa_conn *c)
 {
 	lock_sock(c->sock->sk);
 	release_sock(c->sock->sk);
+}
+
+/* TCP may be at work: each number is what it was at some moment */
+static void look(const struct sock *sk, struct ddp_query *q)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 una = READ_ONCE(tp->snd_una), nxt = READ_ONCE(tp->snd_nxt);
+
+	if (READ_ONCE(sk->sk_state) == TCP_SYN_SENT)
+		return;
+	q->mulpdu = READ_ONCE(tp->mss_cache);
+	q->unacked = nxt - una;
+	q->unsent = READ_ONCE(tp->write_seq) - nxt;
+	q->unread = READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
+	q->retransmits += READ_ONCE(tp->total_retrans);
+}
+
+/**
+ * mpa_sock_query - how the connection's socket fares
+ * @c: the connection; it may be ending
+ * @q: its numbers are filled in; @mulpdu: the EMSS
+ */
+void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
+{
+	spin_lock_bh(&c->look_lock);
+	q->retransmits = c->retransmits;
+	if (c->sock)
+		look(c->sock->sk, q);
+	spin_unlock_bh(&c->look_lock);
 }

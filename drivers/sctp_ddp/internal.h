@@ -168,7 +168,7 @@ struct sddp_assoc {
 	struct xarray		streams;	/* by number; also reserved ones */
 	atomic_t		live;		/* sessions, and reservations */
 
-	spinlock_t		lock;		/* leaf */
+	spinlock_t		lock;		/* leaf; also of who looks at the socket */
 	struct list_head	ready;		/* streams with events */
 
 	bool			full;		/* SCTP took no more */
@@ -378,6 +378,7 @@ void sddp_sock_widen(struct sddp_assoc *a);
 void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room);
 bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
 void sddp_sock_uncork(struct sddp_assoc *a);
+void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q);
 
 /* recv.c: what has arrived */
 int sddp_recv(struct sddp_assoc *a);

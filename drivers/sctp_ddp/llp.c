@@ -31,12 +31,34 @@ static void llp_quiesce(struct ddp_llp *llp)
 	sddp_stream_quiesce(llp_to_stream(llp));
 }
 
+static const char *phase_name(const struct sddp_stream *st)
+{
+	const struct sddp_assoc *a = READ_ONCE(st->a);
+
+	if (READ_ONCE(st->ended))
+		return "ended";
+	if (READ_ONCE(st->s.state) == SDDP_OPEN)
+		return "full";
+	return READ_ONCE(a->phase) == SDDP_UP ? "startup" : "connecting";
+}
+
+static void llp_query(struct ddp_llp *llp, struct ddp_query *q)
+{
+	struct sddp_stream *st = llp_to_stream(llp);
+
+	q->llp = "sctp";
+	q->phase = phase_name(st);
+	q->stream = READ_ONCE(st->id);
+	sddp_sock_query(READ_ONCE(st->a), q);
+}
+
 const struct ddp_llp_ops sddp_llp_ops = {
 	.kick		= llp_kick,
 	.push		= llp_push,
 	.read		= llp_read,
 	.close		= llp_close,
 	.quiesce	= llp_quiesce,
+	.query		= llp_query,
 };
 
 /* What is to be said, if it fits */

@@ -100,6 +100,13 @@ void sddp_sock_widen(struct sddp_assoc *a)
 	release_sock(sk);
 }
 
+/* The longest chunk, where SCTP would cut at @len */
+static u32 longest(u32 len)
+{
+	len -= min_t(u32, len, ROOM_FOR_SACK);
+	return clamp_t(u32, len, SDDP_CHUNK_LEAST, SDDP_OUT_SIZE);
+}
+
 /**
  * sddp_sock_room - what may be sent now
  * @a: the association; its worker
@@ -124,8 +131,7 @@ void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 		unsent = asoc->outqueue.out_qlen;
 	}
 	release_sock(sk);
-	len -= min_t(u32, len, ROOM_FOR_SACK);
-	room->fragment = clamp_t(u32, len, SDDP_CHUNK_LEAST, SDDP_OUT_SIZE);
+	room->fragment = longest(len);
 	room->octets = UNSENT_MOST - min_t(u32, unsent, UNSENT_MOST);
 	if (room->octets)
 		WRITE_ONCE(a->deep, false);
@@ -184,3 +190,41 @@ void sddp_sock_uncork(struct sddp_assoc *a)
 	release_sock(sk);
 }
 
+
+/*
+ * SCTP may be at work, and may end the association: the first on the list stays
+ * for an RCU reader.
+ */
+static struct sctp_association *peek(const struct sock *sk)
+{
+	struct list_head *asocs = &sctp_sk(sk)->ep->asocs;
+	struct list_head *first = READ_ONCE(asocs->next);
+
+	return first == asocs ? NULL :
+	       list_entry(first, struct sctp_association, asocs);
+}
+
+/**
+ * sddp_sock_query - how the association's socket fares
+ * @a: the association; it may be ending
+ * @q: its numbers are filled in
+ *
+ * Under RCU.
+ */
+void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
+{
+	struct sctp_association *asoc = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&a->lock, flags);
+	if (a->sock)
+		asoc = peek(a->sock->sk);
+	spin_unlock_irqrestore(&a->lock, flags);
+	if (!asoc)
+		return;
+	q->mulpdu = longest(READ_ONCE(asoc->frag_point)) - SDDP_SEGMENT;
+	q->unacked = READ_ONCE(asoc->outqueue.outstanding_bytes);
+	q->unsent = READ_ONCE(asoc->outqueue.out_qlen);
+	q->unread = atomic_read(&asoc->rmem_alloc);
+	q->retransmits = READ_ONCE(asoc->stats.rtxchunks);
+}

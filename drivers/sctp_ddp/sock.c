@@ -215,6 +215,14 @@ static void detach(struct sddp_assoc *a, struct sock *sk)
 	ddp_sock_disown(sk, &a->before);
 }
 
+/* Who looks at it has the lock */
+static void set_sock(struct sddp_assoc *a, struct socket *sock)
+{
+	spin_lock_irq(&a->lock);
+	a->sock = sock;
+	spin_unlock_irq(&a->lock);
+}
+
 /**
  * sddp_sock_release - the end of the association's socket
  * @a: the association
@@ -229,7 +237,7 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 	detach(a, sock->sk);
 	if (abort)
 		sock_no_linger(sock->sk);
-	a->sock = NULL;
+	set_sock(a, NULL);
 	sock_release(sock);
 }
 
@@ -254,10 +262,12 @@ static int bind_local(struct sddp_assoc *a)
 int sddp_sock_connect(struct sddp_assoc *a)
 {
 	int family = a->to.ss_family, err;
+	struct socket *sock;
 
-	err = ddp_sock_make(a->net, family, IPPROTO_SCTP, &a->sock);
+	err = ddp_sock_make(a->net, family, IPPROTO_SCTP, &sock);
 	if (err)
 		return err;
+	set_sock(a, sock);
 	sddp_sock_prepare(a->sock, a->asked, false);
 	if (family == AF_INET)
 		ip_sock_set_tos(a->sock->sk, a->tos);

@@ -9,6 +9,7 @@
 #define _DDP_LLP_H
 
 #include <linux/types.h>
+#include <ddp/query.h>
 #include <ddp/reason.h>
 
 struct ddp_llp;
@@ -32,6 +33,8 @@ struct ddp_stream;
  *	context.
  * @quiesce: forget the stream.  After it returns no upcall for it runs and
  *	none will start.  May sleep.
+ * @query: fill in @q, which is zero.  Under RCU alone: the stream may be
+ *	going; waits for nobody.
  */
 struct ddp_llp_ops {
 	void (*kick)(struct ddp_llp *llp, bool bulk);
@@ -39,6 +42,7 @@ struct ddp_llp_ops {
 	bool (*read)(struct ddp_llp *llp, void *dst, u32 len);
 	void (*close)(struct ddp_llp *llp, enum iw_reason why);
 	void (*quiesce)(struct ddp_llp *llp);
+	void (*query)(struct ddp_llp *llp, struct ddp_query *q);
 };
 
 /**

@@ -6,6 +6,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <ddp/mem.h>
+#include <ddp/query.h>
 #include <ddp/reason.h>
 
 struct ddp_llp;
@@ -183,6 +184,9 @@ void ddp_tx_rest(struct ddp_stream *s);
 void ddp_kick(struct ddp_stream *s);
 void ddp_kick_bulk(struct ddp_stream *s);
 void ddp_push(struct ddp_stream *s);
+
+/* How it fares in the lower layer; process context */
+void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q);
 
 /*
  * Is [@to, @to + @len) of @stag open to @s with @rights right now?  For a Read
