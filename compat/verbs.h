@@ -52,9 +52,16 @@ static struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 #define COMPAT_ROBUST_UDATA
 #endif
 
+#ifdef HAVE_FILL_RES_SRQ
+#define COMPAT_FILL_RES_SRQ	.fill_res_srq_entry = rnic_show_srq,
+#else
+#define COMPAT_FILL_RES_SRQ
+#endif
+
 /* Members of the ops table, to be named in its initializer */
 #define COMPAT_VERBS_OPS				\
 	COMPAT_ROBUST_UDATA				\
+	COMPAT_FILL_RES_SRQ				\
 	.create_cq = compat_create_cq,			\
 	COMPAT_RESIZE_CQ = compat_resize_cq,		\
 	.reg_user_mr = compat_reg_user_mr

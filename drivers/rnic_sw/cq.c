@@ -134,7 +134,7 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 
 	if (err)
 		return err;
-	rnic_ring_free(&cq->ring);
+	rnic_ring_retire(&cq->ring, &cq->lock);
 	rnic_ring_free(&cq->next);
 	kvfree(cq->owner);
 	rnic_give(to_rnic_dev(ib->device), RNIC_CQS);

@@ -8,6 +8,7 @@
 #include <ddp/mem.h>
 #include <rdma/iw_cm.h>
 
+#include "details.h"
 #include "rnic.h"
 #include "stats.h"
 
@@ -221,6 +222,9 @@ const struct ib_device_ops rnic_device_ops = {
 	.destroy_qp = rnic_destroy_qp,
 	.destroy_srq = rnic_destroy_srq,
 	.disassociate_ucontext = disassociate_ucontext,
+	.fill_res_cq_entry = rnic_show_cq,
+	.fill_res_mr_entry = rnic_show_mr,
+	.fill_res_qp_entry = rnic_show_qp,
 	.get_dma_mr = rnic_get_dma_mr,
 	.get_hw_stats = rnic_get_hw_stats,
 	.get_port_immutable = get_port_immutable,

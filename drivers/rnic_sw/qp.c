@@ -562,6 +562,8 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	rnic_cq_forget(qp->scq, ib);
 	rnic_cq_forget(qp->rcq, ib);
 	rdmap_destroy(&qp->rdmap);
+	rnic_ring_retire(&qp->sq.ring, &qp->sq.lock);
+	rnic_ring_retire(&qp->rq.ring, &qp->rq.lock);
 	free_qp(qp);
 	return 0;
 }

@@ -307,6 +307,8 @@ void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
 int rnic_ring_alloc(struct rnic_ring *ring, struct ib_ucontext *uctx, u32 want,
 		    u32 stride);
 void rnic_ring_free(struct rnic_ring *ring);
+/* The same while somebody may look at it under @lock: it is gone to them */
+void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
 u64 rnic_ring_key(const struct rnic_ring *ring);	/* for mmap */
 
 static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)

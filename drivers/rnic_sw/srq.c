@@ -96,11 +96,12 @@ give:
  */
 int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 {
+	struct rnic_srq *srq = to_rnic_srq(ib);
 	int err = rnic_udata_none(udata);
 
 	if (err)
 		return err;
-	rnic_ring_free(&to_rnic_srq(ib)->ring);
+	rnic_ring_retire(&srq->ring, &srq->lock);
 	rnic_give(to_rnic_dev(ib->device), RNIC_SRQS);
 	return 0;
 }

@@ -262,6 +262,24 @@ void rnic_ring_free(struct rnic_ring *ring)
 }
 
 /**
+ * rnic_ring_retire - the end of a ring that others may look at
+ * @ring: the ring; they find it empty, or none
+ * @lock: what they hold meanwhile
+ */
+void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
+{
+	struct rnic_ring old;
+	unsigned long flags;
+
+	spin_lock_irqsave(lock, flags);
+	old = *ring;
+	ring->entry = NULL;
+	ring->hdr = NULL;
+	spin_unlock_irqrestore(lock, flags);
+	rnic_ring_free(&old);
+}
+
+/**
  * rnic_ring_key - the offset at which a program maps a ring
  * @ring: the ring, allocated with a context
  *

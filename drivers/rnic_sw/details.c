@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What "rdma -dd resource show" tells besides what the core knows.
+ *
+ * In process context, while the object may be about to go: older kernels ask
+ * until it is freed.  So nothing is followed that ends before, rings but under
+ * their lock.  Anybody may ask: neither keys nor addresses are told.
+ */
+#include <net/netlink.h>
+#include <rdma/restrack.h>
+#include <rdma/rdma_netlink.h>
+
+#include "details.h"
+#include "rnic.h"
+
+#define RIGHTS_MAX	64	/* all their names */
+
+static int put_bool(struct sk_buff *msg, const char *name, bool value)
+{
+	return rdma_nl_put_driver_string(msg, name, value ? "on" : "off");
+}
+
+/* A table of our own in the object's entry, filled by @put */
+static int put_table(struct sk_buff *msg, const void *what,
+		     int (*put)(struct sk_buff *msg, const void *what))
+{
+	struct nlattr *table = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+
+	if (!table)
+		return -EMSGSIZE;
+	if (put(msg, what)) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}
+
+/* Queue pairs --------------------------------------------------------------- */
+
+struct qp_details {
+	struct ddp_query	below;
+	enum qp_state		state;
+	enum iw_reason		why;
+	u32			sq_posted;	/* not begun */
+	u32			sq_busy;	/* begun, not completed */
+	u32			rq_posted;
+	u16			ird;
+	u16			ord;
+	u16			asked;		/* Reads and atomics, unanswered */
+	u16			asking;		/* the peer's */
+};
+
+static u32 posted(const struct rnic_ring *ring, u32 head, u32 tail)
+{
+	u32 n = ring->hdr ? rnic_ring_posted(ring, head, tail) : 0;
+
+	return n == RING_IDX_LIE ? 0 : n;
+}
+
+static void look_at_queues(struct rnic_qp *qp, struct qp_details *d)
+{
+	struct rnic_sq *sq = &qp->sq;
+	struct rnic_rq *rq = &qp->rq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	d->sq_posted = posted(&sq->ring, sq->head, sq->tail);
+	d->sq_busy = sq->head - sq->tail;
+	spin_unlock_irqrestore(&sq->lock, flags);
+	spin_lock_irqsave(&rq->lock, flags);
+	d->rq_posted = posted(&rq->ring, rq->head, rq->head);
+	spin_unlock_irqrestore(&rq->lock, flags);
+}
+
+static void look_at_reads(struct rdmap *r, struct qp_details *d)
+{
+	spin_lock_bh(&r->lock);
+	d->ird = r->ird;
+	d->ord = r->orq.size;
+	d->asked = r->orq.used;
+	d->asking = r->irq.used;
+	spin_unlock_bh(&r->lock);
+}
+
+static void look_at_qp(struct rnic_qp *qp, struct qp_details *d)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	d->state = qp->state;
+	d->why = qp->why;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	look_at_queues(qp, d);
+	look_at_reads(&qp->rdmap, d);
+	ddp_stream_query(&qp->rdmap.stream, &d->below);
+}
+
+static int put_mpa(struct sk_buff *msg, const struct ddp_query *q)
+{
+	return rdma_nl_put_driver_u32(msg, "mpa_revision", q->revision) ||
+	       put_bool(msg, "crc", q->crc) ||
+	       put_bool(msg, "tx_markers", q->tx_markers) ||
+	       put_bool(msg, "rx_markers", q->rx_markers);
+}
+
+static int put_below(struct sk_buff *msg, const struct ddp_query *q)
+{
+	if (!q->llp)
+		return 0;
+	if (rdma_nl_put_driver_string(msg, "llp", q->llp) ||
+	    rdma_nl_put_driver_string(msg, "phase", q->phase))
+		return -EMSGSIZE;
+	if (q->revision && put_mpa(msg, q))
+		return -EMSGSIZE;
+	if (q->stream != DDP_QUERY_NO_STREAM &&
+	    rdma_nl_put_driver_u32(msg, "stream", q->stream))
+		return -EMSGSIZE;
+	return rdma_nl_put_driver_u32(msg, "mulpdu", q->mulpdu) ||
+	       rdma_nl_put_driver_u32(msg, "unacked", q->unacked) ||
+	       rdma_nl_put_driver_u32(msg, "unsent", q->unsent) ||
+	       rdma_nl_put_driver_u32(msg, "unread", q->unread) ||
+	       rdma_nl_put_driver_u32(msg, "retransmits", q->retransmits);
+}
+
+static int put_queues(struct sk_buff *msg, const struct qp_details *d)
+{
+	return rdma_nl_put_driver_u32(msg, "sq_posted", d->sq_posted) ||
+	       rdma_nl_put_driver_u32(msg, "sq_busy", d->sq_busy) ||
+	       rdma_nl_put_driver_u32(msg, "rq_posted", d->rq_posted) ||
+	       rdma_nl_put_driver_u32(msg, "ird", d->ird) ||
+	       rdma_nl_put_driver_u32(msg, "ord", d->ord) ||
+	       rdma_nl_put_driver_u32(msg, "reads_out", d->asked) ||
+	       rdma_nl_put_driver_u32(msg, "reads_in", d->asking);
+}
+
+static int put_qp(struct sk_buff *msg, const void *what)
+{
+	const struct qp_details *d = what;
+
+	if (rdma_nl_put_driver_string(msg, "stage", qp_state_name(d->state)) ||
+	    put_below(msg, &d->below) || put_queues(msg, d))
+		return -EMSGSIZE;
+	return d->why ? rdma_nl_put_driver_string(msg, "end",
+						  iw_reason_name(d->why)) : 0;
+}
+
+/**
+ * rnic_show_qp - the core: what is there to say of a queue pair?
+ * @msg: where to
+ * @ib: it
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int rnic_show_qp(struct sk_buff *msg, struct ib_qp *ib)
+{
+	struct qp_details d = {};
+
+	look_at_qp(to_rnic_qp(ib), &d);
+	return put_table(msg, &d, put_qp);
+}
+
+/* Regions ------------------------------------------------------------------- */
+
+static const char *mr_kind(const struct rnic_mr *mr)
+{
+	if (mr->max_blocks)
+		return "fast";
+	return mr->umem ? "user" : "dma";
+}
+
+static void name_rights(u8 rights, char *s, size_t size)
+{
+	scnprintf(s, size, "%s%s%s%s%s",
+		  rights & DDP_LOCAL_READ ? ",local_read" : "",
+		  rights & DDP_LOCAL_WRITE ? ",local_write" : "",
+		  rights & DDP_REMOTE_READ ? ",remote_read" : "",
+		  rights & DDP_REMOTE_WRITE ? ",remote_write" : "",
+		  rights & DDP_REMOTE_ATOMIC ? ",remote_atomic" : "");
+}
+
+static int put_mr(struct sk_buff *msg, const void *what)
+{
+	const struct rnic_mr *mr = what;
+	char rights[RIGHTS_MAX] = "";
+
+	name_rights(READ_ONCE(mr->region.rights), rights, sizeof(rights));
+	return rdma_nl_put_driver_string(msg, "kind", mr_kind(mr)) ||
+	       rdma_nl_put_driver_string(msg, "valid",
+					 READ_ONCE(mr->region.valid) ?
+					 "yes" : "no") ||
+	       rdma_nl_put_driver_string(msg, "rights",
+					 rights[0] ? rights + 1 : "none") ||
+	       rdma_nl_put_driver_string(msg, "windows",
+					 list_empty(&mr->windows) ?
+					 "no" : "yes");
+}
+
+/**
+ * rnic_show_mr - the core: what is there to say of a region?
+ * @msg: where to
+ * @ib: it
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int rnic_show_mr(struct sk_buff *msg, struct ib_mr *ib)
+{
+	return put_table(msg, to_rnic_mr(ib), put_mr);
+}
+
+/* Completion queues and shared receive queues ------------------------------- */
+
+struct ring_details {
+	u32	slots;
+	u32	used;
+	u32	limit;		/* of a shared receive queue */
+	u32	armed;		/* of a completion queue: RNIC_SW_ARM_* */
+	bool	broken;
+};
+
+static const char *armed_for(u32 flags)
+{
+	if (flags & RNIC_SW_ARM_ANY)
+		return "any";
+	return flags & RNIC_SW_ARM_SOLICITED ? "solicited" : "no";
+}
+
+static int put_cq(struct sk_buff *msg, const void *what)
+{
+	const struct ring_details *d = what;
+
+	return rdma_nl_put_driver_u32(msg, "unpolled", d->used) ||
+	       rdma_nl_put_driver_u32(msg, "free", d->slots - d->used) ||
+	       rdma_nl_put_driver_string(msg, "armed", armed_for(d->armed)) ||
+	       rdma_nl_put_driver_string(msg, "overrun",
+					 d->broken ? "yes" : "no");
+}
+
+/**
+ * rnic_show_cq - the core: what is there to say of a completion queue?
+ * @msg: where to
+ * @ib: it
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int rnic_show_cq(struct sk_buff *msg, struct ib_cq *ib)
+{
+	struct rnic_cq *cq = to_rnic_cq(ib);
+	struct ring_details d = {};
+	struct rnic_sw_ring *hdr;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	hdr = cq->ring.hdr;
+	if (hdr) {
+		d.slots = cq->ring.slots;
+		/* what a program says: it alone is deceived */
+		d.used = min(cq->prod - READ_ONCE(hdr->cons), d.slots);
+		d.armed = READ_ONCE(hdr->flags);
+	}
+	d.broken = cq->overrun;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return put_table(msg, &d, put_cq);
+}
+
+static int put_srq(struct sk_buff *msg, const void *what)
+{
+	const struct ring_details *d = what;
+
+	return rdma_nl_put_driver_u32(msg, "posted", d->used) ||
+	       rdma_nl_put_driver_u32(msg, "free", d->slots - d->used) ||
+	       rdma_nl_put_driver_u32(msg, "limit", d->limit) ||
+	       rdma_nl_put_driver_string(msg, "broken",
+					 d->broken ? "yes" : "no");
+}
+
+/**
+ * rnic_show_srq - the core: what is there to say of a shared receive queue?
+ * @msg: where to
+ * @ib: it
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int rnic_show_srq(struct sk_buff *msg, struct ib_srq *ib)
+{
+	struct rnic_srq *srq = to_rnic_srq(ib);
+	struct ring_details d = {};
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	if (srq->ring.hdr)
+		d.slots = srq->ring.slots;
+	d.used = posted(&srq->ring, srq->head, srq->head);
+	d.limit = srq->limit;
+	d.broken = srq->broken;
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return put_table(msg, &d, put_srq);
+}

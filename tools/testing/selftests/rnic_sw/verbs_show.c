@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What iproute2's rdma shows of this program's objects. */
+#include <stdarg.h>
+
+#include "verbs.h"
+
+#define LENGTH	1000
+
+static char shown[65536];
+
+/* What a command prints, in one line: how it is laid out is its own affair */
+static void run(const char *fmt, ...)
+{
+	char command[256];
+	va_list ap;
+	size_t n;
+	FILE *f;
+	char *c;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	f = popen(command, "r");
+	CHECK(f, "%m");
+	n = fread(shown, 1, sizeof(shown) - 2, f);
+	CHECK(!pclose(f), "%s", command);
+	shown[n] = 0;
+	for (c = shown; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	strcpy(c, " ");
+}
+
+static const char *device(const struct end *e)
+{
+	return ibv_get_device_name(e->id->verbs->device);
+}
+
+/* The word behind @name, of the first object that has it */
+static const char *told(const char *name)
+{
+	static char value[64];
+	char key[64];
+	const char *at;
+
+	snprintf(key, sizeof(key), "%s ", name);
+	for (at = shown; (at = strstr(at, key)); at++) {
+		if (at == shown || (at[-1] != ' ' && at[-1] != '_'))
+			continue;
+		if (sscanf(at + strlen(key), "%63s", value) == 1)
+			return value;
+	}
+	CHECK(false, "no %s in: %s", name, shown);
+	return NULL;
+}
+
+static void is(const char *name, const char *value)
+{
+	const char *got = told(name);
+
+	CHECK(!strcmp(got, value), "%s %s, want %s: %s", name, got, value,
+	      shown);
+}
+
+static unsigned long number(const char *name)
+{
+	return strtoul(told(name), NULL, 10);
+}
+
+static void show_qp_of(const struct end *e)
+{
+	run("rdma -dd resource show qp dev %s lqpn %u", device(e),
+	    e->qp->qp_num);
+}
+
+static bool over_sctp(void)
+{
+	const char *llp = getenv("RNIC_SW_LLP");
+
+	return llp && !strcmp(llp, "sctp");
+}
+
+static void llp_is_right(void)
+{
+	is("llp", over_sctp() ? "sctp" : "tcp");
+	is("phase", "full");
+	if (over_sctp()) {
+		number("stream");
+	} else {
+		is("mpa_revision", "2");
+		told("crc");
+		is("tx_markers", "off");
+	}
+	CHECK(number("mulpdu") > 500, "%s", shown);
+	CHECK(number("mulpdu") <= 65536, "%s", shown);
+}
+
+/* Connected; with work; in error */
+static void show_qp(void)
+{
+	struct desk d;
+	int i;
+
+	desk_open(&d, &(struct opts){ .ird = 5, .ord = 3 }, LENGTH);
+	for (i = 0; i < 4; i++)
+		do_recv(&d.p.s, i, &d.s, 0, LENGTH);
+	do_send(&d.p.c, 7, &d.c, 0, LENGTH);
+	want_ok(d.p.c.scq, 7, IBV_WC_SEND);
+	want_recv(d.p.s.rcq, 0, LENGTH);
+	show_qp_of(&d.p.c);
+	is("stage", "rts");
+	llp_is_right();
+	is("ird", "5");
+	is("ord", "3");
+	is("reads_out", "0");
+	is("sq_posted", "0");
+	is("sq_busy", "0");
+	CHECK(!strstr(shown, "end "), "%s", shown);
+	show_qp_of(&d.p.s);
+	is("rq_posted", "3");
+	to_error(&d.p.c);
+	show_qp_of(&d.p.c);
+	is("stage", "error");
+	is("end", "local-abort");
+	desk_free(&d);
+}
+
+/* Not connected: nothing carries it */
+static void show_idle_qp(void)
+{
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){});
+	pair_make_qp(&p, &p.c);
+	show_qp_of(&p.c);
+	is("stage", "idle");
+	CHECK(!strstr(shown, "llp "), "%s", shown);
+	pair_free(&p);
+}
+
+static void show_mr(void)
+{
+	struct ibv_mr *mr;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, LENGTH);
+	mr = ibv_reg_mr(d.p.c.pd, d.c.at, 77, IBV_ACCESS_LOCAL_WRITE |
+					      IBV_ACCESS_REMOTE_READ);
+	CHECK(mr, "%m");
+	run("rdma -dd resource show mr dev %s pid %d mrlen 77", device(&d.p.c),
+	    getpid());
+	is("kind", "user");
+	is("valid", "yes");
+	is("rights", "local_read,local_write,remote_read");
+	is("windows", "no");
+	CHECK(!ibv_dereg_mr(mr), "%m");
+	desk_close(&d);
+}
+
+static bool two_left(struct desk *d)
+{
+	run("rdma -dd resource show cq dev %s pid %d", device(&d->p.c),
+	    getpid());
+	return strstr(shown, "unpolled 2 ");
+}
+
+static void show_cq(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .cqe = 64, .events = true }, LENGTH);
+	for (i = 0; i < 3; i++)
+		do_recv(&d.p.s, i, &d.s, 0, LENGTH);
+	for (i = 0; i < 3; i++)
+		do_send(&d.p.c, i, &d.c, 0, LENGTH);
+	want_ok(d.p.c.scq, 0, IBV_WC_SEND);
+	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
+	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
+	CHECK(!ibv_req_notify_cq(d.p.c.scq, 1), "%m");
+	want_recv(d.p.s.rcq, 0, LENGTH);
+	for (i = 0; i < 100 && !two_left(&d); i++)
+		pause_ms(10);
+	CHECK(strstr(shown, "unpolled 2 "), "%s", shown);
+	CHECK(strstr(shown, "armed solicited"), "%s", shown);
+	is("overrun", "no");
+	want_recv(d.p.s.rcq, 1, LENGTH);
+	want_recv(d.p.s.rcq, 2, LENGTH);
+	desk_close(&d);
+}
+
+static void show_srq(void)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 2 };
+	struct ibv_recv_wr wr = {}, *bad;
+	struct desk d;
+	int i;
+
+	desk_open(&d, &(struct opts){ .srq = 16 }, LENGTH);
+	for (i = 0; i < 5; i++)
+		CHECK(!ibv_post_srq_recv(d.p.s.srq, &wr, &bad), "%m");
+	CHECK(!ibv_modify_srq(d.p.s.srq, &attr, IBV_SRQ_LIMIT), "%m");
+	run("rdma -dd resource show srq dev %s pid %d", device(&d.p.s),
+	    getpid());
+	if (!strstr(shown, "posted "))
+		skip("this kernel asks no device for details of an SRQ");
+	is("posted", "5");
+	is("free", "11");
+	is("limit", "2");
+	is("broken", "no");
+	desk_close(&d);
+}
+
+#define T(fn)	CASE(#fn, fn, 0, "")
+
+const struct test show_tests[] = {
+	T(show_qp),
+	T(show_idle_qp),
+	T(show_mr),
+	T(show_cq),
+	T(show_srq),
+	{}
+};
