@@ -58,10 +58,46 @@ static struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 #define COMPAT_FILL_RES_SRQ
 #endif
 
+#ifdef HAVE_COUNTER_PORT
+static int compat_counter_bind(struct rdma_counter *counter, struct ib_qp *qp,
+			       u32 port)
+{
+	return rnic_counter_bind(counter, qp);
+}
+
+static int compat_counter_unbind(struct ib_qp *qp, u32 port)
+{
+	return rnic_counter_unbind(qp);
+}
+#else
+#define compat_counter_bind	rnic_counter_bind
+#define compat_counter_unbind	rnic_counter_unbind
+#endif
+
+/* The driver says how large a counter is; nothing of ours is in it */
+#ifdef HAVE_COUNTER_INIT
+struct compat_counter {
+	struct rdma_counter	core;
+};
+
+static void compat_counter_init(struct rdma_counter *counter)
+{
+}
+
+#define COMPAT_COUNTER_INIT						\
+	.counter_init = compat_counter_init,				\
+	INIT_RDMA_OBJ_SIZE(rdma_counter, compat_counter, core),
+#else
+#define COMPAT_COUNTER_INIT
+#endif
+
 /* Members of the ops table, to be named in its initializer */
 #define COMPAT_VERBS_OPS				\
 	COMPAT_ROBUST_UDATA				\
 	COMPAT_FILL_RES_SRQ				\
+	COMPAT_COUNTER_INIT				\
+	.counter_bind_qp = compat_counter_bind,		\
+	.counter_unbind_qp = compat_counter_unbind,	\
 	.create_cq = compat_create_cq,			\
 	COMPAT_RESIZE_CQ = compat_resize_cq,		\
 	.reg_user_mr = compat_reg_user_mr

@@ -82,6 +82,8 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	seg->hdr_len = ddp_hdr_encode(seg->hdr, &h);
 	s->gone = s->cut;
 	s->cut += seg->len;
+	s->segments++;
+	s->octets += seg->len;
 	s->in_msg = !h.last;
 	seg->more = s->in_msg;
 	trace_ddp_segment_pulled(s, &h, seg->len);

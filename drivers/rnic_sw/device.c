@@ -8,6 +8,7 @@
 #include <ddp/mem.h>
 #include <rdma/iw_cm.h>
 
+#include "counter.h"
 #include "details.h"
 #include "rnic.h"
 #include "stats.h"
@@ -197,7 +198,7 @@ static void dealloc_driver(struct ib_device *ib)
 	WARN_ON_ONCE(!xa_empty(&dev->qps));
 	xa_destroy(&dev->qps);
 	ddp_stags_destroy(&dev->stags);
-	free_percpu(dev->counters);
+	rnic_counters_exit(dev);
 }
 
 const struct ib_device_ops rnic_device_ops = {
@@ -211,6 +212,9 @@ const struct ib_device_ops rnic_device_ops = {
 	.alloc_mw = rnic_alloc_mw,
 	.alloc_pd = alloc_pd,
 	.alloc_ucontext = rnic_alloc_ucontext,
+	.counter_alloc_stats = rnic_alloc_counter_stats,
+	.counter_dealloc = rnic_counter_dealloc,
+	.counter_update_stats = rnic_counter_update,
 	.create_qp = rnic_create_qp,
 	.create_srq = rnic_create_srq,
 	.dealloc_driver = dealloc_driver,
@@ -290,7 +294,5 @@ int rnic_device_init(struct rnic_dev *dev)
 	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 			       BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
 
-	dev->counters = __alloc_percpu(RNIC_COUNTERS_ALL * sizeof(u64),
-				       sizeof(u64));
-	return dev->counters ? 0 : -ENOMEM;
+	return rnic_counters_init(dev);
 }

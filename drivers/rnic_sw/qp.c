@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "counter.h"
 #include "rnic.h"
 #include "stats.h"
 #include "trace.h"
@@ -117,7 +118,7 @@ static bool enter_error(struct rnic_qp *qp, enum qp_state to,
 	__move(qp, to);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (first) {
-		rnic_count_reason(qp->dev, why);
+		rnic_qp_count(qp, RNIC_COUNTERS + why, 1);
 		trace_rnic_qp_ended(qp, why);
 	}
 	return first;
@@ -170,13 +171,21 @@ void rdmap_count(struct rdmap *r, u8 opcode, bool sent)
 					    RNIC_TX_ATOMIC_RESPONSES },
 	};
 
-	rnic_count(rdmap_to_qp(r)->dev, counters[opcode][sent]);
+	rnic_qp_count(rdmap_to_qp(r), counters[opcode][sent], 1);
 	trace_rnic_message(rdmap_to_qp(r), opcode, sent);
 }
 
 void rdmap_count_early(struct rdmap *r)
 {
-	rnic_count(rdmap_to_qp(r)->dev, RNIC_RX_EARLY);
+	rnic_qp_count(rdmap_to_qp(r), RNIC_RX_EARLY, 1);
+}
+
+void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
+{
+	struct rnic_qp *qp = rdmap_to_qp(r);
+
+	rnic_qp_count(qp, sent ? RNIC_TX_SEGMENTS : RNIC_RX_SEGMENTS, segments);
+	rnic_qp_count(qp, sent ? RNIC_TX_OCTETS : RNIC_RX_OCTETS, octets);
 }
 
 /* States -------------------------------------------------------------------- */
@@ -499,6 +508,8 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
 	INIT_WORK(&qp->tell_work, rnic_sq_tell_more);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
 	qp->rdmap.stream.dma_ok = !user;
+	qp->counts = qp->dev->all.value;
+	INIT_LIST_HEAD(&qp->counted);
 	rnic_qp_owner_init(qp);
 }
 
@@ -535,6 +546,8 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	}
 	if (err)
 		free_qp(qp);
+	else
+		rnic_qp_counts(qp);
 	return err;
 }
 
@@ -556,6 +569,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	/* what is flushed from here on nobody would see */
 	WRITE_ONCE(qp->dying, true);
 	rnic_qp_error(qp, IW_LOCAL_ABORT);
+	rnic_qp_counted(qp);
 	ddp_stream_unbind(&qp->rdmap.stream);
 	rnic_qp_put(qp);
 	wait_for_completion(&qp->gone);

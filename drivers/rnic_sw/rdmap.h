@@ -110,6 +110,8 @@ struct rdmap {
 	bool			imm_due;	/* of @wr, behind its Write */
 	u16			responses;	/* cut, not yet taken */
 	u16			spent;		/* of this turn: see enough() */
+	u32			segments;	/* of the stream's, counted */
+	u32			octets;
 	struct ddp_buf		out_buf;
 	struct ddp_sge		out_sge;
 	u8			out_raw[RDMAP_AREQ_LEN];
@@ -201,6 +203,9 @@ void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc);
 
 /* A message was delivered, or begun to be sent */
 void rdmap_count(struct rdmap *r, u8 opcode, bool sent);
+
+/* Segments have arrived, or the LLP has taken them; @octets: of payload */
+void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent);
 
 /* A segment was placed before its turn */
 void rdmap_count_early(struct rdmap *r);

@@ -140,6 +140,7 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 		why = IW_RDMAP_OPCODE;
 	if (why)
 		return why;
+	rdmap_count_octets(r, 1, payload, false);
 	switch (row->opcode) {
 	case RDMAP_OP_WRITE:
 		return admit_write(r, payload, g);

@@ -399,10 +399,22 @@ bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m)
 	return true;
 }
 
+/* All that has been cut since the last time */
+static void count_sent(struct rdmap *r)
+{
+	const struct ddp_stream *s = &r->stream;
+
+	rdmap_count_octets(r, s->segments - r->segments, s->octets - r->octets,
+			   true);
+	r->segments = s->segments;
+	r->octets = s->octets;
+}
+
 void rdmap_sent(struct ddp_stream *s)
 {
 	struct rdmap *r = to_rdmap(s);
 
+	count_sent(r);
 	if (!s->in_msg)
 		commit(r);
 	r->spent = 0;

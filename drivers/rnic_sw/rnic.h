@@ -52,6 +52,12 @@ enum rnic_kind {
 	RNIC_KINDS
 };
 
+/* A set of counters, and who counts in it */
+struct rnic_counts {
+	u64 __percpu		*value;	/* see stats.h */
+	struct list_head	qps;
+};
+
 struct rnic_dev {
 	struct ib_device	ib;		/* first: ib_alloc_device() */
 	struct ddp_stags	stags;
@@ -59,7 +65,9 @@ struct rnic_dev {
 	struct xarray		qps;		/* by number, see qp_table.c */
 	atomic_t		used[RNIC_KINDS];	/* see limits.c */
 	struct rnic_policy	policy;
-	u64 __percpu		*counters;	/* see stats.h */
+	struct mutex		count_lock;	/* who counts where */
+	struct rnic_counts	all;		/* of what is in no other set */
+	struct xarray		sets;		/* by rdma_counter's number */
 	struct rnic_llps	*llps;		/* lower layers, see cm.h */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 };
@@ -231,6 +239,11 @@ struct rnic_qp {
 		struct mem_cgroup	*memcg;
 		struct pid		*vouched;	/* kernel consumer's thread */
 	} owner;
+
+	/* counter.c; the device's count_lock */
+	u64 __percpu		*counts;	/* written under it; RCU */
+	struct list_head	counted;
+	u32			retransmits;	/* counted so far */
 
 	bool			dying;		/* nothing is completed any more */
 	struct kref		ref;

@@ -2,6 +2,7 @@
 /* Counters: one a CPU while they count, summed up when somebody asks. */
 #include <linux/init.h>
 
+#include "counter.h"
 #include "stats.h"
 
 #define REASON_NAME_MAX	40
@@ -22,6 +23,8 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 	[RNIC_RX_ATOMIC_REQUESTS].name	= "rx_atomic_requests",
 	[RNIC_RX_ATOMIC_RESPONSES].name	= "rx_atomic_responses",
 	[RNIC_RX_EARLY].name		= "rx_placed_early",
+	[RNIC_RX_SEGMENTS].name		= "rx_segments",
+	[RNIC_RX_OCTETS].name		= "rx_octets",
 	[RNIC_TX_WRITES].name		= "tx_writes",
 	[RNIC_TX_SENDS].name		= "tx_sends",
 	[RNIC_TX_READ_REQUESTS].name	= "tx_read_requests",
@@ -30,6 +33,9 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 	[RNIC_TX_IMMEDIATES].name	= "tx_immediates",
 	[RNIC_TX_ATOMIC_REQUESTS].name	= "tx_atomic_requests",
 	[RNIC_TX_ATOMIC_RESPONSES].name	= "tx_atomic_responses",
+	[RNIC_TX_SEGMENTS].name		= "tx_segments",
+	[RNIC_TX_OCTETS].name		= "tx_octets",
+	[RNIC_TX_RETRANSMITS].name	= "tx_retransmits",
 	[RNIC_CONNECTS].name		= "connects",
 	[RNIC_CONNECTS_SCTP].name	= "connects_sctp",
 	[RNIC_ACCEPTS].name		= "accepts",
@@ -52,6 +58,12 @@ void __init rnic_stats_init(void)
 	}
 }
 
+static struct rdma_hw_stats *alloc_stats(void)
+{
+	return rdma_alloc_hw_stats_struct(descs, ARRAY_SIZE(descs),
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
 /**
  * rnic_alloc_hw_port_stats - the names of the counters
  * @ib: the device
@@ -61,22 +73,49 @@ void __init rnic_stats_init(void)
  */
 struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port)
 {
-	return rdma_alloc_hw_stats_struct(descs, ARRAY_SIZE(descs),
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	return alloc_stats();
 }
 
-static u64 sum_up(const struct rnic_dev *dev, int c)
+/**
+ * rnic_alloc_counter_stats - the same for a counter of queue pairs
+ * @counter: it
+ *
+ * All of them: by place, the core adds a counter's to the port's.
+ *
+ * Return: for the core to keep and free, or NULL.
+ */
+struct rdma_hw_stats *rnic_alloc_counter_stats(struct rdma_counter *counter)
+{
+	return alloc_stats();
+}
+
+static u64 sum_up(const u64 __percpu *value, int c)
 {
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(dev->counters, cpu)[c]);
+		sum += READ_ONCE(per_cpu_ptr(value, cpu)[c]);
 	return sum;
 }
 
 /**
- * rnic_get_hw_stats - the counters now
+ * rnic_stats_fill - the counters of a set, now
+ * @value: the set
+ * @stats: filled in
+ */
+void rnic_stats_fill(const u64 __percpu *value, struct rdma_hw_stats *stats)
+{
+	int c;
+
+	for (c = 0; c < RNIC_COUNTERS; c++)
+		stats->value[c] = sum_up(value, c);
+	for (c = IW_OK + 1; c < IW_REASON_NR; c++)
+		stats->value[SHOWN(c)] = sum_up(value, RNIC_COUNTERS + c);
+}
+
+/**
+ * rnic_get_hw_stats - the counters now, but for what is counted elsewhere
  * @ib: the device
  * @stats: filled in
  * @port: its only one
@@ -87,12 +126,6 @@ static u64 sum_up(const struct rnic_dev *dev, int c)
 int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,
 		      u32 port, int index)
 {
-	const struct rnic_dev *dev = to_rnic_dev(ib);
-	int c;
-
-	for (c = 0; c < RNIC_COUNTERS; c++)
-		stats->value[c] = sum_up(dev, c);
-	for (c = IW_OK + 1; c < IW_REASON_NR; c++)
-		stats->value[SHOWN(c)] = sum_up(dev, RNIC_COUNTERS + c);
+	rnic_counters_fill(to_rnic_dev(ib), stats);
 	return ARRAY_SIZE(descs);
 }

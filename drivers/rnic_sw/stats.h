@@ -8,6 +8,8 @@
 
 #include "rnic.h"
 
+struct rdma_counter;
+
 /* Behind these comes one counter for each enum iw_reason: ends of streams */
 enum rnic_counter {
 	RNIC_RX_WRITES,
@@ -19,6 +21,8 @@ enum rnic_counter {
 	RNIC_RX_ATOMIC_REQUESTS,
 	RNIC_RX_ATOMIC_RESPONSES,
 	RNIC_RX_EARLY,		/* segments placed before their turn */
+	RNIC_RX_SEGMENTS,
+	RNIC_RX_OCTETS,		/* of payload */
 	RNIC_TX_WRITES,
 	RNIC_TX_SENDS,
 	RNIC_TX_READ_REQUESTS,
@@ -27,6 +31,9 @@ enum rnic_counter {
 	RNIC_TX_IMMEDIATES,
 	RNIC_TX_ATOMIC_REQUESTS,
 	RNIC_TX_ATOMIC_RESPONSES,
+	RNIC_TX_SEGMENTS,
+	RNIC_TX_OCTETS,
+	RNIC_TX_RETRANSMITS,	/* of TCP's segments */
 	RNIC_CONNECTS,		/* sessions begun */
 	RNIC_CONNECTS_SCTP,	/* ... over SCTP */
 	RNIC_ACCEPTS,
@@ -39,15 +46,25 @@ enum rnic_counter {
 /* Any context */
 static inline void rnic_count(struct rnic_dev *dev, enum rnic_counter c)
 {
-	this_cpu_inc(dev->counters[c]);
+	this_cpu_inc(dev->all.value[c]);
+}
+
+/* A queue pair's, in the set that it counts in; any context */
+static inline void rnic_qp_count(struct rnic_qp *qp, int c, u64 n)
+{
+	rcu_read_lock();
+	this_cpu_add(READ_ONCE(qp->counts)[c], n);
+	rcu_read_unlock();
 }
 
 static inline void rnic_count_reason(struct rnic_dev *dev, enum iw_reason why)
 {
-	this_cpu_inc(dev->counters[RNIC_COUNTERS + why]);
+	this_cpu_inc(dev->all.value[RNIC_COUNTERS + why]);
 }
 
 void rnic_stats_init(void);
+void rnic_stats_fill(const u64 __percpu *value, struct rdma_hw_stats *stats);
+struct rdma_hw_stats *rnic_alloc_counter_stats(struct rdma_counter *counter);
 struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port);
 int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,
 		      u32 port, int index);

@@ -157,6 +157,8 @@ struct ddp_stream {
 	u32			gone;	/* the same, without the last segment */
 	struct ddp_cursor	src;
 	u32			msn[DDP_QUEUES];
+	u32			segments;	/* cut so far; free-running */
+	u32			octets;		/* of their payload */
 
 	bool			rests;		/* no message, but there is more */
 

@@ -97,6 +97,9 @@ void rdmap_sq_cut(struct rdmap *r, u32 slot) { }
 void rdmap_sq_sent(struct rdmap *r) { }
 void rdmap_sq_failed(struct rdmap *r, u32 slot) { }
 void rdmap_count(struct rdmap *r, u8 opcode, bool sent) { }
+void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
+{
+}
 
 void rdmap_fail(struct rdmap *r, enum iw_reason why)
 {

@@ -422,6 +422,42 @@ resources_show() {
 	rdma resource show cm_id dev iw0 | grep -q 'comm rping'
 }
 
+# qp_counter NAME: of the one queue pair's on a that is bound to a counter
+qp_counter() {
+	on a rdma statistic qp show link "$A_DEV/1" |
+		awk -v name="$1" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
+}
+sent_again() { [ "$(qp_counter tx_retransmits)" -gt 0 ]; }
+connected() {
+	lqpn=$(on a rdma resource show qp link "$A_DEV/1" |
+		sed -n 's/.*lqpn \([0-9]*\).*state RTS.*comm rping.*/\1/p')
+	[ -n "$lqpn" ]
+}
+unacked() {
+	on a rdma -dd resource show qp link "$A_DEV/1" lqpn "$lqpn" | tr '\n' ' ' | tee "$T_CASE/qp" |
+		grep -q 'unacked [1-9]'
+}
+
+# Who asks why it is slow: TCP sends again; why it stands still: nothing is
+# acknowledged.
+lossy_qp() {
+	two_hosts
+	t_port
+	t_bg server b rping -s -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	t_bg client a rping -c -a "$B4" -p "$PORT"
+	t_until 20 connected || t_fail "no connection"
+	on a rdma statistic qp bind link "$A_DEV/1" lqpn "$lqpn"
+	on a tc qdisc replace dev "$A_IF" root netem loss 40% || t_skip "this kernel has no netem"
+	t_check "TCP sends again" t_until 30 sent_again
+	on a rdma statistic qp show link "$A_DEV/1"
+	on a ip link set "$A_IF" down
+	t_check "octets are in flight" t_until 30 unacked
+	cat "$T_CASE/qp"
+	grep -q 'llp tcp' "$T_CASE/qp"
+	t_check "the device has counted it" [ "$(t_counter "$A_DEV" tx_retransmits)" -gt 0 ]
+}
+
 # What lockdep has seen to be taken while that one is held
 locks_after() {
 	awk -v name="$1" '/^[^ ].*: / { sub(/.*: /, ""); sub(/#.*/, ""); at = $0 == name; next }
@@ -510,6 +546,7 @@ t_case "namespace of a listener" "" namespace_of_a_listener
 t_case "a listener of another namespace" "" foreign_listener
 t_case "a container, netns shared" "" container shared
 t_case "a container, netns exclusive" "" container exclusive
+t_case "a queue pair that is slow, and one that is stuck" "" lossy_qp
 t_case "module unloaded while a device exists" "" unload_with_device
 t_case "module unloaded while a program runs" "" unload_with_program
 t_case "modules unloaded, loaded by rdma link add" "" unload_and_autoload

@@ -69,7 +69,7 @@ static unsigned long number(const char *name)
 
 static void show_qp_of(const struct end *e)
 {
-	run("rdma -dd resource show qp dev %s lqpn %u", device(e),
+	run("rdma -dd resource show qp link %s/1 lqpn %u", device(e),
 	    e->qp->qp_num);
 }
 
@@ -131,7 +131,6 @@ static void show_idle_qp(void)
 	struct pair p = {};
 
 	pair_prepare(&p, &(struct opts){});
-	pair_make_qp(&p, &p.c);
 	show_qp_of(&p.c);
 	is("stage", "idle");
 	CHECK(!strstr(shown, "llp "), "%s", shown);
@@ -211,6 +210,117 @@ static void show_srq(void)
 	desk_close(&d);
 }
 
+static void send_some(struct desk *d, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		do_recv(&d->p.s, i, &d->s, 0, LENGTH);
+		do_send(&d->p.c, i, &d->c, 0, LENGTH);
+		want_ok(d->p.c.scq, i, IBV_WC_SEND);
+		want_recv(d->p.s.rcq, i, LENGTH);
+	}
+}
+
+static void bind_counter(const struct end *e)
+{
+	run("rdma statistic qp bind link %s/1 lqpn %u", device(e),
+	    e->qp->qp_num);
+}
+
+/* The counters that the process' queue pairs are bound to */
+static void show_counters(const struct end *e)
+{
+	run("rdma statistic qp show link %s/1", device(e));
+}
+
+/* What it has counted before and counts after stays with the device */
+static void count_qp(void)
+{
+	uint64_t sends, octets;
+	struct pair other;
+	char name[16];
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, LENGTH);
+	pair_open_like(&other, &d.p);
+	sends = counter(&d.p.c, "tx_sends");
+	octets = counter(&d.p.c, "tx_octets");
+	send_some(&d, 2);
+	bind_counter(&d.p.c);
+	send_some(&d, 3);
+	do_recv(&other.s, 0, &d.s, 0, LENGTH);
+	do_send(&other.c, 0, &d.c, 0, LENGTH);
+	want_ok(other.c.scq, 0, IBV_WC_SEND);
+	want_recv(other.s.rcq, 0, LENGTH);
+	show_counters(&d.p.c);
+	snprintf(name, sizeof(name), "<%u>", d.p.c.qp->qp_num);
+	CHECK(strstr(shown, name), "%s not in: %s", name, shown);
+	is("tx_sends", "3");
+	is("tx_octets", "3000");
+	is("tx_segments", "3");
+	is("rx_octets", "0");
+	run("rdma statistic qp unbind link %s/1 cntn %lu lqpn %u",
+	    device(&d.p.c), number("cntn"), d.p.c.qp->qp_num);
+	show_counters(&d.p.c);
+	CHECK(!strstr(shown, "tx_sends"), "%s", shown);
+	send_some(&d, 1);
+	want_counted(&d.p.c, "tx_sends", sends, 7);
+	want_counted(&d.p.c, "tx_octets", octets, 7000);
+	pair_close(&other);
+	desk_close(&d);
+}
+
+/* Bound, it ends: nothing is lost, and why it ended is counted once */
+static void count_ending_qp(void)
+{
+	uint64_t sends, aborts;
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, LENGTH);
+	sends = counter(&d.p.s, "rx_sends");
+	aborts = counter(&d.p.c, "end_local_abort");
+	bind_counter(&d.p.c);
+	bind_counter(&d.p.s);
+	send_some(&d, 2);
+	to_error(&d.p.c);
+	show_counters(&d.p.c);
+	CHECK(strstr(shown, "end_local_abort 1 "), "%s", shown);
+	want_counted(&d.p.s, "rx_sends", sends, 2);
+	want_counted(&d.p.c, "end_local_abort", aborts, 1);
+	rdma_destroy_qp(d.p.c.id);
+	d.p.c.qp = NULL;
+	want_counted(&d.p.c, "end_local_abort", aborts, 1);
+	desk_free(&d);
+}
+
+/* All of a process count in one, from when they are made */
+static void count_process(void)
+{
+	struct pair other = {};
+	struct desk d = {};
+
+	pair_prepare(&other, &(struct opts){});
+	run("rdma statistic qp set link %s/1 auto pid on", device(&other.c));
+	pair_free(&other);
+	desk_open(&d, &(struct opts){}, LENGTH);
+	pair_open_like(&other, &d.p);
+	send_some(&d, 3);
+	show_counters(&d.p.c);
+	is("tx_sends", "3");
+	is("rx_sends", "3");
+	CHECK(number("pid") == (unsigned long)getpid(), "%s", shown);
+	pair_close(&other);
+	show_counters(&d.p.c);
+	is("tx_sends", "3");
+	desk_close(&d);
+	pair_prepare(&other, &(struct opts){});
+	show_counters(&other.c);
+	is("tx_sends", "0");
+	run("rdma statistic qp set link %s/1 auto off", device(&other.c));
+	pair_free(&other);
+}
+
 #define T(fn)	CASE(#fn, fn, 0, "")
 
 const struct test show_tests[] = {
@@ -219,5 +329,8 @@ const struct test show_tests[] = {
 	T(show_mr),
 	T(show_cq),
 	T(show_srq),
+	T(count_qp),
+	T(count_ending_qp),
+	T(count_process),
 	{}
 };

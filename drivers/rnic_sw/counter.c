@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Counters of queue pairs that somebody has asked for: "rdma statistic qp".
+ *
+ * Each queue pair counts in one set: the device's, or that of the counter it is
+ * bound to.  The core adds both up where it shows those of the port, and what a
+ * counter had when it goes.  What TCP has sent once more is not counted by us:
+ * somebody who asks, or a change of the set, has it added.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "counter.h"
+#include "stats.h"
+
+static u64 __percpu *alloc_values(gfp_t gfp)
+{
+	return __alloc_percpu_gfp(RNIC_COUNTERS_ALL * sizeof(u64), sizeof(u64),
+				  gfp);
+}
+
+/**
+ * rnic_counters_init - the device's own set
+ * @dev: the device, new
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rnic_counters_init(struct rnic_dev *dev)
+{
+	mutex_init(&dev->count_lock);
+	xa_init_flags(&dev->sets, XA_FLAGS_ALLOC1);
+	INIT_LIST_HEAD(&dev->all.qps);
+	dev->all.value = alloc_values(GFP_KERNEL);
+	return dev->all.value ? 0 : -ENOMEM;
+}
+
+/**
+ * rnic_counters_exit - nobody counts any more
+ * @dev: the device
+ */
+void rnic_counters_exit(struct rnic_dev *dev)
+{
+	WARN_ON_ONCE(!xa_empty(&dev->sets));
+	xa_destroy(&dev->sets);
+	free_percpu(dev->all.value);
+}
+
+/* What TCP has sent once more since the last look; SCTP's streams share theirs */
+static void __bring_up(struct rnic_qp *qp)
+{
+	struct ddp_query q;
+	u32 more;
+
+	lockdep_assert_held(&qp->dev->count_lock);
+	ddp_stream_query(&qp->rdmap.stream, &q);
+	if (!q.llp || q.stream != DDP_QUERY_NO_STREAM)
+		return;
+	more = q.retransmits - qp->retransmits;
+	qp->retransmits = q.retransmits;
+	if (more)
+		rnic_qp_count(qp, RNIC_TX_RETRANSMITS, more);
+}
+
+static void __bring_up_all(const struct rnic_counts *set)
+{
+	struct rnic_qp *qp;
+
+	list_for_each_entry(qp, &set->qps, counted)
+		__bring_up(qp);
+}
+
+static void __count_in(struct rnic_qp *qp, struct rnic_counts *set)
+{
+	__bring_up(qp);
+	list_move_tail(&qp->counted, &set->qps);
+	/* zeroed before it could be found; litmus: publish */
+	smp_store_release(&qp->counts, set->value);
+}
+
+/**
+ * rnic_qp_counts - a queue pair counts, in the device's set
+ * @qp: the queue pair, new
+ */
+void rnic_qp_counts(struct rnic_qp *qp)
+{
+	mutex_lock(&qp->dev->count_lock);
+	list_add_tail(&qp->counted, &qp->dev->all.qps);
+	mutex_unlock(&qp->dev->count_lock);
+}
+
+/**
+ * rnic_qp_counted - a queue pair goes: bound to a counter or not, what is known
+ *	of it is counted, and it is bound to none from here on
+ * @qp: the queue pair, its stream still bound
+ */
+void rnic_qp_counted(struct rnic_qp *qp)
+{
+	mutex_lock(&qp->dev->count_lock);
+	__count_in(qp, &qp->dev->all);
+	list_del_init(&qp->counted);
+	mutex_unlock(&qp->dev->count_lock);
+}
+
+static struct rnic_counts *new_set(struct rnic_dev *dev, u32 *id)
+{
+	struct rnic_counts *set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
+
+	if (!set)
+		return NULL;
+	INIT_LIST_HEAD(&set->qps);
+	set->value = alloc_values(GFP_KERNEL_ACCOUNT);
+	if (set->value && !xa_alloc(&dev->sets, id, set, xa_limit_31b,
+				    GFP_KERNEL_ACCOUNT))
+		return set;
+	free_percpu(set->value);
+	kfree(set);
+	return NULL;
+}
+
+static int __bind(struct rnic_dev *dev, struct rdma_counter *counter,
+		  struct ib_qp *ib)
+{
+	struct rnic_qp *qp = to_rnic_qp(ib);
+	struct rnic_counts *set;
+
+	/* going, or somebody else was quicker */
+	if (list_empty(&qp->counted) || ib->counter)
+		return -EINVAL;
+	set = counter->id ? xa_load(&dev->sets, counter->id)
+			  : new_set(dev, &counter->id);
+	if (!set)
+		return -ENOMEM;
+	__count_in(qp, set);
+	ib->counter = counter;
+	return 0;
+}
+
+/**
+ * rnic_counter_bind - the core: a queue pair counts in a counter
+ * @counter: new, or with queue pairs bound to it
+ * @ib: the queue pair
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib)
+{
+	struct rnic_dev *dev = to_rnic_dev(ib->device);
+	int err;
+
+	mutex_lock(&dev->count_lock);
+	err = __bind(dev, counter, ib);
+	mutex_unlock(&dev->count_lock);
+	return err;
+}
+
+/**
+ * rnic_counter_unbind - the core: it counts for the device again
+ * @ib: the queue pair
+ *
+ * Return: 0.
+ */
+int rnic_counter_unbind(struct ib_qp *ib)
+{
+	struct rnic_dev *dev = to_rnic_dev(ib->device);
+
+	mutex_lock(&dev->count_lock);
+	if (!list_empty(&to_rnic_qp(ib)->counted))
+		__count_in(to_rnic_qp(ib), &dev->all);
+	ib->counter = NULL;
+	mutex_unlock(&dev->count_lock);
+	return 0;
+}
+
+/**
+ * rnic_counter_dealloc - the core: the end of a counter
+ * @counter: no queue pair is bound to it
+ *
+ * Return: 0.
+ */
+int rnic_counter_dealloc(struct rdma_counter *counter)
+{
+	struct rnic_dev *dev = to_rnic_dev(counter->device);
+	struct rnic_counts *set = xa_erase(&dev->sets, counter->id);
+
+	if (!set)
+		return 0;
+	/* who is just counting */
+	synchronize_rcu();
+	free_percpu(set->value);
+	kfree(set);
+	return 0;
+}
+
+/**
+ * rnic_counter_update - the core: what has been counted by now?
+ * @counter: its values are filled in
+ *
+ * Return: 0.
+ */
+int rnic_counter_update(struct rdma_counter *counter)
+{
+	struct rnic_dev *dev = to_rnic_dev(counter->device);
+	struct rnic_counts *set;
+
+	mutex_lock(&dev->count_lock);
+	set = xa_load(&dev->sets, counter->id);
+	if (set) {
+		__bring_up_all(set);
+		rnic_stats_fill(set->value, counter->stats);
+	}
+	mutex_unlock(&dev->count_lock);
+	return 0;
+}
+
+/**
+ * rnic_counters_fill - the values of those that are bound to no counter
+ * @dev: the device
+ * @stats: filled in
+ */
+void rnic_counters_fill(struct rnic_dev *dev, struct rdma_hw_stats *stats)
+{
+	mutex_lock(&dev->count_lock);
+	__bring_up_all(&dev->all);
+	rnic_stats_fill(dev->all.value, stats);
+	mutex_unlock(&dev->count_lock);
+}
