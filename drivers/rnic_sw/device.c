@@ -19,6 +19,15 @@
 #define VENDOR_ID	0x726e73
 
 /*
+ * There is no firmware: the version of what is here (see dkms.conf), and in the
+ * last place that of the ABI.
+ */
+#define VERSION_MAJOR	0
+#define VERSION_MINOR	1
+#define FW_VER		((u64)VERSION_MAJOR << 32 | VERSION_MINOR << 16 | \
+			 RNIC_SW_ABI_VERSION)
+
+/*
  * GID 0 is the device's own.  Connection managers of kernels before 6.6 look
  * for the interface's link address among the GIDs: that is GID 1.
  */
@@ -46,6 +55,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 			struct ib_udata *udata)
 {
 	*attr = (struct ib_device_attr) {
+		.fw_ver = FW_VER,
 		.sys_image_guid = ib->node_guid,
 		.max_mr_size = U64_MAX,
 		.page_size_cap = ~(u64)(SZ_4K - 1),
@@ -76,6 +86,12 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.hca_core_clock = USEC_PER_SEC,	/* kHz: nanoseconds */
 	};
 	return rnic_udata_none(udata);
+}
+
+static void get_dev_fw_str(struct ib_device *ib, char *str)
+{
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.%u.%u", VERSION_MAJOR,
+		 VERSION_MINOR, RNIC_SW_ABI_VERSION);
 }
 
 static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
@@ -229,6 +245,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.fill_res_cq_entry = rnic_show_cq,
 	.fill_res_mr_entry = rnic_show_mr,
 	.fill_res_qp_entry = rnic_show_qp,
+	.get_dev_fw_str = get_dev_fw_str,
 	.get_dma_mr = rnic_get_dma_mr,
 	.get_hw_stats = rnic_get_hw_stats,
 	.get_port_immutable = get_port_immutable,
@@ -287,6 +304,12 @@ int rnic_device_init(struct rnic_dev *dev)
 	ib->groups[2] = &rnic_mpa_group;
 	ib->node_type = RDMA_NODE_RNIC;
 	ib->phys_port_cnt = 1;
+	/*
+	 * Consumers make so many queues at most, each with a connection and
+	 * completion queues of its own.  What a vector's completions run on is
+	 * where the connection's packets arrive: RSS and RPS decide, as for any
+	 * socket, and to go to another CPU from there would only cost.
+	 */
 	ib->num_comp_vectors = num_possible_cpus();
 	ib->local_dma_lkey = DDP_STAG_DMA;
 	ib->iw_driver_flags = IW_F_NO_PORT_MAP;

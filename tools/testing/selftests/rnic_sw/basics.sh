@@ -135,6 +135,13 @@ add_and_delete_often() {
 	gone iw7
 }
 
+# The range of /sys/devices/system/cpu/possible, which is 0 or 0-N
+possible_cpus() {
+	local range
+	range=$(cat /sys/devices/system/cpu/possible)
+	echo $((${range#*-} + 1))
+}
+
 what_ibv_devinfo_says() {
 	local gid
 	ibv_devinfo -v -d iw0 | tee "$T_CASE/devinfo"
@@ -147,6 +154,10 @@ what_ibv_devinfo_says() {
 	gid=$(cat /sys/class/infiniband/iw0/ports/1/gids/0)
 	t_check "GID 0's upper half" test "${gid:0:19}" != 0000:0000:0000:0000
 	t_check "GID 0's lower half" test "${gid:20}" != 0000:0000:0000:0000
+	t_check "version" grep -qE "fw_ver:[[:space:]]*0\.[0-9]+\.1$" "$T_CASE/devinfo"
+	t_check "version in sysfs" grep -qE '^0\.[0-9]+\.1$' /sys/class/infiniband/iw0/fw_ver
+	t_check "vectors" test "$(awk '/num_comp_vectors:/ { print $2 }' "$T_CASE/devinfo")" \
+		-eq "$(possible_cpus)"
 	t_check "description" grep -q rnic_sw /sys/class/infiniband/iw0/node_desc
 }
 
