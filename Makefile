@@ -25,7 +25,8 @@ release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
-	uninstall quick check conformance fuzz litmus prove soak demo bench help kdir
+	uninstall quick check conformance consumers fuzz litmus prove soak \
+	demo bench help kdir
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -81,6 +82,9 @@ check:
 conformance:
 	@scripts/conformance
 
+consumers:
+	@scripts/consumers
+
 fuzz:
 	@scripts/fuzz
 
@@ -109,6 +113,7 @@ help:
 	@echo "make quick       unit tests in user space, static checks: under a minute"
 	@echo "make check       everything that a change must pass: 20 minutes, the first time 45"
 	@echo "make conformance which requirement of which RFC is shown by which test; 5 minutes"
+	@echo "make consumers   the kernel's users of RDMA, over TCP and SCTP: half an hour"
 	@echo "make fuzz        the parsers under libFuzzer for a minute"
 	@echo "make litmus      the protocols between CPUs against the kernel's memory model"
 	@echo "make prove       the pure files' contracts, for every input, by CBMC; 10 minutes"

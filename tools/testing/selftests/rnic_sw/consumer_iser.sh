@@ -1,0 +1,172 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# consumer_iser.sh: iSCSI over RDMA, ib_iser with open-iscsi and ib_isert. The
+# initiator has invalidation and mapping of the same region in one chain of requests.
+#
+# The target listens on an ordinary TCP socket besides, with the same address and
+# port, which over TCP are the device's too: that socket is put into a network
+# namespace of its own.
+
+. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+. "$T_DIR/consumer_lio.sh"
+
+IQN=iqn.2000-01.org.example:rnic-sw
+ISCSI=$TARGET/iscsi
+TPG=$ISCSI/$IQN/tpgt_1
+
+elsewhere() {
+	[ ! -e /run/netns/rnic-portal ] || return 0
+	ip netns add rnic-portal
+	t_defer ip netns del rnic-portal
+	ip -n rnic-portal link set lo up
+	ip -n rnic-portal addr add "$B4/32" dev lo
+}
+
+target_up() {
+	local name
+	mkdir -p $TPG
+	t_defer target_down
+	mkdir $TPG/lun/lun_0
+	ln -s "$LIO_DISK" $TPG/lun/lun_0/rnic_sw
+	for name in authentication=0 demo_mode_write_protect=0 generate_node_acls=1 cache_dynamic_acls=1; do
+		echo "${name#*=}" >"$TPG/attrib/${name%=*}"
+	done
+	elsewhere
+	# ip netns would mount another sysfs, without configfs
+	nsenter --net=/run/netns/rnic-portal mkdir "$TPG/np/$B4:3260"
+	echo 1 >"$TPG/np/$B4:3260/iser"
+	echo 1 >$TPG/enable
+}
+
+target_down() {
+	[ -d $TPG ] || return 0
+	echo 0 >$TPG/enable
+	[ ! -d "$TPG/np/$B4:3260" ] || rmdir "$TPG/np/$B4:3260"
+	rm -f $TPG/lun/lun_0/rnic_sw
+	rmdir $TPG/lun/lun_0 $TPG $ISCSI/$IQN
+}
+
+# As the packages' configuration has it, but quicker to see what is lost
+initiator_files() {
+	mkdir -p /etc/iscsi /run/lock/iscsi /var/lib/iscsi
+	echo "InitiatorName=$IQN-initiator" >/etc/iscsi/initiatorname.iscsi
+	sed 's/^#.*//; /^$/d; /^iscsid.startup/d; /^node.startup/d; /timeo.replacement_timeout/d; /timeo.noop/d' \
+		"${T_UNPACKED:-}/etc/iscsi/iscsid.conf" >"$T_CASE/iscsid.conf"
+	cat >>"$T_CASE/iscsid.conf" <<-'END'
+		node.startup = manual
+		node.session.timeo.replacement_timeout = 60
+		node.conn[0].timeo.noop_out_interval = 2
+		node.conn[0].timeo.noop_out_timeout = 5
+	END
+	cp "$T_CASE/iscsid.conf" /etc/iscsi/iscsid.conf
+}
+
+initiator_up() {
+	[ -z "${t_pids[iscsid]:-}" ] || return 0
+	initiator_files
+	T_TIME=1000 t_bg iscsid a iscsid -f
+	t_until "$T_TIME" adm -m session -P 0 || t_fail "iscsid does not answer"
+}
+
+# No session is no error
+adm() {
+	local status=0
+	timeout 60 iscsiadm "$@" || status=$?
+	[ $status -eq 0 ] || [ $status -eq 21 ]
+}
+
+connect() {
+	adm -m node -o new -T $IQN -p "$B4:3260,1" -I iser
+	adm -m node -T $IQN -p "$B4:3260" --login
+	t_defer disconnect
+	lio_connected
+}
+
+disconnect() {
+	adm -m node -T $IQN -p "$B4:3260" --logout
+	adm -m node -T $IQN -p "$B4:3260" -o delete
+} >>"$T_CASE/logout" 2>&1
+
+up() {
+	lio_disk 16
+	target_up
+	initiator_up
+	connect
+}
+
+down() {
+	disconnect || true
+	lio_disconnected
+	target_down
+	lio_disk_down
+}
+
+sessions() { ls /sys/class/iscsi_session 2>/dev/null | wc -l; }
+session_is() { [ "$(cat /sys/class/iscsi_session/*/state)" = "$1" ]; }
+
+target_away() {
+	scene
+	up
+	load
+	echo 0 >$TPG/enable
+	t_until "$T_TIME" session_is FAILED
+	echo 1 >$TPG/enable
+	t_until "$T_TIME" session_is LOGGED_IN
+	load_moves
+	load_ends
+	disk_right
+	down
+	disk_behind
+	nothing_left
+}
+
+again_and_again() {
+	local i
+	scene
+	lio_disk 16
+	target_up
+	initiator_up
+	for ((i = 0; i < 5; i++)); do
+		connect
+		copy "$DISK" /dev/null 64k 4 iflag=direct
+		disconnect
+		lio_disconnected
+		[ "$(sessions)" -eq 0 ]
+	done
+	target_down
+	nothing_left
+}
+
+modules_go() {
+	scene
+	up
+	down
+	t_kill iscsid
+	rmdir $ISCSI
+	modprobe -r ib_iser ib_isert
+	modprobe -a ib_iser ib_isert
+}
+
+# What does not work: both of the target's listeners in one namespace. It is told.
+beside_tcp() {
+	[ "${T_LLP:-}" != sctp ] || t_skip "over SCTP they do not meet"
+	scene
+	lio_disk 16
+	mkdir -p $TPG
+	t_defer target_down
+	ln -s "$LIO_DISK" "$(mkdir $TPG/lun/lun_0; echo $TPG/lun/lun_0)/rnic_sw"
+	mkdir "$TPG/np/$B4:3260"
+	t_refused sh -c "echo 1 >'$TPG/np/$B4:3260/iser'"
+	target_down
+	lio_disk_down
+	nothing_left
+}
+
+needs_modules sd_mod target_core_mod target_core_file iscsi_target_mod ib_isert ib_iser
+needs_programs fio iscsid iscsiadm
+disk_cases iSER
+t_case "iSER: the target goes and comes under load" "" target_away
+t_case "iSER: five times connected" "" again_and_again
+t_case "iSER: beside the target's TCP portal it is refused" "" beside_tcp
+t_case "iSER: initiator and target are unloaded" "" modules_go
+t_end

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# consumer_lio.sh: a disk of the kernel's SCSI target, LIO, for consumer_srp.sh
+# and consumer_iser.sh; sourced after consumers.sh.
+
+TARGET=/sys/kernel/config/target
+
+# lio_disk MIB: $LIO_DISK, kept in $FILE
+lio_disk() {
+	a_file "$1"
+	LIO_DISK=$TARGET/core/fileio_0/rnic_sw
+	mkdir -p "$LIO_DISK"
+	t_defer lio_disk_down
+	echo "fd_dev_name=$FILE,fd_dev_size=$(($1 << 20))" >"$LIO_DISK/control"
+	echo 1 >"$LIO_DISK/enable"
+}
+
+lio_disk_down() {
+	[ ! -d "$LIO_DISK" ] || rmdir "$LIO_DISK" "${LIO_DISK%/*}"
+}
+
+# Nobody names it in /dev but the kernel
+lio_find() {
+	local vendor
+	vendor=$(grep -ls LIO-ORG /sys/block/sd*/device/vendor | head -n 1)
+	DISK=/dev/$(basename "${vendor%/device/vendor}")
+	[ -n "$vendor" ] && [ -b "$DISK" ]
+}
+
+lio_connected() { t_until "$T_TIME" lio_find || t_fail "no disk has come"; }
+
+lio_no_disk() { ! lio_find; }
+
+lio_disconnected() { t_until "$T_TIME" lio_no_disk || t_fail "the disk does not go"; }

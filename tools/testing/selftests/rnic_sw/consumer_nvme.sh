@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# consumer_nvme.sh: NVMe over RDMA beyond storage.sh: many I/O queues, and what may
+# befall them.
+
+. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+
+NQN=rnic_sw.consumer
+TARGET=/sys/kernel/config/nvmet
+SUB=$TARGET/subsystems/$NQN
+PORT_DIR=$TARGET/ports/1
+
+target_up() {
+	mkdir $SUB
+	t_defer target_down
+	echo 1 >$SUB/attr_allow_any_host
+	mkdir $SUB/namespaces/1
+	echo -n "$LOOP" >$SUB/namespaces/1/device_path
+	echo 1 >$SUB/namespaces/1/enable
+	mkdir $PORT_DIR
+	echo "$B4" >$PORT_DIR/addr_traddr
+	echo rdma >$PORT_DIR/addr_trtype
+	echo 4420 >$PORT_DIR/addr_trsvcid
+	echo ipv4 >$PORT_DIR/addr_adrfam
+	port_up
+}
+
+port_up() { ln -s $SUB $PORT_DIR/subsystems/$NQN; }
+port_down() { rm -f $PORT_DIR/subsystems/$NQN; }
+
+target_down() {
+	[ -d $SUB ] || return 0
+	port_down
+	rmdir $PORT_DIR
+	echo 0 >$SUB/namespaces/1/enable
+	rmdir $SUB/namespaces/1 $SUB
+}
+
+controller() {
+	local nqn
+	nqn=$(grep -ls "^$NQN\$" /sys/class/nvme/nvme*/subsysnqn | head -n 1)
+	[ -n "$nqn" ] && echo "${nqn%/subsysnqn}"
+}
+
+no_controller() { ! controller; }
+
+has_disk() {
+	local names
+	names=$(ls -d "$(controller)"/nvme*n1 2>/dev/null) || return
+	# with multipath the path's name has the controller's number in it
+	DISK=/dev/$(basename "$names" | sed 's/c[0-9]*n/n/')
+	[ -b "$DISK" ]
+}
+
+connect() {
+	echo "transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN,nr_io_queues=4,keep_alive_tmo=5,reconnect_delay=1,ctrl_loss_tmo=120" \
+		>/dev/nvme-fabrics
+	t_defer disconnect
+	t_until "$T_TIME" has_disk || t_fail "no block device"
+}
+
+disconnect() {
+	local c
+	c=$(controller) || return 0
+	timeout "$T_TIME" sh -c "echo 1 >$c/delete_controller" || true
+	t_until "$T_TIME" no_controller
+}
+
+up() {
+	a_loop 16
+	target_up
+	connect
+}
+
+down() {
+	disconnect
+	target_down
+	losetup -d "$LOOP"
+	t_until "$T_TIME" no_loop
+}
+
+no_loop() { ! losetup "$LOOP" >/dev/null 2>&1; }
+
+is_live() { [ "$(cat "$(controller)/state")" = live ]; }
+not_live() { ! is_live; }
+
+queues() {
+	scene
+	up
+	# one connection for administration
+	t_check "there is a queue pair for each queue, at both ends" \
+		test "$(rdma resource show qp link iw0 | wc -l)" -ge 6
+	disk_right
+	down
+	disk_behind
+	nothing_left
+}
+
+reset() {
+	local i
+	scene
+	up
+	load
+	for ((i = 0; i < 3; i++)); do
+		echo 1 >"$(controller)/reset_controller"
+		t_until "$T_TIME" is_live
+		load_moves
+	done
+	load_ends
+	disk_right
+	down
+	disk_behind
+	nothing_left
+}
+
+target_away() {
+	scene
+	up
+	load
+	port_down
+	t_until "$T_TIME" not_live
+	port_up
+	t_until "$T_TIME" is_live
+	load_moves
+	load_ends
+	disk_right
+	down
+	disk_behind
+	nothing_left
+}
+
+modules_go() {
+	scene
+	up
+	down
+	modprobe -r nvme-rdma nvmet-rdma
+	modprobe -a nvme-rdma nvmet-rdma
+}
+
+needs_modules nvmet-rdma nvme-rdma
+needs_programs fio
+disk_cases NVMe
+t_case "NVMe: four queues" "" queues
+t_case "NVMe: the controller is reset under load" "" reset
+t_case "NVMe: the target goes and comes under load" "" target_away
+t_case "NVMe: host and target are unloaded" "" modules_go
+t_end

@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# consumer_srp.sh: SCSI over RDMA, ib_srp and ib_srpt. The initiator maps memory for
+# a request as soon as it has posted the invalidation of what was mapped before.
+
+. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+. "$T_DIR/consumer_lio.sh"
+
+SRPT=$TARGET/srpt
+
+# The port's name with the target is the lower half of its first GID, its identity
+# that of the first device that there was.
+names() {
+	local gid
+	gid=$(cat /sys/class/infiniband/iw0/ports/1/gids/0)
+	TPG=$SRPT/${gid#*:*:*:*:}/rnic_sw
+	GUID=$(cat /sys/module/ib_srpt/parameters/srpt_service_guid)
+	GUID=${GUID#0x}
+}
+
+target_up() {
+	local acl
+	mkdir -p $SRPT
+	names
+	t_port
+	mkdir -p "$TPG"
+	t_defer target_down
+	acl=$TPG/acls/$B4
+	mkdir -p "$TPG/lun/lun_0" "$acl/lun_0"
+	ln -s "$LIO_DISK" "$TPG/lun/lun_0/rnic_sw"
+	ln -s "$TPG/lun/lun_0" "$acl/lun_0/rnic_sw"
+	echo 1 >"$TPG/enable"
+	echo "$PORT" >$SRPT/discovery_auth/rdma_cm_port
+}
+
+target_down() {
+	[ -d "$TPG" ] || return 0
+	echo 0 >$SRPT/discovery_auth/rdma_cm_port
+	echo 0 >"$TPG/enable"
+	rm -f "$TPG/acls/$B4/lun_0/rnic_sw"
+	rmdir "$TPG/acls/$B4/lun_0" "$TPG/acls/$B4"
+	rm -f "$TPG/lun/lun_0/rnic_sw"
+	rmdir "$TPG/lun/lun_0" "$TPG" "${TPG%/*}"
+}
+
+rport() { ls -d /sys/class/srp_remote_ports/port-* 2>/dev/null | head -n 1; }
+
+connect() {
+	echo "id_ext=$GUID,ioc_guid=$GUID,dest=$B4:$PORT,queue_size=32,cmd_sg_entries=64" \
+		>/sys/class/infiniband_srp/srp-iw0-1/add_target
+	t_defer disconnect
+	lio_connected
+}
+
+# The remote port does not say that it has gone until it has.
+disconnect() {
+	local port
+	port=$(rport)
+	[ -z "$port" ] || echo 1 >"$port/delete" 2>/dev/null || true
+	t_until "$T_TIME" no_rport
+}
+
+no_rport() { [ -z "$(rport)" ]; }
+
+up() {
+	lio_disk 16
+	target_up
+	connect
+}
+
+down() {
+	disconnect
+	lio_disconnected
+	target_down
+	lio_disk_down
+}
+
+rport_is() { [ "$(cat "$(rport)/state")" = "$1" ]; }
+
+# The target hangs up and takes nobody for a while
+target_away() {
+	scene
+	up
+	load
+	echo 0 >"$TPG/enable"
+	t_until "$T_TIME" rport_is blocked
+	echo 1 >"$TPG/enable"
+	t_until "$T_TIME" rport_is running
+	load_moves
+	load_ends
+	disk_right
+	down
+	disk_behind
+	nothing_left
+}
+
+# Many connections, one after the other
+again_and_again() {
+	local i
+	scene
+	lio_disk 16
+	target_up
+	for ((i = 0; i < 5; i++)); do
+		connect
+		copy "$DISK" /dev/null 64k 4 iflag=direct
+		disconnect
+		lio_disconnected
+	done
+	target_down
+	nothing_left
+}
+
+modules_go() {
+	scene
+	up
+	down
+	rmdir $SRPT
+	modprobe -r ib_srp ib_srpt
+	modprobe ib_srpt
+	modprobe ib_srp reconnect_delay=1 fast_io_fail_tmo=off dev_loss_tmo=60
+}
+
+needs_modules sd_mod target_core_mod target_core_file ib_srpt
+needs_programs fio
+modprobe ib_srp reconnect_delay=1 fast_io_fail_tmo=off dev_loss_tmo=60 ||
+	t_skip_all "this kernel has no module ib_srp"
+disk_cases SRP
+t_case "SRP: the target goes and comes under load" "" target_away
+t_case "SRP: five times connected" "" again_and_again
+t_case "SRP: initiator and target are unloaded" "" modules_go
+t_end

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# consumers.sh: what the scripts of the kernel's consumers share, consumer_*.sh;
+# sourced, and sources lib.sh.
+#
+# A case begins with `scene`, which makes one device for both ends, and ends with
+# `nothing_left`. Whoever moves data gives up() and down():
+#   up    the server is there, the client is connected to it; for a block device
+#         sets DISK, for a file system DIR
+#   down  undoes it; must also do so when the device has gone
+
+. "$(dirname "$(readlink -f "$0")")/lib.sh"
+
+# Programs that scripts/unpacked has put somewhere, unless they are installed
+if [ -d "${T_UNPACKED:-}" ]; then
+	PATH=$PATH:$T_UNPACKED/usr/bin:$T_UNPACKED/usr/sbin:$T_UNPACKED/bin:$T_UNPACKED/sbin
+	LD_LIBRARY_PATH=$(printf '%s:' "$T_UNPACKED"/usr/lib/*-linux-gnu{,/ceph} "$T_UNPACKED"/lib/*-linux-gnu)
+	export LD_LIBRARY_PATH=${LD_LIBRARY_PATH%:}
+fi
+
+needs_modules() {
+	local module
+	for module in "$@"; do
+		modprobe -q "$module" || t_skip_all "this kernel has no module $module"
+	done
+	[ -d /sys/kernel/config ] && mountpoint -q /sys/kernel/config ||
+		mount -t configfs configfs /sys/kernel/config
+}
+
+needs_programs() {
+	local program
+	for program in "$@"; do
+		command -v "$program" >/dev/null || t_skip_all "no $program here (scripts/unpacked)"
+	done
+}
+
+# The scene
+
+scene() {
+	one_device
+	over_llp
+	objects iw0 >"$T_CASE/before"
+}
+
+# The kernel has no environment that says it
+over_llp() { [ -z "${T_LLP:-}" ] || echo "$T_LLP" >/sys/class/infiniband/iw0/llp/connect; }
+
+# objects DEV: how many there are of each kind. A listener's identifiers come and
+# go with the server, not with the connection; completion queues the core keeps for
+# the next one who asks.
+objects() { rdma resource show "$1" | grep -oE '(pd|qp|mr|srq) [0-9]+' | paste -sd' '; }
+
+as_before() { [ "$(objects iw0)" = "$(cat "$T_CASE/before")" ]; }
+
+nothing_left() {
+	t_until "$T_TIME" as_before ||
+		t_fail "there are $(objects iw0); before there were $(cat "$T_CASE/before")"
+}
+
+# gone_device HOW: it must not take long, whoever uses it.
+gone_device() {
+	local start=$SECONDS
+	t_note_connects iw0 ''
+	case $1 in
+	device) timeout "$T_TIME" rdma link del iw0 ;;
+	interface) timeout "$T_TIME" ip link del t0 ;;
+	module) timeout "$T_TIME" modprobe -r rnic_sw ;;
+	esac || t_fail "$1 does not go"
+	t_until "$T_TIME" test ! -e /sys/class/infiniband/iw0
+	echo "gone within $((SECONDS - start)) s"
+	t_check "that took too long" [ $((SECONDS - start)) -le 20 ]
+}
+
+new_device() {
+	modprobe rnic_sw
+	if [ ! -e /sys/class/net/t0 ]; then
+		ip link add t0 type dummy
+		ip addr add "$B4/24" dev t0
+		ip addr add "$B6/64" dev t0 nodad
+		ip link set t0 up
+	fi
+	t_link iw0 t0
+	over_llp
+	objects iw0 >"$T_CASE/before"
+}
+
+# Long enough that segments are lost
+link_down_and_up() {
+	ip link set t0 down
+	t_pause 3
+	ip addr replace "$B6/64" dev t0 nodad
+	ip link set t0 up
+}
+
+# Data
+
+# a_file MIB: FILE, empty and in memory
+a_file() {
+	FILE=$(mktemp /tmp/rnic_sw-disk.XXXXXX)
+	t_defer rm -f "$FILE"
+	truncate -s "$1M" "$FILE"
+}
+
+# a_loop MIB: LOOP, a block device
+a_loop() {
+	a_file "$1"
+	LOOP=$(losetup -f --show "$FILE")
+	t_defer losetup -d "$LOOP"
+}
+
+# copy FROM TO OCTETS COUNT OPTIONS...
+copy() { dd if="$1" of="$2" bs="$3" count="$4" status=none "${@:5}"; }
+
+random_data() {
+	[ -e "$T_CASE/data" ] || head -c 8M /dev/urandom >"$T_CASE/data"
+}
+
+# fio's idea of whether the octets are right
+fio_verify() {
+	fio --name="$1" --filename="$2" --direct=1 --ioengine=libaio --thread \
+		--rw=randwrite --verify=crc32c --verify_fatal=1 --verify_state_save=0 \
+		--group_reporting --output="$T_CASE/fio-$1.log" "${@:3}"
+}
+
+# disk_right: what is written is read, in pieces of many sizes, one at a time and
+# many at once. The first half of $DISK.
+disk_right() {
+	random_data
+	copy "$T_CASE/data" "$DISK" 1M 8 oflag=direct
+	copy "$DISK" "$T_CASE/back" 1M 8 iflag=direct
+	cmp "$T_CASE/data" "$T_CASE/back"
+	copy "$DISK" "$T_CASE/back" 3584 1000 iflag=direct
+	cmp -n 3584000 "$T_CASE/data" "$T_CASE/back"
+	fio_verify right "$DISK" --size=8m --bsrange=4k-256k --iodepth=32
+	copy "$T_CASE/data" "$DISK" 64k 128 oflag=direct
+	copy "$DISK" "$T_CASE/back" 64k 128 iflag=direct
+	cmp "$T_CASE/data" "$T_CASE/back"
+}
+
+# The server's side has what disk_right wrote last
+disk_behind() { cmp -n 8388608 "$T_CASE/data" "$FILE"; }
+
+# How many requests $DISK has served
+disk_done() {
+	local reads writes rest
+	read -r reads _ _ _ writes rest <"/sys/block/${DISK##*/}/stat"
+	echo $((reads + writes))
+}
+
+# load: requests without end, until load_ends; the second half of $DISK. One at a
+# time for each job: of many at once fio takes those that find no disk any more, and
+# read nothing, for wrong ones.
+load() {
+	load_of --filename="$DISK" --offset=8m --offset_increment=1m
+	load_moves
+}
+
+load_of() {
+	t_bg load a fio --name=load --direct=1 --ioengine=psync --thread --rw=randwrite \
+		--verify=crc32c --verify_fatal=1 --verify_state_save=0 --numjobs=8 --size=1m \
+		--bsrange=4k-128k --loops=100000 "$@"
+}
+
+load_moved() {
+	t_alive load || { t_show load; t_fail "the load has ended"; }
+	[ "$(disk_done)" -gt "$1" ]
+}
+
+load_moves() { t_until "$T_TIME" load_moved $(($(disk_done) + 40)) || t_fail "no request is served"; }
+
+# All was right, no request failed
+load_ends() {
+	t_signal load INT
+	t_until "$T_TIME" t_ended load || t_fail "requests do not end"
+	t_kill load
+	! grep -E 'verify|bad |error' "$T_CASE/load.log" || t_fail "that was wrong"
+}
+
+# Requests may fail, but not be wrong, and must end
+load_breaks_off() {
+	t_until "$T_TIME" t_ended load || {
+		t_signal load INT
+		t_until "$T_TIME" t_ended load || t_fail "requests neither fail nor go on"
+	}
+	t_kill load
+	! grep -E 'verify:|bad (magic|header|data)' "$T_CASE/load.log" || t_fail "that was wrong"
+}
+
+# What a consumer could not map it tries again, and only the log tells
+not_mapped() { dmesg | grep -ciE 'failed to map|unable to map' || true; }
+
+# Cases of every block device
+
+disk_data() {
+	local before
+	scene
+	up
+	before=$(not_mapped)
+	disk_right
+	t_check "all memory could be mapped, see the kernel's log" [ "$(not_mapped)" -eq "$before" ]
+	down
+	disk_behind
+	nothing_left
+}
+
+disk_file_system() {
+	scene
+	up
+	mkfs.ext4 -q "$DISK"
+	mkdir "$T_CASE/mnt"
+	mount "$DISK" "$T_CASE/mnt"
+	t_defer umount -q "$T_CASE/mnt"
+	tree_right "$T_CASE/mnt"
+	umount "$T_CASE/mnt"
+	down
+	fsck.ext4 -fn "$FILE"
+	nothing_left
+}
+
+# tree_right DIR: a tree of files that is put there comes back
+tree_right() {
+	mkdir "$1/tree"
+	tar -C "$T_DIR" --exclude=out -cf "$T_CASE/tree.tar" .
+	tar -C "$1/tree" -xf "$T_CASE/tree.tar"
+	sync -f "$1/tree"
+	echo 3 >/proc/sys/vm/drop_caches
+	tar -C "$1/tree" -df "$T_CASE/tree.tar"
+	rm -rf "$1/tree"
+}
+
+disk_link() {
+	scene
+	up
+	load
+	link_down_and_up
+	load_moves
+	load_ends
+	disk_right
+	down
+	disk_behind
+	nothing_left
+}
+
+# disk_goes HOW: and all of it again on the next device
+disk_goes() {
+	scene
+	up
+	load
+	gone_device "$1"
+	load_breaks_off
+	down
+	new_device
+	up
+	disk_right
+	down
+	disk_behind
+	nothing_left
+}
+
+# disk_cases CONSUMER
+disk_cases() {
+	t_case "$1: what is written is read" "DDP-126 RDMAP-104" disk_data
+	t_case "$1: a file system" "" disk_file_system
+	t_case "$1: the link goes down and up under load" "" disk_link
+	t_case "$1: the device is deleted under load" "" disk_goes device
+	t_case "$1: the interface is deleted under load" "" disk_goes interface
+	t_case "$1: the module is unloaded under load" "" disk_goes module
+}
