@@ -142,7 +142,7 @@ crc_is() {
 # Cases -----------------------------------------------------------------------
 
 readonly data="send_sizes send_around_segments read_offsets reads_many reads_both_ways
-	fence write_then_read sends_in_order shared_cq wrap_around ping_pong
+	fence write_then_read sends_in_order wrap_around ping_pong
 	stream_send stream_rw"
 
 # Of any initiator and responder
