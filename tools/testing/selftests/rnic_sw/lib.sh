@@ -70,6 +70,7 @@
 #   T_ONLY=PATTERN   only the cases whose name contains it (a shell pattern)
 #   T_LOG=DIR        where logs go (default: $BED_OUT in a bed, or a new directory)
 #   T_TIME=SECONDS   time limit of a program (60, twice that in a debug kernel)
+#   T_SLOW=1         as short as in a debug kernel, and as patient
 #   T_CAPTURE=1      a failed case keeps a capture of each host, if tcpdump is here
 #   T_LLP=sctp       all connections are to be made over SCTP; the script's last
 #		     case says whether they were
@@ -91,7 +92,7 @@ if [ -n "${T_LLP:-}" ]; then
 fi
 
 # Lockdep or KCSAN tells a debug kernel, where everything takes longer.
-T_SLOW=
+T_SLOW=${T_SLOW:-}
 [ ! -e /proc/lockdep ] || T_SLOW=1
 [ ! -e /sys/kernel/debug/kcsan ] || T_SLOW=1
 T_TIME=${T_TIME:-$((T_SLOW ? 120 : 60))}
