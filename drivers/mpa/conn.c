@@ -240,7 +240,7 @@ static void ask_user(struct mpa_conn *c)
 	int err;
 
 	if (!c->told) {
-		mpa_conn_deadline(c, 0);
+		mpa_conn_deadline(c, DDP_ANSWER_TIME);
 		ddp_sock_names(c->sock, &c->ss.local, &c->ss.remote);
 		c->told = !ddp_port_request(&c->caller, &c->ss, &c->su->peer);
 		if (c->told)

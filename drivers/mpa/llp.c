@@ -131,6 +131,8 @@ static int answer(struct mpa_conn *c, struct ddp_stream *s,
 	if (!err && s)
 		err = mpa_startup_offer(c->su, o);
 	c->ss.accepted = !err && s;
+	if (!err)
+		mpa_conn_deadline(c, 0);
 	mutex_unlock(&c->mutex);
 	mpa_conn_event(c, MPA_EV_STATE);
 	return err;

@@ -3,9 +3,10 @@
  * iw_cm on one side, sessions on the other, nothing else.
  *
  * An endpoint stands for one connection.  It is held by the session (until
- * closed() has been told) and, on the passive side, by iw_cm until it accepts
- * or rejects.  Upcalls come from the lower layer's worker, one at a time for a
- * session; each iw_cm event goes out once.
+ * closed() has been told) and, on the passive side, by the table of those who
+ * want an answer, until iw_cm accepts or rejects (cm_asked.c).  Upcalls come
+ * from the lower layer's worker, one at a time for a session; each iw_cm event
+ * goes out once (cm_event.c).
  */
 #include <linux/inet.h>
 #include <linux/slab.h>
@@ -22,29 +23,6 @@ static_assert(NEG_RTR_P2P == DDP_RTR_P2P && NEG_RTR_SEND == DDP_RTR_SEND &&
 	      NEG_RTR_WRITE == DDP_RTR_WRITE && NEG_RTR_READ == DDP_RTR_READ &&
 	      NEG_DEPTH_NONE == DDP_DEPTH_NONE);
 
-enum ep_state {
-	EP_CONNECTING,		/* active: no reply told yet */
-	EP_REQUESTED,		/* passive: told, no answer yet */
-	EP_ACCEPTED,		/* passive: answered, not yet established */
-	EP_ESTABLISHED,
-	EP_REFUSED,		/* active: refused by us, iw_cm has been told */
-};
-
-struct rnic_ep {
-	/* fixed after creation */
-	struct rnic_dev		*dev;
-	struct kref		ref;
-
-	/* the session's upcalls, and iw_cm before the first of them */
-	enum ep_state		state;
-	struct iw_cm_id		*id;
-	struct rnic_qp		*qp;
-	struct ddp_session	*ss;	/* a reference */
-	struct neg_side		request;
-	struct neg_local	me;
-	struct neg_result	result;
-};
-
 static void free_ep(struct kref *ref)
 {
 	struct rnic_ep *ep = container_of(ref, struct rnic_ep, ref);
@@ -56,9 +34,31 @@ static void free_ep(struct kref *ref)
 	rnic_give(dev, RNIC_EPS);
 }
 
-static void ep_put(struct rnic_ep *ep)
+/**
+ * rnic_ep_get - hold an endpoint
+ * @ep: held already, or in the table of those who want an answer
+ */
+void rnic_ep_get(struct rnic_ep *ep)
+{
+	kref_get(&ep->ref);
+}
+
+/**
+ * rnic_ep_put - let an endpoint go
+ * @ep: the endpoint
+ */
+void rnic_ep_put(struct rnic_ep *ep)
 {
 	kref_put(&ep->ref, free_ep);
+}
+
+/**
+ * rnic_ep_stop - end the session of one who wants an answer
+ * @ep: the endpoint, held
+ */
+void rnic_ep_stop(struct rnic_ep *ep)
+{
+	ep->ss->type->stop(ep->ss, true);
 }
 
 static struct rnic_ep *new_ep(struct rnic_dev *dev)
@@ -82,6 +82,7 @@ static struct rnic_ep *new_ep(struct rnic_dev *dev)
 static void tie(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
 {
 	id->add_ref(id);
+	kref_get(&qp->ref);
 	ep->id = id;
 	ep->qp = qp;
 }
@@ -134,67 +135,6 @@ static void fill_side(struct neg_side *side, const struct ddp_offer *o)
 	side->rtr = o->rtr;
 }
 
-/* Up to iw_cm ------------------------------------------------------------- */
-
-/* The event has 8 bits of each depth and of the length of Private Data */
-static u8 told(u16 n)
-{
-	return min_t(u16, n, U8_MAX);
-}
-
-/*
- * An event's depths are the peer's as it said them, seen from here: its IRD is
- * what we may have under way (RFC 6581 9.1).  Where it said none, @ird and @ord
- * hold.  Data beyond what the event can count is not handed up (N-22).
- */
-static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
-		       const struct ddp_offer *o, u16 ird, u16 ord)
-{
-	bool says = o && o->enhanced;
-
-	ev->local_addr = ep->ss->local;
-	ev->remote_addr = ep->ss->remote;
-	ev->ird = told(says ? o->ird : ird);
-	ev->ord = told(says ? o->ord : ord);
-	if (!o)
-		return;
-	ev->private_data = (void *)o->pd;
-	ev->private_data_len = told(o->pd_len);
-}
-
-/* Return: 0, or -ENOMEM: there was none for a copy of the Private Data */
-static int send_event(struct rnic_ep *ep, enum iw_cm_event_type type,
-		      int status, const struct ddp_offer *o)
-{
-	struct iw_cm_event ev = { .event = type, .status = status };
-
-	fill_event(&ev, ep, o, ep->result.ord, ep->result.ird);
-	return ep->id->event_handler(ep->id, &ev);
-}
-
-/* Who waits for the answer gets one, if need be without Private Data */
-static void send_refusal(struct rnic_ep *ep, int status,
-			 const struct ddp_offer *o)
-{
-	if (send_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, o))
-		send_event(ep, IW_CM_EVENT_CONNECT_REPLY, status, NULL);
-}
-
-static int status_of(enum iw_reason why)
-{
-	switch (why) {
-	case IW_PEER_REJECT:
-	case IW_PEER_REFUSED:
-		return -ECONNREFUSED;
-	case IW_UNREACHABLE:
-		return -EHOSTUNREACH;
-	case IW_TIMEOUT:
-		return -ETIMEDOUT;
-	default:
-		return -ECONNRESET;
-	}
-}
-
 /* Upcalls of the session -------------------------------------------------- */
 
 static void note_depths(struct rnic_ep *ep)
@@ -217,7 +157,7 @@ static enum iw_reason refuse_reply(struct rnic_ep *ep, enum iw_reason why,
 	ep->qp->rdmap.rtr = 0;
 	/* to iw_cm a failed reply is the end: no CLOSE may follow */
 	ep->state = EP_REFUSED;
-	send_refusal(ep, status, o);
+	rnic_ep_refusal(ep, status, o);
 	return why;
 }
 
@@ -235,7 +175,7 @@ static enum iw_reason active_established(struct rnic_ep *ep,
 		return refuse_reply(ep, why, -ECONNREFUSED, o);
 	ep->qp->rdmap.rtr = ep->result.rtr;
 	ep->state = EP_ESTABLISHED;
-	if (!send_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0, o))
+	if (!rnic_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0, o))
 		return IW_OK;
 	rdmap_fail(&ep->qp->rdmap, IW_MPA_LOCAL);
 	return refuse_reply(ep, IW_MPA_LOCAL, -ENOMEM, NULL);
@@ -252,7 +192,7 @@ static enum iw_reason established(struct ddp_session *ss,
 	ep->qp->rdmap.swallow = ep->result.rtr & NEG_RTR_SEND;
 	note_depths(ep);
 	ep->state = EP_ESTABLISHED;
-	send_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
+	rnic_ep_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
 	return IW_OK;
 }
 
@@ -260,25 +200,25 @@ static void peer_closed(struct ddp_session *ss)
 {
 	struct rnic_ep *ep = ss->ctx;
 
-	send_event(ep, IW_CM_EVENT_DISCONNECT, 0, NULL);
+	rnic_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0, NULL);
 	rnic_qp_peer_closed(ep->qp);
 }
 
 static void tell_closed(struct rnic_ep *ep, enum iw_reason why,
 			const struct ddp_offer *o)
 {
-	int status = status_of(why);
+	int status = rnic_ep_status(why);
 
 	switch (ep->state) {
 	case EP_CONNECTING:
-		send_refusal(ep, status, o);
+		rnic_ep_refusal(ep, status, o);
 		return;
 	case EP_ACCEPTED:
 		/* iw_cm has to see it established before it sees it closed */
-		send_event(ep, IW_CM_EVENT_ESTABLISHED, status, NULL);
+		rnic_ep_event(ep, IW_CM_EVENT_ESTABLISHED, status, NULL);
 		fallthrough;
 	case EP_ESTABLISHED:
-		send_event(ep, IW_CM_EVENT_CLOSE, 0, NULL);
+		rnic_ep_event(ep, IW_CM_EVENT_CLOSE, 0, NULL);
 		return;
 	default:
 		return;
@@ -296,15 +236,16 @@ static void closed(struct ddp_session *ss, enum iw_reason why,
 	    ep->state == EP_REFUSED || ss->accepted) {
 		tell_closed(ep, why, o);
 		untie(ep);
+	} else if (rnic_asked_take(ep->dev, ep->asked)) {
+		rnic_ep_put(ep);
 	}
-	ep_put(ep);
+	rnic_ep_put(ep);
 }
 
 static int request(struct ddp_listener *l, struct ddp_session *ss,
 		   const struct ddp_offer *o)
 {
 	struct rnic_lep *lep = l->ctx;
-	struct iw_cm_event ev = { .event = IW_CM_EVENT_CONNECT_REQUEST };
 	struct rnic_ep *ep = new_ep(lep->dev);
 	int err;
 
@@ -314,17 +255,16 @@ static int request(struct ddp_listener *l, struct ddp_session *ss,
 	ep->ss = ss;
 	ss->ctx = ep;
 	fill_side(&ep->request, o);
-	fill_event(&ev, ep, o, RDMAP_DEPTH_MAX, RDMAP_DEPTH_MAX);
-	ev.provider_data = ep;
-	/* one reference for the session, one for iw_cm's answer */
-	kref_get(&ep->ref);
-	err = lep->id->event_handler(lep->id, &ev);
-	if (!err)
-		return 0;
-	/* the session's reference stays with the LLP */
-	ep->ss = NULL;
-	ep_put(ep);
-	ep_put(ep);
+	err = rnic_asked_add(ep->dev, ep, &ep->asked);
+	if (!err) {
+		err = rnic_ep_request(ep, lep->id, o);
+		if (!err)
+			return 0;
+		rnic_ep_put(rnic_asked_take(ep->dev, ep->asked));
+	}
+	/* the LLP keeps its reference */
+	ddp_session_get(ss);
+	rnic_ep_put(ep);
 	return err;
 }
 
@@ -415,6 +355,24 @@ static struct rnic_qp *callers_qp(struct rnic_dev *dev, u32 qpn)
 	return qp;
 }
 
+static int connect_qp(struct rnic_dev *dev, struct iw_cm_id *id,
+		      struct rnic_qp *qp, const struct iw_cm_conn_param *p)
+{
+	struct rnic_ep *ep = new_ep(dev);
+	int err;
+
+	if (!ep)
+		return -ENOMEM;
+	ep->state = EP_CONNECTING;
+	tie(ep, id, qp);
+	err = start_session(ep, p);
+	if (err) {
+		untie(ep);
+		rnic_ep_put(ep);
+	}
+	return err;
+}
+
 /**
  * rnic_iw_connect - iw_cm: connect a queue pair
  * @id: iw_cm's end
@@ -426,7 +384,6 @@ int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
 	struct rnic_dev *dev = to_rnic_dev(id->device);
 	struct rnic_qp *qp;
-	struct rnic_ep *ep;
 	int err;
 
 	if (p->private_data_len > DDP_PD_MAX - DDP_WORD_SIZE)
@@ -434,21 +391,9 @@ int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	qp = callers_qp(dev, p->qpn);
 	if (!qp)
 		return -EINVAL;
-	ep = new_ep(dev);
-	if (!ep) {
-		rnic_qp_put(qp);
-		return -ENOMEM;
-	}
-	ep->state = EP_CONNECTING;
-	id->provider_data = ep;
-	tie(ep, id, qp);
-	err = start_session(ep, p);
-	if (err) {
-		untie(ep);
-		ep_put(ep);
-		return err;
-	}
-	return 0;
+	err = connect_qp(dev, id, qp, p);
+	rnic_qp_put(qp);
+	return err;
 }
 
 static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
@@ -467,6 +412,30 @@ static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 	return err;
 }
 
+/* Return: 0, and the session tells more; -ECONNRESET: it is over */
+static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
+		     struct rnic_qp *qp, const struct iw_cm_conn_param *p)
+{
+	int err;
+
+	tie(ep, id, qp);
+	ep->state = EP_ACCEPTED;
+	err = accept_session(ep, p);
+	if (!err) {
+		rnic_count(ep->dev, RNIC_ACCEPTS);
+		return 0;
+	}
+	ep->state = EP_REQUESTED;
+	untie(ep);
+	return err;
+}
+
+static struct rnic_ep *take_asked(const struct iw_cm_id *id)
+{
+	return rnic_asked_take(to_rnic_dev(id->device),
+			       (unsigned long)id->provider_data);
+}
+
 /**
  * rnic_iw_accept - iw_cm: accept a request
  * @id: iw_cm's end
@@ -476,31 +445,39 @@ static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
  */
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
-	struct rnic_ep *ep = id->provider_data;
-	struct rnic_dev *dev = ep->dev;
-	struct rnic_qp *qp;
+	struct rnic_ep *ep = take_asked(id);
+	struct rnic_qp *qp = NULL;
 	int err = -EINVAL;
 
-	if (p->private_data_len > DDP_PD_MAX - DDP_WORD_SIZE)
-		goto reject;
-	qp = callers_qp(dev, p->qpn);
-	if (!qp)
-		goto reject;
-	tie(ep, id, qp);
-	ep->state = EP_ACCEPTED;
-	err = accept_session(ep, p);
+	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
+		qp = callers_qp(to_rnic_dev(id->device), p->qpn);
+	if (qp) {
+		err = ep ? accept_ep(ep, id, qp, p) : -ECONNRESET;
+		rnic_qp_put(qp);
+	}
+	if (!ep)
+		return err;
 	if (err)
-		goto undo;
-	rnic_count(dev, RNIC_ACCEPTS);
-	ep_put(ep);
-	return 0;
-undo:
-	ep->state = EP_REQUESTED;
-	untie(ep);
-reject:
-	ep->ss->type->stop(ep->ss, true);
-	ep_put(ep);
+		rnic_ep_stop(ep);
+	rnic_ep_put(ep);
 	return err;
+}
+
+/* A no that cannot be said is heard as a reset */
+static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
+{
+	struct neg_side none = { .ird = NEG_DEPTH_NONE, .ord = NEG_DEPTH_NONE };
+	struct ddp_offer *o = kzalloc(sizeof(*o), GFP_KERNEL);
+	int err = -ENOMEM;
+
+	none.enhanced = ep->request.enhanced;
+	if (o) {
+		fill_offer(o, &none, pd, len);
+		err = ep->ss->type->reject(ep->ss, o);
+		kfree(o);
+	}
+	if (err)
+		rnic_ep_stop(ep);
 }
 
 /**
@@ -513,20 +490,12 @@ reject:
  */
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 {
-	struct rnic_ep *ep = id->provider_data;
-	struct neg_side none = { .ird = NEG_DEPTH_NONE, .ord = NEG_DEPTH_NONE };
-	struct ddp_offer *o = kzalloc(sizeof(*o), GFP_KERNEL);
-	int err = -ENOMEM;
+	struct rnic_ep *ep = take_asked(id);
 
-	none.enhanced = ep->request.enhanced;
-	if (o) {
-		fill_offer(o, &none, pd, len);
-		err = ep->ss->type->reject(ep->ss, o);
-		kfree(o);
-	}
-	if (err)
-		ep->ss->type->stop(ep->ss, true);
-	rnic_count(ep->dev, RNIC_REJECTS);
-	ep_put(ep);
+	rnic_count(to_rnic_dev(id->device), RNIC_REJECTS);
+	if (!ep)
+		return 0;
+	reject_ep(ep, pd, len);
+	rnic_ep_put(ep);
 	return 0;
 }

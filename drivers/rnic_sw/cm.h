@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What cm.c and cm_listen.c know of each other. */
+/* What the files of the connection manager's side know of each other. */
 #ifndef _RNIC_SW_CM_H
 #define _RNIC_SW_CM_H
 
+#include <rdma/iw_cm.h>
+
 #include <ddp/session.h>
 
+#include "neg.h"
 #include "rnic.h"
 
-struct iw_cm_id;
 struct net;
 
 /* The lower layers of a device, by enum rnic_sw_llp */
@@ -25,10 +27,52 @@ struct rnic_lep {
 	struct ddp_listener	*l[RNIC_LLPS];	/* or NULL */
 };
 
+enum ep_state {
+	EP_CONNECTING,		/* active: no reply told yet */
+	EP_REQUESTED,		/* passive: told, no answer yet */
+	EP_ACCEPTED,		/* passive: answered, not yet established */
+	EP_ESTABLISHED,
+	EP_REFUSED,		/* active: refused by us, iw_cm has been told */
+};
+
+struct rnic_ep {
+	/* fixed after creation */
+	struct rnic_dev		*dev;
+	struct kref		ref;
+	u32			asked;	/* passive: what iw_cm knows it by */
+
+	/* the session's upcalls, and iw_cm before the first of them */
+	enum ep_state		state;
+	struct iw_cm_id		*id;
+	struct rnic_qp		*qp;
+	struct ddp_session	*ss;	/* a reference */
+	struct neg_side		request;
+	struct neg_local	me;
+	struct neg_result	result;
+};
+
 extern const struct ddp_session_user rnic_session_user;
 
 bool rnic_serves(const struct net *net, const struct iw_cm_id *id);
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p);
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp);
+
+/* cm.c */
+void rnic_ep_get(struct rnic_ep *ep);
+void rnic_ep_put(struct rnic_ep *ep);
+void rnic_ep_stop(struct rnic_ep *ep);
+
+/* cm_event.c: to iw_cm; 0, or -ENOMEM: there was none for the Private Data */
+int rnic_ep_request(struct rnic_ep *ep, struct iw_cm_id *listener,
+		    const struct ddp_offer *o);
+int rnic_ep_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
+		  const struct ddp_offer *o);
+void rnic_ep_refusal(struct rnic_ep *ep, int status, const struct ddp_offer *o);
+int rnic_ep_status(enum iw_reason why);
+
+/* cm_asked.c */
+void rnic_asked_init(struct rnic_dev *dev);
+int rnic_asked_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number);
+struct rnic_ep *rnic_asked_take(struct rnic_dev *dev, u32 number);
 
 #endif

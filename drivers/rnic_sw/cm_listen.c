@@ -232,6 +232,7 @@ int rnic_cm_init(struct rnic_dev *dev)
 {
 	struct rnic_llps *llps = kzalloc(sizeof(*llps), GFP_KERNEL);
 
+	rnic_asked_init(dev);
 	dev->llps = llps;
 	if (!llps)
 		return -ENOMEM;
@@ -251,6 +252,9 @@ void rnic_cm_unload(void)
 /**
  * rnic_cm_exit - a device goes
  * @dev: the device, no longer registered; waits for the last connection
+ *
+ * iw_cm has nothing of the device's any more: who has not been answered by now
+ * never will be.
  */
 void rnic_cm_exit(struct rnic_dev *dev)
 {
@@ -258,6 +262,7 @@ void rnic_cm_exit(struct rnic_dev *dev)
 
 	if (!dev->llps)
 		return;
+	rnic_asked_stop(dev);
 	rnic_wait_none(dev, RNIC_EPS);
 	for (llp = 0; llp < RNIC_LLPS; llp++)
 		if (dev->llps->type[llp])

@@ -63,6 +63,8 @@ struct rnic_dev {
 	struct ddp_stags	stags;
 	spinlock_t		windows;	/* leaf: which window is whose */
 	struct xarray		qps;		/* by number, see qp_table.c */
+	struct xarray		asked;		/* by number, see cm_asked.c */
+	u32			asked_next;
 	atomic_t		used[RNIC_KINDS];	/* see limits.c */
 	struct rnic_policy	policy;
 	struct mutex		count_lock;	/* who counts where */
@@ -483,7 +485,7 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 			     bool *bad);
 
-/* cm.c, cm_listen.c */
+/* cm.c, cm_asked.c, cm_listen.c */
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len);
@@ -491,6 +493,7 @@ int rnic_iw_listen(struct iw_cm_id *id, int backlog);
 int rnic_iw_unlisten(struct iw_cm_id *id);
 int rnic_cm_init(struct rnic_dev *dev);
 int rnic_need_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
+void rnic_asked_stop(struct rnic_dev *dev);
 void rnic_cm_exit(struct rnic_dev *dev);
 void rnic_cm_unload(void);
 

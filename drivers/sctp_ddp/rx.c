@@ -120,6 +120,7 @@ static void enter(struct sddp_stream *st, const struct ddp_offer *o)
 
 static void ask(struct sddp_stream *st, const struct ddp_offer *o)
 {
+	sddp_stream_deadline(st, DDP_ANSWER_TIME);
 	st->told = !sddp_listen_request(st, o);
 	if (st->told)
 		sddp_crowd_asked(st->a);

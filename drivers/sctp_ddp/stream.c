@@ -237,13 +237,16 @@ static void take_leave(struct sddp_stream *st)
 /* Who leaves has answered before: an answer that it follows is taken with it */
 static void take_word(struct sddp_stream *st)
 {
-	bool answered, leaves;
+	bool answered, leaves, fresh;
 
 	spin_lock(&st->lock);
+	fresh = st->answer;
 	__take_answer(st);
 	answered = st->answered;
 	leaves = test_bit(0, &st->unbind);
 	spin_unlock(&st->lock);
+	if (fresh)
+		sddp_stream_deadline(st, 0);
 	if (answered)
 		ddp_port_leave(&st->caller);
 	if (leaves)

@@ -21,6 +21,7 @@ struct ddp_stream;
 struct net;
 
 #define DDP_PATHS_MAX	4
+#define DDP_ANSWER_TIME	120	/* seconds that a request waits for its answer */
 
 /**
  * struct ddp_policy - how a device wants its sessions
@@ -41,7 +42,8 @@ struct ddp_policy {
 /**
  * struct ddp_session_user - what the user of sessions supplies
  * @request: a peer asks for a session on @l.  The user keeps @ss (one
- *	reference is passed on) and answers later with accept, reject or stop.
+ *	reference is passed on) and answers later with accept, reject or stop.  If
+ *	that takes longer than DDP_ANSWER_TIME, the LLP ends it.
  *	Nonzero: refused; the LLP ends it and keeps the reference.
  * @refused: a peer's start-up on @l ended before it became a request: for the
  *	statistics
