@@ -215,7 +215,7 @@ static void tell_closed(struct rnic_ep *ep, enum iw_reason why,
 		return;
 	case EP_ACCEPTED:
 		/* iw_cm has to see it established before it sees it closed */
-		rnic_ep_event(ep, IW_CM_EVENT_ESTABLISHED, status, NULL);
+		rnic_ep_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
 		fallthrough;
 	case EP_ESTABLISHED:
 		rnic_ep_event(ep, IW_CM_EVENT_CLOSE, 0, NULL);
@@ -430,6 +430,18 @@ static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
 	return err;
 }
 
+static int accept_qp(struct rnic_ep *ep, struct iw_cm_id *id,
+		     struct rnic_qp *qp, const struct iw_cm_conn_param *p)
+{
+	int err = ep ? accept_ep(ep, id, qp, p) : -ECONNRESET;
+
+	if (err != -ECONNRESET)
+		return err;
+	rnic_qp_error(qp, IW_PEER_RESET);
+	rnic_id_gone(id);
+	return 0;
+}
+
 static struct rnic_ep *take_asked(const struct iw_cm_id *id)
 {
 	return rnic_asked_take(to_rnic_dev(id->device),
@@ -441,7 +453,8 @@ static struct rnic_ep *take_asked(const struct iw_cm_id *id)
  * @id: iw_cm's end
  * @p: queue pair number, Private Data, depths
  *
- * Return: 0, and an ESTABLISHED will come; or an error, and nothing will.
+ * Return: 0, and an ESTABLISHED will come, with a CLOSE behind it if nobody is
+ * there any more; or an error, and nothing will.
  */
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
@@ -452,7 +465,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
 		qp = callers_qp(to_rnic_dev(id->device), p->qpn);
 	if (qp) {
-		err = ep ? accept_ep(ep, id, qp, p) : -ECONNRESET;
+		err = accept_qp(ep, id, qp, p);
 		rnic_qp_put(qp);
 	}
 	if (!ep)

@@ -69,6 +69,7 @@ int rnic_ep_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
 		  const struct ddp_offer *o);
 void rnic_ep_refusal(struct rnic_ep *ep, int status, const struct ddp_offer *o);
 int rnic_ep_status(enum iw_reason why);
+void rnic_id_gone(struct iw_cm_id *id);
 
 /* cm_asked.c */
 void rnic_asked_init(struct rnic_dev *dev);

@@ -98,3 +98,26 @@ int rnic_ep_status(enum iw_reason why)
 		return -ECONNRESET;
 	}
 }
+
+/**
+ * rnic_id_gone - an accept comes when nobody is there any more
+ * @id: iw_cm's end
+ *
+ * Programs know the peer that ends right behind the beginning; not all of them
+ * know an accept that fails.
+ */
+void rnic_id_gone(struct iw_cm_id *id)
+{
+	struct iw_cm_event ev = {
+		.event = IW_CM_EVENT_ESTABLISHED,
+		.local_addr = id->m_local_addr,
+		.remote_addr = id->m_remote_addr,
+	};
+
+	/* the first of them may bring the end of it */
+	id->add_ref(id);
+	id->event_handler(id, &ev);
+	ev.event = IW_CM_EVENT_CLOSE;
+	id->event_handler(id, &ev);
+	id->rem_ref(id);
+}

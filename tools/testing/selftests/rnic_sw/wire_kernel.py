@@ -5,8 +5,9 @@ import contextlib
 import functools
 import glob
 import os
+import time
 
-from wire import KIB, Skip, read, shell, write
+from wire import KIB, PATIENCE, Skip, read, shell, write
 
 
 def busy():
@@ -44,6 +45,15 @@ def grown_since(before):
     whole = rise.pop("all")
     most = sorted(rise, key=rise.get)[:-6:-1]
     return whole, ", ".join(f"{name} {rise[name]}" for name in most)
+
+
+def nobody_from(port):
+    """Waits until whoever came from that port is connected here no more."""
+    end = time.monotonic() + PATIENCE
+    while shell(f"ss -Htn dport = :{port}"):
+        if time.monotonic() > end:
+            raise AssertionError(f"port {port} is connected")
+        time.sleep(0.02)
 
 
 @contextlib.contextmanager

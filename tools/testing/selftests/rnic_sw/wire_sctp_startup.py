@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Sessions over SCTP begin, or do not (RFC 5043 section 6, RFC 6581 section 7)."""
 
-from wire import CM, Refused, case, check, mpa, same
+from wire import CM, FLUSHED, Refused, case, check, mpa, same
 from rawpeer import rdmap, sctp
 from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
@@ -250,16 +250,30 @@ def backlog(w):
 
 @case("responder: it goes away before it is answered", "SCTPDDP-28")
 def goes_unanswered(w):
+    """What a program hears then it knows: the beginning, and at once the end."""
     link = w.calling()
     link.conn = w.asked().conn
+    link.recv(w.shared(64, "l"), 64, 1)
     link.peer.terminate()
     link.assoc.settle(0.1)
-    try:
-        w.mate.do("accept", link.conn, 1, 1)
-    except Refused:
-        pass
+    w.mate.do("accept", link.conn, 1, 1)
     w.quiet(link.peer)
-    w.mate.none(CM, timeout=0, event="ESTABLISHED")
+    link.cm("ESTABLISHED", status=0)
+    link.cm("DISCONNECTED")
+    link.wc(wr=1, status=FLUSHED)
+    w.mate.none(CM, timeout=0.05, conn=link.conn)
+
+
+@case("responder: its association goes before it is answered")
+def goes_with_association(w):
+    for how in "close", "abort":
+        link = w.calling()
+        link.conn = w.asked().conn
+        getattr(link.assoc, how)()
+        w.mate.do("accept", link.conn, 1, 1)
+        link.cm("ESTABLISHED", status=0)
+        link.cm("DISCONNECTED")
+        w.mate.none(CM, timeout=0.05, conn=link.conn)
 
 
 @case("responder: a segment ahead of the answer ends it",

@@ -5,7 +5,9 @@
 import threading
 import time
 
-from wire import (CM, PEER, Peer, case, check, mpa, rdmap, run, same)
+from wire import (CM, FLUSHED, PEER, QPS_ERR, Peer, case, check, mpa,
+                  rdmap, run, same)
+from wire_kernel import nobody_from
 
 RESERVED = 0x0F
 ENHANCED = mpa.C | mpa.S
@@ -105,6 +107,28 @@ def data_up(w):
         event = w.asked()
         link.conn = event.conn
         same("Private Data", event.pd, data)
+
+
+@case("responder: it is accepted when it has gone", "MPA-132")
+def accepted_late(w):
+    """What a program hears then it knows: the beginning, and at once the end."""
+    for how in "reset", "close", "half_close":
+        for seen in False, True:
+            link = w.add_link(w.dial())
+            link.peer.put(mpa.request().pack())
+            link.conn = w.asked().conn
+            link.recv(w.shared(64, "l"), 64, 1)
+            port = link.peer.sock.getsockname()[1]
+            getattr(link.peer, how)()
+            if seen:
+                nobody_from(port)
+            w.mate.do("accept", link.conn, 4, 4)
+            link.cm("ESTABLISHED", status=0)
+            link.cm("DISCONNECTED")
+            link.wc(wr=1, status=FLUSHED)
+            w.mate.none(CM, timeout=0.05, conn=link.conn)
+            same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+            link.close()
 
 
 @case("responder: Private Data of the Reply", "MPA-96 MPA-105")
