@@ -190,6 +190,19 @@ void ddp_stream_close(struct ddp_stream *s, enum iw_reason why)
 }
 EXPORT_SYMBOL_GPL(ddp_stream_close);
 
+/**
+ * ddp_stream_check - close a stream that has failed before it was bound
+ * @s: the stream, whose connect or accept has succeeded
+ *
+ * Who failed it may have found nothing to close.  litmus: failed
+ */
+void ddp_stream_check(struct ddp_stream *s)
+{
+	if (test_bit(0, &s->failed))
+		ddp_stream_close(s, IW_LOCAL_ABORT);
+}
+EXPORT_SYMBOL_GPL(ddp_stream_check);
+
 static void kick(struct ddp_stream *s, bool bulk)
 {
 	struct ddp_llp *llp;

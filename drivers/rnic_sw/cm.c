@@ -392,6 +392,8 @@ int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	if (!qp)
 		return -EINVAL;
 	err = connect_qp(dev, id, qp, p);
+	if (!err)
+		ddp_stream_check(&qp->rdmap.stream);
 	rnic_qp_put(qp);
 	return err;
 }
@@ -422,6 +424,7 @@ static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
 	ep->state = EP_ACCEPTED;
 	err = accept_session(ep, p);
 	if (!err) {
+		ddp_stream_check(&qp->rdmap.stream);
 		rnic_count(ep->dev, RNIC_ACCEPTS);
 		return 0;
 	}

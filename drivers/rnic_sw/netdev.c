@@ -3,7 +3,7 @@
  * Devices come and go: "rdma link add", and what happens to the interface.
  *
  * The core keeps the tie between device and interface; nothing here holds a
- * net_device, and link events touch no connection: TCP knows better.
+ * net_device.  That a link goes down touches no connection: TCP knows better.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -83,13 +83,16 @@ static struct rnic_dev *create(struct net_device *netdev)
  * Not the device's own namespace: where the core shares devices among all, that
  * is the first one.
  *
- * Return: the network namespace of its interface, held; NULL if it is gone.
+ * Return: the network namespace of its interface, held; NULL if it is gone, or
+ * about to be.
  */
 struct net *rnic_net(struct rnic_dev *dev)
 {
-	struct net_device *netdev = ib_device_get_netdev(&dev->ib, 1);
+	struct net_device *netdev = NULL;
 	struct net *net;
 
+	if (!READ_ONCE(dev->going))
+		netdev = ib_device_get_netdev(&dev->ib, 1);
 	if (!netdev)
 		return NULL;
 	rcu_read_lock();
@@ -184,6 +187,21 @@ static void report_new_address(struct ib_device *ib)
 	ib_dispatch_event(&event);
 }
 
+/*
+ * The interface goes: to nowhere, or to another namespace.  What a consumer asks
+ * its peer for, before it lets its queue pairs go, may never come.  So it hears of
+ * the end first, all at once; the core takes the device away behind that.
+ */
+static void lose_interface(struct ib_device *ib)
+{
+	struct rnic_dev *dev = to_rnic_dev(ib);
+
+	WRITE_ONCE(dev->going, true);
+	rnic_qps_error(dev, IW_UNREACHABLE);
+	rnic_asked_stop(dev);
+	ib_unregister_device_queued(ib);
+}
+
 static int notice(struct notifier_block *nb, unsigned long event, void *info)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(info);
@@ -193,7 +211,7 @@ static int notice(struct notifier_block *nb, unsigned long event, void *info)
 		return NOTIFY_DONE;
 	switch (event) {
 	case NETDEV_UNREGISTER:
-		ib_unregister_device_queued(ib);
+		lose_interface(ib);
 		break;
 	case NETDEV_UP:
 	case NETDEV_DOWN:

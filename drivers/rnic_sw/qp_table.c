@@ -76,6 +76,39 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 	return qp;
 }
 
+/* The next one by number, counted */
+static struct rnic_qp *next_qp(struct rnic_dev *dev, unsigned long *qpn)
+{
+	struct rnic_qp *qp;
+	unsigned long flags;
+
+	xa_lock_irqsave(&dev->qps, flags);
+	qp = xa_find_after(&dev->qps, qpn, ULONG_MAX, XA_PRESENT);
+	if (qp)
+		kref_get(&qp->ref);
+	xa_unlock_irqrestore(&dev->qps, flags);
+	return qp;
+}
+
+/**
+ * rnic_qps_error - all queue pairs of a device move to error
+ * @dev: the device
+ * @why: the reason
+ *
+ * Any context that may be preempted.  The connections end by themselves.
+ */
+void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why)
+{
+	unsigned long qpn = 0;
+	struct rnic_qp *qp;
+
+	while ((qp = next_qp(dev, &qpn))) {
+		rnic_qp_error(qp, why);
+		rnic_qp_put(qp);
+		cond_resched();
+	}
+}
+
 /**
  * rnic_get_qp - iw_cm: a queue pair by number
  * @ib: the device

@@ -71,6 +71,7 @@ struct rnic_dev {
 	struct rnic_counts	all;		/* of what is in no other set */
 	struct xarray		sets;		/* by rdma_counter's number */
 	struct rnic_llps	*llps;		/* lower layers, see cm.h */
+	bool			going;		/* its interface goes */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 };
 
@@ -434,6 +435,7 @@ void rnic_qp_table_init(struct rnic_dev *dev);
 int rnic_qp_publish(struct rnic_qp *qp);
 void rnic_qp_unpublish(struct rnic_qp *qp);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
+void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why);
 void rnic_qp_put(struct rnic_qp *qp);
 struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn);
 void rnic_qp_add_ref(struct ib_qp *ib);

@@ -172,6 +172,7 @@ void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 void ddp_stream_unbind(struct ddp_stream *s);
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f);
 void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
+void ddp_stream_check(struct ddp_stream *s);
 
 /*
  * After a failure: wait until nothing is being placed or read any more, and no

@@ -198,6 +198,18 @@ netdev_deleted_under_traffic() {
 	both_ended
 }
 
+# The device stays behind, and goes.
+netdev_moved_under_traffic() {
+	one_device
+	ping_for_ever
+	ip netns add rnic-c
+	t_defer t_drop_netns rnic-c
+	ip link set t0 netns rnic-c
+	t_check "the device went" t_until 20 gone iw0
+	both_ended
+	t_new_device iw8 t0 rnic-c
+}
+
 link_deleted_under_traffic() {
 	one_device
 	ping_for_ever
@@ -549,6 +561,7 @@ t_case "device on tap" "" on_tap
 t_case "device on lo" "" on_lo
 t_case "device added and deleted often" "" add_and_delete_often
 t_case "netdev deleted under traffic" "" netdev_deleted_under_traffic
+t_case "netdev moved to another namespace under traffic" "" netdev_moved_under_traffic
 t_case "rdma link del under traffic" "" link_deleted_under_traffic
 t_case "rdma link del with a listener" "" link_deleted_idle_server
 t_case "programs killed under traffic" "" killed_under_traffic

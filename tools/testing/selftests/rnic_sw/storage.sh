@@ -74,32 +74,82 @@ not_ours() {
 # copy FROM TO OCTETS COUNT, past the page cache
 copy() { dd if="$1" of="$2" bs="$3" count="$4" $5 status=none; }
 
-nvme() {
-	local size=16 disk dev
+# disk_there MIB: a disk of this machine's, exported and connected: DISK is there, DEV here
+disk_there() {
+	local disk
 	modules_there
-	truncate -s $((2 * size))M "$T_CASE/disk"
-	disk=$(losetup -f --show "$T_CASE/disk")
+	DISK=$T_CASE/disk
+	truncate -s "$1M" "$DISK"
+	disk=$(losetup -f --show "$DISK")
 	t_defer losetup -d "$disk"
 	target "$disk"
 	connect
+	DEV=/dev/$(block_device)
+}
+
+nvme() {
+	local size=16
+	disk_there $((2 * size))
 	not_ours
-	dev=/dev/$(block_device)
 
 	head -c ${size}M /dev/urandom >"$T_CASE/data"
-	copy "$T_CASE/data" "$dev" 1M $size oflag=direct
-	copy "$dev" "$T_CASE/back" 1M $size iflag=direct
+	copy "$T_CASE/data" "$DEV" 1M $size oflag=direct
+	copy "$DEV" "$T_CASE/back" 1M $size iflag=direct
 	cmp "$T_CASE/data" "$T_CASE/back"
-	copy "$dev" "$T_CASE/small" 4k 500 iflag=direct
+	copy "$DEV" "$T_CASE/small" 4k 500 iflag=direct
 	cmp -n 2048000 "$T_CASE/data" "$T_CASE/small"
-	cmp -n $((size << 20)) "$T_CASE/data" "$T_CASE/disk"
+	cmp -n $((size << 20)) "$T_CASE/data" "$DISK"
 	[ "$(t_counter iw0 rx_read_requests)" -gt 0 ]
 	disconnect
 	t_until "$T_TIME" test -z "$(controller)"
 }
 
+reads_go_on() { [ "$(t_counter iw0 rx_read_requests)" -gt $((reads_before + 20)) ]; }
+no_device() { [ ! -e /sys/class/infiniband/iw0 ]; }
+
+# There NVMe deletes a controller on a workqueue for reclaim, waits for SRCU, and the
+# kernel warns of it, as the moment may be.
+warns_of_nvme() { printf '6.18\n%s\n' "$(uname -r)" | sort -CV; }
+
+# goes HOW: the interface does, under writes that do not end by themselves. What the
+# consumer then asks its peer for does not come any more: it has to hear that at once,
+# or it waits for half a minute, and so does whoever took the interface away.
+goes() {
+	local began took
+	! warns_of_nvme || [ -n "${T_LONG:-}" ] ||
+		t_skip "NVMe of this kernel may warn of itself; T_LONG=1 has it run"
+	one_device
+	over_llp
+	disk_there 64
+	while copy /dev/zero "$DEV" 64k 1000 oflag=direct; do :; done &
+	t_defer wait $!
+	reads_before=$(t_counter iw0 rx_read_requests)
+	t_until "$T_TIME" reads_go_on || t_fail "no traffic"
+	began=${EPOCHREALTIME/./}
+	"$@"
+	t_until 60 no_device || t_fail "the device does not go"
+	took=$(((${EPOCHREALTIME/./} - began) / 1000))
+	echo "the device was gone after $took ms"
+	t_check "that took too long" [ $took -lt 10000 ]
+	t_until "$T_TIME" test -z "$(controller)" || t_fail "the controller is left"
+}
+
+deleted() { ip link del t0; }
+
+moved() {
+	ip netns add rnic-c
+	t_defer t_drop_netns rnic-c
+	ip link set t0 netns rnic-c
+}
+
+# The kernel has no environment that says it
+over_llp() { [ -z "${T_LLP:-}" ] || echo "$T_LLP" >/sys/class/infiniband/iw0/llp/connect; }
+
 VERBS=$(t_prog verbs) || t_skip_all "the program verbs is not built (make)"
 one_device
-# The kernel has no environment that says it
-[ -z "${T_LLP:-}" ] || echo "$T_LLP" >/sys/class/infiniband/iw0/llp/connect
+over_llp
 t_case "NVMe over RDMA: what is written is read" "DDP-126 SEC-1" nvme
+t_undo
+t_case "NVMe over RDMA: the interface is deleted" "" goes deleted
+t_case "NVMe over RDMA: the interface is moved" "" goes moved
 t_end
