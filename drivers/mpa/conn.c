@@ -16,7 +16,7 @@
 
 #define DEADLINE_CONNECT	30	/* seconds: TCP handshake */
 #define DEADLINE_REQUEST	10	/* responder: the Request */
-#define DEADLINE_ANSWER		10	/* responder: memory for our Reply */
+#define DEADLINE_MEMORY		10	/* for our Reply, or our FIN */
 #define DEADLINE_REPLY		60	/* initiator: the Reply */
 #define DEADLINE_DRAIN		60	/* some progress, before our FIN */
 #define DEADLINE_CLOSE		10	/* the peer's FIN after ours */
@@ -207,7 +207,7 @@ static int write_rest(struct mpa_conn *c)
 static void write_later(struct mpa_conn *c)
 {
 	if (!c->timed)
-		mpa_conn_deadline(c, DEADLINE_ANSWER);
+		mpa_conn_deadline(c, DEADLINE_MEMORY);
 	c->retry_ms = mpa_backoff(c->retry_ms);
 	mod_delayed_work(mpa_wq, &c->timer, msecs_to_jiffies(c->retry_ms));
 }
@@ -343,6 +343,14 @@ static void wait_drained(struct mpa_conn *c)
 	mpa_conn_deadline(c, DEADLINE_DRAIN);
 }
 
+/* No memory for a FIN, and nobody will say when there is some */
+static void finish_later(struct mpa_conn *c)
+{
+	if (!c->timed)
+		mpa_conn_deadline(c, DEADLINE_MEMORY);
+	mod_delayed_work(mpa_wq, &c->timer, HZ / 10);
+}
+
 /* All of ours is sent and the ULP has asked for the end: FIN */
 static void finish_sending(struct mpa_conn *c)
 {
@@ -353,9 +361,11 @@ static void finish_sending(struct mpa_conn *c)
 		wait_drained(c);
 		return;
 	}
-	c->shut = true;
-	mpa_sock_shutdown(c);
-	mpa_conn_deadline(c, DEADLINE_CLOSE);
+	c->shut = mpa_sock_shutdown(c);
+	if (c->shut)
+		mpa_conn_deadline(c, DEADLINE_CLOSE);
+	else
+		finish_later(c);
 }
 
 static void tell_peer_closed(struct mpa_conn *c)

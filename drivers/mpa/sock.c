@@ -143,37 +143,36 @@ void mpa_sock_attach(struct mpa_conn *c)
 }
 
 /*
- * What nobody has read makes a reset of it.  To a peer that has ended before us
- * TCP would send no reset instead, and throw away what is not acknowledged.
+ * TCP looks for memory once, and without any goes on as if the FIN were sent: no
+ * peer would ever hear of the end.  What is there now it finds, BH being off.
  */
-static bool owes_fin(const struct sock *sk)
+static bool has_room_for_fin(struct sock *sk)
 {
-	return sk->sk_state == TCP_ESTABLISHED &&
-	       skb_queue_empty(&sk->sk_receive_queue);
+	struct sk_buff *skb;
+
+	/* it goes with the last of these */
+	if (tcp_write_queue_tail(sk))
+		return true;
+	skb = alloc_skb_fclone(MAX_TCP_HEADER, GFP_ATOMIC | __GFP_NOWARN);
+	kfree_skb(skb);
+	return skb;
 }
 
-/*
- * Our FIN.  Without memory for it TCP goes on as if it were sent.  Return: false:
- * it was not; all that is to come before it has left at least.
- */
-static bool send_fin(struct socket *sock)
+/* Return: false: no memory for it, and nothing has been done */
+static bool send_fin(struct sock *sk)
 {
-	struct sock *sk = sock->sk;
-	bool owed, lost;
-	u32 seq;
+	bool ok;
 
-	lock_sock(sk);
-	owed = owes_fin(sk);
-	seq = tcp_sk(sk)->write_seq;
-	release_sock(sk);
-	if (!owed)
+	if (sk->sk_state != TCP_ESTABLISHED && sk->sk_state != TCP_CLOSE_WAIT)
 		return true;
-	kernel_sock_shutdown(sock, SHUT_WR);
-	lock_sock(sk);
-	lost = tcp_sk(sk)->write_seq == seq && (sk->sk_state == TCP_FIN_WAIT1 ||
-						sk->sk_state == TCP_FIN_WAIT2);
-	release_sock(sk);
-	return !lost;
+	local_bh_disable();
+	ok = has_room_for_fin(sk);
+	if (ok) {
+		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	}
+	local_bh_enable();
+	return ok;
 }
 
 /**
@@ -189,7 +188,11 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 		return;
 	ddp_sock_disown(sock->sk, &c->before);
 	/* a peer that is not reset would wait for a minute and a half */
-	if (abort || !send_fin(sock))
+	lock_sock(sock->sk);
+	/* what nobody has read makes a reset of it anyhow */
+	abort = abort || (!tcp_inq(sock->sk) && !send_fin(sock->sk));
+	release_sock(sock->sk);
+	if (abort)
 		sock_no_linger(sock->sk);
 	spin_lock_bh(&c->look_lock);
 	c->retransmits += tcp_sk(sock->sk)->total_retrans;
@@ -311,10 +314,18 @@ int mpa_sock_write(struct mpa_conn *c, const void *buf, size_t len)
 /**
  * mpa_sock_shutdown - send our FIN
  * @c: the connection
+ *
+ * Return: false: there is no memory for it now, and nothing has been done.
  */
-void mpa_sock_shutdown(struct mpa_conn *c)
+bool mpa_sock_shutdown(struct mpa_conn *c)
 {
-	kernel_sock_shutdown(c->sock, SHUT_WR);
+	struct sock *sk = c->sock->sk;
+	bool ok;
+
+	lock_sock(sk);
+	ok = send_fin(sk);
+	release_sock(sk);
+	return ok;
 }
 
 /**

@@ -4,10 +4,12 @@
 
 import contextlib
 import random
+import time
 
 from wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, QPS_ERR, REQ_ERR, SUCCESS,
                   Async, Refused, both, case, check, in_both_roles, rdmap, read,
                   run, same, write)
+from wire_kernel import failing
 
 BIG = 1 << 20
 
@@ -365,6 +367,25 @@ def disconnect_for_nothing(w):
         w.mate.do("disconnect", link.conn)
         link.peer.half_close()
         link.ended("fin")
+
+
+def memory_for_fin(w, role, end):
+    """There is none when it is due, but a moment later."""
+    link = both(w, role)
+    link.round_trip()
+    with failing("skbuff_fclone_cache", 1, "iw_mpa") as over:
+        end(w, link)
+        patience = time.monotonic() + 10
+        while not over():
+            check("nobody asked for it", time.monotonic() < patience)
+            time.sleep(0.01)
+    link.ended("fin")
+
+
+in_both_roles("a FIN waits for memory", "DDP-72 MPA-130", memory_for_fin,
+              end=lambda w, link: w.mate.do("disconnect", link.conn))
+in_both_roles("a FIN waits for memory, the peer's has come", "DDP-76 MPA-131",
+              memory_for_fin, end=lambda w, link: link.peer.half_close())
 
 
 in_both_roles("no new work after a disconnect", "DDP-73", post_after)

@@ -56,20 +56,40 @@ def nobody_from(port):
         time.sleep(0.02)
 
 
+@functools.cache
+def symbols(module):
+    """Where the functions of a module begin, by address; it may be built in."""
+    with open("/proc/kallsyms", encoding="ascii") as file:
+        words = [line.split() for line in file]
+    code = [each for each in words if each[1] in "tT"]
+    ours = [each for each in code if each[-1] == f"[{module}]"]
+    return {int(at, 16): name for at, _, name, *_ in
+            ours or [each for each in code if len(each) == 3]}
+
+
+def code_of(function, module):
+    """Where a function of the module begins and ends."""
+    ours = symbols(module)
+    start = next((at for at, name in ours.items() if name == function), 0)
+    return start, min((at for at in ours if at > start), default=0)
+
+
 @contextlib.contextmanager
-def failing(cache, times=-1):
-    """Inside, no object of that cache can be had, or so many times not."""
+def _failslab(times, callers, by_cache="N"):
+    """callers: begin and end of the code that one of them is in, or None."""
     debug = "/sys/kernel/debug/failslab/"
-    mark = f"/sys/kernel/slab/{cache}/failslab"
     shell("mount -t debugfs none /sys/kernel/debug", True)
-    if not os.path.exists(debug) or not os.path.exists(mark):
+    if not os.path.exists(debug):
         raise Skip("no failslab")
-    words = {"task-filter": "N", "cache-filter": "Y", "ignore-gfp-wait": "N",
-             "interval": "1", "space": "0", "verbose": "0",
+    words = {"task-filter": "N", "cache-filter": by_cache, "interval": "1",
+             "ignore-gfp-wait": "N", "space": "0", "verbose": "0",
              "times": str(times)}
     if os.path.exists(debug + "require-start"):
-        words |= {"require-start": "0", "require-end": hex(2 ** 64 - 1)}
-    write(mark, "1")
+        start, end = callers or (0, 2 ** 64 - 1)
+        words |= {"require-start": hex(start), "require-end": hex(end),
+                  "stacktrace-depth": "32"}
+    elif callers:
+        raise Skip("no fault injection by caller in this kernel (failslab)")
     for name, word in words.items():
         write(debug + name, word)
     write(debug + "probability", "100")
@@ -78,37 +98,28 @@ def failing(cache, times=-1):
     finally:
         write(debug + "probability", "0")
         write(debug + "cache-filter", "N")
-        write(mark, "0")
-
-
-@functools.cache
-def code_of(function, module):
-    """Where a function of the module begins and ends."""
-    with open("/proc/kallsyms", encoding="ascii") as file:
-        words = [line.split() for line in file]
-    ours = {int(each[0], 16): each[2] for each in words
-            if each[-1] == f"[{module}]" and each[1] in "tT"}
-    start = next((at for at, name in ours.items() if name == function), 0)
-    return start, min((at for at in ours if at > start), default=0)
 
 
 @contextlib.contextmanager
-def starved(function, module):
-    """That function, and whoever it calls, gets no memory from the caches."""
-    debug = "/sys/kernel/debug/failslab/"
-    shell("mount -t debugfs none /sys/kernel/debug", True)
-    if not os.path.exists(debug + "require-start"):
-        raise Skip("no fault injection by caller in this kernel (failslab)")
+def failing(cache, times=-1, module=None):
+    """Inside, no object of that cache can be had, or so many times not; or only
+    where code of the module's is among the callers."""
+    mark = f"/sys/kernel/slab/{cache}/failslab"
+    if not os.path.exists(mark):
+        raise Skip("no failslab")
+    ours = module and symbols(module)
+    write(mark, "1")
+    try:
+        with _failslab(times, ours and (min(ours), max(ours)), "Y") as over:
+            yield over
+    finally:
+        write(mark, "0")
+
+
+def starved(function, module, times=-1):
+    """That function, and whoever it calls, gets no memory from the caches, or so
+    many times not."""
     start, end = code_of(function, module)
     if not start or not end:
         raise Skip(f"{function} is not to be found")
-    words = {"require-start": hex(start), "require-end": hex(end),
-             "stacktrace-depth": "32", "ignore-gfp-wait": "N", "verbose": "0",
-             "task-filter": "N", "interval": "1", "times": "-1"}
-    for name, word in words.items():
-        write(debug + name, word)
-    write(debug + "probability", "100")
-    try:
-        yield
-    finally:
-        write(debug + "probability", "0")
+    return _failslab(times, (start, end))
