@@ -190,7 +190,6 @@ void sddp_sock_uncork(struct sddp_assoc *a)
 	release_sock(sk);
 }
 
-
 /*
  * SCTP may be at work, and may end the association: the first on the list stays
  * for an RCU reader.
