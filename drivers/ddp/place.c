@@ -44,6 +44,22 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
 	return IW_OK;
 }
 
+/*
+ * A program may look at the last octet of a Write to see that all of it is there.
+ * No RFC promises it that, but adapters keep it; memcpy() may begin at the end.
+ */
+static enum iw_reason region_fill(const struct ddp_region *r, u64 to, u32 len,
+				  struct ddp_llp *llp)
+{
+	enum iw_reason why = region_from_llp(r, to, len - 1, llp);
+
+	if (why)
+		return why;
+	/* litmus: none, the other side is a program: the data, then the flag */
+	smp_wmb();
+	return region_from_llp(r, to + len - 1, 1, llp);
+}
+
 static void region_to_flat(const struct ddp_region *r, u64 to, u32 len,
 			   void *dst)
 {
@@ -120,7 +136,7 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	if (why)
 		return why;
 	if (llp)
-		why = region_from_llp(r, h->to, len, llp);
+		why = region_fill(r, h->to, len, llp);
 	ddp_region_put(r);
 	return why;
 }
