@@ -456,9 +456,9 @@ connected() {
 		sed -n 's/.*lqpn \([0-9]*\).*state RTS.*comm rping.*/\1/p')
 	[ -n "$lqpn" ]
 }
-unacked() {
+waiting() {
 	on a rdma -dd resource show qp link "$A_DEV/1" lqpn "$lqpn" | tr '\n' ' ' | tee "$T_CASE/qp" |
-		grep -q 'unacked [1-9]'
+		grep -qE 'un(acked|sent) [1-9]'
 }
 
 # Who asks why it is slow: TCP sends again; why it stands still: nothing is
@@ -475,11 +475,17 @@ lossy_qp() {
 	t_check "TCP sends again" t_until 30 sent_again
 	on a rdma statistic qp show link "$A_DEV/1"
 	on a ip link set "$A_IF" down
-	t_check "octets are in flight" t_until 30 unacked
+	t_check "octets wait for the peer" t_until 30 waiting
 	cat "$T_CASE/qp"
 	grep -q 'llp tcp' "$T_CASE/qp"
 	t_check "the device has counted it" [ "$(t_counter "$A_DEV" tx_retransmits)" -gt 0 ]
+	# TCP would go on trying to end it, and keep the modules
+	on a tc qdisc del dev "$A_IF" root
+	on a ip link set "$A_IF" up
+	t_kill client
+	t_until 30 no_connection || t_fail "the connection has not ended"
 }
+no_connection() { [ -z "$(on a ss -Hatn "dport = :$PORT"; on b ss -Hatn state established "sport = :$PORT")" ]; }
 
 # What lockdep has seen to be taken while that one is held
 locks_after() {
