@@ -485,7 +485,7 @@ lossy_qp() {
 	t_kill client
 	t_until 30 no_connection || t_fail "the connection has not ended"
 }
-no_connection() { [ -z "$(on a ss -Hatn "dport = :$PORT"; on b ss -Hatn state established "sport = :$PORT")" ]; }
+no_connection() { [ -z "$(on a ss -Htn "dport = :$PORT"; on b ss -Htn "sport = :$PORT")" ]; }
 
 # What lockdep has seen to be taken while that one is held
 locks_after() {

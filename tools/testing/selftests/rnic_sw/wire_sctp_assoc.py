@@ -123,7 +123,7 @@ def abort_requests(w):
     for link in links:
         with contextlib.suppress(Exception):
             w.mate.do("accept", link.conn, 1, 1)
-    w.mate.none(CM, timeout=0.1, event="ESTABLISHED")
+            w.cm("DISCONNECTED", link.conn)
 
 
 # How it begins ---------------------------------------------------------------------
