@@ -121,9 +121,9 @@ def abort_requests(w):
     assoc.abort()
     works(w.initiate(), w.shared(4096, "lrw"))
     for link in links:
-        with contextlib.suppress(Exception):
-            w.mate.do("accept", link.conn, 1, 1)
-            w.cm("DISCONNECTED", link.conn)
+        w.mate.do("accept", link.conn, 1, 1)
+        link.cm("ESTABLISHED", status=0)
+        link.cm("DISCONNECTED")
 
 
 # How it begins ---------------------------------------------------------------------
