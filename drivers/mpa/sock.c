@@ -175,6 +175,24 @@ static bool send_fin(struct sock *sk)
 	return ok;
 }
 
+/*
+ * The last that anybody asks of the socket.  The memory that was there a moment ago
+ * may be gone: TCP has a state without a FIN then, in which it can still reset.
+ */
+static bool ends_in_vain(struct sock *sk)
+{
+	const bool open = sk->sk_state == TCP_ESTABLISHED;
+	const u32 seq = tcp_sk(sk)->write_seq;
+
+	/* what nobody has read makes a reset of it anyhow */
+	if (tcp_inq(sk))
+		return false;
+	if (!send_fin(sk))
+		return true;
+	return open && tcp_sk(sk)->write_seq == seq &&
+	       (sk->sk_state == TCP_FIN_WAIT1 || sk->sk_state == TCP_FIN_WAIT2);
+}
+
 /**
  * mpa_sock_release - the end of the connection's socket
  * @c: the connection, nobody transmitting any more
@@ -189,8 +207,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	ddp_sock_disown(sock->sk, &c->before);
 	/* a peer that is not reset would wait for a minute and a half */
 	lock_sock(sock->sk);
-	/* what nobody has read makes a reset of it anyhow */
-	abort = abort || (!tcp_inq(sock->sk) && !send_fin(sock->sk));
+	abort = abort || ends_in_vain(sock->sk);
 	release_sock(sock->sk);
 	if (abort)
 		sock_no_linger(sock->sk);
