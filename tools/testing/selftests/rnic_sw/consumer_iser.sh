@@ -87,54 +87,19 @@ disconnect() {
 	adm -m node -T $IQN -p "$B4:3260" -o delete
 } >>"$T_CASE/logout" 2>&1
 
-up() {
-	lio_disk 16
-	target_up
-	initiator_up
-	connect
-}
-
-down() {
-	disconnect || true
-	lio_disconnected
-	target_down
-	lio_disk_down
-}
-
 sessions() { ls /sys/class/iscsi_session 2>/dev/null | wc -l; }
 session_is() { [ "$(cat /sys/class/iscsi_session/*/state)" = "$1" ]; }
 
 target_away() {
-	scene
-	up
-	load
 	echo 0 >$TPG/enable
 	t_until "$T_TIME" session_is FAILED
 	echo 1 >$TPG/enable
 	t_until "$T_TIME" session_is LOGGED_IN
-	load_moves
-	load_ends
-	disk_right
-	down
-	disk_behind
-	nothing_left
 }
 
 again_and_again() {
-	local i
-	scene
-	lio_disk 16
-	target_up
-	initiator_up
-	for ((i = 0; i < 5; i++)); do
-		connect
-		copy "$DISK" /dev/null 64k 4 iflag=direct
-		disconnect
-		lio_disconnected
-		[ "$(sessions)" -eq 0 ]
-	done
-	target_down
-	nothing_left
+	lio_again_and_again
+	[ "$(sessions)" -eq 0 ]
 }
 
 modules_go() {
@@ -165,7 +130,7 @@ beside_tcp() {
 needs_modules sd_mod target_core_mod target_core_file iscsi_target_mod ib_isert ib_iser
 needs_programs fio iscsid iscsiadm
 disk_cases iSER
-t_case "iSER: the target goes and comes under load" "" target_away
+t_case "iSER: the target goes and comes under load" "" disk_under_load target_away
 t_case "iSER: five times connected" "" again_and_again
 t_case "iSER: beside the target's TCP portal it is refused" "" beside_tcp
 t_case "iSER: initiator and target are unloaded" "" modules_go

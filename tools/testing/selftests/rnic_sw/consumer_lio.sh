@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 #
 # consumer_lio.sh: a disk of the kernel's SCSI target, LIO, for consumer_srp.sh
-# and consumer_iser.sh; sourced after consumers.sh.
+# and consumer_iser.sh; sourced after consumers.sh. They say what target_up,
+# initiator_up, connect, disconnect and target_down are.
 
 TARGET=/sys/kernel/config/target
 
@@ -33,3 +34,34 @@ lio_connected() { t_until "$T_TIME" lio_find || t_fail "no disk has come"; }
 lio_no_disk() { ! lio_find; }
 
 lio_disconnected() { t_until "$T_TIME" lio_no_disk || t_fail "the disk does not go"; }
+
+up() {
+	lio_disk 16
+	target_up
+	initiator_up
+	connect
+}
+
+down() {
+	disconnect || true
+	lio_disconnected
+	target_down
+	lio_disk_down
+}
+
+# Many connections, one after the other
+lio_again_and_again() {
+	local i
+	scene
+	lio_disk 16
+	target_up
+	initiator_up
+	for ((i = 0; i < 5; i++)); do
+		connect
+		copy "$DISK" /dev/null 64k 4 iflag=direct
+		disconnect
+		lio_disconnected
+	done
+	target_down
+	nothing_left
+}

@@ -96,37 +96,20 @@ queues() {
 	nothing_left
 }
 
-reset() {
+resets() {
 	local i
-	scene
-	up
-	load
 	for ((i = 0; i < 3; i++)); do
 		echo 1 >"$(controller)/reset_controller"
 		t_until "$T_TIME" is_live
 		load_moves
 	done
-	load_ends
-	disk_right
-	down
-	disk_behind
-	nothing_left
 }
 
 target_away() {
-	scene
-	up
-	load
 	port_down
 	t_until "$T_TIME" not_live
 	port_up
 	t_until "$T_TIME" is_live
-	load_moves
-	load_ends
-	disk_right
-	down
-	disk_behind
-	nothing_left
 }
 
 modules_go() {
@@ -141,7 +124,7 @@ needs_modules nvmet-rdma nvme-rdma
 needs_programs fio
 disk_cases NVMe
 t_case "NVMe: four queues" "" queues
-t_case "NVMe: the controller is reset under load" "" reset
-t_case "NVMe: the target goes and comes under load" "" target_away
+t_case "NVMe: the controller is reset under load" "" disk_under_load resets
+t_case "NVMe: the target goes and comes under load" "" disk_under_load target_away
 t_case "NVMe: host and target are unloaded" "" modules_go
 t_end

@@ -62,52 +62,17 @@ disconnect() {
 
 no_rport() { [ -z "$(rport)" ]; }
 
-up() {
-	lio_disk 16
-	target_up
-	connect
-}
-
-down() {
-	disconnect
-	lio_disconnected
-	target_down
-	lio_disk_down
-}
+# The module is all of it
+initiator_up() { :; }
 
 rport_is() { [ "$(cat "$(rport)/state")" = "$1" ]; }
 
 # The target hangs up and takes nobody for a while
 target_away() {
-	scene
-	up
-	load
 	echo 0 >"$TPG/enable"
 	t_until "$T_TIME" rport_is blocked
 	echo 1 >"$TPG/enable"
 	t_until "$T_TIME" rport_is running
-	load_moves
-	load_ends
-	disk_right
-	down
-	disk_behind
-	nothing_left
-}
-
-# Many connections, one after the other
-again_and_again() {
-	local i
-	scene
-	lio_disk 16
-	target_up
-	for ((i = 0; i < 5; i++)); do
-		connect
-		copy "$DISK" /dev/null 64k 4 iflag=direct
-		disconnect
-		lio_disconnected
-	done
-	target_down
-	nothing_left
 }
 
 modules_go() {
@@ -125,7 +90,7 @@ needs_programs fio
 modprobe ib_srp reconnect_delay=1 fast_io_fail_tmo=off dev_loss_tmo=60 ||
 	t_skip_all "this kernel has no module ib_srp"
 disk_cases SRP
-t_case "SRP: the target goes and comes under load" "" target_away
-t_case "SRP: five times connected" "" again_and_again
+t_case "SRP: the target goes and comes under load" "" disk_under_load target_away
+t_case "SRP: five times connected" "" lio_again_and_again
 t_case "SRP: initiator and target are unloaded" "" modules_go
 t_end

@@ -229,11 +229,12 @@ tree_right() {
 	rm -rf "$1/tree"
 }
 
-disk_link() {
+# disk_under_load COMMAND...: which the consumer must survive, all of it right
+disk_under_load() {
 	scene
 	up
 	load
-	link_down_and_up
+	"$@"
 	load_moves
 	load_ends
 	disk_right
@@ -262,7 +263,7 @@ disk_goes() {
 disk_cases() {
 	t_case "$1: what is written is read" "DDP-126 RDMAP-104" disk_data
 	t_case "$1: a file system" "" disk_file_system
-	t_case "$1: the link goes down and up under load" "" disk_link
+	t_case "$1: the link goes down and up under load" "" disk_under_load link_down_and_up
 	t_case "$1: the device is deleted under load" "" disk_goes device
 	t_case "$1: the interface is deleted under load" "" disk_goes interface
 	t_case "$1: the module is unloaded under load" "" disk_goes module
