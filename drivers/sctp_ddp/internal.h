@@ -365,6 +365,8 @@ int sddp_sock_connect(struct sddp_assoc *a);
 void sddp_sock_attach(struct sddp_assoc *a);
 void sddp_sock_release(struct sddp_assoc *a, bool abort);
 enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err);
+bool sddp_sock_anew(const struct sddp_assoc *a,
+		    const struct sctp_association *asoc);
 bool sddp_sock_up(struct sddp_assoc *a);
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);

@@ -17,17 +17,22 @@
 #define BATCH		16
 #define RX_BUDGET	512
 
-/* Look at the first chunks of the queue; they stay in it */
-static int peek(struct sock *sk, struct sk_buff **batch)
+/*
+ * Look at the first chunks of the queue; they stay in it.  Of a peer that has
+ * begun anew nobody wants any: they could be taken for a session's before.  The
+ * socket may know of no association any more; its chunks do.
+ */
+static int peek(const struct sddp_assoc *a, struct sk_buff **batch)
 {
+	struct sock *sk = a->sock->sk;
 	struct sk_buff *skb;
 	int n = 0;
 
 	lock_sock(sk);
 	skb_queue_walk(&sk->sk_receive_queue, skb) {
-		batch[n++] = skb;
-		if (n == BATCH)
+		if (n == BATCH || sddp_sock_anew(a, sctp_skb2event(skb)->asoc))
 			break;
+		batch[n++] = skb;
 	}
 	release_sock(sk);
 	return n;
@@ -83,7 +88,7 @@ int sddp_recv(struct sddp_assoc *a)
 	int budget, n, i;
 
 	for (budget = RX_BUDGET; budget > 0; budget -= n) {
-		n = peek(a->sock->sk, batch);
+		n = peek(a, batch);
 		for (i = 0; i < n; i++)
 			if (!receive_one(a, batch[i]))
 				return -ENOMEM;

@@ -282,6 +282,21 @@ int sddp_sock_connect(struct sddp_assoc *a)
 	return 0;
 }
 
+/**
+ * sddp_sock_anew - has the peer begun anew?
+ * @a: the association, up
+ * @asoc: SCTP's, its socket locked; it may have ended
+ *
+ * No session of ours is known there any more, and what arrives is of none.
+ *
+ * Return: whether it has.
+ */
+bool sddp_sock_anew(const struct sddp_assoc *a,
+		    const struct sctp_association *asoc)
+{
+	return asoc->c.peer_vtag != a->peer_tag;
+}
+
 static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk)
 {
 	struct sctp_association *asoc = sddp_sock_asoc(sk);
@@ -292,8 +307,7 @@ static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk)
 		       SDDP_SOCK_PEER_DONE : SDDP_SOCK_LOST;
 	if (asoc->state < SCTP_STATE_ESTABLISHED)
 		return SDDP_SOCK_COMING;
-	/* the peer began anew: no session of ours is known there any more */
-	if (a->phase == SDDP_UP && asoc->c.peer_vtag != a->peer_tag)
+	if (a->phase == SDDP_UP && sddp_sock_anew(a, asoc))
 		return SDDP_SOCK_LOST;
 	return asoc->state == SCTP_STATE_ESTABLISHED ? SDDP_SOCK_OPEN
 						     : SDDP_SOCK_PEER_DONE;

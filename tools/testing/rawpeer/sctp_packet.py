@@ -179,7 +179,8 @@ class Association(sctp.Carrier):
     """One with every octet under control.
 
     sacking: DATA is acknowledged as it comes; parameters: of INIT or INIT-ACK;
-    window: octets that it says it has room for.
+    window: octets that it says it has room for;
+    behind(): chunks that share the packet of COOKIE ECHO.
     """
 
     def __init__(self, place, port, peer_port=0, streams=sctp.STREAMS,
@@ -191,7 +192,7 @@ class Association(sctp.Carrier):
         self.tsn, self.highest = 0x10000000, None
         self.got, self.gaps, self.fragments = None, set(), []
         self.acked = (self.tsn - 1) % TSNS
-        self.sacking = True
+        self.sacking, self.behind = True, list
         self.parameters = adaptation(1) if parameters is None else parameters
         self.init = None            # the peer's INIT or INIT-ACK
         self.packets = []           # all that came
@@ -209,8 +210,13 @@ class Association(sctp.Carrier):
 
     # set-up ---------------------------------------------------------------
 
-    def connect(self, timeout=sctp.PATIENCE):
+    def begin(self, timeout=sctp.PATIENCE):
+        """As far as COOKIE ECHO and what is behind it."""
         self.send(self._init(INIT), tag=0)
+        self.wait(lambda: self.init, timeout)
+
+    def connect(self, timeout=sctp.PATIENCE):
+        self.begin(timeout)
         self.wait(lambda: self.ready, timeout)
         return self
 
@@ -230,7 +236,8 @@ class Association(sctp.Carrier):
 
     def _on_init_ack(self, chunk):
         self._begin(chunk)
-        self.send(Chunk(COOKIE_ECHO, 0, dict(chunk.parameters)[COOKIE]))
+        self.send(Chunk(COOKIE_ECHO, 0, dict(chunk.parameters)[COOKIE]),
+                  *self.behind())
 
     def _on_cookie_echo(self, _):
         self.send(Chunk(COOKIE_ACK))

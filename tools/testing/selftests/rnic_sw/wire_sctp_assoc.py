@@ -451,6 +451,33 @@ def restart(w):
     works(w.initiate(), w.shared(4096, "lrw"))
 
 
+def restart_hastily(w, *last):
+    """What is right for the session before shares a packet with the cookie."""
+    ghost, link = ghost_calls(w)
+    memory = w.shared(4096, "lrw")
+    again = w.ghost(port=ghost.ports[0])
+    w.closing.callback(again.close)
+    again.tag, again.tsn = 0x2EAF0002, 0x20000000
+    segment = rdmap.write(memory.rkey, memory.addr, b"not mine")
+    octets = link.peer.ssn.to_bytes(2, "big") + segment.pack()
+    again.behind = lambda: [again.data(0, octets, sctp.SEGMENT), *last]
+    again.begin()
+    link.cm("DISCONNECTED")
+    ghost.ended = "restart"
+    memory.untouched()
+
+
+@case("what comes after that is not taken for a session's before",
+      "SCTPDDP-81")
+def restart_and_data(w):
+    restart_hastily(w)
+
+
+@case("nor if that association has ended before anybody looks", "SCTPDDP-81")
+def restart_and_abort(w):
+    restart_hastily(w, sctp_packet.Chunk(sctp_packet.ABORT))
+
+
 @case("all at once: data, the session's end, the association's",
       "SCTPDDP-31 DDP-12")
 def all_at_once(w):
