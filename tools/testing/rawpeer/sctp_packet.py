@@ -93,15 +93,29 @@ class Packet:
         return [chunk for chunk in self.chunks if chunk.kind == kind]
 
 
+def header(ip):
+    """Of an IPv4 packet with SCTP in it: source, target, where SCTP begins, the
+    length of all; of one of IPv6's, too, without extensions; or None."""
+    if len(ip) >= 20 and ip[0] >> 4 == 4 and ip[9] == sctp.PROTOCOL:
+        size, = struct.unpack(">H", ip[2:4])
+        return address(ip[12:16]), address(ip[16:20]), (ip[0] & 15) * 4, size
+    if len(ip) >= 40 and ip[0] >> 4 == 6 and ip[6] == sctp.PROTOCOL:
+        size, = struct.unpack(">H", ip[4:6])
+        return ip[8:24].hex(), ip[24:40].hex(), 40, 40 + size
+    return None
+
+
 def parse(ip):
-    """From an IPv4 packet a Packet, or None."""
-    if len(ip) < 20 or ip[0] >> 4 != 4 or ip[9] != sctp.PROTOCOL:
+    """From an IP packet a Packet, or None."""
+    found = header(ip)
+    if not found:
         return None
-    size, = struct.unpack(">H", ip[2:4])
-    octets = ip[(ip[0] & 15) * 4:size]
+    source, target, begin, size = found
+    octets = ip[begin:size]
     sport, dport, tag = struct.unpack(">HHI", octets[:8])
-    out = Packet((address(ip[12:16]), sport), (address(ip[16:20]), dport),
-                 tag, size=size, may_fragment=not ip[6] & 0x40)
+    may_fragment = ip[0] >> 4 == 4 and not ip[6] & 0x40
+    out = Packet((source, sport), (target, dport), tag, size=size,
+                 may_fragment=may_fragment)
     rest = octets[12:]
     while len(rest) >= 4:
         kind, flags, length = struct.unpack(">BBH", rest[:4])

@@ -4,16 +4,18 @@
 # tcpdump records them; several cases look at each recording.
 #
 # tools/testing/rawpeer/pcap-check counts: once by the FPDUs' length fields, and
-# once by what tshark finds. Neither knows the modules.
+# once by what tshark finds. Neither knows the modules. Over SCTP sctp-check holds
+# what tshark says of each chunk, with our dissector, against its octets.
 
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 
 readonly pcap_check=$T_DIR/../../rawpeer/pcap-check
+readonly sctp_check=$T_DIR/../../rawpeer/sctp-check
 
 # Recordings ------------------------------------------------------------------
 
-# The name of the one that the cases are about, and what makes it
-recording='' traffic=()
+# The name of the one that the cases are about, what makes it, what looks at it
+recording='' traffic=() checker=$pcap_check
 
 # record: unless it was done; a case may be the only one that is run.
 record() {
@@ -24,7 +26,7 @@ record() {
 	t_capture_end b
 	cat "$T_CASE/tcpdump-b.log"
 	grep -q '^0 packets dropped by kernel' "$T_CASE/tcpdump-b.log"
-	"$pcap_check" --facts "$tmp/$recording.pcap" >"$tmp/facts" 2>"$tmp/$recording.faults" ||
+	"$checker" --facts "$tmp/$recording.pcap" >"$tmp/facts" 2>"$tmp/$recording.faults" ||
 		echo "at fault" >>"$tmp/$recording.faults"
 	mv "$tmp/facts" "$tmp/$recording.facts"
 }
@@ -85,10 +87,29 @@ ends() {
 	echo $(($(t_counter "$B_DEV" tx_terminates) - before)) >"$tmp/terminates"
 }
 
+# Over SCTP, also both families, and several queue pairs on an association
+programs_sctp() {
+	local -x RNIC_SW_LLP=sctp
+	local prog
+	ping "$B4" 4000
+	ping "$B6" 4000
+	for prog in ib_send_bw ib_write_bw ib_read_bw; do
+		t_perftest "$prog" -s 4096 -n 50 -q 2
+	done
+}
+
+ends_sctp() {
+	local -x RNIC_SW_LLP=sctp
+	ends
+}
+
 # Frames as they are on a wire, not what a network card would make them of
 no_offload() {
 	t_must on a ethtool -K va gso off tso off
 	t_must on b ethtool -K vb gso off tso off
+	# an old ethtool does not know it
+	on a ethtool -K va tx-sctp-segmentation off || true
+	on b ethtool -K vb tx-sctp-segmentation off || true
 }
 
 mtu() {
@@ -131,6 +152,9 @@ mostly_aligned() { has segments -gt 100 && has unaligned -lt $(($(fact segments)
 terminates() { has opcode_7 -gt 10 && has opcode_7 -eq "$(cat "$tmp/terminates")"; }
 immediate() { has opcode_8 -gt 0 && has opcode_9 -gt 0; }
 atomics() { has opcode_10 -gt 0 && has opcode_11 -gt 0; }
+# Where tshark says another thing of a chunk than its octets do, that is a fault.
+decoded_sctp() { has chunks -gt 100 && [ ! -s "$tmp/$recording.faults" ]; }
+sessions() { has function_5 -ge "$1" && has function_6 -ge 1 && has function_4 -ge 1; }
 rejected() { has rejected -gt 0 && has tshark_rejected -eq "$(fact rejected)"; }
 
 nobody() {
@@ -216,6 +240,16 @@ usual_cases "$words" "" 1428 MPA-55
 t_case "$words: where they have to be, by tshark too" "MPA-27 MPA-28 MPA-84" look markers
 setting markers 0
 
+if modprobe -q iw_sctp_ddp; then
+	words="SCTP, IPv4 and IPv6" recording=sctp checker=$sctp_check
+	traffic=(programs_sctp)
+	t_listens_on "$B_DEV" both "$NS_B"
+	t_case "$words: our dissector reads every chunk" "" look decoded_sctp
+	t_case "$words: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" look all_kinds
+	t_case "$words: sessions begin and end" "" look sessions 8
+	checker=$pcap_check
+fi
+
 mtu 9000
 words="MTU 9000, IPv6, no CRC" recording=jumbo6
 traffic=(programs6)
@@ -241,5 +275,15 @@ t_case "$words: Send with Invalidate" "RDMAP-20" look has opcode_4 -gt 0
 t_case "$words: Immediate Data, solicited and not" "EXT-5" look immediate
 t_case "$words: Atomics and their answers" "EXT-5" look atomics
 t_case "$words: Replies that reject" "MPA-89 MPA-104" look rejected
+if modprobe -q iw_sctp_ddp; then
+	words="errors, through lo, over SCTP" recording=ends_sctp checker=$sctp_check
+	traffic=(ends_sctp)
+	t_listens_on "$B_DEV" both
+	t_case "$words: our dissector reads every chunk" "" look decoded_sctp
+	t_case "$words: Terminates, as many as were counted" "RDMAP-20" look terminates
+	t_case "$words: Immediate Data, solicited and not" "EXT-5" look immediate
+	t_case "$words: Atomics and their answers" "EXT-5" look atomics
+	t_case "$words: sessions rejected" "" look has function_7 -gt 0
+fi
 t_case "nobody listens: TCP resets, MPA says nothing" "MPA-132" nobody
 t_end

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Chunks of DDP over SCTP in a capture: what tshark says of each with our
+dissector, and what they are by their octets.
+
+Fields have Wireshark's names.
+"""
+
+import os
+import re
+import struct
+import subprocess
+import tempfile
+import xml.etree.ElementTree as xml
+
+import dpkt
+
+from . import ddp, rdmap, sctp, sctp_packet
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "..", "..", "wireshark", "ddp_sctp.lua")
+# What rides on RDMAP tshark only guesses; each segment's payload is wanted as
+# it came.
+COMMAND = ("tshark", "-n", "-X", f"lua_script:{SCRIPT}",
+           "-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE",
+           "--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct",
+           "-Y", "sctp.data_payload_proto_id in {16, 17}", "-T", "pdml")
+
+DDP, RDMA = "iwarp_ddp.", "iwarp_rdma."
+PAYLOAD, REMARK = "data.data", "_ws.expert.message"
+WITH_PAYLOAD = (rdmap.WRITE, rdmap.READ_RESPONSE, rdmap.SEND, rdmap.SEND_INV,
+                rdmap.SEND_SE, rdmap.SEND_SE_INV)
+# One field for each layer's
+BY_LAYER = re.compile(r"(term_etype|term_errcode)_\w+")
+
+
+class Failed(Exception):
+    """tshark did, or there is no capture."""
+
+
+# By the octets -----------------------------------------------------------------
+
+
+def packets(path):
+    """The SCTP Packets, in order."""
+    with open(path, "rb") as file:
+        try:
+            for _, octets in dpkt.pcap.Reader(file):
+                packet = sctp_packet.parse(octets[14:])
+                if packet:
+                    yield packet
+        except (ValueError, dpkt.UnpackError) as why:
+            raise Failed(f"not a capture of tcpdump's: {why}") from why
+
+
+def chunks(path):
+    """DDP's, each once, however often it was sent."""
+    seen = set()
+    for packet in packets(path):
+        for chunk in packet.of(sctp_packet.DATA):
+            tsn, sid, _, ppid = chunk.data
+            which = packet.source, packet.target, packet.tag, tsn
+            if ppid in (sctp.SEGMENT, sctp.CONTROL) and which not in seen:
+                seen.add(which)
+                yield sctp.Chunk(sid, ppid, bool(chunk.flags & 4),
+                                 chunk.body[12:], tsn)
+
+
+def of_control(message):
+    yield "ddp_sctp.function", message.code
+    if message.enhanced:
+        flags = message.rtr
+        yield "ddp_sctp.ird", message.ird
+        yield "ddp_sctp.ord", message.ord
+        for name, bit in (("peer_to_peer", 31), ("rtr_send", 30),
+                          ("rtr_write", 15), ("rtr_read", 14)):
+            yield f"ddp_sctp.{name}", flags >> bit & 1
+    if message.data:
+        yield "ddp_sctp.private_data", message.data
+
+
+def of_segment(segment):
+    opcode = segment.ulp & 15
+    yield DDP + "tagged_flag", int(segment.tagged)
+    yield DDP + "last_flag", int(segment.last)
+    yield DDP + "dv", segment.dv
+    yield RDMA + "version", segment.ulp >> 6
+    yield RDMA + "opcode", opcode
+    if segment.tagged:
+        yield DDP + "stag", segment.stag
+        yield DDP + "tagged_offset", segment.to
+    else:
+        yield DDP + "qn", segment.qn
+        yield DDP + "msn", segment.msn
+        yield DDP + "mo", segment.mo
+    if opcode in (rdmap.SEND_INV, rdmap.SEND_SE_INV):
+        yield RDMA + "inval_stag", segment.ulp32
+    if opcode in WITH_PAYLOAD and segment.payload:
+        yield PAYLOAD, segment.payload
+    if opcode in CONTENTS:
+        yield from CONTENTS[opcode](segment.payload)
+
+
+def of_immediate(payload):
+    yield "ddp_sctp.immediate", struct.unpack(">Q", payload[:8])[0]
+
+
+def of_read_request(payload):
+    request = rdmap.ReadRequest.parse(payload)
+    yield RDMA + "sinkstag", request.sink_stag
+    yield RDMA + "sinkto", request.sink_to
+    yield RDMA + "rdmardsz", request.size
+    yield RDMA + "srcstag", request.src_stag
+    yield RDMA + "srcto", request.src_to
+
+
+def of_atomic_request(payload):
+    request = rdmap.AtomicRequest.parse(payload)
+    kind = "add" if request.code == rdmap.FETCH_ADD else "swap"
+    yield RDMA + "atomic.opcode", request.code
+    yield RDMA + "atomic.request_identifier", request.ident
+    yield RDMA + "atomic.remote_stag", request.stag
+    yield RDMA + "atomic.remote_tagged_offset", request.to
+    yield RDMA + f"atomic.{kind}_data", request.data
+    yield RDMA + f"atomic.{kind}_mask", request.mask
+    yield RDMA + "atomic.compare_data", request.compare
+    yield RDMA + "atomic.compare_mask", request.compare_mask
+
+
+def of_atomic_response(payload):
+    response = rdmap.AtomicResponse.parse(payload)
+    yield RDMA + "atomic.original_request_identifier", response.ident
+    yield RDMA + "atomic.original_remote_data_value", response.old
+
+
+def of_terminate(payload):
+    message = rdmap.Terminate.parse(payload)
+    yield RDMA + "term_layer", message.layer
+    yield RDMA + "term_etype", message.etype
+    yield RDMA + "term_errcode", message.code
+    yield RDMA + "term_hdrct_m", int(message.length is not None)
+    yield RDMA + "hdrct_d", int(message.ddp is not None)
+    yield RDMA + "hdrct_r", int(message.rdma is not None)
+    if message.length is not None:
+        yield RDMA + "term_ddp_seg_len", struct.pack(">H", message.length)
+    if message.ddp is not None:
+        yield RDMA + "term_ddp_h", message.ddp[:tsharks_length(message)]
+    if message.rdma is not None and not tsharks_length(message):
+        yield RDMA + "term_rdma_h", message.rdma
+
+
+def tsharks_length(message):
+    """Of a header quoted for a protection error of RDMAP's, which is the Read
+    Request's: tshark takes it for a tagged one, and RDMAP's to begin there."""
+    return ddp.TAGGED_LEN if (message.layer, message.etype) == (0, 1) else None
+
+
+CONTENTS = {
+    rdmap.READ_REQUEST: of_read_request, rdmap.TERMINATE: of_terminate,
+    rdmap.IMMEDIATE: of_immediate, rdmap.IMMEDIATE_SE: of_immediate,
+    rdmap.ATOMIC_REQUEST: of_atomic_request,
+    rdmap.ATOMIC_RESPONSE: of_atomic_response,
+}
+
+
+def by_octets(chunk):
+    """A chunk's fields: numbers, or octets."""
+    of = of_control if chunk.ppid == sctp.CONTROL else of_segment
+    try:
+        return {"sctp.data_sid": chunk.sid, "ddp_sctp.ssn": chunk.ssn,
+                **dict(of(chunk.contents))}
+    except (sctp.Malformed, struct.error, IndexError, ValueError) as why:
+        raise Failed(f"the chunk of TSN {chunk.tsn} is malformed: {why}") from why
+
+
+# By tshark ---------------------------------------------------------------------
+
+
+def elements(path, *options):
+    """tshark's account, frame by frame."""
+    with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
+            [*COMMAND, *options, "-r", path], stdout=subprocess.PIPE,
+            stderr=errors) as process:
+        for _, element in xml.iterparse(process.stdout):
+            if element.tag == "packet":
+                yield element
+                element.clear()
+        if process.wait():
+            errors.seek(0)
+            raise Failed(errors.read().strip())
+
+
+def by_tshark(path, *options):
+    """Of each chunk that the dissector has seen its fields, as text."""
+    for packet in elements(path, *options):
+        sid, fields = None, None
+        for one in packet.iter():
+            name = one.get("name", "")
+            if one.tag == "proto" and name == "ddp_sctp":
+                if fields:
+                    yield fields
+                fields = {"sctp.data_sid": sid}
+            elif name == "sctp.data_sid":
+                sid = one.get("show")
+            elif fields is not None and one.get("show"):
+                note(fields, BY_LAYER.sub(r"\1", name), one.get("show"))
+        if fields:
+            yield fields
+
+
+def note(fields, name, text):
+    """The first of a name counts, but every remark."""
+    if name == REMARK and name in fields:
+        fields[name] += "; " + text
+    fields.setdefault(name, text)
+
+
+def octets_of(text):
+    return bytes.fromhex(text.replace(":", ""))
+
+
+def is_same(want, text):
+    if text is None:
+        return False
+    if isinstance(want, bytes):
+        return octets_of(text) == want
+    return int(text, 0) == want
+
+
+def differences(want, got):
+    """In words, of a chunk."""
+    for name, value in want.items():
+        if not is_same(value, got.get(name)):
+            yield f"{name} is {value!r}, by tshark {got.get(name)}"
+    for name in got:
+        if name.startswith("ddp_sctp.") and name not in want:
+            yield f"there is no {name}, by tshark {got[name]}"
+    if PAYLOAD in got and PAYLOAD not in want:
+        yield f"there is no payload, by tshark {got[PAYLOAD]}"
+    if REMARK in got:
+        yield f"tshark remarks: {got[REMARK]}"

@@ -1,0 +1,241 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""tools/wireshark/ddp_sctp.lua against captures made up here, good and bad.
+
+The interpreter is the one that python3-dpkt is for.
+"""
+
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from dpkt.ethernet import Ethernet
+import dpkt
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+# pylint: disable=wrong-import-position
+from rawpeer import dissector, mpa, rdmap, sctp, sctp_packet  # noqa: E402
+from rawpeer.sctp import Control                    # noqa: E402
+
+A, B = ("10.0.0.1", 40000), ("10.0.0.2", 7471)
+ALL_FLAGS = mpa.A | mpa.B | mpa.CC | mpa.D
+BIG = 0xFEDCBA9876543210
+READ = rdmap.ReadRequest(0x11111111, BIG, 0x22222222, 0x33333333, BIG + 1)
+TAGGED = rdmap.write(1, 2).header()
+UNTAGGED = rdmap.send(1).header()
+
+MESSAGES = (
+    *(Control(code, pd) for code in (sctp.INITIATE, sctp.ACCEPT, sctp.REJECT)
+      for pd in (b"", b"x", bytes(range(256)) * 2)),
+    Control(sctp.TERMINATE),
+    *(Control(code, mpa.word(ird, ord_, flags) + pd)
+      for code in (sctp.E_INITIATE, sctp.E_ACCEPT, sctp.E_REJECT)
+      for ird, ord_, flags, pd in (
+          (4, 5, mpa.A, b""), (mpa.NOT_NEGOTIATED, 0, mpa.B, b"hello"),
+          (0, mpa.NOT_NEGOTIATED, mpa.CC, bytes(508)), (1, 2, mpa.D, b"x"),
+          (3, 3, ALL_FLAGS, b""), (3, 3, 0, b""))),
+    *(rdmap.send(7, payload, opcode, mo=mo, last=last)
+      for opcode in (rdmap.SEND, rdmap.SEND_SE)
+      for payload, mo, last in ((b"", 0, True), (b"a", 0, False),
+                                (bytes(1400), BIG & 0xFFFFFFFF, True))),
+    *(rdmap.send(1, b"abc", opcode, ulp32=0x12345678)
+      for opcode in (rdmap.SEND_INV, rdmap.SEND_SE_INV)),
+    rdmap.write(0x12345678, BIG, b"written"), rdmap.write(0, 0),
+    rdmap.write(1, 2, b"w", last=False),
+    rdmap.read_response(0x12345678, BIG, b"read"), READ.segment(3),
+    *(rdmap.immediate(9, struct.pack(">Q", BIG), opcode)
+      for opcode in (rdmap.IMMEDIATE, rdmap.IMMEDIATE_SE)),
+    *(rdmap.AtomicRequest(code, 0x44444444, 0x55555555, BIG, BIG + 2, BIG + 3,
+                          BIG + 4, BIG + 5).segment(4)
+      for code in (rdmap.FETCH_ADD, rdmap.CMP_SWAP)),
+    rdmap.AtomicResponse(0x44444444, BIG).segment(2),
+    *(rdmap.Terminate(*what, **quoted).segment()
+      for what, quoted in (
+          ((0, 1, 8), {"length": 46, "ddp": UNTAGGED, "rdma": READ.pack()}),
+          ((0, 2, 9), {"length": 46, "ddp": UNTAGGED, "rdma": READ.pack()}),
+          ((0, 2, 5), {"length": 18, "ddp": UNTAGGED}),
+          ((1, 1, 2), {"length": 14, "ddp": TAGGED}),
+          ((1, 2, 3), {"length": 18, "ddp": UNTAGGED}),
+          ((2, 0, 1), {}))),
+)
+
+
+def frame(packet):
+    return Ethernet(data=sctp_packet.in_ip(packet.source[0], packet.target[0],
+                                           packet.pack()))
+
+
+class Wire:
+    """An association, whose frames are kept."""
+
+    def __init__(self):
+        self.frames, self.tsn, self.ssns = [], 1000, {}
+
+    def chunk(self, message, sid=0, flags=7):
+        """A DATA chunk with a Control, a segment, or octets and their PPID."""
+        if isinstance(message, tuple):
+            octets, ppid = message
+        else:
+            ssn = self.ssns.setdefault(sid, 0)
+            self.ssns[sid] = ssn + 1
+            octets = struct.pack(">H", ssn) + message.pack()
+            ppid = sctp.CONTROL if isinstance(message, Control) \
+                else sctp.SEGMENT
+        self.tsn += 1
+        return sctp_packet.data(sid, octets, ppid, self.tsn, flags)
+
+    def put(self, *chunks):
+        self.frames.append(frame(sctp_packet.Packet(A, B, 7, list(chunks))))
+        return self
+
+    def say(self, message, sid=0):
+        return self.put(self.chunk(message, sid))
+
+
+class Dissector(unittest.TestCase):
+    """Each test makes a capture, and says what tshark should of it."""
+
+    def setUp(self):
+        self.file = tempfile.NamedTemporaryFile(suffix=".pcap")
+        self.addCleanup(self.file.close)
+
+    def write(self, wire):
+        with open(self.file.name, "wb") as file:
+            capture = dpkt.pcap.Writer(file)
+            for one in wire.frames:
+                capture.writepkt(bytes(one), ts=0)
+
+    def check(self, wire):
+        self.write(wire)
+        return subprocess.run(
+            [os.path.join(HERE, "sctp-check"), "--facts", self.file.name],
+            capture_output=True, text=True, check=False)
+
+    def good(self, wire, chunks):
+        done = self.check(wire)
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(f"chunks {chunks}", done.stdout.splitlines())
+
+    def seen(self, wire, *options):
+        self.write(wire)
+        return list(dissector.by_tshark(self.file.name, *options))
+
+    def remarks(self, words, *messages):
+        """tshark makes one with such words of each of these chunks."""
+        wire = Wire()
+        for message in messages:
+            wire.say(message)
+        seen = self.seen(wire)
+        self.assertEqual(len(seen), len(messages))
+        for one in seen:
+            self.assertIn(words, one[dissector.REMARK])
+
+    def info(self, wire):
+        """The Info columns."""
+        self.write(wire)
+        done = subprocess.run(
+            ["tshark", "-n", "-X", f"lua_script:{dissector.SCRIPT}",
+             "-r", self.file.name, "-T", "fields", "-e", "_ws.col.Info"],
+            capture_output=True, text=True, check=True)
+        return [line.strip() for line in done.stdout.splitlines()]
+
+    def test_every_message(self):
+        wire = Wire()
+        for message in MESSAGES:
+            wire.say(message, sid=3)
+        self.good(wire, len(MESSAGES))
+
+    def test_several_in_a_packet(self):
+        wire = Wire()
+        for i in range(0, len(MESSAGES), 3):
+            wire.put(*(wire.chunk(message, sid=i)
+                       for message in MESSAGES[i:i + 3]))
+        self.good(wire, len(MESSAGES))
+
+    def test_sent_again(self):
+        wire = Wire()
+        chunk = wire.chunk(rdmap.write(1, 2, b"abc"))
+        self.good(wire.put(chunk).put(chunk), 1)
+
+    def test_cut_by_sctp(self):
+        wire, octets = Wire(), b"\0\0" + rdmap.write(1, 2, b"abcdef").pack()
+        begin, end = (wire.chunk((part, sctp.SEGMENT), flags=4 | flag)
+                      for part, flag in ((octets[:9], sctp_packet.BEGIN),
+                                         (octets[9:], sctp_packet.END)))
+        one, = self.seen(wire.put(begin).put(end))
+        self.assertEqual(one["iwarp_ddp.tagged_offset"], "0x0000000000000002")
+        self.assertEqual(one["data.data"], b"abcdef".hex(":"))
+
+    def test_sends_of_two_streams_are_put_together_apart(self):
+        wire = Wire()
+        for mo, last in (0, False), (8, True):
+            for sid in 0, 1:
+                wire.say(rdmap.send(1, b"stream %d" % sid, mo=mo, last=last),
+                         sid)
+        whole = self.seen(wire, "-o",
+                          "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:TRUE")
+        self.assertEqual(
+            [dissector.octets_of(one["data.data"]) for one in whole
+             if "data.data" in one], [b"stream 0" * 2, b"stream 1" * 2])
+
+    def test_what_is_no_ddp_of_ours(self):
+        wire = Wire()
+        wire.say((b"\0\0\0\1", 18)).say((b"\0\0\0\1", 0))
+        wire.say(Control(sctp.TERMINATE))
+        self.good(wire, 1)
+
+    def test_too_short(self):
+        self.remarks("Too short", *(
+            (octets, ppid) for octets in (b"\0", b"\0\0", b"\0\0\0")
+            for ppid in (sctp.SEGMENT, sctp.CONTROL)), *(
+            (b"\0\0" + header[:-1], sctp.SEGMENT)
+            for header in (TAGGED, UNTAGGED)), *(
+            (struct.pack(">HH", 0, code) + bytes(3), sctp.CONTROL)
+            for code in (sctp.E_INITIATE, sctp.E_ACCEPT)))
+
+    def test_too_long(self):
+        self.remarks("More Private Data", Control(sctp.TERMINATE, b"x"),
+                     Control(sctp.INITIATE, bytes(513)),
+                     Control(sctp.E_REJECT, bytes(513)))
+
+    def test_unknown_function(self):
+        self.remarks("No such", *(Control(code) for code in (0, 8, 0xFFFF)))
+
+    def test_half_a_read_request_does_not_hide_what_follows(self):
+        wire = Wire()
+        half = READ.segment(1)
+        half.payload = half.payload[:10]
+        wire.put(wire.chunk(half), wire.chunk(rdmap.write(5, 6, b"x")))
+        first, second = self.seen(wire)
+        self.assertEqual(first[dissector.REMARK],
+                         "Malformed Packet (Exception occurred)")
+        self.assertEqual(second["iwarp_ddp.stag"], "0x00000005")
+
+    def test_info(self):
+        wire = Wire()
+        wire.say(Control(sctp.E_INITIATE, mpa.word(1, 1)), 4)
+        wire.put(wire.chunk(rdmap.write(1, 2, b"x"), 1),
+                 wire.chunk(rdmap.immediate(1), 2))
+        self.assertEqual(self.info(wire), [
+            "stream 4: Enhanced Initiate",
+            "stream 1: Write [last DDP segment] "
+            "stream 2: Immediate Data [last DDP segment]"])
+
+    def test_another_opinion_is_noticed(self):
+        # the test itself
+        want = dissector.by_octets(sctp.Chunk(
+            0, sctp.SEGMENT, True, b"\0\0" + rdmap.write(1, 2, b"y").pack()))
+        got, = self.seen(Wire().say(rdmap.write(1, 2, b"x")))
+        self.assertEqual(len(list(dissector.differences(want, got))), 1)
+
+
+if __name__ == "__main__":
+    if not shutil.which("tshark"):
+        sys.exit("test_dissector: needs tshark: apt-get install tshark")
+    unittest.main()
