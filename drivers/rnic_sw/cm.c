@@ -101,12 +101,14 @@ static void untie(struct rnic_ep *ep)
 		rnic_qp_put(qp);
 }
 
-static void fill_local(const struct rnic_dev *dev, const struct iw_cm_conn_param *p,
+static void fill_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *p,
 		       struct neg_local *me)
 {
+	const struct rnic_dev *dev = ep->dev;
+
 	*me = (struct neg_local) {
-		.ird = min_t(u32, p->ird, RDMAP_DEPTH_MAX),
-		.ord = min_t(u32, p->ord, RDMAP_DEPTH_MAX),
+		.ird = min_t(u32, p->ird, READ_ONCE(ep->qp->ird_most)),
+		.ord = min_t(u32, p->ord, READ_ONCE(ep->qp->ord_most)),
 		.max = RDMAP_DEPTH_MAX,
 		.rtr = READ_ONCE(dev->policy.mpa_rtr),
 		.enhanced = READ_ONCE(dev->policy.mpa_revision) != 1,
@@ -335,7 +337,7 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 
 	if (!o)
 		return -ENOMEM;
-	fill_local(ep->dev, p, &ep->me);
+	fill_local(ep, p, &ep->me);
 	neg_request(&ep->me, &ep->request);
 	fill_offer(o, &ep->request, p->private_data, p->private_data_len);
 	ss = connect_session(ep, o);
@@ -406,7 +408,7 @@ static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 
 	if (!o)
 		return -ENOMEM;
-	fill_local(ep->dev, p, &ep->me);
+	fill_local(ep, p, &ep->me);
 	neg_accept(&ep->me, &ep->request, &reply, &ep->result);
 	fill_offer(o, &reply, p->private_data, p->private_data_len);
 	err = ep->ss->type->accept(ep->ss, &ep->qp->rdmap.stream, o);

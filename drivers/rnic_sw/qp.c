@@ -242,6 +242,18 @@ void rnic_qp_peer_closed(struct rnic_qp *qp)
 		ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_CLOSE);
 }
 
+#define APPLIED (IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |	\
+		 IB_QP_PORT | IB_QP_PKEY_INDEX |			\
+		 IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC)
+
+/*
+ * Of InfiniBand's transport and its paths.  Programs and connection managers
+ * that serve both set them; there is nothing here that they could be for.
+ */
+#define IGNORED (IB_QP_AV | IB_QP_PATH_MTU | IB_QP_TIMEOUT |		\
+		 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MIN_RNR_TIMER | \
+		 IB_QP_RQ_PSN | IB_QP_SQ_PSN | IB_QP_DEST_QPN | IB_QP_QKEY)
+
 static enum ib_qp_state to_ib_state(enum qp_state s)
 {
 	static const enum ib_qp_state map[QP_STATE_NR] = {
@@ -301,22 +313,78 @@ static void modify_rights(struct rnic_qp *qp, int access, bool with_state)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
+/*
+ * What is asked for before it is connected bounds what connecting agrees on.
+ * From then on that is as it is.
+ */
+static int modify_depth(const struct rnic_qp *qp, u8 *most, u8 want, u16 now)
+{
+	if (READ_ONCE(qp->state) != QP_IDLE)
+		return want == min_t(u16, now, U8_MAX) ? 0 : -EINVAL;
+	if (want > RDMAP_DEPTH_MAX)
+		return -EINVAL;
+	WRITE_ONCE(*most, want);
+	return 0;
+}
+
+static int modify_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
+			 int mask)
+{
+	int err = 0;
+
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		err = modify_depth(qp, &qp->ord_most, attr->max_rd_atomic,
+				   qp->rdmap.orq.size);
+	if (!err && mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		err = modify_depth(qp, &qp->ird_most, attr->max_dest_rd_atomic,
+				   qp->rdmap.ird);
+	return err;
+}
+
+/* Before it is connected all that leads there is one state */
+static bool is_state(const struct rnic_qp *qp, enum ib_qp_state as)
+{
+	enum qp_state now = READ_ONCE(qp->state);
+
+	if (now == QP_IDLE && (as == IB_QPS_RESET || as == IB_QPS_RTR))
+		return true;
+	return as == to_ib_state(now);
+}
+
+/* What can be right here, or has to be refused rather than forgotten */
+static int check_modify(const struct rnic_qp *qp, const struct ib_qp_attr *attr,
+			int mask)
+{
+	/* what there is of its kind of InfiniBand's only: see IGNORED */
+	if (mask & ~(APPLIED | IGNORED))
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_CUR_STATE && !is_state(qp, attr->cur_qp_state))
+		return -EINVAL;
+	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
+		return -EINVAL;
+	return 0;
+}
+
 /**
- * rnic_modify_qp - verbs: change state or rights
+ * rnic_modify_qp - verbs: change state, rights or depths
  * @ib: the queue pair
  * @attr: new values
  * @mask: which of them
  * @udata: nothing
  *
- * Return: 0; -EINVAL for what this device cannot do.
+ * Return: 0; -EINVAL or -EOPNOTSUPP for what this device cannot do: then
+ * nothing has changed, but for a state that cannot be had.
  */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
+	int err = check_modify(qp, attr, mask);
 
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
-		return -EOPNOTSUPP;
+	if (!err)
+		err = modify_depths(qp, attr, mask);
+	if (err)
+		return err;
 	if (mask & IB_QP_ACCESS_FLAGS)
 		modify_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
 	if (!(mask & IB_QP_STATE))
@@ -508,6 +576,8 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
 	INIT_WORK(&qp->tell_work, rnic_sq_tell_more);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
 	qp->rdmap.stream.dma_ok = !user;
+	qp->ird_most = RDMAP_DEPTH_MAX;
+	qp->ord_most = RDMAP_DEPTH_MAX;
 	qp->counts = qp->dev->all.value;
 	INIT_LIST_HEAD(&qp->counted);
 	rnic_qp_owner_init(qp);

@@ -227,6 +227,8 @@ struct rnic_qp {
 	struct ib_qp_init_attr	init;
 	int			access;		/* IB_ACCESS_* */
 	bool			access_chosen;	/* by the consumer */
+	u8			ird_most;	/* that connecting may agree on */
+	u8			ord_most;
 
 	spinlock_t		lock;		/* the rest */
 	enum qp_state		state;

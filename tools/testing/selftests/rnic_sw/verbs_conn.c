@@ -253,10 +253,68 @@ static void depths_unlike(void)
 	desk_close(&d);
 }
 
+static void modify(const struct end *e, struct ibv_qp_attr attr, int mask,
+		   int err)
+{
+	int got = ibv_modify_qp(e->qp, &attr, mask);
+
+	CHECK(got == err, "%s for mask 0x%x", strerror(got), mask);
+}
+
+/* What cannot be had is refused, what can be is there afterwards */
+static void modify_attrs(void)
+{
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){ .ird = 9, .ord = 5 });
+	modify(&p.c, (struct ibv_qp_attr){ .cap.max_send_wr = 1 }, IBV_QP_CAP,
+	       EOPNOTSUPP);
+	modify(&p.c, (struct ibv_qp_attr){ .en_sqd_async_notify = 1 },
+	       IBV_QP_EN_SQD_ASYNC_NOTIFY, EOPNOTSUPP);
+	modify(&p.c, (struct ibv_qp_attr){ .cur_qp_state = IBV_QPS_RTS },
+	       IBV_QP_CUR_STATE, EINVAL);
+	modify(&p.c, (struct ibv_qp_attr){ .cur_qp_state = IBV_QPS_RESET },
+	       IBV_QP_CUR_STATE, 0);
+	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 129 },
+	       IBV_QP_MAX_QP_RD_ATOMIC, EINVAL);
+	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+	       .max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
+	       IBV_QP_MAX_DEST_RD_ATOMIC, 0);
+	/* what connection managers for both set */
+	modify(&p.c, (struct ibv_qp_attr){ .timeout = 10 }, IBV_QP_TIMEOUT, 0);
+	pair_free(&p);
+}
+
+static void bounded(void)
+{
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){ .ird = 9, .ord = 5 });
+	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+	       .max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
+	       IBV_QP_MAX_DEST_RD_ATOMIC, 0);
+	pair_request(&p);
+	CHECK(p.ev.param.conn.responder_resources == 3 &&
+	      p.ev.param.conn.initiator_depth == 2,
+	      "the server hears of %u Reads to it, %u from it",
+	      p.ev.param.conn.responder_resources,
+	      p.ev.param.conn.initiator_depth);
+	pair_make_qp(&p, &p.s);
+	pair_accept(&p);
+	CHECK(max_reads(&p.c) <= 3, "client: %u", max_reads(&p.c));
+	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 100 },
+	       IBV_QP_MAX_QP_RD_ATOMIC, EINVAL);
+	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = max_reads(&p.c) },
+	       IBV_QP_MAX_QP_RD_ATOMIC, 0);
+	pair_close(&p);
+}
+
 #define T(fn, rows)	CASE("conn_" #fn, fn, 0, rows)
 
 const struct test conn_tests[] = {
 	T(private_data, "MPA-121"),
+	T(modify_attrs, ""),
+	T(bounded, ""),
 	T(reject, "MPA-116"),
 	T(nobody_listens, "MPA-132"),
 	T(depths, "MPA2-29 MPA2-32"),
