@@ -203,7 +203,7 @@ static void peer_closed(struct ddp_session *ss)
 	struct rnic_ep *ep = ss->ctx;
 
 	rnic_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0, NULL);
-	rnic_qp_peer_closed(ep->qp);
+	rnic_qp_close(ep->qp);
 }
 
 static void tell_closed(struct rnic_ep *ep, enum iw_reason why,

@@ -228,68 +228,12 @@ int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	return move(qp, QP_RTS) ? err : -ENOTCONN;
 }
 
-static bool start_closing(struct rnic_qp *qp)
+void rnic_qp_close(struct rnic_qp *qp)
 {
 	if (!move(qp, QP_CLOSING))
-		return false;
+		return;
 	rnic_sq_close(qp);
-	return true;
-}
-
-void rnic_qp_peer_closed(struct rnic_qp *qp)
-{
-	if (start_closing(qp))
-		ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_CLOSE);
-}
-
-#define APPLIED (IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |	\
-		 IB_QP_PORT | IB_QP_PKEY_INDEX |			\
-		 IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC)
-
-/*
- * Of InfiniBand's transport and its paths.  Programs and connection managers
- * that serve both set them; there is nothing here that they could be for.
- */
-#define IGNORED (IB_QP_AV | IB_QP_PATH_MTU | IB_QP_TIMEOUT |		\
-		 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MIN_RNR_TIMER | \
-		 IB_QP_RQ_PSN | IB_QP_SQ_PSN | IB_QP_DEST_QPN | IB_QP_QKEY)
-
-static enum ib_qp_state to_ib_state(enum qp_state s)
-{
-	static const enum ib_qp_state map[QP_STATE_NR] = {
-		[QP_IDLE]	= IB_QPS_INIT,
-		[QP_RTS]	= IB_QPS_RTS,
-		[QP_CLOSING]	= IB_QPS_SQD,
-		[QP_TERMINATE]	= IB_QPS_ERR,
-		[QP_ERROR]	= IB_QPS_ERR,
-	};
-
-	return map[s];
-}
-
-static int modify_state(struct rnic_qp *qp, enum ib_qp_state to)
-{
-	enum qp_state now = READ_ONCE(qp->state);
-
-	switch (to) {
-	case IB_QPS_ERR:
-		rnic_qp_error(qp, IW_LOCAL_ABORT);
-		return 0;
-	case IB_QPS_SQD:
-		if (start_closing(qp))
-			ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_CLOSE);
-		return now == QP_IDLE ? -EINVAL : 0;
-	case IB_QPS_RESET:
-	case IB_QPS_INIT:
-	case IB_QPS_RTR:
-		/* the connection manager goes on from here */
-		return now == QP_IDLE ? 0 : -EINVAL;
-	case IB_QPS_RTS:
-		/* only a connection leads there */
-		return now == QP_RTS ? 0 : -EINVAL;
-	default:
-		return -EINVAL;
-	}
+	ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_CLOSE);
 }
 
 /*
@@ -298,7 +242,7 @@ static int modify_state(struct rnic_qp *qp, enum ib_qp_state to)
  * On the passive side it gives those that iWARP had before RFC 7306: atomics
  * are then up to the region alone.
  */
-static void modify_rights(struct rnic_qp *qp, int access, bool with_state)
+void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state)
 {
 	unsigned long flags;
 
@@ -311,115 +255,6 @@ static void modify_rights(struct rnic_qp *qp, int access, bool with_state)
 	qp->access_chosen = true;
 	__set_rights(qp);
 	spin_unlock_irqrestore(&qp->lock, flags);
-}
-
-/*
- * What is asked for before it is connected bounds what connecting agrees on.
- * From then on that is as it is.
- */
-static int modify_depth(const struct rnic_qp *qp, u8 *most, u8 want, u16 now)
-{
-	if (READ_ONCE(qp->state) != QP_IDLE)
-		return want == min_t(u16, now, U8_MAX) ? 0 : -EINVAL;
-	if (want > RDMAP_DEPTH_MAX)
-		return -EINVAL;
-	WRITE_ONCE(*most, want);
-	return 0;
-}
-
-static int modify_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
-			 int mask)
-{
-	int err = 0;
-
-	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
-		err = modify_depth(qp, &qp->ord_most, attr->max_rd_atomic,
-				   qp->rdmap.orq.size);
-	if (!err && mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		err = modify_depth(qp, &qp->ird_most, attr->max_dest_rd_atomic,
-				   qp->rdmap.ird);
-	return err;
-}
-
-/* Before it is connected all that leads there is one state */
-static bool is_state(const struct rnic_qp *qp, enum ib_qp_state as)
-{
-	enum qp_state now = READ_ONCE(qp->state);
-
-	if (now == QP_IDLE && (as == IB_QPS_RESET || as == IB_QPS_RTR))
-		return true;
-	return as == to_ib_state(now);
-}
-
-/* What can be right here, or has to be refused rather than forgotten */
-static int check_modify(const struct rnic_qp *qp, const struct ib_qp_attr *attr,
-			int mask)
-{
-	/* what there is of its kind of InfiniBand's only: see IGNORED */
-	if (mask & ~(APPLIED | IGNORED))
-		return -EOPNOTSUPP;
-	if (mask & IB_QP_CUR_STATE && !is_state(qp, attr->cur_qp_state))
-		return -EINVAL;
-	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
-		return -EINVAL;
-	return 0;
-}
-
-/**
- * rnic_modify_qp - verbs: change state, rights or depths
- * @ib: the queue pair
- * @attr: new values
- * @mask: which of them
- * @udata: nothing
- *
- * Return: 0; -EINVAL or -EOPNOTSUPP for what this device cannot do: then
- * nothing has changed, but for a state that cannot be had.
- */
-int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-		   struct ib_udata *udata)
-{
-	struct rnic_qp *qp = to_rnic_qp(ib);
-	int err = check_modify(qp, attr, mask);
-
-	if (!err)
-		err = modify_depths(qp, attr, mask);
-	if (err)
-		return err;
-	if (mask & IB_QP_ACCESS_FLAGS)
-		modify_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
-	if (!(mask & IB_QP_STATE))
-		return 0;
-	rnic_qp_vouch(qp, attr->qp_state);
-	return modify_state(qp, attr->qp_state);
-}
-
-/**
- * rnic_query_qp - verbs: how it is
- * @ib: the queue pair
- * @attr: filled in
- * @mask: what is wanted; all is given
- * @init: filled in
- *
- * Return: 0.
- */
-int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-		  struct ib_qp_init_attr *init)
-{
-	struct rnic_qp *qp = to_rnic_qp(ib);
-	u16 ird, ord;
-
-	memset(attr, 0, sizeof(*attr));
-	rdmap_depths(&qp->rdmap, &ird, &ord);
-	attr->qp_state = to_ib_state(READ_ONCE(qp->state));
-	attr->cur_qp_state = attr->qp_state;
-	attr->path_mtu = IB_MTU_4096;
-	attr->qp_access_flags = READ_ONCE(qp->access);
-	attr->cap = qp->init.cap;
-	attr->port_num = 1;
-	attr->max_rd_atomic = min_t(u16, ord, U8_MAX);
-	attr->max_dest_rd_atomic = min_t(u16, ird, U8_MAX);
-	*init = qp->init;
-	return 0;
 }
 
 /* Making and unmaking ------------------------------------------------------- */

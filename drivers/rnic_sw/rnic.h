@@ -418,19 +418,23 @@ bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 /* qp.c */
 int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		   struct ib_udata *udata);
-int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-		   struct ib_udata *udata);
-int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-		  struct ib_qp_init_attr *init);
 int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
 /* The stream runs: the depths agreed on, and who speaks first */
 int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
-/* The peer will send no more: end gracefully once all is sent */
-void rnic_qp_peer_closed(struct rnic_qp *qp);
+/* End gracefully once all is sent: we want it, or the peer sends no more */
+void rnic_qp_close(struct rnic_qp *qp);
+/* What the consumer, or a connection manager for it, wants peers to may */
+void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state);
 /* To ERROR, whatever the state; any context; flushes from a worker */
 void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why);
 /* Something was posted in ERROR: flush it; any context */
 void rnic_qp_reflush(struct rnic_qp *qp);
+
+/* qp_modify.c: what a consumer changes, and finds */
+int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
 
 /* qp_table.c: by number */
 void rnic_qp_table_init(struct rnic_dev *dev);
