@@ -23,7 +23,7 @@ static enum iw_reason check_range(const struct ddp_region *r, u64 to, u32 len)
  * @stag: the STag as it was given, key and all
  * @to: first octet
  * @len: octets; 0: @to is not checked (RFC 5041 5.2)
- * @rights: DDP_* it must have, all of them
+ * @rights: DDP_* it must have, all of them; with DDP_RECEIVED for a receive
  *
  * The caller holds @r, so that an IW_OK stays true until it lets go.
  *
@@ -41,9 +41,10 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 	 */
 	if (!smp_load_acquire(&r->valid) || r->stag != stag)
 		return IW_DDP_T_STAG;
-	if (r->pd != s->pd || (r->stream && r->stream != s->id))
+	if (r->pd != (rights & DDP_RECEIVED ? s->recv_pd : s->pd) ||
+	    (r->stream && r->stream != s->id))
 		return IW_DDP_T_ASSOC;
-	if (rights & ~r->rights)
+	if (rights & ~(r->rights | DDP_RECEIVED))
 		return IW_DDP_T_STAG;
 	return check_range(r, to, len);
 }

@@ -155,7 +155,7 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 	if (plain_kernel_memory(s, m->stag))
 		return place_flat(llp, (void *)(uintptr_t)m->addr, m->len);
 	/* the buffer is the ULP's own: what is wrong with it is a local fault */
-	if (ddp_region_use(s, m, DDP_LOCAL_WRITE, &r))
+	if (ddp_region_use(s, m, DDP_LOCAL_WRITE | DDP_RECEIVED, &r))
 		return IW_LOCAL_PROT;
 	why = region_from_llp(r, m->addr, m->len, llp);
 	ddp_region_put(r);

@@ -61,6 +61,7 @@ void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 	s->ulp = ulp;
 	s->stags = stags;
 	s->pd = pd;
+	s->recv_pd = pd;
 	for (qn = 0; qn < DDP_QUEUES; qn++) {
 		ddp_uq_init(&s->uq[qn]);
 		s->msn[qn] = 1;

@@ -259,7 +259,7 @@ void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state)
 
 /* Making and unmaking ------------------------------------------------------- */
 
-static int check_attr(const struct ib_qp_init_attr *a, const struct ib_pd *pd)
+static int check_attr(const struct ib_qp_init_attr *a)
 {
 	const struct ib_qp_cap *cap = &a->cap;
 
@@ -270,9 +270,6 @@ static int check_attr(const struct ib_qp_init_attr *a, const struct ib_pd *pd)
 	    cap->max_send_sge > RDMAP_SGE_MAX ||
 	    cap->max_recv_sge > RDMAP_SGE_MAX ||
 	    cap->max_inline_data > RNIC_MAX_INLINE)
-		return -EINVAL;
-	/* its receives name memory of one protection domain (SEC-2) */
-	if (a->srq && a->srq->pd != pd)
 		return -EINVAL;
 	return 0;
 }
@@ -411,6 +408,9 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
 	INIT_WORK(&qp->tell_work, rnic_sq_tell_more);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
 	qp->rdmap.stream.dma_ok = !user;
+	/* shared receives name memory of their queue's, all else of ours (SEC-2) */
+	if (qp->srq)
+		qp->rdmap.stream.recv_pd = qp->srq->ib.pd;
 	qp->ird_most = RDMAP_DEPTH_MAX;
 	qp->ord_most = RDMAP_DEPTH_MAX;
 	qp->counts = qp->dev->all.value;
@@ -432,7 +432,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	struct rnic_qp *qp = to_rnic_qp(ib);
 	int err;
 
-	err = check_attr(attr, ib->pd);
+	err = check_attr(attr);
 	if (err)
 		return err;
 	err = rnic_take(to_rnic_dev(ib->device), RNIC_QPS);

@@ -15,6 +15,8 @@ struct ddp_stream;
 #define DDP_REMOTE_READ		0x04
 #define DDP_REMOTE_ATOMIC	0x08
 #define DDP_LOCAL_READ		0x10	/* every region has it */
+/* No right: it is a receive's, whose protection domain may be another one */
+#define DDP_RECEIVED		0x20
 
 #define DDP_STAG_KEY_MASK	0xffu	/* low octet: the consumer's key */
 #define DDP_STAG_DMA		0x100u	/* all kernel memory, local use only */

@@ -140,6 +140,7 @@ struct ddp_stream {
 	const struct ddp_ulp_ops *ulp;
 	struct ddp_stags	*stags;
 	void			*pd;
+	void			*recv_pd;	/* of what is received into */
 	u64			id;	/* never used again */
 	bool			dma_ok;	/* kernel consumer: DDP_STAG_DMA works */
 

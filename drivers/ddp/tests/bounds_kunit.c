@@ -71,6 +71,27 @@ static void bounds_rights(struct kunit *test)
 	}
 }
 
+/* SEC-2: a receive's memory is of the receives' domain, and nothing else is */
+static void bounds_received(struct kunit *test)
+{
+	struct bounds_ctx *c = test->priv;
+	int theirs;
+
+	c->s.recv_pd = &theirs;
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_OK);
+	KUNIT_EXPECT_EQ(test, ddp_bounds_check(&c->r, &c->s, STAG, 0x1000, 1,
+					       RIGHTS | DDP_RECEIVED),
+			IW_DDP_T_ASSOC);
+	c->r.pd = &theirs;
+	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
+	KUNIT_EXPECT_EQ(test, ddp_bounds_check(&c->r, &c->s, STAG, 0x1000, 1,
+					       RIGHTS | DDP_RECEIVED), IW_OK);
+	c->r.rights = DDP_RECEIVED;
+	KUNIT_EXPECT_EQ(test, ddp_bounds_check(&c->r, &c->s, STAG, 0x1000, 1,
+					       DDP_LOCAL_WRITE | DDP_RECEIVED),
+			IW_DDP_T_STAG);
+}
+
 /* DDP-109, DDP-111, DDP-112, DDP-114, DDP-123, DDP-124 */
 static void bounds_association(struct kunit *test)
 {
@@ -202,6 +223,7 @@ static void bounds_longest(struct kunit *test)
 static struct kunit_case bounds_cases[] = {
 	KUNIT_CASE(bounds_stag),
 	KUNIT_CASE(bounds_rights),
+	KUNIT_CASE(bounds_received),
 	KUNIT_CASE(bounds_association),
 	KUNIT_CASE(bounds_order),
 	KUNIT_CASE(bounds_no_octets),

@@ -84,9 +84,11 @@ static bool allowed(const struct scene *c, const struct ddp_hdr *h, u32 payload)
 	const struct ddp_region *r = &c->region;
 	u128 end = (u128)h->to + payload;
 
-	if (!r->valid || r->stag != h->stag || r->pd != c->s.pd)
+	if (!r->valid || r->stag != h->stag ||
+	    r->pd != (c->rights & DDP_RECEIVED ? c->s.recv_pd : c->s.pd))
 		return false;
-	if ((r->stream && r->stream != c->s.id) || c->rights & ~r->rights)
+	if ((r->stream && r->stream != c->s.id) ||
+	    c->rights & ~r->rights & ~DDP_RECEIVED)
 		return false;
 	return !payload || (end < (u128)1 << 64 && h->to >= r->base &&
 			    end <= (u128)r->base + r->length);

@@ -25,7 +25,9 @@ struct question {
 
 static bool associated(const struct question *q)
 {
-	return q->r.pd == q->s.pd && (!q->r.stream || q->r.stream == q->s.id);
+	const void *pd = q->rights & DDP_RECEIVED ? q->s.recv_pd : q->s.pd;
+
+	return q->r.pd == pd && (!q->r.stream || q->r.stream == q->s.id);
 }
 
 static bool inside(const struct question *q)
@@ -42,7 +44,7 @@ static enum iw_reason answer(const struct question *q)
 		return IW_DDP_T_STAG;
 	if (!associated(q))
 		return IW_DDP_T_ASSOC;
-	if ((q->rights & q->r.rights) != q->rights)
+	if (q->rights & ~q->r.rights & ~DDP_RECEIVED)
 		return IW_DDP_T_STAG;
 	if (!q->len)
 		return IW_OK;

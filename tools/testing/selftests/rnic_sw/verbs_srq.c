@@ -232,24 +232,12 @@ static void no_srq(struct ibv_pd *pd, uint32_t wr, uint32_t sge, int err)
 	CHECK(errno == err, "%m");
 }
 
-static void no_qp(struct end *e, struct ibv_pd *pd)
-{
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC, .send_cq = e->scq, .recv_cq = e->rcq,
-		.srq = e->srq, .cap = { .max_send_wr = 1, .max_send_sge = 1 },
-	};
-
-	CHECK(!ibv_create_qp(pd, &attr), "another PD's");
-	CHECK(errno == EINVAL, "%m");
-}
-
 static void arguments(void)
 {
 	struct ibv_srq_attr attr = { .max_wr = 100, .srq_limit = DEPTH + 1 };
 	struct ibv_device_attr dev;
 	struct ibv_sge sge[2] = {};
 	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = 2 }, *bad;
-	struct ibv_pd *pd;
 	struct twins t;
 	struct end *s;
 
@@ -265,11 +253,85 @@ static void arguments(void)
 	CHECK(ibv_post_srq_recv(s->srq, &wr, &bad) == EINVAL, "two pieces");
 	CHECK(bad == &wr, "bad_wr");
 	CHECK(try_recv(s, 1, &t.d.s, 0, 10), "a receive of its own");
-	pd = ibv_alloc_pd(s->id->verbs);
-	CHECK(pd, "%m");
-	no_qp(s, pd);
-	CHECK(!ibv_dealloc_pd(pd), "%m");
 	twins_close(&t);
+}
+
+/* A further connection, its server's end in a protection domain of its own */
+static void guest_open(struct desk *host, struct pair *g)
+{
+	pair_prepare(g, &(struct opts){});
+	pair_request(g);
+	g->s.srq = host->p.s.srq;
+	pair_make_qp(g, &g->s);
+	pair_accept(g);
+	CHECK(g->s.pd != host->p.s.pd, "the same");
+}
+
+static void guest_free(struct pair *g)
+{
+	g->s.srq = NULL;	/* lent */
+	pair_free(g);
+}
+
+/*
+ * Receives are in the queue's domain.  What its peer may write to is in the
+ * connection's own: a guest reaches nothing of the others'.
+ */
+static void other_pd(void)
+{
+	struct desk d;
+	struct pair g = {};
+	struct buf b;
+	uint64_t was;
+
+	desk_open(&d, &(struct opts){ .srq = DEPTH }, 1000);
+	guest_open(&d, &g);
+	buf_new(&b, 1000);
+	buf_reg(&b, g.c.pd, RIGHTS_ALL);
+	buf_clear(&d.s);
+	buf_fill(&b, 0, 1000, 5);
+	CHECK(!try_srq_recv(d.p.s.srq, 1, &d.s, 1000), "%m");
+	do_send(&g.c, 7, &b, 0, 900);
+	want_ok(g.c.scq, 7, IBV_WC_SEND);
+	want_recv(g.s.rcq, 1, 900);
+	buf_has_only(&d.s, 0, 900, 5);
+	was = counter(&g.s, "end_ddp_tagged_assoc");
+	buf_clear(&d.s);
+	do_job(&g.c, &(struct job){ .id = 8, .op = IBV_WR_RDMA_WRITE,
+	       .flags = SIG, .b = &b, .len = 100, .rkey = d.s.mr->rkey,
+	       .raddr = (uintptr_t)d.s.at });
+	want_counted(&g.s, "end_ddp_tagged_assoc", was, 1);
+	buf_is_clear(&d.s, 0, 1000);
+	buf_free(&b);
+	guest_free(&g);
+	desk_close(&d);
+}
+
+/* The connection's own memory is not what the queue's receives may name */
+static void own_pd(void)
+{
+	struct desk d;
+	struct pair g = {};
+	struct buf b, to;
+	uint64_t was;
+
+	desk_open(&d, &(struct opts){ .srq = DEPTH }, 1000);
+	guest_open(&d, &g);
+	buf_new(&b, 1000);
+	buf_reg(&b, g.c.pd, RIGHTS_ALL);
+	buf_new(&to, 1000);
+	buf_reg(&to, g.s.pd, RIGHTS_ALL);
+	buf_clear(&to);
+	CHECK(!try_srq_recv(d.p.s.srq, 1, &to, 1000), "%m");
+	was = counter(&g.s, "end_rdmap_catastrophic");
+	do_send(&g.c, 7, &b, 0, 100);
+	want_counted(&g.s, "end_rdmap_catastrophic", was, 1);
+	want_status(g.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
+	buf_is_clear(&to, 0, 1000);
+	buf_free(&b);
+	buf_free(&to);
+	guest_free(&g);
+	desk_close(&d);
 }
 
 #define T(fn, rows)	CASE("srq_" #fn, fn, 0, rows)
@@ -281,6 +343,8 @@ const struct test srq_tests[] = {
 	T(exhausted, "DDP-135"),
 	T(survives, ""),
 	T(lies, "DDP-130 DDP-132"),
-	T(arguments, "SEC-2"),
+	T(arguments, ""),
+	T(other_pd, "SEC-2 SEC-10"),
+	T(own_pd, "SEC-2"),
 	{}
 };
