@@ -12,6 +12,8 @@
 
 scripts=$(cd "$here/../../../scripts" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL ARCH CROSS_COMPILE KBUILD_OUTPUT O
+# built once: it would only push out what is built often
+export CCACHE_DISABLE=1
 me=$(basename "$0")
 die() { echo "$me: $*" >&2; exit 1; }
 
