@@ -17,6 +17,9 @@ UNIT_CASE = re.compile(r"\bKUNIT_CASE(?:_PARAM)?\((\w+)")
 SUITE = re.compile(r"struct kunit_suite \w+ = \{.*?\.name\s*=\s*\"([^\"]+)\"",
                    re.S)
 UNIT_TESTS = "drivers/*/tests/*_kunit.c", "tools/testing/host/doors/*_kunit.c"
+PROOFS = "tools/testing/proofs/*.c"
+PROVES = re.compile(r"^void prove_(\w+)\(void\)$", re.M)
+MUST = re.compile(r"\bMUST\(\s*\"([^\"]*)\"")
 SYSTEM_TESTS = "tools/testing/selftests/rnic_sw/*"
 
 
@@ -109,6 +112,34 @@ def in_host_log(lines, units):
             yield Case("unit test", found[0], units[found[0]], found[1])
 
 
+# Proofs ----------------------------------------------------------------------
+
+
+def in_proofs(text, stem):
+    """(file.proof, rows) of each: what MUST() says in it and in the helpers before."""
+    start = 0
+    for head in PROVES.finditer(text):
+        end = text.find("\n}", head.start())
+        yield f"{stem}.{head[1]}", rows_in(" ".join(MUST.findall(text[start:end])))
+        start = end
+
+
+def proof_rows(tree):
+    found = {}
+    for path in sorted(Path(tree).glob(PROOFS)):
+        found.update(in_proofs(path.read_text(encoding="utf-8"), path.stem))
+    return found
+
+
+def in_proof_log(lines, proofs):
+    """scripts/prove prints "ok 1 file.proof: what there was"."""
+    for line in lines:
+        found = result_of(line)
+        name = found and found[0].partition(":")[0]
+        if proofs.get(name):
+            yield Case("proof", name, proofs[name], found[1])
+
+
 # All of it -------------------------------------------------------------------
 
 
@@ -119,12 +150,13 @@ def log_files(directory):
 def in_logs(directories, tree):
     """Every case in these logs, once; the worst of its results counts."""
     order = (FAILED, PASSED, SKIPPED)
-    units = unit_rows(tree)
+    units, proofs = unit_rows(tree), proof_rows(tree)
     found = {}
     for directory in directories:
         for path in log_files(directory):
             lines = path.read_text("utf-8", "replace").splitlines()
-            for case in [*in_ktap(lines, path.stem), *in_host_log(lines, units)]:
+            for case in [*in_ktap(lines, path.stem), *in_host_log(lines, units),
+                         *in_proof_log(lines, proofs)]:
                 key = case.script, case.name
                 old = found.get(key)
                 if not old or order.index(case.result) < order.index(old.result):
@@ -135,7 +167,8 @@ def in_logs(directories, tree):
 def in_sources(tree):
     """ID: one place that cites it."""
     found = {}
-    paths = sorted(Path(tree).glob(SYSTEM_TESTS)) + unit_tests(tree)
+    paths = [*sorted(Path(tree).glob(SYSTEM_TESTS)), *unit_tests(tree),
+             *sorted(Path(tree).glob(PROOFS))]
     for path in paths:
         if path.suffix not in (".c", ".h", ".py", ".sh"):
             continue

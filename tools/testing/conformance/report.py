@@ -8,8 +8,8 @@
 LOGS are directories as `make check` (CHECK_LOG) and `run --out` leave them.
 The rows are those of requirements.tsv.  A system test cites them in brackets
 behind its name, in its KTAP; a unit test in the comments above and inside it,
-its result is that of the host tests.  What no test shows stands in
-reasons.tsv.  The exit status is 1 if a MUST that concerns the modules is open
+its result is that of the host tests; a proof in its MUST().  What no test shows
+stands in reasons.tsv.  The exit status is 1 if a MUST that concerns the modules is open
 or fails.
 """
 import argparse
@@ -30,6 +30,19 @@ ABSENT, DESIGN, DEPARTED = "not applicable", "by design", "departed"
 BROKEN = "departed from a MUST"
 DEPARTURES = (DEPARTED, BROKEN)
 REASONS = (ABSENT, DESIGN, *DEPARTURES)
+# Where a script's evidence comes from; the first that fits.  FOREIGN are those that
+# can contradict us: none of them was written here.
+WITNESSES = (
+    ("proof", re.compile(r"proof$")),
+    ("unit", re.compile(r"unit test$")),
+    ("raw peer", re.compile(r"wire_")),
+    ("tshark", re.compile(r"capture|ipsec")),
+    ("siw", re.compile(r"interop")),
+    ("other programs", re.compile(
+        r"(sctp_)?(rdmacm|perftest|pyverbs|storage|paths)\b|(sctp|basics|smoke)\.|consumer_")),
+    ("own program", re.compile(r"")),
+)
+FOREIGN = {"tshark", "siw", "other programs"}
 TITLES = {
     "5041": "DDP",
     "5043": "DDP over SCTP",
@@ -61,9 +74,19 @@ class Row:
         return self.must or self.level.startswith(("SHOULD", "REC"))
 
     @property
+    def witnesses(self):
+        """The kinds of what passed."""
+        kinds = {witness(case.script) for case in self.cases if case.result == PASSED}
+        return [kind for kind, _ in WITNESSES if kind in kinds]
+
+    @property
     def bad(self):
         return (self.must and self.who in "NTP" and
                 self.verdict in (OPEN, FAILING))
+
+
+def witness(script):
+    return next(kind for kind, fits in WITNESSES if fits.match(script))
 
 
 def table(path):
@@ -166,6 +189,18 @@ def summary_line(name, count):
     return f"| {name} | " + " | ".join(map(str, numbers)) + " |"
 
 
+def evidence(rows):
+    """What stands behind "shown", in numbers; a row may have several."""
+    shown = [row for row in rows.values() if row.verdict == SHOWN]
+    count = Counter(kind for row in shown for kind in row.witnesses)
+    foreign = sum(bool(FOREIGN & set(row.witnesses)) for row in shown)
+    alone = sum(row.witnesses in (["unit"], ["proof"], ["proof", "unit"]) for row in shown)
+    kinds = ", ".join(f"{kind} {count[kind]}" for kind, _ in WITNESSES if count[kind])
+    return (f"Rows that are shown, by witness: {kinds}. {foreign} have one that is not "
+            f"ours; {alone} are about decisions that nothing but unit tests and proofs "
+            "looks at.")
+
+
 def cell(text):
     return text.replace("|", "\\|")
 
@@ -184,11 +219,12 @@ def shown_by(row):
 
 def section(rfc, rows):
     lines = [f"## RFC {rfc}: {TITLES[rfc]}", "",
-             "| ID | section | level | requirement | verdict | shown by, or why |",
-             "|---|---|---|---|---|---|"]
+             "| ID | section | level | requirement | verdict | witnesses | shown by, or why |",
+             "|---|---|---|---|---|---|---|"]
     for row in rows:
         lines.append(f"| {row.id} | {row.section} | {row.level} | "
-                     f"{cell(row.text)} | {row.verdict} | {shown_by(row)} |")
+                     f"{cell(row.text)} | {row.verdict} | "
+                     f"{', '.join(row.witnesses)} | {shown_by(row)} |")
     return "\n".join(lines)
 
 
@@ -201,11 +237,16 @@ given. *departed from a MUST*: it does not hold; the reason says why not and wha
 it would take. *not applicable*: does not concern this RNIC. *unasked*: a
 permission or a definition without a test of its own. *open*: neither shown nor
 explained.
+
+Witnesses: *proof* (CBMC, for every input), *unit*, *raw peer* (ours, it builds each
+octet itself), *tshark* (what it says of captures), *siw* (the kernel's other iWARP at
+the other end), *other programs* (librdmacm's and rdma-core's, perftest, the kernel's
+consumers), *own program* (verbs and their completions at both ends).
 """
 
 
 def full_report(rows):
-    parts = [PREFACE.rstrip(), summary(rows), left_out(rows)]
+    parts = [PREFACE.rstrip(), summary(rows), evidence(rows), left_out(rows)]
     parts += [section(rfc, each) for rfc, each in by_rfc(rows).items()]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -290,6 +331,7 @@ def run_check():
 
 def tell(rows, unknown):
     print(summary(rows))
+    print(evidence(rows))
     for verdict in FAILING, OPEN:
         for row in rows.values():
             if row.verdict == verdict and have(row.needs):
@@ -310,8 +352,8 @@ def run_report(args):
         args.out.write_text(full_report(rows), encoding="utf-8")
     if args.readme:
         text = args.readme.read_text(encoding="utf-8")
-        args.readme.write_text(between_marks(text, summary(rows)),
-                               encoding="utf-8")
+        new = f"{summary(rows)}\n\n{evidence(rows)}"
+        args.readme.write_text(between_marks(text, new), encoding="utf-8")
     tell(rows, unknown)
     bad = sum(row.bad for row in rows.values())
     known = [row for row in rows.values() if row.bad or have(row.needs)]

@@ -57,6 +57,26 @@ static struct kunit_suite some_suite = {
 };
 """
 
+PROOF = """
+/* DDP-9: what it is about */
+static void asked(void)
+{
+	MUST("DDP-1, DDP-2: first", x);
+}
+
+void prove_one(void)
+{
+	asked();
+	MUST("no overflow", y);
+}
+
+void prove_other(void)
+{
+	MUST(
+		"SEC-3: never", z);
+}
+"""
+
 
 def row(ident, level="MUST", who="N", needs="-", rfc="5041"):
     return report.Row([ident, rfc, "1", level, who, needs, "something"])
@@ -98,6 +118,16 @@ class Citations(unittest.TestCase):
             ["ok 1 - some.first", "not ok 2 - some.second", "ok 3 - other.x"],
             found))
         self.assertEqual([c.result for c in cases], [PASSED, FAILED])
+
+    def test_proofs(self):
+        found = dict(citations.in_proofs(PROOF, "file"))
+        self.assertEqual(found, {"file.one": ["DDP-1", "DDP-2"],
+                                 "file.other": ["SEC-3"]})
+        cases = list(citations.in_proof_log(
+            ["ok 1 file.one: 7 properties, as before", "not ok 2 file.other: 1 property",
+             "ok 3 file.third: 2"], found))
+        self.assertEqual([(c.name, c.result) for c in cases],
+                         [("file.one", PASSED), ("file.other", FAILED)])
 
     def test_worst_counts(self):
         with tempfile.TemporaryDirectory() as name:
@@ -165,6 +195,19 @@ class Verdicts(unittest.TestCase):
         self.assertIn("| 5041, DDP | 3 | 1 | 2 | 1 | 0 | 0 | 0 | 0 | 0 | 1 |", text)
         self.assertNotIn("5043", text)
         self.assertIn("RFC 5043", report.left_out(rows))
+
+    def test_witnesses(self):
+        one = row("A")
+        one.cases = [Case(script, "x", [], result) for script, result in (
+            ("wire_x.py", PASSED), ("sctp_pyverbs.sh", PASSED), ("verbs.sh", SKIPPED),
+            ("sctp.sh", PASSED), ("proof", PASSED))]
+        self.assertEqual(one.witnesses, ["proof", "raw peer", "other programs"])
+        report.judge(one, None)
+        self.assertIn("1 have one that is not ours; 0 are", report.evidence({"A": one}))
+        for script, kind in (("sctp_verbs.sh", "own program"), ("capture.sh", "tshark"),
+                             ("unit test", "unit"), ("stress.sh", "own program"),
+                             ("interop.sh", "siw"), ("sctp_paths.sh", "other programs")):
+            self.assertEqual(report.witness(script), kind, script)
 
     def test_readme(self):
         text = f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n"
