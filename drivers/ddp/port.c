@@ -41,6 +41,7 @@ struct ddp_port {
 	const struct ddp_port_ops *ops;
 	struct net		*net;
 	struct sockaddr_storage	addr;
+	u8			tos;
 
 	/* fixed once it is opened */
 	struct completion	opened;
@@ -80,6 +81,8 @@ static void take_in(struct ddp_port *p, struct socket *sock)
 	/* in some kernels SCTP's do not hold their namespace by themselves */
 	if (!sk->sk_net_refcnt)
 		compat_sk_net_refcnt_upgrade(sk);
+	/* TCP's begins with it, SCTP's does not */
+	ddp_sock_set_tos(sk, p->tos);
 	if (!p->ops->accepted(p, sock))
 		return;
 	sock_no_linger(sk);
@@ -164,6 +167,7 @@ static struct ddp_port *new_port(const struct ddp_port_ops *ops,
 	p->ops = ops;
 	p->net = a->net;
 	p->addr = *a->local;
+	p->tos = a->tos;
 	init_completion(&p->opened);
 	INIT_LIST_HEAD(&p->listeners);
 	INIT_DELAYED_WORK(&p->work, accept_all);
@@ -176,6 +180,7 @@ static int make_socket(struct ddp_port *p, const struct ddp_listen *a, int bound
 
 	if (!p->sock)
 		return err;
+	ddp_sock_set_tos(p->sock->sk, a->tos);
 	ddp_sock_own(p->sock->sk, p, &calls, &p->before);
 	return err ?: kernel_listen(p->sock, bound);
 }

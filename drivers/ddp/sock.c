@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Sockets: see ddp/sock.h. */
 #include <linux/export.h>
+#include <linux/ipv6.h>
 #include <linux/net.h>
+#include <net/inet_ecn.h>
+#include <net/ip.h>
 #include <net/sock.h>
 
 #include <ddp/addr.h>
@@ -86,6 +89,39 @@ int ddp_sock_make(struct net *net, int family, int protocol,
 	return 0;
 }
 EXPORT_SYMBOL_GPL(ddp_sock_make);
+
+/* As IPV6_TCLASS does: two of the bits are the protocol's own */
+static void set_traffic_class(struct sock *sk, u8 tos)
+{
+	struct ipv6_pinfo *np;
+
+	lock_sock(sk);
+	np = inet6_sk(sk);
+	if (np)
+		np->tclass = (np->tclass & INET_ECN_MASK) |
+			     (tos & ~INET_ECN_MASK);
+	release_sock(sk);
+}
+
+/**
+ * ddp_sock_set_tos - mark what a socket sends
+ * @sk: the socket
+ * @tos: type of service, or traffic class: its upper six bits count; 0: as it is
+ *
+ * The priority in the host's own queues follows from it.  An IPv6 socket may
+ * have a peer of IPv4.
+ */
+void ddp_sock_set_tos(struct sock *sk, u8 tos)
+{
+	if (!tos)
+		return;
+	if (sk->sk_family == AF_INET6)
+		set_traffic_class(sk, tos);
+	ip_sock_set_tos(sk, tos);
+	/* a child has its listener's type of service, and no priority */
+	sock_set_priority(sk, rt_tos2priority(tos));
+}
+EXPORT_SYMBOL_GPL(ddp_sock_set_tos);
 
 /**
  * ddp_sock_bind - give it its own address

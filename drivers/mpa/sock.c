@@ -239,8 +239,7 @@ static int new_socket(struct mpa_conn *c)
 	if (err)
 		return err;
 	mpa_sock_prepare(sock);
-	if (c->ss.remote.ss_family == AF_INET)
-		ip_sock_set_tos(sock->sk, c->tos);
+	ddp_sock_set_tos(sock->sk, c->tos);
 	spin_lock_bh(&c->look_lock);
 	c->sock = sock;
 	spin_unlock_bh(&c->look_lock);

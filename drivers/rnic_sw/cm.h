@@ -53,6 +53,7 @@ struct rnic_ep {
 
 extern const struct ddp_session_user rnic_session_user;
 
+u8 rnic_tos(const struct iw_cm_id *id);
 bool rnic_serves(const struct net *net, const struct iw_cm_id *id);
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p);
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp);

@@ -116,6 +116,17 @@ bool rnic_serves(const struct net *net, const struct iw_cm_id *id)
 	return net_eq(cm->route.addr.dev_addr.net, net);
 }
 
+/**
+ * rnic_tos - how a connection is to be marked
+ * @id: iw_cm's end, or the listener's
+ *
+ * Return: the type of service octet, 0 by default.
+ */
+u8 rnic_tos(const struct iw_cm_id *id)
+{
+	return id->tos_set ? id->tos : 0;
+}
+
 static int listen_in(struct rnic_lep *lep, struct ddp_listen *args)
 {
 	struct ddp_policy policy;
@@ -134,6 +145,7 @@ static int start_listening(struct rnic_lep *lep, int backlog)
 		.ifindex = rnic_ifindex(lep->dev),
 		.backlog = backlog,
 		.v6only = lep->id->afonly,
+		.tos = rnic_tos(lep->id),
 		.local = &lep->id->m_local_addr,
 	};
 	int err = -ENODEV;

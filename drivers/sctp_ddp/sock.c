@@ -261,16 +261,15 @@ static int bind_local(struct sddp_assoc *a)
  */
 int sddp_sock_connect(struct sddp_assoc *a)
 {
-	int family = a->to.ss_family, err;
 	struct socket *sock;
+	int err;
 
-	err = ddp_sock_make(a->net, family, IPPROTO_SCTP, &sock);
+	err = ddp_sock_make(a->net, a->to.ss_family, IPPROTO_SCTP, &sock);
 	if (err)
 		return err;
 	set_sock(a, sock);
 	sddp_sock_prepare(a->sock, a->asked, false);
-	if (family == AF_INET)
-		ip_sock_set_tos(a->sock->sk, a->tos);
+	ddp_sock_set_tos(a->sock->sk, a->tos);
 	err = bind_local(a);
 	if (!err)
 		err = ddp_sock_connect(a->sock, &a->to);

@@ -108,7 +108,7 @@ struct ddp_listener {
 /**
  * struct ddp_connect - arguments of a connect
  * @net: network namespace
- * @tos: type of service octet
+ * @tos: type of service, or traffic class, of what is sent
  * @local: address to come from
  * @remote: address to go to
  * @offer: start-up data
@@ -131,6 +131,7 @@ struct ddp_connect {
  * @ifindex: take only requests to addresses of this interface
  * @backlog: requests that may wait for an answer
  * @v6only: an IPv6 wildcard does not mean IPv4 as well
+ * @tos: type of service, or traffic class, of what is sent to the peers
  * @local: address and port
  * @policy: the device's wishes
  */
@@ -139,6 +140,7 @@ struct ddp_listen {
 	int				ifindex;
 	int				backlog;
 	bool				v6only;
+	u8				tos;
 	const struct sockaddr_storage	*local;
 	const struct ddp_policy		*policy;
 };

@@ -33,6 +33,7 @@ static inline bool ddp_sock_later(int err)
 int ddp_sock_make(struct net *net, int family, int protocol,
 		  struct socket **sock);
 void ddp_sock_adopt(struct sock *sk);
+void ddp_sock_set_tos(struct sock *sk, u8 tos);
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at);
 int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to);
 void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,

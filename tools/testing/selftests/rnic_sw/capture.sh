@@ -167,6 +167,59 @@ nobody() {
 	t_check "no MPA" test -z "$(sed -n '/MPA/p' "$T_CASE/frames")"
 }
 
+# A VLAN beside the hosts' own network has room for priorities in its frames.
+vlan() {
+	local ns netdev
+	modprobe -q 8021q || t_skip "no VLANs here"
+	for ns in "$NS_A 1 va" "$NS_B 2 vb"; do
+		# shellcheck disable=SC2086
+		set -- $ns
+		netdev=$3.5
+		t_must ip -n "$1" link add link "$3" name "$netdev" type vlan id 5 egress-qos-map 2:2 6:6
+		t_defer ip -n "$1" link del "$netdev"
+		t_must ip -n "$1" addr add "10.9.5.$2/24" dev "$netdev"
+		t_must ip -n "$1" addr add "fd00:9:5::$2/64" dev "$netdev" nodad
+		t_must ip -n "$1" link set "$netdev" up
+		t_new_device "iw$3" "$netdev" "$1"
+	done
+}
+
+# marks WHICH NAME FIELD: priority and DSCP of each packet
+marks() {
+	tshark -n -r "$T_CASE/marked.pcap" -Y "(tcp || sctp) && $1" -T fields -e vlan.priority \
+		-e "$3" >"$T_CASE/$2" 2>/dev/null
+	echo "$2:"
+	sort "$T_CASE/$2" | uniq -c
+}
+
+# all_marked NAME PRIORITY DSCP: what TCP or SCTP says for a socket that nobody has
+# accepted yet, or that is gone, may have no priority.
+all_marked() {
+	awk -v name="$1" -v priority="$2" -v dscp="$3" '
+		{ all++; right += $2 == dscp; first += $1 == priority }
+		END {
+			print name ": " all " packets, " right " marked, " first " with the priority"
+			exit !(all > 5 && right == all && first > all / 2)
+		}' "$T_CASE/$1"
+}
+
+# marked LLP NET VERSION FIELD: what each end sends has its own type of service, from
+# the first packet to the last. 0x10 is for short delays, 0x08 for much: rt_tos2priority().
+marked() {
+	local -x RNIC_SW_LLP=$1
+	local net=$2 version=$3 dscp=$4 tos
+	tos=$(t_prog listen_tos.so)
+	vlan
+	t_capture b "$T_CASE/marked.pcap"
+	t_pair 7471 env LD_PRELOAD="$tos" LISTEN_TOS=8 ucmatose -b "${net}2" -C 20 -- \
+		ucmatose -s "${net}2" -b "${net}1" -C 20 -t 16
+	t_capture_end b
+	marks "$version.src == ${net}1" caller "$dscp"
+	marks "$version.src == ${net}2" listener "$dscp"
+	all_marked caller 6 4
+	all_marked listener 2 2
+}
+
 notices() {
 	local at
 	at=$(grep -abo rdma-ping- "$tmp/$recording.pcap" | sed -n '5s/:.*//p')
@@ -249,6 +302,12 @@ if modprobe -q iw_sctp_ddp; then
 	t_case "$words: sessions begin and end" "" look sessions 8
 	checker=$pcap_check
 fi
+
+for llp in tcp sctp; do
+	[ $llp = tcp ] || modprobe -q iw_sctp_ddp || continue
+	t_case "type of service and priority, ${llp^^}, IPv4" "" marked $llp 10.9.5. ip ip.dsfield.dscp
+	t_case "type of service and priority, ${llp^^}, IPv6" "" marked $llp fd00:9:5:: ipv6 ipv6.tclass.dscp
+done
 
 mtu 9000
 words="MTU 9000, IPv6, no CRC" recording=jumbo6
