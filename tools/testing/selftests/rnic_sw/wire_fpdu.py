@@ -3,11 +3,9 @@
 """FPDUs: framing, CRC, markers, TCP segments (RFC 5044 sections 4 to 6, 8)."""
 
 import random
-import socket
-import struct
 
-from wire import (CM, MATE_IF, NS, PEER, PEER_IF, PORT, QP_FATAL, WC, Async,
-                  Peer, add, case, check, ddp, mpa, rdmap, run, same, shell)
+from wire import (CM, MATE_IF, PEER, PEER_IF, QP_FATAL, WC, Async, Peer, add,
+                  case, check, ddp, mpa, rdmap, run, same)
 
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18
@@ -396,125 +394,6 @@ def marker_wrong(w):
             link.ended("fin")
             link.wc(wr=1, status=5)
         target.untouched()
-
-
-# Sizes ----------------------------------------------------------------------
-
-
-def mulpdu(emss, markers):
-    """RFC 5044 section 4.5."""
-    spare = 6 + emss % 4 + (4 * -(-emss // 512) if markers else 0)
-    return max(emss - spare, 128)
-
-
-def sizes_sent(w, mss, markers):
-    """A long Write leaves in FPDUs as long as the MULPDU, no longer."""
-    shell(f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps=0")
-    try:
-        memory = w.shared(BIG, "l")
-        memory.put(0, pattern(4000, 6))
-        flags = mpa.C | (mpa.M if markers else 0)
-        link = w.initiate(mpa.request(flags=flags), peer=w.dial(mss=mss))
-        link.post("write", memory, 20000, 1, 0x4321, 0x99)
-        to, fpdus = 0x4321, []
-        while not fpdus or not ddp.parse(fpdus[-1].ulpdu).last:
-            fpdus.append(link.peer.get_fpdu())
-            seg = ddp.parse(fpdus[-1].ulpdu)
-            same("STag, TO, RsvdULP", (seg.stag, seg.to, seg.ulp),
-                 (0x99, to, 0x40))
-            same("DV and reserved bits", (seg.dv, seg.rsvd), (1, 0))
-            to += len(seg.payload)
-        same("octets", to - 0x4321, 20000)
-        lengths = {len(fpdu.ulpdu) for fpdu in fpdus[:-1]}
-        same("ULPDU_Length", lengths, {mulpdu(mss, markers)})
-        check("FPDUs no longer than a TCP segment",
-              all(fpdu.size <= max(mss, 160) for fpdu in fpdus))
-    finally:
-        shell(f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps=1")
-
-
-for segment in (1460, 1448, 1000, 536, 203):
-    for with_markers in (False, True):
-        add(f"EMSS {segment}" + with_markers * ", with markers",
-            "MPA-4 MPA-5 MPA-55 MPA-56 MPA-58 MPA-62 DDP-1 DDP-17 DDP-18 "
-            "DDP-19 DDP-22 DDP-24 DDP-26 DDP-27 DDP-29 DDP-31 DDP-33 DDP-47 "
-            "DDP-49 DDP-53 DDP-60 RDMAP-56 RDMAP-62",
-            sizes_sent, mss=segment, markers=with_markers)
-add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60",
-    sizes_sent, mss=88, markers=False)
-
-
-@case("little room in a segment: no ULPDU below 128 because of it", "MPA-61")
-def little_room(w):
-    """A short Send, and a long Write right behind it, in one batch."""
-    memory = w.shared(BIG, "l")
-    for rest in 8, 60, 132, 150:
-        link = w.initiate(opened=False)
-        emss = link.peer.sock.getsockopt(socket.IPPROTO_TCP,
-                                         socket.TCP_MAXSEG)
-        link.post("send", memory, emss - rest - (2 + 18 + 4), 1)
-        link.post("write", memory, 3 * emss, 2, 1, 2)
-        link.peer.put_segment(rdmap.write(0, 0))
-        link.peer.get_fpdu()
-        fpdus = [link.peer.get_fpdu()]
-        while not ddp.parse(fpdus[-1].ulpdu).last:
-            fpdus.append(link.peer.get_fpdu())
-        lengths = [len(fpdu.ulpdu) for fpdu in fpdus]
-        check(f"{rest} octets left: {lengths}", min(lengths[:-1]) >= 128)
-        w.after_case()
-
-
-# Alignment ------------------------------------------------------------------
-
-
-def watch_segments(w):
-    """A socket that sees each frame at the raw peer's end of the wire."""
-    sock = w.socket(socket.AF_PACKET, socket.SOCK_RAW)
-    sock.bind((PEER_IF, 0x0800))
-    sock.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)    # SO_RCVBUFFORCE
-    return sock
-
-
-def segments_seen(sock, port):
-    """Sequence number and length of each TCP segment from rawmate to port."""
-    sock.settimeout(0.2)
-    seen = []
-    try:
-        while True:
-            frame = sock.recv(1 << 16)
-            tcp = 14 + 4 * (frame[14] & 15)
-            source, dest, seq = struct.unpack(">HHI", frame[tcp:tcp + 8])
-            length = (struct.unpack(">H", frame[16:18])[0] + 14 - tcp -
-                      4 * (frame[tcp + 12] >> 4))
-            if (source, dest) == (PORT, port) and length > 0:
-                seen.append((seq, length))
-    except TimeoutError:
-        return seen
-
-
-@case("TCP segments begin with an FPDU", "MPA-64 MPA-65 DDP-60")
-def aligned(w):
-    memory = w.shared(BIG, "l")
-    shell(f"ip link set {MATE_IF} gso_max_segs 1")
-    try:
-        link = w.initiate()
-        port = link.peer.sock.getsockname()[1]
-        with watch_segments(w) as watch:
-            link.post("write", memory, BIG, 1, 1, 2)
-            fpdus = [link.peer.get_fpdu()]
-            while not ddp.parse(fpdus[-1].ulpdu).last:
-                fpdus.append(link.peer.get_fpdu())
-            for wr in range(2, 40):
-                link.post("send", memory, 10 * wr, wr)
-                fpdus.append(link.peer.get_fpdu())
-            seen = segments_seen(watch, port)
-        check("segments", len(seen) > BIG // 1500)
-        starts = {fpdu.start for fpdu in fpdus}
-        off = [s for s in seen if s[0] - seen[0][0] not in starts]
-        print(f"# {len(seen)} segments, {len(off)} not at an FPDU")
-        check(f"aligned, but for {off[:5]}", len(off) <= len(seen) // 100)
-    finally:
-        shell(f"ip link set {MATE_IF} gso_max_segs 65535")
 
 
 # Loss at the switch from frames to FPDUs -------------------------------------

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""How long FPDUs are and where they begin, how much of them is under way (RFC
+5044 sections 3 to 5, RFC 5041 appendix A)."""
+
+import random
+import re
+import socket
+import struct
+
+from wire import (MATE_IF, NS, PEER_IF, PORT, WC, add, both, case, check, ddp,
+                  in_both_roles, mpa, rdmap, run, same, shell)
+
+BIG = 1 << 18
+LONGEST = 64768
+
+
+def pattern(length, seed):
+    return random.Random(seed).randbytes(length)
+
+
+# Sizes ----------------------------------------------------------------------
+
+
+def mulpdu(emss, markers):
+    """RFC 5044 section 4.5."""
+    spare = 6 + emss % 4 + (4 * -(-emss // 512) if markers else 0)
+    return max(emss - spare, 128)
+
+
+def sizes_sent(w, mss, markers):
+    """A long Write leaves in FPDUs as long as the MULPDU, no longer."""
+    shell(f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps=0")
+    try:
+        memory = w.shared(BIG, "l")
+        memory.put(0, pattern(4000, 6))
+        flags = mpa.C | (mpa.M if markers else 0)
+        link = w.initiate(mpa.request(flags=flags), peer=w.dial(mss=mss))
+        link.post("write", memory, 20000, 1, 0x4321, 0x99)
+        to, fpdus = 0x4321, []
+        while not fpdus or not ddp.parse(fpdus[-1].ulpdu).last:
+            fpdus.append(link.peer.get_fpdu())
+            seg = ddp.parse(fpdus[-1].ulpdu)
+            same("STag, TO, RsvdULP", (seg.stag, seg.to, seg.ulp),
+                 (0x99, to, 0x40))
+            same("DV and reserved bits", (seg.dv, seg.rsvd), (1, 0))
+            to += len(seg.payload)
+        same("octets", to - 0x4321, 20000)
+        lengths = {len(fpdu.ulpdu) for fpdu in fpdus[:-1]}
+        same("ULPDU_Length", lengths, {mulpdu(mss, markers)})
+        check("FPDUs no longer than a TCP segment",
+              all(fpdu.size <= max(mss, 160) for fpdu in fpdus))
+    finally:
+        shell(f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps=1")
+
+
+for segment in (1460, 1448, 1000, 536, 203):
+    for with_markers in (False, True):
+        add(f"EMSS {segment}" + with_markers * ", with markers",
+            "MPA-4 MPA-5 MPA-55 MPA-56 MPA-58 MPA-62 DDP-1 DDP-17 DDP-18 "
+            "DDP-19 DDP-22 DDP-24 DDP-26 DDP-27 DDP-29 DDP-31 DDP-33 DDP-47 "
+            "DDP-49 DDP-53 DDP-60 RDMAP-56 RDMAP-62",
+            sizes_sent, mss=segment, markers=with_markers)
+add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60",
+    sizes_sent, mss=88, markers=False)
+
+
+@case("little room in a segment: no ULPDU below 128 because of it", "MPA-61")
+def little_room(w):
+    """A short Send, and a long Write right behind it, in one batch."""
+    memory = w.shared(BIG, "l")
+    for rest in 8, 60, 132, 150:
+        link = w.initiate(opened=False)
+        emss = link.peer.sock.getsockopt(socket.IPPROTO_TCP,
+                                         socket.TCP_MAXSEG)
+        link.post("send", memory, emss - rest - (2 + 18 + 4), 1)
+        link.post("write", memory, 3 * emss, 2, 1, 2)
+        link.peer.put_segment(rdmap.write(0, 0))
+        link.peer.get_fpdu()
+        fpdus = [link.peer.get_fpdu()]
+        while not ddp.parse(fpdus[-1].ulpdu).last:
+            fpdus.append(link.peer.get_fpdu())
+        lengths = [len(fpdu.ulpdu) for fpdu in fpdus]
+        check(f"{rest} octets left: {lengths}", min(lengths[:-1]) >= 128)
+        w.after_case()
+
+
+@case("no ULPDU above 64768, however long a segment may be", "MPA-7")
+def longest_fpdu(w):
+    """An EMSS of 65483 would have room for 65474; and the half of the peer's
+    window is room enough once it has taken something."""
+    memory = w.shared(BIG, "l")
+    try:
+        shell(f"ip -n {NS} link set {PEER_IF} mtu 65535")
+        link = w.initiate(peer=w.dial(rcvbuf=4 << 20))
+        shell(f"ip link set {MATE_IF} mtu 65535")
+        seen = set()
+        for wr in range(40):
+            link.post("write", memory, BIG, wr, 0x4321, 0x99)
+            fpdus = whole_message(link)
+            link.wc(wr=wr, status=0)
+            seen |= {len(fpdu.ulpdu) for fpdu in fpdus}
+            if max(seen) >= LONGEST:
+                break
+        same("the longest ULPDU", max(seen), LONGEST)
+    finally:
+        shell(f"ip link set {MATE_IF} mtu 1500")
+        shell(f"ip -n {NS} link set {PEER_IF} mtu 1500")
+
+
+def whole_message(link):
+    fpdus = [link.peer.get_fpdu()]
+    while not ddp.parse(fpdus[-1].ulpdu).last:
+        fpdus.append(link.peer.get_fpdu())
+    return fpdus
+
+
+@case("the MTU changes, and with it the FPDUs", "DDP-1 MPA-59")
+def mtu_changes(w):
+    memory = w.shared(BIG, "l")
+    link = w.initiate()
+    try:
+        for mtu in 1500, 1000, 1500, 600:
+            shell(f"ip link set {MATE_IF} mtu {mtu}")
+            # TCP looks at it when it sends
+            link.post("send", memory, 1, 1)
+            link.peer.get_fpdu()
+            link.post("write", memory, 20000, 2, 0x4321, 0x99)
+            fpdus = whole_message(link)
+            # TCP's header has 12 octets of time stamps
+            same(f"ULPDU_Length at MTU {mtu}",
+                 {len(fpdu.ulpdu) for fpdu in fpdus[:-1]},
+                 {mulpdu(mtu - 52, False)})
+            for wr in 1, 2:
+                link.wc(wr=wr, status=0)
+    finally:
+        shell(f"ip link set {MATE_IF} mtu 1500")
+
+
+@case("what TCP has is not cut again when the MTU falls", "DDP-2 MPA-59")
+def mtu_falls(w):
+    """What is behind it is cut for the new one."""
+    memory = w.shared(BIG, "l")
+    link = w.initiate(peer=w.narrow())
+    for wr in range(4):
+        link.post("write", memory, BIG, wr, 0x4321, 0x99)
+    # as much as TCP takes from whoever is not read
+    w.later()
+    try:
+        shell(f"ip link set {MATE_IF} mtu 600")
+        fpdus = [each for _ in range(4) for each in whole_message(link)]
+        for wr in range(4):
+            link.wc(wr=wr, status=0)
+    finally:
+        shell(f"ip link set {MATE_IF} mtu 1500")
+    segments = [ddp.parse(fpdu.ulpdu) for fpdu in fpdus]
+    same("octets", sum(len(seg.payload) for seg in segments), 4 * BIG)
+    lengths = [len(fpdu.ulpdu) for fpdu, seg in zip(fpdus, segments)
+               if not seg.last]
+    old, new = mulpdu(1500 - 52, False), mulpdu(600 - 52, False)
+    print(f"# {lengths.count(old)} of {old} octets, {lengths.count(new)} of {new}")
+    check("some as before", lengths.count(old) > 10)
+    check("some shorter", lengths.count(new) > 10)
+    same("and no others", lengths, sorted(lengths, reverse=True))
+    same("lengths", set(lengths), {old, new})
+
+
+def octets_taken(link):
+    """By TCP from us, on this connection."""
+    port = link.peer.sock.getsockname()[1]
+    words = dict(re.findall(r"(\w+):(\d+)", shell(
+        f"ss -tinH sport = :{PORT} and dport = :{port}")))
+    return (int(words["bytes_sent"]) - int(words.get("bytes_retrans", 0)) +
+            int(words.get("notsent", 0)))
+
+
+@case("nothing is complete before TCP has all of it", "DDP-65 RDMAP-125")
+def complete_when_taken(w):
+    count, memory = 60, w.shared(BIG, "l")
+    link = w.initiate(peer=w.narrow())
+    for wr in range(count):
+        link.post("write", memory, 8000, wr, 1, 2)
+    # the peer reads nothing: it comes to a stop
+    w.later()
+    done = 0
+    while w.mate.event(WC, 0, conn=link.conn, wr=done, status=0):
+        done += 1
+    taken = octets_taken(link)
+    sent = [len(w.reply.pack())]
+    for _ in range(count):
+        sent.append(sent[-1] + sum(fpdu.size for fpdu in whole_message(link)))
+    print(f"# {done} complete, {sent[done]} octets, TCP has {taken}")
+    check("it came to a stop", taken < sent[-1])
+    check("one is complete too early", sent[done] <= taken)
+    for wr in range(done, count):
+        link.wc(wr=wr, status=0)
+
+
+# What we let the peer send --------------------------------------------------
+
+
+def window(sock):
+    """How much the other end would take: tcpi_snd_wnd of struct tcp_info."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
+    return struct.unpack_from("I", info, 228)[0]
+
+
+def wide_window(w, role):
+    target = w.shared(BIG, "lw")
+    link = both(w, role)
+    seen = []
+    for _ in range(10):
+        link.round_trip()
+        seen.append(window(link.peer.sock))
+        link.peer.put_segment(*[rdmap.write(
+            target.rkey, target.addr, bytes(20000))] * 4)
+    check(f"room for 20 segments always: {seen}", min(seen) >= 20 * 1460)
+
+
+in_both_roles("the window holds many segments", "DDP-146", wide_window)
+
+
+# Alignment ------------------------------------------------------------------
+
+
+def watch_segments(w):
+    """A socket that sees each frame at the raw peer's end of the wire."""
+    sock = w.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    sock.bind((PEER_IF, 0x0800))
+    sock.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)    # SO_RCVBUFFORCE
+    return sock
+
+
+def segments_seen(sock, port):
+    """Sequence number and length of each TCP segment from rawmate to port."""
+    sock.settimeout(0.2)
+    seen = []
+    try:
+        while True:
+            frame = sock.recv(1 << 16)
+            tcp = 14 + 4 * (frame[14] & 15)
+            source, dest, seq = struct.unpack(">HHI", frame[tcp:tcp + 8])
+            length = (struct.unpack(">H", frame[16:18])[0] + 14 - tcp -
+                      4 * (frame[tcp + 12] >> 4))
+            if (source, dest) == (PORT, port) and length > 0:
+                seen.append((seq, length))
+    except TimeoutError:
+        return seen
+
+
+@case("TCP segments begin with an FPDU", "MPA-64 MPA-65 DDP-60")
+def aligned(w):
+    memory = w.shared(BIG, "l")
+    shell(f"ip link set {MATE_IF} gso_max_segs 1")
+    try:
+        link = w.initiate()
+        port = link.peer.sock.getsockname()[1]
+        with watch_segments(w) as watch:
+            link.post("write", memory, BIG, 1, 1, 2)
+            fpdus = [link.peer.get_fpdu()]
+            while not ddp.parse(fpdus[-1].ulpdu).last:
+                fpdus.append(link.peer.get_fpdu())
+            for wr in range(2, 40):
+                link.post("send", memory, 10 * wr, wr)
+                fpdus.append(link.peer.get_fpdu())
+            seen = segments_seen(watch, port)
+        check("segments", len(seen) > BIG // 1500)
+        starts = {fpdu.start for fpdu in fpdus}
+        off = [s for s in seen if s[0] - seen[0][0] not in starts]
+        print(f"# {len(seen)} segments, {len(off)} not at an FPDU")
+        check(f"aligned, but for {off[:5]}", len(off) <= len(seen) // 100)
+    finally:
+        shell(f"ip link set {MATE_IF} gso_max_segs 65535")
+
+
+run()
