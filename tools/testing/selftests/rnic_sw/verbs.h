@@ -170,6 +170,11 @@ void pair_event(struct pair *p, struct rdma_event_channel *ch,
 void pair_disconnect(struct pair *p);	/* both have seen it */
 void pair_free(struct pair *p);		/* in whatever state */
 void pair_close(struct pair *p);	/* both of the above */
+/*
+ * A connection is made, goes there and back, and ends: what was begun before and
+ * has not come by then does not come, however slow the machine.
+ */
+void later(void);
 int qp_state(const struct end *e);
 void to_error(struct end *e);
 
@@ -213,7 +218,8 @@ struct ibv_wc next_wc(struct ibv_cq *cq);
 void want_ok(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op);
 void want_recv(struct ibv_cq *cq, uint64_t id, uint32_t len);
 void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
-void want_none(struct ibv_cq *cq);	/* for a while */
+void want_none(struct ibv_cq *cq);	/* nor will there be: later() */
+void has_none(struct ibv_cq *cq);	/* now */
 void pause_ms(unsigned int ms);
 
 /* Atomics (verbs_atomic.c) ------------------------------------------------- */

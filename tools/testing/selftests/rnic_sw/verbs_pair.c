@@ -317,6 +317,24 @@ void pair_close(struct pair *p)
 	pair_free(p);
 }
 
+static void says(const struct end *from, const struct end *to, uint64_t id)
+{
+	do_recv(to, id, NULL, 0, 0);
+	do_send(from, id, NULL, 0, 0);
+	want_recv(to->rcq, id, 0);
+	want_ok(from->scq, id, IBV_WC_SEND);
+}
+
+void later(void)
+{
+	struct pair p;
+
+	pair_open(&p, &(struct opts){});
+	says(&p.c, &p.s, 1);
+	says(&p.s, &p.c, 2);
+	pair_close(&p);
+}
+
 void to_error(struct end *e)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
