@@ -334,29 +334,61 @@ static void type2_remote_inv(void)
 	drop(&d, mw);
 }
 
+/* The peer of @p asks that it be shut, in vain: @p ends for that reason */
+static void cannot_shut(struct pair *p, uint32_t rkey, const char *ends)
+{
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 6, .opcode = IBV_WR_SEND_WITH_INV, .send_flags = SIG,
+		.invalidate_rkey = rkey,
+	};
+	uint64_t was = counter(&p->s, ends);
+
+	do_recv(&p->s, 9, NULL, 0, 0);
+	CHECK(!ibv_post_send(p->c.qp, &wr, &bad), "%m");
+	pair_event(p, p->c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&p->s, ends, was, 1);
+	CHECK(next_wc(p->c.scq).wr_id == 6, "send");
+}
+
 /* One of type 1 is nothing a peer may shut (N-5) */
 static void type1_remote_inv(void)
 {
 	struct desk d;
+	struct pair q;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = 6, .opcode = IBV_WR_SEND_WITH_INV, .send_flags = SIG,
-	};
-	uint64_t was;
 
 	open_desk(&d, BINDABLE);
+	pair_open_like(&q, &d.p);
 	mw = new_mw(&d, IBV_MW_TYPE_1);
 	info = part(&d, WR | RD);
 	bind1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	was = counter(&d.p.s, "end_rdmap_invalidate");
-	do_recv(&d.p.s, 9, NULL, 0, 0);
-	wr.invalidate_rkey = mw->rkey;
-	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "%m");
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&d.p.s, "end_rdmap_invalidate", was, 1);
+	cannot_shut(&q, mw->rkey, "end_rdmap_invalidate");
+	reaches(&d, mw->rkey, AT, WIDE);
+	pair_free(&q);
+	pair_disconnect(&d.p);
+	drop(&d, mw);
+}
+
+/* Nor is one of type 2, where another stream has bound it */
+static void type2_other_inv(void)
+{
+	struct desk d;
+	struct pair q;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+
+	open_desk(&d, BINDABLE);
+	pair_open_like(&q, &d.p);
+	mw = new_mw(&d, IBV_MW_TYPE_2);
+	info = part(&d, WR | RD);
+	bind2(&d, mw, mw->rkey + 1, &info);
+	cannot_shut(&q, mw->rkey + 1, "end_rdmap_invalidate_assoc");
+	reaches(&d, mw->rkey + 1, AT, WIDE);
+	pair_free(&q);
+	pair_disconnect(&d.p);
 	drop(&d, mw);
 }
 
@@ -497,6 +529,7 @@ const struct test mw_tests[] = {
 	T(type1_again, "DDP-117 RDMAP-175"),
 	T(type1_shut, "DDP-117"),
 	T(type1_remote_inv, "RDMAP-104 RDMAP-178 SEC-36"),
+	T(type2_other_inv, "RDMAP-102 RDMAP-104 RDMAP-161 RDMAP-173 SEC-12"),
 	T(rights_write, "RDMAP-170"),
 	T(rights_read, "RDMAP-170"),
 	T(zero_based, ""),

@@ -96,9 +96,9 @@ static void both_down(struct desk *d, enum ibv_event_type at_s)
 	CHECK(qp_state(&d->p.c) == IBV_QPS_ERR, "%d", qp_state(&d->p.c));
 	CHECK(qp_state(&d->p.s) == IBV_QPS_ERR, "%d", qp_state(&d->p.s));
 	want_none(d->p.c.scq);
-	want_none(d->p.c.rcq);
-	want_none(d->p.s.scq);
-	want_none(d->p.s.rcq);
+	has_none(d->p.c.rcq);
+	has_none(d->p.s.scq);
+	has_none(d->p.s.rcq);
 }
 
 static void desk_start(struct desk *d, const struct opts *o)
@@ -251,6 +251,25 @@ static void receive_too_small_later(void)
 	too_long(4500, 4499);
 }
 
+/* The server's memory can be written through another of its connections */
+static void still_open(struct desk *d, struct pair *q)
+{
+	struct job j = {
+		.id = 5, .op = W, .flags = SIG, .b = &d->c, .len = LEN,
+		.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at,
+	};
+
+	buf_fill(&d->c, 0, LEN, 5);
+	do_job(&q->c, &j);
+	/* answered: what was before it is there */
+	j.op = R;
+	j.id = 6;
+	do_job(&q->c, &j);
+	want_ok(q->c.scq, 5, IBV_WC_RDMA_WRITE);
+	want_ok(q->c.scq, 6, IBV_WC_RDMA_READ);
+	buf_has(&d->s, 0, LEN, 5);
+}
+
 /* An ordinary region is not one peer's to invalidate (N-5) */
 static void invalidate_refused(void)
 {
@@ -258,9 +277,11 @@ static void invalidate_refused(void)
 		.wr_id = 1, .opcode = IBV_WR_SEND_WITH_INV, .send_flags = SIG,
 	};
 	uint64_t before, after;
+	struct pair q;
 	struct desk d;
 
 	desk_start(&d, &(struct opts){});
+	pair_open_like(&q, &d.p);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL);
 	before = counter(&d.p.s, "end_rdmap_invalidate") +
 		 counter(&d.p.s, "end_rdmap_invalidate_assoc");
@@ -275,6 +296,8 @@ static void invalidate_refused(void)
 	after = counter(&d.p.s, "end_rdmap_invalidate") +
 		counter(&d.p.s, "end_rdmap_invalidate_assoc");
 	CHECK(after == before + 1, "no reason counted");
+	still_open(&d, &q);
+	pair_close(&q);
 	desk_free(&d);
 }
 
