@@ -70,10 +70,13 @@ limited() {
 	# Not enough for one end. Were it the other that failed, the program's end would
 	# have to wait until the first has given up to connect, a minute.
 	echo "$B_DEV hca_object=3" >"$GROUP/rdma.max"
-	t_refused in_group "$VERBS" -a "$B4" send_sizes
+	t_refused in_group "$VERBS" -a "$B4" send_sizes >"$T_CASE/refused"
+	cat "$T_CASE/refused"
+	t_check "for another reason" grep -q 'create.*: Resource temporarily unavailable' "$T_CASE/refused"
 	"$VERBS" -a "$B4" send_sizes
 	echo "$B_DEV hca_object=max" >"$GROUP/rdma.max"
 	in_group "$VERBS" -a "$B4" send_sizes
+	T_GROUP=$GROUP in_group "$VERBS" -a "$B4" limit_objects
 }
 
 # What the kernel keeps for a program is its control group's.
@@ -237,8 +240,9 @@ MIB=${T_MIB:-2}
 one_device
 all_on_one_device
 t_case "send_2g" "DDP-48" huge
-t_case "limits by control group" "DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-24 SEC-40" limited
-[ -n "${T_LLP:-}" ] || t_case "memory is charged to control groups" "SEC-24" charged
+t_case "limits by control group" \
+	"DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-5 SEC-24 SEC-30 SEC-40" limited
+[ -n "${T_LLP:-}" ] || t_case "memory is charged to control groups" "RDMAP-188 SEC-24 SEC-30" charged
 t_case "time namespace" "the ABI" time_namespace
 t_undo
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Completion queues: events, other ways of polling, other sizes. */
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <time.h>
@@ -297,7 +298,19 @@ static void poll_ex(void)
 	desk_close(&d);
 }
 
-/* Its length has a limit */
+static void no_cq(struct ibv_cq *has, int cqe)
+{
+	int err, was = has->cqe;
+
+	errno = 0;
+	CHECK(!ibv_create_cq(has->context, cqe, NULL, NULL, 0), "of %d", cqe);
+	CHECK(errno == EINVAL, "create, %d: %m", cqe);
+	err = ibv_resize_cq(has, cqe);
+	CHECK(err == EINVAL, "resize, %d: %s", cqe, strerror(err));
+	CHECK(has->cqe == was, "%d, was %d", has->cqe, was);
+}
+
+/* Its length has a limit, which the kernel holds to */
 static void arguments(void)
 {
 	struct ibv_device_attr dev;
@@ -305,9 +318,10 @@ static void arguments(void)
 
 	pair_open(&p, &(struct opts){});
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
-	CHECK(!ibv_create_cq(p.c.id->verbs, dev.max_cqe + 1, NULL, NULL, 0),
-	      "created");
-	CHECK(ibv_resize_cq(p.c.scq, dev.max_cqe + 1), "resized");
+	CHECK(dev.max_cqe >= 1 << 16 && dev.max_cqe <= 1 << 20, "%d",
+	      dev.max_cqe);
+	no_cq(p.c.scq, dev.max_cqe + 1);
+	no_cq(p.c.scq, INT_MAX);
 	pair_close(&p);
 }
 

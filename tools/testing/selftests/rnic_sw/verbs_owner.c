@@ -308,6 +308,90 @@ static void limit_pds(void)
 	pair_free(&p);
 }
 
+/* What an administrator leaves the program's control group: so many, or max */
+static void leave(const struct ibv_context *ctx, const char *n)
+{
+	const char *group = getenv("T_GROUP");
+	char path[256];
+	FILE *f;
+
+	if (!group)
+		skip("no control group was given");
+	snprintf(path, sizeof(path), "%s/rdma.max", group);
+	f = fopen(path, "w");
+	CHECK(f, "%s: %m", path);
+	fprintf(f, "%s hca_object=%s\n", ibv_get_device_name(ctx->device), n);
+	CHECK(!fclose(f), "%s: %m", path);
+}
+
+static bool a_pd(struct end *e)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(e->id->verbs);
+
+	return pd && !ibv_dealloc_pd(pd);
+}
+
+static bool a_cq(struct end *e)
+{
+	struct ibv_cq *cq = ibv_create_cq(e->id->verbs, 1, NULL, NULL, 0);
+
+	return cq && !ibv_destroy_cq(cq);
+}
+
+static bool a_qp(struct end *e)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC, .send_cq = e->scq, .recv_cq = e->rcq,
+		.cap = { 1, 1, 1, 1, 0 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(e->pd, &attr);
+
+	return qp && !ibv_destroy_qp(qp);
+}
+
+static bool a_srq(struct end *e)
+{
+	struct ibv_srq_init_attr attr = { .attr = { 1, 1, 0 } };
+	struct ibv_srq *srq = ibv_create_srq(e->pd, &attr);
+
+	return srq && !ibv_destroy_srq(srq);
+}
+
+static bool an_mr(struct end *e)
+{
+	struct ibv_mr *mr = ibv_reg_mr(e->pd, e, sizeof(*e), 0);
+
+	return mr && !ibv_dereg_mr(mr);
+}
+
+static bool an_mw(struct end *e)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(e->pd, IBV_MW_TYPE_2);
+
+	return mw && !ibv_dealloc_mw(mw);
+}
+
+/* Of none is one to be had but through the kernel, which asks what is left */
+static void limit_objects(void)
+{
+	static bool (*const made[])(struct end *e) = {
+		a_pd, a_cq, a_qp, a_srq, an_mr, an_mw,
+	};
+	struct pair p = {};
+	size_t i;
+
+	pair_prepare(&p, &(struct opts){});
+	for (i = 0; i < ARRAY_SIZE(made); i++) {
+		leave(p.c.id->verbs, "0");
+		errno = 0;
+		CHECK(!made[i](&p.c), "%zu: made", i);
+		CHECK(errno == EAGAIN, "%zu: %m", i);
+		leave(p.c.id->verbs, "max");
+		CHECK(made[i](&p.c), "%zu: %m", i);
+	}
+	pair_free(&p);
+}
+
 const struct test owner_tests[] = {
 	CASE("owner_numbers", owner_numbers, 0, "SEC-1"),
 	CASE("owner_connect", owner_connect, 60, "SEC-1"),
@@ -316,5 +400,7 @@ const struct test owner_tests[] = {
 	{ .name = "owner_kernel", .run = owner_kernel, .shows = "SEC-1",
 	  .asked = true },
 	CASE("limit_pds", limit_pds, 60, "RDMAP-185 SEC-24"),
+	{ .name = "limit_objects", .run = limit_objects,
+	  .shows = "DDP-131 RDMAP-185 SEC-5 SEC-24 SEC-30", .asked = true },
 	{}
 };
