@@ -519,14 +519,11 @@ class Wire:
 
     @contextlib.contextmanager
     def counted(self, **rises):
-        """Inside, these counters rise by so much, and no end_ but these.
-
-        A peer of an earlier case that never closed may time out meanwhile."""
+        """Inside, these counters rise by so much, and no end_ but these."""
         before = self.counters()
         yield
         want = {name: rises.get(name, 0) for name in before
-                if name in rises or
-                name.startswith("end_") and name != "end_timeout"}
+                if name in rises or name.startswith("end_")}
         end = time.monotonic() + 5
         while True:
             now = self.counters()

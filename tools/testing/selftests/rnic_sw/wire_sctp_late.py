@@ -14,7 +14,7 @@ from wire_sctp import GHOST, answer, go
 
 CONNECT, CLOSE = 30, 10     # seconds that we wait for a peer
 # ... and how long before and after all is held up: timers may be that late
-BEFORE, BEHIND = 0.15, 0.8
+BEFORE, BEHIND = 1.5, 0.8
 FAIR = "/sys/kernel/debug/sched/fair_server"
 LIMIT = "/proc/sys/kernel/sched_rt_runtime_us"
 
