@@ -222,7 +222,8 @@ def right_after_wrong(w):
     works(w.initiate(), w.shared(4096, "lrw"))
 
 
-@case("SCTP without DDP works beside it", "SCTPDDP-47")
+@case("SCTP without DDP works beside it",
+      "SCTPDDP-47 SCTPDDP-86 SCTPDDP-87")
 def plain_beside(w):
     listener = sctp.prepare(sctp.socket.socket(
         sctp.socket.AF_INET, sctp.socket.SOCK_STREAM, sctp.PROTOCOL),
@@ -230,9 +231,11 @@ def plain_beside(w):
     with listener:
         listener.bind((MATE, 6999))
         listener.listen()
-        here = w.associate(6999, adaptation=2)
+        here = w.associate(6999, adaptation=3)
         there = sctp.Association.up(listener.accept()[0])
-        same("indications", (here.adaptation, there.adaptation), (2, 2))
+        same("indications, as chosen at either end",
+             (here.adaptation, there.adaptation), (2, 3))
+        same("that of our own", w.associate().adaptation, sctp.ADAPTATION)
         here.stream(0).put_chunk(b"anything", ppid=46)
         there.close()
 
@@ -329,6 +332,8 @@ def not_reused(w):
     same("the end", link.peer.wait_end()[0], "terminate")
     link.peer.terminate()
     again = w.call(ghost.ports[0], host=GHOST)
+    # what it says at once has been said
+    w.later()
     ghost.settle(0.3)
     others = [s for s in ghost.streams.values() if s.came]
     check("not on that stream", link.peer not in others)

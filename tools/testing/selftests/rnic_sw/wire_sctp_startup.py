@@ -180,9 +180,13 @@ def other_ppid_later(w):
 @case("responder: nothing is said before the program has decided",
       "SCTPDDP-36 SCTPDDP-33")
 def undecided(w):
-    for request in BOTH_KINDS:
+    for request in Control(INITIATE, b"why"), enhanced(E_INITIATE, b"why", 3, 2):
         link = w.calling(request)
-        link.conn = w.asked().conn
+        event = w.asked()
+        link.conn = event.conn
+        same("what it is told", event.pd, b"why")
+        if request.enhanced:
+            same("ORD, IRD", (event.ord, event.ird), (3, 2))
         w.quiet(link.peer)
         w.mate.do("accept", link.conn, 1, 1)
         check("accepted", link.peer.get_control().code in (ACCEPT, E_ACCEPT))
