@@ -86,7 +86,7 @@ static void reason_quotes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_reason_row(w->why)->quote, quote_ref(w));
 }
 
-/* DDP-110: the reasons above and no others go on the wire */
+/* DDP-110, RDMAP-38: the reasons above and no others go on the wire */
 static void reason_locals(struct kunit *test)
 {
 	u32 why, on_wire = 0;

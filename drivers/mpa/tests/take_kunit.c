@@ -128,7 +128,7 @@ static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 			    ulpdu_len, start, markers);
 }
 
-/* MPA-54, MPA-69: what is handed up is what was summed, whoever writes it */
+/* MPA-54, MPA-69: what is handed up is what was summed; across 2^32: MPA-31 */
 static void take_from_a_writer(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
@@ -137,7 +137,8 @@ static void take_from_a_writer(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		take_changing(test, x, 0, sizes[i], false);
-		for (start = 0; start < MPA_MARKER_INTERVAL; start += 4)
+		for (start = 0u - MPA_MARKER_INTERVAL;
+		     start != MPA_MARKER_INTERVAL; start += 4)
 			take_changing(test, x, start, sizes[i], true);
 	}
 }

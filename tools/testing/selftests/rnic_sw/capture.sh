@@ -128,7 +128,10 @@ setting() {
 recorded() { has connections -ge 5 && has other_connections -eq 0; }
 
 # tshark finds each FPDU and start-up frame, no error in any, and their opcodes.
-decoded() { has fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ]; }
+decoded() { has fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && known; }
+
+# What RDMAP has no name for is no message of its
+known() { has opcode_12 -eq 0 && has opcode_13 -eq 0 && has opcode_14 -eq 0 && has opcode_15 -eq 0; }
 
 # Writes, Read Requests and Responses, Sends
 all_kinds() { has opcode_0 -ge 40 && has opcode_1 -ge 40 && has opcode_2 -ge 40 && has opcode_3 -ge 40; }
@@ -233,7 +236,7 @@ notices() {
 usual_cases() {
 	t_case "$1: recorded" "" look recorded
 	t_case "$1: tshark decodes every frame" \
-		"MPA-3 MPA-15 MPA-16 MPA-19 MPA-74 MPA-77 DDP-26 DDP-35 RDMAP-1" look decoded
+		"MPA-3 MPA-15 MPA-16 MPA-19 MPA-74 MPA-77 DDP-26 DDP-35 RDMAP-1 RDMAP-138" look decoded
 	t_case "$1: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" look all_kinds
 	if [ "$2" = CRC ]; then
 		t_case "$1: every FPDU has a good CRC" "MPA-2 MPA-39 MPA-48 MPA-49 MPA-52" look crcs_good

@@ -328,7 +328,7 @@ def rtr_out(w, kind, offered):
 for kinds, chosen in ((B, B), (C, C), (D, D), (B | C | D, C), (B | D, D),
                       (C | D, C)):
     add(f"initiator: {names_of(kinds)} agreed, {names_of(chosen)} sent",
-        "MPA2-2 MPA2-3 MPA2-49 MPA2-57 MPA2-59", rtr_out, kind=chosen,
+        "MPA2-2 MPA2-3 MPA2-49 MPA2-59", rtr_out, kind=chosen,
         offered=kinds)
 
 
@@ -339,6 +339,21 @@ def rtr_read_ord(w):
                          rtr=False)
         seg = link.peer.get_segment()
         same("Read Request", (seg.ulp, seg.qn), (0x41, 1))
+
+
+def depths_before(w, kind):
+    """Whoever has its first message may ask for as much as was agreed."""
+    with w.policy(rtr=NAMES[kind].lower()):
+        link = w.respond(lambda req: reply(3, 7, A | kind), connect=(9, 2, b""),
+                         rtr=False, status=None)
+        link.peer.get_segment()
+        same("IRD, ORD of the queue pair", depths_of(w, link), (7, 3))
+        link.cm("ESTABLISHED", status=0)
+
+
+for bit in NAMES:
+    add(f"initiator: all is as agreed when its {NAMES[bit]} comes", "MPA2-57",
+        depths_before, kind=bit)
 
 
 @case("initiator: no message of its own if A=0", "MPA2-52 MPA2-54")
