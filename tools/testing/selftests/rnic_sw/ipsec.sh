@@ -12,6 +12,9 @@ CBC=(enc 'cbc(aes)' KEY-32 auth-trunc 'hmac(sha256)' KEY-32 128)
 # key OCTETS SEED
 key() { printf '0x'; printf "$2 %s" "$1" | sha512sum | head -c $((2 * $1)); }
 
+# Where its sequence numbers begin, in the lower half of their 64 bits
+FIRST=0
+
 # sa MODE SPI FROM TO ALGORITHM...: one association, at both hosts
 sa() {
 	local mode=$1 spi=$2 from=$3 to=$4 ns word words=()
@@ -24,7 +27,8 @@ sa() {
 	done
 	for ns in "$NS_A" "$NS_B"; do
 		ip -n "$ns" xfrm state add src "$from" dst "$to" proto esp spi "$spi" \
-			reqid 1 mode "$mode" "${words[@]}" replay-window 64 flag esn || return
+			reqid 1 mode "$mode" "${words[@]}" replay-window 64 flag esn \
+			replay-seq $FIRST replay-oseq $FIRST || return
 	done
 }
 
@@ -127,6 +131,20 @@ protected() {
 	only_esp b "$B4"
 }
 
+# carried NS: how many of its associations have sent or taken a number above 32 bits
+carried() { ip -n "$1" -s xfrm state | grep -c 'seq-hi 0x1' || :; }
+
+# What the wire has of a number is its lower half: both ends must know the upper
+beyond_32_bits() {
+	FIRST=$((0xffffffc0))
+	esp "$@"
+	traffic
+	for ns in "$NS_A" "$NS_B"; do
+		ip -n "$ns" -s xfrm state
+		t_check "$ns: numbers of 32 bits" [ "$(carried "$ns")" -eq 2 ]
+	done
+}
+
 # Who has seen the packets can send them again: nobody takes them
 replayed() {
 	local window failed
@@ -182,12 +200,13 @@ rekeyed() {
 
 two_hosts
 command -v tcpdump >/dev/null || t_skip_all "no tcpdump here"
-SERVICE="DDP-136 DDP-137 DDP-139 RDMAP-192 MPA-144 SEC-47"
+SERVICE="DDP-136 DDP-137 DDP-139 RDMAP-192 MPA-144"
 DELETED="DDP-142 RDMAP-195 MPA-147 SEC-9 SEC-51"
 t_case "ESP in transport mode, AES-GCM" "$SERVICE" protected transport "${GCM[@]}"
 t_case "ESP in tunnel mode, AES-GCM" "$SERVICE DDP-140 RDMAP-193" protected tunnel "${GCM[@]}"
 t_case "ESP in tunnel mode, AES-CBC with HMAC" "$SERVICE DDP-140 RDMAP-193" \
 	protected tunnel "${CBC[@]}"
+t_case "sequence numbers go beyond 32 bits" "SEC-47" beyond_32_bits transport "${GCM[@]}"
 t_case "packets come again, and one is changed" "DDP-136 DDP-139 RDMAP-192 SEC-46" \
 	replayed tunnel "${GCM[@]}"
 t_case "associations deleted and replaced under traffic" "$DELETED" \
