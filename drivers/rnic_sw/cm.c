@@ -154,12 +154,12 @@ static void note_depths(struct rnic_ep *ep)
 }
 
 static enum iw_reason refuse_reply(struct rnic_ep *ep, enum iw_reason why,
-				   int status, const struct ddp_offer *o)
+				   const struct ddp_offer *o)
 {
 	ep->qp->rdmap.rtr = 0;
 	/* to iw_cm a failed reply is the end: no CLOSE may follow */
 	ep->state = EP_REFUSED;
-	rnic_ep_refusal(ep, status, o);
+	rnic_ep_refusal(ep, rnic_ep_status(why), o);
 	return why;
 }
 
@@ -174,13 +174,13 @@ static enum iw_reason active_established(struct rnic_ep *ep,
 	note_depths(ep);
 	why = ep->result.why;
 	if (why)
-		return refuse_reply(ep, why, -ECONNREFUSED, o);
+		return refuse_reply(ep, why, o);
 	ep->qp->rdmap.rtr = ep->result.rtr;
 	ep->state = EP_ESTABLISHED;
 	if (!rnic_ep_event(ep, IW_CM_EVENT_CONNECT_REPLY, 0, o))
 		return IW_OK;
 	rdmap_fail(&ep->qp->rdmap, IW_MPA_LOCAL);
-	return refuse_reply(ep, IW_MPA_LOCAL, -ENOMEM, NULL);
+	return refuse_reply(ep, IW_MPA_LOCAL, NULL);
 }
 
 static enum iw_reason established(struct ddp_session *ss,

@@ -82,20 +82,33 @@ void rnic_ep_refusal(struct rnic_ep *ep, int status, const struct ddp_offer *o)
  * rnic_ep_status - why a connection came to nothing
  * @why: the reason
  *
+ * The core takes -ECONNREFUSED for the peer's program's own answer, and calls
+ * that and -ECONNRESET rejected; see Documentation/connections.rst.
+ *
  * Return: as iw_cm's status.
  */
 int rnic_ep_status(enum iw_reason why)
 {
 	switch (why) {
 	case IW_PEER_REJECT:
-	case IW_PEER_REFUSED:
 		return -ECONNREFUSED;
+	case IW_PEER_REFUSED:
+	case IW_PEER_RESET:
+	case IW_PEER_CLOSED:
+	case IW_MPA_LOST:
+		return -ECONNRESET;
 	case IW_UNREACHABLE:
 		return -EHOSTUNREACH;
 	case IW_TIMEOUT:
 		return -ETIMEDOUT;
+	case IW_LOCAL_CLOSE:
+	case IW_LOCAL_ABORT:
+		return -ECONNABORTED;
+	case IW_NO_MEMORY:
+	case IW_MPA_LOCAL:
+		return -ENOMEM;
 	default:
-		return -ECONNRESET;
+		return -EPROTO;
 	}
 }
 

@@ -498,7 +498,7 @@ t_rping() {
 
 # In a slow or jittery machine perftest finds its clock unreliable and gives up.
 # Its server stops listening between the client's two connections: the second one
-# is refused (-111) if it comes too early, and then the client crashes. Where there
+# is reset (-104) if it comes too early, and then the client crashes. Where there
 # is but one CPU that is often so, hence late_connect.
 t_perftest() {
 	local prog=$1 try late
@@ -512,7 +512,7 @@ t_perftest() {
 			"${T_TO:-$B4}"; then
 			return 0
 		fi
-		grep -qE "Can't produce a report|Correlation coefficient|measured.*MHz|REJECTED; error: -111" \
+		grep -qE "Can't produce a report|Correlation coefficient|measured.*MHz|REJECTED; error: -104" \
 			"$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1
 		echo "its clock calibration failed, or it did not listen; again"
 	done

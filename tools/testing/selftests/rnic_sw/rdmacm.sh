@@ -52,7 +52,7 @@ refused() {
 
 ping_nobody() {
 	t_port
-	refused "RDMA_CM_EVENT_REJECTED, error -111" \
+	refused "RDMA_CM_EVENT_REJECTED, error -104" \
 		on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
