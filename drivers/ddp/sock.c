@@ -236,6 +236,7 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 {
 	switch (err) {
 	case -ECONNREFUSED:
+	case -ENOPROTOOPT:
 		return IW_PEER_REFUSED;
 	case -ECONNRESET:
 	case -EPIPE:
@@ -243,7 +244,9 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 	case -ETIMEDOUT:
 		return IW_TIMEOUT;
 	case -EHOSTUNREACH:
+	case -EHOSTDOWN:
 	case -ENETUNREACH:
+	case -ENONET:
 		return IW_UNREACHABLE;
 	default:
 		return otherwise;

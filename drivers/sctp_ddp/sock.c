@@ -63,14 +63,17 @@ static const struct ddp_sock_calls calls = {
 };
 
 /*
- * A chunk of ours has been acknowledged: SCTP tells those who sleep, and never
- * calls sk_write_space.
+ * A chunk of ours has been acknowledged, or a router says that the peer cannot be
+ * reached: SCTP tells those who sleep, and calls neither sk_write_space nor what
+ * would be for errors.
  */
 static int space(struct wait_queue_entry *wait, unsigned int mode, int flags,
 		 void *key)
 {
 	struct sddp_assoc *a = container_of(wait, struct sddp_assoc, space);
 
+	if (key_to_poll(key) & EPOLLERR)
+		sddp_assoc_kick(a);
 	if (!(key_to_poll(key) & EPOLLOUT))
 		return 0;
 	if (READ_ONCE(a->full) || READ_ONCE(a->deep) || READ_ONCE(a->watch)) {
@@ -241,6 +244,19 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 	sock_release(sock);
 }
 
+/*
+ * Whether routers and hosts on the way may end it: of one that is not up yet
+ * they are believed, as TCP does.
+ */
+static void believe(struct socket *sock, int may)
+{
+	bool v4 = sock->sk->sk_family == AF_INET;
+
+	sock->ops->setsockopt(sock, v4 ? SOL_IP : SOL_IPV6,
+			      v4 ? IP_RECVERR : IPV6_RECVERR,
+			      KERNEL_SOCKPTR(&may), sizeof(may));
+}
+
 /* The port the ULP chose, or any if SCTP has it in use */
 static int bind_local(struct sddp_assoc *a)
 {
@@ -251,6 +267,19 @@ static int bind_local(struct sddp_assoc *a)
 		return err;
 	ddp_addr_set_port(&addr, 0);
 	return sddp_bind(a->sock, &addr, a->paths);
+}
+
+/* Without one SCTP keeps trying, and is silent about it */
+static bool has_route(struct socket *sock)
+{
+	struct sctp_association *asoc;
+	bool has;
+
+	lock_sock(sock->sk);
+	asoc = sddp_sock_asoc(sock->sk);
+	has = !asoc || asoc->peer.primary_path->dst;
+	release_sock(sock->sk);
+	return has;
 }
 
 /**
@@ -269,10 +298,13 @@ int sddp_sock_connect(struct sddp_assoc *a)
 		return err;
 	set_sock(a, sock);
 	sddp_sock_prepare(a->sock, a->asked, false);
+	believe(a->sock, true);
 	ddp_sock_set_tos(a->sock->sk, a->tos);
 	err = bind_local(a);
 	if (!err)
 		err = ddp_sock_connect(a->sock, &a->to);
+	if (!err && !has_route(a->sock))
+		err = -ENETUNREACH;
 	if (err) {
 		sddp_sock_release(a, true);
 		return err;
@@ -296,6 +328,12 @@ bool sddp_sock_anew(const struct sddp_assoc *a,
 	return asoc->c.peer_vtag != a->peer_tag;
 }
 
+/* Short memory and the like SCTP gets over by itself */
+static bool is_hopeless(struct sock *sk)
+{
+	return ddp_sock_reason(-READ_ONCE(sk->sk_err), IW_OK) != IW_OK;
+}
+
 static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk)
 {
 	struct sctp_association *asoc = sddp_sock_asoc(sk);
@@ -305,7 +343,7 @@ static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk)
 		return a->phase == SDDP_UP && !READ_ONCE(sk->sk_err) ?
 		       SDDP_SOCK_PEER_DONE : SDDP_SOCK_LOST;
 	if (asoc->state < SCTP_STATE_ESTABLISHED)
-		return SDDP_SOCK_COMING;
+		return is_hopeless(sk) ? SDDP_SOCK_LOST : SDDP_SOCK_COMING;
 	if (a->phase == SDDP_UP && sddp_sock_anew(a, asoc))
 		return SDDP_SOCK_LOST;
 	return asoc->state == SCTP_STATE_ESTABLISHED ? SDDP_SOCK_OPEN
@@ -370,8 +408,11 @@ bool sddp_sock_up(struct sddp_assoc *a)
 		a->peer_tag = asoc->c.peer_vtag;
 		a->acked = asoc->ctsn_ack_point;
 		paths = asoc->peer.transport_count;
+		/* what was said of the way is of no matter any more */
+		sock_error(sock->sk);
 	}
 	release_sock(sock->sk);
+	believe(sock, false);
 	allow_for_paths(sock, paths);
 	learn_names(a);
 	return ddp;
