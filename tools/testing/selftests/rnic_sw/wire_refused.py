@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Connections that come to nothing, over TCP: see wire_refusal.py."""
+
+import socket
+import struct
+
+from wire import PEER, PORT, Peer, Wire, case, mpa
+from wire_refusal import (ERROR, REJECTED, call, ends, fails_at_once, hears,
+                          without_route)
+
+import ktap
+
+
+class TcpWire(Wire):
+    """Calls go over TCP, and calls to rawmate itself to this port."""
+    own_port = PORT
+    enough = "ECONNREFUSED"
+
+
+def answered(w, octets, event, error, tries=1):
+    """What the peer says to our Request; it closes behind that."""
+    with w.listening() as (sock, port):
+        conn = call(w, PEER, port)
+        for _ in range(tries):
+            with Peer(sock.accept()[0]) as peer:
+                peer.get_frame()
+                if octets:
+                    peer.put(octets)
+        hears(w, conn, event, error)
+
+
+@case("the peer speaks another protocol")
+def other_protocol(w):
+    answered(w, b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", ERROR, "EPROTO")
+
+
+@case("the peer answers with a revision that nobody knows", "MPA-93")
+def other_revision(w):
+    answered(w, mpa.reply(rev=3).pack(), ERROR, "EPROTO")
+
+
+@case("the peer closes without an answer, whatever the revision")
+def hangs_up(w):
+    answered(w, b"", REJECTED, "ECONNRESET", tries=2)
+
+
+@case("the peer resets without an answer, whatever the revision")
+def resets(w):
+    with w.listening() as (sock, port):
+        conn = call(w, PEER, port)
+        for _ in "enhanced", "plain":
+            peer = sock.accept()[0]
+            peer.recv(1)
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                            struct.pack("ii", 1, 0))
+            peer.close()
+        hears(w, conn, REJECTED, "ECONNRESET")
+
+
+@case("the route goes before the call")
+def route_goes(w):
+    fails_at_once(w, "ENETUNREACH", "connect", without_route(w), 4, 4)
+
+
+@case("the peer agrees, and wants to read deeper than can be", "MPA2-29")
+def no_agreement(w):
+    link = w.respond(w.granting(4, 4096), status=None, rtr=False)
+    hears(w, link.conn, ERROR, "EPROTO")
+
+
+ends()
+
+if __name__ == "__main__":
+    ktap.run(TcpWire)

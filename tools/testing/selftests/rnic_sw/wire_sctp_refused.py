@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Connections that come to nothing, over SCTP: see wire_refusal.py."""
+
+from wire import PEER, PORT, case
+from wire_sctp import SctpWire
+from wire_refusal import (ERROR, REJECTED, call, ends, hears, without_route)
+
+import ktap
+
+
+class Calls(SctpWire):
+    """Calls go over SCTP, and calls to rawmate itself to this port."""
+    own_port = PORT
+    enough = "ECONNRESET"
+
+
+@case("the peer speaks SCTP, and not DDP")
+def other_protocol(w):
+    with w.listening(adaptation=0) as (sock, port):
+        conn = call(w, PEER, port)
+        hears(w, conn, ERROR, "EPROTO")
+        sock.accept()[0].close()
+
+
+@case("the peer ends the association without an answer")
+def hangs_up(w):
+    for how in "abort", "shutdown":
+        with w.listening() as (sock, port):
+            conn = call(w, PEER, port)
+            assoc = w.taken(sock)
+            w.first(assoc)
+            getattr(assoc, how)()
+            hears(w, conn, REJECTED, "ECONNRESET")
+
+
+@case("the route goes before the call")
+def route_goes(w):
+    conn = without_route(w)
+    w.mate.do("connect", conn, 4, 4)
+    hears(w, conn, ERROR, "EHOSTUNREACH")
+
+
+ends()
+
+if __name__ == "__main__":
+    ktap.run(Calls)
