@@ -64,10 +64,19 @@ provider:
 	@echo "Building the libibverbs provider in the cache ($$(scripts/cache)); installs the compilers' packages if they are missing."
 	@scripts/build-provider
 
-install: modules provider
+# Called by sudo, root only installs: what is built is its caller's, in the tree and
+# in the cache. sudo passes on neither variables nor make's own.
+ifeq ($(shell id -u),0)
+caller := $(filter-out root,$(SUDO_USER))
+endif
+as_caller = $(if $(caller),sudo -H -u $(caller)) env $(if \
+	$(RNIC_SW_CACHE),RNIC_SW_CACHE=$(RNIC_SW_CACHE))
+
+install:
+	+@$(as_caller) $(MAKE) --no-print-directory KDIR=$(KDIR) modules provider
 	@echo "Installing the modules into /lib/modules, updates/, and the provider beside libibverbs."
 	+@$(MAKE) --no-print-directory modules_install
-	@scripts/install-provider
+	@provider=$$($(as_caller) scripts/build-provider) && scripts/install-provider "$$provider"
 
 # What `make install` has put there, with the same KDIR and DESTDIR
 uninstall: modules_uninstall
@@ -93,6 +102,7 @@ litmus:
 
 prove:
 	@scripts/prove --mutations
+
 soak:
 	@scripts/soak
 
