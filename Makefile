@@ -121,7 +121,7 @@ help:
 	@echo "make demo        shows RDMA over an ordinary interface, on a Debian kernel in a"
 	@echo "                 virtual machine, in about three minutes"
 	@echo "make quick       unit tests in user space, static checks: under a minute"
-	@echo "make check       everything that a change must pass: half an hour, the first time 75 minutes"
+	@echo "make check       everything that a change must pass; README says how long it takes"
 	@echo "make conformance which requirement of which RFC is shown by which test; 5 minutes"
 	@echo "make consumers   the kernel's users of RDMA, over TCP and SCTP: half an hour"
 	@echo "make fuzz        the parsers under libFuzzer for a minute"
