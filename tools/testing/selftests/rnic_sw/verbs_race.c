@@ -3,6 +3,10 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "verbs.h"
 
@@ -303,9 +307,158 @@ static void dereg_race(void)
 		dereg_amid(i);
 }
 
+/* The last octet of a Write is there, and so are all the others ------------------ */
+
+/*
+ * Writes of one segment, many at once: who looks and who writes have to wait for
+ * each other once for all of them, which on a busy machine takes long.
+ */
+enum { LOOKS = 64, FEWEST = 64, SHORT = 1200, PLACES = 256,
+       ROOM = SHORT + PLACES };
+
+#define LOOK_MS		3000	/* as often as there is time for */
+
+/*
+ * Shared with a process that looks: of the threads of one process User-Mode Linux
+ * lets but one at a time out of the kernel.
+ */
+struct look {
+	uint8_t		from[LOOKS * ROOM], to[LOOKS * ROOM];
+	struct {
+		size_t		at;
+		uint32_t	len;
+	} w[LOOKS];
+	uint32_t	begun, seen;	/* so often all of them */
+	bool		over;
+};
+
+/* Nothing but the last octet until it changes, then all of them */
+static void see(const struct look *k, uint32_t i)
+{
+	const uint8_t *from = k->from + i * ROOM, *to = k->to + k->w[i].at;
+	uint32_t len = k->w[i].len;
+
+	while (__atomic_load_n(&to[len - 1], __ATOMIC_ACQUIRE) != from[len - 1])
+		;
+	CHECK(!memcmp(to, from, len),
+	      "the last of %u octets was there before others, at %zu, turn %u",
+	      len, k->w[i].at, k->begun);
+}
+
+/* The other one says when, and when there will be no more */
+static bool wait_for(const struct look *k, uint32_t turn)
+{
+	while (__atomic_load_n(&k->begun, __ATOMIC_ACQUIRE) != turn)
+		if (__atomic_load_n(&k->over, __ATOMIC_RELAXED))
+			return false;
+	return true;
+}
+
+static void look_on(struct look *k)
+{
+	uint32_t i, turn;
+
+	run_on(1);
+	for (turn = 1; wait_for(k, turn); turn++) {
+		for (i = 0; i < LOOKS; i++)
+			see(k, i);
+		__atomic_store_n(&k->seen, turn, __ATOMIC_RELEASE);
+	}
+}
+
+static pid_t start_looking(struct look *k)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	look_on(k);
+	_exit(PASS);
+}
+
+/* Where a copy begins may depend on how its two ends lie to each other */
+static void prepare(struct look *k, uint32_t i)
+{
+	uint32_t len = FEWEST + any_below(SHORT - FEWEST), j;
+	size_t at = i * ROOM + any_below(PLACES);
+
+	k->w[i].at = at;
+	k->w[i].len = len;
+	for (j = 0; j < len; j++)
+		k->from[i * ROOM + j] = ~k->to[at + j];
+}
+
+static void write_all(struct desk *d, const struct look *k)
+{
+	uint32_t i;
+
+	for (i = 0; i < LOOKS; i++)
+		do_job(&d->p.c, &(struct job){
+			.id = i, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
+			.b = &d->c, .off = i * ROOM, .len = k->w[i].len,
+			.rkey = d->s.mr->rkey,
+			.raddr = (uintptr_t)(k->to + k->w[i].at) });
+	for (i = 0; i < LOOKS; i++)
+		want_ok(d->p.c.scq, i, IBV_WC_RDMA_WRITE);
+}
+
+static void one_turn(struct desk *d, struct look *k, uint32_t turn, pid_t pid)
+{
+	uint32_t i;
+
+	for (i = 0; i < LOOKS; i++)
+		prepare(k, i);
+	__atomic_store_n(&k->begun, turn, __ATOMIC_RELEASE);
+	write_all(d, k);
+	until = now_ms() + patience(WC_MS);
+	while (__atomic_load_n(&k->seen, __ATOMIC_ACQUIRE) != turn) {
+		CHECK(!waitpid(pid, NULL, WNOHANG), "see above");
+		CHECK(now_ms() < until, "not all came in turn %u", turn);
+		sched_yield();
+	}
+}
+
+static void shared_desk(struct desk *d, struct look *k)
+{
+	pair_open(&d->p, &(struct opts){ .sq = LOOKS, .cqe = LOOKS });
+	d->c = (struct buf){ .at = k->from, .len = sizeof(k->from) };
+	d->s = (struct buf){ .at = k->to, .len = sizeof(k->to) };
+	buf_reg(&d->c, d->p.c.pd, RIGHTS_ALL);
+	buf_reg(&d->s, d->p.s.pd, RIGHTS_ALL);
+}
+
+static void last_octet(void)
+{
+	const uint64_t end = now_ms() + LOOK_MS;
+	uint32_t turn = 0;
+	struct desk d = {};
+	struct look *k;
+	pid_t pid;
+
+	run_on(0);
+	k = mmap(NULL, sizeof(*k), PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(k != MAP_FAILED, "%m");
+	shared_desk(&d, k);
+	pid = start_looking(k);
+	do {
+		one_turn(&d, k, ++turn, pid);
+	} while (now_ms() < end);
+	__atomic_store_n(&k->over, true, __ATOMIC_RELAXED);
+	CHECK(waitpid(pid, NULL, 0) == pid, "%m");
+	printf("# looked at %u Writes\n", turn * LOOKS);
+	CHECK(!ibv_dereg_mr(d.c.mr) && !ibv_dereg_mr(d.s.mr), "%m");
+	pair_close(&d.p);
+}
+
 const struct test race_tests[] = {
 	CASE("atomic_race", atomic_race, 60, "EXT-9 EXT-58 EXT-60"),
 	CASE("atomic_global", atomic_global, 60, "EXT-9 EXT-11 EXT-60"),
+	CASE("last_octet", last_octet, 60, ""),
 	{ .name = "dereg_race", .run = dereg_race, .seconds = 60,
 	  .asked = true, .shows = "DDP-128 RDMAP-177 SEC-17" },
 	{}
