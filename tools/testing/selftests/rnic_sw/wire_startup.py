@@ -80,6 +80,7 @@ class Slow:
 
 @case("slow initiators connect")
 def slow_begin(w):
+    w.aside = "end_timeout"
     w.slow = {"silent": Slow(w),
               "dripping": Slow(w, mpa.request(pd=bytes(20)).pack())}
 
