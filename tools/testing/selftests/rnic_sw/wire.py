@@ -439,9 +439,8 @@ class Wire:
     # the rest -------------------------------------------------------------
 
     def later(self):
-        """Something that was begun after all that was begun by now is through:
-        the peer's octets have been read, rawmate's work has been sent.  What
-        has not come until then does not come."""
+        """What was begun after all that was begun by now is through.  What has
+        not come until then does not come."""
         memory, listener, reply = self.shared(48, "l"), self.listener, \
             self.reply
         if not self.beacon:
@@ -457,6 +456,11 @@ class Wire:
         """Nothing comes from rawmate there, not even the end."""
         self.later()
         check("nothing has come", peer.silent(0.001))
+
+    def nothing(self, kind, **fields):
+        """Rawmate is not told of that, nor will it be."""
+        self.later()
+        self.mate.not_yet(kind, **fields)
 
     def region(self, size=4096, rights="lrw", pd=0, iova=0):
         return Region(self.mate, size, rights, pd, iova)

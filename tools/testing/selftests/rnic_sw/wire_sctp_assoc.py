@@ -102,7 +102,7 @@ def association_ends(w, how):
             same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
         segments = [c for p in sniffer.packets() for c in
                     p.of(sctp_packet.DATA) if c.data[3] == sctp.SEGMENT]
-    w.mate.none(CM, timeout=0.05, event="DISCONNECTED")
+    w.nothing(CM, event="DISCONNECTED")
     same("no Terminate on any stream", segments, [])
 
 
@@ -173,7 +173,7 @@ def lopsided(w):
     assoc = w.associate(streams=8, inbound=2)
     works(w.initiate(peer=assoc.stream(1)), memory)
     assoc.stream(5).put_control(INITIATE)
-    w.mate.none(CM, timeout=0.1, event="CONNECT_REQUEST")
+    w.nothing(CM, event="CONNECT_REQUEST")
     with contextlib.suppress(Closed, OSError):
         works(w.initiate(peer=assoc.stream(0)), memory)
 
@@ -204,7 +204,7 @@ def gives_up(w, value):
     check("ended", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
     check(f"an error: {event}", event.event in ("REJECTED", "CONNECT_ERROR",
                                                 "UNREACHABLE"))
-    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    w.nothing(CM, conn=link.conn)
     same("nothing of DDP's is said", ours(packets, sctp_packet.DATA), [])
 
 
@@ -355,7 +355,7 @@ def end_acknowledged(w):
     with w.counted(end_peer_closed=1):
         link.peer.terminate()
         same("the end", link.peer.wait_end()[0], "terminate")
-        w.mate.none(CM, timeout=0.5, event="DISCONNECTED")
+        w.nothing(CM, event="DISCONNECTED")
         ghost.sack()
         link.cm("DISCONNECTED")
 

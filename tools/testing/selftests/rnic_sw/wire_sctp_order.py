@@ -79,12 +79,9 @@ def placed_early(w, role):
     first = link.peer.next_ssn()
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, data))
     link.peer.put_segment(rdmap.send(2, b"behind"))
-    for _ in range(50):
-        if target.get(0, 1000) == data:
-            break
-        w.mate.none(WC, timeout=0.02, conn=link.conn)
-    same("placed ahead of its turn", target.get(0, 1000), data)
-    w.mate.none(WC, timeout=0.1, conn=link.conn)
+    # ahead of its turn
+    target.comes(0, data)
+    w.nothing(WC, conn=link.conn)
     link.peer.put_segment(rdmap.send(1, b"the first"), ssn=first)
     same("length", link.wc(wr=1, status=SUCCESS).length, 9)
     same("length", link.wc(wr=2, status=SUCCESS).length, 6)
@@ -140,7 +137,7 @@ def response(w):
         first = link.peer.ssn
         for place in order:
             link.peer.put_segment(segments[place], ssn=first + place)
-        w.mate.none(WC, timeout=0.05, conn=link.conn)
+        w.nothing(WC, conn=link.conn)
         link.peer.put_segment(segments[gap], ssn=first + gap)
         link.peer.ssn = first + len(segments)
         link.wc(wr=turn, status=SUCCESS)

@@ -17,7 +17,7 @@ def over(w, link, recvs):
     link.cm("DISCONNECTED")
     for wr in range(1, recvs + 1):
         link.wc(wr=wr, status=FLUSHED)
-    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    w.nothing(CM, conn=link.conn)
     same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
 
 
@@ -93,7 +93,7 @@ def ahead_of_terminate(w, role):
     link = both(w, role, recvs=[(inbox, 64)])
     first = link.peer.next_ssn()
     link.peer.terminate()
-    w.mate.none(CM, timeout=0.1, conn=link.conn)
+    w.nothing(CM, conn=link.conn)
     link.peer.put_segment(rdmap.send(1, b"last word"), ssn=first)
     same("length", link.wc(wr=1, status=SUCCESS).length, 9)
     link.cm("DISCONNECTED")
@@ -125,7 +125,7 @@ def peer_ends(w, role):
         link.cm("DISCONNECTED", status=0)
         link.ended()
         link.wc(wr=2, status=FLUSHED)
-    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    w.nothing(CM, conn=link.conn)
     w.mate.none(Async, timeout=0, conn=link.conn)
     same("association", link.assoc.ended, None)
 
@@ -152,7 +152,7 @@ def we_end(w, role):
         link.wc(wr=wr, status=SUCCESS)
     link.wc(wr=1, status=FLUSHED)
     link.cm("DISCONNECTED", status=0)
-    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    w.nothing(CM, conn=link.conn)
     w.quiet(link.peer)
     same("association", link.assoc.ended, None)
 

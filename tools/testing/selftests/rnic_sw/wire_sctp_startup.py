@@ -18,7 +18,7 @@ def octets(size):
 
 
 def nobody_asked(w):
-    w.mate.none(CM, timeout=0.05, event="CONNECT_REQUEST")
+    w.nothing(CM, event="CONNECT_REQUEST")
 
 
 def refused(w, assoc, sid, body, **how):
@@ -265,7 +265,7 @@ def goes_unanswered(w):
     link.cm("ESTABLISHED", status=0)
     link.cm("DISCONNECTED")
     link.wc(wr=1, status=FLUSHED)
-    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    w.nothing(CM, conn=link.conn)
 
 
 @case("responder: its association goes before it is answered")
@@ -277,7 +277,7 @@ def goes_with_association(w):
         w.mate.do("accept", link.conn, 1, 1)
         link.cm("ESTABLISHED", status=0)
         link.cm("DISCONNECTED")
-        w.mate.none(CM, timeout=0.05, conn=link.conn)
+        w.nothing(CM, conn=link.conn)
 
 
 @case("responder: a segment ahead of the answer ends it",
@@ -331,7 +331,7 @@ def fails(w, link, **fields):
     event = w.mate.need(CM, conn=link.conn, **fields)
     check(f"an error: {event}", event.event in ("REJECTED", "CONNECT_ERROR",
                                                 "UNREACHABLE"))
-    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    w.nothing(CM, conn=link.conn)
     return event
 
 
@@ -412,7 +412,7 @@ def accept_overtaken(w):
         assoc = w.taken(sock)
     w.request, link.peer = w.first(assoc)
     link.peer.put_segment(rdmap.send(1, b"first"), ssn=1)
-    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    w.nothing(CM, conn=link.conn)
     link.answer(answer(w.request))
     link.peer.next_ssn()
     link.cm("ESTABLISHED", status=0)
@@ -431,7 +431,7 @@ def accept_lost(w):
     for n in range(20):
         link.peer.put_segment(rdmap.send(1, bytes(1400), mo=1400 * n,
                                          last=n == 19), ssn=n + 1)
-    w.mate.none(CM, timeout=0.05, conn=link.conn)
+    w.nothing(CM, conn=link.conn)
     link.answer(answer(w.request))
     link.cm("ESTABLISHED", status=0)
     same("length", link.wc(wr=1, status=0).length, 20 * 1400)

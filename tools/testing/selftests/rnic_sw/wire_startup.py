@@ -40,7 +40,7 @@ def failed(w, reply, close=False, **fields):
         event = w.mate.need(CM, conn=conn, **fields)
         check(f"an error: {event}",
               event.event in ("REJECTED", "CONNECT_ERROR") and event.status < 0)
-        w.mate.none(CM, timeout=0.05, conn=conn)
+        w.nothing(CM, conn=conn)
     return event
 
 
@@ -127,7 +127,7 @@ def accepted_late(w):
             link.cm("ESTABLISHED", status=0)
             link.cm("DISCONNECTED")
             link.wc(wr=1, status=FLUSHED)
-            w.mate.none(CM, timeout=0.05, conn=link.conn)
+            w.nothing(CM, conn=link.conn)
             same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
             link.close()
 
