@@ -278,3 +278,30 @@ void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q)
 	rcu_read_unlock();
 }
 EXPORT_SYMBOL_GPL(ddp_stream_query);
+
+/**
+ * ddp_stream_pace - send no faster than so
+ * @s: the stream; it may be ending
+ * @rate: octets a second, the LLP's headers included; 0: as fast as it goes
+ *
+ * Process context.
+ *
+ * Return: 0, -EOPNOTSUPP if the LLP cannot, -ENOTCONN if there is none.
+ */
+int ddp_stream_pace(struct ddp_stream *s, u64 rate)
+{
+	struct ddp_llp *llp;
+	int err = 0;
+
+	rcu_read_lock();
+	llp = rcu_dereference(s->llp);
+	if (!llp || llp == &nobody)
+		err = -ENOTCONN;
+	else if (!llp->ops->pace)
+		err = -EOPNOTSUPP;
+	else
+		llp->ops->pace(llp, rate);
+	rcu_read_unlock();
+	return err;
+}
+EXPORT_SYMBOL_GPL(ddp_stream_pace);

@@ -271,6 +271,7 @@ u32 mpa_sock_emss(const struct mpa_conn *c);
 int mpa_sock_send(struct mpa_conn *c, bool wait);
 void mpa_sock_wait(struct mpa_conn *c);
 void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q);
+void mpa_sock_pace(struct mpa_conn *c, u64 rate);
 
 /* listen.c */
 struct ddp_listener *mpa_listen(const struct ddp_listen *l,

@@ -60,6 +60,11 @@ static void llp_query(struct ddp_llp *llp, struct ddp_query *q)
 		q->mulpdu = mpa_mulpdu(q->mulpdu, q->tx_markers);
 }
 
+static void llp_pace(struct ddp_llp *llp, u64 rate)
+{
+	mpa_sock_pace(llp_to_conn(llp), rate);
+}
+
 const struct ddp_llp_ops mpa_llp_ops = {
 	.kick		= llp_kick,
 	.push		= llp_push,
@@ -67,6 +72,7 @@ const struct ddp_llp_ops mpa_llp_ops = {
 	.close		= llp_close,
 	.quiesce	= llp_quiesce,
 	.query		= llp_query,
+	.pace		= llp_pace,
 };
 
 /* The socket is made without a lock: nobody waits for what it may wait for */

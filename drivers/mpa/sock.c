@@ -516,3 +516,27 @@ void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
 		look(c->sock->sk, q);
 	spin_unlock_bh(&c->look_lock);
 }
+
+/* As SO_MAX_PACING_RATE does: TCP sees to it, unless a queueing discipline will */
+static void pace(struct sock *sk, unsigned long rate)
+{
+	/* should fq say at this moment that it does, both do: no harm */
+	if (READ_ONCE(sk->sk_pacing_status) == SK_PACING_NONE)
+		WRITE_ONCE(sk->sk_pacing_status, SK_PACING_NEEDED);
+	WRITE_ONCE(sk->sk_max_pacing_rate, rate);
+	if (rate < READ_ONCE(sk->sk_pacing_rate))
+		WRITE_ONCE(sk->sk_pacing_rate, rate);
+}
+
+/**
+ * mpa_sock_pace - let TCP send no faster than so
+ * @c: the connection; it may be ending
+ * @rate: octets a second; 0: as fast as it goes
+ */
+void mpa_sock_pace(struct mpa_conn *c, u64 rate)
+{
+	spin_lock_bh(&c->look_lock);
+	if (c->sock)
+		pace(c->sock->sk, rate ?: ~0UL);
+	spin_unlock_bh(&c->look_lock);
+}

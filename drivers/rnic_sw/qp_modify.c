@@ -4,7 +4,8 @@
 
 #define APPLIED (IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |	\
 		 IB_QP_PORT | IB_QP_PKEY_INDEX |			\
-		 IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC)
+		 IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC |	\
+		 IB_QP_RATE_LIMIT)
 
 /*
  * Of InfiniBand's transport and its paths.  Programs and connection managers
@@ -80,6 +81,16 @@ static int modify_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 	return err;
 }
 
+/* kbit/s; before it is connected there is nothing to be paced */
+static int modify_rate(struct rnic_qp *qp, u32 rate)
+{
+	if (rate && rate < RNIC_SW_RATE_MIN)
+		return -EINVAL;
+	if (READ_ONCE(qp->state) != QP_RTS)
+		return -EINVAL;
+	return ddp_stream_pace(&qp->rdmap.stream, (u64)rate * 1000 / 8);
+}
+
 /* Before it is connected all that leads there is one state */
 static bool is_state(const struct rnic_qp *qp, enum ib_qp_state as)
 {
@@ -105,7 +116,7 @@ static int check_modify(const struct rnic_qp *qp, const struct ib_qp_attr *attr,
 }
 
 /**
- * rnic_modify_qp - verbs: change state, rights or depths
+ * rnic_modify_qp - verbs: change state, rights, depths or rate
  * @ib: the queue pair
  * @attr: new values
  * @mask: which of them
@@ -122,6 +133,8 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 	if (!err)
 		err = modify_depths(qp, attr, mask);
+	if (!err && mask & IB_QP_RATE_LIMIT)
+		err = modify_rate(qp, attr->rate_limit);
 	if (err)
 		return err;
 	if (mask & IB_QP_ACCESS_FLAGS)

@@ -35,6 +35,8 @@ struct ddp_stream;
  *	none will start.  May sleep.
  * @query: fill in @q, which is zero.  Under RCU alone: the stream may be
  *	going; waits for nobody.
+ * @pace: send no faster than @rate octets a second, 0: as fast as it goes.
+ *	As query; NULL if the LLP cannot.
  */
 struct ddp_llp_ops {
 	void (*kick)(struct ddp_llp *llp, bool bulk);
@@ -43,6 +45,7 @@ struct ddp_llp_ops {
 	void (*close)(struct ddp_llp *llp, enum iw_reason why);
 	void (*quiesce)(struct ddp_llp *llp);
 	void (*query)(struct ddp_llp *llp, struct ddp_query *q);
+	void (*pace)(struct ddp_llp *llp, u64 rate);
 };
 
 /**

@@ -191,6 +191,7 @@ void ddp_push(struct ddp_stream *s);
 
 /* How it fares in the lower layer; process context */
 void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q);
+int ddp_stream_pace(struct ddp_stream *s, u64 rate);
 
 /*
  * Is [@to, @to + @len) of @stag open to @s with @rights right now?  For a Read

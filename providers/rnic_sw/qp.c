@@ -239,10 +239,35 @@ struct ibv_qp *rnic_sw_create_qp(struct ibv_pd *pd,
 	return qp;
 }
 
+/* Only the newer command has room for a rate */
+static int modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ib_uverbs_ex_modify_qp_resp resp;
+	struct ibv_modify_qp_ex cmd = {};
+
+	return ibv_cmd_modify_qp_ex(qp, attr, mask, &cmd, sizeof(cmd), &resp,
+				    sizeof(resp));
+}
+
+/* Bursts and packets are TCP's business */
+int rnic_sw_modify_qp_rate_limit(struct ibv_qp *qp,
+				 struct ibv_qp_rate_limit_attr *attr)
+{
+	struct ibv_qp_attr rate = { .rate_limit = attr->rate_limit };
+
+	if (attr->comp_mask)
+		return EINVAL;
+	if (attr->max_burst_sz || attr->typical_pkt_sz)
+		return EOPNOTSUPP;
+	return modify_qp_ex(qp, &rate, IBV_QP_RATE_LIMIT);
+}
+
 int rnic_sw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ibv_modify_qp cmd;
 
+	if (mask & IBV_QP_RATE_LIMIT)
+		return modify_qp_ex(qp, attr, mask);
 	return ibv_cmd_modify_qp(qp, attr, mask, &cmd, sizeof(cmd));
 }
 

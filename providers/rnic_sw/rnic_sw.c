@@ -34,6 +34,7 @@ static const struct verbs_context_ops context_ops = {
 	.import_mr		= rnic_sw_import_mr,
 	.import_pd		= rnic_sw_import_pd,
 	.modify_qp		= rnic_sw_modify_qp,
+	.modify_qp_rate_limit	= rnic_sw_modify_qp_rate_limit,
 	.modify_srq		= rnic_sw_modify_srq,
 	.poll_cq		= rnic_sw_poll_cq,
 	.post_recv		= rnic_sw_post_recv,

@@ -231,6 +231,8 @@ struct ibv_qp *rnic_sw_create_qp(struct ibv_pd *pd,
 struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 				    struct ibv_qp_init_attr_ex *attr);
 int rnic_sw_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+int rnic_sw_modify_qp_rate_limit(struct ibv_qp *qp,
+				 struct ibv_qp_rate_limit_attr *attr);
 int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 		     struct ibv_qp_init_attr *init);
 int rnic_sw_destroy_qp(struct ibv_qp *ibqp);

@@ -6,7 +6,15 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <util/util.h>
+
 #include "rnic_sw.h"
+
+static const struct ibv_packet_pacing_caps pacing_caps = {
+	.qp_rate_limit_min = RNIC_SW_RATE_MIN,
+	.qp_rate_limit_max = RNIC_SW_RATE_MAX,
+	.supported_qpts = 1 << IBV_QPT_RC,
+};
 
 int rnic_sw_query_device_ex(struct ibv_context *ctx,
 			    const struct ibv_query_device_ex_input *input,
@@ -26,6 +34,10 @@ int rnic_sw_query_device_ex(struct ibv_context *ctx,
 		 "%u.%u.%u", (unsigned int)(fw >> 32),
 		 (unsigned int)(fw >> 16 & 0xffff),
 		 (unsigned int)(fw & 0xffff));
+	/* an older library has no room for it */
+	if (attr_size >= offsetofend(struct ibv_device_attr_ex,
+				     packet_pacing_caps))
+		attr->packet_pacing_caps = pacing_caps;
 	return 0;
 }
 

@@ -195,6 +195,13 @@ struct rnic_sw_alloc_ctx_resp {
 	__aligned_u64	reserved;
 };
 
+/*
+ * Rate limits (modify QP, IB_QP_RATE_LIMIT), in kbit/s; 0 is none.  Of a
+ * connected queue pair over TCP.
+ */
+#define RNIC_SW_RATE_MIN	100
+#define RNIC_SW_RATE_MAX	0xffffffff
+
 #define RNIC_SW_CREATE_CQ_TIMESTAMP	0x1
 
 struct rnic_sw_create_cq {

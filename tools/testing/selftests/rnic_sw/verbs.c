@@ -19,7 +19,7 @@ static const struct test *const groups[] = {
 	remote_tests, local_tests, atomic_tests, imm_tests, flush_tests,
 	conn_tests, rough_tests, rings_tests, stream_tests, srq_tests,
 	mw_tests, abi_tests, owner_tests, charge_tests, race_tests,
-	show_tests,
+	show_tests, pace_tests,
 };
 
 void give_up(const char *file, int line, const char *what, const char *fmt, ...)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Rate limits: what is sent at which rate, and what may be asked for. */
+#include "verbs.h"
+
+#define LEN	(2 << 20)
+#define KBPS	32000
+#define TAKES	(LEN / (KBPS / 8))	/* ms */
+#define TRIES	5
+
+static bool over_sctp(void)
+{
+	const char *llp = getenv("RNIC_SW_LLP");
+
+	return llp && !strcmp(llp, "sctp");
+}
+
+static int limit(const struct end *e, uint32_t kbps)
+{
+	struct ibv_qp_rate_limit_attr attr = { .rate_limit = kbps };
+
+	return ibv_modify_qp_rate_limit(e->qp, &attr);
+}
+
+/* How long a Write takes to arrive, in ms */
+static uint64_t write_takes(const struct desk *d)
+{
+	uint64_t start = now_ms();
+
+	do_job(&d->p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d->c,
+		.len = LEN, .raddr = (uintptr_t)d->s.at,
+		.rkey = d->s.mr->rkey });
+	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	all_have_come(d);
+	return now_ms() - start;
+}
+
+/* The quickest of some, for other programs may be in its way; none too quick */
+static uint64_t quickest(const struct desk *d, uint64_t least, uint64_t enough)
+{
+	uint64_t best = UINT64_MAX, ms;
+	int i;
+
+	for (i = 0; i < TRIES; i++) {
+		ms = write_takes(d);
+		printf("# %llu ms\n", (unsigned long long)ms);
+		CHECK(ms >= least, "%llu ms", (unsigned long long)ms);
+		if (ms < best)
+			best = ms;
+		if (best <= enough)
+			break;
+	}
+	return best;
+}
+
+static void pace_rate(void)
+{
+	struct desk d;
+	uint64_t ms;
+
+	desk_open(&d, &(struct opts){ 0 }, LEN);
+	if (over_sctp())
+		skip("SCTP is not paced");
+	CHECK(!limit(&d.p.c, KBPS), "%m");
+	ms = quickest(&d, TAKES * 7 / 10, TAKES * 3 / 2);
+	CHECK(ms <= TAKES * 3, "%llu ms", (unsigned long long)ms);
+	CHECK(!limit(&d.p.c, 2 * KBPS), "%m");
+	quickest(&d, TAKES * 7 / 20, TAKES);
+	CHECK(!limit(&d.p.c, 0), "%m");
+	ms = quickest(&d, 0, TAKES / 2);
+	CHECK(ms <= TAKES / 2, "%llu ms", (unsigned long long)ms);
+	desk_close(&d);
+}
+
+static void pace_caps(void)
+{
+	struct ibv_packet_pacing_caps *caps;
+	struct ibv_device_attr_ex attr;
+	struct pair p = { 0 };
+
+	pair_open(&p, &(struct opts){ 0 });
+	CHECK(!ibv_query_device_ex(p.c.id->verbs, NULL, &attr), "%m");
+	caps = &attr.packet_pacing_caps;
+	CHECK(caps->supported_qpts == 1 << IBV_QPT_RC, "%x",
+	      caps->supported_qpts);
+	if (!over_sctp()) {
+		CHECK(!limit(&p.c, caps->qp_rate_limit_min), "%m");
+		CHECK(!limit(&p.c, caps->qp_rate_limit_max), "%m");
+		CHECK(limit(&p.c, caps->qp_rate_limit_min - 1) == EINVAL,
+		      "less than the least");
+	}
+	pair_close(&p);
+}
+
+static void pace_refused(void)
+{
+	struct ibv_qp_rate_limit_attr bursts = {
+		.rate_limit = KBPS, .max_burst_sz = 4096,
+	}, sizes = {
+		.rate_limit = KBPS, .typical_pkt_sz = 512,
+	};
+	struct ibv_qp_attr attr = { .rate_limit = KBPS };
+	int want = over_sctp() ? EOPNOTSUPP : 0, err;
+	struct pair p = { 0 };
+
+	pair_prepare(&p, &(struct opts){ 0 });
+	err = limit(&p.c, KBPS);
+	CHECK(err == EINVAL, "not connected: %d", err);
+	pair_free(&p);
+	pair_open(&p, &(struct opts){ 0 });
+	err = ibv_modify_qp_rate_limit(p.c.qp, &bursts);
+	CHECK(err == EOPNOTSUPP, "bursts: %d", err);
+	err = ibv_modify_qp_rate_limit(p.c.qp, &sizes);
+	CHECK(err == EOPNOTSUPP, "sizes: %d", err);
+	err = limit(&p.c, KBPS);
+	CHECK(err == want, "%d, want %d", err, want);
+	err = ibv_modify_qp(p.c.qp, &attr, IBV_QP_RATE_LIMIT);
+	CHECK(err == want, "by ibv_modify_qp: %d, want %d", err, want);
+	to_error(&p.c);
+	err = limit(&p.c, KBPS);
+	CHECK(err == EINVAL, "in error: %d", err);
+	pair_free(&p);
+}
+
+const struct test pace_tests[] = {
+	CASE("pace_rate", pace_rate, 60, ""),
+	CASE("pace_caps", pace_caps, 0, ""),
+	CASE("pace_refused", pace_refused, 0, ""),
+	{}
+};
