@@ -190,27 +190,15 @@ void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
 
 /* States -------------------------------------------------------------------- */
 
-#define CM_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
-#define ALL_RIGHTS	(CM_RIGHTS | IB_ACCESS_REMOTE_ATOMIC)
+#define BOTH_RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
+#define ALL_RIGHTS	(BOTH_RIGHTS | IB_ACCESS_REMOTE_ATOMIC)
 
-static void __set_rights(struct rnic_qp *qp)
+static void __set_rights(struct rnic_qp *qp, int access)
 {
-	lockdep_assert_held(&qp->lock);
-	if (!qp->access_chosen)
-		qp->access = ALL_RIGHTS;
-	WRITE_ONCE(qp->rdmap.access, rnic_ddp_rights(qp->access) &
+	qp->access = access;
+	WRITE_ONCE(qp->rdmap.access, rnic_ddp_rights(access) &
 				     (DDP_REMOTE_READ | DDP_REMOTE_WRITE |
 				      DDP_REMOTE_ATOMIC));
-}
-
-/* A program may choose just now: its choice stays */
-static void set_rights(struct rnic_qp *qp)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&qp->lock, flags);
-	__set_rights(qp);
-	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
 int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
@@ -222,8 +210,6 @@ int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	old = set_active_memcg(qp->owner.memcg);
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
 	set_active_memcg(old);
-	if (!err)
-		set_rights(qp);
 	trace_rnic_qp_started(qp, ird, ord);
 	return move(qp, QP_RTS) ? err : -ENOTCONN;
 }
@@ -237,23 +223,26 @@ void rnic_qp_close(struct rnic_qp *qp)
 }
 
 /*
- * On the active side rdma_cm moves a queue pair to INIT with no rights at all,
- * before it knows that it is for iWARP: that is no choice of the consumer's.
- * On the passive side it gives those that iWARP had before RFC 7306: atomics
- * are then up to the region alone.
+ * Rights that come with a state can only be taken away: of reading and writing
+ * those that are not named, and atomics unless both are or they are.  None named
+ * at all says nothing.  So connection managers, which name none or these two,
+ * change nothing of what the consumer has said.
  */
+static int narrowed(int access, int named)
+{
+	if (!named)
+		return access;
+	if ((named & BOTH_RIGHTS) == BOTH_RIGHTS)
+		named |= IB_ACCESS_REMOTE_ATOMIC;
+	return access & named;
+}
+
 void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state)
 {
 	unsigned long flags;
 
-	if (with_state && !access)
-		return;
-	if (with_state && access == CM_RIGHTS)
-		access = ALL_RIGHTS;
 	spin_lock_irqsave(&qp->lock, flags);
-	qp->access = access;
-	qp->access_chosen = true;
-	__set_rights(qp);
+	__set_rights(qp, with_state ? narrowed(qp->access, access) : access);
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
@@ -408,6 +397,7 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
 	INIT_WORK(&qp->tell_work, rnic_sq_tell_more);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
 	qp->rdmap.stream.dma_ok = !user;
+	__set_rights(qp, ALL_RIGHTS);
 	/* shared receives name memory of their queue's, all else of ours (SEC-2) */
 	if (qp->srq)
 		qp->rdmap.stream.recv_pd = qp->srq->ib.pd;

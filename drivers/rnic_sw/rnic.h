@@ -226,7 +226,6 @@ struct rnic_qp {
 	u8			llp;		/* enum rnic_sw_llp */
 	struct ib_qp_init_attr	init;
 	int			access;		/* IB_ACCESS_* */
-	bool			access_chosen;	/* by the consumer */
 	u8			ird_most;	/* that connecting may agree on */
 	u8			ord_most;
 
@@ -423,7 +422,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
 int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
 /* End gracefully once all is sent: we want it, or the peer sends no more */
 void rnic_qp_close(struct rnic_qp *qp);
-/* What the consumer, or a connection manager for it, wants peers to may */
+/* What peers may; @with_state: a connection manager may say so, see there */
 void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state);
 /* To ERROR, whatever the state; any context; flushes from a worker */
 void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why);

@@ -11,6 +11,8 @@ enum crime {
 	NO_RIGHT,	/* the region has the others only */
 	OTHER_PD,
 	QP_RIGHT,	/* the queue pair has the others only */
+	QP_EARLY,	/* ... since before it was connected */
+	QP_STATE,	/* ... which were said with a state */
 	RIGHT_TAKEN,	/* the region had it until it was changed */
 };
 
@@ -54,12 +56,31 @@ static void set_qp_rights(struct end *e, int access)
 	CHECK(!ibv_modify_qp(e->qp, &attr, IBV_QP_ACCESS_FLAGS), "%m");
 }
 
+static int other_right(const struct attempt *a)
+{
+	return a->op == IBV_WR_RDMA_READ ? IBV_ACCESS_REMOTE_WRITE
+					 : IBV_ACCESS_REMOTE_READ;
+}
+
+/* The connection manager names both as it accepts: that gives none back */
+static void arrange_early(struct end *e, const struct attempt *a)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .qp_access_flags = other_right(a),
+		.port_num = 1,
+	};
+
+	if (a->what == QP_EARLY)
+		set_qp_rights(e, other_right(a));
+	if (a->what == QP_STATE)
+		CHECK(!ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_PORT |
+				     IBV_QP_ACCESS_FLAGS), "%m");
+}
+
 /* Registers the server's buffer, and spoils it */
 static void arrange(struct desk *d, const struct attempt *a, struct job *j)
 {
-	int others = a->op == IBV_WR_RDMA_READ ?
-		     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE :
-		     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
+	int others = IBV_ACCESS_LOCAL_WRITE | other_right(a);
 	struct ibv_pd *pd = d->p.s.pd;
 
 	if (a->what == OTHER_PD)
@@ -76,7 +97,7 @@ static void arrange(struct desk *d, const struct attempt *a, struct job *j)
 	if (a->what == WRONG_KEY)
 		j->rkey ^= 0x5a5a5a00;
 	if (a->what == QP_RIGHT)
-		set_qp_rights(&d->p.s, others & ~IBV_ACCESS_LOCAL_WRITE);
+		set_qp_rights(&d->p.s, other_right(a));
 	if (a->what == RIGHT_TAKEN)
 		CHECK(!ibv_rereg_mr(d->s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
 				    NULL, 0, others), "rereg: %m");
@@ -101,9 +122,14 @@ static void both_down(struct desk *d, enum ibv_event_type at_s)
 	has_none(d->p.s.rcq);
 }
 
-static void desk_start(struct desk *d, const struct opts *o)
+static void desk_start(struct desk *d, const struct attempt *a)
 {
-	pair_open(&d->p, o);
+	memset(&d->p, 0, sizeof(d->p));
+	pair_prepare(&d->p, &(struct opts){});
+	pair_request(&d->p);
+	pair_make_qp(&d->p, &d->p.s);
+	arrange_early(&d->p.s, a);
+	pair_accept(&d->p);
 	buf_new(&d->c, SIZE);
 	buf_new(&d->s, SIZE);
 	buf_reg(&d->c, d->p.c.pd, RIGHTS_ALL);
@@ -131,7 +157,7 @@ static void attempt(const struct attempt *a)
 	struct ibv_wc wc;
 	struct desk d;
 
-	desk_start(&d, &(struct opts){});
+	desk_start(&d, a);
 	arrange(&d, a, &j);
 	was = read_counts(&d, a->ends);
 	do_recv(&d.p.s, 7, &d.c, 0, 0);
@@ -168,6 +194,8 @@ ATTEMPT(write_dead_key, DEAD_KEY, W, "end_ddp_tagged_stag")
 ATTEMPT(write_no_right, NO_RIGHT, W, "end_ddp_tagged_stag")
 ATTEMPT(write_other_pd, OTHER_PD, W, "end_ddp_tagged_assoc")
 ATTEMPT(write_qp_right, QP_RIGHT, W, "end_ddp_tagged_stag")
+ATTEMPT(write_qp_early, QP_EARLY, W, "end_ddp_tagged_stag")
+ATTEMPT(write_qp_state, QP_STATE, W, "end_ddp_tagged_stag")
 ATTEMPT(write_right_taken, RIGHT_TAKEN, W, "end_ddp_tagged_stag")
 ATTEMPT(read_past_end, PAST_END, R, "end_rdmap_bounds")
 ATTEMPT(read_before, BEFORE, R, "end_rdmap_bounds")
@@ -177,6 +205,8 @@ ATTEMPT(read_dead_key, DEAD_KEY, R, "end_rdmap_stag")
 ATTEMPT(read_no_right, NO_RIGHT, R, "end_rdmap_access")
 ATTEMPT(read_other_pd, OTHER_PD, R, "end_rdmap_assoc")
 ATTEMPT(read_qp_right, QP_RIGHT, R, "end_rdmap_access")
+ATTEMPT(read_qp_early, QP_EARLY, R, "end_rdmap_access")
+ATTEMPT(read_qp_state, QP_STATE, R, "end_rdmap_access")
 ATTEMPT(read_right_taken, RIGHT_TAKEN, R, "end_rdmap_access")
 
 /* Rights of the queue pair limit the peer, not its own work */
@@ -210,7 +240,7 @@ static void no_receive(void)
 	struct counts was;
 	struct desk d;
 
-	desk_start(&d, &(struct opts){});
+	desk_start(&d, &(struct attempt){});
 	was = read_counts(&d, ends);
 	do_job(&d.p.c, &(struct job){
 		.op = IBV_WR_SEND, .b = &d.c, .len = LEN });
@@ -225,7 +255,7 @@ static void too_long(uint32_t len, uint32_t room)
 	struct counts was;
 	struct desk d;
 
-	desk_start(&d, &(struct opts){});
+	desk_start(&d, &(struct attempt){});
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL);
 	was = read_counts(&d, ends);
 	do_recv(&d.p.s, 1, &d.s, 0, room);
@@ -280,7 +310,7 @@ static void invalidate_refused(void)
 	struct pair q;
 	struct desk d;
 
-	desk_start(&d, &(struct opts){});
+	desk_start(&d, &(struct attempt){});
 	pair_open_like(&q, &d.p);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL);
 	before = counter(&d.p.s, "end_rdmap_invalidate") +
@@ -334,6 +364,8 @@ const struct test remote_tests[] = {
 	T(write_no_right, "DDP-97 DDP-127"),
 	T(write_other_pd, "DDP-109 DDP-111 DDP-123 SEC-2 SEC-10 SEC-11"),
 	T(write_qp_right, "DDP-97"),
+	T(write_qp_early, "DDP-97"),
+	T(write_qp_state, "DDP-97"),
 	T(write_right_taken, "DDP-115 DDP-127"),
 	T(read_past_end, "RDMAP-13 RDMAP-69 RDMAP-77 SEC-15 SEC-18"),
 	T(read_before, "RDMAP-77 SEC-18"),
@@ -343,6 +375,8 @@ const struct test remote_tests[] = {
 	T(read_no_right, "RDMAP-77 SEC-22"),
 	T(read_other_pd, "RDMAP-77 SEC-11"),
 	T(read_qp_right, "RDMAP-77"),
+	T(read_qp_early, "RDMAP-77"),
+	T(read_qp_state, "RDMAP-77"),
 	T(read_right_taken, "RDMAP-77 SEC-20"),
 	T(qp_right_own, "DDP-56"),
 	T(no_receive, "DDP-87 DDP-88 DDP-91 RDMAP-9 RDMAP-96 RDMAP-108"),
