@@ -55,13 +55,16 @@ EXPORT_SYMBOL_GPL(ddp_tx_failed);
 static bool begin_message(struct ddp_stream *s)
 {
 	s->rests = false;
-	if (!s->ulp->next(s, &s->msg))
+	/* until it is cut, and before next(): the receive side may look */
+	WRITE_ONCE(s->in_msg, true);
+	if (!s->ulp->next(s, &s->msg)) {
+		WRITE_ONCE(s->in_msg, false);
 		return false;
+	}
 	if (!s->msg.hdr.tagged)
 		s->msg.hdr.msn = s->msn[s->msg.hdr.qn]++;
 	ddp_cursor_init(&s->src, s->msg.buf);
 	s->cut = 0;
-	s->in_msg = true;
 	return true;
 }
 
@@ -84,7 +87,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	s->cut += seg->len;
 	s->segments++;
 	s->octets += seg->len;
-	s->in_msg = !h.last;
+	WRITE_ONCE(s->in_msg, !h.last);
 	seg->more = s->in_msg;
 	trace_ddp_segment_pulled(s, &h, seg->len);
 	return true;

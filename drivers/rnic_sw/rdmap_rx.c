@@ -34,6 +34,15 @@ static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 	return why;
 }
 
+/*
+ * The peer may have all of the response under way: it can be back with the next
+ * request while the call that sends the response still runs.
+ */
+static bool __may_be_answered(const struct rdmap *r)
+{
+	return r->answering && !READ_ONCE(r->stream.in_msg);
+}
+
 /* Reads and atomics share a queue and its depth */
 static enum iw_reason admit_request(struct rdmap *r,
 				    const struct rdmap_op_row *row,
@@ -42,11 +51,8 @@ static enum iw_reason admit_request(struct rdmap *r,
 	bool full;
 
 	spin_lock_bh(&r->lock);
-	/*
-	 * Not those whose response the peer may have: it can be back with the
-	 * next request while the call that sends the response still runs.
-	 */
-	full = r->irq.used - r->irq.served - r->answering >= r->ird;
+	/* not those whose response the peer may have */
+	full = r->irq.used - r->irq.served - __may_be_answered(r) >= r->ird;
 	spin_unlock_bh(&r->lock);
 	/* RDMAP-82: more requests than our IRD */
 	if (full)

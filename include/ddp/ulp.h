@@ -153,7 +153,7 @@ struct ddp_stream {
 
 	/* tx runner only */
 	struct ddp_msg		msg;
-	bool			in_msg;
+	bool			in_msg;	/* not all is cut; set before next() */
 	u32			cut;	/* octets of it handed out */
 	u32			gone;	/* the same, without the last segment */
 	struct ddp_cursor	src;

@@ -8,9 +8,10 @@ Expected values come from the pseudocode of the RFC (rawpeer/rdmap.py).
 import random
 import struct
 import sys
+import time
 from dataclasses import replace
 
-from wire import (ACCESS_ERR, SUCCESS, WC, Async, both, case, check,
+from wire import (ACCESS_ERR, PATIENCE, SUCCESS, WC, Async, both, case, check,
                   in_both_roles, rdmap, run, same)
 
 BIG = 1 << 20
@@ -245,12 +246,24 @@ def all_of_it(w):
     same("memory", value_at(word), 21)
 
 
+def put_requests(w, link, segments, under_way):
+    """All at once, or the others when the answer to the first is under way."""
+    if under_way:
+        name = "tx_read_responses"
+        before, end = w.counters()[name], time.monotonic() + PATIENCE
+        link.peer.put_segment(segments.pop(0))
+        while w.counters()[name] == before:
+            check("an answer is under way", time.monotonic() < end)
+    link.peer.put_segment(*segments)
+
+
 @case("as many atomics and Reads as agreed, and not one more",
       "EXT-41 EXT-53 EXT-59")
 def atomic_queue(w):
     memory = w.shared(BIG, "lra")
     request = w.asking(0, 9)
-    for depth in 1, 3:
+    # the peer reads nothing of a long answer until it has asked for more
+    for depth, under_way in (1, False), (3, False), (1, True), (3, True):
         link = w.initiate(request, accept=(0, depth, b""),
                           peer=w.narrow())
         for _ in range(depth):
@@ -261,7 +274,7 @@ def atomic_queue(w):
         requests = [rreq(memory, BIG)] + [fetch_add(memory)] * depth
         with w.counted(end_ddp_untagged_no_buffer=1):
             segments = [q.segment(link.peer.next_msn(1)) for q in requests]
-            link.peer.put_segment(*segments)
+            put_requests(w, link, segments, under_way)
             term = link.peer.drain()
             same("Terminate", term.what, (1, 2, 2))
             same("header", term.ddp, segments[-1].header())
