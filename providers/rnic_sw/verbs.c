@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <util/util.h>
-
 #include "rnic_sw.h"
 
 static const struct ibv_packet_pacing_caps pacing_caps = {
@@ -35,8 +33,8 @@ int rnic_sw_query_device_ex(struct ibv_context *ctx,
 		 (unsigned int)(fw >> 16 & 0xffff),
 		 (unsigned int)(fw & 0xffff));
 	/* an older library has no room for it */
-	if (attr_size >= offsetofend(struct ibv_device_attr_ex,
-				     packet_pacing_caps))
+	if (attr_size >= offsetof(struct ibv_device_attr_ex,
+				  packet_pacing_caps) + sizeof(pacing_caps))
 		attr->packet_pacing_caps = pacing_caps;
 	return 0;
 }
