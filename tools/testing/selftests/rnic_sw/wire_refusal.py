@@ -82,8 +82,26 @@ class Silent:
         self.w.mate.do("destroy", self.conn)
 
 
+class Ignored:
+    """A call to rawmate, which its program does not answer."""
+
+    def __init__(self, w):
+        self.w, self.began = w, time.monotonic()
+        self.peer = w.calls_in()
+        w.asked()
+
+    def ends(self, seconds):
+        """Within that time; a busy machine may take half as long again."""
+        left = self.began + 1.5 * seconds - time.monotonic()
+        same("the end", self.peer.wait_end(max(left, 1))[0], self.w.hangs_up)
+        took = time.monotonic() - self.began
+        check(f"in time, after {took:.1f} s", took > seconds - 2)
+        self.peer.close()
+
+
 @case("calls that nobody answers begin")
 def silent_begin(w):
+    w.ignored = Ignored(w)
     w.mute = contextlib.ExitStack()
     sock, port = w.mute.enter_context(w.listening())
     w.unanswered = Silent(w, PEER, port)
@@ -258,6 +276,7 @@ def ends():
     def silent_end(w):
         w.dropped.ends(30)
         w.unanswered.ends(60)
+        w.ignored.ends(120)
         w.mute.close()
 
     @case("the device goes")

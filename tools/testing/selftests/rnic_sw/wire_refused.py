@@ -16,6 +16,12 @@ class TcpWire(Wire):
     """Calls go over TCP, and calls to rawmate itself to this port."""
     own_port = PORT
     enough = "ECONNREFUSED"
+    hangs_up = "rst"
+
+    def calls_in(self):
+        peer = self.dial()
+        peer.put(mpa.request().pack())
+        return peer
 
 
 def answered(w, octets, event, error, tries=1):

@@ -4,6 +4,7 @@
 
 from wire import PEER, PORT, case
 from wire_sctp import SctpWire
+from rawpeer.sctp import INITIATE
 from wire_refusal import (ERROR, REJECTED, call, ends, hears, without_route)
 
 import ktap
@@ -13,6 +14,14 @@ class Calls(SctpWire):
     """Calls go over SCTP, and calls to rawmate itself to this port."""
     own_port = PORT
     enough = "ECONNRESET"
+    hangs_up = "terminate"
+
+    def calls_in(self):
+        assoc = self.associate()
+        self.closing.pop_all()      # not to end with the case
+        stream = assoc.stream(0)
+        stream.put_control(INITIATE)
+        return stream
 
 
 @case("the peer speaks SCTP, and not DDP")
