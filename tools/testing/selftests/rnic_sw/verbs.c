@@ -73,6 +73,13 @@ static bool is_slow(void)
 	return slow;
 }
 
+bool over_sctp(void)
+{
+	const char *llp = getenv("RNIC_SW_LLP");
+
+	return llp && !strcmp(llp, "sctp");
+}
+
 uint32_t rounds(uint32_t n)
 {
 	return is_slow() ? n / 4 : n;

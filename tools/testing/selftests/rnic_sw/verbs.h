@@ -44,6 +44,8 @@ void skip(const char *fmt, ...)
 
 /* Rounds of something: a quarter where everything takes longer */
 uint32_t rounds(uint32_t n);
+/* As the program was told to connect */
+bool over_sctp(void);
 /* Seconds or milliseconds to wait for something: four times as many there */
 uint32_t patience(uint32_t n);
 /* What may take a while on a busy host, in ms, for patience() */

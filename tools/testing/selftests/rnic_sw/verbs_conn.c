@@ -198,6 +198,16 @@ static unsigned int max_reads(const struct end *e)
 	return attr.max_rd_atomic;
 }
 
+static void server_hears(const struct pair *p, uint8_t to_it, uint8_t from_it)
+{
+	const struct rdma_conn_param *conn = &p->ev.param.conn;
+
+	CHECK(conn->responder_resources == to_it &&
+	      conn->initiator_depth == from_it,
+	      "the server hears of %u Reads to it, %u from it",
+	      conn->responder_resources, conn->initiator_depth);
+}
+
 /* Neither side sends more Reads than the other one can take */
 static void depths(void)
 {
@@ -206,11 +216,7 @@ static void depths(void)
 	pair_prepare(&p, &(struct opts){
 		.ird = 9, .ord = 5, .s_ird = 3, .s_ord = 7 });
 	pair_request(&p);
-	CHECK(p.ev.param.conn.responder_resources == 5 &&
-	      p.ev.param.conn.initiator_depth == 9,
-	      "the server hears of %u Reads to it, %u from it",
-	      p.ev.param.conn.responder_resources,
-	      p.ev.param.conn.initiator_depth);
+	server_hears(&p, 5, 9);
 	pair_make_qp(&p, &p.s);
 	pair_accept(&p);
 	CHECK(max_reads(&p.c) <= 5 && max_reads(&p.c) >= 1, "client: %u",
@@ -293,11 +299,7 @@ static void bounded(void)
 	       .max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
 	       IBV_QP_MAX_DEST_RD_ATOMIC, 0);
 	pair_request(&p);
-	CHECK(p.ev.param.conn.responder_resources == 3 &&
-	      p.ev.param.conn.initiator_depth == 2,
-	      "the server hears of %u Reads to it, %u from it",
-	      p.ev.param.conn.responder_resources,
-	      p.ev.param.conn.initiator_depth);
+	server_hears(&p, 3, 2);
 	pair_make_qp(&p, &p.s);
 	pair_accept(&p);
 	CHECK(max_reads(&p.c) <= 3, "client: %u", max_reads(&p.c));

@@ -7,13 +7,6 @@
 #define TAKES	(LEN / (KBPS / 8))	/* ms */
 #define TRIES	5
 
-static bool over_sctp(void)
-{
-	const char *llp = getenv("RNIC_SW_LLP");
-
-	return llp && !strcmp(llp, "sctp");
-}
-
 static int limit(const struct end *e, uint32_t kbps)
 {
 	struct ibv_qp_rate_limit_attr attr = { .rate_limit = kbps };

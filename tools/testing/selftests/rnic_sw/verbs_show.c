@@ -73,13 +73,6 @@ static void show_qp_of(const struct end *e)
 	    e->qp->qp_num);
 }
 
-static bool over_sctp(void)
-{
-	const char *llp = getenv("RNIC_SW_LLP");
-
-	return llp && !strcmp(llp, "sctp");
-}
-
 static void llp_is_right(void)
 {
 	is("llp", over_sctp() ? "sctp" : "tcp");
