@@ -301,10 +301,8 @@ two_hosts() {
 	NS_A=rnic-a NS_B=rnic-b A_IF=va B_IF=vb A_DEV=iwa B_DEV=iwb
 	A4=10.9.1.1 B4=10.9.1.2 A6=fd00:9:1::1 B6=fd00:9:1::2
 	t_must t_own_namespaces
-	t_must ip netns add $NS_A
-	t_defer t_drop_netns $NS_A
-	t_must ip netns add $NS_B
-	t_defer t_drop_netns $NS_B
+	t_must t_new_netns $NS_A
+	t_must t_new_netns $NS_B
 	t_must ip link add va netns $NS_A "$@" type veth peer name vb netns $NS_B "$@"
 	t_must t_host_up $NS_A va $A4 $A6 iwa
 	t_must t_host_up $NS_B vb $B4 $B6 iwb
@@ -325,6 +323,14 @@ t_host_up() {
 	ip -n "$1" addr add "$4/64" dev "$2" nodad &&
 	ip -n "$1" link set "$2" up &&
 	t_new_device "$5" "$2" "$1"
+}
+
+# Who looks first whether its link-local address is somebody else's asks for nobody's
+# meanwhile: a second or more of the two that programs wait for a neighbour.
+t_new_netns() {
+	ip netns add "$1" &&
+	t_defer t_drop_netns "$1" &&
+	ip netns exec "$1" sysctl -qw net.ipv6.conf.default.accept_dad=0
 }
 
 t_drop_netns() { [ ! -e "/run/netns/$1" ] || ip netns del "$1"; }
