@@ -55,7 +55,10 @@ EXPORT_SYMBOL_GPL(ddp_tx_failed);
 static bool begin_message(struct ddp_stream *s)
 {
 	s->rests = false;
-	/* until it is cut, and before next(): the receive side may look */
+	/*
+	 * Until it is cut, and before next(), whose lock the receive side
+	 * takes to look; litmus: answered
+	 */
 	WRITE_ONCE(s->in_msg, true);
 	if (!s->ulp->next(s, &s->msg)) {
 		WRITE_ONCE(s->in_msg, false);
@@ -74,7 +77,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	struct ddp_hdr h;
 
 	if (s->in_msg && given_up(s))
-		s->in_msg = false;
+		WRITE_ONCE(s->in_msg, false);
 	if (!s->in_msg && !begin_message(s))
 		return false;
 
@@ -104,7 +107,7 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 			return true;
 		ddp_stream_fail(s, &f);
 	}
-	s->in_msg = false;
+	WRITE_ONCE(s->in_msg, false);
 	return false;
 }
 EXPORT_SYMBOL_GPL(ddp_tx_fill);

@@ -36,10 +36,13 @@ static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 
 /*
  * The peer may have all of the response under way: it can be back with the next
- * request while the call that sends the response still runs.
+ * request while the call that sends the response still runs.  As long as not all
+ * of it is cut the peer cannot have it.
  */
 static bool __may_be_answered(const struct rdmap *r)
 {
+	/* who takes up a response has set in_msg before; litmus: answered */
+	lockdep_assert_held(&r->lock);
 	return r->answering && !READ_ONCE(r->stream.in_msg);
 }
 
