@@ -408,17 +408,17 @@ t_kill() {
 
 # Of a program that is about to reach its time limit: what is going on here?
 t_state() {
-	local ns pid
-	for ns in "${NS_A:-}" "${NS_B:-}"; do
+	local ns what pid
+	for ns in "${NS_A:-}" ${NS_B:+"$NS_B"}; do
 		echo "--- network namespace '$ns'"
 		t_in "$ns" rdma statistic show | tr ' ' '\n' | paste -d' ' - - | grep -v ' 0$'
-		t_in "$ns" rdma resource show qp
+		for what in qp cq srq; do t_in "$ns" rdma -dd resource show $what; done
 		t_in "$ns" ss -tinmO
 	done
 	for pid in $(pgrep -P "$(IFS=,; echo "${t_pids[*]}")"); do
 		echo "--- process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
-		grep -E '^(State|voluntary)' "/proc/$pid/status"
-		cat "/proc/$pid/stack"
+		grep -HE '^(State|voluntary)' "/proc/$pid"/task/*/status
+		tail -vn +1 "/proc/$pid"/task/*/stack
 	done
 }
 
