@@ -74,13 +74,16 @@ as_caller = $(if $(caller),sudo -H -u $(caller)) env $(if \
 
 install:
 	+@$(as_caller) $(MAKE) --no-print-directory KDIR=$(KDIR) modules provider
-	@echo "Installing the modules into /lib/modules, updates/, and the provider beside libibverbs."
+	@echo "Installing the modules into /lib/modules, updates/, the provider beside libibverbs,"
+	@echo "a systemd unit and manual pages."
 	+@$(MAKE) --no-print-directory modules_install
 	@provider=$$($(as_caller) scripts/build-provider) && scripts/install-provider "$$provider"
+	@man=$$($(as_caller) scripts/build-man) && scripts/install-files "$$man"
 
 # What `make install` has put there, with the same KDIR and DESTDIR
 uninstall: modules_uninstall
 	@scripts/install-provider --remove
+	@scripts/install-files --remove
 
 quick:
 	@scripts/quick
@@ -116,7 +119,8 @@ help:
 	@echo "make             the modules, for the kernel whose build directory is KDIR"
 	@echo "                 ($(KDIR))"
 	@echo "make provider    the libibverbs provider, in the cache"
-	@echo "make install     both, installed: modules in /lib/modules, provider in libibverbs"
+	@echo "make install     both, installed: modules in /lib/modules, provider in libibverbs;"
+	@echo "                 a systemd unit, manual pages"
 	@echo "make uninstall   takes both away again; DESTDIR=... holds for either"
 	@echo "make demo        shows RDMA over an ordinary interface, on a Debian kernel in a"
 	@echo "                 virtual machine, in about three minutes"
