@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test cases in Python, told as KTAP.  T_ONLY and T_LOG are as in lib.sh."""
+"""Test cases in Python, told as KTAP.  T_ONLY, T_STOP, T_LOG are as in lib.sh."""
 
 import fnmatch
 import os
@@ -98,5 +98,7 @@ def run(make_context):
     with make_context() as context:
         for number, (name, rows, function, arguments) in enumerate(chosen, 1):
             good &= _report(number, name, rows, function, context, arguments)
+            if not good and os.environ.get("T_STOP"):
+                break
     print(f"1..{len(chosen)}")
     sys.exit(0 if good and chosen else 1)

@@ -67,7 +67,8 @@
 #   t_prog NAME              the path of a program that the Makefile builds
 #
 # The environment
-#   T_ONLY=PATTERN   only the cases whose name contains it (a shell pattern)
+#   T_ONLY=PATTERN   only the cases whose name contains it (a shell pattern);
+#		     T_STOP=1: and none after the first that fails
 #   T_LOG=DIR        where logs go (default: $BED_OUT in a bed, or a new directory)
 #   T_TIME=SECONDS   time limit of a program (60, twice that in a debug kernel)
 #   T_SLOW=1         as short as in a debug kernel, and as patient
@@ -152,7 +153,7 @@ t_case() {
 	shift 2
 	[ -z "${T_LLP:-}" ] || t_not_mpa
 	# shellcheck disable=SC2053
-	[[ $name == *${T_ONLY:-}* ]] || return 0
+	[[ $name == *${T_ONLY:-}* && (-z ${T_STOP:-} || $t_bad -eq 0) ]] || return 0
 	t_count=$((t_count + 1))
 	T_CASE=$T_LOG/$T_SCRIPT/$t_count-${name//[^A-Za-z0-9.]/_}
 	[ ! -e "$T_CASE" ] || rm -rf "$T_CASE"
