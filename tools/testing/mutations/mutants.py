@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Mutants of C: what one change of a token, a condition, a call can make of a
+file, and a draw of them by a seed. Pygments tells the tokens apart."""
+import collections
+import difflib
+import random
+import re
+
+from pygments.lexers.c_cpp import CLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, String
+
+Token = collections.namedtuple("Token", "at text kind")
+# text[start:end] becomes new
+Mutant = collections.namedtuple("Mutant", "start end new kind")
+
+OPERATORS = sorted("""<<= >>= -> ++ -- << >> <= >= == != && || += -= *= /= %=
+    &= |= ^=""".split(), key=len, reverse=True)
+BECOMES = {
+    "<": ("<=", ">="), ">": (">=", "<="), "<=": ("<", ">"), ">=": (">", "<"),
+    "==": ("!=",), "!=": ("==",), "&&": ("||",), "||": ("&&",),
+    "+": ("-",), "-": ("+",), "&": ("|",), "|": ("&",),
+    "+=": ("-=",), "-=": ("+=",), "|=": ("&=",), "&=": ("|=",),
+    "++": ("--",), "--": ("++",), "<<": (">>",), ">>": ("<<",), "!": ("",),
+}
+UNARY = {"!", "++", "--"}
+ASSIGNS = {"=", "+=", "-=", "|=", "&=", "<<=", ">>="}
+NUMBER = re.compile(r"(0[xX])?([0-9a-fA-F]+)([uUlL]*)")
+CLOSES = {"(": ")", "[": "]", "{": "}"}
+# Whose arguments may stand in either order
+EITHER = {"min", "max", "memcmp"}
+# What says something to people or to checkers alone; and what orders accesses
+# for other CPUs, which are the litmus tests' business
+ASIDE = re.compile(r"(trace_|pr_|lockdep_|might_|MODULE_|smp_)\w*|"
+                   r"BUILD_BUG_ON|static_assert|barrier")
+
+
+def tokens(text):
+    """What the compiler sees, but for the preprocessor's lines; operators whole."""
+    found = []
+    for at, kind, piece in CLexer(stripnl=False).get_tokens_unprocessed(text):
+        if kind in Comment or not piece.strip():
+            continue
+        last = found[-1] if found else None
+        if (kind in Operator and last and last.kind in Operator and
+                last.at + len(last.text) == at and last.text + piece in OPERATORS):
+            found[-1] = Token(last.at, last.text + piece, kind)
+        else:
+            found.append(Token(at, piece, kind))
+    return found
+
+
+class File:
+    """The tokens of a file, which bracket closes which, how deep each stands."""
+
+    def __init__(self, text):
+        self.text, self.all = text, tokens(text)
+        self.closer, self.depth = {}, []
+        opened = []
+        for i, token in enumerate(self.all):
+            if opened and token.text == CLOSES[self.all[opened[-1]].text]:
+                self.closer[opened.pop()] = i
+            self.depth.append("".join(self.all[o].text for o in opened))
+            if token.text in CLOSES:
+                opened.append(i)
+
+    def said(self, i):
+        return self.all[i].text if 0 <= i < len(self.all) else ""
+
+    def named(self, i):
+        return 0 <= i < len(self.all) and self.all[i].kind in Name
+
+    def calls(self, i):
+        return self.named(i) and self.said(i + 1) == "(" and i + 1 in self.closer
+
+    def span(self, i, j):
+        return self.all[i].at, self.all[j].at + len(self.all[j].text)
+
+    def aside(self):
+        """The tokens of what is not to be broken."""
+        out = set()
+        for i, token in enumerate(self.all):
+            if self.calls(i) and ASIDE.fullmatch(token.text):
+                out.update(range(i, self.closer[i + 1] + 1))
+        return out
+
+
+def _operator(file, i):
+    token = file.all[i]
+    before = file.all[i - 1] if i else None
+    if token.kind not in Operator or not before:
+        return
+    binary = (before.kind in Name or before.kind in Number or
+              before.kind in String or before.text in (")", "]"))
+    if binary or token.text in UNARY:
+        for new in BECOMES.get(token.text, ()):
+            yield Mutant(*file.span(i, i), new, "operator")
+
+
+def _constant(file, i):
+    text = file.said(i)
+    if text in ("true", "false"):
+        yield Mutant(*file.span(i, i), "false" if text == "true" else "true", "constant")
+    match = file.all[i].kind in Number and NUMBER.fullmatch(text)
+    if not match:
+        return
+    base = 16 if match[1] else 10
+    value = int(match[2], base)
+    for other in (value + 1, 0) if value == 1 else (value + 1,):
+        digits = f"{match[1]}{other:x}" if match[1] else str(other)
+        yield Mutant(*file.span(i, i), digits + match[3], "constant")
+
+
+def _condition(file, i):
+    if (file.all[i].kind in Keyword and file.said(i) in ("if", "while") and
+            i + 1 in file.closer):
+        start, end = file.span(i + 1, file.closer[i + 1])
+        yield Mutant(start, end, f"(!{file.text[start:end]})", "condition")
+
+
+def _statement(file, i):
+    """A call or an assignment is left out."""
+    if not file.named(i) or file.said(i - 1) not in ("{", "}", ";", ")", "else", ":"):
+        return
+    if file.said(i).startswith("WARN_ON"):
+        return
+    if "(" in file.depth[i] or "[" in file.depth[i]:
+        return
+    end = i + 1
+    while file.said(end) in ("->", ".", "["):
+        end = file.closer.get(end, end + 1) + 1
+    if file.said(end) == "(":
+        end = file.closer.get(end, end) + 1
+    elif file.said(end) in ASSIGNS:
+        while file.said(end) not in (";", ""):
+            end = file.closer.get(end, end) + 1
+    if end > i + 1 and file.said(end) == ";":
+        start, stop = file.span(i, end)
+        yield Mutant(start, stop, ";" + "\n" * file.text.count("\n", start, stop), "statement")
+
+
+def _sort(argument):
+    """Arguments of different sorts in each other's place would not compile."""
+    return argument[0] if argument[0] in '&"' else re.match("struct |NULL|", argument)[0]
+
+
+def _arguments(file, i):
+    """Two neighbours among the arguments change places."""
+    if not file.calls(i) or file.said(i) in EITHER:
+        return
+    starts, at, last = [i + 2], i + 2, file.closer[i + 1]
+    while at < last:
+        if file.said(at) == ",":
+            starts.append(at + 1)
+        at = file.closer.get(at, at) + 1
+    starts.append(last + 1)
+    for a, b, c in zip(starts, starts[1:], starts[2:]):
+        one, two = file.span(a, b - 2), file.span(b, c - 2)
+        first, second = file.text[slice(*one)], file.text[slice(*two)]
+        if first != second and _sort(first) == _sort(second):
+            yield Mutant(one[0], two[1], second + file.text[one[1]:two[0]] + first, "arguments")
+
+
+def mutants(text):
+    """All of a file's, in the order in which they stand in it."""
+    file = File(text)
+    aside = file.aside()
+    found = []
+    for i, depth in enumerate(file.depth):
+        if "{" in depth and i not in aside:
+            for kind in (_operator, _constant, _condition, _statement, _arguments):
+                found += kind(file, i)
+    return found
+
+
+def broken(text, mutant):
+    return text[:mutant.start] + mutant.new + text[mutant.end:]
+
+
+def draw(seed, texts):
+    """Endlessly fair: by turns from each directory one (path, Mutant) of all its
+    files', until there are none. texts: {path: text}. Who asks for more gets
+    the same ones first."""
+    piles = collections.defaultdict(list)
+    for path in sorted(texts):
+        piles[path.rpartition("/")[0]] += [(path, m) for m in mutants(texts[path])]
+    for directory, pile in piles.items():
+        random.Random(f"{seed} {directory}").shuffle(pile)
+    while any(piles.values()):
+        for directory in sorted(piles):
+            if piles[directory]:
+                yield piles[directory].pop()
+
+
+def diff(path, text, mutant):
+    return "".join(difflib.unified_diff(
+        text.splitlines(True), broken(text, mutant).splitlines(True), "a/" + path, "b/" + path))
+
+
+def in_words(text, mutant):
+    """The lines before and after, wherever in the file they stand."""
+    first = text.rfind("\n", 0, mutant.start) + 1
+    last = text.find("\n", mutant.end)
+    now = text[first:mutant.start] + mutant.new + text[mutant.end:last]
+    return " ".join(text[first:last].split()), " ".join(now.split())
