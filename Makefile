@@ -25,8 +25,8 @@ release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
-	uninstall quick check conformance consumers fuzz litmus prove soak \
-	demo bench help kdir
+	uninstall quick check conformance consumers fuzz litmus mutate prove \
+	soak demo bench help kdir
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -103,6 +103,9 @@ fuzz:
 litmus:
 	@scripts/litmus
 
+mutate:
+	@scripts/mutate --seed $(or $(SEED),1) --count $(or $(COUNT),300)
+
 prove:
 	@scripts/prove --mutations
 
@@ -130,6 +133,8 @@ help:
 	@echo "make consumers   the kernel's users of RDMA, over TCP and SCTP: half an hour"
 	@echo "make fuzz        the parsers under libFuzzer for a minute"
 	@echo "make litmus      the protocols between CPUs against the kernel's memory model"
+	@echo "make mutate      breaks the modules at random, SEED=N, COUNT=N times: does a test"
+	@echo "                 notice? 300 take many hours; begun again, it goes on"
 	@echo "make prove       the pure files' contracts, for every input, by CBMC; 10 minutes"
 	@echo "make soak        all tests on all beds, in rounds, until interrupted or for"
 	@echo "                 SOAK_SECONDS; scripts/soak --help"
