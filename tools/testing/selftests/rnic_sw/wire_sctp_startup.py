@@ -125,6 +125,17 @@ def codes(w):
         refused(w, assoc, sid, body)
 
 
+@case("function codes that there are not, in a session", "SCTPDDP-13")
+def codes_later(w):
+    assoc = w.associate()
+    for sid, code in enumerate((0, 8, 9, 0x0100, 0xFFFF)):
+        link = w.initiate(Control(INITIATE), peer=assoc.stream(sid))
+        # not the end of one that went well
+        with w.counted(end_sctp_control=1):
+            link.peer.put_control(code)
+            link.ended()
+
+
 @case("responder: a Terminate of nothing is not answered", "SCTPDDP-28")
 def terminate_first(w):
     stream = w.associate().stream(0)
