@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up around the peer's frame, in any state: what the ULP answers, the
- * frame that is sent, what comes unasked, and its ends.
+ * MPA start-up around the peer's frame, in any state that can be reached: its
+ * beginning, what the ULP answers, the frame that is sent, what comes unasked, and
+ * its ends.  Each leaves a state that can be reached (sound()), from which
+ * startup_frame.c goes on.
  *
  * Files: mpa/startup.c
- * Bound: 2, what is left of the header, and of what follows it
+ * Bound: 16, the octets of a key
  * Mutation: mpa/startup.c s/if (su->state == MPA_SU_ASK \&\& !su->initiator \&\& n)/if (0)/
  * Mutation: mpa/startup.c s/size < MPA_HDR_LEN + data)/size < data)/
  * Mutation: mpa/startup.c s/want == MPA_WANT_READ \&\& su->got/want == MPA_WANT_READ/
+ * Mutation: mpa/startup.c s/su->got = 0;/(void)0;/
  */
-#include "../../../drivers/mpa/startup.h"
-#include "proof.h"
+#include "startup.h"
 
-/* Whatever init(), offer() and the like leave behind, but for @state */
-static void any_start(struct mpa_startup *su)
+/* As connections begin */
+void prove_begin(void)
 {
-	su->initiator = any_bool();
-	su->want_crc = any_bool();
-	su->rx_markers = any_bool();
-	su->enhanced = any_bool();
-	su->crc = any_bool();
-	su->tx_markers = any_bool();
-	su->mine.enhanced = any_bool();
-	su->why = IW_OK;
-	GIVEN(su->rev_max == 1 || su->rev_max == 2);
-	GIVEN(su->initiator || !su->enhanced);
-	GIVEN(!su->enhanced || su->rev_max == 2);
+	struct mpa_startup su;
+	bool initiator = any_bool();
+	u8 rev = 1 + any_bool();
+
+	mpa_startup_init(&su, initiator, rev, any_bool(), any_bool());
+	MUST("sound from the beginning", sound(&su) && !su.got && !su.peer.pd_len);
+	MUST("MPA-74: a responder waits for the whole Request", initiator ||
+	     mpa_startup_need(&su) == 20);
+	MUST("MPA-100: an initiator speaks first", !initiator ||
+	     mpa_startup_want(&su) == MPA_WANT_ASK_ULP);
+	REACHED("begun");
 }
 
 static void unasked(enum mpa_startup_state state)
@@ -36,6 +38,7 @@ static void unasked(enum mpa_startup_state state)
 
 	any_start(&su);
 	su.state = state;
+	GIVEN(sound(&su));
 	GIVEN(n && n <= 1 << 16);
 	was = su;
 	eaten = mpa_startup_input(&su, any_octets(n), n);
@@ -80,11 +83,12 @@ void prove_answer(void)
 	if (!su.initiator)
 		su.enhanced = any_bool() && su.rev_max == 2;
 	o.enhanced = any_bool();
-	GIVEN((u32)su.state <= MPA_SU_RETRY);
+	GIVEN(sound(&su));
 	was = su;
 	asked = su.state == MPA_SU_ASK && !(rejects && su.initiator);
 	enhanced = su.initiator ? o.enhanced && su.rev_max == 2 : su.enhanced;
 	err = rejects ? mpa_startup_reject(&su, &o) : mpa_startup_offer(&su, &o);
+	MUST("sound still", sound(&su));
 	MUST("MPA-107: only when it is asked", (err == -ENOTCONN) == !asked);
 	if (!asked)
 		return;
@@ -151,9 +155,10 @@ void prove_rest(void)
 	struct mpa_startup su, was;
 
 	any_start(&su);
-	GIVEN((u32)su.state <= MPA_SU_RETRY);
+	GIVEN(sound(&su));
 	was = su;
 	mpa_startup_eof(&su);
+	MUST("sound at its end", sound(&su));
 	MUST("MPA-132: it ends what waits for the peer",
 	     mpa_startup_want(&su) != MPA_WANT_READ &&
 	     mpa_startup_want(&su) != MPA_WANT_ASK_ULP);
@@ -172,12 +177,14 @@ void prove_rest(void)
 		REACHED("retry");
 	su = was;
 	mpa_startup_sent(&su);
+	MUST("sound when the frame is out", sound(&su));
 	MUST("MPA-108, MPA-109: what follows a frame", su.state ==
 	     (was.state == MPA_SU_SEND_REJECT ? MPA_SU_CLOSE :
 	      was.state != MPA_SU_SEND ? was.state :
 	      was.initiator ? MPA_SU_HEADER : MPA_SU_ENTER));
 	su = was;
 	mpa_startup_fall_back(&su);
+	MUST("sound for another try", sound(&su));
 	MUST("MPA-92, MPA2-7, MPA2-67: with revision 1", su.revision == 1 &&
 	     !su.enhanced && !su.got && su.state == MPA_SU_SEND &&
 	     su.why == IW_OK);

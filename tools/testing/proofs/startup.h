@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What is true of every start-up that can be reached: for the proofs of it. */
+#ifndef PROOF_STARTUP_H
+#define PROOF_STARTUP_H
+
+#include "../../../drivers/mpa/startup.h"
+#include "proof.h"
+
+static inline bool key_begins(const u8 *p, size_t len, bool reply)
+{
+	const char *key = reply ? "MPA ID Rep Frame" : "MPA ID Req Frame";
+	size_t i;
+
+	for (i = 0; i < 16 && i < len; i++)
+		if (p[i] != (u8)key[i])
+			return false;
+	return true;
+}
+
+/* RFC 5044 7.1.1, RFC 6581 6, 9, 10: the word is there */
+static inline bool word_there(const u8 *hdr)
+{
+	return hdr[17] == 2 && hdr[16] & 0x10 && octets(hdr + 18, 2) >= 4;
+}
+
+static inline bool says_no(const u8 *hdr, bool reply)
+{
+	return reply && hdr[16] & 0x20;
+}
+
+/* A header after which its Private Data may come; @asked: our Request had the word */
+static inline bool header_legal(const u8 *hdr, bool reply, u8 rev_max, bool asked)
+{
+	if (hdr[17] < 1 || hdr[17] > rev_max || octets(hdr + 18, 2) > 512)
+		return false;
+	if (hdr[17] == 2 && hdr[16] & 0x10 && !word_there(hdr))
+		return says_no(hdr, reply);	/* N-20 */
+	return !reply || asked || !word_there(hdr);
+}
+
+static inline bool reads(const struct mpa_startup *su)
+{
+	return su->state == MPA_SU_HEADER || su->state == MPA_SU_DATA;
+}
+
+/* What there is of the peer's frame */
+static inline bool frame_sound(const struct mpa_startup *su)
+{
+	if (su->state == MPA_SU_HEADER)
+		return su->got < 20 &&
+		       key_begins(su->hdr, su->got, su->initiator);
+	return su->got >= 20 && su->got < 20 + su->data_len &&
+	       su->data_len == octets(su->hdr + 18, 2) &&
+	       key_begins(su->hdr, 16, su->initiator) &&
+	       header_legal(su->hdr, su->initiator, su->rev_max, su->enhanced) &&
+	       su->peer.enhanced == word_there(su->hdr);
+}
+
+/* Nothing of the peer's has come yet, and something may */
+static inline bool before(const struct mpa_startup *su)
+{
+	return su->initiator && (su->state == MPA_SU_ASK ||
+				 su->state == MPA_SU_SEND);
+}
+
+static inline bool sound(const struct mpa_startup *su)
+{
+	if (su->rev_max != 1 && su->rev_max != 2)
+		return false;
+	if ((u32)su->state > MPA_SU_RETRY || (su->enhanced && su->rev_max == 1))
+		return false;
+	if (before(su))
+		return !su->got;
+	return !reads(su) || (frame_sound(su) &&
+			      (su->initiator || !su->enhanced));
+}
+
+static inline void any_start(struct mpa_startup *su)
+{
+	su->initiator = any_bool();
+	su->want_crc = any_bool();
+	su->rx_markers = any_bool();
+	su->enhanced = any_bool();
+	su->crc = any_bool();
+	su->tx_markers = any_bool();
+	su->mine.enhanced = any_bool();
+	su->peer.enhanced = any_bool();
+	su->why = IW_OK;
+}
+
+#endif

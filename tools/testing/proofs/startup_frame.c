@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * MPA start-up fed with the peer's frame: any octets, cut in any way.
+ *
+ * A piece is any number of octets, in any state that waits for them in which what
+ * came before is kept (holds()). After it that still holds, or it is over; and how
+ * it goes is told by the frame and by how much of it there is, never by how it was
+ * cut. mpa_startup_init() and our own steps lead to such states (startup.c), so this
+ * one piece is all pieces, of one octet each or of more than a frame.
+ *
+ * Of the pieces' content nothing is in memory. memcpy() is a stub that sees where
+ * octets are taken from and where they go: an octet of the frame has one place, and
+ * there it is put, for the header and the word in front of the Private Data one by
+ * one. Of what follows the word one octet is looked at, any; memmove() moves it.
+ *
+ * Files: mpa/startup.c
+ * Bound: 20, the octets of a header; of the loop over the piece two turns, one for
+ *        the header, one for what follows it
+ * Options: --unwindset mpa_startup_input.0:3
+ * Mutation: mpa/startup.c s/su->data_len > MPA_PD_MAX/su->data_len > MPA_PD_MAX + 1/
+ * Mutation: mpa/startup.c s/to = su->hdr + su->got/to = su->hdr/
+ * Mutation: mpa/startup.c s/memcpy(to, p + eaten, take)/memcpy(to, p, take)/
+ * Mutation: mpa/startup.c s/take = min(n - eaten, mpa_startup_need(su))/take = n - eaten/
+ * Mutation: mpa/startup.c s/memmove(o->pd, o->pd + DDP_WORD_SIZE, o->pd_len)/(void)o/
+ * Mutation: mpa/startup.c s/o->pd_len -= DDP_WORD_SIZE/(void)o/
+ * Mutation: mpa/startup.c s/if (why || su->got < MPA_HDR_LEN)/if (why)/
+ * Mutation: mpa/startup.c s/min_t(size_t, su->got, MPA_KEY_SIZE)/su->got - 1/
+ * Mutation: mpa/startup.c s/su->want_crc || peer_flags/peer_flags/
+ * Mutation: mpa/startup.c s/\&\& su->data_len < DDP_WORD_SIZE/\&\& !su->data_len/
+ */
+#include "startup.h"
+
+#define NONE	(~(size_t)0)
+
+static struct mpa_startup su, was;
+
+/* The peer's frame, any, but for what follows the word; and a piece of it */
+static u8 hdr[20], word[4];
+static const u8 *in;
+
+/* Any octet of su.peer.pd: which of the frame's it is, and which the 4th behind it */
+static size_t at_data, here, behind;
+
+static bool covers(size_t to, size_t n, size_t i)
+{
+	return i >= to && i - to < n;
+}
+
+static void copy_header(size_t to, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < 20; i++)
+		if (covers(to, n, i))
+			su.hdr[i] = hdr[i];
+}
+
+static void copy_data(size_t to, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < 4; i++)
+		if (covers(to, n, i))
+			su.peer.pd[i] = word[i];
+	if (covers(to, n, at_data))
+		here = 20 + at_data;
+	if (covers(to, n, at_data + 4))
+		behind = 20 + at_data + 4;
+}
+
+/* get_unaligned_be16() and be32() */
+static void copy_number(u8 *to, const u8 *from, size_t n)
+{
+	MUST("a number", (n == 2 || n == 4) && __CPROVER_w_ok(to, n) &&
+	     __CPROVER_r_ok(from, n));
+	to[0] = from[0];
+	to[1] = from[1];
+	if (n == 4) {
+		to[2] = from[2];
+		to[3] = from[3];
+	}
+}
+
+/* Inside the object is not enough here: inside the right part of it */
+void *memcpy(void *to, const void *from, size_t n)
+{
+	size_t at = __CPROVER_POINTER_OFFSET(to);
+	size_t which = was.got + __CPROVER_POINTER_OFFSET(from);
+	size_t pd = offsetof(struct mpa_startup, peer.pd);
+	size_t head = offsetof(struct mpa_startup, hdr);
+
+	if (!__CPROVER_same_object(to, &su)) {
+		copy_number(to, from, n);
+		return to;
+	}
+	MUST("what is read is of the piece", __CPROVER_same_object(from, in) &&
+	     __CPROVER_r_ok(from, n));
+	if (at < pd) {
+		MUST("inside the header", at >= head && at - head <= 20 &&
+		     n <= 20 - (at - head));
+		MUST("each octet in its place", which == at - head);
+		copy_header(at - head, n);
+	} else {
+		MUST("inside the Private Data", at - pd <= 512 &&
+		     n <= 512 - (at - pd));
+		MUST("each octet in its place, too", which == 20 + at - pd);
+		copy_data(at - pd, n);
+	}
+	return to;
+}
+
+void *memmove(void *to, const void *from, size_t n)
+{
+	MUST("what is behind the word goes in its place", to == su.peer.pd &&
+	     from == su.peer.pd + 4 && n <= 508);
+	if (at_data < n)
+		here = behind;
+	return to;
+}
+
+static size_t whole(void)
+{
+	return 20 + octets(hdr + 18, 2);
+}
+
+/* What has come of the frame is where it belongs */
+static bool keeps(const struct mpa_startup *s)
+{
+	size_t i;
+
+	for (i = 0; i < 20; i++)
+		if (i < s->got && s->hdr[i] != hdr[i])
+			return false;
+	for (i = 0; i < 4; i++)
+		if (20 + i < s->got && s->peer.pd[i] != word[i])
+			return false;
+	return (20 + at_data >= s->got || here == 20 + at_data) &&
+	       (24 + at_data >= s->got || behind == 24 + at_data);
+}
+
+static bool holds(const struct mpa_startup *s)
+{
+	return reads(s) && sound(s) && keeps(s);
+}
+
+/* Where the frame leads to, going by so many octets of it */
+static enum mpa_startup_state ends(size_t len, enum iw_reason *why)
+{
+	*why = IW_MPA_STARTUP;
+	if (!key_begins(hdr, len, was.initiator))
+		return MPA_SU_CLOSE;
+	if (len >= 20 && !header_legal(hdr, was.initiator, was.rev_max, was.enhanced))
+		return MPA_SU_CLOSE;
+	*why = IW_OK;
+	if (len < 20)
+		return MPA_SU_HEADER;
+	if (len < whole())
+		return MPA_SU_DATA;
+	if (!was.initiator)
+		return MPA_SU_ASK;
+	/* RFC 6581 10: a plain answer to the word, but for a no of revision 2 */
+	*why = IW_MPA_STARTUP;
+	if (was.enhanced && !word_there(hdr) && !(says_no(hdr, true) && hdr[17] == 2))
+		return MPA_SU_RETRY;
+	*why = says_no(hdr, true) ? IW_PEER_REJECT : IW_OK;
+	return *why ? MPA_SU_CLOSE : MPA_SU_ENTER;
+}
+
+/* DDP_RTR_*, as the word has them */
+static u8 rtr_of(u32 w)
+{
+	if (!(w >> 31))
+		return 0;
+	return 1 | (w >> 30 & 1) << 1 | (w >> 15 & 1) << 2 | (w >> 14 & 1) << 3;
+}
+
+/* What the peer says, and what is agreed on */
+static void results(void)
+{
+	bool enhanced = word_there(hdr);
+	size_t skip = enhanced ? 4 : 0;
+	u32 w = octets(word, 4);
+
+	MUST("MPA-93, MPA2-64, MPA2-65: revision", su.revision == hdr[17]);
+	MUST("MPA-86: CRC if either side wants it",
+	     su.crc == (su.want_crc || hdr[16] & 0x40));
+	MUST("MPA-83, MPA-84: markers if the peer wants them, whatever we want",
+	     su.tx_markers == !!(hdr[16] & 0x80) &&
+	     su.rx_markers == was.rx_markers);
+	MUST("MPA2-9: the word", su.enhanced == enhanced &&
+	     su.peer.enhanced == enhanced);
+	MUST("MPA2-25, MPA2-26: depths and flags", !enhanced ||
+	     (su.peer.ird == (w >> 16 & 0x3fff) && su.peer.ord == (w & 0x3fff) &&
+	      su.peer.rtr == rtr_of(w)));
+	MUST("MPA-96, MPA-98, MPA2-10: how much Private Data",
+	     su.peer.pd_len == whole() - 20 - skip);
+	MUST("MPA-97, MPA-99: never more than there is room for",
+	     su.peer.pd_len <= 512 - skip);
+	MUST("MPA-98: which", at_data >= su.peer.pd_len ||
+	     here == 20 + skip + at_data);
+	if (at_data < su.peer.pd_len && enhanced)
+		REACHED("Private Data behind the word");
+	if (su.state == MPA_SU_ENTER)
+		REACHED("agreed");
+}
+
+static void any_state(enum mpa_startup_state state)
+{
+	size_t i;
+
+	su = ANY(struct mpa_startup);
+	any_start(&su);
+	su.state = state;
+	for (i = 0; i < 20; i++)
+		hdr[i] = ANY(u8);
+	for (i = 0; i < 4; i++)
+		word[i] = ANY(u8);
+	at_data = ANY(size_t);
+	here = ANY(size_t);
+	behind = ANY(size_t);
+	GIVEN(at_data < 512 && holds(&su));
+	was = su;
+}
+
+/* Return: whether it is refused */
+static bool piece(enum mpa_startup_state state)
+{
+	size_t n = ANY(size_t);
+	enum iw_reason why;
+	enum mpa_startup_state then;
+	ssize_t eaten;
+
+	any_state(state);
+	GIVEN(n && n <= 1 << 20);
+	in = any_octets(n);
+	eaten = mpa_startup_input(&su, in, n);
+	then = ends(was.got + n, &why);
+	MUST("MPA-80, MPA-82, MPA-94, MPA-97, MPA-103, MPA-110 to MPA-112, MPA2-66: what follows",
+	     su.state == then && su.why == why);
+	if (then == MPA_SU_CLOSE && why == IW_MPA_STARTUP) {
+		MUST("MPA-97: refused", eaten == -IW_MPA_STARTUP);
+		return true;
+	}
+	MUST("MPA-74: not an octet behind the frame", eaten == (ssize_t)
+	     (was.got + n < 20 ? n : min(n, whole() - was.got)));
+	MUST("counted", su.got == was.got + eaten);
+	MUST("as many as it asks for, no more", mpa_startup_need(&su) ==
+	     (!reads(&su) ? 0 : (su.got < 20 ? 20 : whole()) - su.got));
+	MUST("what has come is kept", !reads(&su) || holds(&su));
+	if (reads(&su))
+		REACHED("more to come");
+	else if (su.state != MPA_SU_RETRY)
+		results();
+	return false;
+}
+
+void prove_header(void)
+{
+	if (piece(MPA_SU_HEADER))
+		REACHED("refused");
+}
+
+void prove_data(void)
+{
+	MUST("what is behind a header that is legal is never refused",
+	     !piece(MPA_SU_DATA));
+}
