@@ -25,7 +25,7 @@ release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
-	uninstall quick check conformance consumers fuzz litmus mutate prove \
+	uninstall deb quick check conformance consumers fuzz litmus mutate prove \
 	soak demo bench help kdir
 
 modules: kdir
@@ -85,6 +85,9 @@ uninstall: modules_uninstall
 	@scripts/install-provider --remove
 	@scripts/install-files --remove
 
+deb:
+	@scripts/build-deb $(OUT)
+
 quick:
 	@scripts/quick
 
@@ -125,6 +128,7 @@ help:
 	@echo "make install     both, installed: modules in /lib/modules, provider in libibverbs;"
 	@echo "                 a systemd unit, manual pages"
 	@echo "make uninstall   takes both away again; DESTDIR=... holds for either"
+	@echo "make deb         Debian packages of it, in OUT=... or the cache"
 	@echo "make demo        shows RDMA over an ordinary interface, on a Debian kernel in a"
 	@echo "                 virtual machine, in about three minutes"
 	@echo "make quick       unit tests in user space, static checks: under a minute"
