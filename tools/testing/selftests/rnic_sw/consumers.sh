@@ -9,7 +9,14 @@
 #   up    the server is there, the client is connected to it; for a block device
 #         sets DISK, for a file system DIR
 #   down  undoes it; must also do so when the device has gone
+#
+# They write into /etc, start servers and unload modules that others may use: outside
+# a bed only with T_HERE=1.
 
+if [ -z "${BED_OUT:-}" ] && [ "${T_HERE:-}" != 1 ]; then
+	echo "1..0 # SKIP it changes what is in /etc and starts servers: in a bed only, or with T_HERE=1"
+	exit 4
+fi
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 
 # Programs that scripts/unpacked has put somewhere, unless they are installed
@@ -58,7 +65,8 @@ nothing_left() {
 		t_fail "there are $(objects iw0); before there were $(cat "$T_CASE/before")"
 }
 
-# gone_device HOW: it must not take long, whoever uses it.
+# gone_device HOW: it must not take long, whoever uses it; GONE_TIME: seconds, for a
+# consumer that waits itself.
 gone_device() {
 	local start=$SECONDS
 	t_note_connects iw0 ''
@@ -69,7 +77,7 @@ gone_device() {
 	esac || t_fail "$1 does not go"
 	t_until "$T_TIME" test ! -e /sys/class/infiniband/iw0
 	echo "gone within $((SECONDS - start)) s"
-	t_check "that took too long" [ $((SECONDS - start)) -le 20 ]
+	t_check "that took too long" [ $((SECONDS - start)) -le "${GONE_TIME:-20}" ]
 }
 
 new_device() {
@@ -83,6 +91,12 @@ new_device() {
 	t_link iw0 t0
 	over_llp
 	objects iw0 >"$T_CASE/before"
+}
+
+# A server that is told no address listens on a new device as soon as that comes,
+# which is before anybody can tell the device that SCTP is wanted: once more.
+served_again() {
+	[ "${T_LLP:-}" != sctp ] || { server_down; server_up; }
 }
 
 # Long enough that segments are lost
@@ -218,15 +232,17 @@ disk_file_system() {
 	nothing_left
 }
 
-# tree_right DIR: a tree of files that is put there comes back
+# tree_right DIR: a tree of files that is put there comes back. What they are: not
+# everybody keeps whose they are and when they were written.
 tree_right() {
-	mkdir "$1/tree"
-	tar -C "$T_DIR" --exclude=out -cf "$T_CASE/tree.tar" .
-	tar -C "$1/tree" -xf "$T_CASE/tree.tar"
+	mkdir "$1/tree" "$T_CASE/tree"
+	cp "$T_DIR"/consumer* "$T_DIR"/verbs_* "$T_CASE/tree"
+	tar -C "$T_CASE/tree" -cf "$T_CASE/tree.tar" .
+	tar -C "$1/tree" --no-same-owner -xf "$T_CASE/tree.tar"
 	sync -f "$1/tree"
 	echo 3 >/proc/sys/vm/drop_caches
-	tar -C "$1/tree" -df "$T_CASE/tree.tar"
-	rm -rf "$1/tree"
+	diff -r "$T_CASE/tree" "$1/tree"
+	rm -rf "$1/tree" "$T_CASE/tree"
 }
 
 # disk_under_load COMMAND...: which the consumer must survive, all of it right

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# consumer_9p.sh: 9P over RDMA, whose client is in the kernel; the server is diod
+# behind a relay of our own.
+
+. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+. "$T_DIR/consumer_files.sh"
+
+connect() {
+	DIR=$T_CASE/mnt
+	mkdir -p "$DIR"
+	t_port
+	T_TIME=1000 t_bg relay b env "RNIC_SW_LLP=${T_LLP:-tcp}" "$(t_prog p9relay)" "$B4" "$PORT" \
+		diod -f -r 0 -w 1 -n -c /dev/null -e "$SHARE" -L "$T_CASE/diod.log"
+	t_until "$T_TIME" listening
+	mount -i -t 9p "$B4" "$DIR" -o "trans=rdma,port=$PORT,version=9p2000.L,msize=65536,aname=$SHARE,uname=root,access=user"
+	t_defer umount -qfl "$DIR"
+	grep " $DIR 9p" /proc/mounts
+}
+
+listening() {
+	t_alive relay || { t_show relay; t_fail "the server has ended"; }
+	rdma resource show cm_id link iw0 | grep -q LISTEN
+}
+
+up() {
+	a_share /srv/rnic_sw 96
+	connect
+}
+
+down() {
+	umount "$DIR"
+	t_until "$T_TIME" t_ended relay
+	t_kill relay
+	umount "$SHARE"
+}
+
+# What the device has got of Sends, nearly
+files_done() { echo $(($(t_counter iw0 rx_sends) * 10000)); }
+
+data() {
+	scene
+	up
+	files_right
+	down
+	nothing_left
+}
+
+link() {
+	scene
+	up
+	files_load
+	link_down_and_up
+	files_moves
+	load_ends
+	down
+	nothing_left
+}
+
+# The client does not connect again: what is under way fails
+device_goes() {
+	scene
+	up
+	files_load
+	gone_device "$1"
+	load_breaks_off
+	umount -f "$DIR" || umount -l "$DIR"
+	t_until "$T_TIME" t_ended relay
+	umount "$SHARE"
+	new_device
+	t_kill relay
+	up
+	files_right
+	down
+	nothing_left
+}
+
+modules_go() {
+	scene
+	up
+	down
+	modprobe -r 9pnet_rdma
+	modprobe 9pnet_rdma
+}
+
+needs_modules 9p 9pnet_rdma
+needs_programs fio diod
+t_prog p9relay >/dev/null || t_skip_all "the program p9relay is not built (make)"
+t_case "9P: files are what was written" "" data
+t_case "9P: the link goes down and up under load" "" link
+t_case "9P: the device is deleted under load" "" device_goes device
+t_case "9P: the transport is unloaded" "" modules_go
+t_end

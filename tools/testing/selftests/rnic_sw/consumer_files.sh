@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# consumer_files.sh: what the scripts of the file systems over RDMA share; sourced
+# after consumers.sh. $DIR is the client's, $SHARE the server's; files_done says
+# how many octets the client has moved.
+
+files_right() {
+	random_data
+	copy "$T_CASE/data" "$DIR/big" 1M 8 conv=fsync
+	cmp "$T_CASE/data" "$SHARE/big"
+	echo 3 >/proc/sys/vm/drop_caches
+	cmp "$T_CASE/data" "$DIR/big"
+	copy "$DIR/big" "$T_CASE/back" 3584 300 iflag=direct
+	cmp -n 1075200 "$T_CASE/data" "$T_CASE/back"
+	fio_verify files "$DIR/fio" --size=8m --bsrange=4k-256k --iodepth=16
+	rm "$DIR/fio" "$DIR/big"
+	tree_right "$DIR"
+}
+
+# files_load: as load
+files_load() {
+	load_of --directory="$DIR"
+	files_moves
+}
+
+files_moved() {
+	t_alive load || { t_show load; t_fail "the load has ended"; }
+	[ "$(files_done)" -gt "$1" ]
+}
+
+files_moves() { t_until "$T_TIME" files_moved $(($(files_done) + 1000000)) || t_fail "no request is served"; }
+
+# a_share DIR MIB: SHARE, a file system there
+a_share() {
+	a_file "$2"
+	mkfs.ext4 -q "$FILE"
+	SHARE=$1
+	mkdir -p "$SHARE"
+	mount -o loop "$FILE" "$SHARE"
+	t_defer umount -q "$SHARE"
+}

@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# consumer_nfs.sh: NFS over RDMA, rpcrdma at both ends.
+
+. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+. "$T_DIR/consumer_files.sh"
+
+# The kernel's server wants to know who may have what, and, for NFS 3, which of its
+# services is at which port: Debian's programs, in the bed's own copy of the root.
+daemons_up() {
+	mkdir -p /var/lib/nfs/sm /var/lib/nfs/v4recovery /run/rpcbind /var/lib/nfs/rpc_pipefs
+	mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
+	: >>/etc/exports
+	: >>/var/lib/nfs/etab
+	: >>/var/lib/nfs/rmtab
+	grep -q '^_rpc:' /etc/passwd ||
+		echo '_rpc:x:499:65534::/run/rpcbind:/usr/sbin/nologin' >>/etc/passwd
+	T_TIME=1000 t_bg rpcbind b rpcbind -f -w
+	t_until 30 rpcinfo -p 127.0.0.1
+	T_TIME=1000 t_bg mountd b rpc.mountd -F -p 20048
+	t_until 30 mountd_there
+}
+
+mountd_there() { rpcinfo -p 127.0.0.1 | grep -q mountd; }
+
+share() {
+	a_share /srv/rnic_sw 96
+	exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=7 "10.9.0.0/24:$SHARE"
+	t_defer exportfs -au
+}
+
+server_up() {
+	[ "$(cat /proc/fs/nfsd/threads)" -eq 0 ] || return 0
+	echo 5 >/proc/fs/nfsd/nfsv4leasetime 2>/dev/null || true
+	echo 5 >/proc/fs/nfsd/nfsv4gracetime 2>/dev/null || true
+	echo "rdma 20049" >/proc/fs/nfsd/portlist
+	echo 4 >/proc/fs/nfsd/threads
+	echo Y >/proc/fs/nfsd/v4_end_grace 2>/dev/null || true
+	t_defer server_down
+}
+
+server_down() { echo 0 >/proc/fs/nfsd/threads; }
+
+connect() {
+	DIR=$T_CASE/mnt
+	mkdir -p "$DIR"
+	mount.nfs "$B4:$SHARE" "$DIR" -o "vers=$VERS,rdma,port=20049,hard,nolock,${VERS_3:+mountproto=tcp,mountport=20048,}timeo=50"
+	t_defer umount -qfl "$DIR"
+	grep " $DIR nfs" /proc/mounts | tee "$T_CASE/mounted"
+	grep -q 'proto=rdma' "$T_CASE/mounted"
+}
+
+# serves VERSION: may it be had?
+serves() {
+	VERS=$1 VERS_3=
+	[ "$1" != 3 ] || VERS_3=1
+	[ "$1" = 3 ] || grep -q "+$1" /proc/fs/nfsd/versions || t_skip "the server has no NFS $1"
+	modprobe -q nfsv${1%.*} || t_skip "the client has no NFS $1"
+}
+
+up() {
+	daemons_up
+	serves "$1"
+	share
+	server_up
+	connect
+}
+
+down() {
+	umount "$DIR"
+	server_down
+	exportfs -au
+	umount "$SHARE"
+	t_kill mountd
+	t_kill rpcbind
+}
+
+# Octets that the client has sent and got by requests of its own
+files_done() {
+	awk -v dir="$DIR" '$4 == "on" && $5 == dir { mine = 1 } mine && $1 == "bytes:" { print $4 + $5; exit }' \
+		/proc/self/mountstats
+}
+
+data() {
+	scene
+	up "$1"
+	files_right
+	down
+	nothing_left
+}
+
+# disturbed VERSION HOW ARGS...: all of it is a pause, for the mount is a hard one
+disturbed() {
+	scene
+	up "$1"
+	files_load
+	"${@:2}"
+	files_moves
+	load_ends
+	files_right
+	down
+	nothing_left
+}
+
+restart_server() {
+	server_down
+	t_pause 1
+	server_up
+}
+
+# The client calls again, and the server listens on what comes
+device_goes() {
+	gone_device "$1"
+	new_device
+	served_again
+}
+
+modules_go() {
+	scene
+	up 3
+	down
+	umount /proc/fs/nfsd
+	modprobe -r nfsv3 nfsv4 nfs rpcrdma nfsd
+	test ! -d /sys/module/rpcrdma
+	modprobe -a nfsd rpcrdma nfs
+}
+
+needs_modules nfsd rpcrdma nfs
+needs_programs fio mount.nfs exportfs rpc.mountd rpcbind rpcinfo
+for version in 3 4.0 4.1 4.2; do
+	t_case "NFS $version: files are what was written" "DDP-126 RDMAP-104" data $version
+done
+for version in 3 4.2; do
+	t_case "NFS $version: the link goes down and up under load" "" disturbed $version link_down_and_up
+	t_case "NFS $version: the server is started again under load" "" disturbed $version restart_server
+	t_case "NFS $version: the device is deleted under load, and comes again" "" disturbed $version device_goes device
+	t_case "NFS $version: the interface is deleted under load, and comes again" "" disturbed $version device_goes interface
+	t_case "NFS $version: the module is unloaded under load, and comes again" "" disturbed $version device_goes module
+done
+t_case "NFS: client and server are unloaded" "" modules_go
+t_end

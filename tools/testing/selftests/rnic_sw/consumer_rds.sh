@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# consumer_rds.sh: RDS, which takes InfiniBand devices only and says so; that it
+# does no harm to ours nor ours to it.
+
+. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+
+# send ADDRESS: over a socket of RDS' that is bound to the device's address
+send() {
+	python3 - "$1" <<-'END'
+		import errno, socket, sys
+		s = socket.socket(21, socket.SOCK_SEQPACKET)
+		try:
+		    s.bind((sys.argv[1], 7700))
+		except OSError as e:
+		    sys.exit(0 if e.errno == errno.EADDRNOTAVAIL else f"bind: {e}")
+		sys.exit("RDS has taken an iWARP device: let this script use it")
+	END
+}
+
+refuses() {
+	scene
+	send "$B4"
+	nothing_left
+	gone_device device
+	new_device
+	send "$B4"
+}
+
+# It listens at its port on every device
+called() {
+	scene
+	t_until "$T_TIME" t_has_listener b 18634 || t_skip "it does not listen on this device"
+	! timeout "$T_TIME" rping -c -a "$B4" -p 18634 -C 1
+	nothing_left
+}
+
+modules_go() {
+	scene
+	modprobe -r rds_rdma
+	modprobe rds_rdma
+	nothing_left
+}
+
+[ -z "${T_LLP:-}" ] || t_skip_all "RDS takes no iWARP device, over whatever"
+needs_modules rds rds_rdma
+t_case "RDS: an iWARP device is none of its devices" "" refuses
+t_case "RDS: who calls its listener on the device is refused" "" called
+t_case "RDS: the module goes and comes beside the device" "" modules_go
+t_end

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# consumer_rnbd.sh: block devices over RTRS. All connections of a session have the
+# same address and port at either end: as adapters do not mind, and TCP does.
+
+. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+
+# RTRS waits that long for an answer that nobody can give any more
+export GONE_TIME=45
+CTL=/sys/class/rnbd-client/ctl
+
+mapped() {
+	local name=${LOOP//\//!}
+	[ -e "$CTL/devices/${name#!}@rnic_sw" ] || [ -e "$CTL/devices/$name@rnic_sw" ] || return
+	DISK=/dev/$(basename "$(readlink -f "$CTL/devices/"*@rnic_sw)")
+	[ -b "$DISK" ]
+}
+
+map() { echo "sessname=rnic_sw path=ip:$B4,ip:$B4 device_path=${LOOP#/}" >$CTL/map_device; }
+
+up() {
+	a_loop 16
+	server_up
+	if ! map; then
+		dmesg | tail -n 20
+		[ "${T_LLP:-}" = sctp ] && t_fail "it is not mapped"
+		t_skip "RTRS wants all its connections between the same two ports"
+	fi
+	t_defer unmap
+	t_until "$T_TIME" mapped || t_fail "no block device"
+}
+
+# It listens as soon as it is there; on a device that comes later before that is
+# told that SCTP is wanted
+server_up() {
+	t_defer server_down
+	modprobe rtrs_server always_invalidate=N sess_queue_depth=64
+	modprobe rnbd_server
+}
+
+server_down() { modprobe -r rnbd_server rtrs_server; }
+
+unmap() {
+	[ ! -e "/sys/block/${DISK##*/}/rnbd/unmap_device" ] ||
+		echo force >"/sys/block/${DISK##*/}/rnbd/unmap_device"
+}
+
+down() {
+	unmap
+	t_until "$T_TIME" test ! -e "/sys/block/${DISK##*/}"
+	t_until "$T_TIME" server_down
+	losetup -d "$LOOP"
+}
+
+modules_go() {
+	scene
+	server_up
+	t_until "$T_TIME" modprobe -r rnbd_client rtrs_client
+	server_down
+	modprobe rnbd_client
+	nothing_left
+}
+
+needs_modules rtrs_server rnbd_server rnbd_client
+server_down
+needs_programs fio
+disk_cases RNBD
+t_case "RNBD: client and server are unloaded" "" modules_go
+t_end
