@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ports ADDRESS PORT OTHERS: what it takes to listen, where nobody else does and
+ * where so many others do, on the ports behind it.  It must not take longer.
+ *
+ * The shortest time of many counts: nobody was in between.  To walk past as many
+ * others as are asked for should take as long again as all the rest, at least.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calls.h"
+
+#define PATIENCE	100	/* seconds */
+#define TRIES		300
+#define BACKLOG		1
+
+static struct rdma_cm_id *bound(struct sockaddr_in to, int ahead)
+{
+	struct rdma_cm_id *id;
+
+	to.sin_port = htons(ntohs(to.sin_port) + ahead);
+	if (rdma_create_id(calls_events, &id, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(id, (struct sockaddr *)&to))
+		calls_die("rdma_bind_addr");
+	return id;
+}
+
+static long timed_listen(struct rdma_cm_id *id)
+{
+	long began = calls_now();
+
+	if (rdma_listen(id, BACKLOG))
+		calls_die("rdma_listen");
+	return calls_now() - began;
+}
+
+static long shortest(const struct sockaddr_in *to)
+{
+	long least = LONG_MAX, took;
+	struct rdma_cm_id *id;
+	int i;
+
+	for (i = 0; i < TRIES; i++) {
+		id = bound(*to, 0);
+		took = timed_listen(id);
+		if (took < least)
+			least = took;
+		rdma_destroy_id(id);
+	}
+	return least;
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_in to = {};
+	int i, others = argc == 4 ? atoi(argv[3]) : 0;
+	long alone, among;
+
+	if (!others)
+		return 2;
+	calls_init(&to, argv + 1, PATIENCE);
+	alone = shortest(&to);
+	for (i = 1; i <= others; i++)
+		timed_listen(bound(to, i));
+	among = shortest(&to);
+	printf("listening takes %ld us, and %ld us where %d others do\n", alone,
+	       among, others);
+	return among > alone + alone / 2;
+}
