@@ -20,47 +20,25 @@
 
 /* Errors -------------------------------------------------------------------- */
 
-static enum ib_event_type event_of(const struct rnic_qp *qp)
-{
-	if (qp->why == IW_PEER_TERMINATE)
-		return IB_EVENT_QP_REQ_ERR;
-	if (qp->why >= IW_RDMAP_P_STAG && qp->why <= IW_RDMAP_P_UNSPEC)
-		return IB_EVENT_QP_ACCESS_ERR;
-	if (qp->why >= IW_DDP_T_STAG && qp->why <= IW_DDP_T_WRAP)
-		return IB_EVENT_QP_ACCESS_ERR;
-	return IB_EVENT_QP_FATAL;
-}
-
-/* An ordinary end is told by the connection, an error by the queue pair, too */
-static bool worth_telling(enum iw_reason why)
-{
-	switch (why) {
-	case IW_PEER_CLOSED:
-	case IW_PEER_RESET:
-	case IW_PEER_REJECT:
-	case IW_PEER_REFUSED:
-	case IW_UNREACHABLE:
-	case IW_TIMEOUT:
-	case IW_LOCAL_CLOSE:
-	case IW_LOCAL_ABORT:
-	case IW_NO_MEMORY:
-		return false;
-	default:
-		return true;
-	}
-}
+/* What the table says of a reason; an ordinary end the connection tells */
+static const enum ib_event_type events[] = {
+	[IW_EVENT_FATAL]	= IB_EVENT_QP_FATAL,
+	[IW_EVENT_ACCESS]	= IB_EVENT_QP_ACCESS_ERR,
+	[IW_EVENT_REQUEST]	= IB_EVENT_QP_REQ_ERR,
+};
 
 static void tell(struct rnic_qp *qp)
 {
+	u8 event = iw_reason_row(qp->why)->event;
 	struct ib_event ev = {
 		.device = qp->ib.device,
 		.element.qp = &qp->ib,
+		.event = events[event],
 	};
 
-	if (qp->told || !worth_telling(qp->why) || !qp->ib.event_handler)
+	if (qp->told || event == IW_EVENT_NONE || !qp->ib.event_handler)
 		return;
 	qp->told = true;
-	ev.event = event_of(qp);
 	qp->ib.event_handler(&ev, qp->ib.qp_context);
 }
 

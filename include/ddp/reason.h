@@ -117,11 +117,26 @@ struct iw_fault {
 #define IW_NOT_ON_WIRE	0xff	/* layer of a local reason */
 
 /**
+ * enum iw_event - what a stream's consumer hears, besides that it ended
+ * @IW_EVENT_NONE: nothing: an ordinary end
+ * @IW_EVENT_FATAL: the stream failed
+ * @IW_EVENT_ACCESS: the peer may not do what it tried
+ * @IW_EVENT_REQUEST: the peer found fault with what was sent
+ */
+enum iw_event {
+	IW_EVENT_NONE,
+	IW_EVENT_FATAL,
+	IW_EVENT_ACCESS,
+	IW_EVENT_REQUEST,
+};
+
+/**
  * struct iw_reason_row - one row of the table
  * @layer: Terminate layer, or IW_NOT_ON_WIRE
  * @type: Terminate error type
  * @code: Terminate error code
  * @quote: which headers a Terminate carries if they are known, IW_QUOTE_*
+ * @event: what the consumer hears, enum iw_event
  * @name: for counters and traces, like "ddp-tagged-bounds"
  * @rule: the RFC section that demands it
  */
@@ -130,6 +145,7 @@ struct iw_reason_row {
 	u8		type;
 	u8		code;
 	u8		quote;
+	u8		event;
 	const char	*name;
 	const char	*rule;
 };

@@ -101,6 +101,43 @@ static void reason_locals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_reason_row(IW_OK)->layer, IW_NOT_ON_WIRE);
 }
 
+/* Whose connection just ends hears no more; all else is the stream's failure */
+static const u8 events[IW_REASON_NR] = {
+	[IW_DDP_T_STAG]		= IW_EVENT_ACCESS,
+	[IW_DDP_T_BOUNDS]	= IW_EVENT_ACCESS,
+	[IW_DDP_T_ASSOC]	= IW_EVENT_ACCESS,
+	[IW_DDP_T_WRAP]		= IW_EVENT_ACCESS,
+	[IW_RDMAP_P_STAG]	= IW_EVENT_ACCESS,
+	[IW_RDMAP_P_BOUNDS]	= IW_EVENT_ACCESS,
+	[IW_RDMAP_P_ACCESS]	= IW_EVENT_ACCESS,
+	[IW_RDMAP_P_ASSOC]	= IW_EVENT_ACCESS,
+	[IW_RDMAP_P_WRAP]	= IW_EVENT_ACCESS,
+	[IW_RDMAP_P_INVALIDATE]	= IW_EVENT_ACCESS,
+	[IW_RDMAP_P_UNSPEC]	= IW_EVENT_ACCESS,
+	[IW_PEER_TERMINATE]	= IW_EVENT_REQUEST,
+};
+
+static const u8 ends[] = {
+	IW_OK, IW_PEER_CLOSED, IW_PEER_RESET, IW_PEER_REJECT, IW_PEER_REFUSED,
+	IW_UNREACHABLE, IW_TIMEOUT, IW_LOCAL_CLOSE, IW_LOCAL_ABORT,
+	IW_NO_MEMORY,
+};
+
+static void reason_events(struct kunit *test)
+{
+	u32 why, i;
+	u8 want;
+
+	for (why = 0; why < IW_REASON_NR; why++) {
+		want = events[why] ?: IW_EVENT_FATAL;
+		for (i = 0; i < ARRAY_SIZE(ends); i++)
+			if (why == ends[i])
+				want = IW_EVENT_NONE;
+		KUNIT_EXPECT_EQ_MSG(test, iw_reason_row(why)->event, want, "%s",
+				    iw_reason_name(why));
+	}
+}
+
 static void reason_named(struct kunit *test)
 {
 	const struct iw_reason_row *row;
@@ -221,6 +258,7 @@ static struct kunit_case reason_cases[] = {
 	KUNIT_CASE_PARAM(reason_on_the_wire, wire_gen_params),
 	KUNIT_CASE_PARAM(reason_quotes, wire_gen_params),
 	KUNIT_CASE(reason_locals),
+	KUNIT_CASE(reason_events),
 	KUNIT_CASE(reason_named),
 	KUNIT_CASE(reason_unique),
 	KUNIT_CASE(reason_numbers),
