@@ -141,16 +141,16 @@ static void fill_side(struct neg_side *side, const struct ddp_offer *o)
 
 static void note_depths(struct rnic_ep *ep)
 {
-	struct rdmap *r = &ep->qp->rdmap;
-	int err = rnic_qp_start(ep->qp, ep->result.ird, ep->result.ord);
+	enum iw_reason why = rnic_qp_start(ep->qp, ep->result.ird,
+					   ep->result.ord);
 
 	/* told to the peer if we may send by then (RFC 6581 9.3) */
-	if (err == -ENOMEM && !ep->result.why)
-		ep->result.why = IW_MPA_LOCAL;
-	if (err == -ENOTCONN)
-		rnic_qp_error(ep->qp, IW_NO_MEMORY);
+	if (why == IW_MPA_LOCAL && !ep->result.why)
+		ep->result.why = why;
+	if (why == IW_LOCAL_ABORT)
+		rnic_qp_error(ep->qp, why);
 	else if (ep->result.why)
-		rdmap_fail(r, ep->result.why);
+		rdmap_fail(&ep->qp->rdmap, ep->result.why);
 }
 
 static enum iw_reason refuse_reply(struct rnic_ep *ep, enum iw_reason why,

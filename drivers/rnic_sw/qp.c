@@ -179,7 +179,16 @@ static void __set_rights(struct rnic_qp *qp, int access)
 				      DDP_REMOTE_ATOMIC));
 }
 
-int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
+/**
+ * rnic_qp_start - the stream runs
+ * @qp: the queue pair
+ * @ird: the depths agreed on
+ * @ord: as above
+ *
+ * Return: IW_OK; IW_MPA_LOCAL: there was no memory for so many, and the peer can
+ * be told; IW_LOCAL_ABORT: it has been ended meanwhile.
+ */
+enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 {
 	struct mem_cgroup *old;
 	int err;
@@ -189,7 +198,9 @@ int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
 	set_active_memcg(old);
 	trace_rnic_qp_started(qp, ird, ord);
-	return move(qp, QP_RTS) ? err : -ENOTCONN;
+	if (!move(qp, QP_RTS))
+		return IW_LOCAL_ABORT;
+	return err ? IW_MPA_LOCAL : IW_OK;
 }
 
 void rnic_qp_close(struct rnic_qp *qp)

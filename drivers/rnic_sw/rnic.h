@@ -419,7 +419,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		   struct ib_udata *udata);
 int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
 /* The stream runs: the depths agreed on, and who speaks first */
-int rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
+enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
 /* End gracefully once all is sent: we want it, or the peer sends no more */
 void rnic_qp_close(struct rnic_qp *qp);
 /* What peers may; @with_state: a connection manager may say so, see there */
