@@ -2,6 +2,7 @@
 /* The only talk with a connected socket. */
 #include <linux/net.h>
 #include <linux/tcp.h>
+#include <net/rps.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 #include <trace/events/sock.h>
@@ -410,6 +411,18 @@ bool mpa_sock_receive(struct mpa_conn *c)
 u32 mpa_sock_emss(const struct mpa_conn *c)
 {
 	return READ_ONCE(tcp_sk(c->sock->sk)->mss_cache);
+}
+
+/**
+ * mpa_sock_note_cpu - the consumer runs here
+ * @c: the connection; the caller owns its transmit side
+ *
+ * As sendmsg() does: with Receive Flow Steering, what comes for the connection is
+ * received on this CPU from now on.
+ */
+void mpa_sock_note_cpu(const struct mpa_conn *c)
+{
+	sock_rps_record_flow(c->sock->sk);
 }
 
 /*

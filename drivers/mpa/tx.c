@@ -277,8 +277,11 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 void mpa_tx_push(struct mpa_conn *c)
 {
 	local_bh_disable();
-	if (ask_or_own(c))
+	if (ask_or_own(c)) {
+		if (may_send(c))
+			mpa_sock_note_cpu(c);
 		pass_on(c, stretch(c, false), false);
+	}
 	local_bh_enable();
 }
 

@@ -117,6 +117,10 @@ u32 mpa_sock_emss(const struct mpa_conn *c)
 	return 1460;
 }
 
+void mpa_sock_note_cpu(const struct mpa_conn *c)
+{
+}
+
 int mpa_sock_send(struct mpa_conn *c, bool wait)
 {
 	world.now += world.batch_ns;
