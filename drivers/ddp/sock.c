@@ -90,7 +90,10 @@ int ddp_sock_make(struct net *net, int family, int protocol,
 }
 EXPORT_SYMBOL_GPL(ddp_sock_make);
 
-/* As IPV6_TCLASS does: two of the bits are the protocol's own */
+/*
+ * As IPV6_TCLASS does, which ip6_sock_set_*() has nothing for: two of the bits
+ * are the protocol's own.
+ */
 static void set_traffic_class(struct sock *sk, u8 tos)
 {
 	struct ipv6_pinfo *np;

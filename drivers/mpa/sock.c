@@ -95,6 +95,7 @@ static void write_space(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	c = sk->sk_user_data;
 	if (c && sk_stream_is_writeable(sk)) {
+		/* as sk_stream_write_space(), in whose place this is */
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		mpa_tx_kick(c, false);
 	}
@@ -122,11 +123,12 @@ void mpa_sock_prepare(struct socket *sock)
 	tcp_sock_set_keepintvl(sk, 10);
 	tcp_sock_set_keepcnt(sk, 6);
 	lock_sock(sk);
-	/* it is sent with BH off, whoever does */
+	/* no setsockopt() has these; it is sent with BH off, whoever does */
 	sk->sk_allocation = GFP_ATOMIC;
 	sk->sk_use_task_frag = false;
 	/* a peer's urgent pointer must not hide octets */
 	sock_set_flag(sk, SOCK_URGINLINE);
+	/* SO_RCVBUF would end TCP's own tuning of it, and stops at rmem_max */
 	if (sk->sk_rcvbuf < RCVBUF_LEAST)
 		WRITE_ONCE(sk->sk_rcvbuf, RCVBUF_LEAST);
 	release_sock(sk);
@@ -168,6 +170,7 @@ static bool send_fin(struct sock *sk)
 		return true;
 	local_bh_disable();
 	ok = has_room_for_fin(sk);
+	/* as kernel_sock_shutdown(), which would lock it, and turn BH on */
 	if (ok) {
 		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
 		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
@@ -530,7 +533,10 @@ void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
 	spin_unlock_bh(&c->look_lock);
 }
 
-/* As SO_MAX_PACING_RATE does: TCP sees to it, unless a queueing discipline will */
+/*
+ * As SO_MAX_PACING_RATE does, which the kernel has no call for: TCP sees to it,
+ * unless a queueing discipline will.
+ */
 static void pace(struct sock *sk, unsigned long rate)
 {
 	/* should fq say at this moment that it does, both do: no harm */

@@ -34,6 +34,10 @@
 static_assert(SNDBUF / (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk)) <
 	      SDDP_IN_FLIGHT_MAX);
 
+/*
+ * As SO_RCVBUFFORCE and SO_SNDBUFFORCE do, which double what they are told: what
+ * is said of these sizes elsewhere is said of the whole.
+ */
 static void __set(struct sock *sk, int rcvbuf, int sndbuf)
 {
 	sk->sk_userlocks |= SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK;
@@ -83,7 +87,8 @@ void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk)
  * sddp_sock_widen - a program has accepted a session of the peer's
  * @a: the association; worker
  *
- * SCTP announces as much more with its next SACK.
+ * SCTP announces as much more with its next SACK.  By itself it looks at the size
+ * of the buffer once, when the association begins.
  */
 void sddp_sock_widen(struct sddp_assoc *a)
 {
@@ -185,6 +190,7 @@ void sddp_sock_uncork(struct sddp_assoc *a)
 
 	lock_sock(sk);
 	asoc = sddp_sock_asoc(sk);
+	/* sctp_outq_uncork() is not exported, and would send at once */
 	if (asoc)
 		asoc->outqueue.cork = 0;
 	release_sock(sk);
