@@ -77,6 +77,71 @@ static inline void ib_dispatch_port_state_event(struct ib_device *ib,
 })
 #endif
 
+/*
+ * A command's input, and the answer to it: the rules are told where the newest
+ * kernel defines struct ib_udata.
+ */
+#ifndef HAVE_UDATA_IN
+#include <linux/stddef.h>
+#include <rdma/ib_verbs.h>
+
+static inline int compat_udata_in(struct ib_udata *udata, void *req, size_t len,
+				  size_t least)
+{
+	size_t n = min(udata->inlen, len);
+
+	if (udata->inlen < least)
+		return -EINVAL;
+	memset(req + n, 0, len - n);
+	if (ib_copy_from_udata(req, udata, n))
+		return -EFAULT;
+	if (udata->inlen > len &&
+	    !ib_is_udata_cleared(udata, len, udata->inlen - len))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+#define ib_copy_validate_udata_in_cm(udata, req, end_member, valid_cm) ({ \
+	int __err = compat_udata_in(udata, &(req), sizeof(req),		\
+				    offsetofend(typeof(req), end_member)); \
+									\
+	if (!__err && (req).comp_mask & ~(valid_cm))			\
+		__err = -EOPNOTSUPP;					\
+	__err;								\
+})
+#endif
+
+#ifndef HAVE_UDATA_OUT
+#include <rdma/ib_verbs.h>
+
+static inline int compat_udata_out(struct ib_udata *udata, const void *resp,
+				   size_t len)
+{
+	size_t n = min(udata->outlen, len);
+
+	if (copy_to_user(udata->outbuf, resp, n) ||
+	    clear_user(udata->outbuf + n, udata->outlen - n))
+		return -EFAULT;
+	return 0;
+}
+
+#define ib_respond_udata(udata, resp) \
+	compat_udata_out(udata, &(resp), sizeof(resp))
+#endif
+
+#ifndef HAVE_UDATA_NONE
+#include <rdma/ib_verbs.h>
+
+static inline int ib_no_udata_io(struct ib_udata *udata)
+{
+	if (!udata)
+		return 0;
+	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EOPNOTSUPP;
+	return clear_user(udata->outbuf, udata->outlen) ? -EFAULT : 0;
+}
+#endif
+
 #ifndef HAVE_NAME_ASSIGNED_BY_USER
 #define ib_mark_name_assigned_by_user(ib)	((void)(ib))
 #endif

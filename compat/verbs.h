@@ -10,23 +10,52 @@
 #include <rdma/uverbs_ioctl.h>
 
 #ifdef HAVE_CREATE_CQ_ATTRS
+static int compat_create_user_cq(struct ib_cq *cq,
+				 const struct ib_cq_init_attr *attr,
+				 struct uverbs_attr_bundle *attrs)
+{
+	return rnic_create_user_cq(cq, attr, &attrs->driver_udata);
+}
+#else
+#define compat_create_user_cq	rnic_create_user_cq
+#endif
+
+/* Older kernels have one op for a program's and for their own */
+#ifdef HAVE_CREATE_USER_CQ
 static int compat_create_cq(struct ib_cq *cq,
 			    const struct ib_cq_init_attr *attr,
 			    struct uverbs_attr_bundle *attrs)
 {
-	return rnic_create_cq(cq, attr, attrs ? &attrs->driver_udata : NULL);
+	return rnic_create_cq(cq, attr);
 }
+
+#define COMPAT_CREATE_USER_CQ	.create_user_cq = compat_create_user_cq,
 #else
-#define compat_create_cq	rnic_create_cq
+#ifdef HAVE_CREATE_CQ_ATTRS
+#define compat_cq_arg		struct uverbs_attr_bundle
+#else
+#define compat_cq_arg		struct ib_udata
+#endif
+static int compat_create_cq(struct ib_cq *cq,
+			    const struct ib_cq_init_attr *attr,
+			    compat_cq_arg *arg)
+{
+	return arg ? compat_create_user_cq(cq, attr, arg) :
+		     rnic_create_cq(cq, attr);
+}
+
+#define COMPAT_CREATE_USER_CQ
 #endif
 
 #ifdef HAVE_RESIZE_USER_CQ
-#define compat_resize_cq	rnic_resize_cq
+#define compat_resize_cq	rnic_resize_user_cq
 #define COMPAT_RESIZE_CQ	.resize_user_cq
 #else
 static int compat_resize_cq(struct ib_cq *cq, int cqe, struct ib_udata *udata)
 {
-	return cqe < 0 ? -EINVAL : rnic_resize_cq(cq, cqe, udata);
+	if (!udata)
+		return -EOPNOTSUPP;
+	return cqe < 0 ? -EINVAL : rnic_resize_user_cq(cq, cqe, udata);
 }
 
 #define COMPAT_RESIZE_CQ	.resize_cq
@@ -99,6 +128,7 @@ static void compat_counter_init(struct rdma_counter *counter)
 	.counter_bind_qp = compat_counter_bind,		\
 	.counter_unbind_qp = compat_counter_unbind,	\
 	.create_cq = compat_create_cq,			\
+	COMPAT_CREATE_USER_CQ				\
 	COMPAT_RESIZE_CQ = compat_resize_cq,		\
 	.reg_user_mr = compat_reg_user_mr
 

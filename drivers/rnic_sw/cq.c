@@ -14,8 +14,8 @@
 
 #define CQ_EVENTS	(RNIC_SW_ARM_ANY | RNIC_SW_ARM_SOLICITED)
 
-static int alloc_ring(struct rnic_cq *cq, struct rnic_ring *ring,
-		      struct ib_udata *udata, u32 want)
+/* A program's, or @udata is NULL */
+static int alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want)
 {
 	struct rnic_uctx *uctx =
 		rdma_udata_to_drv_context(udata, struct rnic_uctx, ib);
@@ -24,11 +24,6 @@ static int alloc_ring(struct rnic_cq *cq, struct rnic_ring *ring,
 		return -EINVAL;
 	return rnic_ring_alloc(ring, uctx ? &uctx->ib : NULL, want,
 			       sizeof(struct rnic_sw_cqe));
-}
-
-static struct ib_qp **alloc_owners(u32 slots)
-{
-	return kvcalloc(slots, sizeof(struct ib_qp *), GFP_KERNEL);
 }
 
 static int answer_create(const struct rnic_ring *ring, struct ib_udata *udata)
@@ -40,7 +35,7 @@ static int answer_create(const struct rnic_ring *ring, struct ib_udata *udata)
 		.stride = ring->stride,
 	};
 
-	return rnic_udata_out(udata, &resp, sizeof(resp));
+	return ib_respond_udata(udata, resp);
 }
 
 static int answer_resize(const struct rnic_ring *ring, struct ib_udata *udata)
@@ -52,7 +47,7 @@ static int answer_resize(const struct rnic_ring *ring, struct ib_udata *udata)
 		.stride = ring->stride,
 	};
 
-	return rnic_udata_out(udata, &resp, sizeof(resp));
+	return ib_respond_udata(udata, resp);
 }
 
 /* By how much the caller's monotonic clock differs from the kernel's */
@@ -68,56 +63,91 @@ static int read_wishes(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 		       struct ib_udata *udata)
 {
 	struct rnic_sw_create_cq req;
-	int err = rnic_udata_in(udata, &req, sizeof(req));
+	int err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
 
 	if (err)
 		return err;
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION ||
-	    req.comp_mask || req.flags & ~RNIC_SW_CREATE_CQ_TIMESTAMP || req.reserved)
+	    req.flags & ~RNIC_SW_CREATE_CQ_TIMESTAMP || req.reserved)
 		return -EOPNOTSUPP;
 	cq->timestamps = attr->flags || req.flags;
 	cq->clock_shift = clock_shift();
 	return 0;
 }
 
-/**
- * rnic_create_cq - make a completion queue
- * @ib: it, zeroed but for the core's part
- * @attr: how large, what flags
- * @udata: struct rnic_sw_create_cq and its answer; NULL: kernel consumer
- *
- * Return: 0 or a negative errno.
- */
-int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+/* Return: 0, with the ring that is asked for, or a negative errno */
+static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 		   struct ib_udata *udata)
 {
-	struct rnic_cq *cq = to_rnic_cq(ib);
+	struct rnic_dev *dev = to_rnic_dev(cq->ib.device);
 	int err;
 
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->walk);
 	cq->user = udata;
-	err = read_wishes(cq, attr, udata);
-	if (!err)
-		err = rnic_take(to_rnic_dev(ib->device), RNIC_CQS);
+	err = rnic_take(dev, RNIC_CQS);
 	if (err)
 		return err;
-	err = alloc_ring(cq, &cq->ring, udata, attr->cqe);
+	err = alloc_ring(&cq->ring, udata, attr->cqe);
 	if (err)
-		goto give;
-	if (cq->user) {
-		err = answer_create(&cq->ring, udata);
-	} else {
-		cq->owner = alloc_owners(cq->ring.slots);
-		err = cq->owner ? 0 : -ENOMEM;
-	}
-	if (err)
-		rnic_ring_free(&cq->ring);
-	ib->cqe = cq->ring.slots;
-give:
-	if (err)
-		rnic_give(to_rnic_dev(ib->device), RNIC_CQS);
+		rnic_give(dev, RNIC_CQS);
+	cq->ib.cqe = cq->ring.slots;
 	return err;
+}
+
+/* Nobody has seen it */
+static void exit_cq(struct rnic_cq *cq)
+{
+	rnic_ring_free(&cq->ring);
+	rnic_give(to_rnic_dev(cq->ib.device), RNIC_CQS);
+}
+
+/**
+ * rnic_create_user_cq - make a completion queue for a program
+ * @ib: it, zeroed but for the core's part
+ * @attr: how large, what flags
+ * @udata: struct rnic_sw_create_cq and its answer
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+			struct ib_udata *udata)
+{
+	struct rnic_cq *cq = to_rnic_cq(ib);
+	int err = read_wishes(cq, attr, udata);
+
+	if (!err)
+		err = init_cq(cq, attr, udata);
+	if (err)
+		return err;
+	err = answer_create(&cq->ring, udata);
+	if (err)
+		exit_cq(cq);
+	return err;
+}
+
+/**
+ * rnic_create_cq - make a completion queue for a kernel consumer
+ * @ib: it, zeroed but for the core's part
+ * @attr: how large; no flags: struct ib_wc has no place for what they ask for
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
+{
+	struct rnic_cq *cq = to_rnic_cq(ib);
+	int err;
+
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	err = init_cq(cq, attr, NULL);
+	if (err)
+		return err;
+	cq->owner = kvcalloc(cq->ring.slots, sizeof(*cq->owner), GFP_KERNEL);
+	if (cq->owner)
+		return 0;
+	exit_cq(cq);
+	return -ENOMEM;
 }
 
 /**
@@ -130,7 +160,7 @@ give:
 int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
 	struct rnic_cq *cq = to_rnic_cq(ib);
-	int err = rnic_udata_none(udata);
+	int err = ib_no_udata_io(udata);
 
 	if (err)
 		return err;
@@ -153,10 +183,9 @@ static u32 read_cons(const struct rnic_cq *cq)
 	return smp_load_acquire(&cq->ring.hdr->cons);
 }
 
-/* Another ring that takes a completion queue's place */
+/* Another ring that takes the place of a program's */
 struct move {
 	struct rnic_ring	ring;
-	struct ib_qp		**owner;
 	u32			seen;	/* the consumer's index at the last look */
 	u32			done;	/* copied up to here */
 	u32			steps;	/* entries copied in all */
@@ -167,9 +196,6 @@ static void copy_entry(struct rnic_cq *cq, struct move *m)
 	u32 idx = m->done++;
 
 	*cqe_at(&m->ring, idx) = *cqe_at(&cq->ring, idx);
-	if (cq->owner)
-		m->owner[idx & (m->ring.slots - 1)] =
-			cq->owner[idx & (cq->ring.slots - 1)];
 	m->steps++;
 }
 
@@ -206,7 +232,6 @@ static void __change_places(struct rnic_cq *cq, struct move *m)
 	m->ring.hdr->prod = cq->prod;
 	m->ring.hdr->flags = READ_ONCE(cq->ring.hdr->flags);
 	swap(cq->ring, m->ring);
-	swap(cq->owner, m->owner);
 	cq->ib.cqe = cq->ring.slots;
 }
 
@@ -234,12 +259,12 @@ static int move_to(struct rnic_cq *cq, struct move *m)
 	return left;
 }
 
-/* The first step of a program: a ring that it can map, for the second step */
+/* The first step: a ring that the program can map, for the second step */
 static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 {
 	struct rnic_ring ring;
 	unsigned long flags;
-	int err = alloc_ring(cq, &ring, udata, want);
+	int err = alloc_ring(&ring, udata, want);
 
 	if (err)
 		return err;
@@ -271,8 +296,9 @@ static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 /* The second step: the program has mapped it */
 static int use_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
 {
+	struct rnic_sw_resize_cq_resp none = {};
 	struct move m = {};
-	int err = rnic_udata_out(udata, NULL, 0);
+	int err = ib_respond_udata(udata, none);
 
 	if (err)
 		return err;
@@ -286,47 +312,11 @@ static int use_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
 	return err;
 }
 
-static int resize_user(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
-{
-	struct rnic_sw_resize_cq req;
-	int err = rnic_udata_in(udata, &req, sizeof(req));
-	bool use;
-
-	if (err)
-		return err;
-	use = req.flags & RNIC_SW_RESIZE_CQ_SWITCH;
-	if (req.comp_mask || req.flags & ~RNIC_SW_RESIZE_CQ_SWITCH ||
-	    (req.ring_key && !use))
-		return -EOPNOTSUPP;
-	return use ? use_prepared(cq, req.ring_key, udata) :
-		     prepare_ring(cq, want, udata);
-}
-
-static int resize_kernel(struct rnic_cq *cq, u32 want)
-{
-	struct move m = {};
-	int err = alloc_ring(cq, &m.ring, NULL, want);
-
-	if (err)
-		return err;
-	m.owner = alloc_owners(m.ring.slots);
-	err = m.owner ? 0 : -ENOMEM;
-	if (!err) {
-		mutex_lock(&cq->walk);
-		err = move_to(cq, &m);
-		mutex_unlock(&cq->walk);
-	}
-	/* the old ones, or if that failed the new ones */
-	rnic_ring_free(&m.ring);
-	kvfree(m.owner);
-	return err;
-}
-
 /**
- * rnic_resize_cq - another ring for a completion queue
+ * rnic_resize_user_cq - another ring for a program's completion queue
  * @ib: it
  * @cqe: entries wanted
- * @udata: struct rnic_sw_resize_cq and its answer; NULL: kernel consumer
+ * @udata: struct rnic_sw_resize_cq and its answer
  *
  * A program takes two steps, so that nothing has changed where it cannot map
  * the new ring.  It does not poll while it waits for the second answer.
@@ -334,11 +324,22 @@ static int resize_kernel(struct rnic_cq *cq, u32 want)
  * Return: 0; -EINVAL if what has not been polled does not fit; -EBUSY if it is
  * polled and written all the time; or another negative errno.
  */
-int rnic_resize_cq(struct ib_cq *ib, unsigned int cqe, struct ib_udata *udata)
+int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
+			struct ib_udata *udata)
 {
 	struct rnic_cq *cq = to_rnic_cq(ib);
+	struct rnic_sw_resize_cq req;
+	bool use;
+	int err;
 
-	return cq->user ? resize_user(cq, cqe, udata) : resize_kernel(cq, cqe);
+	err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
+	if (err)
+		return err;
+	use = req.flags & RNIC_SW_RESIZE_CQ_SWITCH;
+	if (req.flags & ~RNIC_SW_RESIZE_CQ_SWITCH || (req.ring_key && !use))
+		return -EOPNOTSUPP;
+	return use ? use_prepared(cq, req.ring_key, udata) :
+		     prepare_ring(cq, cqe, udata);
 }
 
 static bool is_full(struct rnic_cq *cq)

@@ -7,6 +7,7 @@
 #include <linux/sizes.h>
 #include <ddp/mem.h>
 #include <rdma/iw_cm.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "counter.h"
 #include "details.h"
@@ -85,7 +86,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.timestamp_mask = U64_MAX,
 		.hca_core_clock = USEC_PER_SEC,	/* kHz: nanoseconds */
 	};
-	return rnic_udata_none(udata);
+	return ib_no_udata_io(udata);
 }
 
 static void get_dev_fw_str(struct ib_device *ib, char *str)
@@ -177,14 +178,14 @@ static int query_gid(struct ib_device *ib, u32 port, int index,
 
 static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	int err = rnic_udata_none(udata);
+	int err = ib_no_udata_io(udata);
 
 	return err ?: rnic_take(to_rnic_dev(pd->device), RNIC_PDS);
 }
 
 static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	int err = rnic_udata_none(udata);
+	int err = ib_no_udata_io(udata);
 
 	if (!err)
 		rnic_give(to_rnic_dev(pd->device), RNIC_PDS);

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <ddp/mem.h>
 #include <rdma/iter.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "rnic.h"
 
@@ -187,7 +188,7 @@ static int check_access(int access)
 struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_udata *udata)
 {
-	int err = rnic_udata_none(udata);
+	int err = ib_no_udata_io(udata);
 
 	if (!err)
 		err = check_access(access);
@@ -239,7 +240,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
 	bool moves = flags & IB_MR_REREG_TRANS;
-	int err = rnic_udata_none(udata);
+	int err = ib_no_udata_io(udata);
 
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->access;
@@ -274,7 +275,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
-	int err = rnic_udata_none(udata);
+	int err = ib_no_udata_io(udata);
 
 	if (!err)
 		err = rnic_mr_drop_windows(mr);

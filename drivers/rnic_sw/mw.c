@@ -10,6 +10,7 @@
  */
 #include <linux/slab.h>
 #include <ddp/mem.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "rnic.h"
 
@@ -44,7 +45,7 @@ int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 	struct rnic_mw *mw = container_of(ib, struct rnic_mw, ib);
 	struct rnic_window *w;
 	struct rnic_dev *dev = to_rnic_dev(ib->device);
-	int err = rnic_udata_none(udata);
+	int err = ib_no_udata_io(udata);
 
 	if (!err)
 		err = rnic_take(dev, RNIC_MWS);

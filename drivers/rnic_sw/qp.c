@@ -309,10 +309,10 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
 
 	if (!udata)
 		return 0;
-	err = rnic_udata_in(udata, &req, sizeof(req));
+	err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
 	if (err)
 		return err;
-	if (req.comp_mask || req.reserved)
+	if (req.reserved)
 		return -EOPNOTSUPP;
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
@@ -341,7 +341,7 @@ static int write_response(const struct rnic_qp *qp, struct ib_udata *udata)
 		resp.rq_slots = qp->rq.ring.slots;
 		resp.rq_stride = qp->rq.ring.stride;
 	}
-	return rnic_udata_out(udata, &resp, sizeof(resp));
+	return ib_respond_udata(udata, resp);
 }
 
 static void free_qp(struct rnic_qp *qp)

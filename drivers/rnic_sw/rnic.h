@@ -362,19 +362,12 @@ static inline void rnic_ring_consumed(struct rnic_ring *ring, u32 cons)
 	smp_store_release(&ring->hdr->cons, cons);
 }
 
-/*
- * Copy a command's input and its answer, whatever the program's idea of their
- * length: unknown trailing input must be zero, a short answer is cut, what a
- * program expects beyond it is zeroed.  @udata NULL: a kernel consumer.
- */
-int rnic_udata_in(struct ib_udata *udata, void *dst, size_t len);
-int rnic_udata_out(struct ib_udata *udata, const void *src, size_t len);
-int rnic_udata_none(struct ib_udata *udata);	/* neither in nor out */
-
 /* cq.c */
-int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-		   struct ib_udata *udata);
-int rnic_resize_cq(struct ib_cq *ib, unsigned int cqe, struct ib_udata *udata);
+int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+			struct ib_udata *udata);
+int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr);
+int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
+			struct ib_udata *udata);
 int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
 int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc);
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);

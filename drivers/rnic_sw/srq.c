@@ -24,9 +24,12 @@ static int check_attr(const struct ib_srq_init_attr *a)
 static int check_request(struct ib_udata *udata)
 {
 	struct rnic_sw_create_srq req;
-	int err = rnic_udata_in(udata, &req, sizeof(req));
+	int err;
 
-	if (!err && (req.comp_mask || req.reserved))
+	if (!udata)
+		return 0;
+	err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
+	if (!err && req.reserved)
 		err = -EOPNOTSUPP;
 	return err;
 }
@@ -42,7 +45,7 @@ static int write_response(const struct rnic_srq *srq, struct ib_udata *udata)
 	if (!udata)
 		return 0;
 	resp.ring_key = rnic_ring_key(&srq->ring);
-	return rnic_udata_out(udata, &resp, sizeof(resp));
+	return ib_respond_udata(udata, resp);
 }
 
 /**
@@ -97,7 +100,7 @@ give:
 int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 {
 	struct rnic_srq *srq = to_rnic_srq(ib);
-	int err = rnic_udata_none(udata);
+	int err = ib_no_udata_io(udata);
 
 	if (err)
 		return err;
@@ -163,7 +166,7 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct rnic_srq *srq = to_rnic_srq(ib);
-	int err = rnic_udata_none(udata), news;
+	int err = ib_no_udata_io(udata), news;
 	unsigned long flags;
 
 	if (err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* User contexts, command data, and the rings that programs map. */
+/* User contexts, and the rings that programs map. */
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/vmalloc.h>
@@ -55,61 +55,6 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 	      sizeof(struct rnic_sw_create_qp_resp) == 48);
 
 /**
- * rnic_udata_in - a command's input
- * @udata: the command, NULL from a kernel consumer
- * @dst: filled in, zeroed beyond what the program supplied
- * @len: octets of @dst
- *
- * Return: 0, -EOPNOTSUPP if there is more, and not zero, than @len octets, or
- * -EFAULT.
- */
-int rnic_udata_in(struct ib_udata *udata, void *dst, size_t len)
-{
-	size_t given = udata ? udata->inlen : 0;
-	size_t n = min(given, len);
-
-	memset(dst + n, 0, len - n);
-	if (n && ib_copy_from_udata(dst, udata, n))
-		return -EFAULT;
-	if (given > len && !ib_is_udata_cleared(udata, len, given - len))
-		return -EOPNOTSUPP;
-	return 0;
-}
-
-/**
- * rnic_udata_out - a command's answer
- * @udata: the command, NULL from a kernel consumer
- * @src: the answer
- * @len: octets of it
- *
- * Return: 0 or -EFAULT.
- */
-int rnic_udata_out(struct ib_udata *udata, const void *src, size_t len)
-{
-	size_t room = udata ? udata->outlen : 0;
-	size_t n = min(room, len);
-
-	if (n && copy_to_user(udata->outbuf, src, n))
-		return -EFAULT;
-	if (room > n && clear_user(udata->outbuf + n, room - n))
-		return -EFAULT;
-	return 0;
-}
-
-/**
- * rnic_udata_none - for commands that have no data of ours
- * @udata: the command, NULL from a kernel consumer
- *
- * Return: 0, -EOPNOTSUPP or -EFAULT.
- */
-int rnic_udata_none(struct ib_udata *udata)
-{
-	int err = rnic_udata_in(udata, NULL, 0);
-
-	return err ?: rnic_udata_out(udata, NULL, 0);
-}
-
-/**
  * rnic_alloc_ucontext - a program opens the device
  * @ib: its context
  * @udata: struct rnic_sw_alloc_ctx and its answer
@@ -120,11 +65,11 @@ int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 {
 	struct rnic_sw_alloc_ctx_resp resp = { .max_inline = RNIC_MAX_INLINE };
 	struct rnic_sw_alloc_ctx req;
-	int err = rnic_udata_in(udata, &req, sizeof(req));
+	int err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
 
-	if (!err && (req.comp_mask || req.reserved))
+	if (!err && req.reserved)
 		err = -EOPNOTSUPP;
-	return err ?: rnic_udata_out(udata, &resp, sizeof(resp));
+	return err ?: ib_respond_udata(udata, resp);
 }
 
 /**
