@@ -438,17 +438,20 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 /**
  * rnic_destroy_qp - verbs: the end of a queue pair
  * @ib: the queue pair
- * @udata: nothing
+ * @udata: nothing in it
  *
  * Unfindable, quiet, gone, in that order.  Waits for the connection manager
  * to let go; that the connection ends is seen to here.
  *
- * Return: 0.
+ * Return: 0, or a negative errno if there is something in @udata.
  */
 int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
+	int err = ib_no_udata_io(udata);
 
+	if (err)
+		return err;
 	rnic_qp_unpublish(qp);
 	/* what is flushed from here on nobody would see */
 	WRITE_ONCE(qp->dying, true);

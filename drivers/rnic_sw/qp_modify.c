@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* What a consumer changes of a queue pair, and how it finds it. */
+#include <rdma/uverbs_ioctl.h>
+
 #include "rnic.h"
 
 #define APPLIED (IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS |	\
@@ -120,7 +122,7 @@ static int check_modify(const struct rnic_qp *qp, const struct ib_qp_attr *attr,
  * @ib: the queue pair
  * @attr: new values
  * @mask: which of them
- * @udata: nothing
+ * @udata: nothing in it
  *
  * Return: 0; -EINVAL or -EOPNOTSUPP for what this device cannot do: then
  * nothing has changed, but for a state that cannot be had.
@@ -129,8 +131,10 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
-	int err = check_modify(qp, attr, mask);
+	int err = ib_no_udata_io(udata);
 
+	if (!err)
+		err = check_modify(qp, attr, mask);
 	if (!err)
 		err = modify_depths(qp, attr, mask);
 	if (!err && mask & IB_QP_RATE_LIMIT)

@@ -108,61 +108,181 @@ static void abi_receives(void)
 
 /* Commands ---------------------------------------------------------------- */
 
-struct create_cq {
-	struct ib_uverbs_cmd_hdr	hdr;
-	struct ib_uverbs_create_cq	cmd;
-	uint32_t			own[6];
+enum { CORE_ANSWER = 960, ANSWER = 1024, OWN_MOST = 48 };
+
+struct verb {
+	const char	*what;
+	uint8_t		nr;
+	bool		ex;
+	bool		answers;	/* and begins with where to, unless ex */
+	size_t		own;		/* octets of ours that it has at least */
+	const void	*core;
+	size_t		len;
 };
 
-static int create_cq(struct ibv_context *ctx, const uint32_t *own, size_t words)
+/* Return: 0 or an errno */
+static int issue(int fd, const struct verb *v, const void *own, size_t len,
+		 void *answer)
 {
-	uint64_t resp[16] = {};
-	struct create_cq c = {
-		.hdr = {
-			.command = IB_USER_VERBS_CMD_CREATE_CQ,
-			.in_words = (offsetof(struct create_cq, own) +
-				     4 * words) / 4,
-			.out_words = sizeof(resp) / 4,
-		},
-		.cmd = {
-			.response = (uintptr_t)resp,
-			.cqe = 8,
-			.comp_channel = -1,
-		},
+	uint64_t words[64] = {};
+	struct ib_uverbs_cmd_hdr *hdr = (void *)words;
+	struct ib_uverbs_ex_cmd_hdr *ex = (void *)(hdr + 1);
+	uint8_t *core = (void *)(v->ex ? (void *)(ex + 1) : (void *)(hdr + 1));
+	size_t all = core + v->len + len - (uint8_t *)words;
+
+	memcpy(core, v->core, v->len);
+	memcpy(core + v->len, own, len);
+	hdr->command = v->nr;
+	if (v->ex) {
+		hdr->command |= IB_USER_VERBS_CMD_FLAG_EXTENDED;
+		hdr->in_words = v->len / 8;
+		hdr->out_words = CORE_ANSWER / 8;
+		ex->response = (uintptr_t)answer;
+		ex->provider_in_words = len / 8;
+		ex->provider_out_words = (ANSWER - CORE_ANSWER) / 8;
+	} else {
+		hdr->in_words = all / 4;
+		hdr->out_words = v->answers ? ANSWER / 4 : 0;
+		if (v->answers)
+			memcpy(core, &(uint64_t){ (uintptr_t)answer }, 8);
+	}
+	return write(fd, words, all) < 0 ? errno : 0;
+}
+
+static void want_errno(int fd, const struct verb *v, const void *own,
+		       size_t len, int want)
+{
+	uint8_t answer[ANSWER];
+	int err;
+	size_t i;
+
+	memset(answer, 0xff, sizeof(answer));
+	err = issue(fd, v, own, len, answer);
+	CHECK(err == want, "%s, %zu octets: %s", v->what, len, strerror(err));
+	if (err || !v->answers)
+		return;
+	/* beyond the longest that there is to say */
+	for (i = ANSWER - 8; i < ANSWER; i++)
+		CHECK(!answer[i], "%s: octet %zu is %#x", v->what, i, answer[i]);
+}
+
+/* As long as it has to be, longer, and with something in each word */
+static void try_lengths(int fd, const struct verb *v)
+{
+	static const uint8_t none[OWN_MOST];
+	uint8_t own[OWN_MOST] = {};
+	size_t unit = v->ex ? 8 : 4, len, at;
+
+	for (len = 0; len <= OWN_MOST; len += unit)
+		want_errno(fd, v, none, len, len < v->own ? EINVAL : 0);
+	/* comp_mask, or nothing of ours; and what nobody knows */
+	for (at = 0; at < OWN_MOST; at += at ? 7 : OWN_MOST - 15) {
+		own[at] = 1;
+		want_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
+		own[at] = 0;
+	}
+	own[OWN_MOST - 1] = 0x80;
+	want_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
+}
+
+#define VERB(name, NAME, ...)						\
+	{ .what = #name, .nr = IB_USER_VERBS_CMD_##NAME,		\
+	  .core = &(const struct ib_uverbs_##name){ __VA_ARGS__ },	\
+	  .len = sizeof(struct ib_uverbs_##name)
+
+static void try_objects(struct ibv_context *ctx, struct pair *p)
+{
+	static uint64_t mem[8];
+	struct ibv_mr *mr = ibv_reg_mr(p->c.id->pd, mem, sizeof(mem), 1);
+	uint32_t pd = p->c.id->pd->handle, cq = p->c.scq->handle;
+	const uintptr_t at = (uintptr_t)mem;
+	size_t i;
+
+	CHECK(mr, "%m");
+	const struct verb verbs[] = {
+		VERB(alloc_pd, ALLOC_PD, 0), .answers = true },
+		VERB(reg_mr, REG_MR, .start = at, .length = sizeof(mem),
+		     .hca_va = at, .pd_handle = pd, .access_flags = 1),
+		     .answers = true },
+		VERB(rereg_mr, REREG_MR, .mr_handle = mr->handle,
+		     .flags = IBV_REREG_MR_CHANGE_ACCESS, .pd_handle = pd,
+		     .access_flags = 1), .answers = true },
+		VERB(alloc_mw, ALLOC_MW, .pd_handle = pd, .mw_type = 1),
+		     .answers = true },
+		VERB(create_cq, CREATE_CQ, .cqe = 8, .comp_channel = -1),
+		     .answers = true, .own = 4 },
+		VERB(resize_cq, RESIZE_CQ, .cq_handle = cq, .cqe = 8),
+		     .answers = true, .own = 4 },
+		VERB(create_srq, CREATE_SRQ, .pd_handle = pd, .max_wr = 4,
+		     .max_sge = 1), .answers = true, .own = 4 },
+		VERB(create_qp, CREATE_QP, .pd_handle = pd,
+		     .send_cq_handle = cq, .recv_cq_handle = cq,
+		     .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1,
+		     .max_recv_sge = 1, .qp_type = IBV_QPT_RC),
+		     .answers = true, .own = 4 },
 	};
 
-	memcpy(c.own, own, 4 * words);
-	return write(ctx->cmd_fd, &c, 4 * c.hdr.in_words) < 0 ? errno : 0;
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		try_lengths(ctx->cmd_fd, &verbs[i]);
+	CHECK(!ibv_dereg_mr(mr), "%m");
 }
 
-static void refused(struct ibv_context *ctx, size_t at, uint32_t value)
+static void try_changes(struct ibv_context *ctx, struct pair *p)
 {
-	uint32_t own[6] = {};
-	int err;
+	size_t i;
 
-	own[at] = value;
-	err = create_cq(ctx, own, 6);
-	CHECK(err == EOPNOTSUPP, "word %zu: %s", at, strerror(err));
+	const struct verb verbs[] = {
+		VERB(modify_srq, MODIFY_SRQ, .srq_handle = p->s.srq->handle,
+		     .attr_mask = IBV_SRQ_LIMIT) },
+		{ .what = "ex_modify_qp", .ex = true, .answers = true,
+		  .nr = IB_USER_VERBS_EX_CMD_MODIFY_QP,
+		  .core = &(const struct ib_uverbs_ex_modify_qp){
+			.base.qp_handle = p->c.qp->handle },
+		  .len = sizeof(struct ib_uverbs_ex_modify_qp) },
+		{ .what = "ex_query_device", .ex = true, .answers = true,
+		  .nr = IB_USER_VERBS_EX_CMD_QUERY_DEVICE,
+		  .core = &(const struct ib_uverbs_ex_query_device){},
+		  .len = sizeof(struct ib_uverbs_ex_query_device) },
+	};
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		try_lengths(ctx->cmd_fd, &verbs[i]);
 }
 
-/* What the kernel does not know it refuses, whatever the length */
+/* Each command that can have data of ours, and each word of one that has */
 static void abi_commands(void)
 {
-	static const uint32_t none[6] = {};
-	struct ibv_context *ctx;
 	struct pair p = {};
-	size_t words;
+
+	pair_prepare(&p, &(struct opts){ .srq = 8 });
+	pair_request(&p);
+	pair_make_qp(&p, &p.s);
+	try_objects(p.c.id->verbs, &p);
+	try_changes(p.s.id->verbs, &p);
+	/* of what was made nobody has a handle: it goes with the process */
+}
+
+static void abi_words(void)
+{
+	const struct verb create = VERB(create_cq, CREATE_CQ, .cqe = 8,
+					.comp_channel = -1), .answers = true };
+	static const uint32_t bad[][2] = {
+		{ 0, 1 }, { 0, 1u << 31 },	/* comp_mask */
+		{ 1, 2 },			/* flags */
+		{ 2, 1 }, { 3, 1 },		/* reserved */
+		{ 5, 1 },			/* beyond */
+	};
+	uint32_t own[6];
+	struct pair p = {};
+	size_t i;
 
 	pair_prepare(&p, &(struct opts){});
-	ctx = p.c.id->verbs;
-	for (words = 0; words <= 6; words += 2)
-		CHECK(!create_cq(ctx, none, words), "%zu words", words);
-	refused(ctx, 0, 1);		/* comp_mask */
-	refused(ctx, 0, 1u << 31);
-	refused(ctx, 1, 2);		/* flags */
-	refused(ctx, 2, 1);		/* reserved */
-	refused(ctx, 3, 1);
-	refused(ctx, 5, 1);		/* beyond */
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		memset(own, 0, sizeof(own));
+		own[bad[i][0]] = bad[i][1];
+		want_errno(p.c.id->verbs->cmd_fd, &create, own, sizeof(own),
+			   EOPNOTSUPP);
+	}
 	pair_free(&p);
 }
 
@@ -216,6 +336,7 @@ const struct test abi_tests[] = {
 	CASE("abi_sends", abi_sends, 60, "the ABI"),
 	CASE("abi_receives", abi_receives, 0, "the ABI"),
 	CASE("abi_commands", abi_commands, 0, "the ABI"),
+	CASE("abi_words", abi_words, 0, "the ABI"),
 	CASE("abi_resize_unmapped", resize_unmapped, 0, "the ABI"),
 	{}
 };
