@@ -103,7 +103,7 @@ static int accept_one(struct ddp_port *p)
  * The next peer may be long in coming, so whoever waits is taken in whatever
  * went wrong with the one before.
  */
-static void accept_all(struct work_struct *work)
+static void ddp_port_accept_all(struct work_struct *work)
 {
 	struct ddp_port *p = container_of(to_delayed_work(work),
 					  struct ddp_port, work);
@@ -123,7 +123,7 @@ static void accept_all(struct work_struct *work)
 	p->ops->queue(&p->work, n < ACCEPT_BATCH ? ACCEPT_AGAIN : 0);
 }
 
-static void state_change(struct sock *sk)
+static void ddp_port_state_change(struct sock *sk)
 {
 	struct ddp_port *p;
 
@@ -135,16 +135,16 @@ static void state_change(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void data_ready(struct sock *sk)
+static void ddp_port_data_ready(struct sock *sk)
 {
 	trace_sk_data_ready(sk);
-	state_change(sk);
+	ddp_port_state_change(sk);
 }
 
 /* TCP tells of a child by the one, SCTP by the other */
 static const struct ddp_sock_calls calls = {
-	.data_ready	= data_ready,
-	.state_change	= state_change,
+	.data_ready	= ddp_port_data_ready,
+	.state_change	= ddp_port_state_change,
 };
 
 static void free_port(struct ddp_port *p)
@@ -170,7 +170,7 @@ static struct ddp_port *new_port(const struct ddp_port_ops *ops,
 	p->tos = a->tos;
 	init_completion(&p->opened);
 	INIT_LIST_HEAD(&p->listeners);
-	INIT_DELAYED_WORK(&p->work, accept_all);
+	INIT_DELAYED_WORK(&p->work, ddp_port_accept_all);
 	return p;
 }
 
@@ -212,7 +212,7 @@ static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 
 /* Listeners --------------------------------------------------------------- */
 
-static void free_listener(struct kref *ref)
+static void ddp_listener_free(struct kref *ref)
 {
 	struct ddp_port_listener *l =
 		container_of(ref, struct ddp_port_listener, ref);
@@ -226,7 +226,7 @@ static void free_listener(struct kref *ref)
  */
 void ddp_port_put(struct ddp_port_listener *l)
 {
-	kref_put(&l->ref, free_listener);
+	kref_put(&l->ref, ddp_listener_free);
 }
 EXPORT_SYMBOL_GPL(ddp_port_put);
 
@@ -251,8 +251,9 @@ new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
 }
 
 /* Into the table: at the port that is there, or else at @fresh, its own */
-static int enter(struct ddp_port_listener *l, const struct ddp_listen *a,
-		 struct ddp_port *fresh)
+static int ddp_listener_enter(struct ddp_port_listener *l,
+			      const struct ddp_listen *a,
+			      struct ddp_port *fresh)
 {
 	struct ddp_port *p;
 
@@ -271,7 +272,7 @@ static int enter(struct ddp_port_listener *l, const struct ddp_listen *a,
 }
 
 /* Out of it; the last one closes the port */
-static void leave(struct ddp_port_listener *l)
+static void ddp_listener_leave(struct ddp_port_listener *l)
 {
 	struct ddp_port *p = l->port;
 
@@ -320,7 +321,7 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 	int err = -ENOMEM;
 
 	if (l && fresh)
-		err = enter(l, a, fresh);
+		err = ddp_listener_enter(l, a, fresh);
 	if (err) {
 		kfree(fresh);
 		kfree(l);
@@ -331,7 +332,7 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 		kfree(fresh);
 	if (!err)
 		return &l->dl;
-	leave(l);
+	ddp_listener_leave(l);
 	return ERR_PTR(err);
 }
 EXPORT_SYMBOL_GPL(ddp_port_listen);
@@ -344,7 +345,7 @@ EXPORT_SYMBOL_GPL(ddp_port_listen);
  */
 void ddp_port_unlisten(struct ddp_listener *dl)
 {
-	leave(container_of(dl, struct ddp_port_listener, dl));
+	ddp_listener_leave(container_of(dl, struct ddp_port_listener, dl));
 }
 EXPORT_SYMBOL_GPL(ddp_port_unlisten);
 

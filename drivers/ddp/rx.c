@@ -158,7 +158,7 @@ static enum iw_reason rx_placed(struct ddp_stream *s,
 }
 
 /* False: the stream has failed, and nothing is placed any more */
-static bool enter(struct ddp_stream *s)
+static bool ddp_rx_enter(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->rx_busy, true);
 	/* either we see the failure or who failed it sees us; litmus: settle */
@@ -166,7 +166,7 @@ static bool enter(struct ddp_stream *s)
 	return !test_bit(0, &s->failed);
 }
 
-static void leave(struct ddp_stream *s)
+static void ddp_rx_leave(struct ddp_stream *s)
 {
 	/* all that was placed is placed; litmus: settle */
 	smp_store_release(&s->rx_busy, false);
@@ -177,9 +177,9 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 {
 	enum iw_reason why = IW_DDP_CATASTROPHIC;
 
-	if (enter(s))
+	if (ddp_rx_enter(s))
 		why = rx_segment(s, llp, len);
-	leave(s);
+	ddp_rx_leave(s);
 	return why;
 }
 EXPORT_SYMBOL_GPL(ddp_rx_segment);
@@ -189,9 +189,9 @@ bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, u32 len,
 {
 	bool placed = false;
 
-	if (enter(s))
+	if (ddp_rx_enter(s))
 		placed = rx_early(s, llp, len, p);
-	leave(s);
+	ddp_rx_leave(s);
 	return placed;
 }
 EXPORT_SYMBOL_GPL(ddp_rx_early);
@@ -200,9 +200,9 @@ enum iw_reason ddp_rx_placed(struct ddp_stream *s, const struct ddp_placed *p)
 {
 	enum iw_reason why = IW_DDP_CATASTROPHIC;
 
-	if (enter(s))
+	if (ddp_rx_enter(s))
 		why = rx_placed(s, p);
-	leave(s);
+	ddp_rx_leave(s);
 	return why;
 }
 EXPORT_SYMBOL_GPL(ddp_rx_placed);

@@ -17,29 +17,29 @@
 
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
-static void no_kick(struct ddp_llp *llp, bool bulk)
+static void ddp_no_kick(struct ddp_llp *llp, bool bulk)
 {
 }
 
-static void no_op(struct ddp_llp *llp)
+static void ddp_no_op(struct ddp_llp *llp)
 {
 }
 
-static void no_close(struct ddp_llp *llp, enum iw_reason why)
+static void ddp_no_close(struct ddp_llp *llp, enum iw_reason why)
 {
 }
 
-static void no_query(struct ddp_llp *llp, struct ddp_query *q)
+static void ddp_no_query(struct ddp_llp *llp, struct ddp_query *q)
 {
 }
 
 /* It hands no segment up: nothing is read of it */
 static const struct ddp_llp_ops no_ops = {
-	.kick		= no_kick,
-	.push		= no_op,
-	.close		= no_close,
-	.quiesce	= no_op,
-	.query		= no_query,
+	.kick		= ddp_no_kick,
+	.push		= ddp_no_op,
+	.close		= ddp_no_close,
+	.quiesce	= ddp_no_op,
+	.query		= ddp_no_query,
 };
 
 static struct ddp_llp nobody = { .ops = &no_ops };
@@ -139,7 +139,7 @@ static bool is_busy(const bool *busy)
 void ddp_stream_settle(struct ddp_stream *s)
 {
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
-	/* pairs with the barriers in enter() of rx.c and in ddp_tx_begin() */
+	/* pairs with the barriers in ddp_rx_enter() and in ddp_tx_begin() */
 	smp_mb();
 	while (is_busy(&s->rx_busy) || is_busy(&s->tx_busy))
 		usleep_range(5, 50);

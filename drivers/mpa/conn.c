@@ -46,7 +46,7 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 		ddp_session_put(&c->ss);
 }
 
-static void timed_out(struct work_struct *work)
+static void mpa_conn_timed_out(struct work_struct *work)
 {
 	struct mpa_conn *c = container_of(to_delayed_work(work),
 					  struct mpa_conn, timer);
@@ -101,8 +101,8 @@ static void set_phase(struct mpa_conn *c, enum mpa_phase phase)
 }
 
 /* The end, whatever came before.  @o: the peer's reject */
-static void end(struct mpa_conn *c, enum iw_reason why,
-		const struct ddp_offer *o)
+static void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
+			    const struct ddp_offer *o)
 {
 	struct ddp_stream *s = c->next_stream;
 	bool reset;
@@ -222,7 +222,7 @@ static bool write_frame(struct mpa_conn *c)
 		return false;
 	}
 	if (err) {
-		end(c, IW_MPA_LOST, NULL);
+		mpa_conn_finish(c, IW_MPA_LOST, NULL);
 		return false;
 	}
 	c->written = 0;
@@ -246,13 +246,14 @@ static void ask_user(struct mpa_conn *c)
 		if (c->told)
 			ddp_port_leave(&c->caller);
 		else
-			end(c, IW_LOCAL_ABORT, NULL);
+			mpa_conn_finish(c, IW_LOCAL_ABORT, NULL);
 		return;
 	}
 	fate = mpa_sock_fate(c, &err);
 	if (fate != MPA_SOCK_OPEN)
-		end(c, fate == MPA_SOCK_LOST ? lost_reason(err)
-					     : IW_PEER_CLOSED, NULL);
+		mpa_conn_finish(c, fate == MPA_SOCK_LOST ?
+					lost_reason(err) : IW_PEER_CLOSED,
+				NULL);
 }
 
 /* The peer does not speak revision 2: once more with revision 1 */
@@ -261,7 +262,7 @@ static void try_older(struct mpa_conn *c)
 	struct sockaddr_storage local = c->ss.local;
 
 	if (c->policy.revision) {
-		end(c, c->su->why, NULL);
+		mpa_conn_finish(c, c->su->why, NULL);
 		return;
 	}
 	mpa_sock_release(c, true);
@@ -269,7 +270,7 @@ static void try_older(struct mpa_conn *c)
 	set_phase(c, MPA_CONNECTING);
 	mpa_conn_deadline(c, DEADLINE_CONNECT);
 	if (mpa_sock_connect(c, &local))
-		end(c, IW_UNREACHABLE, NULL);
+		mpa_conn_finish(c, IW_UNREACHABLE, NULL);
 }
 
 /* Nothing may follow the Request before our Reply */
@@ -307,7 +308,8 @@ static void startup(struct mpa_conn *c)
 			try_older(c);
 			return;
 		case MPA_WANT_CLOSE:
-			end(c, su->why, su->why == IW_PEER_REJECT ? &su->peer
+			mpa_conn_finish(c, su->why,
+					su->why == IW_PEER_REJECT ? &su->peer
 								  : NULL);
 			return;
 		}
@@ -328,7 +330,7 @@ static void connecting(struct mpa_conn *c)
 		startup(c);
 		return;
 	default:
-		end(c, lost_reason(err), NULL);
+		mpa_conn_finish(c, lost_reason(err), NULL);
 	}
 }
 
@@ -390,7 +392,7 @@ static void look_for_end(struct mpa_conn *c)
 	enum mpa_fate fate = mpa_sock_fate(c, &err);
 
 	if (fate == MPA_SOCK_LOST) {
-		end(c, lost_reason(err), NULL);
+		mpa_conn_finish(c, lost_reason(err), NULL);
 		return;
 	}
 	/* what has filled a gap since we received may have brought the FIN along */
@@ -399,12 +401,12 @@ static void look_for_end(struct mpa_conn *c)
 	switch (fate) {
 	case MPA_SOCK_CLOSED:
 		tell_peer_closed(c);
-		end(c, close_reason(c), NULL);
+		mpa_conn_finish(c, close_reason(c), NULL);
 		return;
 	case MPA_SOCK_PEER_DONE:
 		tell_peer_closed(c);
 		if (c->shut) {
-			end(c, close_reason(c), NULL);
+			mpa_conn_finish(c, close_reason(c), NULL);
 			return;
 		}
 		break;
@@ -428,17 +430,17 @@ static bool full(struct mpa_conn *c)
 }
 
 /* What has arrived counts before the clock does */
-static void step(struct mpa_conn *c, unsigned long events)
+static void mpa_conn_step(struct mpa_conn *c, unsigned long events)
 {
 	bool more = false;
 
 	if (test_bit(MPA_EV_ABORT, &events)) {
-		end(c, READ_ONCE(c->why), NULL);
+		mpa_conn_finish(c, READ_ONCE(c->why), NULL);
 		return;
 	}
 	/* who was told that it is accepted has things to send behind the Reply */
 	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->up) {
-		end(c, IW_LOCAL_CLOSE, NULL);
+		mpa_conn_finish(c, IW_LOCAL_CLOSE, NULL);
 		return;
 	}
 	switch (c->phase) {
@@ -455,7 +457,7 @@ static void step(struct mpa_conn *c, unsigned long events)
 		return;
 	}
 	if (c->phase != MPA_ENDED && is_late(c, more ? DEADLINE_CLOSE : 0))
-		end(c, IW_TIMEOUT, NULL);
+		mpa_conn_finish(c, IW_TIMEOUT, NULL);
 }
 
 static void look(struct mpa_conn *c)
@@ -470,7 +472,7 @@ static void look(struct mpa_conn *c)
 	if (c->phase != MPA_NEW) {
 		events = xchg(&c->events, 0);	/* litmus: none, see queue_work() */
 		if (c->phase != MPA_ENDED)
-			step(c, events);
+			mpa_conn_step(c, events);
 		/* whatever came of that: nobody else will */
 		if (test_bit(MPA_EV_TX, &events))
 			mpa_tx_work(c);
@@ -479,7 +481,7 @@ static void look(struct mpa_conn *c)
 	mutex_unlock(&c->mutex);
 }
 
-static void work(struct work_struct *w)
+static void mpa_conn_work(struct work_struct *w)
 {
 	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
 
@@ -507,8 +509,8 @@ void mpa_conn_init(struct mpa_conn *c)
 {
 	mutex_init(&c->mutex);
 	spin_lock_init(&c->look_lock);
-	INIT_WORK(&c->work, work);
-	INIT_DELAYED_WORK(&c->timer, timed_out);
+	INIT_WORK(&c->work, mpa_conn_work);
+	INIT_DELAYED_WORK(&c->timer, mpa_conn_timed_out);
 	mpa_tx_init(c);
 }
 

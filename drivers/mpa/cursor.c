@@ -57,7 +57,8 @@ static bool next_piece(struct mpa_cursor *cur)
 }
 
 /* Stand @off octets behind the first of @skb, which has more */
-static void enter(struct mpa_cursor *cur, const struct sk_buff *skb, u32 off)
+static void mpa_cursor_enter(struct mpa_cursor *cur, const struct sk_buff *skb,
+			     u32 off)
 {
 	u32 run;
 
@@ -76,7 +77,7 @@ static void enter(struct mpa_cursor *cur, const struct sk_buff *skb, u32 off)
 }
 
 /* From @skb on, look for the octet: an skb may repeat what one before it had */
-static void find(struct mpa_cursor *cur, const struct sk_buff *skb)
+static void mpa_cursor_find(struct mpa_cursor *cur, const struct sk_buff *skb)
 {
 	u32 off;
 
@@ -90,17 +91,17 @@ static void find(struct mpa_cursor *cur, const struct sk_buff *skb)
 		}
 		skb = skb_queue_next(cur->queue, skb);
 	}
-	enter(cur, skb, off);
+	mpa_cursor_enter(cur, skb, off);
 }
 
-static void step(struct mpa_cursor *cur)
+static void mpa_cursor_step(struct mpa_cursor *cur)
 {
 	if (next_piece(cur))
 		return;
 	if (skb_queue_is_last(cur->queue, cur->skb))
 		cur->ended = true;
 	else
-		find(cur, skb_queue_next(cur->queue, cur->skb));
+		mpa_cursor_find(cur, skb_queue_next(cur->queue, cur->skb));
 }
 
 /**
@@ -118,7 +119,7 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 	cur->seq = TCP_SKB_CB(skb)->seq + off;
 	cur->left = left;
 	cur->ended = false;
-	find(cur, skb);
+	mpa_cursor_find(cur, skb);
 }
 
 /* How many of @len octets are together here; 0: there are no more */
@@ -126,7 +127,7 @@ static u32 next_run(struct mpa_cursor *cur, u32 len)
 {
 	len = min(len, cur->left);
 	while (len && !cur->ended && !together(cur))
-		step(cur);
+		mpa_cursor_step(cur);
 	return min(len, together(cur));
 }
 

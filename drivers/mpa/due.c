@@ -24,7 +24,7 @@ struct due {
 static DEFINE_PER_CPU(struct due, dues);
 
 /* A connection in the queue is held, and found by nobody else */
-static void serve(struct compat_bh *run)
+static void mpa_due_serve(struct compat_bh *run)
 {
 	struct due *d = container_of(run, struct due, run);
 	u64 until = ktime_get_ns() + BUDGET;
@@ -82,7 +82,7 @@ void mpa_due_init(void)
 		struct due *d = per_cpu_ptr(&dues, cpu);
 
 		init_llist_head(&d->conns);
-		compat_bh_init(&d->run, serve);
+		compat_bh_init(&d->run, mpa_due_serve);
 	}
 }
 

@@ -71,8 +71,9 @@ static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
 	return ddp_rx_segment(c->stream, &c->llp, f->ulpdu_len);
 }
 
-static enum iw_reason take(struct mpa_conn *c, const struct mpa_fpdu *f,
-			   const u8 *head, u8 *ulpdu)
+static enum iw_reason mpa_gather_take(struct mpa_conn *c,
+				      const struct mpa_fpdu *f,
+				      const u8 *head, u8 *ulpdu)
 {
 	struct mpa_take t = { .markers = c->rx_markers, .crc = c->crc };
 	void *to;
@@ -88,7 +89,7 @@ static enum iw_reason take(struct mpa_conn *c, const struct mpa_fpdu *f,
 }
 
 /* The stream's own failures DDP knows of; ours it is told */
-static enum iw_reason refuse(struct mpa_conn *c, enum iw_reason why)
+static enum iw_reason mpa_gather_refuse(struct mpa_conn *c, enum iw_reason why)
 {
 	ddp_llp_error(c->stream, why);
 	return why;
@@ -102,19 +103,20 @@ static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 
 	local_lock_nested_bh(&copies.lock);
 	ulpdu = this_cpu_read(copies.ulpdu);
-	why = take(c, f, head, ulpdu);
-	why = why ? refuse(c, why) : hand_up(c, f, ulpdu);
+	why = mpa_gather_take(c, f, head, ulpdu);
+	why = why ? mpa_gather_refuse(c, why) : hand_up(c, f, ulpdu);
 	local_unlock_nested_bh(&copies.lock);
 	return why;
 }
 
 /* @from: where @f begins; go to its end, over what DDP did not read */
-static enum iw_reason leave(struct mpa_conn *c, const struct mpa_fpdu *f,
-			    const struct mpa_cursor *from)
+static enum iw_reason mpa_gather_leave(struct mpa_conn *c,
+				       const struct mpa_fpdu *f,
+				       const struct mpa_cursor *from)
 {
 	c->rx_pos += f->wire;
 	if (!mpa_cursor_skip(&c->cur, f->wire - (from->left - c->cur.left)))
-		return refuse(c, IW_UNREADABLE);
+		return mpa_gather_refuse(c, IW_UNREADABLE);
 	return IW_OK;
 }
 
@@ -136,7 +138,7 @@ int mpa_gather(struct mpa_conn *c)
 	if (len > from.left)
 		return 0;
 	if (!mpa_cursor_copy(&c->cur, head, len)) {
-		refuse(c, IW_UNREADABLE);
+		mpa_gather_refuse(c, IW_UNREADABLE);
 		return -EIO;
 	}
 	mpa_fpdu_peek(&f, c->rx_pos, c->rx_markers, head, len);
@@ -148,7 +150,7 @@ int mpa_gather(struct mpa_conn *c)
 	why = c->crc || c->rx_markers ? from_copy(c, &f, head)
 				      : hand_up(c, &f, NULL);
 	if (!why)
-		why = leave(c, &f, &from);
+		why = mpa_gather_leave(c, &f, &from);
 	return why ? -EIO : f.wire;
 }
 

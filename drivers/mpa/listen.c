@@ -12,7 +12,7 @@
 
 #include "internal.h"
 
-static int open(const struct ddp_listen *a, struct socket **sock)
+static int mpa_listen_open(const struct ddp_listen *a, struct socket **sock)
 {
 	int family = a->local->ss_family, err;
 
@@ -25,7 +25,7 @@ static int open(const struct ddp_listen *a, struct socket **sock)
 	return ddp_sock_bind(*sock, a->local);
 }
 
-static void queue(struct delayed_work *work, unsigned long delay)
+static void mpa_listen_queue(struct delayed_work *work, unsigned long delay)
 {
 	queue_delayed_work(mpa_wq, work, delay);
 }
@@ -47,7 +47,7 @@ static struct mpa_conn *new_child(struct ddp_port_listener *l,
 	return NULL;
 }
 
-static int accepted(struct ddp_port *p, struct socket *sock)
+static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 {
 	struct sockaddr_storage called = {};
 	struct ddp_port_listener *l;
@@ -74,7 +74,7 @@ static int accepted(struct ddp_port *p, struct socket *sock)
 	return 0;
 }
 
-static void orphaned(struct ddp_caller *caller)
+static void mpa_listen_orphaned(struct ddp_caller *caller)
 {
 	mpa_conn_stop(container_of(caller, struct mpa_conn, caller),
 		      IW_LOCAL_ABORT);
@@ -82,10 +82,10 @@ static void orphaned(struct ddp_caller *caller)
 
 static const struct ddp_port_ops port_ops = {
 	.type		= &mpa_session_type,
-	.open		= open,
-	.queue		= queue,
-	.accepted	= accepted,
-	.orphaned	= orphaned,
+	.open		= mpa_listen_open,
+	.queue		= mpa_listen_queue,
+	.accepted	= mpa_listen_accepted,
+	.orphaned	= mpa_listen_orphaned,
 };
 
 /**

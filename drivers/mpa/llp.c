@@ -7,27 +7,27 @@
 #include "fpdu.h"
 #include "internal.h"
 
-static void llp_kick(struct ddp_llp *llp, bool bulk)
+static void mpa_llp_kick(struct ddp_llp *llp, bool bulk)
 {
 	mpa_tx_kick(llp_to_conn(llp), bulk);
 }
 
-static void llp_push(struct ddp_llp *llp)
+static void mpa_llp_push(struct ddp_llp *llp)
 {
 	mpa_tx_push(llp_to_conn(llp));
 }
 
-static bool llp_read(struct ddp_llp *llp, void *dst, u32 len)
+static bool mpa_llp_read(struct ddp_llp *llp, void *dst, u32 len)
 {
 	return mpa_gather_read(llp_to_conn(llp), dst, len);
 }
 
-static void llp_close(struct ddp_llp *llp, enum iw_reason why)
+static void mpa_llp_close(struct ddp_llp *llp, enum iw_reason why)
 {
 	mpa_conn_stop(llp_to_conn(llp), why);
 }
 
-static void llp_quiesce(struct ddp_llp *llp)
+static void mpa_llp_quiesce(struct ddp_llp *llp)
 {
 	mpa_conn_quiesce(llp_to_conn(llp));
 }
@@ -45,7 +45,7 @@ static const char *phase_name(enum mpa_phase phase)
 	return names[phase];
 }
 
-static void llp_query(struct ddp_llp *llp, struct ddp_query *q)
+static void mpa_llp_query(struct ddp_llp *llp, struct ddp_query *q)
 {
 	struct mpa_conn *c = llp_to_conn(llp);
 
@@ -60,19 +60,19 @@ static void llp_query(struct ddp_llp *llp, struct ddp_query *q)
 		q->mulpdu = mpa_mulpdu(q->mulpdu, q->tx_markers);
 }
 
-static void llp_pace(struct ddp_llp *llp, u64 rate)
+static void mpa_llp_pace(struct ddp_llp *llp, u64 rate)
 {
 	mpa_sock_pace(llp_to_conn(llp), rate);
 }
 
 const struct ddp_llp_ops mpa_llp_ops = {
-	.kick		= llp_kick,
-	.push		= llp_push,
-	.read		= llp_read,
-	.close		= llp_close,
-	.quiesce	= llp_quiesce,
-	.query		= llp_query,
-	.pace		= llp_pace,
+	.kick		= mpa_llp_kick,
+	.push		= mpa_llp_push,
+	.read		= mpa_llp_read,
+	.close		= mpa_llp_close,
+	.quiesce	= mpa_llp_quiesce,
+	.query		= mpa_llp_query,
+	.pace		= mpa_llp_pace,
 };
 
 /* The socket is made without a lock: nobody waits for what it may wait for */

@@ -32,7 +32,7 @@ static void stop_receiving(struct mpa_conn *c)
  *
  * Return: whether the budget ended it.
  */
-static bool receive(struct mpa_conn *c, struct sock *sk, u32 budget)
+static bool mpa_receive(struct mpa_conn *c, struct sock *sk, u32 budget)
 {
 	u32 avail = tcp_inq(sk), used = 0, off;
 	struct sk_buff *skb = NULL;
@@ -60,7 +60,7 @@ static bool receive(struct mpa_conn *c, struct sock *sk, u32 budget)
 	return used < avail && used >= budget;
 }
 
-static void data_ready(struct sock *sk)
+static void mpa_data_ready(struct sock *sk)
 {
 	struct mpa_conn *c;
 	bool more = true;
@@ -70,14 +70,14 @@ static void data_ready(struct sock *sk)
 	c = sk->sk_user_data;
 	if (c) {
 		if (c->rx_full)
-			more = receive(c, sk, RX_BUDGET_BH);
+			more = mpa_receive(c, sk, RX_BUDGET_BH);
 		if (more)
 			mpa_conn_event(c, MPA_EV_RX);
 	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void state_change(struct sock *sk)
+static void mpa_state_change(struct sock *sk)
 {
 	struct mpa_conn *c;
 
@@ -88,7 +88,7 @@ static void state_change(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void write_space(struct sock *sk)
+static void mpa_write_space(struct sock *sk)
 {
 	struct mpa_conn *c;
 
@@ -103,9 +103,9 @@ static void write_space(struct sock *sk)
 }
 
 static const struct ddp_sock_calls calls = {
-	.data_ready	= data_ready,
-	.state_change	= state_change,
-	.write_space	= write_space,
+	.data_ready	= mpa_data_ready,
+	.state_change	= mpa_state_change,
+	.write_space	= mpa_write_space,
 };
 
 /**
@@ -399,7 +399,7 @@ bool mpa_sock_receive(struct mpa_conn *c)
 
 	lock_sock(sk);
 	local_bh_disable();
-	more = receive(c, sk, RX_BUDGET_WORK);
+	more = mpa_receive(c, sk, RX_BUDGET_WORK);
 	local_bh_enable();
 	release_sock(sk);
 	return more;

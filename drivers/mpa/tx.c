@@ -56,7 +56,7 @@ static bool ask_or_own(struct mpa_conn *c)
 }
 
 /* The runner that was seen to becomes the owner */
-static bool enter(struct mpa_conn *c)
+static bool mpa_tx_enter(struct mpa_conn *c)
 {
 	int due = MPA_TX_PENDING;
 
@@ -64,7 +64,7 @@ static bool enter(struct mpa_conn *c)
 }
 
 /* Stop being the owner; false: something was asked for meanwhile */
-static bool leave(struct mpa_conn *c)
+static bool mpa_tx_leave(struct mpa_conn *c)
 {
 	int old = MPA_TX_OWNED;
 
@@ -181,7 +181,7 @@ static enum verdict one_batch(struct mpa_conn *c, bool wait)
 	return v == TX_LAST ? TX_SENT : v;
 }
 
-/* Whoever changes that says so: what leave() asks about */
+/* Whoever changes that says so: what mpa_tx_leave() asks about */
 static bool nothing_to_do(enum verdict v)
 {
 	return v == TX_IDLE || v == TX_LAST || v == TX_SHUT || v == TX_FULL;
@@ -198,7 +198,7 @@ static enum verdict stretch(struct mpa_conn *c, bool wait)
 		if (!nothing_to_do(v))
 			continue;
 		c->turns = 0;
-		if (leave(c))
+		if (mpa_tx_leave(c))
 			break;
 		v = TX_SENT;
 	} while (v == TX_SENT);
@@ -207,7 +207,7 @@ static enum verdict stretch(struct mpa_conn *c, bool wait)
 
 /* Who goes on -------------------------------------------------------------- */
 
-static void retry(struct work_struct *work)
+static void mpa_tx_retry(struct work_struct *work)
 {
 	struct mpa_conn *c = container_of(to_delayed_work(work),
 					  struct mpa_conn, tx_retry);
@@ -291,7 +291,7 @@ void mpa_tx_push(struct mpa_conn *c)
  */
 void mpa_tx_due(struct mpa_conn *c)
 {
-	if (enter(c))
+	if (mpa_tx_enter(c))
 		pass_on(c, stretch(c, false), false);
 }
 
@@ -302,7 +302,7 @@ static bool work_stretch(struct mpa_conn *c)
 	bool go_on = false;
 
 	local_bh_disable();
-	if (enter(c)) {
+	if (mpa_tx_enter(c)) {
 		v = stretch(c, true);
 		go_on = pass_on(c, v, true);
 	}
@@ -333,7 +333,7 @@ void mpa_tx_work(struct mpa_conn *c)
  */
 void mpa_tx_init(struct mpa_conn *c)
 {
-	INIT_DELAYED_WORK(&c->tx_retry, retry);
+	INIT_DELAYED_WORK(&c->tx_retry, mpa_tx_retry);
 }
 
 /**

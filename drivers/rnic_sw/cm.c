@@ -3,10 +3,10 @@
  * iw_cm on one side, sessions on the other, nothing else.
  *
  * An endpoint stands for one connection.  It is held by the session (until
- * closed() has been told) and, on the passive side, by the table of those who
- * want an answer, until iw_cm accepts or rejects (cm_asked.c).  Upcalls come
- * from the lower layer's worker, one at a time for a session; each iw_cm event
- * goes out once (cm_event.c).
+ * rnic_cm_closed() has been told) and, on the passive side, by the table of
+ * those who want an answer, until iw_cm accepts or rejects (cm_asked.c).
+ * Upcalls come from the lower layer's worker, one at a time for a session; each
+ * iw_cm event goes out once (cm_event.c).
  */
 #include <linux/inet.h>
 #include <linux/slab.h>
@@ -23,7 +23,7 @@ static_assert(NEG_RTR_P2P == DDP_RTR_P2P && NEG_RTR_SEND == DDP_RTR_SEND &&
 	      NEG_RTR_WRITE == DDP_RTR_WRITE && NEG_RTR_READ == DDP_RTR_READ &&
 	      NEG_DEPTH_NONE == DDP_DEPTH_NONE);
 
-static void free_ep(struct kref *ref)
+static void rnic_cm_free_ep(struct kref *ref)
 {
 	struct rnic_ep *ep = container_of(ref, struct rnic_ep, ref);
 	struct rnic_dev *dev = ep->dev;
@@ -49,7 +49,7 @@ void rnic_ep_get(struct rnic_ep *ep)
  */
 void rnic_ep_put(struct rnic_ep *ep)
 {
-	kref_put(&ep->ref, free_ep);
+	kref_put(&ep->ref, rnic_cm_free_ep);
 }
 
 /**
@@ -183,8 +183,8 @@ static enum iw_reason active_established(struct rnic_ep *ep,
 	return refuse_reply(ep, IW_MPA_LOCAL, NULL);
 }
 
-static enum iw_reason established(struct ddp_session *ss,
-				  const struct ddp_offer *o)
+static enum iw_reason rnic_cm_established(struct ddp_session *ss,
+					  const struct ddp_offer *o)
 {
 	struct rnic_ep *ep = ss->ctx;
 
@@ -198,7 +198,7 @@ static enum iw_reason established(struct ddp_session *ss,
 	return IW_OK;
 }
 
-static void peer_closed(struct ddp_session *ss)
+static void rnic_cm_peer_closed(struct ddp_session *ss)
 {
 	struct rnic_ep *ep = ss->ctx;
 
@@ -227,8 +227,8 @@ static void tell_closed(struct rnic_ep *ep, enum iw_reason why,
 	}
 }
 
-static void closed(struct ddp_session *ss, enum iw_reason why,
-		   const struct ddp_offer *o)
+static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
+			   const struct ddp_offer *o)
 {
 	struct rnic_ep *ep = ss->ctx;
 
@@ -244,8 +244,8 @@ static void closed(struct ddp_session *ss, enum iw_reason why,
 	rnic_ep_put(ep);
 }
 
-static int request(struct ddp_listener *l, struct ddp_session *ss,
-		   const struct ddp_offer *o)
+static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
+			   const struct ddp_offer *o)
 {
 	struct rnic_lep *lep = l->ctx;
 	struct rnic_ep *ep = new_ep(lep->dev);
@@ -270,7 +270,7 @@ static int request(struct ddp_listener *l, struct ddp_session *ss,
 	return err;
 }
 
-static void refused(struct ddp_listener *l, enum iw_reason why)
+static void rnic_cm_refused(struct ddp_listener *l, enum iw_reason why)
 {
 	struct rnic_lep *lep = l->ctx;
 
@@ -278,11 +278,11 @@ static void refused(struct ddp_listener *l, enum iw_reason why)
 }
 
 const struct ddp_session_user rnic_session_user = {
-	.request	= request,
-	.refused	= refused,
-	.established	= established,
-	.peer_closed	= peer_closed,
-	.closed		= closed,
+	.request	= rnic_cm_request,
+	.refused	= rnic_cm_refused,
+	.established	= rnic_cm_established,
+	.peer_closed	= rnic_cm_peer_closed,
+	.closed		= rnic_cm_closed,
 };
 
 /* Down from iw_cm --------------------------------------------------------- */

@@ -52,8 +52,8 @@ static const struct {
 	{ SPEED_400000,	IB_SPEED_NDR,	IB_WIDTH_4X },
 };
 
-static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
-			struct ib_udata *udata)
+static int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
+			     struct ib_udata *udata)
 {
 	*attr = (struct ib_device_attr) {
 		.fw_ver = FW_VER,
@@ -89,7 +89,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr,
 	return ib_no_udata_io(udata);
 }
 
-static void get_dev_fw_str(struct ib_device *ib, char *str)
+static void rnic_get_dev_fw_str(struct ib_device *ib, char *str)
 {
 	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.%u.%u", VERSION_MAJOR,
 		 VERSION_MINOR, RNIC_SW_ABI_VERSION);
@@ -121,7 +121,8 @@ static void query_netdev(struct net_device *netdev, struct ib_port_attr *attr)
 	query_speed(netdev, attr);
 }
 
-static int query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
+static int rnic_query_port(struct ib_device *ib, u32 port,
+			   struct ib_port_attr *attr)
 {
 	struct net_device *netdev = ib_device_get_netdev(ib, port);
 
@@ -142,8 +143,8 @@ static int query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 	return 0;
 }
 
-static int get_port_immutable(struct ib_device *ib, u32 port,
-			      struct ib_port_immutable *fixed)
+static int rnic_get_port_immutable(struct ib_device *ib, u32 port,
+				   struct ib_port_immutable *fixed)
 {
 	fixed->gid_tbl_len = GIDS;
 	fixed->core_cap_flags = RDMA_CORE_PORT_IWARP;
@@ -162,8 +163,8 @@ static void link_address(struct ib_device *ib, u32 port, union ib_gid *gid)
 	dev_put(netdev);
 }
 
-static int query_gid(struct ib_device *ib, u32 port, int index,
-		     union ib_gid *gid)
+static int rnic_query_gid(struct ib_device *ib, u32 port, int index,
+			  union ib_gid *gid)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
 
@@ -176,14 +177,14 @@ static int query_gid(struct ib_device *ib, u32 port, int index,
 	return 0;
 }
 
-static int alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+static int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	int err = ib_no_udata_io(udata);
 
 	return err ?: rnic_take(to_rnic_dev(pd->device), RNIC_PDS);
 }
 
-static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	int err = ib_no_udata_io(udata);
 
@@ -196,18 +197,18 @@ static int dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
  * The core takes a program's objects away when the device goes.  The rings
  * that it has mapped are plain memory, which it may keep.
  */
-static void disassociate_ucontext(struct ib_ucontext *ib)
+static void rnic_disassociate_ucontext(struct ib_ucontext *ib)
 {
 }
 
 /* A program imports the device: the core tells it what there is to know */
-static int query_ucontext(struct ib_ucontext *ib,
-			  struct uverbs_attr_bundle *attrs)
+static int rnic_query_ucontext(struct ib_ucontext *ib,
+			       struct uverbs_attr_bundle *attrs)
 {
 	return 0;
 }
 
-static void dealloc_driver(struct ib_device *ib)
+static void rnic_dealloc_driver(struct ib_device *ib)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
 
@@ -227,29 +228,29 @@ const struct ib_device_ops rnic_device_ops = {
 	.alloc_hw_port_stats = rnic_alloc_hw_port_stats,
 	.alloc_mr = rnic_alloc_mr,
 	.alloc_mw = rnic_alloc_mw,
-	.alloc_pd = alloc_pd,
+	.alloc_pd = rnic_alloc_pd,
 	.alloc_ucontext = rnic_alloc_ucontext,
 	.counter_alloc_stats = rnic_alloc_counter_stats,
 	.counter_dealloc = rnic_counter_dealloc,
 	.counter_update_stats = rnic_counter_update,
 	.create_qp = rnic_create_qp,
 	.create_srq = rnic_create_srq,
-	.dealloc_driver = dealloc_driver,
+	.dealloc_driver = rnic_dealloc_driver,
 	.dealloc_mw = rnic_dealloc_mw,
-	.dealloc_pd = dealloc_pd,
+	.dealloc_pd = rnic_dealloc_pd,
 	.dealloc_ucontext = rnic_dealloc_ucontext,
 	.dereg_mr = rnic_dereg_mr,
 	.destroy_cq = rnic_destroy_cq,
 	.destroy_qp = rnic_destroy_qp,
 	.destroy_srq = rnic_destroy_srq,
-	.disassociate_ucontext = disassociate_ucontext,
+	.disassociate_ucontext = rnic_disassociate_ucontext,
 	.fill_res_cq_entry = rnic_show_cq,
 	.fill_res_mr_entry = rnic_show_mr,
 	.fill_res_qp_entry = rnic_show_qp,
-	.get_dev_fw_str = get_dev_fw_str,
+	.get_dev_fw_str = rnic_get_dev_fw_str,
 	.get_dma_mr = rnic_get_dma_mr,
 	.get_hw_stats = rnic_get_hw_stats,
-	.get_port_immutable = get_port_immutable,
+	.get_port_immutable = rnic_get_port_immutable,
 	.iw_accept = rnic_iw_accept,
 	.iw_add_ref = rnic_qp_add_ref,
 	.iw_connect = rnic_iw_connect,
@@ -267,12 +268,12 @@ const struct ib_device_ops rnic_device_ops = {
 	.post_recv = rnic_post_recv,
 	.post_send = rnic_post_send,
 	.post_srq_recv = rnic_post_srq_recv,
-	.query_device = query_device,
-	.query_gid = query_gid,
-	.query_port = query_port,
+	.query_device = rnic_query_device,
+	.query_gid = rnic_query_gid,
+	.query_port = rnic_query_port,
 	.query_qp = rnic_query_qp,
 	.query_srq = rnic_query_srq,
-	.query_ucontext = query_ucontext,
+	.query_ucontext = rnic_query_ucontext,
 	.req_notify_cq = rnic_req_notify_cq,
 	.rereg_user_mr = rnic_rereg_user_mr,
 	COMPAT_VERBS_OPS,

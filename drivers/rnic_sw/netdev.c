@@ -159,7 +159,7 @@ static int add(const char *name, struct net_device *netdev)
 	return undo_if_gone(netdev);
 }
 
-static int newlink(const char *name, struct net_device *netdev)
+static int rnic_newlink(const char *name, struct net_device *netdev)
 {
 	int err;
 
@@ -173,7 +173,7 @@ static int newlink(const char *name, struct net_device *netdev)
 
 static struct rdma_link_ops link_ops = {
 	.type = "rnic_sw",
-	.newlink = newlink,
+	.newlink = rnic_newlink,
 };
 
 static void report_new_address(struct ib_device *ib)
@@ -202,7 +202,8 @@ static void lose_interface(struct ib_device *ib)
 	ib_unregister_device_queued(ib);
 }
 
-static int notice(struct notifier_block *nb, unsigned long event, void *info)
+static int rnic_notice(struct notifier_block *nb, unsigned long event,
+		       void *info)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(info);
 	struct ib_device *ib = find(netdev);
@@ -227,7 +228,7 @@ static int notice(struct notifier_block *nb, unsigned long event, void *info)
 }
 
 static struct notifier_block notifier = {
-	.notifier_call = notice,
+	.notifier_call = rnic_notice,
 };
 
 /**

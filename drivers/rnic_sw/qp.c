@@ -27,7 +27,7 @@ static const enum ib_event_type events[] = {
 	[IW_EVENT_REQUEST]	= IB_EVENT_QP_REQ_ERR,
 };
 
-static void tell(struct rnic_qp *qp)
+static void rnic_qp_tell(struct rnic_qp *qp)
 {
 	u8 event = iw_reason_row(qp->why)->event;
 	struct ib_event ev = {
@@ -52,7 +52,7 @@ static bool __move(struct rnic_qp *qp, enum qp_state to)
 	return true;
 }
 
-static bool move(struct rnic_qp *qp, enum qp_state to)
+static bool rnic_qp_move(struct rnic_qp *qp, enum qp_state to)
 {
 	unsigned long flags;
 	bool ok;
@@ -63,13 +63,13 @@ static bool move(struct rnic_qp *qp, enum qp_state to)
 	return ok;
 }
 
-static void handle_error(struct work_struct *work)
+static void rnic_qp_handle_error(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(work, struct rnic_qp, err_work);
 
 	ddp_stream_settle(&qp->rdmap.stream);
-	move(qp, QP_ERROR);
-	tell(qp);
+	rnic_qp_move(qp, QP_ERROR);
+	rnic_qp_tell(qp);
 	rnic_sq_flush(qp);
 	rnic_rq_flush(qp);
 	rnic_qp_put(qp);
@@ -83,8 +83,8 @@ void rnic_qp_reflush(struct rnic_qp *qp)
 }
 
 /* The first reason stays.  Return: whether this was it */
-static bool enter_error(struct rnic_qp *qp, enum qp_state to,
-			enum iw_reason why)
+static bool rnic_qp_enter_error(struct rnic_qp *qp, enum qp_state to,
+				enum iw_reason why)
 {
 	unsigned long flags;
 	bool first;
@@ -106,7 +106,7 @@ void rdmap_event(struct rdmap *r, const struct iw_fault *f)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
-	enter_error(qp, r->term_len || f->why == IW_PEER_TERMINATE ?
+	rnic_qp_enter_error(qp, r->term_len || f->why == IW_PEER_TERMINATE ?
 			QP_TERMINATE : QP_ERROR, f->why);
 	rnic_qp_reflush(qp);
 }
@@ -115,7 +115,7 @@ void rdmap_down(struct rdmap *r, enum iw_reason why)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
-	if (enter_error(qp, QP_ERROR, why))
+	if (rnic_qp_enter_error(qp, QP_ERROR, why))
 		rnic_qp_reflush(qp);
 }
 
@@ -198,14 +198,14 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
 	set_active_memcg(old);
 	trace_rnic_qp_started(qp, ird, ord);
-	if (!move(qp, QP_RTS))
+	if (!rnic_qp_move(qp, QP_RTS))
 		return IW_LOCAL_ABORT;
 	return err ? IW_MPA_LOCAL : IW_OK;
 }
 
 void rnic_qp_close(struct rnic_qp *qp)
 {
-	if (!move(qp, QP_CLOSING))
+	if (!rnic_qp_move(qp, QP_CLOSING))
 		return;
 	rnic_sq_close(qp);
 	ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_CLOSE);
@@ -382,7 +382,7 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
 	spin_lock_init(&qp->lock);
 	kref_init(&qp->ref);
 	init_completion(&qp->gone);
-	INIT_WORK(&qp->err_work, handle_error);
+	INIT_WORK(&qp->err_work, rnic_qp_handle_error);
 	INIT_WORK(&qp->tell_work, rnic_sq_tell_more);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
 	qp->rdmap.stream.dma_ok = !user;

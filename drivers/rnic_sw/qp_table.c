@@ -141,7 +141,7 @@ void rnic_qp_add_ref(struct ib_qp *ib)
 		kref_get(&qp->ref);
 }
 
-static void release(struct kref *ref)
+static void rnic_qp_release(struct kref *ref)
 {
 	complete(&container_of(ref, struct rnic_qp, ref)->gone);
 }
@@ -152,7 +152,7 @@ static void release(struct kref *ref)
  */
 void rnic_qp_put(struct rnic_qp *qp)
 {
-	kref_put(&qp->ref, release);
+	kref_put(&qp->ref, rnic_qp_release);
 }
 
 /**

@@ -45,7 +45,7 @@ static size_t build_terminate(struct rdmap *r, const struct iw_fault *f)
 	return rdmap_term_build(r->term, f->why == IW_LOCAL_PROT ? &ours : f);
 }
 
-static void failed(struct ddp_stream *s, const struct iw_fault *fault)
+static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)
 {
 	struct rdmap *r = to_rdmap(s);
 	struct iw_fault f = *fault;
@@ -70,7 +70,7 @@ static void failed(struct ddp_stream *s, const struct iw_fault *fault)
 	ddp_stream_close(s, IW_LOCAL_CLOSE);
 }
 
-static void llp_down(struct ddp_stream *s, enum iw_reason why)
+static void rdmap_llp_down(struct ddp_stream *s, enum iw_reason why)
 {
 	rdmap_down(to_rdmap(s), why);
 }
@@ -81,8 +81,8 @@ static const struct ddp_ulp_ops ulp_ops = {
 	.deliver	= rdmap_deliver,
 	.next		= rdmap_next,
 	.sent		= rdmap_sent,
-	.failed		= failed,
-	.down		= llp_down,
+	.failed		= rdmap_failed,
+	.down		= rdmap_llp_down,
 };
 
 /**

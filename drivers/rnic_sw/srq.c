@@ -139,7 +139,7 @@ static int __news(struct rnic_srq *srq, u32 posted)
 	return IB_EVENT_SRQ_LIMIT_REACHED;
 }
 
-static void tell(struct rnic_srq *srq, int news)
+static void rnic_srq_tell(struct rnic_srq *srq, int news)
 {
 	struct ib_event ev = {
 		.device = srq->ib.device,
@@ -181,7 +181,7 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 	srq->limit = attr->srq_limit;
 	news = __news(srq, __posted(srq));
 	spin_unlock_irqrestore(&srq->lock, flags);
-	tell(srq, news);
+	rnic_srq_tell(srq, news);
 	return 0;
 }
 
@@ -240,7 +240,7 @@ enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 	if (why != IW_DDP_U_NO_BUFFER)
 		news = __news(srq, __posted(srq));
 	spin_unlock_irqrestore(&srq->lock, flags);
-	tell(srq, news);
+	rnic_srq_tell(srq, news);
 	return why;
 }
 

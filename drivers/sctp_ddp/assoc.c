@@ -35,7 +35,7 @@ void sddp_assoc_get(struct sddp_assoc *a)
 	kref_get(&a->ref);
 }
 
-static void release(struct kref *ref)
+static void sddp_assoc_release(struct kref *ref)
 {
 	struct sddp_assoc *a = container_of(ref, struct sddp_assoc, ref);
 
@@ -55,7 +55,7 @@ static void release(struct kref *ref)
  */
 void sddp_assoc_put(struct sddp_assoc *a)
 {
-	kref_put(&a->ref, release);
+	kref_put(&a->ref, sddp_assoc_release);
 }
 
 /**
@@ -94,7 +94,8 @@ static void end_stream(struct sddp_stream *st, enum iw_reason why)
  * The end of all its sessions.  None of them says anything more: that would
  * only delay it (RFC 5043 11.3).
  */
-static void end(struct sddp_assoc *a, enum iw_reason why, bool abort)
+static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
+			      bool abort)
 {
 	unsigned long id;
 	void *at;
@@ -165,7 +166,7 @@ void sddp_assoc_backoff(struct sddp_assoc *a)
 	mod_delayed_work(sddp_wq, &a->retry, msecs_to_jiffies(a->delay));
 }
 
-static void retry_expired(struct work_struct *w)
+static void sddp_assoc_retry_expired(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(to_delayed_work(w),
 					    struct sddp_assoc, retry);
@@ -175,7 +176,7 @@ static void retry_expired(struct work_struct *w)
 	sddp_assoc_kick(a);
 }
 
-static void idle_expired(struct work_struct *w)
+static void sddp_assoc_idle_expired(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(to_delayed_work(w),
 					    struct sddp_assoc, idle);
@@ -184,7 +185,7 @@ static void idle_expired(struct work_struct *w)
 	sddp_assoc_kick(a);
 }
 
-static void look_expired(struct work_struct *w)
+static void sddp_assoc_look_expired(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(to_delayed_work(w),
 					    struct sddp_assoc, look);
@@ -234,7 +235,7 @@ static void look_late(struct sddp_assoc *a, bool more)
  * send gets in line.  @more: see look_late().  Return: whether there is more to
  * do at once
  */
-static bool serve(struct sddp_assoc *a, bool more)
+static bool sddp_assoc_serve(struct sddp_assoc *a, bool more)
 {
 	struct sddp_stream *st;
 	bool again = false;
@@ -268,12 +269,12 @@ static void make(struct sddp_assoc *a)
 
 	/* who wanted it may have thought better of it */
 	if (sddp_table_close_idle(a)) {
-		end(a, IW_LOCAL_CLOSE, true);
+		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
 		return;
 	}
 	err = sddp_sock_connect(a);
 	if (err)
-		end(a, unmade_reason(err), true);
+		sddp_assoc_finish(a, unmade_reason(err), true);
 	else
 		set_phase(a, SDDP_CONNECTING);
 }
@@ -285,12 +286,12 @@ static void connecting(struct sddp_assoc *a)
 	switch (sddp_sock_fate(a, &err)) {
 	case SDDP_SOCK_COMING:
 		/* some may not want to wait */
-		serve(a, false);
+		sddp_assoc_serve(a, false);
 		return;
 	case SDDP_SOCK_OPEN:
 		/* RFC 5043 11.1: without DDP's indication none of its procedures */
 		if (!sddp_sock_up(a)) {
-			end(a, IW_SCTP_ADAPTATION, true);
+			sddp_assoc_finish(a, IW_SCTP_ADAPTATION, true);
 			return;
 		}
 		set_phase(a, SDDP_UP);
@@ -298,7 +299,7 @@ static void connecting(struct sddp_assoc *a)
 		sddp_assoc_idle(a);
 		return;
 	default:
-		end(a, lost_reason(err), true);
+		sddp_assoc_finish(a, lost_reason(err), true);
 	}
 }
 
@@ -319,17 +320,17 @@ static void talk(struct sddp_assoc *a)
 	fate = sddp_sock_fate(a, &err);
 	more = sddp_recv(a);
 	if (a->unwanted) {
-		end(a, a->unwanted, true);
+		sddp_assoc_finish(a, a->unwanted, true);
 		return;
 	}
-	again = serve(a, more);
+	again = sddp_assoc_serve(a, more);
 	if (is_due(&a->look_due) && !sddp_path_look(a)) {
-		end(a, IW_TIMEOUT, true);
+		sddp_assoc_finish(a, IW_TIMEOUT, true);
 		return;
 	}
 	/* whatever else it says: that need not have an end */
 	if (is_due(&a->idle_due) && sddp_table_close_idle(a)) {
-		end(a, IW_LOCAL_CLOSE, !a->active);
+		sddp_assoc_finish(a, IW_LOCAL_CLOSE, !a->active);
 		return;
 	}
 	if (more < 0)
@@ -340,10 +341,10 @@ static void talk(struct sddp_assoc *a)
 		return;
 	switch (fate) {
 	case SDDP_SOCK_LOST:
-		end(a, lost_reason(err), true);
+		sddp_assoc_finish(a, lost_reason(err), true);
 		return;
 	case SDDP_SOCK_PEER_DONE:
-		end(a, IW_PEER_CLOSED, false);
+		sddp_assoc_finish(a, IW_PEER_CLOSED, false);
 		return;
 	default:
 		break;
@@ -351,7 +352,7 @@ static void talk(struct sddp_assoc *a)
 }
 
 /* Storage above us may be what memory is waiting for */
-static void work(struct work_struct *w)
+static void sddp_assoc_work(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(w, struct sddp_assoc, work);
 	unsigned int flags = memalloc_noio_save();
@@ -359,7 +360,7 @@ static void work(struct work_struct *w)
 	mutex_lock(&a->mutex);
 	a->looked = jiffies;
 	if (a->phase != SDDP_ENDED && READ_ONCE(a->stop))
-		end(a, IW_LOCAL_ABORT, true);
+		sddp_assoc_finish(a, IW_LOCAL_ABORT, true);
 	if (is_due(&a->left))
 		sddp_assoc_idle(a);
 	if (a->phase == SDDP_NEW)
@@ -370,7 +371,7 @@ static void work(struct work_struct *w)
 		talk(a);
 	/* those who came too late */
 	if (a->phase == SDDP_ENDED)
-		serve(a, false);
+		sddp_assoc_serve(a, false);
 	mutex_unlock(&a->mutex);
 	memalloc_noio_restore(flags);
 	sddp_assoc_put(a);
@@ -404,10 +405,10 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 	INIT_LIST_HEAD(&a->late);
 	INIT_LIST_HEAD(&a->crowd);
 	xa_init_flags(&a->streams, XA_FLAGS_ALLOC);
-	INIT_WORK(&a->work, work);
-	INIT_DELAYED_WORK(&a->idle, idle_expired);
-	INIT_DELAYED_WORK(&a->look, look_expired);
-	INIT_DELAYED_WORK(&a->retry, retry_expired);
+	INIT_WORK(&a->work, sddp_assoc_work);
+	INIT_DELAYED_WORK(&a->idle, sddp_assoc_idle_expired);
+	INIT_DELAYED_WORK(&a->look, sddp_assoc_look_expired);
+	INIT_DELAYED_WORK(&a->retry, sddp_assoc_retry_expired);
 	atomic_inc(&existing);
 	return a;
 }
@@ -425,7 +426,7 @@ void sddp_assoc_evict(struct sddp_assoc *a)
 {
 	mutex_lock(&a->mutex);
 	if (a->phase == SDDP_UP && !sddp_crowd_spare(a))
-		end(a, IW_LOCAL_CLOSE, true);
+		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
 	mutex_unlock(&a->mutex);
 }
 

@@ -12,7 +12,7 @@
 
 #include "internal.h"
 
-static int open(const struct ddp_listen *a, struct socket **sock)
+static int sddp_listen_open(const struct ddp_listen *a, struct socket **sock)
 {
 	int err = ddp_sock_make(a->net, a->local->ss_family, IPPROTO_SCTP,
 				sock);
@@ -26,12 +26,12 @@ static int open(const struct ddp_listen *a, struct socket **sock)
 	return sddp_bind(*sock, a->local, a->policy->paths);
 }
 
-static void queue(struct delayed_work *work, unsigned long delay)
+static void sddp_listen_queue(struct delayed_work *work, unsigned long delay)
 {
 	queue_delayed_work(sddp_wq, work, delay);
 }
 
-static int accepted(struct ddp_port *p, struct socket *sock)
+static int sddp_listen_accepted(struct ddp_port *p, struct socket *sock)
 {
 	struct sddp_assoc *a = sddp_assoc_new(sock_net(sock->sk), false);
 	int err;
@@ -49,9 +49,9 @@ static int accepted(struct ddp_port *p, struct socket *sock)
 
 const struct ddp_port_ops sddp_port_ops = {
 	.type		= &sddp_session_type,
-	.open		= open,
-	.queue		= queue,
-	.accepted	= accepted,
+	.open		= sddp_listen_open,
+	.queue		= sddp_listen_queue,
+	.accepted	= sddp_listen_accepted,
 };
 
 static int ask(struct ddp_port_listener *l, struct sddp_stream *st,

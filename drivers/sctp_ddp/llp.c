@@ -6,27 +6,27 @@
 #include "internal.h"
 
 /* SCTP cannot send without sleeping: all is the worker's */
-static void llp_kick(struct ddp_llp *llp, bool bulk)
+static void sddp_llp_kick(struct ddp_llp *llp, bool bulk)
 {
 	sddp_stream_event(llp_to_stream(llp), SDDP_EV_TX);
 }
 
-static void llp_push(struct ddp_llp *llp)
+static void sddp_llp_push(struct ddp_llp *llp)
 {
 	sddp_stream_event(llp_to_stream(llp), SDDP_EV_TX);
 }
 
-static bool llp_read(struct ddp_llp *llp, void *dst, u32 len)
+static bool sddp_llp_read(struct ddp_llp *llp, void *dst, u32 len)
 {
 	return sddp_rx_read(llp_to_stream(llp)->a, dst, len);
 }
 
-static void llp_close(struct ddp_llp *llp, enum iw_reason why)
+static void sddp_llp_close(struct ddp_llp *llp, enum iw_reason why)
 {
 	sddp_stream_stop(llp_to_stream(llp), why);
 }
 
-static void llp_quiesce(struct ddp_llp *llp)
+static void sddp_llp_quiesce(struct ddp_llp *llp)
 {
 	sddp_stream_quiesce(llp_to_stream(llp));
 }
@@ -42,7 +42,7 @@ static const char *phase_name(const struct sddp_stream *st)
 	return READ_ONCE(a->phase) == SDDP_UP ? "startup" : "connecting";
 }
 
-static void llp_query(struct ddp_llp *llp, struct ddp_query *q)
+static void sddp_llp_query(struct ddp_llp *llp, struct ddp_query *q)
 {
 	struct sddp_stream *st = llp_to_stream(llp);
 
@@ -53,12 +53,12 @@ static void llp_query(struct ddp_llp *llp, struct ddp_query *q)
 }
 
 const struct ddp_llp_ops sddp_llp_ops = {
-	.kick		= llp_kick,
-	.push		= llp_push,
-	.read		= llp_read,
-	.close		= llp_close,
-	.quiesce	= llp_quiesce,
-	.query		= llp_query,
+	.kick		= sddp_llp_kick,
+	.push		= sddp_llp_push,
+	.read		= sddp_llp_read,
+	.close		= sddp_llp_close,
+	.quiesce	= sddp_llp_quiesce,
+	.query		= sddp_llp_query,
 };
 
 /* What is to be said, if it fits */
@@ -92,9 +92,9 @@ static int begin(struct sddp_stream *st, const struct ddp_connect *args)
 	return err;
 }
 
-static struct ddp_session *connect(const struct ddp_connect *args,
-				   const struct ddp_session_user *user,
-				   void *ctx)
+static struct ddp_session *sddp_connect(const struct ddp_connect *args,
+					const struct ddp_session_user *user,
+					void *ctx)
 {
 	struct sddp_stream *st = sddp_stream_new(user, ctx, true);
 	struct sddp_control *say;
@@ -144,18 +144,18 @@ static int answer(struct sddp_stream *st, struct ddp_stream *s,
 	return err;
 }
 
-static int accept(struct ddp_session *ss, struct ddp_stream *s,
-		  const struct ddp_offer *o)
+static int sddp_accept(struct ddp_session *ss, struct ddp_stream *s,
+		       const struct ddp_offer *o)
 {
 	return answer(ss_to_stream(ss), s, o);
 }
 
-static int reject(struct ddp_session *ss, const struct ddp_offer *o)
+static int sddp_reject(struct ddp_session *ss, const struct ddp_offer *o)
 {
 	return answer(ss_to_stream(ss), NULL, o);
 }
 
-static void stop(struct ddp_session *ss, bool abort)
+static void sddp_stop(struct ddp_session *ss, bool abort)
 {
 	sddp_stream_stop(ss_to_stream(ss), abort ? IW_LOCAL_ABORT
 						 : IW_LOCAL_CLOSE);
@@ -164,11 +164,11 @@ static void stop(struct ddp_session *ss, bool abort)
 struct ddp_session_type sddp_session_type = {
 	.name		= "sctp",
 	.owner		= THIS_MODULE,
-	.connect	= connect,
+	.connect	= sddp_connect,
 	.listen		= sddp_listen,
 	.unlisten	= sddp_unlisten,
-	.accept		= accept,
-	.reject		= reject,
-	.stop		= stop,
+	.accept		= sddp_accept,
+	.reject		= sddp_reject,
+	.stop		= sddp_stop,
 	.release	= sddp_stream_release,
 };

@@ -104,7 +104,7 @@ static int settle(struct sddp_listener *l, const struct sockaddr_storage *addr)
 	return 0;
 }
 
-static void leave(struct place *p)
+static void sddp_places_leave(struct place *p)
 {
 	hash_del(&p->list);
 	ddp_port_unlisten(p->at);
@@ -158,7 +158,7 @@ static void leave_unseen(struct sddp_listener *l, const struct addresses *all)
 	}
 	hash_for_each_safe(l->places, i, next, p, list) {
 		if (!p->seen)
-			leave(p);
+			sddp_places_leave(p);
 		else
 			p->seen = false;
 		if (!may_go_on(l))
@@ -191,7 +191,7 @@ static int follow(struct sddp_listener *l)
 	return err;
 }
 
-static void release(struct kref *ref)
+static void sddp_places_release(struct kref *ref)
 {
 	struct sddp_listener *l = container_of(ref, struct sddp_listener, ref);
 
@@ -204,7 +204,7 @@ static void look_after(struct sddp_listener *l, u32 ms)
 	if (!kref_get_unless_zero(&l->ref))
 		return;
 	if (!queue_delayed_work(sddp_wq, &l->follow, msecs_to_jiffies(ms)))
-		kref_put(&l->ref, release);
+		kref_put(&l->ref, sddp_places_release);
 }
 
 /* Once there is memory, nobody else says that an address has come */
@@ -215,7 +215,7 @@ static void again(struct sddp_listener *l)
 }
 
 /* A place that another program has is left to it */
-static void follow_one(struct work_struct *work)
+static void sddp_places_follow_one(struct work_struct *work)
 {
 	struct sddp_listener *l = container_of(to_delayed_work(work),
 					       struct sddp_listener, follow);
@@ -231,7 +231,7 @@ static void follow_one(struct work_struct *work)
 	else
 		l->delay = 0;
 	memalloc_noio_restore(noio);
-	kref_put(&l->ref, release);
+	kref_put(&l->ref, sddp_places_release);
 }
 
 static void follow_all(struct work_struct *work)
@@ -302,7 +302,7 @@ static void leave_all(struct sddp_listener *l)
 	int i;
 
 	hash_for_each_safe(l->places, i, next, p, list) {
-		leave(p);
+		sddp_places_leave(p);
 		cond_resched();
 	}
 }
@@ -317,9 +317,9 @@ static void free_listener(struct sddp_listener *l)
 	/* who finds it in the list all the same has the worker do nothing */
 	WRITE_ONCE(l->gone, true);
 	if (cancel_delayed_work_sync(&l->follow))
-		kref_put(&l->ref, release);
+		kref_put(&l->ref, sddp_places_release);
 	leave_all(l);
-	kref_put(&l->ref, release);
+	kref_put(&l->ref, sddp_places_release);
 	/* its places may be another's now */
 	if (wild)
 		queue_work(sddp_wq, &follow_work);
@@ -344,7 +344,7 @@ static struct sddp_listener *new_listener(const struct ddp_listen *a,
 	l->args.policy = &l->policy;
 	INIT_LIST_HEAD(&l->list);
 	hash_init(l->places);
-	INIT_DELAYED_WORK(&l->follow, follow_one);
+	INIT_DELAYED_WORK(&l->follow, sddp_places_follow_one);
 	kref_init(&l->ref);
 	return l;
 }
@@ -390,14 +390,15 @@ void sddp_unlisten(struct ddp_listener *dl)
 /* Addresses that come and go ------------------------------------------------ */
 
 /* IPv6 tells in atomic context */
-static int notice(struct notifier_block *nb, unsigned long event, void *info)
+static int sddp_notice(struct notifier_block *nb, unsigned long event,
+		       void *info)
 {
 	queue_work(sddp_wq, &follow_work);
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block notifier4 = { .notifier_call = notice };
-static struct notifier_block notifier6 = { .notifier_call = notice };
+static struct notifier_block notifier4 = { .notifier_call = sddp_notice };
+static struct notifier_block notifier6 = { .notifier_call = sddp_notice };
 
 /**
  * sddp_places_init - from here on addresses are followed

@@ -157,8 +157,8 @@ static struct sddp_assoc *__find(const struct ddp_connect *args, u32 way,
  * Into one that leads there, or else into @fresh, which is then found by others.
  * Return: it, held, and it stays open until it is left again.
  */
-static struct sddp_assoc *enter(const struct ddp_connect *args, u16 *id,
-				struct sddp_assoc *fresh)
+static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
+					   u16 *id, struct sddp_assoc *fresh)
 {
 	u32 way = way_of(args);
 	struct sddp_assoc *a;
@@ -213,7 +213,7 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id)
 
 	if (!fresh)
 		return ERR_PTR(-ENOMEM);
-	a = enter(args, id, fresh);
+	a = sddp_reserve_add(args, id, fresh);
 	if (a == fresh)
 		sddp_assoc_kick(a);
 	else

@@ -108,7 +108,7 @@ static void deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 }
 
 /* Both sides agree: Full Operation */
-static void enter(struct sddp_stream *st, const struct ddp_offer *o)
+static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	if (st->ended)
 		return;
@@ -137,7 +137,7 @@ static void obey(struct sddp_stream *st, enum sddp_do what,
 		ask(st, &c->offer);
 		break;
 	case SDDP_DO_ENTER:
-		enter(st, &c->offer);
+		sddp_rx_enter(st, &c->offer);
 		break;
 	case SDDP_DO_REJECTED:
 		sddp_stream_end(st, IW_PEER_REJECT, &c->offer);

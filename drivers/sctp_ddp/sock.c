@@ -34,7 +34,7 @@ struct sctp_association *sddp_sock_asoc(struct sock *sk)
 	return list_first_entry_or_null(asocs, struct sctp_association, asocs);
 }
 
-static void data_ready(struct sock *sk)
+static void sddp_data_ready(struct sock *sk)
 {
 	struct sddp_assoc *a;
 
@@ -46,7 +46,7 @@ static void data_ready(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void state_change(struct sock *sk)
+static void sddp_state_change(struct sock *sk)
 {
 	struct sddp_assoc *a;
 
@@ -58,8 +58,8 @@ static void state_change(struct sock *sk)
 }
 
 static const struct ddp_sock_calls calls = {
-	.data_ready	= data_ready,
-	.state_change	= state_change,
+	.data_ready	= sddp_data_ready,
+	.state_change	= sddp_state_change,
 };
 
 /*

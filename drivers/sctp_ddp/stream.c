@@ -53,7 +53,7 @@ void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
 		ddp_session_put(&st->ss);
 }
 
-static void timed_out(struct work_struct *work)
+static void sddp_stream_timed_out(struct work_struct *work)
 {
 	struct sddp_stream *st = container_of(to_delayed_work(work),
 					      struct sddp_stream, timer);
@@ -126,7 +126,7 @@ struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 	INIT_LIST_HEAD(&st->doubt);
 	INIT_LIST_HEAD(&st->late);
 	INIT_LIST_HEAD(&st->ready);
-	INIT_DELAYED_WORK(&st->timer, timed_out);
+	INIT_DELAYED_WORK(&st->timer, sddp_stream_timed_out);
 	return st;
 }
 
