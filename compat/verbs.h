@@ -32,13 +32,13 @@ static int compat_create_cq(struct ib_cq *cq,
 #define COMPAT_CREATE_USER_CQ	.create_user_cq = compat_create_user_cq,
 #else
 #ifdef HAVE_CREATE_CQ_ATTRS
-#define compat_cq_arg		struct uverbs_attr_bundle
+#define compat_cq_arg		uverbs_attr_bundle
 #else
-#define compat_cq_arg		struct ib_udata
+#define compat_cq_arg		ib_udata
 #endif
 static int compat_create_cq(struct ib_cq *cq,
 			    const struct ib_cq_init_attr *attr,
-			    compat_cq_arg *arg)
+			    struct compat_cq_arg *arg)
 {
 	return arg ? compat_create_user_cq(cq, attr, arg) :
 		     rnic_create_cq(cq, attr);
