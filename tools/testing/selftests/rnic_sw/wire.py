@@ -8,7 +8,6 @@
     +-----------------------+          +-----------------------+
 """
 
-import collections
 import contextlib
 import ctypes
 import os
@@ -16,7 +15,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
 
 import ktap
@@ -31,6 +29,8 @@ else:
     ktap.skip_all("the raw peer (tools/testing/rawpeer) is not here")
 
 # pylint: disable=wrong-import-position
+from mate import (CM, WC, Async, Mate, Refused,     # noqa: E402, F401
+                  Region)
 from rawpeer import ddp, mpa, rdmap                 # noqa: E402, F401
 from rawpeer.peer import Peer, Closed, PATIENCE     # noqa: E402, F401
 
@@ -55,165 +55,6 @@ def shell(command, may_fail=False):
     if done.returncode and not may_fail:
         raise RuntimeError(f"{command}: {done.stderr.strip()}")
     return done.stdout
-
-
-class Refused(Exception):
-    """rawmate answered "err"."""
-
-
-WC = collections.namedtuple("WC", "conn wr status opcode length flags imm")
-CM = collections.namedtuple("CM", "conn event status ord ird pd listener")
-Async = collections.namedtuple("Async", "conn event name")
-
-
-def unhex(word):
-    return b"" if word == "-" else bytes.fromhex(word)
-
-
-def parse_event(words):
-    kind, words = words[0], words[1:]
-    if kind == "wc":
-        return WC(*map(int, words[:5]), *(int(w, 16) for w in words[5:7]))
-    if kind == "async":
-        return Async(int(words[0]), int(words[1]), " ".join(words[2:]))
-    return CM(int(words[0]), words[1], *map(int, words[2:5]),
-              unhex(words[5]), int(words[6]))
-
-
-class Mate:
-    """rawmate: the program on our device."""
-
-    def __init__(self, program):
-        # pylint: disable=consider-using-with
-        self.process = subprocess.Popen(
-            [program, DEVICE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, bufsize=1)
-        self.lock = threading.Condition()
-        self.answers = collections.deque()
-        self.events = []
-        self.ended = False
-        threading.Thread(target=self._read, daemon=True).start()
-        self._answer("start")
-
-    def _read(self):
-        for line in self.process.stdout:
-            words = line.split()
-            with self.lock:
-                if words[0] in ("ok", "err"):
-                    self.answers.append(words)
-                else:
-                    self.events.append(parse_event(words))
-                self.lock.notify_all()
-        with self.lock:
-            self.ended = True
-            self.lock.notify_all()
-
-    def _answer(self, command):
-        with self.lock:
-            self.lock.wait_for(lambda: self.answers or self.ended, 30)
-            if not self.answers:
-                raise RuntimeError(f"the program does not answer: {command}")
-            words = self.answers.popleft()
-        if words[0] == "err":
-            raise Refused(f"{command}: {' '.join(words[1:])}")
-        return words[1:]
-
-    @staticmethod
-    def _line(words):
-        return " ".join(w.hex() or "-" if isinstance(w, bytes) else str(w)
-                        for w in words) + "\n"
-
-    def do(self, *words):
-        """A command; returns the words of its answer, or Refused."""
-        return self.do_all(words)[0]
-
-    def do_all(self, *commands):
-        """Some in one go."""
-        lines = [self._line(words) for words in commands]
-        self.process.stdin.write("".join(lines))
-        return [self._answer(line.strip()) for line in lines]
-
-    def event(self, kind, timeout=PATIENCE, **fields):
-        """The next event of that kind with these fields; None if late."""
-        def find():
-            for event in self.events:
-                if isinstance(event, kind) and all(
-                        getattr(event, k) == v for k, v in fields.items()):
-                    return event
-            return None
-
-        with self.lock:
-            self.lock.wait_for(find, timeout)
-            event = find()
-            if event:
-                self.events.remove(event)
-            return event
-
-    def need(self, kind, timeout=PATIENCE, **fields):
-        event = self.event(kind, timeout, **fields)
-        if event is None:
-            raise AssertionError(
-                f"no {kind.__name__} {fields}; there are {self.events}")
-        return event
-
-    def none(self, kind, timeout=0.2, **fields):
-        event = self.event(kind, timeout, **fields)
-        if event is not None:
-            raise AssertionError(f"unexpected {event}")
-
-    def not_yet(self, kind, **fields):
-        """As of now there is none; what there is has been told."""
-        # of asynchronous events and the connection manager's one is told at a time
-        for _ in range(3):
-            self.do("sync")
-        self.none(kind, timeout=0, **fields)
-
-    def forget(self, conn):
-        """Drops what is still to be told of a connection."""
-        with self.lock:
-            self.events = [e for e in self.events if e.conn != conn]
-
-    def stop(self):
-        self.process.stdin.close()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-
-
-class Region:
-    """Memory registered by rawmate, between guards, filled with 0x5a."""
-
-    def __init__(self, mate, size, rights, pd=0, iova=0):
-        self.mate, self.size = mate, size
-        words = mate.do("mr", size, rights or "-", pd, iova)
-        self.number, self.addr, self.rkey, self.lkey = map(int, words)
-        self.before = self.hash()
-
-    def hash(self):
-        return self.mate.do("hash", self.number)[0]
-
-    def get(self, offset, length):
-        return unhex(self.mate.do("get", self.number, offset, length)[0])
-
-    def put(self, offset, octets):
-        for at in range(0, len(octets), 4096):
-            self.mate.do("put", self.number, offset + at,
-                         octets[at:at + 4096])
-        self.before = self.hash()
-
-    def dereg(self):
-        self.mate.do("dereg", self.number)
-
-    def comes(self, offset, octets):
-        """Waits until these octets are placed there."""
-        end = time.monotonic() + PATIENCE
-        while self.get(offset, len(octets)) != octets:
-            if time.monotonic() > end:
-                raise AssertionError(f"{octets!r} is not placed")
-
-    def untouched(self):
-        same("hash of memory that nobody may touch", self.hash(), self.before)
 
 
 class Link:
@@ -284,7 +125,7 @@ class Wire:
             need_module(module)
         find_provider()
         self._topology()
-        self.mate = Mate(find_program(self.program))
+        self.mate = Mate(find_program(self.program), DEVICE)
         self.undo.callback(self.mate.stop)
         self.listener = int(self.mate.do("listen", MATE, PORT)[0])
         self.first_listener = self.listener
@@ -476,24 +317,32 @@ class Wire:
         return region
 
     @contextlib.contextmanager
-    def policy(self, **words):
-        """The device set like that; a listener of its own in self.listener,
-        for words count from the next listener on."""
+    def settings(self, **words):
+        """Inside, the device is set like that, if all of it is taken."""
         path = f"/sys/class/infiniband/{DEVICE}/mpa/"
         before = {name: read(path + name) for name in words}
-        old = self.listener
         try:
             for name, value in words.items():
                 write(path + name, str(value))
-            self.port += 1
-            self.listener = int(self.mate.do("listen", MATE, self.port)[0])
-            yield self.port
+            yield
         finally:
             for name, value in before.items():
                 write(path + name, value)
-            self.after_case()
-            self.mate.do("destroy", self.listener)
-            self.listener = old
+
+    @contextlib.contextmanager
+    def policy(self, **words):
+        """The device set like that; a listener of its own in self.listener,
+        for words count from the next listener on."""
+        old = self.listener
+        with self.settings(**words):
+            self.port += 1
+            self.listener = int(self.mate.do("listen", MATE, self.port)[0])
+            try:
+                yield self.port
+            finally:
+                self.after_case()
+                self.mate.do("destroy", self.listener)
+                self.listener = old
 
     def counter(self, name):
         return int(read(f"/sys/class/infiniband/{DEVICE}/ports/1/"

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """IRD, ORD and the ready-to-receive message (RFC 6581 section 9)."""
 
-from wire import (CM, PEER, SUCCESS, Peer, add, case, check, mpa, rdmap, run,
-                  same)
+from wire import (CM, DEVICE, PEER, SUCCESS, Peer, add, case, check, mpa,
+                  rdmap, read, run, same)
 from wire_kernel import starved
 
+RTR = f"/sys/class/infiniband/{DEVICE}/mpa/rtr"
 NONE = mpa.NOT_NEGOTIATED
 LIMIT = 128                         # of the device, either depth
 TOLD = 255                          # the largest that iw_cm has room for
@@ -364,6 +365,19 @@ def client_server(w):
         w.quiet(link.peer)
         link.post("send", memory, 8, 1)
         same("Send", link.peer.get_segment().ulp, 0x43)
+
+
+@case("a setting that is refused changes nothing")
+def refused_setting(w):
+    before = read(RTR)
+    try:
+        with w.policy(rtr="none", revision=9):
+            pass
+    except OSError:
+        same("what was set before it", read(RTR), before)
+        w.initiate()
+    else:
+        raise AssertionError("there is a revision 9")
 
 
 run()

@@ -139,7 +139,7 @@ def says_no(w):
 @contextlib.contextmanager
 def another(w, port):
     """A program besides that listens and hears nothing, until it goes."""
-    mate = Mate(find_program(w.program))
+    mate = Mate(find_program(w.program), DEVICE)
     try:
         mate.do("listen", MATE, port)
         mate.process.send_signal(signal.SIGSTOP)
