@@ -134,7 +134,7 @@ help:
 	@echo "make quick       unit tests in user space, static checks: under a minute"
 	@echo "make check       everything that a change must pass; README says how long it takes"
 	@echo "make conformance which requirement of which RFC is shown by which test; 5 minutes"
-	@echo "make consumers   the kernel's users of RDMA, over TCP and SCTP: half an hour"
+	@echo "make consumers   the kernel's users of RDMA, over TCP and SCTP: about an hour"
 	@echo "make fuzz        the parsers under libFuzzer for a minute"
 	@echo "make litmus      the protocols between CPUs against the kernel's memory model"
 	@echo "make mutate      breaks the modules at random, SEED=N, COUNT=N times: does a test"
