@@ -107,6 +107,7 @@ litmus:
 	@scripts/litmus
 
 mutate:
+	@scripts/mutate --brief --seed $(or $(SEED),1) --count $(or $(COUNT),300) || true
 	@scripts/mutate --seed $(or $(SEED),1) --count $(or $(COUNT),300)
 
 prove:
