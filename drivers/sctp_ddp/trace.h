@@ -115,6 +115,20 @@ TRACE_EVENT(sddp_control,
 		  show_sddp_what(__entry->what))
 );
 
+TRACE_EVENT(sddp_acked,
+	TP_PROTO(const struct sddp_stream *st),
+	TP_ARGS(st),
+	TP_STRUCT__entry(
+		__field(const void *, a)
+		__field(u16, id)
+	),
+	TP_fast_assign(
+		__entry->a = st->a;
+		__entry->id = st->id;
+	),
+	TP_printk("assoc=%p stream=%u", __entry->a, __entry->id)
+);
+
 TRACE_EVENT(sddp_early,
 	TP_PROTO(const struct sddp_stream *st, u16 ssn, bool placed),
 	TP_ARGS(st, ssn, placed),

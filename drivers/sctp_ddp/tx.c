@@ -43,6 +43,7 @@ void sddp_tx_acks(struct sddp_assoc *a)
 		if ((s32)(a->acked - st->mark) < 0)
 			continue;
 		list_del_init(&st->doubt);
+		trace_sddp_acked(st);
 		sddp_session_acked(&st->s);
 		sddp_stream_event(st, SDDP_EV_TX);
 	}

@@ -6,11 +6,11 @@ import array
 import contextlib
 import fcntl
 import math
-import os
 import re
 import termios
 import time
 
+from tracing import TRACE, event
 from wire import (MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case, check,
                   mpa, read, run, shell, write)
 from wire_kernel import failing
@@ -105,33 +105,28 @@ def in_slots(interval):
 def softirqs():
     """Inside, runs of that softirq are timed that the transmit side has; a list
     of seconds, filled in at the end."""
-    trace = "/sys/kernel/tracing/"
-    if not os.path.exists(trace + "events/irq"):
-        shell(f"mount -t tracefs none {trace}", True)
-    if not os.path.exists(trace + "events/irq"):
-        raise Skip("no tracepoints")
-    events = [f"{trace}events/irq/softirq_{end}/" for end in ("entry", "exit")]
-    clock = re.search(r"\[(\w+)\]", read(trace + "trace_clock"))[1]
+    events = [event("irq", f"softirq_{end}/") for end in ("entry", "exit")]
+    clock = re.search(r"\[(\w+)\]", read(TRACE + "trace_clock"))[1]
     runs = []
     try:
-        write(trace + "trace_clock", "mono")
-        for event in events:
-            write(event + "filter", "vec==6")       # TASKLET, BH work too
-            write(event + "enable", "1")
+        write(TRACE + "trace_clock", "mono")
+        for path in events:
+            write(path + "filter", "vec==6")        # TASKLET, BH work too
+            write(path + "enable", "1")
         yield runs
         began = {}
-        for line in read(trace + "trace").splitlines():
+        for line in read(TRACE + "trace").splitlines():
             found = re.search(r"\[(\d+)\].* ([\d.]+): softirq_(\w+):", line)
             if found and found[3] == "entry":
                 began[found[1]] = float(found[2])
             elif found and found[1] in began:
                 runs.append(float(found[2]) - began.pop(found[1]))
     finally:
-        for event in events:
-            write(event + "enable", "0")
-            write(event + "filter", "0")
-        write(trace + "trace", "")
-        write(trace + "trace_clock", clock)
+        for path in events:
+            write(path + "enable", "0")
+            write(path + "filter", "0")
+        write(TRACE + "trace", "")
+        write(TRACE + "trace_clock", clock)
 
 
 def translated():

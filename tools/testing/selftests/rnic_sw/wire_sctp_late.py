@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Time that runs out over SCTP while what is waited for is there already: the
-worker, which looks at both, has not had its turn."""
+"""What comes over SCTP when the worker, which looks at it, has not had its turn:
+what is waited for until time runs out, and word that it came of what was sent."""
 
 import contextlib
 import os
 import signal
+import threading
 import time
+from concurrent import futures
 
-from wire import case, read, same, shell, write
-from rawpeer.sctp import TERMINATE
+from tracing import traced
+from wire import case, check, read, same, shell, write
+from rawpeer.sctp import ACCEPT, TERMINATE
 from wire_sctp import GHOST, answer, go
 
 CONNECT, CLOSE = 30, 10     # seconds that we wait for a peer
+LOOK = 4                    # ... and look anyhow how far it is
 # ... and how long before and after all is held up: timers may be that late
 BEFORE, BEHIND = 1.5, 0.8
 FAIR = "/sys/kernel/debug/sched/fair_server"
@@ -92,6 +96,29 @@ def connected(w):
     request, link.peer = w.first(ghost)
     link.answer(answer(request))
     link.cm("ESTABLISHED", status=0)
+
+
+def before_all(ready, function):
+    """Calls it in a thread that runs as soon as there is something for it."""
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    ready.set()
+    return function()
+
+
+@case("the peer acknowledges before the worker goes on", "SCTPDDP-43")
+def at_once(w):
+    ghost, ready = w.ghost().connect(), threading.Event()
+    w.closing.callback(ghost.close)
+    link = w.calling(peer=ghost.stream(0))
+    link.conn = w.asked().conn
+    with traced("iw_sctp_ddp", "sddp_acked") as passed, \
+            futures.ThreadPoolExecutor(1) as pool:
+        # on the one CPU: it has sent its Accept, and the answer is there
+        reply = pool.submit(before_all, ready, link.peer.get_control)
+        ready.wait()
+        w.mate.do("accept", link.conn, 4, 4)
+        same("code", reply.result().code, ACCEPT)
+        check("the worker hears of it at once", passed(LOOK - 1))
 
 
 go()

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""The kernel's tracepoints."""
+
+import contextlib
+import os
+import time
+
+from wire import Skip, read, shell, write
+
+TRACE = "/sys/kernel/tracing/"
+
+
+def event(system, name=""):
+    """The folder of a tracepoint, or of all of a system."""
+    path = f"{TRACE}events/{system}"
+    if not os.path.exists(path):
+        shell(f"mount -t tracefs none {TRACE}", True)
+    if not os.path.exists(path):
+        raise Skip("no tracepoints")
+    return f"{path}/{name}"
+
+
+@contextlib.contextmanager
+def traced(system, name):
+    """Inside, it is on; a function that waits until it was passed."""
+    path = event(system, name)
+
+    def passed(timeout):
+        end = time.monotonic() + timeout
+        while name + ":" not in read(TRACE + "trace"):
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True
+
+    try:
+        write(path + "/enable", "1")
+        yield passed
+    finally:
+        write(path + "/enable", "0")
+        write(TRACE + "trace", "")
