@@ -25,8 +25,8 @@ release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
-	uninstall deb quick check conformance consumers fuzz litmus mutate prove \
-	soak demo bench help kdir
+	uninstall deb install-check quick check conformance consumers fuzz \
+	litmus mutate prove soak demo bench help kdir
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -88,6 +88,9 @@ uninstall: modules_uninstall
 deb:
 	@scripts/build-deb $(OUT)
 
+install-check:
+	@scripts/install-check
+
 quick:
 	@scripts/quick
 
@@ -130,6 +133,7 @@ help:
 	@echo "                 a systemd unit, manual pages"
 	@echo "make uninstall   takes both away again; DESTDIR=... holds for either"
 	@echo "make deb         Debian packages of it, in OUT=... or the cache"
+	@echo "make install-check  tries them in a Debian 12 made for that, and boots it; as root"
 	@echo "make demo        shows RDMA over an ordinary interface, on a Debian kernel in a"
 	@echo "                 virtual machine, in about three minutes"
 	@echo "make quick       unit tests in user space, static checks: under a minute"
