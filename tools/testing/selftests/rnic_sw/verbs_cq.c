@@ -183,6 +183,22 @@ static void resize(void)
 	desk_close(&d);
 }
 
+/*
+ * Sends are flushed before receives: when the second one has come, those that were
+ * posted before the first have.
+ */
+static void flushed_all(struct desk *d)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		do_job(&d->p.s, &(struct job){
+			.id = 78, .op = IBV_WR_SEND, .flags = SIG, .b = &d->s,
+			.len = 1 });
+		want_status(d->p.s.scq, 78, IBV_WC_WR_FLUSH_ERR);
+	}
+}
+
 /* Likewise, with so many that they are moved in pieces */
 static void resize_many(void)
 {
@@ -194,6 +210,7 @@ static void resize_many(void)
 	for (k = 0; k < 1000; k++)
 		do_recv(&d.p.s, k, NULL, 0, 0);
 	to_error(&d.p.s);
+	flushed_all(&d);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		/* some are polled in between, so that they lie elsewhere */
 		for (k = 0; k < 100; k++)
