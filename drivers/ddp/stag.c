@@ -247,7 +247,7 @@ static enum iw_reason may_invalidate(const struct ddp_stream *s,
 				     const struct ddp_region *r, u32 stag,
 				     bool remote)
 {
-	if (r->stag != stag || !READ_ONCE(r->valid))
+	if (r->stag != stag || (remote && !READ_ONCE(r->valid)))
 		return IW_RDMAP_INVALIDATE;
 	if (r->pd != s->pd || (r->stream && r->stream != s->id))
 		return IW_RDMAP_P_INVALIDATE;
@@ -265,7 +265,8 @@ static enum iw_reason may_invalidate(const struct ddp_stream *s,
  * @remote: the peer asks, by Send with Invalidate (RFC 5040 5.3)
  *
  * A peer may invalidate only what was registered through its own stream, and
- * never an ordinary registration (N-4, N-5).  Atomic.
+ * never an ordinary registration (N-4, N-5).  The owner may also invalidate what
+ * is invalid already, as consumers do that begin with it.  Atomic.
  *
  * Return: IW_OK: it is quiet now.
  */
@@ -277,7 +278,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 	rcu_read_lock();
 	r = xa_load(&s->stags->xa, stag >> 8);
 	why = r ? may_invalidate(s, r, stag, remote) : IW_RDMAP_INVALIDATE;
-	if (!why && !ddp_region_revoke(r))
+	if (!why && !ddp_region_revoke(r) && remote)
 		why = IW_RDMAP_INVALIDATE;
 	rcu_read_unlock();
 	return why;

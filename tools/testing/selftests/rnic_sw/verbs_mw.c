@@ -284,23 +284,48 @@ static void type2_stream(void)
 	drop(&d, mw);
 }
 
+static void shut2(struct desk *d, uint32_t rkey)
+{
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 32, .opcode = IBV_WR_LOCAL_INV, .send_flags = SIG,
+		.invalidate_rkey = rkey,
+	};
+
+	CHECK(!ibv_post_send(d->p.s.qp, &wr, &bad), "post");
+	want_ok(d->p.s.scq, 32, IBV_WC_LOCAL_INV);
+}
+
 /* Both ways to shut it, and it can be opened again */
 static void type2_local_inv(void)
 {
 	struct desk d;
 	struct ibv_mw *mw;
 	struct ibv_mw_bind_info info;
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = 32, .opcode = IBV_WR_LOCAL_INV, .send_flags = SIG,
-	};
 
 	open_desk(&d, BINDABLE);
 	mw = new_mw(&d, IBV_MW_TYPE_2);
 	info = part(&d, WR | RD);
 	bind2(&d, mw, mw->rkey + 1, &info);
-	wr.invalidate_rkey = mw->rkey + 1;
-	CHECK(!ibv_post_send(d.p.s.qp, &wr, &bad), "%m");
-	want_ok(d.p.s.scq, 32, IBV_WC_LOCAL_INV);
+	shut2(&d, mw->rkey + 1);
+	bind2(&d, mw, mw->rkey + 2, &info);
+	reaches(&d, mw->rkey + 2, AT, WIDE);
+	write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
+	drop(&d, mw);
+}
+
+/* Its owner may shut what is shut: krping begins with that */
+static void type2_shut_twice(void)
+{
+	struct ibv_mw_bind_info info;
+	struct ibv_mw *mw;
+	struct desk d;
+
+	open_desk(&d, BINDABLE);
+	mw = new_mw(&d, IBV_MW_TYPE_2);
+	info = part(&d, WR | RD);
+	bind2(&d, mw, mw->rkey + 1, &info);
+	shut2(&d, mw->rkey + 1);
+	shut2(&d, mw->rkey + 1);
 	bind2(&d, mw, mw->rkey + 2, &info);
 	reaches(&d, mw->rkey + 2, AT, WIDE);
 	write_denied(&d, mw->rkey + 1, AT, 1, "end_ddp_tagged_stag");
@@ -466,17 +491,6 @@ static void no_lkey(void)
 
 #define MANY	150u
 
-static void shut2(struct desk *d, uint32_t rkey)
-{
-	struct ibv_send_wr *bad, wr = {
-		.wr_id = 32, .opcode = IBV_WR_LOCAL_INV, .send_flags = SIG,
-		.invalidate_rkey = rkey,
-	};
-
-	CHECK(!ibv_post_send(d->p.s.qp, &wr, &bad), "post");
-	want_ok(d->p.s.scq, 32, IBV_WC_LOCAL_INV);
-}
-
 /* A region that many windows were bound to goes when the last one is shut */
 static void many_shut(void)
 {
@@ -536,6 +550,7 @@ const struct test mw_tests[] = {
 	T(type2_stream,
 	  "DDP-109 DDP-112 DDP-114 DDP-118 DDP-124 RDMAP-173 SEC-3 SEC-10 SEC-12"),
 	T(type2_local_inv, "DDP-117"),
+	T(type2_shut_twice, "DDP-117"),
 	T(type2_remote_inv, "DDP-37 DDP-68 DDP-117 RDMAP-8 RDMAP-103"),
 	T(bad_binds, "DDP-133 SEC-1"),
 	T(bound_twice, ""),
