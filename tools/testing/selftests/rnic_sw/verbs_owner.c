@@ -392,6 +392,93 @@ static void limit_objects(void)
 	pair_free(&p);
 }
 
+/* Several programs have them: one may not have so many mappings */
+#define HOLDERS	8
+
+struct held {
+	int	made;
+	int	error;		/* why not more; 0: it has what it wants */
+};
+
+/* A program of its own: makes @want, says how many it has, and keeps them */
+static void hold_cqs(struct ibv_device *dev, int want, int tell, int wait)
+{
+	struct ibv_context *ctx = ibv_open_device(dev);
+	struct ibv_cq **cq = calloc(want, sizeof(struct ibv_cq *));
+	struct held h = {};
+	char c;
+
+	CHECK(ctx && cq, "%m");
+	for (; h.made < want && !h.error; h.made += !h.error) {
+		cq[h.made] = ibv_create_cq(ctx, 1, NULL, NULL, 0);
+		if (!cq[h.made])
+			h.error = errno;
+	}
+	CHECK(write(tell, &h, sizeof(h)) == sizeof(h), "%m");
+	CHECK(read(wait, &c, 1) == 0, "not at an end");
+	while (h.made)
+		CHECK(!ibv_destroy_cq(cq[--h.made]), "%m");
+	CHECK(!ibv_close_device(ctx), "%m");
+	_exit(0);
+}
+
+/* Between them they want some more than there are */
+static void start_holders(struct ibv_device *dev, int most, int tell[2],
+			  int wait[2])
+{
+	int i;
+
+	for (i = 0; i < HOLDERS; i++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0, "%m");
+		if (pid)
+			continue;
+		close(wait[1]);
+		hold_cqs(dev, most / HOLDERS + 8, tell[1], wait[0]);
+	}
+	close(tell[1]);
+}
+
+static int all_held(int from, int *refused)
+{
+	int i, sum = 0;
+	struct held h;
+
+	for (i = 0; i < HOLDERS; i++) {
+		CHECK(read(from, &h, sizeof(h)) == sizeof(h), "%m");
+		sum += h.made;
+		CHECK(!h.error || h.error == ENOMEM, "%s", strerror(h.error));
+		*refused += !!h.error;
+	}
+	return sum;
+}
+
+/* As many completion queues as the device announces, and no more */
+static void limit_cqs(void)
+{
+	int tell[2], wait_for[2], i, n, status, refused = 0;
+	struct ibv_device_attr dev;
+	struct pair p = {};
+
+	CHECK(!pipe(tell) && !pipe(wait_for), "%m");
+	pair_prepare(&p, &(struct opts){});
+	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
+	start_holders(p.c.id->verbs->device, dev.max_cq, tell, wait_for);
+	n = all_held(tell[0], &refused);
+	/* those that there were before are few */
+	CHECK(n < dev.max_cq && n > dev.max_cq - 64, "%d of %d", n, dev.max_cq);
+	CHECK(refused > 0, "nobody was refused");
+	CHECK(!a_cq(&p.c) && errno == ENOMEM, "%m");
+	close(wait_for[1]);
+	for (i = 0; i < HOLDERS; i++) {
+		CHECK(wait(&status) > 0, "%m");
+		CHECK(!status, "ended with %#x", status);
+	}
+	CHECK(a_cq(&p.c), "%m");
+	pair_free(&p);
+}
+
 const struct test owner_tests[] = {
 	CASE("owner_numbers", owner_numbers, 0, "SEC-1"),
 	CASE("owner_connect", owner_connect, 60, "SEC-1"),
@@ -400,6 +487,8 @@ const struct test owner_tests[] = {
 	{ .name = "owner_kernel", .run = owner_kernel, .shows = "SEC-1",
 	  .asked = true },
 	CASE("limit_pds", limit_pds, 60, "RDMAP-185 SEC-24"),
+	{ .name = "limit_cqs", .run = limit_cqs, .seconds = 300,
+	  .shows = "RDMAP-185 SEC-24", .asked = true },
 	{ .name = "limit_objects", .run = limit_objects,
 	  .shows = "DDP-131 RDMAP-185 SEC-5 SEC-24 SEC-30", .asked = true },
 	{}
