@@ -25,7 +25,7 @@ release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
-	uninstall deb install-check quick check conformance consumers fuzz \
+	uninstall deb install-check quick check conformance consumers programs fuzz \
 	litmus mutate prove soak demo bench help kdir
 
 modules: kdir
@@ -103,6 +103,9 @@ conformance:
 consumers:
 	@scripts/consumers
 
+programs:
+	@scripts/programs
+
 fuzz:
 	@scripts/fuzz
 
@@ -140,6 +143,7 @@ help:
 	@echo "make check       everything that a change must pass; README says how long it takes"
 	@echo "make conformance which requirement of which RFC is shown by which test; 5 minutes"
 	@echo "make consumers   the kernel's users of RDMA, over TCP and SCTP: about an hour"
+	@echo "make programs    programs above verbs (libfabric, Open MPI, ...), likewise: 10 minutes"
 	@echo "make fuzz        the parsers under libFuzzer for a minute"
 	@echo "make litmus      the protocols between CPUs against the kernel's memory model"
 	@echo "make mutate      breaks the modules at random, SEED=N, COUNT=N times: does a test"

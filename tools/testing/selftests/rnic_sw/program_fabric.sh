@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# program_fabric.sh: libfabric, whose provider for verbs makes connected endpoints
+# (msg) and, above these, those that need no connection (rdm). fi_pingpong checks
+# every octet. T_FABTESTS=DIR: where libfabric's own tests, fabtests, are installed; not
+# below /tmp.
+
+. "$(dirname "$(readlink -f "$0")")/programs.sh"
+
+# pingpong PROVIDER KIND: sizes on both sides of each way to send
+pingpong() {
+	local size
+	needs fi_pingpong libfabric-bin
+	for size in 1 1000 20000 65536 1000003; do
+		t_port
+		t_both "-$size" "$PORT" fi_pingpong -p "$1" -e "$2" -d "$B_DEV" -c -I 10 -S $size -B "$PORT" -- \
+			fi_pingpong -p "$1" -e "$2" -d "$A_DEV" -c -I 10 -S $size -P "$PORT" "$B4"
+	done
+	nothing_left
+}
+
+shown() {
+	needs fi_info libfabric-bin
+	fi_info -p verbs -d iw0 | tee "$T_CASE/info"
+	grep -q 'type: FI_EP_MSG' "$T_CASE/info"
+	grep -q 'type: FI_EP_RDM' "$T_CASE/info"
+	t_refused grep 'type: FI_EP_DGRAM' "$T_CASE/info"
+}
+
+# Completion queues with a channel until there are no descriptors any more, then
+# without: as many as it may.
+many_cqs() {
+	[ -x "${T_FABTESTS:-}/bin/fi_cq_test" ] || t_skip "no fabtests here (T_FABTESTS=DIR)"
+	"$T_FABTESTS/bin/fi_cq_test" -p verbs -d iw0 -L $((T_SLOW ? 500 : 2000)) | tee "$T_CASE/cqs"
+	! grep -q FAIL "$T_CASE/cqs"
+	nothing_left
+}
+
+one_device
+t_case "fi_info: connected and reliable endpoints, no datagrams" "" shown
+t_case "fi_pingpong: every octet, connected" "" moved pingpong verbs msg
+t_case "fi_pingpong: every octet, without connection" "" moved pingpong 'verbs;ofi_rxm' rdm
+t_case "fabtests: many completion queues" "" many_cqs
+t_end

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What each rank of program_mpi.sh does: it sends to the next and hears from the
+one before, in sizes on both sides of each way to send, and all of them gather."""
+import sys
+
+from mpi4py import MPI
+
+SIZES = (0, 1, 100, 4096, 16385, 65537, 1 << 20)
+
+
+def octets(size, seed):
+    """So many, others for each rank"""
+    some = bytes((7 * i + 41 * seed + (i >> 8)) & 255 for i in range(4093))
+    return bytearray((some * (size // len(some) + 1))[:size])
+
+
+def main():
+    """Return: an exit status"""
+    world = MPI.COMM_WORLD
+    rank, ranks = world.Get_rank(), world.Get_size()
+    after, before = (rank + 1) % ranks, (rank - 1) % ranks
+    wrong = []
+    for size in SIZES:
+        got = bytearray(size)
+        world.Sendrecv([octets(size, rank), MPI.BYTE], after, 5,
+                       [got, MPI.BYTE], before, 5)
+        if got != octets(size, before):
+            wrong.append(size)
+    if world.allgather(octets(5000, rank)) != [octets(5000, n) for n in range(ranks)]:
+        wrong.append("gathered")
+    print(f"rank {rank}: wrong are {wrong}" if wrong else
+          f"rank {rank}: all octets are right", flush=True)
+    return 1 if wrong else 0
+
+
+sys.exit(main())

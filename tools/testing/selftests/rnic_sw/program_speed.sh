@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# program_speed.sh: qperf and fio, which measure. Neither looks at the octets.
+
+. "$(dirname "$(readlink -f "$0")")/programs.sh"
+
+# Its server serves for ever. It names its port before it listens there, hence
+# late_connect.
+qperf_tests() {
+	local late
+	needs qperf qperf
+	late=$(t_prog late_connect.so)
+	t_port
+	t_bg server b qperf -lp "$PORT"
+	t_listens b "$PORT"
+	t_bg client a env LD_PRELOAD="$late" qperf -lp "$PORT" -t 1 -cm 1 "$B4" "$@"
+	t_wait client
+	cat "$T_CASE/client.log"
+	t_kill server
+	nothing_left
+}
+
+# fio_verb VERB: the client, which to fio is who writes, says what is done; the server
+# gives the memory.
+fio_verb() {
+	local common
+	needs fio fio
+	fio --enghelp | grep -qw rdma || t_skip "this fio has no engine rdma"
+	t_port
+	common=(--ioengine=rdma --bs=64k --size=4m --iodepth=4 "--port=$PORT")
+	t_pair "$PORT" fio --name=server "${common[@]}" --rw=read --verb=send -- \
+		fio --name=client "${common[@]}" "--hostname=$B4" --rw=write "--verb=$1"
+	grep -E 'total=[0-9]+,[0-9]+' "$T_CASE/client.log"
+	t_check "fio saw errors" grep -qF '(groupid=0, jobs=1): err= 0' "$T_CASE/client.log"
+	nothing_left
+}
+
+one_device
+t_case "qperf: bandwidth and latency, Sends, Writes, Reads" "" moved qperf_tests \
+	rc_bw rc_bi_bw rc_lat rc_rdma_write_bw rc_rdma_write_lat rc_rdma_read_bw rc_rdma_read_lat
+t_case "qperf: atomics" "" moved qperf_tests rc_compare_swap_mr rc_fetch_add_mr
+t_case "fio: Writes" "" moved fio_verb write
+t_case "fio: Reads" "" moved fio_verb read
+t_end
