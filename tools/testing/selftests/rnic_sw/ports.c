@@ -3,8 +3,9 @@
  * ports ADDRESS PORT OTHERS: what it takes to listen, where nobody else does and
  * where so many others do, on the ports behind it.  It must not take longer.
  *
- * The shortest time of many counts: nobody was in between.  To walk past as many
- * others as are asked for should take as long again as all the rest, at least.
+ * The shortest time of many counts: nobody was in between.  A walk past 4000 others
+ * takes ten times as long as all the rest; a cache that they fill, and the memory that
+ * the search for leaks keeps account of, less than twice.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -67,5 +68,5 @@ int main(int argc, char **argv)
 	among = shortest(&to);
 	printf("listening takes %ld us, and %ld us where %d others do\n", alone,
 	       among, others);
-	return among > alone + alone / 2;
+	return among > 4 * alone;
 }
