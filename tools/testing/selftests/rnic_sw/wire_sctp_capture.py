@@ -168,11 +168,18 @@ def second_address(address="10.9.2.77"):
 
 
 def check_alone(packets, address, kind):
-    """In what was sent, and in the INIT or INIT-ACK that says so."""
-    init, = [c for p in packets if p.source[0] == address for c in p.of(kind)]
+    """In what was sent, and in the INIT or INIT-ACK that says so.
+
+    An association of before may still acknowledge, on ports of its own.
+    """
+    (packet, init), = [(p, c) for p in packets if p.source[0] == address
+                       for c in p.of(kind)]
     same("addresses", [kind for kind, _ in init.parameters if kind in
                        (sctp_packet.IPV4_ADDRESS, 6, 11)], [])
-    same("addresses in use", {p.source[0] for p in packets}, {address, PEER})
+    ports = {packet.source[1], packet.target[1]}
+    same("addresses in use",
+         {p.source[0] for p in packets
+          if {p.source[1], p.target[1]} == ports}, {address, PEER})
 
 
 @case("one address alone, whatever the interface has",
