@@ -29,6 +29,7 @@ static struct {
 	u32			sent;		/* batches */
 	int			err;		/* what sending comes to */
 	u32			tries;		/* to send */
+	u32			patient;	/* ... waiting for another CPU */
 	u32			works;		/* runs of workers asked for */
 	u32			waits;		/* for a socket */
 	struct compat_bh	*raised;
@@ -125,6 +126,7 @@ int mpa_sock_send(struct mpa_conn *c, bool wait)
 {
 	world.now += world.batch_ns;
 	world.tries++;
+	world.patient += wait;
 	if (world.err)
 		return world.err;
 	guest_of(c)->left--;
@@ -247,9 +249,11 @@ static void much_is_the_workers(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, 1u, world.works);
 	KUNIT_EXPECT_TRUE(test, !world.raised);
-	/* nor has that one it for ever */
+	KUNIT_EXPECT_EQ(test, 0u, world.patient);
+	/* nor has that one it for ever, but it may wait for the socket's lock */
 	work(guests);
 	KUNIT_EXPECT_EQ(test, (TURNS + 4) * STRETCH, world.sent);
+	KUNIT_EXPECT_EQ(test, 4u * STRETCH, world.patient);
 	KUNIT_EXPECT_EQ(test, 2u, world.works);
 }
 
@@ -335,6 +339,52 @@ static void socket_in_use(struct kunit *test)
 	expect_done(test, 1);
 }
 
+/* A responder, asked for the end with so much held back before its turn */
+static struct mpa_conn *ends_shut(u32 batches)
+{
+	struct mpa_conn *c = crowd(1, batches);
+
+	c->tx_open = false;
+	c->closing = true;
+	mpa_tx_push(c);
+	return c;
+}
+
+/* The peer's first FPDU may still come: what is held back is not given up */
+static void end_waits_for_turn(struct kunit *test)
+{
+	struct mpa_conn *c = ends_shut(2);
+
+	KUNIT_EXPECT_FALSE(test, c->drained);
+	c->tx_open = true;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_EQ(test, 2u, world.sent);
+	KUNIT_EXPECT_TRUE(test, c->drained);
+	expect_done(test, 1);
+}
+
+/* ... until it cannot come any more: the end need not wait */
+static void turn_never_comes(struct kunit *test)
+{
+	struct mpa_conn *c = ends_shut(2);
+
+	c->peer_closed = true;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_TRUE(test, c->drained);
+	KUNIT_EXPECT_EQ(test, 0u, world.tries);
+
+	c = ends_shut(2);
+	c->rx_stopped = true;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_TRUE(test, c->drained);
+}
+
+/* Nothing held back: there is nothing to wait for */
+static void nothing_held_back(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, ends_shut(0)->drained);
+}
+
 static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(crowd_is_woken),
 	KUNIT_CASE(few_in_softirq),
@@ -343,6 +393,9 @@ static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(no_memory),
 	KUNIT_CASE(no_room),
 	KUNIT_CASE(socket_in_use),
+	KUNIT_CASE(end_waits_for_turn),
+	KUNIT_CASE(turn_never_comes),
+	KUNIT_CASE(nothing_held_back),
 	{}
 };
 

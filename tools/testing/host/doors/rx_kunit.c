@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The receive side between its doors: drivers/ddp/{rx,stream}.c, a lower layer
- * that hands up octets, and an upper one that says what it is told to.
+ * that hands up octets and goes, and an upper one that says what it is told to.
  */
 #include <kunit/test.h>
 #include <ddp/llp.h>
@@ -15,7 +15,10 @@ static struct {
 	u32		failed, placed, delivered;	/* how often */
 	enum iw_reason	why;				/* the last failure's */
 	enum iw_reason	admits, places, delivers;	/* what they say */
-	u32		closed, kicked;
+	u32		closed, kicked, quiet;
+	u32		checked;			/* not placed: it was */
+	u32		down;
+	enum iw_reason	down_why;
 } world;
 
 static enum iw_reason place(void)
@@ -28,7 +31,10 @@ static enum iw_reason place(void)
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
 {
-	return place();
+	if (llp)
+		return place();
+	world.checked++;
+	return world.places;
 }
 
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
@@ -60,8 +66,21 @@ static void failed(struct ddp_stream *s, const struct iw_fault *f)
 	world.why = f->why;
 }
 
+static bool early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
+		  struct ddp_grant *g)
+{
+	return !world.admits;
+}
+
+static void down(struct ddp_stream *s, enum iw_reason why)
+{
+	world.down++;
+	world.down_why = why;
+}
+
 static const struct ddp_ulp_ops ulp_ops = {
-	.admit = admit, .deliver = deliver, .failed = failed,
+	.admit = admit, .early = early, .deliver = deliver, .failed = failed,
+	.down = down,
 };
 
 /* A lower layer ------------------------------------------------------------- */
@@ -88,8 +107,19 @@ static void llp_close(struct ddp_llp *llp, enum iw_reason why)
 	world.closed++;
 }
 
+static void llp_quiesce(struct ddp_llp *llp)
+{
+	world.quiet++;
+}
+
+static void llp_query(struct ddp_llp *llp, struct ddp_query *q)
+{
+	q->llp = "test";
+}
+
 static const struct ddp_llp_ops llp_ops = {
 	.kick = llp_kick, .read = llp_read, .close = llp_close,
+	.quiesce = llp_quiesce, .query = llp_query,
 };
 
 static struct ddp_llp llp = { .ops = &llp_ops };
@@ -104,14 +134,27 @@ static struct ddp_stream *open_stream(void)
 	return &s;
 }
 
+static void on_wire(const struct ddp_hdr *h)
+{
+	memset(&wire, 0, sizeof(wire));
+	ddp_hdr_encode(wire.octets, h);
+}
+
 /* A segment of that header comes, its first octet changed, @len long */
 static void comes(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
 		  u32 len)
 {
-	memset(&wire, 0, sizeof(wire));
-	ddp_hdr_encode(wire.octets, h);
+	on_wire(h);
 	wire.octets[0] ^= change;
 	ddp_rx_segment(s, &llp, len);
+}
+
+/* ... before its turn; return: whether it is placed, and nothing of it kept */
+static bool comes_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 len,
+			struct ddp_placed *p)
+{
+	on_wire(h);
+	return ddp_rx_early(s, &llp, len, p);
 }
 
 static const struct ddp_hdr good_write = { .tagged = true, .last = true };
@@ -218,10 +261,109 @@ static void lower_error(struct kunit *test)
 	expect_open(test, s);
 }
 
+/* Before its turn ----------------------------------------------------------- */
+
+static const struct ddp_hdr early_write = {
+	.tagged = true, .last = true, .ulp8 = 0x40, .stag = 1, .to = 2,
+};
+
+/* Placed once, delivered once, by what is remembered of its header */
+static void placed_early(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+	u8 want[IW_DDP_HDR_MAX];
+	struct ddp_placed p;
+
+	KUNIT_ASSERT_TRUE(test, comes_early(s, &early_write, 50, &p));
+	KUNIT_EXPECT_EQ(test, 1u, world.placed);
+	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 50u, p.len);
+	ddp_hdr_encode(want, &early_write);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(want, p.hdr, sizeof(p.hdr)));
+
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_placed(s, &p));
+	KUNIT_EXPECT_EQ(test, 1u, world.placed);
+	KUNIT_EXPECT_EQ(test, 1u, world.checked);
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+}
+
+/* What may not be placed waits for its turn, and is no error before */
+static void not_placed_early(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+	struct ddp_placed p;
+
+	KUNIT_EXPECT_FALSE(test, comes_early(s, &good_send, 50, &p));
+	world.places = IW_DDP_T_STAG;
+	KUNIT_EXPECT_FALSE(test, comes_early(s, &early_write, 50, &p));
+	world.places = IW_OK;
+	world.admits = IW_RDMAP_OPCODE;
+	KUNIT_EXPECT_FALSE(test, comes_early(s, &early_write, 50, &p));
+	KUNIT_EXPECT_EQ(test, 0u, world.placed + world.failed);
+}
+
+/* ... and on a stream that has failed nothing is, whichever way it comes */
+static void nothing_after_failure(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+	struct ddp_placed p, later;
+
+	KUNIT_ASSERT_TRUE(test, comes_early(s, &early_write, 50, &p));
+	ddp_llp_error(s, IW_MPA_CRC);
+	KUNIT_EXPECT_FALSE(test, comes_early(s, &early_write, 50, &later));
+	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_placed(s, &p));
+	KUNIT_EXPECT_EQ(test, 1u, world.placed);
+	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
+}
+
+/* The lower layer goes ------------------------------------------------------ */
+
+/* The ULP hears of it, whether or not the stream has failed before */
+static void goes_down(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+
+	ddp_llp_down(s, IW_MPA_LOST);
+	KUNIT_EXPECT_EQ(test, 1u, world.down);
+	KUNIT_EXPECT_EQ(test, IW_MPA_LOST, world.down_why);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_failed(s));
+
+	s = open_stream();
+	ddp_llp_error(s, IW_MPA_CRC);
+	ddp_llp_down(s, IW_MPA_LOST);
+	KUNIT_EXPECT_EQ(test, 1u, world.down);
+	KUNIT_EXPECT_EQ(test, IW_MPA_LOST, world.down_why);
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+}
+
+/* Who has no streams says nothing of them */
+static void is_looked_at(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+	struct ddp_query q;
+
+	ddp_stream_query(s, &q);
+	KUNIT_EXPECT_STREQ(test, "test", q.llp);
+	KUNIT_EXPECT_EQ(test, DDP_QUERY_NO_STREAM, q.stream);
+
+	/* nobody carries it any more */
+	ddp_stream_unbind(s);
+	KUNIT_EXPECT_EQ(test, 1u, world.quiet);
+	ddp_stream_query(s, &q);
+	KUNIT_EXPECT_NULL(test, q.llp);
+	KUNIT_EXPECT_EQ(test, DDP_QUERY_NO_STREAM, q.stream);
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, ddp_stream_bind(s, &llp));
+}
+
 static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(good_ones),
 	KUNIT_CASE_PARAM(fails_and_stays, way_gen_params),
 	KUNIT_CASE(lower_error),
+	KUNIT_CASE(placed_early),
+	KUNIT_CASE(not_placed_early),
+	KUNIT_CASE(nothing_after_failure),
+	KUNIT_CASE(goes_down),
+	KUNIT_CASE(is_looked_at),
 	{}
 };
 

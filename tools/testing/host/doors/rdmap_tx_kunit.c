@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What is sent next: drivers/rnic_sw/rdmap_tx.c above DDP's transmit side,
+ * between a lower layer and verbs of the test's.
+ */
+#include <kunit/test.h>
+#include <ddp/llp.h>
+
+#include "../../../../drivers/ddp/hdr.h"
+#include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/rnic_sw/rdmap.h"
+#include "fetch.h"
+
+/* What the memory of requests says */
+static struct {
+	enum iw_reason	check, atomic;
+	u8		checked;	/* for which rights */
+} mem;
+
+enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
+			     u8 rights)
+{
+	mem.checked = rights;
+	return mem.check;
+}
+
+enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
+			      u64 (*result)(const void *how, u64 old),
+			      const void *how, u64 *old)
+{
+	*old = 5;
+	return mem.atomic;
+}
+
+/* A lower layer ------------------------------------------------------------ */
+
+static u32 kicks;
+
+static void llp_kick(struct ddp_llp *llp, bool bulk)
+{
+	kicks++;
+}
+
+static const struct ddp_llp_ops llp_ops = { .kick = llp_kick };
+static struct ddp_llp llp = { .ops = &llp_ops };
+
+static struct ddp_txseg pulled;
+
+/* One segment of whatever is next; false: nothing */
+static bool pull(struct ddp_stream *s)
+{
+	u8 octets[1000];
+
+	return ddp_tx_next(s, sizeof(octets), &pulled) &&
+	       ddp_tx_fill(s, octets, pulled.len);
+}
+
+static u32 pull_all(struct ddp_stream *s)
+{
+	u32 n = 0;
+
+	ddp_tx_begin(s);
+	while (pull(s))
+		n++;
+	ddp_tx_end(s);
+	return n;
+}
+
+/* Verbs -------------------------------------------------------------------- */
+
+static struct {
+	enum rdmap_wr_op	op;
+	u32			len;
+	u32			left;
+	u32			locals;
+	u32			failed;		/* requests */
+	u32			failures;	/* of the stream */
+	enum iw_reason		why;
+} posted;
+
+bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
+{
+	if (!posted.left)
+		return false;
+	posted.left--;
+	memset(wr, 0, sizeof(*wr));
+	wr->op = posted.op;
+	wr->buf.sge = wr->sge;
+	wr->buf.nsge = 1;
+	wr->buf.len = posted.len;
+	wr->sge[0].len = posted.len;
+	return true;
+}
+
+bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr)
+{
+	posted.locals++;
+	return true;
+}
+
+void rdmap_sq_cut(struct rdmap *r, u32 slot) { }
+void rdmap_sq_sent(struct rdmap *r) { }
+void rdmap_count(struct rdmap *r, u8 opcode, bool sent) { }
+void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
+{
+}
+
+void rdmap_sq_failed(struct rdmap *r, u32 slot)
+{
+	posted.failed++;
+}
+
+void rdmap_fail(struct rdmap *r, enum iw_reason why)
+{
+	const struct iw_fault f = { .why = why };
+
+	ddp_stream_fail(&r->stream, &f);
+}
+
+static void failed(struct ddp_stream *s, const struct iw_fault *f)
+{
+	posted.failures++;
+	posted.why = f->why;
+}
+
+static const struct ddp_ulp_ops rdmap_ops = {
+	.next = rdmap_next, .sent = rdmap_sent, .failed = failed,
+};
+
+#define DEPTH	2	/* of each queue of requests */
+
+static struct rdmap *open_rdmap(enum rdmap_wr_op op, u32 n)
+{
+	static struct rdmap_req theirs[DEPTH], ours[DEPTH];
+	static struct rdmap r;
+
+	memset(&r, 0, sizeof(r));
+	memset(&mem, 0, sizeof(mem));
+	memset(&posted, 0, sizeof(posted));
+	memset(&host_memory, 0, sizeof(host_memory));
+	ddp_stream_init(&r.stream, &rdmap_ops, NULL, NULL);
+	/* what is not said of a message is not right by itself */
+	r.stream.msg = (struct ddp_msg) {
+		.hdr = { .ulp8 = 0xff, .ulp32 = 9, .qn = 9, .stag = 9, .to = 9 },
+		.rights = DDP_REMOTE_WRITE,
+	};
+	ddp_stream_bind(&r.stream, &llp);
+	rdmap_reqq_init(&r.irq, theirs, DEPTH);
+	rdmap_reqq_init(&r.orq, ours, DEPTH);
+	posted.op = op;
+	posted.left = n;
+	kicks = 0;
+	return &r;
+}
+
+/* 64 local requests, then others' turn: however many are posted */
+static void locals_rest(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_BIND, 150);
+
+	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, 64u, posted.locals);
+	KUNIT_EXPECT_EQ(test, 1u, kicks);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_rests(&r->stream));
+
+	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, 128u, posted.locals);
+	KUNIT_EXPECT_EQ(test, 2u, kicks);
+
+	/* and when there are no more, it is over */
+	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, 150u, posted.locals);
+	KUNIT_EXPECT_EQ(test, 2u, kicks);
+	KUNIT_EXPECT_FALSE(test, ddp_tx_rests(&r->stream));
+}
+
+/* Messages of no octets, and requests of either kind in turn, likewise */
+static void messages_rest(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 300);
+
+	KUNIT_EXPECT_EQ(test, 256u, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, 1u, kicks);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_rests(&r->stream));
+	ddp_tx_taken(&r->stream);
+
+	KUNIT_EXPECT_EQ(test, 44u, pull_all(&r->stream));
+	KUNIT_EXPECT_EQ(test, 1u, kicks);
+	KUNIT_EXPECT_FALSE(test, ddp_tx_rests(&r->stream));
+}
+
+/* What the lower layer has taken does not count any more */
+static void turn_ends_when_taken(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1000);
+	u32 i;
+
+	ddp_tx_begin(&r->stream);
+	for (i = 0; i < 1000; i++) {
+		KUNIT_ASSERT_TRUE(test, pull(&r->stream));
+		ddp_tx_taken(&r->stream);
+	}
+	ddp_tx_end(&r->stream);
+	KUNIT_EXPECT_EQ(test, 0u, kicks);
+}
+
+/* DDP-41, DDP-43: MSNs go on behind 2^32 - 1 with 0, each queue's by itself */
+static void msn_wraps(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 4);
+	static const u32 want[] = { U32_MAX - 1, U32_MAX, 0, 1 };
+	struct ddp_txseg seg;
+	struct ddp_hdr h;
+	int i;
+
+	r->stream.msn[0] = U32_MAX - 1;
+	ddp_tx_begin(&r->stream);
+	for (i = 0; i < 4; i++) {
+		KUNIT_ASSERT_TRUE(test, ddp_tx_next(&r->stream, 1000, &seg));
+		KUNIT_ASSERT_EQ(test, IW_OK,
+				ddp_hdr_decode(&h, seg.hdr, seg.hdr_len));
+		KUNIT_EXPECT_EQ(test, 0u, h.qn);
+		KUNIT_EXPECT_EQ(test, want[i], h.msn);
+		ddp_tx_taken(&r->stream);
+	}
+	ddp_tx_end(&r->stream);
+	KUNIT_EXPECT_EQ(test, 1u, r->stream.msn[1]);
+}
+
+/* What leaves first -------------------------------------------------------- */
+
+/* What is next is that, whole, in a tagged header or on that queue */
+static void expect_next(struct kunit *test, struct rdmap *r, u8 opcode,
+			bool tagged, u32 qn)
+{
+	struct ddp_hdr h;
+
+	KUNIT_ASSERT_TRUE(test, pull(&r->stream));
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_hdr_decode(&h, pulled.hdr, pulled.hdr_len));
+	KUNIT_EXPECT_EQ(test, rdmap_ulp8(opcode), h.ulp8);
+	KUNIT_EXPECT_EQ(test, tagged, h.tagged);
+	KUNIT_EXPECT_EQ(test, qn, h.qn);
+	KUNIT_EXPECT_TRUE(test, h.last);
+}
+
+/* A Send is posted and a Read of the peer's is due: the indication goes first */
+static void expect_first(struct kunit *test, u8 kind, u8 opcode, bool tagged,
+			 u32 qn)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
+
+	rdmap_reqq_push(&r->irq);
+	r->wr_turn = true;
+	r->rtr = kind;
+	expect_next(test, r, opcode, tagged, qn);
+	KUNIT_EXPECT_EQ(test, 0u, (u32)r->rtr);
+	expect_next(test, r, RDMAP_OP_SEND, false, 0);
+	expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
+}
+
+/* MPA2-2 */
+static void ready_indication_is_first(struct kunit *test)
+{
+	expect_first(test, DDP_RTR_WRITE, RDMAP_OP_WRITE, true, 0);
+	expect_first(test, DDP_RTR_READ, RDMAP_OP_READ_REQ, false, 1);
+	expect_first(test, DDP_RTR_SEND, RDMAP_OP_SEND, false, 0);
+}
+
+/* Each kind of message ----------------------------------------------------- */
+
+/* The peer's Read: from where it asked, to where it asked, what a peer may */
+static void read_is_answered(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
+	const struct ddp_msg *m = &r->stream.msg;
+
+	rdmap_reqq_push(&r->irq)->rreq = (struct rdmap_rreq) {
+		.sink_stag = 1, .sink_to = 2, .len = 3, .src_stag = 4, .src_to = 5,
+	};
+	expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
+	KUNIT_EXPECT_EQ(test, 1u, m->hdr.stag);
+	KUNIT_EXPECT_EQ(test, 2ull, m->hdr.to);
+	KUNIT_EXPECT_EQ(test, 3u, m->buf->len);
+	KUNIT_ASSERT_EQ(test, 1u, (u32)m->buf->nsge);
+	KUNIT_EXPECT_EQ(test, 3u, m->buf->sge->len);
+	KUNIT_EXPECT_EQ(test, 4u, m->buf->sge->stag);
+	KUNIT_EXPECT_EQ(test, 5ull, m->buf->sge->addr);
+	KUNIT_EXPECT_EQ(test, DDP_REMOTE_READ, m->rights);
+	KUNIT_EXPECT_FALSE(test, m->last_words);
+
+	/* the program's own needs no such right */
+	expect_next(test, r, RDMAP_OP_WRITE, true, 0);
+	KUNIT_EXPECT_EQ(test, DDP_LOCAL_READ, m->rights);
+}
+
+/* The place of a request is free when its answer is with the LLP */
+static void places_come_back(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 0);
+	int i, n;
+
+	for (i = 0; i < 3; i++) {
+		for (n = 0; n < DEPTH; n++)
+			KUNIT_ASSERT_NOT_NULL(test, rdmap_reqq_push(&r->irq));
+		for (n = 0; n < DEPTH; n++)
+			expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
+		KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+		KUNIT_EXPECT_TRUE(test, rdmap_reqq_full(&r->irq));
+		ddp_tx_taken(&r->stream);
+		KUNIT_EXPECT_TRUE(test, rdmap_reqq_empty(&r->irq));
+	}
+}
+
+static struct rdmap *asked_atomic(u8 access)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 0);
+	struct rdmap_req *req = rdmap_reqq_push(&r->irq);
+
+	req->is_atomic = true;
+	req->atomic.id = 7;
+	r->access = access;
+	return r;
+}
+
+/* The peer's atomic is done and answered with what was there */
+static void atomic_is_answered(struct kunit *test)
+{
+	struct rdmap *r = asked_atomic(DDP_REMOTE_ATOMIC);
+	u8 want[RDMAP_ARESP_LEN];
+
+	expect_next(test, r, RDMAP_OP_ATOMIC_RESP, false, RDMAP_QN_ATOMIC_RESP);
+	rdmap_aresp_encode(want, 7, 5);
+	KUNIT_ASSERT_EQ(test, (u32)sizeof(want), r->stream.msg.buf->len);
+	KUNIT_EXPECT_EQ(test, 0,
+			memcmp(want, r->stream.msg.buf->flat, sizeof(want)));
+	KUNIT_EXPECT_EQ(test, 0u, posted.failures);
+}
+
+/* ... unless the memory, or the queue pair, has ceased to allow it */
+static void atomic_is_refused(struct kunit *test)
+{
+	struct rdmap *r = asked_atomic(0);
+
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, posted.why);
+
+	r = asked_atomic(DDP_REMOTE_ATOMIC);
+	mem.atomic = IW_RDMAP_P_BOUNDS;
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, posted.why);
+}
+
+/* A request's sink is looked at before the peer is asked */
+static void expect_sink(struct kunit *test, enum rdmap_wr_op op, u8 opcode)
+{
+	struct rdmap *r = open_rdmap(op, 1);
+
+	posted.len = 8;
+	expect_next(test, r, opcode, false, RDMAP_QN_READ_REQ);
+	KUNIT_EXPECT_EQ(test, DDP_LOCAL_WRITE, mem.checked);
+	KUNIT_EXPECT_EQ(test, 0u, posted.failed + posted.failures);
+
+	r = open_rdmap(op, 1);
+	posted.len = 8;
+	mem.check = IW_RDMAP_P_STAG;
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_EQ(test, 1u, posted.failed);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, posted.why);
+	KUNIT_EXPECT_TRUE(test, rdmap_reqq_empty(&r->orq));
+}
+
+static void sinks_are_looked_at(struct kunit *test)
+{
+	expect_sink(test, RDMAP_WR_READ, RDMAP_OP_READ_REQ);
+	expect_sink(test, RDMAP_WR_FETCH_ADD, RDMAP_OP_ATOMIC_REQ);
+	expect_sink(test, RDMAP_WR_CMP_SWAP, RDMAP_OP_ATOMIC_REQ);
+}
+
+/* A Terminate leaves although the stream has failed; nothing else does */
+static void terminate_leaves(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 3);
+
+	expect_next(test, r, RDMAP_OP_SEND, false, 0);
+	rdmap_reqq_push(&r->irq);
+	r->term_len = 20;
+	r->term_due = true;
+	rdmap_fail(r, IW_MPA_CRC);
+	expect_next(test, r, RDMAP_OP_TERMINATE, false, 2);
+	KUNIT_EXPECT_EQ(test, 20u, host_memory.fetched);
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_EQ(test, 2u, posted.left);
+}
+
+static struct kunit_case rdmap_tx_cases[] = {
+	KUNIT_CASE(locals_rest),
+	KUNIT_CASE(messages_rest),
+	KUNIT_CASE(turn_ends_when_taken),
+	KUNIT_CASE(msn_wraps),
+	KUNIT_CASE(ready_indication_is_first),
+	KUNIT_CASE(read_is_answered),
+	KUNIT_CASE(places_come_back),
+	KUNIT_CASE(atomic_is_answered),
+	KUNIT_CASE(atomic_is_refused),
+	KUNIT_CASE(sinks_are_looked_at),
+	KUNIT_CASE(terminate_leaves),
+	{}
+};
+
+static struct kunit_suite rdmap_tx_suite = {
+	.name = "rdmap_tx",
+	.test_cases = rdmap_tx_cases,
+};
+
+kunit_test_suite(rdmap_tx_suite);
