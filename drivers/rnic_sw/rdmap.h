@@ -83,11 +83,9 @@ struct rdmap_recv {
 	bool	immediate;	/* by Immediate Data; @len is the Write's */
 };
 
-/* The message that the tx runner is handing out */
+/* The message that the tx runner is handing out: whose end somebody waits for */
 enum rdmap_out {
 	RDMAP_OUT_NONE,
-	RDMAP_OUT_TERM,
-	RDMAP_OUT_RTR,
 	RDMAP_OUT_RESP,
 	RDMAP_OUT_WR,
 };

@@ -59,7 +59,6 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	r->out_buf.flat = r->term;
 	r->out_buf.len = r->term_len;
 	m->buf = &r->out_buf;
-	r->out = RDMAP_OUT_TERM;
 	return true;
 }
 
@@ -91,7 +90,6 @@ static bool next_rtr(struct rdmap *r, struct ddp_msg *m)
 	} else {
 		return false;
 	}
-	r->out = RDMAP_OUT_RTR;
 	r->rtr = 0;
 	return true;
 }
@@ -350,7 +348,7 @@ static void commit(struct rdmap *r)
 		if (!r->imm_due)
 			rdmap_sq_cut(r, r->wr.slot);
 		break;
-	default:
+	case RDMAP_OUT_NONE:
 		break;
 	}
 	r->out = RDMAP_OUT_NONE;
