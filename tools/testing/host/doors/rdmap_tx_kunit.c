@@ -69,9 +69,9 @@ static u32 pull_all(struct ddp_stream *s)
 /* Verbs -------------------------------------------------------------------- */
 
 static struct {
-	enum rdmap_wr_op	op;
-	u32			len;
+	struct rdmap_wr		wr;		/* each is like this one */
 	u32			left;
+	u32			cut;		/* to the end */
 	u32			locals;
 	u32			failed;		/* requests */
 	u32			failures;	/* of the stream */
@@ -83,12 +83,10 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	if (!posted.left)
 		return false;
 	posted.left--;
-	memset(wr, 0, sizeof(*wr));
-	wr->op = posted.op;
+	*wr = posted.wr;
 	wr->buf.sge = wr->sge;
 	wr->buf.nsge = 1;
-	wr->buf.len = posted.len;
-	wr->sge[0].len = posted.len;
+	wr->buf.len = wr->sge[0].len;
 	return true;
 }
 
@@ -98,7 +96,11 @@ bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr)
 	return true;
 }
 
-void rdmap_sq_cut(struct rdmap *r, u32 slot) { }
+void rdmap_sq_cut(struct rdmap *r, u32 slot)
+{
+	posted.cut++;
+}
+
 void rdmap_sq_sent(struct rdmap *r) { }
 void rdmap_count(struct rdmap *r, u8 opcode, bool sent) { }
 void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
@@ -147,7 +149,7 @@ static struct rdmap *open_rdmap(enum rdmap_wr_op op, u32 n)
 	ddp_stream_bind(&r.stream, &llp);
 	rdmap_reqq_init(&r.irq, theirs, DEPTH);
 	rdmap_reqq_init(&r.orq, ours, DEPTH);
-	posted.op = op;
+	posted.wr.op = op;
 	posted.left = n;
 	kicks = 0;
 	return &r;
@@ -269,6 +271,126 @@ static void ready_indication_is_first(struct kunit *test)
 
 /* Each kind of message ----------------------------------------------------- */
 
+struct kind {
+	const char	*name;
+	u8		flags, opcode;
+	u32		inv;
+};
+
+static const struct kind kinds[] = {
+	{ "Send", 0, RDMAP_OP_SEND },
+	{ "solicited", RDMAP_WR_SOLICITED, RDMAP_OP_SEND_SE },
+	{ "with Invalidate", RDMAP_WR_INVALIDATE, RDMAP_OP_SEND_INV, 7 },
+	{ "solicited, with Invalidate",
+	  RDMAP_WR_SOLICITED | RDMAP_WR_INVALIDATE, RDMAP_OP_SEND_SE_INV, 7 },
+};
+
+static void describe_kind(const struct kind *k, char *desc)
+{
+	strscpy(desc, k->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(kind, kinds, describe_kind);
+
+static void each_kind_of_send(struct kunit *test)
+{
+	const struct kind *k = test->param_value;
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
+
+	posted.wr.flags = k->flags;
+	posted.wr.inv = 7;
+	expect_next(test, r, k->opcode, false, RDMAP_QN_SEND);
+	KUNIT_EXPECT_EQ(test, k->inv, r->stream.msg.hdr.ulp32);
+	KUNIT_EXPECT_EQ(test, DDP_LOCAL_READ, r->stream.msg.rights);
+}
+
+/* One request, two messages; it is done when the second is */
+static void expect_immediate(struct kunit *test, u8 flags, u8 opcode)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
+	const struct ddp_msg *m = &r->stream.msg;
+
+	posted.wr.flags = RDMAP_WR_IMMEDIATE | flags;
+	posted.wr.rkey = 1;
+	posted.wr.raddr = 2;
+	posted.wr.imm = cpu_to_be32(3);
+	expect_next(test, r, RDMAP_OP_WRITE, true, 0);
+	KUNIT_EXPECT_EQ(test, 1u, m->hdr.stag);
+	KUNIT_EXPECT_EQ(test, 2ull, m->hdr.to);
+	ddp_tx_taken(&r->stream);
+	KUNIT_EXPECT_EQ(test, 0u, posted.cut);
+
+	expect_next(test, r, opcode, false, RDMAP_QN_SEND);
+	KUNIT_ASSERT_EQ(test, (u32)RDMAP_IMM_LEN, m->buf->len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp("\0\0\0\3\0\0\0", m->buf->flat,
+					RDMAP_IMM_LEN));
+	ddp_tx_taken(&r->stream);
+	KUNIT_EXPECT_EQ(test, 1u, posted.cut);
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+}
+
+static void immediate_follows(struct kunit *test)
+{
+	expect_immediate(test, 0, RDMAP_OP_IMM);
+	expect_immediate(test, RDMAP_WR_SOLICITED, RDMAP_OP_IMM_SE);
+}
+
+/* What is asked is what was posted, and it is noted what for */
+static void read_is_asked(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_READ, 1);
+	const struct rdmap_rreq want = {
+		.sink_stag = 1, .sink_to = 2, .len = 3, .src_stag = 4, .src_to = 5,
+	};
+	u8 octets[RDMAP_RREQ_LEN];
+	struct rdmap_req *req;
+
+	posted.wr.slot = 6;
+	posted.wr.rkey = 4;
+	posted.wr.raddr = 5;
+	posted.wr.sge[0] = (struct ddp_sge){ .stag = 1, .addr = 2, .len = 3 };
+	expect_next(test, r, RDMAP_OP_READ_REQ, false, RDMAP_QN_READ_REQ);
+	rdmap_rreq_encode(octets, &want);
+	KUNIT_ASSERT_EQ(test, (u32)sizeof(octets), r->stream.msg.buf->len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(octets, r->stream.msg.buf->flat,
+					sizeof(octets)));
+	req = rdmap_reqq_peek(&r->orq);
+	KUNIT_ASSERT_NOT_NULL(test, req);
+	KUNIT_EXPECT_EQ(test, 6u, req->slot);
+	KUNIT_EXPECT_EQ(test, 1u, req->rreq.sink_stag);
+	KUNIT_EXPECT_EQ(test, 2ull, req->rreq.sink_to);
+	KUNIT_EXPECT_EQ(test, 3u, req->rreq.len);
+	KUNIT_EXPECT_FALSE(test, req->is_atomic);
+}
+
+/* As many as may be outstanding, the next when one is answered */
+static void reads_wait(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
+	int n;
+
+	for (n = 0; n < DEPTH; n++)
+		expect_next(test, r, RDMAP_OP_READ_REQ, false, 1);
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	rdmap_reqq_pop(&r->orq);
+	expect_next(test, r, RDMAP_OP_READ_REQ, false, 1);
+}
+
+/* What is fenced, until all are; the peer's are answered meanwhile */
+static void fence_waits(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
+
+	posted.wr.flags = RDMAP_WR_FENCE;
+	rdmap_reqq_push(&r->orq);
+	rdmap_reqq_push(&r->irq);
+	r->wr_turn = true;
+	expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	rdmap_reqq_pop(&r->orq);
+	expect_next(test, r, RDMAP_OP_SEND, false, 0);
+}
+
 /* The peer's Read: from where it asked, to where it asked, what a peer may */
 static void read_is_answered(struct kunit *test)
 {
@@ -356,13 +478,13 @@ static void expect_sink(struct kunit *test, enum rdmap_wr_op op, u8 opcode)
 {
 	struct rdmap *r = open_rdmap(op, 1);
 
-	posted.len = 8;
+	posted.wr.sge[0].len = 8;
 	expect_next(test, r, opcode, false, RDMAP_QN_READ_REQ);
 	KUNIT_EXPECT_EQ(test, DDP_LOCAL_WRITE, mem.checked);
 	KUNIT_EXPECT_EQ(test, 0u, posted.failed + posted.failures);
 
 	r = open_rdmap(op, 1);
-	posted.len = 8;
+	posted.wr.sge[0].len = 8;
 	mem.check = IW_RDMAP_P_STAG;
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
 	KUNIT_EXPECT_EQ(test, 1u, posted.failed);
@@ -399,6 +521,11 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(turn_ends_when_taken),
 	KUNIT_CASE(msn_wraps),
 	KUNIT_CASE(ready_indication_is_first),
+	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),
+	KUNIT_CASE(immediate_follows),
+	KUNIT_CASE(read_is_asked),
+	KUNIT_CASE(reads_wait),
+	KUNIT_CASE(fence_waits),
 	KUNIT_CASE(read_is_answered),
 	KUNIT_CASE(places_come_back),
 	KUNIT_CASE(atomic_is_answered),
