@@ -6,8 +6,14 @@
  * bound to.  The core adds both up where it shows those of the port, and what a
  * counter had when it goes.  What TCP has sent once more is not counted by us:
  * somebody who asks, or a change of the set, has it added.
+ *
+ * Whoever has a queue pair made or destroyed takes the lock, and anybody may read
+ * the counters: it is a spinlock, for who holds that is not stopped, and readers
+ * let go of it every few queue pairs.
  */
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
 #include "counter.h"
@@ -27,7 +33,7 @@ static u64 __percpu *alloc_values(gfp_t gfp)
  */
 int rnic_counters_init(struct rnic_dev *dev)
 {
-	mutex_init(&dev->count_lock);
+	spin_lock_init(&dev->count_lock);
 	xa_init_flags(&dev->sets, XA_FLAGS_ALLOC1);
 	INIT_LIST_HEAD(&dev->all.qps);
 	dev->all.value = alloc_values(GFP_KERNEL);
@@ -61,12 +67,34 @@ static void __bring_up(struct rnic_qp *qp)
 		rnic_qp_count(qp, RNIC_TX_RETRANSMITS, more);
 }
 
-static void __bring_up_all(const struct rnic_counts *set)
+/* Return: whether some are left */
+static bool __bring_up_some(struct list_head *left, struct list_head *done)
 {
 	struct rnic_qp *qp;
+	int n;
 
-	list_for_each_entry(qp, &set->qps, counted)
+	for (n = 0; n < RING_IDX_STEPS && !list_empty(left); n++) {
+		qp = list_first_entry(left, struct rnic_qp, counted);
 		__bring_up(qp);
+		list_move_tail(&qp->counted, done);
+	}
+	return !list_empty(left);
+}
+
+/* One reader of a set at a time: the core sees to that */
+static void bring_up_all(struct rnic_dev *dev, struct rnic_counts *set)
+{
+	LIST_HEAD(left);
+
+	spin_lock(&dev->count_lock);
+	list_splice_init(&set->qps, &left);
+	while (__bring_up_some(&left, &set->qps)) {
+		spin_unlock(&dev->count_lock);
+		/* others may go, or change to another set */
+		cond_resched();
+		spin_lock(&dev->count_lock);
+	}
+	spin_unlock(&dev->count_lock);
 }
 
 static void __count_in(struct rnic_qp *qp, struct rnic_counts *set)
@@ -83,9 +111,9 @@ static void __count_in(struct rnic_qp *qp, struct rnic_counts *set)
  */
 void rnic_qp_counts(struct rnic_qp *qp)
 {
-	mutex_lock(&qp->dev->count_lock);
+	spin_lock(&qp->dev->count_lock);
 	list_add_tail(&qp->counted, &qp->dev->all.qps);
-	mutex_unlock(&qp->dev->count_lock);
+	spin_unlock(&qp->dev->count_lock);
 }
 
 /**
@@ -95,10 +123,16 @@ void rnic_qp_counts(struct rnic_qp *qp)
  */
 void rnic_qp_counted(struct rnic_qp *qp)
 {
-	mutex_lock(&qp->dev->count_lock);
+	spin_lock(&qp->dev->count_lock);
 	__count_in(qp, &qp->dev->all);
 	list_del_init(&qp->counted);
-	mutex_unlock(&qp->dev->count_lock);
+	spin_unlock(&qp->dev->count_lock);
+}
+
+static void free_set(struct rnic_counts *set)
+{
+	free_percpu(set->value);
+	kfree(set);
 }
 
 static struct rnic_counts *new_set(struct rnic_dev *dev, u32 *id)
@@ -112,27 +146,42 @@ static struct rnic_counts *new_set(struct rnic_dev *dev, u32 *id)
 	if (set->value && !xa_alloc(&dev->sets, id, set, xa_limit_31b,
 				    GFP_KERNEL_ACCOUNT))
 		return set;
-	free_percpu(set->value);
-	kfree(set);
+	free_set(set);
 	return NULL;
 }
 
-static int __bind(struct rnic_dev *dev, struct rdma_counter *counter,
-		  struct ib_qp *ib)
+static int bind_qp_to(struct rnic_counts *set, struct rdma_counter *counter,
+		      struct rnic_qp *qp)
 {
-	struct rnic_qp *qp = to_rnic_qp(ib);
-	struct rnic_counts *set;
-
 	/* going, or somebody else was quicker */
-	if (list_empty(&qp->counted) || ib->counter)
-		return -EINVAL;
-	set = counter->id ? xa_load(&dev->sets, counter->id)
-			  : new_set(dev, &counter->id);
+	int err = -EINVAL;
+
+	spin_lock(&qp->dev->count_lock);
+	if (!list_empty(&qp->counted) && !qp->ib.counter) {
+		__count_in(qp, set);
+		qp->ib.counter = counter;
+		err = 0;
+	}
+	spin_unlock(&qp->dev->count_lock);
+	return err;
+}
+
+/* A new counter whose first queue pair has not been bound has no set */
+static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
+			 struct rnic_qp *qp)
+{
+	struct rnic_counts *set = new_set(dev, &counter->id);
+	int err;
+
 	if (!set)
 		return -ENOMEM;
-	__count_in(qp, set);
-	ib->counter = counter;
-	return 0;
+	err = bind_qp_to(set, counter, qp);
+	if (!err)
+		return 0;
+	xa_erase(&dev->sets, counter->id);
+	counter->id = 0;
+	free_set(set);
+	return err;
 }
 
 /**
@@ -145,12 +194,12 @@ static int __bind(struct rnic_dev *dev, struct rdma_counter *counter,
 int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib->device);
-	int err;
+	struct rnic_counts *set;
 
-	mutex_lock(&dev->count_lock);
-	err = __bind(dev, counter, ib);
-	mutex_unlock(&dev->count_lock);
-	return err;
+	if (!counter->id)
+		return bind_first_qp(dev, counter, to_rnic_qp(ib));
+	set = xa_load(&dev->sets, counter->id);
+	return set ? bind_qp_to(set, counter, to_rnic_qp(ib)) : -EINVAL;
 }
 
 /**
@@ -163,11 +212,11 @@ int rnic_counter_unbind(struct ib_qp *ib)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib->device);
 
-	mutex_lock(&dev->count_lock);
+	spin_lock(&dev->count_lock);
 	if (!list_empty(&to_rnic_qp(ib)->counted))
 		__count_in(to_rnic_qp(ib), &dev->all);
 	ib->counter = NULL;
-	mutex_unlock(&dev->count_lock);
+	spin_unlock(&dev->count_lock);
 	return 0;
 }
 
@@ -186,8 +235,7 @@ int rnic_counter_dealloc(struct rdma_counter *counter)
 		return 0;
 	/* who is just counting */
 	synchronize_rcu();
-	free_percpu(set->value);
-	kfree(set);
+	free_set(set);
 	return 0;
 }
 
@@ -200,15 +248,12 @@ int rnic_counter_dealloc(struct rdma_counter *counter)
 int rnic_counter_update(struct rdma_counter *counter)
 {
 	struct rnic_dev *dev = to_rnic_dev(counter->device);
-	struct rnic_counts *set;
+	struct rnic_counts *set = xa_load(&dev->sets, counter->id);
 
-	mutex_lock(&dev->count_lock);
-	set = xa_load(&dev->sets, counter->id);
-	if (set) {
-		__bring_up_all(set);
-		rnic_stats_fill(set->value, counter->stats);
-	}
-	mutex_unlock(&dev->count_lock);
+	if (!set)
+		return 0;
+	bring_up_all(dev, set);
+	rnic_stats_fill(set->value, counter->stats);
 	return 0;
 }
 
@@ -219,8 +264,6 @@ int rnic_counter_update(struct rdma_counter *counter)
  */
 void rnic_counters_fill(struct rnic_dev *dev, struct rdma_hw_stats *stats)
 {
-	mutex_lock(&dev->count_lock);
-	__bring_up_all(&dev->all);
+	bring_up_all(dev, &dev->all);
 	rnic_stats_fill(dev->all.value, stats);
-	mutex_unlock(&dev->count_lock);
 }

@@ -67,7 +67,7 @@ struct rnic_dev {
 	u32			asked_next;
 	atomic_t		used[RNIC_KINDS];	/* see limits.c */
 	struct rnic_policy	policy;
-	struct mutex		count_lock;	/* who counts where */
+	spinlock_t		count_lock;	/* who counts where */
 	struct rnic_counts	all;		/* of what is in no other set */
 	struct xarray		sets;		/* by rdma_counter's number */
 	struct rnic_llps	*llps;		/* lower layers, see cm.h */
