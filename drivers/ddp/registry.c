@@ -2,13 +2,13 @@
 /* Lower layers by name. */
 #include <linux/export.h>
 #include <linux/kmod.h>
-#include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 
 #include <ddp/session.h>
 
 static LIST_HEAD(types);
-static DEFINE_MUTEX(types_lock);	/* types */
+static DEFINE_SPINLOCK(types_lock);	/* types; programs take it */
 
 static struct ddp_session_type *__find(const char *name)
 {
@@ -31,12 +31,12 @@ int ddp_type_register(struct ddp_session_type *type)
 {
 	int err = 0;
 
-	mutex_lock(&types_lock);
+	spin_lock(&types_lock);
 	if (__find(type->name))
 		err = -EEXIST;
 	else
 		list_add_tail(&type->list, &types);
-	mutex_unlock(&types_lock);
+	spin_unlock(&types_lock);
 	return err;
 }
 EXPORT_SYMBOL_GPL(ddp_type_register);
@@ -47,9 +47,9 @@ EXPORT_SYMBOL_GPL(ddp_type_register);
  */
 void ddp_type_unregister(struct ddp_session_type *type)
 {
-	mutex_lock(&types_lock);
+	spin_lock(&types_lock);
 	list_del(&type->list);
-	mutex_unlock(&types_lock);
+	spin_unlock(&types_lock);
 }
 EXPORT_SYMBOL_GPL(ddp_type_unregister);
 
@@ -57,11 +57,11 @@ static const struct ddp_session_type *find_and_hold(const char *name)
 {
 	struct ddp_session_type *t;
 
-	mutex_lock(&types_lock);
+	spin_lock(&types_lock);
 	t = __find(name);
 	if (t && !try_module_get(t->owner))
 		t = NULL;
-	mutex_unlock(&types_lock);
+	spin_unlock(&types_lock);
 	return t;
 }
 
