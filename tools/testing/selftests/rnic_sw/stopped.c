@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * stopped connect|listen ADDRESS PORT ROUNDS: a thread is stopped in the middle
- * of its call, as a program is whose turn does not come, and another one makes
- * the same call, for another port.  That one must not wait for the first.
+ * stopped connect|listen|unlisten|count ADDRESS PORT ROUNDS: a thread is stopped in
+ * the middle of its call, as a program is whose turn does not come, and another one
+ * makes the same call, for another port.  That one must not wait for the first.  With
+ * count the first reads the device's counters, the other makes a queue pair.
  *
  * One CPU for all.  The first thread is like anybody's, the other comes before
  * it, at a random moment of the call.  A third stands between them: whenever the
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +31,19 @@
  */
 #define STOPPED		400000
 #define BACKLOG		16
+#define COUNTED		500	/* queue pairs */
+#define AGE		10000	/* microseconds, for each: so long the core keeps counters */
 
 struct side {
 	struct rdma_cm_id	*id;
-	struct ibv_qp		*qp;	/* of who connects */
+	struct ibv_qp		*qp;
+};
+
+struct call {
+	const char	*name;
+	void		(*prepare)(struct side *side);
+	void		(*first)(struct side *side);
+	void		(*second)(struct side *side);
 };
 
 static struct sockaddr_in to;
@@ -42,43 +53,106 @@ static int returned;		/* the second call */
 static int waited;		/* it did, for as long as the first was stopped */
 static long took, sum;
 static pid_t first_tid;
-static int rounds, listening;
+static int rounds;
 
-static void make_call(const struct side *side)
+/* Ports differ: nothing is shared but what all share */
+static void next_port(void)
 {
-	struct rdma_conn_param param;
+	to.sin_port = htons(ntohs(to.sin_port) + 1);
+}
 
-	if (listening && rdma_listen(side->id, BACKLOG))
-		calls_die("rdma_listen");
-	if (listening)
-		return;
-	param = calls_terms(side->qp);
+static void resolve(struct side *side)
+{
+	next_port();
+	side->id = calls_resolved(&to);
+	side->qp = calls_new_qp(side->id);
+}
+
+static void make_connect(struct side *side)
+{
+	struct rdma_conn_param param = calls_terms(side->qp);
+
 	if (rdma_connect(side->id, &param))
 		calls_die("rdma_connect");
 }
 
-/* Ports differ: nothing is shared but what all share */
-static struct side new_side(void)
+static void bind_side(struct side *side)
 {
-	struct side side = {};
-
-	to.sin_port = htons(ntohs(to.sin_port) + 1);
-	if (!listening) {
-		side.id = calls_resolved(&to);
-		side.qp = calls_new_qp(side.id);
-		return side;
-	}
-	if (rdma_create_id(calls_events, &side.id, NULL, RDMA_PS_TCP) ||
-	    rdma_bind_addr(side.id, (struct sockaddr *)&to))
+	next_port();
+	if (rdma_create_id(calls_events, &side->id, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(side->id, (struct sockaddr *)&to))
 		calls_die("rdma_bind_addr");
-	return side;
 }
+
+static void make_listen(struct side *side)
+{
+	if (rdma_listen(side->id, BACKLOG))
+		calls_die("rdma_listen");
+}
+
+static void bind_and_listen(struct side *side)
+{
+	bind_side(side);
+	make_listen(side);
+}
+
+static void make_unlisten(struct side *side)
+{
+	rdma_destroy_id(side->id);
+	side->id = NULL;
+}
+
+static struct side many;	/* all queue pairs are of its device */
+
+static void have_many(struct side *side)
+{
+	int i;
+
+	(void)side;
+	if (!many.id) {
+		bind_side(&many);
+		for (i = 0; i < COUNTED; i++)
+			calls_new_qp(many.id);
+	}
+	usleep(AGE);
+}
+
+static void read_counter(struct side *side)
+{
+	char path[128], value[32];
+	FILE *file;
+
+	(void)side;
+	snprintf(path, sizeof(path),
+		 "/sys/class/infiniband/%s/ports/1/hw_counters/tx_retransmits",
+		 ibv_get_device_name(many.id->verbs->device));
+	file = fopen(path, "r");
+	if (!file || !fgets(value, sizeof(value), file))
+		calls_die(path);
+	fclose(file);
+}
+
+static void make_qp(struct side *side)
+{
+	side->qp = calls_new_qp(many.id);
+}
+
+static const struct call calls[] = {
+	{ "connect", resolve, make_connect, make_connect },
+	{ "listen", bind_side, make_listen, make_listen },
+	{ "unlisten", bind_and_listen, make_unlisten, make_unlisten },
+	{ "count", have_many, read_counter, make_qp },
+	{}
+};
+
+static const struct call *call = calls;
 
 static void end_side(const struct side *side)
 {
 	if (side->qp)
 		ibv_destroy_qp(side->qp);
-	rdma_destroy_id(side->id);
+	if (side->id)
+		rdma_destroy_id(side->id);
 }
 
 static void *first_caller(void *arg)
@@ -89,29 +163,48 @@ static void *first_caller(void *arg)
 	first_tid = gettid();
 	pthread_barrier_wait(&start);
 	began = calls_now();
-	make_call(arg);
+	call->first(arg);
 	took = calls_now() - began;
 	return NULL;
 }
 
-/* Where the callers are in the kernel, the second one first */
-static void show_stacks(void)
+/* Where a caller is in the kernel.  Return: whether that is in a module of ours */
+static bool in_ours(pid_t tid, bool show)
 {
+	static const char *const modules[] = {
+		"[iw_ddp]", "[iw_mpa]", "[iw_sctp_ddp]", "[rnic_sw]",
+	};
+	bool ours = false;
 	char line[128];
 	FILE *file;
-	int i;
+	size_t i;
 
-	for (i = 0; i < 2; i++) {
-		snprintf(line, sizeof(line), "/proc/self/task/%d/stack",
-			 i ? first_tid : getpid());
-		file = fopen(line, "r");
-		printf("round %d, the %s caller:\n", rounds,
-		       i ? "first" : "second");
-		while (file && fgets(line, sizeof(line), file))
+	snprintf(line, sizeof(line), "/proc/self/task/%d/stack", tid);
+	file = fopen(line, "r");
+	if (!file)
+		calls_die(line);
+	while (fgets(line, sizeof(line), file)) {
+		for (i = 0; i < sizeof(modules) / sizeof(*modules); i++)
+			ours |= !!strstr(line, modules[i]);
+		if (show)
 			printf("  %s", line);
-		if (file)
-			fclose(file);
 	}
+	fclose(file);
+	return ours;
+}
+
+/*
+ * librdmacm and the core have locks for all, too: who waits in none of our modules
+ * does not wait because of us
+ */
+static void second_waits(void)
+{
+	if (!in_ours(getpid(), false) || waited++)
+		return;
+	printf("round %d, the second caller:\n", rounds);
+	in_ours(getpid(), true);
+	printf("the first:\n");
+	in_ours(first_tid, true);
 }
 
 /* It does not run at all unless the second caller waits */
@@ -125,8 +218,7 @@ static void *between(void *arg)
 		end = calls_now() + STOPPED;
 		while (!__atomic_load_n(&returned, __ATOMIC_SEQ_CST))
 			if (calls_now() > end) {
-				if (!waited++)
-					show_stacks();
+				second_waits();
 				break;
 			}
 		sem_post(&stopped);
@@ -136,10 +228,12 @@ static void *between(void *arg)
 
 static void one_round(void)
 {
-	struct side first = new_side(), second = new_side();
+	struct side first = {}, second = {};
 	struct timespec nap = { .tv_nsec = 1000 * LONG_NAP };
 	pthread_t thread;
 
+	call->prepare(&first);
+	call->prepare(&second);
 	if (rounds >= TIMED)
 		nap.tv_nsec = 1000 * (random() % (sum / TIMED + 1));
 	returned = 0;
@@ -148,7 +242,7 @@ static void one_round(void)
 	pthread_barrier_wait(&start);
 	nanosleep(&nap, NULL);
 	sem_post(&stop);
-	make_call(&second);
+	call->second(&second);
 	__atomic_store_n(&returned, 1, __ATOMIC_SEQ_CST);
 	sem_wait(&stopped);
 	pthread_join(thread, NULL);
@@ -165,7 +259,10 @@ int main(int argc, char **argv)
 
 	if (argc != 5)
 		return 2;
-	listening = !strcmp(argv[1], "listen");
+	while (call->name && strcmp(call->name, argv[1]))
+		call++;
+	if (!call->name)
+		return 2;
 	pthread_barrier_init(&start, NULL, 2);
 	sem_init(&stop, 0, 0);
 	sem_init(&stopped, 0, 0);

@@ -170,7 +170,7 @@ destroyed_meanwhile() {
 nobody_waits() {
 	local stopped how
 	stopped=$(t_prog stopped)
-	for how in connect listen; do
+	for how in connect listen unlisten count; do
 		t_port
 		timeout $((2 * T_TIME)) "$stopped" $how "$B4" \
 			$((20000 + PORT % 50 * 500)) $((ROUNDS * 15))
