@@ -116,8 +116,8 @@ warns_of_nvme() { printf '6.18\n%s\n' "$(uname -r)" | sort -CV; }
 # or it waits for half a minute, and so does whoever took the interface away.
 goes() {
 	local began took
-	! warns_of_nvme || [ -n "${T_LONG:-}" ] ||
-		t_skip "NVMe of this kernel may warn of itself; T_LONG=1 has it run"
+	! warns_of_nvme || [ -n "${T_WARN:-}" ] ||
+		t_skip "NVMe of this kernel may warn of itself; T_WARN=1 has it run"
 	one_device
 	over_llp
 	disk_there 64
