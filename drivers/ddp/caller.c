@@ -141,7 +141,7 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_caller *c)
 
 	spin_lock(&l->lock);
 	ok = !l->dead && !(c && c->away);
-	l->upcalls += ok;
+	WRITE_ONCE(l->upcalls, l->upcalls + ok);
 	/* nobody sends it away any more */
 	if (ok && c && l->ops->orphaned)
 		__unlist(l, c);
@@ -154,7 +154,7 @@ static void end_upcall(struct ddp_port_listener *l)
 	bool last;
 
 	spin_lock(&l->lock);
-	l->upcalls--;
+	WRITE_ONCE(l->upcalls, l->upcalls - 1);
 	last = l->dead && !l->upcalls;
 	spin_unlock(&l->lock);
 	if (last)

@@ -132,10 +132,10 @@ static void enter_full(struct mpa_conn *c)
 	struct mpa_startup *su = c->su;
 
 	trace_mpa_startup_agreed(c, su);
-	c->revision = su->revision;
-	c->crc = su->crc;
-	c->tx_markers = su->tx_markers;
-	c->rx_markers = su->rx_markers;
+	WRITE_ONCE(c->revision, su->revision);
+	WRITE_ONCE(c->crc, su->crc);
+	WRITE_ONCE(c->tx_markers, su->tx_markers);
+	WRITE_ONCE(c->rx_markers, su->rx_markers);
 	/* a wrong answer starts the stream all the same: see session.h */
 	if (su->initiator)
 		ddp_session_established(&c->ss, &su->peer);

@@ -358,7 +358,7 @@ static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 	slot->timestamp = cq->timestamps ? ktime_get_ns() + cq->clock_shift : 0;
 	if (cq->owner)
 		cq->owner[cq->prod & (cq->ring.slots - 1)] = qp;
-	cq->prod++;
+	WRITE_ONCE(cq->prod, cq->prod + 1);
 	/* the slot is filled: the consumer may look; litmus: publish */
 	smp_store_release(&cq->ring.hdr->prod, cq->prod);
 }

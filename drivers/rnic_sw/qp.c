@@ -48,7 +48,7 @@ static bool __move(struct rnic_qp *qp, enum qp_state to)
 	if (!qp_state_may(qp->state, to))
 		return false;
 	trace_rnic_qp_state(qp, to);
-	qp->state = to;
+	WRITE_ONCE(qp->state, to);
 	return true;
 }
 
@@ -173,7 +173,7 @@ void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
 
 static void __set_rights(struct rnic_qp *qp, int access)
 {
-	qp->access = access;
+	WRITE_ONCE(qp->access, access);
 	WRITE_ONCE(qp->rdmap.access, rnic_ddp_rights(access) &
 				     (DDP_REMOTE_READ | DDP_REMOTE_WRITE |
 				      DDP_REMOTE_ATOMIC));

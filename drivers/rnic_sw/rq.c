@@ -150,7 +150,7 @@ static u32 begin_flush(struct rnic_rq *rq)
 	u32 n;
 
 	spin_lock_irqsave(&rq->lock, flags);
-	rq->flushing = true;
+	WRITE_ONCE(rq->flushing, true);
 	WRITE_ONCE(rq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/* between prod and flags, as with who posts; litmus: wakeup */
 	smp_mb();

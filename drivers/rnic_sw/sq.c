@@ -372,7 +372,7 @@ void rnic_sq_flush(struct rnic_qp *qp)
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	sq->flushing = true;
+	WRITE_ONCE(sq->flushing, true);
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/* between prod and flags, as with who posts; litmus: wakeup */
 	smp_mb();

@@ -135,7 +135,7 @@ static int __news(struct rnic_srq *srq, u32 posted)
 	}
 	if (posted >= srq->limit)
 		return 0;
-	srq->limit = 0;
+	WRITE_ONCE(srq->limit, 0);
 	return IB_EVENT_SRQ_LIMIT_REACHED;
 }
 
@@ -178,7 +178,7 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 	if (attr->srq_limit > srq->ring.slots)
 		return -EINVAL;
 	spin_lock_irqsave(&srq->lock, flags);
-	srq->limit = attr->srq_limit;
+	WRITE_ONCE(srq->limit, attr->srq_limit);
 	news = __news(srq, __posted(srq));
 	spin_unlock_irqrestore(&srq->lock, flags);
 	rnic_srq_tell(srq, news);

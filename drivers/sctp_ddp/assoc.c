@@ -74,7 +74,7 @@ void sddp_assoc_kick(struct sddp_assoc *a)
 
 static void set_phase(struct sddp_assoc *a, enum sddp_phase phase)
 {
-	a->phase = phase;
+	WRITE_ONCE(a->phase, phase);
 	trace_sddp_assoc_phase(a, phase);
 }
 

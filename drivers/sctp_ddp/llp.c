@@ -37,7 +37,8 @@ static const char *phase_name(const struct sddp_stream *st)
 
 	if (READ_ONCE(st->ended))
 		return "ended";
-	if (READ_ONCE(st->s.state) == SDDP_OPEN)
+	/* pure: who writes it does not mark it */
+	if (data_race(READ_ONCE(st->s.state)) == SDDP_OPEN)
 		return "full";
 	return READ_ONCE(a->phase) == SDDP_UP ? "startup" : "connecting";
 }

@@ -306,7 +306,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	/* whatever is answered from here on comes too late */
 	spin_lock(&st->lock);
 	__take_answer(st);
-	st->ended = true;
+	WRITE_ONCE(st->ended, true);
 	spin_unlock(&st->lock);
 	s = st->stream;
 	trace_sddp_session_end(st, why);
@@ -435,7 +435,7 @@ static bool change_home(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 	spin_lock_irq(&from->lock);
 	listed = !list_empty(&st->ready);
 	list_del_init(&st->ready);
-	st->id = id;
+	WRITE_ONCE(st->id, id);
 	WRITE_ONCE(st->a, to);
 	spin_unlock_irq(&from->lock);
 	return listed;
