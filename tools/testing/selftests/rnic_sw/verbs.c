@@ -18,7 +18,7 @@ static const struct test *const groups[] = {
 	buf_tests, data_tests, order_tests, post_tests, cq_tests, mr_tests,
 	remote_tests, local_tests, atomic_tests, imm_tests, flush_tests,
 	conn_tests, rough_tests, rings_tests, stream_tests, srq_tests,
-	mw_tests, abi_tests, owner_tests, charge_tests, race_tests,
+	mw_tests, abi_tests, owner_tests, limit_tests, charge_tests, race_tests,
 	show_tests, pace_tests,
 };
 

@@ -70,7 +70,7 @@ extern const struct test local_tests[], mr_tests[], conn_tests[];
 extern const struct test flush_tests[], rough_tests[], rings_tests[];
 extern const struct test stream_tests[], srq_tests[], mw_tests[];
 extern const struct test atomic_tests[], imm_tests[], abi_tests[];
-extern const struct test owner_tests[], charge_tests[], race_tests[];
+extern const struct test owner_tests[], limit_tests[], charge_tests[], race_tests[];
 extern const struct test show_tests[], pace_tests[];
 
 /* What the program was told */

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* How many there are of all: what the device says, what a control group leaves. */
+#define _GNU_SOURCE
+#include <stddef.h>
+#include <sys/wait.h>
+
+#include "verbs.h"
+
+/* What there are limits of */
+struct kind {
+	void	*(*make)(struct end *e);
+	int	(*destroy)(void *o);
+	size_t	most;		/* where the device says how many */
+};
+
+static void *make_pd(struct end *e)
+{
+	return ibv_alloc_pd(e->id->verbs);
+}
+
+static int destroy_pd(void *pd)
+{
+	return ibv_dealloc_pd(pd);
+}
+
+static void *make_cq(struct end *e)
+{
+	return ibv_create_cq(e->id->verbs, 1, NULL, NULL, 0);
+}
+
+static int destroy_cq(void *cq)
+{
+	return ibv_destroy_cq(cq);
+}
+
+static void *make_qp(struct end *e)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC, .send_cq = e->scq, .recv_cq = e->rcq,
+		.cap = { 1, 1, 1, 1, 0 },
+	};
+
+	return ibv_create_qp(e->pd, &attr);
+}
+
+static int destroy_qp(void *qp)
+{
+	return ibv_destroy_qp(qp);
+}
+
+static void *make_srq(struct end *e)
+{
+	struct ibv_srq_init_attr attr = { .attr = { 1, 1, 0 } };
+
+	return ibv_create_srq(e->pd, &attr);
+}
+
+static int destroy_srq(void *srq)
+{
+	return ibv_destroy_srq(srq);
+}
+
+static void *make_mr(struct end *e)
+{
+	return ibv_reg_mr(e->pd, e, sizeof(*e), 0);
+}
+
+static int destroy_mr(void *mr)
+{
+	return ibv_dereg_mr(mr);
+}
+
+static void *make_mw(struct end *e)
+{
+	return ibv_alloc_mw(e->pd, IBV_MW_TYPE_2);
+}
+
+static int destroy_mw(void *mw)
+{
+	return ibv_dealloc_mw(mw);
+}
+
+#define MOST(field)	offsetof(struct ibv_device_attr, field)
+
+static const struct kind pds = { make_pd, destroy_pd, MOST(max_pd) };
+static const struct kind cqs = { make_cq, destroy_cq, MOST(max_cq) };
+static const struct kind qps = { make_qp, destroy_qp, MOST(max_qp) };
+static const struct kind srqs = { make_srq, destroy_srq, MOST(max_srq) };
+static const struct kind mrs = { make_mr, destroy_mr, MOST(max_mr) };
+static const struct kind mws = { make_mw, destroy_mw, MOST(max_mw) };
+
+/* One is to be had, and goes again */
+static bool one(const struct kind *k, struct end *e)
+{
+	void *o = k->make(e);
+
+	return o && !k->destroy(o);
+}
+
+/* The device has as many as it says, and then no more */
+static void as_many(struct end *e, const struct kind *k, int most)
+{
+	void **made;
+	int n;
+
+	CHECK(most > 0 && most <= 1 << 18, "%d", most);
+	made = calloc(most + 1, sizeof(*made));
+	CHECK(made, "%m");
+	for (n = 0; n <= most; n++) {
+		made[n] = k->make(e);
+		if (!made[n])
+			break;
+	}
+	CHECK(n <= most && errno == ENOMEM, "%d of %d: %m", n, most);
+	/* those that there were before are few */
+	CHECK(n > most - 64, "%d of %d", n, most);
+	while (n)
+		CHECK(!k->destroy(made[--n]), "%m");
+	CHECK(one(k, e), "%m");
+	free(made);
+}
+
+static void limit(const struct kind *k)
+{
+	struct ibv_device_attr dev;
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){});
+	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
+	as_many(&p.c, k, *(int *)((char *)&dev + k->most));
+	pair_free(&p);
+}
+
+static void limit_pds(void)
+{
+	limit(&pds);
+}
+
+/* What an administrator leaves the program's control group: so many, or max */
+static void leave(const struct ibv_context *ctx, const char *n)
+{
+	const char *group = getenv("T_GROUP");
+	char path[256];
+	FILE *f;
+
+	if (!group)
+		skip("no control group was given");
+	snprintf(path, sizeof(path), "%s/rdma.max", group);
+	f = fopen(path, "w");
+	CHECK(f, "%s: %m", path);
+	fprintf(f, "%s hca_object=%s\n", ibv_get_device_name(ctx->device), n);
+	CHECK(!fclose(f), "%s: %m", path);
+}
+
+/* Of none is one to be had but through the kernel, which asks what is left */
+static void limit_objects(void)
+{
+	static const struct kind *const kinds[] = {
+		&pds, &cqs, &qps, &srqs, &mrs, &mws,
+	};
+	struct pair p = {};
+	size_t i;
+
+	pair_prepare(&p, &(struct opts){});
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		leave(p.c.id->verbs, "0");
+		errno = 0;
+		CHECK(!one(kinds[i], &p.c), "%zu: made", i);
+		CHECK(errno == EAGAIN, "%zu: %m", i);
+		leave(p.c.id->verbs, "max");
+		CHECK(one(kinds[i], &p.c), "%zu: %m", i);
+	}
+	pair_free(&p);
+}
+
+/* Several programs have them: one may not have so many mappings */
+#define HOLDERS	8
+
+struct held {
+	int	made;
+	int	error;		/* why not more; 0: it has what it wants */
+};
+
+/* A program of its own: makes @want, says how many it has, and keeps them */
+static void hold_cqs(struct ibv_device *dev, int want, int tell, int wait)
+{
+	struct ibv_context *ctx = ibv_open_device(dev);
+	struct ibv_cq **cq = calloc(want, sizeof(struct ibv_cq *));
+	struct held h = {};
+	char c;
+
+	CHECK(ctx && cq, "%m");
+	for (; h.made < want && !h.error; h.made += !h.error) {
+		cq[h.made] = ibv_create_cq(ctx, 1, NULL, NULL, 0);
+		if (!cq[h.made])
+			h.error = errno;
+	}
+	CHECK(write(tell, &h, sizeof(h)) == sizeof(h), "%m");
+	CHECK(read(wait, &c, 1) == 0, "not at an end");
+	while (h.made)
+		CHECK(!ibv_destroy_cq(cq[--h.made]), "%m");
+	CHECK(!ibv_close_device(ctx), "%m");
+	_exit(0);
+}
+
+/* Between them they want some more than there are */
+static void start_holders(struct ibv_device *dev, int most, int tell[2],
+			  int wait[2])
+{
+	int i;
+
+	for (i = 0; i < HOLDERS; i++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0, "%m");
+		if (pid)
+			continue;
+		close(wait[1]);
+		hold_cqs(dev, most / HOLDERS + 8, tell[1], wait[0]);
+	}
+	close(tell[1]);
+}
+
+static int all_held(int from, int *refused)
+{
+	int i, sum = 0;
+	struct held h;
+
+	for (i = 0; i < HOLDERS; i++) {
+		CHECK(read(from, &h, sizeof(h)) == sizeof(h), "%m");
+		sum += h.made;
+		CHECK(!h.error || h.error == ENOMEM, "%s", strerror(h.error));
+		*refused += !!h.error;
+	}
+	return sum;
+}
+
+/* As many completion queues as the device announces, and no more */
+static void limit_cqs(void)
+{
+	int tell[2], wait_for[2], i, n, status, refused = 0;
+	struct ibv_device_attr dev;
+	struct pair p = {};
+
+	CHECK(!pipe(tell) && !pipe(wait_for), "%m");
+	pair_prepare(&p, &(struct opts){});
+	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
+	start_holders(p.c.id->verbs->device, dev.max_cq, tell, wait_for);
+	n = all_held(tell[0], &refused);
+	/* those that there were before are few */
+	CHECK(n < dev.max_cq && n > dev.max_cq - 64, "%d of %d", n, dev.max_cq);
+	CHECK(refused > 0, "nobody was refused");
+	CHECK(!one(&cqs, &p.c) && errno == ENOMEM, "%m");
+	close(wait_for[1]);
+	for (i = 0; i < HOLDERS; i++) {
+		CHECK(wait(&status) > 0, "%m");
+		CHECK(!status, "ended with %#x", status);
+	}
+	CHECK(one(&cqs, &p.c), "%m");
+	pair_free(&p);
+}
+
+const struct test limit_tests[] = {
+	CASE("limit_pds", limit_pds, 60, "RDMAP-185 SEC-24"),
+	{ .name = "limit_cqs", .run = limit_cqs, .seconds = 300,
+	  .shows = "RDMAP-185 SEC-24", .asked = true },
+	{ .name = "limit_objects", .run = limit_objects,
+	  .shows = "DDP-131 RDMAP-185 SEC-5 SEC-24 SEC-30", .asked = true },
+	{}
+};
