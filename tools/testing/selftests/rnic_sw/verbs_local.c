@@ -271,6 +271,28 @@ static void too_long(void)
 	two_pieces(0xffffffff, 11);
 }
 
+/* A receive for more than a message may have is one for as much as it may */
+static void recv_too_long(void)
+{
+	struct ibv_sge sge[2];
+	struct ibv_recv_wr *bad, wr = {
+		.wr_id = 1, .sg_list = sge, .num_sge = 2,
+	};
+	struct desk d;
+
+	desk_open(&d, &(struct opts){ .rsge = 2 }, 1000);
+	/* 2^32 and a little: in 32 bits it would be that little */
+	sge[0] = (struct ibv_sge){ (uintptr_t)d.s.at, 0xffffffff, d.s.mr->lkey };
+	sge[1] = (struct ibv_sge){ (uintptr_t)d.s.at, 11, d.s.mr->lkey };
+	CHECK(!ibv_post_recv(d.p.s.qp, &wr, &bad), "post");
+	buf_fill(&d.c, 0, 1000, 1);
+	do_send(&d.p.c, 2, &d.c, 0, 1000);
+	want_recv(d.p.s.rcq, 1, 1000);
+	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
+	buf_has_only(&d.s, 0, 1000, 1);
+	desk_close(&d);
+}
+
 static void post_arguments(void)
 {
 	struct ibv_sge sge[17] = {};
@@ -376,6 +398,7 @@ const struct test local_tests[] = {
 	T(mr_arguments, "DDP-119 DDP-133 RDMAP-187 SEC-1 SEC-41"),
 	T(post_arguments, ""),
 	T(too_long, "DDP-48"),
+	T(recv_too_long, "DDP-50"),
 	T(modify_arguments, ""),
 	T(opcodes_not_offered, "RDMAP-27 EXT-1 EXT-11"),
 	{}
