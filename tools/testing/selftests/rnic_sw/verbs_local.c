@@ -239,11 +239,11 @@ static void mr_arguments(void)
 }
 
 /* More than a message may have, in two pieces: nothing of it leaves */
-static void two_pieces(uint32_t one, uint32_t two)
+static void two_pieces(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
 {
 	struct ibv_sge sge[2];
 	struct ibv_send_wr *bad, wr = {
-		.wr_id = 2, .opcode = IBV_WR_SEND, .send_flags = SIG,
+		.wr_id = 2, .opcode = op, .send_flags = SIG,
 		.sg_list = sge, .num_sge = 2,
 	};
 	uint64_t was;
@@ -251,24 +251,29 @@ static void two_pieces(uint32_t one, uint32_t two)
 
 	desk_open(&d, &(struct opts){ .ssge = 2 }, 1000);
 	was = counter(&d.p.c, "tx_sends");
+	buf_fill(&d.c, 0, 1000, 1);
 	do_recv(&d.p.s, 1, &d.s, 0, 1000);
 	sge[0] = (struct ibv_sge){ (uintptr_t)d.c.at, one, d.c.mr->lkey };
 	sge[1] = (struct ibv_sge){ (uintptr_t)d.c.at, two, d.c.mr->lkey };
+	wr.wr.rdma.remote_addr = (uintptr_t)d.s.at;
+	wr.wr.rdma.rkey = d.s.mr->rkey;
 	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "post");
 	want_status(d.p.c.scq, 2, IBV_WC_LOC_LEN_ERR);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	want_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
 	want_counted(&d.p.c, "tx_sends", was, 0);
+	buf_has_only(&d.s, 0, 0, 1);
 	desk_free(&d);
 }
 
 static void too_long(void)
 {
-	two_pieces(0x7fffffff, 1);
+	two_pieces(IBV_WR_SEND, 0x7fffffff, 1);
 	/* 2^32 and a little: in 32 bits it would be that little */
-	two_pieces(0x80000000, 0x80000000);
-	two_pieces(0xffffffff, 11);
+	two_pieces(IBV_WR_SEND, 0x80000000, 0x80000000);
+	two_pieces(IBV_WR_SEND, 0xffffffff, 11);
+	two_pieces(IBV_WR_RDMA_WRITE, 0xffffffff, 11);
 }
 
 /* A receive for more than a message may have is one for as much as it may */
