@@ -16,6 +16,7 @@ class Peer(Talk):
         super().__init__()
         self.sock = sock
         self.early = bytearray()        # read, not yet asked for
+        self.refused = False            # reset while it was being written
         self.tx = mpa.Writer()
         self.rx = mpa.Reader()
         self.fpdus = []                 # read, not yet asked for
@@ -24,7 +25,13 @@ class Peer(Talk):
     # octets ---------------------------------------------------------------
 
     def put(self, octets):
-        self.sock.sendall(octets)
+        """Who ends it meanwhile is noticed by who reads."""
+        try:
+            self.sock.sendall(octets)
+        except ConnectionResetError:
+            self.refused = True
+        except BrokenPipeError:
+            pass
 
     def put_split(self, octets, *places, pause=0.002):
         """In several TCP segments, cut at places."""
@@ -53,7 +60,7 @@ class Peer(Talk):
         finally:
             self.sock.settimeout(None)
         if not octets:
-            raise Closed(False)
+            raise Closed(self.refused)
         return octets
 
     def silent(self, timeout=SILENCE):
