@@ -9,12 +9,13 @@ scripts=$tree/scripts
 me=$(basename "$0")
 die() { echo "$me: $*" >&2; exit 2; }
 
-# Fills cpus mem (empty: not said) timeout kmemleak pin modules out append bed, and rest.
+# Fills cpus mem (empty: not said) timeout kmemleak stalls pin modules out append bed, and rest.
 parse_options() {
-	cpus='' mem='' timeout=900 kmemleak='' pin='' modules='' out='' append='' bed=debug
+	cpus='' mem='' timeout=900 kmemleak='' stalls='' pin='' modules='' out='' append='' bed=debug
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--kmemleak) kmemleak=1; shift; continue ;;
+		--stalls) stalls=1; shift; continue ;;
 		--help | -h) usage; exit 0 ;;
 		--bed | --cpus | --mem | --timeout | --pin | --modules | --out | --append)
 			[ $# -ge 2 ] || die "$1 wants a value" ;;
@@ -94,6 +95,7 @@ start_watched() {
 	setsid setpriv --pdeathsig KILL ${pin:+taskset -c "$pin"} "$@" {leash}>&- &
 	guest=$!
 	echo "$guest" >&"$leash"
+	[ -z "$stalls" ] || stall_guest {leash}>&- &
 	trap 'stop_guest; exit 130' INT TERM HUP
 	trap stop_guest EXIT
 	{ wait "$guest" || status=$?; } 2>/dev/null
@@ -101,6 +103,15 @@ start_watched() {
 	stop_guest
 	exec {leash}>&-
 	return "$status"
+}
+
+# As on a machine that is busy with others: the guest stands still for up to half a
+# second, again and again, and its clock goes on.
+stall_guest() {
+	while sleep "0.$((RANDOM % 900 + 100))" && kill -STOP -- "-$guest"; do
+		sleep "$(printf 0.%03d $((RANDOM % 500)))"
+		kill -CONT -- "-$guest"
+	done >/dev/null 2>&1
 }
 
 stop_guest() {
