@@ -234,8 +234,31 @@ int rnic_need_llp(struct rnic_dev *dev, u8 llp)
 	return 0;
 }
 
+/* What listens over SCTP only, or connects over it, does not over TCP instead */
+static bool does_with_tcp(const struct rnic_policy *p)
+{
+	return p->llp_connect == RNIC_SW_LLP_TCP &&
+	       p->llp_listen & BIT(RNIC_SW_LLP_TCP);
+}
+
+/* SCTP, if new devices are set to it; nobody writes to the policy yet */
+static int need_sctp(struct rnic_dev *dev, struct rnic_policy *p)
+{
+	int err;
+
+	if (p->llp_connect != RNIC_SW_LLP_SCTP &&
+	    !(p->llp_listen & BIT(RNIC_SW_LLP_SCTP)))
+		return 0;
+	err = rnic_need_llp(dev, RNIC_SW_LLP_SCTP);
+	if (!err || !does_with_tcp(p))
+		return err;
+	pr_warn("rnic_sw: there is no SCTP, a new device listens over TCP only\n");
+	p->llp_listen = BIT(RNIC_SW_LLP_TCP);
+	return 0;
+}
+
 /**
- * rnic_cm_init - a device is being made: over TCP, until more is asked for
+ * rnic_cm_init - a device is being made: over TCP, and SCTP if it is set to it
  * @dev: the device
  *
  * Return: 0, -EPROTONOSUPPORT or -ENOMEM; rnic_cm_exit() is due either way.
@@ -243,12 +266,14 @@ int rnic_need_llp(struct rnic_dev *dev, u8 llp)
 int rnic_cm_init(struct rnic_dev *dev)
 {
 	struct rnic_llps *llps = kzalloc(sizeof(*llps), GFP_KERNEL);
+	int err;
 
 	rnic_asked_init(dev);
 	dev->llps = llps;
 	if (!llps)
 		return -ENOMEM;
-	return rnic_need_llp(dev, RNIC_SW_LLP_TCP);
+	err = rnic_need_llp(dev, RNIC_SW_LLP_TCP);
+	return err ? err : need_sctp(dev, &dev->policy);
 }
 
 /**

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * What a device is set to: llp/ and mpa/ below its directory in sysfs.  Each
- * word counts from the next connection or listener on.
+ * word counts from the next connection or listener on.  And what a new device
+ * is set to, for it is listened on as soon as it is there: parameters.
  */
 #include <linux/capability.h>
 #include <linux/device.h>
+#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -39,15 +41,24 @@ static const struct word rtr_words[] = {
 	{ "read", DDP_RTR_READ }, {}
 };
 
+/* A word that new devices begin with */
+struct preset {
+	const struct word	*words;
+	u8			value;
+};
+
+static struct preset preset_connect = { connect_words, RNIC_SW_LLP_TCP };
+/* another protocol's port is opened for those who ask for it */
+static struct preset preset_listen = { listen_words, LISTEN_TCP };
+
 /**
  * rnic_policy_init - what a new device is set to
  * @p: filled in
  */
 void rnic_policy_init(struct rnic_policy *p)
 {
-	p->llp_connect = RNIC_SW_LLP_TCP;
-	/* another protocol's port is opened for those who ask for it */
-	p->llp_listen = LISTEN_TCP;
+	p->llp_connect = READ_ONCE(preset_connect.value);
+	p->llp_listen = READ_ONCE(preset_listen.value);
 	p->mpa_revision = 0;
 	p->mpa_crc = true;
 	p->mpa_markers = false;
@@ -87,6 +98,34 @@ static ssize_t show_word(char *buf, const struct word *w, u8 value)
 		w++;
 	return sysfs_emit(buf, "%s\n", w->name);
 }
+
+static int rnic_preset_set(const char *text, const struct kernel_param *param)
+{
+	struct preset *preset = param->arg;
+	const struct word *w = find_name(preset->words, text);
+
+	if (!w)
+		return -EINVAL;
+	WRITE_ONCE(preset->value, w->value);
+	return 0;
+}
+
+static int rnic_preset_get(char *buf, const struct kernel_param *param)
+{
+	const struct preset *preset = param->arg;
+
+	return show_word(buf, preset->words, READ_ONCE(preset->value));
+}
+
+static const struct kernel_param_ops preset_ops = {
+	.set	= rnic_preset_set,
+	.get	= rnic_preset_get,
+};
+
+module_param_cb(connect, &preset_ops, &preset_connect, 0644);
+MODULE_PARM_DESC(connect, "llp/connect of new devices: tcp or sctp");
+module_param_cb(listen, &preset_ops, &preset_listen, 0644);
+MODULE_PARM_DESC(listen, "llp/listen of new devices: tcp, sctp or both");
 
 /* A word of @w, read from @buf */
 static int read_word(struct rnic_dev *dev, const struct word *w,

@@ -112,7 +112,6 @@ restart_server() {
 device_goes() {
 	gone_device "$1"
 	new_device
-	served_again
 }
 
 modules_go() {

@@ -30,8 +30,6 @@ up() {
 	t_until "$T_TIME" mapped || t_fail "no block device"
 }
 
-# It listens as soon as it is there; on a device that comes later before that is
-# told that SCTP is wanted
 server_up() {
 	t_defer server_down
 	modprobe rtrs_server always_invalidate=N sess_queue_depth=64

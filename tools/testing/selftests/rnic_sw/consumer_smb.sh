@@ -92,7 +92,6 @@ device_goes() {
 	works_again
 	gone_device "$1"
 	new_device
-	served_again
 	t_until "$T_TIME" works_again
 	files_right
 	down

@@ -45,10 +45,16 @@ needs_programs() {
 # The scene
 
 scene() {
+	presets
+	t_defer preset tcp
 	one_device
 	over_llp
 	objects iw0 >"$T_CASE/before"
 }
+
+# A server that is told no address listens on a new device as soon as that comes.
+presets() { [ -z "${T_LLP:-}" ] || preset both; }
+preset() { echo "$1" >/sys/module/rnic_sw/parameters/listen; }
 
 # The kernel has no environment that says it
 over_llp() { [ -z "${T_LLP:-}" ] || echo "$T_LLP" >/sys/class/infiniband/iw0/llp/connect; }
@@ -82,6 +88,7 @@ gone_device() {
 
 new_device() {
 	modprobe rnic_sw
+	presets
 	if [ ! -e /sys/class/net/t0 ]; then
 		ip link add t0 type dummy
 		ip addr add "$B4/24" dev t0
@@ -91,12 +98,6 @@ new_device() {
 	t_link iw0 t0
 	over_llp
 	objects iw0 >"$T_CASE/before"
-}
-
-# A server that is told no address listens on a new device as soon as that comes,
-# which is before anybody can tell the device that SCTP is wanted: once more.
-served_again() {
-	[ "${T_LLP:-}" != sctp ] || { server_down; server_up; }
 }
 
 # Long enough that segments are lost

@@ -20,6 +20,20 @@ llp() {
 	on "$1" sh -c "echo $3 >/sys/class/infiniband/$dev/llp/$2"
 }
 
+llp_of() {
+	local dev=$A_DEV
+	[ "$1" = a ] || dev=$B_DEV
+	on "$1" cat "/sys/class/infiniband/$dev/llp/$2"
+}
+
+# What devices made from now on are set to, until the end of the case
+PARAMETERS=/sys/module/rnic_sw/parameters
+preset() {
+	t_defer sh -c "[ ! -e $PARAMETERS/$1 ] || echo tcp >$PARAMETERS/$1"
+	echo "$2" >$PARAMETERS/"$1"
+	t_check "$1 of new devices is $2" test "$(cat $PARAMETERS/"$1")" = "$2"
+}
+
 ping_sizes() {
 	local size
 	for size in 32 1000 1452 4096 16384 65535; do
@@ -263,6 +277,14 @@ forbidden() {
 	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
 	t_refused llp a connect sctp
 	t_refused llp b listen sctp
+	t_drop_device "$B_DEV" "$NS_B"
+	preset listen sctp
+	RNIC_SW_LLP=tcp t_refused t_link "$B_DEV" "$B_IF" "$NS_B"
+	# beside TCP it is done without
+	preset listen both
+	RNIC_SW_LLP=tcp t_link "$B_DEV" "$B_IF" "$NS_B"
+	t_check "listeners are on TCP" test "$(llp_of b listen)" = tcp
+	RNIC_SW_LLP=tcp t_rping "$B4" -C 3
 }
 
 # A device has nothing to do with SCTP before somebody asks for it.
@@ -285,10 +307,48 @@ asked_for() {
 	t_rping "$B4" -C 3
 }
 
+# Who listens everywhere does so on a new device before anybody can write to its files.
+preset_listen() {
+	modprobe -q sctp || t_skip "no SCTP here"
+	modprobe -r rnic_sw iw_sctp_ddp
+	modprobe rnic_sw listen=both
+	t_defer sh -c "echo tcp >$PARAMETERS/listen"
+	RNIC_SW_LLP=tcp two_hosts
+	t_check "SCTP is there" test -d /sys/module/iw_sctp_ddp
+	t_check "listeners are on both" test "$(llp_of b listen)" = both
+	t_port
+	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_listens b "$PORT"
+	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+	t_drop_device "$B_DEV" "$NS_B"
+	RNIC_SW_LLP=tcp t_link "$B_DEV" "$B_IF" "$NS_B"
+	t_listens b "$PORT"
+	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+	RNIC_SW_LLP=tcp on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+}
+
+preset_words() {
+	local word
+	preset listen sctp
+	preset listen both
+	preset connect sctp
+	for word in listen:udp listen: connect:both listen:1; do
+		t_refused sh -c "echo '${word#*:}' >$PARAMETERS/${word%:*}"
+	done
+	t_check "it is what it was" test "$(cat $PARAMETERS/listen) $(cat $PARAMETERS/connect)" = "both sctp"
+	RNIC_SW_LLP=tcp two_hosts
+	t_check "as new devices connect" test "$(llp_of a connect)" = sctp
+	t_check "and listen" test "$(llp_of a listen)" = both
+	llp a listen tcp
+	t_check "a device's own word counts" test "$(llp_of a listen) $(llp_of b listen)" = "tcp both"
+}
+
 modprobe rnic_sw
 t_case "no SCTP allowed" "" forbidden
 t_case "SCTP only where it is asked for" "" asked_for
+t_case "SCTP for who listens everywhere, by a parameter of the module" "" preset_listen
 modprobe iw_sctp_ddp || t_skip_all "no SCTP here"
+t_case "what new devices are set to" "" preset_words
 modprobe sctp_diag
 two_hosts
 t_case "rping, IPv4" "SCTPDDP-29" ping_sizes "$B4"
