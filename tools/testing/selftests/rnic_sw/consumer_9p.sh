@@ -58,14 +58,15 @@ link() {
 }
 
 # The kernel's client holds the device until it is unmounted, and does not connect
-# again; requests under way it would wait for until they are killed.
+# again; requests under way it would wait for until they are killed. So it would for
+# its farewell, which it sends to nobody if the unmounting is forced (umount -f).
 device_goes() {
 	scene
 	up
 	t_note_connects iw0 ''
 	t_bg deletion b rdma link del iw0
 	t_until "$T_TIME" t_ended relay
-	umount -f "$DIR"
+	umount -l "$DIR"
 	t_wait deletion "$T_TIME"
 	umount "$SHARE"
 	new_device
