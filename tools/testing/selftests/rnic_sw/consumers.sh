@@ -104,6 +104,10 @@ new_device() {
 link_down_and_up() {
 	ip link set t0 down
 	t_pause 3
+	link_up
+}
+
+link_up() {
 	ip addr replace "$B6/64" dev t0 nodad
 	ip link set t0 up
 }
@@ -171,9 +175,11 @@ load() {
 	load_moves
 }
 
+# It lives longer than anybody waits for it
 load_of() {
-	t_bg load a fio --name=load --direct=1 --ioengine=psync --thread --rw=randwrite \
-		--verify=crc32c --verify_fatal=1 --verify_state_save=0 --numjobs=8 --size=1m \
+	T_TIME=$((10 * T_TIME)) t_bg load a fio --name=load --direct=1 --ioengine=psync \
+		--thread --rw=randwrite --verify=crc32c --verify_fatal=1 \
+		--verify_state_save=0 --numjobs=8 --size=1m \
 		--bsrange=4k-128k --loops=100000 "$@"
 }
 
