@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# consumer_blktests.sh: the kernel's block tests, those that go over RDMA: NVMe, SRP,
+# RNBD. Their source is somewhere else: scripts/blktests builds it, T_BLKTESTS=DIR says
+# where. They make the devices themselves, on each interface. T_RDMA=siw: of that driver.
+
+. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+
+export SOFT_RDMA=${T_RDMA:-rnic_sw} NVMET_TRTYPES=rdma
+# nvmet opens files with O_DIRECT, which where logs go there may not be
+RESULTS=/tmp/rnic_sw-blktests
+# As small and short as their tests take it
+export NVME_IMG_SIZE=350M NVME_NUM_ITER=10 TIMEOUT=10
+
+# What new devices begin with; over SCTP they take nothing else
+module_options() {
+	mkdir -p /run/modprobe.d
+	echo "options rtrs_server always_invalidate=N sess_queue_depth=64" >/run/modprobe.d/blktests.conf
+	[ "${T_LLP:-}" != sctp ] ||
+		echo "options rnic_sw connect=sctp listen=sctp" >>/run/modprobe.d/blktests.conf
+}
+
+# Their tests look for modules with find, which goes by no link, and for the kernel's
+# configuration in /boot
+kernel_files() {
+	local dir kernel
+	dir=/lib/modules/$(uname -r)/kernel
+	kernel=$(readlink -f "$dir")
+	if [ -L "$dir" ]; then
+		rm "$dir"
+		mkdir "$dir"
+		mount --bind "$kernel" "$dir"
+	fi
+	[ ! -e "${T_KCONFIG:-}" ] || cp "$T_KCONFIG" "/boot/config-$(uname -r)"
+}
+
+# Names of block devices below /dev/disk; udev's children have no environment of ours
+udev_up() {
+	local udevd=/lib/systemd/systemd-udevd
+	[ -x $udevd ] && ! pidof systemd-udevd >/dev/null || return 0
+	$udevd --daemon
+	udevadm trigger --subsystem-match=block
+	udevadm settle
+}
+
+# multipathd looks there for what it loads
+multipath_files() {
+	[ -e /lib/multipath ] || [ ! -e "${T_UNPACKED:-}/lib/multipath" ] ||
+		ln -s "$T_UNPACKED/lib/multipath" /lib/multipath
+}
+
+an_interface() {
+	t_must ip link add t0 type dummy
+	t_defer ip link del t0
+	t_must ip addr add 10.9.0.1/24 dev t0
+	t_must ip addr add fd00:9::1/64 dev t0 nodad
+	t_must ip link set t0 up
+}
+
+# What it did not like, and what it wrote meanwhile
+show() {
+	local file
+	for file in "$RESULTS"/*/*/*.{out.bad,dmesg,full}; do
+		[ ! -s "$file" ] || { echo "--- $file, at the end:"; tail -n 30 "$file"; }
+	done
+}
+
+# Of more than one run, as with a device and with a file behind, each has to pass
+blktest() {
+	[[ $1 != rnbd/* || ${T_LLP:-} == sctp ]] ||
+		t_skip "RTRS wants all its connections between the same two ports"
+	an_interface
+	cd "$T_BLKTESTS" || t_fail "there is no $T_BLKTESTS"
+	rm -rf "$RESULTS"
+	t_defer rm -rf "$RESULTS"
+	timeout -k 10 $((10 * T_TIME)) ./check --output="$RESULTS" "$1" >"$T_CASE/said" 2>&1 ||
+		echo "its status is $?"
+	cat "$T_CASE/said"
+	! grep -q '\[failed\]' "$T_CASE/said" || { show; t_fail "$1 failed"; }
+	grep -q '\[passed\]' "$T_CASE/said" ||
+		t_skip "$(sed -n '/\[not run\]$/{n;s/^ *//p;q}' "$T_CASE/said")"
+}
+
+# test_name TEST: with what it says of itself
+test_name() {
+	sed -n "s|^DESCRIPTION=\"\(.*\)\"|$1: \1|p" "$T_BLKTESTS/tests/$1" | head -n 1
+}
+
+[ -x "${T_BLKTESTS:-}/check" ] || t_skip_all "blktests is not built (scripts/blktests)"
+needs_programs fio nvme multipathd sg_reset mkfs.xfs
+module_options
+kernel_files
+multipath_files
+udev_up
+modprobe -r rnic_sw
+for test in $(cd "$T_BLKTESTS/tests" && ls -d {nvme,srp,rnbd}/[0-9][0-9][0-9]); do
+	t_case "$(test_name "$test")" "" blktest "$test"
+done
+# Other connections were refused
+awk '$1 == "SctpActiveEstabs" { print $2, $2 }' /proc/net/sctp/snmp >"$T_LOG/$T_SCRIPT/connects" 2>/dev/null
+t_end
