@@ -49,14 +49,6 @@ multipath_files() {
 		ln -s "$T_UNPACKED/lib/multipath" /lib/multipath
 }
 
-an_interface() {
-	t_must ip link add t0 type dummy
-	t_defer ip link del t0
-	t_must ip addr add 10.9.0.1/24 dev t0
-	t_must ip addr add fd00:9::1/64 dev t0 nodad
-	t_must ip link set t0 up
-}
-
 # What it did not like, and what it wrote meanwhile
 show() {
 	local file
@@ -69,7 +61,7 @@ show() {
 blktest() {
 	[[ $1 != rnbd/* || ${T_LLP:-} == sctp ]] ||
 		t_skip "RTRS wants all its connections between the same two ports"
-	an_interface
+	one_interface
 	cd "$T_BLKTESTS" || t_fail "there is no $T_BLKTESTS"
 	rm -rf "$RESULTS"
 	t_defer rm -rf "$RESULTS"

@@ -254,9 +254,7 @@ t_link() {
 }
 
 # t_listens_on DEV WORD [NS]: over what its listeners take connections
-t_listens_on() {
-	t_in "${3:-}" sh -c "echo $2 >/sys/class/infiniband/$1/llp/listen"
-}
+t_listens_on() { t_in "${3:-}" sh -c "echo $2 >/sys/class/infiniband/$1/llp/listen"; }
 
 # t_new_device DEV NETDEV [NS]
 t_new_device() {
@@ -286,12 +284,16 @@ t_must() {
 	exit 1
 }
 
-one_device() {
+one_interface() {
 	t_must ip link add t0 type dummy
 	t_defer ip link del t0
 	t_must ip addr add 10.9.0.1/24 dev t0
 	t_must ip addr add fd00:9::1/64 dev t0 nodad
 	t_must ip link set t0 up
+}
+
+one_device() {
+	one_interface
 	t_must t_new_device iw0 t0
 	NS_A='' NS_B='' A_IF=t0 B_IF=t0 A_DEV=iw0 B_DEV=iw0
 	A4=10.9.0.1 B4=10.9.0.1 A6=fd00:9::1 B6=fd00:9::1
@@ -382,9 +384,7 @@ t_listens_beside() {
 }
 
 # A program that exits before it listens is told at once, not at the limit.
-t_listens_or_ended() {
-	t_listens_beside "${t_pids[$1]}" "$2" || t_gone "${t_pids[$1]}"
-}
+t_listens_or_ended() { t_listens_beside "${t_pids[$1]}" "$2" || t_gone "${t_pids[$1]}"; }
 
 t_bg() {
 	local name=$1 host=$2
