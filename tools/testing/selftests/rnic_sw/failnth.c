@@ -21,6 +21,8 @@
 
 #define ROUNDS_MOST	20000	/* of one scene: there is an end */
 #define MISSES		5	/* in succession: there are no more */
+#define SEARCH_MOST	500	/* rounds */
+#define SEARCH_LEAP_AT	2
 
 struct setting setting = { .netdev = "t1" };
 
@@ -82,19 +84,21 @@ static unsigned long get(const char *path)
 /*
  * The kernel goes on counting from round to round, and does not say how far it
  * is: to fail the next but n is to fail every (@base + n)-th, once.  @base is
- * what it has counted, or more as long as @sure is false.
+ * what it has counted; as long as @sure is false, that or more.  Rarely less: the
+ * kernel counts on until it has noted, and said if it has to, which one fails.
  */
 struct way {
 	const char	*name;
 	const char	*dir;	/* in debugfs; NULL: fail-nth */
 	unsigned long	base;
 	bool		sure;
+	unsigned long	leap;	/* more than are counted in some rounds */
 };
 
 static struct way ways[] = {
-	{ "task", NULL, 0, true },
-	{ "slab", "failslab", 0, false },
-	{ "page", "fail_page_alloc", 0, false },
+	{ "task", NULL, 0, true, 0 },
+	{ "slab", "failslab", 0, false, 3000 },
+	{ "page", "fail_page_alloc", 0, false, 300 },
 };
 
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
@@ -188,14 +192,18 @@ static bool one_round(const struct scene *s, struct way *w, unsigned long n,
 	return err ? tell(s, w, n, "and then, with nothing failing", err) : true;
 }
 
-/* Where the kernel's count is not known one failure, wherever, makes it so */
+/*
+ * Where the kernel's count is not known one failure, wherever, makes it so.  It
+ * comes when the count has reached @base, unless it was beyond that: then @base
+ * has to get ahead of it first.
+ */
 static bool make_sure(const struct scene *s, struct way *w)
 {
 	bool fired;
 	int n;
 
-	for (n = 0; n < 100 && !w->sure; n++)
-		if (!one_round(s, w, 1, &fired))
+	for (n = 0; n < SEARCH_MOST && !w->sure; n++)
+		if (!one_round(s, w, n == SEARCH_LEAP_AT ? w->leap : 1, &fired))
 			return false;
 	return true;
 }

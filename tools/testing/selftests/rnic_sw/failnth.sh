@@ -5,7 +5,8 @@
 # connection that ends at both ends, or nothing at all; and the next try works. See
 # failnth.c.
 #
-# T_LONG=1: really every one, not one in so many; T_WAYS=task,slab,page: these alone.
+# T_LONG=1: really every one, not one in so many, and the kernel says where;
+# T_WAYS=task,slab,page: these alone.
 
 # shellcheck disable=SC2154	# t_count is lib.sh's
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
@@ -52,7 +53,7 @@ no_other_filter() {
 	set_all min-order 0
 	set_all stacktrace-depth 32
 	set_all space 0
-	set_all verbose 2
+	set_all verbose $((${T_LONG:+2} + 0))
 }
 
 nothing_fails() {
@@ -92,6 +93,9 @@ works_as_ever() {
 	t_rping "$B4" -C 10
 }
 
+# All of them, before others: what lies between them counts as well
+modprobe -a -q iw_mpa rnic_sw
+modprobe -q iw_sctp_ddp
 EVERY=1 FIRST=1
 [ -n "${T_LONG:-}" ] || EVERY=4 FIRST=$((${T_SEED:-1} % 4 + 1))
 one_device
@@ -108,10 +112,10 @@ one "a device comes and goes" 500 device tcp slab,page
 one "connect, accept, traffic, disconnect, over tcp" 150 traffic tcp
 one "reject, over tcp" 90 reject tcp
 one "a queue pair destroyed, over tcp" 130 drop tcp
-if modprobe -q iw_sctp_ddp; then
-	one "connect, accept, traffic, disconnect, over sctp" 180 traffic sctp
-	one "reject, over sctp" 130 reject sctp
-	one "a queue pair destroyed, over sctp" 180 drop sctp
+if [ -d /sys/module/iw_sctp_ddp ]; then
+	one "connect, accept, traffic, disconnect, over sctp" 250 traffic sctp
+	one "reject, over sctp" 200 reject sctp
+	one "a queue pair destroyed, over sctp" 250 drop sctp
 fi
 t_case "the device works as ever" "" works_as_ever
 t_end
