@@ -259,6 +259,8 @@ static void abi_commands(void)
 	pair_make_qp(&p, &p.s);
 	try_objects(p.c.id->verbs, &p);
 	try_changes(p.s.id->verbs, &p);
+	/* who calls is told, or else this process ends when he has given up */
+	CHECK(!rdma_reject(p.s.id, NULL, 0), "%m");
 	/* of what was made nobody has a handle: it goes with the process */
 }
 

@@ -130,7 +130,7 @@ static void atomic_race(void)
 	int i;
 
 	run_on(0);
-	until = now_ms() + patience(10000);
+	until = now_ms() + patience(25000);
 	for (i = 0; i < RACERS; i++)
 		line_up(&r[i], i, &r[0]);
 	for (i = 0; i < RACERS; i++)
@@ -173,7 +173,7 @@ static void *add_by_hand(void *arg)
 	return NULL;
 }
 
-enum { EACH = 16 };
+enum { EACH = 16, ENCOUNTERS = 20 };
 
 /* How many of the client's found that the processor had been there meanwhile */
 static uint32_t add_both_ways(struct desk *d, const struct buf *theirs)
@@ -207,7 +207,7 @@ static void atomic_global(void)
 	uint64_t want;
 
 	run_on(0);
-	until = now_ms() + patience(10000);
+	until = now_ms() + patience(25000);
 	pair_open(&d.p, &(struct opts){});
 	memory(&d.c, &d.p.c);
 	memory(&d.s, &d.p.s);
@@ -218,12 +218,12 @@ static void atomic_global(void)
 	*hand.at = 0;
 	CHECK(!pthread_create(&thread, NULL, add_by_hand, &hand), "%m");
 	/* how often they meet is the scheduler's business: until it was enough */
-	for (; n < 100 || (met < 100 && now_ms() < until); n++)
+	for (; n < 100 || (met < ENCOUNTERS && now_ms() < until); n++)
 		met += add_both_ways(&d, &theirs);
 	__atomic_store_n(&hand.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	want = hand.n + 2 * EACH * n;
-	CHECK(met >= 100, "the processor was there %u times only", met);
+	CHECK(met >= ENCOUNTERS, "the processor was there %u times only", met);
 	CHECK(*hand.at == want, "%llu, not %llu: %llu by the processor",
 	      (unsigned long long)*hand.at, (unsigned long long)want,
 	      (unsigned long long)hand.n);
