@@ -419,7 +419,7 @@ enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 	set_blocks(mr);
 	mr->region.base = wr->raddr;
 	mr->region.length = wr->compare_add;
-	mr->region.rights = rnic_ddp_rights(wr->swap);
+	WRITE_ONCE(mr->region.rights, rnic_ddp_rights(wr->swap));
 	mr->region.scope = s->id;
 	ddp_region_allow(&mr->region, wr->rkey & DDP_STAG_KEY_MASK);
 	return IW_OK;
