@@ -113,11 +113,12 @@ static void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 	mpa_frame_drop(c);
 	set_phase(c, MPA_ENDED);
 	trace_mpa_conn_end(c, why);
+	/* counted by the time that the peer hears of it */
+	if (c->caller.at && !c->told)
+		ddp_port_refused(c->caller.at, why);
 	mpa_sock_release(c, reset);
 	c->stream = NULL;
 	c->next_stream = NULL;
-	if (c->caller.at && !c->told)
-		ddp_port_refused(c->caller.at, why);
 	ddp_port_leave(&c->caller);
 	if (s)
 		ddp_llp_down(s, why);
