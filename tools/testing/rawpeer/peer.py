@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """One connection of the raw peer, as initiator or as responder."""
 
+import contextlib
 import socket
 import struct
 import time
@@ -149,7 +150,9 @@ class Peer(Talk):
     # the end --------------------------------------------------------------
 
     def half_close(self):
-        self.sock.shutdown(socket.SHUT_WR)
+        """Who has ended all of it meanwhile: see put()."""
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_WR)
 
     def reset(self):
         """RST."""
