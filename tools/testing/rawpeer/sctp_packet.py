@@ -6,6 +6,7 @@ withheld, TSNs and flags of one's own.  Nothing is ever sent again, so it wants
 a network without loss.  The address must be one that no kernel answers for.
 """
 
+import contextlib
 import struct
 import time
 from dataclasses import dataclass, field
@@ -150,16 +151,23 @@ class Sniffer:
     def __init__(self, sock):
         self.sock, self.seen = sock, []
 
-    def packets(self, wait=0.05):
-        """All since the last time."""
-        self.sock.settimeout(wait)
-        try:
+    def _next(self, timeout):
+        self.sock.settimeout(timeout)
+        packet = parse(self.sock.recv(1 << 17)[14:])
+        if packet:
+            self.seen.append(packet)
+        return packet
+
+    def packets(self, wait=0.05, until=None):
+        """All since the last time; until: waits for one of which that is true."""
+        end = time.monotonic() + sctp.PATIENCE
+        with contextlib.suppress(TimeoutError):
+            while until:
+                packet = self._next(max(end - time.monotonic(), 0.001))
+                if packet and until(packet):
+                    break
             while True:
-                packet = parse(self.sock.recv(1 << 17)[14:])
-                if packet:
-                    self.seen.append(packet)
-        except TimeoutError:
-            pass
+                self._next(wait)
         seen, self.seen = self.seen, []
         return seen
 

@@ -170,7 +170,8 @@ def on_the_wire(w):
         there.stream(4).get_chunk()
         here.close()
         there.wait_end()
-        packets = sniffer.packets()
+        packets = sniffer.packets(
+            until=lambda p: p.of(sctp_packet.SHUTDOWN_COMPLETE))
     inits = [c for p in packets for kind in (sctp_packet.INIT,
                                              sctp_packet.INIT_ACK)
              for c in p.of(kind)]
@@ -187,15 +188,17 @@ def no_sack(w):
     here.sacking = False
     there.stream(0).put_control(sctp.INITIATE)
     here.stream(0).get_control()
-    here.settle(4)      # above RTO.Initial
-    tsns = [c.data[0] for p in here.packets
-            for c in p.of(sctp_packet.DATA)]
-    check(f"sent again: {tsns}", len(tsns) > 1 and len(set(tsns)) == 1)
+
+    def tsns():
+        return [c.data[0] for p in here.packets
+                for c in p.of(sctp_packet.DATA)]
+
+    here.wait(lambda: len(tsns()) > 1)      # above RTO.Initial
+    check(f"sent again: {tsns()}", len(set(tsns())) == 1)
     here.sack()
     here.stream(0).put_control(sctp.ACCEPT)
     there.stream(0).get_control()
-    here.settle(0.3)
-    same("acknowledged", here.acked, here.tsn - 1)
+    here.wait(lambda: here.acked == here.tsn - 1)
 
 
 run(Bare)
