@@ -4,9 +4,10 @@
 as long as it has streams, or a new one."""
 
 import contextlib
+import time
 from dataclasses import astuple
 
-from wire import MATE_IF, NS, PEER_IF, case, check, mpa, same, shell
+from wire import MATE_IF, NS, PATIENCE, PEER_IF, case, check, mpa, same, shell
 from rawpeer import sctp
 from rawpeer.sctp import INITIATE, Control
 from wire_sctp import GHOST, answer, go, hardware, streams_asked, works
@@ -49,13 +50,15 @@ def call_many(w, sock, port, count):
 
 def found(w, sock, assocs):
     """Where the next Initiate comes: on a known association or on a new one."""
-    for _ in range(200):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         with contextlib.suppress(BlockingIOError):
             peer = sock.accept()[0]
             assocs.append(sctp.Association.up(peer))
             w.closing.callback(assocs[-1].close)
+        time.sleep(0.01)
         for assoc in assocs:
-            assoc.settle(0.02)
+            assoc.settle(0.01)
             for stream in assoc.streams.values():
                 if stream.came:
                     return stream, stream.get_control()
@@ -151,10 +154,12 @@ def few_at_once(w):
     same("associations", len(assocs), 3)
 
 
-def initiates(ghost):
+def initiates(w, ghost):
     """The streams on which Initiates come."""
     ghost.wait(lambda: any(s.came for s in ghost.streams.values()))
-    ghost.settle(0.3)
+    # who has sent one has sent the others by then
+    w.later()
+    ghost.settle(0.1)
     return [s for s in ghost.streams.values() if s.came]
 
 
@@ -169,7 +174,7 @@ def move_on(w):
         w.closing.callback(ghost.close)
         # the INIT it is for comes again if it was too early
         ghosts.append(w.ghost(port=port, peer_port=0, streams=2))
-        streams = initiates(ghost)
+        streams = initiates(w, ghost)
         counts.append(len(streams))
         for stream in streams:
             request = stream.get_control()
@@ -194,7 +199,7 @@ def move_within(w):
         w.mate.forget(link.conn)
         link.conn = None
     w.closing.callback(ghost.accept().close)
-    streams = initiates(ghost)
+    streams = initiates(w, ghost)
     same("streams", sorted(s.sid for s in streams), [0, 1])
     for stream in streams:
         stream.put_control(*astuple(answer(stream.get_control())))

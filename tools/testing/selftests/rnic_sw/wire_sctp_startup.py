@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Sessions over SCTP begin, or do not (RFC 5043 section 6, RFC 6581 section 7)."""
 
-from wire import CM, FLUSHED, Refused, case, check, mpa, same
+import time
+
+from wire import CM, FLUSHED, PATIENCE, Refused, case, check, mpa, same
 from rawpeer import rdmap, sctp
 from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
@@ -253,10 +255,15 @@ def backlog(w):
     assoc = w.associate(streams=BACKLOG + more)
     for sid in range(BACKLOG + more):
         assoc.stream(sid).put_control(INITIATE)
-    while (event := w.mate.event(CM, 0.5, event="CONNECT_REQUEST")):
-        asked += 1
-        w.add_link(assoc.stream(0), event.conn)
+    end = time.monotonic() + PATIENCE
+    while asked + len(assoc.chunks()) < BACKLOG + more and \
+            time.monotonic() < end:
+        assoc.settle(0.05)
+        while (event := w.mate.event(CM, 0, event="CONNECT_REQUEST")):
+            asked += 1
+            w.add_link(assoc.stream(0), event.conn)
     assoc.settle()
+    w.mate.not_yet(CM, event="CONNECT_REQUEST")
     answers = [s.get_control().code for s in assoc.streams.values()
                if s.came]
     check(f"{asked} were asked", BACKLOG / 2 <= asked <= BACKLOG)
@@ -270,7 +277,8 @@ def goes_unanswered(w):
     link.conn = w.asked().conn
     link.recv(w.shared(64, "l"), 64, 1)
     link.peer.terminate()
-    link.assoc.settle(0.1)
+    # it has come
+    w.later()
     w.mate.do("accept", link.conn, 1, 1)
     w.quiet(link.peer)
     link.cm("ESTABLISHED", status=0)
