@@ -86,7 +86,7 @@ class Mate:
         self.process.stdin.write("".join(lines))
         return [self._answer(line.strip()) for line in lines]
 
-    def event(self, kind, timeout=PATIENCE, **fields):
+    def peek(self, kind, timeout=PATIENCE, **fields):
         """The next event of that kind with these fields; None if late."""
         def find():
             for event in self.events:
@@ -97,7 +97,12 @@ class Mate:
 
         with self.lock:
             self.lock.wait_for(find, timeout)
-            event = find()
+            return find()
+
+    def event(self, kind, timeout=PATIENCE, **fields):
+        """As peek(), and it is taken."""
+        with self.lock:
+            event = self.peek(kind, timeout, **fields)
             if event:
                 self.events.remove(event)
             return event

@@ -22,6 +22,7 @@
 #define PD_MAX		256
 #define LINE		16384
 #define DEPTH		64
+#define PATIENCE	10000		/* milliseconds */
 
 static struct ibv_context *ctx;
 struct ibv_pd *pds[2];
@@ -168,9 +169,9 @@ static void do_open(char **w)
 	struct conn *c = new_id();
 
 	if (!c ||
-	    rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&a, 2000) ||
+	    rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&a, PATIENCE) ||
 	    await(c, RDMA_CM_EVENT_ADDR_RESOLVED) ||
-	    rdma_resolve_route(c->id, 2000) ||
+	    rdma_resolve_route(c->id, PATIENCE) ||
 	    await(c, RDMA_CM_EVENT_ROUTE_RESOLVED) || make_qp(c, 0))
 		fail("open");
 	else

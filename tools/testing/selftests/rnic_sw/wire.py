@@ -344,10 +344,6 @@ class Wire:
                 self.mate.do("destroy", self.listener)
                 self.listener = old
 
-    def counter(self, name):
-        return int(read(f"/sys/class/infiniband/{DEVICE}/ports/1/"
-                        f"hw_counters/{name}"))
-
     def counters(self):
         """All of them, read anew."""
         path = f"/sys/class/infiniband/{DEVICE}/ports/1/hw_counters/"
@@ -357,7 +353,8 @@ class Wire:
 
     @contextlib.contextmanager
     def losing(self, interface):
-        """Inside, nothing that this end of the wire sends arrives."""
+        """Inside, nothing that this end of the wire sends arrives; something is
+        sent."""
         tc = "tc -n " + NS if interface == PEER_IF else "tc"
         try:
             shell(f"{tc} qdisc add dev {interface} root netem loss 100%")
@@ -365,8 +362,10 @@ class Wire:
             raise Skip(f"no netem: {why}") from None
         try:
             yield
-            check("something was lost", "(dropped 0," not in
-                  shell(f"{tc} -s qdisc show dev {interface}"))
+            end = time.monotonic() + PATIENCE
+            while "(dropped 0," in shell(f"{tc} -s qdisc show dev {interface}"):
+                check("something was lost", time.monotonic() < end)
+                time.sleep(0.02)
         finally:
             shell(f"{tc} qdisc del dev {interface} root")
 
@@ -377,7 +376,7 @@ class Wire:
         yield
         want = {name: rises.get(name, 0) for name in before if name in rises
                 or name.startswith("end_") and name != self.aside}
-        end = time.monotonic() + 5
+        end = time.monotonic() + PATIENCE
         while True:
             now = self.counters()
             got = {name: now[name] - before[name] for name in want}

@@ -392,11 +392,8 @@ def completion_order(w):
     w.mate.not_yet(WC, conn=link.conn)
     link.peer.put_segment(rdmap.read_response(got.sink_stag, got.sink_to,
                                               bytes(64)))
-    with w.mate.lock:
-        w.mate.lock.wait_for(lambda: sum(
-            isinstance(e, WC) for e in w.mate.events) == 2, 10)
-        same("order", [e.wr for e in w.mate.events if isinstance(e, WC)],
-             [1, 2])
+    same("order", [w.mate.need(WC, conn=link.conn).wr for _ in range(2)],
+         [1, 2])
 
 
 RESPONSES = [

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """MPA start-up, octet by octet (RFC 5044 section 7.1, RFC 6581)."""
 
+import contextlib
 import threading
 import time
 
-from wire import (CM, FLUSHED, PEER, QPS_ERR, Peer, case, check, mpa,
-                  rdmap, run, same)
+from wire import (CM, FLUSHED, PATIENCE, PEER, QPS_ERR, Peer, Refused, case,
+                  check, mpa, rdmap, run, same)
 from wire_kernel import nobody_from
 
 RESERVED = 0x0F
@@ -51,8 +52,8 @@ class Slow:
     """Connects, does something, and notes when the end comes."""
 
     def __init__(self, w, drip=b""):
-        self.peer = w.dial()
         self.began = time.monotonic()
+        self.peer = w.dial()
         self.drip = drip
         self.took, self.before = None, b""
         self.thread = threading.Thread(target=self._watch, daemon=True)
@@ -226,13 +227,14 @@ def request_short(w):
 def request_long(w):
     link = w.add_link(w.dial())
     link.peer.put(mpa.request().pack() + bytes(4))
-    event = w.mate.event(CM, timeout=1, event="CONNECT_REQUEST")
+    # whichever comes first: it is refused at once, or when it is accepted
+    end, event = time.monotonic() + PATIENCE, None
+    while not event and link.peer.silent(0.05) and time.monotonic() < end:
+        event = w.mate.event(CM, timeout=0.05, event="CONNECT_REQUEST")
     if event:
         link.conn = event.conn
-        try:
+        with contextlib.suppress(Refused):
             w.mate.do("accept", link.conn, 1, 1)
-        except Exception:               # pylint: disable=broad-except
-            pass
     same("octets before the end", link.peer.wait_end()[1], b"")
 
 
@@ -575,10 +577,8 @@ def gone_early(w):
     peer.reset()
     time.sleep(0.05)
     link = w.add_link(peer, conn)
-    try:
+    with contextlib.suppress(Refused):
         w.mate.do("accept", conn, 1, 1)
-    except Exception:                   # pylint: disable=broad-except
-        pass
     link.close()
     w.links.remove(link)
 
