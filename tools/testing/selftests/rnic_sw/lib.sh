@@ -58,19 +58,22 @@
 #				 on a; both must end well within $T_TIME seconds
 #   t_rping ADDRESS ARGS...  both ends of rping, the server at $T_AT if that is set;
 #				 tries again when it fails at its end
+#   t_call ADDRESS ARGS...   the client alone, likewise: to a server that goes on, at $PORT
 #   t_perftest PROGRAM ARGS...   both ends of an ib_* program of perftest with -R;
 #				 tries again when it fails of its own faults
 #   t_iters N                prints N, or N/10 in a slow (debug) kernel
 #   t_counter DEV NAME       a counter of `rdma statistic`
-#   t_capture HOST FILE      starts a capture there, and waits until it runs;
-#   t_capture_end HOST       writes out what it saw
+#   t_taken N                has b's device accepted so many connections?
+#   t_capture HOST FILE, t_capture_end HOST    see capturing.sh
 #   t_prog NAME              the path of a program that the Makefile builds
+#   t_unload MODULE...       waits for what uses them still, and unloads them
 #
 # The environment
 #   T_ONLY=PATTERN   only the cases whose name contains it (a shell pattern);
 #		     T_STOP=1: and none after the first that fails
 #   T_LOG=DIR        where logs go (default: $BED_OUT in a bed, or a new directory)
-#   T_TIME=SECONDS   time limit of a program (60, twice that in a debug kernel)
+#   T_TIME=SECONDS   time limit of a program (60, twice that in a debug kernel or QEMU's
+#		     translation)
 #   T_SLOW=1         as short as in a debug kernel, and as patient
 #   T_CAPTURE=1      a failed case keeps a capture of each host, if tcpdump is here
 #   T_LLP=sctp       all connections are to be made over SCTP; the script's last
@@ -96,6 +99,8 @@ fi
 T_SLOW=${T_SLOW:-}
 [ ! -e /proc/lockdep ] || T_SLOW=1
 [ ! -e /sys/kernel/debug/kcsan ] || T_SLOW=1
+# So does all in a translated processor, though it does as much.
+! grep -qE 'QEMU (TCG|Virtual)' /proc/cpuinfo || T_TIME=${T_TIME:-120}
 T_TIME=${T_TIME:-$((T_SLOW ? 120 : 60))}
 
 # Cases
@@ -317,7 +322,7 @@ two_hosts() {
 # script before may be going still.
 t_own_namespaces() {
 	rdma system show | grep -q 'netns exclusive' && return
-	t_until 10 rdma system set netns exclusive
+	t_until 60 rdma system set netns exclusive
 }
 
 t_host_up() {
@@ -479,52 +484,17 @@ t_both() {
 	t_until "$T_TIME" t_listens_or_ended "server$tag" "$port" ||
 		t_fail "nobody listens on port $port"
 	t_bg "client$tag" a "$@"
-	t_wait "client$tag" || { t_kill "server$tag"; t_show "server$tag"; return 1; }
+	if ! t_wait "client$tag"; then
+		# what it has to say it says at its end
+		t_until 10 t_ended "server$tag" || true
+		t_kill "server$tag"
+		t_show "server$tag"
+		return 1
+	fi
 	t_wait "server$tag" "$T_TIME"
 }
 
 t_pair() { t_both "" "$@"; }
-
-# Its thread for events ends it with an error if it sees their channel closed first.
-t_closed_first() { grep -q 'rdma_get_cm_event: Bad file descriptor' "$@"; }
-
-t_rping() {
-	local address=$1 try
-	shift
-	for try in 1 2 3; do
-		t_port
-		if t_both "-$try" "$PORT" rping -s -a "${T_AT:-$address}" -p "$PORT" "$@" -- \
-			rping -c -a "$address" -p "$PORT" "$@"; then
-			return 0
-		fi
-		t_closed_first "$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1
-		echo "its events' channel was closed; again"
-	done
-	t_fail "that happened $try times"
-}
-
-# In a slow or jittery machine perftest finds its clock unreliable and gives up.
-# Its server stops listening between the client's two connections: the second one
-# is reset (-104) if it comes too early, and then the client crashes. Where there
-# is but one CPU that is often so, hence late_connect.
-t_perftest() {
-	local prog=$1 try late
-	shift
-	late=$(t_prog late_connect.so)
-	command -v "$prog" >/dev/null || t_skip "no $prog here (package perftest)"
-	for try in 1 2 3 4 5 6 7 8 9 10; do
-		t_port
-		if t_both "-$try" "$PORT" "$prog" -F -R -d "$B_DEV" -p "$PORT" "$@" -- \
-			env LD_PRELOAD="$late" "$prog" -F -R -d "$A_DEV" -p "$PORT" "$@" \
-			"${T_TO:-$B4}"; then
-			return 0
-		fi
-		grep -qE "Can't produce a report|Correlation coefficient|measured.*MHz|REJECTED; error: -104" \
-			"$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1
-		echo "its clock calibration failed, or it did not listen; again"
-	done
-	t_fail "that happened $try times"
-}
 
 t_iters() {
 	if [ -n "$T_SLOW" ] && [ "$1" -gt 50 ]; then echo $(($1 / 10)); else echo "$1"; fi
@@ -539,31 +509,8 @@ t_counter() {
 			END { exit !found }'
 }
 
-# Talk of one device with itself goes through lo.
-t_capture() {
-	local dev=lo
-	[ -z "${NS_A:-}" ] || { [ "$1" = a ] && dev=$A_IF || dev=$B_IF; }
-	rm -f "$2" "$T_CASE/tcpdump-$1.log"
-	(on_exec "$1" tcpdump -i "$dev" -n -U -s 0 -B 16384 -Z root -w "$2") \
-		>"$T_CASE/tcpdump-$1.log" 2>&1 &
-	t_pids[tcpdump-$1]=$!
-	t_defer t_capture_end "$1"
-	t_until 20 grep -q 'listening on' "$T_CASE/tcpdump-$1.log"
-}
-
-t_capture_end() {
-	# what is still in its ring
-	[ -z "${t_pids[tcpdump-$1]:-}" ] || sleep 1
-	t_kill "tcpdump-$1" INT
-}
-
-t_capture_all() {
-	local host
-	[ "${T_CAPTURE:-}" = 1 ] && command -v tcpdump >/dev/null || return 0
-	for host in "${t_hosts[@]}"; do
-		t_capture "$host" "$T_CASE/$host.pcap"
-	done
-}
+# t_taken N: has b's device accepted so many connections, ever?
+t_taken() { [ "$(t_counter "$B_DEV" accepts)" -ge "$1" ]; }
 
 t_prog() {
 	local dir
@@ -573,7 +520,17 @@ t_prog() {
 	t_skip "$1 is not built (make -C $T_DIR)"
 }
 
+# The sockets of a connection that has just ended may be about to go.
+t_unload() {
+	t_until "$T_TIME" modprobe -r "$@" || t_fail "it cannot be unloaded: $*"
+}
+
 # Before the first case
+
+# shellcheck source=capturing.sh source-path=SCRIPTDIR
+. "$T_DIR/capturing.sh"
+# shellcheck source=foreign.sh source-path=SCRIPTDIR
+. "$T_DIR/foreign.sh"
 
 # The provider of this tree, unless another one is named or installed.
 t_find_provider() {
@@ -588,7 +545,7 @@ t_load() {
 	modprobe -q rnic_sw || t_skip_all "the module rnic_sw cannot be loaded"
 	modprobe -q rdma_ucm || t_skip_all "the module rdma_ucm cannot be loaded"
 	[ -z "${T_LLP:-}" ] || modprobe -q iw_sctp_ddp || t_skip_all "no SCTP here"
-	t_until 10 test -e /dev/infiniband/rdma_cm || t_skip_all "no /dev/infiniband/rdma_cm"
+	t_until "$T_TIME" test -e /dev/infiniband/rdma_cm || t_skip_all "no /dev/infiniband/rdma_cm"
 }
 
 echo "TAP version 13"

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# capturing.sh: captures of what hosts send and get; lib.sh sources it.
+#
+#   t_capture HOST FILE      starts one there, and waits until it runs;
+#   t_capture_end HOST       waits until all that was there is in the file
+
+# shellcheck disable=SC2154	# lib.sh's: t_pids, t_hosts
+declare -A t_capture_file t_capture_dev
+# What nothing else says
+readonly T_LAST_WORD='the capture ends here'
+
+# Talk of one device with itself goes through lo.
+t_capture() {
+	local dev=lo
+	[ -z "${NS_A:-}" ] || { [ "$1" = a ] && dev=$A_IF || dev=$B_IF; }
+	t_capture_dev[$1]=$dev t_capture_file[$1]=$2
+	rm -f "$2" "$T_CASE/tcpdump-$1.log"
+	(on_exec "$1" tcpdump -i "$dev" -n -U -s 0 -B 16384 -Z root -w "$2") \
+		>"$T_CASE/tcpdump-$1.log" 2>&1 &
+	t_pids[tcpdump-$1]=$!
+	t_defer t_capture_end "$1"
+	t_until 60 grep -q 'listening on' "$T_CASE/tcpdump-$1.log"
+}
+
+t_capture_end() {
+	[ -n "${t_pids[tcpdump-$1]:-}" ] || return 0
+	t_capture_all_there "$1"
+	t_kill "tcpdump-$1" INT
+}
+
+# The kernel hands over what it has seen after a second, or somewhat more on a busy
+# machine, and who ends earlier loses it: a packet of ours is the last one.
+t_capture_all_there() {
+	for _ in 1 2 3 4; do
+		# the interface may be down, or have gone
+		t_last_word "$1" 2>/dev/null || break
+		! t_until 5 t_last_word_there "$1" || return 0
+	done
+	echo "the capture on $1 may lack its end"
+	sleep 2
+}
+
+t_last_word() {
+	local to=ff02::1%${t_capture_dev[$1]}
+	[ "${t_capture_dev[$1]}" != lo ] || to=127.0.0.1
+	on "$1" bash -c 'echo "$0" >"/dev/udp/$1/9"' "$T_LAST_WORD" "$to"
+}
+
+t_last_word_there() {
+	tail -c 65536 "${t_capture_file[$1]}" 2>/dev/null | grep -qF "$T_LAST_WORD"
+}
+
+t_capture_all() {
+	local host
+	[ "${T_CAPTURE:-}" = 1 ] && command -v tcpdump >/dev/null || return 0
+	for host in "${t_hosts[@]}"; do
+		t_capture "$host" "$T_CASE/$host.pcap"
+	done
+}
