@@ -49,9 +49,9 @@ ping_both() {
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
-	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
-	RNIC_SW_LLP=tcp on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
-	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+	t_call "$B4" -C 3
+	RNIC_SW_LLP=tcp t_call "$B4" -C 3
+	t_call "$B4" -C 3
 }
 
 ping_nobody() {
@@ -163,7 +163,7 @@ del_link() {
 reload() {
 	on a rdma link del "$A_DEV"
 	on b rdma link del "$B_DEV"
-	modprobe -r rnic_sw iw_mpa iw_sctp_ddp
+	t_unload rnic_sw iw_mpa iw_sctp_ddp
 	t_check "all modules are gone" test ! -d /sys/module/iw_ddp
 	modprobe rnic_sw
 	t_link "$A_DEV" "$A_IF" "$NS_A"
@@ -238,11 +238,11 @@ choose() {
 	llp b listen tcp
 	t_defer llp b listen both
 	t_port
-	t_bg server b rping -s -a "$B4" -p "$PORT" -C 3
+	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
 	llp a connect tcp
-	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+	t_call "$B4" -C 3
 }
 
 # The program's word counts more than its environment's.
@@ -290,7 +290,7 @@ forbidden() {
 # A device has nothing to do with SCTP before somebody asks for it.
 asked_for() {
 	modprobe -q sctp || t_skip "no SCTP here"
-	modprobe -r rnic_sw iw_sctp_ddp
+	t_unload rnic_sw iw_sctp_ddp
 	modprobe rnic_sw
 	RNIC_SW_LLP=tcp two_hosts
 	t_check "the module is not loaded" test ! -d /sys/module/iw_sctp_ddp
@@ -302,7 +302,7 @@ asked_for() {
 	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 	t_check "the module is loaded" test -d /sys/module/iw_sctp_ddp
 	t_check "nobody listens on SCTP" test "$(on b awk 'END { print NR }' /proc/net/sctp/eps)" = 1
-	RNIC_SW_LLP=tcp on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+	RNIC_SW_LLP=tcp t_call "$B4" -C 3
 	llp b listen both
 	t_rping "$B4" -C 3
 }
@@ -310,7 +310,7 @@ asked_for() {
 # Who listens everywhere does so on a new device before anybody can write to its files.
 preset_listen() {
 	modprobe -q sctp || t_skip "no SCTP here"
-	modprobe -r rnic_sw iw_sctp_ddp
+	t_unload rnic_sw iw_sctp_ddp
 	modprobe rnic_sw listen=both
 	t_defer sh -c "echo tcp >$PARAMETERS/listen"
 	RNIC_SW_LLP=tcp two_hosts
@@ -319,12 +319,12 @@ preset_listen() {
 	t_port
 	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
 	t_listens b "$PORT"
-	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+	t_call "$B4" -C 3
 	t_drop_device "$B_DEV" "$NS_B"
 	RNIC_SW_LLP=tcp t_link "$B_DEV" "$B_IF" "$NS_B"
 	t_listens b "$PORT"
-	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
-	RNIC_SW_LLP=tcp on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -C 3
+	t_call "$B4" -C 3
+	RNIC_SW_LLP=tcp t_call "$B4" -C 3
 }
 
 preset_words() {

@@ -26,7 +26,7 @@ ping_a_few() {
 
 unload() {
 	t_drop_device iw0
-	modprobe -r rnic_sw iw_mpa iw_sctp_ddp
+	t_unload rnic_sw iw_mpa iw_sctp_ddp
 	t_check "all modules are gone" test ! -d /sys/module/iw_ddp
 	modprobe rnic_sw
 }

@@ -94,8 +94,7 @@ reload_modules() {
 		t_drop_device iw0
 		ends_soon "c$round"
 		ends_soon "s$round"
-		t_until 20 modprobe -r rnic_sw iw_mpa iw_sctp_ddp ||
-			t_fail "the modules cannot be unloaded"
+		t_unload rnic_sw iw_mpa iw_sctp_ddp
 		t_refused test -d /sys/module/iw_ddp
 		modprobe rnic_sw
 		t_link iw0 t0
@@ -160,8 +159,7 @@ destroyed_meanwhile() {
 	done
 	nothing_left
 	t_drop_device iw0
-	t_until "$T_TIME" modprobe -r rnic_sw iw_mpa iw_sctp_ddp ||
-		t_fail "the modules cannot be unloaded"
+	t_unload rnic_sw iw_mpa iw_sctp_ddp
 	modprobe rnic_sw
 	t_link iw0 t0
 }
