@@ -18,7 +18,7 @@ ping_sizes() {
 
 # One server, one client after the other, and several at a time.
 ping_persistent() {
-	local i
+	local i before
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
@@ -29,7 +29,7 @@ ping_persistent() {
 	for i in $(seq 8); do
 		t_bg "client$i" a rping -c -a "$B4" -p "$PORT" -C "$(t_iters 200)"
 		# its server forgets a request if the next comes at once
-		sleep 0.5
+		t_until "$T_TIME" t_taken $((before + i)) || t_fail "client $i is not connected"
 	done
 	for i in $(seq 8); do
 		t_wait "client$i" || t_closed_first "$T_CASE/client$i.log"

@@ -80,7 +80,6 @@ crowd() {
 		t_bg "c$i" a rping -c -a "$B4" -p "$PORT"
 		# its server forgets a request if the next comes at once
 		t_until "$T_TIME" has_qps "$i" || t_fail "client $i is not connected"
-		sleep 0.5
 	done
 	on a ss -nS
 }
@@ -207,8 +206,9 @@ reordered() {
 
 # What is late of one queue pair holds up no other one's.
 share_reordered() {
-	local i n reads
+	local i n reads before
 	n=$(t_iters 400)
+	before=$(t_counter "$B_DEV" accepts)
 	reads=$(t_counter "$A_DEV" rx_read_requests)
 	netem delay 5ms 3ms 25% reorder 50% loss 1%
 	t_port
@@ -216,8 +216,7 @@ share_reordered() {
 	t_listens b "$PORT"
 	for i in 1 2 3 4; do
 		t_bg "c$i" a rping -c -a "$B4" -p "$PORT" -S 30000 -C "$n" -V
-		# its server forgets a request if the next comes at once
-		sleep 0.5
+		t_until "$T_TIME" t_taken $((before + i)) || t_fail "client $i is not connected"
 	done
 	t_check "they share an association" test "$(associations "$PORT")" = 1
 	for i in 1 2 3 4; do
