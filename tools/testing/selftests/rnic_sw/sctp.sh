@@ -11,7 +11,15 @@ export RNIC_SW_LLP=sctp
 # Idle associations and those that close do not count.
 associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
 qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
-no_tcp() { t_check "no TCP connection was made" test -z "$(on a ss -Htn)"; }
+tcp_connects() { echo $(($(t_counter "$A_DEV" connects) - $(t_counter "$A_DEV" connects_sctp))); }
+
+# no_tcp COMMAND...: it connects, but not over TCP
+no_tcp() {
+	local before
+	before=$(tcp_connects)
+	"$@"
+	t_check "a TCP connection was made" [ "$(tcp_connects)" -eq "$before" ]
+}
 
 # llp HOST WORD VALUE: what a device is set to
 llp() {
@@ -39,7 +47,6 @@ ping_sizes() {
 	for size in 32 1000 1452 4096 16384 65535; do
 		t_rping "$1" -C 5 -S "$size" -V
 	done
-	no_tcp
 }
 
 ping_both() {
@@ -232,8 +239,7 @@ choose() {
 	unset RNIC_SW_LLP
 	llp a connect sctp
 	t_defer llp a connect tcp
-	t_rping "$B4" -C 3
-	no_tcp
+	no_tcp t_rping "$B4" -C 3
 	llp b listen tcp
 	t_defer llp b listen both
 	t_port
@@ -251,8 +257,7 @@ direct_verb() {
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
-	RNIC_SW_LLP=tcp on a timeout "$T_TIME" "$direct" "$B4" "$PORT" sctp
-	no_tcp
+	RNIC_SW_LLP=tcp no_tcp on a timeout "$T_TIME" "$direct" "$B4" "$PORT" sctp
 	t_check "it was over SCTP" test "$(associations "$PORT")" = 1
 	t_port
 	t_bg other b rping -s -P -a "$B4" -p "$PORT"
@@ -350,8 +355,8 @@ modprobe iw_sctp_ddp || t_skip_all "no SCTP here"
 t_case "what new devices are set to" "" preset_words
 modprobe sctp_diag
 two_hosts
-t_case "rping, IPv4" "SCTPDDP-29" ping_sizes "$B4"
-t_case "rping, IPv6" "SCTPDDP-29" ping_sizes "$B6"
+t_case "rping, IPv4" "SCTPDDP-29" no_tcp ping_sizes "$B4"
+t_case "rping, IPv6" "SCTPDDP-29" no_tcp ping_sizes "$B6"
 t_case "rping, over TCP and SCTP side by side" "" ping_both
 t_case "rping, nobody listens" "" ping_nobody
 t_case "queue pairs share an association" "SCTPDDP-83" share
