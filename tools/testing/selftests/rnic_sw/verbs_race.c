@@ -33,6 +33,34 @@ static void run_on(int which)
 	CHECK(!pthread_setaffinity_np(pthread_self(), sizeof(one), &one), "%m");
 }
 
+/*
+ * Who is to run at the same time as the case: a process, as of the threads of one
+ * process User-Mode Linux lets but one at a time out of the kernel.
+ */
+static pid_t start_beside(void (*run)(void *arg), void *arg)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	run(arg);
+	_exit(PASS);
+}
+
+/* What it shares with the case */
+static void *shared(size_t len)
+{
+	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(at != MAP_FAILED, "%m");
+	return at;
+}
+
 static void memory(struct buf *b, const struct end *e)
 {
 	buf_new(b, SIZE);
@@ -158,19 +186,19 @@ static void atomic_race(void)
 /* Streams and a processor ---------------------------------------------------- */
 
 struct adder {
+	uint8_t		memory[SIZE];
 	uint64_t	*at;
 	uint64_t	n;
 	bool		stop;
 };
 
-static void *add_by_hand(void *arg)
+static void add_by_hand(void *arg)
 {
 	struct adder *a = arg;
 
 	run_on(1);
 	for (; !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE); a->n++)
 		__atomic_fetch_add(a->at, 1, __ATOMIC_SEQ_CST);
-	return NULL;
 }
 
 enum { EACH = 16, ENCOUNTERS = 20 };
@@ -199,36 +227,40 @@ static uint32_t add_both_ways(struct desk *d, const struct buf *theirs)
 /* Both ends (two devices, if there are), and a processor all the while */
 static void atomic_global(void)
 {
-	struct adder hand = {};
 	uint32_t n = 0, met = 0;
 	struct buf theirs;
-	pthread_t thread;
+	struct adder *hand;
 	struct desk d;
 	uint64_t want;
+	pid_t pid;
 
 	run_on(0);
 	until = now_ms() + patience(25000);
+	hand = shared(sizeof(*hand));
 	pair_open(&d.p, &(struct opts){});
 	memory(&d.c, &d.p.c);
-	memory(&d.s, &d.p.s);
+	d.s = (struct buf){ .at = hand->memory, .len = SIZE };
+	buf_reg(&d.s, d.p.s.pd, RIGHTS);
 	/* the server's memory once more, as the client's */
 	theirs = d.s;
 	buf_reg(&theirs, d.p.c.pd, RIGHTS);
-	hand.at = word(&d.s, 0);
-	*hand.at = 0;
-	CHECK(!pthread_create(&thread, NULL, add_by_hand, &hand), "%m");
+	hand->at = word(&d.s, 0);
+	pid = start_beside(add_by_hand, hand);
 	/* how often they meet is the scheduler's business: until it was enough */
 	for (; n < 100 || (met < ENCOUNTERS && now_ms() < until); n++)
 		met += add_both_ways(&d, &theirs);
-	__atomic_store_n(&hand.stop, true, __ATOMIC_RELEASE);
-	CHECK(!pthread_join(thread, NULL), "%m");
-	want = hand.n + 2 * EACH * n;
-	CHECK(met >= ENCOUNTERS, "the processor was there %u times only", met);
-	CHECK(*hand.at == want, "%llu, not %llu: %llu by the processor",
-	      (unsigned long long)*hand.at, (unsigned long long)want,
-	      (unsigned long long)hand.n);
-	CHECK(!ibv_dereg_mr(theirs.mr), "%m");
-	desk_close(&d);
+	__atomic_store_n(&hand->stop, true, __ATOMIC_RELEASE);
+	CHECK(waitpid(pid, NULL, 0) == pid, "%m");
+	want = hand->n + 2 * EACH * n;
+	printf("# %u times %u atomics, met the processor %u times\n", n,
+	       2 * EACH, met);
+	CHECK(met >= ENCOUNTERS, "too seldom");
+	CHECK(*hand->at == want, "%llu, not %llu: %llu by the processor",
+	      (unsigned long long)*hand->at, (unsigned long long)want,
+	      (unsigned long long)hand->n);
+	CHECK(!ibv_dereg_mr(theirs.mr) && !ibv_dereg_mr(d.s.mr), "%m");
+	buf_free(&d.c);
+	pair_close(&d.p);
 }
 
 /* Memory that goes while a segment is copied there ---------------------------- */
@@ -318,10 +350,6 @@ enum { LOOKS = 64, FEWEST = 64, SHORT = 1200, PLACES = 256,
 
 #define LOOK_MS		3000	/* as often as there is time for */
 
-/*
- * Shared with a process that looks: of the threads of one process User-Mode Linux
- * lets but one at a time out of the kernel.
- */
 struct look {
 	uint8_t		from[LOOKS * ROOM], to[LOOKS * ROOM];
 	struct {
@@ -354,8 +382,9 @@ static bool wait_for(const struct look *k, uint32_t turn)
 	return true;
 }
 
-static void look_on(struct look *k)
+static void look_on(void *arg)
 {
+	struct look *k = arg;
 	uint32_t i, turn;
 
 	run_on(1);
@@ -364,20 +393,6 @@ static void look_on(struct look *k)
 			see(k, i);
 		__atomic_store_n(&k->seen, turn, __ATOMIC_RELEASE);
 	}
-}
-
-static pid_t start_looking(struct look *k)
-{
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	CHECK(pid >= 0, "%m");
-	if (pid)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	look_on(k);
-	_exit(PASS);
 }
 
 /* Where a copy begins may depend on how its two ends lie to each other */
@@ -440,11 +455,9 @@ static void last_octet(void)
 	pid_t pid;
 
 	run_on(0);
-	k = mmap(NULL, sizeof(*k), PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(k != MAP_FAILED, "%m");
+	k = shared(sizeof(*k));
 	shared_desk(&d, k);
-	pid = start_looking(k);
+	pid = start_beside(look_on, k);
 	do {
 		one_turn(&d, k, ++turn, pid);
 	} while (now_ms() < end);
