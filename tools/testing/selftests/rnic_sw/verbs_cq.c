@@ -54,7 +54,7 @@ static void events(void)
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		send_one(&d, 2, 0);
 		send_one(&d, 3, 0);
-		CHECK(event_within(&d.p.s, 5000), "no event");
+		CHECK(event_within(&d.p.s, patience(WC_MS)), "no event");
 		all_have_come(&d);
 		CHECK(!event_within(&d.p.s, 0), "a second event");
 		want_recv(d.p.s.rcq, 2, 9);
@@ -76,14 +76,14 @@ static void events_solicited(void)
 		all_have_come(&d);
 		CHECK(!event_within(&d.p.s, 0), "event, not solicited");
 		send_one(&d, 2, IBV_SEND_SOLICITED);
-		CHECK(event_within(&d.p.s, 5000), "no event");
+		CHECK(event_within(&d.p.s, patience(WC_MS)), "no event");
 		want_recv(d.p.s.rcq, 1, 9);
 		want_recv(d.p.s.rcq, 2, 9);
 		/* one for any completion wins over one for solicited */
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 		send_one(&d, 3, 0);
-		CHECK(event_within(&d.p.s, 5000), "no event");
+		CHECK(event_within(&d.p.s, patience(WC_MS)), "no event");
 		want_recv(d.p.s.rcq, 3, 9);
 	}
 	desk_close(&d);
@@ -98,7 +98,7 @@ static void events_failed(void)
 	do_recv(&d.p.s, 1, &d.s, 0, 50);
 	CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 	pair_disconnect(&d.p);
-	CHECK(event_within(&d.p.s, 5000), "no event");
+	CHECK(event_within(&d.p.s, patience(WC_MS)), "no event");
 	want_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
 	desk_free(&d);
 }
@@ -111,7 +111,7 @@ static void wait_recv(struct end *e, uint64_t id)
 		CHECK(!ibv_req_notify_cq(e->rcq, 0), "arm");
 		if (ibv_poll_cq(e->rcq, 1, &wc))
 			break;
-		CHECK(event_within(e, 10000), "lost event, turn %llu",
+		CHECK(event_within(e, patience(WC_MS)), "lost event, turn %llu",
 		      (unsigned long long)id);
 		while (event_within(e, 0))
 			;

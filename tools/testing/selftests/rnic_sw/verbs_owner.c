@@ -38,7 +38,7 @@ static int event_of(struct rdma_event_channel *ch)
 	struct rdma_cm_event *ev;
 	int type;
 
-	if (poll(&pfd, 1, 10000) != 1 || rdma_get_cm_event(ch, &ev))
+	if (poll(&pfd, 1, patience(WC_MS)) != 1 || rdma_get_cm_event(ch, &ev))
 		return -1;
 	type = ev->event;
 	rdma_ack_cm_event(ev);
@@ -175,7 +175,7 @@ static void see_refusal(struct pair *p)
 	};
 
 	for (;;) {
-		CHECK(poll(pfd, 2, 10000) > 0, "no event");
+		CHECK(poll(pfd, 2, patience(WC_MS)) > 0, "no event");
 		if (pfd[1].revents)
 			break;
 		pair_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);

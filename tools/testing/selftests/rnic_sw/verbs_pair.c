@@ -69,7 +69,7 @@ void pair_event(struct pair *p, struct rdma_event_channel *ch,
 	struct rdma_cm_event *ev;
 	uint8_t len;
 
-	CHECK(poll(&pfd, 1, CM_MS) == 1, "no event, want %s",
+	CHECK(poll(&pfd, 1, patience(CM_MS)) == 1, "no event, want %s",
 	      rdma_event_str(type));
 	CHECK(!rdma_get_cm_event(ch, &ev), "%m");
 	p->ev = *ev;

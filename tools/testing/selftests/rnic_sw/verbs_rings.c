@@ -130,7 +130,7 @@ static void spoil_many(void)
 		pid = fork();
 		CHECK(pid >= 0, "%m");
 		if (!pid) {
-			alarm(20);
+			alarm(patience(20));
 			spoil_one(i);
 			_exit(PASS);
 		}

@@ -49,7 +49,7 @@ void want_async(struct ibv_context *ctx, enum ibv_event_type type,
 	struct seen s;
 
 	while (!take_kept(type, element)) {
-		if (!read_event(ctx, ASYNC_MS, &s)) {
+		if (!read_event(ctx, patience(ASYNC_MS), &s)) {
 			CHECK(!nkept, "async: %s instead of %s",
 			      ibv_event_type_str(kept[0].type),
 			      ibv_event_type_str(type));
@@ -90,16 +90,14 @@ uint64_t counter(const struct end *e, const char *name)
 void want_counted(const struct end *e, const char *name, uint64_t was,
 		  uint64_t more)
 {
-	unsigned long long now = 0;
-	int tries;
+	const uint64_t until = now_ms() + patience(WC_MS);
+	unsigned long long now = counter(e, name);
 
 	/* the core may keep what it has read for a moment */
-	for (tries = 0; tries < 40; tries++) {
-		now = counter(e, name);
-		if (now == was + more)
-			return;
+	while (now < was + more && now_ms() < until) {
 		pause_ms(25);
+		now = counter(e, name);
 	}
-	CHECK(false, "%s went from %llu to %llu", name,
+	CHECK(now == was + more, "%s went from %llu to %llu", name,
 	      (unsigned long long)was, now);
 }
