@@ -76,7 +76,8 @@ down() {
 	umount "$DIR"
 	server_down
 	exportfs -au
-	umount "$SHARE"
+	# what its server had open goes a moment later
+	t_until 30 umount "$SHARE"
 	t_kill mountd
 	t_kill rpcbind
 }

@@ -26,16 +26,16 @@ lockdep_proves() {
 # hosts MODE: exclusive, each host sees its own device only; shared, for the
 # program verbs, which has both ends in one process.
 hosts() {
-	t_defer t_until 10 rdma system set netns "$(rdma system show |
+	t_defer t_until 60 rdma system set netns "$(rdma system show |
 		sed -n 's/.*netns \([a-z]*\).*/\1/p')"
-	t_must t_until 10 rdma system set netns "$1"
+	t_must t_until 60 rdma system set netns "$1"
 	t_must ip netns attach rnic-s $$
 	t_defer t_drop_netns rnic-s
-	t_must ip netns add rnic-i
-	t_defer t_drop_netns rnic-i
+	t_must t_new_netns rnic-i
 	t_must ip link add vi netns rnic-i type veth peer name vs
 	t_defer ip link del vs
 	t_must t_host_up rnic-i vi 10.9.1.1 fd00:9:1::1 iwi
+	t_must sysctl -qw net.ipv6.conf.vs.accept_dad=0
 	t_must ip addr add 10.9.1.2/24 dev vs
 	t_must ip addr add fd00:9:1::2/64 dev vs nodad
 	t_must ip link set vs up
@@ -228,10 +228,13 @@ not_silent() {
 	same "who sends first" "$(field iwarp_mpa.fpdu ip.src)" "$B4"
 }
 
+connected() { [ -n "$(on b ss -Htn 'sport = :7471')" ]; }
+
 both_wait() {
 	t_bg server b ucmatose -b "$B4" -c 1 -C 10 -S 1000
 	t_listens b 7471
 	t_bg client a ucmatose -s "$B4" -c 1 -C 10 -S 1000
+	t_until "$T_TIME" connected || t_fail "nobody has called"
 	sleep 5
 	t_check "both wait" t_alive client
 	t_check "both wait" t_alive server

@@ -145,6 +145,11 @@ beyond_32_bits() {
 	done
 }
 
+# all_dropped REPLAYED FAILED: at least so many
+all_dropped() {
+	[ "$(dropped "$NS_B" replay)" -ge "$1" ] && [ "$(dropped "$NS_B" failed)" -ge "$2" ]
+}
+
 # Who has seen the packets can send them again: nobody takes them
 replayed() {
 	local window failed
@@ -154,6 +159,7 @@ replayed() {
 	t_capture_end a
 	window=$(dropped "$NS_B" replay) failed=$(dropped "$NS_B" failed)
 	again "$T_CASE/sent-by-a.pcap"
+	t_until 20 all_dropped $((window + 20)) $((failed + 1)) || echo "not all was dropped"
 	ip -n "$NS_B" -s xfrm state
 	t_check "old packets were taken" [ "$(dropped "$NS_B" replay)" -ge $((window + 20)) ]
 	t_check "a changed packet was taken" [ "$(dropped "$NS_B" failed)" -eq $((failed + 1)) ]

@@ -40,6 +40,8 @@ target() {
 
 controller() { grep -l $NQN /sys/class/nvme/nvme*/subsysnqn 2>/dev/null | head -n 1; }
 
+no_controller() { [ -z "$(controller)" ]; }
+
 disconnect() {
 	local c
 	c=$(controller)
@@ -101,7 +103,7 @@ nvme() {
 	cmp -n $((size << 20)) "$T_CASE/data" "$DISK"
 	[ "$(t_counter iw0 rx_read_requests)" -gt 0 ]
 	disconnect
-	t_until "$T_TIME" test -z "$(controller)"
+	t_until "$T_TIME" no_controller
 }
 
 reads_go_on() { [ "$(t_counter iw0 rx_read_requests)" -gt $((reads_before + 20)) ]; }
@@ -131,7 +133,7 @@ goes() {
 	took=$(((${EPOCHREALTIME/./} - began) / 1000))
 	echo "the device was gone after $took ms"
 	t_check "that took too long" [ $took -lt 10000 ]
-	t_until "$T_TIME" test -z "$(controller)" || t_fail "the controller is left"
+	t_until "$T_TIME" no_controller || t_fail "the controller is left"
 }
 
 deleted() { ip link del t0; }
