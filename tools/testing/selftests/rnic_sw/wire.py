@@ -77,12 +77,13 @@ class Link:
     def cm(self, event, **fields):
         return self.mate.need(CM, conn=self.conn, event=event, **fields)
 
-    def round_trip(self):
+    def round_trip(self, timeout=PATIENCE):
         """An empty Read is answered, and nothing else comes before: what the
         peer has sent is delivered, what we may send has gone, a responder may
         speak."""
         self.peer.read(rdmap.ReadRequest(0, 0, 0, 0, 0))
-        same("opcode of the Read Response", self.peer.get_segment().ulp, 0x42)
+        same("opcode of the Read Response",
+             self.peer.get_segment(timeout).ulp, 0x42)
 
     def ended(self, how="fin"):
         """The stream ends that way; nothing comes before."""
