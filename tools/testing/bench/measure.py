@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""measure.py PROGRAMS SIW_CRC PAIRS SECONDS RESULT: the part of `make bench` that
-runs in the bed, as root. PROGRAMS is the folder of rate and many, SIW_CRC a
-siw.ko that asks for CRC, RESULT the file for the results."""
+"""measure.py: the part of `make bench` and `make clock` that runs in the bed, as
+root; see --help."""
+import argparse
 import json
 import os
 import resource
@@ -67,10 +67,12 @@ def result_of(command, llp, timeout):
     return {"error": error}
 
 
-def rate(program, who, row, seconds):
+def rate(opts, who, row):
     args = [*row.args[:-1], who] if who == "sctp" else row.args
-    return result_of([program, "-a", ADDRESSES[who], "-t", str(seconds), *args],
-                     "sctp" if row in rows.SCTP else "tcp", 10 * seconds + 30)
+    times = ["-t", str(opts.seconds), "-w", str(opts.warm)]
+    command = [f"{opts.programs}/rate", "-a", ADDRESSES[who], *times, *args]
+    return result_of(command, "sctp" if row in rows.SCTP else "tcp",
+                     10 * opts.seconds + 30)
 
 
 def many(program, pairs):
@@ -92,16 +94,28 @@ def contestants(row, pair):
     return both if pair % 2 == 0 else both[::-1]
 
 
+def options():
+    p = argparse.ArgumentParser()
+    p.add_argument("programs", help="the folder of rate and many")
+    p.add_argument("siw_crc", help="a siw.ko that asks for CRC")
+    p.add_argument("result", help="the file for the results")
+    p.add_argument("--pairs", type=int, default=1, help="of each row")
+    p.add_argument("--seconds", type=float, default=2, help="that each takes")
+    p.add_argument("--warm", type=float, default=0.5, help="seconds before these")
+    p.add_argument("--rows", default="", help="those whose name matches this alone")
+    p.add_argument("--many", action="store_true", help="many connections, too")
+    return p.parse_args()
+
+
 def main():
-    programs, siw_crc, pairs, seconds, result = sys.argv[1:]
-    pairs, seconds = int(pairs), float(seconds)
-    plan = list(rows.planned(pairs))
+    opts = options()
+    plan = list(rows.planned(opts.pairs, opts.rows))
     results = []
     at = (None, None)
     set_up()
     for n, (crc, mtu, row, pair) in enumerate(plan):
         if crc != at[0]:
-            set_crc(crc, siw_crc)
+            set_crc(crc, opts.siw_crc)
         if mtu != at[1]:
             run("ip", "link", "set", "lo", "mtu", str(mtu))
         at = (crc, mtu)
@@ -112,11 +126,13 @@ def main():
         for who in contestants(row, pair):
             results.append({"row": row.name, "mtu": mtu, "crc": crc, "pair": pair,
                             "who": who,
-                            "result": rate(f"{programs}/rate", who, row, seconds)})
-    with open(result, "w", encoding="ascii") as f:
-        json.dump({"kernel": os.uname().release, "pairs": pairs,
-                   "seconds": seconds, "runs": results,
-                   "many": many(f"{programs}/many", pairs)}, f, indent=1)
+                            "result": rate(opts, who, row)})
+    measured = {"kernel": os.uname().release, "pairs": opts.pairs,
+                "seconds": opts.seconds, "runs": results}
+    if opts.many:
+        measured["many"] = many(f"{opts.programs}/many", opts.pairs)
+    with open(opts.result, "w", encoding="ascii") as f:
+        json.dump(measured, f, indent=1)
 
 
 main()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """What is measured, and the bars that it has to reach."""
+import re
 from collections import namedtuple
 
 # name, arguments of rate, CRC settings and MTUs to measure it with, the least
@@ -45,11 +46,13 @@ def bar(row, crc, mtu):
     return 1.0 if crc == "on" else row.bars[mtu]
 
 
-def planned(pairs):
-    """(crc, mtu, row, pair) in the order of measuring."""
+def planned(pairs, pattern=""):
+    """(crc, mtu, row, pair) in the order of measuring, of the rows whose name, CRC
+    and MTU (as in "write 64 KiB, CRC off, MTU 1500") match the pattern."""
     for crc in CRCS:
         for mtu in MTUS:
             for row in [*ROWS, TCP, *SCTP]:
-                if crc in row.crcs and mtu in row.mtus:
+                whole = f"{row.name}, CRC {crc}, MTU {mtu}"
+                if crc in row.crcs and mtu in row.mtus and re.search(pattern, whole):
                     for pair in range(pairs):
                         yield crc, mtu, row, pair
