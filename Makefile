@@ -26,7 +26,7 @@ depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
 	uninstall deb install-check quick check conformance consumers programs fuzz \
-	litmus mutate prove soak demo bench help kdir
+	litmus mutate prove soak demo bench clock help kdir
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -128,6 +128,9 @@ demo:
 bench:
 	@scripts/bench
 
+clock:
+	@scripts/clock
+
 help:
 	@echo "make             the modules, for the kernel whose build directory is KDIR"
 	@echo "                 ($(KDIR))"
@@ -152,6 +155,7 @@ help:
 	@echo "make soak        all tests on all beds, in rounds, until interrupted or for"
 	@echo "                 SOAK_SECONDS; scripts/soak --help"
 	@echo "make bench       measures against siw, plain TCP and SCTP"
+	@echo "make clock       counts the instructions of a message, beside theirs: 5 minutes"
 	@echo "make clean"
 	@echo
 	@echo "One system test alone: tools/testing/selftests/rnic_sw/run --help"
