@@ -155,7 +155,7 @@ help:
 	@echo "make soak        all tests on all beds, in rounds, until interrupted or for"
 	@echo "                 SOAK_SECONDS; scripts/soak --help"
 	@echo "make bench       measures against siw, plain TCP and SCTP"
-	@echo "make clock       counts the instructions of a message, beside theirs: 5 minutes"
+	@echo "make clock       counts the instructions of a message, beside theirs: 6 minutes"
 	@echo "make clean"
 	@echo
 	@echo "One system test alone: tools/testing/selftests/rnic_sw/run --help"
