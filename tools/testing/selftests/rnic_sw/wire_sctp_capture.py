@@ -169,8 +169,8 @@ def second_address(address="10.9.2.77"):
 
 def check_alone(packets, address, kind):
     """In what was sent, and in the INIT or INIT-ACK that says so."""
-    (packet, init), = [(p, c) for p in packets if p.source[0] == address
-                       for c in p.of(kind)]
+    (packet, init), *_ = [(p, c) for p in packets if p.source[0] == address
+                          for c in p.of(kind)]
     same("addresses", [kind for kind, _ in init.parameters if kind in
                        (sctp_packet.IPV4_ADDRESS, 6, 11)], [])
     same("addresses in use",
@@ -224,7 +224,7 @@ def one_path(w):
     with w.watching() as sniffer:
         traffic(w, w.initiate)
         packets = sniffer.packets()
-    first, = [p for p in packets if p.of(sctp_packet.INIT)]
+    first, *_ = [p for p in packets if p.of(sctp_packet.INIT)]
     same("paths", {frozenset((p.source, p.target))
                    for p in of_one(packets, first)},
          {frozenset((first.source, first.target))})
