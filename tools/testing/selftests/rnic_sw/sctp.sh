@@ -52,7 +52,8 @@ ping_sizes() {
 ping_both() {
 	t_port
 	t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 5 -- \
-		env RNIC_SW_LLP=tcp rping -c -a "$B4" -p "$PORT" -C 5
+		env RNIC_SW_LLP=tcp rping -c -a "$B4" -p "$PORT" -C 5 ||
+		t_closed_first "$T_CASE/client.log" "$T_CASE/server.log"
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"

@@ -321,7 +321,8 @@ router_says() {
 	t_bg server b rping -s -a "$1" -p "$PORT" -S 60000 -C 20 -V
 	t_listens b "$PORT"
 	start=$SECONDS
-	on a rping -c -a "$1" -p "$PORT" -S 60000 -C 20 -V
+	on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" -S 60000 -C 20 -V >"$T_CASE/client.log" 2>&1 ||
+		t_closed_first "$T_CASE/client.log"
 	start=$((SECONDS - start)) late=$(($(timeouts) - late))
 	on a ip route get "$1"
 	on a ip route get "$1" | grep -q "mtu 1400"
