@@ -312,24 +312,37 @@ router() {
 # It says what is too long for it, and that is heard at once: packets that only
 # vanish make a pause of more than 8 s, for which SCTP sends again in vain, 0.3 s
 # later, then twice as long each time. From then on SCTP has nothing to cut: at
-# most what was made before.
+# most what was made before. A busy machine may take as long, and SCTP mean that
+# something was lost: again, when the way is forgotten.
 router_says() {
-	local start cut late
+	local try
 	router
+	for try in 1 2 3; do
+		! heard_at_once "$1" || return 0
+		forget_ways
+	done
+	t_fail "that happened $try times"
+}
+
+heard_at_once() {
+	local start cut late
 	cut=$(messages_cut) late=$(timeouts)
 	t_port
 	t_bg server b rping -s -a "$1" -p "$PORT" -S 60000 -C 20 -V
 	t_listens b "$PORT"
 	start=$SECONDS
 	on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" -S 60000 -C 20 -V >"$T_CASE/client.log" 2>&1 ||
-		t_closed_first "$T_CASE/client.log"
-	start=$((SECONDS - start)) late=$(($(timeouts) - late))
-	on a ip route get "$1"
-	on a ip route get "$1" | grep -q "mtu 1400"
-	[ $start -lt 8 ] || t_check "it took $start s, and SCTP has sent again $late times" test $late -lt 3
-	cut=$(($(messages_cut) - cut))
+		t_closed_first "$T_CASE/client.log" || t_fail "rping has failed"
+	start=$((SECONDS - start)) late=$(($(timeouts) - late)) cut=$(($(messages_cut) - cut))
+	on a ip route get "$1" | tee "$T_CASE/way"
+	t_check "the way is as wide as before" grep -q "mtu 1400" "$T_CASE/way"
 	t_check "$cut messages were cut" test $cut -lt 20
+	echo "it took $start s, and SCTP has sent again $late times"
+	[ $start -lt 8 ] || [ $late -lt 3 ]
 }
+
+# That a path carries less is remembered for minutes
+forget_ways() { on a sh -c 'ip route flush cache; ip -6 route flush cache'; }
 
 timeouts() { on a awk '$1 == "SctpT3RtxExpireds" { print $2 }' /proc/net/sctp/snmp; }
 messages_cut() { on a awk '$1 == "SctpFragUsrMsgs" { print $2 }' /proc/net/sctp/snmp; }
@@ -340,8 +353,7 @@ mtus() {
 	t_must link_mtu b vb "$2"
 	t_defer link_mtu a va 1500
 	t_defer link_mtu b vb 1500
-	# that a path carries less is remembered for minutes
-	t_defer on a sh -c 'ip route flush cache; ip -6 route flush cache'
+	t_defer forget_ways
 }
 
 link_mtu() { on "$1" ip link set "$2" mtu "$3"; }
