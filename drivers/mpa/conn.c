@@ -185,16 +185,16 @@ static void tell_accepted(struct mpa_conn *c)
 /* What TCP has not taken yet of our frame */
 static int write_rest(struct mpa_conn *c)
 {
-	u8 *frame = kmalloc(MPA_FRAME_MAX, GFP_KERNEL);
+	struct page *page = alloc_page(GFP_KERNEL);
 	size_t len;
 	int n;
 
-	if (!frame)
+	if (!page)
 		return -ENOMEM;
-	len = mpa_startup_output(c->su, frame, MPA_FRAME_MAX);
+	len = mpa_startup_output(c->su, page_address(page), MPA_FRAME_MAX);
 	tell_accepted(c);
-	n = mpa_sock_write(c, frame + c->written, len - c->written);
-	kfree(frame);
+	n = mpa_sock_write(c, page, c->written, len - c->written);
+	put_page(page);
 	if (n < 0)
 		return n;
 	c->written += n;

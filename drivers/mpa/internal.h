@@ -14,6 +14,7 @@
 
 #include "startup.h"
 
+struct page;
 struct sk_buff;
 struct sk_buff_head;
 struct socket;
@@ -261,7 +262,7 @@ void mpa_sock_attach(struct mpa_conn *c);
 void mpa_sock_release(struct mpa_conn *c, bool abort);
 enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err);
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
-int mpa_sock_write(struct mpa_conn *c, const void *buf, size_t len);
+int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len);
 bool mpa_sock_shutdown(struct mpa_conn *c);
 u32 mpa_sock_acked(const struct mpa_conn *c);
 void mpa_sock_full(struct mpa_conn *c);

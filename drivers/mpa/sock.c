@@ -318,17 +318,24 @@ int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
 /**
  * mpa_sock_write - write without waiting, before Full Operation
  * @c: the connection
- * @buf: what is left of a start-up frame; a fresh socket has room for it
+ * @page: it holds a start-up frame, and is TCP's until the peer has the frame
+ * @from: what is left of the frame begins here; a fresh socket has room for it
  * @len: its length
+ *
+ * Not copied: TCP would get 32 KiB for that, and keep them as long as the socket.
  *
  * Return: octets that TCP has taken, or an error: -EAGAIN if memory is short.
  */
-int mpa_sock_write(struct mpa_conn *c, const void *buf, size_t len)
+int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	struct kvec vec = { .iov_base = (void *)buf, .iov_len = len };
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | COMPAT_SPLICE_PAGES,
+	};
+	struct bio_vec vec;
 
-	return kernel_sendmsg(c->sock, &msg, &vec, 1, len);
+	bvec_set_page(&vec, page, len, from);
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, len);
+	return sock_sendmsg(c->sock, &msg);
 }
 
 /**

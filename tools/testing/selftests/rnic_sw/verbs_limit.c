@@ -2,6 +2,7 @@
 /* How many there are of all: what the device says, what a control group leaves. */
 #define _GNU_SOURCE
 #include <stddef.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #include "verbs.h"
@@ -260,7 +261,76 @@ static void limit_cqs(void)
 	pair_free(&p);
 }
 
+/* KiB of whole pages that are no program's, slab's, table's or stack's */
+static long kernel_pages(void)
+{
+	static const char *const others[] = {
+		"MemFree:", "Cached:", "Buffers:", "AnonPages:", "Slab:",
+		"PageTables:", "KernelStack:", "Percpu:",
+	};
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[128], name[64];
+	long n = 0, kib;
+	size_t i;
+
+	CHECK(f, "%m");
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%63s %ld", name, &kib) != 2)
+			continue;
+		if (!strcmp(name, "MemTotal:"))
+			n += kib;
+		for (i = 0; i < ARRAY_SIZE(others); i++)
+			if (!strcmp(name, others[i]))
+				n -= kib;
+	}
+	fclose(f);
+	return n;
+}
+
+/* Before 6.5, into pages that a socket keeps */
+static bool tcp_copies(void)
+{
+	struct utsname u;
+	int major, minor;
+
+	CHECK(!uname(&u) && sscanf(u.release, "%d.%d", &major, &minor) == 2, "%m");
+	return major < 6 || (major == 6 && minor < 5);
+}
+
+#define PAIRS		128
+#define PAIR_PAGES	48	/* KiB: the rings, and as much again twice */
+
+/*
+ * A pair that stands has its rings and little else in whole pages: no socket keeps
+ * what its start-up frame was sent from.
+ */
+static void pair_pages(void)
+{
+	static struct pair p[PAIRS];
+	long before, each = 0;
+	int i;
+
+	if (tcp_copies())
+		skip("TCP of this kernel copies what it is to send");
+	pair_open(&p[0], &(struct opts){ .sq = 16, .rq = 16 });
+	before = kernel_pages();
+	for (i = 1; i < PAIRS; i++)
+		pair_open_like(&p[i], &p[0]);
+	/* what is sent is kept until it is acknowledged */
+	for (i = 0; i < 100; i++) {
+		each = (kernel_pages() - before) / (PAIRS - 1);
+		if (each < PAIR_PAGES)
+			break;
+		pause_ms(100);
+	}
+	printf("# %ld KiB for a pair\n", each);
+	CHECK(each < PAIR_PAGES, "%ld KiB", each);
+	for (i = PAIRS - 1; i >= 0; i--)
+		pair_close(&p[i]);
+}
+
 const struct test limit_tests[] = {
+	CASE("pair_pages", pair_pages, 60, "SEC-24"),
 	CASE("limit_pds", limit_pds, 60, "RDMAP-185 SEC-24"),
 	{ .name = "limit_cqs", .run = limit_cqs, .seconds = 300,
 	  .shows = "RDMAP-185 SEC-24", .asked = true },
