@@ -45,8 +45,10 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
 }
 
 /*
- * A program may look at the last octet of a Write to see that all of it is there.
- * No RFC promises it that, but adapters keep it; memcpy() may begin at the end.
+ * The end of a message.  A program may look at the last octet of a Write to see that
+ * all of it is there.  No RFC promises it that, but adapters keep it; memcpy() may
+ * begin at the end.  (One whose last segment is empty, as nobody sends it, may see its
+ * last octet early.)
  */
 static enum iw_reason region_fill(const struct ddp_region *r, u64 to, u32 len,
 				  struct ddp_llp *llp)
@@ -136,7 +138,8 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	if (why)
 		return why;
 	if (llp)
-		why = region_fill(r, h->to, len, llp);
+		why = h->last ? region_fill(r, h->to, len, llp)
+			      : region_from_llp(r, h->to, len, llp);
 	ddp_region_put(r);
 	return why;
 }
