@@ -9,7 +9,8 @@
  *
  * With a CRC or markers an FPDU that is whole is copied first, then the copy is
  * verified (RFC 5044 section 6) and handed up.  Without either there is nothing
- * to verify, and DDP reads the octets from the queue to where they go.
+ * to verify: its length and DDP's header are copied in one go, and DDP reads the
+ * octets behind them from the queue to where they go.
  */
 /* local_lock.h uses it */
 #include <linux/spinlock.h>
@@ -20,6 +21,11 @@
 
 #include "internal.h"
 #include "take.h"
+
+/* What leads an FPDU without markers, and DDP's shorter header */
+#define HEADS_MAX	(MPA_LEN_SIZE + IW_DDP_T_HDR_LEN)
+
+static_assert(HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 
 /* Where a CPU copies to; used from there within the same stretch of BH off */
 struct copy {
@@ -41,15 +47,21 @@ static DEFINE_PER_CPU(struct copy, copies) = {
  */
 bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
 {
-	u32 n = min(len, c->rx_left);
+	u32 n = min(len, c->rx_left), copied = min(n, c->rx_copied);
+	bool ok = true;
 
+	if (copied) {
+		memcpy(dst, c->rx_copy, copied);
+		c->rx_copy += copied;
+		c->rx_copied -= copied;
+	}
+	if (n > copied)
+		ok = mpa_cursor_copy(&c->cur, dst + copied, n - copied);
 	c->rx_left -= n;
+	if (n == len)
+		return ok;
 	memset(dst + n, 0, len - n);
-	if (!c->rx_copy)
-		return mpa_cursor_copy(&c->cur, dst, n) && n == len;
-	memcpy(dst, c->rx_copy, n);
-	c->rx_copy += n;
-	return n == len;
+	return false;
 }
 
 /* A responder may send once it has had a valid FPDU (RFC 5044 7.1.2 (4)) */
@@ -62,10 +74,12 @@ static void open_tx(struct mpa_conn *c)
 	mpa_tx_kick(c, false);
 }
 
+/* @copy: the first octets of the ULPDU; the others are where the cursor stands */
 static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
-			      const u8 *copy)
+			      const u8 *copy, u32 copied)
 {
 	c->rx_copy = copy;
+	c->rx_copied = copied;
 	c->rx_left = f->ulpdu_len;
 	open_tx(c);
 	return ddp_rx_segment(c->stream, &c->llp, f->ulpdu_len);
@@ -104,12 +118,16 @@ static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 	local_lock_nested_bh(&copies.lock);
 	ulpdu = this_cpu_read(copies.ulpdu);
 	why = mpa_gather_take(c, f, head, ulpdu);
-	why = why ? mpa_gather_refuse(c, why) : hand_up(c, f, ulpdu);
+	why = why ? mpa_gather_refuse(c, why)
+		  : hand_up(c, f, ulpdu, f->ulpdu_len);
 	local_unlock_nested_bh(&copies.lock);
 	return why;
 }
 
-/* @from: where @f begins; go to its end, over what DDP did not read */
+/*
+ * @from: where @f begins; go to its end, over what DDP did not read.  What DDP has taken
+ * is longer than what was copied ahead.
+ */
 static enum iw_reason mpa_gather_leave(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,
 				       const struct mpa_cursor *from)
@@ -130,13 +148,16 @@ static enum iw_reason mpa_gather_leave(struct mpa_conn *c,
 int mpa_gather(struct mpa_conn *c)
 {
 	const struct mpa_cursor from = c->cur;
+	const bool plain = !c->crc && !c->rx_markers;
 	u32 len = mpa_fpdu_head(c->rx_pos, c->rx_markers);
-	u8 head[MPA_FPDU_HEAD_MAX];
+	u8 head[HEADS_MAX];
 	enum iw_reason why;
 	struct mpa_fpdu f;
 
 	if (len > from.left)
 		return 0;
+	if (plain)
+		len = min_t(u32, sizeof(head), from.left);
 	if (!mpa_cursor_copy(&c->cur, head, len)) {
 		mpa_gather_refuse(c, IW_UNREADABLE);
 		return -EIO;
@@ -147,8 +168,8 @@ int mpa_gather(struct mpa_conn *c)
 		c->cur = from;
 		return 0;
 	}
-	why = c->crc || c->rx_markers ? from_copy(c, &f, head)
-				      : hand_up(c, &f, NULL);
+	why = plain ? hand_up(c, &f, head + f.head, len - f.head)
+		    : from_copy(c, &f, head);
 	if (!why)
 		why = mpa_gather_leave(c, &f, &from);
 	return why ? -EIO : f.wire;

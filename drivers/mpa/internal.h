@@ -130,7 +130,8 @@ struct mpa_conn {
 	struct mpa_cursor	cur;
 	u32			rx_pos;
 	/* of the segment being handed up */
-	const u8		*rx_copy;	/* NULL: it is read at @cur */
+	const u8		*rx_copy;	/* its next octets, */
+	u32			rx_copied;	/* so many; behind them at @cur */
 	u32			rx_left;	/* octets of it not read yet */
 	bool			rx_markers;
 	bool			rx_full;	/* Full Operation: data_ready runs */
