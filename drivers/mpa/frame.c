@@ -112,16 +112,21 @@ static u8 *space(struct writer *w, u32 *len)
 	return page_address(v->bv_page) + v->bv_offset + w->off;
 }
 
-static void wrote(struct writer *w, const u8 *p, u32 len)
+static void move_on(struct writer *w, u32 len)
 {
 	struct mpa_out *o = &w->c->out;
 
-	if (w->c->crc)
-		w->crc = mpa_crc_update(w->crc, p, len);
 	w->off += len;
 	w->c->tx_pos += len;
 	o->len += len;
 	o->room -= len;
+}
+
+static void wrote(struct writer *w, const u8 *p, u32 len)
+{
+	if (w->c->crc)
+		w->crc = mpa_crc_update(w->crc, p, len);
+	move_on(w, len);
 }
 
 static void put_plain(struct writer *w, const u8 *src, u32 len)
@@ -189,41 +194,73 @@ static void put_trailer(struct writer *w, u32 ulpdu_len)
 	put_plain(w, crc, sizeof(crc));
 }
 
-/* The pulled segment as an FPDU behind what the batch has; room is reserved */
-static bool write_fpdu(struct mpa_conn *c)
+/* What leads an FPDU.  Return: its length */
+static u32 put_head(u8 *p, const struct ddp_txseg *seg)
 {
-	const struct ddp_txseg *seg = &c->seg;
-	u32 ulpdu_len = seg->hdr_len + seg->len;
+	put_unaligned_be16(seg->hdr_len + seg->len, p);
+	memcpy(p + MPA_LEN_SIZE, seg->hdr, seg->hdr_len);
+	return MPA_LEN_SIZE + seg->hdr_len;
+}
+
+/* In pieces, between markers */
+static bool write_pieces(struct writer *w, const struct ddp_txseg *seg)
+{
+	u8 head[MPA_LEN_SIZE + IW_DDP_HDR_MAX];
+
+	put(w, head, put_head(head, seg));
+	if (!put_payload(w, seg->len))
+		return false;
+	put_trailer(w, seg->hdr_len + seg->len);
+	return true;
+}
+
+/* All @wire octets lie together, and there are no markers */
+static bool write_whole(struct writer *w, const struct ddp_txseg *seg, u8 *p,
+			u32 wire)
+{
+	u32 at = put_head(p, seg), end = wire - MPA_CRC_SIZE;
+
+	if (seg->len && !ddp_tx_fill(w->c->tx_stream, p + at, seg->len))
+		return false;
+	at += seg->len;
+	memset(p + at, 0, wire - at);
+	wrote(w, p, end);
+	if (w->c->crc)
+		mpa_crc_final(w->crc, p + end);
+	move_on(w, MPA_CRC_SIZE);
+	return true;
+}
+
+/* The pulled segment as an FPDU behind what the batch has; room is reserved */
+static bool write_fpdu(struct mpa_conn *c, u32 wire)
+{
 	struct writer w = {
 		.c = c,
 		.start = c->tx_pos,
 		.crc = mpa_crc_init(),
 	};
-	u8 head[MPA_LEN_SIZE + IW_DDP_HDR_MAX];
-	u32 skip = c->out.len;
+	u32 skip = c->out.len, together = wire;
+	u8 *p;
 
 	while (skip >= c->out.vec[w.vec].bv_len && w.vec < c->out.n - 1)
 		skip -= c->out.vec[w.vec++].bv_len;
 	w.off = skip;
-
-	put_unaligned_be16(ulpdu_len, head);
-	memcpy(head + MPA_LEN_SIZE, seg->hdr, seg->hdr_len);
-	put(&w, head, MPA_LEN_SIZE + seg->hdr_len);
-	if (!put_payload(&w, seg->len))
-		return false;
-	put_trailer(&w, ulpdu_len);
-	return true;
+	p = space(&w, &together);
+	if (together < wire || c->tx_markers)
+		return write_pieces(&w, &c->seg);
+	return write_whole(&w, &c->seg, p, wire);
 }
 
 static bool add_fpdu(struct mpa_conn *c)
 {
 	u32 len = c->out.len, pos = c->tx_pos;
-	u32 ulpdu_len = c->seg.hdr_len + c->seg.len;
+	u32 wire = mpa_fpdu_wire_len(pos, c->seg.hdr_len + c->seg.len,
+				     c->tx_markers);
 
-	if (!reserve(&c->out, mpa_fpdu_wire_len(pos, ulpdu_len, c->tx_markers)))
+	if (!reserve(&c->out, wire))
 		return false;
 	c->have_seg = false;
-	if (!write_fpdu(c)) {
+	if (!write_fpdu(c, wire)) {
 		cut_back(&c->out, len);
 		c->tx_pos = pos;
 	}
