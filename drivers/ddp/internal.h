@@ -26,5 +26,10 @@ static inline void ddp_cursor_init(struct ddp_cursor *c,
 /* stag.c: may @s use [to, to + len) of @stag with @rights?  Takes a use. */
 enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
 			      u8 rights, struct ddp_region **r);
+/* The same, by a use that stays for the next segment: *@held is the region or NULL */
+enum iw_reason ddp_hold_use(struct ddp_stream *s, struct ddp_region **held,
+			    const struct ddp_sge *m, u8 rights);
+void ddp_hold_used(struct ddp_region **held);
+void ddp_hold_drop(struct ddp_region **held);
 
 #endif

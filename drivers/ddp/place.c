@@ -4,7 +4,7 @@
  *
  * A region's blocks are found by a shift; neighbours that lie together in
  * memory are copied as one run.  Never a second look at where octets go: each
- * piece is checked, held, copied and let go.
+ * piece is checked and held, and copied; the hold may stay for the next.
  */
 #include <linux/atomic.h>
 #include <linux/export.h>
@@ -124,6 +124,8 @@ static bool plain_kernel_memory(const struct ddp_stream *s, u32 stag)
  * @len: octets of payload, not 0
  * @rights: DDP_* needed
  *
+ * @s->rx_held may hold the region afterwards.
+ *
  * Return: IW_OK with all of it placed, or why not; IW_UNREADABLE may come
  * after a part of it.
  */
@@ -131,16 +133,17 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
 {
 	const struct ddp_sge m = { .addr = h->to, .len = len, .stag = h->stag };
-	struct ddp_region *r;
+	const struct ddp_region *r;
 	enum iw_reason why;
 
-	why = ddp_region_use(s, &m, rights, &r);
+	why = ddp_hold_use(s, &s->rx_held, &m, rights);
 	if (why)
 		return why;
+	r = s->rx_held;
 	if (llp)
 		why = h->last ? region_fill(r, h->to, len, llp)
 			      : region_from_llp(r, h->to, len, llp);
-	ddp_region_put(r);
+	ddp_hold_used(&s->rx_held);
 	return why;
 }
 
@@ -199,18 +202,19 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 				  void *dst)
 {
-	struct ddp_region *r;
 	enum iw_reason why;
 
 	if (plain_kernel_memory(s, m->stag)) {
+		/* nobody looks whether it is valid any more */
+		ddp_hold_drop(&s->tx_held);
 		memcpy(dst, (void *)(uintptr_t)m->addr, m->len);
 		return IW_OK;
 	}
-	why = ddp_region_use(s, m, s->msg.rights, &r);
+	why = ddp_hold_use(s, &s->tx_held, m, s->msg.rights);
 	if (why)
 		return why;
-	region_to_flat(r, m->addr, m->len, dst);
-	ddp_region_put(r);
+	region_to_flat(s->tx_held, m->addr, m->len, dst);
+	ddp_hold_used(&s->tx_held);
 	return IW_OK;
 }
 

@@ -56,6 +56,9 @@ static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	if (!why && g->payload)
 		why = ddp_place_tagged(s, g->placed ? NULL : llp, &g->h,
 				       g->payload, grant.rights);
+	/* deliver() may invalidate it; without octets nobody has looked if it is valid */
+	if (g->h.last || !g->payload || !s->rx_run)
+		ddp_hold_drop(&s->rx_held);
 	if (!why && g->h.last)
 		why = s->ulp->deliver(s, &g->h, g->payload);
 	return why;
@@ -68,6 +71,7 @@ static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 	enum iw_reason why;
 	struct ddp_uq *q;
 
+	ddp_hold_drop(&s->rx_held);
 	why = ddp_uq_due(s->uq, &g->h);
 	if (!why)
 		why = s->ulp->admit(s, &g->h, g->payload, &grant);
@@ -93,6 +97,8 @@ static void fail_segment(struct ddp_stream *s, enum iw_reason why,
 {
 	struct iw_fault f = { .why = why, .seg_len = g->len };
 
+	/* who hears of it may invalidate memory */
+	ddp_hold_drop(&s->rx_held);
 	/* a header that could not be decoded whole is not quoted */
 	if (why != IW_DDP_SHORT) {
 		f.ddp_len = g->raw_len;
@@ -123,11 +129,15 @@ static bool rx_early(struct ddp_stream *s, struct ddp_llp *llp, u32 len,
 {
 	struct rx_seg g = { .len = len };
 	struct ddp_grant grant = {};
+	enum iw_reason why;
 
 	if (read_header(llp, &g) || !g.h.tagged ||
 	    !s->ulp->early(s, &g.h, g.payload, &grant))
 		return false;
-	if (g.payload && ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights))
+	why = g.payload ? ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights)
+			: IW_OK;
+	ddp_hold_drop(&s->rx_held);
+	if (why)
 		return false;
 	p->len = len;
 	memcpy(p->hdr, g.raw, sizeof(p->hdr));
@@ -171,6 +181,19 @@ static void ddp_rx_leave(struct ddp_stream *s)
 	/* all that was placed is placed; litmus: settle */
 	smp_store_release(&s->rx_busy, false);
 }
+
+void ddp_rx_begin(struct ddp_stream *s)
+{
+	s->rx_run = true;
+}
+EXPORT_SYMBOL_GPL(ddp_rx_begin);
+
+void ddp_rx_end(struct ddp_stream *s)
+{
+	s->rx_run = false;
+	ddp_hold_drop(&s->rx_held);
+}
+EXPORT_SYMBOL_GPL(ddp_rx_end);
 
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      u32 len)

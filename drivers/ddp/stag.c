@@ -3,9 +3,10 @@
  * STags: from a number on the wire to memory that may be used.
  *
  * A region is found under RCU and used under a count that its revocation
- * waits for.  A use lasts for one copy of at most one segment, with BH off, so
- * whoever revokes may spin for it in any context: on this CPU none can be
- * under way.  PREEMPT_RT: see begin_use().
+ * waits for.  A use lasts for one copy of at most one segment, with BH off, or until
+ * the next segment of the message is looked at within the same stretch of it.  So
+ * whoever revokes may spin for it in any context: on this CPU none can be under way.
+ * PREEMPT_RT: see begin_use().
  */
 #include <linux/export.h>
 #include <linux/processor.h>
@@ -150,7 +151,8 @@ EXPORT_SYMBOL_GPL(ddp_region_put);
  * ddp_region_revoke - no network access from here on
  * @r: the region
  *
- * RFC 5041 8.3.1 (6).  Any context; waits for one segment's copy at most.
+ * RFC 5041 8.3.1 (6).  Any context; waits for one segment's copy, and for the next
+ * one to be gathered, at most.
  *
  * Return: whether it was valid; of several callers one is told so.
  */
@@ -214,6 +216,55 @@ enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
 		ddp_region_put(found);
 	else
 		*r = found;
+	return why;
+}
+
+/**
+ * ddp_hold_drop - a message, or a run, is at its end: give back the use
+ * @held: the region, or NULL
+ *
+ * Before anything that may revoke: it would wait for itself.
+ */
+void ddp_hold_drop(struct ddp_region **held)
+{
+	if (*held)
+		ddp_region_put(*held);
+	*held = NULL;
+}
+
+/**
+ * ddp_hold_used - what was allowed has been copied
+ * @held: the region
+ */
+void ddp_hold_used(struct ddp_region **held)
+{
+	/* a use there is a lock, which only a copy may have */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		ddp_hold_drop(held);
+}
+
+/**
+ * ddp_hold_use - check a piece of memory, most likely of the region at hand
+ * @s: the stream that wants it
+ * @held: the region that the last piece was in, or NULL; in BH off since
+ * @m: which memory
+ * @rights: DDP_* it needs
+ *
+ * Return: IW_OK, and ddp_hold_used() is due; else why not, and nothing is held.
+ */
+enum iw_reason ddp_hold_use(struct ddp_stream *s, struct ddp_region **held,
+			    const struct ddp_sge *m, u8 rights)
+{
+	enum iw_reason why;
+
+	if (!*held || (*held)->stag != m->stag) {
+		ddp_hold_drop(held);
+		return ddp_region_use(s, m, rights, held);
+	}
+	/* whoever revokes it has cleared valid, and waits for us; litmus: hold */
+	why = ddp_bounds_check(*held, s, m->stag, m->addr, m->len, rights);
+	if (why)
+		ddp_hold_drop(held);
 	return why;
 }
 

@@ -150,11 +150,14 @@ EXPORT_SYMBOL_GPL(ddp_stream_settle);
  * ddp_llp_error - the lower layer found an error
  * @s: the stream
  * @why: IW_MPA_CRC and the like
+ *
+ * The receive runner only, BH off.
  */
 void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
 {
 	const struct iw_fault f = { .why = why };
 
+	ddp_hold_drop(&s->rx_held);
 	ddp_stream_fail(s, &f);
 }
 EXPORT_SYMBOL_GPL(ddp_llp_error);

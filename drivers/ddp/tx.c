@@ -24,6 +24,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_begin);
 
 void ddp_tx_end(struct ddp_stream *s)
 {
+	ddp_hold_drop(&s->tx_held);
 	/* what was read is read, what took effect has; litmus: settle */
 	smp_store_release(&s->tx_busy, false);
 }
@@ -55,6 +56,8 @@ EXPORT_SYMBOL_GPL(ddp_tx_failed);
 static bool begin_message(struct ddp_stream *s)
 {
 	s->rests = false;
+	/* next() may do what invalidates memory */
+	ddp_hold_drop(&s->tx_held);
 	/*
 	 * Until it is cut, and before next(), whose lock the receive side
 	 * takes to look; litmus: answered
@@ -105,6 +108,7 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 		f.why = ddp_fetch(s, &s->src, dst, len);
 		if (!f.why)
 			return true;
+		ddp_hold_drop(&s->tx_held);
 		ddp_stream_fail(s, &f);
 	}
 	WRITE_ONCE(s->in_msg, false);

@@ -26,6 +26,25 @@ static void stop_receiving(struct mpa_conn *c)
 	mpa_tx_kick(c, false);
 }
 
+/* FPDUs, until @enough octets are used up or none is whole.  Return: so many */
+static u32 mpa_take_fpdus(struct mpa_conn *c, u32 enough)
+{
+	struct ddp_stream *s = c->stream;
+	u32 used = 0;
+	int n;
+
+	ddp_rx_begin(s);
+	do {
+		n = mpa_gather(c);
+		if (n > 0)
+			used += n;
+	} while (n > 0 && used < enough);
+	ddp_rx_end(s);
+	if (n < 0)
+		stop_receiving(c);
+	return used;
+}
+
 /*
  * Take what has arrived: FPDUs while the stream is well, anything after that.
  * Socket locked, BH off.
@@ -36,22 +55,14 @@ static bool mpa_receive(struct mpa_conn *c, struct sock *sk, u32 budget)
 {
 	u32 avail = tcp_inq(sk), used = 0, off;
 	struct sk_buff *skb = NULL;
-	int n;
 
 	if (avail)
 		skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
 	if (!skb)
 		return false;
-	if (!c->rx_stopped)
+	if (!c->rx_stopped) {
 		mpa_cursor_set(&c->cur, &sk->sk_receive_queue, skb, off, avail);
-	while (!c->rx_stopped && used < avail && used < budget) {
-		n = mpa_gather(c);
-		if (!n)
-			break;
-		if (n < 0)
-			stop_receiving(c);
-		else
-			used += n;
+		used = mpa_take_fpdus(c, min(avail, budget));
 	}
 	if (c->rx_stopped)
 		used = avail;

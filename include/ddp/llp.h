@@ -65,6 +65,16 @@ void ddp_llp_error(struct ddp_stream *s, enum iw_reason why);
 void ddp_llp_down(struct ddp_stream *s, enum iw_reason why);
 
 /**
+ * ddp_rx_begin - several segments may follow, in one stretch of BH off
+ * @s: their stream
+ *
+ * What is looked up for one of them may then serve the next, until ddp_rx_end().
+ * The LLP's runner only.
+ */
+void ddp_rx_begin(struct ddp_stream *s);
+void ddp_rx_end(struct ddp_stream *s);
+
+/**
  * ddp_rx_segment - one DDP segment arrived, whole and verified
  * @s: its stream
  * @llp: the LLP's end of it

@@ -42,7 +42,7 @@ struct ddp_stags {
  * @may_invalidate: work requests may invalidate it (fast registered memory,
  *	type 2 windows)
  * @scope: id of the only stream whose peer may invalidate it, or 0 (N-5)
- * @users: 1, plus one for each copy in flight
+ * @users: 1, plus one for each copy in flight and each hold
  * @in_use: where a copy in flight may be preempted (PREEMPT_RT): held for it
  * @block: kernel addresses of the blocks that hold it, or NULL where TO is
  *	itself a kernel address
@@ -79,8 +79,8 @@ void ddp_stags_destroy(struct ddp_stags *t);
  * @key, findable from now on (usable only if @r->valid).  May sleep.
  * ddp_region_revoke() makes it invalid and returns once no copy into or out of
  * it is in flight: from then on the network cannot touch it (RFC 5041 8.3.1
- * (6)).  Any context; waits for one segment's copy at most.  Returns false if
- * it was not valid.
+ * (6)).  Any context; waits for one segment's copy, and for the next one to be
+ * gathered, at most.  Returns false if it was not valid.
  * ddp_region_allow() makes it valid (again) with a new key.
  * ddp_region_remove() revokes it and makes it unfindable; the memory may be
  * unpinned at once, @r itself is freed after an RCU grace period.

@@ -150,6 +150,8 @@ struct ddp_stream {
 	/* rx runner only */
 	struct ddp_uq		uq[DDP_QUEUES];
 	struct ddp_cursor	sink[DDP_QUEUES];
+	struct ddp_region	*rx_held;	/* a tagged message's, or NULL */
+	bool			rx_run;	/* between ddp_rx_begin() and _end() */
 
 	/* tx runner only */
 	struct ddp_msg		msg;
@@ -157,6 +159,7 @@ struct ddp_stream {
 	u32			cut;	/* octets of it handed out */
 	u32			gone;	/* the same, without the last segment */
 	struct ddp_cursor	src;
+	struct ddp_region	*tx_held;	/* the message's, or NULL */
 	u32			msn[DDP_QUEUES];
 	u32			segments;	/* cut so far; free-running */
 	u32			octets;		/* of their payload */

@@ -17,9 +17,17 @@ static struct {
 	enum iw_reason	admits, places, delivers;	/* what they say */
 	u32		closed, kicked, quiet;
 	u32		checked;			/* not placed: it was */
+	u32		held;				/* memory, at an upcall */
 	u32		down;
 	enum iw_reason	down_why;
 } world;
+
+static struct ddp_region region;
+
+void ddp_hold_drop(struct ddp_region **held)
+{
+	*held = NULL;
+}
 
 static enum iw_reason place(void)
 {
@@ -31,6 +39,8 @@ static enum iw_reason place(void)
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
 {
+	if (!world.places)
+		s->rx_held = &region;
 	if (llp)
 		return place();
 	world.checked++;
@@ -57,12 +67,14 @@ static enum iw_reason deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 {
 	if (!world.delivers)
 		world.delivered++;
+	world.held += !!s->rx_held;
 	return world.delivers;
 }
 
 static void failed(struct ddp_stream *s, const struct iw_fault *f)
 {
 	world.failed++;
+	world.held += !!s->rx_held;
 	world.why = f->why;
 }
 
@@ -275,6 +287,7 @@ static void placed_early(struct kunit *test)
 	struct ddp_placed p;
 
 	KUNIT_ASSERT_TRUE(test, comes_early(s, &early_write, 50, &p));
+	KUNIT_EXPECT_NULL(test, s->rx_held);
 	KUNIT_EXPECT_EQ(test, 1u, world.placed);
 	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
 	KUNIT_EXPECT_EQ(test, 50u, p.len);
@@ -314,6 +327,68 @@ static void nothing_after_failure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_placed(s, &p));
 	KUNIT_EXPECT_EQ(test, 1u, world.placed);
 	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
+}
+
+/* A use of memory ----------------------------------------------------------- */
+
+static const struct ddp_hdr write_goes_on = { .tagged = true };
+
+/* From one segment of a message to the next, within a run, and no further */
+static void use_stays(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+
+	ddp_rx_begin(s);
+	comes(s, &write_goes_on, 0, 50);
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
+	comes(s, &good_write, 0, 50);
+	KUNIT_EXPECT_NULL(test, s->rx_held);
+	comes(s, &write_goes_on, 0, 50);
+	comes(s, &good_send, 0, 50);
+	KUNIT_EXPECT_NULL(test, s->rx_held);
+	/* without octets nobody looks whether it may be used any more */
+	comes(s, &write_goes_on, 0, 50);
+	comes(s, &write_goes_on, 0, 14);
+	KUNIT_EXPECT_NULL(test, s->rx_held);
+	comes(s, &write_goes_on, 0, 50);
+	ddp_rx_end(s);
+	KUNIT_EXPECT_NULL(test, s->rx_held);
+	comes(s, &write_goes_on, 0, 50);
+	KUNIT_EXPECT_NULL(test, s->rx_held);
+	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, world.held);
+}
+
+/* ... and who hears of a failure may invalidate it, whatever failed */
+static void use_ends_with_a_failure(struct kunit *test)
+{
+	const struct ddp_hdr bad_send = { .msn = 2 };
+	struct ddp_stream *s;
+	int how;
+
+	for (how = 0; how < 3; how++) {
+		s = open_stream();
+		ddp_rx_begin(s);
+		comes(s, &write_goes_on, 0, 50);
+		if (how == 0)
+			world.admits = IW_RDMAP_OPCODE;
+		if (how == 1)
+			comes(s, &bad_send, 0, 50);
+		else
+			comes(s, &write_goes_on, 0, how ? 13 : 50);
+		KUNIT_EXPECT_EQ(test, 1u, world.failed);
+		KUNIT_EXPECT_EQ(test, 0u, world.held);
+		KUNIT_EXPECT_NULL(test, s->rx_held);
+		ddp_rx_end(s);
+	}
+	/* the lower layer's, too */
+	s = open_stream();
+	ddp_rx_begin(s);
+	comes(s, &write_goes_on, 0, 50);
+	ddp_llp_error(s, IW_MPA_CRC);
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	ddp_rx_end(s);
 }
 
 /* The lower layer goes ------------------------------------------------------ */
@@ -362,6 +437,8 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(placed_early),
 	KUNIT_CASE(not_placed_early),
 	KUNIT_CASE(nothing_after_failure),
+	KUNIT_CASE(use_stays),
+	KUNIT_CASE(use_ends_with_a_failure),
 	KUNIT_CASE(goes_down),
 	KUNIT_CASE(is_looked_at),
 	{}

@@ -12,9 +12,12 @@
 
 struct host_memory host_memory;
 
+static struct ddp_region region;
+
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 			 void *dst, u32 len)
 {
+	s->tx_held = &region;
 	host_memory.fetched += len;
 	return host_memory.says;
 }
@@ -23,6 +26,7 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 
 static struct ddp_buf memory;
 static u8 words[20];
+static u32 held;	/* memory, at an upcall */
 
 static struct {
 	u32		times;
@@ -32,12 +36,14 @@ static struct {
 static void failed(struct ddp_stream *s, const struct iw_fault *f)
 {
 	told.times++;
+	held += !!s->tx_held;
 	told.why = f->why;
 }
 
 /* A message of 100 octets, or after a failure the last words */
 static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
 {
+	held += !!s->tx_held;
 	memset(m, 0, sizeof(*m));
 	memory.flat = words;
 	m->last_words = test_bit(0, &s->failed);
@@ -71,6 +77,7 @@ static struct ddp_stream *open_stream(void)
 	host_memory.says = IW_OK;
 	host_memory.fetched = 0;
 	memset(&told, 0, sizeof(told));
+	held = 0;
 	return &s;
 }
 
@@ -157,7 +164,31 @@ static void memory_says_no(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, told.why);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len));
 	KUNIT_EXPECT_EQ(test, 1u, told.times);
+	KUNIT_EXPECT_EQ(test, 0u, held);
 	ddp_tx_end(s);
+}
+
+/* A use of memory stays for the message's next segment, within a run */
+static void use_stays(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+	struct ddp_txseg seg;
+	u8 octets[100];
+
+	ddp_tx_begin(s);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 64, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, seg.more);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_FALSE(test, seg.more);
+	/* the choice of the next one may invalidate it */
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_EQ(test, 0u, held);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	ddp_tx_end(s);
+	KUNIT_EXPECT_NULL(test, s->tx_held);
 }
 
 /* Who settles sleeps; meanwhile a runner goes on */
@@ -218,6 +249,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(failed_when_asked),
 	KUNIT_CASE(failed_under_way),
 	KUNIT_CASE(memory_says_no),
+	KUNIT_CASE(use_stays),
 	KUNIT_CASE(settle_waits_for_tx),
 	KUNIT_CASE(settle_waits_for_rx),
 	{}
