@@ -163,8 +163,10 @@ bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 		dst += run;
 		len -= run;
 	}
+	if (!len)
+		return true;
 	memset(dst, 0, len);
-	return !len;
+	return false;
 }
 
 /**
