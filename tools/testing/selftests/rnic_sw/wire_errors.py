@@ -52,6 +52,20 @@ TAGGED = [
         "ddp_tagged_bounds",
         lambda s: [s.write(length=0, last=False),
                    s.write(to=BASE + SIZE - 1, length=2)]),
+    # a segment is held against its region anew, whatever the one before it was allowed
+    *[Row(f"right behind a segment that is allowed: {name}", rows, what, end,
+          lambda s, bad=bad: [s.allowed(), bad(s)])
+      for name, rows, what, end, bad in (
+          ("past the region's end", "DDP-99", (1, 1, 1), "ddp_tagged_bounds",
+           lambda s: s.write(to=BASE + SIZE - 1, length=2)),
+          ("below the region", "DDP-98", (1, 1, 1), "ddp_tagged_bounds",
+           lambda s: s.write(to=BASE - 1)),
+          ("STag with another key", "DDP-96", (1, 1, 0), "ddp_tagged_stag",
+           lambda s: s.write(s.target.rkey ^ 1)),
+          ("region without the right", "DDP-97", (1, 1, 0), "ddp_tagged_stag",
+           lambda s: s.write(s.source.rkey)),
+          ("another protection domain", "DDP-109", (1, 1, 2), "ddp_tagged_assoc",
+           lambda s: s.write(s.foreign.rkey)))],
 ]
 
 UNTAGGED = [

@@ -142,6 +142,27 @@ def last_withheld(w):
     same("length", link.wc(wr=1, status=SUCCESS).length, 2)
 
 
+@case("a region goes while a Write to it has not come to its end", "DDP-117 DDP-128 RDMAP-177")
+def dereg_amid_write(w):
+    target, inbox = w.region(4096, "lw"), w.shared(1024, "l")
+    link = w.initiate(recvs=[(inbox, 64)])
+    link.peer.put_segment(*(
+        rdmap.write(target.rkey, target.addr + at, b"half", last=False)
+        for at in range(0, 400, 4)))
+    target.comes(396, b"half")
+    # it does not wait for the peer
+    target.dereg()
+    was = target.hash()
+    rest = rdmap.write(target.rkey, target.addr + 400, b"rest")
+    with w.counted(end_ddp_tagged_stag=1):
+        link.peer.put_segment(rest)
+        term = link.peer.get_terminate()
+        same("Terminate", term.what, (1, 1, 0))
+        same("header", term.ddp, rest.header())
+        link.ended()
+    same("hash of memory that is no region any more", target.hash(), was)
+
+
 # Read Requests that we serve ------------------------------------------------
 
 
@@ -433,6 +454,25 @@ def bad_response(w, what, end, event, make):
     w.mate.need(Async, conn=link.conn, event=event)
     memory.untouched()
     other.untouched()
+
+
+@case("a Write amid a Read Response has to have its own right", "DDP-97 DDP-127 RDMAP-52")
+def write_amid_response(w):
+    memory = w.shared(8192, "l")
+    link = w.initiate()
+    asked = rdmap.ReadRequest.parse(ask(link, memory, 64).payload)
+    bad = rdmap.write(asked.sink_stag, asked.sink_to, b"w" * 64)
+    with w.counted(end_ddp_tagged_stag=1):
+        link.peer.put_segment(
+            rdmap.read_response(asked.sink_stag, asked.sink_to, b"\x5A" * 32, last=False),
+            bad)
+        term = link.peer.get_terminate()
+        same("Terminate", term.what, (1, 1, 0))
+        same("header", term.ddp, bad.header())
+        link.ended()
+    check("the Read fails", link.wc(wr=1).status != SUCCESS)
+    w.mate.need(Async, conn=link.conn, event=ACCESS_ERR)
+    memory.untouched()
 
 
 for words, *row in RESPONSES:

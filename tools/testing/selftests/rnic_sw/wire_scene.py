@@ -44,6 +44,10 @@ class Scene:
         stag = self.target.rkey if stag is None else stag
         return replace(rdmap.write(stag, to, b"w" * length), **fields)
 
+    def allowed(self):
+        """The beginning of a Write; it changes nothing."""
+        return self.write(payload=b"\x5A" * 16, last=False)
+
     def read(self, stag=None, to=BASE, size=16, msn=1, extra=b"", cut=None,
              **fields):
         stag = self.source.rkey if stag is None else stag
