@@ -126,6 +126,8 @@ link_bounces() {
 	local size=4000 rounds=300 received
 	two_hosts
 	t_port
+	# over SCTP, with KASAN in QEMU, they take more than two minutes
+	T_TIME=$((T_TIME * 3))
 	t_bg s b rping -s -a "$B4" -p "$PORT" -S $size -C $rounds -V
 	t_listens b "$PORT"
 	t_bg c a rping -c -a "$B4" -p "$PORT" -S $size -C $rounds -V
