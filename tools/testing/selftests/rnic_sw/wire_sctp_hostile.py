@@ -8,8 +8,8 @@ import itertools
 import os
 import time
 
-from wire import (CM, KIB, MATE, SUCCESS, Refused, Skip, case, check, rdmap,
-                  same, write)
+from wire import (CM, KIB, MATE, PATIENCE, SUCCESS, Refused, Skip, case,
+                  check, rdmap, same, write)
 from wire_kernel import busy, grown_since, kernel_memory
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, TERMINATE, Control
@@ -21,6 +21,7 @@ MANY = FROM_ONE_ADDRESS + FROM_ONE_ADDRESS // 2
 PASSING = 4             # on their way in or out
 FEW = FROM_ONE_ADDRESS // 2     # ... and too few to say anything of them
 EACH = 96               # KiB for one; checkers make objects larger
+EACH_ASKED = 160        # ... with what a program was asked for it
 EACH_HELD = 384         # ... with what SCTP waits for the rest of
 WINDOW = 64 * KIB       # announced to a stranger
 ACCEPTED_WINDOW = 1 << 20
@@ -72,15 +73,17 @@ def strays(ghost):
     bundled(ghost, (stray(ghost, sid) for sid in range(STREAMS)))
 
 
-def early_strays(ghost):
-    for n in range(40, 0, -1):
+def early_strays(ghost, last=1):
+    for n in range(last + 39, last - 1, -1):
         ghost.send(ghost.data(0, bytes([0, n]) + bytes(1300), sctp.SEGMENT))
 
 
 def hasty(ghost):
-    """An Initiate, and behind it what may not come before the answer."""
+    """An Initiate, and behind it what may not come before the answer, not even
+    early: it is not kept, the session ends."""
     ghost.put(0, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
-    early_strays(ghost)
+    early_strays(ghost, 2)
+    same("the answer", ghost.stream(0).get_control().code, TERMINATE)
 
 
 def refused(ghost):
@@ -111,8 +114,8 @@ class Peak:
         self.most, self.grown, self.where = 0, 0, ""
 
     def _here(self):
-        """Who is on the way out has a moment for that."""
-        end = time.monotonic() + 1
+        """Who is on the way out has time for that."""
+        end = time.monotonic() + PATIENCE
         while (here := associations() - self.there) > \
                 FROM_ONE_ADDRESS + PASSING and time.monotonic() < end:
             time.sleep(0.01)
@@ -164,16 +167,15 @@ def works(w):
     link.wc(wr=1, status=SUCCESS)
 
 
-for what, words, stays in (
-        (silent, "say nothing", True),
-        (strays, "a stray chunk on each stream", False),
-        (early_strays, "early chunks, the last ones first", False),
-        (hasty, "more behind an Initiate", False),
-        (refused, "Initiates that are refused", True)):
-    case(f"strangers: {words}", "SCTPDDP-69",
-         attack=what, stay=stays)(strangers)
-case("strangers: pieces of messages", "SCTPDDP-69", attack=pieces,
-     each=EACH_HELD, stay=True)(strangers)
+for what, words, more in (
+        (silent, "say nothing", {"stay": True}),
+        (strays, "a stray chunk on each stream", {}),
+        (early_strays, "early chunks, the last ones first", {}),
+        (hasty, "more behind an Initiate", {"each": EACH_ASKED}),
+        (refused, "Initiates that are refused", {"stay": True}),
+        (pieces, "pieces of messages", {"each": EACH_HELD, "stay": True})):
+    case(f"strangers: {words}", "SCTPDDP-69", attack=what,
+         **more)(strangers)
 
 
 def sent_away(w, sids):
