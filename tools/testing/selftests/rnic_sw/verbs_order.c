@@ -176,6 +176,24 @@ static void mixed_order(void)
 	desk_close(&d);
 }
 
+/* Nothing is read, right behind much that is: the responder is still at that */
+static void empty_behind(void)
+{
+	const uint32_t n = 60;
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = n, .ord = 5, .ird = 5 }, 60000);
+	for (i = 0; i < n; i++)
+		do_job(&d.p.c, &(struct job){
+			.id = i, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
+			.len = i % 2 ? 0 : d.c.len, .rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)d.s.at });
+	for (i = 0; i < n; i++)
+		want_ok(d.p.c.scq, i, IBV_WC_RDMA_READ);
+	desk_close(&d);
+}
+
 /* Receives complete in the order sent, with what was sent for them */
 static void sends_in_order(void)
 {
@@ -257,6 +275,7 @@ const struct test order_tests[] = {
 	CASE("fence", fence, 0, ""),
 	CASE("write_then_read", write_then_read, 0, "RDMAP-122 RDMAP-60 RDMAP-137"),
 	CASE("mixed_order", mixed_order, 0, "DDP-58 DDP-59 RDMAP-124 RDMAP-126"),
+	CASE("empty_behind", empty_behind, 0, "RDMAP-67"),
 	CASE("sends_in_order", sends_in_order, 0, "DDP-63 DDP-64 RDMAP-94 RDMAP-120"),
 	CASE("shared_cq", shared_cq, 0, "RDMAP-114 SEC-31"),
 	{}
