@@ -248,8 +248,9 @@ static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
 {
 	uint32_t ms;
 
-	sq[RING_FLAGS] = 0;
+	/* in this order: who sets flags behind that looks at prod behind it, too */
 	sq[RING_PROD] = prod;
+	sq[RING_FLAGS] = 0;
 	ring_bell(qp, BELL_SEND);
 	for (ms = 0; ms < patience(5000) && !sq[RING_FLAGS]; ms++)
 		pause_ms(1);
@@ -293,9 +294,9 @@ static void sq_too_many(void)
 	was = counter(&d.p.c, "end_local_protection");
 	ring_and_wait(d.p.c.qp, sq, 9);
 	sq[RING_PROD] = 9 + FAR;
-	to_error(&d.p.c);
 	want_async(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
 	want_counted(&d.p.c, "end_local_protection", was, 1);
+	to_error(&d.p.c);
 	for (i = 0; i < 8; i++)
 		CHECK(next_wc(d.p.c.scq).wr_id == i, "%u", i);
 	want_none(d.p.c.scq);
