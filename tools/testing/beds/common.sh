@@ -96,7 +96,7 @@ start_watched() {
 	setsid setpriv --pdeathsig KILL ${pin:+taskset -c "$pin"} "$@" {leash}>&- &
 	guest=$!
 	echo "$guest" >&"$leash"
-	[ -z "$stalls" ] || stall_guest {leash}>&- &
+	[ -z "$stalls" ] || { stall_guest & starve_guest & } {leash}>&-
 	trap 'stop_guest; exit 130' INT TERM HUP
 	trap stop_guest EXIT
 	{ wait "$guest" || status=$?; } 2>/dev/null
@@ -112,6 +112,19 @@ stall_guest() {
 	while sleep "0.$((RANDOM % 900 + 100))" && kill -STOP -- "-$guest"; do
 		sleep "$(printf 0.%03d $((RANDOM % 500)))"
 		kill -CONT -- "-$guest"
+	done >/dev/null 2>&1
+}
+
+# And one of its threads after the other, a CPU of the guest's perhaps, has for up to
+# two seconds what the machine's others leave: little, if it is busy.
+starve_guest() {
+	local of threads thread
+	while of=$(pgrep -g "$guest"); do
+		mapfile -t threads < <(ps -L -o tid= -p "${of//$'\n'/,}" | tr -d ' ')
+		thread=${threads[RANDOM % ${#threads[@]}]}
+		chrt --idle -p 0 "$thread" && sleep "$((RANDOM % 2)).$((RANDOM % 10))"
+		chrt --other -p 0 "$thread" || :
+		sleep "0.$((RANDOM % 6))"
 	done >/dev/null 2>&1
 }
 
