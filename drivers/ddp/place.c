@@ -48,7 +48,7 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
  * The end of a message.  A program may look at the last octet of a Write to see that
  * all of it is there.  No RFC promises it that, but adapters keep it; memcpy() may
  * begin at the end.  (One whose last segment is empty, as nobody sends it, may see its
- * last octet early.)
+ * last octet early; so may one over SCTP whose last segment overtakes another.)
  */
 static enum iw_reason region_fill(const struct ddp_region *r, u64 to, u32 len,
 				  struct ddp_llp *llp)

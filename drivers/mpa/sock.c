@@ -333,7 +333,8 @@ int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
  * @from: what is left of the frame begins here; a fresh socket has room for it
  * @len: its length
  *
- * Not copied: TCP would get 32 KiB for that, and keep them as long as the socket.
+ * Not copied where TCP takes pages: it would get 32 KiB for that, and keep them as
+ * long as the socket.
  *
  * Return: octets that TCP has taken, or an error: -EAGAIN if memory is short.
  */
