@@ -46,6 +46,8 @@ def set_crc(crc, siw_crc):
     on = crc == "on"
     with open("/sys/class/infiniband/iw0/mpa/crc", "w", encoding="ascii") as f:
         f.write("1" if on else "0")
+    if not siw_crc:
+        return
     subprocess.run(["modprobe", "-qr", "siw"], check=False)
     run(*(["insmod", siw_crc] if on else ["modprobe", "siw"]))
     run("rdma", "link", "add", "siw0", "type", "siw", "netdev", "dummy1")
@@ -86,8 +88,10 @@ def many(program, pairs):
             for _ in range(pairs) for llp in rows.LLPS]
 
 
-def contestants(row, pair):
+def contestants(opts, row, pair):
     """Who runs, in turn: neither is always the first."""
+    if opts.ours:
+        return ["rnic_sw"] if row.rival else []
     if not row.rival:
         return ["tcp"]
     both = [row.rival, "rnic_sw"]
@@ -97,12 +101,13 @@ def contestants(row, pair):
 def options():
     p = argparse.ArgumentParser()
     p.add_argument("programs", help="the folder of rate and many")
-    p.add_argument("siw_crc", help="a siw.ko that asks for CRC")
+    p.add_argument("siw_crc", help="a siw.ko that asks for CRC, unused with --ours")
     p.add_argument("result", help="the file for the results")
     p.add_argument("--pairs", type=int, default=1, help="of each row")
     p.add_argument("--seconds", type=float, default=2, help="that each takes")
     p.add_argument("--warm", type=float, default=0.5, help="seconds before these")
     p.add_argument("--rows", default="", help="those whose name matches this alone")
+    p.add_argument("--ours", action="store_true", help="without siw, TCP and SCTP")
     p.add_argument("--many", action="store_true", help="many connections, too")
     return p.parse_args()
 
@@ -115,7 +120,7 @@ def main():
     set_up()
     for n, (crc, mtu, row, pair) in enumerate(plan):
         if crc != at[0]:
-            set_crc(crc, opts.siw_crc)
+            set_crc(crc, None if opts.ours else opts.siw_crc)
         if mtu != at[1]:
             run("ip", "link", "set", "lo", "mtu", str(mtu))
         at = (crc, mtu)
@@ -123,7 +128,7 @@ def main():
             how = "" if crc == "sctp" else f", CRC {crc}"
             print(f"[{100 * n // len(plan):2d} %] MTU {mtu}{how}: {row.name}",
                   flush=True)
-        for who in contestants(row, pair):
+        for who in contestants(opts, row, pair):
             results.append({"row": row.name, "mtu": mtu, "crc": crc, "pair": pair,
                             "who": who,
                             "result": rate(opts, who, row)})
