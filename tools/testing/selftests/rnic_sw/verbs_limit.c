@@ -330,7 +330,7 @@ static void pair_pages(void)
 }
 
 const struct test limit_tests[] = {
-	CASE("pair_pages", pair_pages, 60, "SEC-24"),
+	CASE("pair_pages", pair_pages, 60, ""),
 	CASE("limit_pds", limit_pds, 60, "RDMAP-185 SEC-24"),
 	{ .name = "limit_cqs", .run = limit_cqs, .seconds = 300,
 	  .shows = "RDMAP-185 SEC-24", .asked = true },
