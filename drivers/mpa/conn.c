@@ -8,6 +8,7 @@
  * bound, each queued run of the worker, its place in the line, and one for the
  * socket's callbacks that goes when the connection ends.
  */
+#include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
