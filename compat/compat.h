@@ -28,7 +28,7 @@
 #define compat_skb_hide_frags(skb)	((skb)->unreadable = true)
 #else
 #define skb_frags_readable(skb)		((void)(skb), true)
-#define compat_skb_hide_frags(skb)	((void)(skb), false)
+#define compat_skb_hide_frags(skb)	((void)(skb))
 #endif
 
 #ifndef HAVE_TRACE_SK_DATA_READY

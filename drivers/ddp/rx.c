@@ -25,14 +25,14 @@ struct rx_seg {
 
 static_assert(DDP_T_HDR_LEN == IW_DDP_T_HDR_LEN);
 
-static enum iw_reason read_header(struct ddp_llp *llp, struct rx_seg *g)
+static enum iw_reason read_header(struct ddp_llp *llp, const u8 *head,
+				  struct rx_seg *g)
 {
 	enum iw_reason why;
 
-	/* the shorter header first: an untagged segment has four more */
+	/* the shorter header is there: an untagged segment has four more */
 	g->raw_len = min_t(u32, g->len, DDP_T_HDR_LEN);
-	if (!llp->ops->read(llp, g->raw, g->raw_len))
-		return IW_UNREADABLE;
+	memcpy(g->raw, head, g->raw_len);
 	if (g->len >= DDP_U_HDR_LEN && !(g->raw[0] & DDP_TAGGED)) {
 		if (!llp->ops->read(llp, g->raw + DDP_T_HDR_LEN,
 				    DDP_U_HDR_LEN - DDP_T_HDR_LEN))
@@ -108,12 +108,12 @@ static void fail_segment(struct ddp_stream *s, enum iw_reason why,
 }
 
 static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
-				 u32 len)
+				 const u8 *head, u32 len)
 {
 	struct rx_seg g = { .len = len };
 	enum iw_reason why;
 
-	why = read_header(llp, &g);
+	why = read_header(llp, head, &g);
 	if (!why)
 		trace_ddp_segment_received(s, &g.h, g.payload);
 	if (!why)
@@ -124,14 +124,14 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	return why;
 }
 
-static bool rx_early(struct ddp_stream *s, struct ddp_llp *llp, u32 len,
-		     struct ddp_placed *p)
+static bool rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+		     u32 len, struct ddp_placed *p)
 {
 	struct rx_seg g = { .len = len };
 	struct ddp_grant grant = {};
 	enum iw_reason why;
 
-	if (read_header(llp, &g) || !g.h.tagged ||
+	if (read_header(llp, head, &g) || !g.h.tagged ||
 	    !s->ulp->early(s, &g.h, g.payload, &grant))
 		return false;
 	why = g.payload ? ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights)
@@ -196,24 +196,24 @@ void ddp_rx_end(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_rx_end);
 
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
-			      u32 len)
+			      const u8 *head, u32 len)
 {
 	enum iw_reason why = IW_DDP_CATASTROPHIC;
 
 	if (ddp_rx_enter(s))
-		why = rx_segment(s, llp, len);
+		why = rx_segment(s, llp, head, len);
 	ddp_rx_leave(s);
 	return why;
 }
 EXPORT_SYMBOL_GPL(ddp_rx_segment);
 
-bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, u32 len,
-		  struct ddp_placed *p)
+bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+		  u32 len, struct ddp_placed *p)
 {
 	bool placed = false;
 
 	if (ddp_rx_enter(s))
-		placed = rx_early(s, llp, len, p);
+		placed = rx_early(s, llp, head, len, p);
 	ddp_rx_leave(s);
 	return placed;
 }

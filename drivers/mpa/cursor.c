@@ -15,28 +15,22 @@
 
 #include "internal.h"
 
-/* Octets from where @cur stands that lie together; may be 0 */
-static u32 together(const struct mpa_cursor *cur)
+/* Octets of the piece that @cur is in */
+static u32 piece_len(const struct mpa_cursor *cur)
 {
-	if (cur->ended)
-		return 0;
 	if (cur->frag < 0)
-		return skb_headlen(cur->part) - cur->off;
-	return skb_frag_size(&skb_shinfo(cur->part)->frags[cur->frag]) -
-	       cur->off;
+		return skb_headlen(cur->part);
+	return skb_frag_size(&skb_shinfo(cur->part)->frags[cur->frag]);
 }
 
 /* The first of them; NULL: no CPU can read it */
-static const void *address(const struct mpa_cursor *cur)
+static const void *piece(const struct mpa_cursor *cur)
 {
-	const void *p;
-
 	if (cur->frag < 0)
-		return cur->part->data + cur->off;
+		return cur->part->data;
 	if (!skb_frags_readable(cur->part))
 		return NULL;
-	p = skb_frag_address(&skb_shinfo(cur->part)->frags[cur->frag]);
-	return p ? p + cur->off : NULL;
+	return skb_frag_address(&skb_shinfo(cur->part)->frags[cur->frag]);
 }
 
 /* Within the skb */
@@ -44,7 +38,6 @@ static bool next_piece(struct mpa_cursor *cur)
 {
 	const struct sk_buff *part;
 
-	cur->off = 0;
 	if (++cur->frag < skb_shinfo(cur->part)->nr_frags)
 		return true;
 	part = cur->part == cur->skb ? skb_shinfo(cur->skb)->frag_list
@@ -56,24 +49,34 @@ static bool next_piece(struct mpa_cursor *cur)
 	return true;
 }
 
+/* Stand @off octets behind the first of the piece; may be its end */
+static void stand(struct mpa_cursor *cur, u32 off)
+{
+	const void *p = piece(cur);
+
+	cur->at = p ? p + off : NULL;
+	cur->run = min(piece_len(cur) - off, cur->left);
+	cur->left -= cur->run;
+	cur->seq += cur->run;
+}
+
 /* Stand @off octets behind the first of @skb, which has more */
 static void mpa_cursor_enter(struct mpa_cursor *cur, const struct sk_buff *skb,
 			     u32 off)
 {
-	u32 run;
+	u32 len;
 
 	cur->skb = skb;
 	cur->part = skb;
 	cur->frag = -1;
-	cur->off = 0;
-	while ((run = together(cur)) <= off) {
-		off -= run;
+	while ((len = piece_len(cur)) <= off) {
+		off -= len;
 		if (!next_piece(cur)) {
 			cur->ended = true;
 			return;
 		}
 	}
-	cur->off = off;
+	stand(cur, off);
 }
 
 /* From @skb on, look for the octet: an skb may repeat what one before it had */
@@ -97,8 +100,8 @@ static void mpa_cursor_find(struct mpa_cursor *cur, const struct sk_buff *skb)
 static void mpa_cursor_step(struct mpa_cursor *cur)
 {
 	if (next_piece(cur))
-		return;
-	if (skb_queue_is_last(cur->queue, cur->skb))
+		stand(cur, 0);
+	else if (skb_queue_is_last(cur->queue, cur->skb))
 		cur->ended = true;
 	else
 		mpa_cursor_find(cur, skb_queue_next(cur->queue, cur->skb));
@@ -117,25 +120,51 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 {
 	cur->queue = queue;
 	cur->seq = TCP_SKB_CB(skb)->seq + off;
+	cur->at = NULL;
+	cur->run = 0;
 	cur->left = left;
 	cur->ended = false;
 	mpa_cursor_find(cur, skb);
 }
 
-/* How many of @len octets are together here; 0: there are no more */
+/* How many of @len octets lie together here; 0: there are no more */
 static u32 next_run(struct mpa_cursor *cur, u32 len)
 {
-	len = min(len, cur->left);
-	while (len && !cur->ended && !together(cur))
+	while (!cur->run && cur->left && !cur->ended)
 		mpa_cursor_step(cur);
-	return min(len, together(cur));
+	return min(len, cur->run);
 }
 
+/* @len of the run's octets are behind us */
 static void advance(struct mpa_cursor *cur, u32 len)
 {
-	cur->off += len;
-	cur->seq += len;
-	cur->left -= len;
+	if (cur->at)
+		cur->at += len;
+	cur->run -= len;
+}
+
+static void take(struct mpa_cursor *cur, void *dst, u32 len)
+{
+	memcpy(dst, cur->at, len);
+	/* what is decided by is the copy, also to the compiler */
+	barrier();
+	advance(cur, len);
+}
+
+static bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
+{
+	while (len) {
+		u32 run = next_run(cur, len);
+
+		if (!run || !cur->at) {
+			memset(dst, 0, len);
+			return false;
+		}
+		take(cur, dst, run);
+		dst += run;
+		len -= run;
+	}
+	return true;
 }
 
 /**
@@ -149,24 +178,10 @@ static void advance(struct mpa_cursor *cur, u32 len)
  */
 bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 {
-	u32 run;
-
-	while ((run = next_run(cur, len))) {
-		const void *p = address(cur);
-
-		if (!p)
-			break;
-		memcpy(dst, p, run);
-		/* what is decided by is the copy, also to the compiler */
-		barrier();
-		advance(cur, run);
-		dst += run;
-		len -= run;
-	}
-	if (!len)
-		return true;
-	memset(dst, 0, len);
-	return false;
+	if (len > cur->run || !cur->at)
+		return mpa_cursor_copy_runs(cur, dst, len);
+	take(cur, dst, len);
+	return true;
 }
 
 /**
@@ -178,11 +193,13 @@ bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
  */
 bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
 {
-	u32 run;
+	while (len) {
+		u32 run = next_run(cur, len);
 
-	while ((run = next_run(cur, len))) {
+		if (!run)
+			return false;
 		advance(cur, run);
 		len -= run;
 	}
-	return !len;
+	return true;
 }

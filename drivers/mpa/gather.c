@@ -41,27 +41,22 @@ static DEFINE_PER_CPU(struct copy, copies) = {
  * mpa_gather_read - the next octets of the segment being handed up
  * @c: the connection
  * @dst: where to
- * @len: how many, no more than the segment has left
+ * @len: how many; the segment has as many left
  *
  * Return: false if they cannot be read; zeros are in their place.
  */
 bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
 {
-	u32 n = min(len, c->rx_left), copied = min(n, c->rx_copied);
-	bool ok = true;
-
-	if (copied) {
-		memcpy(dst, c->rx_copy, copied);
-		c->rx_copy += copied;
-		c->rx_copied -= copied;
+	if (len > c->rx_left) {
+		memset(dst, 0, len);
+		return false;
 	}
-	if (n > copied)
-		ok = mpa_cursor_copy(&c->cur, dst + copied, n - copied);
-	c->rx_left -= n;
-	if (n == len)
-		return ok;
-	memset(dst + n, 0, len - n);
-	return false;
+	c->rx_left -= len;
+	if (!c->rx_copy)
+		return mpa_cursor_copy(&c->cur, dst, len);
+	memcpy(dst, c->rx_copy, len);
+	c->rx_copy += len;
+	return true;
 }
 
 /* A responder may send once it has had a valid FPDU (RFC 5044 7.1.2 (4)) */
@@ -74,15 +69,16 @@ static void open_tx(struct mpa_conn *c)
 	mpa_tx_kick(c, false);
 }
 
-/* @copy: the first octets of the ULPDU; the others are where the cursor stands */
+/* @head: of the ULPDU; what is behind it DDP reads */
 static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
-			      const u8 *copy, u32 copied)
+			      const u8 *head, bool copied)
 {
-	c->rx_copy = copy;
-	c->rx_copied = copied;
-	c->rx_left = f->ulpdu_len;
+	u32 len = min_t(u32, f->ulpdu_len, IW_DDP_T_HDR_LEN);
+
+	c->rx_copy = copied ? head + len : NULL;
+	c->rx_left = f->ulpdu_len - len;
 	open_tx(c);
-	return ddp_rx_segment(c->stream, &c->llp, f->ulpdu_len);
+	return ddp_rx_segment(c->stream, &c->llp, head, f->ulpdu_len);
 }
 
 static enum iw_reason mpa_gather_take(struct mpa_conn *c,
@@ -119,21 +115,21 @@ static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 	ulpdu = this_cpu_read(copies.ulpdu);
 	why = mpa_gather_take(c, f, head, ulpdu);
 	why = why ? mpa_gather_refuse(c, why)
-		  : hand_up(c, f, ulpdu, f->ulpdu_len);
+		  : hand_up(c, f, ulpdu, true);
 	local_unlock_nested_bh(&copies.lock);
 	return why;
 }
 
 /*
- * @from: where @f begins; go to its end, over what DDP did not read.  What DDP has taken
- * is longer than what was copied ahead.
+ * @from: octets left where @f begins; go to its end, over what DDP did not read.  What
+ * DDP has taken is longer than what was copied ahead.
  */
 static enum iw_reason mpa_gather_leave(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,
-				       const struct mpa_cursor *from)
+				       u32 from)
 {
 	c->rx_pos += f->wire;
-	if (!mpa_cursor_skip(&c->cur, f->wire - (from->left - c->cur.left)))
+	if (!mpa_cursor_skip(&c->cur, f->wire - (from - mpa_cursor_left(&c->cur))))
 		return mpa_gather_refuse(c, IW_UNREADABLE);
 	return IW_OK;
 }
@@ -149,29 +145,30 @@ int mpa_gather(struct mpa_conn *c)
 {
 	const struct mpa_cursor from = c->cur;
 	const bool plain = !c->crc && !c->rx_markers;
+	const u32 left = mpa_cursor_left(&from);
 	u32 len = mpa_fpdu_head(c->rx_pos, c->rx_markers);
 	u8 head[HEADS_MAX];
 	enum iw_reason why;
 	struct mpa_fpdu f;
 
-	if (len > from.left)
+	if (len > left)
 		return 0;
 	if (plain)
-		len = min_t(u32, sizeof(head), from.left);
+		len = min_t(u32, sizeof(head), left);
 	if (!mpa_cursor_copy(&c->cur, head, len)) {
 		mpa_gather_refuse(c, IW_UNREADABLE);
 		return -EIO;
 	}
 	mpa_fpdu_peek(&f, c->rx_pos, c->rx_markers, head, len);
-	if (f.wire > from.left) {
+	if (f.wire > left) {
 		/* another look at its head then counts, not this one */
 		c->cur = from;
 		return 0;
 	}
-	why = plain ? hand_up(c, &f, head + f.head, len - f.head)
+	why = plain ? hand_up(c, &f, head + f.head, false)
 		    : from_copy(c, &f, head);
 	if (!why)
-		why = mpa_gather_leave(c, &f, &from);
+		why = mpa_gather_leave(c, &f, left);
 	return why ? -EIO : f.wire;
 }
 

@@ -71,23 +71,25 @@ struct mpa_out {
 
 /**
  * struct mpa_cursor - a place in TCP's receive queue, and where the walk ends
- * @queue: the receive queue
- * @skb: in the queue
+ * @at: the next octet; NULL: no CPU can read it
+ * @run: octets that lie together from there on, and may be walked
+ * @left: octets that may be walked behind them
+ * @seq: TCP sequence number of the first of those
+ * @frag: fragment of @part that the run is in, -1: its linear part
  * @part: @skb, or the piece of its frag_list
- * @frag: fragment of @part, -1: its linear part
- * @off: octet within that
- * @seq: TCP sequence number of the octet
- * @left: octets that it may still walk
- * @ended: the queue has none, whatever @left says
+ * @skb: in the queue
+ * @queue: the receive queue
+ * @ended: the queue has no more than the run, whatever @left says
  */
 struct mpa_cursor {
-	const struct sk_buff_head *queue;
-	const struct sk_buff	*skb;
-	const struct sk_buff	*part;
-	int			frag;
-	u32			off;
-	u32			seq;
+	const u8		*at;
+	u32			run;
 	u32			left;
+	u32			seq;
+	int			frag;
+	const struct sk_buff	*part;
+	const struct sk_buff	*skb;
+	const struct sk_buff_head *queue;
 	bool			ended;
 };
 
@@ -130,8 +132,7 @@ struct mpa_conn {
 	struct mpa_cursor	cur;
 	u32			rx_pos;
 	/* of the segment being handed up */
-	const u8		*rx_copy;	/* its next octets, */
-	u32			rx_copied;	/* so many; behind them at @cur */
+	const u8		*rx_copy;	/* its next octets; NULL: at @cur */
 	u32			rx_left;	/* octets of it not read yet */
 	bool			rx_markers;
 	bool			rx_full;	/* Full Operation: data_ready runs */
@@ -192,6 +193,8 @@ static inline u16 mpa_backoff(u16 ms)
 }
 
 extern struct workqueue_struct *mpa_wq;
+int mpa_init(struct module *owner);
+void mpa_exit(void);
 
 /* alloc.c: from nothing to a connection, and back */
 struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
@@ -246,6 +249,12 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 		    const struct sk_buff *skb, u32 off, u32 left);
 bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
 bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len);
+
+/* Octets that may still be walked */
+static inline u32 mpa_cursor_left(const struct mpa_cursor *cur)
+{
+	return cur->run + cur->left;
+}
 
 /* How a connected socket fares */
 enum mpa_fate {

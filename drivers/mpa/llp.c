@@ -162,7 +162,6 @@ static void mpa_stop(struct ddp_session *ss, bool abort)
 
 struct ddp_session_type mpa_session_type = {
 	.name		= "mpa",
-	.owner		= THIS_MODULE,
 	.connect	= mpa_connect,
 	.listen		= mpa_listen,
 	.unlisten	= ddp_port_unlisten,

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-#include <linux/module.h>
+/* Coming and going. */
+#include <linux/init.h>
 #include <linux/rcupdate.h>
 
 #include "internal.h"
 
 struct workqueue_struct *mpa_wq;
 
-static int __init mpa_init(void)
+/**
+ * mpa_init - before the first connection
+ * @owner: the module that is held while a device uses MPA; NULL: the caller's
+ *	own
+ *
+ * Return: 0 or a negative errno.
+ */
+int __init mpa_init(struct module *owner)
 {
 	int err = mpa_gather_init();
 
 	if (err)
 		return err;
+	mpa_session_type.owner = owner;
 	err = -ENOMEM;
 	mpa_wq = alloc_workqueue("iw_mpa", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!mpa_wq)
@@ -29,7 +38,10 @@ exit_gather:
 	return err;
 }
 
-static void __exit mpa_exit(void)
+/**
+ * mpa_exit - nobody makes connections any more
+ */
+void mpa_exit(void)
 {
 	ddp_type_unregister(&mpa_session_type);
 	/* what has ended may still have a run of its worker to come */
@@ -40,10 +52,3 @@ static void __exit mpa_exit(void)
 	mpa_frame_exit();
 	mpa_gather_exit();
 }
-
-module_init(mpa_init);
-module_exit(mpa_exit);
-
-MODULE_DESCRIPTION("MPA: DDP over TCP (RFC 5044, RFC 6581)");
-MODULE_LICENSE("Dual BSD/GPL");
-MODULE_ALIAS("iw-llp-mpa");

@@ -185,13 +185,22 @@ static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
 }
 
 /**
+ * rnic_counter_init - the core: a counter is made
+ * @counter: nothing of ours is in it
+ */
+void rnic_counter_init(struct rdma_counter *counter)
+{
+}
+
+/**
  * rnic_counter_bind - the core: a queue pair counts in a counter
  * @counter: new, or with queue pairs bound to it
  * @ib: the queue pair
+ * @port: there is one
  *
  * Return: 0 or a negative errno.
  */
-int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib)
+int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib->device);
 	struct rnic_counts *set;
@@ -205,10 +214,11 @@ int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib)
 /**
  * rnic_counter_unbind - the core: it counts for the device again
  * @ib: the queue pair
+ * @port: there is one
  *
  * Return: 0.
  */
-int rnic_counter_unbind(struct ib_qp *ib)
+int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib->device);
 

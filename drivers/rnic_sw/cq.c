@@ -106,13 +106,14 @@ static void exit_cq(struct rnic_cq *cq)
  * rnic_create_user_cq - make a completion queue for a program
  * @ib: it, zeroed but for the core's part
  * @attr: how large, what flags
- * @udata: struct rnic_sw_create_cq and its answer
+ * @attrs: its udata: struct rnic_sw_create_cq and its answer
  *
  * Return: 0 or a negative errno.
  */
 int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-			struct ib_udata *udata)
+			struct uverbs_attr_bundle *attrs)
 {
+	struct ib_udata *udata = &attrs->driver_udata;
 	struct rnic_cq *cq = to_rnic_cq(ib);
 	int err = read_wishes(cq, attr, udata);
 
@@ -130,10 +131,12 @@ int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
  * rnic_create_cq - make a completion queue for a kernel consumer
  * @ib: it, zeroed but for the core's part
  * @attr: how large; no flags: struct ib_wc has no place for what they ask for
+ * @attrs: a program's only
  *
  * Return: 0 or a negative errno.
  */
-int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
+int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs)
 {
 	struct rnic_cq *cq = to_rnic_cq(ib);
 	int err;

@@ -6,6 +6,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sizes.h>
 #include <ddp/mem.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -20,8 +21,8 @@
 #define VENDOR_ID	0x726e73
 
 /*
- * There is no firmware: the version of what is here (see dkms.conf), and in the
- * last place that of the ABI.
+ * There is no firmware: the version of the driver, and in the last place that
+ * of the ABI.
  */
 #define VERSION_MAJOR	0
 #define VERSION_MINOR	1
@@ -231,8 +232,11 @@ const struct ib_device_ops rnic_device_ops = {
 	.alloc_pd = rnic_alloc_pd,
 	.alloc_ucontext = rnic_alloc_ucontext,
 	.counter_alloc_stats = rnic_alloc_counter_stats,
+	.counter_bind_qp = rnic_counter_bind,
 	.counter_dealloc = rnic_counter_dealloc,
+	.counter_unbind_qp = rnic_counter_unbind,
 	.counter_update_stats = rnic_counter_update,
+	.create_cq = rnic_create_cq,
 	.create_qp = rnic_create_qp,
 	.create_srq = rnic_create_srq,
 	.dealloc_driver = rnic_dealloc_driver,
@@ -274,9 +278,10 @@ const struct ib_device_ops rnic_device_ops = {
 	.query_qp = rnic_query_qp,
 	.query_srq = rnic_query_srq,
 	.query_ucontext = rnic_query_ucontext,
+	.reg_user_mr = rnic_reg_user_mr,
 	.req_notify_cq = rnic_req_notify_cq,
 	.rereg_user_mr = rnic_rereg_user_mr,
-	COMPAT_VERBS_OPS,
+	COMPAT_VERBS_OPS
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_mw, rnic_mw, ib),

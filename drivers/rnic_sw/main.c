@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The module. */
-#include <linux/module.h>
-#include <rdma/rdma_netlink.h>
+/* Coming and going. */
+#include <linux/init.h>
 
 #include "rnic.h"
 #include "stats.h"
 
 struct workqueue_struct *rnic_wq;
 
-static int __init rnic_init(void)
+/**
+ * rnic_init - from here on devices are made
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int __init rnic_init(void)
 {
 	int err;
 
@@ -22,7 +26,10 @@ static int __init rnic_init(void)
 	return err;
 }
 
-static void __exit rnic_exit(void)
+/**
+ * rnic_exit - all devices go
+ */
+void rnic_exit(void)
 {
 	rnic_netdev_exit();
 	rnic_cm_unload();
@@ -30,10 +37,3 @@ static void __exit rnic_exit(void)
 	/* regions freed after a grace period */
 	rcu_barrier();
 }
-
-module_init(rnic_init);
-module_exit(rnic_exit);
-
-MODULE_DESCRIPTION("Software iWARP RNIC: RDMA verbs over TCP or SCTP");
-MODULE_LICENSE("Dual BSD/GPL");
-MODULE_ALIAS_RDMA_LINK("rnic_sw");

@@ -181,14 +181,16 @@ static int check_access(int access)
  * @length: octets, exactly
  * @iova: its first TO
  * @access: IB_ACCESS_*
+ * @dmah: hints to a device's DMA, which is not done here: NULL
  * @udata: nothing in it
  *
  * Return: the region or an error pointer.
  */
 struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
-			       u64 iova, int access, struct ib_udata *udata)
+			       u64 iova, int access, struct ib_dmah *dmah,
+			       struct ib_udata *udata)
 {
-	int err = ib_no_udata_io(udata);
+	int err = dmah ? -EOPNOTSUPP : ib_no_udata_io(udata);
 
 	if (!err)
 		err = check_access(access);

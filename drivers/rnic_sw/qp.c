@@ -18,6 +18,11 @@
 
 #define SLOT_ALIGN	16
 
+/* Its slab has 2 KiB, the next one 4.  Locks that are checked are large */
+static_assert(sizeof(struct rnic_qp) <= 2048 ||
+	      IS_ENABLED(CONFIG_DEBUG_SPINLOCK) ||
+	      IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC));
+
 /* Errors -------------------------------------------------------------------- */
 
 /* What the table says of a reason; an ordinary end the connection tells */
@@ -302,6 +307,18 @@ static int alloc_rq(struct rnic_qp *qp, struct ib_qp_cap *cap,
 	return err;
 }
 
+/* What the pieces of a request are copied to while it is under way, of a receive too */
+static int alloc_pieces(struct rnic_qp *qp)
+{
+	u32 recv = qp->srq ? qp->srq->max_sge : qp->rq.max_sge;
+	struct ddp_sge *sge;
+
+	sge = kcalloc(qp->sq.max_sge + recv, sizeof(*sge), GFP_KERNEL_ACCOUNT);
+	qp->rdmap.wr.sge = sge;
+	qp->rdmap.recv_sge = sge + qp->sq.max_sge;
+	return sge ? 0 : -ENOMEM;
+}
+
 static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
 {
 	struct rnic_sw_create_qp req;
@@ -346,6 +363,7 @@ static int write_response(const struct rnic_qp *qp, struct ib_udata *udata)
 
 static void free_qp(struct rnic_qp *qp)
 {
+	kfree(qp->rdmap.wr.sge);
 	kvfree(qp->sq.note);
 	rnic_ring_free(&qp->sq.ring);
 	rnic_ring_free(&qp->rq.ring);
@@ -367,6 +385,8 @@ static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 	err = alloc_sq(qp, &attr->cap, uctx);
 	if (!err)
 		err = alloc_rq(qp, &attr->cap, uctx);
+	if (!err)
+		err = alloc_pieces(qp);
 	return err;
 }
 
@@ -424,7 +444,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	if (!err)
 		err = write_response(qp, udata);
 	if (!err) {
-		qp->init = *attr;
+		qp->cap = attr->cap;
 		/* from here on it can be found */
 		err = rnic_qp_publish(qp);
 	}

@@ -170,10 +170,18 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	attr->cur_qp_state = attr->qp_state;
 	attr->path_mtu = IB_MTU_4096;
 	attr->qp_access_flags = READ_ONCE(qp->access);
-	attr->cap = qp->init.cap;
+	attr->cap = qp->cap;
 	attr->port_num = 1;
 	attr->max_rd_atomic = min_t(u16, ord, U8_MAX);
 	attr->max_dest_rd_atomic = min_t(u16, ird, U8_MAX);
-	*init = qp->init;
+	*init = (struct ib_qp_init_attr) {
+		.qp_context = ib->qp_context,
+		.qp_type = ib->qp_type,
+		.send_cq = ib->send_cq,
+		.recv_cq = ib->recv_cq,
+		.srq = ib->srq,
+		.sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+		.cap = qp->cap,
+	};
 	return 0;
 }

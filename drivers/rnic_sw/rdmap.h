@@ -50,7 +50,7 @@ enum rdmap_wr_op {
  * @imm: immediate data as it goes on the wire
  * @compare_add: atomics: what to compare with, or to add
  * @swap: atomics: what to store
- * @sge: storage for @buf
+ * @sge: storage for @buf, as much as the send queue's requests may need
  */
 struct rdmap_wr {
 	enum rdmap_wr_op	op;
@@ -63,7 +63,7 @@ struct rdmap_wr {
 	__be32			imm;
 	u64			compare_add;
 	u64			swap;
-	struct ddp_sge		sge[RDMAP_SGE_MAX];
+	struct ddp_sge		*sge;
 };
 
 /* Does it wait for an answer, and count as outstanding? */
@@ -117,7 +117,7 @@ struct rdmap {
 	/* rx runner only */
 	bool			in_recv;	/* a receive buffer is in use */
 	struct ddp_buf		recv_buf;
-	struct ddp_sge		recv_sge[RDMAP_SGE_MAX];
+	struct ddp_sge		*recv_sge;	/* as many as a receive may have */
 	u8			opcode[DDP_QUEUES];	/* of the message begun, or 0 */
 	struct ddp_buf		req_buf;
 	u8			req[RDMAP_AREQ_LEN];	/* Read or Atomic Request */
@@ -130,7 +130,8 @@ struct rdmap {
 	bool			bad_rreq;	/* the fault is in the Read in @req */
 	struct ddp_buf		peer_term_buf;
 	u8			peer_term_raw[RDMAP_TERM_MAX];
-	struct rdmap_term	peer_term;	/* with IW_PEER_TERMINATE */
+	u8			peer_layer;	/* what it says, with */
+	u8			peer_type;	/* IW_PEER_TERMINATE */
 
 	spinlock_t		lock;		/* leaf: the rest */
 	struct rdmap_reqq	orq;		/* our requests, unanswered */

@@ -391,9 +391,12 @@ static enum iw_reason deliver_response(struct rdmap *r)
 
 static enum iw_reason deliver_terminate(struct rdmap *r, u32 total)
 {
+	struct rdmap_term t = {};
 	enum iw_reason why;
 
-	why = rdmap_term_parse(&r->peer_term, r->peer_term_raw, total);
+	why = rdmap_term_parse(&t, r->peer_term_raw, total);
+	r->peer_layer = t.layer;
+	r->peer_type = t.type;
 	return why ? why : IW_PEER_TERMINATE;
 }
 

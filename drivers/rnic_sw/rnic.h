@@ -38,6 +38,7 @@ struct rnic_policy {
 	int	paths[RNIC_PATHS];	/* of SCTP: further interfaces; 0 ends them */
 };
 
+struct ib_dmah;
 struct rnic_llps;
 
 /* What there is a limited number of */
@@ -224,7 +225,7 @@ struct rnic_qp {
 	struct rnic_rq		rq;
 	bool			user;
 	u8			llp;		/* enum rnic_sw_llp */
-	struct ib_qp_init_attr	init;
+	struct ib_qp_cap	cap;
 	int			access;		/* IB_ACCESS_* */
 	u8			ird_most;	/* that connecting may agree on */
 	u8			ord_most;
@@ -296,8 +297,10 @@ static inline struct rnic_qp *rdmap_to_qp(struct rdmap *r)
 extern const struct ib_device_ops rnic_device_ops;
 int rnic_device_init(struct rnic_dev *dev);
 
-/* main.c: flushing */
-extern struct workqueue_struct *rnic_wq;
+/* main.c */
+extern struct workqueue_struct *rnic_wq;	/* flushing */
+int rnic_init(void);
+void rnic_exit(void);
 
 /* netdev.c: rdma link add and del, link events */
 struct net *rnic_net(struct rnic_dev *dev);	/* held; or NULL */
@@ -364,8 +367,9 @@ static inline void rnic_ring_consumed(struct rnic_ring *ring, u32 cons)
 
 /* cq.c */
 int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-			struct ib_udata *udata);
-int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr);
+			struct uverbs_attr_bundle *attrs);
+int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs);
 int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
 			struct ib_udata *udata);
 int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
@@ -385,7 +389,8 @@ void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
 /* mr.c */
 struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
-			       u64 iova, int access, struct ib_udata *udata);
+			       u64 iova, int access, struct ib_dmah *dmah,
+			       struct ib_udata *udata);
 struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 				 u64 length, u64 iova, int access,
 				 struct ib_pd *pd, struct ib_udata *udata);

@@ -152,15 +152,15 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_sq_note *n,
 /* What the peer complained of may be known to be a certain request's fault */
 static u8 flush_status(struct rnic_qp *qp, const struct rnic_sq_note *n)
 {
-	const struct rdmap_term *t = &qp->rdmap.peer_term;
+	const struct rdmap *r = &qp->rdmap;
 
 	if (n->status)
 		return n->status;
 	if (qp->why != IW_PEER_TERMINATE || qp->sq.blamed ||
-	    n->state != NOTE_WAITS || t->layer)
+	    n->state != NOTE_WAITS || r->peer_layer)
 		return IB_WC_WR_FLUSH_ERR;
 	qp->sq.blamed = true;
-	return t->type == 1 ? IB_WC_REM_ACCESS_ERR : IB_WC_REM_OP_ERR;
+	return r->peer_type == 1 ? IB_WC_REM_ACCESS_ERR : IB_WC_REM_OP_ERR;
 }
 
 /* In a flush what is posted is pulled, too; it goes no further */

@@ -89,6 +89,24 @@ static bool wants_segments(const struct sddp_stream *st)
 	return st->stream && !st->rx_stopped && st->s.state == SDDP_OPEN;
 }
 
+/* What DDP is to know of a segment of @len octets before it reads the others */
+static bool read_segment_head(struct sddp_assoc *a, u8 *head, u32 len)
+{
+	a->src.off = SDDP_SEGMENT;
+	return sddp_rx_read(a, head, min_t(u32, len, IW_DDP_T_HDR_LEN));
+}
+
+/* BH off */
+static enum iw_reason hand_up(struct sddp_stream *st, u32 len)
+{
+	u8 head[IW_DDP_T_HDR_LEN];
+
+	if (read_segment_head(st->a, head, len))
+		return ddp_rx_segment(st->stream, &st->llp, head, len);
+	ddp_llp_error(st->stream, IW_UNREADABLE);
+	return IW_UNREADABLE;
+}
+
 /* A segment whose turn it is.  @p: it has been placed */
 static void deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 {
@@ -96,12 +114,11 @@ static void deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 
 	if (!wants_segments(st))
 		return;
-	st->a->src.off = SDDP_SEGMENT;
 	local_bh_disable();
 	if (p)
 		why = ddp_rx_placed(st->stream, p);
 	else
-		why = ddp_rx_segment(st->stream, &st->llp, len - SDDP_SEGMENT);
+		why = hand_up(st, len - SDDP_SEGMENT);
 	local_bh_enable();
 	if (why)
 		st->rx_stopped = true;
@@ -223,13 +240,14 @@ static void take_due(struct sddp_stream *st)
 
 static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 {
+	u8 head[IW_DDP_T_HDR_LEN];
 	bool placed;
 
-	if (!wants_segments(st))
+	len -= SDDP_SEGMENT;
+	if (!wants_segments(st) || !read_segment_head(st->a, head, len))
 		return false;
-	st->a->src.off = SDDP_SEGMENT;
 	local_bh_disable();
-	placed = ddp_rx_early(st->stream, &st->llp, len - SDDP_SEGMENT, p);
+	placed = ddp_rx_early(st->stream, &st->llp, head, len, p);
 	local_bh_enable();
 	return placed;
 }

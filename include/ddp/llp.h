@@ -78,16 +78,18 @@ void ddp_rx_end(struct ddp_stream *s);
  * ddp_rx_segment - one DDP segment arrived, whole and verified
  * @s: its stream
  * @llp: the LLP's end of it
+ * @head: its first octets, IW_DDP_T_HDR_LEN or all of them: who finds segments has
+ *	had to read so far, as a rule
  * @len: its length in octets, header included (7)
  *
- * In order (5), at most once (11).  Reads the octets through
+ * In order (5), at most once (11).  Reads what is behind @head through
  * ddp_llp_ops.read.  The LLP's runner only, BH off, never two at once.
  *
  * Return: IW_OK, or why the stream has failed: the LLP then drops whatever
  * else arrives, and goes on transmitting until it is told to close.
  */
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
-			      u32 len);
+			      const u8 *head, u32 len);
 
 /**
  * struct ddp_placed - a segment that was placed before its turn
@@ -103,6 +105,7 @@ struct ddp_placed {
  * ddp_rx_early - one DDP segment arrived before others that come before it
  * @s: its stream
  * @llp: the LLP's end of it
+ * @head: as for ddp_rx_segment()
  * @len: its length in octets, header included
  * @p: filled in if it is placed
  *
@@ -113,8 +116,8 @@ struct ddp_placed {
  * Return: true: ddp_rx_placed() is due when its turn comes.  False: nothing
  * has happened; the LLP keeps the octets for ddp_rx_segment().
  */
-bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, u32 len,
-		  struct ddp_placed *p);
+bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+		  u32 len, struct ddp_placed *p);
 
 /**
  * ddp_rx_placed - the turn of a segment that was placed early has come

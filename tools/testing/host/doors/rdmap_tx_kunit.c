@@ -76,6 +76,7 @@ static struct {
 	u32			failed;		/* requests */
 	u32			failures;	/* of the stream */
 	enum iw_reason		why;
+	struct ddp_sge		sge[1];
 } posted;
 
 bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
@@ -84,6 +85,7 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 		return false;
 	posted.left--;
 	*wr = posted.wr;
+	wr->sge = posted.sge;
 	wr->buf.sge = wr->sge;
 	wr->buf.nsge = 1;
 	wr->buf.len = wr->sge[0].len;
@@ -348,7 +350,7 @@ static void read_is_asked(struct kunit *test)
 	posted.wr.slot = 6;
 	posted.wr.rkey = 4;
 	posted.wr.raddr = 5;
-	posted.wr.sge[0] = (struct ddp_sge){ .stag = 1, .addr = 2, .len = 3 };
+	posted.sge[0] = (struct ddp_sge){ .stag = 1, .addr = 2, .len = 3 };
 	expect_next(test, r, RDMAP_OP_READ_REQ, false, RDMAP_QN_READ_REQ);
 	rdmap_rreq_encode(octets, &want);
 	KUNIT_ASSERT_EQ(test, (u32)sizeof(octets), r->stream.msg.buf->len);
@@ -478,13 +480,13 @@ static void expect_sink(struct kunit *test, enum rdmap_wr_op op, u8 opcode)
 {
 	struct rdmap *r = open_rdmap(op, 1);
 
-	posted.wr.sge[0].len = 8;
+	posted.sge[0].len = 8;
 	expect_next(test, r, opcode, false, RDMAP_QN_READ_REQ);
 	KUNIT_EXPECT_EQ(test, DDP_LOCAL_WRITE, mem.checked);
 	KUNIT_EXPECT_EQ(test, 0u, posted.failed + posted.failures);
 
 	r = open_rdmap(op, 1);
-	posted.wr.sge[0].len = 8;
+	posted.sge[0].len = 8;
 	mem.check = IW_RDMAP_P_STAG;
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
 	KUNIT_EXPECT_EQ(test, 1u, posted.failed);

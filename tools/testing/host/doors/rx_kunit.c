@@ -18,6 +18,7 @@ static struct {
 	u32		closed, kicked, quiet;
 	u32		checked;			/* not placed: it was */
 	u32		held;				/* memory, at an upcall */
+	struct ddp_hdr	told;				/* at delivery */
 	u32		down;
 	enum iw_reason	down_why;
 } world;
@@ -67,6 +68,7 @@ static enum iw_reason deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 {
 	if (!world.delivers)
 		world.delivered++;
+	world.told = *h;
 	world.held += !!s->rx_held;
 	return world.delivers;
 }
@@ -150,6 +152,7 @@ static void on_wire(const struct ddp_hdr *h)
 {
 	memset(&wire, 0, sizeof(wire));
 	ddp_hdr_encode(wire.octets, h);
+	wire.at = IW_DDP_T_HDR_LEN;
 }
 
 /* A segment of that header comes, its first octet changed, @len long */
@@ -158,7 +161,7 @@ static void comes(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
 {
 	on_wire(h);
 	wire.octets[0] ^= change;
-	ddp_rx_segment(s, &llp, len);
+	ddp_rx_segment(s, &llp, wire.octets, len);
 }
 
 /* ... before its turn; return: whether it is placed, and nothing of it kept */
@@ -166,7 +169,7 @@ static bool comes_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 len,
 			struct ddp_placed *p)
 {
 	on_wire(h);
-	return ddp_rx_early(s, &llp, len, p);
+	return ddp_rx_early(s, &llp, wire.octets, len, p);
 }
 
 static const struct ddp_hdr good_write = { .tagged = true, .last = true };
@@ -181,6 +184,43 @@ static void good_ones(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, world.placed);
 	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, world.failed + world.closed);
+}
+
+static void expect_told(struct kunit *test, const struct ddp_hdr *h)
+{
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	KUNIT_EXPECT_EQ(test, h->tagged, world.told.tagged);
+	KUNIT_EXPECT_EQ(test, h->ulp8, world.told.ulp8);
+	KUNIT_EXPECT_EQ(test, h->ulp32, world.told.ulp32);
+	KUNIT_EXPECT_EQ(test, h->stag, world.told.stag);
+	KUNIT_EXPECT_EQ(test, h->qn, world.told.qn);
+	KUNIT_EXPECT_EQ(test, h->msn, world.told.msn);
+}
+
+/* DDP-28, DDP-32, DDP-37: what the ULP is told with a message */
+static void told_at_delivery(struct kunit *test)
+{
+	static const struct ddp_hdr write = {
+		.tagged = true, .last = true, .ulp8 = 0x42, .stag = 0xa1b2c3d4,
+		.to = 0x1122334455667788,
+	}, send = {
+		.last = true, .ulp8 = 0x44, .ulp32 = 0x99887766, .msn = 1,
+	};
+	struct ddp_placed p;
+	struct ddp_stream *s;
+
+	s = open_stream();
+	comes(s, &write, 0, 50);
+	expect_told(test, &write);
+
+	s = open_stream();
+	KUNIT_ASSERT_TRUE(test, comes_early(s, &write, 50, &p));
+	ddp_rx_placed(s, &p);
+	expect_told(test, &write);
+
+	s = open_stream();
+	comes(s, &send, 0, 50);
+	expect_told(test, &send);
 }
 
 /* Ways to fail -------------------------------------------------------------- */
@@ -432,6 +472,7 @@ static void is_looked_at(struct kunit *test)
 
 static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(good_ones),
+	KUNIT_CASE(told_at_delivery),
 	KUNIT_CASE_PARAM(fails_and_stays, way_gen_params),
 	KUNIT_CASE(lower_error),
 	KUNIT_CASE(placed_early),

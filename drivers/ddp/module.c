@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What makes a module of its own of this room. */
 #include <linux/export.h>
 #include <linux/module.h>
 
