@@ -165,15 +165,16 @@ static int command_qp(struct rnic_sw_qp *qp, struct ibv_context *ctx,
 	return 0;
 }
 
-/*
- * The library looks for this mark behind its own struct ibv_qp_ex, which grew
- * by wr_flush while the private ABI stayed 34: a library from before (44 is
- * one) looks where we see that member.  We offer no flush, so nobody calls it.
- */
 static void mark_qp_ex(struct verbs_qp *vqp)
 {
 	vqp->comp_mask |= VERBS_QP_EX;
-#if IBVERBS_PABI_VERSION == 34
+#if IBVERBS_PABI_VERSION == 34 && !defined(RNIC_SW_IN_RDMA_CORE)
+	/*
+	 * The library looks for the mark behind its own struct ibv_qp_ex, which
+	 * grew by wr_flush while the private ABI stayed 34: a library from
+	 * before (44 is one) looks where we see that member.  We offer no
+	 * flush, so nobody calls it.
+	 */
 	memcpy(&vqp->qp_ex.wr_flush, &vqp->comp_mask, sizeof(vqp->comp_mask));
 #endif
 }

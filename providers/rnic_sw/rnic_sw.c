@@ -53,7 +53,6 @@ static const struct verbs_context_ops context_ops = {
 	.unimport_pd		= rnic_sw_unimport_pd,
 };
 
-/* The command got an argument after private ABI 34 */
 static int get_context(struct verbs_context *vctx)
 {
 	struct rnic_sw_cmd_alloc_ctx_resp resp = {};
