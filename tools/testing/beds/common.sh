@@ -9,21 +9,21 @@ scripts=$tree/scripts
 me=$(basename "$0")
 die() { echo "$me: $*" >&2; exit 2; }
 
-# Fills cpus mem (empty: not said) timeout kmemleak stalls clock pin modules out append bed, and rest.
+# Fills cpus mem (empty: not said) timeout kmemleak stalls clock plugin pin modules out append bed, and rest.
 parse_options() {
-	cpus='' mem='' timeout=900 kmemleak='' stalls='' clock='' pin='' modules='' out='' append='' bed=debug
+	cpus='' mem='' timeout=900 kmemleak='' stalls='' clock='' plugin='' pin='' modules='' out='' append='' bed=debug
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--kmemleak) kmemleak=1; shift; continue ;;
 		--stalls) stalls=1; shift; continue ;;
 		--clock) clock=1; shift; continue ;;
 		--help | -h) usage; exit 0 ;;
-		--bed | --cpus | --mem | --timeout | --pin | --modules | --out | --append)
+		--bed | --plugin | --cpus | --mem | --timeout | --pin | --modules | --out | --append)
 			[ $# -ge 2 ] || die "$1 wants a value" ;;
 		-?*) [ "$1" = -- ] || { usage >&2; die "unknown option $1"; } ;;
 		esac
 		case $1 in
-		--bed) bed=$2 ;; --cpus) cpus=$2 ;; --mem) mem=$2 ;;
+		--bed) bed=$2 ;; --plugin) plugin=$2 ;; --cpus) cpus=$2 ;; --mem) mem=$2 ;;
 		--timeout) timeout=$2 ;; --pin) pin=$2 ;;
 		--modules) modules=$2 ;; --out) out=$2 ;; --append) append=$2 ;;
 		*) break ;;

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "marker.h"
 #include "rate.h"
 
 double now(void)
@@ -104,4 +105,5 @@ void take_mark(struct mark *m, pid_t peer)
 	m->frames = loopback_frames();
 	m->segments = tcp_segments();
 	m->time = now();
+	execute_marker();
 }

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Where the instructions of a message go: what instructions.c counted, by function and
+summed up by part."""
+import bisect
+import re
+from collections import Counter
+
+# What a function of the kernel itself belongs to; the first that matches
+KERNEL = [
+    ("copies", r"^(__)?(memcpy|memmove)|copy_user|_copy_(to|from)_iter|copy_page|rep_movs|csum_partial"),
+    ("CRC", "crc32"),
+    ("clearing", "clear_page|memset|clear_user"),
+    ("waiting", "idle|halt"),
+    ("TCP/IP", "tcp|inet|sock|skb|^_*ip_|ip6?_|netif|net_rx|loopback|qdisc|^_*dev_|napi|"
+               "page_frag|neigh|dst_|fib_|nf_"),
+    ("locks and work", "lock|mutex|rcu|queue_work|work|wake|sched|softirq|irq|timer|tick|"
+                       "enqueue|dequeue|switch|pick|update_|bh_"),
+    ("memory", "alloc|free|slab|page|folio|kmem"),
+    ("system calls", "entry|syscall|do_sys|vfs_|fd|write|read|exit"),
+]
+MODULES = {"iw_ddp": "iw_ddp", "iw_mpa": "iw_mpa", "iw_sctp_ddp": "iw_sctp_ddp",
+           "rnic_sw": "rnic_sw", "siw": "siw", "sctp": "SCTP", "ib_core": "RDMA core",
+           "ib_uverbs": "RDMA core", "rdma_cm": "RDMA core", "iw_cm": "RDMA core",
+           "rdma_ucm": "RDMA core"}
+PARTS = ("copies", "CRC", "TCP/IP", "SCTP", "iw_mpa", "iw_sctp_ddp", "iw_ddp", "rnic_sw",
+         "siw", "RDMA core", "locks and work", "memory", "system calls", "clearing",
+         "waiting", "other", "programs")
+USER = 1 << 63
+
+
+class Symbols:
+    """/proc/kallsyms of the guest."""
+
+    def __init__(self, path):
+        found = []
+        with open(path, encoding="ascii") as f:
+            for line in f:
+                fields = line.split()
+                if fields[1] in "tTwW":
+                    module = fields[3].strip("[]") if len(fields) > 3 else ""
+                    found.append((int(fields[0], 16), fields[2], module))
+        found.sort(key=lambda symbol: symbol[0])
+        self.addresses = [symbol[0] for symbol in found]
+        self.symbols = found
+
+    def at(self, addr):
+        """(function, module)"""
+        if addr < USER:
+            return "", "programs"
+        n = bisect.bisect_right(self.addresses, addr) - 1
+        return self.symbols[n][1:] if n >= 0 else ("?", "")
+
+
+def part_of(function, module):
+    if module == "programs":
+        return module
+    if module in MODULES:
+        return MODULES[module]
+    for part, pattern in KERNEL:
+        if re.search(pattern, function):
+            return part
+    return "other"
+
+
+def windows(path):
+    """What was executed between two markers: {address: instructions}, each in turn."""
+    window = Counter()
+    with open(path, encoding="ascii") as f:
+        for line in f:
+            if line == "\n":
+                yield window
+                window = Counter()
+                continue
+            addr, count = line.split()
+            window[int(addr, 16)] += int(count)
+
+
+def by_function(window, symbols):
+    """{(function, module): instructions}"""
+    found = Counter()
+    for addr, count in window.items():
+        found[symbols.at(addr)] += count
+    return found
+
+
+def profiles(measured, counts, kallsyms):
+    """For each run {"parts": {part: thousands}, "functions": [[thousands, function,
+    part]]}, of a message."""
+    symbols = Symbols(kallsyms)
+    # each run executes the marker twice: what is before the first is of no interest
+    measured_windows = list(windows(counts))[1::2]
+    if len(measured_windows) != len(measured["runs"]):
+        raise SystemExit("profile: a run failed, so that nobody knows which one it was")
+    for run, window in zip(measured["runs"], measured_windows):
+        each = 1000 * run["result"]["messages"]
+        parts, functions = Counter(), []
+        for (function, module), count in by_function(window, symbols).most_common():
+            part = part_of(function, module)
+            parts[part] += count / each
+            functions.append([count / each, function, part])
+        yield {"parts": parts, "functions": functions}
