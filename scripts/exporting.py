@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What export-kernel and export-rdma-core have in common: a branch of somebody
+else's tree, made commit by commit, and patches of it."""
+import os
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+import csource
+
+
+class NotDone(Exception):
+    """A rule does not fit any more: nothing is exported."""
+
+
+def run(*command, stdin=None, **more):
+    return subprocess.run(command, input=stdin, stdout=subprocess.PIPE, check=True, text=True,
+                          **more).stdout
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+class Tree:
+    """Theirs: a git repository without changes, or a plain directory."""
+    def __init__(self, top, changed):
+        self.top, self.changed = os.path.realpath(top), changed
+        for name in changed:
+            if not os.path.exists(os.path.join(self.top, name)):
+                raise NotDone(f"{top} is not what it should be the source of: it has no {name}")
+
+    def read(self, path):
+        return read(os.path.join(self.top, path))
+
+    def write(self, path, text):
+        """In the place of what is there, never through a link."""
+        path = os.path.join(self.top, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path + ".new", "w", encoding="utf-8") as f:
+            f.write(text)
+        if os.path.exists(path):
+            shutil.copymode(path, path + ".new")
+        os.replace(path + ".new", path)
+
+    def git(self, *command, **more):
+        return run("git", "-C", self.top, *command, **more)
+
+    def begin(self, branch):
+        """A branch at what is there now."""
+        if not os.path.exists(os.path.join(self.top, ".git")):
+            run("git", "init", "-q", self.top)
+            for key in ("user.name", "user.email"):
+                self.git("config", key, run("git", "-C", csource.TREE, "config", key).strip())
+            self.git("add", "-f", *self.changed)
+            self.git("commit", "-q", "-m", "The files that the series changes")
+        elif self.git("status", "--porcelain", "--untracked-files=no"):
+            raise NotDone(f"{self.top} has changes that are not committed")
+        self.git("switch", "-q", "-c", branch)
+
+    def commit(self, message, files):
+        for path, text in files.items():
+            self.write(path, text)
+        self.git("add", "-f", *files)
+        self.git("commit", "-q", "-s", "-F", "-", stdin=message)
+
+    def maintainer(self):
+        name, email = (self.git("config", f"user.{key}").strip() for key in ("name", "email"))
+        return f"{name} <{email}>"
+
+    def format_patches(self, count, cover, out):
+        """The last @count commits, and a letter: subject, empty line, text."""
+        self.git("format-patch", "-q", "--cover-letter", "-o", os.path.realpath(out), f"-{count}")
+        subject, blurb = cover.split("\n\n", 1)
+        path = os.path.join(out, "0000-cover-letter.patch")
+        text = read(path).replace("*** SUBJECT HERE ***", subject).replace("*** BLURB HERE ***\n", blurb)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+class Unifdef:
+    """The kernel's own, which its headers_install uses."""
+    def __init__(self, kernel, work):
+        self.program = os.path.join(work, "unifdef")
+        run("cc", "-O1", "-o", self.program, os.path.join(kernel, "scripts/unifdef.c"))
+
+    def __call__(self, text, known, true):
+        """@true: those of the names @known that are defined, perhaps as NAME=VALUE."""
+        names = {name.split("=")[0] for name in true}
+        flags = ["-D" + name for name in true] + ["-U" + name for name in known if name not in names]
+        done = subprocess.run([self.program, "-t", *flags], input=text, stdout=subprocess.PIPE, text=True,
+                              check=False)
+        if done.returncode > 1:
+            raise NotDone("unifdef failed")
+        return done.stdout
