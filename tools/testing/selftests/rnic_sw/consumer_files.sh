@@ -36,7 +36,7 @@ files_moves() { t_until $((3 * T_TIME)) files_moved $(($(files_done) + 1000000))
 a_share() {
 	SHARE=$1
 	mkdir -p "$SHARE"
-	if modprobe -q ext4 || grep -qw ext4 /proc/filesystems; then
+	if has_ext4; then
 		a_file "$2"
 		mkfs.ext4 -q "$FILE"
 		mount -o loop "$FILE" "$SHARE"

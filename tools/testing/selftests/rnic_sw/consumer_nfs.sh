@@ -21,6 +21,14 @@ daemons_up() {
 	t_until 30 mountd_there
 }
 
+# Who remembers NFS 4's clients while the server is down
+cld_up() {
+	mountpoint -q /var/lib/nfs/rpc_pipefs ||
+		mount -t rpc_pipefs sunrpc /var/lib/nfs/rpc_pipefs
+	mkdir "$T_CASE/cld"
+	T_TIME=1000 t_bg cld b nfsdcld -F -s "$T_CASE/cld"
+}
+
 mountd_there() { rpcinfo -p 127.0.0.1 | grep -q mountd; }
 
 share() {
@@ -31,18 +39,18 @@ share() {
 
 server_up() {
 	[ "$(cat /proc/fs/nfsd/threads)" -eq 0 ] || return 0
-	echo 5 >/proc/fs/nfsd/nfsv4leasetime 2>/dev/null || true
-	echo 5 >/proc/fs/nfsd/nfsv4gracetime 2>/dev/null || true
+	# as short as it lets them be
+	[ "$VERS" = 3 ] ||
+		echo 10 | tee /proc/fs/nfsd/nfsv4leasetime >/proc/fs/nfsd/nfsv4gracetime
 	echo "rdma 20049" >/proc/fs/nfsd/portlist
 	echo 4 >/proc/fs/nfsd/threads
-	echo Y >/proc/fs/nfsd/v4_end_grace 2>/dev/null || true
 	t_defer server_down
 }
 
 # Out of reach meanwhile: a client that calls while nfsd stops is forgotten by it, and
 # the device cannot be deleted any more (Documentation/consumers.rst)
 server_down() {
-	[ ! -e /sys/class/net/t0 ] || ip link set t0 down
+	[ ! -e /sys/class/net/t0 ] || link_down
 	echo 0 >/proc/fs/nfsd/threads
 	[ ! -e /sys/class/net/t0 ] || link_up
 }
@@ -67,6 +75,7 @@ serves() {
 up() {
 	daemons_up
 	serves "$1"
+	[ "$1" = 3 ] || cld_up
 	share
 	server_up
 	connect
@@ -78,6 +87,7 @@ down() {
 	exportfs -au
 	# what its server had open goes a moment later
 	t_until 30 umount "$SHARE"
+	t_kill cld
 	t_kill mountd
 	t_kill rpcbind
 }
@@ -126,7 +136,8 @@ modules_go() {
 	up 3
 	down
 	umount /proc/fs/nfsd
-	modprobe -r nfsv3 nfsv4 nfs rpcrdma nfsd
+	[ ! -d /sys/module/nfsv4 ] || modprobe -r nfsv4
+	modprobe -r nfsv3 nfs rpcrdma nfsd
 	test ! -d /sys/module/rpcrdma
 	modprobe -a nfsd rpcrdma nfs
 }

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # program_fabric.sh: libfabric, whose provider for verbs makes connected endpoints
 # (msg) and, above these, those that need no connection (rdm). fi_pingpong checks
-# every octet. T_FABTESTS=DIR: where libfabric's own tests, fabtests, are installed; not
-# below /tmp.
+# every octet. libfabric's own tests: program_fabtests.sh
 
 . "$(dirname "$(readlink -f "$0")")/programs.sh"
 
@@ -27,18 +26,8 @@ shown() {
 	t_refused grep 'type: FI_EP_DGRAM' "$T_CASE/info"
 }
 
-# Completion queues with a channel until there are no descriptors any more, then
-# without: as many as it may.
-many_cqs() {
-	[ -x "${T_FABTESTS:-}/bin/fi_cq_test" ] || t_skip "no fabtests here (T_FABTESTS=DIR)"
-	"$T_FABTESTS/bin/fi_cq_test" -p verbs -d iw0 -L $((T_SLOW ? 500 : 2000)) | tee "$T_CASE/cqs"
-	! grep -q FAIL "$T_CASE/cqs"
-	nothing_left
-}
-
 one_device
 t_case "fi_info: connected and reliable endpoints, no datagrams" "" shown
 t_case "fi_pingpong: every octet, connected" "" moved pingpong verbs msg
 t_case "fi_pingpong: every octet, without connection" "" moved pingpong 'verbs;ofi_rxm' rdm
-t_case "fabtests: many completion queues" "" many_cqs
 t_end

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * select_by_poll.so: before librspreload, for programs that select(). Its own select()
+ * finds a program's descriptor by the rsocket's number, and takes the first that might
+ * be it: a connection that was accepted has a lower number than the program's
+ * descriptor, so it names one that the program does not know. Its poll() is right.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/select.h>
+
+static int wanted(int fd, const fd_set *in, const fd_set *out, const fd_set *odd)
+{
+	return (in && FD_ISSET(fd, in) ? POLLIN : 0) |
+		(out && FD_ISSET(fd, out) ? POLLOUT : 0) |
+		(odd && FD_ISSET(fd, odd) ? POLLPRI : 0);
+}
+
+static int ask(struct pollfd *p, int n, fd_set *in, fd_set *out, fd_set *odd)
+{
+	int fd, k = 0;
+
+	for (fd = 0; fd < n; fd++) {
+		p[k].fd = fd;
+		p[k].events = wanted(fd, in, out, odd);
+		p[k].revents = 0;
+		k += !!p[k].events;
+	}
+	return k;
+}
+
+/* A descriptor leaves the set unless it is among those that happened */
+static int leave(struct pollfd *p, fd_set *set, int asked, int happened)
+{
+	if (!set || !(p->events & asked))
+		return 0;
+	if (p->revents & happened)
+		return 1;
+	FD_CLR(p->fd, set);
+	return 0;
+}
+
+static int tell(struct pollfd *p, int k, fd_set *in, fd_set *out, fd_set *odd)
+{
+	int ready = 0;
+
+	for (; k--; p++) {
+		ready += leave(p, in, POLLIN, POLLIN | POLLHUP | POLLERR);
+		ready += leave(p, out, POLLOUT, POLLOUT | POLLERR);
+		ready += leave(p, odd, POLLPRI, POLLPRI);
+	}
+	return ready;
+}
+
+int select(int n, fd_set *in, fd_set *out, fd_set *odd, struct timeval *t)
+{
+	struct pollfd *p = calloc(n + 1, sizeof(*p));
+	int k, ret;
+
+	if (!p) {
+		errno = ENOMEM;
+		return -1;
+	}
+	k = ask(p, n, in, out, odd);
+	ret = poll(p, k, t ? t->tv_sec * 1000 + (t->tv_usec + 999) / 1000 : -1);
+	if (ret >= 0)
+		ret = tell(p, k, in, out, odd);
+	free(p);
+	return ret;
+}
