@@ -36,10 +36,11 @@ WITNESSES = (
     ("proof", re.compile(r"proof$")),
     ("unit", re.compile(r"unit test$")),
     ("raw peer", re.compile(r"wire_")),
-    ("tshark", re.compile(r"capture|ipsec")),
+    ("tshark", re.compile(r"capture\.")),
     ("siw", re.compile(r"interop")),
     ("other programs", re.compile(
-        r"(sctp_)?(rdmacm|perftest|pyverbs|storage|paths)\b|(sctp|basics|smoke)\.|consumer_")),
+        r"(sctp_)?(rdmacm|perftest|pyverbs|storage|paths)\b|(sctp|basics|smoke|ipsec)\.|"
+        r"consumer_")),
     ("own program", re.compile(r"")),
 )
 FOREIGN = {"tshark", "siw", "other programs"}
@@ -240,7 +241,7 @@ explained.
 
 Witnesses: *proof* (CBMC, for every input), *unit*, *raw peer* (ours, it builds each
 octet itself), *tshark* (what it says of captures), *siw* (the kernel's other iWARP at
-the other end), *other programs* (librdmacm's and rdma-core's, perftest, the kernel's
+the other end), *other programs* (librdmacm's and rdma-core's, perftest, tcpdump, the kernel's
 consumers), *own program* (verbs and their completions at both ends).
 """
 

@@ -3,9 +3,10 @@
  * ports ADDRESS PORT OTHERS: what it takes to listen, where nobody else does and
  * where so many others do, on the ports behind it.  It must not take longer.
  *
- * The shortest time of many counts: nobody was in between.  A walk past 4000 others
- * takes ten times as long as all the rest; a cache that they fill, and the memory that
- * the search for leaks keeps account of, less than twice.
+ * The shortest time of many counts: nobody was in between.  A walk past 6000 others
+ * takes at least twice as long as all the rest, ten times where each access is looked
+ * at; a cache that they fill, and the memory that the search for leaks keeps account
+ * of, half as long.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 #include "calls.h"
 
-#define PATIENCE	100	/* seconds */
+#define PATIENCE	150	/* seconds */
 #define TRIES		300
 #define BACKLOG		1
 
@@ -68,5 +69,5 @@ int main(int argc, char **argv)
 	among = shortest(&to);
 	printf("listening takes %ld us, and %ld us where %d others do\n", alone,
 	       among, others);
-	return among > 4 * alone;
+	return among > 2 * alone;
 }

@@ -216,6 +216,24 @@ in_use() {
 		grep -qF " ${1%/*} "
 }
 
+# At how many addresses does somebody listen over SCTP on b?
+sockets() { on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | wc -l; }
+
+# 600 more of each family: IPv6's have a socket each, of IPv4's those that are left.
+many_addresses() {
+	local i
+	for ((i = 1; i <= 600; i++)); do
+		echo "addr add 10.78.$((i >> 8)).$((i & 255))/32 dev vb"
+		echo "addr add fd78::$i/128 dev vb nodad"
+	done | ip -n "$NS_B" -batch -
+	t_defer on b ip addr flush dev vb to 10.78.0.0/16
+	t_defer on b ip addr flush dev vb to fd78::/16
+	everywhere ::
+	t_until 20 eval '[ "$(sockets)" = 1024 ]' || t_fail "at $(sockets) addresses"
+	calls "$B4"
+	calls "$B6"
+}
+
 # Two devices on each other's path, and a program that listens on both.
 cross() {
 	t_new_device iwb2 vb2 "$NS_B"
@@ -462,6 +480,7 @@ t_case "one address, whichever was called" "SCTPDDP-52" called_one
 t_case "addresses come and go" "" addresses_come 0.0.0.0 "$B4" 10.9.1.78/24
 t_case "addresses come and go, IPv6" "" addresses_come :: "$B6" fd00:9:1::78/64
 t_case "an address comes, and memory later" "" memory_comes 10.9.1.79/24
+t_case "more addresses than a listener has sockets for" "" many_addresses
 t_case "one link-local address" "SCTPDDP-52" link_local
 t_case "two paths" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
 t_case "two paths, IPv6" "SCTPDDP-51" two_each "$B6" "$A6" $A6_2 $B6_2

@@ -184,7 +184,7 @@ nobody_waits() {
 many_ports() {
 	local ports
 	ports=$(t_prog ports)
-	timeout $((2 * T_TIME)) "$ports" "$B4" 20000 4000
+	timeout $((2 * T_TIME)) "$ports" "$B4" 20000 6000
 	nothing_left
 }
 

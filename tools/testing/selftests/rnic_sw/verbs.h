@@ -118,6 +118,9 @@ uint32_t any_below(uint32_t n);		/* pseudo-random, the same each time */
 
 /* Connections (verbs_pair.c) ---------------------------------------------- */
 
+/* The calling thread goes to that network namespace, or home */
+void enter(const char *ns);
+
 /* What a case wants of its connection; 0: something ordinary */
 struct opts {
 	uint32_t	sq, rq;		/* depths */

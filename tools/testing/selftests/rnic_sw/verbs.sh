@@ -86,11 +86,18 @@ charged() {
 		charge_connects
 }
 
-# All that are announced: half a minute, with checkers many.
-many_cqs() {
+# many KIND: all that are announced. Half a minute, with checkers many.
+many() {
 	[ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] ||
 		t_skip "so many take minutes in a debug kernel; T_LONG=1 has it done"
-	"$VERBS" -a "$B4" limit_cqs
+	"$VERBS" -a "$B4" "limit_$1"
+}
+
+as_many_as_announced() {
+	t_case "as many completion queues as are announced" "RDMAP-185 SEC-24" many cqs
+	t_case "as many shared receive queues as are announced" "RDMAP-185 SEC-24" many srqs
+	t_case "as many regions as are announced" "RDMAP-185 SEC-24" many mrs
+	t_case "as many windows as are announced" "RDMAP-185 SEC-24" many mws
 }
 
 # A program whose clock is a day ahead: so are its time stamps.
@@ -262,7 +269,7 @@ all_on_one_device
 t_case "send_2g" "DDP-48" huge
 t_case "limits by control group" \
 	"DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-5 SEC-24 SEC-30 SEC-40" limited
-[ -n "${T_LLP:-}" ] || t_case "as many completion queues as are announced" "RDMAP-185 SEC-24" many_cqs
+[ -n "${T_LLP:-}" ] || as_many_as_announced
 [ -n "${T_LLP:-}" ] || t_case "memory is charged to control groups" "RDMAP-188 SEC-24 SEC-30" charged
 t_case "time namespace" "the ABI" time_namespace
 t_undo

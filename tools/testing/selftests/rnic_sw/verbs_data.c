@@ -393,12 +393,18 @@ static void read_offsets(void)
 	offsets_with(one_read);
 }
 
+/* However long, it is one Request */
 static void read_large(void)
 {
+	uint64_t asked, got;
 	struct desk d;
 
 	desk_open(&d, &(struct opts){}, 16 * MIB);
+	asked = counter(&d.p.c, "tx_read_requests");
+	got = counter(&d.p.s, "rx_read_requests");
 	one_read(&d, 5, 16 * MIB - 9, 1);
+	want_counted(&d.p.c, "tx_read_requests", asked, 1);
+	want_counted(&d.p.s, "rx_read_requests", got, 1);
 	buf_clear(&d.s);
 	one_write(&d, 7, 16 * MIB - 7, 0);
 	desk_close(&d);

@@ -137,6 +137,21 @@ static void limit_pds(void)
 	limit(&pds);
 }
 
+static void limit_srqs(void)
+{
+	limit(&srqs);
+}
+
+static void limit_mrs(void)
+{
+	limit(&mrs);
+}
+
+static void limit_mws(void)
+{
+	limit(&mws);
+}
+
 /* What an administrator leaves the program's control group: so many, or max */
 static void leave(const struct ibv_context *ctx, const char *n)
 {
@@ -332,6 +347,12 @@ static void pair_pages(void)
 const struct test limit_tests[] = {
 	CASE("pair_pages", pair_pages, 60, ""),
 	CASE("limit_pds", limit_pds, 60, "RDMAP-185 SEC-24"),
+	{ .name = "limit_srqs", .run = limit_srqs, .seconds = 300,
+	  .shows = "RDMAP-185 SEC-24", .asked = true },
+	{ .name = "limit_mrs", .run = limit_mrs, .seconds = 600,
+	  .shows = "RDMAP-185 SEC-24", .asked = true },
+	{ .name = "limit_mws", .run = limit_mws, .seconds = 600,
+	  .shows = "RDMAP-185 SEC-24", .asked = true },
 	{ .name = "limit_cqs", .run = limit_cqs, .seconds = 300,
 	  .shows = "RDMAP-185 SEC-24", .asked = true },
 	{ .name = "limit_objects", .run = limit_objects,

@@ -270,7 +270,7 @@ static void shared_cq(void)
 
 const struct test order_tests[] = {
 	CASE("reads_many", reads_many, 0,
-	  "DDP-32 RDMAP-72 RDMAP-82 RDMAP-86 RDMAP-121 SEC-33"),
+	  "RDMAP-72 RDMAP-82 RDMAP-86 RDMAP-121 SEC-33"),
 	CASE("reads_both_ways", reads_both_ways, 0, "RDMAP-67 RDMAP-82"),
 	CASE("fence", fence, 0, ""),
 	CASE("write_then_read", write_then_read, 0, "RDMAP-122 RDMAP-60 RDMAP-137"),

@@ -10,8 +10,7 @@
 
 #define CM_MS	10000
 
-/* Connection identifiers belong to the namespace they are made in */
-static void enter(const char *ns)
+void enter(const char *ns)
 {
 	static int home = -1;
 	char path[128];
@@ -30,6 +29,7 @@ static void enter(const char *ns)
 	close(fd);
 }
 
+/* It belongs to the namespace that it is made in */
 static struct rdma_cm_id *new_id(struct rdma_event_channel *ch, const char *ns)
 {
 	struct rdma_cm_id *id;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* How failure shows: asynchronous events and the device's counters. */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/mount.h>
 
 #include "verbs.h"
 
@@ -71,6 +74,28 @@ void want_no_async(struct ibv_context *ctx)
 	      ibv_event_type_str(s.type));
 }
 
+/*
+ * The devices of another namespace may be in such a /sys alone that was mounted
+ * there: this process's, from here on.
+ */
+static FILE *open_in(const char *ns, const char *path)
+{
+	static bool apart;
+
+	if (!ns)
+		return NULL;
+	if (apart)
+		CHECK(!umount2("/sys", MNT_DETACH), "%m");
+	else
+		CHECK(!unshare(CLONE_NEWNS) &&
+		      !mount("", "/", NULL, MS_REC | MS_SLAVE, NULL), "%m");
+	apart = true;
+	enter(ns);
+	CHECK(!mount("sysfs", "/sys", "sysfs", 0, NULL), "%m");
+	enter(NULL);
+	return fopen(path, "r");
+}
+
 uint64_t counter(const struct end *e, const char *name)
 {
 	unsigned long long v;
@@ -81,6 +106,10 @@ uint64_t counter(const struct end *e, const char *name)
 		 "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
 		 ibv_get_device_name(e->id->verbs->device), name);
 	f = fopen(path, "r");
+	if (!f)
+		f = open_in(setting.server_ns, path);
+	if (!f)
+		f = open_in(setting.client_ns, path);
 	CHECK(f, "%s: %m", path);
 	CHECK(fscanf(f, "%llu", &v) == 1, "%s", path);
 	fclose(f);

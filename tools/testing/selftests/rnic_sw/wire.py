@@ -108,6 +108,7 @@ class Wire:
     def __init__(self):
         self.links, self.undo, self.mate = [], contextlib.ExitStack(), None
         self.reply, self.aside = None, ""   # a counter that rises by itself
+        self.still_so = None
         self.port, self.beacon = PORT, None
 
     def __enter__(self):
@@ -374,18 +375,29 @@ class Wire:
     def counted(self, **rises):
         """Inside, these counters rise by so much, and no end_ but these."""
         before = self.counters()
+        self.still_so = None
         yield
         want = {name: rises.get(name, 0) for name in before if name in rises
                 or name.startswith("end_") and name != self.aside}
         end = time.monotonic() + PATIENCE
-        while True:
-            now = self.counters()
-            got = {name: now[name] - before[name] for name in want}
-            if got == want or time.monotonic() > end:
-                break
+        while (got := self.risen(before, want)) != want and time.monotonic() < end:
             time.sleep(0.05)
+        self.same_counters(got, want)
+        self.still_so = before, want
+
+    def risen(self, before, names):
+        now = self.counters()
+        return {name: now[name] - before[name] for name in names}
+
+    @staticmethod
+    def same_counters(got, want):
         same("counters", {k: v for k, v in got.items() if v},
              {k: v for k, v in want.items() if v})
+
+    def still_counted(self):
+        """Nor has any of them risen since."""
+        before, want = self.still_so
+        self.same_counters(self.risen(before, want), want)
 
 
 def both(w, role, **arguments):

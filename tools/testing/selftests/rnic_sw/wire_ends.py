@@ -54,6 +54,7 @@ def terminate_in(w, role, make):
     w.mate.need(Async, conn=link.conn, event=REQ_ERR)
     w.mate.not_yet(Async, conn=link.conn)
     same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+    w.still_counted()
     target.untouched()
     inbox.untouched()
 
@@ -132,6 +133,7 @@ def peer_closes(w, role):
         link.wc(wr=2, status=FLUSHED)
     w.mate.not_yet(CM, conn=link.conn)
     w.mate.not_yet(Async, conn=link.conn)
+    w.still_counted()
 
 
 in_both_roles("the peer closes gracefully",
@@ -147,6 +149,7 @@ def peer_resets(w, role):
             link.wc(wr=wr, status=FLUSHED)
     w.mate.not_yet(CM, conn=link.conn)
     same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+    w.still_counted()
 
 
 in_both_roles("the peer resets", "DDP-78 MPA-132 DDP-82 DDP-85 DDP-3",

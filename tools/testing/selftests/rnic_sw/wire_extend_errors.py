@@ -267,6 +267,7 @@ def bad_answer(w, role, row):
         link.peer.put_segment(*segments, response(asked))
         check_end(w, link, row, segments[-1])
         link.wc(wr=1, status=SUCCESS if row.right else FLUSHED)
+    w.still_counted()
     if not row.right:
         sink.untouched()
 
@@ -320,6 +321,7 @@ def told(w, role, what, status):
         for wr, want in (1, SUCCESS), (2, status), (3, FLUSHED):
             link.wc(wr=wr, status=want)
     w.mate.need(Async, conn=link.conn, event=REQ_ERR)
+    w.still_counted()
     check("only the first has a value", sink.get(8, 8) == b"\x5A" * 8)
 
 

@@ -94,6 +94,7 @@ def crc_error(w, role, place):
         link.ended("fin")
         link.wc(wr=1, status=5)
     w.mate.need(Async, conn=link.conn, event=QP_FATAL)
+    w.still_counted()
     target.untouched()
     inbox.untouched()
 

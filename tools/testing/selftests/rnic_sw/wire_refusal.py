@@ -40,7 +40,7 @@ def hears(w, conn, event, error, timeout=PATIENCE, data=b""):
     got = w.mate.need(CM, timeout, conn=conn)
     same("what the program hears", (got.event, name(got.status), got.pd),
          (event, error, data))
-    w.mate.none(CM, timeout=0.05, conn=conn)
+    w.nothing(CM, conn=conn)
 
 
 def fails_at_once(w, error, *words):

@@ -131,6 +131,8 @@ def run_row(w, role, row, scene_type):
         if region is not scene.inbox or row.what[2] != 9 and not row.placed:
             region.untouched()
     same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
+    # all that there is to hear of this end has been heard
+    w.still_counted()
 
 
 def add_rows(rows, scene_type=Scene):

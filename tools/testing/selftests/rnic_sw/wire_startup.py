@@ -356,7 +356,7 @@ def gate_terminate(w):
 
 
 @case("responder: ready for an FPDU once the Reply is out",
-      "MPA-78 MPA-108")
+      "MPA-78 MPA-108 DDP-69")
 def ready(w):
     memory = w.shared(4096)
     link = w.initiate(recvs=[(memory, 64)], wait=False, opened=False)
@@ -368,7 +368,7 @@ def ready(w):
 
 
 @case("initiator: the Request",
-      "MPA-41 MPA-79 MPA-90 MPA-96 MPA-100 MPA2-4 MPA2-6 MPA2-10")
+      "MPA-41 MPA-79 MPA-88 MPA-90 MPA-96 MPA-100 MPA2-4 MPA2-6 MPA2-10")
 def initiator_request(w):
     for data in b"", b"1", bytes(range(200)):
         w.respond(connect=(3, 5, data))
@@ -482,7 +482,7 @@ def reply_split(w):
             w.after_case()
 
 
-@case("initiator: a Reply octet by octet", "MPA-128 MPA-66")
+@case("initiator: a Reply octet by octet", "MPA-128 MPA-66 DDP-69")
 def reply_drip(w):
     octets = mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1) + b"ab").pack()
     with w.policy(rtr="none"):
