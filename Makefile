@@ -26,7 +26,8 @@ depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
 	uninstall deb install-check quick check conformance consumers programs fuzz \
-	litmus mutate prove soak demo bench clock help kdir
+	export-check rdma-core-check litmus machines mutate prove soak stock demo bench clock help \
+	kdir
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -100,6 +101,12 @@ check:
 conformance:
 	@scripts/conformance
 
+export-check:
+	@scripts/check-export
+
+rdma-core-check:
+	@scripts/check-rdma-core
+
 consumers:
 	@scripts/consumers
 
@@ -112,6 +119,9 @@ fuzz:
 litmus:
 	@scripts/litmus
 
+machines:
+	@scripts/machines
+
 mutate:
 	@scripts/mutate --brief --seed $(or $(SEED),1) --count $(or $(COUNT),300) || true
 	@scripts/mutate --seed $(or $(SEED),1) --count $(or $(COUNT),300)
@@ -121,6 +131,12 @@ prove:
 
 soak:
 	@scripts/soak
+
+# What make check runs in the newest kernel alone, each suite once
+stock:
+	@SOAK_ROUNDS=1 SOAK_BEDS="$(or $(SOAK_BEDS),6.1 6.12)" T_LONG=$(or $(T_LONG),0) \
+		scripts/soak $(filter verbs.sh stress.sh sctp% wire_sctp_%, \
+		$(shell make -s -C tools/testing/selftests/rnic_sw list))
 
 demo:
 	@scripts/demo
@@ -145,18 +161,25 @@ help:
 	@echo "make quick       unit tests in user space, static checks: under a minute"
 	@echo "make check       everything that a change must pass; README says how long it takes"
 	@echo "make conformance which requirement of which RFC is shown by which test; 5 minutes"
+	@echo "make export-check  what scripts/export-kernel makes of it for the kernel's tree: does"
+	@echo "                 each patch build, is checkpatch content? About three minutes"
+	@echo "make rdma-core-check  likewise for rdma-core: does it build, is all of it packaged?"
 	@echo "make consumers   the kernel's users of RDMA, over TCP and SCTP: long"
 	@echo "make programs    programs above verbs (libfabric, Open MPI, ...), likewise"
 	@echo "make fuzz        the parsers under libFuzzer for a minute"
 	@echo "make litmus      the protocols between CPUs against the kernel's memory model"
+	@echo "make machines    builds for arm64 and s390x, and runs what can be run of that here"
 	@echo "make mutate      breaks the modules at random, SEED=N, COUNT=N times: does a test"
 	@echo "                 notice? 300 take many hours; begun again, it goes on"
 	@echo "make prove       the pure files' contracts, for every input, by CBMC; 10 minutes"
 	@echo "make soak        all tests on all beds, in rounds, until interrupted or for"
 	@echo "                 SOAK_SECONDS; scripts/soak --help"
+	@echo "make stock       verbs, stress and SCTP's suites on Debian's 6.1 and 6.12, once"
 	@echo "make bench       measures against siw, plain TCP and SCTP"
 	@echo "make clock       counts the instructions of a message, beside theirs: 6 minutes"
 	@echo "make clean"
 	@echo
+	@echo "As root: install, uninstall, and what boots a kernel: demo, check, conformance,"
+	@echo "consumers, programs, mutate, soak, stock, bench, clock."
 	@echo "One system test alone: tools/testing/selftests/rnic_sw/run --help"
 	@echo "Kernels and rdma-core are built in RNIC_SW_CACHE ($$(scripts/cache))."
