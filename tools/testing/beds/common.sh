@@ -144,6 +144,10 @@ conclude() {
 		echo "$me: the kernel reported a bug; excerpt of its log ($console):" >&2
 		cat "$run/splats" >&2
 		status=99
+		[ -z "${translates:-}" ] || ! "$here/no-breakpoint" "$console" || {
+			echo "$me: that is QEMU's, which ran a breakpoint that is not there: try again" >&2
+			status=96
+		}
 	}
 	if [ "$status" -eq 0 ]; then
 		if [ ! -s "$run/status" ]; then
@@ -155,7 +159,7 @@ conclude() {
 		fi
 	fi
 	case $status in
-	9[789] | 124) [ -z "${scratch:-}" ] || echo "$me: what is left of the run is in $out" >&2 ;;
+	9[6789] | 124) [ -z "${scratch:-}" ] || echo "$me: what is left of the run is in $out" >&2 ;;
 	*) [ -z "${scratch:-}" ] || rm -rf "$scratch" ;;
 	esac
 	exit "$status"
