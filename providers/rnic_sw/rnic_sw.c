@@ -13,6 +13,7 @@
 static void free_context(struct ibv_context *ibctx);
 
 static const struct verbs_context_ops context_ops = {
+	.advise_mr		= rnic_sw_advise_mr,
 	.alloc_mw		= rnic_sw_alloc_mw,
 	.alloc_parent_domain	= rnic_sw_alloc_parent_domain,
 	.alloc_pd		= rnic_sw_alloc_pd,

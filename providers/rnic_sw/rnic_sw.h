@@ -207,6 +207,8 @@ struct ibv_mr *rnic_sw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			      uint64_t iova, int access);
 int rnic_sw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		     void *addr, size_t length, int access);
+int rnic_sw_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		      uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge);
 int rnic_sw_dereg_mr(struct verbs_mr *vmr);
 struct ibv_mr *rnic_sw_import_mr(struct ibv_pd *pd, uint32_t handle);
 void rnic_sw_unimport_mr(struct ibv_mr *mr);

@@ -23,6 +23,8 @@ uint64_t made;
 bool bad_key;
 unsigned int switches;
 bool refuse_switch;
+struct played_region region;
+int bad_advice;
 
 int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
 		      struct ibv_comp_channel *channel, int vector,
@@ -98,6 +100,33 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 		.max_inline = MAX_INLINE,
 	};
 	return 0;
+}
+
+int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+		   uint64_t hca_va, int access, struct verbs_mr *vmr,
+		   struct ibv_reg_mr *cmd, size_t cmd_size,
+		   struct ib_uverbs_reg_mr_resp *resp, size_t resp_size)
+{
+	region = (struct played_region){
+		.at = addr, .len = length, .iova = hca_va, .access = access,
+	};
+	vmr->ibv_mr.context = pd->context;
+	return 0;
+}
+
+int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
+{
+	return 0;
+}
+
+int ibv_cmd_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		      uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge)
+{
+	region.advice = advice;
+	region.flags = flags;
+	region.sg = sg_list;
+	region.num_sge = num_sge;
+	return bad_advice;
 }
 
 int ibv_cmd_destroy_cq(struct ibv_cq *cq)

@@ -39,6 +39,15 @@ extern uint64_t made;		/* key of the ring that the last resize made */
 extern bool bad_key;		/* one that cannot be mapped */
 extern unsigned int switches;	/* asked for */
 extern bool refuse_switch;
+extern struct played_region {	/* the last one registered, and what was advised */
+	void		*at;
+	size_t		len;
+	uint64_t	iova;
+	int		access;
+	uint32_t	advice, flags, num_sge;
+	struct ibv_sge	*sg;
+} region;
+extern int bad_advice;		/* what the kernel says to any */
 extern struct rnic_sw_context own;
 
 #endif

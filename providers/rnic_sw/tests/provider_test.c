@@ -394,6 +394,27 @@ static void test_unheard(void)
 	destroy(qp, cq);
 }
 
+/* The whole address space is one region, and advice comes to the kernel as it is */
+static void test_on_demand(void)
+{
+	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
+	struct ibv_sge sge[2] = { { 0x1000, 0x2000, 5 }, { 0x9000, 1, 6 } };
+	struct ibv_mr *mr = rnic_sw_reg_mr(&pd.ibpd, NULL, SIZE_MAX, 0, access);
+
+	CHECK(mr && !region.at && region.len == SIZE_MAX && !region.iova);
+	CHECK(region.access == access);
+	CHECK(!rnic_sw_advise_mr(&pd.ibpd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				 IBV_ADVISE_MR_FLAG_FLUSH, sge, 2));
+	CHECK(region.advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE);
+	CHECK(region.flags == IBV_ADVISE_MR_FLAG_FLUSH);
+	CHECK(region.sg == sge && region.num_sge == 2);
+	bad_advice = EFAULT;
+	CHECK(rnic_sw_advise_mr(&pd.ibpd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, sge,
+				1) == EFAULT);
+	bad_advice = 0;
+	CHECK(!rnic_sw_dereg_mr(verbs_get_mr(mr)));
+}
+
 static void test_clock(void)
 {
 	struct ibv_values_ex v = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
@@ -478,6 +499,7 @@ int main(void)
 	test_resize_refused();
 	test_credentials();
 	test_query_port();
+	test_on_demand();
 	test_clock();
 	test_llp();
 	printf("provider: %s\n", failures ? "FAILED" : "ok");
