@@ -20,6 +20,8 @@ static const struct test *const groups[] = {
 	conn_tests, rough_tests, rings_tests, stream_tests, srq_tests,
 	mw_tests, abi_tests, owner_tests, limit_tests, charge_tests, race_tests,
 	show_tests, pace_tests,
+	odp_mr_tests, odp_away_tests, odp_wrong_tests, odp_stuck_tests,
+	odp_storm_tests,
 };
 
 void give_up(const char *file, int line, const char *what, const char *fmt, ...)
@@ -192,6 +194,7 @@ static void usage(void)
 		"  -c NETNS    where the client is (default: here)\n"
 		"  -6 ADDRESS  an IPv6 address of the server's device\n"
 		"  -m MIB      for each case whose name begins with stream\n"
+		"  -d          regions are on demand, where the case does not say how\n"
 		"  -l          lists the cases and what they show\n"
 		"A case may be the start of a name with a star.\n");
 	exit(2);
@@ -220,7 +223,7 @@ static bool parse_args(int argc, char **argv)
 	bool listing = false;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "a:s:c:6:m:l")) != -1) {
+	while ((opt = getopt(argc, argv, "a:s:c:6:m:dl")) != -1) {
 		switch (opt) {
 		case 'a':
 			setting.addr = optarg;
@@ -237,6 +240,9 @@ static bool parse_args(int argc, char **argv)
 		case 'm':
 			setting.mib = atoi(optarg);
 			break;
+		case 'd':
+			setting.on_demand = true;
+			break;
 		case 'l':
 			listing = true;
 			break;
@@ -249,7 +255,7 @@ static bool parse_args(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const struct test *tests[256];
+	const struct test *tests[512];
 	bool listing = parse_args(argc, argv);
 	int n;
 

@@ -72,6 +72,8 @@ extern const struct test stream_tests[], srq_tests[], mw_tests[];
 extern const struct test atomic_tests[], imm_tests[], abi_tests[];
 extern const struct test owner_tests[], limit_tests[], charge_tests[], race_tests[];
 extern const struct test show_tests[], pace_tests[];
+extern const struct test odp_mr_tests[], odp_away_tests[], odp_wrong_tests[];
+extern const struct test odp_stuck_tests[], odp_storm_tests[];
 
 /* What the program was told */
 struct setting {
@@ -80,6 +82,7 @@ struct setting {
 	const char	*client_ns;
 	const char	*addr6;		/* an IPv6 address, or NULL */
 	unsigned int	mib;		/* that a stream case moves */
+	bool		on_demand;	/* every region that is a buffer's */
 };
 
 extern struct setting setting;
@@ -262,6 +265,10 @@ bool event_within(struct end *e, int ms);
  */
 volatile uint32_t *ring_with(uint32_t prod);
 size_t rings_with(uint32_t prod, volatile uint32_t **last);
+
+/* Those who may pin as much as they like must not be who tries the limit (verbs_mr.c) */
+void drop_ipc_lock(void);
+void lock_at_most(size_t octets);
 
 /* Signs of failure (verbs_signs.c) ---------------------------------------- */
 

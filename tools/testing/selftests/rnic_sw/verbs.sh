@@ -86,6 +86,58 @@ charged() {
 		charge_connects
 }
 
+# swap MIB: somewhere to swap to, in memory itself: compressed, or a file there
+swap() {
+	local dev file=$T_CASE/swap
+	[ -e /proc/swaps ] || t_skip "no swap in this kernel: CONFIG_SWAP"
+	if modprobe zram 2>/dev/null && [ -e /sys/class/zram-control/hot_add ]; then
+		dev=/dev/zram$(cat /sys/class/zram-control/hot_add)
+		t_defer eval "echo ${dev#/dev/zram} >/sys/class/zram-control/hot_remove"
+		echo "$1M" >"/sys/block/${dev#/dev/}/disksize"
+	else
+		truncate -s "$1M" "$file" && dev=$(losetup -f --show "$file") ||
+			t_skip "nothing to swap to: CONFIG_ZRAM, or CONFIG_BLK_DEV_LOOP"
+		t_defer rm -f "$file"
+		t_defer losetup -d "$dev"
+	fi
+	mkswap "$dev" >/dev/null && swapon "$dev"
+	t_defer swapoff "$dev"
+}
+
+# on_demand CASE...: regions of cases that do not say how are on demand
+on_demand() {
+	one odp_caps
+	"$VERBS" -d -a "$B4" -6 "$B6" -m "$MIB" "$@"
+}
+
+swapped() {
+	swap 256
+	one odp_swapped
+}
+
+# A limit far below what the program has registered
+squeezed() {
+	swap 512
+	groups memory
+	echo $((24 << 20)) >"$GROUP/memory.max"
+	or_skip in_group env T_GROUP_MIB=24 "$VERBS" -a "$B4" odp_squeezed
+	grep . "$GROUP"/memory.{events,swap.peak} 2>/dev/null || :
+}
+
+paging() {
+	t_case "odp_swapped" "" swapped
+	t_case "odp_squeezed, a limit far below the region" "" squeezed
+	t_case "odp_again, messages" "" on_demand 'send_*' 'sge_*' 'inline_*' 'write_*' 'read_*' \
+		'reads_*' fence mixed_order sends_in_order 'wr_api*' 'imm_*' 'stream_*' 'threads_*'
+	t_case "odp_again, atomics" "" on_demand 'atomic_*'
+	t_case "odp_again, shared receives" "" on_demand 'srq_*'
+	t_case "odp_again, what a peer may not" "" on_demand 'remote_*'
+	t_case "odp_again, a program's mistakes" "" on_demand 'local_send_*' 'local_write_*' \
+		'local_read_*' 'local_recv_*'
+	t_case "odp_again, regions that end" "" on_demand 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
+		'flush_*' 'destroy_*'
+}
+
 # many KIND: all that are announced. Half a minute, with checkers many.
 many() {
 	[ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] ||
@@ -109,6 +161,11 @@ time_namespace() {
 # two CASE...: between the hosts, the client on a
 two() {
 	"$VERBS" -c "$NS_A" -s "$NS_B" -a "$B4" -6 "$B6" -m "$MIB" "$@"
+}
+
+on_demand_two() {
+	or_skip two odp_caps
+	two -d "$@"
 }
 
 # How many packets netem has lost, at both hosts
@@ -269,6 +326,7 @@ all_on_one_device
 t_case "send_2g" "DDP-48" huge
 t_case "limits by control group" \
 	"DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-5 SEC-24 SEC-30 SEC-40" limited
+paging
 [ -n "${T_LLP:-}" ] || as_many_as_announced
 [ -n "${T_LLP:-}" ] || t_case "memory is charged to control groups" "RDMAP-188 SEC-24 SEC-30" charged
 t_case "time namespace" "the ABI" time_namespace
@@ -281,6 +339,7 @@ t_case "two hosts" "DDP-50 DDP-64" two "${streams[@]}" 'send_*' 'conn_*' 'remote
 t_case "MTU 576" "DDP-1 DDP-47" over_mtu 576 stream_send send_sizes
 t_case "MTU 9000" "DDP-1 DDP-47" over_mtu 9000 stream_send send_sizes
 t_case "dereg_race, MTU 65535" "DDP-128 RDMAP-177 SEC-17" over_mtu 65535 dereg_race
+t_case "odp_again, two hosts" "" on_demand_two "${streams[@]}" 'atomic_*' 'imm_*'
 t_case "loss" "DDP-3 DDP-6 DDP-14 DDP-21 DDP-63" netem loss 1% -- "${streams[@]}"
 t_case "reordering" "DDP-6 DDP-64 RDMAP-122" \
 	netem delay 2ms reorder 75% 50% -- "${streams[@]}"

@@ -68,6 +68,8 @@ void buf_new(struct buf *b, size_t len)
 
 void buf_reg(struct buf *b, struct ibv_pd *pd, int access)
 {
+	if (setting.on_demand)
+		access |= IBV_ACCESS_ON_DEMAND;
 	b->mr = ibv_reg_mr(pd, b->at, b->len, access);
 	CHECK(b->mr, "reg_mr of %zu octets: %m", b->len);
 }

@@ -388,8 +388,7 @@ static void overlap(void)
 	desk_free(&d);
 }
 
-/* Those who may pin as much as they like must not be who tries the limit */
-static void drop_ipc_lock(void)
+void drop_ipc_lock(void)
 {
 	struct __user_cap_header_struct head = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
@@ -402,7 +401,7 @@ static void drop_ipc_lock(void)
 	CHECK(!syscall(SYS_capset, &head, caps), "%m");
 }
 
-static void lock_at_most(rlim_t octets)
+void lock_at_most(size_t octets)
 {
 	const struct rlimit limit = { octets, octets };
 

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Memory that is not pinned, and messages that find it away: what the cases share. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "verbs_odp.h"
+
+size_t page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
+void odp_pair(struct pair *p, const struct opts *o)
+{
+	struct ibv_device_attr_ex attr = {};
+
+	pair_open(p, o);
+	CHECK(!ibv_query_device_ex(p->c.id->verbs, NULL, &attr), "%m");
+	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		skip("this kernel has no on-demand paging for the device");
+}
+
+static void map(struct buf *b, size_t pages, int flags, int fd)
+{
+	memset(b, 0, sizeof(*b));
+	b->len = b->map_len = pages * page_size();
+	b->map = mmap(NULL, b->map_len, PROT_READ | PROT_WRITE, flags, fd, 0);
+	CHECK(b->map != MAP_FAILED, "%zu pages: %m", pages);
+	b->at = b->map;
+}
+
+void pages_new(struct buf *b, size_t pages)
+{
+	map(b, pages, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+}
+
+void pages_map(struct buf *b, size_t pages, int fd)
+{
+	map(b, pages, MAP_SHARED, fd);
+}
+
+int new_file(size_t pages)
+{
+	int fd = memfd_create("rnic_sw-verbs", MFD_CLOEXEC);
+
+	CHECK(fd >= 0 && !ftruncate(fd, pages * page_size()), "%m");
+	return fd;
+}
+
+void pages_free(struct buf *b)
+{
+	if (b->mr)
+		CHECK(!ibv_dereg_mr(b->mr), "%m");
+	if (b->map)
+		CHECK(!munmap(b->map, b->map_len), "%m");
+	memset(b, 0, sizeof(*b));
+}
+
+static void register_both(struct desk *d)
+{
+	buf_reg(&d->c, d->p.c.pd, RIGHTS_ODP);
+	buf_reg(&d->s, d->p.s.pd, RIGHTS_ODP);
+}
+
+static void map_file(struct buf *b, size_t pages)
+{
+	int fd = new_file(pages);
+
+	pages_map(b, pages, fd);
+	CHECK(!close(fd), "%m");
+}
+
+void odp_desk(struct desk *d, size_t pages)
+{
+	odp_pair(&d->p, &(struct opts){});
+	map_file(&d->c, pages);
+	map_file(&d->s, pages);
+	register_both(d);
+}
+
+void odp_desk_own(struct desk *d, size_t pages)
+{
+	odp_pair(&d->p, &(struct opts){});
+	pages_new(&d->c, pages);
+	pages_new(&d->s, pages);
+	register_both(d);
+}
+
+void odp_free(struct desk *d)
+{
+	pages_free(&d->c);
+	pages_free(&d->s);
+	pair_free(&d->p);
+}
+
+void odp_close(struct desk *d)
+{
+	pair_disconnect(&d->p);
+	odp_free(d);
+}
+
+bool is_there(const void *at)
+{
+	const off_t where = (uintptr_t)at / page_size() * sizeof(uint64_t);
+	static int fd = -1;
+	uint64_t entry;
+
+	if (fd < 0)
+		fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		skip("no /proc/self/pagemap: CONFIG_PROC_PAGE_MONITOR");
+	CHECK(pread(fd, &entry, sizeof(entry), where) == sizeof(entry), "%m");
+	return entry >> 63;
+}
+
+void need_file(const char *path, const char *config)
+{
+	if (access(path, F_OK))
+		skip("no %s: %s", path, config);
+}
+
+void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	CHECK(f && fputs(text, f) >= 0 && !fclose(f), "%s: %m", path);
+}
+
+long number_in(const char *path, const char *word)
+{
+	FILE *f = fopen(path, "r");
+	char line[256];
+	long n = -1;
+
+	while (f && n < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, word, strlen(word)))
+			n = strtol(line + strlen(word), NULL, 10);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Messages ------------------------------------------------------------------ */
+
+/* The sink has what nobody would send */
+static void fill(struct buf *from, struct buf *to, size_t off, size_t len,
+		 uint32_t seed, away_fn *away)
+{
+	buf_fill(from, off, len, seed);
+	buf_fill(to, off, len, ~seed);
+	if (!away)
+		return;
+	away(from);
+	away(to);
+}
+
+static void send_one(struct desk *d, bool back, size_t off, size_t len, uint32_t seed,
+		     away_fn *away)
+{
+	const struct end *from = back ? &d->p.s : &d->p.c, *to = back ? &d->p.c : &d->p.s;
+	struct buf *source = back ? &d->s : &d->c, *sink = back ? &d->c : &d->s;
+
+	fill(source, sink, off, len, seed, away);
+	do_recv(to, 1, sink, off, len);
+	do_send(from, 2, source, off, len);
+	want_recv(to->rcq, 1, len);
+	want_ok(from->scq, 2, IBV_WC_SEND);
+	buf_has(sink, off, len, seed);
+}
+
+void trade_send(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
+{
+	send_one(d, false, off, len, seed, away);
+	send_one(d, true, off, len, seed + 1, away);
+}
+
+static struct job job_of(struct desk *d, enum ibv_wr_opcode op, size_t off, size_t len)
+{
+	return (struct job){
+		.id = 3, .op = op, .flags = SIG, .b = &d->c, .off = off, .len = len,
+		.raddr = (uintptr_t)d->s.at + off, .rkey = d->s.mr->rkey,
+	};
+}
+
+void trade_write(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
+{
+	struct job j = job_of(d, IBV_WR_RDMA_WRITE, off, len);
+
+	fill(&d->c, &d->s, off, len, seed, away);
+	do_job(&d->p.c, &j);
+	want_ok(d->p.c.scq, 3, IBV_WC_RDMA_WRITE);
+	all_have_come(d);
+	buf_has(&d->s, off, len, seed);
+}
+
+void trade_read(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away)
+{
+	struct job j = job_of(d, IBV_WR_RDMA_READ, off, len);
+
+	fill(&d->s, &d->c, off, len, seed, away);
+	do_job(&d->p.c, &j);
+	want_ok(d->p.c.scq, 3, IBV_WC_RDMA_READ);
+	buf_has(&d->c, off, len, seed);
+}
+
+void trade_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away)
+{
+	uint64_t old = value * 0x9e3779b97f4a7c15;
+
+	*word(&d->s, at) = old;
+	*word(&d->c, at) = ~old;
+	if (away) {
+		away(&d->c);
+		away(&d->s);
+	}
+	do_atom(&d->p.c, &(struct atom){
+		.id = 4, .op = IBV_WR_ATOMIC_FETCH_AND_ADD, .flags = SIG,
+		.value = value, .sink = &d->c, .at = at, .target = &d->s, .to = at });
+	want_atom(d->p.c.scq, 4, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	CHECK(*word(&d->c, at) == old, "%llx came, %llx was there",
+	      (unsigned long long)*word(&d->c, at), (unsigned long long)old);
+	CHECK(*word(&d->s, at) == old + value, "%llx is there, want %llx",
+	      (unsigned long long)*word(&d->s, at), (unsigned long long)(old + value));
+}
+
+void trade_all(struct desk *d, size_t len, uint32_t seed, away_fn *away)
+{
+	const size_t page = page_size();
+	const struct { size_t off, len; } at[] = {
+		{ 0, len }, { 13, len - 13 }, { page - 1, 2 }, { len - page / 2, 100 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(at); i++, seed += 8) {
+		trade_send(d, at[i].off, at[i].len, seed, away);
+		trade_write(d, at[i].off, at[i].len, seed + 3, away);
+		trade_read(d, at[i].off, at[i].len, seed + 4, away);
+		trade_add(d, at[i].off / sizeof(uint64_t), seed, away);
+	}
+}
+
+struct taker {
+	struct desk	*d;
+	away_fn		*away;
+	bool		stop;
+	uint32_t	times;
+};
+
+static void *take_away(void *arg)
+{
+	struct taker *t = arg;
+
+	while (!__atomic_load_n(&t->stop, __ATOMIC_ACQUIRE)) {
+		t->away(&t->d->s);
+		t->away(&t->d->c);
+		t->times++;
+		sched_yield();
+	}
+	return NULL;
+}
+
+void trade_under(struct desk *d, size_t len, uint32_t times, away_fn *away)
+{
+	struct taker t = { .d = d, .away = away };
+	pthread_t thread;
+	uint32_t i;
+
+	CHECK(!pthread_create(&thread, NULL, take_away, &t), "%m");
+	for (i = 0; i < times; i++)
+		trade_all(d, len, i * 64, NULL);
+	__atomic_store_n(&t.stop, true, __ATOMIC_RELEASE);
+	CHECK(!pthread_join(thread, NULL), "%m");
+	printf("# taken away %u times meanwhile\n", t.times);
+	CHECK(t.times, "never");
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Regions whose memory is not pinned: what the cases about them share (verbs_odp.c). */
+#ifndef RNIC_SW_VERBS_ODP_H
+#define RNIC_SW_VERBS_ODP_H
+
+#include "verbs.h"
+
+#define RIGHTS_ODP	(RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ON_DEMAND)
+
+size_t page_size(void);
+
+/* A connection; the case is skipped where the device cannot do it */
+void odp_pair(struct pair *p, const struct opts *o);
+
+/* Whole pages, none of them there yet: the program's alone, or a file's */
+void pages_new(struct buf *b, size_t pages);
+void pages_map(struct buf *b, size_t pages, int fd);
+int new_file(size_t pages);		/* in memory */
+void pages_free(struct buf *b);		/* deregistered if it is registered */
+
+/* A desk whose buffers are so many pages of files, registered with RIGHTS_ODP */
+void odp_desk(struct desk *d, size_t pages);
+/* ... whose buffers are the program's alone */
+void odp_desk_own(struct desk *d, size_t pages);
+void odp_free(struct desk *d);
+void odp_close(struct desk *d);
+
+/* Whether the processor would find the page at once */
+bool is_there(const void *at);
+/* Is there such a file?  Or the case is skipped, with what the kernel lacks */
+void need_file(const char *path, const char *config);
+void write_file(const char *path, const char *text);
+/* A number behind @word in such a file, or -1 */
+long number_in(const char *path, const char *word);
+
+/* What becomes of memory between its being filled and its being used */
+typedef void away_fn(struct buf *b);
+
+/*
+ * One message of a kind over octets [off, off + len) of both buffers, compared.
+ * @away is done to both once the processor has touched them; NULL: nothing.
+ */
+void trade_send(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
+void trade_write(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
+void trade_read(struct desk *d, size_t off, size_t len, uint32_t seed, away_fn *away);
+void trade_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away);
+/* One of each, at places good and bad, within the first @len octets */
+void trade_all(struct desk *d, size_t len, uint32_t seed, away_fn *away);
+/* The same, again and again, while another thread does @away to both buffers */
+void trade_under(struct desk *d, size_t len, uint32_t times, away_fn *away);
+
+#endif

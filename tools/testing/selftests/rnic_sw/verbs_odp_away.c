@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What the kernel does to a program's pages, and the program to its own, between
+ * messages and under them: what the program would find there is what is sent, and
+ * what comes is what it finds.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "verbs_odp.h"
+
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT	21
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
+
+#define PAGES	8u
+#define HUGE	(2ul << 20)
+#define TIMES	16u
+
+/* Before each message, and then while there are many */
+static void trades(struct desk *d, size_t len, away_fn *away)
+{
+	trade_all(d, len, 1, away);
+	trade_under(d, len, rounds(TIMES) ?: 1, away);
+}
+
+static void with_files(away_fn *away)
+{
+	struct desk d;
+
+	odp_desk(&d, PAGES);
+	trades(&d, d.s.len, away);
+	odp_close(&d);
+}
+
+/* The page stays the file's, the program has none of it */
+static void unmap_pages(struct buf *b)
+{
+	CHECK(!madvise(b->at, b->len, MADV_DONTNEED), "%m");
+}
+
+static void dontneed(void)
+{
+	with_files(unmap_pages);
+}
+
+static void protect_otherwise(struct buf *b)
+{
+	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE | PROT_EXEC), "%m");
+	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");
+}
+
+static void protect(void)
+{
+	with_files(protect_otherwise);
+}
+
+/* Not to be touched at all, and then again: nobody uses it meanwhile */
+static void shut_for_a_while(struct buf *b)
+{
+	CHECK(!mprotect(b->at, b->len, PROT_NONE), "%m");
+	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");
+}
+
+static void shut(void)
+{
+	struct desk d;
+
+	odp_desk_own(&d, PAGES);
+	trade_all(&d, d.s.len, 1, shut_for_a_while);
+	odp_close(&d);
+}
+
+/* The data go, the address is what was registered: they come back there */
+static void there_and_back(struct buf *b)
+{
+	void *elsewhere = mmap(NULL, b->len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(elsewhere != MAP_FAILED, "%m");
+	CHECK(mremap(b->at, b->len, b->len, MREMAP_MAYMOVE | MREMAP_FIXED,
+		     elsewhere) == elsewhere, "%m");
+	CHECK(mremap(elsewhere, b->len, b->len, MREMAP_MAYMOVE | MREMAP_FIXED, b->at) ==
+	      b->at, "%m");
+}
+
+static void moved(void)
+{
+	struct desk d;
+
+	odp_desk_own(&d, PAGES);
+	trade_all(&d, d.s.len, 1, there_and_back);
+	odp_close(&d);
+}
+
+/*
+ * Other data come to be at the registered address, with no hole between: what is
+ * sent next are those.
+ */
+static void replaced(void)
+{
+	struct buf other, *at;
+	struct desk d;
+	uint32_t i;
+
+	odp_desk_own(&d, PAGES);
+	for (i = 0; i < 20; i++) {
+		at = i % 2 ? &d.c : &d.s;
+		trade_all(&d, d.s.len, i, NULL);
+		pages_new(&other, PAGES);
+		buf_fill(&other, 0, other.len, 100 + i);
+		CHECK(mremap(other.at, other.len, other.len, MREMAP_MAYMOVE |
+			     MREMAP_FIXED, at->at) == at->at, "%m");
+		do_job(&d.p.c, &(struct job){
+			.id = 1, .flags = SIG, .b = &d.c, .len = d.c.len,
+			.op = i % 2 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+			.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
+		want_ok(d.p.c.scq, 1, i % 2 ? IBV_WC_RDMA_WRITE : IBV_WC_RDMA_READ);
+		if (i % 2)
+			all_have_come(&d);
+		/* all_have_come() has used the first octet */
+		CHECK(!memcmp(d.c.at + 1, d.s.at + 1, d.c.len - 1), "not the same");
+		CHECK(at->at[5] == octet_of(100 + i, 5), "not what was put there");
+	}
+	odp_close(&d);
+}
+
+/* Files that take each other's place under messages: the same file each time */
+static int fd_of[2];
+static struct buf *first;
+
+static void map_again(struct buf *b)
+{
+	const int fd = fd_of[b != first];
+
+	CHECK(mmap(b->at, b->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+	      b->at, "%m");
+}
+
+static void mapped_again(void)
+{
+	struct desk d;
+
+	odp_pair(&d.p, &(struct opts){});
+	first = &d.c;
+	fd_of[0] = new_file(PAGES);
+	fd_of[1] = new_file(PAGES);
+	pages_map(&d.c, PAGES, fd_of[0]);
+	pages_map(&d.s, PAGES, fd_of[1]);
+	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
+	trades(&d, d.s.len, map_again);
+	odp_close(&d);
+}
+
+/* Pages that a child has, too --------------------------------------------- */
+
+static uint64_t sum_of(const struct buf *b)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < b->len; i++)
+		sum = sum * 31 + b->at[i];
+	return sum;
+}
+
+/* The parent's messages change nothing of the child's, while it lives */
+static void share_with_child(struct buf *b)
+{
+	uint64_t sum;
+	pid_t pid;
+	int i;
+
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (pid)
+		return;
+	sum = sum_of(b);
+	for (i = 0; i < 5; i++) {
+		usleep(2000);
+		if (sum_of(b) != sum)
+			_exit(FAIL);
+	}
+	_exit(PASS);
+}
+
+/* Not too many at once; none has seen its memory change */
+static void share_with_few(struct buf *b)
+{
+	static int children;
+	int status;
+
+	share_with_child(b);
+	if (++children < 4)
+		return;
+	children--;
+	CHECK(wait(&status) > 0 && !status, "a child's memory has changed: %x", status);
+}
+
+static void forked(void)
+{
+	struct desk d;
+	int status;
+
+	odp_desk_own(&d, PAGES);
+	trades(&d, d.s.len, share_with_few);
+	while (wait(&status) > 0)
+		CHECK(!status, "a child's memory has changed: %x", status);
+	odp_close(&d);
+}
+
+/* Who forked goes on with what was its own before, when the child has gone, too */
+static void forked_once(void)
+{
+	struct desk d;
+	int status;
+
+	odp_desk_own(&d, PAGES);
+	trade_all(&d, d.s.len, 1, NULL);
+	share_with_child(&d.s);
+	trade_all(&d, d.s.len, 2, NULL);
+	CHECK(wait(&status) > 0 && !status, "%x", status);
+	trade_all(&d, d.s.len, 3, NULL);
+	odp_close(&d);
+}
+
+/* Pages that the program gives up ------------------------------------------- */
+
+/* Read as zero at once, by a message, too: nobody has kept the old page */
+static void given_up(void)
+{
+	struct desk d;
+	uint32_t i;
+	size_t k;
+
+	odp_desk_own(&d, PAGES);
+	for (i = 0; i < 30; i++) {
+		trade_write(&d, 0, d.s.len, i, NULL);
+		trade_read(&d, 0, d.s.len, i, NULL);
+		CHECK(!madvise(d.s.at, d.s.len, MADV_DONTNEED), "%m");
+		do_job(&d.p.c, &(struct job){
+			.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
+			.len = d.c.len, .raddr = (uintptr_t)d.s.at,
+			.rkey = d.s.mr->rkey });
+		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+		for (k = 0; k < d.c.len; k++)
+			CHECK(!d.c.at[k], "octet %zu is %x", k, d.c.at[k]);
+	}
+	odp_close(&d);
+}
+
+/*
+ * MADV_FREE: the kernel may take a page as long as nobody has written it since.  A
+ * peer's Write is one.
+ */
+static void freed(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	odp_desk_own(&d, PAGES);
+	for (i = 0; i < 10; i++) {
+		trade_write(&d, 0, d.s.len, i, NULL);
+		CHECK(!madvise(d.s.at, d.s.len, MADV_FREE), "%m");
+		buf_fill(&d.c, 0, d.c.len, 77 + i);
+		do_job(&d.p.c, &(struct job){
+			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
+			.len = d.c.len, .raddr = (uintptr_t)d.s.at,
+			.rkey = d.s.mr->rkey });
+		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		/* before anything has to be reclaimed, and while it is */
+		all_have_come(&d);
+		CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT), "%m");
+		buf_has(&d.s, 0, d.s.len, 77 + i);
+	}
+	odp_close(&d);
+}
+
+/* A file's pages that are not the program's end with it, the others do not notice */
+static void cut_and_grow(struct buf *b)
+{
+	const int fd = fd_of[b != first];
+
+	CHECK(!ftruncate(fd, b->len / 2) && !ftruncate(fd, b->len), "%m");
+}
+
+static void truncated(void)
+{
+	struct desk d;
+
+	odp_pair(&d.p, &(struct opts){});
+	first = &d.c;
+	fd_of[0] = new_file(2 * PAGES);
+	fd_of[1] = new_file(2 * PAGES);
+	pages_map(&d.c, 2 * PAGES, fd_of[0]);
+	pages_map(&d.s, 2 * PAGES, fd_of[1]);
+	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
+	trades(&d, d.s.len / 2, cut_and_grow);
+	/* what has been cut off is new when it is there again */
+	trade_write(&d, 0, d.s.len, 5, NULL);
+	CHECK(!ftruncate(fd_of[1], d.s.len / 2) && !ftruncate(fd_of[1], d.s.len), "%m");
+	trade_read(&d, 0, d.s.len / 2, 6, NULL);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = 100,
+		.raddr = (uintptr_t)d.s.at + d.s.len / 2, .rkey = d.s.mr->rkey });
+	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	CHECK(!d.c.at[0] && !memcmp(d.c.at, d.c.at + 1, 99), "not zero");
+	odp_close(&d);
+}
+
+/* What a peer writes into a file's page is the file's when the page has gone */
+static void file_written(void)
+{
+	static uint8_t back[PAGES * 65536];
+	char name[] = "/var/tmp/rnic_sw-XXXXXX";
+	int fd = mkstemp(name);
+	struct desk d;
+	uint32_t i;
+
+	odp_pair(&d.p, &(struct opts){});
+	CHECK(fd >= 0 && !unlink(name) && !ftruncate(fd, PAGES * page_size()), "%m");
+	pages_new(&d.c, PAGES);
+	pages_map(&d.s, PAGES, fd);
+	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
+	for (i = 0; i < 10; i++) {
+		trade_write(&d, 0, d.s.len, i, NULL);
+		CHECK(!madvise(d.s.at, d.s.len, MADV_DONTNEED) && !fsync(fd), "%m");
+		CHECK(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), "fadvise");
+		CHECK(pread(fd, back, d.s.len, 0) == (ssize_t)d.s.len, "%m");
+		CHECK(!memcmp(back, d.c.at, d.s.len), "another's content");
+	}
+	odp_close(&d);
+	CHECK(!close(fd), "%m");
+}
+
+/* What the kernel does by itself --------------------------------------------- */
+
+/* Migrates what there is of movable pages in all of memory */
+static void compact(struct buf *b)
+{
+	(void)b;
+	write_file("/proc/sys/vm/compact_memory", "1");
+}
+
+static void migrated(void)
+{
+	struct desk d;
+
+	need_file("/proc/sys/vm/compact_memory", "CONFIG_COMPACTION");
+	odp_desk_own(&d, PAGES);
+	trade_all(&d, d.s.len, 1, compact);
+	trade_under(&d, d.s.len, 4, compact);
+	odp_close(&d);
+}
+
+static void page_out(struct buf *b)
+{
+	CHECK(!madvise(b->at, b->len, MADV_PAGEOUT), "%m");
+}
+
+static void need_swap(void)
+{
+	need_file("/proc/swaps", "CONFIG_SWAP");
+	if (number_in("/proc/meminfo", "SwapTotal:") <= 0)
+		skip("nothing to swap to: CONFIG_ZRAM, or a loop device");
+}
+
+/* To swap, the program's own and files in memory; and back by a message */
+static void swapped(void)
+{
+	const char *where = "/proc/vmstat";
+	struct desk d;
+	long out, in;
+
+	need_swap();
+	out = number_in(where, "pswpout ");
+	in = number_in(where, "pswpin ");
+	odp_desk_own(&d, PAGES);
+	trades(&d, d.s.len, page_out);
+	odp_close(&d);
+	odp_desk(&d, PAGES);
+	trades(&d, d.s.len, page_out);
+	odp_close(&d);
+	printf("# %ld pages out, %ld in\n", number_in(where, "pswpout ") - out,
+	       number_in(where, "pswpin ") - in);
+	CHECK(number_in(where, "pswpout ") > out, "nothing was swapped out");
+}
+
+/* So many pages of two buffers, aligned for huge ones */
+static void huge_buf(struct buf *b)
+{
+	uint8_t *at;
+
+	pages_new(b, 3 * HUGE / page_size());
+	at = (uint8_t *)(((uintptr_t)b->map + HUGE - 1) & ~(HUGE - 1));
+	b->at = at;
+	b->len = 2 * HUGE;
+}
+
+static long huge_pages(void)
+{
+	return number_in("/proc/self/smaps_rollup", "AnonHugePages:");
+}
+
+/* Whole again, if there is a huge page to be had */
+static void collapse(struct buf *b)
+{
+	if (madvise(b->at, b->len, MADV_COLLAPSE))
+		CHECK(errno == EAGAIN || errno == ENOMEM || errno == EINVAL || errno == EBUSY,
+		      "%m");
+}
+
+static void split(struct buf *b)
+{
+	uint8_t *last = b->at + b->len - page_size();
+
+	CHECK(!mprotect(last, page_size(), PROT_READ), "%m");
+	CHECK(!mprotect(last, page_size(), PROT_READ | PROT_WRITE), "%m");
+}
+
+/* The one or the other, as it comes */
+static void collapse_or_split(struct buf *b)
+{
+	static unsigned int turn;
+
+	if (turn++ & 2)
+		split(b);
+	else
+		collapse(b);
+}
+
+static void huge(void)
+{
+	const char *knob = "/sys/kernel/mm/transparent_hugepage/enabled";
+	struct desk d;
+
+	need_file(knob, "CONFIG_TRANSPARENT_HUGEPAGE");
+	write_file(knob, "madvise");
+	odp_pair(&d.p, &(struct opts){});
+	huge_buf(&d.c);
+	huge_buf(&d.s);
+	CHECK(!madvise(d.c.at, d.c.len, MADV_HUGEPAGE), "%m");
+	CHECK(!madvise(d.s.at, d.s.len, MADV_HUGEPAGE), "%m");
+	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
+	/* made huge by a message that finds nothing there */
+	trade_write(&d, 0, HUGE, 1, NULL);
+	CHECK(huge_pages() > 0, "no huge page");
+	trade_all(&d, 64 * page_size(), 1, split);
+	trade_all(&d, 64 * page_size(), 2, collapse);
+	/* the last page is shut for a moment: it is nobody's */
+	trade_under(&d, HUGE / 16, rounds(TIMES) ?: 1, collapse_or_split);
+	odp_close(&d);
+}
+
+#define KSM	"/sys/kernel/mm/ksm/"
+
+/* All pages the same, until they are one */
+static void merge(struct buf *c, struct buf *s, uint32_t seed)
+{
+	const uint64_t until = now_ms() + patience(15000);
+	size_t i;
+
+	for (i = 0; i < PAGES; i++) {
+		buf_fill(c, i * page_size(), page_size(), seed);
+		buf_fill(s, i * page_size(), page_size(), seed);
+	}
+	while (number_in(KSM "pages_sharing", "") < (long)PAGES) {
+		if (now_ms() > until)
+			skip("pages are not merged here");
+		pause_ms(20);
+	}
+}
+
+/* Pages with the same content become one, and part when a message comes */
+static void merged(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	need_file(KSM "run", "CONFIG_KSM");
+	odp_desk_own(&d, PAGES);
+	CHECK(!madvise(d.c.at, d.c.len, MADV_MERGEABLE), "%m");
+	CHECK(!madvise(d.s.at, d.s.len, MADV_MERGEABLE), "%m");
+	write_file(KSM "pages_to_scan", "1000");
+	write_file(KSM "sleep_millisecs", "2");
+	write_file(KSM "run", "1");
+	for (i = 0; i < 4; i++) {
+		merge(&d.c, &d.s, i);
+		/* the others of the one page are as they were */
+		do_job(&d.p.c, &(struct job){
+			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
+			.off = 7, .len = 5, .rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)d.s.at + 2 * page_size() });
+		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		all_have_come(&d);
+		CHECK(!memcmp(d.s.at + 2 * page_size(), d.c.at + 7, 5), "not written");
+		buf_has(&d.s, 0, page_size(), i);
+		buf_has(&d.s, 3 * page_size(), page_size(), i);
+		buf_has(&d.c, 4 * page_size(), page_size(), i);
+		trade_all(&d, d.s.len, 1, NULL);
+	}
+	write_file(KSM "run", "2");
+	odp_close(&d);
+}
+
+const struct test odp_away_tests[] = {
+	CASE("odp_dontneed", dontneed, 60, ""),
+	CASE("odp_protect", protect, 60, ""),
+	CASE("odp_shut", shut, 0, ""),
+	CASE("odp_moved", moved, 0, ""),
+	CASE("odp_replaced", replaced, 0, ""),
+	CASE("odp_mapped_again", mapped_again, 60, ""),
+	CASE("odp_forked", forked, 60, ""),
+	CASE("odp_forked_once", forked_once, 0, ""),
+	CASE("odp_given_up", given_up, 0, ""),
+	CASE("odp_freed", freed, 0, ""),
+	CASE("odp_truncated", truncated, 60, ""),
+	CASE("odp_file_written", file_written, 0, ""),
+	CASE("odp_migrated", migrated, 120, ""),
+	CASE("odp_huge", huge, 120, ""),
+	CASE("odp_merged", merged, 120, ""),
+	{ .name = "odp_swapped", .run = swapped, .seconds = 120, .shows = "", .asked = true },
+	{}
+};

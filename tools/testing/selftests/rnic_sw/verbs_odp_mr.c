@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Regions on demand as objects: announced, made, advised, changed, and never pinned. */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
+#include "verbs_odp.h"
+
+#define PAGES	8u
+#define MIB	(1024ul * 1024)
+
+/* What is announced is true for connected queue pairs, and there are no others */
+static void caps(void)
+{
+	const uint32_t rc = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+			    IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+			    IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+	struct ibv_device_attr_ex attr = {};
+	struct pair p;
+
+	odp_pair(&p, &(struct opts){});
+	CHECK(!ibv_query_device_ex(p.c.id->verbs, NULL, &attr), "%m");
+	CHECK(attr.odp_caps.general_caps == (IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT),
+	      "%llx", (unsigned long long)attr.odp_caps.general_caps);
+	CHECK(attr.odp_caps.per_transport_caps.rc_odp_caps == rc, "%x",
+	      attr.odp_caps.per_transport_caps.rc_odp_caps);
+	CHECK(!attr.odp_caps.per_transport_caps.uc_odp_caps &&
+	      !attr.odp_caps.per_transport_caps.ud_odp_caps, "UC, UD");
+	pair_close(&p);
+}
+
+/* No page of it is there: sinks are made by what comes, sources that are not read as 0 */
+static void untouched(void)
+{
+	struct desk d;
+	size_t i;
+
+	odp_desk_own(&d, PAGES);
+	memset(d.c.at, 0xaa, page_size());
+	CHECK(!is_there(d.s.at + page_size()), "there before anything came");
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
+		.len = 3000, .raddr = (uintptr_t)d.s.at + page_size() * 5 - 1500,
+		.rkey = d.s.mr->rkey });
+	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	for (i = 0; i < 3000; i++)
+		CHECK(!d.c.at[i], "octet %zu is %x", i, d.c.at[i]);
+	buf_fill(&d.c, 0, page_size() * 3, 8);
+	do_job(&d.p.c, &(struct job){
+		.id = 2, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
+		.len = page_size() * 3, .raddr = (uintptr_t)d.s.at + page_size(),
+		.rkey = d.s.mr->rkey });
+	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_WRITE);
+	all_have_come(&d);
+	buf_has(&d.s, page_size(), page_size() * 3, 8);
+	trade_all(&d, d.s.len, 1, NULL);
+	odp_close(&d);
+}
+
+/* One end only is on demand, the other is pinned */
+static void beside_pinned(void)
+{
+	struct desk d;
+
+	odp_desk(&d, PAGES);
+	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
+	buf_reg(&d.c, d.p.c.pd, RIGHTS_ALL);
+	trade_all(&d, d.s.len, 5, NULL);
+	CHECK(!ibv_dereg_mr(d.c.mr) && !ibv_dereg_mr(d.s.mr), "%m");
+	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
+	trade_all(&d, d.s.len, 6, NULL);
+	odp_close(&d);
+}
+
+/* A shared receive, into pages that are not there */
+static void srq(void)
+{
+	struct ibv_sge sge = { .length = 3 * page_size() };
+	struct ibv_recv_wr *bad, wr = { .wr_id = 5, .sg_list = &sge, .num_sge = 1 };
+	struct desk d;
+	int i;
+
+	odp_pair(&d.p, &(struct opts){ .srq = 16 });
+	pages_new(&d.c, PAGES);
+	pages_new(&d.s, PAGES);
+	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
+	sge.addr = (uintptr_t)d.s.at + 100;
+	sge.lkey = d.s.mr->lkey;
+	for (i = 0; i < 20; i++) {
+		CHECK(!ibv_post_srq_recv(d.p.s.srq, &wr, &bad), "%m");
+		buf_fill(&d.c, 7, sge.length, i);
+		CHECK(!madvise(d.s.at, d.s.len, MADV_DONTNEED), "%m");
+		do_send(&d.p.c, 6, &d.c, 7, sge.length);
+		want_recv(d.p.s.rcq, 5, sge.length);
+		want_ok(d.p.c.scq, 6, IBV_WC_SEND);
+		buf_has(&d.s, 100, sge.length, i);
+	}
+	odp_close(&d);
+}
+
+/* Pages of one message far apart: lists at both ends */
+static void lists(void)
+{
+	struct ibv_sge from[4], to[4];
+	struct ibv_send_wr *bad, wr = { .wr_id = 1, .sg_list = from, .num_sge = 4,
+					.opcode = IBV_WR_SEND, .send_flags = SIG };
+	struct ibv_recv_wr *bad_recv, recv = { .wr_id = 2, .sg_list = to, .num_sge = 4 };
+	const size_t page = page_size();
+	struct desk d;
+	int i;
+
+	odp_pair(&d.p, &(struct opts){ .ssge = 4, .rsge = 4 });
+	pages_new(&d.c, PAGES);
+	pages_new(&d.s, PAGES);
+	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
+	for (i = 0; i < 4; i++) {
+		buf_fill(&d.c, 2 * i * page + 5, page, i);
+		from[i] = (struct ibv_sge){ (uintptr_t)d.c.at + 2 * i * page + 5, page,
+					    d.c.mr->lkey };
+		to[i] = (struct ibv_sge){ (uintptr_t)d.s.at + 2 * (3 - i) * page + 77, page,
+					  d.s.mr->lkey };
+	}
+	CHECK(!ibv_post_recv(d.p.s.qp, &recv, &bad_recv), "%m");
+	CHECK(!ibv_post_send(d.p.c.qp, &wr, &bad), "%m");
+	want_recv(d.p.s.rcq, 2, 4 * page);
+	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
+	for (i = 0; i < 4; i++)
+		buf_has(&d.s, 2 * (3 - i) * page + 77, page, i);
+	odp_close(&d);
+}
+
+/* A region far larger than memory needs none of the limit, nor do messages */
+static void unpinned(void)
+{
+	const size_t pages = (sizeof(long) == 8 ? 4096 : 256) * MIB / page_size();
+	struct ibv_mr *pinned;
+	struct desk d;
+
+	drop_ipc_lock();
+	lock_at_most(0);
+	odp_desk_own(&d, PAGES);
+	pinned = ibv_reg_mr(d.p.c.pd, d.c.at, d.c.len, RIGHTS_ALL);
+	CHECK(!pinned && errno == ENOMEM, "pinned: %m");
+	pages_free(&d.s);
+	pages_new(&d.s, pages);
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
+	trade_all(&d, d.c.len, 3, NULL);
+	CHECK(!number_in("/proc/self/status", "VmPin:"), "something is pinned");
+	odp_close(&d);
+}
+
+/* The whole address space -------------------------------------------------- */
+
+/* A region that has no bounds, lent to a buffer */
+static struct ibv_mr *all_of(struct ibv_pd *pd)
+{
+	struct ibv_mr *mr = ibv_reg_mr(pd, NULL, SIZE_MAX, RIGHTS_ODP);
+
+	CHECK(mr, "%m");
+	return mr;
+}
+
+static void implicit_desk(struct desk *d)
+{
+	odp_pair(&d->p, &(struct opts){});
+	pages_new(&d->c, PAGES);
+	pages_new(&d->s, PAGES);
+	d->c.mr = all_of(d->p.c.pd);
+	d->s.mr = all_of(d->p.s.pd);
+}
+
+/* What is mapped later is in it, and what takes the place of something else */
+static void implicit(void)
+{
+	struct ibv_mr *mr;
+	struct desk d;
+	int i;
+
+	implicit_desk(&d);
+	for (i = 0; i < 4; i++) {
+		trade_all(&d, d.s.len, i, NULL);
+		mr = d.s.mr;
+		CHECK(!munmap(d.s.map, d.s.map_len), "%m");
+		pages_new(&d.s, PAGES + i * 100);
+		d.s.mr = mr;
+		/* this one stays where it was */
+		CHECK(mmap(d.c.at, d.c.len, PROT_READ | PROT_WRITE, MAP_FIXED |
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == d.c.at, "%m");
+	}
+	odp_close(&d);
+}
+
+#define SOME	(3 * 4096)
+
+/* The stack, the heap, the program's own data */
+static void implicit_all(void)
+{
+	static uint8_t data[SOME];
+	uint8_t stack[SOME], *heap = malloc(SOME);
+	uint8_t *const at[] = { data, stack, heap };
+	struct desk d, to;
+	size_t i;
+
+	implicit_desk(&d);
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		to = d;
+		to.s.at = at[i];
+		to.s.len = SOME;
+		trade_write(&to, 11, SOME - 11, i, NULL);
+		trade_read(&to, 11, SOME - 11, i + 5, NULL);
+	}
+	odp_close(&d);
+	free(heap);
+}
+
+/* It is on demand alone that the whole of it can be had, and from 0 on */
+static void implicit_arguments(void)
+{
+	struct pair p;
+
+	odp_pair(&p, &(struct opts){});
+	CHECK(!ibv_reg_mr(p.c.pd, NULL, SIZE_MAX, RIGHTS_ALL), "pinned");
+	CHECK(!ibv_reg_mr(p.c.pd, (void *)page_size(), SIZE_MAX, RIGHTS_ODP), "from 1 on");
+	CHECK(!ibv_reg_mr(p.c.pd, NULL, 0, RIGHTS_ODP), "nothing");
+	CHECK(!ibv_reg_mr(p.c.pd, NULL, page_size(),
+			  IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ON_DEMAND),
+	      "written by the peer, not by the program");
+	pair_close(&p);
+}
+
+/* Advice -------------------------------------------------------------------- */
+
+static int advise(struct ibv_pd *pd, enum ibv_advise_mr_advice what, uint32_t flags,
+		  const struct buf *b, size_t off, size_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)b->at + off, len, b->mr->lkey };
+
+	return ibv_advise_mr(pd, what, flags, &sge, 1);
+}
+
+#define FETCH		IBV_ADVISE_MR_ADVICE_PREFETCH
+#define FETCH_WRITE	IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE
+#define NO_FAULT	IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT
+#define FLUSH		IBV_ADVISE_MR_FLAG_FLUSH
+
+static void soon_there(const void *at)
+{
+	const uint64_t until = now_ms() + patience(WC_MS);
+
+	while (!is_there(at)) {
+		CHECK(now_ms() < until, "it is never there");
+		pause_ms(5);
+	}
+}
+
+/* Pages are brought in: at once if they are to be, else some time */
+static void advice(void)
+{
+	const size_t page = page_size();
+	struct desk d;
+
+	odp_desk_own(&d, PAGES);
+	CHECK(!advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
+	CHECK(!is_there(d.s.at), "a page came that must not");
+	CHECK(!advise(d.p.s.pd, FETCH_WRITE, FLUSH, &d.s, 10, 2 * page), "%m");
+	CHECK(is_there(d.s.at) && is_there(d.s.at + 2 * page), "not there");
+	CHECK(!is_there(d.s.at + 3 * page), "more than asked for");
+	CHECK(!advise(d.p.s.pd, FETCH, FLUSH, &d.s, 3 * page, 1), "%m");
+	CHECK(is_there(d.s.at + 3 * page), "not there");
+	CHECK(!advise(d.p.s.pd, FETCH_WRITE, 0, &d.s, 5 * page, page), "%m");
+	soon_there(d.s.at + 5 * page);
+	CHECK(!advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
+	trade_all(&d, d.s.len, 9, NULL);
+	CHECK(!advise(d.p.s.pd, NO_FAULT, 0, &d.s, 0, d.s.len), "%m");
+	trade_all(&d, d.s.len, 10, NULL);
+	odp_close(&d);
+}
+
+static void refused(int got, int want, int line)
+{
+	CHECK(got == want, "line %d: %s, want %s", line, strerror(got), strerror(want));
+}
+
+#define REFUSED(want, ...)	refused(advise(__VA_ARGS__), want, __LINE__)
+
+/* As ibv_advise_mr(3) has it, where it says something */
+static void advice_refused(void)
+{
+	struct buf pinned, hole, dead, odd;
+	const size_t page = page_size();
+	struct ibv_mr wrong;
+	struct ibv_pd *pd;
+	struct desk d;
+
+	odp_desk_own(&d, PAGES);
+	pd = d.p.s.pd;
+	REFUSED(EOPNOTSUPP, pd, 77, 0, &d.s, 0, page);
+	REFUSED(EINVAL, pd, FETCH, 1u << 20, &d.s, 0, page);
+	odd = d.s;
+	wrong = *d.s.mr;
+	wrong.lkey ^= 0x5a5a5a00;
+	odd.mr = &wrong;
+	REFUSED(ENOENT, pd, FETCH, FLUSH, &odd, 0, page);
+	REFUSED(ENOENT, pd, FETCH, 0, &odd, 0, page);
+	/* the other end's domain is another one */
+	CHECK(advise(d.p.c.pd, FETCH, FLUSH, &d.s, 0, page), "another's");
+	/* out of bounds at either end, and around the end of all */
+	CHECK(advise(pd, FETCH, FLUSH, &d.s, 1, d.s.len), "past the end");
+	CHECK(advise(pd, FETCH, FLUSH, &d.s, -page, page), "before it");
+	/* nothing to bring in for */
+	pages_new(&pinned, 2);
+	buf_reg(&pinned, pd, RIGHTS_ALL);
+	CHECK(advise(pd, FETCH, FLUSH, &pinned, 0, page), "pinned");
+	pages_free(&pinned);
+	/* may not be written */
+	pages_new(&dead, 2);
+	buf_reg(&dead, pd, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
+	REFUSED(EPERM, pd, FETCH_WRITE, FLUSH, &dead, 0, page);
+	REFUSED(0, pd, FETCH, FLUSH, &dead, 0, page);
+	pages_free(&dead);
+	/* not mapped: who waits is told */
+	pages_new(&hole, 2);
+	buf_reg(&hole, pd, RIGHTS_ODP);
+	CHECK(!munmap(hole.at + page, page), "%m");
+	REFUSED(EFAULT, pd, FETCH, FLUSH, &hole, 0, 2 * page);
+	REFUSED(0, pd, FETCH, 0, &hole, 0, 2 * page);
+	REFUSED(0, pd, FETCH_WRITE, FLUSH, &hole, 0, page);
+	CHECK(!ibv_dereg_mr(hole.mr) && !munmap(hole.at, page), "%m");
+	trade_all(&d, d.s.len, 1, NULL);
+	odp_close(&d);
+}
+
+/* Changing ------------------------------------------------------------------ */
+
+/* @d's server region goes to @b's memory; @access: 0: as it has it */
+static void go_to(struct desk *d, struct buf *b, int access)
+{
+	int what = IBV_REREG_MR_CHANGE_TRANSLATION;
+	struct buf was = d->s;
+
+	if (access)
+		what |= IBV_REREG_MR_CHANGE_ACCESS;
+	CHECK(!ibv_rereg_mr(d->s.mr, what, NULL, b->at, b->len, access), "%m");
+	d->s = *b;
+	d->s.mr = was.mr;
+	was.mr = NULL;
+	*b = was;
+}
+
+/* To other memory, to be pinned, and back; messages find what is there now */
+static void rereg(void)
+{
+	struct buf other;
+	struct desk d;
+
+	odp_desk_own(&d, PAGES);
+	pages_new(&other, PAGES);
+	trade_all(&d, d.s.len, 1, NULL);
+	go_to(&d, &other, 0);
+	trade_all(&d, d.s.len, 2, NULL);
+	go_to(&d, &other, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
+	CHECK(number_in("/proc/self/status", "VmPin:") > 0, "not pinned");
+	trade_all(&d, d.s.len, 3, NULL);
+	go_to(&d, &other, RIGHTS_ODP);
+	CHECK(!number_in("/proc/self/status", "VmPin:"), "still pinned");
+	trade_all(&d, d.s.len, 4, NULL);
+	CHECK(!munmap(other.map, other.map_len), "%m");
+	trade_all(&d, d.s.len, 5, NULL);
+	odp_close(&d);
+}
+
+/* The rights alone: what could be written may be no more, and the data stay */
+static void rereg_rights(void)
+{
+	struct desk d;
+	uint64_t was;
+
+	odp_desk(&d, PAGES);
+	was = counter(&d.p.s, "end_ddp_tagged_stag");
+	trade_all(&d, d.s.len, 1, NULL);
+	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND), "%m");
+	trade_read(&d, 5, 2 * page_size(), 2, NULL);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 10,
+		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
+	odp_free(&d);
+}
+
+const struct test odp_mr_tests[] = {
+	CASE("odp_caps", caps, 0, ""),
+	CASE("odp_untouched", untouched, 0, ""),
+	CASE("odp_beside_pinned", beside_pinned, 0, ""),
+	CASE("odp_srq", srq, 0, ""),
+	CASE("odp_lists", lists, 0, ""),
+	CASE("odp_unpinned", unpinned, 0, ""),
+	CASE("odp_implicit", implicit, 0, ""),
+	CASE("odp_implicit_all", implicit_all, 0, ""),
+	CASE("odp_implicit_arguments", implicit_arguments, 0, ""),
+	CASE("odp_advice", advice, 0, ""),
+	CASE("odp_advice_refused", advice_refused, 0, ""),
+	CASE("odp_rereg", rereg, 0, ""),
+	CASE("odp_rereg_rights", rereg_rights, 0, ""),
+	{}
+};

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Many messages at once on pages that come and go: what one processor does to another. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "verbs_odp.h"
+
+#ifndef MADV_COLD
+#define MADV_COLD	20
+#endif
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT	21
+#endif
+
+/* Some pages of a file's mapping, in any way that leaves what is in them */
+static void disturb(const struct buf *b, int fd)
+{
+	const size_t pages = b->len / page_size(), from = any_below(pages);
+	const size_t n = 1 + any_below(pages - from), len = n * page_size();
+	uint8_t *at = b->at + from * page_size();
+
+	switch (any_below(6)) {
+	case 0:
+		CHECK(!mprotect(at, len, PROT_READ | PROT_WRITE | PROT_EXEC), "%m");
+		CHECK(!mprotect(at, len, PROT_READ | PROT_WRITE), "%m");
+		break;
+	case 1:
+		CHECK(mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			   from * page_size()) == at, "%m");
+		break;
+	case 2:
+		CHECK(!madvise(at, len, MADV_COLD), "%m");
+		break;
+	case 3:
+		CHECK(!madvise(at, len, MADV_PAGEOUT), "%m");
+		break;
+	default:
+		CHECK(!madvise(at, len, MADV_DONTNEED), "%m");
+	}
+}
+
+enum { QPS = 4, SLICES = 8, SLICE = 10000 };
+
+struct storm {
+	struct pair	p[QPS];
+	struct buf	c, s;		/* what is written, and where to */
+	struct buf	back;		/* what is read again */
+	int		fd[3];
+	bool		stop;
+	uint32_t	times;
+};
+
+static void *disturb_all(void *arg)
+{
+	struct storm *st = arg;
+
+	while (!__atomic_load_n(&st->stop, __ATOMIC_ACQUIRE)) {
+		disturb(&st->s, st->fd[1]);
+		disturb(&st->c, st->fd[0]);
+		disturb(&st->back, st->fd[2]);
+		st->times++;
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void storm_buf(struct storm *st, int which, struct buf *b, const struct end *e)
+{
+	const size_t pages = QPS * SLICES * SLICE / page_size() + 1;
+
+	st->fd[which] = new_file(pages);
+	pages_map(b, pages, st->fd[which]);
+	buf_reg(b, e->pd, RIGHTS_ODP);
+}
+
+static void storm_open(struct storm *st)
+{
+	int i;
+
+	memset(st, 0, sizeof(*st));
+	odp_pair(&st->p[0], &(struct opts){});
+	for (i = 1; i < QPS; i++)
+		pair_open_like(&st->p[i], &st->p[0]);
+	storm_buf(st, 0, &st->c, &st->p[0].c);
+	storm_buf(st, 1, &st->s, &st->p[0].s);
+	storm_buf(st, 2, &st->back, &st->p[0].c);
+}
+
+static void storm_close(struct storm *st)
+{
+	int i;
+
+	pages_free(&st->c);
+	pages_free(&st->s);
+	pages_free(&st->back);
+	for (i = QPS; i--;)
+		pair_close(&st->p[i]);
+}
+
+/* Each queue pair writes its slices and reads them again, all of them at once */
+static void post_slices(struct storm *st, size_t base)
+{
+	struct job j = { .rkey = st->s.mr->rkey };
+	int i, k;
+
+	for (k = 0; k < SLICES; k++) {
+		for (i = 0; i < QPS; i++) {
+			j.off = base + (i * SLICES + k) * (size_t)SLICE;
+			j.len = SLICE;
+			j.raddr = (uintptr_t)st->s.at + j.off;
+			j.op = IBV_WR_RDMA_WRITE;
+			j.flags = 0;
+			j.b = &st->c;
+			do_job(&st->p[i].c, &j);
+			j.op = IBV_WR_RDMA_READ;
+			j.flags = SIG;
+			j.b = &st->back;
+			do_job(&st->p[i].c, &j);
+		}
+	}
+}
+
+static void one_round(struct storm *st, uint32_t seed)
+{
+	const size_t base = any_below(100), len = QPS * SLICES * (size_t)SLICE;
+	struct ibv_wc wc;
+	int i;
+
+	buf_fill(&st->c, base, len, seed);
+	post_slices(st, base);
+	for (i = 0; i < QPS * SLICES; i++) {
+		wc = next_wc(st->p[0].c.scq);
+		CHECK(!wc.status, "%s, vendor error %u", ibv_wc_status_str(wc.status),
+		      wc.vendor_err);
+	}
+	buf_has(&st->back, base, len, seed);
+	buf_has(&st->s, base, len, seed);
+}
+
+/* Whatever is done to the pages that keeps what is in them: no octet is another */
+static void storm(void)
+{
+	const uint64_t until = now_ms() + patience(5000);
+	pthread_t thread;
+	struct storm st;
+	uint32_t n = 0;
+
+	storm_open(&st);
+	CHECK(!pthread_create(&thread, NULL, disturb_all, &st), "%m");
+	for (; n < 20 || now_ms() < until; n++)
+		one_round(&st, n);
+	__atomic_store_n(&st.stop, true, __ATOMIC_RELEASE);
+	CHECK(!pthread_join(thread, NULL), "%m");
+	printf("# %u rounds, disturbed %u times\n", n, st.times);
+	CHECK(st.times > n / 4, "hardly disturbed");
+	storm_close(&st);
+}
+
+/* A page that was taken away is another's ------------------------------------- */
+
+struct flood {
+	struct desk	d;
+	bool		stop;
+	uint64_t	writes;
+};
+
+/* Writes without an end, some at a time; the data do not matter */
+static void *pour(void *arg)
+{
+	struct flood *f = arg;
+	uint32_t i;
+
+	while (!__atomic_load_n(&f->stop, __ATOMIC_ACQUIRE)) {
+		for (i = 0; i < 8; i++)
+			do_job(&f->d.p.c, &(struct job){
+				.id = i, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
+				.b = &f->d.c, .len = f->d.c.len,
+				.rkey = f->d.s.mr->rkey,
+				.raddr = (uintptr_t)f->d.s.at });
+		for (i = 0; i < 8; i++)
+			want_ok(f->d.p.c.scq, i, IBV_WC_RDMA_WRITE);
+		f->writes += 8;
+	}
+	return NULL;
+}
+
+/* Pages that have just been freed are most often who asks for some next */
+static void taken_over(struct flood *f, uint32_t seed)
+{
+	struct buf b;
+	int i;
+
+	CHECK(!madvise(f->d.s.at, f->d.s.len, MADV_DONTNEED), "%m");
+	pages_new(&b, f->d.s.len / page_size());
+	buf_fill(&b, 0, b.len, seed);
+	for (i = 0; i < 3; i++) {
+		sched_yield();
+		buf_has(&b, 0, b.len, seed);
+	}
+	pages_free(&b);
+}
+
+static void not_touched(void)
+{
+	const uint64_t until = now_ms() + patience(5000);
+	struct flood f = {};
+	pthread_t thread;
+	uint32_t n = 0;
+
+	odp_desk_own(&f.d, 16);
+	memset(f.d.c.at, 0xee, f.d.c.len);
+	CHECK(!pthread_create(&thread, NULL, pour, &f), "%m");
+	for (; n < 100 || now_ms() < until; n++)
+		taken_over(&f, n);
+	__atomic_store_n(&f.stop, true, __ATOMIC_RELEASE);
+	CHECK(!pthread_join(thread, NULL), "%m");
+	printf("# %llu Writes, %u times taken away\n", (unsigned long long)f.writes, n);
+	CHECK(f.writes > 16, "hardly a Write");
+	odp_close(&f.d);
+}
+
+/* Holes ----------------------------------------------------------------------- */
+
+/* Whether the stream has ended: by the first hole that a message meets */
+static bool until_ended(struct desk *d, uint32_t posted)
+{
+	bool failed = false;
+	struct ibv_wc wc;
+	uint32_t i;
+
+	for (i = 0; i < posted; i++) {
+		wc = next_wc(d->p.c.scq);
+		CHECK(wc.wr_id == i && !(failed && !wc.status), "%u: %s", i,
+		      ibv_wc_status_str(wc.status));
+		failed = wc.status;
+	}
+	return failed;
+}
+
+static bool with_a_hole(struct buf *s, struct buf *c, uint32_t round)
+{
+	const size_t at = any_below(s->len / page_size()) * page_size();
+	struct desk d = {};
+	uint32_t i;
+	bool ended;
+
+	odp_pair(&d.p, &(struct opts){});
+	buf_reg(s, d.p.s.pd, RIGHTS_ODP);
+	buf_reg(c, d.p.c.pd, RIGHTS_ODP);
+	for (i = 0; i < 16; i++)
+		do_job(&d.p.c, &(struct job){
+			.id = i, .flags = SIG, .b = c, .len = c->len,
+			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+			.rkey = s->mr->rkey, .raddr = (uintptr_t)s->at });
+	usleep(any_below(3000));
+	CHECK(!munmap((round % 2 ? s : c)->at + at, page_size()), "%m");
+	ended = until_ended(&d, 16);
+	/* what is mapped there next is what the next ones have */
+	CHECK(mmap((round % 2 ? s : c)->at + at, page_size(), PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "%m");
+	CHECK(!ibv_dereg_mr(s->mr) && !ibv_dereg_mr(c->mr), "%m");
+	s->mr = c->mr = NULL;
+	pair_free(&d.p);
+	return ended;
+}
+
+static void holes(void)
+{
+	const uint32_t n = rounds(80);
+	uint32_t i, ended = 0;
+	struct buf s, c;
+
+	pages_new(&s, 32);
+	pages_new(&c, 32);
+	for (i = 0; i < n; i++)
+		ended += with_a_hole(&s, &c, i);
+	printf("# %u of %u met the hole\n", ended, n);
+	pages_free(&s);
+	pages_free(&c);
+}
+
+/* Less memory than the region has ---------------------------------------------- */
+
+/* Each page is written and read again, round and round, the program's own or a file's */
+static void go_round(struct desk *d, uint32_t times)
+{
+	const size_t piece = 64 * page_size();
+	uint32_t turn;
+	size_t at;
+
+	for (turn = 0; turn < times; turn++) {
+		for (at = 0; at < d->s.len; at += piece)
+			buf_fill(&d->c, at, piece, turn + at);
+		for (at = 0; at < d->s.len; at += piece) {
+			do_job(&d->p.c, &(struct job){
+				.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
+				.b = &d->c, .off = at, .len = piece,
+				.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at + at });
+			want_ok(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		}
+		memset(d->c.at, 0, d->c.len);
+		for (at = 0; at < d->s.len; at += piece) {
+			do_job(&d->p.c, &(struct job){
+				.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG,
+				.b = &d->c, .off = at, .len = piece,
+				.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at + at });
+			want_ok(d->p.c.scq, 1, IBV_WC_RDMA_READ);
+		}
+		for (at = 0; at < d->s.len; at += piece)
+			buf_has(&d->c, at, piece, turn + at);
+	}
+}
+
+/* The control group's limit, in MiB, is far below what the two regions have */
+static void squeezed(void)
+{
+	const char *mib = getenv("T_GROUP_MIB");
+	size_t pages = (mib ? atol(mib) : 0) * 2 * (1ul << 20) / page_size();
+	struct desk d;
+
+	if (!pages)
+		skip("no control group was given");
+	odp_desk_own(&d, pages);
+	go_round(&d, 2);
+	odp_close(&d);
+	odp_desk(&d, pages);
+	go_round(&d, 2);
+	odp_close(&d);
+}
+
+const struct test odp_storm_tests[] = {
+	CASE("odp_storm", storm, 120, ""),
+	CASE("odp_not_touched", not_touched, 120, ""),
+	CASE("odp_holes", holes, 240, ""),
+	{ .name = "odp_squeezed", .run = squeezed, .seconds = 300, .shows = "", .asked = true },
+	{}
+};

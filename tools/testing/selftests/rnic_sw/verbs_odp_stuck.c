@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A page that does not come for a while, for the program serves it itself
+ * (userfaultfd): who needs it waits, nobody else does.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "verbs_odp.h"
+
+#define PAGES	6u
+#define STUCK	3u		/* the page that does not come, and those behind it */
+
+/* Who serves */
+static int open_uffd(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 && errno == ENOSYS)
+		skip("no userfaultfd: CONFIG_USERFAULTFD");
+	CHECK(fd >= 0 && !ioctl(fd, UFFDIO_API, &api), "%m");
+	return fd;
+}
+
+static uint8_t *stuck_at(const struct buf *b)
+{
+	return b->at + STUCK * page_size();
+}
+
+/* Pages from @STUCK on do not come by themselves any more */
+static void withhold(int fd, struct buf *b)
+{
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)stuck_at(b), b->len - STUCK * page_size() },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	CHECK(!madvise(stuck_at(b), reg.range.len, MADV_DONTNEED), "%m");
+	CHECK(!ioctl(fd, UFFDIO_REGISTER, &reg), "%m");
+}
+
+/* Somebody has asked for that page */
+static void asked_for(int fd, const struct buf *b)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	struct uffd_msg msg;
+	uint64_t at;
+
+	CHECK(poll(&pfd, 1, patience(WC_MS)) == 1, "nobody asks for the page");
+	CHECK(read(fd, &msg, sizeof(msg)) == sizeof(msg), "%m");
+	CHECK(msg.event == UFFD_EVENT_PAGEFAULT, "event %x", msg.event);
+	at = msg.arg.pagefault.address & ~(page_size() - 1);
+	CHECK(at == (uintptr_t)stuck_at(b), "another page: %llx", (unsigned long long)at);
+}
+
+/* All that was withheld, with octets of @seed, counted from the buffer's start */
+static void serve(int fd, struct buf *b, uint32_t seed)
+{
+	const size_t from = STUCK * page_size(), len = b->len - from;
+	uint8_t *page = malloc(len);
+	struct uffdio_copy copy = {
+		.dst = (uintptr_t)stuck_at(b), .src = (uintptr_t)page, .len = len,
+	};
+	size_t i;
+
+	CHECK(page, "%m");
+	for (i = 0; i < len; i++)
+		page[i] = octet_of(seed, from + i);
+	CHECK(!ioctl(fd, UFFDIO_COPY, &copy), "%m");
+	free(page);
+}
+
+/* Octets as serve() counts them */
+static void was_filled(const struct buf *b, size_t off, size_t len, uint32_t seed)
+{
+	size_t i;
+
+	for (i = off; i < off + len; i++)
+		CHECK(b->at[i] == octet_of(seed, i), "octet %zu is %x", i, b->at[i]);
+}
+
+/* What is stuck is in the client's buffer, or in the server's */
+struct stall {
+	struct desk	d;
+	struct pair	q;	/* with nothing to do with it */
+	struct buf	own;	/* its memory */
+	int		fd;
+	bool		at_client;
+};
+
+static struct buf *held(struct stall *s)
+{
+	return s->at_client ? &s->d.c : &s->d.s;
+}
+
+static void stall_open(struct stall *s, bool at_client)
+{
+	memset(s, 0, sizeof(*s));
+	s->at_client = at_client;
+	odp_desk_own(&s->d, PAGES);
+	s->fd = open_uffd();
+	pair_open(&s->q, &(struct opts){});
+	buf_new(&s->own, 20000);
+	buf_reg(&s->own, s->q.c.pd, RIGHTS_ALL);
+	buf_fill(&s->d.c, 0, s->d.c.len, 1);
+	buf_fill(&s->d.s, 0, s->d.s.len, 2);
+	withhold(s->fd, held(s));
+}
+
+/* Others have what they want meanwhile */
+static void others_go_on(struct stall *s)
+{
+	const uint32_t n = rounds(200);
+	struct buf to;
+	uint32_t i;
+
+	buf_new(&to, 20000);
+	buf_reg(&to, s->q.s.pd, RIGHTS_ALL);
+	for (i = 0; i < n; i++) {
+		buf_fill(&s->own, 0, 20000, i);
+		do_recv(&s->q.s, 1, &to, 0, 20000);
+		do_send(&s->q.c, 2, &s->own, 0, 20000);
+		want_recv(s->q.s.rcq, 1, 20000);
+		want_ok(s->q.c.scq, 2, IBV_WC_SEND);
+		buf_has(&to, 0, 20000, i);
+	}
+	buf_free(&to);
+}
+
+static void stall_close(struct stall *s)
+{
+	buf_free(&s->own);
+	pair_close(&s->q);
+	close(s->fd);
+	odp_close(&s->d);
+}
+
+static struct job across(struct stall *s, enum ibv_wr_opcode op)
+{
+	const size_t page = page_size();
+
+	return (struct job){
+		.id = 1, .op = op, .flags = SIG, .b = &s->d.c, .off = page,
+		.len = (PAGES - 1) * page, .rkey = s->d.s.mr->rkey,
+		.raddr = (uintptr_t)s->d.s.at + page };
+}
+
+/* A message waits for the page, others do not, and then it is as if nothing had been */
+static void waits(struct stall *s, bool at_client, enum ibv_wr_opcode op)
+{
+	struct job j;
+
+	stall_open(s, at_client);
+	j = across(s, op);
+	if (op == IBV_WR_SEND)
+		do_recv(&s->d.p.s, 3, &s->d.s, page_size(), s->d.s.len - page_size());
+	do_job(&s->d.p.c, &j);
+	asked_for(s->fd, held(s));
+	others_go_on(s);
+	if (op == IBV_WR_RDMA_READ || at_client)
+		has_none(s->d.p.c.scq);
+	has_none(s->d.p.s.rcq);
+}
+
+static void sink_at_server(enum ibv_wr_opcode op)
+{
+	const size_t page = page_size(), len = (PAGES - 1) * page;
+	struct stall s;
+
+	waits(&s, false, op);
+	serve(s.fd, &s.d.s, 9);
+	if (op == IBV_WR_SEND)
+		want_recv(s.d.p.s.rcq, 3, len);
+	want_ok(s.d.p.c.scq, 1, op == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
+	all_have_come(&s.d);
+	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "not what was sent");
+	stall_close(&s);
+}
+
+static void stuck_write(void)
+{
+	sink_at_server(IBV_WR_RDMA_WRITE);
+}
+
+static void stuck_recv(void)
+{
+	sink_at_server(IBV_WR_SEND);
+}
+
+static void source_at_client(enum ibv_wr_opcode op)
+{
+	const size_t page = page_size(), len = (PAGES - 1) * page;
+	struct stall s;
+
+	waits(&s, true, op);
+	serve(s.fd, &s.d.c, 1);
+	if (op == IBV_WR_SEND)
+		want_recv(s.d.p.s.rcq, 3, len);
+	want_ok(s.d.p.c.scq, 1, op == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
+	all_have_come(&s.d);
+	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "not what was sent");
+	was_filled(&s.d.s, page, len, 1);
+	stall_close(&s);
+}
+
+static void stuck_send(void)
+{
+	source_at_client(IBV_WR_SEND);
+}
+
+static void stuck_write_source(void)
+{
+	source_at_client(IBV_WR_RDMA_WRITE);
+}
+
+static void stuck_read(bool at_client)
+{
+	const size_t page = page_size(), len = (PAGES - 1) * page;
+	struct stall s;
+
+	waits(&s, at_client, IBV_WR_RDMA_READ);
+	serve(s.fd, held(&s), 7);
+	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "not what was there");
+	stall_close(&s);
+}
+
+static void stuck_read_source(void)
+{
+	stuck_read(false);
+}
+
+static void stuck_read_sink(void)
+{
+	stuck_read(true);
+}
+
+static void stuck_atomic(void)
+{
+	const uint32_t at = STUCK * page_size() / sizeof(uint64_t);
+	struct stall s;
+	uint64_t was;
+
+	stall_open(&s, false);
+	do_atom(&s.d.p.c, &(struct atom){
+		.id = 1, .op = IBV_WR_ATOMIC_FETCH_AND_ADD, .flags = SIG, .value = 5,
+		.sink = &s.d.c, .target = &s.d.s, .to = at });
+	asked_for(s.fd, &s.d.s);
+	others_go_on(&s);
+	has_none(s.d.p.c.scq);
+	serve(s.fd, &s.d.s, 3);
+	want_atom(s.d.p.c.scq, 1, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	was = *word(&s.d.c, 0);
+	CHECK(*word(&s.d.s, at) == was + 5, "not added");
+	stall_close(&s);
+}
+
+/*
+ * Messages behind one that waits come in their turn, however many: what waits in
+ * the socket is not lost, and nothing overtakes.
+ */
+static void stuck_behind(void)
+{
+	const size_t page = page_size();
+	struct stall s;
+	uint32_t i;
+
+	stall_open(&s, false);
+	do_job(&s.d.p.c, &(struct job){
+		.id = 100, .op = IBV_WR_RDMA_WRITE, .b = &s.d.c, .off = STUCK * page,
+		.len = page, .rkey = s.d.s.mr->rkey,
+		.raddr = (uintptr_t)s.d.s.at + STUCK * page });
+	for (i = 0; i < 40; i++)
+		do_recv(&s.d.p.s, i, &s.d.s, 0, page);
+	for (i = 0; i < 40; i++)
+		do_send(&s.d.p.c, i, &s.d.c, 0, page - i);
+	asked_for(s.fd, &s.d.s);
+	others_go_on(&s);
+	has_none(s.d.p.s.rcq);
+	serve(s.fd, &s.d.s, 3);
+	for (i = 0; i < 40; i++)
+		want_recv(s.d.p.s.rcq, i, page - i);
+	for (i = 0; i < 40; i++)
+		want_ok(s.d.p.c.scq, i, IBV_WC_SEND);
+	stall_close(&s);
+}
+
+/* Served by pages of zeros, after the program has given up the range, too */
+static void stuck_unregistered(void)
+{
+	struct uffdio_range range;
+	struct stall s;
+
+	waits(&s, false, IBV_WR_RDMA_WRITE);
+	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s),
+				       (PAGES - STUCK) * page_size() };
+	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
+	CHECK(!ioctl(s.fd, UFFDIO_WAKE, &range), "%m");
+	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	all_have_come(&s.d);
+	CHECK(!memcmp(s.d.s.at + page_size(), s.d.c.at + page_size(), 5 * page_size()), "data");
+	stall_close(&s);
+}
+
+/* The memory is unmapped while somebody waits for it: that one is ended */
+static void stuck_unmapped(void)
+{
+	struct uffdio_range range;
+	struct stall s;
+	uint64_t was;
+
+	waits(&s, false, IBV_WR_RDMA_WRITE);
+	was = counter(&s.d.p.s, "end_ddp_tagged_bounds");
+	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s),
+				       (PAGES - STUCK) * page_size() };
+	CHECK(!munmap(stuck_at(&s.d.s), range.len), "%m");
+	CHECK(!ioctl(s.fd, UFFDIO_WAKE, &range), "%m");
+	pair_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&s.d.p, s.d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&s.d.p.s, "end_ddp_tagged_bounds", was, 1);
+	others_go_on(&s);
+}
+
+/* Ends of what waits --------------------------------------------------------- */
+
+struct ender {
+	struct stall	*s;
+	bool		done;
+};
+
+static void *dereg(void *arg)
+{
+	struct ender *e = arg;
+
+	CHECK(!ibv_dereg_mr(e->s->d.s.mr), "%m");
+	__atomic_store_n(&e->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void *destroy(void *arg)
+{
+	struct ender *e = arg;
+
+	rdma_destroy_qp(e->s->d.p.s.id);
+	__atomic_store_n(&e->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* It is done although the page has not come, nor will */
+static void ends_unserved(struct stall *s, void *(*run)(void *))
+{
+	const uint64_t until = now_ms() + patience(WC_MS);
+	struct ender e = { .s = s };
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, run, &e), "%m");
+	while (!__atomic_load_n(&e.done, __ATOMIC_ACQUIRE)) {
+		CHECK(now_ms() < until, "it waits for the page, too");
+		pause_ms(5);
+	}
+	CHECK(!pthread_join(thread, NULL), "%m");
+}
+
+/* No region, no right to its memory: the stream ends, and nothing is written */
+static void stuck_dereg(void)
+{
+	struct stall s;
+	uint64_t was;
+
+	waits(&s, false, IBV_WR_RDMA_WRITE);
+	was = counter(&s.d.p.s, "end_ddp_tagged_stag");
+	ends_unserved(&s, dereg);
+	serve(s.fd, &s.d.s, 5);
+	pair_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
+	was_filled(&s.d.s, STUCK * page_size(), page_size(), 5);
+	others_go_on(&s);
+}
+
+static void stuck_destroy(void)
+{
+	struct stall s;
+
+	waits(&s, false, IBV_WR_RDMA_WRITE);
+	ends_unserved(&s, destroy);
+	others_go_on(&s);
+	serve(s.fd, &s.d.s, 5);
+	was_filled(&s.d.s, STUCK * page_size(), page_size(), 5);
+}
+
+static void stuck_destroy_reader(void)
+{
+	struct stall s;
+
+	waits(&s, false, IBV_WR_RDMA_READ);
+	ends_unserved(&s, destroy);
+	others_go_on(&s);
+	serve(s.fd, &s.d.s, 5);
+}
+
+/* Whoever holds the descriptor keeps the page from coming when the program is dead */
+static void pass(int over, int fd)
+{
+	char room[CMSG_SPACE(sizeof(int))] = {}, byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+			      .msg_control = room, .msg_controllen = sizeof(room) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	CHECK(sendmsg(over, &msg, 0) == 1, "%m");
+}
+
+static int fetch(int over)
+{
+	char room[CMSG_SPACE(sizeof(int))] = {}, byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+			      .msg_control = room, .msg_controllen = sizeof(room) };
+	struct cmsghdr *c;
+	int fd;
+
+	CHECK(recvmsg(over, &msg, 0) == 1, "it has not come so far");
+	c = CMSG_FIRSTHDR(&msg);
+	CHECK(c, "no descriptor came");
+	memcpy(&fd, CMSG_DATA(c), sizeof(int));
+	return fd;
+}
+
+/* Both ends are its own; it dies where the other process says */
+static void hang(int over, enum ibv_wr_opcode op, bool at_client)
+{
+	struct stall s;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	waits(&s, at_client, op);
+	pass(over, s.fd);
+	for (;;)
+		pause();
+}
+
+static void killed_in(enum ibv_wr_opcode op, bool at_client)
+{
+	uint64_t until;
+	int over[2], fd;
+	pid_t pid;
+
+	close(open_uffd());
+	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, over), "%m");
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (!pid)
+		hang(over[1], op, at_client);
+	close(over[1]);
+	fd = fetch(over[0]);
+	CHECK(!kill(pid, SIGKILL), "%m");
+	until = now_ms() + patience(WC_MS);
+	while (waitpid(pid, NULL, WNOHANG) != pid) {
+		CHECK(now_ms() < until, "it does not die");
+		pause_ms(10);
+	}
+	close(fd);
+	close(over[0]);
+}
+
+static void stuck_killed(void)
+{
+	struct pair p;
+
+	odp_pair(&p, &(struct opts){});
+	pair_close(&p);
+	killed_in(IBV_WR_RDMA_WRITE, false);
+	killed_in(IBV_WR_RDMA_READ, false);
+	killed_in(IBV_WR_SEND, true);
+	killed_in(IBV_WR_RDMA_READ, true);
+	/* and the device is as good as ever */
+	later();
+}
+
+/* Who has the descriptors after the program that registered its memory has gone */
+static void inherit(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	odp_desk_own(&d, 64);
+	trade_all(&d, d.s.len, 1, NULL);
+	fflush(stdout);
+	if (!fork()) {
+		pause_ms(1500);
+		_exit(PASS);
+	}
+	/* the last it does: with its memory go the pages that these want */
+	for (i = 0; i < 40; i++)
+		do_job(&d.p.c, &(struct job){
+			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+			.b = &d.c, .len = d.c.len, .raddr = (uintptr_t)d.s.at,
+			.rkey = d.s.mr->rkey });
+	_exit(PASS);
+}
+
+static void outlived(void)
+{
+	int status, i;
+	pid_t pid;
+
+	for (i = 0; i < 5; i++) {
+		fflush(stdout);
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+		pid = fork();
+		CHECK(pid >= 0, "%m");
+		if (!pid)
+			inherit();
+		CHECK(waitpid(pid, &status, 0) == pid, "%m");
+		if (WIFEXITED(status) && WEXITSTATUS(status) == SKIP)
+			_exit(SKIP);
+		CHECK(!status, "%x", status);
+		/* its child, which is ours now */
+		CHECK(wait(&status) > 0 && !status, "%x", status);
+	}
+	later();
+}
+
+const struct test odp_stuck_tests[] = {
+	CASE("odp_stuck_write", stuck_write, 0, ""),
+	CASE("odp_stuck_recv", stuck_recv, 0, ""),
+	CASE("odp_stuck_send", stuck_send, 0, ""),
+	CASE("odp_stuck_write_source", stuck_write_source, 0, ""),
+	CASE("odp_stuck_read_source", stuck_read_source, 0, ""),
+	CASE("odp_stuck_read_sink", stuck_read_sink, 0, ""),
+	CASE("odp_stuck_atomic", stuck_atomic, 0, ""),
+	CASE("odp_stuck_behind", stuck_behind, 0, ""),
+	CASE("odp_stuck_unregistered", stuck_unregistered, 0, ""),
+	CASE("odp_stuck_unmapped", stuck_unmapped, 0, ""),
+	CASE("odp_stuck_dereg", stuck_dereg, 0, ""),
+	CASE("odp_stuck_destroy", stuck_destroy, 0, ""),
+	CASE("odp_stuck_destroy_reader", stuck_destroy_reader, 0, ""),
+	CASE("odp_stuck_killed", stuck_killed, 120, ""),
+	CASE("odp_outlived", outlived, 60, ""),
+	{}
+};

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Pages of a region on demand that cannot be had: who finds one is ended as by a
+ * region that does not reach there, or has not the right.
+ */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+
+#include "verbs_odp.h"
+
+#define PAGES	6u
+
+/* What has become of the region's third page and those behind it */
+enum lack {
+	HOLE,		/* not mapped */
+	SHUT,		/* PROT_NONE */
+	NO_WRITE,	/* PROT_READ */
+	CUT,		/* behind the end of its file */
+};
+
+static void take(struct buf *b, enum lack lack, int fd)
+{
+	uint8_t *at = b->at + 2 * page_size();
+	size_t len = b->len - 2 * page_size();
+
+	if (lack == HOLE)
+		CHECK(!munmap(at, len), "%m");
+	if (lack == SHUT)
+		CHECK(!mprotect(at, len, PROT_NONE), "%m");
+	if (lack == NO_WRITE)
+		CHECK(!mprotect(at, len, PROT_READ), "%m");
+	if (lack == CUT)
+		CHECK(!ftruncate(fd, 2 * page_size()), "%m");
+}
+
+/* A desk, one of whose buffers lacks pages, those that were there among them */
+static void desk_without(struct desk *d, struct buf *b, enum lack lack)
+{
+	int fd = new_file(PAGES);
+
+	odp_pair(&d->p, &(struct opts){});
+	pages_map(&d->c, PAGES, b == &d->c ? fd : new_file(PAGES));
+	pages_map(&d->s, PAGES, b == &d->s ? fd : new_file(PAGES));
+	buf_reg(&d->c, d->p.c.pd, RIGHTS_ODP);
+	buf_reg(&d->s, d->p.s.pd, RIGHTS_ODP);
+	trade_all(d, d->s.len, lack, NULL);
+	take(b, lack, fd);
+	/* what is before them is as good as ever */
+	trade_all(d, 2 * page_size(), lack + 1, NULL);
+	CHECK(!close(fd), "%m");
+}
+
+/* A peer that asks for it --------------------------------------------------- */
+
+struct remote {
+	enum lack		lack;
+	enum ibv_wr_opcode	op;
+	const char		*ends;	/* the counter that tells */
+};
+
+struct counts {
+	uint64_t end, sent, got;
+};
+
+static struct counts read_counts(const struct desk *d, const char *ends)
+{
+	return (struct counts){
+		.end = counter(&d->p.s, ends),
+		.sent = counter(&d->p.s, "tx_terminates"),
+		.got = counter(&d->p.c, "rx_terminates"),
+	};
+}
+
+static void check_counts(const struct desk *d, const char *ends, const struct counts *was)
+{
+	want_counted(&d->p.s, ends, was->end, 1);
+	want_counted(&d->p.s, "tx_terminates", was->sent, 1);
+	want_counted(&d->p.c, "rx_terminates", was->got, 1);
+}
+
+static void both_down(struct desk *d)
+{
+	want_async(d->p.s.id->verbs, IBV_EVENT_QP_ACCESS_ERR, d->p.s.qp);
+	want_async(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);
+	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	CHECK(qp_state(&d->p.c) == IBV_QPS_ERR, "%d", qp_state(&d->p.c));
+	CHECK(qp_state(&d->p.s) == IBV_QPS_ERR, "%d", qp_state(&d->p.s));
+}
+
+/* From the second page into the third; an atomic in the third */
+static void ask(struct desk *d, enum ibv_wr_opcode op)
+{
+	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		do_atom(&d->p.c, &(struct atom){
+			.id = 1, .op = op, .flags = SIG, .value = 1, .sink = &d->c,
+			.target = &d->s, .to = 2 * page_size() / sizeof(uint64_t) });
+	else
+		do_job(&d->p.c, &(struct job){
+			.id = 1, .op = op, .flags = SIG, .b = &d->c, .off = 3,
+			.len = page_size(), .rkey = d->s.mr->rkey,
+			.raddr = (uintptr_t)d->s.at + page_size() + 5 });
+}
+
+static void remote(const struct remote *r)
+{
+	struct counts was;
+	struct ibv_wc wc;
+	struct pair q;
+	struct desk d;
+
+	desk_without(&d, &d.s, r->lack);
+	pair_open_like(&q, &d.p);
+	was = read_counts(&d, r->ends);
+	do_recv(&d.p.s, 7, NULL, 0, 0);
+	ask(&d, r->op);
+	wc = next_wc(d.p.c.scq);
+	CHECK(wc.wr_id == 1, "%llu", (unsigned long long)wc.wr_id);
+	/* a Write may have completed before the peer complained */
+	if (r->op != IBV_WR_RDMA_WRITE)
+		CHECK(wc.status == IBV_WC_REM_ACCESS_ERR, "%s", ibv_wc_status_str(wc.status));
+	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
+	both_down(&d);
+	check_counts(&d, r->ends, &was);
+	/* another one that may use the same region does */
+	d.p.c.qp = q.c.qp;
+	d.p.s.qp = q.s.qp;
+	trade_write(&d, 0, 2 * page_size(), 4, NULL);
+	trade_read(&d, 0, 2 * page_size(), 4, NULL);
+}
+
+#define REMOTE(name, ...)						\
+	static void name(void)						\
+	{								\
+		remote(&(struct remote){ __VA_ARGS__ });		\
+	}
+
+#define W IBV_WR_RDMA_WRITE
+#define R IBV_WR_RDMA_READ
+#define A IBV_WR_ATOMIC_FETCH_AND_ADD
+REMOTE(write_hole, HOLE, W, "end_ddp_tagged_bounds")
+REMOTE(write_shut, SHUT, W, "end_ddp_tagged_stag")
+REMOTE(write_no_write, NO_WRITE, W, "end_ddp_tagged_stag")
+REMOTE(write_cut, CUT, W, "end_ddp_tagged_bounds")
+REMOTE(read_hole, HOLE, R, "end_rdmap_bounds")
+REMOTE(read_shut, SHUT, R, "end_rdmap_access")
+REMOTE(read_cut, CUT, R, "end_rdmap_bounds")
+REMOTE(atomic_hole, HOLE, A, "end_rdmap_bounds")
+REMOTE(atomic_no_write, NO_WRITE, A, "end_rdmap_access")
+REMOTE(atomic_cut, CUT, A, "end_rdmap_bounds")
+
+/* A Read does not mind that it could not write */
+static void read_no_write(void)
+{
+	struct desk d;
+
+	desk_without(&d, &d.s, NO_WRITE);
+	ask(&d, R);
+	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	odp_close(&d);
+}
+
+/* The program's own --------------------------------------------------------- */
+
+static void own(enum lack lack, enum ibv_wr_opcode op)
+{
+	struct ibv_wc wc;
+	struct desk d;
+
+	desk_without(&d, &d.c, lack);
+	do_recv(&d.p.s, 7, &d.s, 0, d.s.len);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = op, .flags = SIG, .b = &d.c, .off = page_size() + 9,
+		.len = page_size(), .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
+	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND });
+	want_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
+	wc = next_wc(d.p.c.scq);
+	CHECK(wc.wr_id == 2 && wc.status == IBV_WC_WR_FLUSH_ERR, "%llu: %s",
+	      (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
+	CHECK(qp_state(&d.p.c) == IBV_QPS_ERR, "%d", qp_state(&d.p.c));
+}
+
+static void received(enum lack lack)
+{
+	struct desk d;
+
+	desk_without(&d, &d.s, lack);
+	do_recv(&d.p.s, 1, &d.s, page_size() + 9, page_size());
+	do_recv(&d.p.s, 2, NULL, 0, 0);
+	do_job(&d.p.c, &(struct job){
+		.op = IBV_WR_SEND, .b = &d.c, .len = page_size() });
+	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
+	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+#define OWN(name, ...)	static void name(void) { own(__VA_ARGS__); }
+#define RECEIVED(name, lack)	static void name(void) { received(lack); }
+
+OWN(send_hole, HOLE, IBV_WR_SEND)
+OWN(send_shut, SHUT, IBV_WR_SEND)
+OWN(send_cut, CUT, IBV_WR_SEND)
+OWN(source_hole, HOLE, W)
+OWN(sink_hole, HOLE, R)
+OWN(sink_shut, SHUT, R)
+OWN(sink_no_write, NO_WRITE, R)
+OWN(sink_cut, CUT, R)
+RECEIVED(recv_hole, HOLE)
+RECEIVED(recv_no_write, NO_WRITE)
+RECEIVED(recv_cut, CUT)
+
+/* The kernel's own half is no part of the address space that is registered */
+static void implicit_kernel(void)
+{
+	static const uint64_t at[] = { 0, 0xffff888000000000ull, 0x8000000000000000ull,
+				       0xfffffffffffff000ull, 0x7ffffffff000ull };
+	struct ibv_mr *all;
+	struct ibv_wc wc;
+	struct desk d;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		odp_pair(&d.p, &(struct opts){});
+		pages_new(&d.c, 1);
+		buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
+		all = ibv_reg_mr(d.p.s.pd, NULL, SIZE_MAX, RIGHTS_ODP);
+		CHECK(all, "%m");
+		do_job(&d.p.c, &(struct job){
+			.id = 1, .op = R, .flags = SIG, .b = &d.c, .len = 64,
+			.raddr = at[i], .rkey = all->rkey });
+		wc = next_wc(d.p.c.scq);
+		CHECK(wc.status == IBV_WC_REM_ACCESS_ERR, "at %llx: %s",
+		      (unsigned long long)at[i], ibv_wc_status_str(wc.status));
+		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+		pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+		CHECK(!ibv_dereg_mr(all), "%m");
+		memset(&d.s, 0, sizeof(d.s));
+		odp_free(&d);
+	}
+}
+
+#define T(fn)	CASE("odp_" #fn, fn, 0, "")
+
+const struct test odp_wrong_tests[] = {
+	T(write_hole), T(write_shut), T(write_no_write), T(write_cut),
+	T(read_hole), T(read_shut), T(read_cut), T(read_no_write),
+	T(atomic_hole), T(atomic_no_write), T(atomic_cut),
+	T(send_hole), T(send_shut), T(send_cut), T(source_hole),
+	T(sink_hole), T(sink_shut), T(sink_no_write), T(sink_cut),
+	T(recv_hole), T(recv_no_write), T(recv_cut),
+	T(implicit_kernel),
+	{}
+};
