@@ -168,6 +168,26 @@ static void mark(struct run *r, struct mark *m)
 	m->messages = r->done;
 }
 
+/* Nothing is left on the way after a round */
+static void run_pings(struct run *r, struct mark *m)
+{
+	r->done = ping_until(&r->s, 0, now() + r->s.opt->warm);
+	mark(r, &m[0]);
+	r->done = ping_until(&r->s, r->done, m[0].time + r->s.opt->secs);
+	mark(r, &m[1]);
+	ping_end(&r->s, r->done);
+}
+
+static void run_messages(struct run *r, struct mark *m)
+{
+	run_until(r, now() + r->s.opt->warm);
+	drain(r);
+	mark(r, &m[0]);
+	run_until(r, m[0].time + r->s.opt->secs);
+	drain(r);
+	mark(r, &m[1]);
+}
+
 void active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
 		 struct mark *m)
 {
@@ -182,12 +202,12 @@ void active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
 	side_connect(&r->s);
 	if (opt->op != OP_READ)
 		fill_pattern(r->s.buf, r->s.window);
-	run_until(r, now() + opt->warm);
-	drain(r);
-	mark(r, &m[0]);
-	run_until(r, m[0].time + opt->secs);
-	drain(r);
-	mark(r, &m[1]);
+	if (opt->op == OP_PING) {
+		post_recvs(&r->s, 0, 1);
+		run_pings(r, m);
+	} else {
+		run_messages(r, m);
+	}
 	if (opt->op == OP_READ && enough_to_check(&r->s, r->done))
 		sh->bad = !has_pattern(r->s.buf, r->s.window);
 	eventfd_write(sh->stop, r->done);

@@ -47,6 +47,8 @@ void passive_rdma(const struct options *opt, struct shared *sh)
 	eventfd_t messages;
 
 	side_accept(&s);
+	if (opt->op == OP_PING)
+		pong(&s);
 	while (!fds[0].revents) {
 		if (fds[1].revents)
 			take_wanted(&s);
@@ -54,7 +56,7 @@ void passive_rdma(const struct options *opt, struct shared *sh)
 			die("poll");
 	}
 	eventfd_read(sh->stop, &messages);
-	if (opt->op != OP_READ && enough_to_check(&s, messages))
+	if (opt->op != OP_READ && opt->op != OP_PING && enough_to_check(&s, messages))
 		sh->bad = !has_pattern(s.buf, s.window);
 	side_end(&s);
 }

@@ -17,18 +17,21 @@ static const char * const op_names[] = {
 	[OP_WRITE] = "write",
 	[OP_SEND] = "send",
 	[OP_READ] = "read",
+	[OP_PING] = "ping",
 	[OP_TCP] = "tcp",
 	[OP_SCTP] = "sctp",
 };
 
 static const char usage_text[] =
-	"usage: rate -a ADDRESS [options] write|send|read|tcp|sctp\n"
+	"usage: rate -a ADDRESS [options] write|send|read|ping|tcp|sctp\n"
 	"Moves messages between two processes over the RDMA device (or bare\n"
-	"TCP, or SCTP) at ADDRESS, and prints a line of JSON.\n"
+	"TCP, or SCTP) at ADDRESS, and prints a line of JSON. A ping is a Send\n"
+	"there and one back.\n"
 	"  -s OCTETS   of a message (65536)\n"
 	"  -l N        messages of a post (1)\n"
 	"  -d N        messages posted and not completed (64)\n"
 	"  -g N        every so many are signalled (a quarter of the depth)\n"
+	"  -p          who waits for a ping does not sleep\n"
 	"  -r N        outstanding RDMA Reads (16)\n"
 	"  -w SECONDS  before the measured time (0.5)\n"
 	"  -t SECONDS  that are measured (2)\n";
@@ -63,6 +66,7 @@ static void set_option(struct options *o, int c)
 	case 'l': o->list = strtoul(optarg, NULL, 0); break;
 	case 'd': o->depth = strtoul(optarg, NULL, 0); break;
 	case 'g': o->signal = strtoul(optarg, NULL, 0); break;
+	case 'p': o->spin = true; break;
 	case 'r': o->reads = strtoul(optarg, NULL, 0); break;
 	case 'w': o->warm = strtod(optarg, NULL); break;
 	case 't': o->secs = strtod(optarg, NULL); break;
@@ -74,7 +78,7 @@ static void get_options(struct options *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "a:s:l:d:g:r:w:t:")) != -1)
+	while ((c = getopt(argc, argv, "a:s:l:d:g:pr:w:t:")) != -1)
 		set_option(o, c);
 	if (optind + 1 != argc || !o->addr)
 		usage();

@@ -21,6 +21,7 @@ enum op {
 	OP_WRITE,
 	OP_SEND,
 	OP_READ,
+	OP_PING,
 	OP_TCP,
 	OP_SCTP,
 };
@@ -33,6 +34,7 @@ enum op {
  * @list: messages of a post
  * @depth: messages posted and not completed, at most
  * @signal: every so many messages are signalled
+ * @spin: who waits for a ping looks again and again
  * @reads: outstanding RDMA Reads asked for (IRD, ORD)
  * @recvs: depth of the receive queue, for sends
  * @warm: seconds before the measured time
@@ -45,6 +47,7 @@ struct options {
 	uint32_t list;
 	uint32_t depth;
 	uint32_t signal;
+	bool spin;
 	uint32_t reads;
 	uint32_t recvs;
 	double warm;
@@ -144,6 +147,10 @@ int side_poll(struct side *s, struct ibv_wc *wc, int n);
 void side_arm(struct side *s);
 void side_take_event(struct side *s);
 void post_recvs(struct side *s, uint64_t first, uint32_t n);
+
+uint64_t ping_until(struct side *s, uint64_t done, double end);
+void ping_end(struct side *s, uint64_t done);
+void pong(struct side *s);
 
 void take_mark(struct mark *m, pid_t peer);
 

@@ -186,7 +186,7 @@ void side_accept(struct side *s)
 	ev = get_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
 	s->id = ev->id;
 	rdma_ack_cm_event(ev);
-	make_qp(s, 1, s->opt->recvs);
+	make_qp(s, s->opt->op == OP_PING ? s->opt->depth : 1, s->opt->recvs);
 	if (s->opt->op == OP_READ)
 		fill_pattern(s->buf, s->window);
 	s->sh->addr = (uintptr_t)s->buf;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A Send there, a Send back, and so on: who waits sleeps, or looks again and again. */
+#include "rate.h"
+
+#define BATCH	8
+
+/* A ping of this many octets is the last one */
+#define FAREWELL	1
+
+/* Both ends have one receive posted whenever the other one may send */
+static void send_one(struct side *s, uint64_t n, uint32_t octets)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)s->buf,
+		.length = octets,
+		.lkey = s->mr->lkey,
+	};
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = n + 1,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = (n + 1) % s->opt->signal ? 0 : IBV_SEND_SIGNALED,
+	};
+
+	if (ibv_post_send(s->id->qp, &wr, &bad))
+		die("ibv_post_send");
+}
+
+/* Octets of what has arrived, 0 if nothing has */
+static uint32_t look(struct side *s)
+{
+	struct ibv_wc wc[BATCH];
+	uint32_t octets = 0;
+	int i, n;
+
+	n = side_poll(s, wc, BATCH);
+	for (i = 0; i < n; i++)
+		if (wc[i].opcode == IBV_WC_RECV)
+			octets = wc[i].byte_len;
+	return octets;
+}
+
+static uint32_t wait_one(struct side *s)
+{
+	uint32_t octets;
+
+	while (!(octets = look(s))) {
+		if (s->opt->spin)
+			continue;
+		side_arm(s);
+		octets = look(s);
+		if (octets)
+			break;
+		side_take_event(s);
+	}
+	post_recvs(s, 0, 1);
+	return octets;
+}
+
+uint64_t ping_until(struct side *s, uint64_t done, double end)
+{
+	do {
+		send_one(s, done++, s->opt->size);
+		wait_one(s);
+	} while (now() < end);
+	return done;
+}
+
+void ping_end(struct side *s, uint64_t done)
+{
+	send_one(s, done, FAREWELL);
+	wait_one(s);
+}
+
+void pong(struct side *s)
+{
+	uint64_t done = 0;
+	uint32_t octets;
+
+	do {
+		octets = wait_one(s);
+		send_one(s, done++, s->opt->size);
+	} while (octets != FAREWELL);
+}
