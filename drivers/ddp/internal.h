@@ -15,12 +15,41 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 			 void *dst, u32 len);
 
+/* paged.c: one copy between a region without blocks and something else */
+struct ddp_copy {
+	struct ddp_llp	*llp;	/* where from; NULL: between it and @flat */
+	void		*flat;
+	bool		write;	/* to the region */
+};
+
+enum iw_reason ddp_paged_copy(const struct ddp_region *r, u64 to, u32 len,
+			      struct ddp_copy *c, struct ddp_wait *w);
+enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
+				void (*change)(void *arg, u64 *word), void *arg,
+				struct ddp_wait *w);
+
+/* wait.c: runners that wait for memory */
+void ddp_waits_init(struct ddp_stream *s);
+void ddp_waits_end(struct ddp_stream *s);
+enum iw_reason ddp_wait_for(struct ddp_wait *w, const struct ddp_region *r,
+			    u64 to, u32 len, bool write);
+
 static inline void ddp_cursor_init(struct ddp_cursor *c,
 				   const struct ddp_buf *buf)
 {
 	c->buf = buf;
 	c->sge = 0;
 	c->off = 0;
+}
+
+/* To where the octet @off of @buf is */
+static inline void ddp_cursor_seek(struct ddp_cursor *c,
+				   const struct ddp_buf *buf, u32 off)
+{
+	ddp_cursor_init(c, buf);
+	while (!buf->flat && c->sge < buf->nsge && off > buf->sge[c->sge].len)
+		off -= buf->sge[c->sge++].len;
+	c->off = off;
 }
 
 /* stag.c: may @s use [to, to + len) of @stag with @rights?  Takes a use. */

@@ -4,14 +4,15 @@
  *
  * A region's blocks are found by a shift; neighbours that lie together in
  * memory are copied as one run.  Never a second look at where octets go: each
- * piece is checked and held, and copied; the hold may stay for the next.
+ * piece is checked and held, and copied; the hold may stay for the next.  Regions
+ * without blocks are paged.c's.
  */
 #include <linux/atomic.h>
 #include <linux/export.h>
 
 #include "internal.h"
 
-/* The longest run at @to, up to @len octets */
+/* The longest run at @to, up to @len octets, of a region with blocks */
 static void *region_run(const struct ddp_region *r, u64 to, u32 *len)
 {
 	u64 off = to - r->base + r->skip;
@@ -19,8 +20,6 @@ static void *region_run(const struct ddp_region *r, u64 to, u32 *len)
 	size_t i = off >> r->shift, run;
 	void *p;
 
-	if (!r->block)
-		return (void *)(uintptr_t)to;
 	p = r->block[i] + (off & mask);
 	for (run = mask + 1 - (off & mask); run < *len; run += mask + 1, i++)
 		if (r->block[i + 1] != r->block[i] + mask + 1)
@@ -30,8 +29,14 @@ static void *region_run(const struct ddp_region *r, u64 to, u32 *len)
 }
 
 static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
-				      u32 len, struct ddp_llp *llp)
+				      u32 len, struct ddp_llp *llp,
+				      struct ddp_wait *w)
 {
+	if (unlikely(!r->block)) {
+		struct ddp_copy c = { .llp = llp, .write = true };
+
+		return ddp_paged_copy(r, to, len, &c, w);
+	}
 	while (len) {
 		u32 run = len;
 		void *p = region_run(r, to, &run);
@@ -51,20 +56,25 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
  * last octet early; so may one over SCTP whose last segment overtakes another.)
  */
 static enum iw_reason region_fill(const struct ddp_region *r, u64 to, u32 len,
-				  struct ddp_llp *llp)
+				  struct ddp_llp *llp, struct ddp_wait *w)
 {
-	enum iw_reason why = region_from_llp(r, to, len - 1, llp);
+	enum iw_reason why = region_from_llp(r, to, len - 1, llp, w);
 
 	if (why)
 		return why;
 	/* litmus: none, the other side is a program: the data, then the flag */
 	smp_wmb();
-	return region_from_llp(r, to + len - 1, 1, llp);
+	return region_from_llp(r, to + len - 1, 1, llp, w);
 }
 
-static void region_to_flat(const struct ddp_region *r, u64 to, u32 len,
-			   void *dst)
+static enum iw_reason region_to_flat(const struct ddp_region *r, u64 to,
+				     u32 len, void *dst, struct ddp_wait *w)
 {
+	if (unlikely(!r->block)) {
+		struct ddp_copy c = { .flat = dst };
+
+		return ddp_paged_copy(r, to, len, &c, w);
+	}
 	while (len) {
 		u32 run = len;
 		const void *p = region_run(r, to, &run);
@@ -74,11 +84,18 @@ static void region_to_flat(const struct ddp_region *r, u64 to, u32 len,
 		to += run;
 		len -= run;
 	}
+	return IW_OK;
 }
 
-static void region_from_flat(const struct ddp_region *r, u64 to, u32 len,
-			     const void *src)
+static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
+				       u32 len, const void *src,
+				       struct ddp_wait *w)
 {
+	if (unlikely(!r->block)) {
+		struct ddp_copy c = { .flat = (void *)src, .write = true };
+
+		return ddp_paged_copy(r, to, len, &c, w);
+	}
 	while (len) {
 		u32 run = len;
 		void *p = region_run(r, to, &run);
@@ -88,6 +105,7 @@ static void region_from_flat(const struct ddp_region *r, u64 to, u32 len,
 		to += run;
 		len -= run;
 	}
+	return IW_OK;
 }
 
 /*
@@ -126,8 +144,8 @@ static bool plain_kernel_memory(const struct ddp_stream *s, u32 stag)
  *
  * @s->rx_held may hold the region afterwards.
  *
- * Return: IW_OK with all of it placed, or why not; IW_UNREADABLE may come
- * after a part of it.
+ * Return: IW_OK with all of it placed, or why not; IW_UNREADABLE and IW_NOT_NOW
+ * may come after a part of it.
  */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
@@ -141,8 +159,8 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 		return why;
 	r = s->rx_held;
 	if (llp)
-		why = h->last ? region_fill(r, h->to, len, llp)
-			      : region_from_llp(r, h->to, len, llp);
+		why = h->last ? region_fill(r, h->to, len, llp, &s->rx_wait)
+			      : region_from_llp(r, h->to, len, llp, &s->rx_wait);
 	ddp_hold_used(&s->rx_held);
 	return why;
 }
@@ -163,9 +181,9 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 	/* the buffer is the ULP's own: what is wrong with it is a local fault */
 	if (ddp_region_use(s, m, DDP_LOCAL_WRITE | DDP_RECEIVED, &r))
 		return IW_LOCAL_PROT;
-	why = region_from_llp(r, m->addr, m->len, llp);
+	why = region_from_llp(r, m->addr, m->len, llp, &s->rx_wait);
 	ddp_region_put(r);
-	return why;
+	return why == IW_DDP_T_STAG ? IW_LOCAL_PROT : why;
 }
 
 /**
@@ -176,7 +194,7 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
  * @len: octets, no more than the buffer has left
  *
  * Return: IW_OK; IW_LOCAL_PROT if the buffer names memory it may not use;
- * IW_UNREADABLE.
+ * IW_UNREADABLE; IW_NOT_NOW after a part of it, @to standing anywhere.
  */
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  struct ddp_cursor *to, u32 len)
@@ -213,9 +231,9 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 	why = ddp_hold_use(s, &s->tx_held, m, s->msg.rights);
 	if (why)
 		return why;
-	region_to_flat(s->tx_held, m->addr, m->len, dst);
+	why = region_to_flat(s->tx_held, m->addr, m->len, dst, &s->tx_wait);
 	ddp_hold_used(&s->tx_held);
-	return IW_OK;
+	return why;
 }
 
 /**
@@ -225,7 +243,8 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
  * @dst: where they go
  * @len: how many, no more than the message has left
  *
- * Return: IW_OK, or why the memory may not be read.
+ * Return: IW_OK, or why the memory may not be read; IW_NOT_NOW after a part of it,
+ * @from standing anywhere.
  */
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 			 void *dst, u32 len)
@@ -255,9 +274,9 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
  * @m: where to, all of it
  * @src: where from
  *
- * BH off.
+ * The receive runner, BH off.
  *
- * Return: IW_OK, or why the memory may not be written.
+ * Return: IW_OK, or why the memory may not be written; or IW_NOT_NOW.
  */
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 			     const void *src)
@@ -272,21 +291,41 @@ enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 	why = ddp_region_use(s, m, DDP_LOCAL_WRITE, &r);
 	if (why)
 		return why;
-	region_from_flat(r, m->addr, m->len, src);
+	why = region_from_flat(r, m->addr, m->len, src, &s->rx_wait);
 	ddp_region_put(r);
-	return IW_OK;
+	return why;
 }
 EXPORT_SYMBOL_GPL(ddp_mem_store);
 
-static u64 replace(u64 *word, u64 (*result)(const void *how, u64 old),
-		   const void *how)
-{
-	u64 old = READ_ONCE(*word);
+struct change {
+	u64		(*result)(const void *how, u64 old);
+	const void	*how;
+	u64		old;
+};
 
+static void replace(void *arg, u64 *word)
+{
+	struct change *c = arg;
+
+	c->old = READ_ONCE(*word);
 	/* litmus: none, the peers' own affair */
-	while (!try_cmpxchg(word, &old, result(how, old)))
+	while (!try_cmpxchg(word, &c->old, c->result(c->how, c->old)))
 		;
-	return old;
+}
+
+/* Of a region with blocks; see ddp_paged_atomic() */
+static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
+				    struct change *c)
+{
+	u32 len = sizeof(u64);
+	/* what is aligned lies in one block */
+	u64 *word = region_run(r, to, &len);
+
+	if (!IS_ALIGNED((uintptr_t)word, sizeof(u64)))
+		return IW_RDMAP_STREAM;
+	if (c->result)
+		replace(c, word);
+	return IW_OK;
 }
 
 /**
@@ -299,30 +338,32 @@ static u64 replace(u64 *word, u64 (*result)(const void *how, u64 old),
  * @how: for @result
  * @old: set to the old value
  *
- * Atomic against all streams of all devices and against the CPUs.  BH off.
+ * Atomic against all streams of all devices and against the CPUs.  BH off; with
+ * @result the transmit runner.
  *
- * Return: IW_OK; IW_RDMAP_STREAM: it is misaligned; or why the peer may not.
+ * Return: IW_OK; IW_RDMAP_STREAM: it is misaligned; IW_NOT_NOW with nothing done; or
+ * why the peer may not.
  */
 enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      u64 (*result)(const void *how, u64 old),
 			      const void *how, u64 *old)
 {
 	const struct ddp_sge m = { .addr = to, .len = sizeof(u64), .stag = stag };
-	u32 len = sizeof(u64);
+	struct change c = { .result = result, .how = how };
 	struct ddp_region *r;
 	enum iw_reason why;
-	void *word;
 
 	why = ddp_region_use(s, &m, DDP_REMOTE_ATOMIC, &r);
 	if (why)
 		return why;
-	/* what is aligned lies in one block */
-	word = region_run(r, to, &len);
-	if (!IS_ALIGNED((uintptr_t)word, sizeof(u64)))
-		why = IW_RDMAP_STREAM;
-	else if (result)
-		*old = replace(word, result, how);
+	if (unlikely(!r->block))
+		why = ddp_paged_atomic(r, to, result ? replace : NULL, &c,
+				       &s->tx_wait);
+	else
+		why = region_atomic(r, to, &c);
 	ddp_region_put(r);
+	if (!why && result)
+		*old = c.old;
 	return why;
 }
 EXPORT_SYMBOL_GPL(ddp_mem_atomic);

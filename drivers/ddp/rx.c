@@ -5,6 +5,8 @@
  *
  * A tagged segment that is here before its turn is placed at once and goes
  * through the same steps when its turn comes, but for the copy (section 5.3).
+ *
+ * One whose memory has to come first is put off: it is admitted, and comes again.
  */
 #include <linux/export.h>
 
@@ -45,17 +47,54 @@ static enum iw_reason read_header(struct ddp_llp *llp, const u8 *head,
 	return why;
 }
 
+/* Once: what comes again has been */
+static enum iw_reason admit(struct ddp_stream *s, const struct rx_seg *g,
+			    struct ddp_grant *grant)
+{
+	if (likely(!s->put_off.here))
+		return s->ulp->admit(s, &g->h, g->payload, grant);
+	*grant = s->put_off.grant;
+	s->put_off.here = false;
+	return IW_OK;
+}
+
+static void put_off(struct ddp_stream *s, const struct rx_seg *g,
+		    const struct ddp_grant *grant)
+{
+	/* whoever revokes does not wait for memory that has to come */
+	ddp_hold_drop(&s->rx_held);
+	s->put_off = (struct ddp_put_off) {
+		.here = true,
+		.raw_len = g->raw_len,
+		.len = g->len,
+		.grant = *grant,
+	};
+	memcpy(s->put_off.raw, g->raw, g->raw_len);
+}
+
+/*
+ * Who writes what we receive may have written on: what was decided by, once, is
+ * what has to come again.
+ */
+static bool is_put_off(const struct ddp_put_off *p, const struct rx_seg *g)
+{
+	return p->len == g->len && p->raw_len == g->raw_len &&
+	       !memcmp(p->raw, g->raw, g->raw_len);
+}
+
 static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct rx_seg *g)
 {
 	struct ddp_grant grant = {};
 	enum iw_reason why;
 
-	why = s->ulp->admit(s, &g->h, g->payload, &grant);
+	why = admit(s, g, &grant);
 	/* DDP-56: the STag and TO of no octets are not looked at */
 	if (!why && g->payload)
 		why = ddp_place_tagged(s, g->placed ? NULL : llp, &g->h,
 				       g->payload, grant.rights);
+	if (unlikely(why == IW_NOT_NOW))
+		put_off(s, g, &grant);
 	/* deliver() may invalidate it; without octets nobody has looked if it is valid */
 	if (g->h.last || !g->payload || !s->rx_run)
 		ddp_hold_drop(&s->rx_held);
@@ -68,27 +107,30 @@ static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  const struct rx_seg *g)
 {
 	struct ddp_grant grant = {};
+	struct ddp_cursor *sink;
 	enum iw_reason why;
-	struct ddp_uq *q;
 
 	ddp_hold_drop(&s->rx_held);
 	why = ddp_uq_due(s->uq, &g->h);
 	if (!why)
-		why = s->ulp->admit(s, &g->h, g->payload, &grant);
+		why = admit(s, g, &grant);
 	if (!why)
 		why = ddp_uq_fits(&g->h, g->payload, grant.buf->len);
 	if (why)
 		return why;
 
-	q = &s->uq[g->h.qn];
+	sink = &s->sink[g->h.qn];
 	if (!g->h.mo)
-		ddp_cursor_init(&s->sink[g->h.qn], grant.buf);
-	why = ddp_place_untagged(s, llp, &s->sink[g->h.qn], g->payload);
-	if (why)
-		return why;
-	ddp_uq_advance(q, &g->h, g->payload);
-	if (g->h.last)
+		ddp_cursor_init(sink, grant.buf);
+	why = ddp_place_untagged(s, llp, sink, g->payload);
+	if (!why && g->h.last)
 		why = s->ulp->deliver(s, &g->h, g->h.mo + g->payload);
+	if (!why) {
+		ddp_uq_advance(&s->uq[g->h.qn], &g->h, g->payload);
+	} else if (why == IW_NOT_NOW) {
+		ddp_cursor_seek(sink, grant.buf, g->h.mo);
+		put_off(s, g, &grant);
+	}
 	return why;
 }
 
@@ -114,12 +156,16 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	enum iw_reason why;
 
 	why = read_header(llp, head, &g);
-	if (!why)
+	if (unlikely(s->put_off.here)) {
+		if (!why && !is_put_off(&s->put_off, &g))
+			why = IW_DDP_CATASTROPHIC;
+	} else if (!why) {
 		trace_ddp_segment_received(s, &g.h, g.payload);
+	}
 	if (!why)
 		why = g.h.tagged ? rx_tagged(s, llp, &g)
 				 : rx_untagged(s, llp, &g);
-	if (why)
+	if (why && why != IW_NOT_NOW)
 		fail_segment(s, why, &g);
 	return why;
 }

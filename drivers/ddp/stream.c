@@ -39,6 +39,7 @@ static const struct ddp_llp_ops no_ops = {
 	.push		= ddp_no_op,
 	.close		= ddp_no_close,
 	.quiesce	= ddp_no_op,
+	.resume		= ddp_no_op,
 	.query		= ddp_no_query,
 };
 
@@ -62,6 +63,7 @@ void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 	s->stags = stags;
 	s->pd = pd;
 	s->recv_pd = pd;
+	ddp_waits_init(s);
 	for (qn = 0; qn < DDP_QUEUES; qn++) {
 		ddp_uq_init(&s->uq[qn]);
 		s->msn[qn] = 1;
@@ -104,6 +106,7 @@ void ddp_stream_unbind(struct ddp_stream *s)
 	llp = unrcu_pointer(xchg(&s->llp, (__force struct ddp_llp __rcu *)&nobody));
 	if (llp)
 		llp->ops->quiesce(llp);
+	ddp_waits_end(s);
 }
 EXPORT_SYMBOL_GPL(ddp_stream_unbind);
 

@@ -43,7 +43,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_rest);
 
 bool ddp_tx_rests(const struct ddp_stream *s)
 {
-	return s && s->rests;
+	return s && (s->rests || ddp_tx_waits(s));
 }
 EXPORT_SYMBOL_GPL(ddp_tx_rests);
 
@@ -79,6 +79,8 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	struct ddp_cut cut;
 	struct ddp_hdr h;
 
+	if (unlikely(ddp_tx_waits(s)))
+		return false;
 	if (s->in_msg && given_up(s))
 		WRITE_ONCE(s->in_msg, false);
 	if (!s->in_msg && !begin_message(s))
@@ -100,6 +102,17 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_next);
 
+/* The segment pulled last was never pulled: its memory has to come first */
+static void take_back(struct ddp_stream *s)
+{
+	ddp_hold_drop(&s->tx_held);
+	s->segments--;
+	s->octets -= s->cut - s->gone;
+	s->cut = s->gone;
+	ddp_cursor_seek(&s->src, s->msg.buf, s->cut);
+	WRITE_ONCE(s->in_msg, true);
+}
+
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 {
 	struct iw_fault f = {};
@@ -108,6 +121,10 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 		f.why = ddp_fetch(s, &s->src, dst, len);
 		if (!f.why)
 			return true;
+		if (f.why == IW_NOT_NOW) {
+			take_back(s);
+			return false;
+		}
 		ddp_hold_drop(&s->tx_held);
 		ddp_stream_fail(s, &f);
 	}

@@ -33,6 +33,8 @@ struct ddp_stream;
  *	context.
  * @quiesce: forget the stream.  After it returns no upcall for it runs and
  *	none will start.  May sleep.
+ * @resume: what was left for later by ddp_rx_segment() can be handed up again.  As
+ *	@kick.
  * @query: fill in @q, which is zero.  Under RCU alone: the stream may be
  *	going; waits for nobody.
  * @pace: send no faster than @rate octets a second, 0: as fast as it goes.
@@ -44,6 +46,7 @@ struct ddp_llp_ops {
 	bool (*read)(struct ddp_llp *llp, void *dst, u32 len);
 	void (*close)(struct ddp_llp *llp, enum iw_reason why);
 	void (*quiesce)(struct ddp_llp *llp);
+	void (*resume)(struct ddp_llp *llp);
 	void (*query)(struct ddp_llp *llp, struct ddp_query *q);
 	void (*pace)(struct ddp_llp *llp, u64 rate);
 };
@@ -86,10 +89,20 @@ void ddp_rx_end(struct ddp_stream *s);
  * ddp_llp_ops.read.  The LLP's runner only, BH off, never two at once.
  *
  * Return: IW_OK, or why the stream has failed: the LLP then drops whatever
- * else arrives, and goes on transmitting until it is told to close.
+ * else arrives, and goes on transmitting until it is told to close.  IW_NOT_NOW:
+ * memory has to come first; the LLP keeps the segment, hands it up again after
+ * ddp_llp_ops.resume, and nothing that is behind it before.
  */
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len);
+
+/**
+ * ddp_rx_waits - is it too early to hand a segment up once more?
+ * @s: the stream
+ *
+ * Return: whether it would only be IW_NOT_NOW again.
+ */
+bool ddp_rx_waits(const struct ddp_stream *s);
 
 /**
  * struct ddp_placed - a segment that was placed before its turn
@@ -173,10 +186,11 @@ void ddp_tx_end(struct ddp_stream *s);
 bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 
 /**
- * ddp_tx_rests - did ddp_tx_next() find nothing only because it has done enough?
+ * ddp_tx_rests - did ddp_tx_next() find nothing only because it has done enough,
+ *	or because memory has to come first?
  * @s: the stream, or NULL
  *
- * The ULP has kicked.  What is to come after all that is due has to wait.
+ * The ULP has kicked, or it will be done when the memory is there.  What is to come after all that is due has to wait.
  * Transmit runner only.
  *
  * Return: whether there is more.
@@ -192,7 +206,8 @@ bool ddp_tx_rests(const struct ddp_stream *s);
  * Called until the segment's payload is fetched, in any number of pieces.
  *
  * Return: false if the memory may no longer be read: the stream has failed,
- * now or meanwhile, and the segment must not be sent.
+ * now or meanwhile, and the segment must not be sent.  Nor must it if memory has
+ * to come first: then ddp_tx_next() gives it again, after a kick.
  */
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 

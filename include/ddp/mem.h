@@ -3,6 +3,7 @@
 #ifndef _DDP_MEM_H
 #define _DDP_MEM_H
 
+#include <linux/list.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -20,6 +21,60 @@ struct ddp_stream;
 
 #define DDP_STAG_KEY_MASK	0xffu	/* low octet: the consumer's key */
 #define DDP_STAG_DMA		0x100u	/* all kernel memory, local use only */
+
+/**
+ * struct ddp_run - octets of memory without blocks, which are there now
+ * @at: where
+ * @len: how many of them lie there together
+ * @lock: held for reading: as long as it is they stay
+ */
+struct ddp_run {
+	void		*at;
+	u32		len;
+	rwlock_t	*lock;
+};
+
+/**
+ * struct ddp_wait - one of a stream's two runners waits for memory
+ * @waits: it does; set by the runner, cleared by ddp_wait_over()
+ * @denied: it has been told that the memory cannot be had
+ * @write: the memory is to be written
+ * @len: octets
+ * @at: where they begin, as @mem counts
+ * @mem: whose they are, or NULL
+ * @ops: @mem's; NULL: it never waited
+ * @done: what goes on when it waits no more
+ * @entry: for @mem's owner
+ * @by: for @mem's owner
+ */
+struct ddp_wait {
+	bool				waits;
+	bool				denied;
+	bool				write;
+	u32				len;
+	u64				at;
+	void				*mem;
+	const struct ddp_mem_ops	*ops;
+	void				(*done)(struct ddp_wait *w);
+	struct list_head		entry;
+	void				*by;
+};
+
+/**
+ * struct ddp_mem_ops - memory without blocks: it comes and goes
+ * @run: are octets there at @at, to be read or written?  @run->len in: how many
+ *	are wanted, out: how many there are.  True: @run->lock is held.
+ * @bring: the octets that @w names are wanted; ddp_wait_over() comes, at once
+ *	or later.
+ * @forget: nobody waits by @w any more, and ddp_wait_over() comes no more.
+ *
+ * None sleeps.  @run and @bring: within a use of the region, BH off.
+ */
+struct ddp_mem_ops {
+	bool (*run)(void *mem, u64 at, bool write, struct ddp_run *run);
+	void (*bring)(void *mem, struct ddp_wait *w);
+	void (*forget)(struct ddp_wait *w);
+};
 
 /**
  * struct ddp_stags - the STags of one device
@@ -44,10 +99,12 @@ struct ddp_stags {
  * @scope: id of the only stream whose peer may invalidate it, or 0 (N-5)
  * @users: 1, plus one for each copy in flight and each hold
  * @in_use: where a copy in flight may be preempted (PREEMPT_RT): held for it
- * @block: kernel addresses of the blocks that hold it, or NULL where TO is
- *	itself a kernel address
+ * @block: kernel addresses of the blocks that hold it, or NULL: it has none
  * @shift: log2 of the size of a block
  * @skip: where @base lies in the first block
+ * @ops: without blocks: what knows where it is, or NULL: TO is a kernel address
+ * @mem: for @ops
+ * @from: where @base is, as @mem counts
  * @kind: what the ULP has embedded it in; its own business
  *
  * Fields are fixed while the region is valid; they change only between
@@ -68,6 +125,9 @@ struct ddp_region {
 	void			**block;
 	u8			shift;
 	u32			skip;
+	const struct ddp_mem_ops *ops;
+	void			*mem;
+	u64			from;
 	u8			kind;
 };
 
@@ -89,5 +149,8 @@ int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key);
 bool ddp_region_revoke(struct ddp_region *r);
 void ddp_region_allow(struct ddp_region *r, u8 key);
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r);
+
+/* What @w waits for is there, or cannot be had.  Any context that may not sleep */
+void ddp_wait_over(struct ddp_wait *w, bool denied);
 
 #endif

@@ -84,6 +84,12 @@ enum iw_reason {
 	IW_REASON_NR
 };
 
+/*
+ * No reason, and nothing ends by it: memory has to come first.  Between DDP, who
+ * asks it and who is asked for segments; it is never told.
+ */
+#define IW_NOT_NOW	((enum iw_reason)(IW_REASON_NR + 1))
+
 /* DDP tagged, DDP untagged and Read Request headers */
 #define IW_DDP_HDR_MAX		18
 #define IW_DDP_T_HDR_LEN	14

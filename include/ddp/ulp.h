@@ -96,9 +96,10 @@ struct ddp_msg {
  *	admit follows, when its turn comes (RFC 5041 5.3).
  * @deliver: once per message, in order, after its last segment is placed;
  *	@total is the length of an untagged message, of a tagged one the
- *	octets of its last segment.
+ *	octets of its last segment.  Of an untagged message it may say
+ *	IW_NOT_NOW, having changed nothing: it is asked again.
  * @next: the next message to send, or false.  Who has had enough for one go
- *	calls ddp_tx_rest() and says false.
+ *	calls ddp_tx_rest() and says false.  False also while ddp_tx_waits().
  * @sent: the LLP has taken every message whose last segment was pulled.
  * @failed: the stream has failed.  @f->why may be local.  Nothing is placed
  *	after it; next() is still called, for a Terminate.
@@ -134,6 +135,15 @@ struct ddp_uq {
 	u32	mo;		/* where its next segment starts */
 };
 
+/* A segment that was admitted, and is to be placed once its memory is there */
+struct ddp_put_off {
+	bool			here;
+	u8			raw_len;
+	u8			raw[IW_DDP_HDR_MAX];	/* its header */
+	u32			len;
+	struct ddp_grant	grant;
+};
+
 /* One DDP stream, embedded in a queue pair */
 struct ddp_stream {
 	/* fixed after ddp_stream_init() */
@@ -152,6 +162,7 @@ struct ddp_stream {
 	struct ddp_cursor	sink[DDP_QUEUES];
 	struct ddp_region	*rx_held;	/* a tagged message's, or NULL */
 	bool			rx_run;	/* between ddp_rx_begin() and _end() */
+	struct ddp_put_off	put_off;
 
 	/* tx runner only */
 	struct ddp_msg		msg;
@@ -165,6 +176,10 @@ struct ddp_stream {
 	u32			octets;		/* of their payload */
 
 	bool			rests;		/* no message, but there is more */
+
+	/* the runner's, but while it waits */
+	struct ddp_wait		rx_wait;
+	struct ddp_wait		tx_wait;
 
 	unsigned long		failed;	/* bit 0, test_and_set */
 	bool			rx_busy;	/* the rx runner is in here */
@@ -186,6 +201,8 @@ void ddp_stream_settle(struct ddp_stream *s);
 
 /* From within next(): there is more to send, but others first */
 void ddp_tx_rest(struct ddp_stream *s);
+/* Memory has to come before anything more is sent */
+bool ddp_tx_waits(const struct ddp_stream *s);
 
 /* next() has something: any context; or, from process context, send it now */
 void ddp_kick(struct ddp_stream *s);
@@ -206,13 +223,17 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 /*
  * Atomically replace the aligned u64 at @to of @stag, for which the peer needs
  * DDP_REMOTE_ATOMIC, by what @result makes of it; @old is what it was.  With
- * no @result: would it be allowed?  BH off.
+ * no @result: would it be allowed?  BH off.  IW_NOT_NOW, to the tx runner: memory
+ * has to come first.
  */
 enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      u64 (*result)(const void *how, u64 old),
 			      const void *how, u64 *old);
 
-/* Copy @src into memory of the local ULP's.  BH off */
+/*
+ * Copy @src into memory of the local ULP's.  BH off.  IW_NOT_NOW, to the rx runner:
+ * memory has to come first.
+ */
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 			     const void *src);
 

@@ -18,6 +18,7 @@ static struct {
 	u32		closed, kicked, quiet;
 	u32		checked;			/* not placed: it was */
 	u32		held;				/* memory, at an upcall */
+	u32		admitted;
 	struct ddp_hdr	told;				/* at delivery */
 	u32		down;
 	enum iw_reason	down_why;
@@ -59,6 +60,7 @@ static enum iw_reason admit(struct ddp_stream *s, const struct ddp_hdr *h,
 {
 	static const struct ddp_buf buf = { .len = 100 };
 
+	world.admitted++;
 	g->buf = &buf;
 	return world.admits;
 }
@@ -369,6 +371,66 @@ static void nothing_after_failure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
 }
 
+/* Memory that has to come first ---------------------------------------------- */
+
+/* Admitted once, placed and delivered when it comes again */
+static void put_off_tagged(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+
+	world.places = IW_NOT_NOW;
+	comes(s, &early_write, 0, 50);
+	comes(s, &early_write, 0, 50);
+	KUNIT_EXPECT_EQ(test, 0u, world.placed + world.delivered);
+	KUNIT_EXPECT_NULL(test, s->rx_held);
+	world.places = IW_OK;
+	comes(s, &early_write, 0, 50);
+	KUNIT_EXPECT_EQ(test, 1u, world.admitted);
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	comes(s, &good_write, 0, 50);
+	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
+	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+}
+
+/* ... of a message into a queue also by who delivers it */
+static void put_off_untagged(struct kunit *test)
+{
+	const struct ddp_hdr second = { .last = true, .msn = 2 };
+	struct ddp_stream *s = open_stream();
+
+	world.places = IW_NOT_NOW;
+	comes(s, &good_send, 0, 50);
+	world.places = IW_OK;
+	world.delivers = IW_NOT_NOW;
+	comes(s, &good_send, 0, 50);
+	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
+	world.delivers = IW_OK;
+	comes(s, &good_send, 0, 50);
+	KUNIT_EXPECT_EQ(test, 1u, world.admitted);
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	comes(s, &second, 0, 50);
+	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+}
+
+/* What comes again is what was admitted, whoever writes the octets meanwhile */
+static void comes_again_changed(struct kunit *test)
+{
+	struct ddp_stream *s;
+	int how;
+
+	for (how = 0; how < 2; how++) {
+		s = open_stream();
+		world.places = IW_NOT_NOW;
+		comes(s, &early_write, 0, 50);
+		world.places = IW_OK;
+		comes(s, how ? &early_write : &good_write, 0, how ? 51 : 50);
+		KUNIT_EXPECT_EQ(test, 0u, world.placed + world.delivered);
+		expect_failed(test, s, IW_DDP_CATASTROPHIC);
+	}
+}
+
 /* A use of memory ----------------------------------------------------------- */
 
 static const struct ddp_hdr write_goes_on = { .tagged = true };
@@ -478,6 +540,9 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(placed_early),
 	KUNIT_CASE(not_placed_early),
 	KUNIT_CASE(nothing_after_failure),
+	KUNIT_CASE(put_off_tagged),
+	KUNIT_CASE(put_off_untagged),
+	KUNIT_CASE(comes_again_changed),
 	KUNIT_CASE(use_stays),
 	KUNIT_CASE(use_ends_with_a_failure),
 	KUNIT_CASE(goes_down),

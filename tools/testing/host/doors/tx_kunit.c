@@ -168,6 +168,83 @@ static void memory_says_no(struct kunit *test)
 	ddp_tx_end(s);
 }
 
+/* The memory has to come first: the same segment is pulled again, and nobody fails */
+static void memory_comes_later(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+	struct ddp_txseg seg, again;
+	u8 octets[100];
+
+	ddp_tx_begin(s);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 64, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_FALSE(test, seg.more);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, 10));
+	host_memory.says = IW_NOT_NOW;
+	s->tx_wait.waits = true;
+	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len - 10));
+	KUNIT_EXPECT_NULL(test, s->tx_held);
+	KUNIT_EXPECT_FALSE(test, ddp_tx_next(s, 200, &again));
+	/* whoever ends it gracefully is not through with it */
+	KUNIT_EXPECT_TRUE(test, ddp_tx_rests(s));
+	ddp_tx_end(s);
+
+	host_memory.says = IW_OK;
+	s->tx_wait.waits = false;
+	ddp_tx_begin(s);
+	KUNIT_EXPECT_FALSE(test, ddp_tx_rests(s));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &again));
+	KUNIT_EXPECT_EQ(test, seg.len, again.len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(seg.hdr, again.hdr, seg.hdr_len));
+	KUNIT_EXPECT_EQ(test, 100u - seg.len, s->src.off);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, again.len));
+	KUNIT_EXPECT_EQ(test, 2u, s->segments);
+	KUNIT_EXPECT_EQ(test, 100u, s->octets);
+	KUNIT_EXPECT_EQ(test, 0u, told.times);
+	ddp_tx_end(s);
+}
+
+/* Who waits for memory and fails says its last words */
+static void fails_while_it_waits(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+	struct ddp_txseg seg;
+	u8 octets[100];
+
+	ddp_tx_begin(s);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
+	host_memory.says = IW_NOT_NOW;
+	s->tx_wait.waits = true;
+	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len));
+	fail(s);
+	host_memory.says = IW_OK;
+	KUNIT_EXPECT_FALSE(test, ddp_tx_rests(s));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), seg.len);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	ddp_tx_end(s);
+}
+
+/* From anywhere in a list of pieces */
+static void seeks(struct kunit *test)
+{
+	static const struct ddp_sge sge[] = {
+		{ .len = 10 }, { .len = 0 }, { .len = 20 },
+	};
+	const struct ddp_buf buf = { .sge = sge, .nsge = 3, .len = 30 };
+	struct ddp_cursor c;
+
+	ddp_cursor_seek(&c, &buf, 0);
+	KUNIT_EXPECT_TRUE(test, !c.sge && !c.off);
+	ddp_cursor_seek(&c, &buf, 10);
+	KUNIT_EXPECT_TRUE(test, !c.sge && c.off == 10);
+	ddp_cursor_seek(&c, &buf, 11);
+	KUNIT_EXPECT_TRUE(test, c.sge == 2 && c.off == 1);
+	ddp_cursor_seek(&c, &buf, 30);
+	KUNIT_EXPECT_TRUE(test, c.sge == 2 && c.off == 20);
+}
+
 /* A use of memory stays for the message's next segment, within a run */
 static void use_stays(struct kunit *test)
 {
@@ -249,6 +326,9 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(failed_when_asked),
 	KUNIT_CASE(failed_under_way),
 	KUNIT_CASE(memory_says_no),
+	KUNIT_CASE(memory_comes_later),
+	KUNIT_CASE(fails_while_it_waits),
+	KUNIT_CASE(seeks),
 	KUNIT_CASE(use_stays),
 	KUNIT_CASE(settle_waits_for_tx),
 	KUNIT_CASE(settle_waits_for_rx),

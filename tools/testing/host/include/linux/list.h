@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-#ifndef _HOST_DOORS_LIST_H
-#define _HOST_DOORS_LIST_H
+#ifndef _HOST_LINUX_LIST_H
+#define _HOST_LINUX_LIST_H
 
 /* Only so that structs compile */
 struct list_head { struct list_head *next, *prev; };

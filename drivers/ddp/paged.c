@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Octets of regions without blocks: kernel memory as it is, or memory that comes
+ * and goes.
+ *
+ * The latter is copied a run at a time, each under the lock that keeps it there:
+ * what is under the lock is short.  A run that is missing ends the copy, and the
+ * whole of it is done again when the run is there.  What was copied before it is
+ * then copied once more, from the same octets to the same place, and nobody has
+ * been told of it yet.
+ */
+#include "internal.h"
+
+static bool find_run(const struct ddp_region *r, u64 to, bool write,
+		     struct ddp_run *run)
+{
+	if (r->ops)
+		return r->ops->run(r->mem, r->from + (to - r->base), write, run);
+	run->at = (void *)(uintptr_t)to;
+	run->lock = NULL;
+	return true;
+}
+
+static void let_go(const struct ddp_run *run)
+{
+	if (run->lock)
+		read_unlock(run->lock);
+}
+
+static bool copy_run(const struct ddp_copy *c, const struct ddp_run *run)
+{
+	if (c->llp)
+		return c->llp->ops->read(c->llp, run->at, run->len);
+	if (c->write)
+		memcpy(run->at, c->flat, run->len);
+	else
+		memcpy(c->flat, run->at, run->len);
+	return true;
+}
+
+/**
+ * ddp_paged_copy - octets into or out of a region without blocks
+ * @r: the region, used
+ * @to: where in it
+ * @len: how many
+ * @c: what else takes part; its @flat is moved on
+ * @w: the runner's, to wait by
+ *
+ * Return: IW_OK; IW_NOT_NOW; IW_DDP_T_STAG: memory that cannot be had;
+ * IW_UNREADABLE.
+ */
+enum iw_reason ddp_paged_copy(const struct ddp_region *r, u64 to, u32 len,
+			      struct ddp_copy *c, struct ddp_wait *w)
+{
+	struct ddp_run run;
+	bool ok;
+
+	while (len) {
+		run.len = len;
+		if (!find_run(r, to, c->write, &run))
+			return ddp_wait_for(w, r, to, len, c->write);
+		ok = copy_run(c, &run);
+		let_go(&run);
+		if (!ok)
+			return IW_UNREADABLE;
+		if (!c->llp)
+			c->flat += run.len;
+		to += run.len;
+		len -= run.len;
+	}
+	return IW_OK;
+}
+
+/**
+ * ddp_paged_atomic - change a word of a region without blocks
+ * @r: the region, used
+ * @to: where in it
+ * @change: does so, if the word is aligned; NULL: only look whether it is
+ * @arg: for @change
+ * @w: the runner's, to wait by
+ *
+ * Return: IW_OK; IW_RDMAP_STREAM: it is misaligned; IW_NOT_NOW; IW_DDP_T_STAG:
+ * memory that cannot be had.
+ */
+enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
+				void (*change)(void *arg, u64 *word), void *arg,
+				struct ddp_wait *w)
+{
+	struct ddp_run run = { .len = sizeof(u64) };
+	u64 at = r->ops ? r->from + (to - r->base) : to;
+
+	/* memory comes and goes in pages: aligned here is aligned there */
+	if (!IS_ALIGNED(at, sizeof(u64)))
+		return IW_RDMAP_STREAM;
+	if (!change)
+		return IW_OK;
+	if (!find_run(r, to, true, &run))
+		return ddp_wait_for(w, r, to, sizeof(u64), true);
+	change(arg, run.at);
+	let_go(&run);
+	return IW_OK;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A stream that waits for memory: drivers/ddp/{wait,stream}.c between a lower
+ * layer and memory of the test's.
+ */
+#include <kunit/test.h>
+#include <ddp/llp.h>
+
+#include "../../../../drivers/ddp/internal.h"
+
+static struct {
+	u32	kicked, resumed;	/* how often */
+	u32	wanted, forgotten;
+} world;
+
+static void llp_kick(struct ddp_llp *llp, bool bulk)
+{
+	world.kicked++;
+}
+
+static void llp_resume(struct ddp_llp *llp)
+{
+	world.resumed++;
+}
+
+static void llp_quiesce(struct ddp_llp *llp)
+{
+}
+
+static const struct ddp_llp_ops llp_ops = {
+	.kick = llp_kick, .resume = llp_resume, .quiesce = llp_quiesce,
+};
+
+static struct ddp_llp llp = { .ops = &llp_ops };
+
+static void failed(struct ddp_stream *s, const struct iw_fault *f)
+{
+}
+
+static const struct ddp_ulp_ops ulp_ops = { .failed = failed };
+
+static struct ddp_stream *open_stream(void)
+{
+	static struct ddp_stream s;
+
+	memset(&world, 0, sizeof(world));
+	ddp_stream_init(&s, &ulp_ops, NULL, NULL);
+	ddp_stream_bind(&s, &llp);
+	return &s;
+}
+
+static void fake_bring(void *mem, struct ddp_wait *w)
+{
+	world.wanted++;
+}
+
+static void fake_forget(struct ddp_wait *w)
+{
+	world.forgotten++;
+}
+
+static const struct ddp_mem_ops fake_ops = {
+	.bring = fake_bring, .forget = fake_forget,
+};
+
+/* It is asked for once, and once more each time it is gone again */
+static void waits_for_memory(struct kunit *test)
+{
+	const struct ddp_region r = {
+		.base = 1000, .from = 5000, .mem = &world, .ops = &fake_ops,
+	};
+	struct ddp_stream *s = open_stream();
+	struct ddp_wait *w = &s->rx_wait;
+	const struct iw_fault fault = { .why = IW_MPA_CRC };
+
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 1100, 8, true));
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 1200, 8, true));
+	KUNIT_EXPECT_EQ(test, 1u, world.wanted);
+	KUNIT_EXPECT_EQ(test, 5100ull, w->at);
+	KUNIT_EXPECT_TRUE(test, ddp_rx_waits(s) && !ddp_tx_waits(s));
+	ddp_wait_over(w, false);
+	KUNIT_EXPECT_FALSE(test, ddp_rx_waits(s));
+	KUNIT_EXPECT_EQ(test, 1u, world.resumed);
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 1100, 8, true));
+	KUNIT_EXPECT_EQ(test, 2u, world.wanted);
+	ddp_stream_fail(s, &fault);
+	KUNIT_EXPECT_FALSE(test, ddp_rx_waits(s));
+	KUNIT_EXPECT_TRUE(test, w->waits);
+	ddp_stream_unbind(s);
+	KUNIT_EXPECT_EQ(test, 1u, world.forgotten);
+}
+
+/* What cannot be had is told to who wants just that */
+static void memory_denied(struct kunit *test)
+{
+	const struct ddp_region r = { .mem = &world, .ops = &fake_ops };
+	struct ddp_stream *s = open_stream();
+	struct ddp_wait *w = &s->tx_wait;
+
+	ddp_wait_for(w, &r, 100, 8, true);
+	ddp_wait_over(w, true);
+	KUNIT_EXPECT_EQ(test, 1u, world.kicked);
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 108, 8, true));
+	ddp_wait_over(w, true);
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 108, 8, false));
+	ddp_wait_over(w, true);
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
+			ddp_wait_for(w, &r, 115, 1, false));
+	/* once */
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 115, 1, false));
+}
+
+static struct kunit_case wait_cases[] = {
+	KUNIT_CASE(waits_for_memory),
+	KUNIT_CASE(memory_denied),
+	{}
+};
+
+static struct kunit_suite wait_suite = {
+	.name = "wait",
+	.test_cases = wait_cases,
+};
+
+kunit_test_suite(wait_suite);
