@@ -400,6 +400,9 @@ static void look_for_end(struct mpa_conn *c)
 	/* what has filled a gap since we received may have brought the FIN along */
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;
+	/* nor has what is left unread been read; who resumes leaves an event */
+	if (READ_ONCE(c->rx_waits))
+		return;
 	switch (fate) {
 	case MPA_SOCK_CLOSED:
 		tell_peer_closed(c);

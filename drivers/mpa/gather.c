@@ -138,8 +138,8 @@ static enum iw_reason mpa_gather_leave(struct mpa_conn *c,
  * mpa_gather - hand up the FPDU that the cursor stands at, if it is whole
  * @c: the connection, its socket locked, BH off
  *
- * Return: octets used up, 0 if it is not all there, or -EIO if the stream has
- * failed.
+ * Return: octets used up, 0 if it is not all there, or stays there because memory
+ * has to come first (@c->rx_waits), or -EIO if the stream has failed.
  */
 int mpa_gather(struct mpa_conn *c)
 {
@@ -169,6 +169,11 @@ int mpa_gather(struct mpa_conn *c)
 		    : from_copy(c, &f, head);
 	if (!why)
 		why = mpa_gather_leave(c, &f, left);
+	if (unlikely(why == IW_NOT_NOW)) {
+		c->cur = from;
+		WRITE_ONCE(c->rx_waits, true);
+		return 0;
+	}
 	return why ? -EIO : f.wire;
 }
 

@@ -137,6 +137,7 @@ struct mpa_conn {
 	bool			rx_markers;
 	bool			rx_full;	/* Full Operation: data_ready runs */
 	bool			rx_stopped;	/* failed: discard */
+	bool			rx_waits;	/* for memory, with an FPDU unread */
 
 	/* tx owner; before Full Operation the worker and mutex */
 	u16			retry_ms;	/* the last wait for memory */

@@ -32,6 +32,11 @@ static void mpa_llp_quiesce(struct ddp_llp *llp)
 	mpa_conn_quiesce(llp_to_conn(llp));
 }
 
+static void mpa_llp_resume(struct ddp_llp *llp)
+{
+	mpa_conn_event(llp_to_conn(llp), MPA_EV_RX);
+}
+
 static const char *phase_name(enum mpa_phase phase)
 {
 	static const char *const names[] = {
@@ -71,6 +76,7 @@ const struct ddp_llp_ops mpa_llp_ops = {
 	.read		= mpa_llp_read,
 	.close		= mpa_llp_close,
 	.quiesce	= mpa_llp_quiesce,
+	.resume		= mpa_llp_resume,
 	.query		= mpa_llp_query,
 	.pace		= mpa_llp_pace,
 };

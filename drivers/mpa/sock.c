@@ -60,6 +60,11 @@ static bool mpa_receive(struct mpa_conn *c, struct sock *sk, u32 budget)
 		skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
 	if (!skb)
 		return false;
+	if (c->rx_waits) {
+		if (!c->rx_stopped && ddp_rx_waits(c->stream))
+			return false;
+		WRITE_ONCE(c->rx_waits, false);
+	}
 	if (!c->rx_stopped) {
 		mpa_cursor_set(&c->cur, &sk->sk_receive_queue, skb, off, avail);
 		used = mpa_take_fpdus(c, min(avail, budget));
