@@ -337,7 +337,8 @@ static void talk(struct sddp_assoc *a)
 		sddp_assoc_backoff(a);
 	if (more > 0 || again)
 		sddp_assoc_kick(a);
-	if (more || again)
+	/* what is put off has come before its end; who resumes kicks */
+	if (more || again || (a->put_off && fate == SDDP_SOCK_PEER_DONE))
 		return;
 	switch (fate) {
 	case SDDP_SOCK_LOST:

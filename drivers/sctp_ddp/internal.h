@@ -146,6 +146,7 @@ struct sddp_assoc {
 	u32			peer_tag;	/* a restart changes it */
 	struct sddp_src		src;
 	u32			kept;		/* what early chunks cost, octets */
+	u32			put_off;	/* streams that wait for memory */
 	bool			used;		/* a session has been accepted */
 	u32			strays;		/* of a stranger */
 	enum iw_reason		unwanted;	/* it is to end */
@@ -191,6 +192,7 @@ struct sddp_assoc {
 /* What the worker is asked to look at */
 enum sddp_event {
 	SDDP_EV_TX,		/* something to send */
+	SDDP_EV_RX,		/* what was put off can be handed up */
 	SDDP_EV_CLOSE,		/* the ULP wants a graceful end */
 	SDDP_EV_ABORT,		/* the ULP wants an end */
 	SDDP_EV_TIMEOUT,	/* the current step may have taken too long */
@@ -224,6 +226,7 @@ struct sddp_stream {
 	struct rb_root		early;		/* chunks behind it, by DDP-SSN */
 	u32			early_count;
 	u32			early_cost;	/* octets */
+	bool			put_off;	/* the first of them is due */
 	struct sddp_tally	tally;		/* what came after the end */
 	bool			counting;
 	u16			tx_ssn;
@@ -321,6 +324,8 @@ enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in);
 bool sddp_rx_read(struct sddp_assoc *a, void *dst, u32 len);
 void sddp_rx_settle(struct sddp_stream *st);
+void sddp_rx_resume(struct sddp_stream *st);
+void sddp_rx_forget(struct sddp_stream *st);
 
 /* early.c: chunks that came before their turn */
 struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len);

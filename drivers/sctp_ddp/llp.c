@@ -31,6 +31,11 @@ static void sddp_llp_quiesce(struct ddp_llp *llp)
 	sddp_stream_quiesce(llp_to_stream(llp));
 }
 
+static void sddp_llp_resume(struct ddp_llp *llp)
+{
+	sddp_stream_event(llp_to_stream(llp), SDDP_EV_RX);
+}
+
 static const char *phase_name(const struct sddp_stream *st)
 {
 	const struct sddp_assoc *a = READ_ONCE(st->a);
@@ -59,6 +64,7 @@ const struct ddp_llp_ops sddp_llp_ops = {
 	.read		= sddp_llp_read,
 	.close		= sddp_llp_close,
 	.quiesce	= sddp_llp_quiesce,
+	.resume		= sddp_llp_resume,
 	.query		= sddp_llp_query,
 };
 

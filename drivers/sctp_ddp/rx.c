@@ -7,6 +7,9 @@
  * other early chunk is kept whole.  Nothing is kept before its DDP-SSN has been
  * found to be within the window (RFC 5043 10), and nothing of a session that is
  * over: of its chunks the number is enough.
+ *
+ * A segment whose memory has to come first is put off: it is kept, the first of
+ * those that are early, and what is behind it is early as well.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -17,6 +20,9 @@
 
 /* The longest segment that a Terminate can name */
 #define SEGMENT_MOST	U16_MAX
+
+/* Chunks kept behind one that is put off; then they stay with SCTP, as all others do */
+#define BEHIND_MOST	1024
 
 /* Octets of @src that are in memory of ours; returns how many */
 static u32 read_ours(const struct sddp_src *src, u32 off, void *dst, u32 len)
@@ -107,21 +113,27 @@ static enum iw_reason hand_up(struct sddp_stream *st, u32 len)
 	return IW_UNREADABLE;
 }
 
-/* A segment whose turn it is.  @p: it has been placed */
-static void deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
+/*
+ * A segment whose turn it is.  @p: it has been placed.  Return: false: not now, it is
+ * to be kept
+ */
+static bool deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 {
 	enum iw_reason why;
 
 	if (!wants_segments(st))
-		return;
+		return true;
 	local_bh_disable();
 	if (p)
 		why = ddp_rx_placed(st->stream, p);
 	else
 		why = hand_up(st, len - SDDP_SEGMENT);
 	local_bh_enable();
+	if (why == IW_NOT_NOW)
+		return false;
 	if (why)
 		st->rx_stopped = true;
+	return true;
 }
 
 /* Both sides agree: Full Operation */
@@ -202,25 +214,38 @@ static void take_control(struct sddp_stream *st, u32 len)
 	kfree(c);
 }
 
-static void take_segment(struct sddp_stream *st, u32 len,
+/* Return: as deliver() */
+static bool take_segment(struct sddp_stream *st, u32 len,
 			 const struct ddp_placed *p)
 {
 	enum sddp_do what;
 
 	what = sddp_session_receive(&st->s, SDDP_SEGMENT_CHUNK, false);
 	if (what == SDDP_DO_DELIVER)
-		deliver(st, len, p);
-	else
-		obey(st, what, NULL);
+		return deliver(st, len, p);
+	obey(st, what, NULL);
+	return true;
 }
 
-static void take_kept(struct sddp_stream *st, struct sddp_kept *k)
+/* Return: as deliver() */
+static bool take_kept(struct sddp_stream *st, struct sddp_kept *k)
 {
 	st->a->src = (struct sddp_src) { .flat = k->data, .len = k->len };
-	if (k->control)
-		take_control(st, k->len);
-	else
-		take_segment(st, k->len, k->placed ? &k->p : NULL);
+	if (!k->control)
+		return take_segment(st, k->len, k->placed ? &k->p : NULL);
+	take_control(st, k->len);
+	return true;
+}
+
+static void note_put_off(struct sddp_stream *st, bool put_off)
+{
+	if (st->put_off == put_off)
+		return;
+	st->put_off = put_off;
+	st->a->put_off += put_off ? 1 : -1;
+	/* there may be some that have stayed with SCTP for that */
+	if (!put_off)
+		sddp_assoc_kick(st->a);
 }
 
 /* Those kept whose turn has come */
@@ -228,14 +253,36 @@ static void take_due(struct sddp_stream *st)
 {
 	struct sddp_kept *k;
 
-	for (;;) {
-		st->rx_next++;
-		k = sddp_early_take(st);
-		if (!k)
+	while ((k = sddp_early_take(st))) {
+		if (!take_kept(st, k)) {
+			sddp_early_add(st, k);
+			note_put_off(st, true);
 			return;
-		take_kept(st, k);
+		}
+		st->rx_next++;
 		sddp_early_free(st, k);
 	}
+	note_put_off(st, false);
+}
+
+/**
+ * sddp_rx_resume - memory that a segment was put off for may have come
+ * @st: the stream; worker
+ */
+void sddp_rx_resume(struct sddp_stream *st)
+{
+	if (st->put_off && !(st->stream && ddp_rx_waits(st->stream)))
+		take_due(st);
+}
+
+/**
+ * sddp_rx_forget - what was kept is of no use any more
+ * @st: the stream; worker
+ */
+void sddp_rx_forget(struct sddp_stream *st)
+{
+	note_put_off(st, false);
+	sddp_early_forget(st);
 }
 
 static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
@@ -286,13 +333,34 @@ static bool may_be_early(const struct sddp_stream *st)
 	return st->s.state != SDDP_IDLE && st->s.state != SDDP_REQUESTED;
 }
 
-static void take_now(struct sddp_stream *st, const struct sddp_in *in)
+/* A segment that is due and put off; false: it stays with SCTP for now */
+static bool keep_due(struct sddp_stream *st, u32 len)
+{
+	struct sddp_kept *k = sddp_early_new(st, st->rx_next, len);
+
+	if (!k)
+		return false;
+	k->control = false;
+	k->placed = false;
+	if (!read(st->a, 0, k->data, len)) {
+		sddp_early_free(st, k);
+		return false;
+	}
+	sddp_early_add(st, k);
+	note_put_off(st, true);
+	return true;
+}
+
+/* Return: false: it is to come again */
+static bool take_now(struct sddp_stream *st, const struct sddp_in *in)
 {
 	if (in->ppid == SDDP_PPID_CONTROL)
 		take_control(st, in->len);
-	else
-		take_segment(st, in->len, NULL);
+	else if (!take_segment(st, in->len, NULL))
+		return keep_due(st, in->len);
+	st->rx_next++;
 	take_due(st);
+	return true;
 }
 
 /* RFC 5043 5.1: no other kind of chunk is on such an association */
@@ -363,7 +431,7 @@ void sddp_rx_settle(struct sddp_stream *st)
 				  SDDP_TERMINATE)
 			sddp_tally_last(&st->tally, k->ssn);
 	}
-	sddp_early_forget(st);
+	sddp_rx_forget(st);
 	note_whole(st);
 }
 
@@ -376,36 +444,50 @@ static void refuse_chunk(struct sddp_stream *st, const struct sddp_in *in,
 	count(st, in, h);
 }
 
-static void take_early(struct sddp_stream *st, const struct sddp_in *in,
-		       const struct sddp_head *h)
+/* Is it enough, behind one that is put off? */
+static bool keeps_enough(const struct sddp_stream *st)
 {
-	if (!may_be_early(st))
-		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
-	else if (sddp_early_here(st, h->ssn))
-		/* counted once, as SCTP delivers once */
-		break_session(st, IW_SCTP_SSN);
-	else if (!keep(st, in, h->ssn))
-		refuse_chunk(st, in, h, IW_NO_MEMORY);
+	return st->put_off && st->early_count >= BEHIND_MOST;
 }
 
-static void take_chunk(struct sddp_stream *st, const struct sddp_in *in,
+/* Return: false: it is to come again */
+static bool take_early(struct sddp_stream *st, const struct sddp_in *in,
 		       const struct sddp_head *h)
 {
+	if (!may_be_early(st)) {
+		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
+		return true;
+	}
+	if (sddp_early_here(st, h->ssn)) {
+		/* counted once, as SCTP delivers once */
+		break_session(st, IW_SCTP_SSN);
+		return true;
+	}
+	if (!keeps_enough(st) && keep(st, in, h->ssn))
+		return true;
+	/* what is early because of us is no fault of the peer's */
+	if (st->put_off)
+		return false;
+	refuse_chunk(st, in, h, IW_NO_MEMORY);
+	return true;
+}
+
+/* Return: false: it is to come again */
+static bool take_chunk(struct sddp_stream *st, const struct sddp_in *in,
+		       const struct sddp_head *h)
+{
+	enum sddp_turn turn = sddp_ssn_turn(st->rx_next, h->ssn);
+
 	if (!h->sane) {
 		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
-		return;
+		return true;
 	}
-	switch (sddp_ssn_turn(st->rx_next, h->ssn)) {
-	case SDDP_NOW:
-		take_now(st, in);
-		break;
-	case SDDP_EARLY:
-		take_early(st, in, h);
-		break;
-	default:
-		break_session(st, IW_SCTP_SSN);
-		break;
-	}
+	if (turn == SDDP_NOW && !st->put_off)
+		return take_now(st, in);
+	if (turn == SDDP_EARLY)
+		return take_early(st, in, h);
+	break_session(st, IW_SCTP_SSN);
+	return true;
 }
 
 /* A session begins; ERR_PTR(-EBUSY): the streams are reserved for one of ours */
@@ -430,17 +512,21 @@ static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 	return st;
 }
 
-static void take_on(struct sddp_stream *st, const struct sddp_in *in,
+/* Return: false: it is to come again */
+static bool take_on(struct sddp_stream *st, const struct sddp_in *in,
 		    const struct sddp_head *h)
 {
+	bool taken = true;
+
 	/* it may leave the table because of this */
 	ddp_session_get(&st->ss);
 	if (st->counting)
 		count(st, in, h);
 	else
-		take_chunk(st, in, h);
+		taken = take_chunk(st, in, h);
 	sddp_rx_settle(st);
 	ddp_session_put(&st->ss);
+	return taken;
 }
 
 /*
@@ -459,6 +545,7 @@ static int take_first(struct sddp_assoc *a, const struct sddp_in *in,
 	st = new_stream(a, in->id);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
+	/* an Initiate is not put off */
 	take_on(st, in, h);
 	return 0;
 }
@@ -484,7 +571,7 @@ static void make_way(struct sddp_stream *st)
  * @a: the association; its worker; the octets are in @a->src
  * @in: what it is
  *
- * Return: false if memory is short: it is to come again.
+ * Return: false if memory is short, or has to come first: it is to come again.
  */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
 {
@@ -506,6 +593,5 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
 	}
 	if (!at)
 		return take_first(a, in, &h) != -ENOMEM;
-	take_on(at, in, &h);
-	return true;
+	return take_on(at, in, &h);
 }

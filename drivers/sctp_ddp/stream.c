@@ -332,7 +332,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
  */
 void sddp_stream_forget(struct sddp_stream *st)
 {
-	sddp_early_forget(st);
+	sddp_rx_forget(st);
 	list_del_init(&st->doubt);
 	list_del_init(&st->turn);
 	list_del_init(&st->late);
@@ -533,6 +533,7 @@ void sddp_stream_serve(struct sddp_stream *st)
 		sddp_stream_end(st, READ_ONCE(st->why), NULL);
 	if (is_beyond(st) && move_on(st))
 		return;
+	sddp_rx_resume(st);
 	sddp_stream_close(st);
 	if (st->a->phase == SDDP_UP)
 		sddp_tx_queue(st);

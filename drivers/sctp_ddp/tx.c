@@ -250,8 +250,11 @@ static int send_segments(struct sddp_stream *st, u32 most)
 		return err;
 	most = min(most, room.octets);
 	while (sent < most) {
-		if (is_drained(st, room.fragment - SDDP_SEGMENT))
+		if (is_drained(st, room.fragment - SDDP_SEGMENT)) {
+			/* what comes next may have to wait for memory */
+			uncork(a);
 			return 0;
+		}
 		sent += a->out_len;
 		cork(a, most - min(most, sent));
 		err = send_out(a);
