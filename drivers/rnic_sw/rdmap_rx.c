@@ -351,17 +351,21 @@ static struct rdmap_req take_answered(struct rdmap *r)
 	return req;
 }
 
-static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
+/* What an atomic of ours has found goes to its sink */
+static enum iw_reason store_answer(struct rdmap *r, u32 total)
 {
 	struct rdmap_req req;
 	struct ddp_sge sink;
+	enum iw_reason why;
 	u64 old;
 	u32 id;
 
 	if (total != RDMAP_ARESP_LEN)
 		return IW_RDMAP_UNSPEC;
 	rdmap_aresp_decode(r->aresp, &id, &old);
-	req = take_answered(r);
+	spin_lock_bh(&r->lock);
+	req = *rdmap_reqq_peek(&r->orq);
+	spin_unlock_bh(&r->lock);
 	if (id != req.slot)
 		return IW_RDMAP_UNSPEC;
 	sink = (struct ddp_sge) {
@@ -369,9 +373,23 @@ static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 		.len = sizeof(old),
 		.stag = req.rreq.sink_stag,
 	};
-	if (ddp_mem_store(&r->stream, &sink, &old))
-		return IW_LOCAL_PROT;
-	rdmap_sq_answered(r, req.slot, sizeof(old));
+	why = ddp_mem_store(&r->stream, &sink, &old);
+	return why && why != IW_NOT_NOW ? IW_LOCAL_PROT : why;
+}
+
+static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
+{
+	enum iw_reason why = store_answer(r, total);
+	struct rdmap_req req;
+
+	/* once it is told, the answer is there */
+	if (why == IW_NOT_NOW)
+		return why;
+	rdmap_count(r, RDMAP_OP_ATOMIC_RESP, false);
+	if (why)
+		return why;
+	req = take_answered(r);
+	rdmap_sq_answered(r, req.slot, sizeof(u64));
 	ddp_kick(&r->stream);
 	return IW_OK;
 }
@@ -409,6 +427,9 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 
 	if (why)
 		return why;
+	/* may have to be put off, and is counted once */
+	if (row->opcode == RDMAP_OP_ATOMIC_RESP)
+		return deliver_atomic_response(r, total);
 	rdmap_count(r, row->opcode, false);
 	switch (row->opcode) {
 	case RDMAP_OP_WRITE:
@@ -419,8 +440,6 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 		return deliver_read_request(r, total);
 	case RDMAP_OP_ATOMIC_REQ:
 		return deliver_atomic_request(r, total);
-	case RDMAP_OP_ATOMIC_RESP:
-		return deliver_atomic_response(r, total);
 	case RDMAP_OP_IMM:
 	case RDMAP_OP_IMM_SE:
 		return deliver_immediate(r, row, total);

@@ -115,15 +115,32 @@ static u64 atomic_result(const void *how, u64 old)
 	return rdmap_atomic_result(how, old);
 }
 
-/* The atomic is done here, behind the answers before it; false: it may not */
+/* It is answered when its memory has come: nobody has it yet */
+static void answer_later(struct rdmap *r)
+{
+	spin_lock_bh(&r->lock);
+	r->answering = false;
+	spin_unlock_bh(&r->lock);
+}
+
+/*
+ * The atomic is done here, behind the answers before it; false: it may not, or its
+ * memory has to come first
+ */
 static bool set_atomic_response(struct rdmap *r, struct ddp_msg *m,
 				const struct rdmap_atomic *a)
 {
+	enum iw_reason why = IW_DDP_T_STAG;
 	u64 old;
 
-	if (!(READ_ONCE(r->access) & DDP_REMOTE_ATOMIC) ||
-	    ddp_mem_atomic(&r->stream, a->stag, a->to, atomic_result, a,
-			   &old)) {
+	if (READ_ONCE(r->access) & DDP_REMOTE_ATOMIC)
+		why = ddp_mem_atomic(&r->stream, a->stag, a->to, atomic_result,
+				     a, &old);
+	if (why == IW_NOT_NOW) {
+		answer_later(r);
+		return false;
+	}
+	if (why) {
 		/* it was allowed when it came */
 		rdmap_fail(r, IW_RDMAP_P_STAG);
 		return false;
@@ -366,7 +383,7 @@ static bool pick(struct rdmap *r, struct ddp_msg *m)
 		r->wr_turn = true;
 		return true;
 	}
-	return next_wr(r, m);
+	return !ddp_tx_waits(&r->stream) && next_wr(r, m);
 }
 
 static void end_turn(struct rdmap *r)
