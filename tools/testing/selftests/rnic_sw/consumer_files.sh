@@ -39,6 +39,7 @@ a_share() {
 	if has_ext4; then
 		a_file "$2"
 		mkfs.ext4 -q "$FILE"
+		modprobe -q loop || :
 		mount -o loop "$FILE" "$SHARE"
 	else
 		mount -t tmpfs -o size="$2m" share "$SHARE"

@@ -31,9 +31,13 @@ cld_up() {
 
 mountd_there() { rpcinfo -p 127.0.0.1 | grep -q mountd; }
 
+# For NFS 4 it is the root of all that the server has: clients see no path of the server's
 share() {
+	local fsid=0
+	exported=/
+	[ -z "$VERS_3" ] || fsid=7 exported=/srv/rnic_sw
 	a_share /srv/rnic_sw 96
-	exportfs -o rw,no_root_squash,insecure,no_subtree_check,fsid=7 "10.9.0.0/24:$SHARE"
+	exportfs -o "rw,no_root_squash,insecure,no_subtree_check,fsid=$fsid" "10.9.0.0/24:$SHARE"
 	t_defer exportfs -au
 }
 
@@ -50,6 +54,7 @@ server_up() {
 # Out of reach meanwhile: a client that calls while nfsd stops is forgotten by it, and
 # the device cannot be deleted any more (Documentation/consumers.rst)
 server_down() {
+	[ "$(cat /proc/fs/nfsd/threads)" -gt 0 ] || return 0
 	[ ! -e /sys/class/net/t0 ] || link_down
 	echo 0 >/proc/fs/nfsd/threads
 	[ ! -e /sys/class/net/t0 ] || link_up
@@ -58,17 +63,26 @@ server_down() {
 connect() {
 	DIR=$T_CASE/mnt
 	mkdir -p "$DIR"
-	mount.nfs "$B4:$SHARE" "$DIR" -o "vers=$VERS,rdma,port=20049,hard,nolock,${VERS_3:+mountproto=tcp,mountport=20048,}timeo=50"
+	mount.nfs "$B4:$exported" "$DIR" -o "vers=$VERS,rdma,port=20049,hard,nolock,${VERS_3:+mountproto=tcp,mountport=20048,}timeo=50"
 	t_defer umount -qfl "$DIR"
 	grep " $DIR nfs" /proc/mounts | tee "$T_CASE/mounted"
 	grep -q 'proto=rdma' "$T_CASE/mounted"
+}
+
+# +4 says 4.0 as well, unless that is named
+has_version() {
+	local versions=/proc/fs/nfsd/versions
+	case $1 in
+	4.0) grep -qw +4 $versions && ! grep -qwe -4.0 $versions ;;
+	*) grep -qw "+$1" $versions ;;
+	esac
 }
 
 # serves VERSION: may it be had?
 serves() {
 	VERS=$1 VERS_3=
 	[ "$1" != 3 ] || VERS_3=1
-	[ "$1" = 3 ] || grep -q "+$1" /proc/fs/nfsd/versions || t_skip "the server has no NFS $1"
+	has_version "$1" || t_skip "the server has no NFS $1"
 	modprobe -q nfsv${1%.*} || t_skip "the client has no NFS $1"
 }
 
