@@ -313,8 +313,9 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		.stream = &ep->qp->rdmap.stream,
 	};
 
+	/* of an errno that means no network a consumer tries again (SUNRPC) */
 	if (!args.net)
-		return ERR_PTR(-ENODEV);
+		return ERR_PTR(-ENETDOWN);
 	rnic_fill_policy(dev, &policy);
 	if (!rnic_serves(args.net, id))
 		ss = ERR_PTR(-ENETUNREACH);

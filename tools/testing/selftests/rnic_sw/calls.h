@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What ports.c, race.c and stopped.c need to call and to be called. */
+/* What going.c, ports.c, race.c and stopped.c need to call and to be called. */
 #ifndef _CALLS_H
 #define _CALLS_H
 

@@ -113,6 +113,31 @@ netdev_goes() {
 	t_until 20 test ! -e /sys/class/infiniband/iw0
 }
 
+new_interface() {
+	t_until 20 test ! -e /sys/class/infiniband/iw0
+	# not this case's: it stays for the next
+	(one_interface)
+	t_link iw0 t0
+}
+
+# Who connects while the device goes hears of a network that is down. SUNRPC tries
+# again then; of an errno that it does not know it tells the program. What the core
+# says when it has come first (EINVAL, ENXIO) is not ours.
+called_while_it_goes() {
+	local round going
+	going=$(t_prog going)
+	for ((round = 1; round <= ROUNDS; round++)); do
+		t_port
+		"$going" "$B4" "$PORT" t0 >>"$T_CASE/errnos"
+		new_interface
+	done
+	sort "$T_CASE/errnos" | uniq -c
+	t_check "no other errno than these" t_refused grep -vxE 'ENETDOWN|EINVAL|ENXIO' "$T_CASE/errnos"
+	grep -q ENETDOWN "$T_CASE/errnos" && return
+	t_check "one CPU, and no call came in time" [ "$(nproc)" -gt 1 ]
+	t_skip "no call came in time"
+}
+
 # Nothing has come for half a second
 stands() {
 	local before
@@ -198,5 +223,6 @@ t_case "listening takes no longer where many listen" "SEC-24" many_ports
 t_case "$CONNECTIONS connections at once" "" many_connections
 t_case "device deleted under traffic" "" del_link
 t_case "modules unloaded and loaded after traffic" "" reload_modules
+t_case "a call while the interface goes" "" called_while_it_goes
 t_case "interface deleted under traffic" "" netdev_goes
 t_end

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * going ADDRESS PORT INTERFACE: deletes the interface, and connects when the kernel
+ * says that it is gone: the device has been told, and is about to follow.  Prints
+ * what rdma_connect() says.
+ *
+ * This one runs as soon as it may, whoever takes the device away when nobody else
+ * wants to: one CPU for both, and the call comes before.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "calls.h"
+
+#define PATIENCE	30	/* seconds */
+
+static int listen_to_kernel(void)
+{
+	struct sockaddr_nl all = { .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK };
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&all, sizeof(all)))
+		calls_die("netlink");
+	return fd;
+}
+
+static bool tells(struct nlmsghdr *msg, int len, int index)
+{
+	for (; NLMSG_OK(msg, len); msg = NLMSG_NEXT(msg, len)) {
+		const struct ifinfomsg *link = NLMSG_DATA(msg);
+
+		if (msg->nlmsg_type == RTM_DELLINK && link->ifi_index == index)
+			return true;
+	}
+	return false;
+}
+
+static void wait_until_gone(int fd, int index)
+{
+	char buf[32768] __attribute__((aligned(NLMSG_ALIGNTO)));
+	int len;
+
+	do {
+		len = recv(fd, buf, sizeof(buf), 0);
+		if (len < 0)
+			calls_die("recv");
+	} while (!tells((struct nlmsghdr *)buf, len, index));
+}
+
+static void delete_interface(const char *name)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		calls_die("fork");
+	if (pid)
+		return;
+	calls_priority(0);
+	execlp("ip", "ip", "link", "del", name, NULL);
+	calls_die("ip");
+}
+
+int main(int argc, char **argv)
+{
+	struct rdma_conn_param param;
+	struct rdma_cm_id *id;
+	struct sockaddr_in to;
+	cpu_set_t one;
+	int fd, index;
+
+	if (argc != 4)
+		return 2;
+	calls_init(&to, argv + 1, PATIENCE);
+	id = calls_resolved(&to);
+	param = calls_terms(calls_new_qp(id));
+	index = if_nametoindex(argv[3]);
+	fd = listen_to_kernel();
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		calls_die("sched_setaffinity");
+	calls_priority(CALLS_FIRST);
+	delete_interface(argv[3]);
+	wait_until_gone(fd, index);
+	printf("%s\n", rdma_connect(id, &param) ? strerrorname_np(errno) : "OK");
+	wait(NULL);
+	return 0;
+}
