@@ -6,6 +6,7 @@
  * until it is freed.  So nothing is followed that ends before, rings but under
  * their lock.  Anybody may ask: neither keys nor addresses are told.
  */
+#include <linux/string_helpers.h>
 #include <net/netlink.h>
 #include <rdma/restrack.h>
 #include <rdma/rdma_netlink.h>
@@ -17,7 +18,7 @@
 
 static int put_bool(struct sk_buff *msg, const char *name, bool value)
 {
-	return rdma_nl_put_driver_string(msg, name, value ? "on" : "off");
+	return rdma_nl_put_driver_string(msg, name, str_on_off(value));
 }
 
 /* A table of our own in the object's entry, filled by @put */
@@ -187,8 +188,7 @@ static int put_mr(struct sk_buff *msg, const void *what)
 	name_rights(READ_ONCE(mr->region.rights), rights, sizeof(rights));
 	return rdma_nl_put_driver_string(msg, "kind", mr_kind(mr)) ||
 	       rdma_nl_put_driver_string(msg, "valid",
-					 READ_ONCE(mr->region.valid) ?
-					 "yes" : "no") ||
+					 str_yes_no(READ_ONCE(mr->region.valid))) ||
 	       rdma_nl_put_driver_string(msg, "rights",
 					 rights[0] ? rights + 1 : "none") ||
 	       rdma_nl_put_driver_string(msg, "windows",
@@ -233,7 +233,7 @@ static int put_cq(struct sk_buff *msg, const void *what)
 	       rdma_nl_put_driver_u32(msg, "free", d->slots - d->used) ||
 	       rdma_nl_put_driver_string(msg, "armed", armed_for(d->armed)) ||
 	       rdma_nl_put_driver_string(msg, "overrun",
-					 d->broken ? "yes" : "no");
+					 str_yes_no(d->broken));
 }
 
 /**
@@ -271,7 +271,7 @@ static int put_srq(struct sk_buff *msg, const void *what)
 	       rdma_nl_put_driver_u32(msg, "free", d->slots - d->used) ||
 	       rdma_nl_put_driver_u32(msg, "limit", d->limit) ||
 	       rdma_nl_put_driver_string(msg, "broken",
-					 d->broken ? "yes" : "no");
+					 str_yes_no(d->broken));
 }
 
 /**
