@@ -11,7 +11,7 @@ import unittest
 from pyverbs.cmid import CMID, AddrInfo, CMEvent, CMEventChannel, ConnParam
 from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPCap, QPInitAttr
-from pyverbs.srq import SRQ, SrqInitAttr
+from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import RecvWR, SendWR, SGE
 from tests.base import RDMATestCase
 from pyverbs.cq import CQ
@@ -36,7 +36,8 @@ class End:
         self.ctx = d.Context(name=dev_name)
         self.pd = PD(self.ctx)
         self.cq = CQ(self.ctx, 4 * DEPTH, None, None, 0)
-        self.srq = SRQ(self.pd, SrqInitAttr()) if with_srq else None
+        attr = SrqAttr(max_wr=DEPTH, max_sge=2)
+        self.srq = SRQ(self.pd, SrqInitAttr(attr)) if with_srq else None
         cap = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH, max_send_sge=2,
                     max_recv_sge=2, max_inline_data=64)
         attr = QPInitAttr(qp_type=e.IBV_QPT_RC, scq=self.cq, rcq=self.cq,
@@ -89,13 +90,15 @@ class End:
 
     def wait_for(self, expected):
         event = self.event(expected)
-        self.private_data = event.private_data
+        # an end hears of its peer's once, with the request or the answer
+        self.private_data = self.private_data or event.private_data
         event.ack_cm_event()
 
     def conn_param(self, private_data=None):
-        param = ConnParam(resources=DEPTH, depth=DEPTH, qp_num=self.qp.qp_num)
-        if private_data:
-            param.set_private_data(private_data)
+        data = private_data or b''
+        param = ConnParam(resources=DEPTH, depth=DEPTH, qp_num=self.qp.qp_num,
+                          data_len=len(data))
+        param.set_private_data(data)
         return param
 
 
@@ -229,7 +232,7 @@ class IwarpTest(RDMATestCase):
         other.recv((0, 0))
         self.completes(one.send(e.IBV_WR_RDMA_WRITE, (0, 1000),
                                 to=(other, 500)), e.IBV_WC_RDMA_WRITE)
-        self.completes(one.send(e.IBV_WR_SEND), e.IBV_WC_SEND)
+        self.completes(one.send(e.IBV_WR_SEND, (0, 0)), e.IBV_WC_SEND)
         self.completes(other.completion(), e.IBV_WC_RECV, 0)
         self.assertEqual(other.mr.read(1002, 499), b'-' + b'w' * 1000 + b'-')
 

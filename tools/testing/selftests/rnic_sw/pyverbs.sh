@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # pyverbs.sh: rdma-core's own tests.  Each of them passes, or is skipped for a
 # reason that is known; Documentation/pyverbs.rst explains and counts the reasons.
+# And those that rdma-core's tree would get from here: all of them pass.
 
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 
 readonly python=/usr/bin/python3	# the one that the package is for
 readonly tests=/usr/share/doc/rdma-core/tests
 readonly page=$T_DIR/../../../../Documentation/pyverbs.rst
+readonly ours=$T_DIR/../../../../packaging/rdma-core/tests
 # Fewer than that: something has stopped working
 readonly passing=57
 
@@ -46,19 +48,40 @@ reason_of() {
 	esac
 }
 
-run_all() {
+unpack() {
 	command -v gunzip >/dev/null && $python -c 'import pyverbs.cmid' && [ -d $tests ] ||
 		t_skip "no tests of rdma-core here (package python3-pyverbs)"
 	mkdir "$T_CASE/tests"
 	t_defer rm -rf "$T_CASE/tests"
 	cp -r $tests/. "$T_CASE/tests"
 	gunzip "$T_CASE"/tests/*.gz
+}
+
+# run_tests [MODULE]: what came of them, in $T_CASE/out
+run_tests() {
 	timeout "$((T_TIME * 5))" $python "$T_DIR/pyverbs_run.py" "$T_CASE/tests" \
-		"$A_DEV" "$A_IF" >"$T_CASE/stdout" 2>"$T_CASE/stderr" || {
+		"$A_DEV" "$A_IF" "$@" >"$T_CASE/stdout" 2>"$T_CASE/stderr" || {
 		tail "$T_CASE/stdout" "$T_CASE/stderr"
 		t_fail "they did not run to their end"
 	}
-	grep -P '^(ok|skip|error)\t' "$T_CASE/stdout" >"$T_LOG/pyverbs.out"
+	grep -P '^(ok|skip|error)\t' "$T_CASE/stdout" >"$T_CASE/out"
+}
+
+run_all() {
+	unpack
+	run_tests
+	cp "$T_CASE/out" "$T_LOG/pyverbs.out"
+}
+
+for_their_tree() {
+	[ -d "$ours" ] || t_skip "no tests for rdma-core's tree here"
+	unpack
+	cp "$ours/test_iwarp.py" "$T_CASE/tests"
+	run_tests test_iwarp
+	cat "$T_CASE/out"
+	t_check "as many as it has run" [ "$(wc -l <"$T_CASE/out")" -eq \
+		"$(grep -c '^    def test_' "$ours/test_iwarp.py")" ]
+	t_check "each of them passes" t_refused grep -vP '^ok\t' "$T_CASE/out"
 }
 
 none_fails() {
@@ -114,4 +137,5 @@ if [ -e "$T_LOG/pyverbs.out" ]; then
 	t_case "rdma-core's tests: as many as Documentation/pyverbs.rst says" "" as_the_page_says
 	sed 's/^/#/' "$T_LOG/pyverbs.reasons"
 fi
+t_case "the tests for rdma-core's tree pass" "" for_their_tree
 t_end

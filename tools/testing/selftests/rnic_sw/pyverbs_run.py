@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""pyverbs_run.py TESTS DEVICE NETDEV: runs rdma-core's own tests, unpacked in
-the directory TESTS, over DEVICE, and prints a line for each: its outcome and
-name, separated by a tab, and the reason why it was skipped or failed.
+"""pyverbs_run.py TESTS DEVICE NETDEV [MODULE]: runs rdma-core's own tests,
+unpacked in the directory TESTS, over DEVICE, or those of one module, and prints a
+line for each: its outcome and name, separated by a tab, and the reason why it was
+skipped or failed.
 
 Three things are done for the tests, which were made for InfiniBand hardware.
 They ask the device's place in sysfs for its interface, and a device that is no
@@ -18,7 +19,7 @@ import sys
 import time
 import unittest
 
-tests_dir, device, netdev = sys.argv[1:]
+tests_dir, device, netdev, *only = sys.argv[1:]
 sys.argv[1:] = ["--dev", device, "--port", "1", "--gid", "0"]
 sys.path[:0] = [os.path.dirname(tests_dir), tests_dir]
 
@@ -187,7 +188,8 @@ gc.disable()
 # Those that fork come first: the library does not work behind a fork once used.
 modules = sorted(tests.__test_modules__, key=lambda m: "test_rdmacm" not in m.__name__)
 suite = unittest.TestSuite(
-    unittest.defaultTestLoader.loadTestsFromModule(m) for m in modules)
+    unittest.defaultTestLoader.loadTestsFromModule(m) for m in modules
+    if not only or m.__name__ == f"tests.{only[0]}")
 unittest.TestSuite(cases(suite)).run(Lines())
 sys.stdout.flush()
 os._exit(0)
