@@ -320,14 +320,14 @@ static void stuck_unmapped(void)
 	uint64_t was;
 
 	waits(&s, false, IBV_WR_RDMA_WRITE);
-	was = counter(&s.d.p.s, "end_ddp_tagged_bounds");
+	was = counter(&s.d.p.s, "end_ddp_tagged_stag");
 	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s),
 				       (PAGES - STUCK) * page_size() };
 	CHECK(!munmap(stuck_at(&s.d.s), range.len), "%m");
 	CHECK(!ioctl(s.fd, UFFDIO_WAKE, &range), "%m");
 	pair_event(&s.d.p, s.d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&s.d.p, s.d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	want_counted(&s.d.p.s, "end_ddp_tagged_bounds", was, 1);
+	want_counted(&s.d.p.s, "end_ddp_tagged_stag", was, 1);
 	others_go_on(&s);
 }
 

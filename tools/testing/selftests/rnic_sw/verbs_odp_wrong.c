@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Pages of a region on demand that cannot be had: who finds one is ended as by a
- * region that does not reach there, or has not the right.
+ * region that has been deregistered.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -138,16 +138,16 @@ static void remote(const struct remote *r)
 #define W IBV_WR_RDMA_WRITE
 #define R IBV_WR_RDMA_READ
 #define A IBV_WR_ATOMIC_FETCH_AND_ADD
-REMOTE(write_hole, HOLE, W, "end_ddp_tagged_bounds")
+REMOTE(write_hole, HOLE, W, "end_ddp_tagged_stag")
 REMOTE(write_shut, SHUT, W, "end_ddp_tagged_stag")
 REMOTE(write_no_write, NO_WRITE, W, "end_ddp_tagged_stag")
-REMOTE(write_cut, CUT, W, "end_ddp_tagged_bounds")
-REMOTE(read_hole, HOLE, R, "end_rdmap_bounds")
-REMOTE(read_shut, SHUT, R, "end_rdmap_access")
-REMOTE(read_cut, CUT, R, "end_rdmap_bounds")
-REMOTE(atomic_hole, HOLE, A, "end_rdmap_bounds")
-REMOTE(atomic_no_write, NO_WRITE, A, "end_rdmap_access")
-REMOTE(atomic_cut, CUT, A, "end_rdmap_bounds")
+REMOTE(write_cut, CUT, W, "end_ddp_tagged_stag")
+REMOTE(read_hole, HOLE, R, "end_rdmap_stag")
+REMOTE(read_shut, SHUT, R, "end_rdmap_stag")
+REMOTE(read_cut, CUT, R, "end_rdmap_stag")
+REMOTE(atomic_hole, HOLE, A, "end_rdmap_stag")
+REMOTE(atomic_no_write, NO_WRITE, A, "end_rdmap_stag")
+REMOTE(atomic_cut, CUT, A, "end_rdmap_stag")
 
 /* A Read does not mind that it could not write */
 static void read_no_write(void)
