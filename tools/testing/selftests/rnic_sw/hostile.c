@@ -39,7 +39,7 @@
 
 /* What all sessions did, for those who read the log */
 struct tally {
-	atomic_ulong	writes, ioctls, posts, scribbles, connected, forks;
+	atomic_ulong	writes, ioctls, posts, scribbles, connected, forks, soft;
 };
 
 struct conn {
@@ -54,6 +54,8 @@ static struct conn conns[CONNS];
 static struct ibv_mr *mr;
 static uint8_t *mem;
 static struct cmd_world world;
+static struct soft soft;
+static bool is_soft;
 
 /* Numbers ------------------------------------------------------------------ */
 
@@ -168,6 +170,7 @@ static bool set_up(void)
 		.fd = conns[0].c->verbs->cmd_fd, .driver_id = DRIVER_ID,
 		.mem = mem, .len = MEM, .answer = malloc(CMD_ANSWER),
 	};
+	is_soft = soft_make(&soft, conns[0].c->pd, RIGHTS & ~IBV_ACCESS_MW_BIND);
 	return mr && world.answer;
 }
 
@@ -181,29 +184,35 @@ static struct ibv_qp *any_qp(void)
 	return id ? id->qp : NULL;
 }
 
+static struct ibv_sge any_sge(uint32_t most)
+{
+	if (is_soft && dice(2))
+		return soft_sge(&soft);
+	return (struct ibv_sge){
+		.addr = (uintptr_t)mem + dice(MEM / 2), .length = dice(most),
+		.lkey = dice(50) ? mr->lkey : nonsense(),
+	};
+}
+
 static void post_send(struct ibv_qp *qp)
 {
+	struct ibv_sge there = any_sge(1);
 	struct ibv_sge sge[4];
 	struct ibv_send_wr wr = {
 		.opcode = dice(IBV_WR_BIND_MW + 1), .sg_list = sge,
 		.num_sge = dice(5), .send_flags = dice(16), .wr_id = dice(1000),
-		.wr.rdma = { (uintptr_t)mem + dice(MEM), mr->rkey },
+		.wr.rdma = { there.addr, there.lkey },
 	}, *bad;
 	int i;
 
 	for (i = 0; i < wr.num_sge; i++)
-		sge[i] = (struct ibv_sge){
-			.addr = (uintptr_t)mem + dice(MEM / 2),
-			.length = dice(3) ? dice(200) : dice(MEM / 2),
-			.lkey = dice(50) ? mr->lkey : nonsense(),
-		};
+		sge[i] = any_sge(dice(3) ? 200 : MEM / 2);
 	ibv_post_send(qp, &wr, &bad);
 }
 
 static void post_recv(struct ibv_qp *qp)
 {
-	struct ibv_sge sge = { (uintptr_t)mem + dice(MEM / 2), dice(MEM / 2),
-			       mr->lkey };
+	struct ibv_sge sge = any_sge(MEM / 2);
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = dice(2) }, *bad;
 
 	ibv_post_recv(qp, &wr, &bad);
@@ -299,7 +308,20 @@ static void scribble(void)
 		atomic_fetch_add(&tally->scribbles, 1);
 }
 
-static void (*const jobs[])(void) = { work, work, administer, command, scribble };
+static void unsettle(void)
+{
+	if (!is_soft) {
+		usleep(10000);
+		return;
+	}
+	atomic_fetch_add(&tally->soft, 1);
+	soft_unsettle(&soft);
+	usleep(dice(500));
+}
+
+static void (*const jobs[])(void) = {
+	work, work, administer, command, scribble, unsettle,
+};
 
 struct thread {
 	void		(*job)(void);
@@ -463,9 +485,9 @@ int main(int argc, char **argv)
 	for (n = 0; n < most && time(NULL) < end; n++)
 		if (!one_session(seed * 1000003 + first + n))
 			return 1;
-	printf("seed %lu: %lu sessions, %lu connections, %lu writes, %lu ioctls, %lu posts, %lu bursts into rings, %lu forks\n",
+	printf("seed %lu: %lu sessions, %lu connections, %lu writes, %lu ioctls, %lu posts, %lu bursts into rings, %lu forks, %lu times memory taken away\n",
 	       seed, n, tally->connected, tally->writes, tally->ioctls,
-	       tally->posts, tally->scribbles, tally->forks);
+	       tally->posts, tally->scribbles, tally->forks, tally->soft);
 	/* who has not done all of that has shown nothing */
 	return tally->connected && tally->writes && tally->posts &&
 	       tally->scribbles ? 0 : 1;

@@ -32,4 +32,17 @@ void cmd_ioctl_any(const struct cmd_world *w);
 /* hostile_ring.c: rings that are mapped */
 bool ring_scribble(void);
 
+/* hostile_soft.c: memory registered on demand, and taken away while it is used */
+struct soft {
+	uint8_t		*at;
+	size_t		len;
+	struct ibv_mr	*mr;	/* of exactly that; NULL: the device cannot do it */
+	struct ibv_mr	*all;	/* of all that there is */
+};
+
+bool soft_make(struct soft *s, struct ibv_pd *pd, int rights);
+void soft_unsettle(const struct soft *s);
+/* Somewhere in it, rarely elsewhere */
+struct ibv_sge soft_sge(const struct soft *s);
+
 #endif

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory that the program has registered on demand and takes away from under its own
+ * messages, in every way that a program can.
+ */
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hostile.h"
+
+#ifndef MADV_COLD
+#define MADV_COLD	20
+#endif
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT	21
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
+
+#define LEN		(8ul << 20)
+#define PAGE		4096ul
+#define ANON		(MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
+
+/**
+ * soft_make - memory, registered twice
+ * @s: what becomes of it
+ * @pd: where
+ * @rights: IBV_ACCESS_*
+ *
+ * Return: false if the device cannot do that.
+ */
+bool soft_make(struct soft *s, struct ibv_pd *pd, int rights)
+{
+	s->len = LEN;
+	s->at = mmap(NULL, LEN, PROT_READ | PROT_WRITE, ANON, -1, 0);
+	if (s->at == MAP_FAILED)
+		return false;
+	rights |= IBV_ACCESS_ON_DEMAND;
+	s->mr = ibv_reg_mr(pd, s->at, LEN, rights);
+	s->all = ibv_reg_mr(pd, NULL, SIZE_MAX, rights);
+	return s->mr && s->all;
+}
+
+/* Most often near its beginning, where everybody is */
+static size_t somewhere(void)
+{
+	return dice(4) ? dice(64 * 1024) : dice(LEN);
+}
+
+struct ibv_sge soft_sge(const struct soft *s)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)s->at + somewhere(),
+		.length = dice(3) ? dice(9000) : dice(256 * 1024),
+		.lkey = s->mr->lkey,
+	};
+
+	if (dice(3))
+		return sge;
+	sge.lkey = s->all->lkey;
+	if (!dice(100))
+		sge.addr = (uint64_t)nonsense() << dice(33);
+	return sge;
+}
+
+/* With it goes all that it has of the parent's */
+static void share(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		usleep(dice(3000));
+		_exit(0);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, dice(2) ? WNOHANG : 0);
+}
+
+static void advise(uint8_t *at, size_t len)
+{
+	static const int advice[] = {
+		MADV_DONTNEED, MADV_FREE, MADV_COLD, MADV_PAGEOUT, MADV_COLLAPSE,
+		MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_MERGEABLE, MADV_DONTFORK,
+		MADV_DOFORK, MADV_WILLNEED,
+	};
+
+	madvise(at, len, advice[dice(sizeof(advice) / sizeof(advice[0]))]);
+}
+
+/* Gone, and back in another way: a message between them ends its connection */
+static void make_hole(uint8_t *at, size_t len)
+{
+	if (dice(2))
+		munmap(at, len);
+	else
+		mprotect(at, len, dice(2) ? PROT_NONE : PROT_READ);
+	usleep(dice(300));
+	if (dice(3))
+		mmap(at, len, PROT_READ | PROT_WRITE, ANON | MAP_FIXED, -1, 0);
+	else
+		mprotect(at, len, PROT_READ | PROT_WRITE);
+}
+
+static void fetch(const struct soft *s)
+{
+	struct ibv_sge sge[3];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		sge[i] = soft_sge(s);
+	ibv_advise_mr(s->mr->pd, dice(4), dice(2), sge, dice(4));
+}
+
+/**
+ * soft_unsettle - do something to some of it
+ * @s: the memory
+ */
+void soft_unsettle(const struct soft *s)
+{
+	uint8_t *at = s->at + somewhere() / PAGE * PAGE;
+	size_t len = (1 + dice(8)) * PAGE;
+
+	if (!dice(10))
+		len = s->at + LEN - at;
+	switch (dice(24)) {
+	case 0:
+		make_hole(at, len);
+		break;
+	case 1:
+		share();
+		break;
+	case 2:
+		mmap(at, len, PROT_READ | PROT_WRITE, ANON | MAP_FIXED, -1, 0);
+		break;
+	case 3:
+		mremap(s->at + LEN / 2, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, at);
+		break;
+	case 4:
+		ibv_rereg_mr(s->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, s->at,
+			     LEN - dice(2) * PAGE, 0);
+		break;
+	case 5: case 6: case 7:
+		fetch(s);
+		break;
+	default:
+		advise(at, len);
+	}
+}
