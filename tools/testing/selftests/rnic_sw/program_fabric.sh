@@ -30,4 +30,7 @@ one_device
 t_case "fi_info: connected and reliable endpoints, no datagrams" "" shown
 t_case "fi_pingpong: every octet, connected" "" moved pingpong verbs msg
 t_case "fi_pingpong: every octet, without connection" "" moved pingpong 'verbs;ofi_rxm' rdm
+t_case "fi_pingpong: connected, all memory on demand" "" moved implicitly pingpong verbs msg
+t_case "fi_pingpong: without connection, all memory on demand" "" \
+	moved implicitly pingpong 'verbs;ofi_rxm' rdm
 t_end

@@ -15,4 +15,5 @@ octets() {
 
 one_device
 t_case "Open MPI: every octet, two ranks" "" moved octets 2
+t_case "Open MPI: every octet, two ranks, all memory on demand" "" moved implicitly octets 2
 t_end

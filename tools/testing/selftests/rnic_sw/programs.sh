@@ -32,6 +32,17 @@ moved() {
 	t_check "it made no connection by $A_DEV" [ "$(connects)" -gt "$before" ]
 }
 
+# implicitly COMMAND ARGS...: whatever it registers is all of its memory, on demand
+implicitly() {
+	local lib
+	ibv_devinfo -v -d "$A_DEV" | grep -q ODP_SUPPORT_IMPLICIT ||
+		t_skip "this kernel has no on-demand paging for the device"
+	lib=$(t_prog implicit.so) || t_skip "implicit.so is not built (make)"
+	export IMPLICIT_LOG=$T_CASE/implicit
+	LD_PRELOAD=$lib "$@"
+	t_check "it registered nothing" [ -s "$IMPLICIT_LOG" ]
+}
+
 # some_data OCTETS: DATA, a file of random ones
 some_data() {
 	DATA=$T_CASE/data
