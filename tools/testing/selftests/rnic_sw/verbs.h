@@ -73,7 +73,7 @@ extern const struct test atomic_tests[], imm_tests[], abi_tests[];
 extern const struct test owner_tests[], limit_tests[], charge_tests[], race_tests[];
 extern const struct test show_tests[], pace_tests[];
 extern const struct test odp_mr_tests[], odp_away_tests[], odp_wrong_tests[];
-extern const struct test odp_stuck_tests[], odp_storm_tests[];
+extern const struct test odp_stuck_tests[], odp_ends_tests[], odp_storm_tests[];
 
 /* What the program was told */
 struct setting {
@@ -106,6 +106,7 @@ struct buf {
 
 void buf_new(struct buf *b, size_t len);
 void buf_reg(struct buf *b, struct ibv_pd *pd, int access);
+int buf_access(int access);		/* on demand, if the program was told so */
 void buf_free(struct buf *b);
 /* Nothing in it is what any seed would put there */
 void buf_clear(struct buf *b);

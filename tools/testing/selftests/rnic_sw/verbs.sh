@@ -127,15 +127,16 @@ squeezed() {
 paging() {
 	t_case "odp_swapped" "" swapped
 	t_case "odp_squeezed, a limit far below the region" "" squeezed
+	t_case "odp_again, what a peer may not" "" on_demand 'remote_*'
+	t_case "odp_again, a program's mistakes" "" on_demand 'local_send_*' 'local_write_*' \
+		'local_read_*' 'local_recv_*'
+	[ -n "$once_more" ] || return 0
+	t_case "odp_again, regions that end" "" on_demand 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
+		'flush_*' 'destroy_*'
 	t_case "odp_again, messages" "" on_demand 'send_*' 'sge_*' 'inline_*' 'write_*' 'read_*' \
 		'reads_*' fence mixed_order sends_in_order 'wr_api*' 'imm_*' 'stream_*' 'threads_*'
 	t_case "odp_again, atomics" "" on_demand 'atomic_*'
 	t_case "odp_again, shared receives" "" on_demand 'srq_*'
-	t_case "odp_again, what a peer may not" "" on_demand 'remote_*'
-	t_case "odp_again, a program's mistakes" "" on_demand 'local_send_*' 'local_write_*' \
-		'local_read_*' 'local_recv_*'
-	t_case "odp_again, regions that end" "" on_demand 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
-		'flush_*' 'destroy_*'
 }
 
 # many KIND: all that are announced. Half a minute, with checkers many.
@@ -321,6 +322,8 @@ rough_for_sctp() {
 EARLY="DDP-5 DDP-6 DDP-14 DDP-63 DDP-64 SCTPDDP-65 SCTPDDP-66"
 VERBS=$(t_prog verbs) || t_skip_all "the program verbs is not built (make)"
 MIB=${T_MIB:-2}
+# Whether what has passed with pinned regions is tried with those on demand: half a minute
+once_more=$([ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || echo yes)
 one_device
 all_on_one_device
 t_case "send_2g" "DDP-48" huge
@@ -339,7 +342,7 @@ t_case "two hosts" "DDP-50 DDP-64" two "${streams[@]}" 'send_*' 'conn_*' 'remote
 t_case "MTU 576" "DDP-1 DDP-47" over_mtu 576 stream_send send_sizes
 t_case "MTU 9000" "DDP-1 DDP-47" over_mtu 9000 stream_send send_sizes
 t_case "dereg_race, MTU 65535" "DDP-128 RDMAP-177 SEC-17" over_mtu 65535 dereg_race
-t_case "odp_again, two hosts" "" on_demand_two "${streams[@]}" 'atomic_*' 'imm_*'
+[ -z "$once_more" ] || t_case "odp_again, two hosts" "" on_demand_two "${streams[@]}" 'atomic_*' 'imm_*'
 t_case "loss" "DDP-3 DDP-6 DDP-14 DDP-21 DDP-63" netem loss 1% -- "${streams[@]}"
 t_case "reordering" "DDP-6 DDP-64 RDMAP-122" \
 	netem delay 2ms reorder 75% 50% -- "${streams[@]}"

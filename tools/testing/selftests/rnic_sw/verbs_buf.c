@@ -66,11 +66,14 @@ void buf_new(struct buf *b, size_t len)
 	buf_clear(b);
 }
 
+int buf_access(int access)
+{
+	return setting.on_demand ? access | IBV_ACCESS_ON_DEMAND : access;
+}
+
 void buf_reg(struct buf *b, struct ibv_pd *pd, int access)
 {
-	if (setting.on_demand)
-		access |= IBV_ACCESS_ON_DEMAND;
-	b->mr = ibv_reg_mr(pd, b->at, b->len, access);
+	b->mr = ibv_reg_mr(pd, b->at, b->len, buf_access(access));
 	CHECK(b->mr, "reg_mr of %zu octets: %m", b->len);
 }
 

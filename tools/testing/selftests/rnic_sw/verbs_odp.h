@@ -49,4 +49,20 @@ void trade_all(struct desk *d, size_t len, uint32_t seed, away_fn *away);
 /* The same, again and again, while another thread does @away to both buffers */
 void trade_under(struct desk *d, size_t len, uint32_t times, away_fn *away);
 
+/* Pages that do not come (verbs_odp_stuck.c) --------------------------------- */
+
+/* What is stuck is in the client's buffer, or in the server's */
+struct stall {
+	struct desk	d;
+	struct pair	q;	/* with nothing to do with it */
+	struct buf	own;	/* its memory */
+	int		fd;
+	bool		at_client;
+};
+
+/* Who serves; or the case is skipped */
+int uffd_open(void);
+/* A message waits for a page that nobody serves; others have been seen not to */
+void stall_waits(struct stall *s, bool at_client, enum ibv_wr_opcode op);
+
 #endif

@@ -8,12 +8,9 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "verbs_odp.h"
 
@@ -21,7 +18,7 @@
 #define STUCK	3u		/* the page that does not come, and those behind it */
 
 /* Who serves */
-static int open_uffd(void)
+int uffd_open(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
@@ -89,15 +86,6 @@ static void was_filled(const struct buf *b, size_t off, size_t len, uint32_t see
 		CHECK(b->at[i] == octet_of(seed, i), "octet %zu is %x", i, b->at[i]);
 }
 
-/* What is stuck is in the client's buffer, or in the server's */
-struct stall {
-	struct desk	d;
-	struct pair	q;	/* with nothing to do with it */
-	struct buf	own;	/* its memory */
-	int		fd;
-	bool		at_client;
-};
-
 static struct buf *held(struct stall *s)
 {
 	return s->at_client ? &s->d.c : &s->d.s;
@@ -108,7 +96,7 @@ static void stall_open(struct stall *s, bool at_client)
 	memset(s, 0, sizeof(*s));
 	s->at_client = at_client;
 	odp_desk_own(&s->d, PAGES);
-	s->fd = open_uffd();
+	s->fd = uffd_open();
 	pair_open(&s->q, &(struct opts){});
 	buf_new(&s->own, 20000);
 	buf_reg(&s->own, s->q.c.pd, RIGHTS_ALL);
@@ -156,7 +144,7 @@ static struct job across(struct stall *s, enum ibv_wr_opcode op)
 }
 
 /* A message waits for the page, others do not, and then it is as if nothing had been */
-static void waits(struct stall *s, bool at_client, enum ibv_wr_opcode op)
+void stall_waits(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 {
 	struct job j;
 
@@ -177,7 +165,7 @@ static void sink_at_server(enum ibv_wr_opcode op)
 	const size_t page = page_size(), len = (PAGES - 1) * page;
 	struct stall s;
 
-	waits(&s, false, op);
+	stall_waits(&s, false, op);
 	serve(s.fd, &s.d.s, 9);
 	if (op == IBV_WR_SEND)
 		want_recv(s.d.p.s.rcq, 3, len);
@@ -202,7 +190,7 @@ static void source_at_client(enum ibv_wr_opcode op)
 	const size_t page = page_size(), len = (PAGES - 1) * page;
 	struct stall s;
 
-	waits(&s, true, op);
+	stall_waits(&s, true, op);
 	serve(s.fd, &s.d.c, 1);
 	if (op == IBV_WR_SEND)
 		want_recv(s.d.p.s.rcq, 3, len);
@@ -228,7 +216,7 @@ static void stuck_read(bool at_client)
 	const size_t page = page_size(), len = (PAGES - 1) * page;
 	struct stall s;
 
-	waits(&s, at_client, IBV_WR_RDMA_READ);
+	stall_waits(&s, at_client, IBV_WR_RDMA_READ);
 	serve(s.fd, held(&s), 7);
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "not what was there");
@@ -301,7 +289,7 @@ static void stuck_unregistered(void)
 	struct uffdio_range range;
 	struct stall s;
 
-	waits(&s, false, IBV_WR_RDMA_WRITE);
+	stall_waits(&s, false, IBV_WR_RDMA_WRITE);
 	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s),
 				       (PAGES - STUCK) * page_size() };
 	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
@@ -319,7 +307,7 @@ static void stuck_unmapped(void)
 	struct stall s;
 	uint64_t was;
 
-	waits(&s, false, IBV_WR_RDMA_WRITE);
+	stall_waits(&s, false, IBV_WR_RDMA_WRITE);
 	was = counter(&s.d.p.s, "end_ddp_tagged_stag");
 	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s),
 				       (PAGES - STUCK) * page_size() };
@@ -377,7 +365,7 @@ static void stuck_dereg(void)
 	struct stall s;
 	uint64_t was;
 
-	waits(&s, false, IBV_WR_RDMA_WRITE);
+	stall_waits(&s, false, IBV_WR_RDMA_WRITE);
 	was = counter(&s.d.p.s, "end_ddp_tagged_stag");
 	ends_unserved(&s, dereg);
 	serve(s.fd, &s.d.s, 5);
@@ -391,7 +379,7 @@ static void stuck_destroy(void)
 {
 	struct stall s;
 
-	waits(&s, false, IBV_WR_RDMA_WRITE);
+	stall_waits(&s, false, IBV_WR_RDMA_WRITE);
 	ends_unserved(&s, destroy);
 	others_go_on(&s);
 	serve(s.fd, &s.d.s, 5);
@@ -402,137 +390,10 @@ static void stuck_destroy_reader(void)
 {
 	struct stall s;
 
-	waits(&s, false, IBV_WR_RDMA_READ);
+	stall_waits(&s, false, IBV_WR_RDMA_READ);
 	ends_unserved(&s, destroy);
 	others_go_on(&s);
 	serve(s.fd, &s.d.s, 5);
-}
-
-/* Whoever holds the descriptor keeps the page from coming when the program is dead */
-static void pass(int over, int fd)
-{
-	char room[CMSG_SPACE(sizeof(int))] = {}, byte = 0;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
-			      .msg_control = room, .msg_controllen = sizeof(room) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	CHECK(sendmsg(over, &msg, 0) == 1, "%m");
-}
-
-static int fetch(int over)
-{
-	char room[CMSG_SPACE(sizeof(int))] = {}, byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
-			      .msg_control = room, .msg_controllen = sizeof(room) };
-	struct cmsghdr *c;
-	int fd;
-
-	CHECK(recvmsg(over, &msg, 0) == 1, "it has not come so far");
-	c = CMSG_FIRSTHDR(&msg);
-	CHECK(c, "no descriptor came");
-	memcpy(&fd, CMSG_DATA(c), sizeof(int));
-	return fd;
-}
-
-/* Both ends are its own; it dies where the other process says */
-static void hang(int over, enum ibv_wr_opcode op, bool at_client)
-{
-	struct stall s;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	waits(&s, at_client, op);
-	pass(over, s.fd);
-	for (;;)
-		pause();
-}
-
-static void killed_in(enum ibv_wr_opcode op, bool at_client)
-{
-	uint64_t until;
-	int over[2], fd;
-	pid_t pid;
-
-	close(open_uffd());
-	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, over), "%m");
-	fflush(stdout);
-	pid = fork();
-	CHECK(pid >= 0, "%m");
-	if (!pid)
-		hang(over[1], op, at_client);
-	close(over[1]);
-	fd = fetch(over[0]);
-	CHECK(!kill(pid, SIGKILL), "%m");
-	until = now_ms() + patience(WC_MS);
-	while (waitpid(pid, NULL, WNOHANG) != pid) {
-		CHECK(now_ms() < until, "it does not die");
-		pause_ms(10);
-	}
-	close(fd);
-	close(over[0]);
-}
-
-static void stuck_killed(void)
-{
-	struct pair p;
-
-	odp_pair(&p, &(struct opts){});
-	pair_close(&p);
-	killed_in(IBV_WR_RDMA_WRITE, false);
-	killed_in(IBV_WR_RDMA_READ, false);
-	killed_in(IBV_WR_SEND, true);
-	killed_in(IBV_WR_RDMA_READ, true);
-	/* and the device is as good as ever */
-	later();
-}
-
-/* Who has the descriptors after the program that registered its memory has gone */
-static void inherit(void)
-{
-	struct desk d;
-	uint32_t i;
-
-	odp_desk_own(&d, 64);
-	trade_all(&d, d.s.len, 1, NULL);
-	fflush(stdout);
-	if (!fork()) {
-		pause_ms(1500);
-		_exit(PASS);
-	}
-	/* the last it does: with its memory go the pages that these want */
-	for (i = 0; i < 40; i++)
-		do_job(&d.p.c, &(struct job){
-			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
-			.b = &d.c, .len = d.c.len, .raddr = (uintptr_t)d.s.at,
-			.rkey = d.s.mr->rkey });
-	_exit(PASS);
-}
-
-static void outlived(void)
-{
-	int status, i;
-	pid_t pid;
-
-	for (i = 0; i < 5; i++) {
-		fflush(stdout);
-		prctl(PR_SET_CHILD_SUBREAPER, 1);
-		pid = fork();
-		CHECK(pid >= 0, "%m");
-		if (!pid)
-			inherit();
-		CHECK(waitpid(pid, &status, 0) == pid, "%m");
-		if (WIFEXITED(status) && WEXITSTATUS(status) == SKIP)
-			_exit(SKIP);
-		CHECK(!status, "%x", status);
-		/* its child, which is ours now */
-		CHECK(wait(&status) > 0 && !status, "%x", status);
-	}
-	later();
 }
 
 const struct test odp_stuck_tests[] = {
@@ -549,7 +410,5 @@ const struct test odp_stuck_tests[] = {
 	CASE("odp_stuck_dereg", stuck_dereg, 0, ""),
 	CASE("odp_stuck_destroy", stuck_destroy, 0, ""),
 	CASE("odp_stuck_destroy_reader", stuck_destroy_reader, 0, ""),
-	CASE("odp_stuck_killed", stuck_killed, 120, ""),
-	CASE("odp_outlived", outlived, 60, ""),
 	{}
 };

@@ -33,8 +33,11 @@ static void take(struct buf *b, enum lack lack, int fd)
 		CHECK(!ftruncate(fd, 2 * page_size()), "%m");
 }
 
-/* A desk, one of whose buffers lacks pages, those that were there among them */
-static void desk_without(struct desk *d, struct buf *b, enum lack lack)
+/*
+ * A desk, one of whose buffers lacks pages, those that were there among them; and
+ * before, for nobody else's are to be mapped there, another connection, if @q.
+ */
+static void desk_without(struct desk *d, struct buf *b, enum lack lack, struct pair *q)
 {
 	int fd = new_file(PAGES);
 
@@ -44,6 +47,8 @@ static void desk_without(struct desk *d, struct buf *b, enum lack lack)
 	buf_reg(&d->c, d->p.c.pd, RIGHTS_ODP);
 	buf_reg(&d->s, d->p.s.pd, RIGHTS_ODP);
 	trade_all(d, d->s.len, lack, NULL);
+	if (q)
+		pair_open_like(q, &d->p);
 	take(b, lack, fd);
 	/* what is before them is as good as ever */
 	trade_all(d, 2 * page_size(), lack + 1, NULL);
@@ -109,8 +114,7 @@ static void remote(const struct remote *r)
 	struct pair q;
 	struct desk d;
 
-	desk_without(&d, &d.s, r->lack);
-	pair_open_like(&q, &d.p);
+	desk_without(&d, &d.s, r->lack, &q);
 	was = read_counts(&d, r->ends);
 	do_recv(&d.p.s, 7, NULL, 0, 0);
 	ask(&d, r->op);
@@ -154,7 +158,7 @@ static void read_no_write(void)
 {
 	struct desk d;
 
-	desk_without(&d, &d.s, NO_WRITE);
+	desk_without(&d, &d.s, NO_WRITE, NULL);
 	ask(&d, R);
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	odp_close(&d);
@@ -166,14 +170,22 @@ static void own(enum lack lack, enum ibv_wr_opcode op)
 {
 	struct ibv_wc wc;
 	struct desk d;
+	uint64_t was;
 
-	desk_without(&d, &d.c, lack);
+	desk_without(&d, &d.c, lack, NULL);
+	was = counter(&d.p.c, "end_ddp_tagged_stag");
 	do_recv(&d.p.s, 7, &d.s, 0, d.s.len);
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = op, .flags = SIG, .b = &d.c, .off = page_size() + 9,
 		.len = page_size(), .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
 	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND });
-	want_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
+	wc = next_wc(d.p.c.scq);
+	/* what is wrong with a sink shows with the answer, and ends the stream */
+	CHECK(wc.wr_id == 1 && wc.status == (op == R ? IBV_WC_WR_FLUSH_ERR :
+						       IBV_WC_LOC_PROT_ERR),
+	      "%s", ibv_wc_status_str(wc.status));
+	if (op == R)
+		want_counted(&d.p.c, "end_ddp_tagged_stag", was, 1);
 	wc = next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 2 && wc.status == IBV_WC_WR_FLUSH_ERR, "%llu: %s",
 	      (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
@@ -187,7 +199,7 @@ static void received(enum lack lack)
 {
 	struct desk d;
 
-	desk_without(&d, &d.s, lack);
+	desk_without(&d, &d.s, lack, NULL);
 	do_recv(&d.p.s, 1, &d.s, page_size() + 9, page_size());
 	do_recv(&d.p.s, 2, NULL, 0, 0);
 	do_job(&d.p.c, &(struct job){

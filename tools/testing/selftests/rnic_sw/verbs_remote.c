@@ -100,7 +100,7 @@ static void arrange(struct desk *d, const struct attempt *a, struct job *j)
 		set_qp_rights(&d->p.s, other_right(a));
 	if (a->what == RIGHT_TAKEN)
 		CHECK(!ibv_rereg_mr(d->s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL,
-				    NULL, 0, others), "rereg: %m");
+				    NULL, 0, buf_access(others)), "rereg: %m");
 	if (a->what == DEAD_KEY) {
 		CHECK(!ibv_dereg_mr(d->s.mr), "%m");
 		d->s.mr = NULL;

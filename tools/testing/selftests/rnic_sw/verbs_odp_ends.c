@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Programs that die, or never die, while their memory is wanted: others go on. */
+#define _GNU_SOURCE
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "verbs_odp.h"
+
+/* Whoever holds the descriptor keeps the page from coming when the program is dead */
+static void pass(int over, int fd)
+{
+	char room[CMSG_SPACE(sizeof(int))] = {}, byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+			      .msg_control = room, .msg_controllen = sizeof(room) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	CHECK(sendmsg(over, &msg, 0) == 1, "%m");
+}
+
+static int fetch(int over)
+{
+	char room[CMSG_SPACE(sizeof(int))] = {}, byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1,
+			      .msg_control = room, .msg_controllen = sizeof(room) };
+	struct cmsghdr *c;
+	int fd;
+
+	CHECK(recvmsg(over, &msg, 0) == 1, "it has not come so far");
+	c = CMSG_FIRSTHDR(&msg);
+	CHECK(c, "no descriptor came");
+	memcpy(&fd, CMSG_DATA(c), sizeof(int));
+	return fd;
+}
+
+/* Asked by another process: the library does not work behind a fork once used */
+static void odp_or_skip(void)
+{
+	struct pair p;
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (!pid) {
+		odp_pair(&p, &(struct opts){});
+		_exit(PASS);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status), "%x", status);
+	if (WEXITSTATUS(status))
+		_exit(WEXITSTATUS(status));
+	close(uffd_open());
+}
+
+/* Both ends are its own; it dies where the other process says */
+static void hang(int over, enum ibv_wr_opcode op, bool at_client)
+{
+	struct stall s;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	stall_waits(&s, at_client, op);
+	pass(over, s.fd);
+	for (;;)
+		pause();
+}
+
+static void killed_in(enum ibv_wr_opcode op, bool at_client)
+{
+	uint64_t until;
+	int over[2], fd;
+	pid_t pid;
+
+	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, over), "%m");
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (!pid)
+		hang(over[1], op, at_client);
+	close(over[1]);
+	fd = fetch(over[0]);
+	CHECK(!kill(pid, SIGKILL), "%m");
+	until = now_ms() + patience(WC_MS);
+	while (waitpid(pid, NULL, WNOHANG) != pid) {
+		CHECK(now_ms() < until, "it does not die");
+		pause_ms(10);
+	}
+	close(fd);
+	close(over[0]);
+}
+
+static void stuck_killed(void)
+{
+	odp_or_skip();
+	killed_in(IBV_WR_RDMA_WRITE, false);
+	killed_in(IBV_WR_RDMA_READ, false);
+	killed_in(IBV_WR_SEND, true);
+	killed_in(IBV_WR_RDMA_READ, true);
+	/* and the device is as good as ever */
+	later();
+}
+
+/* Pages that one program keeps from coming are nothing to another's ------------- */
+
+enum { CROWD = 100 };
+
+/* A page of its own for each, that does not come: a peer's Write and a Send want it */
+static void crowd(int fd)
+{
+	static struct pair p[CROWD];
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct buf all, page, from;
+	uint32_t i;
+
+	pages_new(&all, CROWD);
+	buf_new(&from, 100);
+	reg.range = (struct uffdio_range){ (uintptr_t)all.at, all.len };
+	CHECK(!ioctl(fd, UFFDIO_REGISTER, &reg), "%m");
+	odp_pair(&p[0], &(struct opts){});
+	buf_reg(&from, p[0].c.pd, 0);
+	for (i = 1; i < CROWD; i++)
+		pair_open_like(&p[i], &p[0]);
+	for (i = 0; i < CROWD; i++) {
+		page = (struct buf){ .at = all.at + i * page_size(), .len = page_size() };
+		buf_reg(&page, p[0].s.pd, RIGHTS_ODP);
+		do_job(&p[i].c, &(struct job){
+			.op = IBV_WR_RDMA_WRITE, .b = &from, .len = 100,
+			.raddr = (uintptr_t)page.at, .rkey = page.mr->rkey });
+		do_send(&p[i].s, 1, &page, 0, 100);
+	}
+}
+
+static void serve_nobody(int ready)
+{
+	int fd = uffd_open();
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	crowd(fd);
+	CHECK(write(ready, "", 1) == 1, "%m");
+	for (;;)
+		pause();
+}
+
+static void stuck_crowd(void)
+{
+	int ready[2], status;
+	struct desk d;
+	char c;
+	pid_t pid;
+
+	odp_or_skip();
+	CHECK(!pipe(ready), "%m");
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (!pid)
+		serve_nobody(ready[1]);
+	close(ready[1]);
+	CHECK(read(ready[0], &c, 1) == 1, "there is no crowd");
+	odp_desk_own(&d, 6);
+	trade_all(&d, d.s.len, 1, NULL);
+	odp_close(&d);
+	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "%m");
+}
+
+/* Who has the descriptors after the program that registered its memory has gone */
+static void inherit(void)
+{
+	struct desk d;
+	uint32_t i;
+
+	odp_desk_own(&d, 64);
+	trade_all(&d, d.s.len, 1, NULL);
+	fflush(stdout);
+	if (!fork()) {
+		pause_ms(500);
+		_exit(PASS);
+	}
+	/* the last it does: with its memory go the pages that these want */
+	for (i = 0; i < 40; i++)
+		do_job(&d.p.c, &(struct job){
+			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+			.b = &d.c, .len = d.c.len, .raddr = (uintptr_t)d.s.at,
+			.rkey = d.s.mr->rkey });
+	_exit(PASS);
+}
+
+static void outlived(void)
+{
+	int status, i;
+	pid_t pid;
+
+	for (i = 0; i < 3; i++) {
+		fflush(stdout);
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+		pid = fork();
+		CHECK(pid >= 0, "%m");
+		if (!pid)
+			inherit();
+		CHECK(waitpid(pid, &status, 0) == pid, "%m");
+		if (WIFEXITED(status) && WEXITSTATUS(status) == SKIP)
+			_exit(SKIP);
+		CHECK(!status, "%x", status);
+		/* its child, which is ours now */
+		CHECK(wait(&status) > 0 && !status, "%x", status);
+	}
+	later();
+}
+
+const struct test odp_ends_tests[] = {
+	CASE("odp_stuck_killed", stuck_killed, 120, ""),
+	CASE("odp_stuck_crowd", stuck_crowd, 120, ""),
+	CASE("odp_outlived", outlived, 60, ""),
+	{}
+};
