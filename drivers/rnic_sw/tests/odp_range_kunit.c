@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include <kunit/test.h>
+#include <linux/prandom.h>
+
+#include "../odp_range.h"
+
+#define SHIFT	12
+#define PAGE	(1ull << SHIFT)
+#define CHUNK	(ODP_CHUNK_PAGES * PAGE)
+
+static void expect_span(struct kunit *test, struct odp_span s, u64 chunk,
+			u32 first, u32 pages)
+{
+	KUNIT_EXPECT_EQ(test, chunk, s.chunk);
+	KUNIT_EXPECT_EQ(test, first, s.first);
+	KUNIT_EXPECT_EQ(test, pages, s.pages);
+}
+
+static void edges(struct kunit *test)
+{
+	expect_span(test, odp_span(0, 1, SHIFT), 0, 0, 1);
+	expect_span(test, odp_span(PAGE - 1, PAGE, SHIFT), 0, 0, 1);
+	expect_span(test, odp_span(PAGE - 1, PAGE + 1, SHIFT), 0, 0, 2);
+	expect_span(test, odp_span(CHUNK - 1, CHUNK + 1, SHIFT), 0,
+		    ODP_CHUNK_PAGES - 1, 1);
+	expect_span(test, odp_span(CHUNK, CHUNK + 1, SHIFT), 1, 0, 1);
+	expect_span(test, odp_span(CHUNK, 3 * CHUNK, SHIFT), 1, 0, ODP_BATCH);
+	KUNIT_EXPECT_EQ(test, 0u, odp_span(5, 5, SHIFT).pages);
+	KUNIT_EXPECT_EQ(test, 0u, odp_span(0, 0, SHIFT).pages);
+}
+
+/* From span to span all is covered, and each octet once */
+static void walk(struct kunit *test)
+{
+	struct rnd_state rnd;
+	u64 at, from, end;
+	struct odp_span s;
+	int i;
+
+	prandom_seed_state(&rnd, 14);
+	for (i = 0; i < 1000; i++) {
+		from = prandom_u32_state(&rnd);
+		end = from + prandom_u32_state(&rnd) % (4 * CHUNK);
+		for (at = from; at < end;) {
+			s = odp_span(at, end, SHIFT);
+			KUNIT_ASSERT_EQ(test, at >> SHIFT,
+					s.chunk * ODP_CHUNK_PAGES + s.first);
+			KUNIT_ASSERT_TRUE(test, s.pages && s.pages <= ODP_BATCH);
+			KUNIT_ASSERT_TRUE(test, s.first + s.pages <=
+						ODP_CHUNK_PAGES);
+			at = (s.chunk * ODP_CHUNK_PAGES + s.first + s.pages)
+			     << SHIFT;
+		}
+		KUNIT_ASSERT_TRUE(test, at == from || at - end < PAGE);
+	}
+}
+
+static void here(struct kunit *test)
+{
+	const u64 all = ODP_CHUNK_PAGES;
+
+	expect_span(test, odp_span_here(1, 0, U64_MAX, SHIFT), 1, 0, all);
+	expect_span(test, odp_span_here(1, CHUNK, 2 * CHUNK, SHIFT), 1, 0, all);
+	expect_span(test, odp_span_here(1, CHUNK + PAGE, CHUNK + 2 * PAGE, SHIFT),
+		    1, 1, 1);
+	expect_span(test, odp_span_here(1, CHUNK - 1, CHUNK + 1, SHIFT), 1, 0, 1);
+	expect_span(test, odp_span_here(1, 2 * CHUNK - 1, 3 * CHUNK, SHIFT), 1,
+		    all - 1, 1);
+	KUNIT_EXPECT_EQ(test, 0u, odp_span_here(1, 0, CHUNK, SHIFT).pages);
+	KUNIT_EXPECT_EQ(test, 0u,
+			odp_span_here(1, 2 * CHUNK, U64_MAX, SHIFT).pages);
+	KUNIT_EXPECT_EQ(test, 0u,
+			odp_span_here(1, CHUNK + 5, CHUNK + 5, SHIFT).pages);
+}
+
+static void ahead(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 100ull, odp_ahead(100, 100, SHIFT));
+	KUNIT_EXPECT_EQ(test, 100ull, odp_ahead(100, 50, SHIFT));
+	KUNIT_EXPECT_EQ(test, 200ull, odp_ahead(100, 200, SHIFT));
+	KUNIT_EXPECT_EQ(test, 100 + ODP_AHEAD * PAGE,
+			odp_ahead(100, U64_MAX, SHIFT));
+	KUNIT_EXPECT_EQ(test, U64_MAX, odp_ahead(U64_MAX - 1, U64_MAX, SHIFT));
+}
+
+static struct kunit_case odp_range_cases[] = {
+	KUNIT_CASE(edges),
+	KUNIT_CASE(walk),
+	KUNIT_CASE(here),
+	KUNIT_CASE(ahead),
+	{}
+};
+
+static struct kunit_suite odp_range_suite = {
+	.name = "odp_range",
+	.test_cases = odp_range_cases,
+};
+
+kunit_test_suite(odp_range_suite);

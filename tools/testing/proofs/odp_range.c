@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Which pages are brought, and which are taken away: the tables that they index
+ * are of ODP_CHUNK_PAGES places.
+ *
+ * Files: rnic_sw/odp_range.c
+ * Bound: 1, there is no loop
+ * Mutation: rnic_sw/odp_range.c s/last - nr < s.pages/last - nr <= s.pages/
+ * Mutation: rnic_sw/odp_range.c s/min(ODP_CHUNK_PAGES - s.first, ODP_BATCH)/ODP_BATCH/
+ * Mutation: rnic_sw/odp_range.c s/last < base/last <= base/
+ */
+#include "../../../drivers/rnic_sw/odp_range.h"
+#include "proof.h"
+
+static u8 any_shift(void)
+{
+	u8 shift = ANY(u8);
+
+	GIVEN(shift >= 12 && shift <= 16);
+	return shift;
+}
+
+void prove_span(void)
+{
+	u64 at = ANY(u64), end = ANY(u64), from, to;
+	u8 shift = any_shift();
+	struct odp_span s = odp_span(at, end, shift);
+
+	MUST("none of nothing", !s.pages == (at >= end));
+	if (!s.pages)
+		return;
+	MUST("in the table", s.first + s.pages <= ODP_CHUNK_PAGES);
+	MUST("in one go", s.pages <= ODP_BATCH);
+	from = s.chunk * ODP_CHUNK_PAGES + s.first;
+	to = from + s.pages - 1;
+	MUST("begins where it is asked to", from == at >> shift);
+	MUST("ends no later", to <= (end - 1) >> shift);
+	MUST("goes on unless it is enough", to == (end - 1) >> shift ||
+	     s.pages == ODP_BATCH || s.first + s.pages == ODP_CHUNK_PAGES);
+	if (to == (end - 1) >> shift)
+		REACHED("all");
+	if (s.pages == ODP_BATCH)
+		REACHED("a batch");
+}
+
+/* A page of a chunk is taken away if and only if the range has octets of it */
+void prove_here(void)
+{
+	u64 chunk = ANY(u64), from = ANY(u64), to = ANY(u64), nr;
+	u8 shift = any_shift();
+	u32 i = ANY(u32);
+	struct odp_span s;
+	bool in, taken;
+
+	GIVEN(chunk < U64_MAX >> shift >> 9);
+	GIVEN(i < ODP_CHUNK_PAGES);
+	s = odp_span_here(chunk, from, to, shift);
+	nr = chunk * ODP_CHUNK_PAGES + i;
+	in = from < to && nr >= from >> shift && nr <= (to - 1) >> shift;
+	taken = i >= s.first && i < s.first + s.pages;
+	MUST("in the table", s.first + s.pages <= ODP_CHUNK_PAGES);
+	MUST("those and no others", in == taken);
+	if (taken)
+		REACHED("taken");
+	if (!taken && s.pages)
+		REACHED("left");
+}
+
+void prove_ahead(void)
+{
+	u64 at = ANY(u64), end = ANY(u64), to;
+	u8 shift = any_shift();
+
+	to = odp_ahead(at, end, shift);
+	MUST("not back, not beyond", to >= at && (to == at || to <= end));
+	MUST("not far", to - at <= (u64)ODP_AHEAD << shift);
+	if (to > at)
+		REACHED("ahead");
+}
