@@ -17,6 +17,14 @@ static inline struct ib_umem *ib_umem_get_va(struct ib_device *ib,
 }
 #endif
 
+/* Before, it told the mappings, too */
+#ifdef HAVE_GUP_VMAS
+#include <linux/mm.h>
+
+#define get_user_pages_remote(mm, start, n, flags, pages, locked)	\
+	get_user_pages_remote(mm, start, n, flags, pages, NULL, locked)
+#endif
+
 #ifndef HAVE_VIRT_DMA_TO_PTR
 #include <linux/types.h>
 

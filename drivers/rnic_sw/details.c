@@ -167,6 +167,8 @@ static const char *mr_kind(const struct rnic_mr *mr)
 {
 	if (mr->max_blocks)
 		return "fast";
+	if (mr->odp)
+		return "on_demand";
 	return mr->umem ? "user" : "dma";
 }
 

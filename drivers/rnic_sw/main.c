@@ -2,6 +2,7 @@
 /* Coming and going. */
 #include <linux/init.h>
 
+#include "odp.h"
 #include "rnic.h"
 #include "stats.h"
 
@@ -20,7 +21,12 @@ int __init rnic_init(void)
 	if (!rnic_wq)
 		return -ENOMEM;
 	rnic_stats_init();
-	err = rnic_netdev_init();
+	err = rnic_odp_init();
+	if (!err) {
+		err = rnic_netdev_init();
+		if (err)
+			rnic_odp_exit();
+	}
 	if (err)
 		destroy_workqueue(rnic_wq);
 	return err;
@@ -33,7 +39,8 @@ void rnic_exit(void)
 {
 	rnic_netdev_exit();
 	rnic_cm_unload();
+	rnic_odp_exit();
 	destroy_workqueue(rnic_wq);
-	/* regions freed after a grace period */
+	/* regions, and what is kept of them, freed after a grace period */
 	rcu_barrier();
 }

@@ -12,6 +12,7 @@
 #include <rdma/iter.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "odp.h"
 #include "rnic.h"
 
 /* Blocks of any size that the pages allow; ddp_region.skip has 32 bits */
@@ -61,6 +62,8 @@ static struct rnic_mr *new_mr(struct ib_pd *pd)
 static void free_mr(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
+	if (mr->odp)
+		rnic_odp_end(mr->odp);
 	kvfree(mr->max_blocks ? mr->map[0].block : mr->region.block);
 	rnic_give(mr->dev, RNIC_MRS);
 	kfree_rcu(mr, rcu);
@@ -136,6 +139,18 @@ static int pin(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 length)
 	return list_blocks(mr);
 }
 
+/* Nothing is looked at: what is mapped there may change anyhow */
+static int name_unpinned(struct rnic_mr *mr, u64 start, u64 length)
+{
+	struct rnic_odp *o = rnic_odp_new(mr->dev, start, length);
+
+	if (IS_ERR(o))
+		return PTR_ERR(o);
+	mr->odp = o;
+	rnic_odp_name(&mr->region, o);
+	return 0;
+}
+
 static struct ib_mr *register_user(struct ib_pd *pd, u64 start, u64 length,
 				   u64 iova, int access)
 {
@@ -144,13 +159,17 @@ static struct ib_mr *register_user(struct ib_pd *pd, u64 start, u64 length,
 	int err;
 
 	if (!length || check_add_overflow(iova, length - 1, &end) ||
+	    check_add_overflow(start, length - 1, &end) ||
 	    (unsigned long)start != start || (size_t)length != length)
 		return ERR_PTR(-EINVAL);
 	mr = new_mr(pd);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->access = access;
-	err = pin(mr, pd->device, start, length);
+	if (access & IB_ACCESS_ON_DEMAND)
+		err = name_unpinned(mr, start, length);
+	else
+		err = pin(mr, pd->device, start, length);
 	if (err) {
 		free_mr(mr);
 		return ERR_PTR(err);
@@ -167,7 +186,7 @@ static int check_access(int access)
 	const int remote_write = IB_ACCESS_REMOTE_WRITE |
 				 IB_ACCESS_REMOTE_ATOMIC;
 
-	if (access & IB_ACCESS_ON_DEMAND)
+	if (access & IB_ACCESS_ON_DEMAND && !IS_ENABLED(CONFIG_MMU_NOTIFIER))
 		return -EOPNOTSUPP;
 	if (access & remote_write && !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
@@ -222,6 +241,20 @@ static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 	return err;
 }
 
+/* Can the region have these rights with the pages it has? */
+static bool suits(const struct rnic_mr *mr, int access)
+{
+	if ((mr->access ^ access) & IB_ACCESS_ON_DEMAND)
+		return false;
+	return mr->odp || mr->umem->writable || !ib_access_writable(access);
+}
+
+/* Where its memory is in the program that registered it */
+static u64 where(const struct rnic_mr *mr)
+{
+	return mr->odp ? mr->region.from : mr->umem->address;
+}
+
 /**
  * rnic_rereg_user_mr - change a program's region
  * @ib: the region
@@ -252,13 +285,13 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		err = rnic_mr_keep_windows(mr);
 	if (err)
 		return ERR_PTR(err);
-	if (!moves && (mr->umem->writable || !ib_access_writable(access))) {
+	if (!moves && suits(mr, access)) {
 		err = change_in_place(mr, pd, access);
 		return err ? ERR_PTR(err) : NULL;
 	}
 	if (!moves) {
-		/* pinned for reading: pin it again for writing */
-		start = mr->umem->address;
+		/* pinned for reading: pin it again for writing; or no longer, or now */
+		start = where(mr);
 		length = mr->region.length;
 		iova = mr->region.base;
 	}

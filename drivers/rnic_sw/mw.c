@@ -197,10 +197,15 @@ static void __point(struct rnic_window *w, const struct rnic_mr *mr, u64 addr,
 {
 	u64 off = addr - mr->region.base + mr->region.skip;
 
+	w->region.ops = mr->region.ops;
+	w->region.mem = mr->region.mem;
+	w->region.from = mr->region.from + (addr - mr->region.base);
 	w->region.base = access & IB_ZERO_BASED ? 0 : addr;
 	w->region.length = len;
 	w->region.rights = rnic_ddp_rights(access) & WINDOW_RIGHTS;
-	w->region.block = mr->region.block + (off >> mr->region.shift);
+	w->region.block = NULL;
+	if (mr->region.block)
+		w->region.block = mr->region.block + (off >> mr->region.shift);
 	w->region.shift = mr->region.shift;
 	w->region.skip = off & (BIT_ULL(mr->region.shift) - 1);
 	w->region.stream = w->type2 ? stream : 0;

@@ -40,6 +40,9 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 	[RNIC_CONNECTS_SCTP].name	= "connects_sctp",
 	[RNIC_ACCEPTS].name		= "accepts",
 	[RNIC_REJECTS].name		= "rejects",
+	[RNIC_ODP_FAULTS].name		= "odp_faults",
+	[RNIC_ODP_FAULTS_FAILED].name	= "odp_faults_failed",
+	[RNIC_ODP_INVALIDATIONS].name	= "odp_invalidations",
 };
 
 /**

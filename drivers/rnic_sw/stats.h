@@ -38,6 +38,9 @@ enum rnic_counter {
 	RNIC_CONNECTS_SCTP,	/* ... over SCTP */
 	RNIC_ACCEPTS,
 	RNIC_REJECTS,
+	RNIC_ODP_FAULTS,	/* a stream waited for memory */
+	RNIC_ODP_FAULTS_FAILED,	/* ... in vain */
+	RNIC_ODP_INVALIDATIONS,	/* pages were taken away */
 	RNIC_COUNTERS
 };
 

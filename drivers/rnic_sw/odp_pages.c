@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory that is not pinned: the pages that are known to be there.
+ *
+ * Of each chunk of the owner's address space that was ever wanted there is a table
+ * of addresses, and a notifier of the memory management's.  Nobody holds the pages:
+ * before one is taken from the owner, or changed, the notifier takes it out of the
+ * table, under the lock that is held for reading while octets are copied to or from
+ * it.  So when the notifier returns nobody does, nor will.
+ *
+ * The pages are the kernel's answer to get_user_pages(), which brings them as a
+ * touch of the owner's would.  It sleeps, and may wait for a program
+ * (userfaultfd, FUSE).
+ */
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/mmu_notifier.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "odp.h"
+#include "odp_range.h"
+
+/* Chunks of a region; for one more another one goes */
+#define CHUNKS_MOST	16384
+/* How many are looked at for that */
+#define LOOKS		64
+/* How often it may be taken away while it is being brought */
+#define TRIES		8
+
+#define CHUNK_SHIFT	(PAGE_SHIFT + ilog2(ODP_CHUNK_PAGES))
+
+/* In an address of a page, which has no use for its low bits */
+#define THERE		1ul
+#define WRITABLE	2ul
+
+struct odp_chunk {
+	struct mmu_interval_notifier notifier;
+	struct rnic_odp		*o;
+	unsigned long		number;
+	u32			users;	/* the region's lock */
+	atomic_t		busy;	/* who copies lets who takes away pass */
+	rwlock_t		lock;
+	unsigned long		*page;	/* ODP_CHUNK_PAGES */
+	struct rcu_head		rcu;
+};
+
+/* What is there ------------------------------------------------------------- */
+
+static bool suits(unsigned long page, bool write)
+{
+	return page & (write ? WRITABLE : THERE);
+}
+
+/* Those behind it that lie behind it in memory, too */
+static u32 neighbours(const struct odp_chunk *c, u32 i, u32 len, u32 want)
+{
+	unsigned long page = c->page[i];
+
+	while (len < want && ++i < ODP_CHUNK_PAGES) {
+		page += PAGE_SIZE;
+		if (c->page[i] != page)
+			break;
+		len += PAGE_SIZE;
+	}
+	return min(len, want);
+}
+
+/**
+ * rnic_odp_run - are octets there?
+ * @mem: the region's memory
+ * @at: where
+ * @write: to be written
+ * @run: @run->len in: so many are wanted, out: so many lie together
+ *
+ * BH off.
+ *
+ * Return: whether; then @run->lock is held for reading.
+ */
+bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run)
+{
+	u32 i = (at >> PAGE_SHIFT) % ODP_CHUNK_PAGES;
+	struct rnic_odp *o = mem;
+	struct odp_chunk *c;
+
+	/* BH off keeps the chunk: it goes after a grace period */
+	c = xa_load(&o->chunks, at >> CHUNK_SHIFT);
+	if (!c || atomic_read(&c->busy))
+		return false;
+	read_lock(&c->lock);
+	if (!suits(c->page[i], write)) {
+		read_unlock(&c->lock);
+		return false;
+	}
+	run->at = (void *)(c->page[i] & PAGE_MASK) + offset_in_page(at);
+	run->len = neighbours(c, i, PAGE_SIZE - offset_in_page(at), run->len);
+	run->lock = &c->lock;
+	return true;
+}
+
+/* What is taken away -------------------------------------------------------- */
+
+/* Return: whether any was there */
+static bool __forget_pages(struct odp_chunk *c, const struct odp_span *s)
+{
+	bool any = false;
+	u32 i;
+
+	for (i = s->first; i < s->first + s->pages; i++) {
+		any |= c->page[i];
+		c->page[i] = 0;
+	}
+	return any;
+}
+
+/*
+ * Whoever copies under the lock is through soon; whoever comes meanwhile does not
+ * begin: readers with BH off would not wait for a writer.  With PREEMPT_RT it sleeps.
+ */
+static bool lock_pages(struct odp_chunk *c, bool may_sleep)
+{
+	local_bh_disable();
+	if (write_trylock(&c->lock))
+		return true;
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !may_sleep) {
+		local_bh_enable();
+		return false;
+	}
+	atomic_inc(&c->busy);
+	write_lock(&c->lock);
+	atomic_dec(&c->busy);
+	return true;
+}
+
+static void unlock_pages(struct odp_chunk *c)
+{
+	write_unlock(&c->lock);
+	local_bh_enable();
+}
+
+static bool odp_invalidate(struct mmu_interval_notifier *notifier,
+			   const struct mmu_notifier_range *range,
+			   unsigned long seq)
+{
+	struct odp_chunk *c = container_of(notifier, struct odp_chunk, notifier);
+	struct odp_span s = odp_span_here(c->number, range->start, range->end,
+					  PAGE_SHIFT);
+	bool may_sleep = mmu_notifier_range_blockable(range), any;
+
+	if (!lock_pages(c, may_sleep))
+		return false;
+	mmu_interval_set_seq(notifier, seq);
+	any = __forget_pages(c, &s);
+	unlock_pages(c);
+	if (any && may_sleep)
+		rnic_odp_invalidated(c->o);
+	return true;
+}
+
+static const struct mmu_interval_notifier_ops notifier_ops = {
+	.invalidate	= odp_invalidate,
+};
+
+/* Chunks -------------------------------------------------------------------- */
+
+static void free_chunk(struct rcu_head *rcu)
+{
+	struct odp_chunk *c = container_of(rcu, struct odp_chunk, rcu);
+
+	kfree(c->page);
+	kfree(c);
+}
+
+static struct odp_chunk *alloc_chunk(struct rnic_odp *o, unsigned long number)
+{
+	struct odp_chunk *c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
+
+	if (!c)
+		return NULL;
+	c->page = kcalloc(ODP_CHUNK_PAGES, sizeof(*c->page), GFP_KERNEL_ACCOUNT);
+	if (!c->page) {
+		kfree(c);
+		return NULL;
+	}
+	c->o = o;
+	c->number = number;
+	rwlock_init(&c->lock);
+	return c;
+}
+
+/* Nobody finds it, and nothing is in it any more */
+static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
+{
+	const struct odp_span all = { .pages = ODP_CHUNK_PAGES };
+
+	xa_erase(&o->chunks, c->number);
+	o->count--;
+	lock_pages(c, true);
+	__forget_pages(c, &all);
+	unlock_pages(c);
+	mmu_interval_notifier_remove(&c->notifier);
+	call_rcu(&c->rcu, free_chunk);
+}
+
+/* For another one.  One that is at work stays */
+static bool __make_room(struct rnic_odp *o)
+{
+	struct odp_chunk *c;
+	int n;
+
+	for (n = 0; n < LOOKS; n++) {
+		c = xa_find(&o->chunks, &o->next, ULONG_MAX, XA_PRESENT);
+		o->next = c ? c->number + 1 : 0;
+		if (c && !c->users) {
+			__drop_chunk(o, c);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int __insert(struct rnic_odp *o, struct odp_chunk *c)
+{
+	int err;
+
+	err = mmu_interval_notifier_insert(&c->notifier, o->mm,
+					   c->number << CHUNK_SHIFT,
+					   1ul << CHUNK_SHIFT, &notifier_ops);
+	if (err)
+		return err;
+	err = xa_err(xa_store(&o->chunks, c->number, c, GFP_KERNEL_ACCOUNT));
+	if (err)
+		mmu_interval_notifier_remove(&c->notifier);
+	return err;
+}
+
+/* Return: a new one; NULL if memory is short */
+static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
+{
+	struct odp_chunk *c;
+
+	if (o->count >= CHUNKS_MOST && !__make_room(o))
+		return NULL;
+	c = alloc_chunk(o, number);
+	if (!c)
+		return NULL;
+	if (__insert(o, c)) {
+		free_chunk(&c->rcu);
+		return NULL;
+	}
+	o->count++;
+	return c;
+}
+
+static struct odp_chunk *get_chunk(struct rnic_odp *o, unsigned long number)
+{
+	struct mem_cgroup *old = set_active_memcg(o->memcg);
+	struct odp_chunk *c;
+
+	mutex_lock(&o->lock);
+	c = xa_load(&o->chunks, number) ?: __new_chunk(o, number);
+	if (c)
+		c->users++;
+	mutex_unlock(&o->lock);
+	set_active_memcg(old);
+	return c;
+}
+
+static void put_chunk(struct rnic_odp *o, struct odp_chunk *c)
+{
+	mutex_lock(&o->lock);
+	c->users--;
+	mutex_unlock(&o->lock);
+}
+
+/**
+ * rnic_odp_drop - nothing is kept any more
+ * @o: the memory; nobody copies, brings or looks ahead
+ */
+void rnic_odp_drop(struct rnic_odp *o)
+{
+	struct odp_chunk *c;
+	unsigned long i;
+
+	mutex_lock(&o->lock);
+	xa_for_each(&o->chunks, i, c) {
+		__drop_chunk(o, c);
+		cond_resched();
+	}
+	mutex_unlock(&o->lock);
+	xa_destroy(&o->chunks);
+}
+
+/* What is brought ----------------------------------------------------------- */
+
+/* The same page may be known as one that can be written */
+static void __note_page(unsigned long *place, struct page *page, bool write)
+{
+	unsigned long now = (unsigned long)page_address(page) | THERE;
+
+	if (write || (*place & ~WRITABLE) == now)
+		now |= write ? WRITABLE : *place & WRITABLE;
+	*place = now;
+}
+
+/* Return: false: one may have been taken away meanwhile, and none is noted */
+static bool note_pages(struct odp_chunk *c, unsigned long seq, u32 first,
+		       struct page **page, long n, bool write)
+{
+	bool ok;
+	long i;
+
+	lock_pages(c, true);
+	ok = !mmu_interval_read_retry(&c->notifier, seq);
+	for (i = 0; ok && i < n; i++)
+		__note_page(&c->page[first + i], page[i], write);
+	unlock_pages(c);
+	return ok;
+}
+
+static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
+		      enum odp_how how, struct page **page)
+{
+	unsigned long at = (s->chunk * ODP_CHUNK_PAGES + s->first) << PAGE_SHIFT;
+	unsigned int flags = (write ? FOLL_WRITE : 0) |
+			     (how == ODP_FAULT ? 0 : FOLL_NOFAULT);
+	int locked = 1;
+	long n;
+
+	if (at + ((u64)s->pages << PAGE_SHIFT) > o->mm->task_size)
+		return -EFAULT;
+	if (mmap_read_lock_killable(o->mm))
+		return -EINTR;
+	n = get_user_pages_remote(o->mm, at, s->pages, flags, page, &locked);
+	if (locked)
+		mmap_read_unlock(o->mm);
+	return n ?: -EFAULT;
+}
+
+/* Return: how many are noted; -EAGAIN: they were taken away; or why not */
+static long bring_some(struct rnic_odp *o, struct odp_chunk *c,
+		       const struct odp_span *s, bool write, enum odp_how how)
+{
+	struct page *page[ODP_BATCH];
+	unsigned long seq;
+	long n, i;
+
+	seq = mmu_interval_read_begin(&c->notifier);
+	n = get_pages(o, s, write, how, page);
+	if (n <= 0)
+		return n;
+	if (!note_pages(c, seq, s->first, page, n, write))
+		i = -EAGAIN;
+	else
+		i = n;
+	while (n)
+		put_page(page[--n]);
+	return i;
+}
+
+/* Return: how many pages there is no more to do about, or why there is */
+static long bring_span(struct rnic_odp *o, const struct odp_span *s, bool write,
+		       enum odp_how how)
+{
+	struct odp_chunk *c = get_chunk(o, s->chunk);
+	long n = -EAGAIN;
+	int tries;
+
+	if (!c)
+		return -ENOMEM;
+	for (tries = 0; n == -EAGAIN && tries < TRIES; tries++) {
+		n = bring_some(o, c, s, write, how);
+		cond_resched();
+	}
+	put_chunk(o, c);
+	/* who still wants what is taken away all the time asks again */
+	if (n == -EAGAIN)
+		return s->pages;
+	if (n < 0 && how == ODP_PRESENT && n != -EINTR)
+		return 1;
+	return n;
+}
+
+/**
+ * rnic_odp_bring - have pages there, if only for a moment
+ * @o: the memory; the owner's is held
+ * @at: the first octet
+ * @end: behind the last one
+ * @write: to be written
+ * @how: what is done about those that are missing
+ *
+ * Sleeps.
+ *
+ * Return: 0; -EFAULT: one cannot be had; -ENOMEM; -EINTR: the caller is killed.
+ */
+int rnic_odp_bring(struct rnic_odp *o, u64 at, u64 end, bool write,
+		   enum odp_how how)
+{
+	struct odp_span s;
+	long n;
+
+	while ((s = odp_span(at, end, PAGE_SHIFT)).pages) {
+		n = bring_span(o, &s, write, how);
+		if (n < 0)
+			return n;
+		at = (s.chunk * ODP_CHUNK_PAGES + s.first + n) << PAGE_SHIFT;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
