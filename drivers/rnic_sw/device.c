@@ -12,6 +12,7 @@
 
 #include "counter.h"
 #include "details.h"
+#include "odp.h"
 #include "rnic.h"
 #include "stats.h"
 
@@ -87,6 +88,7 @@ static int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.timestamp_mask = U64_MAX,
 		.hca_core_clock = USEC_PER_SEC,	/* kHz: nanoseconds */
 	};
+	rnic_odp_caps(attr);
 	return ib_no_udata_io(udata);
 }
 
@@ -226,6 +228,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.uverbs_abi_ver = RNIC_SW_ABI_VERSION,
 	.device_group = &rnic_llp_group,
 
+	.advise_mr = rnic_advise_mr,
 	.alloc_hw_port_stats = rnic_alloc_hw_port_stats,
 	.alloc_mr = rnic_alloc_mr,
 	.alloc_mw = rnic_alloc_mw,

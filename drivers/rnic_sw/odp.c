@@ -21,6 +21,11 @@
 #include "odp_range.h"
 #include "stats.h"
 
+/* What RDMA does without pinned memory: all that it does */
+#define CAPS	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | \
+		 IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ | \
+		 IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV)
+
 /* How often memory for a page is asked for: 1 ms later, then twice as long each time */
 #define TRIES	8
 
@@ -300,6 +305,17 @@ void rnic_odp_invalidated(struct rnic_odp *o)
 	spin_unlock_bh(&waits_lock);
 }
 
+/**
+ * rnic_odp_prefetched - a program has asked for pages beforehand
+ * @o: the memory
+ */
+void rnic_odp_prefetched(struct rnic_odp *o)
+{
+	spin_lock_bh(&waits_lock);
+	__count(o, RNIC_ODP_PREFETCHES);
+	spin_unlock_bh(&waits_lock);
+}
+
 /* Life ------------------------------------------------------------------------ */
 
 /**
@@ -399,6 +415,17 @@ void rnic_odp_end(struct rnic_odp *o)
 		spin_unlock_bh(&waits_lock);
 	} while (more);
 	rnic_odp_put(o);
+}
+
+/**
+ * rnic_odp_caps - what a program is told that can be done without pinning
+ * @attr: the device's
+ */
+void rnic_odp_caps(struct ib_device_attr *attr)
+{
+	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
+	attr->odp_caps.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
+	attr->odp_caps.per_transport_caps.rc_odp_caps = CAPS;
 }
 
 /**

@@ -69,12 +69,19 @@ enum odp_how {
 /* odp.c */
 int rnic_odp_init(void);
 void rnic_odp_exit(void);
+void rnic_odp_caps(struct ib_device_attr *attr);
 struct rnic_odp *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length);
 void rnic_odp_name(struct ddp_region *r, struct rnic_odp *o);
 void rnic_odp_end(struct rnic_odp *o);
 void rnic_odp_put(struct rnic_odp *o);
 void rnic_odp_invalidated(struct rnic_odp *o);
+void rnic_odp_prefetched(struct rnic_odp *o);
 extern const struct ddp_mem_ops rnic_odp_ops;
+
+/* odp_advise.c */
+int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
+		   u32 flags, struct ib_sge *sge, u32 n,
+		   struct uverbs_attr_bundle *attrs);
 #else
 static inline int rnic_odp_init(void)
 {
@@ -82,6 +89,10 @@ static inline int rnic_odp_init(void)
 }
 
 static inline void rnic_odp_exit(void)
+{
+}
+
+static inline void rnic_odp_caps(struct ib_device_attr *attr)
 {
 }
 
@@ -98,6 +109,8 @@ static inline void rnic_odp_name(struct ddp_region *r, struct rnic_odp *o)
 static inline void rnic_odp_end(struct rnic_odp *o)
 {
 }
+
+#define rnic_advise_mr	NULL
 #endif
 
 /* odp_pages.c */

@@ -43,6 +43,7 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 	[RNIC_ODP_FAULTS].name		= "odp_faults",
 	[RNIC_ODP_FAULTS_FAILED].name	= "odp_faults_failed",
 	[RNIC_ODP_INVALIDATIONS].name	= "odp_invalidations",
+	[RNIC_ODP_PREFETCHES].name	= "odp_prefetches",
 };
 
 /**

@@ -41,6 +41,7 @@ enum rnic_counter {
 	RNIC_ODP_FAULTS,	/* a stream waited for memory */
 	RNIC_ODP_FAULTS_FAILED,	/* ... in vain */
 	RNIC_ODP_INVALIDATIONS,	/* pages were taken away */
+	RNIC_ODP_PREFETCHES,
 	RNIC_COUNTERS
 };
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Advice about memory that is not pinned: what a program will want soon.
+ *
+ * It is taken at once, by the caller: whether it waits for it (FLUSH) only decides
+ * if it hears of what could not be had.
+ */
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+
+#include "odp.h"
+
+/* A piece of a region, found */
+struct advised {
+	struct rnic_odp	*o;	/* held */
+	u64		at;
+	u64		end;
+};
+
+static int __check(const struct ddp_region *r, const struct ib_pd *pd,
+		   const struct ib_sge *sge, bool write)
+{
+	u64 off = sge->addr - r->base;
+
+	if (r->stag != sge->lkey || !READ_ONCE(r->valid) ||
+	    r->ops != &rnic_odp_ops || r->kind != RNIC_REGION)
+		return -ENOENT;
+	if (r->pd != pd || (write && !(r->rights & DDP_LOCAL_WRITE)))
+		return -EPERM;
+	if (sge->addr < r->base || off > r->length ||
+	    sge->length > r->length - off)
+		return -EFAULT;
+	return 0;
+}
+
+static int find(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
+		struct advised *a)
+{
+	struct rnic_dev *dev = to_rnic_dev(pd->device);
+	struct ddp_region *r;
+	int err = -ENOENT;
+
+	local_bh_disable();
+	r = ddp_region_find(&dev->stags, sge->lkey);
+	if (r) {
+		err = __check(r, pd, sge, write);
+		if (!err) {
+			a->o = r->mem;
+			a->at = r->from + (sge->addr - r->base);
+			a->end = a->at + sge->length;
+			kref_get(&a->o->ref);
+		}
+		ddp_region_put(r);
+	}
+	local_bh_enable();
+	return err;
+}
+
+static int take(const struct advised *a, bool write, enum odp_how how)
+{
+	int err = -EFAULT;
+
+	rnic_odp_prefetched(a->o);
+	if (mmget_not_zero(a->o->mm)) {
+		err = rnic_odp_bring(a->o, a->at, a->end, write, how);
+		mmput(a->o->mm);
+	}
+	return err;
+}
+
+static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
+		      bool write, enum odp_how how, bool flush)
+{
+	struct advised a;
+	int err = find(pd, sge, write, &a);
+
+	if (err)
+		return err;
+	err = take(&a, write, how);
+	rnic_odp_put(a.o);
+	/* who does not wait is told of what is wrong, not of what is not there */
+	return flush || err == -EINTR ? err : 0;
+}
+
+/**
+ * rnic_advise_mr - verbs: what is known of memory beforehand
+ * @pd: the regions' protection domain
+ * @advice: what is asked for
+ * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH, or none
+ * @sge: pieces of regions
+ * @n: how many
+ * @attrs: nothing in it
+ *
+ * Return: 0; -EOPNOTSUPP: other advice; -ENOENT: no such region, or it is pinned;
+ * -EPERM: another protection domain's, or to be written and may not be; -EFAULT:
+ * not in it, or with the flag: it cannot be had; -ENOMEM, with the flag; -EINTR.
+ */
+int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
+		   u32 flags, struct ib_sge *sge, u32 n,
+		   struct uverbs_attr_bundle *attrs)
+{
+	bool write = advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+	enum odp_how how = ODP_FAULT;
+	int err = 0;
+	u32 i;
+
+	if (advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+		how = ODP_PRESENT;
+	else if (!write && advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH)
+		return -EOPNOTSUPP;
+	for (i = 0; i < n && !err; i++)
+		err = advise_one(pd, &sge[i], write, how,
+				 flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH);
+	return err;
+}
