@@ -117,10 +117,10 @@ swapped() {
 
 # A limit far below what the program has registered
 squeezed() {
-	swap 512
+	swap 256
 	groups memory
-	echo $((24 << 20)) >"$GROUP/memory.max"
-	or_skip in_group env T_GROUP_MIB=24 "$VERBS" -a "$B4" odp_squeezed
+	echo $((12 << 20)) >"$GROUP/memory.max"
+	or_skip in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
 	grep . "$GROUP"/memory.{events,swap.peak} 2>/dev/null || :
 }
 

@@ -13,14 +13,30 @@ size_t page_size(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
+/* It has who is told before pages are taken away */
+static bool kernel_can(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	char line[512];
+	bool can = false;
+
+	CHECK(f, "%m");
+	while (!can && fgets(line, sizeof(line), f))
+		can = strstr(line, " mmu_interval_notifier_insert");
+	fclose(f);
+	return can;
+}
+
 void odp_pair(struct pair *p, const struct opts *o)
 {
 	struct ibv_device_attr_ex attr = {};
 
 	pair_open(p, o);
 	CHECK(!ibv_query_device_ex(p->c.id->verbs, NULL, &attr), "%m");
-	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
-		skip("this kernel has no on-demand paging for the device");
+	if (attr.odp_caps.general_caps & IBV_ODP_SUPPORT)
+		return;
+	CHECK(!kernel_can(), "the device does not say that it can");
+	skip("no on-demand paging in this kernel: CONFIG_MMU_NOTIFIER");
 }
 
 static void map(struct buf *b, size_t pages, int flags, int fd)

@@ -323,10 +323,10 @@ static void squeezed(void)
 	if (!pages)
 		skip("no control group was given");
 	odp_desk_own(&d, pages);
-	go_round(&d, 2);
+	go_round(&d, rounds(4));
 	odp_close(&d);
 	odp_desk(&d, pages);
-	go_round(&d, 2);
+	go_round(&d, rounds(4));
 	odp_close(&d);
 }
 
