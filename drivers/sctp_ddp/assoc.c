@@ -310,6 +310,16 @@ static bool is_due(bool *due)
 	return READ_ONCE(*due) && xchg(due, false);
 }
 
+/* Is there something to do before its end counts?  @more: as sddp_recv() said */
+static bool comes_first(const struct sddp_assoc *a, enum sddp_fate fate,
+			int more)
+{
+	/* what is put off has come before, and who resumes kicks */
+	if (a->put_off)
+		return fate != SDDP_SOCK_LOST || more > 0;
+	return more;
+}
+
 static void talk(struct sddp_assoc *a)
 {
 	enum sddp_fate fate;
@@ -337,8 +347,7 @@ static void talk(struct sddp_assoc *a)
 		sddp_assoc_backoff(a);
 	if (more > 0 || again)
 		sddp_assoc_kick(a);
-	/* what is put off has come before its end; who resumes kicks */
-	if (more || again || (a->put_off && fate == SDDP_SOCK_PEER_DONE))
+	if (again || comes_first(a, fate, more))
 		return;
 	switch (fate) {
 	case SDDP_SOCK_LOST:
