@@ -29,16 +29,16 @@ bool ddp_rx_waits(const struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_rx_waits);
 
 /**
- * ddp_tx_waits - has memory to come before anything more is sent?
+ * __ddp_tx_waits - has memory to come before anything more is sent?
  * @s: the stream
  *
  * Return: whether it has; after a failure it need not.
  */
-bool ddp_tx_waits(const struct ddp_stream *s)
+bool __ddp_tx_waits(const struct ddp_stream *s)
 {
 	return is_waiting(&s->tx_wait) && !has_failed(s);
 }
-EXPORT_SYMBOL_GPL(ddp_tx_waits);
+EXPORT_SYMBOL_GPL(__ddp_tx_waits);
 
 static void rx_goes_on(struct ddp_wait *w)
 {

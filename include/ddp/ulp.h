@@ -202,7 +202,12 @@ void ddp_stream_settle(struct ddp_stream *s);
 /* From within next(): there is more to send, but others first */
 void ddp_tx_rest(struct ddp_stream *s);
 /* Memory has to come before anything more is sent */
-bool ddp_tx_waits(const struct ddp_stream *s);
+bool __ddp_tx_waits(const struct ddp_stream *s);
+static inline bool ddp_tx_waits(const struct ddp_stream *s)
+{
+	return READ_ONCE(s->tx_wait.waits) && __ddp_tx_waits(s);
+}
+
 
 /* next() has something: any context; or, from process context, send it now */
 void ddp_kick(struct ddp_stream *s);
