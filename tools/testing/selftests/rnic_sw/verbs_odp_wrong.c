@@ -178,7 +178,8 @@ static void own(enum lack lack, enum ibv_wr_opcode op)
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = op, .flags = SIG, .b = &d.c, .off = page_size() + 9,
 		.len = page_size(), .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
-	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND });
+	/* sent, if at all, when the Read is done */
+	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = IBV_SEND_FENCE });
 	wc = next_wc(d.p.c.scq);
 	/* what is wrong with a sink shows with the answer, and ends the stream */
 	CHECK(wc.wr_id == 1 && wc.status == (op == R ? IBV_WC_WR_FLUSH_ERR :
