@@ -142,7 +142,7 @@ static void one_round(struct storm *st, uint32_t seed)
 /* Whatever is done to the pages that keeps what is in them: no octet is another */
 static void storm(void)
 {
-	const uint64_t until = now_ms() + rounds(8000);
+	const uint64_t until = now_ms() + rounds(4000);
 	pthread_t thread;
 	struct storm st;
 	uint32_t n = 0;
@@ -204,7 +204,7 @@ static void taken_over(struct flood *f, uint32_t seed)
 
 static void not_touched(void)
 {
-	const uint64_t until = now_ms() + rounds(8000);
+	const uint64_t until = now_ms() + rounds(4000);
 	struct flood f = {};
 	pthread_t thread;
 	uint32_t n = 0;
