@@ -72,6 +72,17 @@ def print_profile(measured, folder):
             print(f"  {thousands_of:9.3f}  {part:<14} {function}")
 
 
+def print_many(measured):
+    """What a connection takes to come about, at both ends."""
+    for made in measured.get("many", ()):
+        result = made["result"]
+        if "per_s" not in result:
+            print(f"connections, {made['who']}: {result['error']}")
+            continue
+        print(f"{result['connections']} connections at once, {made['who']}: "
+              f"{1e6 / result['per_s']:.0f} each, {result['kib_each']:.1f} KiB")
+
+
 def main():
     with open(sys.argv[1], encoding="ascii") as f:
         measured = json.load(f)
@@ -95,6 +106,7 @@ def main():
     below = verdicts.count("less")
     print(f"Rows that take more than their budget, or failed: {missed}."
           f"{f' So much less that it is to go down: {below}.' if below else ''}")
+    print_many(measured)
     if "--profile" in sys.argv:
         print_profile(measured, os.path.dirname(sys.argv[1]))
     return int("--budget" in sys.argv and missed > 0)

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,14 +184,18 @@ int main(int argc, char **argv)
 				  .sin_port = htons(7471) } };
 	long before, after;
 	double start, secs;
+	bool keep = argc > 1 && !strcmp(argv[1], "-k");
 	eventfd_t one;
 	pid_t peer;
 
+	argc -= keep;
+	argv += keep;
 	if (argc != 3 || inet_pton(AF_INET, argv[1], &e.sin.sin_addr) != 1 ||
 	    !(e.want = atoi(argv[2]))) {
-		fputs("usage: many ADDRESS N\n"
+		fputs("usage: many [-k] ADDRESS N\n"
 		      "Makes N connections to itself over the RDMA device at ADDRESS, all\n"
-		      "at once; prints how fast and what memory they took as a line of JSON.\n",
+		      "at once; prints how fast and what memory they took as a line of JSON.\n"
+		      "  -k   keeps them until its input ends\n",
 		      stderr);
 		return 2;
 	}
@@ -209,6 +214,9 @@ int main(int argc, char **argv)
 	printf("{\"connections\": %u, \"seconds\": %.4f, ", e.want, secs);
 	printf("\"per_s\": %.1f, \"kib_each\": %.2f}\n", e.want / secs,
 	       (double)(after - before) / e.want);
+	fflush(stdout);
+	while (keep && getchar() != EOF)
+		;
 	kill(peer, SIGKILL);
 	waitpid(peer, NULL, 0);
 	return 0;

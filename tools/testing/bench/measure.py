@@ -100,15 +100,31 @@ def rate(opts, who, row):
                      10 * opts.seconds + 30)
 
 
-def many(program, pairs):
+def have_descriptors():
+    """Each connection takes a few."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (65536, 65536))
+
+
+def idle(program, number):
+    """Connections of ours that stand there while others are measured."""
+    print(f"{number} idle connections", flush=True)
+    have_descriptors()
+    held = subprocess.Popen([program, "-k", ADDRESSES["rnic_sw"], str(number)],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                            preexec_fn=lambda: os.chroot(ROOT))
+    if not held.stdout.readline():
+        sys.exit(f"there are no {number} connections")
+    return held
+
+
+def many(opts):
     """Many connections at once, over the one and the other, in turns."""
     print(f"[99 %] {rows.MANY} connections", flush=True)
     run("ip", "link", "set", "lo", "mtu", "65536")
-    # each takes a few descriptors
-    resource.setrlimit(resource.RLIMIT_NOFILE, (65536, 65536))
-    return [{"who": llp, "result":
-             result_of([program, ADDRESSES["rnic_sw"], str(rows.MANY)], llp, 60)}
-            for _ in range(pairs) for llp in rows.LLPS]
+    have_descriptors()
+    command = [f"{opts.programs}/many", ADDRESSES["rnic_sw"], str(rows.MANY)]
+    return [{"who": llp, "result": result_of(command, llp, 60)}
+            for _ in range(opts.pairs) for llp in rows.LLPS]
 
 
 def contestants(opts, row, pair):
@@ -131,6 +147,7 @@ def options():
     p.add_argument("--warm", type=float, default=0.5, help="seconds before these")
     p.add_argument("--rows", default="", help="those whose name matches this alone")
     p.add_argument("--ours", action="store_true", help="without siw, TCP and SCTP")
+    p.add_argument("--idle", type=int, default=0, help="connections beside these")
     p.add_argument("--many", action="store_true", help="many connections, too")
     p.add_argument("--symbols", help="a file for the kernel's")
     return p.parse_args()
@@ -143,6 +160,7 @@ def main():
     at = (None, None)
     set_up()
     make_root(opts.programs)
+    held = idle(f"{opts.programs}/many", opts.idle) if opts.idle else None
     for n, (crc, mtu, row, pair) in enumerate(plan):
         if crc != at[0]:
             set_crc(crc, None if opts.ours else opts.siw_crc)
@@ -157,10 +175,12 @@ def main():
             results.append({"row": row.name, "mtu": mtu, "crc": crc, "pair": pair,
                             "who": who,
                             "result": rate(opts, who, row)})
+    if held:
+        held.communicate("")
     measured = {"kernel": os.uname().release, "pairs": opts.pairs,
                 "seconds": opts.seconds, "runs": results}
     if opts.many:
-        measured["many"] = many(f"{opts.programs}/many", opts.pairs)
+        measured["many"] = many(opts)
     if opts.symbols:
         shutil.copyfile("/proc/kallsyms", opts.symbols)
     with open(opts.result, "w", encoding="ascii") as f:
