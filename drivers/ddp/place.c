@@ -362,6 +362,9 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 	else
 		why = region_atomic(r, to, &c);
 	ddp_region_put(r);
+	/* there is something to send, when it has come */
+	if (why == IW_NOT_NOW)
+		s->rests = true;
 	if (!why && result)
 		*old = c.old;
 	return why;

@@ -43,7 +43,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_rest);
 
 bool ddp_tx_rests(const struct ddp_stream *s)
 {
-	return s && (s->rests || ddp_tx_waits(s));
+	return s && s->rests;
 }
 EXPORT_SYMBOL_GPL(ddp_tx_rests);
 
@@ -79,8 +79,11 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	struct ddp_cut cut;
 	struct ddp_hdr h;
 
-	if (unlikely(ddp_tx_waits(s)))
+	if (unlikely(ddp_tx_waits(s))) {
+		/* whoever asks why may do so when the wait is over */
+		s->rests = true;
 		return false;
+	}
 	if (s->in_msg && given_up(s))
 		WRITE_ONCE(s->in_msg, false);
 	if (!s->in_msg && !begin_message(s))

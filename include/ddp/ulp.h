@@ -175,7 +175,7 @@ struct ddp_stream {
 	u32			segments;	/* cut so far; free-running */
 	u32			octets;		/* of their payload */
 
-	bool			rests;		/* no message, but there is more */
+	bool			rests;		/* nothing given out, but there is more */
 
 	/* the runner's, but while it waits */
 	struct ddp_wait		rx_wait;
