@@ -142,8 +142,13 @@ static int pin(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 length)
 /* Nothing is looked at: what is mapped there may change anyhow */
 static int name_unpinned(struct rnic_mr *mr, u64 start, u64 length)
 {
-	struct rnic_odp *o = rnic_odp_new(mr->dev, start, length);
+	struct rnic_odp *o;
+	u64 end;
 
+	/* behind the last octet there is another one, in numbers */
+	if (check_add_overflow(start, length, &end))
+		return -EINVAL;
+	o = rnic_odp_new(mr->dev, start, length);
 	if (IS_ERR(o))
 		return PTR_ERR(o);
 	mr->odp = o;
