@@ -46,7 +46,7 @@ struct odp_owner {
 	struct work_struct	end;
 };
 
-static DEFINE_XARRAY(owners);	/* by the address of the mm */
+static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);	/* by the address of the mm */
 static struct workqueue_struct *ends_wq;
 static atomic_t existing = ATOMIC_INIT(0);
 
@@ -340,7 +340,7 @@ struct rnic_odp *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 	}
 	kref_init(&o->ref);
 	mutex_init(&o->lock);
-	xa_init(&o->chunks);
+	xa_init_flags(&o->chunks, XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&o->pending);
 	for (i = 0; i < ODP_WORKERS; i++) {
 		INIT_WORK(&o->worker[i].work, odp_work);
