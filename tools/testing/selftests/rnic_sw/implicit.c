@@ -14,9 +14,20 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
-typedef struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access);
 typedef struct ibv_mr *reg_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access);
+
+/* What a program has loaded by itself is not in everybody's sight: not RTLD_NEXT */
+static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			  unsigned int access)
+{
+	void *lib = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	reg_iova *real = lib ? (reg_iova *)dlsym(lib, "ibv_reg_mr_iova2") : NULL;
+
+	if (!real)
+		abort();
+	return real(pd, addr, length, iova, access | IBV_ACCESS_ON_DEMAND);
+}
 
 static void note(void)
 {
@@ -33,8 +44,7 @@ static void note(void)
 /* To the program it is the region that it has asked for */
 static struct ibv_mr *whole(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	reg_mr *real = (reg_mr *)dlsym(RTLD_NEXT, "ibv_reg_mr");
-	struct ibv_mr *mr = real(pd, NULL, SIZE_MAX, access | IBV_ACCESS_ON_DEMAND);
+	struct ibv_mr *mr = reg(pd, NULL, SIZE_MAX, 0, access);
 
 	if (!mr)
 		return NULL;
@@ -53,9 +63,7 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int acce
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access)
 {
-	reg_iova *real = (reg_iova *)dlsym(RTLD_NEXT, "ibv_reg_mr_iova2");
-
 	if (iova == (uintptr_t)addr)
 		return whole(pd, addr, length, access);
-	return real(pd, addr, length, iova, access | IBV_ACCESS_ON_DEMAND);
+	return reg(pd, addr, length, iova, access);
 }
