@@ -35,6 +35,20 @@ static bool may(const struct sddp_stream *st, u32 len)
 	return sddp_share_early(st->a->kept, atomic_long_read(&all), octets);
 }
 
+/**
+ * sddp_early_may_wait - may one more be kept that waits for memory of ours?
+ * @st: the stream; worker
+ *
+ * Or behind one that does.
+ *
+ * Return: whether.
+ */
+bool sddp_early_may_wait(const struct sddp_stream *st)
+{
+	return sddp_share_waiting(st->early_count, st->a->kept,
+				  atomic_long_read(&all));
+}
+
 static void charge(struct sddp_stream *st, u32 len)
 {
 	st->early_cost += cost(len);

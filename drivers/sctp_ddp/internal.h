@@ -328,6 +328,7 @@ void sddp_rx_resume(struct sddp_stream *st);
 void sddp_rx_forget(struct sddp_stream *st);
 
 /* early.c: chunks that came before their turn */
+bool sddp_early_may_wait(const struct sddp_stream *st);
 struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len);
 void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k);
 bool sddp_early_here(const struct sddp_stream *st, u16 ssn);

@@ -21,9 +21,6 @@
 /* The longest segment that a Terminate can name */
 #define SEGMENT_MOST	U16_MAX
 
-/* Chunks kept behind one that is put off; then they stay with SCTP, as all others do */
-#define BEHIND_MOST	1024
-
 /* Octets of @src that are in memory of ours; returns how many */
 static u32 read_ours(const struct sddp_src *src, u32 off, void *dst, u32 len)
 {
@@ -336,8 +333,10 @@ static bool may_be_early(const struct sddp_stream *st)
 /* A segment that is due and put off; false: it stays with SCTP for now */
 static bool keep_due(struct sddp_stream *st, u32 len)
 {
-	struct sddp_kept *k = sddp_early_new(st, st->rx_next, len);
+	struct sddp_kept *k = NULL;
 
+	if (sddp_early_may_wait(st))
+		k = sddp_early_new(st, st->rx_next, len);
 	if (!k)
 		return false;
 	k->control = false;
@@ -444,12 +443,6 @@ static void refuse_chunk(struct sddp_stream *st, const struct sddp_in *in,
 	count(st, in, h);
 }
 
-/* Is it enough, behind one that is put off? */
-static bool keeps_enough(const struct sddp_stream *st)
-{
-	return st->put_off && st->early_count >= BEHIND_MOST;
-}
-
 /* Return: false: it is to come again */
 static bool take_early(struct sddp_stream *st, const struct sddp_in *in,
 		       const struct sddp_head *h)
@@ -463,10 +456,10 @@ static bool take_early(struct sddp_stream *st, const struct sddp_in *in,
 		break_session(st, IW_SCTP_SSN);
 		return true;
 	}
-	if (!keeps_enough(st) && keep(st, in, h->ssn))
+	if ((!st->put_off || sddp_early_may_wait(st)) && keep(st, in, h->ssn))
 		return true;
-	/* what is early because of us is no fault of the peer's */
-	if (st->put_off)
+	/* nor is it the peer's fault that there is no room because of us */
+	if (st->a->put_off)
 		return false;
 	refuse_chunk(st, in, h, IW_NO_MEMORY);
 	return true;

@@ -29,6 +29,20 @@ bool sddp_share_early(u32 kept, u64 all, u32 cost)
 }
 
 /**
+ * sddp_share_waiting - may a chunk be kept that waits for memory of ours?
+ * @chunks: of its session that are kept
+ * @kept: what the association's cost already, octets
+ * @all: what all associations' cost
+ *
+ * Return: whether.
+ */
+bool sddp_share_waiting(u32 chunks, u32 kept, u64 all)
+{
+	return chunks < SDDP_WAITING_CHUNKS && kept < SDDP_WAITING_ASSOC &&
+	       all < SDDP_WAITING_ALL;
+}
+
+/**
  * sddp_share_leaver - one stranger more: does another one have to go?
  * @c: those that are there already
  *

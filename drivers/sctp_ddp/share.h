@@ -18,6 +18,16 @@
 #define SDDP_EARLY_UNANSWERED	SDDP_EARLY_LEAST
 
 /*
+ * Chunks kept that wait for memory of ours, or behind one of their session that does;
+ * beyond that they stay with SCTP, as all others do.  The rest of what may be kept is
+ * for those that are early by the peer's packets.  Of a session, and octets that
+ * chunks cost an association and all together:
+ */
+#define SDDP_WAITING_CHUNKS	1024
+#define SDDP_WAITING_ASSOC	(1024 * 1024)
+#define SDDP_WAITING_ALL	(8 * 1024 * 1024)
+
+/*
  * Strangers: peers' associations without a session that a program has accepted,
  * or could still accept
  */
@@ -32,6 +42,7 @@
 #define SDDP_PLACES_MOST	1024
 
 bool sddp_share_early(u32 kept, u64 all, u32 cost);
+bool sddp_share_waiting(u32 chunks, u32 kept, u64 all);
 
 /**
  * struct sddp_crowd - the strangers that are there

@@ -83,7 +83,21 @@ static void memory_counts_for_most(struct kunit *test)
 					sddp_share_worse(rising[i], rising[j]));
 }
 
+/* Little waits for memory of ours, so that there is room for what overtakes */
+static void waiting(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, sddp_share_waiting(0, 0, 0));
+	KUNIT_EXPECT_TRUE(test, sddp_share_waiting(SDDP_WAITING_CHUNKS - 1,
+						   SDDP_WAITING_ASSOC - 1,
+						   SDDP_WAITING_ALL - 1));
+	KUNIT_EXPECT_FALSE(test, sddp_share_waiting(SDDP_WAITING_CHUNKS, 0, 0));
+	KUNIT_EXPECT_FALSE(test, sddp_share_waiting(0, SDDP_WAITING_ASSOC, 0));
+	KUNIT_EXPECT_FALSE(test, sddp_share_waiting(0, 0, SDDP_WAITING_ALL));
+	KUNIT_EXPECT_TRUE(test, sddp_share_early(SDDP_WAITING_ASSOC, 0, 70000));
+}
+
 static struct kunit_case share_cases[] = {
+	KUNIT_CASE(waiting),
 	KUNIT_CASE(early_octets_are_bounded),
 	KUNIT_CASE(alone_it_gets_all_of_its_share),
 	KUNIT_CASE(who_leaves),
