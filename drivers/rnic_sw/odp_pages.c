@@ -253,13 +253,17 @@ static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 	return c;
 }
 
-static struct odp_chunk *get_chunk(struct rnic_odp *o, unsigned long number)
+/* @make: if there is none */
+static struct odp_chunk *get_chunk(struct rnic_odp *o, unsigned long number,
+				   bool make)
 {
 	struct mem_cgroup *old = set_active_memcg(o->memcg);
 	struct odp_chunk *c;
 
 	mutex_lock(&o->lock);
-	c = xa_load(&o->chunks, number) ?: __new_chunk(o, number);
+	c = xa_load(&o->chunks, number);
+	if (!c && make)
+		c = __new_chunk(o, number);
 	if (c)
 		c->users++;
 	mutex_unlock(&o->lock);
@@ -328,8 +332,6 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 	int locked = 1;
 	long n;
 
-	if (at + ((u64)s->pages << PAGE_SHIFT) > o->mm->task_size)
-		return -EFAULT;
 	if (mmap_read_lock_killable(o->mm))
 		return -EINTR;
 	n = get_user_pages_remote(o->mm, at, s->pages, flags, page, &locked);
@@ -359,14 +361,26 @@ static long bring_some(struct rnic_odp *o, struct odp_chunk *c,
 	return i;
 }
 
+/* Are they where a program's can be? */
+static bool are_possible(const struct rnic_odp *o, const struct odp_span *s)
+{
+	u64 most = o->mm->task_size >> PAGE_SHIFT;
+	u64 first = s->chunk * ODP_CHUNK_PAGES + s->first;
+
+	return first < most && s->pages <= most - first;
+}
+
 /* Return: how many pages there is no more to do about, or why there is */
 static long bring_span(struct rnic_odp *o, const struct odp_span *s, bool write,
 		       enum odp_how how)
 {
-	struct odp_chunk *c = get_chunk(o, s->chunk);
+	struct odp_chunk *c;
 	long n = -EAGAIN;
 	int tries;
 
+	if (!are_possible(o, s))
+		return -EFAULT;
+	c = get_chunk(o, s->chunk, how != ODP_NEXT);
 	if (!c)
 		return -ENOMEM;
 	for (tries = 0; n == -EAGAIN && tries < TRIES; tries++) {
