@@ -220,16 +220,25 @@ static int serve(struct rnic_odp *o, const struct wanted *want)
 {
 	int err;
 
-	if (!mmget_not_zero(o->mm))
+	/* a wait for nothing would have no end */
+	if (want->end <= want->at || !mmget_not_zero(o->mm))
 		return -EFAULT;
 	err = bring(o, want);
-	/* what comes next is often wanted next, and there already */
-	if (!err)
-		rnic_odp_bring(o, want->end,
-			       odp_ahead(want->end, o->end, PAGE_SHIFT),
-			       want->write, ODP_NEXT);
 	mmput(o->mm);
 	return err;
+}
+
+/*
+ * What comes next is often wanted next, and there already.  Not to be written: who has
+ * said that he does not need a page any more would have it back.
+ */
+static void look_ahead(struct rnic_odp *o, const struct wanted *want)
+{
+	if (want->write || !mmget_not_zero(o->mm))
+		return;
+	rnic_odp_bring(o, want->end, odp_ahead(want->end, o->end, PAGE_SHIFT),
+		       false, ODP_NEXT);
+	mmput(o->mm);
 }
 
 static void odp_work(struct work_struct *work)
@@ -238,9 +247,14 @@ static void odp_work(struct work_struct *work)
 	/* it is not to be waited for by who unloads it; one that goes waits all the same */
 	bool held = try_module_get(THIS_MODULE);
 	struct wanted want;
+	int err;
 
-	while (take_wait(wk, &want))
-		end_wait(wk, serve(wk->o, &want));
+	while (take_wait(wk, &want)) {
+		err = serve(wk->o, &want);
+		end_wait(wk, err);
+		if (!err)
+			look_ahead(wk->o, &want);
+	}
 	rnic_odp_put(wk->o);
 	if (held)
 		module_put(THIS_MODULE);
