@@ -315,11 +315,12 @@ static bool note_pages(struct odp_chunk *c, unsigned long seq, u32 first,
 	bool ok;
 	long i;
 
-	lock_pages(c, true);
+	/* whoever copies does not make way for this */
+	write_lock_bh(&c->lock);
 	ok = !mmu_interval_read_retry(&c->notifier, seq);
 	for (i = 0; ok && i < n; i++)
 		__note_page(&c->page[first + i], page[i], write);
-	unlock_pages(c);
+	write_unlock_bh(&c->lock);
 	return ok;
 }
 
