@@ -180,8 +180,11 @@ static bool rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 	if (read_header(llp, head, &g) || !g.h.tagged ||
 	    !s->ulp->early(s, &g.h, g.payload, &grant))
 		return false;
+	/* the segment that is due may want to ask */
+	s->rx_wait.mute = true;
 	why = g.payload ? ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights)
 			: IW_OK;
+	s->rx_wait.mute = false;
 	ddp_hold_drop(&s->rx_held);
 	if (why)
 		return false;

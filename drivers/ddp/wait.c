@@ -101,7 +101,7 @@ static bool was_denied(struct ddp_wait *w, void *mem, u64 at, bool write)
  * @len: up to where they are wanted
  * @write: what for
  *
- * Return: IW_NOT_NOW; IW_DDP_T_STAG: they have been asked for, and cannot be had:
+ * Return: IW_NOT_NOW, also if @w is mute; IW_DDP_T_STAG: they have been asked for, and cannot be had:
  * to who wants them it is as if the region had been revoked.
  */
 enum iw_reason ddp_wait_for(struct ddp_wait *w, const struct ddp_region *r,
@@ -110,7 +110,7 @@ enum iw_reason ddp_wait_for(struct ddp_wait *w, const struct ddp_region *r,
 	u64 at = r->from + (to - r->base);
 
 	/* for something else: one thing after the other */
-	if (is_waiting(w))
+	if (w->mute || is_waiting(w))
 		return IW_NOT_NOW;
 	if (was_denied(w, r->mem, at, write))
 		return IW_DDP_T_STAG;

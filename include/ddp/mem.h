@@ -37,6 +37,7 @@ struct ddp_run {
 /**
  * struct ddp_wait - one of a stream's two runners waits for memory
  * @waits: it does; set by the runner, cleared by ddp_wait_over()
+ * @mute: what is missing is not asked for; the runner's
  * @denied: it has been told that the memory cannot be had
  * @write: the memory is to be written
  * @len: octets
@@ -49,6 +50,7 @@ struct ddp_run {
  */
 struct ddp_wait {
 	bool				waits;
+	bool				mute;
 	bool				denied;
 	bool				write;
 	u32				len;

@@ -73,6 +73,10 @@ static void waits_for_memory(struct kunit *test)
 	struct ddp_wait *w = &s->rx_wait;
 	const struct iw_fault fault = { .why = IW_MPA_CRC };
 
+	w->mute = true;
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 1100, 8, true));
+	KUNIT_EXPECT_FALSE(test, ddp_rx_waits(s));
+	w->mute = false;
 	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 1100, 8, true));
 	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 1200, 8, true));
 	KUNIT_EXPECT_EQ(test, 1u, world.wanted);
