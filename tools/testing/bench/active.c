@@ -2,6 +2,7 @@
 /* The end that posts: RDMA Writes, Sends, RDMA Reads. */
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 
 #include "rate.h"
 
@@ -56,6 +57,8 @@ static void fill_wr(struct run *r, struct ibv_send_wr *wr, struct ibv_sge *sge,
 	};
 	if ((n + 1) % opt->signal == 0)
 		wr->send_flags |= IBV_SEND_SIGNALED;
+	if (opt->faults && madvise(r->s.buf + slot, opt->size, MADV_DONTNEED))
+		die("madvise");
 }
 
 /*

@@ -8,6 +8,7 @@ import os
 import sys
 
 import profile_parts
+import rows
 
 WHO = ("rnic_sw", "siw", "bare")
 MOST_SHOWN = 60
@@ -58,6 +59,25 @@ def verdict(most, value, more):
     return "less" if most and value < 0.95 * most else ""
 
 
+def pinned(key, found):
+    """What an on-demand row may take at most, by what its pinned one takes."""
+    row, *where = key
+    row = row.removesuffix(rows.DEMAND)
+    cost = found.get((row, *where), {}).get("rnic_sw")
+    return rows.DEMAND_MOST[row] * cost if cost else None
+
+
+def judged(key, found, most, more):
+    """A row's budget and verdict."""
+    value = found[key].get("rnic_sw")
+    if key[0].endswith(rows.DEMAND):
+        most = pinned(key, found)
+        return most, "FAILED" if value is None else "MORE" if most and value > more * most else ""
+    # rows without us are what others cost
+    how = verdict(most.get(key), value, more) if "rnic_sw" in found[key] else ""
+    return most.get(key), how
+
+
 def print_profile(measured, folder):
     """Of each run: how much each part takes, and the functions that take most."""
     found = profile_parts.profiles(measured, os.path.join(folder, "instructions"),
@@ -91,15 +111,15 @@ def main():
     verdicts = []
     print(f"Kernel {measured['kernel']}, one CPU: thousands of instructions for a "
           "message, both ends.")
-    print(f"{'':<24} {'CRC':>4} {'MTU':>6}" + "".join(f" {w:>8}" for w in WHO) +
+    print(f"{'':<33} {'CRC':>4} {'MTU':>6}" + "".join(f" {w:>8}" for w in WHO) +
           f" {'budget':>8}")
-    for key, costs in table(measured).items():
-        # rows without us are what others cost
-        how = verdict(most.get(key), costs["rnic_sw"], more) if "rnic_sw" in costs else ""
+    found = table(measured)
+    for key, costs in found.items():
+        allowed, how = judged(key, found, most, more)
         verdicts.append(how)
         cells = [figure(costs[w]) if w in costs else "" for w in WHO]
-        cells.append(figure(most[key]) if key in most else "")
-        line = f"{key[0]:<24} {key[1].replace('sctp', ''):>4} {key[2]:>6}" + \
+        cells.append(figure(allowed) if allowed else "")
+        line = f"{key[0]:<33} {key[1].replace('sctp', ''):>4} {key[2]:>6}" + \
             "".join(f" {c:>8}" for c in cells) + f" {how}"
         print(line.rstrip())
     missed = verdicts.count("MORE") + verdicts.count("FAILED")

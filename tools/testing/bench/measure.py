@@ -96,7 +96,7 @@ def rate(opts, who, row):
     args = [*row.args[:-1], who] if who == "sctp" else row.args
     times = ["-t", str(opts.seconds), "-w", str(opts.warm)]
     command = [f"{opts.programs}/rate", "-a", ADDRESSES[who], *times, *args]
-    return result_of(command, "sctp" if row in rows.SCTP else "tcp",
+    return result_of(command, "sctp" if row.name.startswith("SCTP") else "tcp",
                      10 * opts.seconds + 30)
 
 
@@ -129,6 +129,8 @@ def many(opts):
 
 def contestants(opts, row, pair):
     """Who runs, in turn: neither is always the first."""
+    if row in rows.UNPINNED:
+        return ["rnic_sw"]
     if opts.ours:
         return ["rnic_sw"] if row.rival else []
     if not row.rival:
@@ -149,13 +151,16 @@ def options():
     p.add_argument("--ours", action="store_true", help="without siw, TCP and SCTP")
     p.add_argument("--idle", type=int, default=0, help="connections beside these")
     p.add_argument("--many", action="store_true", help="many connections, too")
+    p.add_argument("--on-demand", action="store_true",
+                   help="memory that is not pinned, too")
     p.add_argument("--symbols", help="a file for the kernel's")
     return p.parse_args()
 
 
 def main():
     opts = options()
-    plan = list(rows.planned(opts.pairs, opts.rows))
+    more = rows.UNPINNED if opts.on_demand else ()
+    plan = list(rows.planned(opts.pairs, opts.rows, more))
     results = []
     at = (None, None)
     set_up()

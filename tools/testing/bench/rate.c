@@ -33,6 +33,8 @@ static const char usage_text[] =
 	"  -g N        every so many are signalled (a quarter of the depth)\n"
 	"  -p          who waits for a ping does not sleep\n"
 	"  -r N        outstanding RDMA Reads (16)\n"
+	"  -o          on demand: memory is not pinned\n"
+	"  -f          of a Read: its sink's pages are given up before it is posted\n"
 	"  -w SECONDS  before the measured time (0.5)\n"
 	"  -t SECONDS  that are measured (2)\n";
 
@@ -68,6 +70,8 @@ static void set_option(struct options *o, int c)
 	case 'g': o->signal = strtoul(optarg, NULL, 0); break;
 	case 'p': o->spin = true; break;
 	case 'r': o->reads = strtoul(optarg, NULL, 0); break;
+	case 'o': o->on_demand = true; break;
+	case 'f': o->faults = o->on_demand = true; break;
 	case 'w': o->warm = strtod(optarg, NULL); break;
 	case 't': o->secs = strtod(optarg, NULL); break;
 	default: usage();
@@ -78,7 +82,7 @@ static void get_options(struct options *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "a:s:l:d:g:pr:w:t:")) != -1)
+	while ((c = getopt(argc, argv, "a:s:l:d:g:pr:ofw:t:")) != -1)
 		set_option(o, c);
 	if (optind + 1 != argc || !o->addr)
 		usage();
@@ -87,7 +91,8 @@ static void get_options(struct options *o, int argc, char **argv)
 		o->signal = o->depth / 4 ? o->depth / 4 : 1;
 	o->recvs = o->op == OP_SEND ? 4 * o->depth : 1;
 	if (!o->size || !o->list || o->list > o->depth ||
-	    o->signal + o->list > o->depth + 1)
+	    o->signal + o->list > o->depth + 1 ||
+	    (o->faults && (o->op != OP_READ || o->size % sysconf(_SC_PAGESIZE))))
 		usage();
 }
 

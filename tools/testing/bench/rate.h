@@ -36,6 +36,8 @@ enum op {
  * @signal: every so many messages are signalled
  * @spin: who waits for a ping looks again and again
  * @reads: outstanding RDMA Reads asked for (IRD, ORD)
+ * @on_demand: memory is registered without being pinned
+ * @faults: the pages of a Read's sink are given up before it is posted
  * @recvs: depth of the receive queue, for sends
  * @warm: seconds before the measured time
  * @secs: seconds that are measured
@@ -50,6 +52,8 @@ struct options {
 	bool spin;
 	uint32_t reads;
 	uint32_t recvs;
+	bool on_demand;
+	bool faults;
 	double warm;
 	double secs;
 };

@@ -78,6 +78,13 @@ static void expect_event(struct side *s, enum rdma_cm_event_type want)
 	rdma_ack_cm_event(get_event(s, want));
 }
 
+static int access_of(const struct options *opt)
+{
+	return IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+	       IBV_ACCESS_REMOTE_WRITE |
+	       (opt->on_demand ? IBV_ACCESS_ON_DEMAND : 0);
+}
+
 static void make_buffer(struct side *s)
 {
 	s->window = window_of(s->opt);
@@ -87,8 +94,7 @@ static void make_buffer(struct side *s)
 		die("mmap");
 	memset(s->buf, 0, s->window + SPARE);
 	s->mr = ibv_reg_mr(s->id->pd, s->buf, s->window + SPARE,
-			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-			   IBV_ACCESS_REMOTE_WRITE);
+			   access_of(s->opt));
 	if (!s->mr)
 		die("ibv_reg_mr");
 }
