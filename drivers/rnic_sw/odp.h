@@ -48,7 +48,7 @@ struct rnic_odp {
 	u64			start;
 	u64			end;
 	struct xarray		chunks;
-	struct mutex		lock;
+	struct mutex		lock;	/* chunks that come and go */
 	u32			count;
 	unsigned long		next;
 

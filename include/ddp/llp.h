@@ -190,8 +190,8 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
  *	or because memory has to come first?
  * @s: the stream, or NULL
  *
- * The ULP has kicked, or it will be done when the memory is there.  What is to come after all that is due has to wait.
- * Transmit runner only.
+ * The ULP has kicked, or it will be done when the memory is there.  What is to come
+ * after all that is due has to wait.  Transmit runner only.
  *
  * Return: whether there is more.
  */

@@ -208,7 +208,6 @@ static inline bool ddp_tx_waits(const struct ddp_stream *s)
 	return READ_ONCE(s->tx_wait.waits) && __ddp_tx_waits(s);
 }
 
-
 /* next() has something: any context; or, from process context, send it now */
 void ddp_kick(struct ddp_stream *s);
 void ddp_kick_bulk(struct ddp_stream *s);

@@ -5,7 +5,7 @@
 #include "../odp_range.h"
 
 #define SHIFT	12
-#define PAGE	(1ull << SHIFT)
+#define PAGE	4096ull
 #define CHUNK	(ODP_CHUNK_PAGES * PAGE)
 
 static void expect_span(struct kunit *test, struct odp_span s, u64 chunk,
