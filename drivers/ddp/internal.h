@@ -15,15 +15,13 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 			 void *dst, u32 len);
 
-/* paged.c: one copy between a region without blocks and something else */
-struct ddp_copy {
-	struct ddp_llp	*llp;	/* where from; NULL: between it and @flat */
-	void		*flat;
-	bool		write;	/* to the region */
-};
-
-enum iw_reason ddp_paged_copy(const struct ddp_region *r, u64 to, u32 len,
-			      struct ddp_copy *c, struct ddp_wait *w);
+/* paged.c: regions without blocks */
+enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
+				  struct ddp_llp *llp, struct ddp_wait *w);
+enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
+				 void *dst, struct ddp_wait *w);
+enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
+				   const void *src, struct ddp_wait *w);
 enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 				void (*change)(void *arg, u64 *word), void *arg,
 				struct ddp_wait *w);

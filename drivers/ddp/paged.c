@@ -11,6 +11,13 @@
  */
 #include "internal.h"
 
+/* One copy between such a region and something else */
+struct paged_copy {
+	struct ddp_llp	*llp;	/* where from; NULL: between it and @flat */
+	void		*flat;
+	bool		write;	/* to the region */
+};
+
 static bool find_run(const struct ddp_region *r, u64 to, bool write,
 		     struct ddp_run *run)
 {
@@ -27,7 +34,7 @@ static void let_go(const struct ddp_run *run)
 		read_unlock(run->lock);
 }
 
-static bool copy_run(const struct ddp_copy *c, const struct ddp_run *run)
+static bool copy_run(const struct paged_copy *c, const struct ddp_run *run)
 {
 	if (c->llp)
 		return c->llp->ops->read(c->llp, run->at, run->len);
@@ -38,19 +45,9 @@ static bool copy_run(const struct ddp_copy *c, const struct ddp_run *run)
 	return true;
 }
 
-/**
- * ddp_paged_copy - octets into or out of a region without blocks
- * @r: the region, used
- * @to: where in it
- * @len: how many
- * @c: what else takes part; its @flat is moved on
- * @w: the runner's, to wait by
- *
- * Return: IW_OK; IW_NOT_NOW; IW_DDP_T_STAG: memory that cannot be had;
- * IW_UNREADABLE.
- */
-enum iw_reason ddp_paged_copy(const struct ddp_region *r, u64 to, u32 len,
-			      struct ddp_copy *c, struct ddp_wait *w)
+/* Octets into or out of the region; @c->flat is moved on */
+static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
+				 struct paged_copy *c, struct ddp_wait *w)
 {
 	struct ddp_run run;
 	bool ok;
@@ -69,6 +66,61 @@ enum iw_reason ddp_paged_copy(const struct ddp_region *r, u64 to, u32 len,
 		len -= run.len;
 	}
 	return IW_OK;
+}
+
+/**
+ * ddp_paged_from_llp - octets of a segment into a region without blocks
+ * @r: the region, used
+ * @to: where in it
+ * @len: how many
+ * @llp: where they come from
+ * @w: the runner's, to wait by
+ *
+ * Return: IW_OK; IW_NOT_NOW; IW_DDP_T_STAG: memory that cannot be had;
+ * IW_UNREADABLE.
+ */
+enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
+				  struct ddp_llp *llp, struct ddp_wait *w)
+{
+	struct paged_copy c = { .llp = llp, .write = true };
+
+	return paged_copy(r, to, len, &c, w);
+}
+
+/**
+ * ddp_paged_to_flat - octets out of a region without blocks
+ * @r: the region, used
+ * @to: where in it
+ * @len: how many
+ * @dst: where they go
+ * @w: the runner's, to wait by
+ *
+ * Return: IW_OK; IW_NOT_NOW; IW_DDP_T_STAG: memory that cannot be had.
+ */
+enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
+				 void *dst, struct ddp_wait *w)
+{
+	struct paged_copy c = { .flat = dst };
+
+	return paged_copy(r, to, len, &c, w);
+}
+
+/**
+ * ddp_paged_from_flat - octets of ours into a region without blocks
+ * @r: the region, used
+ * @to: where in it
+ * @len: how many
+ * @src: where they come from
+ * @w: the runner's, to wait by
+ *
+ * Return: as ddp_paged_to_flat().
+ */
+enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
+				   const void *src, struct ddp_wait *w)
+{
+	struct paged_copy c = { .flat = (void *)src, .write = true };
+
+	return paged_copy(r, to, len, &c, w);
 }
 
 /**

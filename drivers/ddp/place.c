@@ -32,11 +32,8 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
 				      u32 len, struct ddp_llp *llp,
 				      struct ddp_wait *w)
 {
-	if (unlikely(!r->block)) {
-		struct ddp_copy c = { .llp = llp, .write = true };
-
-		return ddp_paged_copy(r, to, len, &c, w);
-	}
+	if (unlikely(!r->block))
+		return ddp_paged_from_llp(r, to, len, llp, w);
 	while (len) {
 		u32 run = len;
 		void *p = region_run(r, to, &run);
@@ -70,11 +67,8 @@ static enum iw_reason region_fill(const struct ddp_region *r, u64 to, u32 len,
 static enum iw_reason region_to_flat(const struct ddp_region *r, u64 to,
 				     u32 len, void *dst, struct ddp_wait *w)
 {
-	if (unlikely(!r->block)) {
-		struct ddp_copy c = { .flat = dst };
-
-		return ddp_paged_copy(r, to, len, &c, w);
-	}
+	if (unlikely(!r->block))
+		return ddp_paged_to_flat(r, to, len, dst, w);
 	while (len) {
 		u32 run = len;
 		const void *p = region_run(r, to, &run);
@@ -91,11 +85,8 @@ static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
 				       u32 len, const void *src,
 				       struct ddp_wait *w)
 {
-	if (unlikely(!r->block)) {
-		struct ddp_copy c = { .flat = (void *)src, .write = true };
-
-		return ddp_paged_copy(r, to, len, &c, w);
-	}
+	if (unlikely(!r->block))
+		return ddp_paged_from_flat(r, to, len, src, w);
 	while (len) {
 		u32 run = len;
 		void *p = region_run(r, to, &run);

@@ -58,8 +58,8 @@ static enum iw_reason admit(struct ddp_stream *s, const struct rx_seg *g,
 	return IW_OK;
 }
 
-static void put_off(struct ddp_stream *s, const struct rx_seg *g,
-		    const struct ddp_grant *grant)
+static noinline void put_off(struct ddp_stream *s, const struct rx_seg *g,
+			     const struct ddp_grant *grant)
 {
 	/* whoever revokes does not wait for memory that has to come */
 	ddp_hold_drop(&s->rx_held);
@@ -70,13 +70,16 @@ static void put_off(struct ddp_stream *s, const struct rx_seg *g,
 		.grant = *grant,
 	};
 	memcpy(s->put_off.raw, g->raw, g->raw_len);
+	if (!g->h.tagged)
+		ddp_cursor_seek(&s->sink[g->h.qn], grant->buf, g->h.mo);
 }
 
 /*
  * Who writes what we receive may have written on: what was decided by, once, is
  * what has to come again.
  */
-static bool is_put_off(const struct ddp_put_off *p, const struct rx_seg *g)
+static noinline bool is_put_off(const struct ddp_put_off *p,
+				const struct rx_seg *g)
 {
 	return p->len == g->len && p->raw_len == g->raw_len &&
 	       !memcmp(p->raw, g->raw, g->raw_len);
@@ -125,12 +128,10 @@ static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 	why = ddp_place_untagged(s, llp, sink, g->payload);
 	if (!why && g->h.last)
 		why = s->ulp->deliver(s, &g->h, g->h.mo + g->payload);
-	if (!why) {
+	if (!why)
 		ddp_uq_advance(&s->uq[g->h.qn], &g->h, g->payload);
-	} else if (why == IW_NOT_NOW) {
-		ddp_cursor_seek(sink, grant.buf, g->h.mo);
+	else if (why == IW_NOT_NOW)
 		put_off(s, g, &grant);
-	}
 	return why;
 }
 

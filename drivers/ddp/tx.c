@@ -106,7 +106,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 EXPORT_SYMBOL_GPL(ddp_tx_next);
 
 /* The segment pulled last was never pulled: its memory has to come first */
-static void take_back(struct ddp_stream *s)
+static noinline void take_back(struct ddp_stream *s)
 {
 	ddp_hold_drop(&s->tx_held);
 	s->segments--;
