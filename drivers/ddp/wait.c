@@ -101,8 +101,8 @@ static bool was_denied(struct ddp_wait *w, void *mem, u64 at, bool write)
  * @len: up to where they are wanted
  * @write: what for
  *
- * Return: IW_NOT_NOW, also if @w is mute; IW_DDP_T_STAG: they have been asked for, and cannot be had:
- * to who wants them it is as if the region had been revoked.
+ * Return: IW_NOT_NOW, also if @w is mute; IW_DDP_T_STAG: they have been asked for, and
+ * cannot be had: to who wants them it is as if the region had been revoked.
  */
 enum iw_reason ddp_wait_for(struct ddp_wait *w, const struct ddp_region *r,
 			    u64 to, u32 len, bool write)
