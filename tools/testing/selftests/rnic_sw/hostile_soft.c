@@ -4,21 +4,11 @@
  * messages, in every way that a program can.
  */
 #define _GNU_SOURCE
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "hostile.h"
-
-#ifndef MADV_COLD
-#define MADV_COLD	20
-#endif
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT	21
-#endif
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25
-#endif
+#include "madvise.h"
 
 #define LEN		(8ul << 20)
 #define PAGE		4096ul

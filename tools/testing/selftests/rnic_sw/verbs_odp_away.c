@@ -7,17 +7,10 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "madvise.h"
 #include "verbs_odp.h"
-
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT	21
-#endif
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE	25
-#endif
 
 #define PAGES	8u
 #define HUGE	(2ul << 20)

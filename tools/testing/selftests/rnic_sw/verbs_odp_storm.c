@@ -3,16 +3,9 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
-#include <sys/mman.h>
 
+#include "madvise.h"
 #include "verbs_odp.h"
-
-#ifndef MADV_COLD
-#define MADV_COLD	20
-#endif
-#ifndef MADV_PAGEOUT
-#define MADV_PAGEOUT	21
-#endif
 
 /* Some pages of a file's mapping, in any way that leaves what is in them */
 static void disturb(const struct buf *b, int fd)

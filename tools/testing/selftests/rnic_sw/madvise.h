@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Advice that the C library's headers may be too old for */
+#ifndef MADVISE_H
+#define MADVISE_H
+
+#include <sys/mman.h>
+
+#ifndef MADV_COLD
+#define MADV_COLD	20
+#endif
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT	21
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
+
+#endif
