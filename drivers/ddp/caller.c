@@ -60,7 +60,7 @@ static void __send_one_away(struct ddp_port_listener *l)
 					alike));
 }
 
-static bool __make_room(struct ddp_port_listener *l, u32 source)
+static bool __ddp_make_room(struct ddp_port_listener *l, u32 source)
 {
 	const struct ddp_crowd crowd = {
 		.bound = l->bound, .waiting = l->waiting, .held = l->held,
@@ -97,7 +97,7 @@ bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
 	bool ok;
 
 	spin_lock(&l->lock);
-	ok = __make_room(l, source);
+	ok = __ddp_make_room(l, source);
 	if (ok) {
 		kref_get(&l->ref);
 		c->at = l;

@@ -294,7 +294,7 @@ struct change {
 	u64		old;
 };
 
-static void replace(void *arg, u64 *word)
+static void ddp_place_replace(void *arg, u64 *word)
 {
 	struct change *c = arg;
 
@@ -315,7 +315,7 @@ static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
 	if (!IS_ALIGNED((uintptr_t)word, sizeof(u64)))
 		return IW_RDMAP_STREAM;
 	if (c->result)
-		replace(c, word);
+		ddp_place_replace(c, word);
 	return IW_OK;
 }
 
@@ -348,8 +348,8 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 	if (why)
 		return why;
 	if (unlikely(!r->block))
-		why = ddp_paged_atomic(r, to, result ? replace : NULL, &c,
-				       &s->tx_wait);
+		why = ddp_paged_atomic(r, to, result ? ddp_place_replace : NULL,
+				       &c, &s->tx_wait);
 	else
 		why = region_atomic(r, to, &c);
 	ddp_region_put(r);

@@ -61,7 +61,8 @@ struct ddp_port {
 static DEFINE_HASHTABLE(ports, 10);
 static DEFINE_SPINLOCK(ports_lock);
 
-static u32 place_of(const struct net *net, const struct sockaddr_storage *addr)
+static u32 ddp_place_of(const struct net *net,
+			const struct sockaddr_storage *addr)
 {
 	static u32 seed;
 
@@ -196,7 +197,7 @@ static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 	struct ddp_port *p;
 
 	lockdep_assert_held(&ports_lock);
-	hash_for_each_possible(ports, p, list, place_of(a->net, a->local)) {
+	hash_for_each_possible(ports, p, list, ddp_place_of(a->net, a->local)) {
 		if (p->ops != ops || !net_eq(p->net, a->net) ||
 		    !ddp_addr_same(&p->addr, a->local))
 			continue;
@@ -231,8 +232,8 @@ void ddp_port_put(struct ddp_port_listener *l)
 EXPORT_SYMBOL_GPL(ddp_port_put);
 
 static struct ddp_port_listener *
-new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
-	     const struct ddp_session_user *user, void *ctx)
+ddp_new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
+		 const struct ddp_session_user *user, void *ctx)
 {
 	struct ddp_port_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 
@@ -261,7 +262,7 @@ static int ddp_listener_enter(struct ddp_port_listener *l,
 	p = __find_port(l->ops, a);
 	if (!p) {
 		p = fresh;
-		hash_add_rcu(ports, &p->list, place_of(p->net, &p->addr));
+		hash_add_rcu(ports, &p->list, ddp_place_of(p->net, &p->addr));
 	}
 	if (!IS_ERR(p)) {
 		l->port = p;
@@ -316,7 +317,7 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 				     const struct ddp_session_user *user,
 				     void *ctx)
 {
-	struct ddp_port_listener *l = new_listener(ops, a, user, ctx);
+	struct ddp_port_listener *l = ddp_new_listener(ops, a, user, ctx);
 	struct ddp_port *fresh = new_port(ops, a);
 	int err = -ENOMEM;
 
@@ -425,7 +426,7 @@ ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
 	struct ddp_port *p;
 
 	rcu_read_lock();
-	hash_for_each_possible_rcu(ports, p, list, place_of(net, called)) {
+	hash_for_each_possible_rcu(ports, p, list, ddp_place_of(net, called)) {
 		if (p->ops != ops || !net_eq(p->net, net) ||
 		    !ddp_addr_same(&p->addr, called))
 			continue;

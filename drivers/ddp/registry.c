@@ -10,7 +10,7 @@
 static LIST_HEAD(types);
 static DEFINE_SPINLOCK(types_lock);	/* types; programs take it */
 
-static struct ddp_session_type *__find(const char *name)
+static struct ddp_session_type *__ddp_find_type(const char *name)
 {
 	struct ddp_session_type *t;
 
@@ -32,7 +32,7 @@ int ddp_type_register(struct ddp_session_type *type)
 	int err = 0;
 
 	spin_lock(&types_lock);
-	if (__find(type->name))
+	if (__ddp_find_type(type->name))
 		err = -EEXIST;
 	else
 		list_add_tail(&type->list, &types);
@@ -58,7 +58,7 @@ static const struct ddp_session_type *find_and_hold(const char *name)
 	struct ddp_session_type *t;
 
 	spin_lock(&types_lock);
-	t = __find(name);
+	t = __ddp_find_type(name);
 	if (t && !try_module_get(t->owner))
 		t = NULL;
 	spin_unlock(&types_lock);

@@ -27,8 +27,8 @@ struct rx_seg {
 
 static_assert(DDP_T_HDR_LEN == IW_DDP_T_HDR_LEN);
 
-static enum iw_reason read_header(struct ddp_llp *llp, const u8 *head,
-				  struct rx_seg *g)
+static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
+					 struct rx_seg *g)
 {
 	enum iw_reason why;
 
@@ -156,7 +156,7 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	struct rx_seg g = { .len = len };
 	enum iw_reason why;
 
-	why = read_header(llp, head, &g);
+	why = ddp_rx_read_header(llp, head, &g);
 	if (unlikely(s->put_off.here)) {
 		if (!why && !is_put_off(&s->put_off, &g))
 			why = IW_DDP_CATASTROPHIC;
@@ -178,7 +178,7 @@ static bool rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 	struct ddp_grant grant = {};
 	enum iw_reason why;
 
-	if (read_header(llp, head, &g) || !g.h.tagged ||
+	if (ddp_rx_read_header(llp, head, &g) || !g.h.tagged ||
 	    !s->ulp->early(s, &g.h, g.payload, &grant))
 		return false;
 	/* the segment that is due may want to ask */

@@ -210,7 +210,7 @@ void ddp_stream_check(struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_stream_check);
 
-static void kick(struct ddp_stream *s, bool bulk)
+static void ddp_stream_kick(struct ddp_stream *s, bool bulk)
 {
 	struct ddp_llp *llp;
 
@@ -229,7 +229,7 @@ static void kick(struct ddp_stream *s, bool bulk)
  */
 void ddp_kick(struct ddp_stream *s)
 {
-	kick(s, false);
+	ddp_stream_kick(s, false);
 }
 EXPORT_SYMBOL_GPL(ddp_kick);
 
@@ -242,7 +242,7 @@ EXPORT_SYMBOL_GPL(ddp_kick);
  */
 void ddp_kick_bulk(struct ddp_stream *s)
 {
-	kick(s, true);
+	ddp_stream_kick(s, true);
 }
 EXPORT_SYMBOL_GPL(ddp_kick_bulk);
 
