@@ -72,13 +72,13 @@ void sddp_assoc_kick(struct sddp_assoc *a)
 		sddp_assoc_put(a);
 }
 
-static void set_phase(struct sddp_assoc *a, enum sddp_phase phase)
+static void sddp_assoc_set_phase(struct sddp_assoc *a, enum sddp_phase phase)
 {
 	WRITE_ONCE(a->phase, phase);
 	trace_sddp_assoc_phase(a, phase);
 }
 
-static enum iw_reason lost_reason(int err)
+static enum iw_reason sddp_assoc_lost_reason(int err)
 {
 	return ddp_sock_reason(err, IW_PEER_RESET);
 }
@@ -103,7 +103,7 @@ static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 	sddp_crowd_leave(a);
 	sddp_table_close(a);
 	a->why = why;
-	set_phase(a, SDDP_ENDED);
+	sddp_assoc_set_phase(a, SDDP_ENDED);
 	trace_sddp_assoc_end(a, why);
 	cancel_delayed_work_sync(&a->idle);
 	cancel_delayed_work_sync(&a->look);
@@ -205,8 +205,8 @@ static void begin_sessions(struct sddp_assoc *a)
 			sddp_stream_event(at, SDDP_EV_TX);
 }
 
-static struct sddp_stream *take_first(struct sddp_assoc *a,
-				      struct list_head *from)
+static struct sddp_stream *sddp_assoc_take_first(struct sddp_assoc *a,
+						 struct list_head *from)
 {
 	struct sddp_stream *st;
 
@@ -246,7 +246,7 @@ static bool sddp_assoc_serve(struct sddp_assoc *a, bool more)
 	spin_lock_irq(&a->lock);
 	list_splice_init(&a->ready, &now);
 	spin_unlock_irq(&a->lock);
-	while ((st = take_first(a, &now))) {
+	while ((st = sddp_assoc_take_first(a, &now))) {
 		sddp_stream_serve(st);
 		/* the list's */
 		ddp_session_put(&st->ss);
@@ -276,10 +276,10 @@ static void make(struct sddp_assoc *a)
 	if (err)
 		sddp_assoc_finish(a, unmade_reason(err), true);
 	else
-		set_phase(a, SDDP_CONNECTING);
+		sddp_assoc_set_phase(a, SDDP_CONNECTING);
 }
 
-static void connecting(struct sddp_assoc *a)
+static void sddp_assoc_connecting(struct sddp_assoc *a)
 {
 	int err;
 
@@ -294,12 +294,12 @@ static void connecting(struct sddp_assoc *a)
 			sddp_assoc_finish(a, IW_SCTP_ADAPTATION, true);
 			return;
 		}
-		set_phase(a, SDDP_UP);
+		sddp_assoc_set_phase(a, SDDP_UP);
 		begin_sessions(a);
 		sddp_assoc_idle(a);
 		return;
 	default:
-		sddp_assoc_finish(a, lost_reason(err), true);
+		sddp_assoc_finish(a, sddp_assoc_lost_reason(err), true);
 	}
 }
 
@@ -351,7 +351,7 @@ static void talk(struct sddp_assoc *a)
 		return;
 	switch (fate) {
 	case SDDP_SOCK_LOST:
-		sddp_assoc_finish(a, lost_reason(err), true);
+		sddp_assoc_finish(a, sddp_assoc_lost_reason(err), true);
 		return;
 	case SDDP_SOCK_PEER_DONE:
 		sddp_assoc_finish(a, IW_PEER_CLOSED, false);
@@ -376,7 +376,7 @@ static void sddp_assoc_work(struct work_struct *w)
 	if (a->phase == SDDP_NEW)
 		make(a);
 	if (a->phase == SDDP_CONNECTING)
-		connecting(a);
+		sddp_assoc_connecting(a);
 	if (a->phase == SDDP_UP)
 		talk(a);
 	/* those who came too late */
@@ -461,7 +461,7 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 	sddp_table_add(a);
 	other = sddp_crowd_join(a);
 	sddp_sock_attach(a);
-	set_phase(a, SDDP_UP);
+	sddp_assoc_set_phase(a, SDDP_UP);
 	sddp_assoc_idle(a);
 	/* what came before the callbacks stood */
 	sddp_assoc_kick(a);

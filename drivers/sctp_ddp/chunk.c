@@ -56,7 +56,8 @@ static bool read_function(struct sddp_control *c, u16 function)
 }
 
 /* The word of the enhanced three; a no is a no even without it (N-20) */
-static bool read_word(struct sddp_control *c, const u8 **p, size_t *len)
+static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
+				   size_t *len)
 {
 	if (!c->offer.enhanced)
 		return true;
@@ -110,7 +111,7 @@ enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
 
 	p += SDDP_CONTROL_LEN;
 	len -= SDDP_CONTROL_LEN;
-	if (len > SDDP_PD_MAX || !read_word(c, &p, &len))
+	if (len > SDDP_PD_MAX || !sddp_control_read_word(c, &p, &len))
 		return IW_SCTP_CONTROL;
 	c->offer.pd_len = len;
 	memcpy(c->offer.pd, p, len);

@@ -48,7 +48,7 @@ static bool competes(const struct sddp_assoc *a, const struct sddp_assoc *other,
 	}
 }
 
-static u32 __count(const struct sddp_assoc *a, enum sddp_leaver among)
+static u32 __sddp_count(const struct sddp_assoc *a, enum sddp_leaver among)
 {
 	const struct sddp_assoc *other;
 	u32 n = 0;
@@ -61,9 +61,9 @@ static u32 __count(const struct sddp_assoc *a, enum sddp_leaver among)
 static struct sddp_assoc *__leaver(const struct sddp_assoc *a)
 {
 	const struct sddp_crowd there = {
-		.peer = __count(a, SDDP_LEAVE_PEER),
-		.place = __count(a, SDDP_LEAVE_PLACE),
-		.net = __count(a, SDDP_LEAVE_NET),
+		.peer = __sddp_count(a, SDDP_LEAVE_PEER),
+		.place = __sddp_count(a, SDDP_LEAVE_PLACE),
+		.net = __sddp_count(a, SDDP_LEAVE_NET),
 	};
 	enum sddp_leaver among = sddp_share_leaver(&there);
 	struct sddp_assoc *other;

@@ -49,7 +49,7 @@ bool sddp_early_may_wait(const struct sddp_stream *st)
 				  atomic_long_read(&all));
 }
 
-static void charge(struct sddp_stream *st, u32 len)
+static void sddp_early_charge(struct sddp_stream *st, u32 len)
 {
 	st->early_cost += cost(len);
 	st->a->kept += cost(len);
@@ -83,7 +83,7 @@ struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len)
 	k = kvmalloc(struct_size(k, data, len), GFP_KERNEL);
 	if (!k)
 		return NULL;
-	charge(st, len);
+	sddp_early_charge(st, len);
 	k->ssn = ssn;
 	k->len = len;
 	return k;

@@ -54,8 +54,8 @@ const struct ddp_port_ops sddp_port_ops = {
 	.accepted	= sddp_listen_accepted,
 };
 
-static int ask(struct ddp_port_listener *l, struct sddp_stream *st,
-	       const struct ddp_offer *o)
+static int sddp_listen_ask(struct ddp_port_listener *l, struct sddp_stream *st,
+			   const struct ddp_offer *o)
 {
 	int err;
 
@@ -85,7 +85,7 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 
 	if (!l)
 		return -ECONNREFUSED;
-	err = ask(l, st, o);
+	err = sddp_listen_ask(l, st, o);
 	ddp_port_put(l);
 	return err;
 }

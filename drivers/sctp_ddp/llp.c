@@ -36,7 +36,7 @@ static void sddp_llp_resume(struct ddp_llp *llp)
 	sddp_stream_event(llp_to_stream(llp), SDDP_EV_RX);
 }
 
-static const char *phase_name(const struct sddp_stream *st)
+static const char *sddp_phase_name(const struct sddp_stream *st)
 {
 	const struct sddp_assoc *a = READ_ONCE(st->a);
 
@@ -53,7 +53,7 @@ static void sddp_llp_query(struct ddp_llp *llp, struct ddp_query *q)
 	struct sddp_stream *st = llp_to_stream(llp);
 
 	q->llp = "sctp";
-	q->phase = phase_name(st);
+	q->phase = sddp_phase_name(st);
 	q->stream = READ_ONCE(st->id);
 	sddp_sock_query(READ_ONCE(st->a), q);
 }
@@ -85,7 +85,8 @@ static struct sddp_control *prepare(enum sddp_what what,
 	return c;
 }
 
-static int begin(struct sddp_stream *st, const struct ddp_connect *args)
+static int sddp_llp_begin(struct sddp_stream *st,
+			  const struct ddp_connect *args)
 {
 	struct sddp_assoc *a = sddp_assoc_reserve(args, &st->id);
 	int err;
@@ -120,7 +121,7 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 	ddp_session_get(&st->ss);
 	if (!err) {
 		st->say = say;
-		err = begin(st, args);
+		err = sddp_llp_begin(st, args);
 	}
 	if (err) {
 		/* both references, the user's and the table's */
@@ -134,8 +135,8 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 }
 
 /* Answer an Initiate that was handed up.  In its own kind (RFC 6581 7) */
-static int answer(struct sddp_stream *st, struct ddp_stream *s,
-		  const struct ddp_offer *o)
+static int sddp_llp_answer(struct sddp_stream *st, struct ddp_stream *s,
+			   const struct ddp_offer *o)
 {
 	struct sddp_control *c;
 	int err;
@@ -154,12 +155,12 @@ static int answer(struct sddp_stream *st, struct ddp_stream *s,
 static int sddp_accept(struct ddp_session *ss, struct ddp_stream *s,
 		       const struct ddp_offer *o)
 {
-	return answer(ss_to_stream(ss), s, o);
+	return sddp_llp_answer(ss_to_stream(ss), s, o);
 }
 
 static int sddp_reject(struct ddp_session *ss, const struct ddp_offer *o)
 {
-	return answer(ss_to_stream(ss), NULL, o);
+	return sddp_llp_answer(ss_to_stream(ss), NULL, o);
 }
 
 static void sddp_stop(struct ddp_session *ss, bool abort)

@@ -39,7 +39,7 @@ static void view(struct sddp_assoc *a, struct sddp_stall_view *v)
 }
 
 /* A heartbeat now, not when SCTP would send one */
-static void ask(struct sddp_assoc *a)
+static void sddp_path_ask(struct sddp_assoc *a)
 {
 	struct sctp_paddrparams path = { .spp_flags = SPP_HB_DEMAND };
 	struct sock *sk = a->sock->sk;
@@ -112,7 +112,7 @@ bool sddp_path_look(struct sddp_assoc *a)
 	if (what != SDDP_STALL_NOTHING)
 		trace_sddp_stall(a, what, v.acked);
 	if (what == SDDP_STALL_ASK)
-		ask(a);
+		sddp_path_ask(a);
 	else if (what == SDDP_STALL_SHRINK)
 		shrink(a);
 	if (v.waits)

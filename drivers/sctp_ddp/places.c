@@ -67,18 +67,18 @@ struct sddp_listener {
 static LIST_HEAD(wild);			/* those on a wildcard address */
 static DEFINE_SPINLOCK(places_lock);	/* it is changed */
 
-static u32 place_of(const struct sddp_listener *l,
-		    const struct sockaddr_storage *addr)
+static u32 sddp_place_of(const struct sddp_listener *l,
+			 const struct sockaddr_storage *addr)
 {
 	return ddp_addr_hash(l->args.net, addr, 0);
 }
 
-static struct place *find(const struct sddp_listener *l,
-			  const struct sockaddr_storage *addr)
+static struct place *sddp_places_find(const struct sddp_listener *l,
+				      const struct sockaddr_storage *addr)
 {
 	struct place *p;
 
-	hash_for_each_possible(l->places, p, list, place_of(l, addr))
+	hash_for_each_possible(l->places, p, list, sddp_place_of(l, addr))
 		if (ddp_addr_same(&p->addr, addr))
 			return p;
 	return NULL;
@@ -100,7 +100,7 @@ static int settle(struct sddp_listener *l, const struct sockaddr_storage *addr)
 		kfree(p);
 		return err;
 	}
-	hash_add(l->places, &p->list, place_of(l, addr));
+	hash_add(l->places, &p->list, sddp_place_of(l, addr));
 	return 0;
 }
 
@@ -152,7 +152,7 @@ static void leave_unseen(struct sddp_listener *l, const struct addresses *all)
 	int i;
 
 	for (i = 0; i < all->n; i++) {
-		p = find(l, &all->at[i]);
+		p = sddp_places_find(l, &all->at[i]);
 		if (p)
 			p->seen = true;
 	}
@@ -172,7 +172,7 @@ static int settle_all(struct sddp_listener *l, const struct addresses *all)
 	int i, err = 0;
 
 	for (i = 0; i < all->n && may_go_on(l); i++)
-		if (!find(l, &all->at[i]))
+		if (!sddp_places_find(l, &all->at[i]))
 			err = sddp_share_worse(err, settle(l, &all->at[i]));
 	return err;
 }
@@ -234,7 +234,7 @@ static void sddp_places_follow_one(struct work_struct *work)
 	kref_put(&l->ref, sddp_places_release);
 }
 
-static void follow_all(struct work_struct *work)
+static void sddp_places_follow_all(struct work_struct *work)
 {
 	struct sddp_listener *l;
 
@@ -244,7 +244,7 @@ static void follow_all(struct work_struct *work)
 	rcu_read_unlock();
 }
 
-static DECLARE_WORK(follow_work, follow_all);
+static DECLARE_WORK(follow_work, sddp_places_follow_all);
 
 static bool has_path(const struct sddp_listener *l, int ifindex)
 {
@@ -325,9 +325,9 @@ static void free_listener(struct sddp_listener *l)
 		queue_work(sddp_wq, &follow_work);
 }
 
-static struct sddp_listener *new_listener(const struct ddp_listen *a,
-					  const struct ddp_session_user *user,
-					  void *ctx)
+static struct sddp_listener *
+sddp_new_listener(const struct ddp_listen *a,
+		  const struct ddp_session_user *user, void *ctx)
 {
 	struct sddp_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 
@@ -361,7 +361,7 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 				 const struct ddp_session_user *user,
 				 void *ctx)
 {
-	struct sddp_listener *l = new_listener(a, user, ctx);
+	struct sddp_listener *l = sddp_new_listener(a, user, ctx);
 	int err;
 
 	if (!l)

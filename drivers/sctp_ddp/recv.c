@@ -22,7 +22,7 @@
  * begun anew nobody wants any: they could be taken for a session's before.  The
  * socket may know of no association any more; its chunks do.
  */
-static int peek(const struct sddp_assoc *a, struct sk_buff **batch)
+static int sddp_recv_peek(const struct sddp_assoc *a, struct sk_buff **batch)
 {
 	struct sock *sk = a->sock->sk;
 	struct sk_buff *skb;
@@ -88,7 +88,7 @@ int sddp_recv(struct sddp_assoc *a)
 	int budget, n, i;
 
 	for (budget = RX_BUDGET; budget > 0; budget -= n) {
-		n = peek(a, batch);
+		n = sddp_recv_peek(a, batch);
 		for (i = 0; i < n; i++)
 			if (!receive_one(a, batch[i]))
 				return -ENOMEM;

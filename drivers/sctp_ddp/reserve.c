@@ -136,8 +136,8 @@ static int take_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
  * One that leads there and has a number free, which is then taken.  To the
  * others nobody comes, not even to look: they end when they carry nothing.
  */
-static struct sddp_assoc *__find(const struct ddp_connect *args, u32 way,
-				 u16 *id)
+static struct sddp_assoc *__sddp_find_assoc(const struct ddp_connect *args,
+					    u32 way, u16 *id)
 {
 	struct sddp_assoc *a;
 	int steps = 0;
@@ -164,7 +164,7 @@ static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 	struct sddp_assoc *a;
 
 	spin_lock(&assocs_lock);
-	a = __find(args, way, id);
+	a = __sddp_find_assoc(args, way, id);
 	if (!a) {
 		a = fresh;
 		*id = 0;

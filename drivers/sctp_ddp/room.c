@@ -143,7 +143,7 @@ void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 }
 
 /* What SCTP charges the sender for that much, in the smallest of chunks */
-static int charge(u32 len)
+static int sddp_room_cost(u32 len)
 {
 	u32 chunks = DIV_ROUND_UP(len, SDDP_CHUNK_LEAST);
 
@@ -169,7 +169,7 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 
 	lock_sock(sk);
 	asoc = sddp_sock_asoc(sk);
-	if (asoc && sk->sk_sndbuf - sk->sk_wmem_queued > charge(len)) {
+	if (asoc && sk->sk_sndbuf - sk->sk_wmem_queued > sddp_room_cost(len)) {
 		sctp_outq_cork(&asoc->outqueue);
 		fits = true;
 	}
@@ -200,7 +200,7 @@ void sddp_sock_uncork(struct sddp_assoc *a)
  * SCTP may be at work, and may end the association: the first on the list stays
  * for an RCU reader.
  */
-static struct sctp_association *peek(const struct sock *sk)
+static struct sctp_association *sddp_room_peek(const struct sock *sk)
 {
 	struct list_head *asocs = &sctp_sk(sk)->ep->asocs;
 	struct list_head *first = READ_ONCE(asocs->next);
@@ -223,7 +223,7 @@ void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 
 	spin_lock_irqsave(&a->lock, flags);
 	if (a->sock)
-		asoc = peek(a->sock->sk);
+		asoc = sddp_room_peek(a->sock->sk);
 	spin_unlock_irqrestore(&a->lock, flags);
 	if (!asoc)
 		return;

@@ -100,7 +100,7 @@ static bool read_segment_head(struct sddp_assoc *a, u8 *head, u32 len)
 }
 
 /* BH off */
-static enum iw_reason hand_up(struct sddp_stream *st, u32 len)
+static enum iw_reason sddp_rx_hand_up(struct sddp_stream *st, u32 len)
 {
 	u8 head[IW_DDP_T_HDR_LEN];
 
@@ -124,7 +124,7 @@ static bool deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 	if (p)
 		why = ddp_rx_placed(st->stream, p);
 	else
-		why = hand_up(st, len - SDDP_SEGMENT);
+		why = sddp_rx_hand_up(st, len - SDDP_SEGMENT);
 	local_bh_enable();
 	if (why == IW_NOT_NOW)
 		return false;
@@ -144,7 +144,7 @@ static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 	ddp_session_established(&st->ss, o);
 }
 
-static void ask(struct sddp_stream *st, const struct ddp_offer *o)
+static void sddp_rx_ask(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	sddp_stream_deadline(st, DDP_ANSWER_TIME);
 	st->told = !sddp_listen_request(st, o);
@@ -160,7 +160,7 @@ static void obey(struct sddp_stream *st, enum sddp_do what,
 {
 	switch (what) {
 	case SDDP_DO_ASK:
-		ask(st, &c->offer);
+		sddp_rx_ask(st, &c->offer);
 		break;
 	case SDDP_DO_ENTER:
 		sddp_rx_enter(st, &c->offer);
@@ -527,8 +527,8 @@ static bool take_on(struct sddp_stream *st, const struct sddp_in *in,
  * our answer.  So whatever else comes first, or comes early, is against the
  * rules, and none of it is kept.
  */
-static int take_first(struct sddp_assoc *a, const struct sddp_in *in,
-		      const struct sddp_head *h)
+static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_in *in,
+			      const struct sddp_head *h)
 {
 	struct sddp_stream *st;
 
@@ -585,6 +585,6 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
 		at = NULL;
 	}
 	if (!at)
-		return take_first(a, in, &h) != -ENOMEM;
+		return sddp_rx_take_first(a, in, &h) != -ENOMEM;
 	return take_on(at, in, &h);
 }

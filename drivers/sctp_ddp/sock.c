@@ -67,8 +67,8 @@ static const struct ddp_sock_calls calls = {
  * reached: SCTP tells those who sleep, and calls neither sk_write_space nor what
  * would be for errors.
  */
-static int space(struct wait_queue_entry *wait, unsigned int mode, int flags,
-		 void *key)
+static int sddp_sock_space(struct wait_queue_entry *wait, unsigned int mode,
+			   int flags, void *key)
 {
 	struct sddp_assoc *a = container_of(wait, struct sddp_assoc, space);
 
@@ -206,7 +206,7 @@ void sddp_sock_attach(struct sddp_assoc *a)
 	struct sock *sk = a->sock->sk;
 
 	ddp_sock_own(sk, a, &calls, &a->before);
-	init_waitqueue_func_entry(&a->space, space);
+	init_waitqueue_func_entry(&a->space, sddp_sock_space);
 	add_wait_queue(sk_sleep(sk), &a->space);
 }
 
@@ -258,7 +258,7 @@ static void believe(struct socket *sock, int may)
 }
 
 /* The port the ULP chose, or any if SCTP has it in use */
-static int bind_local(struct sddp_assoc *a)
+static int sddp_bind_local(struct sddp_assoc *a)
 {
 	struct sockaddr_storage addr = a->from;
 	int err = sddp_bind(a->sock, &addr, a->paths);
@@ -300,7 +300,7 @@ int sddp_sock_connect(struct sddp_assoc *a)
 	sddp_sock_prepare(a->sock, a->asked, false);
 	believe(a->sock, true);
 	ddp_sock_set_tos(a->sock->sk, a->tos);
-	err = bind_local(a);
+	err = sddp_bind_local(a);
 	if (!err)
 		err = ddp_sock_connect(a->sock, &a->to);
 	if (!err && !has_route(a->sock))

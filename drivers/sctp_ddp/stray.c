@@ -14,7 +14,7 @@
 #define OWED	BIT(17)			/* our Terminate */
 #define MARK	XA_MARK_1		/* where it is owed */
 
-static void *entry(const struct sddp_tally *t, bool owed)
+static void *sddp_stray_entry(const struct sddp_tally *t, bool owed)
 {
 	return xa_mk_value(t->n | (t->last ? LAST : 0) | (owed ? OWED : 0));
 }
@@ -28,14 +28,14 @@ static struct sddp_tally tally_of(unsigned long value)
  * Into a slot that is there.  Over: the next session may begin; but not one of
  * ours, for nobody knows whether our Terminate has arrived.
  */
-static void put(struct sddp_assoc *a, u16 id, const struct sddp_tally *t,
-		bool owed)
+static void sddp_stray_put(struct sddp_assoc *a, u16 id,
+			   const struct sddp_tally *t, bool owed)
 {
 	if (sddp_tally_whole(t) && !owed && !a->active) {
 		xa_erase(&a->streams, id);
 		return;
 	}
-	xa_store(&a->streams, id, entry(t, owed), GFP_KERNEL);
+	xa_store(&a->streams, id, sddp_stray_entry(t, owed), GFP_KERNEL);
 	if (owed)
 		xa_set_mark(&a->streams, id, MARK);
 	else
@@ -106,12 +106,12 @@ int sddp_stray_first(struct sddp_assoc *a, const struct sddp_in *in,
 	if (in_window(h))
 		sddp_stray_count(&t, h);
 	if (owed || !sddp_tally_whole(&t)) {
-		err = xa_insert(&a->streams, in->id, entry(&t, owed),
+		err = xa_insert(&a->streams, in->id, sddp_stray_entry(&t, owed),
 				GFP_KERNEL);
 		/* -EBUSY: they are reserved for a session of ours */
 		if (err)
 			return err;
-		put(a, in->id, &t, owed);
+		sddp_stray_put(a, in->id, &t, owed);
 	}
 	sddp_stray_note(a);
 	sddp_listen_refused(a, what_is_wrong(in, h));
@@ -134,7 +134,7 @@ void sddp_stray_more(struct sddp_assoc *a, u16 id, unsigned long value,
 	if (sddp_tally_whole(&t))
 		return;
 	sddp_stray_count(&t, h);
-	put(a, id, &t, value & OWED);
+	sddp_stray_put(a, id, &t, value & OWED);
 }
 
 /**
@@ -151,11 +151,11 @@ void sddp_stray_leave(struct sddp_stream *st, bool owed)
 	/* to a request our Terminate is the last word of all (RFC 5043 6.4) */
 	if (st->s.peer_done || st->s.state == SDDP_REQUESTED)
 		t = (struct sddp_tally){ .last = true };
-	put(a, id, &t, owed);
+	sddp_stray_put(a, id, &t, owed);
 	sddp_stream_forget(st);
 }
 
-static int answer(struct sddp_assoc *a, u16 id)
+static int sddp_stray_terminate(struct sddp_assoc *a, u16 id)
 {
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE };
 	u8 buf[SDDP_CONTROL_LEN];
@@ -178,11 +178,11 @@ int sddp_stray_answer(struct sddp_assoc *a)
 	int err;
 
 	xa_for_each_marked(&a->streams, id, at, MARK) {
-		err = answer(a, id);
+		err = sddp_stray_terminate(a, id);
 		if (err)
 			return err;
 		t = tally_of(xa_to_value(at));
-		put(a, id, &t, false);
+		sddp_stray_put(a, id, &t, false);
 	}
 	return 0;
 }

@@ -79,8 +79,8 @@ void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds)
 }
 
 /* @grace: and that many seconds */
-static bool is_late(const struct sddp_stream *st, unsigned long when,
-		    unsigned int grace)
+static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
+			 unsigned int grace)
 {
 	return st->timed && time_after_eq(when, st->deadline + grace * HZ);
 }
@@ -93,9 +93,9 @@ static bool is_late(const struct sddp_stream *st, unsigned long when,
 void sddp_stream_late(struct sddp_stream *st, bool more)
 {
 	/* by the time at which the socket was looked at: what has come since counts */
-	if (is_late(st, st->a->looked, more ? DEADLINE_CLOSE : 0))
+	if (sddp_is_late(st, st->a->looked, more ? DEADLINE_CLOSE : 0))
 		sddp_stream_end(st, IW_TIMEOUT, NULL);
-	else if (is_late(st, jiffies, 0))
+	else if (sddp_is_late(st, jiffies, 0))
 		mod_delayed_work(sddp_wq, &st->timer, HZ / 10);
 }
 
@@ -235,7 +235,7 @@ static void take_leave(struct sddp_stream *st)
 }
 
 /* Who leaves has answered before: an answer that it follows is taken with it */
-static void take_word(struct sddp_stream *st)
+static void sddp_stream_take_word(struct sddp_stream *st)
 {
 	bool answered, leaves, fresh;
 
@@ -363,7 +363,7 @@ void sddp_stream_peer_done(struct sddp_stream *st)
 	ddp_session_peer_closed(&st->ss);
 }
 
-static enum iw_reason close_reason(const struct sddp_stream *st)
+static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)
 {
 	return st->peer_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
 }
@@ -379,7 +379,7 @@ enum iw_reason sddp_stream_shut(const struct sddp_stream *st)
 {
 	if (!st->s.we_done && !st->s.peer_done)
 		return IW_PEER_RESET;
-	return close_reason(st);
+	return sddp_stream_close_reason(st);
 }
 
 /*
@@ -419,7 +419,7 @@ void sddp_stream_close(struct sddp_stream *st)
 		return;
 	/* what is told to have ended well has arrived */
 	if (sddp_session_reusable(&st->s))
-		sddp_stream_end(st, close_reason(st), NULL);
+		sddp_stream_end(st, sddp_stream_close_reason(st), NULL);
 	else if (st->s.state != SDDP_OPEN)
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	else
@@ -445,7 +445,7 @@ static bool change_home(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
  * Nothing of its session has been said, and the peer allows fewer streams than
  * its number asks for: on to another association.  Return: whether it is gone.
  */
-static bool move_on(struct sddp_stream *st)
+static bool sddp_stream_move_on(struct sddp_stream *st)
 {
 	struct sddp_assoc *from = st->a, *to;
 	u16 id;
@@ -518,7 +518,7 @@ void sddp_stream_serve(struct sddp_stream *st)
 {
 	unsigned long events;
 
-	take_word(st);
+	sddp_stream_take_word(st);
 	/* it has left the table, and ended before, or is not in it yet */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;
@@ -531,7 +531,7 @@ void sddp_stream_serve(struct sddp_stream *st)
 	}
 	if (test_bit(SDDP_EV_ABORT, &events))
 		sddp_stream_end(st, READ_ONCE(st->why), NULL);
-	if (is_beyond(st) && move_on(st))
+	if (is_beyond(st) && sddp_stream_move_on(st))
 		return;
 	sddp_rx_resume(st);
 	sddp_stream_close(st);

@@ -77,7 +77,7 @@ static int say(struct sddp_stream *st, struct sddp_control *c)
  * The user hears of it before the peer can: what that sends at once finds a
  * program that knows.
  */
-static void tell_accepted(struct sddp_stream *st)
+static void sddp_tell_accepted(struct sddp_stream *st)
 {
 	if (st->up)
 		return;
@@ -95,7 +95,7 @@ static int say_prepared(struct sddp_stream *st)
 	if (!c || st->ended || !sddp_session_may(&st->s, c->what))
 		return 0;
 	if (c->what == SDDP_SAY_ACCEPT)
-		tell_accepted(st);
+		sddp_tell_accepted(st);
 	err = say(st, c);
 	if (err)
 		return err;
