@@ -135,7 +135,7 @@ static int put_queues(struct sk_buff *msg, const struct qp_details *d)
 	       rdma_nl_put_driver_u32(msg, "reads_in", d->asking);
 }
 
-static int put_qp(struct sk_buff *msg, const void *what)
+static int rnic_details_put_qp(struct sk_buff *msg, const void *what)
 {
 	const struct qp_details *d = what;
 
@@ -158,7 +158,7 @@ int rnic_show_qp(struct sk_buff *msg, struct ib_qp *ib)
 	struct qp_details d = {};
 
 	look_at_qp(to_rnic_qp(ib), &d);
-	return put_table(msg, &d, put_qp);
+	return put_table(msg, &d, rnic_details_put_qp);
 }
 
 /* Regions ------------------------------------------------------------------- */
@@ -182,7 +182,7 @@ static void name_rights(u8 rights, char *s, size_t size)
 		  rights & DDP_REMOTE_ATOMIC ? ",remote_atomic" : "");
 }
 
-static int put_mr(struct sk_buff *msg, const void *what)
+static int rnic_details_put_mr(struct sk_buff *msg, const void *what)
 {
 	const struct rnic_mr *mr = what;
 	char rights[RIGHTS_MAX] = "";
@@ -207,7 +207,7 @@ static int put_mr(struct sk_buff *msg, const void *what)
  */
 int rnic_show_mr(struct sk_buff *msg, struct ib_mr *ib)
 {
-	return put_table(msg, to_rnic_mr(ib), put_mr);
+	return put_table(msg, to_rnic_mr(ib), rnic_details_put_mr);
 }
 
 /* Completion queues and shared receive queues ------------------------------- */
@@ -227,7 +227,7 @@ static const char *armed_for(u32 flags)
 	return flags & RNIC_SW_ARM_SOLICITED ? "solicited" : "no";
 }
 
-static int put_cq(struct sk_buff *msg, const void *what)
+static int rnic_details_put_cq(struct sk_buff *msg, const void *what)
 {
 	const struct ring_details *d = what;
 
@@ -262,10 +262,10 @@ int rnic_show_cq(struct sk_buff *msg, struct ib_cq *ib)
 	}
 	d.broken = cq->overrun;
 	spin_unlock_irqrestore(&cq->lock, flags);
-	return put_table(msg, &d, put_cq);
+	return put_table(msg, &d, rnic_details_put_cq);
 }
 
-static int put_srq(struct sk_buff *msg, const void *what)
+static int rnic_details_put_srq(struct sk_buff *msg, const void *what)
 {
 	const struct ring_details *d = what;
 
@@ -296,5 +296,5 @@ int rnic_show_srq(struct sk_buff *msg, struct ib_srq *ib)
 	d.limit = srq->limit;
 	d.broken = srq->broken;
 	spin_unlock_irqrestore(&srq->lock, flags);
-	return put_table(msg, &d, put_srq);
+	return put_table(msg, &d, rnic_details_put_srq);
 }

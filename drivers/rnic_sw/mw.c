@@ -166,7 +166,7 @@ int rnic_mr_drop_windows(struct rnic_mr *mr)
 }
 
 /* Found under RCU, and it stays for so long; it may have ended */
-static struct ddp_region *peek(struct rnic_dev *dev, u32 stag, u8 kind)
+static struct ddp_region *rnic_mw_peek(struct rnic_dev *dev, u32 stag, u8 kind)
 {
 	struct ddp_region *r = ddp_region_find(&dev->stags, stag);
 
@@ -258,8 +258,8 @@ bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 	if (wr->swap & ~(u64)WINDOW_ACCESS)
 		return false;
 	rcu_read_lock();
-	window = peek(dev, wr->rkey, RNIC_WINDOW);
-	region = peek(dev, wr->inv, RNIC_REGION);
+	window = rnic_mw_peek(dev, wr->rkey, RNIC_WINDOW);
+	region = rnic_mw_peek(dev, wr->inv, RNIC_REGION);
 	if (region)
 		mr = container_of(region, struct rnic_mr, region);
 	spin_lock_bh(&dev->windows);

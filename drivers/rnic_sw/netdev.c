@@ -118,7 +118,7 @@ int rnic_ifindex(struct rnic_dev *dev)
 }
 
 /* The interface's device, held; or NULL */
-static struct ib_device *find(struct net_device *netdev)
+static struct ib_device *rnic_netdev_find(struct net_device *netdev)
 {
 	return ib_device_get_by_netdev(netdev, DRIVER_ID);
 }
@@ -130,15 +130,15 @@ static int undo_if_gone(struct net_device *netdev)
 
 	if (is_suitable(netdev))
 		return 0;
-	ib = find(netdev);
+	ib = rnic_netdev_find(netdev);
 	if (ib)
 		ib_unregister_device_and_put(ib);
 	return -ENODEV;
 }
 
-static int add(const char *name, struct net_device *netdev)
+static int rnic_netdev_add(const char *name, struct net_device *netdev)
 {
-	struct ib_device *ib = find(netdev);
+	struct ib_device *ib = rnic_netdev_find(netdev);
 	struct rnic_dev *dev;
 	int err;
 
@@ -166,7 +166,7 @@ static int rnic_newlink(const char *name, struct net_device *netdev)
 	if (!is_suitable(netdev))
 		return -EINVAL;
 	mutex_lock(&newlink_mutex);
-	err = add(name, netdev);
+	err = rnic_netdev_add(name, netdev);
 	mutex_unlock(&newlink_mutex);
 	return err;
 }
@@ -206,7 +206,7 @@ static int rnic_notice(struct notifier_block *nb, unsigned long event,
 		       void *info)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(info);
-	struct ib_device *ib = find(netdev);
+	struct ib_device *ib = rnic_netdev_find(netdev);
 
 	if (!ib)
 		return NOTIFY_DONE;

@@ -128,8 +128,8 @@ module_param_cb(listen, &preset_ops, &preset_listen, 0644);
 MODULE_PARM_DESC(listen, "llp/listen of new devices: tcp, sctp or both");
 
 /* A word of @w, read from @buf */
-static int read_word(struct rnic_dev *dev, const struct word *w,
-		     const char *buf, u8 *value)
+static int rnic_policy_read_word(struct rnic_dev *dev, const struct word *w,
+				 const char *buf, u8 *value)
 {
 	int err = check_admin(dev);
 
@@ -169,7 +169,7 @@ static ssize_t connect_store(struct device *device,
 {
 	struct rnic_dev *dev = to_dev(device);
 	u8 value;
-	int err = read_word(dev, connect_words, buf, &value);
+	int err = rnic_policy_read_word(dev, connect_words, buf, &value);
 
 	if (!err)
 		err = rnic_need_llp(dev, value);
@@ -193,7 +193,7 @@ static ssize_t listen_store(struct device *device,
 {
 	struct rnic_dev *dev = to_dev(device);
 	u8 value;
-	int err = read_word(dev, listen_words, buf, &value);
+	int err = rnic_policy_read_word(dev, listen_words, buf, &value);
 
 	if (!err && value & LISTEN_SCTP)
 		err = rnic_need_llp(dev, RNIC_SW_LLP_SCTP);
@@ -217,7 +217,7 @@ static ssize_t revision_store(struct device *device,
 {
 	struct rnic_dev *dev = to_dev(device);
 	u8 value;
-	int err = read_word(dev, revision_words, buf, &value);
+	int err = rnic_policy_read_word(dev, revision_words, buf, &value);
 
 	if (err)
 		return err;

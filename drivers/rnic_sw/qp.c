@@ -242,7 +242,7 @@ void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state)
 
 /* Making and unmaking ------------------------------------------------------- */
 
-static int check_attr(const struct ib_qp_init_attr *a)
+static int rnic_qp_check_attr(const struct ib_qp_init_attr *a)
 {
 	const struct ib_qp_cap *cap = &a->cap;
 
@@ -340,7 +340,7 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
 	return 0;
 }
 
-static int write_response(const struct rnic_qp *qp, struct ib_udata *udata)
+static int rnic_qp_respond(const struct rnic_qp *qp, struct ib_udata *udata)
 {
 	struct rnic_sw_create_qp_resp resp = {
 		.sq_bytes = qp->sq.ring.bytes,
@@ -431,7 +431,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	struct rnic_qp *qp = to_rnic_qp(ib);
 	int err;
 
-	err = check_attr(attr);
+	err = rnic_qp_check_attr(attr);
 	if (err)
 		return err;
 	err = rnic_take(to_rnic_dev(ib->device), RNIC_QPS);
@@ -442,7 +442,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	if (!err)
 		err = alloc_queues(qp, attr, udata);
 	if (!err)
-		err = write_response(qp, udata);
+		err = rnic_qp_respond(qp, udata);
 	if (!err) {
 		qp->cap = attr->cap;
 		/* from here on it can be found */

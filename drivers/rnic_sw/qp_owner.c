@@ -86,7 +86,7 @@ void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to)
 }
 
 /* The word of this thread; another's stays */
-static bool take_word(struct rnic_qp *qp)
+static bool rnic_qp_take_word(struct rnic_qp *qp)
 {
 	struct pid *me = task_pid(current);
 	unsigned long flags;
@@ -117,5 +117,5 @@ bool rnic_qp_may_connect(struct rnic_qp *qp)
 	if (qp->user)
 		return current->mm == qp->owner.mm ||
 		       same_rights(current_cred(), qp->owner.cred);
-	return take_word(qp);
+	return rnic_qp_take_word(qp);
 }

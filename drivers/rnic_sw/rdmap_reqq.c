@@ -5,7 +5,7 @@
 #include "rdmap_reqq.h"
 
 /* The entry @n behind the oldest */
-static struct rdmap_req *entry(const struct rdmap_reqq *q, u32 n)
+static struct rdmap_req *rdmap_reqq_entry(const struct rdmap_reqq *q, u32 n)
 {
 	u32 at = q->head + n;
 
@@ -36,7 +36,7 @@ struct rdmap_req *rdmap_reqq_push(struct rdmap_reqq *q)
 
 	if (rdmap_reqq_full(q))
 		return NULL;
-	req = entry(q, q->used++);
+	req = rdmap_reqq_entry(q, q->used++);
 	memset(req, 0, sizeof(*req));
 	return req;
 }
@@ -49,7 +49,7 @@ struct rdmap_req *rdmap_reqq_push(struct rdmap_reqq *q)
  */
 struct rdmap_req *rdmap_reqq_peek(const struct rdmap_reqq *q)
 {
-	return q->used ? entry(q, 0) : NULL;
+	return q->used ? rdmap_reqq_entry(q, 0) : NULL;
 }
 
 /**
@@ -73,7 +73,7 @@ void rdmap_reqq_pop(struct rdmap_reqq *q)
  */
 struct rdmap_req *rdmap_reqq_serve(const struct rdmap_reqq *q)
 {
-	return q->served < q->used ? entry(q, q->served) : NULL;
+	return q->served < q->used ? rdmap_reqq_entry(q, q->served) : NULL;
 }
 
 /**
@@ -99,7 +99,7 @@ void rdmap_reqq_release(struct rdmap_reqq *q, u16 n)
 	q->used -= n;
 	q->served -= min(n, q->served);
 	if (n)
-		q->head = entry(q, n) - q->req;
+		q->head = rdmap_reqq_entry(q, n) - q->req;
 }
 
 /**
@@ -167,7 +167,7 @@ bool rdmap_resp_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
 	u16 i;
 
 	for (i = 0; i < q->used; i++)
-		if (asked_for(entry(q, i), h, payload))
+		if (asked_for(rdmap_reqq_entry(q, i), h, payload))
 			return true;
 	return false;
 }

@@ -73,7 +73,7 @@ struct rest {
 	size_t		len;
 };
 
-static const u8 *take(struct rest *r, size_t n)
+static const u8 *rdmap_term_take(struct rest *r, size_t n)
 {
 	const u8 *p = r->p;
 
@@ -86,7 +86,7 @@ static const u8 *take(struct rest *r, size_t n)
 
 static bool take_seg_len(struct rdmap_term *t, struct rest *r)
 {
-	const u8 *p = take(r, RDMAP_TERM_SEG_LEN);
+	const u8 *p = rdmap_term_take(r, RDMAP_TERM_SEG_LEN);
 
 	if (!p)
 		return false;
@@ -102,7 +102,7 @@ static bool take_ddp(struct rdmap_term *t, struct rest *r)
 
 	if (r->len && r->p[0] & RDMAP_TERM_TAGGED)
 		len = RDMAP_TERM_DDP_TAGGED;
-	p = take(r, len);
+	p = rdmap_term_take(r, len);
 	if (!p)
 		return false;
 	memcpy(t->ddp, p, len);
@@ -112,7 +112,7 @@ static bool take_ddp(struct rdmap_term *t, struct rest *r)
 
 static bool take_rdma(struct rdmap_term *t, struct rest *r)
 {
-	const u8 *p = take(r, RDMAP_RREQ_LEN);
+	const u8 *p = rdmap_term_take(r, RDMAP_RREQ_LEN);
 
 	if (!p)
 		return false;
@@ -136,7 +136,7 @@ static bool take_rdma(struct rdmap_term *t, struct rest *r)
 enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len)
 {
 	struct rest r = { .p = p, .len = len };
-	const u8 *ctrl = take(&r, RDMAP_TERM_LEN);
+	const u8 *ctrl = rdmap_term_take(&r, RDMAP_TERM_LEN);
 
 	memset(t, 0, sizeof(*t));
 	if (!ctrl)

@@ -110,7 +110,7 @@ static void set_read_response(struct rdmap *r, struct ddp_msg *m,
 	m->buf = &r->out_buf;
 }
 
-static u64 atomic_result(const void *how, u64 old)
+static u64 rdmap_tx_atomic_result(const void *how, u64 old)
 {
 	return rdmap_atomic_result(how, old);
 }
@@ -134,8 +134,8 @@ static bool set_atomic_response(struct rdmap *r, struct ddp_msg *m,
 	u64 old;
 
 	if (READ_ONCE(r->access) & DDP_REMOTE_ATOMIC)
-		why = ddp_mem_atomic(&r->stream, a->stag, a->to, atomic_result,
-				     a, &old);
+		why = ddp_mem_atomic(&r->stream, a->stag, a->to,
+				     rdmap_tx_atomic_result, a, &old);
 	if (why == IW_NOT_NOW) {
 		answer_later(r);
 		return false;

@@ -54,7 +54,7 @@ bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 }
 
 /* What makes no sense is our program's fault, not the peer's */
-static enum iw_reason take(struct rnic_rq *rq, struct rdmap *r)
+static enum iw_reason rnic_rq_take(struct rnic_rq *rq, struct rdmap *r)
 {
 	u32 n = 0;
 
@@ -91,7 +91,7 @@ enum iw_reason rdmap_rq_take(struct rdmap *r)
 	if (!rq->ring.slots)
 		return IW_DDP_U_NO_BUFFER;
 	spin_lock_irqsave(&rq->lock, flags);
-	why = take(rq, r);
+	why = rnic_rq_take(rq, r);
 	spin_unlock_irqrestore(&rq->lock, flags);
 	return why;
 }
@@ -285,8 +285,8 @@ int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
 	return 0;
 }
 
-static int post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
-		       const struct ib_recv_wr **bad)
+static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
+			       const struct ib_recv_wr **bad)
 {
 	struct rnic_rq *rq = &qp->rq;
 	unsigned long flags;
@@ -328,7 +328,7 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	if (!qp->user)
-		return post_kernel(qp, wr, bad);
+		return rnic_rq_post_kernel(qp, wr, bad);
 	if (wr) {
 		*bad = wr;
 		return -EINVAL;

@@ -50,7 +50,7 @@ static void fill_note(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 }
 
 /* How many slots are posted and not pulled, or RING_IDX_LIE */
-static u32 __posted(struct rnic_sq *sq)
+static u32 __rnic_sq_posted(struct rnic_sq *sq)
 {
 	return rnic_ring_posted(&sq->ring, sq->head, sq->tail);
 }
@@ -58,7 +58,7 @@ static u32 __posted(struct rnic_sq *sq)
 /* The index behind what is posted; nonsense is not */
 static u32 __end_of_posted(struct rnic_sq *sq)
 {
-	u32 n = __posted(sq);
+	u32 n = __rnic_sq_posted(sq);
 
 	return n == RING_IDX_LIE ? sq->head : sq->head + n;
 }
@@ -66,7 +66,7 @@ static u32 __end_of_posted(struct rnic_sq *sq)
 /* Nothing posted: who posts next has to wake us; look again after saying so */
 static u32 __posted_or_sleep(struct rnic_sq *sq)
 {
-	u32 n = __posted(sq);
+	u32 n = __rnic_sq_posted(sq);
 
 	if (n) {
 		if (READ_ONCE(sq->ring.hdr->flags))
@@ -76,7 +76,7 @@ static u32 __posted_or_sleep(struct rnic_sq *sq)
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/* between prod and flags, as with who posts; litmus: wakeup */
 	smp_mb();
-	return __posted(sq);
+	return __rnic_sq_posted(sq);
 }
 
 /* Take the next slot off the ring: what it says, and how well it says it */
@@ -527,8 +527,8 @@ static bool in_error(struct rnic_qp *qp)
 	return READ_ONCE(qp->sq.flushing);
 }
 
-static int post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
-		       const struct ib_send_wr **bad)
+static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
+			       const struct ib_send_wr **bad)
 {
 	unsigned long flags;
 	int err = 0;
@@ -563,7 +563,7 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 	struct rnic_qp *qp = to_rnic_qp(ib);
 
 	if (!qp->user)
-		return post_kernel(qp, wr, bad);
+		return rnic_sq_post_kernel(qp, wr, bad);
 	if (wr) {
 		*bad = wr;
 		return -EINVAL;

@@ -127,8 +127,8 @@ static enum ib_wc_status check_atomic(const struct rdmap_wr *wr)
 }
 
 /* Who waits for answers must have agreed on some */
-static enum ib_wc_status check_request(const struct rnic_qp *qp,
-				       struct rdmap_wr *wr)
+static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
+					       struct rdmap_wr *wr)
 {
 	if (!rdmap_wr_waits(wr))
 		return IB_WC_SUCCESS;
@@ -174,5 +174,5 @@ enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 		status = parse_inline(&qp->sq, e, slot, wr);
 	else
 		status = parse_sges(&qp->sq, e, slot, wr);
-	return status ?: check_request(qp, wr);
+	return status ?: rnic_sq_check_request(qp, wr);
 }

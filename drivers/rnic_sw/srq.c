@@ -10,7 +10,7 @@
 
 #include "rnic.h"
 
-static int check_attr(const struct ib_srq_init_attr *a)
+static int rnic_srq_check_attr(const struct ib_srq_init_attr *a)
 {
 	if (a->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
@@ -21,7 +21,7 @@ static int check_attr(const struct ib_srq_init_attr *a)
 	return 0;
 }
 
-static int check_request(struct ib_udata *udata)
+static int rnic_srq_check_request(struct ib_udata *udata)
 {
 	struct rnic_sw_create_srq req;
 	int err;
@@ -34,7 +34,7 @@ static int check_request(struct ib_udata *udata)
 	return err;
 }
 
-static int write_response(const struct rnic_srq *srq, struct ib_udata *udata)
+static int rnic_srq_respond(const struct rnic_srq *srq, struct ib_udata *udata)
 {
 	struct rnic_sw_create_srq_resp resp = {
 		.ring_bytes = srq->ring.bytes,
@@ -64,9 +64,9 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	struct rnic_srq *srq = to_rnic_srq(ib);
 	int err;
 
-	err = check_attr(attr);
+	err = rnic_srq_check_attr(attr);
 	if (!err)
-		err = check_request(udata);
+		err = rnic_srq_check_request(udata);
 	if (!err)
 		err = rnic_take(to_rnic_dev(ib->device), RNIC_SRQS);
 	if (err)
@@ -81,7 +81,7 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 		goto give;
 	attr->attr.max_wr = srq->ring.slots;
 	attr->attr.max_sge = srq->max_sge;
-	err = write_response(srq, udata);
+	err = rnic_srq_respond(srq, udata);
 	if (!err)
 		return 0;
 	rnic_ring_free(&srq->ring);
@@ -113,7 +113,7 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
  * Posted and not taken.  A producer's index that cannot be: nothing is taken
  * any more.
  */
-static u32 __posted(struct rnic_srq *srq)
+static u32 __rnic_srq_posted(struct rnic_srq *srq)
 {
 	u32 n;
 
@@ -179,7 +179,7 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		return -EINVAL;
 	spin_lock_irqsave(&srq->lock, flags);
 	WRITE_ONCE(srq->limit, attr->srq_limit);
-	news = __news(srq, __posted(srq));
+	news = __news(srq, __rnic_srq_posted(srq));
 	spin_unlock_irqrestore(&srq->lock, flags);
 	rnic_srq_tell(srq, news);
 	return 0;
@@ -208,7 +208,7 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 static enum iw_reason __take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 			     bool *bad)
 {
-	if (!__posted(srq))
+	if (!__rnic_srq_posted(srq))
 		return srq->broken ? IW_LOCAL_PROT : IW_DDP_U_NO_BUFFER;
 	*bad = !rnic_rqe_read(rnic_ring_slot(&srq->ring, srq->head),
 			      srq->max_sge, r, wr_id);
@@ -238,7 +238,7 @@ enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 	spin_lock_irqsave(&srq->lock, flags);
 	why = __take(srq, r, wr_id, bad);
 	if (why != IW_DDP_U_NO_BUFFER)
-		news = __news(srq, __posted(srq));
+		news = __news(srq, __rnic_srq_posted(srq));
 	spin_unlock_irqrestore(&srq->lock, flags);
 	rnic_srq_tell(srq, news);
 	return why;
