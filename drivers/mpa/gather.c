@@ -134,14 +134,12 @@ static enum iw_reason mpa_gather_leave(struct mpa_conn *c,
 	return IW_OK;
 }
 
-/**
- * mpa_gather - hand up the FPDU that the cursor stands at, if it is whole
- * @c: the connection, its socket locked, BH off
- *
- * Return: octets used up, 0 if it is not all there, or stays there because memory
- * has to come first (@c->rx_waits), or -EIO if the stream has failed.
+/*
+ * The FPDU that the cursor stands at, if it is whole.  Return: octets used up, 0 if it
+ * is not all there, or stays there because memory has to come first (@c->rx_waits), or
+ * -EIO if the stream has failed.
  */
-int mpa_gather(struct mpa_conn *c)
+static int mpa_gather_one(struct mpa_conn *c)
 {
 	const struct mpa_cursor from = c->cur;
 	const bool plain = !c->crc && !c->rx_markers;
@@ -175,6 +173,40 @@ int mpa_gather(struct mpa_conn *c)
 		return 0;
 	}
 	return why ? -EIO : f.wire;
+}
+
+/* A responder whose turn has not come waits for it in vain from now on */
+static void mpa_gather_stop(struct mpa_conn *c)
+{
+	WRITE_ONCE(c->rx_stopped, true);
+	mpa_tx_kick(c, false);
+}
+
+/**
+ * mpa_gather - hand up FPDUs, from where the cursor stands
+ * @c: the connection, its socket locked, BH off
+ * @enough: octets, at least one; none is begun when so many are used up
+ *
+ * If the stream fails nothing is received any more (@c->rx_stopped).
+ *
+ * Return: octets used up.
+ */
+u32 mpa_gather(struct mpa_conn *c, u32 enough)
+{
+	struct ddp_stream *s = c->stream;
+	u32 used = 0;
+	int n;
+
+	ddp_rx_begin(s);
+	do {
+		n = mpa_gather_one(c);
+		if (n > 0)
+			used += n;
+	} while (n > 0 && used < enough);
+	ddp_rx_end(s);
+	if (n < 0)
+		mpa_gather_stop(c);
+	return used;
 }
 
 /**

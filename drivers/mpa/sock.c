@@ -12,46 +12,19 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Octets that a socket callback takes before the worker goes on */
-#define RX_BUDGET_BH	(256 * 1024)
-#define RX_BUDGET_WORK	(1024 * 1024)
+/* Octets that are taken under the socket's lock; then the worker goes on */
+#define RX_BUDGET	(256 * 1024)
 
 /* A whole FPDU has to fit into the receive buffer, however it is cut */
 #define RCVBUF_LEAST	(512 * 1024)
 
-/* A responder whose turn has not come waits for it in vain from now on */
-static void stop_receiving(struct mpa_conn *c)
-{
-	WRITE_ONCE(c->rx_stopped, true);
-	mpa_tx_kick(c, false);
-}
-
-/* FPDUs, until @enough octets are used up or none is whole.  Return: so many */
-static u32 mpa_take_fpdus(struct mpa_conn *c, u32 enough)
-{
-	struct ddp_stream *s = c->stream;
-	u32 used = 0;
-	int n;
-
-	ddp_rx_begin(s);
-	do {
-		n = mpa_gather(c);
-		if (n > 0)
-			used += n;
-	} while (n > 0 && used < enough);
-	ddp_rx_end(s);
-	if (n < 0)
-		stop_receiving(c);
-	return used;
-}
-
 /*
  * Take what has arrived: FPDUs while the stream is well, anything after that.
- * Socket locked, BH off.
+ * Socket locked as softirqs do, BH off.
  *
  * Return: whether the budget ended it.
  */
-static bool mpa_receive(struct mpa_conn *c, struct sock *sk, u32 budget)
+static bool mpa_receive(struct mpa_conn *c, struct sock *sk)
 {
 	u32 avail = tcp_inq(sk), used = 0, off;
 	struct sk_buff *skb = NULL;
@@ -67,13 +40,13 @@ static bool mpa_receive(struct mpa_conn *c, struct sock *sk, u32 budget)
 	}
 	if (!c->rx_stopped) {
 		mpa_cursor_set(&c->cur, &sk->sk_receive_queue, skb, off, avail);
-		used = mpa_take_fpdus(c, min(avail, budget));
+		used = mpa_gather(c, min_t(u32, avail, RX_BUDGET));
 	}
 	if (c->rx_stopped)
 		used = avail;
 	if (used)
 		tcp_read_done(sk, used);
-	return used < avail && used >= budget;
+	return used < avail && used >= RX_BUDGET;
 }
 
 static void mpa_data_ready(struct sock *sk)
@@ -86,7 +59,7 @@ static void mpa_data_ready(struct sock *sk)
 	c = sk->sk_user_data;
 	if (c) {
 		if (c->rx_full)
-			more = mpa_receive(c, sk, RX_BUDGET_BH);
+			more = mpa_receive(c, sk);
 		if (more)
 			mpa_conn_event(c, MPA_EV_RX);
 	}
@@ -288,6 +261,31 @@ int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
 	return err;
 }
 
+static void unlock_as_softirq(struct sock *sk)
+{
+	bh_unlock_sock(sk);
+	local_bh_enable();
+}
+
+/*
+ * Nothing that arrives meanwhile waits in the socket's backlog for the one who has the
+ * socket.  What waits there its worker would receive, and account to the program's
+ * control group: as a process that must not write pages out, for which the group, once
+ * it is full of what could be swapped, has a program killed.  A softirq just accounts.
+ */
+static void lock_as_softirq(struct sock *sk)
+{
+	for (;;) {
+		local_bh_disable();
+		bh_lock_sock(sk);
+		if (!sock_owned_by_user(sk))
+			return;
+		unlock_as_softirq(sk);
+		lock_sock(sk);
+		release_sock(sk);
+	}
+}
+
 /**
  * mpa_sock_fate - how the socket fares
  * @c: the connection
@@ -300,7 +298,7 @@ enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
 	struct sock *sk = c->sock->sk;
 	enum mpa_fate fate = MPA_SOCK_OPEN;
 
-	lock_sock(sk);
+	lock_as_softirq(sk);
 	*err = -READ_ONCE(sk->sk_err) ?: READ_ONCE(c->lost);
 	if (sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
 		fate = MPA_SOCK_COMING;
@@ -311,7 +309,7 @@ enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
 		fate = MPA_SOCK_CLOSED;
 	else if (sk->sk_shutdown & RCV_SHUTDOWN)
 		fate = MPA_SOCK_PEER_DONE;
-	release_sock(sk);
+	unlock_as_softirq(sk);
 	return fate;
 }
 
@@ -366,9 +364,9 @@ bool mpa_sock_shutdown(struct mpa_conn *c)
 	struct sock *sk = c->sock->sk;
 	bool ok;
 
-	lock_sock(sk);
+	lock_as_softirq(sk);
 	ok = send_fin(sk);
-	release_sock(sk);
+	unlock_as_softirq(sk);
 	return ok;
 }
 
@@ -391,9 +389,9 @@ void mpa_sock_full(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 
-	lock_sock(sk);
+	lock_as_softirq(sk);
 	c->rx_full = true;
-	release_sock(sk);
+	unlock_as_softirq(sk);
 }
 
 /**
@@ -404,10 +402,10 @@ void mpa_sock_forget(struct mpa_conn *c)
 {
 	struct sock *sk = c->sock->sk;
 
-	lock_sock(sk);
+	lock_as_softirq(sk);
 	WRITE_ONCE(c->rx_stopped, true);
 	c->stream = NULL;
-	release_sock(sk);
+	unlock_as_softirq(sk);
 }
 
 /**
@@ -421,11 +419,9 @@ bool mpa_sock_receive(struct mpa_conn *c)
 	struct sock *sk = c->sock->sk;
 	bool more;
 
-	lock_sock(sk);
-	local_bh_disable();
-	more = mpa_receive(c, sk, RX_BUDGET_WORK);
-	local_bh_enable();
-	release_sock(sk);
+	lock_as_softirq(sk);
+	more = mpa_receive(c, sk);
+	unlock_as_softirq(sk);
 	return more;
 }
 
