@@ -141,6 +141,9 @@ class Wire:
     def _veth(self):
         shell(f"ip netns add {NS}")
         self.undo.callback(shell, f"ip netns del {NS}", True)
+        # what a case has closed and nobody will acknowledge keeps it for minutes
+        self.undo.callback(shell, f"ip netns exec {NS} sysctl -qw "
+                                  "net.ipv4.tcp_orphan_retries=1", True)
         shell(f"ip link add {MATE_IF} type veth peer name {PEER_IF} "
               f"netns {NS}")
         self.undo.callback(shell, f"ip link del {MATE_IF}", True)
