@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What one more object costs where there are many already: what it costs on a
+ * device that has none.  Both are measured by turns, so that whatever else the
+ * machine does is in the figures of either.
+ */
+#define _GNU_SOURCE
+#include <time.h>
+
+#include "verbs.h"
+
+#define MANY	32000
+#define LOOKS	301
+
+/* Of a device: what it took to make a completion queue, and to destroy it, in ns */
+struct looks {
+	struct ibv_context	*ctx;
+	uint64_t		make[LOOKS], destroy[LOOKS];
+};
+
+/* A thread's own time User-Mode Linux counts by ticks */
+static uint64_t clock_ns(void)
+{
+	struct timespec t;
+
+	CHECK(!clock_gettime(CLOCK_MONOTONIC, &t), "%m");
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static struct ibv_cq *new_cq(struct ibv_context *ctx)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 1, NULL, NULL, 0);
+
+	CHECK(cq, "%m");
+	return cq;
+}
+
+static void look(struct looks *l, int i)
+{
+	uint64_t begun = clock_ns(), made;
+	struct ibv_cq *cq = new_cq(l->ctx);
+
+	made = clock_ns();
+	CHECK(!ibv_destroy_cq(cq), "%m");
+	l->make[i] = made - begun;
+	l->destroy[i] = clock_ns() - made;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t median(uint64_t *of)
+{
+	qsort(of, LOOKS, sizeof(*of), by_size);
+	return of[LOOKS / 2];
+}
+
+/* Half as much again is more than chance, and less than a walk along all of them */
+static void as_dear(const char *what, uint64_t *many, uint64_t *none)
+{
+	uint64_t a = median(many), b = median(none);
+
+	printf("# %s: %llu ns beside %d, %llu ns beside none\n", what,
+	       (unsigned long long)a, MANY, (unsigned long long)b);
+	CHECK(a * 2 < b * 3, "%s costs more", what);
+}
+
+static struct ibv_context *open_named(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = NULL;
+	int i;
+
+	for (i = 0; list && list[i] && !ctx; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			ctx = ibv_open_device(list[i]);
+	CHECK(ctx, "%s: %m", name);
+	ibv_free_device_list(list);
+	return ctx;
+}
+
+static void cost_cqs(void)
+{
+	static struct ibv_cq *made[MANY];
+	static struct looks many, none;
+	int i;
+
+	many.ctx = open_named(getenv("T_MANY"));
+	none.ctx = open_named(getenv("T_NONE"));
+	for (i = 0; i < MANY; i++)
+		made[i] = new_cq(many.ctx);
+	for (i = 0; i < LOOKS; i++) {
+		look(&many, i);
+		look(&none, i);
+	}
+	as_dear("to make one", many.make, none.make);
+	as_dear("to destroy one", many.destroy, none.destroy);
+	for (i = 0; i < MANY; i++)
+		CHECK(!ibv_destroy_cq(made[i]), "%m");
+	CHECK(!ibv_close_device(many.ctx) && !ibv_close_device(none.ctx), "%m");
+}
+
+const struct test cost_tests[] = {
+	{ .name = "cost_cqs", .run = cost_cqs, .seconds = 300, .shows = "",
+	  .asked = true },
+	{}
+};
