@@ -139,6 +139,8 @@ struct opts {
 	uint8_t		ird, ord;	/* the client's */
 	uint8_t		s_ird, s_ord;	/* the server's, else as the client's */
 	const char	*addr;		/* else the program's */
+	const char	*at;		/* where the server listens, if not there */
+	bool		v6only;		/* ... at no address of IPv4's */
 	const void	*hello;		/* Private Data of the request */
 	uint8_t		hello_len;
 	const void	*welcome;	/* ... of the reply */

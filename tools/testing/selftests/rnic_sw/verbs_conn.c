@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Connections: what is said when they begin, and what is kept as they end. */
+#include <arpa/inet.h>
+
 #include "verbs.h"
 
 static uint8_t words[256], answer[256];
@@ -188,6 +190,42 @@ static void ipv6(void)
 	desk_close(&d);
 }
 
+/* It is one of IPv4, and that one */
+static void is_v4(const struct sockaddr *sa, const char *addr)
+{
+	char text[INET_ADDRSTRLEN] = "";
+
+	CHECK(sa->sa_family == AF_INET, "family %d", sa->sa_family);
+	inet_ntop(AF_INET, &((const struct sockaddr_in *)sa)->sin_addr, text,
+		  sizeof(text));
+	CHECK(!addr || !strcmp(text, addr), "%s, not %s", text, addr);
+}
+
+/* Who listens at all addresses is called over IPv4, and sees addresses of IPv4's */
+static void any_address(void)
+{
+	struct pair p;
+
+	pair_open(&p, &(struct opts){ .at = "::" });
+	is_v4(rdma_get_local_addr(p.s.id), setting.addr);
+	is_v4(rdma_get_peer_addr(p.s.id), NULL);
+	is_v4(rdma_get_peer_addr(p.c.id), setting.addr);
+	CHECK(rdma_get_dst_port(p.s.id) == rdma_get_src_port(p.c.id), "port");
+	pair_close(&p);
+}
+
+/* ... unless it has said that it does not want to be */
+static void any_v6_address(void)
+{
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){ .at = "::", .v6only = true });
+	pair_connect_async(&p);
+	pair_event(&p, p.c.ch, RDMA_CM_EVENT_REJECTED);
+	CHECK(p.ev.status == -ECONNRESET, "status %d", p.ev.status);
+	pair_free(&p);
+}
+
 static unsigned int max_reads(const struct end *e)
 {
 	struct ibv_qp_init_attr init;
@@ -325,5 +363,7 @@ const struct test conn_tests[] = {
 	T(both_goodbye, "DDP-11 DDP-13"),
 	T(gone, "DDP-78 MPA-132"),
 	T(ipv6, "IPv6"),
+	T(any_address, "IPv6"),
+	T(any_v6_address, "IPv6"),
 	{}
 };

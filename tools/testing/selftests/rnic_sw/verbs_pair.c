@@ -94,17 +94,21 @@ static void set_defaults(struct opts *o)
 	o->s_ird = o->s_ird ?: o->ird;
 	o->s_ord = o->s_ord ?: o->ord;
 	o->addr = o->addr ?: setting.addr;
+	o->at = o->at ?: o->addr;
 }
 
 static void start_listening(struct pair *p)
 {
 	struct sockaddr_storage sa;
+	int one = 1;
 
-	parse_addr(p->o.addr, &sa);
+	parse_addr(p->o.at, &sa);
 	p->lch = new_channel();
 	p->listen = new_id(p->lch, setting.server_ns);
+	CHECK(!p->o.v6only || !rdma_set_option(p->listen, RDMA_OPTION_ID,
+	      RDMA_OPTION_ID_AFONLY, &one, sizeof(one)), "%m");
 	CHECK(!rdma_bind_addr(p->listen, (struct sockaddr *)&sa),
-	      "bind to %s: %m", p->o.addr);
+	      "bind to %s: %m", p->o.at);
 	CHECK(!rdma_listen(p->listen, 8), "%m");
 }
 
