@@ -17,7 +17,8 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 
 /* paged.c: regions without blocks */
 enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
-				  struct ddp_llp *llp, struct ddp_wait *w);
+				  struct ddp_llp *llp, bool last,
+				  struct ddp_wait *w);
 enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
 				 void *dst, struct ddp_wait *w);
 enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,

@@ -16,6 +16,7 @@ struct paged_copy {
 	struct ddp_llp	*llp;	/* where from; NULL: between it and @flat */
 	void		*flat;
 	bool		write;	/* to the region */
+	bool		last;	/* its last octet after all others */
 };
 
 static bool find_run(const struct ddp_region *r, u64 to, bool write,
@@ -34,10 +35,26 @@ static void let_go(const struct ddp_run *run)
 		read_unlock(run->lock);
 }
 
-static bool copy_run(const struct paged_copy *c, const struct ddp_run *run)
+/* @whole: what is missing before the last octet is in this run */
+static bool read_run(const struct paged_copy *c, const struct ddp_run *run,
+		     bool whole)
+{
+	u32 most = run->len - (c->last && whole);
+
+	if (most && !c->llp->ops->read(c->llp, run->at, most))
+		return false;
+	if (most == run->len)
+		return true;
+	/* litmus: none, the other side is a program: the data, then the flag */
+	smp_wmb();
+	return c->llp->ops->read(c->llp, run->at + most, 1);
+}
+
+static bool copy_run(const struct paged_copy *c, const struct ddp_run *run,
+		     bool whole)
 {
 	if (c->llp)
-		return c->llp->ops->read(c->llp, run->at, run->len);
+		return read_run(c, run, whole);
 	if (c->write)
 		memcpy(run->at, c->flat, run->len);
 	else
@@ -56,7 +73,7 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 		run.len = len;
 		if (!find_run(r, to, c->write, &run))
 			return ddp_wait_for(w, r, to, len, c->write);
-		ok = copy_run(c, &run);
+		ok = copy_run(c, &run, run.len == len);
 		let_go(&run);
 		if (!ok)
 			return IW_UNREADABLE;
@@ -74,15 +91,17 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
  * @to: where in it
  * @len: how many
  * @llp: where they come from
+ * @last: a program may look at the last octet to see that all are there
  * @w: the runner's, to wait by
  *
  * Return: IW_OK; IW_NOT_NOW; IW_DDP_T_STAG: memory that cannot be had;
  * IW_UNREADABLE.
  */
 enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
-				  struct ddp_llp *llp, struct ddp_wait *w)
+				  struct ddp_llp *llp, bool last,
+				  struct ddp_wait *w)
 {
-	struct paged_copy c = { .llp = llp, .write = true };
+	struct paged_copy c = { .llp = llp, .write = true, .last = last };
 
 	return paged_copy(r, to, len, &c, w);
 }

@@ -33,7 +33,7 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
 				      struct ddp_wait *w)
 {
 	if (unlikely(!r->block))
-		return ddp_paged_from_llp(r, to, len, llp, w);
+		return ddp_paged_from_llp(r, to, len, llp, false, w);
 	while (len) {
 		u32 run = len;
 		void *p = region_run(r, to, &run);
@@ -55,8 +55,11 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
 static enum iw_reason region_fill(const struct ddp_region *r, u64 to, u32 len,
 				  struct ddp_llp *llp, struct ddp_wait *w)
 {
-	enum iw_reason why = region_from_llp(r, to, len - 1, llp, w);
+	enum iw_reason why;
 
+	if (unlikely(!r->block))
+		return ddp_paged_from_llp(r, to, len, llp, true, w);
+	why = region_from_llp(r, to, len - 1, llp, w);
 	if (why)
 		return why;
 	/* litmus: none, the other side is a program: the data, then the flag */

@@ -64,7 +64,7 @@ def pinned(key, found):
     row, *where = key
     row = row.removesuffix(rows.DEMAND)
     cost = found.get((row, *where), {}).get("rnic_sw")
-    return rows.DEMAND_MOST[row] * cost if cost else None
+    return rows.DEMAND_MOST * cost if cost else None
 
 
 def judged(key, found, most, more):

@@ -134,7 +134,7 @@ paging() {
 	t_case "odp_again, regions that end" "" on_demand 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
 		'flush_*' 'destroy_*'
 	t_case "odp_again, messages" "" on_demand 'send_*' 'sge_*' 'inline_*' 'write_*' 'read_*' \
-		'reads_*' fence mixed_order sends_in_order 'wr_api*' 'imm_*' 'stream_*' 'threads_*'
+		'reads_*' fence mixed_order sends_in_order 'wr_api*' 'imm_*' 'stream_*' 'threads_*' last_octet
 	t_case "odp_again, atomics" "" on_demand 'atomic_*'
 	t_case "odp_again, shared receives" "" on_demand 'srq_*'
 }
