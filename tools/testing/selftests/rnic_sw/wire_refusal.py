@@ -292,8 +292,10 @@ def ends():
             conn = call(w, PEER, port)
             shell(f"rdma link del {DEVICE}")
             got = w.mate.need(CM, conn=conn)
-            same("what the program hears", (got.event, name(got.status)),
-                 (ERROR, "ECONNABORTED"))
-            w.mate.need(CM, conn=conn, event="DEVICE_REMOVAL")
+            # of a device that it knows is gone rdma_cm tells nothing more
+            if got.event != "DEVICE_REMOVAL":
+                same("what the program hears", (got.event, name(got.status)),
+                     (ERROR, "ECONNABORTED"))
+                w.mate.need(CM, conn=conn, event="DEVICE_REMOVAL")
         w.links.clear()
         w.mate.process.kill()
