@@ -60,10 +60,14 @@ class Tree:
             raise NotDone(f"{self.top} has changes that are not committed")
         self.git("switch", "-q", "-c", branch)
 
+    def apply(self, diff):
+        self.git("apply", "--index", diff)
+
     def commit(self, message, files):
         for path, text in files.items():
             self.write(path, text)
-        self.git("add", "-f", *files)
+        if files:
+            self.git("add", "-f", *files)
         self.git("commit", "-q", "-s", "-F", "-", stdin=message)
 
     def maintainer(self):

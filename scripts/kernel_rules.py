@@ -17,7 +17,7 @@ CAST = re.compile(r"\((?:struct )?\w+ \*+\)")
 
 def place(path):
     """Where a file of this tree stands in the kernel's."""
-    for here, there in (("include/ddp/", f"{ROOM}/ddp/"), ("drivers/rnic_sw/", f"{ROOM}/"),
+    for here, there in (("compat/", ""), ("include/ddp/", f"{ROOM}/ddp/"), ("drivers/rnic_sw/", f"{ROOM}/"),
                         ("drivers/", f"{ROOM}/"), ("Documentation/", f"{PAGES}/")):
         if path.startswith(here):
             return there + path[len(here):]
