@@ -40,7 +40,7 @@ bool __ddp_tx_waits(const struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(__ddp_tx_waits);
 
-static void rx_goes_on(struct ddp_wait *w)
+static void ddp_rx_goes_on(struct ddp_wait *w)
 {
 	struct ddp_stream *s = container_of(w, struct ddp_stream, rx_wait);
 	struct ddp_llp *llp;
@@ -52,7 +52,7 @@ static void rx_goes_on(struct ddp_wait *w)
 	rcu_read_unlock();
 }
 
-static void tx_goes_on(struct ddp_wait *w)
+static void ddp_tx_goes_on(struct ddp_wait *w)
 {
 	ddp_kick(container_of(w, struct ddp_stream, tx_wait));
 }
@@ -63,8 +63,8 @@ static void tx_goes_on(struct ddp_wait *w)
  */
 void ddp_waits_init(struct ddp_stream *s)
 {
-	s->rx_wait.done = rx_goes_on;
-	s->tx_wait.done = tx_goes_on;
+	s->rx_wait.done = ddp_rx_goes_on;
+	s->tx_wait.done = ddp_tx_goes_on;
 }
 
 static void wait_end(struct ddp_wait *w)

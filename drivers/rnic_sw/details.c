@@ -11,6 +11,7 @@
 #include <rdma/restrack.h>
 #include <rdma/rdma_netlink.h>
 
+#include "bring.h"
 #include "details.h"
 #include "rnic.h"
 
@@ -167,8 +168,8 @@ static const char *mr_kind(const struct rnic_mr *mr)
 {
 	if (mr->max_blocks)
 		return "fast";
-	if (mr->odp)
-		return "on_demand";
+	if (mr->bring)
+		return mr->bring->ops->name;
 	return mr->umem ? "user" : "dma";
 }
 

@@ -2,7 +2,7 @@
 /* Coming and going. */
 #include <linux/init.h>
 
-#include "odp.h"
+#include "bring.h"
 #include "rnic.h"
 #include "stats.h"
 
@@ -21,11 +21,11 @@ int __init rnic_init(void)
 	if (!rnic_wq)
 		return -ENOMEM;
 	rnic_stats_init();
-	err = rnic_odp_init();
+	err = rnic_bring_init();
 	if (!err) {
 		err = rnic_netdev_init();
 		if (err)
-			rnic_odp_exit();
+			rnic_bring_exit();
 	}
 	if (err)
 		destroy_workqueue(rnic_wq);
@@ -39,7 +39,7 @@ void rnic_exit(void)
 {
 	rnic_netdev_exit();
 	rnic_cm_unload();
-	rnic_odp_exit();
+	rnic_bring_exit();
 	destroy_workqueue(rnic_wq);
 	/* regions, and what is kept of them, freed after a grace period */
 	rcu_barrier();

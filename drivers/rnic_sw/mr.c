@@ -62,8 +62,8 @@ static struct rnic_mr *new_mr(struct ib_pd *pd)
 static void free_mr(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
-	if (mr->odp)
-		rnic_odp_end(mr->odp);
+	if (mr->bring)
+		rnic_bring_end(mr->bring);
 	kvfree(mr->max_blocks ? mr->map[0].block : mr->region.block);
 	rnic_give(mr->dev, RNIC_MRS);
 	kfree_rcu(mr, rcu);
@@ -142,17 +142,17 @@ static int pin(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 length)
 /* Nothing is looked at: what is mapped there may change anyhow */
 static int name_unpinned(struct rnic_mr *mr, u64 start, u64 length)
 {
-	struct rnic_odp *o;
+	struct rnic_bring *b;
 	u64 end;
 
 	/* behind the last octet there is another one, in numbers */
 	if (check_add_overflow(start, length, &end))
 		return -EINVAL;
-	o = rnic_odp_new(mr->dev, start, length);
-	if (IS_ERR(o))
-		return PTR_ERR(o);
-	mr->odp = o;
-	rnic_odp_name(&mr->region, o);
+	b = rnic_odp_new(mr->dev, start, length);
+	if (IS_ERR(b))
+		return PTR_ERR(b);
+	mr->bring = b;
+	rnic_bring_name(&mr->region, b);
 	return 0;
 }
 
@@ -247,17 +247,17 @@ static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 }
 
 /* Can the region have these rights with the pages it has? */
-static bool suits(const struct rnic_mr *mr, int access)
+static bool rnic_mr_suits(const struct rnic_mr *mr, int access)
 {
 	if ((mr->access ^ access) & IB_ACCESS_ON_DEMAND)
 		return false;
-	return mr->odp || mr->umem->writable || !ib_access_writable(access);
+	return mr->bring || mr->umem->writable || !ib_access_writable(access);
 }
 
 /* Where its memory is in the program that registered it */
 static u64 where(const struct rnic_mr *mr)
 {
-	return mr->odp ? mr->region.from : mr->umem->address;
+	return mr->bring ? mr->region.from : mr->umem->address;
 }
 
 /**
@@ -290,7 +290,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		err = rnic_mr_keep_windows(mr);
 	if (err)
 		return ERR_PTR(err);
-	if (!moves && suits(mr, access)) {
+	if (!moves && rnic_mr_suits(mr, access)) {
 		err = change_in_place(mr, pd, access);
 		return err ? ERR_PTR(err) : NULL;
 	}
@@ -364,7 +364,7 @@ static struct rnic_mapping *next_mapping(struct rnic_mr *mr)
 	return &mr->map[!mr->now];
 }
 
-static int add_block(struct ib_mr *ib, u64 addr)
+static int rnic_mr_add_block(struct ib_mr *ib, u64 addr)
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
 	struct rnic_mapping *m = next_mapping(mr);
@@ -395,7 +395,7 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 	if (!is_power_of_2(ib->page_size))
 		return -EINVAL;
 	m->nblocks = 0;
-	mapped = ib_sg_to_pages(ib, sg, n, off, add_block);
+	mapped = ib_sg_to_pages(ib, sg, n, off, rnic_mr_add_block);
 	/* the consumer may give it another address before it registers it */
 	m->shift = ilog2(ib->page_size);
 	m->skip = ib->iova & (ib->page_size - 1);

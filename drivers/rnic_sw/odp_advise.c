@@ -23,7 +23,7 @@ static int __check(const struct ddp_region *r, const struct ib_pd *pd,
 	u64 off = sge->addr - r->base;
 
 	if (r->stag != sge->lkey || !READ_ONCE(r->valid) ||
-	    r->ops != &rnic_odp_ops || r->kind != RNIC_REGION)
+	    r->ops != &rnic_odp_ops.mem || r->kind != RNIC_REGION)
 		return -ENOENT;
 	if (r->pd != pd || (write && !(r->rights & DDP_LOCAL_WRITE)))
 		return -EPERM;
@@ -45,10 +45,10 @@ static int find(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
 	if (r) {
 		err = __check(r, pd, sge, write);
 		if (!err) {
-			a->o = r->mem;
+			a->o = container_of(r->mem, struct rnic_odp, b);
 			a->at = r->from + (sge->addr - r->base);
 			a->end = a->at + sge->length;
-			kref_get(&a->o->ref);
+			kref_get(&a->o->b.ref);
 		}
 		ddp_region_put(r);
 	}
@@ -56,14 +56,14 @@ static int find(const struct ib_pd *pd, const struct ib_sge *sge, bool write,
 	return err;
 }
 
-static int take(const struct advised *a, bool write, enum odp_how how)
+static int rnic_odp_take(const struct advised *a, bool write, enum odp_how how)
 {
 	int err = -EFAULT;
 
-	rnic_odp_prefetched(a->o);
-	if (mmget_not_zero(a->o->mm)) {
+	rnic_bring_count(&a->o->b, RNIC_ODP_PREFETCHES);
+	if (mmget_not_zero(a->o->b.mm)) {
 		err = rnic_odp_bring(a->o, a->at, a->end, write, how);
-		mmput(a->o->mm);
+		mmput(a->o->b.mm);
 	}
 	return err;
 }
@@ -76,8 +76,8 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
 
 	if (err)
 		return err;
-	err = take(&a, write, how);
-	rnic_odp_put(a.o);
+	err = rnic_odp_take(&a, write, how);
+	rnic_bring_put(&a.o->b);
 	/* who does not wait is told of what is wrong, not of what is not there */
 	return flush || err == -EINTR ? err : 0;
 }

@@ -19,6 +19,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "gate.h"
 #include "odp.h"
 #include "odp_range.h"
 
@@ -40,8 +41,7 @@ struct odp_chunk {
 	struct rnic_odp		*o;
 	unsigned long		number;
 	u32			users;	/* the region's lock */
-	atomic_t		busy;	/* who copies lets who takes away pass */
-	rwlock_t		lock;
+	struct rnic_gate	gate;
 	unsigned long		*page;	/* ODP_CHUNK_PAGES */
 	struct rcu_head		rcu;
 };
@@ -81,21 +81,20 @@ static u32 neighbours(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run)
 {
 	u32 i = (at >> PAGE_SHIFT) % ODP_CHUNK_PAGES;
-	struct rnic_odp *o = mem;
+	struct rnic_odp *o = container_of(mem, struct rnic_odp, b);
 	struct odp_chunk *c;
 
 	/* BH off keeps the chunk: it goes after a grace period */
 	c = xa_load(&o->chunks, at >> CHUNK_SHIFT);
-	if (!c || atomic_read(&c->busy))
+	if (!c || !rnic_gate_enter(&c->gate))
 		return false;
-	read_lock(&c->lock);
 	if (!suits(c->page[i], write)) {
-		read_unlock(&c->lock);
+		rnic_gate_leave(&c->gate);
 		return false;
 	}
 	run->at = (void *)(c->page[i] & PAGE_MASK) + offset_in_page(at);
 	run->len = neighbours(c, i, PAGE_SIZE - offset_in_page(at), run->len);
-	run->lock = &c->lock;
+	run->lock = &c->gate.lock;
 	return true;
 }
 
@@ -114,57 +113,32 @@ static bool __forget_pages(struct odp_chunk *c, const struct odp_span *s)
 	return any;
 }
 
-/*
- * Whoever copies under the lock is through soon; whoever comes meanwhile does not
- * begin: readers with BH off would not wait for a writer.  With PREEMPT_RT it sleeps.
- */
-static bool lock_pages(struct odp_chunk *c, bool may_sleep)
-{
-	local_bh_disable();
-	if (write_trylock(&c->lock))
-		return true;
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !may_sleep) {
-		local_bh_enable();
-		return false;
-	}
-	atomic_inc(&c->busy);
-	write_lock(&c->lock);
-	atomic_dec(&c->busy);
-	return true;
-}
-
-static void unlock_pages(struct odp_chunk *c)
-{
-	write_unlock(&c->lock);
-	local_bh_enable();
-}
-
-static bool odp_invalidate(struct mmu_interval_notifier *notifier,
-			   const struct mmu_notifier_range *range,
-			   unsigned long seq)
+static bool rnic_odp_invalidate(struct mmu_interval_notifier *notifier,
+				const struct mmu_notifier_range *range,
+				unsigned long seq)
 {
 	struct odp_chunk *c = container_of(notifier, struct odp_chunk, notifier);
 	struct odp_span s = odp_span_here(c->number, range->start, range->end,
 					  PAGE_SHIFT);
 	bool may_sleep = mmu_notifier_range_blockable(range), any;
 
-	if (!lock_pages(c, may_sleep))
+	if (!rnic_gate_shut(&c->gate, may_sleep))
 		return false;
 	mmu_interval_set_seq(notifier, seq);
 	any = __forget_pages(c, &s);
-	unlock_pages(c);
+	rnic_gate_open(&c->gate);
 	if (any && may_sleep)
-		rnic_odp_invalidated(c->o);
+		rnic_bring_count(&c->o->b, RNIC_ODP_INVALIDATIONS);
 	return true;
 }
 
 static const struct mmu_interval_notifier_ops notifier_ops = {
-	.invalidate	= odp_invalidate,
+	.invalidate	= rnic_odp_invalidate,
 };
 
 /* Chunks -------------------------------------------------------------------- */
 
-static void free_chunk(struct rcu_head *rcu)
+static void rnic_odp_free_chunk(struct rcu_head *rcu)
 {
 	struct odp_chunk *c = container_of(rcu, struct odp_chunk, rcu);
 
@@ -185,7 +159,7 @@ static struct odp_chunk *alloc_chunk(struct rnic_odp *o, unsigned long number)
 	}
 	c->o = o;
 	c->number = number;
-	rwlock_init(&c->lock);
+	rnic_gate_init(&c->gate);
 	return c;
 }
 
@@ -196,11 +170,11 @@ static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 
 	xa_erase(&o->chunks, c->number);
 	o->count--;
-	lock_pages(c, true);
+	rnic_gate_shut(&c->gate, true);
 	__forget_pages(c, &all);
-	unlock_pages(c);
+	rnic_gate_open(&c->gate);
 	mmu_interval_notifier_remove(&c->notifier);
-	call_rcu(&c->rcu, free_chunk);
+	call_rcu(&c->rcu, rnic_odp_free_chunk);
 }
 
 /* For another one.  One that is at work stays */
@@ -224,7 +198,7 @@ static int __insert(struct rnic_odp *o, struct odp_chunk *c)
 {
 	int err;
 
-	err = mmu_interval_notifier_insert(&c->notifier, o->mm,
+	err = mmu_interval_notifier_insert(&c->notifier, o->b.mm,
 					   c->number << CHUNK_SHIFT,
 					   1ul << CHUNK_SHIFT, &notifier_ops);
 	if (err)
@@ -246,7 +220,7 @@ static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 	if (!c)
 		return NULL;
 	if (__insert(o, c)) {
-		free_chunk(&c->rcu);
+		rnic_odp_free_chunk(&c->rcu);
 		return NULL;
 	}
 	o->count++;
@@ -316,11 +290,11 @@ static bool note_pages(struct odp_chunk *c, unsigned long seq, u32 first,
 	long i;
 
 	/* whoever copies does not make way for this */
-	write_lock_bh(&c->lock);
+	write_lock_bh(&c->gate.lock);
 	ok = !mmu_interval_read_retry(&c->notifier, seq);
 	for (i = 0; ok && i < n; i++)
 		__note_page(&c->page[first + i], page[i], write);
-	write_unlock_bh(&c->lock);
+	write_unlock_bh(&c->gate.lock);
 	return ok;
 }
 
@@ -333,11 +307,11 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 	int locked = 1;
 	long n;
 
-	if (mmap_read_lock_killable(o->mm))
+	if (mmap_read_lock_killable(o->b.mm))
 		return -EINTR;
-	n = get_user_pages_remote(o->mm, at, s->pages, flags, page, &locked);
+	n = get_user_pages_remote(o->b.mm, at, s->pages, flags, page, &locked);
 	if (locked)
-		mmap_read_unlock(o->mm);
+		mmap_read_unlock(o->b.mm);
 	return n ?: -EFAULT;
 }
 
@@ -365,7 +339,7 @@ static long bring_some(struct rnic_odp *o, struct odp_chunk *c,
 /* Are they where a program's can be? */
 static bool are_possible(const struct rnic_odp *o, const struct odp_span *s)
 {
-	u64 most = o->mm->task_size >> PAGE_SHIFT;
+	u64 most = o->b.mm->task_size >> PAGE_SHIFT;
 	u64 first = s->chunk * ODP_CHUNK_PAGES + s->first;
 
 	return first < most && s->pages <= most - first;

@@ -40,7 +40,7 @@ struct rnic_policy {
 
 struct ib_dmah;
 struct rnic_llps;
-struct rnic_odp;
+struct rnic_bring;
 
 /* What there is a limited number of */
 enum rnic_kind {
@@ -157,7 +157,7 @@ struct rnic_mr {
 	struct list_head	windows;	/* under the device's lock */
 	bool			gone;		/* takes no more */
 	struct ib_umem		*umem;		/* pinned user memory, or NULL */
-	struct rnic_odp		*odp;		/* ... that is not pinned, or NULL */
+	struct rnic_bring	*bring;		/* ... that is not pinned, or NULL */
 	int			access;		/* of user memory: IB_ACCESS_* */
 	u32			max_blocks;	/* fast registration */
 	struct rnic_mapping	map[2];		/* registered last; for the next */
