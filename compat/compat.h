@@ -84,11 +84,4 @@
 #define compat_bh_end(b)	tasklet_kill(b)
 #endif
 
-/* What an SCTP endpoint signs its cookies with */
-#ifdef HAVE_SCTP_COOKIE_AUTH_KEY
-#define compat_sctp_cookie_key(ep)	((ep)->cookie_auth_key)
-#else
-#define compat_sctp_cookie_key(ep)	((ep)->secret_key)
-#endif
-
 #endif

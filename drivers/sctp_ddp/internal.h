@@ -363,7 +363,6 @@ enum sddp_fate {
 
 /* sock.c: the only talk with a connected socket */
 int sddp_sock_probe(void);
-struct sctp_association *sddp_sock_asoc(struct sock *sk);
 int sddp_sock_set(struct socket *sock, int name, void *value, int len);
 void sddp_sock_prepare(struct socket *sock, u16 streams, bool listens);
 void sddp_sock_adopt(struct socket *child, const struct socket *listener);

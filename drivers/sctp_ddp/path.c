@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Paths that swallow what is sent on them: see stall.h. */
 #include <net/ipv6.h>
+#include <net/sctp/kernel.h>
 #include <net/sctp/sctp.h>
 #include <net/sctp/sm.h>
 #include <net/sctp/structs.h>
@@ -32,7 +33,7 @@ static void view(struct sddp_assoc *a, struct sddp_stall_view *v)
 
 	*v = (struct sddp_stall_view){ .now = ktime_get_ns() };
 	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
+	asoc = sctp_sk_asoc(sk);
 	if (asoc)
 		__view(asoc, v);
 	release_sock(sk);
@@ -46,7 +47,7 @@ static void sddp_path_ask(struct sddp_assoc *a)
 	struct sctp_association *asoc;
 
 	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
+	asoc = sctp_sk_asoc(sk);
 	if (asoc)
 		memcpy(&path.spp_address, &asoc->peer.primary_path->ipaddr,
 		       sizeof(asoc->peer.primary_path->ipaddr));
@@ -57,16 +58,13 @@ static void sddp_path_ask(struct sddp_assoc *a)
 }
 
 /* As if a router had said so, and SCTP had not got round to it */
-static void __shrink(struct sctp_association *asoc, struct sctp_transport *t)
+static void __shrink(struct sctp_transport *t)
 {
 	u32 least = t->ipaddr.sa.sa_family == AF_INET6 ? IPV6_MIN_MTU : 0;
 	u32 size = sddp_stall_smaller(t->pathmtu, least);
 
-	if (!size)
-		return;
-	atomic_set(&t->mtu_info, size);
-	t->pmtu_pending = 1;
-	asoc->pmtu_pending = 1;
+	if (size)
+		sctp_transport_report_pmtu(t, size);
 }
 
 /*
@@ -80,10 +78,10 @@ static void shrink(struct sddp_assoc *a)
 	struct sctp_transport *t;
 
 	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
+	asoc = sctp_sk_asoc(sk);
 	if (asoc)
 		list_for_each_entry(t, __paths(asoc), transports)
-			__shrink(asoc, t);
+			__shrink(t);
 	release_sock(sk);
 }
 

@@ -8,6 +8,7 @@
  */
 #include <linux/net.h>
 #include <linux/sctp.h>
+#include <net/sctp/kernel.h>
 #include <net/sctp/sctp.h>
 #include <net/sctp/sm.h>
 #include <net/sctp/structs.h>
@@ -72,7 +73,7 @@ void sddp_sock_narrow(struct socket *sock, bool stranger)
  */
 void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk)
 {
-	const struct sctp_association *asoc = sddp_sock_asoc(sk);
+	const struct sctp_association *asoc = sctp_sk_asoc(sk);
 	u32 most;
 
 	if (!asoc || (!a->used && !a->active))
@@ -96,9 +97,9 @@ void sddp_sock_widen(struct sddp_assoc *a)
 	struct sctp_association *asoc;
 
 	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
+	asoc = sctp_sk_asoc(sk);
 	if (asoc && sk->sk_rcvbuf < RCVBUF) {
-		asoc->rwnd += (RCVBUF - sk->sk_rcvbuf) / 2;
+		sctp_assoc_add_rwnd(asoc, (RCVBUF - sk->sk_rcvbuf) / 2);
 		WRITE_ONCE(sk->sk_rcvbuf, RCVBUF);
 	}
 	__sddp_sock_learn(a, sk);
@@ -130,7 +131,7 @@ void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 	/* before we look: what is acknowledged from then on kicks */
 	WRITE_ONCE(a->deep, true);
 	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
+	asoc = sctp_sk_asoc(sk);
 	if (asoc) {
 		len = asoc->frag_point;
 		unsent = asoc->outqueue.out_qlen;
@@ -168,9 +169,9 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 	bool fits = false;
 
 	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
+	asoc = sctp_sk_asoc(sk);
 	if (asoc && sk->sk_sndbuf - sk->sk_wmem_queued > sddp_room_cost(len)) {
-		sctp_outq_cork(&asoc->outqueue);
+		sctp_assoc_cork(asoc);
 		fits = true;
 	}
 	release_sock(sk);
@@ -189,24 +190,10 @@ void sddp_sock_uncork(struct sddp_assoc *a)
 	struct sctp_association *asoc;
 
 	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
-	/* sctp_outq_uncork() is not exported, and would send at once */
+	asoc = sctp_sk_asoc(sk);
 	if (asoc)
-		asoc->outqueue.cork = 0;
+		sctp_assoc_end_cork(asoc);
 	release_sock(sk);
-}
-
-/*
- * SCTP may be at work, and may end the association: the first on the list stays
- * for an RCU reader.
- */
-static struct sctp_association *sddp_room_peek(const struct sock *sk)
-{
-	struct list_head *asocs = &sctp_sk(sk)->ep->asocs;
-	struct list_head *first = READ_ONCE(asocs->next);
-
-	return first == asocs ? NULL :
-	       list_entry(first, struct sctp_association, asocs);
 }
 
 /**
@@ -222,8 +209,9 @@ void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 	unsigned long flags;
 
 	spin_lock_irqsave(&a->lock, flags);
+	/* SCTP may be at work, and may end it: it stays for an RCU reader */
 	if (a->sock)
-		asoc = sddp_room_peek(a->sock->sk);
+		asoc = sctp_sk_asoc(a->sock->sk);
 	spin_unlock_irqrestore(&a->lock, flags);
 	if (!asoc)
 		return;

@@ -7,6 +7,7 @@
  */
 #include <linux/net.h>
 #include <linux/sctp.h>
+#include <net/sctp/kernel.h>
 #include <net/sctp/sctp.h>
 #include <net/sctp/sm.h>
 #include <net/sctp/structs.h>
@@ -19,20 +20,6 @@
 
 /* Timeouts in a row after which a path is taken for dead */
 #define PATH_MAX_RXT	5
-
-/**
- * sddp_sock_asoc - a socket's association
- * @sk: one of ours, locked
- *
- * Return: what SCTP keeps of it, for as long as the lock is held; NULL if it is
- * gone.
- */
-struct sctp_association *sddp_sock_asoc(struct sock *sk)
-{
-	struct list_head *asocs = &sctp_sk(sk)->ep->asocs;
-
-	return list_first_entry_or_null(asocs, struct sctp_association, asocs);
-}
 
 static void sddp_data_ready(struct sock *sk)
 {
@@ -185,13 +172,10 @@ void sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
  */
 void sddp_sock_adopt(struct socket *child, const struct socket *listener)
 {
-	const struct sctp_endpoint *from = sctp_sk(listener->sk)->ep;
 	struct sock *sk = child->sk;
 
 	lock_sock(sk);
-	memcpy(&compat_sctp_cookie_key(sctp_sk(sk)->ep),
-	       &compat_sctp_cookie_key(from),
-	       sizeof(compat_sctp_cookie_key(from)));
+	sctp_sk_share_cookie_key(sk, listener->sk);
 	release_sock(sk);
 }
 
@@ -276,7 +260,7 @@ static bool has_route(struct socket *sock)
 	bool has;
 
 	lock_sock(sock->sk);
-	asoc = sddp_sock_asoc(sock->sk);
+	asoc = sctp_sk_asoc(sock->sk);
 	has = !asoc || asoc->peer.primary_path->dst;
 	release_sock(sock->sk);
 	return has;
@@ -336,7 +320,7 @@ static bool is_hopeless(struct sock *sk)
 
 static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk)
 {
-	struct sctp_association *asoc = sddp_sock_asoc(sk);
+	struct sctp_association *asoc = sctp_sk_asoc(sk);
 
 	/* a whole SHUTDOWN may be over before anybody looks */
 	if (!asoc || asoc->state == SCTP_STATE_CLOSED)
@@ -399,7 +383,7 @@ bool sddp_sock_up(struct sddp_assoc *a)
 	bool ddp = false;
 
 	lock_sock(sock->sk);
-	asoc = sddp_sock_asoc(sock->sk);
+	asoc = sctp_sk_asoc(sock->sk);
 	if (asoc) {
 		ddp = asoc->peer.adaptation_ind == SDDP_ADAPTATION;
 		/* pairs: as many as there are both ways (RFC 5043 8) */
@@ -479,16 +463,12 @@ u32 sddp_sock_mark(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
-	struct list_head *pos;
 	u32 tsn = 0;
 
 	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
-	if (asoc) {
-		tsn = asoc->next_tsn - 1;
-		list_for_each(pos, &asoc->outqueue.out_chunk_list)
-			tsn++;
-	}
+	asoc = sctp_sk_asoc(sk);
+	if (asoc)
+		tsn = sctp_assoc_last_tsn(asoc);
 	release_sock(sk);
 	return tsn;
 }
@@ -507,7 +487,7 @@ u32 sddp_sock_acked(struct sddp_assoc *a)
 	u32 acked = a->acked;
 
 	lock_sock(sk);
-	asoc = sddp_sock_asoc(sk);
+	asoc = sctp_sk_asoc(sk);
 	if (asoc)
 		acked = asoc->ctsn_ack_point;
 	release_sock(sk);
