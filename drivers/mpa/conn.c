@@ -465,7 +465,7 @@ static void mpa_conn_step(struct mpa_conn *c, unsigned long events)
 		mpa_conn_finish(c, IW_TIMEOUT, NULL);
 }
 
-static void look(struct mpa_conn *c)
+static void mpa_conn_turn(struct mpa_conn *c)
 {
 	unsigned long events;
 	unsigned int noio;
@@ -490,7 +490,7 @@ static void mpa_conn_work(struct work_struct *w)
 {
 	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
 
-	look(c);
+	mpa_conn_turn(c);
 	ddp_session_put(&c->ss);
 }
 
@@ -500,7 +500,7 @@ static void mpa_conn_work(struct work_struct *w)
  */
 void mpa_conn_look(struct mpa_conn *c)
 {
-	look(c);
+	mpa_conn_turn(c);
 	/* its own worker goes on, and may have found it taken */
 	if (READ_ONCE(c->phase) == MPA_FULL)
 		mpa_conn_event(c, MPA_EV_RX);

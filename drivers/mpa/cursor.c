@@ -136,19 +136,19 @@ static u32 next_run(struct mpa_cursor *cur, u32 len)
 }
 
 /* @len of the run's octets are behind us */
-static void advance(struct mpa_cursor *cur, u32 len)
+static void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
 {
 	if (cur->at)
 		cur->at += len;
 	cur->run -= len;
 }
 
-static void take(struct mpa_cursor *cur, void *dst, u32 len)
+static void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	memcpy(dst, cur->at, len);
 	/* what is decided by is the copy, also to the compiler */
 	barrier();
-	advance(cur, len);
+	mpa_cursor_advance(cur, len);
 }
 
 static bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
@@ -160,7 +160,7 @@ static bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
 			memset(dst, 0, len);
 			return false;
 		}
-		take(cur, dst, run);
+		mpa_cursor_take(cur, dst, run);
 		dst += run;
 		len -= run;
 	}
@@ -180,7 +180,7 @@ bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	if (len > cur->run || !cur->at)
 		return mpa_cursor_copy_runs(cur, dst, len);
-	take(cur, dst, len);
+	mpa_cursor_take(cur, dst, len);
 	return true;
 }
 
@@ -198,7 +198,7 @@ bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
 
 		if (!run)
 			return false;
-		advance(cur, run);
+		mpa_cursor_advance(cur, run);
 		len -= run;
 	}
 	return true;

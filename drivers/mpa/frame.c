@@ -40,7 +40,7 @@ static DEFINE_PER_CPU(struct frags, frags) = {
 };
 
 /* Take @len octets at the fragment's end into the batch */
-static void take(struct mpa_out *o, struct page_frag *pf, u32 len)
+static void mpa_frame_take(struct mpa_out *o, struct page_frag *pf, u32 len)
 {
 	struct bio_vec *last = o->n ? &o->vec[o->n - 1] : NULL;
 
@@ -106,7 +106,8 @@ static bool __reserve(struct mpa_out *o, struct frags *f, u32 need)
 
 		if (o->n == MPA_OUT_VECS || !mpa_frag_refill(f, least))
 			return false;
-		take(o, pf, min(need - o->room, pf->size - pf->offset));
+		mpa_frame_take(o, pf, min(need - o->room,
+					  pf->size - pf->offset));
 	}
 	return true;
 }

@@ -525,7 +525,7 @@ void mpa_sock_wait(struct mpa_conn *c)
 }
 
 /* TCP may be at work: each number is what it was at some moment */
-static void look(const struct sock *sk, struct ddp_query *q)
+static void mpa_sock_look(const struct sock *sk, struct ddp_query *q)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 una = READ_ONCE(tp->snd_una), nxt = READ_ONCE(tp->snd_nxt);
@@ -549,7 +549,7 @@ void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
 	spin_lock_bh(&c->look_lock);
 	q->retransmits = c->retransmits;
 	if (c->sock)
-		look(c->sock->sk, q);
+		mpa_sock_look(c->sock->sk, q);
 	spin_unlock_bh(&c->look_lock);
 }
 

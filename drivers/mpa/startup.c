@@ -298,7 +298,7 @@ static void finish_frame(struct mpa_startup *su)
 		su->state = su->initiator ? MPA_SU_ENTER : MPA_SU_ASK;
 }
 
-static enum iw_reason advance(struct mpa_startup *su)
+static enum iw_reason mpa_startup_advance(struct mpa_startup *su)
 {
 	enum iw_reason why = IW_OK;
 
@@ -352,7 +352,7 @@ ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
 		memcpy(to, p + eaten, take);
 		su->got += take;
 		eaten += take;
-		why = advance(su);
+		why = mpa_startup_advance(su);
 		if (why)
 			return refuse(su, why);
 	}
