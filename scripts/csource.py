@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """What the checks need to know of C: which files there are, and code without
-comments and strings (line numbers stay as they are)."""
+comments and strings (line numbers stay as they are), and its functions."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -14,6 +15,10 @@ TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)"""
     r"""|(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.S)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(<[^>\n]+>|"[^"\n]+")', re.M)
+# Annotations that ctags would take for the function's name
+ANNOTATIONS = ("__must_hold+,__acquires+,__releases+,__printf+,__guarded_by+,"
+               "__must_check,__init,__exit,__cold,noinline,__always_inline,"
+               "__bpf_kfunc,__rcu,__user,__percpu")
 
 
 def files(kind, *dirs):
@@ -50,3 +55,25 @@ def includes(text):
     text = without_comments(text)
     return [(text.count("\n", 0, m.start()) + 1, m[1])
             for m in INCLUDE.finditer(text)]
+
+
+class Function:
+    def __init__(self, row):
+        self.path, self.name, start, end, self.signature = row.split("\t")
+        self.start, self.end = int(start), int(end or start)
+        self.lines = self.end - self.start + 1
+        self.where = f"{self.path}:{self.start}: {self.name}"
+
+
+def functions(paths):
+    """Those of the C files @paths, by ctags."""
+    if not shutil.which("ctags"):
+        sys.exit("needs ctags: apt-get install universal-ctags")
+    if not paths:
+        return []
+    run = subprocess.run(
+        ["ctags", "-x", "--language-force=C", "--kinds-C=f", "--fields=+neS",
+         "--_xformat=%F\t%N\t%n\t%e\t%S", "-I", ANNOTATIONS, "-L", "-"],
+        input="\n".join(paths), stdout=subprocess.PIPE, text=True, check=True,
+        cwd=TREE)
+    return [Function(row) for row in run.stdout.splitlines()]
