@@ -58,6 +58,24 @@ static struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 #define rnic_reg_user_mr	compat_reg_user_mr
 #endif
 
+#ifndef HAVE_REG_DMABUF_DMAH
+#ifdef HAVE_REG_DMABUF_ATTRS
+#define compat_dmabuf_arg	uverbs_attr_bundle
+#else
+#define compat_dmabuf_arg	ib_udata
+#endif
+/* There is nothing in it that is looked at */
+static struct ib_mr *compat_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+				       u64 iova, int fd, int access,
+				       struct compat_dmabuf_arg *arg)
+{
+	return rnic_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access,
+				       NULL, NULL);
+}
+
+#define rnic_reg_user_mr_dmabuf	compat_reg_dmabuf
+#endif
+
 #ifdef HAVE_ROBUST_UDATA
 #define COMPAT_ROBUST_UDATA	.uverbs_robust_udata = 1,
 #else

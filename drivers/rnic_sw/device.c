@@ -282,6 +282,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.query_srq = rnic_query_srq,
 	.query_ucontext = rnic_query_ucontext,
 	.reg_user_mr = rnic_reg_user_mr,
+	.reg_user_mr_dmabuf = rnic_reg_user_mr_dmabuf,
 	.req_notify_cq = rnic_req_notify_cq,
 	.rereg_user_mr = rnic_rereg_user_mr,
 	COMPAT_VERBS_OPS

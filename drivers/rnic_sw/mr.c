@@ -12,6 +12,7 @@
 #include <rdma/iter.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "dmabuf.h"
 #include "odp.h"
 #include "rnic.h"
 
@@ -139,16 +140,8 @@ static int pin(struct rnic_mr *mr, struct ib_device *ib, u64 start, u64 length)
 	return list_blocks(mr);
 }
 
-/* Nothing is looked at: what is mapped there may change anyhow */
-static int name_unpinned(struct rnic_mr *mr, u64 start, u64 length)
+static int name_brought(struct rnic_mr *mr, struct rnic_bring *b)
 {
-	struct rnic_bring *b;
-	u64 end;
-
-	/* behind the last octet there is another one, in numbers */
-	if (check_add_overflow(start, length, &end))
-		return -EINVAL;
-	b = rnic_odp_new(mr->dev, start, length);
 	if (IS_ERR(b))
 		return PTR_ERR(b);
 	mr->bring = b;
@@ -156,17 +149,46 @@ static int name_unpinned(struct rnic_mr *mr, u64 start, u64 length)
 	return 0;
 }
 
-static struct ib_mr *register_user(struct ib_pd *pd, u64 start, u64 length,
-				   u64 iova, int access)
+/* Nothing is looked at: what is mapped there may change anyhow */
+static int name_unpinned(struct rnic_mr *mr, u64 start, u64 length)
 {
-	struct rnic_mr *mr;
 	u64 end;
-	int err;
+
+	/* behind the last octet there is another one, in numbers */
+	if (check_add_overflow(start, length, &end))
+		return -EINVAL;
+	return name_brought(mr, rnic_odp_new(mr->dev, start, length));
+}
+
+/* Its memory is named: the region is made usable, with an STag */
+static struct ib_mr *open_user(struct rnic_mr *mr, u64 length, u64 iova)
+{
+	mr->region.base = mr->access & IB_ZERO_BASED ? 0 : iova;
+	mr->region.length = length;
+	mr->region.rights = rnic_ddp_rights(mr->access);
+	mr->region.valid = true;
+	return publish(mr->dev, mr);
+}
+
+static int rnic_mr_check_range(u64 start, u64 length, u64 iova)
+{
+	u64 end;
 
 	if (!length || check_add_overflow(iova, length - 1, &end) ||
 	    check_add_overflow(start, length - 1, &end) ||
 	    (unsigned long)start != start || (size_t)length != length)
-		return ERR_PTR(-EINVAL);
+		return -EINVAL;
+	return 0;
+}
+
+static struct ib_mr *register_user(struct ib_pd *pd, u64 start, u64 length,
+				   u64 iova, int access)
+{
+	int err = rnic_mr_check_range(start, length, iova);
+	struct rnic_mr *mr;
+
+	if (err)
+		return ERR_PTR(err);
 	mr = new_mr(pd);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -179,11 +201,7 @@ static struct ib_mr *register_user(struct ib_pd *pd, u64 start, u64 length,
 		free_mr(mr);
 		return ERR_PTR(err);
 	}
-	mr->region.base = access & IB_ZERO_BASED ? 0 : iova;
-	mr->region.length = length;
-	mr->region.rights = rnic_ddp_rights(access);
-	mr->region.valid = true;
-	return publish(to_rnic_dev(pd->device), mr);
+	return open_user(mr, length, iova);
 }
 
 static int check_access(int access)
@@ -223,6 +241,44 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	return register_user(pd, start, length, iova, access);
 }
 
+/**
+ * rnic_reg_user_mr_dmabuf - another driver's buffer becomes a program's region
+ * @pd: its protection domain
+ * @offset: where in the buffer it begins
+ * @length: octets, exactly
+ * @iova: its first TO
+ * @fd: the program's file that is the buffer
+ * @access: IB_ACCESS_*
+ * @dmah: hints to a device's DMA, which is not done here: NULL
+ * @attrs: nothing in it
+ *
+ * Return: the region or an error pointer, see rnic_dmabuf_new().
+ */
+struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+				      u64 iova, int fd, int access,
+				      struct ib_dmah *dmah,
+				      struct uverbs_attr_bundle *attrs)
+{
+	int err = dmah ? -EOPNOTSUPP : rnic_mr_check_range(offset, length, iova);
+	struct rnic_mr *mr;
+
+	if (!err)
+		err = check_access(access);
+	if (err)
+		return ERR_PTR(err);
+	mr = new_mr(pd);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->access = access;
+	err = name_brought(mr, rnic_dmabuf_new(mr->dev, fd, offset, length,
+					       access));
+	if (err) {
+		free_mr(mr);
+		return ERR_PTR(err);
+	}
+	return open_user(mr, length, iova);
+}
+
 /*
  * Other rights or another protection domain for the same pages and STag.  The
  * lock keeps out a window that is just being bound by what was there before.
@@ -251,13 +307,21 @@ static bool rnic_mr_suits(const struct rnic_mr *mr, int access)
 {
 	if ((mr->access ^ access) & IB_ACCESS_ON_DEMAND)
 		return false;
-	return mr->bring || mr->umem->writable || !ib_access_writable(access);
+	if (!ib_access_writable(access))
+		return true;
+	return mr->bring ? !mr->bring->read_only : mr->umem->writable;
+}
+
+/* Is its memory the program's own, so that it can be named again? */
+static bool is_own(const struct rnic_mr *mr)
+{
+	return mr->umem || mr->access & IB_ACCESS_ON_DEMAND;
 }
 
 /* Where its memory is in the program that registered it */
 static u64 where(const struct rnic_mr *mr)
 {
-	return mr->bring ? mr->region.from : mr->umem->address;
+	return mr->umem ? mr->umem->address : mr->region.from;
 }
 
 /**
@@ -294,6 +358,8 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		err = change_in_place(mr, pd, access);
 		return err ? ERR_PTR(err) : NULL;
 	}
+	if (!moves && !is_own(mr))
+		return ERR_PTR(-EOPNOTSUPP);
 	if (!moves) {
 		/* pinned for reading: pin it again for writing; or no longer, or now */
 		start = where(mr);

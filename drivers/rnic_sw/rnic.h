@@ -393,6 +393,10 @@ struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_dmah *dmah,
 			       struct ib_udata *udata);
+struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+				      u64 iova, int fd, int access,
+				      struct ib_dmah *dmah,
+				      struct uverbs_attr_bundle *attrs);
 struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 				 u64 length, u64 iova, int access,
 				 struct ib_pd *pd, struct ib_udata *udata);

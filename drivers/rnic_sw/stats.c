@@ -44,6 +44,9 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 	[RNIC_ODP_FAULTS_FAILED].name	= "odp_faults_failed",
 	[RNIC_ODP_INVALIDATIONS].name	= "odp_invalidations",
 	[RNIC_ODP_PREFETCHES].name	= "odp_prefetches",
+	[RNIC_DMABUF_WAITS].name	= "dmabuf_waits",
+	[RNIC_DMABUF_WAITS_FAILED].name	= "dmabuf_waits_failed",
+	[RNIC_DMABUF_MOVES].name	= "dmabuf_moves",
 };
 
 /**

@@ -42,6 +42,9 @@ enum rnic_counter {
 	RNIC_ODP_FAULTS_FAILED,	/* ... in vain */
 	RNIC_ODP_INVALIDATIONS,	/* pages were taken away */
 	RNIC_ODP_PREFETCHES,
+	RNIC_DMABUF_WAITS,	/* a stream waited for a shared buffer */
+	RNIC_DMABUF_WAITS_FAILED, /* ... in vain */
+	RNIC_DMABUF_MOVES,	/* one that was mapped was moved */
 	RNIC_COUNTERS
 };
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Memory that is not pinned: a buffer that another driver shares. */
+#ifndef _RNIC_SW_DMABUF_H
+#define _RNIC_SW_DMABUF_H
+
+#include "bring.h"
+
+struct rnic_bring *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
+				   u64 length, int access);
+
+#endif
