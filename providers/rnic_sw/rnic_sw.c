@@ -46,6 +46,7 @@ static const struct verbs_context_ops context_ops = {
 	.query_qp		= rnic_sw_query_qp,
 	.query_rt_values	= rnic_sw_query_rt_values,
 	.query_srq		= rnic_sw_query_srq,
+	.reg_dmabuf_mr		= rnic_sw_reg_dmabuf_mr,
 	.reg_mr			= rnic_sw_reg_mr,
 	.req_notify_cq		= rnic_sw_req_notify_cq,
 	.rereg_mr		= rnic_sw_rereg_mr,

@@ -24,6 +24,7 @@ bool bad_key;
 unsigned int switches;
 bool refuse_switch;
 struct played_region region;
+bool refuse_buffer;
 int bad_advice;
 
 int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
@@ -109,6 +110,22 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 {
 	region = (struct played_region){
 		.at = addr, .len = length, .iova = hca_va, .access = access,
+	};
+	vmr->ibv_mr.context = pd->context;
+	return 0;
+}
+
+int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+			  uint64_t iova, int fd, int access,
+			  struct verbs_mr *vmr,
+			  struct ibv_command_buffer *driver)
+{
+	CHECK(!driver);
+	if (refuse_buffer)
+		return EOPNOTSUPP;
+	region = (struct played_region){
+		.at = (void *)(uintptr_t)offset, .len = length, .iova = iova,
+		.fd = fd, .access = access,
 	};
 	vmr->ibv_mr.context = pd->context;
 	return 0;

@@ -44,9 +44,11 @@ extern struct played_region {	/* the last one registered, and what was advised *
 	size_t		len;
 	uint64_t	iova;
 	int		access;
+	int		fd;
 	uint32_t	advice, flags, num_sge;
 	struct ibv_sge	*sg;
 } region;
+extern bool refuse_buffer;	/* of another driver's */
 extern int bad_advice;		/* what the kernel says to any */
 extern struct rnic_sw_context own;
 

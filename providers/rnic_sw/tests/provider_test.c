@@ -415,6 +415,22 @@ static void test_on_demand(void)
 	CHECK(!rnic_sw_dereg_mr(verbs_get_mr(mr)));
 }
 
+/* Another driver's buffer comes to the kernel as it is */
+static void test_dmabuf(void)
+{
+	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
+	struct ibv_mr *mr;
+
+	mr = rnic_sw_reg_dmabuf_mr(&pd.ibpd, 0x3000, 0x500, 0x7000, 8, access);
+	CHECK(mr && region.at == (void *)0x3000 && region.len == 0x500);
+	CHECK(region.iova == 0x7000 && region.fd == 8);
+	CHECK(region.access == access);
+	CHECK(!rnic_sw_dereg_mr(verbs_get_mr(mr)));
+	refuse_buffer = true;
+	CHECK(!rnic_sw_reg_dmabuf_mr(&pd.ibpd, 0, 1, 0, 8, 0));
+	refuse_buffer = false;
+}
+
 static void test_clock(void)
 {
 	struct ibv_values_ex v = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
@@ -500,6 +516,7 @@ int main(void)
 	test_credentials();
 	test_query_port();
 	test_on_demand();
+	test_dmabuf();
 	test_clock();
 	test_llp();
 	printf("provider: %s\n", failures ? "FAILED" : "ok");
