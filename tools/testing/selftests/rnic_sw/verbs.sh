@@ -336,6 +336,8 @@ VERBS=$(t_prog verbs) || t_skip_all "the program verbs is not built (make)"
 MIB=${T_MIB:-2}
 # Whether what has passed with pinned regions is tried with those on demand: half a minute
 once_more=$([ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || echo yes)
+# whose buffers some cases are about
+! modprobe rnic_sw_exporter 2>/dev/null || t_defer t_unload rnic_sw_exporter
 one_device
 all_on_one_device
 t_case "send_2g" "DDP-48" huge

@@ -49,6 +49,17 @@ void trade_all(struct desk *d, size_t len, uint32_t seed, away_fn *away);
 /* The same, again and again, while another thread does @away to both buffers */
 void trade_under(struct desk *d, size_t len, uint32_t times, away_fn *away);
 
+/* How a peer is ended that wants what cannot be had (verbs_odp_wrong.c) ------- */
+
+struct counts {
+	uint64_t end, sent, got;
+};
+
+struct counts read_counts(const struct desk *d, const char *ends);
+/* One end for that reason, and one Terminate more */
+void check_counts(const struct desk *d, const char *ends, const struct counts *was);
+void both_down(struct desk *d);
+
 /* Pages that do not come (verbs_odp_stuck.c) --------------------------------- */
 
 /* What is stuck is in the client's buffer, or in the server's */

@@ -63,11 +63,7 @@ struct remote {
 	const char		*ends;	/* the counter that tells */
 };
 
-struct counts {
-	uint64_t end, sent, got;
-};
-
-static struct counts read_counts(const struct desk *d, const char *ends)
+struct counts read_counts(const struct desk *d, const char *ends)
 {
 	return (struct counts){
 		.end = counter(&d->p.s, ends),
@@ -76,14 +72,14 @@ static struct counts read_counts(const struct desk *d, const char *ends)
 	};
 }
 
-static void check_counts(const struct desk *d, const char *ends, const struct counts *was)
+void check_counts(const struct desk *d, const char *ends, const struct counts *was)
 {
 	want_counted(&d->p.s, ends, was->end, 1);
 	want_counted(&d->p.s, "tx_terminates", was->sent, 1);
 	want_counted(&d->p.c, "rx_terminates", was->got, 1);
 }
 
-static void both_down(struct desk *d)
+void both_down(struct desk *d)
 {
 	want_async(d->p.s.id->verbs, IBV_EVENT_QP_ACCESS_ERR, d->p.s.qp);
 	want_async(d->p.c.id->verbs, IBV_EVENT_QP_REQ_ERR, d->p.c.qp);

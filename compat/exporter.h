@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the exporter of the tests needs of the newest kernel; included in front of it. */
+#ifndef _COMPAT_EXPORTER_H
+#define _COMPAT_EXPORTER_H
+
+#include <linux/dma-buf.h>
+#include <linux/mm.h>
+
+#ifndef HAVE_VM_FLAGS_SET
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+#endif
+
+#ifndef HAVE_DMABUF_INVALIDATE
+#define dma_buf_invalidate_mappings	dma_buf_move_notify
+#endif
+
+#endif

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Regions that are another driver's buffers (dma-buf): messages into them and out of
+ * them, while they stay and while they move.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/udmabuf.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "verbs_dmabuf.h"
+
+#define PAGES	24u
+#define TIMES	12u
+
+/* The driver ------------------------------------------------------------------ */
+
+static int exporter(void)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = open("/dev/rnic_sw_exporter", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		skip("no module rnic_sw_exporter: run builds it");
+	return fd;
+}
+
+int buffer_new(size_t pages, uint32_t flags)
+{
+	struct exporter_new arg = { .pages = pages, .flags = flags };
+	int fd = ioctl(exporter(), EXPORTER_NEW, &arg);
+
+	CHECK(fd >= 0, "%m");
+	return fd;
+}
+
+int buffer_try(unsigned long request, int fd)
+{
+	return ioctl(exporter(), request, &fd) ? errno : 0;
+}
+
+void buffer_move(int fd)
+{
+	int err = buffer_try(EXPORTER_MOVE, fd);
+
+	CHECK(!err, "%s", strerror(err));
+}
+
+void buffer_revoke(int fd)
+{
+	int err = buffer_try(EXPORTER_REVOKE, fd);
+
+	CHECK(!err, "%s", strerror(err));
+}
+
+void buffer_hold(int fd, enum exporter_hold how)
+{
+	struct exporter_held arg = { .fd = fd, .how = how };
+
+	CHECK(!ioctl(exporter(), EXPORTER_HOLD, &arg), "%m");
+}
+
+struct exporter_info buffer_info(int fd)
+{
+	struct exporter_info info = { .fd = fd };
+
+	CHECK(!ioctl(exporter(), EXPORTER_INFO, &info), "%m");
+	return info;
+}
+
+static void no_more(int fd, bool attached)
+{
+	const uint64_t until = now_ms() + patience(WC_MS);
+	struct exporter_info i;
+
+	while (i = buffer_info(fd), i.mapped || i.begun || (attached && i.attached)) {
+		CHECK(now_ms() < until, "attached %u, mapped %u, begun %u", i.attached,
+		      i.mapped, i.begun);
+		pause_ms(10);
+	}
+}
+
+void buffer_left(int fd)
+{
+	no_more(fd, false);
+}
+
+void buffer_given_back(int fd)
+{
+	no_more(fd, true);
+}
+
+/* Regions --------------------------------------------------------------------- */
+
+void shared_map(struct buf *b, int fd, size_t off, size_t len)
+{
+	memset(b, 0, sizeof(*b));
+	b->len = b->map_len = len;
+	b->map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
+	CHECK(b->map != MAP_FAILED, "%m");
+	b->at = b->map;
+}
+
+/* Kernels before 6.2 leave an importer no way to follow a buffer */
+static bool kernel_follows(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	char line[512];
+	bool can = false;
+
+	CHECK(f, "%m");
+	while (!can && fgets(line, sizeof(line), f))
+		can = strstr(line, " dma_buf_vmap_unlocked");
+	fclose(f);
+	return can;
+}
+
+void shared_reg(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access)
+{
+	b->mr = ibv_reg_dmabuf_mr(pd, off, b->len, (uintptr_t)b->at, fd, access);
+	if (!b->mr && errno == EOPNOTSUPP && !kernel_follows())
+		skip("this kernel's importers cannot follow buffers that move");
+	CHECK(b->mr, "%m");
+}
+
+static struct {
+	const struct buf *client;
+	int c, s;
+} files;
+
+int shared_fd(const struct desk *d, const struct buf *b)
+{
+	return b == &d->c ? files.c : files.s;
+}
+
+void shared_move(struct buf *b)
+{
+	buffer_move(b == files.client ? files.c : files.s);
+}
+
+void shared_desk(struct desk *d, size_t pages, uint32_t flags)
+{
+	const size_t len = pages * page_size();
+
+	pair_open(&d->p, &(struct opts){});
+	files.client = &d->c;
+	files.c = buffer_new(pages, flags);
+	files.s = buffer_new(pages, flags);
+	shared_map(&d->c, files.c, 0, len);
+	shared_map(&d->s, files.s, 0, len);
+	shared_reg(&d->c, d->p.c.pd, files.c, 0, RIGHTS_SHARED);
+	shared_reg(&d->s, d->p.s.pd, files.s, 0, RIGHTS_SHARED);
+}
+
+void shared_close(struct desk *d)
+{
+	odp_close(d);
+	buffer_given_back(files.c);
+	buffer_given_back(files.s);
+	CHECK(!close(files.c) && !close(files.s), "%m");
+}
+
+/* Messages -------------------------------------------------------------------- */
+
+static void messages(void)
+{
+	struct desk d;
+
+	shared_desk(&d, PAGES, 0);
+	trade_all(&d, d.s.len, 1, NULL);
+	shared_close(&d);
+}
+
+static void moved(void)
+{
+	uint64_t was;
+	struct desk d;
+
+	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	was = counter(&d.p.s, "dmabuf_moves");
+	trade_all(&d, d.s.len, 1, shared_move);
+	CHECK(counter(&d.p.s, "dmabuf_moves") > was, "nobody has heard of it");
+	trade_under(&d, d.s.len, rounds(TIMES) ?: 1, shared_move);
+	shared_close(&d);
+}
+
+/* Two regions of one buffer: when it has moved neither finds where it was */
+static void two_regions(void)
+{
+	const size_t len = PAGES * page_size();
+	struct desk d;
+
+	pair_open(&d.p, &(struct opts){});
+	files.client = NULL;
+	files.s = files.c = buffer_new(2 * PAGES, EXPORTER_MOVES);
+	shared_map(&d.c, files.c, 0, len);
+	shared_map(&d.s, files.c, len, len);
+	shared_reg(&d.c, d.p.c.pd, files.c, 0, RIGHTS_SHARED);
+	shared_reg(&d.s, d.p.s.pd, files.c, len, RIGHTS_SHARED);
+	trade_all(&d, len, 1, shared_move);
+	trade_under(&d, len, rounds(TIMES) ?: 1, shared_move);
+	odp_close(&d);
+	buffer_given_back(files.c);
+}
+
+/* From an odd place in it on, as long as the addresses are alike */
+static void part(void)
+{
+	const size_t page = page_size(), off = 3 * page + 100;
+	struct desk d;
+
+	shared_desk(&d, PAGES, 0);
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	d.s.mr = ibv_reg_dmabuf_mr(d.p.s.pd, off, 5000, 0x70000000 + 100, files.s,
+				   RIGHTS_SHARED);
+	CHECK(d.s.mr, "%m");
+	buf_fill(&d.c, 0, 5000, 8);
+	memset(d.s.at, 0x5a, d.s.len);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c, .len = 5000,
+		.raddr = 0x70000000 + 100, .rkey = d.s.mr->rkey });
+	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	do_job(&d.p.c, &(struct job){
+		.id = 2, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .off = 6000,
+		.len = 5000, .raddr = 0x70000000 + 100, .rkey = d.s.mr->rkey });
+	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
+	CHECK(!memcmp(d.c.at, d.c.at + 6000, 5000), "read back otherwise");
+	CHECK(!memcmp(d.c.at, d.s.at + off, 5000), "elsewhere");
+	CHECK(d.s.at[off - 1] == 0x5a && d.s.at[off + 5000] == 0x5a, "beside it");
+	/* one octet behind its end, which lies in the buffer all the same */
+	do_job(&d.p.c, &(struct job){
+		.id = 3, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = 5000,
+		.raddr = 0x70000000 + 101, .rkey = d.s.mr->rkey });
+	want_status(d.p.c.scq, 3, IBV_WC_REM_ACCESS_ERR);
+}
+
+static void ping(struct desk *d, enum ibv_wr_opcode op)
+{
+	do_job(&d->p.c, &(struct job){
+		.id = 1, .op = op, .flags = SIG, .b = &d->c, .len = d->s.len,
+		.raddr = (uintptr_t)d->s.at, .rkey = d->s.mr->rkey });
+	want_ok(d->p.c.scq, 1, op == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ :
+							IBV_WC_RDMA_WRITE);
+}
+
+/*
+ * Others than the CPU see what has come when the exporter has heard the end of the
+ * access: soon after the last message, and at once after deregistration.  And a message
+ * after that sees what they have done.
+ */
+static void seen_by_others(void)
+{
+	struct desk d;
+
+	shared_desk(&d, PAGES, EXPORTER_SHADOW);
+	buffer_left(files.c);
+	buf_fill(&d.c, 0, d.c.len, 1);
+	ping(&d, IBV_WR_RDMA_WRITE);
+	all_have_come(&d);
+	buffer_left(files.s);
+	buf_has(&d.s, 0, d.s.len, 1);
+	buf_fill(&d.s, 0, d.s.len, 2);
+	ping(&d, IBV_WR_RDMA_READ);
+	CHECK(buffer_info(files.c).begins > 1, "no access was begun anew");
+	buffer_left(files.c);
+	buf_has(&d.c, 0, d.c.len, 2);
+	ping(&d, IBV_WR_RDMA_WRITE);
+	all_have_come(&d);
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	d.s.mr = NULL;
+	CHECK(!buffer_info(files.s).begun, "not given back");
+	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "other octets");
+	shared_close(&d);
+}
+
+/* The region keeps the buffer, and whose it is */
+static void file_closed(void)
+{
+	const char *refs = "/sys/module/rnic_sw_exporter/refcnt";
+	struct desk d;
+	long was;
+
+	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	was = number_in(refs, "");
+	CHECK(!munmap(d.s.map, d.s.map_len) && !close(files.s), "%m");
+	d.s.map = NULL;
+	buf_fill(&d.c, 0, d.c.len, 3);
+	ping(&d, IBV_WR_RDMA_WRITE);
+	buf_clear(&d.c);
+	ping(&d, IBV_WR_RDMA_READ);
+	buf_has(&d.c, 0, d.c.len, 3);
+	CHECK(number_in(refs, "") == was, "the module could go: %ld, not %ld",
+	      number_in(refs, ""), was);
+	odp_close(&d);
+	while (number_in(refs, "") >= was)
+		pause_ms(10);
+}
+
+/* Objects --------------------------------------------------------------------- */
+
+static void refused(struct ibv_pd *pd, int want, uint64_t off, size_t len, int fd,
+		    int access, int line)
+{
+	struct ibv_mr *mr = ibv_reg_dmabuf_mr(pd, off, len, off, fd, access);
+
+	CHECK(!mr, "line %d: not refused", line);
+	CHECK(errno == want, "line %d: %m, want %s", line, strerror(want));
+}
+
+#define REFUSED(want, ...)	refused(p.c.pd, want, __VA_ARGS__, __LINE__)
+
+static void refusals(void)
+{
+	const size_t page = page_size(), len = 2 * page;
+	struct ibv_mr *mr;
+	struct pair p;
+	int fd;
+
+	fd = buffer_new(2, 0);
+	pair_open(&p, &(struct opts){});
+	REFUSED(EINVAL, 0, 0, fd, RIGHTS_ALL);
+	REFUSED(EINVAL, 0, len + 1, fd, RIGHTS_ALL);
+	REFUSED(EINVAL, 1, len, fd, RIGHTS_ALL);
+	REFUSED(EINVAL, len, 1, fd, RIGHTS_ALL);
+	REFUSED(EINVAL, -page, len, fd, RIGHTS_ALL);
+	REFUSED(EINVAL, 0, len, fd, IBV_ACCESS_REMOTE_WRITE);
+	REFUSED(EINVAL, 0, len, fd, RIGHTS_ALL | IBV_ACCESS_ON_DEMAND);
+	REFUSED(EINVAL, 0, len, fd, RIGHTS_ALL | IBV_ACCESS_MW_BIND);
+	REFUSED(EBADF, 0, len, 999, RIGHTS_ALL);
+	REFUSED(EINVAL, 0, len, new_file(2), RIGHTS_ALL);
+	CHECK(!buffer_info(fd).attached, "something is left");
+	fd = buffer_new(2, EXPORTER_NOT_MAPPED);
+	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
+	fd = buffer_new(2, EXPORTER_IOMEM);
+	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
+	CHECK(!buffer_info(fd).attached && !buffer_info(fd).mapped &&
+	      !buffer_info(fd).begun, "something is left");
+	fd = buffer_new(2, EXPORTER_READ_ONLY);
+	REFUSED(EACCES, 0, len, fd, IBV_ACCESS_LOCAL_WRITE);
+	REFUSED(EACCES, 0, len, fd, RIGHTS_ALL);
+	mr = ibv_reg_dmabuf_mr(p.c.pd, 0, len, 0, fd, IBV_ACCESS_REMOTE_READ);
+	CHECK(mr && !ibv_dereg_mr(mr), "%m");
+	pair_close(&p);
+}
+
+/* The library has it refused.  The kernel hears it of who does not use that one */
+static int change(struct buf *b, int what, void *at, int access)
+{
+	struct {
+		struct ibv_mr	mr;
+		int		type;
+	} *known = (void *)b->mr;
+	const int type = known->type;
+	int err;
+
+	CHECK(ibv_rereg_mr(b->mr, what, NULL, at, b->len, access), "by the library");
+	known->type = 0;
+	err = ibv_rereg_mr(b->mr, what, NULL, at, b->len, access) ? errno : 0;
+	known->type = type;
+	return err;
+}
+
+/* Its rights may change, but not become more than there were to begin with */
+static void changed(void)
+{
+	const int rights = IBV_REREG_MR_CHANGE_ACCESS, read = IBV_ACCESS_REMOTE_READ;
+	struct desk d;
+	int err;
+
+	shared_desk(&d, 2, 0);
+	buf_fill(&d.s, 0, d.s.len, 6);
+	CHECK(!change(&d.s, rights, d.s.at, read), "%m");
+	ping(&d, IBV_WR_RDMA_READ);
+	buf_has(&d.c, 0, d.c.len, 6);
+	CHECK(!change(&d.s, rights, d.s.at, RIGHTS_SHARED), "%m");
+	trade_all(&d, d.s.len, 1, NULL);
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	shared_reg(&d.s, d.p.s.pd, files.s, 0, read);
+	err = change(&d.s, rights, d.s.at, RIGHTS_SHARED);
+	CHECK(err == EOPNOTSUPP, "%s", strerror(err));
+	err = change(&d.s, rights, d.s.at, read | IBV_ACCESS_ON_DEMAND);
+	CHECK(err == EOPNOTSUPP, "%s", strerror(err));
+	buf_fill(&d.s, 0, d.s.len, 7);
+	ping(&d, IBV_WR_RDMA_READ);
+	buf_has(&d.c, 0, d.c.len, 7);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
+		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
+	both_down(&d);
+}
+
+/* A program's own file in memory, as the kernel's own exporter has it */
+static int own_buffer(int file, size_t len)
+{
+	struct udmabuf_create arg = { .memfd = file, .size = len };
+	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd;
+
+	if (dev < 0)
+		skip("no /dev/udmabuf: CONFIG_UDMABUF");
+	CHECK(!fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK), "%m");
+	fd = ioctl(dev, UDMABUF_CREATE, &arg);
+	CHECK(fd >= 0 && !close(dev), "%m");
+	return fd;
+}
+
+/* What has become of the file's name or length is all the same */
+static void udmabuf_side(struct buf *b, struct ibv_pd *pd)
+{
+	const size_t len = PAGES * page_size();
+	int file, fd;
+
+	file = memfd_create("rnic_sw-verbs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	CHECK(file >= 0 && !ftruncate(file, len), "%m");
+	fd = own_buffer(file, len);
+	shared_map(b, file, 0, len);
+	shared_reg(b, pd, fd, 0, RIGHTS_SHARED);
+	CHECK(!close(fd) && ftruncate(file, len / 2), "it was made shorter");
+	CHECK(!fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1), "%m");
+	CHECK(!close(file), "%m");
+}
+
+static void udmabuf(void)
+{
+	struct desk d;
+
+	pair_open(&d.p, &(struct opts){});
+	udmabuf_side(&d.c, d.p.c.pd);
+	udmabuf_side(&d.s, d.p.s.pd);
+	trade_all(&d, d.s.len, 1, NULL);
+	odp_close(&d);
+}
+
+#define T(fn, s)	CASE("dmabuf_" #fn, fn, s, "")
+
+const struct test dmabuf_tests[] = {
+	T(messages, 0), T(moved, 60), T(two_regions, 60), T(part, 0), T(seen_by_others, 0),
+	T(file_closed, 0), T(refusals, 0), T(changed, 0), T(udmabuf, 0),
+	{}
+};

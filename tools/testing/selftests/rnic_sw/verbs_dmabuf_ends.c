@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Buffers of another driver's that are taken away, or do not come: who wants them is
+ * ended as by a region that has been deregistered, or waits, and nobody waits for ever.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "verbs_dmabuf.h"
+
+#define PAGES	16u
+
+/* Whoever deregisters waits a second for the exporter */
+#define SOON_MS	5000
+
+/* Taken away -------------------------------------------------------------------- */
+
+static void ask(struct desk *d, enum ibv_wr_opcode op)
+{
+	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		do_atom(&d->p.c, &(struct atom){
+			.id = 1, .op = op, .flags = SIG, .value = 1, .sink = &d->c,
+			.target = &d->s });
+	else
+		do_job(&d->p.c, &(struct job){
+			.id = 1, .op = op, .flags = SIG, .b = &d->c, .len = d->s.len,
+			.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at });
+}
+
+/* A peer asks for what has been taken away */
+static void remote(enum ibv_wr_opcode op, const char *ends)
+{
+	struct counts was;
+	struct ibv_wc wc;
+	struct desk d;
+
+	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	trade_all(&d, d.s.len, 1, NULL);
+	was = read_counts(&d, ends);
+	buffer_revoke(shared_fd(&d, &d.s));
+	do_recv(&d.p.s, 7, NULL, 0, 0);
+	ask(&d, op);
+	wc = next_wc(d.p.c.scq);
+	/* a Write may have completed before the peer complained */
+	CHECK(op == IBV_WR_RDMA_WRITE || wc.status == IBV_WC_REM_ACCESS_ERR, "%s",
+	      ibv_wc_status_str(wc.status));
+	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
+	both_down(&d);
+	check_counts(&d, ends, &was);
+	odp_free(&d);
+}
+
+static void revoked_write(void)
+{
+	remote(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
+}
+
+static void revoked_read(void)
+{
+	remote(IBV_WR_RDMA_READ, "end_rdmap_stag");
+}
+
+static void revoked_atomic(void)
+{
+	remote(IBV_WR_ATOMIC_FETCH_AND_ADD, "end_rdmap_stag");
+}
+
+/* The program's own: what it sends, and where it receives */
+static void revoked_send(void)
+{
+	struct desk d;
+
+	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	buffer_revoke(shared_fd(&d, &d.c));
+	do_send(&d.p.c, 1, &d.c, 5, 5000);
+	want_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	odp_free(&d);
+}
+
+static void revoked_recv(void)
+{
+	struct desk d;
+
+	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	buffer_revoke(shared_fd(&d, &d.s));
+	do_recv(&d.p.s, 1, &d.s, 5, 5000);
+	do_send(&d.p.c, 2, &d.c, 5, 5000);
+	want_status(d.p.s.rcq, 1, IBV_WC_LOC_PROT_ERR);
+	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	odp_free(&d);
+}
+
+static void *revoke_soon(void *fd)
+{
+	pause_ms(20);
+	buffer_revoke(*(int *)fd);
+	return NULL;
+}
+
+/* In the middle of many messages */
+static void amid(enum ibv_wr_opcode op, const char *ends)
+{
+	struct counts was;
+	pthread_t thread;
+	struct ibv_wc wc;
+	struct desk d;
+	int fd;
+
+	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	was = read_counts(&d, ends);
+	fd = shared_fd(&d, &d.s);
+	CHECK(!pthread_create(&thread, NULL, revoke_soon, &fd), "%m");
+	do {
+		struct job j = { .id = 1, .op = op, .flags = SIG, .b = &d.c,
+				 .len = d.s.len, .rkey = d.s.mr->rkey,
+				 .raddr = (uintptr_t)d.s.at };
+
+		if (try_job(&d.p.c, &j))
+			break;
+		wc = next_wc(d.p.c.scq);
+	} while (!wc.status);
+	CHECK(!pthread_join(thread, NULL), "%m");
+	both_down(&d);
+	check_counts(&d, ends, &was);
+	odp_free(&d);
+}
+
+static void revoked_amid_writes(void)
+{
+	amid(IBV_WR_RDMA_WRITE, "end_ddp_tagged_stag");
+}
+
+static void revoked_amid_reads(void)
+{
+	amid(IBV_WR_RDMA_READ, "end_rdmap_stag");
+}
+
+/* Nobody can register it any more */
+static void revoked_before(void)
+{
+	int fd = buffer_new(2, 0);
+	struct ibv_mr *mr;
+	struct pair p;
+
+	buffer_revoke(fd);
+	pair_open(&p, &(struct opts){});
+	mr = ibv_reg_dmabuf_mr(p.c.pd, 0, page_size(), 0, fd, RIGHTS_SHARED);
+	CHECK(!mr && errno == ENODEV, "%m");
+	buffer_given_back(fd);
+	pair_close(&p);
+}
+
+/* Held ---------------------------------------------------------------------------- */
+
+struct held {
+	struct desk	d;
+	int		fd;
+};
+
+/* A Write waits for the server's buffer */
+static void hold(struct held *h, enum exporter_hold how, uint32_t flags)
+{
+	shared_desk(&h->d, PAGES, flags);
+	h->fd = shared_fd(&h->d, &h->d.s);
+	buffer_left(h->fd);
+	buffer_hold(h->fd, how);
+	buf_fill(&h->d.c, 0, h->d.c.len, 1);
+	ask(&h->d, IBV_WR_RDMA_WRITE);
+	pause_ms(50);
+}
+
+/* Others go on meanwhile, and then it does */
+static void waits(enum exporter_hold how)
+{
+	struct held h;
+	struct pair q;
+
+	hold(&h, how, EXPORTER_MOVES);
+	pair_open(&q, &(struct opts){});
+	do_recv(&q.s, 1, NULL, 0, 0);
+	do_job(&q.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
+	want_recv(q.s.rcq, 1, 0);
+	want_ok(q.c.scq, 2, IBV_WC_SEND);
+	pair_close(&q);
+	buffer_hold(h.fd, EXPORTER_FREE);
+	want_ok(h.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	all_have_come(&h.d);
+	CHECK(!memcmp(h.d.c.at + 1, h.d.s.at + 1, h.d.s.len - 1), "other octets");
+	shared_close(&h.d);
+}
+
+static void held_begin(void)
+{
+	waits(EXPORTER_HOLD_BEGIN);
+}
+
+static void held_map(void)
+{
+	waits(EXPORTER_HOLD_MAP);
+}
+
+/* The region goes all the same, and who waits finds it gone */
+static void goes(enum exporter_hold how)
+{
+	struct counts was;
+	struct held h;
+	uint64_t t;
+
+	hold(&h, how, 0);
+	was = read_counts(&h.d, "end_ddp_tagged_stag");
+	t = now_ms();
+	CHECK(!ibv_dereg_mr(h.d.s.mr), "%m");
+	t = now_ms() - t;
+	CHECK(t < patience(SOON_MS), "it took %llu ms", (unsigned long long)t);
+	h.d.s.mr = NULL;
+	both_down(&h.d);
+	check_counts(&h.d, "end_ddp_tagged_stag", &was);
+	CHECK(buffer_info(h.fd).attached, "nobody waits");
+	buffer_hold(h.fd, EXPORTER_FREE);
+	buffer_given_back(h.fd);
+	odp_free(&h.d);
+}
+
+static void held_begin_goes(void)
+{
+	goes(EXPORTER_HOLD_BEGIN);
+}
+
+static void held_map_goes(void)
+{
+	goes(EXPORTER_HOLD_MAP);
+}
+
+/* Whose queue pair it is may end meanwhile */
+static void held_destroyed(void)
+{
+	struct held h;
+
+	hold(&h, EXPORTER_HOLD_BEGIN, 0);
+	rdma_destroy_qp(h.d.p.s.id);
+	h.d.p.s.qp = NULL;
+	buffer_hold(h.fd, EXPORTER_FREE);
+	odp_free(&h.d);
+	buffer_given_back(h.fd);
+}
+
+/* ... and the whole program, though the buffer is another one's, too */
+static void held_killed(void)
+{
+	int fd = buffer_new(PAGES, EXPORTER_MOVES), status;
+	struct desk d;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (!pid) {
+		shared_desk(&d, PAGES, 0);
+		CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+		shared_reg(&d.s, d.p.s.pd, fd, 0, RIGHTS_SHARED);
+		buffer_left(fd);
+		buffer_hold(fd, EXPORTER_HOLD_BEGIN);
+		ask(&d, IBV_WR_RDMA_WRITE);
+		pause_ms(50);
+		raise(SIGKILL);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "%x", status);
+	buffer_move(fd);
+	buffer_hold(fd, EXPORTER_FREE);
+	buffer_given_back(fd);
+}
+
+#define T(fn)	CASE("dmabuf_" #fn, fn, 0, "")
+
+const struct test dmabuf_ends_tests[] = {
+	T(revoked_write), T(revoked_read), T(revoked_atomic), T(revoked_send),
+	T(revoked_recv), T(revoked_amid_writes), T(revoked_amid_reads), T(revoked_before),
+	T(held_begin), T(held_map), T(held_begin_goes), T(held_map_goes), T(held_destroyed),
+	T(held_killed),
+	{}
+};
