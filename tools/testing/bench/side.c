@@ -12,6 +12,7 @@
 #define BATCH		16
 #define TIMEOUT_MS	3000
 #define WINDOW_MIN	(1u << 20)
+#define HUGE_PAGE	((size_t)2 << 20)
 
 /* Messages take turns in a window of at least this much */
 size_t window_of(const struct options *opt)
@@ -85,13 +86,39 @@ static int access_of(const struct options *opt)
 	       (opt->on_demand ? IBV_ACCESS_ON_DEMAND : 0);
 }
 
+/*
+ * In huge pages where the kernel has them: how many small ones happen to lie side by side
+ * would change from run to run, and with it what a message costs.
+ */
+static uint8_t *in_huge_pages(size_t len)
+{
+	uint8_t *buf;
+
+	len = (len + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	buf = aligned_alloc(HUGE_PAGE, len);
+	if (!buf)
+		die("aligned_alloc");
+	madvise(buf, len, MADV_HUGEPAGE);
+	return buf;
+}
+
+static uint8_t *in_pages(size_t len)
+{
+	void *buf = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (buf == MAP_FAILED)
+		die("mmap");
+	madvise(buf, len, MADV_NOHUGEPAGE);
+	return buf;
+}
+
 static void make_buffer(struct side *s)
 {
 	s->window = window_of(s->opt);
-	s->buf = mmap(NULL, s->window + SPARE, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (s->buf == MAP_FAILED)
-		die("mmap");
+	/* one that is given up is to be one that is small */
+	s->buf = s->opt->faults ? in_pages(s->window + SPARE)
+			       : in_huge_pages(s->window + SPARE);
 	memset(s->buf, 0, s->window + SPARE);
 	s->mr = ibv_reg_mr(s->id->pd, s->buf, s->window + SPARE,
 			   access_of(s->opt));
