@@ -18,6 +18,23 @@ pingpong() {
 	nothing_left
 }
 
+# Both ends' buffers are more than twice what both may have
+squeezed() {
+	local size=16000003
+	needs fi_pingpong libfabric-bin
+	need_implicit
+	squeeze 24
+	t_port
+	t_both "" "$PORT" \
+		"${IN_GROUP[@]}" env LD_PRELOAD="$IMPLICIT" \
+			fi_pingpong -p verbs -e msg -d "$B_DEV" -c -I 2 -S $size -B "$PORT" -- \
+		"${IN_GROUP[@]}" env LD_PRELOAD="$IMPLICIT" \
+			fi_pingpong -p verbs -e msg -d "$A_DEV" -c -I 2 -S $size -P "$PORT" "$B4"
+	t_check "it registered nothing" [ -s "$IMPLICIT_LOG" ]
+	t_check "it was never at its limit" was_squeezed
+	nothing_left
+}
+
 shown() {
 	needs fi_info libfabric-bin
 	fi_info -p verbs -d iw0 | tee "$T_CASE/info"
@@ -33,4 +50,5 @@ t_case "fi_pingpong: every octet, without connection" "" moved pingpong 'verbs;o
 t_case "fi_pingpong: connected, all memory on demand" "" moved implicitly pingpong verbs msg
 t_case "fi_pingpong: without connection, all memory on demand" "" \
 	moved implicitly pingpong 'verbs;ofi_rxm' rdm
+t_case "fi_pingpong: more than its control group may have, all memory on demand" "" moved squeezed
 t_end

@@ -5,6 +5,7 @@
 # libibverbs and librdmacm, program_*.sh; sourced, and sources lib.sh.
 
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/memory.sh"
 
 # needs PROGRAM PACKAGE: in a case
 needs() { command -v "$1" >/dev/null || t_skip "no $1 here (package $2)"; }
@@ -32,14 +33,18 @@ moved() {
 	t_check "it made no connection by $A_DEV" [ "$(connects)" -gt "$before" ]
 }
 
-# implicitly COMMAND ARGS...: whatever it registers is all of its memory, on demand
-implicitly() {
-	local lib
+# IMPLICIT: preloaded, it makes of whatever a program registers all of its memory, on demand
+need_implicit() {
 	ibv_devinfo -v -d "$A_DEV" | grep -q ODP_SUPPORT_IMPLICIT ||
 		t_skip "this kernel has no on-demand paging for the device"
-	lib=$(t_prog implicit.so) || t_skip "implicit.so is not built (make)"
+	IMPLICIT=$(t_prog implicit.so) || t_skip "implicit.so is not built (make)"
 	export IMPLICIT_LOG=$T_CASE/implicit
-	LD_PRELOAD=$lib "$@"
+}
+
+# implicitly COMMAND ARGS...
+implicitly() {
+	need_implicit
+	LD_PRELOAD=$IMPLICIT "$@"
 	t_check "it registered nothing" [ -s "$IMPLICIT_LOG" ]
 }
 

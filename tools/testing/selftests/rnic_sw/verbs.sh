@@ -6,6 +6,7 @@
 # delays, and whose MTU changes under way.
 
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/memory.sh"
 
 # Both ends are one process: it must see the devices of either namespace, so
 # they are all the first namespace's. As before when the script ends.
@@ -45,25 +46,6 @@ all_on_one_device() {
 	done < <("$VERBS" -l)
 }
 
-# groups CONTROLLER: in the version 2 hierarchy of control groups, wherever it is
-groups() {
-	local at
-	at=$(findmnt -n -t cgroup2 -o TARGET | head -n 1)
-	if [ -z "$at" ]; then
-		at=$(mktemp -d)
-		t_defer rmdir "$at"
-		mount -t cgroup2 cgroup2 "$at" 2>/dev/null || t_skip "no control groups here"
-		t_defer umount "$at"
-	fi
-	grep -qw "$1" "$at/cgroup.controllers" || t_skip "no control group for $1 here"
-	GROUP=$at/rnic_sw-test
-	echo "+$1" >"$at/cgroup.subtree_control"
-	mkdir "$GROUP"
-	t_defer rmdir "$GROUP"
-}
-
-in_group() { bash -c 'echo $$ >"$1/cgroup.procs" && exec "${@:2}"' - "$GROUP" "$@"; }
-
 # An administrator's limit: who has used it up gets no more, others do.
 limited() {
 	groups rdma
@@ -86,24 +68,6 @@ charged() {
 		charge_connects
 }
 
-# swap MIB: somewhere to swap to, in memory itself: compressed, or a file there
-swap() {
-	local dev file=$T_CASE/swap
-	[ -e /proc/swaps ] || t_skip "no swap in this kernel: CONFIG_SWAP"
-	if modprobe zram 2>/dev/null && [ -e /sys/class/zram-control/hot_add ]; then
-		dev=/dev/zram$(cat /sys/class/zram-control/hot_add)
-		t_defer eval "echo ${dev#/dev/zram} >/sys/class/zram-control/hot_remove"
-		echo "$1M" >"/sys/block/${dev#/dev/}/disksize"
-	else
-		truncate -s "$1M" "$file" && dev=$(losetup -f --show "$file") ||
-			t_skip "nothing to swap to: CONFIG_ZRAM, or CONFIG_BLK_DEV_LOOP"
-		t_defer rm -f "$file"
-		t_defer losetup -d "$dev"
-	fi
-	mkswap "$dev" >/dev/null && swapon "$dev"
-	t_defer swapoff "$dev"
-}
-
 # on_demand CASE...: regions of cases that do not say how are on demand
 on_demand() {
 	one odp_caps
@@ -117,11 +81,9 @@ swapped() {
 
 # A limit far below what the program has registered
 squeezed() {
-	swap 256
-	groups memory
-	echo $((12 << 20)) >"$GROUP/memory.max"
+	squeeze 12
 	or_skip in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
-	grep . "$GROUP"/memory.{events,swap.peak} 2>/dev/null || :
+	t_check "it was never at its limit" was_squeezed
 }
 
 paging() {
