@@ -248,10 +248,14 @@ int rnic_netdev_init(void)
 
 /**
  * rnic_netdev_exit - all devices go, and no new ones can be made
+ *
+ * Consumers take their leave over connections that stand, as when one device is
+ * deleted.  A notifier that goes is told of each interface that it goes, and
+ * would have them end first.
  */
 void rnic_netdev_exit(void)
 {
 	rdma_link_unregister(&link_ops);
-	unregister_netdevice_notifier(&notifier);
 	ib_unregister_driver(DRIVER_ID);
+	unregister_netdevice_notifier(&notifier);
 }

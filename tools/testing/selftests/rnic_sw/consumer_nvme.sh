@@ -112,6 +112,24 @@ target_away() {
 	t_until "$T_TIME" is_live
 }
 
+broken() { dmesg | grep -c "starting error recovery" || true; }
+
+# The host takes its leave of a target that answers. When it has begun to, and then the
+# connection breaks, it waits for half a minute.
+in_order() {
+	local before
+	scene
+	up
+	load
+	before=$(broken)
+	gone_device module
+	t_check "the connections broke first" [ "$(broken)" -eq "$before" ]
+	load_breaks_off
+	down
+	new_device
+	nothing_left
+}
+
 modules_go() {
 	scene
 	up
@@ -126,5 +144,6 @@ disk_cases NVMe
 t_case "NVMe: four queues" "" queues
 t_case "NVMe: the controller is reset under load" "" disk_under_load resets
 t_case "NVMe: the target goes and comes under load" "" disk_under_load target_away
+t_case "NVMe: the module is unloaded, in good order" "" in_order
 t_case "NVMe: host and target are unloaded" "" modules_go
 t_end

@@ -113,9 +113,9 @@ no_device() { [ ! -e /sys/class/infiniband/iw0 ]; }
 # kernel warns of it, as the moment may be.
 warns_of_nvme() { printf '6.18\n%s\n' "$(uname -r)" | sort -CV; }
 
-# goes HOW: the interface does, under writes that do not end by themselves. What the
-# consumer then asks its peer for does not come any more: it has to hear that at once,
-# or it waits for half a minute, and so does whoever took the interface away.
+# goes HOW: the interface or the module does, under writes that do not end by themselves.
+# What the consumer asks its peer for without an interface does not come any more: it has
+# to hear that at once, or it waits for half a minute, and so does whoever took that away.
 goes() {
 	local began took
 	! warns_of_nvme || [ -n "${T_WARN:-}" ] ||
@@ -144,6 +144,18 @@ moved() {
 	ip link set t0 netns rnic-c
 }
 
+broken() { dmesg | grep -c "starting error recovery" || true; }
+
+# The target answers until the host has taken its leave, which may have begun to when a
+# connection breaks, and then waits for half a minute
+unloaded() {
+	local before
+	before=$(broken)
+	t_defer modprobe rnic_sw
+	modprobe -r rnic_sw
+	t_check "the connections broke first" [ "$(broken)" -eq "$before" ]
+}
+
 # The kernel has no environment that says it
 over_llp() { [ -z "${T_LLP:-}" ] || echo "$T_LLP" >/sys/class/infiniband/iw0/llp/connect; }
 
@@ -154,4 +166,5 @@ t_case "NVMe over RDMA: what is written is read" "DDP-126 SEC-1" nvme
 t_undo
 t_case "NVMe over RDMA: the interface is deleted" "" goes deleted
 t_case "NVMe over RDMA: the interface is moved" "" goes moved
+t_case "NVMe over RDMA: the module is unloaded" "" goes unloaded
 t_end
