@@ -47,6 +47,7 @@ data() {
 }
 
 link() {
+	[ "$T_RDMA" = rnic_sw ] || t_skip "$T_RDMA does not count what has come"
 	scene
 	up
 	files_load

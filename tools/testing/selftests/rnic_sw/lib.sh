@@ -256,7 +256,7 @@ t_in() {
 }
 
 t_link() {
-	t_in "${3:-}" rdma link add "$1" type rnic_sw netdev "$2" || return
+	t_in "${3:-}" rdma link add "$1" type "${T_RDMA:-rnic_sw}" netdev "$2" || return
 	[ "${RNIC_SW_LLP:-}" != sctp ] || t_listens_on "$1" both "${3:-}"
 }
 
