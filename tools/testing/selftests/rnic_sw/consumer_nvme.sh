@@ -130,6 +130,14 @@ in_order() {
 	nothing_left
 }
 
+# Not "refused by remote application": there is none
+nobody() {
+	scene
+	told "Connect rejected: status -104 (reset by remote host)" \
+		sh -c "echo transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN >/dev/nvme-fabrics"
+	nothing_left
+}
+
 modules_go() {
 	scene
 	up
@@ -145,5 +153,6 @@ t_case "NVMe: four queues" "" queues
 t_case "NVMe: the controller is reset under load" "" disk_under_load resets
 t_case "NVMe: the target goes and comes under load" "" disk_under_load target_away
 t_case "NVMe: the module is unloaded, in good order" "" in_order
+t_case "NVMe: nobody listens" "" nobody
 t_case "NVMe: host and target are unloaded" "" modules_go
 t_end

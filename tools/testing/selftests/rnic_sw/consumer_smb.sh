@@ -104,7 +104,9 @@ modules_go() {
 	scene
 	up
 	down
-	modprobe -r cifs ksmbd
+	# the client's thread ends a moment after the mount
+	t_until "$T_TIME" modprobe -r cifs
+	modprobe -r ksmbd
 	modprobe -a ksmbd cifs
 }
 

@@ -75,6 +75,15 @@ target_away() {
 	t_until "$T_TIME" rport_is running
 }
 
+# The reason is -ECONNRESET, as ib_srp prints it
+nobody() {
+	scene
+	t_port
+	told "REJ reason 0xffffff98" sh -c \
+		"echo id_ext=1,ioc_guid=1,dest=$B4:$PORT >/sys/class/infiniband_srp/srp-iw0-1/add_target"
+	nothing_left
+}
+
 modules_go() {
 	scene
 	up
@@ -92,5 +101,6 @@ modprobe ib_srp reconnect_delay=1 fast_io_fail_tmo=off dev_loss_tmo=60 ||
 disk_cases SRP
 t_case "SRP: the target goes and comes under load" "" disk_under_load target_away
 t_case "SRP: five times connected" "" lio_again_and_again
+t_case "SRP: nobody listens" "" nobody
 t_case "SRP: initiator and target are unloaded" "" modules_go
 t_end
