@@ -43,6 +43,8 @@ class Tree:
             f.write(text)
         if os.path.exists(path):
             shutil.copymode(path, path + ".new")
+        elif text.startswith("#!"):
+            os.chmod(path + ".new", 0o755)
         os.replace(path + ".new", path)
 
     def git(self, *command, **more):

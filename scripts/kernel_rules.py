@@ -11,6 +11,7 @@ from exporting import NotDone
 
 ROOM = "drivers/infiniband/sw/rnic_sw"
 PAGES = "Documentation/infiniband/rnic_sw"
+TESTS = "tools/testing/selftests/drivers/infiniband/rnic_sw"
 SCTP_MODULE = "iw_sctp_ddp"
 CAST = re.compile(r"\((?:struct )?\w+ \*+\)")
 
@@ -18,7 +19,9 @@ CAST = re.compile(r"\((?:struct )?\w+ \*+\)")
 def place(path):
     """Where a file of this tree stands in the kernel's."""
     for here, there in (("compat/", ""), ("include/ddp/", f"{ROOM}/ddp/"), ("drivers/rnic_sw/", f"{ROOM}/"),
-                        ("drivers/", f"{ROOM}/"), ("Documentation/", f"{PAGES}/")):
+                        ("drivers/", f"{ROOM}/"), ("Documentation/", f"{PAGES}/"),
+                        ("tools/testing/selftests/rnic_sw/", f"{TESTS}/"),
+                        ("tools/testing/rawpeer/", f"{TESTS}/rawpeer/")):
         if path.startswith(here):
             return there + path[len(here):]
     return path
@@ -289,3 +292,42 @@ def _alive(paragraph, dead):
         first = max(at[0] - 1, 0)
         del pieces[first:first + 2]
     return "".join(pieces)
+
+
+# Selftests -----------------------------------------------------------------
+
+def replaced(text, pattern, new):
+    text, n = re.subn(pattern, new, text, flags=re.M)
+    if not n:
+        raise NotDone(f"a rule for the selftests does not fit: {pattern}")
+    return text
+
+
+def selftest(text, name, staying):
+    """A file of theirs, whose neighbours @staying do not go along. There is no provider
+    to be built there, and the raw peer is in a folder of theirs."""
+    if name == "Makefile":
+        return tests_makefile(text, staying)
+    if name == "lib.sh":
+        text = replaced(text, r"^\tlocal build=.*build-provider\n", "")
+        text = replaced(text, r'^\t\[ -x "\$build" \] \|\| (t_skip_all .*)\n\teval .*\n', r"\t\1\n")
+        text = replaced(text, "The provider of this tree, unless another one is named or installed",
+                        "The provider is installed, or named")
+    if name == "wire.py":
+        text = replaced(text, r"^    build = .*build-provider.*\n    if not .*\n    (    ktap.skip_all.*\n)(?:    .*\n)+",
+                        r"\1")
+        text = replaced(text, r'^for place in .*\n    if .*\n.*\n        break\nelse:\n.*\n', "sys.path.insert(0, HERE)\n")
+    text = text.replace("$T_DIR/../../rawpeer", "$T_DIR/rawpeer")
+    return text.replace("tools/testing/rawpeer", "rawpeer")
+
+
+def tests_makefile(text, staying):
+    programs = [f[:-2] for f in staying if f.endswith(".c")]
+    for file in staying + programs + [f"{p}.so" for p in programs]:
+        text = re.sub(rf"^\w+ \+?:?= {re.escape(file)}\n", "", text, flags=re.M)
+    text = replaced(text, r", and see \./run\. .*\n# .*", ".")
+    # a heading with nothing below
+    text = re.sub(r"\n{3,}", "\n\n", replaced(text, r"(?<=\n\n)# .*\n(?=\n)", ""))
+    text = replaced(text, r"^TEST_FILES \+= pyverbs.*\n|(?<=^TEST_FILES \+= mate.py\n)", "TEST_FILES += rawpeer\n")
+    return replaced(text, r"^ifneq \(\$\(wildcard \.\./lib\.mk\).*\n((?:.*\n)*?)else\n(?:.*\n)*?endif\n",
+                    lambda m: m[1].replace("../lib.mk", "../../../lib.mk"))
