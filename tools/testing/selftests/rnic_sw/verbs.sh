@@ -101,6 +101,22 @@ paging() {
 	t_case "odp_again, shared receives" "" on_demand 'srq_*'
 }
 
+# device_goes CASE: while it is under way
+device_goes() {
+	[ -e /dev/rnic_sw_exporter ] || t_skip "no module rnic_sw_exporter"
+	t_bg program b "$VERBS" -a "$B4" "$1"
+	t_until "$T_TIME" grep -qE 'under way|SKIP' "$T_CASE/program.log"
+	! grep -q SKIP "$T_CASE/program.log" || t_skip "as the other cases"
+	timeout 20 rdma link del "$B_DEV"
+	t_wait program
+	t_link "$B_DEV" "$B_IF"
+}
+
+buffers() {
+	t_case "dmabuf_device_goes" "" device_goes dmabuf_device_goes
+	t_case "dmabuf_device_goes, held" "" device_goes dmabuf_device_goes_held
+}
+
 # many KIND: all that are announced. Half a minute, with checkers many.
 many() {
 	[ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] ||
@@ -306,6 +322,7 @@ t_case "send_2g" "DDP-48" huge
 t_case "limits by control group" \
 	"DDP-131 DDP-134 RDMAP-185 RDMAP-189 SEC-5 SEC-24 SEC-30 SEC-40" limited
 paging
+buffers
 [ -n "${T_LLP:-}" ] || as_many_as_announced
 [ -n "${T_LLP:-}" ] || t_case "memory is charged to control groups" "RDMAP-188 SEC-24 SEC-30" charged
 t_case "time namespace" "the ABI" time_namespace

@@ -274,12 +274,86 @@ static void held_killed(void)
 	buffer_given_back(fd);
 }
 
+/* The device goes ------------------------------------------------------------------ */
+
+static bool stop;
+
+static void *keep_moving(void *fd)
+{
+	while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE))
+		buffer_move(*(int *)fd);
+	return NULL;
+}
+
+/* Whoever has the device deleted is told when */
+static void say_under_way(void)
+{
+	printf("# under way\n");
+	fflush(stdout);
+}
+
+static void device_went(struct desk *d)
+{
+	want_async(d->p.c.id->verbs, IBV_EVENT_DEVICE_FATAL, NULL);
+	buffer_given_back(shared_fd(d, &d->c));
+	buffer_given_back(shared_fd(d, &d->s));
+}
+
+/* While buffers are moved under messages */
+static void device_goes(void)
+{
+	pthread_t thread;
+	struct desk d;
+	int fd, n;
+
+	shared_desk(&d, PAGES, EXPORTER_MOVES);
+	fd = shared_fd(&d, &d.s);
+	CHECK(!pthread_create(&thread, NULL, keep_moving, &fd), "%m");
+	for (n = 0;; n++) {
+		ask(&d, IBV_WR_RDMA_WRITE);
+		if (n == 10)
+			say_under_way();
+		if (next_wc(d.p.c.scq).status)
+			break;
+	}
+	device_went(&d);
+	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+	CHECK(!pthread_join(thread, NULL), "%m");
+}
+
+static void device_gone(const struct desk *d)
+{
+	const uint64_t until = now_ms() + patience(SOON_MS);
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s",
+		 ibv_get_device_name(d->p.c.id->verbs->device));
+	while (!access(path, F_OK)) {
+		CHECK(now_ms() < until, "it stays");
+		pause_ms(20);
+	}
+}
+
+/* While an exporter keeps a message waiting: it does not keep the device */
+static void device_goes_held(void)
+{
+	struct held h;
+
+	hold(&h, EXPORTER_HOLD_BEGIN, EXPORTER_MOVES);
+	say_under_way();
+	device_gone(&h.d);
+	CHECK(buffer_info(h.fd).attached, "nobody waits");
+	buffer_hold(h.fd, EXPORTER_FREE);
+	buffer_given_back(h.fd);
+}
+
 #define T(fn)	CASE("dmabuf_" #fn, fn, 0, "")
+#define ASKED(fn)	{ .name = "dmabuf_" #fn, .run = fn, .shows = "", .asked = true }
 
 const struct test dmabuf_ends_tests[] = {
 	T(revoked_write), T(revoked_read), T(revoked_atomic), T(revoked_send),
 	T(revoked_recv), T(revoked_amid_writes), T(revoked_amid_reads), T(revoked_before),
 	T(held_begin), T(held_map), T(held_begin_goes), T(held_map_goes), T(held_destroyed),
-	T(held_killed),
+	T(held_killed), ASKED(device_goes), ASKED(device_goes_held),
 	{}
 };
