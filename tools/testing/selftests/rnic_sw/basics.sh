@@ -278,14 +278,14 @@ unload_with_program() {
 unload_and_autoload() {
 	local i
 	for i in 1 2 3 4 5; do
-		t_unload rnic_sw iw_mpa iw_sctp_ddp
-		t_check "iw_ddp is gone" test ! -d /sys/module/iw_ddp
+		t_unload
+		t_check "all modules are gone" test ! -d "/sys/module/${T_MODULES[-1]}"
 		modprobe rnic_sw
 		one_device
 		ping_through "$B4"
 		t_undo
 	done
-	t_unload rnic_sw iw_mpa iw_sctp_ddp
+	t_unload
 	ip link add d7 type dummy
 	t_defer ip link del d7
 	rdma link add iw7 type rnic_sw netdev d7

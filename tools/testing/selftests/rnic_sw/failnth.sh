@@ -12,7 +12,7 @@
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 
 DEBUG=/sys/kernel/debug
-OURS='iw_ddp iw_mpa iw_sctp_ddp rnic_sw'
+OURS=${T_MODULES[*]}
 FAILNTH=$(t_prog failnth) || t_skip_all "the program failnth is not built (make)"
 
 { [ -e $DEBUG/failslab/require-start ] && [ -e /proc/self/fail-nth ]; } ||
@@ -94,8 +94,7 @@ works_as_ever() {
 }
 
 # All of them, before others: what lies between them counts as well
-modprobe -a -q iw_mpa rnic_sw
-modprobe -q iw_sctp_ddp
+modprobe -a -q "${T_MODULES[@]}"
 EVERY=1 FIRST=1
 [ -n "${T_LONG:-}" ] || EVERY=4 FIRST=$((${T_SEED:-1} % 4 + 1))
 one_device

@@ -66,7 +66,8 @@
 #   t_taken N                has b's device accepted so many connections?
 #   t_capture HOST FILE, t_capture_end HOST    see capturing.sh
 #   t_prog NAME              the path of a program that the Makefile builds
-#   t_unload MODULE...       waits for what uses them still, and unloads them
+#   T_MODULES                what there is of ours, in the order to be unloaded in
+#   t_unload [MODULE...]     waits for what uses them still, and unloads them; or all ours
 #
 # The environment
 #   T_ONLY=PATTERN   only the cases whose name contains it (a shell pattern);
@@ -522,8 +523,16 @@ t_prog() {
 	t_skip "$1 is not built (make -C $T_DIR)"
 }
 
+# In the kernel's own tree the lower layers are parts of rnic_sw
+if modinfo iw_ddp >/dev/null 2>&1; then
+	T_MODULES=(rnic_sw iw_mpa iw_sctp_ddp iw_ddp)
+else
+	T_MODULES=(iw_sctp_ddp rnic_sw)
+fi
+
 # The sockets of a connection that has just ended may be about to go.
 t_unload() {
+	[ $# -gt 0 ] || set -- "${T_MODULES[@]}"
 	t_until "$T_TIME" modprobe -r "$@" || t_fail "it cannot be unloaded: $*"
 }
 

@@ -174,8 +174,8 @@ del_link() {
 reload() {
 	on a rdma link del "$A_DEV"
 	on b rdma link del "$B_DEV"
-	t_unload rnic_sw iw_mpa iw_sctp_ddp
-	t_check "all modules are gone" test ! -d /sys/module/iw_ddp
+	t_unload
+	t_check "all modules are gone" test ! -d "/sys/module/${T_MODULES[-1]}"
 	modprobe rnic_sw
 	t_link "$A_DEV" "$A_IF" "$NS_A"
 	t_link "$B_DEV" "$B_IF" "$NS_B"

@@ -6,7 +6,7 @@
 
 modules_are_here() {
 	local module
-	for module in iw_ddp iw_mpa iw_sctp_ddp rnic_sw; do
+	for module in "${T_MODULES[@]}"; do
 		modprobe "$module"
 		test -d "/sys/module/$module"
 		t_check "$module describes itself" test -n "$(modinfo -F description $module)"
@@ -26,8 +26,8 @@ ping_a_few() {
 
 unload() {
 	t_drop_device iw0
-	t_unload rnic_sw iw_mpa iw_sctp_ddp
-	t_check "all modules are gone" test ! -d /sys/module/iw_ddp
+	t_unload
+	t_check "all modules are gone" test ! -d "/sys/module/${T_MODULES[-1]}"
 	modprobe rnic_sw
 }
 

@@ -94,8 +94,8 @@ reload_modules() {
 		t_drop_device iw0
 		ends_soon "c$round"
 		ends_soon "s$round"
-		t_unload rnic_sw iw_mpa iw_sctp_ddp
-		t_refused test -d /sys/module/iw_ddp
+		t_unload
+		t_refused test -d "/sys/module/${T_MODULES[-1]}"
 		modprobe rnic_sw
 		t_link iw0 t0
 	done
@@ -188,7 +188,7 @@ destroyed_meanwhile() {
 	done
 	nothing_left
 	t_drop_device iw0
-	t_unload rnic_sw iw_mpa iw_sctp_ddp
+	t_unload
 	modprobe rnic_sw
 	t_link iw0 t0
 }
