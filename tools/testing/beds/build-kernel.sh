@@ -89,6 +89,20 @@ build_it() {
 	echo "$me: $flavour built in $SECONDS s" >&2
 }
 
+# again CONFIG
+again() {
+	local log=$build/again.log
+	exec 9>"$("$scripts/cache")/kernel-build.lock"
+	flock 9
+	{
+		(cd "$build" && "$source/scripts/kconfig/merge_config.sh" -m .config "$1") &&
+		kmake olddefconfig &&
+		"$here/has-config" "$build/.config" "$1" &&
+		compile
+	} >"$log" 2>&1 9>&- || { tail -n 20 "$log" >&2; die "the build failed"; }
+	exec 9>&-
+}
+
 # Sets build, the directory of the kernel that was asked for.
 built() {
 	NEED_WHY="to build a kernel" "$scripts/need" gcc make flex bison bc libelf-dev libssl-dev kmod patch
