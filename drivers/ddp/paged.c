@@ -45,8 +45,11 @@ static bool read_run(const struct paged_copy *c, const struct ddp_run *run,
 		return false;
 	if (most == run->len)
 		return true;
-	/* litmus: none, the other side is a program: the data, then the flag */
-	smp_wmb();
+	/*
+	 * litmus: none, the other side is a program: the data, then the flag, also where
+	 * another driver's memory has no cache
+	 */
+	wmb();
 	return c->llp->ops->read(c->llp, run->at + most, 1);
 }
 
