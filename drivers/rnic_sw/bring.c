@@ -18,6 +18,12 @@
 /* Workers of a process at work: each may wait for what that likes */
 #define AT_WORK	16
 
+/* Processes with such regions: each has queues, which nobody's control group pays for */
+#define OWNERS_MOST	4096
+
+/* Who ends a region waits so long for its memory to be given back, */
+#define PATIENCE	HZ
+
 /* Leaf but for what going on takes: who waits for which memory */
 static DEFINE_SPINLOCK(waits_lock);
 
@@ -29,6 +35,8 @@ struct rnic_bring_owner {
 	struct mm_struct	*mm;	/* whoever uses it holds that */
 	u32			users;	/* the table's lock */
 	struct workqueue_struct	*wq;
+	struct workqueue_struct	*looks;	/* none of them waits for one of those */
+	bool			vain;	/* ... and once, if that is in vain */
 	struct work_struct	end;
 };
 
@@ -53,6 +61,7 @@ static struct rnic_bring_owner *find_owner(const struct mm_struct *mm)
 static void free_owner(struct rnic_bring_owner *own)
 {
 	destroy_workqueue(own->wq);
+	destroy_workqueue(own->looks);
 	kfree(own);
 	if (atomic_dec_and_test(&existing))
 		wake_up_var(&existing);
@@ -64,14 +73,27 @@ static void rnic_bring_owner_ends(struct work_struct *work)
 	free_owner(container_of(work, struct rnic_bring_owner, end));
 }
 
+static bool rnic_bring_alloc_queues(struct rnic_bring_owner *own)
+{
+	own->wq = alloc_workqueue("rnic_sw_bring", WQ_UNBOUND, AT_WORK);
+	if (!own->wq)
+		return false;
+	own->looks = alloc_workqueue("rnic_sw_look", WQ_UNBOUND, 0);
+	if (!own->looks)
+		destroy_workqueue(own->wq);
+	return own->looks;
+}
+
 static struct rnic_bring_owner *new_owner(struct mm_struct *mm)
 {
-	struct rnic_bring_owner *own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
+	struct rnic_bring_owner *own;
 
+	if (atomic_read(&existing) >= OWNERS_MOST)
+		return NULL;
+	own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
 	if (!own)
 		return NULL;
-	own->wq = alloc_workqueue("rnic_sw_bring", WQ_UNBOUND, AT_WORK);
-	if (!own->wq) {
+	if (!rnic_bring_alloc_queues(own)) {
 		kfree(own);
 		return NULL;
 	}
@@ -155,14 +177,29 @@ void rnic_bring_count(struct rnic_bring *b, enum rnic_counter c)
 }
 
 /**
- * rnic_bring_wq - where a kind's own work is done, besides what is wanted
+ * rnic_bring_looks - where a kind's own work is done, besides what is wanted
  * @b: the memory
  *
- * Return: the queue of the process's workers.
+ * Return: a queue of the process's, which its workers do not keep from it.
  */
-struct workqueue_struct *rnic_bring_wq(struct rnic_bring *b)
+struct workqueue_struct *rnic_bring_looks(struct rnic_bring *b)
 {
-	return b->owner->wq;
+	return b->owner->looks;
+}
+
+/**
+ * rnic_bring_await - memory is being given back: wait, but not for ever
+ * @b: the memory
+ * @done: it has been
+ *
+ * Nor as long for each of many: a process waits in vain once.
+ */
+void rnic_bring_await(struct rnic_bring *b, struct completion *done)
+{
+	struct rnic_bring_owner *own = b->owner;
+
+	if (!READ_ONCE(own->vain) && !wait_for_completion_timeout(done, PATIENCE))
+		WRITE_ONCE(own->vain, true);
 }
 
 static bool take_wait(struct rnic_bringer *wk, struct rnic_wanted *want)

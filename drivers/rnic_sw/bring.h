@@ -3,6 +3,7 @@
 #ifndef _RNIC_SW_BRING_H
 #define _RNIC_SW_BRING_H
 
+#include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/workqueue.h>
 #include <ddp/mem.h>
@@ -70,6 +71,7 @@ struct rnic_bringer {
  * @start: where the region begins
  * @end: behind its last octet
  * @read_only: it may not be written, whatever rights are asked for
+ * @no_atomics: nor changed by atomics
  * @dev: the device, unless @dead; from here on under the lock of those who wait
  * @dead: the region has gone
  * @pending: who waits, and no worker is at it
@@ -83,6 +85,7 @@ struct rnic_bring {
 	u64				start;
 	u64				end;
 	bool				read_only;
+	bool				no_atomics;
 
 	struct rnic_dev			*dev;
 	bool				dead;
@@ -99,7 +102,8 @@ void rnic_bring_end(struct rnic_bring *b);
 void rnic_bring_put(struct rnic_bring *b);
 void rnic_bring_free(struct rnic_bring *b);
 void rnic_bring_count(struct rnic_bring *b, enum rnic_counter c);
-struct workqueue_struct *rnic_bring_wq(struct rnic_bring *b);
+struct workqueue_struct *rnic_bring_looks(struct rnic_bring *b);
+void rnic_bring_await(struct rnic_bring *b, struct completion *done);
 
 /* For the table of a kind */
 void rnic_bring_ask(void *mem, struct ddp_wait *w);

@@ -10,6 +10,7 @@
  *
  * The pages behind it are the exporter's own business, and nobody here looks at them.
  */
+#include <linux/delay.h>
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
 #include <linux/iosys-map.h>
@@ -26,11 +27,16 @@ MODULE_IMPORT_NS("DMA_BUF");
 /* Left alone for so long: let go */
 #define IDLE	(HZ / 10)
 
-/* How often it may be moved while it is being mapped */
+/*
+ * How often it may be moved while it is being mapped, or memory be short: 1 ms later,
+ * then twice as long each time
+ */
 #define TRIES	8
+#define MOVED	1
 
-/* Whoever deregisters a region waits so long for an exporter to take its buffer back */
-#define PATIENCE	HZ
+/* Is a word of any mapping for the CPU one for its atomics, be it cached or not? */
+#define ATOMICS	(IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_UML_X86) || \
+		 IS_ENABLED(CONFIG_S390))
 
 /**
  * struct rnic_dmabuf - a buffer
@@ -159,7 +165,7 @@ static int begin_access(struct rnic_dmabuf *d)
 	return err;
 }
 
-/* Return: 0; -EAGAIN: it was moved meanwhile; or why it cannot be had */
+/* Return: 0; MOVED meanwhile; or why it cannot be had */
 static int try_to_map(struct rnic_dmabuf *d)
 {
 	unsigned int moves = READ_ONCE(d->moves);
@@ -168,7 +174,7 @@ static int try_to_map(struct rnic_dmabuf *d)
 	if (err)
 		return err;
 	dma_resv_lock(d->buf->resv, NULL);
-	err = moves == d->moves ? __map(d) : -EAGAIN;
+	err = moves == d->moves ? __map(d) : MOVED;
 	dma_resv_unlock(d->buf->resv);
 	if (err)
 		end_access(d);
@@ -186,11 +192,18 @@ static void rnic_dmabuf_let_go(struct rnic_dmabuf *d)
 
 /* Looks, which have a reference each ------------------------------------------ */
 
-static void look_later(struct rnic_dmabuf *d, unsigned long delay)
+static void look_later(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
 	/* the one that is due has its own */
-	if (mod_delayed_work(rnic_bring_wq(&d->b), &d->look, delay))
+	if (!queue_delayed_work(rnic_bring_looks(&d->b), &d->look, IDLE))
+		rnic_bring_put(&d->b);
+}
+
+static void look_now(struct rnic_dmabuf *d)
+{
+	kref_get(&d->b.ref);
+	if (mod_delayed_work(rnic_bring_looks(&d->b), &d->look, 0))
 		rnic_bring_put(&d->b);
 }
 
@@ -232,7 +245,7 @@ static void rnic_dmabuf_look(struct work_struct *work)
 		mutex_unlock(&d->mutex);
 	}
 	if (again)
-		look_later(d, IDLE);
+		look_later(d);
 	rnic_bring_put(&d->b);
 }
 
@@ -244,14 +257,16 @@ static int map_buffer(struct rnic_dmabuf *d)
 	if (err || READ_ONCE(d->at))
 		return err;
 	for (tries = 0; tries < TRIES; tries++) {
+		if (tries)
+			msleep(1 << (tries - 1));
 		err = try_to_map(d);
-		if (err != -EAGAIN)
+		if (err != MOVED && err != -ENOMEM)
 			break;
 	}
 	if (!err)
-		look_later(d, IDLE);
+		look_later(d);
 	/* who still wants what is moved all the time asks again */
-	return err == -EAGAIN ? 0 : err;
+	return err == MOVED ? 0 : err;
 }
 
 static int rnic_dmabuf_serve(struct rnic_bring *b,
@@ -293,8 +308,8 @@ static void rnic_dmabuf_end(struct rnic_bring *b)
 	struct rnic_dmabuf *d = container_of(b, struct rnic_dmabuf, b);
 
 	WRITE_ONCE(d->gone, true);
-	look_later(d, 0);
-	wait_for_completion_timeout(&d->done, PATIENCE);
+	look_now(d);
+	rnic_bring_await(b, &d->done);
 }
 
 static void rnic_dmabuf_release(struct rnic_bring *b)
@@ -335,6 +350,8 @@ static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
 	if (!(mode & FMODE_READ) ||
 	    (ib_access_writable(access) && !(mode & FMODE_WRITE)))
 		return -EACCES;
+	if (access & IB_ACCESS_REMOTE_ATOMIC && !ATOMICS)
+		return -EOPNOTSUPP;
 	return buf->ops->vmap ? 0 : -EOPNOTSUPP;
 }
 
@@ -351,6 +368,7 @@ static struct rnic_dmabuf *alloc_buffer(struct rnic_dev *dev, u64 offset,
 		return NULL;
 	}
 	d->b.read_only = !ib_access_writable(access);
+	d->b.no_atomics = !ATOMICS;
 	d->dir = d->b.read_only ? DMA_FROM_DEVICE : DMA_BIDIRECTIONAL;
 	INIT_DELAYED_WORK(&d->look, rnic_dmabuf_look);
 	init_completion(&d->done);
@@ -363,6 +381,7 @@ static int attach_buffer(struct rnic_dmabuf *d)
 {
 	struct dma_buf_attachment *attach;
 
+	/* an exporter that does not tell of moves may keep it in place for this */
 	attach = dma_buf_dynamic_attach(d->buf, d->device, &attach_ops, d);
 	if (IS_ERR(attach))
 		return PTR_ERR(attach);
@@ -381,7 +400,8 @@ static int attach_buffer(struct rnic_dmabuf *d)
  *
  * Return: it, or an error pointer: -EBADF, -EINVAL: no such buffer, or it ends before;
  * -EACCES: not opened for that; -EOPNOTSUPP: its exporter does not map it for the CPU
- * as memory; what else the exporter says; -ENOMEM.
+ * as memory, or this processor's atomics want a cache; what else the exporter says;
+ * -ENOMEM.
  */
 struct rnic_bring *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 				   u64 length, int access)

@@ -165,6 +165,9 @@ static struct ib_mr *open_user(struct rnic_mr *mr, u64 length, u64 iova)
 {
 	mr->region.base = mr->access & IB_ZERO_BASED ? 0 : iova;
 	mr->region.length = length;
+	/* the core does so for some of its commands */
+	mr->ib.iova = iova;
+	mr->ib.length = length;
 	mr->region.rights = rnic_ddp_rights(mr->access);
 	mr->region.valid = true;
 	return publish(mr->dev, mr);
@@ -309,6 +312,8 @@ static bool rnic_mr_suits(const struct rnic_mr *mr, int access)
 		return false;
 	if (!ib_access_writable(access))
 		return true;
+	if (access & IB_ACCESS_REMOTE_ATOMIC && mr->bring && mr->bring->no_atomics)
+		return false;
 	return mr->bring ? !mr->bring->read_only : mr->umem->writable;
 }
 
