@@ -235,6 +235,62 @@ static void held_map_goes(void)
 	goes(EXPORTER_HOLD_MAP);
 }
 
+#define MANY	17	/* a worker more than a process has at work */
+
+static void hold_one(struct desk *d, struct pair *q, struct buf *b, int *fd)
+{
+	*fd = buffer_new(2, 0);
+	shared_map(b, *fd, 0, 2 * page_size());
+	shared_reg(b, d->p.s.pd, *fd, 0, RIGHTS_SHARED);
+	buffer_left(*fd);
+	buffer_hold(*fd, EXPORTER_HOLD_BEGIN);
+	pair_open_like(q, &d->p);
+	do_job(&q->c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d->c, .len = b->len,
+		.raddr = (uintptr_t)b->at, .rkey = b->mr->rkey });
+}
+
+static void ends_soon(struct ibv_mr **mr, size_t n)
+{
+	uint64_t t = now_ms();
+
+	while (n--)
+		CHECK(!ibv_dereg_mr(mr[n]), "%m");
+	t = now_ms() - t;
+	CHECK(t < patience(SOON_MS), "it took %llu ms", (unsigned long long)t);
+}
+
+/*
+ * Many exporters that keep all workers of a process: other buffers are let go, and given
+ * back at once, and those are waited for once, not one after the other.
+ */
+static void held_many(void)
+{
+	struct ibv_mr *mr[MANY];
+	struct pair q[MANY];
+	struct buf b[MANY];
+	struct desk d;
+	int fd[MANY], i;
+
+	shared_desk(&d, 2, 0);
+	for (i = 0; i < MANY; i++) {
+		hold_one(&d, &q[i], &b[i], &fd[i]);
+		mr[i] = b[i].mr;
+	}
+	pause_ms(100);
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	shared_reg(&d.s, d.p.s.pd, shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
+	buffer_left(shared_fd(&d, &d.s));
+	shared_reg(&d.s, d.p.s.pd, shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	CHECK(!buffer_info(shared_fd(&d, &d.s)).mapped, "not given back at once");
+	ends_soon(mr, MANY);
+	for (i = 0; i < MANY; i++) {
+		buffer_hold(fd[i], EXPORTER_FREE);
+		buffer_given_back(fd[i]);
+	}
+}
+
 /* Whose queue pair it is may end meanwhile */
 static void held_destroyed(void)
 {
@@ -251,7 +307,7 @@ static void held_destroyed(void)
 /* ... and the whole program, though the buffer is another one's, too */
 static void held_killed(void)
 {
-	int fd = buffer_new(PAGES, EXPORTER_MOVES), status;
+	int fd = buffer_new(PAGES, 0), status;
 	struct desk d;
 	pid_t pid;
 
@@ -354,6 +410,6 @@ const struct test dmabuf_ends_tests[] = {
 	T(revoked_write), T(revoked_read), T(revoked_atomic), T(revoked_send),
 	T(revoked_recv), T(revoked_amid_writes), T(revoked_amid_reads), T(revoked_before),
 	T(held_begin), T(held_map), T(held_begin_goes), T(held_map_goes), T(held_destroyed),
-	T(held_killed), ASKED(device_goes), ASKED(device_goes_held),
+	T(held_killed), T(held_many), ASKED(device_goes), ASKED(device_goes_held),
 	{}
 };
