@@ -38,6 +38,16 @@ down() {
 # What the device has got of Sends, nearly
 files_done() { echo $(($(t_counter iw0 rx_sends) * 10000)); }
 
+exercised() {
+	need_fsx
+	scene
+	up
+	# a file that is not cached cannot be mapped
+	fsx_right -R -W
+	down
+	nothing_left
+}
+
 data() {
 	scene
 	up
@@ -90,6 +100,7 @@ needs_modules 9p 9pnet_rdma
 needs_programs fio diod
 t_prog p9relay >/dev/null || t_skip_all "the program p9relay is not built (make)"
 t_case "9P: files are what was written" "" data
+t_case "9P: fsx" "" exercised
 t_case "9P: the link goes down and up under load" "" link
 t_case "9P: the device is deleted, and unmounted" "" device_goes
 t_case "9P: the transport is unloaded" "" modules_go

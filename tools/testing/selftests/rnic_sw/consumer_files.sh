@@ -18,6 +18,19 @@ files_right() {
 	tree_right "$DIR"
 }
 
+# Random operations on one file, by system calls, by mappings and past the cache, each
+# compared with what is in memory. T_FSX=DIR: where it was built (scripts/build-program)
+need_fsx() {
+	[ -n "${T_FSX:-}" ] || t_skip "no fsx here (scripts/consumers builds it)"
+	[ -x "$T_FSX/fsx" ] || t_skip "$T_FSX has no fsx (scripts/build-program fsx)"
+}
+
+fsx_right() {
+	"$T_FSX/fsx" -q -N "$(t_iters 5000)" -S "${T_SEED:-1}" -P "$T_CASE" "$@" "$DIR/fsx"
+	"$T_FSX/fsx" -q -N "$(t_iters 1000)" -S "${T_SEED:-1}" -P "$T_CASE" -Z -R -W -r 4096 -w 4096 -t 4096 "$DIR/fsx"
+	rm "$DIR/fsx"
+}
+
 # files_load: as load
 files_load() {
 	load_of --directory="$DIR"

@@ -112,6 +112,15 @@ files_done() {
 		/proc/self/mountstats
 }
 
+exercised() {
+	need_fsx
+	scene
+	up "$1"
+	fsx_right
+	down
+	nothing_left
+}
+
 data() {
 	scene
 	up "$1"
@@ -160,6 +169,7 @@ needs_modules nfsd rpcrdma nfs
 needs_programs fio mount.nfs exportfs rpc.mountd rpcbind rpcinfo
 for version in 3 4.0 4.1 4.2; do
 	t_case "NFS $version: files are what was written" "DDP-126 RDMAP-104" data $version
+	t_case "NFS $version: fsx" "" exercised $version
 done
 for version in 3 4.2; do
 	t_case "NFS $version: the link goes down and up under load" "" disturbed $version link_down_and_up

@@ -64,6 +64,15 @@ down() {
 
 files_done() { awk '/^Bytes read:/ { print $3 + $6; exit }' /proc/fs/cifs/Stats; }
 
+exercised() {
+	need_fsx
+	scene
+	up
+	fsx_right
+	down
+	nothing_left
+}
+
 data() {
 	scene
 	up
@@ -113,6 +122,7 @@ modules_go() {
 needs_modules ksmbd cifs
 needs_programs fio ksmbd.mountd ksmbd.adduser
 t_case "SMB Direct: files are what was written" "DDP-126 RDMAP-104" data
+t_case "SMB Direct: fsx" "" exercised
 t_case "SMB Direct: the link goes down and up under load" "" disturbed link_down_and_up
 t_case "SMB Direct: the device is deleted, and comes again" "" device_goes device
 t_case "SMB Direct: the interface is deleted, and comes again" "" device_goes interface
