@@ -106,15 +106,7 @@ void shared_map(struct buf *b, int fd, size_t off, size_t len)
 /* Kernels before 6.2 leave an importer no way to follow a buffer */
 static bool kernel_follows(void)
 {
-	FILE *f = fopen("/proc/kallsyms", "r");
-	char line[512];
-	bool can = false;
-
-	CHECK(f, "%m");
-	while (!can && fgets(line, sizeof(line), f))
-		can = strstr(line, " dma_buf_vmap_unlocked");
-	fclose(f);
-	return can;
+	return kernel_has("dma_buf_vmap_unlocked");
 }
 
 void shared_reg(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access)

@@ -13,18 +13,17 @@ size_t page_size(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-/* It has who is told before pages are taken away */
-static bool kernel_can(void)
+bool kernel_has(const char *function)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");
-	char line[512];
-	bool can = false;
+	char line[512], name[256];
+	bool has = false;
 
 	CHECK(f, "%m");
-	while (!can && fgets(line, sizeof(line), f))
-		can = strstr(line, " mmu_interval_notifier_insert");
+	while (!has && fgets(line, sizeof(line), f))
+		has = sscanf(line, "%*s %*s %255s", name) == 1 && !strcmp(name, function);
 	fclose(f);
-	return can;
+	return has;
 }
 
 void odp_pair(struct pair *p, const struct opts *o)
@@ -35,7 +34,7 @@ void odp_pair(struct pair *p, const struct opts *o)
 	CHECK(!ibv_query_device_ex(p->c.id->verbs, NULL, &attr), "%m");
 	if (attr.odp_caps.general_caps & IBV_ODP_SUPPORT)
 		return;
-	CHECK(!kernel_can(), "the device does not say that it can");
+	CHECK(!kernel_has("mmu_interval_notifier_insert"), "the device does not say that it can");
 	skip("no on-demand paging in this kernel: CONFIG_MMU_NOTIFIER");
 }
 

@@ -10,6 +10,9 @@
 size_t page_size(void);
 
 /* A connection; the case is skipped where the device cannot do it */
+/* Is a function of this name in the kernel? */
+bool kernel_has(const char *function);
+
 void odp_pair(struct pair *p, const struct opts *o);
 
 /* Whole pages, none of them there yet: the program's alone, or a file's */

@@ -160,55 +160,42 @@ void stall_waits(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 	has_none(s->d.p.s.rcq);
 }
 
-static void sink_at_server(enum ibv_wr_opcode op)
+/* The sink, at the server, is stuck; or, at the client, the source */
+static void stuck_goes_on(bool at_client, enum ibv_wr_opcode op)
 {
 	const size_t page = page_size(), len = (PAGES - 1) * page;
 	struct stall s;
 
-	stall_waits(&s, false, op);
-	serve(s.fd, &s.d.s, 9);
+	stall_waits(&s, at_client, op);
+	serve(s.fd, at_client ? &s.d.c : &s.d.s, at_client ? 1 : 9);
 	if (op == IBV_WR_SEND)
 		want_recv(s.d.p.s.rcq, 3, len);
 	want_ok(s.d.p.c.scq, 1, op == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
 	all_have_come(&s.d);
 	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "not what was sent");
+	if (at_client)
+		was_filled(&s.d.s, page, len, 1);
 	stall_close(&s);
 }
 
 static void stuck_write(void)
 {
-	sink_at_server(IBV_WR_RDMA_WRITE);
+	stuck_goes_on(false, IBV_WR_RDMA_WRITE);
 }
 
 static void stuck_recv(void)
 {
-	sink_at_server(IBV_WR_SEND);
-}
-
-static void source_at_client(enum ibv_wr_opcode op)
-{
-	const size_t page = page_size(), len = (PAGES - 1) * page;
-	struct stall s;
-
-	stall_waits(&s, true, op);
-	serve(s.fd, &s.d.c, 1);
-	if (op == IBV_WR_SEND)
-		want_recv(s.d.p.s.rcq, 3, len);
-	want_ok(s.d.p.c.scq, 1, op == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
-	all_have_come(&s.d);
-	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "not what was sent");
-	was_filled(&s.d.s, page, len, 1);
-	stall_close(&s);
+	stuck_goes_on(false, IBV_WR_SEND);
 }
 
 static void stuck_send(void)
 {
-	source_at_client(IBV_WR_SEND);
+	stuck_goes_on(true, IBV_WR_SEND);
 }
 
 static void stuck_write_source(void)
 {
-	source_at_client(IBV_WR_RDMA_WRITE);
+	stuck_goes_on(true, IBV_WR_RDMA_WRITE);
 }
 
 static void stuck_read(bool at_client)
