@@ -21,7 +21,7 @@
 /* Processes with such regions: each has queues, which nobody's control group pays for */
 #define OWNERS_MOST	4096
 
-/* Who ends a region waits so long for its memory to be given back, */
+/* Who ends a region waits so long for its memory to be given back */
 #define PATIENCE	HZ
 
 /* Leaf but for what going on takes: who waits for which memory */

@@ -15,8 +15,8 @@ valkey_serves() {
 
 cli() { on a timeout "$T_TIME" "$T_VALKEY/src/valkey-cli" --rdma -h "$B4" -p "$PORT" "$@"; }
 
-# The client gives a route a tenth of a second to be found. On a busy machine that is too
-# short, and it ends with a signal: once more.
+# On a busy machine the client now and then writes where it has no connection, and ends with
+# a signal (a null pointer of its own): once more.
 stored() {
 	for _ in 1 2 3; do
 		[ "$(cli -x SET "$1" <"$2")" != OK ] || return 0
