@@ -253,6 +253,17 @@ def streams_asked(count):
         write(STREAMS, before)
 
 
+def of_one(packets, packet):
+    """The packets of the association that this one is of.
+
+    One of before may still acknowledge, on ports of its own.
+    """
+    def ports(one):
+        return {one.source[1], one.target[1]}
+
+    return [p for p in packets if ports(p) == ports(packet)]
+
+
 def works(link, memory, data=b"on"):
     """Data goes both ways."""
     link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, data))

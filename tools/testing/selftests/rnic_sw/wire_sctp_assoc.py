@@ -10,7 +10,7 @@ from wire import (CM, FLUSHED, MATE, QPS_ERR, SUCCESS, WC, case, check, rdmap,
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, Control
 from rawpeer.talk import Closed
-from wire_sctp import GHOST, answer, go, streams_asked, works
+from wire_sctp import GHOST, answer, go, of_one, streams_asked, works
 
 NAMES = {"abort": sctp.Association.abort, "shutdown": sctp.Association.shutdown}
 OTHERS = 0, 2, 0x01000000, 0x80000001
@@ -140,6 +140,11 @@ def ours(packets, *kinds):
             for kind in kinds for chunk in packet.of(kind)]
 
 
+def begun(packets):
+    """Those of the association that began in them."""
+    return of_one(packets, next(p for p in packets if p.of(sctp_packet.INIT)))
+
+
 @case("the indication is in INIT-ACK and in INIT, and nowhere else",
       "SCTPDDP-4 SCTPDDP-5 SCTPDDP-72 SCTPDDP-84")
 def indication(w):
@@ -192,7 +197,7 @@ def refuses_indication(w, value):
             assoc = w.associate(adaptation=value)
             assoc.stream(0).put_control(INITIATE)
             assoc.wait_end()
-        packets = sniffer.packets()
+        packets = begun(sniffer.packets())
     check("ended", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
     w.mate.none(CM, timeout=0, event="CONNECT_REQUEST")
     same("nothing of DDP's is said", ours(packets, sctp_packet.DATA), [])
@@ -200,15 +205,14 @@ def refuses_indication(w, value):
 
 def gives_up(w, value):
     """The active side: the program is told, no session begins."""
-    with w.watching() as sniffer:
-        with w.listening(adaptation=value) as (sock, port):
-            with w.counted(end_sctp_adaptation=1):
-                link = w.call(port)
-                event = w.mate.need(CM, conn=link.conn)
-            sock.accept()[0].close()
-        # the program may be told first
-        packets = sniffer.packets(until=lambda p: ours(
-            [p], sctp_packet.ABORT, sctp_packet.SHUTDOWN))
+    with w.watching() as sniffer, w.listening(adaptation=value) as (sock, port):
+        with w.counted(end_sctp_adaptation=1):
+            link = w.call(port)
+            event = w.mate.need(CM, conn=link.conn)
+        # the program may be told first, and a peer that ends it is answered only
+        packets = begun(sniffer.packets(until=lambda p: p.target[1] == port and ours(
+            [p], sctp_packet.ABORT, sctp_packet.SHUTDOWN)))
+        sock.accept()[0].close()
     check("ended", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
     check(f"an error: {event}", event.event in ("REJECTED", "CONNECT_ERROR",
                                                 "UNREACHABLE"))

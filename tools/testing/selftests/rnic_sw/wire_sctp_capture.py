@@ -9,7 +9,7 @@ from wire import (MATE, MATE_IF, NS, PEER, PEER_IF, SUCCESS, case, check,
                   rdmap, same, shell)
 from rawpeer import sctp_packet
 from rawpeer.sctp import E_INITIATE, INITIATE, Control
-from wire_sctp import answer, enhanced, go
+from wire_sctp import answer, enhanced, go, of_one
 
 BIG = 1 << 20
 WHOLE = sctp_packet.BEGIN | sctp_packet.END
@@ -175,17 +175,6 @@ def check_alone(packets, address, kind):
                        (sctp_packet.IPV4_ADDRESS, 6, 11)], [])
     same("addresses in use",
          {p.source[0] for p in of_one(packets, packet)}, {address, PEER})
-
-
-def of_one(packets, packet):
-    """The packets of the association that this one is of.
-
-    One of before may still acknowledge, on ports of its own.
-    """
-    def ports(one):
-        return {one.source[1], one.target[1]}
-
-    return [p for p in packets if ports(p) == ports(packet)]
 
 
 @case("one address alone, whatever the interface has",
