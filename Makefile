@@ -90,7 +90,8 @@ deb:
 	@scripts/build-deb $(OUT)
 
 install-check:
-	@scripts/install-check
+	@scripts/install-check bookworm
+	@scripts/install-check trixie
 
 quick:
 	@scripts/quick
@@ -155,7 +156,7 @@ help:
 	@echo "                 a systemd unit, manual pages"
 	@echo "make uninstall   takes both away again; DESTDIR=... holds for either"
 	@echo "make deb         Debian packages of it, in OUT=... or the cache"
-	@echo "make install-check  tries them in a Debian 12 made for that, and boots it; as root"
+	@echo "make install-check  tries them in a Debian 12 and a 13 made for that, and boots them; as root"
 	@echo "make demo        shows RDMA over an ordinary interface, on a Debian kernel in a"
 	@echo "                 virtual machine, in about three minutes"
 	@echo "make quick       unit tests in user space, static checks: under a minute"
