@@ -11,6 +11,7 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
+#include <linux/workqueue.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 #include <rdma/rdma_netlink.h>
@@ -21,6 +22,34 @@
 
 /* One at a time, or one interface could get two devices */
 static DEFINE_MUTEX(newlink_mutex);
+
+/* Waits for rnic_wq, whose rescuer must not wait for itself: not the same */
+static struct workqueue_struct *lost_wq;
+
+/*
+ * Behind lose_interface(), with its count of the device.  A consumer that has heard
+ * of the end, and lets go of its queue pairs, may forget the device with them, and
+ * not be told that it goes: NVMe then calls for ten minutes.  So it waits.
+ */
+static void rnic_netdev_lost(struct work_struct *work)
+{
+	struct rnic_dev *dev = container_of(work, struct rnic_dev, lost_work);
+
+	rnic_qps_flush(dev, IW_UNREACHABLE);
+	ib_unregister_device_queued(&dev->ib);
+	complete_all(&dev->leaves);
+	ib_device_put(&dev->ib);
+}
+
+/**
+ * rnic_netdev_wait - until all consumers know, if the interface goes
+ * @dev: the device
+ */
+void rnic_netdev_wait(struct rnic_dev *dev)
+{
+	if (READ_ONCE(dev->going))
+		wait_for_completion(&dev->leaves);
+}
 
 /* Registered, and with a side that IP uses.  IPoIB: its GIDs are not ours. */
 static bool is_suitable(struct net_device *netdev)
@@ -70,6 +99,8 @@ static struct rnic_dev *create(struct net_device *netdev)
 		ib_dealloc_device(&dev->ib);
 		return ERR_PTR(err);
 	}
+	INIT_WORK(&dev->lost_work, rnic_netdev_lost);
+	init_completion(&dev->leaves);
 	set_identity(dev, netdev);
 	strscpy(dev->ib.iw_ifname, netdev->name, sizeof(dev->ib.iw_ifname));
 	strscpy(dev->ib.node_desc, "rnic_sw", sizeof(dev->ib.node_desc));
@@ -190,7 +221,8 @@ static void report_new_address(struct ib_device *ib)
 /*
  * The interface goes: to nowhere, or to another namespace.  What a consumer asks
  * its peer for, before it lets its queue pairs go, may never come.  So it hears of
- * the end first, all at once; the core takes the device away behind that.
+ * the end first, all at once; the device goes when all has been flushed.  Not here:
+ * who calls holds RTNL.
  */
 static void lose_interface(struct ib_device *ib)
 {
@@ -199,7 +231,8 @@ static void lose_interface(struct ib_device *ib)
 	WRITE_ONCE(dev->going, true);
 	rnic_qps_error(dev, IW_UNREACHABLE);
 	rnic_asked_stop(dev);
-	ib_unregister_device_queued(ib);
+	if (ib_device_try_get(ib) && !queue_work(lost_wq, &dev->lost_work))
+		ib_device_put(ib);
 }
 
 static int rnic_notice(struct notifier_block *nb, unsigned long event,
@@ -238,12 +271,17 @@ static struct notifier_block notifier = {
  */
 int rnic_netdev_init(void)
 {
-	int err = register_netdevice_notifier(&notifier);
+	int err;
 
+	lost_wq = alloc_workqueue("rnic_sw_lost", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!lost_wq)
+		return -ENOMEM;
+	err = register_netdevice_notifier(&notifier);
 	if (err)
-		return err;
-	rdma_link_register(&link_ops);
-	return 0;
+		destroy_workqueue(lost_wq);
+	else
+		rdma_link_register(&link_ops);
+	return err;
 }
 
 /**
@@ -258,4 +296,6 @@ void rnic_netdev_exit(void)
 	rdma_link_unregister(&link_ops);
 	ib_unregister_driver(DRIVER_ID);
 	unregister_netdevice_notifier(&notifier);
+	/* the devices are gone: what is left has put its count */
+	destroy_workqueue(lost_wq);
 }

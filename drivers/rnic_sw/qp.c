@@ -472,6 +472,8 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 
 	if (err)
 		return err;
+	if (!qp->user)
+		rnic_netdev_wait(qp->dev);
 	rnic_qp_unpublish(qp);
 	/* what is flushed from here on nobody would see */
 	WRITE_ONCE(qp->dying, true);

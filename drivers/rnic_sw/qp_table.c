@@ -110,6 +110,30 @@ void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why)
 }
 
 /**
+ * rnic_qps_flush - kernel consumers are told of the end of all that they wait for
+ * @dev: the device
+ * @why: the reason, where there is none yet
+ *
+ * Waits for the flush of each queue pair; a program's nobody waits for.  Process
+ * context, not from rnic_wq.
+ */
+void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
+{
+	unsigned long qpn = 0;
+	struct rnic_qp *qp;
+
+	while ((qp = next_qp(dev, &qpn))) {
+		if (!qp->user) {
+			rnic_qp_error(qp, why);
+			/* whoever failed it first may not have got so far */
+			rnic_qp_reflush(qp);
+			flush_work(&qp->err_work);
+		}
+		rnic_qp_put(qp);
+	}
+}
+
+/**
  * rnic_get_qp - iw_cm: a queue pair by number
  * @ib: the device
  * @qpn: the number

@@ -74,6 +74,8 @@ struct rnic_dev {
 	struct xarray		sets;		/* by rdma_counter's number */
 	struct rnic_llps	*llps;		/* lower layers, see cm.h */
 	bool			going;		/* its interface goes */
+	struct work_struct	lost_work;	/* ... and the device behind it */
+	struct completion	leaves;		/* that has begun */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 };
 
@@ -307,6 +309,7 @@ void rnic_exit(void);
 /* netdev.c: rdma link add and del, link events */
 struct net *rnic_net(struct rnic_dev *dev);	/* held; or NULL */
 int rnic_ifindex(struct rnic_dev *dev);
+void rnic_netdev_wait(struct rnic_dev *dev);
 int rnic_netdev_init(void);
 void rnic_netdev_exit(void);
 
@@ -445,6 +448,7 @@ int rnic_qp_publish(struct rnic_qp *qp);
 void rnic_qp_unpublish(struct rnic_qp *qp);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
 void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why);
+void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
 void rnic_qp_put(struct rnic_qp *qp);
 struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn);
 void rnic_qp_add_ref(struct ib_qp *ib);

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A consumer in the kernel, for tests: on which CPU it hears of completions, and
+ * whether it has heard of all when its device goes.  What it has seen of the last
+ * device it says as parameters.
+ */
+#include <linux/completion.h>
+#include <linux/module.h>
+#include <linux/smp.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rnic_sw-abi.h>
+
+#define VECTORS_MOST	16
+#define ROUNDS		16
+#define RECEIVES	32768	/* as many as a queue pair takes */
+
+static int heard[VECTORS_MOST];
+static unsigned int vectors;
+module_param_array(heard, int, &vectors, 0444);
+MODULE_PARM_DESC(heard, "for each vector the CPU where its handler was called; -1: not always the same; or an error");
+
+static int unflushed = -1;
+module_param(unflushed, int, 0444);
+MODULE_PARM_DESC(unflushed, "receives not yet flushed when a device went");
+
+struct queue {
+	struct ib_cq		*cq;
+	struct ib_qp		*qp;
+	struct completion	told;
+	int			cpu;
+};
+
+struct seen {
+	struct ib_pd	*pd;
+	struct queue	waits;	/* with all its receives until the device goes */
+};
+
+static void on_completion(struct ib_cq *cq, void *context)
+{
+	struct queue *q = context;
+
+	q->cpu = raw_smp_processor_id();
+	complete(&q->told);
+}
+
+static int make_qp(struct queue *q, struct ib_pd *pd, u32 receives)
+{
+	struct ib_qp_init_attr attr = {
+		.qp_type = IB_QPT_RC,
+		.send_cq = q->cq,
+		.recv_cq = q->cq,
+		.cap = {
+			.max_send_wr = 1,
+			.max_recv_wr = receives,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+
+	q->qp = ib_create_qp(pd, &attr);
+	return PTR_ERR_OR_ZERO(q->qp);
+}
+
+static int make_queue(struct queue *q, struct ib_pd *pd, u32 receives,
+		      u32 vector)
+{
+	struct ib_cq_init_attr attr = { .cqe = receives, .comp_vector = vector };
+	int err;
+
+	init_completion(&q->told);
+	q->cq = ib_create_cq(pd->device, on_completion, NULL, q, &attr);
+	if (IS_ERR(q->cq))
+		return PTR_ERR(q->cq);
+	err = make_qp(q, pd, receives);
+	if (err)
+		ib_destroy_cq(q->cq);
+	return err;
+}
+
+static void drop_queue(struct queue *q)
+{
+	ib_destroy_qp(q->qp);
+	ib_destroy_cq(q->cq);
+}
+
+static int post(struct queue *q, u32 receives)
+{
+	const struct ib_recv_wr wr = {};
+	int err = 0;
+
+	while (!err && receives--)
+		err = ib_post_recv(q->qp, &wr, NULL);
+	return err;
+}
+
+static int flush(struct queue *q)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	return ib_modify_qp(q->qp, &attr, IB_QP_STATE);
+}
+
+/* Return: the CPU where a completion of that vector's is told, or an error */
+static int hear_once(struct ib_pd *pd, u32 vector)
+{
+	struct queue q = {};
+	int err = make_queue(&q, pd, 1, vector);
+
+	if (err)
+		return err;
+	err = ib_req_notify_cq(q.cq, IB_CQ_NEXT_COMP);
+	if (!err)
+		err = post(&q, 1);
+	if (!err)
+		err = flush(&q);
+	if (!err && !wait_for_completion_timeout(&q.told, 10 * HZ))
+		err = -ETIMEDOUT;
+	drop_queue(&q);
+	return err ?: q.cpu;
+}
+
+static int hear(struct ib_pd *pd, u32 vector)
+{
+	int i, cpu = hear_once(pd, vector);
+
+	for (i = 1; i < ROUNDS && cpu >= 0; i++)
+		if (hear_once(pd, vector) != cpu)
+			return -1;
+	return cpu;
+}
+
+static int look(struct seen *s, struct ib_device *ib)
+{
+	unsigned int i;
+	int err;
+
+	s->pd = ib_alloc_pd(ib, 0);
+	if (IS_ERR(s->pd))
+		return PTR_ERR(s->pd);
+	vectors = min(ib->num_comp_vectors, VECTORS_MOST);
+	for (i = 0; i < vectors; i++)
+		heard[i] = hear(s->pd, i);
+	err = make_queue(&s->waits, s->pd, RECEIVES, 0);
+	if (err) {
+		ib_dealloc_pd(s->pd);
+		return err;
+	}
+	return post(&s->waits, RECEIVES);
+}
+
+static struct ib_client client;
+
+static int consumer_add(struct ib_device *ib)
+{
+	struct seen *s;
+	int err;
+
+	if (ib->ops.driver_id != (enum rdma_driver_id)RNIC_SW_DRIVER_ID)
+		return -EOPNOTSUPP;
+	s = kzalloc(sizeof(*s), GFP_KERNEL);
+	if (!s)
+		return -ENOMEM;
+	err = look(s, ib);
+	if (err) {
+		kfree(s);
+		return err;
+	}
+	ib_set_client_data(ib, &client, s);
+	return 0;
+}
+
+/* Without waiting: what has not been flushed is too late */
+static int not_flushed(struct ib_cq *cq)
+{
+	int n, left = RECEIVES;
+	struct ib_wc wc[8];
+
+	while ((n = ib_poll_cq(cq, ARRAY_SIZE(wc), wc)) > 0)
+		left -= n;
+	return left;
+}
+
+static void consumer_remove(struct ib_device *ib, void *data)
+{
+	struct seen *s = data;
+
+	unflushed = not_flushed(s->waits.cq);
+	drop_queue(&s->waits);
+	ib_dealloc_pd(s->pd);
+	kfree(s);
+}
+
+static struct ib_client client = {
+	.name	= "rnic_sw_consumer",
+	.add	= consumer_add,
+	.remove	= consumer_remove,
+};
+
+static int __init consumer_init(void)
+{
+	return ib_register_client(&client);
+}
+
+static void __exit consumer_exit(void)
+{
+	ib_unregister_client(&client);
+}
+
+module_init(consumer_init);
+module_exit(consumer_exit);
+MODULE_DESCRIPTION("A consumer of the kernel's, for tests of rnic_sw");
+MODULE_LICENSE("Dual BSD/GPL");
