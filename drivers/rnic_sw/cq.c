@@ -82,6 +82,9 @@ static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	struct rnic_dev *dev = to_rnic_dev(cq->ib.device);
 	int err;
 
+	if (attr->comp_vector >= dev->ib.num_comp_vectors)
+		return -EINVAL;
+	rnic_cq_tell_init(cq, attr->comp_vector);
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->walk);
 	cq->user = udata;
@@ -167,6 +170,7 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 
 	if (err)
 		return err;
+	rnic_cq_told(cq);
 	rnic_ring_retire(&cq->ring, &cq->lock);
 	rnic_ring_free(&cq->next);
 	kvfree(cq->owner);
@@ -432,8 +436,8 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 
 	if (first)
 		report_overrun(cq);
-	if (event && cq->ib.comp_handler)
-		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	if (event)
+		rnic_cq_tell(cq);
 	return !full;
 }
 

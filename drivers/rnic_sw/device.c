@@ -317,9 +317,9 @@ int rnic_device_init(struct rnic_dev *dev)
 	ib->phys_port_cnt = 1;
 	/*
 	 * Consumers make so many queues at most, each with a connection and
-	 * completion queues of its own.  What a vector's completions run on is
-	 * where the connection's packets arrive: RSS and RPS decide, as for any
-	 * socket, and to go to another CPU from there would only cost.
+	 * completion queues of its own.  Where packets are received RSS and RPS
+	 * decide, as for any socket; where a consumer in the kernel hears of
+	 * completions, its vector does (cq_tell.c).
 	 */
 	ib->num_comp_vectors = num_possible_cpus();
 	ib->local_dma_lkey = DDP_STAG_DMA;

@@ -482,6 +482,9 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	ddp_stream_unbind(&qp->rdmap.stream);
 	rnic_qp_put(qp);
 	wait_for_completion(&qp->gone);
+	/* the consumer may end next what its handler has begun */
+	rnic_cq_told(qp->scq);
+	rnic_cq_told(qp->rcq);
 	rnic_cq_forget(qp->scq, ib);
 	rnic_cq_forget(qp->rcq, ib);
 	rdmap_destroy(&qp->rdmap);

@@ -5,6 +5,7 @@
 
 #include <linux/completion.h>
 #include <linux/kref.h>
+#include <linux/smp.h>
 #include <linux/xarray.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
@@ -109,11 +110,15 @@ struct rnic_cq {
 	bool			user;
 	bool			timestamps;
 	s64			clock_shift;	/* of the program's time namespace */
+	unsigned int		cpu;		/* of its vector, see cq_tell.c */
+	call_single_data_t	call;
 	struct mutex		walk;		/* one walks the ring at a time */
 
 	spinlock_t		lock;		/* prod and the slots behind it */
 	u32			prod;
 	bool			overrun;
+	bool			called;		/* its CPU, which has not begun */
+	u32			calls;		/* not over; at most two */
 	struct rnic_ring	next;		/* of a resize begun by a program */
 	struct ib_qp		**owner;	/* by slot; kernel consumer */
 };
@@ -390,6 +395,11 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp);
 
 void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
+
+/* cq_tell.c: on which CPU */
+void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector);
+void rnic_cq_tell(struct rnic_cq *cq);
+void rnic_cq_told(struct rnic_cq *cq);
 
 /* mr.c */
 struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);

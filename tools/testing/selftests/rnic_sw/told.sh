@@ -5,6 +5,7 @@
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 
 SEEN=/sys/module/rnic_sw_consumer/parameters
+SECOND=/sys/devices/system/cpu/cpu1/online
 
 # consumer: on a new device
 consumer() {
@@ -14,6 +15,23 @@ consumer() {
 }
 
 seen() { cat "$SEEN/$1"; }
+
+# Vector by vector, of as many CPUs as there may be
+each_its_own() { seq -s, 0 $(($(tr ',' '\n' <"$SEEN/heard" | wc -l) - 1)); }
+
+where() {
+	consumer
+	t_check "handlers were called on $(seen heard)" test "$(seen heard)" = "$(each_its_own)"
+}
+
+where_offline() {
+	[ -w $SECOND ] || t_skip "no second CPU that can be taken away"
+	t_defer eval "echo 1 >$SECOND"
+	echo 0 >$SECOND
+	consumer
+	t_check "handlers were called on $(seen heard)" \
+		awk -F, '$1 != 0 || $2 < 0 || $2 == 1 { exit 1 }' "$SEEN/heard"
+}
 
 no_device() { [ ! -e /sys/class/infiniband/iw0 ]; }
 
@@ -26,5 +44,7 @@ flushed_first() {
 }
 
 modinfo rnic_sw_consumer >/dev/null 2>&1 || t_skip_all "no module rnic_sw_consumer: run builds it"
+t_case "a vector's handler is called on its CPU" "" where
+t_case "a vector's handler is called, its CPU offline" "" where_offline
 t_case "the interface goes: all is flushed before the device goes" "" flushed_first
 t_end
