@@ -15,6 +15,8 @@
 #include "caller.h"
 #include "share.h"
 
+#define LOOKED_AT	16	/* callers of one number, when one has to go */
+
 /**
  * ddp_callers_init - nobody waits
  * @l: a new listener
@@ -30,6 +32,11 @@ void ddp_callers_init(struct ddp_port_listener *l)
 	l->seed = get_random_u32();
 }
 
+static u32 number_of(u32 source)
+{
+	return source % DDP_SOURCES;
+}
+
 static void __unlist(struct ddp_port_listener *l, struct ddp_caller *c)
 {
 	lockdep_assert_held(&l->lock);
@@ -39,7 +46,7 @@ static void __unlist(struct ddp_port_listener *l, struct ddp_caller *c)
 	list_del(&c->list);
 	list_del(&c->alike);
 	l->waiting--;
-	l->waiting_from[c->source]--;
+	l->waiting_from[number_of(c->source)]--;
 }
 
 static void __send_away(struct ddp_port_listener *l, struct ddp_caller *c)
@@ -49,22 +56,36 @@ static void __send_away(struct ddp_port_listener *l, struct ddp_caller *c)
 	l->ops->orphaned(c);
 }
 
+static struct ddp_caller *__loser_of(struct list_head *alike)
+{
+	struct ddp_caller *c, *at[LOOKED_AT];
+	u32 source[LOOKED_AT], n = 0;
+
+	list_for_each_entry(c, alike, alike) {
+		at[n] = c;
+		source[n++] = c->source;
+		if (n == LOOKED_AT)
+			break;
+	}
+	return at[ddp_share_victim(source, n)];
+}
+
 static void __send_one_away(struct ddp_port_listener *l)
 {
 	struct ddp_caller *c;
 	u32 loser;
 
 	c = list_first_entry(&l->callers, struct ddp_caller, list);
-	loser = ddp_share_loser(l->waiting_from, DDP_SOURCES, c->source);
-	__send_away(l, list_first_entry(&l->from[loser], struct ddp_caller,
-					alike));
+	loser = ddp_share_loser(l->waiting_from, DDP_SOURCES,
+				number_of(c->source));
+	__send_away(l, __loser_of(&l->from[loser]));
 }
 
 static bool __ddp_make_room(struct ddp_port_listener *l, u32 source)
 {
 	const struct ddp_crowd crowd = {
 		.bound = l->bound, .waiting = l->waiting, .held = l->held,
-		.own = l->waiting_from[source],
+		.own = l->waiting_from[number_of(source)],
 	};
 
 	lockdep_assert_held(&l->lock);
@@ -93,7 +114,7 @@ static bool __ddp_make_room(struct ddp_port_listener *l, u32 source)
 bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
 		   const struct sockaddr_storage *from)
 {
-	u32 source = ddp_addr_source(from, l->seed) % DDP_SOURCES;
+	u32 source = ddp_addr_source(from, l->seed);
 	bool ok;
 
 	spin_lock(&l->lock);
@@ -104,9 +125,9 @@ bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
 		c->source = source;
 		c->listed = true;
 		list_add_tail(&c->list, &l->callers);
-		list_add_tail(&c->alike, &l->from[source]);
+		list_add_tail(&c->alike, &l->from[number_of(source)]);
 		l->waiting++;
-		l->waiting_from[source]++;
+		l->waiting_from[number_of(source)]++;
 		l->held++;
 	}
 	spin_unlock(&l->lock);

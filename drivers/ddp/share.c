@@ -59,3 +59,28 @@ u32 ddp_share_loser(const u32 *waiting, u32 sources, u32 oldest)
 			loser = i;
 	return loser;
 }
+
+/**
+ * ddp_share_victim - who of those whose sources have one number goes?
+ * @source: their sources, the oldest first
+ * @n: how many they are, at least one
+ *
+ * Different sources may have the same number, and one with many callers is not
+ * to drive out who happens to share it.
+ *
+ * Return: which of them: the oldest of the source that has the most of them.
+ */
+u32 ddp_share_victim(const u32 *source, u32 n)
+{
+	u32 victim = 0, most = 0, i, j, count;
+
+	for (i = 0; i < n; i++) {
+		for (count = 0, j = i; j < n; j++)
+			count += source[j] == source[i];
+		if (count > most) {
+			most = count;
+			victim = i;
+		}
+	}
+	return victim;
+}

@@ -22,5 +22,6 @@ struct ddp_crowd {
 bool ddp_share_fits(const struct ddp_crowd *c);
 bool ddp_share_takes(const struct ddp_crowd *c);
 u32 ddp_share_loser(const u32 *waiting, u32 sources, u32 oldest);
+u32 ddp_share_victim(const u32 *source, u32 n);
 
 #endif

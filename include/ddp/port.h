@@ -20,7 +20,7 @@ struct ddp_port;
 struct delayed_work;
 struct socket;
 
-#define DDP_SOURCES	64	/* sources of callers that are told apart */
+#define DDP_SOURCES	64	/* numbers that sources of callers may have */
 
 /**
  * struct ddp_port_listener - who listens on a port, for one interface
@@ -40,7 +40,7 @@ struct socket;
  * @held: how many callers hold it
  * @waiting: how many callers wait
  * @callers: which, the oldest first
- * @waiting_from: how many of them, from each source
+ * @waiting_from: how many of them, from sources of each number
  * @from: which, the oldest first
  */
 struct ddp_port_listener {
@@ -69,8 +69,8 @@ struct ddp_port_listener {
  * struct ddp_caller - embedded in what waits at a listener
  * @at: where, held; NULL: nowhere
  * @list: of its callers
- * @alike: of those from the same source
- * @source: which that is
+ * @alike: of those whose sources have the same number
+ * @source: where it comes from
  * @listed: it is on the lists
  * @away: it was sent away and is to go
  *

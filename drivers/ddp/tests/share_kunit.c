@@ -98,6 +98,18 @@ static void share_alike(struct kunit *test)
 	KUNIT_EXPECT_NE(test, ddp_share_loser(waiting, 4, 2), 2u);
 }
 
+/* Two sources of one number: few do not go for many */
+static void share_one_number(struct kunit *test)
+{
+	const u32 few_first[] = { 7, 7, 8, 7, 8, 8, 8 };
+	const u32 even[] = { 8, 7, 7, 8 };
+
+	KUNIT_EXPECT_EQ(test, ddp_share_victim(few_first, 7), 2u);
+	KUNIT_EXPECT_EQ(test, ddp_share_victim(few_first, 4), 0u);
+	KUNIT_EXPECT_EQ(test, ddp_share_victim(even, 4), 0u);
+	KUNIT_EXPECT_EQ(test, ddp_share_victim(few_first, 1), 0u);
+}
+
 static void share_memory(struct kunit *test)
 {
 	struct ddp_crowd c = { .bound = BOUND, .waiting = BOUND, .own = 1 };
@@ -126,6 +138,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(share_stays),
 	KUNIT_CASE(share_equal),
 	KUNIT_CASE(share_alike),
+	KUNIT_CASE(share_one_number),
 	KUNIT_CASE(share_memory),
 	KUNIT_CASE(share_fits),
 	{}
