@@ -9,7 +9,7 @@
 machine() {
 	case $1 in
 	amd64) gnu_type=x86_64-linux-gnu qemu_arch=x86_64 qemu_package=qemu-system-x86 virtio=pci ;;
-	arm64) gnu_type=aarch64-linux-gnu qemu_arch=aarch64 qemu_package=qemu-system-arm virtio=device ;;
+	arm64) gnu_type=aarch64-linux-gnu qemu_arch=aarch64 qemu_package=qemu-system-arm virtio=pci ;;
 	s390x) gnu_type=s390x-linux-gnu qemu_arch=s390x qemu_package=qemu-system-misc virtio=ccw ;;
 	*) echo "machines: nothing is known of a machine called $1" >&2; return 1 ;;
 	esac
