@@ -4,7 +4,9 @@
  * ended as by a region that has been deregistered, or waits, and nobody waits for ever.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -355,6 +357,24 @@ static void device_went(struct desk *d)
 	buffer_given_back(shared_fd(d, &d->s));
 }
 
+/* What is asked for when the queue pair has gone nobody answers, and the event tells */
+static bool answered_well(struct desk *d)
+{
+	struct pollfd pfd = { .fd = d->p.c.id->verbs->async_fd, .events = POLLIN };
+	const uint64_t until = now_ms() + patience(SOON_MS);
+	struct ibv_wc wc;
+	int n;
+
+	do {
+		n = ibv_poll_cq(d->p.c.scq, 1, &wc);
+		CHECK(n >= 0, "poll_cq: %d", n);
+		if (n)
+			return !wc.status;
+		sched_yield();
+	} while (!poll(&pfd, 1, 0) && now_ms() < until);
+	return false;
+}
+
 /* While buffers are moved under messages */
 static void device_goes(void)
 {
@@ -369,7 +389,7 @@ static void device_goes(void)
 		ask(&d, IBV_WR_RDMA_WRITE);
 		if (n == 10)
 			say_under_way();
-		if (next_wc(d.p.c.scq).status)
+		if (!answered_well(&d))
 			break;
 	}
 	device_went(&d);

@@ -22,7 +22,8 @@ static size_t nkept;
 static bool read_event(struct ibv_context *ctx, int ms, struct seen *s)
 {
 	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
-	struct ibv_async_event ev;
+	/* of what no object has libibverbs fills in half a pointer */
+	struct ibv_async_event ev = {};
 
 	if (poll(&pfd, 1, ms) != 1)
 		return false;
