@@ -27,7 +27,7 @@ T_RDMA=${T_RDMA:-rnic_sw}
 # Programs that scripts/unpacked has put somewhere, unless they are installed
 if [ -d "${T_UNPACKED:-}" ]; then
 	PATH=$PATH:$T_UNPACKED/usr/bin:$T_UNPACKED/usr/sbin:$T_UNPACKED/bin:$T_UNPACKED/sbin
-	LD_LIBRARY_PATH=$(printf '%s:' "$T_UNPACKED"/usr/lib/*-linux-gnu{,/ceph} "$T_UNPACKED"/lib/*-linux-gnu)
+	LD_LIBRARY_PATH=$(printf '%s:' "$T_UNPACKED"/usr/lib/*-linux-gnu{,/ceph} "$T_UNPACKED"/lib{/*-linux-gnu,})
 	export LD_LIBRARY_PATH=${LD_LIBRARY_PATH%:}
 fi
 
