@@ -130,6 +130,18 @@ static int hear(struct ib_pd *pd, u32 vector)
 	return cpu;
 }
 
+static int wait_with_all(struct queue *q, struct ib_pd *pd)
+{
+	int err = make_queue(q, pd, RECEIVES, 0);
+
+	if (err)
+		return err;
+	err = post(q, RECEIVES);
+	if (err)
+		drop_queue(q);
+	return err;
+}
+
 static int look(struct seen *s, struct ib_device *ib)
 {
 	unsigned int i;
@@ -141,12 +153,10 @@ static int look(struct seen *s, struct ib_device *ib)
 	vectors = min(ib->num_comp_vectors, VECTORS_MOST);
 	for (i = 0; i < vectors; i++)
 		heard[i] = hear(s->pd, i);
-	err = make_queue(&s->waits, s->pd, RECEIVES, 0);
-	if (err) {
+	err = wait_with_all(&s->waits, s->pd);
+	if (err)
 		ib_dealloc_pd(s->pd);
-		return err;
-	}
-	return post(&s->waits, RECEIVES);
+	return err;
 }
 
 static struct ib_client client;
