@@ -7,6 +7,7 @@ import glob
 import os
 import time
 
+from ktap import skip_all
 from wire import KIB, PATIENCE, Skip, read, shell, write
 
 
@@ -15,6 +16,28 @@ def busy():
     with open("/proc/stat", encoding="ascii") as file:
         ticks = [int(word) for word in file.readline().split()[1:8]]
     return (sum(ticks) - ticks[3] - ticks[4]) / 100
+
+
+def in_the_kernel():
+    """Seconds of it that were not a program's own: what others than the kernel do
+    with what they send and get is theirs."""
+    with open("/proc/stat", encoding="ascii") as file:
+        ticks = [int(word) for word in file.readline().split()[1:8]]
+    return (ticks[2] + ticks[5] + ticks[6]) / 100
+
+
+def not_idle():
+    """Seconds that the only CPU was not idle.  What it did then the kernel knows by
+    samples alone, how long it was idle it knows."""
+    with open("/proc/stat", encoding="ascii") as file:
+        ticks = [int(word) for word in file.readline().split()[1:8]]
+    return time.monotonic() - (ticks[3] + ticks[4]) / 100
+
+
+def by_the_clock():
+    """Else a stranger's work, on the same host, would count as ours."""
+    if not os.environ.get("T_CLOCK"):
+        skip_all("costs are compared where time is instructions: run --bed clock")
 
 
 def kernel_memory():

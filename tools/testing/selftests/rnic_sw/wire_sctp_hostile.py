@@ -6,7 +6,6 @@ others are served meanwhile.  The bounds are those of Documentation/sctp.rst."""
 import contextlib
 import itertools
 import os
-import statistics
 import time
 
 from wire import (CM, KIB, MATE, PATIENCE, SUCCESS, Refused, Skip, case,
@@ -29,8 +28,6 @@ ACCEPTED_WINDOW = 1 << 20
 STRAYS = 32             # that a stranger may send
 BUNDLE = 30             # chunks in a packet
 BIG = 1 << 20
-EARLY, PART = 24000, 2000
-DEARER = 1.3            # 1.0 seen; 1.5 to 1.9 in a list, where the machine is quiet
 CALLS = 40              # that nobody answers
 SOON = 8                # seconds in which another one is served meanwhile
 DEEP = 8                # sessions with much to send
@@ -292,54 +289,6 @@ def windows(w):
         told = [int.from_bytes(c.body[4:8], "big") for p in ghost.packets
                 for c in p.of(sctp_packet.SACK)]
         check(f"{told[-1]} octets for a guest", told[-1] >= ACCEPTED_WINDOW)
-
-
-# Early chunks ------------------------------------------------------------------
-
-
-def send_early(link, empty, last):
-    """A part of what comes before its turn, the latest first. Return: how long it took"""
-    began = busy()
-    for ssn in range(last, last - PART, -1):
-        link.peer.put_segment(empty, ssn=ssn, more=ssn % 50 > 0)
-    link.assoc.settle(0.05)
-    return busy() - began
-
-
-def turn_comes(link, empty, ssn, behind):
-    link.peer.put_segment(empty, ssn=ssn)
-    link.peer.ssn = ssn + behind + 1
-    # all the others come before
-    link.round_trip(60)
-
-
-def early_beside_few(w, target):
-    """How much longer chunks take where there are ever more, than where there are few:
-    the middle one of the later parts"""
-    link, other = w.initiate(), w.initiate()
-    first = link.peer.next_ssn()
-    empty = rdmap.write(target.rkey, target.addr, b"").pack()
-    took = []
-    for last in range(first + EARLY, first, -PART):
-        # how fast the machine is just now another session tells, which has few
-        turn = other.peer.next_ssn()
-        few = send_early(other, empty, turn + PART)
-        turn_comes(other, empty, turn, PART)
-        took.append(send_early(link, empty, last) / few)
-    turn_comes(link, empty, first, EARLY)
-    print("# as long as where there are few, each", PART, *(f"{t:.2f}" for t in took),
-          flush=True)
-    return statistics.median(took[len(took) // 3:])
-
-
-@case("what an early chunk costs does not depend on how many there are")
-def early(w):
-    target = w.shared(4096, "lw")
-    more = early_beside_few(w, target)
-    if more > DEARER:
-        # on a machine that others keep busy once is not enough
-        more = min(more, early_beside_few(w, target))
-    check(f"{more:.2f} times as long", more <= DEARER)
 
 
 # Those who wait for their turn -----------------------------------------------------
