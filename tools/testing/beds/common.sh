@@ -16,7 +16,8 @@ parse_options() {
 		case $1 in
 		--kmemleak) kmemleak=1; shift; continue ;;
 		--stalls) stalls=1; shift; continue ;;
-		--clock) clock=1; shift; continue ;;
+		--clock) clock=off; shift; continue ;;
+		--clock-waits) clock=on; shift; continue ;;
 		--help | -h) usage; exit 0 ;;
 		--bed | --plugin | --cpus | --mem | --timeout | --pin | --modules | --out | --append)
 			[ $# -ge 2 ] || die "$1 wants a value" ;;

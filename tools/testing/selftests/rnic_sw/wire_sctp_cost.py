@@ -8,7 +8,7 @@ from wire_kernel import by_the_clock, not_idle
 from wire_sctp import go
 
 EARLY, PART = 24000, 2000
-DONE = 2                # seconds after which nobody has to do anything with them
+DONE = 1                # seconds after which nobody has to do anything with them
 WARM = 2                # parts that are not counted
 DEARER = 1.3            # 1.0 seen; 6 in a list
 
