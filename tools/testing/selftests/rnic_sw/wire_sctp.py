@@ -139,15 +139,15 @@ class SctpWire(wire.Wire):
         return assoc
 
     @contextlib.contextmanager
-    def listening_at(self, address, backlog=128, **options):
+    def listening_at(self, address, port=None, **options):
         """A listening socket of the raw peer's there, and its port."""
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         with self.socket(family, socket.SOCK_STREAM, sctp.PROTOCOL) as sock:
             sctp.prepare(sock, **options)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            port = next(self.ports)
+            port = port or next(self.ports)
             sock.bind((address, port))
-            sock.listen(backlog)
+            sock.listen(128)
             sock.settimeout(PATIENCE)
             yield sock, port
 
