@@ -11,6 +11,7 @@ TARGET=/sys/kernel/config/nvmet
 modules_there() {
 	modprobe -q nvmet-rdma && modprobe -q nvme-rdma ||
 		t_skip "this kernel has no NVMe over RDMA"
+	modprobe -q loop || t_skip "this kernel has no loop devices"
 	[ -d $TARGET ] || mount -t configfs configfs /sys/kernel/config
 }
 
