@@ -80,6 +80,8 @@ test_name() {
 
 [ -x "${T_BLKTESTS:-}/check" ] || t_skip_all "blktests is not built (scripts/blktests)"
 needs_programs fio nvme multipathd sg_reset mkfs.xfs
+# nobody else mounts it where it is a module
+needs_modules configfs
 module_options
 kernel_files
 multipath_files
