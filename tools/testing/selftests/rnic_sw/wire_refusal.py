@@ -17,6 +17,7 @@ from wire import (CM, DEVICE, MATE, MATE_IF, PATIENCE, PEER, PEER_IF, Mate,
 
 REJECTED, ERROR, UNREACHABLE = "REJECTED", "CONNECT_ERROR", "UNREACHABLE"
 ABSENT, VANISHED, ELSEWHERE = "10.9.2.77", "10.9.2.78", "10.9.4.1"
+USED = 7709             # a port
 NOBODY = "02:00:00:00:00:4d"
 ETH_P_IP, DEST_UNREACH = 0x0800, 3
 NO_NET, NO_HOST, NO_PROTOCOL, NO_PORT, FORBIDDEN = 0, 1, 2, 3, 13
@@ -269,6 +270,13 @@ def without_route(w):
 @case("a listener where there is one already")
 def address_in_use(w):
     fails_at_once(w, "EADDRINUSE", "listen", MATE, w.own_port)
+
+
+@case("a listener at all addresses, where a program without RDMA is")
+def port_in_use(w):
+    w.mate.do("destroy", w.mate.do("listen", "0.0.0.0", USED)[0])
+    with socket.create_server(("", USED)):
+        fails_at_once(w, "EADDRINUSE", "listen", "0.0.0.0", USED)
 
 
 @case("a listener at an address that is not here")
