@@ -52,7 +52,8 @@ disconnect() {
 block_device() {
 	local c
 	c=$(basename "$(dirname "$(controller)")")
-	ls -d /sys/class/nvme/"$c"/nvme*n1 2>/dev/null | head -n 1 | xargs -r basename
+	# with multipath the path's name has the controller's number in it
+	ls -d /sys/class/nvme/"$c"/nvme*n1 2>/dev/null | head -n 1 | xargs -r basename | sed 's/c[0-9]*n/n/'
 }
 
 has_block_device() { [ -n "$(block_device)" ] && [ -b "/dev/$(block_device)" ]; }
