@@ -4,16 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "rawmate.h"
 
 #define REGIONS		4096
-#define GUARD		4096
 
 struct region {
 	struct ibv_mr	*mr;
 	uint8_t		*base;
-	uint8_t		*data;		/* GUARD octets above, at least */
+	uint8_t		*data;		/* a page above, at least */
 	uint64_t	iova;
 	uint32_t	lkey;
 	size_t		len;
@@ -41,12 +41,14 @@ int rights_of(const char *word)
 /* An IOVA has to have the offset in a page that its memory has */
 static bool allocate(struct region *r, size_t len, uint64_t iova)
 {
+	size_t page = sysconf(_SC_PAGESIZE);
+
 	r->len = len;
-	r->all = (len + 4 * GUARD) & ~(size_t)(GUARD - 1);
-	r->base = aligned_alloc(GUARD, r->all);
+	r->all = (len + 4 * page) & ~(page - 1);
+	r->base = aligned_alloc(page, r->all);
 	if (!r->base)
 		return false;
-	r->data = r->base + GUARD + iova % GUARD;
+	r->data = r->base + page + iova % page;
 	memset(r->base, 0x5a, r->all);
 	return true;
 }
