@@ -124,8 +124,8 @@ machines:
 	@scripts/machines
 
 mutate:
-	@scripts/mutate --brief --seed $(or $(SEED),1) --count $(or $(COUNT),300) || true
-	@scripts/mutate --seed $(or $(SEED),1) --count $(or $(COUNT),300)
+	@scripts/mutate --brief --seed $(or $(SEED),1) --count $(or $(COUNT),300) --jobs $(or $(JOBS),1) || true
+	@scripts/mutate --seed $(or $(SEED),1) --count $(or $(COUNT),300) --jobs $(or $(JOBS),1)
 
 prove:
 	@scripts/prove --mutations

@@ -3,7 +3,7 @@
 file, and a draw of them by a seed. Pygments tells the tokens apart."""
 import collections
 import difflib
-import random
+import hashlib
 import re
 
 from pygments.lexers.c_cpp import CLexer
@@ -176,19 +176,30 @@ def broken(text, mutant):
     return text[:mutant.start] + mutant.new + text[mutant.end:]
 
 
+def _lots(seed, path, text):
+    """[(lot, path, Mutant)]: by what a mutant does, not by where it stands, so that
+    what changes elsewhere leaves it its place in the draw."""
+    seen = collections.Counter()
+    for mutant in mutants(text):
+        what = (path, *in_words(text, mutant))
+        seen[what] += 1
+        lot = hashlib.sha256("\0".join((str(seed), *what, str(seen[what]))).encode()).digest()
+        yield lot, path, mutant
+
+
 def draw(seed, texts):
     """Endlessly fair: by turns from each directory one (path, Mutant) of all its
     files', until there are none. texts: {path: text}. Who asks for more gets
     the same ones first."""
     piles = collections.defaultdict(list)
-    for path in sorted(texts):
-        piles[path.rpartition("/")[0]] += [(path, m) for m in mutants(texts[path])]
-    for directory, pile in piles.items():
-        random.Random(f"{seed} {directory}").shuffle(pile)
+    for path, text in texts.items():
+        piles[path.rpartition("/")[0]] += _lots(seed, path, text)
+    for pile in piles.values():
+        pile.sort(reverse=True)
     while any(piles.values()):
         for directory in sorted(piles):
             if piles[directory]:
-                yield piles[directory].pop()
+                yield piles[directory].pop()[1:]
 
 
 def diff(path, text, mutant):

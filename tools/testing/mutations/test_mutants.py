@@ -72,6 +72,15 @@ class Mutants(unittest.TestCase):
         self.assertEqual(len(one), sum(len(mutants.mutants(t)) for t in texts.values()))
         self.assertEqual([path[0] for path, _ in itertools.islice(one, 6)], list("xyxyxy"))
 
+    def test_draw_of_what_stays(self):
+        texts = {"x/a.c": "int f(int a)\n{\n\treturn a + 1 < 2 * a;\n}\n",
+                 "x/b.c": "int g(int a)\n{\n\treturn 3;\n}\n"}
+        before = [mutants.in_words(texts[p], m) for p, m in mutants.draw(1, texts) if p == "x/a.c"]
+        texts["x/b.c"] += "int h(int a)\n{\n\treturn a == 4;\n}\n"
+        texts["x/a.c"] = "\n" + texts["x/a.c"]
+        after = [mutants.in_words(texts[p], m) for p, m in mutants.draw(1, texts) if p == "x/a.c"]
+        self.assertEqual(before, after)
+
     def test_words(self):
         text = "int f(int a)\n{\n\treturn  a +\n\t\t1;\n}\n"
         plus, _ = mutants.mutants(text)[:2]
