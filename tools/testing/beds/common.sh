@@ -9,9 +9,9 @@ scripts=$tree/scripts
 me=$(basename "$0")
 die() { echo "$me: $*" >&2; exit 2; }
 
-# Fills cpus mem (empty: not said) timeout kmemleak stalls clock plugin pin modules out append bed, and rest.
+# Fills cpus mem (empty: not said) timeout kmemleak stalls clock plugin pin modules out append link bed, and rest.
 parse_options() {
-	cpus='' mem='' timeout=900 kmemleak='' stalls='' clock='' plugin='' pin='' modules='' out='' append='' bed=debug
+	cpus='' mem='' timeout=900 kmemleak='' stalls='' clock='' plugin='' pin='' modules='' out='' append='' link='' bed=debug
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--kmemleak) kmemleak=1; shift; continue ;;
@@ -19,14 +19,14 @@ parse_options() {
 		--clock) clock=off; shift; continue ;;
 		--clock-waits) clock=on; shift; continue ;;
 		--help | -h) usage; exit 0 ;;
-		--bed | --plugin | --cpus | --mem | --timeout | --pin | --modules | --out | --append)
+		--bed | --plugin | --cpus | --mem | --timeout | --pin | --modules | --out | --append | --link)
 			[ $# -ge 2 ] || die "$1 wants a value" ;;
 		-?*) [ "$1" = -- ] || { usage >&2; die "unknown option $1"; } ;;
 		esac
 		case $1 in
 		--bed) bed=$2 ;; --plugin) plugin=$2 ;; --cpus) cpus=$2 ;; --mem) mem=$2 ;;
 		--timeout) timeout=$2 ;; --pin) pin=$2 ;;
-		--modules) modules=$2 ;; --out) out=$2 ;; --append) append=$2 ;;
+		--modules) modules=$2 ;; --out) out=$2 ;; --append) append=$2 ;; --link) link=$2 ;;
 		*) break ;;
 		esac
 		shift 2
@@ -76,6 +76,15 @@ write_command() {
 	} >"$run/command"
 	printf '%s\n' "$tree" "$out" "$("$scripts/cache")" ${modules:+"$modules"} >"$run/paths"
 	if [ -n "$kmemleak" ]; then touch "$run/kmemleak"; fi
+}
+
+# link_args BUS: an interface whose other end is another guest's; all that passes is kept
+link_args() {
+	[ -n "$link" ] || return 0
+	local mine=${link%%,*}
+	printf '%s\n' -netdev "dgram,id=link,local.type=unix,local.path=$mine,remote.type=unix,remote.path=${link#*,}" \
+		-device "virtio-net-$1,netdev=link,mac=52:54:00:$(echo "$mine" | md5sum | sed 's/\(..\)\(..\)\(..\).*/\1:\2:\3/')" \
+		-object "filter-dump,id=kept,netdev=link,file=$out/link.pcap"
 }
 
 # What outlives this script to clean up after it, in a session of its own: told
