@@ -397,6 +397,7 @@ static const struct command {
 	{ "sync", 1, 0, 0, do_sync },
 	{ "mr", 5, 0, 0, do_mr },
 	{ "dereg", 2, 0, 1, do_dereg },
+	{ "bind", 5, 1, 2, do_bind },
 	{ "put", 4, 0, 1, do_put },
 	{ "get", 4, 0, 1, do_get },
 	{ "fill", 2, 0, 1, do_fill },

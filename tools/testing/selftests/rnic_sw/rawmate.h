@@ -32,6 +32,7 @@ struct region *region_of(const char *word);
 int rights_of(const char *word);
 void do_mr(char **w);
 void do_dereg(char **w);
+void do_bind(char **w);
 void do_put(char **w);
 void do_get(char **w);
 void do_fill(char **w);

@@ -35,7 +35,8 @@ int rights_of(const char *word)
 	return (strchr(word, 'l') ? IBV_ACCESS_LOCAL_WRITE : 0) |
 	       (strchr(word, 'w') ? IBV_ACCESS_REMOTE_WRITE : 0) |
 	       (strchr(word, 'r') ? IBV_ACCESS_REMOTE_READ : 0) |
-	       (strchr(word, 'a') ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+	       (strchr(word, 'a') ? IBV_ACCESS_REMOTE_ATOMIC : 0) |
+	       (strchr(word, 'b') ? IBV_ACCESS_MW_BIND : 0);
 }
 
 /* An IOVA has to have the offset in a page that its memory has */
@@ -141,6 +142,32 @@ static struct ibv_sge sge_of(char **w)
 	};
 
 	return sge;
+}
+
+/* bind CONN REGION RIGHTS WRID: a window of that connection; it is there until the end */
+void do_bind(char **w)
+{
+	struct region *r = region_of(w[2]);
+	struct ibv_mw *mw = ibv_alloc_mw(r->mr->pd, IBV_MW_TYPE_2);
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = atoi(w[4]), .opcode = IBV_WR_BIND_MW,
+		.send_flags = IBV_SEND_SIGNALED,
+	};
+
+	if (!mw) {
+		fail("bind");
+		return;
+	}
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	wr.bind_mw.bind_info = (struct ibv_mw_bind_info) {
+		.mr = r->mr, .addr = r->iova, .length = r->len,
+		.mw_access_flags = rights_of(w[3]),
+	};
+	if (ibv_post_send(conn_of(w[1])->id->qp, &wr, &bad))
+		fail("bind");
+	else
+		printf("ok %u\n", wr.bind_mw.rkey);
 }
 
 /* recv CONN REGION OFFSET LENGTH WRID */
