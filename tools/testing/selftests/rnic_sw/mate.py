@@ -41,6 +41,11 @@ class Mate:
         self.process = subprocess.Popen(
             [program, device], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, bufsize=1)
+        self.talk(self.process.stdin, self.process.stdout)
+
+    def talk(self, commands, lines):
+        """What it reads, and what it writes."""
+        self.commands, self.lines = commands, lines
         self.lock = threading.Condition()
         self.answers = collections.deque()
         self.events = []
@@ -49,7 +54,7 @@ class Mate:
         self._answer("start")
 
     def _read(self):
-        for line in self.process.stdout:
+        for line in self.lines:
             words = line.split()
             with self.lock:
                 if words[0] in ("ok", "err"):
@@ -83,7 +88,7 @@ class Mate:
     def do_all(self, *commands):
         """Some in one go."""
         lines = [self._line(words) for words in commands]
-        self.process.stdin.write("".join(lines))
+        self.commands.write("".join(lines))
         return [self._answer(line.strip()) for line in lines]
 
     def peek(self, kind, timeout=PATIENCE, **fields):
