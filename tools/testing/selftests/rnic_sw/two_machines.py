@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Two machines, which may write numbers in different orders, exchange every kind of
+message: each asks the other over TCP and SCTP, and all octets are compared.
+
+    two_machines.py far       lends rawmate to the near one, once for each lower layer
+    two_machines.py near      the tests, with a rawmate of its own for each
+
+    near  10.9.3.1, fd00:9:3::1  ----eth0----eth0----  10.9.3.2, fd00:9:3::2  far
+
+The near one calls over IPv4, the far one over IPv6; who calls is who asks.
+"""
+
+import contextlib
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+
+import ktap
+from wire import (CM, SUCCESS, Link, Mate, Region, add, find_program,
+                  find_provider, need_module, same, shell, write)
+
+ADDRESSES = {"near": ("10.9.3.1", "fd00:9:3::1"),
+             "far": ("10.9.3.2", "fd00:9:3::2")}
+FAMILY = {"near": 0, "far": 1}      # which address is called
+# one rawmate each; in this order the far one lends them
+PORTS = {"tcp": 7471, "sctp": 7472}
+CONTROL = 7400
+BOOT = 900                          # seconds until the other one must be there
+INTERFACE, DEVICE = "eth0", "iwe"
+WC_WITH_IMM, WC_WITH_INV = 2, 8
+IMM = 0xD00DFEED
+BIND = 99                           # its number as a work request
+WORD = 0x0102030405060708
+SIZES = 0, 1, 999, 20000
+
+
+def set_up(role):
+    for module in "virtio_net", "rnic_sw", "rdma_ucm":
+        need_module(module)
+    find_provider()
+    for address, bits in zip(ADDRESSES[role], (24, 64)):
+        nodad = "nodad" if ":" in address else ""
+        shell(f"ip addr add {address}/{bits} dev {INTERFACE} {nodad}")
+    shell(f"ip link set {INTERFACE} up")
+    shell(f"rdma link add {DEVICE} type rnic_sw netdev {INTERFACE}")
+    write(f"/sys/class/infiniband/{DEVICE}/llp/listen", "both")
+
+
+# Far --------------------------------------------------------------------------
+
+
+def call():
+    end = time.monotonic() + BOOT
+    while True:
+        try:
+            control = socket.create_connection(
+                (ADDRESSES["near"][0], CONTROL), 5)
+            # it may be told of what was unreachable until now
+            control.sendall(f"{sys.byteorder}\n".encode())
+            return control
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(1)
+
+
+def lend(llp):
+    with call() as control:
+        control.settimeout(None)
+        return subprocess.Popen([find_program("rawmate"), DEVICE],
+                                stdin=control, stdout=control,
+                                env=os.environ | {"RNIC_SW_LLP": llp})
+
+
+def far():
+    set_up("far")
+    mates = [lend(llp) for llp in PORTS]
+    sys.exit(any([mate.wait() for mate in mates]))
+
+
+# Near -------------------------------------------------------------------------
+
+
+class FarMate(Mate):
+    """rawmate on the other machine, at the end of a connection."""
+
+    # pylint: disable=super-init-not-called
+    def __init__(self, control):
+        self.control = control
+        lines, commands = control.makefile("r"), control.makefile("w")
+        commands.reconfigure(line_buffering=True)
+        self.byteorder = lines.readline().strip()
+        self.talk(commands, lines)
+
+    def stop(self):
+        self.control.shutdown(socket.SHUT_WR)
+        with self.lock:
+            self.lock.wait_for(lambda: self.ended, 20)
+
+
+class End:
+    """One machine's rawmate over one lower layer."""
+
+    def __init__(self, mate, role, llp):
+        self.mate, self.role, self.port = mate, role, PORTS[llp]
+        self.byteorder = getattr(mate, "byteorder", sys.byteorder)
+        for address in ADDRESSES[role]:
+            mate.do("listen", address, self.port)
+
+    def region(self, size, rights="l", octets=b""):
+        region = Region(self.mate, size, rights)
+        region.put(0, octets)
+        return region
+
+    def number(self, region, offset=0):
+        return int.from_bytes(region.get(offset, 8), self.byteorder)
+
+    def word(self, value):
+        """Eight octets that others may change, and as many beside them."""
+        return self.region(16, "lwra", value.to_bytes(8, self.byteorder))
+
+
+class Machines:
+    """Both of them, over each lower layer."""
+
+    def __init__(self):
+        self.ends, self.links, self.undo = {}, [], contextlib.ExitStack()
+
+    def __enter__(self):
+        set_up("near")
+        with socket.create_server((ADDRESSES["near"][0], CONTROL)) as server:
+            server.settimeout(BOOT)
+            for llp in PORTS:
+                self._meet(llp, server.accept()[0])
+        return self
+
+    def _meet(self, llp, control):
+        control.settimeout(None)
+        os.environ["RNIC_SW_LLP"] = llp
+        mates = {"near": Mate(find_program("rawmate"), DEVICE),
+                 "far": FarMate(control)}
+        for role, mate in mates.items():
+            self.undo.callback(mate.stop)
+            self.ends[llp, role] = End(mate, role, llp)
+        print(f"# {llp}: " + ", ".join(
+            f"{role} {self.ends[llp, role].byteorder}-endian"
+            for role in mates), flush=True)
+
+    def __exit__(self, *_):
+        self.undo.close()
+
+    def after_case(self):
+        for link in self.links:
+            link.close()
+        self.links.clear()
+
+    def connected(self, llp, role):
+        """That one calls the other: the links of who asks and who is asked."""
+        asks = self.ends[llp, role]
+        asked = self.ends[llp, "far" if role == "near" else "near"]
+        link = self._link(asks, int(asks.mate.do(
+            "open", ADDRESSES[asked.role][FAMILY[role]], asked.port)[0]))
+        asks.mate.do("connect", link.conn, 4, 4, b"")
+        request = asked.mate.need(CM, event="CONNECT_REQUEST")
+        other = self._link(asked, request.conn)
+        asked.mate.do("accept", other.conn, 4, 4, b"")
+        for each in link, other:
+            each.cm("ESTABLISHED", status=0)
+        return link, other
+
+    def _link(self, end, conn):
+        self.links.append(Link(end, None, conn))
+        return self.links[-1]
+
+
+def pattern(size, seed):
+    return random.Random(seed).randbytes(size)
+
+
+def done(link, length=None):
+    got = link.wc(wr=7, status=SUCCESS)
+    if length is not None:
+        same("length", got.length, length)
+
+
+def told(link, wr, length, flags=0, imm=0):
+    got = link.wc(wr=wr, status=SUCCESS)
+    same("length, flags, immediate", (got.length, got.flags, got.imm),
+         (length, flags, imm))
+
+
+def send(asks, asked, flags):
+    for wr, size in enumerate(SIZES):
+        data = pattern(size, wr)
+        source = asks.wire.region(size + 1, "l", data)
+        inbox = asked.wire.region(size + 9)
+        asked.recv(inbox, size + 8, wr)
+        asks.post("send", source, size, 7, 0, 0, flags)
+        told(asked, wr, size)
+        done(asks)
+        same("memory", inbox.get(0, size + 8), data + b"\x5A" * 8)
+
+
+def send_invalidating(asks, asked, flags):
+    for wr, size in enumerate(SIZES):
+        data = pattern(size, wr)
+        source = asks.wire.region(size + 1, "l", data)
+        inbox = asked.wire.region(size + 9)
+        region = asked.wire.region(64, "lb")
+        window = int(asked.wire.mate.do("bind", asked.conn, region.number,
+                                        "w", BIND)[0])
+        asked.wc(wr=BIND, status=SUCCESS)
+        asked.recv(inbox, size + 8, wr)
+        asks.post("sendinv", source, size, 7, 0, window, flags)
+        told(asked, wr, size, WC_WITH_INV)
+        done(asks)
+        same("memory", inbox.get(0, size + 8), data + b"\x5A" * 8)
+        region.dereg()      # would be refused with a window on it
+
+
+def write_there(asks, asked):
+    for seed, size in enumerate(SIZES):
+        data = pattern(size, seed)
+        source = asks.wire.region(size + 1, "l", data)
+        target = asked.wire.region(size + 16, "lw")
+        asks.post("write", source, size, 7, target.addr + 8, target.rkey)
+        done(asks)
+        # it is placed before a Send that follows it is delivered
+        asked.recv(target, 0, seed)
+        asks.post("send", source, 0, 7)
+        told(asked, seed, 0)
+        done(asks)
+        same("memory", target.get(0, size + 16),
+             b"\x5A" * 8 + data + b"\x5A" * 8)
+
+
+def write_immediate(asks, asked, flags):
+    for wr, size in enumerate(SIZES):
+        data = pattern(size, wr)
+        source = asks.wire.region(size + 1, "l", data)
+        target = asked.wire.region(size + 16, "lw")
+        asked.recv(target, 0, wr)
+        asks.post("writeimm", source, size, 7, target.addr + 8, target.rkey,
+                  flags, IMM + wr)
+        told(asked, wr, size, WC_WITH_IMM, IMM + wr)
+        done(asks)
+        same("memory", target.get(0, size + 16),
+             b"\x5A" * 8 + data + b"\x5A" * 8)
+
+
+def read_there(asks, asked):
+    for seed, size in enumerate(SIZES):
+        data = pattern(size + 8, seed)
+        source = asked.wire.region(size + 8, "lr", data)
+        inbox = asks.wire.region(size + 16, "lw")
+        asks.post("read", inbox, size, 7, source.addr + 4, source.rkey,
+                  offset=8)
+        done(asks)
+        same("memory", inbox.get(0, size + 16),
+             b"\x5A" * 8 + data[4:4 + size] + b"\x5A" * 8)
+
+
+def atomic(asks, asked, opcode, *steps):
+    """steps: what is said to it, and what has to be there afterwards."""
+    word, result = asked.wire.word(WORD), asks.wire.word(0)
+    before = WORD
+    for words, after in steps:
+        asks.post(opcode, result, 8, 7, word.addr, word.rkey, "-", *words)
+        done(asks)
+        same("the value before", hex(asks.wire.number(result)), hex(before))
+        same("the value after", hex(asked.wire.number(word)), hex(after))
+        before = after
+    for region in word, result:
+        same("memory beside it", region.get(8, 8), b"\x5A" * 8)
+
+
+def fetch_add(asks, asked):
+    atomic(asks, asked, "fetchadd", ((1,), WORD + 1),
+           ((0xFF << 56,), (WORD + 1 + (0xFF << 56)) % (1 << 64)))
+
+
+def compare_swap(asks, asked):
+    atomic(asks, asked, "cmpswap", ((WORD + 1, 5), WORD),
+           ((WORD, 0xA1B2C3D4E5F60718), 0xA1B2C3D4E5F60718))
+
+
+KINDS = (("Sends", send, ("-",)),
+         ("Sends with Solicited Event", send, ("s",)),
+         ("Sends with Invalidate", send_invalidating, ("-",)),
+         ("Sends with Solicited Event and Invalidate", send_invalidating,
+          ("s",)),
+         ("Writes", write_there, ()),
+         ("Reads", read_there, ()),
+         ("Writes, Immediate Data", write_immediate, ("-",)),
+         ("Writes, Immediate Data with Solicited Event", write_immediate,
+          ("s",)),
+         ("FetchAdd", fetch_add, ()),
+         ("CmpSwap", compare_swap, ()))
+
+
+def exchange(machines, llp, role, kind, words):
+    kind(*machines.connected(llp, role), *words)
+
+
+def near():
+    for llp in PORTS:
+        for role in ADDRESSES:
+            for name, kind, words in KINDS:
+                add(f"{llp.upper()}, the {role} one asks: {name}", "",
+                    exchange, llp=llp, role=role, kind=kind, words=words)
+    ktap.run(Machines)
+
+
+if __name__ == "__main__":
+    {"near": near, "far": far}[sys.argv[1]]()
