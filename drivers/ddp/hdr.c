@@ -70,3 +70,20 @@ size_t ddp_hdr_encode(u8 *p, const struct ddp_hdr *h)
 	}
 	return ddp_hdr_len(h);
 }
+
+/**
+ * ddp_hdr_again - the header of another segment of the same message
+ * @p: where to
+ * @like: a header of that message, encoded
+ * @h: what it says now: the same but for @to or @mo
+ */
+void ddp_hdr_again(u8 *p, const u8 *like, const struct ddp_hdr *h)
+{
+	if (h->tagged) {
+		memcpy(p, like, DDP_T_TO);
+		put_unaligned_be64(h->to, p + DDP_T_TO);
+	} else {
+		memcpy(p, like, DDP_U_MO);
+		put_unaligned_be32(h->mo, p + DDP_U_MO);
+	}
+}

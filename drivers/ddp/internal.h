@@ -14,6 +14,8 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  struct ddp_cursor *to, u32 len);
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 			 void *dst, u32 len);
+u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
+		  u32 stride, u32 each, u32 n);
 
 /* paged.c: regions without blocks */
 enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,

@@ -262,6 +262,50 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 	return why;
 }
 
+/* As many times @each octets as lie in one piece of registered memory, up to @n times */
+static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *m)
+{
+	if (!n || c->buf->flat || !cursor_piece(c, n * each, m))
+		return 0;
+	n = m->len / each;
+	m->len = n * each;
+	return n;
+}
+
+/**
+ * ddp_fetch_run - the next octets of the message being sent, to many places
+ * @s: the stream
+ * @from: where the last fetch ended
+ * @dst: the first place
+ * @stride: from one to the next
+ * @each: octets for each
+ * @n: how many places; @n * @each is no more than a batch, nor than the message has left
+ *
+ * Return: how many have theirs; @from stands behind them.  Where one does not get it
+ * ddp_fetch() says why.
+ */
+u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
+		  u32 stride, u32 each, u32 n)
+{
+	struct ddp_sge m;
+	u32 i;
+
+	n = cursor_pieces(from, each, n, &m);
+	if (!n || plain_kernel_memory(s, m.stag) ||
+	    ddp_hold_use(s, &s->tx_held, &m, s->msg.rights))
+		return 0;
+	/* ddp_fetch() asks for what is missing */
+	s->tx_wait.mute = true;
+	for (i = 0; i < n; i++)
+		if (region_to_flat(s->tx_held, m.addr + i * each, each,
+				   dst + i * stride, &s->tx_wait))
+			break;
+	s->tx_wait.mute = false;
+	ddp_hold_used(&s->tx_held);
+	from->off += i * each;
+	return i;
+}
+
 /**
  * ddp_mem_store - octets of the ULP's own into its registered memory
  * @s: the stream

@@ -74,9 +74,27 @@ static bool begin_message(struct ddp_stream *s)
 	return true;
 }
 
+/* The next segment's header.  Return: octets of payload */
+static u32 cut_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
+{
+	const struct ddp_cut cut = {
+		.first = &s->msg.hdr,
+		.total = s->msg.buf->len,
+		.done = s->cut,
+	};
+
+	return ddp_cut_next(&cut, mulpdu, h);
+}
+
+static void was_cut(struct ddp_stream *s, u32 segments, u32 octets)
+{
+	s->cut += octets;
+	s->octets += octets;
+	s->segments += segments;
+}
+
 bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 {
-	struct ddp_cut cut;
 	struct ddp_hdr h;
 
 	if (unlikely(ddp_tx_waits(s))) {
@@ -89,21 +107,50 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	if (!s->in_msg && !begin_message(s))
 		return false;
 
-	cut.first = &s->msg.hdr;
-	cut.total = s->msg.buf->len;
-	cut.done = s->cut;
-	seg->len = ddp_cut_next(&cut, mulpdu, &h);
+	seg->len = cut_header(s, mulpdu, &h);
 	seg->hdr_len = ddp_hdr_encode(seg->hdr, &h);
 	s->gone = s->cut;
-	s->cut += seg->len;
-	s->segments++;
-	s->octets += seg->len;
+	was_cut(s, 1, seg->len);
+	seg->left = s->msg.buf->len - s->cut;
 	WRITE_ONCE(s->in_msg, !h.last);
-	seg->more = s->in_msg;
 	trace_ddp_segment_pulled(s, &h, seg->len);
 	return true;
 }
 EXPORT_SYMBOL_GPL(ddp_tx_next);
+
+/* Of the next @n segments, each with @len octets of payload and more behind it */
+static void put_headers(struct ddp_stream *s, const struct ddp_txrun *run, u32 n,
+			u32 len)
+{
+	u8 like[IW_DDP_HDR_MAX];
+	struct ddp_hdr h;
+	u32 i;
+
+	cut_header(s, run->len, &h);
+	ddp_hdr_encode(like, &h);
+	for (i = 0; i < n; i++) {
+		ddp_hdr_again(run->at + i * run->stride, like, &h);
+		trace_ddp_segment_pulled(s, &h, len);
+		h.to += h.tagged ? len : 0;
+		h.mo += h.tagged ? 0 : len;
+	}
+	was_cut(s, n, n * len);
+}
+
+u32 ddp_tx_run(struct ddp_stream *s, const struct ddp_txrun *run)
+{
+	u32 hdr_len = ddp_hdr_len(&s->msg.hdr), len = run->len - hdr_len, n;
+
+	if (!s->in_msg || given_up(s) || ddp_tx_waits(s))
+		return 0;
+	/* its last one says so, and may be shorter */
+	n = min(run->most, (s->msg.buf->len - s->cut - 1) / len);
+	n = ddp_fetch_run(s, &s->src, run->at + hdr_len, run->stride, len, n);
+	if (n)
+		put_headers(s, run, n, len);
+	return n;
+}
+EXPORT_SYMBOL_GPL(ddp_tx_run);
 
 /* The segment pulled last was never pulled: its memory has to come first */
 static noinline void take_back(struct ddp_stream *s)

@@ -209,7 +209,7 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 		p = a->out + SDDP_SEGMENT;
 		memcpy(p, seg.hdr, seg.hdr_len);
 		a->out_len = SDDP_SEGMENT + seg.hdr_len + seg.len;
-		a->out_more = seg.more;
+		a->out_more = seg.left;
 		/* its memory may be gone: a Terminate comes next */
 	} while (!ddp_tx_fill(st->stream, p + seg.hdr_len, seg.len));
 	ddp_tx_end(st->stream);

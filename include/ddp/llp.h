@@ -145,14 +145,14 @@ enum iw_reason ddp_rx_placed(struct ddp_stream *s, const struct ddp_placed *p);
  * struct ddp_txseg - one segment to be sent
  * @hdr: its DDP header, encoded
  * @hdr_len: octets of @hdr
- * @more: its message goes on behind it, unless fetching fails
  * @len: octets of payload, to be fetched with ddp_tx_fill()
+ * @left: octets of its message behind it, unless fetching fails; 0: it is the last
  */
 struct ddp_txseg {
 	u8	hdr[IW_DDP_HDR_MAX];
 	u8	hdr_len;
-	bool	more;
 	u32	len;
+	u32	left;
 };
 
 /**
@@ -210,6 +210,33 @@ bool ddp_tx_rests(const struct ddp_stream *s);
  * to come first: then ddp_tx_next() gives it again, after a kick.
  */
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
+
+/**
+ * struct ddp_txrun - where segments of one length are written
+ * @at: the first one's first octet
+ * @stride: from one to the next
+ * @len: octets of each, header included
+ * @most: there is room for so many; no more than a batch
+ */
+struct ddp_txrun {
+	u8	*at;
+	u32	stride;
+	u32	len;
+	u32	most;
+};
+
+/**
+ * ddp_tx_run - what goes on behind the last segment, as far as it is all alike
+ * @s: the stream; the payload of the segment pulled last is fetched
+ * @run: where to; @run->len is the LLP's limit now, header included
+ *
+ * The next segments of its message, but for the last one, header and payload, as
+ * ddp_tx_next() and ddp_tx_fill() would give them one after the other.  Where anything
+ * is in the way it stops, and ddp_tx_next() comes upon that.
+ *
+ * Return: how many are written.
+ */
+u32 ddp_tx_run(struct ddp_stream *s, const struct ddp_txrun *run);
 
 /**
  * ddp_tx_taken - the LLP has accepted all octets of all segments pulled so far

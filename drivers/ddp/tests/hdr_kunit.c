@@ -60,6 +60,28 @@ static void hdr_round_trip(struct kunit *test)
 	}
 }
 
+/* Another segment's header is what would be encoded of it, and touches no more */
+static void hdr_again(struct kunit *test)
+{
+	u8 like[IW_DDP_HDR_MAX], want[IW_DDP_HDR_MAX + 1], p[IW_DDP_HDR_MAX + 1];
+	struct rnd_state rnd;
+	struct ddp_hdr h;
+	int i;
+
+	prandom_seed_state(&rnd, 5042);
+	for (i = 0; i < ROUNDS; i++) {
+		fill_any(&h, &rnd);
+		ddp_hdr_encode(like, &h);
+		h.to = prandom_u32_state(&rnd) * 0x100000001ull;
+		h.mo = prandom_u32_state(&rnd);
+		memset(p, 0xa5, sizeof(p));
+		memset(want, 0xa5, sizeof(want));
+		ddp_hdr_encode(want, &h);
+		ddp_hdr_again(p, like, &h);
+		KUNIT_EXPECT_EQ(test, memcmp(p, want, sizeof(p)), 0);
+	}
+}
+
 struct vector {
 	const char	*name;
 	struct ddp_hdr	h;
@@ -175,6 +197,7 @@ static void hdr_control_octets(struct kunit *test)
 
 static struct kunit_case hdr_cases[] = {
 	KUNIT_CASE(hdr_round_trip),
+	KUNIT_CASE(hdr_again),
 	KUNIT_CASE_PARAM(hdr_vectors, vector_gen_params),
 	KUNIT_CASE(hdr_encode_overwrites),
 	KUNIT_CASE(hdr_truncations),

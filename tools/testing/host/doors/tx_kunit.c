@@ -17,9 +17,26 @@ static struct ddp_region region;
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 			 void *dst, u32 len)
 {
+	u32 i;
+
 	s->tx_held = &region;
 	host_memory.fetched += len;
+	for (i = 0; i < len; i++)
+		((u8 *)dst)[i] = from->off++;
 	return host_memory.says;
+}
+
+static bool tagged_message;
+static u32 run_ends_after = U32_MAX;	/* places */
+
+u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
+		  u32 stride, u32 each, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < min(n, run_ends_after); i++)
+		ddp_fetch(s, from, dst + i * stride, each);
+	return i;
 }
 
 /* Failure ------------------------------------------------------------------ */
@@ -45,6 +62,8 @@ static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
 {
 	held += !!s->tx_held;
 	memset(m, 0, sizeof(*m));
+	m->hdr.tagged = tagged_message;
+	m->hdr.to = 0xfffffff8;
 	memory.flat = words;
 	m->last_words = test_bit(0, &s->failed);
 	memory.len = m->last_words ? sizeof(words) : 100;
@@ -105,12 +124,12 @@ static void left_over(struct kunit *test)
 
 	/* the last words can be said, in pieces and in as many runs */
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 25, &seg));
-	KUNIT_EXPECT_TRUE(test, seg.more);
+	KUNIT_EXPECT_TRUE(test, seg.left);
 	ddp_tx_end(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_begin(s));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
-	KUNIT_EXPECT_FALSE(test, seg.more);
+	KUNIT_EXPECT_FALSE(test, seg.left);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), host_memory.fetched);
@@ -156,7 +175,7 @@ static void memory_says_no(struct kunit *test)
 
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
-	KUNIT_EXPECT_TRUE(test, seg.more);
+	KUNIT_EXPECT_TRUE(test, seg.left);
 	host_memory.says = IW_LOCAL_PROT;
 	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_failed(s));
@@ -179,7 +198,7 @@ static void memory_comes_later(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 64, &seg));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
-	KUNIT_EXPECT_FALSE(test, seg.more);
+	KUNIT_EXPECT_FALSE(test, seg.left);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, 10));
 	host_memory.says = IW_NOT_NOW;
 	s->tx_wait.waits = true;
@@ -256,17 +275,110 @@ static void use_stays(struct kunit *test)
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 64, &seg));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
-	KUNIT_EXPECT_TRUE(test, seg.more);
+	KUNIT_EXPECT_TRUE(test, seg.left);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
-	KUNIT_EXPECT_FALSE(test, seg.more);
+	KUNIT_EXPECT_FALSE(test, seg.left);
 	/* the choice of the next one may invalidate it */
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
 	KUNIT_EXPECT_EQ(test, 0u, held);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
 	ddp_tx_end(s);
 	KUNIT_EXPECT_NULL(test, s->tx_held);
+}
+
+/* Header and payload of a message, segment behind segment */
+struct cut_message {
+	u8	octets[2048];
+	u32	len;
+	u32	runs;		/* segments that came many at once */
+};
+
+/* One way of pulling it: runs of at most so many segments; 0: none */
+static void pull_message(struct kunit *test, struct cut_message *c, u32 mulpdu,
+			 u32 most)
+{
+	struct ddp_stream *s = open_stream();
+	struct ddp_txseg seg;
+	u32 n;
+
+	memset(c, 0, sizeof(*c));
+	ddp_tx_begin(s);
+	do {
+		struct ddp_txrun run = { .stride = mulpdu, .len = mulpdu, .most = most };
+
+		KUNIT_ASSERT_TRUE(test, ddp_tx_next(s, mulpdu, &seg));
+		memcpy(c->octets + c->len, seg.hdr, seg.hdr_len);
+		c->len += seg.hdr_len;
+		KUNIT_ASSERT_TRUE(test, ddp_tx_fill(s, c->octets + c->len, seg.len));
+		c->len += seg.len;
+		run.at = c->octets + c->len;
+		n = most ? ddp_tx_run(s, &run) : 0;
+		KUNIT_EXPECT_LE(test, n, most);
+		c->len += n * mulpdu;
+		c->runs += n;
+		KUNIT_EXPECT_EQ(test, s->octets, s->cut);
+		KUNIT_EXPECT_EQ(test, s->octets, s->src.off);
+	} while (seg.left);
+	ddp_tx_end(s);
+	KUNIT_EXPECT_EQ(test, 100u, s->octets);
+	KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(100u, mulpdu - seg.hdr_len), s->segments);
+}
+
+static void expect_same(struct kunit *test, u32 mulpdu, u32 most)
+{
+	static struct cut_message one, many;
+
+	pull_message(test, &one, mulpdu, 0);
+	pull_message(test, &many, mulpdu, most);
+	KUNIT_EXPECT_EQ(test, one.len, many.len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(one.octets, many.octets, one.len));
+	/* neither its first nor its last one; of two there is none between */
+	if (run_ends_after)
+		KUNIT_EXPECT_EQ(test, one.len > 2 * mulpdu, !!many.runs);
+}
+
+/* Many at once are the same octets as one after the other, however many there are */
+static void run_is_the_same(struct kunit *test)
+{
+	u32 mulpdu, most, ends, i;
+
+	for (i = 0; i < 2; i++) {
+		tagged_message = i;
+		for (mulpdu = 19; mulpdu < 130; mulpdu++)
+			for (most = 1; most < 8; most++)
+				expect_same(test, mulpdu, most);
+		/* memory that is not at hand ends it, and the rest goes one by one */
+		for (ends = 0; ends < 8; ends++) {
+			run_ends_after = ends;
+			expect_same(test, 30, 8);
+		}
+		run_ends_after = U32_MAX;
+	}
+	tagged_message = false;
+}
+
+/* Of a message given up, or whose memory has to come first, nothing more */
+static void run_ends(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+	u8 octets[100];
+	struct ddp_txrun run = { .at = octets, .stride = 28, .len = 28, .most = 3 };
+	struct ddp_txseg seg;
+
+	ddp_tx_begin(s);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 28, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	s->tx_wait.waits = true;
+	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_run(s, &run));
+	s->tx_wait.waits = false;
+	KUNIT_EXPECT_EQ(test, 3u, ddp_tx_run(s, &run));
+	KUNIT_EXPECT_EQ(test, 40u, host_memory.fetched);
+	fail(s);
+	KUNIT_EXPECT_EQ(test, 0u, ddp_tx_run(s, &run));
+	KUNIT_EXPECT_EQ(test, 40u, host_memory.fetched);
+	ddp_tx_end(s);
 }
 
 /* Who settles sleeps; meanwhile a runner goes on */
@@ -331,6 +443,8 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(fails_while_it_waits),
 	KUNIT_CASE(seeks),
 	KUNIT_CASE(use_stays),
+	KUNIT_CASE(run_is_the_same),
+	KUNIT_CASE(run_ends),
 	KUNIT_CASE(settle_waits_for_tx),
 	KUNIT_CASE(settle_waits_for_rx),
 	{}
