@@ -266,41 +266,80 @@ static bool write_pieces(struct writer *w, const struct ddp_txseg *seg)
 	return true;
 }
 
+/* PAD and CRC field of an FPDU that lies together; @at: where its ULPDU ends */
+static void mpa_frame_finish(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
+{
+	u32 end = wire - MPA_CRC_SIZE;
+
+	/* PAD is shorter than that; the CRC field, or a part of it, comes next */
+	put_unaligned_le32(0, p + at);
+	if (c->crc)
+		mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, end), p + end);
+	else
+		put_unaligned_le32(0, p + end);
+}
+
 /* All @wire octets lie together, and there are no markers */
 static bool write_whole(struct writer *w, const struct ddp_txseg *seg, u8 *p,
 			u32 wire)
 {
-	u32 at = put_head(p, seg), end = wire - MPA_CRC_SIZE;
+	u32 at = put_head(p, seg);
 
 	if (seg->len && !ddp_tx_fill(w->c->tx_stream, p + at, seg->len))
 		return false;
-	at += seg->len;
-	memset(p + at, 0, wire - at);
-	wrote(w, p, end);
-	if (w->c->crc)
-		mpa_crc_final(w->crc, p + end);
-	move_on(w, MPA_CRC_SIZE);
+	mpa_frame_finish(w->c, p, at + seg->len, wire);
+	move_on(w, wire);
 	return true;
 }
 
-/* The pulled segment as an FPDU behind what the batch has; room is reserved */
+/* Behind what the batch has, where @room octets are reserved */
+static void stand_at_end(struct writer *w, struct mpa_conn *c)
+{
+	struct mpa_out *o = &c->out;
+	u32 skip = o->len;
+
+	*w = (struct writer) {
+		.c = c, .start = c->tx_pos, .crc = mpa_crc_init(),
+	};
+	while (skip >= o->vec[w->vec].bv_len && w->vec < o->n - 1)
+		skip -= o->vec[w->vec++].bv_len;
+	w->off = skip;
+}
+
+/* The pulled segment as an FPDU; room is reserved */
 static bool write_fpdu(struct mpa_conn *c, u32 wire)
 {
-	struct writer w = {
-		.c = c,
-		.start = c->tx_pos,
-		.crc = mpa_crc_init(),
-	};
-	u32 skip = c->out.len, together = wire;
+	struct writer w;
+	u32 together = wire;
 	u8 *p;
 
-	while (skip >= c->out.vec[w.vec].bv_len && w.vec < c->out.n - 1)
-		skip -= c->out.vec[w.vec++].bv_len;
-	w.off = skip;
+	stand_at_end(&w, c);
 	p = space(&w, &together);
 	if (together < wire || c->tx_markers)
 		return write_pieces(&w, &c->seg);
 	return write_whole(&w, &c->seg, p, wire);
+}
+
+/* FPDUs of @wire octets each with what goes on in the message, while they lie together */
+static void write_run(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
+{
+	struct ddp_txrun run = { .stride = wire, .len = mulpdu };
+	u32 together = most * wire, n, i;
+	struct writer w;
+	u8 *p;
+
+	stand_at_end(&w, c);
+	p = space(&w, &together);
+	run.at = p + MPA_LEN_SIZE;
+	run.most = together / wire;
+	if (!run.most)
+		return;
+	n = ddp_tx_run(c->tx_stream, &run);
+	for (i = 0; i < n; i++, p += wire) {
+		put_unaligned_be16(mulpdu, p);
+		mpa_frame_finish(c, p, MPA_LEN_SIZE + mulpdu, wire);
+	}
+	move_on(&w, n * wire);
 }
 
 static bool add_fpdu(struct mpa_conn *c)
@@ -319,6 +358,19 @@ static bool add_fpdu(struct mpa_conn *c)
 	return true;
 }
 
+/* Behind a full segment: as many full ones as its message has, and the batch room for */
+static void add_run(struct mpa_conn *c, u32 mulpdu, u32 room)
+{
+	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
+
+	/* the last one is not among them */
+	if (c->tx_markers || c->seg.left <= c->seg.len)
+		return;
+	n = min(room / wire, (c->seg.left - 1) / c->seg.len);
+	if (n && reserve(&c->out, n * wire))
+		write_run(c, mulpdu, wire, n);
+}
+
 static bool fill_batch(struct mpa_conn *c, u32 emss)
 {
 	u32 mulpdu = mpa_mulpdu(emss, c->tx_markers);
@@ -335,6 +387,7 @@ static bool fill_batch(struct mpa_conn *c, u32 emss)
 		}
 		if (!add_fpdu(c))
 			return o->len;
+		add_run(c, mulpdu, enough - min(enough, o->len));
 	}
 	return true;
 }
