@@ -48,3 +48,22 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 		return IW_DDP_T_STAG;
 	return check_range(r, to, len);
 }
+
+/**
+ * ddp_bounds_more - may who touches octets of a region touch @len others from @to?
+ * @r: ddp_bounds_check() has said so of some, and it has been held since
+ * @to: first octet
+ * @len: octets, not 0
+ *
+ * Key, stream, protection domain and rights are those it was asked about, and stay while
+ * it is held.  It may have been revoked: whoever did waits.
+ *
+ * Return: as ddp_bounds_check().
+ */
+enum iw_reason ddp_bounds_more(const struct ddp_region *r, u64 to, u32 len)
+{
+	/* litmus: hold */
+	if (!smp_load_acquire(&r->valid))
+		return IW_DDP_T_STAG;
+	return check_range(r, to, len);
+}

@@ -195,9 +195,14 @@ static void bounds_ranges(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(starts); i++) {
 		for (off = -12; off <= 12; off++) {
 			to = starts[i] + (s64)off;
-			for (len = 0; len <= 20; len++)
-				KUNIT_EXPECT_EQ(test, check(c, to, len),
-						range_ref(p, to, len));
+			KUNIT_EXPECT_EQ(test, check(c, to, 0), IW_OK);
+			for (len = 1; len <= 20; len++) {
+				enum iw_reason why = range_ref(p, to, len);
+
+				KUNIT_EXPECT_EQ(test, check(c, to, len), why);
+				KUNIT_EXPECT_EQ(test, why,
+						ddp_bounds_more(&c->r, to, len));
+			}
 		}
 	}
 }
@@ -220,6 +225,16 @@ static void bounds_longest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check(c, 0x800, 1), IW_DDP_T_BOUNDS);
 }
 
+/* DDP-117: what is revoked is not valid for who has been at it before, either */
+static void bounds_more(struct kunit *test)
+{
+	struct bounds_ctx *c = test->priv;
+
+	KUNIT_EXPECT_EQ(test, ddp_bounds_more(&c->r, 0x1000, 0x100), IW_OK);
+	c->r.valid = false;
+	KUNIT_EXPECT_EQ(test, ddp_bounds_more(&c->r, 0x1000, 1), IW_DDP_T_STAG);
+}
+
 static struct kunit_case bounds_cases[] = {
 	KUNIT_CASE(bounds_stag),
 	KUNIT_CASE(bounds_rights),
@@ -229,6 +244,7 @@ static struct kunit_case bounds_cases[] = {
 	KUNIT_CASE(bounds_no_octets),
 	KUNIT_CASE_PARAM(bounds_ranges, place_gen_params),
 	KUNIT_CASE(bounds_longest),
+	KUNIT_CASE(bounds_more),
 	{}
 };
 

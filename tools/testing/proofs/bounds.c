@@ -7,6 +7,7 @@
  * Bound: 1, there is no loop
  * Mutation: ddp/bounds.c s/to + len < to/to + len + 1 < to/
  * Mutation: ddp/bounds.c s/len > r->length - off/to + len > r->base + r->length/
+ * Mutation: ddp/bounds.c s/if (!smp_load_acquire(&r->valid))/if (0)/
  * Mutation: ddp/bounds.c s/rights & ~r->rights/!(rights \& r->rights)/
  */
 #include "../../../drivers/ddp/bounds.h"
@@ -75,4 +76,22 @@ void prove_bounds(void)
 		REACHED("wrap");
 	if (why == IW_DDP_T_BOUNDS)
 		REACHED("bounds");
+}
+
+/* Who was allowed other octets of it: the same answer from these alone */
+void prove_more(void)
+{
+	struct question q;
+	enum iw_reason why;
+
+	q.r.valid = any_bool();
+	GIVEN(q.len && q.stag == q.r.stag && associated(&q) &&
+	      !(q.rights & ~q.r.rights & ~DDP_RECEIVED));
+	why = ddp_bounds_more(&q.r, q.to, q.len);
+	MUST("DDP-56, DDP-96 to DDP-100: as if it were asked about anew", why == answer(&q));
+	MUST("DDP-125, SEC-15: never outside", why || inside(&q));
+	if (!why)
+		REACHED("allowed more");
+	if (why == IW_DDP_T_STAG)
+		REACHED("revoked");
 }
