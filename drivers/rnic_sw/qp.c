@@ -167,8 +167,8 @@ void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
 {
 	struct rnic_qp *qp = rdmap_to_qp(r);
 
-	rnic_qp_count(qp, sent ? RNIC_TX_SEGMENTS : RNIC_RX_SEGMENTS, segments);
-	rnic_qp_count(qp, sent ? RNIC_TX_OCTETS : RNIC_RX_OCTETS, octets);
+	rnic_qp_count_bh(qp, sent ? RNIC_TX_SEGMENTS : RNIC_RX_SEGMENTS, segments);
+	rnic_qp_count_bh(qp, sent ? RNIC_TX_OCTETS : RNIC_RX_OCTETS, octets);
 }
 
 /* States -------------------------------------------------------------------- */

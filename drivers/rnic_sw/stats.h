@@ -64,6 +64,13 @@ static inline void rnic_qp_count(struct rnic_qp *qp, int c, u64 n)
 	rcu_read_unlock();
 }
 
+/* The same with BH off: a reader of RCU's without more ado */
+static inline void rnic_qp_count_bh(struct rnic_qp *qp, int c, u64 n)
+{
+	RCU_LOCKDEP_WARN(!rcu_read_lock_bh_held(), "BH is on");
+	this_cpu_add(READ_ONCE(qp->counts)[c], n);
+}
+
 static inline void rnic_count_reason(struct rnic_dev *dev, enum iw_reason why)
 {
 	this_cpu_inc(dev->all.value[RNIC_COUNTERS + why]);
