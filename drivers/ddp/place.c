@@ -10,6 +10,7 @@
 #include <linux/atomic.h>
 #include <linux/export.h>
 
+#include "bounds.h"
 #include "internal.h"
 
 /* The longest run at @to, up to @len octets, of a region with blocks */
@@ -157,6 +158,23 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 			      : region_from_llp(r, h->to, len, llp, &s->rx_wait);
 	ddp_hold_used(&s->rx_held);
 	return why;
+}
+
+/**
+ * ddp_place_more - the payload of a tagged segment that goes on where the last one ended
+ * @s: the stream; @s->rx_held holds the region
+ * @llp: where the octets come from
+ * @to: their TO
+ * @len: octets of payload, not 0; others of the message follow
+ *
+ * Return: as ddp_place_tagged().
+ */
+enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp, u64 to,
+			      u32 len)
+{
+	enum iw_reason why = ddp_bounds_more(s->rx_held, to, len);
+
+	return why ?: region_from_llp(s->rx_held, to, len, llp, &s->rx_wait);
 }
 
 static enum iw_reason place_flat(struct ddp_llp *llp, void *dst, u32 len)

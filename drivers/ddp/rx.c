@@ -6,6 +6,9 @@
  * A tagged segment that is here before its turn is placed at once and goes
  * through the same steps when its turn comes, but for the copy (section 5.3).
  *
+ * Most of a long message's segments go on where the one before ended: of these nothing is
+ * decoded, admitted or looked up anew.
+ *
  * One whose memory has to come first is put off: it is admitted, and comes again.
  */
 #include <linux/export.h>
@@ -15,23 +18,15 @@
 #include "trace.h"
 #include "untagged.h"
 
-/* The segment under way: what a Terminate would quote */
-struct rx_seg {
-	struct ddp_hdr	h;
-	u32		len;		/* whole */
-	u32		payload;
-	u8		raw[IW_DDP_HDR_MAX];
-	u8		raw_len;
-	bool		placed;		/* before its turn */
-};
-
 static_assert(DDP_T_HDR_LEN == IW_DDP_T_HDR_LEN);
 
 static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
-					 struct rx_seg *g)
+					 u32 len, struct ddp_rx_seg *g)
 {
 	enum iw_reason why;
 
+	g->len = len;
+	g->placed = false;
 	/* the shorter header is there: an untagged segment has four more */
 	g->raw_len = min_t(u32, g->len, DDP_T_HDR_LEN);
 	memcpy(g->raw, head, g->raw_len);
@@ -48,7 +43,7 @@ static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 }
 
 /* Once: what comes again has been */
-static enum iw_reason admit(struct ddp_stream *s, const struct rx_seg *g,
+static enum iw_reason admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			    struct ddp_grant *grant)
 {
 	if (likely(!s->put_off.here))
@@ -58,7 +53,7 @@ static enum iw_reason admit(struct ddp_stream *s, const struct rx_seg *g,
 	return IW_OK;
 }
 
-static noinline void put_off(struct ddp_stream *s, const struct rx_seg *g,
+static noinline void put_off(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			     const struct ddp_grant *grant)
 {
 	/* whoever revokes does not wait for memory that has to come */
@@ -79,19 +74,20 @@ static noinline void put_off(struct ddp_stream *s, const struct rx_seg *g,
  * what has to come again.
  */
 static noinline bool is_put_off(const struct ddp_put_off *p,
-				const struct rx_seg *g)
+				const struct ddp_rx_seg *g)
 {
 	return p->len == g->len && p->raw_len == g->raw_len &&
 	       !memcmp(p->raw, g->raw, g->raw_len);
 }
 
 static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
-				const struct rx_seg *g)
+				struct ddp_rx_seg *g)
 {
 	struct ddp_grant grant = {};
 	enum iw_reason why;
 
 	why = admit(s, g, &grant);
+	g->rights = grant.rights;
 	/* DDP-56: the STag and TO of no octets are not looked at */
 	if (!why && g->payload)
 		why = ddp_place_tagged(s, g->placed ? NULL : llp, &g->h,
@@ -107,7 +103,7 @@ static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
-				  const struct rx_seg *g)
+				  const struct ddp_rx_seg *g)
 {
 	struct ddp_grant grant = {};
 	struct ddp_cursor *sink;
@@ -136,7 +132,7 @@ static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 static void fail_segment(struct ddp_stream *s, enum iw_reason why,
-			 const struct rx_seg *g)
+			 const struct ddp_rx_seg *g)
 {
 	struct iw_fault f = { .why = why, .seg_len = g->len };
 
@@ -150,35 +146,69 @@ static void fail_segment(struct ddp_stream *s, enum iw_reason why,
 	ddp_stream_fail(s, &f);
 }
 
+/*
+ * As long as its region is held the last segment was a tagged one, and not the end of
+ * its message: does this one go on from there?
+ */
+static bool goes_on(const struct ddp_stream *s, const u8 *head, u32 len)
+{
+	const struct ddp_rx_seg *g = &s->rx_seg;
+
+	return s->rx_held && len == g->len && !memcmp(head, g->raw, DDP_T_TO) &&
+	       get_unaligned_be64(head + DDP_T_TO) == g->h.to + g->payload;
+}
+
+static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp,
+			      const u8 *head)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+	const struct ddp_grant grant = { .rights = g->rights };
+	enum iw_reason why;
+
+	memcpy(g->raw, head, DDP_T_HDR_LEN);
+	g->h.to += g->payload;
+	trace_ddp_segment_received(s, &g->h, g->payload);
+	why = s->ulp->more(s, &g->h, g->payload);
+	if (!why)
+		why = ddp_place_more(s, llp, g->h.to, g->payload);
+	if (unlikely(why == IW_NOT_NOW))
+		put_off(s, g, &grant);
+	else if (unlikely(why))
+		fail_segment(s, why, g);
+	return why;
+}
+
 static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 				 const u8 *head, u32 len)
 {
-	struct rx_seg g = { .len = len };
+	struct ddp_rx_seg *g = &s->rx_seg;
 	enum iw_reason why;
 
-	why = ddp_rx_read_header(llp, head, &g);
+	if (goes_on(s, head, len))
+		return rx_more(s, llp, head);
+	why = ddp_rx_read_header(llp, head, len, g);
 	if (unlikely(s->put_off.here)) {
-		if (!why && !is_put_off(&s->put_off, &g))
+		if (!why && !is_put_off(&s->put_off, g))
 			why = IW_DDP_CATASTROPHIC;
 	} else if (!why) {
-		trace_ddp_segment_received(s, &g.h, g.payload);
+		trace_ddp_segment_received(s, &g->h, g->payload);
 	}
 	if (!why)
-		why = g.h.tagged ? rx_tagged(s, llp, &g)
-				 : rx_untagged(s, llp, &g);
+		why = g->h.tagged ? rx_tagged(s, llp, g)
+				  : rx_untagged(s, llp, g);
 	if (why && why != IW_NOT_NOW)
-		fail_segment(s, why, &g);
+		fail_segment(s, why, g);
 	return why;
 }
 
 static bool rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 		     u32 len, struct ddp_placed *p)
 {
-	struct rx_seg g = { .len = len };
+	struct ddp_rx_seg g = {};
 	struct ddp_grant grant = {};
 	enum iw_reason why;
 
-	if (ddp_rx_read_header(llp, head, &g) || !g.h.tagged ||
+	if (ddp_rx_read_header(llp, head, len, &g) || !g.h.tagged ||
 	    !s->ulp->early(s, &g.h, g.payload, &grant))
 		return false;
 	/* the segment that is due may want to ask */
@@ -198,7 +228,7 @@ static bool rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 static enum iw_reason rx_placed(struct ddp_stream *s,
 				const struct ddp_placed *p)
 {
-	struct rx_seg g = {
+	struct ddp_rx_seg g = {
 		.len = p->len,
 		.payload = p->len - sizeof(p->hdr),
 		.raw_len = sizeof(p->hdr),
@@ -217,24 +247,37 @@ static enum iw_reason rx_placed(struct ddp_stream *s,
 	return why;
 }
 
-/* False: the stream has failed, and nothing is placed any more */
-static bool ddp_rx_enter(struct ddp_stream *s)
+static void say_busy(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->rx_busy, true);
 	/* either we see the failure or who failed it sees us; litmus: settle */
 	smp_mb();
-	return !test_bit(0, &s->failed);
 }
 
-static void ddp_rx_leave(struct ddp_stream *s)
+static void say_done(struct ddp_stream *s)
 {
 	/* all that was placed is placed; litmus: settle */
 	smp_store_release(&s->rx_busy, false);
 }
 
+/* False: the stream has failed, and nothing is placed any more */
+static bool ddp_rx_enter(struct ddp_stream *s)
+{
+	if (!s->rx_run)
+		say_busy(s);
+	return !test_bit(0, &s->failed);
+}
+
+static void ddp_rx_leave(struct ddp_stream *s)
+{
+	if (!s->rx_run)
+		say_done(s);
+}
+
 void ddp_rx_begin(struct ddp_stream *s)
 {
 	s->rx_run = true;
+	say_busy(s);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_begin);
 
@@ -242,6 +285,7 @@ void ddp_rx_end(struct ddp_stream *s)
 {
 	s->rx_run = false;
 	ddp_hold_drop(&s->rx_held);
+	say_done(s);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_end);
 

@@ -77,6 +77,7 @@ static void rdmap_llp_down(struct ddp_stream *s, enum iw_reason why)
 
 static const struct ddp_ulp_ops ulp_ops = {
 	.admit		= rdmap_admit,
+	.more		= rdmap_more,
 	.early		= rdmap_early,
 	.deliver	= rdmap_deliver,
 	.next		= rdmap_next,

@@ -6,10 +6,8 @@
 #define BULK	(16 * 1024)
 
 /* A Write takes its rights from both the STag and the queue pair */
-static enum iw_reason admit_write(struct rdmap *r, u32 payload,
-				  struct ddp_grant *g)
+static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 {
-	g->rights = DDP_REMOTE_WRITE;
 	/* no code of its own: N-3 */
 	if (payload && !(READ_ONCE(r->access) & DDP_REMOTE_WRITE))
 		return IW_DDP_T_STAG;
@@ -19,12 +17,11 @@ static enum iw_reason admit_write(struct rdmap *r, u32 payload,
 
 /* A Read Response may only go where the oldest request said */
 static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
-				     u32 payload, struct ddp_grant *g)
+				     u32 payload)
 {
 	struct rdmap_req *req;
 	enum iw_reason why;
 
-	g->rights = DDP_LOCAL_WRITE;
 	spin_lock_bh(&r->lock);
 	req = rdmap_reqq_peek(&r->orq);
 	why = rdmap_resp_check(req, h, payload);
@@ -152,9 +149,11 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	rdmap_count_octets(r, 1, payload, false);
 	switch (row->opcode) {
 	case RDMAP_OP_WRITE:
-		return admit_write(r, payload, g);
+		g->rights = DDP_REMOTE_WRITE;
+		return admit_write(r, payload);
 	case RDMAP_OP_READ_RESP:
-		return admit_response(r, h, payload, g);
+		g->rights = DDP_LOCAL_WRITE;
+		return admit_response(r, h, payload);
 	case RDMAP_OP_READ_REQ:
 	case RDMAP_OP_ATOMIC_REQ:
 		return admit_request(r, row, g);
@@ -168,6 +167,17 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	default:
 		return admit_send(r, h, payload, g);
 	}
+}
+
+enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
+			  u32 payload)
+{
+	struct rdmap *r = to_rdmap(s);
+
+	rdmap_count_octets(r, 1, payload, false);
+	if ((h->ulp8 & RDMAP_OPCODE_MASK) == RDMAP_OP_WRITE)
+		return admit_write(r, payload);
+	return admit_response(r, h, payload);
 }
 
 /*

@@ -91,6 +91,8 @@ struct ddp_msg {
  * @admit: once per segment, before anything of it is placed.  Tagged: which
  *	rights it needs.  Untagged: the buffer of this MSN; IW_DDP_U_NO_BUFFER
  *	if there is none.
+ * @more: a segment goes on where the last one, a tagged one, ended, its header the same
+ *	but for the TO: as @admit, which rights it needs is known.
  * @early: a tagged segment is here before its turn: may it be placed, as far as
  *	the ULP is concerned, and with which rights?  Nothing else changes:
  *	admit follows, when its turn comes (RFC 5041 5.3).
@@ -105,13 +107,15 @@ struct ddp_msg {
  *	after it; next() is still called, for a Terminate.
  * @down: the LLP stream is gone; last of all, once
  *
- * admit, early and deliver: the receive runner, BH off, atomic.  next and sent: the
+ * admit, more, early and deliver: the receive runner, BH off, atomic.  next and sent: the
  * transmit runner, BH off, atomic.  failed: either of them, once.  down: the
  * LLP's worker.
  */
 struct ddp_ulp_ops {
 	enum iw_reason (*admit)(struct ddp_stream *s, const struct ddp_hdr *h,
 				u32 payload, struct ddp_grant *g);
+	enum iw_reason (*more)(struct ddp_stream *s, const struct ddp_hdr *h,
+			       u32 payload);
 	bool (*early)(struct ddp_stream *s, const struct ddp_hdr *h,
 		      u32 payload, struct ddp_grant *g);
 	enum iw_reason (*deliver)(struct ddp_stream *s, const struct ddp_hdr *h,
@@ -133,6 +137,17 @@ struct ddp_cursor {
 struct ddp_uq {
 	u32	msn;		/* of the message that is due */
 	u32	mo;		/* where its next segment starts */
+};
+
+/* The segment that came last: what a Terminate would quote, and the next may go on from */
+struct ddp_rx_seg {
+	struct ddp_hdr	h;
+	u32		len;		/* whole */
+	u32		payload;
+	u8		raw[IW_DDP_HDR_MAX];	/* its header */
+	u8		raw_len;
+	u8		rights;		/* tagged: what it needs */
+	bool		placed;		/* before its turn */
 };
 
 /* A segment that was admitted, and is to be placed once its memory is there */
@@ -162,6 +177,7 @@ struct ddp_stream {
 	struct ddp_cursor	sink[DDP_QUEUES];
 	struct ddp_region	*rx_held;	/* a tagged message's, or NULL */
 	bool			rx_run;	/* between ddp_rx_begin() and _end() */
+	struct ddp_rx_seg	rx_seg;
 	struct ddp_put_off	put_off;
 
 	/* tx runner only */

@@ -66,6 +66,18 @@ TAGGED = [
            lambda s: s.write(s.source.rkey)),
           ("another protection domain", "DDP-109", (1, 1, 2), "ddp_tagged_assoc",
            lambda s: s.write(s.foreign.rkey)))],
+    # ... also if it goes on where that one ended, and is as long
+    *[Row(f"going on behind a segment that is allowed: {name}", rows, what, end,
+          lambda s, at=at, fields=fields: [
+              s.allowed(to=BASE + at), s.allowed(to=BASE + at + 16, **fields(s))])
+      for name, rows, what, end, at, fields in (
+          ("past the region's end", "DDP-99", (1, 1, 1), "ddp_tagged_bounds", SIZE - 24,
+           lambda s: {}),
+          ("STag with another key", "DDP-96", (1, 1, 0), "ddp_tagged_stag", 0,
+           lambda s: {"stag": s.target.rkey ^ 1}),
+          ("region without the right", "DDP-97", (1, 1, 0), "ddp_tagged_stag", 0,
+           lambda s: {"stag": s.source.rkey}),
+          ("DV 2", "DDP-25", (1, 1, 4), "ddp_tagged_version", 0, lambda s: {"dv": 2}))],
 ]
 
 UNTAGGED = [

@@ -44,9 +44,9 @@ class Scene:
         stag = self.target.rkey if stag is None else stag
         return replace(rdmap.write(stag, to, b"w" * length), **fields)
 
-    def allowed(self):
-        """The beginning of a Write; it changes nothing."""
-        return self.write(payload=b"\x5A" * 16, last=False)
+    def allowed(self, **fields):
+        """The beginning of a Write, or more of it; it changes nothing."""
+        return self.write(payload=b"\x5A" * 16, last=False, **fields)
 
     def read(self, stag=None, to=BASE, size=16, msn=1, extra=b"", cut=None,
              **fields):

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* A stream that receives, between a lower layer and an upper one of the tests' */
+#ifndef _HOST_DOORS_RX_H
+#define _HOST_DOORS_RX_H
+
+#include <ddp/llp.h>
+
+#include "../../../../drivers/ddp/hdr.h"
+#include "../../../../drivers/ddp/internal.h"
+
+/* What the layers have been asked, and what they say */
+extern struct rx_world {
+	u32		failed, placed, delivered;	/* how often */
+	enum iw_reason	why;				/* the last failure's */
+	struct iw_fault	quoted;
+	enum iw_reason	admits, places, delivers;	/* what they say */
+	u32		closed, kicked, quiet;
+	u32		checked;			/* not placed: it was */
+	u32		held;				/* memory, at an upcall */
+	u32		admitted, payload;
+	u32		went_on;			/* of those */
+	struct ddp_hdr	asked;				/* at admission */
+	struct ddp_hdr	told;				/* at delivery */
+	u32		down;
+	enum iw_reason	down_why;
+} world;
+
+extern struct rx_wire {
+	u8	octets[200];
+	u32	at;
+} wire;
+
+extern struct ddp_region region;
+extern struct ddp_llp llp;
+extern const struct ddp_hdr good_write, good_send;
+
+struct ddp_stream *rx_open(void);
+/* A segment of that header comes, its first octet changed, @len long */
+void rx_comes(struct ddp_stream *s, const struct ddp_hdr *h, u8 change, u32 len);
+
+#endif
