@@ -135,23 +135,15 @@ static u32 next_run(struct mpa_cursor *cur, u32 len)
 	return min(len, cur->run);
 }
 
-/* @len of the run's octets are behind us */
-static void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
-{
-	if (cur->at)
-		cur->at += len;
-	cur->run -= len;
-}
-
-static void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
-{
-	memcpy(dst, cur->at, len);
-	/* what is decided by is the copy, also to the compiler */
-	barrier();
-	mpa_cursor_advance(cur, len);
-}
-
-static bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
+/**
+ * mpa_cursor_copy_runs - as mpa_cursor_copy(), of octets that may lie anywhere
+ * @cur: the cursor
+ * @dst: where to
+ * @len: how many
+ *
+ * Return: as mpa_cursor_copy().
+ */
+bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	while (len) {
 		u32 run = next_run(cur, len);
@@ -168,30 +160,13 @@ static bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
 }
 
 /**
- * mpa_cursor_copy - copy octets and move past them
- * @cur: the cursor
- * @dst: where to
- * @len: how many
- *
- * Return: false if not all can be read, or there are not so many: zeros are in
- * their place.
- */
-bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
-{
-	if (len > cur->run || !cur->at)
-		return mpa_cursor_copy_runs(cur, dst, len);
-	mpa_cursor_take(cur, dst, len);
-	return true;
-}
-
-/**
- * mpa_cursor_skip - move past octets, which nobody need be able to read
+ * mpa_cursor_skip_runs - as mpa_cursor_skip(), over octets that may lie anywhere
  * @cur: the cursor
  * @len: how many
  *
- * Return: false if there are not so many.
+ * Return: as mpa_cursor_skip().
  */
-bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
+bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len)
 {
 	while (len) {
 		u32 run = next_run(cur, len);

@@ -4,8 +4,10 @@
 #define _MPA_INTERNAL_H
 
 #include <linux/bvec.h>
+#include <linux/compiler.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 #include <ddp/llp.h>
 #include <ddp/port.h>
@@ -248,8 +250,56 @@ bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len);
 /* cursor.c: octets of the receive queue */
 void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 		    const struct sk_buff *skb, u32 off, u32 left);
-bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len);
-bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len);
+bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len);
+bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len);
+
+/* @len of the run's octets are behind us */
+static inline void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
+{
+	if (cur->at)
+		cur->at += len;
+	cur->run -= len;
+}
+
+static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
+{
+	memcpy(dst, cur->at, len);
+	/* what is decided by is the copy, also to the compiler */
+	barrier();
+	mpa_cursor_advance(cur, len);
+}
+
+/**
+ * mpa_cursor_copy - copy octets and move past them
+ * @cur: the cursor
+ * @dst: where to
+ * @len: how many
+ *
+ * Return: false if not all can be read, or there are not so many: zeros are in
+ * their place.
+ */
+static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
+{
+	if (len > cur->run || !cur->at)
+		return mpa_cursor_copy_runs(cur, dst, len);
+	mpa_cursor_take(cur, dst, len);
+	return true;
+}
+
+/**
+ * mpa_cursor_skip - move past octets, which nobody need be able to read
+ * @cur: the cursor
+ * @len: how many
+ *
+ * Return: false if there are not so many.
+ */
+static inline bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
+{
+	if (len > cur->run)
+		return mpa_cursor_skip_runs(cur, len);
+	mpa_cursor_advance(cur, len);
+	return true;
+}
 
 /* Octets that may still be walked */
 static inline u32 mpa_cursor_left(const struct mpa_cursor *cur)
