@@ -17,7 +17,7 @@
 #include <linux/local_lock.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
-#include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "internal.h"
 #include "take.h"
@@ -30,7 +30,7 @@ static_assert(HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 /* Where a CPU copies to; used from there within the same stretch of BH off */
 struct copy {
 	local_lock_t	lock;	/* what BH off is not enough for on PREEMPT_RT */
-	u8		*ulpdu;
+	u8		*fpdu;
 };
 
 static DEFINE_PER_CPU(struct copy, copies) = {
@@ -83,13 +83,13 @@ static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
 
 static enum iw_reason mpa_gather_take(struct mpa_conn *c,
 				      const struct mpa_fpdu *f,
-				      const u8 *head, u8 *ulpdu)
+				      const u8 *head, u8 *fpdu)
 {
 	struct mpa_take t = { .markers = c->rx_markers, .crc = c->crc };
 	void *to;
 	u32 len;
 
-	mpa_take_begin(&t, f, head, ulpdu);
+	mpa_take_begin(&t, f, head, fpdu);
 	while ((to = mpa_take_want(&t, &len))) {
 		if (!mpa_cursor_copy(&c->cur, to, len))
 			return IW_UNREADABLE;
@@ -109,13 +109,13 @@ static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 				const u8 *head)
 {
 	enum iw_reason why;
-	u8 *ulpdu;
+	u8 *fpdu;
 
 	local_lock_nested_bh(&copies.lock);
-	ulpdu = this_cpu_read(copies.ulpdu);
-	why = mpa_gather_take(c, f, head, ulpdu);
+	fpdu = this_cpu_read(copies.fpdu);
+	why = mpa_gather_take(c, f, head, fpdu);
 	why = why ? mpa_gather_refuse(c, why)
-		  : hand_up(c, f, ulpdu, true);
+		  : hand_up(c, f, fpdu + MPA_LEN_SIZE, true);
 	local_unlock_nested_bh(&copies.lock);
 	return why;
 }
@@ -217,7 +217,7 @@ void mpa_gather_exit(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		kvfree(per_cpu(copies.ulpdu, cpu));
+		vfree(per_cpu(copies.fpdu, cpu));
 }
 
 /**
@@ -230,10 +230,9 @@ int mpa_gather_init(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		u8 *p = kvmalloc_node(MPA_ULPDU_MAX, GFP_KERNEL,
-				      cpu_to_node(cpu));
+		u8 *p = vmalloc_node(MPA_CONTENT_MAX, cpu_to_node(cpu));
 
-		per_cpu(copies.ulpdu, cpu) = p;
+		per_cpu(copies.fpdu, cpu) = p;
 		if (!p) {
 			mpa_gather_exit();
 			return -ENOMEM;

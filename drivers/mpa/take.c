@@ -13,16 +13,16 @@
 /* Copied and summed together: a part of the smallest first-level cache */
 #define PIECE		4096
 
-/* Octets behind the head, markers aside: ULPDU, PAD, CRC field */
-static u32 behind_head(const struct mpa_take *t)
+/* Octets of the FPDU, markers aside */
+static u32 content(const struct mpa_take *t)
 {
-	return mpa_fpdu_content(t->f.ulpdu_len) - MPA_LEN_SIZE;
+	return mpa_fpdu_content(t->f.ulpdu_len);
 }
 
 /* ... of which the digest covers */
 static u32 covered(const struct mpa_take *t)
 {
-	return behind_head(t) - MPA_CRC_SIZE;
+	return content(t) - MPA_CRC_SIZE;
 }
 
 static bool marker_due(const struct mpa_take *t)
@@ -30,17 +30,23 @@ static bool marker_due(const struct mpa_take *t)
 	return t->markers && !mpa_to_marker(t->pos);
 }
 
-static void look_at_marker(struct mpa_take *t, const u8 *marker)
+static void take_marker(struct mpa_take *t)
 {
-	if (!mpa_marker_ok(marker, mpa_marker_back(t->f.start, t->pos)))
+	if (!mpa_marker_ok(t->marker, mpa_marker_back(t->f.start, t->pos)))
 		t->marker_wrong = true;
+	if (t->crc)
+		t->sum = mpa_crc_update(t->sum, t->marker, sizeof(t->marker));
+	t->pos += sizeof(t->marker);
 }
 
-static u8 *place(struct mpa_take *t)
+/* Octets that lie behind those summed so far */
+static void mpa_take_sum(struct mpa_take *t)
 {
-	if (t->got < t->f.ulpdu_len)
-		return t->ulpdu + t->got;
-	return t->tail + (t->got - t->f.ulpdu_len);
+	u32 end = min(t->got, covered(t));
+
+	if (t->crc && end > t->summed)
+		t->sum = mpa_crc_update(t->sum, t->to + t->summed, end - t->summed);
+	t->summed = end;
 }
 
 /**
@@ -48,22 +54,25 @@ static u8 *place(struct mpa_take *t)
  * @t: with @t->markers and @t->crc set
  * @f: what mpa_fpdu_peek() found in it
  * @head: the copy
- * @ulpdu: where the ULPDU goes, MPA_ULPDU_MAX octets
+ * @to: where the FPDU goes, markers aside: MPA_CONTENT_MAX octets
  */
 void mpa_take_begin(struct mpa_take *t, const struct mpa_fpdu *f,
-		    const u8 *head, u8 *ulpdu)
+		    const u8 *head, u8 *to)
 {
 	t->f = *f;
 	t->marker_wrong = false;
 	t->pos = f->start;
 	t->got = 0;
+	t->summed = 0;
 	t->sum = mpa_crc_init();
-	t->ulpdu = ulpdu;
-	if (marker_due(t))
-		look_at_marker(t, head);
-	if (t->crc)
-		t->sum = mpa_crc_update(t->sum, head, f->head);
-	t->pos += f->head;
+	t->to = to;
+	if (marker_due(t)) {
+		memcpy(t->marker, head, sizeof(t->marker));
+		take_marker(t);
+	}
+	memcpy(to, head + f->head - MPA_LEN_SIZE, MPA_LEN_SIZE);
+	t->got = MPA_LEN_SIZE;
+	t->pos += MPA_LEN_SIZE;
 }
 
 /**
@@ -75,18 +84,20 @@ void mpa_take_begin(struct mpa_take *t, const struct mpa_fpdu *f,
  */
 void *mpa_take_want(struct mpa_take *t, u32 *len)
 {
-	u32 end = t->got < t->f.ulpdu_len ? t->f.ulpdu_len : behind_head(t);
+	u32 left = content(t) - t->got;
 
-	if (t->got == end)
+	if (!left)
 		return NULL;
 	if (marker_due(t)) {
+		/* it stands behind them in the digest */
+		mpa_take_sum(t);
 		*len = sizeof(t->marker);
 		return t->marker;
 	}
-	*len = min_t(u32, end - t->got, PIECE);
+	*len = min_t(u32, left, PIECE);
 	if (t->markers)
 		*len = min(*len, mpa_to_marker(t->pos));
-	return place(t);
+	return t->to + t->got;
 }
 
 /**
@@ -96,19 +107,13 @@ void *mpa_take_want(struct mpa_take *t, u32 *len)
  */
 void mpa_take_got(struct mpa_take *t, u32 len)
 {
-	u32 end = covered(t);
-
 	if (marker_due(t)) {
-		look_at_marker(t, t->marker);
-		if (t->crc)
-			t->sum = mpa_crc_update(t->sum, t->marker, len);
-	} else {
-		if (t->crc && t->got < end)
-			t->sum = mpa_crc_update(t->sum, place(t),
-						min(len, end - t->got));
-		t->got += len;
+		take_marker(t);
+		return;
 	}
+	t->got += len;
 	t->pos += len;
+	mpa_take_sum(t);
 }
 
 /**
@@ -123,8 +128,7 @@ enum iw_reason mpa_take_verdict(const struct mpa_take *t)
 
 	if (t->crc) {
 		mpa_crc_final(t->sum, want);
-		if (memcmp(want, t->tail + mpa_fpdu_pad(t->f.ulpdu_len),
-			   sizeof(want)))
+		if (memcmp(want, t->to + covered(t), sizeof(want)))
 			return IW_MPA_CRC;
 	}
 	/* only a marker under a good CRC can be wrong (RFC 5044 8, code 3) */

@@ -19,10 +19,10 @@
  * @crc: it has a digest that counts
  * @marker_wrong: one has pointed elsewhere
  * @pos: where the next octet stands in the stream
- * @got: octets copied, those of the head and of markers aside
- * @sum: CRC of what was copied
- * @ulpdu: where the ULPDU goes
- * @tail: where PAD and CRC field go
+ * @got: octets copied, those of markers aside
+ * @summed: how many of these are in @sum
+ * @sum: CRC of them, and of the markers between them
+ * @to: where they go
  * @marker: where a marker goes
  */
 struct mpa_take {
@@ -32,14 +32,14 @@ struct mpa_take {
 	bool		marker_wrong;
 	u32		pos;
 	u32		got;
+	u32		summed;
 	u32		sum;
-	u8		*ulpdu;
-	u8		tail[MPA_ALIGN - 1 + MPA_CRC_SIZE];
+	u8		*to;
 	u8		marker[MPA_MARKER_SIZE];
 };
 
 void mpa_take_begin(struct mpa_take *t, const struct mpa_fpdu *f,
-		    const u8 *head, u8 *ulpdu);
+		    const u8 *head, u8 *to);
 void *mpa_take_want(struct mpa_take *t, u32 *len);
 void mpa_take_got(struct mpa_take *t, u32 len);
 enum iw_reason mpa_take_verdict(const struct mpa_take *t);

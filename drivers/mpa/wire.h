@@ -8,6 +8,8 @@
 #define MPA_ULPDU_MAX		65535
 #define MPA_CRC_SIZE		4
 #define MPA_ALIGN		4
+/* The longest FPDU, markers aside */
+#define MPA_CONTENT_MAX		(MPA_LEN_SIZE + MPA_ULPDU_MAX + MPA_ALIGN - 1 + MPA_CRC_SIZE)
 
 /* MULPDU's limits, RFC 5044 sections 3 and 4.5 */
 #define MPA_MULPDU_MIN		128

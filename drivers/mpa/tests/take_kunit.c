@@ -26,7 +26,7 @@ struct source {
 struct fixture {
 	struct source	src;
 	u8		right[WIRE_MOST];
-	u8		ulpdu[ULPDU_MOST];
+	u8		fpdu[WIRE_MOST];
 };
 
 static u8 pattern(u32 i)
@@ -72,7 +72,7 @@ static void copy_out(struct source *s, void *dst, u32 len)
 
 /* As gather.c does it */
 static enum iw_reason run(struct source *s, struct mpa_take *t, u32 start,
-			  u8 *ulpdu)
+			  u8 *fpdu)
 {
 	u8 head[MPA_FPDU_HEAD_MAX];
 	struct mpa_fpdu f;
@@ -82,7 +82,7 @@ static enum iw_reason run(struct source *s, struct mpa_take *t, u32 start,
 	len = mpa_fpdu_head(start, t->markers);
 	copy_out(s, head, len);
 	mpa_fpdu_peek(&f, start, t->markers, head, len);
-	mpa_take_begin(t, &f, head, ulpdu);
+	mpa_take_begin(t, &f, head, fpdu);
 	while ((to = mpa_take_want(t, &len))) {
 		copy_out(s, to, len);
 		mpa_take_got(t, len);
@@ -102,7 +102,7 @@ static void fill(struct fixture *x, u32 len)
 {
 	memcpy(x->src.octets, x->right, len);
 	memset(x->src.looks, 0, sizeof(x->src.looks));
-	memset(x->ulpdu, 0xee, sizeof(x->ulpdu));
+	memset(x->fpdu, 0xee, sizeof(x->fpdu));
 	x->src.at = 0;
 }
 
@@ -114,16 +114,16 @@ static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 
 	len = put_fpdu(x->right, start, ulpdu_len, markers);
 	fill(x, len);
-	KUNIT_EXPECT_EQ(test, run(&x->src, &t, start, x->ulpdu), IW_OK);
+	KUNIT_EXPECT_EQ(test, run(&x->src, &t, start, x->fpdu), IW_OK);
 	KUNIT_EXPECT_EQ(test, t.f.ulpdu_len, ulpdu_len);
 	KUNIT_EXPECT_EQ(test, t.f.wire, len);
 	KUNIT_EXPECT_EQ(test, x->src.at, len);
 	for (i = 0; i < len; i++)
 		wrong += x->src.looks[i] != 1;
-	for (i = 0; i < ulpdu_len; i++)
-		wrong += x->ulpdu[i] != pattern(i + MPA_LEN_SIZE);
-	for (; i < ULPDU_MOST; i++)
-		wrong += x->ulpdu[i] != 0xee;
+	for (i = MPA_LEN_SIZE; i < MPA_LEN_SIZE + ulpdu_len; i++)
+		wrong += x->fpdu[i] != pattern(i);
+	for (i = mpa_fpdu_content(ulpdu_len); i < WIRE_MOST; i++)
+		wrong += x->fpdu[i] != 0xee;
 	KUNIT_EXPECT_EQ_MSG(test, wrong, 0u, "%u octets at %#x, markers %d",
 			    ulpdu_len, start, markers);
 }
@@ -154,7 +154,7 @@ static void take_finds_each_change(struct kunit *test)
 	for (i = MPA_LEN_SIZE; i < len; i++) {
 		fill(x, len);
 		x->src.octets[i] ^= 0x10;
-		KUNIT_EXPECT_EQ_MSG(test, run(&x->src, &t, start, x->ulpdu),
+		KUNIT_EXPECT_EQ_MSG(test, run(&x->src, &t, start, x->fpdu),
 				    IW_MPA_CRC, "octet %u", i);
 	}
 }
@@ -176,7 +176,7 @@ static void take_finds_wrong_markers(struct kunit *test)
 						     len - MPA_CRC_SIZE),
 				      x->src.octets + len - MPA_CRC_SIZE);
 			KUNIT_EXPECT_EQ(test,
-					run(&x->src, &t, start, x->ulpdu),
+					run(&x->src, &t, start, x->fpdu),
 					IW_MPA_MARKER);
 			if (t.crc)
 				break;
@@ -193,8 +193,8 @@ static void take_without_crc(struct kunit *test)
 
 	memset(x->right + len - MPA_CRC_SIZE, 0xff, MPA_CRC_SIZE);
 	fill(x, len);
-	KUNIT_EXPECT_EQ(test, run(&x->src, &t, 4, x->ulpdu), IW_OK);
-	KUNIT_EXPECT_EQ(test, x->ulpdu[76], pattern(76 + MPA_LEN_SIZE));
+	KUNIT_EXPECT_EQ(test, run(&x->src, &t, 4, x->fpdu), IW_OK);
+	KUNIT_EXPECT_EQ(test, x->fpdu[78], pattern(78));
 }
 
 static struct kunit_case take_cases[] = {

@@ -165,7 +165,7 @@ static enum iw_reason verdict(const struct parts *a)
 static void take_over(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
 {
 	struct mpa_take t = { .markers = s->markers, .crc = true };
-	u8 *to, *mem = malloc(ulpdu);
+	u8 *to, *mem = malloc(mpa_fpdu_content(ulpdu));
 	struct mpa_fpdu f;
 	u32 at, n;
 
@@ -178,7 +178,7 @@ static void take_over(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
 		mpa_take_got(&t, n);
 	}
 	MUST("take-all", at == len);
-	MUST("take-ulpdu", !memcmp(mem, parts.ulpdu, ulpdu));
+	MUST("take-ulpdu", !memcmp(mem + MPA_LEN_SIZE, parts.ulpdu, ulpdu));
 	MUST("take-verdict", mpa_take_verdict(&t) == verdict(&parts));
 	free(mem);
 }
