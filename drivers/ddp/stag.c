@@ -5,8 +5,8 @@
  * A region is found under RCU and used under a count that its revocation
  * waits for.  A use lasts for one copy of at most one segment, or one batch, with BH
  * off, or until the next segment of the message is looked at within the same stretch
- * of it.  So
- * whoever revokes may spin for it in any context: on this CPU none can be under way.
+ * of it.  So whoever revokes may spin for it in any context: on this CPU none can be
+ * under way.
  * PREEMPT_RT: see begin_use().
  */
 #include <linux/export.h>
