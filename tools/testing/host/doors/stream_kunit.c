@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A stream's pace is its lower layer's: drivers/ddp/stream.c, and some of those. */
+#include <kunit/test.h>
+#include <ddp/llp.h>
+#include <ddp/ulp.h>
+
+static u64 paced;
+
+static void llp_pace(struct ddp_llp *llp, u64 rate)
+{
+	paced = rate;
+}
+
+static void llp_quiesce(struct ddp_llp *llp)
+{
+}
+
+static void pace(struct kunit *test)
+{
+	static const struct ddp_llp_ops can = {
+		.pace = llp_pace, .quiesce = llp_quiesce,
+	};
+	static const struct ddp_ulp_ops ulp;
+	static struct ddp_stream s;
+	struct ddp_llp llp = { .ops = &can };
+
+	paced = 0;
+	ddp_stream_init(&s, &ulp, NULL, NULL);
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, ddp_stream_pace(&s, 1000));
+	ddp_stream_bind(&s, &llp);
+	KUNIT_EXPECT_EQ(test, 0, ddp_stream_pace(&s, 1000));
+	KUNIT_EXPECT_EQ(test, 1000ull, paced);
+	ddp_stream_unbind(&s);
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, ddp_stream_pace(&s, 2000));
+	KUNIT_EXPECT_EQ(test, 1000ull, paced);
+}
+
+static void no_pace(struct kunit *test)
+{
+	static const struct ddp_llp_ops cannot = { .quiesce = llp_quiesce };
+	static const struct ddp_ulp_ops ulp;
+	static struct ddp_stream s;
+	struct ddp_llp llp = { .ops = &cannot };
+
+	ddp_stream_init(&s, &ulp, NULL, NULL);
+	ddp_stream_bind(&s, &llp);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, ddp_stream_pace(&s, 1000));
+	ddp_stream_unbind(&s);
+}
+
+static struct kunit_case stream_cases[] = {
+	KUNIT_CASE(pace),
+	KUNIT_CASE(no_pace),
+	{}
+};
+
+static struct kunit_suite stream_suite = {
+	.name = "stream",
+	.test_cases = stream_cases,
+};
+
+kunit_test_suite(stream_suite);
