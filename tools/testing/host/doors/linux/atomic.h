@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #define smp_mb()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define wmb()		smp_mb()
 #define smp_rmb()	__atomic_thread_fence(__ATOMIC_ACQUIRE)
 
 #define xchg(p, v)	__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)

@@ -6,6 +6,6 @@
 
 /* Only so that the doors' structs compile: no pure part takes a lock */
 typedef struct { int unused; } spinlock_t;
-typedef struct { int unused; } rwlock_t;
+typedef struct { int readers; } rwlock_t;
 
 #endif

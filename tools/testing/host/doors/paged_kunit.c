@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Octets of regions without blocks: drivers/ddp/paged.c between memory that
+ * comes in runs, a lower layer and flat memory.
+ */
+#include <kunit/test.h>
+#include <ddp/llp.h>
+
+#include "../../../../drivers/ddp/internal.h"
+
+#define BASE	1000	/* TO of the region's first octet */
+#define FROM	16	/* ... and where that is */
+#define RUN	24	/* octets that lie together */
+#define END	64	/* beyond it there is none */
+
+static struct {
+	u8		octets[END];	/* the memory */
+	rwlock_t	lock;
+	u32		runs;		/* that were there */
+	u32		written;	/* of them, to be written */
+	u32		brought;	/* what was not */
+	u64		at;		/* ... and where */
+	u32		reads;		/* of the lower layer */
+	u32		last;		/* octets of the last one */
+	bool		unreadable;
+	bool		outside;	/* copied without the lock */
+} world;
+
+static bool mem_run(void *mem, u64 at, bool write, struct ddp_run *run)
+{
+	u32 there = RUN - at % RUN;
+
+	if (at >= END)
+		return false;
+	run->at = (u8 *)mem + at;
+	run->len = min(run->len, min(there, (u32)(END - at)));
+	run->lock = &world.lock;
+	read_lock(&world.lock);
+	world.runs++;
+	world.written += write;
+	return true;
+}
+
+static void mem_bring(void *mem, struct ddp_wait *w)
+{
+	world.brought++;
+	world.at = w->at;
+}
+
+static const struct ddp_mem_ops mem_ops = { .run = mem_run, .bring = mem_bring };
+
+static const struct ddp_region region = {
+	.base = BASE, .from = FROM, .mem = world.octets, .ops = &mem_ops,
+};
+
+/* Kernel memory: a TO is an address */
+static const struct ddp_region kernel;
+
+static bool llp_read(struct ddp_llp *llp, void *dst, u32 len)
+{
+	memset(dst, 'x', len);
+	world.outside |= !world.lock.readers;
+	world.reads++;
+	world.last = len;
+	return !world.unreadable;
+}
+
+static const struct ddp_llp_ops llp_ops = { .read = llp_read };
+static struct ddp_llp llp = { .ops = &llp_ops };
+
+static int begin(struct kunit *test)
+{
+	int i;
+
+	memset(&world, 0, sizeof(world));
+	for (i = 0; i < END; i++)
+		world.octets[i] = i;
+	return 0;
+}
+
+static void end(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, world.lock.readers);
+}
+
+/* Each run in its turn, none of it before or behind what is meant */
+static void out_of_runs(struct kunit *test)
+{
+	struct ddp_wait w = {};
+	u8 flat[40];
+	int i;
+
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_paged_to_flat(&region, BASE + 4, 40, flat, &w));
+	for (i = 0; i < 40; i++)
+		KUNIT_EXPECT_EQ(test, FROM + 4 + i, (int)flat[i]);
+	KUNIT_EXPECT_EQ(test, 3u, world.runs);
+	KUNIT_EXPECT_EQ(test, 0u, world.written);
+}
+
+static void into_runs(struct kunit *test)
+{
+	struct ddp_wait w = {};
+	u8 flat[40];
+	int i;
+
+	for (i = 0; i < 40; i++)
+		flat[i] = 100 + i;
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_paged_from_flat(&region, BASE + 4, 40, flat, &w));
+	for (i = 0; i < 40; i++)
+		KUNIT_EXPECT_EQ(test, 100 + i, (int)world.octets[FROM + 4 + i]);
+	KUNIT_EXPECT_EQ(test, FROM + 3, (int)world.octets[FROM + 3]);
+	KUNIT_EXPECT_EQ(test, FROM + 44, (int)world.octets[FROM + 44]);
+	KUNIT_EXPECT_EQ(test, 3u, world.written);
+}
+
+/* Of a message's end the last octet comes by itself, and only there */
+static void last_octet_last(struct kunit *test)
+{
+	struct ddp_wait w = {};
+
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_paged_from_llp(&region, BASE, 40, &llp, false, &w));
+	KUNIT_EXPECT_EQ(test, 3u, world.reads);
+	KUNIT_EXPECT_EQ(test, 8u, world.last);
+	world.reads = 0;
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_paged_from_llp(&region, BASE, 40, &llp, true, &w));
+	KUNIT_EXPECT_EQ(test, 4u, world.reads);
+	KUNIT_EXPECT_EQ(test, 1u, world.last);
+	KUNIT_EXPECT_FALSE(test, world.outside);
+}
+
+static void llp_fails(struct kunit *test)
+{
+	struct ddp_wait w = {};
+
+	world.unreadable = true;
+	KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
+			ddp_paged_from_llp(&region, BASE, 8, &llp, false, &w));
+	KUNIT_EXPECT_EQ(test, 1u, world.reads);
+}
+
+/* It is asked for from the first octet that is missing on */
+static void is_missing(struct kunit *test)
+{
+	struct ddp_wait w = {};
+	u8 flat[16];
+
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW,
+			ddp_paged_to_flat(&region, BASE + END - FROM - 8, 16,
+					  flat, &w));
+	KUNIT_EXPECT_EQ(test, 1u, world.runs);
+	KUNIT_EXPECT_EQ(test, 1u, world.brought);
+	KUNIT_EXPECT_EQ(test, (u64)END, world.at);
+}
+
+/* Nothing keeps it there, and nothing is let go */
+static void kernel_memory(struct kunit *test)
+{
+	u8 from[8] = "octets!", to[8];
+
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_paged_to_flat(&kernel, (uintptr_t)from, 8, to, NULL));
+	KUNIT_EXPECT_STREQ(test, "octets!", (char *)to);
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_paged_from_flat(&kernel, (uintptr_t)from, 8, "another",
+					    NULL));
+	KUNIT_EXPECT_STREQ(test, "another", (char *)from);
+}
+
+static void add(void *arg, u64 *word)
+{
+	*word += *(u64 *)arg;
+}
+
+static void atomics(struct kunit *test)
+{
+	u64 one = 1, word = 41, *there = (u64 *)(world.octets + FROM);
+	struct ddp_wait w = {};
+
+	*there = 41;
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_atomic(&region, BASE, NULL, NULL, &w));
+	KUNIT_EXPECT_EQ(test, 0u, world.runs);
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_atomic(&region, BASE, add, &one, &w));
+	KUNIT_EXPECT_EQ(test, 42ull, *there);
+	KUNIT_EXPECT_EQ(test, 1u, world.written);
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
+			ddp_paged_atomic(&region, BASE + 4, add, &one, &w));
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW,
+			ddp_paged_atomic(&region, BASE + END - FROM, add, &one, &w));
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_paged_atomic(&kernel, (uintptr_t)&word, add, &one, NULL));
+	KUNIT_EXPECT_EQ(test, 42ull, word);
+}
+
+static struct kunit_case paged_cases[] = {
+	KUNIT_CASE(out_of_runs),
+	KUNIT_CASE(into_runs),
+	KUNIT_CASE(last_octet_last),
+	KUNIT_CASE(llp_fails),
+	KUNIT_CASE(is_missing),
+	KUNIT_CASE(kernel_memory),
+	KUNIT_CASE(atomics),
+	{}
+};
+
+static struct kunit_suite paged_suite = {
+	.name = "paged",
+	.init = begin,
+	.exit = end,
+	.test_cases = paged_cases,
+};
+
+kunit_test_suite(paged_suite);
