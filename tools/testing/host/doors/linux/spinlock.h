@@ -8,10 +8,13 @@
 
 /* One thread */
 #define spin_lock_init(l)	((void)(l))
+#define spin_lock(l)		((void)(l))
+#define spin_unlock(l)		((void)(l))
 #define spin_lock_bh(l)		((void)(l))
 #define spin_unlock_bh(l)	((void)(l))
 #define read_lock(l)		((void)(l)->readers++)
 #define read_unlock(l)		((void)(l)->readers--)
+#define lockdep_assert_held(l)	((void)(l))
 #define local_bh_disable()	do { } while (0)
 #define local_bh_enable()	do { } while (0)
 

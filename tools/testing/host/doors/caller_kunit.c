@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Callers at a listener, and who goes when there are too many:
+ * drivers/ddp/caller.c between a lower layer and a user of sessions.
+ */
+#include <kunit/test.h>
+#include <ddp/addr.h>
+
+#include "../../../../drivers/ddp/caller.h"
+
+#define BOUND	20
+#define MANY	(2 * BOUND + 1)
+#define ALIKE(n)	((n) * DDP_SOURCES + 1)	/* sources of one number */
+
+static struct {
+	struct ddp_port_listener l;
+	struct ddp_caller	c[MANY];
+	struct ddp_caller	*away;		/* the last that was sent away */
+	u32			sent_away;
+	u32			let_go;		/* how often, of the listener */
+	int			answer;		/* the user's */
+} world;
+
+/* An address is its source */
+u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed)
+{
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr;
+}
+
+void ddp_port_put(struct ddp_port_listener *l)
+{
+	world.let_go++;
+	l->ref.refs--;
+}
+
+static void orphaned(struct ddp_caller *c)
+{
+	world.away = c;
+	world.sent_away++;
+}
+
+static const struct ddp_port_ops sends_away = { .orphaned = orphaned };
+static const struct ddp_port_ops sends_nobody;
+
+static int request(struct ddp_listener *dl, struct ddp_session *ss,
+		   const struct ddp_offer *o)
+{
+	KUNIT_EXPECT_EQ((struct kunit *)dl->ctx, 1, world.l.upcalls);
+	return world.answer;
+}
+
+static const struct ddp_session_user user = { .request = request };
+
+static void released(struct kref *ref)
+{
+	WARN_ON(true);
+}
+
+static const struct ddp_session_type type = { .release = released };
+
+static void listens(struct kunit *test, const struct ddp_port_ops *ops)
+{
+	memset(&world, 0, sizeof(world));
+	world.l.ops = ops;
+	world.l.bound = BOUND;
+	world.l.dl.user = &user;
+	world.l.dl.ctx = test;
+	kref_init(&world.l.ref);
+	ddp_callers_init(&world.l);
+}
+
+static bool comes(int i, u32 source)
+{
+	struct sockaddr_storage a = { .ss_family = AF_INET };
+
+	((struct sockaddr_in *)&a)->sin_addr.s_addr = source;
+	return ddp_port_wait(&world.l, &world.c[i], &a);
+}
+
+static void leave_all(void)
+{
+	int i;
+
+	for (i = 0; i < MANY; i++)
+		ddp_port_leave(&world.c[i]);
+}
+
+/* The oldest of the source that has the most, however old others are */
+static void most_go(struct kunit *test)
+{
+	int i;
+
+	listens(test, &sends_away);
+	comes(0, 2);
+	for (i = 1; i < BOUND; i++)
+		comes(i, 3);
+	KUNIT_EXPECT_EQ(test, 0u, world.sent_away);
+	KUNIT_EXPECT_TRUE(test, comes(BOUND, 4));
+	KUNIT_EXPECT_EQ(test, 1u, world.sent_away);
+	KUNIT_EXPECT_PTR_EQ(test, &world.c[1], world.away);
+	KUNIT_EXPECT_TRUE(test, world.c[1].away);
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED,
+			ddp_port_request(&world.c[1], NULL, NULL));
+	leave_all();
+	KUNIT_EXPECT_EQ(test, BOUND + 1u, world.let_go);
+}
+
+/* Who shares a number with them, and came first, stays all the same */
+static void alike(struct kunit *test)
+{
+	int i;
+
+	listens(test, &sends_away);
+	comes(0, ALIKE(0));
+	for (i = 1; i < BOUND; i++)
+		comes(i, ALIKE(1));
+	comes(BOUND, 4);
+	KUNIT_EXPECT_PTR_EQ(test, &world.c[1], world.away);
+	comes(BOUND + 1, ALIKE(2));
+	KUNIT_EXPECT_PTR_EQ(test, &world.c[2], world.away);
+	leave_all();
+}
+
+/* Those who are on their way out count until they have left */
+static void no_more_than_twice(struct kunit *test)
+{
+	int i;
+
+	listens(test, &sends_away);
+	for (i = 0; i < 2 * BOUND; i++)
+		KUNIT_EXPECT_TRUE(test, comes(i, 2));
+	KUNIT_EXPECT_EQ(test, (u32)BOUND, world.sent_away);
+	KUNIT_EXPECT_FALSE(test, comes(2 * BOUND, 5));
+	ddp_port_leave(&world.c[0]);
+	KUNIT_EXPECT_TRUE(test, comes(2 * BOUND, 5));
+	leave_all();
+	KUNIT_EXPECT_EQ(test, 0u, world.l.waiting);
+	KUNIT_EXPECT_EQ(test, 0u, world.l.held);
+	KUNIT_EXPECT_EQ(test, 0u, world.l.waiting_from[2]);
+	KUNIT_EXPECT_EQ(test, 1, world.l.ref.refs);
+}
+
+/* Where nobody can be sent away a fourth more is for those who have few */
+static void nobody_goes(struct kunit *test)
+{
+	int i;
+
+	listens(test, &sends_nobody);
+	for (i = 0; i < BOUND; i++)
+		KUNIT_EXPECT_TRUE(test, comes(i, 2));
+	KUNIT_EXPECT_FALSE(test, comes(BOUND, 2));
+	KUNIT_EXPECT_TRUE(test, comes(BOUND, 3));
+	leave_all();
+}
+
+/* Whose request the user has been given it alone sends away */
+static void asked(struct kunit *test)
+{
+	struct ddp_session ss = { .user = &user, .type = &type };
+
+	listens(test, &sends_away);
+	kref_init(&ss.ref);
+	comes(0, 2);
+	KUNIT_EXPECT_EQ(test, 0, ddp_port_request(&world.c[0], &ss, NULL));
+	KUNIT_EXPECT_EQ(test, 2, ss.ref.refs);
+	KUNIT_EXPECT_EQ(test, 0, world.l.upcalls);
+	KUNIT_EXPECT_EQ(test, 0u, world.l.waiting);
+	KUNIT_EXPECT_EQ(test, 1u, world.l.held);
+	comes(1, 2);
+	world.answer = -EBUSY;
+	KUNIT_EXPECT_EQ(test, -EBUSY, ddp_port_request(&world.c[1], &ss, NULL));
+	KUNIT_EXPECT_EQ(test, 2, ss.ref.refs);
+	comes(2, 2);
+	ddp_callers_end(&world.l);
+	KUNIT_EXPECT_EQ(test, 1u, world.sent_away);
+	KUNIT_EXPECT_PTR_EQ(test, &world.c[2], world.away);
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED,
+			ddp_port_request(&world.c[2], &ss, NULL));
+	KUNIT_EXPECT_FALSE(test, comes(3, 2));
+	leave_all();
+}
+
+static struct kunit_case caller_cases[] = {
+	KUNIT_CASE(most_go),
+	KUNIT_CASE(alike),
+	KUNIT_CASE(no_more_than_twice),
+	KUNIT_CASE(nobody_goes),
+	KUNIT_CASE(asked),
+	{}
+};
+
+static struct kunit_suite caller_suite = {
+	.name = "caller",
+	.test_cases = caller_cases,
+};
+
+kunit_test_suite(caller_suite);

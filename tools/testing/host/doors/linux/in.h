@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_IN_H
+#define _HOST_DOORS_IN_H
+
+#include <netinet/in.h>
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_LIST_H
+#define _HOST_DOORS_LIST_H
+
+#include_next <linux/list.h>
+#include <linux/container_of.h>
+#include <linux/types.h>
+
+static inline void INIT_LIST_HEAD(struct list_head *l)
+{
+	l->next = l;
+	l->prev = l;
+}
+
+static inline bool list_empty(const struct list_head *l)
+{
+	return l->next == l;
+}
+
+static inline void host_list_between(struct list_head *n, struct list_head *prev,
+				     struct list_head *next)
+{
+	n->prev = prev;
+	n->next = next;
+	prev->next = n;
+	next->prev = n;
+}
+
+static inline void list_add_tail(struct list_head *n, struct list_head *l)
+{
+	host_list_between(n, l->prev, l);
+}
+
+static inline void list_del_init(struct list_head *n)
+{
+	n->prev->next = n->next;
+	n->next->prev = n->prev;
+	INIT_LIST_HEAD(n);
+}
+
+/* Who looks at it afterwards sees nothing */
+static inline void list_del(struct list_head *n)
+{
+	list_del_init(n);
+	n->next = NULL;
+	n->prev = NULL;
+}
+
+#define list_first_entry(l, type, member) \
+	container_of((l)->next, type, member)
+#define list_first_entry_or_null(l, type, member) \
+	(list_empty(l) ? NULL : list_first_entry(l, type, member))
+#define list_for_each_entry(at, l, member)				\
+	for (at = list_first_entry(l, typeof(*at), member);		\
+	     &at->member != (l);					\
+	     at = list_first_entry(&at->member, typeof(*at), member))
+
+#endif
