@@ -7,11 +7,16 @@
 #include <linux/bug.h>
 
 /* One thread */
+#define DEFINE_SPINLOCK(name)	spinlock_t name
 #define spin_lock_init(l)	((void)(l))
 #define spin_lock(l)		((void)(l))
 #define spin_unlock(l)		((void)(l))
 #define spin_lock_bh(l)		((void)(l))
 #define spin_unlock_bh(l)	((void)(l))
+#define spin_lock_irq(l)	((void)(l))
+#define spin_unlock_irq(l)	((void)(l))
+#define spin_lock_irqsave(l, flags)	((void)(l), (flags) = 0)
+#define spin_unlock_irqrestore(l, flags) ((void)(l), (void)(flags))
 #define read_lock(l)		((void)(l)->readers++)
 #define read_unlock(l)		((void)(l)->readers--)
 #define lockdep_assert_held(l)	((void)(l))

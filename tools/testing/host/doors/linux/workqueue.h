@@ -10,9 +10,12 @@ struct work_struct { void (*func)(struct work_struct *w); };
 struct delayed_work { struct work_struct work; };
 
 #define to_delayed_work(w)	container_of(w, struct delayed_work, work)
+#define INIT_WORK(w, f)		((w)->func = (f))
 #define INIT_DELAYED_WORK(d, f)	((d)->work.func = (f))
 
 /* The test's to run, in its time */
+bool host_queue(struct work_struct *w);
+#define queue_work(q, w)		((void)(q), host_queue(w))
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms);
 #define queue_delayed_work(q, d, j)	((void)(q), host_queue_delayed(d, j))
 #define msecs_to_jiffies(ms)		(ms)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_HASHTABLE_H
+#define _HOST_DOORS_HASHTABLE_H
+
+#include <linux/container_of.h>
+#include <linux/types.h>
+
+/* Few enough that they need not be sorted by their keys */
+struct hlist_node { struct hlist_node *next, **here; };
+
+static inline void host_hlist_add(struct hlist_node *n, struct hlist_node **first)
+{
+	n->next = *first;
+	n->here = first;
+	if (n->next)
+		n->next->here = &n->next;
+	*first = n;
+}
+
+static inline void hash_del(struct hlist_node *n)
+{
+	*n->here = n->next;
+	if (n->next)
+		n->next->here = n->here;
+}
+
+#define DEFINE_HASHTABLE(name, bits)	struct hlist_node *name
+#define hash_add(table, node, key)	((void)(key), host_hlist_add(node, &(table)))
+#define host_hlist_entry(n, type, member) \
+	((n) ? container_of(n, type, member) : NULL)
+#define hash_for_each_possible(table, at, member, key)			\
+	for (at = ((void)(key), host_hlist_entry(table, typeof(*at), member)); at; \
+	     at = host_hlist_entry(at->member.next, typeof(*at), member))
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_SCHED_H
+#define _HOST_DOORS_SCHED_H
+
+#include <sys/types.h>
+
+/* Whose process runs: the test's to say */
+struct task_struct { pid_t tgid; };
+extern struct task_struct *current;
+
+#endif

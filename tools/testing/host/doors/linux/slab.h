@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_SLAB_H
+#define _HOST_DOORS_SLAB_H
+
+#include_next <linux/slab.h>
+
+#define GFP_KERNEL_ACCOUNT	GFP_KERNEL
+
+extern int host_pieces;		/* that have not been given back */
+void *host_zalloc(size_t size);
+void host_free(const void *p);
+
+#define kzalloc(size, gfp)	((void)(gfp), host_zalloc(size))
+#define kfree(p)		host_free(p)
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connections in start-up stand in lines: drivers/mpa/line.c between them and a
+ * worker of the test's.
+ */
+#include <kunit/test.h>
+#include <linux/sched.h>
+
+#include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/mpa/internal.h"
+
+#define CROWD	40
+#define TURNS	16	/* that one run of the worker gives */
+
+static struct {
+	struct mpa_conn		c[CROWD];
+	struct work_struct	*queued;
+	const struct mpa_conn	*looked[CROWD];	/* at whom, in which order */
+	u32			looks;
+	bool			again;	/* something happens to each once more */
+} world;
+
+static struct task_struct process;
+struct task_struct *current = &process;
+
+bool host_queue(struct work_struct *w)
+{
+	if (world.queued)
+		return false;
+	world.queued = w;
+	return true;
+}
+
+/* The worker runs once.  Return: how many had their turn */
+static u32 run(void)
+{
+	struct work_struct *w = world.queued;
+	u32 before = world.looks;
+
+	world.queued = NULL;
+	if (w)
+		w->func(w);
+	return world.looks - before;
+}
+
+void mpa_conn_look(struct mpa_conn *c)
+{
+	world.looked[world.looks++] = c;
+	if (!world.again)
+		return;
+	ddp_session_get(&c->ss);
+	if (!mpa_line_add(c))
+		ddp_session_put(&c->ss);
+}
+
+static void released(struct kref *ref)
+{
+	WARN_ON(true);
+}
+
+static const struct ddp_session_type type = { .release = released };
+
+static int begin(struct kunit *test)
+{
+	int i;
+
+	memset(&world, 0, sizeof(world));
+	process.tgid = 7;
+	for (i = 0; i < CROWD; i++) {
+		world.c[i].ss.type = &type;
+		kref_init(&world.c[i].ss.ref);
+		INIT_LIST_HEAD(&world.c[i].turn);
+	}
+	return 0;
+}
+
+static bool add(int i)
+{
+	ddp_session_get(&world.c[i].ss);
+	return mpa_line_add(&world.c[i]);
+}
+
+/* So many in one line */
+static void stand(int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		world.c[i].line = mpa_line_get(NULL);
+}
+
+static void leave(struct kunit *test)
+{
+	int i;
+
+	while (world.queued)
+		run();
+	for (i = 0; i < CROWD; i++) {
+		KUNIT_EXPECT_EQ(test, 1, world.c[i].ss.ref.refs);
+		mpa_line_put(world.c[i].line);
+	}
+	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+}
+
+/* In the order in which something happened to them, each once */
+static void in_turn(struct kunit *test)
+{
+	stand(3);
+	KUNIT_EXPECT_TRUE(test, add(2));
+	KUNIT_EXPECT_TRUE(test, add(0));
+	KUNIT_EXPECT_FALSE(test, add(2));
+	ddp_session_put(&world.c[2].ss);
+	KUNIT_EXPECT_EQ(test, 2u, run());
+	KUNIT_EXPECT_PTR_EQ(test, &world.c[2], world.looked[0]);
+	KUNIT_EXPECT_PTR_EQ(test, &world.c[0], world.looked[1]);
+	KUNIT_EXPECT_NULL(test, world.queued);
+	KUNIT_EXPECT_TRUE(test, add(2));
+	KUNIT_EXPECT_EQ(test, 1u, run());
+}
+
+/* A long line lets others have the worker, and comes back */
+static void in_batches(struct kunit *test)
+{
+	int i;
+
+	stand(CROWD);
+	for (i = 0; i < CROWD; i++)
+		add(i);
+	for (i = 0; i < CROWD / TURNS; i++)
+		KUNIT_EXPECT_EQ(test, (u32)TURNS, run());
+	KUNIT_EXPECT_EQ(test, (u32)CROWD % TURNS, run());
+	KUNIT_EXPECT_NULL(test, world.queued);
+}
+
+/* One that is never done does not keep the worker for ever */
+static void never_done(struct kunit *test)
+{
+	stand(2);
+	add(0);
+	add(1);
+	world.again = true;
+	KUNIT_EXPECT_EQ(test, (u32)TURNS, run());
+	KUNIT_EXPECT_PTR_EQ(test, &world.c[0], world.looked[2]);
+	world.again = false;
+	KUNIT_EXPECT_EQ(test, 2u, run());
+}
+
+/* Whose line is it? */
+static void lines(struct kunit *test)
+{
+	struct mpa_line *ours = mpa_line_get(NULL);
+	struct mpa_line *same = mpa_line_get(NULL);
+	struct mpa_line *at = mpa_line_get(&world);
+	struct mpa_line *there = mpa_line_get(&process), *other;
+
+	process.tgid = 8;
+	other = mpa_line_get(NULL);
+	KUNIT_EXPECT_PTR_EQ(test, ours, same);
+	KUNIT_EXPECT_TRUE(test, ours != at && ours != other && at != other);
+	KUNIT_EXPECT_TRUE(test, at != there);
+	same = mpa_line_get(&world);
+	KUNIT_EXPECT_PTR_EQ(test, at, same);
+	mpa_line_put(at);
+	mpa_line_put(same);
+	mpa_line_put(there);
+	mpa_line_put(ours);
+	mpa_line_put(ours);
+	mpa_line_put(other);
+	mpa_line_put(NULL);
+}
+
+static struct kunit_case mpa_line_cases[] = {
+	KUNIT_CASE(in_turn),
+	KUNIT_CASE(in_batches),
+	KUNIT_CASE(never_done),
+	KUNIT_CASE(lines),
+	{}
+};
+
+static struct kunit_suite mpa_line_suite = {
+	.name = "mpa_line",
+	.init = begin,
+	.exit = leave,
+	.test_cases = mpa_line_cases,
+};
+
+kunit_test_suite(mpa_line_suite);
