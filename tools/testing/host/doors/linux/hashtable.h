@@ -2,11 +2,9 @@
 #ifndef _HOST_DOORS_HASHTABLE_H
 #define _HOST_DOORS_HASHTABLE_H
 
-#include <linux/container_of.h>
-#include <linux/types.h>
+#include <linux/list.h>
 
 /* Few enough that they need not be sorted by their keys */
-struct hlist_node { struct hlist_node *next, **here; };
 
 static inline void host_hlist_add(struct hlist_node *n, struct hlist_node **first)
 {

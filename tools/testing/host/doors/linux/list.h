@@ -6,6 +6,8 @@
 #include <linux/container_of.h>
 #include <linux/types.h>
 
+struct hlist_node { struct hlist_node *next, **here; };
+
 static inline void INIT_LIST_HEAD(struct list_head *l)
 {
 	l->next = l;
@@ -24,6 +26,11 @@ static inline void host_list_between(struct list_head *n, struct list_head *prev
 	n->next = next;
 	prev->next = n;
 	next->prev = n;
+}
+
+static inline bool list_is_singular(const struct list_head *l)
+{
+	return !list_empty(l) && l->next == l->prev;
 }
 
 static inline void list_add_tail(struct list_head *n, struct list_head *l)
@@ -46,6 +53,12 @@ static inline void list_del(struct list_head *n)
 	n->prev = NULL;
 }
 
+static inline void list_move_tail(struct list_head *n, struct list_head *l)
+{
+	list_del_init(n);
+	list_add_tail(n, l);
+}
+
 #define list_first_entry(l, type, member) \
 	container_of((l)->next, type, member)
 #define list_first_entry_or_null(l, type, member) \
@@ -54,5 +67,10 @@ static inline void list_del(struct list_head *n)
 	for (at = list_first_entry(l, typeof(*at), member);		\
 	     &at->member != (l);					\
 	     at = list_first_entry(&at->member, typeof(*at), member))
+#define list_for_each_entry_safe(at, after, l, member)			\
+	for (at = list_first_entry(l, typeof(*at), member);		\
+	     after = list_first_entry(&at->member, typeof(*at), member),	\
+	     &at->member != (l);					\
+	     at = after)
 
 #endif

@@ -11,6 +11,8 @@ void *host_zalloc(size_t size);
 void host_free(const void *p);
 
 #define kzalloc(size, gfp)	((void)(gfp), host_zalloc(size))
+#define kvmalloc(size, gfp)	kzalloc(size, gfp)
 #define kfree(p)		host_free(p)
+#define kvfree(p)		kfree(p)
 
 #endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_XARRAY_H
+#define _HOST_DOORS_XARRAY_H
+
+#include <linux/errno.h>
+#include <linux/slab.h>
+#include <linux/types.h>
+
+#define BIT(n)		(1ul << (n))
+#define XA_MARK_1	1
+
+/* A table of a few */
+struct xarray {
+	struct {
+		void	*at;
+		bool	marked;
+	} slot[8];
+};
+
+static inline void *xa_mk_value(unsigned long v)
+{
+	return (void *)(v << 1 | 1);
+}
+
+static inline unsigned long xa_to_value(const void *at)
+{
+	return (unsigned long)at >> 1;
+}
+
+static inline void *xa_load(const struct xarray *xa, unsigned long id)
+{
+	return xa->slot[id].at;
+}
+
+static inline void *host_xa_put(struct xarray *xa, unsigned long id, void *at)
+{
+	void *before = xa->slot[id].at;
+
+	xa->slot[id].at = at;
+	xa->slot[id].marked &= !!at;
+	return before;
+}
+
+static inline void *host_xa_marked(const struct xarray *xa, unsigned long *id)
+{
+	for (; *id < sizeof(xa->slot) / sizeof(xa->slot[0]); (*id)++)
+		if (xa->slot[*id].marked)
+			return xa->slot[*id].at;
+	return NULL;
+}
+
+static inline void *xa_store(struct xarray *xa, unsigned long id, void *at, gfp_t gfp)
+{
+	return host_xa_put(xa, id, at);
+}
+
+static inline int xa_insert(struct xarray *xa, unsigned long id, void *at, gfp_t gfp)
+{
+	if (xa->slot[id].at)
+		return -EBUSY;
+	xa->slot[id].at = at;
+	return 0;
+}
+
+#define xa_erase(xa, id)		host_xa_put(xa, id, NULL)
+#define xa_set_mark(xa, id, mark)	((void)((xa)->slot[id].marked = (mark)))
+#define xa_clear_mark(xa, id, mark)	((void)((xa)->slot[id].marked = !(mark)))
+#define xa_for_each_marked(xa, id, at_, mark)				\
+	for (id = 0; (at_ = host_xa_marked(xa, &(id))); (id)++)
+
+#endif

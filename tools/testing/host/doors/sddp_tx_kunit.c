@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What leaves over SCTP, and in whose turn: drivers/sctp_ddp/{tx,stray}.c between
+ * streams and a socket of the test's.
+ */
+#include <kunit/test.h>
+
+#include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/sctp_ddp/internal.h"
+#include "../../../../drivers/sctp_ddp/share.h"
+#include "fetch.h"
+
+#define FRAGMENT	1000
+#define TURN		16384u	/* octets before the next one's */
+#define SENT		512	/* chunks that are noted */
+
+/* A session, and what it has to send */
+struct guest {
+	struct sddp_stream	st;
+	struct ddp_stream	stream;
+	struct ddp_buf		buf;
+	u32			left;		/* messages */
+};
+
+static struct {
+	struct sddp_assoc	a;
+	struct guest		g[3];
+	struct sddp_room	room;
+	u16			to[SENT];	/* whose chunks went */
+	u32			sent;
+	u32			takes;		/* how many SCTP takes */
+	u32			controls;	/* of them, not segments */
+	u32			retries;
+	u32			corks, uncorks;
+	enum iw_reason		refused;	/* what was wrong with it */
+} world;
+
+/* The rest of iw_sctp_ddp -------------------------------------------------- */
+
+int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
+		   u32 len)
+{
+	if (world.sent == world.takes)
+		return -EAGAIN;
+	world.to[world.sent++] = id;
+	world.controls += ppid == SDDP_PPID_CONTROL;
+	return 0;
+}
+
+void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
+{
+	*room = world.room;
+}
+
+bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
+{
+	world.corks++;
+	return true;
+}
+
+void sddp_sock_uncork(struct sddp_assoc *a)
+{
+	world.uncorks++;
+}
+
+u32 sddp_sock_mark(struct sddp_assoc *a)
+{
+	return world.sent;
+}
+
+u32 sddp_sock_acked(struct sddp_assoc *a)
+{
+	return world.sent - 1;
+}
+
+void sddp_assoc_retry(struct sddp_assoc *a)
+{
+	world.retries++;
+}
+
+void sddp_assoc_backoff(struct sddp_assoc *a)
+{
+}
+
+void sddp_crowd_guest(struct sddp_assoc *a)
+{
+}
+
+void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
+{
+	world.refused = why;
+}
+
+void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
+{
+}
+
+void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds)
+{
+}
+
+void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
+		     const struct ddp_offer *o)
+{
+}
+
+void sddp_stream_close(struct sddp_stream *st)
+{
+}
+
+void sddp_stream_leave(struct sddp_stream *st)
+{
+}
+
+void sddp_stream_forget(struct sddp_stream *st)
+{
+}
+
+/* Sessions ----------------------------------------------------------------- */
+
+static void released(struct kref *ref)
+{
+	WARN_ON(true);
+}
+
+static const struct ddp_session_type type = { .release = released };
+
+static bool next(struct ddp_stream *s, struct ddp_msg *m)
+{
+	struct guest *g = container_of(s, struct guest, stream);
+
+	if (!g->left)
+		return false;
+	g->left--;
+	memset(m, 0, sizeof(*m));
+	m->buf = &g->buf;
+	return true;
+}
+
+static void taken(struct ddp_stream *s)
+{
+}
+
+static const struct ddp_ulp_ops ulp = { .next = next, .sent = taken };
+
+static int begin(struct kunit *test)
+{
+	struct sddp_assoc *a = &world.a;
+
+	memset(&world, 0, sizeof(world));
+	INIT_LIST_HEAD(&a->saying);
+	INIT_LIST_HEAD(&a->sending);
+	INIT_LIST_HEAD(&a->doubts);
+	world.takes = SENT;
+	world.room.fragment = FRAGMENT;
+	world.room.octets = 1 << 20;
+	host_memory.says = IW_OK;
+	return 0;
+}
+
+static void end(struct kunit *test)
+{
+	sddp_tx_rest(&world.a);
+}
+
+/* A session with so many messages of that length to send */
+static struct guest *open(u16 id, u32 messages, u32 len)
+{
+	struct guest *g = &world.g[id];
+	struct sddp_stream *st = &g->st;
+
+	ddp_stream_init(&g->stream, &ulp, NULL, NULL);
+	g->left = messages;
+	g->buf.len = len;
+	st->a = &world.a;
+	st->id = id;
+	st->stream = &g->stream;
+	st->s.state = SDDP_OPEN;
+	st->ss.type = &type;
+	kref_init(&st->ss.ref);
+	INIT_LIST_HEAD(&st->turn);
+	INIT_LIST_HEAD(&st->doubt);
+	sddp_tx_queue(st);
+	return g;
+}
+
+/* Return: how often the worker came back for more */
+static u32 run_all(void)
+{
+	u32 n = 0;
+
+	while (n < SENT && sddp_tx_run(&world.a))
+		n++;
+	return n;
+}
+
+/* Chunks that one stream had before the next one's */
+static u32 stretch(u32 from)
+{
+	u32 i = from;
+
+	while (i < world.sent && world.to[i] == world.to[from])
+		i++;
+	return i - from;
+}
+
+/* However much one has to send, it is another one's turn soon */
+static void by_turns(struct kunit *test)
+{
+	u32 i, n, rounds;
+
+	open(0, 100, 900);
+	open(1, 100, 900);
+	rounds = run_all();
+	KUNIT_ASSERT_EQ(test, 200u, world.sent);
+	KUNIT_EXPECT_GE(test, rounds, 1u);
+	for (i = 0; i < 160; i += n) {
+		n = stretch(i);
+		KUNIT_EXPECT_GE(test, n * FRAGMENT, TURN);
+		KUNIT_EXPECT_LE(test, (n - 1) * 900, TURN);
+	}
+	KUNIT_EXPECT_TRUE(test, list_empty(&world.a.sending));
+}
+
+/* The segments of a message go down together, its last ones at once */
+static void held_back(struct kunit *test)
+{
+	struct guest *g = open(0, 1, 300000);
+
+	run_all();
+	KUNIT_EXPECT_EQ(test, 0u, g->left);
+	KUNIT_EXPECT_GE(test, world.corks, 300000 / 65536u);
+	KUNIT_EXPECT_EQ(test, world.corks, world.uncorks);
+	KUNIT_EXPECT_EQ(test, 0u, world.a.corked);
+	KUNIT_EXPECT_EQ(test, 1, g->st.ss.ref.refs);
+}
+
+/* What SCTP does not take is sent first when it does, and nothing twice */
+static void takes_no_more(struct kunit *test)
+{
+	struct guest *g = open(0, 20, 900);
+
+	world.takes = 10;
+	KUNIT_EXPECT_FALSE(test, sddp_tx_run(&world.a));
+	KUNIT_EXPECT_EQ(test, 10u, world.sent);
+	KUNIT_EXPECT_EQ(test, 9u, g->left);
+	KUNIT_EXPECT_PTR_EQ(test, &g->st, world.a.out_of);
+	world.takes = SENT;
+	run_all();
+	KUNIT_EXPECT_EQ(test, 20u, world.sent);
+	KUNIT_EXPECT_EQ(test, 20, (int)g->st.tx_ssn);
+	KUNIT_EXPECT_NULL(test, world.a.out_of);
+}
+
+static void no_room(struct kunit *test)
+{
+	struct guest *g = open(0, 1, 900);
+
+	world.room.octets = 0;
+	KUNIT_EXPECT_FALSE(test, sddp_tx_run(&world.a));
+	KUNIT_EXPECT_EQ(test, 1u, world.retries);
+	KUNIT_EXPECT_EQ(test, 1u, g->left);
+	KUNIT_EXPECT_FALSE(test, list_empty(&world.a.sending));
+}
+
+/* After all that was due, once, and it is known when it has arrived */
+static void terminate_is_last(struct kunit *test)
+{
+	struct guest *g = open(0, 3, 900);
+
+	g->st.closing = true;
+	run_all();
+	KUNIT_EXPECT_EQ(test, 4u, world.sent);
+	KUNIT_EXPECT_EQ(test, 1u, world.controls);
+	KUNIT_EXPECT_EQ(test, 4, (int)g->st.tx_ssn);
+	KUNIT_EXPECT_TRUE(test, g->st.s.we_done && g->st.s.in_doubt);
+	/* SCTP says so of what came before */
+	sddp_tx_acks(&world.a);
+	KUNIT_EXPECT_TRUE(test, g->st.s.in_doubt);
+	KUNIT_EXPECT_TRUE(test, world.a.watch);
+	world.sent++;
+	sddp_tx_acks(&world.a);
+	KUNIT_EXPECT_FALSE(test, g->st.s.in_doubt);
+	sddp_tx_acks(&world.a);
+	KUNIT_EXPECT_FALSE(test, world.a.watch);
+}
+
+/* Strays ------------------------------------------------------------------- */
+
+static enum iw_reason stray(u32 ppid, const struct sddp_head *h)
+{
+	const struct sddp_in in = { .id = 5, .ppid = ppid };
+
+	world.refused = IW_OK;
+	xa_erase(&world.a.streams, 5);
+	sddp_stray_first(&world.a, &in, h);
+	return world.refused;
+}
+
+/* What a device counts, and a listener's user is told */
+static void what_was_wrong(struct kunit *test)
+{
+	struct sddp_head h = { .sane = true, .numbered = true };
+
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_SEGMENT, &h));
+	KUNIT_EXPECT_EQ(test, IW_SCTP_CONTROL, stray(SDDP_PPID_CONTROL, &h));
+	h.function = SDDP_REJECT_ENHANCED + 1;
+	KUNIT_EXPECT_EQ(test, IW_SCTP_CONTROL, stray(SDDP_PPID_CONTROL, &h));
+	h.function = SDDP_REJECT_ENHANCED;
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_CONTROL, &h));
+	h.ssn = SDDP_IN_FLIGHT_MAX;
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stray(SDDP_PPID_CONTROL, &h));
+	h.ssn--;
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_CONTROL, &h));
+	h.numbered = false;
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, stray(SDDP_PPID_CONTROL, &h));
+	h.sane = false;
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_CONTROL, &h));
+}
+
+/* With one Terminate; the number goes when all that the peer sent is here */
+static void stray_is_answered(struct kunit *test)
+{
+	struct sddp_head h = { .sane = true, .numbered = true, .ssn = 1 };
+	struct sddp_assoc *a = &world.a;
+
+	stray(SDDP_PPID_SEGMENT, &h);
+	sddp_tx_run(a);
+	sddp_tx_run(a);
+	KUNIT_EXPECT_EQ(test, 1u, world.controls);
+	KUNIT_EXPECT_EQ(test, 5, (int)world.to[0]);
+	h.function = SDDP_TERMINATE;
+	h.ssn = 2;
+	sddp_stray_more(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
+	KUNIT_EXPECT_NOT_NULL(test, xa_load(&a->streams, 5));
+	h.function = 0;
+	h.ssn = 0;
+	sddp_stray_more(a, 5, xa_to_value(xa_load(&a->streams, 5)), &h);
+	KUNIT_EXPECT_NULL(test, xa_load(&a->streams, 5));
+	KUNIT_EXPECT_EQ(test, 1u, world.sent);
+}
+
+/* A Terminate is not answered, and of one that comes alone nothing is left */
+static void stray_terminate(struct kunit *test)
+{
+	struct sddp_head h = {
+		.sane = true, .numbered = true, .function = SDDP_TERMINATE,
+	};
+
+	stray(SDDP_PPID_CONTROL, &h);
+	sddp_tx_run(&world.a);
+	KUNIT_EXPECT_EQ(test, 0u, world.sent);
+	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 5));
+}
+
+/* Who breaks the rules and has no session has to go, others have not */
+static void too_many_strays(struct kunit *test)
+{
+	struct sddp_assoc *a = &world.a;
+	u32 i;
+
+	for (i = 0; i < SDDP_STRAYS_MOST; i++)
+		sddp_stray_note(a);
+	KUNIT_EXPECT_EQ(test, IW_OK, a->unwanted);
+	a->used = true;
+	sddp_stray_note(a);
+	KUNIT_EXPECT_EQ(test, IW_OK, a->unwanted);
+	a->used = false;
+	sddp_stray_note(a);
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, a->unwanted);
+}
+
+static struct kunit_case sddp_tx_cases[] = {
+	KUNIT_CASE(by_turns),
+	KUNIT_CASE(held_back),
+	KUNIT_CASE(takes_no_more),
+	KUNIT_CASE(no_room),
+	KUNIT_CASE(terminate_is_last),
+	KUNIT_CASE(what_was_wrong),
+	KUNIT_CASE(stray_is_answered),
+	KUNIT_CASE(stray_terminate),
+	KUNIT_CASE(too_many_strays),
+	{}
+};
+
+static struct kunit_suite sddp_tx_suite = {
+	.name = "sddp_tx",
+	.init = begin,
+	.exit = end,
+	.test_cases = sddp_tx_cases,
+};
+
+kunit_test_suite(sddp_tx_suite);
