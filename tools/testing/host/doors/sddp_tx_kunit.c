@@ -82,10 +82,6 @@ void sddp_assoc_backoff(struct sddp_assoc *a)
 {
 }
 
-void sddp_crowd_guest(struct sddp_assoc *a)
-{
-}
-
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
 {
 	world.refused = why;

@@ -6,6 +6,8 @@
 #include <linux/container_of.h>
 #include <linux/types.h>
 
+#define LIST_HEAD(name)	struct list_head name = { &(name), &(name) }
+
 struct hlist_node { struct hlist_node *next, **here; };
 
 static inline void INIT_LIST_HEAD(struct list_head *l)
@@ -31,6 +33,11 @@ static inline void host_list_between(struct list_head *n, struct list_head *prev
 static inline bool list_is_singular(const struct list_head *l)
 {
 	return !list_empty(l) && l->next == l->prev;
+}
+
+static inline void list_add(struct list_head *n, struct list_head *l)
+{
+	host_list_between(n, l, l->next);
 }
 
 static inline void list_add_tail(struct list_head *n, struct list_head *l)

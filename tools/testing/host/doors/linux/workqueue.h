@@ -18,6 +18,8 @@ bool host_queue(struct work_struct *w);
 #define queue_work(q, w)		((void)(q), host_queue(w))
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms);
 #define queue_delayed_work(q, d, j)	((void)(q), host_queue_delayed(d, j))
+void host_cancel_delayed(struct delayed_work *d);
+#define cancel_delayed_work(d)		host_cancel_delayed(d)
 #define msecs_to_jiffies(ms)		(ms)
 
 #endif
