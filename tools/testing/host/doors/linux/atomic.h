@@ -41,6 +41,12 @@ typedef struct { int v; } atomic_t;
 #define atomic_try_cmpxchg_release(a, old, new)	\
 	host_try_cmpxchg(a, old, new, __ATOMIC_RELEASE)
 
+typedef struct { long v; } atomic_long_t;
+#define ATOMIC_LONG_INIT(n)	{ n }
+#define atomic_long_read(a)	READ_ONCE((a)->v)
+#define atomic_long_add(n, a)	((void)__atomic_add_fetch(&(a)->v, n, __ATOMIC_SEQ_CST))
+#define atomic_long_sub(n, a)	((void)__atomic_sub_fetch(&(a)->v, n, __ATOMIC_SEQ_CST))
+
 typedef struct { s64 v; } atomic64_t;
 #define ATOMIC64_INIT(n)	{ n }
 #define atomic64_inc_return(a)	__atomic_add_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST)

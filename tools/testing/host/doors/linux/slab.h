@@ -3,6 +3,7 @@
 #define _HOST_DOORS_SLAB_H
 
 #include_next <linux/slab.h>
+#include <linux/align.h>
 
 #define GFP_KERNEL_ACCOUNT	GFP_KERNEL
 
@@ -10,6 +11,9 @@ extern int host_pieces;		/* that have not been given back */
 void *host_zalloc(size_t size);
 void host_free(const void *p);
 
+/* As kmalloc() has them */
+#define kmalloc_size_roundup(size)	ALIGN(size, 64)
+#define struct_size(p, member, n)	(sizeof(*(p)) + (n) * sizeof(*(p)->member))
 #define kzalloc(size, gfp)	((void)(gfp), host_zalloc(size))
 #define kvmalloc(size, gfp)	kzalloc(size, gfp)
 #define kfree(p)		host_free(p)

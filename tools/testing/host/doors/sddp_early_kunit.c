@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Chunks that came before their turn, what they cost, and that it is given back:
+ * drivers/sctp_ddp/early.c.
+ */
+#include <kunit/test.h>
+#include <linux/slab.h>
+
+#include "../../../../drivers/sctp_ddp/internal.h"
+#include "../../../../drivers/sctp_ddp/share.h"
+
+static struct sddp_assoc assoc, other;
+static struct sddp_stream stream, far;
+static int pieces;		/* of memory, before */
+
+static int begin(struct kunit *test)
+{
+	memset(&assoc, 0, sizeof(assoc));
+	memset(&other, 0, sizeof(other));
+	stream = (struct sddp_stream) { .a = &assoc, .s.state = SDDP_OPEN };
+	far = (struct sddp_stream) { .a = &other, .s.state = SDDP_OPEN };
+	stream.rx_next = 0xfffe;
+	pieces = host_pieces;
+	return 0;
+}
+
+/* All is forgotten, and nothing is left of it */
+static void end(struct kunit *test)
+{
+	sddp_early_forget(&stream);
+	sddp_early_forget(&far);
+	KUNIT_EXPECT_EQ(test, pieces, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0u, assoc.kept);
+	KUNIT_EXPECT_EQ(test, 0u, stream.early_count);
+	KUNIT_EXPECT_EQ(test, 0u, stream.early_cost);
+	KUNIT_EXPECT_NULL(test, stream.early.rb_node);
+}
+
+static bool keep(struct sddp_stream *st, u16 ssn, u32 len)
+{
+	struct sddp_kept *k = sddp_early_new(st, ssn, len);
+
+	if (!k)
+		return false;
+	sddp_early_add(st, k);
+	return true;
+}
+
+/* By turns in the end, in whatever order they came, over the numbers' end too */
+static void in_order(struct kunit *test)
+{
+	static const u16 came[] = { 1, 0xffff, 3, 0, 2 };
+	struct sddp_kept *k;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(came); i++)
+		keep(&stream, came[i], 10);
+	KUNIT_EXPECT_EQ(test, 5, host_pieces - pieces);
+	KUNIT_EXPECT_TRUE(test, sddp_early_here(&stream, 0xffff));
+	KUNIT_EXPECT_TRUE(test, sddp_early_here(&stream, 3));
+	KUNIT_EXPECT_FALSE(test, sddp_early_here(&stream, 4));
+	KUNIT_EXPECT_NULL(test, sddp_early_take(&stream));
+	for (i = 0; i < ARRAY_SIZE(came); i++) {
+		stream.rx_next++;
+		k = sddp_early_take(&stream);
+		KUNIT_ASSERT_NOT_NULL(test, k);
+		KUNIT_EXPECT_EQ(test, stream.rx_next, k->ssn);
+		KUNIT_EXPECT_NULL(test, sddp_early_take(&stream));
+		sddp_early_free(&stream, k);
+		KUNIT_EXPECT_EQ(test, 4 - (int)i, host_pieces - pieces);
+	}
+	KUNIT_EXPECT_EQ(test, 0u, assoc.kept);
+}
+
+static void forgotten(struct kunit *test)
+{
+	u16 ssn;
+
+	for (ssn = 0; ssn < 20; ssn++)
+		KUNIT_EXPECT_TRUE(test, keep(&stream, ssn * 7 % 20, 100));
+	KUNIT_EXPECT_EQ(test, 20u, stream.early_count);
+	KUNIT_EXPECT_GE(test, assoc.kept, 20 * 100u);
+	KUNIT_EXPECT_EQ(test, assoc.kept, stream.early_cost);
+}
+
+/* Before the peer has said yes little is kept, and of one association no more */
+static void no_more_than_may_be(struct kunit *test)
+{
+	const u32 len = 60000;
+	u16 n = 0;
+
+	stream.s.state = SDDP_INITIATED;
+	while (n < 1000 && keep(&stream, n, len))
+		n++;
+	KUNIT_EXPECT_GE(test, stream.early_cost, (u32)SDDP_EARLY_UNANSWERED);
+	KUNIT_EXPECT_LE(test, stream.early_cost, SDDP_EARLY_UNANSWERED + 2 * len);
+	stream.s.state = SDDP_OPEN;
+	while (n < 1000 && keep(&stream, n, len))
+		n++;
+	KUNIT_EXPECT_LE(test, assoc.kept, (u32)SDDP_EARLY_ASSOC);
+	KUNIT_EXPECT_GE(test, assoc.kept, SDDP_EARLY_ASSOC - 2 * len);
+	KUNIT_EXPECT_TRUE(test, keep(&far, 0, len));
+}
+
+/* Fewer may wait for memory of ours than may be kept at all */
+static void waiting(struct kunit *test)
+{
+	u16 n;
+
+	KUNIT_EXPECT_TRUE(test, sddp_early_may_wait(&stream));
+	for (n = 0; n < SDDP_WAITING_CHUNKS; n++)
+		keep(&stream, n, 10);
+	KUNIT_EXPECT_FALSE(test, sddp_early_may_wait(&stream));
+	KUNIT_EXPECT_TRUE(test, sddp_early_may_wait(&far));
+	KUNIT_EXPECT_TRUE(test, keep(&stream, n, 10));
+}
+
+static struct kunit_case sddp_early_cases[] = {
+	KUNIT_CASE(in_order),
+	KUNIT_CASE(forgotten),
+	KUNIT_CASE(no_more_than_may_be),
+	KUNIT_CASE(waiting),
+	{}
+};
+
+static struct kunit_suite sddp_early_suite = {
+	.name = "sddp_early",
+	.init = begin,
+	.exit = end,
+	.test_cases = sddp_early_cases,
+};
+
+kunit_test_suite(sddp_early_suite);
