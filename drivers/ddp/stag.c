@@ -132,6 +132,8 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 		r = NULL;
 	}
 	rcu_read_unlock();
+	/* pairs with the barrier in revoke: count first, then look; litmus: revoke */
+	smp_mb__after_atomic();
 	return r;
 }
 EXPORT_SYMBOL_GPL(ddp_region_find);
@@ -210,8 +212,6 @@ enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
 
 	if (!found)
 		return IW_DDP_T_STAG;
-	/* pairs with the barrier in revoke: count first, then look; litmus: revoke */
-	smp_mb__after_atomic();
 	why = ddp_bounds_check(found, s, m->stag, m->addr, m->len, rights);
 	if (why)
 		ddp_region_put(found);

@@ -22,7 +22,8 @@ static int __check(const struct ddp_region *r, const struct ib_pd *pd,
 {
 	u64 off = sge->addr - r->base;
 
-	if (r->stag != sge->lkey || !READ_ONCE(r->valid) ||
+	/* valid only after the other fields; litmus: publish */
+	if (!smp_load_acquire(&r->valid) || r->stag != sge->lkey ||
 	    r->ops != &rnic_odp_ops.mem || r->kind != RNIC_REGION)
 		return -ENOENT;
 	if (r->pd != pd || (write && !(r->rights & DDP_LOCAL_WRITE)))
