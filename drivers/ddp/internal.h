@@ -34,6 +34,8 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 /* wait.c: runners that wait for memory */
 void ddp_waits_init(struct ddp_stream *s);
 void ddp_waits_end(struct ddp_stream *s);
+void ddp_wait_had(struct ddp_wait *w, const struct ddp_region *r, u64 to,
+		  u32 len, bool write);
 enum iw_reason ddp_wait_for(struct ddp_wait *w, const struct ddp_region *r,
 			    u64 to, u32 len, bool write);
 

@@ -70,21 +70,24 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 				 struct paged_copy *c, struct ddp_wait *w)
 {
 	struct ddp_run run;
+	u32 left = len;
 	bool ok;
 
-	while (len) {
-		run.len = len;
+	while (left) {
+		run.len = left;
 		if (!find_run(r, to, c->write, &run))
-			return ddp_wait_for(w, r, to, len, c->write);
-		ok = copy_run(c, &run, run.len == len);
+			return ddp_wait_for(w, r, to, left, c->write);
+		ok = copy_run(c, &run, run.len == left);
 		let_go(&run);
 		if (!ok)
 			return IW_UNREADABLE;
 		if (!c->llp)
 			c->flat += run.len;
 		to += run.len;
-		len -= run.len;
+		left -= run.len;
 	}
+	if (unlikely(w->denied))
+		ddp_wait_had(w, r, to - len, len, c->write);
 	return IW_OK;
 }
 
@@ -172,5 +175,7 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 		return ddp_wait_for(w, r, to, sizeof(u64), true);
 	change(arg, run.at);
 	let_go(&run);
+	if (unlikely(w->denied))
+		ddp_wait_had(w, r, to, sizeof(u64), true);
 	return IW_OK;
 }

@@ -94,6 +94,25 @@ static bool was_denied(struct ddp_wait *w, void *mem, u64 at, bool write)
 }
 
 /**
+ * ddp_wait_had - octets have been there after all
+ * @w: the runner's, who has been told that some of them cannot be had
+ * @r: a region without blocks
+ * @to: the first of them
+ * @len: how many
+ * @write: what for
+ *
+ * When they are gone again they are asked for again.
+ */
+void ddp_wait_had(struct ddp_wait *w, const struct ddp_region *r, u64 to,
+		  u32 len, bool write)
+{
+	u64 at = r->from + (to - r->base);
+
+	if (w->mem == r->mem && w->write == write && w->at - at < len)
+		w->denied = false;
+}
+
+/**
  * ddp_wait_for - octets are not there: ask for them
  * @w: the runner's, who has found so within a use of @r
  * @r: a region without blocks

@@ -160,13 +160,14 @@ static void is_missing(struct kunit *test)
 static void kernel_memory(struct kunit *test)
 {
 	u8 from[8] = "octets!", to[8];
+	struct ddp_wait w = {};
 
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_to_flat(&kernel, (uintptr_t)from, 8, to, NULL));
+			ddp_paged_to_flat(&kernel, (uintptr_t)from, 8, to, &w));
 	KUNIT_EXPECT_STREQ(test, "octets!", (char *)to);
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_paged_from_flat(&kernel, (uintptr_t)from, 8, "another",
-					    NULL));
+					    &w));
 	KUNIT_EXPECT_STREQ(test, "another", (char *)from);
 }
 
@@ -191,7 +192,7 @@ static void atomics(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_NOT_NOW,
 			ddp_paged_atomic(&region, BASE + END - FROM, add, &one, &w));
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_atomic(&kernel, (uintptr_t)&word, add, &one, NULL));
+			ddp_paged_atomic(&kernel, (uintptr_t)&word, add, &one, &w));
 	KUNIT_EXPECT_EQ(test, 42ull, word);
 }
 

@@ -114,9 +114,70 @@ static void memory_denied(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 115, 1, false));
 }
 
+/* What could not be had, and was there all the same, is asked for when it is gone again */
+static void memory_had(struct kunit *test)
+{
+	const struct ddp_region r = { .mem = &world, .ops = &fake_ops };
+	const struct ddp_region other = { .mem = &llp, .ops = &fake_ops };
+	struct ddp_stream *s = open_stream();
+	struct ddp_wait *w = &s->rx_wait;
+
+	ddp_wait_for(w, &r, 100, 8, true);
+	ddp_wait_over(w, true);
+	ddp_wait_had(w, &r, 92, 8, true);
+	ddp_wait_had(w, &r, 101, 8, true);
+	ddp_wait_had(w, &r, 100, 8, false);
+	ddp_wait_had(w, &other, 100, 8, true);
+	KUNIT_EXPECT_TRUE(test, w->denied);
+	ddp_wait_had(w, &r, 93, 8, true);
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 100, 8, true));
+	KUNIT_EXPECT_EQ(test, 2u, world.wanted);
+}
+
+static bool fake_run(void *mem, u64 at, bool write, struct ddp_run *run)
+{
+	static u64 words[4];
+
+	if (world.wanted % 2)
+		return false;
+	run->at = (u8 *)words + at;
+	run->lock = NULL;
+	return true;
+}
+
+static const struct ddp_mem_ops comes_and_goes = {
+	.run = fake_run, .bring = fake_bring, .forget = fake_forget,
+};
+
+static void nothing(void *arg, u64 *word)
+{
+}
+
+/* A copy, or an atomic, that finds it is one that had it */
+static void copy_had(struct kunit *test)
+{
+	const struct ddp_region r = { .mem = &world, .ops = &comes_and_goes };
+	struct ddp_stream *s = open_stream();
+	struct ddp_wait *w = &s->tx_wait;
+	u8 flat[16];
+
+	world.wanted = 1;
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_paged_to_flat(&r, 8, 16, flat, w));
+	ddp_wait_over(w, true);
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_to_flat(&r, 8, 16, flat, w));
+	KUNIT_EXPECT_FALSE(test, w->denied);
+	world.wanted = 1;
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_paged_atomic(&r, 8, nothing, NULL, w));
+	ddp_wait_over(w, true);
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_paged_atomic(&r, 8, nothing, NULL, w));
+	KUNIT_EXPECT_FALSE(test, w->denied);
+}
+
 static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(waits_for_memory),
 	KUNIT_CASE(memory_denied),
+	KUNIT_CASE(memory_had),
+	KUNIT_CASE(copy_had),
 	{}
 };
 
