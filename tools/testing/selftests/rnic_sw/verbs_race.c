@@ -294,7 +294,8 @@ static void *flood(void *arg)
 /*
  * The region is as long as a segment: a copy that is under way ends with the tail,
  * and after dereg_mr it has ended.  As a copy takes less time than the rest of
- * dereg_mr, that it is waited for is the memory model's to show (revoke.litmus).
+ * dereg_mr, that it is waited for is stag_kunit.c's and the memory model's to show
+ * (revoke.litmus).
  */
 static void dereg_amid(uint32_t round)
 {

@@ -8,6 +8,8 @@
 #define smp_mb()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define wmb()		smp_mb()
 #define smp_rmb()	__atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define smp_mb__after_atomic()		smp_mb()
+#define smp_acquire__after_ctrl_dep()	smp_rmb()
 
 #define xchg(p, v)	__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
 #define cmpxchg(p, old, new) ({						\

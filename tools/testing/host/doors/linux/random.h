@@ -2,7 +2,10 @@
 #ifndef _HOST_DOORS_RANDOM_H
 #define _HOST_DOORS_RANDOM_H
 
-/* The same each time */
-#define get_random_u32()	7u
+#include <linux/types.h>
+
+/* The test's dice */
+u32 host_random(void);
+#define get_random_u32()	host_random()
 
 #endif

@@ -4,10 +4,34 @@
 
 #include_next <linux/refcount.h>
 #include <linux/spinlock.h>
+#include <linux/types.h>
 
 /* One thread */
-#define refcount_set(r, n)	((void)((r)->refs = (n)))
-#define refcount_inc(r)		((void)(r)->refs++)
+static inline void refcount_set(refcount_t *r, int n)
+{
+	r->refs = n;
+}
+
+static inline int refcount_read(const refcount_t *r)
+{
+	return r->refs;
+}
+
+static inline void refcount_inc(refcount_t *r)
+{
+	r->refs++;
+}
+
+static inline bool refcount_inc_not_zero(refcount_t *r)
+{
+	return r->refs && ++r->refs;
+}
+
+static inline bool refcount_dec_and_test(refcount_t *r)
+{
+	return !--r->refs;
+}
+
 #define refcount_dec_and_lock_irqsave(r, lock, flags) \
 	((void)(lock), *(flags) = 0, !--(r)->refs)
 
