@@ -298,6 +298,17 @@ static bool note_pages(struct odp_chunk *c, unsigned long seq, u32 first,
 	return ok;
 }
 
+/* What lies in one mapping: the kernel has something to say of holes below a stack */
+static unsigned long __mapped_pages(struct mm_struct *mm, unsigned long at,
+				    u32 pages)
+{
+	const struct vm_area_struct *vma = vma_lookup(mm, at);
+
+	if (!vma)
+		return 0;
+	return min_t(unsigned long, pages, (vma->vm_end - at) >> PAGE_SHIFT);
+}
+
 static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 		      enum odp_how how, struct page **page)
 {
@@ -309,7 +320,9 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 
 	if (mmap_read_lock_killable(o->b.mm))
 		return -EINTR;
-	n = get_user_pages_remote(o->b.mm, at, s->pages, flags, page, &locked);
+	n = __mapped_pages(o->b.mm, at, s->pages);
+	if (n)
+		n = get_user_pages_remote(o->b.mm, at, n, flags, page, &locked);
 	if (locked)
 		mmap_read_unlock(o->b.mm);
 	return n ?: -EFAULT;

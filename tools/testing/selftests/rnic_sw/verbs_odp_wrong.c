@@ -4,6 +4,7 @@
  * region that has been deregistered.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include "verbs_odp.h"
@@ -251,6 +252,50 @@ static void implicit_kernel(void)
 	}
 }
 
+/* Where the stack ends that the program has by now */
+static uintptr_t below_stack(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long from = 0;
+	char line[512];
+
+	CHECK(maps, "%m");
+	while (fgets(line, sizeof(line), maps) && !strstr(line, "[stack]"))
+		;
+	CHECK(sscanf(line, "%lx-", &from) == 1, "no stack: %s", line);
+	fclose(maps);
+	return from;
+}
+
+/*
+ * A stack grows by its owner's touch alone, and the kernel does not complain of who asks
+ * for what is below it: a peer could.
+ */
+static void implicit_stack(void)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct ibv_mr *all;
+	char line[1024];
+	struct desk d;
+	ssize_t n;
+
+	CHECK(log >= 0 && lseek(log, 0, SEEK_END) >= 0, "/dev/kmsg: %m");
+	odp_pair(&d.p, &(struct opts){});
+	pages_new(&d.c, 1);
+	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
+	all = ibv_reg_mr(d.p.s.pd, NULL, SIZE_MAX, RIGHTS_ODP);
+	CHECK(all, "%m");
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = R, .flags = SIG, .b = &d.c, .len = 64,
+		.raddr = below_stack() - 64, .rkey = all->rkey });
+	want_status(d.p.c.scq, 1, IBV_WC_REM_ACCESS_ERR);
+	while ((n = read(log, line, sizeof(line) - 1)) > 0) {
+		line[n] = 0;
+		CHECK(!strstr(line, "grows the stack"), "%s", line);
+	}
+	CHECK(!close(log) && !ibv_dereg_mr(all), "%m");
+}
+
 #define T(fn)	CASE("odp_" #fn, fn, 0, "")
 
 const struct test odp_wrong_tests[] = {
@@ -260,6 +305,6 @@ const struct test odp_wrong_tests[] = {
 	T(send_hole), T(send_shut), T(send_cut), T(source_hole),
 	T(sink_hole), T(sink_shut), T(sink_no_write), T(sink_cut),
 	T(recv_hole), T(recv_no_write), T(recv_cut),
-	T(implicit_kernel),
+	T(implicit_kernel), T(implicit_stack),
 	{}
 };
