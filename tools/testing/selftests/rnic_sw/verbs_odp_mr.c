@@ -278,6 +278,54 @@ static void advice(void)
 	odp_close(&d);
 }
 
+struct seen {
+	uint64_t	faults, taken;
+};
+
+static struct seen look(const struct desk *d)
+{
+	return (struct seen){
+		.faults = counter(&d->p.s, "odp_faults"),
+		.taken = counter(&d->p.s, "odp_invalidations"),
+	};
+}
+
+/* Unless the kernel has taken pages away by itself meanwhile */
+static void nobody_waited(const struct desk *d, struct seen was)
+{
+	const struct seen now = look(d);
+
+	CHECK(now.faults == was.faults || now.taken > was.taken,
+	      "%llu times", (unsigned long long)(now.faults - was.faults));
+}
+
+/* What has been advised is found by messages, be it made for that or there by itself */
+static void advice_taken(void)
+{
+	struct seen was;
+	struct desk d;
+
+	odp_desk_own(&d, PAGES);
+	CHECK(!advise(d.p.s.pd, FETCH_WRITE, FLUSH, &d.s, 0, d.s.len), "%m");
+	CHECK(!advise(d.p.c.pd, FETCH_WRITE, FLUSH, &d.c, 0, d.c.len), "%m");
+	was = look(&d);
+	trade_all(&d, d.s.len, 1, NULL);
+	nobody_waited(&d, was);
+	odp_close(&d);
+	odp_desk_own(&d, PAGES);
+	buf_fill(&d.s, 0, d.s.len, 2);
+	CHECK(!advise(d.p.s.pd, NO_FAULT, 0, &d.s, 0, d.s.len), "%m");
+	CHECK(!advise(d.p.c.pd, FETCH_WRITE, FLUSH, &d.c, 0, d.c.len), "%m");
+	was = look(&d);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = d.c.len,
+		.raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
+	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	nobody_waited(&d, was);
+	buf_has(&d.c, 0, d.c.len, 2);
+	odp_close(&d);
+}
+
 static void refused(int got, int want, int line)
 {
 	CHECK(got == want, "line %d: %s, want %s", line, strerror(got), strerror(want));
@@ -403,6 +451,7 @@ const struct test odp_mr_tests[] = {
 	CASE("odp_implicit_all", implicit_all, 0, ""),
 	CASE("odp_implicit_arguments", implicit_arguments, 0, ""),
 	CASE("odp_advice", advice, 0, ""),
+	CASE("odp_advice_taken", advice_taken, 0, ""),
 	CASE("odp_advice_refused", advice_refused, 0, ""),
 	CASE("odp_rereg", rereg, 0, ""),
 	CASE("odp_rereg_rights", rereg_rights, 0, ""),
