@@ -92,6 +92,7 @@ paging() {
 	t_case "odp_again, what a peer may not" "" on_demand 'remote_*'
 	t_case "odp_again, a program's mistakes" "" on_demand 'local_send_*' 'local_write_*' \
 		'local_read_*' 'local_recv_*'
+	t_case "odp_again, windows" "" on_demand 'mw_*'
 	[ -n "$once_more" ] || return 0
 	t_case "odp_again, regions that end" "" on_demand 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
 		'flush_*' 'destroy_*'
