@@ -21,7 +21,7 @@ static const struct test *const groups[] = {
 	mw_tests, abi_tests, owner_tests, limit_tests, charge_tests, race_tests,
 	cost_tests, show_tests, pace_tests,
 	odp_mr_tests, odp_away_tests, odp_wrong_tests, odp_stuck_tests,
-	odp_ends_tests, odp_storm_tests, dmabuf_tests, dmabuf_ends_tests,
+	odp_ends_tests, odp_storm_tests, odp_under_tests, dmabuf_tests, dmabuf_ends_tests,
 };
 
 void give_up(const char *file, int line, const char *what, const char *fmt, ...)

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What happens to pages that may cost them what is in them, or leave them another place,
+ * under messages: an octet is what was sent, or what the program's own deed made of it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "madvise.h"
+#include "verbs_odp.h"
+
+#define PAGES	8u
+#define TIMES	12u
+
+/* mremap: another mapping of the same file comes to where the first one was ----- */
+
+static int file_of_client, file_of_server;
+static const struct buf *client;
+
+static void move_over(struct buf *b)
+{
+	const int fd = b == client ? file_of_client : file_of_server;
+	void *other = mmap(NULL, b->len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	CHECK(other != MAP_FAILED, "%m");
+	CHECK(mremap(other, b->len, b->len, MREMAP_MAYMOVE | MREMAP_FIXED, b->at) == b->at,
+	      "%m");
+}
+
+static void moved_under(void)
+{
+	struct desk d;
+
+	odp_pair(&d.p, &(struct opts){});
+	client = &d.c;
+	file_of_client = new_file(PAGES);
+	file_of_server = new_file(PAGES);
+	pages_map(&d.c, PAGES, file_of_client);
+	pages_map(&d.s, PAGES, file_of_server);
+	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
+	trade_under(&d, d.s.len, rounds(TIMES) ?: 1, move_over);
+	odp_close(&d);
+}
+
+/* MADV_FREE --------------------------------------------------------------------- */
+
+struct freer {
+	struct buf	*b;
+	bool		stop;
+	uint32_t	times;
+};
+
+/* The kernel may have the pages, and takes what it may: what nobody has written since */
+static void *keep_freeing(void *arg)
+{
+	struct freer *f = arg;
+
+	while (!__atomic_load_n(&f->stop, __ATOMIC_ACQUIRE)) {
+		CHECK(!madvise(f->b->at, f->b->len, MADV_FREE), "%m");
+		if (madvise(f->b->at, f->b->len, MADV_PAGEOUT))
+			CHECK(errno == EINVAL, "%m");
+		__atomic_add_fetch(&f->times, 1, __ATOMIC_RELAXED);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* Given up behind the Write it is zero; never what was there before, or another's */
+static void written_or_zero(const struct desk *d)
+{
+	size_t i;
+
+	for (i = 1; i < d->s.len; i++) {
+		const uint8_t octet = d->s.at[i];
+
+		CHECK(!octet || octet == d->c.at[i], "octet %zu is %x, not %x", i, octet,
+		      d->c.at[i]);
+	}
+}
+
+static void freed_under(void)
+{
+	const uint32_t n = rounds(60);
+	struct freer f = {};
+	pthread_t thread;
+	struct desk d;
+	uint32_t i;
+
+	odp_desk_own(&d, PAGES);
+	f.b = &d.s;
+	CHECK(!pthread_create(&thread, NULL, keep_freeing, &f), "%m");
+	for (i = 0; i < n || !__atomic_load_n(&f.times, __ATOMIC_RELAXED); i++) {
+		buf_fill(&d.c, 0, d.c.len, i);
+		do_job(&d.p.c, &(struct job){
+			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
+			.len = d.c.len, .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
+		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+		all_have_come(&d);
+		written_or_zero(&d);
+	}
+	__atomic_store_n(&f.stop, true, __ATOMIC_RELEASE);
+	CHECK(!pthread_join(thread, NULL), "%m");
+	printf("# given up %u times under %u Writes\n", f.times, i);
+	/* what is written from here on stays, whatever the kernel needs */
+	trade_write(&d, 0, d.s.len, 5, NULL);
+	CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT) || errno == EINVAL, "%m");
+	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "written last, and lost");
+	trade_all(&d, d.s.len, 6, NULL);
+	odp_close(&d);
+}
+
+/* KSM --------------------------------------------------------------------------- */
+
+#define KSM	"/sys/kernel/mm/ksm/"
+
+static void start_merging(struct desk *d)
+{
+	CHECK(!madvise(d->c.at, d->c.len, MADV_MERGEABLE), "%m");
+	CHECK(!madvise(d->s.at, d->s.len, MADV_MERGEABLE), "%m");
+	write_file(KSM "pages_to_scan", "1000");
+	write_file(KSM "sleep_millisecs", "1");
+	write_file(KSM "run", "1");
+}
+
+/* Of few contents each page has one: the merging finds what a message has just made */
+static void trade_pages(struct desk *d, uint32_t seed)
+{
+	const size_t page = page_size();
+	size_t at;
+
+	for (at = 0; at < d->s.len; at += page) {
+		trade_send(d, at, page, seed % 2, NULL);
+		trade_write(d, at, page, seed % 2, NULL);
+		trade_read(d, at, page, seed % 2, NULL);
+	}
+}
+
+/* Pages parted again so far; kernels before 5.19 do not say */
+static long parted(void)
+{
+	return number_in("/proc/vmstat", "cow_ksm ");
+}
+
+static void merged_under(void)
+{
+	const uint64_t until = now_ms() + patience(15000);
+	struct desk d;
+	long before;
+	uint32_t i;
+
+	need_file(KSM "run", "CONFIG_KSM");
+	before = parted();
+	if (before < 0)
+		skip("no cow_ksm in /proc/vmstat");
+	odp_desk_own(&d, PAGES);
+	start_merging(&d);
+	for (i = 0; i < 20 || parted() < before + 20; i++) {
+		trade_pages(&d, i);
+		if (now_ms() > until)
+			skip("pages are hardly merged here");
+	}
+	printf("# parted %ld times, %u rounds\n", parted() - before, i);
+	write_file(KSM "run", "2");
+	odp_close(&d);
+}
+
+/* Huge pages that the machine has set aside --------------------------------------- */
+
+#define SET_ASIDE	"/proc/sys/vm/nr_hugepages"
+
+static long huge_size(void)
+{
+	return number_in("/proc/meminfo", "Hugepagesize:") * 1024;
+}
+
+static void huge_file(struct buf *b, size_t len)
+{
+	int fd = memfd_create("rnic_sw-verbs", MFD_CLOEXEC | MFD_HUGETLB);
+
+	CHECK(fd >= 0 && !ftruncate(fd, len), "%m");
+	pages_map(b, len / page_size(), fd);
+	CHECK(!close(fd), "%m");
+}
+
+static void unmap_pages(struct buf *b)
+{
+	/* before Linux 5.18 these are not given up */
+	CHECK(!madvise(b->at, b->len, MADV_DONTNEED) || errno == EINVAL, "%m");
+	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE | PROT_EXEC), "%m");
+	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");
+}
+
+static void set_aside(void)
+{
+	const size_t some = 64 * page_size();
+	char before[32];
+	struct desk d;
+	long had;
+
+	need_file(SET_ASIDE, "CONFIG_HUGETLBFS");
+	had = number_in(SET_ASIDE, "");
+	snprintf(before, sizeof(before), "%ld", had);
+	odp_pair(&d.p, &(struct opts){});
+	write_file(SET_ASIDE, "4");
+	if (number_in("/proc/meminfo", "HugePages_Free:") < 2)
+		skip("there is no room for huge pages");
+	huge_file(&d.c, huge_size());
+	huge_file(&d.s, huge_size());
+	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
+	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
+	trade_write(&d, 0, d.s.len, 1, unmap_pages);
+	trade_all(&d, some, 2, unmap_pages);
+	trade_under(&d, some, rounds(TIMES) ?: 1, unmap_pages);
+	odp_close(&d);
+	write_file(SET_ASIDE, before);
+}
+
+const struct test odp_under_tests[] = {
+	CASE("odp_moved_under", moved_under, 60, ""),
+	CASE("odp_freed_under", freed_under, 60, ""),
+	CASE("odp_merged_under", merged_under, 120, ""),
+	CASE("odp_set_aside", set_aside, 60, ""),
+	{}
+};
