@@ -270,6 +270,107 @@ static void stuck_behind(void)
 	stall_close(&s);
 }
 
+/*
+ * More than anybody keeps for a message that waits: what comes behind it stays with who
+ * sent it, over SCTP others' of the same association, too, and then all of it comes.
+ */
+static void stuck_flood(void)
+{
+	const uint32_t len = 128 * 1024, n = 56;
+	struct buf from, to;
+	struct ibv_wc wc;
+	struct stall s;
+	uint32_t i;
+
+	stall_open(&s, false);
+	buf_new(&from, len);
+	buf_new(&to, n * len);
+	buf_reg(&from, s.d.p.c.pd, 0);
+	buf_reg(&to, s.d.p.s.pd, RIGHTS_ALL);
+	buf_fill(&from, 0, len, 4);
+	do_job(&s.d.p.c, &(struct job){
+		.id = 100, .op = IBV_WR_RDMA_WRITE, .b = &s.d.c, .len = page_size(),
+		.rkey = s.d.s.mr->rkey, .raddr = (uintptr_t)stuck_at(&s.d.s) });
+	for (i = 0; i < n; i++)
+		do_recv(&s.d.p.s, i, &to, i * len, len);
+	for (i = 0; i < n; i++)
+		do_send(&s.d.p.c, i, &from, 0, len);
+	asked_for(s.fd, &s.d.s);
+	pause_ms(100);
+	buf_is_clear(&to, 0, to.len);
+	/* some are with the socket, but not all of them: there is an end to it */
+	for (i = 0; i < n && ibv_poll_cq(s.d.p.c.scq, 1, &wc) == 1; i++)
+		CHECK(!wc.status, "%s", ibv_wc_status_str(wc.status));
+	CHECK(i < n, "all of it is on its way");
+	serve(s.fd, &s.d.s, 3);
+	for (; i < n; i++)
+		want_ok(s.d.p.c.scq, i, IBV_WC_SEND);
+	for (i = 0; i < n; i++) {
+		want_recv(s.d.p.s.rcq, i, len);
+		buf_has(&to, i * len, len, 4);
+	}
+	others_go_on(&s);
+	buf_free(&from);
+	buf_free(&to);
+	stall_close(&s);
+}
+
+/* Pages that may not be written for a while: who reads them has them meanwhile ------- */
+
+static void protect_pages(int fd, struct buf *b, bool shut)
+{
+	struct uffdio_writeprotect p = {
+		.range = { (uintptr_t)stuck_at(b), b->len - STUCK * page_size() },
+		.mode = shut ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
+	};
+
+	CHECK(!ioctl(fd, UFFDIO_WRITEPROTECT, &p), "%m");
+}
+
+static void may_not_be_written(int fd, struct buf *b)
+{
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)stuck_at(b), b->len - STUCK * page_size() },
+		.mode = UFFDIO_REGISTER_MODE_WP,
+	};
+
+	if (ioctl(fd, UFFDIO_REGISTER, &reg)) {
+		CHECK(errno == EINVAL, "%m");
+		skip("userfaultfd does not shut pages here");
+	}
+	protect_pages(fd, b, true);
+}
+
+static void stuck_protected(void)
+{
+	const size_t page = page_size(), len = (PAGES - 1) * page;
+	struct uffdio_range range;
+	struct stall s;
+	struct job j;
+
+	stall_open(&s, false);
+	range = (struct uffdio_range){ (uintptr_t)stuck_at(&s.d.s), s.d.s.len - STUCK * page };
+	CHECK(!ioctl(s.fd, UFFDIO_UNREGISTER, &range), "%m");
+	trade_all(&s.d, s.d.s.len, 1, NULL);
+	may_not_be_written(s.fd, &s.d.s);
+	trade_read(&s.d, 0, STUCK * page, 2, NULL);
+	j = across(&s, IBV_WR_RDMA_READ);
+	do_job(&s.d.p.c, &j);
+	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "not what is there");
+	buf_fill(&s.d.c, 0, s.d.c.len, 5);
+	j = across(&s, IBV_WR_RDMA_WRITE);
+	do_job(&s.d.p.c, &j);
+	asked_for(s.fd, &s.d.s);
+	others_go_on(&s);
+	CHECK(memcmp(stuck_at(&s.d.s), s.d.c.at + STUCK * page, page), "written all the same");
+	protect_pages(s.fd, &s.d.s, false);
+	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	all_have_come(&s.d);
+	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "not what was sent");
+	stall_close(&s);
+}
+
 /* Served by pages of zeros, after the program has given up the range, too */
 static void stuck_unregistered(void)
 {
@@ -392,6 +493,8 @@ const struct test odp_stuck_tests[] = {
 	CASE("odp_stuck_read_sink", stuck_read_sink, 0, ""),
 	CASE("odp_stuck_atomic", stuck_atomic, 0, ""),
 	CASE("odp_stuck_behind", stuck_behind, 0, ""),
+	CASE("odp_stuck_flood", stuck_flood, 0, ""),
+	CASE("odp_stuck_protected", stuck_protected, 0, ""),
 	CASE("odp_stuck_unregistered", stuck_unregistered, 0, ""),
 	CASE("odp_stuck_unmapped", stuck_unmapped, 0, ""),
 	CASE("odp_stuck_dereg", stuck_dereg, 0, ""),
