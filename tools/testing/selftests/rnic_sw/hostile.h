@@ -38,6 +38,8 @@ struct soft {
 	size_t		len;
 	struct ibv_mr	*mr;	/* of exactly that; NULL: the device cannot do it */
 	struct ibv_mr	*all;	/* of all that there is */
+	int		file;	/* in memory, so many octets; its pages come to be in it */
+	int		faults;	/* userfaultfd, or -1 */
 };
 
 bool soft_make(struct soft *s, struct ibv_pd *pd, int rights);

@@ -7,6 +7,7 @@
 
 # shellcheck disable=SC2154	# t_pids is lib.sh's
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/memory.sh"
 
 SECONDS_OF_IT=${T_SECONDS:-15}
 SLACK=16384	# KiB that a kernel's memory may move by, of itself
@@ -21,6 +22,19 @@ watch_out() {
 	done
 	f=/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
 	[ ! -e $f ] || echo 8 >$f
+}
+
+# What is the same is merged, and what is given up has somewhere to go, where that can be.
+unsettled() {
+	local ksm=/sys/kernel/mm/ksm
+	if [ -e $ksm/run ]; then
+		echo 1000 >$ksm/pages_to_scan
+		echo 1 >$ksm/run
+		t_defer eval "echo 2 >$ksm/run"
+	fi
+	if [ -e /proc/swaps ] && { modprobe zram || modprobe loop; } 2>/dev/null; then
+		swap 64
+	fi
 }
 
 # What the kernel has for itself, after it has given back what it can, KiB
@@ -42,6 +56,7 @@ goes_on() { [ "$(t_counter iw0 tx_sends)" -gt $((honest_sends + 10)) ]; }
 
 hostile_beside_honest() {
 	local before
+	unsettled
 	before=$(kernel_memory)
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT" -V -S 4000

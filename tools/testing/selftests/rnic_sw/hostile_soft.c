@@ -4,6 +4,11 @@
  * messages, in every way that a program can.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +18,19 @@
 #define LEN		(8ul << 20)
 #define PAGE		4096ul
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
+
+/* Pages that the program serves itself, where the kernel has that */
+static int faults_open(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && ioctl(fd, UFFDIO_API, &api)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
 
 /**
  * soft_make - memory, registered twice
@@ -27,6 +45,10 @@ bool soft_make(struct soft *s, struct ibv_pd *pd, int rights)
 	s->len = LEN;
 	s->at = mmap(NULL, LEN, PROT_READ | PROT_WRITE, ANON, -1, 0);
 	if (s->at == MAP_FAILED)
+		return false;
+	s->faults = faults_open();
+	s->file = memfd_create("hostile", MFD_CLOEXEC);
+	if (s->file < 0 || ftruncate(s->file, LEN))
 		return false;
 	rights |= IBV_ACCESS_ON_DEMAND;
 	s->mr = ibv_reg_mr(pd, s->at, LEN, rights);
@@ -94,6 +116,48 @@ static void make_hole(uint8_t *at, size_t len)
 		mprotect(at, len, PROT_READ | PROT_WRITE);
 }
 
+/* Pages of a file, behind whose end there are some at times */
+static void use_file(const struct soft *s, uint8_t *at, size_t len)
+{
+	if (dice(3))
+		mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, s->file,
+		     somewhere() / PAGE * PAGE);
+	if (!dice(3) && !ftruncate(s->file, dice(LEN)))
+		usleep(dice(300));
+	if (ftruncate(s->file, LEN))
+		abort();
+}
+
+static void keep_back(const struct soft *s, uint8_t *at, size_t len)
+{
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)at, len },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	if (!ioctl(s->faults, UFFDIO_REGISTER, &reg))
+		madvise(at, len, MADV_DONTNEED);
+}
+
+/* Some are served, some come by themselves from now on, some are said to have come */
+static void give_out(const struct soft *s, uint8_t *at, size_t len)
+{
+	struct uffdio_range range = { (uintptr_t)at, len };
+	struct uffdio_zeropage zero;
+	struct uffd_msg msg;
+
+	while (read(s->faults, &msg, sizeof(msg)) == sizeof(msg)) {
+		zero = (struct uffdio_zeropage){
+			.range = { msg.arg.pagefault.address & ~(PAGE - 1), PAGE } };
+		if (!dice(8))
+			ioctl(s->faults, UFFDIO_WAKE, &zero.range);
+		else
+			ioctl(s->faults, UFFDIO_ZEROPAGE, &zero);
+	}
+	if (!dice(4))
+		ioctl(s->faults, UFFDIO_UNREGISTER, &range);
+}
+
 static void fetch(const struct soft *s)
 {
 	struct ibv_sge sge[3];
@@ -115,7 +179,7 @@ void soft_unsettle(const struct soft *s)
 
 	if (!dice(10))
 		len = s->at + LEN - at;
-	switch (dice(24)) {
+	switch (dice(28)) {
 	case 0:
 		make_hole(at, len);
 		break;
@@ -134,6 +198,15 @@ void soft_unsettle(const struct soft *s)
 		break;
 	case 5: case 6: case 7:
 		fetch(s);
+		break;
+	case 8: case 9:
+		use_file(s, at, len);
+		break;
+	case 10:
+		keep_back(s, at, len);
+		break;
+	case 11: case 12: case 13:
+		give_out(s, at, len);
 		break;
 	default:
 		advise(at, len);
