@@ -130,6 +130,20 @@ as_the_page_says() {
 	t_check "the page has the same numbers" test $wrong = 0
 }
 
+# Those of on-demand paging that want some, which the machine has set aside
+huge_pages() {
+	local at=/proc/sys/vm/nr_hugepages before
+	[ -e $at ] || t_skip "no huge pages in this kernel: CONFIG_HUGETLBFS"
+	unpack
+	read -r before <$at
+	t_defer eval "echo $before >$at"
+	echo 16 >$at
+	[ "$(cat $at)" -ge 16 ] || t_skip "there is no room for huge pages"
+	run_tests test_odp
+	cat "$T_CASE/out"
+	t_check "both pass" [ "$(grep -cP '^ok\t.*_huge_' "$T_CASE/out")" -eq 2 ]
+}
+
 rm -f "$T_LOG/pyverbs.out" "$T_LOG/pyverbs.reasons"
 one_device
 t_case "rdma-core's tests run to their end" "" run_all
@@ -139,5 +153,6 @@ if [ -e "$T_LOG/pyverbs.out" ]; then
 	t_case "rdma-core's tests: as many as Documentation/pyverbs.rst says" "" as_the_page_says
 	sed 's/^/#/' "$T_LOG/pyverbs.reasons"
 fi
+t_case "rdma-core's tests of huge pages on demand" "" huge_pages
 t_case "the tests for rdma-core's tree pass" "" for_their_tree
 t_end
