@@ -349,9 +349,11 @@ static void wrong_pieces(int num_sge, uint32_t len, enum ibv_wc_status status)
 		.sg_list = sge, .num_sge = num_sge,
 	};
 	struct desk d;
+	uint64_t was;
 	int i;
 
 	open_desk(&d, &(struct opts){ .ssge = 2 });
+	was = counter(&d.p.c, "tx_terminates");
 	for (i = 0; i < 2; i++)
 		sge[i] = (struct ibv_sge){
 			(uintptr_t)word(&d.c, 3 * i), len, d.c.mr->lkey };
@@ -364,6 +366,7 @@ static void wrong_pieces(int num_sge, uint32_t len, enum ibv_wc_status status)
 	want_status(d.p.c.scq, 3, IBV_WC_WR_FLUSH_ERR);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&d.p.c, "tx_terminates", was, 1);
 	buf_is_clear(&d.c, 0, SIZE);
 	buf_is_clear(&d.s, 0, SIZE);
 	desk_free(&d);
@@ -394,8 +397,10 @@ static void atomic_wrong_pieces(void)
 static void atomic_wrong_sink(void)
 {
 	struct desk d;
+	uint64_t was;
 
 	open_desk(&d, &(struct opts){});
+	was = counter(&d.p.c, "tx_terminates");
 	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
 	buf_reg(&d.c, d.p.c.pd, IBV_ACCESS_REMOTE_READ);
 	do_atom(&d.p.c, &(struct atom){
@@ -404,6 +409,7 @@ static void atomic_wrong_sink(void)
 	want_status(d.p.c.scq, 1, IBV_WC_LOC_PROT_ERR);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
+	want_counted(&d.p.c, "tx_terminates", was, 1);
 	buf_is_clear(&d.c, 0, SIZE);
 	buf_is_clear(&d.s, 0, SIZE);
 	desk_free(&d);
