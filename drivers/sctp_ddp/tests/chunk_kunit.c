@@ -234,7 +234,7 @@ static void ssn_in_front(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sddp_ssn_decode(&got, chunk, 0));
 }
 
-/* SCTPDDP-5, SCTPDDP-7 and SCTPDDP-8 */
+/* As IANA has them; that they are used the wire shows */
 static void numbers(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, SDDP_ADAPTATION, 1);

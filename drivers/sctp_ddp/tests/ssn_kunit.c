@@ -95,7 +95,7 @@ static void every_turn(struct kunit *test)
 	}
 }
 
-/* SCTPDDP-67: all that a sender may have in flight fits, last one first */
+/* SCTPDDP-69: all that a sender may have in flight is valid, last one first */
 static void a_whole_window_backwards(struct kunit *test)
 {
 	u32 at, n;

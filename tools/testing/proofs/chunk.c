@@ -128,7 +128,7 @@ static void drawn(const struct sddp_control *c, const u8 *p, size_t len)
 	MUST("SCTPDDP-13, MPA2-11: Function Code", octets(p + 2, 2) == code_of(c));
 	MUST("SCTPDDP-17, MPA2-16: how long",
 	     len == 4 + word + (data ? c->offer.pd_len : 0));
-	MUST("SCTPDDP-16, MPA2-15, SCTPDDP-60: not too long", len <= 516);
+	MUST("SCTPDDP-16, MPA2-15: not too long", len <= 516);
 	if (word)
 		MUST("MPA2-25: the word",
 		     (octets(p + 4, 2) & 0x3fff) == c->offer.ird &&

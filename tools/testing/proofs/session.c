@@ -114,7 +114,7 @@ void prove_receive(void)
 	     does != SDDP_DO_DELIVER || (was.state == SDDP_OPEN && !was.peer_done));
 	MUST("SCTPDDP-30: its Terminate was the peer's last",
 	     !was.peer_done || does == SDDP_DO_END || does == SDDP_DO_IGNORE);
-	MUST("SCTPDDP-22: done is done", (!was.peer_done || s.peer_done) &&
+	MUST("done is done", (!was.peer_done || s.peer_done) &&
 	     (!was.we_done || s.we_done));
 	MUST("SCTPDDP-28: over is over", was.state != SDDP_OVER ||
 	     s.state == SDDP_OVER);
@@ -144,7 +144,7 @@ void prove_send(void)
 	     what != SDDP_SAY_TERMINATE || !was.in_doubt);
 	MUST("SCTPDDP-29: an Initiate is the active side's, once",
 	     what != SDDP_SAY_INITIATE || (was.active && was.state == SDDP_IDLE));
-	MUST("SCTPDDP-34, SCTPDDP-36: an answer is the passive side's, once",
+	MUST("SCTPDDP-34: an answer is the passive side's, once",
 	     (what != SDDP_SAY_ACCEPT && what != SDDP_SAY_REJECT) ||
 	     (!was.active && was.state == SDDP_REQUESTED));
 	sddp_session_sent(&s, what, enhanced);

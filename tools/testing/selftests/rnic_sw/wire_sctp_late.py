@@ -108,7 +108,7 @@ def before_all(ready, function):
     return function()
 
 
-@case("the peer acknowledges before the worker goes on", "SCTPDDP-43")
+@case("the peer acknowledges before the worker goes on")
 def at_once(w):
     ghost, ready = w.ghost().connect(), threading.Event()
     w.closing.callback(ghost.close)
