@@ -198,7 +198,7 @@ def program_goes(w, role):
     w.mate.forget(link.conn)
     link.conn = None
     how, _ = link.peer.wait_end()
-    check(f"the end is told: {how}", how in ("terminate", "abort"))
+    same("the end", how, "terminate")
 
 
 in_both_roles("our program goes amid work", "SCTPDDP-31 DDP-78",
