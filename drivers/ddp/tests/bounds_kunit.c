@@ -92,7 +92,7 @@ static void bounds_received(struct kunit *test)
 			IW_DDP_T_STAG);
 }
 
-/* DDP-109, DDP-111, DDP-112, DDP-114, DDP-123, DDP-124 */
+/* DDP-109, DDP-111, DDP-112, DDP-114, DDP-123, DDP-124, SEC-3 */
 static void bounds_association(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -207,7 +207,7 @@ static void bounds_ranges(struct kunit *test)
 	}
 }
 
-/* DDP-100, DDP-48: the longest there is */
+/* DDP-100: the longest there is */
 static void bounds_longest(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;

@@ -140,7 +140,7 @@ static void segment_exact_fit(struct kunit *test)
 	}
 }
 
-/* DDP-48: 2^32 - 1 octets, to the last of them */
+/* 2^32 - 1 octets, to the last of them */
 static void segment_longest(struct kunit *test)
 {
 	struct ddp_cut c = { .first = &untagged, .total = U32_MAX };

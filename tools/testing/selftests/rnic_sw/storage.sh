@@ -164,7 +164,7 @@ over_llp() { [ -z "${T_LLP:-}" ] || echo "$T_LLP" >/sys/class/infiniband/iw0/llp
 VERBS=$(t_prog verbs) || t_skip_all "the program verbs is not built (make)"
 one_device
 over_llp
-t_case "NVMe over RDMA: what is written is read" "DDP-126 SEC-1" nvme
+t_case "NVMe over RDMA: what is written is read" "DDP-126 SEC-4" nvme
 t_undo
 t_case "NVMe over RDMA: the interface is deleted" "" goes deleted
 t_case "NVMe over RDMA: the interface is moved" "" goes moved

@@ -356,6 +356,6 @@ const struct test limit_tests[] = {
 	{ .name = "limit_cqs", .run = limit_cqs, .seconds = 300,
 	  .shows = "RDMAP-185 SEC-24", .asked = true },
 	{ .name = "limit_objects", .run = limit_objects,
-	  .shows = "DDP-131 RDMAP-185 SEC-5 SEC-24 SEC-30", .asked = true },
+	  .shows = "DDP-121 DDP-131 RDMAP-185 SEC-5 SEC-24 SEC-30", .asked = true },
 	{}
 };

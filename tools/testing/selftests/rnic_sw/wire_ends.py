@@ -213,7 +213,7 @@ def cut_fpdu(w, role):
     target.untouched()
 
 
-in_both_roles("FIN inside an FPDU", "MPA-132 MPA-73 DDP-101", cut_fpdu)
+in_both_roles("FIN inside an FPDU", "MPA-132 MPA-73", cut_fpdu)
 
 
 def half_close(w, role):
@@ -317,7 +317,7 @@ def we_disconnect(w, role):
 
 
 in_both_roles("disconnect: all goes out, then FIN",
-              "DDP-72 DDP-70 MPA-130 DDP-13", we_disconnect)
+              "DDP-72 MPA-130 DDP-13", we_disconnect)
 
 
 def post_after(w, role):
@@ -385,7 +385,7 @@ def memory_for_fin(w, role, end):
     link.ended("fin")
 
 
-in_both_roles("a FIN waits for memory", "DDP-72 MPA-130", memory_for_fin,
+in_both_roles("a FIN waits for memory", "MPA-130", memory_for_fin,
               end=lambda w, link: w.mate.do("disconnect", link.conn))
 in_both_roles("a FIN waits for memory, the peer's has come", "DDP-76 MPA-131",
               memory_for_fin, end=lambda w, link: link.peer.half_close())

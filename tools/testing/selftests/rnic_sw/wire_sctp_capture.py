@@ -126,7 +126,7 @@ def resized(w, before, after):
          {c.flags & WHOLE for c in data[-10:]}, {WHOLE})
 
 
-case("the path grows narrower", "SCTPDDP-59 SCTPDDP-61 DDP-2",
+case("the path grows narrower", "SCTPDDP-59 SCTPDDP-61 DDP-1",
      before=9000, after=1500)(resized)
 case("the path grows wider", "SCTPDDP-59", before=1500,
      after=9000)(resized)

@@ -157,7 +157,7 @@ def we_end(w, role):
 
 
 in_both_roles("we end it: all goes out, then the Terminate",
-              "SCTPDDP-17 SCTPDDP-31 SCTPDDP-83 MPA2-16 MPA2-20 DDP-70 "
+              "SCTPDDP-17 SCTPDDP-31 SCTPDDP-83 MPA2-16 MPA2-20 "
               "DDP-72", we_end)
 
 
@@ -201,7 +201,7 @@ def program_goes(w, role):
     same("the end", how, "terminate")
 
 
-in_both_roles("our program goes amid work", "SCTPDDP-31 DDP-78",
+in_both_roles("our program goes amid work", "SCTPDDP-31",
               program_goes)
 
 
