@@ -56,7 +56,7 @@ static void describe_wire(const struct wire *w, char *desc)
 
 KUNIT_ARRAY_PARAM(wire, wires, describe_wire);
 
-/* DDP-106, DDP-107, DDP-108, RDMAP-38, MPA-132 to MPA-134, MPA-138, MPA2-23, MPA2-24 */
+/* DDP-106, DDP-107, DDP-108, RDMAP-38, MPA2-23, MPA2-24 */
 static void reason_on_the_wire(struct kunit *test)
 {
 	const struct wire *w = test->param_value;

@@ -112,7 +112,7 @@ static void expect_peek(struct kunit *test, u32 pos, bool markers, const u8 *p,
 			mpa_fpdu_wire_len(pos, ulpdu_len, markers));
 }
 
-/* MPA-34, MPA-67, MPA-73 */
+/* MPA-67, MPA-73 */
 static void fpdu_peek_reads_the_length(struct kunit *test)
 {
 	u8 p[MPA_FPDU_HEAD_MAX];

@@ -171,7 +171,7 @@ static void expect_results(struct kunit *test, const struct given *g)
 				     g->pd_len - skip), 0);
 }
 
-/* MPA-66: the same frame, octet by octet */
+/* The same frame, octet by octet */
 static void expect_same(struct kunit *test, const struct given *g,
 			const struct outcome *whole)
 {
@@ -187,8 +187,9 @@ static void expect_same(struct kunit *test, const struct given *g,
 
 /*
  * M, C, R, S, reserved bits, Rev and PD_Length, both sides, both revisions.
- * MPA-42, MPA-74, MPA-83 to MPA-91, MPA-93, MPA-94, MPA-97 to MPA-99,
- * MPA-120, MPA-138; MPA2-5, MPA2-6, MPA2-8, MPA2-9, MPA2-60 to MPA2-66
+ * MPA-42, MPA-74, MPA-83 to MPA-86, MPA-88, MPA-89, MPA-91, MPA-93, MPA-94,
+ * MPA-97 to MPA-99, MPA-120, MPA-138; MPA2-5, MPA2-8, MPA2-9, MPA2-63,
+ * MPA2-66
  */
 static void startup_truth_table(struct kunit *test)
 {
@@ -268,7 +269,7 @@ static void startup_need_ends_with_the_frame(struct kunit *test)
 	}
 }
 
-/* MPA-79 to MPA-82, MPA-114, MPA-118: each octet of the key, at once */
+/* MPA-80, MPA-82, MPA-114, MPA-118: each octet of the key, at once */
 static void startup_key(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 1 };
@@ -357,7 +358,7 @@ static void startup_eof_while_asking(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
 }
 
-/* MPA-97, MPA-122: the initiator may not go on before our Reply */
+/* MPA-97, MPA-102, MPA-122: the initiator may not go on before our Reply */
 static void startup_extra_octets(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 1, .pd_len = 5 };

@@ -128,7 +128,7 @@ static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 			    ulpdu_len, start, markers);
 }
 
-/* MPA-54, MPA-69: what is handed up is what was summed; across 2^32: MPA-31 */
+/* MPA-69: what is handed up is what was summed; across 2^32: MPA-31 */
 static void take_from_a_writer(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
@@ -143,7 +143,7 @@ static void take_from_a_writer(struct kunit *test)
 	}
 }
 
-/* A change of any octet behind the length field is seen */
+/* MPA-53, MPA-54, MPA-133: a change of any octet behind the length field is seen */
 static void take_finds_each_change(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
@@ -159,7 +159,7 @@ static void take_finds_each_change(struct kunit *test)
 	}
 }
 
-/* MPA-134: with a right digest, and without any */
+/* MPA-134, MPA-136, MPA-137: each of them, with a right digest, and without any */
 static void take_finds_wrong_markers(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
@@ -184,7 +184,7 @@ static void take_finds_wrong_markers(struct kunit *test)
 	}
 }
 
-/* Without a digest its field may be anything */
+/* MPA-21, MPA-87: without a digest its field may be anything */
 static void take_without_crc(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);

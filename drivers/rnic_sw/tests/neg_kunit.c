@@ -106,7 +106,10 @@ static const char *accept_flags(const struct neg_local *me,
 	return both & ~types ? "MPA2-45 MPA2-46" : "ok";
 }
 
-/* MPA2-27 to MPA2-29, MPA2-36, MPA2-37, MPA2-39, MPA2-43 to MPA2-48, MPA2-68 */
+/*
+ * MPA2-27 to MPA2-29, MPA2-36, MPA2-37, MPA2-39, MPA2-43 to MPA2-46, MPA2-48,
+ * MPA2-53 to MPA2-55, MPA2-68
+ */
 static void every_request(struct kunit *test)
 {
 	struct neg_result r;
@@ -199,7 +202,10 @@ static const char *complete_flags(const struct neg_local *me,
 	return "ok";
 }
 
-/* MPA2-32 to MPA2-34, MPA2-36, MPA2-38, MPA2-40, MPA2-49 to MPA2-55, MPA2-57 */
+/*
+ * MPA2-32 to MPA2-34, MPA2-36, MPA2-38, MPA2-40, MPA2-49 to MPA2-51, MPA2-55,
+ * MPA2-57
+ */
 static void every_reply(struct kunit *test)
 {
 	struct neg_result r;
@@ -243,6 +249,7 @@ static const char *request_word(const struct neg_local *me,
 	return "ok";
 }
 
+/* MPA2-41, MPA2-42, MPA2-52, MPA2-54, MPA2-62 */
 static void every_wish(struct kunit *test)
 {
 	struct neg_local me;

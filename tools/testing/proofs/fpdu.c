@@ -69,7 +69,7 @@ void prove_markers(void)
 	/* so that the last octets are the CRC field, not a marker */
 	MUST("MPA-33: what would follow is the next FPDU's",
 	     (end - 4) % 512 != 0);
-	MUST("MPA-31, MPA-148: the same where the position wraps",
+	MUST("MPA-31: the same where the position wraps",
 	     mpa_fpdu_wire_len((f.pos + (u64)512 * ANY(u32)) & U32_MAX, f.ulpdu,
 			       true) == f.wire);
 	MUST("no sum of lengths is beyond an int", f.wire <= 65535 + 9 + 130 * 4);
@@ -131,7 +131,7 @@ void prove_marker(void)
 	back = mpa_marker_back(f.pos & U32_MAX, at & U32_MAX);
 	MUST("MPA-30, MPA-32, MPA-35: octets from the length field",
 	     back == (at == f.pos ? 0 : at - field));
-	MUST("MPA-6, MPA-25: it fits FPDUPTR", back <= 0xfffc && !(back & 3));
+	MUST("MPA-25: it fits FPDUPTR", back <= 0xfffc && !(back & 3));
 	mpa_marker_put(p, back);
 	MUST("MPA-22, MPA-23: as it is drawn",
 	     !p[0] && !p[1] && octets(p + 2, 2) == back);

@@ -181,7 +181,7 @@ void prove_complete(void)
 	MUST("RDMAP-142: never beyond the device",
 	     r.ird <= me.max && r.ord <= me.max);
 	if (!req.enhanced || !rep.enhanced) {
-		MUST("MPA2-5: the program's own", r.why == IW_OK && !r.rtr &&
+		MUST("the program's own", r.why == IW_OK && !r.rtr &&
 		     r.ird == least(me.ird, me.max) &&
 		     r.ord == least(me.ord, me.max));
 		REACHED("plain");

@@ -23,7 +23,7 @@ void prove_begin(void)
 
 	mpa_startup_init(&su, initiator, rev, any_bool(), any_bool());
 	MUST("sound from the beginning", sound(&su) && !su.got && !su.peer.pd_len);
-	MUST("MPA-74: a responder waits for the whole Request", initiator ||
+	MUST("MPA-102: a responder waits for the whole Request", initiator ||
 	     mpa_startup_need(&su) == 20);
 	MUST("MPA-100: an initiator speaks first", !initiator ||
 	     mpa_startup_want(&su) == MPA_WANT_ASK_ULP);
@@ -43,7 +43,7 @@ static void unasked(enum mpa_startup_state state)
 	was = su;
 	eaten = mpa_startup_input(&su, any_octets(n), n);
 	if (state == MPA_SU_ASK && !was.initiator) {
-		MUST("MPA-113: nothing between Request and Reply",
+		MUST("MPA-97, MPA-102: nothing between Request and Reply",
 		     eaten == -IW_MPA_STARTUP && su.state == MPA_SU_CLOSE);
 		REACHED("too soon");
 		return;
