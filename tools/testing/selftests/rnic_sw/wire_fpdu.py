@@ -9,6 +9,7 @@ from wire import (CM, MATE_IF, PEER, PEER_IF, QP_FATAL, WC, Async, Peer, add,
 
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18
+ETH_MTU = 1500
 # an FPDU begins behind a CRC field, which no marker's place can be
 PHASES = mpa.INTERVAL // 4 - 1
 
@@ -52,8 +53,8 @@ def figures_in(w):
 
 
 @case("figures 5 and 6 of RFC 5044, sent",
-      "MPA-17 MPA-19 MPA-22 MPA-23 MPA-25 MPA-30 MPA-34 MPA-47 MPA-52 "
-      "MPA-117 DDP-35 DDP-45 DDP-42")
+      "MPA-15 MPA-22 MPA-23 MPA-25 MPA-30 MPA-34 MPA-47 MPA-52 MPA-117 "
+      "MPA-151 DDP-35 DDP-45 DDP-42")
 def figures_out(w):
     memory = w.shared(4096, "l")
     memory.put(0, bytes(1024))
@@ -64,7 +65,7 @@ def figures_out(w):
         link = w.respond(mpa.reply(flags=mpa.C | mpa.M))
         link.post("send", memory, FIRST, 1)
         link.post("send", memory, 24, 2)
-        # its CRC, and that what pads it is zero
+        # its CRC
         same("the first", len(mpa.Reader(True).feed(link.peer.get(492))), 1)
         same("figure 6", link.peer.get(len(FIGURE_6)).hex(), FIGURE_6.hex())
 
@@ -109,7 +110,8 @@ for octet in (2, 3, 4, 15, 16, 40, 41, 42, 44, 47):
 
 
 @case("no CRC only if both sides do without",
-      "MPA-20 MPA-21 MPA-40 MPA-42 MPA-45 MPA-46 MPA-85 MPA-86 MPA-87")
+      "MPA-20 MPA-21 MPA-40 MPA-42 MPA-44 MPA-45 MPA-46 MPA-85 MPA-86 "
+      "MPA-87")
 def crc_agreement(w):
     for ours in 0, 1:
         for theirs in 0, 1:
@@ -181,6 +183,18 @@ def pad(w):
         same("length", link.wc(wr=length, status=0).length, length)
 
 
+@case("our PAD is zero, and as short as can be", "MPA-15 MPA-17 MPA-19")
+def pad_out(w):
+    memory = w.shared(4096, "l")
+    link = w.initiate()
+    for size in range(1, 9):
+        link.post("send", memory, size, size)
+        pad = -(2 + 18 + size) % 4
+        octets = link.peer.get(2 + 18 + size + pad + 4)
+        same("ULPDU_Length", octets[:2], bytes([0, 18 + size]))
+        same("payload and PAD", octets[20:-4].hex(), "5a" * size + "00" * pad)
+
+
 # TCP segments ---------------------------------------------------------------
 
 
@@ -203,7 +217,7 @@ def split_anywhere(w, markers):
 
 for with_markers in (False, True):
     add("FPDU split at every octet" + with_markers * ", with markers",
-        "MPA-66 MPA-67 MPA-70 MPA-72 MPA-73 MPA-148 MPA-150 DDP-4",
+        "MPA-66 MPA-67 MPA-70 MPA-72 MPA-73 MPA-148 DDP-4",
         split_anywhere, markers=with_markers)
 
 
@@ -212,17 +226,17 @@ def drip(w, markers):
     with w.policy(markers=int(markers)) as port:
         link = w.initiate(peer=w.dial(port), recvs=[(inbox, 64)],
                           opened=False)
-        data = pattern(530, 3)
+        data = pattern(ETH_MTU, 3)
         octets = link.peer.fpdu(rdmap.write(target.rkey, target.addr, data))
         octets += link.peer.fpdu(rdmap.send(1, b"end"))
         link.peer.put_split(octets, *range(1, len(octets)), pause=0)
         same("length", link.wc(wr=1, status=0).length, 3)
-        same("memory", target.get(0, 530), data)
+        same("memory", target.get(0, ETH_MTU), data)
 
 
 for with_markers in (False, True):
     add("one octet in each TCP segment" + with_markers * ", with markers",
-        "MPA-66 MPA-148", drip, markers=with_markers)
+        "MPA-66 MPA-148 MPA-150", drip, markers=with_markers)
 
 
 @case("nothing is handed up before an FPDU is whole", "MPA-73 MPA-69")
@@ -240,7 +254,7 @@ def not_early(w):
 
 
 @case("many FPDUs in one TCP segment, then any cut",
-      "MPA-3 MPA-37 MPA-38 MPA-65 MPA-9 DDP-8 DDP-50 DDP-64")
+      "MPA-3 MPA-37 MPA-38 MPA-9 DDP-8 DDP-50 DDP-64")
 def many_in_one(w):
     inbox, rand = w.shared(BIG, "l"), random.Random(9)
     link = w.initiate()
@@ -259,15 +273,15 @@ def many_in_one(w):
             same("data", inbox.get(512 * wr, size), pattern(size, size))
 
 
-@case("ULPDUs of every length up to 64768", "MPA-8 MPA-6 DDP-8")
+@case("ULPDUs of lengths up to 64768", "MPA-8 MPA-150 DDP-8")
 def long_ulpdus(w):
-    target, inbox = w.shared(1 << 16, "lw"), w.shared(1024, "l")
-    link = w.initiate(recvs=[(inbox, 64)])
+    target = w.shared(1 << 16, "lw")
+    link = w.initiate()
     for length in 1, 2, 3, 4, 127, 1454, 1455, 9000, 32768, 64768 - 14:
         data = pattern(length, length)
         link.peer.put_segment(rdmap.write(target.rkey, target.addr, data))
-    settle(link)
-    same("memory", target.get(0, length), data)
+        link.round_trip()
+        same("memory", target.get(0, length), data)
 
 
 # Markers --------------------------------------------------------------------
@@ -301,6 +315,9 @@ def markers_out(w, role):
         for wr, size in enumerate(sizes):
             link.wc(wr=wr, status=0)
     same("phases", len(phases(got)), PHASES)
+    check("one has a marker between PAD and CRC field",
+          any(at == fpdu.start + fpdu.size - 8
+              for fpdu in got for at, _ in fpdu.markers))
     # one that begins with a marker and has others
     for _ in range(3 * PHASES):
         link.post("send", memory, 600, 98, offset=8)
@@ -317,8 +334,8 @@ def markers_out(w, role):
 
 for side in "responder", "initiator":
     add(f"{side}: inserts markers that the peer wants, at every phase",
-        "MPA-16 MPA-27 MPA-28 MPA-29 MPA-30 MPA-32 MPA-33 MPA-35 MPA-36 "
-        "MPA-50 MPA-84 MPA-34", markers_out, role=side)
+        "MPA-3 MPA-16 MPA-17 MPA-27 MPA-28 MPA-29 MPA-30 MPA-32 MPA-33 "
+        "MPA-34 MPA-35 MPA-36 MPA-50 MPA-84", markers_out, role=side)
 
 
 def markers_in(w, role):
@@ -330,18 +347,20 @@ def markers_in(w, role):
             link = w.respond(recvs=[(inbox, 64)])
         check("we are asked for markers", link.peer.tx.markers)
         check("nobody asked for theirs", not link.peer.rx.markers)
-        rand, at, seen = random.Random(56), 0, set()
+        rand, at, seen, behind_pad = random.Random(56), 0, set(), 0
         want = bytearray()
         while len(seen) < PHASES and at < BIG - 2000:
             seen.add(link.peer.tx.pos % mpa.INTERVAL)
             want += (data := rand.randbytes(rand.randrange(250)))
             link.peer.put_segment(rdmap.write(target.rkey, target.addr + at,
                                               data))
+            behind_pad += (link.peer.tx.pos - 8) % mpa.INTERVAL == 0
             at += len(data)
         link.peer.put_segment(rdmap.write(target.rkey, target.addr + at,
                                           pattern(1900, 4)))
         settle(link)
         same("phases", len(seen), PHASES)
+        check("one had a marker between PAD and CRC field", behind_pad)
         same("memory", target.get(0, at + 1900), want + pattern(1900, 4))
         # and sends none itself (MPA-83)
         link.peer.read(rdmap.ReadRequest(9, 0, 1000, target.rkey, target.addr))
@@ -350,11 +369,12 @@ def markers_in(w, role):
 
 for side in "responder", "initiator":
     add(f"{side}: takes markers that it asked for, at every phase",
-        "MPA-24 MPA-26 MPA-37 MPA-38 MPA-53 MPA-83",
+        "MPA-37 MPA-38 MPA-50 MPA-53 MPA-83",
         markers_in, role=side)
 
 
-@case("both directions with markers", "MPA-53 MPA-77 MPA-84")
+@case("both directions with markers, from the first octet behind the frames",
+      "MPA-53 MPA-74 MPA-75 MPA-77 MPA-84")
 def markers_both(w):
     memory = w.shared(BIG, "lrw")
     data = pattern(50000, 8)
@@ -380,7 +400,7 @@ def marker_bits(w):
 
 
 @case("a marker that points elsewhere ends the stream",
-      "MPA-68 MPA-134 MPA-135 MPA-143 MPA-142")
+      "MPA-68 MPA-134 MPA-135 MPA-136 MPA-143 MPA-142")
 def marker_wrong(w):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     with w.policy(markers=1) as port:
