@@ -57,7 +57,7 @@ def sizes_sent(w, mss, markers):
 for segment in (1460, 1448, 1000, 536, 203):
     for with_markers in (False, True):
         add(f"EMSS {segment}" + with_markers * ", with markers",
-            "MPA-4 MPA-5 MPA-55 MPA-56 MPA-58 MPA-62 DDP-1 DDP-17 DDP-18 "
+            "MPA-3 MPA-4 MPA-5 MPA-55 MPA-56 MPA-58 MPA-62 DDP-1 DDP-17 DDP-18 "
             "DDP-19 DDP-22 DDP-24 DDP-26 DDP-27 DDP-29 DDP-31 DDP-33 DDP-47 "
             "DDP-49 DDP-52 DDP-53 DDP-60 RDMAP-56 RDMAP-62",
             sizes_sent, mss=segment, markers=with_markers)
@@ -115,7 +115,7 @@ def whole_message(link):
     return fpdus
 
 
-@case("the MTU changes, and with it the FPDUs", "DDP-1 MPA-59")
+@case("the MTU changes, and with it the FPDUs", "DDP-1 MPA-4 MPA-59")
 def mtu_changes(w):
     memory = w.shared(BIG, "l")
     link = w.initiate()
@@ -248,7 +248,23 @@ def segments_seen(sock, port):
         return seen
 
 
-@case("TCP segments begin with an FPDU", "MPA-64 MPA-65")
+@case("small FPDUs share a TCP segment", "MPA-65")
+def packed(w):
+    """All that is due when a responder's turn comes."""
+    memory = w.shared(4096, "l")
+    link = w.initiate(opened=False)
+    port = link.peer.sock.getsockname()[1]
+    for wr in range(20):
+        link.post("send", memory, 10, wr)
+    with watch_segments(w) as watch:
+        link.peer.put_segment(rdmap.write(0, 0))
+        octets = sum(link.peer.get_fpdu().size for _ in range(20))
+        seen = segments_seen(watch, port)
+    # one that was sent again is the same once more
+    same("lengths of segments", {length for _, length in seen}, {octets})
+
+
+@case("TCP segments begin with an FPDU", "MPA-64")
 def aligned(w):
     memory = w.shared(BIG, "l")
     shell(f"ip link set {MATE_IF} gso_max_segs 1")
