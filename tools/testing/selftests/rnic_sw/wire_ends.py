@@ -405,7 +405,7 @@ def receive_after(w, role):
     link.cm("DISCONNECTED", status=0)
 
 
-in_both_roles("after our FIN we still receive", "DDP-77", receive_after)
+in_both_roles("after our FIN we still receive", "DDP-77 MPA-130", receive_after)
 
 
 run()

@@ -121,8 +121,9 @@ SHORT = [
 ]
 
 RDMAP = [
-    *[Row(f"RV {rv >> 6} in a Send", "RDMAP-22 RDMAP-53 RDMAP-159", (0, 2, 5),
-          "rdmap_version", lambda s, rv=rv: [s.send(ulp=op(3, rv))])
+    *[Row(f"RV {rv >> 6} in a Send", "RDMAP-22 RDMAP-53 RDMAP-159 MPA-151",
+          (0, 2, 5), "rdmap_version",
+          lambda s, rv=rv: [s.send(ulp=op(3, rv))])
       for rv in (0x00, 0x80, 0xC0)],
     *[Row(f"RV {rv >> 6} in a Write", "RDMAP-22 RDMAP-159", (0, 2, 5),
           "rdmap_version", lambda s, rv=rv: [s.write(ulp=op(0, rv))])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """IRD, ORD and the ready-to-receive message (RFC 6581 section 9)."""
 
-from wire import (CM, DEVICE, PEER, SUCCESS, Peer, add, case, check, mpa,
+from wire import (CM, DEVICE, PEER, SUCCESS, WC, Peer, add, case, check, mpa,
                   rdmap, read, run, same)
 from wire_kernel import starved
 
@@ -323,7 +323,8 @@ def rtr_out(w, kind, offered):
         seg = link.peer.get_segment()
         same("Send", (seg.ulp, seg.msn), (0x43, 2 if kind == B else 1))
         link.wc(wr=1, status=SUCCESS)
-        w.mate.none(CM, timeout=0, conn=link.conn)
+        w.mate.not_yet(WC, conn=link.conn)
+        w.mate.not_yet(CM, conn=link.conn)
 
 
 for kinds, chosen in ((B, B), (C, C), (D, D), (B | C | D, C), (B | D, D),

@@ -36,7 +36,7 @@ def answered(w, octets, event, error, tries=1):
         hears(w, conn, event, error)
 
 
-@case("the peer speaks another protocol")
+@case("the peer speaks another protocol", "MPA-138 MPA-140")
 def other_protocol(w):
     answered(w, b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", ERROR, "EPROTO")
 
@@ -69,7 +69,7 @@ def route_goes(w):
     fails_at_once(w, "ENETUNREACH", "connect", without_route(w), 4, 4)
 
 
-@case("the peer agrees, and wants to read deeper than can be", "MPA2-29")
+@case("the peer agrees, and wants to read deeper than can be", "MPA2-33")
 def no_agreement(w):
     link = w.respond(w.granting(4, 4096), status=None, rtr=False)
     hears(w, link.conn, ERROR, "EPROTO")
