@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Sessions over SCTP go on, end, or break the rules (RFC 5043 section 6)."""
 
-from wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, SUCCESS, Async, both,
-                  case, check, in_both_roles, rdmap, same)
+from wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, SUCCESS, Async, add,
+                  both, case, check, in_both_roles, rdmap, same)
 from rawpeer import ddp, sctp
 from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
@@ -115,8 +115,8 @@ in_both_roles("a Terminate with Private Data ends it, too", "SCTPDDP-17",
 # The ends ------------------------------------------------------------------------
 
 
-def peer_ends(w, role):
-    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2)
+def peer_ends(w, role, **call):
+    link = both(w, role, recvs=[(w.shared(1024, "l"), 64)] * 2, **call)
     link.peer.send(b"last")
     with w.counted(end_peer_closed=1, tx_terminates=0):
         link.peer.terminate()
@@ -129,15 +129,21 @@ def peer_ends(w, role):
     same("association", link.assoc.ended, None)
 
 
-in_both_roles("the peer ends it, the association stays",
-              "SCTPDDP-30 SCTPDDP-31 SCTPDDP-83 DDP-11 DDP-82 MPA2-20",
-              peer_ends)
+def of_all_kinds(name, rows, function):
+    """Ours are enhanced as initiators; as responders if they are asked so."""
+    in_both_roles(name, rows, function)
+    add(f"responder, enhanced: {name}", "MPA2-20", function, role="responder",
+        request=enhanced(E_INITIATE))
 
 
-def we_end(w, role):
+of_all_kinds("the peer ends it, the association stays",
+             "SCTPDDP-30 SCTPDDP-31 SCTPDDP-83 DDP-11 DDP-82", peer_ends)
+
+
+def we_end(w, role, **call):
     """All that was posted leaves before the Terminate."""
     memory = w.shared(BIG, "l")
-    link = both(w, role, recvs=[(memory, 64)])
+    link = both(w, role, recvs=[(memory, 64)], **call)
     for wr in range(2, 6):
         link.post("send", memory, 3000, wr)
     w.mate.do("disconnect", link.conn)
@@ -156,9 +162,8 @@ def we_end(w, role):
     same("association", link.assoc.ended, None)
 
 
-in_both_roles("we end it: all goes out, then the Terminate",
-              "SCTPDDP-17 SCTPDDP-31 SCTPDDP-83 MPA2-16 MPA2-20 "
-              "DDP-72", we_end)
+of_all_kinds("we end it: all goes out, then the Terminate",
+             "SCTPDDP-17 SCTPDDP-31 SCTPDDP-83 MPA2-16 DDP-72", we_end)
 
 
 def receive_after(w, role):

@@ -355,7 +355,7 @@ def fails(w, link, **fields):
 
 
 @case("initiator: a reject with its Private Data",
-      "SCTPDDP-18 SCTPDDP-19 MPA2-18 MPA2-12")
+      "SCTPDDP-18 SCTPDDP-19 MPA2-17 MPA2-18")
 def rejected(w):
     for size in 0, 5, 508:
         link = calling_out(w)
@@ -486,8 +486,8 @@ def responder_first(w):
     link.wc(wr=1, status=0)
 
 
-@case("either: the model is client-server unless asked otherwise",
-      "MPA2-52 MPA2-53 MPA2-54 MPA2-55")
+@case("responder: the model is client-server unless asked otherwise",
+      "MPA2-53 MPA2-54 MPA2-55")
 def model(w):
     for flags in mpa.B, mpa.CC, mpa.D, mpa.B | mpa.CC | mpa.D:
         w.initiate(enhanced(E_INITIATE, flags=flags))
