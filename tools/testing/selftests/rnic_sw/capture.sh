@@ -143,6 +143,14 @@ crcs_unused() { has tshark_unused_crcs -eq "$(fact fpdus)" && has tshark_good_cr
 revision_1() { has tshark_revision_2_warnings -eq 0; }
 revision_2() { has tshark_revision_2_warnings -gt 0; }
 
+# Nobody on the way may cut it
+whole_packets() {
+	local name=$tmp/$recording.pcap
+	tshark -n -r "$name" -Y 'ip && tcp.len > 0 && ip.flags.df == 1' 2>/dev/null >"$T_CASE/whole"
+	tshark -n -r "$name" -Y 'ip && tcp.len > 0 && ip.flags.df == 0' 2>/dev/null >"$T_CASE/cut"
+	[ "$(wc -l <"$T_CASE/whole")" -gt 100 ] && [ ! -s "$T_CASE/cut" ]
+}
+
 no_markers() { has markers -eq 0 && has tshark_markers -eq 0; }
 
 # Each is where it must be and points back to its FPDU, or pcap-check fails.
@@ -268,6 +276,7 @@ traffic=(programs "1 4096 65536" -t 1)
 usual_cases "$words" CRC 1448 MPA-56
 without_markers "$words"
 t_case "$words: MPA revision 2" "MPA2-4 MPA2-6" look revision_2
+t_case "$words: IP may not cut it" "MPA-149" look whole_packets
 t_case "$words: a message at a time, each segment begins with an FPDU" "MPA-64" look aligned
 t_case "$words: a changed octet is noticed (the test itself)" "" look notices
 
