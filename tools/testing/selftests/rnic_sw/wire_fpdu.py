@@ -3,9 +3,10 @@
 """FPDUs: framing, CRC, markers, TCP segments (RFC 5044 sections 4 to 6, 8)."""
 
 import random
+import subprocess
 
-from wire import (CM, MATE_IF, PEER, PEER_IF, QP_FATAL, WC, Async, Peer, add,
-                  case, check, ddp, mpa, rdmap, run, same)
+from wire import (CM, DEVICE, MATE_IF, PEER, PEER_IF, QP_FATAL, WC, Async, Peer,
+                  add, case, check, ddp, mpa, rdmap, read, run, same)
 
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18
@@ -156,6 +157,20 @@ def crc_case(w, port, ours, theirs):
         same("octets of the FPDU", len(link.peer.get(2 + 18 + 6 + 2 + 4)), 32)
         w.quiet(link.peer)
         w.after_case()
+
+
+@case("an administrator alone has CRC off", "MPA-40")
+def crc_admin(w):
+    """Of two who may not do all one may do this."""
+    setting = f"/sys/class/infiniband/{DEVICE}/mpa/crc"
+    with w.settings(crc=1):
+        for without, want in (("net_admin", "1"), ("net_raw", "0")):
+            done = subprocess.run(
+                ["setpriv", "--inh-caps", f"-{without}", "--bounding-set",
+                 f"-{without}", "tee", setting], input="0", text=True,
+                capture_output=True, check=False)
+            same(f"what is set without {without}", read(setting), want)
+            same("not permitted", "not permitted" in done.stderr, want == "1")
 
 
 @case("without CRC: the same data", "MPA-44")
