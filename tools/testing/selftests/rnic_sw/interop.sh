@@ -295,9 +295,9 @@ perftests "rnic_sw to siw, no CRC"
 setting crc 1
 t_case "rnic_sw to siw, revision 1" "MPA2-7" revision_1
 for kind in write read none; do
-	t_case "rnic_sw to siw, ready-to-receive: $kind" "MPA2-49" rtr $kind
+	t_case "rnic_sw to siw, ready-to-receive: $kind" "" rtr $kind
 done
-t_case "rnic_sw to siw, the server sends first" "MPA2-41 MPA2-49" server_first
+t_case "rnic_sw to siw, the server sends first" "" server_first
 t_case "siw as a responder sends first, against RFC 5044 7.1.2 (4)" "" not_silent
 t_case "siw refuses a Request that asks for markers, against RFC 5044 4.3" "" refuses_our_markers
 siw_is a
