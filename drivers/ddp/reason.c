@@ -8,9 +8,9 @@
  */
 #include <ddp/reason.h>
 
-#define RDMAP		0
-#define DDP		1
-#define LLP		2
+#define RDMAP		IW_LAYER_RDMAP
+#define DDP		IW_LAYER_DDP
+#define LLP		IW_LAYER_LLP
 
 /* what the columns of figure 10 come to */
 #define NONE		0

@@ -34,7 +34,9 @@ static void blame_source(struct rdmap *r, struct iw_fault *f)
 
 static bool tagged_reason(enum iw_reason why)
 {
-	return why >= IW_DDP_T_STAG && why <= IW_DDP_T_VERSION;
+	const struct iw_reason_row *row = iw_reason_row(why);
+
+	return row->layer == IW_LAYER_DDP && row->type == IW_DDP_TAGGED;
 }
 
 /* RFC 5040 7.1 (1): the peer is told of what only we did wrong, too */

@@ -120,7 +120,12 @@ struct iw_fault {
 #define IW_QUOTE_D	0x40	/* DDP header */
 #define IW_QUOTE_R	0x20	/* RDMAP (Read Request) header */
 
+/* Layers, and an error type of DDP's: RFC 5040 4.8 */
+#define IW_LAYER_RDMAP	0
+#define IW_LAYER_DDP	1
+#define IW_LAYER_LLP	2
 #define IW_NOT_ON_WIRE	0xff	/* layer of a local reason */
+#define IW_DDP_TAGGED	1
 
 /**
  * enum iw_event - what a stream's consumer hears, besides that it ended
