@@ -25,8 +25,15 @@
 /* Into the line that it stands in before Full Operation, or on its own */
 static bool queue(struct mpa_conn *c)
 {
-	if (READ_ONCE(c->phase) < MPA_FULL)
+	switch (READ_ONCE(c->phase)) {
+	case MPA_NEW:
+	case MPA_CONNECTING:
+	case MPA_STARTUP:
 		return mpa_line_add(c);
+	case MPA_FULL:
+	case MPA_ENDED:
+		break;
+	}
 	return queue_work(mpa_wq, &c->work);
 }
 
