@@ -150,6 +150,31 @@ static inline int ib_no_udata_io(struct ib_udata *udata)
 }
 #endif
 
+/*
+ * Whose network namespace iw_cm acts for, when it has a provider connect or listen.
+ * No kernel says so yet.  But iw_cm has one user, rdma_cm, and its context is then
+ * that one's id, which begins with the public part; that it is one shows in device
+ * and address.
+ */
+#ifdef HAVE_IW_CM_NET
+#define compat_iw_cm_net(id)	((id)->net)
+#else
+#include <linux/string.h>
+#include <rdma/iw_cm.h>
+#include <rdma/rdma_cm.h>
+
+static inline struct net *compat_iw_cm_net(const struct iw_cm_id *id)
+{
+	const struct rdma_cm_id *cm = id->context;
+
+	if (!cm || cm->device != id->device ||
+	    memcmp(&cm->route.addr.src_addr, &id->local_addr,
+		   sizeof(struct sockaddr_in)))
+		return NULL;
+	return cm->route.addr.dev_addr.net;
+}
+#endif
+
 #ifndef HAVE_NAME_ASSIGNED_BY_USER
 #define ib_mark_name_assigned_by_user(ib)	((void)(ib))
 #endif

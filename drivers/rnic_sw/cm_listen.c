@@ -4,7 +4,6 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
-#include <rdma/rdma_cm.h>
 
 #include <ddp/addr.h>
 
@@ -98,22 +97,15 @@ static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
  * @id: iw_cm's end
  *
  * The connection manager hands a wildcard listener to every device of the
- * machine, and takes an interface for ours that has its number elsewhere.  Whose
- * namespace it acts for iw_cm does not say.  But iw_cm has no other user, and its
- * context is then the manager's id, which begins with the public part; that it
- * is one shows in device and address.
+ * machine, and takes an interface for ours that has its number elsewhere.
  *
  * Return: whether the two are the same; false if it cannot be told.
  */
 bool rnic_serves(const struct net *net, const struct iw_cm_id *id)
 {
-	const struct rdma_cm_id *cm = id->context;
+	const struct net *theirs = compat_iw_cm_net(id);
 
-	if (!cm || cm->device != id->device ||
-	    memcmp(&cm->route.addr.src_addr, &id->local_addr,
-		   sizeof(struct sockaddr_in)))
-		return false;
-	return net_eq(cm->route.addr.dev_addr.net, net);
+	return theirs && net_eq(theirs, net);
 }
 
 /**
