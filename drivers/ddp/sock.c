@@ -195,6 +195,7 @@ void ddp_sock_own(struct sock *sk, void *owner,
 		  struct ddp_sock_calls *before)
 {
 	write_lock_bh(&sk->sk_callback_lock);
+	/* there is no call for these: who has a socket sets them, with this lock */
 	sk->sk_user_data = owner;
 	before->data_ready = sk->sk_data_ready;
 	before->state_change = sk->sk_state_change;

@@ -559,9 +559,10 @@ void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
  */
 static void pace(struct sock *sk, unsigned long rate)
 {
-	/* should fq say at this moment that it does, both do: no harm */
-	if (READ_ONCE(sk->sk_pacing_status) == SK_PACING_NONE)
-		WRITE_ONCE(sk->sk_pacing_status, SK_PACING_NEEDED);
+	/* fq may say at this moment that it does; litmus: none, TCP reads it alone */
+	if (rate != ~0UL)
+		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
+			SK_PACING_NEEDED);
 	WRITE_ONCE(sk->sk_max_pacing_rate, rate);
 	if (rate < READ_ONCE(sk->sk_pacing_rate))
 		WRITE_ONCE(sk->sk_pacing_rate, rate);
