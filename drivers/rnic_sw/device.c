@@ -98,6 +98,10 @@ static void rnic_get_dev_fw_str(struct ib_device *ib, char *str)
 		 VERSION_MINOR, RNIC_SW_ABI_VERSION);
 }
 
+/*
+ * Not ib_get_eth_speed(): of an interface that has no speed (lo, dummy) it warns in the
+ * log, and any program may ask as often as it likes.
+ */
 static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
 {
 	struct ethtool_link_ksettings link = {};
