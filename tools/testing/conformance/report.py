@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """report: which requirement of which RFC is shown by which test.
 
-    report.py [--out FILE] [--readme FILE] LOGS...
+    report.py [--out FILE] [--page FILE] LOGS...
     report.py --check          what needs no logs: are the tables and citations sound?
 
 LOGS are directories as `make check` (CHECK_LOG) and `run --out` leave them.
@@ -351,10 +351,10 @@ def run_report(args):
     unknown = judge_all(rows, cases, read_reasons())
     if args.out:
         args.out.write_text(full_report(rows), encoding="utf-8")
-    if args.readme:
-        text = args.readme.read_text(encoding="utf-8")
+    if args.page:
+        text = args.page.read_text(encoding="utf-8")
         new = f"{summary(rows)}\n\n{evidence(rows)}"
-        args.readme.write_text(between_marks(text, new), encoding="utf-8")
+        args.page.write_text(between_marks(text, new), encoding="utf-8")
     tell(rows, unknown)
     bad = sum(row.bad for row in rows.values())
     known = [row for row in rows.values() if row.bad or have(row.needs)]
@@ -367,7 +367,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--out", type=Path, metavar="FILE")
-    parser.add_argument("--readme", type=Path, metavar="FILE")
+    parser.add_argument("--page", type=Path, metavar="FILE")
     parser.add_argument("logs", nargs="*", type=Path)
     args = parser.parse_args()
     if args.check:

@@ -209,7 +209,7 @@ class Verdicts(unittest.TestCase):
                              ("interop.sh", "siw"), ("sctp_paths.sh", "other programs")):
             self.assertEqual(report.witness(script), kind, script)
 
-    def test_readme(self):
+    def test_page(self):
         text = f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n"
         self.assertEqual(report.between_marks(text, "new"),
                          text.replace("old", "new"))
