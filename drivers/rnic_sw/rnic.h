@@ -86,7 +86,7 @@ struct rnic_uctx {
 
 /* A ring that a program may have mapped */
 struct rnic_ring {
-	struct rnic_sw_ring	*hdr;		/* vmalloc_user() */
+	struct rnic_sw_ring	*hdr;		/* __vmalloc() */
 	void			*slot0;
 	u32			slots;		/* power of two */
 	u32			stride;

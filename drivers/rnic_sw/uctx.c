@@ -80,6 +80,10 @@ void rnic_dealloc_ucontext(struct ib_ucontext *ib)
 {
 }
 
+/*
+ * As remap_vmalloc_range(), which takes what vmalloc_user() gives alone: that charges
+ * no control group.
+ */
 static int map_pages(struct vm_area_struct *vma, void *mem)
 {
 	unsigned long addr = vma->vm_start;
