@@ -43,8 +43,9 @@ static bool tagged_reason(enum iw_reason why)
 static size_t build_terminate(struct rdmap *r, const struct iw_fault *f)
 {
 	const struct iw_fault ours = { .why = IW_RDMAP_CATASTROPHIC };
+	bool only_we = f->why == IW_LOCAL_PROT || f->why == IW_LOCAL_CQ;
 
-	return rdmap_term_build(r->term, f->why == IW_LOCAL_PROT ? &ours : f);
+	return rdmap_term_build(r->term, only_we ? &ours : f);
 }
 
 static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)

@@ -122,7 +122,7 @@ void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
 	else
 		rnic_ring_consumed(&rq->ring, ++rq->tail);
 	if (!rnic_cq_push(qp->rcq, &cqe, &qp->ib))
-		rnic_qp_error(qp, IW_LOCAL_CQ);
+		rdmap_fail(&qp->rdmap, IW_LOCAL_CQ);
 }
 
 /* Why the receive that a message was using ends: it may be its own fault */

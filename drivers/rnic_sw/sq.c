@@ -262,7 +262,7 @@ static void complete_ready(struct rnic_qp *qp)
 	more = __oldest_is_over(qp);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	if (!ok)
-		rnic_qp_error(qp, IW_LOCAL_CQ);
+		rdmap_fail(&qp->rdmap, IW_LOCAL_CQ);
 	if (more)
 		tell_later(qp);
 }

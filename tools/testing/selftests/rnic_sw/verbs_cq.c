@@ -337,15 +337,22 @@ static void arguments(void)
 	pair_close(&p);
 }
 
-/* Nobody polls: the queue and its queue pair are in error, others are not */
+/*
+ * Nobody polls: the queue and its queue pair are in error, and the peer is told; others
+ * are not
+ */
 static void overrun(void)
 {
+	uint64_t sent, was, peer;
 	struct desk d, other;
 	int i, room;
 
 	desk_open(&other, &(struct opts){}, 100);
 	desk_open(&d, &(struct opts){ .cqe = 8 }, 100);
 	room = d.p.c.scq->cqe;
+	was = counter(&d.p.c, "end_local_cq_overrun");
+	sent = counter(&d.p.c, "tx_terminates");
+	peer = counter(&d.p.s, "end_peer_terminate");
 	for (i = 0; i <= room && i < 60; i++) {
 		do_recv(&d.p.s, i, &d.s, 0, 50);
 		do_send(&d.p.c, i, &d.c, 0, 9);
@@ -354,9 +361,13 @@ static void overrun(void)
 	}
 	want_async(d.p.c.id->verbs, IBV_EVENT_CQ_ERR, d.p.c.scq);
 	want_async(d.p.c.id->verbs, IBV_EVENT_QP_FATAL, d.p.c.qp);
+	want_async(d.p.s.id->verbs, IBV_EVENT_QP_REQ_ERR, d.p.s.qp);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
 	CHECK(qp_state(&d.p.c) == IBV_QPS_ERR, "%d", qp_state(&d.p.c));
+	want_counted(&d.p.c, "end_local_cq_overrun", was, 1);
+	want_counted(&d.p.c, "tx_terminates", sent, 1);
+	want_counted(&d.p.s, "end_peer_terminate", peer, 1);
 	for (i = 0; i < room; i++)
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 	send_one(&other, 5, 0);
@@ -375,6 +386,6 @@ const struct test cq_tests[] = {
 	CASE("cq_resize_in_use", resize_in_use, 0, "the ABI"),
 	CASE("cq_poll_ex", poll_ex, 0, "the ABI"),
 	CASE("cq_arguments", arguments, 0, "RDMAP-188 SEC-30"),
-	CASE("cq_overrun", overrun, 0, "RDMAP-181 SEC-37"),
+	CASE("cq_overrun", overrun, 0, "RDMAP-152 RDMAP-181 SEC-37"),
 	{}
 };
