@@ -129,7 +129,7 @@ static void bounds_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 2), IW_OK);
 }
 
-/* DDP-56, RDMAP-78: no octets, no TO to check, but still an STag */
+/* DDP-56: no octets, no TO to check, but still an STag */
 static void bounds_no_octets(struct kunit *test)
 {
 	static const u64 tos[] = { 0, 0xfff, 0x1000, 0x1100, 0x1101, U64_MAX };

@@ -78,7 +78,7 @@ static u8 quote_ref(const struct wire *w)
 	return w->why == IW_RDMAP_P_INVALIDATE ? MD : MD | IW_QUOTE_R;
 }
 
-/* DDP-103, RDMAP-39, RDMAP-45, RDMAP-50 to 55 */
+/* DDP-103, RDMAP-39, RDMAP-45, RDMAP-50, RDMAP-51, RDMAP-53 to 55 */
 static void reason_quotes(struct kunit *test)
 {
 	const struct wire *w = test->param_value;

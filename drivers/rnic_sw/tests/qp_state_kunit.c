@@ -27,7 +27,7 @@ static void whole_matrix(struct kunit *test)
 					    qp_state_name(to));
 }
 
-/* RDMAP-151: whatever the state, an error has a way */
+/* Whatever the state, an error has a way */
 static void error_from_everywhere(struct kunit *test)
 {
 	int from;

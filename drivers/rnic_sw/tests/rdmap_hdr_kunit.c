@@ -17,7 +17,7 @@ static const u8 example_octets[RDMAP_RREQ_LEN] = {
 	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,
 };
 
-/* RDMAP-30 to RDMAP-35: RFC 5040 figure 6, every octet in its place */
+/* RDMAP-30: RFC 5040 figure 6, every octet in its place */
 static void rreq_octets(struct kunit *test)
 {
 	u8 p[RDMAP_RREQ_LEN + 1] = { 0 };

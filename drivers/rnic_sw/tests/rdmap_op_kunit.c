@@ -53,8 +53,9 @@ static enum iw_reason expected(const struct ddp_hdr *h)
 }
 
 /*
- * RDMAP-16 to RDMAP-24, RDMAP-27, RDMAP-158, RDMAP-159, RDMAP-163, RDMAP-164,
- * EXT-5, EXT-7, EXT-88, EXT-89, EXT-93: every opcode, T bit, QN, RV and reserved bit.
+ * RDMAP-17, RDMAP-19, RDMAP-20, RDMAP-22, RDMAP-24, RDMAP-27, RDMAP-158, RDMAP-159,
+ * RDMAP-163, RDMAP-164, EXT-5, EXT-7, EXT-88, EXT-89, EXT-93: every opcode, T bit, QN,
+ * RV and reserved bit.
  */
 static void every_spelling(struct kunit *test)
 {
@@ -84,7 +85,7 @@ static const struct rdmap_op_row *row_of(struct kunit *test, u8 op)
 	return row;
 }
 
-/* RDMAP-18, RDMAP-25, RDMAP-26, RDMAP-95: what the rows promise */
+/* RDMAP-26, RDMAP-95: what the rows promise */
 static void rows_as_tabled(struct kunit *test)
 {
 	const struct rdmap_op_row *row;
@@ -103,7 +104,7 @@ static void rows_as_tabled(struct kunit *test)
 	}
 }
 
-/* RDMAP-28, EXT-34, EXT-49: who has a header; RDMAP-170: and needs which right */
+/* RDMAP-28, EXT-34, EXT-49: who has a header, and needs which right */
 static void headers_and_rights(struct kunit *test)
 {
 	u8 op;

@@ -85,8 +85,8 @@ static void step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
 }
 
 /*
- * RDMAP-142, RDMAP-143: never more than ORD out or IRD in; RDMAP-71, RDMAP-72,
- * RDMAP-86, RDMAP-131: oldest first.  Against the model, 30000 steps a size.
+ * RDMAP-142: never more than there are places; RDMAP-72, RDMAP-86, RDMAP-131:
+ * oldest first.  Against the model, 30000 steps a size.
  */
 static void random_operations(struct kunit *test)
 {
@@ -113,7 +113,7 @@ static void random_operations(struct kunit *test)
 	}
 }
 
-/* RDMAP-82: IRD at once fit, one more does not, and one done makes room */
+/* As many as there are places fit, one more does not, and one done makes room */
 static void overrun(struct kunit *test)
 {
 	struct rdmap_req req[4];

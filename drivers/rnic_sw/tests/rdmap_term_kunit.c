@@ -6,7 +6,8 @@
 /*
  * The first three octets of the Terminate of every reason, headers given, by
  * hand from RFC 5040 figures 8 to 10, RFC 5041 7.2, RFC 5044 8 and RFC 6581 8
- * (RDMAP-37 to RDMAP-40, RDMAP-50 to RDMAP-55, MPA2-23, MPA2-24).
+ * (RDMAP-37 to RDMAP-40, RDMAP-42 to RDMAP-44, RDMAP-46, RDMAP-50, RDMAP-51,
+ * RDMAP-53 to RDMAP-55, MPA2-23, MPA2-24).
  */
 static const u8 golden[IW_REASON_NR][3] = {
 	[IW_DDP_CATASTROPHIC]	= { 0x10, 0x00, 0x00 },
@@ -187,7 +188,7 @@ static void check_truncations(struct kunit *test, const u8 *p, size_t len)
 	}
 }
 
-/* RDMAP-41 to RDMAP-47: what we build, we understand */
+/* RDMAP-42 to RDMAP-44, RDMAP-46: what we build, we understand */
 static void round_trip(struct kunit *test)
 {
 	static const u8 ddp_lens[] = { 0, 14, 18 };

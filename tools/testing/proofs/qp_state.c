@@ -27,12 +27,12 @@ void prove_ways(void)
 	MUST("a queue pair has one stream in its life",
 	     !may || to != QP_RTS || from == QP_IDLE);
 	MUST("nothing goes back to idle", !may || to != QP_IDLE);
-	MUST("RDMAP-112: out of terminate only to error",
+	MUST("out of terminate only to error",
 	     !may || from != QP_TERMINATE || to == QP_ERROR);
 	MUST("nothing out of error", !may || from != QP_ERROR);
-	MUST("RDMAP-151: from everywhere to error",
+	MUST("from everywhere to error",
 	     from == QP_ERROR || qp_state_may(from, QP_ERROR));
-	MUST("RDMAP-144: a stream can terminate, also when it closes",
+	MUST("a stream can terminate, also when it closes",
 	     qp_state_may(from, QP_TERMINATE) ==
 	     (from == QP_RTS || from == QP_CLOSING));
 	MUST("only a stream can close",

@@ -78,7 +78,7 @@ void prove_push(void)
 	if (other < q.used)
 		old = q.req[place(&q, other)].slot;
 	req = rdmap_reqq_push(&q);
-	MUST("RDMAP-142, RDMAP-143: never more than the depth",
+	MUST("RDMAP-142: never more than the depth",
 	     !req == (was.used == was.size));
 	MUST("sound still", sound(&q));
 	if (!req) {
@@ -92,7 +92,7 @@ void prove_push(void)
 	MUST("zeroed", !req->slot && !req->done && !req->is_atomic &&
 	     !req->flags && !req->rreq.len && !req->atomic.cmp_mask);
 	if (other < was.used)
-		MUST("RDMAP-71: no other is touched",
+		MUST("no other is touched",
 		     q.req[place(&q, other)].slot == old);
 	REACHED("pushed");
 }

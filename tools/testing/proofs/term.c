@@ -115,7 +115,7 @@ void prove_build(void)
 	MUST("RDMAP-36: layer, type, code", out[0] >> 4 == row->layer &&
 	     (out[0] & 15) == row->type && out[1] == row->code);
 	MUST("RDMAP-40: reserved bits are zero", !(out[2] & 0x1f) && !out[3]);
-	MUST("RDMAP-45, RDMAP-47, RDMAP-50 to RDMAP-55: no more than figure 10",
+	MUST("RDMAP-45, RDMAP-47, RDMAP-50, RDMAP-51, RDMAP-53 to RDMAP-55: figure 10",
 	     !(out[2] & ~may_quote(row->layer, row->type)));
 	MUST("RDMAP-44, RDMAP-46: as long as it says",
 	     len == length(out, len) && len <= RDMAP_TERM_BUILD_MAX);

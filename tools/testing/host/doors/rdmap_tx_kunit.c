@@ -294,6 +294,7 @@ static void describe_kind(const struct kind *k, char *desc)
 
 KUNIT_ARRAY_PARAM(kind, kinds, describe_kind);
 
+/* RDMAP-18 to RDMAP-21, RDMAP-25, RDMAP-89, RDMAP-97, RDMAP-101 */
 static void each_kind_of_send(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
@@ -337,7 +338,7 @@ static void immediate_follows(struct kunit *test)
 	expect_immediate(test, RDMAP_WR_SOLICITED, RDMAP_OP_IMM_SE);
 }
 
-/* What is asked is what was posted, and it is noted what for */
+/* RDMAP-21, RDMAP-30, RDMAP-65, RDMAP-70: what is asked is what was posted, and noted */
 static void read_is_asked(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_READ, 1);
@@ -365,7 +366,7 @@ static void read_is_asked(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, req->is_atomic);
 }
 
-/* As many as may be outstanding, the next when one is answered */
+/* RDMAP-142: as many as may be outstanding, the next when one is answered */
 static void reads_wait(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
@@ -393,7 +394,10 @@ static void fence_waits(struct kunit *test)
 	expect_next(test, r, RDMAP_OP_SEND, false, 0);
 }
 
-/* The peer's Read: from where it asked, to where it asked, what a peer may */
+/*
+ * RDMAP-21, RDMAP-31, RDMAP-32, RDMAP-81: the peer's Read, from where it asked, to where
+ * it asked, what a peer may
+ */
 static void read_is_answered(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
@@ -501,7 +505,10 @@ static void sinks_are_looked_at(struct kunit *test)
 	expect_sink(test, RDMAP_WR_CMP_SWAP, RDMAP_OP_ATOMIC_REQ);
 }
 
-/* A Terminate leaves although the stream has failed; nothing else does */
+/*
+ * RDMAP-105, RDMAP-106, RDMAP-112: a Terminate leaves although the stream has failed;
+ * nothing else does
+ */
 static void terminate_leaves(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 3);
