@@ -10,12 +10,9 @@
 #include "../../../../drivers/ddp/internal.h"
 #include "../../../../drivers/rnic_sw/rdmap.h"
 #include "fetch.h"
+#include "says.h"
 
-/* What the memory of requests says */
-static struct {
-	enum iw_reason	check, atomic;
-	u8		checked;	/* for which rights */
-} mem;
+struct memory_says mem;
 
 enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 			     u8 rights)

@@ -12,6 +12,7 @@
 /* The other tests here have stand-ins of these names */
 #define ddp_hold_drop		stag_hold_drop
 #define ddp_mem_check		stag_mem_check
+#define ddp_mem_invalidate	stag_mem_invalidate
 
 /* Nothing of PREEMPT_RT */
 #define IS_ENABLED(option)	0

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What an opcode means when it arrives: drivers/rnic_sw/rdmap_rx.c under segments as
+ * DDP hands them up, above verbs and memory of the test's.
+ */
+#include <kunit/test.h>
+
+#include "../../../../drivers/rnic_sw/rdmap.h"
+#include "says.h"
+
+#define DEPTH	2	/* IRD */
+#define DEAD	0xdead00
+
+static struct {
+	u32			taken, done;	/* receives */
+	u32			shut, stag;	/* STags, the last one */
+	u32			answered;
+	struct rdmap_recv	recv;		/* the last one done */
+} told;
+
+enum iw_reason rdmap_rq_take(struct rdmap *r)
+{
+	told.taken++;
+	return IW_OK;
+}
+
+void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
+{
+	told.done++;
+	told.recv = *rc;
+}
+
+void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len)
+{
+	told.answered++;
+}
+
+void rdmap_count_early(struct rdmap *r) { }
+
+enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
+{
+	told.shut++;
+	told.stag = stag;
+	return stag == DEAD ? IW_RDMAP_INVALIDATE : IW_OK;
+}
+
+enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *sink,
+			     const void *octets)
+{
+	return IW_OK;
+}
+
+static const struct ddp_ulp_ops rdmap_ops;
+
+static struct rdmap *open_rdmap(void)
+{
+	static struct rdmap_req theirs[2 * DEPTH + 1];
+	static struct rdmap r;
+
+	memset(&r, 0, sizeof(r));
+	memset(&mem, 0, sizeof(mem));
+	memset(&told, 0, sizeof(told));
+	ddp_stream_init(&r.stream, &rdmap_ops, NULL, NULL);
+	rdmap_reqq_init(&r.irq, theirs, ARRAY_SIZE(theirs));
+	r.ird = DEPTH;
+	r.access = DDP_REMOTE_READ | DDP_REMOTE_WRITE;
+	return &r;
+}
+
+/* A message of one segment: admitted, placed, delivered */
+static enum iw_reason comes(struct rdmap *r, struct ddp_hdr h, const void *octets, u32 len)
+{
+	struct ddp_grant g = {};
+	enum iw_reason why;
+
+	h.last = true;
+	why = rdmap_admit(&r->stream, &h, len, &g);
+	if (why)
+		return why;
+	if (!h.tagged && len > g.buf->len)
+		return IW_DDP_U_TOO_LONG;
+	if (!h.tagged && g.buf->flat)
+		memcpy(g.buf->flat, octets, len);
+	return rdmap_deliver(&r->stream, &h, len);
+}
+
+static enum iw_reason read_comes(struct rdmap *r, u32 size, u32 ulp32)
+{
+	const struct rdmap_rreq q = {
+		.sink_stag = 1, .sink_to = 2, .len = size, .src_stag = 4, .src_to = 5,
+	};
+	u8 octets[RDMAP_RREQ_LEN];
+
+	rdmap_rreq_encode(octets, &q);
+	return comes(r, (struct ddp_hdr){ .ulp8 = 0x41, .qn = 1, .ulp32 = ulp32 }, octets,
+		     sizeof(octets));
+}
+
+static enum iw_reason send_comes(struct rdmap *r, u8 ulp8, u32 ulp32)
+{
+	r->recv_buf.len = 100;
+	return comes(r, (struct ddp_hdr){ .ulp8 = ulp8, .ulp32 = ulp32 }, NULL, 9);
+}
+
+struct kind {
+	const char	*name;
+	u8		ulp8;
+	bool		shuts, solicited;
+};
+
+static const struct kind kinds[] = {
+	{ "Send", 0x43 },
+	{ "with Invalidate", 0x44, true },
+	{ "solicited", 0x45, false, true },
+	{ "solicited, with Invalidate", 0x46, true, true },
+};
+
+static void describe_kind(const struct kind *k, char *desc)
+{
+	strscpy(desc, k->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(kind, kinds, describe_kind);
+
+/*
+ * RDMAP-8, RDMAP-26, RDMAP-90, RDMAP-92, RDMAP-95, RDMAP-103: one receive, and what its
+ * completion says; only two of the kinds look at the STag
+ */
+static void each_kind_of_send(struct kunit *test)
+{
+	const struct kind *k = test->param_value;
+	struct rdmap *r = open_rdmap();
+
+	KUNIT_EXPECT_EQ(test, IW_OK, send_comes(r, k->ulp8, 7));
+	KUNIT_EXPECT_EQ(test, 1u, told.taken);
+	KUNIT_EXPECT_EQ(test, 1u, told.done);
+	KUNIT_EXPECT_EQ(test, 9u, told.recv.len);
+	KUNIT_EXPECT_EQ(test, k->solicited, told.recv.solicited);
+	KUNIT_EXPECT_EQ(test, k->shuts, told.recv.invalidated);
+	KUNIT_EXPECT_EQ(test, k->shuts ? 7u : 0u, told.recv.inv);
+	KUNIT_EXPECT_EQ(test, (u32)k->shuts, told.shut);
+	KUNIT_EXPECT_EQ(test, k->shuts ? 7u : 0u, told.stag);
+}
+
+/* RDMAP-102, RDMAP-104: what may not be invalidated is an error, and nothing delivered */
+static void cannot_be_invalidated(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap();
+
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE, send_comes(r, 0x44, DEAD));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE, send_comes(r, 0x46, DEAD));
+	KUNIT_EXPECT_EQ(test, 0u, told.done);
+}
+
+/* RDMAP-10, RDMAP-12, RDMAP-26, RDMAP-57, RDMAP-68: neither takes a receive or shuts */
+static void program_hears_nothing(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap();
+	const struct ddp_hdr write = {
+		.tagged = true, .ulp8 = 0x40, .stag = 7, .ulp32 = 7,
+	};
+
+	KUNIT_EXPECT_EQ(test, IW_OK, comes(r, write, NULL, 50));
+	KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 3, 7));
+	KUNIT_EXPECT_EQ(test, 0u, told.taken + told.done + told.shut + told.answered);
+	KUNIT_EXPECT_EQ(test, 1u, (u32)r->irq.used);
+}
+
+/* RDMAP-67, RDMAP-72: what is to be answered is what was asked, in that order */
+static void requests_are_queued(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap();
+	u32 size;
+
+	for (size = 3; size < 5; size++)
+		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, size, 0));
+	for (size = 3; size < 5; size++) {
+		struct rdmap_req *req = rdmap_reqq_serve(&r->irq);
+
+		KUNIT_ASSERT_NOT_NULL(test, req);
+		KUNIT_EXPECT_EQ(test, 1u, req->rreq.sink_stag);
+		KUNIT_EXPECT_EQ(test, 2ull, req->rreq.sink_to);
+		KUNIT_EXPECT_EQ(test, size, req->rreq.len);
+		KUNIT_EXPECT_EQ(test, 4u, req->rreq.src_stag);
+		KUNIT_EXPECT_EQ(test, 5ull, req->rreq.src_to);
+		rdmap_reqq_served(&r->irq);
+	}
+	KUNIT_EXPECT_NULL(test, rdmap_reqq_serve(&r->irq));
+}
+
+/* RDMAP-66, RDMAP-82, RDMAP-143: as many as agreed, one more when one is answered */
+static void as_many_as_agreed(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap();
+	int n;
+
+	for (n = 0; n < DEPTH; n++)
+		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 3, 0));
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, read_comes(r, 3, 0));
+	rdmap_reqq_served(&r->irq);
+	KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 3, 0));
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, read_comes(r, 3, 0));
+}
+
+static const struct {
+	enum iw_reason	ddp, rdmap;
+} sources[] = {
+	{ IW_DDP_T_STAG, IW_RDMAP_P_STAG },
+	{ IW_DDP_T_BOUNDS, IW_RDMAP_P_BOUNDS },
+	{ IW_DDP_T_ASSOC, IW_RDMAP_P_ASSOC },
+	{ IW_DDP_T_WRAP, IW_RDMAP_P_WRAP },
+};
+
+/* RDMAP-77, RDMAP-165 to RDMAP-169; RDMAP-78: of nothing, nothing is looked at */
+static void source_is_looked_at(struct kunit *test)
+{
+	struct rdmap *r;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(sources); i++) {
+		r = open_rdmap();
+		mem.check = sources[i].ddp;
+		KUNIT_EXPECT_EQ(test, sources[i].rdmap, read_comes(r, 1, 0));
+		KUNIT_EXPECT_EQ(test, 0u, (u32)r->irq.used);
+		r = open_rdmap();
+		mem.check = sources[i].ddp;
+		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 0, 0));
+		KUNIT_EXPECT_EQ(test, 1u, (u32)r->irq.used);
+	}
+}
+
+/* RDMAP-170: what the queue pair does not allow */
+static void queue_pair_has_no_right(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap();
+
+	r->access = DDP_REMOTE_WRITE;
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, read_comes(r, 1, 0));
+	KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 0, 0));
+}
+
+/* RDMAP-109, RDMAP-110: a Terminate is one, or it is cut short and an error itself */
+static void terminates(struct kunit *test)
+{
+	static const u8 octets[24] = { 0x12, 0x05, 0xc0, 0, 0, 24, 0x41, 0x43 };
+	const struct ddp_hdr h = { .ulp8 = 0x47, .qn = 2 };
+	struct rdmap *r;
+	u32 len;
+
+	for (len = 0; len < sizeof(octets); len++) {
+		r = open_rdmap();
+		KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, comes(r, h, octets, len));
+	}
+	r = open_rdmap();
+	KUNIT_EXPECT_EQ(test, IW_PEER_TERMINATE, comes(r, h, octets, len));
+	KUNIT_EXPECT_EQ(test, 1, (int)r->peer_layer);
+	KUNIT_EXPECT_EQ(test, 2, (int)r->peer_type);
+	KUNIT_EXPECT_EQ(test, 0u, told.taken);
+}
+
+static struct kunit_case rdmap_rx_cases[] = {
+	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),
+	KUNIT_CASE(cannot_be_invalidated),
+	KUNIT_CASE(program_hears_nothing),
+	KUNIT_CASE(requests_are_queued),
+	KUNIT_CASE(as_many_as_agreed),
+	KUNIT_CASE(source_is_looked_at),
+	KUNIT_CASE(queue_pair_has_no_right),
+	KUNIT_CASE(terminates),
+	{}
+};
+
+static struct kunit_suite rdmap_rx_suite = {
+	.name = "rdmap_rx",
+	.test_cases = rdmap_rx_cases,
+};
+
+kunit_test_suite(rdmap_rx_suite);
