@@ -111,13 +111,6 @@ void rdmap_sq_failed(struct rdmap *r, u32 slot)
 	posted.failed++;
 }
 
-void rdmap_fail(struct rdmap *r, enum iw_reason why)
-{
-	const struct iw_fault f = { .why = why };
-
-	ddp_stream_fail(&r->stream, &f);
-}
-
 static void failed(struct ddp_stream *s, const struct iw_fault *f)
 {
 	posted.failures++;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How a stream ends: drivers/rnic_sw/rdmap.c, the fault on one side, the Terminate that
+ * is due and what the verbs hear on the other.
+ */
+#include <kunit/test.h>
+
+#include "../../../../drivers/rnic_sw/rdmap.h"
+
+static struct {
+	u32		events, downs;
+	enum iw_reason	why;
+} told;
+
+void rdmap_event(struct rdmap *r, const struct iw_fault *f)
+{
+	told.events++;
+	told.why = f->why;
+}
+
+void rdmap_down(struct rdmap *r, enum iw_reason why)
+{
+	told.downs++;
+}
+
+static struct rdmap *open_rdmap(void)
+{
+	static struct rdmap r;
+
+	memset(&told, 0, sizeof(told));
+	rdmap_init(&r, NULL, NULL);
+	return &r;
+}
+
+static void expect_terminate(struct kunit *test, const struct rdmap *r,
+			     const u8 *octets, u32 len)
+{
+	KUNIT_EXPECT_TRUE(test, r->term_due);
+	KUNIT_ASSERT_EQ(test, len, (u32)r->term_len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(r->term, octets, len));
+}
+
+/* The first fault counts: it is told once, and its Terminate stays */
+static void expect_first(struct kunit *test, struct rdmap *r, enum iw_reason why,
+			 const u8 *octets, u32 len)
+{
+	rdmap_fail(r, why);
+	rdmap_fail(r, IW_MPA_MARKER);
+	KUNIT_EXPECT_EQ(test, 1u, told.events);
+	KUNIT_EXPECT_EQ(test, why, told.why);
+	expect_terminate(test, r, octets, len);
+}
+
+/* RDMAP-45, RDMAP-50, RDMAP-151, RDMAP-152: what nobody but us did wrong */
+static void our_own_fault(struct kunit *test)
+{
+	static const u8 catastrophic[4];
+
+	expect_first(test, open_rdmap(), IW_LOCAL_PROT, catastrophic, 4);
+	expect_first(test, open_rdmap(), IW_LOCAL_CQ, catastrophic, 4);
+}
+
+/* RDMAP-55, RDMAP-144, RDMAP-151, RDMAP-156: what the lower layer has found */
+static void lower_fault(struct kunit *test)
+{
+	static const u8 crc[4] = { 0x20, 0x02 };
+
+	expect_first(test, open_rdmap(), IW_MPA_CRC, crc, 4);
+}
+
+/* A program that ends it is no error, and the peer needs no Terminate to notice */
+static void no_fault(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap();
+
+	rdmap_fail(r, IW_LOCAL_ABORT);
+	KUNIT_EXPECT_EQ(test, 1u, told.events);
+	KUNIT_EXPECT_FALSE(test, r->term_due);
+	KUNIT_EXPECT_EQ(test, 0u, (u32)r->term_len);
+}
+
+/* A receive that may not be written is ours as well, though a segment has found it */
+static void receive_is_wrong(struct kunit *test)
+{
+	static const u8 catastrophic[4];
+	struct iw_fault f = {
+		.why = IW_LOCAL_PROT, .seg_len = 50, .ddp_len = 18,
+	};
+	struct rdmap *r = open_rdmap();
+
+	ddp_stream_fail(&r->stream, &f);
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_CATASTROPHIC, told.why);
+	expect_terminate(test, r, catastrophic, 4);
+}
+
+static const struct rdmap_rreq asked = {
+	.sink_stag = 1, .sink_to = 2, .len = 5000, .src_stag = 4, .src_to = 5,
+};
+
+/* RDMAP-47, RDMAP-153, RDMAP-155: a Read Request is quoted if it was wrong, only then */
+static void request_is_wrong(struct kunit *test)
+{
+	struct iw_fault f = {
+		.why = IW_RDMAP_P_BOUNDS, .seg_len = 46, .ddp_len = 18, .ddp = { 0x41, 0x41 },
+	};
+	u8 want[4 + 2 + 18 + RDMAP_RREQ_LEN] = { 0x01, 0x01, 0xe0, 0, 0, 46, 0x41, 0x41 };
+	struct rdmap *r = open_rdmap();
+
+	rdmap_rreq_encode(r->req, &asked);
+	memcpy(want + 24, r->req, RDMAP_RREQ_LEN);
+	r->bad_rreq = true;
+	ddp_stream_fail(&r->stream, &f);
+	expect_terminate(test, r, want, sizeof(want));
+
+	r = open_rdmap();
+	f.why = IW_DDP_U_TOO_LONG;
+	ddp_stream_fail(&r->stream, &f);
+	want[0] = 0x12;
+	want[1] = 0x05;
+	want[2] = 0xc0;
+	expect_terminate(test, r, want, 24);
+}
+
+/* RDMAP-49: memory that goes amid a Response; what is left of the request */
+static void source_goes(struct kunit *test)
+{
+	const struct rdmap_rreq left = {
+		.sink_stag = 1, .sink_to = 2050, .len = 2952, .src_stag = 4, .src_to = 2053,
+	};
+	struct iw_fault f = { .why = IW_DDP_T_STAG };
+	u8 want[4 + RDMAP_RREQ_LEN] = { 0x01, 0x00, 0x20 };
+	struct rdmap *r = open_rdmap();
+	struct rdmap_req req[3] = {};
+
+	rdmap_reqq_init(&r->irq, req, ARRAY_SIZE(req));
+	rdmap_reqq_push(&r->irq)->rreq = asked;
+	r->out = RDMAP_OUT_RESP;
+	r->stream.gone = 2048;
+	ddp_stream_fail(&r->stream, &f);
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, told.why);
+	rdmap_rreq_encode(want + 4, &left);
+	expect_terminate(test, r, want, sizeof(want));
+}
+
+/* RDMAP-140, RDMAP-141: as many as agreed, each way */
+static void depths(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap();
+	u16 ird = 9, ord = 9;
+
+	rdmap_depths(r, &ird, &ord);
+	KUNIT_EXPECT_EQ(test, 0, ird + ord);
+	KUNIT_ASSERT_EQ(test, 0, rdmap_set_depths(r, 3, 2));
+	rdmap_depths(r, &ird, &ord);
+	KUNIT_EXPECT_EQ(test, 3, (int)ird);
+	KUNIT_EXPECT_EQ(test, 2, (int)ord);
+	KUNIT_EXPECT_NOT_NULL(test, rdmap_reqq_push(&r->orq));
+	KUNIT_EXPECT_NOT_NULL(test, rdmap_reqq_push(&r->orq));
+	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&r->orq));
+	rdmap_destroy(r);
+	KUNIT_EXPECT_TRUE(test, rdmap_reqq_full(&r->orq));
+}
+
+static struct kunit_case rdmap_cases[] = {
+	KUNIT_CASE(our_own_fault),
+	KUNIT_CASE(lower_fault),
+	KUNIT_CASE(no_fault),
+	KUNIT_CASE(receive_is_wrong),
+	KUNIT_CASE(request_is_wrong),
+	KUNIT_CASE(source_goes),
+	KUNIT_CASE(depths),
+	{}
+};
+
+static struct kunit_suite rdmap_suite = {
+	.name = "rdmap",
+	.test_cases = rdmap_cases,
+};
+
+kunit_test_suite(rdmap_suite);
