@@ -121,7 +121,7 @@ modules_go() {
 
 needs_modules ksmbd cifs
 needs_programs fio ksmbd.mountd ksmbd.adduser
-t_case "SMB Direct: files are what was written" "DDP-126 RDMAP-104" data
+t_case "SMB Direct: files are what was written" "DDP-126" data
 t_case "SMB Direct: fsx" "" exercised
 t_case "SMB Direct: the link goes down and up under load" "" disturbed link_down_and_up
 t_case "SMB Direct: the device is deleted, and comes again" "" device_goes device

@@ -320,7 +320,7 @@ disk_goes() {
 
 # disk_cases CONSUMER
 disk_cases() {
-	t_case "$1: what is written is read" "DDP-126 RDMAP-104" disk_data
+	t_case "$1: what is written is read" "DDP-126" disk_data
 	t_case "$1: a file system" "" disk_file_system
 	t_case "$1: the link goes down and up under load" "" disk_under_load link_down_and_up
 	t_case "$1: the device is deleted under load" "" disk_goes device

@@ -358,7 +358,7 @@ const struct test conn_tests[] = {
 	T(nobody_listens, "MPA-132"),
 	T(depths, "MPA2-29 MPA2-32"),
 	T(depths_unlike, "MPA2-27 MPA2-29 MPA2-32 RDMAP-82"),
-	T(goodbye, "DDP-72 DDP-73 RDMAP-111"),
+	T(goodbye, "DDP-72 DDP-73"),
 	T(server_goodbye, "DDP-72"),
 	T(both_goodbye, ""),
 	T(gone, "DDP-78 MPA-132"),

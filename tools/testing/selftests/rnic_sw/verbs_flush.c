@@ -186,7 +186,7 @@ static void destroy_full(void)
 #define T(fn, rows)	CASE(#fn, fn, 0, rows)
 
 const struct test flush_tests[] = {
-	T(flush_posted, "DDP-82 RDMAP-111 RDMAP-126"),
+	T(flush_posted, "DDP-82 RDMAP-126"),
 	T(flush_late, ""),
 	T(flush_unconnected, "DDP-82"),
 	CASE("flush_race", flush_race, 60, "DDP-82"),

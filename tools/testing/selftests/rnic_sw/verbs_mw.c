@@ -538,17 +538,17 @@ static void left_open(void)
 #define T(fn, rows)	CASE("mw_" #fn, fn, 0, rows)
 
 const struct test mw_tests[] = {
-	T(type1, "DDP-125"),
+	T(type1, "DDP-125 RDMAP-176"),
 	T(type1_before, "DDP-125"),
 	T(type1_again, "DDP-117 RDMAP-175"),
 	T(type1_shut, "DDP-117"),
 	T(type1_remote_inv, "RDMAP-104 RDMAP-178 SEC-36"),
 	T(type2_other_inv, "RDMAP-102 RDMAP-104 RDMAP-161 RDMAP-173 SEC-12"),
-	T(rights_write, "RDMAP-170"),
-	T(rights_read, "RDMAP-170"),
-	T(zero_based, ""),
+	T(rights_write, "RDMAP-170 RDMAP-176"),
+	T(rights_read, "DDP-97 RDMAP-176"),
+	T(zero_based, "RDMAP-176"),
 	T(type2_stream,
-	  "DDP-109 DDP-112 DDP-114 DDP-118 DDP-124 RDMAP-173 SEC-3 SEC-10 SEC-12"),
+	  "DDP-109 DDP-112 DDP-114 DDP-118 DDP-124 RDMAP-14 RDMAP-173 SEC-3 SEC-10 SEC-12"),
 	T(type2_local_inv, "DDP-117"),
 	T(type2_shut_twice, "DDP-117"),
 	T(type2_remote_inv, "DDP-37 DDP-68 DDP-117 RDMAP-8 RDMAP-103"),

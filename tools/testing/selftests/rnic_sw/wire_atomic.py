@@ -284,7 +284,7 @@ def atomic_queue(w):
 
 
 @case("memory that goes while an atomic waits; a Send overtakes that",
-      "EXT-62 EXT-64 EXT-85 EXT-92 RDMAP-123 RDMAP-129")
+      "EXT-62 EXT-64 EXT-85 EXT-92 RDMAP-115 RDMAP-123 RDMAP-129")
 def goes_before(w):
     source, word = w.shared(BIG, "r"), w.region(64, "la")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)],

@@ -16,7 +16,7 @@ ALWAYS = "DDP-80 DDP-82 DDP-84 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
          "RDMAP-36 RDMAP-37 RDMAP-40 RDMAP-112 RDMAP-144 RDMAP-145 " \
          "RDMAP-147 RDMAP-151 RDMAP-153 RDMAP-156 DDP-10 RDMAP-5 RDMAP-105 RDMAP-106 " \
          "RDMAP-148 RDMAP-149 RDMAP-150 RDMAP-39 RDMAP-42 RDMAP-43 RDMAP-44 " \
-         "RDMAP-54"
+         "RDMAP-54 RDMAP-2"
 
 TAGGED = [
     Row("unknown STag", "DDP-30 DDP-96 DDP-107 " + ALWAYS, (1, 1, 0),
@@ -33,17 +33,17 @@ TAGGED = [
         "ddp_tagged_stag", lambda s: [s.write(s.local.rkey)]),
     Row("queue pair without the right", "DDP-97", (1, 1, 0),
         "ddp_tagged_stag", lambda s: [s.write()], rights="r"),
-    Row("TO one below the region", "DDP-98 DDP-116", (1, 1, 1),
+    Row("TO one below the region", "DDP-98 DDP-116 RDMAP-174", (1, 1, 1),
         "ddp_tagged_bounds", lambda s: [s.write(to=BASE - 1)]),
     Row("TO at the region's end", "DDP-98", (1, 1, 1), "ddp_tagged_bounds",
         lambda s: [s.write(to=BASE + SIZE, length=1)]),
     Row("TO far beyond", "DDP-98", (1, 1, 1), "ddp_tagged_bounds",
         lambda s: [s.write(to=BASE + (1 << 32))]),
-    Row("one octet past the end", "DDP-99 DDP-116 DDP-125", (1, 1, 1),
+    Row("one octet past the end", "DDP-99 DDP-116 DDP-125 RDMAP-174", (1, 1, 1),
         "ddp_tagged_bounds",
         lambda s: [s.write(to=BASE + SIZE - 15)]),
-    Row("another protection domain", "DDP-109 DDP-111 DDP-123", (1, 1, 2),
-        "ddp_tagged_assoc", lambda s: [s.write(s.foreign.rkey)]),
+    Row("another protection domain", "DDP-109 DDP-111 DDP-123 RDMAP-172",
+        (1, 1, 2), "ddp_tagged_assoc", lambda s: [s.write(s.foreign.rkey)]),
     Row("TO wraps", "DDP-100", (1, 1, 3), "ddp_tagged_wrap",
         lambda s: [s.write(to=TOP - 1, length=2)]),
     *[Row(f"DV {dv}", "DDP-25 MPA-151", (1, 1, 4), "ddp_tagged_version",
@@ -101,7 +101,7 @@ UNTAGGED = [
         "ddp_untagged_mo", lambda s: [s.send(mo=1)]),
     Row("MO 0xFFFFFFFF", "DDP-92", (1, 2, 4), "ddp_untagged_mo",
         lambda s: [s.send(mo=0xFFFFFFFF)]),
-    Row("one octet too long", "DDP-93 RDMAP-93", (1, 2, 5),
+    Row("one octet too long", "DDP-93 RDMAP-93 RDMAP-44 RDMAP-153", (1, 2, 5),
         "ddp_untagged_too_long", lambda s: [s.send(RECV + 1)],
         status=LEN_ERR),
     *[Row(f"DV {dv}, untagged", "DDP-25", (1, 2, 6), "ddp_untagged_version",
@@ -160,7 +160,7 @@ RDMAP = [
         lambda s: [s.send(opcode=rdmap.SEND_INV,
                           ulp32=s.target.rkey ^ 0x5A5A5A00)]),
     Row("Invalidate STag of another protection domain",
-        "RDMAP-102 RDMAP-104 RDMAP-161", (0, 1, 9),
+        "RDMAP-102 RDMAP-104 RDMAP-161 RDMAP-47", (0, 1, 9),
         "rdmap_invalidate_assoc",
         lambda s: [s.send(opcode=rdmap.SEND_SE_INV, ulp32=s.foreign.rkey)]),
     Row("Invalidate STag of an ordinary region", "RDMAP-104 RDMAP-178",

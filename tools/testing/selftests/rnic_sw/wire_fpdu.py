@@ -106,7 +106,7 @@ for octet in (2, 3, 4, 15, 16, 40, 41, 42, 44, 47):
     for side in "responder", "initiator":
         add(f"{side}: bit changed in octet {octet} of a Write",
             "MPA-54 MPA-69 MPA-71 MPA-133 MPA-142 MPA-143 DDP-7 DDP-79 "
-            "DDP-81 DDP-85 RDMAP-55",
+            "DDP-81 DDP-85 RDMAP-55 RDMAP-144",
             crc_error, role=side, place=octet)
 
 

@@ -59,7 +59,7 @@ for segment in (1460, 1448, 1000, 536, 203):
         add(f"EMSS {segment}" + with_markers * ", with markers",
             "MPA-3 MPA-4 MPA-5 MPA-55 MPA-56 MPA-58 MPA-62 DDP-1 DDP-17 DDP-18 "
             "DDP-19 DDP-22 DDP-24 DDP-26 DDP-27 DDP-29 DDP-31 DDP-33 DDP-47 "
-            "DDP-49 DDP-52 DDP-53 DDP-60 RDMAP-56 RDMAP-62",
+            "DDP-49 DDP-52 DDP-53 DDP-60 RDMAP-19 RDMAP-21 RDMAP-56 RDMAP-62",
             sizes_sent, mss=segment, markers=with_markers)
 add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60",
     sizes_sent, mss=88, markers=False)
