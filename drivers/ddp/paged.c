@@ -22,10 +22,15 @@ struct paged_copy {
 static bool find_run(const struct ddp_region *r, u64 to, bool write,
 		     struct ddp_run *run)
 {
-	if (r->ops)
-		return r->ops->run(r->mem, r->from + (to - r->base), write, run);
-	run->at = (void *)(uintptr_t)to;
-	run->lock = NULL;
+	if (!r->ops) {
+		run->at = (void *)(uintptr_t)to;
+		run->lock = NULL;
+		return true;
+	}
+	if (!r->ops->run(r->mem, r->from + (to - r->base), write, run))
+		return false;
+	/* whoever takes it away waits for us */
+	lockdep_assert_held_read(run->lock);
 	return true;
 }
 

@@ -106,6 +106,8 @@ static bool __forget_pages(struct odp_chunk *c, const struct odp_span *s)
 	bool any = false;
 	u32 i;
 
+	/* whoever copies is through */
+	lockdep_assert_held_write(&c->gate.lock);
 	for (i = s->first; i < s->first + s->pages; i++) {
 		any |= c->page[i];
 		c->page[i] = 0;

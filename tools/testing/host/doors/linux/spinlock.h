@@ -20,6 +20,7 @@
 #define read_lock(l)		((void)(l)->readers++)
 #define read_unlock(l)		((void)(l)->readers--)
 #define lockdep_assert_held(l)	((void)(l))
+#define lockdep_assert_held_read(l)	((void)(l))
 #define local_bh_disable()	do { } while (0)
 #define local_bh_enable()	do { } while (0)
 
