@@ -16,34 +16,72 @@
 #define PAGES	8u
 #define TIMES	12u
 
-/* mremap: another mapping of the same file comes to where the first one was ----- */
+/* mremap: other pages, with the same in them, come to where the first ones were --- */
 
-static int file_of_client, file_of_server;
-static const struct buf *client;
+#define SAME	7u
+
+struct mover {
+	struct buf	*b;
+	bool		stop;
+	uint32_t	times;
+};
 
 static void move_over(struct buf *b)
 {
-	const int fd = b == client ? file_of_client : file_of_server;
-	void *other = mmap(NULL, b->len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct buf other;
 
-	CHECK(other != MAP_FAILED, "%m");
-	CHECK(mremap(other, b->len, b->len, MREMAP_MAYMOVE | MREMAP_FIXED, b->at) == b->at,
-	      "%m");
+	pages_new(&other, b->len / page_size());
+	buf_fill(&other, 0, other.len, SAME);
+	CHECK(mremap(other.at, other.len, other.len, MREMAP_MAYMOVE | MREMAP_FIXED, b->at) ==
+	      b->at, "%m");
+}
+
+static void *keep_moving(void *arg)
+{
+	struct mover *m = arg;
+
+	while (!__atomic_load_n(&m->stop, __ATOMIC_ACQUIRE)) {
+		move_over(m->b);
+		__atomic_add_fetch(&m->times, 1, __ATOMIC_RELAXED);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* What the server has is fetched, and is sent */
+static void taken_from(struct desk *d)
+{
+	buf_clear(&d->c);
+	do_job(&d->p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c, .len = d->c.len,
+		.raddr = (uintptr_t)d->s.at, .rkey = d->s.mr->rkey });
+	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_READ);
+	buf_has(&d->c, 0, d->c.len, SAME);
+	buf_clear(&d->c);
+	do_recv(&d->p.c, 2, &d->c, 0, d->c.len);
+	do_send(&d->p.s, 3, &d->s, 0, d->s.len);
+	want_recv(d->p.c.rcq, 2, d->c.len);
+	want_ok(d->p.s.scq, 3, IBV_WC_SEND);
+	buf_has(&d->c, 0, d->c.len, SAME);
 }
 
 static void moved_under(void)
 {
+	const uint32_t n = rounds(100);
+	struct mover m = {};
+	pthread_t thread;
 	struct desk d;
+	uint32_t i;
 
-	odp_pair(&d.p, &(struct opts){});
-	client = &d.c;
-	file_of_client = new_file(PAGES);
-	file_of_server = new_file(PAGES);
-	pages_map(&d.c, PAGES, file_of_client);
-	pages_map(&d.s, PAGES, file_of_server);
-	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
-	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	trade_under(&d, d.s.len, rounds(TIMES) ?: 1, move_over);
+	odp_desk_own(&d, PAGES);
+	buf_fill(&d.s, 0, d.s.len, SAME);
+	m.b = &d.s;
+	CHECK(!pthread_create(&thread, NULL, keep_moving, &m), "%m");
+	for (i = 0; i < n || __atomic_load_n(&m.times, __ATOMIC_RELAXED) < 10; i++)
+		taken_from(&d);
+	__atomic_store_n(&m.stop, true, __ATOMIC_RELEASE);
+	CHECK(!pthread_join(thread, NULL), "%m");
+	printf("# moved %u times under %u messages\n", m.times, 2 * i);
 	odp_close(&d);
 }
 
