@@ -354,11 +354,13 @@ static bool add_fpdu(struct mpa_conn *c)
 	if (!write_fpdu(c, wire)) {
 		cut_back(&c->out, len);
 		c->tx_pos = pos;
+		/* nothing goes on behind it */
+		c->seg.left = 0;
 	}
 	return true;
 }
 
-/* Behind a full segment: as many full ones as its message has, and the batch room for */
+/* Behind a segment: as many full ones as its message has, and the batch room for */
 static void add_run(struct mpa_conn *c, u32 mulpdu, u32 room)
 {
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
@@ -408,6 +410,8 @@ bool mpa_frame_batch(struct mpa_conn *c, u32 emss)
 	if (!ddp_tx_begin(c->tx_stream))
 		c->have_seg = false;
 	ok = fill_batch(c, emss);
+	/* who has nothing to send may have nothing for long, and keeps no memory */
+	cut_back(&c->out, c->out.len);
 	ddp_tx_end(c->tx_stream);
 	return ok;
 }
