@@ -527,6 +527,8 @@ enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 
 	if (!may_register(mr, wr, s))
 		return IW_LOCAL_PROT;
+	/* another queue pair may still wait for the last use of what it has invalidated */
+	ddp_region_revoke(&mr->region);
 	set_blocks(mr);
 	mr->region.base = wr->raddr;
 	mr->region.length = wr->compare_add;
