@@ -135,14 +135,14 @@ static bool is_busy(const bool *busy)
  * ddp_stream_settle - wait until nothing is placed or read any more
  * @s: a stream that has failed
  *
- * Either runner may still be in the middle of something, with BH off: the rx
- * runner of a segment, the tx runner of a batch.  Sleeps: with PREEMPT_RT it
- * may be preempted, and by us.  litmus: settle
+ * Either runner may still be in the middle of something, with BH off: of a run,
+ * or of a batch.  Sleeps: with PREEMPT_RT it may be preempted, and by us.
+ * litmus: settle
  */
 void ddp_stream_settle(struct ddp_stream *s)
 {
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
-	/* pairs with the barriers in ddp_rx_enter() and in ddp_tx_begin() */
+	/* pairs with the barriers in ddp_rx_begin(), ddp_rx_enter() and ddp_tx_begin() */
 	smp_mb();
 	while (is_busy(&s->rx_busy) || is_busy(&s->tx_busy))
 		usleep_range(5, 50);
