@@ -316,6 +316,9 @@ def check():
         if ident not in rows:
             yield f"{where}: {ident} is no requirement"
     yield from check_reasons(rows, reasons, cited)
+    broken = sum(words[0] == BROKEN for words in reasons.values())
+    if f" {broken} MUSTs do not hold" not in " ".join((TREE / "README.md").read_text().split()):
+        yield f"README.md does not say that {broken} MUSTs do not hold"
 
 
 def run_check():
