@@ -17,6 +17,10 @@
 	__atomic_compare_exchange_n(p, &_old, new, false,		\
 				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);	\
 	_old; })
+#define try_cmpxchg(p, old, new)					\
+	__atomic_compare_exchange_n(p, old, new, false,			\
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+#define smp_wmb()	__atomic_thread_fence(__ATOMIC_RELEASE)
 
 #define test_bit(nr, p)		(READ_ONCE(*(p)) >> (nr) & 1)
 #define set_bit(nr, p)		((void)__atomic_fetch_or(p, 1ul << (nr), \

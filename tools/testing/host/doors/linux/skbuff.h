@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_SKBUFF_H
+#define _HOST_DOORS_SKBUFF_H
+
+#include <linux/types.h>
+
+#define GFP_ATOMIC	0u
+#define __GFP_NOWARN	0u
+
+/* Pages are the test's: who gets them, and who has not given them back */
+struct page {
+	int	refs;
+	u32	size;
+	u8	octets[];
+};
+
+struct page_frag {
+	struct page	*page;
+	u32		offset;
+	u32		size;
+};
+
+bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp);
+void put_page(struct page *page);
+
+static inline void get_page(struct page *page)
+{
+	page->refs++;
+}
+
+#define page_ref_count(page)		((page)->refs)
+#define page_address(page)		((void *)(page)->octets)
+#define page_is_pfmemalloc(page)	((void)(page), false)
+
+#endif

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Messages to octets for TCP: drivers/mpa/frame.c over drivers/ddp/{tx,place}.c,
+ * between memory and pages of the test's.  Each batch is compared, octet for octet,
+ * with what the RFCs say, written the slow way (frame_want.c).
+ */
+#include <kunit/test.h>
+#include <linux/skbuff.h>
+
+#include "../../../../drivers/mpa/fpdu.h"
+#include "frame.h"
+
+#define EMSS		1448
+#define PAYLOAD		1428		/* of a full tagged segment then */
+
+/* TCP ----------------------------------------------------------------------- */
+
+/* What it has been given, and somebody may still look at */
+static struct {
+	struct mpa_out	out;
+	u8		octets[OCTETS];
+} tcp;
+
+/* Where octets of a batch differ from those, or its length */
+static u32 differs(const struct mpa_out *o, const u8 *octets)
+{
+	const struct bio_vec *v = o->vec;
+	u32 i, at = 0;
+
+	for (i = 0; i < o->len; i++, at++) {
+		if (at == v->bv_len) {
+			v++;
+			at = 0;
+		}
+		if (v->bv_page->octets[v->bv_offset + at] != octets[i])
+			break;
+	}
+	return i;
+}
+
+/* It lets go of the last batch, which nobody has touched since */
+static void tcp_done(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, tcp.out.len, differs(&tcp.out, tcp.octets));
+	while (tcp.out.n)
+		put_page(tcp.out.vec[--tcp.out.n].bv_page);
+	tcp.out.len = 0;
+}
+
+static void tcp_takes(struct kunit *test)
+{
+	struct mpa_out *o = &world.c.out;
+	u32 i;
+
+	for (i = 0; i < o->n; i++)
+		get_page(o->vec[i].bv_page);
+	tcp_done(test);
+	tcp.out = *o;
+	memcpy(tcp.octets, want.octets, want.len);
+	mpa_frame_drop(&world.c);
+}
+
+/* Batches ------------------------------------------------------------------- */
+
+/* What a connection has of pages are those with octets in them */
+static void expect_no_room(struct kunit *test)
+{
+	const struct mpa_out *o = &world.c.out;
+	u32 i, octets = 0;
+
+	for (i = 0; i < o->n; i++) {
+		KUNIT_ASSERT_GT(test, o->vec[i].bv_len, 0u);
+		octets += o->vec[i].bv_len;
+	}
+	KUNIT_ASSERT_EQ(test, o->len, octets);
+	KUNIT_ASSERT_EQ(test, 0u, o->room);
+}
+
+static void expect_within_bounds(struct kunit *test, u32 emss)
+{
+	const struct mpa_out *o = &world.c.out;
+	u32 most = max_t(u32, MPA_BATCH, 2 * emss), octets = 0, i;
+
+	/* too small a segment for the smallest FPDU */
+	if (emss < MPA_MULPDU_MIN + 16)
+		most += MPA_MULPDU_MIN + 16;
+	KUNIT_EXPECT_LE(test, o->len, most);
+	KUNIT_ASSERT_LE(test, (u32)o->n, (u32)MPA_OUT_VECS);
+	for (i = 0; i < o->n; i++) {
+		KUNIT_ASSERT_LE(test, o->vec[i].bv_offset + o->vec[i].bv_len,
+				o->vec[i].bv_page->size);
+		octets += o->vec[i].bv_len;
+	}
+	KUNIT_ASSERT_EQ(test, o->len + o->room, octets);
+	KUNIT_EXPECT_EQ(test, 0, world.uses);
+	KUNIT_EXPECT_NULL(test, world.s.tx_held);
+}
+
+/* The batch is what the messages come to; those in it have gone */
+static void expect_octets(struct kunit *test, u32 mulpdu)
+{
+	const struct mpa_out *o = &world.c.out;
+
+	want.len = 0;
+	while (want.len < o->len) {
+		KUNIT_ASSERT_LT(test, world.gone, world.n);
+		put_fpdu(&world.messages[world.gone], world.pulled_by);
+		world.pulled_by = mulpdu;
+	}
+	KUNIT_ASSERT_EQ(test, want.len, o->len);
+	KUNIT_ASSERT_EQ(test, o->len, differs(o, want.octets));
+	KUNIT_ASSERT_EQ(test, want.pos, world.c.tx_pos);
+}
+
+static bool batch(struct kunit *test, u32 emss)
+{
+	u32 mulpdu = mpa_mulpdu(emss, world.c.tx_markers);
+	bool ok;
+
+	if (!world.c.have_seg)
+		world.pulled_by = mulpdu;
+	ok = mpa_frame_batch(&world.c, emss);
+	expect_within_bounds(test, emss);
+	expect_octets(test, mulpdu);
+	KUNIT_EXPECT_TRUE(test, ok || (world.short_of && !world.c.out.len));
+	return ok;
+}
+
+/* All messages, by an EMSS that may change each time; 0: it does */
+static void send_all(struct kunit *test, u32 emss)
+{
+	static const u32 sizes[] = { 60, 150, 536, 1448, 1461, 8948, 32000, 70000 };
+	u32 batches = 0;
+
+	while (world.gone < world.n) {
+		KUNIT_ASSERT_LT(test, batches++, 10000u);
+		batch(test, emss ?: sizes[roll(ARRAY_SIZE(sizes))]);
+		if (!world.short_of)
+			expect_no_room(test);
+		tcp_takes(test);
+		if (roll(2))
+			comes();
+		world.there[roll(BLOCKS)] = false;
+	}
+	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_EQ(test, 0u, world.c.out.len);
+	KUNIT_EXPECT_EQ(test, 0u, (u32)world.c.out.n);
+}
+
+static void close_conn(struct kunit *test)
+{
+	mpa_frame_drop(&world.c);
+	tcp_done(test);
+	mpa_frame_exit();
+	KUNIT_EXPECT_EQ(test, 0u, world.pages);
+}
+
+/* Cases --------------------------------------------------------------------- */
+
+/* Each octet, of whatever is sent, into whatever segments */
+static void any_messages(struct kunit *test)
+{
+	u32 seed;
+
+	for (seed = 0; seed < 24; seed++) {
+		open_conn(seed, seed & 1, seed & 2);
+		world.page_size = seed & 4 ? BLOCK : 8 * BLOCK;
+		world.at_once = seed & 8;
+		while (world.n < MESSAGES)
+			add_any();
+		send_all(test, 0);
+		KUNIT_EXPECT_EQ(test, 0u, world.failed);
+		close_conn(test);
+	}
+}
+
+/* A page cannot be had now and then: nothing is lost by it */
+static void little_memory(struct kunit *test)
+{
+	u32 seed;
+
+	for (seed = 0; seed < 12; seed++) {
+		open_conn(seed, seed & 1, true);
+		world.page_size = seed & 2 ? BLOCK : 8 * BLOCK;
+		world.short_of = 2 + seed;
+		while (world.n < MESSAGES)
+			add_any();
+		send_all(test, 0);
+		close_conn(test);
+	}
+}
+
+/* A region is asked for once for the FPDUs in the middle, however many they are */
+static void many_at_once(struct kunit *test)
+{
+	u32 tagged;
+
+	for (tagged = 0; tagged < 2; tagged++) {
+		open_conn(tagged, false, true);
+		world.page_size = 16 * BLOCK;
+		add_piece(add_message(tagged), BLOCKED, 5, 60000);
+		send_all(test, EMSS);
+		KUNIT_EXPECT_LE(test, world.asked, 3u);
+		close_conn(test);
+	}
+}
+
+/* So many pages and no more, however small they are */
+static void small_pages(struct kunit *test)
+{
+	open_conn(1, false, true);
+	world.page_size = BLOCK / 4;
+	add_piece(add_message(true), BLOCKED, 5, 200000);
+	send_all(test, EMSS);
+	close_conn(test);
+}
+
+static void open_large(u32 stag)
+{
+	open_conn(1, false, true);
+	add_piece(add_message(true), stag, 5, 60000);
+}
+
+/* No run behind a segment without memory: what it would go into is not taken */
+static void expect_idle(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_EQ(test, 0u, world.c.out.len);
+	KUNIT_EXPECT_EQ(test, 0u, (u32)world.c.out.n);
+	KUNIT_EXPECT_EQ(test, 0u, world.c.out.room);
+	KUNIT_EXPECT_EQ(test, 1u, world.made);
+}
+
+static void revoked(struct kunit *test)
+{
+	open_large(BLOCKED);
+	regions[0].valid = false;
+	expect_idle(test);
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	close_conn(test);
+}
+
+static void not_there(struct kunit *test)
+{
+	open_large(PAGED);
+	world.there[0] = false;
+	expect_idle(test);
+	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+	comes();
+	send_all(test, EMSS);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	close_conn(test);
+}
+
+/* It comes at once: the segment is the next one again, by itself */
+static void there_again(struct kunit *test)
+{
+	open_large(PAGED);
+	world.there[0] = false;
+	world.at_once = true;
+	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_EQ(test, (u32)PAYLOAD, world.again);
+	KUNIT_EXPECT_EQ(test, world.n, world.gone);
+	close_conn(test);
+}
+
+/* A run that ends early, and the batch with it, has what was written and no more */
+static void run_stops_short(struct kunit *test)
+{
+	open_large(PAGED);
+	world.there[3] = false;
+	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_EQ(test, (3u * BLOCK - SKIP - 5) / PAYLOAD * EMSS, world.c.out.len);
+	expect_no_room(test);
+	tcp_takes(test);
+	comes();
+	send_all(test, EMSS);
+	close_conn(test);
+}
+
+/* The same where its memory ends, and what follows it was revoked */
+static void rest_revoked(struct kunit *test)
+{
+	open_large(PAGED);
+	add_piece(&world.messages[0], BLOCKED, 5, 60000);
+	world.messages[0].sge[0].len = 10000;
+	world.messages[0].buf.len = 70000;
+	regions[0].valid = false;
+	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_EQ(test, 10000u / PAYLOAD * EMSS, world.c.out.len);
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	expect_no_room(test);
+	close_conn(test);
+}
+
+/* Many at once are as many as may be read: those before the region's end go */
+static void out_of_bounds(struct kunit *test)
+{
+	open_conn(1, false, true);
+	add_piece(add_message(true), BLOCKED, LENGTH - 30000, 60000);
+	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_EQ(test, 30000u / PAYLOAD * EMSS, world.c.out.len);
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	expect_no_room(test);
+	close_conn(test);
+}
+
+/* The peer has ended it, after the first segment and before the others */
+static void fails_meanwhile(struct kunit *test)
+{
+	open_large(BLOCKED);
+	world.fails_at = 1;
+	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+	KUNIT_EXPECT_EQ(test, (u32)EMSS, world.c.out.len);
+	expect_no_room(test);
+	close_conn(test);
+}
+
+static struct kunit_case mpa_frame_cases[] = {
+	KUNIT_CASE(any_messages),
+	KUNIT_CASE(little_memory),
+	KUNIT_CASE(many_at_once),
+	KUNIT_CASE(small_pages),
+	KUNIT_CASE(revoked),
+	KUNIT_CASE(not_there),
+	KUNIT_CASE(there_again),
+	KUNIT_CASE(run_stops_short),
+	KUNIT_CASE(rest_revoked),
+	KUNIT_CASE(out_of_bounds),
+	KUNIT_CASE(fails_meanwhile),
+	{}
+};
+
+static struct kunit_suite mpa_frame_suite = {
+	.name = "mpa_frame",
+	.test_cases = mpa_frame_cases,
+};
+
+kunit_test_suite(mpa_frame_suite);
