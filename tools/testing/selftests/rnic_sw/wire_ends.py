@@ -6,8 +6,8 @@ import contextlib
 import random
 import time
 
-from wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, QPS_ERR, REQ_ERR, SUCCESS,
-                  Async, Refused, both, case, check, in_both_roles, rdmap, read,
+from wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, QP_FATAL, QPS_ERR, REQ_ERR,
+                  SUCCESS, Async, Refused, both, case, check, in_both_roles, rdmap, read,
                   run, same, write)
 from wire_kernel import failing
 
@@ -61,17 +61,20 @@ def terminate_in(w, role, make):
 
 for words, maker in TERMINATES:
     in_both_roles(f"a Terminate {words}",
-                  "RDMAP-41 RDMAP-107 RDMAP-108 RDMAP-109 RDMAP-113 "
-                  "RDMAP-145 DDP-104", terminate_in, make=maker)
+                  "RDMAP-41 RDMAP-107 RDMAP-108 RDMAP-109 RDMAP-145 RDMAP-146 "
+                  "DDP-104", terminate_in, make=maker)
 
 
 def terminate_cut(w, role, length):
     link = both(w, role)
     full = rdmap.Terminate(1, 2, 5, 24, good_segment().header())
-    link.peer.put_segment(full.segment(payload=full.pack()[:length]))
-    how, _ = link.peer.wait_end()
-    same("the end", how, "fin")
-    w.mate.need(Async, conn=link.conn)
+    bad = full.segment(payload=full.pack()[:length])
+    with w.counted(end_rdmap_operation=1, rx_terminates=1, tx_terminates=1):
+        link.peer.put_segment(bad)
+        term = link.peer.get_terminate()
+        same("Terminate", (term.what, term.ddp), ((0, 2, 0xFF), bad.header()))
+        link.ended("fin")
+    w.mate.need(Async, conn=link.conn, event=QP_FATAL)
     same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
 
 
@@ -85,21 +88,25 @@ def terminate_busy(w, role):
     memory = w.shared(BIG, "l")
     link = both(w, role, recvs=[(memory, 64)] * 64)
     for wr in range(100, 164):
-        link.post("write", memory, 65536, wr, 1, 2)
+        link.post("write", memory, BIG, wr, 1, 2)
     link.peer.put_segment(rdmap.Terminate(0, 2, 6).segment())
     w.mate.need(Async, conn=link.conn, event=REQ_ERR)
     for wr in range(1, 65):
         link.wc(wr=wr, status=FLUSHED)
-    for wr in range(100, 164):
-        link.wc(wr=wr)
+    statuses = [link.wc(wr=wr).status for wr in range(100, 164)]
+    same("the last one", statuses[-1], FLUSHED)
+    same("in order: good ones first", statuses,
+         sorted(statuses, key=lambda status: status != SUCCESS))
+    _, before = link.peer.wait_end()
+    check(f"it goes on for {len(before)} octets", len(before) < 32 * BIG)
 
 
-in_both_roles("a Terminate to one who is busy", "RDMAP-108 RDMAP-111",
-              terminate_busy)
+in_both_roles("a Terminate to one who is busy",
+              "RDMAP-108 RDMAP-111 RDMAP-113 RDMAP-145", terminate_busy)
 
 
 @case("a Terminate does not wait for what is posted",
-      "RDMAP-154 RDMAP-112 DDP-83 RDMAP-111")
+      "RDMAP-154 RDMAP-112 DDP-83 RDMAP-111 RDMAP-145")
 def terminate_overtakes(w):
     memory = w.shared(BIG, "l")
     link = w.initiate(peer=w.narrow())

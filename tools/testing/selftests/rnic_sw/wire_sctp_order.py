@@ -88,7 +88,7 @@ def placed_early(w, role):
 
 
 in_both_roles("a Write ahead of its turn is placed, a Send waits",
-              "SCTPDDP-66 SCTPDDP-65", placed_early)
+              "SCTPDDP-66 SCTPDDP-65 RDMAP-116", placed_early)
 
 
 @case("long messages thoroughly shuffled", "SCTPDDP-65 SCTPDDP-66")
@@ -119,6 +119,25 @@ def reads(w):
         request.segment(msn) for msn, request in enumerate(requests, 1)))
     for request in requests:
         same("sink", link.peer.get_segment().stag, request.sink_stag)
+
+
+@case("a Read Request ahead of its turn waits, also of nothing",
+      "SCTPDDP-66 RDMAP-122 RDMAP-128 RDMAP-135")
+def read_ahead(w):
+    memory = w.shared(4096, "lrw")
+    link = w.initiate()
+    for turn, size in enumerate((16, 0, 4096, 0)):
+        data = pattern(size, turn)
+        first = link.peer.next_ssn()
+        link.peer.read(rdmap.ReadRequest(0x1000, turn, size, memory.rkey,
+                                         memory.addr))
+        w.quiet(link.peer)
+        link.peer.put_segment(
+            rdmap.write(memory.rkey, memory.addr, data[:1000]), ssn=first)
+        got = link.peer.get_message()
+        same("the Response", [(seg.ulp, seg.stag) for seg in got],
+             [(0x42, 0x1000)] * len(got))
+        same("data", b"".join(seg.payload for seg in got)[:1000], data[:1000])
 
 
 @case("a Read Response in any order", "SCTPDDP-65 SCTPDDP-66")
