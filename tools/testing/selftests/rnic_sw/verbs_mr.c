@@ -173,8 +173,10 @@ static bool source_goes(void)
 		failed = wc.status;
 	}
 	want_counted(&d.p.s, "end_rdmap_stag", was, failed);
-	if (failed)
+	if (failed) {
+		want_async(d.p.s.id->verbs, IBV_EVENT_QP_ACCESS_ERR, d.p.s.qp);
 		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	}
 	desk_free(&d);
 	return failed;
 }
