@@ -37,13 +37,23 @@ def crowd(w, number, end=math.inf):
     return peers
 
 
-@case("responder: silent initiators shut nobody out")
+def all_but(peers, most):
+    """So many of them are there still, at most; the others have been sent away, long
+    before their time for a Request is over."""
+    end = time.monotonic() + LATE
+    while len(left := [peer for peer in peers if peer.silent(0.001)]) > most:
+        check(f"{len(left)} of {len(peers)} wait", time.monotonic() < end)
+
+
+@case("responder: silent initiators shut nobody out", "SEC-25")
 def crowded(w):
     silent = crowd(w, CALLERS + 8)
     try:
         w.initiate()
         with w.second_address() as neighbour:
             w.initiate(peer=w.dial(source=neighbour))
+        check("there was a crowd", len(silent) > CALLERS)
+        all_but(silent, CALLERS)
     finally:
         for peer in silent:
             peer.reset()

@@ -45,6 +45,8 @@ RESPONDER = [
     ("IRD not negotiated", (NONE, 4), (3, 5), (5, NONE), "MPA2-36 MPA2-39"),
     ("neither negotiated", (NONE, NONE), (3, 5), (NONE, NONE),
      "MPA2-36 MPA2-37 MPA2-39"),
+    ("its program wants more than there is", (NONE - 1, NONE - 1), (TOLD, TOLD),
+     (LIMIT, LIMIT), "SEC-40"),
 ]
 
 
@@ -71,8 +73,10 @@ def responder_depths(w, asked, wants, answer):
     same("Reply's IRD, ORD", (got.ird, got.ord), answer)
     same("Reply's RTR flags", got.rtr, 0)
     link.cm("ESTABLISHED", status=0)
-    ird = wants[1]
-    ord_ = wants[0] if asked[0] == NONE else min(wants[0], asked[0])
+    ird = min(wants[1], LIMIT)
+    ord_ = min(wants[0], LIMIT)
+    if asked[0] != NONE:
+        ord_ = min(ord_, asked[0])
     same("IRD, ORD of the queue pair", depths_of(w, link), (ird, ord_))
 
 
@@ -214,6 +218,8 @@ INITIATOR = [
      "MPA2-36 MPA2-38 MPA2-40"),
     ("a large IRD raises nothing", (3, 4), (0x1234, 4), (4, 3),
      "MPA2-25 MPA2-68"),
+    ("its program wants more than there is", (TOLD, TOLD), (NONE - 1, LIMIT),
+     (LIMIT, LIMIT), "SEC-40"),
 ]
 
 
@@ -221,7 +227,7 @@ def initiator_depths(w, wants, answer, has):
     link = w.respond(lambda req: reply(*answer, req.rtr),
                      connect=(*wants, b""), status=None)
     same("Request's IRD, ORD", (w.request.ird, w.request.ord),
-         (wants[1], wants[0]))
+         (min(wants[1], LIMIT), min(wants[0], LIMIT)))
     event = link.cm("ESTABLISHED", status=0)
     same("event", (event.ord, event.ird), as_told(*answer))
     same("IRD, ORD of the queue pair", depths_of(w, link), has)

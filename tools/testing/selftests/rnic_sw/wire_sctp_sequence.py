@@ -83,7 +83,29 @@ def behind_terminate(w, role):
 
 
 in_both_roles("a segment behind the peer's Terminate",
-              "SCTPDDP-27 SCTPDDP-28 SCTPDDP-30 DDP-74", behind_terminate)
+              "SCTPDDP-27 SCTPDDP-28 SCTPDDP-30", behind_terminate)
+
+
+def behind_terminate_busy(w, role):
+    """The same while we have much to say: it is no graceful end any more, and
+    what has not left does not."""
+    memory, target = w.shared(BIG, "l"), w.shared(4096, "lw")
+    link = both(w, role)
+    for wr in range(4):
+        link.post("write", memory, BIG, wr, 0x1000, 0x22)
+    link.peer.get_segment()
+    with w.counted(end_sctp_sequence=1):
+        link.peer.terminate()
+        link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"late"))
+        link.cm("DISCONNECTED")
+    statuses = [link.wc(wr=wr).status for wr in range(4)]
+    same("the last Write", statuses[-1], FLUSHED)
+    target.untouched()
+    link.peer.wait_end()
+
+
+in_both_roles("a segment behind the peer's Terminate, amid work",
+              "SCTPDDP-28 SCTPDDP-30 DDP-74", behind_terminate_busy)
 
 
 def ahead_of_terminate(w, role):
@@ -138,6 +160,27 @@ def of_all_kinds(name, rows, function):
 
 of_all_kinds("the peer ends it, the association stays",
              "SCTPDDP-30 SCTPDDP-31 SCTPDDP-83 DDP-11 DDP-82", peer_ends)
+
+
+def peer_ends_first(w, role):
+    """The peer has said all, but takes what was posted to the last octet."""
+    memory = w.shared(BIG, "l")
+    link = both(w, role)
+    for wr in range(4):
+        link.post("write", memory, BIG, wr, 0x1000, 0x22)
+    with w.counted(end_peer_closed=1):
+        link.peer.terminate()
+        for wr in range(4):
+            same("octets", sum(len(seg.payload)
+                               for seg in link.peer.get_message()), BIG)
+        for wr in range(4):
+            link.wc(wr=wr, status=SUCCESS)
+        link.ended()
+        link.cm("DISCONNECTED", status=0)
+
+
+in_both_roles("the peer ends it: what is posted still leaves",
+              "SCTPDDP-31 DDP-75 DDP-76", peer_ends_first)
 
 
 def we_end(w, role, **call):
