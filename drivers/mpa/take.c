@@ -39,7 +39,10 @@ static void take_marker(struct mpa_take *t)
 	t->pos += sizeof(t->marker);
 }
 
-/* Octets that lie behind those summed so far */
+/*
+ * Octets that lie behind those summed so far.  The length field waits for what follows
+ * it, which is never a marker.
+ */
 static void mpa_take_sum(struct mpa_take *t)
 {
 	u32 end = min(t->got, covered(t));
@@ -89,8 +92,6 @@ void *mpa_take_want(struct mpa_take *t, u32 *len)
 	if (!left)
 		return NULL;
 	if (marker_due(t)) {
-		/* it stands behind them in the digest */
-		mpa_take_sum(t);
 		*len = sizeof(t->marker);
 		return t->marker;
 	}
