@@ -8,7 +8,7 @@
  * Mutation: ddp/bounds.c s/to + len < to/to + len + 1 < to/
  * Mutation: ddp/bounds.c s/len > r->length - off/to + len > r->base + r->length/
  * Mutation: ddp/bounds.c s/if (!smp_load_acquire(&r->valid))/if (0)/
- * Mutation: ddp/bounds.c s/rights & ~r->rights/!(rights \& r->rights)/
+ * Mutation: ddp/bounds.c s/rights & ~(r->rights | DDP_RECEIVED)/!(rights \& r->rights)/
  */
 #include "../../../drivers/ddp/bounds.h"
 #include "proof.h"
