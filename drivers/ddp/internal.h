@@ -25,6 +25,8 @@ enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
 				  struct ddp_wait *w);
 enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
 				 void *dst, struct ddp_wait *w);
+u32 ddp_paged_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
+		      u32 each, u32 n, struct ddp_wait *w);
 enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
 				   const void *src, struct ddp_wait *w);
 enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,

@@ -14,7 +14,11 @@
 /* One copy between such a region and something else */
 struct paged_copy {
 	struct ddp_llp	*llp;	/* where from; NULL: between it and @flat */
-	void		*flat;
+	void		*flat;	/* where the next octet goes or comes from */
+	u32		room;	/* so many have their place there */
+	u32		each;	/* and so many at each place behind it, */
+	u32		gap;	/* so far from the end of one to the next */
+	u32		done;	/* octets */
 	bool		write;	/* to the region */
 	bool		last;	/* its last octet after all others */
 };
@@ -58,19 +62,34 @@ static bool read_run(const struct paged_copy *c, const struct ddp_run *run,
 	return c->llp->ops->read(c->llp, run->at + most, 1);
 }
 
-static bool copy_run(const struct paged_copy *c, const struct ddp_run *run,
-		     bool whole)
+static void copy_flat(struct paged_copy *c, void *at, u32 len)
+{
+	u32 n;
+
+	for (; len; at += n, len -= n) {
+		n = min(len, c->room);
+		if (c->write)
+			memcpy(at, c->flat, n);
+		else
+			memcpy(c->flat, at, n);
+		c->flat += n;
+		c->room -= n;
+		if (!c->room) {
+			c->flat += c->gap;
+			c->room = c->each;
+		}
+	}
+}
+
+static bool copy_run(struct paged_copy *c, const struct ddp_run *run, bool whole)
 {
 	if (c->llp)
 		return read_run(c, run, whole);
-	if (c->write)
-		memcpy(run->at, c->flat, run->len);
-	else
-		memcpy(c->flat, run->at, run->len);
+	copy_flat(c, run->at, run->len);
 	return true;
 }
 
-/* Octets into or out of the region; @c->flat is moved on */
+/* Octets into or out of the region; @c is moved on */
 static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 				 struct paged_copy *c, struct ddp_wait *w)
 {
@@ -86,8 +105,7 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 		let_go(&run);
 		if (!ok)
 			return IW_UNREADABLE;
-		if (!c->llp)
-			c->flat += run.len;
+		c->done += run.len;
 		to += run.len;
 		left -= run.len;
 	}
@@ -130,9 +148,34 @@ enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
 enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
 				 void *dst, struct ddp_wait *w)
 {
-	struct paged_copy c = { .flat = dst };
+	struct paged_copy c = { .flat = dst, .room = len };
 
 	return paged_copy(r, to, len, &c, w);
+}
+
+/**
+ * ddp_paged_to_many - octets out of a region without blocks, to many places
+ * @r: the region, used
+ * @to: where in it
+ * @dst: the first place
+ * @stride: from one to the next
+ * @each: octets for each, no more than @stride
+ * @n: how many places
+ * @w: the runner's, to wait by
+ *
+ * What lies together in memory is looked for once, not for each place.
+ *
+ * Return: how many places have theirs; if not all, the next one's memory is missing.
+ */
+u32 ddp_paged_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
+		      u32 each, u32 n, struct ddp_wait *w)
+{
+	struct paged_copy c = {
+		.flat = dst, .room = each, .each = each, .gap = stride - each,
+	};
+
+	paged_copy(r, to, n * each, &c, w);
+	return c.done / each;
 }
 
 /**
@@ -148,7 +191,7 @@ enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
 enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
 				   const void *src, struct ddp_wait *w)
 {
-	struct paged_copy c = { .flat = (void *)src, .write = true };
+	struct paged_copy c = { .flat = (void *)src, .room = len, .write = true };
 
 	return paged_copy(r, to, len, &c, w);
 }

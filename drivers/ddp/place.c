@@ -85,6 +85,19 @@ static enum iw_reason region_to_flat(const struct ddp_region *r, u64 to,
 	return IW_OK;
 }
 
+/* To @n places, @each octets to each; how many have theirs */
+static u32 region_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
+			  u32 each, u32 n, struct ddp_wait *w)
+{
+	u32 i;
+
+	if (unlikely(!r->block))
+		return ddp_paged_to_many(r, to, dst, stride, each, n, w);
+	for (i = 0; i < n; i++)
+		region_to_flat(r, to + i * each, each, dst + i * stride, w);
+	return n;
+}
+
 static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
 				       u32 len, const void *src,
 				       struct ddp_wait *w)
@@ -306,7 +319,6 @@ u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		  u32 stride, u32 each, u32 n)
 {
 	struct ddp_sge m;
-	u32 i;
 
 	n = cursor_pieces(from, each, n, &m);
 	if (!n || plain_kernel_memory(s, m.stag) ||
@@ -314,14 +326,11 @@ u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		return 0;
 	/* ddp_fetch() asks for what is missing */
 	s->tx_wait.mute = true;
-	for (i = 0; i < n; i++)
-		if (region_to_flat(s->tx_held, m.addr + i * each, each,
-				   dst + i * stride, &s->tx_wait))
-			break;
+	n = region_to_many(s->tx_held, m.addr, dst, stride, each, n, &s->tx_wait);
 	s->tx_wait.mute = false;
 	ddp_hold_used(&s->tx_held);
-	from->off += i * each;
-	return i;
+	from->off += n * each;
+	return n;
 }
 
 /**

@@ -98,6 +98,38 @@ static void out_of_runs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.written);
 }
 
+/* Each run once, whichever places it goes to; nothing between the places */
+static void to_many_places(struct kunit *test)
+{
+	struct ddp_wait w = {};
+	u8 flat[3 * 16];
+	int i;
+
+	memset(flat, 0xee, sizeof(flat));
+	KUNIT_EXPECT_EQ(test, 3u, ddp_paged_to_many(&region, BASE + 4, flat, 16, 10,
+						    3, &w));
+	for (i = 0; i < 3 * 16; i++)
+		KUNIT_EXPECT_EQ(test, i % 16 < 10 ? FROM + 4 + i / 16 * 10 + i % 16 : 0xee,
+				(int)flat[i]);
+	KUNIT_EXPECT_EQ(test, 3u, world.runs);
+	KUNIT_EXPECT_EQ(test, 0u, world.written);
+}
+
+/* A place has all of its octets or does not count */
+static void not_to_all(struct kunit *test)
+{
+	struct ddp_wait w = { .mute = true };
+	u8 flat[4 * 10];
+
+	KUNIT_EXPECT_EQ(test, 2u, ddp_paged_to_many(&region, BASE + END - FROM - 25,
+						    flat, 10, 10, 4, &w));
+	KUNIT_EXPECT_EQ(test, END - 25, (int)flat[0]);
+	KUNIT_EXPECT_EQ(test, END - 25 + 19, (int)flat[19]);
+	KUNIT_EXPECT_EQ(test, 0u, world.brought);
+	KUNIT_EXPECT_EQ(test, 0u, ddp_paged_to_many(&region, BASE + END - FROM,
+						    flat, 10, 10, 4, &w));
+}
+
 static void into_runs(struct kunit *test)
 {
 	struct ddp_wait w = {};
@@ -198,6 +230,8 @@ static void atomics(struct kunit *test)
 
 static struct kunit_case paged_cases[] = {
 	KUNIT_CASE(out_of_runs),
+	KUNIT_CASE(to_many_places),
+	KUNIT_CASE(not_to_all),
 	KUNIT_CASE(into_runs),
 	KUNIT_CASE(last_octet_last),
 	KUNIT_CASE(llp_fails),
