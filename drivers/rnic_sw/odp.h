@@ -12,7 +12,7 @@
  * struct rnic_odp - memory of a program's
  * @b: what is alike about memory that is not pinned; @b.start: an address
  * @memcg: who pays for what is kept of it, or NULL
- * @chunks: struct odp_chunk by number; read under RCU
+ * @chunks: struct odp_chunk, counted from @b.start's on; read under RCU
  * @lock: chunks that come and go
  * @count: chunks there are
  * @next: where to look for one that can go

@@ -48,6 +48,12 @@ struct odp_chunk {
 
 /* What is there ------------------------------------------------------------- */
 
+/* In the region's table, which is flat as the region's first chunk is its first */
+static unsigned long place_of(const struct rnic_odp *o, unsigned long number)
+{
+	return number - (o->b.start >> CHUNK_SHIFT);
+}
+
 static bool suits(unsigned long page, bool write)
 {
 	return page & (write ? WRITABLE : THERE);
@@ -85,7 +91,7 @@ bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run)
 	struct odp_chunk *c;
 
 	/* BH off keeps the chunk: it goes after a grace period */
-	c = xa_load(&o->chunks, at >> CHUNK_SHIFT);
+	c = xa_load(&o->chunks, place_of(o, at >> CHUNK_SHIFT));
 	if (!c || !rnic_gate_enter(&c->gate))
 		return false;
 	if (!suits(c->page[i], write)) {
@@ -170,7 +176,7 @@ static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 {
 	const struct odp_span all = { .pages = ODP_CHUNK_PAGES };
 
-	xa_erase(&o->chunks, c->number);
+	xa_erase(&o->chunks, place_of(o, c->number));
 	o->count--;
 	rnic_gate_shut(&c->gate, true);
 	__forget_pages(c, &all);
@@ -187,7 +193,7 @@ static bool __make_room(struct rnic_odp *o)
 
 	for (n = 0; n < LOOKS; n++) {
 		c = xa_find(&o->chunks, &o->next, ULONG_MAX, XA_PRESENT);
-		o->next = c ? c->number + 1 : 0;
+		o->next = c ? place_of(o, c->number) + 1 : 0;
 		if (c && !c->users) {
 			__drop_chunk(o, c);
 			return true;
@@ -205,7 +211,8 @@ static int __insert(struct rnic_odp *o, struct odp_chunk *c)
 					   1ul << CHUNK_SHIFT, &notifier_ops);
 	if (err)
 		return err;
-	err = xa_err(xa_store(&o->chunks, c->number, c, GFP_KERNEL_ACCOUNT));
+	err = xa_err(xa_store(&o->chunks, place_of(o, c->number), c,
+			      GFP_KERNEL_ACCOUNT));
 	if (err)
 		mmu_interval_notifier_remove(&c->notifier);
 	return err;
@@ -237,7 +244,7 @@ static struct odp_chunk *get_chunk(struct rnic_odp *o, unsigned long number,
 	struct odp_chunk *c;
 
 	mutex_lock(&o->lock);
-	c = xa_load(&o->chunks, number);
+	c = xa_load(&o->chunks, place_of(o, number));
 	if (!c && make)
 		c = __new_chunk(o, number);
 	if (c)
