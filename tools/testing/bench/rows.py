@@ -39,7 +39,7 @@ CRCS = (*BOTH, "sctp")
 DEMAND = ", on demand"
 DEMAND_MOST = 1.15
 ON_DEMAND = [row._replace(name=row.name + DEMAND, args=["-o", *row.args], crcs=("off",),
-                          mtus=(65536,), bars={}, rival=None)
+                          bars={}, rival=None)
              for row in ROWS
              if row.name in ("write 64 KiB", "read 64 KiB", "write 64 B, lists of 16")]
 # A page that its Read finds away, beside one that is there
