@@ -146,7 +146,7 @@ bench:
 	@scripts/bench
 
 clock:
-	@scripts/clock
+	@scripts/clock --beside
 
 help:
 	@echo "make             the modules, for the kernel whose build directory is KDIR"

@@ -172,11 +172,11 @@ static void mark(struct run *r, struct mark *m)
 }
 
 /* Nothing is left on the way after a round */
-static void run_pings(struct run *r, struct mark *m)
+static void run_pings(struct run *r, struct mark *m, struct rounds *rounds)
 {
-	r->done = ping_until(&r->s, 0, now() + r->s.opt->warm);
+	r->done = ping_until(&r->s, 0, now() + r->s.opt->warm, rounds);
 	mark(r, &m[0]);
-	r->done = ping_until(&r->s, r->done, m[0].time + r->s.opt->secs);
+	r->done = ping_until(&r->s, r->done, m[0].time + r->s.opt->secs, rounds);
 	mark(r, &m[1]);
 	ping_end(&r->s, r->done);
 }
@@ -192,7 +192,7 @@ static void run_messages(struct run *r, struct mark *m)
 }
 
 void active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
-		 struct mark *m)
+		 struct mark *m, struct rounds *rounds)
 {
 	struct run *r = calloc(1, sizeof(*r));
 
@@ -207,7 +207,7 @@ void active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
 		fill_pattern(r->s.buf, r->s.window);
 	if (opt->op == OP_PING) {
 		post_recvs(&r->s, 0, 1);
-		run_pings(r, m);
+		run_pings(r, m, rounds);
 	} else {
 		run_messages(r, m);
 	}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """clock.py MEASURED BUDGET [--budget]: what measure.py found where time is
 instructions, as a table. With --budget the exit status is 1 if a row takes more than
-its budget, or failed."""
+its budget, or failed, or a ping beside a neighbour too long."""
 import json
 import os
 import sys
@@ -103,6 +103,26 @@ def print_many(measured):
               f"{1e6 / result['per_s']:.0f} each, {result['kib_each']:.1f} KiB")
 
 
+def waits_too_long(found):
+    """A ping of ours that failed, or that a neighbour keeps waiting."""
+    took = found["result"].get("round_us")
+    return found["who"] == "rnic_sw" and (
+        not took or any(us > most for us, most in zip(took[1:], rows.WITHIN)))
+
+
+def print_beside(measured):
+    """How long a round takes, alone and beside a neighbour; how many take too long."""
+    waits = 0
+    for found in measured.get("beside", ()):
+        waits += waits_too_long(found)
+        how = "beside a busy pair" if found["busy"] else "alone"
+        took = found["result"].get("round_us")
+        print(f"ping {how}, {found['who']}, {found['llp']}: " +
+              (f"{took[0]:.0f} us, 95 of 100 within {took[1]:.0f}, all within {took[2]:.0f}"
+               if took else "failed") + (" TOO LONG" if waits_too_long(found) else ""))
+    return waits
+
+
 def main():
     with open(sys.argv[1], encoding="ascii") as f:
         measured = json.load(f)
@@ -126,6 +146,7 @@ def main():
     below = verdicts.count("less")
     print(f"Rows that take more than their budget, or failed: {missed}."
           f"{f' So much less that it is to go down: {below}.' if below else ''}")
+    missed += print_beside(measured)
     print_many(measured)
     if "--profile" in sys.argv:
         print_profile(measured, os.path.dirname(sys.argv[1]))

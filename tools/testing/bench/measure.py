@@ -3,6 +3,7 @@
 """measure.py: the part of `make bench` and `make clock` that runs in the bed, as
 root; see --help."""
 import argparse
+import contextlib
 import glob
 import json
 import os
@@ -11,6 +12,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import time
 
 import rows
 
@@ -92,11 +94,11 @@ def result_of(command, llp, timeout):
     return {"error": error}
 
 
-def rate(opts, who, row):
+def rate(opts, who, row, llp="tcp"):
     args = [*row.args[:-1], who] if who == "sctp" else row.args
     times = ["-t", str(opts.seconds), "-w", str(opts.warm)]
     command = [f"{opts.programs}/rate", "-a", ADDRESSES[who], *times, *args]
-    return result_of(command, "sctp" if row.name.startswith("SCTP") else "tcp",
+    return result_of(command, "sctp" if row.name.startswith("SCTP") else llp,
                      10 * opts.seconds + 30)
 
 
@@ -127,6 +129,36 @@ def many(opts):
             for _ in range(opts.pairs) for llp in rows.LLPS]
 
 
+@contextlib.contextmanager
+def neighbour(opts, who, llp):
+    """Another pair of the same device, which writes as fast as it goes."""
+    command = [f"{opts.programs}/rate", "-a", ADDRESSES[who], "-w", "0", "-t", "3600", "write"]
+    busy = subprocess.Popen(command, env=dict(os.environ, RNIC_SW_LLP=llp),
+                            preexec_fn=lambda: os.chroot(ROOT))
+    time.sleep(opts.warm)
+    yield
+    if busy.poll() is not None:
+        sys.exit("the neighbour has gone")
+    busy.kill()
+    busy.wait()
+
+
+def beside(opts):
+    """How long a ping takes, alone and beside a neighbour who has all there is."""
+    run("ip", "link", "set", "lo", "mtu", "65536")
+    set_crc("off", None if opts.ours else opts.siw_crc)
+    found = []
+    for who, llp in rows.NEIGHBOURS:
+        if opts.ours and who != "rnic_sw":
+            continue
+        print(f"[99 %] pings beside a neighbour: {who}, {llp}", flush=True)
+        for busy in (False, True):
+            with neighbour(opts, who, llp) if busy else contextlib.nullcontext():
+                result = rate(opts, who, rows.PING, llp)
+            found.append({"who": who, "llp": llp, "busy": busy, "result": result})
+    return found
+
+
 def contestants(opts, row, pair):
     """Who runs, in turn: neither is always the first."""
     if row in rows.UNPINNED:
@@ -151,6 +183,7 @@ def options():
     p.add_argument("--ours", action="store_true", help="without siw, TCP and SCTP")
     p.add_argument("--idle", type=int, default=0, help="connections beside these")
     p.add_argument("--many", action="store_true", help="many connections, too")
+    p.add_argument("--beside", action="store_true", help="pings beside a neighbour, too")
     p.add_argument("--on-demand", action="store_true",
                    help="memory that is not pinned, too")
     p.add_argument("--symbols", help="a file for the kernel's")
@@ -186,6 +219,8 @@ def main():
                 "seconds": opts.seconds, "runs": results}
     if opts.many:
         measured["many"] = many(opts)
+    if opts.beside:
+        measured["beside"] = beside(opts)
     if opts.symbols:
         shutil.copyfile("/proc/kallsyms", opts.symbols)
     with open(opts.result, "w", encoding="ascii") as f:

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A Send there, a Send back, and so on: who waits sleeps, or looks again and again. */
+/*
+ * A Send there, a Send back, and so on: who waits sleeps, or looks again and again.
+ * What each round took is kept, for beside a neighbour it is not the mean that counts.
+ */
+#include <stdlib.h>
+
 #include "rate.h"
 
 #define BATCH	8
@@ -58,13 +63,33 @@ static uint32_t wait_one(struct side *s)
 	return octets;
 }
 
-uint64_t ping_until(struct side *s, uint64_t done, double end)
+uint64_t ping_until(struct side *s, uint64_t done, double end, struct rounds *r)
 {
+	double start = now(), then;
+
+	r->n = 0;
 	do {
 		send_one(s, done++, s->opt->size);
 		wait_one(s);
-	} while (now() < end);
+		then = now();
+		if (r->n < ROUNDS)
+			r->seconds[r->n++] = then - start;
+		start = then;
+	} while (then < end);
 	return done;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double rounds_within(struct rounds *r, double share)
+{
+	qsort(r->seconds, r->n, sizeof(r->seconds[0]), by_length);
+	return r->seconds[(uint32_t)(share * (r->n - 1))];
 }
 
 void ping_end(struct side *s, uint64_t done)

@@ -143,7 +143,15 @@ static void passive_died(int sig)
 	_exit(1);
 }
 
-static void print_result(const struct options *o, const struct mark *m)
+/* What a round took: the middle one, the 95th of a hundred, the longest */
+static void print_rounds(struct rounds *r)
+{
+	printf("\"round_us\": [%.2f, %.2f, %.2f], ", 1e6 * rounds_within(r, 0.5),
+	       1e6 * rounds_within(r, 0.95), 1e6 * rounds_within(r, 1));
+}
+
+static void print_result(const struct options *o, const struct mark *m,
+			 struct rounds *rounds)
 {
 	double secs = m[1].time - m[0].time;
 	double n = m[1].messages - m[0].messages;
@@ -153,6 +161,8 @@ static void print_result(const struct options *o, const struct mark *m)
 	printf("\"seconds\": %.6f, \"messages\": %.0f, ", secs, n);
 	printf("\"messages_per_s\": %.1f, \"octets_per_s\": %.0f, ", n / secs,
 	       n * o->size / secs);
+	if (rounds->n)
+		print_rounds(rounds);
 	printf("\"busy\": %.4f, \"busy_us_per_message\": %.4f, ",
 	       (m[1].busy - m[0].busy) / secs,
 	       (m[1].busy - m[0].busy) * 1e6 / n);
@@ -169,6 +179,7 @@ int main(int argc, char **argv)
 		.size = 65536, .list = 1, .depth = 64, .reads = 16,
 		.warm = 0.5, .secs = 2,
 	};
+	static struct rounds rounds;
 	struct mark m[2];
 	struct shared *sh;
 	pid_t peer;
@@ -183,13 +194,13 @@ int main(int argc, char **argv)
 	if (is_bare(&opt))
 		active_bare(&opt, sh, peer, m);
 	else
-		active_rdma(&opt, sh, peer, m);
+		active_rdma(&opt, sh, peer, m, &rounds);
 	while (waitpid(peer, NULL, 0) == peer)
 		;
 	if (sh->bad) {
 		fputs("rate: what arrived is not what was sent\n", stderr);
 		return 1;
 	}
-	print_result(&opt, m);
+	print_result(&opt, m, &rounds);
 	return 0;
 }

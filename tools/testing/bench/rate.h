@@ -14,6 +14,9 @@
 
 #include <rdma/rdma_cma.h>
 
+/* Of these the length is kept, for pings */
+#define ROUNDS	65536
+
 /* For the Read that ends a run of Writes */
 #define SPARE	64
 
@@ -107,6 +110,16 @@ struct mark {
 };
 
 /**
+ * struct rounds - what pings took
+ * @n: of them
+ * @seconds: each
+ */
+struct rounds {
+	uint32_t n;
+	double seconds[ROUNDS];
+};
+
+/**
  * struct side - one end of a queue pair
  * @opt: what is measured
  * @sh: shared with the other end
@@ -152,7 +165,8 @@ void side_arm(struct side *s);
 void side_take_event(struct side *s);
 void post_recvs(struct side *s, uint64_t first, uint32_t n);
 
-uint64_t ping_until(struct side *s, uint64_t done, double end);
+uint64_t ping_until(struct side *s, uint64_t done, double end, struct rounds *r);
+double rounds_within(struct rounds *r, double share);
 void ping_end(struct side *s, uint64_t done);
 void pong(struct side *s);
 
@@ -160,7 +174,7 @@ void take_mark(struct mark *m, pid_t peer);
 
 void passive_rdma(const struct options *opt, struct shared *sh);
 void active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
-		 struct mark *m);
+		 struct mark *m, struct rounds *rounds);
 void passive_bare(const struct options *opt, struct shared *sh);
 void active_bare(const struct options *opt, struct shared *sh, pid_t peer,
 		struct mark *m);

@@ -47,6 +47,12 @@ PAGES = [Row(f"read 4 KiB, page {where}", [how, "-s", "4096", "-d", depth, "read
              ("off",), (65536,), {}, None)
          for depth, where, how in (("1", "there", "-o"), ("1", "away", "-f"))]
 UNPINNED = [*ON_DEMAND, *PAGES]
+# Who has a neighbour that takes all there is, and what is asked beside it. So many
+# microseconds may 95 of 100 rounds of ours take, and the longest: on one CPU a few wait
+# while the neighbour has its slice of 3 ms
+NEIGHBOURS = (("rnic_sw", "tcp"), ("siw", "tcp"), ("rnic_sw", "sctp"))
+WITHIN = (200, 20000)
+PING = Row("ping 64 B", ["-s", "64", "ping"], ("off",), (65536,), {})
 # Connections made at once, over each lower layer
 LLPS = ("tcp", "sctp")
 MANY = 1000
