@@ -9,6 +9,7 @@
 #include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
+#include <ddp/lines.h>
 #include <ddp/llp.h>
 #include <ddp/port.h>
 #include <ddp/session.h>
@@ -129,8 +130,11 @@ struct mpa_conn {
 	/* at the listener it came to, until the request is handed up */
 	struct ddp_caller	caller;
 
+	bool			crc;	/* fixed in Full Operation */
+	bool			tx_open;	/* set once by rx or at start */
+
 	/* socket lock */
-	struct ddp_stream	*stream;	/* rx's */
+	struct ddp_stream	*stream ____cacheline_aligned_in_smp;	/* rx's */
 	struct mpa_cursor	cur;
 	u32			rx_pos;
 	/* of the segment being handed up */
@@ -142,7 +146,7 @@ struct mpa_conn {
 	bool			rx_waits;	/* for memory, with an FPDU unread */
 
 	/* tx owner; before Full Operation the worker and mutex */
-	u16			retry_ms;	/* the last wait for memory */
+	u16			retry_ms ____cacheline_aligned_in_smp;	/* of the last wait */
 
 	/* tx owner */
 	struct ddp_stream	*tx_stream;
@@ -154,14 +158,14 @@ struct mpa_conn {
 	u8			turns;	/* stretches in softirq so far */
 	int			lost;	/* why, if sending was told */
 
-	bool			crc;	/* fixed in Full Operation */
-	bool			tx_open;	/* set once by rx or at start */
+	/* whoever has something to say */
+	atomic_t		tx ____cacheline_aligned_in_smp;	/* MPA_TX_* */
+	unsigned long		events;	/* enum mpa_event */
+
 	bool			closing;	/* graceful end asked for */
 	bool			drained;	/* ... and nothing left to send */
 	enum iw_reason		why;	/* of an end asked for */
 
-	atomic_t		tx;	/* MPA_TX_* */
-	unsigned long		events;	/* enum mpa_event */
 	struct list_head	turn;	/* in its line; the line's lock */
 	struct work_struct	work;	/* from Full Operation on */
 	struct delayed_work	timer;
@@ -175,6 +179,12 @@ struct mpa_conn {
 
 	struct ddp_sock_calls	before;	/* the socket's own, put back at the end */
 };
+
+#ifdef CONFIG_SMP
+static_assert(DDP_LINE_OF(struct mpa_conn, stream) > DDP_LINE_OF(struct mpa_conn, tx_open));
+static_assert(DDP_LINE_OF(struct mpa_conn, retry_ms) > DDP_LINE_OF(struct mpa_conn, rx_waits));
+static_assert(DDP_LINE_OF(struct mpa_conn, tx) > DDP_LINE_OF(struct mpa_conn, lost));
+#endif
 
 static inline struct mpa_conn *ss_to_conn(struct ddp_session *ss)
 {

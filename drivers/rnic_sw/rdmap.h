@@ -7,6 +7,7 @@
 #define _RNIC_SW_RDMAP_H
 
 #include <linux/spinlock.h>
+#include <ddp/lines.h>
 #include <ddp/offer.h>
 #include <ddp/ulp.h>
 
@@ -92,13 +93,14 @@ enum rdmap_out {
 
 /* The RDMAP end of a stream, embedded in a queue pair */
 struct rdmap {
-	struct ddp_stream	stream;
-
 	u8			access;	/* DDP_REMOTE_*: may change at any time */
 
 	/* fixed once the stream runs */
 	u8			rtr;	/* DDP_RTR_* to send first, or 0 */
 	bool			swallow;	/* a first empty Send is an RTR */
+
+	/* which ends with what is the tx runner's */
+	struct ddp_stream	stream;
 
 	/* tx runner only */
 	enum rdmap_out		out;
@@ -114,34 +116,38 @@ struct rdmap {
 	struct ddp_sge		out_sge;
 	u8			out_raw[RDMAP_AREQ_LEN];
 
-	/* rx runner only */
-	bool			in_recv;	/* a receive buffer is in use */
-	struct ddp_buf		recv_buf;
-	struct ddp_sge		*recv_sge;	/* as many as a receive may have */
-	u8			opcode[DDP_QUEUES];	/* of the message begun, or 0 */
-	struct ddp_buf		req_buf;
-	u8			req[RDMAP_AREQ_LEN];	/* Read or Atomic Request */
-	struct ddp_buf		aresp_buf;
-	u8			aresp[RDMAP_ARESP_LEN];
-	struct ddp_buf		imm_buf;
-	u8			imm[RDMAP_IMM_LEN];
-	u32			writing;	/* octets of the Write under way */
-	u32			last_write;	/* of the one before */
-	bool			bad_rreq;	/* the fault is in the Read in @req */
+	/* rx runner only, once at most */
 	struct ddp_buf		peer_term_buf;
 	u8			peer_term_raw[RDMAP_TERM_MAX];
 	u8			peer_layer;	/* what it says, with */
 	u8			peer_type;	/* IW_PEER_TERMINATE */
+	bool			bad_rreq;	/* the fault is in the Read in @req */
+
+	/* rx runner only */
+	bool			in_recv;	/* a receive buffer is in use */
+	u8			opcode[DDP_QUEUES];	/* of the message begun, or 0 */
+	struct ddp_buf		recv_buf;
+	struct ddp_sge		*recv_sge;	/* as many as a receive may have */
+	u32			writing;	/* octets of the Write under way */
+	u32			last_write;	/* of the one before */
+	struct ddp_buf		req_buf;
+	u8			req[RDMAP_AREQ_LEN];	/* Read or Atomic Request */
+	u8			imm[RDMAP_IMM_LEN];
+	struct ddp_buf		imm_buf;
+	struct ddp_buf		aresp_buf;
+	u8			aresp[RDMAP_ARESP_LEN];
 
 	spinlock_t		lock;		/* leaf: the rest */
-	struct rdmap_reqq	orq;		/* our requests, unanswered */
-	struct rdmap_reqq	irq;		/* the peer's, unserved */
-	u16			ird;		/* as many as it may have sent us */
-	bool			answering;	/* the oldest unserved one */
 	u8			term[RDMAP_TERM_BUILD_MAX];
 	u8			term_len;
 	bool			term_due;
+	bool			answering;	/* the oldest unserved one */
+	u16			ird;		/* as many as it may have sent us */
+	struct rdmap_reqq	orq;		/* our requests, unanswered */
+	struct rdmap_reqq	irq;		/* the peer's, unserved */
 };
+
+static_assert(DDP_GAP(struct rdmap, out_raw, in_recv) >= DDP_LINE);
 
 static inline struct rdmap *to_rdmap(struct ddp_stream *s)
 {

@@ -3,6 +3,7 @@
 #ifndef _RNIC_SW_RNIC_H
 #define _RNIC_SW_RNIC_H
 
+#include <linux/cache.h>
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/smp.h>
@@ -114,7 +115,8 @@ struct rnic_cq {
 	call_single_data_t	call;
 	struct mutex		walk;		/* one walks the ring at a time */
 
-	spinlock_t		lock;		/* prod and the slots behind it */
+	/* prod and the slots behind it */
+	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			prod;
 	bool			overrun;
 	bool			called;		/* its CPU, which has not begun */
@@ -129,7 +131,8 @@ struct rnic_srq {
 	u32			max_sge;
 	bool			user;
 
-	spinlock_t		lock;		/* the rest; prod in the kernel */
+	/* the rest; prod in the kernel */
+	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			head;		/* next slot to take */
 	u32			limit;		/* tell when fewer are left; 0: no */
 	bool			broken;		/* prod was nonsense */

@@ -8,6 +8,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
+#include <ddp/lines.h>
 
 struct ddp_stream;
 
@@ -36,30 +37,30 @@ struct ddp_run {
 
 /**
  * struct ddp_wait - one of a stream's two runners waits for memory
- * @waits: it does; set by the runner, cleared by ddp_wait_over()
- * @mute: what is missing is not asked for; the runner's
- * @denied: it has been told that the memory cannot be had
- * @write: the memory is to be written
- * @len: octets
- * @at: where they begin, as @mem counts
- * @mem: whose they are, or NULL
+ * @mem: whose octets, or NULL
  * @ops: @mem's; NULL: it never waited
  * @done: what goes on when it waits no more
  * @entry: for @mem's owner
  * @by: for @mem's owner
+ * @at: where the octets begin, as @mem counts
+ * @len: how many
+ * @write: they are to be written
+ * @denied: it has been told that they cannot be had
+ * @waits: it does; set by the runner, cleared by ddp_wait_over()
+ * @mute: what is missing is not asked for; the runner's
  */
 struct ddp_wait {
-	bool				waits;
-	bool				mute;
-	bool				denied;
-	bool				write;
-	u32				len;
-	u64				at;
 	void				*mem;
 	const struct ddp_mem_ops	*ops;
 	void				(*done)(struct ddp_wait *w);
 	struct list_head		entry;
 	void				*by;
+	u64				at;
+	u32				len;
+	bool				write;
+	bool				denied;
+	bool				waits;
+	bool				mute;
 };
 
 /**
@@ -99,8 +100,6 @@ struct ddp_stags {
  * @may_invalidate: work requests may invalidate it (fast registered memory,
  *	type 2 windows)
  * @scope: id of the only stream whose peer may invalidate it, or 0 (N-5)
- * @users: 1, plus one for each copy in flight and each hold
- * @in_use: where a copy in flight may be preempted (PREEMPT_RT): held for it
  * @block: kernel addresses of the blocks that hold it, or NULL: it has none
  * @shift: log2 of the size of a block
  * @skip: where @base lies in the first block
@@ -108,6 +107,9 @@ struct ddp_stags {
  * @mem: for @ops
  * @from: where @base is, as @mem counts
  * @kind: what the ULP has embedded it in; its own business
+ * @users: 1, plus one for each copy in flight and each hold; written by all CPUs that
+ *	use it, which all read what is above
+ * @in_use: where a copy in flight may be preempted (PREEMPT_RT): held for it
  *
  * Fields are fixed while the region is valid; they change only between
  * ddp_region_revoke() and ddp_region_allow().
@@ -122,8 +124,6 @@ struct ddp_region {
 	u64			stream;
 	bool			may_invalidate;
 	u64			scope;
-	refcount_t		users;
-	spinlock_t		in_use;		/* PREEMPT_RT's only */
 	void			**block;
 	u8			shift;
 	u32			skip;
@@ -131,7 +131,14 @@ struct ddp_region {
 	void			*mem;
 	u64			from;
 	u8			kind;
+
+	refcount_t		users ____cacheline_aligned_in_smp;
+	spinlock_t		in_use;		/* PREEMPT_RT's only */
 };
+
+#ifdef CONFIG_SMP
+static_assert(DDP_LINE_OF(struct ddp_region, users) > DDP_LINE_OF(struct ddp_region, kind));
+#endif
 
 void ddp_stags_init(struct ddp_stags *t);
 void ddp_stags_destroy(struct ddp_stags *t);

@@ -5,6 +5,7 @@
 
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <ddp/lines.h>
 #include <ddp/mem.h>
 #include <ddp/query.h>
 #include <ddp/reason.h>
@@ -172,17 +173,28 @@ struct ddp_stream {
 	/* set by bind, once, and by unbind for good; read under RCU */
 	struct ddp_llp __rcu	*llp;
 
+	unsigned long		failed;	/* bit 0, test_and_set */
+
+	/* the rx runner's, but while it waits */
+	struct ddp_wait		rx_wait;
+
 	/* rx runner only */
+	bool			rx_busy;	/* it is in here: who settles reads it */
+	bool			rx_run;	/* between ddp_rx_begin() and _end() */
+	struct ddp_region	*rx_held;	/* a tagged message's, or NULL */
+	struct ddp_rx_seg	rx_seg;
 	struct ddp_uq		uq[DDP_QUEUES];
 	struct ddp_cursor	sink[DDP_QUEUES];
-	struct ddp_region	*rx_held;	/* a tagged message's, or NULL */
-	bool			rx_run;	/* between ddp_rx_begin() and _end() */
-	struct ddp_rx_seg	rx_seg;
 	struct ddp_put_off	put_off;
 
+	/* the tx runner's, but while it waits */
+	struct ddp_wait		tx_wait;
+
 	/* tx runner only */
-	struct ddp_msg		msg;
+	bool			tx_busy;	/* it is in here: who settles reads it */
+	bool			rests;		/* nothing given out, but there is more */
 	bool			in_msg;	/* not all is cut; set before next() */
+	struct ddp_msg		msg;
 	u32			cut;	/* octets of it handed out */
 	u32			gone;	/* the same, without the last segment */
 	struct ddp_cursor	src;
@@ -190,17 +202,11 @@ struct ddp_stream {
 	u32			msn[DDP_QUEUES];
 	u32			segments;	/* cut so far; free-running */
 	u32			octets;		/* of their payload */
-
-	bool			rests;		/* nothing given out, but there is more */
-
-	/* the runner's, but while it waits */
-	struct ddp_wait		rx_wait;
-	struct ddp_wait		tx_wait;
-
-	unsigned long		failed;	/* bit 0, test_and_set */
-	bool			rx_busy;	/* the rx runner is in here */
-	bool			tx_busy;	/* so is the tx runner */
 };
+
+/* What both read, what the one writes, what the other one writes */
+static_assert(DDP_GAP(struct ddp_stream, failed, rx_busy) >= DDP_LINE);
+static_assert(DDP_GAP(struct ddp_stream, sink, tx_busy) >= DDP_LINE);
 
 void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 		     struct ddp_stags *stags, void *pd);

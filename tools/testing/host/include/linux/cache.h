@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _LINUX_CACHE_H
+#define _LINUX_CACHE_H
+
+/* One thread, one line */
+#define ____cacheline_aligned_in_smp
+
+#endif
