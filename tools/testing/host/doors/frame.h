@@ -52,6 +52,7 @@ extern struct frame_world {
 
 	u32			page_size;
 	u32			made, pages;	/* and those not given back */
+	bool			emergency;	/* pages are made in one */
 	u32			short_of;	/* of so many refills one fails; 0: none */
 } world;
 

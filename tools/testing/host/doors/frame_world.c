@@ -41,6 +41,7 @@ bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp)
 	f->page = malloc(sizeof(*f->page) + world.page_size);
 	f->page->refs = 1;
 	f->page->size = world.page_size;
+	f->page->emergency = world.emergency;
 	f->size = world.page_size;
 	world.made++;
 	world.pages++;

@@ -316,6 +316,18 @@ static void fails_meanwhile(struct kunit *test)
 	close_conn(test);
 }
 
+/* An emergency's memory does not stay once it is used up */
+static void emergency(struct kunit *test)
+{
+	open_large(BLOCKED);
+	world.emergency = true;
+	send_all(test, EMSS);
+	tcp_done(test);
+	KUNIT_EXPECT_GT(test, world.made, 8u);
+	KUNIT_EXPECT_EQ(test, 1u, world.pages);
+	close_conn(test);
+}
+
 static struct kunit_case mpa_frame_cases[] = {
 	KUNIT_CASE(any_messages),
 	KUNIT_CASE(little_memory),
@@ -328,6 +340,7 @@ static struct kunit_case mpa_frame_cases[] = {
 	KUNIT_CASE(rest_revoked),
 	KUNIT_CASE(out_of_bounds),
 	KUNIT_CASE(fails_meanwhile),
+	KUNIT_CASE(emergency),
 	{}
 };
 

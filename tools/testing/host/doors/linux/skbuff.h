@@ -11,6 +11,7 @@
 struct page {
 	int	refs;
 	u32	size;
+	bool	emergency;	/* made in one */
 	u8	octets[];
 };
 
@@ -30,6 +31,6 @@ static inline void get_page(struct page *page)
 
 #define page_ref_count(page)		((page)->refs)
 #define page_address(page)		((void *)(page)->octets)
-#define page_is_pfmemalloc(page)	((void)(page), false)
+#define page_is_pfmemalloc(page)	((page)->emergency)
 
 #endif
