@@ -427,7 +427,6 @@ void mpa_frame_drop(struct mpa_conn *c)
 	while (o->n)
 		put_page(o->vec[--o->n].bv_page);
 	o->len = 0;
-	o->room = 0;
 	o->sent = 0;
 }
 
