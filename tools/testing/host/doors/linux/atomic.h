@@ -29,6 +29,11 @@
 					__ATOMIC_SEQ_CST) >> (nr) & 1)
 
 typedef struct { int v; } atomic_t;
+#define ATOMIC_INIT(n)		{ n }
+#define atomic_inc(a)		\
+	((void)__atomic_add_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST))
+#define atomic_dec_and_test(a)	\
+	(!__atomic_sub_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST))
 #define atomic_read(a)		READ_ONCE((a)->v)
 #define atomic_read_acquire(a)	__atomic_load_n(&(a)->v, __ATOMIC_ACQUIRE)
 #define atomic_fetch_or(bits, a)	\

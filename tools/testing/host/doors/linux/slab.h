@@ -18,6 +18,7 @@ void host_free(const void *p);
 #define kcalloc(n, size, gfp)	kzalloc((n) * (size), gfp)
 #define kvmalloc(size, gfp)	kzalloc(size, gfp)
 #define kfree(p)		host_free(p)
+#define kfree_rcu(p, member)	kfree(p)
 #define kvfree(p)		kfree(p)
 
 #endif

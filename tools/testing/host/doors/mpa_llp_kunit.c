@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A program connects, and answers: drivers/mpa/{llp,alloc}.c between it and a
+ * connection's socket and worker, which fail where the test says.
+ */
+#include <kunit/test.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "../../../../drivers/mpa/internal.h"
+
+static struct {
+	struct net	net;
+	int		connect, bind;	/* what these come to */
+	struct mpa_conn	*c;		/* the worker's */
+	u32		looks;		/* it has been given */
+	u32		begun;		/* connections whose worker may go on */
+	u32		sockets;	/* there are */
+	bool		reset;		/* the last one that went */
+	u32		timed, timed_for;
+} world;
+
+static int dont_care;
+struct workqueue_struct *mpa_wq;
+
+/* Whoever looks holds it */
+void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
+{
+	world.looks++;
+	if (world.c)
+		return;
+	ddp_session_get(&c->ss);
+	world.c = c;
+}
+
+static void worker_done(void)
+{
+	if (world.c)
+		ddp_session_put(&world.c->ss);
+	world.c = NULL;
+}
+
+/* The rest of iw_mpa ------------------------------------------------------- */
+
+int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
+{
+	if (world.connect)
+		return world.connect;
+	c->sock = (void *)&dont_care;
+	world.sockets++;
+	/* on this machine it may be quick */
+	mpa_conn_event(c, MPA_EV_STATE);
+	return 0;
+}
+
+void mpa_sock_release(struct mpa_conn *c, bool abort)
+{
+	if (!c->sock)
+		return;
+	c->sock = NULL;
+	world.sockets--;
+	world.reset = abort;
+}
+
+int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
+{
+	if (world.bind)
+		return world.bind;
+	c->next_stream = s;
+	ddp_session_get(&c->ss);
+	return 0;
+}
+
+void mpa_conn_begin(struct mpa_conn *c)
+{
+	c->phase = MPA_CONNECTING;
+	world.begun++;
+}
+
+void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
+{
+	world.timed++;
+	world.timed_for = seconds;
+}
+
+struct mpa_line *mpa_line_get(const void *listener)
+{
+	return kzalloc(1, GFP_KERNEL);
+}
+
+void mpa_line_put(struct mpa_line *line)
+{
+	kfree(line);
+}
+
+/* Nobody asks for these here */
+void mpa_conn_init(struct mpa_conn *c) {}
+void mpa_conn_quiesce(struct mpa_conn *c) {}
+void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why) {}
+void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
+void mpa_tx_push(struct mpa_conn *c) {}
+void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q) {}
+void mpa_sock_pace(struct mpa_conn *c, u64 rate) {}
+void ddp_port_unlisten(struct ddp_listener *l) {}
+
+bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
+{
+	return false;
+}
+
+struct ddp_listener *mpa_listen(const struct ddp_listen *l,
+				const struct ddp_session_user *user, void *ctx)
+{
+	return NULL;
+}
+
+/* The program ---------------------------------------------------------------- */
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	return 0;
+}
+
+static void leave(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, world.net.held);
+	KUNIT_EXPECT_EQ(test, 0u, world.sockets);
+	mpa_conn_wait_all();
+}
+
+static struct ddp_session *connects(u16 private_data)
+{
+	static const struct sockaddr_storage at;
+	static const struct ddp_policy policy;
+	const struct ddp_offer offer = {
+		.pd_len = private_data,
+	};
+	const struct ddp_connect args = {
+		.net = &world.net, .local = &at, .remote = &at, .offer = &offer,
+		.policy = &policy, .stream = (void *)&dont_care,
+	};
+
+	return mpa_session_type.connect(&args, NULL, NULL);
+}
+
+/* An error, and nothing is left, but for what the worker has in its hands */
+static void expect_vain(struct kunit *test, u16 private_data, int err)
+{
+	struct ddp_session *ss = connects(private_data);
+
+	KUNIT_EXPECT_EQ(test, (long)err, PTR_ERR(ss));
+	KUNIT_EXPECT_EQ(test, 0u, world.begun);
+	KUNIT_EXPECT_EQ(test, 0u, world.sockets);
+	if (world.c)
+		KUNIT_EXPECT_EQ(test, MPA_ENDED, world.c->phase);
+	worker_done();
+}
+
+static void too_much_to_say(struct kunit *test)
+{
+	expect_vain(test, MPA_PD_MAX + 1, -EINVAL);
+	KUNIT_EXPECT_EQ(test, 0u, world.looks);
+}
+
+static void no_way_there(struct kunit *test)
+{
+	world.connect = -ENETUNREACH;
+	expect_vain(test, 0, -ENETUNREACH);
+}
+
+/* The worker was woken by a socket that is gone when it looks */
+static void no_stream(struct kunit *test)
+{
+	world.bind = -EISCONN;
+	expect_vain(test, 0, -EISCONN);
+	KUNIT_EXPECT_EQ(test, 1u, world.looks);
+	KUNIT_EXPECT_TRUE(test, world.reset);
+}
+
+/* What came before the stream was bound is looked at again */
+static void under_way(struct kunit *test)
+{
+	struct ddp_session *ss = connects(MPA_PD_MAX);
+	struct mpa_conn *c = ss_to_conn(ss);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ss));
+	KUNIT_EXPECT_EQ(test, 1u, world.begun);
+	KUNIT_EXPECT_EQ(test, 2u, world.looks);
+	KUNIT_EXPECT_EQ(test, 1, world.net.held);
+	KUNIT_EXPECT_TRUE(test, c->told);
+	worker_done();
+	/* the program's, the stream's and the callbacks' */
+	KUNIT_EXPECT_EQ(test, 3, ss->ref.refs);
+	mpa_sock_release(c, false);
+	ddp_session_put(ss);
+	ddp_session_put(ss);
+	ddp_session_put(ss);
+}
+
+static struct kunit_case mpa_llp_cases[] = {
+	KUNIT_CASE(too_much_to_say),
+	KUNIT_CASE(no_way_there),
+	KUNIT_CASE(no_stream),
+	KUNIT_CASE(under_way),
+	{}
+};
+
+static struct kunit_suite mpa_llp_suite = {
+	.name = "mpa_llp",
+	.init = begin,
+	.exit = leave,
+	.test_cases = mpa_llp_cases,
+};
+
+kunit_test_suite(mpa_llp_suite);
