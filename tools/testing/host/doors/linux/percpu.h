@@ -5,6 +5,8 @@
 /* One CPU */
 #define DEFINE_PER_CPU(type, name)	type name
 #define this_cpu_ptr(p)			(p)
+#define this_cpu_read(v)		(v)
+#define per_cpu(v, cpu)			(*((void)(cpu), &(v)))
 #define per_cpu_ptr(p, cpu)		((void)(cpu), p)
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
 

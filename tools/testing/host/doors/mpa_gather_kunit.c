@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * FPDUs to segments: drivers/mpa/gather.c between octets that have come, some of
+ * which nobody can read, and DDP.
+ */
+#include <kunit/test.h>
+#include <linux/unaligned.h>
+
+#include "../../../../drivers/mpa/crc.h"
+#include "../../../../drivers/mpa/fpdu.h"
+#include "../../../../drivers/mpa/internal.h"
+
+#define ULPDU	114
+#define WIRE	120		/* with length and CRC field */
+#define HEADS	(MPA_LEN_SIZE + IW_DDP_T_HDR_LEN)
+
+static struct {
+	struct mpa_conn	c;
+	u8		octets[3 * WIRE];
+	u32		there;		/* of them can be read */
+	u8		got[3 * WIRE];	/* by DDP */
+	u32		len;
+	u32		reads;		/* octets that DDP reads itself */
+	u32		segments;
+	enum iw_reason	why;		/* what DDP says of one */
+	u32		told;		/* it of what is wrong */
+	enum iw_reason	wrong;
+	u32		kicks;
+	int		runs;		/* begun and not ended */
+} world;
+
+/* TCP's queue ----------------------------------------------------------------- */
+
+bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
+{
+	memset(dst, 0, len);
+	return false;
+}
+
+bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len)
+{
+	return false;
+}
+
+/* So many octets from @at on, which are one run */
+static void arrives(u32 at, u32 len)
+{
+	world.c.cur = (struct mpa_cursor) {
+		.at = world.octets + at, .run = len, .frag = -1,
+	};
+}
+
+/* DDP ------------------------------------------------------------------------- */
+
+void ddp_rx_begin(struct ddp_stream *s)
+{
+	world.runs++;
+}
+
+void ddp_rx_end(struct ddp_stream *s)
+{
+	world.runs--;
+}
+
+enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
+			      const u8 *head, u32 len)
+{
+	u32 ahead = min_t(u32, len, IW_DDP_T_HDR_LEN);
+	u32 reads = min(len - ahead, world.reads);
+
+	world.segments++;
+	if (world.why)
+		return world.why;
+	memcpy(world.got + world.len, head, ahead);
+	world.len += ahead;
+	/* in two pieces */
+	if (reads && (!mpa_gather_read(&world.c, world.got + world.len, reads / 2) ||
+		      !mpa_gather_read(&world.c, world.got + world.len + reads / 2,
+				       reads - reads / 2)))
+		return IW_UNREADABLE;
+	world.len += reads;
+	return IW_OK;
+}
+
+void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
+{
+	world.told++;
+	world.wrong = why;
+}
+
+void mpa_tx_kick(struct mpa_conn *c, bool bulk)
+{
+	world.kicks++;
+}
+
+/* Cases ----------------------------------------------------------------------- */
+
+static int begin(struct kunit *test)
+{
+	u32 i;
+	u8 *p;
+
+	memset(&world, 0, sizeof(world));
+	for (i = 0; i < sizeof(world.octets); i++)
+		world.octets[i] = i;
+	for (p = world.octets; p < world.octets + sizeof(world.octets); p += WIRE) {
+		put_unaligned_be16(ULPDU, p);
+		mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, WIRE - MPA_CRC_SIZE),
+			      p + WIRE - MPA_CRC_SIZE);
+	}
+	world.reads = ULPDU;
+	KUNIT_ASSERT_EQ(test, 0, mpa_gather_init());
+	return 0;
+}
+
+static void leave(struct kunit *test)
+{
+	mpa_gather_exit();
+	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, world.runs);
+}
+
+static u32 gather(void)
+{
+	return mpa_gather(&world.c, U32_MAX);
+}
+
+/* The stream has failed, DDP was told why, and so was who would send */
+static void expect_refused(struct kunit *test, u32 used, enum iw_reason why)
+{
+	u32 before = world.kicks;
+
+	KUNIT_EXPECT_EQ(test, used, gather());
+	KUNIT_EXPECT_EQ(test, 1u, world.told);
+	KUNIT_EXPECT_EQ(test, why, world.wrong);
+	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
+	/* once because it is over, and once because the first one was good */
+	KUNIT_EXPECT_EQ(test, before + 1 + !!world.segments, world.kicks);
+}
+
+static void expect_two(struct kunit *test)
+{
+	arrives(0, 3 * WIRE - 1);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather());
+	KUNIT_EXPECT_EQ(test, 2u * ULPDU, world.len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(world.octets + MPA_LEN_SIZE, world.got, ULPDU));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(world.octets + WIRE + MPA_LEN_SIZE,
+					world.got + ULPDU, ULPDU));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, world.c.rx_pos);
+	KUNIT_EXPECT_EQ(test, 1u, world.kicks);
+	KUNIT_EXPECT_TRUE(test, world.c.tx_open);
+	/* the third is where it was */
+	KUNIT_EXPECT_PTR_EQ(test, world.octets + 2 * WIRE, world.c.cur.at);
+	KUNIT_EXPECT_FALSE(test, world.c.rx_stopped);
+}
+
+static void from_the_queue(struct kunit *test)
+{
+	expect_two(test);
+}
+
+static void from_a_copy(struct kunit *test)
+{
+	world.c.crc = true;
+	expect_two(test);
+}
+
+/* A head, and a tail, that no CPU can read */
+static void unreadable_head(struct kunit *test)
+{
+	arrives(0, WIRE);
+	world.c.cur.at = NULL;
+	expect_refused(test, 0, IW_UNREADABLE);
+	KUNIT_EXPECT_EQ(test, 0u, world.segments);
+}
+
+static void unreadable_copy(struct kunit *test)
+{
+	world.c.crc = true;
+	arrives(0, HEADS);
+	world.c.cur.left = WIRE - HEADS;
+	expect_refused(test, 0, IW_UNREADABLE);
+	KUNIT_EXPECT_EQ(test, 0u, world.segments);
+}
+
+/* What is left of it is not there, which DDP did not want to know */
+static void no_end(struct kunit *test)
+{
+	arrives(0, WIRE + HEADS);
+	world.c.cur.left = WIRE - HEADS;
+	world.reads = 0;
+	expect_refused(test, WIRE, IW_UNREADABLE);
+	KUNIT_EXPECT_EQ(test, 2u, world.segments);
+}
+
+static void wrong_digest(struct kunit *test)
+{
+	world.c.crc = true;
+	world.octets[WIRE - 1] ^= 1;
+	arrives(0, WIRE);
+	expect_refused(test, 0, IW_MPA_CRC);
+	KUNIT_EXPECT_EQ(test, 0u, world.segments);
+}
+
+/* What DDP has found it is not told */
+static void ddp_refuses(struct kunit *test)
+{
+	world.why = IW_UNREADABLE;
+	arrives(0, WIRE);
+	KUNIT_EXPECT_EQ(test, 0u, gather());
+	KUNIT_EXPECT_EQ(test, 0u, world.told);
+	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
+}
+
+/* DDP can read no more than the segment has, whatever is behind it */
+static void beyond(struct kunit *test)
+{
+	u8 octet = 7;
+
+	world.reads = 0;
+	arrives(0, 2 * WIRE);
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, mpa_gather(&world.c, 1));
+	KUNIT_EXPECT_TRUE(test, mpa_gather_read(&world.c, world.got,
+						ULPDU - IW_DDP_T_HDR_LEN));
+	KUNIT_EXPECT_FALSE(test, mpa_gather_read(&world.c, &octet, 1));
+	KUNIT_EXPECT_EQ(test, 0u, (u32)octet);
+}
+
+/* Memory has to come first: the FPDU is there as if nobody had looked */
+static void not_now(struct kunit *test)
+{
+	world.why = IW_NOT_NOW;
+	arrives(0, WIRE);
+	KUNIT_EXPECT_EQ(test, 0u, gather());
+	KUNIT_EXPECT_TRUE(test, world.c.rx_waits);
+	KUNIT_EXPECT_PTR_EQ(test, world.octets, world.c.cur.at);
+	KUNIT_EXPECT_FALSE(test, world.c.rx_stopped);
+	world.why = IW_OK;
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, gather());
+}
+
+static struct kunit_case mpa_gather_cases[] = {
+	KUNIT_CASE(from_the_queue),
+	KUNIT_CASE(from_a_copy),
+	KUNIT_CASE(unreadable_head),
+	KUNIT_CASE(unreadable_copy),
+	KUNIT_CASE(no_end),
+	KUNIT_CASE(wrong_digest),
+	KUNIT_CASE(ddp_refuses),
+	KUNIT_CASE(beyond),
+	KUNIT_CASE(not_now),
+	{}
+};
+
+static struct kunit_suite mpa_gather_suite = {
+	.name = "mpa_gather",
+	.init = begin,
+	.exit = leave,
+	.test_cases = mpa_gather_cases,
+};
+
+kunit_test_suite(mpa_gather_suite);
