@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What a connection asks of its socket: drivers/mpa/sock.c over a TCP of the test's,
+ * which has no memory, or no peer, where that says.
+ */
+#include <kunit/test.h>
+#include <net/tcp.h>
+
+#include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/mpa/internal.h"
+
+static struct {
+	struct mpa_conn	c;
+	struct tcp_sock	tp;
+	struct socket	sock;
+	bool		busy;		/* another CPU has it */
+	bool		no_memory;	/* for a FIN */
+	bool		fin_lost;	/* ... nor when TCP looks */
+	bool		queued;		/* octets that have not been sent, or acknowledged */
+	int		result;		/* of what is sent */
+	u32		unread;
+	u32		gathered;	/* what becomes of it */
+	u32		fins, resets, released;
+} world;
+
+/* TCP ------------------------------------------------------------------------- */
+
+static struct sk_buff *some(void)
+{
+	return (void *)&world;
+}
+
+bool host_socket_free(void)
+{
+	return !world.busy;
+}
+
+u32 tcp_inq(struct sock *sk)
+{
+	return world.unread;
+}
+
+struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off)
+{
+	*off = 0;
+	return some();
+}
+
+void tcp_read_done(struct sock *sk, size_t len)
+{
+	world.unread -= len;
+}
+
+struct sk_buff *tcp_write_queue_tail(const struct sock *sk)
+{
+	return world.queued ? some() : NULL;
+}
+
+bool tcp_rtx_and_write_queues_empty(const struct sock *sk)
+{
+	return !world.queued;
+}
+
+struct sk_buff *alloc_skb_fclone(u32 size, gfp_t gfp)
+{
+	return world.no_memory ? NULL : some();
+}
+
+void kfree_skb(struct sk_buff *skb)
+{
+}
+
+bool sk_stream_is_writeable(const struct sock *sk)
+{
+	return true;
+}
+
+int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t len)
+{
+	return world.result;
+}
+
+/* Its state changes, whether or not the FIN can be sent */
+static void shut(struct sock *sk, int how)
+{
+	sk->sk_state = TCP_FIN_WAIT1;
+	if (world.fin_lost)
+		return;
+	world.fins++;
+	world.tp.write_seq++;
+}
+
+static const struct proto proto = { .shutdown = shut };
+
+void sock_no_linger(struct sock *sk)
+{
+	world.resets++;
+}
+
+void sock_release(struct socket *s)
+{
+	world.released++;
+}
+
+int kernel_recvmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
+		   size_t len, int flags)
+{
+	return -EAGAIN;
+}
+
+int sock_sendmsg(struct socket *s, struct msghdr *m)
+{
+	return -EAGAIN;
+}
+
+/* The rest -------------------------------------------------------------------- */
+
+int ddp_sock_make(struct net *net, int family, int protocol, struct socket **sock)
+{
+	return -ENOMEM;
+}
+
+void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
+
+int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
+{
+	return 0;
+}
+
+int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
+{
+	return 0;
+}
+
+void ddp_sock_own(struct sock *sk, void *owner, const struct ddp_sock_calls *calls,
+		  struct ddp_sock_calls *before)
+{
+	sk->sk_user_data = owner;
+}
+
+void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before)
+{
+	sk->sk_user_data = NULL;
+}
+
+bool ddp_rx_waits(const struct ddp_stream *s)
+{
+	return false;
+}
+
+void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev) {}
+void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
+
+void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
+		    const struct sk_buff *skb, u32 off, u32 left)
+{
+}
+
+u32 mpa_gather(struct mpa_conn *c, u32 enough)
+{
+	return min(world.gathered, enough);
+}
+
+/* Cases ----------------------------------------------------------------------- */
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	world.tp.sk.sk_prot = &proto;
+	world.tp.sk.sk_state = TCP_ESTABLISHED;
+	world.tp.sk.sk_socket = &world.sock;
+	world.sock.sk = &world.tp.sk;
+	world.c.sock = &world.sock;
+	mpa_sock_attach(&world.c);
+	return 0;
+}
+
+/* It is sent with BH off, by whoever is there: nothing of theirs is used */
+static void prepared(struct kunit *test)
+{
+	struct sock *sk = &world.tp.sk;
+
+	sk->sk_use_task_frag = true;
+	sk->sk_rcvbuf = 131072;
+	mpa_sock_prepare(&world.sock);
+	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
+	KUNIT_EXPECT_TRUE(test, sk->flags & 1 << SOCK_URGINLINE);
+	KUNIT_EXPECT_EQ(test, 512 * 1024, sk->sk_rcvbuf);
+	sk->sk_rcvbuf = 1 << 20;
+	mpa_sock_prepare(&world.sock);
+	KUNIT_EXPECT_EQ(test, 1 << 20, sk->sk_rcvbuf);
+}
+
+static void sends(struct kunit *test, int result, bool queued, int err, int lost)
+{
+	begin(test);
+	world.c.out.len = 100;
+	world.result = result;
+	world.queued = queued;
+	KUNIT_EXPECT_EQ(test, err, mpa_sock_send(&world.c, false));
+	KUNIT_EXPECT_EQ(test, lost, world.c.lost);
+	KUNIT_EXPECT_EQ(test, result > 0 ? (u32)result : 0u, world.c.out.sent);
+}
+
+/* Whoever sends hears whether and when to come again */
+static void sent(struct kunit *test)
+{
+	sends(test, 100, true, 0, 0);
+	sends(test, 60, true, -EAGAIN, 0);
+	sends(test, -EAGAIN, true, -EAGAIN, 0);
+	/* nothing will make room: it is memory that is short */
+	sends(test, -EAGAIN, false, -ENOMEM, 0);
+	/* whether or not there was anything, it is over */
+	sends(test, -EPIPE, false, -EPIPE, 0);
+	sends(test, -ECONNRESET, false, -ECONNRESET, -ECONNRESET);
+	sends(test, -ETIMEDOUT, true, -ETIMEDOUT, -ETIMEDOUT);
+}
+
+static void sent_later(struct kunit *test)
+{
+	world.c.out.len = 100;
+	world.result = 100;
+	world.busy = true;
+	KUNIT_EXPECT_EQ(test, -EBUSY, mpa_sock_send(&world.c, false));
+	KUNIT_EXPECT_EQ(test, 0u, world.c.out.sent);
+	world.tp.sk.owned = true;
+	KUNIT_EXPECT_EQ(test, -EBUSY, mpa_sock_send(&world.c, true));
+	mpa_sock_wait(&world.c);
+	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send(&world.c, true));
+}
+
+/* A FIN goes where none has, if there is memory for it */
+static void shuts(struct kunit *test, int state, bool ok, u32 fins)
+{
+	world.tp.sk.sk_state = state;
+	world.fins = 0;
+	KUNIT_EXPECT_EQ(test, ok, mpa_sock_shutdown(&world.c));
+	KUNIT_EXPECT_EQ(test, fins, world.fins);
+}
+
+static void shutdown_once(struct kunit *test)
+{
+	shuts(test, TCP_ESTABLISHED, true, 1);
+	shuts(test, TCP_FIN_WAIT1, true, 0);
+	shuts(test, TCP_CLOSE, true, 0);
+	shuts(test, TCP_CLOSE_WAIT, true, 1);
+	world.no_memory = true;
+	shuts(test, TCP_ESTABLISHED, false, 0);
+	shuts(test, TCP_FIN_WAIT1, true, 0);
+	/* it goes with what is to be sent anyhow */
+	world.queued = true;
+	shuts(test, TCP_ESTABLISHED, true, 1);
+}
+
+static void releases(struct kunit *test, bool abort, u32 resets)
+{
+	world.resets = 0;
+	world.released = 0;
+	world.c.sock = &world.sock;
+	mpa_sock_release(&world.c, abort);
+	KUNIT_EXPECT_EQ(test, resets, world.resets);
+	KUNIT_EXPECT_EQ(test, 1u, world.released);
+	KUNIT_EXPECT_NULL(test, world.c.sock);
+	KUNIT_EXPECT_NULL(test, world.tp.sk.sk_user_data);
+}
+
+/* A peer hears of the end, and is not reset without need */
+static void released(struct kunit *test)
+{
+	releases(test, false, 0);
+	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	/* it has heard */
+	releases(test, false, 0);
+	world.tp.sk.sk_state = TCP_CLOSE;
+	releases(test, false, 0);
+	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	releases(test, true, 1);
+	mpa_sock_release(&world.c, true);
+	KUNIT_EXPECT_EQ(test, 1u, world.released);
+}
+
+/* It hears in some way, if there is no memory for the FIN */
+static void released_in_vain(struct kunit *test)
+{
+	world.no_memory = true;
+	releases(test, false, 1);
+	world.no_memory = false;
+	world.fin_lost = true;
+	releases(test, false, 1);
+	KUNIT_EXPECT_EQ(test, 0u, world.fins);
+}
+
+/* What was sent again counts for good */
+static void looked_at(struct kunit *test)
+{
+	struct ddp_query q = {};
+
+	world.tp.total_retrans = 3;
+	world.tp.mss_cache = 1448;
+	world.tp.snd_una = 100;
+	world.tp.snd_nxt = 150;
+	world.tp.write_seq = 350;
+	world.tp.copied_seq = 7;
+	world.tp.rcv_nxt = 10;
+	mpa_sock_query(&world.c, &q);
+	KUNIT_EXPECT_EQ(test, 1448u, q.mulpdu);
+	KUNIT_EXPECT_EQ(test, 50u, (u32)q.unacked);
+	KUNIT_EXPECT_EQ(test, 200u, (u32)q.unsent);
+	KUNIT_EXPECT_EQ(test, 3u, (u32)q.unread);
+	KUNIT_EXPECT_EQ(test, 3u, (u32)q.retransmits);
+	mpa_sock_release(&world.c, true);
+	mpa_sock_query(&world.c, &q);
+	KUNIT_EXPECT_EQ(test, 3u, (u32)q.retransmits);
+	/* the next one's besides */
+	world.c.sock = &world.sock;
+	world.tp.total_retrans = 2;
+	mpa_sock_query(&world.c, &q);
+	KUNIT_EXPECT_EQ(test, 5u, (u32)q.retransmits);
+}
+
+static void received(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
+	world.unread = 1000;
+	world.gathered = 900;
+	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
+	KUNIT_EXPECT_EQ(test, 100u, world.unread);
+	/* so much at once */
+	world.unread = 300 * 1024;
+	world.gathered = world.unread;
+	KUNIT_EXPECT_TRUE(test, mpa_sock_receive(&world.c));
+	KUNIT_EXPECT_EQ(test, 44u * 1024, world.unread);
+	/* nobody wants what comes any more */
+	mpa_sock_forget(&world.c);
+	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
+	KUNIT_EXPECT_EQ(test, 0u, world.unread);
+}
+
+static struct kunit_case mpa_sock_cases[] = {
+	KUNIT_CASE(prepared),
+	KUNIT_CASE(sent),
+	KUNIT_CASE(sent_later),
+	KUNIT_CASE(shutdown_once),
+	KUNIT_CASE(released),
+	KUNIT_CASE(released_in_vain),
+	KUNIT_CASE(looked_at),
+	KUNIT_CASE(received),
+	{}
+};
+
+static struct kunit_suite mpa_sock_suite = {
+	.name = "mpa_sock",
+	.init = begin,
+	.test_cases = mpa_sock_cases,
+};
+
+kunit_test_suite(mpa_sock_suite);
