@@ -32,6 +32,8 @@ typedef struct { int v; } atomic_t;
 #define ATOMIC_INIT(n)		{ n }
 #define atomic_inc(a)		\
 	((void)__atomic_add_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST))
+#define atomic_dec(a)		\
+	((void)__atomic_sub_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST))
 #define atomic_dec_and_test(a)	\
 	(!__atomic_sub_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST))
 #define atomic_read(a)		READ_ONCE((a)->v)

@@ -7,6 +7,8 @@
 /* One thread: who would wait would do so for ever */
 #define wait_var_event(var, cond)	WARN_ON(!(cond))
 #define wake_up_var(var)		((void)(var))
+#define wait_on_bit(p, nr, how)		WARN_ON(*(p) >> (nr) & 1)
+#define clear_and_wake_up_bit(nr, p)	((void)(*(p) &= ~(1ul << (nr))))
 #define cond_resched()			do { } while (0)
 
 #endif

@@ -3,6 +3,7 @@
 #define _HOST_DOORS_WORKQUEUE_H
 
 #include <linux/container_of.h>
+#include <linux/jiffies.h>
 #include <linux/types.h>
 
 struct workqueue_struct;
@@ -20,6 +21,9 @@ bool host_queue_delayed(struct delayed_work *d, unsigned long ms);
 #define queue_delayed_work(q, d, j)	((void)(q), host_queue_delayed(d, j))
 void host_cancel_delayed(struct delayed_work *d);
 #define cancel_delayed_work(d)		host_cancel_delayed(d)
+#define cancel_delayed_work_sync(d)	host_cancel_delayed(d)
+bool host_mod_delayed(struct delayed_work *d, unsigned long ms);
+#define mod_delayed_work(q, d, j)	((void)(q), host_mod_delayed(d, j))
 #define msecs_to_jiffies(ms)		(ms)
 
 #endif
