@@ -270,7 +270,8 @@ static bool has_route(struct socket *sock)
  * sddp_sock_connect - begin to make an association
  * @a: the association, without a socket
  *
- * Return: 0, and the caller kicks: it may stand already; or an error.
+ * Return: 0, and the caller kicks: it may stand already; or an error, and a
+ * socket may be left for sddp_sock_release().
  */
 int sddp_sock_connect(struct sddp_assoc *a)
 {
@@ -289,12 +290,9 @@ int sddp_sock_connect(struct sddp_assoc *a)
 		err = ddp_sock_connect(a->sock, &a->to);
 	if (!err && !has_route(a->sock))
 		err = -ENETUNREACH;
-	if (err) {
-		sddp_sock_release(a, true);
-		return err;
-	}
-	sddp_sock_attach(a);
-	return 0;
+	if (!err)
+		sddp_sock_attach(a);
+	return err;
 }
 
 /**
