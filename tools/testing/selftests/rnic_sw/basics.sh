@@ -311,29 +311,28 @@ accepts() {
 	t_check "over $1 $3 took who called $2" [ "$after" -gt "$before" ]
 }
 
-# Two devices and one program that listens on all: one socket for each LLP. Whose
-# a client is tells the address. What is left goes on when one device goes.
+# devices_share_a_port ANY ADDRESS OTHER: two devices and one program that listens on all:
+# a socket for each LLP. Whose a client is tells the address. One goes, the other stays.
 devices_share_a_port() {
 	local llp llps=tcp
 	a_netdev dummy d7 type dummy
-	ip addr add 10.9.7.1/24 dev d7
-	ip link set d7 up
+	ip addr add "$3" dev d7 nodad; ip link set d7 up
 	t_new_device iw7 d7
 	if t_listens_on iw7 both && t_listens_on "$B_DEV" both; then
 		llps='tcp sctp'
 		t_defer t_listens_on "$B_DEV" tcp
 	fi
 	t_port
-	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_bg server b rping -s -P -a "$1" -p "$PORT"
 	t_listens b "$PORT"
 	for llp in $llps; do
-		accepts "$llp" "$B4" "$B_DEV"
-		accepts "$llp" 10.9.7.1 iw7
-		accepts "$llp" "$B4" "$B_DEV"
+		accepts "$llp" "$2" "$B_DEV"
+		accepts "$llp" "${3%/*}" iw7
+		accepts "$llp" "$2" "$B_DEV"
 	done
 	rdma link del iw7
 	for llp in $llps; do
-		accepts "$llp" "$B4" "$B_DEV"
+		accepts "$llp" "$2" "$B_DEV"
 	done
 	t_check "the server is alive" t_alive server
 }
@@ -591,7 +590,8 @@ t_case "33 devices" "" many_devices
 t_case "ibv_devinfo" "" what_ibv_devinfo_says
 t_case "port state follows the link" "" port_follows_link
 t_case "rdma statistic" "" counters_count
-t_case "devices share a wildcard port" "" devices_share_a_port
+t_case "devices share a wildcard port" "" devices_share_a_port 0.0.0.0 "$B4" 10.9.7.1/24
+t_case "devices share a wildcard port, IPv6" "" devices_share_a_port :: "$B6" fd00:9:7::1/64
 t_case "rdma resource" "" resources_show
 t_case "inner sockets have lock classes of their own" "" own_lock_classes
 t_case "device renamed" "" device_renamed

@@ -216,6 +216,19 @@ in_use() {
 		grep -qF " ${1%/*} "
 }
 
+# Another program has an address, and it is on no path of another device's: who
+# listens everywhere is told.
+foreign_place() {
+	t_defer t_listens_on "$B_DEV" both "$NS_B"
+	t_listens_on "$B_DEV" sctp "$NS_B"
+	t_port
+	t_bg other b python3 -c "import socket, time; s = socket.socket(2, 1, 132); \
+s.bind(('$B4', $PORT)); s.listen(); time.sleep(1000)"
+	t_until 20 in_use "$B4" || t_fail "nobody listens"
+	t_refused on b timeout 10 rping -s -a 0.0.0.0 -p "$PORT" 2>"$T_CASE/refused"
+	t_check "it is not told why" grep -q 'rdma_listen: Address already in use' "$T_CASE/refused"
+}
+
 # At how many addresses does somebody listen over SCTP on b?
 sockets() { on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | wc -l; }
 
@@ -480,6 +493,7 @@ t_case "one address, whichever was called" "SCTPDDP-52" called_one
 t_case "addresses come and go" "" addresses_come 0.0.0.0 "$B4" 10.9.1.78/24
 t_case "addresses come and go, IPv6" "" addresses_come :: "$B6" fd00:9:1::78/64
 t_case "an address comes, and memory later" "" memory_comes 10.9.1.79/24
+t_case "an address is another program's" "" foreign_place
 t_case "more addresses than a listener has sockets for" "" many_addresses
 t_case "one link-local address" "SCTPDDP-52" link_local
 t_case "two paths" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
