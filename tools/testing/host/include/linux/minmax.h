@@ -15,8 +15,11 @@
 #define max3(x, y, z)	max(max(x, y), z)
 #define min_t(t, x, y)	min((t)(x), (t)(y))
 #define max_t(t, x, y)	max((t)(x), (t)(y))
-#define clamp(v, lo, hi) min(max(v, lo), hi)
-#define clamp_t(t, v, lo, hi) min_t(t, max_t(t, v, lo), hi)
+/* As the kernel's, also where the bounds are in the wrong order */
+#define clamp_t(t, v, lo, hi) ({				\
+	t _v = (v), _lo = (lo), _hi = (hi);			\
+	_v >= _hi ? _hi : _v <= _lo ? _lo : _v; })
+#define clamp(v, lo, hi) clamp_t(typeof(v), v, lo, hi)
 #define swap(a, b) do {					\
 	typeof(a) _t = (a);				\
 	(a) = (b);					\

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How much a socket of SCTP may hold: drivers/sctp_ddp/room.c over an association of
+ * the test's.
+ */
+#include <kunit/test.h>
+#include <linux/atomic.h>
+#include <net/sctp/structs.h>
+
+#include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/sctp_ddp/internal.h"
+
+#define KIB	1024
+#define MIB	(1024 * KIB)
+
+static struct {
+	struct sddp_assoc	a;
+	struct sctp_association	asoc;
+	struct sock		sk;
+	struct socket		sock;
+} world;
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	world.sock.sk = &world.sk;
+	world.sk.asoc = &world.asoc;
+	world.a.sock = &world.sock;
+	return 0;
+}
+
+static void narrow(struct kunit *test)
+{
+	sddp_sock_narrow(&world.sock, true);
+	KUNIT_EXPECT_EQ(test, SOCK_SNDBUF_LOCK | SOCK_RCVBUF_LOCK, world.sk.sk_userlocks);
+	KUNIT_EXPECT_EQ(test, 128 * KIB, world.sk.sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, 32 * KIB, world.sk.sk_sndbuf);
+	sddp_sock_narrow(&world.sock, false);
+	KUNIT_EXPECT_EQ(test, 8 * MIB, world.sk.sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, 128 * KIB, world.sk.sk_sndbuf);
+}
+
+/* The peer announces so much, of which some is under way */
+static int learns(u32 announced)
+{
+	world.asoc.peer.rwnd = announced - announced / 4;
+	world.asoc.outqueue.outstanding_bytes = announced / 4;
+	__sddp_sock_learn(&world.a, &world.sk);
+	return world.sk.sk_sndbuf;
+}
+
+/* Half of it, within our own bounds, and never less than before */
+static void learnt(struct kunit *test)
+{
+	world.a.active = true;
+	KUNIT_EXPECT_EQ(test, 128 * KIB, learns(0));
+	KUNIT_EXPECT_EQ(test, 128 * KIB, learns(200 * KIB));
+	KUNIT_EXPECT_EQ(test, 512 * KIB, learns(MIB));
+	KUNIT_EXPECT_EQ(test, 512 * KIB, learns(500 * KIB));
+	KUNIT_EXPECT_EQ(test, 2 * MIB, learns(4 * MIB));
+	KUNIT_EXPECT_EQ(test, 2 * MIB, learns(64 * MIB));
+}
+
+/* A stranger may announce what it likes, until a program has accepted it */
+static void of_a_stranger(struct kunit *test)
+{
+	sddp_sock_narrow(&world.sock, true);
+	KUNIT_EXPECT_EQ(test, 32 * KIB, learns(64 * MIB));
+	world.a.used = true;
+	sddp_sock_widen(&world.a);
+	KUNIT_EXPECT_EQ(test, 2 * MIB, world.sk.sk_sndbuf);
+	KUNIT_EXPECT_EQ(test, 8 * MIB, world.sk.sk_rcvbuf);
+	/* half of what was added, once */
+	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, world.asoc.announced);
+	sddp_sock_widen(&world.a);
+	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, world.asoc.announced);
+	world.sk.asoc = NULL;
+	sddp_sock_widen(&world.a);
+}
+
+static struct sddp_room room_of(u32 unsent)
+{
+	struct sddp_room room;
+
+	world.asoc.frag_point = 1400;
+	world.asoc.outqueue.out_qlen = unsent;
+	sddp_sock_room(&world.a, &room);
+	return room;
+}
+
+/* Who finds none is kicked when there is some */
+static void to_send(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 128u * KIB, room_of(0).octets);
+	KUNIT_EXPECT_FALSE(test, world.a.deep);
+	KUNIT_EXPECT_EQ(test, 1400u - 32, room_of(0).fragment);
+	KUNIT_EXPECT_EQ(test, 1u, room_of(128 * KIB - 1).octets);
+	KUNIT_EXPECT_FALSE(test, world.a.deep);
+	KUNIT_EXPECT_EQ(test, 0u, room_of(128 * KIB).octets);
+	KUNIT_EXPECT_TRUE(test, world.a.deep);
+	KUNIT_EXPECT_EQ(test, 0u, room_of(MIB).octets);
+}
+
+/* Only what there is room for is held back */
+static void corked(struct kunit *test)
+{
+	world.sk.sk_sndbuf = 128 * KIB;
+	KUNIT_EXPECT_TRUE(test, sddp_sock_cork(&world.a, 1400));
+	KUNIT_EXPECT_TRUE(test, world.asoc.corked);
+	sddp_sock_uncork(&world.a);
+	KUNIT_EXPECT_FALSE(test, world.asoc.corked);
+	world.sk.sk_wmem_queued = 127 * KIB;
+	KUNIT_EXPECT_FALSE(test, sddp_sock_cork(&world.a, 1400));
+	KUNIT_EXPECT_FALSE(test, world.asoc.corked);
+}
+
+static struct kunit_case sddp_room_cases[] = {
+	KUNIT_CASE(narrow),
+	KUNIT_CASE(learnt),
+	KUNIT_CASE(of_a_stranger),
+	KUNIT_CASE(to_send),
+	KUNIT_CASE(corked),
+	{}
+};
+
+static struct kunit_suite sddp_room_suite = {
+	.name = "sddp_room",
+	.init = begin,
+	.test_cases = sddp_room_cases,
+};
+
+kunit_test_suite(sddp_room_suite);
