@@ -8,7 +8,7 @@ from collections import Counter
 # What a function of the kernel itself belongs to; the first that matches
 KERNEL = [
     ("copies", r"^(__)?(memcpy|memmove)|copy_user|_copy_(to|from)_iter|copy_page|rep_movs|csum_partial"),
-    ("CRC", "crc32"),
+    ("CRC", "crc32|crc_pcl"),
     ("clearing", "clear_page|memset|clear_user"),
     ("waiting", "idle|halt"),
     ("TCP/IP", "tcp|inet|sock|skb|^_*ip_|ip6?_|netif|net_rx|loopback|qdisc|^_*dev_|napi|"
