@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """The ratios as a picture: one bar a row, logarithmic, range as a line."""
 import math
-from html import escape
+
+from svg import box, line, sheet, text
 
 LEFT, WIDTH, LINE, TOP = 300, 520, 22, 60
 LEAST, MOST = 0.5, 32.0
@@ -11,16 +12,6 @@ COLOURS = {"reached": "#2a7f62", "level": "#8a8a2f", "MISSED": "#b5402f"}
 def x_of(ratio):
     part = math.log(min(max(ratio, LEAST), MOST) / LEAST) / math.log(MOST / LEAST)
     return LEFT + WIDTH * part
-
-
-def text(x, y, words, anchor="start", weight="normal"):
-    return (f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" '
-            f'font-weight="{weight}">{escape(words)}</text>')
-
-
-def line(x1, y1, x2, y2, colour, width=1):
-    return (f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
-            f'stroke="{colour}" stroke-width="{width}"/>')
 
 
 def scale(bottom):
@@ -41,8 +32,7 @@ def bar(row, y):
         yield text(LEFT + 4, y + 12, "failed")
         return
     ends = sorted((x_of(1), x_of(row["ratio"])))
-    yield (f'<rect x="{ends[0]:.1f}" y="{y + 2}" width="{ends[1] - ends[0]:.1f}" '
-           f'height="12" fill="{COLOURS[row["verdict"]]}"/>')
+    yield box(ends[0], y + 2, ends[1] - ends[0], 12, COLOURS[row["verdict"]])
     yield line(x_of(row["ratios"][0]), y + 8, x_of(row["ratios"][-1]), y + 8, "#222", 2)
     aim = x_of(row["bar"])
     yield line(aim, y, aim, y + 16, "#d08a00", 3)
@@ -56,7 +46,4 @@ def draw(lines):
     parts += scale(bottom)
     for n, row in enumerate(lines):
         parts += bar(row, TOP + LINE * n)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 70}" '
-            f'height="{bottom + 15}" font-family="sans-serif" font-size="12">\n'
-            '<rect width="100%" height="100%" fill="white"/>\n' +
-            "\n".join(parts) + "\n</svg>\n")
+    return sheet(LEFT + WIDTH + 70, bottom + 15, parts)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""What a picture is drawn of: words, lines, boxes and the sheet that they stand on."""
+from html import escape
+
+SHEET = ('<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" '
+         'viewBox="0 0 {0} {1}" font-family="sans-serif" font-size="12">\n'
+         '<!-- SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause -->\n'
+         '<rect width="100%" height="100%" fill="white"/>\n{2}\n</svg>\n')
+
+
+def text(x, y, words, anchor="start", weight="normal"):
+    where = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    how = "" if weight == "normal" else f' font-weight="{weight}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}"{where}{how}>{escape(words)}</text>'
+
+
+def line(x1, y1, x2, y2, colour, width=1):
+    return (f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+            f'stroke="{colour}" stroke-width="{width}"/>')
+
+
+def box(x, y, width, height, colour, words=""):
+    """The words are shown where a pointer rests on it."""
+    title = f"<title>{escape(words)}</title>" if words else ""
+    return (f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height}" '
+            f'fill="{colour}">{title}</rect>')
+
+
+def sheet(width, height, parts):
+    """On white, whatever is around it."""
+    return SHEET.format(width, height, "\n".join(parts))
