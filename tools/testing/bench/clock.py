@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""clock.py MEASURED BUDGET [--budget]: what measure.py found where time is
+"""clock.py MEASURED BUDGET [--budget] [--profile]: what measure.py found where time is
 instructions, as a table. With --budget the exit status is 1 if a row takes more than
-its budget, or failed, or a ping beside a neighbour too long."""
+its budget, or failed, or a ping beside a neighbour too long; with --profile the table
+says, and clock.svg beside MEASURED shows, where they go."""
 import json
 import os
 import sys
 
 import profile_parts
 import rows
+import stacks
 
 WHO = ("rnic_sw", "siw", "bare")
 MOST_SHOWN = 60
@@ -78,11 +80,9 @@ def judged(key, found, most, more):
     return most.get(key), how
 
 
-def print_profile(measured, folder):
+def print_profile(measured, profiles):
     """Of each run: how much each part takes, and the functions that take most."""
-    found = profile_parts.profiles(measured, os.path.join(folder, "instructions"),
-                                   os.path.join(folder, "kallsyms"))
-    for run, profile in zip(measured["runs"], found):
+    for run, profile in zip(measured["runs"], profiles):
         parts = profile["parts"]
         print(f"\n{run['row']}, CRC {run['crc']}, MTU {run['mtu']}, {run['who']}: "
               f"{sum(parts.values()):.1f}")
@@ -90,6 +90,17 @@ def print_profile(measured, folder):
                                profile_parts.PARTS if parts[part] >= 0.005))
         for thousands_of, function, part in profile["functions"][:MOST_SHOWN]:
             print(f"  {thousands_of:9.3f}  {part:<14} {function}")
+
+
+def show_profile(measured, folder):
+    """Drawn, and printed: whoever reads that may stop early."""
+    profiles = list(profile_parts.profiles(measured, os.path.join(folder, "instructions"),
+                                           os.path.join(folder, "kallsyms")))
+    picture = stacks.draw(measured, profiles)
+    if picture:
+        with open(os.path.join(folder, "clock.svg"), "w", encoding="ascii") as f:
+            f.write(picture)
+    print_profile(measured, profiles)
 
 
 def print_many(measured):
@@ -149,7 +160,7 @@ def main():
     missed += print_beside(measured)
     print_many(measured)
     if "--profile" in sys.argv:
-        print_profile(measured, os.path.dirname(sys.argv[1]))
+        show_profile(measured, os.path.dirname(sys.argv[1]))
     return int("--budget" in sys.argv and missed > 0)
 
 

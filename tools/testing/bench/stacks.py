@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Where the instructions of a message go, as a picture: a bar for each run, of its
+parts; a panel for each size and MTU, whose bars have one scale."""
+import math
+import re
+from collections import namedtuple
+
+import rows
+from svg import box, line, sheet, text
+
+SHEET, LEFT, WIDTH, LINE, BAR = 900, 262, 515, 17, 13
+# What the key says, its colour, what is in it
+KEY = [
+    ("copies", "#bccbe0", ["copies"]),
+    ("CRC", "#f3bd5c", ["CRC"]),
+    ("TCP/IP", "#86b4e0", ["TCP/IP"]),
+    ("SCTP", "#a79fe0", ["SCTP"]),
+    ("iw_mpa", "#c5e39a", ["iw_mpa"]),
+    ("iw_sctp_ddp", "#a5dcc4", ["iw_sctp_ddp"]),
+    ("iw_ddp", "#86c96f", ["iw_ddp"]),
+    ("rnic_sw", "#4aab7d", ["rnic_sw"]),
+    ("siw", "#ee8673", ["siw"]),
+    ("RDMA core", "#d7a3d6", ["RDMA core"]),
+    ("locks and work", "#c8ad85", ["locks and work"]),
+    ("memory", "#ecdcae", ["memory"]),
+    ("clearing", "#d9c3bb", ["clearing"]),
+    ("system calls", "#b3b3b3", ["system calls"]),
+    ("all else", "#dadada", ["waiting", "other", "programs"]),
+]
+KEY_ACROSS, KEY_EACH = 5, 160
+# A bar of siw's so many times as long as the longest of the others is not to scale: it
+# is drawn some whole times too short, torn, and says how many
+TOO_LONG = 3
+# What a figure needs in its part: a letter's width, and a margin
+LETTER, MARGIN = 7, 8
+SIZE = re.compile(r" (\d+ (?:B|KiB|MiB))")
+
+# label: of its row; mtu and size: its panel's; parts: [(name, colour, thousands)]
+Bar = namedtuple("Bar", "label size sctp mtu who parts")
+
+
+def figure(value):
+    return f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def total(bar):
+    return sum(value for _, _, value in bar.parts)
+
+
+def bar_of(run, profile):
+    size = SIZE.search(run["row"])
+    sctp = run["crc"] == "sctp"
+    label = SIZE.sub("", run["row"]).removeprefix("SCTP ")
+    if not sctp and run["who"] != "tcp":
+        label += f", CRC {run['crc']}"
+    parts = [(name, colour, sum(profile["parts"].get(part, 0) for part in of))
+             for name, colour, of in KEY]
+    return Bar(label, size[1] if size else "", sctp, run["mtu"], run["who"],
+               [part for part in parts if part[2] > 0])
+
+
+def panels(bars):
+    """[[the bars of a row, ours first], ...] for each panel, TCP itself at its end."""
+    sizes = list(dict.fromkeys(bar.size for bar in bars))
+    found = {}
+    for bar in bars:
+        where = bar.sctp, sizes.index(bar.size), -bar.mtu
+        found.setdefault(where, {}).setdefault(bar.label, []).append(bar)
+    for _, groups in sorted(found.items()):
+        ordered = [sorted(group, key=lambda bar: bar.who != "rnic_sw")
+                   for group in groups.values()]
+        yield sorted(ordered, key=lambda group: group[0].who == "tcp")
+
+
+def longest(groups):
+    """How long the panel's longest bar is that is to scale."""
+    bars = [bar for group in groups for bar in group]
+    others = [total(bar) for bar in bars if bar.who != "siw"]
+    limit = TOO_LONG * max(others or map(total, bars))
+    return max(total(bar) for bar in bars if total(bar) <= limit)
+
+
+def step(most):
+    """Between two lines of the scale: 1, 2 or 5, and zeros."""
+    for n in range(10):
+        for digit in (1, 2, 5):
+            if most / (digit * 10 ** n) <= 7:
+                return digit * 10 ** n
+    return most
+
+
+def scale(most, top, bottom):
+    value = 0
+    while value <= most:
+        x = LEFT + WIDTH * value / most
+        yield line(x, top, x, bottom, "#888" if value == 0 else "#ddd")
+        yield text(x, top - 4, str(value), "middle")
+        value += step(most)
+
+
+def torn(x, y):
+    for at in (x - 4, x + 1):
+        yield line(at - 3, y + BAR + 1, at + 3, y - 1, "white", 2)
+
+
+def stack(bar, most, y):
+    """The parts of a bar, all of it in the end."""
+    times, x = math.ceil(total(bar) / most), LEFT
+    for name, colour, value in bar.parts:
+        width = WIDTH * value / most / times
+        yield box(x, y, width, BAR, colour, f"{name} {figure(value)}")
+        if width >= LETTER * len(figure(value)) + MARGIN:
+            yield text(x + 4, y + BAR - 2.5, figure(value))
+        x += width
+    if times > 1:
+        yield from torn(x, y)
+    yield text(x + 7, y + BAR - 2, figure(total(bar)) +
+               (f" = {times} x this" if times > 1 else ""), weight="bold")
+
+
+OTHERS = {"tcp": "", "sctp": "bare SCTP"}
+
+
+def panel(groups, y):
+    """(the panel, where it ends)"""
+    first, most = groups[0][0], longest(groups)
+    end = y + 40 + sum(LINE * len(group) + 7 for group in groups)
+    parts = [text(10, y + 18, f"{first.size}{' over SCTP' if first.sctp else ''}, "
+                  f"MTU {first.mtu}", weight="bold"), *scale(most, y + 36, end - 5)]
+    y += 41
+    for group in groups:
+        parts.append(text(10, y + BAR - 2, group[0].label))
+        for bar in group:
+            parts.append(text(LEFT - 8, y + BAR - 2, OTHERS.get(bar.who, bar.who), "end"))
+            parts += stack(bar, most, y)
+            y += LINE
+        y += 7
+    return parts, end
+
+
+def key(bars, y):
+    """(what the colours mean, where that ends)"""
+    present = {name for bar in bars for name, _, _ in bar.parts}
+    shown = [(name, colour) for name, colour, _ in KEY if name in present]
+    parts = []
+    for n, (name, colour) in enumerate(shown):
+        x = 10 + KEY_EACH * (n % KEY_ACROSS)
+        at = y + 20 * (n // KEY_ACROSS)
+        parts += [box(x, at, 14, BAR, colour), text(x + 19, at + BAR - 2, name)]
+    return parts, y + 20 * -(-len(shown) // KEY_ACROSS)
+
+
+def draw(measured, profiles):
+    """The picture, "" if there is nothing to be drawn: regions on demand are beside
+    nobody's."""
+    beside_none = {row.name for row in rows.UNPINNED}
+    bars = [bar_of(run, profile) for run, profile in zip(measured["runs"], profiles)
+            if run["row"] not in beside_none]
+    if not bars:
+        return ""
+    head = (f"Thousands of instructions for a message, both ends: kernel "
+            f"{measured['kernel']}, one CPU")
+    parts, y = key(bars, 36)
+    parts.insert(0, text(10, 22, head, weight="bold"))
+    for groups in panels(bars):
+        drawn, y = panel(groups, y + 6)
+        parts += drawn
+    return sheet(SHEET, y + 6, parts)

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Does `clock.py --profile` draw what was counted, each part as long as it is?"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ET
+
+sys.dont_write_bytecode = True
+import profile_parts
+import stacks
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+SVG = "{http://www.w3.org/2000/svg}"
+# A function of each part that is used here, and its address
+SYMBOLS = {"memcpy_orig": "", "tcp_ack": "", "crc_pcl": "[crc32c_intel]",
+           "siw_run": "[siw]", "rnic_run": "[rnic_sw]", "sctp_rcv": "[sctp]"}
+ADDRESSES = {name: 0xffffffff81000000 + 0x1000 * n for n, name in enumerate(SYMBOLS)}
+MESSAGES = 10
+
+
+def run(row, who, counts, crc="off", mtu=65536):
+    """counts: {function: thousands for a message}"""
+    return {"row": row, "crc": crc, "mtu": mtu, "pair": 0, "who": who, "counts": counts,
+            "result": {"messages": MESSAGES, "messages_per_s": 1e6 / sum(counts.values())}}
+
+
+def drawn(runs):
+    """The root of clock.svg, None if there is none."""
+    with tempfile.TemporaryDirectory() as folder:
+        def write(name, content):
+            with open(os.path.join(folder, name), "w", encoding="ascii") as f:
+                f.write(content)
+        write("measured.json", json.dumps({"kernel": "6.1 <&>", "runs": runs}))
+        write("kallsyms", "".join(f"{ADDRESSES[name]:x} t {name} {module}\n"
+                                  for name, module in SYMBOLS.items()))
+        # what each executes before it is measured is not to be seen
+        write("instructions", "".join(
+            f"{ADDRESSES['siw_run']:x} 999999\n\n" +
+            "".join(f"{ADDRESSES[name]:x} {1000 * MESSAGES * value:.0f}\n"
+                    for name, value in r["counts"].items()) + "\n" for r in runs))
+        subprocess.run([f"{HERE}/clock.py", f"{folder}/measured.json", f"{HERE}/budget",
+                        "--profile"], check=True, stdout=subprocess.DEVNULL)
+        path = os.path.join(folder, "clock.svg")
+        return ET.parse(path).getroot() if os.path.exists(path) else None
+
+
+def bars(root):
+    """From the top, of each bar {what its part says: its width}."""
+    found = {}
+    for box in root.iter(SVG + "rect"):
+        title = box.find(SVG + "title")
+        if title is not None:
+            found.setdefault(float(box.get("y")), {})[title.text] = float(box.get("width"))
+    return [found[y] for y in sorted(found)]
+
+
+def words(root):
+    """All that is written, from the top and from the left."""
+    texts = sorted(root.iter(SVG + "text"),
+                   key=lambda t: (float(t.get("y")), float(t.get("x"))))
+    return [t.text or "" for t in texts]
+
+
+class Stacks(unittest.TestCase):
+    def assert_widths(self, bar, thousands, most):
+        self.assertEqual(set(bar), set(thousands))
+        for part, value in thousands.items():
+            self.assertAlmostEqual(bar[part], stacks.WIDTH * value / most, delta=0.06)
+
+    def test_each_part_has_one_place_in_the_key(self):
+        of = [part for _, _, parts in stacks.KEY for part in parts]
+        self.assertEqual(sorted(of), sorted(profile_parts.PARTS))
+        colours = [colour for _, colour, _ in stacks.KEY]
+        self.assertEqual(len(set(colours)), len(colours))
+
+    def test_parts_are_as_long_as_they_are(self):
+        root = drawn([run("write 64 KiB", "siw", {"memcpy_orig": 30, "siw_run": 170}),
+                      run("write 64 KiB", "rnic_sw", {"memcpy_orig": 50, "rnic_run": 25})])
+        ours, siw = bars(root)
+        self.assert_widths(ours, {"copies 50.0": 50, "rnic_sw 25.0": 25}, 200)
+        self.assert_widths(siw, {"copies 30.0": 30, "siw 170": 170}, 200)
+        self.assertNotIn("200 = 1 x this", words(root))
+
+    def test_the_key_has_what_is_there(self):
+        root = drawn([run("write 64 KiB", "rnic_sw", {"crc_pcl": 5, "rnic_run": 25}, "on")])
+        said = words(root)
+        for name, _, _ in stacks.KEY:
+            (self.assertIn if name in ("CRC", "rnic_sw") else self.assertNotIn)(name, said)
+        self.assertIn("write, CRC on", said)
+        self.assertIn("kernel 6.1 <&>", said[0])
+
+    def test_too_long_a_bar_leaves_the_others_room(self):
+        root = drawn([run("write 64 KiB", "siw", {"tcp_ack": 900, "siw_run": 110}),
+                      run("write 64 KiB", "rnic_sw", {"memcpy_orig": 75, "rnic_run": 25})])
+        ours, siw = bars(root)
+        self.assert_widths(ours, {"copies 75.0": 75, "rnic_sw 25.0": 25}, 100)
+        # eleven times as long
+        self.assert_widths(siw, {"TCP/IP 900": 900 / 11, "siw 110": 10}, 100)
+        self.assertIn("1010 = 11 x this", words(root))
+        for text in root.iter(SVG + "text"):
+            self.assertLess(float(text.get("x")), stacks.SHEET)
+
+    def test_panels_have_scales_of_their_own(self):
+        root = drawn([run("TCP 64 KiB", "tcp", {"tcp_ack": 60}),
+                      run("send 64 KiB", "rnic_sw", {"rnic_run": 90}),
+                      run("ping 64 B", "rnic_sw", {"rnic_run": 4}),
+                      run("send 64 KiB", "rnic_sw", {"rnic_run": 120}, mtu=1500),
+                      run("SCTP send 64 KiB", "sctp", {"sctp_rcv": 800}, "sctp"),
+                      run("SCTP send 64 KiB", "rnic_sw", {"rnic_run": 900}, "sctp")])
+        self.assertEqual([w for w in words(root) if "MTU" in w],
+                         ["64 KiB, MTU 65536", "64 KiB, MTU 1500", "64 B, MTU 65536",
+                          "64 KiB over SCTP, MTU 65536"])
+        # TCP below what is beside it, bare SCTP below ours
+        wanted = [("rnic_sw 90.0", 90, 90), ("TCP/IP 60.0", 60, 90), ("rnic_sw 120", 1, 1),
+                  ("rnic_sw 4.0", 1, 1), ("rnic_sw 900", 1, 1), ("SCTP 800", 800, 900)]
+        for bar, (part, value, most) in zip(bars(root), wanted, strict=True):
+            self.assert_widths(bar, {part: value}, most)
+
+    def test_regions_on_demand_are_left_out(self):
+        demand = run("write 64 KiB, on demand", "rnic_sw", {"rnic_run": 90})
+        self.assertIsNone(drawn([demand]))
+        self.assertEqual(len(bars(drawn([demand, run("send 64 KiB", "rnic_sw",
+                                                     {"rnic_run": 90})]))), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
