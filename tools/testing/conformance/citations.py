@@ -20,7 +20,7 @@ UNIT_TESTS = "drivers/*/tests/*_kunit.c", "tools/testing/host/doors/*_kunit.c"
 PROOFS = "tools/testing/proofs/*.c"
 PROVES = re.compile(r"^void prove_(\w+)\(void\)$", re.M)
 MUST = re.compile(r"\bMUST\(\s*\"([^\"]*)\"")
-SYSTEM_TESTS = "tools/testing/selftests/rnic_sw/*"
+SYSTEM_TESTS = "tools/testing/selftests/rnic_sw/**/*"
 
 
 class Case:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # basics.sh: devices come and go, whatever happens below and above them.
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 exists() { test -e "/sys/class/infiniband/$1"; }
 gone() { test ! -e "/sys/class/infiniband/$1"; }

@@ -7,7 +7,7 @@
 # once by what tshark finds. Neither knows the modules. Over SCTP sctp-check holds
 # what tshark says of each chunk, with our dissector, against its octets.
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 readonly pcap_check=$T_DIR/../../rawpeer/pcap-check
 readonly sctp_check=$T_DIR/../../rawpeer/sctp-check

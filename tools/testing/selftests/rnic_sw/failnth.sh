@@ -9,7 +9,7 @@
 # T_WAYS=task,slab,page: these alone.
 
 # shellcheck disable=SC2154	# t_count is lib.sh's
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 DEBUG=/sys/kernel/debug
 OURS=${T_MODULES[*]}

@@ -6,8 +6,8 @@
 # T_SECONDS=S of it (15), T_SEED=N (1), T_FIRST=M: sessions from M on.
 
 # shellcheck disable=SC2154	# t_pids is lib.sh's
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
-. "$(dirname "$(readlink -f "$0")")/memory.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/memory.sh"
 
 SECONDS_OF_IT=${T_SECONDS:-15}
 SLACK=16384	# KiB that a kernel's memory may move by, of itself

@@ -13,7 +13,7 @@
 #     +---------------+        +---------------+
 # shellcheck disable=SC2034	# lib.sh reads them
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 readonly pcap_check=$T_DIR/../../rawpeer/pcap-check
 

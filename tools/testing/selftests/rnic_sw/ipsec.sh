@@ -4,7 +4,7 @@
 # nothing leaves but ESP, and new keys (what an IKE daemon does when it deletes
 # and replaces security associations) are no end to a connection.
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 GCM=(aead 'rfc4106(gcm(aes))' KEY-20 128)
 CBC=(enc 'cbc(aes)' KEY-32 auth-trunc 'hmac(sha256)' KEY-32 128)

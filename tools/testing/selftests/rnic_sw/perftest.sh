@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # perftest.sh: the programs of the package perftest, as a test that things work.
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 readonly bandwidth="ib_send_bw ib_write_bw ib_read_bw"
 readonly latency="ib_send_lat ib_write_lat ib_read_lat"

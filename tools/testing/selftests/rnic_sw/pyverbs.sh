@@ -4,7 +4,7 @@
 # reason that is known; Documentation/pyverbs.rst explains and counts the reasons.
 # And those that rdma-core's tree would get from here: all of them pass.
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 readonly python=/usr/bin/python3	# the one that the package is for
 readonly tests=/usr/share/doc/rdma-core/tests
@@ -61,7 +61,7 @@ unpack() {
 
 # run_tests [MODULE]: what came of them, in $T_CASE/out
 run_tests() {
-	timeout "$((T_TIME * 5))" $python "$T_DIR/pyverbs_run.py" "$T_CASE/tests" \
+	timeout "$((T_TIME * 5))" $python "$T_DIR/lib/pyverbs_run.py" "$T_CASE/tests" \
 		"$A_DEV" "$A_IF" "$@" >"$T_CASE/stdout" 2>"$T_CASE/stderr" || {
 		tail "$T_CASE/stdout" "$T_CASE/stderr"
 		t_fail "they did not run to their end"

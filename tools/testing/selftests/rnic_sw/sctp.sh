@@ -4,7 +4,7 @@
 # listeners take it beside TCP. What is the same over TCP and SCTP the other
 # scripts show, run as sctp_*.sh.
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 export RNIC_SW_LLP=sctp
 

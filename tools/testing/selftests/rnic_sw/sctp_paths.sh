@@ -8,7 +8,7 @@
 #	va  10.9.1.1  iwa  ---------  vb  10.9.1.2  iwb
 #	va2 10.9.3.1       ---------  vb2 10.9.3.2
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 export RNIC_SW_LLP=sctp
 SLAB=/sys/kernel/debug/failslab

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # smoke.sh: load, one device, a little of every kind of traffic, unload.
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 modules_are_here() {
 	local module

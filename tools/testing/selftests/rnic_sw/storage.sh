@@ -3,7 +3,7 @@
 # storage.sh: kernel consumers, which register memory by work request, read
 # into it and have it invalidated by the peer: NVMe over RDMA.
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 NQN=rnic_sw.test
 TARGET=/sys/kernel/config/nvmet

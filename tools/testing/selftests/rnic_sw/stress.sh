@@ -5,7 +5,7 @@
 # T_ROUNDS=N rounds of each sort (8); a long run by hand takes 200.
 
 # shellcheck disable=SC2154	# t_pids is lib.sh's
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 ROUNDS=${T_ROUNDS:-8}
 CONNECTIONS=${T_CONNECTIONS:-1000}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # told.sh: what consumers in the kernel hear; rnic_sw_consumer is one.
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 SEEN=/sys/module/rnic_sw_consumer/parameters
 SECOND=/sys/devices/system/cpu/cpu1/online

@@ -19,9 +19,9 @@ import subprocess
 import sys
 import time
 
-import ktap
-from wire import (CM, SUCCESS, Link, Mate, Region, add, find_program,
-                  find_provider, need_module, same, shell, write)
+from lib import ktap
+from lib.wire import (CM, SUCCESS, Link, Mate, Region, add, find_program,
+                      find_provider, need_module, same, shell, write)
 
 ADDRESSES = {"near": ("10.9.3.1", "fd00:9:3::1"),
              "far": ("10.9.3.2", "fd00:9:3::2")}

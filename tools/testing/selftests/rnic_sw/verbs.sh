@@ -5,8 +5,8 @@
 # cases between two devices over a network that loses, reorders, doubles and
 # delays, and whose MTU changes under way.
 
-. "$(dirname "$(readlink -f "$0")")/lib.sh"
-. "$(dirname "$(readlink -f "$0")")/memory.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/memory.sh"
 
 # Both ends are one process: it must see the devices of either namespace, so
 # they are all the first namespace's. As before when the script ends.

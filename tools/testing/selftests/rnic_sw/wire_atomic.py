@@ -11,8 +11,8 @@ import sys
 import time
 from dataclasses import replace
 
-from wire import (ACCESS_ERR, PATIENCE, SUCCESS, WC, Async, both, case, check,
-                  in_both_roles, rdmap, run, same)
+from lib.wire import (ACCESS_ERR, PATIENCE, SUCCESS, WC, Async, both, case,
+                      check, in_both_roles, rdmap, run, same)
 
 BIG = 1 << 20
 WC_CMP_SWAP, WC_FETCH_ADD = 3, 4

@@ -10,8 +10,8 @@ import functools
 import socket
 import threading
 
-from wire import MATE, PORT, Closed, case, check, mpa, rdmap, run
-from wire_kernel import by_the_clock, in_the_kernel
+from lib.wire import MATE, PORT, Closed, case, check, mpa, rdmap, run
+from lib.wire_kernel import by_the_clock, in_the_kernel
 
 PLAIN = PORT + 500      # where a program listens that knows TCP alone
 ROUNDS = 3              # pairs, one after the other

@@ -10,10 +10,10 @@ import re
 import termios
 import time
 
-from tracing import TRACE, event
-from wire import (MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case, check,
-                  mpa, read, run, shell, write)
-from wire_kernel import failing
+from lib.tracing import TRACE, event
+from lib.wire import (MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
+                      check, mpa, read, run, shell, write)
+from lib.wire_kernel import failing
 
 CALLERS = 64                # that may wait at rawmate's listener
 WOKEN = 300                 # connections that may send again at the same moment

@@ -6,10 +6,10 @@ import contextlib
 import random
 import time
 
-from wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, QP_FATAL, QPS_ERR, REQ_ERR,
-                  SUCCESS, Async, Refused, both, case, check, in_both_roles, rdmap, read,
-                  run, same, write)
-from wire_kernel import failing
+from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, QP_FATAL, QPS_ERR,
+                      REQ_ERR, SUCCESS, Async, Refused, both, case, check,
+                      in_both_roles, rdmap, read, run, same, write)
+from lib.wire_kernel import failing
 
 BIG = 1 << 20
 

@@ -8,8 +8,8 @@ quoted headers that the RFCs demand, and a FIN; nothing has been placed; one
 counter has risen; the queue pair told of it and flushed its work.
 """
 
-from wire import LEN_ERR, rdmap, run
-from wire_scene import BASE, RECV, SIZE, TOP, Row, add_rows, op
+from lib.wire import LEN_ERR, rdmap, run
+from lib.wire_scene import BASE, RECV, SIZE, TOP, Row, add_rows, op
 
 # shown by every case here, told of the first
 ALWAYS = "DDP-80 DDP-82 DDP-84 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \

@@ -9,10 +9,10 @@ we do wrong ourselves.
 from dataclasses import dataclass, replace
 from typing import Callable
 
-from wire import (FLUSHED, LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, QP_FATAL,
-                  REM_ACCESS_ERR, REM_OP_ERR, REQ_ERR, SUCCESS, Async, both,
-                  check, ddp, in_both_roles, rdmap, run, same)
-from wire_scene import BASE, SIZE, TOP, Row, Scene, add_rows, op
+from lib.wire import (FLUSHED, LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, QP_FATAL,
+                      REM_ACCESS_ERR, REM_OP_ERR, REQ_ERR, SUCCESS, Async,
+                      both, check, ddp, in_both_roles, rdmap, run, same)
+from lib.wire_scene import BASE, SIZE, TOP, Row, Scene, add_rows, op
 
 WORD = BASE + 5             # the first multiple of 8 in a region
 OVER = BASE + SIZE - 3      # the first whose eight octets are not all in it

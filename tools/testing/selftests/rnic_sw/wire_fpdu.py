@@ -5,8 +5,8 @@
 import random
 import subprocess
 
-from wire import (CM, DEVICE, MATE_IF, PEER, PEER_IF, QP_FATAL, WC, Async, Peer,
-                  add, case, check, ddp, mpa, rdmap, read, run, same)
+from lib.wire import (CM, DEVICE, MATE_IF, PEER, PEER_IF, QP_FATAL, WC, Async,
+                      Peer, add, case, check, ddp, mpa, rdmap, read, run, same)
 
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18

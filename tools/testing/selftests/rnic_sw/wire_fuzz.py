@@ -21,10 +21,10 @@ import subprocess
 import threading
 import time
 
-import ktap
-import wire
-from wire import CLONE_NEWNET, DEVICE, MATE, NS, case, check, same, shell
-from fuzz_session import Bad, PATIENCE, POLICIES, PORT, Session
+from lib import ktap
+from lib import wire
+from lib.wire import CLONE_NEWNET, DEVICE, MATE, NS, case, check, same, shell
+from lib.fuzz_session import Bad, PATIENCE, POLICIES, PORT, Session
 
 PARALLEL = 12
 RPING_PORT = 7470

@@ -9,7 +9,7 @@ import random
 import struct
 from dataclasses import replace
 
-from wire import SUCCESS, WC, both, case, in_both_roles, rdmap, run, same
+from lib.wire import SUCCESS, WC, both, case, in_both_roles, rdmap, run, same
 
 BIG = 1 << 20
 WC_WRITE, WC_RECV, WC_RECV_IMM = 1, 128, 129

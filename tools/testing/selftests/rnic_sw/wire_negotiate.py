@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """IRD, ORD and the ready-to-receive message (RFC 6581 section 9)."""
 
-from wire import (CM, DEVICE, PEER, SUCCESS, WC, Peer, add, case, check, mpa,
-                  rdmap, read, run, same)
-from wire_kernel import starved
+from lib.wire import (CM, DEVICE, PEER, SUCCESS, WC, Peer, add, case, check,
+                      mpa, rdmap, read, run, same)
+from lib.wire_kernel import starved
 
 RTR = f"/sys/class/infiniband/{DEVICE}/mpa/rtr"
 NONE = mpa.NOT_NEGOTIATED

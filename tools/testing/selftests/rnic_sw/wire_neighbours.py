@@ -10,9 +10,9 @@ import os
 import socket
 import time
 
-from wire import (MATE, PATIENCE, PORT, SUCCESS, Skip, case, check, mpa, rdmap,
-                  read, run, same, shell, write)
-from wire_kernel import busy, failing, grown_since, kernel_memory
+from lib.wire import (MATE, PATIENCE, PORT, SUCCESS, Skip, case, check, mpa,
+                      rdmap, read, run, same, shell, write)
+from lib.wire_kernel import busy, failing, grown_since, kernel_memory
 
 MANY = 600              # callers, of whom the listener lets a few wait
 AT_ONCE = 100           # ... between two honest ones

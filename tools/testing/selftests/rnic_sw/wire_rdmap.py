@@ -6,8 +6,8 @@ import random
 import struct
 from dataclasses import replace
 
-from wire import (ACCESS_ERR, SUCCESS, WC, Async, add, case, check,
-                  rdmap, run, same)
+from lib.wire import (ACCESS_ERR, SUCCESS, WC, Async, add, case, check, rdmap,
+                      run, same)
 
 BIG = 1 << 20
 RECV_OPCODE = 128

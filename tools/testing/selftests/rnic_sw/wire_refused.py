@@ -5,11 +5,11 @@
 import socket
 import struct
 
-from wire import PEER, PORT, Peer, Wire, case, mpa
-from wire_refusal import (ERROR, REJECTED, call, ends, fails_at_once, hears,
-                          without_route)
+from lib.wire import PEER, PORT, Peer, Wire, case, mpa
+from lib.wire_refusal import (ERROR, REJECTED, call, ends, fails_at_once,
+                              hears, without_route)
 
-import ktap
+from lib import ktap
 
 
 class TcpWire(Wire):

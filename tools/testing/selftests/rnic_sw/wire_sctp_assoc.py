@@ -5,12 +5,12 @@
 
 import contextlib
 
-from wire import (CM, FLUSHED, MATE, QPS_ERR, SUCCESS, WC, case, check, rdmap,
-                  same)
+from lib.wire import (CM, FLUSHED, MATE, QPS_ERR, SUCCESS, WC, case, check,
+                      rdmap, same)
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, Control
 from rawpeer.talk import Closed
-from wire_sctp import GHOST, answer, go, of_one, streams_asked, works
+from lib.wire_sctp import GHOST, answer, go, of_one, streams_asked, works
 
 NAMES = {"abort": sctp.Association.abort, "shutdown": sctp.Association.shutdown}
 OTHERS = 0, 2, 0x01000000, 0x80000001

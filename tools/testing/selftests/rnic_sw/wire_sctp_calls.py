@@ -7,10 +7,11 @@ import contextlib
 import time
 from dataclasses import astuple
 
-from wire import MATE_IF, NS, PATIENCE, PEER_IF, case, check, mpa, same, shell
+from lib.wire import (MATE_IF, NS, PATIENCE, PEER_IF, case, check, mpa, same,
+                      shell)
 from rawpeer import sctp
 from rawpeer.sctp import INITIATE, Control
-from wire_sctp import GHOST, answer, go, hardware, streams_asked, works
+from lib.wire_sctp import GHOST, answer, go, hardware, streams_asked, works
 
 MATE6 = "fd00:9:2::1"
 MANY = 72       # associations, more than a connect looks at

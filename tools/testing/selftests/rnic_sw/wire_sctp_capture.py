@@ -5,11 +5,11 @@
 
 import contextlib
 
-from wire import (MATE, MATE_IF, NS, PEER, PEER_IF, SUCCESS, case, check,
-                  rdmap, same, shell)
+from lib.wire import (MATE, MATE_IF, NS, PEER, PEER_IF, SUCCESS, case, check,
+                      rdmap, same, shell)
 from rawpeer import sctp_packet
 from rawpeer.sctp import E_INITIATE, INITIATE, Control
-from wire_sctp import answer, enhanced, go, of_one
+from lib.wire_sctp import answer, enhanced, go, of_one
 
 BIG = 1 << 20
 WHOLE = sctp_packet.BEGIN | sctp_packet.END

@@ -3,9 +3,9 @@
 """What chunks cost that come before their turn: as much where many wait as where
 few do.  Wants a bed whose time is instructions."""
 
-from wire import case, check, rdmap
-from wire_kernel import by_the_clock, not_idle
-from wire_sctp import go
+from lib.wire import case, check, rdmap
+from lib.wire_kernel import by_the_clock, not_idle
+from lib.wire_sctp import go
 
 EARLY, PART = 24000, 2000
 DONE = 1                # seconds after which nobody has to do anything with them

@@ -16,16 +16,16 @@ import socket
 import struct
 import time
 
-import ktap
+from lib import ktap
 import wire_fuzz
-import wire_sctp
-from fuzz_session import Bad, Ended, PATIENCE, PAUSE, PORT, Session
-from fuzzing import Spoiler, flip
+from lib import wire_sctp
+from lib.fuzz_session import Bad, Ended, PATIENCE, PAUSE, PORT, Session
+from lib.fuzzing import Spoiler, flip
 from rawpeer import ddp, mpa, sctp
 from rawpeer.sctp import (ACCEPT, CONTROL, E_ACCEPT, E_INITIATE, INITIATE,
                           TERMINATE, Control)
-from wire import MATE, PEER
-from wire_sctp import LLP, answer, enhanced, write
+from lib.wire import MATE, PEER
+from lib.wire_sctp import LLP, answer, enhanced, write
 
 STREAMS = 8
 

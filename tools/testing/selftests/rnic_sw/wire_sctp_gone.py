@@ -8,11 +8,11 @@ import os
 import subprocess
 import time
 
-from wire import (CM, DEVICE, FLUSHED, MATE_IF, NS, Wire, case, check, mpa,
-                  shell)
+from lib.wire import (CM, DEVICE, FLUSHED, MATE_IF, NS, Wire, case, check, mpa,
+                      shell)
 from rawpeer.sctp import INITIATE
-from wire_kernel import starved
-from wire_sctp import SctpWire, go
+from lib.wire_kernel import starved
+from lib.wire_sctp import SctpWire, go
 
 PATIENCE = 20               # seconds, until something is so
 

@@ -8,12 +8,12 @@ import itertools
 import os
 import time
 
-from wire import (CM, KIB, MATE, PATIENCE, SUCCESS, Refused, Skip, case,
-                  check, rdmap, same, write)
-from wire_kernel import busy, grown_since, kernel_memory
+from lib.wire import (CM, KIB, MATE, PATIENCE, SUCCESS, Refused, Skip, case,
+                      check, rdmap, same, write)
+from lib.wire_kernel import busy, grown_since, kernel_memory
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, TERMINATE, Control
-from wire_sctp import GHOST, MATE_IF, NS, PEER_IF, PORT, go, hardware
+from lib.wire_sctp import GHOST, MATE_IF, NS, PEER_IF, PORT, go, hardware
 
 STREAMS = 255           # a stranger's
 FROM_ONE_ADDRESS = 64   # strangers, at one address and port of ours

@@ -10,10 +10,10 @@ import threading
 import time
 from concurrent import futures
 
-from tracing import traced
-from wire import Skip, case, check, read, same, shell, write
+from lib.tracing import traced
+from lib.wire import Skip, case, check, read, same, shell, write
 from rawpeer.sctp import ACCEPT, TERMINATE
-from wire_sctp import GHOST, answer, go
+from lib.wire_sctp import GHOST, answer, go
 
 CONNECT, CLOSE = 30, 10     # seconds that we wait for a peer
 LOOK = 4                    # ... and look anyhow how far it is

@@ -7,7 +7,7 @@ The cases are those of the scripts that the raw peer asks over TCP.
 
 import importlib
 
-from wire_sctp import go
+from lib.wire_sctp import go
 
 for script in ("wire_rdmap", "wire_errors", "wire_atomic", "wire_immediate",
                "wire_extend_errors"):

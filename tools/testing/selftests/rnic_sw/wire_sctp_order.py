@@ -6,12 +6,12 @@ import itertools
 import os
 import random
 
-from wire import (ACCESS_ERR, FLUSHED, SUCCESS, Skip, WC, Async, both,
-                  case, check, in_both_roles, rdmap, same)
-from wire_kernel import starved
+from lib.wire import (ACCESS_ERR, FLUSHED, SUCCESS, Skip, WC, Async, both,
+                      case, check, in_both_roles, rdmap, same)
+from lib.wire_kernel import starved
 from rawpeer import sctp
 from rawpeer.sctp import TERMINATE, Control
-from wire_sctp import go
+from lib.wire_sctp import go
 
 MANY = 70000            # chunks; more than there are DDP-SSNs
 PIECE = 1000

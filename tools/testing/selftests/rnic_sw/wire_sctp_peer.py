@@ -5,11 +5,11 @@
 import random
 import socket
 
-import wire_sctp
-from ktap import case, check, run, same
+from lib import wire_sctp
+from lib.ktap import case, check, run, same
 from rawpeer import rdmap, sctp, sctp_packet
 from rawpeer.talk import Closed
-from wire_sctp import GHOST, MATE, SctpWire
+from lib.wire_sctp import GHOST, MATE, SctpWire
 
 PORT = 9000
 

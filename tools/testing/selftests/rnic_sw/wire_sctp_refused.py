@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Connections that come to nothing, over SCTP: see wire_refusal.py."""
 
-from wire import PEER, PORT, case
-from wire_sctp import SctpWire
+from lib.wire import PEER, PORT, case
+from lib.wire_sctp import SctpWire
 from rawpeer.sctp import INITIATE
-from wire_refusal import (ERROR, REJECTED, call, ends, hears, without_route)
+from lib.wire_refusal import (ERROR, REJECTED, call, ends, hears,
+                              without_route)
 
-import ktap
+from lib import ktap
 
 
 class Calls(SctpWire):

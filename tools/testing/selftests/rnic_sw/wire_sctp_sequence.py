@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Sessions over SCTP go on, end, or break the rules (RFC 5043 section 6)."""
 
-from wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, SUCCESS, Async, add,
-                  both, case, check, in_both_roles, rdmap, same)
+from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, SUCCESS, Async, add,
+                      both, case, check, in_both_roles, rdmap, same)
 from rawpeer import ddp, sctp
 from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
-from wire_sctp import enhanced, go
+from lib.wire_sctp import enhanced, go
 
 BIG = 1 << 20
 

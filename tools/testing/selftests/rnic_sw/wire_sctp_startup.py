@@ -4,11 +4,11 @@
 
 import time
 
-from wire import CM, FLUSHED, PATIENCE, Refused, case, check, mpa, same
+from lib.wire import CM, FLUSHED, PATIENCE, Refused, case, check, mpa, same
 from rawpeer import rdmap, sctp
 from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
-from wire_sctp import answer, enhanced, go
+from lib.wire_sctp import answer, enhanced, go
 
 HANDED_UP = 255             # octets of Private Data that iw_cm can carry
 BACKLOG = 64                # of rawmate

@@ -8,8 +8,8 @@ import re
 import socket
 import struct
 
-from wire import (MATE_IF, NS, PEER_IF, PORT, WC, add, both, case, check, ddp,
-                  in_both_roles, mpa, rdmap, run, same, shell)
+from lib.wire import (MATE_IF, NS, PEER_IF, PORT, WC, add, both, case, check,
+                      ddp, in_both_roles, mpa, rdmap, run, same, shell)
 
 BIG = 1 << 18
 LONGEST = 64768

@@ -16,8 +16,8 @@ import struct
 import subprocess
 import time
 
-import wire
-from wire import add, case, check, mpa, rdmap, run, same
+from lib import wire
+from lib.wire import add, case, check, mpa, rdmap, run, same
 
 SECONDS = int(os.environ.get("T_SECONDS", 5))
 PAGE = 4096

@@ -6,9 +6,9 @@ import contextlib
 import threading
 import time
 
-from wire import (CM, FLUSHED, PATIENCE, PEER, QPS_ERR, Peer, Refused, case,
-                  check, mpa, rdmap, run, same)
-from wire_kernel import nobody_from
+from lib.wire import (CM, FLUSHED, PATIENCE, PEER, QPS_ERR, Peer, Refused,
+                      case, check, mpa, rdmap, run, same)
+from lib.wire_kernel import nobody_from
 
 RESERVED = 0x0F
 ENHANCED = mpa.C | mpa.S

@@ -5,7 +5,7 @@ import contextlib
 import os
 import time
 
-from wire import Skip, read, shell, write
+from lib.wire import Skip, read, shell, write
 
 TRACE = "/sys/kernel/tracing/"
 

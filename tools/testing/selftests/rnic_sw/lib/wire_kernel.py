@@ -7,8 +7,8 @@ import glob
 import os
 import time
 
-from ktap import skip_all
-from wire import KIB, PATIENCE, Skip, read, shell, write
+from lib.ktap import skip_all
+from lib.wire import KIB, PATIENCE, Skip, read, shell, write
 
 
 def busy():

@@ -5,7 +5,7 @@
 #
 #	#!/bin/bash
 #	# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-#	. "$(dirname "$(readlink -f "$0")")/lib.sh"
+#	. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 #
 #	ping_many() {
 #		t_rping "$B4" -C 100
@@ -80,7 +80,7 @@
 #   T_LLP=sctp       all connections are to be made over SCTP; the script's last
 #		     case says whether they were
 
-T_DIR=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+T_DIR=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 T_SCRIPT=$(basename "$0" .sh)
 T_LOG=${T_LOG:-${BED_OUT:-$(mktemp -d "${TMPDIR:-/tmp}/rnic_sw.XXXXXX")}}
 T_CASE=$T_LOG/$T_SCRIPT
@@ -539,9 +539,9 @@ t_unload() {
 # Before the first case
 
 # shellcheck source=capturing.sh source-path=SCRIPTDIR
-. "$T_DIR/capturing.sh"
+. "$T_DIR/lib/capturing.sh"
 # shellcheck source=foreign.sh source-path=SCRIPTDIR
-. "$T_DIR/foreign.sh"
+. "$T_DIR/lib/foreign.sh"
 
 # The provider of this tree, unless another one is named or installed.
 t_find_provider() {

@@ -12,8 +12,8 @@ import socket
 import struct
 import time
 
-from wire import (CM, DEVICE, MATE, MATE_IF, PATIENCE, PEER, PEER_IF, Mate,
-                  Refused, case, check, find_program, same, shell)
+from lib.wire import (CM, DEVICE, MATE, MATE_IF, PATIENCE, PEER, PEER_IF, Mate,
+                      Refused, case, check, find_program, same, shell)
 
 REJECTED, ERROR, UNREACHABLE = "REJECTED", "CONNECT_ERROR", "UNREACHABLE"
 ABSENT, VANISHED, ELSEWHERE = "10.9.2.77", "10.9.2.78", "10.9.4.1"

@@ -9,10 +9,10 @@ import contextlib
 import itertools
 import socket
 
-import wire
-from wire import DEVICE, MATE, MATE_IF, NS, PATIENCE, PEER, PEER_IF, PORT
-from wire import Link, mpa, rdmap, read, shell, write
-from ktap import run, same
+from lib import wire
+from lib.wire import DEVICE, MATE, MATE_IF, NS, PATIENCE, PEER, PEER_IF, PORT
+from lib.wire import Link, mpa, rdmap, read, shell, write
+from lib.ktap import run, same
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import ACCEPT, E_ACCEPT, E_INITIATE, INITIATE, Control
 

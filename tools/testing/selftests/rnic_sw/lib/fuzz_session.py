@@ -9,11 +9,11 @@ import socket
 import struct
 import time
 
-import wire
-from wire import MATE, PEER, mpa
+from lib import wire
+from lib.wire import MATE, PEER, mpa
 
 # pylint: disable=wrong-import-order
-import fuzzing
+from lib import fuzzing
 from rawpeer import ddp, rdmap
 
 PORT = 7480

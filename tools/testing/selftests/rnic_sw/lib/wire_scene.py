@@ -4,8 +4,8 @@
 from dataclasses import dataclass, replace
 from typing import Callable
 
-from wire import (ACCESS_ERR, FLUSHED, QPS_ERR, QP_FATAL, Async, both,
-                  in_both_roles, rdmap, same)
+from lib.wire import (ACCESS_ERR, FLUSHED, QPS_ERR, QP_FATAL, Async, both,
+                      in_both_roles, rdmap, same)
 
 BASE = 0x7FFFFFFFF123       # where every region begins, for its users
 SIZE = 1000

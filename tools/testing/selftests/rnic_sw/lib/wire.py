@@ -17,10 +17,10 @@ import subprocess
 import sys
 import time
 
-import ktap
-from ktap import case, add, check, same, Skip       # noqa: F401
+from lib import ktap
+from lib.ktap import case, add, check, same, Skip       # noqa: F401
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 for place in (HERE, os.path.join(HERE, "..", "..")):
     if os.path.isdir(os.path.join(place, "rawpeer")):
         sys.path.insert(0, place)
@@ -29,7 +29,7 @@ else:
     ktap.skip_all("the raw peer (tools/testing/rawpeer) is not here")
 
 # pylint: disable=wrong-import-position
-from mate import (CM, WC, Async, Mate, Refused,     # noqa: E402, F401
+from lib.mate import (CM, WC, Async, Mate, Refused,     # noqa: E402, F401
                   Region)
 from rawpeer import ddp, mpa, rdmap                 # noqa: E402, F401
 from rawpeer.peer import Peer, Closed, PATIENCE     # noqa: E402, F401

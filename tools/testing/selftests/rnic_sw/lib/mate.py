@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from ktap import same
+from lib.ktap import same
 from rawpeer.talk import PATIENCE
 
 
