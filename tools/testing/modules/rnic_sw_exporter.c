@@ -16,7 +16,7 @@
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
 
-#include "../selftests/rnic_sw/exporter.h"
+#include "../selftests/rnic_sw/src/exporter.h"
 
 MODULE_IMPORT_NS("DMA_BUF");
 

@@ -279,7 +279,7 @@ disk_file_system() {
 # everybody keeps whose they are and when they were written.
 tree_right() {
 	mkdir "$1/tree" "$T_CASE/tree"
-	cp "$T_DIR"/consumer* "$T_DIR"/verbs_* "$T_CASE/tree"
+	cp "$T_DIR"/consumer* "$T_DIR"/src/verbs/* "$T_CASE/tree"
 	tar -C "$T_CASE/tree" -cf "$T_CASE/tree.tar" .
 	tar -C "$1/tree" --no-same-owner -xf "$T_CASE/tree.tar"
 	sync -f "$1/tree"
