@@ -3,8 +3,8 @@
 # consumer_9p.sh: 9P over RDMA, whose client is in the kernel; the server is diod
 # behind a relay of our own.
 
-. "$(dirname "$(readlink -f "$0")")/consumers.sh"
-. "$T_DIR/consumer_files.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$T_DIR/lib/consumer_files.sh"
 
 connect() {
 	DIR=$T_CASE/mnt

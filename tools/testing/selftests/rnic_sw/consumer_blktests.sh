@@ -4,7 +4,7 @@
 # RNBD. Their source is somewhere else: scripts/blktests builds it, T_BLKTESTS=DIR says
 # where. They make the devices themselves, on each interface.
 
-. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
 
 export SOFT_RDMA=$T_RDMA NVMET_TRTYPES=rdma
 # nvmet opens files with O_DIRECT, which where logs go there may not be

@@ -7,8 +7,8 @@
 # port, which over TCP are the device's too: that socket is put into a network
 # namespace of its own.
 
-. "$(dirname "$(readlink -f "$0")")/consumers.sh"
-. "$T_DIR/consumer_lio.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$T_DIR/lib/consumer_lio.sh"
 
 IQN=iqn.2000-01.org.example:rnic-sw
 ISCSI=$TARGET/iscsi

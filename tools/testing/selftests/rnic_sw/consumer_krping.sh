@@ -3,7 +3,7 @@
 # consumer_krping.sh: krping, rping as a module of the kernel's, which is not in the
 # kernel's tree. scripts/krping builds it; T_KRPING=DIR says where rdma_krping.ko is.
 
-. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
 
 KRPING=/proc/krping
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # consumer_nfs.sh: NFS over RDMA, rpcrdma at both ends.
 
-. "$(dirname "$(readlink -f "$0")")/consumers.sh"
-. "$T_DIR/consumer_files.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$T_DIR/lib/consumer_files.sh"
 
 # The kernel's server wants to know who may have what, and, for NFS 3, which of its
 # services is at which port: Debian's programs, in the bed's own copy of the root.

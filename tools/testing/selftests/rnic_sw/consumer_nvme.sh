@@ -3,7 +3,7 @@
 # consumer_nvme.sh: NVMe over RDMA beyond storage.sh: many I/O queues, and what may
 # befall them.
 
-. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
 
 NQN=rnic_sw.consumer
 TARGET=/sys/kernel/config/nvmet

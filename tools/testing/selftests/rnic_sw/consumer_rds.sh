@@ -3,7 +3,7 @@
 # consumer_rds.sh: RDS, which takes InfiniBand devices only and says so; that it
 # does no harm to ours nor ours to it.
 
-. "$(dirname "$(readlink -f "$0")")/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
 
 # send ADDRESS: over a socket of RDS' that is bound to the device's address
 send() {

@@ -3,8 +3,8 @@
 # consumer_srp.sh: SCSI over RDMA, ib_srp and ib_srpt. The initiator maps memory for
 # a request as soon as it has posted the invalidation of what was mapped before.
 
-. "$(dirname "$(readlink -f "$0")")/consumers.sh"
-. "$T_DIR/consumer_lio.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$T_DIR/lib/consumer_lio.sh"
 
 SRPT=$TARGET/srpt
 

@@ -4,7 +4,7 @@
 # (msg) and, above these, those that need no connection (rdm). fi_pingpong checks
 # every octet. libfabric's own tests: program_fabtests.sh
 
-. "$(dirname "$(readlink -f "$0")")/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
 
 # pingpong PROVIDER KIND: sizes on both sides of each way to send
 pingpong() {

@@ -4,7 +4,7 @@
 # endpoints) and over verbs;ofi_rxm (what libfabric makes of these without connections).
 # T_FABTESTS=DIR: where scripts/build-program has put them; not below /tmp.
 
-. "$(dirname "$(readlink -f "$0")")/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
 
 # fabtests SET PROVIDER: but what its own list leaves out for that provider, and ours
 # for iWARP
@@ -15,7 +15,7 @@ fabtests() {
 	# it writes where it is
 	cd "$T_CASE" || return
 	"$bin/runfabtests.sh" -v -T "$T_TIME" -t "$set" -p "$bin" -s "$B4" -c "$A4" \
-		-f "$configs/$name/$name.exclude" -f "$T_DIR/program_fabtests.exclude" "$provider" \
+		-f "$configs/$name/$name.exclude" -f "$T_DIR/lib/program_fabtests.exclude" "$provider" \
 		>results 2>&1 || status=$?
 	sed -n '/^# Total/p' results
 	# what failed, as it said it

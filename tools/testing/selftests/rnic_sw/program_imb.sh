@@ -4,7 +4,7 @@
 # T_IMB=DIR: where scripts/build-program has put them, built so that each compares what
 # it gets; not below /tmp.
 
-. "$(dirname "$(readlink -f "$0")")/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
 
 # intel SUITE ARGS...: how far off the worst was stands last in a line. They have many
 # sizes, and two ranks that ask and ask all the time; with more ranks than processors each

@@ -3,12 +3,12 @@
 # program_mpi.sh: Open MPI over libfabric over verbs. What else it has for verbs does
 # without librdmacm, see Documentation/consumers.rst.
 
-. "$(dirname "$(readlink -f "$0")")/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
 
 octets() {
 	needs mpirun openmpi-bin
 	python3 -c 'import mpi4py' || t_skip "no mpi4py here (package python3-mpi4py)"
-	ranks "$1" python3 "$T_DIR/program_mpi.py" | tee "$T_CASE/said"
+	ranks "$1" python3 "$T_DIR/lib/program_mpi.py" | tee "$T_CASE/said"
 	t_check "not all ranks are content" test "$(grep -c 'all octets are right' "$T_CASE/said")" = "$1"
 	nothing_left
 }

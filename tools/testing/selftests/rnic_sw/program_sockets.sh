@@ -4,7 +4,7 @@
 # makes their sockets rsockets. It knows no SOCK_CLOEXEC, no accept4() and no epoll:
 # what uses these goes over TCP, hence the netcat of old.
 
-. "$(dirname "$(readlink -f "$0")")/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
 
 # over_rsockets PROGRAM ARGS...: OVER, that command
 over_rsockets() {

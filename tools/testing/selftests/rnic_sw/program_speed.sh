@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # program_speed.sh: qperf and fio, which measure. Neither looks at the octets.
 
-. "$(dirname "$(readlink -f "$0")")/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
 
 # Its server serves for ever. It names its port before it listens there, hence
 # late_connect.

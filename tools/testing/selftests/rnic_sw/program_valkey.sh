@@ -3,7 +3,7 @@
 # program_valkey.sh: valkey with RDMA. T_VALKEY=DIR: its source, where it was built
 # (scripts/build-program), not below /tmp.
 
-. "$(dirname "$(readlink -f "$0")")/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
 
 valkey_serves() {
 	needs_built valkey "${T_VALKEY:-}" src/valkey-rdma.so

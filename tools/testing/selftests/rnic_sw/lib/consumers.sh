@@ -19,7 +19,7 @@ if [ -z "${BED_OUT:-}" ] && [ "${T_HERE:-}" != 1 ]; then
 	echo "1..0 # SKIP it changes what is in /etc and starts servers: in a bed only, or with T_HERE=1"
 	exit 4
 fi
-. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
 
 T_RDMA=${T_RDMA:-rnic_sw}
 [ "$T_RDMA" = rnic_sw ] || [ "${T_LLP:-}" != sctp ] || t_skip_all "$T_RDMA has no SCTP"

@@ -4,8 +4,8 @@
 # programs.sh: what the scripts share that run other people's programs above
 # libibverbs and librdmacm, program_*.sh; sourced, and sources lib.sh.
 
-. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
-. "$(dirname "$(readlink -f "$0")")/lib/memory.sh"
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/memory.sh"
 
 # needs PROGRAM PACKAGE: in a case
 needs() { command -v "$1" >/dev/null || t_skip "no $1 here (package $2)"; }
