@@ -40,7 +40,7 @@ WITNESSES = (
     ("siw", re.compile(r"interop")),
     ("other programs", re.compile(
         r"(sctp_)?(rdmacm|perftest|pyverbs|storage|paths)\b|(sctp|basics|smoke|ipsec)\.|"
-        r"consumer_")),
+        r"consumers/")),
     ("own program", re.compile(r"")),
 )
 FOREIGN = {"tshark", "siw", "other programs"}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# consumer_lio.sh: a disk of the kernel's SCSI target, LIO, for consumer_srp.sh
-# and consumer_iser.sh; sourced after consumers.sh. They say what target_up,
+# consumer_lio.sh: a disk of the kernel's SCSI target, LIO, for consumers/srp.sh
+# and consumers/iser.sh; sourced after consumers.sh. They say what target_up,
 # initiator_up, connect, disconnect and target_down are.
 
 TARGET=/sys/kernel/config/target

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# consumers.sh: what the scripts of the kernel's consumers share, consumer_*.sh;
+# consumers.sh: what the scripts of the kernel's consumers share, consumers/*.sh;
 # sourced, and sources lib.sh.
 #
 # A case begins with `scene`, which makes one device for both ends, and ends with
@@ -279,7 +279,7 @@ disk_file_system() {
 # everybody keeps whose they are and when they were written.
 tree_right() {
 	mkdir "$1/tree" "$T_CASE/tree"
-	cp "$T_DIR"/consumer* "$T_DIR"/src/verbs/* "$T_CASE/tree"
+	cp "$T_DIR"/consumers/* "$T_DIR"/src/verbs/* "$T_CASE/tree"
 	tar -C "$T_CASE/tree" -cf "$T_CASE/tree.tar" .
 	tar -C "$1/tree" --no-same-owner -xf "$T_CASE/tree.tar"
 	sync -f "$1/tree"

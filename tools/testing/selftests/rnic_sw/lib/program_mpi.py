@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What each rank of program_mpi.sh does: it sends to the next and hears from the
+"""What each rank of programs/mpi.sh does: it sends to the next and hears from the
 one before, in sizes on both sides of each way to send, and all of them gather."""
 import sys
 

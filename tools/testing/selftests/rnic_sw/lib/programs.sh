@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # programs.sh: what the scripts share that run other people's programs above
-# libibverbs and librdmacm, program_*.sh; sourced, and sources lib.sh.
+# libibverbs and librdmacm, programs/*.sh; sourced, and sources lib.sh.
 
 . "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
 . "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/memory.sh"

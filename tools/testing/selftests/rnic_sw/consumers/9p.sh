@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumer_9p.sh: 9P over RDMA, whose client is in the kernel; the server is diod
+# consumers/9p.sh: 9P over RDMA, whose client is in the kernel; the server is diod
 # behind a relay of our own.
 
-. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_files.sh"
 
 connect() {

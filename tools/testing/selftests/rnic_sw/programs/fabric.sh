@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# program_fabric.sh: libfabric, whose provider for verbs makes connected endpoints
+# programs/fabric.sh: libfabric, whose provider for verbs makes connected endpoints
 # (msg) and, above these, those that need no connection (rdm). fi_pingpong checks
-# every octet. libfabric's own tests: program_fabtests.sh
+# every octet. libfabric's own tests: programs/fabtests.sh
 
-. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
 # pingpong PROVIDER KIND: sizes on both sides of each way to send
 pingpong() {

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumer_nfs.sh: NFS over RDMA, rpcrdma at both ends.
+# consumers/nfs.sh: NFS over RDMA, rpcrdma at both ends.
 
-. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_files.sh"
 
 # The kernel's server wants to know who may have what, and, for NFS 3, which of its

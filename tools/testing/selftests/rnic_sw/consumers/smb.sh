@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumer_smb.sh: SMB Direct, ksmbd and cifs, at the port for iWARP, 5445.
+# consumers/smb.sh: SMB Direct, ksmbd and cifs, at the port for iWARP, 5445.
 
-. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_files.sh"
 
 server_up() {

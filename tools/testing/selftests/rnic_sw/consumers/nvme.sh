@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumer_nvme.sh: NVMe over RDMA beyond storage.sh: many I/O queues, and what may
+# consumers/nvme.sh: NVMe over RDMA beyond storage.sh: many I/O queues, and what may
 # befall them.
 
-. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
 NQN=rnic_sw.consumer
 TARGET=/sys/kernel/config/nvmet

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumer_srp.sh: SCSI over RDMA, ib_srp and ib_srpt. The initiator maps memory for
+# consumers/srp.sh: SCSI over RDMA, ib_srp and ib_srpt. The initiator maps memory for
 # a request as soon as it has posted the invalidation of what was mapped before.
 
-. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_lio.sh"
 
 SRPT=$TARGET/srpt

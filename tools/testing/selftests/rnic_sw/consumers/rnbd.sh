@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumer_rnbd.sh: block devices over RTRS. All connections of a session have the
+# consumers/rnbd.sh: block devices over RTRS. All connections of a session have the
 # same address and port at either end: as adapters do not mind, and TCP does.
 
-. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
 # RTRS waits that long for an answer that nobody can give any more
 export GONE_TIME=45

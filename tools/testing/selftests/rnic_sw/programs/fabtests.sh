@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# program_fabtests.sh: libfabric's own tests, by their own runner, over verbs (connected
+# programs/fabtests.sh: libfabric's own tests, by their own runner, over verbs (connected
 # endpoints) and over verbs;ofi_rxm (what libfabric makes of these without connections).
 # T_FABTESTS=DIR: where scripts/build-program has put them; not below /tmp.
 
-. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
 # fabtests SET PROVIDER: but what its own list leaves out for that provider, and ours
 # for iWARP

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# program_valkey.sh: valkey with RDMA. T_VALKEY=DIR: its source, where it was built
+# programs/valkey.sh: valkey with RDMA. T_VALKEY=DIR: its source, where it was built
 # (scripts/build-program), not below /tmp.
 
-. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
 valkey_serves() {
 	needs_built valkey "${T_VALKEY:-}" src/valkey-rdma.so

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumer_iser.sh: iSCSI over RDMA, ib_iser with open-iscsi and ib_isert. The
+# consumers/iser.sh: iSCSI over RDMA, ib_iser with open-iscsi and ib_isert. The
 # initiator has invalidation and mapping of the same region in one chain of requests.
 #
 # The target listens on an ordinary TCP socket besides, with the same address and
 # port, which over TCP are the device's too: that socket is put into a network
 # namespace of its own.
 
-. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_lio.sh"
 
 IQN=iqn.2000-01.org.example:rnic-sw

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumer_blktests.sh: the kernel's block tests, those that go over RDMA: NVMe, SRP,
+# consumers/blktests.sh: the kernel's block tests, those that go over RDMA: NVMe, SRP,
 # RNBD. Their source is somewhere else: scripts/blktests builds it, T_BLKTESTS=DIR says
 # where. They make the devices themselves, on each interface.
 
-. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
 export SOFT_RDMA=$T_RDMA NVMET_TRTYPES=rdma
 # nvmet opens files with O_DIRECT, which where logs go there may not be

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumer_krping.sh: krping, rping as a module of the kernel's, which is not in the
+# consumers/krping.sh: krping, rping as a module of the kernel's, which is not in the
 # kernel's tree. scripts/krping builds it; T_KRPING=DIR says where rdma_krping.ko is.
 
-. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
 KRPING=/proc/krping
 

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# program_sockets.sh: programs that know nothing of RDMA, with librspreload, which
+# programs/sockets.sh: programs that know nothing of RDMA, with librspreload, which
 # makes their sockets rsockets. It knows no SOCK_CLOEXEC, no accept4() and no epoll:
 # what uses these goes over TCP, hence the netcat of old.
 
-. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
 # over_rsockets PROGRAM ARGS...: OVER, that command
 over_rsockets() {

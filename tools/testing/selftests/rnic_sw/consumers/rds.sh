@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumer_rds.sh: RDS, which takes InfiniBand devices only and says so; that it
+# consumers/rds.sh: RDS, which takes InfiniBand devices only and says so; that it
 # does no harm to ours nor ours to it.
 
-. "$(dirname "$(readlink -f "$0")")/lib/consumers.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
 # send ADDRESS: over a socket of RDS' that is bound to the device's address
 send() {

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# program_imb.sh: Intel's MPI benchmarks over Open MPI over libfabric over verbs.
+# programs/imb.sh: Intel's MPI benchmarks over Open MPI over libfabric over verbs.
 # T_IMB=DIR: where scripts/build-program has put them, built so that each compares what
 # it gets; not below /tmp.
 
-. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
 # intel SUITE ARGS...: how far off the worst was stands last in a line. They have many
 # sizes, and two ranks that ask and ask all the time; with more ranks than processors each

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# program_speed.sh: qperf and fio, which measure. Neither looks at the octets.
+# programs/speed.sh: qperf and fio, which measure. Neither looks at the octets.
 
-. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
 # Its server serves for ever. It names its port before it listens there, hence
 # late_connect.

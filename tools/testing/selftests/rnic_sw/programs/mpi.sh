@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# program_mpi.sh: Open MPI over libfabric over verbs. What else it has for verbs does
+# programs/mpi.sh: Open MPI over libfabric over verbs. What else it has for verbs does
 # without librdmacm, see Documentation/consumers.rst.
 
-. "$(dirname "$(readlink -f "$0")")/lib/programs.sh"
+. "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
 octets() {
 	needs mpirun openmpi-bin
