@@ -30,16 +30,15 @@ static enum ib_qp_state to_ib_state(enum qp_state s)
 	return map[s];
 }
 
-static int modify_state(struct rnic_qp *qp, enum ib_qp_state to)
+/* Whether it is there, may go there, or the connection manager takes it there */
+static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 {
 	enum qp_state now = READ_ONCE(qp->state);
 
 	switch (to) {
 	case IB_QPS_ERR:
-		rnic_qp_error(qp, IW_LOCAL_ABORT);
 		return 0;
 	case IB_QPS_SQD:
-		rnic_qp_close(qp);
 		return now == QP_IDLE ? -EINVAL : 0;
 	case IB_QPS_RESET:
 	case IB_QPS_INIT:
@@ -54,42 +53,62 @@ static int modify_state(struct rnic_qp *qp, enum ib_qp_state to)
 	}
 }
 
+static void set_state(struct rnic_qp *qp, enum ib_qp_state to)
+{
+	rnic_qp_vouch(qp, to);
+	if (to == IB_QPS_ERR)
+		rnic_qp_error(qp, IW_LOCAL_ABORT);
+	else if (to == IB_QPS_SQD)
+		rnic_qp_close(qp);
+}
+
 /*
  * What is asked for before it is connected bounds what connecting agrees on.
  * From then on that is as it is.
  */
-static int modify_depth(const struct rnic_qp *qp, u8 *most, u8 want, u16 now)
+static bool is_depth(bool idle, u8 want, u16 now)
 {
-	if (READ_ONCE(qp->state) != QP_IDLE)
-		return want == min_t(u16, now, U8_MAX) ? 0 : -EINVAL;
-	if (want > RDMAP_DEPTH_MAX)
+	if (idle)
+		return want <= RDMAP_DEPTH_MAX;
+	return want == min_t(u16, now, U8_MAX);
+}
+
+static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
+			int mask)
+{
+	bool idle = READ_ONCE(qp->state) == QP_IDLE;
+	u16 ird, ord;
+
+	rdmap_depths(&qp->rdmap, &ird, &ord);
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC &&
+	    !is_depth(idle, attr->max_rd_atomic, ord))
 		return -EINVAL;
-	WRITE_ONCE(*most, want);
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
+	    !is_depth(idle, attr->max_dest_rd_atomic, ird))
+		return -EINVAL;
 	return 0;
 }
 
-static int modify_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
-			 int mask)
+/* Of a connected one they say what is so, and are not looked at any more */
+static void set_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
+		       int mask)
 {
-	u16 ird, ord;
-	int err = 0;
-
-	rdmap_depths(&qp->rdmap, &ird, &ord);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
-		err = modify_depth(qp, &qp->ord_most, attr->max_rd_atomic, ord);
-	if (!err && mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		err = modify_depth(qp, &qp->ird_most, attr->max_dest_rd_atomic,
-				   ird);
-	return err;
+		WRITE_ONCE(qp->ord_most, attr->max_rd_atomic);
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		WRITE_ONCE(qp->ird_most, attr->max_dest_rd_atomic);
 }
 
 /* kbit/s; before it is connected there is nothing to be paced */
-static int modify_rate(struct rnic_qp *qp, u32 rate)
+static int check_rate(const struct rnic_qp *qp, u32 rate)
 {
 	if (rate && rate < RNIC_SW_RATE_MIN)
 		return -EINVAL;
-	if (READ_ONCE(qp->state) != QP_RTS)
-		return -EINVAL;
+	return READ_ONCE(qp->state) == QP_RTS ? 0 : -EINVAL;
+}
+
+static int set_rate(struct rnic_qp *qp, u32 rate)
+{
 	return ddp_stream_pace(&qp->rdmap.stream, (u64)rate * 1000 / 8);
 }
 
@@ -104,9 +123,11 @@ static bool is_state(const struct rnic_qp *qp, enum ib_qp_state as)
 }
 
 /* What can be right here, or has to be refused rather than forgotten */
-static int check_modify(const struct rnic_qp *qp, const struct ib_qp_attr *attr,
+static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 			int mask)
 {
+	int err;
+
 	/* what there is of its kind of InfiniBand's only: see IGNORED */
 	if (mask & ~(APPLIED | IGNORED))
 		return -EOPNOTSUPP;
@@ -114,7 +135,12 @@ static int check_modify(const struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		return -EINVAL;
 	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
 		return -EINVAL;
-	return 0;
+	err = check_depths(qp, attr, mask);
+	if (!err && mask & IB_QP_RATE_LIMIT)
+		err = check_rate(qp, attr->rate_limit);
+	if (!err && mask & IB_QP_STATE)
+		err = check_state(qp, attr->qp_state);
+	return err;
 }
 
 /**
@@ -124,8 +150,9 @@ static int check_modify(const struct rnic_qp *qp, const struct ib_qp_attr *attr,
  * @mask: which of them
  * @udata: nothing in it
  *
- * Return: 0; -EINVAL or -EOPNOTSUPP for what this device cannot do: then
- * nothing has changed, but for a state that cannot be had.
+ * Return: 0; -EINVAL or -EOPNOTSUPP for what this device cannot do, -ENOTCONN
+ * if the connection that was to be paced has just ended: then nothing has
+ * changed.
  */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
@@ -135,18 +162,17 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 	if (!err)
 		err = check_modify(qp, attr, mask);
-	if (!err)
-		err = modify_depths(qp, attr, mask);
+	/* first, for the layer below has a word in it */
 	if (!err && mask & IB_QP_RATE_LIMIT)
-		err = modify_rate(qp, attr->rate_limit);
+		err = set_rate(qp, attr->rate_limit);
 	if (err)
 		return err;
+	set_depths(qp, attr, mask);
 	if (mask & IB_QP_ACCESS_FLAGS)
 		rnic_qp_rights(qp, attr->qp_access_flags, mask & IB_QP_STATE);
-	if (!(mask & IB_QP_STATE))
-		return 0;
-	rnic_qp_vouch(qp, attr->qp_state);
-	return modify_state(qp, attr->qp_state);
+	if (mask & IB_QP_STATE)
+		set_state(qp, attr->qp_state);
+	return 0;
 }
 
 /**

@@ -328,6 +328,43 @@ static void modify_attrs(void)
 	pair_free(&p);
 }
 
+#define DEPTHS	(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC)
+
+static unsigned int rights(const struct end *e)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK(!ibv_query_qp(e->qp, &attr, IBV_QP_ACCESS_FLAGS, &init), "%m");
+	return attr.qp_access_flags;
+}
+
+/* What is right in a call that is refused is not done either */
+static void modify_whole(void)
+{
+	unsigned int may;
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){ .ird = 9, .ord = 5 });
+	may = rights(&p.c);
+	CHECK(may, "it may something");
+	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+	       .max_dest_rd_atomic = 2, .rate_limit = 1000000 },
+	       DEPTHS | IBV_QP_RATE_LIMIT, EINVAL);
+	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+	       .max_dest_rd_atomic = 129 }, DEPTHS, EINVAL);
+	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
+	       .max_dest_rd_atomic = 2, .qp_state = IBV_QPS_RTS },
+	       DEPTHS | IBV_QP_STATE, EINVAL);
+	modify(&p.c, (struct ibv_qp_attr){ .qp_state = IBV_QPS_SQD,
+	       .qp_access_flags = IBV_ACCESS_LOCAL_WRITE },
+	       IBV_QP_ACCESS_FLAGS | IBV_QP_STATE, EINVAL);
+	pair_request(&p);
+	server_hears(&p, 5, 9);
+	CHECK(rights(&p.c) == may, "rights 0x%x, had 0x%x", rights(&p.c), may);
+	pair_free(&p);
+}
+
 static void bounded(void)
 {
 	struct pair p = {};
@@ -353,6 +390,7 @@ static void bounded(void)
 const struct test conn_tests[] = {
 	T(private_data, "MPA-121"),
 	T(modify_attrs, ""),
+	T(modify_whole, ""),
 	T(bounded, ""),
 	T(reject, "MPA-116"),
 	T(nobody_listens, "MPA-132"),
