@@ -18,10 +18,9 @@
 
 #define SLOT_ALIGN	16
 
-/* Its slab has 2 KiB, the next one 4.  Locks that are checked are large */
-static_assert(sizeof(struct rnic_qp) <= 2048 ||
-	      IS_ENABLED(CONFIG_DEBUG_SPINLOCK) ||
-	      IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC));
+/* Its slab has 2 KiB, the next 4.  Locks that are checked or sleep are large */
+static_assert(sizeof(struct rnic_qp) <= 2048 || sizeof(spinlock_t) > 4 ||
+	      IS_ENABLED(CONFIG_DEBUG_MUTEXES));
 
 /* Errors -------------------------------------------------------------------- */
 
