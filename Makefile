@@ -164,6 +164,7 @@ help:
 	@echo "make conformance which requirement of which RFC is shown by which test; 5 minutes"
 	@echo "make export-check  what scripts/export-kernel makes of it for the kernel's tree: does"
 	@echo "                 each patch build, are checkpatch, kernel-doc and coccicheck content?"
+	@echo "                 scripts/check-export --wide: in many configurations; --boot: and run"
 	@echo "make rdma-core-check  likewise for rdma-core: does it build, is all of it packaged?"
 	@echo "make consumers   the kernel's users of RDMA, over TCP and SCTP: long"
 	@echo "make programs    programs above verbs (libfabric, Open MPI, ...), likewise"
