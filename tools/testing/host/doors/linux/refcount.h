@@ -33,6 +33,6 @@ static inline bool refcount_dec_and_test(refcount_t *r)
 }
 
 #define refcount_dec_and_lock_irqsave(r, lock, flags) \
-	((void)(lock), *(flags) = 0, !--(r)->refs)
+	(!--(r)->refs && (spin_lock_irqsave(lock, *(flags)), true))
 
 #endif

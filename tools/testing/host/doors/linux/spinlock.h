@@ -6,17 +6,29 @@
 #include <linux/atomic.h>
 #include <linux/bug.h>
 
-/* One thread */
+/* One thread: who would wait for a lock would for ever */
+static inline void host_lock(spinlock_t *l)
+{
+	WARN_ON(l->held);
+	l->held = 1;
+}
+
+static inline void host_unlock(spinlock_t *l)
+{
+	WARN_ON(!l->held);
+	l->held = 0;
+}
+
 #define DEFINE_SPINLOCK(name)	spinlock_t name
-#define spin_lock_init(l)	((void)(l))
-#define spin_lock(l)		((void)(l))
-#define spin_unlock(l)		((void)(l))
-#define spin_lock_bh(l)		((void)(l))
-#define spin_unlock_bh(l)	((void)(l))
-#define spin_lock_irq(l)	((void)(l))
-#define spin_unlock_irq(l)	((void)(l))
-#define spin_lock_irqsave(l, flags)	((void)(l), (flags) = 0)
-#define spin_unlock_irqrestore(l, flags) ((void)(l), (void)(flags))
+#define spin_lock_init(l)	((void)((l)->held = 0))
+#define spin_lock(l)		host_lock(l)
+#define spin_unlock(l)		host_unlock(l)
+#define spin_lock_bh(l)		host_lock(l)
+#define spin_unlock_bh(l)	host_unlock(l)
+#define spin_lock_irq(l)	host_lock(l)
+#define spin_unlock_irq(l)	host_unlock(l)
+#define spin_lock_irqsave(l, flags)	(host_lock(l), (flags) = 0)
+#define spin_unlock_irqrestore(l, flags) (host_unlock(l), (void)(flags))
 #define read_lock(l)		((void)(l)->readers++)
 #define read_unlock(l)		((void)(l)->readers--)
 #define lockdep_assert_held(l)	((void)(l))

@@ -5,7 +5,7 @@
 #include <linux/compiler.h>
 
 /* Only so that the doors' structs compile: no pure part takes a lock */
-typedef struct { int unused; } spinlock_t;
+typedef struct { int held; } spinlock_t;
 typedef struct { int readers; } rwlock_t;
 
 #endif
