@@ -112,6 +112,16 @@ static void expect_octets(struct kunit *test, u32 mulpdu)
 	KUNIT_ASSERT_EQ(test, want.pos, world.c.tx_pos);
 }
 
+/* Where room is left there was nothing more to send: nobody has to ask again */
+static void expect_last(struct kunit *test, u32 emss)
+{
+	const struct mpa_out *o = &world.c.out;
+	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
+
+	if (!world.short_of && o->n < MPA_OUT_VECS)
+		KUNIT_EXPECT_EQ(test, o->len + emss <= enough, o->last);
+}
+
 static bool batch(struct kunit *test, u32 emss)
 {
 	u32 mulpdu = mpa_mulpdu(emss, world.c.tx_markers);
@@ -123,6 +133,7 @@ static bool batch(struct kunit *test, u32 emss)
 	expect_within_bounds(test, emss);
 	expect_octets(test, mulpdu);
 	KUNIT_EXPECT_TRUE(test, ok || (world.short_of && !world.c.out.len));
+	expect_last(test, emss);
 	return ok;
 }
 
