@@ -16,6 +16,12 @@ static inline void INIT_LIST_HEAD(struct list_head *l)
 	l->prev = l;
 }
 
+static inline void INIT_HLIST_NODE(struct hlist_node *n)
+{
+	n->next = NULL;
+	n->here = NULL;
+}
+
 static inline bool list_empty(const struct list_head *l)
 {
 	return l->next == l;
@@ -29,6 +35,8 @@ static inline void host_list_between(struct list_head *n, struct list_head *prev
 	prev->next = n;
 	next->prev = n;
 }
+
+#define list_empty_careful(l)	list_empty(l)
 
 static inline bool list_is_singular(const struct list_head *l)
 {
@@ -64,6 +72,17 @@ static inline void list_move_tail(struct list_head *n, struct list_head *l)
 {
 	list_del_init(n);
 	list_add_tail(n, l);
+}
+
+/* All of a list's, at the front of another */
+static inline void list_splice_init(struct list_head *from, struct list_head *l)
+{
+	while (!list_empty(from)) {
+		struct list_head *last = from->prev;
+
+		list_del_init(last);
+		list_add(last, l);
+	}
 }
 
 #define list_first_entry(l, type, member) \

@@ -4,6 +4,7 @@
 
 #include <linux/errno.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #define BIT(n)		(1ul << (n))
@@ -61,6 +62,30 @@ static inline int xa_insert(struct xarray *xa, unsigned long id, void *at, gfp_t
 	xa->slot[id].at = at;
 	return 0;
 }
+
+static inline void *host_xa_next(const struct xarray *xa, unsigned long *id)
+{
+	for (; *id < sizeof(xa->slot) / sizeof(xa->slot[0]); (*id)++)
+		if (xa->slot[*id].at)
+			return xa->slot[*id].at;
+	return NULL;
+}
+
+#define xa_for_each(xa, id, at_)					\
+	for (id = 0; (at_ = host_xa_next(xa, &(id))); (id)++)
+
+static inline bool xa_is_value(const void *at)
+{
+	return (unsigned long)at & 1;
+}
+
+#define XA_FLAGS_ALLOC			1
+static inline void xa_init_flags(struct xarray *xa, u32 flags)
+{
+	memset(xa, 0, sizeof(*xa));
+}
+
+static inline void xa_destroy(struct xarray *xa) {}
 
 #define xa_erase(xa, id)		host_xa_put(xa, id, NULL)
 #define xa_set_mark(xa, id, mark)	((void)((xa)->slot[id].marked = (mark)))

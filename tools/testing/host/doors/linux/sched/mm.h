@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_SCHED_MM_H
+#define _HOST_DOORS_SCHED_MM_H
+
+#define memalloc_noio_save()		0u
+#define memalloc_noio_restore(flags)	((void)(flags))
+
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * When an association over SCTP ends, and what comes before: the worker of
+ * drivers/sctp_ddp/assoc.c over a socket of the test's.
+ */
+#include <kunit/test.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/sctp_ddp/internal.h"
+
+static struct {
+	struct net		net;
+	struct sddp_assoc	*a;
+	bool			queued;		/* the worker is to run */
+	enum sddp_fate		fate;
+	int			more;		/* sddp_recv() says */
+	bool			again;		/* there is more to send */
+	u32			received;	/* how often it was asked to */
+	u32			released, aborted;	/* the socket was */
+	u32			late;		/* ms, until it tries again */
+} world;
+
+struct workqueue_struct *sddp_wq;
+unsigned long jiffies;
+
+bool host_queue(struct work_struct *w)
+{
+	bool before = world.queued;
+
+	world.queued = true;
+	return !before;
+}
+
+bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
+{
+	return true;
+}
+
+bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
+{
+	if (d == &world.a->retry)
+		world.late = ms;
+	return true;
+}
+
+void host_cancel_delayed(struct delayed_work *d) {}
+
+/* The socket -------------------------------------------------------------------- */
+
+int sddp_sock_connect(struct sddp_assoc *a)
+{
+	return 0;
+}
+
+enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
+{
+	*err = world.fate == SDDP_SOCK_LOST ? -ECONNRESET : 0;
+	return world.fate;
+}
+
+bool sddp_sock_up(struct sddp_assoc *a)
+{
+	return true;
+}
+
+void sddp_sock_release(struct sddp_assoc *a, bool abort)
+{
+	world.released++;
+	world.aborted += abort;
+}
+
+int sddp_recv(struct sddp_assoc *a)
+{
+	world.received++;
+	return world.more;
+}
+
+bool sddp_tx_run(struct sddp_assoc *a)
+{
+	return world.again;
+}
+
+void sddp_sock_attach(struct sddp_assoc *a) {}
+void sddp_tx_acks(struct sddp_assoc *a) {}
+void sddp_tx_rest(struct sddp_assoc *a) {}
+
+bool sddp_path_look(struct sddp_assoc *a)
+{
+	return true;
+}
+
+/* The rest of iw_sctp_ddp, and DDP ---------------------------------------------- */
+
+enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+{
+	return otherwise;
+}
+
+bool sddp_table_close_idle(struct sddp_assoc *a)
+{
+	return false;
+}
+
+struct sddp_assoc *sddp_table_take(void)
+{
+	return NULL;
+}
+
+struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a)
+{
+	return NULL;
+}
+
+bool sddp_crowd_rejoin(struct sddp_assoc *a)
+{
+	return true;
+}
+
+bool sddp_crowd_spare(struct sddp_assoc *a)
+{
+	return false;
+}
+
+enum iw_reason sddp_stream_shut(const struct sddp_stream *st)
+{
+	return IW_PEER_CLOSED;
+}
+
+void sddp_table_add(struct sddp_assoc *a) {}
+void sddp_table_close(struct sddp_assoc *a) {}
+void sddp_crowd_leave(struct sddp_assoc *a) {}
+void sddp_stream_serve(struct sddp_stream *st) {}
+void sddp_stream_late(struct sddp_stream *st, bool more) {}
+void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev) {}
+void sddp_stream_drop(struct sddp_stream *st) {}
+void sddp_stream_release(struct kref *ref) {}
+void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
+		     const struct ddp_offer *o) {}
+
+struct ddp_session_type sddp_session_type = { .release = sddp_stream_release };
+
+/* Cases ------------------------------------------------------------------------- */
+
+/* The worker, once.  Return: whether it wants to run again */
+static bool works(void)
+{
+	sddp_assoc_kick(world.a);
+	world.queued = false;
+	world.a->work.func(&world.a->work);
+	return world.queued;
+}
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	world.a = sddp_assoc_new(&world.net, true);
+	world.fate = SDDP_SOCK_OPEN;
+	sddp_assoc_get(world.a);
+	works();
+	KUNIT_EXPECT_EQ(test, (int)SDDP_UP, (int)world.a->phase);
+	KUNIT_EXPECT_EQ(test, 1u, world.received);
+	return 0;
+}
+
+static void expect_up(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, (int)SDDP_UP, (int)world.a->phase);
+	KUNIT_EXPECT_EQ(test, 0u, world.released);
+}
+
+static void expect_over(struct kunit *test, enum iw_reason why, bool abort)
+{
+	KUNIT_EXPECT_EQ(test, (int)SDDP_ENDED, (int)world.a->phase);
+	KUNIT_EXPECT_EQ(test, (int)why, (int)world.a->why);
+	KUNIT_EXPECT_EQ(test, 1u, world.released);
+	KUNIT_EXPECT_EQ(test, (u32)abort, world.aborted);
+}
+
+static void leave(struct kunit *test)
+{
+	if (world.queued)	/* the worker's */
+		sddp_assoc_put(world.a);
+	sddp_assoc_put(world.a);
+	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, world.net.held);
+}
+
+/* What has arrived is taken first, however much it is */
+static void taken_first(struct kunit *test)
+{
+	world.fate = SDDP_SOCK_LOST;
+	world.more = 1;
+	KUNIT_EXPECT_TRUE(test, works());
+	expect_up(test);
+	world.more = 0;
+	works();
+	expect_over(test, IW_PEER_RESET, true);
+}
+
+/* The same while a stream waits for memory, which is then no reason to go on */
+static void lost_while_put_off(struct kunit *test)
+{
+	world.a->put_off = 1;
+	world.fate = SDDP_SOCK_LOST;
+	world.more = 1;
+	KUNIT_EXPECT_TRUE(test, works());
+	expect_up(test);
+	world.more = 0;
+	works();
+	expect_over(test, IW_PEER_RESET, true);
+}
+
+/* Memory that is short holds up no end of that kind */
+static void lost_without_memory(struct kunit *test)
+{
+	world.a->put_off = 1;
+	world.fate = SDDP_SOCK_LOST;
+	world.more = -ENOMEM;
+	works();
+	expect_over(test, IW_PEER_RESET, true);
+}
+
+/* ... but what has arrived, where no stream waits, is taken when there is some again */
+static void without_memory(struct kunit *test)
+{
+	world.fate = SDDP_SOCK_LOST;
+	world.more = -ENOMEM;
+	KUNIT_EXPECT_FALSE(test, works());
+	expect_up(test);
+	KUNIT_EXPECT_GT(test, world.late, 0u);
+	world.more = 0;
+	works();
+	expect_over(test, IW_PEER_RESET, true);
+}
+
+/* A peer that is done has said all: whatever of it waits comes before its end */
+static void done_while_put_off(struct kunit *test)
+{
+	world.a->put_off = 1;
+	world.fate = SDDP_SOCK_PEER_DONE;
+	KUNIT_EXPECT_FALSE(test, works());
+	expect_up(test);
+	world.a->put_off = 0;
+	world.again = true;
+	KUNIT_EXPECT_TRUE(test, works());
+	expect_up(test);
+	world.again = false;
+	works();
+	expect_over(test, IW_PEER_CLOSED, false);
+}
+
+static struct kunit_case sddp_assoc_cases[] = {
+	KUNIT_CASE(taken_first),
+	KUNIT_CASE(lost_while_put_off),
+	KUNIT_CASE(lost_without_memory),
+	KUNIT_CASE(without_memory),
+	KUNIT_CASE(done_while_put_off),
+	{}
+};
+
+static struct kunit_suite sddp_assoc_suite = {
+	.name = "sddp_assoc",
+	.init = begin,
+	.exit = leave,
+	.test_cases = sddp_assoc_cases,
+};
+
+kunit_test_suite(sddp_assoc_suite);
