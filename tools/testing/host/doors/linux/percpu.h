@@ -3,9 +3,12 @@
 #define _HOST_DOORS_PERCPU_H
 
 /* One CPU */
+#define __percpu
 #define DEFINE_PER_CPU(type, name)	type name
 #define this_cpu_ptr(p)			(p)
 #define this_cpu_read(v)		(v)
+#define this_cpu_inc(v)			((void)(v)++)
+#define this_cpu_add(v, n)		((void)((v) += (n)))
 #define per_cpu(v, cpu)			(*((void)(cpu), &(v)))
 #define per_cpu_ptr(p, cpu)		((void)(cpu), p)
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)

@@ -3,6 +3,7 @@
 #define _HOST_DOORS_RCUPDATE_H
 
 #include <linux/atomic.h>
+#include <linux/bug.h>
 #include <linux/compiler.h>
 
 /* Only so that structs compile */
@@ -12,6 +13,8 @@ struct rcu_head { int unused; };
 #define rcu_read_lock()		do { } while (0)
 #define rcu_read_unlock()	do { } while (0)
 #define rcu_dereference(p)	READ_ONCE(p)
+#define rcu_read_lock_bh_held()	true
+#define RCU_LOCKDEP_WARN(cond, what)	WARN_ON(cond)
 #define unrcu_pointer(p)	(p)
 
 #endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_IB_VERBS_H
+#define _HOST_DOORS_IB_VERBS_H
+
+#include <linux/atomic.h>
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+/* What the queues see of verbs: names and fields are the kernel's */
+enum ib_wc_status {
+	IB_WC_SUCCESS		= 0,
+	IB_WC_LOC_PROT_ERR	= 4,
+	IB_WC_WR_FLUSH_ERR	= 5,
+	IB_WC_MW_BIND_ERR	= 6,
+	IB_WC_REM_ACCESS_ERR	= 10,
+	IB_WC_REM_OP_ERR	= 11,
+};
+
+enum ib_wr_opcode {
+	IB_WR_RDMA_WRITE,
+	IB_WR_RDMA_WRITE_WITH_IMM,
+	IB_WR_SEND,
+	IB_WR_SEND_WITH_INV,
+	IB_WR_RDMA_READ,
+	IB_WR_RDMA_READ_WITH_INV,
+	IB_WR_ATOMIC_CMP_AND_SWP,
+	IB_WR_ATOMIC_FETCH_AND_ADD,
+	IB_WR_LOCAL_INV,
+	IB_WR_REG_MR,
+};
+
+enum {
+	IB_SEND_FENCE		= 1 << 0,
+	IB_SEND_SIGNALED	= 1 << 1,
+	IB_SEND_SOLICITED	= 1 << 2,
+	IB_SEND_INLINE		= 1 << 3,
+};
+
+enum ib_wc_opcode {
+	IB_WC_SEND,
+	IB_WC_RDMA_WRITE,
+	IB_WC_RDMA_READ,
+	IB_WC_COMP_SWAP,
+	IB_WC_FETCH_ADD,
+	IB_WC_LOCAL_INV,
+	IB_WC_REG_MR,
+	IB_WC_RECV		= 1 << 7,
+	IB_WC_RECV_RDMA_WITH_IMM,
+};
+
+enum {
+	IB_WC_WITH_IMM		= 1 << 1,
+	IB_WC_WITH_INVALIDATE	= 1 << 3,
+};
+
+enum ib_cq_notify_flags {
+	IB_CQ_SOLICITED			= 1 << 0,
+	IB_CQ_NEXT_COMP			= 1 << 1,
+	IB_CQ_SOLICITED_MASK		= IB_CQ_SOLICITED | IB_CQ_NEXT_COMP,
+	IB_CQ_REPORT_MISSED_EVENTS	= 1 << 2,
+};
+
+enum ib_event_type { IB_EVENT_CQ_ERR };
+enum ib_mr_type { IB_MR_TYPE_MEM_REG };
+enum ib_srq_attr_mask { IB_SRQ_LIMIT };
+enum ib_qp_state { IB_QPS_ERR };
+
+/* Only so that declarations compile */
+struct vm_area_struct;
+struct scatterlist;
+struct ib_qp_init_attr;
+struct ib_qp_attr;
+struct ib_recv_wr;
+struct ib_srq_init_attr;
+struct ib_srq_attr;
+struct rdma_hw_stats;
+struct iw_cm_id;
+struct iw_cm_conn_param;
+
+/* Of types that stand in others: nothing, or what a queue looks at */
+typedef struct { int unused; } call_single_data_t;
+struct ib_udata { int unused; };
+struct uverbs_attr_bundle { struct ib_udata driver_udata; };
+struct rdma_user_mmap_entry { int unused; };
+struct ib_device { int num_comp_vectors; };
+struct ib_ucontext { int unused; };
+struct ib_pd { int unused; };
+struct ib_srq { int unused; };
+struct ib_mw { int unused; };
+struct ib_qp_cap { int unused; };
+
+struct ib_qp { u32 qp_num; };
+
+struct ib_mr {
+	u64	iova;
+	u64	length;
+};
+
+struct ib_cq;
+
+struct ib_event {
+	struct ib_device	*device;
+	union { struct ib_cq *cq; } element;
+	enum ib_event_type	event;
+};
+
+struct ib_cq {
+	struct ib_device	*device;
+	int			cqe;
+	void			*cq_context;
+	void (*event_handler)(struct ib_event *event, void *context);
+};
+
+struct ib_cq_init_attr {
+	unsigned int	cqe;
+	u32		comp_vector;
+	u32		flags;
+};
+
+struct ib_wc {
+	u64			wr_id;
+	enum ib_wc_status	status;
+	enum ib_wc_opcode	opcode;
+	u32			vendor_err;
+	u32			byte_len;
+	struct ib_qp		*qp;
+	union {
+		__be32	imm_data;
+		u32	invalidate_rkey;
+	} ex;
+	int			wc_flags;
+	u32			port_num;
+};
+
+struct ib_sge {
+	u64	addr;
+	u32	length;
+	u32	lkey;
+};
+
+struct ib_send_wr {
+	struct ib_send_wr	*next;
+	u64			wr_id;
+	struct ib_sge		*sg_list;
+	int			num_sge;
+	enum ib_wr_opcode	opcode;
+	int			send_flags;
+	union {
+		__be32	imm_data;
+		u32	invalidate_rkey;
+	} ex;
+};
+
+struct ib_rdma_wr {
+	struct ib_send_wr	wr;
+	u64			remote_addr;
+	u32			rkey;
+};
+
+struct ib_atomic_wr {
+	struct ib_send_wr	wr;
+	u64			remote_addr, compare_add, swap;
+	u32			rkey;
+};
+
+struct ib_reg_wr {
+	struct ib_send_wr	wr;
+	struct ib_mr		*mr;
+	u32			key;
+	int			access;
+};
+
+#define rdma_wr(w)	container_of(w, struct ib_rdma_wr, wr)
+#define atomic_wr(w)	container_of(w, struct ib_atomic_wr, wr)
+#define reg_wr(w)	container_of(w, struct ib_reg_wr, wr)
+
+#endif
