@@ -16,6 +16,7 @@ void host_free(const void *p);
 #define struct_size(p, member, n)	(sizeof(*(p)) + (n) * sizeof(*(p)->member))
 #define kzalloc(size, gfp)	((void)(gfp), host_zalloc(size))
 #define kcalloc(n, size, gfp)	kzalloc((n) * (size), gfp)
+#define kvcalloc(n, size, gfp)	kcalloc(n, size, gfp)
 #define kvmalloc(size, gfp)	kzalloc(size, gfp)
 #define kfree(p)		host_free(p)
 #define kfree_rcu(p, member)	kfree(p)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_UVERBS_IOCTL_H
+#define _HOST_DOORS_UVERBS_IOCTL_H
+
+#include <rdma/ib_verbs.h>
+
+#define IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION	(1 << 0)
+
+/* No program: it asks for nothing, and is told nothing */
+#define rdma_udata_to_drv_context(udata, type, member)	((void)(udata), (type *)NULL)
+#define ib_copy_validate_udata_in_cm(udata, req, end, valid)	\
+	((void)(udata), memset(&(req), 0, sizeof(req)), 0)
+#define ib_respond_udata(udata, resp)	((void)(udata), (void)(resp), 0)
+#define ib_no_udata_io(udata)		((void)(udata), 0)
+
+#endif

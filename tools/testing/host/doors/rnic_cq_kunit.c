@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The completion queue of a kernel consumer: drivers/rnic_sw/cq.c between who
+ * completes and who polls.
+ */
+#include <kunit/test.h>
+#include <linux/ktime.h>
+#include <linux/slab.h>
+
+#include "../../../../drivers/rnic_sw/rnic.h"
+
+#define SLOTS	4
+#define IMM	cpu_to_be32(0x01020304)
+#define STAG	0x0a0b0c0d
+
+static struct {
+	struct rnic_dev		dev;
+	struct rnic_cq		cq;
+	struct rnic_qp		qp, other;
+	struct rnic_sw_ring	hdr;
+	struct rnic_sw_cqe	slots[SLOTS];
+	u32			told, overruns, rings;
+} world;
+
+u64 host_now(void)
+{
+	return 1;
+}
+
+/* Who is at the other sides ---------------------------------------------------- */
+
+int rnic_ring_alloc(struct rnic_ring *ring, struct ib_ucontext *uctx, u32 want,
+		    u32 stride)
+{
+	*ring = (struct rnic_ring) {
+		.hdr = &world.hdr, .slot0 = world.slots, .slots = SLOTS,
+		.stride = stride,
+	};
+	world.rings++;
+	return 0;
+}
+
+void rnic_ring_free(struct rnic_ring *ring)
+{
+	world.rings -= !!ring->hdr;
+}
+
+void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
+{
+	rnic_ring_free(ring);
+}
+
+u64 rnic_ring_key(const struct rnic_ring *ring)
+{
+	return 0;
+}
+
+int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
+{
+	atomic_inc(&dev->used[kind]);
+	return 0;
+}
+
+void rnic_give(struct rnic_dev *dev, enum rnic_kind kind)
+{
+	atomic_dec(&dev->used[kind]);
+}
+
+void rnic_cq_tell(struct rnic_cq *cq)
+{
+	world.told++;
+}
+
+void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector) {}
+void rnic_cq_told(struct rnic_cq *cq) {}
+
+static void on_event(struct ib_event *event, void *context)
+{
+	WARN_ON(event->element.cq != &world.cq.ib);
+	world.overruns++;
+}
+
+/* Cases ------------------------------------------------------------------------ */
+
+static int begin(struct kunit *test)
+{
+	const struct ib_cq_init_attr attr = { .cqe = SLOTS };
+
+	memset(&world, 0, sizeof(world));
+	world.dev.ib.num_comp_vectors = 1;
+	world.cq.ib.device = &world.dev.ib;
+	world.cq.ib.event_handler = on_event;
+	return rnic_create_cq(&world.cq.ib, &attr, NULL);
+}
+
+static void leave(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, rnic_destroy_cq(&world.cq.ib, NULL));
+	KUNIT_EXPECT_EQ(test, 0u, world.rings);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&world.dev.used[RNIC_CQS]));
+	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+}
+
+/* What a consumer finds of such a completion, which has a word besides */
+static struct ib_wc found(u8 opcode, u16 flags, u8 status)
+{
+	const struct rnic_sw_cqe cqe = {
+		.wr_id = 7, .byte_len = 99, .opcode = opcode, .flags = flags,
+		.status = status, .inv_stag = STAG,
+	};
+	struct ib_wc wc = {};
+
+	rnic_cq_push(&world.cq, &cqe, &world.qp.ib);
+	WARN_ON(rnic_poll_cq(&world.cq.ib, 1, &wc) != 1);
+	return wc;
+}
+
+/* Of what the other end sends each kind has its own flag, and no more */
+static void what_was_received(struct kunit *test)
+{
+	struct ib_wc wc = found(RNIC_SW_OP_RECV, 0, 0);
+
+	KUNIT_EXPECT_EQ(test, 0, wc.wc_flags);
+	KUNIT_EXPECT_EQ(test, 0u, wc.ex.invalidate_rkey);
+	KUNIT_EXPECT_EQ(test, (int)IB_WC_RECV, (int)wc.opcode);
+	KUNIT_EXPECT_EQ(test, 7u, (u32)wc.wr_id);
+	KUNIT_EXPECT_EQ(test, 99u, wc.byte_len);
+	KUNIT_EXPECT_EQ(test, 0u, wc.vendor_err);
+	KUNIT_EXPECT_PTR_EQ(test, &world.qp.ib, wc.qp);
+	wc = found(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
+	KUNIT_EXPECT_EQ(test, 0, wc.wc_flags);
+	wc = found(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV, 0);
+	KUNIT_EXPECT_EQ(test, (int)IB_WC_WITH_INVALIDATE, wc.wc_flags);
+	KUNIT_EXPECT_EQ(test, (u32)STAG, wc.ex.invalidate_rkey);
+}
+
+static void immediate_data(struct kunit *test)
+{
+	const struct rnic_sw_cqe cqe = {
+		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM,
+		.flags = RNIC_SW_WC_WITH_IMM, .imm_data = IMM,
+	};
+	struct ib_wc wc;
+
+	rnic_cq_push(&world.cq, &cqe, &world.qp.ib);
+	KUNIT_EXPECT_EQ(test, 1, rnic_poll_cq(&world.cq.ib, 1, &wc));
+	KUNIT_EXPECT_EQ(test, (int)IB_WC_WITH_IMM, wc.wc_flags);
+	KUNIT_EXPECT_EQ(test, (u32)IMM, (u32)wc.ex.imm_data);
+	KUNIT_EXPECT_EQ(test, (int)IB_WC_RECV_RDMA_WITH_IMM, (int)wc.opcode);
+}
+
+/* Where it failed nothing came with it */
+static void failed(struct kunit *test)
+{
+	struct ib_wc wc = found(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV,
+				IB_WC_WR_FLUSH_ERR);
+
+	KUNIT_EXPECT_EQ(test, 0, wc.wc_flags);
+	KUNIT_EXPECT_EQ(test, 0u, wc.ex.invalidate_rkey);
+	KUNIT_EXPECT_EQ(test, (u32)STAG, wc.vendor_err);
+	KUNIT_EXPECT_EQ(test, (int)IB_WC_WR_FLUSH_ERR, (int)wc.status);
+}
+
+/* One more than there is room for is told once, and nothing after it counts */
+static void overrun(struct kunit *test)
+{
+	const struct rnic_sw_cqe cqe = { .opcode = RNIC_SW_OP_SEND };
+	struct ib_wc wc[SLOTS + 1];
+	int i;
+
+	for (i = 0; i < SLOTS; i++)
+		KUNIT_EXPECT_TRUE(test, rnic_cq_push(&world.cq, &cqe, &world.qp.ib));
+	KUNIT_EXPECT_EQ(test, 0u, world.overruns);
+	KUNIT_EXPECT_FALSE(test, rnic_cq_push(&world.cq, &cqe, &world.qp.ib));
+	KUNIT_EXPECT_EQ(test, SLOTS, rnic_poll_cq(&world.cq.ib, SLOTS + 1, wc));
+	KUNIT_EXPECT_FALSE(test, rnic_cq_push(&world.cq, &cqe, &world.qp.ib));
+	KUNIT_EXPECT_EQ(test, 1u, world.overruns);
+}
+
+/* Of a queue pair that goes nothing is found; of others all */
+static void forgotten(struct kunit *test)
+{
+	const struct rnic_sw_cqe cqe = { .opcode = RNIC_SW_OP_SEND };
+	struct ib_wc wc[SLOTS];
+
+	rnic_cq_push(&world.cq, &cqe, &world.qp.ib);
+	rnic_cq_push(&world.cq, &cqe, &world.other.ib);
+	rnic_cq_push(&world.cq, &cqe, &world.qp.ib);
+	world.qp.dying = true;
+	KUNIT_EXPECT_TRUE(test, rnic_cq_push(&world.cq, &cqe, &world.qp.ib));
+	rnic_cq_forget(&world.cq, &world.qp.ib);
+	KUNIT_EXPECT_EQ(test, 1, rnic_poll_cq(&world.cq.ib, SLOTS, wc));
+	KUNIT_EXPECT_PTR_EQ(test, &world.other.ib, wc[0].qp);
+}
+
+/* Asking counts once; for a solicited one nothing else does but a failure */
+static void events(struct kunit *test)
+{
+	struct ib_cq *ib = &world.cq.ib;
+
+	found(RNIC_SW_OP_RECV, 0, 0);
+	KUNIT_EXPECT_EQ(test, 0u, world.told);
+	KUNIT_EXPECT_EQ(test, 0, rnic_req_notify_cq(ib, IB_CQ_NEXT_COMP));
+	found(RNIC_SW_OP_RECV, 0, 0);
+	found(RNIC_SW_OP_RECV, 0, 0);
+	KUNIT_EXPECT_EQ(test, 1u, world.told);
+	rnic_req_notify_cq(ib, IB_CQ_SOLICITED);
+	found(RNIC_SW_OP_RECV, 0, 0);
+	KUNIT_EXPECT_EQ(test, 1u, world.told);
+	found(RNIC_SW_OP_RECV, RNIC_SW_WC_SOLICITED, 0);
+	KUNIT_EXPECT_EQ(test, 2u, world.told);
+	rnic_req_notify_cq(ib, IB_CQ_SOLICITED);
+	found(RNIC_SW_OP_RECV, 0, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, 3u, world.told);
+}
+
+static struct kunit_case rnic_cq_cases[] = {
+	KUNIT_CASE(what_was_received),
+	KUNIT_CASE(immediate_data),
+	KUNIT_CASE(failed),
+	KUNIT_CASE(overrun),
+	KUNIT_CASE(forgotten),
+	KUNIT_CASE(events),
+	{}
+};
+
+static struct kunit_suite rnic_cq_suite = {
+	.name = "rnic_cq",
+	.init = begin,
+	.exit = leave,
+	.test_cases = rnic_cq_cases,
+};
+
+kunit_test_suite(rnic_cq_suite);
