@@ -2,7 +2,12 @@
 #ifndef _HOST_DOORS_COMPLETION_H
 #define _HOST_DOORS_COMPLETION_H
 
-/* Only so that structs compile */
-struct completion { int unused; };
+#include <linux/bug.h>
+
+/* One thread: who would wait would do so for ever */
+struct completion { int done; };
+#define init_completion(c)	((void)((c)->done = 0))
+#define complete_all(c)		((void)((c)->done = 1))
+#define wait_for_completion(c)	WARN_ON(!(c)->done)
 
 #endif

@@ -24,6 +24,11 @@ void host_cancel_delayed(struct delayed_work *d);
 #define cancel_delayed_work_sync(d)	host_cancel_delayed(d)
 bool host_mod_delayed(struct delayed_work *d, unsigned long ms);
 #define mod_delayed_work(q, d, j)	((void)(q), host_mod_delayed(d, j))
+#define WQ_UNBOUND			1
+#define WQ_MEM_RECLAIM			2
+struct workqueue_struct *host_new_queue(void);
+#define alloc_workqueue(name, flags, n)	host_new_queue()
+#define destroy_workqueue(q)		((void)(q))
 #define msecs_to_jiffies(ms)		(ms)
 
 #endif

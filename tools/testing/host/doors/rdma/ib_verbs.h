@@ -68,7 +68,7 @@ enum ib_cq_notify_flags {
 	IB_CQ_REPORT_MISSED_EVENTS	= 1 << 2,
 };
 
-enum ib_event_type { IB_EVENT_CQ_ERR };
+enum ib_event_type { IB_EVENT_CQ_ERR, IB_EVENT_GID_CHANGE };
 enum ib_mr_type { IB_MR_TYPE_MEM_REG };
 enum ib_srq_attr_mask { IB_SRQ_LIMIT };
 enum ib_qp_state { IB_QPS_ERR };
@@ -90,7 +90,13 @@ typedef struct { int unused; } call_single_data_t;
 struct ib_udata { int unused; };
 struct uverbs_attr_bundle { struct ib_udata driver_udata; };
 struct rdma_user_mmap_entry { int unused; };
-struct ib_device { int num_comp_vectors; };
+struct ib_device {
+	int	num_comp_vectors;
+	__be64	node_guid;
+	char	iw_ifname[16];
+	char	node_desc[64];
+};
+
 struct ib_ucontext { int unused; };
 struct ib_pd { int unused; };
 struct ib_srq { int unused; };
@@ -105,10 +111,45 @@ struct ib_mr {
 };
 
 struct ib_cq;
+struct net;
+struct net_device;
+enum rdma_driver_id { RDMA_DRIVER_UNKNOWN };
+
+/* The core, which the test is */
+struct ib_device *host_alloc_device(void);
+#define ib_alloc_device_with_net(type, member, net) \
+	((void)(net), container_of(host_alloc_device(), struct type, member))
+void ib_dealloc_device(struct ib_device *ib);
+int ib_device_set_netdev(struct ib_device *ib, struct net_device *netdev, u32 port);
+struct net_device *ib_device_get_netdev(struct ib_device *ib, u32 port);
+struct ib_device *ib_device_get_by_netdev(struct net_device *netdev,
+					  enum rdma_driver_id driver);
+int ib_register_device(struct ib_device *ib, const char *name, void *dma);
+void ib_unregister_device_and_put(struct ib_device *ib);
+void ib_unregister_device_queued(struct ib_device *ib);
+bool ib_device_try_get(struct ib_device *ib);
+void ib_device_put(struct ib_device *ib);
+#define ib_mark_name_assigned_by_user(ib)	((void)(ib))
+#define ib_dispatch_port_state_event(ib, netdev)	((void)(ib), (void)(netdev))
+#define ib_unregister_driver(driver)		do { } while (0)
+
+struct rdma_link_ops {
+	const char *type;
+	int (*newlink)(const char *name, struct net_device *netdev);
+};
+
+void rdma_link_register(struct rdma_link_ops *ops);
+#define rdma_link_unregister(ops)	((void)(ops))
+
+struct ib_event;
+void ib_dispatch_event(struct ib_event *event);
 
 struct ib_event {
 	struct ib_device	*device;
-	union { struct ib_cq *cq; } element;
+	union {
+		struct ib_cq	*cq;
+		u32		port_num;
+	} element;
 	enum ib_event_type	event;
 };
 

@@ -7,8 +7,11 @@
 
 static inline ssize_t strscpy(char *dst, const char *src, size_t size)
 {
-	size_t len = strnlen(src, size);
+	size_t len = 0;
 
+	/* a literal may be shorter than @size */
+	while (len < size && src[len])
+		len++;
 	if (!size)
 		return -7;	/* -E2BIG */
 	if (len == size)

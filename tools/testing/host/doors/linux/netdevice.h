@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_NETDEVICE_H
+#define _HOST_DOORS_NETDEVICE_H
+
+#include <linux/err.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <net/net_namespace.h>
+
+#define ETH_ALEN		6
+#define ARPHRD_INFINIBAND	32
+#define NETREG_REGISTERED	1
+
+/* An interface, as far as a device on it looks */
+struct net_device {
+	int		reg_state;
+	int		type;
+	int		addr_len;
+	const u8	*dev_addr;
+	char		name[16];
+	int		ifindex;
+	bool		has_ip;
+	struct net	*net;
+};
+
+enum { NETDEV_UP = 1, NETDEV_DOWN, NETDEV_CHANGE, NETDEV_UNREGISTER, NETDEV_CHANGEADDR };
+
+#define rtnl_lock()			do { } while (0)
+#define rtnl_unlock()			do { } while (0)
+#define __in_dev_get_rtnl(netdev)	((netdev)->has_ip)
+#define __in6_dev_get(netdev)		((netdev)->has_ip)
+#define dev_net(netdev)			((netdev)->net)
+#define maybe_get_net(net)		get_net(net)
+#define dev_put(netdev)			((void)(netdev))
+#define is_zero_ether_addr(mac)		(!memcmp(mac, "\0\0\0\0\0", ETH_ALEN))
+#define eth_random_addr(mac)		((void)memset(mac, 2, ETH_ALEN))
+#define addrconf_addr_eui48_base(eui, mac)	((void)memcpy(eui, mac, ETH_ALEN))
+
+#define NOTIFY_DONE	0
+
+struct notifier_block {
+	int (*notifier_call)(struct notifier_block *nb, unsigned long event, void *info);
+};
+
+/* The test's */
+int register_netdevice_notifier(struct notifier_block *nb);
+#define unregister_netdevice_notifier(nb)	((void)(nb))
+#define netdev_notifier_info_to_dev(info)	((struct net_device *)(info))
+
+#endif
