@@ -3,6 +3,7 @@
 """measure.py: the part of `make bench` and `make clock` that runs in the bed, as
 root; see --help."""
 import argparse
+import concurrent.futures
 import contextlib
 import glob
 import json
@@ -129,6 +130,28 @@ def many(opts):
             for _ in range(opts.pairs) for llp in rows.LLPS]
 
 
+def together(opts, who, row):
+    """Programs at the same time, as if they were one."""
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        runs = [pool.submit(rate, opts, who, row) for _ in range(rows.at_once(row))]
+    found = [run.result() for run in runs]
+    failed = [one for one in found if "error" in one]
+    return failed[0] if failed else {
+        **found[0], "messages_per_s": sum(one["messages_per_s"] for one in found)}
+
+
+def on_cpus(opts):
+    """By turns, pair after pair: what moves with the machine moves for both."""
+    run("ip", "link", "set", "lo", "mtu", "65536")
+    set_crc("off", opts.siw_crc)
+    for row in [*rows.PINGS, *rows.STREAMS]:
+        print(f"{row.name}", flush=True)
+        for pair in range(opts.pairs):
+            for who in ("rnic_sw", "siw") if pair % 2 else ("siw", "rnic_sw"):
+                yield {"row": row.name, "who": who, "pair": pair,
+                       "result": together(opts, who, row)}
+
+
 @contextlib.contextmanager
 def neighbour(opts, who, llp):
     """Another pair of the same device, which writes as fast as it goes."""
@@ -184,6 +207,7 @@ def options():
     p.add_argument("--idle", type=int, default=0, help="connections beside these")
     p.add_argument("--many", action="store_true", help="many connections, too")
     p.add_argument("--beside", action="store_true", help="pings beside a neighbour, too")
+    p.add_argument("--cpus", action="store_true", help="what grows with CPUs, too")
     p.add_argument("--on-demand", action="store_true",
                    help="memory that is not pinned, too")
     p.add_argument("--symbols", help="a file for the kernel's")
@@ -221,6 +245,8 @@ def main():
         measured["many"] = many(opts)
     if opts.beside:
         measured["beside"] = beside(opts)
+    if opts.cpus:
+        measured["cpus"] = list(on_cpus(opts))
     if opts.symbols:
         shutil.copyfile("/proc/kallsyms", opts.symbols)
     with open(opts.result, "w", encoding="ascii") as f:

@@ -53,12 +53,25 @@ UNPINNED = [*ON_DEMAND, *PAGES]
 NEIGHBOURS = (("rnic_sw", "tcp"), ("siw", "tcp"), ("rnic_sw", "sctp"))
 WITHIN = (200, 20000)
 PING = Row("ping 64 B", ["-s", "64", "ping"], ("off",), (65536,), {})
+# What grows with CPUs, for `scripts/cpus`: who waits for a ping looks again and again, on a
+# CPU of its own; programs that move messages at the same time, each by a pair of its own
+PINGS = [Row("ping 64 B, spinning", ["-s", "64", "-p", "ping"], ("off",), (65536,), {}),
+         Row("ping 64 B, by events", ["-s", "64", "ping"], ("off",), (65536,), {})]
+STREAMS = [Row(f"write {size}{how}", [*args, "write"], ("off",), (65536,), {})
+           for size, args in (("64 KiB", ["-s", "65536"]), ("64 B", ["-s", "64", "-d", "256"]))
+           for how in ("", ", two at once", ", four at once")]
+AT_ONCE = {"two at once": 2, "four at once": 4}
 # Connections made at once, over each lower layer
 LLPS = ("tcp", "sctp")
 MANY = 1000
 
 # With CRC on both spend most of their time in the same table CRC (User-Mode
 # Linux has no other): no factor can be asked for there, only not to be slower.
+
+
+def at_once(row):
+    """How many programs a row has."""
+    return AT_ONCE.get(row.name.rpartition(", ")[2], 1)
 
 
 def bar(row, crc, mtu):
