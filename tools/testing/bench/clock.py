@@ -118,7 +118,7 @@ def waits_too_long(found):
     """A ping of ours that failed, or that a neighbour keeps waiting."""
     took = found["result"].get("round_us")
     return found["who"] == "rnic_sw" and (
-        not took or any(us > most for us, most in zip(took[1:], rows.WITHIN)))
+        not took or took[1] > rows.MOST_WITHIN[found["llp"]] or took[2] > rows.ALL_WITHIN)
 
 
 def print_beside(measured):

@@ -177,7 +177,7 @@ def beside(opts):
         print(f"[99 %] pings beside a neighbour: {who}, {llp}", flush=True)
         for busy in (False, True):
             with neighbour(opts, who, llp) if busy else contextlib.nullcontext():
-                result = rate(opts, who, rows.PING, llp)
+                result = rate(opts, who, rows.PINGS[-1], llp)
             found.append({"who": who, "llp": llp, "busy": busy, "result": result})
     return found
 
