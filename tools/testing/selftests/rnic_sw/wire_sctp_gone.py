@@ -5,6 +5,7 @@ that nobody answers: without memory the kernel's connection manager forgets one,
 tells nobody."""
 
 import os
+import signal
 import subprocess
 import time
 
@@ -22,6 +23,10 @@ def wait_for(words, condition):
     while not condition():
         check(words, time.monotonic() < end)
         time.sleep(0.01)
+
+
+def gone():
+    return not os.path.exists(f"/sys/class/infiniband/{DEVICE}")
 
 
 def call_tcp(peer):
@@ -55,13 +60,19 @@ def dropped(w):
 
 @case("the interface moves: all queue pairs are flushed")
 def moves(w):
-    """At once: what a consumer asks its peer for would not come any more."""
+    """At once: what a consumer asks its peer for would not come any more.  The
+    program does not run before all is over: the core has closed its channel, with
+    the events that were in it; the completions are in its ring."""
     memory = w.shared(4096, "l")
     links = [initiate(w, recvs=[(memory, 64)])
              for initiate in (Wire.initiate, SctpWire.initiate) * 2]
+    w.mate.process.send_signal(signal.SIGSTOP)
+    w.closing.callback(w.mate.process.send_signal, signal.SIGCONT)
     before = time.monotonic()
     shell(f"ip link set {MATE_IF} netns {NS}")
     took = time.monotonic() - before
+    wait_for("the device does not go", gone)
+    w.mate.process.send_signal(signal.SIGCONT)
     for link in links:
         link.wc(wr=1, status=FLUSHED)
         # to nowhere: nothing of it stays behind to be sent again
@@ -76,8 +87,7 @@ def device_goes(w):
     """The module waits for it.  In a process of its own: nothing ends one that
     the kernel holds."""
     w.mate.stop()
-    wait_for("the device does not go",
-             lambda: not os.path.exists(f"/sys/class/infiniband/{DEVICE}"))
+    wait_for("the device does not go", gone)
     with subprocess.Popen(["modprobe", "-r", "rnic_sw"]) as unload:
         wait_for("the module does not go", lambda: unload.poll() is not None)
     check("the module was not let go", unload.returncode == 0)

@@ -27,6 +27,7 @@
 static struct ibv_context *ctx;
 struct ibv_pd *pds[2];
 static struct ibv_comp_channel *comp;
+static int comp_fd, async_fd;	/* -1: it tells no more */
 static struct ibv_cq *cq;
 static struct conn conns[CONNS];
 static int nconns;
@@ -300,17 +301,20 @@ static void tell_wc(const struct ibv_wc *wc)
 	       imm ? ntohl(wc->imm_data) : 0);
 }
 
+/* If the device has gone, its channel may have lost the event, its ring has all */
 static void tell_completions(void)
 {
 	struct ibv_wc wc;
 	struct ibv_cq *which;
 	void *context;
 
-	if (ibv_get_cq_event(comp, &which, &context))
-		return;
-	ibv_ack_cq_events(which, 1);
-	ibv_req_notify_cq(which, solicited_only);
-	while (ibv_poll_cq(which, 1, &wc) == 1)
+	if (ibv_get_cq_event(comp, &which, &context)) {
+		comp_fd = -1;
+	} else {
+		ibv_ack_cq_events(cq, 1);
+		ibv_req_notify_cq(cq, solicited_only);
+	}
+	while (ibv_poll_cq(cq, 1, &wc) == 1)
 		tell_wc(&wc);
 }
 
@@ -319,8 +323,10 @@ static void tell_async(void)
 	struct ibv_async_event ev;
 	int conn = -1;
 
-	if (ibv_get_async_event(ctx, &ev))
+	if (ibv_get_async_event(ctx, &ev)) {
+		async_fd = -1;
 		return;
+	}
 	if (ev.event_type <= IBV_EVENT_PATH_MIG_ERR)
 		conn = conn_of_qp(ev.element.qp->qp_num);
 	printf("async %d %d %s\n", conn, ev.event_type,
@@ -468,8 +474,8 @@ static int watch(struct pollfd *fds)
 	int n = 0;
 
 	fds[n++] = (struct pollfd){ .fd = 0, .events = POLLIN };
-	fds[n++] = (struct pollfd){ .fd = comp->fd, .events = POLLIN };
-	fds[n++] = (struct pollfd){ .fd = ctx->async_fd, .events = POLLIN };
+	fds[n++] = (struct pollfd){ .fd = comp_fd, .events = POLLIN };
+	fds[n++] = (struct pollfd){ .fd = async_fd, .events = POLLIN };
 	for (int i = 0; i < nconns; i++)
 		fds[n++] = (struct pollfd){
 			.fd = conns[i].chan ? conns[i].chan->fd : -1,
@@ -515,6 +521,8 @@ static int open_device(const char *name)
 	cq = comp ? ibv_create_cq(ctx, 4096, NULL, comp, 0) : NULL;
 	if (!pds[0] || !pds[1] || !cq)
 		return -1;
+	comp_fd = comp->fd;
+	async_fd = ctx->async_fd;
 	return ibv_req_notify_cq(cq, 0);
 }
 
