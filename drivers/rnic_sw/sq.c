@@ -235,36 +235,45 @@ static void tell_later(struct rnic_qp *qp)
  * Complete, in order, what is over.  Whoever comes while another does it
  * leaves it to them; the consumer is called without a lock.
  */
-static void complete_ready(struct rnic_qp *qp)
+static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
+	__releases(&qp->sq.lock)
 {
 	struct rnic_sq *sq = &qp->sq;
-	bool tell, ok = true, more;
+	bool tell, more, ok = true;
 	struct rnic_sw_cqe cqe;
-	unsigned long flags;
 	u32 taken, sum = 0;
 
-	spin_lock_irqsave(&sq->lock, flags);
 	if (sq->completing) {
 		spin_unlock_irqrestore(&sq->lock, flags);
 		return;
 	}
 	sq->completing = true;
-	for (; sum < TELL_MOST; sum += taken) {
+	do {
 		taken = __take_over(qp, &cqe, &tell);
-		if (!taken)
+		/* or else those were all */
+		more = tell || taken == RING_IDX_STEPS;
+		if (!more)
 			break;
 		spin_unlock_irqrestore(&sq->lock, flags);
 		if (tell)
 			ok &= rnic_cq_push(qp->scq, &cqe, &qp->ib);
 		spin_lock_irqsave(&sq->lock, flags);
-	}
+		sum += taken;
+	} while (sum < TELL_MOST);
 	sq->completing = false;
-	more = __oldest_is_over(qp);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	if (!ok)
 		rdmap_fail(&qp->rdmap, IW_LOCAL_CQ);
 	if (more)
 		tell_later(qp);
+}
+
+static void complete_ready(struct rnic_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sq.lock, flags);
+	complete_and_unlock(qp, flags);
 }
 
 /**
@@ -293,11 +302,12 @@ void rdmap_sq_sent(struct rdmap *r)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	any = !sq->flushing && sq->sent != sq->cut;
-	if (any)
+	if (any) {
 		sq->sent = sq->cut;
-	spin_unlock_irqrestore(&sq->lock, flags);
-	if (any)
-		complete_ready(qp);
+		complete_and_unlock(qp, flags);
+	} else {
+		spin_unlock_irqrestore(&sq->lock, flags);
+	}
 }
 
 static void set_done(struct rnic_qp *qp, u32 slot)
@@ -312,8 +322,7 @@ static void set_done(struct rnic_qp *qp, u32 slot)
 		if (sq->sent == slot)
 			sq->sent++;
 	}
-	spin_unlock_irqrestore(&sq->lock, flags);
-	complete_ready(qp);
+	complete_and_unlock(qp, flags);
 }
 
 void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len)

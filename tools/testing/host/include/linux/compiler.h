@@ -12,6 +12,8 @@
 #define __init
 #define __exit
 #define __must_check	__attribute__((__warn_unused_result__))
+/* of a lock that the caller took */
+#define __releases(x)
 #define __maybe_unused	__attribute__((__unused__))
 #define __printf(a, b)	__attribute__((__format__(printf, a, b)))
 #define __aligned(x)	__attribute__((__aligned__(x)))
