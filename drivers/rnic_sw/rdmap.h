@@ -137,7 +137,8 @@ struct rdmap {
 	struct ddp_buf		aresp_buf;
 	u8			aresp[RDMAP_ARESP_LEN];
 
-	spinlock_t		lock;		/* leaf: the rest */
+	/* leaf: the rest; both protocol routines have BH off anyway */
+	spinlock_t		lock;
 	u8			term[RDMAP_TERM_BUILD_MAX];
 	u8			term_len;
 	bool			term_due;

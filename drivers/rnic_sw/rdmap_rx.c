@@ -22,12 +22,12 @@ static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 	struct rdmap_req *req;
 	enum iw_reason why;
 
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	req = rdmap_reqq_peek(&r->orq);
 	why = rdmap_resp_check(req, h, payload);
 	if (!why)
 		req->done += payload;
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 	return why;
 }
 
@@ -50,10 +50,10 @@ static enum iw_reason admit_request(struct rdmap *r,
 {
 	bool full;
 
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	/* not those whose response the peer may have */
 	full = r->irq.used - r->irq.served - __may_be_answered(r) >= r->ird;
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 	/* RDMAP-82: more requests than our IRD */
 	if (full)
 		return IW_DDP_U_NO_BUFFER;
@@ -68,9 +68,9 @@ static enum iw_reason admit_atomic_response(struct rdmap *r,
 {
 	enum iw_reason why;
 
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	why = rdmap_aresp_admit(rdmap_reqq_peek(&r->orq));
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 	r->aresp_buf.flat = r->aresp;
 	r->aresp_buf.len = sizeof(r->aresp);
 	g->buf = &r->aresp_buf;
@@ -199,9 +199,9 @@ bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
 		ok = READ_ONCE(r->access) & DDP_REMOTE_WRITE;
 	} else if (row->opcode == RDMAP_OP_READ_RESP) {
 		g->rights = DDP_LOCAL_WRITE;
-		spin_lock_bh(&r->lock);
+		spin_lock(&r->lock);
 		ok = rdmap_resp_expected(&r->orq, h, payload);
-		spin_unlock_bh(&r->lock);
+		spin_unlock(&r->lock);
 	}
 	if (ok)
 		rdmap_count_early(r);
@@ -299,11 +299,11 @@ static enum iw_reason queue_request(struct rdmap *r,
 {
 	struct rdmap_req *place;
 
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	place = rdmap_reqq_push(&r->irq);
 	if (place)
 		*place = *req;
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 	if (!place)
 		return IW_DDP_U_NO_BUFFER;
 	if (!req->is_atomic && req->rreq.len >= BULK)
@@ -354,10 +354,10 @@ static struct rdmap_req take_answered(struct rdmap *r)
 {
 	struct rdmap_req req;
 
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	req = *rdmap_reqq_peek(&r->orq);
 	rdmap_reqq_pop(&r->orq);
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 	return req;
 }
 
@@ -373,9 +373,9 @@ static enum iw_reason store_answer(struct rdmap *r, u32 total)
 	if (total != RDMAP_ARESP_LEN)
 		return IW_RDMAP_UNSPEC;
 	rdmap_aresp_decode(r->aresp, &id, &old);
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	req = *rdmap_reqq_peek(&r->orq);
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 	if (id != req.slot)
 		return IW_RDMAP_UNSPEC;
 	sink = (struct ddp_sge) {

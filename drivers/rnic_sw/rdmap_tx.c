@@ -48,10 +48,10 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 {
 	bool due;
 
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	due = r->term_due;
 	r->term_due = false;
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 	if (!due)
 		return false;
 	set_op(m, RDMAP_OP_TERMINATE, false, 2);
@@ -68,11 +68,11 @@ static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
 	const struct rdmap_rreq nothing = {};
 	struct rdmap_req *req;
 
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	req = rdmap_reqq_push(&r->orq);
 	if (req)
 		req->flags = RDMAP_WR_RTR;
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 	set_read_request(r, m, &nothing);
 }
 
@@ -118,9 +118,9 @@ static u64 rdmap_tx_atomic_result(const void *how, u64 old)
 /* It is answered when its memory has come: nobody has it yet */
 static void answer_later(struct rdmap *r)
 {
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	r->answering = false;
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 }
 
 /*
@@ -155,12 +155,12 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 {
 	struct rdmap_req *oldest, req;
 
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	oldest = rdmap_reqq_serve(&r->irq);
 	if (oldest)
 		req = *oldest;
 	r->answering = oldest;
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 	if (!oldest)
 		return false;
 
@@ -177,12 +177,12 @@ static bool may_go(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	bool ok = true;
 
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	if ((wr->flags & RDMAP_WR_FENCE) && !rdmap_reqq_empty(&r->orq))
 		ok = false;
 	if (rdmap_wr_waits(wr) && rdmap_reqq_full(&r->orq))
 		ok = false;
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 	return ok;
 }
 
@@ -241,13 +241,13 @@ static struct rdmap_rreq note_request(struct rdmap *r,
 		q.sink_stag = wr->sge[0].stag;
 		q.sink_to = wr->sge[0].addr;
 	}
-	spin_lock_bh(&r->lock);
+	spin_lock(&r->lock);
 	req = rdmap_reqq_push(&r->orq);
 	*req = (struct rdmap_req) {
 		.rreq = q, .slot = wr->slot, .flags = wr->flags, .inv = wr->inv,
 		.is_atomic = wr->op != RDMAP_WR_READ,
 	};
-	spin_unlock_bh(&r->lock);
+	spin_unlock(&r->lock);
 	return q;
 }
 
@@ -355,10 +355,10 @@ static void commit(struct rdmap *r)
 {
 	switch (r->out) {
 	case RDMAP_OUT_RESP:
-		spin_lock_bh(&r->lock);
+		spin_lock(&r->lock);
 		rdmap_reqq_served(&r->irq);
 		r->answering = false;
-		spin_unlock_bh(&r->lock);
+		spin_unlock(&r->lock);
 		r->responses++;
 		break;
 	case RDMAP_OUT_WR:
@@ -434,9 +434,9 @@ void rdmap_sent(struct ddp_stream *s)
 		commit(r);
 	r->spent = 0;
 	if (r->responses) {
-		spin_lock_bh(&r->lock);
+		spin_lock(&r->lock);
 		rdmap_reqq_release(&r->irq, r->responses);
-		spin_unlock_bh(&r->lock);
+		spin_unlock(&r->lock);
 		r->responses = 0;
 	}
 	rdmap_sq_sent(r);
