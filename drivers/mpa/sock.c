@@ -449,15 +449,13 @@ void mpa_sock_note_cpu(const struct mpa_conn *c)
 }
 
 /*
- * Another CPU may have it for as long as it takes to receive: who may wait for
- * that waits, who need not comes back.  Who has it as a process may sleep.
+ * Another CPU may have it for as long as it takes to receive, and is waited for: a
+ * program that answers what has just arrived mostly finds it so, and any other runner
+ * comes later.  Who has it as a process may sleep.
  */
-static bool lock_for_send(struct sock *sk, bool wait)
+static bool lock_for_send(struct sock *sk)
 {
-	if (wait)
-		bh_lock_sock(sk);
-	else if (!spin_trylock(&sk->sk_lock.slock))
-		return false;
+	bh_lock_sock(sk);
 	if (!sock_owned_by_user(sk))
 		return true;
 	bh_unlock_sock(sk);
@@ -473,16 +471,15 @@ static bool out_of_memory(const struct sock *sk, int n)
 /**
  * mpa_sock_send - hand the batch to TCP
  * @c: the connection; the caller owns its transmit side, BH off
- * @wait: for another CPU that is just at it
  *
  * One call for all FPDUs of the batch, and the end of a batch is the end of a
  * TCP segment, so that FPDUs stay aligned with segments (RFC 5044 5.1).
  *
  * Return: 0 when all is taken; -EAGAIN when TCP has no more room, its
  * write_space will come; -ENOMEM when it will not, for memory is short; -EBUSY
- * when somebody has the socket; another error when the connection is gone.
+ * when a process has the socket; another error when the connection is gone.
  */
-int mpa_sock_send(struct mpa_conn *c, bool wait)
+int mpa_sock_send(struct mpa_conn *c)
 {
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR |
@@ -495,7 +492,7 @@ int mpa_sock_send(struct mpa_conn *c, bool wait)
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, o->vec, o->n, o->len);
 	iov_iter_advance(&msg.msg_iter, o->sent);
 
-	if (!lock_for_send(sk, wait))
+	if (!lock_for_send(sk))
 		return -EBUSY;
 	n = tcp_sendmsg_locked(sk, &msg, o->len - o->sent);
 	if (out_of_memory(sk, n))

@@ -3,8 +3,9 @@
  * The transmit routine and who runs it.
  *
  * It is run a stretch at a time: a few batches, BH off from taking the owner
- * word to giving it back, and no waiting in between.  So an owner is never
- * preempted, and who wants to wait (for a socket, for memory) owns nothing.
+ * word to giving it back, and no waiting in between but for another CPU that
+ * receives on the socket just now.  So an owner is never preempted, and who wants
+ * to wait (for a process that has the socket, for memory) owns nothing.
  *
  * Whoever is best placed runs a stretch: the posting program (push), the CPU's
  * softirq right behind the one that made something due (kick), or the worker,
@@ -27,7 +28,7 @@ enum verdict {
 	TX_SHUT,		/* a responder's turn has not come; who opens kicks */
 	TX_FULL,		/* TCP takes no more; write_space will kick */
 	TX_MORE,		/* there is more, but it was enough for now */
-	TX_BUSY,		/* somebody has the socket */
+	TX_BUSY,		/* a process has the socket */
 	TX_NOMEM,		/* memory is short, and nobody will tell us */
 	TX_GONE,		/* the connection is no more */
 };
@@ -111,9 +112,9 @@ static bool stays_shut(const struct mpa_conn *c)
 	return !may_send(c);
 }
 
-static enum verdict send_batch(struct mpa_conn *c, bool wait)
+static enum verdict send_batch(struct mpa_conn *c)
 {
-	switch (mpa_sock_send(c, wait)) {
+	switch (mpa_sock_send(c)) {
 	case 0:
 		break;
 	case -EBUSY:
@@ -155,7 +156,7 @@ static void note_drained(struct mpa_conn *c)
 }
 
 /* Build a batch unless one is left over, and send it */
-static enum verdict one_batch(struct mpa_conn *c, bool wait)
+static enum verdict one_batch(struct mpa_conn *c)
 {
 	/*
 	 * Before the pull that finds nothing: what was due when the end was
@@ -170,7 +171,7 @@ static enum verdict one_batch(struct mpa_conn *c, bool wait)
 	if (!c->out.len)
 		v = build_batch(c, closing);
 	if (v == TX_SENT)
-		v = may_send(c) ? send_batch(c, wait) : TX_SHUT;
+		v = may_send(c) ? send_batch(c) : TX_SHUT;
 	if (!closing)
 		return v;
 	/* what RDMAP has put off goes out, but not where nothing can */
@@ -188,13 +189,13 @@ static bool nothing_to_do(enum verdict v)
 }
 
 /* By the owner, BH off.  Where nothing is to do it is the owner no longer */
-static enum verdict stretch(struct mpa_conn *c, bool wait)
+static enum verdict stretch(struct mpa_conn *c)
 {
 	int left = BATCHES;
 	enum verdict v;
 
 	do {
-		v = left-- ? one_batch(c, wait) : TX_MORE;
+		v = left-- ? one_batch(c) : TX_MORE;
 		if (!nothing_to_do(v))
 			continue;
 		c->turns = 0;
@@ -280,7 +281,7 @@ void mpa_tx_push(struct mpa_conn *c)
 	if (ask_or_own(c)) {
 		if (may_send(c))
 			mpa_sock_note_cpu(c);
-		pass_on(c, stretch(c, false), false);
+		pass_on(c, stretch(c), false);
 	}
 	local_bh_enable();
 }
@@ -292,7 +293,7 @@ void mpa_tx_push(struct mpa_conn *c)
 void mpa_tx_due(struct mpa_conn *c)
 {
 	if (mpa_tx_enter(c))
-		pass_on(c, stretch(c, false), false);
+		pass_on(c, stretch(c), false);
 }
 
 /* Whether it is left to the worker to go on */
@@ -303,7 +304,7 @@ static bool work_stretch(struct mpa_conn *c)
 
 	local_bh_disable();
 	if (mpa_tx_enter(c)) {
-		v = stretch(c, true);
+		v = stretch(c);
 		go_on = pass_on(c, v, true);
 	}
 	local_bh_enable();

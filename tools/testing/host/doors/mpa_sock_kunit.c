@@ -13,7 +13,7 @@ static struct {
 	struct mpa_conn	c;
 	struct tcp_sock	tp;
 	struct socket	sock;
-	bool		busy;		/* another CPU has it */
+	int		locked;
 	bool		no_memory;	/* for a FIN */
 	bool		fin_lost;	/* ... nor when TCP looks */
 	bool		queued;		/* octets that have not been sent, or acknowledged */
@@ -30,9 +30,9 @@ static struct sk_buff *some(void)
 	return (void *)&world;
 }
 
-bool host_socket_free(void)
+void host_socket_lock(int by)
 {
-	return !world.busy;
+	world.locked += by;
 }
 
 u32 tcp_inq(struct sock *sk)
@@ -77,7 +77,7 @@ bool sk_stream_is_writeable(const struct sock *sk)
 
 int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t len)
 {
-	return world.result;
+	return world.locked == 1 ? world.result : -EDEADLK;
 }
 
 /* Its state changes, whether or not the FIN can be sent */
@@ -197,8 +197,9 @@ static void sends(struct kunit *test, int result, bool queued, int err, int lost
 	world.c.out.len = 100;
 	world.result = result;
 	world.queued = queued;
-	KUNIT_EXPECT_EQ(test, err, mpa_sock_send(&world.c, false));
+	KUNIT_EXPECT_EQ(test, err, mpa_sock_send(&world.c));
 	KUNIT_EXPECT_EQ(test, lost, world.c.lost);
+	KUNIT_EXPECT_EQ(test, 0, world.locked);
 	KUNIT_EXPECT_EQ(test, result > 0 ? (u32)result : 0u, world.c.out.sent);
 }
 
@@ -220,13 +221,12 @@ static void sent_later(struct kunit *test)
 {
 	world.c.out.len = 100;
 	world.result = 100;
-	world.busy = true;
-	KUNIT_EXPECT_EQ(test, -EBUSY, mpa_sock_send(&world.c, false));
-	KUNIT_EXPECT_EQ(test, 0u, world.c.out.sent);
 	world.tp.sk.owned = true;
-	KUNIT_EXPECT_EQ(test, -EBUSY, mpa_sock_send(&world.c, true));
+	KUNIT_EXPECT_EQ(test, -EBUSY, mpa_sock_send(&world.c));
+	KUNIT_EXPECT_EQ(test, 0u, world.c.out.sent);
+	KUNIT_EXPECT_EQ(test, 0, world.locked);
 	mpa_sock_wait(&world.c);
-	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send(&world.c, true));
+	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send(&world.c));
 }
 
 /* A FIN goes where none has, if there is memory for it */

@@ -29,7 +29,6 @@ static struct {
 	u32			sent;		/* batches */
 	int			err;		/* what sending comes to */
 	u32			tries;		/* to send */
-	u32			patient;	/* ... waiting for another CPU */
 	u32			works;		/* runs of workers asked for */
 	u32			waits;		/* for a socket */
 	struct compat_bh	*raised;
@@ -122,11 +121,10 @@ void mpa_sock_note_cpu(const struct mpa_conn *c)
 {
 }
 
-int mpa_sock_send(struct mpa_conn *c, bool wait)
+int mpa_sock_send(struct mpa_conn *c)
 {
 	world.now += world.batch_ns;
 	world.tries++;
-	world.patient += wait;
 	if (world.err)
 		return world.err;
 	guest_of(c)->left--;
@@ -249,11 +247,9 @@ static void much_is_the_workers(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, 1u, world.works);
 	KUNIT_EXPECT_TRUE(test, !world.raised);
-	KUNIT_EXPECT_EQ(test, 0u, world.patient);
-	/* nor has that one it for ever, but it may wait for the socket's lock */
+	/* nor has that one it for ever */
 	work(guests);
 	KUNIT_EXPECT_EQ(test, (TURNS + 4) * STRETCH, world.sent);
-	KUNIT_EXPECT_EQ(test, 4u * STRETCH, world.patient);
 	KUNIT_EXPECT_EQ(test, 2u, world.works);
 }
 

@@ -83,9 +83,8 @@ static inline void iov_iter_advance(struct iov_iter *i, u32 n)
 
 #define read_lock_bh(l)			((void)(l))
 #define read_unlock_bh(l)		((void)(l))
-#define spin_trylock(l)			((void)(l), host_socket_free())
-#define bh_lock_sock(sk)		((void)(sk))
-#define bh_unlock_sock(sk)		((void)(sk))
+#define bh_lock_sock(sk)		((void)(sk), host_socket_lock(1))
+#define bh_unlock_sock(sk)		((void)(sk), host_socket_lock(-1))
 #define sock_owned_by_user(sk)		((sk)->owned)
 #define lock_sock(sk)			((void)(sk))
 #define release_sock(sk)		((void)((sk)->owned = false))
@@ -100,7 +99,7 @@ static inline void iov_iter_advance(struct iov_iter *i, u32 n)
 #define tcp_sock_set_keepintvl(sk, s)	((void)(sk))
 #define tcp_sock_set_keepcnt(sk, n)	((void)(sk))
 
-bool host_socket_free(void);
+void host_socket_lock(int by);
 u32 tcp_inq(struct sock *sk);
 struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off);
 void tcp_read_done(struct sock *sk, size_t len);
