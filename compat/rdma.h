@@ -175,6 +175,26 @@ static inline struct net *compat_iw_cm_net(const struct iw_cm_id *id)
 }
 #endif
 
+/* A setting of a device, by name; settings.h has files made of it */
+#ifndef HAVE_DEVICE_PARAMS
+#include <linux/netlink.h>
+#include <linux/types.h>
+
+struct ib_device;
+
+struct ib_device_param {
+	const char	*name;
+	void		(*show)(struct ib_device *ib,
+				const struct ib_device_param *param,
+				char *text, size_t size);
+	int		(*set)(struct ib_device *ib,
+			       const struct ib_device_param *param,
+			       const char *text,
+			       struct netlink_ext_ack *extack);
+	const void	*arg;
+};
+#endif
+
 #ifndef HAVE_NAME_ASSIGNED_BY_USER
 #define ib_mark_name_assigned_by_user(ib)	((void)(ib))
 #endif

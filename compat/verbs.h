@@ -10,6 +10,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "settings.h"
+
 /* Older kernels have one op for a program's and for their own */
 #ifdef HAVE_CREATE_USER_CQ
 #define COMPAT_CREATE_USER_CQ	.create_user_cq = rnic_create_user_cq,
@@ -116,6 +118,7 @@ static int compat_counter_unbind(struct ib_qp *qp)
 #define COMPAT_VERBS_OPS	\
 	COMPAT_CREATE_USER_CQ	\
 	COMPAT_FILL_RES_SRQ	\
+	COMPAT_PARAMS		\
 	COMPAT_RESIZE_CQ	\
 	COMPAT_ROBUST_UDATA	\
 	COMPAT_COUNTER_INIT

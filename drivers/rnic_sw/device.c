@@ -13,6 +13,7 @@
 #include "counter.h"
 #include "details.h"
 #include "odp.h"
+#include "policy.h"
 #include "rnic.h"
 #include "stats.h"
 
@@ -230,7 +231,6 @@ const struct ib_device_ops rnic_device_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = (enum rdma_driver_id)RNIC_SW_DRIVER_ID,
 	.uverbs_abi_ver = RNIC_SW_ABI_VERSION,
-	.device_group = &rnic_llp_group,
 
 	.advise_mr = rnic_advise_mr,
 	.alloc_hw_port_stats = rnic_alloc_hw_port_stats,
@@ -315,8 +315,6 @@ int rnic_device_init(struct rnic_dev *dev)
 	rnic_policy_init(&dev->policy);
 
 	ib_set_device_ops(ib, &rnic_device_ops);
-	/* the core fills in the groups before and, for counters, behind */
-	ib->groups[2] = &rnic_mpa_group;
 	ib->node_type = RDMA_NODE_RNIC;
 	ib->phys_port_cnt = 1;
 	/*

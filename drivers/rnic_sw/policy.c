@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a device is set to: llp/ and mpa/ below its directory in sysfs.  Each
- * word counts from the next connection or listener on.  And what a new device
- * is set to, for it is listened on as soon as it is there: parameters.
+ * What a device is set to: a table of names, and of how their values are told and
+ * set in words.  Each counts from the next connection or listener on.  And what a
+ * new device is set to, for it is listened on as soon as it is there: parameters.
  */
-#include <linux/capability.h>
-#include <linux/device.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/netlink.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <ddp/offer.h>
 
+#include "policy.h"
 #include "rnic.h"
 
 #define LISTEN_TCP	BIT(RNIC_SW_LLP_TCP)
@@ -34,6 +34,10 @@ static const struct word listen_words[] = {
 
 static const struct word revision_words[] = {
 	{ "auto", 0 }, { "1", 1 }, { "2", 2 }, {}
+};
+
+static const struct word switch_words[] = {
+	{ "0", false }, { "1", true }, {}
 };
 
 static const struct word rtr_words[] = {
@@ -67,24 +71,6 @@ void rnic_policy_init(struct rnic_policy *p)
 	memset(p->paths, 0, sizeof(p->paths));
 }
 
-static struct rnic_dev *to_dev(struct device *device)
-{
-	return rdma_device_to_drv_device(device, struct rnic_dev, ib);
-}
-
-/* May the caller administer the network namespace that the device serves? */
-static int check_admin(struct rnic_dev *dev)
-{
-	struct net_device *netdev = ib_device_get_netdev(&dev->ib, 1);
-	bool may;
-
-	if (!netdev)
-		return -ENODEV;
-	may = ns_capable(dev_net(netdev)->user_ns, CAP_NET_ADMIN);
-	dev_put(netdev);
-	return may ? 0 : -EPERM;
-}
-
 static const struct word *find_name(const struct word *w, const char *name)
 {
 	while (w->name && !sysfs_streq(name, w->name))
@@ -92,11 +78,11 @@ static const struct word *find_name(const struct word *w, const char *name)
 	return w->name ? w : NULL;
 }
 
-static ssize_t show_word(char *buf, const struct word *w, u8 value)
+static const char *name_of(const struct word *w, u8 value)
 {
 	while (w->name && w->value != value)
 		w++;
-	return sysfs_emit(buf, "%s\n", w->name);
+	return w->name;
 }
 
 static int rnic_preset_set(const char *text, const struct kernel_param *param)
@@ -114,7 +100,8 @@ static int rnic_preset_get(char *buf, const struct kernel_param *param)
 {
 	const struct preset *preset = param->arg;
 
-	return show_word(buf, preset->words, READ_ONCE(preset->value));
+	return sysfs_emit(buf, "%s\n",
+			  name_of(preset->words, READ_ONCE(preset->value)));
 }
 
 static const struct kernel_param_ops preset_ops = {
@@ -123,329 +110,238 @@ static const struct kernel_param_ops preset_ops = {
 };
 
 module_param_cb(connect, &preset_ops, &preset_connect, 0644);
-MODULE_PARM_DESC(connect, "llp/connect of new devices: tcp or sctp");
+MODULE_PARM_DESC(connect, "what new devices connect over: tcp or sctp");
 module_param_cb(listen, &preset_ops, &preset_listen, 0644);
-MODULE_PARM_DESC(listen, "llp/listen of new devices: tcp, sctp or both");
+MODULE_PARM_DESC(listen, "what new devices listen over: tcp, sctp or both");
 
-/* A word of @w, read from @buf */
-static int rnic_policy_read_word(struct rnic_dev *dev, const struct word *w,
-				 const char *buf, u8 *value)
+/* A member of the policy that is one of some words */
+struct choice {
+	const struct word	*words;
+	size_t			at;	/* in struct rnic_policy */
+	int			(*need)(struct rnic_dev *dev, u8 value);
+};
+
+#define CHOICE(words, member, need)	\
+	(&(const struct choice){ words, offsetof(struct rnic_policy, member), need })
+
+static u8 *chosen(struct ib_device *ib, const struct choice *c)
 {
-	int err = check_admin(dev);
+	return (u8 *)&to_rnic_dev(ib)->policy + c->at;
+}
 
-	if (err)
-		return err;
-	w = find_name(w, buf);
-	if (!w)
+static void rnic_show_word(struct ib_device *ib,
+			   const struct ib_device_param *param, char *text,
+			   size_t size)
+{
+	const struct choice *c = param->arg;
+
+	strscpy(text, name_of(c->words, READ_ONCE(*chosen(ib, c))), size);
+}
+
+static int rnic_set_word(struct ib_device *ib,
+			 const struct ib_device_param *param, const char *text,
+			 struct netlink_ext_ack *extack)
+{
+	const struct choice *c = param->arg;
+	const struct word *w = find_name(c->words, text);
+	int err;
+
+	if (!w) {
+		NL_SET_ERR_MSG_MOD(extack, "Not a word that it can be set to");
 		return -EINVAL;
-	*value = w->value;
+	}
+	err = c->need ? c->need(to_rnic_dev(ib), w->value) : 0;
+	if (err) {
+		NL_SET_ERR_MSG_MOD(extack, "The kernel has no such lower layer");
+		return err;
+	}
+	WRITE_ONCE(*chosen(ib, c), w->value);
 	return 0;
 }
 
-static ssize_t store_bool(struct device *device, const char *buf, size_t n,
-			  bool *word)
+static int rnic_need_to_listen(struct rnic_dev *dev, u8 value)
 {
-	int err = check_admin(to_dev(device));
+	return value & LISTEN_SCTP ? rnic_need_llp(dev, RNIC_SW_LLP_SCTP) : 0;
+}
+
+static int rnic_set_switch(struct ib_device *ib,
+			   const struct ib_device_param *param,
+			   const char *text, struct netlink_ext_ack *extack)
+{
 	bool value;
-
-	if (!err)
-		err = kstrtobool(buf, &value);
-	if (err)
-		return err;
-	WRITE_ONCE(*word, value);
-	return n;
-}
-
-static ssize_t connect_show(struct device *device,
-			    struct device_attribute *attr, char *buf)
-{
-	return show_word(buf, connect_words,
-			 READ_ONCE(to_dev(device)->policy.llp_connect));
-}
-
-static ssize_t connect_store(struct device *device,
-			     struct device_attribute *attr, const char *buf,
-			     size_t n)
-{
-	struct rnic_dev *dev = to_dev(device);
-	u8 value;
-	int err = rnic_policy_read_word(dev, connect_words, buf, &value);
-
-	if (!err)
-		err = rnic_need_llp(dev, value);
-	if (err)
-		return err;
-	WRITE_ONCE(dev->policy.llp_connect, value);
-	return n;
-}
-static DEVICE_ATTR_RW(connect);
-
-static ssize_t listen_show(struct device *device,
-			   struct device_attribute *attr, char *buf)
-{
-	return show_word(buf, listen_words,
-			 READ_ONCE(to_dev(device)->policy.llp_listen));
-}
-
-static ssize_t listen_store(struct device *device,
-			    struct device_attribute *attr, const char *buf,
-			    size_t n)
-{
-	struct rnic_dev *dev = to_dev(device);
-	u8 value;
-	int err = rnic_policy_read_word(dev, listen_words, buf, &value);
-
-	if (!err && value & LISTEN_SCTP)
-		err = rnic_need_llp(dev, RNIC_SW_LLP_SCTP);
-	if (err)
-		return err;
-	WRITE_ONCE(dev->policy.llp_listen, value);
-	return n;
-}
-static DEVICE_ATTR_RW(listen);
-
-static ssize_t revision_show(struct device *device,
-			     struct device_attribute *attr, char *buf)
-{
-	return show_word(buf, revision_words,
-			 READ_ONCE(to_dev(device)->policy.mpa_revision));
-}
-
-static ssize_t revision_store(struct device *device,
-			      struct device_attribute *attr, const char *buf,
-			      size_t n)
-{
-	struct rnic_dev *dev = to_dev(device);
-	u8 value;
-	int err = rnic_policy_read_word(dev, revision_words, buf, &value);
+	int err = kstrtobool(text, &value);
 
 	if (err)
-		return err;
-	WRITE_ONCE(dev->policy.mpa_revision, value);
-	return n;
-}
-static DEVICE_ATTR_RW(revision);
-
-static ssize_t crc_show(struct device *device, struct device_attribute *attr,
-			char *buf)
-{
-	return sysfs_emit(buf, "%d\n",
-			  READ_ONCE(to_dev(device)->policy.mpa_crc));
+		NL_SET_ERR_MSG_MOD(extack, "Neither 0 nor 1");
+	else
+		WRITE_ONCE(*chosen(ib, param->arg), value);
+	return err;
 }
 
-static ssize_t crc_store(struct device *device, struct device_attribute *attr,
-			 const char *buf, size_t n)
+static void rnic_show_streams(struct ib_device *ib,
+			      const struct ib_device_param *param, char *text,
+			      size_t size)
 {
-	return store_bool(device, buf, n, &to_dev(device)->policy.mpa_crc);
-}
-static DEVICE_ATTR_RW(crc);
-
-static ssize_t markers_show(struct device *device,
-			    struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%d\n",
-			  READ_ONCE(to_dev(device)->policy.mpa_markers));
+	scnprintf(text, size, "%u", READ_ONCE(to_rnic_dev(ib)->policy.streams));
 }
 
-static ssize_t markers_store(struct device *device,
-			     struct device_attribute *attr, const char *buf,
-			     size_t n)
+static int rnic_set_streams(struct ib_device *ib,
+			    const struct ib_device_param *param,
+			    const char *text, struct netlink_ext_ack *extack)
 {
-	return store_bool(device, buf, n, &to_dev(device)->policy.mpa_markers);
-}
-static DEVICE_ATTR_RW(markers);
+	u16 streams;
+	int err = kstrtou16(text, 0, &streams);
 
-static ssize_t rtr_show(struct device *device, struct device_attribute *attr,
-			char *buf)
+	if (err)
+		NL_SET_ERR_MSG_MOD(extack, "Not a number up to 65535");
+	else
+		WRITE_ONCE(to_rnic_dev(ib)->policy.streams, streams);
+	return err;
+}
+
+/* Lists: names apart by blanks or commas; or "none" -------------------------- */
+
+static size_t show_name(char *text, size_t size, size_t at, const char *name)
 {
-	u8 rtr = READ_ONCE(to_dev(device)->policy.mpa_rtr);
+	return at + scnprintf(text + at, size - at, "%s%s", at ? " " : "", name);
+}
+
+/* Calls @add with one name after the other, until it returns an error */
+static int rnic_policy_read_list(const char *text,
+				 int (*add)(void *list, const char *name),
+				 void *list)
+{
+	char *copy = kstrdup(text, GFP_KERNEL);
+	char *name, *rest;
+	int err = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	rest = strim(copy);
+	if (!strcmp(rest, "none"))
+		rest = NULL;
+	while (!err && (name = strsep(&rest, " ,")))
+		err = add(list, name);
+	kfree(copy);
+	return err;
+}
+
+static void rnic_show_rtr(struct ib_device *ib,
+			  const struct ib_device_param *param, char *text,
+			  size_t size)
+{
+	u8 rtr = READ_ONCE(to_rnic_dev(ib)->policy.mpa_rtr);
 	const struct word *w;
-	ssize_t at = 0;
+	size_t at = 0;
 
+	strscpy(text, "none", size);
 	for (w = rtr_words; w->name; w++)
 		if (rtr & w->value)
-			at += sysfs_emit_at(buf, at, "%s%s", at ? " " : "",
-					    w->name);
-	if (!at)
-		at = sysfs_emit(buf, "none");
-	return at + sysfs_emit_at(buf, at, "\n");
+			at = show_name(text, size, at, w->name);
 }
 
-/* Any of the words, apart by blanks or commas; or "none" */
-static int read_rtr(char *text, u8 *rtr)
+static int rnic_policy_add_rtr(void *list, const char *name)
 {
-	const struct word *w;
-	char *name;
+	const struct word *w = find_name(rtr_words, name);
+	u8 *rtr = list;
 
-	*rtr = 0;
-	text = strim(text);
-	if (sysfs_streq(text, "none"))
-		return 0;
-	while ((name = strsep(&text, " ,"))) {
-		w = find_name(rtr_words, name);
-		if (!w)
-			return -EINVAL;
-		*rtr |= w->value;
-	}
+	if (!w)
+		return -EINVAL;
+	*rtr |= w->value;
 	return 0;
 }
 
-static ssize_t rtr_store(struct device *device, struct device_attribute *attr,
-			 const char *buf, size_t n)
+static int rnic_set_rtr(struct ib_device *ib,
+			const struct ib_device_param *param, const char *text,
+			struct netlink_ext_ack *extack)
 {
-	struct rnic_dev *dev = to_dev(device);
-	int err = check_admin(dev);
-	char *text;
-	u8 rtr;
+	u8 rtr = 0;
+	int err = rnic_policy_read_list(text, rnic_policy_add_rtr, &rtr);
 
 	if (err)
-		return err;
-	text = kstrndup(buf, n, GFP_KERNEL);
-	if (!text)
-		return -ENOMEM;
-	err = read_rtr(text, &rtr);
-	kfree(text);
-	if (err)
-		return err;
-	WRITE_ONCE(dev->policy.mpa_rtr, rtr);
-	return n;
-}
-static DEVICE_ATTR_RW(rtr);
-
-/* SCTP's.  With the others of llp/: the core has no room for a group more */
-static ssize_t streams_show(struct device *device,
-			    struct device_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%u\n",
-			  READ_ONCE(to_dev(device)->policy.streams));
+		NL_SET_ERR_MSG_MOD(extack, "Words are send, write, read; or none");
+	else
+		WRITE_ONCE(to_rnic_dev(ib)->policy.mpa_rtr, rtr);
+	return err;
 }
 
-static ssize_t streams_store(struct device *device,
-			     struct device_attribute *attr, const char *buf,
-			     size_t n)
+static void rnic_show_paths(struct ib_device *ib,
+			    const struct ib_device_param *param, char *text,
+			    size_t size)
 {
-	struct rnic_dev *dev = to_dev(device);
-	int err = check_admin(dev);
-	u16 streams;
-
-	if (!err)
-		err = kstrtou16(buf, 0, &streams);
-	if (err)
-		return err;
-	WRITE_ONCE(dev->policy.streams, streams);
-	return n;
-}
-static DEVICE_ATTR_RW(streams);
-
-static ssize_t paths_show(struct device *device, struct device_attribute *attr,
-			  char *buf)
-{
-	struct rnic_dev *dev = to_dev(device);
+	struct rnic_dev *dev = to_rnic_dev(ib);
 	struct net *net = rnic_net(dev);
 	struct net_device *path;
-	ssize_t at = 0;
+	size_t at = 0;
 	int i;
 
+	strscpy(text, "none", size);
 	for (i = 0; net && i < RNIC_PATHS; i++) {
 		path = dev_get_by_index(net, READ_ONCE(dev->policy.paths[i]));
 		if (path)
-			at += sysfs_emit_at(buf, at, "%s%s", at ? " " : "",
-					    path->name);
+			at = show_name(text, size, at, path->name);
 		dev_put(path);
 	}
 	if (net)
 		put_net(net);
-	if (!at)
-		at = sysfs_emit(buf, "none");
-	return at + sysfs_emit_at(buf, at, "\n");
 }
 
-/* An interface beside the device's own; its index, or an error */
-static int read_path(struct rnic_dev *dev, struct net *net, const char *name)
-{
-	struct net_device *path = dev_get_by_name(net, name);
-	int ifindex = path ? path->ifindex : -ENODEV;
+struct paths {
+	struct net	*net;
+	int		own;	/* the device's own interface, which is none */
+	int		n;
+	int		ifindex[RNIC_PATHS];
+};
 
+static int rnic_policy_add_path(void *list, const char *name)
+{
+	struct paths *p = list;
+	struct net_device *path;
+
+	if (p->n == RNIC_PATHS)
+		return -E2BIG;
+	path = dev_get_by_name(p->net, name);
+	if (!path)
+		return -ENODEV;
+	p->ifindex[p->n++] = path->ifindex;
 	dev_put(path);
-	return ifindex == rnic_ifindex(dev) ? -EINVAL : ifindex;
+	return p->ifindex[p->n - 1] == p->own ? -EINVAL : 0;
 }
 
-/* Names of interfaces, apart by blanks or commas; or "none" */
-static int read_paths(struct rnic_dev *dev, struct net *net, char *text,
-		      int *paths)
+static int rnic_set_paths(struct ib_device *ib,
+			  const struct ib_device_param *param,
+			  const char *text, struct netlink_ext_ack *extack)
 {
-	char *name;
-	int n = 0;
+	struct rnic_dev *dev = to_rnic_dev(ib);
+	struct paths p = { .net = rnic_net(dev), .own = rnic_ifindex(dev) };
+	int i, err;
 
-	text = strim(text);
-	if (sysfs_streq(text, "none"))
-		return 0;
-	while ((name = strsep(&text, " ,"))) {
-		if (n == RNIC_PATHS)
-			return -E2BIG;
-		paths[n] = read_path(dev, net, name);
-		if (paths[n] < 0)
-			return paths[n];
-		n++;
+	if (!p.net)
+		return -ENODEV;
+	err = rnic_policy_read_list(text, rnic_policy_add_path, &p);
+	put_net(p.net);
+	if (err) {
+		NL_SET_ERR_MSG_MOD(extack, "Up to 4 interfaces beside the device's own; or none");
+		return err;
 	}
+	for (i = 0; i < RNIC_PATHS; i++)
+		WRITE_ONCE(dev->policy.paths[i], p.ifindex[i]);
 	return 0;
 }
 
-static int parse_paths(struct rnic_dev *dev, const char *buf, size_t n,
-		       int *paths)
-{
-	char *text = kstrndup(buf, n, GFP_KERNEL);
-	struct net *net = rnic_net(dev);
-	int err = -ENOMEM;
-
-	if (text)
-		err = net ? read_paths(dev, net, text, paths) : -ENODEV;
-	if (net)
-		put_net(net);
-	kfree(text);
-	return err;
-}
-
-static ssize_t paths_store(struct device *device, struct device_attribute *attr,
-			   const char *buf, size_t n)
-{
-	struct rnic_dev *dev = to_dev(device);
-	int paths[RNIC_PATHS] = {};
-	int err = check_admin(dev);
-	int i;
-
-	if (!err)
-		err = parse_paths(dev, buf, n, paths);
-	if (err)
-		return err;
-	for (i = 0; i < RNIC_PATHS; i++)
-		WRITE_ONCE(dev->policy.paths[i], paths[i]);
-	return n;
-}
-static DEVICE_ATTR_RW(paths);
-
-static struct attribute *llp_attrs[] = {
-	&dev_attr_connect.attr,
-	&dev_attr_listen.attr,
-	&dev_attr_streams.attr,
-	&dev_attr_paths.attr,
-	NULL
-};
-
-const struct attribute_group rnic_llp_group = {
-	.name	= "llp",
-	.attrs	= llp_attrs,
-};
-
-static struct attribute *mpa_attrs[] = {
-	&dev_attr_revision.attr,
-	&dev_attr_crc.attr,
-	&dev_attr_markers.attr,
-	&dev_attr_rtr.attr,
-	NULL
-};
-
-const struct attribute_group rnic_mpa_group = {
-	.name	= "mpa",
-	.attrs	= mpa_attrs,
+const struct ib_device_param rnic_params[] = {
+	{ "connect", rnic_show_word, rnic_set_word,
+	  CHOICE(connect_words, llp_connect, rnic_need_llp) },
+	{ "listen", rnic_show_word, rnic_set_word,
+	  CHOICE(listen_words, llp_listen, rnic_need_to_listen) },
+	{ "streams", rnic_show_streams, rnic_set_streams },
+	{ "paths", rnic_show_paths, rnic_set_paths },
+	{ "revision", rnic_show_word, rnic_set_word,
+	  CHOICE(revision_words, mpa_revision, NULL) },
+	{ "crc", rnic_show_word, rnic_set_switch,
+	  CHOICE(switch_words, mpa_crc, NULL) },
+	{ "markers", rnic_show_word, rnic_set_switch,
+	  CHOICE(switch_words, mpa_markers, NULL) },
+	{ "rtr", rnic_show_rtr, rnic_set_rtr },
+	{}
 };

@@ -33,8 +33,8 @@ struct rnic_policy {
 	u8	llp_connect;	/* enum rnic_sw_llp */
 	u8	llp_listen;	/* 1 << enum rnic_sw_llp, or both */
 	u8	mpa_revision;	/* 1, 2; 0: automatic */
-	bool	mpa_crc;
-	bool	mpa_markers;
+	u8	mpa_crc;	/* 1: wanted */
+	u8	mpa_markers;
 	u8	mpa_rtr;	/* DDP_RTR_* offered */
 	u16	streams;	/* of SCTP, each way; 0: the usual number */
 	int	paths[RNIC_PATHS];	/* of SCTP: further interfaces; 0 ends them */
@@ -320,11 +320,6 @@ int rnic_ifindex(struct rnic_dev *dev);
 void rnic_netdev_wait(struct rnic_dev *dev);
 int rnic_netdev_init(void);
 void rnic_netdev_exit(void);
-
-/* policy.c: the sysfs groups llp/ and mpa/ */
-extern const struct attribute_group rnic_llp_group;
-extern const struct attribute_group rnic_mpa_group;
-void rnic_policy_init(struct rnic_policy *p);
 
 /* uctx.c: user contexts and rings */
 int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata);

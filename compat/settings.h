@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Settings of a device where the RDMA core has no command for them: files below its
+ * directory in sysfs, llp/ and mpa/, made of the driver's table.
+ */
+#ifndef _COMPAT_SETTINGS_H
+#define _COMPAT_SETTINGS_H
+
+#ifdef HAVE_DEVICE_PARAMS
+#define COMPAT_PARAMS	.params = rnic_params,
+#else
+#include <linux/capability.h>
+#include <linux/device.h>
+#include <linux/netdevice.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include <rdma/ib_verbs.h>
+
+/* May the caller administer the network namespace that the device serves? */
+static int compat_check_admin(struct ib_device *ib)
+{
+	struct net_device *netdev = ib_device_get_netdev(ib, 1);
+	bool may;
+
+	if (!netdev)
+		return -ENODEV;
+	may = ns_capable(dev_net(netdev)->user_ns, CAP_NET_ADMIN);
+	dev_put(netdev);
+	return may ? 0 : -EPERM;
+}
+
+/* The row with the file's name; there is one */
+static const struct ib_device_param *compat_param(const struct device_attribute *attr)
+{
+	const struct ib_device_param *param = rnic_params;
+
+	while (strcmp(param->name, attr->attr.name))
+		param++;
+	return param;
+}
+
+static ssize_t compat_show_param(struct device *device,
+				 struct device_attribute *attr, char *buf)
+{
+	const struct ib_device_param *param = compat_param(attr);
+	size_t n;
+
+	param->show(rdma_device_to_ibdev(device), param, buf, PAGE_SIZE);
+	n = strlen(buf);
+	return n + sysfs_emit_at(buf, n, "\n");
+}
+
+static ssize_t compat_store_param(struct device *device,
+				  struct device_attribute *attr,
+				  const char *buf, size_t n)
+{
+	const struct ib_device_param *param = compat_param(attr);
+	struct ib_device *ib = rdma_device_to_ibdev(device);
+	int err = compat_check_admin(ib);
+
+	if (!err)
+		err = param->set(ib, param, buf, NULL);
+	return err ? err : n;
+}
+
+#define COMPAT_SETTING(name)					\
+	static struct device_attribute compat_##name =		\
+		__ATTR(name, 0644, compat_show_param, compat_store_param)
+
+COMPAT_SETTING(connect);
+COMPAT_SETTING(listen);
+/* SCTP's.  With the others of llp/: the core has no room for a group more */
+COMPAT_SETTING(streams);
+COMPAT_SETTING(paths);
+COMPAT_SETTING(revision);
+COMPAT_SETTING(crc);
+COMPAT_SETTING(markers);
+COMPAT_SETTING(rtr);
+
+static struct attribute *compat_llp_attrs[] = {
+	&compat_connect.attr,
+	&compat_listen.attr,
+	&compat_streams.attr,
+	&compat_paths.attr,
+	NULL
+};
+
+static const struct attribute_group compat_llp_group = {
+	.name	= "llp",
+	.attrs	= compat_llp_attrs,
+};
+
+static struct attribute *compat_mpa_attrs[] = {
+	&compat_revision.attr,
+	&compat_crc.attr,
+	&compat_markers.attr,
+	&compat_rtr.attr,
+	NULL
+};
+
+static const struct attribute_group compat_mpa_group = {
+	.name	= "mpa",
+	.attrs	= compat_mpa_attrs,
+};
+
+#define COMPAT_PARAMS	.device_group = &compat_llp_group,
+
+/* The core fills in the groups before and, for counters, behind */
+static inline void compat_set_device_ops(struct ib_device *ib,
+					 const struct ib_device_ops *ops)
+{
+	ib_set_device_ops(ib, ops);
+	ib->groups[2] = &compat_mpa_group;
+}
+
+#define ib_set_device_ops	compat_set_device_ops
+#endif
+
+#endif

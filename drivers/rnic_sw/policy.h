@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What a device is set to */
+#ifndef _RNIC_SW_POLICY_H
+#define _RNIC_SW_POLICY_H
+
+#include <rdma/ib_verbs.h>
+
+struct rnic_policy;
+
+/* The settings, by name; an empty row is the end */
+extern const struct ib_device_param rnic_params[];
+void rnic_policy_init(struct rnic_policy *p);
+
+#endif
