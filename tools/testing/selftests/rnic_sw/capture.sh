@@ -119,8 +119,8 @@ mtu() {
 
 # setting NAME VALUE, on both hosts
 setting() {
-	t_must on a sh -c "echo $2 >/sys/class/infiniband/$A_DEV/mpa/$1"
-	t_must on b sh -c "echo $2 >/sys/class/infiniband/$B_DEV/mpa/$1"
+	t_must t_set "$A_DEV" "$1" "$2" "$NS_A"
+	t_must t_set "$B_DEV" "$1" "$2" "$NS_B"
 }
 
 # Checks ----------------------------------------------------------------------

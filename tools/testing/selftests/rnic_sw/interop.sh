@@ -57,12 +57,9 @@ siw_is() {
 
 # setting NAME VALUE, of rnic_sw, as long as the case (the script) lasts
 setting() {
-	local file=/sys/class/infiniband/iwi/mpa/$1
-	t_defer write_setting "$file" "$(ip netns exec rnic-i cat "$file")"
-	t_must write_setting "$file" "$2"
+	t_defer t_set iwi "$1" "$(t_get iwi "$1" rnic-i)" rnic-i
+	t_must t_set iwi "$1" "$2" rnic-i
 }
-
-write_setting() { ip netns exec rnic-i sh -c "echo $2 >$1"; }
 
 # Programs --------------------------------------------------------------------
 

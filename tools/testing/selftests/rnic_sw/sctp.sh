@@ -25,15 +25,11 @@ no_tcp() {
 
 # llp HOST WORD VALUE: what a device is set to
 llp() {
-	local dev=$A_DEV
-	[ "$1" = a ] || dev=$B_DEV
-	on "$1" sh -c "echo $3 >/sys/class/infiniband/$dev/llp/$2"
+	if [ "$1" = a ]; then t_set "$A_DEV" "$2" "$3" "$NS_A"; else t_set "$B_DEV" "$2" "$3" "$NS_B"; fi
 }
 
 llp_of() {
-	local dev=$A_DEV
-	[ "$1" = a ] || dev=$B_DEV
-	on "$1" cat "/sys/class/infiniband/$dev/llp/$2"
+	if [ "$1" = a ]; then t_get "$A_DEV" "$2" "$NS_A"; else t_get "$B_DEV" "$2" "$NS_B"; fi
 }
 
 # What devices made from now on are set to, until the end of the case
@@ -317,7 +313,7 @@ asked_for() {
 	modprobe rnic_sw
 	RNIC_SW_LLP=tcp two_hosts
 	t_check "the module is not loaded" test ! -d /sys/module/iw_sctp_ddp
-	t_check "listeners are on TCP" test "$(on b cat "/sys/class/infiniband/$B_DEV/llp/listen")" = tcp
+	t_check "listeners are on TCP" test "$(llp_of b listen)" = tcp
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"

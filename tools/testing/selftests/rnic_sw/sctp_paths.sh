@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # sctp_paths.sh: one address on each side (RFC 5043 7.2), or as many as the device
-# is told (llp/paths): then a link may fail and nobody notices.
+# is told (its setting paths): then a link may fail and nobody notices.
 #
 # Beside the hosts' first link there is a second one without a device:
 #
@@ -29,10 +29,10 @@ link_up() {
 
 # paths HOST NAMES: which interfaces its device uses besides; undone at the end
 paths() {
-	local file=/sys/class/infiniband/$A_DEV/llp/paths
-	[ "$1" = a ] || file=/sys/class/infiniband/$B_DEV/llp/paths
-	on "$1" sh -c "echo $2 >$file"
-	t_defer on "$1" sh -c "echo none >$file"
+	local of=("$A_DEV" "$NS_A")
+	[ "$1" = a ] || of=("$B_DEV" "$NS_B")
+	t_set "${of[0]}" paths "$2" "${of[1]}"
+	t_defer t_set "${of[0]}" paths none "${of[1]}"
 }
 
 two_paths() {
@@ -252,9 +252,10 @@ cross() {
 	t_new_device iwb2 vb2 "$NS_B"
 	paths a va2
 	paths b vb2
-	on b sh -c 'echo vb >/sys/class/infiniband/iwb2/llp/paths'
-	on b sh -c "cd /sys/class/infiniband && echo sctp | tee iwb2/llp/listen $B_DEV/llp/listen"
-	t_defer on b sh -c "echo both >/sys/class/infiniband/$B_DEV/llp/listen"
+	t_set iwb2 paths vb "$NS_B"
+	t_listens_on iwb2 sctp "$NS_B"
+	t_listens_on "$B_DEV" sctp "$NS_B"
+	t_defer t_listens_on "$B_DEV" both "$NS_B"
 	t_port
 	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
 	t_until 20 in_use "$B4" || t_fail "nobody listens"
@@ -461,24 +462,27 @@ from_the_next_on() {
 	has a "$A4" a "$A4_2" b "$B4"
 }
 
+path_names() { t_get "$A_DEV" paths "$NS_A"; }
+
 # What the device can be told, and what not.
 words() {
-	local file=/sys/class/infiniband/$A_DEV/llp/paths name
-	on a cat "$file" | grep -x none
+	local name
+	path_names | grep -x none
 	paths a va2
-	on a cat "$file" | grep -x va2
+	path_names | grep -x va2
 	for name in "$A_IF" nothing va2,nothing "va2 va2 va2 va2 va2"; do
-		t_refused on a sh -c "echo $name >$file"
+		t_refused t_set "$A_DEV" paths "$name" "$NS_A"
 	done
-	on a cat "$file" | grep -x va2
-	t_refused on a setpriv --inh-caps -net_admin --bounding-set -net_admin sh -c "echo none >$file"
+	path_names | grep -x va2
+	t_refused on a setpriv --inh-caps -net_admin --bounding-set -net_admin \
+		"$T_DIR/lib/setting" "$A_DEV" paths none
 	paths a "lo,va2"
-	on a cat "$file" | grep -x "lo va2"
+	path_names | grep -x "lo va2"
 	# an interface that is gone is no path
 	ip -n "$NS_A" link add d9 type dummy
 	paths a "d9 va2"
 	ip -n "$NS_A" link del d9
-	on a cat "$file" | grep -x va2
+	path_names | grep -x va2
 	talk "$B4"
 	has a "$A4" a "$A4_2" b "$B4"
 }

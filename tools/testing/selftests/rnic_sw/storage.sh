@@ -159,7 +159,7 @@ unloaded() {
 }
 
 # The kernel has no environment that says it
-over_llp() { [ -z "${T_LLP:-}" ] || echo "$T_LLP" >/sys/class/infiniband/iw0/llp/connect; }
+over_llp() { [ -z "${T_LLP:-}" ] || t_set iw0 connect "$T_LLP"; }
 
 VERBS=$(t_prog verbs) || t_skip_all "the program verbs is not built (make)"
 one_device

@@ -21,7 +21,7 @@ import time
 
 from lib import ktap
 from lib.wire import (CM, SUCCESS, Link, Mate, Region, add, find_program,
-                      find_provider, need_module, same, shell, write)
+                      find_provider, need_module, same, setting, shell)
 
 ADDRESSES = {"near": ("10.9.3.1", "fd00:9:3::1"),
              "far": ("10.9.3.2", "fd00:9:3::2")}
@@ -47,7 +47,7 @@ def set_up(role):
         shell(f"ip addr add {address}/{bits} dev {INTERFACE} {nodad}")
     shell(f"ip link set {INTERFACE} up")
     shell(f"rdma link add {DEVICE} type rnic_sw netdev {INTERFACE}")
-    write(f"/sys/class/infiniband/{DEVICE}/llp/listen", "both")
+    setting("listen", "both", device=DEVICE)
 
 
 # Far --------------------------------------------------------------------------

@@ -5,8 +5,9 @@
 import random
 import subprocess
 
-from lib.wire import (CM, DEVICE, MATE_IF, PEER, PEER_IF, QP_FATAL, WC, Async,
-                      Peer, add, case, check, ddp, mpa, rdmap, read, run, same)
+from lib.wire import (CM, DEVICE, HERE, MATE_IF, PEER, PEER_IF, QP_FATAL, WC,
+                      Async, Peer, add, case, check, ddp, mpa, rdmap, run, same,
+                      setting)
 
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18
@@ -162,14 +163,13 @@ def crc_case(w, port, ours, theirs):
 @case("an administrator alone has CRC off", "MPA-40")
 def crc_admin(w):
     """Of two who may not do all one may do this."""
-    setting = f"/sys/class/infiniband/{DEVICE}/mpa/crc"
     with w.settings(crc=1):
         for without, want in (("net_admin", "1"), ("net_raw", "0")):
             done = subprocess.run(
                 ["setpriv", "--inh-caps", f"-{without}", "--bounding-set",
-                 f"-{without}", "tee", setting], input="0", text=True,
-                capture_output=True, check=False)
-            same(f"what is set without {without}", read(setting), want)
+                 f"-{without}", f"{HERE}/lib/setting", DEVICE, "crc", "0"],
+                text=True, capture_output=True, check=False)
+            same(f"what is set without {without}", setting("crc"), want)
             same("not permitted", "not permitted" in done.stderr, want == "1")
 
 

@@ -187,10 +187,9 @@ class FuzzWire(wire.Wire):
         self.set_policy(*POLICIES[0])
 
     def set_policy(self, crc, markers, revision):
-        path = f"/sys/class/infiniband/{DEVICE}/mpa/"
         for name, value in (("crc", crc), ("markers", markers),
                             ("revision", revision)):
-            wire.write(path + name, str(value))
+            wire.setting(name, value)
 
     @contextlib.contextmanager
     def in_namespace(self):

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """IRD, ORD and the ready-to-receive message (RFC 6581 section 9)."""
 
-from lib.wire import (CM, DEVICE, PEER, SUCCESS, WC, Peer, add, case, check,
-                      mpa, rdmap, read, run, same)
+from lib.wire import (CM, PEER, SUCCESS, WC, Peer, add, case, check, mpa,
+                      rdmap, run, same, setting)
 from lib.wire_kernel import starved
 
-RTR = f"/sys/class/infiniband/{DEVICE}/mpa/rtr"
 NONE = mpa.NOT_NEGOTIATED
 LIMIT = 128                         # of the device, either depth
 TOLD = 255                          # the largest that iw_cm has room for
@@ -376,12 +375,12 @@ def client_server(w):
 
 @case("a setting that is refused changes nothing")
 def refused_setting(w):
-    before = read(RTR)
+    before = setting("rtr")
     try:
         with w.policy(rtr="none", revision=9):
             pass
     except OSError:
-        same("what was set before it", read(RTR), before)
+        same("what was set before it", setting("rtr"), before)
         w.initiate()
     else:
         raise AssertionError("there is a revision 9")

@@ -24,8 +24,8 @@ from lib.fuzzing import Spoiler, flip
 from rawpeer import ddp, mpa, sctp
 from rawpeer.sctp import (ACCEPT, CONTROL, E_ACCEPT, E_INITIATE, INITIATE,
                           TERMINATE, Control)
-from lib.wire import MATE, PEER
-from lib.wire_sctp import LLP, answer, enhanced, write
+from lib.wire import MATE, PEER, setting
+from lib.wire_sctp import answer, enhanced
 
 STREAMS = 8
 
@@ -486,11 +486,11 @@ class SctpFuzzWire(wire_fuzz.FuzzWire):
     def _set_up(self):
         wire_sctp.need()
         super()._set_up()
-        write(LLP + "connect", "sctp")
+        setting("connect", "sctp")
 
     def _topology(self):
         super()._topology()
-        write(LLP + "listen", "both")
+        setting("listen", "both")
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ presets() { [ -z "${T_LLP:-}" ] || preset both; }
 preset() { echo "$1" >/sys/module/rnic_sw/parameters/listen; }
 
 # The kernel has no environment that says it
-over_llp() { [ -z "${T_LLP:-}" ] || echo "$T_LLP" >/sys/class/infiniband/iw0/llp/connect; }
+over_llp() { [ -z "${T_LLP:-}" ] || t_set iw0 connect "$T_LLP"; }
 
 # objects DEV: how many there are of each kind. A listener's identifiers come and
 # go with the server, not with the connection; completion queues the core keeps for

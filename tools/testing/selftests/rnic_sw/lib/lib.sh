@@ -42,6 +42,7 @@
 #   $A4 $A6 $B4 $B6  addresses; $A_DEV $B_DEV  RDMA devices; $A_IF $B_IF  interfaces
 #   on HOST COMMAND...       runs it there, with no time limit
 #   t_new_device DEV NETDEV  `rdma link add`, undone when the case (script) ends
+#   t_set DEV NAME VALUE [NS], t_get DEV NAME [NS]   what a device is set to
 #   t_link DEV NETDEV [NS]   `rdma link add`, and listeners on SCTP, too, where
 #				 RNIC_SW_LLP says that programs want it
 #
@@ -262,7 +263,10 @@ t_link() {
 }
 
 # t_listens_on DEV WORD [NS]: over what its listeners take connections
-t_listens_on() { t_in "${3:-}" sh -c "echo $2 >/sys/class/infiniband/$1/llp/listen"; }
+t_listens_on() { t_set "$1" listen "$2" "${3:-}"; }
+
+t_set() { t_in "${4:-}" "$T_DIR/lib/setting" "$1" "$2" "$3"; }
+t_get() { t_in "${3:-}" "$T_DIR/lib/setting" "$1" "$2"; }
 
 # t_new_device DEV NETDEV [NS]
 t_new_device() {

@@ -324,15 +324,14 @@ class Wire:
     @contextlib.contextmanager
     def settings(self, **words):
         """Inside, the device is set like that, if all of it is taken."""
-        path = f"/sys/class/infiniband/{DEVICE}/mpa/"
-        before = {name: read(path + name) for name in words}
+        before = {name: setting(name) for name in words}
         try:
             for name, value in words.items():
-                write(path + name, str(value))
+                setting(name, value)
             yield
         finally:
             for name, value in before.items():
-                write(path + name, value)
+                setting(name, value)
 
     @contextlib.contextmanager
     def policy(self, **words):
@@ -421,6 +420,15 @@ def read(path):
 def write(path, text):
     with open(path, "w", encoding="ascii") as file:
         file.write(text)
+
+
+def setting(name, *value, device=DEVICE):
+    """What the device is set to; or sets it."""
+    done = subprocess.run([f"{HERE}/lib/setting", device, name, *map(str, value)],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(done.stderr.strip())
+    return done.stdout.strip()
 
 
 def plain_reply(request):

@@ -10,8 +10,8 @@ import itertools
 import socket
 
 from lib import wire
-from lib.wire import DEVICE, MATE, MATE_IF, NS, PATIENCE, PEER, PEER_IF, PORT
-from lib.wire import Link, mpa, rdmap, read, shell, write
+from lib.wire import MATE, MATE_IF, NS, PATIENCE, PEER, PEER_IF, PORT
+from lib.wire import Link, mpa, rdmap, setting, shell
 from lib.ktap import run, same
 from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import ACCEPT, E_ACCEPT, E_INITIATE, INITIATE, Control
@@ -19,8 +19,6 @@ from rawpeer.sctp import ACCEPT, E_ACCEPT, E_INITIATE, INITIATE, Control
 GHOST = "10.9.2.3"
 ETH_P_ALL = 3
 SO_RCVBUFFORCE = 33         # asm-generic/socket.h
-LLP = f"/sys/class/infiniband/{DEVICE}/llp/"
-STREAMS = LLP + "streams"
 
 
 def hardware(namespace, interface):
@@ -79,11 +77,11 @@ class SctpWire(wire.Wire):
     def _set_up(self):
         need()
         super()._set_up()
-        write(LLP + "connect", "sctp")
+        setting("connect", "sctp")
 
     def _topology(self):
         super()._topology()
-        write(LLP + "listen", "both")
+        setting("listen", "both")
 
     def _veth(self):
         super()._veth()
@@ -245,12 +243,12 @@ class SctpWire(wire.Wire):
 @contextlib.contextmanager
 def streams_asked(count):
     """Inside, the device asks for so many."""
-    before = read(STREAMS)
-    write(STREAMS, str(count))
+    before = setting("streams")
+    setting("streams", count)
     try:
         yield
     finally:
-        write(STREAMS, before)
+        setting("streams", before)
 
 
 def of_one(packets, packet):

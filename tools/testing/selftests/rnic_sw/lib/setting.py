@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""setting.py DEVICE [NAME [VALUE [NAME VALUE]...]]: tells what a device is set to, all
+or one, or sets it, by netlink.  The suites use ./setting."""
+
+import os
+import socket
+import struct
+import sys
+
+NETLINK_RDMA, RDMA_NL_NLDEV = 20, 5
+CMD_GET, CMD_SET = 1, 2                         # RDMA_NLDEV_
+DEV_INDEX, DEV_NAME = 1, 2                      # RDMA_NLDEV_ATTR_
+PARAMS, PARAM_ENTRY, PARAM_NAME, PARAM_VALUE = range(119, 123)
+REQUEST, ACK, DUMP = 1, 4, 0x300                # NLM_F_
+ERROR, DONE = 2, 3                              # NLMSG_
+SOL_NETLINK, CAP_ACK, EXT_ACK = 270, 10, 11
+ERR_MSG = 1                                     # NLMSGERR_ATTR_
+ACK_TLVS = 0x200                                # NLM_F_
+NESTED = 0x8000
+HEADER = struct.Struct("=IHHII")
+
+
+def attribute(kind, payload):
+    size = 4 + len(payload)
+    return struct.pack("=HH", size, kind) + payload + bytes(-size % 4)
+
+
+def text(kind, word):
+    return attribute(kind, word.encode() + b"\0")
+
+
+def attributes(data):
+    """(kind, payload), one after the other."""
+    while len(data) >= 4:
+        size, kind = struct.unpack_from("=HH", data)
+        yield kind & 0x3FFF, data[4:size]
+        data = data[(size + 3) & ~3:]
+
+
+def string(payload):
+    return payload.rstrip(b"\0").decode()
+
+
+def messages(sock):
+    while True:
+        data = sock.recv(1 << 16)
+        while data:
+            size, kind, flags, _, _ = HEADER.unpack_from(data)
+            yield kind, flags, data[HEADER.size:size]
+            data = data[(size + 3) & ~3:]
+
+
+def refuse(code, flags, data):
+    """With the kernel's word about it, if it has one."""
+    said = dict(attributes(data[4 + HEADER.size:])) if flags & ACK_TLVS else {}
+    raise OSError(code, string(said.get(ERR_MSG, b"")) or os.strerror(code))
+
+
+def call(command, flags, body):
+    """The answers' attributes, without those that end them."""
+    answers = []
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_RDMA) as sock:
+        for option in CAP_ACK, EXT_ACK:
+            sock.setsockopt(SOL_NETLINK, option, 1)
+        sock.send(HEADER.pack(HEADER.size + len(body), RDMA_NL_NLDEV << 10 | command,
+                              REQUEST | flags, 1, 0) + body)
+        for kind, got, data in messages(sock):
+            if kind == ERROR and (code := -struct.unpack_from("=i", data)[0]):
+                refuse(code, got, data)
+            if kind in (ERROR, DONE):
+                return answers
+            answers.append(list(attributes(data)))
+
+
+def handle(device):
+    """What the commands call it by."""
+    for answer in map(dict, call(CMD_GET, DUMP, b"")):
+        if string(answer[DEV_NAME]) == device:
+            return attribute(DEV_INDEX, answer[DEV_INDEX])
+    raise FileNotFoundError(f"there is no device {device}")
+
+
+def told(device):
+    """All of them, {name: value}."""
+    answer = dict(call(CMD_GET, ACK, handle(device))[0])
+    entries = (dict(attributes(entry)) for _, entry in attributes(answer.get(PARAMS, b"")))
+    return {string(entry[PARAM_NAME]): string(entry[PARAM_VALUE]) for entry in entries}
+
+
+def tell(device, *pairs):
+    """Sets them, (name, value), in one message."""
+    entries = (attribute(PARAM_ENTRY | NESTED, text(PARAM_NAME, name) + text(PARAM_VALUE, value))
+               for name, value in pairs)
+    call(CMD_SET, ACK, handle(device) + attribute(PARAMS | NESTED, b"".join(entries)))
+
+
+def main(device, *words):
+    if len(words) > 1:
+        tell(device, *zip(words[::2], words[1::2]))
+    elif words:
+        print(told(device)[words[0]])
+    else:
+        for name, value in told(device).items():
+            print(name, value)
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except OSError as why:
+        sys.exit(f"setting: {why}")

@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# settings.sh: what a device can be set to, and what not, and who may.
+
+. "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
+
+# What it begins with, and something else that it can be set to
+SETTINGS='connect tcp sctp
+listen tcp both
+streams 0 300
+paths none lo
+revision auto 2
+crc 1 0
+markers 0 1
+rtr write,read send'
+
+# becomes NAME VALUE: set, and told
+becomes() {
+	t_set iw0 "$1" "${2/,/ }"
+	t_check "$1 is $2" test "$(t_get iw0 "$1")" = "${2/,/ }"
+}
+
+each() {
+	local name before value
+	modprobe -q iw_sctp_ddp || SETTINGS=$(grep -v ' tcp ' <<<"$SETTINGS")
+	while read -r name before value; do
+		t_check "$name begins as $before" test "$(t_get iw0 "$name")" = "${before/,/ }"
+		becomes "$name" "$value"
+		becomes "$name" "$before"
+	done <<<"$SETTINGS"
+	becomes streams 65535
+	becomes streams 0
+	becomes rtr none
+	becomes rtr write,read
+}
+
+refused() {
+	local name value
+	while read -r name value; do
+		t_refused t_set iw0 "$name" "$value"
+	done <<-'END'
+		connect udp
+		connect both
+		listen none
+		streams 65536
+		streams -1
+		streams many
+		paths t0
+		paths nothing
+		paths lo lo lo lo lo
+		revision 3
+		crc 2
+		markers maybe
+		rtr write or read
+		nothing 1
+	END
+	t_refused setpriv --inh-caps -net_admin --bounding-set -net_admin \
+		"$T_DIR/lib/setting" iw0 crc 0
+	for name in connect listen streams paths revision crc markers rtr; do
+		read -r _ value _ <<<"$(grep "^$name " <<<"$SETTINGS")"
+		t_check "$name is what it was" test "$(t_get iw0 "$name")" = "${value/,/ }"
+	done
+}
+
+# says WORDS SETTING...: by netlink, refused with the number and the words of an error
+says() {
+	local words=$1
+	shift
+	t_refused "$T_DIR/lib/setting.py" iw0 "$@" 2>"$T_CASE/said"
+	t_check "$* says $words" grep -F "$words" "$T_CASE/said"
+}
+
+by_netlink() {
+	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files here"
+	says "[Errno 2] The device has no such setting" nothing 1
+	says "[Errno 2] The device has no such setting" '' 1
+	says "[Errno 22] rnic_sw: Not a word that it can be set to" revision 3
+	says "[Errno 22] rnic_sw: Neither 0 nor 1" crc 2
+	says "[Errno 34] rnic_sw: Not a number up to 65535" streams 65536
+	says "[Errno 22] rnic_sw: Words are send, write, read; or none" rtr "write or read"
+	says "[Errno 19] rnic_sw: Up to 4 interfaces" paths nothing
+	says "[Errno 22] rnic_sw: Up to 4 interfaces" paths t0
+	says "[Errno 7] rnic_sw: Up to 4 interfaces" paths "lo lo lo lo lo"
+	says "[Errno 22] rnic_sw: Neither 0 nor 1" crc "$(printf '%255s' 1)"
+	says "[Errno 22] Attribute failed policy validation" crc "$(printf '%256s' 1)"
+	# those before the one that is refused stay
+	says "[Errno 22] rnic_sw: Not a word that it can be set to" streams 7 revision 3 crc 0
+	"$T_DIR/lib/setting.py" iw0 | paste -sd' ' | tee "$T_CASE/all"
+	grep -Fx "connect tcp listen tcp streams 7 paths none revision auto crc 1 markers 0 rtr write read" "$T_CASE/all"
+	"$T_DIR/lib/setting.py" iw0 streams 0 crc 0
+	t_check "both are set" test "$("$T_DIR/lib/setting.py" iw0 | paste -sd' ' | cut -d' ' -f5,6,11,12)" = "streams 0 crc 0"
+	becomes crc 1
+	says_no_admin setpriv --inh-caps -net_admin --bounding-set -net_admin
+	# an administrator, but not here
+	! unshare --user --map-root-user true || says_no_admin unshare --user --map-root-user
+}
+
+# says_no_admin COMMAND...: whoever that makes of us is told, and may not set
+says_no_admin() {
+	t_check "everybody may ask" test "$("$@" "$T_DIR/lib/setting.py" iw0 crc)" = 1
+	t_refused "$@" "$T_DIR/lib/setting.py" iw0 crc 0 2>"$T_CASE/said"
+	grep -F "[Errno 1] Operation not permitted" "$T_CASE/said"
+	t_check "it is as it was" test "$(t_get iw0 crc)" = 1
+}
+
+one_device
+t_case "each is set and told" "" each
+t_case "what is refused changes nothing" "" refused
+t_case "by netlink: words and numbers of what is refused" "" by_netlink
+t_end
