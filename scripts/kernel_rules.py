@@ -227,6 +227,11 @@ def paths_in_page(text):
     return text.replace("drivers/rnic_sw", ROOM)
 
 
+def setting_names(text):
+    """A setting's file, beside its name, is compat's."""
+    return re.sub(r"\s\(``(?:llp|mpa)/\w+``\)", "", text)
+
+
 def trace_path(text, there):
     return text.replace("#define TRACE_INCLUDE_PATH .\n",
                         f"#define TRACE_INCLUDE_PATH ../../{os.path.dirname(there)}\n")
