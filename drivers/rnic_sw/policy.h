@@ -5,6 +5,8 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "../../compat/rdma.h"
+
 struct rnic_policy;
 
 /* The settings, by name; an empty row is the end */
