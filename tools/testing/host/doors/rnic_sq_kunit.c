@@ -8,7 +8,7 @@
 
 #include "../../../../drivers/rnic_sw/rnic.h"
 
-#define SLOTS	8
+#define SLOTS	512
 
 static struct {
 	struct rnic_qp		qp;
@@ -19,12 +19,14 @@ static struct {
 	u32			completed;
 	struct rnic_sw_cqe	last;		/* the last that was */
 	u32			failed;
+	u32			works;
 } world;
 
 struct workqueue_struct *rnic_wq;
 
 bool host_queue(struct work_struct *w)
 {
+	world.works++;
 	return true;
 }
 
@@ -80,6 +82,7 @@ static void begin_at(u32 used)
 	memset(&world, 0, sizeof(world));
 	world.qp.scq = &world.cq;
 	world.qp.user = true;
+	kref_init(&world.qp.ref);
 	sq->ring = (struct rnic_ring) {
 		.hdr = &world.hdr, .slot0 = world.slots,
 		.slots = SLOTS, .stride = sizeof(world.slots[0]),
@@ -160,10 +163,43 @@ static void nonsense_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.failed);
 }
 
+/* However many are over that nobody is told of, who is told comes right behind */
+static void told_behind_many(struct kunit *test)
+{
+	u32 n;
+
+	for (n = 1; n < 200; n++) {
+		begin_at(0);
+		world.qp.sq.sig_all = false;
+		post(n);
+		world.slots[n - 1].flags = RNIC_SW_SEND_SIGNALED;
+		KUNIT_EXPECT_EQ(test, n, pull_all());
+		KUNIT_EXPECT_EQ(test, 1u, world.completed);
+		KUNIT_EXPECT_EQ(test, n - 1, (u32)world.last.wr_id);
+		KUNIT_EXPECT_EQ(test, n, world.hdr.cons);
+		KUNIT_EXPECT_EQ(test, 0u, world.works);
+	}
+}
+
+/* Of very many a worker tells the rest */
+static void rest_is_told_later(struct kunit *test)
+{
+	begin_at(0);
+	post(SLOTS);
+	KUNIT_EXPECT_EQ(test, (u32)SLOTS, pull_all());
+	KUNIT_EXPECT_EQ(test, 256u, world.completed);
+	KUNIT_EXPECT_EQ(test, 1u, world.works);
+	rnic_sq_tell_more(&world.qp.tell_work);
+	KUNIT_EXPECT_EQ(test, (u32)SLOTS, world.completed);
+	KUNIT_EXPECT_EQ(test, SLOTS - 1u, (u32)world.last.wr_id);
+}
+
 static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(end_is_where_it_was),
 	KUNIT_CASE(end_of_an_idle_one),
 	KUNIT_CASE(nonsense_waits),
+	KUNIT_CASE(told_behind_many),
+	KUNIT_CASE(rest_is_told_later),
 	{}
 };
 
