@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The RDMA core as the newest kernel has it; included in front of those files
- * of drivers/rnic_sw that need it.  Headers are included only where something is missing.
+ * of drivers/rnic_sw that need it, and by policy.h.  Headers are included only where
+ * something is missing.
  */
 #ifndef _COMPAT_RDMA_H
 #define _COMPAT_RDMA_H

@@ -450,8 +450,8 @@ void mpa_sock_note_cpu(const struct mpa_conn *c)
 
 /*
  * Another CPU may have it for as long as it takes to receive, and is waited for: a
- * program that answers what has just arrived mostly finds it so, and any other runner
- * comes later.  Who has it as a process may sleep.
+ * program may answer what has just arrived before that CPU has let go.  Who has it as
+ * a process may sleep.
  */
 static bool lock_for_send(struct sock *sk)
 {
