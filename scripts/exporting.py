@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What export-kernel and export-rdma-core have in common: a branch of somebody
-else's tree, made commit by commit, and patches of it."""
+"""What the exports have in common: a branch of somebody else's tree, made commit by
+commit, and patches of it."""
 import os
 import shutil
 import subprocess
