@@ -95,6 +95,45 @@ by_netlink() {
 	! unshare --user --map-root-user true || says_no_admin unshare --user --map-root-user
 }
 
+# iproute2's rdma; T_IPROUTE2 is one that knows of settings, if the one installed does not
+rdma_dev() { "${T_IPROUTE2:-rdma}" "$@"; }
+
+told_by_rdma() { rdma_dev -d dev show iw0 | sed -n "s/^ *$1 //p"; }
+
+# rdma_says WORDS SETTING...: refused with these words
+rdma_says() {
+	local words=$1
+	shift
+	t_refused rdma_dev dev set iw0 param "$@" 2>"$T_CASE/said"
+	t_check "it says $words" grep -F "$words" "$T_CASE/said"
+}
+
+by_rdma() {
+	local many
+	rdma_dev dev help 2>&1 | grep ' param ' || t_skip "this rdma knows nothing of settings"
+	rdma_dev -dj dev show iw0 >"$T_CASE/all.json"
+	t_check "all are told" python3 - "$T_CASE/all.json" <<-'END'
+		import json, sys
+		assert json.load(open(sys.argv[1]))[0]["params"] == {
+		    "connect": "tcp", "listen": "tcp", "streams": "0", "paths": "none",
+		    "revision": "auto", "crc": "1", "markers": "0", "rtr": "write read"}
+	END
+	t_refused grep params <<<"$(rdma_dev dev show iw0)"
+	rdma_dev dev set iw0 param crc 0 rtr "send write" streams 9
+	t_check "rdma tells crc" test "$(told_by_rdma crc)" = 0
+	t_check "rdma tells rtr" test "$(told_by_rdma rtr)" = "send write"
+	t_check "the device has them" test "$(t_get iw0 crc) $(t_get iw0 rtr) $(t_get iw0 streams)" = "0 send write 9"
+	rdma_says "The device has no such setting" nothing 1
+	rdma_says "rnic_sw: Neither 0 nor 1" markers 1 crc 2
+	t_check "what stands before is set" test "$(told_by_rdma markers)" = 1
+	rdma_says "a value for each" crc
+	rdma_says "a value for each" markers 0 crc
+	read -ra many <<<"$(printf 'markers 0 %.0s' {1..1000})"
+	rdma_says "Too many" "${many[@]}"
+	t_check "none of too many is set" test "$(told_by_rdma markers)" = 1
+	rdma_dev dev set iw0 param crc 1 rtr "write read" streams 0 markers 0
+}
+
 # says_no_admin COMMAND...: whoever that makes of us is told, and may not set
 says_no_admin() {
 	t_check "everybody may ask" test "$("$@" "$T_DIR/lib/setting.py" iw0 crc)" = 1
@@ -107,4 +146,5 @@ one_device
 t_case "each is set and told" "" each
 t_case "what is refused changes nothing" "" refused
 t_case "by netlink: words and numbers of what is refused" "" by_netlink
+t_case "by iproute2's rdma" "" by_rdma
 t_end
