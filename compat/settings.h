@@ -11,21 +11,21 @@
 #else
 #include <linux/capability.h>
 #include <linux/device.h>
-#include <linux/netdevice.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
 /* May the caller administer the network namespace that the device serves? */
 static int compat_check_admin(struct ib_device *ib)
 {
-	struct net_device *netdev = ib_device_get_netdev(ib, 1);
+	struct net *net = rnic_net(to_rnic_dev(ib));
 	bool may;
 
-	if (!netdev)
+	if (!net)
 		return -ENODEV;
-	may = ns_capable(dev_net(netdev)->user_ns, CAP_NET_ADMIN);
-	dev_put(netdev);
+	may = ns_capable(net->user_ns, CAP_NET_ADMIN);
+	put_net(net);
 	return may ? 0 : -EPERM;
 }
 

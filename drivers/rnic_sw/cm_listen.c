@@ -8,6 +8,7 @@
 #include <ddp/addr.h>
 
 #include "cm.h"
+#include "policy.h"
 
 static_assert(RNIC_PATHS == DDP_PATHS_MAX);
 
@@ -23,14 +24,11 @@ static const char *const names[RNIC_LLPS] = {
  */
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
 {
-	int i;
-
 	p->revision = READ_ONCE(dev->policy.mpa_revision);
 	p->crc = READ_ONCE(dev->policy.mpa_crc);
 	p->markers = READ_ONCE(dev->policy.mpa_markers);
 	p->streams = READ_ONCE(dev->policy.streams);
-	for (i = 0; i < RNIC_PATHS; i++)
-		p->paths[i] = READ_ONCE(dev->policy.paths[i]);
+	rnic_policy_paths(&dev->policy, p->paths);
 }
 
 /**

@@ -7,6 +7,8 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -68,7 +70,23 @@ void rnic_policy_init(struct rnic_policy *p)
 	p->mpa_markers = false;
 	p->mpa_rtr = DDP_RTR_WRITE | DDP_RTR_READ;
 	p->streams = 0;
+	seqlock_init(&p->lock);
 	memset(p->paths, 0, sizeof(p->paths));
+}
+
+/**
+ * rnic_policy_paths - the further interfaces, as somebody has set them
+ * @p: of a device
+ * @paths: filled in, RNIC_PATHS numbers, zeros behind the last
+ */
+void rnic_policy_paths(const struct rnic_policy *p, int *paths)
+{
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&p->lock);
+		memcpy(paths, p->paths, sizeof(p->paths));
+	} while (read_seqretry(&p->lock, seq));
 }
 
 static const struct word *find_name(const struct word *w, const char *name)
@@ -164,20 +182,6 @@ static int rnic_need_to_listen(struct rnic_dev *dev, u8 value)
 	return value & LISTEN_SCTP ? rnic_need_llp(dev, RNIC_SW_LLP_SCTP) : 0;
 }
 
-static int rnic_set_switch(struct ib_device *ib,
-			   const struct ib_device_param *param,
-			   const char *text, struct netlink_ext_ack *extack)
-{
-	bool value;
-	int err = kstrtobool(text, &value);
-
-	if (err)
-		NL_SET_ERR_MSG_MOD(extack, "Neither 0 nor 1");
-	else
-		WRITE_ONCE(*chosen(ib, param->arg), value);
-	return err;
-}
-
 static void rnic_show_streams(struct ib_device *ib,
 			      const struct ib_device_param *param, char *text,
 			      size_t size)
@@ -190,7 +194,7 @@ static int rnic_set_streams(struct ib_device *ib,
 			    const char *text, struct netlink_ext_ack *extack)
 {
 	u16 streams;
-	int err = kstrtou16(text, 0, &streams);
+	int err = kstrtou16(text, 10, &streams);
 
 	if (err)
 		NL_SET_ERR_MSG_MOD(extack, "Not a number up to 65535");
@@ -206,22 +210,29 @@ static size_t show_name(char *text, size_t size, size_t at, const char *name)
 	return at + scnprintf(text + at, size - at, "%s%s", at ? " " : "", name);
 }
 
-/* Calls @add with one name after the other, until it returns an error */
+/* Calls @add with one name after the other, until it returns an error; one at least */
 static int rnic_policy_read_list(const char *text,
 				 int (*add)(void *list, const char *name),
 				 void *list)
 {
 	char *copy = kstrdup(text, GFP_KERNEL);
 	char *name, *rest;
-	int err = 0;
+	int err = -EINVAL;
 
 	if (!copy)
 		return -ENOMEM;
 	rest = strim(copy);
-	if (!strcmp(rest, "none"))
+	if (!strcmp(rest, "none")) {
 		rest = NULL;
-	while (!err && (name = strsep(&rest, " ,")))
+		err = 0;
+	}
+	while ((name = strsep(&rest, " ,"))) {
+		if (!*name)
+			continue;
 		err = add(list, name);
+		if (err)
+			break;
+	}
 	kfree(copy);
 	return err;
 }
@@ -258,32 +269,47 @@ static int rnic_set_rtr(struct ib_device *ib,
 	u8 rtr = 0;
 	int err = rnic_policy_read_list(text, rnic_policy_add_rtr, &rtr);
 
-	if (err)
+	if (err == -EINVAL)
 		NL_SET_ERR_MSG_MOD(extack, "Words are send, write, read; or none");
-	else
+	if (!err)
 		WRITE_ONCE(to_rnic_dev(ib)->policy.mpa_rtr, rtr);
 	return err;
 }
 
+/* Names are those of @net */
+static void rnic_tell_paths(struct net *net, const int *paths, char *text,
+			    size_t size)
+{
+	struct net_device *path;
+	size_t at = 0;
+	int i;
+
+	for (i = 0; i < RNIC_PATHS; i++) {
+		path = dev_get_by_index(net, paths[i]);
+		if (path)
+			at = show_name(text, size, at, path->name);
+		dev_put(path);
+	}
+}
+
+/* What interfaces there are is for those who are where they are */
 static void rnic_show_paths(struct ib_device *ib,
 			    const struct ib_device_param *param, char *text,
 			    size_t size)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
 	struct net *net = rnic_net(dev);
-	struct net_device *path;
-	size_t at = 0;
-	int i;
+	int paths[RNIC_PATHS];
 
 	strscpy(text, "none", size);
-	for (i = 0; net && i < RNIC_PATHS; i++) {
-		path = dev_get_by_index(net, READ_ONCE(dev->policy.paths[i]));
-		if (path)
-			at = show_name(text, size, at, path->name);
-		dev_put(path);
-	}
-	if (net)
-		put_net(net);
+	if (!net)
+		return;
+	rnic_policy_paths(&dev->policy, paths);
+	if (net_eq(net, current->nsproxy->net_ns))
+		rnic_tell_paths(net, paths, text, size);
+	else if (paths[0])
+		strscpy(text, "elsewhere", size);
+	put_net(net);
 }
 
 struct paths {
@@ -314,18 +340,19 @@ static int rnic_set_paths(struct ib_device *ib,
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
 	struct paths p = { .net = rnic_net(dev), .own = rnic_ifindex(dev) };
-	int i, err;
+	int err;
 
 	if (!p.net)
 		return -ENODEV;
 	err = rnic_policy_read_list(text, rnic_policy_add_path, &p);
 	put_net(p.net);
-	if (err) {
+	if (err == -EINVAL || err == -ENODEV || err == -E2BIG)
 		NL_SET_ERR_MSG_MOD(extack, "Up to 4 interfaces beside the device's own; or none");
+	if (err)
 		return err;
-	}
-	for (i = 0; i < RNIC_PATHS; i++)
-		WRITE_ONCE(dev->policy.paths[i], p.ifindex[i]);
+	write_seqlock(&dev->policy.lock);
+	memcpy(dev->policy.paths, p.ifindex, sizeof(p.ifindex));
+	write_sequnlock(&dev->policy.lock);
 	return 0;
 }
 
@@ -338,9 +365,9 @@ const struct ib_device_param rnic_params[] = {
 	{ "paths", rnic_show_paths, rnic_set_paths },
 	{ "revision", rnic_show_word, rnic_set_word,
 	  CHOICE(revision_words, mpa_revision, NULL) },
-	{ "crc", rnic_show_word, rnic_set_switch,
+	{ "crc", rnic_show_word, rnic_set_word,
 	  CHOICE(switch_words, mpa_crc, NULL) },
-	{ "markers", rnic_show_word, rnic_set_switch,
+	{ "markers", rnic_show_word, rnic_set_word,
 	  CHOICE(switch_words, mpa_markers, NULL) },
 	{ "rtr", rnic_show_rtr, rnic_set_rtr },
 	{}

@@ -12,5 +12,6 @@ struct rnic_policy;
 /* The settings, by name; an empty row is the end */
 extern const struct ib_device_param rnic_params[];
 void rnic_policy_init(struct rnic_policy *p);
+void rnic_policy_paths(const struct rnic_policy *p, int *paths);
 
 #endif

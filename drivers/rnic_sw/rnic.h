@@ -6,6 +6,7 @@
 #include <linux/cache.h>
 #include <linux/completion.h>
 #include <linux/kref.h>
+#include <linux/seqlock.h>
 #include <linux/smp.h>
 #include <linux/xarray.h>
 #include <rdma/ib_umem.h>
@@ -37,6 +38,7 @@ struct rnic_policy {
 	u8	mpa_markers;
 	u8	mpa_rtr;	/* DDP_RTR_* offered */
 	u16	streams;	/* of SCTP, each way; 0: the usual number */
+	seqlock_t lock;		/* paths are told all or none */
 	int	paths[RNIC_PATHS];	/* of SCTP: further interfaces; 0 ends them */
 };
 

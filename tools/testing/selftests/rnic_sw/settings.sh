@@ -29,9 +29,12 @@ each() {
 		becomes "$name" "$before"
 	done <<<"$SETTINGS"
 	becomes streams 65535
+	t_set iw0 streams 010
+	t_check "010 is ten" test "$(t_get iw0 streams)" = 10
 	becomes streams 0
 	becomes rtr none
-	becomes rtr write,read
+	t_set iw0 rtr " read,  write "
+	t_check "apart by blanks and commas" test "$(t_get iw0 rtr)" = "write read"
 }
 
 refused() {
@@ -50,8 +53,12 @@ refused() {
 		paths lo lo lo lo lo
 		revision 3
 		crc 2
+		crc 12
+		crc none
 		markers maybe
+		streams 0x10
 		rtr write or read
+		rtr ,
 		nothing 1
 	END
 	t_refused setpriv --inh-caps -net_admin --bounding-set -net_admin \
@@ -60,6 +67,15 @@ refused() {
 		read -r _ value _ <<<"$(grep "^$name " <<<"$SETTINGS")"
 		t_check "$name is what it was" test "$(t_get iw0 "$name")" = "${value/,/ }"
 	done
+}
+
+elsewhere() {
+	t_set iw0 paths lo
+	ip netns add rnic-c
+	t_defer ip netns del rnic-c
+	t_check "not in the words of another namespace" test "$(t_get iw0 paths rnic-c)" = elsewhere
+	t_set iw0 paths none
+	t_check "none is none there, too" test "$(t_get iw0 paths rnic-c)" = none
 }
 
 # says WORDS SETTING...: by netlink, refused with the number and the words of an error
@@ -75,15 +91,17 @@ by_netlink() {
 	says "[Errno 2] The device has no such setting" nothing 1
 	says "[Errno 2] The device has no such setting" '' 1
 	says "[Errno 22] rnic_sw: Not a word that it can be set to" revision 3
-	says "[Errno 22] rnic_sw: Neither 0 nor 1" crc 2
+	says "[Errno 22] rnic_sw: Not a word that it can be set to" crc 2
 	says "[Errno 34] rnic_sw: Not a number up to 65535" streams 65536
 	says "[Errno 22] rnic_sw: Words are send, write, read; or none" rtr "write or read"
 	says "[Errno 19] rnic_sw: Up to 4 interfaces" paths nothing
 	says "[Errno 22] rnic_sw: Up to 4 interfaces" paths t0
 	says "[Errno 7] rnic_sw: Up to 4 interfaces" paths "lo lo lo lo lo"
-	says "[Errno 22] rnic_sw: Neither 0 nor 1" crc "$(printf '%255s' 1)"
+	says "[Errno 22] rnic_sw: Not a word that it can be set to" crc "$(printf '%255s' 1)"
 	says "[Errno 22] Attribute failed policy validation" crc "$(printf '%256s' 1)"
-	# those before the one that is refused stay
+	# none where one is unknown; else those before the one that is refused
+	says "[Errno 2] The device has no such setting" streams 9 nothing 1
+	t_check "streams is what it was" test "$(t_get iw0 streams)" = 0
 	says "[Errno 22] rnic_sw: Not a word that it can be set to" streams 7 revision 3 crc 0
 	"$T_DIR/lib/setting.py" iw0 | paste -sd' ' | tee "$T_CASE/all"
 	grep -Fx "connect tcp listen tcp streams 7 paths none revision auto crc 1 markers 0 rtr write read" "$T_CASE/all"
@@ -93,6 +111,46 @@ by_netlink() {
 	says_no_admin setpriv --inh-caps -net_admin --bounding-set -net_admin
 	# an administrator, but not here
 	! unshare --user --map-root-user true || says_no_admin unshare --user --map-root-user
+}
+
+# Each message of one send has its own answer
+answers() {
+	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files here"
+	python3 - "$T_DIR/lib" <<-'END'
+		import socket, sys
+		sys.path.insert(0, sys.argv[1])
+		import setting
+		body = setting.handle("iw0")
+		def entry(name, value):
+		    return setting.attribute(setting.PARAM_ENTRY | setting.NESTED,
+		                             setting.text(setting.PARAM_NAME, name) + setting.text(setting.PARAM_VALUE, value))
+		def message(table, more=b""):
+		    whole = body + setting.attribute(setting.PARAMS | setting.NESTED, table) + more
+		    return setting.HEADER.pack(setting.HEADER.size + len(whole), setting.RDMA_NL_NLDEV << 10 | setting.CMD_SET,
+		                               setting.REQUEST | setting.ACK, 1, 0) + whole
+		def answers(*sent):
+		    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, setting.NETLINK_RDMA) as sock:
+		        for option in setting.CAP_ACK, setting.EXT_ACK:
+		            sock.setsockopt(setting.SOL_NETLINK, option, 1)
+		        sock.settimeout(10)
+		        sock.send(b"".join(sent))
+		        for _ in sent:
+		            data = sock.recv(1 << 16)
+		            _, _, flags, _, _ = setting.HEADER.unpack_from(data)
+		            yield -int.from_bytes(data[16:20], sys.byteorder, signed=True), bool(flags & setting.ACK_TLVS)
+		good, bad = entry("crc", "1"), entry("crc", "2")
+		name = setting.text(setting.DEV_NAME, "iw9")
+		for sent, wanted in (
+		        ((message(bad), message(good)), [(22, True), (0, False)]),
+		        ((message(good), message(bad)), [(0, False), (22, True)]),
+		        ((message(good, name),), [(22, True)]),           # with another thing to be set
+		        ((message(good + b"\x40\0\x78\x80"),), [(22, True)]),   # longer than what is left
+		        ((message(good + setting.text(setting.PARAM_NAME, "crc")),), [(22, True)])):
+		    got = list(answers(*sent))
+		    print(got)
+		    assert got == wanted, wanted
+	END
+	t_check "it is as it was" test "$(t_get iw0 crc)" = 1
 }
 
 # iproute2's rdma; T_IPROUTE2 is one that knows of settings, if the one installed does not
@@ -110,7 +168,11 @@ rdma_says() {
 
 by_rdma() {
 	local many
-	rdma_dev dev help 2>&1 | grep ' param ' || t_skip "this rdma knows nothing of settings"
+	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files here"
+	rdma_dev dev help 2>&1 | grep ' param ' || {
+		t_check "T_IPROUTE2 knows of settings" test -z "${T_IPROUTE2:-}"
+		t_skip "this rdma knows nothing of settings"
+	}
 	rdma_dev -dj dev show iw0 >"$T_CASE/all.json"
 	t_check "all are told" python3 - "$T_CASE/all.json" <<-'END'
 		import json, sys
@@ -118,18 +180,20 @@ by_rdma() {
 		    "connect": "tcp", "listen": "tcp", "streams": "0", "paths": "none",
 		    "revision": "auto", "crc": "1", "markers": "0", "rtr": "write read"}
 	END
-	t_refused grep params <<<"$(rdma_dev dev show iw0)"
+	rdma_dev dev show iw0 >"$T_CASE/short"
+	grep '^[0-9]*: iw0: ' "$T_CASE/short"
+	t_refused grep params "$T_CASE/short"
 	rdma_dev dev set iw0 param crc 0 rtr "send write" streams 9
 	t_check "rdma tells crc" test "$(told_by_rdma crc)" = 0
 	t_check "rdma tells rtr" test "$(told_by_rdma rtr)" = "send write"
 	t_check "the device has them" test "$(t_get iw0 crc) $(t_get iw0 rtr) $(t_get iw0 streams)" = "0 send write 9"
 	rdma_says "The device has no such setting" nothing 1
-	rdma_says "rnic_sw: Neither 0 nor 1" markers 1 crc 2
+	rdma_says "rnic_sw: Not a word that it can be set to" markers 1 crc 2
 	t_check "what stands before is set" test "$(told_by_rdma markers)" = 1
 	rdma_says "a value for each" crc
 	rdma_says "a value for each" markers 0 crc
 	read -ra many <<<"$(printf 'markers 0 %.0s' {1..1000})"
-	rdma_says "Too many" "${many[@]}"
+	rdma_says "Too much" "${many[@]}"
 	t_check "none of too many is set" test "$(told_by_rdma markers)" = 1
 	rdma_dev dev set iw0 param crc 1 rtr "write read" streams 0 markers 0
 }
@@ -145,6 +209,8 @@ says_no_admin() {
 one_device
 t_case "each is set and told" "" each
 t_case "what is refused changes nothing" "" refused
+t_case "interfaces are named where they are" "" elsewhere
 t_case "by netlink: words and numbers of what is refused" "" by_netlink
+t_case "by netlink: each message has its answer" "" answers
 t_case "by iproute2's rdma" "" by_rdma
 t_end
