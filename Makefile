@@ -26,7 +26,7 @@ depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
 	uninstall deb install-check quick check conformance consumers programs fuzz \
-	export-check rdma-core-check litmus machines mutate prove soak stock demo bench clock help \
+	export-check rdma-core-check iproute2-check litmus machines mutate prove soak stock demo bench clock help \
 	kdir
 
 modules: kdir
@@ -108,6 +108,9 @@ export-check:
 rdma-core-check:
 	@scripts/check-rdma-core
 
+iproute2-check:
+	@scripts/check-iproute2
+
 consumers:
 	@scripts/consumers
 
@@ -166,6 +169,7 @@ help:
 	@echo "                 each patch build, are checkpatch, kernel-doc and coccicheck content?"
 	@echo "                 scripts/check-export --wide: in many configurations; --boot: and run"
 	@echo "make rdma-core-check  likewise for rdma-core: does it build, is all of it packaged?"
+	@echo "make iproute2-check   likewise for iproute2, whose rdma sets a device's settings"
 	@echo "make consumers   the kernel's users of RDMA, over TCP and SCTP: long"
 	@echo "make programs    programs above verbs (libfabric, Open MPI, ...), likewise"
 	@echo "make fuzz        the parsers under libFuzzer for a minute"

@@ -76,9 +76,9 @@ class Tree:
         name, email = (self.git("config", f"user.{key}").strip() for key in ("name", "email"))
         return f"{name} <{email}>"
 
-    def format_patches(self, count, cover, out):
+    def format_patches(self, count, cover, out, prefix="PATCH"):
         """The last @count commits, and a letter: subject, empty line, text."""
-        self.git("format-patch", "-q", "--cover-letter", "-o", os.path.realpath(out), f"-{count}")
+        self.git("format-patch", "-q", "--cover-letter", f"--subject-prefix={prefix}", "-o", os.path.realpath(out), f"-{count}")
         subject, blurb = cover.split("\n\n", 1)
         path = os.path.join(out, "0000-cover-letter.patch")
         text = read(path).replace("*** SUBJECT HERE ***", subject).replace("*** BLURB HERE ***\n", blurb)
