@@ -368,10 +368,6 @@ foreign_listener() {
 	t_check "the server is alive" t_alive server
 }
 
-# netns_mode WORD: whether a namespace sees the devices of others. The core changes
-# that only while there are no others; those of the case before may be going still.
-netns_mode() { rdma system show | grep -q "netns $1" || t_until 60 rdma system set netns "$1"; }
-
 # A namespace with an interface that has number, name and all addresses of ours: by
 # these a connection manager finds the device, each kernel by others.
 a_container() {
@@ -415,8 +411,7 @@ everywhere() {
 # address, and no connection. a is here, b in there.
 container() {
 	local connects
-	t_defer netns_mode "$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')"
-	netns_mode "$1"
+	t_netns_mode "$1"
 	one_device
 	t_listens_on iw0 both || echo "no SCTP here"
 	a_container

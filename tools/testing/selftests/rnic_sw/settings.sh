@@ -70,9 +70,11 @@ refused() {
 }
 
 elsewhere() {
+	t_netns_mode shared
+	t_defer t_set iw0 paths none
 	t_set iw0 paths lo
 	ip netns add rnic-c
-	t_defer ip netns del rnic-c
+	t_defer t_drop_netns rnic-c
 	t_check "not in the words of another namespace" test "$(t_get iw0 paths rnic-c)" = elsewhere
 	t_set iw0 paths none
 	t_check "none is none there, too" test "$(t_get iw0 paths rnic-c)" = none

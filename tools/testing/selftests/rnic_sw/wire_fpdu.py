@@ -213,10 +213,11 @@ def pad_out(w):
 # TCP segments ---------------------------------------------------------------
 
 
-def split_anywhere(w, markers):
+def split_anywhere(w, markers=False, crc=True):
     target, inbox = w.shared(1 << 16, "lw"), w.shared(1024, "l")
-    with w.policy(markers=int(markers)) as port:
-        link = w.initiate(peer=w.dial(port), recvs=[(inbox, 64)],
+    request = [] if crc else [mpa.request(flags=0)]
+    with w.policy(markers=int(markers), crc=int(crc)) as port:
+        link = w.initiate(*request, peer=w.dial(port), recvs=[(inbox, 64)],
                           opened=False)
         want = bytearray(b"\x5A" * target.size)
         size = len(mpa.Writer().fpdu(bytes(14 + 21)))
@@ -234,6 +235,9 @@ for with_markers in (False, True):
     add("FPDU split at every octet" + with_markers * ", with markers",
         "MPA-66 MPA-67 MPA-70 MPA-72 MPA-73 MPA-148 DDP-4",
         split_anywhere, markers=with_markers)
+# then nobody reads PAD and CRC, which may lie in two
+add("FPDU split at every octet, without CRC", "MPA-44 MPA-66 MPA-148",
+    split_anywhere, crc=False)
 
 
 def drip(w, markers):

@@ -324,13 +324,19 @@ two_hosts() {
 	t_hosts=(a b)
 }
 
-# Each namespace its own RDMA devices, so that a program meets only its host's.
 # The core changes that only while there are no other namespaces; those of the
-# script before may be going still.
-t_own_namespaces() {
-	rdma system show | grep -q 'netns exclusive' && return
-	t_until 60 rdma system set netns exclusive
+# case before may be going still.
+t_set_netns_mode() { rdma system show | grep -q "netns $1" || t_until 60 rdma system set netns "$1"; }
+
+# t_netns_mode WORD: whether a namespace sees the devices of others (shared,
+# exclusive), until the case ends
+t_netns_mode() {
+	t_defer t_set_netns_mode "$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')"
+	t_set_netns_mode "$1"
 }
+
+# Each namespace its own RDMA devices, so that a program meets only its host's.
+t_own_namespaces() { t_set_netns_mode exclusive; }
 
 t_host_up() {
 	ip -n "$1" link set lo up &&

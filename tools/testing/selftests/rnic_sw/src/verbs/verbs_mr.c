@@ -280,6 +280,33 @@ static void rereg(void)
 	buf_free(&other);
 }
 
+static void allow(struct desk *d, int access)
+{
+	CHECK(!ibv_rereg_mr(d->s.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			    access), "%m");
+}
+
+/* Memory that is pinned for more stays: the peers' STag is what it was */
+static void rereg_rights(void)
+{
+	struct desk d;
+	uint32_t rkey;
+
+	desk_open(&d, &(struct opts){}, 1000);
+	rkey = d.s.mr->rkey;
+	buf_fill(&d.s, 0, 1000, 5);
+	allow(&d, IBV_ACCESS_REMOTE_READ);
+	CHECK(d.s.mr->rkey == rkey, "%#x became %#x", rkey, d.s.mr->rkey);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
+		.len = 1000, .rkey = rkey, .raddr = (uintptr_t)d.s.at });
+	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
+	buf_has_only(&d.c, 0, 1000, 5);
+	allow(&d, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(d.s.mr->rkey == rkey, "%#x became %#x", rkey, d.s.mr->rkey);
+	desk_free(&d);
+}
+
 /* An STag's index: what the device chooses of it */
 #define INDEX_BITS	24
 
@@ -449,6 +476,7 @@ const struct test mr_tests[] = {
 	CASE("mr_dereg_source", dereg_source, 0, "DDP-117 RDMAP-13 SEC-20"),
 	CASE("mr_dereg_sink", dereg_sink, 0, "DDP-117 DDP-128 SEC-17"),
 	CASE("mr_rereg", rereg, 0, "DDP-115 DDP-126 RDMAP-175"),
+	CASE("mr_rereg_rights", rereg_rights, 0, ""),
 	CASE("mr_keys", keys, 0, "RDMAP-179 SEC-13"),
 	CASE("mr_overlap", overlap, 0, "SEC-21"),
 	CASE("mr_memlock", memlock, 0, "DDP-131 DDP-134"),
