@@ -27,6 +27,9 @@
 
 static_assert(HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 
+/* However short it is, taking an FPDU is worth so many octets of the budget */
+#define FPDU_COST	256
+
 /* Where a CPU copies to; used from there within the same stretch of BH off */
 struct copy {
 	local_lock_t	lock;	/* what BH off is not enough for on PREEMPT_RT */
@@ -185,13 +188,14 @@ static void mpa_gather_stop(struct mpa_conn *c)
 /**
  * mpa_gather - hand up FPDUs, from where the cursor stands
  * @c: the connection, its socket locked, BH off
- * @enough: octets, at least one; none is begun when so many are used up
+ * @budget: octets, at least one; what is left of it on return. An FPDU is begun as
+ *	long as there is some, and takes its octets, or what it costs beside them.
  *
  * If the stream fails nothing is received any more (@c->rx_stopped).
  *
  * Return: octets used up.
  */
-u32 mpa_gather(struct mpa_conn *c, u32 enough)
+u32 mpa_gather(struct mpa_conn *c, int *budget)
 {
 	struct ddp_stream *s = c->stream;
 	u32 used = 0;
@@ -200,9 +204,11 @@ u32 mpa_gather(struct mpa_conn *c, u32 enough)
 	ddp_rx_begin(s);
 	do {
 		n = mpa_gather_one(c);
-		if (n > 0)
+		if (n > 0) {
 			used += n;
-	} while (n > 0 && used < enough);
+			*budget -= max(n, FPDU_COST);
+		}
+	} while (n > 0 && *budget > 0 && mpa_cursor_left(&c->cur));
 	ddp_rx_end(s);
 	if (n < 0)
 		mpa_gather_stop(c);

@@ -254,7 +254,7 @@ void mpa_frame_exit(void);
 /* gather.c: FPDUs from the receive queue to segments */
 int mpa_gather_init(void);
 void mpa_gather_exit(void);
-u32 mpa_gather(struct mpa_conn *c, u32 enough);
+u32 mpa_gather(struct mpa_conn *c, int *budget);
 bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len);
 
 /* cursor.c: octets of the receive queue */

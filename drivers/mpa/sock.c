@@ -12,7 +12,10 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Octets that are taken under the socket's lock; then the worker goes on */
+/*
+ * Octets that are taken under the socket's lock, or FPDUs for which mpa_gather() counts
+ * as many; then the worker goes on.  Others wait for that lock.
+ */
 #define RX_BUDGET	(256 * 1024)
 
 /* A whole FPDU has to fit into the receive buffer, however it is cut */
@@ -28,6 +31,7 @@ static bool mpa_receive(struct mpa_conn *c, struct sock *sk)
 {
 	u32 avail = tcp_inq(sk), used = 0, off;
 	struct sk_buff *skb = NULL;
+	int budget = RX_BUDGET;
 
 	if (avail)
 		skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
@@ -40,13 +44,13 @@ static bool mpa_receive(struct mpa_conn *c, struct sock *sk)
 	}
 	if (!c->rx_stopped) {
 		mpa_cursor_set(&c->cur, &sk->sk_receive_queue, skb, off, avail);
-		used = mpa_gather(c, min_t(u32, avail, RX_BUDGET));
+		used = mpa_gather(c, &budget);
 	}
 	if (c->rx_stopped)
 		used = avail;
 	if (used)
 		tcp_read_done(sk, used);
-	return used < avail && used >= RX_BUDGET;
+	return used < avail && budget <= 0;
 }
 
 static void mpa_data_ready(struct sock *sk)

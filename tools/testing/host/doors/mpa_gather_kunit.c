@@ -122,7 +122,9 @@ static void leave(struct kunit *test)
 
 static u32 gather(void)
 {
-	return mpa_gather(&world.c, U32_MAX);
+	int budget = INT_MAX;
+
+	return mpa_gather(&world.c, &budget);
 }
 
 /* The stream has failed, DDP was told why, and so was who would send */
@@ -215,15 +217,31 @@ static void ddp_refuses(struct kunit *test)
 /* DDP can read no more than the segment has, whatever is behind it */
 static void beyond(struct kunit *test)
 {
+	int budget = 1;
 	u8 octet = 7;
 
 	world.reads = 0;
 	arrives(0, 2 * WIRE);
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, mpa_gather(&world.c, 1));
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, mpa_gather(&world.c, &budget));
 	KUNIT_EXPECT_TRUE(test, mpa_gather_read(&world.c, world.got,
 						ULPDU - IW_DDP_T_HDR_LEN));
 	KUNIT_EXPECT_FALSE(test, mpa_gather_read(&world.c, &octet, 1));
 	KUNIT_EXPECT_EQ(test, 0u, (u32)octet);
+}
+
+/* Who waits for the socket's lock waits for so many FPDUs, if they are short */
+static void budgeted(struct kunit *test)
+{
+	int budget = 256 + 1;
+
+	arrives(0, 3 * WIRE);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, mpa_gather(&world.c, &budget));
+	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
+	budget = 1000;
+	KUNIT_EXPECT_EQ(test, 1u * WIRE, mpa_gather(&world.c, &budget));
+	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
+	KUNIT_EXPECT_EQ(test, 0u, mpa_gather(&world.c, &budget));
+	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
 }
 
 /* Memory has to come first: the FPDU is there as if nobody had looked */
@@ -248,6 +266,7 @@ static struct kunit_case mpa_gather_cases[] = {
 	KUNIT_CASE(wrong_digest),
 	KUNIT_CASE(ddp_refuses),
 	KUNIT_CASE(beyond),
+	KUNIT_CASE(budgeted),
 	KUNIT_CASE(not_now),
 	{}
 };

@@ -20,6 +20,7 @@ static struct {
 	int		result;		/* of what is sent */
 	u32		unread;
 	u32		gathered;	/* what becomes of it */
+	int		cost;		/* of the budget */
 	u32		fins, resets, released;
 } world;
 
@@ -156,9 +157,10 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 {
 }
 
-u32 mpa_gather(struct mpa_conn *c, u32 enough)
+u32 mpa_gather(struct mpa_conn *c, int *budget)
 {
-	return min(world.gathered, enough);
+	*budget -= world.cost;
+	return world.gathered;
 }
 
 /* Cases ----------------------------------------------------------------------- */
@@ -325,11 +327,17 @@ static void received(struct kunit *test)
 	world.gathered = 900;
 	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
 	KUNIT_EXPECT_EQ(test, 100u, world.unread);
-	/* so much at once */
+	/* so much at once: what is whole may be left */
 	world.unread = 300 * 1024;
-	world.gathered = world.unread;
+	world.gathered = 1000;
+	world.cost = 256 * 1024 - 1;
+	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
+	world.cost++;
 	KUNIT_EXPECT_TRUE(test, mpa_sock_receive(&world.c));
-	KUNIT_EXPECT_EQ(test, 44u * 1024, world.unread);
+	KUNIT_EXPECT_EQ(test, 300u * 1024 - 2000, world.unread);
+	world.gathered = world.unread;
+	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
+	world.unread = 1;
 	/* nobody wants what comes any more */
 	mpa_sock_forget(&world.c);
 	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
