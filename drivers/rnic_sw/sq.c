@@ -260,6 +260,7 @@ static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 		spin_lock_irqsave(&sq->lock, flags);
 		sum += taken;
 	} while (sum < TELL_MOST);
+	more = more && __oldest_is_over(qp);
 	sq->completing = false;
 	spin_unlock_irqrestore(&sq->lock, flags);
 	if (!ok)

@@ -20,6 +20,12 @@ static struct {
 	struct rnic_sw_cqe	last;		/* the last that was */
 	u32			failed;
 	u32			works;
+	u32			early;		/* told before one that was posted first */
+	u32			locked;		/* told under the queue's lock */
+	u32			inside;		/* rnic_cq_push() */
+	u32			twice;		/* so often there by two */
+	bool			again;		/* others come while it is told */
+	bool			full;		/* the completion queue is */
 } world;
 
 struct workqueue_struct *rnic_wq;
@@ -40,9 +46,15 @@ enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp, const struct rnic_sw_s
 
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe, struct ib_qp *qp)
 {
+	world.locked += !!world.qp.sq.lock.held;
+	world.twice += world.inside++;
+	world.early += world.completed && cqe->wr_id != world.last.wr_id + 1;
 	world.completed++;
 	world.last = *cqe;
-	return true;
+	if (world.again)
+		rnic_sq_tell_more(&world.qp.tell_work);
+	world.inside--;
+	return !world.full;
 }
 
 void rdmap_fail(struct rdmap *r, enum iw_reason why)
@@ -192,6 +204,57 @@ static void rest_is_told_later(struct kunit *test)
 	rnic_sq_tell_more(&world.qp.tell_work);
 	KUNIT_EXPECT_EQ(test, (u32)SLOTS, world.completed);
 	KUNIT_EXPECT_EQ(test, SLOTS - 1u, (u32)world.last.wr_id);
+	/* the last one ended what it had begun: nobody has to look */
+	KUNIT_EXPECT_EQ(test, 1u, world.works);
+}
+
+/* Nor is a worker woken behind as many as one may tell */
+static void all_are_told(struct kunit *test)
+{
+	begin_at(0);
+	post(256);
+	KUNIT_EXPECT_EQ(test, 256u, pull_all());
+	KUNIT_EXPECT_EQ(test, 256u, world.completed);
+	KUNIT_EXPECT_EQ(test, 0u, world.works);
+	KUNIT_EXPECT_FALSE(test, world.qp.sq.completing);
+}
+
+/* What nobody is told of is looked through in stretches, too */
+static void told_to_nobody(struct kunit *test)
+{
+	begin_at(0);
+	world.qp.sq.sig_all = false;
+	post(SLOTS);
+	KUNIT_EXPECT_EQ(test, (u32)SLOTS, pull_all());
+	KUNIT_EXPECT_EQ(test, 256u, world.qp.sq.tail);
+	KUNIT_EXPECT_EQ(test, 1u, world.works);
+	rnic_sq_tell_more(&world.qp.tell_work);
+	KUNIT_EXPECT_EQ(test, (u32)SLOTS, world.qp.sq.tail);
+	KUNIT_EXPECT_EQ(test, 0u, world.completed);
+}
+
+/* The consumer is called without a lock; who comes meanwhile leaves it to us */
+static void told_in_order(struct kunit *test)
+{
+	begin_at(0);
+	world.again = true;
+	post(100);
+	KUNIT_EXPECT_EQ(test, 100u, pull_all());
+	KUNIT_EXPECT_EQ(test, 100u, world.completed);
+	KUNIT_EXPECT_EQ(test, 0u, world.early);
+	KUNIT_EXPECT_EQ(test, 0u, world.twice);
+	KUNIT_EXPECT_EQ(test, 0u, world.locked);
+	KUNIT_EXPECT_EQ(test, 0, world.qp.sq.lock.held);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+}
+
+static void no_room(struct kunit *test)
+{
+	begin_at(0);
+	world.full = true;
+	post(1);
+	KUNIT_EXPECT_EQ(test, 1u, pull_all());
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
 }
 
 static struct kunit_case rnic_sq_cases[] = {
@@ -200,6 +263,10 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(nonsense_waits),
 	KUNIT_CASE(told_behind_many),
 	KUNIT_CASE(rest_is_told_later),
+	KUNIT_CASE(all_are_told),
+	KUNIT_CASE(told_to_nobody),
+	KUNIT_CASE(told_in_order),
+	KUNIT_CASE(no_room),
 	{}
 };
 
