@@ -119,35 +119,25 @@ by_netlink() {
 answers() {
 	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files here"
 	python3 - "$T_DIR/lib" <<-'END'
-		import socket, sys
+		import sys
 		sys.path.insert(0, sys.argv[1])
-		import setting
-		body = setting.handle("iw0")
-		def entry(name, value):
-		    return setting.attribute(setting.PARAM_ENTRY | setting.NESTED,
-		                             setting.text(setting.PARAM_NAME, name) + setting.text(setting.PARAM_VALUE, value))
-		def message(table, more=b""):
-		    whole = body + setting.attribute(setting.PARAMS | setting.NESTED, table) + more
-		    return setting.HEADER.pack(setting.HEADER.size + len(whole), setting.RDMA_NL_NLDEV << 10 | setting.CMD_SET,
-		                               setting.REQUEST | setting.ACK, 1, 0) + whole
+		from setting import *
+		device = handle("iw0")
+		def set_to(entries, more=b""):
+		    return message(CMD_SET, ACK, device + table(entries) + more)
 		def answers(*sent):
-		    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, setting.NETLINK_RDMA) as sock:
-		        for option in setting.CAP_ACK, setting.EXT_ACK:
-		            sock.setsockopt(setting.SOL_NETLINK, option, 1)
+		    with netlink() as sock:
 		        sock.settimeout(10)
 		        sock.send(b"".join(sent))
-		        for _ in sent:
-		            data = sock.recv(1 << 16)
-		            _, _, flags, _, _ = setting.HEADER.unpack_from(data)
-		            yield -int.from_bytes(data[16:20], sys.byteorder, signed=True), bool(flags & setting.ACK_TLVS)
+		        for _, (_, flags, data) in zip(sent, messages(sock)):
+		            yield -int.from_bytes(data[:4], sys.byteorder, signed=True), bool(flags & ACK_TLVS)
 		good, bad = entry("crc", "1"), entry("crc", "2")
-		name = setting.text(setting.DEV_NAME, "iw9")
 		for sent, wanted in (
-		        ((message(bad), message(good)), [(22, True), (0, False)]),
-		        ((message(good), message(bad)), [(0, False), (22, True)]),
-		        ((message(good, name),), [(22, True)]),           # with another thing to be set
-		        ((message(good + b"\x40\0\x78\x80"),), [(22, True)]),   # longer than what is left
-		        ((message(good + setting.text(setting.PARAM_NAME, "crc")),), [(22, True)])):
+		        ((set_to(bad), set_to(good)), [(22, True), (0, False)]),
+		        ((set_to(good), set_to(bad)), [(0, False), (22, True)]),
+		        ((set_to(good, text(DEV_NAME, "iw9")),), [(22, True)]),  # with another thing to be set
+		        ((set_to(good + b"\x40\0\x78\x80"),), [(22, True)]),    # longer than what is left
+		        ((set_to(good + text(PARAM_NAME, "crc")),), [(22, True)])):
 		    got = list(answers(*sent))
 		    print(got)
 		    assert got == wanted, wanted

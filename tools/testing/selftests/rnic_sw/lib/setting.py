@@ -57,14 +57,24 @@ def refuse(code, flags, data):
     raise OSError(code, string(said.get(ERR_MSG, b"")) or os.strerror(code))
 
 
+def netlink():
+    """A socket whose answers say why, and do not repeat the question."""
+    sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_RDMA)
+    for option in CAP_ACK, EXT_ACK:
+        sock.setsockopt(SOL_NETLINK, option, 1)
+    return sock
+
+
+def message(command, flags, body):
+    return HEADER.pack(HEADER.size + len(body), RDMA_NL_NLDEV << 10 | command,
+                       REQUEST | flags, 1, 0) + body
+
+
 def call(command, flags, body):
     """The answers' attributes, without those that end them."""
     answers = []
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_RDMA) as sock:
-        for option in CAP_ACK, EXT_ACK:
-            sock.setsockopt(SOL_NETLINK, option, 1)
-        sock.send(HEADER.pack(HEADER.size + len(body), RDMA_NL_NLDEV << 10 | command,
-                              REQUEST | flags, 1, 0) + body)
+    with netlink() as sock:
+        sock.send(message(command, flags, body))
         for kind, got, data in messages(sock):
             if kind == ERROR and (code := -struct.unpack_from("=i", data)[0]):
                 refuse(code, got, data)
@@ -84,15 +94,22 @@ def handle(device):
 def told(device):
     """All of them, {name: value}."""
     answer = dict(call(CMD_GET, ACK, handle(device))[0])
-    entries = (dict(attributes(entry)) for _, entry in attributes(answer.get(PARAMS, b"")))
-    return {string(entry[PARAM_NAME]): string(entry[PARAM_VALUE]) for entry in entries}
+    entries = (dict(attributes(one)) for _, one in attributes(answer.get(PARAMS, b"")))
+    return {string(one[PARAM_NAME]): string(one[PARAM_VALUE]) for one in entries}
+
+
+def entry(name, value):
+    return attribute(PARAM_ENTRY | NESTED, text(PARAM_NAME, name) + text(PARAM_VALUE, value))
+
+
+def table(*entries):
+    return attribute(PARAMS | NESTED, b"".join(entries))
 
 
 def tell(device, *pairs):
     """Sets them, (name, value), in one message."""
-    entries = (attribute(PARAM_ENTRY | NESTED, text(PARAM_NAME, name) + text(PARAM_VALUE, value))
-               for name, value in pairs)
-    call(CMD_SET, ACK, handle(device) + attribute(PARAMS | NESTED, b"".join(entries)))
+    entries = (entry(name, value) for name, value in pairs)
+    call(CMD_SET, ACK, handle(device) + table(*entries))
 
 
 def main(device, *words):
