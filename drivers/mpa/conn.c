@@ -291,7 +291,7 @@ static bool speaks_too_soon(struct mpa_conn *c)
 	       mpa_startup_input(c->su, &octet, 1) < 0;
 }
 
-static void startup(struct mpa_conn *c)
+static void starting(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
 
@@ -336,7 +336,7 @@ static void connecting(struct mpa_conn *c)
 	case MPA_SOCK_PEER_DONE:
 		ddp_sock_names(c->sock, &c->ss.local, &c->ss.remote);
 		set_phase(c, MPA_STARTUP);
-		startup(c);
+		starting(c);
 		return;
 	default:
 		mpa_conn_finish(c, lost_reason(err), NULL);
@@ -460,7 +460,7 @@ static void mpa_conn_step(struct mpa_conn *c, unsigned long events)
 		connecting(c);
 		break;
 	case MPA_STARTUP:
-		startup(c);
+		starting(c);
 		break;
 	case MPA_FULL:
 		more = full(c);
