@@ -81,13 +81,15 @@ def judged(key, found, most, more):
 
 
 def print_profile(measured, profiles):
-    """Of each run: how much each part takes, and the functions that take most."""
+    """Of each run: how much each part takes, and the functions that take most; and what
+    is fetched anew by caches as cache.h has them."""
     for run, profile in zip(measured["runs"], profiles):
         parts = profile["parts"]
         print(f"\n{run['row']}, CRC {run['crc']}, MTU {run['mtu']}, {run['who']}: "
               f"{sum(parts.values()):.1f}")
         print("  " + ", ".join(f"{part} {parts[part]:.2f}" for part in
                                profile_parts.PARTS if parts[part] >= 0.005))
+        print("  lines of 64 octets fetched anew: code {:.0f}, data {:.0f}".format(*profile["lines"]))
         for thousands_of, function, part in profile["functions"][:MOST_SHOWN]:
             print(f"  {thousands_of:9.3f}  {part:<14} {function}")
 

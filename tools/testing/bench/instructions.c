@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * instructions.c: a plugin of QEMU that counts the guest's instructions by address.
+ * instructions.c: a plugin of QEMU that counts the guest's instructions by address, and
+ * the lines that caches would have fetched for them.
  *
  * rate executes a no-op that nobody else has (see take_mark()). At each what was
  * executed since the one before is appended to the file out=, a line "ADDRESS COUNT"
- * for each block of code that was run, addresses in hexadecimal, and an empty line.
- * Counting does not move the guest's clock.
+ * for each block of code that was run, addresses in hexadecimal, a line "lines CODE DATA",
+ * and an empty line. Counting does not move the guest's clock.
  *
  * With one CPU, as -icount has it: nothing here is locked.
  */
@@ -17,46 +18,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "marker.h"
-
-/*
- * What is used of QEMU's interface for plugins, version 1 (its qemu-plugin.h, which
- * distributions do not package).
- */
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-typedef void (*tb_translated)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
-typedef void (*insn_executed)(unsigned int cpu, void *data);
-enum { INLINE_ADD_U64 = 0 };
-enum { CB_NO_REGS = 0 };
-
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, tb_translated cb);
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, int op,
-					      void *ptr, uint64_t imm);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
-					    insn_executed cb, int flags, void *data);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,
-						 size_t n);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+#include "qemu.h"
 
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 /**
  * struct block - code that is run in one go
  * @addr: where it begins
+ * @octets: of it, at the longest: what ends amid it is translated anew to there
  * @count: instructions executed in it since the last marker
  */
 struct block {
 	uint64_t addr;
+	uint64_t octets;
 	uint64_t count;
 };
 
 static const uint8_t marker[] = MARKER_BYTES;
 static void *blocks;
+static struct cache code, data;
 static FILE *out;
 
 static int compare_blocks(const void *a, const void *b)
@@ -78,13 +60,36 @@ static void tell(const void *node, VISIT visit, int depth)
 	b->count = 0;
 }
 
-static void at_marker(unsigned int cpu, void *data)
+static void at_marker(unsigned int cpu, void *unused)
 {
 	(void)cpu;
-	(void)data;
+	(void)unused;
 	twalk(blocks, tell);
-	fputc('\n', out);
+	fprintf(out, "lines %" PRIu64 " %" PRIu64 "\n\n", cache_fetched(&code),
+		cache_fetched(&data));
 	fflush(out);
+}
+
+/* A program's code is where it is for each of its processes */
+static void executed(unsigned int cpu, void *block)
+{
+	const struct block *b = block;
+
+	(void)cpu;
+	cache_use(&code, b->addr, b->octets);
+}
+
+/* What is mapped twice is one line */
+static void accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
+		     void *unused)
+{
+	struct qemu_plugin_hwaddr *at = qemu_plugin_get_hwaddr(info, vaddr);
+
+	(void)cpu;
+	(void)unused;
+	if (at && !qemu_plugin_hwaddr_is_io(at))
+		cache_use(&data, qemu_plugin_hwaddr_phys_addr(at),
+			  1 << qemu_plugin_mem_size_shift(info));
 }
 
 /* The block at @addr, the same one each time that it is translated */
@@ -112,17 +117,22 @@ static bool is_marker(const struct qemu_plugin_insn *insn)
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	struct block *b = block_at(qemu_plugin_tb_vaddr(tb));
-	size_t n = qemu_plugin_tb_n_insns(tb), i;
+	size_t n = qemu_plugin_tb_n_insns(tb), octets = 0, i;
 
 	(void)id;
 	qemu_plugin_register_vcpu_tb_exec_inline(tb, INLINE_ADD_U64, &b->count, n);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, CB_NO_REGS, b);
 	for (i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
+		octets += qemu_plugin_insn_size(insn);
+		qemu_plugin_register_vcpu_mem_cb(insn, accessed, CB_NO_REGS, MEM_RW, NULL);
 		if (is_marker(insn))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, at_marker,
 							       CB_NO_REGS, NULL);
 	}
+	if (octets > b->octets)
+		b->octets = octets;
 }
 
 __attribute__((visibility("default")))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Where the instructions of a message go: what instructions.c counted, by function and
-summed up by part."""
+summed up by part; and what lines caches would have fetched."""
 import bisect
 import re
 from collections import Counter
@@ -63,16 +63,19 @@ def part_of(function, module):
 
 
 def windows(path):
-    """What was executed between two markers: {address: instructions}, each in turn."""
-    window = Counter()
+    """What was executed between two markers: {address: instructions}, and the lines of
+    code and of data, each in turn."""
+    window, lines = Counter(), []
     with open(path, encoding="ascii") as f:
         for line in f:
             if line == "\n":
-                yield window
-                window = Counter()
-                continue
-            addr, count = line.split()
-            window[int(addr, 16)] += int(count)
+                yield window, lines
+                window, lines = Counter(), []
+            elif line.startswith("lines "):
+                lines = [int(n) for n in line.split()[1:]]
+            else:
+                addr, count = line.split()
+                window[int(addr, 16)] += int(count)
 
 
 def by_function(window, symbols):
@@ -85,17 +88,18 @@ def by_function(window, symbols):
 
 def profiles(measured, counts, kallsyms):
     """For each run {"parts": {part: thousands}, "functions": [[thousands, function,
-    part]]}, of a message."""
+    part]], "lines": [of code, of data]}, of a message."""
     symbols = Symbols(kallsyms)
     # each run executes the marker twice: what is before the first is of no interest
     measured_windows = list(windows(counts))[1::2]
     if len(measured_windows) != len(measured["runs"]):
         raise SystemExit("profile: a run failed, so that nobody knows which one it was")
-    for run, window in zip(measured["runs"], measured_windows):
-        each = 1000 * run["result"]["messages"]
+    for run, (window, lines) in zip(measured["runs"], measured_windows):
+        messages = run["result"]["messages"]
+        each = 1000 * messages
         parts, functions = Counter(), []
         for (function, module), count in by_function(window, symbols).most_common():
             part = part_of(function, module)
             parts[part] += count / each
             functions.append([count / each, function, part])
-        yield {"parts": parts, "functions": functions}
+        yield {"parts": parts, "functions": functions, "lines": [n / messages for n in lines]}

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Does `clock.py --profile` draw what was counted, each part as long as it is?"""
+"""Does `clock.py --profile` draw what was counted, each part as long as it is, and say
+what caches would have fetched?"""
+import ctypes
 import json
 import os
 import subprocess
@@ -30,6 +32,11 @@ def run(row, who, counts, crc="off", mtu=65536):
 
 def drawn(runs):
     """The root of clock.svg, None if there is none."""
+    return shown(runs)[0]
+
+
+def shown(runs):
+    """That, and what is printed."""
     with tempfile.TemporaryDirectory() as folder:
         def write(name, content):
             with open(os.path.join(folder, name), "w", encoding="ascii") as f:
@@ -39,13 +46,30 @@ def drawn(runs):
                                   for name, module in SYMBOLS.items()))
         # what each executes before it is measured is not to be seen
         write("instructions", "".join(
-            f"{ADDRESSES['siw_run']:x} 999999\n\n" +
+            f"{ADDRESSES['siw_run']:x} 999999\nlines 99 99\n\n" +
             "".join(f"{ADDRESSES[name]:x} {1000 * MESSAGES * value:.0f}\n"
-                    for name, value in r["counts"].items()) + "\n" for r in runs))
-        subprocess.run([f"{HERE}/clock.py", f"{folder}/measured.json", f"{HERE}/budget",
-                        "--profile"], check=True, stdout=subprocess.DEVNULL)
+                    for name, value in r["counts"].items()) +
+            f"lines {1200 * MESSAGES} {50 * MESSAGES}\n\n" for r in runs))
+        done = subprocess.run([f"{HERE}/clock.py", f"{folder}/measured.json",
+                               f"{HERE}/budget", "--profile"], check=True, text=True,
+                              stdout=subprocess.PIPE)
         path = os.path.join(folder, "clock.svg")
-        return ET.parse(path).getroot() if os.path.exists(path) else None
+        return ET.parse(path).getroot() if os.path.exists(path) else None, done.stdout
+
+
+def cache(folder):
+    """cache.c, as a function: lines that it fetches for some addresses."""
+    path = os.path.join(folder, "cache.so")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, f"{HERE}/cache.c"], check=True)
+    lib = ctypes.CDLL(path)
+    lib.cache_fetched.restype = ctypes.c_uint64
+    here = ctypes.create_string_buffer(8 * 64 * 8 + 8)
+
+    def fetched(*addresses, octets=1):
+        for addr in addresses:
+            lib.cache_use(here, ctypes.c_uint64(addr), ctypes.c_uint64(octets))
+        return lib.cache_fetched(here)
+    return fetched
 
 
 def bars(root):
@@ -119,6 +143,20 @@ class Stacks(unittest.TestCase):
                   ("rnic_sw 4.0", 1, 1), ("rnic_sw 900", 1, 1), ("SCTP 800", 800, 900)]
         for bar, (part, value, most) in zip(bars(root), wanted, strict=True):
             self.assert_widths(bar, {part: value}, most)
+
+    def test_lines_are_told(self):
+        _, said = shown([run("write 64 KiB", "rnic_sw", {"rnic_run": 25})])
+        self.assertIn("fetched anew: code 1200, data 50\n", said)
+
+    def test_a_cache_forgets_who_was_used_longest_ago(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fetched = cache(folder)
+        self.assertEqual(fetched(0, 63, 0), 1)
+        self.assertEqual(fetched(60, octets=8), 1)      # and it ends in the next line
+        self.assertEqual(fetched(*range(0, 32768, 64)), 510)
+        self.assertEqual(fetched(*range(0, 32768, 64)), 0)
+        self.assertEqual(fetched(32768, 4096, 0, 4096), 2)      # in the place of 0
+        self.assertEqual(fetched(12288, 8192), 1)       # 0 took the place of 8192
 
     def test_regions_on_demand_are_left_out(self):
         demand = run("write 64 KiB, on demand", "rnic_sw", {"rnic_run": 90})

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#include "cache.h"
+
+/* Each moves back by one, up to where the line was, or the last one goes */
+static void use_line(struct cache *c, uint64_t line)
+{
+	uint64_t *set = c->line[line % CACHE_SETS], wanted = line + 1, last = wanted;
+	int i;
+
+	for (i = 0; i < CACHE_WAYS; i++) {
+		uint64_t here = set[i];
+
+		set[i] = last;
+		if (here == wanted)
+			return;
+		last = here;
+	}
+	c->fetched++;
+}
+
+void cache_use(struct cache *c, uint64_t addr, uint64_t octets)
+{
+	uint64_t line;
+
+	for (line = addr / CACHE_LINE; line <= (addr + octets - 1) / CACHE_LINE; line++)
+		use_line(c, line);
+}
+
+/* Since it was asked last */
+uint64_t cache_fetched(struct cache *c)
+{
+	uint64_t n = c->fetched;
+
+	c->fetched = 0;
+	return n;
+}
