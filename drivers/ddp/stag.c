@@ -2,6 +2,9 @@
 /*
  * STags: from a number on the wire to memory that may be used.
  *
+ * They are in a hash table, for their indices are random: in a tree each would need
+ * nodes of its own.
+ *
  * A region is found under RCU and used under a count that its revocation
  * waits for.  A use lasts for one copy of at most one segment, or one batch, with BH
  * off, or until the next segment of the message is looked at within the same stretch
@@ -9,10 +12,12 @@
  * under way.
  * PREEMPT_RT: see begin_use().
  */
+#include <linux/delay.h>
 #include <linux/export.h>
 #include <linux/processor.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
+#include <linux/rhashtable.h>
 
 #include "bounds.h"
 #include "internal.h"
@@ -24,24 +29,39 @@
 /* The use that is always there: a count of no more means that nobody copies */
 #define VALIDITY		1
 
+/*
+ * By a hash that each table has a seed for: a program sees its STags and can give back
+ * those that it has no use for, and would make a chain long if it knew which ones are
+ * in it.
+ */
+static const struct rhashtable_params by_index = {
+	.key_len = sizeof_field(struct ddp_region, index),
+	.key_offset = offsetof(struct ddp_region, index),
+	.head_offset = offsetof(struct ddp_region, node),
+	.automatic_shrinking = true,
+};
+
 /**
  * ddp_stags_init - an empty table
  * @t: the table
  */
 void ddp_stags_init(struct ddp_stags *t)
 {
-	xa_init_flags(&t->xa, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
+	/* with such parameters there is nothing that can fail */
+	WARN_ON_ONCE(rhashtable_init(&t->regions, &by_index));
 }
 EXPORT_SYMBOL_GPL(ddp_stags_init);
 
 /**
  * ddp_stags_destroy - the end of a table, all regions removed
- * @t: the table
+ * @t: the table, which nobody looks into any more
+ *
+ * May sleep.
  */
 void ddp_stags_destroy(struct ddp_stags *t)
 {
-	WARN_ON_ONCE(!xa_empty(&t->xa));
-	xa_destroy(&t->xa);
+	WARN_ON_ONCE(atomic_read(&t->regions.nelems));
+	rhashtable_destroy(&t->regions);
 }
 EXPORT_SYMBOL_GPL(ddp_stags_destroy);
 
@@ -50,6 +70,14 @@ static u32 random_index(void)
 	u32 index = get_random_u32() >> (32 - STAG_INDEX_BITS);
 
 	return index < STAG_INDEX_MIN ? index + STAG_INDEX_MIN : index;
+}
+
+/* Under RCU */
+static struct ddp_region *region_at(struct ddp_stags *t, u32 stag)
+{
+	const u32 index = stag >> 8;
+
+	return rhashtable_lookup(&t->regions, &index, by_index);
 }
 
 /**
@@ -64,17 +92,21 @@ static u32 random_index(void)
  */
 int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 {
-	int tries, err = -EBUSY;
+	int tries, err;
 
 	refcount_set(&r->users, VALIDITY);
 	spin_lock_init(&r->in_use);
-	for (tries = 0; tries < STAG_TRIES && err == -EBUSY; tries++) {
-		u32 index = random_index();
-
-		r->stag = index << 8 | key;
-		err = xa_insert_bh(&t->xa, index, r, GFP_KERNEL);
+	for (tries = 0; tries < STAG_TRIES; tries++) {
+		r->index = random_index();
+		r->stag = r->index << 8 | key;
+		err = rhashtable_lookup_insert_fast(&t->regions, &r->node, by_index);
+		if (!err)
+			return 0;
+		/* memory not to be had at once: a worker of the table's waits for it */
+		if (err != -EEXIST)
+			usleep_range(1000, 2000);
 	}
-	return err == -EBUSY ? -ENOSPC : err;
+	return err == -EEXIST ? -ENOSPC : -ENOMEM;
 }
 EXPORT_SYMBOL_GPL(ddp_region_publish);
 
@@ -124,7 +156,7 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 	struct ddp_region *r;
 
 	rcu_read_lock();
-	r = xa_load(&t->xa, stag >> 8);
+	r = region_at(t, stag);
 	if (r)
 		begin_use(r);
 	if (r && !refcount_inc_not_zero(&r->users)) {
@@ -190,7 +222,7 @@ EXPORT_SYMBOL_GPL(ddp_region_allow);
  */
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 {
-	xa_erase_bh(&t->xa, r->stag >> 8);
+	rhashtable_remove_fast(&t->regions, &r->node, by_index);
 	ddp_region_revoke(r);
 }
 EXPORT_SYMBOL_GPL(ddp_region_remove);
@@ -328,7 +360,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 	enum iw_reason why;
 
 	rcu_read_lock();
-	r = xa_load(&s->stags->xa, stag >> 8);
+	r = region_at(s->stags, stag);
 	why = r ? may_invalidate(s, r, stag, remote) : IW_RDMAP_INVALIDATE;
 	if (!why && !ddp_region_revoke(r) && remote)
 		why = IW_RDMAP_INVALIDATE;

@@ -5,9 +5,9 @@
 
 #include <linux/list.h>
 #include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <linux/xarray.h>
 #include <ddp/lines.h>
 
 struct ddp_stream;
@@ -81,14 +81,16 @@ struct ddp_mem_ops {
 
 /**
  * struct ddp_stags - the STags of one device
- * @xa: struct ddp_region by STag index (STag >> 8); read under RCU
+ * @regions: struct ddp_region by STag index; read under RCU
  */
 struct ddp_stags {
-	struct xarray xa;
+	struct rhashtable regions;
 };
 
 /**
  * struct ddp_region - memory that an STag names
+ * @node: in the device's table
+ * @index: of its STag (STag >> 8), as long as it has one
  * @base: first valid TO (an address of the consumer's choosing)
  * @length: octets from @base; the bounds are exact
  * @stag: index and key
@@ -115,6 +117,8 @@ struct ddp_stags {
  * ddp_region_revoke() and ddp_region_allow().
  */
 struct ddp_region {
+	struct rhash_head	node;
+	u32			index;
 	u64			base;
 	u64			length;
 	u32			stag;

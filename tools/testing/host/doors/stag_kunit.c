@@ -4,10 +4,11 @@
  * with a copy under way while a region is taken back.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/processor.h>
 #include <linux/random.h>
+#include <linux/rhashtable.h>
 #include <linux/slab.h>
-#include <linux/xarray.h>
 
 /* The other tests here have stand-ins of these names */
 #define ddp_hold_drop		stag_hold_drop
@@ -17,29 +18,65 @@
 /* Nothing of PREEMPT_RT */
 #define IS_ENABLED(option)	0
 
+#include "../../../../drivers/ddp/internal.h"
+
+#define STAG_KEPT	128
+
 /* The table, of one place */
 static struct {
-	unsigned long	index;
-	void		*entry;
+	struct ddp_region	*entry;
+	int			grows_after;	/* so many sleeps, and has no memory until then */
+	u32			sleeps;
+	u32			asked[STAG_KEPT];	/* indices, as they came */
+	u32			n;
 } table;
 
-#define xa_init_flags(xa, flags)	((void)(xa), table.entry = NULL)
-#define xa_empty(xa)			((void)(xa), !table.entry)
-#define xa_destroy(xa)			((void)(xa))
-#define xa_load(xa, at)			\
-	((void)(xa), table.index == (at) ? table.entry : NULL)
-#define xa_erase_bh(xa, at)		\
-	((void)(xa), table.entry = table.index == (at) ? NULL : table.entry)
-#define xa_insert_bh(xa, at, r, gfp)	((void)(xa), insert(at, r))
-
-static int insert(unsigned long index, void *entry)
+static int insert(struct rhashtable *ht, struct rhash_head *node)
 {
-	if (table.entry)
-		return -EBUSY;
-	table.index = index;
-	table.entry = entry;
+	struct ddp_region *r = container_of(node, struct ddp_region, node);
+
+	table.asked[table.n++ % STAG_KEPT] = r->index;
+	if (table.grows_after > (int)table.sleeps)
+		return table.n % 2 ? -ENOMEM : -EBUSY;
+	if (ht->nelems.v)
+		return -EEXIST;
+	table.entry = r;
+	ht->nelems.v = 1;
 	return 0;
 }
+
+static void take_out(struct rhashtable *ht, struct rhash_head *node)
+{
+	BUG_ON(!ht->nelems.v || node != &table.entry->node);
+	ht->nelems.v = 0;
+}
+
+static void *look_up(const struct rhashtable *ht, const u32 *index)
+{
+	return ht->nelems.v && table.entry->index == *index ? table.entry : NULL;
+}
+
+/* What the kernel is told of a region's index is where that is, and nothing that a
+ * program could have the same hash made of
+ */
+static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
+{
+	const struct ddp_region r = { .index = 0x123456 };
+	const u8 *key = (const u8 *)&r + by->key_offset;
+
+	ht->nelems.v = 0;
+	return by->key_len != sizeof(r.index) || memcmp(key, &r.index, sizeof(r.index)) ||
+	       by->head_offset != offsetof(struct ddp_region, node) || by->hashfn ||
+	       !by->automatic_shrinking;
+}
+
+#undef usleep_range
+#define usleep_range(min, max)				((void)table.sleeps++)
+#define rhashtable_init(ht, params)			begin(ht, params)
+#define rhashtable_destroy(ht)				BUG_ON((ht)->nelems.v)
+#define rhashtable_lookup(ht, key, params)		look_up(ht, key)
+#define rhashtable_lookup_insert_fast(ht, node, params)	insert(ht, node)
+#define rhashtable_remove_fast(ht, node, params)	take_out(ht, node)
 
 #include "../../../../drivers/ddp/stag.c"
 
@@ -49,6 +86,7 @@ static int insert(unsigned long index, void *entry)
 
 static struct ddp_stags stags;
 static struct ddp_region region;
+
 static struct ddp_stream stream = { .stags = &stags, .pd = &stags, .id = 5 };
 
 /* Who copies while somebody spins ------------------------------------------- */
@@ -70,10 +108,12 @@ void host_relax(void)
 	BUG_ON(copy.spins > 100);
 }
 
+/* Another one each time */
 static u32 dice;
 
 u32 host_random(void)
 {
+	dice += 0x01010101;
 	return dice;
 }
 
@@ -90,11 +130,12 @@ static struct ddp_sge piece(void)
 static void publish(struct kunit *test)
 {
 	memset(&copy, 0, sizeof(copy));
+	memset(&table, 0, sizeof(table));
 	region = (struct ddp_region){
 		.base = BASE, .length = LENGTH, .valid = true, .pd = &stags,
 		.rights = DDP_LOCAL_READ | DDP_REMOTE_WRITE,
 	};
-	dice = 0x12345678;
+	dice = 0x12345678 - 0x01010101;
 	ddp_stags_init(&stags);
 	KUNIT_ASSERT_EQ(test, 0, ddp_region_publish(&stags, &region, KEY));
 	KUNIT_EXPECT_EQ(test, 0x12345600u | KEY, region.stag);
@@ -187,7 +228,53 @@ static void allowed_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, copy.spins);
 }
 
+static bool all_differ(void)
+{
+	u32 i, j;
+
+	for (i = 0; i < table.n; i++)
+		for (j = 0; j < i; j++)
+			if (table.asked[i] == table.asked[j])
+				return false;
+	return true;
+}
+
+/* RFC 5042 6.1.1: an index that is had is not waited for, another one is tried */
+static void another_index(struct kunit *test)
+{
+	struct ddp_region other = { 0 };
+
+	publish(test);
+	KUNIT_EXPECT_EQ(test, 1u, table.n);
+	KUNIT_EXPECT_EQ(test, -ENOSPC, ddp_region_publish(&stags, &other, KEY));
+	KUNIT_EXPECT_EQ(test, 1u + STAG_TRIES, table.n);
+	KUNIT_EXPECT_TRUE(test, all_differ());
+	KUNIT_EXPECT_EQ(test, 0u, table.sleeps);
+	ddp_region_remove(&stags, &region);
+	KUNIT_EXPECT_EQ(test, 0, ddp_region_publish(&stags, &other, KEY));
+	KUNIT_EXPECT_EQ(test, (other.index << 8) | KEY, other.stag);
+}
+
+/* While the table cannot grow it is waited for, but not for ever */
+static void waits_for_room(struct kunit *test)
+{
+	struct ddp_region other = { 0 };
+
+	publish(test);
+	ddp_region_remove(&stags, &region);
+	table.grows_after = 5;
+	KUNIT_EXPECT_EQ(test, 0, ddp_region_publish(&stags, &other, KEY));
+	KUNIT_EXPECT_EQ(test, 5u, table.sleeps);
+	ddp_region_remove(&stags, &other);
+	table.grows_after = 1000;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, ddp_region_publish(&stags, &other, KEY));
+	KUNIT_EXPECT_EQ(test, 5u + STAG_TRIES, table.sleeps);
+	table.grows_after = 0;
+}
+
 static struct kunit_case stag_cases[] = {
+	KUNIT_CASE(another_index),
+	KUNIT_CASE(waits_for_room),
 	KUNIT_CASE(revoke_waits),
 	KUNIT_CASE(remove_waits),
 	KUNIT_CASE(hold_is_no_licence),

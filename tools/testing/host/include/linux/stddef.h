@@ -5,5 +5,6 @@
 #include <stddef.h>
 
 #define offsetofend(type, member)	(offsetof(type, member) + sizeof(((type *)0)->member))
+#define sizeof_field(type, member)	sizeof(((type *)0)->member)
 
 #endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_RHASHTABLE_H
+#define _HOST_DOORS_RHASHTABLE_H
+
+#include <linux/rhashtable-types.h>
+#include <linux/types.h>
+
+/* What a table is asked for; a test has the table itself */
+struct rhashtable_params {
+	u16	key_len;
+	u16	key_offset;
+	u16	head_offset;
+	bool	automatic_shrinking;
+	u32	(*hashfn)(const void *key, u32 len, u32 seed);
+};
+
+#endif
