@@ -86,7 +86,6 @@ static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
 
 static struct ddp_stags stags;
 static struct ddp_region region;
-
 static struct ddp_stream stream = { .stags = &stags, .pd = &stags, .id = 5 };
 
 /* Who copies while somebody spins ------------------------------------------- */
