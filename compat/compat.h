@@ -31,6 +31,16 @@
 #define compat_skb_hide_frags(skb)	((void)(skb))
 #endif
 
+/* Set up, and what it calls, in one go */
+#ifndef HAVE_HRTIMER_SETUP
+#define hrtimer_setup(timer, fn, clock, mode) do {			\
+	struct hrtimer *__timer = (timer);				\
+									\
+	hrtimer_init(__timer, clock, mode);				\
+	__timer->function = fn;						\
+} while (0)
+#endif
+
 #ifndef HAVE_TRACE_SK_DATA_READY
 #define trace_sk_data_ready(sk)	((void)(sk))
 #endif

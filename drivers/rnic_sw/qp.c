@@ -364,6 +364,7 @@ static void free_qp(struct rnic_qp *qp)
 {
 	kfree(qp->rdmap.wr.sge);
 	kvfree(qp->sq.note);
+	kfree(qp->sq.gather);
 	rnic_ring_free(&qp->sq.ring);
 	rnic_ring_free(&qp->rq.ring);
 	rnic_qp_owner_exit(qp);
@@ -386,6 +387,8 @@ static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 		err = alloc_rq(qp, &attr->cap, uctx);
 	if (!err)
 		err = alloc_pieces(qp);
+	if (!err && udata)
+		err = rnic_sq_gather_alloc(qp);
 	return err;
 }
 
@@ -481,6 +484,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	ddp_stream_unbind(&qp->rdmap.stream);
 	rnic_qp_put(qp);
 	wait_for_completion(&qp->gone);
+	rnic_sq_gather_stop(&qp->sq);
 	/* the consumer may end next what its handler has begun */
 	rnic_cq_told(qp->scq);
 	rnic_cq_told(qp->rcq);

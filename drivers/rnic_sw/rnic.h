@@ -43,6 +43,7 @@ struct rnic_policy {
 };
 
 struct ib_dmah;
+struct rnic_gather;
 struct rnic_llps;
 struct rnic_bring;
 
@@ -210,6 +211,8 @@ struct rnic_sq {
 	u32			flush_end;
 	bool			broken;		/* ... and failed from tail on */
 	bool			blamed;		/* for what the peer says */
+	bool			gathering;	/* a timer will have posts looked for */
+	struct rnic_gather	*gather;	/* fixed: see sq_gather.c; a program's */
 };
 
 struct rnic_rq {
@@ -496,6 +499,11 @@ void rnic_sq_close(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
 void rnic_sq_tell_more(struct work_struct *work);
 void rnic_rq_flush(struct rnic_qp *qp);
+
+/* sq_gather.c */
+int rnic_sq_gather_alloc(struct rnic_qp *qp);
+void rnic_sq_gather_stop(struct rnic_sq *sq);
+void rnic_sq_ring(struct rnic_qp *qp);
 
 /* srq.c */
 int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,

@@ -63,7 +63,10 @@ static u32 __end_of_posted(struct rnic_sq *sq)
 	return n == RING_IDX_LIE ? sq->head : sq->head + n;
 }
 
-/* Nothing posted: who posts next has to wake us; look again after saying so */
+/*
+ * Nothing posted: who posts next has to wake us; look again after saying so.  Posts
+ * that are gathered a timer looks for.
+ */
 static u32 __posted_or_sleep(struct rnic_sq *sq)
 {
 	u32 n = __rnic_sq_posted(sq);
@@ -73,6 +76,8 @@ static u32 __posted_or_sleep(struct rnic_sq *sq)
 			WRITE_ONCE(sq->ring.hdr->flags, 0);
 		return n;
 	}
+	if (sq->gathering)
+		return 0;
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/* between prod and flags, as with who posts; litmus: wakeup */
 	smp_mb();
@@ -581,6 +586,6 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 	if (in_error(qp))
 		rnic_sq_flush(qp);
 	else
-		ddp_push(&qp->rdmap.stream);
+		rnic_sq_ring(qp);
 	return 0;
 }

@@ -36,6 +36,7 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 	[RNIC_TX_SEGMENTS].name		= "tx_segments",
 	[RNIC_TX_OCTETS].name		= "tx_octets",
 	[RNIC_TX_RETRANSMITS].name	= "tx_retransmits",
+	[RNIC_TX_GATHERS].name		= "tx_gathers",
 	[RNIC_CONNECTS].name		= "connects",
 	[RNIC_CONNECTS_SCTP].name	= "connects_sctp",
 	[RNIC_ACCEPTS].name		= "accepts",

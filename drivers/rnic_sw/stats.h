@@ -34,6 +34,7 @@ enum rnic_counter {
 	RNIC_TX_SEGMENTS,
 	RNIC_TX_OCTETS,
 	RNIC_TX_RETRANSMITS,	/* of TCP's segments */
+	RNIC_TX_GATHERS,	/* doorbells that waited for more posts */
 	RNIC_CONNECTS,		/* sessions begun */
 	RNIC_CONNECTS_SCTP,	/* ... over SCTP */
 	RNIC_ACCEPTS,

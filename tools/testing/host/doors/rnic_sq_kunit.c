@@ -4,9 +4,13 @@
  * a completion queue.
  */
 #include <kunit/test.h>
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
 #include <linux/slab.h>
 
+#include "../../../../drivers/rnic_sw/bell.h"
 #include "../../../../drivers/rnic_sw/rnic.h"
+#include "../../../../drivers/rnic_sw/stats.h"
 
 #define SLOTS	512
 
@@ -26,9 +30,14 @@ static struct {
 	u32			twice;		/* so often there by two */
 	bool			again;		/* others come while it is told */
 	bool			full;		/* the completion queue is */
+	u64			now;
+	u32			kicks;
+	u32			pushes;
+	struct hrtimer		*timer;
 } world;
 
 struct workqueue_struct *rnic_wq;
+unsigned int hrtimer_resolution = 1;
 
 bool host_queue(struct work_struct *w)
 {
@@ -81,8 +90,26 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool peer)
 
 void rnic_qp_put(struct rnic_qp *qp) {}
 void rnic_qp_reflush(struct rnic_qp *qp) {}
-void ddp_kick(struct ddp_stream *s) {}
-void ddp_push(struct ddp_stream *s) {}
+
+void ddp_kick(struct ddp_stream *s)
+{
+	world.kicks++;
+}
+
+void ddp_push(struct ddp_stream *s)
+{
+	world.pushes++;
+}
+
+u64 host_now(void)
+{
+	return world.now;
+}
+
+void host_hrtimer(struct hrtimer *timer)
+{
+	world.timer = timer;
+}
 
 /* Cases ------------------------------------------------------------------------ */
 
@@ -257,6 +284,207 @@ static void no_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.failed);
 }
 
+/* Doorbells ---------------------------------------------------------------------- */
+
+static void begin_gathers(struct kunit *test)
+{
+	static u64 counts[RNIC_COUNTERS_ALL];
+
+	begin_at(0);
+	world.now = 1000000;
+	world.qp.counts = counts;
+	hrtimer_resolution = 1;
+	KUNIT_ASSERT_EQ(test, 0, rnic_sq_gather_alloc(&world.qp));
+	KUNIT_EXPECT_EQ(test, 0u, pull_all());
+}
+
+static void end_gathers(struct kunit *test)
+{
+	int pieces = host_pieces;
+
+	rnic_sq_gather_stop(&world.qp.sq);
+	KUNIT_EXPECT_FALSE(test, world.timer->queued);
+	kfree(world.qp.sq.gather);
+	KUNIT_EXPECT_EQ(test, pieces - 1, host_pieces);
+}
+
+/* As a program does: posts, and rings if the ring says so */
+static bool post_and_ring(void)
+{
+	bool rings;
+
+	post(1);
+	world.now += 100;
+	rings = world.hdr.flags & RNIC_SW_RING_NEED_WAKEUP;
+	if (rings)
+		rnic_post_send(&world.qp.ib, NULL, NULL);
+	return rings;
+}
+
+/* One behind the other, until they are gathered; each push sends what there is */
+static void post_until_gathered(struct kunit *test)
+{
+	u32 n = 0;
+
+	while (!world.timer->queued && n++ < 100) {
+		u32 before = world.pushes;
+
+		KUNIT_EXPECT_TRUE(test, post_and_ring());
+		if (world.pushes != before)
+			KUNIT_EXPECT_EQ(test, 1u, pull_all());
+	}
+	KUNIT_EXPECT_EQ(test, (u32)BELL_ROW + 1, n);
+	KUNIT_EXPECT_EQ(test, (u32)BELL_ROW, world.pushes);
+}
+
+/* A row is answered; then nobody is to ring until the timer has it looked for all */
+static void posts_are_gathered(struct kunit *test)
+{
+	u32 i;
+
+	begin_gathers(test);
+	post_until_gathered(test);
+	for (i = 0; i < BELL_ROW; i++)
+		KUNIT_EXPECT_FALSE(test, post_and_ring());
+	KUNIT_EXPECT_EQ(test, 0u, world.kicks);
+	KUNIT_EXPECT_EQ(test, (u64)BELL_GATHER_NS, world.timer->after);
+	host_hrtimer_fire(world.timer);
+	KUNIT_EXPECT_EQ(test, 1u, world.kicks);
+	KUNIT_EXPECT_EQ(test, 1u, (u32)world.qp.counts[RNIC_TX_GATHERS]);
+	KUNIT_EXPECT_EQ(test, BELL_ROW + 1, pull_all());
+	KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, world.hdr.flags);
+	/* many came: the next one is gathered, too */
+	KUNIT_EXPECT_TRUE(test, post_and_ring());
+	KUNIT_EXPECT_TRUE(test, world.timer->queued);
+	end_gathers(test);
+}
+
+/* Who finds nothing meanwhile, woken by another, does not say that it sleeps */
+static void runner_stays_quiet(struct kunit *test)
+{
+	begin_gathers(test);
+	post_until_gathered(test);
+	KUNIT_EXPECT_EQ(test, 1u, pull_all());
+	KUNIT_EXPECT_EQ(test, 0u, pull_all());
+	KUNIT_EXPECT_FALSE(test, post_and_ring());
+	KUNIT_EXPECT_EQ(test, 1u, pull_all());
+	host_hrtimer_fire(world.timer);
+	KUNIT_EXPECT_EQ(test, 0u, pull_all());
+	KUNIT_EXPECT_TRUE(test, post_and_ring());
+	end_gathers(test);
+}
+
+/* Whoever rings all the same changes nothing: the timer is not put off */
+static void rung_all_the_same(struct kunit *test)
+{
+	u32 i;
+
+	begin_gathers(test);
+	post_until_gathered(test);
+	for (i = 0; i < 100; i++)
+		rnic_post_send(&world.qp.ib, NULL, NULL);
+	KUNIT_EXPECT_EQ(test, (u32)BELL_ROW, world.pushes);
+	KUNIT_EXPECT_EQ(test, 1u, world.timer->started);
+	end_gathers(test);
+}
+
+/* An end in error meanwhile: each doorbell has posts flushed */
+static void error_while_gathered(struct kunit *test)
+{
+	u32 done;
+
+	begin_gathers(test);
+	post_until_gathered(test);
+	KUNIT_EXPECT_FALSE(test, post_and_ring());
+	rnic_sq_flush(&world.qp);
+	done = world.completed;
+	KUNIT_EXPECT_EQ(test, (u32)BELL_ROW + 2, done);
+	KUNIT_EXPECT_TRUE(test, post_and_ring());
+	KUNIT_EXPECT_EQ(test, done + 1, world.completed);
+	host_hrtimer_fire(world.timer);
+	KUNIT_EXPECT_EQ(test, 0u, pull_all());
+	KUNIT_EXPECT_TRUE(test, post_and_ring());
+	KUNIT_EXPECT_EQ(test, done + 2, world.completed);
+	end_gathers(test);
+}
+
+/* A doorbell that has not seen the flush does not clear the flag behind it */
+static void error_under_a_doorbell(struct kunit *test)
+{
+	u32 i;
+
+	begin_gathers(test);
+	rnic_sq_flush(&world.qp);
+	for (i = 0; i < 100; i++) {
+		world.now += 1;
+		rnic_sq_ring(&world.qp);
+		KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, world.hdr.flags);
+	}
+	KUNIT_EXPECT_FALSE(test, world.timer->queued);
+	end_gathers(test);
+}
+
+/* Who waits with so many under way is soon left alone; nor could more than so many follow */
+static void window_of(struct kunit *test, u32 window)
+{
+	u32 gathered = 0, posted = 0, i;
+
+	begin_gathers(test);
+	while (posted < 20000) {
+		for (i = 0; i < window; i++)
+			post_and_ring();
+		posted += window;
+		if (world.timer->queued) {
+			gathered++;
+			host_hrtimer_fire(world.timer);
+		}
+		pull_all();
+	}
+	KUNIT_EXPECT_GE(test, gathered, 5u);
+	KUNIT_EXPECT_LE(test, gathered, 12u);
+	end_gathers(test);
+}
+
+static void few_under_way(struct kunit *test)
+{
+	window_of(test, 1);
+	window_of(test, 2);
+	window_of(test, BELL_ROW - 1);
+	window_of(test, BELL_ROW);
+}
+
+/* The timer was late: nobody may have waited for it the next time */
+static void late_timer(struct kunit *test)
+{
+	u32 i;
+
+	begin_gathers(test);
+	post_until_gathered(test);
+	for (i = 0; i < 2 * BELL_ROW; i++)
+		KUNIT_EXPECT_FALSE(test, post_and_ring());
+	world.now += BELL_LATE_NS;
+	host_hrtimer_fire(world.timer);
+	pull_all();
+	KUNIT_EXPECT_TRUE(test, post_and_ring());
+	KUNIT_EXPECT_FALSE(test, world.timer->queued);
+	end_gathers(test);
+}
+
+/* The timer would be late by a tick */
+static void clock_too_coarse(struct kunit *test)
+{
+	u32 i;
+
+	begin_gathers(test);
+	hrtimer_resolution = 4000000;
+	for (i = 0; i < 100; i++) {
+		KUNIT_EXPECT_TRUE(test, post_and_ring());
+		pull_all();
+	}
+	KUNIT_EXPECT_EQ(test, 100u, world.pushes);
+	end_gathers(test);
+}
+
 static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(end_is_where_it_was),
 	KUNIT_CASE(end_of_an_idle_one),
@@ -267,6 +495,14 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(told_to_nobody),
 	KUNIT_CASE(told_in_order),
 	KUNIT_CASE(no_room),
+	KUNIT_CASE(posts_are_gathered),
+	KUNIT_CASE(runner_stays_quiet),
+	KUNIT_CASE(rung_all_the_same),
+	KUNIT_CASE(error_while_gathered),
+	KUNIT_CASE(error_under_a_doorbell),
+	KUNIT_CASE(few_under_way),
+	KUNIT_CASE(late_timer),
+	KUNIT_CASE(clock_too_coarse),
 	{}
 };
 

@@ -75,7 +75,7 @@ extern const struct test cost_tests[], show_tests[], pace_tests[];
 extern const struct test odp_mr_tests[], odp_away_tests[], odp_wrong_tests[];
 extern const struct test dmabuf_tests[], dmabuf_ends_tests[];
 extern const struct test odp_stuck_tests[], odp_ends_tests[], odp_storm_tests[];
-extern const struct test odp_under_tests[];
+extern const struct test odp_under_tests[], gather_tests[];
 
 /* What the program was told */
 struct setting {

@@ -213,13 +213,18 @@ static void *bounce_back(void *arg)
 static void ping_pong(void)
 {
 	pthread_t other;
+	uint64_t was;
 	struct desk d;
 
 	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 16);
+	was = counter(&d.p.c, "tx_gathers");
 	do_recv(&d.p.s, 0, &d.s, 0, 8);
 	CHECK(!pthread_create(&other, NULL, bounce_back, &d), "%m");
 	bounce(&d.p.c, &d.c, true);
 	CHECK(!pthread_join(other, NULL), "%m");
+	/* nobody posts more meanwhile: that is soon found out, at either end */
+	was = counter(&d.p.c, "tx_gathers") - was;
+	CHECK(was <= 2 * 10, "%llu were to wait for more", (unsigned long long)was);
 	want_none(d.p.c.scq);
 	desk_close(&d);
 }

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Posts in quick succession, which the kernel lets come together.  Where a system call
+ * takes it longer than it takes for quick, nothing comes together, and only what was
+ * posted has to come.
+ */
+#include <pthread.h>
+
+#include "verbs.h"
+
+#define DEPTH	64u
+
+/* The @n-th word of the one side's to the other's; nobody else rings for it */
+static void write_word(const struct desk *d, uint32_t n, uint32_t flags)
+{
+	size_t off = n % DEPTH * 8;
+
+	do_job(&d->p.c, &(struct job){
+		.id = n, .op = IBV_WR_RDMA_WRITE, .b = &d->c, .off = off, .len = 8,
+		.raddr = (uintptr_t)d->s.at + off, .rkey = d->s.mr->rkey,
+		.flags = flags });
+}
+
+/* Looks at memory alone: whoever posted for it would have all that waits sent */
+static void comes(const struct desk *d, uint32_t n)
+{
+	size_t off = n % DEPTH * 8;
+	uint64_t end = now_ms() + patience(WC_MS);
+
+	while (memcmp(d->s.at + off, d->c.at + off, 8)) {
+		CHECK(now_ms() < end, "%u has not come", n);
+		__atomic_signal_fence(__ATOMIC_ACQUIRE);
+	}
+}
+
+static void open_words(struct desk *d)
+{
+	desk_open(d, &(struct opts){ .sq = DEPTH }, DEPTH * 8);
+}
+
+/* However many are posted behind each other, the last one comes by itself */
+static void gather_bursts(void)
+{
+	uint64_t was;
+	uint32_t n, i;
+	struct desk d;
+
+	open_words(&d);
+	was = counter(&d.p.c, "tx_gathers");
+	for (n = 1; n < rounds(2000); n++) {
+		uint32_t last = any_below(DEPTH);
+
+		buf_fill(&d.c, 0, DEPTH * 8, n);
+		buf_clear(&d.s);
+		for (i = 0; i < last; i++)
+			write_word(&d, i, 0);
+		write_word(&d, last, SIG);
+		comes(&d, last);
+		want_ok(d.p.c.scq, last, IBV_WC_RDMA_WRITE);
+		buf_has_only(&d.s, 0, (last + 1) * 8, n);
+	}
+	printf("# gathered %llu times\n",
+	       (unsigned long long)(counter(&d.p.c, "tx_gathers") - was));
+	desk_close(&d);
+}
+
+/* One behind the other without an end, each with octets of its own */
+static void gather_stream(void)
+{
+	const uint32_t n = rounds(40000);
+	uint32_t i, done = 0;
+	struct desk d;
+
+	open_words(&d);
+	for (i = 0; i < n; i++) {
+		if (i - done == DEPTH) {
+			want_ok(d.p.c.scq, done + 15, IBV_WC_RDMA_WRITE);
+			done += 16;
+		}
+		buf_fill(&d.c, i % DEPTH * 8, 8, i);
+		write_word(&d, i, i % 16 == 15 ? SIG : 0);
+	}
+	while (done + 16 <= n) {
+		want_ok(d.p.c.scq, done + 15, IBV_WC_RDMA_WRITE);
+		done += 16;
+	}
+	comes(&d, n - 1);
+	for (i = n - DEPTH; i < n; i++)
+		buf_has(&d.s, i % DEPTH * 8, 8, i);
+	want_none(d.p.c.scq);
+	desk_close(&d);
+}
+
+/* One that posts until it is told that this has come to an end */
+struct poster {
+	struct desk	*d;
+	uint32_t	posted;
+	uint32_t	done;
+	bool		flushed;
+};
+
+static void count_done(struct poster *p)
+{
+	struct ibv_wc wc = next_wc(p->d->p.c.scq);
+
+	CHECK(wc.wr_id == p->done, "%u of %llu", p->done, (unsigned long long)wc.wr_id);
+	CHECK(!wc.status ? !p->flushed : wc.status == IBV_WC_WR_FLUSH_ERR, "%u: %s",
+	      p->done, ibv_wc_status_str(wc.status));
+	p->flushed = wc.status;
+	p->done++;
+}
+
+static void *post_on(void *arg)
+{
+	struct poster *p = arg;
+
+	while (!p->flushed) {
+		while (p->posted - p->done < DEPTH)
+			write_word(p->d, p->posted++, SIG);
+		count_done(p);
+	}
+	/* in error each one is seen to, whatever was to be gathered before */
+	while (p->done != p->posted)
+		count_done(p);
+	for (; p->posted - p->done < DEPTH / 2; p->posted++)
+		write_word(p->d, p->posted, SIG);
+	while (p->done != p->posted)
+		count_done(p);
+	return NULL;
+}
+
+/* The queue pair goes into error in the middle: all completes, nothing waits */
+static void gather_error(void)
+{
+	uint32_t turn;
+
+	for (turn = 0; turn < rounds(40); turn++) {
+		struct poster p = {};
+		pthread_t thread;
+		struct desk d;
+
+		open_words(&d);
+		p.d = &d;
+		CHECK(!pthread_create(&thread, NULL, post_on, &p), "%m");
+		pause_ms(any_below(20));
+		to_error(&d.p.c);
+		CHECK(!pthread_join(thread, NULL), "%m");
+		desk_free(&d);
+	}
+}
+
+/* ... or is destroyed, what has just been posted with it */
+static void gather_destroyed(void)
+{
+	uint32_t turn, i;
+	struct desk d;
+
+	for (turn = 0; turn < rounds(40); turn++) {
+		open_words(&d);
+		for (i = 0; i < DEPTH; i++)
+			write_word(&d, i, 0);
+		rdma_destroy_qp(d.p.c.id);
+		d.p.c.qp = NULL;
+		desk_free(&d);
+	}
+}
+
+const struct test gather_tests[] = {
+	CASE("gather_bursts", gather_bursts, 60, "the ABI: need-wakeup"),
+	CASE("gather_stream", gather_stream, 60, "the ABI: need-wakeup"),
+	CASE("gather_error", gather_error, 60, ""),
+	CASE("gather_destroyed", gather_destroyed, 60, ""),
+	{}
+};
