@@ -176,6 +176,14 @@ def broken(text, mutant):
     return text[:mutant.start] + mutant.new + text[mutant.end:]
 
 
+def broken_function(text, mutant):
+    """What stands between two others' last lines: the function that is broken, with what
+    is said in front of it."""
+    first = text.rfind("\n}", 0, mutant.start) + 1
+    last = text.find("\n}", mutant.end)
+    return text[first:mutant.start] + mutant.new + text[mutant.end:last]
+
+
 def _lots(seed, path, text):
     """[(lot, path, Mutant)]: by what a mutant does, not by where it stands, so that
     what changes elsewhere leaves it its place in the draw."""
