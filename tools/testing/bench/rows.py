@@ -24,6 +24,8 @@ ROWS = [
         BOTH, (65536,), NOT_SLOWER),
     Row("write 64 B, one by one", ["-s", "64", "-d", "256", "write"],
         BOTH, (65536,), NOT_SLOWER),
+    Row("write 64 B, two under way", ["-s", "64", "-d", "2", "write"],
+        ("off",), (65536,), NOT_SLOWER),
     Row("ping 64 B, by events", ["-s", "64", "ping"], ("off",), (65536,), NOT_SLOWER),
 ]
 TCP = Row("TCP 64 KiB", ["-s", "65536", "tcp"], ("off",), MTUS, {}, None)
