@@ -72,7 +72,7 @@ void rnic_sq_gather_stop(struct rnic_sq *sq)
 		hrtimer_cancel(&sq->gather->timer);
 }
 
-/* In a flush each doorbell counts */
+/* In a flush each doorbell counts; litmus: gather-flush */
 static bool __gathers(struct rnic_sq *sq)
 {
 	struct rnic_gather *g = sq->gather;
