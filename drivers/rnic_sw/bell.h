@@ -13,7 +13,7 @@
 /* So soon behind the last answer a doorbell is quick */
 #define BELL_QUICK_NS	5000u
 
-/* For so long posts are let come together; a timer that is late makes it no longer than so */
+/* For so long posts are let come together; if it took so long, the timer was late */
 #define BELL_GATHER_NS	10000u
 #define BELL_LATE_NS	20000u
 

@@ -22,7 +22,10 @@ struct rnic_gather {
 	u32		from;		/* prod when it began */
 };
 
-/* In hard interrupt context: a softirq may be left to a thread, and nobody can ring */
+/*
+ * In hard interrupt context, but with PREEMPT_RT: a softirq may be left to a thread, and
+ * nobody rings meanwhile
+ */
 static enum hrtimer_restart rnic_gather_end(struct hrtimer *timer)
 {
 	struct rnic_gather *g = container_of(timer, struct rnic_gather, timer);
