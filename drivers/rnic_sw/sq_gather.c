@@ -13,6 +13,9 @@
 #include "rnic.h"
 #include "stats.h"
 
+/* With these all takes so much longer: else posts would never be gathered under them */
+#define SLOWER	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ? 64 : 1)
+
 struct rnic_gather {
 	struct rnic_qp	*qp;
 	struct hrtimer	timer;		/* started, and not over, while sq.gathering */
@@ -21,6 +24,12 @@ struct rnic_gather {
 	struct bell	bell;
 	u32		from;		/* prod when it began */
 };
+
+/* For struct bell */
+static u64 rnic_bell_now(void)
+{
+	return ktime_get_ns() / SLOWER;
+}
 
 /*
  * In hard interrupt context, but with PREEMPT_RT: a softirq may be left to a thread, and
@@ -34,7 +43,7 @@ static enum hrtimer_restart rnic_gather_end(struct hrtimer *timer)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	sq->gathering = false;
-	bell_gathered(&g->bell, ktime_get_ns(),
+	bell_gathered(&g->bell, rnic_bell_now(),
 		      READ_ONCE(sq->ring.hdr->prod) - g->from);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	rnic_qp_count(g->qp, RNIC_TX_GATHERS, 1);
@@ -82,12 +91,12 @@ static bool __gathers(struct rnic_sq *sq)
 
 	if (sq->gathering)
 		return true;
-	if (sq->flushing || !bell_rung(&g->bell, ktime_get_ns()))
+	if (sq->flushing || !bell_rung(&g->bell, rnic_bell_now()))
 		return false;
 	sq->gathering = true;
 	g->from = READ_ONCE(sq->ring.hdr->prod);
 	WRITE_ONCE(sq->ring.hdr->flags, 0);
-	hrtimer_start(&g->timer, ns_to_ktime(BELL_GATHER_NS),
+	hrtimer_start(&g->timer, ns_to_ktime(SLOWER * BELL_GATHER_NS),
 		      HRTIMER_MODE_REL_PINNED);
 	return true;
 }
@@ -123,6 +132,6 @@ void rnic_sq_ring(struct rnic_qp *qp)
 	if (!fine)
 		return;
 	spin_lock_irqsave(&sq->lock, flags);
-	bell_answered(&sq->gather->bell, ktime_get_ns());
+	bell_answered(&sq->gather->bell, rnic_bell_now());
 	spin_unlock_irqrestore(&sq->lock, flags);
 }

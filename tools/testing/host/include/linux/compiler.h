@@ -5,6 +5,9 @@
 #include <linux/stddef.h>
 #include <stddef.h>
 
+/* Nothing is configured */
+#define IS_ENABLED(option)	0
+
 #define __rcu
 #define __user
 #define __force
