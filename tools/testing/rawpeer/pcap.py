@@ -152,6 +152,12 @@ class Half:
         """Those of them that begin with no FPDU."""
         return set(self.segments()) - {self.place(one) for one in self.fpdus}
 
+    def apart(self):
+        """The most octets from a segment that begins with an FPDU to the next."""
+        begin = sorted(set(self.segments()) - self.unaligned())
+        begin.append(len(self.direction.octets))
+        return max((b - a for a, b in zip(begin, begin[1:])), default=0)
+
 
 def start_up_frame(octets, key):
     """The Request or Reply, by its key, that octets begin with; or None."""
@@ -214,6 +220,7 @@ def facts(mine):
         "markers": sum(len(fpdu.markers) for fpdu in fpdus),
         "segments": sum(len(half.segments()) for half in halves),
         "unaligned": sum(len(half.unaligned()) for half in halves),
+        "apart": max((half.apart() for half in halves), default=0),
         "against_the_rfc": sum(len(half.faults) for half in halves),
         "octets_left": sum(half.left for half in halves)})
 

@@ -109,6 +109,8 @@ class Captures(unittest.TestCase):
         self.assertIn("fpdus 400", facts)
         self.assertIn("tshark_good_crcs 400", facts)
         self.assertNotIn("unaligned", " ".join(facts))
+        longest = max(map(len, messages(mpa.Writer(), 200)))
+        self.assertIn(f"apart {longest}", facts)
 
     def test_no_crc(self):
         self.assertIn("tshark_unused_crcs 400", self.good(usual(flags=0)))
@@ -128,6 +130,8 @@ class Captures(unittest.TestCase):
         facts = self.good(wire)
         self.assertIn("fpdus 50", facts)
         self.assertTrue(any(one.startswith("unaligned") for one in facts))
+        # the last segment holds the last FPDU alone
+        self.assertIn(f"apart {len(octets) // MSS * MSS}", facts)
 
     def test_sent_again(self):
         wire = Wire()
