@@ -155,7 +155,6 @@ struct mpa_conn {
 	bool			have_seg;
 	bool			tx_markers;
 	u32			tx_pos;
-	u8			turns;	/* stretches in softirq so far */
 	int			lost;	/* why, if sending was told */
 
 	/* whoever has something to say */

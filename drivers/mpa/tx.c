@@ -18,8 +18,13 @@
 #include "internal.h"
 
 #define BATCHES		4	/* of a stretch */
-#define TURNS		4	/* stretches in softirq before the worker's */
-#define WORK_STRETCHES	4	/* ... and of one run of the worker */
+#define WORK_STRETCHES	4	/* of one run of the worker */
+
+enum runner {
+	POSTER,
+	SOFTIRQ,
+	WORKER,
+};
 
 enum verdict {
 	TX_SENT,		/* a batch is with TCP */
@@ -198,7 +203,6 @@ static enum verdict stretch(struct mpa_conn *c)
 		v = left-- ? one_batch(c) : TX_MORE;
 		if (!nothing_to_do(v))
 			continue;
-		c->turns = 0;
 		if (mpa_tx_leave(c))
 			break;
 		v = TX_SENT;
@@ -229,8 +233,12 @@ static void retry_later(struct mpa_conn *c)
 /*
  * The owner cannot go on: it gives the word back and sees to who can.  Return:
  * whether the caller may go on itself.
+ *
+ * A stretch in softirq does not follow another: what is raised there may run again
+ * before what was sent is received, on this CPU, and more would be under way, in
+ * ever fresh memory, the more there is to send.
  */
-static bool pass_on(struct mpa_conn *c, enum verdict v, bool worker)
+static bool pass_on(struct mpa_conn *c, enum verdict v, enum runner who)
 {
 	if (nothing_to_do(v) || !hand_on(c))
 		return false;
@@ -243,15 +251,11 @@ static bool pass_on(struct mpa_conn *c, enum verdict v, bool worker)
 		retry_later(c);
 		return false;
 	}
-	if (worker)
-		return true;
-	if (c->turns++ < TURNS) {
+	if (who == POSTER)
 		mpa_due_add(c);
-	} else {
-		c->turns = 0;
+	else if (who == SOFTIRQ)
 		mpa_conn_event(c, MPA_EV_TX);
-	}
-	return false;
+	return who == WORKER;
 }
 
 /**
@@ -281,7 +285,7 @@ void mpa_tx_push(struct mpa_conn *c)
 	if (ask_or_own(c)) {
 		if (may_send(c))
 			mpa_sock_note_cpu(c);
-		pass_on(c, stretch(c), false);
+		pass_on(c, stretch(c), POSTER);
 	}
 	local_bh_enable();
 }
@@ -293,7 +297,7 @@ void mpa_tx_push(struct mpa_conn *c)
 void mpa_tx_due(struct mpa_conn *c)
 {
 	if (mpa_tx_enter(c))
-		pass_on(c, stretch(c), false);
+		pass_on(c, stretch(c), SOFTIRQ);
 }
 
 /* Whether it is left to the worker to go on */
@@ -305,7 +309,7 @@ static bool work_stretch(struct mpa_conn *c)
 	local_bh_disable();
 	if (mpa_tx_enter(c)) {
 		v = stretch(c);
-		go_on = pass_on(c, v, true);
+		go_on = pass_on(c, v, WORKER);
 	}
 	local_bh_enable();
 	/* not as the owner: who has the socket may sleep */
