@@ -49,13 +49,31 @@ static bool next_piece(struct mpa_cursor *cur)
 	return true;
 }
 
-/* Stand @off octets behind the first of the piece; may be its end */
+/* Is the next fragment what lies at @end?  Then that one is the piece */
+static bool joins(struct mpa_cursor *cur, const void *end)
+{
+	if (cur->frag + 1 >= skb_shinfo(cur->part)->nr_frags)
+		return false;
+	cur->frag++;
+	if (piece(cur) == end)
+		return true;
+	cur->frag--;
+	return false;
+}
+
+/*
+ * Stand @off octets behind the first of the piece; may be its end.  A sender on this
+ * machine has pages that lie side by side in a fragment each: they are one run.
+ */
 static void stand(struct mpa_cursor *cur, u32 off)
 {
 	const void *p = piece(cur);
+	u32 run = piece_len(cur) - off;
 
 	cur->at = p ? p + off : NULL;
-	cur->run = min(piece_len(cur) - off, cur->left);
+	while (p && run < cur->left && joins(cur, cur->at + run))
+		run += piece_len(cur);
+	cur->run = min(run, cur->left);
 	cur->left -= cur->run;
 	cur->seq += cur->run;
 }
@@ -127,11 +145,20 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 	mpa_cursor_find(cur, skb);
 }
 
-/* How many of @len octets lie together here; 0: there are no more */
-static u32 next_run(struct mpa_cursor *cur, u32 len)
+/**
+ * mpa_cursor_next - move on to the next run, unless there is something of this one
+ * @cur: the cursor.  Without a run afterwards: there are no more octets
+ */
+void mpa_cursor_next(struct mpa_cursor *cur)
 {
 	while (!cur->run && cur->left && !cur->ended)
 		mpa_cursor_step(cur);
+}
+
+/* How many of @len octets lie together here; 0: there are no more */
+static u32 next_run(struct mpa_cursor *cur, u32 len)
+{
+	mpa_cursor_next(cur);
 	return min(len, cur->run);
 }
 

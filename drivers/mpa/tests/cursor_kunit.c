@@ -127,6 +127,56 @@ static void cursor_walks_every_part(struct kunit *test)
 	__skb_queue_purge(&q);
 }
 
+/* @len octets of @pages behind each other, a page for a fragment, @skew octets into it */
+static void add_pages(struct sk_buff *skb, struct page *pages, u32 skew, u32 len)
+{
+	u32 i, n, at;
+
+	for (i = 0, at = skew; at < skew + len; i++, at += n) {
+		n = min_t(u32, PAGE_SIZE - at % PAGE_SIZE, skew + len - at);
+		get_page(pages);
+		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, pages + at / PAGE_SIZE,
+				at % PAGE_SIZE, n, PAGE_SIZE);
+	}
+}
+
+/* Pages side by side are one run, as far as may be walked; others are not */
+static void cursor_runs_over_pages(struct kunit *test)
+{
+	struct page *pages = alloc_pages(GFP_KERNEL | __GFP_COMP, 2);
+	const u32 len = 3 * PAGE_SIZE;
+	struct sk_buff_head q;
+	struct mpa_cursor cur;
+	struct sk_buff *skb = new_skb(test, FIRST, 10, 0);
+	u8 buf[64];
+
+	KUNIT_ASSERT_NOT_NULL(test, pages);
+	fill(page_address(pages) + 50, FIRST + 10, len);
+	add_pages(skb, pages, 50, len);
+	/* the same ones again, which lie behind nothing */
+	fill(page_address(pages), FIRST + 10 + len, 50);
+	add_pages(skb, pages, 0, 50);
+	__skb_queue_head_init(&q);
+	__skb_queue_tail(&q, skb);
+
+	mpa_cursor_set(&cur, &q, skb, 3, len + 57);
+	KUNIT_EXPECT_EQ(test, 7u, cur.run);
+	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, 17));
+	KUNIT_EXPECT_EQ(test, len - 10, cur.run);
+	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, PAGE_SIZE - 32));
+	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 64));
+	KUNIT_EXPECT_EQ(test, wrong(buf, 20 + PAGE_SIZE - 32, 64), 0u);
+	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, cur.run));
+	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 50));
+	KUNIT_EXPECT_EQ(test, wrong(buf, 10 + len, 50), 0u);
+
+	mpa_cursor_set(&cur, &q, skb, 10 + PAGE_SIZE, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, (u32)PAGE_SIZE, cur.run);
+	KUNIT_EXPECT_EQ(test, 0u, cur.left);
+	__skb_queue_purge(&q);
+	__free_pages(pages, 2);
+}
+
 /* Whatever is asked for */
 static void cursor_stays_within_what_arrived(struct kunit *test)
 {
@@ -209,6 +259,7 @@ static void cursor_reads_no_device_memory(struct kunit *test)
 
 static struct kunit_case cursor_cases[] = {
 	KUNIT_CASE(cursor_walks_every_part),
+	KUNIT_CASE(cursor_runs_over_pages),
 	KUNIT_CASE(cursor_stays_within_what_arrived),
 	KUNIT_CASE(cursor_ends_with_the_queue),
 	KUNIT_CASE(cursor_reads_no_device_memory),
