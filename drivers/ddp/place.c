@@ -93,8 +93,15 @@ static u32 region_to_many(const struct ddp_region *r, u64 to, void *dst, u32 str
 
 	if (unlikely(!r->block))
 		return ddp_paged_to_many(r, to, dst, stride, each, n, w);
-	for (i = 0; i < n; i++)
-		region_to_flat(r, to + i * each, each, dst + i * stride, w);
+	for (i = 0; i < n; i++, to += each) {
+		u32 run = (n - i) * each;
+		const void *p = region_run(r, to, &run);
+
+		for (; run > each; run -= each, p += each, to += each, i++)
+			memcpy(dst + i * stride, p, each);
+		/* the last that begins in the run may end in another */
+		region_to_flat(r, to, each, dst + i * stride, w);
+	}
 	return n;
 }
 
