@@ -179,11 +179,11 @@ u32 ddp_paged_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 }
 
 /**
- * ddp_paged_from_flat - octets of ours into a region without blocks
+ * ddp_paged_from_flat - octets that lie together into a region without blocks
  * @r: the region, used
  * @to: where in it
  * @len: how many
- * @src: where they come from
+ * @src: where they come from; each is read once, unless some have to come again
  * @w: the runner's, to wait by
  *
  * Return: as ddp_paged_to_flat().

@@ -183,18 +183,22 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 /**
  * ddp_place_more - the payload of a tagged segment that goes on where the last one ended
  * @s: the stream; @s->rx_held holds the region
- * @llp: where the octets come from
+ * @llp: where the octets come from, unless they lie together
+ * @body: there, or NULL
  * @to: their TO
  * @len: octets of payload, not 0; others of the message follow
  *
  * Return: as ddp_place_tagged().
  */
-enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp, u64 to,
-			      u32 len)
+enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
+			      const void *body, u64 to, u32 len)
 {
 	enum iw_reason why = ddp_bounds_more(s->rx_held, to, len);
 
-	return why ?: region_from_llp(s->rx_held, to, len, llp, &s->rx_wait);
+	if (why)
+		return why;
+	return body ? region_from_flat(s->rx_held, to, len, body, &s->rx_wait)
+		    : region_from_llp(s->rx_held, to, len, llp, &s->rx_wait);
 }
 
 static enum iw_reason place_flat(struct ddp_llp *llp, void *dst, u32 len)

@@ -159,7 +159,7 @@ static bool goes_on(const struct ddp_stream *s, const u8 *head, u32 len)
 }
 
 static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp,
-			      const u8 *head)
+			      const u8 *head, const void *body)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	const struct ddp_grant grant = { .rights = g->rights };
@@ -170,7 +170,7 @@ static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp,
 	trace_ddp_segment_received(s, &g->h, g->payload);
 	why = s->ulp->more(s, &g->h, g->payload);
 	if (!why)
-		why = ddp_place_more(s, llp, g->h.to, g->payload);
+		why = ddp_place_more(s, llp, body, g->h.to, g->payload);
 	if (unlikely(why == IW_NOT_NOW))
 		put_off(s, g, &grant);
 	else if (unlikely(why))
@@ -185,7 +185,7 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	enum iw_reason why;
 
 	if (goes_on(s, head, len))
-		return rx_more(s, llp, head);
+		return rx_more(s, llp, head, NULL);
 	why = ddp_rx_read_header(llp, head, len, g);
 	if (unlikely(s->put_off.here)) {
 		if (!why && !is_put_off(&s->put_off, g))
@@ -300,6 +300,17 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	return why;
 }
 EXPORT_SYMBOL_GPL(ddp_rx_segment);
+
+bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+		 enum iw_reason *why)
+{
+	/* within a run: that we are at work has been said */
+	if (!goes_on(s, head, len) || test_bit(0, &s->failed))
+		return false;
+	*why = rx_more(s, NULL, head, body);
+	return true;
+}
+EXPORT_SYMBOL_GPL(ddp_rx_more);
 
 bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 		  u32 len, struct ddp_placed *p)

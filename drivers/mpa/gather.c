@@ -10,7 +10,8 @@
  * With a CRC or markers an FPDU that is whole is copied first, then the copy is
  * verified (RFC 5044 section 6) and handed up.  Without either there is nothing
  * to verify: its length and DDP's header are copied in one go, and DDP reads the
- * octets behind them from the queue to where they go.
+ * octets behind them from the queue to where they go.  Behind the first of a message
+ * most are as long as that one, and go a shorter way (mpa_gather_more()).
  */
 /* local_lock.h uses it */
 #include <linux/spinlock.h>
@@ -117,8 +118,11 @@ static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 	local_lock_nested_bh(&copies.lock);
 	fpdu = this_cpu_read(copies.fpdu);
 	why = mpa_gather_take(c, f, head, fpdu);
-	why = why ? mpa_gather_refuse(c, why)
-		  : hand_up(c, f, fpdu + MPA_LEN_SIZE, true);
+	if (why)
+		why = mpa_gather_refuse(c, why);
+	else if (!ddp_rx_more(c->stream, fpdu + MPA_LEN_SIZE, fpdu + HEADS_MAX,
+			      f->ulpdu_len, &why))
+		why = hand_up(c, f, fpdu + MPA_LEN_SIZE, true);
 	local_unlock_nested_bh(&copies.lock);
 	return why;
 }
@@ -138,11 +142,23 @@ static enum iw_reason mpa_gather_leave(struct mpa_conn *c,
 }
 
 /*
- * The FPDU that the cursor stands at, if it is whole.  Return: octets used up, 0 if it
- * is not all there, or stays there because memory has to come first (@c->rx_waits), or
- * -EIO if the stream has failed.
+ * What has become of an FPDU of @wire octets.  Return: octets used up, 0 if it stays there
+ * because memory has to come first (@c->rx_waits), or -EIO if the stream has failed.
  */
-static int mpa_gather_one(struct mpa_conn *c)
+static int mpa_gather_outcome(struct mpa_conn *c, enum iw_reason why, u32 wire)
+{
+	if (unlikely(why == IW_NOT_NOW)) {
+		WRITE_ONCE(c->rx_waits, true);
+		return 0;
+	}
+	return why ? -EIO : wire;
+}
+
+/*
+ * The FPDU that the cursor stands at, if it is whole, as @f.  Return: as
+ * mpa_gather_outcome(); 0 also if it is not all there.
+ */
+static int mpa_gather_one(struct mpa_conn *c, struct mpa_fpdu *f)
 {
 	const struct mpa_cursor from = c->cur;
 	const bool plain = !c->crc && !c->rx_markers;
@@ -150,7 +166,6 @@ static int mpa_gather_one(struct mpa_conn *c)
 	u32 len = mpa_fpdu_head(c->rx_pos, c->rx_markers);
 	u8 head[HEADS_MAX];
 	enum iw_reason why;
-	struct mpa_fpdu f;
 
 	if (len > left)
 		return 0;
@@ -160,22 +175,63 @@ static int mpa_gather_one(struct mpa_conn *c)
 		mpa_gather_refuse(c, IW_UNREADABLE);
 		return -EIO;
 	}
-	mpa_fpdu_peek(&f, c->rx_pos, c->rx_markers, head, len);
-	if (f.wire > left) {
+	mpa_fpdu_peek(f, c->rx_pos, c->rx_markers, head, len);
+	if (f->wire > left) {
 		/* another look at its head then counts, not this one */
 		c->cur = from;
 		return 0;
 	}
-	why = plain ? hand_up(c, &f, head + f.head, false)
-		    : from_copy(c, &f, head);
+	why = plain ? hand_up(c, f, head + f->head, false)
+		    : from_copy(c, f, head);
 	if (!why)
-		why = mpa_gather_leave(c, &f, left);
-	if (unlikely(why == IW_NOT_NOW)) {
+		why = mpa_gather_leave(c, f, left);
+	if (unlikely(why == IW_NOT_NOW))
 		c->cur = from;
-		WRITE_ONCE(c->rx_waits, true);
-		return 0;
+	return mpa_gather_outcome(c, why, f->wire);
+}
+
+static u32 spend(int *budget, u32 wire)
+{
+	*budget -= max_t(int, wire, FPDU_COST);
+	return wire;
+}
+
+/* The FPDU that the cursor stands at, as long as @f: how it begins, and not in two pieces */
+static bool mpa_gather_peek(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
+{
+	if (!mpa_cursor_together(&c->cur, f->wire))
+		return false;
+	memcpy(head, c->cur.at, HEADS_MAX);
+	/* what is decided by is the copy, also to the compiler */
+	barrier();
+	/* if it is another one, another look at it counts */
+	return get_unaligned_be16(head) == f->ulpdu_len;
+}
+
+/*
+ * Behind @f: as many FPDUs of its length as go on in its message and lie together each,
+ * with nothing to verify.  Adds the octets to @used.  Return: as mpa_gather_outcome().
+ */
+static int mpa_gather_more(struct mpa_conn *c, const struct mpa_fpdu *f,
+			   int *budget, u32 *used)
+{
+	int n = f->wire;
+	enum iw_reason why;
+	u8 head[HEADS_MAX];
+
+	if (c->crc || c->rx_markers || f->wire < sizeof(head))
+		return n;
+	while (*budget > 0 && mpa_gather_peek(c, f, head) &&
+	       ddp_rx_more(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
+			   f->ulpdu_len, &why)) {
+		n = mpa_gather_outcome(c, why, f->wire);
+		if (n <= 0)
+			break;
+		mpa_cursor_advance(&c->cur, n);
+		c->rx_pos += n;
+		*used += spend(budget, n);
 	}
-	return why ? -EIO : f.wire;
+	return n;
 }
 
 /* A responder whose turn has not come waits for it in vain from now on */
@@ -198,15 +254,16 @@ static void mpa_gather_stop(struct mpa_conn *c)
 u32 mpa_gather(struct mpa_conn *c, int *budget)
 {
 	struct ddp_stream *s = c->stream;
+	struct mpa_fpdu f;
 	u32 used = 0;
 	int n;
 
 	ddp_rx_begin(s);
 	do {
-		n = mpa_gather_one(c);
+		n = mpa_gather_one(c, &f);
 		if (n > 0) {
-			used += n;
-			*budget -= max(n, FPDU_COST);
+			used += spend(budget, n);
+			n = mpa_gather_more(c, &f, budget, &used);
 		}
 	} while (n > 0 && *budget > 0 && mpa_cursor_left(&c->cur));
 	ddp_rx_end(s);

@@ -78,7 +78,7 @@ struct mpa_out {
  * @run: octets that lie together from there on, and may be walked
  * @left: octets that may be walked behind them
  * @seq: TCP sequence number of the first of those
- * @frag: fragment of @part that the run is in, -1: its linear part
+ * @frag: fragment of @part that the run ends in, -1: its linear part
  * @part: @skb, or the piece of its frag_list
  * @skb: in the queue
  * @queue: the receive queue
@@ -259,6 +259,7 @@ bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len);
 /* cursor.c: octets of the receive queue */
 void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 		    const struct sk_buff *skb, u32 off, u32 left);
+void mpa_cursor_next(struct mpa_cursor *cur);
 bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len);
 bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len);
 
@@ -293,6 +294,20 @@ static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 		return mpa_cursor_copy_runs(cur, dst, len);
 	mpa_cursor_take(cur, dst, len);
 	return true;
+}
+
+/**
+ * mpa_cursor_together - do the next octets lie together, and can be read?
+ * @cur: the cursor
+ * @len: how many
+ *
+ * Return: whether all of them do, from @cur->at on.
+ */
+static inline bool mpa_cursor_together(struct mpa_cursor *cur, u32 len)
+{
+	if (!cur->run)
+		mpa_cursor_next(cur);
+	return len <= cur->run && cur->at;
 }
 
 /**

@@ -23,6 +23,9 @@ static struct {
 	u32		reads;		/* octets that DDP reads itself */
 	u32		segments;
 	enum iw_reason	why;		/* what DDP says of one */
+	u32		more;		/* of them may go on with their message */
+	u32		went_on;
+	enum iw_reason	why_more;	/* what it says of one that does */
 	u32		told;		/* it of what is wrong */
 	enum iw_reason	wrong;
 	u32		kicks;
@@ -35,6 +38,10 @@ bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	memset(dst, 0, len);
 	return false;
+}
+
+void mpa_cursor_next(struct mpa_cursor *cur)
+{
 }
 
 bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len)
@@ -80,6 +87,21 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 		return IW_UNREADABLE;
 	world.len += reads;
 	return IW_OK;
+}
+
+bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+		 enum iw_reason *why)
+{
+	if (world.went_on == world.more)
+		return false;
+	world.went_on++;
+	*why = world.why_more;
+	if (world.why_more)
+		return true;
+	memcpy(world.got + world.len, head, IW_DDP_T_HDR_LEN);
+	memcpy(world.got + world.len + IW_DDP_T_HDR_LEN, body, len - IW_DDP_T_HDR_LEN);
+	world.len += len;
+	return true;
 }
 
 void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
@@ -167,6 +189,89 @@ static void from_a_copy(struct kunit *test)
 	expect_two(test);
 }
 
+/* The second one DDP takes by the short way, from the queue or from a copy */
+static void goes_on(struct kunit *test)
+{
+	world.more = 1;
+	expect_two(test);
+	KUNIT_EXPECT_EQ(test, 1u, world.segments);
+	KUNIT_EXPECT_EQ(test, 1u, world.went_on);
+}
+
+static void goes_on_in_a_copy(struct kunit *test)
+{
+	world.c.crc = true;
+	/* the first one as well: DDP says what goes on */
+	world.more = 2;
+	world.c.tx_open = true;
+	arrives(0, 2 * WIRE);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather());
+	KUNIT_EXPECT_EQ(test, 0u, world.segments);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(world.octets + WIRE + MPA_LEN_SIZE,
+					world.got + ULPDU, ULPDU));
+	/* but nothing that is wrong does */
+	world.more = 3;
+	world.octets[3 * WIRE - 1] ^= 1;
+	arrives(2 * WIRE, WIRE);
+	expect_refused(test, 0, IW_MPA_CRC);
+	KUNIT_EXPECT_EQ(test, 2u, world.went_on);
+}
+
+/* One that is shorter, or of which the end lies elsewhere, goes no short way */
+static void does_not_go_on(struct kunit *test)
+{
+	world.more = 2;
+	put_unaligned_be16(ULPDU - 4, world.octets + WIRE);
+	arrives(0, 2 * WIRE - 4);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE - 4, gather());
+	KUNIT_EXPECT_EQ(test, 2u, world.segments);
+	KUNIT_EXPECT_EQ(test, 0u, world.went_on);
+
+	put_unaligned_be16(ULPDU, world.octets + WIRE);
+	world.reads = 0;
+	arrives(0, 2 * WIRE - 1);
+	world.c.cur.left = 1;
+	gather();
+	KUNIT_EXPECT_EQ(test, 4u, world.segments);
+	KUNIT_EXPECT_EQ(test, 0u, world.went_on);
+}
+
+/* The second one fails, or waits: it is not handed up again in the same run */
+static void goes_on_and_fails(struct kunit *test)
+{
+	world.more = 1;
+	world.why_more = IW_DDP_T_BOUNDS;
+	arrives(0, 3 * WIRE);
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, gather());
+	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
+	KUNIT_EXPECT_FALSE(test, world.c.rx_waits);
+	KUNIT_EXPECT_EQ(test, 1u, world.segments);
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, world.c.rx_pos);
+}
+
+static void goes_on_and_waits(struct kunit *test)
+{
+	int how;
+
+	for (how = 0; how < 2; how++) {
+		world.c.crc = how;
+		world.more = world.went_on + 1;
+		world.segments = 0;
+		world.len = 0;
+		world.c.rx_waits = false;
+		world.why_more = IW_NOT_NOW;
+		/* in a copy it is the first one */
+		arrives(0, 3 * WIRE);
+		KUNIT_EXPECT_EQ(test, how ? 0u : (u32)WIRE, gather());
+		KUNIT_EXPECT_TRUE(test, world.c.rx_waits);
+		KUNIT_EXPECT_FALSE(test, world.c.rx_stopped);
+		KUNIT_EXPECT_EQ(test, how ? 0u : 1u, world.segments);
+		KUNIT_EXPECT_PTR_EQ(test, world.octets + (how ? 0 : WIRE), world.c.cur.at);
+		/* it comes again */
+		KUNIT_EXPECT_EQ(test, how ? 3u * WIRE : 2u * WIRE, gather());
+	}
+}
+
 /* A head, and a tail, that no CPU can read */
 static void unreadable_head(struct kunit *test)
 {
@@ -242,6 +347,15 @@ static void budgeted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
 	KUNIT_EXPECT_EQ(test, 0u, mpa_gather(&world.c, &budget));
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
+
+	/* by the short way, too */
+	world.more = 3;
+	world.len = 0;
+	budget = 256 + 1;
+	arrives(0, 3 * WIRE);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, mpa_gather(&world.c, &budget));
+	KUNIT_EXPECT_EQ(test, 1u, world.went_on);
+	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 }
 
 /* Memory has to come first: the FPDU is there as if nobody had looked */
@@ -260,6 +374,11 @@ static void not_now(struct kunit *test)
 static struct kunit_case mpa_gather_cases[] = {
 	KUNIT_CASE(from_the_queue),
 	KUNIT_CASE(from_a_copy),
+	KUNIT_CASE(goes_on),
+	KUNIT_CASE(goes_on_in_a_copy),
+	KUNIT_CASE(does_not_go_on),
+	KUNIT_CASE(goes_on_and_fails),
+	KUNIT_CASE(goes_on_and_waits),
 	KUNIT_CASE(unreadable_head),
 	KUNIT_CASE(unreadable_copy),
 	KUNIT_CASE(no_end),

@@ -19,6 +19,8 @@ extern struct rx_world {
 	u32		held;				/* memory, at an upcall */
 	u32		admitted, payload;
 	u32		went_on;			/* of those */
+	const void	*body;				/* of one that did, ... */
+	u64		to;				/* ... and where it goes */
 	struct ddp_hdr	asked;				/* at admission */
 	struct ddp_hdr	told;				/* at delivery */
 	u32		down;

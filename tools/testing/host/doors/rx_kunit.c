@@ -37,9 +37,11 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	return world.places;
 }
 
-enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp, u64 to,
-			      u32 len)
+enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
+			      const void *body, u64 to, u32 len)
 {
+	world.body = body;
+	world.to = to;
 	return place();
 }
 

@@ -158,12 +158,121 @@ static void goes_on_and_fails(struct kunit *test)
 	ddp_rx_end(s);
 }
 
+#define NOT_MORE	(-1)
+
+/* Of @len octets at @to, all there; return: what comes of it, NOT_MORE if nothing does */
+static int more_comes(struct ddp_stream *s, u64 to, u32 len)
+{
+	const struct ddp_hdr h = { .tagged = true, .to = to };
+	enum iw_reason why = IW_OK;
+
+	memset(&wire, 0, sizeof(wire));
+	ddp_hdr_encode(wire.octets, &h);
+	if (!ddp_rx_more(s, wire.octets, wire.octets + IW_DDP_T_HDR_LEN, len, &why))
+		return NOT_MORE;
+	return why;
+}
+
+/* The short way: what does not go on is not touched, whatever else it is */
+static void short_way(struct kunit *test)
+{
+	struct ddp_stream *s = rx_open();
+	const u8 *body = wire.octets + IW_DDP_T_HDR_LEN;
+
+	/* nothing goes on where nothing began, nor in another run */
+	ddp_rx_begin(s);
+	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
+	rx_comes(s, &write_goes_on, 0, 50);
+	ddp_rx_end(s);
+	ddp_rx_begin(s);
+	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
+
+	rx_comes(s, &write_goes_on, 0, 50);
+	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 35, 50));
+	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 49));
+	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
+	KUNIT_EXPECT_EQ(test, 2u, world.placed);
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, more_comes(s, 36, 50));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, more_comes(s, 72, 50));
+	KUNIT_EXPECT_EQ(test, 2u, world.went_on);
+	KUNIT_EXPECT_EQ(test, 4u, world.placed);
+	KUNIT_EXPECT_EQ(test, 72ull, world.to);
+	KUNIT_EXPECT_PTR_EQ(test, (const void *)body, world.body);
+	/* the last one takes the long way, and goes on all the same */
+	rx_comes(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 108 }, 0, 50);
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	ddp_rx_end(s);
+}
+
+/* It fails as on the long way, after which neither places anything */
+static void short_way_fails(struct kunit *test)
+{
+	const enum iw_reason whys[] = { IW_DDP_T_BOUNDS, IW_RDMAP_OPCODE, IW_MPA_CRC };
+	struct ddp_stream *s;
+	u32 how, placed;
+
+	for (how = 0; how < ARRAY_SIZE(whys); how++) {
+		s = rx_open();
+		ddp_rx_begin(s);
+		rx_comes(s, &write_goes_on, 0, 50);
+		if (how == 0)
+			world.places = whys[how];
+		if (how == 1)
+			world.admits = whys[how];
+		if (how == 2)
+			ddp_llp_error(s, whys[how]);
+		KUNIT_EXPECT_EQ(test, how == 2 ? NOT_MORE : (int)whys[how],
+				more_comes(s, 36, 50));
+		KUNIT_EXPECT_EQ(test, 1u, world.failed);
+		KUNIT_EXPECT_EQ(test, whys[how], world.why);
+		KUNIT_EXPECT_EQ(test, 0u, world.held);
+		if (how < 2)
+			KUNIT_EXPECT_EQ(test, 0, memcmp(wire.octets, world.quoted.ddp,
+							IW_DDP_T_HDR_LEN));
+		placed = world.placed;
+		world.places = IW_OK;
+		world.admits = IW_OK;
+		KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
+		KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC,
+				ddp_rx_segment(s, &llp, wire.octets, 50));
+		KUNIT_EXPECT_EQ(test, placed, world.placed);
+		KUNIT_EXPECT_EQ(test, 1u, world.failed);
+		ddp_rx_end(s);
+	}
+}
+
+/* Its memory has to come first: admitted once, it comes again by the long way */
+static void short_way_waits(struct kunit *test)
+{
+	struct ddp_stream *s = rx_open();
+
+	ddp_rx_begin(s);
+	rx_comes(s, &write_goes_on, 0, 50);
+	world.places = IW_NOT_NOW;
+	KUNIT_EXPECT_EQ(test, (int)IW_NOT_NOW, more_comes(s, 36, 50));
+	ddp_rx_end(s);
+	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
+
+	ddp_rx_begin(s);
+	world.places = IW_OK;
+	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_segment(s, &llp, wire.octets, 50));
+	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, more_comes(s, 72, 50));
+	ddp_rx_end(s);
+}
+
 static struct kunit_case rx_more_cases[] = {
 	KUNIT_CASE(use_stays),
 	KUNIT_CASE(use_ends_with_a_failure),
 	KUNIT_CASE(goes_on),
 	KUNIT_CASE(untagged_begins_anew),
 	KUNIT_CASE(goes_on_and_fails),
+	KUNIT_CASE(short_way),
+	KUNIT_CASE(short_way_fails),
+	KUNIT_CASE(short_way_waits),
 	{}
 };
 
