@@ -219,7 +219,8 @@ static int mpa_gather_more(struct mpa_conn *c, const struct mpa_fpdu *f,
 	enum iw_reason why;
 	u8 head[HEADS_MAX];
 
-	if (c->crc || c->rx_markers || f->wire < sizeof(head))
+	if (c->crc || c->rx_markers || f->wire < sizeof(head) ||
+	    mpa_cursor_left(&c->cur) < f->wire)
 		return n;
 	while (*budget > 0 && mpa_gather_peek(c, f, head) &&
 	       ddp_rx_more(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
