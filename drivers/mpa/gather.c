@@ -201,9 +201,7 @@ static bool mpa_gather_peek(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *he
 {
 	if (!mpa_cursor_together(&c->cur, f->wire))
 		return false;
-	memcpy(head, c->cur.at, HEADS_MAX);
-	/* what is decided by is the copy, also to the compiler */
-	barrier();
+	mpa_cursor_look(&c->cur, head, HEADS_MAX);
 	/* if it is another one, another look at it counts */
 	return get_unaligned_be16(head) == f->ulpdu_len;
 }

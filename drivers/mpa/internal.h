@@ -271,11 +271,17 @@ static inline void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
 	cur->run -= len;
 }
 
-static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
+/* Copy octets of the run and stay: who comes back for them may find others */
+static inline void mpa_cursor_look(const struct mpa_cursor *cur, void *dst, u32 len)
 {
 	memcpy(dst, cur->at, len);
 	/* what is decided by is the copy, also to the compiler */
 	barrier();
+}
+
+static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
+{
+	mpa_cursor_look(cur, dst, len);
 	mpa_cursor_advance(cur, len);
 }
 
