@@ -242,6 +242,21 @@ static void short_way_fails(struct kunit *test)
 	}
 }
 
+/* The transmit side has failed, whatever is held: nothing is placed any more */
+static void short_way_after_a_failure(struct kunit *test)
+{
+	const struct iw_fault f = { .why = IW_LOCAL_PROT };
+	struct ddp_stream *s = rx_open();
+
+	ddp_rx_begin(s);
+	rx_comes(s, &write_goes_on, 0, 50);
+	ddp_stream_fail(s, &f);
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
+	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
+	KUNIT_EXPECT_EQ(test, 1u, world.placed);
+	ddp_rx_end(s);
+}
+
 /* Its memory has to come first: admitted once, it comes again by the long way */
 static void short_way_waits(struct kunit *test)
 {
@@ -272,6 +287,7 @@ static struct kunit_case rx_more_cases[] = {
 	KUNIT_CASE(goes_on_and_fails),
 	KUNIT_CASE(short_way),
 	KUNIT_CASE(short_way_fails),
+	KUNIT_CASE(short_way_after_a_failure),
 	KUNIT_CASE(short_way_waits),
 	{}
 };
