@@ -46,11 +46,13 @@ static bool tell_there(struct rnic_cq *cq)
 	unsigned long flags;
 	bool there;
 
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || cq->cpu == raw_smp_processor_id())
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return false;
+	/* here it would be called at once, and want the lock; so nobody may move */
 	spin_lock_irqsave(&cq->lock, flags);
 	/* offline: it is not called */
-	if (!cq->called && !smp_call_function_single_async(cq->cpu, &cq->call)) {
+	if (!cq->called && cq->cpu != smp_processor_id() &&
+	    !smp_call_function_single_async(cq->cpu, &cq->call)) {
 		cq->called = true;
 		cq->calls++;
 	}

@@ -9,6 +9,7 @@
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/wait_bit.h>
 #include <linux/string.h>
@@ -86,7 +87,6 @@ struct iw_cm_id;
 struct iw_cm_conn_param;
 
 /* Of types that stand in others: nothing, or what a queue looks at */
-typedef struct { int unused; } call_single_data_t;
 struct ib_udata { int unused; };
 struct uverbs_attr_bundle { struct ib_udata driver_udata; };
 struct rdma_user_mmap_entry { int unused; };
@@ -157,6 +157,7 @@ struct ib_cq {
 	struct ib_device	*device;
 	int			cqe;
 	void			*cq_context;
+	void (*comp_handler)(struct ib_cq *cq, void *context);
 	void (*event_handler)(struct ib_event *event, void *context);
 };
 

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_CPUMASK_H
+#define _HOST_DOORS_CPUMASK_H
+
+/* All that are possible */
+#define cpu_possible_mask	0
+#define cpumask_nth(n, mask)	((void)(mask), n)
+
+#endif
