@@ -13,12 +13,11 @@ static bool given_up(const struct ddp_stream *s)
 	return test_bit(0, &s->failed) && !s->msg.last_words;
 }
 
-bool ddp_tx_begin(struct ddp_stream *s)
+void ddp_tx_begin(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->tx_busy, true);
 	/* either we see the failure or who failed it sees us; litmus: settle */
 	smp_mb();
-	return !given_up(s);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_begin);
 
@@ -152,8 +151,8 @@ u32 ddp_tx_run(struct ddp_stream *s, const struct ddp_txrun *run)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_run);
 
-/* The segment pulled last was never pulled: its memory has to come first */
-static noinline void take_back(struct ddp_stream *s)
+/* Not inlined: it is rare */
+noinline void ddp_tx_back(struct ddp_stream *s)
 {
 	ddp_hold_drop(&s->tx_held);
 	s->segments--;
@@ -162,6 +161,7 @@ static noinline void take_back(struct ddp_stream *s)
 	ddp_cursor_seek(&s->src, s->msg.buf, s->cut);
 	WRITE_ONCE(s->in_msg, true);
 }
+EXPORT_SYMBOL_GPL(ddp_tx_back);
 
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 {
@@ -172,7 +172,7 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 		if (!f.why)
 			return true;
 		if (f.why == IW_NOT_NOW) {
-			take_back(s);
+			ddp_tx_back(s);
 			return false;
 		}
 		ddp_hold_drop(&s->tx_held);

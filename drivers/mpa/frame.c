@@ -306,8 +306,8 @@ static void stand_at_end(struct writer *w, struct mpa_conn *c)
 	w->off = skip;
 }
 
-/* The pulled segment as an FPDU; room is reserved */
-static bool write_fpdu(struct mpa_conn *c, u32 wire)
+/* A segment as an FPDU; room is reserved */
+static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire)
 {
 	struct writer w;
 	u32 together = wire;
@@ -316,8 +316,8 @@ static bool write_fpdu(struct mpa_conn *c, u32 wire)
 	stand_at_end(&w, c);
 	p = space(&w, &together);
 	if (together < wire || c->tx_markers)
-		return write_pieces(&w, &c->seg);
-	return write_whole(&w, &c->seg, p, wire);
+		return write_pieces(&w, seg);
+	return write_whole(&w, seg, p, wire);
 }
 
 /* FPDUs of @wire octets each with what goes on in the message, while they lie together */
@@ -342,33 +342,35 @@ static void write_run(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 	move_on(&w, n * wire);
 }
 
-static bool add_fpdu(struct mpa_conn *c)
+static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 {
 	u32 len = c->out.len, pos = c->tx_pos;
-	u32 wire = mpa_fpdu_wire_len(pos, c->seg.hdr_len + c->seg.len,
+	u32 wire = mpa_fpdu_wire_len(pos, seg->hdr_len + seg->len,
 				     c->tx_markers);
 
-	if (!reserve(&c->out, wire))
+	if (!reserve(&c->out, wire)) {
+		ddp_tx_back(c->tx_stream);
 		return false;
-	c->have_seg = false;
-	if (!write_fpdu(c, wire)) {
+	}
+	if (!write_fpdu(c, seg, wire)) {
 		cut_back(&c->out, len);
 		c->tx_pos = pos;
 		/* nothing goes on behind it */
-		c->seg.left = 0;
+		seg->left = 0;
 	}
 	return true;
 }
 
 /* Behind a segment: as many full ones as its message has, and the batch room for */
-static void add_run(struct mpa_conn *c, u32 mulpdu, u32 room)
+static void add_run(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
+		    u32 room)
 {
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
 
 	/* the last one is not among them */
-	if (c->tx_markers || c->seg.left <= c->seg.len)
+	if (c->tx_markers || seg->left <= seg->len)
 		return;
-	n = min(room / wire, (c->seg.left - 1) / c->seg.len);
+	n = min(room / wire, (seg->left - 1) / seg->len);
 	if (n && reserve(&c->out, n * wire))
 		write_run(c, mulpdu, wire, n);
 }
@@ -378,18 +380,17 @@ static bool fill_batch(struct mpa_conn *c, u32 emss)
 	u32 mulpdu = mpa_mulpdu(emss, c->tx_markers);
 	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
 	struct mpa_out *o = &c->out;
+	struct ddp_txseg seg;
 
 	o->last = false;
 	while (o->len + emss <= enough) {
-		if (!c->have_seg)
-			c->have_seg = ddp_tx_next(c->tx_stream, mulpdu, &c->seg);
-		if (!c->have_seg) {
+		if (!ddp_tx_next(c->tx_stream, mulpdu, &seg)) {
 			o->last = true;
 			break;
 		}
-		if (!add_fpdu(c))
+		if (!add_fpdu(c, &seg))
 			return o->len;
-		add_run(c, mulpdu, enough - min(enough, o->len));
+		add_run(c, &seg, mulpdu, enough - min(enough, o->len));
 	}
 	return true;
 }
@@ -399,16 +400,13 @@ static bool fill_batch(struct mpa_conn *c, u32 emss)
  * @c: the connection; the caller owns its transmit side, BH off
  * @emss: effective maximum segment size: no FPDU is longer (RFC 5044 5.1)
  *
- * Return: false if memory failed before anything was written; a segment may
- * be left in @c->seg.
+ * Return: false if memory failed before anything was written.
  */
 bool mpa_frame_batch(struct mpa_conn *c, u32 emss)
 {
 	bool ok;
 
-	/* a segment left over is of a message given up since */
-	if (!ddp_tx_begin(c->tx_stream))
-		c->have_seg = false;
+	ddp_tx_begin(c->tx_stream);
 	ok = fill_batch(c, emss);
 	/* who has nothing to send may have nothing for long, and keeps no memory */
 	cut_back(&c->out, c->out.len);

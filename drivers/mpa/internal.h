@@ -151,8 +151,6 @@ struct mpa_conn {
 	/* tx owner */
 	struct ddp_stream	*tx_stream;
 	struct mpa_out		out;
-	struct ddp_txseg	seg;
-	bool			have_seg;
 	bool			tx_markers;
 	u32			tx_pos;
 	int			lost;	/* why, if sending was told */

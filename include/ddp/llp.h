@@ -180,12 +180,10 @@ struct ddp_txseg {
  * ddp_tx_next() and ddp_tx_fill() are called between this and ddp_tx_end()
  * only, all of it with BH off: whoever has failed the stream waits for the end
  * of the run, and after it memory of the ULP's is not read and no work request
- * takes effect any more.  So a run is short: a batch at most.
- *
- * Return: false: the message that was under way is given up; a segment of it
- * left over from an earlier run must not be filled.
+ * takes effect any more.  So a run is short: a batch at most.  No segment outlives
+ * it without its payload: it is fetched, or the segment given back.
  */
-bool ddp_tx_begin(struct ddp_stream *s);
+void ddp_tx_begin(struct ddp_stream *s);
 /* Has it failed?  Then a Terminate at most is left to be sent.  NULL has not */
 bool ddp_tx_failed(const struct ddp_stream *s);
 void ddp_tx_end(struct ddp_stream *s);
@@ -199,9 +197,18 @@ void ddp_tx_end(struct ddp_stream *s);
  *
  * The LLP's transmit runner only, BH off.
  *
- * Return: true if there is a segment; the caller then fetches its payload.
+ * Return: true if there is a segment; the caller then fetches its payload, or
+ * gives it back.
  */
 bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
+
+/**
+ * ddp_tx_back - there is no place for the segment pulled last
+ * @s: the stream; nothing of the segment has been fetched
+ *
+ * ddp_tx_next() gives it again: in ddp_tx_taken() it does not count.
+ */
+void ddp_tx_back(struct ddp_stream *s);
 
 /**
  * ddp_tx_rests - did ddp_tx_next() find nothing only because it has done enough,

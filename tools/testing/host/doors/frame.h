@@ -37,7 +37,6 @@ extern struct frame_world {
 	u32			next;		/* to be asked for */
 	u32			gone;		/* whole */
 	u32			failed;		/* how often it was told */
-	u32			pulled_by;	/* MULPDU of the next segment that goes */
 
 	u8			memory[BLOCKS * BLOCK];
 	void			*blocks[BLOCKS];

@@ -198,6 +198,23 @@ static void turn_ends_when_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, kicks);
 }
 
+/* RDMAP-125: a request whose last segment had no place is not with the lower layer */
+static void given_back_is_not_taken(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
+
+	ddp_tx_begin(&r->stream);
+	KUNIT_ASSERT_TRUE(test, pull(&r->stream));
+	KUNIT_ASSERT_TRUE(test, ddp_tx_next(&r->stream, 1000, &pulled));
+	ddp_tx_back(&r->stream);
+	ddp_tx_end(&r->stream);
+	ddp_tx_taken(&r->stream);
+	KUNIT_EXPECT_EQ(test, 1u, posted.cut);
+	KUNIT_EXPECT_EQ(test, 1u, pull_all(&r->stream));
+	ddp_tx_taken(&r->stream);
+	KUNIT_EXPECT_EQ(test, 2u, posted.cut);
+}
+
 /* DDP-41, DDP-43: MSNs go on behind 2^32 - 1 with 0, each queue's by itself */
 static void msn_wraps(struct kunit *test)
 {
@@ -518,6 +535,7 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(locals_rest),
 	KUNIT_CASE(messages_rest),
 	KUNIT_CASE(turn_ends_when_taken),
+	KUNIT_CASE(given_back_is_not_taken),
 	KUNIT_CASE(msn_wraps),
 	KUNIT_CASE(ready_indication_is_first),
 	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),

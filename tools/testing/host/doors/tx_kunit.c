@@ -114,11 +114,11 @@ static void left_over(struct kunit *test)
 	struct ddp_txseg seg;
 	u8 octets[100];
 
-	KUNIT_EXPECT_TRUE(test, ddp_tx_begin(s));
+	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	ddp_tx_end(s);
 	fail(s);
-	KUNIT_EXPECT_FALSE(test, ddp_tx_begin(s));
+	ddp_tx_begin(s);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len));
 	KUNIT_EXPECT_EQ(test, 0u, host_memory.fetched);
 
@@ -126,7 +126,7 @@ static void left_over(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 25, &seg));
 	KUNIT_EXPECT_TRUE(test, seg.left);
 	ddp_tx_end(s);
-	KUNIT_EXPECT_TRUE(test, ddp_tx_begin(s));
+	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 50, &seg));
 	KUNIT_EXPECT_FALSE(test, seg.left);
@@ -143,7 +143,7 @@ static void failed_when_asked(struct kunit *test)
 	u8 octets[100];
 
 	s->ulp = &just_then_ops;
-	KUNIT_EXPECT_TRUE(test, ddp_tx_begin(s));
+	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 100, &seg));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
 	ddp_tx_end(s);
@@ -223,6 +223,35 @@ static void memory_comes_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 100u, s->octets);
 	KUNIT_EXPECT_EQ(test, 0u, told.times);
 	ddp_tx_end(s);
+}
+
+/* There is no place for it: it is pulled again, in whatever size there is place for */
+static void given_back(struct kunit *test)
+{
+	struct ddp_stream *s = open_stream();
+	struct ddp_txseg seg;
+	u8 octets[100];
+
+	ddp_tx_begin(s);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 64, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_FALSE(test, seg.left);
+	ddp_tx_back(s);
+	ddp_tx_end(s);
+	KUNIT_EXPECT_EQ(test, 1u, s->segments);
+	KUNIT_EXPECT_TRUE(test, s->in_msg);
+	ddp_tx_begin(s);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 40, &seg));
+	KUNIT_EXPECT_TRUE(test, seg.left);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	ddp_tx_end(s);
+	KUNIT_EXPECT_FALSE(test, s->in_msg);
+	KUNIT_EXPECT_EQ(test, 100u, host_memory.fetched);
+	KUNIT_EXPECT_EQ(test, 100u, s->octets);
+	KUNIT_EXPECT_EQ(test, 3u, s->segments);
 }
 
 /* Who waits for memory and fails says its last words */
@@ -440,6 +469,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(failed_under_way),
 	KUNIT_CASE(memory_says_no),
 	KUNIT_CASE(memory_comes_later),
+	KUNIT_CASE(given_back),
 	KUNIT_CASE(fails_while_it_waits),
 	KUNIT_CASE(seeks),
 	KUNIT_CASE(use_stays),
