@@ -162,7 +162,7 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_caller *c)
 
 	spin_lock(&l->lock);
 	ok = !l->dead && !(c && c->away);
-	WRITE_ONCE(l->upcalls, l->upcalls + ok);
+	l->upcalls += ok;
 	/* nobody sends it away any more */
 	if (ok && c && l->ops->orphaned)
 		__unlist(l, c);
@@ -170,16 +170,17 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_caller *c)
 	return ok;
 }
 
+/*
+ * The listener is there yet, for whoever waits for this has to take the lock; litmus:
+ * upcalls
+ */
 static void end_upcall(struct ddp_port_listener *l)
 {
-	bool last;
-
 	spin_lock(&l->lock);
-	WRITE_ONCE(l->upcalls, l->upcalls - 1);
-	last = l->dead && !l->upcalls;
-	spin_unlock(&l->lock);
-	if (last)
+	l->upcalls--;
+	if (l->dead && !l->upcalls)
 		wake_up_var(&l->upcalls);
+	spin_unlock(&l->lock);
 }
 
 /**
@@ -238,6 +239,17 @@ static bool send_first_away(struct ddp_port_listener *l)
 	return c;
 }
 
+/* litmus: upcalls */
+static bool no_upcalls(struct ddp_port_listener *l)
+{
+	bool none;
+
+	spin_lock(&l->lock);
+	none = !l->upcalls;
+	spin_unlock(&l->lock);
+	return none;
+}
+
 /**
  * ddp_callers_end - the listener goes
  * @l: the listener
@@ -248,5 +260,5 @@ void ddp_callers_end(struct ddp_port_listener *l)
 {
 	while (send_first_away(l))
 		cond_resched();
-	wait_var_event(&l->upcalls, !READ_ONCE(l->upcalls));
+	wait_var_event(&l->upcalls, no_upcalls(l));
 }
