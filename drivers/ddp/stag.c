@@ -129,9 +129,11 @@ static void end_use(struct ddp_region *r)
 		spin_unlock(&r->in_use);
 }
 
-/* litmus: revoke */
+/* It has been seen to be invalid */
 static void wait_unused(struct ddp_region *r)
 {
+	/* a use taken from here on finds it invalid and goes without a copy */
+	smp_mb();	/* litmus: revoke */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		begin_use(r);
 		end_use(r);
@@ -195,8 +197,6 @@ bool ddp_region_revoke(struct ddp_region *r)
 {
 	bool was = xchg(&r->valid, false);	/* litmus: revoke */
 
-	/* a use taken from here on finds it invalid and goes without a copy */
-	smp_mb();	/* litmus: revoke */
 	wait_unused(r);
 	return was;
 }
@@ -331,7 +331,7 @@ static enum iw_reason may_invalidate(const struct ddp_stream *s,
 				     const struct ddp_region *r, u32 stag,
 				     bool remote)
 {
-	if (r->stag != stag || (remote && !READ_ONCE(r->valid)))
+	if (r->stag != stag)
 		return IW_RDMAP_INVALIDATE;
 	if (r->pd != s->pd || (r->stream && r->stream != s->id))
 		return IW_RDMAP_P_INVALIDATE;
@@ -340,6 +340,26 @@ static enum iw_reason may_invalidate(const struct ddp_stream *s,
 	if (remote && r->scope != s->id)
 		return IW_RDMAP_P_INVALIDATE;
 	return IW_OK;
+}
+
+/*
+ * A use is held, as for a copy: whoever registers it anew, by another key or for another
+ * stream, waits for its end.  So what is shut is what was looked at; litmus: invalidate
+ */
+static enum iw_reason shut_in_use(const struct ddp_stream *s, struct ddp_region *r,
+				  u32 stag, bool remote)
+{
+	/* the other fields are of what is valid; litmus: publish */
+	bool valid = smp_load_acquire(&r->valid);
+	enum iw_reason why;
+
+	if (remote && !valid)
+		return IW_RDMAP_INVALIDATE;
+	why = may_invalidate(s, r, stag, remote);
+	if (why || !valid)
+		return why;
+	/* of several one is told that it was valid; litmus: invalidate */
+	return xchg(&r->valid, false) || !remote ? IW_OK : IW_RDMAP_INVALIDATE;
 }
 
 /**
@@ -356,14 +376,21 @@ static enum iw_reason may_invalidate(const struct ddp_stream *s,
  */
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 {
+	enum iw_reason why = IW_RDMAP_INVALIDATE;
 	struct ddp_region *r;
-	enum iw_reason why;
 
 	rcu_read_lock();
-	r = region_at(s->stags, stag);
-	why = r ? may_invalidate(s, r, stag, remote) : IW_RDMAP_INVALIDATE;
-	if (!why && !ddp_region_revoke(r) && remote)
-		why = IW_RDMAP_INVALIDATE;
+	/* who revokes it here meanwhile would wait for us */
+	local_bh_disable();
+	r = ddp_region_find(s->stags, stag);
+	if (r) {
+		why = shut_in_use(s, r, stag, remote);
+		ddp_region_put(r);
+	}
+	local_bh_enable();
+	/* the others; it may go, but for its memory */
+	if (!why)
+		wait_unused(r);
 	rcu_read_unlock();
 	return why;
 }

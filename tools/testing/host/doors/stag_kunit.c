@@ -78,6 +78,13 @@ static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
 #define rhashtable_lookup_insert_fast(ht, node, params)	insert(ht, node)
 #define rhashtable_remove_fast(ht, node, params)	take_out(ht, node)
 
+/* Uses there were just before it was shut: who registers it anew waits for them */
+static int uses_when_shut;
+static bool shut(bool *valid);
+
+#undef xchg
+#define xchg(p, v)					shut(p)
+
 #include "../../../../drivers/ddp/stag.c"
 
 #define KEY	0x77
@@ -87,6 +94,15 @@ static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
 static struct ddp_stags stags;
 static struct ddp_region region;
 static struct ddp_stream stream = { .stags = &stags, .pd = &stags, .id = 5 };
+
+static bool shut(bool *valid)
+{
+	bool was = *valid;
+
+	uses_when_shut = refcount_read(&region.users) - VALIDITY;
+	*valid = false;
+	return was;
+}
 
 /* Who copies while somebody spins ------------------------------------------- */
 
@@ -227,6 +243,30 @@ static void allowed_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, copy.spins);
 }
 
+/*
+ * N-5: between the look at it and its end nobody registers it by another key, which would
+ * be shut by the old one
+ */
+static void shut_as_looked_at(struct kunit *test)
+{
+	publish(test);
+	region.may_invalidate = true;
+	region.scope = stream.id;
+	begin_copy(test, 2);
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mem_invalidate(&stream, region.stag, true));
+	KUNIT_EXPECT_EQ(test, 2, uses_when_shut);
+	/* ... and whoever copies is waited for */
+	KUNIT_EXPECT_EQ(test, 2u, copy.spins);
+	expect_shut(test);
+
+	/* once; who owns it may begin with that */
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE,
+			ddp_mem_invalidate(&stream, region.stag, true));
+	uses_when_shut = -1;
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mem_invalidate(&stream, region.stag, false));
+	KUNIT_EXPECT_EQ(test, -1, uses_when_shut);
+}
+
 static bool all_differ(void)
 {
 	u32 i, j;
@@ -278,6 +318,7 @@ static struct kunit_case stag_cases[] = {
 	KUNIT_CASE(remove_waits),
 	KUNIT_CASE(hold_is_no_licence),
 	KUNIT_CASE(allowed_again),
+	KUNIT_CASE(shut_as_looked_at),
 	{}
 };
 
