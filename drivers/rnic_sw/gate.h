@@ -8,7 +8,10 @@
 
 #include <linux/atomic.h>
 #include <linux/bottom_half.h>
+#include <linux/processor.h>
 #include <linux/spinlock.h>
+
+#define GATE_TRIES	1000	/* some copies' time */
 
 /**
  * struct rnic_gate - in front of what is there
@@ -57,6 +60,24 @@ static inline bool rnic_gate_shut(struct rnic_gate *g, bool may_sleep)
 	write_lock(&g->lock);
 	atomic_dec(&g->busy);
 	return true;
+}
+
+/*
+ * The same where whoever copies need not make way: between them, if they leave a gap before
+ * long.  With many CPUs there may be none for ever.  May sleep, with PREEMPT_RT.
+ */
+static inline void rnic_gate_shut_between(struct rnic_gate *g)
+{
+	int left;
+
+	for (left = GATE_TRIES; left; left--) {
+		local_bh_disable();
+		if (write_trylock(&g->lock))
+			return;
+		local_bh_enable();
+		cpu_relax();
+	}
+	rnic_gate_shut(g, true);
 }
 
 static inline void rnic_gate_open(struct rnic_gate *g)

@@ -298,12 +298,12 @@ static bool note_pages(struct odp_chunk *c, unsigned long seq, u32 first,
 	bool ok;
 	long i;
 
-	/* whoever copies does not make way for this */
-	write_lock_bh(&c->gate.lock);
+	/* who makes way for this would only ask for it */
+	rnic_gate_shut_between(&c->gate);
 	ok = !mmu_interval_read_retry(&c->notifier, seq);
 	for (i = 0; ok && i < n; i++)
 		__note_page(&c->page[first + i], page[i], write);
-	write_unlock_bh(&c->gate.lock);
+	rnic_gate_open(&c->gate);
 	return ok;
 }
 

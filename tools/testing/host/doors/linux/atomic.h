@@ -37,6 +37,7 @@ typedef struct { int v; } atomic_t;
 #define atomic_dec_and_test(a)	\
 	(!__atomic_sub_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST))
 #define atomic_read(a)		READ_ONCE((a)->v)
+#define atomic_set(a, n)	((void)((a)->v = (n)))
 #define atomic_read_acquire(a)	__atomic_load_n(&(a)->v, __ATOMIC_ACQUIRE)
 #define atomic_fetch_or(bits, a)	\
 	__atomic_fetch_or(&(a)->v, bits, __ATOMIC_SEQ_CST)

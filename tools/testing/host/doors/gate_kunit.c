@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Who takes memory away, or notes that it has come, and many CPUs that copy:
+ * drivers/rnic_sw/gate.h.
+ */
+#include <kunit/test.h>
+#include <linux/processor.h>
+#include <linux/spinlock.h>
+
+static struct {
+	u32	tries;
+	u32	gap_at;		/* nobody copies by that try; 0: always somebody does */
+	u32	waits;		/* how often somebody had BH off, and waited */
+	bool	made_way;	/* ... for nobody new came */
+	int	bh_off;
+} world;
+
+/* As the kernel's: readers with BH off pass a writer that waits */
+static bool try_lock(rwlock_t *l)
+{
+	l->readers = -(++world.tries == world.gap_at);
+	return l->readers;
+}
+
+static void wait_for_lock(rwlock_t *l);
+
+#undef local_bh_disable
+#undef local_bh_enable
+#define local_bh_disable()	((void)world.bh_off++)
+#define local_bh_enable()	((void)world.bh_off--)
+#define rwlock_init(l)		((void)((l)->readers = 0))
+#define write_trylock(l)	try_lock(l)
+#define write_lock(l)		wait_for_lock(l)
+#define write_unlock(l)		((void)((l)->readers = 0))
+#undef cpu_relax
+#define cpu_relax()		WARN_ON(world.bh_off)
+
+#include "../../../../drivers/rnic_sw/gate.h"
+
+static struct rnic_gate gate;
+
+static void wait_for_lock(rwlock_t *l)
+{
+	world.waits++;
+	world.made_way = !rnic_gate_enter(&gate);
+	l->readers = -1;
+}
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	rnic_gate_init(&gate);
+	return 0;
+}
+
+static void open_again(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 1, world.bh_off);
+	KUNIT_EXPECT_EQ(test, -1, gate.lock.readers);
+	rnic_gate_open(&gate);
+	KUNIT_EXPECT_EQ(test, 0, world.bh_off);
+	KUNIT_EXPECT_TRUE(test, rnic_gate_enter(&gate));
+}
+
+static void taken_away(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, rnic_gate_shut(&gate, true));
+	KUNIT_EXPECT_EQ(test, 1u, world.waits);
+	KUNIT_EXPECT_TRUE(test, world.made_way);
+	open_again(test);
+}
+
+/* Who only notes what has come goes between two that copy */
+static void between(struct kunit *test)
+{
+	world.gap_at = 10;
+	rnic_gate_shut_between(&gate);
+	KUNIT_EXPECT_EQ(test, 10u, world.tries);
+	KUNIT_EXPECT_EQ(test, 0u, world.waits);
+	open_again(test);
+}
+
+/* ... and where these leave no gap they make way: it never waits for one that may not come */
+static void no_gap(struct kunit *test)
+{
+	rnic_gate_shut_between(&gate);
+	KUNIT_EXPECT_EQ(test, 1u, world.waits);
+	KUNIT_EXPECT_TRUE(test, world.made_way);
+	open_again(test);
+}
+
+static struct kunit_case gate_cases[] = {
+	KUNIT_CASE(taken_away),
+	KUNIT_CASE(between),
+	KUNIT_CASE(no_gap),
+	{}
+};
+
+static struct kunit_suite gate_suite = {
+	.name = "gate",
+	.init = begin,
+	.test_cases = gate_cases,
+};
+
+kunit_test_suite(gate_suite);
