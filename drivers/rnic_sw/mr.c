@@ -145,6 +145,7 @@ static int name_brought(struct rnic_mr *mr, struct rnic_bring *b)
 	if (IS_ERR(b))
 		return PTR_ERR(b);
 	mr->bring = b;
+	mr->never = b->no_atomics ? DDP_REMOTE_ATOMIC : 0;
 	rnic_bring_name(&mr->region, b);
 	return 0;
 }
@@ -312,7 +313,7 @@ static bool rnic_mr_suits(const struct rnic_mr *mr, int access)
 		return false;
 	if (!ib_access_writable(access))
 		return true;
-	if (access & IB_ACCESS_REMOTE_ATOMIC && mr->bring && mr->bring->no_atomics)
+	if (rnic_ddp_rights(access) & mr->never)
 		return false;
 	return mr->bring ? !mr->bring->read_only : mr->umem->writable;
 }

@@ -187,6 +187,8 @@ static bool may_open(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
 	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(mr->access & IB_ACCESS_LOCAL_WRITE))
 		return false;
+	if (rnic_ddp_rights(access) & mr->never)
+		return false;
 	return addr >= r->base && len <= r->length &&
 	       addr - r->base <= r->length - len;
 }

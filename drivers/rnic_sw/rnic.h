@@ -172,6 +172,7 @@ struct rnic_mr {
 	struct ib_umem		*umem;		/* pinned user memory, or NULL */
 	struct rnic_bring	*bring;		/* ... that is not pinned, or NULL */
 	int			access;		/* of user memory: IB_ACCESS_* */
+	u8			never;		/* DDP_* that it can give nobody */
 	u32			max_blocks;	/* fast registration */
 	struct rnic_mapping	map[2];		/* registered last; for the next */
 	u8			now;		/* which is the former */

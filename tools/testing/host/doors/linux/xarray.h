@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 #define BIT(n)		(1ul << (n))
+#define BIT_ULL(n)	(1ull << (n))
 #define XA_MARK_1	1
 
 /* A table of a few */

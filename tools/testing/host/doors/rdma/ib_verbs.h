@@ -45,6 +45,15 @@ enum {
 	IB_SEND_INLINE		= 1 << 3,
 };
 
+enum {
+	IB_ACCESS_LOCAL_WRITE	= 1 << 0,
+	IB_ACCESS_REMOTE_WRITE	= 1 << 1,
+	IB_ACCESS_REMOTE_READ	= 1 << 2,
+	IB_ACCESS_REMOTE_ATOMIC	= 1 << 3,
+	IB_ACCESS_MW_BIND	= 1 << 4,
+	IB_ZERO_BASED		= 1 << 5,
+};
+
 enum ib_wc_opcode {
 	IB_WC_SEND,
 	IB_WC_RDMA_WRITE,
@@ -100,12 +109,21 @@ struct ib_device {
 struct ib_ucontext { int unused; };
 struct ib_pd { int unused; };
 struct ib_srq { int unused; };
-struct ib_mw { int unused; };
 struct ib_qp_cap { int unused; };
 
 struct ib_qp { u32 qp_num; };
 
+enum ib_mw_type { IB_MW_TYPE_1 = 1, IB_MW_TYPE_2 };
+
+struct ib_mw {
+	struct ib_device	*device;
+	struct ib_pd		*pd;
+	u32			rkey;
+	enum ib_mw_type		type;
+};
+
 struct ib_mr {
+	struct ib_device	*device;
 	u64	iova;
 	u64	length;
 };

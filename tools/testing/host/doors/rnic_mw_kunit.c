@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What a window opens of a region: drivers/rnic_sw/mw.c between verbs and STags. */
+#include <kunit/test.h>
+#include <linux/slab.h>
+
+#include "../../../../drivers/rnic_sw/rnic.h"
+
+#define BASE	0x1000
+#define LENGTH	0x4000
+#define LKEY	0x10000
+#define RKEY	0x20000
+#define STREAM	3
+
+static struct {
+	struct rnic_dev		dev;
+	struct ib_pd		pd;
+	struct rnic_mr		mr;
+	struct rnic_mw		mw;
+	struct ddp_region	*window;
+} world;
+
+/* STags, and what there may be of them ------------------------------------------- */
+
+int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
+{
+	return 0;
+}
+
+void rnic_give(struct rnic_dev *dev, enum rnic_kind kind) {}
+
+int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
+{
+	r->stag = RKEY | key;
+	world.window = r;
+	return 0;
+}
+
+bool ddp_region_revoke(struct ddp_region *r)
+{
+	bool was = r->valid;
+
+	r->valid = false;
+	return was;
+}
+
+void ddp_region_allow(struct ddp_region *r, u8 key)
+{
+	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
+	r->valid = true;
+}
+
+void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r) {}
+
+struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
+{
+	switch (stag & ~DDP_STAG_KEY_MASK) {
+	case LKEY:
+		return &world.mr.region;
+	case RKEY:
+		return world.window;
+	default:
+		return NULL;
+	}
+}
+
+void ddp_region_put(struct ddp_region *r) {}
+
+u8 rnic_ddp_rights(int access)
+{
+	return (access & IB_ACCESS_REMOTE_WRITE ? DDP_REMOTE_WRITE : 0) |
+	       (access & IB_ACCESS_REMOTE_READ ? DDP_REMOTE_READ : 0) |
+	       (access & IB_ACCESS_REMOTE_ATOMIC ? DDP_REMOTE_ATOMIC : 0);
+}
+
+/* Cases -------------------------------------------------------------------------- */
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	world.mr.region = (struct ddp_region) {
+		.stag = LKEY, .base = BASE, .length = LENGTH, .valid = true,
+		.pd = &world.pd, .kind = RNIC_REGION,
+	};
+	world.mr.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_MW_BIND;
+	INIT_LIST_HEAD(&world.mr.windows);
+	world.mw.ib = (struct ib_mw) {
+		.device = &world.dev.ib, .pd = &world.pd, .type = IB_MW_TYPE_2,
+	};
+	return rnic_alloc_mw(&world.mw.ib, NULL);
+}
+
+static void leave(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, rnic_dealloc_mw(&world.mw.ib));
+	KUNIT_EXPECT_TRUE(test, list_empty(&world.mr.windows));
+}
+
+static bool bind(u64 addr, u64 len, int access)
+{
+	const struct ddp_stream s = { .pd = &world.pd, .id = STREAM };
+	const struct rdmap_wr wr = {
+		.rkey = RKEY | 1, .inv = LKEY, .raddr = addr, .compare_add = len,
+		.swap = access,
+	};
+
+	return rnic_mw_bind(&world.dev, &s, &wr);
+}
+
+static void expect_shut(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, world.window->valid);
+	KUNIT_EXPECT_TRUE(test, list_empty(&world.mr.windows));
+}
+
+/* DDP-125: that much, to that stream, and no more */
+static void opens(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, bind(BASE + 5, LENGTH - 5, IB_ACCESS_REMOTE_WRITE));
+	KUNIT_EXPECT_TRUE(test, world.window->valid);
+	KUNIT_EXPECT_EQ(test, RKEY | 1u, world.window->stag);
+	KUNIT_EXPECT_EQ(test, BASE + 5ull, world.window->base);
+	KUNIT_EXPECT_EQ(test, LENGTH - 5ull, world.window->length);
+	KUNIT_EXPECT_EQ(test, (u64)STREAM, world.window->stream);
+	KUNIT_EXPECT_EQ(test, DDP_REMOTE_WRITE, (int)world.window->rights);
+}
+
+static void not_so_much(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, bind(BASE - 1, 10, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_FALSE(test, bind(BASE + 5, LENGTH - 4, IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_FALSE(test, bind(BASE + LENGTH + 1, 1, IB_ACCESS_REMOTE_READ));
+	expect_shut(test);
+}
+
+/* DDP-127: nor what the region itself may not */
+static void no_right_to_it(struct kunit *test)
+{
+	world.mr.access = IB_ACCESS_MW_BIND;
+	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_WRITE));
+	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_ATOMIC));
+	world.mr.access = IB_ACCESS_LOCAL_WRITE;
+	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_READ));
+	expect_shut(test);
+}
+
+/* A window is no way around what its memory can give nobody */
+static void no_atomics(struct kunit *test)
+{
+	world.mr.never = DDP_REMOTE_ATOMIC;
+	KUNIT_EXPECT_FALSE(test, bind(BASE, 8, IB_ACCESS_REMOTE_ATOMIC |
+					       IB_ACCESS_REMOTE_READ));
+	expect_shut(test);
+	KUNIT_EXPECT_TRUE(test, bind(BASE, 8, IB_ACCESS_REMOTE_WRITE));
+}
+
+static struct kunit_case rnic_mw_cases[] = {
+	KUNIT_CASE(opens),
+	KUNIT_CASE(not_so_much),
+	KUNIT_CASE(no_right_to_it),
+	KUNIT_CASE(no_atomics),
+	{}
+};
+
+static struct kunit_suite rnic_mw_suite = {
+	.name = "rnic_mw",
+	.init = begin,
+	.exit = leave,
+	.test_cases = rnic_mw_cases,
+};
+
+kunit_test_suite(rnic_mw_suite);
