@@ -151,10 +151,9 @@ static enum verdict build_batch(struct mpa_conn *c, bool closing)
 	return c->out.len ? TX_SENT : TX_IDLE;
 }
 
+/* Nothing is built from here on: the FIN may go at any moment */
 static void note_drained(struct mpa_conn *c)
 {
-	if (c->drained)
-		return;
 	/* who finds it drained sends the FIN behind the last FPDU */
 	smp_store_release(&c->drained, true);	/* litmus: drained */
 	mpa_conn_event(c, MPA_EV_STATE);
@@ -171,6 +170,9 @@ static enum verdict one_batch(struct mpa_conn *c)
 	bool closing = smp_load_acquire(&c->closing);	/* litmus: drained */
 	enum verdict v = TX_SENT;
 
+	/* what a peer asks for behind the last FPDU is not answered */
+	if (c->drained)
+		return TX_IDLE;
 	/* who left one over did not ask what has become due since */
 	c->out.last = false;
 	if (!c->out.len)

@@ -381,6 +381,24 @@ static void nothing_held_back(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ends_shut(0)->drained);
 }
 
+/* What the peer asks for before the worker has sent the FIN: none of it goes in front */
+static void asked_after_drained(struct kunit *test)
+{
+	struct mpa_conn *c = crowd(1, 0);
+
+	c->closing = true;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_TRUE(test, c->drained);
+	guests[0].left = 2;
+	/* TCP would take a part of the first batch */
+	world.err = -EAGAIN;
+	mpa_tx_kick(c, false);
+	softirq();
+	KUNIT_EXPECT_EQ(test, 0u, world.tries);
+	KUNIT_EXPECT_EQ(test, 0u, c->out.len);
+	KUNIT_EXPECT_EQ(test, 0, c->tx.v);
+}
+
 static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(crowd_is_woken),
 	KUNIT_CASE(few_in_softirq),
@@ -392,6 +410,7 @@ static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(end_waits_for_turn),
 	KUNIT_CASE(turn_never_comes),
 	KUNIT_CASE(nothing_held_back),
+	KUNIT_CASE(asked_after_drained),
 	{}
 };
 
