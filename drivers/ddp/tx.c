@@ -46,6 +46,24 @@ bool ddp_tx_rests(const struct ddp_stream *s)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_rests);
 
+/**
+ * ddp_tx_await - there is more to send, once the peer has answered
+ * @s: the stream; from within next(), which then has nothing else, or something else
+ *
+ * Who receives an answer kicks.
+ */
+void ddp_tx_await(struct ddp_stream *s)
+{
+	s->awaits = true;
+}
+EXPORT_SYMBOL_GPL(ddp_tx_await);
+
+bool ddp_tx_awaits(const struct ddp_stream *s)
+{
+	return s && s->awaits;
+}
+EXPORT_SYMBOL_GPL(ddp_tx_awaits);
+
 bool ddp_tx_failed(const struct ddp_stream *s)
 {
 	return s && test_bit(0, &s->failed);
@@ -55,6 +73,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_failed);
 static bool begin_message(struct ddp_stream *s)
 {
 	s->rests = false;
+	s->awaits = false;
 	/* next() may do what invalidates memory */
 	ddp_hold_drop(&s->tx_held);
 	/*

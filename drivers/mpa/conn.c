@@ -383,10 +383,11 @@ static void tell_peer_closed(struct mpa_conn *c)
 {
 	if (c->peer_closed)
 		return;
-	WRITE_ONCE(c->peer_closed, true);
+	/* behind all that the peer has answered; litmus: drained */
+	smp_store_release(&c->peer_closed, true);
 	c->peer_first = !READ_ONCE(c->closing);
 	ddp_session_peer_closed(&c->ss);
-	/* what a responder has held back waits for nothing any more */
+	/* what a responder, or a fence, has held back waits for nothing any more */
 	mpa_tx_kick(c, false);
 }
 

@@ -159,6 +159,18 @@ static void note_drained(struct mpa_conn *c)
 	mpa_conn_event(c, MPA_EV_STATE);
 }
 
+/* Is there nothing that an end has to wait for?  @deaf: nor will the peer answer */
+static bool all_sent(struct mpa_conn *c, enum verdict v, bool deaf)
+{
+	const struct ddp_stream *s = c->tx_stream;
+
+	/* what can never go is not waited for */
+	if (v != TX_IDLE)
+		return v == TX_SHUT && stays_shut(c);
+	/* what RDMAP has put off goes out, and what it may send behind an answer */
+	return !ddp_tx_rests(s) && (deaf || !ddp_tx_awaits(s));
+}
+
 /* Build a batch unless one is left over, and send it */
 static enum verdict one_batch(struct mpa_conn *c)
 {
@@ -168,6 +180,8 @@ static enum verdict one_batch(struct mpa_conn *c)
 	 * itself, has left PENDING.
 	 */
 	bool closing = smp_load_acquire(&c->closing);	/* litmus: drained */
+	/* the answers that came before the peer's end that pull has seen, too */
+	bool deaf = smp_load_acquire(&c->peer_closed);	/* litmus: drained */
 	enum verdict v = TX_SENT;
 
 	/* what a peer asks for behind the last FPDU is not answered */
@@ -181,9 +195,7 @@ static enum verdict one_batch(struct mpa_conn *c)
 		v = may_send(c) ? send_batch(c) : TX_SHUT;
 	if (!closing)
 		return v;
-	/* what RDMAP has put off goes out, but not where nothing can */
-	if (v == TX_IDLE ? !ddp_tx_rests(c->tx_stream)
-			 : v == TX_SHUT && stays_shut(c))
+	if (all_sent(c, v, deaf))
 		note_drained(c);
 	/* an end that was asked for wants it found that nothing is left */
 	return v == TX_LAST ? TX_SENT : v;

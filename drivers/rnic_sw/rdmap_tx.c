@@ -175,14 +175,18 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 /* May the work request go, as far as outstanding Reads are concerned? */
 static bool may_go(struct rdmap *r, const struct rdmap_wr *wr)
 {
-	bool ok = true;
+	bool ok = true, due;
 
 	spin_lock(&r->lock);
-	if ((wr->flags & RDMAP_WR_FENCE) && !rdmap_reqq_empty(&r->orq))
+	due = !rdmap_reqq_empty(&r->orq);
+	if ((wr->flags & RDMAP_WR_FENCE) && due)
 		ok = false;
 	if (rdmap_wr_waits(wr) && rdmap_reqq_full(&r->orq))
 		ok = false;
 	spin_unlock(&r->lock);
+	/* where none may be outstanding it waits for nothing that could come */
+	if (!ok && due)
+		ddp_tx_await(&r->stream);
 	return ok;
 }
 

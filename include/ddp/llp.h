@@ -223,6 +223,18 @@ void ddp_tx_back(struct ddp_stream *s);
 bool ddp_tx_rests(const struct ddp_stream *s);
 
 /**
+ * ddp_tx_awaits - did ddp_tx_next() find nothing because the peer has to answer
+ *	what it was asked, before what is posted behind that may go?
+ * @s: the stream, or NULL
+ *
+ * An answer kicks.  An end that was asked for has to wait, unless none can come any
+ * more.  Transmit runner only.
+ *
+ * Return: whether there is more.
+ */
+bool ddp_tx_awaits(const struct ddp_stream *s);
+
+/**
  * ddp_tx_fill - copy the next @len payload octets of the current segment
  * @s: the stream
  * @dst: where to

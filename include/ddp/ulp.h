@@ -193,6 +193,7 @@ struct ddp_stream {
 	/* tx runner only */
 	bool			tx_busy;	/* it is in here: who settles reads it */
 	bool			rests;		/* nothing given out, but there is more */
+	bool			awaits;		/* ... behind what the peer answers */
 	bool			in_msg;	/* not all is cut; set before next() */
 	struct ddp_msg		msg;
 	u32			cut;	/* octets of it handed out */
@@ -223,6 +224,8 @@ void ddp_stream_settle(struct ddp_stream *s);
 
 /* From within next(): there is more to send, but others first */
 void ddp_tx_rest(struct ddp_stream *s);
+/* From within next(): there is more to send behind an answer of the peer's */
+void ddp_tx_await(struct ddp_stream *s);
 /* Memory has to come before anything more is sent */
 bool __ddp_tx_waits(const struct ddp_stream *s);
 static inline bool ddp_tx_waits(const struct ddp_stream *s)

@@ -381,6 +381,26 @@ static void nothing_held_back(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ends_shut(0)->drained);
 }
 
+/* What waits for the peer's answer leaves before the end, unless none can come */
+static void end_waits_for_answer(struct kunit *test)
+{
+	struct mpa_conn *c = crowd(1, 0);
+
+	guests[0].stream.awaits = true;
+	c->closing = true;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_FALSE(test, c->drained);
+	/* nobody asks for it again by himself */
+	KUNIT_EXPECT_EQ(test, 0, c->tx.v);
+	c->peer_closed = true;
+	guests[0].stream.rests = true;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_FALSE(test, c->drained);
+	guests[0].stream.rests = false;
+	mpa_tx_push(c);
+	KUNIT_EXPECT_TRUE(test, c->drained);
+}
+
 /* What the peer asks for before the worker has sent the FIN: none of it goes in front */
 static void asked_after_drained(struct kunit *test)
 {
@@ -410,6 +430,7 @@ static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(end_waits_for_turn),
 	KUNIT_CASE(turn_never_comes),
 	KUNIT_CASE(nothing_held_back),
+	KUNIT_CASE(end_waits_for_answer),
 	KUNIT_CASE(asked_after_drained),
 	{}
 };

@@ -401,6 +401,33 @@ static void fence_waits(struct kunit *test)
 	expect_next(test, r, RDMAP_OP_SEND, false, 0);
 }
 
+/* Whoever ends it gracefully hears that there is more, as long as it may still go */
+static void end_waits_for_answers(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
+
+	posted.wr.flags = RDMAP_WR_FENCE;
+	rdmap_reqq_push(&r->orq);
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_awaits(&r->stream));
+	/* nobody looks again before the answer has come */
+	KUNIT_EXPECT_EQ(test, 0u, kicks);
+	KUNIT_EXPECT_FALSE(test, ddp_tx_rests(&r->stream));
+	rdmap_reqq_pop(&r->orq);
+	expect_next(test, r, RDMAP_OP_SEND, false, 0);
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_awaits(&r->stream));
+
+	r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
+	KUNIT_EXPECT_EQ(test, (u32)DEPTH, pull_all(&r->stream));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_awaits(&r->stream));
+	/* where none may go there is none to wait for */
+	r = open_rdmap(RDMAP_WR_READ, 1);
+	rdmap_reqq_init(&r->orq, NULL, 0);
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, ddp_tx_awaits(&r->stream));
+}
+
 /*
  * RDMAP-21, RDMAP-31, RDMAP-32, RDMAP-81: the peer's Read, from where it asked, to where
  * it asked, what a peer may
@@ -543,6 +570,7 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(read_is_asked),
 	KUNIT_CASE(reads_wait),
 	KUNIT_CASE(fence_waits),
+	KUNIT_CASE(end_waits_for_answers),
 	KUNIT_CASE(read_is_answered),
 	KUNIT_CASE(places_come_back),
 	KUNIT_CASE(atomic_is_answered),

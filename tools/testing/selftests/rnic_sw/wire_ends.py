@@ -327,6 +327,70 @@ in_both_roles("disconnect: all goes out, then FIN",
               "DDP-72 MPA-130 DDP-13", we_disconnect)
 
 
+def read_request(link):
+    seg = link.peer.get_segment()
+    same("a Read Request", seg.ulp & 15, rdmap.READ_REQUEST)
+    return rdmap.ReadRequest.parse(seg.payload)
+
+
+def answer(link, request):
+    link.peer.put_segment(rdmap.read_response(
+        request.sink_stag, request.sink_to, bytes(request.size)))
+
+
+def end_behind_answers(w, role):
+    """What waits for a place among the Reads, and behind a fence, leaves, too."""
+    memory = w.shared(4096, "l")
+    link = both(w, role)
+    link.round_trip()
+    for wr in range(5):
+        link.post("read", memory, 16, wr, 1, 2)
+    link.post("send", memory, 100, 5, 0, 0, "f")
+    w.mate.do("disconnect", link.conn)
+    asked = [read_request(link) for _ in range(4)]
+    w.quiet(link.peer)
+    answer(link, asked[0])
+    asked.append(read_request(link))
+    for request in asked[1:4]:
+        answer(link, request)
+    w.quiet(link.peer)
+    answer(link, asked[4])
+    same("the Send", len(link.peer.get_message()[0].payload), 100)
+    link.ended("fin")
+    link.peer.close()
+    for wr in range(6):
+        link.wc(wr=wr, status=SUCCESS)
+    link.cm("DISCONNECTED", status=0)
+
+
+in_both_roles("disconnect: what waits for answers goes out, then FIN", "DDP-72",
+              end_behind_answers)
+
+
+def end_unanswered(w, role, first):
+    """The peer closes before the answer, or has closed: there is none to wait for."""
+    memory = w.shared(4096, "l")
+    link = both(w, role)
+    link.round_trip()
+    link.post("read", memory, 16, 1, 1, 2)
+    link.post("send", memory, 100, 2, 0, 0, "f")
+    read_request(link)
+    if not first:
+        w.mate.do("disconnect", link.conn)
+        w.quiet(link.peer)
+    link.peer.half_close()
+    link.ended("fin")
+    for wr in 1, 2:
+        link.wc(wr=wr, status=FLUSHED)
+    link.cm("DISCONNECTED", status=0)
+
+
+in_both_roles("disconnect, and the peer closes without the answer", "DDP-72",
+              end_unanswered, first=False)
+in_both_roles("the peer closes without the answer", "DDP-76 MPA-131",
+              end_unanswered, first=True)
+
+
 def post_after(w, role):
     """Posted while what was posted before cannot leave yet."""
     memory = w.shared(BIG, "l")
