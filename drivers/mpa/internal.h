@@ -153,7 +153,7 @@ struct mpa_conn {
 	struct mpa_out		out;
 	bool			tx_markers;
 	u32			tx_pos;
-	int			lost;	/* why, if sending was told */
+	int			lost;	/* why, if sending was told; socket lock */
 
 	/* whoever has something to say */
 	atomic_t		tx ____cacheline_aligned_in_smp;	/* MPA_TX_* */

@@ -303,7 +303,7 @@ enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
 	enum mpa_fate fate = MPA_SOCK_OPEN;
 
 	lock_as_softirq(sk);
-	*err = -READ_ONCE(sk->sk_err) ?: READ_ONCE(c->lost);
+	*err = -READ_ONCE(sk->sk_err) ?: c->lost;
 	if (sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
 		fate = MPA_SOCK_COMING;
 	else if (*err || (sk->sk_state == TCP_CLOSE &&
@@ -466,6 +466,24 @@ static bool lock_for_send(struct sock *sk)
 	return false;
 }
 
+/*
+ * TCP hands an error out once, and whoever looks how the socket fares wants it, too:
+ * it stays there.  Without one -EPIPE only says that our FIN is sent.
+ */
+static int send_or_lost(struct mpa_conn *c, struct msghdr *msg, u32 len)
+{
+	struct sock *sk = c->sock->sk;
+	int n = -READ_ONCE(sk->sk_err);
+
+	if (n)
+		return n;
+	n = tcp_sendmsg_locked(sk, msg, len);
+	/* under the socket's lock, as it is looked at */
+	if (n < 0 && n != -EAGAIN && n != -ENOMEM && n != -EPIPE)
+		c->lost = n;
+	return n;
+}
+
 /* Without anything in TCP's queues no ACK will make room */
 static bool out_of_memory(const struct sock *sk, int n)
 {
@@ -498,15 +516,12 @@ int mpa_sock_send(struct mpa_conn *c)
 
 	if (!lock_for_send(sk))
 		return -EBUSY;
-	n = tcp_sendmsg_locked(sk, &msg, o->len - o->sent);
+	n = send_or_lost(c, &msg, o->len - o->sent);
 	if (out_of_memory(sk, n))
 		n = -ENOMEM;
 	bh_unlock_sock(sk);
 
 	trace_mpa_batch_sent(c, n);
-	/* TCP tells why it is gone once */
-	if (n < 0 && n != -EAGAIN && n != -ENOMEM && n != -EPIPE)
-		WRITE_ONCE(c->lost, n);
 	if (n < 0)
 		return n;
 	o->sent += n;

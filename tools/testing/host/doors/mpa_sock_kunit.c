@@ -22,6 +22,9 @@ static struct {
 	u32		gathered;	/* what becomes of it */
 	int		cost;		/* of the budget */
 	u32		fins, resets, released;
+	bool		worker;		/* looks as soon as it may */
+	enum mpa_fate	fate;		/* what it finds then */
+	int		err;
 } world;
 
 /* TCP ------------------------------------------------------------------------- */
@@ -34,6 +37,10 @@ static struct sk_buff *some(void)
 void host_socket_lock(int by)
 {
 	world.locked += by;
+	if (by < 0 && !world.locked && world.worker) {
+		world.worker = false;
+		world.fate = mpa_sock_fate(&world.c, &world.err);
+	}
 }
 
 u32 tcp_inq(struct sock *sk)
@@ -78,6 +85,9 @@ bool sk_stream_is_writeable(const struct sock *sk)
 
 int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t len)
 {
+	/* who is told of an error has had it */
+	if (world.result < 0 && world.result != -EAGAIN)
+		sk->sk_err = 0;
 	return world.locked == 1 ? world.result : -EDEADLK;
 }
 
@@ -219,6 +229,43 @@ static void sent(struct kunit *test)
 	sends(test, -ETIMEDOUT, true, -ETIMEDOUT, -ETIMEDOUT);
 }
 
+/* As TCP leaves the socket; a worker looks as soon as who sends lets go of it */
+static void resets_as(struct kunit *test, int err)
+{
+	begin(test);
+	world.c.out.len = 100;
+	world.tp.sk.sk_err = err;
+	world.tp.sk.sk_state = TCP_CLOSE;
+	world.tp.sk.sk_shutdown = RCV_SHUTDOWN | SEND_SHUTDOWN;
+	world.result = -err;
+	world.worker = true;
+	KUNIT_EXPECT_EQ(test, -err, mpa_sock_send(&world.c));
+	KUNIT_EXPECT_EQ(test, MPA_SOCK_LOST, world.fate);
+	KUNIT_EXPECT_EQ(test, -err, world.err);
+	KUNIT_EXPECT_EQ(test, MPA_SOCK_LOST, mpa_sock_fate(&world.c, &world.err));
+	KUNIT_EXPECT_EQ(test, -err, world.err);
+}
+
+/* A reset is no close in good order, whoever hears of it first */
+static void reset_seen(struct kunit *test)
+{
+	resets_as(test, ECONNRESET);
+	/* the peer had closed its half before */
+	resets_as(test, EPIPE);
+}
+
+/* ... and behind both FINs there is no error in it */
+static void closed_seen(struct kunit *test)
+{
+	begin(test);
+	world.c.out.len = 100;
+	world.tp.sk.sk_state = TCP_CLOSE;
+	world.tp.sk.sk_shutdown = RCV_SHUTDOWN | SEND_SHUTDOWN;
+	world.result = -EPIPE;
+	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_sock_send(&world.c));
+	KUNIT_EXPECT_EQ(test, MPA_SOCK_CLOSED, mpa_sock_fate(&world.c, &world.err));
+}
+
 static void sent_later(struct kunit *test)
 {
 	world.c.out.len = 100;
@@ -347,6 +394,8 @@ static void received(struct kunit *test)
 static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(prepared),
 	KUNIT_CASE(sent),
+	KUNIT_CASE(reset_seen),
+	KUNIT_CASE(closed_seen),
 	KUNIT_CASE(sent_later),
 	KUNIT_CASE(shutdown_once),
 	KUNIT_CASE(released),
