@@ -242,27 +242,47 @@ static bool write_frame(struct mpa_conn *c)
 	return true;
 }
 
-/* A whole Request: ask, and wait for mpa_accept() or mpa_reject() */
-static void ask_user(struct mpa_conn *c)
+static void tell_request(struct mpa_conn *c)
 {
-	enum mpa_fate fate;
-	int err;
+	mpa_conn_deadline(c, DDP_ANSWER_TIME);
+	ddp_sock_names(c->sock, &c->ss.local, &c->ss.remote);
+	c->told = !ddp_port_request(&c->caller, &c->ss, &c->su->peer);
+	if (c->told)
+		ddp_port_leave(&c->caller);
+	else
+		mpa_conn_finish(c, IW_LOCAL_ABORT, NULL);
+}
 
-	if (!c->told) {
-		mpa_conn_deadline(c, DDP_ANSWER_TIME);
-		ddp_sock_names(c->sock, &c->ss.local, &c->ss.remote);
-		c->told = !ddp_port_request(&c->caller, &c->ss, &c->su->peer);
-		if (c->told)
-			ddp_port_leave(&c->caller);
-		else
-			mpa_conn_finish(c, IW_LOCAL_ABORT, NULL);
-		return;
-	}
-	fate = mpa_sock_fate(c, &err);
+/* Nothing may follow the Request before our Reply */
+static bool speaks_too_soon(struct mpa_conn *c)
+{
+	u8 octet;
+
+	return mpa_sock_read(c, &octet, 1) > 0 &&
+	       mpa_startup_input(c->su, &octet, 1) < 0;
+}
+
+/*
+ * A whole Request: ask, and wait for mpa_accept() or mpa_reject().  A caller may be
+ * gone before anybody has heard of it: that has been told by now, and is not again.
+ *
+ * Return: false: it was not whole.
+ */
+static bool ask_user(struct mpa_conn *c)
+{
+	int err;
+	/* before anything is read: TCP tells an error once */
+	enum mpa_fate fate = mpa_sock_fate(c, &err);
+
+	if (speaks_too_soon(c))
+		return false;
 	if (fate != MPA_SOCK_OPEN)
 		mpa_conn_finish(c, fate == MPA_SOCK_LOST ?
 					lost_reason(err) : IW_PEER_CLOSED,
 				NULL);
+	else if (!c->told)
+		tell_request(c);
+	return true;
 }
 
 /* The peer does not speak revision 2: once more with revision 1 */
@@ -282,15 +302,6 @@ static void try_older(struct mpa_conn *c)
 		mpa_conn_finish(c, IW_UNREACHABLE, NULL);
 }
 
-/* Nothing may follow the Request before our Reply */
-static bool speaks_too_soon(struct mpa_conn *c)
-{
-	u8 octet;
-
-	return mpa_sock_read(c, &octet, 1) > 0 &&
-	       mpa_startup_input(c->su, &octet, 1) < 0;
-}
-
 static void starting(struct mpa_conn *c)
 {
 	struct mpa_startup *su = c->su;
@@ -306,10 +317,9 @@ static void starting(struct mpa_conn *c)
 				return;
 			break;
 		case MPA_WANT_ASK_ULP:
-			if (speaks_too_soon(c))
-				break;
-			ask_user(c);
-			return;
+			if (ask_user(c))
+				return;
+			break;
 		case MPA_WANT_ENTER:
 			enter_full(c);
 			return;
@@ -411,21 +421,11 @@ static void look_for_end(struct mpa_conn *c)
 	/* nor has what is left unread been read; who resumes leaves an event */
 	if (READ_ONCE(c->rx_waits))
 		return;
-	switch (fate) {
-	case MPA_SOCK_CLOSED:
-		tell_peer_closed(c);
-		mpa_conn_finish(c, close_reason(c), NULL);
+	if (fate != MPA_SOCK_CLOSED && fate != MPA_SOCK_PEER_DONE)
 		return;
-	case MPA_SOCK_PEER_DONE:
-		tell_peer_closed(c);
-		if (c->shut) {
-			mpa_conn_finish(c, close_reason(c), NULL);
-			return;
-		}
-		break;
-	default:
-		break;
-	}
+	tell_peer_closed(c);
+	if (fate == MPA_SOCK_CLOSED || c->shut)
+		mpa_conn_finish(c, close_reason(c), NULL);
 }
 
 /* Return: whether more has arrived than one turn takes */

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A connection's worker before Full Operation: drivers/mpa/conn.c between a socket and
+ * a listener of the test's.
+ */
+#include <kunit/test.h>
+#include <linux/mm.h>
+
+#include "../../../../drivers/mpa/internal.h"
+
+static struct {
+	struct mpa_conn		c;
+	struct mpa_startup	su;
+	u8			octets[MPA_HDR_LEN + 1];	/* the peer sends */
+	size_t			len, read;
+	int			err;		/* TCP's, told once */
+	bool			closed;		/* so is the socket */
+	bool			fin;		/* the peer's has come */
+	u32			asked;		/* the program */
+	u32			refused, over;	/* ends it has not heard of, and has */
+	enum iw_reason		why;		/* the last one */
+} world;
+
+unsigned long jiffies;
+struct workqueue_struct *mpa_wq;
+
+/* The kernel --------------------------------------------------------------- */
+
+bool host_queue(struct work_struct *w)
+{
+	return false;
+}
+
+void host_cancel_delayed(struct delayed_work *d) {}
+
+bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
+{
+	return false;
+}
+
+struct page *alloc_page(gfp_t gfp)
+{
+	return NULL;
+}
+
+void *page_address(const struct page *p)
+{
+	return NULL;
+}
+
+void put_page(struct page *p) {}
+
+/* The socket --------------------------------------------------------------- */
+
+static int error_once(void)
+{
+	int err = world.err;
+
+	world.err = 0;
+	return err;
+}
+
+int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
+{
+	len = min(len, world.len - world.read);
+	if (len) {
+		memcpy(buf, world.octets + world.read, len);
+		world.read += len;
+		return len;
+	}
+	if (world.err)
+		return error_once();
+	return world.fin ? 0 : -EAGAIN;
+}
+
+enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
+{
+	*err = world.err;
+	if (*err)
+		return MPA_SOCK_LOST;
+	if (world.closed)
+		return MPA_SOCK_CLOSED;
+	return world.fin ? MPA_SOCK_PEER_DONE : MPA_SOCK_OPEN;
+}
+
+enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+{
+	return err == -ECONNRESET ? IW_PEER_RESET : otherwise;
+}
+
+void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote)
+{
+}
+
+int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
+{
+	return -ENOMEM;
+}
+
+int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
+{
+	return -EAGAIN;
+}
+
+bool mpa_sock_shutdown(struct mpa_conn *c)
+{
+	return true;
+}
+
+u32 mpa_sock_acked(const struct mpa_conn *c)
+{
+	return 0;
+}
+
+bool mpa_sock_receive(struct mpa_conn *c)
+{
+	return false;
+}
+
+void mpa_sock_release(struct mpa_conn *c, bool abort) {}
+void mpa_sock_full(struct mpa_conn *c) {}
+void mpa_sock_forget(struct mpa_conn *c) {}
+
+/* The listener and its program --------------------------------------------- */
+
+int ddp_port_request(struct ddp_caller *c, struct ddp_session *ss,
+		     const struct ddp_offer *o)
+{
+	world.asked++;
+	return 0;
+}
+
+void ddp_port_leave(struct ddp_caller *c)
+{
+	c->at = NULL;
+}
+
+void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
+{
+	world.refused++;
+	world.why = why;
+}
+
+void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
+			const struct ddp_offer *o)
+{
+	world.over++;
+	world.why = why;
+}
+
+enum iw_reason ddp_session_established(struct ddp_session *ss,
+				       const struct ddp_offer *o)
+{
+	return IW_OK;
+}
+
+void ddp_session_peer_closed(struct ddp_session *ss) {}
+
+/* The rest ----------------------------------------------------------------- */
+
+bool mpa_line_add(struct mpa_conn *c)
+{
+	return false;
+}
+
+int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
+{
+	return 0;
+}
+
+void ddp_llp_down(struct ddp_stream *s, enum iw_reason why) {}
+void mpa_frame_drop(struct mpa_conn *c) {}
+void mpa_tx_init(struct mpa_conn *c) {}
+void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
+void mpa_tx_stop(struct mpa_conn *c) {}
+void mpa_tx_work(struct mpa_conn *c) {}
+
+/* Cases -------------------------------------------------------------------- */
+
+static void released(struct kref *ref)
+{
+	WARN_ON(true);
+}
+
+static const struct ddp_session_type type = { .release = released };
+
+/* Somebody has connected to a listener, and sent a Request */
+static struct mpa_conn *called(void)
+{
+	static const char key[] = "MPA ID Req Frame\x40\x01";
+	struct mpa_conn *c = &world.c;
+
+	memset(&world, 0, sizeof(world));
+	memcpy(world.octets, key, sizeof(key) - 1);
+	world.len = MPA_HDR_LEN;
+	mpa_startup_init(&world.su, false, 2, true, false);
+	c->su = &world.su;
+	c->ss.type = &type;
+	kref_init(&c->ss.ref);
+	/* the callbacks' */
+	ddp_session_get(&c->ss);
+	c->caller.at = (void *)&world;
+	mpa_conn_init(c);
+	mpa_conn_begin(c);
+	return c;
+}
+
+static void look(struct mpa_conn *c)
+{
+	mpa_conn_event(c, MPA_EV_STATE);
+	mpa_conn_look(c);
+}
+
+static void expect(struct kunit *test, u32 asked, u32 refused, u32 over,
+		   enum iw_reason why)
+{
+	KUNIT_EXPECT_EQ(test, asked, world.asked);
+	KUNIT_EXPECT_EQ(test, refused, world.refused);
+	KUNIT_EXPECT_EQ(test, over, world.over);
+	KUNIT_EXPECT_EQ(test, why, world.why);
+}
+
+static void is_reset(void)
+{
+	world.err = -ECONNRESET;
+	world.closed = true;
+	world.fin = true;
+}
+
+/* The program is asked once, and hears of it if the caller goes */
+static void caller_waits(struct kunit *test)
+{
+	struct mpa_conn *c = called();
+
+	look(c);
+	look(c);
+	expect(test, 1, 0, 0, IW_OK);
+	is_reset();
+	look(c);
+	expect(test, 1, 0, 1, IW_PEER_RESET);
+
+	c = called();
+	look(c);
+	world.fin = true;
+	look(c);
+	expect(test, 1, 0, 1, IW_PEER_CLOSED);
+}
+
+/* It is gone before anybody has looked: nobody would say so once more */
+static void caller_was_there(struct kunit *test)
+{
+	struct mpa_conn *c = called();
+
+	is_reset();
+	look(c);
+	expect(test, 0, 1, 0, IW_PEER_RESET);
+	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
+
+	c = called();
+	world.fin = true;
+	look(c);
+	expect(test, 0, 1, 0, IW_PEER_CLOSED);
+	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
+}
+
+/* What it has sent beyond its Request says more than that it has closed */
+static void caller_talks_on(struct kunit *test)
+{
+	struct mpa_conn *c = called();
+
+	world.len++;
+	world.fin = true;
+	look(c);
+	expect(test, 0, 1, 0, IW_MPA_STARTUP);
+}
+
+static struct kunit_case mpa_conn_cases[] = {
+	KUNIT_CASE(caller_waits),
+	KUNIT_CASE(caller_was_there),
+	KUNIT_CASE(caller_talks_on),
+	{}
+};
+
+static struct kunit_suite mpa_conn_suite = {
+	.name = "mpa_conn",
+	.test_cases = mpa_conn_cases,
+};
+
+kunit_test_suite(mpa_conn_suite);
