@@ -165,7 +165,8 @@ EXPORT_SYMBOL_GPL(ddp_sock_connect);
  * @local: set to its own address; or NULL
  * @remote: set to the peer's; or NULL
  *
- * Nobody above knows of IPv4 addresses mapped into IPv6.
+ * Nobody above knows of IPv4 addresses mapped into IPv6.  The peer's stays when the
+ * connection is gone, or has not come about: a reset may be quicker than who asks.
  */
 void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote)
@@ -175,7 +176,8 @@ void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		ddp_addr_unmap(local);
 	}
 	if (remote) {
-		sock->ops->getname(sock, (struct sockaddr *)remote, 1);
+		/* 1 is getpeername()'s, which wants it connected */
+		sock->ops->getname(sock, (struct sockaddr *)remote, 2);
 		ddp_addr_unmap(remote);
 	}
 }

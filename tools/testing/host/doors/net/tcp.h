@@ -28,9 +28,15 @@ enum {
 #define ITER_SOURCE		1
 
 struct sock;
+struct socket;
+struct proto_ops {
+	int (*getname)(struct socket *sock, struct sockaddr *addr, int peer);
+};
+
 struct socket {
-	struct sock	*sk;
-	unsigned long	flags;
+	struct sock		*sk;
+	const struct proto_ops	*ops;
+	unsigned long		flags;
 };
 
 struct proto { void (*shutdown)(struct sock *sk, int how); };
@@ -44,6 +50,10 @@ struct sock {
 	const struct proto	*sk_prot;
 	gfp_t			sk_allocation;
 	bool			sk_use_task_frag;
+	u16			sk_family;
+	void (*sk_data_ready)(struct sock *sk);
+	void (*sk_state_change)(struct sock *sk);
+	void (*sk_write_space)(struct sock *sk);
 	int			sk_rcvbuf;
 	int			sk_state;
 	int			sk_shutdown;
@@ -83,6 +93,8 @@ static inline void iov_iter_advance(struct iov_iter *i, u32 n)
 
 #define read_lock_bh(l)			((void)(l))
 #define read_unlock_bh(l)		((void)(l))
+#define write_lock_bh(l)		((void)(l))
+#define write_unlock_bh(l)		((void)(l))
 #define bh_lock_sock(sk)		((void)(sk), host_socket_lock(1))
 #define bh_unlock_sock(sk)		((void)(sk), host_socket_lock(-1))
 #define sock_owned_by_user(sk)		((sk)->owned)

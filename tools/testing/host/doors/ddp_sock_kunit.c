@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What the lower layers ask of any socket: drivers/ddp/sock.c over one of the test's. */
+#include <kunit/test.h>
+#include <net/ip.h>
+
+#include <ddp/addr.h>
+#include <ddp/sock.h>
+
+void ddp_addr_unmap(struct sockaddr_storage *a) {}
+
+/* As inet_getname() does: @peer 1: of a connection, 2: of what is left of it, too */
+static int getname(struct socket *sock, struct sockaddr *addr, int peer)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)addr;
+
+	in->sin_family = AF_INET;
+	if (peer == 1 && sock->sk->sk_state == TCP_CLOSE)
+		return -ENOTCONN;
+	in->sin_port = peer ? 7 : 9;
+	in->sin_addr.s_addr = peer ? 0x0100007f : 0x0200007f;
+	return sizeof(*in);
+}
+
+static void names(struct kunit *test, int state)
+{
+	static const struct proto_ops ops = { .getname = getname };
+	struct sock sk = { .sk_family = AF_INET, .sk_state = state };
+	struct socket sock = { .sk = &sk, .ops = &ops };
+	struct sockaddr_storage local = {}, remote = {};
+	const struct sockaddr_in *l = (void *)&local, *r = (void *)&remote;
+
+	ddp_sock_names(&sock, &local, &remote);
+	KUNIT_EXPECT_EQ(test, 9, l->sin_port);
+	KUNIT_EXPECT_EQ(test, 0x0200007fu, l->sin_addr.s_addr);
+	KUNIT_EXPECT_EQ(test, 7, r->sin_port);
+	KUNIT_EXPECT_EQ(test, 0x0100007fu, r->sin_addr.s_addr);
+}
+
+/* A peer has its address when it has gone, too: it is told, and counted by */
+static void both_names(struct kunit *test)
+{
+	names(test, TCP_ESTABLISHED);
+	names(test, TCP_CLOSE);
+}
+
+static struct kunit_case ddp_sock_cases[] = {
+	KUNIT_CASE(both_names),
+	{}
+};
+
+static struct kunit_suite ddp_sock_suite = {
+	.name = "ddp_sock",
+	.test_cases = ddp_sock_cases,
+};
+
+kunit_test_suite(ddp_sock_suite);
