@@ -273,12 +273,12 @@ def _refilled(before, call, after):
 
 def tree_paragraphs(text, whose="the kernel's"):
     """A comment ".. in the kernel's tree:" holds what takes the place of the
-    paragraph before it there, or is empty."""
+    paragraph before it there, or is empty. What leads to a literal block is one with it."""
     def new(m):
         said = re.sub(rf"^{m['in']}   ", m["in"], m["said"], flags=re.M)
         return said and "\n" + said
 
-    return re.sub(rf"\n(?P<old>(?:[^\n]+\n)+)\n(?P<in> *)\.\. in {whose} tree:\n"
+    return re.sub(rf"\n(?P<old>(?:(?:[^\n]+\n)*[^\n]*::\n\n)?(?:[^\n]+\n)+)\n(?P<in> *)\.\. in {whose} tree:\n"
                   r"(?P<said>(?:(?P=in)   [^\n]+\n)*)", new, text)
 
 

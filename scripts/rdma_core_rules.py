@@ -93,6 +93,12 @@ def provider(text, unifdef, abi):
     return unifdef(text, [], ["RNIC_SW_IN_RDMA_CORE", f"IBVERBS_PABI_VERSION={abi}"])
 
 
+def setting_names(text):
+    """Without the folder of the file that a setting is where the kernel has no netlink
+    for it."""
+    return re.sub(r"\*(?:llp|mpa)/(\w+)\*", r"*\1*", text)
+
+
 def constants(headers):
     """{name: (module, enum or "")} of pyverbs' .pxd files, {module: text}"""
     names, enum = {}, None

@@ -17,7 +17,7 @@ extern "C" {
 /**
  * enum rnic_sw_dv_llp - the layer below RDMAP and DDP
  * @RNIC_SW_DV_LLP_DEFAULT: what the environment (RNIC_SW_LLP) or else the
- *	device (sysfs, llp/connect) says
+ *	device (its setting connect) says
  * @RNIC_SW_DV_LLP_TCP: MPA over TCP, RFC 5044
  * @RNIC_SW_DV_LLP_SCTP: SCTP, RFC 5043
  */
