@@ -21,7 +21,8 @@ def place(path):
     for here, there in (("compat/", ""), ("include/ddp/", f"{ROOM}/ddp/"), ("drivers/rnic_sw/", f"{ROOM}/"),
                         ("drivers/", f"{ROOM}/"), ("Documentation/", f"{PAGES}/"),
                         ("tools/testing/selftests/rnic_sw/", f"{TESTS}/"),
-                        ("tools/testing/rawpeer/", f"{TESTS}/rawpeer/")):
+                        ("tools/testing/rawpeer/", f"{TESTS}/rawpeer/"),
+                        ("tools/wireshark/", f"{TESTS}/rawpeer/")):
         if path.startswith(here):
             return there + path[len(here):]
     return path
@@ -322,7 +323,11 @@ def selftest(text, name, staying):
         text = replaced(text, r"^    build = .*build-provider.*\n    if not .*\n    (    ktap.skip_all.*\n)(?:    .*\n)+",
                         r"\1")
         text = replaced(text, r'^for place in .*\n    if .*\n.*\n        break\nelse:\n.*\n', "sys.path.insert(0, HERE)\n")
-    text = text.replace("$T_DIR/../../rawpeer", "$T_DIR/rawpeer")
+    if name == "config":
+        text = replaced(text, r"(?=^CONFIG_RDMA_SIW=)", "CONFIG_RDMA_RNIC_SW=m\nCONFIG_RDMA_RNIC_SW_SCTP=m\n")
+    if name == "dissector.py":
+        text = replaced(text, r'"\.\.", "\.\.", "wireshark", (?="ddp_sctp.lua")', "")
+    text = text.replace("$T_DIR/../../rawpeer", "$T_DIR/rawpeer").replace("tools/wireshark", "rawpeer")
     return text.replace("tools/testing/rawpeer", "rawpeer")
 
 
@@ -331,6 +336,7 @@ def tests_makefile(text, staying):
     for file in staying + programs + [f"{p}.so" for p in programs]:
         text = re.sub(rf"^\w+ \+?:?= {re.escape(file)}\n", "", text, flags=re.M)
     text = replaced(text, r", and see \./run\. .*\n# .*", ".")
+    text = replaced(text, r": scripts/machines runs it$", "")
     # a heading with nothing below
     text = re.sub(r"\n{3,}", "\n\n", replaced(text, r"(?<=\n\n)# .*\n(?=\n)", ""))
     text = replaced(text, r"(?<=^TEST_FILES \+= lib\n)", "TEST_FILES += rawpeer\n")
