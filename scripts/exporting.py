@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """What the exports have in common: a branch of somebody else's tree, made commit by
 commit, and patches of it."""
+import glob
 import os
 import shutil
 import subprocess
@@ -22,6 +23,12 @@ def run(*command, stdin=None, **more):
 def read(path):
     with open(path, encoding="utf-8") as f:
         return f.read()
+
+
+def room_for_patches(out):
+    """Those of another time would be sent along."""
+    if out and glob.glob(os.path.join(glob.escape(out), "*.patch")):
+        raise NotDone(f"{out} has patches already")
 
 
 class Tree:
@@ -53,14 +60,26 @@ class Tree:
     def begin(self, branch):
         """A branch at what is there now."""
         if not os.path.exists(os.path.join(self.top, ".git")):
-            run("git", "init", "-q", self.top)
-            for key in ("user.name", "user.email"):
-                self.git("config", key, run("git", "-C", csource.TREE, "config", key).strip())
-            self.git("add", "-f", *self.changed)
-            self.git("commit", "-q", "-m", "The files that the series changes")
+            self.become_repository()
         elif self.git("status", "--porcelain", "--untracked-files=no"):
             raise NotDone(f"{self.top} has changes that are not committed")
         self.git("switch", "-q", "-c", branch)
+
+    def become_repository(self):
+        """Whole or not at all: the next try has to find what it begins at."""
+        try:
+            user = [(key, run("git", "-C", csource.TREE, "config", key).strip()) for key in ("user.name", "user.email")]
+        except subprocess.CalledProcessError:
+            raise NotDone("git does not know who you are: git config --global user.name, and user.email") from None
+        try:
+            run("git", "init", "-q", self.top)
+            for key, value in user:
+                self.git("config", key, value)
+            self.git("add", "-f", *self.changed)
+            self.git("commit", "-q", "-m", "The files that the series changes")
+        except BaseException:
+            shutil.rmtree(os.path.join(self.top, ".git"), ignore_errors=True)
+            raise
 
     def apply(self, diff):
         self.git("apply", "--index", diff)

@@ -28,6 +28,13 @@ def place(path):
     return path
 
 
+def replaced(text, pattern, new):
+    text, n = re.subn(pattern, new, text, flags=re.M)
+    if not n:
+        raise NotDone(f"a rule does not fit: there is no {pattern}")
+    return text
+
+
 # Macros --------------------------------------------------------------------
 
 def definitions(text):
@@ -213,7 +220,7 @@ def driver_id(text):
 
 def driver_ids(text):
     """The kernel's ib_user_ioctl_verbs.h, with ours behind the last."""
-    return re.sub(r"(enum rdma_driver_id \{\n(?:.*\n)*?)(\};)", r"\1\tRDMA_DRIVER_RNIC_SW,\n\2", text, count=1)
+    return replaced(text, r"(enum rdma_driver_id \{\n(?:.*\n)*?)(\};)", r"\1\tRDMA_DRIVER_RNIC_SW,\n\2")
 
 
 def paths_in_code(text):
@@ -301,13 +308,6 @@ def _alive(paragraph, dead):
 
 
 # Selftests -----------------------------------------------------------------
-
-def replaced(text, pattern, new):
-    text, n = re.subn(pattern, new, text, flags=re.M)
-    if not n:
-        raise NotDone(f"a rule for the selftests does not fit: {pattern}")
-    return text
-
 
 def selftest(text, name, staying):
     """A file of theirs, whose neighbours @staying do not go along. There is no provider
