@@ -18,7 +18,8 @@ run_depmod = true
 else
 run_depmod = PATH=$$PATH:/usr/sbin:/sbin depmod
 endif
-mod_path := $(INSTALL_MOD_PATH)
+# the kernel's make goes elsewhere
+mod_path := $(abspath $(INSTALL_MOD_PATH))
 
 release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null),$(shell uname -r))
