@@ -34,6 +34,7 @@ parse_options() {
 	rest=("$@")
 	[[ $timeout =~ ^[0-9]+$ ]] || die "--timeout wants seconds, not '$timeout'"
 	[[ $cpus =~ ^[0-9]*$ ]] || die "--cpus wants a number, not '$cpus'"
+	"$scripts/as-root" "$me" || exit
 }
 
 # Makes out (kept if asked for by name), run (what the guest is told) and console.
