@@ -275,6 +275,26 @@ static void told_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.failed);
 }
 
+/* RDMAP-125: what is answered behind it says nothing of what is not sent */
+static void answered_before_sent(struct kunit *test)
+{
+	struct rdmap *r = &world.qp.rdmap;
+	struct rdmap_wr wr;
+	u32 n;
+
+	begin_at(0);
+	post(3);
+	for (n = 0; n < 3; n++) {
+		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull(r, &wr));
+		rdmap_sq_cut(r, wr.slot);
+		KUNIT_EXPECT_EQ(test, 0u, world.completed);
+	}
+	rdmap_sq_answered(r, 2, 0);
+	KUNIT_EXPECT_EQ(test, 0u, world.completed);
+	rdmap_sq_sent(r);
+	KUNIT_EXPECT_EQ(test, 3u, world.completed);
+}
+
 static void no_room(struct kunit *test)
 {
 	begin_at(0);
@@ -494,6 +514,7 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(all_are_told),
 	KUNIT_CASE(told_to_nobody),
 	KUNIT_CASE(told_in_order),
+	KUNIT_CASE(answered_before_sent),
 	KUNIT_CASE(no_room),
 	KUNIT_CASE(posts_are_gathered),
 	KUNIT_CASE(runner_stays_quiet),

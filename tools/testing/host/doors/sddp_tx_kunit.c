@@ -31,6 +31,7 @@ static struct {
 	u32			takes;		/* how many SCTP takes */
 	u32			controls;	/* of them, not segments */
 	u32			retries;
+	u32			taken;		/* as DDP is told */
 	u32			corks, uncorks;
 	enum iw_reason		refused;	/* what was wrong with it */
 } world;
@@ -135,6 +136,7 @@ static bool next(struct ddp_stream *s, struct ddp_msg *m)
 
 static void taken(struct ddp_stream *s)
 {
+	world.taken++;
 }
 
 static const struct ddp_ulp_ops ulp = { .next = next, .sent = taken };
@@ -231,7 +233,7 @@ static void held_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, g->st.ss.ref.refs);
 }
 
-/* What SCTP does not take is sent first when it does, and nothing twice */
+/* RDMAP-125: what SCTP does not take is sent first when it does, and nothing twice */
 static void takes_no_more(struct kunit *test)
 {
 	struct guest *g = open(0, 20, 900);
@@ -239,6 +241,7 @@ static void takes_no_more(struct kunit *test)
 	world.takes = 10;
 	KUNIT_EXPECT_FALSE(test, sddp_tx_run(&world.a));
 	KUNIT_EXPECT_EQ(test, 10u, world.sent);
+	KUNIT_EXPECT_EQ(test, 10u, world.taken);
 	KUNIT_EXPECT_EQ(test, 9u, g->left);
 	KUNIT_EXPECT_PTR_EQ(test, &g->st, world.a.out_of);
 	world.takes = SENT;
@@ -246,6 +249,23 @@ static void takes_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 20u, world.sent);
 	KUNIT_EXPECT_EQ(test, 20, (int)g->st.tx_ssn);
 	KUNIT_EXPECT_NULL(test, world.a.out_of);
+}
+
+/* SCTPDDP-44: what is posted early waits for the answer to our Initiate */
+static void silent_before_the_answer(struct kunit *test)
+{
+	struct guest *g = open(0, 3, 900);
+
+	g->st.s.active = true;
+	g->st.s.state = SDDP_INITIATED;
+	g->st.s.in_doubt = true;
+	run_all();
+	KUNIT_EXPECT_EQ(test, 0u, world.sent);
+	KUNIT_EXPECT_EQ(test, 3u, g->left);
+	g->st.s.state = SDDP_OPEN;
+	sddp_tx_queue(&g->st);
+	run_all();
+	KUNIT_EXPECT_EQ(test, 3u, world.sent);
 }
 
 static void no_room(struct kunit *test)
@@ -370,6 +390,7 @@ static struct kunit_case sddp_tx_cases[] = {
 	KUNIT_CASE(by_turns),
 	KUNIT_CASE(held_back),
 	KUNIT_CASE(takes_no_more),
+	KUNIT_CASE(silent_before_the_answer),
 	KUNIT_CASE(no_room),
 	KUNIT_CASE(terminate_is_last),
 	KUNIT_CASE(what_was_wrong),
