@@ -311,6 +311,24 @@ static void waits_for_room(struct kunit *test)
 	table.grows_after = 0;
 }
 
+/* RDMAP-178: by a peer only what its own stream has registered, and nothing ordinary */
+static void who_may_invalidate(struct kunit *test)
+{
+	struct ddp_stream neighbour = stream;
+
+	neighbour.id = stream.id + 1;
+	publish(test);
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE,
+			ddp_mem_invalidate(&stream, region.stag, true));
+	region.may_invalidate = true;
+	region.scope = stream.id;
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_INVALIDATE,
+			ddp_mem_invalidate(&neighbour, region.stag, true));
+	KUNIT_EXPECT_TRUE(test, region.valid);
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mem_invalidate(&stream, region.stag, true));
+	KUNIT_EXPECT_FALSE(test, region.valid);
+}
+
 static struct kunit_case stag_cases[] = {
 	KUNIT_CASE(another_index),
 	KUNIT_CASE(waits_for_room),
@@ -319,6 +337,7 @@ static struct kunit_case stag_cases[] = {
 	KUNIT_CASE(hold_is_no_licence),
 	KUNIT_CASE(allowed_again),
 	KUNIT_CASE(shut_as_looked_at),
+	KUNIT_CASE(who_may_invalidate),
 	{}
 };
 
