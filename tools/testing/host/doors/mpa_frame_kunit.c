@@ -168,7 +168,7 @@ static void close_conn(struct kunit *test)
 
 /* Cases --------------------------------------------------------------------- */
 
-/* Each octet, of whatever is sent, into whatever segments */
+/* DDP-42: each octet, of whatever is sent, into whatever segments */
 static void any_messages(struct kunit *test)
 {
 	u32 seed;

@@ -202,6 +202,25 @@ static void as_many_as_agreed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, read_comes(r, 3, 0));
 }
 
+/* SEC-32: one stream's requests take no place of another's */
+static void each_has_its_own(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap();
+	static struct rdmap_req others[2 * DEPTH + 1];
+	static struct rdmap other;
+	int n;
+
+	other = *r;
+	rdmap_reqq_init(&other.irq, others, ARRAY_SIZE(others));
+	for (n = 0; n < DEPTH; n++)
+		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 3, 0));
+	for (n = 0; n < DEPTH; n++)
+		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(&other, 3, 0));
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, read_comes(r, 3, 0));
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, read_comes(&other, 3, 0));
+	KUNIT_EXPECT_EQ(test, DEPTH, (int)other.irq.used);
+}
+
 static const struct {
 	enum iw_reason	ddp, rdmap;
 } sources[] = {
@@ -211,7 +230,10 @@ static const struct {
 	{ IW_DDP_T_WRAP, IW_RDMAP_P_WRAP },
 };
 
-/* RDMAP-77, RDMAP-165 to RDMAP-169; RDMAP-78: of nothing, nothing is looked at */
+/*
+ * RDMAP-77, RDMAP-165 to RDMAP-169; RDMAP-155: it is the Read's fault; RDMAP-78: of
+ * nothing, nothing is looked at
+ */
 static void source_is_looked_at(struct kunit *test)
 {
 	struct rdmap *r;
@@ -221,10 +243,12 @@ static void source_is_looked_at(struct kunit *test)
 		r = open_rdmap();
 		mem.check = sources[i].ddp;
 		KUNIT_EXPECT_EQ(test, sources[i].rdmap, read_comes(r, 1, 0));
+		KUNIT_EXPECT_TRUE(test, r->bad_rreq);
 		KUNIT_EXPECT_EQ(test, 0u, (u32)r->irq.used);
 		r = open_rdmap();
 		mem.check = sources[i].ddp;
 		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 0, 0));
+		KUNIT_EXPECT_FALSE(test, r->bad_rreq);
 		KUNIT_EXPECT_EQ(test, 1u, (u32)r->irq.used);
 	}
 }
@@ -264,6 +288,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE(program_hears_nothing),
 	KUNIT_CASE(requests_are_queued),
 	KUNIT_CASE(as_many_as_agreed),
+	KUNIT_CASE(each_has_its_own),
 	KUNIT_CASE(source_is_looked_at),
 	KUNIT_CASE(queue_pair_has_no_right),
 	KUNIT_CASE(terminates),
