@@ -77,7 +77,7 @@ def get_read(link):
 @case("an Atomic Response octet by octet; what is reserved is ignored",
       "EXT-3 EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-13 EXT-21 EXT-22 EXT-25 "
       "EXT-26 EXT-33 EXT-35 EXT-37 EXT-39 EXT-42 EXT-43 EXT-48 EXT-49 "
-      "EXT-50 EXT-51 EXT-52 EXT-93")
+      "EXT-50 EXT-51 EXT-52 EXT-93 DDP-42")
 def response_octets(w):
     word = w.shared(64, "lwa")
     word.put(8, in_memory(0x0102030405060708))

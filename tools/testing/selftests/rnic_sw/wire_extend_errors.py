@@ -115,7 +115,7 @@ ATOMIC = [
           lambda s, qn=qn: [s.atomic(qn=qn)]) for qn in (0, 2, 3)],
     Row("atomic: on QN 4", "EXT-87", (1, 2, 1), "ddp_untagged_qn",
         lambda s: [s.atomic(qn=4)]),
-    Row("Atomic Response that nobody asked for", "EXT-56", (1, 2, 2),
+    Row("Atomic Response that nobody asked for", "EXT-56 DDP-87", (1, 2, 2),
         "ddp_untagged_no_buffer", lambda s: [s.response()]),
     *[Row(f"Atomic Response on QN {qn}", "EXT-88 EXT-33 EXT-52", *OPCODE,
           lambda s, qn=qn: [s.response(qn=qn)]) for qn in (0, 1, 2)],
