@@ -107,7 +107,7 @@ struct ib_device {
 };
 
 struct ib_ucontext { int unused; };
-struct ib_pd { int unused; };
+struct ib_pd { struct ib_device *device; };
 struct ib_srq { int unused; };
 struct ib_qp_cap { int unused; };
 
@@ -124,8 +124,10 @@ struct ib_mw {
 
 struct ib_mr {
 	struct ib_device	*device;
-	u64	iova;
-	u64	length;
+	u32			lkey, rkey;
+	u64			iova;
+	u64			length;
+	unsigned int		page_size;
 };
 
 struct ib_cq;
