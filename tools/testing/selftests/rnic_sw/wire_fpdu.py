@@ -106,7 +106,7 @@ def crc_error(w, role, place):
 for octet in (2, 3, 4, 15, 16, 40, 41, 42, 44, 47):
     for side in "responder", "initiator":
         add(f"{side}: bit changed in octet {octet} of a Write",
-            "MPA-54 MPA-69 MPA-71 MPA-133 MPA-140 MPA-142 MPA-143 DDP-7 DDP-79 "
+            "MPA-54 MPA-69 MPA-71 MPA-72 MPA-133 MPA-140 MPA-142 MPA-143 DDP-7 DDP-79 "
             "DDP-81 DDP-85 RDMAP-55 RDMAP-144",
             crc_error, role=side, place=octet)
 

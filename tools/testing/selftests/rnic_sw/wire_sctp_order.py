@@ -88,7 +88,7 @@ def placed_early(w, role):
 
 
 in_both_roles("a Write ahead of its turn is placed, a Send waits",
-              "SCTPDDP-66 SCTPDDP-65 RDMAP-116", placed_early)
+              "SCTPDDP-66 SCTPDDP-65 RDMAP-116 DDP-21", placed_early)
 
 
 @case("long messages thoroughly shuffled", "SCTPDDP-65 SCTPDDP-66")
