@@ -142,21 +142,24 @@ static void sweep(struct rnic_sw_queue *q, uint32_t qp_num)
  * @qp_num: a queue pair that the kernel has destroyed
  *
  * A program may destroy it while it polls the queue the extended way: then it
- * has the lock, and the completion that it looks at stays where it is until
- * it is through.
+ * has the lock.
  */
 void rnic_sw_forget_qp(struct rnic_sw_cq *cq, uint32_t qp_num)
 {
-	if (cq->poller == this_thread()) {
-		sweep(&cq->q, qp_num);
-		return;
-	}
-	ring_lock(&cq->q);
+	bool polls = cq->poller == this_thread();
+
+	if (!polls)
+		ring_lock(&cq->q);
 	sweep(&cq->q, qp_num);
 	ring_publish_cons(&cq->q);
-	ring_unlock(&cq->q);
+	if (!polls)
+		ring_unlock(&cq->q);
 }
 
+/*
+ * The program looks at a copy: what it posts before it takes the next one may
+ * complete meanwhile, and there is room for that if its slot is the kernel's.
+ */
 static int next_poll(struct ibv_cq_ex *ibcq)
 {
 	struct rnic_sw_cq *cq = to_cq_ex(ibcq);
@@ -165,9 +168,10 @@ static int next_poll(struct ibv_cq_ex *ibcq)
 	cqe = take_cqe(&cq->q);
 	if (!cqe)
 		return ENOENT;
-	cq->cqe = cqe;
-	ibcq->wr_id = cqe->wr_id;
-	ibcq->status = (enum ibv_wc_status)cqe->status;
+	cq->cqe = *cqe;
+	ring_publish_cons(&cq->q);
+	ibcq->wr_id = cq->cqe.wr_id;
+	ibcq->status = (enum ibv_wc_status)cq->cqe.status;
 	return 0;
 }
 
@@ -175,9 +179,7 @@ static void end_poll(struct ibv_cq_ex *ibcq)
 {
 	struct rnic_sw_cq *cq = to_cq_ex(ibcq);
 
-	cq->cqe = NULL;
 	cq->poller = 0;
-	ring_publish_cons(&cq->q);
 	ring_unlock(&cq->q);
 }
 
@@ -199,38 +201,38 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
 {
-	return wc_opcode(to_cq_ex(ibcq)->cqe);
+	return wc_opcode(&to_cq_ex(ibcq)->cqe);
 }
 
 static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
 {
-	return vendor_err(to_cq_ex(ibcq)->cqe);
+	return vendor_err(&to_cq_ex(ibcq)->cqe);
 }
 
 static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 {
-	return to_cq_ex(ibcq)->cqe->byte_len;
+	return to_cq_ex(ibcq)->cqe.byte_len;
 }
 
 /* ibv_wc_read_invalidated_rkey() comes here too */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
-	return to_cq_ex(ibcq)->cqe->imm_data;
+	return to_cq_ex(ibcq)->cqe.imm_data;
 }
 
 static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
 {
-	return to_cq_ex(ibcq)->cqe->qp_num;
+	return to_cq_ex(ibcq)->cqe.qp_num;
 }
 
 static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
 {
-	return wc_flags(to_cq_ex(ibcq)->cqe);
+	return wc_flags(&to_cq_ex(ibcq)->cqe);
 }
 
 static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
 {
-	return to_cq_ex(ibcq)->cqe->timestamp;
+	return to_cq_ex(ibcq)->cqe.timestamp;
 }
 
 static uint64_t now_ns(clockid_t clock)

@@ -52,7 +52,7 @@ struct rnic_sw_cq {
 	struct verbs_cq		vcq;
 	struct rnic_sw_queue	q;
 	pthread_spinlock_t	arm_lock;	/* q.hdr against a resize */
-	const struct rnic_sw_cqe *cqe;		/* between start and end_poll */
+	struct rnic_sw_cqe	cqe;		/* between start and end_poll */
 	atomic_uintptr_t	poller;		/* whose thread that is, or 0 */
 };
 
