@@ -485,7 +485,7 @@ enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 				const struct rnic_sw_sqe *e, void *slot,
 				struct rdmap_wr *wr);
 
-/* sq.c, rq.c */
+/* sq.c, sq_post.c, rq.c */
 int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad);
 int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
@@ -500,6 +500,11 @@ void rnic_sq_close(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
 void rnic_sq_tell_more(struct work_struct *work);
 void rnic_rq_flush(struct rnic_qp *qp);
+
+static inline struct rnic_sq_note *rnic_sq_note(struct rnic_sq *sq, u32 idx)
+{
+	return &sq->note[idx & (sq->ring.slots - 1)];
+}
 
 /* sq_gather.c */
 int rnic_sq_gather_alloc(struct rnic_qp *qp);

@@ -24,11 +24,6 @@ enum note_state {
 	NOTE_DONE,		/* completes when those before it have */
 };
 
-static struct rnic_sq_note *note_of(struct rnic_sq *sq, u32 idx)
-{
-	return &sq->note[idx & (sq->ring.slots - 1)];
-}
-
 /* Read the slot's fixed part, once */
 static void read_slot(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
 {
@@ -39,7 +34,7 @@ static void read_slot(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
 
 static void fill_note(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 {
-	struct rnic_sq_note *n = note_of(sq, idx);
+	struct rnic_sq_note *n = rnic_sq_note(sq, idx);
 
 	n->wr_id = e->wr_id;
 	n->opcode = e->opcode;
@@ -92,7 +87,7 @@ static enum ib_wc_status __pull(struct rnic_qp *qp, struct rdmap_wr *wr)
 	struct rnic_sw_sqe e;
 
 	wr->slot = sq->head++;
-	n = note_of(sq, wr->slot);
+	n = rnic_sq_note(sq, wr->slot);
 	read_slot(sq, wr->slot, &e);
 	fill_note(sq, wr->slot, &e);
 	n->status = rnic_sq_parse(qp, &e, rnic_ring_slot(&sq->ring, wr->slot),
@@ -191,7 +186,7 @@ static bool __is_done(const struct rnic_sq *sq, const struct rnic_sq_note *n)
 static bool __oldest_is_over(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
-	struct rnic_sq_note *n = note_of(sq, sq->tail);
+	struct rnic_sq_note *n = rnic_sq_note(sq, sq->tail);
 
 	if (sq->tail == sq->head && !__see_next(sq))
 		return false;
@@ -216,7 +211,7 @@ static u32 __take_over(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *tell)
 
 	*tell = false;
 	while (!*tell && n < RING_IDX_STEPS && __oldest_is_over(qp)) {
-		const struct rnic_sq_note *note = note_of(sq, sq->tail);
+		const struct rnic_sq_note *note = rnic_sq_note(sq, sq->tail);
 
 		*tell = note->status || sq->sig_all ||
 			(note->flags & RNIC_SW_SEND_SIGNALED);
@@ -323,7 +318,7 @@ static void set_done(struct rnic_qp *qp, u32 slot)
 
 	spin_lock_irqsave(&sq->lock, flags);
 	if (!sq->flushing) {
-		note_of(sq, slot)->state = NOTE_DONE;
+		rnic_sq_note(sq, slot)->state = NOTE_DONE;
 		/* a local one is not sent: nobody will say that it was */
 		if (sq->sent == slot)
 			sq->sent++;
@@ -339,7 +334,7 @@ void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len)
 void rdmap_sq_failed(struct rdmap *r, u32 slot)
 {
 	struct rnic_sq *sq = &rdmap_to_qp(r)->sq;
-	struct rnic_sq_note *n = note_of(sq, slot);
+	struct rnic_sq_note *n = rnic_sq_note(sq, slot);
 	unsigned long flags;
 
 	/* the flush that follows completes it in its place */
@@ -351,7 +346,7 @@ void rdmap_sq_failed(struct rdmap *r, u32 slot)
 
 static bool do_local(struct rnic_qp *qp, const struct rdmap_wr *wr)
 {
-	const struct rnic_sq_note *n = note_of(&qp->sq, wr->slot);
+	const struct rnic_sq_note *n = rnic_sq_note(&qp->sq, wr->slot);
 	struct ddp_stream *s = &qp->rdmap.stream;
 
 	switch (wr->op) {
@@ -394,198 +389,4 @@ void rnic_sq_flush(struct rnic_qp *qp)
 	sq->flush_end = __end_of_posted(sq);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	complete_ready(qp);
-}
-
-/* Kernel consumers ------------------------------------------------------- */
-
-static void encode_atomic(const struct ib_atomic_wr *wr, struct rnic_sw_sqe *e)
-{
-	e->remote_addr = wr->remote_addr;
-	e->rkey = wr->rkey;
-	e->compare_add = wr->compare_add;
-	e->swap = wr->swap;
-}
-
-/* As the region is now: its consumer may map it anew before this is done */
-static void encode_reg(const struct ib_reg_wr *wr, struct rnic_sw_sqe *e)
-{
-	e->opcode = RNIC_OP_REG_MR;
-	e->remote_addr = wr->mr->iova;
-	e->rkey = wr->key;
-	e->compare_add = wr->mr->length;
-	e->swap = wr->access;
-}
-
-static int encode_op(const struct ib_send_wr *wr, struct rnic_sw_sqe *e)
-{
-	switch (wr->opcode) {
-	case IB_WR_RDMA_WRITE:
-		e->opcode = RNIC_SW_OP_WRITE;
-		break;
-	case IB_WR_RDMA_WRITE_WITH_IMM:
-		e->opcode = RNIC_SW_OP_WRITE_IMM;
-		e->imm_data = wr->ex.imm_data;
-		break;
-	case IB_WR_ATOMIC_CMP_AND_SWP:
-		e->opcode = RNIC_SW_OP_CMP_SWAP;
-		encode_atomic(atomic_wr(wr), e);
-		return 0;
-	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		e->opcode = RNIC_SW_OP_FETCH_ADD;
-		encode_atomic(atomic_wr(wr), e);
-		return 0;
-	case IB_WR_SEND:
-		e->opcode = RNIC_SW_OP_SEND;
-		return 0;
-	case IB_WR_SEND_WITH_INV:
-		e->opcode = RNIC_SW_OP_SEND_INV;
-		e->inv_stag = wr->ex.invalidate_rkey;
-		return 0;
-	case IB_WR_RDMA_READ:
-		e->opcode = RNIC_SW_OP_READ;
-		break;
-	case IB_WR_RDMA_READ_WITH_INV:
-		e->opcode = RNIC_OP_READ_INV;
-		break;
-	case IB_WR_LOCAL_INV:
-		e->opcode = RNIC_SW_OP_LOCAL_INV;
-		e->inv_stag = wr->ex.invalidate_rkey;
-		return 0;
-	case IB_WR_REG_MR:
-		encode_reg(reg_wr(wr), e);
-		return 0;
-	default:
-		return -EINVAL;
-	}
-	e->remote_addr = rdma_wr(wr)->remote_addr;
-	e->rkey = rdma_wr(wr)->rkey;
-	return 0;
-}
-
-static u8 encode_flags(int ib)
-{
-	u8 flags = 0;
-
-	if (ib & IB_SEND_FENCE)
-		flags |= RNIC_SW_SEND_FENCE;
-	if (ib & IB_SEND_SIGNALED)
-		flags |= RNIC_SW_SEND_SIGNALED;
-	if (ib & IB_SEND_SOLICITED)
-		flags |= RNIC_SW_SEND_SOLICITED;
-	if (ib & IB_SEND_INLINE)
-		flags |= RNIC_SW_SEND_INLINE;
-	return flags;
-}
-
-static int encode_inline(const struct rnic_sq *sq, const struct ib_send_wr *wr,
-			 struct rnic_sw_sqe *e, void *slot)
-{
-	int i;
-
-	for (i = 0; i < wr->num_sge; i++) {
-		const struct ib_sge *sge = &wr->sg_list[i];
-
-		if (sge->length > sq->max_inline - e->inline_len)
-			return -EINVAL;
-		memcpy(slot + e->inline_len, (void *)(uintptr_t)sge->addr,
-		       sge->length);
-		e->inline_len += sge->length;
-	}
-	return 0;
-}
-
-static int encode_sges(const struct rnic_sq *sq, const struct ib_send_wr *wr,
-		       struct rnic_sw_sqe *e, struct rnic_sw_sge *slot)
-{
-	int i;
-
-	if (wr->num_sge > sq->max_sge)
-		return -EINVAL;
-	e->num_sge = wr->num_sge;
-	for (i = 0; i < wr->num_sge; i++) {
-		slot[i].addr = wr->sg_list[i].addr;
-		slot[i].length = wr->sg_list[i].length;
-		slot[i].lkey = wr->sg_list[i].lkey;
-	}
-	return 0;
-}
-
-static int __post_one(struct rnic_qp *qp, const struct ib_send_wr *wr)
-{
-	struct rnic_sq *sq = &qp->sq;
-	u32 prod = sq->ring.hdr->prod;
-	struct rnic_sw_sqe e = { .wr_id = wr->wr_id };
-	void *slot = rnic_ring_slot(&sq->ring, prod);
-	int err;
-
-	if (prod - sq->tail >= sq->ring.slots)
-		return -ENOMEM;
-	e.flags = encode_flags(wr->send_flags);
-	err = encode_op(wr, &e);
-	if (err)
-		return err;
-	if (wr->send_flags & IB_SEND_INLINE)
-		err = encode_inline(sq, wr, &e, slot + sizeof(e));
-	else
-		err = encode_sges(sq, wr, &e, slot + sizeof(e));
-	if (err)
-		return err;
-	if (wr->opcode == IB_WR_REG_MR)
-		note_of(sq, prod)->reg_mr = reg_wr(wr)->mr;
-	memcpy(slot, &e, sizeof(e));
-	rnic_ring_produced(&sq->ring, prod + 1);
-	return 0;
-}
-
-static bool in_error(struct rnic_qp *qp)
-{
-	return READ_ONCE(qp->sq.flushing);
-}
-
-static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
-			       const struct ib_send_wr **bad)
-{
-	unsigned long flags;
-	int err = 0;
-
-	spin_lock_irqsave(&qp->sq.lock, flags);
-	for (; wr; wr = wr->next) {
-		err = __post_one(qp, wr);
-		if (err) {
-			*bad = wr;
-			break;
-		}
-	}
-	spin_unlock_irqrestore(&qp->sq.lock, flags);
-	if (in_error(qp))
-		rnic_qp_reflush(qp);
-	else
-		ddp_kick(&qp->rdmap.stream);
-	return err;
-}
-
-/**
- * rnic_post_send - verbs: post send work requests
- * @ib: the queue pair
- * @wr: list of them; a program's are in its ring already
- * @bad: the first that was not posted
- *
- * Return: 0 or an error.
- */
-int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
-		   const struct ib_send_wr **bad)
-{
-	struct rnic_qp *qp = to_rnic_qp(ib);
-
-	if (!qp->user)
-		return rnic_sq_post_kernel(qp, wr, bad);
-	if (wr) {
-		*bad = wr;
-		return -EINVAL;
-	}
-	if (in_error(qp))
-		rnic_sq_flush(qp);
-	else
-		rnic_sq_ring(qp);
-	return 0;
 }
