@@ -128,6 +128,7 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 			/* whoever failed it first may not have got so far */
 			rnic_qp_reflush(qp);
 			flush_work(&qp->err_work);
+			rnic_sq_flushed(qp);
 		}
 		rnic_qp_put(qp);
 	}

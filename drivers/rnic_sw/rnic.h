@@ -498,6 +498,7 @@ int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
 		  const struct ib_recv_wr *wr);
 void rnic_sq_close(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
+void rnic_sq_flushed(struct rnic_qp *qp);
 void rnic_sq_tell_more(struct work_struct *work);
 void rnic_rq_flush(struct rnic_qp *qp);
 

@@ -12,6 +12,8 @@
  * index, what is to be flushed by another, and completions are taken off the
  * queue a few at a time.
  */
+#include <linux/delay.h>
+
 #include "rnic.h"
 #include "stats.h"
 
@@ -386,7 +388,35 @@ void rnic_sq_flush(struct rnic_qp *qp)
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/* between prod and flags, as with who posts; litmus: wakeup */
 	smp_mb();
-	sq->flush_end = __end_of_posted(sq);
+	WRITE_ONCE(sq->flush_end, __end_of_posted(sq));
 	spin_unlock_irqrestore(&sq->lock, flags);
 	complete_ready(qp);
+}
+
+/* One that is off the queue may not have come to the completion queue yet */
+static bool told_up_to(struct rnic_sq *sq, u32 end)
+{
+	unsigned long flags;
+	bool told;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	told = ring_idx_before(end, sq->tail) ||
+	       (sq->tail == end && !sq->completing);
+	spin_unlock_irqrestore(&sq->lock, flags);
+	return told;
+}
+
+/**
+ * rnic_sq_flushed - wait until all that a flush completes has been told
+ * @qp: a queue pair after rnic_sq_flush()
+ *
+ * Whoever is at it meanwhile tells some, a worker of rnic_wq's the rest; what is
+ * posted later is not waited for.  Sleeps.  Not from rnic_wq.
+ */
+void rnic_sq_flushed(struct rnic_qp *qp)
+{
+	u32 end = READ_ONCE(qp->sq.flush_end);
+
+	while (!told_up_to(&qp->sq, end))
+		usleep_range(5, 50);
 }

@@ -13,7 +13,7 @@
 
 #define VECTORS_MOST	16
 #define ROUNDS		16
-#define RECEIVES	32768	/* as many as a queue pair takes */
+#define REQUESTS	32768	/* as many as a queue takes */
 
 static int heard[VECTORS_MOST];
 static unsigned int vectors;
@@ -22,7 +22,7 @@ MODULE_PARM_DESC(heard, "for each vector the CPU where its handler was called; -
 
 static int unflushed = -1;
 module_param(unflushed, int, 0444);
-MODULE_PARM_DESC(unflushed, "receives not yet flushed when a device went");
+MODULE_PARM_DESC(unflushed, "requests not yet flushed when a device went");
 
 struct queue {
 	struct ib_cq		*cq;
@@ -33,7 +33,9 @@ struct queue {
 
 struct seen {
 	struct ib_pd	*pd;
-	struct queue	waits;	/* with all its receives until the device goes */
+	/* with all that they take until the device goes */
+	struct queue	sends;
+	struct queue	receives;
 };
 
 static void on_completion(struct ib_cq *cq, void *context)
@@ -44,15 +46,15 @@ static void on_completion(struct ib_cq *cq, void *context)
 	complete(&q->told);
 }
 
-static int make_qp(struct queue *q, struct ib_pd *pd, u32 receives)
+static int make_qp(struct queue *q, struct ib_pd *pd, u32 requests)
 {
 	struct ib_qp_init_attr attr = {
 		.qp_type = IB_QPT_RC,
 		.send_cq = q->cq,
 		.recv_cq = q->cq,
 		.cap = {
-			.max_send_wr = 1,
-			.max_recv_wr = receives,
+			.max_send_wr = requests,
+			.max_recv_wr = requests,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
 		},
@@ -62,17 +64,17 @@ static int make_qp(struct queue *q, struct ib_pd *pd, u32 receives)
 	return PTR_ERR_OR_ZERO(q->qp);
 }
 
-static int make_queue(struct queue *q, struct ib_pd *pd, u32 receives,
+static int make_queue(struct queue *q, struct ib_pd *pd, u32 requests,
 		      u32 vector)
 {
-	struct ib_cq_init_attr attr = { .cqe = receives, .comp_vector = vector };
+	struct ib_cq_init_attr attr = { .cqe = requests, .comp_vector = vector };
 	int err;
 
 	init_completion(&q->told);
 	q->cq = ib_create_cq(pd->device, on_completion, NULL, q, &attr);
 	if (IS_ERR(q->cq))
 		return PTR_ERR(q->cq);
-	err = make_qp(q, pd, receives);
+	err = make_qp(q, pd, requests);
 	if (err)
 		ib_destroy_cq(q->cq);
 	return err;
@@ -84,13 +86,23 @@ static void drop_queue(struct queue *q)
 	ib_destroy_cq(q->cq);
 }
 
-static int post(struct queue *q, u32 receives)
+static int post_receives(struct queue *q, u32 n)
 {
 	const struct ib_recv_wr wr = {};
 	int err = 0;
 
-	while (!err && receives--)
+	while (!err && n--)
 		err = ib_post_recv(q->qp, &wr, NULL);
+	return err;
+}
+
+static int post_sends(struct queue *q, u32 n)
+{
+	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	int err = 0;
+
+	while (!err && n--)
+		err = ib_post_send(q->qp, &wr, NULL);
 	return err;
 }
 
@@ -111,7 +123,7 @@ static int hear_once(struct ib_pd *pd, u32 vector)
 		return err;
 	err = ib_req_notify_cq(q.cq, IB_CQ_NEXT_COMP);
 	if (!err)
-		err = post(&q, 1);
+		err = post_receives(&q, 1);
 	if (!err)
 		err = flush(&q);
 	if (!err && !wait_for_completion_timeout(&q.told, 10 * HZ))
@@ -130,15 +142,28 @@ static int hear(struct ib_pd *pd, u32 vector)
 	return cpu;
 }
 
-static int wait_with_all(struct queue *q, struct ib_pd *pd)
+static int make_full(struct queue *q, struct ib_pd *pd,
+		     int (*post)(struct queue *, u32))
 {
-	int err = make_queue(q, pd, RECEIVES, 0);
+	int err = make_queue(q, pd, REQUESTS, 0);
 
 	if (err)
 		return err;
-	err = post(q, RECEIVES);
+	err = post(q, REQUESTS);
 	if (err)
 		drop_queue(q);
+	return err;
+}
+
+static int wait_with_all(struct seen *s)
+{
+	int err = make_full(&s->receives, s->pd, post_receives);
+
+	if (err)
+		return err;
+	err = make_full(&s->sends, s->pd, post_sends);
+	if (err)
+		drop_queue(&s->receives);
 	return err;
 }
 
@@ -153,7 +178,7 @@ static int look(struct seen *s, struct ib_device *ib)
 	vectors = min(ib->num_comp_vectors, VECTORS_MOST);
 	for (i = 0; i < vectors; i++)
 		heard[i] = hear(s->pd, i);
-	err = wait_with_all(&s->waits, s->pd);
+	err = wait_with_all(s);
 	if (err)
 		ib_dealloc_pd(s->pd);
 	return err;
@@ -183,7 +208,7 @@ static int consumer_add(struct ib_device *ib)
 /* Without waiting: what has not been flushed is too late */
 static int not_flushed(struct ib_cq *cq)
 {
-	int n, left = RECEIVES;
+	int n, left = REQUESTS;
 	struct ib_wc wc[8];
 
 	while ((n = ib_poll_cq(cq, ARRAY_SIZE(wc), wc)) > 0)
@@ -195,8 +220,11 @@ static void consumer_remove(struct ib_device *ib, void *data)
 {
 	struct seen *s = data;
 
-	unflushed = not_flushed(s->waits.cq);
-	drop_queue(&s->waits);
+	/* first of all, for this takes time, too */
+	unflushed = not_flushed(s->sends.cq);
+	unflushed += not_flushed(s->receives.cq);
+	drop_queue(&s->sends);
+	drop_queue(&s->receives);
 	ib_dealloc_pd(s->pd);
 	kfree(s);
 }

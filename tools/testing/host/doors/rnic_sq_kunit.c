@@ -4,6 +4,7 @@
  * a completion queue.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
@@ -30,6 +31,8 @@ static struct {
 	u32			twice;		/* so often there by two */
 	bool			again;		/* others come while it is told */
 	bool			full;		/* the completion queue is */
+	bool			at_it;		/* who completes has gone on, at last */
+	u32			sleeps;
 	u64			now;
 	u32			kicks;
 	u32			pushes;
@@ -43,6 +46,16 @@ bool host_queue(struct work_struct *w)
 {
 	world.works++;
 	return true;
+}
+
+/* While one waits: who was at it goes, then the worker has its turns */
+void host_sleep(void)
+{
+	world.sleeps++;
+	if (world.at_it)
+		world.qp.sq.completing = false;
+	world.at_it = false;
+	rnic_sq_tell_more(&world.qp.tell_work);
 }
 
 /* Who is at the other sides ---------------------------------------------------- */
@@ -233,6 +246,47 @@ static void rest_is_told_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SLOTS - 1u, (u32)world.last.wr_id);
 	/* the last one ended what it had begun: nobody has to look */
 	KUNIT_EXPECT_EQ(test, 1u, world.works);
+}
+
+/* Whoever waits for a flush waits for the worker's part, but for no later posts */
+static void flush_is_awaited(struct kunit *test)
+{
+	begin_at(3);
+	post(SLOTS);
+	rnic_sq_flush(&world.qp);
+	KUNIT_EXPECT_EQ(test, 256u, world.completed);
+	rnic_sq_flushed(&world.qp);
+	KUNIT_EXPECT_EQ(test, (u32)SLOTS, world.completed);
+	KUNIT_EXPECT_EQ(test, 1u, world.sleeps);
+	post(1);
+	rnic_sq_flushed(&world.qp);
+	KUNIT_EXPECT_EQ(test, 1u, world.sleeps);
+}
+
+/* ... and for one who was telling when it began */
+static void flush_awaits_another(struct kunit *test)
+{
+	begin_at(0);
+	post(3);
+	world.qp.sq.completing = true;
+	world.at_it = true;
+	rnic_sq_flush(&world.qp);
+	KUNIT_EXPECT_EQ(test, 0u, world.completed);
+	rnic_sq_flushed(&world.qp);
+	KUNIT_EXPECT_EQ(test, 3u, world.completed);
+	KUNIT_EXPECT_EQ(test, 1u, world.sleeps);
+}
+
+/* The last one is off the queue, and not told */
+static void last_is_awaited(struct kunit *test)
+{
+	begin_at(0);
+	post(1);
+	rnic_sq_flush(&world.qp);
+	world.qp.sq.completing = true;
+	world.at_it = true;
+	rnic_sq_flushed(&world.qp);
+	KUNIT_EXPECT_EQ(test, 1u, world.sleeps);
 }
 
 /* Nor is a worker woken behind as many as one may tell */
@@ -511,6 +565,9 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(nonsense_waits),
 	KUNIT_CASE(told_behind_many),
 	KUNIT_CASE(rest_is_told_later),
+	KUNIT_CASE(flush_is_awaited),
+	KUNIT_CASE(flush_awaits_another),
+	KUNIT_CASE(last_is_awaited),
 	KUNIT_CASE(all_are_told),
 	KUNIT_CASE(told_to_nobody),
 	KUNIT_CASE(told_in_order),

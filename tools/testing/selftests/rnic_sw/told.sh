@@ -35,12 +35,12 @@ where_offline() {
 
 no_device() { [ ! -e /sys/class/infiniband/iw0 ]; }
 
-# A queue pair with as many receives as it can have: that is not over in no time
+# As many sends as a queue pair can have, and receives: that is not over in no time
 flushed_first() {
 	consumer
 	ip link del t0
 	t_check "the device goes" t_until "$T_TIME" no_device
-	t_check "$(seen unflushed) receives were flushed too late" test "$(seen unflushed)" -eq 0
+	t_check "$(seen unflushed) requests were flushed too late" test "$(seen unflushed)" -eq 0
 }
 
 modinfo rnic_sw_consumer >/dev/null 2>&1 || t_skip_all "no module rnic_sw_consumer: run builds it"
