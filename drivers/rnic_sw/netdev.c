@@ -52,14 +52,32 @@ void rnic_netdev_wait(struct rnic_dev *dev)
 }
 
 /* Registered, and with a side that IP uses.  IPoIB: its GIDs are not ours. */
-static bool is_suitable(struct net_device *netdev)
+static bool __is_suitable(struct net_device *netdev)
+{
+	return netdev->reg_state == NETREG_REGISTERED &&
+	       netdev->type != ARPHRD_INFINIBAND &&
+	       (__in_dev_get_rtnl(netdev) || __in6_dev_get(netdev));
+}
+
+/* Where a suitable interface is: its namespace, held; NULL if it is not suitable */
+static struct net *suitable_net(struct net_device *netdev)
+{
+	struct net *net = NULL;
+
+	rtnl_lock();
+	if (__is_suitable(netdev))
+		net = maybe_get_net(dev_net(netdev));
+	rtnl_unlock();
+	return net;
+}
+
+/* Still, and nowhere else? */
+static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 {
 	bool yes;
 
 	rtnl_lock();
-	yes = netdev->reg_state == NETREG_REGISTERED &&
-	      netdev->type != ARPHRD_INFINIBAND &&
-	      (__in_dev_get_rtnl(netdev) || __in6_dev_get(netdev));
+	yes = __is_suitable(netdev) && net_eq(dev_net(netdev), net);
 	rtnl_unlock();
 	return yes;
 }
@@ -82,10 +100,9 @@ static void set_identity(struct rnic_dev *dev, const struct net_device *netdev)
 	dev->gid_half[1] = dev->ib.node_guid;
 }
 
-static struct rnic_dev *create(struct net_device *netdev)
+static struct rnic_dev *create(struct net_device *netdev, struct net *net)
 {
-	struct rnic_dev *dev = ib_alloc_device_with_net(rnic_dev, ib,
-							dev_net(netdev));
+	struct rnic_dev *dev = ib_alloc_device_with_net(rnic_dev, ib, net);
 	int err;
 
 	if (!dev)
@@ -154,12 +171,15 @@ static struct ib_device *rnic_netdev_find(struct net_device *netdev)
 	return ib_device_get_by_netdev(netdev, DRIVER_ID);
 }
 
-/* An interface that went meanwhile has not told a device it did not have */
-static int undo_if_gone(struct net_device *netdev)
+/*
+ * An interface that went meanwhile, if only to another namespace, has not told a
+ * device it did not have.
+ */
+static int undo_if_gone(struct net_device *netdev, const struct net *net)
 {
 	struct ib_device *ib;
 
-	if (is_suitable(netdev))
+	if (is_suitable_in(netdev, net))
 		return 0;
 	ib = rnic_netdev_find(netdev);
 	if (ib)
@@ -167,7 +187,8 @@ static int undo_if_gone(struct net_device *netdev)
 	return -ENODEV;
 }
 
-static int rnic_netdev_add(const char *name, struct net_device *netdev)
+static int rnic_netdev_add(const char *name, struct net_device *netdev,
+			   struct net *net)
 {
 	struct ib_device *ib = rnic_netdev_find(netdev);
 	struct rnic_dev *dev;
@@ -178,7 +199,7 @@ static int rnic_netdev_add(const char *name, struct net_device *netdev)
 		ib_device_put(ib);
 		return -EEXIST;
 	}
-	dev = create(netdev);
+	dev = create(netdev, net);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	ib_mark_name_assigned_by_user(&dev->ib);
@@ -187,18 +208,20 @@ static int rnic_netdev_add(const char *name, struct net_device *netdev)
 		ib_dealloc_device(&dev->ib);
 		return err;
 	}
-	return undo_if_gone(netdev);
+	return undo_if_gone(netdev, net);
 }
 
 static int rnic_newlink(const char *name, struct net_device *netdev)
 {
+	struct net *net = suitable_net(netdev);
 	int err;
 
-	if (!is_suitable(netdev))
+	if (!net)
 		return -EINVAL;
 	mutex_lock(&newlink_mutex);
-	err = rnic_netdev_add(name, netdev);
+	err = rnic_netdev_add(name, netdev, net);
 	mutex_unlock(&newlink_mutex);
+	put_net(net);
 	return err;
 }
 

@@ -16,6 +16,7 @@ static struct {
 	bool			registered;
 	int			refs;		/* of the device, but for the core's */
 	bool			goes;		/* the interface does, as it is made */
+	struct net		*moves_to;	/* or it does */
 	bool			notified;	/* ... and the device with it */
 	u32			unregistered;
 } world;
@@ -113,6 +114,8 @@ int ib_register_device(struct ib_device *ib, const char *name, void *dma)
 	world.registered = true;
 	if (world.goes)
 		world.netdev.reg_state++;
+	if (world.moves_to)
+		world.netdev.net = world.moves_to;
 	if (world.notified) {
 		unregister(ib);
 		ib_dealloc_device(ib);
@@ -152,6 +155,7 @@ static int begin(struct kunit *test)
 static void leave(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, world.refs);
+	KUNIT_EXPECT_EQ(test, 0, world.net.held);
 	if (world.dev)
 		ib_dealloc_device(&world.dev->ib);
 	rnic_netdev_exit();
@@ -188,7 +192,18 @@ static void goes_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.unregistered);
 }
 
-/* ... but not once more where it has been told */
+/* ... or to another namespace, where it is as good as before */
+static void moves_meanwhile(struct kunit *test)
+{
+	struct net elsewhere = {};
+
+	world.moves_to = &elsewhere;
+	KUNIT_EXPECT_EQ(test, -ENODEV, makes());
+	KUNIT_EXPECT_FALSE(test, world.registered);
+	KUNIT_EXPECT_EQ(test, 1u, world.unregistered);
+}
+
+/* Not once more where it has been told */
 static void told_meanwhile(struct kunit *test)
 {
 	world.goes = true;
@@ -201,6 +216,7 @@ static struct kunit_case rnic_netdev_cases[] = {
 	KUNIT_CASE(made),
 	KUNIT_CASE(not_suitable),
 	KUNIT_CASE(goes_meanwhile),
+	KUNIT_CASE(moves_meanwhile),
 	KUNIT_CASE(told_meanwhile),
 	{}
 };
