@@ -106,11 +106,17 @@ static enum ib_wc_status parse_op(const struct rnic_qp *qp,
 	}
 }
 
-/* A Read has one sink, and its STag goes on the wire */
+/*
+ * A Read has one sink, and its STag goes on the wire.  A Read of nothing needs none,
+ * unless it is to invalidate it.
+ */
 static enum ib_wc_status check_read(struct rdmap_wr *wr)
 {
 	if (wr->buf.flat || wr->buf.nsge > 1)
 		return IB_WC_LOC_QP_OP_ERR;
+	if (!wr->buf.nsge)
+		return wr->flags & RDMAP_WR_INVALIDATE ? IB_WC_LOC_QP_OP_ERR :
+							 IB_WC_SUCCESS;
 	if (wr->buf.len && wr->sge[0].stag == DDP_STAG_DMA)
 		return IB_WC_LOC_PROT_ERR;
 	wr->inv = wr->sge[0].stag;

@@ -18,6 +18,8 @@
 /* What the queues see of verbs: names and fields are the kernel's */
 enum ib_wc_status {
 	IB_WC_SUCCESS		= 0,
+	IB_WC_LOC_LEN_ERR	= 1,
+	IB_WC_LOC_QP_OP_ERR	= 2,
 	IB_WC_LOC_PROT_ERR	= 4,
 	IB_WC_WR_FLUSH_ERR	= 5,
 	IB_WC_MW_BIND_ERR	= 6,

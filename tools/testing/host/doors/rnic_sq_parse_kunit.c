@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What a slot of a send queue says: drivers/rnic_sw/sq_parse.c, a slot at a time. */
+#include <kunit/test.h>
+
+#include "../../../../drivers/rnic_sw/rnic.h"
+
+static struct {
+	struct rnic_qp		qp;
+	struct rdmap_wr		wr;		/* the last one of the queue's */
+	struct ddp_sge		sges[RDMAP_SGE_MAX];
+	struct rnic_sw_sqe	e;
+	struct rnic_sw_sge	sge;
+} world;
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	world.wr.sge = world.sges;
+	world.qp.sq.max_sge = 1;
+	world.qp.rdmap.orq.size = 1;
+	world.sge.lkey = 0x700;
+	return 0;
+}
+
+/* A kernel consumer's Read into so many pieces of memory */
+static u32 read_into(u8 opcode, u8 pieces)
+{
+	world.e.opcode = opcode;
+	world.e.num_sge = pieces;
+	return rnic_sq_parse(&world.qp, &world.e, &world.e, &world.wr);
+}
+
+/* Its sink is what it invalidates */
+static void read_invalidates(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_OP_READ_INV, 1));
+	KUNIT_EXPECT_EQ(test, 0x700u, world.wr.inv);
+	KUNIT_EXPECT_TRUE(test, world.wr.flags & RDMAP_WR_INVALIDATE);
+}
+
+/* Without one there is nothing that it could: least of all the sink of the one before */
+static void read_invalidates_nothing(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_SW_OP_READ, 1));
+	KUNIT_EXPECT_EQ(test, (u32)IB_WC_LOC_QP_OP_ERR, read_into(RNIC_OP_READ_INV, 0));
+}
+
+/* A Read of nothing needs no sink */
+static void read_of_nothing(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_SW_OP_READ, 0));
+	KUNIT_EXPECT_EQ(test, 0u, world.wr.buf.len);
+}
+
+static struct kunit_case rnic_sq_parse_cases[] = {
+	KUNIT_CASE(read_invalidates),
+	KUNIT_CASE(read_invalidates_nothing),
+	KUNIT_CASE(read_of_nothing),
+	{}
+};
+
+static struct kunit_suite rnic_sq_parse_suite = {
+	.name = "rnic_sq_parse",
+	.init = begin,
+	.test_cases = rnic_sq_parse_cases,
+};
+
+kunit_test_suite(rnic_sq_parse_suite);
