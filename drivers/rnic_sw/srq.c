@@ -15,8 +15,7 @@ static int rnic_srq_check_attr(const struct ib_srq_init_attr *a)
 	if (a->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
 	if (!a->attr.max_wr || a->attr.max_wr > RNIC_MAX_QP_WR ||
-	    a->attr.max_sge > RDMAP_SGE_MAX ||
-	    a->attr.srq_limit > a->attr.max_wr)
+	    a->attr.max_sge > RDMAP_SGE_MAX)
 		return -EINVAL;
 	return 0;
 }
@@ -51,7 +50,8 @@ static int rnic_srq_respond(const struct rnic_srq *srq, struct ib_udata *udata)
 /**
  * rnic_create_srq - verbs: make a shared receive queue
  * @ib: allocated by the core
- * @attr: what is asked for; the limits granted are written back
+ * @attr: what is asked for; the limits granted are written back.  The limit to
+ *	be told of is armed by rnic_modify_srq() only
  * @udata: struct rnic_sw_create_srq and its answer; NULL: kernel consumer
  *
  * Return: 0, -EOPNOTSUPP for other types than basic, or another error.
@@ -73,7 +73,6 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 		return err;
 	spin_lock_init(&srq->lock);
 	srq->user = udata;
-	srq->limit = attr->attr.srq_limit;
 	srq->max_sge = max(attr->attr.max_sge, 1U);
 	err = rnic_ring_alloc(&srq->ring, uctx ? &uctx->ib : NULL,
 			      attr->attr.max_wr, rnic_rqe_stride(srq->max_sge));

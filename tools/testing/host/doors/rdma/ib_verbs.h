@@ -80,9 +80,15 @@ enum ib_cq_notify_flags {
 	IB_CQ_REPORT_MISSED_EVENTS	= 1 << 2,
 };
 
-enum ib_event_type { IB_EVENT_CQ_ERR, IB_EVENT_GID_CHANGE };
+enum ib_event_type {
+	IB_EVENT_CQ_ERR,
+	IB_EVENT_GID_CHANGE,
+	IB_EVENT_SRQ_ERR,
+	IB_EVENT_SRQ_LIMIT_REACHED,
+};
 enum ib_mr_type { IB_MR_TYPE_MEM_REG };
-enum ib_srq_attr_mask { IB_SRQ_LIMIT };
+enum ib_srq_attr_mask { IB_SRQ_MAX_WR = 1 << 0, IB_SRQ_LIMIT = 1 << 1 };
+enum ib_srq_type { IB_SRQT_BASIC };
 enum ib_qp_state { IB_QPS_ERR };
 
 /* Only so that declarations compile */
@@ -90,9 +96,6 @@ struct vm_area_struct;
 struct scatterlist;
 struct ib_qp_init_attr;
 struct ib_qp_attr;
-struct ib_recv_wr;
-struct ib_srq_init_attr;
-struct ib_srq_attr;
 struct rdma_hw_stats;
 struct iw_cm_id;
 struct iw_cm_conn_param;
@@ -110,7 +113,28 @@ struct ib_device {
 
 struct ib_ucontext { int unused; };
 struct ib_pd { struct ib_device *device; };
-struct ib_srq { int unused; };
+struct ib_event;
+struct ib_srq {
+	struct ib_device	*device;
+	void			*srq_context;
+	void (*event_handler)(struct ib_event *event, void *context);
+};
+
+struct ib_srq_attr {
+	u32	max_wr;
+	u32	max_sge;
+	u32	srq_limit;
+};
+
+struct ib_srq_init_attr {
+	struct ib_srq_attr	attr;
+	enum ib_srq_type	srq_type;
+};
+
+struct ib_recv_wr {
+	struct ib_recv_wr	*next;
+};
+
 struct ib_qp_cap { int unused; };
 
 struct ib_qp { u32 qp_num; };
@@ -163,13 +187,13 @@ struct rdma_link_ops {
 void rdma_link_register(struct rdma_link_ops *ops);
 #define rdma_link_unregister(ops)	((void)(ops))
 
-struct ib_event;
 void ib_dispatch_event(struct ib_event *event);
 
 struct ib_event {
 	struct ib_device	*device;
 	union {
 		struct ib_cq	*cq;
+		struct ib_srq	*srq;
 		u32		port_num;
 	} element;
 	enum ib_event_type	event;

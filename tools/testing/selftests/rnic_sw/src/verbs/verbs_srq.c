@@ -232,6 +232,22 @@ static void no_srq(struct ibv_pd *pd, uint32_t wr, uint32_t sge, int err)
 	CHECK(errno == err, "%m");
 }
 
+/* Armed by ibv_modify_srq() only: what it is set to before means nothing */
+static void born_unarmed(struct ibv_pd *pd)
+{
+	struct ibv_srq_init_attr attr = {
+		.attr = { .max_wr = 1, .max_sge = 1, .srq_limit = 1000 },
+	};
+	struct ibv_srq_attr is = {};
+	struct ibv_srq *srq;
+
+	srq = ibv_create_srq(pd, &attr);
+	CHECK(srq, "%m");
+	CHECK(!ibv_query_srq(srq, &is), "%m");
+	CHECK(!is.srq_limit, "armed at %u", is.srq_limit);
+	CHECK(!ibv_destroy_srq(srq), "%m");
+}
+
 static void arguments(void)
 {
 	struct ibv_srq_attr attr = { .max_wr = 100, .srq_limit = DEPTH + 1 };
@@ -247,6 +263,7 @@ static void arguments(void)
 	no_srq(s->pd, 0, 1, EINVAL);
 	no_srq(s->pd, dev.max_srq_wr + 1, 1, EINVAL);
 	no_srq(s->pd, 1, dev.max_srq_sge + 1, EINVAL);
+	born_unarmed(s->pd);
 	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT) == EINVAL, "limit");
 	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_MAX_WR) == EOPNOTSUPP,
 	      "resize");

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Shared receive queues, drivers/rnic_sw/srq.c, between a kernel consumer and RDMAP. */
+#include <kunit/test.h>
+#include <linux/slab.h>
+
+#include "../../../../drivers/rnic_sw/rnic.h"
+
+#define SLOTS	4
+
+static struct {
+	struct rnic_dev		dev;
+	struct rnic_srq		srq;
+	struct rnic_sw_ring	hdr;
+	u8			slots[SLOTS][256];
+	u32			reached;	/* the limit, so often */
+} world;
+
+/* Who is at the other sides ------------------------------------------------------ */
+
+int rnic_ring_alloc(struct rnic_ring *ring, struct ib_ucontext *uctx, u32 want,
+		    u32 stride)
+{
+	*ring = (struct rnic_ring) {
+		.hdr = &world.hdr, .slot0 = world.slots, .slots = SLOTS,
+		.stride = stride,
+	};
+	return 0;
+}
+
+void rnic_ring_free(struct rnic_ring *ring) {}
+void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock) {}
+
+u64 rnic_ring_key(const struct rnic_ring *ring)
+{
+	return 0;
+}
+
+int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
+{
+	return 0;
+}
+
+void rnic_give(struct rnic_dev *dev, enum rnic_kind kind) {}
+
+u32 rnic_rqe_stride(u32 max_sge)
+{
+	return sizeof(world.slots[0]);
+}
+
+bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge, struct rdmap *r,
+		   u64 *wr_id)
+{
+	return true;
+}
+
+int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
+		  const struct ib_recv_wr *wr)
+{
+	world.hdr.prod++;
+	return 0;
+}
+
+static void on_event(struct ib_event *event, void *context)
+{
+	world.reached += event->event == IB_EVENT_SRQ_LIMIT_REACHED;
+}
+
+/* Cases -------------------------------------------------------------------------- */
+
+/* A queue with three receives, made with whatever limit */
+static void begin_with(struct kunit *test, u32 limit)
+{
+	struct ib_srq_init_attr attr = {
+		.attr = { .max_wr = SLOTS, .max_sge = 1, .srq_limit = limit },
+	};
+	struct ib_recv_wr wr[3] = { { .next = &wr[1] }, { .next = &wr[2] } };
+	const struct ib_recv_wr *bad;
+
+	memset(&world, 0, sizeof(world));
+	world.srq.ib.device = &world.dev.ib;
+	world.srq.ib.event_handler = on_event;
+	KUNIT_ASSERT_EQ(test, 0, rnic_create_srq(&world.srq.ib, &attr, NULL));
+	KUNIT_ASSERT_EQ(test, 0, rnic_post_srq_recv(&world.srq.ib, wr, &bad));
+}
+
+static void take_one(struct kunit *test)
+{
+	struct rdmap r;
+	u64 wr_id;
+	bool bad;
+
+	KUNIT_EXPECT_EQ(test, (u32)IW_OK,
+			(u32)rnic_srq_take(&world.srq, &r, &wr_id, &bad));
+}
+
+static u32 limit_now(void)
+{
+	struct ib_srq_attr attr;
+
+	rnic_query_srq(&world.srq.ib, &attr);
+	return attr.srq_limit;
+}
+
+/* What it is made with means nothing (ibv_create_srq(3)): too much is not refused */
+static void made_unarmed(struct kunit *test)
+{
+	u32 limit;
+
+	for (limit = 0; limit < 2 * SLOTS; limit++) {
+		begin_with(test, limit);
+		KUNIT_EXPECT_EQ(test, 0u, limit_now());
+		take_one(test);
+		KUNIT_EXPECT_EQ(test, 0u, world.reached);
+	}
+}
+
+/* Armed, it is told of once */
+static void armed(struct kunit *test)
+{
+	struct ib_srq_attr attr = { .srq_limit = 2 };
+	u32 reached[] = { 0, 1, 1 };
+	u32 i;
+
+	begin_with(test, 0);
+	KUNIT_EXPECT_EQ(test, 0, rnic_modify_srq(&world.srq.ib, &attr, IB_SRQ_LIMIT, NULL));
+	KUNIT_EXPECT_EQ(test, 2u, limit_now());
+	for (i = 0; i < 3; i++) {
+		take_one(test);
+		KUNIT_EXPECT_EQ(test, reached[i], world.reached);
+	}
+	KUNIT_EXPECT_EQ(test, 0u, limit_now());
+}
+
+static struct kunit_case rnic_srq_cases[] = {
+	KUNIT_CASE(made_unarmed),
+	KUNIT_CASE(armed),
+	{}
+};
+
+static struct kunit_suite rnic_srq_suite = {
+	.name = "rnic_srq",
+	.test_cases = rnic_srq_cases,
+};
+
+kunit_test_suite(rnic_srq_suite);
