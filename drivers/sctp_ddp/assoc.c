@@ -310,7 +310,10 @@ static bool is_due(bool *due)
 	return READ_ONCE(*due) && xchg(due, false);
 }
 
-/* Is there something to do before its end counts?  @more: as sddp_recv() said */
+/*
+ * Is there something to do before its end counts?  @more: as sddp_recv() said.  Not what
+ * is to be sent: SCTP takes none of it any more, and programs can keep that going.
+ */
 static bool comes_first(const struct sddp_assoc *a, enum sddp_fate fate,
 			int more)
 {
@@ -347,7 +350,7 @@ static void talk(struct sddp_assoc *a)
 		sddp_assoc_backoff(a);
 	if (more > 0 || again)
 		sddp_assoc_kick(a);
-	if (again || comes_first(a, fate, more))
+	if (comes_first(a, fate, more))
 		return;
 	switch (fate) {
 	case SDDP_SOCK_LOST:

@@ -243,10 +243,30 @@ static void done_while_put_off(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, works());
 	expect_up(test);
 	world.a->put_off = 0;
+	works();
+	expect_over(test, IW_PEER_CLOSED, false);
+}
+
+/* Programs that go on asking whether something can be sent hold up no end */
+static void always_more_to_send(struct kunit *test)
+{
 	world.again = true;
 	KUNIT_EXPECT_TRUE(test, works());
 	expect_up(test);
-	world.again = false;
+	world.fate = SDDP_SOCK_LOST;
+	works();
+	expect_over(test, IW_PEER_RESET, true);
+}
+
+/* A peer that is done takes nothing more either */
+static void done_while_sending(struct kunit *test)
+{
+	world.again = true;
+	world.fate = SDDP_SOCK_PEER_DONE;
+	world.more = 1;
+	KUNIT_EXPECT_TRUE(test, works());
+	expect_up(test);
+	world.more = 0;
 	works();
 	expect_over(test, IW_PEER_CLOSED, false);
 }
@@ -257,6 +277,8 @@ static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(lost_without_memory),
 	KUNIT_CASE(without_memory),
 	KUNIT_CASE(done_while_put_off),
+	KUNIT_CASE(always_more_to_send),
+	KUNIT_CASE(done_while_sending),
 	{}
 };
 
