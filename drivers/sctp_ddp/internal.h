@@ -226,7 +226,7 @@ struct sddp_stream {
 	struct rb_root		early;		/* chunks behind it, by DDP-SSN */
 	u32			early_count;
 	u32			early_cost;	/* octets */
-	bool			put_off;	/* the first of them is due */
+	bool			put_off;	/* what is due: the first, or with SCTP */
 	struct sddp_tally	tally;		/* what came after the end */
 	bool			counting;
 	u16			tx_ssn;

@@ -335,6 +335,7 @@ static bool keep_due(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
 
+	note_put_off(st, true);
 	if (sddp_early_may_wait(st))
 		k = sddp_early_new(st, st->rx_next, len);
 	if (!k)
@@ -346,7 +347,6 @@ static bool keep_due(struct sddp_stream *st, u32 len)
 		return false;
 	}
 	sddp_early_add(st, k);
-	note_put_off(st, true);
 	return true;
 }
 
@@ -475,7 +475,8 @@ static bool take_chunk(struct sddp_stream *st, const struct sddp_in *in,
 		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
-	if (turn == SDDP_NOW && !st->put_off)
+	/* one that is put off is here already, or comes again */
+	if (turn == SDDP_NOW && !sddp_early_here(st, h->ssn))
 		return take_now(st, in);
 	if (turn == SDDP_EARLY)
 		return take_early(st, in, h);

@@ -33,6 +33,17 @@ static inline struct rb_node *rb_first(const struct rb_root *root)
 	return n;
 }
 
+static inline struct rb_node *rb_next(const struct rb_node *n)
+{
+	const struct rb_root behind = { n->rb_right };
+
+	if (n->rb_right)
+		return rb_first(&behind);
+	while (n->up && n == n->up->rb_right)
+		n = n->up;
+	return n->up;
+}
+
 /* The first alone */
 static inline void rb_erase(struct rb_node *n, struct rb_root *root)
 {

@@ -15,6 +15,7 @@ void host_free(const void *p);
 #define kmalloc_size_roundup(size)	ALIGN(size, 64)
 #define struct_size(p, member, n)	(sizeof(*(p)) + (n) * sizeof(*(p)->member))
 #define kzalloc(size, gfp)	((void)(gfp), host_zalloc(size))
+#define kmalloc(size, gfp)	kzalloc(size, gfp)
 #define kcalloc(n, size, gfp)	kzalloc((n) * (size), gfp)
 #define kvcalloc(n, size, gfp)	kcalloc(n, size, gfp)
 #define kvmalloc(size, gfp)	kzalloc(size, gfp)

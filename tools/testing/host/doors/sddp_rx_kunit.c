@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What arrives over SCTP, and what becomes of it while memory is waited for:
+ * drivers/sctp_ddp/{rx,early,stream,stray}.c between a socket of the test's and DDP.
+ */
+#include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/slab.h>
+
+#include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/sctp_ddp/internal.h"
+#include "../../../../drivers/sctp_ddp/share.h"
+
+static struct {
+	struct sddp_assoc	a;
+	struct ddp_stream	stream;		/* the program's */
+	u8			chunk[64];
+	u32			len;
+	bool			waits;		/* its memory has to come first */
+	u32			delivered;	/* segments */
+	u32			kicks, asked, refused;
+	u32			closed, peer_closed;
+	enum iw_reason		why;
+	int			held;		/* the association is */
+} world;
+
+unsigned long jiffies;
+struct workqueue_struct *sddp_wq;
+const struct ddp_llp_ops sddp_llp_ops;
+struct ddp_session_type sddp_session_type = { .release = sddp_stream_release };
+
+bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
+{
+	return true;
+}
+
+void host_cancel_delayed(struct delayed_work *d) {}
+
+/* DDP, and who uses the session ------------------------------------------------ */
+
+enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
+			      const u8 *head, u32 len)
+{
+	if (world.waits)
+		return IW_NOT_NOW;
+	world.delivered++;
+	return IW_OK;
+}
+
+enum iw_reason ddp_rx_placed(struct ddp_stream *s, const struct ddp_placed *p)
+{
+	return IW_OK;
+}
+
+bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+		  u32 len, struct ddp_placed *p)
+{
+	return false;
+}
+
+bool ddp_rx_waits(const struct ddp_stream *s)
+{
+	return world.waits;
+}
+
+void ddp_llp_error(struct ddp_stream *s, enum iw_reason why) {}
+void ddp_llp_down(struct ddp_stream *s, enum iw_reason why) {}
+
+int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
+{
+	return 0;
+}
+
+enum iw_reason ddp_session_established(struct ddp_session *ss,
+				       const struct ddp_offer *o)
+{
+	return IW_OK;
+}
+
+void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
+			const struct ddp_offer *o)
+{
+	world.closed++;
+	world.why = why;
+}
+
+void ddp_session_peer_closed(struct ddp_session *ss)
+{
+	world.peer_closed++;
+}
+
+void ddp_port_leave(struct ddp_caller *c) {}
+
+enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+{
+	return otherwise;
+}
+
+/* The rest of iw_sctp_ddp ------------------------------------------------------ */
+
+bool sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len)
+{
+	if (off + len > world.len)
+		return false;
+	memcpy(dst, world.chunk + off, len);
+	return true;
+}
+
+void sddp_assoc_get(struct sddp_assoc *a)
+{
+	world.held++;
+}
+
+void sddp_assoc_put(struct sddp_assoc *a)
+{
+	world.held--;
+}
+
+void sddp_assoc_kick(struct sddp_assoc *a)
+{
+	world.kicks++;
+}
+
+struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
+				      const struct ddp_session *ss, u16 *id)
+{
+	return ERR_PTR(-ENOMEM);
+}
+
+int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
+{
+	world.asked++;
+	return 0;
+}
+
+void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
+{
+	world.refused++;
+}
+
+int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
+		   u32 len)
+{
+	return 0;
+}
+
+void sddp_assoc_idle(struct sddp_assoc *a) {}
+void sddp_crowd_asked(struct sddp_assoc *a) {}
+void sddp_crowd_guest(struct sddp_assoc *a) {}
+void sddp_tx_queue(struct sddp_stream *st) {}
+void sddp_tx_forget(struct sddp_stream *st) {}
+
+/* The worker's look at all those of which something is asked */
+static void serve(void)
+{
+	struct sddp_stream *st;
+
+	while (!list_empty(&world.a.ready)) {
+		st = list_first_entry(&world.a.ready, struct sddp_stream, ready);
+		list_del_init(&st->ready);
+		sddp_stream_serve(st);
+		ddp_session_put(&st->ss);
+	}
+}
+
+/* Cases ------------------------------------------------------------------------ */
+
+static int begin(struct kunit *test)
+{
+	struct sddp_assoc *a = &world.a;
+
+	memset(&world, 0, sizeof(world));
+	a->phase = SDDP_UP;
+	a->limit = 4;
+	a->used = true;
+	INIT_LIST_HEAD(&a->ready);
+	INIT_LIST_HEAD(&a->late);
+	INIT_LIST_HEAD(&a->saying);
+	INIT_LIST_HEAD(&a->sending);
+	INIT_LIST_HEAD(&a->doubts);
+	return 0;
+}
+
+/* The association ends, and nothing is left of it */
+static void leave(struct kunit *test)
+{
+	struct sddp_assoc *a = &world.a;
+	unsigned long id;
+	void *at;
+
+	serve();
+	a->phase = SDDP_ENDED;
+	a->why = IW_PEER_RESET;
+	xa_for_each(&a->streams, id, at) {
+		if (xa_is_value(at))
+			continue;
+		sddp_stream_end(at, a->why, NULL);
+		sddp_stream_drop(at);
+	}
+	serve();
+	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, world.held);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&a->live));
+	KUNIT_EXPECT_EQ(test, 0u, a->kept);
+	KUNIT_EXPECT_EQ(test, 0u, a->put_off);
+}
+
+/* A session of the peer's that the program has accepted, and the peer knows so */
+static struct sddp_stream *opened(u16 id)
+{
+	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
+
+	sddp_assoc_get(&world.a);
+	st->a = &world.a;
+	st->id = id;
+	st->told = true;
+	st->up = true;
+	st->stream = &world.stream;
+	atomic_inc(&world.a.live);
+	xa_store(&world.a.streams, id, st, GFP_KERNEL);
+	sddp_session_receive(&st->s, SDDP_SAY_INITIATE, false);
+	sddp_session_sent(&st->s, SDDP_SAY_ACCEPT, false);
+	sddp_session_acked(&st->s);
+	st->rx_next = 1;
+	return st;
+}
+
+/* Return: whether it is taken, and not to come again */
+static bool arrives(u16 id, u32 ppid, u16 ssn, u16 function)
+{
+	struct sddp_in in = { .id = id, .ppid = ppid, .legal = true, .len = 40 };
+	bool taken;
+
+	if (ppid == SDDP_PPID_CONTROL)
+		in.len = SDDP_CONTROL_LEN;
+	world.len = in.len;
+	memset(world.chunk, 0, sizeof(world.chunk));
+	sddp_ssn_encode(world.chunk, ssn);
+	if (function)
+		put_unaligned_be16(function, world.chunk + SDDP_FUNCTION);
+	world.a.src = (struct sddp_src) {
+		.arrived = (const struct sk_buff *)world.chunk,
+		.len = in.len,
+	};
+	taken = sddp_rx_chunk(&world.a, &in);
+	world.a.src.arrived = NULL;
+	return taken;
+}
+
+static bool segment(u16 ssn)
+{
+	return arrives(0, SDDP_PPID_SEGMENT, ssn, 0);
+}
+
+static bool control(u16 ssn, u16 function)
+{
+	return arrives(0, SDDP_PPID_CONTROL, ssn, function);
+}
+
+/* Its memory has come */
+static void resume(struct sddp_stream *st)
+{
+	world.waits = false;
+	sddp_rx_resume(st);
+}
+
+/* What is put off is kept, and what is behind it; no number comes twice */
+static void put_off(struct kunit *test)
+{
+	struct sddp_stream *st = opened(0);
+
+	world.waits = true;
+	KUNIT_EXPECT_TRUE(test, segment(1));
+	KUNIT_EXPECT_TRUE(test, segment(2));
+	KUNIT_EXPECT_EQ(test, 1u, world.a.put_off);
+	KUNIT_EXPECT_EQ(test, 2u, st->early_count);
+	resume(st);
+	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, world.a.put_off);
+	world.waits = true;
+	segment(3);
+	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	segment(3);
+	KUNIT_EXPECT_EQ(test, 1u, world.closed);
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, world.why);
+	KUNIT_EXPECT_EQ(test, 0u, world.a.put_off);
+}
+
+/*
+ * No more may wait: it stays with SCTP, and it is known what for.  It comes again, its
+ * memory there or not.
+ */
+static void put_off_with_sctp(struct kunit *test)
+{
+	struct sddp_stream *st = opened(0);
+
+	segment(2);
+	world.a.kept += SDDP_WAITING_ASSOC;
+	world.waits = true;
+	KUNIT_EXPECT_FALSE(test, segment(1));
+	KUNIT_EXPECT_EQ(test, 1u, world.a.put_off);
+	KUNIT_EXPECT_FALSE(test, segment(1));
+	KUNIT_EXPECT_EQ(test, 1u, world.a.put_off);
+	world.kicks = 0;
+	resume(st);
+	KUNIT_EXPECT_EQ(test, 1u, world.kicks);
+	KUNIT_EXPECT_EQ(test, 0u, world.a.put_off);
+	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
+	KUNIT_EXPECT_TRUE(test, segment(1));
+	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	world.a.kept -= SDDP_WAITING_ASSOC;
+}
+
+/* Its session ends meanwhile: it waits for nothing then, and is counted */
+static void ends_put_off(struct kunit *test)
+{
+	struct sddp_stream *st = opened(0);
+
+	world.a.kept += SDDP_WAITING_ASSOC;
+	world.waits = true;
+	segment(1);
+	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
+	sddp_rx_settle(st);
+	KUNIT_EXPECT_EQ(test, 0u, world.a.put_off);
+	KUNIT_EXPECT_TRUE(test, segment(1));
+	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
+	KUNIT_EXPECT_TRUE(test, st->s.peer_done);
+	world.a.kept -= SDDP_WAITING_ASSOC;
+}
+
+static struct kunit_case sddp_rx_cases[] = {
+	KUNIT_CASE(put_off),
+	KUNIT_CASE(put_off_with_sctp),
+	KUNIT_CASE(ends_put_off),
+	{}
+};
+
+static struct kunit_suite sddp_rx_suite = {
+	.name = "sddp_rx",
+	.init = begin,
+	.exit = leave,
+	.test_cases = sddp_rx_cases,
+};
+
+kunit_test_suite(sddp_rx_suite);
