@@ -322,10 +322,14 @@ enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
 
 /* rx.c: chunks that arrive */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in);
-bool sddp_rx_read(struct sddp_assoc *a, void *dst, u32 len);
 void sddp_rx_settle(struct sddp_stream *st);
 void sddp_rx_resume(struct sddp_stream *st);
 void sddp_rx_forget(struct sddp_stream *st);
+
+/* src.c: the octets of a chunk */
+bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len);
+bool sddp_src_head(struct sddp_assoc *a);
+bool sddp_src_next(struct sddp_assoc *a, void *dst, u32 len);
 
 /* early.c: chunks that came before their turn */
 bool sddp_early_may_wait(const struct sddp_stream *st);

@@ -18,7 +18,7 @@ static void sddp_llp_push(struct ddp_llp *llp)
 
 static bool sddp_llp_read(struct ddp_llp *llp, void *dst, u32 len)
 {
-	return sddp_rx_read(llp_to_stream(llp)->a, dst, len);
+	return sddp_src_next(llp_to_stream(llp)->a, dst, len);
 }
 
 static void sddp_llp_close(struct ddp_llp *llp, enum iw_reason why)

@@ -21,63 +21,6 @@
 /* The longest segment that a Terminate can name */
 #define SEGMENT_MOST	U16_MAX
 
-/* Octets of @src that are in memory of ours; returns how many */
-static u32 read_ours(const struct sddp_src *src, u32 off, void *dst, u32 len)
-{
-	const u8 *from = src->arrived ? src->head : src->flat;
-	u32 end = src->arrived ? src->head_len : src->len;
-	u32 n = off < end ? min(len, end - off) : 0;
-
-	memcpy(dst, from + off, n);
-	return n;
-}
-
-static bool read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
-{
-	struct sddp_src *src = &a->src;
-	u32 n = read_ours(src, off, dst, len);
-
-	if (n == len)
-		return true;
-	if (src->arrived &&
-	    sddp_recv_read(src->arrived, off + n, dst + n, len - n))
-		return true;
-	memset(dst + n, 0, len - n);
-	src->bad = true;
-	return false;
-}
-
-/*
- * What is decided by is fetched once.  SCTP has made a packet linear, and so
- * its own, before it believes the checksum; the rules are the same as for TCP,
- * whose queue others may write.
- */
-static bool fetch_head(struct sddp_assoc *a)
-{
-	u8 len = min_t(u32, a->src.len, SDDP_HEAD);
-
-	if (!read(a, 0, a->src.head, len))
-		return false;
-	a->src.head_len = len;
-	return true;
-}
-
-/**
- * sddp_rx_read - the next octets of the segment being handed up
- * @a: the association
- * @dst: where to
- * @len: how many
- *
- * Return: false if they cannot be read; zeros are in their place.
- */
-bool sddp_rx_read(struct sddp_assoc *a, void *dst, u32 len)
-{
-	bool ok = read(a, a->src.off, dst, len);
-
-	a->src.off += len;
-	return ok;
-}
-
 /* The session cannot go on: the ULP is told, and the peer if it may be */
 static void break_session(struct sddp_stream *st, enum iw_reason why)
 {
@@ -96,7 +39,7 @@ static bool wants_segments(const struct sddp_stream *st)
 static bool read_segment_head(struct sddp_assoc *a, u8 *head, u32 len)
 {
 	a->src.off = SDDP_SEGMENT;
-	return sddp_rx_read(a, head, min_t(u32, len, IW_DDP_T_HDR_LEN));
+	return sddp_src_next(a, head, min_t(u32, len, IW_DDP_T_HDR_LEN));
 }
 
 /* BH off */
@@ -196,7 +139,7 @@ static void take_control(struct sddp_stream *st, u32 len)
 	c = kmalloc(sizeof(*c), GFP_KERNEL);
 	if (!raw || !c)
 		why = IW_NO_MEMORY;
-	else if (!read(st->a, 0, raw, len))
+	else if (!sddp_src_read(st->a, 0, raw, len))
 		why = IW_UNREADABLE;
 	else
 		why = sddp_control_decode(c, raw, len);
@@ -315,7 +258,7 @@ static bool keep(struct sddp_stream *st, const struct sddp_in *in, u16 ssn)
 	k->control = control;
 	k->placed = placed;
 	k->p = p;
-	if (!read(st->a, 0, k->data, len)) {
+	if (!sddp_src_read(st->a, 0, k->data, len)) {
 		sddp_early_free(st, k);
 		return false;
 	}
@@ -342,7 +285,7 @@ static bool keep_due(struct sddp_stream *st, u32 len)
 		return false;
 	k->control = false;
 	k->placed = false;
-	if (!read(st->a, 0, k->data, len)) {
+	if (!sddp_src_read(st->a, 0, k->data, len)) {
 		sddp_early_free(st, k);
 		return false;
 	}
@@ -380,7 +323,7 @@ static void read_head(struct sddp_assoc *a, const struct sddp_in *in,
 	const struct sddp_src *src = &a->src;
 
 	*h = (struct sddp_head){};
-	if (!fetch_head(a))
+	if (!sddp_src_head(a))
 		return;
 	h->numbered = sddp_ssn_decode(&h->ssn, src->head, src->head_len);
 	h->sane = h->numbered && makes_sense(in);
