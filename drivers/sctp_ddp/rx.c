@@ -126,6 +126,24 @@ static void obey(struct sddp_stream *st, enum sddp_do what,
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
+/* However little memory there is: without it its number would never be free */
+static void take_terminate(struct sddp_stream *st)
+{
+	struct sddp_control c = { .what = SDDP_SAY_TERMINATE, .ssn = st->rx_next };
+
+	trace_sddp_control(st, &c, false);
+	obey(st, sddp_session_receive(&st->s, c.what, false), &c);
+}
+
+static bool is_terminate(struct sddp_assoc *a, u32 len)
+{
+	u8 head[SDDP_CONTROL_LEN];
+
+	len = min_t(u32, len, sizeof(head));
+	return sddp_src_read(a, 0, head, len) &&
+	       sddp_control_function(head, len) == SDDP_TERMINATE;
+}
+
 /* A session control chunk whose turn it is */
 static void take_control(struct sddp_stream *st, u32 len)
 {
@@ -133,7 +151,11 @@ static void take_control(struct sddp_stream *st, u32 len)
 	enum iw_reason why = IW_SCTP_CONTROL;
 	u8 *raw;
 
-	/* RFC 5043 5.2.3: a Terminate may be longer, and is one all the same */
+	/* RFC 5043 5.2.3: it may be longer, and is one all the same */
+	if (is_terminate(st->a, len)) {
+		take_terminate(st);
+		return;
+	}
 	len = min_t(u32, len, SDDP_CONTROL_MAX + 1);
 	raw = kmalloc(len, GFP_KERNEL);
 	c = kmalloc(sizeof(*c), GFP_KERNEL);

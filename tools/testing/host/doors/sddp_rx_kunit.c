@@ -329,10 +329,41 @@ static void ends_put_off(struct kunit *test)
 	world.a.kept -= SDDP_WAITING_ASSOC;
 }
 
+/* Without it nobody would know when the number is free again */
+static void terminate_without_memory(struct kunit *test)
+{
+	struct sddp_stream *st = opened(0);
+
+	sddp_stream_stop(st, IW_LOCAL_CLOSE);
+	sddp_session_sent(&st->s, SDDP_SAY_TERMINATE, false);
+	sddp_session_acked(&st->s);
+	host_short = true;
+	KUNIT_EXPECT_TRUE(test, control(1, SDDP_TERMINATE));
+	host_short = false;
+	KUNIT_EXPECT_EQ(test, 1u, world.peer_closed);
+	KUNIT_EXPECT_TRUE(test, sddp_session_reusable(&st->s));
+	serve();
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, world.why);
+	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 0));
+}
+
+/* For what says more there has to be some, and the session ends */
+static void control_without_memory(struct kunit *test)
+{
+	opened(0);
+	host_short = true;
+	KUNIT_EXPECT_TRUE(test, control(1, SDDP_ACCEPT));
+	host_short = false;
+	KUNIT_EXPECT_EQ(test, 1u, world.closed);
+	KUNIT_EXPECT_EQ(test, IW_NO_MEMORY, world.why);
+}
+
 static struct kunit_case sddp_rx_cases[] = {
 	KUNIT_CASE(put_off),
 	KUNIT_CASE(put_off_with_sctp),
 	KUNIT_CASE(ends_put_off),
+	KUNIT_CASE(terminate_without_memory),
+	KUNIT_CASE(control_without_memory),
 	{}
 };
 

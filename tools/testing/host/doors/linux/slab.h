@@ -8,6 +8,7 @@
 #define GFP_KERNEL_ACCOUNT	GFP_KERNEL
 
 extern int host_pieces;		/* that have not been given back */
+extern bool host_short;		/* there are no more */
 void *host_zalloc(size_t size);
 void host_free(const void *p);
 
