@@ -13,6 +13,7 @@
  */
 #include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -223,6 +224,8 @@ static void take_due(struct sddp_stream *st)
 		}
 		st->rx_next++;
 		sddp_early_free(st, k);
+		/* they may be as many as the peer may have under way */
+		cond_resched();
 	}
 	note_put_off(st, false);
 }

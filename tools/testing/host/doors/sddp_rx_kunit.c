@@ -25,6 +25,7 @@ static struct {
 } world;
 
 unsigned long jiffies;
+u32 host_rescheds;
 struct workqueue_struct *sddp_wq;
 const struct ddp_llp_ops sddp_llp_ops;
 struct ddp_session_type sddp_session_type = { .release = sddp_stream_release };
@@ -358,12 +359,29 @@ static void control_without_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_NO_MEMORY, world.why);
 }
 
+/* However many wait for one chunk, others run while they are handed up, in order */
+static void many_due(struct kunit *test)
+{
+	struct sddp_stream *st = opened(0);
+	u32 before = host_rescheds;
+	u16 ssn;
+
+	for (ssn = 2; ssn < 2000; ssn++)
+		KUNIT_ASSERT_TRUE(test, segment(ssn));
+	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
+	KUNIT_EXPECT_TRUE(test, segment(1));
+	KUNIT_EXPECT_EQ(test, 1999u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 2000, (int)st->rx_next);
+	KUNIT_EXPECT_GE(test, host_rescheds - before, 1999u / 512);
+}
+
 static struct kunit_case sddp_rx_cases[] = {
 	KUNIT_CASE(put_off),
 	KUNIT_CASE(put_off_with_sctp),
 	KUNIT_CASE(ends_put_off),
 	KUNIT_CASE(terminate_without_memory),
 	KUNIT_CASE(control_without_memory),
+	KUNIT_CASE(many_due),
 	{}
 };
 

@@ -2,10 +2,15 @@
 #ifndef _HOST_DOORS_SCHED_H
 #define _HOST_DOORS_SCHED_H
 
+#include <linux/types.h>
 #include <sys/types.h>
 
 /* Whose process runs: the test's to say */
 struct task_struct { pid_t tgid; };
 extern struct task_struct *current;
+
+/* How often somebody who is long at work has let others run */
+extern u32 host_rescheds;
+#define cond_resched()	((void)host_rescheds++)
 
 #endif
