@@ -328,7 +328,8 @@ void sddp_rx_forget(struct sddp_stream *st);
 
 /* src.c: the octets of a chunk */
 bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len);
-bool sddp_src_head(struct sddp_assoc *a);
+void sddp_src_head(struct sddp_assoc *a, const struct sddp_in *in,
+		   struct sddp_head *h);
 bool sddp_src_next(struct sddp_assoc *a, void *dst, u32 len);
 
 /* early.c: chunks that came before their turn */

@@ -19,9 +19,6 @@
 #include "internal.h"
 #include "trace.h"
 
-/* The longest segment that a Terminate can name */
-#define SEGMENT_MOST	U16_MAX
-
 /* The session cannot go on: the ULP is told, and the peer if it may be */
 static void break_session(struct sddp_stream *st, enum iw_reason why)
 {
@@ -330,32 +327,6 @@ static bool take_now(struct sddp_stream *st, const struct sddp_in *in)
 	return true;
 }
 
-/* RFC 5043 5.1: no other kind of chunk is on such an association */
-static bool makes_sense(const struct sddp_in *in)
-{
-	if (!in->legal)
-		return false;
-	if (in->ppid == SDDP_PPID_CONTROL)
-		return true;
-	return in->ppid == SDDP_PPID_SEGMENT &&
-	       in->len <= SDDP_SEGMENT + SEGMENT_MOST;
-}
-
-/* What decides over a chunk before its session is known */
-static void read_head(struct sddp_assoc *a, const struct sddp_in *in,
-		      struct sddp_head *h)
-{
-	const struct sddp_src *src = &a->src;
-
-	*h = (struct sddp_head){};
-	if (!sddp_src_head(a))
-		return;
-	h->numbered = sddp_ssn_decode(&h->ssn, src->head, src->head_len);
-	h->sane = h->numbered && makes_sense(in);
-	if (h->sane && in->ppid == SDDP_PPID_CONTROL)
-		h->function = sddp_control_function(src->head, src->head_len);
-}
-
 /* After the end only the peer's Terminate counts, once all before it is here */
 static void note_whole(struct sddp_stream *st)
 {
@@ -543,7 +514,7 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
 	/* a stream that has no twin is in no pair */
 	if (in->id >= a->limit)
 		return true;
-	read_head(a, in, &h);
+	sddp_src_head(a, in, &h);
 	at = xa_load(&a->streams, in->id);
 	if (xa_is_value(at)) {
 		sddp_stray_more(a, in->id, xa_to_value(at), &h);
