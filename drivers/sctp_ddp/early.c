@@ -139,6 +139,27 @@ bool sddp_early_here(const struct sddp_stream *st, u16 ssn)
 }
 
 /**
+ * sddp_early_tally - what has come of a session by now
+ * @st: the stream; worker
+ *
+ * Return: that, those that are kept among them.
+ */
+struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
+{
+	struct sddp_tally t = { .n = st->rx_next + st->early_count };
+	const struct sddp_kept *k;
+	struct rb_node *at;
+
+	for (at = rb_first(&st->early); at; at = rb_next(at)) {
+		k = rb_entry(at, struct sddp_kept, node);
+		if (k->control && sddp_control_function(k->data, k->len) ==
+				  SDDP_TERMINATE)
+			sddp_tally_last(&t, k->ssn);
+	}
+	return t;
+}
+
+/**
  * sddp_early_take - the one whose turn has come
  * @st: the stream; worker
  *

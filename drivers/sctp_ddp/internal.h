@@ -227,6 +227,7 @@ struct sddp_stream {
 	u32			early_count;
 	u32			early_cost;	/* octets */
 	bool			put_off;	/* what is due: the first, or with SCTP */
+	struct sddp_stream	*next;		/* begins when this one leaves; held */
 	struct sddp_tally	tally;		/* what came after the end */
 	bool			counting;
 	u16			tx_ssn;
@@ -325,6 +326,7 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in);
 void sddp_rx_settle(struct sddp_stream *st);
 void sddp_rx_resume(struct sddp_stream *st);
 void sddp_rx_forget(struct sddp_stream *st);
+void sddp_rx_begin(struct sddp_stream *st);
 
 /* src.c: the octets of a chunk */
 bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len);
@@ -337,6 +339,7 @@ bool sddp_early_may_wait(const struct sddp_stream *st);
 struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len);
 void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k);
 bool sddp_early_here(const struct sddp_stream *st, u16 ssn);
+struct sddp_tally sddp_early_tally(const struct sddp_stream *st);
 struct sddp_kept *sddp_early_take(struct sddp_stream *st);
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k);
 void sddp_early_forget(struct sddp_stream *st);

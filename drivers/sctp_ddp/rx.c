@@ -354,21 +354,12 @@ static void count(struct sddp_stream *st, const struct sddp_in *in,
  */
 void sddp_rx_settle(struct sddp_stream *st)
 {
-	struct sddp_kept *k;
-	struct rb_node *at;
-
 	/* what the peer says to our Initiate still decides how it ends */
 	if (!st->ended || st->counting || st->s.state == SDDP_IDLE ||
 	    st->s.state == SDDP_INITIATED)
 		return;
 	st->counting = true;
-	st->tally.n = st->rx_next + st->early_count;
-	for (at = rb_first(&st->early); at; at = rb_next(at)) {
-		k = rb_entry(at, struct sddp_kept, node);
-		if (k->control && sddp_control_function(k->data, k->len) ==
-				  SDDP_TERMINATE)
-			sddp_tally_last(&st->tally, k->ssn);
-	}
+	st->tally = sddp_early_tally(st);
 	sddp_rx_forget(st);
 	note_whole(st);
 }
@@ -423,19 +414,29 @@ static bool take_chunk(struct sddp_stream *st, const struct sddp_in *in,
 	return true;
 }
 
-/* A session begins; ERR_PTR(-EBUSY): the streams are reserved for one of ours */
-static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
+/* For a session of the peer's */
+static struct sddp_stream *make_stream(struct sddp_assoc *a, u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
-	int err;
 
 	if (!st)
-		return ERR_PTR(-ENOMEM);
+		return NULL;
 	sddp_assoc_get(a);
 	st->a = a;
 	st->id = id;
 	st->ss.local = a->local;
 	st->ss.remote = a->remote;
+	return st;
+}
+
+/* A session begins; ERR_PTR(-EBUSY): the streams are reserved for one of ours */
+static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
+{
+	struct sddp_stream *st = make_stream(a, id);
+	int err;
+
+	if (!st)
+		return ERR_PTR(-ENOMEM);
 	err = xa_insert(&a->streams, id, st, GFP_KERNEL);
 	if (err) {
 		ddp_session_put(&st->ss);
@@ -462,6 +463,12 @@ static bool take_on(struct sddp_stream *st, const struct sddp_in *in,
 	return taken;
 }
 
+static bool begins_session(const struct sddp_head *h)
+{
+	return !h->ssn && (h->function == SDDP_INITIATE ||
+			   h->function == SDDP_INITIATE_ENHANCED);
+}
+
 /*
  * RFC 5043 6: an Initiate, and behind it the peer sends nothing before it has
  * our answer.  So whatever else comes first, or comes early, is against the
@@ -472,8 +479,7 @@ static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_in *in,
 {
 	struct sddp_stream *st;
 
-	if (h->ssn || (h->function != SDDP_INITIATE &&
-		       h->function != SDDP_INITIATE_ENHANCED))
+	if (!begins_session(h))
 		return sddp_stray_first(a, in, h);
 	st = new_stream(a, in->id);
 	if (IS_ERR(st))
@@ -499,6 +505,48 @@ static void make_way(struct sddp_stream *st)
 	sddp_stream_drop(st);
 }
 
+/*
+ * The peer has our last word, and all that it says of the session is here, though some
+ * of it waits for memory of ours: it may begin the next one (RFC 5043 6.6).
+ */
+static bool is_next(const struct sddp_stream *st, const struct sddp_head *h)
+{
+	struct sddp_tally t;
+
+	if (st->next || st->counting || st->a->active || !st->s.we_done ||
+	    !begins_session(h))
+		return false;
+	t = sddp_early_tally(st);
+	return sddp_tally_whole(&t);
+}
+
+/* The next session's Initiate waits until this one leaves.  Return: as take_on() */
+static bool keep_next(struct sddp_stream *st, const struct sddp_in *in)
+{
+	struct sddp_stream *next = make_stream(st->a, in->id);
+
+	if (!next)
+		return false;
+	if (!keep(next, in, 0)) {
+		ddp_session_put(&next->ss);
+		return false;
+	}
+	atomic_inc(&st->a->live);
+	st->next = next;
+	sddp_session_acked(&st->s);
+	return true;
+}
+
+/**
+ * sddp_rx_begin - the session before has left its number
+ * @st: the one that has waited for that, in the table; worker
+ */
+void sddp_rx_begin(struct sddp_stream *st)
+{
+	take_due(st);
+	sddp_stream_event(st, SDDP_EV_TX);
+}
+
 /**
  * sddp_rx_chunk - a DATA chunk has arrived
  * @a: the association; its worker; the octets are in @a->src
@@ -508,6 +556,7 @@ static void make_way(struct sddp_stream *st)
  */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
 {
+	struct sddp_stream *st;
 	struct sddp_head h;
 	void *at;
 
@@ -526,5 +575,8 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
 	}
 	if (!at)
 		return sddp_rx_take_first(a, in, &h) != -ENOMEM;
-	return take_on(at, in, &h);
+	st = at;
+	if (is_next(st, &h))
+		return keep_next(st, in);
+	return take_on(st->next ?: st, in, &h);
 }

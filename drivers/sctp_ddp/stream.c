@@ -326,12 +326,25 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
+/* Nor does the next session begin: the association has ended */
+static void forget_next(struct sddp_stream *st)
+{
+	struct sddp_stream *next = st->next;
+
+	if (!next)
+		return;
+	st->next = NULL;
+	sddp_stream_end(next, st->a->why, NULL);
+	sddp_stream_forget(next);
+}
+
 /**
  * sddp_stream_forget - it has left the table
  * @st: the stream, ended; worker
  */
 void sddp_stream_forget(struct sddp_stream *st)
 {
+	forget_next(st);
 	sddp_rx_forget(st);
 	list_del_init(&st->doubt);
 	list_del_init(&st->turn);
@@ -494,6 +507,18 @@ static bool is_spent(const struct sddp_stream *st)
 	       (st->s.we_done || !st->told);
 }
 
+/* Its number is the next session's, which has waited for that */
+static void sddp_stream_pass_on(struct sddp_stream *st)
+{
+	struct sddp_stream *next = st->next;
+
+	st->next = NULL;
+	/* in its place, so it needs no memory */
+	xa_store(&st->a->streams, st->id, next, GFP_KERNEL);
+	sddp_stream_forget(st);
+	sddp_rx_begin(next);
+}
+
 /**
  * sddp_stream_leave - see whether anything of it is still wanted
  * @st: the stream; worker.  It may be dropped
@@ -503,7 +528,9 @@ void sddp_stream_leave(struct sddp_stream *st)
 	if (!st->ended)
 		return;
 	sddp_rx_settle(st);
-	if (is_free(st))
+	if (is_free(st) && st->next)
+		sddp_stream_pass_on(st);
+	else if (is_free(st))
 		sddp_stream_drop(st);
 	else if (is_spent(st))
 		sddp_stray_leave(st, sddp_session_may(&st->s,

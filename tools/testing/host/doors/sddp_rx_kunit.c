@@ -375,6 +375,138 @@ static void many_due(struct kunit *test)
 	KUNIT_EXPECT_GE(test, host_rescheds - before, 1999u / 512);
 }
 
+/*
+ * Our program has closed, and the peer knows.  So has the peer; its last Write waits for
+ * memory.  Return: the stream
+ */
+static struct sddp_stream *closed_put_off(struct kunit *test)
+{
+	struct sddp_stream *st = opened(0);
+
+	sddp_stream_stop(st, IW_LOCAL_CLOSE);
+	sddp_session_sent(&st->s, SDDP_SAY_TERMINATE, false);
+	serve();
+	world.waits = true;
+	KUNIT_EXPECT_TRUE(test, segment(1));
+	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
+	return st;
+}
+
+/* The peer's number is free, by what it knows, and its next session waits here */
+static struct sddp_stream *next_waits(struct kunit *test)
+{
+	struct sddp_stream *st = closed_put_off(test);
+
+	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
+	KUNIT_ASSERT_EQ(test, 0u, world.closed);
+	serve();
+	KUNIT_EXPECT_EQ(test, 0u, world.asked);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)st, xa_load(&world.a.streams, 0));
+	return st;
+}
+
+static void memory_comes(struct sddp_stream *st)
+{
+	world.waits = false;
+	sddp_stream_event(st, SDDP_EV_RX);
+	serve();
+}
+
+/* It ends well, and the next one begins */
+static void next_session(struct kunit *test)
+{
+	struct sddp_stream *next;
+
+	memory_comes(next_waits(test));
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 1u, world.peer_closed);
+	KUNIT_EXPECT_EQ(test, 1u, world.closed);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, world.why);
+	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+	next = xa_load(&world.a.streams, 0);
+	KUNIT_ASSERT_NOT_NULL(test, next);
+	KUNIT_EXPECT_EQ(test, SDDP_REQUESTED, next->s.state);
+	KUNIT_EXPECT_EQ(test, 1, (int)next->rx_next);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&world.a.live));
+}
+
+/* The program does not wait for that memory: nor does the next one then */
+static void next_after_abort(struct kunit *test)
+{
+	struct sddp_stream *st = next_waits(test);
+
+	sddp_stream_stop(st, IW_LOCAL_ABORT);
+	serve();
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, world.why);
+	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+}
+
+/* What comes behind its Initiate before our answer ends that one, not the one before */
+static void next_breaks_the_rules(struct kunit *test)
+{
+	struct sddp_stream *st = next_waits(test);
+
+	KUNIT_EXPECT_TRUE(test, segment(1));
+	serve();
+	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	KUNIT_EXPECT_EQ(test, 1u, world.refused);
+	KUNIT_EXPECT_TRUE(test, control(2, SDDP_TERMINATE));
+	memory_comes(st);
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, world.why);
+	KUNIT_EXPECT_EQ(test, 0u, world.asked);
+	/* our Terminate is owed for it */
+	KUNIT_EXPECT_TRUE(test, xa_is_value(xa_load(&world.a.streams, 0)));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stray_answer(&world.a));
+	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 0));
+}
+
+/* The association ends before: nothing is left of either */
+static void next_is_lost(struct kunit *test)
+{
+	next_waits(test);
+	KUNIT_EXPECT_EQ(test, 2, atomic_read(&world.a.live));
+}
+
+/* Memory for it is short, or what may be kept */
+static void next_without_memory(struct kunit *test)
+{
+	struct sddp_stream *st = closed_put_off(test);
+
+	host_short = true;
+	KUNIT_EXPECT_FALSE(test, control(0, SDDP_INITIATE));
+	host_short = false;
+	world.a.kept += SDDP_EARLY_ASSOC;
+	KUNIT_EXPECT_FALSE(test, control(0, SDDP_INITIATE));
+	world.a.kept -= SDDP_EARLY_ASSOC;
+	KUNIT_ASSERT_EQ(test, 0u, world.closed);
+	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
+	memory_comes(st);
+	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+}
+
+/* Some of this one has yet to come, or we have: the number is not free */
+static void next_too_soon(struct kunit *test)
+{
+	struct sddp_stream *st = opened(0);
+
+	world.waits = true;
+	segment(1);
+	control(3, SDDP_TERMINATE);
+	sddp_session_sent(&st->s, SDDP_SAY_TERMINATE, false);
+	control(0, SDDP_INITIATE);
+	KUNIT_EXPECT_EQ(test, 1u, world.closed);
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, world.why);
+	serve();
+	st = opened(1);
+	arrives(1, SDDP_PPID_SEGMENT, 1, 0);
+	arrives(1, SDDP_PPID_CONTROL, 2, SDDP_TERMINATE);
+	arrives(1, SDDP_PPID_CONTROL, 0, SDDP_INITIATE);
+	KUNIT_EXPECT_EQ(test, 2u, world.closed);
+	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, world.why);
+}
+
 static struct kunit_case sddp_rx_cases[] = {
 	KUNIT_CASE(put_off),
 	KUNIT_CASE(put_off_with_sctp),
@@ -382,6 +514,12 @@ static struct kunit_case sddp_rx_cases[] = {
 	KUNIT_CASE(terminate_without_memory),
 	KUNIT_CASE(control_without_memory),
 	KUNIT_CASE(many_due),
+	KUNIT_CASE(next_session),
+	KUNIT_CASE(next_after_abort),
+	KUNIT_CASE(next_breaks_the_rules),
+	KUNIT_CASE(next_is_lost),
+	KUNIT_CASE(next_without_memory),
+	KUNIT_CASE(next_too_soon),
 	{}
 };
 

@@ -102,6 +102,7 @@ void sddp_tx_forget(struct sddp_stream *st) {}
 void sddp_rx_settle(struct sddp_stream *st) {}
 void sddp_rx_resume(struct sddp_stream *st) {}
 void sddp_rx_forget(struct sddp_stream *st) {}
+void sddp_rx_begin(struct sddp_stream *st) {}
 void sddp_stray_leave(struct sddp_stream *st, bool owed) {}
 
 /* An association's worker */
