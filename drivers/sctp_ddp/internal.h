@@ -239,7 +239,7 @@ struct sddp_stream {
 	bool			rx_stopped;	/* failed: discard */
 	bool			peer_closed;
 	bool			peer_first;	/* before we did */
-	bool			drained;	/* nothing left to send */
+	bool			drained;	/* nothing left to send, in this turn */
 	u32			mark;		/* TSN of our last control chunk */
 	struct list_head	doubt;
 	struct list_head	turn;		/* to send */

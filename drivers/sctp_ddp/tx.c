@@ -285,6 +285,8 @@ static int turn(struct sddp_stream *st, u32 most)
 {
 	int err = send_left(st->a);
 
+	/* since then more may have become due, if only RDMAP's Terminate */
+	st->drained = false;
 	if (!err)
 		err = say_prepared(st);
 	if (!err && most && has_segments(st))
@@ -295,13 +297,12 @@ static int turn(struct sddp_stream *st, u32 most)
 	return say_terminate(st);
 }
 
-/* RFC 5043 6.2: Terminate is behind all else, RDMAP's Terminate included */
+/* The Terminate of a graceful end comes in a turn that finds nothing left to send */
 static bool has_to_say(const struct sddp_stream *st)
 {
 	if (st->say && !st->ended && sddp_session_may(&st->s, st->say->what))
 		return true;
-	return (st->ended || (READ_ONCE(st->closing) && st->drained)) &&
-	       sddp_session_may(&st->s, SDDP_SAY_TERMINATE);
+	return st->ended && sddp_session_may(&st->s, SDDP_SAY_TERMINATE);
 }
 
 /**

@@ -301,6 +301,47 @@ static void terminate_is_last(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, world.a.watch);
 }
 
+/*
+ * All had been sent, and our Accept was in doubt; now RDMAP has a Terminate: the
+ * session's is behind it
+ */
+static void terminate_is_last_in_doubt(struct kunit *test)
+{
+	struct guest *g = open(0, 1, 900);
+
+	g->st.closing = true;
+	g->st.s.in_doubt = true;
+	run_all();
+	KUNIT_EXPECT_EQ(test, 1u, world.sent);
+	KUNIT_EXPECT_EQ(test, 0u, world.controls);
+	/* the peer's first segment: it has the Accept, and is wrong */
+	g->st.s.in_doubt = false;
+	g->left = 1;
+	sddp_tx_queue(&g->st);
+	run_all();
+	KUNIT_EXPECT_EQ(test, 0u, g->left);
+	KUNIT_EXPECT_EQ(test, 3u, world.sent);
+	KUNIT_EXPECT_EQ(test, 1u, world.controls);
+	KUNIT_EXPECT_EQ(test, 3, (int)g->st.tx_ssn);
+}
+
+/* Nor does it come before what is there when SCTP takes it, as it did not before */
+static void terminate_is_last_later(struct kunit *test)
+{
+	struct guest *g = open(0, 1, 900);
+
+	g->st.closing = true;
+	world.takes = 1;
+	run_all();
+	KUNIT_EXPECT_FALSE(test, g->st.s.we_done);
+	g->left = 1;
+	world.takes = SENT;
+	run_all();
+	KUNIT_EXPECT_EQ(test, 0u, g->left);
+	KUNIT_EXPECT_EQ(test, 3u, world.sent);
+	KUNIT_EXPECT_TRUE(test, g->st.s.we_done);
+}
+
 /* Strays ------------------------------------------------------------------- */
 
 static enum iw_reason stray(u32 ppid, const struct sddp_head *h)
@@ -393,6 +434,8 @@ static struct kunit_case sddp_tx_cases[] = {
 	KUNIT_CASE(silent_before_the_answer),
 	KUNIT_CASE(no_room),
 	KUNIT_CASE(terminate_is_last),
+	KUNIT_CASE(terminate_is_last_in_doubt),
+	KUNIT_CASE(terminate_is_last_later),
 	KUNIT_CASE(what_was_wrong),
 	KUNIT_CASE(stray_is_answered),
 	KUNIT_CASE(stray_terminate),
