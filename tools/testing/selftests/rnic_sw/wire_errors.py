@@ -16,7 +16,7 @@ ALWAYS = "DDP-80 DDP-82 DDP-84 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
          "RDMAP-36 RDMAP-37 RDMAP-40 RDMAP-112 RDMAP-144 RDMAP-145 " \
          "RDMAP-147 RDMAP-151 RDMAP-153 RDMAP-156 DDP-10 RDMAP-5 RDMAP-105 RDMAP-106 " \
          "RDMAP-148 RDMAP-149 RDMAP-150 RDMAP-39 RDMAP-42 RDMAP-43 RDMAP-44 " \
-         "RDMAP-54 RDMAP-2"
+         "RDMAP-54 RDMAP-2 DDP-42"
 
 TAGGED = [
     Row("unknown STag", "DDP-30 DDP-96 DDP-107 " + ALWAYS, (1, 1, 0),
@@ -170,7 +170,7 @@ RDMAP = [
 
 READ = [
     Row("Read: unknown STag",
-        "RDMAP-165 RDMAP-77 RDMAP-46 RDMAP-48 RDMAP-51 RDMAP-155",
+        "RDMAP-165 RDMAP-77 RDMAP-46 RDMAP-48 RDMAP-51",
         (0, 1, 0), "rdmap_stag",
         lambda s: [s.read(s.source.rkey ^ 0x5A5A5A00)]),
     Row("Read: STag that is no more", "RDMAP-165", (0, 1, 0), "rdmap_stag",
@@ -183,7 +183,7 @@ READ = [
         "rdmap_bounds", lambda s: [s.read(size=SIZE + 1)]),
     Row("Read: 4 GiB less one", "RDMAP-168", (0, 1, 1), "rdmap_bounds",
         lambda s: [s.read(size=0xFFFFFFFF)]),
-    Row("Read: region without the right", "RDMAP-170 RDMAP-176", (0, 1, 2),
+    Row("Read: region without the right", "RDMAP-170 RDMAP-176 DDP-127", (0, 1, 2),
         "rdmap_access", lambda s: [s.read(s.target.rkey)]),
     Row("Read: queue pair without the right", "RDMAP-170", (0, 1, 2),
         "rdmap_access", lambda s: [s.read()], rights="w"),
@@ -206,6 +206,10 @@ READ = [
         "rdmap_operation", lambda s: [s.read(cut=0)]),
 ]
 
+# the Read's own header comes back
+for each in READ:
+    if each.what[:2] == (0, 1):
+        each.rows += " RDMAP-155"
 
 add_rows(TAGGED + UNTAGGED + SHORT + RDMAP + READ)
 

@@ -237,7 +237,7 @@ def read_in_two(w):
 
 
 @case("as many Read Requests as agreed, and not one more",
-      "RDMAP-82 RDMAP-143 RDMAP-66 RDMAP-140 RDMAP-182 SEC-33")
+      "RDMAP-82 RDMAP-143 RDMAP-66 RDMAP-140 RDMAP-182 SEC-33 DDP-87")
 def read_queue(w):
     source = w.shared(BIG, "r")
     request = w.asking(0, 9)
