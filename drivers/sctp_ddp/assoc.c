@@ -447,10 +447,11 @@ void sddp_assoc_evict(struct sddp_assoc *a)
  * sddp_assoc_accepted - a peer has made an association
  * @a: new, with its socket, which has no callbacks
  *
- * If there are too many strangers another one makes room.
+ * If there are too many strangers another one makes room.  The caller has no
+ * reference any more: it may have ended by then.
  *
  * Return: 0; -EPROTO: the peer's indication is not DDP's (RFC 5043 7.1): it is
- * not in use, and the socket is the caller's to end.
+ * not in use, its reference and the socket are the caller's to end.
  */
 int sddp_assoc_accepted(struct sddp_assoc *a)
 {
@@ -461,6 +462,8 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 		mutex_unlock(&a->mutex);
 		return -EPROTO;
 	}
+	/* its worker may end it before we are through with the mutex */
+	sddp_assoc_get(a);
 	sddp_table_add(a);
 	other = sddp_crowd_join(a);
 	sddp_sock_attach(a);
@@ -469,6 +472,7 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 	/* what came before the callbacks stood */
 	sddp_assoc_kick(a);
 	mutex_unlock(&a->mutex);
+	sddp_assoc_put(a);
 	if (other) {
 		sddp_assoc_evict(other);
 		sddp_assoc_put(other);

@@ -20,6 +20,8 @@ static struct {
 	u32			received;	/* how often it was asked to */
 	u32			released, aborted;	/* the socket was */
 	u32			late;		/* ms, until it tries again */
+	bool			hasty;		/* the worker gets each mutex at once */
+	int			left;		/* pieces of memory, after it had one */
 } world;
 
 struct workqueue_struct *sddp_wq;
@@ -46,6 +48,20 @@ bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
 }
 
 void host_cancel_delayed(struct delayed_work *d) {}
+
+/* Who unlocks may look at the mutex when the worker has had it, and is through */
+void host_unlocked(struct mutex *m)
+{
+	struct sddp_assoc *a = container_of(m, struct sddp_assoc, mutex);
+
+	if (!world.hasty)
+		return;
+	world.hasty = false;
+	WRITE_ONCE(a->stop, true);
+	world.queued = false;
+	a->work.func(&a->work);
+	world.left = host_pieces;
+}
 
 /* The socket -------------------------------------------------------------------- */
 
@@ -271,6 +287,22 @@ static void done_while_sending(struct kunit *test)
 	expect_over(test, IW_PEER_CLOSED, false);
 }
 
+/* One that ends at once is there for as long as who accepts it looks at it */
+static void accepted(struct kunit *test)
+{
+	struct sddp_assoc *a = sddp_assoc_new(&world.net, false);
+	int both = host_pieces;
+
+	world.hasty = true;
+	KUNIT_EXPECT_EQ(test, 0, sddp_assoc_accepted(a));
+	KUNIT_EXPECT_EQ(test, 1u, world.released);
+	KUNIT_EXPECT_EQ(test, both, world.left);
+	KUNIT_EXPECT_EQ(test, both - 1, host_pieces);
+	/* the case's own */
+	WRITE_ONCE(world.a->stop, true);
+	works();
+}
+
 static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(taken_first),
 	KUNIT_CASE(lost_while_put_off),
@@ -279,6 +311,7 @@ static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(done_while_put_off),
 	KUNIT_CASE(always_more_to_send),
 	KUNIT_CASE(done_while_sending),
+	KUNIT_CASE(accepted),
 	{}
 };
 
