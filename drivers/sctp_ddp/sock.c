@@ -154,7 +154,9 @@ void sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 	};
 	int on = 1;
 
-	sock_set_reuseaddr(sock->sk);
+	/* one that connects is to have its port alone: see sddp_bind_local() */
+	if (listens)
+		sock_set_reuseaddr(sock->sk);
 	sddp_sock_set(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation));
 	sddp_sock_set(sock, SCTP_INITMSG, &init, sizeof(init));
 	sddp_sock_set(sock, SCTP_NODELAY, &on, sizeof(on));
@@ -242,7 +244,7 @@ static void believe(struct socket *sock, int may)
 }
 
 /* The port the ULP chose, or any if SCTP has it in use */
-static int sddp_bind_local(struct sddp_assoc *a)
+static int bind_some_port(struct sddp_assoc *a)
 {
 	struct sockaddr_storage addr = a->from;
 	int err = sddp_bind(a->sock, &addr, a->paths);
@@ -251,6 +253,23 @@ static int sddp_bind_local(struct sddp_assoc *a)
 		return err;
 	ddp_addr_set_port(&addr, 0);
 	return sddp_bind(a->sock, &addr, a->paths);
+}
+
+/*
+ * Of two associations with the same ports and addresses SCTP knows the younger
+ * alone, and its peer takes that for a restart of the other.  The port that an
+ * association was made with stays in use when its program has gone, so it has to be
+ * refused to the next; but who listens there later is to have it.  SCTP refuses
+ * it unless both sockets say that it may be used again: this one says so once it
+ * has its own.
+ */
+static int sddp_bind_local(struct sddp_assoc *a)
+{
+	int err = bind_some_port(a);
+
+	if (!err)
+		sock_set_reuseaddr(a->sock->sk);
+	return err;
 }
 
 /* Without one SCTP keeps trying, and is silent about it */

@@ -117,6 +117,46 @@ case("the peer shuts down: every session is told, once",
      "SCTPDDP-81", how="shutdown")(association_ends)
 
 
+def answered(w, assoc, link):
+    """The call is taken there."""
+    request, link.peer = w.first(assoc)
+    link.accept(request)
+    return link
+
+
+def leaves(w, link):
+    """Its program is gone, and has its port no more."""
+    w.mate.do("destroy", link.conn)
+    link.ended()
+    link.peer.terminate()
+    w.mate.forget(link.conn)
+    link.conn = None
+
+
+@case("two of ours to one place have ports of their own", "SCTPDDP-83")
+def own_ports(w):
+    """The first is left with the port of a program that has gone."""
+    memory, mine = w.shared(4096, "lrw"), next(w.ports)
+    with w.listening() as (sock, port):
+        first = w.call(port, source=(MATE, mine, 0))
+        assoc = w.taken(sock)
+        same("the program's port", assoc.sock.getpeername()[1], mine)
+        answered(w, assoc, first)
+        stays = answered(w, assoc, w.call(port))
+        leaves(w, first)
+        other = w.call(port, source=(MATE, mine, 0x20))
+        answered(w, w.taken(sock), other)
+    for link in stays, other:
+        works(link, memory)
+    check("another port", other.assoc.sock.getpeername()[1] != mine)
+    # and who listens there finds it free
+    leaves(w, other)
+    listener = int(w.mate.do("listen", MATE, mine)[0])
+    works(w.initiate(peer=w.associate(port=mine).stream(0), listener=listener), memory)
+    works(stays, memory)
+    w.mate.do("destroy", listener)
+
+
 @case("an abort before the answers", "SCTPDDP-81")
 def abort_requests(w):
     assoc = w.associate()

@@ -220,9 +220,9 @@ class SctpWire(wire.Wire):
             link.peer.get_segment()
         return link
 
-    def call(self, port, connect=(4, 4, b""), recvs=(), host=PEER):
-        """rawmate begins to connect."""
-        conn = int(self.mate.do("open", host, port)[0])
+    def call(self, port, connect=(4, 4, b""), recvs=(), host=PEER, source=()):
+        """rawmate begins to connect; source: from which address and port, and TOS."""
+        conn = int(self.mate.do("open", host, port, *source)[0])
         link = self.add_link(None, conn)
         for number, (region, length) in enumerate(recvs, 1):
             link.recv(region, length, number)

@@ -163,13 +163,28 @@ static int await(struct conn *c, enum rdma_cm_event_type want)
 	return ok ? 0 : -1;
 }
 
-/* open ADDRESS PORT: all but the connection itself */
+/* FROM PORT TOS; without these the kernel chooses */
+static int begin_from(struct conn *c, char **w)
+{
+	struct sockaddr_storage from;
+	uint8_t tos;
+
+	if (!w[0] || !w[1] || !w[2])
+		return 0;
+	from = address(w[0], w[1]);
+	tos = atoi(w[2]);
+	return rdma_set_option(c->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos,
+			       sizeof(tos)) ||
+	       rdma_bind_addr(c->id, (struct sockaddr *)&from);
+}
+
+/* open ADDRESS PORT [FROM PORT TOS]: all but the connection itself */
 static void do_open(char **w)
 {
 	struct sockaddr_storage a = address(w[1], w[2]);
 	struct conn *c = new_id();
 
-	if (!c ||
+	if (!c || begin_from(c, w + 3) ||
 	    rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&a, PATIENCE) ||
 	    await(c, RDMA_CM_EVENT_ADDR_RESOLVED) ||
 	    rdma_resolve_route(c->id, PATIENCE) ||
