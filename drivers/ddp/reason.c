@@ -134,6 +134,7 @@ static const struct iw_reason_row rows[IW_REASON_NR] = {
 [IW_LOCAL_CQ] = LOCAL(FATAL, "local-cq-overrun", "RFC 5042 6.4.6"),
 [IW_NO_MEMORY] = LOCAL(END, "no-memory", "none"),
 [IW_UNREADABLE] = LOCAL(FATAL, "unreadable", "none"),
+[IW_SCTP_ADDRESSES] = LOCAL(FATAL, "sctp-addresses", "RFC 5043 7.2"),
 };
 
 /**

@@ -279,6 +279,19 @@ static void make(struct sddp_assoc *a)
 		sddp_assoc_set_phase(a, SDDP_CONNECTING);
 }
 
+static void sddp_assoc_connected(struct sddp_assoc *a)
+{
+	enum iw_reason why = sddp_sock_up(a);
+
+	if (why != IW_OK) {
+		sddp_assoc_finish(a, why, true);
+		return;
+	}
+	sddp_assoc_set_phase(a, SDDP_UP);
+	begin_sessions(a);
+	sddp_assoc_idle(a);
+}
+
 static void sddp_assoc_connecting(struct sddp_assoc *a)
 {
 	int err;
@@ -289,14 +302,7 @@ static void sddp_assoc_connecting(struct sddp_assoc *a)
 		sddp_assoc_serve(a, false);
 		return;
 	case SDDP_SOCK_OPEN:
-		/* RFC 5043 11.1: without DDP's indication none of its procedures */
-		if (!sddp_sock_up(a)) {
-			sddp_assoc_finish(a, IW_SCTP_ADAPTATION, true);
-			return;
-		}
-		sddp_assoc_set_phase(a, SDDP_UP);
-		begin_sessions(a);
-		sddp_assoc_idle(a);
+		sddp_assoc_connected(a);
 		return;
 	default:
 		sddp_assoc_finish(a, sddp_assoc_lost_reason(err), true);
@@ -450,16 +456,22 @@ void sddp_assoc_evict(struct sddp_assoc *a)
  * If there are too many strangers another one makes room.  The caller has no
  * reference any more: it may have ended by then.
  *
- * Return: 0; -EPROTO: the peer's indication is not DDP's (RFC 5043 7.1): it is
- * not in use, its reference and the socket are the caller's to end.
+ * Return: 0; -EPROTO: the peer's indication is not DDP's (RFC 5043 7.1), or it has
+ * too many addresses, which has been counted, or it is gone: the association is not
+ * in use, its reference and the socket are the caller's to end.
  */
 int sddp_assoc_accepted(struct sddp_assoc *a)
 {
 	struct sddp_assoc *other;
+	enum iw_reason why;
 
 	mutex_lock(&a->mutex);
-	if (!sddp_sock_up(a)) {
+	why = sddp_sock_up(a);
+	if (why != IW_OK) {
 		mutex_unlock(&a->mutex);
+		/* who has gone has asked for nothing */
+		if (why != IW_PEER_RESET)
+			sddp_listen_refused(a, why);
 		return -EPROTO;
 	}
 	/* its worker may end it before we are through with the mutex */

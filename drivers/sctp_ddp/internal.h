@@ -380,7 +380,7 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort);
 enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err);
 bool sddp_sock_anew(const struct sddp_assoc *a,
 		    const struct sctp_association *asoc);
-bool sddp_sock_up(struct sddp_assoc *a);
+enum iw_reason sddp_sock_up(struct sddp_assoc *a);
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len);
 u32 sddp_sock_mark(struct sddp_assoc *a);
@@ -400,6 +400,7 @@ int sddp_recv(struct sddp_assoc *a);
 bool sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
 
 /* path.c: does it arrive? */
+void __sddp_path_allow(struct sctp_association *asoc);
 void sddp_path_watch(struct sddp_assoc *a);
 bool sddp_path_look(struct sddp_assoc *a);
 
@@ -419,7 +420,7 @@ void sddp_unlisten(struct ddp_listener *l);
 extern const struct ddp_port_ops sddp_port_ops;
 /* Hand a peer's Initiate up; nonzero: nobody could be asked */
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o);
-/* A peer broke the rules before it had a session */
+/* A peer's association or session is ended before a program hears of it */
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why);
 
 /* llp.c */

@@ -91,8 +91,8 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 }
 
 /**
- * sddp_listen_refused - a peer's session ends before it became a request
- * @a: the association; worker
+ * sddp_listen_refused - what a peer began ends before it became a request
+ * @a: the association; worker, or nobody else knows of it yet
  * @why: what was wrong
  */
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)

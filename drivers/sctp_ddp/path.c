@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Paths that swallow what is sent on them: see stall.h. */
+/* Paths that swallow what is sent on them, and those that are lost: see stall.h. */
 #include <net/ipv6.h>
 #include <net/sctp/kernel.h>
 #include <net/sctp/sctp.h>
@@ -83,6 +83,26 @@ static void shrink(struct sddp_assoc *a)
 		list_for_each_entry(t, __paths(asoc), transports)
 			__shrink(t);
 	release_sock(sk);
+}
+
+/**
+ * __sddp_path_allow - how many timeouts in a row end it follows from its paths
+ * @asoc: SCTP's association, up, its socket locked
+ *
+ * Addresses are the peer's word until somebody has answered there.  Before that
+ * they count for nothing: SCTP does not count the timeouts of their heartbeats
+ * either.
+ */
+void __sddp_path_allow(struct sctp_association *asoc)
+{
+	struct sctp_transport *t;
+	u32 paths = 0, most;
+
+	list_for_each_entry(t, __paths(asoc), transports)
+		paths += t->state != SCTP_UNCONFIRMED;
+	most = sddp_stall_timeouts(paths);
+	if (asoc->max_retrans != most)
+		asoc->max_retrans = most;
 }
 
 /**

@@ -38,6 +38,12 @@
 /* Chunks of no session, and that end one, before a stranger is sent away */
 #define SDDP_STRAYS_MOST	32
 
+/*
+ * Addresses of a peer.  Each has a state, timers and heartbeats with SCTP, whether
+ * anybody answers there or not
+ */
+#define SDDP_ADDRESSES_MOST	16
+
 /* Addresses of its interface that a listener on none in particular is at */
 #define SDDP_PLACES_MOST	1024
 

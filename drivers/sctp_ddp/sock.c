@@ -17,9 +17,7 @@
 #include <ddp/addr.h>
 
 #include "internal.h"
-
-/* Timeouts in a row after which a path is taken for dead */
-#define PATH_MAX_RXT	5
+#include "share.h"
 
 static void sddp_data_ready(struct sock *sk)
 {
@@ -108,10 +106,12 @@ static void set_timers(struct socket *sock)
 	struct sctp_rtoinfo rto = {
 		.srto_initial = 1000, .srto_min = 300, .srto_max = 8000,
 	};
-	struct sctp_assocparams params = { .sasoc_asocmaxrxt = 8 };
+	struct sctp_assocparams params = {
+		.sasoc_asocmaxrxt = SDDP_PEER_TIMEOUTS,
+	};
 	struct sctp_paddrparams path = {
 		.spp_hbinterval = 5000,
-		.spp_pathmaxrxt = PATH_MAX_RXT,
+		.spp_pathmaxrxt = SDDP_PATH_TIMEOUTS,
 		.spp_sackdelay = 20,
 		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
 	};
@@ -126,17 +126,6 @@ static void set_timers(struct socket *sock)
 	sddp_sock_set(sock, SCTP_PEER_ADDR_THLDS, &thresholds, sizeof(thresholds));
 }
 
-/* Some paths may be dead for long, and all is well: that is not to end it */
-static void allow_for_paths(struct socket *sock, unsigned int paths)
-{
-	struct sctp_assocparams params = {
-		.sasoc_asocmaxrxt = paths * PATH_MAX_RXT,
-	};
-
-	if (paths > 1)
-		sddp_sock_set(sock, SCTP_ASSOCINFO, &params, sizeof(params));
-}
-
 /**
  * sddp_sock_prepare - set a socket up before it connects or listens
  * @sock: new; what it is set to its children inherit
@@ -146,6 +135,7 @@ static void allow_for_paths(struct socket *sock, unsigned int paths)
 void sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 {
 	struct sctp_setadaptation adaptation = { SDDP_ADAPTATION };
+	struct sctp_assoc_value none = {};
 	struct sctp_initmsg init = {
 		.sinit_num_ostreams = streams,
 		.sinit_max_instreams = streams,
@@ -160,6 +150,8 @@ void sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 	sddp_sock_set(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation));
 	sddp_sock_set(sock, SCTP_INITMSG, &init, sizeof(init));
 	sddp_sock_set(sock, SCTP_NODELAY, &on, sizeof(on));
+	/* what addresses it has is looked at once, so none may be added */
+	sddp_sock_set(sock, SCTP_ASCONF_SUPPORTED, &none, sizeof(none));
 	set_timers(sock);
 	sddp_sock_narrow(sock, listens);
 }
@@ -366,8 +358,10 @@ enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
 	lock_sock(sk);
 	*err = -READ_ONCE(sk->sk_err);
 	fate = __fate(a, sk);
-	if (fate == SDDP_SOCK_OPEN)
+	if (fate == SDDP_SOCK_OPEN) {
 		__sddp_sock_learn(a, sk);
+		__sddp_path_allow(sctp_sk_asoc(sk));
+	}
 	release_sock(sk);
 	return fate;
 }
@@ -385,38 +379,46 @@ static void learn_names(struct sddp_assoc *a)
 	ddp_addr_set_port(&a->local, port);
 }
 
+/* RFC 5043 11.1: without DDP's indication none of its procedures */
+static enum iw_reason __judge(const struct sctp_association *asoc)
+{
+	if (!asoc)
+		return IW_PEER_RESET;
+	if (asoc->peer.adaptation_ind != SDDP_ADAPTATION)
+		return IW_SCTP_ADAPTATION;
+	if (asoc->peer.transport_count > SDDP_ADDRESSES_MOST)
+		return IW_SCTP_ADDRESSES;
+	return IW_OK;
+}
+
 /**
  * sddp_sock_up - the association stands: what is it like?
  * @a: the association; its limit and addresses are set
  *
- * Return: whether the peer has shown DDP's Adaptation Indication (RFC 5043
- * 11.1).
+ * Return: IW_OK, or why no session can be on it.
  */
-bool sddp_sock_up(struct sddp_assoc *a)
+enum iw_reason sddp_sock_up(struct sddp_assoc *a)
 {
 	struct socket *sock = a->sock;
 	struct sctp_association *asoc;
-	unsigned int paths = 0;
-	bool ddp = false;
+	enum iw_reason why;
 
 	lock_sock(sock->sk);
 	asoc = sctp_sk_asoc(sock->sk);
+	why = __judge(asoc);
 	if (asoc) {
-		ddp = asoc->peer.adaptation_ind == SDDP_ADAPTATION;
 		/* pairs: as many as there are both ways (RFC 5043 8) */
 		WRITE_ONCE(a->limit, min(asoc->stream.outcnt,
 					 asoc->stream.incnt));
 		a->peer_tag = asoc->c.peer_vtag;
 		a->acked = asoc->ctsn_ack_point;
-		paths = asoc->peer.transport_count;
 		/* what was said of the way is of no matter any more */
 		sock_error(sock->sk);
 	}
 	release_sock(sock->sk);
 	believe(sock, false);
-	allow_for_paths(sock, paths);
 	learn_names(a);
-	return ddp;
+	return why;
 }
 
 /**

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* When nothing gets through: see stall.h. */
+#include "share.h"
 #include "stall.h"
 
 /* In looks: a retransmission of the smaller packets takes up to two */
@@ -59,4 +60,19 @@ u32 sddp_stall_smaller(u32 pmtu, u32 least)
 		if (pmtu > sizes[i] && sizes[i] >= least)
 			return sizes[i];
 	return 0;
+}
+
+/**
+ * sddp_stall_timeouts - after how many in a row nobody is there any more
+ * @paths: addresses of the peer's that have answered once
+ *
+ * Some of them may be dead for long, and all is well: that is not to end it.
+ *
+ * Return: timeouts, of all paths together.
+ */
+u32 sddp_stall_timeouts(u32 paths)
+{
+	if (paths < 2)
+		return SDDP_PEER_TIMEOUTS;
+	return min_t(u32, paths, SDDP_ADDRESSES_MOST) * SDDP_PATH_TIMEOUTS;
 }

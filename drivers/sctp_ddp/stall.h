@@ -17,6 +17,11 @@
 
 #define SDDP_STALL_LOOK	4	/* seconds from look to look */
 
+/* Timeouts in a row after which a path is taken for dead ... */
+#define SDDP_PATH_TIMEOUTS	5
+/* ... and the peer, if there is one path */
+#define SDDP_PEER_TIMEOUTS	8
+
 /**
  * enum sddp_stall_do - what is to be done
  * @SDDP_STALL_NOTHING: nothing
@@ -62,5 +67,6 @@ struct sddp_stall {
 enum sddp_stall_do sddp_stall_look(struct sddp_stall *s,
 				   const struct sddp_stall_view *v);
 u32 sddp_stall_smaller(u32 pmtu, u32 least);
+u32 sddp_stall_timeouts(u32 paths);
 
 #endif

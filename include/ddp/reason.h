@@ -80,6 +80,7 @@ enum iw_reason {
 	IW_LOCAL_CQ = 49,	/* completion queue overrun */
 	IW_NO_MEMORY = 50,	/* allocation failed */
 	IW_UNREADABLE = 51,	/* what arrived is where no CPU can read it */
+	IW_SCTP_ADDRESSES = 52,	/* the peer's association has too many */
 
 	IW_REASON_NR
 };

@@ -235,6 +235,7 @@ static const char * const numbers[] = {
 	[49]	= "local-cq-overrun",
 	[50]	= "no-memory",
 	[51]	= "unreadable",
+	[52]	= "sctp-addresses",
 };
 
 static void reason_numbers(struct kunit *test)

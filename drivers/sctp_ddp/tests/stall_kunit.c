@@ -92,6 +92,17 @@ static void sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sddp_stall_smaller(576, 0));
 }
 
+/* However many addresses there are said to be, a peer that is gone is noticed */
+static void timeouts(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 8, sddp_stall_timeouts(0));
+	KUNIT_EXPECT_EQ(test, 8, sddp_stall_timeouts(1));
+	KUNIT_EXPECT_EQ(test, 10, sddp_stall_timeouts(2));
+	KUNIT_EXPECT_EQ(test, 80, sddp_stall_timeouts(16));
+	KUNIT_EXPECT_EQ(test, 80, sddp_stall_timeouts(17));
+	KUNIT_EXPECT_EQ(test, 80, sddp_stall_timeouts(0xffffffff));
+}
+
 static struct kunit_case stall_cases[] = {
 	KUNIT_CASE(all_is_well),
 	KUNIT_CASE(late),
@@ -99,6 +110,7 @@ static struct kunit_case stall_cases[] = {
 	KUNIT_CASE(smaller),
 	KUNIT_CASE(hopeless),
 	KUNIT_CASE(sizes),
+	KUNIT_CASE(timeouts),
 	{}
 };
 

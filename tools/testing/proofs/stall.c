@@ -13,6 +13,7 @@
  * Mutation: sctp_ddp/stall.c s/s->step = 0;/;/
  * Mutation: sctp_ddp/stall.c s/pmtu > sizes\[i\]/pmtu >= sizes[i]/
  * Mutation: sctp_ddp/stall.c s/ \&\& sizes\[i\] >= least//
+ * Mutation: sctp_ddp/stall.c s/min_t(u32, paths, SDDP_ADDRESSES_MOST)/paths/
  */
 #include "../../../drivers/sctp_ddp/stall.h"
 #include "proof.h"
@@ -101,4 +102,17 @@ void prove_smaller(void)
 		REACHED("the smallest");
 	if (!size && pmtu > 1500)
 		REACHED("none is worth a try");
+}
+
+/* Of any number of paths */
+void prove_timeouts(void)
+{
+	u32 paths = ANY(u32), all = sddp_stall_timeouts(paths);
+
+	MUST("as many as each of them may have",
+	     paths < 2 || paths > 16 || all == 5 * paths);
+	MUST("one is given more", paths > 1 || all == 8);
+	MUST("and no more than 16 count", all <= 80);
+	if (paths > 16)
+		REACHED("more");
 }

@@ -19,6 +19,8 @@ static struct {
 	bool			again;		/* there is more to send */
 	u32			received;	/* how often it was asked to */
 	u32			released, aborted;	/* the socket was */
+	enum iw_reason		wrong;		/* with what SCTP has made */
+	enum iw_reason		refused;	/* its listener is told so */
 	u32			late;		/* ms, until it tries again */
 	bool			hasty;		/* the worker gets each mutex at once */
 	int			left;		/* pieces of memory, after it had one */
@@ -76,9 +78,14 @@ enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
 	return world.fate;
 }
 
-bool sddp_sock_up(struct sddp_assoc *a)
+enum iw_reason sddp_sock_up(struct sddp_assoc *a)
 {
-	return true;
+	return world.wrong;
+}
+
+void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
+{
+	world.refused = why;
 }
 
 void sddp_sock_release(struct sddp_assoc *a, bool abort)
@@ -303,6 +310,26 @@ static void accepted(struct kunit *test)
 	works();
 }
 
+/* One that no session may be on: who calls is told, who listens counts it */
+static void unfit(struct kunit *test)
+{
+	struct sddp_assoc *a = sddp_assoc_new(&world.net, false);
+
+	world.wrong = IW_SCTP_ADDRESSES;
+	KUNIT_EXPECT_EQ(test, -EPROTO, sddp_assoc_accepted(a));
+	KUNIT_EXPECT_EQ(test, (int)IW_SCTP_ADDRESSES, (int)world.refused);
+	world.refused = IW_OK;
+	world.wrong = IW_PEER_RESET;
+	KUNIT_EXPECT_EQ(test, -EPROTO, sddp_assoc_accepted(a));
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)world.refused);
+	KUNIT_EXPECT_FALSE(test, world.queued);
+	sddp_assoc_put(a);
+	world.wrong = IW_SCTP_ADDRESSES;
+	world.a->phase = SDDP_CONNECTING;
+	works();
+	expect_over(test, IW_SCTP_ADDRESSES, true);
+}
+
 static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(taken_first),
 	KUNIT_CASE(lost_while_put_off),
@@ -312,6 +339,7 @@ static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(always_more_to_send),
 	KUNIT_CASE(done_while_sending),
 	KUNIT_CASE(accepted),
+	KUNIT_CASE(unfit),
 	{}
 };
 

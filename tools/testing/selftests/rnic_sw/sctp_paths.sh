@@ -273,6 +273,9 @@ two_each() {
 # Packets that have left by an interface of a's.
 left_by() { on a cat "/sys/class/net/$1/statistics/tx_packets"; }
 
+# After how many timeouts in a row host a's association with $PORT ends
+allowed() { on a awk -v port="$PORT" '$13 == port { print $(NF - 7) }' /proc/net/sctp/assocs; }
+
 # The second one is asked whether it is there, and carries nothing else.
 one_used() {
 	local first second
@@ -288,6 +291,7 @@ one_used() {
 	second=$(($(left_by va2) - second))
 	echo "$first packets by the first path, $second by the second"
 	t_check "data goes by the first path alone" test $((10 * second)) -lt "$first"
+	t_check "$(allowed) timeouts, each path has five" test "$(allowed)" = 10
 }
 
 # One path after the other is lost, by either end, under traffic.

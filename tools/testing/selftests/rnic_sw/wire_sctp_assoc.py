@@ -241,7 +241,7 @@ def lopsided(w):
 
 def refuses_indication(w, value):
     """The passive side: such an association carries no session."""
-    with w.watching() as sniffer:
+    with w.counted(end_sctp_adaptation=1), w.watching() as sniffer:
         # it may be over before the call returns
         with contextlib.suppress(OSError):
             assoc = w.associate(adaptation=value)

@@ -32,6 +32,10 @@ CALLS = 40              # that nobody answers
 SOON = 8                # seconds in which another one is served meanwhile
 DEEP = 8                # sessions with much to send
 N = 300                 # chunks of theirs before another's message
+ADDRESSES = 16          # that a peer may have
+TIMEOUTS = 8            # in a row, and a peer with one path is gone
+ASCONF = 0xC1
+SUPPORTED_EXTENSIONS = 0x8008
 
 
 # Looking -----------------------------------------------------------------------
@@ -287,6 +291,70 @@ def windows(w):
         told = [int.from_bytes(c.body[4:8], "big") for p in ghost.packets
                 for c in p.of(sctp_packet.SACK)]
         check(f"{told[-1]} octets for a guest", told[-1] >= ACCEPTED_WINDOW)
+
+
+# Those who say they are in many places ----------------------------------------------
+
+
+def elsewhere(count):
+    """Parameters: addresses besides its own, at which nobody answers."""
+    return sctp_packet.adaptation(1) + b"".join(
+        sctp_packet.parameter(sctp_packet.IPV4_ADDRESS,
+                              sctp_packet.numbers(f"10.77.0.{number}"))
+        for number in range(1, count + 1))
+
+
+def timeouts(ghost):
+    """In a row, after which SCTP gives that association up."""
+    with open("/proc/net/sctp/assocs", encoding="ascii") as file:
+        names, *lines = (line.split() for line in file)
+    port, at = names.index("RPORT"), names.index("MAXRT") - len(names)
+    rows = [row for row in lines if row[port] == str(ghost.ports[0])]
+    same("associations", len(rows), 1)
+    return int(rows[0][at])
+
+
+@case("addresses: where nobody answers they win no time")
+def no_path(w):
+    ghost = w.ghost(parameters=elsewhere(ADDRESSES - 1)).connect()
+    w.closing.callback(ghost.close)
+    link = w.initiate(peer=ghost.stream(0), recvs=[(w.shared(1024, "l"), 64)])
+    link.peer.send(b"hello")
+    link.wc(wr=1, status=SUCCESS)
+    same("timeouts", timeouts(ghost), TIMEOUTS)
+
+
+@case("addresses: a peer with too many is refused")
+def too_many_call(w):
+    ghost = w.ghost(parameters=elsewhere(ADDRESSES))
+    with w.counted(end_sctp_addresses=1):
+        ghost.connect()
+        same("the end", ghost.wait_end(), "abort")
+    works(w)
+
+
+@case("addresses: and so is one that was called")
+def too_many_called(w):
+    with w.counted(end_sctp_addresses=1):
+        ghost, link = w.ghost_called(parameters=elsewhere(ADDRESSES))
+        same("the end", ghost.wait_end(), "abort")
+        event = w.mate.need(CM, conn=link.conn)
+    check(f"an error: {event}", event.event in ("REJECTED", "CONNECT_ERROR",
+                                                "UNREACHABLE"))
+
+
+@case("addresses: nobody is offered to tell of more")
+def no_more(w):
+    name = "/proc/sys/net/sctp/addip_enable"
+    with open(name, encoding="ascii") as file:
+        before = file.read().strip()
+    write(name, "1")
+    try:
+        ghost, _ = w.ghost_called()
+    finally:
+        write(name, before)
+    extensions = dict(ghost.init.parameters).get(SUPPORTED_EXTENSIONS, b"")
+    check(f"extensions {extensions.hex()}", ASCONF not in extensions)
 
 
 # Those who wait for their turn -----------------------------------------------------
