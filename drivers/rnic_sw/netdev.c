@@ -42,8 +42,11 @@ static void rnic_netdev_lost(struct work_struct *work)
 }
 
 /**
- * rnic_netdev_wait - until all consumers know, if the interface goes
+ * rnic_netdev_wait - until the device's end has been asked for, if its interface goes
  * @dev: the device
+ *
+ * Not until each consumer has been told of that: one whose remove() waits for who
+ * calls here would never be.
  */
 void rnic_netdev_wait(struct rnic_dev *dev)
 {
