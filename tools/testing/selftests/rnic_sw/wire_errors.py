@@ -194,6 +194,10 @@ READ = [
     *[Row(f"Read: RV {rv >> 6}", "RDMAP-164", (0, 2, 5), "rdmap_version",
           lambda s, rv=rv: [s.read(ulp=op(1, rv))])
       for rv in (0x00, 0x80, 0xC0)],
+    Row("Read: QN 4", "RDMAP-162 DDP-86", (1, 2, 1), "ddp_untagged_qn",
+        lambda s: [s.read(qn=4)]),
+    *[Row(f"Read: DV {dv}", "RDMAP-162 DDP-25", (1, 2, 6), "ddp_untagged_version",
+          lambda s, dv=dv: [s.read(dv=dv)]) for dv in (0, 2, 3)],
     Row("Read: MSN 2", "RDMAP-162 DDP-94", (1, 2, 3),
         "ddp_untagged_msn_range", lambda s: [s.read(msn=2)]),
     Row("Read: MO 28", "RDMAP-162 DDP-92", (1, 2, 4), "ddp_untagged_mo",
