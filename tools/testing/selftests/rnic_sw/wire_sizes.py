@@ -179,7 +179,8 @@ def complete_when_taken(w):
     count, memory = 60, w.shared(BIG, "l")
     link = w.initiate(peer=w.narrow())
     for wr in range(count):
-        link.post("write", memory, 8000, wr, 1, 2)
+        link.post(*(("write", memory, 8000, wr, 1, 2) if wr % 3 else
+                    ("send", memory, 8000, wr)))
     # the peer reads nothing: it comes to a stop
     w.later()
     done = 0
