@@ -458,10 +458,13 @@ def accept_lost(w):
 
 @case("initiator: silent before the answer", "SCTPDDP-44")
 def silent(w):
+    """With work to do, too."""
     link = calling_out(w)
+    link.post("send", w.shared(64, "l"), 8, 1)
     w.quiet(link.peer)
-    link.answer(answer(w.request))
-    link.cm("ESTABLISHED", status=0)
+    link.accept(w.request)
+    same("octets of the Send", len(link.peer.get_segment().payload), 8)
+    link.wc(wr=1, status=0)
 
 
 @case("initiator: nobody listens there")
