@@ -163,12 +163,12 @@ in_both_roles("the peer resets", "DDP-78 MPA-132 MPA-140 DDP-82 DDP-85 DDP-3",
               peer_resets)
 
 
-@case("the peer is silent: TCP gives up", "MPA-132 DDP-78")
+@case("the peer is silent: TCP gives up", "MPA-132 MPA-140 DDP-78")
 def peer_vanishes(w):
     with patience(1):
         link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
         link.round_trip()
-        with w.losing(MATE_IF):
+        with w.counted(end_timeout=1, tx_terminates=0), w.losing(MATE_IF):
             link.post("send", w.shared(4096, "l"), 8, 2)
             link.cm("DISCONNECTED")
             link.wc(wr=1, status=FLUSHED)
