@@ -67,6 +67,7 @@ static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)
 	spin_lock_bh(&r->lock);
 	r->term_len = build_terminate(r, &f);
 	r->term_due = r->term_len;
+	r->decided = true;
 	spin_unlock_bh(&r->lock);
 	rdmap_event(r, &f);
 	/* the Terminate goes first, if there is one */

@@ -142,6 +142,7 @@ struct rdmap {
 	u8			term[RDMAP_TERM_BUILD_MAX];
 	u8			term_len;
 	bool			term_due;
+	bool			decided;	/* ... or not: the stream has failed */
 	bool			answering;	/* the oldest unserved one */
 	u16			ird;		/* as many as it may have sent us */
 	struct rdmap_reqq	orq;		/* our requests, unanswered */

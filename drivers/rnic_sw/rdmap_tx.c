@@ -46,12 +46,16 @@ static void set_read_request(struct rdmap *r, struct ddp_msg *m,
 
 static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 {
-	bool due;
+	bool due, decided;
 
 	spin_lock(&r->lock);
+	decided = r->decided;
 	due = r->term_due;
 	r->term_due = false;
 	spin_unlock(&r->lock);
+	/* who has failed it is about to, and kicks then */
+	if (!decided)
+		r->stream.rests = true;
 	if (!due)
 		return false;
 	set_op(m, RDMAP_OP_TERMINATE, false, 2);
@@ -397,25 +401,31 @@ static void end_turn(struct rdmap *r)
 	r->spent = 0;
 }
 
+static bool next_of_well(struct rdmap *r, struct ddp_msg *m)
+{
+	commit(r);
+	if (enough(r) || !pick(r, m)) {
+		end_turn(r);
+		return false;
+	}
+	r->spent++;
+	return true;
+}
+
 bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m)
 {
 	struct rdmap *r = to_rdmap(s);
+	bool any = !test_bit(0, &s->failed) && next_of_well(r, m);
 
-	if (test_bit(0, &s->failed)) {
+	/* also if that has failed it: to an end that was asked for nothing is all */
+	if (!any && test_bit(0, &s->failed)) {
 		/* what was under way will not be finished: it is flushed */
 		r->out = RDMAP_OUT_NONE;
-		if (!next_terminate(r, m))
-			return false;
-	} else {
-		commit(r);
-		if (enough(r) || !pick(r, m)) {
-			end_turn(r);
-			return false;
-		}
-		r->spent++;
+		any = next_terminate(r, m);
 	}
-	rdmap_count(r, m->hdr.ulp8 & RDMAP_OPCODE_MASK, true);
-	return true;
+	if (any)
+		rdmap_count(r, m->hdr.ulp8 & RDMAP_OPCODE_MASK, true);
+	return any;
 }
 
 /* All that has been cut since the last time */

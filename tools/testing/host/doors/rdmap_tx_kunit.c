@@ -73,6 +73,7 @@ static struct {
 	u32			failed;		/* requests */
 	u32			failures;	/* of the stream */
 	enum iw_reason		why;
+	u8			says;		/* octets of a Terminate: then there is one */
 	struct ddp_sge		sge[1];
 } posted;
 
@@ -113,8 +114,12 @@ void rdmap_sq_failed(struct rdmap *r, u32 slot)
 
 static void failed(struct ddp_stream *s, const struct iw_fault *f)
 {
+	struct rdmap *r = to_rdmap(s);
+
 	posted.failures++;
 	posted.why = f->why;
+	r->term_len = posted.says;
+	r->term_due = posted.says;
 }
 
 static const struct ddp_ulp_ops rdmap_ops = {
@@ -549,13 +554,42 @@ static void terminate_leaves(struct kunit *test)
 
 	expect_next(test, r, RDMAP_OP_SEND, false, 0);
 	rdmap_reqq_push(&r->irq);
-	r->term_len = 20;
-	r->term_due = true;
+	posted.says = 20;
 	rdmap_fail(r, IW_MPA_CRC);
 	expect_next(test, r, RDMAP_OP_TERMINATE, false, 2);
 	KUNIT_EXPECT_EQ(test, 20u, host_memory.fetched);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
 	KUNIT_EXPECT_EQ(test, 2u, posted.left);
+}
+
+/*
+ * RDMAP-105: who has asked for the end takes "nothing" for all: the pull that finds what is
+ * wrong finds the Terminate, too
+ */
+static void terminate_is_not_missed(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_READ, 1);
+
+	posted.sge[0].len = 8;
+	posted.says = 20;
+	mem.check = IW_RDMAP_P_STAG;
+	expect_next(test, r, RDMAP_OP_TERMINATE, false, 2);
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+
+	r = asked_atomic(0);
+	posted.says = 20;
+	expect_next(test, r, RDMAP_OP_TERMINATE, false, 2);
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+}
+
+/* Another CPU has failed it, and is about to say what the peer is to be told */
+static void terminate_is_about_to_come(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
+
+	set_bit(0, &r->stream.failed);
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_rests(&r->stream));
 }
 
 static struct kunit_case rdmap_tx_cases[] = {
@@ -577,6 +611,8 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(atomic_is_refused),
 	KUNIT_CASE(sinks_are_looked_at),
 	KUNIT_CASE(terminate_leaves),
+	KUNIT_CASE(terminate_is_not_missed),
+	KUNIT_CASE(terminate_is_about_to_come),
 	{}
 };
 
