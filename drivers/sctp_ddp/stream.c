@@ -374,6 +374,8 @@ void sddp_stream_peer_done(struct sddp_stream *st)
 	st->peer_closed = true;
 	st->peer_first = !READ_ONCE(st->closing);
 	ddp_session_peer_closed(&st->ss);
+	/* what a fence has held back waits for nothing any more */
+	sddp_stream_event(st, SDDP_EV_TX);
 }
 
 static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)

@@ -229,8 +229,9 @@ static bool is_drained(struct sddp_stream *st, u32 mulpdu)
 
 	if (st->stream && pull(st, mulpdu))
 		return false;
-	/* what rests asks for another turn by itself */
-	st->drained = closing && !(st->stream && ddp_tx_rests(st->stream));
+	/* what rests, or waits for the peer's answer, asks for another turn by itself */
+	st->drained = closing && !ddp_tx_rests(st->stream) &&
+		      (st->peer_closed || !ddp_tx_awaits(st->stream));
 	return true;
 }
 

@@ -20,6 +20,7 @@ struct guest {
 	struct ddp_stream	stream;
 	struct ddp_buf		buf;
 	u32			left;		/* messages */
+	bool			awaits;		/* ... but the peer has to answer first */
 };
 
 static struct {
@@ -126,7 +127,9 @@ static bool next(struct ddp_stream *s, struct ddp_msg *m)
 {
 	struct guest *g = container_of(s, struct guest, stream);
 
-	if (!g->left)
+	if (g->left && g->awaits)
+		ddp_tx_await(s);
+	if (!g->left || g->awaits)
 		return false;
 	g->left--;
 	memset(m, 0, sizeof(*m));
@@ -342,6 +345,31 @@ static void terminate_is_last_later(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, g->st.s.we_done);
 }
 
+/* What waits for the peer's answer leaves before it, unless none can come */
+static void terminate_waits_for_answer(struct kunit *test)
+{
+	struct guest *g = open(0, 1, 900);
+
+	g->awaits = true;
+	g->st.closing = true;
+	run_all();
+	KUNIT_EXPECT_EQ(test, 0u, world.sent);
+	KUNIT_EXPECT_FALSE(test, g->st.s.we_done);
+	g->awaits = false;
+	sddp_tx_queue(&g->st);
+	run_all();
+	KUNIT_EXPECT_EQ(test, 2u, world.sent);
+	KUNIT_EXPECT_EQ(test, 1u, world.controls);
+	KUNIT_EXPECT_TRUE(test, g->st.s.we_done);
+
+	g = open(1, 1, 900);
+	g->awaits = true;
+	g->st.closing = true;
+	g->st.peer_closed = true;
+	run_all();
+	KUNIT_EXPECT_TRUE(test, g->st.s.we_done);
+}
+
 /* Strays ------------------------------------------------------------------- */
 
 static enum iw_reason stray(u32 ppid, const struct sddp_head *h)
@@ -436,6 +464,7 @@ static struct kunit_case sddp_tx_cases[] = {
 	KUNIT_CASE(terminate_is_last),
 	KUNIT_CASE(terminate_is_last_in_doubt),
 	KUNIT_CASE(terminate_is_last_later),
+	KUNIT_CASE(terminate_waits_for_answer),
 	KUNIT_CASE(what_was_wrong),
 	KUNIT_CASE(stray_is_answered),
 	KUNIT_CASE(stray_terminate),
