@@ -151,12 +151,11 @@ static void enter_full(struct mpa_conn *c)
 	mpa_conn_deadline(c, 0);
 	set_phase(c, MPA_FULL);
 	c->stream = c->next_stream;
+	/* before the stream: the Terminate of who refuses is never one that cannot go */
+	if (su->initiator)
+		WRITE_ONCE(c->tx_open, true);
 	/* what the transmit side needs is set; litmus: publish */
 	smp_store_release(&c->tx_stream, c->next_stream);
-	if (su->initiator) {
-		/* who finds it open finds the stream; litmus: publish */
-		smp_store_release(&c->tx_open, true);
-	}
 	c->su = NULL;
 	kfree(su);
 	mpa_sock_full(c);

@@ -103,7 +103,7 @@ static bool hand_on(struct mpa_conn *c)
 /* Not before start-up, a responder not before the peer's first valid FPDU */
 static bool may_send(const struct mpa_conn *c)
 {
-	/* once it is open the stream is there; litmus: publish */
+	/* once a responder's is open the stream is there; litmus: publish */
 	return smp_load_acquire(&c->tx_open);
 }
 
