@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Memory, a lower layer and verbs, for who sends: see rdmap_tx_kunit.c */
+#include <ddp/llp.h>
+
+#include "rdmap_tx.h"
+
+struct memory_says mem;
+
+enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
+			     u8 rights)
+{
+	mem.checked = rights;
+	return mem.check;
+}
+
+enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
+			      u64 (*result)(const void *how, u64 old),
+			      const void *how, u64 *old)
+{
+	*old = 5;
+	return mem.atomic;
+}
+
+/* A lower layer ------------------------------------------------------------ */
+
+u32 kicks;
+
+static void llp_kick(struct ddp_llp *llp, bool bulk)
+{
+	kicks++;
+}
+
+static const struct ddp_llp_ops llp_ops = { .kick = llp_kick };
+static struct ddp_llp llp = { .ops = &llp_ops };
+
+struct ddp_txseg pulled;
+
+bool pull(struct ddp_stream *s)
+{
+	u8 octets[1000];
+
+	return ddp_tx_next(s, sizeof(octets), &pulled) &&
+	       ddp_tx_fill(s, octets, pulled.len);
+}
+
+u32 pull_all(struct ddp_stream *s)
+{
+	u32 n = 0;
+
+	ddp_tx_begin(s);
+	while (pull(s))
+		n++;
+	ddp_tx_end(s);
+	return n;
+}
+
+/* Verbs -------------------------------------------------------------------- */
+
+struct posted posted;
+
+bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
+{
+	if (!posted.left)
+		return false;
+	posted.left--;
+	*wr = posted.wr;
+	wr->sge = posted.sge;
+	wr->buf.sge = wr->sge;
+	wr->buf.nsge = 1;
+	wr->buf.len = wr->sge[0].len;
+	return true;
+}
+
+bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr)
+{
+	posted.locals++;
+	return true;
+}
+
+void rdmap_sq_cut(struct rdmap *r, u32 slot)
+{
+	posted.cut++;
+}
+
+void rdmap_sq_sent(struct rdmap *r) { }
+void rdmap_count(struct rdmap *r, u8 opcode, bool sent) { }
+void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
+{
+}
+
+void rdmap_sq_failed(struct rdmap *r, u32 slot)
+{
+	posted.failed++;
+}
+
+static void failed(struct ddp_stream *s, const struct iw_fault *f)
+{
+	struct rdmap *r = to_rdmap(s);
+
+	posted.failures++;
+	posted.why = f->why;
+	r->term_len = posted.says;
+	r->term_due = posted.says;
+}
+
+static const struct ddp_ulp_ops rdmap_ops = {
+	.next = rdmap_next, .sent = rdmap_sent, .failed = failed,
+};
+
+struct rdmap *open_rdmap(enum rdmap_wr_op op, u32 n)
+{
+	static struct rdmap_req theirs[DEPTH], ours[DEPTH];
+	static struct rdmap r;
+
+	memset(&r, 0, sizeof(r));
+	memset(&mem, 0, sizeof(mem));
+	memset(&posted, 0, sizeof(posted));
+	memset(&host_memory, 0, sizeof(host_memory));
+	ddp_stream_init(&r.stream, &rdmap_ops, NULL, NULL);
+	/* what is not said of a message is not right by itself */
+	r.stream.msg = (struct ddp_msg) {
+		.hdr = { .ulp8 = 0xff, .ulp32 = 9, .qn = 9, .stag = 9, .to = 9 },
+		.rights = DDP_REMOTE_WRITE,
+	};
+	ddp_stream_bind(&r.stream, &llp);
+	rdmap_reqq_init(&r.irq, theirs, DEPTH);
+	rdmap_reqq_init(&r.orq, ours, DEPTH);
+	posted.wr.op = op;
+	posted.left = n;
+	kicks = 0;
+	return &r;
+}
