@@ -30,12 +30,22 @@ void ddp_tx_end(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_end);
 
 /**
+ * ddp_tx_expect - there will be more to send, and then a kick
+ * @s: the stream; from within next(), which then says that there is nothing
+ */
+void ddp_tx_expect(struct ddp_stream *s)
+{
+	s->rests = true;
+}
+EXPORT_SYMBOL_GPL(ddp_tx_expect);
+
+/**
  * ddp_tx_rest - there is more to send, but others first
  * @s: the stream; from within next(), which then says that there is nothing
  */
 void ddp_tx_rest(struct ddp_stream *s)
 {
-	s->rests = true;
+	ddp_tx_expect(s);
 	ddp_kick(s);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_rest);

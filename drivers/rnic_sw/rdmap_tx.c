@@ -55,7 +55,7 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	spin_unlock(&r->lock);
 	/* who has failed it is about to, and kicks then */
 	if (!decided)
-		r->stream.rests = true;
+		ddp_tx_expect(&r->stream);
 	if (!due)
 		return false;
 	set_op(m, RDMAP_OP_TERMINATE, false, 2);

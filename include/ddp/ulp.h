@@ -222,6 +222,8 @@ void ddp_stream_check(struct ddp_stream *s);
  */
 void ddp_stream_settle(struct ddp_stream *s);
 
+/* From within next(): there will be more to send, and then a kick */
+void ddp_tx_expect(struct ddp_stream *s);
 /* From within next(): there is more to send, but others first */
 void ddp_tx_rest(struct ddp_stream *s);
 /* From within next(): there is more to send behind an answer of the peer's */

@@ -35,20 +35,6 @@ int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 	return 0;
 }
 
-bool ddp_region_revoke(struct ddp_region *r)
-{
-	bool was = r->valid;
-
-	r->valid = false;
-	return was;
-}
-
-void ddp_region_allow(struct ddp_region *r, u8 key)
-{
-	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
-	r->valid = true;
-}
-
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r) {}
 
 struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Regions that nobody uses: shut and open, as who registers and binds sees them */
+#include <ddp/mem.h>
+
+bool ddp_region_revoke(struct ddp_region *r)
+{
+	bool was = r->valid;
+
+	r->valid = false;
+	return was;
+}
+
+void ddp_region_allow(struct ddp_region *r, u8 key)
+{
+	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
+	r->valid = true;
+}
