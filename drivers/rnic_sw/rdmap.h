@@ -97,7 +97,7 @@ struct rdmap {
 
 	/* fixed once the stream runs */
 	u8			rtr;	/* DDP_RTR_* to send first, or 0 */
-	bool			swallow;	/* a first empty Send is an RTR */
+	bool			swallow;	/* an empty Send is an RTR if it is first */
 
 	/* which ends with what is the tx runner's */
 	struct ddp_stream	stream;

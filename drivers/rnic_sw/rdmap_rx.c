@@ -105,7 +105,6 @@ static enum iw_reason admit_send(struct rdmap *r, const struct ddp_hdr *h,
 		r->recv_buf.len = 0;
 		return IW_OK;
 	}
-	r->swallow = false;
 	return take_recv(r);
 }
 
@@ -117,7 +116,6 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 	g->buf = &r->imm_buf;
 	if (r->in_recv)
 		return IW_OK;
-	r->swallow = false;
 	return take_recv(r);
 }
 
@@ -244,10 +242,8 @@ static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
 	};
 	enum iw_reason why;
 
-	if (!r->in_recv) {
-		r->swallow = false;
+	if (!r->in_recv)
 		return IW_OK;
-	}
 	if (row->invalidates) {
 		why = ddp_mem_invalidate(&r->stream, h->ulp32, true);
 		if (why)
@@ -437,6 +433,9 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 
 	if (why)
 		return why;
+	/* whatever has come first made us ready */
+	if (unlikely(r->swallow))
+		r->swallow = false;
 	/* may have to be put off, and is counted once */
 	if (row->opcode == RDMAP_OP_ATOMIC_RESP)
 		return deliver_atomic_response(r, total);

@@ -166,6 +166,51 @@ static void program_hears_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, (u32)r->irq.used);
 }
 
+static enum iw_reason empty_send_comes(struct rdmap *r)
+{
+	r->recv_buf.len = 100;
+	return comes(r, (struct ddp_hdr){ .ulp8 = 0x43 }, "", 0);
+}
+
+/* A Send makes us ready if that comes first, as was agreed */
+static struct rdmap *open_for_ready(void)
+{
+	struct rdmap *r = open_rdmap();
+
+	r->swallow = true;
+	return r;
+}
+
+/*
+ * MPA2-58: the Send that makes us ready is not the program's, but the next is, and so is
+ * one behind a Write or a Read that has made us ready
+ */
+static void ready_takes_no_receive(struct kunit *test)
+{
+	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40 };
+	struct rdmap *r = open_for_ready();
+
+	KUNIT_EXPECT_EQ(test, IW_OK, empty_send_comes(r));
+	KUNIT_EXPECT_EQ(test, 0u, told.taken + told.done);
+	KUNIT_EXPECT_EQ(test, IW_OK, empty_send_comes(r));
+	KUNIT_EXPECT_EQ(test, 1u, told.done);
+
+	r = open_for_ready();
+	KUNIT_EXPECT_EQ(test, IW_OK, comes(r, write, NULL, 0));
+	KUNIT_EXPECT_EQ(test, IW_OK, empty_send_comes(r));
+	KUNIT_EXPECT_EQ(test, 1u, told.done);
+
+	r = open_for_ready();
+	KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 0, 0));
+	KUNIT_EXPECT_EQ(test, IW_OK, empty_send_comes(r));
+	KUNIT_EXPECT_EQ(test, 1u, told.done);
+
+	r = open_for_ready();
+	KUNIT_EXPECT_EQ(test, IW_OK, send_comes(r, 0x43, 0));
+	KUNIT_EXPECT_EQ(test, IW_OK, empty_send_comes(r));
+	KUNIT_EXPECT_EQ(test, 2u, told.done);
+}
+
 /* RDMAP-67, RDMAP-72: what is to be answered is what was asked, in that order */
 static void requests_are_queued(struct kunit *test)
 {
@@ -286,6 +331,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),
 	KUNIT_CASE(cannot_be_invalidated),
 	KUNIT_CASE(program_hears_nothing),
+	KUNIT_CASE(ready_takes_no_receive),
 	KUNIT_CASE(requests_are_queued),
 	KUNIT_CASE(as_many_as_agreed),
 	KUNIT_CASE(each_has_its_own),
