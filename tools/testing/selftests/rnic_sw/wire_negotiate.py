@@ -142,6 +142,16 @@ for words, types, want, ids in FLAG_TABLE:
 # The ready-to-receive message, received -------------------------------------
 
 
+def make_ready(link, kind):
+    """The peer's first message."""
+    if kind == B:
+        link.peer.send()
+    elif kind == C:
+        link.peer.put_segment(rdmap.write(0, 0))
+    else:
+        link.peer.read(rdmap.ReadRequest(1, 2, 0, 3, 4))
+
+
 def rtr_in(w, kind):
     """It opens the gate, takes no receive and gives no completion."""
     memory = w.shared(1024, "l")
@@ -151,12 +161,7 @@ def rtr_in(w, kind):
         same("RTR flags", w.reply.rtr, A | kind)
         link.post("send", memory, 8, 9)
         w.quiet(link.peer)
-        if kind == B:
-            link.peer.send()
-        elif kind == C:
-            link.peer.put_segment(rdmap.write(0, 0))
-        else:
-            link.peer.read(rdmap.ReadRequest(1, 2, 0, 3, 4))
+        make_ready(link, kind)
         got = link.peer.get_segment()
         if kind == D:
             same("Read Response", (got.ulp, got.payload), (0x42, b""))
@@ -182,6 +187,21 @@ def rtr_send_once(w):
         link.peer.send()
         link.peer.send()
         same("length", link.wc(wr=1, status=SUCCESS).length, 0)
+
+
+@case("responder: an empty Send is the program's behind another first message",
+      "MPA2-58")
+def rtr_no_send(w):
+    """Each kind may come, and one that is no Send has."""
+    memory = w.shared(1024, "l")
+    with w.policy(rtr="send write read") as port:
+        for kind in C, D:
+            link = w.initiate(request(4, 4, A | B | C | D), peer=w.dial(port),
+                              recvs=[(memory, 64)], opened=False)
+            same("RTR flags", w.reply.rtr, A | B | C | D)
+            make_ready(link, kind)
+            link.peer.send()
+            same("length", link.wc(wr=1, status=SUCCESS).length, 0)
 
 
 @case("responder: an empty Send is the program's if nothing was agreed",
