@@ -18,6 +18,7 @@ static struct {
 	bool		fin_lost;	/* ... nor when TCP looks */
 	bool		queued;		/* octets that have not been sent, or acknowledged */
 	int		result;		/* of what is sent */
+	int		flags;		/* it is sent with */
 	u32		unread;
 	u32		gathered;	/* what becomes of it */
 	int		cost;		/* of the budget */
@@ -85,6 +86,7 @@ bool sk_stream_is_writeable(const struct sock *sk)
 
 int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t len)
 {
+	world.flags = msg->msg_flags;
 	/* who is told of an error has had it */
 	if (world.result < 0 && world.result != -EAGAIN)
 		sk->sk_err = 0;
@@ -187,7 +189,10 @@ static int begin(struct kunit *test)
 	return 0;
 }
 
-/* It is sent with BH off, by whoever is there: nothing of theirs is used */
+/*
+ * It is sent with BH off, by whoever is there: nothing of theirs is used.  MPA-64: Nagle's
+ * algorithm is off
+ */
 static void prepared(struct kunit *test)
 {
 	struct sock *sk = &world.tp.sk;
@@ -197,6 +202,7 @@ static void prepared(struct kunit *test)
 	mpa_sock_prepare(&world.sock);
 	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
 	KUNIT_EXPECT_TRUE(test, sk->flags & 1 << SOCK_URGINLINE);
+	KUNIT_EXPECT_TRUE(test, sk->nodelay);
 	KUNIT_EXPECT_EQ(test, 512 * 1024, sk->sk_rcvbuf);
 	sk->sk_rcvbuf = 1 << 20;
 	mpa_sock_prepare(&world.sock);
@@ -213,9 +219,14 @@ static void sends(struct kunit *test, int result, bool queued, int err, int lost
 	KUNIT_EXPECT_EQ(test, lost, world.c.lost);
 	KUNIT_EXPECT_EQ(test, 0, world.locked);
 	KUNIT_EXPECT_EQ(test, result > 0 ? (u32)result : 0u, world.c.out.sent);
+	KUNIT_EXPECT_TRUE(test, world.flags & MSG_EOR);
+	KUNIT_EXPECT_FALSE(test, world.flags & MSG_MORE);
 }
 
-/* Whoever sends hears whether and when to come again */
+/*
+ * Whoever sends hears whether and when to come again; MPA-64: what is behind a batch begins
+ * a segment, and no batch waits for it
+ */
 static void sent(struct kunit *test)
 {
 	sends(test, 100, true, 0, 0);

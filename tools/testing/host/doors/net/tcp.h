@@ -63,6 +63,7 @@ struct sock {
 	unsigned long		sk_pacing_rate;
 	unsigned long		flags;
 	bool			owned;		/* by a process */
+	bool			nodelay;
 };
 
 struct tcp_sock {
@@ -106,7 +107,7 @@ static inline void iov_iter_advance(struct iov_iter *i, u32 n)
 #define sock_rps_record_flow(sk)	((void)(sk))
 #define sock_set_reuseaddr(sk)		((void)(sk))
 #define sock_set_keepalive(sk)		((void)(sk))
-#define tcp_sock_set_nodelay(sk)	((void)(sk))
+#define tcp_sock_set_nodelay(sk)	((void)((sk)->nodelay = true))
 #define tcp_sock_set_keepidle(sk, s)	((void)(sk))
 #define tcp_sock_set_keepintvl(sk, s)	((void)(sk))
 #define tcp_sock_set_keepcnt(sk, n)	((void)(sk))
