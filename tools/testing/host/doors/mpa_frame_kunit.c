@@ -168,7 +168,7 @@ static void close_conn(struct kunit *test)
 
 /* Cases --------------------------------------------------------------------- */
 
-/* DDP-42: each octet, of whatever is sent, into whatever segments */
+/* DDP-42, MPA-17: each octet, of whatever is sent, into whatever segments, CRC or none */
 static void any_messages(struct kunit *test)
 {
 	u32 seed;

@@ -379,8 +379,8 @@ def depths_before(w, kind):
 
 
 for bit in NAMES:
-    add(f"initiator: all is as agreed when its {NAMES[bit]} comes", "MPA2-57",
-        depths_before, kind=bit)
+    add(f"initiator: all is as agreed when its {NAMES[bit]} comes",
+        "MPA2-49 MPA2-57", depths_before, kind=bit)
 
 
 @case("initiator: no message of its own if A=0", "MPA2-52 MPA2-54")

@@ -217,7 +217,7 @@ def reject(w):
 
 
 @case("responder: a reject of an enhanced Initiate is enhanced",
-      "MPA2-12 MPA2-64 MPA2-11")
+      "MPA2-12 MPA2-13 MPA2-64 MPA2-11")
 def reject_enhanced(w):
     link = w.calling(enhanced(E_INITIATE, b"", 5, 6))
     link.conn = w.asked().conn
@@ -355,7 +355,7 @@ def fails(w, link, **fields):
 
 
 @case("initiator: a reject with its Private Data",
-      "SCTPDDP-18 SCTPDDP-19 MPA2-17 MPA2-18")
+      "SCTPDDP-18 SCTPDDP-19 MPA2-13 MPA2-17 MPA2-18")
 def rejected(w):
     for size in 0, 5, 508:
         link = calling_out(w)
