@@ -12,6 +12,7 @@ from lib.wire_sctp import answer, enhanced, go
 
 HANDED_UP = 255             # octets of Private Data that iw_cm can carry
 BACKLOG = 64                # of rawmate
+LIMIT = 128                 # of the device, either depth
 BOTH_KINDS = Control(INITIATE), enhanced(E_INITIATE)
 
 
@@ -413,6 +414,31 @@ def wrong_answer(w, control):
 for words, rows, wrong in WRONG_ANSWERS:
     case(f"initiator: {words} is no answer", f"{rows} SCTPDDP-28",
          control=wrong)(wrong_answer)
+
+
+def refused_accept(w, code, end, ord_=4, flags=0):
+    """RDMAP's Terminate 2/0/code is all that is said, then the session's."""
+    link = calling_out(w)
+    with w.counted(**{end: 1}):
+        link.answer(enhanced(E_ACCEPT, b"", 4, ord_, flags or w.request.rtr))
+        same("Terminate", link.peer.get_terminate().pack().hex(),
+             f"20{code:02x}0000")
+        link.ended()
+        fails(w, link)
+
+
+@case("initiator: an Accept with an ORD that it cannot hold",
+      "MPA2-23 MPA2-24 MPA2-33 MPA2-34")
+def ird_too_small(w):
+    for ord_ in mpa.NOT_NEGOTIATED - 1, LIMIT + 1:
+        refused_accept(w, 6, "end_mpa_ird", ord_=ord_)
+
+
+@case("initiator: an Accept with no type that both can",
+      "MPA2-23 MPA2-24 MPA2-50 MPA2-51")
+def no_common_rtr(w):
+    for flags in mpa.A | mpa.B, mpa.A, mpa.CC:
+        refused_accept(w, 7, "end_mpa_rtr", flags=flags)
 
 
 @case("initiator: a segment is no answer", "SCTPDDP-27 SCTPDDP-28")
