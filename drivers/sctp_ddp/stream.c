@@ -451,7 +451,8 @@ static bool change_home(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 	listed = !list_empty(&st->ready);
 	list_del_init(&st->ready);
 	WRITE_ONCE(st->id, id);
-	WRITE_ONCE(st->a, to);
+	/* who finds the new one takes its lock, and never ours; litmus: home */
+	smp_store_release(&st->a, to);
 	spin_unlock_irq(&from->lock);
 	return listed;
 }
