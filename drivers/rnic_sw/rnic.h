@@ -138,6 +138,7 @@ struct rnic_srq {
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			head;		/* next slot to take */
 	u32			limit;		/* tell when fewer are left; 0: no */
+	bool			limit_told;	/* and nothing taken since */
 	bool			broken;		/* prod was nonsense */
 	bool			broken_told;
 };

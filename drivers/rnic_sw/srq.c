@@ -132,9 +132,11 @@ static int __news(struct rnic_srq *srq, u32 posted)
 		srq->broken_told = true;
 		return IB_EVENT_SRQ_ERR;
 	}
-	if (posted >= srq->limit)
+	/* the core keeps events until they are read: no more than were taken */
+	if (posted >= srq->limit || srq->limit_told)
 		return 0;
 	WRITE_ONCE(srq->limit, 0);
+	srq->limit_told = true;
 	return IB_EVENT_SRQ_LIMIT_REACHED;
 }
 
@@ -157,7 +159,8 @@ static void rnic_srq_tell(struct rnic_srq *srq, int news)
  * @mask: which of them
  * @udata: nothing in it
  *
- * Armed above what is posted it is reached at once.
+ * Armed above what is posted it is reached at once, or when the next is taken if none
+ * has been since it was told last.
  *
  * Return: 0; -EOPNOTSUPP for another size; -EINVAL.
  */
@@ -212,6 +215,7 @@ static enum iw_reason __take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 	*bad = !rnic_rqe_read(rnic_ring_slot(&srq->ring, srq->head),
 			      srq->max_sge, r, wr_id);
 	rnic_ring_consumed(&srq->ring, ++srq->head);
+	srq->limit_told = false;
 	return IW_OK;
 }
 

@@ -131,9 +131,31 @@ static void armed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, limit_now());
 }
 
+/* Who arms it again and again above what is there hears of it once for each taken */
+static void armed_again(struct kunit *test)
+{
+	struct ib_srq_attr attr = { .srq_limit = SLOTS };
+	u32 i, n;
+
+	begin_with(test, 0);
+	for (n = 1; n <= 3; n++) {
+		for (i = 0; i < 100; i++)
+			rnic_modify_srq(&world.srq.ib, &attr, IB_SRQ_LIMIT, NULL);
+		KUNIT_EXPECT_EQ(test, n, world.reached);
+		KUNIT_EXPECT_EQ(test, (u32)SLOTS, limit_now());
+		take_one(test);
+		KUNIT_EXPECT_EQ(test, n + 1, world.reached);
+		KUNIT_EXPECT_EQ(test, 0u, limit_now());
+		/* told for that one */
+		rnic_modify_srq(&world.srq.ib, &attr, IB_SRQ_LIMIT, NULL);
+		KUNIT_EXPECT_EQ(test, n + 1, world.reached);
+	}
+}
+
 static struct kunit_case rnic_srq_cases[] = {
 	KUNIT_CASE(made_unarmed),
 	KUNIT_CASE(armed),
+	KUNIT_CASE(armed_again),
 	{}
 };
 
