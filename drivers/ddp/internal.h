@@ -19,6 +19,9 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		  u32 stride, u32 each, u32 n);
 
+/* sock.c */
+bool ddp_sock_possible(int protocol);
+
 /* paged.c: regions without blocks */
 enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
 				  struct ddp_llp *llp, bool last,

@@ -7,6 +7,8 @@
 
 #include <ddp/session.h>
 
+#include "internal.h"
+
 static LIST_HEAD(types);
 static DEFINE_SPINLOCK(types_lock);	/* types; programs take it */
 
@@ -83,6 +85,27 @@ const struct ddp_session_type *ddp_type_get(const char *name)
 	return t;
 }
 EXPORT_SYMBOL_GPL(ddp_type_get);
+
+/**
+ * ddp_type_get_by_program - as ddp_type_get(), for the program that runs
+ * @name: as there
+ * @protocol: what it runs over, IPPROTO_SCTP or the like
+ *
+ * What a module depends on is loaded even if an administrator holds it back. What the
+ * program could not have by socket(2) does not come.
+ *
+ * Return: as ddp_type_get().
+ */
+const struct ddp_session_type *ddp_type_get_by_program(const char *name,
+						       int protocol)
+{
+	const struct ddp_session_type *t = find_and_hold(name);
+
+	if (!t && ddp_sock_possible(protocol))
+		t = ddp_type_get(name);
+	return t;
+}
+EXPORT_SYMBOL_GPL(ddp_type_get_by_program);
 
 /**
  * ddp_type_put - done with a lower layer

@@ -10,6 +10,8 @@
 #include <ddp/addr.h>
 #include <ddp/sock.h>
 
+#include "internal.h"
+
 /*
  * What is stored through us may hold our sockets' locks while it waits for
  * memory, and other sockets' users may wait for what is stored.  To lockdep
@@ -89,6 +91,24 @@ int ddp_sock_make(struct net *net, int family, int protocol,
 	return 0;
 }
 EXPORT_SYMBOL_GPL(ddp_sock_make);
+
+/**
+ * ddp_sock_possible - could the program that runs make such a socket?
+ * @protocol: IPPROTO_TCP or the like
+ *
+ * Has the protocol's module loaded, as socket(2) does. Process context.
+ *
+ * Return: whether.
+ */
+bool ddp_sock_possible(int protocol)
+{
+	struct socket *sock;
+
+	if (sock_create(PF_INET, SOCK_STREAM, protocol, &sock))
+		return false;
+	sock_release(sock);
+	return true;
+}
 
 /*
  * As IPV6_TCLASS does, which ip6_sock_set_*() has nothing for: two of the bits

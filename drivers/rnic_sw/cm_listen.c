@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The lower layers of a device, and listening on them. */
 #include <linux/err.h>
+#include <linux/in.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
@@ -197,6 +198,18 @@ int rnic_iw_unlisten(struct iw_cm_id *id)
 
 /* The device -------------------------------------------------------------- */
 
+/* It stays until the device goes; of several who ask at once one is thanked */
+static int keep_llp(struct rnic_dev *dev, u8 llp,
+		    const struct ddp_session_type *type)
+{
+	if (!type)
+		return -EPROTONOSUPPORT;
+	/* litmus: none, it stays */
+	if (cmpxchg(&dev->llps->type[llp], NULL, type))
+		ddp_type_put(type);
+	return 0;
+}
+
 /**
  * rnic_need_llp - a lower layer is asked for: find it, unless that is done
  * @dev: the device
@@ -209,19 +222,27 @@ int rnic_iw_unlisten(struct iw_cm_id *id)
  */
 int rnic_need_llp(struct rnic_dev *dev, u8 llp)
 {
-	const struct ddp_session_type *type;
-
 	if (llp >= RNIC_LLPS || !names[llp])
 		return -EPROTONOSUPPORT;
 	if (READ_ONCE(dev->llps->type[llp]))
 		return 0;
-	type = ddp_type_get(names[llp]);
-	if (!type)
-		return -EPROTONOSUPPORT;
-	/* of several who ask at once one is thanked; litmus: none, it stays */
-	if (cmpxchg(&dev->llps->type[llp], NULL, type))
-		ddp_type_put(type);
-	return 0;
+	return keep_llp(dev, llp, ddp_type_get(names[llp]));
+}
+
+/**
+ * rnic_program_needs_sctp - as rnic_need_llp(), for the program that runs
+ * @dev: the device
+ *
+ * Return: as there; also if the program has no SCTP by socket(2), either.
+ */
+int rnic_program_needs_sctp(struct rnic_dev *dev)
+{
+	const u8 llp = RNIC_SW_LLP_SCTP;
+
+	if (READ_ONCE(dev->llps->type[llp]))
+		return 0;
+	return keep_llp(dev, llp,
+			ddp_type_get_by_program(names[llp], IPPROTO_SCTP));
 }
 
 /* What listens over SCTP only, or connects over it, does not over TCP instead */

@@ -333,7 +333,7 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
 	/* no SCTP in this kernel: say so now rather than at connect */
-	if (req.llp != RNIC_SW_LLP_DEFAULT && rnic_need_llp(qp->dev, req.llp))
+	if (req.llp == RNIC_SW_LLP_SCTP && rnic_program_needs_sctp(qp->dev))
 		return -EOPNOTSUPP;
 	qp->llp = req.llp;
 	return 0;

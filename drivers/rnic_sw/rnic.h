@@ -534,6 +534,7 @@ int rnic_iw_listen(struct iw_cm_id *id, int backlog);
 int rnic_iw_unlisten(struct iw_cm_id *id);
 int rnic_cm_init(struct rnic_dev *dev);
 int rnic_need_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
+int rnic_program_needs_sctp(struct rnic_dev *dev);
 void rnic_asked_stop(struct rnic_dev *dev);
 void rnic_cm_exit(struct rnic_dev *dev);
 void rnic_cm_unload(void);

@@ -306,6 +306,21 @@ forbidden() {
 	RNIC_SW_LLP=tcp t_rping "$B4" -C 3
 }
 
+# On a blacklist: as for socket(2) nobody but root brings it.
+blacklisted() {
+	[ ! -d /sys/module/sctp ] || t_skip "sctp is loaded here, and cannot be unloaded"
+	mkdir -p /run/modprobe.d
+	echo "blacklist sctp" >/run/modprobe.d/rnic_sw.conf
+	t_defer rm /run/modprobe.d/rnic_sw.conf
+	RNIC_SW_LLP=tcp two_hosts
+	t_port
+	t_bg server b env RNIC_SW_LLP=tcp rping -s -P -a "$B4" -p "$PORT"
+	t_listens b "$PORT"
+	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+	t_check "SCTP is not there" test ! -d /sys/module/sctp
+	RNIC_SW_LLP=tcp t_call "$B4" -C 3
+}
+
 # A device has nothing to do with SCTP before somebody asks for it.
 asked_for() {
 	modprobe -q sctp || t_skip "no SCTP here"
@@ -364,6 +379,7 @@ preset_words() {
 
 modprobe rnic_sw
 t_case "no SCTP allowed" "" forbidden
+t_case "SCTP on a blacklist" "" blacklisted
 t_case "SCTP only where it is asked for" "" asked_for
 t_case "SCTP for who listens everywhere, by a parameter of the module" "" preset_listen
 modprobe iw_sctp_ddp || t_skip_all "no SCTP here"
