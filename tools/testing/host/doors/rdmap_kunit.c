@@ -97,7 +97,10 @@ static const struct rdmap_rreq asked = {
 	.sink_stag = 1, .sink_to = 2, .len = 5000, .src_stag = 4, .src_to = 5,
 };
 
-/* RDMAP-47, RDMAP-153, RDMAP-155: a Read Request is quoted if it was wrong, only then */
+/*
+ * RDMAP-47, RDMAP-153, RDMAP-155, EXT-86: a Read Request is quoted if it was wrong, only
+ * then; an atomic is not
+ */
 static void request_is_wrong(struct kunit *test)
 {
 	struct iw_fault f = {
@@ -113,11 +116,15 @@ static void request_is_wrong(struct kunit *test)
 	expect_terminate(test, r, want, sizeof(want));
 
 	r = open_rdmap();
+	ddp_stream_fail(&r->stream, &f);
+	want[2] = 0xc0;
+	expect_terminate(test, r, want, 24);
+
+	r = open_rdmap();
 	f.why = IW_DDP_U_TOO_LONG;
 	ddp_stream_fail(&r->stream, &f);
 	want[0] = 0x12;
 	want[1] = 0x05;
-	want[2] = 0xc0;
 	expect_terminate(test, r, want, 24);
 }
 

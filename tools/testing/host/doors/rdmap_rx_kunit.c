@@ -96,6 +96,15 @@ static enum iw_reason read_comes(struct rdmap *r, u32 size, u32 ulp32)
 		     sizeof(octets));
 }
 
+static enum iw_reason atomic_comes(struct rdmap *r)
+{
+	const struct rdmap_atomic a = { .stag = 4, .to = 5 };
+	u8 octets[RDMAP_AREQ_LEN];
+
+	rdmap_atomic_encode(octets, &a);
+	return comes(r, (struct ddp_hdr){ .ulp8 = 0x4a, .qn = 1 }, octets, sizeof(octets));
+}
+
 static enum iw_reason send_comes(struct rdmap *r, u8 ulp8, u32 ulp32)
 {
 	r->recv_buf.len = 100;
@@ -298,6 +307,30 @@ static void source_is_looked_at(struct kunit *test)
 	}
 }
 
+/* EXT-86, EXT-92: an atomic's likewise, but nobody is to quote it as a Read */
+static void word_is_looked_at(struct kunit *test)
+{
+	struct rdmap *r;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(sources); i++) {
+		r = open_rdmap();
+		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 1, 0));
+		mem.check = sources[i].ddp;
+		KUNIT_EXPECT_EQ(test, sources[i].rdmap, atomic_comes(r));
+		KUNIT_EXPECT_FALSE(test, r->bad_rreq);
+		KUNIT_EXPECT_EQ(test, 1u, (u32)r->irq.used);
+	}
+	r = open_rdmap();
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, atomic_comes(r));
+	KUNIT_EXPECT_FALSE(test, r->bad_rreq);
+	r->access = DDP_REMOTE_ATOMIC;
+	mem.atomic = IW_RDMAP_STREAM;
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM, atomic_comes(r));
+	KUNIT_EXPECT_FALSE(test, r->bad_rreq);
+	KUNIT_EXPECT_EQ(test, 0u, (u32)r->irq.used);
+}
+
 /* RDMAP-170: what the queue pair does not allow */
 static void queue_pair_has_no_right(struct kunit *test)
 {
@@ -336,6 +369,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE(as_many_as_agreed),
 	KUNIT_CASE(each_has_its_own),
 	KUNIT_CASE(source_is_looked_at),
+	KUNIT_CASE(word_is_looked_at),
 	KUNIT_CASE(queue_pair_has_no_right),
 	KUNIT_CASE(terminates),
 	{}

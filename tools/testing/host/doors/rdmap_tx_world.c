@@ -17,7 +17,8 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      u64 (*result)(const void *how, u64 old),
 			      const void *how, u64 *old)
 {
-	*old = 5;
+	if (result)
+		*old = 5;
 	return mem.atomic;
 }
 
