@@ -4,171 +4,14 @@
  * a completion queue.
  */
 #include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/hrtimer.h>
-#include <linux/ktime.h>
 #include <linux/slab.h>
 
 #include "../../../../drivers/rnic_sw/bell.h"
-#include "../../../../drivers/rnic_sw/rnic.h"
 #include "../../../../drivers/rnic_sw/stats.h"
-
-#define SLOTS	512
-
-static struct {
-	struct rnic_qp		qp;
-	struct rnic_cq		cq;
-	struct rnic_sw_ring	hdr;
-	struct rnic_sw_sqe	slots[SLOTS];
-	struct rnic_sq_note	notes[SLOTS];
-	u32			completed;
-	struct rnic_sw_cqe	last;		/* the last that was */
-	u32			failed;
-	u32			works;
-	u32			early;		/* told before one that was posted first */
-	u32			locked;		/* told under the queue's lock */
-	u32			inside;		/* rnic_cq_push() */
-	u32			twice;		/* so often there by two */
-	bool			again;		/* others come while it is told */
-	bool			full;		/* the completion queue is */
-	bool			at_it;		/* who completes has gone on, at last */
-	u32			sleeps;
-	u64			now;
-	u32			kicks;
-	u32			pushes;
-	struct hrtimer		*timer;
-} world;
-
-struct workqueue_struct *rnic_wq;
-unsigned int hrtimer_resolution = 1;
-
-bool host_queue(struct work_struct *w)
-{
-	world.works++;
-	return true;
-}
-
-/* While one waits: who was at it goes, then the worker has its turns */
-void host_sleep(void)
-{
-	world.sleeps++;
-	if (world.at_it)
-		world.qp.sq.completing = false;
-	world.at_it = false;
-	rnic_sq_tell_more(&world.qp.tell_work);
-}
-
-/* Who is at the other sides ---------------------------------------------------- */
-
-enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp, const struct rnic_sw_sqe *e,
-				void *slot, struct rdmap_wr *wr)
-{
-	return IB_WC_SUCCESS;
-}
-
-bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe, struct ib_qp *qp)
-{
-	world.locked += !!world.qp.sq.lock.held;
-	world.twice += world.inside++;
-	world.early += world.completed && cqe->wr_id != world.last.wr_id + 1;
-	world.completed++;
-	world.last = *cqe;
-	if (world.again)
-		rnic_sq_tell_more(&world.qp.tell_work);
-	world.inside--;
-	return !world.full;
-}
-
-void rdmap_fail(struct rdmap *r, enum iw_reason why)
-{
-	world.failed++;
-}
-
-bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
-		  const struct rdmap_wr *wr)
-{
-	return false;
-}
-
-enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
-			       struct ddp_stream *s)
-{
-	return IW_LOCAL_PROT;
-}
-
-enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool peer)
-{
-	return IW_LOCAL_PROT;
-}
-
-void rnic_qp_put(struct rnic_qp *qp) {}
-void rnic_qp_reflush(struct rnic_qp *qp) {}
-
-void ddp_kick(struct ddp_stream *s)
-{
-	world.kicks++;
-}
-
-void ddp_push(struct ddp_stream *s)
-{
-	world.pushes++;
-}
-
-u64 host_now(void)
-{
-	return world.now;
-}
-
-void host_hrtimer(struct hrtimer *timer)
-{
-	world.timer = timer;
-}
+#include "rnic_sq.h"
 
 /* Cases ------------------------------------------------------------------------ */
-
-/* The queue has been in use: @used slots of it are done with */
-static void begin_at(u32 used)
-{
-	struct rnic_sq *sq = &world.qp.sq;
-
-	memset(&world, 0, sizeof(world));
-	world.qp.scq = &world.cq;
-	world.qp.user = true;
-	kref_init(&world.qp.ref);
-	sq->ring = (struct rnic_ring) {
-		.hdr = &world.hdr, .slot0 = world.slots,
-		.slots = SLOTS, .stride = sizeof(world.slots[0]),
-	};
-	sq->note = world.notes;
-	sq->sig_all = true;
-	sq->head = used;
-	sq->tail = used;
-	sq->sent = used;
-	sq->cut = used;
-	world.hdr.prod = used;
-}
-
-static void post(u32 n)
-{
-	while (n--) {
-		world.slots[world.hdr.prod % SLOTS].wr_id = world.hdr.prod;
-		world.hdr.prod++;
-	}
-}
-
-/* How many the runner can have, all of them sent */
-static u32 pull_all(void)
-{
-	struct rdmap_wr wr;
-	u32 n = 0;
-
-	while (rdmap_sq_pull(&world.qp.rdmap, &wr)) {
-		rdmap_sq_cut(&world.qp.rdmap, wr.slot);
-		n++;
-	}
-	rdmap_sq_sent(&world.qp.rdmap);
-	return n;
-}
 
 /* What was posted before the end was asked for leaves, and nothing after it */
 static void end_is_where_it_was(struct kunit *test)
@@ -347,6 +190,41 @@ static void answered_before_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.completed);
 	rdmap_sq_sent(r);
 	KUNIT_EXPECT_EQ(test, 3u, world.completed);
+}
+
+/*
+ * RDMAP-145: a Terminate comes.  What was complete is, what waits for its answer is in error,
+ * and so is what was sent behind it, or not sent at all
+ */
+static void terminated(struct kunit *test)
+{
+	static const u8 want[5] = {
+		IB_WC_SUCCESS, IB_WC_WR_FLUSH_ERR, IB_WC_WR_FLUSH_ERR, IB_WC_WR_FLUSH_ERR,
+		IB_WC_WR_FLUSH_ERR,
+	};
+	struct rdmap *r = &world.qp.rdmap;
+	struct rdmap_wr wr;
+	u32 n;
+
+	begin_at(0);
+	post(5);
+	world.slots[1].opcode = RNIC_SW_OP_READ;
+	world.slots[3].opcode = RNIC_SW_OP_READ;
+	for (n = 0; n < 4; n++) {
+		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull(r, &wr));
+		rdmap_sq_cut(r, wr.slot);
+	}
+	rdmap_sq_sent(r);
+	KUNIT_EXPECT_EQ(test, 1u, world.completed);
+	world.qp.why = IW_PEER_TERMINATE;
+	r->peer_layer = 1;
+	rnic_sq_flush(&world.qp);
+	KUNIT_ASSERT_EQ(test, 5u, world.completed);
+	for (n = 0; n < 5; n++)
+		KUNIT_EXPECT_EQ(test, want[n], world.status[n]);
+	/* too late: it has been told */
+	rdmap_sq_answered(r, 1, 0);
+	KUNIT_EXPECT_EQ(test, 5u, world.completed);
 }
 
 static void no_room(struct kunit *test)
@@ -572,6 +450,7 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(told_to_nobody),
 	KUNIT_CASE(told_in_order),
 	KUNIT_CASE(answered_before_sent),
+	KUNIT_CASE(terminated),
 	KUNIT_CASE(no_room),
 	KUNIT_CASE(posts_are_gathered),
 	KUNIT_CASE(runner_stays_quiet),
