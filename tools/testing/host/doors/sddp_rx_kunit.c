@@ -359,7 +359,7 @@ static void control_without_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_NO_MEMORY, world.why);
 }
 
-/* However many wait for one chunk, others run while they are handed up, in order */
+/* DDP-21: however many wait for one chunk, others run while they are handed up, in order */
 static void many_due(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
