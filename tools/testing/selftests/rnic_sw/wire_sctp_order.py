@@ -91,6 +91,26 @@ in_both_roles("a Write ahead of its turn is placed, a Send waits",
               "SCTPDDP-66 SCTPDDP-65 RDMAP-116 DDP-21", placed_early)
 
 
+def write_missing(w, role):
+    """They are the next to take a receive, and the Write before them is not here."""
+    target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
+    link = both(w, role, recvs=[(inbox, 64)] * 2)
+    data = pattern(1000, 2)
+    first = link.peer.next_ssn()
+    link.peer.put_segment(rdmap.send(1, b"behind"))
+    link.peer.put_segment(rdmap.immediate(2))
+    w.nothing(WC, conn=link.conn)
+    target.untouched()
+    link.peer.put_segment(rdmap.write(target.rkey, target.addr, data), ssn=first)
+    same("length", link.wc(wr=1, status=SUCCESS).length, 6)
+    same("what was written", target.get(0, 1000), data)
+    link.wc(wr=2, status=SUCCESS)
+
+
+in_both_roles("a Send and Immediate Data wait for a Write that is still to come",
+              "SCTPDDP-65 DDP-21 RDMAP-120 EXT-80", write_missing)
+
+
 @case("long messages thoroughly shuffled", "SCTPDDP-65 SCTPDDP-66")
 def long_messages(w):
     target, inbox = w.shared(1 << 18, "lw"), w.shared(1 << 18, "l")
