@@ -105,6 +105,25 @@ in_both_roles("a Terminate to one who is busy",
               "RDMAP-108 RDMAP-111 RDMAP-113 RDMAP-145", terminate_busy)
 
 
+def terminate_unanswered(w, role):
+    """What a Read was to bring has not come, and what was sent behind it may not have."""
+    memory = w.shared(4096, "l")
+    link = both(w, role)
+    for wr, verb in enumerate(("read", "send", "read"), 1):
+        link.post(verb, memory, 64, wr, 1, 2)
+        link.peer.get_message()
+    # DDP's: no request of ours is to blame
+    link.peer.put_segment(rdmap.Terminate(1, 2, 5).segment())
+    link.ended("fin")
+    for wr in 1, 2, 3:
+        link.wc(wr=wr, status=FLUSHED)
+    memory.untouched()
+
+
+in_both_roles("a Terminate while Reads are not answered", "RDMAP-145",
+              terminate_unanswered)
+
+
 @case("a Terminate does not wait for what is posted",
       "RDMAP-154 RDMAP-112 DDP-83 RDMAP-111 RDMAP-145")
 def terminate_overtakes(w):
