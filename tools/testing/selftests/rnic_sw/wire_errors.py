@@ -16,7 +16,7 @@ ALWAYS = "DDP-80 DDP-82 DDP-84 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
          "RDMAP-36 RDMAP-37 RDMAP-40 RDMAP-112 RDMAP-144 RDMAP-145 " \
          "RDMAP-147 RDMAP-151 RDMAP-153 RDMAP-156 DDP-10 RDMAP-5 RDMAP-105 RDMAP-106 " \
          "RDMAP-148 RDMAP-149 RDMAP-150 RDMAP-39 RDMAP-42 RDMAP-43 RDMAP-44 " \
-         "RDMAP-54 RDMAP-2 DDP-42"
+         "RDMAP-54 RDMAP-2 RDMAP-21 RDMAP-25 DDP-42"
 
 TAGGED = [
     Row("unknown STag", "DDP-30 DDP-96 DDP-107 " + ALWAYS, (1, 1, 0),
@@ -173,13 +173,15 @@ READ = [
         "RDMAP-165 RDMAP-77 RDMAP-46 RDMAP-48 RDMAP-51",
         (0, 1, 0), "rdmap_stag",
         lambda s: [s.read(s.source.rkey ^ 0x5A5A5A00)]),
+    Row("Read: STag with another key", "RDMAP-165", (0, 1, 0), "rdmap_stag",
+        lambda s: [s.read(s.source.rkey ^ 1)]),
     Row("Read: STag that is no more", "RDMAP-165", (0, 1, 0), "rdmap_stag",
         lambda s: [s.read(s.gone())]),
-    Row("Read: TO one below the region", "RDMAP-167", (0, 1, 1),
+    Row("Read: TO one below the region", "RDMAP-167 DDP-116", (0, 1, 1),
         "rdmap_bounds", lambda s: [s.read(to=BASE - 1)]),
     Row("Read: TO at the region's end", "RDMAP-167", (0, 1, 1),
         "rdmap_bounds", lambda s: [s.read(to=BASE + SIZE, size=1)]),
-    Row("Read: one octet past the end", "RDMAP-168 RDMAP-174", (0, 1, 1),
+    Row("Read: one octet past the end", "RDMAP-168 RDMAP-174 DDP-116", (0, 1, 1),
         "rdmap_bounds", lambda s: [s.read(size=SIZE + 1)]),
     Row("Read: 4 GiB less one", "RDMAP-168", (0, 1, 1), "rdmap_bounds",
         lambda s: [s.read(size=0xFFFFFFFF)]),

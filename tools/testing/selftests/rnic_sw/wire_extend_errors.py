@@ -65,7 +65,7 @@ ATOMIC = [
     *[Row(f"CmpSwap {off} above a multiple of 8",
           "EXT-29 EXT-30 EXT-31 EXT-90 EXT-91 EXT-86", *MISALIGNED,
           lambda s, off=off: [s.atomic(to=WORD + off, code=rdmap.CMP_SWAP)])
-      for off in (1, 4, 7)],
+      for off in (1, 2, 4, 7)],
     Row("atomic: at the odd base of its region", "EXT-38", *MISALIGNED,
         lambda s: [s.atomic(to=BASE)]),
     Row("atomic: unknown STag", "EXT-92", (0, 1, 0), "rdmap_stag",
@@ -120,6 +120,11 @@ ATOMIC = [
     *[Row(f"Atomic Response on QN {qn}", "EXT-88 EXT-33 EXT-52", *OPCODE,
           lambda s, qn=qn: [s.response(qn=qn)]) for qn in (0, 1, 2)],
 ]
+
+# no RDMA header comes back, as a Read's would
+for each in ATOMIC:
+    if each.what[:2] == (0, 1):
+        each.rows += " EXT-86"
 
 IMMEDIATE = [
     *[Row(f"Immediate Data of {length} octets", "EXT-77 EXT-69 EXT-86",
