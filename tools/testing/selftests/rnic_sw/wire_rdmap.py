@@ -346,13 +346,17 @@ def empty_out(w):
         link.wc(wr=wr, status=SUCCESS)
 
 
+# each kind behind each, itself among them
+ORDER = ("write", "write", "send", "send", "read", "read", "write", "read", "send") * 2
+
+
 def expect(message, wr):
     """What a work request of that number makes: see our_order()."""
     first = message[0]
-    if wr % 3 == 0:
+    if ORDER[wr] == "write":
         same("Write to", (first.ulp, first.to), (0x40, 0x1000 + wr))
         size = 3000
-    elif wr % 3 == 1:
+    elif ORDER[wr] == "send":
         same("Send", (first.ulp, first.qn), (0x43, 0))
         size = 100 + wr
     else:
@@ -369,13 +373,11 @@ def expect(message, wr):
 def our_order(w):
     memory = w.shared(8192, "l")
     link = w.initiate(accept=(8, 8, b""))
-    for wr in range(24):
-        if wr % 3 == 1:
-            link.post("send", memory, 100 + wr, wr)
-        else:
-            verb, size = ("read", wr) if wr % 3 else ("write", 3000)
-            link.post(verb, memory, size, wr, 0x1000 + wr, 0xABCDEF01)
-    for wr in range(24):
+    for wr, verb in enumerate(ORDER):
+        size = {"write": 3000, "send": 100 + wr, "read": wr}[verb]
+        where = () if verb == "send" else (0x1000 + wr, 0xABCDEF01)
+        link.post(verb, memory, size, wr, *where)
+    for wr in range(len(ORDER)):
         expect(link.peer.get_message(), wr)
 
 
