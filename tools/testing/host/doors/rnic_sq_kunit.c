@@ -192,14 +192,11 @@ static void answered_before_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u, world.completed);
 }
 
-/*
- * RDMAP-145: a Terminate comes.  What was complete is, what waits for its answer is in error,
- * and so is what was sent behind it, or not sent at all
- */
-static void terminated(struct kunit *test)
+/* A Send is complete, a Read waits for its answer, one of each is behind it; then a Terminate */
+static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 {
-	static const u8 want[5] = {
-		IB_WC_SUCCESS, IB_WC_WR_FLUSH_ERR, IB_WC_WR_FLUSH_ERR, IB_WC_WR_FLUSH_ERR,
+	const u8 want[] = {
+		IB_WC_SUCCESS, culprit, IB_WC_WR_FLUSH_ERR, IB_WC_WR_FLUSH_ERR,
 		IB_WC_WR_FLUSH_ERR,
 	};
 	struct rdmap *r = &world.qp.rdmap;
@@ -207,24 +204,40 @@ static void terminated(struct kunit *test)
 	u32 n;
 
 	begin_at(0);
-	post(5);
+	post(ARRAY_SIZE(want));
 	world.slots[1].opcode = RNIC_SW_OP_READ;
 	world.slots[3].opcode = RNIC_SW_OP_READ;
-	for (n = 0; n < 4; n++) {
+	/* the last one is not sent */
+	for (n = 0; n < ARRAY_SIZE(want) - 1; n++) {
 		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull(r, &wr));
 		rdmap_sq_cut(r, wr.slot);
 	}
 	rdmap_sq_sent(r);
 	KUNIT_EXPECT_EQ(test, 1u, world.completed);
 	world.qp.why = IW_PEER_TERMINATE;
-	r->peer_layer = 1;
+	r->peer_layer = layer;
+	r->peer_type = type;
 	rnic_sq_flush(&world.qp);
-	KUNIT_ASSERT_EQ(test, 5u, world.completed);
-	for (n = 0; n < 5; n++)
+	KUNIT_ASSERT_EQ(test, (u32)ARRAY_SIZE(want), world.completed);
+	for (n = 0; n < ARRAY_SIZE(want); n++)
 		KUNIT_EXPECT_EQ(test, want[n], world.status[n]);
 	/* too late: it has been told */
 	rdmap_sq_answered(r, 1, 0);
-	KUNIT_EXPECT_EQ(test, 5u, world.completed);
+	KUNIT_EXPECT_EQ(test, (u32)ARRAY_SIZE(want), world.completed);
+}
+
+/* RDMAP-145: what has no answer is in error, and so is what is behind it, sent or not */
+static void terminated(struct kunit *test)
+{
+	expect_terminated(test, IW_LAYER_DDP, 2, IB_WC_WR_FLUSH_ERR);
+	expect_terminated(test, IW_LAYER_LLP, 0, IB_WC_WR_FLUSH_ERR);
+}
+
+/* RDMAP-15: what the Terminate says of a request of ours is told with the oldest */
+static void terminated_for_it(struct kunit *test)
+{
+	expect_terminated(test, IW_LAYER_RDMAP, 1, IB_WC_REM_ACCESS_ERR);
+	expect_terminated(test, IW_LAYER_RDMAP, 2, IB_WC_REM_OP_ERR);
 }
 
 static void no_room(struct kunit *test)
@@ -451,6 +464,7 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(told_in_order),
 	KUNIT_CASE(answered_before_sent),
 	KUNIT_CASE(terminated),
+	KUNIT_CASE(terminated_for_it),
 	KUNIT_CASE(no_room),
 	KUNIT_CASE(posts_are_gathered),
 	KUNIT_CASE(runner_stays_quiet),

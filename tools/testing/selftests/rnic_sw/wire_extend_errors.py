@@ -308,8 +308,8 @@ in_both_roles("an Atomic Response before a due Read Response",
 
 
 TOLD = [
-    ("misaligned", (0, 2, 7), REM_OP_ERR, "EXT-16 EXT-30"),
-    ("not allowed", (0, 1, 2), REM_ACCESS_ERR, "EXT-92"),
+    ("misaligned", (0, 2, 7), REM_OP_ERR, "EXT-16 EXT-30 RDMAP-15"),
+    ("not allowed", (0, 1, 2), REM_ACCESS_ERR, "EXT-92 RDMAP-15"),
     ("unknown", (0, 2, 6), REM_OP_ERR, "EXT-44"),
 ]
 
