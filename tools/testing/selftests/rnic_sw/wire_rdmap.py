@@ -479,8 +479,8 @@ def bad_response(w, what, end, event, make):
         link.peer.put_segment(seg)
         term = link.peer.get_terminate()
         same("Terminate", term.what, what)
-        same("length, header", (term.length, term.ddp),
-             (len(seg.pack()), seg.header()))
+        same("length, headers", (term.length, term.ddp, term.rdma),
+             (len(seg.pack()), seg.header(), None))
         link.ended()
     check("the Read fails", link.wc(wr=1).status != SUCCESS)
     w.mate.need(Async, conn=link.conn, event=event)
