@@ -98,7 +98,7 @@ static void expect_shut(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&world.mr.windows));
 }
 
-/* DDP-125: that much, to that stream, and no more */
+/* DDP-114, DDP-125: that much, to that stream, and no more */
 static void opens(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, bind(BASE + 5, LENGTH - 5, IB_ACCESS_REMOTE_WRITE));
@@ -108,6 +108,18 @@ static void opens(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, LENGTH - 5ull, world.window->length);
 	KUNIT_EXPECT_EQ(test, (u64)STREAM, world.window->stream);
 	KUNIT_EXPECT_EQ(test, DDP_REMOTE_WRITE, (int)world.window->rights);
+}
+
+/* DDP-114: one of type 1 is its protection domain's, whichever stream has bound it */
+static void open_to_all(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, rnic_dealloc_mw(&world.mw.ib));
+	world.mw.ib.type = IB_MW_TYPE_1;
+	KUNIT_ASSERT_EQ(test, 0, rnic_alloc_mw(&world.mw.ib, NULL));
+	KUNIT_EXPECT_TRUE(test, bind(BASE, LENGTH, IB_ACCESS_REMOTE_WRITE));
+	KUNIT_EXPECT_TRUE(test, world.window->valid);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)&world.pd, world.window->pd);
+	KUNIT_EXPECT_EQ(test, 0ull, world.window->stream);
 }
 
 static void not_so_much(struct kunit *test)
@@ -141,6 +153,7 @@ static void no_atomics(struct kunit *test)
 
 static struct kunit_case rnic_mw_cases[] = {
 	KUNIT_CASE(opens),
+	KUNIT_CASE(open_to_all),
 	KUNIT_CASE(not_so_much),
 	KUNIT_CASE(no_right_to_it),
 	KUNIT_CASE(no_atomics),
