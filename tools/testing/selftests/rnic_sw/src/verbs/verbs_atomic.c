@@ -501,7 +501,7 @@ const struct test atomic_tests[] = {
 	  "EXT-3 EXT-10 EXT-15 EXT-20 EXT-21 EXT-22 EXT-25 EXT-26 EXT-27 "
 	  "EXT-28 EXT-43 EXT-55"),
 	CASE("atomic_wr_api", atomic_wr_api, 0, "the ABI: ibv_wr_atomic_*"),
-	CASE("atomic_distinct", atomic_distinct, 60, ""),
+	CASE("atomic_distinct", atomic_distinct, 60, "DDP-114"),
 	CASE("atomic_in_line", atomic_in_line, 0, "EXT-61 EXT-81 EXT-84"),
 	CASE("atomic_after_read", atomic_after_read, 0, "EXT-81"),
 	CASE("atomic_fence", atomic_fence, 0, "EXT-59 EXT-65"),

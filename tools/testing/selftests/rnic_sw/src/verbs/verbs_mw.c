@@ -76,21 +76,27 @@ static struct job job_at(const struct desk *d, enum ibv_wr_opcode op,
 	};
 }
 
-/* Write [@off, @off + @len) through the window, and read it back */
-static void reaches(struct desk *d, uint32_t rkey, uint32_t off, uint32_t len)
+/* By that connection, write [@off, @off + @len) through the window, and read it back */
+static void reaches_by(struct desk *d, const struct pair *p, uint32_t rkey, uint32_t off,
+		       uint32_t len)
 {
 	struct job j = job_at(d, IBV_WR_RDMA_WRITE, rkey, off, len);
 
 	buf_clear(&d->s);
 	buf_fill(&d->c, off, len, 1);
-	do_job(&d->p.c, &j);
-	want_ok(d->p.c.scq, 5, IBV_WC_RDMA_WRITE);
+	do_job(&p->c, &j);
+	want_ok(p->c.scq, 5, IBV_WC_RDMA_WRITE);
 	j.op = IBV_WR_RDMA_READ;
 	buf_clear(&d->c);
-	do_job(&d->p.c, &j);
-	want_ok(d->p.c.scq, 5, IBV_WC_RDMA_READ);
+	do_job(&p->c, &j);
+	want_ok(p->c.scq, 5, IBV_WC_RDMA_READ);
 	buf_has_only(&d->s, off, len, 1);
 	buf_has_only(&d->c, off, len, 1);
+}
+
+static void reaches(struct desk *d, uint32_t rkey, uint32_t off, uint32_t len)
+{
+	reaches_by(d, &d->p, rkey, off, len);
 }
 
 /* The connection ends for that reason, and nothing is touched */
@@ -255,6 +261,27 @@ static void zero_based(void)
 	want_ok(d.p.c.scq, 6, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 6, 0);
 	buf_has_only(&d.s, AT, WIDE, 1);
+	pair_disconnect(&d.p);
+	drop(&d, mw);
+}
+
+/* For all streams of the protection domain, whichever has bound it (RFC 5041 8.2) */
+static void type1_streams(void)
+{
+	struct desk d;
+	struct pair q;
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info info;
+
+	open_desk(&d, BINDABLE);
+	pair_open_like(&q, &d.p);
+	mw = new_mw(&d, IBV_MW_TYPE_1);
+	info = part(&d, WR | RD);
+	bind1(&d, mw, &info);
+	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
+	reaches(&d, mw->rkey, AT, WIDE);
+	reaches_by(&d, &q, mw->rkey, AT, WIDE);
+	pair_close(&q);
 	pair_disconnect(&d.p);
 	drop(&d, mw);
 }
@@ -542,6 +569,7 @@ const struct test mw_tests[] = {
 	T(type1_before, "DDP-125"),
 	T(type1_again, "DDP-117 RDMAP-175"),
 	T(type1_shut, "DDP-117"),
+	T(type1_streams, "DDP-114"),
 	T(type1_remote_inv, "RDMAP-104 RDMAP-178 SEC-36"),
 	T(type2_other_inv, "RDMAP-102 RDMAP-104 RDMAP-161 RDMAP-173 SEC-12"),
 	T(rights_write, "RDMAP-170 RDMAP-176"),
