@@ -156,6 +156,27 @@ static void registered_by(struct kunit *test)
 	rnic_dereg_mr(&mr->ib, NULL);
 }
 
+/* DDP-114, DDP-116, DDP-127: so much as was said, for that, and for all of its domain */
+static void registered_as_said(struct kunit *test)
+{
+	struct rnic_mr *mr = mapped(test);
+	struct ddp_stream s = { .id = 7, .pd = &domain };
+	const struct rdmap_wr wr = {
+		.rkey = mr->ib.rkey, .raddr = mr->ib.iova + 3,
+		.compare_add = mr->ib.length - 5, .swap = IB_ACCESS_REMOTE_READ,
+	};
+
+	KUNIT_EXPECT_EQ(test, IW_OK, rnic_mr_fastreg(&mr->ib, &wr, &s));
+	KUNIT_EXPECT_EQ(test, mr->ib.iova + 3, mr->region.base);
+	KUNIT_EXPECT_EQ(test, mr->ib.length - 5, mr->region.length);
+	KUNIT_EXPECT_EQ(test, (int)rnic_ddp_rights(IB_ACCESS_REMOTE_READ),
+			(int)mr->region.rights);
+	KUNIT_EXPECT_FALSE(test, mr->region.rights & DDP_REMOTE_WRITE);
+	KUNIT_EXPECT_EQ(test, 0ull, mr->region.stream);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)&domain, mr->region.pd);
+	rnic_dereg_mr(&mr->ib, NULL);
+}
+
 /* What is refused changes nothing, not even whose it is */
 static void not_registered(struct kunit *test)
 {
@@ -173,6 +194,7 @@ static void not_registered(struct kunit *test)
 
 static struct kunit_case rnic_mr_cases[] = {
 	KUNIT_CASE(registered_by),
+	KUNIT_CASE(registered_as_said),
 	KUNIT_CASE(not_registered),
 	{}
 };
