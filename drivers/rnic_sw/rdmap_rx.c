@@ -93,14 +93,20 @@ static enum iw_reason take_recv(struct rdmap *r)
 	return why;
 }
 
+/* N-21: is it the peer's ready-to-receive Send?  That is a plain one */
+static bool makes_ready(const struct rdmap *r, const struct ddp_hdr *h, u32 payload)
+{
+	return r->swallow && h->last && !payload &&
+	       (h->ulp8 & RDMAP_OPCODE_MASK) == RDMAP_OP_SEND;
+}
+
 static enum iw_reason admit_send(struct rdmap *r, const struct ddp_hdr *h,
 				 u32 payload, struct ddp_grant *g)
 {
 	g->buf = &r->recv_buf;
 	if (r->in_recv)
 		return IW_OK;
-	/* N-21: the peer's ready-to-receive Send is not the program's */
-	if (r->swallow && h->last && !payload) {
+	if (makes_ready(r, h, payload)) {
 		r->recv_buf.flat = r->req;
 		r->recv_buf.len = 0;
 		return IW_OK;

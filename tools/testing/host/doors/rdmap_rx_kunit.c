@@ -220,6 +220,22 @@ static void ready_takes_no_receive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, told.done);
 }
 
+/* MPA2-58: a Send that asks for more than to be taken makes nobody ready */
+static void only_plain_makes_ready(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 1; i < ARRAY_SIZE(kinds); i++) {
+		const struct ddp_hdr h = { .ulp8 = kinds[i].ulp8, .ulp32 = 7 };
+		struct rdmap *r = open_for_ready();
+
+		KUNIT_EXPECT_EQ(test, IW_OK, comes(r, h, "", 0));
+		KUNIT_EXPECT_EQ(test, 1u, told.done);
+		KUNIT_EXPECT_EQ(test, (u32)kinds[i].shuts, told.shut);
+		KUNIT_EXPECT_EQ(test, kinds[i].solicited, told.recv.solicited);
+	}
+}
+
 /* RDMAP-67, RDMAP-72: what is to be answered is what was asked, in that order */
 static void requests_are_queued(struct kunit *test)
 {
@@ -365,6 +381,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE(cannot_be_invalidated),
 	KUNIT_CASE(program_hears_nothing),
 	KUNIT_CASE(ready_takes_no_receive),
+	KUNIT_CASE(only_plain_makes_ready),
 	KUNIT_CASE(requests_are_queued),
 	KUNIT_CASE(as_many_as_agreed),
 	KUNIT_CASE(each_has_its_own),
