@@ -11,6 +11,9 @@ static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 	/* no code of its own: N-3 */
 	if (payload && !(READ_ONCE(r->access) & DDP_REMOTE_WRITE))
 		return IW_DDP_T_STAG;
+	/* RFC 5041 5.2: too long a message, for which there is no code */
+	if (r->writing + payload < payload)
+		return IW_RDMAP_UNSPEC;
 	r->writing += payload;
 	return IW_OK;
 }

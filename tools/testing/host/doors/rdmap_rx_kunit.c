@@ -376,6 +376,43 @@ static void terminates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, told.taken);
 }
 
+/* A Write as the second of its segments comes: it goes on, or it is looked at anew */
+static enum iw_reason write_goes_on(struct rdmap *r, bool more, u32 octets)
+{
+	const struct ddp_hdr h = { .tagged = true, .ulp8 = 0x40, .last = !more };
+	struct ddp_grant g = {};
+
+	if (more)
+		return rdmap_more(&r->stream, &h, octets);
+	return rdmap_admit(&r->stream, &h, octets, &g);
+}
+
+/*
+ * DDP-48: a message has no more than 2^32 - 1 octets, whatever its segments say of where
+ * they go; what the Immediate behind it tells is how many they were
+ */
+static void longest_write(struct kunit *test)
+{
+	const struct ddp_hdr imm = { .ulp8 = 0x48 };
+	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40, .last = true };
+	const u8 octets[RDMAP_IMM_LEN] = {};
+	struct rdmap *r;
+	int more;
+
+	for (more = 0; more < 2; more++) {
+		r = open_rdmap();
+		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, true, U32_MAX - 4));
+		KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, write_goes_on(r, more, 5));
+		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, more, 4));
+		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, more, 0));
+		KUNIT_EXPECT_EQ(test, IW_OK, rdmap_deliver(&r->stream, &write, 0));
+		KUNIT_EXPECT_EQ(test, IW_OK, comes(r, imm, octets, sizeof(octets)));
+		KUNIT_EXPECT_EQ(test, U32_MAX, told.recv.len);
+		/* the next is another one */
+		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, more, 5));
+	}
+}
+
 static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),
 	KUNIT_CASE(cannot_be_invalidated),
@@ -389,6 +426,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE(word_is_looked_at),
 	KUNIT_CASE(queue_pair_has_no_right),
 	KUNIT_CASE(terminates),
+	KUNIT_CASE(longest_write),
 	{}
 };
 
