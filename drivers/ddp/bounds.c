@@ -16,6 +16,12 @@ static enum iw_reason check_range(const struct ddp_region *r, u64 to, u32 len)
 	return IW_OK;
 }
 
+/* By the ULP, which may say so at any time */
+static bool is_denied(const struct ddp_stream *s, u8 rights)
+{
+	return rights & READ_ONCE(s->denied);
+}
+
 /**
  * ddp_bounds_check - may @s touch @len octets from @to of @stag?
  * @r: the region that @stag's index leads to
@@ -44,7 +50,7 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 	if (r->pd != (rights & DDP_RECEIVED ? s->recv_pd : s->pd) ||
 	    (r->stream && r->stream != s->id))
 		return IW_DDP_T_ASSOC;
-	if (rights & ~(r->rights | DDP_RECEIVED))
+	if (rights & ~(r->rights | DDP_RECEIVED) || is_denied(s, rights))
 		return IW_DDP_T_STAG;
 	return check_range(r, to, len);
 }
@@ -52,18 +58,22 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 /**
  * ddp_bounds_more - may who touches octets of a region touch @len others from @to?
  * @r: ddp_bounds_check() has said so of some, and it has been held since
+ * @s: who
+ * @rights: those that it was asked about
  * @to: first octet
  * @len: octets, not 0
  *
- * Key, stream, protection domain and rights are those it was asked about, and stay while
- * it is held.  It may have been revoked: whoever did waits.
+ * Key, protection domain and the region's rights stay while it is held.  It may have been
+ * revoked: whoever did waits.  The stream's rights may have been taken.
  *
  * Return: as ddp_bounds_check().
  */
-enum iw_reason ddp_bounds_more(const struct ddp_region *r, u64 to, u32 len)
+enum iw_reason ddp_bounds_more(const struct ddp_region *r,
+			       const struct ddp_stream *s, u8 rights, u64 to,
+			       u32 len)
 {
 	/* litmus: hold */
-	if (!smp_load_acquire(&r->valid))
+	if (!smp_load_acquire(&r->valid) || is_denied(s, rights))
 		return IW_DDP_T_STAG;
 	return check_range(r, to, len);
 }

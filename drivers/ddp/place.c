@@ -193,8 +193,9 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
 			      const void *body, u64 to, u32 len)
 {
-	enum iw_reason why = ddp_bounds_more(s->rx_held, to, len);
+	enum iw_reason why;
 
+	why = ddp_bounds_more(s->rx_held, s, s->rx_seg.rights, to, len);
 	if (why)
 		return why;
 	return body ? region_from_flat(s->rx_held, to, len, body, &s->rx_wait)

@@ -111,6 +111,21 @@ void ddp_stream_unbind(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_stream_unbind);
 
 /**
+ * ddp_stream_allow - what the peer may do if its STags allow it, too
+ * @s: the stream; until this is called everything
+ * @rights: DDP_REMOTE_*, all of them
+ *
+ * Any context.  It is asked for with an STag's own rights, before each segment or batch
+ * is copied and before an atomic, whenever what is under way was begun.  A copy that was
+ * is not waited for.
+ */
+void ddp_stream_allow(struct ddp_stream *s, u8 rights)
+{
+	WRITE_ONCE(s->denied, DDP_REMOTE & ~rights);
+}
+EXPORT_SYMBOL_GPL(ddp_stream_allow);
+
+/**
  * ddp_stream_fail - the one way a stream fails
  * @s: the stream
  * @f: why; only the first of several counts (RFC 5041 7.1)

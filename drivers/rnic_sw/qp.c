@@ -178,9 +178,7 @@ void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
 static void __set_rights(struct rnic_qp *qp, int access)
 {
 	WRITE_ONCE(qp->access, access);
-	WRITE_ONCE(qp->rdmap.access, rnic_ddp_rights(access) &
-				     (DDP_REMOTE_READ | DDP_REMOTE_WRITE |
-				      DDP_REMOTE_ATOMIC));
+	ddp_stream_allow(&qp->rdmap.stream, rnic_ddp_rights(access));
 }
 
 /**

@@ -4,6 +4,19 @@
 
 #include "rdmap.h"
 
+/**
+ * rdmap_refused - why what was allowed when it came is not any more
+ * @r: the stream
+ * @right: DDP_REMOTE_* that it needs
+ *
+ * Return: what the peer is told: by the queue pair, as if it came now; or by the STag.
+ */
+enum iw_reason rdmap_refused(const struct rdmap *r, u8 right)
+{
+	return READ_ONCE(r->stream.denied) & right ? IW_RDMAP_P_ACCESS
+						   : IW_RDMAP_P_STAG;
+}
+
 /*
  * Memory of ours could not be read while a message was cut: a work request's,
  * or what the peer had asked to read (RFC 5040 7.2).
@@ -14,7 +27,7 @@ static void blame_source(struct rdmap *r, struct iw_fault *f)
 	struct rdmap_req *req;
 
 	if (r->out == RDMAP_OUT_RESP) {
-		f->why = IW_RDMAP_P_STAG;
+		f->why = rdmap_refused(r, DDP_REMOTE_READ);
 		spin_lock_bh(&r->lock);
 		req = rdmap_reqq_serve(&r->irq);
 		if (req) {

@@ -93,8 +93,6 @@ enum rdmap_out {
 
 /* The RDMAP end of a stream, embedded in a queue pair */
 struct rdmap {
-	u8			access;	/* DDP_REMOTE_*: may change at any time */
-
 	/* fixed once the stream runs */
 	u8			rtr;	/* DDP_RTR_* to send first, or 0 */
 	bool			swallow;	/* an empty Send is an RTR if it is first */
@@ -175,6 +173,8 @@ void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd);
 int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_destroy(struct rdmap *r);
+/* What the peer asked for was allowed when it came, and is not any more */
+enum iw_reason rdmap_refused(const struct rdmap *r, u8 right);
 /* Fail the stream; a Terminate goes out if @why has one */
 void rdmap_fail(struct rdmap *r, enum iw_reason why);
 

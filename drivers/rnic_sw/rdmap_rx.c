@@ -5,12 +5,8 @@
 /* Octets of a Read Response that a softirq had better not copy */
 #define BULK	(16 * 1024)
 
-/* A Write takes its rights from both the STag and the queue pair */
 static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 {
-	/* no code of its own: N-3 */
-	if (payload && !(READ_ONCE(r->access) & DDP_REMOTE_WRITE))
-		return IW_DDP_T_STAG;
 	/* RFC 5041 5.2: too long a message, for which there is no code */
 	if (r->writing + payload < payload)
 		return IW_RDMAP_UNSPEC;
@@ -188,9 +184,8 @@ enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
 }
 
 /*
- * Only what admit could not mind more when its turn comes: a Write's rights,
- * and of a Read Response that some request of ours asked for these octets,
- * whichever it is (RFC 5040 5.2.2).
+ * Only what admit could not mind more when its turn comes: of a Read Response
+ * that some request of ours asked for these octets, whichever it is (RFC 5040 5.2.2).
  */
 bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
 		 struct ddp_grant *g)
@@ -203,7 +198,7 @@ bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
 		return false;
 	if (row->opcode == RDMAP_OP_WRITE) {
 		g->rights = DDP_REMOTE_WRITE;
-		ok = READ_ONCE(r->access) & DDP_REMOTE_WRITE;
+		ok = true;
 	} else if (row->opcode == RDMAP_OP_READ_RESP) {
 		g->rights = DDP_LOCAL_WRITE;
 		spin_lock(&r->lock);
@@ -293,7 +288,7 @@ static enum iw_reason check_source(struct rdmap *r, u32 stag, u64 to, u32 len,
 	why = source_reason(ddp_mem_check(s, stag, to, len, 0));
 	if (why)
 		return why;
-	if (!(READ_ONCE(r->access) & right) || ddp_mem_check(s, stag, to, len, right))
+	if (ddp_mem_check(s, stag, to, len, right))
 		return IW_RDMAP_P_ACCESS;
 	return IW_OK;
 }

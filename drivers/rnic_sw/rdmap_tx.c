@@ -134,19 +134,17 @@ static void answer_later(struct rdmap *r)
 static bool set_atomic_response(struct rdmap *r, struct ddp_msg *m,
 				const struct rdmap_atomic *a)
 {
-	enum iw_reason why = IW_DDP_T_STAG;
+	enum iw_reason why;
 	u64 old;
 
-	if (READ_ONCE(r->access) & DDP_REMOTE_ATOMIC)
-		why = ddp_mem_atomic(&r->stream, a->stag, a->to,
-				     rdmap_tx_atomic_result, a, &old);
+	why = ddp_mem_atomic(&r->stream, a->stag, a->to, rdmap_tx_atomic_result,
+			     a, &old);
 	if (why == IW_NOT_NOW) {
 		answer_later(r);
 		return false;
 	}
 	if (why) {
-		/* it was allowed when it came */
-		rdmap_fail(r, IW_RDMAP_P_STAG);
+		rdmap_fail(r, rdmap_refused(r, DDP_REMOTE_ATOMIC));
 		return false;
 	}
 	rdmap_aresp_encode(r->out_raw, a->id, old);

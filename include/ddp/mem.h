@@ -16,6 +16,7 @@ struct ddp_stream;
 #define DDP_REMOTE_WRITE	0x02
 #define DDP_REMOTE_READ		0x04
 #define DDP_REMOTE_ATOMIC	0x08
+#define DDP_REMOTE		(DDP_REMOTE_WRITE | DDP_REMOTE_READ | DDP_REMOTE_ATOMIC)
 #define DDP_LOCAL_READ		0x10	/* every region has it */
 /* No right: it is a receive's, whose protection domain may be another one */
 #define DDP_RECEIVED		0x20

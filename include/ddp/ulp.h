@@ -170,6 +170,9 @@ struct ddp_stream {
 	u64			id;	/* never used again */
 	bool			dma_ok;	/* kernel consumer: DDP_STAG_DMA works */
 
+	/* ddp_stream_allow()'s, read for each copy */
+	u8			denied;	/* DDP_REMOTE_*: not by any STag */
+
 	/* set by bind, once, and by unbind for good; read under RCU */
 	struct ddp_llp __rcu	*llp;
 
@@ -213,6 +216,8 @@ void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 		     struct ddp_stags *stags, void *pd);
 void ddp_stream_unbind(struct ddp_stream *s);
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f);
+/* What the peer may do where its STags allow it, too: DDP_REMOTE_*; any context */
+void ddp_stream_allow(struct ddp_stream *s, u8 rights);
 void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
 void ddp_stream_check(struct ddp_stream *s);
 

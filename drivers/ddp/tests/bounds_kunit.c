@@ -37,6 +37,12 @@ static enum iw_reason check(struct bounds_ctx *c, u64 to, u32 len)
 	return ddp_bounds_check(&c->r, &c->s, STAG, to, len, DDP_REMOTE_WRITE);
 }
 
+/* Who was allowed that */
+static enum iw_reason more(struct bounds_ctx *c, u64 to, u32 len)
+{
+	return ddp_bounds_more(&c->r, &c->s, DDP_REMOTE_WRITE, to, len);
+}
+
 /* DDP-96, DDP-117: stale key, and not valid */
 static void bounds_stag(struct kunit *test)
 {
@@ -67,6 +73,28 @@ static void bounds_rights(struct kunit *test)
 							 0x1000, 1, want),
 					(have & want) == want ?
 					IW_OK : IW_DDP_T_STAG);
+		}
+	}
+}
+
+/* RDMAP-176, N-3: ... and the stream may not be denied any, whoever has been at it */
+static void bounds_denied(struct kunit *test)
+{
+	struct bounds_ctx *c = test->priv;
+	u32 denied, want;
+
+	c->r.rights = 31;
+	for (denied = 0; denied < 32; denied++) {
+		for (want = 0; want < 32; want++) {
+			enum iw_reason why = denied & want ? IW_DDP_T_STAG : IW_OK;
+
+			c->s.denied = denied;
+			KUNIT_EXPECT_EQ(test, why,
+					ddp_bounds_check(&c->r, &c->s, STAG,
+							 0x1000, 1, want));
+			KUNIT_EXPECT_EQ(test, why,
+					ddp_bounds_more(&c->r, &c->s, want,
+							0x1000, 1));
 		}
 	}
 }
@@ -201,7 +229,7 @@ static void bounds_ranges(struct kunit *test)
 
 				KUNIT_EXPECT_EQ(test, check(c, to, len), why);
 				KUNIT_EXPECT_EQ(test, why,
-						ddp_bounds_more(&c->r, to, len));
+						more(c, to, len));
 			}
 		}
 	}
@@ -230,14 +258,15 @@ static void bounds_more(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
 
-	KUNIT_EXPECT_EQ(test, ddp_bounds_more(&c->r, 0x1000, 0x100), IW_OK);
+	KUNIT_EXPECT_EQ(test, more(c, 0x1000, 0x100), IW_OK);
 	c->r.valid = false;
-	KUNIT_EXPECT_EQ(test, ddp_bounds_more(&c->r, 0x1000, 1), IW_DDP_T_STAG);
+	KUNIT_EXPECT_EQ(test, more(c, 0x1000, 1), IW_DDP_T_STAG);
 }
 
 static struct kunit_case bounds_cases[] = {
 	KUNIT_CASE(bounds_stag),
 	KUNIT_CASE(bounds_rights),
+	KUNIT_CASE(bounds_denied),
 	KUNIT_CASE(bounds_received),
 	KUNIT_CASE(bounds_association),
 	KUNIT_CASE(bounds_order),

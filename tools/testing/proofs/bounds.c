@@ -7,7 +7,8 @@
  * Bound: 1, there is no loop
  * Mutation: ddp/bounds.c s/to + len < to/to + len + 1 < to/
  * Mutation: ddp/bounds.c s/len > r->length - off/to + len > r->base + r->length/
- * Mutation: ddp/bounds.c s/if (!smp_load_acquire(&r->valid))/if (0)/
+ * Mutation: ddp/bounds.c s/if (!smp_load_acquire(&r->valid) || is_denied/if (is_denied/
+ * Mutation: ddp/bounds.c s/(&r->valid) || is_denied(s, rights)/(\&r->valid)/
  * Mutation: ddp/bounds.c s/rights & ~(r->rights | DDP_RECEIVED)/!(rights \& r->rights)/
  */
 #include "../../../drivers/ddp/bounds.h"
@@ -45,7 +46,7 @@ static enum iw_reason answer(const struct question *q)
 		return IW_DDP_T_STAG;
 	if (!associated(q))
 		return IW_DDP_T_ASSOC;
-	if (q->rights & ~q->r.rights & ~DDP_RECEIVED)
+	if (q->rights & ~q->r.rights & ~DDP_RECEIVED || q->rights & q->s.denied)
 		return IW_DDP_T_STAG;
 	if (!q->len)
 		return IW_OK;
@@ -87,7 +88,7 @@ void prove_more(void)
 	q.r.valid = any_bool();
 	GIVEN(q.len && q.stag == q.r.stag && associated(&q) &&
 	      !(q.rights & ~q.r.rights & ~DDP_RECEIVED));
-	why = ddp_bounds_more(&q.r, q.to, q.len);
+	why = ddp_bounds_more(&q.r, &q.s, q.rights, q.to, q.len);
 	MUST("DDP-56, DDP-96 to DDP-100: as if it were asked about anew", why == answer(&q));
 	MUST("DDP-125, SEC-15: never outside", why || inside(&q));
 	if (!why)

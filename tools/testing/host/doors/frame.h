@@ -37,6 +37,7 @@ extern struct frame_world {
 	u32			next;		/* to be asked for */
 	u32			gone;		/* whole */
 	u32			failed;		/* how often it was told */
+	u8			rights;		/* that its memory needs */
 
 	u8			memory[BLOCKS * BLOCK];
 	void			*blocks[BLOCKS];

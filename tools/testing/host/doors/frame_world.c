@@ -141,7 +141,7 @@ static bool next(struct ddp_stream *s, struct ddp_msg *m)
 	memset(m, 0, sizeof(*m));
 	m->hdr = world.messages[world.next].hdr;
 	m->buf = &world.messages[world.next++].buf;
-	m->rights = DDP_LOCAL_READ;
+	m->rights = world.rights;
 	return true;
 }
 
@@ -207,7 +207,7 @@ void open_conn(u32 seed, bool markers, bool crc)
 	for (i = 0; i < 2; i++)
 		regions[i] = (struct ddp_region) {
 			.base = BASE, .length = LENGTH, .stag = BLOCKED + i,
-			.rights = DDP_LOCAL_READ, .valid = true,
+			.rights = DDP_LOCAL_READ | DDP_REMOTE_READ, .valid = true,
 			.mem = world.memory, .from = SKIP, .ops = &mem_ops,
 		};
 	regions[0].block = world.blocks;
@@ -218,6 +218,7 @@ void open_conn(u32 seed, bool markers, bool crc)
 	world.c.tx_stream = &world.s;
 	world.c.tx_markers = markers;
 	world.c.crc = crc;
+	world.rights = DDP_LOCAL_READ;
 	world.page_size = BLOCK;
 	want.msn = 1;
 }

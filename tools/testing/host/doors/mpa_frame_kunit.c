@@ -304,6 +304,26 @@ static void rest_revoked(struct kunit *test)
 	close_conn(test);
 }
 
+/* RDMAP-176: a peer's Read is under way when the program takes its right; its own go on */
+static void right_taken(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		open_large(BLOCKED);
+		add_piece(&world.messages[0], BLOCKED, 0, LENGTH - 60000);
+		world.rights = i ? DDP_LOCAL_READ : DDP_REMOTE_READ;
+		KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+		tcp_takes(test);
+		KUNIT_EXPECT_EQ(test, 0u, world.failed);
+		ddp_stream_allow(&world.s, DDP_REMOTE_WRITE);
+		KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
+		KUNIT_EXPECT_EQ(test, !i, world.failed);
+		KUNIT_EXPECT_EQ(test, !i, !world.c.out.len);
+		close_conn(test);
+	}
+}
+
 /* Many at once are as many as may be read: those before the region's end go */
 static void out_of_bounds(struct kunit *test)
 {
@@ -349,6 +369,7 @@ static struct kunit_case mpa_frame_cases[] = {
 	KUNIT_CASE(there_again),
 	KUNIT_CASE(run_stops_short),
 	KUNIT_CASE(rest_revoked),
+	KUNIT_CASE(right_taken),
 	KUNIT_CASE(out_of_bounds),
 	KUNIT_CASE(fails_meanwhile),
 	KUNIT_CASE(emergency),

@@ -128,14 +128,14 @@ static void request_is_wrong(struct kunit *test)
 	expect_terminate(test, r, want, 24);
 }
 
-/* RDMAP-49: memory that goes amid a Response; what is left of the request */
-static void source_goes(struct kunit *test)
+/* What is left of the request; the peer may do @rights */
+static void expect_left(struct kunit *test, u8 rights, enum iw_reason why, u8 code)
 {
 	const struct rdmap_rreq left = {
 		.sink_stag = 1, .sink_to = 2050, .len = 2952, .src_stag = 4, .src_to = 2053,
 	};
 	struct iw_fault f = { .why = IW_DDP_T_STAG };
-	u8 want[4 + RDMAP_RREQ_LEN] = { 0x01, 0x00, 0x20 };
+	u8 want[4 + RDMAP_RREQ_LEN] = { 0x01, code, 0x20 };
 	struct rdmap *r = open_rdmap();
 	struct rdmap_req req[3] = {};
 
@@ -143,10 +143,18 @@ static void source_goes(struct kunit *test)
 	rdmap_reqq_push(&r->irq)->rreq = asked;
 	r->out = RDMAP_OUT_RESP;
 	r->stream.gone = 2048;
+	ddp_stream_allow(&r->stream, rights);
 	ddp_stream_fail(&r->stream, &f);
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, told.why);
+	KUNIT_EXPECT_EQ(test, why, told.why);
 	rdmap_rreq_encode(want + 4, &left);
 	expect_terminate(test, r, want, sizeof(want));
+}
+
+/* RDMAP-49, RDMAP-170: memory that goes amid a Response, or the right to it */
+static void source_goes(struct kunit *test)
+{
+	expect_left(test, DDP_REMOTE_READ, IW_RDMAP_P_STAG, 0x00);
+	expect_left(test, DDP_REMOTE_WRITE, IW_RDMAP_P_ACCESS, 0x02);
 }
 
 /* RDMAP-140, RDMAP-141: as many as agreed, each way */

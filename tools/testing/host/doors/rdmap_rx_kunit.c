@@ -63,7 +63,7 @@ static struct rdmap *open_rdmap(void)
 	ddp_stream_init(&r.stream, &rdmap_ops, NULL, NULL);
 	rdmap_reqq_init(&r.irq, theirs, ARRAY_SIZE(theirs));
 	r.ird = DEPTH;
-	r.access = DDP_REMOTE_READ | DDP_REMOTE_WRITE;
+	ddp_stream_allow(&r.stream, DDP_REMOTE_READ | DDP_REMOTE_WRITE);
 	return &r;
 }
 
@@ -340,7 +340,7 @@ static void word_is_looked_at(struct kunit *test)
 	r = open_rdmap();
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, atomic_comes(r));
 	KUNIT_EXPECT_FALSE(test, r->bad_rreq);
-	r->access = DDP_REMOTE_ATOMIC;
+	ddp_stream_allow(&r->stream, DDP_REMOTE_ATOMIC);
 	mem.atomic = IW_RDMAP_STREAM;
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM, atomic_comes(r));
 	KUNIT_EXPECT_FALSE(test, r->bad_rreq);
@@ -352,7 +352,7 @@ static void queue_pair_has_no_right(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap();
 
-	r->access = DDP_REMOTE_WRITE;
+	ddp_stream_allow(&r->stream, DDP_REMOTE_WRITE);
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, read_comes(r, 1, 0));
 	KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 0, 0));
 }

@@ -349,14 +349,14 @@ static void places_come_back(struct kunit *test)
 	}
 }
 
-static struct rdmap *asked_atomic(u8 access)
+static struct rdmap *asked_atomic(u8 rights)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 0);
 	struct rdmap_req *req = rdmap_reqq_push(&r->irq);
 
 	req->is_atomic = true;
 	req->atomic.id = 7;
-	r->access = access;
+	ddp_stream_allow(&r->stream, rights);
 	return r;
 }
 
@@ -380,7 +380,7 @@ static void atomic_is_refused(struct kunit *test)
 	struct rdmap *r = asked_atomic(0);
 
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
-	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, posted.why);
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, posted.why);
 
 	r = asked_atomic(DDP_REMOTE_ATOMIC);
 	mem.atomic = IW_RDMAP_P_BOUNDS;

@@ -10,7 +10,7 @@ enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 			     u8 rights)
 {
 	mem.checked = rights;
-	return mem.check;
+	return rights & s->denied ? IW_DDP_T_STAG : mem.check;
 }
 
 enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
@@ -19,7 +19,7 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 {
 	if (result)
 		*old = 5;
-	return mem.atomic;
+	return s->denied & DDP_REMOTE_ATOMIC ? IW_DDP_T_STAG : mem.atomic;
 }
 
 /* A lower layer ------------------------------------------------------------ */

@@ -283,22 +283,33 @@ def atomic_queue(w):
         memory.untouched()
 
 
-@case("memory that goes while an atomic waits; a Send overtakes that",
-      "EXT-62 EXT-64 EXT-85 EXT-92 RDMAP-115 RDMAP-123 RDMAP-129")
-def goes_before(w):
+def goes_before(w, take, code, end):
+    """take(word, link), and it is not done, though a Send behind it has come."""
     source, word = w.shared(BIG, "r"), w.region(64, "la")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)],
                       peer=w.narrow())
-    with w.counted(end_rdmap_stag=1, tx_terminates=1):
+    with w.counted(**{end: 1}, tx_terminates=1):
         link.peer.read(rreq(source, BIG))
         link.peer.atomic(fetch_add(word))
         settle(link)
-        word.dereg()
+        take(word, link)
         term = link.peer.drain()
-        same("Terminate", term, rdmap.Terminate(0, 1, 0))
+        same("Terminate", term, rdmap.Terminate(0, 1, code))
         link.ended()
     w.mate.need(Async, conn=link.conn, event=ACCESS_ERR)
     word.untouched()
+
+
+@case("memory that goes while an atomic waits; a Send overtakes that",
+      "EXT-62 EXT-64 EXT-85 EXT-92 RDMAP-115 RDMAP-123 RDMAP-129")
+def memory_goes(w):
+    goes_before(w, lambda word, link: word.dereg(), 0, "end_rdmap_stag")
+
+
+@case("the queue pair's right goes while an atomic waits", "EXT-92 RDMAP-176")
+def right_goes(w):
+    goes_before(w, lambda word, link: w.mate.do("rights", link.conn, "rw"), 2,
+                "end_rdmap_access")
 
 
 @case("Immediate Data or a Send, then an atomic and a Read: answered behind",

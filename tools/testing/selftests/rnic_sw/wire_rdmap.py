@@ -149,8 +149,8 @@ def last_withheld(w):
     same("length", link.wc(wr=1, status=SUCCESS).length, 2)
 
 
-@case("a region goes while a Write to it has not come to its end", "DDP-117 DDP-128 RDMAP-177")
-def dereg_amid_write(w):
+def amid_write(w, take):
+    """take(region, link), and no more of the message is placed."""
     target, inbox = w.region(4096, "lw"), w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)])
     link.peer.put_segment(*(
@@ -158,7 +158,7 @@ def dereg_amid_write(w):
         for at in range(0, 400, 4)))
     target.comes(396, b"half")
     # it does not wait for the peer
-    target.dereg()
+    take(target, link)
     was = target.hash()
     rest = rdmap.write(target.rkey, target.addr + 400, b"rest")
     with w.counted(end_ddp_tagged_stag=1):
@@ -167,7 +167,17 @@ def dereg_amid_write(w):
         same("Terminate", term.what, (1, 1, 0))
         same("header", term.ddp, rest.header())
         link.ended()
-    same("hash of memory that is no region any more", target.hash(), was)
+    same("hash of memory that may not be written any more", target.hash(), was)
+
+
+@case("a region goes while a Write to it has not come to its end", "DDP-117 DDP-128 RDMAP-177")
+def dereg_amid_write(w):
+    amid_write(w, lambda region, link: region.dereg())
+
+
+@case("the queue pair's right goes while a Write has not come to its end", "RDMAP-176")
+def right_amid_write(w):
+    amid_write(w, lambda region, link: w.mate.do("rights", link.conn, "ra"))
 
 
 # Read Requests that we serve ------------------------------------------------
@@ -281,25 +291,39 @@ def read_queue_own(w):
     same("octets", len(joined(modest.peer.get_message(), 0x1234, 0x5678)), 16)
 
 
-@case("memory that goes while it is read: Terminate tells how far it was",
-      "RDMAP-49 RDMAP-155 DDP-117")
-def read_revoked(w):
+def amid_read(w, take, what):
+    """take(region, link), and the rest is not read, nor what was asked for behind it."""
     source = w.region(BIG, "r")
     link = w.initiate(peer=w.narrow())
     request = rreq(source, BIG)
     link.peer.read(request)
+    link.peer.read(request)
     done = len(link.peer.get_segment().payload)
-    source.dereg()
+    take(source, link)
     while (seg := link.peer.get_segment()).ulp & 15 == rdmap.READ_RESPONSE:
         done += len(seg.payload)
     term = rdmap.Terminate.parse(seg.payload)
-    same("Terminate", term.what, (0, 1, 0))
+    same("Terminate", term.what, what)
     check("RDMA header", term.rdma is not None)
     got = rdmap.ReadRequest.parse(term.rdma)
     same("header", got, rdmap.ReadRequest(0x1234, 0x5678 + done, BIG - done,
                                           source.rkey, source.addr + done))
     check("not all of it was read", done < BIG)
     link.ended()
+
+
+@case("memory that goes while it is read: Terminate tells how far it was",
+      "RDMAP-49 RDMAP-155 DDP-117")
+def read_revoked(w):
+    amid_read(w, lambda region, link: region.dereg(), (0, 1, 0))
+
+
+@case("the queue pair's right goes while memory is read: the rest is not",
+      "RDMAP-49 RDMAP-155 RDMAP-170 RDMAP-176")
+def read_refused(w):
+    with w.counted(end_rdmap_access=1, tx_terminates=1):
+        amid_read(w, lambda region, link: w.mate.do("rights", link.conn, "wa"),
+                  (0, 1, 2))
 
 
 # What we send ---------------------------------------------------------------
