@@ -142,6 +142,24 @@ void sddp_assoc_idle(struct sddp_assoc *a)
 	queue_delayed_work(sddp_wq, &a->idle, IDLE_UNUSED * HZ);
 }
 
+/*
+ * Both directions wait by one timer, and events that come meanwhile find no more than
+ * before: none puts off when it runs out.  Return: whether it is to run out then
+ */
+static bool try_again(struct sddp_assoc *a, unsigned long delay)
+{
+	unsigned long at = jiffies + delay;
+
+	/* if it is set already what is so now is looked at then: a full barrier */
+	if (!queue_delayed_work(sddp_wq, &a->retry, delay)) {
+		if (!time_before(at, a->retry_at))
+			return false;
+		mod_delayed_work(sddp_wq, &a->retry, delay);
+	}
+	a->retry_at = at;
+	return true;
+}
+
 /**
  * sddp_assoc_retry - SCTP takes no more
  * @a: the association; worker
@@ -151,7 +169,7 @@ void sddp_assoc_idle(struct sddp_assoc *a)
  */
 void sddp_assoc_retry(struct sddp_assoc *a)
 {
-	mod_delayed_work(sddp_wq, &a->retry, HZ / 2);
+	try_again(a, HZ / 2);
 }
 
 /**
@@ -162,8 +180,10 @@ void sddp_assoc_retry(struct sddp_assoc *a)
  */
 void sddp_assoc_backoff(struct sddp_assoc *a)
 {
-	a->delay = sddp_share_delay(a->delay);
-	mod_delayed_work(sddp_wq, &a->retry, msecs_to_jiffies(a->delay));
+	u32 delay = sddp_share_delay(a->delay);
+
+	if (try_again(a, msecs_to_jiffies(delay)))
+		a->delay = delay;
 }
 
 static void sddp_assoc_retry_expired(struct work_struct *w)

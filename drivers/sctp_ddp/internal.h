@@ -151,6 +151,7 @@ struct sddp_assoc {
 	u32			strays;		/* of a stranger */
 	enum iw_reason		unwanted;	/* it is to end */
 	u32			delay;		/* memory was short, milliseconds */
+	unsigned long		retry_at;	/* jiffies, if the timer runs */
 	u8			*out;		/* a chunk to be sent ... */
 	u32			out_size;
 	u32			out_len;	/* ... that SCTP has not taken */

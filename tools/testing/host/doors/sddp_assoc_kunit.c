@@ -21,7 +21,10 @@ static struct {
 	u32			released, aborted;	/* the socket was */
 	enum iw_reason		wrong;		/* with what SCTP has made */
 	enum iw_reason		refused;	/* its listener is told so */
-	u32			late;		/* ms, until it tries again */
+	bool			waits;		/* until it tries again: */
+	unsigned long		due;
+	bool			no_memory;	/* for what is to be sent, and nothing is */
+	u32			sent;
 	bool			hasty;		/* the worker gets each mutex at once */
 	int			left;		/* pieces of memory, after it had one */
 } world;
@@ -37,16 +40,20 @@ bool host_queue(struct work_struct *w)
 	return !before;
 }
 
-bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
-{
-	return true;
-}
-
 bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
 {
-	if (d == &world.a->retry)
-		world.late = ms;
-	return true;
+	bool before = world.waits;
+
+	if (d != &world.a->retry)
+		return false;
+	world.waits = true;
+	world.due = jiffies + ms;
+	return before;
+}
+
+bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
+{
+	return !(d == &world.a->retry && world.waits) && !host_mod_delayed(d, ms);
 }
 
 void host_cancel_delayed(struct delayed_work *d) {}
@@ -100,8 +107,17 @@ int sddp_recv(struct sddp_assoc *a)
 	return world.more;
 }
 
+/* As SCTP takes nothing, and will not say when it does */
 bool sddp_tx_run(struct sddp_assoc *a)
 {
+	if (READ_ONCE(a->full))
+		return false;
+	if (world.no_memory) {
+		WRITE_ONCE(a->full, true);
+		sddp_assoc_retry(a);
+		return false;
+	}
+	world.sent++;
 	return world.again;
 }
 
@@ -178,6 +194,7 @@ static bool works(void)
 static int begin(struct kunit *test)
 {
 	memset(&world, 0, sizeof(world));
+	jiffies = 1;
 	world.a = sddp_assoc_new(&world.net, true);
 	world.fate = SDDP_SOCK_OPEN;
 	sddp_assoc_get(world.a);
@@ -252,7 +269,8 @@ static void without_memory(struct kunit *test)
 	world.more = -ENOMEM;
 	KUNIT_EXPECT_FALSE(test, works());
 	expect_up(test);
-	KUNIT_EXPECT_GT(test, world.late, 0u);
+	KUNIT_EXPECT_TRUE(test, world.waits);
+	KUNIT_EXPECT_EQ(test, jiffies + 10, world.due);
 	world.more = 0;
 	works();
 	expect_over(test, IW_PEER_RESET, true);
@@ -292,6 +310,57 @@ static void done_while_sending(struct kunit *test)
 	world.more = 0;
 	works();
 	expect_over(test, IW_PEER_CLOSED, false);
+}
+
+/* Until then, with something for the worker to look at each so many ms */
+static void pass_until(unsigned long then, u32 each)
+{
+	struct work_struct *w = &world.a->retry.work;
+
+	for (; jiffies != then; jiffies++) {
+		if (world.waits && jiffies == world.due) {
+			world.waits = false;
+			w->func(w);
+			works();
+		}
+		if (jiffies % each == 0)
+			works();
+	}
+}
+
+/* Whatever else the worker has to look at, and a session that waits for memory */
+static void not_put_off(struct kunit *test)
+{
+	world.a->put_off = 1;
+	world.more = -ENOMEM;
+	world.no_memory = true;
+	world.sent = 0;
+	pass_until(jiffies + 5000, 400);
+	KUNIT_EXPECT_EQ(test, 0u, world.sent);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(world.a->full));
+	world.no_memory = false;
+	pass_until(jiffies + 1000, 400);
+	KUNIT_EXPECT_GT(test, world.sent, 0u);
+	WRITE_ONCE(world.a->stop, true);
+	works();
+}
+
+/* Memory that is short is looked for soon, although sending waits for longer */
+static void sooner(struct kunit *test)
+{
+	world.no_memory = true;
+	works();
+	KUNIT_EXPECT_EQ(test, jiffies + 500, world.due);
+	world.more = -ENOMEM;
+	works();
+	KUNIT_EXPECT_EQ(test, jiffies + 10, world.due);
+	/* the wait gets longer when it is over, not when somebody looks */
+	works();
+	KUNIT_EXPECT_EQ(test, 10u, world.a->delay);
+	pass_until(jiffies + 11, 1000000);
+	KUNIT_EXPECT_EQ(test, 20u, world.a->delay);
+	WRITE_ONCE(world.a->stop, true);
+	works();
 }
 
 /* One that ends at once is there for as long as who accepts it looks at it */
@@ -338,6 +407,8 @@ static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(done_while_put_off),
 	KUNIT_CASE(always_more_to_send),
 	KUNIT_CASE(done_while_sending),
+	KUNIT_CASE(not_put_off),
+	KUNIT_CASE(sooner),
 	KUNIT_CASE(accepted),
 	KUNIT_CASE(unfit),
 	{}

@@ -6,5 +6,6 @@
 extern unsigned long jiffies;
 #define HZ			1000
 #define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
+#define time_before(a, b)	((long)((a) - (b)) < 0)
 
 #endif
