@@ -20,8 +20,8 @@ static void __view(struct sctp_association *asoc, struct sddp_stall_view *v)
 	struct sctp_transport *t;
 
 	v->acked = asoc->ctsn_ack_point;
-	v->waits = TSN_lt(v->acked, asoc->next_tsn - 1) &&
-		   !asoc->peer.zero_window_announced;
+	v->under_way = TSN_lt(v->acked, asoc->next_tsn - 1);
+	v->waits = v->under_way && !asoc->peer.zero_window_announced;
 	list_for_each_entry(t, __paths(asoc), transports)
 		v->heard = max(v->heard, ktime_to_ns(t->last_time_heard));
 }
@@ -133,7 +133,8 @@ bool sddp_path_look(struct sddp_assoc *a)
 		sddp_path_ask(a);
 	else if (what == SDDP_STALL_SHRINK)
 		shrink(a);
-	if (v.waits)
+	/* a window that is shut opens without a word to us */
+	if (v.under_way)
 		sddp_path_watch(a);
 	else
 		sddp_tx_rest(a);

@@ -38,12 +38,14 @@ enum sddp_stall_do {
 
 /**
  * struct sddp_stall_view - what there is to see
- * @waits: something is under way, and the peer has room for it
+ * @under_way: something is not acknowledged: there will be another look
+ * @waits: ... although the peer has room for it; else it may take what time it likes
  * @acked: the last TSN acknowledged, with all before it
  * @heard: when the peer was last heard of, by whatever path
  * @now: the same clock
  */
 struct sddp_stall_view {
+	bool	under_way;
 	bool	waits;
 	u32	acked;
 	s64	heard;

@@ -1,2 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Only so that includes are found: see <net/sctp/structs.h> */
+#ifndef _HOST_DOORS_SCTP_H
+#define _HOST_DOORS_SCTP_H
+
+/* What programs see of its options is the same */
+#include_next <linux/sctp.h>
+
+#endif

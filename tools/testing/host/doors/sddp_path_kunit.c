@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Does what was sent over SCTP arrive?  drivers/sctp_ddp/path.c, and who decides there,
+ * over an association of the test's.
+ */
+#include <kunit/test.h>
+#include <linux/sctp.h>
+#include <net/sctp/structs.h>
+
+#include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/sctp_ddp/internal.h"
+
+#define LOOK	(SDDP_STALL_LOOK * HZ)
+
+static struct {
+	struct sddp_assoc	a;
+	struct sctp_association	asoc;
+	struct sctp_transport	t;
+	struct sock		sk;
+	struct socket		sock;
+	u64			now;		/* ms */
+	bool			armed;		/* somebody will look */
+	u32			asked;		/* the peer, which answers */
+	u32			rested;		/* with nothing to send */
+} world;
+
+struct workqueue_struct *sddp_wq;
+
+u64 host_now(void)
+{
+	return world.now * NSEC_PER_MSEC;
+}
+
+bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
+{
+	bool before = world.armed;
+
+	world.armed = d == &world.a.look && ms == LOOK;
+	return !before;
+}
+
+int sddp_sock_set(struct socket *sock, int name, void *value, int len)
+{
+	const struct sctp_paddrparams *p = value;
+
+	world.asked += name == SCTP_PEER_ADDR_PARAMS && p->spp_flags == SPP_HB_DEMAND;
+	world.t.last_time_heard = host_now() + 1;
+	return 0;
+}
+
+void sddp_tx_rest(struct sddp_assoc *a)
+{
+	world.rested++;
+}
+
+/* Ten chunks are under way, in long packets */
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	world.sock.sk = &world.sk;
+	world.sk.asoc = &world.asoc;
+	world.a.sock = &world.sock;
+	INIT_LIST_HEAD(&world.asoc.peer.transport_addr_list);
+	list_add_tail(&world.t.transports, &world.asoc.peer.transport_addr_list);
+	world.asoc.peer.primary_path = &world.t;
+	world.t.ipaddr.sa.sa_family = AF_INET;
+	world.t.pathmtu = 9000;
+	world.asoc.ctsn_ack_point = 0xfffffffb;
+	world.asoc.next_tsn = 6;
+	sddp_path_watch(&world.a);
+	return 0;
+}
+
+/* Somebody looks, so many times.  Return: how many it took to give up, or 0 */
+static u32 looks(struct kunit *test, u32 most)
+{
+	u32 i;
+
+	for (i = 0; i < most; i++) {
+		KUNIT_ASSERT_TRUE(test, world.armed);
+		world.armed = false;
+		world.now += LOOK;
+		if (!sddp_path_look(&world.a))
+			return i + 1;
+	}
+	return 0;
+}
+
+/* As long as something is under way, and no longer */
+static void watched(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
+	world.asoc.ctsn_ack_point = 0;
+	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
+	world.asoc.ctsn_ack_point = 5;
+	KUNIT_EXPECT_EQ(test, 0u, world.rested);
+	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
+	KUNIT_EXPECT_EQ(test, 1u, world.rested);
+	KUNIT_EXPECT_FALSE(test, world.armed);
+	KUNIT_EXPECT_EQ(test, 0u, world.asked);
+}
+
+/* Long packets vanish, and a minute later it ends */
+static void swallowed(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0u, looks(test, 3));
+	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+	KUNIT_EXPECT_EQ(test, 1500u, world.t.pathmtu);
+	KUNIT_EXPECT_EQ(test, 13u, looks(test, 100));
+	KUNIT_EXPECT_EQ(test, 576u, world.t.pathmtu);
+}
+
+/*
+ * A peer may shut its window for as long as it likes; what vanishes once it has opened
+ * it is noticed
+ */
+static void shut(struct kunit *test)
+{
+	world.asoc.peer.zero_window_announced = true;
+	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1000));
+	KUNIT_EXPECT_EQ(test, 0u, world.asked);
+	KUNIT_EXPECT_EQ(test, 9000u, world.t.pathmtu);
+	world.asoc.peer.zero_window_announced = false;
+	KUNIT_EXPECT_EQ(test, 0u, looks(test, 2));
+	KUNIT_EXPECT_EQ(test, 1500u, world.t.pathmtu);
+	KUNIT_EXPECT_EQ(test, 13u, looks(test, 100));
+}
+
+/* SCTP has ended it: that is the worker's to see */
+static void gone(struct kunit *test)
+{
+	world.sk.asoc = NULL;
+	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
+	KUNIT_EXPECT_FALSE(test, world.armed);
+}
+
+static struct kunit_case sddp_path_cases[] = {
+	KUNIT_CASE(watched),
+	KUNIT_CASE(swallowed),
+	KUNIT_CASE(shut),
+	KUNIT_CASE(gone),
+	{}
+};
+
+static struct kunit_suite sddp_path_suite = {
+	.name = "sddp_path",
+	.init = begin,
+	.test_cases = sddp_path_cases,
+};
+
+kunit_test_suite(sddp_path_suite);
