@@ -321,22 +321,25 @@ bool sddp_sock_anew(const struct sddp_assoc *a,
 	return asoc->c.peer_vtag != a->peer_tag;
 }
 
-/* Short memory and the like SCTP gets over by itself */
-static bool is_hopeless(struct sock *sk)
+/*
+ * Short memory and the like SCTP gets over by itself, and leaves its word of it there;
+ * -ECONNABORTED is an end that it makes itself
+ */
+static bool is_hopeless(int err)
 {
-	return ddp_sock_reason(-READ_ONCE(sk->sk_err), IW_OK) != IW_OK;
+	return err == -ECONNABORTED || ddp_sock_reason(err, IW_OK) != IW_OK;
 }
 
-static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk)
+static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk, int err)
 {
 	struct sctp_association *asoc = sctp_sk_asoc(sk);
 
 	/* a whole SHUTDOWN may be over before anybody looks */
 	if (!asoc || asoc->state == SCTP_STATE_CLOSED)
-		return a->phase == SDDP_UP && !READ_ONCE(sk->sk_err) ?
+		return a->phase == SDDP_UP && !is_hopeless(err) ?
 		       SDDP_SOCK_PEER_DONE : SDDP_SOCK_LOST;
 	if (asoc->state < SCTP_STATE_ESTABLISHED)
-		return is_hopeless(sk) ? SDDP_SOCK_LOST : SDDP_SOCK_COMING;
+		return is_hopeless(err) ? SDDP_SOCK_LOST : SDDP_SOCK_COMING;
 	if (a->phase == SDDP_UP && sddp_sock_anew(a, asoc))
 		return SDDP_SOCK_LOST;
 	return asoc->state == SCTP_STATE_ESTABLISHED ? SDDP_SOCK_OPEN
@@ -357,7 +360,7 @@ enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
 
 	lock_sock(sk);
 	*err = -READ_ONCE(sk->sk_err);
-	fate = __fate(a, sk);
+	fate = __fate(a, sk, *err);
 	if (fate == SDDP_SOCK_OPEN) {
 		__sddp_sock_learn(a, sk);
 		__sddp_path_allow(sctp_sk_asoc(sk));

@@ -10,13 +10,15 @@
 #include <linux/sctp.h>
 #include <linux/socket.h>
 #include <linux/types.h>
+#include <sys/epoll.h>
 
-/* An association and its socket, as far as sctp_ddp/{room,path}.c see them */
+/* An association and its socket, as far as sctp_ddp/{room,path,sock}.c see them */
 struct sctp_transport {
 	struct list_head	transports;
 	union { struct sockaddr sa; } ipaddr;
 	int			state;
 	u32			pathmtu;
+	void			*dst;
 	s64			last_time_heard;
 };
 
@@ -26,7 +28,12 @@ struct sctp_association {
 		bool			zero_window_announced;
 		struct list_head	transport_addr_list;
 		struct sctp_transport	*primary_path;
+		u32			adaptation_ind;
+		u32			transport_count;
 	} peer;
+	struct { u16 outcnt, incnt; } stream;
+	struct { u32 peer_vtag; } c;
+	int		state;
 	u32		ctsn_ack_point, next_tsn;
 	u32		max_retrans;
 	struct { u32 outstanding_bytes, out_qlen; } outqueue;
@@ -39,14 +46,35 @@ struct sctp_association {
 
 struct sctp_chunk { u8 octets[256]; };
 
+struct sock;
+struct socket;
+struct sctp_association;
+
+enum {
+	SCTP_STATE_CLOSED, SCTP_STATE_COOKIE_WAIT, SCTP_STATE_ESTABLISHED = 3,
+	SCTP_STATE_SHUTDOWN_RECEIVED = 6,
+};
+
+typedef struct { void *at; } sockptr_t;
+struct proto_ops {
+	int (*setsockopt)(struct socket *sock, int level, int name, sockptr_t value,
+			  unsigned int len);
+};
+
+struct kvec { void *iov_base; size_t iov_len; };
+
 struct sock {
 	struct sctp_association	*asoc;
+	void			*sk_user_data;
+	struct { int unused; }	sk_callback_lock;
+	u16			sk_family;
+	int			sk_err;
 	int			sk_userlocks;
 	int			sk_rcvbuf, sk_sndbuf;
 	int			sk_wmem_queued;
 };
 
-struct socket { struct sock *sk; };
+struct socket { struct sock *sk; const struct proto_ops *ops; };
 
 #define SOCK_SNDBUF_LOCK	1
 #define SOCK_RCVBUF_LOCK	2
@@ -60,5 +88,38 @@ struct socket { struct sock *sk; };
 #define IPV6_MIN_MTU		1280
 #define lock_sock(sk)		((void)(sk))
 #define release_sock(sk)	((void)(sk))
+#define read_lock_bh(l)		((void)(l))
+#define read_unlock_bh(l)	((void)(l))
+#define trace_sk_data_ready(sk)	((void)(sk))
+#define sctp_sk_share_cookie_key(sk, listener)	((void)(sk), (void)(listener))
+#define sctp_assoc_last_tsn(a)	((a)->next_tsn - 1)
+#define SOL_SCTP		132
+#define KERNEL_SOCKPTR(p)	((sockptr_t) { p })
+#define sk_sleep(sk)		(sk)
+#define add_wait_queue(q, w)	((void)(q), (void)(w))
+#define remove_wait_queue(q, w)	((void)(q), (void)(w))
+#define init_waitqueue_func_entry(w, f)	((w)->func = (f))
+#define key_to_poll(key)	((unsigned long)(key))
+#define sock_set_reuseaddr(sk)	((void)(sk))
+#define sock_no_linger(sk)	((void)(sk))
+#define init_net		(*(struct net *)NULL)
+#define sock_create_kern(n, f, t, p, s)	((void)(n), *(s) = NULL, -EPROTONOSUPPORT)
+
+/* The kernel's: of one type */
+#undef CMSG_DATA
+#define CMSG_DATA(c)		((void *)((c) + 1))
+
+/* Whoever is told of an error has had it */
+static inline int sock_error(struct sock *sk)
+{
+	int err = -sk->sk_err;
+
+	sk->sk_err = 0;
+	return err;
+}
+
+int kernel_sendmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
+		   size_t len);
+void sock_release(struct socket *s);
 
 #endif

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How an association's socket fares, and why it ended: drivers/sctp_ddp/sock.c over an
+ * SCTP of the test's.
+ */
+#include <kunit/test.h>
+#include <linux/sctp.h>
+#include <net/sctp/structs.h>
+
+#include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/sctp_ddp/internal.h"
+
+static struct {
+	struct sddp_assoc	a;
+	struct sctp_association	asoc;
+	struct sctp_transport	t;
+	struct sock		sk;
+	struct socket		sock;
+	int			result;		/* of what is sent */
+} world;
+
+/* SCTP -------------------------------------------------------------------------- */
+
+static int set_option(struct socket *sock, int level, int name, sockptr_t value,
+		      unsigned int len)
+{
+	return 0;
+}
+
+static const struct proto_ops ops = { .setsockopt = set_option };
+
+/* Who sends into what is gone is told why, once */
+int kernel_sendmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
+		   size_t len)
+{
+	if (world.result == -EPIPE)
+		return sock_error(s->sk) ?: -EPIPE;
+	return world.result;
+}
+
+void sock_release(struct socket *s) {}
+
+/* The rest ---------------------------------------------------------------------- */
+
+/* As ddp/sock.c has it */
+enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+{
+	switch (err) {
+	case -ECONNREFUSED:
+		return IW_PEER_REFUSED;
+	case -ECONNRESET:
+	case -EPIPE:
+		return IW_PEER_RESET;
+	case -ETIMEDOUT:
+		return IW_TIMEOUT;
+	case -EHOSTUNREACH:
+		return IW_UNREACHABLE;
+	default:
+		return otherwise;
+	}
+}
+
+int ddp_sock_make(struct net *net, int family, int protocol, struct socket **sock)
+{
+	return -ENOMEM;
+}
+
+int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
+{
+	return 0;
+}
+
+int sddp_bind(struct socket *sock, const struct sockaddr_storage *at, const int *paths)
+{
+	return 0;
+}
+
+void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
+void ddp_sock_own(struct sock *sk, void *owner, const struct ddp_sock_calls *calls,
+		  struct ddp_sock_calls *before) {}
+void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before) {}
+void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote) {}
+void sddp_assoc_kick(struct sddp_assoc *a) {}
+void sddp_sock_narrow(struct socket *sock, bool stranger) {}
+void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk) {}
+void __sddp_path_allow(struct sctp_association *asoc) {}
+void sddp_path_watch(struct sddp_assoc *a) {}
+
+/* Cases ------------------------------------------------------------------------- */
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	world.sock.sk = &world.sk;
+	world.sock.ops = &ops;
+	world.sk.asoc = &world.asoc;
+	world.asoc.state = SCTP_STATE_ESTABLISHED;
+	world.asoc.c.peer_vtag = 7;
+	world.asoc.peer.adaptation_ind = SDDP_ADAPTATION;
+	world.a.sock = &world.sock;
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_up(&world.a));
+	world.a.phase = SDDP_UP;
+	return 0;
+}
+
+static void fares(struct kunit *test, enum sddp_fate want, int want_err)
+{
+	int err;
+
+	KUNIT_EXPECT_EQ(test, (int)want, (int)sddp_sock_fate(&world.a, &err));
+	if (want == SDDP_SOCK_LOST)
+		KUNIT_EXPECT_EQ(test, want_err, err);
+}
+
+/* SCTP has ended it, and says so */
+static void ends(int err)
+{
+	world.sk.asoc = NULL;
+	world.sk.sk_err = err;
+	world.result = -EPIPE;
+}
+
+static void lost(struct kunit *test)
+{
+	static const int errors[] = {
+		ECONNRESET, ECONNABORTED, ETIMEDOUT, ECONNREFUSED, EHOSTUNREACH,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(errors); i++) {
+		begin(test);
+		fares(test, SDDP_SOCK_OPEN, 0);
+		ends(errors[i]);
+		fares(test, SDDP_SOCK_LOST, -errors[i]);
+	}
+}
+
+/* All of the peer's SHUTDOWN may be over before anybody looks */
+static void peer_done(struct kunit *test)
+{
+	world.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
+	fares(test, SDDP_SOCK_PEER_DONE, 0);
+	ends(0);
+	fares(test, SDDP_SOCK_PEER_DONE, 0);
+}
+
+/* One of SCTP's timers found no memory once: the association lives on */
+static void short_once(struct kunit *test)
+{
+	world.sk.sk_err = ENOMEM;
+	fares(test, SDDP_SOCK_OPEN, 0);
+	world.asoc.state = SCTP_STATE_CLOSED;
+	fares(test, SDDP_SOCK_PEER_DONE, 0);
+	world.sk.asoc = NULL;
+	fares(test, SDDP_SOCK_PEER_DONE, 0);
+	/* what SCTP says of the end takes its place */
+	ends(ECONNRESET);
+	fares(test, SDDP_SOCK_LOST, -ECONNRESET);
+}
+
+/* One that is not up yet, the same; or it never comes about */
+static void coming(struct kunit *test)
+{
+	world.a.phase = SDDP_CONNECTING;
+	world.asoc.state = SCTP_STATE_COOKIE_WAIT;
+	fares(test, SDDP_SOCK_COMING, 0);
+	world.sk.sk_err = ENOMEM;
+	fares(test, SDDP_SOCK_COMING, 0);
+	world.sk.sk_err = EHOSTUNREACH;
+	fares(test, SDDP_SOCK_LOST, -EHOSTUNREACH);
+	ends(0);
+	fares(test, SDDP_SOCK_LOST, 0);
+}
+
+/* A peer that has begun anew is another one */
+static void anew(struct kunit *test)
+{
+	world.asoc.c.peer_vtag = 8;
+	fares(test, SDDP_SOCK_LOST, 0);
+}
+
+static struct kunit_case sddp_sock_cases[] = {
+	KUNIT_CASE(lost),
+	KUNIT_CASE(peer_done),
+	KUNIT_CASE(short_once),
+	KUNIT_CASE(coming),
+	KUNIT_CASE(anew),
+	{}
+};
+
+static struct kunit_suite sddp_sock_suite = {
+	.name = "sddp_sock",
+	.init = begin,
+	.test_cases = sddp_sock_cases,
+};
+
+kunit_test_suite(sddp_sock_suite);
