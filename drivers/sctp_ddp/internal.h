@@ -150,6 +150,7 @@ struct sddp_assoc {
 	bool			used;		/* a session has been accepted */
 	u32			strays;		/* of a stranger */
 	enum iw_reason		unwanted;	/* it is to end */
+	int			lost;		/* why SCTP's has, if a sender was told */
 	u32			delay;		/* memory was short, milliseconds */
 	unsigned long		retry_at;	/* jiffies, if the timer runs */
 	u8			*out;		/* a chunk to be sent ... */

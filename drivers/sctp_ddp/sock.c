@@ -359,7 +359,7 @@ enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
 	enum sddp_fate fate;
 
 	lock_sock(sk);
-	*err = -READ_ONCE(sk->sk_err);
+	*err = a->lost ?: -READ_ONCE(sk->sk_err);
 	fate = __fate(a, sk, *err);
 	if (fate == SDDP_SOCK_OPEN) {
 		__sddp_sock_learn(a, sk);
@@ -465,6 +465,9 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	n = kernel_sendmsg(a->sock, &msg, &vec, 1, len);
 	if (n != -EAGAIN)
 		WRITE_ONCE(a->full, false);
+	/* SCTP tells once, and with -EPIPE it has nothing to tell */
+	if (n != -EPIPE && is_hopeless(n))
+		a->lost = n;
 	if (n < 0)
 		return n;
 	a->delay = 0;

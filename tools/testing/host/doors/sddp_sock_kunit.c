@@ -159,6 +159,48 @@ static void short_once(struct kunit *test)
 	fares(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
 
+static int sends(void)
+{
+	return sddp_sock_send(&world.a, 1, SDDP_PPID_SEGMENT, "", 1);
+}
+
+/* Between two looks, and who sends hears of it first: the next look finds the same */
+static void lost_while_sending(struct kunit *test)
+{
+	fares(test, SDDP_SOCK_OPEN, 0);
+	ends(ECONNRESET);
+	KUNIT_EXPECT_EQ(test, -ECONNRESET, sends());
+	KUNIT_EXPECT_EQ(test, -EPIPE, sends());
+	fares(test, SDDP_SOCK_LOST, -ECONNRESET);
+}
+
+/* ... and a peer's SHUTDOWN is none the less one */
+static void done_while_sending(struct kunit *test)
+{
+	world.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
+	world.result = -ESHUTDOWN;
+	KUNIT_EXPECT_EQ(test, -ESHUTDOWN, sends());
+	ends(0);
+	KUNIT_EXPECT_EQ(test, -EPIPE, sends());
+	fares(test, SDDP_SOCK_PEER_DONE, 0);
+}
+
+/* SCTP takes it, or has no room; nothing of that is an end */
+static void sent(struct kunit *test)
+{
+	world.a.delay = 40;
+	world.result = -EAGAIN;
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sends());
+	KUNIT_EXPECT_TRUE(test, world.a.full);
+	KUNIT_EXPECT_EQ(test, 40u, world.a.delay);
+	world.result = 1;
+	KUNIT_EXPECT_EQ(test, 0, sends());
+	KUNIT_EXPECT_FALSE(test, world.a.full);
+	KUNIT_EXPECT_EQ(test, 0u, world.a.delay);
+	ends(0);
+	fares(test, SDDP_SOCK_PEER_DONE, 0);
+}
+
 /* One that is not up yet, the same; or it never comes about */
 static void coming(struct kunit *test)
 {
@@ -184,6 +226,9 @@ static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(lost),
 	KUNIT_CASE(peer_done),
 	KUNIT_CASE(short_once),
+	KUNIT_CASE(lost_while_sending),
+	KUNIT_CASE(done_while_sending),
+	KUNIT_CASE(sent),
 	KUNIT_CASE(coming),
 	KUNIT_CASE(anew),
 	{}
