@@ -406,6 +406,8 @@ enum iw_reason sddp_sock_up(struct sddp_assoc *a)
 	struct sctp_association *asoc;
 	enum iw_reason why;
 
+	/* what was said of the way is of no matter any more: nothing is added ... */
+	believe(sock, false);
 	lock_sock(sock->sk);
 	asoc = sctp_sk_asoc(sock->sk);
 	why = __judge(asoc);
@@ -415,11 +417,10 @@ enum iw_reason sddp_sock_up(struct sddp_assoc *a)
 					 asoc->stream.incnt));
 		a->peer_tag = asoc->c.peer_vtag;
 		a->acked = asoc->ctsn_ack_point;
-		/* what was said of the way is of no matter any more */
+		/* ... and it is forgotten */
 		sock_error(sock->sk);
 	}
 	release_sock(sock->sk);
-	believe(sock, false);
 	learn_names(a);
 	return why;
 }

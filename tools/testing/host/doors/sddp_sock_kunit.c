@@ -4,6 +4,7 @@
  * SCTP of the test's.
  */
 #include <kunit/test.h>
+#include <linux/in.h>
 #include <linux/sctp.h>
 #include <net/sctp/structs.h>
 
@@ -17,6 +18,7 @@ static struct {
 	struct sock		sk;
 	struct socket		sock;
 	int			result;		/* of what is sent */
+	bool			believed;	/* what routers say */
 } world;
 
 /* SCTP -------------------------------------------------------------------------- */
@@ -24,6 +26,12 @@ static struct {
 static int set_option(struct socket *sock, int level, int name, sockptr_t value,
 		      unsigned int len)
 {
+	if (level != SOL_IP || name != IP_RECVERR)
+		return 0;
+	/* at the last moment, too */
+	if (world.believed)
+		world.sk.sk_err = EHOSTUNREACH;
+	world.believed = *(int *)value.at;
 	return 0;
 }
 
@@ -94,7 +102,9 @@ static int begin(struct kunit *test)
 	memset(&world, 0, sizeof(world));
 	world.sock.sk = &world.sk;
 	world.sock.ops = &ops;
+	world.sk.sk_family = AF_INET;
 	world.sk.asoc = &world.asoc;
+	world.believed = true;
 	world.asoc.state = SCTP_STATE_ESTABLISHED;
 	world.asoc.c.peer_vtag = 7;
 	world.asoc.peer.adaptation_ind = SDDP_ADAPTATION;
@@ -215,6 +225,14 @@ static void coming(struct kunit *test)
 	fares(test, SDDP_SOCK_LOST, 0);
 }
 
+/* What routers said on the way there is no end of what stands, now or later */
+static void disbelieved(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, world.believed);
+	world.sk.asoc = NULL;
+	fares(test, SDDP_SOCK_PEER_DONE, 0);
+}
+
 /* A peer that has begun anew is another one */
 static void anew(struct kunit *test)
 {
@@ -230,6 +248,7 @@ static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(done_while_sending),
 	KUNIT_CASE(sent),
 	KUNIT_CASE(coming),
+	KUNIT_CASE(disbelieved),
 	KUNIT_CASE(anew),
 	{}
 };
