@@ -215,18 +215,6 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	sock_release(sock);
 }
 
-/* The port the ULP chose, or any if TCP has it in use */
-static int bind_local(struct socket *sock, const struct sockaddr_storage *local)
-{
-	struct sockaddr_storage any = *local;
-	int err = ddp_sock_bind(sock, local);
-
-	if (err != -EADDRINUSE)
-		return err;
-	ddp_addr_set_port(&any, 0);
-	return ddp_sock_bind(sock, &any);
-}
-
 static int new_socket(struct mpa_conn *c)
 {
 	struct socket *sock;
@@ -244,25 +232,39 @@ static int new_socket(struct mpa_conn *c)
 	return 0;
 }
 
-/**
- * mpa_sock_connect - begin to connect to the session's remote address
- * @c: the connection, without a socket
- * @local: where from
- *
- * Return: 0, then an MPA_EV_STATE tells how it went; or an error.
- */
-int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
+static int mpa_connect_from(struct mpa_conn *c, const struct sockaddr_storage *local)
 {
 	int err = new_socket(c);
 
 	if (err)
 		return err;
-	err = bind_local(c->sock, local);
+	err = ddp_sock_bind(c->sock, local);
 	if (!err)
 		err = ddp_sock_connect(c->sock, &c->ss.remote);
 	if (err)
 		mpa_sock_release(c, true);
 	return err;
+}
+
+/**
+ * mpa_sock_connect - begin to connect to the session's remote address
+ * @c: the connection, without a socket
+ * @local: where from: the port that the ULP chose, or any if TCP has it in use
+ *
+ * A connection to the same place that is over for the program and not for TCP has it
+ * in use, too, which connect() finds.  If it is not the port this is said once more.
+ *
+ * Return: 0, then an MPA_EV_STATE tells how it went; or an error.
+ */
+int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
+{
+	struct sockaddr_storage any = *local;
+	int err = mpa_connect_from(c, local);
+
+	if (err != -EADDRINUSE && err != -EADDRNOTAVAIL)
+		return err;
+	ddp_addr_set_port(&any, 0);
+	return mpa_connect_from(c, &any);
 }
 
 static void unlock_as_softirq(struct sock *sk)

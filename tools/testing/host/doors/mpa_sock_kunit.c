@@ -6,6 +6,8 @@
 #include <kunit/test.h>
 #include <net/tcp.h>
 
+#include <ddp/addr.h>
+
 #include "../../../../drivers/ddp/internal.h"
 #include "../../../../drivers/mpa/internal.h"
 
@@ -26,6 +28,10 @@ static struct {
 	bool		worker;		/* looks as soon as it may */
 	enum mpa_fate	fate;		/* what it finds then */
 	int		err;
+	int		no_bind, no_connect;	/* from the ULP's port */
+	int		no_any;		/* ... nor from another one */
+	u16		port;		/* it is bound to */
+	u32		made, connects;
 } world;
 
 /* TCP ------------------------------------------------------------------------- */
@@ -130,19 +136,24 @@ int sock_sendmsg(struct socket *s, struct msghdr *m)
 
 int ddp_sock_make(struct net *net, int family, int protocol, struct socket **sock)
 {
-	return -ENOMEM;
+	*sock = &world.sock;
+	world.made++;
+	world.tp.sk.sk_state = TCP_CLOSE;
+	return 0;
 }
 
 void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
 
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
 {
-	return 0;
+	world.port = ntohs(ddp_addr_port(at));
+	return world.port ? world.no_bind : 0;
 }
 
 int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
 {
-	return 0;
+	world.connects++;
+	return world.port ? world.no_connect : world.no_any;
 }
 
 void ddp_sock_own(struct sock *sk, void *owner, const struct ddp_sock_calls *calls,
@@ -207,6 +218,44 @@ static void prepared(struct kunit *test)
 	sk->sk_rcvbuf = 1 << 20;
 	mpa_sock_prepare(&world.sock);
 	KUNIT_EXPECT_EQ(test, 1 << 20, sk->sk_rcvbuf);
+}
+
+static void connects(struct kunit *test, int err, u32 made, u32 connects, u16 port)
+{
+	struct sockaddr_storage local = { .ss_family = AF_INET };
+
+	ddp_addr_set_port(&local, htons(7));
+	world.c.sock = NULL;
+	world.made = 0;
+	world.connects = 0;
+	world.released = 0;
+	KUNIT_EXPECT_EQ(test, err, mpa_sock_connect(&world.c, &local));
+	KUNIT_EXPECT_EQ(test, made, world.made);
+	KUNIT_EXPECT_EQ(test, connects, world.connects);
+	KUNIT_EXPECT_EQ(test, port, world.port);
+	/* all but the one that is left */
+	KUNIT_EXPECT_EQ(test, made - !err, world.released);
+	KUNIT_EXPECT_EQ(test, !err, world.c.sock == &world.sock);
+}
+
+/* From the port that the ULP chose, or from another one if TCP has that in use */
+static void connected(struct kunit *test)
+{
+	connects(test, 0, 1, 1, 7);
+	world.no_connect = -ENETUNREACH;
+	connects(test, -ENETUNREACH, 1, 1, 7);
+	/* a connection to the same place is not over for TCP */
+	world.no_connect = -EADDRNOTAVAIL;
+	connects(test, 0, 2, 2, 0);
+	/* no port is left, or the address is gone */
+	world.no_any = -EADDRNOTAVAIL;
+	connects(test, -EADDRNOTAVAIL, 2, 2, 0);
+	world.no_any = 0;
+	/* somebody listens there */
+	world.no_bind = -EADDRINUSE;
+	connects(test, 0, 2, 1, 0);
+	world.no_bind = -EACCES;
+	connects(test, -EACCES, 1, 0, 7);
 }
 
 static void sends(struct kunit *test, int result, bool queued, int err, int lost)
@@ -404,6 +453,7 @@ static void received(struct kunit *test)
 
 static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(prepared),
+	KUNIT_CASE(connected),
 	KUNIT_CASE(sent),
 	KUNIT_CASE(reset_seen),
 	KUNIT_CASE(closed_seen),

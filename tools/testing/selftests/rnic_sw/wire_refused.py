@@ -5,11 +5,14 @@
 import socket
 import struct
 
-from lib.wire import PEER, PORT, Peer, Wire, case, mpa
+from lib.wire import MATE, PEER, PORT, Peer, Wire, case, check, mpa, same
 from lib.wire_refusal import (ERROR, REJECTED, call, ends, fails_at_once,
                               hears, without_route)
 
 from lib import ktap
+
+
+SOURCE = 7821               # a port
 
 
 class TcpWire(Wire):
@@ -67,6 +70,34 @@ def resets(w):
 @case("the route goes before the call")
 def route_goes(w):
     fails_at_once(w, "ENETUNREACH", "connect", without_route(w), 4, 4)
+
+
+def from_port(w, listening, source):
+    """rawmate calls from that port, if it can have it, and says something."""
+    sock, port = listening
+    conn = int(w.mate.do("open", PEER, port, MATE, source, 0)[0])
+    link = w.add_link(None, conn)
+    w.mate.do("connect", conn, 1, 1)
+    raw, where = sock.accept()
+    link.peer = Peer(raw)
+    link.peer.respond(mpa.reply())
+    link.cm("ESTABLISHED", status=0)
+    link.post("send", w.shared(4096), 4, 1)
+    link.peer.get_segment()
+    return link, where[1]
+
+
+@case("from a port that TCP has not done with, to the same place")
+def port_not_over(w):
+    with w.policy(revision=1), w.listening() as listening:
+        first, port = from_port(w, listening, SOURCE)
+        same("from", port, SOURCE)
+        w.mate.do("destroy", first.conn)
+        first.conn = None
+        # ... and does not close: TCP waits for it
+        same("the end", first.peer.wait_end()[0], "fin")
+        _, port = from_port(w, listening, SOURCE)
+        check(f"from another port, not {port}", port != SOURCE)
 
 
 @case("the peer agrees, and wants to read deeper than can be", "MPA2-33")
