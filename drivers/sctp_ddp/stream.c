@@ -16,7 +16,7 @@
 #include "internal.h"
 #include "trace.h"
 
-#define DEADLINE_CONNECT 30	/* seconds: until the Initiate is out */
+#define DEADLINE_SAY	30	/* seconds: until SCTP has the Initiate, or our answer */
 #define DEADLINE_DRAIN	60	/* seconds: some progress, until the peer has all */
 #define DEADLINE_CLOSE	10	/* its Terminate after that */
 
@@ -174,7 +174,7 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 		ddp_session_put(&st->ss);
 		return err;
 	}
-	sddp_stream_deadline(st, DEADLINE_CONNECT);
+	sddp_stream_deadline(st, DEADLINE_SAY);
 	/* reserved before, so it needs no memory */
 	xa_store(&st->a->streams, st->id, st, GFP_KERNEL);
 	return 0;
@@ -245,8 +245,9 @@ static void sddp_stream_take_word(struct sddp_stream *st)
 	answered = st->answered;
 	leaves = test_bit(0, &st->unbind);
 	spin_unlock(&st->lock);
+	/* that SCTP gets it has a time of its own */
 	if (fresh)
-		sddp_stream_deadline(st, 0);
+		sddp_stream_deadline(st, DEADLINE_SAY);
 	if (answered)
 		ddp_port_leave(&st->caller);
 	if (leaves)

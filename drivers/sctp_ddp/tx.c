@@ -102,7 +102,9 @@ static int say_prepared(struct sddp_stream *st)
 	st->say = NULL;
 	if (c->what == SDDP_SAY_INITIATE)
 		sddp_stream_deadline(st, DEADLINE_REPLY);
-	else if (c->what != SDDP_SAY_ACCEPT)
+	else if (c->what == SDDP_SAY_ACCEPT)
+		sddp_stream_deadline(st, 0);
+	else
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	kfree(c);
 	return 0;

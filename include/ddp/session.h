@@ -156,7 +156,8 @@ struct ddp_listen {
  * @unlisten: no request upcall runs or starts after it; sessions already
  *	handed up are the user's.  Sleeps, frees @l.
  * @accept: answer a request; established or closed follows
- * @reject: answer it with no; closed follows
+ * @reject: answer it with no; closed follows.  For either answer the LLP has a
+ *	deadline: that is met, whatever the peer does.
  * @stop: end it: gracefully, or abortively if @abort.  Any context.  closed
  *	follows if it has not been.
  * @release: last reference gone

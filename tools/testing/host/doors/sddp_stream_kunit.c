@@ -255,12 +255,79 @@ static void ends_where_it_is(struct kunit *test)
 	expect_over(test, st, IW_LOCAL_ABORT);
 }
 
+/* A peer's request, and the program says yes, or no, which SCTP does not take */
+static struct sddp_stream *answered(struct kunit *test, enum sddp_what what)
+{
+	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	struct sddp_stream *st = opened(1, false);
+
+	c->what = what;
+	st->s.state = SDDP_REQUESTED;
+	sddp_stream_deadline(st, DDP_ANSWER_TIME);
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_answer(st, c, NULL));
+	sddp_stream_event(st, SDDP_EV_TX);
+	work(&world.a);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	KUNIT_EXPECT_PTR_EQ(test, c, st->say);
+	return st;
+}
+
+/* The association's worker sees that a stream's timer has run out */
+static void look_late(struct sddp_stream *st)
+{
+	world.a.looked = jiffies;
+	sddp_stream_event(st, SDDP_EV_TIMEOUT);
+	work(&world.a);
+	list_del_init(&st->late);
+	sddp_stream_late(st, false);
+}
+
+/* Half a minute from the answer on, not from the request */
+static void expect_time(struct kunit *test, struct sddp_stream *st)
+{
+	KUNIT_EXPECT_NOT_NULL(test, world.timer);
+	jiffies += 29 * HZ;
+	look_late(st);
+	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	jiffies += HZ;
+	look_late(st);
+	KUNIT_EXPECT_EQ(test, 1u, world.closed);
+	KUNIT_EXPECT_EQ(test, IW_TIMEOUT, world.why);
+	st->s.state = SDDP_IDLE;
+	work(&world.a);
+}
+
+static void cannot_say_no(struct kunit *test)
+{
+	struct sddp_stream *st = answered(test, SDDP_SAY_REJECT);
+
+	expect_time(test, st);
+	ddp_session_put(&st->ss);
+}
+
+/* Its device goes */
+static void no_and_gone(struct kunit *test)
+{
+	struct sddp_stream *st = answered(test, SDDP_SAY_REJECT);
+
+	sddp_stream_stop(st, IW_LOCAL_ABORT);
+	work(&world.a);
+	KUNIT_EXPECT_EQ(test, 1u, world.closed);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_ABORT, world.why);
+	st->s.state = SDDP_IDLE;
+	sddp_stream_event(st, SDDP_EV_TX);
+	work(&world.a);
+	ddp_session_put(&st->ss);
+}
+
 static struct kunit_case sddp_stream_cases[] = {
 	KUNIT_CASE(ends_before_its_answer),
 	KUNIT_CASE(moves_on),
 	KUNIT_CASE(stays),
 	KUNIT_CASE(goes_nowhere),
 	KUNIT_CASE(ends_where_it_is),
+	KUNIT_CASE(cannot_say_no),
+	KUNIT_CASE(no_and_gone),
 	{}
 };
 

@@ -34,6 +34,7 @@ static struct {
 	u32			retries;
 	u32			taken;		/* as DDP is told */
 	u32			corks, uncorks;
+	u32			no_deadline;	/* any more */
 	enum iw_reason		refused;	/* what was wrong with it */
 } world;
 
@@ -95,6 +96,7 @@ void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev)
 
 void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds)
 {
+	world.no_deadline += !seconds;
 }
 
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
@@ -282,6 +284,31 @@ static void no_room(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, list_empty(&world.a.sending));
 }
 
+/* SCTP has it: until then there is a time for that, from then on none */
+static void accept_is_said(struct kunit *test)
+{
+	struct sddp_control *yes = kzalloc(sizeof(*yes), GFP_KERNEL);
+	struct guest *g = open(0, 1, 900);
+
+	yes->what = SDDP_SAY_ACCEPT;
+	list_del_init(&g->st.turn);
+	g->st.s.state = SDDP_REQUESTED;
+	g->st.say = yes;
+	g->st.up = true;
+	world.takes = 0;
+	sddp_tx_queue(&g->st);
+	run_all();
+	KUNIT_EXPECT_PTR_EQ(test, yes, g->st.say);
+	KUNIT_EXPECT_EQ(test, 0u, world.no_deadline);
+	world.takes = SENT;
+	run_all();
+	KUNIT_EXPECT_NULL(test, g->st.say);
+	KUNIT_EXPECT_EQ(test, 1u, world.no_deadline);
+	/* and no segment before it */
+	KUNIT_EXPECT_EQ(test, 2u, world.sent);
+	KUNIT_EXPECT_EQ(test, 2, (int)g->st.tx_ssn);
+}
+
 /* After all that was due, once, and it is known when it has arrived */
 static void terminate_is_last(struct kunit *test)
 {
@@ -461,6 +488,7 @@ static struct kunit_case sddp_tx_cases[] = {
 	KUNIT_CASE(takes_no_more),
 	KUNIT_CASE(silent_before_the_answer),
 	KUNIT_CASE(no_room),
+	KUNIT_CASE(accept_is_said),
 	KUNIT_CASE(terminate_is_last),
 	KUNIT_CASE(terminate_is_last_in_doubt),
 	KUNIT_CASE(terminate_is_last_later),
