@@ -234,6 +234,26 @@ static void take_leave(struct sddp_stream *st)
 	clear_and_wake_up_bit(0, &st->unbind);
 }
 
+/*
+ * The user hears of it before the peer can: what that sends at once finds a
+ * program that knows.  And as soon as it has said yes, not when SCTP takes the
+ * Accept: that is the peer's to delay, and who waits for this cannot be killed.
+ */
+static void sddp_tell_accepted(struct sddp_stream *st)
+{
+	st->up = true;
+	sddp_crowd_guest(st->a);
+	ddp_session_established(&st->ss, NULL);
+}
+
+/* The worker has the answer; that SCTP gets it has a time of its own */
+static void sddp_stream_answered(struct sddp_stream *st)
+{
+	sddp_stream_deadline(st, DEADLINE_SAY);
+	if (st->say->what == SDDP_SAY_ACCEPT)
+		sddp_tell_accepted(st);
+}
+
 /* Who leaves has answered before: an answer that it follows is taken with it */
 static void sddp_stream_take_word(struct sddp_stream *st)
 {
@@ -245,9 +265,8 @@ static void sddp_stream_take_word(struct sddp_stream *st)
 	answered = st->answered;
 	leaves = test_bit(0, &st->unbind);
 	spin_unlock(&st->lock);
-	/* that SCTP gets it has a time of its own */
 	if (fresh)
-		sddp_stream_deadline(st, DEADLINE_SAY);
+		sddp_stream_answered(st);
 	if (answered)
 		ddp_port_leave(&st->caller);
 	if (leaves)
@@ -436,10 +455,11 @@ void sddp_stream_close(struct sddp_stream *st)
 	/* what is told to have ended well has arrived */
 	if (sddp_session_reusable(&st->s))
 		sddp_stream_end(st, sddp_stream_close_reason(st), NULL);
-	else if (st->s.state != SDDP_OPEN)
-		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
-	else
+	else if (st->s.state == SDDP_OPEN)
 		wait_closed(st);
+	/* who was told that it is accepted has things to send behind the Accept */
+	else if (!st->up)
+		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 }
 
 /* Return: whether it was on the list of those with something to do */

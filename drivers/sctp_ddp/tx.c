@@ -73,19 +73,6 @@ static int say(struct sddp_stream *st, struct sddp_control *c)
 	return 0;
 }
 
-/*
- * The user hears of it before the peer can: what that sends at once finds a
- * program that knows.
- */
-static void sddp_tell_accepted(struct sddp_stream *st)
-{
-	if (st->up)
-		return;
-	st->up = true;
-	sddp_crowd_guest(st->a);
-	ddp_session_established(&st->ss, NULL);
-}
-
 /* The Initiate, or what the ULP has decided */
 static int say_prepared(struct sddp_stream *st)
 {
@@ -94,8 +81,6 @@ static int say_prepared(struct sddp_stream *st)
 
 	if (!c || st->ended || !sddp_session_may(&st->s, c->what))
 		return 0;
-	if (c->what == SDDP_SAY_ACCEPT)
-		sddp_tell_accepted(st);
 	err = say(st, c);
 	if (err)
 		return err;

@@ -50,7 +50,9 @@ struct ddp_policy {
  * @established: both sides agreed.  Active side: @o is the peer's reply, and
  *	the stream given to connect starts when this returns IW_OK; another
  *	reason starts it all the same, to carry the Terminate.  Passive side:
- *	@o is NULL, and the reply is sent next: the peer cannot know before.
+ *	@o is NULL, and the reply is sent next: the peer cannot know before, and
+ *	no segment goes before it.  A program that waits for this cannot be
+ *	killed: so it is told, whether or not the peer takes anything.
  * @peer_closed: the peer will send no more (half-close); at most once, between
  *	established and closed.
  * @closed: the session is over; once, always, unless request refused it.

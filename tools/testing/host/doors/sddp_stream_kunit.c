@@ -15,7 +15,7 @@ static struct {
 	int			another;	/* what asking for one comes to */
 	u32			asked;		/* for one */
 	struct ddp_stream	stream;		/* the program's */
-	u32			bound, downs, closed, refused;
+	u32			bound, up, downs, closed, refused;
 	enum iw_reason		why;		/* it is told */
 	struct delayed_work	*timer;
 	u32			queued;		/* to send */
@@ -51,6 +51,14 @@ void ddp_llp_down(struct ddp_stream *s, enum iw_reason why)
 	WARN_ON(s != &world.stream);
 	world.downs++;
 	world.why = why;
+}
+
+enum iw_reason ddp_session_established(struct ddp_session *ss,
+				       const struct ddp_offer *o)
+{
+	WARN_ON(o || world.closed);
+	world.up++;
+	return IW_OK;
 }
 
 void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
@@ -94,6 +102,11 @@ void sddp_assoc_put(struct sddp_assoc *a)
 void sddp_tx_queue(struct sddp_stream *st)
 {
 	world.queued++;
+}
+
+void sddp_crowd_guest(struct sddp_assoc *a)
+{
+	a->used = true;
 }
 
 void sddp_assoc_kick(struct sddp_assoc *a) {}
@@ -260,11 +273,12 @@ static struct sddp_stream *answered(struct kunit *test, enum sddp_what what)
 {
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	struct sddp_stream *st = opened(1, false);
+	bool yes = what == SDDP_SAY_ACCEPT;
 
 	c->what = what;
 	st->s.state = SDDP_REQUESTED;
 	sddp_stream_deadline(st, DDP_ANSWER_TIME);
-	KUNIT_EXPECT_EQ(test, 0, sddp_stream_answer(st, c, NULL));
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_answer(st, c, yes ? &world.stream : NULL));
 	sddp_stream_event(st, SDDP_EV_TX);
 	work(&world.a);
 	KUNIT_EXPECT_EQ(test, 1u, world.queued);
@@ -302,7 +316,45 @@ static void cannot_say_no(struct kunit *test)
 	struct sddp_stream *st = answered(test, SDDP_SAY_REJECT);
 
 	expect_time(test, st);
+	KUNIT_EXPECT_EQ(test, 0u, world.up);
+	KUNIT_EXPECT_FALSE(test, world.a.used);
 	ddp_session_put(&st->ss);
+}
+
+/* The program hears at once that it is connected, and later that it is not */
+static void cannot_say_yes(struct kunit *test)
+{
+	struct sddp_stream *st = answered(test, SDDP_SAY_ACCEPT);
+
+	KUNIT_EXPECT_EQ(test, 1u, world.up);
+	KUNIT_EXPECT_TRUE(test, world.a.used);
+	sddp_stream_event(st, SDDP_EV_TX);
+	work(&world.a);
+	KUNIT_EXPECT_EQ(test, 1u, world.up);
+	expect_time(test, st);
+	expect_over(test, st, IW_TIMEOUT);
+}
+
+/* It ends gracefully meanwhile: what it has posted leaves behind the Accept */
+static void yes_and_bye(struct kunit *test)
+{
+	struct sddp_stream *st = answered(test, SDDP_SAY_ACCEPT);
+	unsigned long deadline = st->deadline;
+
+	sddp_stream_stop(st, IW_LOCAL_CLOSE);
+	work(&world.a);
+	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	/* that wins no time for the Accept */
+	KUNIT_EXPECT_EQ(test, deadline, st->deadline);
+	KUNIT_EXPECT_NE(test, 0u, st->timed);
+	st->s.state = SDDP_OPEN;
+	sddp_stream_close(st);
+	KUNIT_EXPECT_EQ(test, 0u, world.closed);
+	KUNIT_EXPECT_EQ(test, 60u, st->timed);
+	sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
+	st->s.state = SDDP_IDLE;
+	work(&world.a);
+	expect_over(test, st, IW_LOCAL_CLOSE);
 }
 
 /* Its device goes */
@@ -327,6 +379,8 @@ static struct kunit_case sddp_stream_cases[] = {
 	KUNIT_CASE(goes_nowhere),
 	KUNIT_CASE(ends_where_it_is),
 	KUNIT_CASE(cannot_say_no),
+	KUNIT_CASE(cannot_say_yes),
+	KUNIT_CASE(yes_and_bye),
 	KUNIT_CASE(no_and_gone),
 	{}
 };
