@@ -4,7 +4,7 @@
  *
  * An endpoint stands for one connection.  It is held by the session (until
  * rnic_cm_closed() has been told) and, on the passive side, by the table of
- * those who want an answer, until iw_cm accepts or rejects (cm_asked.c).
+ * those who want an answer, until iw_cm accepts or the session ends (cm_asked.c).
  * Upcalls come from the lower layer's worker, one at a time for a session; each
  * iw_cm event goes out once (cm_event.c).
  */
@@ -448,10 +448,9 @@ static int accept_qp(struct rnic_ep *ep, struct iw_cm_id *id,
 	return 0;
 }
 
-static struct rnic_ep *take_asked(const struct iw_cm_id *id)
+static u32 asked_number(const struct iw_cm_id *id)
 {
-	return rnic_asked_take(to_rnic_dev(id->device),
-			       (unsigned long)id->provider_data);
+	return (unsigned long)id->provider_data;
 }
 
 /**
@@ -464,12 +463,13 @@ static struct rnic_ep *take_asked(const struct iw_cm_id *id)
  */
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
-	struct rnic_ep *ep = take_asked(id);
+	struct rnic_dev *dev = to_rnic_dev(id->device);
+	struct rnic_ep *ep = rnic_asked_take(dev, asked_number(id));
 	struct rnic_qp *qp = NULL;
 	int err = -EINVAL;
 
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
-		qp = callers_qp(to_rnic_dev(id->device), p->qpn);
+		qp = callers_qp(dev, p->qpn);
 	if (qp) {
 		err = accept_qp(ep, id, qp, p);
 		rnic_qp_put(qp);
@@ -509,9 +509,10 @@ static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
  */
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 {
-	struct rnic_ep *ep = take_asked(id);
+	struct rnic_dev *dev = to_rnic_dev(id->device);
+	struct rnic_ep *ep = rnic_asked_get(dev, asked_number(id));
 
-	rnic_count(to_rnic_dev(id->device), RNIC_REJECTS);
+	rnic_count(dev, RNIC_REJECTS);
 	if (!ep)
 		return 0;
 	reject_ep(ep, pd, len);

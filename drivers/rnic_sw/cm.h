@@ -76,5 +76,6 @@ void rnic_id_gone(struct iw_cm_id *id);
 void rnic_asked_init(struct rnic_dev *dev);
 int rnic_asked_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number);
 struct rnic_ep *rnic_asked_take(struct rnic_dev *dev, u32 number);
+struct rnic_ep *rnic_asked_get(struct rnic_dev *dev, u32 number);
 
 #endif

@@ -302,7 +302,7 @@ void rnic_cm_unload(void)
  * @dev: the device, no longer registered; waits for the last connection
  *
  * iw_cm has nothing of the device's any more: who has not been answered by now
- * never will be.
+ * never will be, and no peer is waited for to take a no.
  */
 void rnic_cm_exit(struct rnic_dev *dev)
 {
