@@ -200,7 +200,8 @@ class Place:
 class Association(sctp.Carrier):
     """One with every octet under control.
 
-    sacking: DATA is acknowledged as it comes; parameters: of INIT or INIT-ACK;
+    sacking: DATA is acknowledged as it comes; taking: it is kept, too;
+    parameters: of INIT or INIT-ACK;
     window: octets that it says it has room for;
     behind(): chunks that share the packet of COOKIE ECHO.
     """
@@ -214,7 +215,7 @@ class Association(sctp.Carrier):
         self.tsn, self.highest = 0x10000000, None
         self.got, self.gaps, self.fragments = None, set(), []
         self.acked = (self.tsn - 1) % TSNS
-        self.sacking, self.behind = True, list
+        self.sacking, self.taking, self.behind = True, True, list
         self.parameters = adaptation(1) if parameters is None else parameters
         self.init = None            # the peer's INIT or INIT-ACK
         self.packets = []           # all that came
@@ -282,7 +283,7 @@ class Association(sctp.Carrier):
 
     def _on_data(self, chunk):
         tsn, sid, _, ppid = chunk.data
-        if tsn in self.gaps or (self.got - tsn) % TSNS < TSNS >> 1:
+        if not self.taking or tsn in self.gaps or (self.got - tsn) % TSNS < TSNS >> 1:
             return
         self.gaps.add(tsn)
         while (self.got + 1) % TSNS in self.gaps:
@@ -300,6 +301,11 @@ class Association(sctp.Carrier):
         """Acknowledges all that has come in order."""
         self.send(Chunk(SACK, 0, struct.pack(">IIHH", self.got, self.window,
                                           0, 0)))
+
+    def shut(self):
+        """Takes nothing from here on, says so, and answers who asks again."""
+        self.window, self.taking = 0, False
+        self.sack()
 
     def _on_sack(self, chunk):
         self.acked, = struct.unpack(">I", chunk.body[:4])
