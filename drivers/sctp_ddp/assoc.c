@@ -119,27 +119,86 @@ static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 	sddp_assoc_put(a);
 }
 
-/**
- * sddp_assoc_idle - a session has ended: was it the last one?
- * @a: the association; worker
- */
-void sddp_assoc_idle(struct sddp_assoc *a)
+/* When its time is to be looked at: it is a stranger again long before it is over */
+static unsigned long sddp_assoc_due(const struct sddp_assoc *a)
 {
-	unsigned int seconds = a->active ? IDLE_ACTIVE : IDLE_PASSIVE;
+	return a->used ? a->until - (IDLE_PASSIVE - IDLE_UNUSED) * HZ : a->until;
+}
 
-	if (atomic_read(&a->live) || a->phase != SDDP_UP)
+static void sddp_assoc_arm(struct sddp_assoc *a)
+{
+	unsigned long due = sddp_assoc_due(a);
+
+	mod_delayed_work(sddp_wq, &a->idle, time_after(due, jiffies) ?
+			 due - jiffies : 0);
+}
+
+/* Worker: does it carry a session, or is its time to be watched? */
+static void sddp_assoc_idle(struct sddp_assoc *a)
+{
+	if (a->guests || a->phase != SDDP_UP)
 		return;
-	sddp_tx_rest(a);
-	if (a->used || a->active) {
-		mod_delayed_work(sddp_wq, &a->idle, seconds * HZ);
-		return;
+	if (!atomic_read(&a->live)) {
+		sddp_tx_rest(a);
+		if (!a->used && !a->active && !sddp_crowd_rejoin(a)) {
+			a->unwanted = IW_LOCAL_CLOSE;
+			sddp_assoc_kick(a);
+		}
 	}
-	if (!sddp_crowd_rejoin(a)) {
-		a->unwanted = IW_LOCAL_CLOSE;
-		sddp_assoc_kick(a);
+	sddp_assoc_arm(a);
+}
+
+/*
+ * Seconds that a session of this kind is worth.  What nobody here wanted, or was even
+ * asked about, is worth none: else a peer could keep an association for ever
+ */
+static unsigned int sddp_assoc_worth(const struct sddp_assoc *a,
+				     const struct sddp_stream *st)
+{
+	if (st->up || st->s.active)
+		return a->active ? IDLE_ACTIVE : IDLE_PASSIVE;
+	return st->told && !a->active ? IDLE_UNUSED : 0;
+}
+
+/**
+ * sddp_assoc_left - a session has ended, or goes on elsewhere: was it the last one?
+ * @a: the association; worker
+ * @st: the session's stream
+ */
+void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st)
+{
+	unsigned long until = jiffies + sddp_assoc_worth(a, st) * HZ;
+
+	if (time_after(until, a->until))
+		a->until = until;
+	a->guests -= st->up;
+	atomic_dec(&a->live);
+	sddp_assoc_idle(a);
+}
+
+/* From here on it is a stranger, and may have no more than these.  Return: whether it has */
+static bool sddp_assoc_estrange(struct sddp_assoc *a)
+{
+	if (!sddp_sock_shrink(a))
+		return false;
+	a->used = false;
+	a->strays = 0;
+	sddp_assoc_idle(a);
+	return true;
+}
+
+/* A look at its time.  Return: whether it is over, or has to be */
+static bool sddp_assoc_expired(struct sddp_assoc *a)
+{
+	if (a->guests)
+		return false;
+	if (time_after(sddp_assoc_due(a), jiffies)) {
+		sddp_assoc_arm(a);
+		return false;
 	}
-	/* a stranger's time goes on, until a program is asked */
-	queue_delayed_work(sddp_wq, &a->idle, IDLE_UNUSED * HZ);
+	if (a->used)
+		return !sddp_assoc_estrange(a);
+	return sddp_table_close_idle(a);
 }
 
 /*
@@ -368,7 +427,7 @@ static void talk(struct sddp_assoc *a)
 		return;
 	}
 	/* whatever else it says: that need not have an end */
-	if (is_due(&a->idle_due) && sddp_table_close_idle(a)) {
+	if (is_due(&a->idle_due) && sddp_assoc_expired(a)) {
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, !a->active);
 		return;
 	}
@@ -431,6 +490,7 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 	if (!a)
 		return NULL;
 	a->active = active;
+	a->until = jiffies + (active ? IDLE_ACTIVE : IDLE_UNUSED) * HZ;
 	a->net = get_net(net);
 	kref_init(&a->ref);
 	mutex_init(&a->mutex);

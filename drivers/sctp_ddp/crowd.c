@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Strangers: associations that peers have made, and on which no program has
- * accepted a session, nor is asked to.
+ * accepted a session, or not of late, nor is asked to.
  *
  * They cost little, are not to be many, and leave none of their kind outside:
  * when there are too many the oldest one makes room, first of those from the
@@ -98,7 +98,7 @@ struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a)
 }
 
 /**
- * sddp_crowd_rejoin - no program was willing, or is asked any more
+ * sddp_crowd_rejoin - no program was willing, or is asked any more, for a while
  * @a: the association; its mutex is held.  The first to make room
  *
  * Return: false: there is none, so it has to go.
@@ -120,6 +120,8 @@ bool sddp_crowd_rejoin(struct sddp_assoc *a)
 /**
  * sddp_crowd_leave - it is no stranger, or at its end
  * @a: the association; its mutex is held
+ *
+ * One that a program is asked about counts at its listener.
  */
 void sddp_crowd_leave(struct sddp_assoc *a)
 {
@@ -129,25 +131,13 @@ void sddp_crowd_leave(struct sddp_assoc *a)
 }
 
 /**
- * sddp_crowd_asked - a program is asked whether it wants a session on it
- * @a: the association; worker
- *
- * It counts at its listener, and has its time anew if the program says no.
- */
-void sddp_crowd_asked(struct sddp_assoc *a)
-{
-	sddp_crowd_leave(a);
-	if (!a->used)
-		cancel_delayed_work(&a->idle);
-}
-
-/**
- * sddp_crowd_guest - a program has accepted a session on it
+ * sddp_crowd_guest - a program has accepted a session on it, or the peer one of ours
  * @a: the association; worker
  */
 void sddp_crowd_guest(struct sddp_assoc *a)
 {
-	if (a->used)
+	a->guests++;
+	if (a->used || a->active)
 		return;
 	a->used = true;
 	sddp_crowd_leave(a);

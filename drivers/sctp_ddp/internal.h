@@ -147,7 +147,9 @@ struct sddp_assoc {
 	struct sddp_src		src;
 	u32			kept;		/* what early chunks cost, octets */
 	u32			put_off;	/* streams that wait for memory */
-	bool			used;		/* a session has been accepted */
+	u32			guests;		/* sessions that a program has accepted */
+	bool			used;		/* the peer's: has any, or had of late */
+	unsigned long		until;		/* jiffies: it may be without one */
 	u32			strays;		/* of a stranger */
 	enum iw_reason		unwanted;	/* it is to end */
 	int			lost;		/* why SCTP's has, if a sender was told */
@@ -237,7 +239,7 @@ struct sddp_stream {
 	struct sddp_control	*say;		/* Initiate, or the answer to one */
 	struct ddp_caller	caller;		/* while the ULP decides */
 	bool			told;		/* the user has been given us */
-	bool			up;		/* ... and that it is accepted */
+	bool			up;		/* ... and that it is accepted: a guest */
 	bool			rx_stopped;	/* failed: discard */
 	bool			peer_closed;
 	bool			peer_first;	/* before we did */
@@ -287,7 +289,7 @@ int sddp_assoc_accepted(struct sddp_assoc *a);
 void sddp_assoc_kick(struct sddp_assoc *a);
 void sddp_assoc_get(struct sddp_assoc *a);
 void sddp_assoc_put(struct sddp_assoc *a);
-void sddp_assoc_idle(struct sddp_assoc *a);
+void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st);
 void sddp_assoc_retry(struct sddp_assoc *a);
 void sddp_assoc_backoff(struct sddp_assoc *a);
 void sddp_assoc_evict(struct sddp_assoc *a);
@@ -297,7 +299,6 @@ void sddp_assoc_stop_all(void);
 struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a);
 bool sddp_crowd_rejoin(struct sddp_assoc *a);
 void sddp_crowd_leave(struct sddp_assoc *a);
-void sddp_crowd_asked(struct sddp_assoc *a);
 void sddp_crowd_guest(struct sddp_assoc *a);
 bool sddp_crowd_spare(struct sddp_assoc *a);
 
@@ -392,6 +393,7 @@ u32 sddp_sock_acked(struct sddp_assoc *a);
 void sddp_sock_narrow(struct socket *sock, bool stranger);
 void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk);
 void sddp_sock_widen(struct sddp_assoc *a);
+bool sddp_sock_shrink(struct sddp_assoc *a);
 void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room);
 bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
 void sddp_sock_uncork(struct sddp_assoc *a);

@@ -106,6 +106,32 @@ void sddp_sock_widen(struct sddp_assoc *a)
 	release_sock(sk);
 }
 
+/**
+ * sddp_sock_shrink - no program has accepted a session of the peer's for a while
+ * @a: the association; worker
+ *
+ * The next SACK announces as much less.
+ *
+ * Return: false: SCTP holds more of it than of a stranger, and nobody takes that.
+ */
+bool sddp_sock_shrink(struct sddp_assoc *a)
+{
+	struct sock *sk = a->sock->sk;
+	struct sctp_association *asoc;
+	bool fits = true;
+
+	lock_sock(sk);
+	asoc = sctp_sk_asoc(sk);
+	if (asoc)
+		fits = atomic_read(&asoc->rmem_alloc) <= RCVBUF_STRANGER;
+	if (asoc && fits) {
+		sctp_assoc_take_rwnd(asoc, (sk->sk_rcvbuf - RCVBUF_STRANGER) / 2);
+		__set(sk, RCVBUF_STRANGER, SNDBUF_STRANGER);
+	}
+	release_sock(sk);
+	return fits;
+}
+
 /* The longest chunk, where SCTP would cut at @len */
 static u32 longest(u32 len)
 {

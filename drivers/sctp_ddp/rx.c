@@ -80,6 +80,7 @@ static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 	if (st->ended)
 		return;
 	sddp_stream_deadline(st, 0);
+	st->up = true;
 	sddp_crowd_guest(st->a);
 	/* a wrong answer starts the stream all the same: see session.h */
 	ddp_session_established(&st->ss, o);
@@ -90,7 +91,7 @@ static void sddp_rx_ask(struct sddp_stream *st, const struct ddp_offer *o)
 	sddp_stream_deadline(st, DDP_ANSWER_TIME);
 	st->told = !sddp_listen_request(st, o);
 	if (st->told)
-		sddp_crowd_asked(st->a);
+		sddp_crowd_leave(st->a);
 	/* RFC 5043 6.4: nobody could be asked: Terminate, never Reject */
 	if (!st->told)
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);

@@ -341,8 +341,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		ddp_session_closed(&st->ss, why, o);
 	else
 		sddp_listen_refused(st->a, why);
-	atomic_dec(&st->a->live);
-	sddp_assoc_idle(st->a);
+	sddp_assoc_left(st->a, st);
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
@@ -503,8 +502,7 @@ static bool sddp_stream_move_on(struct sddp_stream *st)
 	xa_store(&to->streams, id, st, GFP_KERNEL);
 	/* and what it was asked for meanwhile, its time included */
 	sddp_stream_event(st, SDDP_EV_TIMEOUT);
-	atomic_dec(&from->live);
-	sddp_assoc_idle(from);
+	sddp_assoc_left(from, st);
 	/* its own; the worker has another one */
 	sddp_assoc_put(from);
 	return true;

@@ -43,6 +43,18 @@ static inline void sctp_assoc_add_rwnd(struct sctp_association *asoc, u32 more)
 	asoc->rwnd += more;
 }
 
+/*
+ * It has shrunk.  What was under pressure is not announced by now; nor is less than
+ * nothing, whatever is not read yet
+ */
+static inline void sctp_assoc_take_rwnd(struct sctp_association *asoc, u32 less)
+{
+	u32 press = min(less, asoc->rwnd_press);
+
+	asoc->rwnd_press -= press;
+	asoc->rwnd -= min(asoc->rwnd, less - press);
+}
+
 /* Chunks of many messages leave together.  A SACK that comes ends it, too */
 static inline void sctp_assoc_cork(struct sctp_association *asoc)
 {

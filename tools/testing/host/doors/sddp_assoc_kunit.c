@@ -25,6 +25,11 @@ static struct {
 	unsigned long		due;
 	bool			no_memory;	/* for what is to be sent, and nothing is */
 	u32			sent;
+	bool			armed;		/* until it looks at its time: */
+	unsigned long		look;
+	bool			full;		/* of strangers */
+	bool			holds;		/* SCTP: more than of a stranger */
+	u32			rejoined, shrunk;
 	bool			hasty;		/* the worker gets each mutex at once */
 	int			left;		/* pieces of memory, after it had one */
 } world;
@@ -42,10 +47,15 @@ bool host_queue(struct work_struct *w)
 
 bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
 {
-	bool before = world.waits;
+	bool before;
 
+	if (d == &world.a->idle) {
+		world.armed = true;
+		world.look = jiffies + ms;
+	}
 	if (d != &world.a->retry)
 		return false;
+	before = world.waits;
 	world.waits = true;
 	world.due = jiffies + ms;
 	return before;
@@ -56,7 +66,11 @@ bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 	return !(d == &world.a->retry && world.waits) && !host_mod_delayed(d, ms);
 }
 
-void host_cancel_delayed(struct delayed_work *d) {}
+void host_cancel_delayed(struct delayed_work *d)
+{
+	if (d == &world.a->idle)
+		world.armed = false;
+}
 
 /* Who unlocks may look at the mutex when the worker has had it, and is through */
 void host_unlocked(struct mutex *m)
@@ -139,7 +153,7 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 
 bool sddp_table_close_idle(struct sddp_assoc *a)
 {
-	return false;
+	return a->phase == SDDP_UP && !atomic_read(&a->live);
 }
 
 struct sddp_assoc *sddp_table_take(void)
@@ -154,7 +168,14 @@ struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a)
 
 bool sddp_crowd_rejoin(struct sddp_assoc *a)
 {
-	return true;
+	world.rejoined++;
+	return !world.full;
+}
+
+bool sddp_sock_shrink(struct sddp_assoc *a)
+{
+	world.shrunk += !world.holds;
+	return !world.holds;
 }
 
 bool sddp_crowd_spare(struct sddp_assoc *a)
@@ -399,7 +420,233 @@ static void unfit(struct kunit *test)
 	expect_over(test, IW_SCTP_ADDRESSES, true);
 }
 
+/* When it may end ---------------------------------------------------------------- */
+
+static struct sddp_stream unasked, asked = { .told = true },
+	accepted_one = { .told = true, .up = true }, ours = { .told = true, .s.active = true };
+
+/* A peer's, instead of the one of ours */
+static void of_a_peer(void)
+{
+	WRITE_ONCE(world.a->stop, true);
+	works();
+	sddp_assoc_put(world.a);
+	world.a = sddp_assoc_new(&world.net, false);
+	sddp_assoc_get(world.a);
+	sddp_assoc_accepted(world.a);
+	works();
+	world.released = 0;
+	world.aborted = 0;
+	world.rejoined = 0;
+}
+
+static void enters(const struct sddp_stream *st)
+{
+	atomic_inc(&world.a->live);
+	world.a->guests += st->up;
+	world.a->used |= st->up && !world.a->active;
+}
+
+static void leaves(const struct sddp_stream *st)
+{
+	sddp_assoc_left(world.a, st);
+	if (world.queued || world.a->idle_due)
+		works();
+}
+
+static void comes_and_goes(const struct sddp_stream *st)
+{
+	enters(st);
+	leaves(st);
+}
+
+static bool is_up(void)
+{
+	return world.a->phase == SDDP_UP;
+}
+
+/* So much time passes, in milliseconds; its timer runs when it is its turn */
+static void passes(u32 ms)
+{
+	while (ms--) {
+		jiffies++;
+		if (!world.armed || jiffies < world.look)
+			continue;
+		world.armed = false;
+		world.a->idle.work.func(&world.a->idle.work);
+		/* the timer's reference */
+		works();
+		while (world.queued)
+			works();
+	}
+}
+
+/* The clock stands just before, then just after: it goes then, and no earlier */
+static void expect_end_in(struct kunit *test, u32 seconds)
+{
+	passes(seconds * 1000 - 1);
+	KUNIT_EXPECT_TRUE(test, is_up());
+	passes(1);
+	KUNIT_EXPECT_FALSE(test, is_up());
+	expect_over(test, IW_LOCAL_CLOSE, !world.a->active);
+}
+
+/* Nobody asks anything of it */
+static void silent(struct kunit *test)
+{
+	of_a_peer();
+	expect_end_in(test, 10);
+}
+
+/* Whose session is over is a stranger again after a while, and has a minute in all */
+static void was_a_guest(struct kunit *test)
+{
+	of_a_peer();
+	comes_and_goes(&accepted_one);
+	world.a->strays = 7;
+	passes(9999);
+	KUNIT_EXPECT_EQ(test, 0u, world.shrunk + world.rejoined);
+	passes(1);
+	KUNIT_EXPECT_EQ(test, 1u, world.shrunk);
+	KUNIT_EXPECT_EQ(test, 1u, world.rejoined);
+	KUNIT_EXPECT_TRUE(test, !world.a->used && !world.a->strays);
+	expect_end_in(test, 50);
+}
+
+/* What nobody here wanted, nor was asked about, gives it no time */
+static void refused_calls(struct kunit *test)
+{
+	int n;
+
+	of_a_peer();
+	comes_and_goes(&accepted_one);
+	for (n = 0; n < 11; n++) {
+		passes(5000);
+		comes_and_goes(&unasked);
+	}
+	KUNIT_EXPECT_FALSE(test, world.a->used);
+	expect_end_in(test, 5);
+}
+
+/* A no gives it as much as a stranger has, and takes nothing from it */
+static void turned_away(struct kunit *test)
+{
+	of_a_peer();
+	passes(5000);
+	enters(&asked);
+	passes(100000);
+	KUNIT_EXPECT_TRUE(test, is_up());
+	leaves(&asked);
+	KUNIT_EXPECT_EQ(test, 1u, world.rejoined);
+	passes(5000);
+	comes_and_goes(&accepted_one);
+	comes_and_goes(&asked);
+	expect_end_in(test, 60);
+}
+
+/* The next one comes in time, and is accepted: all begins anew */
+static void next_guest(struct kunit *test)
+{
+	static const u32 after[] = { 9999, 10000, 59999 };
+	int n;
+
+	of_a_peer();
+	comes_and_goes(&accepted_one);
+	for (n = 0; n < ARRAY_SIZE(after); n++) {
+		passes(after[n]);
+		enters(&accepted_one);
+		passes(100000);
+		KUNIT_EXPECT_TRUE(test, world.a->used);
+		leaves(&accepted_one);
+	}
+	KUNIT_EXPECT_EQ(test, 2u, world.shrunk);
+	expect_end_in(test, 60);
+}
+
+/* It is asked about when its time is up; the program says yes later */
+static void accepted_late(struct kunit *test)
+{
+	of_a_peer();
+	comes_and_goes(&accepted_one);
+	passes(59999);
+	enters(&asked);
+	passes(60000);
+	KUNIT_EXPECT_TRUE(test, is_up());
+	world.a->guests++;
+	world.a->used = true;
+	passes(60000);
+	KUNIT_EXPECT_TRUE(test, is_up() && world.a->used);
+	leaves(&accepted_one);
+	expect_end_in(test, 60);
+}
+
+/* A session came and went between the timer and who looks */
+static void in_time(struct kunit *test)
+{
+	of_a_peer();
+	world.a->idle_due = true;
+	comes_and_goes(&accepted_one);
+	KUNIT_EXPECT_FALSE(test, world.a->idle_due);
+	KUNIT_EXPECT_TRUE(test, is_up() && world.a->used);
+	passes(10000);
+	world.a->idle_due = true;
+	works();
+	expect_end_in(test, 50);
+}
+
+/* Of many sessions the last that ends counts */
+static void several(struct kunit *test)
+{
+	of_a_peer();
+	enters(&accepted_one);
+	enters(&accepted_one);
+	leaves(&accepted_one);
+	passes(70000);
+	KUNIT_EXPECT_TRUE(test, is_up() && world.a->used);
+	leaves(&accepted_one);
+	expect_end_in(test, 60);
+}
+
+/* It has to go where there is no room for strangers, or as it holds too much for one */
+static void no_stranger(struct kunit *test)
+{
+	bool *const why[] = { &world.holds, &world.full };
+	int n;
+
+	for (n = 0; n < ARRAY_SIZE(why); n++) {
+		of_a_peer();
+		comes_and_goes(&accepted_one);
+		*why[n] = true;
+		expect_end_in(test, 10);
+		*why[n] = false;
+	}
+}
+
+/* Of ours a session of ours counts, whatever the peer said to it, and none of the peer's */
+static void our_own(struct kunit *test)
+{
+	passes(4999);
+	comes_and_goes(&ours);
+	passes(4999);
+	comes_and_goes(&accepted_one);
+	passes(3000);
+	comes_and_goes(&unasked);
+	comes_and_goes(&asked);
+	expect_end_in(test, 2);
+	KUNIT_EXPECT_EQ(test, 0u, world.shrunk + world.rejoined);
+}
+
 static struct kunit_case sddp_assoc_cases[] = {
+	KUNIT_CASE(silent),
+	KUNIT_CASE(was_a_guest),
+	KUNIT_CASE(refused_calls),
+	KUNIT_CASE(turned_away),
+	KUNIT_CASE(next_guest),
+	KUNIT_CASE(accepted_late),
+	KUNIT_CASE(in_time),
+	KUNIT_CASE(several),
+	KUNIT_CASE(no_stranger),
+	KUNIT_CASE(our_own),
 	KUNIT_CASE(taken_first),
 	KUNIT_CASE(lost_while_put_off),
 	KUNIT_CASE(lost_without_memory),

@@ -11,7 +11,6 @@
 static struct sddp_assoc strangers[CROWD];
 static u32 held;		/* how often one was */
 static u32 widened;		/* ... a socket was */
-static u32 cancelled;		/* ... a time was */
 
 bool ddp_addr_same(const struct sockaddr_storage *a,
 		   const struct sockaddr_storage *b)
@@ -30,11 +29,6 @@ void sddp_sock_widen(struct sddp_assoc *a)
 	widened++;
 }
 
-void host_cancel_delayed(struct delayed_work *d)
-{
-	cancelled++;
-}
-
 static int begin(struct kunit *test)
 {
 	int i;
@@ -42,7 +36,6 @@ static int begin(struct kunit *test)
 	memset(strangers, 0, sizeof(strangers));
 	held = 0;
 	widened = 0;
-	cancelled = 0;
 	for (i = 0; i < CROWD; i++)
 		INIT_LIST_HEAD(&strangers[i].crowd);
 	return 0;
@@ -136,8 +129,7 @@ static void rejoins(struct kunit *test)
 
 	comes(0, 1);
 	comes(1, 1);
-	sddp_crowd_asked(a);
-	KUNIT_EXPECT_EQ(test, 1u, cancelled);
+	sddp_crowd_leave(a);
 	KUNIT_EXPECT_TRUE(test, list_empty(&a->crowd));
 	KUNIT_EXPECT_TRUE(test, sddp_crowd_rejoin(a));
 	KUNIT_EXPECT_FALSE(test, list_empty(&a->crowd));
@@ -147,7 +139,7 @@ static void rejoins(struct kunit *test)
 	sddp_crowd_leave(a);
 	KUNIT_EXPECT_PTR_EQ(test, &strangers[0], too_many());
 	a = &strangers[2];
-	sddp_crowd_asked(a);
+	sddp_crowd_leave(a);
 	comes(CROWD - 1, 1);
 	KUNIT_EXPECT_FALSE(test, sddp_crowd_rejoin(a));
 	sddp_crowd_leave(&strangers[3]);
@@ -164,8 +156,19 @@ static void accepted(struct kunit *test)
 	sddp_crowd_guest(a);
 	KUNIT_EXPECT_TRUE(test, a->used && list_empty(&a->crowd));
 	KUNIT_EXPECT_EQ(test, 1u, widened);
-	sddp_crowd_asked(a);
-	KUNIT_EXPECT_EQ(test, 0u, cancelled);
+	KUNIT_EXPECT_EQ(test, 2u, a->guests);
+}
+
+/* Of our own association it is known, and no more: it is no stranger's */
+static void accepted_by_the_peer(struct kunit *test)
+{
+	struct sddp_assoc *a = &strangers[0];
+
+	a->active = true;
+	sddp_crowd_guest(a);
+	KUNIT_EXPECT_EQ(test, 1u, a->guests);
+	KUNIT_EXPECT_FALSE(test, a->used);
+	KUNIT_EXPECT_EQ(test, 0u, widened);
 }
 
 static struct kunit_case sddp_crowd_cases[] = {
@@ -175,6 +178,7 @@ static struct kunit_case sddp_crowd_cases[] = {
 	KUNIT_CASE(spared),
 	KUNIT_CASE(rejoins),
 	KUNIT_CASE(accepted),
+	KUNIT_CASE(accepted_by_the_peer),
 	{}
 };
 

@@ -78,6 +78,28 @@ static void of_a_stranger(struct kunit *test)
 	sddp_sock_widen(&world.a);
 }
 
+/* Who was a guest has no more than a stranger: unless SCTP holds more, and nobody takes it */
+static void a_stranger_again(struct kunit *test)
+{
+	sddp_sock_narrow(&world.sock, true);
+	world.a.used = true;
+	learns(4 * MIB);
+	sddp_sock_widen(&world.a);
+	atomic_set(&world.asoc.rmem_alloc, 128 * KIB + 1);
+	KUNIT_EXPECT_FALSE(test, sddp_sock_shrink(&world.a));
+	KUNIT_EXPECT_EQ(test, 8 * MIB, world.sk.sk_rcvbuf);
+	atomic_set(&world.asoc.rmem_alloc, 128 * KIB);
+	KUNIT_EXPECT_TRUE(test, sddp_sock_shrink(&world.a));
+	KUNIT_EXPECT_EQ(test, 128 * KIB, world.sk.sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, 32 * KIB, world.sk.sk_sndbuf);
+	KUNIT_EXPECT_EQ(test, 0u, world.asoc.announced);
+	sddp_sock_widen(&world.a);
+	KUNIT_EXPECT_EQ(test, 8 * MIB, world.sk.sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, world.asoc.announced);
+	world.sk.asoc = NULL;
+	KUNIT_EXPECT_TRUE(test, sddp_sock_shrink(&world.a));
+}
+
 static struct sddp_room room_of(u32 unsent)
 {
 	struct sddp_room room;
@@ -118,6 +140,7 @@ static struct kunit_case sddp_room_cases[] = {
 	KUNIT_CASE(narrow),
 	KUNIT_CASE(learnt),
 	KUNIT_CASE(of_a_stranger),
+	KUNIT_CASE(a_stranger_again),
 	KUNIT_CASE(to_send),
 	KUNIT_CASE(corked),
 	{}

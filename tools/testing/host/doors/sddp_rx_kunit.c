@@ -22,6 +22,8 @@ static struct {
 	u32			closed, peer_closed;
 	enum iw_reason		why;
 	int			held;		/* the association is */
+	int			nobody;		/* can be asked, for that reason */
+	bool			asked_about, accepted;	/* a session that has left it */
 } world;
 
 unsigned long jiffies;
@@ -128,10 +130,17 @@ struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
 	return ERR_PTR(-ENOMEM);
 }
 
+void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st)
+{
+	atomic_dec(&a->live);
+	world.asked_about = st->told;
+	world.accepted = st->up;
+}
+
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	world.asked++;
-	return 0;
+	return world.nobody;
 }
 
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
@@ -145,8 +154,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	return 0;
 }
 
-void sddp_assoc_idle(struct sddp_assoc *a) {}
-void sddp_crowd_asked(struct sddp_assoc *a) {}
+void sddp_crowd_leave(struct sddp_assoc *a) {}
 void sddp_crowd_guest(struct sddp_assoc *a) {}
 void sddp_tx_queue(struct sddp_stream *st) {}
 void sddp_tx_forget(struct sddp_stream *st) {}
@@ -507,7 +515,27 @@ static void next_too_soon(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, world.why);
 }
 
+/* Whom nobody could be asked about, who was asked about, and whom the program took */
+static void what_leaves(struct kunit *test)
+{
+	world.nobody = -ECONNREFUSED;
+	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
+	KUNIT_EXPECT_FALSE(test, world.asked_about);
+	serve();
+	KUNIT_EXPECT_EQ(test, 0, sddp_stray_answer(&world.a));
+	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 0));
+	world.nobody = 0;
+	KUNIT_EXPECT_TRUE(test, control(0, SDDP_INITIATE));
+	sddp_stream_end(xa_load(&world.a.streams, 0), IW_LOCAL_ABORT, NULL);
+	KUNIT_EXPECT_TRUE(test, world.asked_about);
+	KUNIT_EXPECT_FALSE(test, world.accepted);
+	sddp_stream_end(opened(1), IW_LOCAL_ABORT, NULL);
+	KUNIT_EXPECT_TRUE(test, world.accepted);
+	KUNIT_EXPECT_EQ(test, 2u, world.asked);
+}
+
 static struct kunit_case sddp_rx_cases[] = {
+	KUNIT_CASE(what_leaves),
 	KUNIT_CASE(put_off),
 	KUNIT_CASE(put_off_with_sctp),
 	KUNIT_CASE(ends_put_off),

@@ -78,6 +78,11 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 
 /* The rest of iw_sctp_ddp ------------------------------------------------------ */
 
+void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st)
+{
+	atomic_dec(&a->live);
+}
+
 struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
 				      const struct ddp_session *ss, u16 *id)
 {
@@ -110,7 +115,6 @@ void sddp_crowd_guest(struct sddp_assoc *a)
 }
 
 void sddp_assoc_kick(struct sddp_assoc *a) {}
-void sddp_assoc_idle(struct sddp_assoc *a) {}
 void sddp_tx_forget(struct sddp_stream *st) {}
 void sddp_rx_settle(struct sddp_stream *st) {}
 void sddp_rx_resume(struct sddp_stream *st) {}

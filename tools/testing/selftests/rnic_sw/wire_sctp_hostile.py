@@ -29,6 +29,8 @@ STRAYS = 32             # that a stranger may send
 BUNDLE = 30             # chunks in a packet
 BIG = 1 << 20
 CALLS = 40              # that nobody answers
+GUEST = 10              # seconds that it is no stranger after its last session
+IDLE = 60               # ... and that its association may be without one
 SOON = 8                # seconds in which another one is served meanwhile
 DEEP = 8                # sessions with much to send
 N = 300                 # chunks of theirs before another's message
@@ -291,6 +293,66 @@ def windows(w):
         told = [int.from_bytes(c.body[4:8], "big") for p in ghost.packets
                 for c in p.of(sctp_packet.SACK)]
         check(f"{told[-1]} octets for a guest", told[-1] >= ACCEPTED_WINDOW)
+
+
+def was_a_guest(w, ghost):
+    """It had a session, which a program has accepted and ended."""
+    link = w.initiate(peer=ghost.stream(0))
+    w.mate.do("destroy", link.conn)
+    link.ended()
+    link.peer.terminate()
+    w.mate.forget(link.conn)
+    link.conn = None
+
+
+def announced_last(ghost):
+    *_, sack = (c for p in ghost.packets for c in p.of(sctp_packet.SACK))
+    return int.from_bytes(sack.body[4:8], "big")
+
+
+@case("strangers: whose session is over is one again, and can have the next")
+def guest_again(w):
+    for ghost in crowd(w, 1):
+        was_a_guest(w, ghost)
+        ghost.settle(GUEST + 1)
+        ghost.stream(0).new_session()
+        link = w.initiate(peer=ghost.stream(0),
+                          recvs=[(w.shared(1024, "l"), 64)] * 8)
+        for number in range(1, 5):
+            link.peer.send(b"more")
+            link.wc(wr=number, status=SUCCESS)
+        ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
+        check(f"{announced_last(ghost)} octets for a guest",
+              announced_last(ghost) >= ACCEPTED_WINDOW)
+
+
+@case("strangers: whose session is over may break the rules no more often",
+      "SCTPDDP-28")
+def guest_sent_away(w):
+    for ghost in crowd(w, 1):
+        was_a_guest(w, ghost)
+        ghost.settle(GUEST + 1)
+        ghost.send(stray(ghost, 9))
+        ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
+        check(f"{announced_last(ghost)} octets for a stranger",
+              announced_last(ghost) <= WINDOW)
+        for _ in range(STRAYS):
+            ghost.send(stray(ghost, 9))
+            ghost.settle(0.001)
+        same("the end", ghost.wait_end(), "abort")
+
+
+@case("strangers: whose session is over wins no time by Initiates that are refused")
+def guest_no_time(w):
+    for ghost in crowd(w, 1):
+        was_a_guest(w, ghost)
+        for sid in range(1, IDLE // 2 + 5):
+            ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
+                      sctp.CONTROL)
+            ghost.settle(2)
+            if ghost.ended:
+                break
+        same("the end", ghost.ended, "abort")
 
 
 # Those who say they are in many places ----------------------------------------------

@@ -5,6 +5,7 @@
 /* The test's clock */
 extern unsigned long jiffies;
 #define HZ			1000
+#define time_after(a, b)	((long)((b) - (a)) < 0)
 #define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
 #define time_before(a, b)	((long)((a) - (b)) < 0)
 

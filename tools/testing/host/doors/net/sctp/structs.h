@@ -81,6 +81,7 @@ struct socket { struct sock *sk; const struct proto_ops *ops; };
 #define SKB_TRUESIZE(len)	((len) + 576)
 #define sctp_sk_asoc(sk)	((sk)->asoc)
 #define sctp_assoc_add_rwnd(a, n)	((void)((a)->announced += (n)))
+#define sctp_assoc_take_rwnd(a, n)	((void)((a)->announced -= (n)))
 #define sctp_assoc_cork(a)	((void)((a)->corked = true))
 #define sctp_assoc_end_cork(a)	((void)((a)->corked = false))
 #define TSN_lt(a, b)		((s32)((a) - (b)) < 0)
