@@ -16,18 +16,22 @@
 #include <linux/mm.h>
 #include <linux/notifier.h>
 #include <linux/rculist.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <net/addrconf.h>
 #include <net/net_namespace.h>
+#include <net/netns/hash.h>
 
 #include <ddp/addr.h>
 #include <ddp/port.h>
 
 #include "internal.h"
 #include "share.h"
+
+#define SOON	50	/* milliseconds: a listener looks no more often, whatever changes */
 
 /* An address, with the port number, and who listens there */
 struct place {
@@ -56,16 +60,15 @@ struct sddp_listener {
 	DECLARE_HASHTABLE(places, 6);
 	u32			delay;		/* memory was short, milliseconds */
 
-	struct list_head	list;		/* places_lock; read under RCU */
+	struct hlist_node	list;		/* places_lock; read under RCU */
 	bool			settled;	/* the worker may */
-	bool			gone;		/* ... no more */
+	bool			gone;		/* places_lock: ... no more, nor is it queued */
 	struct delayed_work	follow;
-	struct kref		ref;		/* its user's, and each run's */
 	struct rcu_head		rcu;
 };
 
-static LIST_HEAD(wild);			/* those on a wildcard address */
-static DEFINE_SPINLOCK(places_lock);	/* it is changed */
+static DEFINE_HASHTABLE(wild, 6);	/* on a wildcard address, by namespace */
+static DEFINE_SPINLOCK(places_lock);	/* they are changed, or queued */
 
 static u32 sddp_place_of(const struct sddp_listener *l,
 			 const struct sockaddr_storage *addr)
@@ -191,20 +194,15 @@ static int follow(struct sddp_listener *l)
 	return err;
 }
 
-static void sddp_places_release(struct kref *ref)
-{
-	struct sddp_listener *l = container_of(ref, struct sddp_listener, ref);
-
-	put_net(l->args.net);
-	kfree_rcu(l, rcu);
-}
-
+/* Any context.  One run is enough for all that is told until it begins */
 static void look_after(struct sddp_listener *l, u32 ms)
 {
-	if (!kref_get_unless_zero(&l->ref))
-		return;
-	if (!queue_delayed_work(sddp_wq, &l->follow, msecs_to_jiffies(ms)))
-		kref_put(&l->ref, sddp_places_release);
+	unsigned long flags;
+
+	spin_lock_irqsave(&places_lock, flags);
+	if (!l->gone)
+		queue_delayed_work(sddp_wq, &l->follow, msecs_to_jiffies(ms));
+	spin_unlock_irqrestore(&places_lock, flags);
 }
 
 /* Once there is memory, nobody else says that an address has come */
@@ -231,20 +229,23 @@ static void sddp_places_follow_one(struct work_struct *work)
 	else
 		l->delay = 0;
 	memalloc_noio_restore(noio);
-	kref_put(&l->ref, sddp_places_release);
 }
 
-static void sddp_places_follow_all(struct work_struct *work)
+/*
+ * Those whose places may have changed.  @ifindex: the interface, or 0: any.  Of other
+ * network namespaces nobody does anything: whose they are may change them at will
+ */
+static void sddp_places_changed(const struct net *net, int ifindex)
 {
 	struct sddp_listener *l;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(l, &wild, list)
-		look_after(l, 0);
+	hash_for_each_possible_rcu(wild, l, list, net_hash_mix(net))
+		if (net_eq(l->args.net, net) &&
+		    (!ifindex || l->args.ifindex == ifindex))
+			look_after(l, SOON);
 	rcu_read_unlock();
 }
-
-static DECLARE_WORK(follow_work, sddp_places_follow_all);
 
 static bool has_path(const struct sddp_listener *l, int ifindex)
 {
@@ -266,7 +267,7 @@ static bool is_path(const struct sddp_listener *l)
 	bool yes = false;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(other, &wild, list)
+	hash_for_each_possible_rcu(wild, other, list, net_hash_mix(l->args.net))
 		yes |= other != l && net_eq(other->args.net, l->args.net) &&
 		       ddp_addr_port(&other->local) ==
 		       ddp_addr_port(&l->local) &&
@@ -280,9 +281,9 @@ static int settle_wild(struct sddp_listener *l)
 {
 	int err;
 
-	spin_lock(&places_lock);
-	list_add_tail_rcu(&l->list, &wild);
-	spin_unlock(&places_lock);
+	spin_lock_irq(&places_lock);
+	hash_add_rcu(wild, &l->list, net_hash_mix(l->args.net));
+	spin_unlock_irq(&places_lock);
 	err = follow(l);
 	if (err == -EADDRINUSE && is_path(l))
 		err = 0;
@@ -309,20 +310,18 @@ static void leave_all(struct sddp_listener *l)
 
 static void free_listener(struct sddp_listener *l)
 {
-	bool wild = ddp_addr_wildcard(&l->local);
-
-	spin_lock(&places_lock);
-	list_del_rcu(&l->list);
-	spin_unlock(&places_lock);
-	/* who finds it in the list all the same has the worker do nothing */
+	spin_lock_irq(&places_lock);
+	hash_del_rcu(&l->list);
+	/* who finds it all the same does nothing, nor does a run under way for long */
 	WRITE_ONCE(l->gone, true);
-	if (cancel_delayed_work_sync(&l->follow))
-		kref_put(&l->ref, sddp_places_release);
+	spin_unlock_irq(&places_lock);
+	cancel_delayed_work_sync(&l->follow);
 	leave_all(l);
-	kref_put(&l->ref, sddp_places_release);
 	/* its places may be another's now */
-	if (wild)
-		queue_work(sddp_wq, &follow_work);
+	if (ddp_addr_wildcard(&l->local))
+		sddp_places_changed(l->args.net, 0);
+	put_net(l->args.net);
+	kfree_rcu(l, rcu);
 }
 
 static struct sddp_listener *
@@ -342,10 +341,9 @@ sddp_new_listener(const struct ddp_listen *a,
 	l->args.net = get_net(a->net);
 	l->args.local = &l->local;
 	l->args.policy = &l->policy;
-	INIT_LIST_HEAD(&l->list);
+	INIT_HLIST_NODE(&l->list);
 	hash_init(l->places);
 	INIT_DELAYED_WORK(&l->follow, sddp_places_follow_one);
-	kref_init(&l->ref);
 	return l;
 }
 
@@ -389,16 +387,31 @@ void sddp_unlisten(struct ddp_listener *dl)
 
 /* Addresses that come and go ------------------------------------------------ */
 
-/* IPv6 tells in atomic context */
-static int sddp_notice(struct notifier_block *nb, unsigned long event,
-		       void *info)
+static int sddp_notice(const struct net_device *dev)
 {
-	queue_work(sddp_wq, &follow_work);
+	sddp_places_changed(dev_net(dev), dev->ifindex);
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block notifier4 = { .notifier_call = sddp_notice };
-static struct notifier_block notifier6 = { .notifier_call = sddp_notice };
+static int sddp_notice4(struct notifier_block *nb, unsigned long event,
+			void *info)
+{
+	const struct in_ifaddr *ifa = info;
+
+	return sddp_notice(ifa->ifa_dev->dev);
+}
+
+/* In atomic context */
+static int sddp_notice6(struct notifier_block *nb, unsigned long event,
+			void *info)
+{
+	const struct inet6_ifaddr *ifa = info;
+
+	return sddp_notice(ifa->idev->dev);
+}
+
+static struct notifier_block notifier4 = { .notifier_call = sddp_notice4 };
+static struct notifier_block notifier6 = { .notifier_call = sddp_notice6 };
 
 /**
  * sddp_places_init - from here on addresses are followed
@@ -425,5 +438,4 @@ void sddp_places_exit(void)
 	if (IS_ENABLED(CONFIG_IPV6))
 		unregister_inet6addr_notifier(&notifier6);
 	unregister_inetaddr_notifier(&notifier4);
-	cancel_work_sync(&follow_work);
 }

@@ -47,4 +47,15 @@ int register_netdevice_notifier(struct notifier_block *nb);
 #define unregister_netdevice_notifier(nb)	((void)(nb))
 #define netdev_notifier_info_to_dev(info)	((struct net_device *)(info))
 
+/* Addresses, and who hears of them: the test's */
+struct in_device { struct net_device *dev; };
+struct inet6_dev { struct net_device *dev; };
+struct in_ifaddr { struct in_device *ifa_dev; };
+struct inet6_ifaddr { struct inet6_dev *idev; };
+
+int register_inetaddr_notifier(struct notifier_block *nb);
+int register_inet6addr_notifier(struct notifier_block *nb);
+#define unregister_inetaddr_notifier(nb)	((void)(nb))
+#define unregister_inet6addr_notifier(nb)	((void)(nb))
+
 #endif

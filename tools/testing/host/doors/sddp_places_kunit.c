@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * A listener on a wildcard address follows the addresses of its interface, and nobody
+ * else's: drivers/sctp_ddp/places.c.
+ */
+#include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+
+#include <ddp/addr.h>
+#include <ddp/port.h>
+
+#include "../../../../drivers/sctp_ddp/internal.h"
+#include "../../../../drivers/sctp_ddp/share.h"
+
+#define LISTENERS	2
+
+struct run { struct delayed_work *d; unsigned long ms; };
+
+static struct {
+	struct net		net, other;
+	struct net_device	dev;
+	struct run		due[LISTENERS];
+	u32			queued;		/* how often */
+	int			addresses;	/* of the interface */
+	u32			places;		/* sockets there are */
+	int			wrong;		/* with the next one */
+	bool			changes;	/* they do while somebody looks */
+} world;
+
+struct workqueue_struct *sddp_wq;
+struct ddp_session_type sddp_session_type;
+const struct ddp_port_ops sddp_port_ops;
+unsigned long jiffies;
+u32 host_rescheds;
+
+static struct notifier_block *notifiers[2];
+
+int register_inetaddr_notifier(struct notifier_block *nb)
+{
+	notifiers[0] = nb;
+	return 0;
+}
+
+int register_inet6addr_notifier(struct notifier_block *nb)
+{
+	notifiers[1] = nb;
+	return 0;
+}
+
+/* Not as long as it waits */
+bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
+{
+	struct run *free = NULL;
+	int i;
+
+	for (i = 0; i < LISTENERS; i++) {
+		if (world.due[i].d == d)
+			return false;
+		if (!world.due[i].d)
+			free = &world.due[i];
+	}
+	*free = (struct run){ d, ms };
+	world.queued++;
+	return true;
+}
+
+void host_cancel_delayed(struct delayed_work *d)
+{
+	int i;
+
+	for (i = 0; i < LISTENERS; i++)
+		if (world.due[i].d == d)
+			world.due[i].d = NULL;
+}
+
+/* An address comes or goes, of that interface; in that family */
+static void tell(struct net_device *dev, bool v6)
+{
+	struct in_device in = { dev };
+	struct inet6_dev in6 = { dev };
+	struct in_ifaddr ifa = { &in };
+	struct inet6_ifaddr ifa6 = { &in6 };
+
+	notifiers[v6]->notifier_call(notifiers[v6], 0, v6 ? (void *)&ifa6 : &ifa);
+}
+
+/* Addresses, and sockets there -------------------------------------------------- */
+
+bool ddp_addr_wildcard(const struct sockaddr_storage *a)
+{
+	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
+}
+
+bool ddp_addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a, u32 seed)
+{
+	return 0;
+}
+
+int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
+		  struct sockaddr_storage *at, int room)
+{
+	int i;
+
+	for (i = 0; i < world.addresses; i++) {
+		at[i].ss_family = AF_INET;
+		((struct sockaddr_in *)&at[i])->sin_addr.s_addr = i + 1;
+	}
+	if (world.changes) {
+		world.changes = false;
+		world.addresses++;
+		tell(&world.dev, false);
+	}
+	return i;
+}
+
+struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
+				     const struct ddp_listen *a,
+				     const struct ddp_session_user *user, void *ctx)
+{
+	static struct ddp_listener at;
+
+	if (world.wrong)
+		return ERR_PTR(world.wrong);
+	world.places++;
+	return &at;
+}
+
+void ddp_port_unlisten(struct ddp_listener *dl)
+{
+	world.places--;
+}
+
+u32 sddp_share_delay(u32 before)
+{
+	return before ? 2 * before : 10;
+}
+
+int sddp_share_worse(int a, int b)
+{
+	return a ?: b;
+}
+
+/* Cases --------------------------------------------------------------------------- */
+
+static struct ddp_listener *listens(struct net *net)
+{
+	static const struct sockaddr_storage anywhere = { .ss_family = AF_INET };
+	static const struct ddp_policy policy;
+	const struct ddp_listen a = {
+		.net = net, .ifindex = 2, .local = &anywhere, .policy = &policy,
+	};
+
+	return sddp_listen(&a, NULL, NULL);
+}
+
+/* The first of those that wait.  Return: for how long it was to; 0: at once */
+static unsigned long runs(void)
+{
+	struct run *r = world.due[0].d ? &world.due[0] : &world.due[1], now = *r;
+
+	WARN_ON(!now.d);
+	r->d = NULL;
+	now.d->work.func(&now.d->work);
+	return now.ms;
+}
+
+static bool waits(void)
+{
+	return world.due[0].d || world.due[1].d;
+}
+
+static struct ddp_listener *listener;
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	world.dev.net = &world.net;
+	world.dev.ifindex = 2;
+	world.addresses = 2;
+	KUNIT_EXPECT_EQ(test, 0, sddp_places_init());
+	listener = listens(&world.net);
+	/* what has come meanwhile */
+	KUNIT_EXPECT_EQ(test, 0u, runs());
+	KUNIT_EXPECT_EQ(test, 2u, world.places);
+	world.queued = 0;
+	return 0;
+}
+
+static void leave(struct kunit *test)
+{
+	if (listener)
+		sddp_unlisten(listener);
+	KUNIT_EXPECT_FALSE(test, waits());
+	KUNIT_EXPECT_EQ(test, 0u, world.places);
+	KUNIT_EXPECT_EQ(test, 0, world.net.held + world.other.held);
+	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	sddp_places_exit();
+}
+
+/* Many changes are one look, soon; one that comes while it looks is another */
+static void followed(struct kunit *test)
+{
+	int n;
+
+	for (n = 0; n < 100; n++) {
+		world.addresses = 3 + n % 2;
+		tell(&world.dev, n % 2);
+	}
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	world.changes = true;
+	KUNIT_EXPECT_EQ(test, 50u, runs());
+	KUNIT_EXPECT_EQ(test, 4u, world.places);
+	KUNIT_EXPECT_EQ(test, 50u, runs());
+	KUNIT_EXPECT_EQ(test, 5u, world.places);
+	world.addresses = 1;
+	tell(&world.dev, true);
+	runs();
+	KUNIT_EXPECT_EQ(test, 1u, world.places);
+	KUNIT_EXPECT_FALSE(test, waits());
+}
+
+/* Other interfaces change, and other namespaces, where the number is the same */
+static void elsewhere(struct kunit *test)
+{
+	struct net_device lo = { .net = &world.net, .ifindex = 1 };
+	struct net_device theirs = { .net = &world.other, .ifindex = 2 };
+	int v6;
+
+	for (v6 = 0; v6 < 2; v6++) {
+		tell(&lo, v6);
+		tell(&theirs, v6);
+	}
+	KUNIT_EXPECT_EQ(test, 0u, world.queued);
+}
+
+/* What a listener leaves may be had by another, of the same namespace */
+static void left_to_others(struct kunit *test)
+{
+	struct ddp_listener *there = listens(&world.other), *second;
+
+	runs();
+	second = listens(&world.net);
+	runs();
+	world.queued = 0;
+	sddp_unlisten(second);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	runs();
+	sddp_unlisten(listener);
+	listener = NULL;
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	sddp_unlisten(there);
+}
+
+/* Once it has gone nobody has it look, nor is it left waiting */
+static void gone(struct kunit *test)
+{
+	tell(&world.dev, false);
+	sddp_unlisten(listener);
+	listener = NULL;
+	KUNIT_EXPECT_FALSE(test, waits());
+	tell(&world.dev, false);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+}
+
+/* Nobody says when there is memory */
+static void short_of_memory(struct kunit *test)
+{
+	world.addresses++;
+	world.wrong = -ENOMEM;
+	tell(&world.dev, false);
+	runs();
+	KUNIT_EXPECT_EQ(test, 10u, runs());
+	world.wrong = 0;
+	KUNIT_EXPECT_EQ(test, 20u, runs());
+	KUNIT_EXPECT_EQ(test, 3u, world.places);
+	KUNIT_EXPECT_FALSE(test, waits());
+	world.addresses++;
+	world.wrong = -EADDRINUSE;
+	tell(&world.dev, false);
+	runs();
+	KUNIT_EXPECT_FALSE(test, waits());
+}
+
+static struct kunit_case sddp_places_cases[] = {
+	KUNIT_CASE(followed),
+	KUNIT_CASE(elsewhere),
+	KUNIT_CASE(left_to_others),
+	KUNIT_CASE(gone),
+	KUNIT_CASE(short_of_memory),
+	{}
+};
+
+static struct kunit_suite sddp_places_suite = {
+	.name = "sddp_places",
+	.init = begin,
+	.exit = leave,
+	.test_cases = sddp_places_cases,
+};
+
+kunit_test_suite(sddp_places_suite);
