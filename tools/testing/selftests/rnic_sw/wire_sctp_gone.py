@@ -49,11 +49,11 @@ def drop(w, call, peer):
 def dropped(w):
     """Over each lower layer: one who stays, one who goes."""
     w.kept = w.dial(), w.dial()
+    w.staying = w.associate()
+    w.closing.pop_all()
     for peer in w.kept:
         drop(w, call_tcp, peer)
     w.kept[1].close()
-    w.staying = w.associate()
-    w.closing.pop_all()
     drop(w, call_sctp, w.staying.stream(0))
     drop(w, call_sctp, w.associate().stream(0))
 
