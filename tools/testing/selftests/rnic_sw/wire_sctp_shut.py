@@ -92,6 +92,8 @@ def all_go(w):
     ghost, late = behind(w)
     late.cm("ESTABLISHED", status=0)
     ghosts = ghost, refused(w)
+    # nobody is left to close them
+    w.links.clear()
     w.mate.process.kill()
     until("the program does not go",
           lambda: w.mate.process.poll() is not None, SOON, *ghosts)
