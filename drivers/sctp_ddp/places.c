@@ -148,9 +148,40 @@ static bool may_go_on(const struct sddp_listener *l)
 	return !READ_ONCE(l->gone);
 }
 
-static void leave_unseen(struct sddp_listener *l, const struct addresses *all)
+/* Any context.  One run is enough for all that is told until it begins */
+static void look_after(struct sddp_listener *l, u32 ms)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&places_lock, flags);
+	if (!l->gone)
+		queue_delayed_work(sddp_wq, &l->follow, msecs_to_jiffies(ms));
+	spin_unlock_irqrestore(&places_lock, flags);
+}
+
+/*
+ * Those whose places may have changed, but for @by, who knows.  @ifindex: the interface,
+ * or 0: any.  Of other network namespaces nobody does anything: whose they are may
+ * change them at will
+ */
+static void sddp_places_changed(const struct net *net, int ifindex,
+				const struct sddp_listener *by)
+{
+	struct sddp_listener *l;
+
+	rcu_read_lock();
+	hash_for_each_possible_rcu(wild, l, list, net_hash_mix(net))
+		if (l != by && net_eq(l->args.net, net) &&
+		    (!ifindex || l->args.ifindex == ifindex))
+			look_after(l, SOON);
+	rcu_read_unlock();
+}
+
+/* Return: whether it has left any */
+static bool leave_unseen(struct sddp_listener *l, const struct addresses *all)
 {
 	struct hlist_node *next;
+	bool left = false;
 	struct place *p;
 	int i;
 
@@ -160,13 +191,15 @@ static void leave_unseen(struct sddp_listener *l, const struct addresses *all)
 			p->seen = true;
 	}
 	hash_for_each_safe(l->places, i, next, p, list) {
+		left |= !p->seen;
 		if (!p->seen)
 			sddp_places_leave(p);
 		else
 			p->seen = false;
 		if (!may_go_on(l))
-			return;
+			break;
 	}
+	return left;
 }
 
 /* Return: what went wrong at one of them, the worst, or 0 */
@@ -188,21 +221,12 @@ static int follow(struct sddp_listener *l)
 
 	if (!all)
 		return -ENOMEM;
-	leave_unseen(l, all);
+	/* who has been there in vain, because the address has moved, looks again */
+	if (leave_unseen(l, all))
+		sddp_places_changed(l->args.net, 0, l);
 	err = settle_all(l, all);
 	kvfree(all);
 	return err;
-}
-
-/* Any context.  One run is enough for all that is told until it begins */
-static void look_after(struct sddp_listener *l, u32 ms)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&places_lock, flags);
-	if (!l->gone)
-		queue_delayed_work(sddp_wq, &l->follow, msecs_to_jiffies(ms));
-	spin_unlock_irqrestore(&places_lock, flags);
 }
 
 /* Once there is memory, nobody else says that an address has come */
@@ -229,22 +253,6 @@ static void sddp_places_follow_one(struct work_struct *work)
 	else
 		l->delay = 0;
 	memalloc_noio_restore(noio);
-}
-
-/*
- * Those whose places may have changed.  @ifindex: the interface, or 0: any.  Of other
- * network namespaces nobody does anything: whose they are may change them at will
- */
-static void sddp_places_changed(const struct net *net, int ifindex)
-{
-	struct sddp_listener *l;
-
-	rcu_read_lock();
-	hash_for_each_possible_rcu(wild, l, list, net_hash_mix(net))
-		if (net_eq(l->args.net, net) &&
-		    (!ifindex || l->args.ifindex == ifindex))
-			look_after(l, SOON);
-	rcu_read_unlock();
 }
 
 static bool has_path(const struct sddp_listener *l, int ifindex)
@@ -319,7 +327,7 @@ static void free_listener(struct sddp_listener *l)
 	leave_all(l);
 	/* its places may be another's now */
 	if (ddp_addr_wildcard(&l->local))
-		sddp_places_changed(l->args.net, 0);
+		sddp_places_changed(l->args.net, 0, l);
 	put_net(l->args.net);
 	kfree_rcu(l, rcu);
 }
@@ -389,7 +397,7 @@ void sddp_unlisten(struct ddp_listener *dl)
 
 static int sddp_notice(const struct net_device *dev)
 {
-	sddp_places_changed(dev_net(dev), dev->ifindex);
+	sddp_places_changed(dev_net(dev), dev->ifindex, NULL);
 	return NOTIFY_DONE;
 }
 

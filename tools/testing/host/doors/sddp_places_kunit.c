@@ -27,6 +27,9 @@ static struct {
 	u32			places;		/* sockets there are */
 	int			wrong;		/* with the next one */
 	bool			changes;	/* they do while somebody looks */
+	bool			moved;		/* address 2 has, to interface 3 */
+	bool			exclusive;	/* an address is one listener's */
+	u32			taken;		/* those that are in use, a bit each */
 } world;
 
 struct workqueue_struct *sddp_wq;
@@ -104,15 +107,23 @@ u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a, u32 s
 	return 0;
 }
 
+static void give(struct sockaddr_storage *at, u32 address)
+{
+	at->ss_family = AF_INET;
+	((struct sockaddr_in *)at)->sin_addr.s_addr = address;
+}
+
 int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 		  struct sockaddr_storage *at, int room)
 {
 	int i;
 
-	for (i = 0; i < world.addresses; i++) {
-		at[i].ss_family = AF_INET;
-		((struct sockaddr_in *)&at[i])->sin_addr.s_addr = i + 1;
+	if (ifindex == 3) {
+		give(at, 2);
+		return world.moved;
 	}
+	for (i = 0; i < world.addresses; i++)
+		give(&at[i], i + 1);
 	if (world.changes) {
 		world.changes = false;
 		world.addresses++;
@@ -121,20 +132,26 @@ int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 	return i;
 }
 
+static struct ddp_listener sockets[32];
+
 struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 				     const struct ddp_listen *a,
 				     const struct ddp_session_user *user, void *ctx)
 {
-	static struct ddp_listener at;
+	u32 n = ((const struct sockaddr_in *)a->local)->sin_addr.s_addr;
 
+	if (world.exclusive && world.taken & BIT(n))
+		return ERR_PTR(-EADDRINUSE);
 	if (world.wrong)
 		return ERR_PTR(world.wrong);
+	world.taken |= BIT(n);
 	world.places++;
-	return &at;
+	return &sockets[n];
 }
 
 void ddp_port_unlisten(struct ddp_listener *dl)
 {
+	world.taken &= ~BIT(dl - sockets);
 	world.places--;
 }
 
@@ -150,15 +167,20 @@ int sddp_share_worse(int a, int b)
 
 /* Cases --------------------------------------------------------------------------- */
 
-static struct ddp_listener *listens(struct net *net)
+static struct ddp_listener *listens_on(struct net *net, int ifindex)
 {
 	static const struct sockaddr_storage anywhere = { .ss_family = AF_INET };
 	static const struct ddp_policy policy;
 	const struct ddp_listen a = {
-		.net = net, .ifindex = 2, .local = &anywhere, .policy = &policy,
+		.net = net, .ifindex = ifindex, .local = &anywhere, .policy = &policy,
 	};
 
 	return sddp_listen(&a, NULL, NULL);
+}
+
+static struct ddp_listener *listens(struct net *net)
+{
+	return listens_on(net, 2);
 }
 
 /* The first of those that wait.  Return: for how long it was to; 0: at once */
@@ -289,12 +311,44 @@ static void short_of_memory(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, waits());
 }
 
+static void runs_as(int i)
+{
+	struct delayed_work *d = world.due[i].d;
+
+	world.due[i].d = NULL;
+	d->work.func(&d->work);
+}
+
+/* An address that moves to another device's interface is left before it is taken */
+static void moves(struct kunit *test)
+{
+	struct net_device there = { .net = &world.net, .ifindex = 3 };
+	struct ddp_listener *second = listens_on(&world.net, 3);
+
+	runs();
+	world.exclusive = true;
+	/* it is told, and looks before the other one does */
+	tell(&there, false);
+	tell(&world.dev, false);
+	world.addresses = 1;
+	world.moved = true;
+	runs_as(1);
+	runs_as(0);
+	while (waits())
+		runs();
+	KUNIT_EXPECT_EQ(test, 2u, world.places);
+	KUNIT_EXPECT_EQ(test, (u32)(BIT(1) | BIT(2)), world.taken);
+	sddp_unlisten(second);
+	KUNIT_EXPECT_EQ(test, (u32)BIT(1), world.taken);
+}
+
 static struct kunit_case sddp_places_cases[] = {
 	KUNIT_CASE(followed),
 	KUNIT_CASE(elsewhere),
 	KUNIT_CASE(left_to_others),
 	KUNIT_CASE(gone),
 	KUNIT_CASE(short_of_memory),
+	KUNIT_CASE(moves),
 	{}
 };
 
