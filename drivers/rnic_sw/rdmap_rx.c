@@ -330,6 +330,20 @@ static enum iw_reason deliver_read_request(struct rdmap *r, u32 total)
 	return why ?: queue_request(r, &req);
 }
 
+static enum iw_reason check_word(struct rdmap *r, const struct rdmap_atomic *a)
+{
+	enum iw_reason why = check_source(r, a->stag, a->to, RDMAP_ATOMIC_OPERAND,
+					  DDP_REMOTE_ATOMIC);
+
+	if (why)
+		return why;
+	why = ddp_mem_atomic(&r->stream, a->stag, a->to, NULL, NULL, NULL);
+	if (!why || why == IW_RDMAP_STREAM)
+		return why;
+	/* taken in between, by the STag or the queue pair */
+	return rdmap_refused(r, DDP_REMOTE_ATOMIC);
+}
+
 /* It is checked here, and done when its turn to be answered comes */
 static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
 {
@@ -341,11 +355,7 @@ static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
 		return IW_RDMAP_UNSPEC;
 	why = rdmap_atomic_decode(a, r->req);
 	if (!why)
-		why = check_source(r, a->stag, a->to, RDMAP_ATOMIC_OPERAND,
-				   DDP_REMOTE_ATOMIC);
-	if (!why)
-		why = ddp_mem_atomic(&r->stream, a->stag, a->to, NULL, NULL,
-				     NULL);
+		why = check_word(r, a);
 	return why ?: queue_request(r, &req);
 }
 

@@ -344,6 +344,9 @@ static void word_is_looked_at(struct kunit *test)
 	mem.atomic = IW_RDMAP_STREAM;
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM, atomic_comes(r));
 	KUNIT_EXPECT_FALSE(test, r->bad_rreq);
+	/* what was there at the first look goes before the second: no DDP error */
+	mem.atomic = IW_DDP_T_STAG;
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, atomic_comes(r));
 	KUNIT_EXPECT_EQ(test, 0u, (u32)r->irq.used);
 }
 
