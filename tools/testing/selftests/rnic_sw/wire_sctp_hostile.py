@@ -279,20 +279,29 @@ def unanswered(w):
     check(f"served in {took:.1f} s", took < SOON)
 
 
+def announced_last(ghost):
+    *_, sack = (c for p in ghost.packets for c in p.of(sctp_packet.SACK))
+    return int.from_bytes(sack.body[4:8], "big")
+
+
+def becomes_a_guest(w, ghost):
+    """And is told of as large a window as guests have."""
+    link = w.initiate(peer=ghost.stream(0),
+                      recvs=[(w.shared(1024, "l"), 64)] * 8)
+    for number in range(1, 5):
+        link.peer.send(b"more")
+        link.wc(wr=number, status=SUCCESS)
+    ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
+    told = announced_last(ghost)
+    check(f"{told} octets for a guest", told >= ACCEPTED_WINDOW)
+
+
 @case("a stranger is told of a small window, a guest of a large one")
 def windows(w):
     for ghost in crowd(w, 1):
         announced = ghost.init.init[1]
         check(f"{announced} octets for a stranger", announced <= WINDOW)
-        link = w.initiate(peer=ghost.stream(0),
-                          recvs=[(w.shared(1024, "l"), 64)] * 8)
-        for number in range(1, 5):
-            link.peer.send(b"more")
-            link.wc(wr=number, status=SUCCESS)
-        ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
-        told = [int.from_bytes(c.body[4:8], "big") for p in ghost.packets
-                for c in p.of(sctp_packet.SACK)]
-        check(f"{told[-1]} octets for a guest", told[-1] >= ACCEPTED_WINDOW)
+        becomes_a_guest(w, ghost)
 
 
 def was_a_guest(w, ghost):
@@ -305,25 +314,13 @@ def was_a_guest(w, ghost):
     link.conn = None
 
 
-def announced_last(ghost):
-    *_, sack = (c for p in ghost.packets for c in p.of(sctp_packet.SACK))
-    return int.from_bytes(sack.body[4:8], "big")
-
-
 @case("strangers: whose session is over is one again, and can have the next")
 def guest_again(w):
     for ghost in crowd(w, 1):
         was_a_guest(w, ghost)
         ghost.settle(GUEST + 1)
         ghost.stream(0).new_session()
-        link = w.initiate(peer=ghost.stream(0),
-                          recvs=[(w.shared(1024, "l"), 64)] * 8)
-        for number in range(1, 5):
-            link.peer.send(b"more")
-            link.wc(wr=number, status=SUCCESS)
-        ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
-        check(f"{announced_last(ghost)} octets for a guest",
-              announced_last(ghost) >= ACCEPTED_WINDOW)
+        becomes_a_guest(w, ghost)
 
 
 @case("strangers: whose session is over may break the rules no more often",

@@ -265,20 +265,28 @@ static void zero_based(void)
 	drop(&d, mw);
 }
 
+/* Two streams, the first of which has bound a window of type 1 */
+static struct ibv_mw *two_and_window(struct desk *d, struct pair *q)
+{
+	struct ibv_mw_bind_info info;
+	struct ibv_mw *mw;
+
+	open_desk(d, BINDABLE);
+	pair_open_like(q, &d->p);
+	mw = new_mw(d, IBV_MW_TYPE_1);
+	info = part(d, WR | RD);
+	bind1(d, mw, &info);
+	want_ok(d->p.s.scq, 30, IBV_WC_BIND_MW);
+	return mw;
+}
+
 /* For all streams of the protection domain, whichever has bound it (RFC 5041 8.2) */
 static void type1_streams(void)
 {
 	struct desk d;
 	struct pair q;
-	struct ibv_mw *mw;
-	struct ibv_mw_bind_info info;
+	struct ibv_mw *mw = two_and_window(&d, &q);
 
-	open_desk(&d, BINDABLE);
-	pair_open_like(&q, &d.p);
-	mw = new_mw(&d, IBV_MW_TYPE_1);
-	info = part(&d, WR | RD);
-	bind1(&d, mw, &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	reaches(&d, mw->rkey, AT, WIDE);
 	reaches_by(&d, &q, mw->rkey, AT, WIDE);
 	pair_close(&q);
@@ -408,15 +416,8 @@ static void type1_remote_inv(void)
 {
 	struct desk d;
 	struct pair q;
-	struct ibv_mw *mw;
-	struct ibv_mw_bind_info info;
+	struct ibv_mw *mw = two_and_window(&d, &q);
 
-	open_desk(&d, BINDABLE);
-	pair_open_like(&q, &d.p);
-	mw = new_mw(&d, IBV_MW_TYPE_1);
-	info = part(&d, WR | RD);
-	bind1(&d, mw, &info);
-	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	cannot_shut(&q, mw->rkey, "end_rdmap_invalidate");
 	reaches(&d, mw->rkey, AT, WIDE);
 	pair_free(&q);
