@@ -9,7 +9,8 @@ import socket
 import struct
 
 from lib.wire import (MATE_IF, NS, PEER_IF, PORT, WC, add, both, case, check,
-                      ddp, in_both_roles, mpa, rdmap, run, same, shell)
+                      ddp, in_both_roles, mpa, rdmap, run, same, shell,
+                      without_timestamps)
 
 BIG = 1 << 18
 LONGEST = 64768
@@ -30,8 +31,7 @@ def mulpdu(emss, markers):
 
 def sizes_sent(w, mss, markers):
     """A long Write leaves in FPDUs as long as the MULPDU, no longer."""
-    shell(f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps=0")
-    try:
+    with without_timestamps():
         memory = w.shared(BIG, "l")
         memory.put(0, pattern(4000, 6))
         flags = mpa.C | (mpa.M if markers else 0)
@@ -50,8 +50,6 @@ def sizes_sent(w, mss, markers):
         same("ULPDU_Length", lengths, {mulpdu(mss, markers)})
         check("FPDUs no longer than a TCP segment",
               all(fpdu.size <= max(mss, 160) for fpdu in fpdus))
-    finally:
-        shell(f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps=1")
 
 
 for segment in (1460, 1448, 1000, 536, 203):

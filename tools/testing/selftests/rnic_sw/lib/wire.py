@@ -57,6 +57,17 @@ def shell(command, may_fail=False):
     return done.stdout
 
 
+@contextlib.contextmanager
+def without_timestamps():
+    """TCP's, of connections that are made meanwhile."""
+    stamps = f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps="
+    shell(stamps + "0")
+    try:
+        yield
+    finally:
+        shell(stamps + "1")
+
+
 class Link:
     """A connection: the raw peer's end, and rawmate's by number."""
 
