@@ -7,7 +7,7 @@ import struct
 import time
 
 from . import mpa
-from .talk import PATIENCE, SILENCE, Closed, Talk
+from .talk import PATIENCE, SILENCE, Closed, Talk, dawdle
 
 
 class Peer(Talk):
@@ -27,6 +27,7 @@ class Peer(Talk):
 
     def put(self, octets):
         """Who ends it meanwhile is noticed by who reads."""
+        dawdle()
         try:
             self.sock.sendall(octets)
         except ConnectionResetError:
@@ -53,6 +54,7 @@ class Peer(Talk):
         return octets
 
     def _recv(self, timeout):
+        dawdle()
         self.sock.settimeout(max(timeout, 0.001))
         try:
             octets = self.sock.recv(1 << 16)

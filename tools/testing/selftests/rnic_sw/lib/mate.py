@@ -7,7 +7,7 @@ import threading
 import time
 
 from lib.ktap import same
-from rawpeer.talk import PATIENCE
+from rawpeer.talk import PATIENCE, dawdle
 
 
 class Refused(Exception):
@@ -87,6 +87,7 @@ class Mate:
 
     def do_all(self, *commands):
         """Some in one go."""
+        dawdle()
         lines = [self._line(words) for words in commands]
         self.commands.write("".join(lines))
         return [self._answer(line.strip()) for line in lines]
