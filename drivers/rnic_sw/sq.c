@@ -113,6 +113,12 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	n = sq->flushing ? 0 : __posted_or_sleep(sq);
 	if (sq->closing && sq->head == sq->end)
 		n = 0;
+	/*
+	 * What is posted behind the change to ERROR is flushed and told, if nobody asked for
+	 * that, too: who drains waits for it.  Looked at behind what is posted.
+	 */
+	if (test_bit(0, &r->stream.failed))
+		n = 0;
 	if (n)
 		wrong = n == RING_IDX_LIE || __pull(qp, wr);
 	spin_unlock_irqrestore(&sq->lock, flags);

@@ -192,6 +192,23 @@ static void answered_before_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u, world.completed);
 }
 
+/* It would succeed, and nobody be told of that: who drains is to be told of the flush */
+static void posted_in_error(struct kunit *test)
+{
+	struct rdmap *r = &world.qp.rdmap;
+	struct rdmap_wr wr;
+
+	begin_at(0);
+	world.qp.sq.sig_all = false;
+	set_bit(0, &r->stream.failed);
+	post(1);
+	KUNIT_EXPECT_FALSE(test, rdmap_sq_pull(r, &wr));
+	KUNIT_EXPECT_EQ(test, 0u, world.completed);
+	rnic_sq_flush(&world.qp);
+	KUNIT_EXPECT_EQ(test, 1u, world.completed);
+	KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)world.last.status);
+}
+
 /* A Send is complete, a Read waits for its answer, one of each is behind it; then a Terminate */
 static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 {
@@ -463,6 +480,7 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(told_to_nobody),
 	KUNIT_CASE(told_in_order),
 	KUNIT_CASE(answered_before_sent),
+	KUNIT_CASE(posted_in_error),
 	KUNIT_CASE(terminated),
 	KUNIT_CASE(terminated_for_it),
 	KUNIT_CASE(no_room),
