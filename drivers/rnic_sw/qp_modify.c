@@ -73,13 +73,24 @@ static bool is_depth(bool idle, u8 want, u16 now)
 	return want == min_t(u16, now, U8_MAX);
 }
 
+/* What is agreed on; before, what connecting may agree on at most */
+static void depths(struct rnic_qp *qp, u16 *ird, u16 *ord)
+{
+	if (READ_ONCE(qp->state) != QP_IDLE) {
+		rdmap_depths(&qp->rdmap, ird, ord);
+		return;
+	}
+	*ird = READ_ONCE(qp->ird_most);
+	*ord = READ_ONCE(qp->ord_most);
+}
+
 static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 			int mask)
 {
 	bool idle = READ_ONCE(qp->state) == QP_IDLE;
 	u16 ird, ord;
 
-	rdmap_depths(&qp->rdmap, &ird, &ord);
+	depths(qp, &ird, &ord);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC &&
 	    !is_depth(idle, attr->max_rd_atomic, ord))
 		return -EINVAL;
@@ -191,7 +202,7 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	u16 ird, ord;
 
 	memset(attr, 0, sizeof(*attr));
-	rdmap_depths(&qp->rdmap, &ird, &ord);
+	depths(qp, &ird, &ord);
 	attr->qp_state = to_ib_state(READ_ONCE(qp->state));
 	attr->cur_qp_state = attr->qp_state;
 	attr->path_mtu = IB_MTU_4096;

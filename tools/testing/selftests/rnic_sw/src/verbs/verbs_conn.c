@@ -373,6 +373,7 @@ static void bounded(void)
 	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
 	       .max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
 	       IBV_QP_MAX_DEST_RD_ATOMIC, 0);
+	CHECK(max_reads(&p.c) == 3, "not connected: %u", max_reads(&p.c));
 	pair_request(&p);
 	server_hears(&p, 3, 2);
 	pair_make_qp(&p, &p.s);
