@@ -41,6 +41,13 @@
 } while (0)
 #endif
 
+/* A member for rdma.h: under RTNL; or IB_PORT_NOP */
+#ifdef HAVE_DISPATCH_PORT_STATE
+#define COMPAT_DECLARE_PORT(name)
+#else
+#define COMPAT_DECLARE_PORT(name)	enum ib_port_state name
+#endif
+
 #ifndef HAVE_TRACE_SK_DATA_READY
 #define trace_sk_data_ready(sk)	((void)(sk))
 #endif

@@ -55,32 +55,45 @@ static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 }
 #endif
 
-/* Raise a port event if the state has changed since the last one */
+/*
+ * Raise a port event if the state has changed since the last one.  What the core has
+ * cached it looks up later, for which it wants RTNL: who takes an interface down and up
+ * at once holds it.
+ */
 #ifndef HAVE_DISPATCH_PORT_STATE
 #include <linux/netdevice.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
-static inline void ib_dispatch_port_state_event(struct ib_device *ib,
-						struct net_device *netdev)
+#define ib_dispatch_port_state_event(ib, netdev)			\
+	compat_port_state(ib, netdev, &to_rnic_dev(ib)->port_told)
+
+static inline void compat_port_state(struct ib_device *ib, struct net_device *netdev,
+				     enum ib_port_state *told)
 {
 	struct ib_event event = { .device = ib, .element.port_num = 1 };
 	bool up = netif_running(netdev) && netif_carrier_ok(netdev);
-	enum ib_port_state was, now = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	enum ib_port_state was = *told, now = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 
-	if (ib_get_cached_port_state(ib, 1, &was) || was == now)
+	if (was == IB_PORT_NOP && ib_get_cached_port_state(ib, 1, &was))
+		return;
+	*told = now;
+	if (was == now)
 		return;
 	event.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
 	ib_dispatch_event(&event);
 }
 #endif
 
-/* Without it a device is made in the first network namespace, and moved */
+/*
+ * Without it a device is made in the first network namespace, and moved: unless it is
+ * seen from everywhere, for then it has to be in the first one, too.
+ */
 #ifndef HAVE_ALLOC_DEVICE_WITH_NET
 #define ib_alloc_device_with_net(drv_struct, member, net) ({		\
 	struct drv_struct *__dev = ib_alloc_device(drv_struct, member);	\
 									\
-	if (__dev)							\
+	if (__dev && !rdma_dev_access_netns(&__dev->member, net))	\
 		write_pnet(&__dev->member.coredev.rdma_net, net);	\
 	__dev;								\
 })

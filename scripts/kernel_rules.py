@@ -123,8 +123,13 @@ def _expand_words(text, name, params, body):
         if params is not None:
             end = closing(text, m.end())
             new = applied(params, body, arguments(text[m.end() + 1:end - 1]))
-        if text[:m.start()].rstrip(" \t").endswith("\n") and text[end] == ";" and new[0] == "(":
-            new = new[1:-1]
+        if text[:m.start()].rstrip(" \t").endswith("\n") and text[end] == ";":
+            if not new:
+                # a member that this kernel does without
+                text = text[:text.rindex("\n", 0, m.start())] + text[end + 1:]
+                continue
+            if new[0] == "(":
+                new = new[1:-1]
         text = text[:m.start()] + new + text[end:]
         at = m.start() + len(new)
     return text

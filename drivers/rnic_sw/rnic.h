@@ -82,6 +82,7 @@ struct rnic_dev {
 	struct work_struct	lost_work;	/* ... and the device behind it */
 	struct completion	leaves;		/* that has begun */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
+	COMPAT_DECLARE_PORT(port_told);
 };
 
 struct rnic_uctx {

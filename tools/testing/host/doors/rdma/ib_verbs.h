@@ -176,6 +176,7 @@ void ib_unregister_device_queued(struct ib_device *ib);
 bool ib_device_try_get(struct ib_device *ib);
 void ib_device_put(struct ib_device *ib);
 #define ib_mark_name_assigned_by_user(ib)	((void)(ib))
+#define COMPAT_DECLARE_PORT(name)
 #define ib_dispatch_port_state_event(ib, netdev)	((void)(ib), (void)(netdev))
 #define ib_unregister_driver(driver)		do { } while (0)
 
