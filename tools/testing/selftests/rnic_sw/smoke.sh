@@ -24,6 +24,37 @@ ping_a_few() {
 	grep -q 'rdma-ping-9: ' "$T_CASE"/server-*.log
 }
 
+# tells EVENT N: by number, for the names are not in every version's words
+tells() { [ "$(grep -c "event_type .*($1), port 1" "$T_CASE/watch.log")" -ge "$2" ]; }
+
+# A VRF takes an interface down and up in one go.  In which order the core tells the two
+# is not certain: each waits for itself.
+port_events() {
+	ip link add v9 type vrf table 99 || t_skip "this kernel has no VRF"
+	t_defer ip link del v9
+	t_bg watch b stdbuf -oL ibv_asyncwatch -d "$B_DEV"
+	t_until 20 grep -q 'async event FD' "$T_CASE/watch.log"
+	ip link set t0 master v9
+	t_check "an error is told" t_until 20 tells 10 1
+	t_check "and that it is active" t_until 20 tells 9 1
+	ip link set t0 nomaster
+	t_check "an error again" t_until 20 tells 10 2
+	t_check "and that it is active again" t_until 20 tells 9 2
+	ip addr add "$B6/64" dev t0 nodad
+}
+
+# Which all namespaces see has to be in the first one, for udev, and for settings
+container_device() {
+	t_netns_mode shared
+	ip netns add rnic-c
+	t_defer t_drop_netns rnic-c
+	ip -n rnic-c link add t1 type dummy
+	ip -n rnic-c link set t1 up
+	t_new_device iw8 t1 rnic-c
+	t_check "it is seen here" test -e /sys/class/infiniband/iw8/ports/1/state
+	t_check "counters, too" test -e /sys/class/infiniband/iw8/ports/1/hw_counters/connects
+}
+
 unload() {
 	t_drop_device iw0
 	t_unload
@@ -39,5 +70,7 @@ t_case "ib_send_bw" "" t_perftest ib_send_bw -n 200 -s 4096
 t_case "ib_write_bw" "" t_perftest ib_write_bw -n 200 -s 65536
 t_case "ib_read_bw" "" t_perftest ib_read_bw -n 200 -s 65536
 t_case "ib_send_lat" "" t_perftest ib_send_lat -n 50 -s 64
+t_case "a port that is down and up at once" "" port_events
+t_case "a container's device" "" container_device
 t_case "modules unload" "" unload
 t_end
