@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# Sourced by check-scripts and check-install, from the tree's top: a cache and an archive
+# of their own, stand-ins of a few lines that are found first on PATH, and t.
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/${0##*/}.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+export RNIC_SW_CACHE=$work/cache FAKE=$work/fake PATH=$work/bin:$PATH
+unset DESTDIR INSTALL_MOD_PATH MAKEFLAGS MFLAGS MAKELEVEL RNIC_SW_RDMA_CORE_SUITE KDIR
+mkdir -p "$work/bin" "$FAKE/debs"
+passed=0 failed=0
+
+# stand_in NAME, the script on stdin
+stand_in() {
+	{ echo '#!/bin/bash'; cat; } >"$work/bin/$1"
+	chmod +x "$work/bin/$1"
+}
+
+# What is in the archive; $FAKE/how says how it arrives: well, refused (its
+# hash is wrong), or short.
+stand_in apt-get <<'END'
+case " $* " in
+*" update "*)
+	[ "$(cat "$FAKE/how")" != "no index" ] || if [ "${LC_MESSAGES:-}" = C ]; then
+		echo "Err:1 InRelease"
+	else
+		echo "Fehl:1 InRelease"
+	fi
+	exit 0
+	;;
+*" source "*) file=$FAKE/rdma-core_9.1.orig.tar.gz ;;
+*) what=${*: -1}; file=$(echo "$FAKE/debs/${what%%=*}"_*.deb) ;;
+esac
+case $(cat "$FAKE/how") in
+well) cp "$file" . ;;
+refused) cp "$file" "./${file##*/}.FAILED"; echo "E: Failed to fetch: Hash Sum mismatch" >&2; exit 100 ;;
+short) head -c $(($(stat -c %s "$file") / 2)) "$file" >"./${file##*/}" ;;
+esac
+END
+stand_in dpkg-query <<'END'
+echo installed
+END
+stand_in cmake <<'END'
+while [ $# -gt 0 ]; do [ "$1" != -B ] || build=$2; shift; done
+mkdir -p "$build/lib" && echo rules >"$build/build.ninja"
+END
+stand_in ninja <<'END'
+echo library >"$2/lib/librnic_sw.so.1"
+END
+
+# With a file by which to see that all of it is there
+rdma_core() {
+	local dir=$work/rdma-core-9.1
+	mkdir -p "$dir/kernel-headers/rdma" "$dir/providers/siw"
+	printf '%s\n' 'set(IBVERBS_PABI_VERSION "34")' 'add_subdirectory(providers/siw)' >"$dir/CMakeLists.txt"
+	echo '  rdma/siw-abi.h' >"$dir/kernel-headers/CMakeLists.txt"
+	cp "$work/big" "$dir/zz-last"
+	tar -C "$work" -cf - rdma-core-9.1/{CMakeLists.txt,kernel-headers,providers,zz-last} |
+		gzip -1 >"$FAKE/rdma-core_9.1.orig.tar.gz"
+}
+
+# t NAME COMMAND...: it has to succeed, with an empty cache
+t() {
+	local name=$1
+	shift
+	rm -rf "$RNIC_SW_CACHE" "$FAKE/depmod"
+	echo well >"$FAKE/how"
+	(set -e; "$@") >"$work/log" 2>&1
+	# not asked about at once: that would take set -e from it
+	if [ $? -eq 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "$name: FAILED"
+		sed 's/^/    /' "$work/log" | tail -n 20
+	fi
+}
+
+fails() {
+	if "$@"; then echo "this was to fail: $*"; return 1; fi
+}
+
+# summary NAME: the last line, and whether all is well
+summary() {
+	echo "$1: $passed passed, $failed failed"
+	[ "$failed" -eq 0 ]
+}
