@@ -21,8 +21,10 @@ endif
 # the kernel's make goes elsewhere
 mod_path := $(abspath $(INSTALL_MOD_PATH))
 
+# The headers may be gone before the modules; then the path has to say it.
 release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
-	$(KDIR)/include/generated/utsrelease.h 2>/dev/null),$(shell uname -r))
+	$(KDIR)/include/generated/utsrelease.h 2>/dev/null),$(shell \
+	echo $(KDIR) | sed -n 's,^\(/usr\)*/lib/modules/\([^/]\+\)/build/*$$,\2,p'))
 depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 
 .PHONY: modules modules_install modules_uninstall clean provider install \
@@ -52,6 +54,9 @@ modules_install: kdir
 
 # Whatever they were compressed with
 modules_uninstall:
+	@test -n "$(release)" || { \
+		echo "$(KDIR) does not say which kernel's modules: make uninstall KDIR=/lib/modules/VERSION/build" >&2; \
+		exit 1; }
 	@scripts/take-away "$(mod_path)" $(foreach m,ddp/iw_ddp mpa/iw_mpa \
 		sctp_ddp/iw_sctp_ddp rnic_sw/rnic_sw,$(wildcard \
 		$(mod_path)/lib/modules/$(release)/updates/drivers/$(m).ko*))
