@@ -72,9 +72,10 @@ provider:
 	@scripts/build-provider
 
 # Called by sudo, root only installs: what is built is its caller's, in the tree and
-# in the cache. sudo passes on neither variables nor make's own.
+# in the cache. In a shell that sudo has opened the tree may be root's own, so its
+# owner counts. sudo passes on neither variables nor make's own.
 ifeq ($(shell id -u),0)
-caller := $(filter-out root,$(SUDO_USER))
+caller := $(if $(SUDO_USER),$(filter-out root UNKNOWN,$(shell stat -c %U .)))
 endif
 as_caller = $(if $(caller),sudo -H -u $(caller)) env $(if \
 	$(RNIC_SW_CACHE),RNIC_SW_CACHE=$(RNIC_SW_CACHE))
