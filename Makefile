@@ -48,6 +48,7 @@ kdir:
 unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 
 modules_install: kdir
+	@$(if $(mod_path),,scripts/unpackaged modules)
 	+@$(kbuild) INSTALL_MOD_PATH=$(mod_path) INSTALL_MOD_DIR=updates \
 		$(if $(DESTDIR),DEPMOD=true) $(unsigned) modules_install
 	@$(depmod)
@@ -80,7 +81,9 @@ endif
 as_caller = $(if $(caller),sudo -H -u $(caller)) env $(if \
 	$(RNIC_SW_CACHE),RNIC_SW_CACHE=$(RNIC_SW_CACHE))
 
+# What cannot be installed is not built either.
 install:
+	@scripts/unpackaged $(if $(mod_path),,modules) files
 	+@$(as_caller) $(MAKE) --no-print-directory KDIR=$(KDIR) modules provider
 	@echo "Installing the modules into /lib/modules, updates/, the provider beside libibverbs,"
 	@echo "a systemd unit and manual pages."
