@@ -537,6 +537,7 @@ int main(void)
 	test_poll_ex_room();
 	test_destroying();
 	test_unheard();
+	test_cancelled();
 	test_arm_and_resize();
 	test_resize_refused();
 	test_credentials();

@@ -11,6 +11,9 @@ struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr);
 void *destroy_qp(void *qp);
 void destroy(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq);
 
+/* cancel_test.c */
+void test_cancelled(void);
+
 /* destroy_test.c */
 void test_destroying(void);
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Threads that are cancelled: what they have begun here they finish. */
+#include <errno.h>
+#include <pthread.h>
+
+#include "provider_test.h"
+
+struct cancelled {
+	void	(*act)(void *arg);
+	void	*arg;
+	bool	over;
+};
+
+/* Cancelled before @act begins; the point where it ends shall be here, not there */
+static void *run_cancelled(void *arg)
+{
+	struct cancelled *c = arg;
+
+	pthread_cancel(pthread_self());
+	c->act(c->arg);
+	c->over = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+static void cancelled(void (*act)(void *arg), void *arg)
+{
+	struct cancelled c = { .act = act, .arg = arg };
+	pthread_t thread;
+	void *ret;
+
+	CHECK(!pthread_create(&thread, NULL, run_cancelled, &c));
+	CHECK(!pthread_join(thread, &ret));
+	CHECK(c.over && ret == PTHREAD_CANCELED);
+}
+
+static void post_send(void *qp)
+{
+	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_SEND };
+
+	CHECK(!rnic_sw_post_send(&((struct rnic_sw_qp *)qp)->vqp.qp, &wr, &bad));
+}
+
+static void post_recv(void *qp)
+{
+	struct ibv_recv_wr *bad, wr = {};
+
+	CHECK(!rnic_sw_post_recv(&((struct rnic_sw_qp *)qp)->vqp.qp, &wr, &bad));
+}
+
+static bool is_free(struct rnic_sw_queue *q)
+{
+	if (pthread_spin_trylock(&q->lock))
+		return false;
+	pthread_spin_unlock(&q->lock);
+	return true;
+}
+
+/* The kernel hears of what is posted, also where that is tried again */
+static void test_cancelled_post(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 2);
+
+	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	qp->rq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	kicks = 0;
+	cancelled(post_send, qp);
+	cancelled(post_recv, qp);
+	CHECK(qp->sq.hdr->prod == 1 && qp->rq.hdr->prod == 1 && kicks == 2);
+	qp->sq.unheard = EIO;
+	qp->rq.unheard = EIO;
+	cancelled(post_send, qp);
+	cancelled(post_recv, qp);
+	CHECK(qp->sq.hdr->prod == 2 && qp->rq.hdr->prod == 2 && kicks == 6);
+	CHECK(is_free(&qp->sq) && is_free(&qp->rq));
+	destroy(qp, cq);
+}
+
+void test_cancelled(void)
+{
+	test_cancelled_post();
+}
