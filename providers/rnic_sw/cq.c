@@ -204,12 +204,11 @@ int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
 
 int rnic_sw_destroy_cq(struct ibv_cq *ibcq)
 {
-	struct rnic_sw_cq *cq = to_cq(ibcq);
-	int ret;
+	int old = rnic_sw_defer_cancel();
+	int ret = ibv_cmd_destroy_cq(ibcq);
 
-	ret = ibv_cmd_destroy_cq(ibcq);
-	if (ret)
-		return ret;
-	free_cq(cq);
-	return 0;
+	if (!ret)
+		free_cq(to_cq(ibcq));
+	rnic_sw_allow_cancel(old);
+	return ret;
 }

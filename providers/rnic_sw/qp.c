@@ -316,7 +316,7 @@ static void sweep_cqs(struct ibv_qp *ibqp)
  * acknowledged every event of the queue pair, and the sweep until nobody polls:
  * whoever is to do so may first make and destroy others.
  */
-int rnic_sw_destroy_qp(struct ibv_qp *ibqp)
+static int destroy_qp(struct ibv_qp *ibqp)
 {
 	struct rnic_sw_context *ctx = to_ctx(ibqp->context);
 	struct rnic_sw_qp *qp = to_qp(ibqp);
@@ -329,5 +329,14 @@ int rnic_sw_destroy_qp(struct ibv_qp *ibqp)
 	end_dying(ctx, qp);
 	if (!ret)
 		free_qp(qp);
+	return ret;
+}
+
+int rnic_sw_destroy_qp(struct ibv_qp *ibqp)
+{
+	int old = rnic_sw_defer_cancel();
+	int ret = destroy_qp(ibqp);
+
+	rnic_sw_allow_cancel(old);
 	return ret;
 }

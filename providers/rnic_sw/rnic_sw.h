@@ -169,6 +169,24 @@ static inline uint64_t rnic_sw_ns(const struct timespec *t)
 	return (uint64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
+/*
+ * To destroy what has events the library waits until they are acknowledged, in a
+ * cancellation point.  A thread that ended there would leave the kernel's part
+ * gone, ours not, and the library's lock on the events taken for ever.
+ */
+static inline int rnic_sw_defer_cancel(void)
+{
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	return old;
+}
+
+static inline void rnic_sw_allow_cancel(int old)
+{
+	pthread_setcancelstate(old, &old);
+}
+
 void rnic_sw_init_context(struct rnic_sw_context *ctx);
 
 /* The others name no memory, even if a program has left some there */

@@ -81,10 +81,12 @@ int rnic_sw_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 
 int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
 {
+	int old = rnic_sw_defer_cancel();
 	int ret = ibv_cmd_destroy_srq(ibsrq);
 
 	if (!ret)
 		free_srq(to_srq(ibsrq));
+	rnic_sw_allow_cancel(old);
 	return ret;
 }
 

@@ -77,7 +77,39 @@ static void test_cancelled_post(void)
 	destroy(qp, cq);
 }
 
+static void destroy_one(void *qp)
+{
+	destroy_qp(qp);
+}
+
+static void destroy_srq(void *srq)
+{
+	CHECK(!rnic_sw_destroy_srq(srq));
+}
+
+static void destroy_cq(void *cq)
+{
+	CHECK(!rnic_sw_destroy_cq(cq));
+}
+
+/* All of it is destroyed, and no queue pair is dying for ever */
+static void test_cancelled_destroy(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_srq *srq = make_srq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+
+	complete(cq, &(struct rnic_sw_cqe){ .qp_num = qp->vqp.qp.qp_num });
+	destroyed = 0;
+	cancelled(destroy_one, qp);
+	CHECK(destroyed == 1 && list_empty(&own.dying));
+	CHECK(cq->q.hdr->cons == 1);
+	cancelled(destroy_srq, &srq->ibsrq);
+	cancelled(destroy_cq, &cq->vcq.cq);
+}
+
 void test_cancelled(void)
 {
 	test_cancelled_post();
+	test_cancelled_destroy();
 }

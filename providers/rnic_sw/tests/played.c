@@ -148,17 +148,46 @@ int ibv_cmd_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 	return bad_advice;
 }
 
-int ibv_cmd_destroy_cq(struct ibv_cq *cq)
+int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
+		       struct ibv_srq_init_attr *attr,
+		       struct ibv_create_srq *cmd, size_t cmd_size,
+		       struct ib_uverbs_create_srq_resp *resp, size_t resp_size)
 {
+	struct rnic_sw_cmd_create_srq_resp *r = (void *)resp;
+
+	srq->context = pd->context;
+	attr->attr.max_sge = MAX_SGE;
+	r->drv_payload = (struct rnic_sw_create_srq_resp){
+		.ring_key = areas++ * AREA,
+		.ring_bytes = RNIC_SW_RING_HDR + SLOTS * STRIDE,
+		.slots = SLOTS,
+		.stride = STRIDE,
+	};
 	return 0;
 }
 
-/* The library's waits until the program has acknowledged every event */
+/*
+ * To destroy these the library waits, in a cancellation point, until the program
+ * has acknowledged every event.
+ */
+int ibv_cmd_destroy_cq(struct ibv_cq *cq)
+{
+	pthread_testcancel();
+	return 0;
+}
+
+int ibv_cmd_destroy_srq(struct ibv_srq *srq)
+{
+	pthread_testcancel();
+	return 0;
+}
+
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 {
 	void *(*run)(void *) = acker;
 	pthread_t thread;
 
+	pthread_testcancel();
 	destroyed++;
 	if (run) {
 		acker = NULL;

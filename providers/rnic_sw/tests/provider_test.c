@@ -19,7 +19,7 @@ static struct verbs_device device = { .ops = &rnic_sw_dev_ops };
 struct rnic_sw_context own = {
 	.vctx.context.device = &device.device,
 };
-static struct rnic_sw_pd pd = { .ibpd = { .context = &own.vctx.context } };
+struct rnic_sw_pd pd = { .ibpd = { .context = &own.vctx.context } };
 
 void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe)
 {
@@ -32,6 +32,13 @@ void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe)
 struct rnic_sw_cq *make_cq(void)
 {
 	return to_cq(rnic_sw_create_cq(&own.vctx.context, SLOTS, NULL, 0));
+}
+
+struct rnic_sw_srq *make_srq(void)
+{
+	struct ibv_srq_init_attr attr = { .attr.max_wr = 3 };
+
+	return to_srq(rnic_sw_create_srq(&pd.ibpd, &attr));
 }
 
 struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr)
