@@ -202,13 +202,24 @@ int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
 	return ret;
 }
 
+/* The kernel does not know of queue pairs that are still to be swept out of it */
+static int destroy_cq(struct rnic_sw_cq *cq)
+{
+	int ret;
+
+	if (atomic_load(&cq->refs))
+		return EBUSY;
+	ret = ibv_cmd_destroy_cq(&cq->vcq.cq);
+	if (!ret)
+		free_cq(cq);
+	return ret;
+}
+
 int rnic_sw_destroy_cq(struct ibv_cq *ibcq)
 {
 	int old = rnic_sw_defer_cancel();
-	int ret = ibv_cmd_destroy_cq(ibcq);
+	int ret = destroy_cq(to_cq(ibcq));
 
-	if (!ret)
-		free_cq(to_cq(ibcq));
 	rnic_sw_allow_cancel(old);
 	return ret;
 }

@@ -186,6 +186,15 @@ static void free_qp(struct rnic_sw_qp *qp)
 	free(qp);
 }
 
+static void use_cqs(const struct ibv_qp_init_attr_ex *attr)
+{
+	struct rnic_sw_cq *scq = to_cq(attr->send_cq);
+	struct rnic_sw_cq *rcq = to_cq(attr->recv_cq);
+
+	atomic_fetch_add(&scq->refs, 1);
+	atomic_fetch_add(&rcq->refs, 1);
+}
+
 struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 				    struct ibv_qp_init_attr_ex *attr)
 {
@@ -211,6 +220,7 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 		errno = ret;
 		return NULL;
 	}
+	use_cqs(attr);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		rnic_sw_fill_qp_ex(qp);
 		mark_qp_ex(&qp->vqp);
@@ -307,6 +317,9 @@ static void sweep_cqs(struct ibv_qp *ibqp)
 	rnic_sw_forget_qp(scq, ibqp->qp_num);
 	if (rcq != scq)
 		rnic_sw_forget_qp(rcq, ibqp->qp_num);
+	/* from here on either may be gone */
+	atomic_fetch_sub(&scq->refs, 1);
+	atomic_fetch_sub(&rcq->refs, 1);
 }
 
 /*

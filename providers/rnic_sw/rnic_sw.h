@@ -54,6 +54,7 @@ struct rnic_sw_cq {
 	pthread_spinlock_t	arm_lock;	/* q.hdr against a resize */
 	struct rnic_sw_cqe	cqe;		/* between start and end_poll */
 	atomic_uintptr_t	poller;		/* whose thread that is, or 0 */
+	atomic_int		refs;		/* queues of queue pairs not yet swept out */
 };
 
 struct rnic_sw_srq {

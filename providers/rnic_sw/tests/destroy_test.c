@@ -142,6 +142,36 @@ static void test_poll_and_make(void)
 	destroy(qp, cq);
 }
 
+static void *refused_cqs(void *qp)
+{
+	CHECK(rnic_sw_destroy_cq(((struct ibv_qp *)qp)->send_cq) == EBUSY);
+	CHECK(rnic_sw_destroy_cq(((struct ibv_qp *)qp)->recv_cq) == EBUSY);
+	return qp;
+}
+
+/* The kernel has no such queue pair any more, but its completions are still there */
+static void test_cqs_in_use(void)
+{
+	struct rnic_sw_cq *scq = make_cq(), *rcq = make_cq();
+	struct ibv_qp_init_attr attr = {
+		.send_cq = &scq->vcq.cq,
+		.recv_cq = &rcq->vcq.cq,
+		.cap.max_send_wr = 3,
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = rnic_sw_create_qp(&pd.ibpd, &attr);
+
+	complete(scq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	complete(rcq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	refused_cqs(qp);
+	acker = refused_cqs;
+	acked = qp;
+	destroy_qp(to_qp(qp));
+	CHECK(!acker && scq->q.hdr->cons == 1 && rcq->q.hdr->cons == 1);
+	CHECK(!rnic_sw_destroy_cq(&scq->vcq.cq));
+	destroy(make_qp(rcq, 0), rcq);
+}
+
 void test_destroying(void)
 {
 	test_forget();
@@ -150,4 +180,5 @@ void test_destroying(void)
 	test_destroy_awaits();
 	test_dying_number();
 	test_poll_and_make();
+	test_cqs_in_use();
 }
