@@ -92,6 +92,8 @@ static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 		errno = ret;
 		return NULL;
 	}
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
+		cq->parent = rnic_sw_hold_pd(attr->parent_domain);
 	return cq;
 }
 
@@ -210,9 +212,12 @@ static int destroy_cq(struct rnic_sw_cq *cq)
 	if (atomic_load(&cq->refs))
 		return EBUSY;
 	ret = ibv_cmd_destroy_cq(&cq->vcq.cq);
-	if (!ret)
-		free_cq(cq);
-	return ret;
+	if (ret)
+		return ret;
+	if (cq->parent)
+		rnic_sw_put_pd(cq->parent);
+	free_cq(cq);
+	return 0;
 }
 
 int rnic_sw_destroy_cq(struct ibv_cq *ibcq)

@@ -21,6 +21,7 @@ struct ibv_mw *rnic_sw_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 		errno = ret;
 		return NULL;
 	}
+	mw->pd = rnic_sw_hold_pd(pd);
 	return mw;
 }
 
@@ -28,9 +29,11 @@ int rnic_sw_dealloc_mw(struct ibv_mw *mw)
 {
 	int ret = ibv_cmd_dealloc_mw(mw);
 
-	if (!ret)
-		free(mw);
-	return ret;
+	if (ret)
+		return ret;
+	rnic_sw_put_pd(mw->pd);
+	free(mw);
+	return 0;
 }
 
 /* Each bind has a new rkey: the old one leads nowhere */

@@ -186,11 +186,13 @@ static void free_qp(struct rnic_sw_qp *qp)
 	free(qp);
 }
 
-static void use_cqs(const struct ibv_qp_init_attr_ex *attr)
+static void hold_parts(struct rnic_sw_qp *qp,
+		       const struct ibv_qp_init_attr_ex *attr)
 {
 	struct rnic_sw_cq *scq = to_cq(attr->send_cq);
 	struct rnic_sw_cq *rcq = to_cq(attr->recv_cq);
 
+	qp->vqp.qp.pd = rnic_sw_hold_pd(attr->pd);
 	atomic_fetch_add(&scq->refs, 1);
 	atomic_fetch_add(&rcq->refs, 1);
 }
@@ -220,7 +222,7 @@ struct ibv_qp *rnic_sw_create_qp_ex(struct ibv_context *ctx,
 		errno = ret;
 		return NULL;
 	}
-	use_cqs(attr);
+	hold_parts(qp, attr);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		rnic_sw_fill_qp_ex(qp);
 		mark_qp_ex(&qp->vqp);
@@ -340,9 +342,11 @@ static int destroy_qp(struct ibv_qp *ibqp)
 	if (!ret)
 		sweep_cqs(ibqp);
 	end_dying(ctx, qp);
-	if (!ret)
-		free_qp(qp);
-	return ret;
+	if (ret)
+		return ret;
+	rnic_sw_put_pd(ibqp->pd);
+	free_qp(qp);
+	return 0;
 }
 
 int rnic_sw_destroy_qp(struct ibv_qp *ibqp)

@@ -43,7 +43,8 @@ struct rnic_sw_td {
 /* A protection domain, or a parent domain if @domain is set */
 struct rnic_sw_pd {
 	struct ibv_pd		ibpd;
-	atomic_int		refs;
+	atomic_int		refs;	/* the program's, and of what was made on it */
+	atomic_int		parents;	/* those of them that are parent domains */
 	struct rnic_sw_pd	*domain;
 	struct rnic_sw_td	*td;
 };
@@ -55,6 +56,7 @@ struct rnic_sw_cq {
 	struct rnic_sw_cqe	cqe;		/* between start and end_poll */
 	atomic_uintptr_t	poller;		/* whose thread that is, or 0 */
 	atomic_int		refs;		/* queues of queue pairs not yet swept out */
+	struct ibv_pd		*parent;	/* domain, or NULL */
 };
 
 struct rnic_sw_srq {
@@ -217,6 +219,8 @@ struct ibv_pd *
 rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 			    struct ibv_parent_domain_init_attr *attr);
 int rnic_sw_dealloc_pd(struct ibv_pd *ibpd);
+struct ibv_pd *rnic_sw_hold_pd(struct ibv_pd *ibpd);
+void rnic_sw_put_pd(struct ibv_pd *ibpd);
 struct ibv_pd *rnic_sw_import_pd(struct ibv_context *ctx, uint32_t handle);
 void rnic_sw_unimport_pd(struct ibv_pd *ibpd);
 struct ibv_td *rnic_sw_alloc_td(struct ibv_context *ctx,

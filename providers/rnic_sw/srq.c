@@ -61,6 +61,7 @@ struct ibv_srq *rnic_sw_create_srq(struct ibv_pd *pd,
 		errno = ret;
 		return NULL;
 	}
+	srq->ibsrq.pd = rnic_sw_hold_pd(pd);
 	return &srq->ibsrq;
 }
 
@@ -84,8 +85,10 @@ int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
 	int old = rnic_sw_defer_cancel();
 	int ret = ibv_cmd_destroy_srq(ibsrq);
 
-	if (!ret)
+	if (!ret) {
+		rnic_sw_put_pd(ibsrq->pd);
 		free_srq(to_srq(ibsrq));
+	}
 	rnic_sw_allow_cancel(old);
 	return ret;
 }

@@ -71,13 +71,60 @@ int rnic_sw_query_rt_values(struct ibv_context *ctx,
 	return 0;
 }
 
+static struct rnic_sw_pd *new_pd(void)
+{
+	struct rnic_sw_pd *pd = calloc(1, sizeof(*pd));
+
+	if (pd)
+		pd->refs = 1;
+	return pd;
+}
+
+static void drop_parent_domain(struct rnic_sw_pd *pd)
+{
+	/* litmus: none, a count */
+	atomic_fetch_sub(&pd->domain->parents, 1);
+	rnic_sw_put_pd(&pd->domain->ibpd);
+	if (pd->td)
+		atomic_fetch_sub(&pd->td->refs, 1);
+}
+
+/**
+ * rnic_sw_hold_pd - something is made on a domain
+ * @ibpd: it, of either kind
+ *
+ * Return: it, which is there until as many rnic_sw_put_pd() have followed.
+ */
+struct ibv_pd *rnic_sw_hold_pd(struct ibv_pd *ibpd)
+{
+	struct rnic_sw_pd *pd = to_pd(ibpd);
+
+	atomic_fetch_add(&pd->refs, 1);
+	return ibpd;
+}
+
+/**
+ * rnic_sw_put_pd - what was made on a domain is no more
+ * @ibpd: it; the last one frees it
+ */
+void rnic_sw_put_pd(struct ibv_pd *ibpd)
+{
+	struct rnic_sw_pd *pd = to_pd(ibpd);
+
+	if (atomic_fetch_sub(&pd->refs, 1) != 1)
+		return;
+	if (pd->domain)
+		drop_parent_domain(pd);
+	free(pd);
+}
+
 struct ibv_pd *rnic_sw_alloc_pd(struct ibv_context *ctx)
 {
 	struct ibv_alloc_pd cmd;
 	struct ib_uverbs_alloc_pd_resp resp;
 	struct rnic_sw_pd *pd;
 
-	pd = calloc(1, sizeof(*pd));
+	pd = new_pd();
 	if (!pd)
 		return NULL;
 	if (ibv_cmd_alloc_pd(ctx, &pd->ibpd, &cmd, sizeof(cmd), &resp,
@@ -91,7 +138,7 @@ struct ibv_pd *rnic_sw_alloc_pd(struct ibv_context *ctx)
 /* The kernel looks at the handle when it is used */
 struct ibv_pd *rnic_sw_import_pd(struct ibv_context *ctx, uint32_t handle)
 {
-	struct rnic_sw_pd *pd = calloc(1, sizeof(*pd));
+	struct rnic_sw_pd *pd = new_pd();
 
 	if (!pd)
 		return NULL;
@@ -102,7 +149,7 @@ struct ibv_pd *rnic_sw_import_pd(struct ibv_context *ctx, uint32_t handle)
 
 void rnic_sw_unimport_pd(struct ibv_pd *ibpd)
 {
-	free(to_pd(ibpd));
+	rnic_sw_put_pd(ibpd);
 }
 
 /* A parent domain is the protection domain it was made from, plus a promise */
@@ -122,11 +169,11 @@ rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 		errno = EINVAL;
 		return NULL;
 	}
-	pd = calloc(1, sizeof(*pd));
+	pd = new_pd();
 	if (!pd)
 		return NULL;
-	pd->domain = to_pd(attr->pd);
-	atomic_fetch_add(&pd->domain->refs, 1);
+	pd->domain = to_pd(rnic_sw_hold_pd(attr->pd));
+	atomic_fetch_add(&pd->domain->parents, 1);	/* litmus: none, a count */
 	if (attr->td) {
 		pd->td = to_td(attr->td);
 		atomic_fetch_add(&pd->td->refs, 1);
@@ -135,29 +182,29 @@ rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 	return &pd->ibpd;
 }
 
-static void drop_parent_domain(struct rnic_sw_pd *pd)
+static int dealloc_domain(struct rnic_sw_pd *pd)
 {
-	atomic_fetch_sub(&pd->domain->refs, 1);
-	if (pd->td)
-		atomic_fetch_sub(&pd->td->refs, 1);
+	if (atomic_load(&pd->parents))
+		return EBUSY;
+	return ibv_cmd_dealloc_pd(&pd->ibpd);
 }
 
+/*
+ * Of a parent domain the kernel knows nothing.  What else is made on a protection
+ * domain it knows, and another process may have destroyed it.
+ */
 int rnic_sw_dealloc_pd(struct ibv_pd *ibpd)
 {
 	struct rnic_sw_pd *pd = to_pd(ibpd);
-	int ret;
+	int ret = 0;
 
-	if (atomic_load(&pd->refs))
-		return EBUSY;
-	if (pd->domain) {
-		drop_parent_domain(pd);
-	} else {
-		ret = ibv_cmd_dealloc_pd(ibpd);
-		if (ret)
-			return ret;
-	}
-	free(pd);
-	return 0;
+	if (!pd->domain)
+		ret = dealloc_domain(pd);
+	else if (atomic_load(&pd->refs) > 1)
+		ret = EBUSY;
+	if (!ret)
+		rnic_sw_put_pd(ibpd);
+	return ret;
 }
 
 struct ibv_td *rnic_sw_alloc_td(struct ibv_context *ctx,
@@ -186,6 +233,18 @@ int rnic_sw_dealloc_td(struct ibv_td *ibtd)
 	return 0;
 }
 
+static struct ibv_mr *hold_mr(struct verbs_mr *vmr, struct ibv_pd *pd)
+{
+	vmr->ibv_mr.pd = rnic_sw_hold_pd(pd);
+	return &vmr->ibv_mr;
+}
+
+static void free_mr(struct verbs_mr *vmr)
+{
+	rnic_sw_put_pd(vmr->ibv_mr.pd);
+	free(vmr);
+}
+
 struct ibv_mr *rnic_sw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			      uint64_t iova, int access)
 {
@@ -201,7 +260,7 @@ struct ibv_mr *rnic_sw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 		free(vmr);
 		return NULL;
 	}
-	return &vmr->ibv_mr;
+	return hold_mr(vmr, pd);
 }
 
 /*
@@ -221,7 +280,7 @@ struct ibv_mr *rnic_sw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 		free(vmr);
 		return NULL;
 	}
-	return &vmr->ibv_mr;
+	return hold_mr(vmr, pd);
 }
 
 /* The kernel may have made another region of it: the keys are the answer's */
@@ -230,10 +289,17 @@ int rnic_sw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 {
 	struct ib_uverbs_rereg_mr_resp resp;
 	struct ibv_rereg_mr cmd;
+	int ret;
 
-	return ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr,
-				access, pd, &cmd, sizeof(cmd), &resp,
-				sizeof(resp));
+	ret = ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr,
+			       access, pd, &cmd, sizeof(cmd), &resp,
+			       sizeof(resp));
+	if (!ret && flags & IBV_REREG_MR_CHANGE_PD) {
+		rnic_sw_hold_pd(pd);
+		rnic_sw_put_pd(vmr->ibv_mr.pd);
+		vmr->ibv_mr.pd = pd;
+	}
+	return ret;
 }
 
 /* Of regions on demand: which of their pages to bring in is the kernel's to do */
@@ -247,10 +313,9 @@ int rnic_sw_dereg_mr(struct verbs_mr *vmr)
 {
 	int ret = ibv_cmd_dereg_mr(vmr);
 
-	if (ret)
-		return ret;
-	free(vmr);
-	return 0;
+	if (!ret)
+		free_mr(vmr);
+	return ret;
 }
 
 struct ibv_mr *rnic_sw_import_mr(struct ibv_pd *pd, uint32_t handle)
@@ -263,10 +328,10 @@ struct ibv_mr *rnic_sw_import_mr(struct ibv_pd *pd, uint32_t handle)
 		free(vmr);
 		return NULL;
 	}
-	return &vmr->ibv_mr;
+	return hold_mr(vmr, pd);
 }
 
 void rnic_sw_unimport_mr(struct ibv_mr *mr)
 {
-	free(verbs_get_mr(mr));
+	free_mr(verbs_get_mr(mr));
 }

@@ -19,7 +19,10 @@ static struct verbs_device device = { .ops = &rnic_sw_dev_ops };
 struct rnic_sw_context own = {
 	.vctx.context.device = &device.device,
 };
-struct rnic_sw_pd pd = { .ibpd = { .context = &own.vctx.context } };
+struct rnic_sw_pd pd = {
+	.ibpd = { .context = &own.vctx.context },
+	.refs = 1,
+};
 
 void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe)
 {
@@ -545,6 +548,7 @@ int main(void)
 	test_destroying();
 	test_unheard();
 	test_cancelled();
+	test_domains();
 	test_arm_and_resize();
 	test_resize_refused();
 	test_credentials();

@@ -20,4 +20,7 @@ void test_cancelled(void);
 /* destroy_test.c */
 void test_destroying(void);
 
+/* domain_test.c */
+void test_domains(void);
+
 #endif
