@@ -65,6 +65,7 @@ static int command_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 static void free_cq(struct rnic_sw_cq *cq)
 {
 	rnic_sw_fini_queue(&cq->q);
+	pthread_mutex_destroy(&cq->resize_lock);
 	pthread_spin_destroy(&cq->arm_lock);
 	free(cq);
 }
@@ -86,6 +87,7 @@ static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 	/* whoever destroys a queue pair sweeps it: one thread's it is never */
 	rnic_sw_init_queue(&cq->q, false);
 	pthread_spin_init(&cq->arm_lock, PTHREAD_PROCESS_PRIVATE);
+	pthread_mutex_init(&cq->resize_lock, NULL);
 	ret = command_cq(cq, ctx, attr);
 	if (ret) {
 		free_cq(cq);
@@ -158,35 +160,58 @@ static int switch_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
 				 &resp.ibv_resp, sizeof(resp));
 }
 
+/* @q gets the old ring */
+static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q)
+{
+	struct rnic_sw_queue old = cq->q;
+
+	/* litmus: arm */
+	ring_arm(q, __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED));
+	cq->q.hdr = q->hdr;
+	cq->q.slot0 = q->slot0;
+	cq->q.bytes = q->bytes;
+	cq->q.slots = q->slots;
+	cq->q.stride = q->stride;
+	ring_publish_cons(&cq->q);
+	*q = old;
+}
+
 /*
  * Neither polling nor arming goes on meanwhile.  An arm may stand in the old
- * ring only: it is carried over, at worst for an event too many.  Whatever
- * fails, the old ring is still the queue's.
+ * ring only: it is carried over, at worst for an event too many.
+ */
+static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
+		       struct rnic_sw_queue *q)
+{
+	int ret;
+
+	ring_lock(&cq->q);
+	pthread_spin_lock(&cq->arm_lock);
+	ret = switch_ring(cq, cqe, key);
+	if (!ret)
+		exchange_rings(cq, q);
+	pthread_spin_unlock(&cq->arm_lock);
+	ring_unlock(&cq->q);
+	return ret;
+}
+
+/*
+ * To make a ring, to map and to unmap one may take long: who polls or arms does
+ * so meanwhile, and would spin for locks.  Whatever fails, the old ring is still
+ * the queue's.
  */
 static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 {
-	struct rnic_sw_queue q = cq->q;
+	struct rnic_sw_queue q = {};
 	uint64_t key;
 	int ret;
 
 	ret = make_ring(cq, cqe, &q, &key);
-	if (ret)
-		return ret;
-	ret = switch_ring(cq, cqe, key);
-	if (ret) {
-		rnic_sw_unmap_queue(&q);
-		return ret;
-	}
-	/* litmus: arm */
-	ring_arm(&q, __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED));
-	rnic_sw_unmap_queue(&cq->q);
-	cq->q.hdr = q.hdr;
-	cq->q.slot0 = q.slot0;
-	cq->q.bytes = q.bytes;
-	cq->q.slots = q.slots;
-	cq->q.stride = q.stride;
-	ring_publish_cons(&cq->q);
-	return 0;
+	if (!ret)
+		ret = change_over(cq, cqe, key, &q);
+	/* the old one, or if that failed the new one */
+	rnic_sw_unmap_queue(&q);
+	return ret;
 }
 
 int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
@@ -196,11 +221,9 @@ int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
 
 	if (cqe <= 0)
 		return EINVAL;
-	ring_lock(&cq->q);
-	pthread_spin_lock(&cq->arm_lock);
+	pthread_mutex_lock(&cq->resize_lock);
 	ret = replace_ring(cq, cqe);
-	pthread_spin_unlock(&cq->arm_lock);
-	ring_unlock(&cq->q);
+	pthread_mutex_unlock(&cq->resize_lock);
 	return ret;
 }
 

@@ -53,6 +53,7 @@ struct rnic_sw_cq {
 	struct verbs_cq		vcq;
 	struct rnic_sw_queue	q;
 	pthread_spinlock_t	arm_lock;	/* q.hdr against a resize */
+	pthread_mutex_t		resize_lock;	/* one at a time; before the other locks */
 	struct rnic_sw_cqe	cqe;		/* between start and end_poll */
 	atomic_uintptr_t	poller;		/* whose thread that is, or 0 */
 	atomic_int		refs;		/* queues of queue pairs not yet swept out */

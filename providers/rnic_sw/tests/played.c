@@ -25,6 +25,7 @@ uint64_t made;
 bool bad_key;
 unsigned int switches;
 bool refuse_switch;
+void (*resizing)(bool step2);
 struct played_region region;
 bool refuse_buffer;
 int bad_advice;
@@ -60,6 +61,8 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
 		CHECK(c->drv_payload.flags == RNIC_SW_RESIZE_CQ_SWITCH);
 		CHECK(c->drv_payload.ring_key == made);
 		switches++;
+		if (resizing)
+			resizing(true);
 		return refuse_switch ? EINVAL : 0;
 	}
 	made = bad_key ? 1 : areas++ * AREA;
@@ -70,6 +73,8 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
 		.slots = 2 * SLOTS,
 		.stride = CQE_STRIDE,
 	};
+	if (resizing)
+		resizing(false);
 	return 0;
 }
 

@@ -78,6 +78,14 @@ void destroy(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
+bool is_free(pthread_spinlock_t *lock)
+{
+	if (pthread_spin_trylock(lock))
+		return false;
+	pthread_spin_unlock(lock);
+	return true;
+}
+
 /* A full ring: what fits is posted, the first that does not is named */
 static void test_send_full(void)
 {
@@ -342,41 +350,6 @@ static void test_poll_ex_room(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void test_arm_and_resize(void)
-{
-	struct rnic_sw_cq *cq = make_cq();
-
-	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 0));
-	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 1));
-	CHECK(cq->q.hdr->flags & RNIC_SW_ARM_ANY);
-	cq->q.cons = 3;
-	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
-	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 3);
-	CHECK(cq->q.hdr->flags & RNIC_SW_ARM_ANY);
-	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
-}
-
-/* Whatever fails: the queue goes on where it was */
-static void test_resize_refused(void)
-{
-	struct rnic_sw_cq *cq = make_cq();
-	struct ibv_wc wc[SLOTS];
-
-	bad_key = true;
-	switches = 0;
-	CHECK(rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
-	CHECK(!switches && cq->q.slots == SLOTS);
-	bad_key = false;
-	refuse_switch = true;
-	CHECK(rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS) == EINVAL);
-	CHECK(switches == 1 && cq->q.slots == SLOTS);
-	refuse_switch = false;
-	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 5 });
-	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 1);
-	CHECK(wc[0].wr_id == 5);
-	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
-}
-
 static void test_credentials(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -530,7 +503,7 @@ int main(void)
 {
 	own.vctx.context.cmd_fd = memfd_create("rings", MFD_CLOEXEC);
 	if (own.vctx.context.cmd_fd < 0 ||
-	    ftruncate(own.vctx.context.cmd_fd, 64 * AREA)) {
+	    ftruncate(own.vctx.context.cmd_fd, 128 * AREA)) {
 		perror("memfd");
 		return 1;
 	}
@@ -549,8 +522,7 @@ int main(void)
 	test_unheard();
 	test_cancelled();
 	test_domains();
-	test_arm_and_resize();
-	test_resize_refused();
+	test_resizing();
 	test_credentials();
 	test_query_port();
 	test_on_demand();

@@ -13,6 +13,7 @@ struct rnic_sw_srq *make_srq(void);
 struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr);
 void *destroy_qp(void *qp);
 void destroy(struct rnic_sw_qp *qp, struct rnic_sw_cq *cq);
+bool is_free(pthread_spinlock_t *lock);
 
 /* cancel_test.c */
 void test_cancelled(void);
@@ -22,5 +23,8 @@ void test_destroying(void);
 
 /* domain_test.c */
 void test_domains(void);
+
+/* resize_test.c */
+void test_resizing(void);
 
 #endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Completion queues that get another ring, while others poll, arm and resize. */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "provider_test.h"
+
+static struct rnic_sw_cq *resized;
+static pthread_t other;
+
+static void test_arm_and_resize(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+
+	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 0));
+	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 1));
+	CHECK(cq->q.hdr->flags & RNIC_SW_ARM_ANY);
+	cq->q.cons = 3;
+	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
+	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 3);
+	CHECK(cq->q.hdr->flags & RNIC_SW_ARM_ANY);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+/* Whatever fails: the queue goes on where it was */
+static void test_resize_refused(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct ibv_wc wc[SLOTS];
+
+	bad_key = true;
+	switches = 0;
+	CHECK(rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
+	CHECK(!switches && cq->q.slots == SLOTS);
+	bad_key = false;
+	refuse_switch = true;
+	CHECK(rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS) == EINVAL);
+	CHECK(switches == 1 && cq->q.slots == SLOTS);
+	refuse_switch = false;
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 5 });
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, SLOTS, wc) == 1);
+	CHECK(wc[0].wr_id == 5);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+/* Nobody spins while the kernel makes a ring, and nobody polls while it changes over */
+static void poll_and_arm(bool step2)
+{
+	struct rnic_sw_cq *cq = resized;
+	struct ibv_wc wc;
+
+	if (step2) {
+		CHECK(!is_free(&cq->q.lock) && !is_free(&cq->arm_lock));
+		return;
+	}
+	CHECK(is_free(&cq->q.lock) && is_free(&cq->arm_lock));
+	if (!is_free(&cq->q.lock))
+		return;
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 1);
+	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 1));
+}
+
+/* What is polled and armed while the ring is made counts in the new one */
+static void test_resize_and_poll(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	void *old = cq->q.hdr;
+
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1 });
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2 });
+	resized = cq;
+	resizing = poll_and_arm;
+	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
+	resizing = NULL;
+	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 1);
+	CHECK(cq->q.hdr->flags & RNIC_SW_ARM_SOLICITED);
+	CHECK(is_free(&cq->q.lock) && is_free(&cq->arm_lock));
+	CHECK(msync(old, 1, MS_ASYNC) && errno == ENOMEM);	/* not mapped */
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+static void *resize(void *arg)
+{
+	CHECK(!rnic_sw_resize_cq(arg, 2 * SLOTS));
+	return NULL;
+}
+
+/* Long enough for the other one to be through, if nothing held it up */
+static void resize_too(bool step2)
+{
+	resizing = NULL;
+	CHECK(!pthread_create(&other, NULL, resize, &resized->vcq.cq));
+	usleep(20000);
+}
+
+/* Two at once would change over to each other's ring: the played kernel looks */
+static void test_resize_twice(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+
+	resized = cq;
+	resizing = resize_too;
+	switches = 0;
+	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
+	CHECK(!pthread_join(other, NULL));
+	CHECK(switches == 2);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+void test_resizing(void)
+{
+	test_arm_and_resize();
+	test_resize_refused();
+	test_resize_and_poll();
+	test_resize_twice();
+}
