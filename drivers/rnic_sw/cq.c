@@ -171,6 +171,7 @@ int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 	if (err)
 		return err;
 	rnic_cq_told(cq);
+	rnic_cq_tell_exit(cq);
 	rnic_ring_retire(&cq->ring, &cq->lock);
 	rnic_ring_free(&cq->next);
 	kvfree(cq->owner);

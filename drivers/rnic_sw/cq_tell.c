@@ -7,26 +7,73 @@
  * is on that CPU, or it is offline.  With PREEMPT_RT, where handlers may sleep on
  * locks, wherever that is.  So is a program woken: where it then runs the scheduler
  * says.
+ *
+ * One at a time tells a kernel consumer (Documentation/infiniband/core_locking.rst):
+ * cq->telling is set from whoever finds it clear, or sends that interrupt, until all
+ * is told that has been asked for.  Who comes meanwhile only asks.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/preempt.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "rnic.h"
+
+/* Calls in one go: a handler that arms may be asked for again during each */
+#define TELL_MOST	16
+
+/* Others leave it to the one who tells, who therefore is not to be preempted */
+static void begin_telling(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
+}
+
+static void end_telling(void)
+{
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
+}
+
+/* By whoever has set telling, or has it from whoever did */
+static void rnic_cq_tell_and_unlock(struct rnic_cq *cq, unsigned long flags)
+	__releases(&cq->lock)
+{
+	u32 end, calls = 0;
+	bool more;
+
+	begin_telling();
+	do {
+		end = cq->asked;
+		spin_unlock_irqrestore(&cq->lock, flags);
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+		spin_lock_irqsave(&cq->lock, flags);
+		cq->told = end;
+		more = cq->asked != end;
+	} while (more && ++calls < TELL_MOST);
+	cq->telling = more;
+	/* if that was all it may be gone from here on */
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (more)
+		compat_bh_raise(&cq->rest);
+	end_telling();
+}
 
 static void rnic_cq_tell_here(void *info)
 {
 	struct rnic_cq *cq = info;
+	unsigned long flags;
 
-	spin_lock(&cq->lock);
-	cq->called = false;
-	spin_unlock(&cq->lock);
-	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
-	spin_lock(&cq->lock);
-	cq->calls--;
-	/* it may be gone from here on */
-	spin_unlock(&cq->lock);
+	spin_lock_irqsave(&cq->lock, flags);
+	rnic_cq_tell_and_unlock(cq, flags);
+}
+
+static void rnic_cq_tell_rest(struct compat_bh *rest)
+{
+	rnic_cq_tell_here(container_of(rest, struct rnic_cq, rest));
 }
 
 /**
@@ -37,28 +84,40 @@ static void rnic_cq_tell_here(void *info)
 void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector)
 {
 	INIT_CSD(&cq->call, rnic_cq_tell_here, cq);
+	compat_bh_init(&cq->rest, rnic_cq_tell_rest);
 	cq->cpu = cpumask_nth(vector, cpu_possible_mask);
 }
 
-/* Whether its CPU will call, or is about to for another completion */
-static bool tell_there(struct rnic_cq *cq)
+/**
+ * rnic_cq_tell_exit - nobody will be told any more
+ * @cq: the completion queue, after rnic_cq_told()
+ *
+ * Process context.
+ */
+void rnic_cq_tell_exit(struct rnic_cq *cq)
 {
-	unsigned long flags;
-	bool there;
+	compat_bh_end(&cq->rest);
+}
 
+/* Whether its CPU will call */
+static bool __tell_there(struct rnic_cq *cq)
+{
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return false;
-	/* here it would be called at once, and want the lock; so nobody may move */
-	spin_lock_irqsave(&cq->lock, flags);
-	/* offline: it is not called */
-	if (!cq->called && cq->cpu != smp_processor_id() &&
-	    !smp_call_function_single_async(cq->cpu, &cq->call)) {
-		cq->called = true;
-		cq->calls++;
-	}
-	there = cq->called;
-	spin_unlock_irqrestore(&cq->lock, flags);
-	return there;
+	/* here it would be called at once, and want the lock; nobody moves under it */
+	if (cq->cpu == smp_processor_id())
+		return false;
+	/* or else that one is offline */
+	return !smp_call_function_single_async(cq->cpu, &cq->call);
+}
+
+/* Whether the caller is the one to tell: nobody does, nor will that CPU */
+static bool __takes_over(struct rnic_cq *cq)
+{
+	if (cq->telling)
+		return false;
+	cq->telling = true;
+	return !__tell_there(cq);
 }
 
 /**
@@ -69,30 +128,55 @@ static bool tell_there(struct rnic_cq *cq)
  */
 void rnic_cq_tell(struct rnic_cq *cq)
 {
-	if (!cq->ib.comp_handler || (!cq->user && tell_there(cq)))
+	unsigned long flags;
+
+	if (!cq->ib.comp_handler)
 		return;
-	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+	/* ib_core's, which has a lock for what it does */
+	if (cq->user) {
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+		return;
+	}
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->asked++;
+	if (__takes_over(cq))
+		rnic_cq_tell_and_unlock(cq, flags);
+	else
+		spin_unlock_irqrestore(&cq->lock, flags);
 }
 
-static bool is_being_told(struct rnic_cq *cq)
+static u32 cq_asked(struct rnic_cq *cq)
 {
 	unsigned long flags;
-	bool yes;
+	u32 n;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	yes = cq->calls;
+	n = cq->asked;
 	spin_unlock_irqrestore(&cq->lock, flags);
-	return yes;
+	return n;
+}
+
+static bool cq_told_up_to(struct rnic_cq *cq, u32 end)
+{
+	unsigned long flags;
+	bool told;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	told = !ring_idx_before(cq->told, end);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return told;
 }
 
 /**
- * rnic_cq_told - wait until what is under way has been told
- * @cq: the completion queue
+ * rnic_cq_told - wait until what has been asked for by now has been told
+ * @cq: the completion queue; others may go on completing to it
  *
- * Process context.
+ * Process context; not from its handler.
  */
 void rnic_cq_told(struct rnic_cq *cq)
 {
-	while (is_being_told(cq))
+	u32 end = cq_asked(cq);
+
+	while (!cq_told_up_to(cq, end))
 		usleep_range(5, 50);
 }

@@ -5,9 +5,11 @@
 
 #include <linux/cache.h>
 #include <linux/completion.h>
+#include <linux/interrupt.h>
 #include <linux/kref.h>
 #include <linux/seqlock.h>
 #include <linux/smp.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
@@ -117,14 +119,15 @@ struct rnic_cq {
 	s64			clock_shift;	/* of the program's time namespace */
 	unsigned int		cpu;		/* of its vector, see cq_tell.c */
 	call_single_data_t	call;
+	struct compat_bh	rest;		/* goes on telling */
 	struct mutex		walk;		/* one walks the ring at a time */
 
 	/* prod and the slots behind it */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			prod;
 	bool			overrun;
-	bool			called;		/* its CPU, which has not begun */
-	u32			calls;		/* not over; at most two */
+	bool			telling;	/* one does, or is about to */
+	u32			asked, told;	/* events of a kernel consumer's */
 	struct rnic_ring	next;		/* of a resize begun by a program */
 	struct ib_qp		**owner;	/* by slot; kernel consumer */
 };
@@ -404,6 +407,7 @@ void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
 
 /* cq_tell.c: on which CPU */
 void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector);
+void rnic_cq_tell_exit(struct rnic_cq *cq);
 void rnic_cq_tell(struct rnic_cq *cq);
 void rnic_cq_told(struct rnic_cq *cq);
 

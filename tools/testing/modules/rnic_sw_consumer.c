@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A consumer in the kernel, for tests: on which CPU it hears of completions, and
- * whether it has heard of all when its device goes.  What it has seen of the last
- * device it says as parameters.
+ * A consumer in the kernel, for tests: on which CPU it hears of completions, whether
+ * of one at a time, and whether it has heard of all when its device goes.  What it has
+ * seen of the last device it says as parameters.
  */
+#include <linux/atomic.h>
 #include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -14,11 +18,17 @@
 #define VECTORS_MOST	16
 #define ROUNDS		16
 #define REQUESTS	32768	/* as many as a queue takes */
+#define CROWD		1000
 
 static int heard[VECTORS_MOST];
 static unsigned int vectors;
 module_param_array(heard, int, &vectors, 0444);
 MODULE_PARM_DESC(heard, "for each vector the CPU where its handler was called; -1: not always the same; or an error");
+
+static atomic_t nested;
+static int doubled = -1;
+module_param(doubled, int, 0444);
+MODULE_PARM_DESC(doubled, "calls of a handler that was running, while two queue pairs were flushed");
 
 static int unflushed = -1;
 module_param(unflushed, int, 0444);
@@ -29,6 +39,8 @@ struct queue {
 	struct ib_qp		*qp;
 	struct completion	told;
 	int			cpu;
+	bool			again;		/* arms from its handler */
+	atomic_t		inside;
 };
 
 struct seen {
@@ -42,8 +54,16 @@ static void on_completion(struct ib_cq *cq, void *context)
 {
 	struct queue *q = context;
 
+	if (atomic_inc_return(&q->inside) > 1)
+		atomic_inc(&nested);
 	q->cpu = raw_smp_processor_id();
+	if (q->again) {
+		ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+		/* long enough for others to complete */
+		udelay(20);
+	}
 	complete(&q->told);
+	atomic_dec(&q->inside);
 }
 
 static int make_qp(struct queue *q, struct ib_pd *pd, u32 requests)
@@ -142,6 +162,52 @@ static int hear(struct ib_pd *pd, u32 vector)
 	return cpu;
 }
 
+static int drain(struct ib_cq *cq, int n)
+{
+	unsigned long end = jiffies + 10 * HZ;
+	struct ib_wc wc[8];
+
+	while (n > 0 && time_before(jiffies, end)) {
+		n -= ib_poll_cq(cq, ARRAY_SIZE(wc), wc);
+		cond_resched();
+	}
+	return n > 0 ? -ETIMEDOUT : 0;
+}
+
+static int flush_both(struct queue *one, struct queue *other)
+{
+	int err = ib_req_notify_cq(one->cq, IB_CQ_NEXT_COMP);
+
+	if (!err)
+		err = post_receives(one, CROWD);
+	if (!err)
+		err = post_receives(other, CROWD);
+	if (!err)
+		err = flush(one);
+	if (!err)
+		err = flush(other);
+	return err ?: drain(one->cq, 2 * CROWD);
+}
+
+/* Two queue pairs complete to one queue.  Return: as the parameter */
+static int crowd(struct ib_pd *pd)
+{
+	struct queue one = { .again = true }, other = {};
+	int err = make_queue(&one, pd, 2 * CROWD, 0);
+
+	if (err)
+		return err;
+	atomic_set(&nested, 0);
+	other.cq = one.cq;
+	err = make_qp(&other, pd, CROWD);
+	if (!err) {
+		err = flush_both(&one, &other);
+		ib_destroy_qp(other.qp);
+	}
+	drop_queue(&one);
+	return err ?: atomic_read(&nested);
+}
+
 static int make_full(struct queue *q, struct ib_pd *pd,
 		     int (*post)(struct queue *, u32))
 {
@@ -178,6 +244,7 @@ static int look(struct seen *s, struct ib_device *ib)
 	vectors = min(ib->num_comp_vectors, VECTORS_MOST);
 	for (i = 0; i < vectors; i++)
 		heard[i] = hear(s->pd, i);
+	doubled = crowd(s->pd);
 	err = wait_with_all(s);
 	if (err)
 		ib_dealloc_pd(s->pd);

@@ -72,6 +72,7 @@ void rnic_cq_tell(struct rnic_cq *cq)
 }
 
 void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector) {}
+void rnic_cq_tell_exit(struct rnic_cq *cq) {}
 void rnic_cq_told(struct rnic_cq *cq) {}
 
 static void on_event(struct ib_event *event, void *context)

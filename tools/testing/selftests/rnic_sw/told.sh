@@ -33,6 +33,11 @@ where_offline() {
 		awk -F, '$1 != 0 || $2 < 0 || $2 == 1 { exit 1 }' "$SEEN/heard"
 }
 
+one_at_a_time() {
+	consumer
+	t_check "$(seen doubled) calls of a handler that was running" test "$(seen doubled)" -eq 0
+}
+
 no_device() { [ ! -e /sys/class/infiniband/iw0 ]; }
 
 # As many sends as a queue pair can have, and receives: that is not over in no time
@@ -46,5 +51,6 @@ flushed_first() {
 modinfo rnic_sw_consumer >/dev/null 2>&1 || t_skip_all "no module rnic_sw_consumer: run builds it"
 t_case "a vector's handler is called on its CPU" "" where
 t_case "a vector's handler is called, its CPU offline" "" where_offline
+t_case "one handler of a completion queue at a time" "" one_at_a_time
 t_case "the interface goes: all is flushed before the device goes" "" flushed_first
 t_end
