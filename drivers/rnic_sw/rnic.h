@@ -137,6 +137,7 @@ struct rnic_srq {
 	struct rnic_ring	ring;
 	u32			max_sge;
 	bool			user;
+	struct work_struct	tell_work;
 
 	/* the rest; prod in the kernel */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
@@ -145,6 +146,8 @@ struct rnic_srq {
 	bool			limit_told;	/* and nothing taken since */
 	bool			broken;		/* prod was nonsense */
 	bool			broken_told;
+	bool			error_owed;	/* to be told by tell_work */
+	u32			limits_owed;	/* ... so often */
 };
 
 /* What a region that an STag leads to is part of */

@@ -47,6 +47,47 @@ static int rnic_srq_respond(const struct rnic_srq *srq, struct ib_udata *udata)
 	return ib_respond_udata(udata, resp);
 }
 
+static void rnic_srq_tell(struct rnic_srq *srq, int news)
+{
+	struct ib_event ev = {
+		.device = srq->ib.device,
+		.element.srq = &srq->ib,
+		.event = news,
+	};
+
+	if (news && srq->ib.event_handler)
+		srq->ib.event_handler(&ev, srq->ib.srq_context);
+}
+
+/* What rnic_modify_srq() has left to tell; each once */
+static int rnic_srq_owed(struct rnic_srq *srq)
+{
+	unsigned long flags;
+	int news = 0;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	if (srq->error_owed) {
+		srq->error_owed = false;
+		news = IB_EVENT_SRQ_ERR;
+	} else if (srq->limits_owed) {
+		srq->limits_owed--;
+		news = IB_EVENT_SRQ_LIMIT_REACHED;
+	}
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return news;
+}
+
+static void rnic_srq_tell_owed(struct work_struct *work)
+{
+	struct rnic_srq *srq = container_of(work, struct rnic_srq, tell_work);
+	int news;
+
+	while ((news = rnic_srq_owed(srq))) {
+		rnic_srq_tell(srq, news);
+		cond_resched();
+	}
+}
+
 /**
  * rnic_create_srq - verbs: make a shared receive queue
  * @ib: allocated by the core
@@ -72,6 +113,7 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	if (err)
 		return err;
 	spin_lock_init(&srq->lock);
+	INIT_WORK(&srq->tell_work, rnic_srq_tell_owed);
 	srq->user = udata;
 	srq->max_sge = max(attr->attr.max_sge, 1U);
 	err = rnic_ring_alloc(&srq->ring, uctx ? &uctx->ib : NULL,
@@ -103,6 +145,7 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 
 	if (err)
 		return err;
+	cancel_work_sync(&srq->tell_work);
 	rnic_ring_retire(&srq->ring, &srq->lock);
 	rnic_give(to_rnic_dev(ib->device), RNIC_SRQS);
 	return 0;
@@ -140,16 +183,14 @@ static int __news(struct rnic_srq *srq, u32 posted)
 	return IB_EVENT_SRQ_LIMIT_REACHED;
 }
 
-static void rnic_srq_tell(struct rnic_srq *srq, int news)
+/* Return: whether there is any */
+static bool __owe(struct rnic_srq *srq, int news)
 {
-	struct ib_event ev = {
-		.device = srq->ib.device,
-		.element.srq = &srq->ib,
-		.event = news,
-	};
-
-	if (news && srq->ib.event_handler)
-		srq->ib.event_handler(&ev, srq->ib.srq_context);
+	if (news == IB_EVENT_SRQ_ERR)
+		srq->error_owed = true;
+	else if (news)
+		srq->limits_owed++;
+	return news;
 }
 
 /**
@@ -160,7 +201,8 @@ static void rnic_srq_tell(struct rnic_srq *srq, int news)
  * @udata: nothing in it
  *
  * Armed above what is posted it is reached at once, or when the next is taken if none
- * has been since it was told last.
+ * has been since it was told last.  A worker tells: the caller may have what its
+ * handler wants.
  *
  * Return: 0; -EOPNOTSUPP for another size; -EINVAL.
  */
@@ -168,8 +210,9 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct rnic_srq *srq = to_rnic_srq(ib);
-	int err = ib_no_udata_io(udata), news;
+	int err = ib_no_udata_io(udata);
 	unsigned long flags;
+	bool news;
 
 	if (err)
 		return err;
@@ -181,9 +224,10 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		return -EINVAL;
 	spin_lock_irqsave(&srq->lock, flags);
 	WRITE_ONCE(srq->limit, attr->srq_limit);
-	news = __news(srq, __rnic_srq_posted(srq));
+	news = __owe(srq, __news(srq, __rnic_srq_posted(srq)));
 	spin_unlock_irqrestore(&srq->lock, flags);
-	rnic_srq_tell(srq, news);
+	if (news)
+		queue_work(rnic_wq, &srq->tell_work);
 	return 0;
 }
 

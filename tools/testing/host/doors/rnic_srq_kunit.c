@@ -12,8 +12,14 @@ static struct {
 	struct rnic_srq		srq;
 	struct rnic_sw_ring	hdr;
 	u8			slots[SLOTS][256];
+	struct work_struct	*queued;
+	bool			in_call;	/* in a method of ours */
 	u32			reached;	/* the limit, so often */
+	u32			errors;
+	u32			in_calls;	/* events told there */
 } world;
+
+struct workqueue_struct *rnic_wq;
 
 /* Who is at the other sides ------------------------------------------------------ */
 
@@ -60,9 +66,33 @@ int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
 	return 0;
 }
 
+bool host_queue(struct work_struct *w)
+{
+	bool was = world.queued;
+
+	world.queued = w;
+	return !was;
+}
+
+static void worker(void)
+{
+	struct work_struct *w = world.queued;
+
+	world.queued = NULL;
+	if (w)
+		w->func(w);
+}
+
+void host_cancel(struct work_struct *w)
+{
+	world.queued = NULL;
+}
+
 static void on_event(struct ib_event *event, void *context)
 {
 	world.reached += event->event == IB_EVENT_SRQ_LIMIT_REACHED;
+	world.errors += event->event == IB_EVENT_SRQ_ERR;
+	world.in_calls += world.in_call;
 }
 
 /* Cases -------------------------------------------------------------------------- */
@@ -93,6 +123,22 @@ static void take_one(struct kunit *test)
 			(u32)rnic_srq_take(&world.srq, &r, &wr_id, &bad));
 }
 
+static void arm_only(struct kunit *test, u32 limit)
+{
+	struct ib_srq_attr attr = { .srq_limit = limit };
+
+	world.in_call = true;
+	KUNIT_EXPECT_EQ(test, 0, rnic_modify_srq(&world.srq.ib, &attr, IB_SRQ_LIMIT, NULL));
+	world.in_call = false;
+	KUNIT_EXPECT_EQ(test, 0u, world.in_calls);
+}
+
+static void arm(struct kunit *test, u32 limit)
+{
+	arm_only(test, limit);
+	worker();
+}
+
 static u32 limit_now(void)
 {
 	struct ib_srq_attr attr;
@@ -117,12 +163,11 @@ static void made_unarmed(struct kunit *test)
 /* Armed, it is told of once */
 static void armed(struct kunit *test)
 {
-	struct ib_srq_attr attr = { .srq_limit = 2 };
 	u32 reached[] = { 0, 1, 1 };
 	u32 i;
 
 	begin_with(test, 0);
-	KUNIT_EXPECT_EQ(test, 0, rnic_modify_srq(&world.srq.ib, &attr, IB_SRQ_LIMIT, NULL));
+	arm(test, 2);
 	KUNIT_EXPECT_EQ(test, 2u, limit_now());
 	for (i = 0; i < 3; i++) {
 		take_one(test);
@@ -134,28 +179,66 @@ static void armed(struct kunit *test)
 /* Who arms it again and again above what is there hears of it once for each taken */
 static void armed_again(struct kunit *test)
 {
-	struct ib_srq_attr attr = { .srq_limit = SLOTS };
 	u32 i, n;
 
 	begin_with(test, 0);
 	for (n = 1; n <= 3; n++) {
 		for (i = 0; i < 100; i++)
-			rnic_modify_srq(&world.srq.ib, &attr, IB_SRQ_LIMIT, NULL);
+			arm(test, SLOTS);
 		KUNIT_EXPECT_EQ(test, n, world.reached);
 		KUNIT_EXPECT_EQ(test, (u32)SLOTS, limit_now());
 		take_one(test);
 		KUNIT_EXPECT_EQ(test, n + 1, world.reached);
 		KUNIT_EXPECT_EQ(test, 0u, limit_now());
 		/* told for that one */
-		rnic_modify_srq(&world.srq.ib, &attr, IB_SRQ_LIMIT, NULL);
+		arm(test, SLOTS);
 		KUNIT_EXPECT_EQ(test, n + 1, world.reached);
 	}
+}
+
+/* Each that was reached is told, also if the worker comes late */
+static void told_late(struct kunit *test)
+{
+	begin_with(test, 0);
+	arm_only(test, SLOTS);
+	KUNIT_EXPECT_EQ(test, 0u, limit_now());
+	take_one(test);
+	arm_only(test, SLOTS);
+	KUNIT_EXPECT_EQ(test, 0u, world.reached);
+	worker();
+	KUNIT_EXPECT_EQ(test, 2u, world.reached);
+	worker();
+	KUNIT_EXPECT_EQ(test, 2u, world.reached);
+}
+
+/* That the ring makes no sense is seen by who arms it, and told once */
+static void found_broken(struct kunit *test)
+{
+	begin_with(test, 0);
+	world.hdr.prod = SLOTS + 1;
+	arm(test, 1);
+	arm(test, 1);
+	KUNIT_EXPECT_EQ(test, 1u, world.errors);
+	KUNIT_EXPECT_EQ(test, 0u, world.reached);
+}
+
+/* A queue that goes waits for who tells of it */
+static void ends_untold(struct kunit *test)
+{
+	begin_with(test, 0);
+	arm_only(test, SLOTS);
+	KUNIT_EXPECT_NOT_NULL(test, world.queued);
+	KUNIT_EXPECT_EQ(test, 0, rnic_destroy_srq(&world.srq.ib, NULL));
+	KUNIT_EXPECT_NULL(test, world.queued);
 }
 
 static struct kunit_case rnic_srq_cases[] = {
 	KUNIT_CASE(made_unarmed),
 	KUNIT_CASE(armed),
 	KUNIT_CASE(armed_again),
+	KUNIT_CASE(told_late),
+	KUNIT_CASE(found_broken),
+	KUNIT_CASE(ends_untold),
 	{}
 };
 

@@ -17,6 +17,8 @@ struct delayed_work { struct work_struct work; };
 /* The test's to run, in its time */
 bool host_queue(struct work_struct *w);
 #define queue_work(q, w)		((void)(q), host_queue(w))
+void host_cancel(struct work_struct *w);
+#define cancel_work_sync(w)		host_cancel(w)
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms);
 #define queue_delayed_work(q, d, j)	((void)(q), host_queue_delayed(d, j))
 void host_cancel_delayed(struct delayed_work *d);
