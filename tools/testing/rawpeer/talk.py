@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Messages on a stream of the raw peer, whatever lies below it."""
 
+import contextlib
 import os
 import random
 import time
@@ -11,12 +12,23 @@ PATIENCE = 10.0         # seconds for what has to come
 SILENCE = 0.25          # seconds in which what must not come would have come
 
 _late = random.Random(os.environ["T_LATE"]) if "T_LATE" in os.environ else None
+_in_time = []
 
 
 def dawdle():
     """Stands before each step.  T_LATE=SEED: some come late, as on a busy machine."""
-    if _late and _late.random() < 1 / 8:
+    if _late and not _in_time and _late.random() < 1 / 8:
         time.sleep(_late.uniform(0, 0.3))
+
+
+@contextlib.contextmanager
+def punctual():
+    """So many steps that they would take longer than their end may."""
+    _in_time.append(True)
+    try:
+        yield
+    finally:
+        _in_time.pop()
 
 
 class Closed(Exception):
