@@ -304,6 +304,8 @@ def links(text, pages):
 
 def _alive(paragraph, dead):
     """The sentences without such a link, and the white space between them."""
+    if re.search(r"^ *===", paragraph, re.M):
+        raise NotDone(f"a table with a link to a page that stays behind: {dead.search(paragraph)[0]}")
     pieces = re.split(r"(?<=\.)(\s+)", paragraph)
     while at := [i for i in range(0, len(pieces), 2) if dead.search(pieces[i])]:
         # with the white space in front of it, or behind the first
