@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "provider_test.h"
 
@@ -115,12 +116,31 @@ static void test_dying_number(void)
 	destroy(qp, cq);
 }
 
+static struct rnic_sw_cq *make_cq_ex(void)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 1 };
+
+	return to_cq_ex(rnic_sw_create_cq_ex(&own.vctx.context, &attr));
+}
+
+static pthread_t begin_to_destroy(struct rnic_sw_qp *qp)
+{
+	pthread_t thread;
+
+	destroyed = 0;
+	CHECK(!pthread_create(&thread, NULL, destroy_qp, qp));
+	while (!destroyed)
+		sched_yield();
+	/* the command is over: as far as it gets after that */
+	usleep(20000);
+	return thread;
+}
+
 /* A round of polling holds up the sweep, and makes a queue pair meanwhile */
 static void test_poll_and_make(void)
 {
-	struct ibv_cq_init_attr_ex attr = { .cqe = 1 };
-	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&own.vctx.context, &attr);
-	struct rnic_sw_cq *cq = to_cq_ex(ex);
+	struct rnic_sw_cq *cq = make_cq_ex();
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
 	struct ibv_poll_cq_attr poll = {};
 	pthread_t thread;
@@ -128,10 +148,7 @@ static void test_poll_and_make(void)
 	complete(cq, &(struct rnic_sw_cqe){ .qp_num = 9 });
 	complete(cq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	CHECK(!ibv_start_poll(ex, &poll));
-	destroyed = 0;
-	CHECK(!pthread_create(&thread, NULL, destroy_qp, qp));
-	while (!destroyed)
-		sched_yield();
+	thread = begin_to_destroy(qp);
 	next_qp_num = 8;
 	qp = make_qp(cq, 0);
 	CHECK(qp->vqp.qp.qp_num == 8 && destroyed == 2);
@@ -142,34 +159,75 @@ static void test_poll_and_make(void)
 	destroy(qp, cq);
 }
 
-static void *refused_cqs(void *qp)
+static struct rnic_sw_qp *make_qp_of_two(struct rnic_sw_cq *scq,
+					 struct rnic_sw_cq *rcq)
 {
-	CHECK(rnic_sw_destroy_cq(((struct ibv_qp *)qp)->send_cq) == EBUSY);
-	CHECK(rnic_sw_destroy_cq(((struct ibv_qp *)qp)->recv_cq) == EBUSY);
-	return qp;
-}
-
-/* The kernel has no such queue pair any more, but its completions are still there */
-static void test_cqs_in_use(void)
-{
-	struct rnic_sw_cq *scq = make_cq(), *rcq = make_cq();
 	struct ibv_qp_init_attr attr = {
 		.send_cq = &scq->vcq.cq,
 		.recv_cq = &rcq->vcq.cq,
 		.cap.max_send_wr = 3,
 		.qp_type = IBV_QPT_RC,
 	};
-	struct ibv_qp *qp = rnic_sw_create_qp(&pd.ibpd, &attr);
+
+	return to_qp(rnic_sw_create_qp(&pd.ibpd, &attr));
+}
+
+/* The kernel, which might do it, is not asked */
+static void *refused_cqs(void *arg)
+{
+	struct ibv_qp *qp = &((struct rnic_sw_qp *)arg)->vqp.qp;
+
+	asked = 0;
+	CHECK(rnic_sw_destroy_cq(qp->send_cq) == EBUSY);
+	CHECK(rnic_sw_destroy_cq(qp->recv_cq) == EBUSY);
+	CHECK(!asked);
+	return arg;
+}
+
+/* The kernel has no such queue pair any more, but its completions are still there */
+static void test_cqs_in_use(void)
+{
+	struct rnic_sw_cq *scq = make_cq(), *rcq = make_cq();
+	struct rnic_sw_qp *qp = make_qp_of_two(scq, rcq);
 
 	complete(scq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	complete(rcq, &(struct rnic_sw_cqe){ .qp_num = 7 });
 	refused_cqs(qp);
 	acker = refused_cqs;
 	acked = qp;
-	destroy_qp(to_qp(qp));
+	destroy_qp(qp);
 	CHECK(!acker && scq->q.hdr->cons == 1 && rcq->q.hdr->cons == 1);
 	CHECK(!rnic_sw_destroy_cq(&scq->vcq.cq));
 	destroy(make_qp(rcq, 0), rcq);
+}
+
+/* A round of polling of one of two holds up the sweep: both are in use */
+static void swept_late(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
+		       struct ibv_cq_ex *polled)
+{
+	struct rnic_sw_qp *qp = make_qp_of_two(scq, rcq);
+	struct ibv_poll_cq_attr poll = {};
+	pthread_t thread;
+
+	complete(scq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	complete(rcq, &(struct rnic_sw_cqe){ .qp_num = 7 });
+	CHECK(!ibv_start_poll(polled, &poll));
+	thread = begin_to_destroy(qp);
+	refused_cqs(qp);
+	ibv_end_poll(polled);
+	CHECK(!pthread_join(thread, NULL));
+	CHECK(scq->q.hdr->cons == scq->q.hdr->prod);
+	CHECK(rcq->q.hdr->cons == rcq->q.hdr->prod);
+}
+
+static void test_swept_late(void)
+{
+	struct rnic_sw_cq *scq = make_cq_ex(), *rcq = make_cq_ex();
+
+	swept_late(scq, rcq, &scq->vcq.cq_ex);
+	swept_late(scq, rcq, &rcq->vcq.cq_ex);
+	CHECK(!rnic_sw_destroy_cq(&scq->vcq.cq));
+	CHECK(!rnic_sw_destroy_cq(&rcq->vcq.cq));
 }
 
 void test_destroying(void)
@@ -181,4 +239,5 @@ void test_destroying(void)
 	test_dying_number();
 	test_poll_and_make();
 	test_cqs_in_use();
+	test_swept_late();
 }

@@ -19,6 +19,8 @@ uint32_t llp_asked;
 uint32_t qp_num = 7;
 uint32_t next_qp_num = 7;
 atomic_uint destroyed;
+unsigned int asked;
+int refusal;
 void *(*acker)(void *);
 void *acked;
 uint64_t made;
@@ -144,7 +146,7 @@ int ibv_cmd_rereg_mr(struct verbs_mr *vmr, uint32_t flags, void *addr,
 		     size_t cmd_sz, struct ib_uverbs_rereg_mr_resp *resp,
 		     size_t resp_sz)
 {
-	return 0;
+	return refusal;
 }
 
 int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *vmr,
@@ -165,7 +167,7 @@ int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type,
 
 int ibv_cmd_dealloc_mw(struct ibv_mw *mw)
 {
-	return 0;
+	return refusal;
 }
 
 /* Which counts what is made on one: none of it is, in the tests that come here */
@@ -179,12 +181,13 @@ int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd,
 
 int ibv_cmd_dealloc_pd(struct ibv_pd *pd)
 {
-	return 0;
+	asked++;
+	return refusal;
 }
 
 int ibv_cmd_dereg_mr(struct verbs_mr *vmr)
 {
-	return 0;
+	return refusal;
 }
 
 int ibv_cmd_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
@@ -222,13 +225,14 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
 int ibv_cmd_destroy_cq(struct ibv_cq *cq)
 {
 	pthread_testcancel();
-	return 0;
+	asked++;
+	return refusal;
 }
 
 int ibv_cmd_destroy_srq(struct ibv_srq *srq)
 {
 	pthread_testcancel();
-	return 0;
+	return refusal;
 }
 
 int ibv_cmd_destroy_qp(struct ibv_qp *qp)
@@ -237,6 +241,8 @@ int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 	pthread_t thread;
 
 	pthread_testcancel();
+	if (refusal)
+		return refusal;
 	destroyed++;
 	if (run) {
 		acker = NULL;

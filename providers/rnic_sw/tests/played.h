@@ -33,6 +33,8 @@ extern uint32_t llp_asked;
 extern uint32_t qp_num;		/* that of the next queue pair */
 extern uint32_t next_qp_num;	/* that of all after it */
 extern atomic_uint destroyed;	/* queue pairs */
+extern unsigned int asked;	/* to destroy a completion queue or domain */
+extern int refusal;		/* errno of whatever destroys, or registers again */
 extern void *(*acker)(void *);	/* a thread that the next destruction awaits, */
 extern void *acked;		/* its argument, and then what it returned */
 extern uint64_t made;		/* key of the ring that the last resize made */

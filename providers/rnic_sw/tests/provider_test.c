@@ -522,6 +522,7 @@ int main(void)
 	test_unheard();
 	test_cancelled();
 	test_domains();
+	test_refusals();
 	test_resizing();
 	test_credentials();
 	test_query_port();

@@ -24,6 +24,9 @@ void test_destroying(void);
 /* domain_test.c */
 void test_domains(void);
 
+/* refuse_test.c */
+void test_refusals(void);
+
 /* resize_test.c */
 void test_resizing(void);
 

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What the kernel refuses to destroy is there as before, and is destroyed later. */
+#include <errno.h>
+#include <pthread.h>
+
+#include "provider_test.h"
+
+static struct ibv_td *td;
+static struct ibv_pd *parent;		/* of pd and td; one thing at a time is made on it */
+
+static void is_held(void)
+{
+	asked = 0;
+	CHECK(rnic_sw_dealloc_pd(parent) == EBUSY);
+	CHECK(rnic_sw_dealloc_td(td) == EBUSY);
+	CHECK(rnic_sw_dealloc_pd(&pd.ibpd) == EBUSY);
+	CHECK(!asked);
+}
+
+static void is_cancellable(void)
+{
+	int old;
+
+	CHECK(!pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
+	CHECK(old == PTHREAD_CANCEL_ENABLE);
+}
+
+/* Its completions stay, and its number is not that of a dying one */
+static void test_qp(void)
+{
+	struct rnic_sw_cq *scq = make_cq(), *rcq = make_cq();
+	struct ibv_qp_init_attr attr = {
+		.send_cq = &scq->vcq.cq,
+		.recv_cq = &rcq->vcq.cq,
+		.cap = { .max_send_wr = 3, .max_recv_wr = 3 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = rnic_sw_create_qp(parent, &attr);
+	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_SEND };
+	struct ibv_recv_wr *bad_recv, recv = {};
+	struct ibv_wc wc;
+
+	complete(scq, &(struct rnic_sw_cqe){ .wr_id = 1, .qp_num = 7 });
+	complete(rcq, &(struct rnic_sw_cqe){ .wr_id = 2, .qp_num = 7 });
+	refusal = EIO;
+	CHECK(rnic_sw_destroy_qp(qp) == EIO);
+	CHECK(rnic_sw_destroy_cq(&scq->vcq.cq) == EBUSY);
+	CHECK(rnic_sw_destroy_cq(&rcq->vcq.cq) == EBUSY);
+	refusal = 0;
+	is_held();
+	is_cancellable();
+	CHECK(list_empty(&own.dying));
+	CHECK(rnic_sw_poll_cq(&scq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 1);
+	CHECK(rnic_sw_poll_cq(&rcq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 2);
+	CHECK(!rnic_sw_post_send(qp, &wr, &bad));
+	CHECK(!rnic_sw_post_recv(qp, &recv, &bad_recv));
+	CHECK(!rnic_sw_destroy_qp(qp));
+	CHECK(!rnic_sw_destroy_cq(&scq->vcq.cq));
+	CHECK(!rnic_sw_destroy_cq(&rcq->vcq.cq));
+}
+
+static void test_cq(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 1,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+		.parent_domain = parent,
+	};
+	struct rnic_sw_cq *cq =
+		to_cq_ex(rnic_sw_create_cq_ex(&own.vctx.context, &attr));
+	struct ibv_wc wc;
+
+	refusal = EIO;
+	CHECK(rnic_sw_destroy_cq(&cq->vcq.cq) == EIO);
+	refusal = 0;
+	is_held();
+	is_cancellable();
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 3 });
+	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, 1, &wc) == 1 && wc.wr_id == 3);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+static void test_srq(void)
+{
+	struct ibv_srq_init_attr attr = { .attr.max_wr = 3 };
+	struct ibv_srq *srq = rnic_sw_create_srq(parent, &attr);
+	struct ibv_recv_wr *bad, wr = {};
+
+	refusal = EIO;
+	CHECK(rnic_sw_destroy_srq(srq) == EIO);
+	refusal = 0;
+	is_held();
+	is_cancellable();
+	CHECK(!rnic_sw_post_srq_recv(srq, &wr, &bad));
+	CHECK(!rnic_sw_destroy_srq(srq));
+}
+
+/* Nor is it moved to another domain */
+static void test_mr(void)
+{
+	struct ibv_mr *mr = rnic_sw_reg_mr(parent, NULL, 1, 0, 0);
+
+	refusal = EIO;
+	CHECK(rnic_sw_rereg_mr(verbs_get_mr(mr), IBV_REREG_MR_CHANGE_PD,
+			       &pd.ibpd, NULL, 0, 0) == EIO);
+	CHECK(mr->pd == parent);
+	is_held();
+	CHECK(rnic_sw_dereg_mr(verbs_get_mr(mr)) == EIO);
+	refusal = 0;
+	is_held();
+	CHECK(mr->pd == parent && !rnic_sw_dereg_mr(verbs_get_mr(mr)));
+}
+
+static void test_mw(void)
+{
+	struct ibv_mw *mw = rnic_sw_alloc_mw(parent, IBV_MW_TYPE_2);
+
+	refusal = EIO;
+	CHECK(rnic_sw_dealloc_mw(mw) == EIO);
+	refusal = 0;
+	is_held();
+	CHECK(mw->pd == parent && !rnic_sw_dealloc_mw(mw));
+}
+
+static void test_pd(void)
+{
+	struct ibv_pd *domain = rnic_sw_alloc_pd(&own.vctx.context);
+	struct ibv_parent_domain_init_attr attr = { .pd = domain };
+	struct ibv_pd *child;
+
+	refusal = EIO;
+	CHECK(rnic_sw_dealloc_pd(domain) == EIO);
+	refusal = 0;
+	/* one can be made of it still, and counts */
+	child = rnic_sw_alloc_parent_domain(&own.vctx.context, &attr);
+	CHECK(child && rnic_sw_dealloc_pd(domain) == EBUSY);
+	CHECK(!rnic_sw_dealloc_pd(child) && !rnic_sw_dealloc_pd(domain));
+}
+
+/* Of these the kernel knows nothing, and has nothing to refuse */
+static void test_parent(void)
+{
+	refusal = EIO;
+	CHECK(!rnic_sw_dealloc_pd(parent));
+	CHECK(!rnic_sw_dealloc_td(td));
+	refusal = 0;
+	CHECK(pd.refs == 1 && !pd.parents);
+}
+
+void test_refusals(void)
+{
+	struct ibv_td_init_attr td_attr = {};
+	struct ibv_parent_domain_init_attr attr = { .pd = &pd.ibpd };
+
+	td = rnic_sw_alloc_td(&own.vctx.context, &td_attr);
+	attr.td = td;
+	parent = rnic_sw_alloc_parent_domain(&own.vctx.context, &attr);
+	test_qp();
+	test_cq();
+	test_srq();
+	test_mr();
+	test_mw();
+	test_pd();
+	test_parent();
+}
