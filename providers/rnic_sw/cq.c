@@ -177,8 +177,10 @@ static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q)
 }
 
 /*
- * Neither polling nor arming goes on meanwhile.  An arm may stand in the old
- * ring only: it is carried over, at worst for an event too many.
+ * Who polls or arms spins meanwhile, for as long as the kernel takes to move what
+ * has not been polled.  To find nothing instead would be wrong: who has armed the
+ * queue then waits, and there may be no event any more.  An arm may stand in the
+ * old ring only: it is carried over, at worst for an event too many.
  */
 static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 		       struct rnic_sw_queue *q)
@@ -197,8 +199,8 @@ static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 
 /*
  * To make a ring, to map and to unmap one may take long: who polls or arms does
- * so meanwhile, and would spin for locks.  Whatever fails, the old ring is still
- * the queue's.
+ * so meanwhile, and spins for the change alone.  Whatever fails, the old ring is
+ * still the queue's.
  */
 static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 {
