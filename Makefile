@@ -30,7 +30,7 @@ depmod = $(run_depmod) $(if $(mod_path),-b $(mod_path)) $(release)
 .PHONY: modules modules_install modules_uninstall clean provider install \
 	uninstall deb install-check quick check conformance consumers programs fuzz \
 	export-check rdma-core-check iproute2-check litmus machines mutate prove soak stock demo bench clock help \
-	kdir
+	kdir which_kernel
 
 modules: kdir
 	@echo "Building the kernel modules for $(KDIR); nothing is installed."
@@ -53,11 +53,13 @@ modules_install: kdir
 		$(if $(DESTDIR),DEPMOD=true) $(unsigned) modules_install
 	@$(depmod)
 
-# Whatever they were compressed with
-modules_uninstall:
+which_kernel:
 	@test -n "$(release)" || { \
 		echo "$(KDIR) does not say which kernel's modules: make uninstall KDIR=/lib/modules/VERSION/build" >&2; \
 		exit 1; }
+
+# Whatever they were compressed with
+modules_uninstall: which_kernel
 	@scripts/take-away "$(mod_path)" $(foreach m,ddp/iw_ddp mpa/iw_mpa \
 		sctp_ddp/iw_sctp_ddp rnic_sw/rnic_sw,$(wildcard \
 		$(mod_path)/lib/modules/$(release)/updates/drivers/$(m).ko*))
@@ -91,10 +93,12 @@ install:
 	@provider=$$($(as_caller) scripts/build-provider) && scripts/install-provider "$$provider"
 	@man=$$($(as_caller) scripts/build-man) && scripts/install-files "$$man"
 
-# What `make install` has put there, with the same KDIR and DESTDIR
-uninstall: modules_uninstall
-	@scripts/install-provider --remove
+# What `make install` has put there, with the same KDIR and DESTDIR; first the unit and
+# the devices that it has made, which use the rest
+uninstall: which_kernel
 	@scripts/install-files --remove
+	+@$(MAKE) --no-print-directory modules_uninstall
+	@scripts/install-provider --remove
 
 deb:
 	@scripts/build-deb $(OUT)
