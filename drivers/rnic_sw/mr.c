@@ -330,6 +330,22 @@ static u64 where(const struct rnic_mr *mr)
 	return mr->umem ? mr->umem->address : mr->region.from;
 }
 
+/* The core deregisters @old next, and cannot cope with a no: a window says it here */
+static struct ib_mr *replace(struct rnic_mr *old, struct ib_mr *ib)
+{
+	struct rnic_mr *mr = to_rnic_mr(ib);
+	int err;
+
+	if (IS_ERR(ib))
+		return ib;
+	err = rnic_mr_drop_windows(old);
+	if (!err)
+		return ib;
+	ddp_region_remove(&mr->dev->stags, &mr->region);
+	free_mr(mr);
+	return ERR_PTR(err);
+}
+
 /**
  * rnic_rereg_user_mr - change a program's region
  * @ib: the region
@@ -372,7 +388,8 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		length = mr->region.length;
 		iova = mr->region.base;
 	}
-	return register_user(pd, start, length, iova, access);
+	/* windows may be bound while memory is pinned, for as long as that takes */
+	return replace(mr, register_user(pd, start, length, iova, access));
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Regions that a kernel consumer registers by a work request: drivers/rnic_sw/mr.c
- * over a table that takes all.  No memory of programs is registered here.
+ * Regions that a kernel consumer registers by a work request, and those of programs'
+ * memory that change: drivers/rnic_sw/mr.c, with windows, over a table that takes all.
  */
 #include <kunit/test.h>
 #include <linux/log2.h>
@@ -25,6 +25,7 @@ enum {
 };
 
 #define PAGE_SHIFT			12
+#define PAGE_SIZE			(1ul << PAGE_SHIFT)
 #define GENMASK(high, low)		((~0u >> (31 - (high))) & (~0u << (low)))
 #define __GFP_NOWARN			0
 #define check_add_overflow(a, b, sum)	__builtin_add_overflow(a, b, sum)
@@ -35,7 +36,7 @@ enum {
 
 struct scatterlist { u64 addr; };
 
-/* Never made */
+/* The program's, pinned */
 struct ib_umem {
 	u64	address;
 	bool	writable;
@@ -46,12 +47,37 @@ struct ib_block_iter { int unused; };
 
 #define sg_dma_address(sg)			((sg)->addr)
 #define ib_umem_offset(umem)			0
-#define ib_umem_find_best_pgsz(umem, sizes, at)	((void)(at), (sizes) & 0ul)
-#define ib_umem_num_dma_blocks(umem, size)	0
-#define ib_umem_get_va(ib, start, len, access)	((struct ib_umem *)ERR_PTR(-ENOMEM))
-#define ib_umem_release(umem)			((void)(umem))
+#define ib_umem_find_best_pgsz(umem, sizes, at)	((void)(at), (sizes) & PAGE_SIZE)
+#define ib_umem_num_dma_blocks(umem, size)	1
 #define rdma_block_iter_dma_address(it)		((void)(it), 0)
 #define rdma_umem_for_each_dma_block(umem, it, size)	while (0)
+
+/* How much there is of it, and what others do while it is pinned */
+static int umems;
+static void (*while_pinning)(void);
+
+static struct ib_umem *ib_umem_get_va(struct ib_device *ib, u64 start, u64 length,
+				      int access)
+{
+	static struct scatterlist page = { 0x30000 };
+	struct ib_umem *umem = kzalloc(sizeof(*umem), GFP_KERNEL);
+
+	if (!umem)
+		return ERR_PTR(-ENOMEM);
+	umem->address = start;
+	umem->writable = ib_access_writable(access);
+	umem->sgt_append.sgt.sgl = &page;
+	umems++;
+	if (while_pinning)
+		while_pinning();
+	return umem;
+}
+
+static void ib_umem_release(struct ib_umem *umem)
+{
+	umems -= !!umem;
+	kfree(umem);
+}
 
 /* Pages of the core's list go into the region one by one */
 static int ib_sg_to_pages(struct ib_mr *ib, struct scatterlist *sg, int n,
@@ -77,16 +103,6 @@ int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
 
 void rnic_give(struct rnic_dev *dev, enum rnic_kind kind) {}
 
-int rnic_mr_keep_windows(struct rnic_mr *mr)
-{
-	return 0;
-}
-
-int rnic_mr_drop_windows(struct rnic_mr *mr)
-{
-	return 0;
-}
-
 void rnic_bring_end(struct rnic_bring *b) {}
 void rnic_bring_name(struct ddp_region *r, struct rnic_bring *b) {}
 
@@ -96,16 +112,42 @@ struct rnic_bring *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 	return ERR_PTR(-ENOMEM);
 }
 
+static struct ddp_region *table[4];
+
 int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 {
-	r->stag = 0x123400 | key;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(table) && table[i]; i++)
+		;
+	if (i == ARRAY_SIZE(table))
+		return -ENOSPC;
+	table[i] = r;
+	r->stag = 0x123400 + 0x100 * i + key;
 	return 0;
 }
 
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 {
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i] == r)
+			table[i] = NULL;
 	ddp_region_revoke(r);
 }
+
+struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i] && table[i]->stag >> 8 == stag >> 8)
+			return table[i];
+	return NULL;
+}
+
+void ddp_region_put(struct ddp_region *r) {}
 
 /* Cases --------------------------------------------------------------------- */
 
@@ -192,10 +234,118 @@ static void not_registered(struct kunit *test)
 	rnic_dereg_mr(&mr->ib, NULL);
 }
 
+/* Memory of a program's that changes ------------------------------------------- */
+
+#define AT	0x5000
+#define RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_MW_BIND)
+
+static struct ib_mr *known;
+static struct rnic_mw window;
+
+/* As the core has it */
+static struct ib_mr *owned(struct ib_mr *ib)
+{
+	if (!IS_ERR(ib))
+		ib->device = &device.ib;
+	return ib;
+}
+
+static void begin(struct kunit *test, int access)
+{
+	window.ib = (struct ib_mw) {
+		.device = &device.ib, .pd = &domain, .type = IB_MW_TYPE_2,
+	};
+	KUNIT_ASSERT_EQ(test, 0, rnic_alloc_mw(&window.ib, NULL));
+	known = owned(rnic_reg_user_mr(&domain, AT, PAGE_SIZE, AT, access, NULL, NULL));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(known));
+}
+
+static bool bind(u32 lkey)
+{
+	const struct ddp_stream s = { .pd = &domain, .id = 3 };
+	const struct rdmap_wr wr = {
+		.rkey = window.ib.rkey | 1, .inv = lkey, .raddr = AT,
+		.compare_add = 16, .swap = IB_ACCESS_REMOTE_READ,
+	};
+
+	return rnic_mw_bind(&device, &s, &wr);
+}
+
+static void binds(void)
+{
+	if (!bind(known->lkey))
+		abort();
+}
+
+static struct ib_mr *rereg(int flags, int access)
+{
+	return owned(rnic_rereg_user_mr(known, flags, AT, PAGE_SIZE, AT, access, &domain,
+					NULL));
+}
+
+/* The old one is as it was, window and all, and there is no other */
+static void unchanged(struct kunit *test, int flags, int access)
+{
+	struct ib_mr *ib;
+
+	while_pinning = binds;
+	ib = rereg(flags, access);
+	while_pinning = NULL;
+	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EBUSY), (void *)ib);
+	KUNIT_EXPECT_EQ(test, 1, umems);
+	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)table[2]);
+	KUNIT_EXPECT_TRUE(test, to_rnic_mr(known)->region.valid);
+	KUNIT_EXPECT_TRUE(test, window.w && table[0]->valid);
+	KUNIT_EXPECT_EQ(test, -EBUSY, rnic_dereg_mr(known, NULL));
+	/* it takes windows still */
+	ddp_region_revoke(table[0]);
+	KUNIT_EXPECT_TRUE(test, bind(known->lkey));
+	ddp_region_revoke(table[0]);
+}
+
+/* The core's: the new one takes the old one's place, which takes no more windows */
+static void replaced(struct kunit *test, struct ib_mr *ib)
+{
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ib));
+	KUNIT_EXPECT_FALSE(test, bind(known->lkey));
+	KUNIT_EXPECT_EQ(test, 0, rnic_dereg_mr(known, NULL));
+	KUNIT_EXPECT_EQ(test, 1, umems);
+	known = ib;
+}
+
+static void end(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, rnic_dealloc_mw(&window.ib));
+	KUNIT_EXPECT_EQ(test, 0, rnic_dereg_mr(known, NULL));
+	KUNIT_EXPECT_EQ(test, 0, umems);
+}
+
+/* A window is bound while the new memory is being pinned */
+static void moves_meets_bind(struct kunit *test)
+{
+	begin(test, RIGHTS);
+	unchanged(test, IB_MR_REREG_TRANS, 0);
+	replaced(test, rereg(IB_MR_REREG_TRANS, 0));
+	end(test);
+}
+
+/* ... or the same memory, to be written */
+static void pinned_anew_meets_bind(struct kunit *test)
+{
+	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
+
+	begin(test, RIGHTS);
+	unchanged(test, IB_MR_REREG_ACCESS, access);
+	replaced(test, rereg(IB_MR_REREG_ACCESS, access));
+	end(test);
+}
+
 static struct kunit_case rnic_mr_cases[] = {
 	KUNIT_CASE(registered_by),
 	KUNIT_CASE(registered_as_said),
 	KUNIT_CASE(not_registered),
+	KUNIT_CASE(moves_meets_bind),
+	KUNIT_CASE(pinned_anew_meets_bind),
 	{}
 };
 

@@ -3,6 +3,7 @@
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -307,6 +308,81 @@ static void rereg_rights(void)
 	desk_free(&d);
 }
 
+/* A window that another thread binds */
+struct binder {
+	struct desk	*d;
+	struct ibv_mw	*mw;
+	struct ibv_mr	*mr;
+	bool		bound;
+};
+
+static void *bind_soon(void *arg)
+{
+	struct binder *b = arg;
+	struct ibv_mw_bind bind = {
+		.wr_id = 30, .send_flags = SIG, .bind_info = {
+			.mr = b->mr, .addr = (uintptr_t)b->d->s.at, .length = 100,
+			.mw_access_flags = IBV_ACCESS_REMOTE_READ,
+		},
+	};
+
+	usleep(2000);
+	CHECK(!ibv_bind_mw(b->d->p.s.qp, b->mw, &bind), "%m");
+	if (!next_wc(b->d->p.s.scq).status)
+		__atomic_store_n(&b->bound, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/*
+ * A region whose new memory takes long to pin, and a window to what it was: whoever is
+ * first has it.  Whether it was the window, while the other one was at it.
+ */
+static bool one_rereg(struct desk *d, void *far, size_t len)
+{
+	struct binder b = { .d = d };
+	pthread_t thread;
+	bool before, was;
+	int err;
+
+	b.mw = ibv_alloc_mw(d->p.s.pd, IBV_MW_TYPE_1);
+	b.mr = ibv_reg_mr(d->p.s.pd, d->s.at, d->s.len,
+			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	CHECK(b.mw && b.mr, "%m");
+	CHECK(!pthread_create(&thread, NULL, bind_soon, &b), "%m");
+	before = __atomic_load_n(&b.bound, __ATOMIC_ACQUIRE);
+	err = ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, far, len, 0) ?
+	      errno : 0;
+	was = __atomic_load_n(&b.bound, __ATOMIC_ACQUIRE);
+	CHECK(err == EBUSY || (!err && !was), "%s, %sbound", strerror(err),
+	      was ? "" : "not ");
+	CHECK(!pthread_join(thread, NULL), "%m");
+	CHECK(b.bound == !!err, "%s, and then %sbound", strerror(err),
+	      b.bound ? "" : "not ");
+	CHECK(!err || ibv_dereg_mr(b.mr) == EBUSY, "deregistered under a window");
+	CHECK(!ibv_dealloc_mw(b.mw) && !ibv_dereg_mr(b.mr), "%m");
+	return err && !before;
+}
+
+static void rereg_meets_bind(void)
+{
+	const size_t len = 64 * MIB;
+	bool busy = false;
+	struct desk d;
+	void *far;
+	int i;
+
+	for (i = 0; i < 20 && !busy; i++) {
+		desk_open(&d, &(struct opts){}, 1000);
+		far = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(far != MAP_FAILED, "%m");
+		busy = one_rereg(&d, far, len);
+		CHECK(!munmap(far, len), "%m");
+		desk_free(&d);
+	}
+	CHECK(busy, "no window was bound in time, %d times", i);
+}
+
 /* An STag's index: what the device chooses of it */
 #define INDEX_BITS	24
 
@@ -477,6 +553,7 @@ const struct test mr_tests[] = {
 	CASE("mr_dereg_sink", dereg_sink, 0, "DDP-117 DDP-128 SEC-17"),
 	CASE("mr_rereg", rereg, 0, "DDP-115 DDP-126 RDMAP-175"),
 	CASE("mr_rereg_rights", rereg_rights, 0, ""),
+	CASE("mr_rereg_meets_bind", rereg_meets_bind, 0, ""),
 	CASE("mr_keys", keys, 0, "RDMAP-179 SEC-13"),
 	CASE("mr_overlap", overlap, 0, "SEC-21"),
 	CASE("mr_memlock", memlock, 0, "DDP-131 DDP-134"),
