@@ -399,12 +399,14 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
  *
  * On return the network cannot touch its memory any more.
  *
- * Return: 0; -EBUSY if memory windows to it are open; or another errno.
+ * Return: 0; -EBUSY if memory windows to it are open; or another errno.  Of one that
+ * another has taken the place of: 0.
  */
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
-	int err = ib_no_udata_io(udata);
+	/* rereg has looked at it, and the program may have changed it since */
+	int err = mr->gone ? 0 : ib_no_udata_io(udata);
 
 	if (!err)
 		err = rnic_mr_drop_windows(mr);

@@ -34,6 +34,11 @@ enum {
 #define ib_virt_dma_to_ptr(addr)	((void *)(uintptr_t)(addr))
 #define ib_access_writable(access)	((access) & IB_ACCESS_LOCAL_WRITE)
 
+/* What a program has behind its commands */
+static int udata_is;
+#undef ib_no_udata_io
+#define ib_no_udata_io(udata)		((void)(udata), udata_is)
+
 struct scatterlist { u64 addr; };
 
 /* The program's, pinned */
@@ -340,12 +345,27 @@ static void pinned_anew_meets_bind(struct kunit *test)
 	end(test);
 }
 
+/* What is behind a command is another thread's, too: not to be read once more */
+static void replaced_is_gone(struct kunit *test)
+{
+	struct ib_mr *ib;
+
+	begin(test, RIGHTS);
+	ib = rereg(IB_MR_REREG_TRANS, 0);
+	udata_is = -EOPNOTSUPP;
+	replaced(test, ib);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, rnic_dereg_mr(known, NULL));
+	udata_is = 0;
+	end(test);
+}
+
 static struct kunit_case rnic_mr_cases[] = {
 	KUNIT_CASE(registered_by),
 	KUNIT_CASE(registered_as_said),
 	KUNIT_CASE(not_registered),
 	KUNIT_CASE(moves_meets_bind),
 	KUNIT_CASE(pinned_anew_meets_bind),
+	KUNIT_CASE(replaced_is_gone),
 	{}
 };
 
