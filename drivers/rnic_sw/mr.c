@@ -324,6 +324,16 @@ static bool is_own(const struct rnic_mr *mr)
 	return mr->umem || mr->access & IB_ACCESS_ON_DEMAND;
 }
 
+/* What a rereg makes of it.  Where its TOs begin changes with its memory, if at all */
+static int access_after(const struct rnic_mr *mr, int flags, int access)
+{
+	if (!(flags & IB_MR_REREG_ACCESS))
+		return mr->access;
+	if (flags & IB_MR_REREG_TRANS)
+		return access;
+	return (access & ~IB_ZERO_BASED) | (mr->access & IB_ZERO_BASED);
+}
+
 /* Where its memory is in the program that registered it */
 static u64 where(const struct rnic_mr *mr)
 {
@@ -353,7 +363,7 @@ static struct ib_mr *replace(struct rnic_mr *old, struct ib_mr *ib)
  * @start: IB_MR_REREG_TRANS: where its memory is now
  * @length: its octets
  * @iova: its first TO
- * @access: IB_MR_REREG_ACCESS: IB_ACCESS_*
+ * @access: IB_MR_REREG_ACCESS: IB_ACCESS_*; IB_ZERO_BASED only if its memory changes
  * @pd: its protection domain from now on
  * @udata: nothing in it
  *
@@ -368,8 +378,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	bool moves = flags & IB_MR_REREG_TRANS;
 	int err = ib_no_udata_io(udata);
 
-	if (!(flags & IB_MR_REREG_ACCESS))
-		access = mr->access;
+	access = access_after(mr, flags, access);
 	if (!err)
 		err = check_access(access);
 	if (!err)

@@ -250,7 +250,7 @@ static struct rnic_mw window;
 /* As the core has it */
 static struct ib_mr *owned(struct ib_mr *ib)
 {
-	if (!IS_ERR(ib))
+	if (!IS_ERR_OR_NULL(ib))
 		ib->device = &device.ib;
 	return ib;
 }
@@ -359,6 +359,47 @@ static void replaced_is_gone(struct kunit *test)
 	end(test);
 }
 
+static u64 base(void)
+{
+	return to_rnic_mr(known)->region.base;
+}
+
+/* TOs begin where they did while the memory is the same, whatever is said of it */
+static void base_stays(struct kunit *test)
+{
+	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
+
+	begin(test, RIGHTS);
+	KUNIT_EXPECT_PTR_EQ(test, NULL,
+			    (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS | IB_ZERO_BASED));
+	KUNIT_EXPECT_EQ(test, (u64)AT, base());
+	replaced(test, rereg(IB_MR_REREG_ACCESS, to_write | IB_ZERO_BASED));
+	KUNIT_EXPECT_EQ(test, (u64)AT, base());
+	replaced(test, rereg(IB_MR_REREG_TRANS, 0));
+	KUNIT_EXPECT_EQ(test, (u64)AT, base());
+	replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS,
+			     to_write | IB_ZERO_BASED));
+	KUNIT_EXPECT_EQ(test, 0ull, base());
+	end(test);
+}
+
+/* ... and so does one that begins at 0 */
+static void zero_stays(struct kunit *test)
+{
+	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
+
+	begin(test, RIGHTS | IB_ZERO_BASED);
+	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS));
+	KUNIT_EXPECT_EQ(test, 0ull, base());
+	replaced(test, rereg(IB_MR_REREG_ACCESS, to_write));
+	KUNIT_EXPECT_EQ(test, 0ull, base());
+	replaced(test, rereg(IB_MR_REREG_TRANS, 0));
+	KUNIT_EXPECT_EQ(test, 0ull, base());
+	replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, to_write));
+	KUNIT_EXPECT_EQ(test, (u64)AT, base());
+	end(test);
+}
+
 static struct kunit_case rnic_mr_cases[] = {
 	KUNIT_CASE(registered_by),
 	KUNIT_CASE(registered_as_said),
@@ -366,6 +407,8 @@ static struct kunit_case rnic_mr_cases[] = {
 	KUNIT_CASE(moves_meets_bind),
 	KUNIT_CASE(pinned_anew_meets_bind),
 	KUNIT_CASE(replaced_is_gone),
+	KUNIT_CASE(base_stays),
+	KUNIT_CASE(zero_stays),
 	{}
 };
 

@@ -308,6 +308,29 @@ static void rereg_rights(void)
 	desk_free(&d);
 }
 
+/* ... and while its memory is the same peers find it where it was, if pinned anew, too */
+static void rereg_base(void)
+{
+	struct desk d;
+
+	desk_open(&d, &(struct opts){}, 1000);
+	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
+	buf_reg(&d.s, d.p.s.pd, IBV_ACCESS_REMOTE_READ);
+	allow(&d, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+		  IBV_ACCESS_ZERO_BASED);
+	buf_fill(&d.c, 0, 1000, 6);
+	do_job(&d.p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
+		.len = 1000, .rkey = d.s.mr->rkey, .raddr = (uintptr_t)d.s.at });
+	do_recv(&d.p.s, 2, NULL, 0, 0);
+	do_send(&d.p.c, 2, NULL, 0, 0);
+	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
+	want_recv(d.p.s.rcq, 2, 0);
+	buf_has_only(&d.s, 0, 1000, 6);
+	desk_free(&d);
+}
+
 /* A window that another thread binds */
 struct binder {
 	struct desk	*d;
@@ -553,6 +576,7 @@ const struct test mr_tests[] = {
 	CASE("mr_dereg_sink", dereg_sink, 0, "DDP-117 DDP-128 SEC-17"),
 	CASE("mr_rereg", rereg, 0, "DDP-115 DDP-126 RDMAP-175"),
 	CASE("mr_rereg_rights", rereg_rights, 0, ""),
+	CASE("mr_rereg_base", rereg_base, 0, ""),
 	CASE("mr_rereg_meets_bind", rereg_meets_bind, 0, ""),
 	CASE("mr_keys", keys, 0, "RDMAP-179 SEC-13"),
 	CASE("mr_overlap", overlap, 0, "SEC-21"),
