@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include "odp.h"
 #include "odp_range.h"
@@ -85,13 +86,25 @@ const struct rnic_bring_ops rnic_odp_ops = {
 	.release	= rnic_odp_release,
 };
 
+static u64 rnic_odp_untag(u64 at)
+{
+	return untagged_addr((unsigned long)at);
+}
+
+/* Memory of the calling program is where it can be, or is all that it will have */
+static bool is_possible(const struct rnic_odp *o)
+{
+	return (!o->b.start && o->b.end == ULONG_MAX) ||
+	       rnic_odp_possible(o, o->b.start, o->b.end);
+}
+
 /**
  * rnic_odp_new - memory of the calling program
  * @dev: the device
- * @start: where it begins
+ * @start: where it begins; tagged as the program likes
  * @length: octets; what is mapped there may change, and need not be there at all
  *
- * Return: it, or an error pointer.
+ * Return: it, or an error pointer; -EINVAL: nothing can ever be mapped there.
  */
 struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 {
@@ -100,7 +113,8 @@ struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 
 	if (!o)
 		return ERR_PTR(-ENOMEM);
-	err = rnic_bring_new(&o->b, &rnic_odp_ops, dev, start, length);
+	o->bits = odp_address(rnic_odp_untag);
+	err = rnic_bring_new(&o->b, &rnic_odp_ops, dev, start & o->bits, length);
 	if (err) {
 		kfree(o);
 		return ERR_PTR(err);
@@ -108,6 +122,10 @@ struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 	mutex_init(&o->lock);
 	xa_init_flags(&o->chunks, XA_FLAGS_ACCOUNT);
 	o->memcg = get_mem_cgroup_from_mm(o->b.mm);
+	if (!is_possible(o)) {
+		rnic_bring_put(&o->b);
+		return ERR_PTR(-EINVAL);
+	}
 	return &o->b;
 }
 

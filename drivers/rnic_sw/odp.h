@@ -11,6 +11,7 @@
 /**
  * struct rnic_odp - memory of a program's
  * @b: what is alike about memory that is not pinned; @b.start: an address
+ * @bits: of an address, that say where it is
  * @memcg: who pays for what is kept of it, or NULL
  * @chunks: struct odp_chunk, counted from @b.start's on; read under RCU
  * @lock: chunks that come and go
@@ -19,6 +20,7 @@
  */
 struct rnic_odp {
 	struct rnic_bring	b;
+	u64			bits;
 	struct mem_cgroup	*memcg;
 	struct xarray		chunks;
 	struct mutex		lock;	/* chunks that come and go */
@@ -58,6 +60,7 @@ static inline struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start,
 #endif
 
 /* odp_pages.c */
+bool rnic_odp_possible(const struct rnic_odp *o, u64 at, u64 end);
 bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run);
 int rnic_odp_bring(struct rnic_odp *o, u64 at, u64 end, bool write,
 		   enum odp_how how);

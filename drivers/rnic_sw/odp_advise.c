@@ -74,13 +74,15 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
 {
 	struct advised a;
 	int err = find(pd, sge, write, &a);
+	bool possible;
 
 	if (err)
 		return err;
-	err = rnic_odp_take(&a, write, how);
+	possible = rnic_odp_possible(a.o, a.at, a.end);
+	err = possible ? rnic_odp_take(&a, write, how) : -EFAULT;
 	rnic_bring_put(&a.o->b);
 	/* who does not wait is told of what is wrong, not of what is not there */
-	return flush || err == -EINTR ? err : 0;
+	return flush || !possible || err == -EINTR ? err : 0;
 }
 
 /**
@@ -94,7 +96,8 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
  *
  * Return: 0; -EOPNOTSUPP: other advice; -ENOENT: no such region, or it is pinned;
  * -EPERM: another protection domain's, or to be written and may not be; -EFAULT:
- * not in it, or with the flag: it cannot be had; -ENOMEM, with the flag; -EINTR.
+ * not in it, or no address of a program's, or with the flag: it cannot be had;
+ * -ENOMEM, with the flag; -EINTR.
  */
 int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sge, u32 n,

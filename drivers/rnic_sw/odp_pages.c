@@ -90,6 +90,7 @@ bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run)
 	struct rnic_odp *o = container_of(mem, struct rnic_odp, b);
 	struct odp_chunk *c;
 
+	at &= o->bits;
 	/* BH off keeps the chunk: it goes after a grace period */
 	c = xa_load(&o->chunks, place_of(o, at >> CHUNK_SHIFT));
 	if (!c || !rnic_gate_enter(&c->gate))
@@ -358,24 +359,33 @@ static long bring_some(struct rnic_odp *o, struct odp_chunk *c,
 	return i;
 }
 
-/* Are they where a program's can be? */
-static bool are_possible(const struct rnic_odp *o, const struct odp_span *s)
+/**
+ * rnic_odp_possible - can a program's memory be there?
+ * @o: the memory
+ * @at: the first octet
+ * @end: behind the last one
+ *
+ * Return: whether.
+ */
+bool rnic_odp_possible(const struct rnic_odp *o, u64 at, u64 end)
 {
-	u64 most = o->b.mm->task_size >> PAGE_SHIFT;
-	u64 first = s->chunk * ODP_CHUNK_PAGES + s->first;
+	u64 most = o->b.mm->task_size;
 
-	return first < most && s->pages <= most - first;
+	end -= at;
+	at &= o->bits;
+	return at <= most && end <= most - at;
 }
 
 /* Return: how many pages there is no more to do about, or why there is */
 static long bring_span(struct rnic_odp *o, const struct odp_span *s, bool write,
 		       enum odp_how how)
 {
+	u64 at = (s->chunk * ODP_CHUNK_PAGES + s->first) << PAGE_SHIFT;
 	struct odp_chunk *c;
 	long n = -EAGAIN;
 	int tries;
 
-	if (!are_possible(o, s))
+	if (!rnic_odp_possible(o, at, at + ((u64)s->pages << PAGE_SHIFT)))
 		return -EFAULT;
 	c = get_chunk(o, s->chunk, how != ODP_NEXT);
 	if (!c)
@@ -411,6 +421,9 @@ int rnic_odp_bring(struct rnic_odp *o, u64 at, u64 end, bool write,
 	struct odp_span s;
 	long n;
 
+	end -= at;
+	at &= o->bits;
+	end += at;
 	while ((s = odp_span(at, end, PAGE_SHIFT)).pages) {
 		n = bring_span(o, &s, write, how);
 		if (n < 0)

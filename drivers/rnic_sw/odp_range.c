@@ -74,3 +74,20 @@ u64 odp_ahead(u64 at, u64 end, u8 shift)
 		return at;
 	return end - at < most ? end : at + most;
 }
+
+/**
+ * odp_address - which bits of a program's address say where it is
+ * @untag: takes away from an address what only its owner looks at
+ *
+ * Return: them.  A tag is in the others, if there can be any.
+ */
+u64 odp_address(u64 (*untag)(u64 at))
+{
+	u64 bits = U64_MAX;
+	int i;
+
+	for (i = 0; i < 64; i++)
+		if (!untag(1ull << i))
+			bits &= ~(1ull << i);
+	return bits;
+}

@@ -27,5 +27,6 @@ struct odp_span {
 struct odp_span odp_span(u64 at, u64 end, u8 shift);
 struct odp_span odp_span_here(u64 chunk, u64 from, u64 to, u8 shift);
 u64 odp_ahead(u64 at, u64 end, u8 shift);
+u64 odp_address(u64 (*untag)(u64 at));
 
 #endif

@@ -83,11 +83,41 @@ static void ahead(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, U64_MAX, odp_ahead(U64_MAX - 1, U64_MAX, SHIFT));
 }
 
+/* As arm64 has it, x86 with LAM of 6 bits, RISC-V with 7, and most machines */
+static u64 untag_arm64(u64 at)
+{
+	return at & (u64)((s64)(at << 8) >> 8);
+}
+
+static u64 untag_lam(u64 at)
+{
+	return at & ~(0x3full << 57);
+}
+
+static u64 untag_riscv(u64 at)
+{
+	return (s64)(at << 7) >> 7;
+}
+
+static u64 untag_none(u64 at)
+{
+	return at;
+}
+
+static void address(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, (1ull << 56) - 1, odp_address(untag_arm64));
+	KUNIT_EXPECT_EQ(test, ~(0x3full << 57), odp_address(untag_lam));
+	KUNIT_EXPECT_EQ(test, (1ull << 57) - 1, odp_address(untag_riscv));
+	KUNIT_EXPECT_EQ(test, U64_MAX, odp_address(untag_none));
+}
+
 static struct kunit_case odp_range_cases[] = {
 	KUNIT_CASE(edges),
 	KUNIT_CASE(walk),
 	KUNIT_CASE(here),
 	KUNIT_CASE(ahead),
+	KUNIT_CASE(address),
 	{}
 };
 

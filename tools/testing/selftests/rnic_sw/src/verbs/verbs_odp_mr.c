@@ -380,6 +380,72 @@ static void advice_refused(void)
 	odp_close(&d);
 }
 
+/* Tagged addresses ---------------------------------------------------------- */
+
+#define TAG	((uintptr_t)(0x15ull << 57))
+
+/* A region that ends where a program's addresses do, or behind that, or begins there */
+static void behind_all(struct ibv_pd *pd, uint8_t *at)
+{
+	const size_t page = page_size();
+	struct ibv_mr *mr = ibv_reg_mr(pd, (void *)-page, page / 2, RIGHTS_ODP);
+
+	CHECK(!mr && errno == EINVAL, "the kernel's: %m");
+	mr = ibv_reg_mr(pd, at, (size_t)-2 * page - (uintptr_t)at, RIGHTS_ODP);
+	CHECK(!mr && errno == EINVAL, "up to the kernel's: %m");
+}
+
+/* Written by the peer, and sent from there */
+static void trade_tagged(struct desk *d, const struct buf *odd)
+{
+	buf_fill(&d->c, 0, d->c.len, 3);
+	do_job(&d->p.c, &(struct job){
+		.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d->c,
+		.len = d->c.len, .raddr = (uintptr_t)odd->at, .rkey = odd->mr->rkey });
+	want_ok(d->p.c.scq, 1, IBV_WC_RDMA_WRITE);
+	do_recv(&d->p.c, 2, &d->c, 0, d->c.len);
+	do_send(&d->p.s, 3, odd, 0, odd->len);
+	want_ok(d->p.s.scq, 3, IBV_WC_SEND);
+	want_recv(d->p.c.rcq, 2, odd->len);
+	buf_has(&d->s, 0, d->s.len, 3);
+	buf_has(&d->c, 0, d->c.len, 3);
+	REFUSED(0, d->p.s.pd, FETCH_WRITE, FLUSH, odd, 0, odd->len);
+}
+
+/*
+ * Where the kernel takes an address with a tag for that without, both are good on
+ * demand, too; elsewhere the region is refused, and advice about it
+ */
+static void tagged(void)
+{
+	struct buf odd, all;
+	struct ibv_mr *mr;
+	struct desk d;
+
+	if (sizeof(void *) < 8)
+		skip("addresses have 32 bits");
+	odp_desk_own(&d, PAGES);
+	behind_all(d.p.s.pd, d.s.at);
+	odd = d.s;
+	odd.at = (uint8_t *)((uintptr_t)d.s.at | TAG);
+	all = odd;
+	all.mr = all_of(d.p.s.pd);
+	mr = ibv_reg_mr(d.p.s.pd, odd.at, odd.len, RIGHTS_ALL);
+	if (mr) {
+		CHECK(!ibv_dereg_mr(mr), "%m");
+		buf_reg(&odd, d.p.s.pd, RIGHTS_ODP);
+		trade_tagged(&d, &odd);
+		trade_tagged(&d, &all);
+		CHECK(!ibv_dereg_mr(odd.mr), "%m");
+	} else {
+		mr = ibv_reg_mr(d.p.s.pd, odd.at, odd.len, RIGHTS_ODP);
+		CHECK(!mr && errno == EINVAL, "not refused, or %m");
+		REFUSED(EFAULT, d.p.s.pd, FETCH, 0, &all, 0, 1);
+	}
+	CHECK(!ibv_dereg_mr(all.mr), "%m");
+	odp_close(&d);
+}
+
 /* Changing ------------------------------------------------------------------ */
 
 /* @d's server region goes to @b's memory; @access: 0: as it has it */
@@ -453,6 +519,7 @@ const struct test odp_mr_tests[] = {
 	CASE("odp_advice", advice, 0, ""),
 	CASE("odp_advice_taken", advice_taken, 0, ""),
 	CASE("odp_advice_refused", advice_refused, 0, ""),
+	CASE("odp_tagged", tagged, 0, ""),
 	CASE("odp_rereg", rereg, 0, ""),
 	CASE("odp_rereg_rights", rereg_rights, 0, ""),
 	{}
