@@ -275,6 +275,9 @@ static bool ask_user(struct mpa_conn *c)
 
 	if (speaks_too_soon(c))
 		return false;
+	/* the Request came with the SYN (Fast Open); TCP tells when the peer is there */
+	if (fate == MPA_SOCK_COMING)
+		return true;
 	if (fate != MPA_SOCK_OPEN)
 		mpa_conn_finish(c, fate == MPA_SOCK_LOST ?
 					lost_reason(err) : IW_PEER_CLOSED,

@@ -16,6 +16,7 @@ static struct {
 	int			err;		/* TCP's, told once */
 	bool			closed;		/* so is the socket */
 	bool			fin;		/* the peer's has come */
+	bool			coming;		/* its handshake is not over */
 	u32			asked;		/* the program */
 	u32			refused, over;	/* ends it has not heard of, and has */
 	enum iw_reason		why;		/* the last one */
@@ -76,6 +77,8 @@ int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
 enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
 {
 	*err = world.err;
+	if (world.coming)
+		return MPA_SOCK_COMING;
 	if (*err)
 		return MPA_SOCK_LOST;
 	if (world.closed)
@@ -275,10 +278,49 @@ static void caller_talks_on(struct kunit *test)
 	expect(test, 0, 1, 0, IW_MPA_STARTUP);
 }
 
+/* Its Request is here before it is: the program is asked when it is, and not told before */
+static void caller_is_coming(struct kunit *test)
+{
+	struct mpa_conn *c = called();
+
+	world.coming = true;
+	look(c);
+	look(c);
+	expect(test, 0, 0, 0, IW_OK);
+	world.coming = false;
+	look(c);
+	expect(test, 1, 0, 0, IW_OK);
+
+	c = called();
+	world.coming = true;
+	look(c);
+	world.coming = false;
+	is_reset();
+	look(c);
+	expect(test, 0, 1, 0, IW_PEER_RESET);
+}
+
+/* ... which it has as long for as for the Request */
+static void caller_never_comes(struct kunit *test)
+{
+	struct mpa_conn *c = called();
+
+	world.coming = true;
+	look(c);
+	jiffies += 10 * HZ - 1;
+	look(c);
+	expect(test, 0, 0, 0, IW_OK);
+	jiffies++;
+	look(c);
+	expect(test, 0, 1, 0, IW_TIMEOUT);
+}
+
 static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(caller_waits),
 	KUNIT_CASE(caller_was_there),
 	KUNIT_CASE(caller_talks_on),
+	KUNIT_CASE(caller_is_coming),
+	KUNIT_CASE(caller_never_comes),
 	{}
 };
 

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Many peers at one listener, over TCP: who is let in, and who has to go."""
+"""Peers at one listener, over TCP, mostly many: who is let in, and who has to go."""
 
 import array
 import contextlib
 import fcntl
 import math
 import re
+import socket
 import termios
 import time
 
 from lib.tracing import TRACE, event
 from lib.wire import (MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
-                      check, mpa, read, run, shell, write)
+                      check, mpa, rdmap, read, run, same, shell, write)
 from lib.wire_kernel import failing
 
 CALLERS = 64                # that may wait at rawmate's listener
@@ -97,15 +98,68 @@ def later(w):
     w.initiate(peer=Peer(sock))
 
 
-# Many that have something to send ------------------------------------------------
+# With the SYN --------------------------------------------------------------------
 
 
 @contextlib.contextmanager
+def fast_open():
+    """Listeners made inside take what comes with a SYN, without a cookie, too."""
+    name = "net/ipv4/tcp_fastopen"
+    before = read("/proc/sys/" + name)
+    shell(f"ip netns exec {NS} sysctl -qw {name}=5")
+    write("/proc/sys/" + name, str(0x400 | 0x200 | 2))
+    try:
+        yield
+    finally:
+        write("/proc/sys/" + name, before)
+
+
+def taken_with_a_syn():
+    names, numbers = (line.split() for line in
+                      read("/proc/net/netstat").splitlines()
+                      if line.startswith("TcpExt:"))
+    return int(numbers[names.index("TCPFastOpenPassive")])
+
+
+def with_a_syn(w, port, begin):
+    """The raw peer calls, and is heard before it has acknowledged anything."""
+    link = w.add_link(Peer(w.socket()))
+    frame = mpa.request(pd=b"early").pack()
+    before = taken_with_a_syn()
+    link.peer.sock.sendto(frame[:begin], socket.MSG_FASTOPEN, (MATE, port))
+    same("with a SYN", taken_with_a_syn(), before + 1)
+    link.peer.put(frame[begin:])
+    return link
+
+
+@case("responder: a Request that comes with the SYN")
+def fast_opened(w):
+    with fast_open(), w.policy() as port, arriving("delay 300ms"):
+        for begin in 10, 1000:
+            link = with_a_syn(w, port, begin)
+            asked = w.asked(w.listener)
+            link.conn = asked.conn
+            same("Private Data", asked.pd, b"early")
+            w.mate.do("accept", link.conn, 4, 4)
+            link.peer.full(mpa.request(), link.peer.get_frame())
+            link.cm("ESTABLISHED", status=0)
+            link.peer.put_segment(rdmap.write(0, 0))
+            link.round_trip()
+
+
+# Many that have something to send ------------------------------------------------
+
+
 def in_slots(interval):
     """Inside, what the peers say arrives all at once, every so often."""
+    return arriving(f"slot {interval} {interval} limit 100000")
+
+
+@contextlib.contextmanager
+def arriving(how):
+    """Inside, what the peers say arrives like that."""
     try:
-        shell(f"tc -n {NS} qdisc add dev {PEER_IF} root netem "
-              f"slot {interval} {interval} limit 100000")
+        shell(f"tc -n {NS} qdisc add dev {PEER_IF} root netem {how}")
     except RuntimeError as why:
         raise Skip(f"no netem: {why}") from None
     try:
