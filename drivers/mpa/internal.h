@@ -361,6 +361,8 @@ u32 mpa_sock_emss(const struct mpa_conn *c);
 void mpa_sock_note_cpu(const struct mpa_conn *c);
 int mpa_sock_send(struct mpa_conn *c);
 void mpa_sock_wait(struct mpa_conn *c);
+
+/* query.c: what anybody may ask of it */
 void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q);
 void mpa_sock_pace(struct mpa_conn *c, u64 rate);
 
