@@ -17,10 +17,7 @@
 
 #define DEADLINE_CONNECT	30	/* seconds: TCP handshake */
 #define DEADLINE_REQUEST	10	/* responder: the Request */
-#define DEADLINE_MEMORY		10	/* for our Reply, or our FIN */
 #define DEADLINE_REPLY		60	/* initiator: the Reply */
-#define DEADLINE_DRAIN		60	/* some progress, before our FIN */
-#define DEADLINE_CLOSE		10	/* the peer's FIN after ours */
 
 /* Into the line that it stands in before Full Operation, or on its own */
 static bool queue(struct mpa_conn *c)
@@ -108,9 +105,14 @@ static void set_phase(struct mpa_conn *c, enum mpa_phase phase)
 	trace_mpa_conn_phase(c, phase);
 }
 
-/* The end, whatever came before.  @o: the peer's reject */
-static void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
-			    const struct ddp_offer *o)
+/**
+ * mpa_conn_finish - the end, whatever came before
+ * @c: the connection; its worker
+ * @why: the reason
+ * @o: the peer's reject, or NULL
+ */
+void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
+		     const struct ddp_offer *o)
 {
 	struct ddp_stream *s = c->next_stream;
 	bool reset;
@@ -215,7 +217,7 @@ static int write_rest(struct mpa_conn *c)
 static void write_later(struct mpa_conn *c)
 {
 	if (!c->timed)
-		mpa_conn_deadline(c, DEADLINE_MEMORY);
+		mpa_conn_deadline(c, MPA_DEADLINE_MEMORY);
 	c->retry_ms = mpa_backoff(c->retry_ms);
 	mod_delayed_work(mpa_wq, &c->timer, msecs_to_jiffies(c->retry_ms));
 }
@@ -355,92 +357,17 @@ static void connecting(struct mpa_conn *c)
 	}
 }
 
-/* As long as the peer takes some of it there is time */
-static void wait_drained(struct mpa_conn *c)
-{
-	u32 acked = mpa_sock_acked(c);
-
-	if (c->timed && acked == c->acked)
-		return;
-	c->acked = acked;
-	mpa_conn_deadline(c, DEADLINE_DRAIN);
-}
-
-/* No memory for a FIN, and nobody will say when there is some */
-static void finish_later(struct mpa_conn *c)
-{
-	if (!c->timed)
-		mpa_conn_deadline(c, DEADLINE_MEMORY);
-	mod_delayed_work(mpa_wq, &c->timer, HZ / 10);
-}
-
-/* All of ours is sent and the ULP has asked for the end: FIN */
-static void finish_sending(struct mpa_conn *c)
-{
-	if (!READ_ONCE(c->closing) || c->shut)
-		return;
-	/* the FIN behind the last FPDU; litmus: drained */
-	if (!smp_load_acquire(&c->drained)) {
-		wait_drained(c);
-		return;
-	}
-	c->shut = mpa_sock_shutdown(c);
-	if (c->shut)
-		mpa_conn_deadline(c, DEADLINE_CLOSE);
-	else
-		finish_later(c);
-}
-
-static void tell_peer_closed(struct mpa_conn *c)
-{
-	if (c->peer_closed)
-		return;
-	/* behind all that the peer has answered; litmus: drained */
-	smp_store_release(&c->peer_closed, true);
-	c->peer_first = !READ_ONCE(c->closing);
-	ddp_session_peer_closed(&c->ss);
-	/* what a responder, or a fence, has held back waits for nothing any more */
-	mpa_tx_kick(c, false);
-}
-
-static enum iw_reason close_reason(const struct mpa_conn *c)
-{
-	return c->peer_first ? IW_PEER_CLOSED : IW_LOCAL_CLOSE;
-}
-
-static void look_for_end(struct mpa_conn *c)
-{
-	int err;
-	enum mpa_fate fate = mpa_sock_fate(c, &err);
-
-	if (fate == MPA_SOCK_LOST) {
-		mpa_conn_finish(c, lost_reason(err), NULL);
-		return;
-	}
-	/* what has filled a gap since we received may have brought the FIN along */
-	if (test_bit(MPA_EV_RX, &c->events))
-		return;
-	/* nor has what is left unread been read; who resumes leaves an event */
-	if (READ_ONCE(c->rx_waits))
-		return;
-	if (fate != MPA_SOCK_CLOSED && fate != MPA_SOCK_PEER_DONE)
-		return;
-	tell_peer_closed(c);
-	if (fate == MPA_SOCK_CLOSED || c->shut)
-		mpa_conn_finish(c, close_reason(c), NULL);
-}
-
 /* Return: whether more has arrived than one turn takes */
 static bool full(struct mpa_conn *c)
 {
 	bool more = mpa_sock_receive(c);
 
-	finish_sending(c);
+	mpa_end_send(c);
 	/* what came before an end comes before it here, too */
 	if (more)
 		mpa_conn_event(c, MPA_EV_RX);
 	else
-		look_for_end(c);
+		mpa_end_look(c);
 	return more;
 }
 
@@ -471,7 +398,7 @@ static void mpa_conn_step(struct mpa_conn *c, unsigned long events)
 	default:
 		return;
 	}
-	if (c->phase != MPA_ENDED && is_late(c, more ? DEADLINE_CLOSE : 0))
+	if (c->phase != MPA_ENDED && is_late(c, more ? MPA_DEADLINE_CLOSE : 0))
 		mpa_conn_finish(c, IW_TIMEOUT, NULL);
 }
 

@@ -193,6 +193,9 @@ static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
 	return container_of(llp, struct mpa_conn, llp);
 }
 
+#define MPA_DEADLINE_MEMORY	10	/* seconds: for our Reply, or our FIN */
+#define MPA_DEADLINE_CLOSE	10	/* the peer's FIN after ours */
+
 #define MPA_RETRY_LEAST	1	/* ms until memory is asked for again */
 #define MPA_RETRY_MOST	1000
 
@@ -221,9 +224,15 @@ void mpa_conn_begin(struct mpa_conn *c);
 void mpa_conn_look(struct mpa_conn *c);
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds);
+void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
+		     const struct ddp_offer *o);
 int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s);
 void mpa_conn_quiesce(struct mpa_conn *c);
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why);
+
+/* end.c: how Full Operation ends */
+void mpa_end_send(struct mpa_conn *c);
+void mpa_end_look(struct mpa_conn *c);
 
 /* line.c: whose turn it is before Full Operation */
 struct mpa_line *mpa_line_get(const void *listener);
