@@ -90,7 +90,7 @@ static enum iw_reason lost_reason(int err)
 /*
  * What TCP has taken it delivers, even if the ULP ends abortively: it may have
  * been told that it is sent (DDP-3).  A stream that ends inside an FPDU, or
- * before there are any, is reset.
+ * before there are any, is reset, and so is a peer that takes no more of it, or has all.
  */
 static bool must_reset(const struct mpa_conn *c, enum iw_reason why)
 {

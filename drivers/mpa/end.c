@@ -2,48 +2,73 @@
 /*
  * How Full Operation ends if nobody breaks it off: our FIN behind the last FPDU, and the
  * peer's.  All of it is the worker's.
+ *
+ * What TCP has taken may have been told as sent, and TCP may have much of it: there is
+ * time as long as the peer takes some, up to our FIN.
  */
+#include <linux/bits.h>
+
 #include "internal.h"
 
-#define DEADLINE_DRAIN	60	/* seconds: some progress, before our FIN */
+#define DEADLINE_DRAIN	130ul	/* seconds: some progress; TCP may try every 120 */
+#define DEADLINE_TAKEN	900	/* all of it, when TCP has it all: no more than its memory */
 
-/* As long as the peer takes some of it there is time */
-static void wait_drained(struct mpa_conn *c)
+/* What there is to be seen of an end; in front of TCP's sequence number */
+#define STEP_BEGUN	BIT_ULL(32)
+#define STEP_DRAINED	BIT_ULL(33)	/* TCP has all of our FPDUs */
+#define STEP_SHUT	BIT_ULL(34)	/* and our FIN */
+#define STEP_ALL	BIT_ULL(35)	/* the peer has all that is in front of it */
+
+static u64 look_how_far(struct mpa_conn *c, bool drained)
 {
-	u32 acked = mpa_sock_acked(c);
+	bool all;
+	u64 step = STEP_BEGUN | mpa_sock_acked(c, &all);
 
-	if (c->timed && acked == c->acked)
-		return;
-	c->acked = acked;
-	mpa_conn_deadline(c, DEADLINE_DRAIN);
+	if (drained)
+		step |= STEP_DRAINED | (all ? STEP_ALL : 0);
+	return c->shut ? step | STEP_SHUT : step;
 }
 
-/* No memory for a FIN, and nobody will say when there is some */
-static void finish_later(struct mpa_conn *c)
+/* As long as it gets on, so does its time, up to the last of it */
+static void wait_taken(struct mpa_conn *c, bool drained)
 {
-	if (!c->timed)
-		mpa_conn_deadline(c, MPA_DEADLINE_MEMORY);
-	mod_delayed_work(mpa_wq, &c->timer, HZ / 10);
+	u64 step = look_how_far(c, drained);
+	long left;
+
+	c->heard = step & STEP_ALL && c->shut;
+	if (step == c->step)
+		return;
+	if (!(c->step & STEP_DRAINED))
+		c->last = jiffies + DEADLINE_TAKEN * HZ;
+	c->step = step;
+	left = c->last - jiffies;
+	if (step & STEP_ALL)
+		mpa_conn_deadline(c, MPA_DEADLINE_CLOSE);
+	else if (left > 0)
+		mpa_conn_deadline(c, min(DIV_ROUND_UP((unsigned long)left, HZ),
+					 DEADLINE_DRAIN));
+	else
+		c->deadline = c->last;
 }
 
 /**
- * mpa_end_send - send our FIN if it is due
+ * mpa_end_send - send our FIN if it is due, and see to it that the wait has an end
  * @c: the connection
  */
 void mpa_end_send(struct mpa_conn *c)
 {
-	if (!READ_ONCE(c->closing) || c->shut)
+	bool drained;
+
+	if (!READ_ONCE(c->closing))
 		return;
 	/* the FIN behind the last FPDU; litmus: drained */
-	if (!smp_load_acquire(&c->drained)) {
-		wait_drained(c);
-		return;
-	}
-	c->shut = mpa_sock_shutdown(c);
-	if (c->shut)
-		mpa_conn_deadline(c, MPA_DEADLINE_CLOSE);
-	else
-		finish_later(c);
+	drained = smp_load_acquire(&c->drained);
+	if (drained && !c->shut)
+		c->shut = mpa_sock_shutdown(c);
+	wait_taken(c, drained);
+	/* no memory for it, and nobody will say when there is some */
+	if (drained && !c->shut)
+		mod_delayed_work(mpa_wq, &c->timer, HZ / 10);
 }
 
 static void tell_peer_closed(struct mpa_conn *c)
@@ -87,6 +112,7 @@ void mpa_end_look(struct mpa_conn *c)
 	if (fate != MPA_SOCK_CLOSED && fate != MPA_SOCK_PEER_DONE)
 		return;
 	tell_peer_closed(c);
-	if (fate == MPA_SOCK_CLOSED || c->shut)
+	/* what is told to have ended well has arrived */
+	if (fate == MPA_SOCK_CLOSED || c->heard)
 		mpa_conn_finish(c, close_reason(c), NULL);
 }

@@ -122,10 +122,12 @@ struct mpa_conn {
 	u16			written;	/* octets of our frame with TCP */
 	bool			peer_closed;
 	bool			peer_first;	/* before we did */
-	bool			shut;	/* our FIN is out */
+	bool			shut;	/* our FIN is with TCP */
+	bool			heard;	/* ... and what is in front of it with the peer */
 	bool			timed;	/* there is a deadline: */
 	unsigned long		deadline;	/* jiffies */
-	u32			acked;	/* TCP's sequence number, then */
+	u64			step;	/* of a graceful end, then */
+	unsigned long		last;	/* jiffies: no more time for steps */
 
 	/* at the listener it came to, until the request is handed up */
 	struct ddp_caller	caller;
@@ -193,8 +195,8 @@ static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
 	return container_of(llp, struct mpa_conn, llp);
 }
 
-#define MPA_DEADLINE_MEMORY	10	/* seconds: for our Reply, or our FIN */
-#define MPA_DEADLINE_CLOSE	10	/* the peer's FIN after ours */
+#define MPA_DEADLINE_MEMORY	10	/* seconds: for our Reply */
+#define MPA_DEADLINE_CLOSE	10	/* for our FIN; the peer's when it has ours */
 
 #define MPA_RETRY_LEAST	1	/* ms until memory is asked for again */
 #define MPA_RETRY_MOST	1000
@@ -362,7 +364,7 @@ enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err);
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len);
 bool mpa_sock_shutdown(struct mpa_conn *c);
-u32 mpa_sock_acked(const struct mpa_conn *c);
+u32 mpa_sock_acked(struct mpa_conn *c, bool *all);
 void mpa_sock_full(struct mpa_conn *c);
 void mpa_sock_forget(struct mpa_conn *c);
 bool mpa_sock_receive(struct mpa_conn *c);

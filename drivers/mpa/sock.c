@@ -377,14 +377,24 @@ bool mpa_sock_shutdown(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_acked - how far the peer has taken what was sent
+ * mpa_sock_acked - how far the peer has taken what TCP has of us
  * @c: the connection
+ * @all: whether that is all but our FIN: TCP goes on with that alone, whoever has gone.
+ *	It tells as a change of state when the FIN is acknowledged, and no one says so of
+ *	what is in front of it
  *
  * Return: TCP's sequence number of the octet that is next.
  */
-u32 mpa_sock_acked(const struct mpa_conn *c)
+u32 mpa_sock_acked(struct mpa_conn *c, bool *all)
 {
-	return READ_ONCE(tcp_sk(c->sock->sk)->snd_una);
+	struct sock *sk = c->sock->sk;
+	u32 acked;
+
+	lock_as_softirq(sk);
+	acked = tcp_sk(sk)->snd_una;
+	*all = tcp_sk(sk)->write_seq - acked <= !!(sk->sk_shutdown & SEND_SHUTDOWN);
+	unlock_as_softirq(sk);
+	return acked;
 }
 
 /**

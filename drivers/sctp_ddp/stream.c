@@ -17,7 +17,7 @@
 #include "trace.h"
 
 #define DEADLINE_SAY	30	/* seconds: until SCTP has the Initiate, or our answer */
-#define DEADLINE_DRAIN	60	/* seconds: some progress, until the peer has all */
+#define DEADLINE_DRAIN	130	/* seconds: some progress, until the peer has all */
 #define DEADLINE_CLOSE	10	/* its Terminate after that */
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A connection's worker before Full Operation: drivers/mpa/conn.c between a socket and
- * a listener of the test's.
+ * A connection's worker before Full Operation, and at the end: drivers/mpa/conn.c and
+ * end.c between a socket and a listener of the test's.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -20,6 +20,10 @@ static struct {
 	u32			asked;		/* the program */
 	u32			refused, over;	/* ends it has not heard of, and has */
 	enum iw_reason		why;		/* the last one */
+	bool			reset;		/* so was the peer */
+	bool			no_memory;	/* for a FIN */
+	u32			fins;
+	u32			written, acked;	/* TCP's sequence numbers */
 } world;
 
 unsigned long jiffies;
@@ -108,12 +112,17 @@ int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
 
 bool mpa_sock_shutdown(struct mpa_conn *c)
 {
+	if (world.no_memory)
+		return false;
+	world.fins++;
+	world.written++;
 	return true;
 }
 
-u32 mpa_sock_acked(const struct mpa_conn *c)
+u32 mpa_sock_acked(struct mpa_conn *c, bool *all)
 {
-	return 0;
+	*all = world.written - world.acked <= world.fins;
+	return world.acked;
 }
 
 bool mpa_sock_receive(struct mpa_conn *c)
@@ -121,7 +130,11 @@ bool mpa_sock_receive(struct mpa_conn *c)
 	return false;
 }
 
-void mpa_sock_release(struct mpa_conn *c, bool abort) {}
+void mpa_sock_release(struct mpa_conn *c, bool abort)
+{
+	world.reset = abort;
+}
+
 void mpa_sock_full(struct mpa_conn *c) {}
 void mpa_sock_forget(struct mpa_conn *c) {}
 
@@ -315,12 +328,214 @@ static void caller_never_comes(struct kunit *test)
 	expect(test, 0, 1, 0, IW_TIMEOUT);
 }
 
+/* In Full Operation, and so much is with TCP that the peer has not acknowledged */
+static struct mpa_conn *sent(u32 octets)
+{
+	struct mpa_conn *c = called();
+
+	c->su = NULL;
+	c->phase = MPA_FULL;
+	c->timed = false;
+	c->told = true;
+	/* the sequence number comes round on the way */
+	world.acked = -(octets / 2);
+	world.written = world.acked + octets;
+	return c;
+}
+
+static void ends(struct mpa_conn *c, bool drained)
+{
+	c->closing = true;
+	c->drained = drained;
+	mpa_conn_event(c, MPA_EV_CLOSE);
+	mpa_conn_look(c);
+}
+
+/* Whatever happens then happens no sooner */
+static void after(struct mpa_conn *c, unsigned int seconds)
+{
+	jiffies += seconds * HZ - 1;
+	look(c);
+	WARN_ON(c->phase == MPA_ENDED);
+	jiffies++;
+	look(c);
+}
+
+static void expect_end(struct kunit *test, u32 over, bool reset, enum iw_reason why)
+{
+	expect(test, 0, 0, over, why);
+	KUNIT_EXPECT_EQ(test, reset, world.reset);
+}
+
+/* What TCP has taken in front of our FIN arrives, however slowly */
+static void end_is_slow(struct kunit *test)
+{
+	struct mpa_conn *c = sent(4);
+	u32 n;
+
+	ends(c, false);
+	KUNIT_EXPECT_EQ(test, 0u, world.fins);
+	c->drained = true;
+	look(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	for (n = 0; n < 4; n++) {
+		jiffies += 130 * HZ - 1;
+		world.acked++;
+		look(c);
+		expect_end(test, 0, false, IW_OK);
+	}
+	/* the FIN, too; the peer's follows at once */
+	world.acked++;
+	look(c);
+	expect_end(test, 0, false, IW_OK);
+	world.fin = true;
+	world.closed = true;
+	look(c);
+	expect_end(test, 1, false, IW_LOCAL_CLOSE);
+	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+}
+
+/* Each wait has an end: for the peer to take something, and for its FIN behind that */
+static void end_never_comes(struct kunit *test)
+{
+	struct mpa_conn *c = sent(4);
+
+	ends(c, true);
+	world.acked++;
+	look(c);
+	after(c, 130);
+	expect_end(test, 1, true, IW_TIMEOUT);
+
+	c = sent(4);
+	ends(c, true);
+	after(c, 129);
+	world.acked = world.written;
+	look(c);
+	after(c, 10);
+	expect_end(test, 1, true, IW_TIMEOUT);
+
+	/* who looks meanwhile makes it no longer */
+	c = sent(0);
+	ends(c, true);
+	world.acked = world.written;
+	look(c);
+	after(c, 9);
+	expect_end(test, 0, false, IW_OK);
+	after(c, 1);
+	expect_end(test, 1, true, IW_TIMEOUT);
+}
+
+/* A peer may take it octet by octet, but not for ever */
+static void end_is_too_slow(struct kunit *test)
+{
+	struct mpa_conn *c = sent(100);
+	u32 n;
+
+	/* as long as there is more to come than TCP has */
+	ends(c, false);
+	for (n = 0; n < 20; n++) {
+		jiffies += 100 * HZ;
+		world.acked++;
+		look(c);
+	}
+	/* the time begins with who sees that there is not, whenever he looked before */
+	jiffies += 100 * HZ;
+	c->drained = true;
+	look(c);
+	for (n = 0; n < 8; n++) {
+		jiffies += 100 * HZ;
+		world.acked++;
+		look(c);
+	}
+	expect_end(test, 0, false, IW_OK);
+	jiffies += 100 * HZ - 1;
+	world.acked++;
+	look(c);
+	expect_end(test, 0, false, IW_OK);
+	jiffies++;
+	world.acked++;
+	look(c);
+	expect_end(test, 1, true, IW_TIMEOUT);
+}
+
+/* The peer has closed first: it is over when it has what was sent */
+static void end_by_the_peer(struct kunit *test)
+{
+	struct mpa_conn *c = sent(4);
+
+	world.fin = true;
+	look(c);
+	ends(c, true);
+	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	expect_end(test, 0, false, IW_OK);
+	jiffies += 30 * HZ;
+	world.acked = world.written - 2;
+	look(c);
+	jiffies += 129 * HZ;
+	look(c);
+	expect_end(test, 0, false, IW_OK);
+	world.acked++;
+	look(c);
+	expect_end(test, 1, false, IW_PEER_CLOSED);
+}
+
+/* Nothing of what was told as sent is at risk: a peer that is off has no minute */
+static void end_with_nothing_sent(struct kunit *test)
+{
+	struct mpa_conn *c = sent(0);
+
+	ends(c, true);
+	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	after(c, 10);
+	expect_end(test, 1, true, IW_TIMEOUT);
+
+	/* it has closed, and TCP has our FIN */
+	c = sent(0);
+	world.fin = true;
+	look(c);
+	ends(c, true);
+	expect_end(test, 1, false, IW_PEER_CLOSED);
+}
+
+/* There is no memory for the FIN, and then there is: what is in front of it has time */
+static void end_without_memory(struct kunit *test)
+{
+	struct mpa_conn *c = sent(4);
+
+	world.no_memory = true;
+	ends(c, true);
+	after(c, 129);
+	expect_end(test, 0, false, IW_OK);
+	world.no_memory = false;
+	look(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	after(c, 130);
+	expect_end(test, 1, true, IW_TIMEOUT);
+
+	/* TCP has nothing, but an FPDU that waits for an answer may be to come */
+	c = sent(0);
+	world.no_memory = true;
+	ends(c, false);
+	after(c, 129);
+	expect_end(test, 0, false, IW_OK);
+	c->drained = true;
+	look(c);
+	after(c, 10);
+	expect_end(test, 1, true, IW_TIMEOUT);
+}
+
 static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(caller_waits),
 	KUNIT_CASE(caller_was_there),
 	KUNIT_CASE(caller_talks_on),
 	KUNIT_CASE(caller_is_coming),
 	KUNIT_CASE(caller_never_comes),
+	KUNIT_CASE(end_is_slow),
+	KUNIT_CASE(end_is_too_slow),
+	KUNIT_CASE(end_never_comes),
+	KUNIT_CASE(end_by_the_peer),
+	KUNIT_CASE(end_with_nothing_sent),
+	KUNIT_CASE(end_without_memory),
 	{}
 };
 

@@ -361,6 +361,29 @@ static void shutdown_once(struct kunit *test)
 	shuts(test, TCP_ESTABLISHED, true, 1);
 }
 
+static void acked(struct kunit *test, u32 una, u32 written, bool all)
+{
+	bool got = !all;
+
+	world.tp.snd_una = una;
+	world.tp.write_seq = written;
+	KUNIT_EXPECT_EQ(test, una, mpa_sock_acked(&world.c, &got));
+	KUNIT_EXPECT_EQ(test, all, got);
+	KUNIT_EXPECT_EQ(test, 0, world.locked);
+}
+
+/* Our FIN counts as an octet, and TCP sees to that alone */
+static void acknowledged(struct kunit *test)
+{
+	acked(test, 100, 200, false);
+	acked(test, -1, 0, false);
+	acked(test, 200, 200, true);
+	mpa_sock_shutdown(&world.c);
+	acked(test, 199, world.tp.write_seq, false);
+	acked(test, 200, world.tp.write_seq, true);
+	acked(test, 201, world.tp.write_seq, true);
+}
+
 static void releases(struct kunit *test, bool abort, u32 resets)
 {
 	world.resets = 0;
@@ -459,6 +482,7 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(closed_seen),
 	KUNIT_CASE(sent_later),
 	KUNIT_CASE(shutdown_once),
+	KUNIT_CASE(acknowledged),
 	KUNIT_CASE(released),
 	KUNIT_CASE(released_in_vain),
 	KUNIT_CASE(looked_at),

@@ -354,7 +354,7 @@ static void yes_and_bye(struct kunit *test)
 	st->s.state = SDDP_OPEN;
 	sddp_stream_close(st);
 	KUNIT_EXPECT_EQ(test, 0u, world.closed);
-	KUNIT_EXPECT_EQ(test, 60u, st->timed);
+	KUNIT_EXPECT_EQ(test, 130u, st->timed);
 	sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 	st->s.state = SDDP_IDLE;
 	work(&world.a);

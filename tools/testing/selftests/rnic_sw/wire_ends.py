@@ -6,12 +6,14 @@ import contextlib
 import random
 import time
 
-from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, QP_FATAL, QPS_ERR,
-                      REQ_ERR, SUCCESS, Async, Refused, both, case, check,
-                      in_both_roles, rdmap, read, run, same, write)
+from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, PATIENCE, QP_FATAL,
+                      QPS_ERR, REQ_ERR, SUCCESS, Async, Refused, both, case,
+                      check, in_both_roles, rdmap, read, run, same, write)
 from lib.wire_kernel import failing
 
 BIG = 1 << 20
+CLOSE = 10                  # seconds that a peer has for its FIN when it has ours
+STUFF = 24 << 10            # octets: TCP here takes them, a peer that is narrow does not
 
 
 def pattern(length, seed):
@@ -496,6 +498,60 @@ def receive_after(w, role):
 
 
 in_both_roles("after our FIN we still receive", "DDP-77 MPA-130", receive_after)
+
+
+# What was completed arrives, also behind a pause longer than the peer's for its FIN
+
+
+def stuffed(w):
+    """What was posted is complete, and most of it still here."""
+    link = w.initiate(peer=w.narrow())
+    link.post("write", w.shared(BIG, "l"), STUFF, 1, 1, 2)
+    link.wc(wr=1, status=SUCCESS)
+    return link
+
+
+def arrives(link, timeout=PATIENCE):
+    got = sum(len(seg.payload) for seg in link.peer.get_message(timeout))
+    same("octets", got, STUFF)
+
+
+@case("an end has time as long as the peer has not got all", "DDP-3 DDP-72 DDP-76 RDMAP-152")
+def end_slow(w):
+    ours, broken, theirs = links = [stuffed(w) for _ in range(3)]
+    with w.counted(end_local_close=1, end_ddp_untagged_version=1,
+                   end_peer_closed=1):
+        w.mate.do("disconnect", ours.conn)
+        broken.peer.put_segment(rdmap.send(1, b"", dv=3))
+        theirs.peer.half_close()
+        time.sleep(CLOSE + 2)
+        # nor is one told that has closed: it has not got all
+        for link in links:
+            w.mate.not_yet(CM, conn=link.conn)
+        for link in links:
+            arrives(link)
+        same("Terminate", broken.peer.get_terminate().what, (1, 2, 6))
+        for link in links:
+            link.ended("fin")
+            link.peer.close()
+            link.cm("DISCONNECTED")
+
+
+@case("an end has time while the path is down", "DDP-3 DDP-72")
+def end_path_down(w):
+    link = w.initiate()
+    link.round_trip()
+    with w.counted(end_local_close=1):
+        with w.losing(MATE_IF):
+            link.post("write", w.shared(BIG, "l"), STUFF, 1, 1, 2)
+            link.wc(wr=1, status=SUCCESS)
+            w.mate.do("disconnect", link.conn)
+            time.sleep(CLOSE + 2)
+        # TCP tries again after as long as it has tried
+        arrives(link, 2 * PATIENCE)
+        link.ended("fin")
+        link.peer.close()
+        link.cm("DISCONNECTED", status=0)
 
 
 run()

@@ -2,13 +2,12 @@
 #ifndef _HOST_DOORS_XARRAY_H
 #define _HOST_DOORS_XARRAY_H
 
+#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
-#define BIT(n)		(1ul << (n))
-#define BIT_ULL(n)	(1ull << (n))
 #define XA_MARK_1	1
 
 /* A table of a few */
