@@ -41,6 +41,7 @@ struct ddp_port {
 	const struct ddp_port_ops *ops;
 	struct net		*net;
 	struct sockaddr_storage	addr;
+	int			domain;
 	u8			tos;
 
 	/* fixed once it is opened */
@@ -168,6 +169,7 @@ static struct ddp_port *new_port(const struct ddp_port_ops *ops,
 	p->ops = ops;
 	p->net = a->net;
 	p->addr = *a->local;
+	p->domain = a->domain;
 	p->tos = a->tos;
 	init_completion(&p->opened);
 	INIT_LIST_HEAD(&p->listeners);
@@ -203,6 +205,8 @@ static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 			continue;
 		if (!ddp_addr_wildcard(a->local))
 			return ERR_PTR(-EADDRINUSE);
+		if (p->domain != a->domain)
+			continue;
 		list_for_each_entry(l, &p->listeners, list)
 			if (l->ifindex == a->ifindex)
 				return ERR_PTR(-EADDRINUSE);

@@ -5,6 +5,7 @@
 #include <linux/net.h>
 #include <net/inet_ecn.h>
 #include <net/ip.h>
+#include <net/l3mdev.h>
 #include <net/sock.h>
 
 #include <ddp/addr.h>
@@ -67,8 +68,22 @@ void ddp_sock_adopt(struct sock *sk)
 EXPORT_SYMBOL_GPL(ddp_sock_adopt);
 
 /**
+ * ddp_sock_domain - in whose tables an interface's addresses and routes are
+ * @net: network namespace
+ * @ifindex: the interface
+ *
+ * Return: the index of the VRF that it is in now; 0: in none.
+ */
+int ddp_sock_domain(struct net *net, int ifindex)
+{
+	return l3mdev_master_ifindex_by_index(net, ifindex);
+}
+EXPORT_SYMBOL_GPL(ddp_sock_domain);
+
+/**
  * ddp_sock_make - a new socket that keeps its network namespace
  * @net: the namespace
+ * @domain: as ddp_sock_domain() has it: where it has addresses, routes and peers
  * @family: of addresses
  * @protocol: IPPROTO_TCP or the like
  * @sock: set
@@ -76,7 +91,7 @@ EXPORT_SYMBOL_GPL(ddp_sock_adopt);
  * Return: 0; -ENOMEM; -EPROTONOSUPPORT: the kernel has no such protocol, or may
  * not load it; or another error.
  */
-int ddp_sock_make(struct net *net, int family, int protocol,
+int ddp_sock_make(struct net *net, int domain, int family, int protocol,
 		  struct socket **sock)
 {
 	int err = sock_create_kern(net, family, SOCK_STREAM, protocol, sock);
@@ -88,6 +103,9 @@ int ddp_sock_make(struct net *net, int family, int protocol,
 		return err;
 	own_classes((*sock)->sk);
 	compat_sk_net_refcnt_upgrade((*sock)->sk);
+	/* bound to nothing yet, it does not fail */
+	if (domain)
+		sock_bindtoindex((*sock)->sk, domain, true);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(ddp_sock_make);

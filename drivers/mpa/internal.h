@@ -104,6 +104,7 @@ struct mpa_conn {
 	struct ddp_session	ss;
 	struct ddp_policy	policy;
 	struct net		*net;	/* active side only; held */
+	int			ifindex;
 	u8			tos;
 	struct mpa_line		*line;	/* before Full Operation */
 

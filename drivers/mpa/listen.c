@@ -7,16 +7,30 @@
  * is reset, not queued.
  */
 #include <linux/net.h>
+#include <net/inet_sock.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 
+#include <ddp/addr.h>
+
 #include "internal.h"
+
+/*
+ * Where TCP has a socket that is bound to nothing hear all VRFs (tcp_l3mdev_accept)
+ * there is one for all, and no other beside it
+ */
+static int mpa_listen_domain(const struct ddp_listen *a)
+{
+	if (ddp_addr_wildcard(a->local) && inet_sk_bound_dev_eq(a->net, 0, 1, 2))
+		return 0;
+	return ddp_sock_domain(a->net, a->ifindex);
+}
 
 static int mpa_listen_open(const struct ddp_listen *a, struct socket **sock)
 {
 	int family = a->local->ss_family, err;
 
-	err = ddp_sock_make(a->net, family, IPPROTO_TCP, sock);
+	err = ddp_sock_make(a->net, a->domain, family, IPPROTO_TCP, sock);
 	if (err)
 		return err;
 	mpa_sock_prepare(*sock);
@@ -99,5 +113,8 @@ static const struct ddp_port_ops port_ops = {
 struct ddp_listener *mpa_listen(const struct ddp_listen *a,
 				const struct ddp_session_user *user, void *ctx)
 {
-	return ddp_port_listen(&port_ops, a, user, ctx);
+	struct ddp_listen args = *a;
+
+	args.domain = mpa_listen_domain(a);
+	return ddp_port_listen(&port_ops, &args, user, ctx);
 }

@@ -218,9 +218,9 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 static int new_socket(struct mpa_conn *c)
 {
 	struct socket *sock;
-	int err;
+	int err = ddp_sock_make(c->net, ddp_sock_domain(c->net, c->ifindex),
+				c->ss.remote.ss_family, IPPROTO_TCP, &sock);
 
-	err = ddp_sock_make(c->net, c->ss.remote.ss_family, IPPROTO_TCP, &sock);
 	if (err)
 		return err;
 	mpa_sock_prepare(sock);

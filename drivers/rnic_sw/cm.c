@@ -305,6 +305,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 	struct ddp_session *ss;
 	struct ddp_connect args = {
 		.net = rnic_net(dev),
+		.ifindex = rnic_ifindex(dev),
 		.tos = rnic_tos(id),
 		.local = &id->m_local_addr,
 		.remote = &id->m_remote_addr,

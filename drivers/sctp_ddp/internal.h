@@ -120,6 +120,7 @@ struct sddp_assoc {
 	/* fixed after creation */
 	bool			active;
 	struct net		*net;		/* held */
+	int			ifindex;	/* where we called from */
 	u8			tos;
 	u16			asked;		/* streams */
 	int			paths[DDP_PATHS_MAX];

@@ -14,8 +14,8 @@
 
 static int sddp_listen_open(const struct ddp_listen *a, struct socket **sock)
 {
-	int err = ddp_sock_make(a->net, a->local->ss_family, IPPROTO_SCTP,
-				sock);
+	int err = ddp_sock_make(a->net, a->domain, a->local->ss_family,
+				IPPROTO_SCTP, sock);
 
 	if (err)
 		return err;

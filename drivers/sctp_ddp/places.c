@@ -27,6 +27,7 @@
 
 #include <ddp/addr.h>
 #include <ddp/port.h>
+#include <ddp/sock.h>
 
 #include "internal.h"
 #include "share.h"
@@ -97,6 +98,7 @@ static int settle(struct sddp_listener *l, const struct sockaddr_storage *addr)
 		return -ENOMEM;
 	p->addr = *addr;
 	args.local = &p->addr;
+	args.domain = ddp_sock_domain(args.net, args.ifindex);
 	p->at = ddp_port_listen(&sddp_port_ops, &args, l->dl.user, l->dl.ctx);
 	if (IS_ERR(p->at)) {
 		err = PTR_ERR(p->at);

@@ -112,6 +112,7 @@ static bool leads_there(const struct sddp_assoc *a,
 	ddp_addr_set_port(&mine, 0);
 	ddp_addr_set_port(&its, 0);
 	return a->tos == args->tos && net_eq(a->net, args->net) &&
+	       a->ifindex == args->ifindex &&
 	       !memcmp(a->paths, args->policy->paths, sizeof(a->paths)) &&
 	       ddp_addr_same(&a->to, args->remote) &&
 	       ddp_addr_same(&mine, &its);
@@ -185,6 +186,7 @@ static struct sddp_assoc *new_way(const struct ddp_connect *args)
 
 	if (!a)
 		return NULL;
+	a->ifindex = args->ifindex;
 	a->tos = args->tos;
 	a->to = *args->remote;
 	a->from = *args->local;
@@ -236,7 +238,8 @@ struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
 {
 	struct ddp_policy policy = { .streams = a->limit };
 	const struct ddp_connect args = {
-		.net = a->net, .tos = a->tos, .policy = &policy,
+		.net = a->net, .ifindex = a->ifindex, .tos = a->tos,
+		.policy = &policy,
 		.local = &ss->local, .remote = &ss->remote,
 	};
 

@@ -110,6 +110,7 @@ struct ddp_listener {
 /**
  * struct ddp_connect - arguments of a connect
  * @net: network namespace
+ * @ifindex: the interface that has @local
  * @tos: type of service, or traffic class, of what is sent
  * @local: address to come from
  * @remote: address to go to
@@ -119,6 +120,7 @@ struct ddp_listener {
  */
 struct ddp_connect {
 	struct net			*net;
+	int				ifindex;
 	u8				tos;
 	const struct sockaddr_storage	*local;
 	const struct sockaddr_storage	*remote;
@@ -131,6 +133,7 @@ struct ddp_connect {
  * struct ddp_listen - arguments of a listen
  * @net: network namespace
  * @ifindex: take only requests to addresses of this interface
+ * @domain: the VRF to listen in, or 0: the LLP's to set
  * @backlog: requests that may wait for an answer
  * @v6only: an IPv6 wildcard does not mean IPv4 as well
  * @tos: type of service, or traffic class, of what is sent to the peers
@@ -140,6 +143,7 @@ struct ddp_connect {
 struct ddp_listen {
 	struct net			*net;
 	int				ifindex;
+	int				domain;
 	int				backlog;
 	bool				v6only;
 	u8				tos;

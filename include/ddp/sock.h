@@ -30,7 +30,8 @@ static inline bool ddp_sock_later(int err)
 	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;
 }
 
-int ddp_sock_make(struct net *net, int family, int protocol,
+int ddp_sock_domain(struct net *net, int ifindex);
+int ddp_sock_make(struct net *net, int domain, int family, int protocol,
 		  struct socket **sock);
 void ddp_sock_adopt(struct sock *sk);
 void ddp_sock_set_tos(struct sock *sk, u8 tos);

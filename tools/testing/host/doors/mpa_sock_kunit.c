@@ -32,6 +32,7 @@ static struct {
 	int		no_any;		/* ... nor from another one */
 	u16		port;		/* it is bound to */
 	u32		made, connects;
+	int		domain;		/* it is made in */
 } world;
 
 /* TCP ------------------------------------------------------------------------- */
@@ -134,8 +135,15 @@ int sock_sendmsg(struct socket *s, struct msghdr *m)
 
 /* The rest -------------------------------------------------------------------- */
 
-int ddp_sock_make(struct net *net, int family, int protocol, struct socket **sock)
+int ddp_sock_domain(struct net *net, int ifindex)
 {
+	return 10 * ifindex;
+}
+
+int ddp_sock_make(struct net *net, int domain, int family, int protocol,
+		  struct socket **sock)
+{
+	world.domain = domain;
 	*sock = &world.sock;
 	world.made++;
 	world.tp.sk.sk_state = TCP_CLOSE;
@@ -474,7 +482,16 @@ static void received(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.unread);
 }
 
+/* Its addresses and routes are those of the VRF that its interface is in */
+static void domain(struct kunit *test)
+{
+	world.c.ifindex = 3;
+	connects(test, 0, 1, 1, 7);
+	KUNIT_EXPECT_EQ(test, 30, world.domain);
+}
+
 static struct kunit_case mpa_sock_cases[] = {
+	KUNIT_CASE(domain),
 	KUNIT_CASE(prepared),
 	KUNIT_CASE(connected),
 	KUNIT_CASE(sent),

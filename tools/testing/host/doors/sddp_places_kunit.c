@@ -30,6 +30,8 @@ static struct {
 	bool			moved;		/* address 2 has, to interface 3 */
 	bool			exclusive;	/* an address is one listener's */
 	u32			taken;		/* those that are in use, a bit each */
+	int			domain;		/* the VRF of the interface */
+	int			listens_in;	/* that of who came last */
 } world;
 
 struct workqueue_struct *sddp_wq;
@@ -132,6 +134,11 @@ int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 	return i;
 }
 
+int ddp_sock_domain(struct net *net, int ifindex)
+{
+	return world.domain;
+}
+
 static struct ddp_listener sockets[32];
 
 struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
@@ -140,6 +147,7 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 {
 	u32 n = ((const struct sockaddr_in *)a->local)->sin_addr.s_addr;
 
+	world.listens_in = a->domain;
 	if (world.exclusive && world.taken & BIT(n))
 		return ERR_PTR(-EADDRINUSE);
 	if (world.wrong)
@@ -342,7 +350,19 @@ static void moves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)BIT(1), world.taken);
 }
 
+/* What comes later comes in the VRF that the interface is in by then */
+static void domain(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, world.listens_in);
+	world.domain = 9;
+	world.addresses = 3;
+	tell(&world.dev, false);
+	runs();
+	KUNIT_EXPECT_EQ(test, 9, world.listens_in);
+}
+
 static struct kunit_case sddp_places_cases[] = {
+	KUNIT_CASE(domain),
 	KUNIT_CASE(followed),
 	KUNIT_CASE(elsewhere),
 	KUNIT_CASE(left_to_others),

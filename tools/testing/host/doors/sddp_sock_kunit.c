@@ -68,8 +68,17 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 	}
 }
 
-int ddp_sock_make(struct net *net, int family, int protocol, struct socket **sock)
+int ddp_sock_domain(struct net *net, int ifindex)
 {
+	return 10 * ifindex;
+}
+
+static int made_in;
+
+int ddp_sock_make(struct net *net, int domain, int family, int protocol,
+		  struct socket **sock)
+{
+	made_in = domain;
 	return -ENOMEM;
 }
 
@@ -240,7 +249,17 @@ static void anew(struct kunit *test)
 	fares(test, SDDP_SOCK_LOST, 0);
 }
 
+/* Its addresses and routes are those of the VRF that its interface is in */
+static void domain(struct kunit *test)
+{
+	struct sddp_assoc a = { .ifindex = 3 };
+
+	KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_connect(&a));
+	KUNIT_EXPECT_EQ(test, 30, made_in);
+}
+
 static struct kunit_case sddp_sock_cases[] = {
+	KUNIT_CASE(domain),
 	KUNIT_CASE(lost),
 	KUNIT_CASE(peer_done),
 	KUNIT_CASE(short_once),

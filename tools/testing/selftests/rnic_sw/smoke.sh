@@ -43,6 +43,40 @@ port_events() {
 	ip addr add "$B6/64" dev t0 nodad
 }
 
+# The core asks the VRF's tables once it knows where the caller is to come from.  In the
+# VRF and outside there is a listener at the same wildcard port.
+vrf_pings() {
+	local at
+	for at in "$1" "$2"; do T_AT=$at t_rping "$1" -I "$1" -C 3; done
+}
+
+in_vrf() {
+	ip link add v9 type vrf table 99 || t_skip "this kernel has no VRF"
+	t_defer ip link del v9
+	ip link set v9 up
+	ip link add t7 type dummy
+	t_defer ip link del t7
+	ip link set t7 master v9
+	ip addr add 10.9.7.1/24 dev t7
+	ip addr add fd00:9:7::1/64 dev t7 nodad
+	ip link set t7 up
+	t_new_device iw7 t7
+	vrf_pings 10.9.7.1 0.0.0.0
+	vrf_pings fd00:9:7::1 ::0
+	T_AT=0.0.0.0 t_rping "$B4" -C 3
+	over_sctp_too
+}
+
+# Before 6.2 SCTP knew nothing of VRFs.
+over_sctp_too() {
+	if printf '6.2\n%s\n' "$(uname -r)" | sort -CV && t_listens_on iw7 both; then
+		t_set iw7 connect sctp
+		vrf_pings 10.9.7.1 0.0.0.0
+		vrf_pings fd00:9:7::1 ::0
+		t_check "that went over SCTP" test "$(t_counter iw7 connects_sctp)" -ge 4
+	fi
+}
+
 # Which all namespaces see has to be in the first one, for udev, and for settings
 container_device() {
 	t_netns_mode shared
@@ -71,6 +105,7 @@ t_case "ib_write_bw" "" t_perftest ib_write_bw -n 200 -s 65536
 t_case "ib_read_bw" "" t_perftest ib_read_bw -n 200 -s 65536
 t_case "ib_send_lat" "" t_perftest ib_send_lat -n 50 -s 64
 t_case "a port that is down and up at once" "" port_events
+t_case "a device in a VRF" "" in_vrf
 t_case "a container's device" "" container_device
 t_case "modules unload" "" unload
 t_end
