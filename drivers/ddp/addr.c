@@ -124,6 +124,23 @@ static bool has_ipv4(struct net *net, int ifindex, __be32 addr)
 	return yes;
 }
 
+#if IS_ENABLED(CONFIG_IPV6)
+/*
+ * The core is told no scope, and takes the first interface that has the address: a
+ * request through another's device could not be accepted
+ */
+static bool is_first(struct net *net, const struct net_device *dev,
+		     const struct in6_addr *addr)
+{
+	struct net_device *first;
+
+	for_each_netdev_rcu(net, first)
+		if (ipv6_chk_addr(net, addr, first, 1))
+			return first == dev;
+	return false;
+}
+#endif
+
 static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
 {
 	bool yes = false;
@@ -132,7 +149,8 @@ static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
 
 	rcu_read_lock();
 	dev = dev_get_by_index_rcu(net, ifindex);
-	yes = dev && ipv6_chk_addr(net, addr, dev, 1);
+	yes = dev && ipv6_chk_addr(net, addr, dev, 1) &&
+	      is_first(net, dev, addr);
 	rcu_read_unlock();
 #endif
 	return yes;
@@ -144,7 +162,7 @@ static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
  * @ifindex: the interface
  * @a: the address
  *
- * Return: whether it is.
+ * Return: whether it is, and the core takes it for that one's.
  */
 bool ddp_addr_is_on(struct net *net, int ifindex,
 		    const struct sockaddr_storage *a)

@@ -77,6 +77,21 @@ over_sctp_too() {
 	fi
 }
 
+# The core goes by the address alone, and finds the interface that was there first.
+same_link_local() {
+	local n
+	for n in 7 8; do
+		ip link add "t$n" type dummy
+		t_defer ip link del "t$n"
+	done
+	for n in 8 7; do
+		ip link set "t$n" up
+		ip addr add fe80::1/64 dev "t$n" nodad
+		t_new_device "iw$n" "t$n"
+	done
+	for n in 7 8; do T_AT=::0 t_rping "fe80::1%t$n" -C 3; done
+}
+
 # Which all namespaces see has to be in the first one, for udev, and for settings
 container_device() {
 	t_netns_mode shared
@@ -106,6 +121,7 @@ t_case "ib_read_bw" "" t_perftest ib_read_bw -n 200 -s 65536
 t_case "ib_send_lat" "" t_perftest ib_send_lat -n 50 -s 64
 t_case "a port that is down and up at once" "" port_events
 t_case "a device in a VRF" "" in_vrf
+t_case "a link-local address on two interfaces" "" same_link_local
 t_case "a container's device" "" container_device
 t_case "modules unload" "" unload
 t_end
