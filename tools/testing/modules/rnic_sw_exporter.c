@@ -30,7 +30,7 @@ struct buffer {
 	struct page	**pages;	/* NULL: taken away */
 	struct page	**shadow;	/* the CPU's copy, or NULL */
 	enum exporter_hold held;
-	atomic_t	attached, mapped, begun, begins, moves;
+	atomic_t	attached, mapped, begun, begins, moves, pinned;
 };
 
 static DECLARE_WAIT_QUEUE_HEAD(held_wq);
@@ -96,13 +96,28 @@ static void exporter_detach(struct dma_buf *dmabuf, struct dma_buf_attachment *a
 	atomic_dec(&b->attached);
 }
 
+/* Of one that moves: to where it can stay, which its importers hear of */
 static int exporter_pin(struct dma_buf_attachment *a)
 {
-	return -EBUSY;
+	struct buffer *b = a->dmabuf->priv;
+
+	dma_resv_assert_held(a->dmabuf->resv);
+	if (b->flags & EXPORTER_NO_PIN)
+		return -ENOTSUPP;
+	if (b->flags & EXPORTER_PIN_MOVES && !atomic_read(&b->moves)) {
+		dma_buf_invalidate_mappings(a->dmabuf);
+		atomic_inc(&b->moves);
+	}
+	atomic_inc(&b->pinned);
+	return 0;
 }
 
 static void exporter_unpin(struct dma_buf_attachment *a)
 {
+	struct buffer *b = a->dmabuf->priv;
+
+	dma_resv_assert_held(a->dmabuf->resv);
+	atomic_dec(&b->pinned);
 }
 
 /* There is no DMA */
@@ -208,7 +223,7 @@ static void exporter_release(struct dma_buf *dmabuf)
 	struct buffer *b = dmabuf->priv;
 
 	WARN_ON(atomic_read(&b->attached) || atomic_read(&b->mapped) ||
-		atomic_read(&b->begun));
+		atomic_read(&b->begun) || atomic_read(&b->pinned));
 	free_pages_of(b, b->pages);
 	free_pages_of(b, b->shadow);
 	kfree(b);
@@ -307,7 +322,11 @@ static int do_new(const struct exporter_new *arg)
 static int take_away(struct buffer *b)
 {
 	dma_resv_assert_held(b->dmabuf->resv);
+	if (b->flags & EXPORTER_SILENT && atomic_read(&b->pinned))
+		return -EBUSY;
 	unmap_mapping_range(b->dmabuf->file->f_mapping, 0, 0, 1);
+	if (b->flags & EXPORTER_SILENT)
+		return 0;
 	dma_buf_invalidate_mappings(b->dmabuf);
 	return atomic_read(&b->mapped) ? -EBUSY : 0;
 }
@@ -359,6 +378,7 @@ static void do_info(struct buffer *b, struct exporter_info *info)
 	info->begun = atomic_read(&b->begun);
 	info->begins = atomic_read(&b->begins);
 	info->moves = atomic_read(&b->moves);
+	info->pinned = atomic_read(&b->pinned);
 }
 
 /* All of them begin with the file of a buffer */

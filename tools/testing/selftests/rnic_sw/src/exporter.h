@@ -11,6 +11,9 @@
 #define EXPORTER_IOMEM		0x04	/* a device's memory, it says */
 #define EXPORTER_READ_ONLY	0x08	/* the file is */
 #define EXPORTER_SHADOW		0x10	/* the CPU has a copy, from begin to end */
+#define EXPORTER_SILENT		0x20	/* it moves without a word, unless it is pinned */
+#define EXPORTER_PIN_MOVES	0x40	/* who pins it first has it moved before */
+#define EXPORTER_NO_PIN		0x80	/* nobody can pin it */
 
 struct exporter_new {
 	__u32	pages;
@@ -24,6 +27,7 @@ struct exporter_info {
 	__u32	begun;		/* accesses of the CPU's, now */
 	__u32	begins;		/* ... in all */
 	__u32	moves;
+	__u32	pinned;		/* now */
 };
 
 enum exporter_hold { EXPORTER_FREE, EXPORTER_HOLD_BEGIN, EXPORTER_HOLD_MAP };
@@ -35,7 +39,7 @@ struct exporter_held {
 
 /* The answer is the file of the buffer */
 #define EXPORTER_NEW	_IOW('x', 1, struct exporter_new)
-/* Those with the file of a buffer.  MOVE: EBUSY if somebody has it mapped still */
+/* Those with the file of a buffer.  MOVE: EBUSY if somebody has it mapped still, or pinned */
 #define EXPORTER_MOVE	_IOW('x', 2, __s32)
 #define EXPORTER_REVOKE	_IOW('x', 3, __s32)
 #define EXPORTER_INFO	_IOWR('x', 4, struct exporter_info)

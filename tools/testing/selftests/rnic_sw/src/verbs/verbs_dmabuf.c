@@ -75,9 +75,10 @@ static void no_more(int fd, bool attached)
 	const uint64_t until = now_ms() + patience(WC_MS);
 	struct exporter_info i;
 
-	while (i = buffer_info(fd), i.mapped || i.begun || (attached && i.attached)) {
-		CHECK(now_ms() < until, "attached %u, mapped %u, begun %u", i.attached,
-		      i.mapped, i.begun);
+	while (i = buffer_info(fd),
+	       i.mapped || i.begun || i.pinned || (attached && i.attached)) {
+		CHECK(now_ms() < until, "attached %u, mapped %u, begun %u, pinned %u",
+		      i.attached, i.mapped, i.begun, i.pinned);
 		pause_ms(10);
 	}
 }
@@ -180,6 +181,54 @@ static void moved(void)
 	shared_close(&d);
 }
 
+static void ping(struct desk *d, enum ibv_wr_opcode op)
+{
+	do_job(&d->p.c, &(struct job){
+		.id = 1, .op = op, .flags = SIG, .b = &d->c, .len = d->s.len,
+		.raddr = (uintptr_t)d->s.at, .rkey = d->s.mr->rkey });
+	want_ok(d->p.c.scq, 1, op == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ :
+							IBV_WC_RDMA_WRITE);
+}
+
+/*
+ * An exporter that says nothing when it takes away what is mapped for the CPU: it does
+ * not while that is used, and then it can
+ */
+static void silent(void)
+{
+	struct desk d;
+	int i, err;
+
+	shared_desk(&d, PAGES, EXPORTER_MOVES | EXPORTER_SILENT);
+	for (i = 0; i < 8; i++) {
+		buf_fill(&d.c, 0, d.c.len, i);
+		ping(&d, IBV_WR_RDMA_WRITE);
+		/* the answer says that it has come */
+		ping(&d, IBV_WR_RDMA_READ);
+		err = buffer_try(EXPORTER_MOVE, files.s);
+		CHECK(err == EBUSY || !buffer_info(files.s).mapped,
+		      "moved while it is mapped: %s", strerror(err));
+		ping(&d, IBV_WR_RDMA_READ);
+		buf_has(&d.c, 0, d.c.len, i);
+		buffer_left(files.s);
+		buffer_move(files.s);
+		buf_has(&d.s, 0, d.s.len, i);
+	}
+	trade_all(&d, d.s.len, 1, NULL);
+	shared_close(&d);
+}
+
+/* One that has to move it first, to where it can stay */
+static void pin_moves(void)
+{
+	struct desk d;
+
+	shared_desk(&d, PAGES, EXPORTER_MOVES | EXPORTER_PIN_MOVES);
+	CHECK(buffer_info(files.s).moves == 1, "not asked to keep it in place");
+	trade_all(&d, d.s.len, 1, NULL);
+	shared_close(&d);
+}
+
 /* Two regions of one buffer: when it has moved neither finds where it was */
 static void two_regions(void)
 {
@@ -228,15 +277,6 @@ static void part(void)
 		.id = 3, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = 5000,
 		.raddr = 0x70000000 + 101, .rkey = d.s.mr->rkey });
 	want_status(d.p.c.scq, 3, IBV_WC_REM_ACCESS_ERR);
-}
-
-static void ping(struct desk *d, enum ibv_wr_opcode op)
-{
-	do_job(&d->p.c, &(struct job){
-		.id = 1, .op = op, .flags = SIG, .b = &d->c, .len = d->s.len,
-		.raddr = (uintptr_t)d->s.at, .rkey = d->s.mr->rkey });
-	want_ok(d->p.c.scq, 1, op == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ :
-							IBV_WC_RDMA_WRITE);
 }
 
 /*
@@ -331,6 +371,9 @@ static void refusals(void)
 	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
 	CHECK(!buffer_info(fd).attached && !buffer_info(fd).mapped &&
 	      !buffer_info(fd).begun, "something is left");
+	fd = buffer_new(2, EXPORTER_MOVES | EXPORTER_NO_PIN);
+	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
+	buffer_given_back(fd);
 	fd = buffer_new(2, EXPORTER_READ_ONLY);
 	REFUSED(EACCES, 0, len, fd, IBV_ACCESS_LOCAL_WRITE);
 	REFUSED(EACCES, 0, len, fd, RIGHTS_ALL);
@@ -429,7 +472,8 @@ static void udmabuf(void)
 #define T(fn, s)	CASE("dmabuf_" #fn, fn, s, "")
 
 const struct test dmabuf_tests[] = {
-	T(messages, 0), T(moved, 60), T(two_regions, 60), T(part, 0), T(seen_by_others, 0),
+	T(messages, 0), T(moved, 60), T(silent, 60), T(pin_moves, 0),
+	T(two_regions, 60), T(part, 0), T(seen_by_others, 0),
 	T(file_closed, 0), T(refusals, 0), T(changed, 0), T(udmabuf, 0),
 	{}
 };
