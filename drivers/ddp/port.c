@@ -201,12 +201,10 @@ static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 	lockdep_assert_held(&ports_lock);
 	hash_for_each_possible(ports, p, list, ddp_place_of(a->net, a->local)) {
 		if (p->ops != ops || !net_eq(p->net, a->net) ||
-		    !ddp_addr_same(&p->addr, a->local))
+		    p->domain != a->domain || !ddp_addr_same(&p->addr, a->local))
 			continue;
 		if (!ddp_addr_wildcard(a->local))
 			return ERR_PTR(-EADDRINUSE);
-		if (p->domain != a->domain)
-			continue;
 		list_for_each_entry(l, &p->listeners, list)
 			if (l->ifindex == a->ifindex)
 				return ERR_PTR(-EADDRINUSE);
@@ -369,6 +367,18 @@ const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p)
 EXPORT_SYMBOL_GPL(ddp_port_addr);
 
 /**
+ * ddp_port_domain - where a port is, too
+ * @p: the port
+ *
+ * Return: the VRF that it was made for, or 0.
+ */
+int ddp_port_domain(const struct ddp_port *p)
+{
+	return p->domain;
+}
+EXPORT_SYMBOL_GPL(ddp_port_domain);
+
+/**
  * ddp_port_sock - a port's socket
  * @p: the port
  *
@@ -393,22 +403,33 @@ __called(const struct ddp_port *p, const struct sockaddr_storage *called)
 	return NULL;
 }
 
+/* Several VRFs may have an address, and a socket may hear all of them */
+static bool is_of(const struct ddp_port_listener *l, const struct ddp_port *p, int domain)
+{
+	return ddp_sock_domain(p->net, l->ifindex) == domain;
+}
+
 /**
  * ddp_port_called - whom a peer means
  * @p: the port it came through
  * @called: the address it called
+ * @domain: the VRF it called in, or 0
  *
  * Return: the listener, held; NULL: nobody.
  */
 struct ddp_port_listener *
-ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called)
+ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called,
+		int domain)
 {
 	struct ddp_port_listener *l;
 
 	rcu_read_lock();
 	l = __called(p, called);
 	rcu_read_unlock();
-	return l;
+	if (!l || is_of(l, p, domain))
+		return l;
+	ddp_port_put(l);
+	return NULL;
 }
 EXPORT_SYMBOL_GPL(ddp_port_called);
 
@@ -417,6 +438,7 @@ EXPORT_SYMBOL_GPL(ddp_port_called);
  * @ops: the LLP's
  * @net: network namespace
  * @called: the address it called, with the port number
+ * @domain: the VRF of the port it came through, or 0
  *
  * Only ports of that very address are looked at: none on a wildcard address.
  *
@@ -424,7 +446,7 @@ EXPORT_SYMBOL_GPL(ddp_port_called);
  */
 struct ddp_port_listener *
 ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
-	      const struct sockaddr_storage *called)
+	      const struct sockaddr_storage *called, int domain)
 {
 	struct ddp_port_listener *l = NULL;
 	struct ddp_port *p;
@@ -432,7 +454,7 @@ ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
 	rcu_read_lock();
 	hash_for_each_possible_rcu(ports, p, list, ddp_place_of(net, called)) {
 		if (p->ops != ops || !net_eq(p->net, net) ||
-		    !ddp_addr_same(&p->addr, called))
+		    p->domain != domain || !ddp_addr_same(&p->addr, called))
 			continue;
 		l = __called(p, called);
 		if (l)

@@ -63,12 +63,15 @@ static struct mpa_conn *new_child(struct ddp_port_listener *l,
 
 static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 {
+	const struct sock *sk = sock->sk;
 	struct sockaddr_storage called = {};
 	struct ddp_port_listener *l;
 	struct mpa_conn *c;
 
 	ddp_sock_names(sock, &called, NULL);
-	l = ddp_port_called(p, &called);
+	/* TCP has bound it to where it came in, or left it to its link */
+	l = ddp_port_called(p, &called,
+			    ddp_sock_domain(sock_net(sk), sk->sk_bound_dev_if));
 	if (!l)
 		return -ECONNREFUSED;
 	c = new_child(l, sock);

@@ -121,6 +121,7 @@ struct sddp_assoc {
 	bool			active;
 	struct net		*net;		/* held */
 	int			ifindex;	/* where we called from */
+	int			domain;		/* the VRF it was in, or 0 */
 	u8			tos;
 	u16			asked;		/* streams */
 	int			paths[DDP_PATHS_MAX];

@@ -41,6 +41,7 @@ static int sddp_listen_accepted(struct ddp_port *p, struct socket *sock)
 	sddp_sock_adopt(sock, ddp_port_sock(p));
 	a->sock = sock;
 	a->from = *ddp_port_addr(p);
+	a->domain = ddp_port_domain(p);
 	err = sddp_assoc_accepted(a);
 	if (err)
 		sddp_assoc_put(a);
@@ -80,7 +81,8 @@ static int sddp_listen_ask(struct ddp_port_listener *l, struct sddp_stream *st,
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	struct ddp_port_listener *l =
-		ddp_port_find(&sddp_port_ops, st->a->net, &st->a->local);
+		ddp_port_find(&sddp_port_ops, st->a->net, &st->a->local,
+			      st->a->domain);
 	int err;
 
 	if (!l)
@@ -98,7 +100,7 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
 {
 	struct ddp_port_listener *l =
-		ddp_port_find(&sddp_port_ops, a->net, &a->local);
+		ddp_port_find(&sddp_port_ops, a->net, &a->local, a->domain);
 
 	if (!l)
 		return;

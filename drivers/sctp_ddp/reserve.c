@@ -103,16 +103,19 @@ struct sddp_assoc *sddp_table_take(void)
 	return a;
 }
 
-/* Any port of ours will do: programs have one each and share what is below */
+/*
+ * Any port of ours will do: programs have one each and share what is below.  One that
+ * was made before the interface came into its VRF leads elsewhere
+ */
 static bool leads_there(const struct sddp_assoc *a,
-			const struct ddp_connect *args)
+			const struct ddp_connect *args, int domain)
 {
 	struct sockaddr_storage mine = *args->local, its = a->from;
 
 	ddp_addr_set_port(&mine, 0);
 	ddp_addr_set_port(&its, 0);
 	return a->tos == args->tos && net_eq(a->net, args->net) &&
-	       a->ifindex == args->ifindex &&
+	       a->ifindex == args->ifindex && a->domain == domain &&
 	       !memcmp(a->paths, args->policy->paths, sizeof(a->paths)) &&
 	       ddp_addr_same(&a->to, args->remote) &&
 	       ddp_addr_same(&mine, &its);
@@ -138,7 +141,7 @@ static int take_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
  * others nobody comes, not even to look: they end when they carry nothing.
  */
 static struct sddp_assoc *__sddp_find_assoc(const struct ddp_connect *args,
-					    u32 way, u16 *id)
+					    u32 way, int domain, u16 *id)
 {
 	struct sddp_assoc *a;
 	int steps = 0;
@@ -147,7 +150,7 @@ static struct sddp_assoc *__sddp_find_assoc(const struct ddp_connect *args,
 	hash_for_each_possible(ways, a, way, way) {
 		if (steps++ == STEPS)
 			break;
-		if (leads_there(a, args) &&
+		if (leads_there(a, args, domain) &&
 		    !take_number(a, id, GFP_NOWAIT | __GFP_NOWARN))
 			return a;
 	}
@@ -165,7 +168,7 @@ static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 	struct sddp_assoc *a;
 
 	spin_lock(&assocs_lock);
-	a = __sddp_find_assoc(args, way, id);
+	a = __sddp_find_assoc(args, way, fresh->domain, id);
 	if (!a) {
 		a = fresh;
 		*id = 0;
@@ -187,6 +190,7 @@ static struct sddp_assoc *new_way(const struct ddp_connect *args)
 	if (!a)
 		return NULL;
 	a->ifindex = args->ifindex;
+	a->domain = ddp_sock_domain(args->net, args->ifindex);
 	a->tos = args->tos;
 	a->to = *args->remote;
 	a->from = *args->local;

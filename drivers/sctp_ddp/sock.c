@@ -289,8 +289,8 @@ int sddp_sock_connect(struct sddp_assoc *a)
 	struct socket *sock;
 	int err;
 
-	err = ddp_sock_make(a->net, ddp_sock_domain(a->net, a->ifindex),
-			    a->to.ss_family, IPPROTO_SCTP, &sock);
+	err = ddp_sock_make(a->net, a->domain, a->to.ss_family, IPPROTO_SCTP,
+			    &sock);
 	if (err)
 		return err;
 	set_sock(a, sock);

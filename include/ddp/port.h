@@ -115,14 +115,16 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 void ddp_port_unlisten(struct ddp_listener *dl);
 
 const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p);
+int ddp_port_domain(const struct ddp_port *p);
 const struct socket *ddp_port_sock(const struct ddp_port *p);
 
 /* Who is meant; held */
 struct ddp_port_listener *
-ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called);
+ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called,
+		int domain);
 struct ddp_port_listener *
 ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
-	      const struct sockaddr_storage *called);
+	      const struct sockaddr_storage *called, int domain);
 void ddp_port_put(struct ddp_port_listener *l);
 
 /* Callers come and go */

@@ -27,7 +27,6 @@ enum {
 #define PAGE_SHIFT			12
 #define PAGE_SIZE			(1ul << PAGE_SHIFT)
 #define GENMASK(high, low)		((~0u >> (31 - (high))) & (~0u << (low)))
-#define __GFP_NOWARN			0
 #define check_add_overflow(a, b, sum)	__builtin_add_overflow(a, b, sum)
 #define get_random_u8()			0x42
 #define kvmalloc_array(n, size, gfp)	kvcalloc(n, size, gfp)

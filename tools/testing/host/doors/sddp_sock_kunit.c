@@ -68,11 +68,6 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 	}
 }
 
-int ddp_sock_domain(struct net *net, int ifindex)
-{
-	return 10 * ifindex;
-}
-
 static int made_in;
 
 int ddp_sock_make(struct net *net, int domain, int family, int protocol,
@@ -252,7 +247,7 @@ static void anew(struct kunit *test)
 /* Its addresses and routes are those of the VRF that its interface is in */
 static void domain(struct kunit *test)
 {
-	struct sddp_assoc a = { .ifindex = 3 };
+	struct sddp_assoc a = { .domain = 30 };
 
 	KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_connect(&a));
 	KUNIT_EXPECT_EQ(test, 30, made_in);

@@ -5,7 +5,9 @@
 #include <linux/types.h>
 
 #define GFP_ATOMIC	0u
+#ifndef __GFP_NOWARN
 #define __GFP_NOWARN	0u
+#endif
 
 /* Pages are the test's: who gets them, and who has not given them back */
 struct page {

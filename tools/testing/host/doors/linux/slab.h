@@ -6,6 +6,10 @@
 #include <linux/align.h>
 
 #define GFP_KERNEL_ACCOUNT	GFP_KERNEL
+#define GFP_NOWAIT		0u
+#ifndef __GFP_NOWARN
+#define __GFP_NOWARN		0u
+#endif
 
 extern int host_pieces;		/* that have not been given back */
 extern bool host_short;		/* there are no more */

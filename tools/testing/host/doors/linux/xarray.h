@@ -87,6 +87,18 @@ static inline void xa_init_flags(struct xarray *xa, u32 flags)
 
 static inline void xa_destroy(struct xarray *xa) {}
 
+/* The first free number; NULL is put there as something */
+struct host_xa_limit { u32 least, most; };
+#define XA_LIMIT(a, b)		((struct host_xa_limit) { a, b })
+static inline int xa_alloc(struct xarray *xa, u32 *id, void *at,
+			   struct host_xa_limit l, gfp_t gfp)
+{
+	for (*id = l.least; *id <= l.most; (*id)++)
+		if (!xa_insert(xa, *id, at ?: xa_mk_value(0), gfp))
+			return 0;
+	return -EBUSY;
+}
+
 #define xa_erase(xa, id)		host_xa_put(xa, id, NULL)
 #define xa_set_mark(xa, id, mark)	((void)((xa)->slot[id].marked = (mark)))
 #define xa_clear_mark(xa, id, mark)	((void)((xa)->slot[id].marked = !(mark)))

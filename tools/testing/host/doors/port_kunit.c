@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Whose a peer is, where several VRFs have one address: drivers/ddp/port.c. */
+#include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/netdevice.h>
+#include <linux/hashtable.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <net/tcp.h>
+
+/* As much of a socket as port.c asks of one that nobody connects to */
+#define O_NONBLOCK			0
+#define TCP_LISTEN			10
+#define kernel_accept(s, new, how)	((void)(s), *(new) = NULL, -EAGAIN)
+#define kernel_listen(s, n)		((void)(s), 0)
+#define sk_net_refcnt			owned
+#define compat_sk_net_refcnt_upgrade(sk)	((void)(sk))
+#define net_hash_mix(n)			0
+#define list_add_tail_rcu(n, l)		list_add_tail(n, l)
+#define list_del_rcu(n)			list_del(n)
+#define list_for_each_entry_rcu(at, l, m)	list_for_each_entry(at, l, m)
+
+#define PTR_ERR_OR_ZERO(p)		(IS_ERR(p) ? PTR_ERR(p) : 0)
+
+#include "../../../../drivers/ddp/port.c"
+
+static struct {
+	struct net	net;
+	struct sock	sk;
+	struct socket	sock;
+	int		has;		/* the interface that the core finds */
+	int		domain[8];	/* the VRF that each interface is in */
+} world;
+
+int ddp_sock_domain(struct net *net, int ifindex)
+{
+	return world.domain[ifindex];
+}
+
+bool ddp_addr_is_on(struct net *net, int ifindex, const struct sockaddr_storage *a)
+{
+	return ifindex == world.has;
+}
+
+bool ddp_addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	return !memcmp(a, b, sizeof(struct sockaddr_in));
+}
+
+bool ddp_addr_wildcard(const struct sockaddr_storage *a)
+{
+	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
+}
+
+u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a, u32 seed)
+{
+	return 1;
+}
+
+void ddp_sock_adopt(struct sock *sk) {}
+void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
+void ddp_sock_own(struct sock *sk, void *owner, const struct ddp_sock_calls *c,
+		  struct ddp_sock_calls *before) {}
+void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before) {}
+void ddp_callers_init(struct ddp_port_listener *l) {}
+void ddp_callers_end(struct ddp_port_listener *l) {}
+bool host_queue_delayed(struct delayed_work *d, unsigned long ms) { return true; }
+void host_cancel_delayed(struct delayed_work *d) {}
+void sock_no_linger(struct sock *sk) {}
+void sock_release(struct socket *s) {}
+
+static int opens(const struct ddp_listen *a, struct socket **sock)
+{
+	*sock = &world.sock;
+	return 0;
+}
+
+static void queues(struct delayed_work *work, unsigned long delay) {}
+
+static const struct ddp_port_ops port_ops = { .open = opens, .queue = queues };
+
+static struct ddp_listener *try(int ifindex, int domain, u32 at)
+{
+	struct sockaddr_storage local = { .ss_family = AF_INET };
+	struct ddp_policy policy = {};
+	struct ddp_listen a = {
+		.net = &world.net, .ifindex = ifindex, .domain = domain,
+		.local = &local, .policy = &policy,
+	};
+
+	((struct sockaddr_in *)&local)->sin_addr.s_addr = at;
+	return ddp_port_listen(&port_ops, &a, NULL, NULL);
+}
+
+static struct ddp_listener *listens(struct kunit *test, int ifindex, int domain, u32 at)
+{
+	struct ddp_listener *l = try(ifindex, domain, at);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(l));
+	return l;
+}
+
+static void begin(void)
+{
+	memset(&world, 0, sizeof(world));
+	world.sock.sk = &world.sk;
+	world.domain[3] = 10;
+	world.domain[4] = 11;
+	world.has = 3;
+}
+
+static bool reaches(struct ddp_listener *dl, int domain)
+{
+	static const struct sockaddr_storage called = { .ss_family = AF_INET };
+	struct ddp_port_listener *l =
+		container_of(dl, struct ddp_port_listener, dl);
+	struct ddp_port_listener *found = ddp_port_called(l->port, &called, domain);
+
+	if (found)
+		ddp_port_put(found);
+	return found == l;
+}
+
+/* One socket hears all VRFs (tcp_l3mdev_accept); two have the address */
+static void called(struct kunit *test)
+{
+	struct ddp_listener *a, *b;
+
+	begin();
+	a = listens(test, 3, 0, 0);
+	b = listens(test, 4, 0, 0);
+	KUNIT_EXPECT_TRUE(test, reaches(a, 10));
+	KUNIT_EXPECT_FALSE(test, reaches(a, 11));
+	KUNIT_EXPECT_FALSE(test, reaches(a, 0));
+	KUNIT_EXPECT_FALSE(test, reaches(b, 11));
+	ddp_port_unlisten(a);
+	ddp_port_unlisten(b);
+}
+
+/* An association from one VRF, and who listens later at that address in another */
+static void found(struct kunit *test)
+{
+	struct sockaddr_storage at = { .ss_family = AF_INET };
+	struct ddp_port_listener *l;
+	struct ddp_listener *b;
+
+	begin();
+	((struct sockaddr_in *)&at)->sin_addr.s_addr = 1;
+	b = listens(test, 4, 11, 1);
+	KUNIT_EXPECT_TRUE(test, !ddp_port_find(&port_ops, &world.net, &at, 10));
+	l = ddp_port_find(&port_ops, &world.net, &at, 11);
+	KUNIT_ASSERT_TRUE(test, !!l);
+	ddp_port_put(l);
+	ddp_port_unlisten(b);
+}
+
+/* An address of two VRFs is two addresses */
+static void twice(struct kunit *test)
+{
+	struct ddp_listener *a, *b;
+
+	begin();
+	a = listens(test, 3, 10, 1);
+	b = listens(test, 4, 11, 1);
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE, PTR_ERR(try(5, 11, 1)));
+	ddp_port_unlisten(a);
+	ddp_port_unlisten(b);
+}
+
+static struct kunit_case ddp_port_cases[] = {
+	KUNIT_CASE(twice),
+	KUNIT_CASE(called),
+	KUNIT_CASE(found),
+	{}
+};
+
+static struct kunit_suite ddp_port_suite = {
+	.name = "ddp_port",
+	.test_cases = ddp_port_cases,
+};
+
+kunit_test_suite(ddp_port_suite);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* On which association a session of ours goes: drivers/sctp_ddp/reserve.c. */
+#include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include <ddp/addr.h>
+
+#include "../../../../drivers/sctp_ddp/internal.h"
+
+static struct {
+	struct net	net;
+	int		domain;		/* the VRF that the interface is in */
+	u32		assocs;
+} world;
+
+int ddp_sock_domain(struct net *net, int ifindex)
+{
+	return world.domain;
+}
+
+bool ddp_addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	return !memcmp(a, b, sizeof(struct sockaddr_in));
+}
+
+u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a, u32 seed)
+{
+	return 1;
+}
+
+struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
+{
+	struct sddp_assoc *a = kzalloc(sizeof(*a), GFP_KERNEL);
+
+	a->net = net;
+	a->active = active;
+	INIT_LIST_HEAD(&a->list);
+	INIT_HLIST_NODE(&a->way);
+	xa_init_flags(&a->streams, XA_FLAGS_ALLOC);
+	kref_init(&a->ref);
+	world.assocs++;
+	return a;
+}
+
+static void gone(struct kref *ref)
+{
+	struct sddp_assoc *a = container_of(ref, struct sddp_assoc, ref);
+
+	xa_destroy(&a->streams);
+	kfree(a);
+	world.assocs--;
+}
+
+void sddp_assoc_get(struct sddp_assoc *a)
+{
+	kref_get(&a->ref);
+}
+
+void sddp_assoc_put(struct sddp_assoc *a)
+{
+	kref_put(&a->ref, gone);
+}
+
+void sddp_assoc_kick(struct sddp_assoc *a) {}
+
+static struct sddp_assoc *goes_on(struct kunit *test)
+{
+	static struct sockaddr_storage local = { .ss_family = AF_INET };
+	struct ddp_policy policy = { .streams = 4 };
+	struct ddp_connect args = {
+		.net = &world.net, .ifindex = 3, .policy = &policy,
+		.local = &local, .remote = &local,
+	};
+	struct sddp_assoc *a;
+	u16 id;
+
+	a = sddp_assoc_reserve(&args, &id);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(a));
+	sddp_assoc_put(a);
+	return a;
+}
+
+/* One that was made before the interface came into its VRF leads elsewhere */
+static void domain(struct kunit *test)
+{
+	struct sddp_assoc *outside, *inside, *a;
+
+	memset(&world, 0, sizeof(world));
+	outside = goes_on(test);
+	KUNIT_EXPECT_TRUE(test, goes_on(test) == outside);
+	world.domain = 9;
+	inside = goes_on(test);
+	KUNIT_EXPECT_TRUE(test, inside != outside);
+	KUNIT_EXPECT_EQ(test, 9, inside->domain);
+	KUNIT_EXPECT_TRUE(test, goes_on(test) == inside);
+	while ((a = sddp_table_take())) {
+		sddp_assoc_put(a);
+		sddp_assoc_put(a);
+	}
+	KUNIT_EXPECT_EQ(test, 0u, world.assocs);
+}
+
+static struct kunit_case sddp_reserve_cases[] = {
+	KUNIT_CASE(domain),
+	{}
+};
+
+static struct kunit_suite sddp_reserve_suite = {
+	.name = "sddp_reserve",
+	.test_cases = sddp_reserve_cases,
+};
+
+kunit_test_suite(sddp_reserve_suite);
