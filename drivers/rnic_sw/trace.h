@@ -84,7 +84,11 @@ TRACE_EVENT(rnic_message,
 				   { RDMAP_OP_SEND_INV,		"send-inv" },
 				   { RDMAP_OP_SEND_SE,		"send-se" },
 				   { RDMAP_OP_SEND_SE_INV,	"send-se-inv" },
-				   { RDMAP_OP_TERMINATE,	"terminate" }))
+				   { RDMAP_OP_TERMINATE,	"terminate" },
+				   { RDMAP_OP_IMM,		"immediate" },
+				   { RDMAP_OP_IMM_SE,		"immediate-se" },
+				   { RDMAP_OP_ATOMIC_REQ,	"atomic-request" },
+				   { RDMAP_OP_ATOMIC_RESP,	"atomic-response" }))
 );
 
 #endif
