@@ -6,6 +6,7 @@ import random
 import struct
 from dataclasses import replace
 
+from lib.tracing import told_of
 from lib.wire import (ACCESS_ERR, SUCCESS, WC, Async, add, case, check, rdmap,
                       run, same)
 
@@ -535,6 +536,44 @@ def write_amid_response(w):
 for words, *row in RESPONSES:
     add(f"a Read Response {words}", "RDMAP-84 RDMAP-87 RDMAP-52 RDMAP-153",
         bad_response, what=row[0], end=row[1], event=row[2], make=row[3])
+
+
+# Tracepoints ----------------------------------------------------------------
+
+
+@case("what the tracepoints tell of segments and messages", "DDP-25")
+def tracepoints(w):
+    target, source = w.shared(4096, "lw"), w.shared(4096, "lr")
+    link = w.initiate(recvs=[(w.shared(64, "l"), 64)] * 2)
+    parts = [rdmap.write(target.rkey, target.addr, b"a" * 9, last=False),
+             rdmap.write(target.rkey, target.addr + 9, b"b" * 7)]
+    with told_of("iw_ddp/ddp_segment_received", "iw_ddp/ddp_segment_pulled",
+                 "iw_ddp/ddp_stream_failed", "rnic_sw/rnic_message") as told:
+        link.peer.put_segment(*parts)
+        settle(link)
+        heard = [(name, text.split(" ", 1)[1]) for name, text in told()]
+        at = target.addr
+        same("what came", heard, [
+            ("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at:x} "
+             "payload=9 rsvdulp=0x40"),
+            ("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at + 9:x} "
+             "payload=7 rsvdulp=0x40 last"),
+            ("rnic_message", "delivers write"),
+            ("ddp_segment_received", "qn=0x0 msn=1 mo=0x0 payload=0 rsvdulp=0x43 last"),
+            ("rnic_message", "delivers send")])
+        link.peer.read(rreq(source, 5))
+        same("answer", joined(link.peer.get_message(), 0x1234, 0x5678), source.get(0, 5))
+        heard = [name for name, _ in told()]
+        same("a Read", heard, [
+            "ddp_segment_received", "rnic_message", "rnic_message", "ddp_segment_pulled"])
+        link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"c", dv=2))
+        same("Terminate", link.peer.get_terminate().what, (1, 1, 4))
+        link.ended()
+        heard = [(name, text.split(" ", 1)[1]) for name, text in told()]
+        same("a segment that cannot be one", heard, [
+            ("ddp_stream_failed", "why=ddp-tagged-version (RFC 5041 4.1) segment=15"),
+            ("rnic_message", "sends terminate"),
+            ("ddp_segment_pulled", "qn=0x2 msn=1 mo=0x0 payload=20 rsvdulp=0x47 last")])
 
 
 if __name__ == "__main__":

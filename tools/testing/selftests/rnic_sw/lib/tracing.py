@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import re
 import time
 
 from lib.wire import Skip, read, shell, write
@@ -38,4 +39,26 @@ def traced(system, name):
         yield passed
     finally:
         write(path + "/enable", "0")
+        write(TRACE + "trace", "")
+
+
+@contextlib.contextmanager
+def told_of(*events):
+    """Inside, these (SYSTEM/NAME) are on; a function that gives what has been told since
+    the last time: (NAME, TEXT), in order, of this machine's only user."""
+    paths = [event(*e.split("/")) for e in events]
+
+    def told():
+        lines = re.findall(r"^.*?: (\w+): (.*)$", read(TRACE + "trace"), re.M)
+        write(TRACE + "trace", "")
+        return lines
+
+    try:
+        for path in paths:
+            write(path + "/enable", "1")
+        told()
+        yield told
+    finally:
+        for path in paths:
+            write(path + "/enable", "0")
         write(TRACE + "trace", "")
