@@ -50,17 +50,22 @@ vrf_pings() {
 	for at in "$1" "$2"; do T_AT=$at t_rping "$1" -I "$1" -C 3; done
 }
 
+# new_vrf N: v9N, and t7N in it, with the same addresses each time
+new_vrf() {
+	ip link add "v9$1" type vrf table "99$1" || t_skip "this kernel has no VRF"
+	t_defer ip link del "v9$1"
+	ip link set "v9$1" up
+	ip link add "t7$1" type dummy
+	t_defer ip link del "t7$1"
+	ip link set "t7$1" master "v9$1"
+	ip addr add 10.9.7.1/24 dev "t7$1"
+	ip addr add fd00:9:7::1/64 dev "t7$1" nodad
+	ip link set "t7$1" up
+}
+
 in_vrf() {
-	ip link add v9 type vrf table 99 || t_skip "this kernel has no VRF"
-	t_defer ip link del v9
-	ip link set v9 up
-	ip link add t7 type dummy
-	t_defer ip link del t7
-	ip link set t7 master v9
-	ip addr add 10.9.7.1/24 dev t7
-	ip addr add fd00:9:7::1/64 dev t7 nodad
-	ip link set t7 up
-	t_new_device iw7 t7
+	new_vrf 1
+	t_new_device iw7 t71
 	vrf_pings 10.9.7.1 0.0.0.0
 	vrf_pings fd00:9:7::1 ::0
 	T_AT=0.0.0.0 t_rping "$B4" -C 3
@@ -75,6 +80,38 @@ over_sctp_too() {
 		vrf_pings fd00:9:7::1 ::0
 		t_check "that went over SCTP" test "$(t_counter iw7 connects_sctp)" -ge 4
 	fi
+}
+
+# calls VRF: who has called there is waited for, or refused
+calls() {
+	python3 - "$1" "$PORT" <<-'END'
+	import socket, sys
+	s = socket.socket()
+	s.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, sys.argv[1].encode())
+	s.settimeout(3)
+	try:
+	    s.connect(("10.9.7.1", int(sys.argv[2])))
+	    print("closed" if s.recv(1) == b"" else "answered")
+	except TimeoutError:
+	    print("waited for")
+	except ConnectionError:
+	    print("refused")
+	END
+}
+
+# One socket hears all VRFs then, and the device is in one of them.  The core finds the
+# address where it came last.
+vrf_beside() {
+	new_vrf 2
+	new_vrf 1
+	t_new_device iw7 t71
+	sysctl -qw net.ipv4.tcp_l3mdev_accept=1
+	t_defer sysctl -qw net.ipv4.tcp_l3mdev_accept=0
+	t_port
+	t_bg server b rping -s -a 0.0.0.0 -p "$PORT"
+	t_listens b "$PORT"
+	t_check "the device's own" test "$(calls v91)" = "waited for"
+	t_check "the other" test "$(calls v92)" = refused
 }
 
 # The core goes by the address alone, and finds the interface that was there first.
@@ -121,6 +158,7 @@ t_case "ib_read_bw" "" t_perftest ib_read_bw -n 200 -s 65536
 t_case "ib_send_lat" "" t_perftest ib_send_lat -n 50 -s 64
 t_case "a port that is down and up at once" "" port_events
 t_case "a device in a VRF" "" in_vrf
+t_case "a caller in a VRF beside the device's" "" vrf_beside
 t_case "a link-local address on two interfaces" "" same_link_local
 t_case "a container's device" "" container_device
 t_case "modules unload" "" unload
