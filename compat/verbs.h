@@ -63,16 +63,18 @@ static struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 #ifndef HAVE_REG_DMABUF_DMAH
 #ifdef HAVE_REG_DMABUF_ATTRS
 #define compat_dmabuf_arg	uverbs_attr_bundle
+#define compat_dmabuf_attrs(a)	(a)
 #else
 #define compat_dmabuf_arg	ib_udata
+#define compat_dmabuf_attrs(a)	\
+	container_of(a, struct uverbs_attr_bundle, driver_udata)
 #endif
-/* There is nothing in it that is looked at */
 static struct ib_mr *compat_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 				       u64 iova, int fd, int access,
 				       struct compat_dmabuf_arg *arg)
 {
 	return rnic_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access,
-				       NULL, NULL);
+				       NULL, compat_dmabuf_attrs(arg));
 }
 
 #define rnic_reg_user_mr_dmabuf	compat_reg_dmabuf

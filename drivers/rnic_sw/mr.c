@@ -267,6 +267,8 @@ struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 	struct rnic_mr *mr;
 
 	if (!err)
+		err = ib_no_udata_io(&attrs->driver_udata);
+	if (!err)
 		err = check_access(access);
 	if (err)
 		return ERR_PTR(err);

@@ -358,6 +358,18 @@ static void replaced_is_gone(struct kunit *test)
 	end(test);
 }
 
+/* A command for a buffer may have data of ours, too, and there is nothing in it */
+static void buffer_with_data(struct kunit *test)
+{
+	struct uverbs_attr_bundle attrs = {};
+	struct ib_mr *mr;
+
+	udata_is = -EOPNOTSUPP;
+	mr = rnic_reg_user_mr_dmabuf(&domain, 0, PAGE_SIZE, 0, 3, RIGHTS, NULL, &attrs);
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, (int)PTR_ERR(mr));
+	udata_is = 0;
+}
+
 static u64 base(void)
 {
 	return to_rnic_mr(known)->region.base;
@@ -406,6 +418,7 @@ static struct kunit_case rnic_mr_cases[] = {
 	KUNIT_CASE(moves_meets_bind),
 	KUNIT_CASE(pinned_anew_meets_bind),
 	KUNIT_CASE(replaced_is_gone),
+	KUNIT_CASE(buffer_with_data),
 	KUNIT_CASE(base_stays),
 	KUNIT_CASE(zero_stays),
 	{}
