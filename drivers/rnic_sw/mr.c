@@ -213,7 +213,8 @@ static int check_access(int access)
 	const int remote_write = IB_ACCESS_REMOTE_WRITE |
 				 IB_ACCESS_REMOTE_ATOMIC;
 
-	if (access & IB_ACCESS_ON_DEMAND && !IS_ENABLED(CONFIG_MMU_NOTIFIER))
+	if (access & IB_ACCESS_ON_DEMAND &&
+	    !IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
 		return -EOPNOTSUPP;
 	if (access & remote_write && !(access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;

@@ -35,7 +35,7 @@ enum odp_how {
 	ODP_NEXT,	/* ... up to the first that is not */
 };
 
-#ifdef CONFIG_MMU_NOTIFIER
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 /* odp.c */
 void rnic_odp_caps(struct ib_device_attr *attr);
 struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length);
