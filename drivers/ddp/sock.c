@@ -235,8 +235,8 @@ void ddp_sock_own(struct sock *sk, void *owner,
 		  struct ddp_sock_calls *before)
 {
 	write_lock_bh(&sk->sk_callback_lock);
+	rcu_assign_sk_user_data(sk, owner);
 	/* there is no call for these: who has a socket sets them, with this lock */
-	sk->sk_user_data = owner;
 	before->data_ready = sk->sk_data_ready;
 	before->state_change = sk->sk_state_change;
 	before->write_space = sk->sk_write_space;
@@ -261,7 +261,7 @@ EXPORT_SYMBOL_GPL(ddp_sock_own);
 void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before)
 {
 	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
+	rcu_assign_sk_user_data(sk, NULL);
 	sk->sk_data_ready = before->data_ready;
 	sk->sk_state_change = before->state_change;
 	sk->sk_write_space = before->write_space;

@@ -66,6 +66,8 @@ struct sock {
 	bool			nodelay;
 };
 
+#define rcu_assign_sk_user_data(sk, p)	((sk)->sk_user_data = (p))
+
 struct tcp_sock {
 	struct sock	sk;
 	u32		copied_seq, rcv_nxt, write_seq, snd_una, snd_nxt;
