@@ -101,8 +101,7 @@ void __sddp_path_allow(struct sctp_association *asoc)
 	list_for_each_entry(t, __paths(asoc), transports)
 		paths += t->state != SCTP_UNCONFIRMED;
 	most = sddp_stall_timeouts(paths);
-	if (asoc->max_retrans != most)
-		asoc->max_retrans = most;
+	sctp_assoc_allow_timeouts(asoc, most);
 }
 
 /**

@@ -78,6 +78,14 @@ static inline u32 sctp_assoc_last_tsn(const struct sctp_association *asoc)
 	return tsn;
 }
 
+/* It is over after so many timeouts in a row, as SCTP_ASSOCINFO says it, too */
+static inline void sctp_assoc_allow_timeouts(struct sctp_association *asoc,
+					     u32 most)
+{
+	if (asoc->max_retrans != most)
+		asoc->max_retrans = most;
+}
+
 /* No more than @pmtu octets get through; SCTP acts on it when it sends again */
 static inline void sctp_transport_report_pmtu(struct sctp_transport *t, u32 pmtu)
 {

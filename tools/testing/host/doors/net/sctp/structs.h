@@ -93,6 +93,7 @@ struct socket { struct sock *sk; const struct proto_ops *ops; };
 #define read_unlock_bh(l)	((void)(l))
 #define trace_sk_data_ready(sk)	((void)(sk))
 #define sctp_sk_share_cookie_key(sk, listener)	((void)(sk), (void)(listener))
+#define sctp_assoc_allow_timeouts(a, most)	((a)->max_retrans = (most))
 #define sctp_assoc_last_tsn(a)	((a)->next_tsn - 1)
 #define SOL_SCTP		132
 #define KERNEL_SOCKPTR(p)	((sockptr_t) { p })
