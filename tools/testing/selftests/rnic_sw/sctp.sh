@@ -181,6 +181,8 @@ reload() {
 
 # SCTP notices by itself that nobody answers.
 peer_gone() {
+	# both notice, not timeout
+	T_TIME=$((T_TIME * 3))
 	traffic 1
 	flows
 	on b ip link set "$B_IF" down
