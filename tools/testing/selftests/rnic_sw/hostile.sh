@@ -16,12 +16,18 @@ HOSTILE=$(t_prog hostile) || t_skip_all "the program hostile is not built (make)
 
 # A CPU that nobody else gets for so long is a failure; where the kernel looks.
 watch_out() {
-	local f
-	for f in watchdog_thresh=3 hung_task_timeout_secs=40 softlockup_all_cpu_backtrace=0; do
-		[ ! -e "/proc/sys/kernel/${f%=*}" ] || echo "${f#*=}" >"/proc/sys/kernel/${f%=*}"
-	done
-	f=/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
-	[ ! -e $f ] || echo 8 >$f
+	local k=/proc/sys/kernel
+	for_now $k/watchdog_thresh 3
+	for_now $k/hung_task_timeout_secs 40
+	for_now $k/softlockup_all_cpu_backtrace 0
+	for_now /sys/module/rcupdate/parameters/rcu_cpu_stall_timeout 8
+}
+
+# for_now FILE VALUE: until the end of the case
+for_now() {
+	[ -e "$1" ] || return 0
+	t_defer eval "echo $(cat "$1") >$1"
+	echo "$2" >"$1"
 }
 
 # What is the same is merged, and what is given up has somewhere to go, where that can be.
@@ -56,6 +62,7 @@ goes_on() { [ "$(t_counter iw0 tx_sends)" -gt $((honest_sends + 10)) ]; }
 
 hostile_beside_honest() {
 	local before
+	watch_out
 	unsettled
 	before=$(kernel_memory)
 	t_port
@@ -76,7 +83,6 @@ hostile_beside_honest() {
 
 works_as_ever() { t_rping "$B4" -C 10; }
 
-watch_out
 one_device
 t_case "a hostile program beside an honest one" "SEC-4 SEC-6 DDP-130" hostile_beside_honest
 t_case "the device works as ever" "" works_as_ever
