@@ -238,7 +238,8 @@ def asked_about(w):
     most = associations() - there
     for ghost in asking:
         breach(ghost)
-    end = time.monotonic() + 3
+    # less than the 10 s after which strangers go anyway
+    end = time.monotonic() + 8
     while (left := associations() - there) > FROM_ONE_ADDRESS and \
             time.monotonic() < end:
         time.sleep(0.05)

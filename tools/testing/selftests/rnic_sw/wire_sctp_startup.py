@@ -256,13 +256,14 @@ def backlog(w):
     assoc = w.associate(streams=BACKLOG + more)
     for sid in range(BACKLOG + more):
         assoc.stream(sid).put_control(INITIATE)
-    end = time.monotonic() + PATIENCE
-    while asked + len(assoc.chunks()) < BACKLOG + more and \
-            time.monotonic() < end:
+    came, end = 0, time.monotonic() + PATIENCE
+    while came < BACKLOG + more and time.monotonic() < end:
         assoc.settle(0.05)
         while (event := w.mate.event(CM, 0, event="CONNECT_REQUEST")):
             asked += 1
             w.add_link(assoc.stream(0), event.conn)
+        if asked + len(assoc.chunks()) > came:
+            came, end = asked + len(assoc.chunks()), time.monotonic() + PATIENCE
     assoc.settle()
     w.mate.not_yet(CM, event="CONNECT_REQUEST")
     answers = [s.get_control().code for s in assoc.streams.values()
