@@ -124,23 +124,10 @@ static bool has_ipv4(struct net *net, int ifindex, __be32 addr)
 	return yes;
 }
 
-#if IS_ENABLED(CONFIG_IPV6)
 /*
  * The core is told no scope, and takes the first interface that has the address: a
  * request through another's device could not be accepted
  */
-static bool is_first(struct net *net, const struct net_device *dev,
-		     const struct in6_addr *addr)
-{
-	struct net_device *first;
-
-	for_each_netdev_rcu(net, first)
-		if (ipv6_chk_addr(net, addr, first, 1))
-			return first == dev;
-	return false;
-}
-#endif
-
 static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
 {
 	bool yes = false;
@@ -148,9 +135,11 @@ static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
 	struct net_device *dev;
 
 	rcu_read_lock();
-	dev = dev_get_by_index_rcu(net, ifindex);
-	yes = dev && ipv6_chk_addr(net, addr, dev, 1) &&
-	      is_first(net, dev, addr);
+	for_each_netdev_rcu(net, dev)
+		if (ipv6_chk_addr(net, addr, dev, 1)) {
+			yes = dev->ifindex == ifindex;
+			break;
+		}
 	rcu_read_unlock();
 #endif
 	return yes;
