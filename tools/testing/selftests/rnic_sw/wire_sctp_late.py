@@ -24,12 +24,13 @@ FAIR = "/sys/kernel/debug/sched/fair_server"
 LIMIT = "/proc/sys/kernel/sched_rt_runtime_us"
 
 
-def spin(cpu):
-    """A process that runs whenever the caller does not, for ever."""
+def spinner(cpu, word):
+    """A process that runs whenever the caller does not, for ever, once it has the word."""
     pid = os.fork()
     if not pid:
         os.sched_setaffinity(0, [cpu])
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        os.read(word, 1)
         while True:
             pass
     return pid
@@ -52,26 +53,34 @@ def no_limits():
 
 
 @contextlib.contextmanager
-def nobody_works():
-    """Inside, we alone run, and interrupts; no worker of the kernel's does."""
-    pids = []
-    with no_limits():
+def spinners():
+    """Inside, a call of what is yielded leaves the CPUs to us alone, and to interrupts; no
+    worker of the kernel's has a turn.  That takes no time: all is ready."""
+    cpus, pids, (word, gives) = os.sched_getaffinity(0), [], os.pipe()
+
+    def nobody_works():
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
+        os.write(gives, bytes(len(cpus)))
+
+    with no_limits():
         try:
-            pids += [spin(cpu) for cpu in os.sched_getaffinity(0)]
-            yield
+            pids += [spinner(cpu, word) for cpu in cpus]
+            yield nobody_works
         finally:
             for pid in pids:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+            os.close(word)
+            os.close(gives)
 
 
 @contextlib.contextmanager
 def when_time_is_up(began, seconds):
     """Inside, a timer set then has run out, and nobody has looked."""
-    time.sleep(max(began + seconds - BEFORE - time.monotonic(), 0))
-    with nobody_works():
+    with spinners() as nobody_works:
+        time.sleep(max(began + seconds - BEFORE - time.monotonic(), 0))
+        nobody_works()
         if time.monotonic() > began + seconds - MARGIN:
             raise Skip("so slow that its time was up before")
         time.sleep(began + seconds + BEHIND - time.monotonic())

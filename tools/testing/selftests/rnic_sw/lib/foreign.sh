@@ -44,6 +44,7 @@ t_perftest() {
 	command -v "$prog" >/dev/null || t_skip "no $prog here (package perftest)"
 	for try in 1 2 3 4 5 6 7 8 9 10; do
 		t_port
+		${T_EACH:-}
 		if t_both "-$try" "$PORT" "$prog" -F -R -d "$B_DEV" -p "$PORT" "$@" -- \
 			env LD_PRELOAD="$late" "$prog" -F -R -d "$A_DEV" -p "$PORT" "$@" \
 			"${T_TO:-$B4}"; then

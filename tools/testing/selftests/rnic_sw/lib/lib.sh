@@ -61,7 +61,8 @@
 #				 tries again when it fails at its end
 #   t_call ADDRESS ARGS...   the client alone, likewise: to a server that goes on, at $PORT
 #   t_perftest PROGRAM ARGS...   both ends of an ib_* program of perftest with -R;
-#				 tries again when it fails of its own faults
+#				 tries again when it fails of its own faults; T_EACH is
+#				 called before each
 #   t_iters N                prints N, or N/10 in a slow (debug) kernel
 #   t_counter DEV NAME       a counter of `rdma statistic`
 #   t_taken N                has b's device accepted so many connections?

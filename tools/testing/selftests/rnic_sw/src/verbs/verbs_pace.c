@@ -5,7 +5,7 @@
 #define LEN	(2 << 20)
 #define KBPS	32000
 #define TAKES	(LEN / (KBPS / 8))	/* ms */
-#define TRIES	5
+#define TRIES	20
 
 static int limit(const struct end *e, uint32_t kbps)
 {
@@ -116,7 +116,7 @@ static void pace_refused(void)
 }
 
 const struct test pace_tests[] = {
-	CASE("pace_rate", pace_rate, 60, ""),
+	CASE("pace_rate", pace_rate, 240, ""),
 	CASE("pace_caps", pace_caps, 0, ""),
 	CASE("pace_refused", pace_refused, 0, ""),
 	{}
