@@ -88,7 +88,7 @@ void mpa_conn_release(struct kref *ref)
 	kfree(c->su);
 	mpa_line_put(c->line);
 	if (c->net)
-		put_net(c->net);
+		put_net_track(c->net, &c->net_tracker);
 	kfree_rcu(c, rcu);
 	if (atomic_dec_and_test(&conns))
 		wake_up_var(&conns);

@@ -9,6 +9,7 @@
 #include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
+#include <net/net_trackers.h>
 #include <ddp/lines.h>
 #include <ddp/llp.h>
 #include <ddp/port.h>
@@ -104,6 +105,7 @@ struct mpa_conn {
 	struct ddp_session	ss;
 	struct ddp_policy	policy;
 	struct net		*net;	/* active side only; held */
+	netns_tracker		net_tracker;
 	int			ifindex;
 	u8			tos;
 	struct mpa_line		*line;	/* before Full Operation */

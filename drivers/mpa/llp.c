@@ -110,7 +110,7 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 
 	if (!c)
 		return ERR_PTR(-ENOMEM);
-	c->net = get_net(args->net);
+	c->net = get_net_track(args->net, &c->net_tracker, GFP_KERNEL);
 	c->ifindex = args->ifindex;
 	c->tos = args->tos;
 	c->ss.remote = *args->remote;

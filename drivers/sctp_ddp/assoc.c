@@ -41,7 +41,7 @@ static void sddp_assoc_release(struct kref *ref)
 
 	xa_destroy(&a->streams);
 	kvfree(a->out);
-	put_net(a->net);
+	put_net_track(a->net, &a->net_tracker);
 	kfree_rcu(a, rcu);
 	if (atomic_dec_and_test(&existing))
 		wake_up_var(&existing);
@@ -491,7 +491,7 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 		return NULL;
 	a->active = active;
 	a->until = jiffies + (active ? IDLE_ACTIVE : IDLE_UNUSED) * HZ;
-	a->net = get_net(net);
+	a->net = get_net_track(net, &a->net_tracker, GFP_KERNEL);
 	kref_init(&a->ref);
 	mutex_init(&a->mutex);
 	spin_lock_init(&a->lock);

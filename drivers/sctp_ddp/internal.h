@@ -8,6 +8,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
+#include <net/net_trackers.h>
 #include <ddp/llp.h>
 #include <ddp/port.h>
 #include <ddp/session.h>
@@ -120,6 +121,7 @@ struct sddp_assoc {
 	/* fixed after creation */
 	bool			active;
 	struct net		*net;		/* held */
+	netns_tracker		net_tracker;
 	int			ifindex;	/* where we called from */
 	int			domain;		/* the VRF it was in, or 0 */
 	u8			tos;

@@ -54,6 +54,7 @@ struct sddp_listener {
 
 	/* fixed after creation */
 	struct ddp_listen	args;		/* with a hold on its namespace */
+	netns_tracker		net_tracker;
 	struct sockaddr_storage	local;
 	struct ddp_policy	policy;
 
@@ -330,7 +331,7 @@ static void free_listener(struct sddp_listener *l)
 	/* its places may be another's now */
 	if (ddp_addr_wildcard(&l->local))
 		sddp_places_changed(l->args.net, 0, l);
-	put_net(l->args.net);
+	put_net_track(l->args.net, &l->net_tracker);
 	kfree_rcu(l, rcu);
 }
 
@@ -348,7 +349,7 @@ sddp_new_listener(const struct ddp_listen *a,
 	l->args = *a;
 	l->local = *a->local;
 	l->policy = *a->policy;
-	l->args.net = get_net(a->net);
+	l->args.net = get_net_track(a->net, &l->net_tracker, GFP_KERNEL);
 	l->args.local = &l->local;
 	l->args.policy = &l->policy;
 	INIT_HLIST_NODE(&l->list);

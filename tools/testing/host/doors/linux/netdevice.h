@@ -30,7 +30,6 @@ enum { NETDEV_UP = 1, NETDEV_DOWN, NETDEV_CHANGE, NETDEV_UNREGISTER, NETDEV_CHAN
 #define __in_dev_get_rtnl(netdev)	((netdev)->has_ip)
 #define __in6_dev_get(netdev)		((netdev)->has_ip)
 #define dev_net(netdev)			((netdev)->net)
-#define maybe_get_net(net)		get_net(net)
 #define dev_put(netdev)			((void)(netdev))
 #define is_zero_ether_addr(mac)		(!memcmp(mac, "\0\0\0\0\0", ETH_ALEN))
 #define eth_random_addr(mac)		((void)memset(mac, 2, ETH_ALEN))

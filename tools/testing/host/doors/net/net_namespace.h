@@ -2,10 +2,15 @@
 #ifndef _HOST_DOORS_NET_NAMESPACE_H
 #define _HOST_DOORS_NET_NAMESPACE_H
 
-/* Held so many times: the test's */
-struct net { int held; };
+#include <linux/bug.h>
+#include <linux/types.h>
+#include <net/net_trackers.h>
 
-static inline struct net *get_net(struct net *net)
+/* Held so many times, and by whom so many of these: the test's */
+struct net { int held, tracked; };
+
+/* For as long as a function takes; who holds it for longer says so: no get_net() */
+static inline struct net *maybe_get_net(struct net *net)
 {
 	net->held++;
 	return net;
@@ -14,6 +19,23 @@ static inline struct net *get_net(struct net *net)
 static inline void put_net(struct net *net)
 {
 	net->held--;
+	WARN_ON(net->held < net->tracked);
+}
+
+static inline struct net *get_net_track(struct net *net, netns_tracker *tracker, gfp_t gfp)
+{
+	WARN_ON(tracker->net);
+	tracker->net = net;
+	net->tracked++;
+	return maybe_get_net(net);
+}
+
+static inline void put_net_track(struct net *net, netns_tracker *tracker)
+{
+	WARN_ON(tracker->net != net);
+	tracker->net = NULL;
+	net->tracked--;
+	put_net(net);
 }
 
 #define net_eq(a, b)	((a) == (b))

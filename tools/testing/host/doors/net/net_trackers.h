@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_NET_TRACKERS_H
+#define _HOST_DOORS_NET_TRACKERS_H
+
+/* Which namespace somebody holds for long */
+typedef struct { const struct net *net; } netns_tracker;
+
+#endif
