@@ -8,9 +8,12 @@
  * find that it is gone.  A worker in the middle of something keeps what it works on,
  * and none of it is the device's.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <linux/wait_bit.h>
 
 #include "bring.h"
@@ -20,6 +23,9 @@
 
 /* Processes with such regions: each has queues, which nobody's control group pays for */
 #define OWNERS_MOST	4096
+
+/* ... of one user: he leaves some to the others */
+#define OWNERS_USER	1024
 
 /* Who ends a region waits so long for its memory to be given back */
 #define PATIENCE	HZ
@@ -33,6 +39,7 @@ static DEFINE_SPINLOCK(waits_lock);
  */
 struct rnic_bring_owner {
 	struct mm_struct	*mm;	/* whoever uses it holds that */
+	kuid_t			payer;	/* whose place it has */
 	u32			users;	/* the table's lock */
 	struct workqueue_struct	*wq;
 	struct workqueue_struct	*looks;	/* none of them waits for one of those */
@@ -43,6 +50,80 @@ struct rnic_bring_owner {
 static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);	/* by the address of the mm */
 static struct workqueue_struct *ends_wq;
 static atomic_t existing = ATOMIC_INIT(0);
+
+/* How many of them are whose, by the number of the user */
+static DEFINE_XARRAY_FLAGS(places, XA_FLAGS_ACCOUNT);
+
+/* Places ---------------------------------------------------------------------- */
+
+/* Who has users of his own, in a namespace, pays for them */
+static kuid_t find_payer(void)
+{
+	const struct user_namespace *ns;
+	kuid_t uid = current_uid();
+
+	for (ns = current_user_ns(); ns->parent; ns = ns->parent)
+		uid = ns->owner;
+	return uid;
+}
+
+static bool may_have_more(unsigned long n)
+{
+	return n < OWNERS_USER || capable(CAP_SYS_RESOURCE);
+}
+
+/* Return: what is in the table now; if that is not what was, nothing has changed */
+static void *set_places(kuid_t payer, void *was, unsigned long n)
+{
+	return xa_cmpxchg(&places, __kuid_val(payer), was,
+			  n ? xa_mk_value(n) : NULL, GFP_KERNEL_ACCOUNT);
+}
+
+static unsigned long places_in(void *entry)
+{
+	return entry ? xa_to_value(entry) : 0;
+}
+
+static bool take_users_place(kuid_t payer)
+{
+	void *now = xa_load(&places, __kuid_val(payer)), *was;
+
+	do {
+		was = now;
+		if (!may_have_more(places_in(was)))
+			return false;
+		now = set_places(payer, was, places_in(was) + 1);
+	} while (!xa_is_err(now) && now != was);
+	return !xa_is_err(now);
+}
+
+static void give_users_place(kuid_t payer)
+{
+	void *now = xa_load(&places, __kuid_val(payer)), *was;
+
+	do {
+		was = now;
+		now = set_places(payer, was, places_in(was) - 1);
+	} while (now != was);
+}
+
+/* The user's first: who has all of his takes none of the others', not even for a moment */
+static bool take_place(kuid_t payer)
+{
+	if (!take_users_place(payer))
+		return false;
+	if (atomic_add_unless(&existing, 1, OWNERS_MOST))
+		return true;
+	give_users_place(payer);
+	return false;
+}
+
+static void give_place(kuid_t payer)
+{
+	give_users_place(payer);
+	if (atomic_dec_and_test(&existing))
+		wake_up_var(&existing);
+}
 
 /* Owners ---------------------------------------------------------------------- */
 
@@ -62,9 +143,8 @@ static void free_owner(struct rnic_bring_owner *own)
 {
 	destroy_workqueue(own->wq);
 	destroy_workqueue(own->looks);
+	give_place(own->payer);
 	kfree(own);
-	if (atomic_dec_and_test(&existing))
-		wake_up_var(&existing);
 }
 
 /* Not by one of its own workers, though one of them may have been its last user */
@@ -88,20 +168,24 @@ static struct rnic_bring_owner *new_owner(struct mm_struct *mm)
 {
 	struct rnic_bring_owner *own;
 
-	if (atomic_read(&existing) >= OWNERS_MOST)
-		return NULL;
 	own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
 	if (!own)
 		return NULL;
-	if (!rnic_bring_alloc_queues(own)) {
-		kfree(own);
-		return NULL;
-	}
-	atomic_inc(&existing);
+	own->payer = find_payer();
+	if (!take_place(own->payer))
+		goto free;
+	if (!rnic_bring_alloc_queues(own))
+		goto give;
 	INIT_WORK(&own->end, rnic_bring_owner_ends);
 	own->mm = mm;
 	own->users = 1;
 	return own;
+
+give:
+	give_place(own->payer);
+free:
+	kfree(own);
+	return NULL;
 }
 
 static struct rnic_bring_owner *get_owner(struct mm_struct *mm)

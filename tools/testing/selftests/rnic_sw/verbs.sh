@@ -118,7 +118,7 @@ buffers() {
 	t_case "dmabuf_device_goes, held" "" device_goes dmabuf_device_goes_held
 }
 
-# many KIND: all that are announced. Half a minute, with checkers many.
+# many KIND: all that there may be. Half a minute, with checkers many.
 many() {
 	[ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] ||
 		t_skip "so many take minutes in a debug kernel; T_LONG=1 has it done"
@@ -142,6 +142,7 @@ as_many_as_announced() {
 	t_case "as many shared receive queues as are announced" "RDMAP-185 SEC-24" many srqs
 	t_case "as many regions as are announced" "RDMAP-185 SEC-24" many mrs
 	t_case "as many windows as are announced" "RDMAP-185 SEC-24" many mws
+	t_case "processes of one user with regions on demand" "SEC-24" many owners
 }
 
 # A program whose clock is a day ahead: so are its time stamps.

@@ -217,9 +217,72 @@ static void outlived(void)
 	later();
 }
 
+#define NOBODY	65534u
+#define OF_A_USER	1024	/* processes with such regions */
+
+/* Process and region stay until the test ends */
+static void hold_region(struct ibv_device *dev, int tell, int wait_for)
+{
+	struct ibv_context *ctx = ibv_open_device(dev);
+	struct ibv_pd *pd = ctx ? ibv_alloc_pd(ctx) : NULL;
+	static char some[4096];
+	int error = 0;
+	char c;
+
+	CHECK(pd, "%m");
+	if (!ibv_reg_mr(pd, some, sizeof(some), RIGHTS_ODP))
+		error = errno;
+	CHECK(write(tell, &error, sizeof(error)) == sizeof(error), "%m");
+	CHECK(read(wait_for, &c, 1) == 0, "not at an end");
+	_exit(0);
+}
+
+/* A process more, of that user's.  Return: why it has no region */
+static int one_more(struct ibv_device *dev, uid_t uid, int tell[2], int wait_for[2])
+{
+	pid_t pid = fork();
+	int error;
+
+	CHECK(pid >= 0, "%m");
+	if (!pid) {
+		close(wait_for[1]);
+		CHECK(!setresuid(uid, uid, uid), "%m");
+		hold_region(dev, tell[1], wait_for[0]);
+	}
+	CHECK(read(tell[0], &error, sizeof(error)) == sizeof(error), "%m");
+	return error;
+}
+
+/* A user's processes leave other users something */
+static void limit_owners(void)
+{
+	int tell[2], wait_for[2], i, error, status;
+	struct ibv_device **devs;
+
+	if (getuid())
+		skip("needs root, to be somebody else");
+	odp_or_skip();
+	devs = ibv_get_device_list(NULL);
+	CHECK(devs && devs[0] && !pipe(tell) && !pipe(wait_for), "%m");
+	for (i = 0; i < OF_A_USER; i++) {
+		error = one_more(devs[0], NOBODY, tell, wait_for);
+		CHECK(!error, "%d: %s", i, strerror(error));
+	}
+	error = one_more(devs[0], NOBODY, tell, wait_for);
+	CHECK(error == ENOMEM, "one more than may be: %s", strerror(error));
+	CHECK(!one_more(devs[0], NOBODY - 1, tell, wait_for), "somebody else");
+	CHECK(!one_more(devs[0], 0, tell, wait_for), "root");
+	close(wait_for[1]);
+	for (i = 0; i < OF_A_USER + 3; i++)
+		CHECK(wait(&status) > 0 && !status, "%x", status);
+	later();
+}
+
 const struct test odp_ends_tests[] = {
 	CASE("odp_stuck_killed", stuck_killed, 120, ""),
 	CASE("odp_stuck_crowd", stuck_crowd, 120, ""),
 	CASE("odp_outlived", outlived, 60, ""),
+	{ .name = "limit_owners", .run = limit_owners, .seconds = 600,
+	  .shows = "SEC-24", .asked = true },
 	{}
 };

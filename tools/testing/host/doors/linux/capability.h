@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_CAPABILITY_H
+#define _HOST_DOORS_CAPABILITY_H
+
+#include <linux/types.h>
+
+#define CAP_SYS_RESOURCE	24
+
+/* The test's */
+bool capable(int cap);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _HOST_DOORS_CRED_H
+#define _HOST_DOORS_CRED_H
+
+#include <linux/user_namespace.h>
+
+/* Who calls: the test's */
+struct cred {
+	kuid_t			uid;
+	struct user_namespace	*ns;
+};
+
+extern struct cred host_caller;
+
+#define current_uid()		(host_caller.uid)
+#define current_user_ns()	(host_caller.ns)
+
+#endif

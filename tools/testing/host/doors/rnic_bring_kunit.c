@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * How many processes may have memory that is not pinned: drivers/rnic_sw/bring.c, as far
+ * as it counts them.
+ */
+#include <kunit/test.h>
+#include <linux/atomic.h>
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <ddp/mem.h>
+#include <rdma/uverbs_ioctl.h>
+
+struct ib_device_attr;
+
+#include "../../../../drivers/rnic_sw/bring.h"
+#include "../../../../drivers/rnic_sw/rnic.h"
+
+#define MOST	4096	/* of all */
+#define EACH	1024	/* of a user's */
+
+/* Who calls ------------------------------------------------------------------- */
+
+struct mm_struct { int held; };
+
+static struct {
+	bool			privileged;
+	struct mm_struct	*mm;
+	struct mm_struct	mms[MOST + 8];
+	struct rnic_bring	b[MOST + 8];
+	struct work_struct	*ended;
+	bool			no_queues;
+	void			(*while_making)(void);
+} world;
+
+static struct user_namespace first;
+struct cred host_caller;
+
+bool capable(int cap)
+{
+	return world.privileged;
+}
+
+#undef current
+#define current			(&world)
+#define mmgrab(mm)		((void)(mm)->held++)
+#define mmdrop(mm)		((void)(mm)->held--)
+#define try_module_get(m)	true
+#define module_put(m)		((void)(m))
+#define lockdep_assert_held(l)	((void)(l))
+#define wait_for_completion_timeout(c, t)	((void)(t), (c)->done)
+
+/* Tables by any number ---------------------------------------------------------- */
+
+static struct table {
+	struct { unsigned long id; void *at; } row[MOST + 8];
+	int rows;
+} tables[2];
+
+#define XA_FLAGS_ACCOUNT	0
+#define DEFINE_XARRAY_FLAGS(name, flags)	\
+	struct table *const name = &tables[__COUNTER__]
+#define xa_lock(t)		((void)(t))
+#define xa_unlock(t)		((void)(t))
+#define xa_is_err(at)		((void)(at), false)
+#define xa_load(t, id)		table_load(*(t), id)
+#define xa_insert(t, id, at, gfp)	(table_swap(*(t), id, NULL, at) ? -EBUSY : 0)
+#define __xa_erase(t, id)	((void)table_swap(*(t), id, table_load(*(t), id), NULL))
+#define xa_cmpxchg(t, id, was, at, gfp)	table_swap(*(t), id, was, at)
+
+static int table_row(const struct table *t, unsigned long id)
+{
+	int i;
+
+	for (i = 0; i < t->rows && t->row[i].id != id; i++)
+		;
+	return i;
+}
+
+static inline void *table_load(const struct table *t, unsigned long id)
+{
+	int i = table_row(t, id);
+
+	return i < t->rows ? t->row[i].at : NULL;
+}
+
+/* Return: what was there */
+static inline void *table_swap(struct table *t, unsigned long id, void *was, void *at)
+{
+	void *now = table_load(t, id);
+	int i = table_row(t, id);
+
+	if (now != was)
+		return now;
+	if (!at)
+		t->row[i] = t->row[--t->rows];
+	else
+		t->row[i] = (typeof(t->row[i])){ id, at };
+	t->rows += i == t->rows && at;
+	return now;
+}
+
+/* Its queues: while they are made others may be at it ------------------------- */
+
+struct workqueue_struct { int unused; };
+
+static struct workqueue_struct *make_queue(void)
+{
+	static struct workqueue_struct any;
+	void (*then)(void) = world.while_making;
+
+	world.while_making = NULL;
+	if (then)
+		then();
+	return world.no_queues ? NULL : &any;
+}
+
+static bool end_later(struct work_struct *w)
+{
+	world.ended = w;
+	return true;
+}
+
+#undef alloc_workqueue
+#define alloc_workqueue(name, flags, n)	make_queue()
+#undef queue_work
+#define queue_work(q, w)	((void)(q), end_later(w))
+
+#include "../../../../drivers/rnic_sw/bring.c"
+
+void ddp_wait_over(struct ddp_wait *w, bool denied) {}
+
+/* Cases ------------------------------------------------------------------------- */
+
+static const struct rnic_bring_ops kind;
+
+static void as(u32 uid)
+{
+	host_caller = (struct cred){ { uid }, &first };
+	world.privileged = !uid;
+}
+
+/* A region of process @i's */
+static int region(int i)
+{
+	world.mm = &world.mms[i];
+	return rnic_bring_new(&world.b[i], &kind, NULL, 0x1000, 0x1000);
+}
+
+static void gone(int i)
+{
+	world.ended = NULL;
+	if (world.b[i].owner)
+		rnic_bring_free(&world.b[i]);
+	world.b[i].owner = NULL;
+	if (world.ended)
+		world.ended->func(world.ended);
+}
+
+/* So many processes, from @i on.  Return: which one was refused, or the one behind them */
+static int processes(int i, int n)
+{
+	for (; n && !region(i); n--)
+		i++;
+	return i;
+}
+
+static void all_gone(int from, int to)
+{
+	while (to > from)
+		gone(--to);
+}
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	as(1000);
+	return 0;
+}
+
+static void leave(struct kunit *test)
+{
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, 0, host_pieces);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&existing));
+	for (i = 0; i < ARRAY_SIZE(tables); i++)
+		KUNIT_EXPECT_EQ(test, 0, tables[i].rows);
+	for (i = 0; i < ARRAY_SIZE(world.mms); i++)
+		KUNIT_EXPECT_EQ(test, 0, world.mms[i].held);
+}
+
+/* A user's processes leave some to others, and each its own further regions */
+static void of_a_user(struct kunit *test)
+{
+	struct rnic_bring more = {};
+
+	KUNIT_EXPECT_EQ(test, EACH, processes(0, EACH + 1));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, region(EACH));
+	world.mm = &world.mms[3];
+	KUNIT_EXPECT_EQ(test, 0, rnic_bring_new(&more, &kind, NULL, 0, 1));
+	rnic_bring_free(&more);
+	as(1001);
+	KUNIT_EXPECT_EQ(test, 0, region(EACH));
+	as(1000);
+	gone(7);
+	KUNIT_EXPECT_EQ(test, 0, region(7));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, region(EACH + 1));
+	all_gone(0, EACH + 1);
+}
+
+/* Whoever may have more than others has no more than there are */
+static void of_all(struct kunit *test)
+{
+	as(0);
+	KUNIT_EXPECT_EQ(test, MOST, processes(0, MOST + 1));
+	as(1000);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, region(MOST));
+	gone(0);
+	KUNIT_EXPECT_EQ(test, 0, region(0));
+	all_gone(0, MOST);
+}
+
+/* It goes as the one who it was */
+static void another_by_then(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, EACH, processes(0, EACH));
+	as(1001);
+	gone(0);
+	as(1000);
+	KUNIT_EXPECT_EQ(test, 0, region(0));
+	all_gone(0, EACH);
+}
+
+/* Users of a namespace, and of one in that, are who made the outer one */
+static void of_a_namespace(struct kunit *test)
+{
+	struct user_namespace outer = { .parent = &first, .owner = { 1000 } };
+	struct user_namespace inner = { .parent = &outer, .owner = { 100000 } };
+
+	KUNIT_EXPECT_EQ(test, 500, processes(0, 500));
+	as(100001);
+	host_caller.ns = &outer;
+	KUNIT_EXPECT_EQ(test, 1000, processes(500, 500));
+	as(100002);
+	host_caller.ns = &inner;
+	KUNIT_EXPECT_EQ(test, EACH, processes(1000, 500));
+	as(100002);
+	KUNIT_EXPECT_EQ(test, 0, region(EACH));
+	all_gone(0, EACH + 1);
+}
+
+static void another(void)
+{
+	region(MOST + 1);
+}
+
+/* There is one place, and two want it at once */
+static void at_once(struct kunit *test)
+{
+	as(0);
+	KUNIT_EXPECT_EQ(test, MOST - 1, processes(0, MOST - 1));
+	world.while_making = another;
+	KUNIT_EXPECT_EQ(test, 0, region(MOST - 1));
+	KUNIT_EXPECT_PTR_EQ(test, NULL, world.b[MOST + 1].owner);
+	KUNIT_EXPECT_EQ(test, MOST, atomic_read(&existing));
+	all_gone(0, MOST);
+}
+
+static void own_thread(void)
+{
+	world.mm = &world.mms[0];
+	rnic_bring_new(&world.b[1], &kind, NULL, 0, 1);
+}
+
+/* Two threads of a process at once have one place, and who gets nothing has none */
+static void gives_back(struct kunit *test)
+{
+	world.while_making = own_thread;
+	KUNIT_EXPECT_EQ(test, 0, region(0));
+	KUNIT_EXPECT_PTR_EQ(test, world.b[0].owner, world.b[1].owner);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&existing));
+	world.no_queues = true;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, region(2));
+	world.no_queues = false;
+	host_short = true;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, region(2));
+	host_short = false;
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&existing));
+	all_gone(0, 2);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(of_a_user),
+	KUNIT_CASE(of_all),
+	KUNIT_CASE(another_by_then),
+	KUNIT_CASE(of_a_namespace),
+	KUNIT_CASE(at_once),
+	KUNIT_CASE(gives_back),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "rnic_bring",
+	.init = begin,
+	.exit = leave,
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
