@@ -61,4 +61,55 @@ static inline void compat_dmabuf_vunmap(struct dma_buf *buf,
 #define dma_buf_vunmap		compat_dmabuf_vunmap
 #endif
 
+/*
+ * Before, not every exporter kept in place by itself what is mapped for the CPU, or said
+ * when it takes it away: amdgpu did neither for what it swaps out.  No header tells of
+ * that; the name of invalidate_mappings is newer.  What is not memory is not pinned: that
+ * would move it, or have its driver warn.  And what is may be moved when it is pinned, so
+ * it is mapped anew then.
+ */
+#ifdef HAVE_DMABUF_INVALIDATE
+#define compat_dmabuf_map(buf, attach, map)	dma_buf_vmap(buf, map)
+#define compat_dmabuf_unmap(buf, attach, map)	dma_buf_vunmap(buf, map)
+#else
+static inline int compat_dmabuf_pin(struct dma_buf *buf,
+				    struct dma_buf_attachment *attach)
+{
+	struct iosys_map map;
+	bool memory;
+	int err;
+
+	err = dma_buf_vmap(buf, &map);
+	if (err)
+		return err;
+	memory = !map.is_iomem;
+	dma_buf_vunmap(buf, &map);
+	err = memory ? dma_buf_pin(attach) : -EOPNOTSUPP;
+	return err == -ENOTSUPP ? -EOPNOTSUPP : err;
+}
+
+static inline int compat_dmabuf_map(struct dma_buf *buf,
+				    struct dma_buf_attachment *attach,
+				    struct iosys_map *map)
+{
+	int err = buf->ops->pin ? compat_dmabuf_pin(buf, attach) : 0;
+
+	if (err)
+		return err;
+	err = dma_buf_vmap(buf, map);
+	if (err && buf->ops->pin)
+		dma_buf_unpin(attach);
+	return err;
+}
+
+static inline void compat_dmabuf_unmap(struct dma_buf *buf,
+				       struct dma_buf_attachment *attach,
+				       struct iosys_map *map)
+{
+	dma_buf_vunmap(buf, map);
+	if (buf->ops->pin)
+		dma_buf_unpin(attach);
+}
+#endif
+
 #endif

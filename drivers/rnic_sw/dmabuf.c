@@ -4,11 +4,10 @@
  *
  * It is copied to and from where its exporter maps it for the CPU, between the
  * exporter's begin and end of access.  A worker has it mapped when it is wanted; it is
- * let go when it has been left alone for a while, and when the region goes.  For so long an
- * exporter that can is asked to keep it in place: not every one does so by itself, or says
- * that it does not.  One that moves it all the same, or takes it away, says so, and when it
- * has been heard nobody copies: what is wanted then is mapped anew, or cannot be had any
- * more.
+ * let go when it has been left alone for a while, and when the region goes.  For so long
+ * its exporter keeps it in place.  One that moves it all the same, or takes it away, says
+ * so, and when it has been heard nobody copies: what is wanted then is mapped anew, or
+ * cannot be had any more.
  *
  * The pages behind it are the exporter's own business, and nobody here looks at them.
  */
@@ -109,29 +108,6 @@ static void __rnic_dmabuf_point(struct rnic_dmabuf *d, void *at)
 	rnic_gate_open(&d->gate);
 }
 
-static void __unpin(struct rnic_dmabuf *d)
-{
-	if (d->buf->ops->pin)
-		dma_buf_unpin(d->attach);
-}
-
-/* Return: 0; MOVED: to where it can stay; or why it cannot be kept in place */
-static int __pin(struct rnic_dmabuf *d)
-{
-	unsigned int moves = d->moves;
-	int err;
-
-	if (!d->buf->ops->pin)
-		return 0;
-	err = dma_buf_pin(d->attach);
-	if (err)
-		return err == -ENOTSUPP ? -EOPNOTSUPP : err;
-	if (moves == d->moves)
-		return 0;
-	__unpin(d);
-	return MOVED;
-}
-
 /* When it returns nobody copies, nor will before it is mapped again */
 static bool __unmap(struct rnic_dmabuf *d)
 {
@@ -139,8 +115,7 @@ static bool __unmap(struct rnic_dmabuf *d)
 	if (!d->at)
 		return false;
 	__rnic_dmabuf_point(d, NULL);
-	dma_buf_vunmap(d->buf, &d->map);
-	__unpin(d);
+	compat_dmabuf_unmap(d->buf, d->attach, &d->map);
 	return true;
 }
 
@@ -151,31 +126,19 @@ static bool is_memory(const struct iosys_map *map)
 	return !map->is_iomem && PAGE_ALIGNED((unsigned long)map->vaddr);
 }
 
-/*
- * Return: 0, and it stays; or as __pin().  Only what the CPU can use is pinned: to ask for
- * a device's own memory moves it, or has its driver warn.
- */
-static int __settle(struct rnic_dmabuf *d)
-{
-	long left;
-
-	/* it may have been moved here, and not have arrived */
-	left = dma_resv_wait_timeout(d->buf->resv, DMA_RESV_USAGE_KERNEL, false,
-				     MAX_SCHEDULE_TIMEOUT);
-	if (left < 0)
-		return left;
-	return is_memory(&d->map) ? __pin(d) : -EOPNOTSUPP;
-}
-
 static int __map(struct rnic_dmabuf *d)
 {
-	int err = dma_buf_vmap(d->buf, &d->map);
+	long err = compat_dmabuf_map(d->buf, d->attach, &d->map);
 
 	if (err)
 		return err;
-	err = __settle(d);
-	if (err) {
-		dma_buf_vunmap(d->buf, &d->map);
+	/* it may have been moved here, and not have arrived */
+	err = dma_resv_wait_timeout(d->buf->resv, DMA_RESV_USAGE_KERNEL, false,
+				    MAX_SCHEDULE_TIMEOUT);
+	if (err >= 0 && !is_memory(&d->map))
+		err = -EOPNOTSUPP;
+	if (err < 0) {
+		compat_dmabuf_unmap(d->buf, d->attach, &d->map);
 		return err;
 	}
 	WRITE_ONCE(d->used, true);
