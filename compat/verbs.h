@@ -116,6 +116,36 @@ static int compat_counter_unbind(struct ib_qp *qp)
 #define COMPAT_COUNTER_INIT
 #endif
 
+/*
+ * A device has one GID, its own.  Connection managers before looked for an interface's
+ * link address among them: that is GID 1.  No header tells of that; what this one has is
+ * newer.
+ */
+#ifdef HAVE_FILL_RES_SRQ
+#define COMPAT_GIDS	1
+#define compat_link_gid(ib, port, index, gid)
+#else
+#include <linux/netdevice.h>
+
+#define COMPAT_GIDS	2
+
+static void compat_link_gid(struct ib_device *ib, u32 port, int index,
+			    union ib_gid *gid)
+{
+	struct net_device *netdev;
+
+	if (!index)
+		return;
+	memset(gid, 0, sizeof(*gid));
+	netdev = ib_device_get_netdev(ib, port);
+	if (!netdev)
+		return;
+	memcpy(gid, netdev->dev_addr,
+	       min_t(size_t, sizeof(*gid), netdev->addr_len));
+	dev_put(netdev);
+}
+#endif
+
 /* A line of the table of ops, without a comma behind it */
 #define COMPAT_VERBS_OPS	\
 	COMPAT_CREATE_USER_CQ	\

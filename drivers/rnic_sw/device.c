@@ -31,12 +31,6 @@
 #define FW_VER		((u64)VERSION_MAJOR << 32 | VERSION_MINOR << 16 | \
 			 RNIC_SW_ABI_VERSION)
 
-/*
- * GID 0 is the device's own.  Connection managers of kernels before 6.6 look
- * for the interface's link address among the GIDs: that is GID 1.
- */
-#define GIDS		2
-
 /* Megabits per second, in the core's terms */
 static const struct {
 	u32	mbps;
@@ -139,7 +133,7 @@ static int rnic_query_port(struct ib_device *ib, u32 port,
 		.phys_state = IB_PORT_PHYS_STATE_DISABLED,
 		.max_mtu = IB_MTU_4096,
 		.active_mtu = IB_MTU_4096,
-		.gid_tbl_len = GIDS,
+		.gid_tbl_len = COMPAT_GIDS,
 		.max_msg_sz = RNIC_MAX_MSG,
 		.active_speed = speeds[0].speed,
 		.active_width = speeds[0].width,
@@ -154,21 +148,9 @@ static int rnic_query_port(struct ib_device *ib, u32 port,
 static int rnic_get_port_immutable(struct ib_device *ib, u32 port,
 				   struct ib_port_immutable *fixed)
 {
-	fixed->gid_tbl_len = GIDS;
+	fixed->gid_tbl_len = COMPAT_GIDS;
 	fixed->core_cap_flags = RDMA_CORE_PORT_IWARP;
 	return 0;
-}
-
-static void link_address(struct ib_device *ib, u32 port, union ib_gid *gid)
-{
-	struct net_device *netdev = ib_device_get_netdev(ib, port);
-
-	memset(gid, 0, sizeof(*gid));
-	if (!netdev)
-		return;
-	memcpy(gid, netdev->dev_addr,
-	       min_t(size_t, sizeof(*gid), netdev->addr_len));
-	dev_put(netdev);
 }
 
 static int rnic_query_gid(struct ib_device *ib, u32 port, int index,
@@ -176,12 +158,9 @@ static int rnic_query_gid(struct ib_device *ib, u32 port, int index,
 {
 	struct rnic_dev *dev = to_rnic_dev(ib);
 
-	if (index == 0) {
-		gid->global.subnet_prefix = dev->gid_half[0];
-		gid->global.interface_id = dev->gid_half[1];
-	} else {
-		link_address(ib, port, gid);
-	}
+	gid->global.subnet_prefix = dev->gid_half[0];
+	gid->global.interface_id = dev->gid_half[1];
+	compat_link_gid(ib, port, index, gid);
 	return 0;
 }
 

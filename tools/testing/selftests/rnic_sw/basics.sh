@@ -156,6 +156,8 @@ what_ibv_devinfo_says() {
 	gid=$(cat /sys/class/infiniband/iw0/ports/1/gids/0)
 	t_check "GID 0's upper half" test "${gid:0:19}" != 0000:0000:0000:0000
 	t_check "GID 0's lower half" test "${gid:20}" != 0000:0000:0000:0000
+	! printf '6.11\n%s\n' "$(uname -r)" | sort -CV ||
+		t_check "no other GID" test ! -e /sys/class/infiniband/iw0/ports/1/gids/1
 	t_check "version" grep -qE "fw_ver:[[:space:]]*0\.[0-9]+\.1$" "$T_CASE/devinfo"
 	t_check "version in sysfs" grep -qE '^0\.[0-9]+\.1$' /sys/class/infiniband/iw0/fw_ver
 	t_check "vectors" test "$(awk '/num_comp_vectors:/ { print $2 }' "$T_CASE/devinfo")" \
