@@ -72,6 +72,16 @@
 } while (0)
 #endif
 
+/* Before, a child of SCTP's did not hold the namespace that its listening socket holds */
+#ifdef HAVE_SK_CLONE
+#define compat_sk_child_net(sk)
+#else
+#define compat_sk_child_net(sk) do {					\
+	if (!(sk)->sk_net_refcnt)					\
+		compat_sk_net_refcnt_upgrade(sk);			\
+} while (0)
+#endif
+
 /* Before it, BH off was a lock of the CPU with PREEMPT_RT, too */
 #ifndef HAVE_LOCAL_LOCK_NESTED_BH
 #define local_lock_nested_bh(lock)	((void)(lock))

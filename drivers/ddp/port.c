@@ -80,9 +80,7 @@ static void take_in(struct ddp_port *p, struct socket *sock)
 	ddp_sock_adopt(sk);
 	/* it may start with its listening socket's callbacks */
 	ddp_sock_disown(sk, &p->before);
-	/* in some kernels SCTP's do not hold their namespace by themselves */
-	if (!sk->sk_net_refcnt)
-		compat_sk_net_refcnt_upgrade(sk);
+	compat_sk_child_net(sk);
 	/* TCP's begins with it, SCTP's does not */
 	ddp_sock_set_tos(sk, p->tos);
 	if (!p->ops->accepted(p, sock))

@@ -14,8 +14,7 @@
 #define TCP_LISTEN			10
 #define kernel_accept(s, new, how)	((void)(s), *(new) = NULL, -EAGAIN)
 #define kernel_listen(s, n)		((void)(s), 0)
-#define sk_net_refcnt			owned
-#define compat_sk_net_refcnt_upgrade(sk)	((void)(sk))
+#define compat_sk_child_net(sk)		((void)(sk))
 #define net_hash_mix(n)			0
 #define list_add_tail_rcu(n, l)		list_add_tail(n, l)
 #define list_del_rcu(n)			list_del(n)
