@@ -314,6 +314,26 @@ def _alive(paragraph, dead):
     return "".join(pieces)
 
 
+# Older kernels -------------------------------------------------------------
+
+# Words may stand on two lines, of a comment as well. A version at which something was
+# looked at or measured may stand in a page: "in Linux 7.3".
+_OLDER = [words.replace(" ", r"[\s*]+") for words in (
+    r"\b(?:older|old|earlier|previous) kernels?\b", r"\b(?:some|certain|several|most|other) kernels\b",
+    r"\b(?:before|since|until|from|after|than|as of|prior to) (?:Linux|kernels?) v?\d",
+    r"\bkernels? (?:before|since|until|prior to|older|up to)\b",
+    r"\b(?:before|since) (?:v?[2-9]\.\d+|20\d\d)\b",
+    r"\(Linux v?\d", r"\bLinux v?\d[\d.]* (?:and|or) (?:newer|later|older|up)\b")]
+OLDER_PAGE = re.compile("|".join(_OLDER), re.I)
+OLDER_CODE = re.compile("|".join([*_OLDER, r"\bLinux v?\d"]), re.I)
+
+
+def older(text, page):
+    """[(line, words)] that speak of other kernels than the one that the text is in."""
+    return [(text.count("\n", 0, m.start()) + 1, " ".join(m[0].replace("*", " ").split()))
+            for m in (OLDER_PAGE if page else OLDER_CODE).finditer(text)]
+
+
 # Selftests -----------------------------------------------------------------
 
 def selftest(text, name, staying):

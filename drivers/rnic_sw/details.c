@@ -2,9 +2,9 @@
 /*
  * What "rdma -dd resource show" tells besides what the core knows.
  *
- * In process context, while the object may be about to go: older kernels ask
- * until it is freed.  So nothing is followed that ends before, rings but under
- * their lock.  Anybody may ask: neither keys nor addresses are told.
+ * In process context, while the object may be about to go.  So nothing is
+ * followed that ends before, rings but under their lock.  Anybody may ask:
+ * neither keys nor addresses are told.
  */
 #include <linux/string_helpers.h>
 #include <net/netlink.h>
