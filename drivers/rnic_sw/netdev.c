@@ -168,12 +168,6 @@ int rnic_ifindex(struct rnic_dev *dev)
 	return ifindex;
 }
 
-/* The interface's device, held; or NULL */
-static struct ib_device *rnic_netdev_find(struct net_device *netdev)
-{
-	return ib_device_get_by_netdev(netdev, DRIVER_ID);
-}
-
 /*
  * An interface that went meanwhile, if only to another namespace, has not told a
  * device it did not have.
@@ -184,7 +178,7 @@ static int undo_if_gone(struct net_device *netdev, const struct net *net)
 
 	if (is_suitable_in(netdev, net))
 		return 0;
-	ib = rnic_netdev_find(netdev);
+	ib = ib_device_get_by_netdev(netdev, DRIVER_ID);
 	if (ib)
 		ib_unregister_device_and_put(ib);
 	return -ENODEV;
@@ -193,7 +187,7 @@ static int undo_if_gone(struct net_device *netdev, const struct net *net)
 static int rnic_netdev_add(const char *name, struct net_device *netdev,
 			   struct net *net)
 {
-	struct ib_device *ib = rnic_netdev_find(netdev);
+	struct ib_device *ib = ib_device_get_by_netdev(netdev, DRIVER_ID);
 	struct rnic_dev *dev;
 	int err;
 
@@ -265,7 +259,7 @@ static int rnic_notice(struct notifier_block *nb, unsigned long event,
 		       void *info)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(info);
-	struct ib_device *ib = rnic_netdev_find(netdev);
+	struct ib_device *ib = ib_device_get_by_netdev(netdev, DRIVER_ID);
 
 	if (!ib)
 		return NOTIFY_DONE;
