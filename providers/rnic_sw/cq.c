@@ -13,8 +13,8 @@ static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 {
 	if (attr->wc_flags & ~(uint64_t)WC_FLAGS)
 		return EOPNOTSUPP;
-	if (attr->comp_mask & ~(IBV_CQ_INIT_ATTR_MASK_FLAGS |
-				IBV_CQ_INIT_ATTR_MASK_PD))
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS |
+					      IBV_CQ_INIT_ATTR_MASK_PD))
 		return EOPNOTSUPP;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
 	    attr->flags & ~IBV_CREATE_CQ_ATTR_SINGLE_THREADED)

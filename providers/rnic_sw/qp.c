@@ -7,9 +7,9 @@
 
 static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 {
-	if (attr->comp_mask & ~(IBV_QP_INIT_ATTR_PD |
-				IBV_QP_INIT_ATTR_CREATE_FLAGS |
-				IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD |
+					      IBV_QP_INIT_ATTR_CREATE_FLAGS |
+					      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return EOPNOTSUPP;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
 	    attr->create_flags)

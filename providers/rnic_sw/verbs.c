@@ -57,7 +57,7 @@ int rnic_sw_query_rt_values(struct ibv_context *ctx,
 {
 	struct timespec now;
 
-	if (values->comp_mask & ~IBV_VALUES_MASK_RAW_CLOCK)
+	if (!check_comp_mask(values->comp_mask, IBV_VALUES_MASK_RAW_CLOCK))
 		return EOPNOTSUPP;
 	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) {
 		if (clock_gettime(CLOCK_MONOTONIC, &now))
