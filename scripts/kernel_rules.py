@@ -11,7 +11,7 @@ from exporting import NotDone
 
 ROOM = "drivers/infiniband/sw/rnic_sw"
 PAGES = "Documentation/infiniband/rnic_sw"
-TESTS = "tools/testing/selftests/drivers/infiniband/rnic_sw"
+TESTS = "tools/testing/selftests/rdma/rnic_sw"
 SCTP_MODULE = "iw_sctp_ddp"
 CAST = re.compile(r"\((?:struct )?\w+ \*+\)")
 
@@ -368,4 +368,4 @@ def tests_makefile(text, staying):
     text = re.sub(r"\n{3,}", "\n\n", replaced(text, r"(?<=\n\n)# .*\n(?=\n)", ""))
     text = replaced(text, r"(?<=^TEST_FILES \+= lib\n)", "TEST_FILES += rawpeer\n")
     return replaced(text, r"^ifneq \(\$\(wildcard \.\./lib\.mk\).*\n((?:.*\n)*?)else\n(?:.*\n)*?endif\n",
-                    lambda m: m[1].replace("../lib.mk", "../../../lib.mk"))
+                    lambda m: m[1].replace("../lib.mk", "../../lib.mk"))
