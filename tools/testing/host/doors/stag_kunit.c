@@ -245,7 +245,7 @@ static void allowed_again(struct kunit *test)
 
 /*
  * N-5: between the look at it and its end nobody registers it by another key, which would
- * be shut by the old one
+ * be shut by the old one.  DDP-128, RDMAP-177, SEC-17: whoever copies is waited for here, too
  */
 static void shut_as_looked_at(struct kunit *test)
 {
@@ -255,7 +255,6 @@ static void shut_as_looked_at(struct kunit *test)
 	begin_copy(test, 2);
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_mem_invalidate(&stream, region.stag, true));
 	KUNIT_EXPECT_EQ(test, 2, uses_when_shut);
-	/* ... and whoever copies is waited for */
 	KUNIT_EXPECT_EQ(test, 2u, copy.spins);
 	expect_shut(test);
 

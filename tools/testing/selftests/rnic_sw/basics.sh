@@ -535,7 +535,7 @@ namespace_deleted() {
 	t_check "the namespace is gone" t_until 60 no_peer
 }
 
-# Who listened there does not keep it.
+# Who listened there does not keep it.  If it was to go it has, once a later one has.
 namespace_of_a_listener() {
 	local i
 	two_hosts
@@ -544,8 +544,11 @@ namespace_of_a_listener() {
 		t_bg server-$i b rping -s -a "$B4" -p "$PORT"
 		t_listens b "$PORT"
 	done
+	t_must ip netns add rnic-later
+	t_must ip link add later0 netns "$NS_A" type veth peer name later1 netns rnic-later
 	ip netns del "$NS_B"
-	sleep 0.5
+	ip netns del rnic-later
+	t_until 60 eval '! ip -n "$NS_A" link show later0 2>/dev/null' || t_fail "no namespace goes"
 	t_check "its programs keep it" t_refused no_peer
 	for i in 1 2 3; do t_kill server-$i KILL; done
 	t_check "the namespace is gone" t_until 60 no_peer

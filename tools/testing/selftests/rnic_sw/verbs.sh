@@ -337,6 +337,7 @@ t_case "two hosts" "DDP-50 DDP-64" two "${streams[@]}" 'send_*' 'conn_*' 'remote
 t_case "MTU 576" "" over_mtu 576 stream_send send_sizes
 t_case "MTU 9000" "" over_mtu 9000 stream_send send_sizes
 t_case "dereg_race, MTU 65535" "DDP-128 RDMAP-177 SEC-17" over_mtu 65535 dereg_race
+t_case "inval_race, MTU 65535" "DDP-128 RDMAP-177 SEC-17" over_mtu 65535 inval_race
 [ -z "$once_more" ] || t_case "odp_again, two hosts" "" on_demand_two "${streams[@]}" 'atomic_*' 'imm_*'
 t_case "loss" "DDP-3 DDP-14 DDP-21 DDP-63" netem loss 1% -- "${streams[@]}"
 t_case "reordering" "DDP-64 RDMAP-122" \

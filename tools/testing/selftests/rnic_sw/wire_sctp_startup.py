@@ -202,8 +202,11 @@ def undecided(w):
         if request.enhanced:
             same("ORD, IRD", (event.ord, event.ird), (3, 2))
         w.quiet(link.peer)
-        w.mate.do("accept", link.conn, 1, 1)
-        check("accepted", link.peer.get_control().code in (ACCEPT, E_ACCEPT))
+        w.mate.do("accept", link.conn, 2, 1)
+        got = link.peer.get_control()
+        same("the answer", got.code, E_ACCEPT if request.enhanced else ACCEPT)
+        if request.enhanced:
+            same("IRD, ORD", (got.ird, got.ord), (1, 2))
 
 
 @case("responder: a reject", "SCTPDDP-34 SCTPDDP-14 SCTPDDP-35")

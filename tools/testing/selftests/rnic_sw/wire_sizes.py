@@ -14,6 +14,7 @@ from lib.wire import (MATE_IF, NS, PEER_IF, PORT, WC, add, both, case, check,
 
 BIG = 1 << 18
 LONGEST = 64768
+STAG, TO = 0xFEDCBA98, 0x76543210FEDC4321
 
 
 def pattern(length, seed):
@@ -36,16 +37,16 @@ def sizes_sent(w, mss, markers):
         memory.put(0, pattern(4000, 6))
         flags = mpa.C | (mpa.M if markers else 0)
         link = w.initiate(mpa.request(flags=flags), peer=w.dial(mss=mss))
-        link.post("write", memory, 20000, 1, 0x4321, 0x99)
-        to, fpdus = 0x4321, []
+        link.post("write", memory, 20000, 1, TO, STAG)
+        to, fpdus = TO, []
         while not fpdus or not ddp.parse(fpdus[-1].ulpdu).last:
             fpdus.append(link.peer.get_fpdu())
             seg = ddp.parse(fpdus[-1].ulpdu)
             same("STag, TO, RsvdULP", (seg.stag, seg.to, seg.ulp),
-                 (0x99, to, 0x40))
+                 (STAG, to, 0x40))
             same("DV and reserved bits", (seg.dv, seg.rsvd), (1, 0))
             to += len(seg.payload)
-        same("octets", to - 0x4321, 20000)
+        same("octets", to - TO, 20000)
         lengths = {len(fpdu.ulpdu) for fpdu in fpdus[:-1]}
         same("ULPDU_Length", lengths, {mulpdu(mss, markers)})
         check("FPDUs no longer than a TCP segment",

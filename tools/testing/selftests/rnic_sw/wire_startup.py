@@ -574,13 +574,14 @@ def gone_early(w):
     peer = w.dial()
     peer.put(mpa.request().pack())
     conn = w.asked().conn
-    peer.reset()
-    time.sleep(0.05)
-    link = w.add_link(peer, conn)
-    with contextlib.suppress(Refused):
-        w.mate.do("accept", conn, 1, 1)
-    link.close()
-    w.links.remove(link)
+    with w.counted(end_peer_reset=1):
+        peer.reset()
+        w.later()
+        link = w.add_link(peer, conn)
+        with contextlib.suppress(Refused):
+            w.mate.do("accept", conn, 1, 1)
+        link.close()
+        w.links.remove(link)
 
 
 # The slow ones --------------------------------------------------------------

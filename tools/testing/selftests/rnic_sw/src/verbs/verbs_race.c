@@ -267,10 +267,17 @@ static void atomic_global(void)
 
 enum { AT_ONCE = 32, LONG = 60000, TAIL = 1000 };
 
+struct gone {
+	struct desk	d;
+	struct ibv_mw	*mw;	/* of type 2; NULL: the region itself is named, and goes */
+	uint32_t	rkey;
+};
+
 /* Writes all the time, each brings other octets, until the connection ends */
 static void *flood(void *arg)
 {
-	struct desk *d = arg;
+	struct gone *g = arg;
+	struct desk *d = &g->d;
 	uint32_t posted = 0, done = 0;
 	struct ibv_wc wc;
 
@@ -280,7 +287,7 @@ static void *flood(void *arg)
 			do_job(&d->p.c, &(struct job){
 				.id = posted, .op = IBV_WR_RDMA_WRITE,
 				.b = &d->c, .off = posted % AT_ONCE,
-				.len = LONG, .rkey = d->s.mr->rkey,
+				.len = LONG, .rkey = g->rkey,
 				.flags = SIG,
 				.raddr = (uintptr_t)d->s.at });
 		while (ibv_poll_cq(d->p.c.scq, 1, &wc)) {
@@ -291,44 +298,95 @@ static void *flood(void *arg)
 	}
 }
 
+static void post(const struct gone *g, struct ibv_send_wr *wr, enum ibv_wc_opcode done)
+{
+	struct ibv_send_wr *bad;
+
+	wr->wr_id = 1;
+	wr->send_flags = SIG;
+	CHECK(!ibv_post_send(g->d.p.s.qp, wr, &bad), "%m");
+	want_ok(g->d.p.s.scq, 1, done);
+}
+
+static void bind_whole(struct gone *g)
+{
+	struct buf *b = &g->d.s;
+
+	CHECK(!ibv_dereg_mr(b->mr), "%m");
+	buf_reg(b, g->d.p.s.pd, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	g->mw = ibv_alloc_mw(g->d.p.s.pd, IBV_MW_TYPE_2);
+	CHECK(g->mw, "%m");
+	g->rkey = g->mw->rkey + 1;
+	post(g, &(struct ibv_send_wr){
+		.opcode = IBV_WR_BIND_MW,
+		.bind_mw = { .mw = g->mw, .rkey = g->rkey, .bind_info = {
+			.mr = b->mr, .addr = (uintptr_t)b->at, .length = LONG,
+			.mw_access_flags = IBV_ACCESS_REMOTE_WRITE } } },
+	     IBV_WC_BIND_MW);
+}
+
+static void gone_open(struct gone *g, uint32_t round, bool window)
+{
+	desk_open(&g->d, &(struct opts){}, LONG + AT_ONCE);
+	buf_fill(&g->d.c, 0, LONG + AT_ONCE, round);
+	g->mw = NULL;
+	g->rkey = g->d.s.mr->rkey;
+	if (window)
+		bind_whole(g);
+}
+
+static void take_back(struct gone *g)
+{
+	if (g->mw)
+		post(g, &(struct ibv_send_wr){ .opcode = IBV_WR_LOCAL_INV,
+					       .invalidate_rkey = g->rkey },
+		     IBV_WC_LOCAL_INV);
+	else
+		CHECK(!ibv_dereg_mr(g->d.s.mr), "%m");
+}
+
+static void gone_free(struct gone *g)
+{
+	if (g->mw)
+		CHECK(!ibv_dealloc_mw(g->mw), "%m");
+	else
+		g->d.s.mr = NULL;
+	desk_free(&g->d);
+}
+
 /*
  * The region is as long as a segment: a copy that is under way ends with the tail,
- * and after dereg_mr it has ended.  As a copy takes less time than the rest of
- * dereg_mr, that it is waited for is stag_kunit.c's and the memory model's to show
- * (revoke.litmus).
+ * and after dereg_mr it has ended, as after the completion of a Local Invalidate.  As a
+ * copy takes less time than the rest of these, that it is waited for is stag_kunit.c's
+ * and the memory model's to show (revoke.litmus).
  */
-static void dereg_amid(uint32_t round)
+static void revoked_amid(uint32_t round, bool window)
 {
 	const uint64_t end = now_ms() + patience(WC_MS);
 	uint8_t after[TAIL], *tail, first;
 	volatile uint32_t spin;
 	pthread_t thread;
-	struct ibv_mr *real, mr;
-	struct desk d;
+	struct gone g;
+	struct desk *d = &g.d;
 	uint64_t was;
 
-	desk_open(&d, &(struct opts){}, LONG + AT_ONCE);
-	buf_fill(&d.c, 0, LONG + AT_ONCE, round);
-	was = counter(&d.p.s, "end_ddp_tagged_stag");
-	real = d.s.mr;
-	mr = *real;
-	d.s.mr = &mr;
-	first = d.s.at[0];
-	tail = d.s.at + LONG - TAIL;
-	CHECK(!pthread_create(&thread, NULL, flood, &d), "%m");
-	while (*(volatile uint8_t *)d.s.at == first)
+	gone_open(&g, round, window);
+	was = counter(&d->p.s, "end_ddp_tagged_stag");
+	first = d->s.at[0];
+	tail = d->s.at + LONG - TAIL;
+	CHECK(!pthread_create(&thread, NULL, flood, &g), "%m");
+	while (*(volatile uint8_t *)d->s.at == first)
 		CHECK(now_ms() < end, "nothing comes");
 	for (spin = any_below(20000); spin; spin--)
 		;
-	CHECK(!ibv_dereg_mr(real), "%m");
+	take_back(&g);
 	memcpy(after, tail, TAIL);
 	CHECK(!pthread_join(thread, NULL), "%m");
-	CHECK(!memcmp(after, tail, TAIL), "written after dereg_mr, round %u",
+	CHECK(!memcmp(after, tail, TAIL), "written after it was revoked, round %u",
 	      round);
-	want_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
-	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	d.s.mr = NULL;
-	desk_free(&d);
+	want_counted(&d->p.s, "end_ddp_tagged_stag", was, 1);
+	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
+	gone_free(&g);
 }
 
 static void dereg_race(void)
@@ -337,7 +395,16 @@ static void dereg_race(void)
 
 	run_on(0);
 	for (i = 0; i < 24; i++)
-		dereg_amid(i);
+		revoked_amid(i, false);
+}
+
+static void inval_race(void)
+{
+	uint32_t i;
+
+	run_on(0);
+	for (i = 0; i < 24; i++)
+		revoked_amid(i, true);
 }
 
 /* The last octet of a Write is there, and so are all the others ------------------ */
@@ -474,6 +541,8 @@ const struct test race_tests[] = {
 	CASE("atomic_global", atomic_global, 60, "EXT-9 EXT-11 EXT-60"),
 	CASE("last_octet", last_octet, 60, ""),
 	{ .name = "dereg_race", .run = dereg_race, .seconds = 60,
+	  .asked = true, .shows = "DDP-128 RDMAP-177 SEC-17" },
+	{ .name = "inval_race", .run = inval_race, .seconds = 60,
 	  .asked = true, .shows = "DDP-128 RDMAP-177 SEC-17" },
 	{}
 };
