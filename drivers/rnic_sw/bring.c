@@ -11,8 +11,10 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 #include <linux/wait_bit.h>
 
@@ -51,20 +53,48 @@ static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);	/* by the address of the m
 static struct workqueue_struct *ends_wq;
 static atomic_t existing = ATOMIC_INIT(0);
 
-/* How many of them are whose, by the number of the user */
+/*
+ * Owners are made one after the other: threads of a process want the same one, and there
+ * is but one last place.  No worker waits for who makes one.
+ */
+static DEFINE_MUTEX(owners_mutex);
+
+/* How many of them are whose, by the number of the user; the mutex */
 static DEFINE_XARRAY_FLAGS(places, XA_FLAGS_ACCOUNT);
 
 /* Places ---------------------------------------------------------------------- */
 
-/* Who has users of his own, in a namespace, pays for them */
+/*
+ * Who has users of his own, in a namespace, pays for them.  Who makes namespaces for
+ * others, as root does for containers, does not: they pay as their own root.
+ */
 static kuid_t find_payer(void)
 {
-	const struct user_namespace *ns;
-	kuid_t uid = current_uid();
+	kuid_t uid = current_uid(), inner;
+	struct user_namespace *ns;
 
-	for (ns = current_user_ns(); ns->parent; ns = ns->parent)
+	for (ns = current_user_ns(); ns->parent; ns = ns->parent) {
+		inner = make_kuid(ns, 0);
 		uid = ns->owner;
+		if (uid_eq(uid, GLOBAL_ROOT_UID) && uid_valid(inner))
+			uid = inner;
+	}
 	return uid;
+}
+
+static unsigned long places_of(kuid_t payer)
+{
+	void *entry = xa_load(&places, __kuid_val(payer));
+
+	return entry ? xa_to_value(entry) : 0;
+}
+
+/* Return: 0 or -ENOMEM, which only a payer's first one can be short of */
+static int __set_places(kuid_t payer, unsigned long n)
+{
+	lockdep_assert_held(&owners_mutex);
+	return xa_err(xa_store(&places, __kuid_val(payer),
+			       n ? xa_mk_value(n) : NULL, GFP_KERNEL_ACCOUNT));
 }
 
 static bool may_have_more(unsigned long n)
@@ -72,55 +102,20 @@ static bool may_have_more(unsigned long n)
 	return n < OWNERS_USER || capable(CAP_SYS_RESOURCE);
 }
 
-/* Return: what is in the table now; if that is not what was, nothing has changed */
-static void *set_places(kuid_t payer, void *was, unsigned long n)
+static bool __take_place(kuid_t payer)
 {
-	return xa_cmpxchg(&places, __kuid_val(payer), was,
-			  n ? xa_mk_value(n) : NULL, GFP_KERNEL_ACCOUNT);
-}
+	unsigned long n = places_of(payer);
 
-static unsigned long places_in(void *entry)
-{
-	return entry ? xa_to_value(entry) : 0;
-}
-
-static bool take_users_place(kuid_t payer)
-{
-	void *now = xa_load(&places, __kuid_val(payer)), *was;
-
-	do {
-		was = now;
-		if (!may_have_more(places_in(was)))
-			return false;
-		now = set_places(payer, was, places_in(was) + 1);
-	} while (!xa_is_err(now) && now != was);
-	return !xa_is_err(now);
-}
-
-static void give_users_place(kuid_t payer)
-{
-	void *now = xa_load(&places, __kuid_val(payer)), *was;
-
-	do {
-		was = now;
-		now = set_places(payer, was, places_in(was) - 1);
-	} while (now != was);
-}
-
-/* The user's first: who has all of his takes none of the others', not even for a moment */
-static bool take_place(kuid_t payer)
-{
-	if (!take_users_place(payer))
+	if (atomic_read(&existing) == OWNERS_MOST || !may_have_more(n) ||
+	    __set_places(payer, n + 1))
 		return false;
-	if (atomic_add_unless(&existing, 1, OWNERS_MOST))
-		return true;
-	give_users_place(payer);
-	return false;
+	atomic_inc(&existing);
+	return true;
 }
 
-static void give_place(kuid_t payer)
+static void __give_place(kuid_t payer)
 {
-	give_users_place(payer);
+	__set_places(payer, places_of(payer) - 1);
 	if (atomic_dec_and_test(&existing))
 		wake_up_var(&existing);
 }
@@ -139,18 +134,22 @@ static struct rnic_bring_owner *find_owner(const struct mm_struct *mm)
 	return own;
 }
 
-static void free_owner(struct rnic_bring_owner *own)
+static void free_queues(struct rnic_bring_owner *own)
 {
 	destroy_workqueue(own->wq);
 	destroy_workqueue(own->looks);
-	give_place(own->payer);
-	kfree(own);
 }
 
 /* Not by one of its own workers, though one of them may have been its last user */
 static void rnic_bring_owner_ends(struct work_struct *work)
 {
-	free_owner(container_of(work, struct rnic_bring_owner, end));
+	struct rnic_bring_owner *own = container_of(work, struct rnic_bring_owner, end);
+
+	free_queues(own);
+	mutex_lock(&owners_mutex);
+	__give_place(own->payer);
+	mutex_unlock(&owners_mutex);
+	kfree(own);
 }
 
 static bool rnic_bring_alloc_queues(struct rnic_bring_owner *own)
@@ -164,7 +163,7 @@ static bool rnic_bring_alloc_queues(struct rnic_bring_owner *own)
 	return own->looks;
 }
 
-static struct rnic_bring_owner *new_owner(struct mm_struct *mm)
+static struct rnic_bring_owner *__make_owner(struct mm_struct *mm)
 {
 	struct rnic_bring_owner *own;
 
@@ -172,17 +171,19 @@ static struct rnic_bring_owner *new_owner(struct mm_struct *mm)
 	if (!own)
 		return NULL;
 	own->payer = find_payer();
-	if (!take_place(own->payer))
+	if (!__take_place(own->payer))
 		goto free;
 	if (!rnic_bring_alloc_queues(own))
 		goto give;
 	INIT_WORK(&own->end, rnic_bring_owner_ends);
 	own->mm = mm;
 	own->users = 1;
-	return own;
+	if (!xa_insert(&owners, (unsigned long)mm, own, GFP_KERNEL_ACCOUNT))
+		return own;
 
+	free_queues(own);
 give:
-	give_place(own->payer);
+	__give_place(own->payer);
 free:
 	kfree(own);
 	return NULL;
@@ -190,24 +191,15 @@ free:
 
 static struct rnic_bring_owner *get_owner(struct mm_struct *mm)
 {
-	struct rnic_bring_owner *own, *fresh;
-	int err;
+	struct rnic_bring_owner *own = find_owner(mm);
 
-	do {
-		own = find_owner(mm);
-		if (own)
-			return own;
-		fresh = new_owner(mm);
-		if (!fresh)
-			return NULL;
-		err = xa_insert(&owners, (unsigned long)mm, fresh,
-				GFP_KERNEL_ACCOUNT);
-		if (!err)
-			return fresh;
-		free_owner(fresh);
-		/* another thread of it was quicker */
-	} while (err == -EBUSY);
-	return NULL;
+	if (own)
+		return own;
+	mutex_lock(&owners_mutex);
+	/* another thread of it may have been quicker */
+	own = find_owner(mm) ?: __make_owner(mm);
+	mutex_unlock(&owners_mutex);
+	return own;
 }
 
 static void put_owner(struct rnic_bring_owner *own)

@@ -7,6 +7,7 @@
 #include <linux/atomic.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <ddp/mem.h>
@@ -30,7 +31,7 @@ static struct {
 	struct mm_struct	mms[MOST + 8];
 	struct rnic_bring	b[MOST + 8];
 	struct work_struct	*ended;
-	bool			no_queues;
+	bool			no_queues, locked;
 	void			(*while_making)(void);
 } world;
 
@@ -63,11 +64,11 @@ static struct table {
 	struct table *const name = &tables[__COUNTER__]
 #define xa_lock(t)		((void)(t))
 #define xa_unlock(t)		((void)(t))
-#define xa_is_err(at)		((void)(at), false)
+#define xa_err(at)		((void)(at), 0)
 #define xa_load(t, id)		table_load(*(t), id)
 #define xa_insert(t, id, at, gfp)	(table_swap(*(t), id, NULL, at) ? -EBUSY : 0)
 #define __xa_erase(t, id)	((void)table_swap(*(t), id, table_load(*(t), id), NULL))
-#define xa_cmpxchg(t, id, was, at, gfp)	table_swap(*(t), id, was, at)
+#define xa_store(t, id, at, gfp)	table_swap(*(t), id, table_load(*(t), id), at)
 
 static int table_row(const struct table *t, unsigned long id)
 {
@@ -101,20 +102,37 @@ static inline void *table_swap(struct table *t, unsigned long id, void *was, voi
 	return now;
 }
 
-/* Its queues: while they are made others may be at it ------------------------- */
+/* Its queues: while they are made others come, and wait for the mutex if it is held */
 
 struct workqueue_struct { int unused; };
 
-static struct workqueue_struct *make_queue(void)
+static void let_another(void)
 {
-	static struct workqueue_struct any;
 	void (*then)(void) = world.while_making;
 
 	world.while_making = NULL;
 	if (then)
 		then();
+}
+
+static struct workqueue_struct *make_queue(void)
+{
+	static struct workqueue_struct any;
+
+	if (!world.locked)
+		let_another();
 	return world.no_queues ? NULL : &any;
 }
+
+static void unlock(void)
+{
+	world.locked = false;
+	let_another();
+}
+
+#undef mutex_lock
+#define mutex_lock(m)		((void)(m), world.locked = true)
+#define mutex_unlock(m)		((void)(m), unlock())
 
 static bool end_later(struct work_struct *w)
 {
@@ -251,6 +269,33 @@ static void of_a_namespace(struct kunit *test)
 	all_gone(0, EACH + 1);
 }
 
+/* Root's containers have users of their own, and each its places; its namespaces pay for it */
+static void of_containers(struct kunit *test)
+{
+	struct user_namespace one = { .parent = &first, .root = { 100000 } };
+	struct user_namespace two = { .parent = &first, .root = { 200000 } };
+	struct user_namespace within = { .parent = &one, .owner = { 100000 } };
+	struct user_namespace same = { .parent = &first };
+	struct user_namespace none = { .parent = &first, .root = { -1 } };
+
+	as(100005);
+	host_caller.ns = &one;
+	KUNIT_EXPECT_EQ(test, EACH - 1, processes(0, EACH - 1));
+	host_caller.ns = &within;
+	KUNIT_EXPECT_EQ(test, EACH, processes(EACH - 1, 2));
+	as(200005);
+	host_caller.ns = &two;
+	KUNIT_EXPECT_EQ(test, 2 * EACH, processes(EACH, EACH + 1));
+	/* without ids of its own it is root's */
+	as(0);
+	world.privileged = false;
+	host_caller.ns = &same;
+	KUNIT_EXPECT_EQ(test, 3 * EACH - 1, processes(2 * EACH, EACH - 1));
+	host_caller.ns = &none;
+	KUNIT_EXPECT_EQ(test, 3 * EACH, processes(3 * EACH - 1, 2));
+	all_gone(0, 3 * EACH);
+}
+
 static void another(void)
 {
 	region(MOST + 1);
@@ -272,6 +317,16 @@ static void own_thread(void)
 {
 	world.mm = &world.mms[0];
 	rnic_bring_new(&world.b[1], &kind, NULL, 0, 1);
+}
+
+/* ... though it is the last one of their user */
+static void last_for_two(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, EACH + 1, processes(2, EACH - 1));
+	world.while_making = own_thread;
+	KUNIT_EXPECT_EQ(test, 0, region(0));
+	KUNIT_EXPECT_PTR_EQ(test, world.b[0].owner, world.b[1].owner);
+	all_gone(0, EACH + 1);
 }
 
 /* Two threads of a process at once have one place, and who gets nothing has none */
@@ -296,7 +351,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(of_all),
 	KUNIT_CASE(another_by_then),
 	KUNIT_CASE(of_a_namespace),
+	KUNIT_CASE(of_containers),
 	KUNIT_CASE(at_once),
+	KUNIT_CASE(last_for_two),
 	KUNIT_CASE(gives_back),
 	{}
 };

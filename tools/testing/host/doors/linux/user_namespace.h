@@ -2,14 +2,14 @@
 #ifndef _HOST_DOORS_USER_NAMESPACE_H
 #define _HOST_DOORS_USER_NAMESPACE_H
 
-#include <linux/types.h>
-
-typedef struct { u32 val; } kuid_t;
-#define __kuid_val(uid)		((uid).val)
+#include <linux/uidgid.h>
 
 struct user_namespace {
 	struct user_namespace	*parent;
 	kuid_t			owner;
+	kuid_t			root;		/* its 0 */
 };
+
+#define make_kuid(ns, uid)	((void)(uid), (ns)->root)
 
 #endif
