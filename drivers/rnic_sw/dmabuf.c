@@ -126,18 +126,32 @@ static bool is_memory(const struct iosys_map *map)
 	return !map->is_iomem && PAGE_ALIGNED((unsigned long)map->vaddr);
 }
 
+/*
+ * Return: 0, and it stays; MOVED: to where it can stay, where access has not begun; or why
+ * the CPU cannot have it.
+ */
+static int __settle(struct rnic_dmabuf *d, unsigned int moves)
+{
+	/* it may have been moved here, and not have arrived */
+	long left = dma_resv_wait_timeout(d->buf->resv, DMA_RESV_USAGE_KERNEL, false,
+					  MAX_SCHEDULE_TIMEOUT);
+
+	if (left < 0)
+		return left;
+	if (!is_memory(&d->map))
+		return -EOPNOTSUPP;
+	return moves == d->moves ? 0 : MOVED;
+}
+
 static int __map(struct rnic_dmabuf *d)
 {
-	long err = compat_dmabuf_map(d->buf, d->attach, &d->map);
+	unsigned int moves = d->moves;
+	int err = compat_dmabuf_map(d->buf, d->attach, &d->map);
 
 	if (err)
 		return err;
-	/* it may have been moved here, and not have arrived */
-	err = dma_resv_wait_timeout(d->buf->resv, DMA_RESV_USAGE_KERNEL, false,
-				    MAX_SCHEDULE_TIMEOUT);
-	if (err >= 0 && !is_memory(&d->map))
-		err = -EOPNOTSUPP;
-	if (err < 0) {
+	err = __settle(d, moves);
+	if (err) {
 		compat_dmabuf_unmap(d->buf, d->attach, &d->map);
 		return err;
 	}

@@ -242,6 +242,7 @@ static void pin_moves(void)
 	need_pins();
 	shared_desk(&d, PAGES, EXPORTER_MOVES | EXPORTER_PIN_MOVES);
 	CHECK(buffer_info(files.s).moves == 1, "not asked to keep it in place");
+	CHECK(buffer_info(files.s).begins == 2, "access has not begun where it is now");
 	trade_all(&d, d.s.len, 1, NULL);
 	shared_close(&d);
 }
