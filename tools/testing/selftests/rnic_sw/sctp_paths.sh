@@ -438,18 +438,27 @@ later() {
 
 # For the next try: a link that was lost is there again
 once_more() {
-	[ -z "$later_pid" ] || kill "$later_pid" 2>/dev/null || true
+	no_later
 	link a va up
 	later &
 	later_pid=$!
-	t_defer eval "kill $later_pid 2>/dev/null"
+}
+
+# Nor is anything of it still to come
+no_later() {
+	[ -n "$later_pid" ] || return 0
+	pkill -P "$later_pid" || true
+	kill "$later_pid" 2>/dev/null || true
+	wait "$later_pid" 2>/dev/null || true
 }
 
 # Every operation, each with many requests under way.
 bulk() {
-	local later_pid='' second
+	local second
+	later_pid=''
 	two_paths
 	t_defer link a va up
+	t_defer no_later
 	second=$(carried va2)
 	T_EACH=once_more t_perftest "$1" -D 15 -s 16384
 	wait "$later_pid" || t_fail "no link was lost"
