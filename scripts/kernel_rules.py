@@ -319,10 +319,13 @@ def _alive(paragraph, dead):
 # Words may stand on two lines, of a comment as well. A version at which something was
 # looked at or measured may stand in a page: "in Linux 7.3".
 _OLDER = [words.replace(" ", r"[\s*]+") for words in (
-    r"\b(?:older|old|earlier|previous) kernels?\b", r"\b(?:some|certain|several|most|other) kernels\b",
+    r"\b(?:older|old|earlier|previous|newer|recent) kernels?\b",
+    r"\b(?:older|newer|earlier|later) (?:versions? of )?Linux\b", r"\bpre-v?[2-9]\.\d",
+    r"\b(?:some|certain|several|most|other) kernels\b", r"\bkernels (?:have|that|which)\b",
     r"\b(?:before|since|until|from|after|than|as of|prior to) (?:Linux|kernels?) v?\d",
     r"\bkernels? (?:before|since|until|prior to|older|up to)\b",
-    r"\b(?:before|since) (?:v?[2-9]\.\d+|20\d\d)\b",
+    r"\b(?:before|since|until|starting with|from) (?:v?[2-9]\.\d+\b(?! m?s\b)|20[12]\d\b(?! octets))",
+    r"\b(?:Linux|kernels?) ?[<>]=? ?v?\d", r"\bup to (?:Linux|kernels?) v?\d",
     r"\(Linux v?\d", r"\bLinux v?\d[\d.]* (?:and|or) (?:newer|later|older|up)\b")]
 OLDER_PAGE = re.compile("|".join(_OLDER), re.I)
 OLDER_CODE = re.compile("|".join([*_OLDER, r"\bLinux v?\d"]), re.I)
