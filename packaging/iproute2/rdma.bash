@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# bash completion for rdma(8)                              -*- shell-script -*-
+
+# _rdma_next WORDS: what may come behind these, in the order in which rdma looks for
+# what is abbreviated. What begins with @ is none of rdma's words, but stands for some.
+_rdma_next() {
+	case $1 in
+	"") echo help dev link resource system statistic monitor ;;
+	dev) echo add delete show set help ;;
+	link) echo add delete show help ;;
+	resource | system) echo show set help ;;
+	statistic) echo show help qp mr mode set unset ;;
+	monitor) echo help ;;
+	"dev show" | "dev delete" | "dev set" | "link delete") echo @device ;;
+	"dev set @device") echo name netns adaptive-moderation param ;;
+	"dev set @device param" | "dev set @device param "*@value) echo @param ;;
+	"dev set @device param "*@param) echo @value ;;
+	"dev add" | "link add") echo @name ;;
+	"dev add @name" | "link add @name") echo type ;;
+	"dev add @name type") echo SMI ;;
+	"dev add @name type SMI") echo parent ;;
+	"dev add @name type SMI parent") echo @device ;;
+	"link show") echo @port ;;
+	"link add @name type") echo rnic_sw siw rxe ;;
+	"link add @name type "*" netdev") echo @interface ;;
+	"link add @name type "*" "*) ;;
+	"link add @name type "*) echo netdev ;;
+	"resource show") echo qp cm_id cq mr pd ctx srq frmr_pools @device ;;
+	"resource show qp" | "resource show cm_id") echo link ;;
+	"resource show "*" link") echo @port ;;
+	"resource show "*" dev" | "resource set frmr_pools dev") echo @device ;;
+	"resource show @device" | "resource show "*" "*) ;;
+	"resource show "* | "resource set frmr_pools") echo dev ;;
+	"resource set") echo frmr_pools ;;
+	"resource set frmr_pools dev @device") echo aging pinned ;;
+	"system show") echo netns privileged-qkey monitor ;;
+	"system set") echo netns privileged-qkey ;;
+	"system set netns") echo shared exclusive ;;
+	"statistic show") echo link mr help ;;
+	"statistic mode") echo link show supported help ;;
+	"statistic qp") echo show mode set bind unbind help ;;
+	"statistic "*" link") echo @port ;;
+	"statistic qp set link @port") echo auto ;;
+	"statistic set link @port" | "statistic unset link @port") echo optional-counters ;;
+	*"@device adaptive-moderation" | "system set privileged-qkey" | *"@port auto") echo on off ;;
+	"statistic qp "*" "*) ;;
+	"statistic mode supported" | "statistic set" | "statistic unset" | "statistic qp "*) echo link help ;;
+	esac
+}
+
+# Those of the driver of $device, if it has any and rdma knows of them
+_rdma_params() {
+	rdma -d dev show "$device" 2>/dev/null | sed -n '/^ *params:/,$s/^ \{8\}\([a-z][^ ]*\) .*/\1/p'
+}
+
+_rdma_words() {
+	case $1 in
+	@device) cd /sys/class/infiniband 2>/dev/null && compgen -G '*' ;;
+	@port) cd /sys/class/infiniband 2>/dev/null && compgen -G '*/ports/*' | sed 's,/ports/,/,' ;;
+	@interface) cd /sys/class/net 2>/dev/null && compgen -G '*/' | tr -d / ;;
+	@param) _rdma_params ;;
+	@*) ;;
+	param) [ -z "$(_rdma_params)" ] || echo param ;;
+	*) echo "$1" ;;
+	esac
+}
+
+_rdma() {
+	local at='' device='' word next
+	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+		[[ $word != -* ]] || continue
+		for next in $(_rdma_next "$at") '?'; do
+			[[ $next != @* && $next != "$word"* ]] || break
+		done
+		[ "$next" != @device ] || device=$word
+		at+=${at:+ }$next
+	done
+	mapfile -t COMPREPLY < <(compgen -W "$(for word in $(_rdma_next "$at"); do (_rdma_words "$word"); done)" \
+		-- "${COMP_WORDS[COMP_CWORD]}")
+}
+
+complete -F _rdma rdma
