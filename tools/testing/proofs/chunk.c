@@ -10,6 +10,7 @@
  * Mutation: sctp_ddp/chunk.c s/if (len < SDDP_SSN_SIZE)/if (!len)/
  * Mutation: sctp_ddp/chunk.c s/return c->what == SDDP_SAY_REJECT;/return true;/
  * Mutation: sctp_ddp/chunk.c s/size < SDDP_CONTROL_LEN + pd/size < pd/
+ * Mutation, big-endian: sctp_ddp/chunk.c s/get_unaligned_be16(p + SDDP_FUNCTION)/__builtin_bswap16(*(u16 *)(p + SDDP_FUNCTION))/
  */
 #include "../../../drivers/sctp_ddp/chunk.h"
 #include "proof.h"

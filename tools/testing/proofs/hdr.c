@@ -8,9 +8,24 @@
  * Mutation: ddp/hdr.c s/DDP_T_TO)/DDP_T_TO + 1)/
  * Mutation: ddp/hdr.c s/len < ddp_hdr_len(h)/len < DDP_T_HDR_LEN/
  * Mutation: ddp/hdr.c s/p.DDP_CTRL. = DDP_DV/p[DDP_CTRL] |= DDP_DV/
+ * Mutation, big-endian: ddp/hdr.c s/get_unaligned_be32(p + DDP_U_QN)/__builtin_bswap32(*(u32 *)(p + DDP_U_QN))/
+ * Mutation, big-endian: ddp/hdr.c s/put_unaligned_be64(h->to, p + DDP_T_TO)/*(u64 *)(p + DDP_T_TO) = __builtin_bswap64(h->to)/
  */
 #include "../../../drivers/ddp/hdr.h"
 #include "proof.h"
+
+/* That CBMC counts octets as the machine does that is asked for, and the headers, too */
+void prove_order(void)
+{
+	u16 one = 1;
+	bool big = !*(u8 *)&one;
+
+	MUST("the machine's order is the one asked for", big == PROOF_BIG);
+	MUST("the code is told that order",
+	     big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__));
+	MUST("conversions have that order", big == (cpu_to_be16(one) == one));
+	REACHED("order");
+}
 
 /* What RFC 5041 section 4 has at each octet */
 static void tagged_layout(const struct ddp_hdr *h, const u8 *p)

@@ -12,6 +12,7 @@
  * Mutation: rnic_sw/rdmap_hdr.c s/p + RDMAP_RREQ_SIZE/p + RDMAP_RREQ_SINK_TO/
  * Mutation: rnic_sw/rdmap_atomic.c s/(b & ~tops)) ^/b) ^/
  * Mutation: rnic_sw/rdmap_atomic.c s/a->cmp_mask)$/a->mask)/
+ * Mutation, big-endian: rnic_sw/rdmap_hdr.c s/r->sink_stag = get_unaligned_be32(p + RDMAP_RREQ_SINK_STAG)/r->sink_stag = __builtin_bswap32(*(u32 *)(p + RDMAP_RREQ_SINK_STAG))/
  */
 #include "../../../drivers/rnic_sw/rdmap_atomic.h"
 #include "../../../drivers/rnic_sw/rdmap_hdr.h"

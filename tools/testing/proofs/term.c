@@ -9,6 +9,7 @@
  * Mutation: rnic_sw/rdmap_term.c s/u8 len = RDMAP_TERM_DDP_UNTAGGED/u8 len = RDMAP_TERM_DDP_TAGGED/
  * Mutation: rnic_sw/rdmap_term.c s/row->layer << 4 | row->type/row->type << 4 | row->layer/
  * Mutation: ddp/reason.c s/ROW(DDP, 1, 0x01, SEGMENT/ROW(DDP, 1, 0x01, NONE/
+ * Mutation, big-endian: rnic_sw/rdmap_term.c s/t->seg_len = get_unaligned_be16(p)/t->seg_len = __builtin_bswap16(*(u16 *)p)/
  */
 #include "../../../drivers/rnic_sw/rdmap_term.h"
 #include "proof.h"
