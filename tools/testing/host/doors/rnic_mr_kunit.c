@@ -24,7 +24,10 @@ enum {
 	IB_MR_REREG_ACCESS	= 1 << 2,
 };
 
+/* make PAGE_SHIFT=16: as arm64 may have them */
+#ifndef PAGE_SHIFT
 #define PAGE_SHIFT			12
+#endif
 #define PAGE_SIZE			(1ul << PAGE_SHIFT)
 #define GENMASK(high, low)		((~0u >> (31 - (high))) & (~0u << (low)))
 #define check_add_overflow(a, b, sum)	__builtin_add_overflow(a, b, sum)
@@ -51,10 +54,14 @@ struct ib_block_iter { int unused; };
 
 #define sg_dma_address(sg)			((sg)->addr)
 #define ib_umem_offset(umem)			0
-#define ib_umem_find_best_pgsz(umem, sizes, at)	((void)(at), (sizes) & PAGE_SIZE)
+/* the smallest */
+#define ib_umem_find_best_pgsz(umem, sizes, at)	((void)(at), (sizes) & -(sizes))
 #define ib_umem_num_dma_blocks(umem, size)	1
 #define rdma_block_iter_dma_address(it)		((void)(it), 0)
 #define rdma_umem_for_each_dma_block(umem, it, size)	while (0)
+
+/* Where in a page it begins */
+#define SPOT	0x5678
 
 /* How much there is of it, and what others do while it is pinned */
 static int umems;
@@ -63,7 +70,7 @@ static void (*while_pinning)(void);
 static struct ib_umem *ib_umem_get_va(struct ib_device *ib, u64 start, u64 length,
 				      int access)
 {
-	static struct scatterlist page = { 0x30000 };
+	static struct scatterlist page = { 0x30000 + SPOT };
 	struct ib_umem *umem = kzalloc(sizeof(*umem), GFP_KERNEL);
 
 	if (!umem)
@@ -238,6 +245,20 @@ static void not_registered(struct kunit *test)
 	rnic_dereg_mr(&mr->ib, NULL);
 }
 
+/* A consumer's blocks are as large as it says: most say 4 KiB, however large a page is */
+static void blocks_as_said(struct kunit *test)
+{
+	static struct scatterlist blocks[2] = { { 0x11000 }, { 0x15000 } };
+	struct rnic_mr *mr = mapped(test);
+
+	mr->ib.page_size = 4096;
+	KUNIT_ASSERT_EQ(test, 2, rnic_map_mr_sg(&mr->ib, blocks, 2, NULL));
+	KUNIT_EXPECT_EQ(test, IW_OK, register_by(7, &domain, mr, 7));
+	KUNIT_EXPECT_EQ(test, 12, (int)mr->region.shift);
+	KUNIT_EXPECT_EQ(test, 0u, (u32)mr->region.skip);
+	rnic_dereg_mr(&mr->ib, NULL);
+}
+
 /* Memory of a program's that changes ------------------------------------------- */
 
 #define AT	0x5000
@@ -322,6 +343,15 @@ static void end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rnic_dealloc_mw(&window.ib));
 	KUNIT_EXPECT_EQ(test, 0, rnic_dereg_mr(known, NULL));
 	KUNIT_EXPECT_EQ(test, 0, umems);
+}
+
+/* Pinned memory has no blocks below a page, and begins anywhere in the first */
+static void blocks_of_pages(struct kunit *test)
+{
+	begin(test, RIGHTS);
+	KUNIT_EXPECT_EQ(test, PAGE_SHIFT, (int)to_rnic_mr(known)->region.shift);
+	KUNIT_EXPECT_EQ(test, SPOT & (u32)(PAGE_SIZE - 1), to_rnic_mr(known)->region.skip);
+	end(test);
 }
 
 /* A window is bound while the new memory is being pinned */
@@ -415,6 +445,8 @@ static struct kunit_case rnic_mr_cases[] = {
 	KUNIT_CASE(registered_by),
 	KUNIT_CASE(registered_as_said),
 	KUNIT_CASE(not_registered),
+	KUNIT_CASE(blocks_as_said),
+	KUNIT_CASE(blocks_of_pages),
 	KUNIT_CASE(moves_meets_bind),
 	KUNIT_CASE(pinned_anew_meets_bind),
 	KUNIT_CASE(replaced_is_gone),

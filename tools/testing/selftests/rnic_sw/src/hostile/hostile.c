@@ -284,7 +284,7 @@ static void administer(void)
 		break;
 	case 6:
 		if (!dice(20))
-			madvise(mem + dice(MEM / 4096) * 4096, 4096, MADV_DONTNEED);
+			madvise(mem + dice(MEM / PAGE) * PAGE, PAGE, MADV_DONTNEED);
 		break;
 	default:
 		usleep(dice(2000));

@@ -6,8 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <infiniband/verbs.h>
+
+#define PAGE	((size_t)sysconf(_SC_PAGESIZE))
 
 /* Each thread has numbers of its own, from the session's seed */
 void dice_seed(uint64_t seed);

@@ -16,7 +16,6 @@
 #include "madvise.h"
 
 #define LEN		(8ul << 20)
-#define PAGE		4096ul
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 
 /* Pages that the program serves itself, where the kernel has that */
@@ -175,10 +174,10 @@ static void fetch(const struct soft *s)
 void soft_unsettle(const struct soft *s)
 {
 	uint8_t *at = s->at + somewhere() / PAGE * PAGE;
-	size_t len = (1 + dice(8)) * PAGE;
+	size_t rest = s->at + LEN - at, len = (1 + dice(8)) * PAGE;
 
-	if (!dice(10))
-		len = s->at + LEN - at;
+	if (!dice(10) || len > rest)
+		len = rest;
 	switch (dice(28)) {
 	case 0:
 		make_hole(at, len);

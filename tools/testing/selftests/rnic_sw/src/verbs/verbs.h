@@ -119,6 +119,7 @@ void buf_is_clear(const struct buf *b, size_t off, size_t len);
 /* ... and nothing else in it has been touched */
 void buf_has_only(const struct buf *b, size_t off, size_t len, uint32_t seed);
 void buf_guards(const struct buf *b);
+size_t page_size(void);
 uint8_t octet_of(uint32_t seed, size_t i);
 uint32_t any_below(uint32_t n);		/* pseudo-random, the same each time */
 

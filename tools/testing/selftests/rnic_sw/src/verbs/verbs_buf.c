@@ -9,6 +9,11 @@
 #define CLEAR_SEED	0xc1ea5eed
 #define GUARD_SEED	0x9a5d9a5d
 
+size_t page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
 uint8_t octet_of(uint32_t seed, size_t i)
 {
 	uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull +

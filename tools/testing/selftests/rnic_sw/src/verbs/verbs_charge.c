@@ -107,7 +107,7 @@ static void charge_windows(void)
 /* Regions: where their pages are */
 static void charge_regions(void)
 {
-	const size_t len = 16 * MIB, each = len / 4096 * 8;
+	const size_t page = page_size(), len = 16 * MIB, each = len / page * 8;
 	struct ibv_mr *mr[16];
 	struct pair p = {};
 	unsigned long before;
@@ -115,7 +115,7 @@ static void charge_regions(void)
 	size_t i;
 
 	/* in small pages, one word for each */
-	CHECK(!posix_memalign(&mem, 4096, len), "%m");
+	CHECK(!posix_memalign(&mem, page, len), "%m");
 	madvise(mem, len, MADV_NOHUGEPAGE);
 	memset(mem, 1, len);
 	pair_prepare(&p, &(struct opts){});

@@ -231,6 +231,7 @@ static void on_demand(const struct end *e, const struct buf *b)
 static void mr_arguments(void)
 {
 	const int lw = IBV_ACCESS_LOCAL_WRITE, rw = IBV_ACCESS_REMOTE_WRITE;
+	const size_t page = page_size();
 	uint8_t *ro, *hole;
 	struct ibv_mr *mr;
 	struct pair p;
@@ -243,17 +244,17 @@ static void mr_arguments(void)
 	on_demand(&p.c, &b);
 	no_mr(p.c.pd, b.at, 0, lw, EINVAL);
 	/* SEC-1: memory that the program may not write, or that is not there */
-	ro = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	hole = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ro = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	hole = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(ro != MAP_FAILED && hole != MAP_FAILED, "%m");
-	no_mr(p.c.pd, ro, 8192, lw | rw, EFAULT);
-	no_mr(p.c.pd, hole, 8192, 0, EFAULT);
-	CHECK(!munmap(hole, 8192), "%m");
-	no_mr(p.c.pd, hole, 8192, lw, EFAULT);
+	no_mr(p.c.pd, ro, 2 * page, lw | rw, EFAULT);
+	no_mr(p.c.pd, hole, 2 * page, 0, EFAULT);
+	CHECK(!munmap(hole, 2 * page), "%m");
+	no_mr(p.c.pd, hole, 2 * page, lw, EFAULT);
 	/* the last page only is missing */
-	CHECK(!munmap(ro + 4096, 4096), "%m");
-	no_mr(p.c.pd, ro, 4097, 0, EFAULT);
-	mr = ibv_reg_mr(p.c.pd, ro, 4096, IBV_ACCESS_REMOTE_READ);
+	CHECK(!munmap(ro + page, page), "%m");
+	no_mr(p.c.pd, ro, page + 1, 0, EFAULT);
+	mr = ibv_reg_mr(p.c.pd, ro, page, IBV_ACCESS_REMOTE_READ);
 	CHECK(mr, "%m");
 	CHECK(!ibv_dereg_mr(mr), "%m");
 	buf_free(&b);

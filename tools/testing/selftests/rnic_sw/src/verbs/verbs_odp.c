@@ -8,11 +8,6 @@
 
 #include "verbs_odp.h"
 
-size_t page_size(void)
-{
-	return sysconf(_SC_PAGESIZE);
-}
-
 bool kernel_has(const char *function)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");

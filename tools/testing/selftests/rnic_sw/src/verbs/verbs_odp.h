@@ -7,8 +7,6 @@
 
 #define RIGHTS_ODP	(RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ON_DEMAND)
 
-size_t page_size(void);
-
 /* A connection; the case is skipped where the device cannot do it */
 /* Is a function of this name in the kernel? */
 bool kernel_has(const char *function);
