@@ -20,8 +20,9 @@ import sys
 import time
 
 from lib import ktap
-from lib.wire import (CM, SUCCESS, Link, Mate, Region, add, find_program,
-                      find_provider, need_module, same, setting, shell)
+from lib.wire import (ACCESS_ERR, CM, REM_ACCESS_ERR, REQ_ERR, SUCCESS, Async,
+                      Link, Mate, Region, add, find_program, find_provider,
+                      need_module, same, setting, shell)
 
 ADDRESSES = {"near": ("10.9.3.1", "fd00:9:3::1"),
              "far": ("10.9.3.2", "fd00:9:3::2")}
@@ -288,6 +289,25 @@ def compare_swap(asks, asked):
            ((WORD, 0xA1B2C3D4E5F60718), 0xA1B2C3D4E5F60718))
 
 
+def terminated(asks, asked):
+    """The one asked ends it by a Terminate, which says to the other why."""
+    asked.mate.need(Async, conn=asked.conn, event=ACCESS_ERR)
+    asks.mate.need(Async, conn=asks.conn, event=REQ_ERR)
+
+
+def write_nowhere(asks, asked):
+    source, target = asks.wire.region(64, "l"), asked.wire.region(64, "lw")
+    asks.post("write", source, 64, 7, target.addr, target.rkey ^ 0x100)
+    terminated(asks, asked)
+
+
+def read_nowhere(asks, asked):
+    source, inbox = asked.wire.region(64, "lr"), asks.wire.region(64, "lw")
+    asks.post("read", inbox, 64, 7, source.addr, source.rkey ^ 0x100)
+    asks.wc(wr=7, status=REM_ACCESS_ERR)
+    terminated(asks, asked)
+
+
 KINDS = (("Sends", send, ("-",)),
          ("Sends with Solicited Event", send, ("s",)),
          ("Sends with Invalidate", send_invalidating, ("-",)),
@@ -299,7 +319,9 @@ KINDS = (("Sends", send, ("-",)),
          ("Writes, Immediate Data with Solicited Event", write_immediate,
           ("s",)),
          ("FetchAdd", fetch_add, ()),
-         ("CmpSwap", compare_swap, ()))
+         ("CmpSwap", compare_swap, ()),
+         ("a Write to no STag, and a Terminate", write_nowhere, ()),
+         ("a Read from no STag, and a Terminate", read_nowhere, ()))
 
 
 def exchange(machines, llp, role, kind, words):
