@@ -189,6 +189,7 @@ help:
 	@echo "make programs    programs above verbs (libfabric, Open MPI, ...), likewise"
 	@echo "make fuzz        the parsers under libFuzzer for a minute"
 	@echo "make litmus      the protocols between CPUs against the kernel's memory model"
+	@echo "scripts/next-kernel  for the newest kernel that is packaged: probes, and does it build?"
 	@echo "make machines    builds for arm64 and s390x, and runs what can be run of that here"
 	@echo "make mutate      breaks the modules at random, SEED=N, COUNT=N times: does a test"
 	@echo "                 notice? 300 take many hours; begun again, it goes on"
