@@ -6,10 +6,11 @@
 _rdma_next() {
 	case $1 in
 	"") echo help dev link resource system statistic monitor ;;
-	dev) echo add delete show set help ;;
-	link) echo add delete show help ;;
-	resource | system) echo show set help ;;
-	statistic) echo show help qp mr mode set unset ;;
+	dev) echo add delete show list set help ;;
+	link) echo add delete show list help ;;
+	resource) echo show list set help ;;
+	system) echo show set help ;;
+	statistic) echo show list help qp mr mode set unset ;;
 	monitor) echo help ;;
 	"dev show" | "dev delete" | "dev set" | "link delete") echo @device ;;
 	"dev set @device") echo name netns adaptive-moderation param ;;
@@ -55,9 +56,9 @@ _rdma_params() {
 
 _rdma_words() {
 	case $1 in
-	@device) cd /sys/class/infiniband 2>/dev/null && compgen -G '*' ;;
-	@port) cd /sys/class/infiniband 2>/dev/null && compgen -G '*/ports/*' | sed 's,/ports/,/,' ;;
-	@interface) cd /sys/class/net 2>/dev/null && compgen -G '*/' | tr -d / ;;
+	@device) builtin cd /sys/class/infiniband 2>/dev/null && compgen -G '*' ;;
+	@port) builtin cd /sys/class/infiniband 2>/dev/null && compgen -G '*/ports/*' | sed 's,/ports/,/,' ;;
+	@interface) builtin cd /sys/class/net 2>/dev/null && compgen -G '*/' | tr -d / ;;
 	@param) _rdma_params ;;
 	@*) ;;
 	param) [ -z "$(_rdma_params)" ] || echo param ;;
@@ -73,10 +74,14 @@ _rdma() {
 			[[ $next != @* && $next != "$word"* ]] || break
 		done
 		[ "$next" != @device ] || device=$word
+		# the same by another name
+		[ "$next" != list ] || next=show
 		at+=${at:+ }$next
 	done
-	mapfile -t COMPREPLY < <(compgen -W "$(for word in $(_rdma_next "$at"); do (_rdma_words "$word"); done)" \
-		-- "${COMP_WORDS[COMP_CWORD]}")
+	COMPREPLY=()
+	while IFS= read -r word; do
+		[[ $word != "${COMP_WORDS[COMP_CWORD]}"* ]] || COMPREPLY+=("$(printf %q "$word")")
+	done < <(for next in $(_rdma_next "$at"); do (_rdma_words "$next"); done)
 }
 
 complete -F _rdma rdma
