@@ -36,12 +36,6 @@ typedef struct { int v; } atomic_t;
 	((void)__atomic_sub_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST))
 #define atomic_dec_and_test(a)	\
 	(!__atomic_sub_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST))
-#define atomic_add_unless(a, n, most) ({					\
-	int _v = atomic_read(a);					\
-	while (_v != (most) && !__atomic_compare_exchange_n(&(a)->v, &_v, _v + (n),	\
-				false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))	\
-		;							\
-	_v != (most); })
 #define atomic_read(a)		READ_ONCE((a)->v)
 #define atomic_set(a, n)	((void)((a)->v = (n)))
 #define atomic_read_acquire(a)	__atomic_load_n(&(a)->v, __ATOMIC_ACQUIRE)
