@@ -60,6 +60,11 @@ static void odp_or_skip(void)
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status), "%x", status);
 	if (WEXITSTATUS(status))
 		_exit(WEXITSTATUS(status));
+}
+
+static void stuck_or_skip(void)
+{
+	odp_or_skip();
 	close(uffd_open());
 }
 
@@ -101,7 +106,7 @@ static void killed_in(enum ibv_wr_opcode op, bool at_client)
 
 static void stuck_killed(void)
 {
-	odp_or_skip();
+	stuck_or_skip();
 	killed_in(IBV_WR_RDMA_WRITE, false);
 	killed_in(IBV_WR_RDMA_READ, false);
 	killed_in(IBV_WR_SEND, true);
@@ -158,7 +163,7 @@ static void stuck_crowd(void)
 	char c;
 	pid_t pid;
 
-	odp_or_skip();
+	stuck_or_skip();
 	CHECK(!pipe(ready), "%m");
 	fflush(stdout);
 	pid = fork();
