@@ -88,7 +88,7 @@ install:
 	@scripts/unpackaged $(if $(mod_path),,modules) files
 	+@$(as_caller) $(MAKE) --no-print-directory KDIR=$(KDIR) modules provider
 	@echo "Installing the modules into /lib/modules, updates/, the provider beside libibverbs,"
-	@echo "a systemd unit, options for modprobe, manual pages."
+	@echo "a systemd unit, manual pages."
 	+@$(MAKE) --no-print-directory modules_install
 	@provider=$$($(as_caller) scripts/build-provider) && scripts/install-provider "$$provider"
 	@man=$$($(as_caller) scripts/build-man) && scripts/install-files "$$man"
@@ -170,7 +170,7 @@ help:
 	@echo "                 ($(KDIR))"
 	@echo "make provider    the libibverbs provider, in the cache"
 	@echo "make install     both, installed: modules in /lib/modules, provider in libibverbs;"
-	@echo "                 a systemd unit, options for modprobe, manual pages"
+	@echo "                 a systemd unit, manual pages"
 	@echo "make uninstall   takes both away again; DESTDIR=... holds for either"
 	@echo "make deb         Debian packages of it, in OUT=... or the cache"
 	@echo "make install-check  tries them in a Debian 12 and a 13 made for that, and boots them; as root"

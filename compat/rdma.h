@@ -165,7 +165,8 @@ static inline int ib_no_udata_io(struct ib_udata *udata)
 #endif
 
 /*
- * Whose network namespace iw_cm acts for, when it has a provider connect or listen.
+ * Whose network namespace iw_cm acts for, when it has a provider connect, and as long as
+ * that listens.
  * No kernel says so yet.  But iw_cm has one user, rdma_cm, and its context is then
  * that one's id, which begins with the public part; that it is one shows in device
  * and address.

@@ -184,6 +184,23 @@ static void end_upcall(struct ddp_port_listener *l)
 }
 
 /**
+ * ddp_port_policy - how is the session of who has come to be?
+ * @l: the listener
+ * @policy: filled in
+ *
+ * Return: whether it is; the listener may be going.
+ */
+bool ddp_port_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
+{
+	if (!begin_upcall(l, NULL))
+		return false;
+	ddp_session_policy(&l->dl, policy);
+	end_upcall(l);
+	return true;
+}
+EXPORT_SYMBOL_GPL(ddp_port_policy);
+
+/**
  * ddp_port_request - hand a peer's request up
  * @c: the caller, who waits at the listener
  * @ss: the session; its user is the listener's

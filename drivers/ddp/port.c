@@ -245,7 +245,6 @@ ddp_new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
 	l->ops = ops;
 	l->ifindex = a->ifindex;
 	l->bound = clamp(a->backlog, CALLERS_LEAST, CALLERS_MOST);
-	l->policy = *a->policy;
 	kref_init(&l->ref);
 	ddp_callers_init(l);
 	return l;

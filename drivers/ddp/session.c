@@ -14,6 +14,19 @@
 DEFINE_STATIC_SRCU(upcalls);
 
 /**
+ * ddp_session_policy - a peer has come
+ * @l: to whom
+ * @p: filled in: how its session is to be
+ */
+void ddp_session_policy(struct ddp_listener *l, struct ddp_policy *p)
+{
+	int reader = srcu_read_lock(&upcalls);
+
+	l->user->policy(l, p);
+	srcu_read_unlock(&upcalls, reader);
+}
+
+/**
  * ddp_session_request - a peer asks for a session
  * @l: at whom
  * @ss: the session, with a reference for the user

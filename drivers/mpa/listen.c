@@ -48,9 +48,13 @@ static void mpa_listen_queue(struct delayed_work *work, unsigned long delay)
 static struct mpa_conn *new_child(struct ddp_port_listener *l,
 				  struct socket *sock)
 {
-	struct mpa_conn *c = mpa_conn_new(l->dl.user, NULL, &l->policy, l);
 	struct sockaddr_storage from = {};
+	struct ddp_policy policy;
+	struct mpa_conn *c;
 
+	if (!ddp_port_policy(l, &policy))
+		return NULL;
+	c = mpa_conn_new(l->dl.user, NULL, &policy, l);
 	if (!c)
 		return NULL;
 	ddp_sock_names(sock, NULL, &from);

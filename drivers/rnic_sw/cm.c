@@ -277,7 +277,15 @@ static void rnic_cm_refused(struct ddp_listener *l, enum iw_reason why)
 	rnic_count_reason(lep->dev, why);
 }
 
+static void rnic_cm_policy(struct ddp_listener *l, struct ddp_policy *p)
+{
+	const struct rnic_lep *lep = l->ctx;
+
+	rnic_fill_policy(lep->dev, p);
+}
+
 const struct ddp_session_user rnic_session_user = {
+	.policy		= rnic_cm_policy,
 	.request	= rnic_cm_request,
 	.refused	= rnic_cm_refused,
 	.established	= rnic_cm_established,

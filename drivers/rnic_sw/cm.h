@@ -18,12 +18,25 @@ struct net;
 /* Each is found when it is first asked for, and held until the device goes */
 struct rnic_llps {
 	const struct ddp_session_type	*type[RNIC_LLPS];	/* or NULL */
+	struct mutex			setting;	/* where listeners are: one at a time */
+	spinlock_t			lock;	/* a leaf: the rest */
+	struct list_head		leps;
+	u32				round;	/* ... of the setting that goes through them */
 };
 
 /* A listener of iw_cm's, and those below it */
 struct rnic_lep {
+	/* fixed after creation; @id is there while it is not gone */
 	struct rnic_dev		*dev;
 	struct iw_cm_id		*id;
+	int			backlog;
+	struct kref		ref;
+
+	struct list_head	list;	/* of all; the device's lock */
+	u32			round;	/* which has come to it; likewise */
+
+	struct mutex		lock;	/* the rest: whose it is, or who sets the device */
+	bool			gone;
 	struct ddp_listener	*l[RNIC_LLPS];	/* or NULL */
 };
 

@@ -2,7 +2,12 @@
 /* The lower layers of a device, and listening on them. */
 #include <linux/err.h>
 #include <linux/in.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 
@@ -47,45 +52,73 @@ const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 	return READ_ONCE(dev->llps->type[llp]);
 }
 
-static void stop_listening(struct rnic_lep *lep)
+/* Listening ---------------------------------------------------------------- */
+
+/* Over which lower layers it does: a bit for each */
+static u8 listens_over(const struct rnic_lep *lep)
+{
+	u8 over = 0;
+	int llp;
+
+	for (llp = 0; llp < RNIC_LLPS; llp++)
+		if (lep->l[llp])
+			over |= BIT(llp);
+	return over;
+}
+
+/* Over none but these any more */
+static void stop_but(struct rnic_lep *lep, u8 which)
 {
 	int llp;
 
 	for (llp = 0; llp < RNIC_LLPS; llp++) {
-		if (lep->l[llp])
-			lep->l[llp]->type->unlisten(lep->l[llp]);
+		if (!lep->l[llp] || which & BIT(llp))
+			continue;
+		lep->l[llp]->type->unlisten(lep->l[llp]);
 		lep->l[llp] = NULL;
 	}
 }
 
-/* SCTP may be missing, or have the port in use: not TCP's loss */
-static bool does_without(int llp, u8 which, int err)
+static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
+		     int llp)
 {
-	return llp == RNIC_SW_LLP_SCTP && which != BIT(llp) && err != -ENOMEM;
+	const struct ddp_session_type *type = rnic_llp(lep->dev, llp);
+	struct ddp_listener *l;
+
+	if (!type)
+		return -EPROTONOSUPPORT;
+	l = type->listen(args, &rnic_session_user, lep);
+	if (IS_ERR(l))
+		return PTR_ERR(l);
+	lep->l[llp] = l;
+	return 0;
 }
 
 /*
- * On each lower layer that is asked for.  @which: a bit for each.  TCP last:
+ * SCTP may be missing, or have the port in use: not TCP's loss.  Whoever sets the
+ * device may not be the one whose rights these are, and hears of it.
+ */
+static bool does_without(const struct rnic_lep *lep, int llp, u8 which, int err)
+{
+	return llp == RNIC_SW_LLP_SCTP && which != BIT(llp) && err != -ENOMEM &&
+	       !(err == -EACCES && listens_over(lep));
+}
+
+/*
+ * On each lower layer that is asked for and that it is not on yet.  TCP last:
  * who waits until its port is there may call over any.
  */
-static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
-		     u8 which)
+static int listen_on_all(struct rnic_lep *lep, const struct ddp_listen *args,
+			 u8 which)
 {
-	const struct ddp_session_type *type;
-	struct ddp_listener *l;
-	int llp;
+	int llp, err;
 
 	for (llp = RNIC_LLPS - 1; llp >= 0; llp--) {
-		if (!(which & BIT(llp)))
+		if (!(which & BIT(llp)) || lep->l[llp])
 			continue;
-		l = ERR_PTR(-EPROTONOSUPPORT);
-		type = rnic_llp(lep->dev, llp);
-		if (type)
-			l = type->listen(args, &rnic_session_user, lep);
-		if (!IS_ERR(l))
-			lep->l[llp] = l;
-		else if (!does_without(llp, which, PTR_ERR(l)))
-			return PTR_ERR(l);
+		err = listen_on(lep, args, llp);
+		if (err && !does_without(lep, llp, which, err))
+			return err;
 	}
 	return 0;
 }
@@ -118,7 +151,7 @@ u8 rnic_tos(const struct iw_cm_id *id)
 	return id->tos_set ? id->tos : 0;
 }
 
-static int listen_in(struct rnic_lep *lep, struct ddp_listen *args)
+static int listen_in(struct rnic_lep *lep, struct ddp_listen *args, u8 which)
 {
 	struct ddp_policy policy;
 
@@ -126,32 +159,72 @@ static int listen_in(struct rnic_lep *lep, struct ddp_listen *args)
 		return -EADDRNOTAVAIL;
 	args->policy = &policy;
 	rnic_fill_policy(lep->dev, &policy);
-	return listen_on(lep, args, READ_ONCE(lep->dev->policy.llp_listen));
+	return listen_on_all(lep, args, which);
 }
 
-static int start_listening(struct rnic_lep *lep, int backlog)
+/* Over these, too; after an error over those that it was on before */
+static int rnic_lep_listen(struct rnic_lep *lep, u8 which)
 {
 	struct ddp_listen args = {
 		.net = rnic_net(lep->dev),
 		.ifindex = rnic_ifindex(lep->dev),
-		.backlog = backlog,
+		.backlog = lep->backlog,
 		.v6only = lep->id->afonly,
 		.tos = rnic_tos(lep->id),
 		.local = &lep->id->m_local_addr,
 	};
+	u8 before = listens_over(lep);
 	int err = -ENODEV;
 
 	if (args.net) {
-		err = listen_in(lep, &args);
+		err = listen_in(lep, &args, which);
 		put_net(args.net);
 	}
 	if (!err)
 		return 0;
-	stop_listening(lep);
-	/* on its other devices a program listens all the same */
+	stop_but(lep, before);
+	/* on its other devices a program listens all the same; or its address has gone */
 	if ((err == -ENODEV || err == -EADDRNOTAVAIL) &&
-	    ddp_addr_wildcard(args.local))
+	    (before || ddp_addr_wildcard(args.local)))
 		return 0;
+	return err;
+}
+
+static void rnic_lep_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct rnic_lep, ref));
+}
+
+static void put_lep(struct rnic_lep *lep)
+{
+	kref_put(&lep->ref, rnic_lep_free);
+}
+
+static void leave_list(struct rnic_lep *lep)
+{
+	struct rnic_llps *llps = lep->dev->llps;
+
+	spin_lock(&llps->lock);
+	list_del(&lep->list);
+	spin_unlock(&llps->lock);
+}
+
+/* Known to who sets the device first, so it is as that was, or will be told */
+static int rnic_lep_begin(struct rnic_lep *lep)
+{
+	struct rnic_llps *llps = lep->dev->llps;
+	int err;
+
+	mutex_lock(&lep->lock);
+	spin_lock(&llps->lock);
+	lep->round = llps->round;
+	list_add_tail(&lep->list, &llps->leps);
+	spin_unlock(&llps->lock);
+	err = rnic_lep_listen(lep, READ_ONCE(lep->dev->policy.llp_listen));
+	lep->gone = err;
+	mutex_unlock(&lep->lock);
+	if (err)
+		leave_list(lep);
 	return err;
 }
 
@@ -171,9 +244,12 @@ int rnic_iw_listen(struct iw_cm_id *id, int backlog)
 		return -ENOMEM;
 	lep->dev = to_rnic_dev(id->device);
 	lep->id = id;
-	err = start_listening(lep, backlog);
+	lep->backlog = backlog;
+	kref_init(&lep->ref);
+	mutex_init(&lep->lock);
+	err = rnic_lep_begin(lep);
 	if (err) {
-		kfree(lep);
+		put_lep(lep);
 		return err;
 	}
 	id->provider_data = lep;
@@ -184,16 +260,157 @@ int rnic_iw_listen(struct iw_cm_id *id, int backlog)
  * rnic_iw_unlisten - iw_cm: take no more requests
  * @id: iw_cm's end
  *
+ * Waits for who sets the device, while that is at this very listener.
+ *
  * Return: 0.
  */
 int rnic_iw_unlisten(struct iw_cm_id *id)
 {
 	struct rnic_lep *lep = id->provider_data;
 
-	stop_listening(lep);
-	kfree(lep);
+	leave_list(lep);
+	mutex_lock(&lep->lock);
+	lep->gone = true;
+	stop_but(lep, 0);
+	mutex_unlock(&lep->lock);
+	put_lep(lep);
 	id->provider_data = NULL;
 	return 0;
+}
+
+/* Who listens follows the device ------------------------------------------- */
+
+static void begin_round(struct rnic_llps *llps)
+{
+	spin_lock(&llps->lock);
+	llps->round++;
+	spin_unlock(&llps->lock);
+}
+
+/* The next that the round has not come to, held.  Who begins meanwhile is behind it. */
+static struct rnic_lep *next_lep(struct rnic_llps *llps)
+{
+	struct rnic_lep *lep;
+
+	spin_lock(&llps->lock);
+	lep = list_first_entry_or_null(&llps->leps, struct rnic_lep, list);
+	if (lep && lep->round != llps->round) {
+		lep->round = llps->round;
+		list_move_tail(&lep->list, &llps->leps);
+		kref_get(&lep->ref);
+	} else {
+		lep = NULL;
+	}
+	spin_unlock(&llps->lock);
+	return lep;
+}
+
+/* A program may be stopped while it holds its own: who sets the device can be killed */
+static int do_one(struct rnic_lep *lep, int (*what)(struct rnic_lep *lep, u8 which),
+		  u8 which)
+{
+	int err = mutex_lock_killable(&lep->lock);
+
+	if (err)
+		return err;
+	if (!lep->gone)
+		err = what(lep, which);
+	mutex_unlock(&lep->lock);
+	return err;
+}
+
+/* With each, until there is an error */
+static int do_all(struct rnic_llps *llps, int (*what)(struct rnic_lep *lep, u8 which),
+		  u8 which)
+{
+	struct rnic_lep *lep;
+	int err = 0;
+
+	begin_round(llps);
+	while (!err && (lep = next_lep(llps))) {
+		err = do_one(lep, what, which);
+		put_lep(lep);
+	}
+	return err;
+}
+
+/* With each that nobody is busy with: that one has just begun, as the device is set, or ends */
+static void do_idle(struct rnic_llps *llps, int (*what)(struct rnic_lep *lep, u8 which),
+		    u8 which)
+{
+	struct rnic_lep *lep;
+
+	begin_round(llps);
+	while ((lep = next_lep(llps))) {
+		if (mutex_trylock(&lep->lock)) {
+			if (!lep->gone)
+				what(lep, which);
+			mutex_unlock(&lep->lock);
+		}
+		put_lep(lep);
+	}
+}
+
+/* Who is over none of these, for it could not, stays where it is: it would be deaf */
+static int rnic_lep_leave(struct rnic_lep *lep, u8 which)
+{
+	if (listens_over(lep) & which)
+		stop_but(lep, which);
+	return 0;
+}
+
+/* All could; but who has begun meanwhile */
+static int rnic_lep_follow(struct rnic_lep *lep, u8 which)
+{
+	int err = rnic_lep_listen(lep, which);
+
+	if (err)
+		ibdev_warn_ratelimited(&lep->dev->ib,
+				       "who has just begun to listen cannot follow the setting: %d\n",
+				       err);
+	return rnic_lep_leave(lep, which);
+}
+
+static int move_all(struct rnic_dev *dev, u8 which)
+{
+	int err = 0;
+
+	if (which != dev->policy.llp_listen)
+		err = do_all(dev->llps, rnic_lep_listen, which);
+	if (err) {
+		do_idle(dev->llps, rnic_lep_leave, dev->policy.llp_listen);
+		return err;
+	}
+	WRITE_ONCE(dev->policy.llp_listen, which);
+	err = do_all(dev->llps, rnic_lep_follow, which);
+	if (err)
+		do_idle(dev->llps, rnic_lep_follow, which);
+	return err;
+}
+
+/**
+ * rnic_listen_over - the device's setting: what its listeners take requests over
+ * @dev: the device
+ * @which: a bit for each of enum rnic_sw_llp, all of which are there
+ *
+ * Those that listen already follow: all of them, or none.  Who begins or ends to listen
+ * waits for it only while it is at that very listener.  Sleeps.
+ *
+ * Return: 0, or why one of them cannot; -EINTR: who sets it is being killed.  Then it may
+ * be set, and one whose program is in the middle of a call be where it was.
+ */
+int rnic_listen_over(struct rnic_dev *dev, u8 which)
+{
+	/* memory may be wanted back by what is stored through us */
+	unsigned int noio = memalloc_noio_save();
+	int err = mutex_lock_killable(&dev->llps->setting);
+
+	if (!err) {
+		err = move_all(dev, which);
+		mutex_unlock(&dev->llps->setting);
+	}
+	memalloc_noio_restore(noio);
+	return err;
 }
 
 /* The device -------------------------------------------------------------- */
@@ -245,31 +462,8 @@ int rnic_program_needs_sctp(struct rnic_dev *dev)
 			ddp_type_get_by_program(names[llp], IPPROTO_SCTP));
 }
 
-/* What listens over SCTP only, or connects over it, does not over TCP instead */
-static bool does_with_tcp(const struct rnic_policy *p)
-{
-	return p->llp_connect == RNIC_SW_LLP_TCP &&
-	       p->llp_listen & BIT(RNIC_SW_LLP_TCP);
-}
-
-/* SCTP, if new devices are set to it; nobody writes to the policy yet */
-static int need_sctp(struct rnic_dev *dev, struct rnic_policy *p)
-{
-	int err;
-
-	if (p->llp_connect != RNIC_SW_LLP_SCTP &&
-	    !(p->llp_listen & BIT(RNIC_SW_LLP_SCTP)))
-		return 0;
-	err = rnic_need_llp(dev, RNIC_SW_LLP_SCTP);
-	if (!err || !does_with_tcp(p))
-		return err;
-	pr_warn("rnic_sw: there is no SCTP, a new device listens over TCP only\n");
-	p->llp_listen = BIT(RNIC_SW_LLP_TCP);
-	return 0;
-}
-
 /**
- * rnic_cm_init - a device is being made: over TCP, and SCTP if it is set to it
+ * rnic_cm_init - a device is being made: over TCP, until it is set to SCTP
  * @dev: the device
  *
  * Return: 0, -EPROTONOSUPPORT or -ENOMEM; rnic_cm_exit() is due either way.
@@ -277,14 +471,15 @@ static int need_sctp(struct rnic_dev *dev, struct rnic_policy *p)
 int rnic_cm_init(struct rnic_dev *dev)
 {
 	struct rnic_llps *llps = kzalloc(sizeof(*llps), GFP_KERNEL);
-	int err;
 
 	rnic_asked_init(dev);
 	dev->llps = llps;
 	if (!llps)
 		return -ENOMEM;
-	err = rnic_need_llp(dev, RNIC_SW_LLP_TCP);
-	return err ? err : need_sctp(dev, &dev->policy);
+	mutex_init(&llps->setting);
+	spin_lock_init(&llps->lock);
+	INIT_LIST_HEAD(&llps->leps);
+	return rnic_need_llp(dev, RNIC_SW_LLP_TCP);
 }
 
 /**

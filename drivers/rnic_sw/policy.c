@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * What a device is set to: a table of names, and of how their values are told and
- * set in words.  Each counts from the next connection or listener on.  And what a
- * new device is set to, for it is listened on as soon as it is there: parameters.
+ * set in words.  Each counts from the next connection on, and who listens already
+ * follows, but for what SCTP has said of itself when it began.
  */
-#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
 #include <linux/nsproxy.h>
@@ -47,24 +46,15 @@ static const struct word rtr_words[] = {
 	{ "read", DDP_RTR_READ }, {}
 };
 
-/* A word that new devices begin with */
-struct preset {
-	const struct word	*words;
-	u8			value;
-};
-
-static struct preset preset_connect = { connect_words, RNIC_SW_LLP_TCP };
-/* another protocol's port is opened for those who ask for it */
-static struct preset preset_listen = { listen_words, LISTEN_TCP };
-
 /**
  * rnic_policy_init - what a new device is set to
  * @p: filled in
  */
 void rnic_policy_init(struct rnic_policy *p)
 {
-	p->llp_connect = READ_ONCE(preset_connect.value);
-	p->llp_listen = READ_ONCE(preset_listen.value);
+	p->llp_connect = RNIC_SW_LLP_TCP;
+	/* another protocol's port is opened for those who ask for it */
+	p->llp_listen = LISTEN_TCP;
 	p->mpa_revision = 0;
 	p->mpa_crc = true;
 	p->mpa_markers = false;
@@ -103,44 +93,15 @@ static const char *name_of(const struct word *w, u8 value)
 	return w->name;
 }
 
-static int rnic_preset_set(const char *text, const struct kernel_param *param)
-{
-	struct preset *preset = param->arg;
-	const struct word *w = find_name(preset->words, text);
-
-	if (!w)
-		return -EINVAL;
-	WRITE_ONCE(preset->value, w->value);
-	return 0;
-}
-
-static int rnic_preset_get(char *buf, const struct kernel_param *param)
-{
-	const struct preset *preset = param->arg;
-
-	return sysfs_emit(buf, "%s\n",
-			  name_of(preset->words, READ_ONCE(preset->value)));
-}
-
-static const struct kernel_param_ops preset_ops = {
-	.set	= rnic_preset_set,
-	.get	= rnic_preset_get,
-};
-
-module_param_cb(connect, &preset_ops, &preset_connect, 0644);
-MODULE_PARM_DESC(connect, "what new devices connect over: tcp or sctp");
-module_param_cb(listen, &preset_ops, &preset_listen, 0644);
-MODULE_PARM_DESC(listen, "what new devices listen over: tcp, sctp or both");
-
 /* A member of the policy that is one of some words */
 struct choice {
 	const struct word	*words;
 	size_t			at;	/* in struct rnic_policy */
-	int			(*need)(struct rnic_dev *dev, u8 value);
+	int			(*set)(struct rnic_dev *dev, u8 *at, u8 value);
 };
 
-#define CHOICE(words, member, need)	\
-	(&(const struct choice){ words, offsetof(struct rnic_policy, member), need })
+#define CHOICE(words, member, set)	\
+	(&(const struct choice){ words, offsetof(struct rnic_policy, member), set })
 
 static u8 *chosen(struct ib_device *ib, const struct choice *c)
 {
@@ -156,6 +117,30 @@ static void rnic_show_word(struct ib_device *ib,
 	strscpy(text, name_of(c->words, READ_ONCE(*chosen(ib, c))), size);
 }
 
+static int rnic_set_connect(struct rnic_dev *dev, u8 *at, u8 value)
+{
+	int err = rnic_need_llp(dev, value);
+
+	if (!err)
+		WRITE_ONCE(*at, value);
+	return err;
+}
+
+static int rnic_set_listen(struct rnic_dev *dev, u8 *at, u8 value)
+{
+	int err = 0;
+
+	if (value & LISTEN_SCTP)
+		err = rnic_need_llp(dev, RNIC_SW_LLP_SCTP);
+	return err ? err : rnic_listen_over(dev, value);
+}
+
+static int rnic_set_mpa(struct rnic_dev *dev, u8 *at, u8 value)
+{
+	WRITE_ONCE(*at, value);
+	return 0;
+}
+
 static int rnic_set_word(struct ib_device *ib,
 			 const struct ib_device_param *param, const char *text,
 			 struct netlink_ext_ack *extack)
@@ -168,18 +153,14 @@ static int rnic_set_word(struct ib_device *ib,
 		NL_SET_ERR_MSG_MOD(extack, "Not a word that it can be set to");
 		return -EINVAL;
 	}
-	err = c->need ? c->need(to_rnic_dev(ib), w->value) : 0;
-	if (err) {
+	err = c->set(to_rnic_dev(ib), chosen(ib, c), w->value);
+	if (err == -EPROTONOSUPPORT)
 		NL_SET_ERR_MSG_MOD(extack, "The kernel has no such lower layer");
-		return err;
-	}
-	WRITE_ONCE(*chosen(ib, c), w->value);
-	return 0;
-}
-
-static int rnic_need_to_listen(struct rnic_dev *dev, u8 value)
-{
-	return value & LISTEN_SCTP ? rnic_need_llp(dev, RNIC_SW_LLP_SCTP) : 0;
+	else if (err == -EADDRINUSE)
+		NL_SET_ERR_MSG_MOD(extack, "Another program has a listener's port");
+	else if (err == -EACCES)
+		NL_SET_ERR_MSG_MOD(extack, "The caller may not open a listener's port");
+	return err;
 }
 
 static void rnic_show_streams(struct ib_device *ib,
@@ -358,17 +339,17 @@ static int rnic_set_paths(struct ib_device *ib,
 
 const struct ib_device_param rnic_params[] = {
 	{ "connect", rnic_show_word, rnic_set_word,
-	  CHOICE(connect_words, llp_connect, rnic_need_llp) },
+	  CHOICE(connect_words, llp_connect, rnic_set_connect) },
 	{ "listen", rnic_show_word, rnic_set_word,
-	  CHOICE(listen_words, llp_listen, rnic_need_to_listen) },
+	  CHOICE(listen_words, llp_listen, rnic_set_listen) },
 	{ "streams", rnic_show_streams, rnic_set_streams },
 	{ "paths", rnic_show_paths, rnic_set_paths },
 	{ "revision", rnic_show_word, rnic_set_word,
-	  CHOICE(revision_words, mpa_revision, NULL) },
+	  CHOICE(revision_words, mpa_revision, rnic_set_mpa) },
 	{ "crc", rnic_show_word, rnic_set_word,
-	  CHOICE(switch_words, mpa_crc, NULL) },
+	  CHOICE(switch_words, mpa_crc, rnic_set_mpa) },
 	{ "markers", rnic_show_word, rnic_set_word,
-	  CHOICE(switch_words, mpa_markers, NULL) },
+	  CHOICE(switch_words, mpa_markers, rnic_set_mpa) },
 	{ "rtr", rnic_show_rtr, rnic_set_rtr },
 	{}
 };

@@ -540,6 +540,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len);
 int rnic_iw_listen(struct iw_cm_id *id, int backlog);
 int rnic_iw_unlisten(struct iw_cm_id *id);
+int rnic_listen_over(struct rnic_dev *dev, u8 which);	/* 1 << enum rnic_sw_llp */
 int rnic_cm_init(struct rnic_dev *dev);
 int rnic_need_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
 int rnic_program_needs_sctp(struct rnic_dev *dev);

@@ -30,7 +30,6 @@ struct socket;
  * @list: of the port's listeners; found under RCU
  * @ifindex: the interface
  * @bound: how many callers may wait
- * @policy: the device's wishes
  * @seed: of the sources' numbers
  * @ref: holders; each caller is one
  * @rcu: to be freed
@@ -50,7 +49,6 @@ struct ddp_port_listener {
 	struct list_head		list;
 	int				ifindex;
 	u32				bound;
-	struct ddp_policy		policy;
 	u32				seed;
 	struct kref			ref;
 	struct rcu_head			rcu;
@@ -113,6 +111,7 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 				     const struct ddp_session_user *user,
 				     void *ctx);
 void ddp_port_unlisten(struct ddp_listener *dl);
+bool ddp_port_policy(struct ddp_port_listener *l, struct ddp_policy *policy);
 
 const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p);
 int ddp_port_domain(const struct ddp_port *p);

@@ -41,6 +41,8 @@ struct ddp_policy {
 
 /**
  * struct ddp_session_user - what the user of sessions supplies
+ * @policy: a peer has come to @l: how is its session to be?  An LLP may go by what
+ *	@l began with instead
  * @request: a peer asks for a session on @l.  The user keeps @ss (one
  *	reference is passed on) and answers later with accept, reject or stop.  If
  *	that takes longer than DDP_ANSWER_TIME, the LLP ends it.
@@ -62,6 +64,7 @@ struct ddp_policy {
  * called through ddp_session_request() and the like, by nobody directly.
  */
 struct ddp_session_user {
+	void (*policy)(struct ddp_listener *l, struct ddp_policy *p);
 	int (*request)(struct ddp_listener *l, struct ddp_session *ss,
 		       const struct ddp_offer *o);
 	void (*refused)(struct ddp_listener *l, enum iw_reason why);
@@ -138,7 +141,7 @@ struct ddp_connect {
  * @v6only: an IPv6 wildcard does not mean IPv4 as well
  * @tos: type of service, or traffic class, of what is sent to the peers
  * @local: address and port
- * @policy: the device's wishes
+ * @policy: the device's wishes, if the LLP does not ask for them when a peer has come
  */
 struct ddp_listen {
 	struct net			*net;
@@ -190,6 +193,7 @@ struct ddp_session_type {
 };
 
 /* Upcalls */
+void ddp_session_policy(struct ddp_listener *l, struct ddp_policy *p);
 int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
 			const struct ddp_offer *o);
 void ddp_session_refused(struct ddp_listener *l, enum iw_reason why);

@@ -32,14 +32,6 @@ llp_of() {
 	if [ "$1" = a ]; then t_get "$A_DEV" "$2" "$NS_A"; else t_get "$B_DEV" "$2" "$NS_B"; fi
 }
 
-# What devices made from now on are set to, until the end of the case
-PARAMETERS=/sys/module/rnic_sw/parameters
-preset() {
-	t_defer sh -c "[ ! -e $PARAMETERS/$1 ] || echo tcp >$PARAMETERS/$1"
-	echo "$2" >$PARAMETERS/"$1"
-	t_check "$1 of new devices is $2" test "$(cat $PARAMETERS/"$1")" = "$2"
-}
-
 ping_sizes() {
 	local size
 	for size in 32 1000 1452 4096 16384 65535; do
@@ -298,12 +290,7 @@ forbidden() {
 	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
 	t_refused llp a connect sctp
 	t_refused llp b listen sctp
-	t_drop_device "$B_DEV" "$NS_B"
-	preset listen sctp
-	RNIC_SW_LLP=tcp t_refused t_link "$B_DEV" "$B_IF" "$NS_B"
-	# beside TCP it is done without
-	preset listen both
-	RNIC_SW_LLP=tcp t_link "$B_DEV" "$B_IF" "$NS_B"
+	t_refused llp b listen both
 	t_check "listeners are on TCP" test "$(llp_of b listen)" = tcp
 	RNIC_SW_LLP=tcp t_rping "$B4" -C 3
 }
@@ -340,52 +327,85 @@ asked_for() {
 	t_check "nobody listens on SCTP" test "$(on b awk 'END { print NR }' /proc/net/sctp/eps)" = 1
 	RNIC_SW_LLP=tcp t_call "$B4" -C 3
 	llp b listen both
-	t_rping "$B4" -C 3
+	t_call "$B4" -C 3
 }
 
-# Who listens everywhere does so on a new device before anybody can write to its files.
-preset_listen() {
-	modprobe -q sctp || t_skip "no SCTP here"
-	t_unload rnic_sw iw_sctp_ddp
-	modprobe rnic_sw listen=both
-	t_defer sh -c "echo tcp >$PARAMETERS/listen"
-	RNIC_SW_LLP=tcp two_hosts
-	t_check "SCTP is there" test -d /sys/module/iw_sctp_ddp
-	t_check "listeners are on both" test "$(llp_of b listen)" = both
+# taken PORT...: who listens there is reached by the lower layers in BY, and no other
+taken() {
+	local llp port
+	for llp in tcp sctp; do
+		for port in "$@"; do
+			PORT=$port
+			if [[ " $BY " == *" $llp "* ]]; then
+				RNIC_SW_LLP=$llp t_call "$B4" -C 3
+			else
+				RNIC_SW_LLP=$llp t_refused on a timeout 20 rping -c -a "$B4" -p "$port" -C 1
+			fi
+		done
+	done
+}
+
+# Who listens everywhere does so on a new device before anybody can set it.
+followed() {
+	local everywhere one
+	T_TIME=$((3 * T_TIME))
+	t_defer llp b listen both
 	t_port
-	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
-	t_listens b "$PORT"
-	t_call "$B4" -C 3
+	everywhere=$PORT
+	t_bg everywhere b rping -s -P -a 0.0.0.0 -p "$everywhere"
+	t_listens b "$everywhere"
 	t_drop_device "$B_DEV" "$NS_B"
 	RNIC_SW_LLP=tcp t_link "$B_DEV" "$B_IF" "$NS_B"
-	t_listens b "$PORT"
-	t_call "$B4" -C 3
-	RNIC_SW_LLP=tcp t_call "$B4" -C 3
+	t_listens b "$everywhere"
+	t_port
+	one=$PORT
+	t_bg one b rping -s -P -a "$B4" -p "$one"
+	t_listens b "$one"
+	BY=tcp taken "$everywhere" "$one"
+	llp b listen both
+	BY="tcp sctp" taken "$everywhere" "$one"
+	llp b listen sctp
+	BY=sctp taken "$everywhere" "$one"
+	llp b listen tcp
+	BY=tcp taken "$everywhere" "$one"
 }
 
-preset_words() {
-	local word
-	preset listen sctp
-	preset listen both
-	preset connect sctp
-	for word in listen:udp listen: connect:both listen:1; do
-		t_refused sh -c "echo '${word#*:}' >$PARAMETERS/${word%:*}"
-	done
-	t_check "it is what it was" test "$(cat $PARAMETERS/listen) $(cat $PARAMETERS/connect)" = "both sctp"
-	RNIC_SW_LLP=tcp two_hosts
-	t_check "as new devices connect" test "$(llp_of a connect)" = sctp
-	t_check "and listen" test "$(llp_of a listen)" = both
-	llp a listen tcp
-	t_check "a device's own word counts" test "$(llp_of a listen) $(llp_of b listen)" = "tcp both"
+# A program of another kind has the port of one of two
+followed_by_all() {
+	local first second
+	T_TIME=$((3 * T_TIME))
+	llp b listen tcp
+	t_defer llp b listen both
+	t_port
+	first=$PORT
+	t_bg first b rping -s -P -a "$B4" -p "$first"
+	t_listens b "$first"
+	t_port
+	second=$PORT
+	t_bg other b python3 -c "if True:
+		import socket, time
+		s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP)
+		s.bind(('$B4', $second))
+		s.listen()
+		print('listening', flush=True)
+		time.sleep(600)"
+	t_until "$T_TIME" grep -q listening "$T_CASE/other.log"
+	t_bg second b rping -s -P -a "$B4" -p "$second"
+	t_listens b "$second"
+	t_refused llp b listen sctp
+	t_check "it is as before" test "$(llp_of b listen)" = tcp
+	BY=tcp taken "$first" "$second"
+	# beside TCP it is done without
+	llp b listen both
+	BY="tcp sctp" taken "$first"
+	PORT=$second RNIC_SW_LLP=tcp t_call "$B4" -C 3
 }
 
 modprobe rnic_sw
 t_case "no SCTP allowed" "" forbidden
 t_case "SCTP on a blacklist" "" blacklisted
 t_case "SCTP only where it is asked for" "" asked_for
-t_case "SCTP for who listens everywhere, by a parameter of the module" "" preset_listen
 modprobe iw_sctp_ddp || t_skip_all "no SCTP here"
-t_case "what new devices are set to" "" preset_words
 modprobe sctp_diag
 two_hosts
 t_case "rping, IPv4" "" no_tcp ping_sizes "$B4"
@@ -404,6 +424,8 @@ t_case "placement out of order, queue pairs that share an association" "SCTPDDP-
 t_case "device deleted under traffic" "SCTPDDP-81" del_link
 t_case "the peer is gone" "SCTPDDP-81" peer_gone
 t_case "the device's choice" "" choose
+t_case "who listens already follows it" "" followed
+t_case "all of them or none" "" followed_by_all
 t_case "the program's choice, by a direct verb" "" direct_verb
 t_case "modules unload" "" reload
 t_end

@@ -229,6 +229,36 @@ many_ports() {
 	nothing_left
 }
 
+# come_and_go PORT ADDRESS: one program after the other listens there, for a moment
+come_and_go() {
+	while [ -e "$T_CASE/go" ]; do
+		timeout -s KILL 0.$((RANDOM % 3 + 1)) rping -s -a "$2" -p "$1" || true
+	done
+}
+
+set_meanwhile() {
+	local round word i words=(tcp)
+	! modprobe -q iw_sctp_ddp || words=(both sctp tcp)
+	touch "$T_CASE/go"
+	t_defer rm -f "$T_CASE/go"
+	t_port
+	for i in 0 1 2; do
+		come_and_go $((PORT + i)) 0.0.0.0 >/dev/null 2>&1 &
+		come_and_go $((PORT + i + 10)) "$B4" >/dev/null 2>&1 &
+	done
+	for ((round = 0; round < ROUNDS * 5; round++)); do
+		for word in "${words[@]}"; do
+			t_set iw0 listen "$word"
+			t_set iw0 crc $((RANDOM % 2))
+		done
+	done
+	rm "$T_CASE/go"
+	wait
+	t_set iw0 crc 1
+	t_rping "$B4" -C 3
+	nothing_left
+}
+
 t_case "link down and up in the middle of traffic" "DDP-3" link_bounces
 one_device
 t_case "one end killed in the middle of traffic" "DDP-78" kill_one_end
@@ -236,6 +266,7 @@ t_case "four pairs killed at once" "" kill_both_of_many
 t_case "queue pairs destroyed while they connect" "" destroyed_meanwhile
 t_case "a caller that is stopped delays no other" "" nobody_waits
 t_case "listening takes no longer where many listen" "" many_ports
+t_case "the device is set while who listens comes and goes" "" set_meanwhile
 t_case "$CONNECTIONS connections at once" "" many_connections
 t_case "device deleted under traffic" "" del_link
 t_case "modules unloaded and loaded after traffic" "" reload_modules

@@ -181,12 +181,14 @@ class FuzzWire(wire.Wire):
         self.areas = {
             name: (int(addr), int(size), int(key)) for name, addr, size, key
             in zip(*(words[i::4] for i in range(4)))}
-        for number, (crc, markers, revision) in enumerate(POLICIES):
-            self.set_policy(crc, markers, revision)
-            self.mate.do("listen", MATE, PORT + number)
+        self.ones, self.revision = 0, None
         self.set_policy(*POLICIES[0])
+        self.mate.do("listen", MATE, PORT)
 
     def set_policy(self, crc, markers, revision):
+        """How many times to revision 1 only, and whether now: self.ones, self.revision."""
+        self.ones += revision == "1"
+        self.revision = revision
         for name, value in (("crc", crc), ("markers", markers),
                             ("revision", revision)):
             wire.setting(name, value)

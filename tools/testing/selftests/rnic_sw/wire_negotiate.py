@@ -393,6 +393,18 @@ def client_server(w):
         same("Send", link.peer.get_segment().ulp, 0x43)
 
 
+@case("who listens already takes the next as the device is set")
+def followed(w):
+    plain = mpa.request(rev=1, flags=0)
+    with w.settings(revision=1, crc=0, markers=1):
+        w.initiate(plain)
+        same("revision, flags", (w.reply.rev, w.reply.flags), (1, mpa.M))
+    w.initiate(plain)
+    same("flags", w.reply.flags, mpa.C)
+    w.initiate(w.asking(4, 4))
+    same("revision", w.reply.rev, 2)
+
+
 @case("a setting that is refused changes nothing")
 def refused_setting(w):
     before = setting("rtr")

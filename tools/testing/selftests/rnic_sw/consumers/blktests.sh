@@ -12,12 +12,26 @@ RESULTS=/tmp/rnic_sw-blktests
 # As small and short as their tests take it
 export NVME_IMG_SIZE=350M NVME_NUM_ITER=10 TIMEOUT=10
 
-# What new devices begin with; over SCTP they take nothing else
 module_options() {
 	mkdir -p /run/modprobe.d
 	echo "options rtrs_server always_invalidate=N sess_queue_depth=64" >/run/modprobe.d/blktests.conf
-	[ "${T_LLP:-}" != sctp ] ||
-		echo "options rnic_sw connect=sctp listen=sctp" >>/run/modprobe.d/blktests.conf
+}
+
+# In front of rdma: the devices that the tests make take SCTP and nothing else
+over_sctp() {
+	local tools=/run/blktests-tools
+	[ "${T_LLP:-}" = sctp ] || return 0
+	mkdir -p $tools
+	cat >$tools/rdma <<-END
+		#!/bin/sh
+		$(command -v rdma) "\$@" || exit
+		[ "\$1 \$2" = "link add" ] || exit 0
+		shift 2
+		[ "\$1" != dev ] || shift
+		$T_DIR/lib/setting "\$1" listen sctp && $T_DIR/lib/setting "\$1" connect sctp
+	END
+	chmod +x $tools/rdma
+	PATH=$tools:$PATH
 }
 
 # Their tests look for modules with find, which goes by no link, and for the kernel's
@@ -83,6 +97,7 @@ needs_programs fio nvme multipathd sg_reset mkfs.xfs
 # nobody else mounts it where it is a module
 needs_modules configfs
 module_options
+over_sctp
 kernel_files
 multipath_files
 udev_up

@@ -52,19 +52,18 @@ needs_programs() {
 # the module may be missing where a case failed that had unloaded it
 scene() {
 	modprobe "$T_RDMA"
-	presets
-	t_defer preset tcp
 	one_device
 	over_llp
 	objects iw0 >"$T_CASE/before"
 }
 
-# A server that is told no address listens on a new device as soon as that comes.
-presets() { [ -z "${T_LLP:-}" ] || preset both; }
-preset() { echo "$1" >/sys/module/rnic_sw/parameters/listen; }
-
-# The kernel has no environment that says it
-over_llp() { [ -z "${T_LLP:-}" ] || t_set iw0 connect "$T_LLP"; }
+# The kernel has no environment that says it. A server that is told no address listens
+# already.
+over_llp() {
+	[ -n "${T_LLP:-}" ] || return 0
+	t_set iw0 listen both
+	t_set iw0 connect "$T_LLP"
+}
 
 # objects DEV: how many there are of each kind. A listener's identifiers come and
 # go with the server, not with the connection; completion queues the core keeps for
@@ -97,7 +96,6 @@ gone_device() {
 # was in the beginning.
 new_device() {
 	modprobe "$T_RDMA"
-	presets
 	if [ ! -e /sys/class/net/t0 ]; then
 		ip link add t0 type dummy
 		ip addr add "$B4/24" dev t0

@@ -20,7 +20,7 @@ PORT = 7480
 PATIENCE = 60           # seconds for what has to come; the bed may be slow
 PAUSE = 0.05            # for what may come
 
-# What a listener is set to: CRC, markers, revision
+# What the device is set to: CRC, markers, revision
 POLICIES = ((1, 0, "auto"), (0, 0, "auto"), (1, 1, "auto"), (0, 1, "auto"),
             (1, 0, "1"))
 
@@ -115,12 +115,15 @@ class Session:
 
     def initiate(self):
         rand = self.rand
-        port = rand.randrange(len(POLICIES))
-        self.dial(PORT + port)
+        if rand.random() < 0.3:
+            # counts for whoever comes next
+            self.w.set_policy(*rand.choice(POLICIES))
+        ones = self.w.ones - (self.w.revision == "1")
+        self.dial(PORT)
         pd = bytes([self.choose_actions()]) + rand.randbytes(rand.randrange(9))
         request = mpa.request(flags=rand.choice((mpa.C, 0, mpa.M | mpa.C)),
                               pd=pd)
-        if POLICIES[port][2] == "auto" and rand.random() < 0.5:
+        if rand.random() < 0.5:
             request.rev = 2
             request.flags |= mpa.S
             request.pd = mpa.word(4, 4, rand.choice(
@@ -134,8 +137,13 @@ class Session:
         if len(octets) < mpa.HEADER + len(request.pd):
             yield from self.drain(PAUSE)
             raise Ended
-        reply = yield from self.get_frame(
-            mpa.KEY_REPLY, 10 * PAUSE if self.spoilt else PATIENCE)
+        try:
+            reply = yield from self.get_frame(
+                mpa.KEY_REPLY, 10 * PAUSE if self.spoilt else PATIENCE)
+        except Ended:
+            # meanwhile the device may have been set to revision 1 only
+            self.right &= not request.enhanced or self.w.ones == ones
+            raise
         if self.right and reply.flags & mpa.R:
             raise Bad(f"rejected: {reply}")
         self.full(octets[16], reply)

@@ -346,8 +346,7 @@ class Wire:
 
     @contextlib.contextmanager
     def policy(self, **words):
-        """The device set like that; a listener of its own in self.listener,
-        for words count from the next listener on."""
+        """The device set like that; a listener of its own in self.listener."""
         old = self.listener
         with self.settings(**words):
             self.port += 1

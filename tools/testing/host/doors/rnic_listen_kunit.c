@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Who listens follows what the device is set to: drivers/rnic_sw/cm_listen.c between
+ * iw_cm and lower layers of the test's.
+ */
+#include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/in.h>
+#include <linux/socket.h>
+
+/*
+ * Who sets the device is killed at that lock, or somebody else comes when it has begun:
+ * before the second, the first listener's.
+ */
+static int locks, killed_at;
+static void (*comes)(void);
+
+static inline int taken(void)
+{
+	if (++locks == 2 && comes)
+		comes();
+	return locks == killed_at ? -EINTR : 0;
+}
+
+#define ibdev_warn_ratelimited(ib, text, err)	((void)(ib), (void)(err))
+#define mutex_lock_killable(m)	((void)(m), taken())
+
+/* In the place of compat/rdma.h */
+#define _COMPAT_RDMA_H
+#define compat_iw_cm_net(id)	((id)->net)
+struct ib_device_param { const char *name; };
+
+#include "../../../../drivers/rnic_sw/cm_listen.c"
+
+#define TCP	BIT(RNIC_SW_LLP_TCP)
+#define SCTP	BIT(RNIC_SW_LLP_SCTP)
+#define MANY	3
+#define NOBODY	MANY
+
+/* Programs, each with a port of its own */
+static struct {
+	struct net		net, elsewhere;
+	struct rnic_dev		dev;
+	struct iw_cm_id		id[MANY];
+	struct ddp_listener	l[RNIC_LLPS][MANY];
+	u8			there[MANY];	/* over which lower layers */
+	int			tcp_fails_for, sctp_fails_for, error;
+	bool			no_sctp;
+} world;
+
+/* The lower layers ---------------------------------------------------------------- */
+
+static struct ddp_listener *begins(int llp, const struct ddp_session_type *type,
+				   const struct ddp_listen *a, void *ctx)
+{
+	const struct rnic_lep *lep = ctx;
+	int which = lep->id - world.id;
+	struct ddp_listener *l = &world.l[llp][which];
+
+	if (which == (llp == RNIC_SW_LLP_SCTP ? world.sctp_fails_for : world.tcp_fails_for))
+		return ERR_PTR(world.error);
+	WARN_ON(world.there[which] & BIT(llp));
+	world.there[which] |= BIT(llp);
+	l->type = type;
+	l->ctx = ctx;
+	return l;
+}
+
+static int who(struct ddp_listener *l)
+{
+	return ((struct rnic_lep *)l->ctx)->id - world.id;
+}
+
+static void ends(struct ddp_listener *l, int llp)
+{
+	WARN_ON(!(world.there[who(l)] & BIT(llp)));
+	world.there[who(l)] &= ~BIT(llp);
+}
+
+static const struct ddp_session_type mpa, sctp;
+
+static struct ddp_listener *mpa_begins(const struct ddp_listen *a,
+				       const struct ddp_session_user *user, void *ctx)
+{
+	return begins(RNIC_SW_LLP_TCP, &mpa, a, ctx);
+}
+
+static struct ddp_listener *sctp_begins(const struct ddp_listen *a,
+					const struct ddp_session_user *user, void *ctx)
+{
+	return begins(RNIC_SW_LLP_SCTP, &sctp, a, ctx);
+}
+
+static void mpa_ends(struct ddp_listener *l)
+{
+	ends(l, RNIC_SW_LLP_TCP);
+}
+
+static void sctp_ends(struct ddp_listener *l)
+{
+	ends(l, RNIC_SW_LLP_SCTP);
+}
+
+static const struct ddp_session_type mpa = {
+	.listen = mpa_begins, .unlisten = mpa_ends,
+};
+
+static const struct ddp_session_type sctp = {
+	.listen = sctp_begins, .unlisten = sctp_ends,
+};
+
+const struct ddp_session_user rnic_session_user;
+
+const struct ddp_session_type *ddp_type_get(const char *name)
+{
+	if (!strcmp(name, "mpa"))
+		return &mpa;
+	return world.no_sctp ? NULL : &sctp;
+}
+
+const struct ddp_session_type *ddp_type_get_by_program(const char *name, int protocol)
+{
+	return ddp_type_get(name);
+}
+
+void ddp_type_put(const struct ddp_session_type *type) {}
+void ddp_session_user_gone(void) {}
+
+bool ddp_addr_wildcard(const struct sockaddr_storage *a)
+{
+	return !((const struct sockaddr_in *)a)->sin_addr.s_addr;
+}
+
+/* The rest of rnic_sw ------------------------------------------------------------- */
+
+struct net *rnic_net(struct rnic_dev *dev)
+{
+	return maybe_get_net(&world.net);
+}
+
+int rnic_ifindex(struct rnic_dev *dev)
+{
+	return 7;
+}
+
+void rnic_policy_paths(const struct rnic_policy *p, int *paths)
+{
+	memset(paths, 0, RNIC_PATHS * sizeof(*paths));
+}
+
+void rnic_asked_init(struct rnic_dev *dev) {}
+void rnic_asked_stop(struct rnic_dev *dev) {}
+void rnic_wait_none(struct rnic_dev *dev, enum rnic_kind kind) {}
+
+/* Cases --------------------------------------------------------------------------- */
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	locks = killed_at = 0;
+	comes = NULL;
+	world.sctp_fails_for = world.tcp_fails_for = NOBODY;
+	world.dev.policy.llp_connect = RNIC_SW_LLP_TCP;
+	world.dev.policy.llp_listen = TCP;
+	return rnic_cm_init(&world.dev);
+}
+
+static void listens(struct kunit *test, int which)
+{
+	struct iw_cm_id *id = &world.id[which];
+	struct sockaddr_in *local = (void *)&id->m_local_addr;
+
+	local->sin_addr.s_addr = 1;
+	id->device = &world.dev.ib;
+	id->net = &world.net;
+	KUNIT_ASSERT_EQ(test, rnic_iw_listen(id, 3), 0);
+}
+
+static void all_listen(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < MANY; i++)
+		listens(test, i);
+}
+
+static void all_end(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < MANY; i++) {
+		rnic_iw_unlisten(&world.id[i]);
+		KUNIT_EXPECT_EQ(test, world.there[i], 0);
+	}
+	rnic_cm_exit(&world.dev);
+	KUNIT_EXPECT_EQ(test, world.net.held, 0);
+}
+
+static void expect(struct kunit *test, u8 first, u8 second, u8 third)
+{
+	KUNIT_EXPECT_EQ(test, world.there[0], first);
+	KUNIT_EXPECT_EQ(test, world.there[1], second);
+	KUNIT_EXPECT_EQ(test, world.there[2], third);
+}
+
+static int set(u8 which)
+{
+	int err = rnic_need_llp(&world.dev, RNIC_SW_LLP_SCTP);
+
+	locks = 0;
+	return err ? err : rnic_listen_over(&world.dev, which);
+}
+
+static void they_follow(struct kunit *test)
+{
+	all_listen(test);
+	expect(test, TCP, TCP, TCP);
+	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
+	expect(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
+	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
+	expect(test, SCTP, SCTP, SCTP);
+	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
+	expect(test, SCTP, SCTP, SCTP);
+	KUNIT_EXPECT_EQ(test, set(TCP), 0);
+	expect(test, TCP, TCP, TCP);
+	all_end(test);
+}
+
+static void all_or_none(struct kunit *test)
+{
+	all_listen(test);
+	world.sctp_fails_for = 1;
+	world.error = -EADDRINUSE;
+	KUNIT_EXPECT_EQ(test, set(SCTP), -EADDRINUSE);
+	expect(test, TCP, TCP, TCP);
+	KUNIT_EXPECT_EQ(test, world.dev.policy.llp_listen, TCP);
+	/* beside TCP it is done without, and had where it can be */
+	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
+	expect(test, TCP | SCTP, TCP, TCP | SCTP);
+	KUNIT_EXPECT_EQ(test, set(SCTP), -EADDRINUSE);
+	expect(test, TCP | SCTP, TCP, TCP | SCTP);
+	/* to what it is set to: nothing is refused */
+	world.error = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
+	expect(test, TCP | SCTP, TCP, TCP | SCTP);
+	KUNIT_EXPECT_EQ(test, set(TCP), 0);
+	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -ENOMEM);
+	expect(test, TCP, TCP, TCP);
+	world.sctp_fails_for = NOBODY;
+	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
+	expect(test, TCP | SCTP, TCP | SCTP, TCP | SCTP);
+	all_end(test);
+}
+
+/* A listener of another namespace is none of ours, whatever is set */
+static void of_others(struct kunit *test)
+{
+	struct sockaddr_in *anywhere = (void *)&world.id[1].m_local_addr;
+
+	all_listen(test);
+	world.id[1].net = &world.elsewhere;
+	anywhere->sin_addr.s_addr = 0;
+	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
+	expect(test, TCP | SCTP, TCP, TCP | SCTP);
+	all_end(test);
+}
+
+/* Nobody is between two settings */
+static void killed(struct kunit *test)
+{
+	int i;
+
+	all_listen(test);
+	for (i = 1; world.dev.policy.llp_listen == TCP; i++) {
+		KUNIT_ASSERT_LT(test, i, 3 * MANY);
+		killed_at = i;
+		KUNIT_EXPECT_EQ(test, set(SCTP), -EINTR);
+		if (world.dev.policy.llp_listen == TCP)
+			expect(test, TCP, TCP, TCP);
+	}
+	/* too late for that: it is set, and all are there */
+	expect(test, SCTP, SCTP, SCTP);
+	killed_at = 0;
+	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
+	expect(test, SCTP, SCTP, SCTP);
+	all_end(test);
+}
+
+static struct kunit *current_test;
+
+static void third_comes(void)
+{
+	listens(current_test, 2);
+}
+
+/* Who begins meanwhile follows as well; and who cannot stays where it is */
+static void begun_meanwhile(struct kunit *test)
+{
+	current_test = test;
+	listens(test, 0);
+	listens(test, 1);
+	comes = third_comes;
+	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
+	expect(test, SCTP, SCTP, SCTP);
+	comes = NULL;
+	KUNIT_EXPECT_EQ(test, set(TCP), 0);
+	rnic_iw_unlisten(&world.id[2]);
+	world.sctp_fails_for = 2;
+	world.error = -EADDRINUSE;
+	comes = third_comes;
+	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
+	expect(test, SCTP, SCTP, TCP);
+	all_end(test);
+}
+
+static void second_ends(void)
+{
+	rnic_iw_unlisten(&world.id[1]);
+}
+
+static void ended_meanwhile(struct kunit *test)
+{
+	all_listen(test);
+	comes = second_ends;
+	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
+	expect(test, SCTP, 0, SCTP);
+	comes = NULL;
+	listens(test, 1);
+	all_end(test);
+}
+
+/* It hears nothing anyway, and may again: it keeps what it has, and stops nobody */
+static void address_gone(struct kunit *test)
+{
+	all_listen(test);
+	world.sctp_fails_for = 1;
+	world.error = -EADDRNOTAVAIL;
+	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
+	expect(test, SCTP, TCP, SCTP);
+	/* also when another setting, which it could follow, is taken back for the third's sake */
+	world.sctp_fails_for = NOBODY;
+	world.tcp_fails_for = 2;
+	world.error = -EADDRINUSE;
+	KUNIT_EXPECT_EQ(test, set(TCP), -EADDRINUSE);
+	expect(test, SCTP, TCP, SCTP);
+	all_end(test);
+}
+
+/* Whose rights these are is told, even where SCTP is done without */
+static void not_allowed(struct kunit *test)
+{
+	all_listen(test);
+	world.sctp_fails_for = 1;
+	world.error = -EACCES;
+	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -EACCES);
+	expect(test, TCP, TCP, TCP);
+	all_end(test);
+}
+
+static void no_sctp(struct kunit *test)
+{
+	world.no_sctp = true;
+	all_listen(test);
+	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), -EPROTONOSUPPORT);
+	expect(test, TCP, TCP, TCP);
+	all_end(test);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(they_follow),
+	KUNIT_CASE(all_or_none),
+	KUNIT_CASE(of_others),
+	KUNIT_CASE(killed),
+	KUNIT_CASE(begun_meanwhile),
+	KUNIT_CASE(ended_meanwhile),
+	KUNIT_CASE(address_gone),
+	KUNIT_CASE(not_allowed),
+	KUNIT_CASE(no_sctp),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "rnic_listen",
+	.init = begin,
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
