@@ -49,7 +49,13 @@ static int request(struct ddp_listener *dl, struct ddp_session *ss,
 	return world.answer;
 }
 
-static const struct ddp_session_user user = { .request = request };
+static void policy(struct ddp_listener *dl, struct ddp_policy *p)
+{
+	KUNIT_EXPECT_EQ((struct kunit *)dl->ctx, 1, world.l.upcalls);
+	p->revision = 1;
+}
+
+static const struct ddp_session_user user = { .request = request, .policy = policy };
 
 static void released(struct kref *ref)
 {
@@ -103,6 +109,21 @@ static void most_go(struct kunit *test)
 			ddp_port_request(&world.c[1], NULL, NULL));
 	leave_all();
 	KUNIT_EXPECT_EQ(test, BOUND + 1u, world.let_go);
+}
+
+/* Who has gone is not asked: what its user has may be gone, too */
+static void asked_while_there(struct kunit *test)
+{
+	struct ddp_policy p = {};
+
+	listens(test, &sends_away);
+	KUNIT_EXPECT_TRUE(test, ddp_port_policy(&world.l, &p));
+	KUNIT_EXPECT_EQ(test, 1, p.revision);
+	KUNIT_EXPECT_EQ(test, 0, world.l.upcalls);
+	ddp_callers_end(&world.l);
+	p.revision = 0;
+	KUNIT_EXPECT_FALSE(test, ddp_port_policy(&world.l, &p));
+	KUNIT_EXPECT_EQ(test, 0, p.revision);
 }
 
 /* Who shares a number with them, and came first, stays all the same */
@@ -183,6 +204,7 @@ static void asked(struct kunit *test)
 static struct kunit_case caller_cases[] = {
 	KUNIT_CASE(most_go),
 	KUNIT_CASE(alike),
+	KUNIT_CASE(asked_while_there),
 	KUNIT_CASE(no_more_than_twice),
 	KUNIT_CASE(nobody_goes),
 	KUNIT_CASE(asked),
