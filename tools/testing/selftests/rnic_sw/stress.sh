@@ -237,8 +237,10 @@ come_and_go() {
 }
 
 set_meanwhile() {
-	local round word i
+	local round word i before
 	modprobe -q iw_sctp_ddp || t_skip "no SCTP here, so nothing to choose"
+	before=$(t_get iw0 listen)
+	t_defer t_set iw0 listen "$before"
 	touch "$T_CASE/go"
 	t_defer rm -f "$T_CASE/go"
 	t_port
@@ -255,6 +257,7 @@ set_meanwhile() {
 	rm "$T_CASE/go"
 	wait
 	t_set iw0 crc 1
+	t_set iw0 listen "$before"
 	t_rping "$B4" -C 3
 	nothing_left
 }
