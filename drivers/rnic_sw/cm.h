@@ -66,10 +66,16 @@ struct rnic_ep {
 
 extern const struct ddp_session_user rnic_session_user;
 
-u8 rnic_tos(const struct iw_cm_id *id);
-bool rnic_serves(const struct net *net, const struct iw_cm_id *id);
+/* cm_llp.c */
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p);
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp);
+
+/* cm_listen.c */
+u8 rnic_tos(const struct iw_cm_id *id);
+bool rnic_serves(const struct net *net, const struct iw_cm_id *id);
+int rnic_lep_listen(struct rnic_lep *lep, u8 which);
+int rnic_lep_leave(struct rnic_lep *lep, u8 which);
+void rnic_lep_put(struct rnic_lep *lep);
 
 /* cm.c */
 void rnic_ep_get(struct rnic_ep *ep);

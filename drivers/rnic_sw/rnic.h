@@ -534,7 +534,7 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 			     bool *bad);
 
-/* cm.c, cm_asked.c, cm_listen.c */
+/* cm.c, cm_asked.c, cm_follow.c, cm_listen.c, cm_llp.c */
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len);

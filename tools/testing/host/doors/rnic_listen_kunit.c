@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who listens follows what the device is set to: drivers/rnic_sw/cm_listen.c between
+ * Who listens follows what the device is set to: drivers/rnic_sw/cm_follow.c between
  * iw_cm and lower layers of the test's.
  */
 #include <kunit/test.h>
@@ -30,7 +30,9 @@ static inline int taken(void)
 #define compat_iw_cm_net(id)	((id)->net)
 struct ib_device_param { const char *name; };
 
+#include "../../../../drivers/rnic_sw/cm_llp.c"
 #include "../../../../drivers/rnic_sw/cm_listen.c"
+#include "../../../../drivers/rnic_sw/cm_follow.c"
 
 #define TCP	BIT(RNIC_SW_LLP_TCP)
 #define SCTP	BIT(RNIC_SW_LLP_SCTP)
