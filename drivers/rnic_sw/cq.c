@@ -87,7 +87,6 @@ static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	rnic_cq_tell_init(cq, attr->comp_vector);
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->walk);
-	cq->user = udata;
 	err = rnic_take(dev, RNIC_CQS);
 	if (err)
 		return err;
@@ -563,7 +562,7 @@ void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp)
 {
 	u32 idx, end;
 
-	if (cq->user)
+	if (rnic_cq_is_user(cq))
 		return;
 	mutex_lock(&cq->walk);
 	idx = READ_ONCE(cq->ring.hdr->cons);

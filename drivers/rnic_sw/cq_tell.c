@@ -133,7 +133,7 @@ void rnic_cq_tell(struct rnic_cq *cq)
 	if (!cq->ib.comp_handler)
 		return;
 	/* ib_core's, which has a lock for what it does */
-	if (cq->user) {
+	if (rnic_cq_is_user(cq)) {
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 		return;
 	}

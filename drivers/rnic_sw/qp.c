@@ -390,14 +390,12 @@ static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 	return err;
 }
 
-static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
-		    bool user)
+static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 {
 	qp->dev = to_rnic_dev(qp->ib.device);
 	qp->scq = to_rnic_cq(attr->send_cq);
 	qp->rcq = to_rnic_cq(attr->recv_cq);
 	qp->srq = attr->srq ? to_rnic_srq(attr->srq) : NULL;
-	qp->user = user;
 	qp->sq.sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	spin_lock_init(&qp->lock);
 	kref_init(&qp->ref);
@@ -405,7 +403,7 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr,
 	INIT_WORK(&qp->err_work, rnic_qp_handle_error);
 	INIT_WORK(&qp->tell_work, rnic_sq_tell_more);
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
-	qp->rdmap.stream.dma_ok = !user;
+	qp->rdmap.stream.dma_ok = !rnic_qp_is_user(qp);
 	__set_rights(qp, ALL_RIGHTS);
 	/* shared receives name memory of their queue's, all else of ours (SEC-2) */
 	if (qp->srq)
@@ -437,7 +435,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	err = rnic_take(to_rnic_dev(ib->device), RNIC_QPS);
 	if (err)
 		return err;
-	init_qp(qp, attr, udata);
+	init_qp(qp, attr);
 	err = read_request(qp, udata);
 	if (!err)
 		err = alloc_queues(qp, attr, udata);
@@ -472,7 +470,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 
 	if (err)
 		return err;
-	if (!qp->user)
+	if (!rnic_qp_is_user(qp))
 		rnic_netdev_wait(qp->dev);
 	rnic_qp_unpublish(qp);
 	/* what is flushed from here on nobody would see */

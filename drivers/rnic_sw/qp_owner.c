@@ -28,7 +28,7 @@
  */
 void rnic_qp_owner_init(struct rnic_qp *qp)
 {
-	if (!qp->user)
+	if (!rnic_qp_is_user(qp))
 		return;
 	/* held, so that no other process gets the same address */
 	mmgrab(current->mm);
@@ -44,7 +44,7 @@ void rnic_qp_owner_init(struct rnic_qp *qp)
 void rnic_qp_owner_exit(struct rnic_qp *qp)
 {
 	put_pid(qp->owner.vouched);
-	if (!qp->user)
+	if (!rnic_qp_is_user(qp))
 		return;
 	mem_cgroup_put(qp->owner.memcg);
 	put_cred(qp->owner.cred);
@@ -80,7 +80,7 @@ static struct pid *swap_vouched(struct rnic_qp *qp, struct pid *pid)
  */
 void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to)
 {
-	if (!qp->user)
+	if (!rnic_qp_is_user(qp))
 		put_pid(swap_vouched(qp, to == IB_QPS_RTR ?
 					 get_pid(task_pid(current)) : NULL));
 }
@@ -112,9 +112,9 @@ static bool rnic_qp_take_word(struct rnic_qp *qp)
  */
 bool rnic_qp_may_connect(struct rnic_qp *qp)
 {
-	if (qp->user && current->flags & PF_KTHREAD)
+	if (rnic_qp_is_user(qp) && current->flags & PF_KTHREAD)
 		return false;
-	if (qp->user)
+	if (rnic_qp_is_user(qp))
 		return current->mm == qp->owner.mm ||
 		       same_rights(current_cred(), qp->owner.cred);
 	return rnic_qp_take_word(qp);

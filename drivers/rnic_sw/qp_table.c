@@ -123,7 +123,7 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 	struct rnic_qp *qp;
 
 	while ((qp = next_qp(dev, &qpn))) {
-		if (!qp->user) {
+		if (!rnic_qp_is_user(qp)) {
 			rnic_qp_error(qp, why);
 			/* whoever failed it first may not have got so far */
 			rnic_qp_reflush(qp);

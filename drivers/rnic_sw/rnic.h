@@ -114,7 +114,6 @@ struct rnic_cq {
 	struct ib_cq		ib;
 	/* fixed after creation, but for resize under lock */
 	struct rnic_ring	ring;
-	bool			user;
 	bool			timestamps;
 	s64			clock_shift;	/* of the program's time namespace */
 	unsigned int		cpu;		/* of its vector, see cq_tell.c */
@@ -136,7 +135,6 @@ struct rnic_srq {
 	struct ib_srq		ib;
 	struct rnic_ring	ring;
 	u32			max_sge;
-	bool			user;
 	struct work_struct	tell_work;
 
 	/* the rest; prod in the kernel */
@@ -249,7 +247,6 @@ struct rnic_qp {
 	struct rnic_srq		*srq;		/* or NULL */
 	struct rnic_sq		sq;
 	struct rnic_rq		rq;
-	bool			user;
 	u8			llp;		/* enum rnic_sw_llp */
 	struct ib_qp_cap	cap;
 	int			access;		/* IB_ACCESS_* */
@@ -312,6 +309,17 @@ static inline struct rnic_mr *to_rnic_mr(struct ib_mr *ib)
 static inline struct rnic_qp *to_rnic_qp(struct ib_qp *ib)
 {
 	return container_of(ib, struct rnic_qp, ib);
+}
+
+/* Whose it is, the core says before it is made: a program's, or else a kernel consumer's */
+static inline bool rnic_cq_is_user(const struct rnic_cq *cq)
+{
+	return cq->ib.uobject;
+}
+
+static inline bool rnic_qp_is_user(const struct rnic_qp *qp)
+{
+	return qp->ib.uobject;
 }
 
 static inline struct rnic_qp *rdmap_to_qp(struct rdmap *r)

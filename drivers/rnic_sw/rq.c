@@ -327,7 +327,7 @@ int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		*bad = wr;
 		return -EINVAL;
 	}
-	if (!qp->user)
+	if (!rnic_qp_is_user(qp))
 		return rnic_rq_post_kernel(qp, wr, bad);
 	if (wr) {
 		*bad = wr;

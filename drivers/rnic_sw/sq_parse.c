@@ -97,10 +97,10 @@ static enum ib_wc_status parse_op(const struct rnic_qp *qp,
 	case RNIC_OP_READ_INV:
 		wr->op = RDMAP_WR_READ;
 		wr->flags |= RDMAP_WR_INVALIDATE;
-		return qp->user ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
+		return rnic_qp_is_user(qp) ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
 	case RNIC_OP_REG_MR:
 		wr->op = RDMAP_WR_REG;
-		return qp->user ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
+		return rnic_qp_is_user(qp) ? IB_WC_LOC_QP_OP_ERR : IB_WC_SUCCESS;
 	default:
 		return IB_WC_LOC_QP_OP_ERR;
 	}
@@ -159,7 +159,7 @@ enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 {
 	enum ib_wc_status status;
 
-	if (qp->user && !sqe_clean(e))
+	if (rnic_qp_is_user(qp) && !sqe_clean(e))
 		return IB_WC_LOC_QP_OP_ERR;
 	wr->flags = 0;
 	if (e->flags & RNIC_SW_SEND_FENCE)

@@ -181,7 +181,7 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
 
-	if (!qp->user)
+	if (!rnic_qp_is_user(qp))
 		return rnic_sq_post_kernel(qp, wr, bad);
 	if (wr) {
 		*bad = wr;

@@ -114,7 +114,6 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 		return err;
 	spin_lock_init(&srq->lock);
 	INIT_WORK(&srq->tell_work, rnic_srq_tell_owed);
-	srq->user = udata;
 	srq->max_sge = max(attr->attr.max_sge, 1U);
 	err = rnic_ring_alloc(&srq->ring, uctx ? &uctx->ib : NULL,
 			      attr->attr.max_wr, rnic_rqe_stride(srq->max_sge));
@@ -304,7 +303,7 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 {
 	struct rnic_srq *srq = to_rnic_srq(ib);
 	unsigned long flags;
-	int err = srq->user && wr ? -EINVAL : 0;
+	int err = srq->ib.uobject && wr ? -EINVAL : 0;
 
 	*bad = wr;
 	spin_lock_irqsave(&srq->lock, flags);

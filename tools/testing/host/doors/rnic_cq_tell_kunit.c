@@ -158,7 +158,7 @@ static void leave(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, world.cq.asked, world.cq.told);
 	KUNIT_EXPECT_EQ(test, 0u, world.nested);
 	KUNIT_EXPECT_EQ(test, 0, world.preempt_off);
-	KUNIT_EXPECT_EQ(test, 0u, world.cq.user ? 0 : world.preemptible);
+	KUNIT_EXPECT_EQ(test, 0u, world.cq.ib.uobject ? 0 : world.preemptible);
 }
 
 /* From another CPU by an interrupt, one for all that complete until it comes */
@@ -207,7 +207,7 @@ static void offline(struct kunit *test)
 /* A program's handler is ib_core's, and may be called anywhere */
 static void of_a_program(struct kunit *test)
 {
-	world.cq.user = true;
+	world.cq.ib.uobject = (void *)&world;
 	rnic_cq_tell(&world.cq);
 	KUNIT_EXPECT_EQ(test, 1u, world.told);
 	KUNIT_EXPECT_NULL(test, world.called);

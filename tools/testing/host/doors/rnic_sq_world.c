@@ -98,7 +98,7 @@ void begin_at(u32 used)
 
 	memset(&world, 0, sizeof(world));
 	world.qp.scq = &world.cq;
-	world.qp.user = true;
+	world.qp.ib.uobject = (void *)&world;
 	kref_init(&world.qp.ref);
 	sq->ring = (struct rnic_ring) {
 		.hdr = &world.hdr, .slot0 = world.slots,

@@ -116,6 +116,7 @@ struct ib_pd { struct ib_device *device; };
 struct ib_event;
 struct ib_srq {
 	struct ib_device	*device;
+	struct ib_usrq_object	*uobject;
 	void			*srq_context;
 	void (*event_handler)(struct ib_event *event, void *context);
 };
@@ -137,7 +138,10 @@ struct ib_recv_wr {
 
 struct ib_qp_cap { int unused; };
 
-struct ib_qp { u32 qp_num; };
+struct ib_qp {
+	struct ib_uqp_object	*uobject;
+	u32			qp_num;
+};
 
 enum ib_mw_type { IB_MW_TYPE_1 = 1, IB_MW_TYPE_2 };
 
@@ -202,6 +206,7 @@ struct ib_event {
 
 struct ib_cq {
 	struct ib_device	*device;
+	struct ib_ucq_object	*uobject;
 	int			cqe;
 	void			*cq_context;
 	void (*comp_handler)(struct ib_cq *cq, void *context);
