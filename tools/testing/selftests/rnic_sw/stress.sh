@@ -237,7 +237,7 @@ come_and_go() {
 }
 
 set_meanwhile() {
-	local round word i before
+	local round word i before end
 	modprobe -q iw_sctp_ddp || t_skip "no SCTP here, so nothing to choose"
 	before=$(t_get iw0 listen)
 	t_defer t_set iw0 listen "$before"
@@ -248,7 +248,8 @@ set_meanwhile() {
 		come_and_go $((PORT + i)) 0.0.0.0 >/dev/null 2>&1 &
 		come_and_go $((PORT + i + 10)) "$B4" >/dev/null 2>&1 &
 	done
-	for ((round = 0; round < ROUNDS * 5; round++)); do
+	end=$((SECONDS + ROUNDS * 3))
+	for ((round = 0; round < ROUNDS * 5 && (round < 3 || SECONDS < end); round++)); do
 		for word in both sctp tcp; do
 			t_set iw0 listen "$word"
 			t_set iw0 crc $((RANDOM % 2))
