@@ -9,6 +9,8 @@
  * program, and no line for another.
  */
 #include <linux/hashtable.h>
+#include <linux/jhash.h>
+#include <linux/once.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -22,7 +24,7 @@ struct mpa_line {
 	const void		*listener;	/* or NULL, ... */
 	pid_t			process;	/* ... and who connects */
 
-	/* each connection in start-up, and a run that is queued */
+	/* each connection that was made in it, and a run that is queued */
 	refcount_t		ref;
 	struct hlist_node	node;		/* lines_lock */
 
@@ -32,12 +34,18 @@ struct mpa_line {
 	struct work_struct	work;
 };
 
-static DEFINE_HASHTABLE(lines, 8);
+/* As many as there are processes that connect, if these keep what they have */
+static DEFINE_HASHTABLE(lines, 12);
 static DEFINE_SPINLOCK(lines_lock);
 
-static unsigned long key_of(const void *listener, pid_t process)
+/* A user who chooses among his processes does not choose where they meet */
+static u32 key_of(const void *listener, pid_t process)
 {
-	return (unsigned long)listener ^ process;
+	static u32 seed;
+
+	get_random_once(&seed, sizeof(seed));
+	return jhash_3words(lower_32_bits((unsigned long)listener),
+			    upper_32_bits((unsigned long)listener), process, seed);
 }
 
 static struct mpa_line *__find(const void *listener, pid_t process)

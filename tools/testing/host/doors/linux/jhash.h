@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef _LINUX_JHASH_H
+#define _LINUX_JHASH_H
+
+#include <linux/types.h>
+
+/* Any number that each of them changes */
+static inline u32 jhash_3words(u32 a, u32 b, u32 c, u32 seed)
+{
+	return ((a * 31 + b) * 31 + c) * 31 + seed;
+}
+
+#endif
