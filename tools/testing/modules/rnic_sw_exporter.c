@@ -30,7 +30,7 @@ struct buffer {
 	struct page	**pages;	/* NULL: taken away */
 	struct page	**shadow;	/* the CPU's copy, or NULL */
 	enum exporter_hold held;
-	atomic_t	attached, mapped, begun, begins, moves, pinned;
+	atomic_t	attached, mapped, begun, begins, moves, pinned, waiting;
 };
 
 static DECLARE_WAIT_QUEUE_HEAD(held_wq);
@@ -38,8 +38,12 @@ static atomic_t users = ATOMIC_INIT(0);
 
 static void wait_while_held(struct buffer *b, enum exporter_hold how)
 {
+	if (READ_ONCE(b->held) != how)
+		return;
+	atomic_inc(&b->waiting);
 	wait_event_idle(held_wq, READ_ONCE(b->held) != how ||
 			!atomic_read(&users));
+	atomic_dec(&b->waiting);
 }
 
 /* Pages ------------------------------------------------------------------------ */
@@ -379,6 +383,7 @@ static void do_info(struct buffer *b, struct exporter_info *info)
 	info->begins = atomic_read(&b->begins);
 	info->moves = atomic_read(&b->moves);
 	info->pinned = atomic_read(&b->pinned);
+	info->waiting = atomic_read(&b->waiting);
 }
 
 /* All of them begin with the file of a buffer */

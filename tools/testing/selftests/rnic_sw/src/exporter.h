@@ -28,6 +28,7 @@ struct exporter_info {
 	__u32	begins;		/* ... in all */
 	__u32	moves;
 	__u32	pinned;		/* now */
+	__u32	waiting;	/* until it is free, now */
 };
 
 enum exporter_hold { EXPORTER_FREE, EXPORTER_HOLD_BEGIN, EXPORTER_HOLD_MAP };

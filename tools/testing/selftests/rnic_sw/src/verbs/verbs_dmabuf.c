@@ -70,6 +70,16 @@ struct exporter_info buffer_info(int fd)
 	return info;
 }
 
+void buffer_awaited(int fd)
+{
+	const uint64_t until = now_ms() + patience(WC_MS);
+
+	while (!buffer_info(fd).waiting) {
+		CHECK(now_ms() < until, "nobody waits");
+		pause_ms(1);
+	}
+}
+
 static void no_more(int fd, bool attached)
 {
 	const uint64_t until = now_ms() + patience(WC_MS);

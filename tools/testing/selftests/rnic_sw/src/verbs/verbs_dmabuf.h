@@ -14,6 +14,7 @@ int buffer_try(unsigned long request, int fd);
 void buffer_move(int fd);
 void buffer_revoke(int fd);
 void buffer_hold(int fd, enum exporter_hold how);
+void buffer_awaited(int fd);	/* returns when somebody waits for what is held */
 struct exporter_info buffer_info(int fd);
 /* Nobody has it mapped any more, or is between begin and end; nor attached */
 void buffer_left(int fd);

@@ -172,7 +172,7 @@ static void hold(struct held *h, enum exporter_hold how, uint32_t flags)
 	buffer_hold(h->fd, how);
 	buf_fill(&h->d.c, 0, h->d.c.len, 1);
 	ask(&h->d, IBV_WR_RDMA_WRITE);
-	pause_ms(50);
+	buffer_awaited(h->fd);
 }
 
 /* Others go on meanwhile, and then it does */
@@ -278,8 +278,9 @@ static void held_many(void)
 	for (i = 0; i < MANY; i++) {
 		hold_one(&d, &q[i], &b[i], &fd[i]);
 		mr[i] = b[i].mr;
+		if (i < MANY - 1)
+			buffer_awaited(fd[i]);
 	}
-	pause_ms(100);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	shared_reg(&d.s, d.p.s.pd, shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
 	buffer_left(shared_fd(&d, &d.s));
@@ -323,7 +324,7 @@ static void held_killed(void)
 		buffer_left(fd);
 		buffer_hold(fd, EXPORTER_HOLD_BEGIN);
 		ask(&d, IBV_WR_RDMA_WRITE);
-		pause_ms(50);
+		buffer_awaited(fd);
 		raise(SIGKILL);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "%x", status);
