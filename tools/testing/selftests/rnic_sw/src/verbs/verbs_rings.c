@@ -72,15 +72,14 @@ static uint32_t *scribbled;	/* words, by all children */
 
 static void scribble(const struct ring *r)
 {
-	uint32_t i, n = any_below(40);
-
-	__atomic_fetch_add(scribbled, n, __ATOMIC_RELAXED);
+	uint32_t i, n = 1 + any_below(40);
 
 	for (i = 0; i < n; i++) {
 		/* headers are the more interesting part */
 		size_t at = any_below(any_below(2) ? 48 : r->words);
 
 		*(volatile uint32_t *)(r->at + at) = nonsense();
+		__atomic_fetch_add(scribbled, 1, __ATOMIC_RELAXED);
 	}
 }
 
