@@ -180,7 +180,7 @@ def peer_resets(w, role):
     w.still_counted()
 
 
-in_both_roles("the peer resets", "DDP-78 MPA-132 MPA-140 DDP-82 DDP-85 DDP-3",
+in_both_roles("the peer resets", "DDP-78 MPA-132 MPA-140 DDP-82 DDP-85",
               peer_resets)
 
 

@@ -12,7 +12,7 @@ from lib.wire import LEN_ERR, rdmap, run
 from lib.wire_scene import BASE, RECV, SIZE, TOP, Row, add_rows, op
 
 # shown by every case here, told of the first
-ALWAYS = "DDP-80 DDP-82 DDP-84 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
+ALWAYS = "DDP-80 DDP-82 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
          "RDMAP-36 RDMAP-37 RDMAP-40 RDMAP-112 RDMAP-144 RDMAP-145 " \
          "RDMAP-147 RDMAP-151 RDMAP-153 RDMAP-156 DDP-10 RDMAP-5 RDMAP-105 RDMAP-106 " \
          "RDMAP-148 RDMAP-149 RDMAP-150 RDMAP-39 RDMAP-42 RDMAP-43 RDMAP-44 " \

@@ -355,7 +355,7 @@ def rtr_out(w, kind, offered):
 for kinds, chosen in ((B, B), (C, C), (D, D), (B | C | D, C), (B | D, D),
                       (C | D, C)):
     add(f"initiator: {names_of(kinds)} agreed, {names_of(chosen)} sent",
-        "MPA2-2 MPA2-3 MPA2-49 MPA2-59", rtr_out, kind=chosen,
+        "MPA2-3 MPA2-49 MPA2-59", rtr_out, kind=chosen,
         offered=kinds)
 
 
