@@ -421,12 +421,12 @@ container() {
 	[ "$1" = shared ] || own_device
 	everywhere "$1"
 	t_port
-	t_refused on b timeout 10 rping -s -P -a "$A4" -p "$PORT"
+	t_refuses "rdma_bind_addr: No such device" on b timeout 10 rping -s -P -a "$A4" -p "$PORT"
 	t_port
 	t_bg server a rping -s -P -a "$A4" -p "$PORT"
 	t_listens a "$PORT"
 	connects=$(t_counter iw0 connects)
-	t_refused on b timeout 20 rping -c -a "$A4" -p "$PORT" -C 1
+	t_refuses "ADDR_ERROR, error -19" on b timeout 20 rping -c -a "$A4" -p "$PORT" -C 1
 	t_check "it has connected" [ "$(t_counter iw0 connects)" -eq "$connects" ]
 	t_call "$A4" -C 2
 }
@@ -469,7 +469,7 @@ lossy_qp() {
 	t_bg client a rping -c -a "$B4" -p "$PORT"
 	t_until 20 connected || t_fail "no connection"
 	on a rdma statistic qp bind link "$A_DEV/1" lqpn "$lqpn"
-	on a tc qdisc replace dev "$A_IF" root netem loss 40% || t_skip "this kernel has no netem"
+	t_netem a "$A_IF" loss 40%
 	t_check "TCP sends again" t_until 30 sent_again
 	on a rdma statistic qp show link "$A_DEV/1"
 	on a ip link set "$A_IF" down

@@ -175,7 +175,7 @@ rejected() { has rejected -gt 0 && has tshark_rejected -eq "$(fact rejected)"; }
 nobody() {
 	t_port
 	t_capture b "$tmp/nobody.pcap"
-	t_refused on a timeout "$T_TIME" rdma_client -s "$B4" -p "$PORT"
+	t_refuses "rdma_connect: Connection refused" on a timeout "$T_TIME" rdma_client -s "$B4" -p "$PORT"
 	t_capture_end b
 	tshark -n -o tcp.try_heuristic_first:TRUE -r "$tmp/nobody.pcap" -Y "tcp.port == $PORT" 2>/dev/null | tee "$T_CASE/frames"
 	t_check "a reset" grep -q 'RST' "$T_CASE/frames"

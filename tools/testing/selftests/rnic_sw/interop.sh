@@ -84,7 +84,7 @@ ping_fails() {
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT" -C 1
 	t_listens b "$PORT"
-	t_refused on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
+	t_refuses "RDMA_CM_EVENT_REJECTED, error -1(04|11)" on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
 # Data checked octet by octet

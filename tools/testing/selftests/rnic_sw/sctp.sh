@@ -54,10 +54,10 @@ ping_both() {
 
 ping_nobody() {
 	t_port
-	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 	# there is an association, but nobody to ask
 	t_rping "$B4" -C 1
-	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
 # traffic TAG: a pair of programs that goes on until somebody ends it
@@ -110,8 +110,7 @@ allowed_few() {
 	local before
 	llp b streams 2
 	t_defer llp b streams 0
-	on a tc qdisc replace dev "$A_IF" root netem delay 400ms || t_skip "this kernel has no netem"
-	t_defer on a tc qdisc del dev "$A_IF" root
+	t_netem a "$A_IF" delay 400ms
 	before=$(made)
 	t_pair 7471 ucmatose -b "$B4" -c 5 -C 5 -- ucmatose -s "$B4" -c 5 -C 5
 	t_check "5 queue pairs were on 3 associations" test $(($(made) - before)) = 3
@@ -185,10 +184,8 @@ peer_gone() {
 
 # netem WORDS...: both directions suffer
 netem() {
-	on a tc qdisc replace dev "$A_IF" root netem "$@" || t_skip "this kernel has no netem"
-	t_defer on a tc qdisc del dev "$A_IF" root
-	on b tc qdisc replace dev "$B_IF" root netem "$@"
-	t_defer on b tc qdisc del dev "$B_IF" root
+	t_netem a "$A_IF" "$@"
+	t_netem b "$B_IF" "$@"
 	EARLY=$(t_counter "$A_DEV" rx_placed_early)
 }
 
@@ -253,7 +250,7 @@ choose() {
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
-	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
+	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
 	llp a connect tcp
 	t_call "$B4" -C 3
 }
@@ -287,10 +284,10 @@ forbidden() {
 	t_port
 	t_bg server b env RNIC_SW_LLP=tcp rping -s -a "$B4" -p "$PORT" -C 3
 	t_listens b "$PORT"
-	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
-	t_refused llp a connect sctp
-	t_refused llp b listen sctp
-	t_refused llp b listen both
+	t_refuses "rdma_create_qp: Operation not supported" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 3
+	t_refuses "Protocol not supported" llp a connect sctp
+	t_refuses "Protocol not supported" llp b listen sctp
+	t_refuses "Protocol not supported" llp b listen both
 	t_check "listeners are on TCP" test "$(llp_of b listen)" = tcp
 	RNIC_SW_LLP=tcp t_rping "$B4" -C 3
 }
@@ -305,7 +302,7 @@ blacklisted() {
 	t_port
 	t_bg server b env RNIC_SW_LLP=tcp rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
-	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+	t_refuses "rdma_create_qp: Operation not supported" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 	t_check "SCTP is not there" test ! -d /sys/module/sctp
 	RNIC_SW_LLP=tcp t_call "$B4" -C 3
 }
@@ -322,7 +319,7 @@ asked_for() {
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	# a program that asks brings the module, and opens no port
-	t_refused on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
+	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 	t_check "the module is loaded" test -d /sys/module/iw_sctp_ddp
 	t_check "nobody listens on SCTP" test "$(on b awk 'END { print NR }' /proc/net/sctp/eps)" = 1
 	RNIC_SW_LLP=tcp t_call "$B4" -C 3
@@ -339,7 +336,8 @@ taken() {
 			if [[ " $BY " == *" $llp "* ]]; then
 				RNIC_SW_LLP=$llp t_call "$B4" -C 3
 			else
-				RNIC_SW_LLP=$llp t_refused on a timeout 20 rping -c -a "$B4" -p "$port" -C 1
+				RNIC_SW_LLP=$llp t_refuses "RDMA_CM_EVENT_(REJECTED, error -104|CONNECT_ERROR, error -71)" \
+					on a timeout 20 rping -c -a "$B4" -p "$port" -C 1
 			fi
 		done
 	done
@@ -392,7 +390,7 @@ followed_by_all() {
 	t_until "$T_TIME" grep -q listening "$T_CASE/other.log"
 	t_bg second b rping -s -P -a "$B4" -p "$second"
 	t_listens b "$second"
-	t_refused llp b listen sctp
+	t_refuses "Address already in use" llp b listen sctp
 	t_check "it is as before" test "$(llp_of b listen)" = tcp
 	BY=tcp taken "$first" "$second"
 	# beside TCP it is done without

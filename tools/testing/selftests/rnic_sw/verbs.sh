@@ -202,11 +202,8 @@ netem() {
 	while [ "$1" != -- ]; do words+=("$1"); shift; done
 	shift
 	DOUBLED=$(doubled) OVERTAKEN=$(overtaken)
-	on a tc qdisc replace dev va root netem "${words[@]}" ||
-		t_skip "this kernel has no netem"
-	on b tc qdisc replace dev vb root netem "${words[@]}"
-	t_defer on a tc qdisc del dev va root
-	t_defer on b tc qdisc del dev vb root
+	t_netem a va "${words[@]}"
+	t_netem b vb "${words[@]}"
 	for try in 1 2 3 4; do
 		two "$@"
 		for host in a b; do

@@ -13,7 +13,7 @@ import time
 
 from lib.tracing import TRACE, event
 from lib.wire import (MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
-                      check, mpa, rdmap, read, run, same, shell, write)
+                      check, mpa, netem, rdmap, read, run, same, shell, write)
 from lib.wire_kernel import failing
 
 CALLERS = 64                # that may wait at rawmate's listener
@@ -158,14 +158,11 @@ def in_slots(interval):
 @contextlib.contextmanager
 def arriving(how):
     """Inside, what the peers say arrives like that."""
-    try:
-        shell(f"tc -n {NS} qdisc add dev {PEER_IF} root netem {how}")
-    except RuntimeError as why:
-        raise Skip(f"no netem: {why}") from None
+    tc = netem(PEER_IF, how)
     try:
         yield
     finally:
-        shell(f"tc -n {NS} qdisc del dev {PEER_IF} root")
+        shell(f"{tc} qdisc del dev {PEER_IF} root")
 
 
 @contextlib.contextmanager

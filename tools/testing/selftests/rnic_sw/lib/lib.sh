@@ -24,6 +24,7 @@
 #   t_fail WORDS, t_skip WORDS   end the case (skip: what cannot run here, and why)
 #   t_check WORDS COMMAND...     fails, saying WORDS, unless COMMAND succeeds
 #   t_refused COMMAND...         fails unless COMMAND fails by itself
+#   t_refuses PATTERN COMMAND... likewise, and unless it says that
 #   t_skip_all WORDS             ends the script before its first case
 #   t_defer COMMAND ARGS...      runs it when the case ends (outside a case: the
 #				 script), last one first, whatever happens
@@ -41,6 +42,7 @@
 #                            +------------+           +------------+
 #   $A4 $A6 $B4 $B6  addresses; $A_DEV $B_DEV  RDMA devices; $A_IF $B_IF  interfaces
 #   on HOST COMMAND...       runs it there, with no time limit
+#   t_netem HOST DEV WORDS...   what leaves DEV there is lost, late or early, as tc says
 #   t_new_device DEV NETDEV  `rdma link add`, undone when the case (script) ends
 #   t_set DEV NAME VALUE [NS], t_get DEV NAME [NS]   what a device is set to
 #   t_link DEV NETDEV [NS]   `rdma link add`, and listeners on SCTP, too, where
@@ -59,10 +61,9 @@
 #				 on a; both must end well within $T_TIME seconds
 #   t_rping ADDRESS ARGS...  both ends of rping, the server at $T_AT if that is set;
 #				 tries again when it fails at its end
-#   t_call ADDRESS ARGS...   the client alone, likewise: to a server that goes on, at $PORT
-#   t_perftest PROGRAM ARGS...   both ends of an ib_* program of perftest with -R;
-#				 tries again when it fails of its own faults; T_EACH is
-#				 called before each
+#   t_call ADDRESS ARGS...   the client alone: to a server that goes on, at $PORT
+#   t_perftest PROGRAM ARGS...   both ends of an ib_* program of perftest with -R, again
+#				 if it fails of its own faults; T_EACH is called before each
 #   t_iters N                prints N, or N/10 in a slow (debug) kernel
 #   t_counter DEV NAME       a counter of `rdma statistic`
 #   t_taken N                has b's device accepted so many connections?
@@ -75,8 +76,7 @@
 #   T_ONLY=PATTERN   only the cases whose name contains it (a shell pattern);
 #		     T_STOP=1: and none after the first that fails
 #   T_LOG=DIR        where logs go (default: $BED_OUT in a bed, or a new directory)
-#   T_TIME=SECONDS   time limit of a program (60, twice that in a debug kernel or QEMU's
-#		     translation)
+#   T_TIME=SECONDS   time limit of a program (60; 120 in a debug kernel or QEMU)
 #   T_SLOW=1         as short as in a debug kernel, and as patient
 #   T_CAPTURE=1      a failed case keeps a capture of each host, if tcpdump is here
 #   T_LLP=sctp       all connections are to be made over SCTP; the script's last
@@ -131,6 +131,18 @@ t_refused() {
 	12[4-9] | 13[0-9]) t_fail "ended by a signal, time limit or absence ($status): $*" ;;
 	esac
 	echo "refused, as it should be: $*"
+}
+
+t_noted() {
+	"$@" &>"$T_CASE/noted"
+	local status=$?
+	cat "$T_CASE/noted"
+	return $status
+}
+
+t_refuses() {
+	t_refused t_noted "${@:2}"
+	t_check "it does not say: $1" grep -qE "$1" "$T_CASE/noted"
 }
 
 t_skip_all() {
@@ -241,6 +253,15 @@ on() {
 	shift
 	[ "$host" = a ] && ns=${NS_A:-} || ns=${NS_B:-}
 	if [ -n "$ns" ]; then ip netns exec "$ns" "$@"; else "$@"; fi
+}
+
+t_netem() {
+	local said=$T_CASE/netem
+	t_defer on "$1" tc qdisc del dev "$2" root
+	! on "$1" tc qdisc replace dev "$2" root netem "${@:3}" 2>"$said" || return 0
+	cat "$said"
+	! grep -qE 'kind is unknown|No such file' "$said" || t_skip "this kernel has no netem"
+	t_fail "tc does not take: ${*:3}"
 }
 
 # Its process is the command itself, so that it can be killed.

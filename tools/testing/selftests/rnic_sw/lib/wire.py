@@ -57,6 +57,18 @@ def shell(command, may_fail=False):
     return done.stdout
 
 
+def netem(interface, how):
+    """What leaves it is lost or comes late, as tc says; returns the tc."""
+    tc = "tc -n " + NS if interface == PEER_IF else "tc"
+    try:
+        shell(f"{tc} qdisc add dev {interface} root netem {how}")
+    except RuntimeError as why:
+        if "kind is unknown" in str(why) or "No such file" in str(why):
+            raise Skip(f"no netem: {why}") from None
+        raise
+    return tc
+
+
 @contextlib.contextmanager
 def without_timestamps():
     """TCP's, of connections that are made meanwhile."""
@@ -369,11 +381,7 @@ class Wire:
     def losing(self, interface):
         """Inside, nothing that this end of the wire sends arrives; something is
         sent."""
-        tc = "tc -n " + NS if interface == PEER_IF else "tc"
-        try:
-            shell(f"{tc} qdisc add dev {interface} root netem loss 100%")
-        except RuntimeError as why:
-            raise Skip(f"no netem: {why}") from None
+        tc = netem(interface, "loss 100%")
         try:
             yield
             end = time.monotonic() + PATIENCE
