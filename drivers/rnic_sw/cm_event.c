@@ -2,6 +2,12 @@
 /* What iw_cm is told. */
 #include "cm.h"
 
+/*
+ * iw_cm's ends are used until a session ends, by what iw_cm has put into them; it does
+ * not wait for that when it goes.  So it does not go while this module is here.
+ */
+static const char *(*const stays)(int) __used = iwcm_reject_msg;
+
 /* The event has 8 bits of each depth and of the length of Private Data */
 static u8 told(u16 n)
 {
