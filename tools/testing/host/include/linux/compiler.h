@@ -8,6 +8,7 @@
 /* Nothing is configured */
 #define IS_ENABLED(option)	0
 
+#define __used			__attribute__((__used__))
 #define __rcu
 #define __user
 #define __force
