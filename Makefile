@@ -202,6 +202,6 @@ help:
 	@echo "make clean"
 	@echo
 	@echo "As root: install, uninstall, and what boots a kernel: demo, check, conformance,"
-	@echo "consumers, programs, mutate, soak, stock, bench, clock."
+	@echo "consumers, programs, machines, mutate, soak, stock, bench, clock, install-check."
 	@echo "One system test alone: tools/testing/selftests/rnic_sw/run --help"
 	@echo "Kernels and rdma-core are built in RNIC_SW_CACHE ($$(scripts/cache))."
