@@ -422,12 +422,12 @@ container() {
 	[ "$1" = shared ] || own_device
 	everywhere "$1"
 	t_port
-	t_refuses "rdma_bind_addr: No such device" on b timeout 10 rping -s -P -a "$A4" -p "$PORT"
+	t_refuses "rdma_(bind_addr: No such device|listen: Cannot assign)" on b timeout 10 rping -s -P -a "$A4" -p "$PORT"
 	t_port
 	t_bg server a rping -s -P -a "$A4" -p "$PORT"
 	t_listens a "$PORT"
 	connects=$(t_counter iw0 connects)
-	t_refuses "ADDR_ERROR, error -19" on b timeout 20 rping -c -a "$A4" -p "$PORT" -C 1
+	t_refuses "ADDR_ERROR, error -19|rdma_connect: Network is unreach" on b timeout 20 rping -c -a "$A4" -p "$PORT" -C 1
 	t_check "it has connected" [ "$(t_counter iw0 connects)" -eq "$connects" ]
 	t_call "$A4" -C 2
 }

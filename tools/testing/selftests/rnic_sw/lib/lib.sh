@@ -260,7 +260,7 @@ t_netem() {
 	t_defer on "$1" tc qdisc del dev "$2" root
 	! on "$1" tc qdisc replace dev "$2" root netem "${@:3}" 2>"$said" || return 0
 	cat "$said"
-	! grep -qE 'kind is unknown|No such file' "$said" || t_skip "this kernel has no netem"
+	! grep -qE 'kind is unknown|answers: No such file' "$said" || t_skip "this kernel has no netem"
 	t_fail "tc does not take: ${*:3}"
 }
 

@@ -63,7 +63,7 @@ def netem(interface, how):
     try:
         shell(f"{tc} qdisc add dev {interface} root netem {how}")
     except RuntimeError as why:
-        if "kind is unknown" in str(why) or "No such file" in str(why):
+        if "kind is unknown" in str(why) or "answers: No such file" in str(why):
             raise Skip(f"no netem: {why}") from None
         raise
     return tc
