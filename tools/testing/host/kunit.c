@@ -19,6 +19,9 @@ static size_t suites_nr;
 static jmp_buf out_of_case;
 static unsigned int passed, failed, skipped;
 
+/* Of the doors' stand-ins, see doors/linux/held.h */
+_Thread_local int host_held, host_reads;
+
 void host_register(struct kunit_suite *const *s, size_t n)
 {
 	while (n--) {
@@ -113,6 +116,13 @@ static void run_once(struct kunit_suite *s, struct kunit_case *c,
 	if (s->exit && !setjmp(out_of_case))
 		s->exit(test);
 	free_all(test);
+	if (host_held || host_reads) {
+		printf("    # %s: ends with %d locks, %d readers\n", test->name,
+		       host_held, host_reads);
+		test->failed = true;
+	}
+	host_held = 0;
+	host_reads = 0;
 }
 
 static void run_params(struct kunit_suite *s, struct kunit_case *c,

@@ -60,6 +60,7 @@ static void open_again(struct kunit *test)
 	rnic_gate_open(&gate);
 	KUNIT_EXPECT_EQ(test, 0, world.bh_off);
 	KUNIT_EXPECT_TRUE(test, rnic_gate_enter(&gate));
+	rnic_gate_leave(&gate);
 }
 
 static void taken_away(struct kunit *test)

@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/in.h>
+#include <linux/mutex.h>
 #include <linux/socket.h>
 
 /*
@@ -15,15 +16,18 @@
 static int locks, killed_at;
 static void (*comes)(void);
 
-static inline int taken(void)
+static inline int taken(int *held)
 {
 	if (++locks == 2 && comes)
 		comes();
-	return locks == killed_at ? -EINTR : 0;
+	if (locks == killed_at)
+		return -EINTR;
+	host_take(held);
+	return 0;
 }
 
 #define ibdev_warn_ratelimited(ib, text, err)	((void)(ib), (void)(err))
-#define mutex_lock_killable(m)	((void)(m), taken())
+#define mutex_lock_killable(m)	taken(&(m)->held)
 
 /* In the place of compat/rdma.h */
 #define _COMPAT_RDMA_H

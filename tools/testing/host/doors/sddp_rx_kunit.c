@@ -338,6 +338,19 @@ static void ends_put_off(struct kunit *test)
 	world.a.kept -= SDDP_WAITING_ASSOC;
 }
 
+/* It has ended behind its Accept: with the peer's first segment its Terminate may leave */
+static void ends_in_doubt(struct kunit *test)
+{
+	struct sddp_stream *st = opened(0);
+
+	st->s.in_doubt = true;
+	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
+	sddp_rx_settle(st);
+	KUNIT_EXPECT_FALSE(test, sddp_session_may(&st->s, SDDP_SAY_TERMINATE));
+	KUNIT_EXPECT_TRUE(test, segment(1));
+	KUNIT_EXPECT_TRUE(test, sddp_session_may(&st->s, SDDP_SAY_TERMINATE));
+}
+
 /* Without it nobody would know when the number is free again */
 static void terminate_without_memory(struct kunit *test)
 {
@@ -539,6 +552,7 @@ static struct kunit_case sddp_rx_cases[] = {
 	KUNIT_CASE(put_off),
 	KUNIT_CASE(put_off_with_sctp),
 	KUNIT_CASE(ends_put_off),
+	KUNIT_CASE(ends_in_doubt),
 	KUNIT_CASE(terminate_without_memory),
 	KUNIT_CASE(control_without_memory),
 	KUNIT_CASE(many_due),

@@ -2,19 +2,22 @@
 #ifndef _HOST_DOORS_MUTEX_H
 #define _HOST_DOORS_MUTEX_H
 
+#include <linux/held.h>
+
 /* One thread; a test that wants to know of it has a function of that name */
-struct mutex { int unused; };
+struct mutex { int held; };
 void host_unlocked(struct mutex *m) __attribute__((weak));
 
 static inline void mutex_unlock(struct mutex *m)
 {
+	host_let_go(&m->held);
 	if (host_unlocked)
 		host_unlocked(m);
 }
 
 #define DEFINE_MUTEX(name)	struct mutex name
-#define mutex_init(m)		((void)(m))
-#define mutex_lock(m)		((void)(m))
-#define mutex_trylock(m)	((void)(m), true)
+#define mutex_init(m)		((void)((m)->held = 0))
+#define mutex_lock(m)		host_take(&(m)->held)
+#define mutex_trylock(m)	(host_take(&(m)->held), true)
 
 #endif

@@ -4,19 +4,17 @@
 
 #include_next <linux/spinlock.h>
 #include <linux/atomic.h>
-#include <linux/bug.h>
+#include <linux/held.h>
 
 /* One thread: who would wait for a lock would for ever */
 static inline void host_lock(spinlock_t *l)
 {
-	WARN_ON(l->held);
-	l->held = 1;
+	host_take(&l->held);
 }
 
 static inline void host_unlock(spinlock_t *l)
 {
-	WARN_ON(!l->held);
-	l->held = 0;
+	host_let_go(&l->held);
 }
 
 #define DEFINE_SPINLOCK(name)	spinlock_t name
@@ -29,9 +27,9 @@ static inline void host_unlock(spinlock_t *l)
 #define spin_unlock_irq(l)	host_unlock(l)
 #define spin_lock_irqsave(l, flags)	(host_lock(l), (flags) = 0)
 #define spin_unlock_irqrestore(l, flags) (host_unlock(l), (void)(flags))
-#define read_lock(l)		((void)(l)->readers++)
-#define read_unlock(l)		((void)(l)->readers--)
-#define lockdep_assert_held(l)	((void)(l))
+#define read_lock(l)		((void)(l)->readers++, (void)host_held++)
+#define read_unlock(l)		((void)(l)->readers--, (void)host_held--)
+#define lockdep_assert_held(l)	((void)WARN_ON(!(l)->held))
 #define lockdep_assert_held_read(l)	((void)(l))
 #define local_bh_disable()	do { } while (0)
 #define local_bh_enable()	do { } while (0)
