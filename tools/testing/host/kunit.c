@@ -21,6 +21,8 @@ static unsigned int passed, failed, skipped;
 
 /* Of the doors' stand-ins, see doors/linux/held.h */
 _Thread_local int host_held, host_reads;
+/* ... and linux/once.h */
+_Thread_local int host_seeds;
 
 void host_register(struct kunit_suite *const *s, size_t n)
 {

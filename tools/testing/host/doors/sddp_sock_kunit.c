@@ -46,7 +46,19 @@ int kernel_sendmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
 	return world.result;
 }
 
-void sock_release(struct socket *s) {}
+static struct socket *made;	/* and not released */
+
+struct socket *host_socket(void)
+{
+	made = world.result ? NULL : &world.sock;
+	return made;
+}
+
+void sock_release(struct socket *s)
+{
+	if (s == made)
+		made = NULL;
+}
 
 /* The rest ---------------------------------------------------------------------- */
 
@@ -253,7 +265,17 @@ static void domain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 30, made_in);
 }
 
+/* Whether there is SCTP: nothing is left of the question */
+static void probed(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, sddp_sock_probe());
+	KUNIT_EXPECT_NULL(test, made);
+	world.result = -EPROTONOSUPPORT;
+	KUNIT_EXPECT_NE(test, 0, sddp_sock_probe());
+}
+
 static struct kunit_case sddp_sock_cases[] = {
+	KUNIT_CASE(probed),
 	KUNIT_CASE(domain),
 	KUNIT_CASE(lost),
 	KUNIT_CASE(peer_done),
