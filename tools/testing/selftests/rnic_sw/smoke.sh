@@ -11,6 +11,9 @@ modules_are_here() {
 		test -d "/sys/module/$module"
 		t_check "$module describes itself" test -n "$(modinfo -F description $module)"
 	done
+	# not a module in every kernel
+	[ ! -d /sys/module/iw_cm/holders ] ||
+		t_check "iw_cm may go before us" test -d /sys/module/iw_cm/holders/rnic_sw
 }
 
 devinfo() {
