@@ -20,7 +20,7 @@ static jmp_buf out_of_case;
 static unsigned int passed, failed, skipped;
 
 /* Of the doors' stand-ins, see doors/linux/held.h */
-_Thread_local int host_held, host_reads;
+_Thread_local int host_held, host_reads, host_bh_off;
 /* ... and linux/once.h */
 _Thread_local int host_seeds;
 
@@ -118,13 +118,14 @@ static void run_once(struct kunit_suite *s, struct kunit_case *c,
 	if (s->exit && !setjmp(out_of_case))
 		s->exit(test);
 	free_all(test);
-	if (host_held || host_reads) {
-		printf("    # %s: ends with %d locks, %d readers\n", test->name,
-		       host_held, host_reads);
+	if (host_held || host_reads || host_bh_off) {
+		printf("    # %s: ends with %d locks, %d readers, BH off %d times\n",
+		       test->name, host_held, host_reads, host_bh_off);
 		test->failed = true;
 	}
 	host_held = 0;
 	host_reads = 0;
+	host_bh_off = 0;
 }
 
 static void run_params(struct kunit_suite *s, struct kunit_case *c,

@@ -33,6 +33,7 @@ static struct {
 	struct compat_bh	*raised;
 	struct delayed_work	*timer;
 	unsigned long		ms;		/* when that is due */
+	bool			irqs_off;
 } world;
 
 static struct guest guests[CROWD];
@@ -46,8 +47,15 @@ u64 host_now(void)
 	return world.now;
 }
 
+bool host_irqs_off(void)
+{
+	return world.irqs_off;
+}
+
+/* Raised where neither is off it would be ksoftirqd's */
 void host_raise(struct compat_bh *bh)
 {
+	WARN_ON(!host_bh_off && !world.irqs_off);
 	world.raised = bh;
 }
 
@@ -230,6 +238,18 @@ static void few_in_softirq(struct kunit *test)
 	for (i = 1; i < 10; i++)
 		KUNIT_EXPECT_GT(test, guests[i].done, guests[i - 1].done);
 	expect_done(test, 10);
+}
+
+/* Who posts with interrupts off may not have BH on again */
+static void interrupts_off(struct kunit *test)
+{
+	crowd(1, 2);
+	world.irqs_off = true;
+	mpa_tx_kick(&guests[0].c, false);
+	world.irqs_off = false;
+	softirq();
+	KUNIT_EXPECT_EQ(test, 2u, world.sent);
+	expect_done(test, 1);
 }
 
 /* Who has much gets a turn in softirq, then it is the worker's */
@@ -422,6 +442,7 @@ static void asked_after_drained(struct kunit *test)
 static struct kunit_case mpa_tx_cases[] = {
 	KUNIT_CASE(crowd_is_woken),
 	KUNIT_CASE(few_in_softirq),
+	KUNIT_CASE(interrupts_off),
 	KUNIT_CASE(much_is_the_workers),
 	KUNIT_CASE(push_is_one_stretch),
 	KUNIT_CASE(no_memory),

@@ -5,8 +5,12 @@
 #include <linux/types.h>
 #include <linux/bug.h>
 
-/* Locks, and readers of RCU's, of this thread; at the end of a case there are none */
-extern _Thread_local int host_held, host_reads;
+/* Locks, readers of RCU's, and BH off, of this thread; at the end of a case there are none */
+extern _Thread_local int host_held, host_reads, host_bh_off;
+
+/* A test that wants to has interrupts off */
+bool host_irqs_off(void) __attribute__((weak));
+#define irqs_disabled()		(host_irqs_off && host_irqs_off())
 
 static inline void host_take(int *held)
 {
@@ -20,6 +24,16 @@ static inline void host_let_go(int *held)
 	WARN_ON(!*held);
 	*held = 0;
 	host_held--;
+}
+
+static inline void local_bh_disable(void)
+{
+	host_bh_off++;
+}
+
+static inline void local_bh_enable(void)
+{
+	WARN_ON(irqs_disabled() || host_bh_off-- <= 0);
 }
 
 #endif

@@ -2,8 +2,9 @@
 #ifndef _HOST_DOORS_INTERRUPT_H
 #define _HOST_DOORS_INTERRUPT_H
 
+#include <linux/held.h>
+
 #define in_hardirq()		0
-#define irqs_disabled()		0
 
 /* What runs in softirq, as compat/compat.h has it; the test's to run */
 struct compat_bh { void (*run)(struct compat_bh *bh); };
