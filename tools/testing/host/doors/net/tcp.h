@@ -55,6 +55,7 @@ struct sock {
 	void (*sk_state_change)(struct sock *sk);
 	void (*sk_write_space)(struct sock *sk);
 	int			sk_rcvbuf;
+	int			sk_bound_dev_if;
 	int			sk_state;
 	int			sk_shutdown;
 	int			sk_err;

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Addresses, and what an interface has of them: drivers/ddp/addr.c. */
+#include <kunit/test.h>
+#include <linux/in.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <net/netns/hash.h>
+
+#define DEVICES		3
+#define ADDRESSES	4
+#define FIRST		5	/* interfaces' numbers */
+
+/* As much of an interface's addresses as addr.c asks for */
+struct address4 { __be32 ifa_local; bool there; };
+
+struct address6 {
+	struct list_head	if_list;
+	struct in6_addr		addr;
+	u32			flags;
+};
+
+struct device6 {
+	rwlock_t		lock;
+	struct list_head	addr_list;
+};
+
+static struct world {
+	struct net		net;
+	struct net_device	dev[DEVICES];
+	struct address4		a4[DEVICES][ADDRESSES + 1];
+	struct address6		a6[DEVICES][ADDRESSES];
+	struct device6		in6[DEVICES];
+	bool			no_ip;
+} world;
+
+static struct net_device *at_number(int ifindex)
+{
+	return ifindex >= FIRST && ifindex < FIRST + DEVICES ? &world.dev[ifindex - FIRST] : NULL;
+}
+
+static struct net_device *with_ipv4(__be32 addr)
+{
+	int i, k;
+
+	for (i = 0; i < DEVICES; i++)
+		for (k = 0; k < ADDRESSES; k++)
+			if (world.a4[i][k].there && world.a4[i][k].ifa_local == addr)
+				return &world.dev[i];
+	return NULL;
+}
+
+static bool with_ipv6(const struct in6_addr *addr, const struct net_device *dev)
+{
+	struct address6 *a;
+
+	list_for_each_entry(a, &world.in6[dev->ifindex - FIRST].addr_list, if_list)
+		if (!memcmp(&a->addr, addr, sizeof(*addr)))
+			return true;
+	return false;
+}
+
+#undef __in6_dev_get
+#undef IS_ENABLED
+#define in_device		address4
+#define in_ifaddr		address4
+#define inet6_dev		device6
+#define inet6_ifaddr		address6
+#define IFA_F_DADFAILED		8
+#define IPV6_ADDR_LINKLOCAL	0x20
+#define CONFIG_IPV6		1
+#define IS_ENABLED(what)	what
+#define read_lock_bh(l)		(local_bh_disable(), read_lock(l))
+#define read_unlock_bh(l)	(read_unlock(l), local_bh_enable())
+#define ipv6_addr_any(a)	(!memcmp(a, &in6addr_any, sizeof(*(a))))
+#define ipv6_addr_equal(a, b)	(!memcmp(a, b, sizeof(*(a))))
+#define ipv6_addr_v4mapped(a)	IN6_IS_ADDR_V4MAPPED(a)
+#define ipv6_addr_type(a)	(IN6_IS_ADDR_LINKLOCAL(a) ? IPV6_ADDR_LINKLOCAL : 0)
+#define __ip_dev_find(net, addr, ref)	((void)WARN_ON(ref), with_ipv4(addr))
+#define ipv6_chk_addr(net, addr, dev, strict)	((void)WARN_ON(!(strict)), with_ipv6(addr, dev))
+#define for_each_netdev_rcu(net, d)	for (d = world.dev; d < world.dev + DEVICES; d++)
+#define dev_get_by_index_rcu(net, i)	(WARN_ON(!host_reads), at_number(i))
+#define __in_dev_get_rcu(d)	(world.no_ip ? NULL : world.a4[(d)->ifindex - FIRST])
+#define __in6_dev_get(d)	(world.no_ip ? NULL : &world.in6[(d)->ifindex - FIRST])
+#define in_dev_for_each_ifa_rcu(i, in)	for (i = in; i->there; i++)
+
+/* Some number; each bit of either changes it */
+static inline u32 jhash_1word(u32 a, u32 seed)
+{
+	u32 n = (a ^ (seed << 7 | seed >> 25)) * 0x9e3779b1;
+
+	return n ^ n >> 15;
+}
+
+static inline u32 jhash_2words(u32 a, u32 b, u32 seed)
+{
+	return jhash_1word(b, jhash_1word(a, seed));
+}
+
+static inline u32 jhash2(const u32 *k, u32 n, u32 seed)
+{
+	while (n--)
+		seed = jhash_1word(*k++, seed);
+	return seed;
+}
+
+/* In place of the other stand-in */
+#define _LINUX_JHASH_H
+
+#include "../../../../drivers/ddp/addr.c"
+
+/* Addresses ------------------------------------------------------------------------ */
+
+static struct sockaddr_storage ipv4(u32 addr, u16 port)
+{
+	struct sockaddr_storage s = { .ss_family = AF_INET };
+	struct sockaddr_in *a = (void *)&s;
+
+	a->sin_addr.s_addr = htonl(addr);
+	a->sin_port = htons(port);
+	return s;
+}
+
+static struct sockaddr_storage ipv6(u32 first, u32 second, u32 third, u32 last)
+{
+	struct sockaddr_storage s = { .ss_family = AF_INET6 };
+	struct sockaddr_in6 *a = (void *)&s;
+
+	a->sin6_addr.s6_addr32[0] = htonl(first);
+	a->sin6_addr.s6_addr32[1] = htonl(second);
+	a->sin6_addr.s6_addr32[2] = htonl(third);
+	a->sin6_addr.s6_addr32[3] = htonl(last);
+	a->sin6_port = htons(7);
+	return s;
+}
+
+static void give4(int dev, u32 addr)
+{
+	struct address4 *a = world.a4[dev];
+
+	while (a->there)
+		a++;
+	a->ifa_local = htonl(addr);
+	a->there = true;
+}
+
+static void give6(int dev, int nth, struct sockaddr_storage s, u32 flags)
+{
+	struct address6 *a = &world.a6[dev][nth];
+
+	a->addr = ((struct sockaddr_in6 *)&s)->sin6_addr;
+	a->flags = flags;
+	list_add_tail(&a->if_list, &world.in6[dev].addr_list);
+}
+
+static int begin(struct kunit *test)
+{
+	int i;
+
+	memset(&world, 0, sizeof(world));
+	for (i = 0; i < DEVICES; i++) {
+		world.dev[i].ifindex = FIRST + i;
+		INIT_LIST_HEAD(&world.in6[i].addr_list);
+	}
+	return 0;
+}
+
+/* Cases ---------------------------------------------------------------------------- */
+
+static void wildcard(struct kunit *test)
+{
+	struct sockaddr_storage none4 = ipv4(0, 7), none6 = ipv6(0, 0, 0, 0);
+	struct sockaddr_storage some4 = ipv4(1, 7), some6 = ipv6(0, 0, 0, 1);
+
+	KUNIT_EXPECT_TRUE(test, ddp_addr_wildcard(&none4));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_wildcard(&none6));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_wildcard(&some4));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_wildcard(&some6));
+}
+
+/* Each of them is another one, by whatever looks at them; the last are not of one source */
+static void told_apart(struct kunit *test)
+{
+	struct sockaddr_storage a[] = {
+		ipv4(1, 7), ipv4(1, 8), ipv4(2, 7),
+		ipv6(1, 1, 1, 1), ipv6(1, 1, 1, 2), ipv6(1, 1, 2, 1), ipv6(1, 1, 1, 1),
+		ipv6(1, 1, 1, 1), ipv6(1, 2, 1, 1), ipv6(2, 1, 1, 1),
+	};
+	const int n = ARRAY_SIZE(a);
+	int i, k;
+
+	((struct sockaddr_in6 *)&a[6])->sin6_port = 0;
+	((struct sockaddr_in6 *)&a[7])->sin6_scope_id = 1;
+	for (i = 0; i < n; i++)
+		for (k = 0; k < n; k++) {
+			KUNIT_EXPECT_EQ(test, i == k, ddp_addr_same(&a[i], &a[k]));
+			KUNIT_EXPECT_EQ(test, i == k, ddp_addr_hash(&world.net, &a[i], 9) ==
+						      ddp_addr_hash(&world.net, &a[k], 9));
+		}
+	KUNIT_EXPECT_NE(test, ddp_addr_hash(&world.net, &a[0], 9),
+			ddp_addr_hash(&world.net, &a[0], 10));
+	KUNIT_EXPECT_NE(test, ddp_addr_hash(&world.net, &a[3], 9),
+			ddp_addr_hash(&world.net, &a[3], 10));
+}
+
+/* A host's ports and a network's hosts are one source */
+static void sources(struct kunit *test)
+{
+	struct sockaddr_storage a = ipv4(1, 7), port = ipv4(1, 8), host = ipv4(2, 7);
+	struct sockaddr_storage b = ipv6(1, 1, 1, 1), near = ipv6(1, 1, 2, 2);
+	struct sockaddr_storage c = ipv6(1, 2, 1, 1), d = ipv6(2, 1, 1, 1);
+
+	KUNIT_EXPECT_EQ(test, ddp_addr_source(&a, 9), ddp_addr_source(&port, 9));
+	KUNIT_EXPECT_NE(test, ddp_addr_source(&a, 9), ddp_addr_source(&host, 9));
+	KUNIT_EXPECT_NE(test, ddp_addr_source(&a, 9), ddp_addr_source(&a, 10));
+	KUNIT_EXPECT_EQ(test, ddp_addr_source(&b, 9), ddp_addr_source(&near, 9));
+	KUNIT_EXPECT_NE(test, ddp_addr_source(&b, 9), ddp_addr_source(&c, 9));
+	KUNIT_EXPECT_NE(test, ddp_addr_source(&b, 9), ddp_addr_source(&d, 9));
+	KUNIT_EXPECT_NE(test, ddp_addr_source(&b, 9), ddp_addr_source(&b, 10));
+}
+
+static void unmapped(struct kunit *test)
+{
+	struct sockaddr_storage a = ipv6(0, 0, 0xffff, 0x0a000001), want = ipv4(0x0a000001, 7);
+	struct sockaddr_storage b = ipv6(0, 1, 0xffff, 0x0a000001), same = b, four = want;
+
+	ddp_addr_unmap(&a);
+	KUNIT_EXPECT_TRUE(test, !memcmp(&want, &a, sizeof(a)));
+	ddp_addr_unmap(&b);
+	KUNIT_EXPECT_TRUE(test, !memcmp(&same, &b, sizeof(b)));
+	ddp_addr_unmap(&four);
+	KUNIT_EXPECT_TRUE(test, !memcmp(&want, &four, sizeof(four)));
+}
+
+/* Two interfaces have it: it is the first one's, as it is the core's */
+static void is_on(struct kunit *test)
+{
+	struct sockaddr_storage a4 = ipv4(1, 7), b4 = ipv4(2, 7), none4 = ipv4(3, 7);
+	struct sockaddr_storage a6 = ipv6(1, 1, 1, 1), none6 = ipv6(1, 1, 1, 3);
+	const int first = FIRST, second = FIRST + 1, third = FIRST + 2;
+
+	give4(0, 1);
+	give4(1, 2);
+	give6(1, 0, a6, 0);
+	give6(2, 0, a6, 0);
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&world.net, first, &a4));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&world.net, second, &a4));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&world.net, second, &b4));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&world.net, first, &none4));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&world.net, first, &a6));
+	KUNIT_EXPECT_TRUE(test, ddp_addr_is_on(&world.net, second, &a6));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&world.net, third, &a6));
+	KUNIT_EXPECT_FALSE(test, ddp_addr_is_on(&world.net, first, &none6));
+}
+
+static void expect_list(struct kunit *test, sa_family_t family, int room,
+			const struct sockaddr_storage *want, int n)
+{
+	struct sockaddr_storage at[ADDRESSES + 1], before = ipv4(99, 99);
+	int i;
+
+	for (i = 0; i <= ADDRESSES; i++)
+		at[i] = before;
+	KUNIT_EXPECT_EQ(test, n, ddp_addr_list(&world.net, FIRST + 1, family, at, room));
+	for (i = 0; i <= ADDRESSES; i++)
+		KUNIT_EXPECT_TRUE(test, !memcmp(i < n ? &want[i] : &before, &at[i], sizeof(*at)));
+}
+
+static void listed4(struct kunit *test)
+{
+	const struct sockaddr_storage want[] = { ipv4(1, 0), ipv4(2, 0), ipv4(3, 0) };
+
+	expect_list(test, AF_INET, ADDRESSES, want, 0);
+	give4(1, 1);
+	give4(1, 2);
+	give4(1, 3);
+	give4(2, 4);
+	expect_list(test, AF_INET, ADDRESSES, want, 3);
+	expect_list(test, AF_INET, 3, want, 3);
+	expect_list(test, AF_INET, 2, want, 2);
+	expect_list(test, AF_INET6, ADDRESSES, want, 0);
+}
+
+/* Not what another host has, and a link's with its interface */
+static void listed6(struct kunit *test)
+{
+	struct sockaddr_storage want[] = { ipv6(1, 1, 1, 1), ipv6(0xfe800000, 0, 1, 1) };
+	struct sockaddr_in6 *near = (void *)&want[1];
+
+	expect_list(test, AF_INET6, ADDRESSES, want, 0);
+	give6(1, 0, ipv6(1, 1, 1, 2), IFA_F_DADFAILED);
+	give6(1, 1, want[0], 1);
+	give6(1, 2, want[1], 0);
+	((struct sockaddr_in6 *)&want[0])->sin6_port = 0;
+	near->sin6_port = 0;
+	near->sin6_scope_id = FIRST + 1;
+	expect_list(test, AF_INET6, ADDRESSES, want, 2);
+	expect_list(test, AF_INET6, 1, want, 1);
+	expect_list(test, AF_INET, ADDRESSES, want, 0);
+}
+
+/* The interface has gone, or has no addresses of that kind at all */
+static void nothing_listed(struct kunit *test)
+{
+	struct sockaddr_storage at;
+
+	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list(&world.net, FIRST + DEVICES, AF_INET, &at, 1));
+	KUNIT_EXPECT_EQ(test, 0, ddp_addr_list(&world.net, FIRST + DEVICES, AF_INET6, &at, 1));
+	give4(1, 1);
+	give6(1, 0, ipv6(1, 1, 1, 1), 0);
+	world.no_ip = true;
+	expect_list(test, AF_INET, ADDRESSES, NULL, 0);
+	expect_list(test, AF_INET6, ADDRESSES, NULL, 0);
+}
+
+static struct kunit_case ddp_addr_cases[] = {
+	KUNIT_CASE(wildcard),
+	KUNIT_CASE(told_apart),
+	KUNIT_CASE(sources),
+	KUNIT_CASE(unmapped),
+	KUNIT_CASE(is_on),
+	KUNIT_CASE(listed4),
+	KUNIT_CASE(listed6),
+	KUNIT_CASE(nothing_listed),
+	{}
+};
+
+static struct kunit_suite ddp_addr_suite = {
+	.name = "ddp_addr",
+	.init = begin,
+	.test_cases = ddp_addr_cases,
+};
+
+kunit_test_suite(ddp_addr_suite);

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Octets to memory: drivers/ddp/place.c between a lower layer's and the memory that
+ * frames are made of (frame_world.c).  After each all memory is compared with what the
+ * slow way has made of a copy of it.
+ */
+#include <kunit/test.h>
+#include <linux/atomic.h>
+#include <linux/skbuff.h>
+
+#include "frame.h"
+
+#define SEGMENT		3000	/* octets at most */
+#define WRITE		(DDP_LOCAL_WRITE | DDP_REMOTE_WRITE | DDP_REMOTE_ATOMIC)
+
+/* A segment whose header has been read */
+static struct {
+	struct ddp_llp	llp;
+	u8		octets[SEGMENT];
+	u32		at;
+	u32		reads, fails_at;	/* that one; 0: none */
+	u8		*to;			/* the last one */
+	u32		len;
+} segment;
+
+static u8 expected[BLOCKS * BLOCK];
+
+static bool read_octets(struct ddp_llp *llp, void *dst, u32 len)
+{
+	if (++segment.reads == segment.fails_at)
+		return false;
+	memcpy(dst, segment.octets + segment.at, len);
+	segment.at += len;
+	segment.to = dst;
+	segment.len = len;
+	return true;
+}
+
+static const struct ddp_llp_ops llp_ops = { .read = read_octets };
+
+static void new_segment(void)
+{
+	prandom_bytes_state(&world.dice, segment.octets, sizeof(segment.octets));
+	segment.llp.ops = &llp_ops;
+	segment.at = 0;
+	segment.reads = 0;
+	segment.fails_at = 0;
+}
+
+static void open_memory(u32 seed)
+{
+	open_conn(seed, false, false);
+	regions[0].rights |= WRITE;
+	regions[1].rights |= WRITE;
+	memcpy(expected, world.memory, sizeof(expected));
+	new_segment();
+}
+
+/* Where in the memory the octet @off of a region is, or of all memory */
+static u32 index_of(u32 stag, u32 off)
+{
+	if (stag == DDP_STAG_DMA)
+		return off;
+	off += SKIP;
+	return stag == PAGED ? off : place_of(off / BLOCK) * BLOCK + off % BLOCK;
+}
+
+static u64 address(u32 stag, u32 off)
+{
+	return stag == DDP_STAG_DMA ? (uintptr_t)world.memory + off : BASE + off;
+}
+
+static void expect(u32 stag, u32 off, const u8 *octets, u32 len)
+{
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		expected[index_of(stag, off + i)] = octets[i];
+}
+
+/* And nobody has a region any more */
+static void compare(struct kunit *test)
+{
+	ddp_hold_drop(&world.s.rx_held);
+	KUNIT_EXPECT_EQ(test, 0, world.uses);
+	KUNIT_EXPECT_TRUE(test, !memcmp(expected, world.memory, sizeof(expected)));
+}
+
+static enum iw_reason tagged(u32 stag, u32 off, u32 len, bool last, struct ddp_llp *llp)
+{
+	const struct ddp_hdr h = {
+		.tagged = true, .last = last, .stag = stag, .to = BASE + off,
+	};
+
+	return ddp_place_tagged(&world.s, llp, &h, len, DDP_REMOTE_WRITE);
+}
+
+/* RFC 5041 5.2.1: to where the header says, and nowhere else */
+static void tagged_anywhere(struct kunit *test)
+{
+	u32 i, stag, off, len;
+
+	open_memory(1);
+	for (i = 0; i < 300; i++) {
+		new_segment();
+		stag = i % 2 ? PAGED : BLOCKED;
+		len = 1 + roll(SEGMENT);
+		off = i < 4 ? LENGTH - len : roll(LENGTH - len);
+		KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, off, len, roll(2), &segment.llp));
+		expect(stag, off, segment.octets, len);
+		KUNIT_EXPECT_EQ(test, len, segment.at);
+	}
+	compare(test);
+}
+
+/* A program that looks at the last octet of a Write finds all others there */
+static void last_octet_last(struct kunit *test)
+{
+	static const u32 stags[] = { BLOCKED, PAGED };
+	u32 i, k, len;
+
+	open_memory(2);
+	for (i = 0; i < 40; i++) {
+		new_segment();
+		k = i % 2;
+		len = 1 + (i < 4 ? 0 : roll(SEGMENT));
+		KUNIT_EXPECT_EQ(test, IW_OK, tagged(stags[k], 5 * i, len, true, &segment.llp));
+		KUNIT_EXPECT_EQ(test, 1u, segment.len);
+		KUNIT_EXPECT_PTR_EQ(test, segment.to,
+				    world.memory + index_of(stags[k], 5 * i + len - 1));
+		expect(stags[k], 5 * i, segment.octets, len);
+	}
+	compare(test);
+}
+
+/* What is there already, or may not be: nothing is touched */
+static void tagged_only_looks(struct kunit *test)
+{
+	open_memory(3);
+	KUNIT_EXPECT_EQ(test, IW_OK, tagged(BLOCKED, 0, 8, true, NULL));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, tagged(BLOCKED, LENGTH - 7, 8, true, &segment.llp));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, tagged(BLOCKED + 8, 0, 8, true, &segment.llp));
+	regions[0].rights &= ~DDP_REMOTE_WRITE;
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, tagged(BLOCKED, 0, 8, true, &segment.llp));
+	KUNIT_EXPECT_EQ(test, 0u, segment.reads);
+	compare(test);
+}
+
+static void more(struct kunit *test, u32 stag, bool together)
+{
+	const u8 *octets = segment.octets;
+	u32 off = roll(LENGTH / 2), len = 1 + roll(SEGMENT / 4);
+
+	KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, off, len, false, &segment.llp));
+	world.s.rx_seg.rights = DDP_REMOTE_WRITE;
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_place_more(&world.s, &segment.llp, together ? octets + len : NULL,
+				       BASE + off + len, 2 * len));
+	KUNIT_EXPECT_EQ(test, together ? len : 3 * len, segment.at);
+	expect(stag, off, octets, 3 * len);
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
+			ddp_place_more(&world.s, &segment.llp, octets,
+				       BASE + LENGTH - 7, 8));
+	regions[stag & 1].valid = false;
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
+			ddp_place_more(&world.s, &segment.llp, octets, BASE + off, 8));
+	regions[stag & 1].valid = true;
+	compare(test);
+}
+
+static void goes_on(struct kunit *test)
+{
+	u32 i;
+
+	open_memory(4);
+	for (i = 0; i < 40; i++) {
+		new_segment();
+		more(test, i & 1 ? PAGED : BLOCKED, i & 2);
+	}
+}
+
+/* A receive's elements, some of them empty, of all kinds; where they end */
+static u32 add_elements(struct message *m)
+{
+	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
+	u32 i;
+
+	/* none over another */
+	for (i = 0; i < PIECES; i++)
+		add_piece(m, stags[roll(3)], 40000 * i + roll(9000), roll(4) ? roll(9000) : 0);
+	return m->buf.len;
+}
+
+/* The octet @at of the buffer is the next of the segment */
+static void expect_element(const struct message *m, u32 at, u8 octet)
+{
+	const struct ddp_sge *e = m->sge;
+	u64 base;
+
+	for (; at >= e->len; e++)
+		at -= e->len;
+	base = address(e->stag, 0);
+	expect(e->stag, e->addr - base + at, &octet, 1);
+}
+
+/* RFC 5041 5.2.2: segment by segment through the elements */
+static void scattered(struct kunit *test)
+{
+	u32 seed, i, at, len, end;
+	struct ddp_cursor to;
+	struct message *m;
+
+	for (seed = 10; seed < 60; seed++) {
+		open_memory(seed);
+		m = add_message(false);
+		end = add_elements(m);
+		ddp_cursor_init(&to, &m->buf);
+		for (at = 0; at < end; at += len) {
+			new_segment();
+			len = min(end - at, 1 + roll(SEGMENT));
+			KUNIT_EXPECT_EQ(test, IW_OK,
+					ddp_place_untagged(&world.s, &segment.llp, &to, len));
+			for (i = 0; i < len; i++)
+				expect_element(m, at + i, segment.octets[i]);
+		}
+		new_segment();
+		KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT,
+				ddp_place_untagged(&world.s, &segment.llp, &to, 1));
+		compare(test);
+	}
+}
+
+static enum iw_reason receive(u32 stag, u32 off, u32 len)
+{
+	struct message *m = add_message(false);
+	struct ddp_cursor to;
+
+	add_piece(m, stag, off, len);
+	ddp_cursor_init(&to, &m->buf);
+	return ddp_place_untagged(&world.s, &segment.llp, &to, len);
+}
+
+/* RFC 5041 8.2: a buffer that names what its owner may not use is its owner's fault */
+static void element_not_ours(struct kunit *test)
+{
+	struct ddp_pd *other = (void *)&segment;
+
+	open_memory(5);
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED + 8, 0, 8));
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, LENGTH, 1));
+	/* a program's stream: kernel memory is not its */
+	world.s.dma_ok = false;
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(DDP_STAG_DMA, 0, 8));
+	/* a shared queue's elements are of its domain, not of the stream's */
+	world.s.recv_pd = (void *)other;
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, 0, 8));
+	regions[0].pd = (void *)other;
+	KUNIT_EXPECT_EQ(test, IW_OK, receive(BLOCKED, 0, 8));
+	expect(BLOCKED, 0, segment.octets, 8);
+	world.s.recv_pd = NULL;
+	regions[0].pd = NULL;
+	regions[0].rights &= ~DDP_LOCAL_WRITE;
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, 0, 8));
+	compare(test);
+}
+
+/* The ULP's own buffer, from where the last segment ended */
+static void flat_buffer(struct kunit *test)
+{
+	struct ddp_buf b = { .flat = world.memory, .len = 100 };
+	struct ddp_cursor to;
+
+	open_memory(6);
+	ddp_cursor_init(&to, &b);
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_place_untagged(&world.s, &segment.llp, &to, 30));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_place_untagged(&world.s, &segment.llp, &to, 70));
+	expect(DDP_STAG_DMA, 0, segment.octets, 100);
+	segment.fails_at = segment.reads + 1;
+	to.off = 0;
+	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, ddp_place_untagged(&world.s, &segment.llp, &to, 1));
+	compare(test);
+}
+
+/* The lower layer's octets cannot be read: told, and no region is kept */
+static void unreadable(struct kunit *test)
+{
+	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
+	u32 i;
+
+	open_memory(7);
+	segment.fails_at = 1;
+	for (i = 0; i < 3; i++) {
+		segment.reads = 0;
+		KUNIT_EXPECT_EQ(test, IW_UNREADABLE, receive(stags[i], 0, 8));
+	}
+	for (i = 0; i < 4; i++) {
+		segment.reads = 0;
+		KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
+				tagged(stags[i % 2], 0, 8, i / 2, &segment.llp));
+	}
+	compare(test);
+}
+
+/* Memory that is not there is asked for, and all of it comes again */
+static void not_there(struct kunit *test)
+{
+	open_memory(8);
+	world.there[1] = false;
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
+	/* the part that is */
+	expect(PAGED, BLOCK - SKIP - 10, segment.octets, 10);
+	compare(test);
+	KUNIT_EXPECT_TRUE(test, world.waits);
+	comes();
+	new_segment();
+	KUNIT_EXPECT_EQ(test, IW_OK, tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
+	expect(PAGED, BLOCK - SKIP - 10, segment.octets, 20);
+	compare(test);
+}
+
+static enum iw_reason store(u32 stag, u32 off, u32 len)
+{
+	const struct ddp_sge m = { .stag = stag, .addr = address(stag, off), .len = len };
+
+	return ddp_mem_store(&world.s, &m, segment.octets);
+}
+
+/* An atomic's answer: to registered memory, and to a kernel user's own */
+static void stored(struct kunit *test)
+{
+	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
+	u32 i, off;
+
+	open_memory(9);
+	for (i = 0; i < 60; i++) {
+		new_segment();
+		off = roll(LENGTH - SEGMENT);
+		KUNIT_EXPECT_EQ(test, IW_OK, store(stags[i % 3], off, 8 + 40 * i));
+		expect(stags[i % 3], off, segment.octets, 8 + 40 * i);
+	}
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, store(BLOCKED, LENGTH - 7, 8));
+	regions[0].rights &= ~DDP_LOCAL_WRITE;
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, store(BLOCKED, 0, 8));
+	world.s.dma_ok = false;
+	KUNIT_EXPECT_NE(test, IW_OK, store(DDP_STAG_DMA, 0, 8));
+	compare(test);
+}
+
+static u64 plus(const void *how, u64 old)
+{
+	return old + *(const u64 *)how;
+}
+
+static u64 word(u32 stag, u32 off)
+{
+	u64 value;
+
+	memcpy(&value, expected + index_of(stag, off), sizeof(value));
+	return value;
+}
+
+static void changes(struct kunit *test, u32 stag, u32 off, u64 by)
+{
+	u64 was = word(stag, off), new = was + by, old = 0;
+
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_mem_atomic(&world.s, stag, BASE + off, plus, &by, &old));
+	KUNIT_EXPECT_EQ(test, was, old);
+	expect(stag, off, (u8 *)&new, sizeof(new));
+	/* only looked at: neither the word nor what it was */
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_mem_atomic(&world.s, stag, BASE + off, NULL, NULL, &old));
+	KUNIT_EXPECT_EQ(test, was, old);
+	compare(test);
+}
+
+/* RFC 7306 5.1: aligned in memory, whatever the TO is */
+static void atomics(struct kunit *test)
+{
+	const u32 aligned = 8 - SKIP % 8;
+	u32 i, stag;
+	u64 old = 7, by = 1;
+
+	open_memory(10);
+	for (i = 0; i < 8; i++)
+		changes(test, i % 2 ? PAGED : BLOCKED, aligned + 4096 * i + 8 * roll(500), i);
+	for (stag = BLOCKED; stag <= PAGED; stag++) {
+		for (i = 1; i < 8; i++) {
+			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
+					ddp_mem_atomic(&world.s, stag, BASE + aligned + i, plus,
+						       &by, &old));
+			KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM,
+					ddp_mem_atomic(&world.s, stag, BASE + aligned + i, NULL,
+						       NULL, &old));
+		}
+		regions[stag & 1].rights &= ~DDP_REMOTE_ATOMIC;
+		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
+				ddp_mem_atomic(&world.s, stag, BASE + aligned, plus, &by, &old));
+	}
+	KUNIT_EXPECT_EQ(test, 7ull, old);
+	KUNIT_EXPECT_FALSE(test, world.s.rests);
+	compare(test);
+}
+
+/* The word is not there: nothing is done, and there is something to send later */
+static void atomic_waits(struct kunit *test)
+{
+	const u32 off = 2 * BLOCK - SKIP;
+	u64 old = 7, by = 1;
+
+	open_memory(11);
+	world.there[2] = false;
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW,
+			ddp_mem_atomic(&world.s, PAGED, BASE + off, plus, &by, &old));
+	KUNIT_EXPECT_TRUE(test, world.s.rests);
+	KUNIT_EXPECT_EQ(test, 7ull, old);
+	compare(test);
+	comes();
+	changes(test, PAGED, off, by);
+}
+
+static struct kunit_case ddp_place_cases[] = {
+	KUNIT_CASE(tagged_anywhere),
+	KUNIT_CASE(last_octet_last),
+	KUNIT_CASE(tagged_only_looks),
+	KUNIT_CASE(goes_on),
+	KUNIT_CASE(scattered),
+	KUNIT_CASE(element_not_ours),
+	KUNIT_CASE(flat_buffer),
+	KUNIT_CASE(unreadable),
+	KUNIT_CASE(not_there),
+	KUNIT_CASE(stored),
+	KUNIT_CASE(atomics),
+	KUNIT_CASE(atomic_waits),
+	{}
+};
+
+static struct kunit_suite ddp_place_suite = {
+	.name = "ddp_place",
+	.test_cases = ddp_place_cases,
+};
+
+kunit_test_suite(ddp_place_suite);
