@@ -31,19 +31,27 @@ static const enum ib_event_type events[] = {
 	[IW_EVENT_REQUEST]	= IB_EVENT_QP_REQ_ERR,
 };
 
-static void rnic_qp_tell(struct rnic_qp *qp)
+/* Not of one that is being destroyed: who hears of an end may destroy it in turn */
+void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type event)
 {
-	u8 event = iw_reason_row(qp->why)->event;
 	struct ib_event ev = {
 		.device = qp->ib.device,
 		.element.qp = &qp->ib,
-		.event = events[event],
+		.event = event,
 	};
 
-	if (qp->told || event == IW_EVENT_NONE || !qp->ib.event_handler)
+	if (qp->ib.event_handler && !READ_ONCE(qp->dying))
+		qp->ib.event_handler(&ev, qp->ib.qp_context);
+}
+
+static void rnic_qp_tell(struct rnic_qp *qp)
+{
+	u8 event = iw_reason_row(qp->why)->event;
+
+	if (qp->told || event == IW_EVENT_NONE)
 		return;
 	qp->told = true;
-	qp->ib.event_handler(&ev, qp->ib.qp_context);
+	rnic_qp_event(qp, events[event]);
 }
 
 static bool __move(struct rnic_qp *qp, enum qp_state to)

@@ -273,7 +273,7 @@ struct rnic_qp {
 	struct list_head	counted;
 	u32			retransmits;	/* counted so far */
 
-	bool			dying;		/* nothing is completed any more */
+	bool			dying;		/* nobody is told anything any more */
 	struct kref		ref;
 	atomic_t		lent;		/* of them, between iw_cm's two steps */
 	struct completion	gone;
@@ -464,6 +464,8 @@ void rnic_qp_close(struct rnic_qp *qp);
 void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state);
 /* To ERROR, whatever the state; any context; flushes from a worker */
 void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why);
+/* An asynchronous event, told to its user; process context */
+void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type event);
 /* Something was posted in ERROR: flush it; any context */
 void rnic_qp_reflush(struct rnic_qp *qp);
 

@@ -179,18 +179,6 @@ static u64 flush_one(struct rnic_rq *rq)
 	return wr_id;
 }
 
-static void tell_last(struct rnic_qp *qp)
-{
-	struct ib_event ev = {
-		.device = qp->ib.device,
-		.element.qp = &qp->ib,
-		.event = IB_EVENT_QP_LAST_WQE_REACHED,
-	};
-
-	if (qp->ib.event_handler)
-		qp->ib.event_handler(&ev, qp->ib.qp_context);
-}
-
 /* What it had taken; the rest is for others.  Then that there is no more */
 static void flush_shared(struct rnic_qp *qp)
 {
@@ -212,7 +200,7 @@ static void flush_shared(struct rnic_qp *qp)
 	qp->last_told = true;
 	mutex_unlock(&rq->flush_lock);
 	if (last)
-		tell_last(qp);
+		rnic_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /**

@@ -34,6 +34,10 @@ static int unflushed = -1;
 module_param(unflushed, int, 0444);
 MODULE_PARM_DESC(unflushed, "requests not yet flushed when a device went");
 
+static int ended[] = { -1, -1 };
+module_param_array(ended, int, NULL, 0444);
+MODULE_PARM_DESC(ended, "events of a queue pair at a shared queue: of one that was destroyed, and of one that had failed");
+
 struct queue {
 	struct ib_cq		*cq;
 	struct ib_qp		*qp;
@@ -208,6 +212,75 @@ static int crowd(struct ib_pd *pd)
 	return err ?: atomic_read(&nested);
 }
 
+static void on_event(struct ib_event *ev, void *context)
+{
+	int *n = context;
+
+	if (ev->event == IB_EVENT_QP_LAST_WQE_REACHED)
+		WRITE_ONCE(*n, *n + 1);
+}
+
+static struct ib_qp *make_shared(struct ib_pd *pd, struct ib_cq *cq, struct ib_srq *srq,
+				 int *events)
+{
+	struct ib_qp_init_attr attr = {
+		.event_handler = on_event,
+		.qp_context = events,
+		.qp_type = IB_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.srq = srq,
+		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
+	};
+
+	return ib_create_qp(pd, &attr);
+}
+
+/* To error, and time to hear of it; there may be nothing to hear */
+static int fail(struct ib_qp *qp, const int *events)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	int err = ib_modify_qp(qp, &attr, IB_QP_STATE);
+	int tries = 1000;
+
+	while (!err && !READ_ONCE(*events) && tries--)
+		msleep(1);
+	return err;
+}
+
+/* Return: events, or an error */
+static int end_shared(struct ib_pd *pd, struct ib_cq *cq, struct ib_srq *srq, bool fails)
+{
+	int events = 0, err = 0;
+	struct ib_qp *qp = make_shared(pd, cq, srq, &events);
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	if (fails)
+		err = fail(qp, &events);
+	ib_destroy_qp(qp);
+	return err ?: events;
+}
+
+static int end_both(struct ib_pd *pd)
+{
+	struct ib_cq_init_attr cq_attr = { .cqe = 1 };
+	struct ib_srq_init_attr attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct ib_cq *cq = ib_create_cq(pd->device, NULL, NULL, NULL, &cq_attr);
+	struct ib_srq *srq;
+
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	srq = ib_create_srq(pd, &attr);
+	if (!IS_ERR(srq)) {
+		ended[0] = end_shared(pd, cq, srq, false);
+		ended[1] = end_shared(pd, cq, srq, true);
+		ib_destroy_srq(srq);
+	}
+	ib_destroy_cq(cq);
+	return PTR_ERR_OR_ZERO(srq);
+}
+
 static int make_full(struct queue *q, struct ib_pd *pd,
 		     int (*post)(struct queue *, u32))
 {
@@ -245,7 +318,7 @@ static int look(struct seen *s, struct ib_device *ib)
 	for (i = 0; i < vectors; i++)
 		heard[i] = hear(s->pd, i);
 	doubled = crowd(s->pd);
-	err = wait_with_all(s);
+	err = end_both(s->pd) ?: wait_with_all(s);
 	if (err)
 		ib_dealloc_pd(s->pd);
 	return err;

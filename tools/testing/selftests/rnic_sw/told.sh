@@ -38,6 +38,12 @@ one_at_a_time() {
 	t_check "$(seen doubled) calls of a handler that was running" test "$(seen doubled)" -eq 0
 }
 
+# Nothing ends for who destroys what has not failed
+last_of_shared() {
+	consumer
+	t_check "events of one destroyed, one failed: $(seen ended)" test "$(seen ended)" = 0,1
+}
+
 no_device() { [ ! -e /sys/class/infiniband/iw0 ]; }
 
 # As many sends as a queue pair can have, and receives: that is not over in no time
@@ -52,5 +58,6 @@ modinfo rnic_sw_consumer >/dev/null 2>&1 || t_skip_all "no module rnic_sw_consum
 t_case "a vector's handler is called on its CPU" "" where
 t_case "a vector's handler is called, its CPU offline" "" where_offline
 t_case "one handler of a completion queue at a time" "" one_at_a_time
+t_case "a shared queue's queue pair: its last request is told where it failed" "" last_of_shared
 t_case "the interface goes: all is flushed before the device goes" "" flushed_first
 t_end
