@@ -311,16 +311,17 @@ static void look_late(struct sddp_assoc *a, bool more)
 
 /*
  * Each stream of which something is asked is looked at; who has something to
- * send gets in line.  @more: see look_late().  Return: whether there is more to
- * do at once
+ * send gets in line.  @more: see look_late().  @lost: nothing is sent any more, for
+ * whoever would get that may be somebody else.  Return: whether there is more to do at
+ * once
  */
-static bool sddp_assoc_serve(struct sddp_assoc *a, bool more)
+static bool sddp_assoc_serve(struct sddp_assoc *a, bool more, bool lost)
 {
+	bool up = a->phase == SDDP_UP && !lost, again = false;
 	struct sddp_stream *st;
-	bool again = false;
 	LIST_HEAD(now);
 
-	if (a->phase == SDDP_UP)
+	if (up)
 		sddp_tx_acks(a);
 	spin_lock_irq(&a->lock);
 	list_splice_init(&a->ready, &now);
@@ -330,7 +331,7 @@ static bool sddp_assoc_serve(struct sddp_assoc *a, bool more)
 		/* the list's */
 		ddp_session_put(&st->ss);
 	}
-	if (a->phase == SDDP_UP)
+	if (up)
 		again = sddp_tx_run(a);
 	look_late(a, more);
 	return again || !list_empty_careful(&a->ready);
@@ -378,7 +379,7 @@ static void sddp_assoc_connecting(struct sddp_assoc *a)
 	switch (sddp_sock_fate(a, &err)) {
 	case SDDP_SOCK_COMING:
 		/* some may not want to wait */
-		sddp_assoc_serve(a, false);
+		sddp_assoc_serve(a, false, false);
 		return;
 	case SDDP_SOCK_OPEN:
 		sddp_assoc_connected(a);
@@ -421,7 +422,7 @@ static void talk(struct sddp_assoc *a)
 		sddp_assoc_finish(a, a->unwanted, true);
 		return;
 	}
-	again = sddp_assoc_serve(a, more);
+	again = sddp_assoc_serve(a, more, fate == SDDP_SOCK_LOST);
 	if (is_due(&a->look_due) && !sddp_path_look(a)) {
 		sddp_assoc_finish(a, IW_TIMEOUT, true);
 		return;
@@ -469,7 +470,7 @@ static void sddp_assoc_work(struct work_struct *w)
 		talk(a);
 	/* those who came too late */
 	if (a->phase == SDDP_ENDED)
-		sddp_assoc_serve(a, false);
+		sddp_assoc_serve(a, false, true);
 	mutex_unlock(&a->mutex);
 	memalloc_noio_restore(flags);
 	sddp_assoc_put(a);

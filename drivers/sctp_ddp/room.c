@@ -146,7 +146,8 @@ static u32 longest(u32 len)
  *
  * The longest chunk follows the path (RFC 5043 9), with room for a SACK beside
  * it.  If there is no room now a kick will come when some of what is under way
- * has been acknowledged.
+ * has been acknowledged.  There is none where the peer has begun anew: to it that would
+ * be somebody else's.
  */
 void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 {
@@ -160,7 +161,8 @@ void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 	asoc = sctp_sk_asoc(sk);
 	if (asoc) {
 		len = asoc->frag_point;
-		unsent = asoc->outqueue.out_qlen;
+		unsent = sddp_sock_anew(a, asoc) ? UNSENT_MOST :
+						   asoc->outqueue.out_qlen;
 	}
 	release_sock(sk);
 	room->fragment = longest(len);

@@ -23,6 +23,7 @@ extern struct sddp_assoc_world {
 	unsigned long		due;
 	bool			no_memory;	/* for what is to be sent, and nothing is */
 	u32			sent;
+	u32			acks;		/* looked for */
 	bool			armed;		/* until it looks at its time: */
 	unsigned long		look;
 	bool			full;		/* of strangers */

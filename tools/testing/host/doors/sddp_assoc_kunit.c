@@ -67,6 +67,24 @@ static void taken_first(struct kunit *test)
 	expect_over(test, IW_PEER_RESET, true);
 }
 
+/* Whoever is at the other end may not be the one any more that it was for */
+static void lost_sends_nothing(struct kunit *test)
+{
+	u32 sent = world.sent, acks = world.acks;
+
+	world.again = true;
+	world.fate = SDDP_SOCK_LOST;
+	world.more = 1;
+	KUNIT_EXPECT_TRUE(test, works());
+	expect_up(test);
+	KUNIT_EXPECT_EQ(test, sent, world.sent);
+	KUNIT_EXPECT_EQ(test, acks, world.acks);
+	world.more = 0;
+	works();
+	expect_over(test, IW_PEER_RESET, true);
+	KUNIT_EXPECT_EQ(test, sent, world.sent);
+}
+
 /* The same while a stream waits for memory, which is then no reason to go on */
 static void lost_while_put_off(struct kunit *test)
 {
@@ -455,6 +473,7 @@ static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(no_stranger),
 	KUNIT_CASE(our_own),
 	KUNIT_CASE(taken_first),
+	KUNIT_CASE(lost_sends_nothing),
 	KUNIT_CASE(lost_while_put_off),
 	KUNIT_CASE(lost_without_memory),
 	KUNIT_CASE(without_memory),

@@ -110,6 +110,20 @@ static struct sddp_room room_of(u32 unsent)
 	return room;
 }
 
+bool sddp_sock_anew(const struct sddp_assoc *a, const struct sctp_association *asoc)
+{
+	return asoc->c.peer_vtag != a->peer_tag;
+}
+
+/* To a peer that has begun anew all of it would be somebody else's */
+static void to_nobody(struct kunit *test)
+{
+	world.asoc.c.peer_vtag = 1;
+	KUNIT_EXPECT_EQ(test, 0u, room_of(0).octets);
+	world.a.peer_tag = 1;
+	KUNIT_EXPECT_EQ(test, 128u * KIB, room_of(0).octets);
+}
+
 /* Who finds none is kicked when there is some */
 static void to_send(struct kunit *test)
 {
@@ -142,6 +156,7 @@ static struct kunit_case sddp_room_cases[] = {
 	KUNIT_CASE(of_a_stranger),
 	KUNIT_CASE(a_stranger_again),
 	KUNIT_CASE(to_send),
+	KUNIT_CASE(to_nobody),
 	KUNIT_CASE(corked),
 	{}
 };

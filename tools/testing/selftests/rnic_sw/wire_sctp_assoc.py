@@ -502,22 +502,35 @@ def in_flight(w):
     raise AssertionError(f"acknowledged, and {left} still wait")
 
 
-@case("an association begun again by the peer ends what was on it",
-      "SCTPDDP-80 SCTPDDP-81")
-def restart(w):
-    """On the new one there would be the way to say more."""
-    ghost, link = ghost_calls(w, recvs=[(w.shared(1024, "l"), 64)])
+def begun_again(w, ghost, link):
+    """On the new association there would be the way to say more."""
     again = w.ghost(port=ghost.ports[0])
     again.tag, again.tsn = 0x2EAF0002, 0x20000000
     with w.counted(end_peer_reset=1, tx_terminates=0):
         again.connect()
         w.closing.callback(again.close)
         link.cm("DISCONNECTED")
-        link.wc(wr=1, status=FLUSHED)
     ghost.ended = "restart"
     same("the end, and nothing before", (again.wait_end(), again.chunks()),
          ("abort", []))
+
+
+@case("an association begun again by the peer ends what was on it",
+      "SCTPDDP-80 SCTPDDP-81")
+def restart(w):
+    ghost, link = ghost_calls(w, recvs=[(w.shared(1024, "l"), 64)])
+    begun_again(w, ghost, link)
+    link.wc(wr=1, status=FLUSHED)
     works(w.initiate(), w.shared(4096, "lrw"))
+
+
+@case("and what waited for room there", "SCTPDDP-80 SCTPDDP-81")
+def restart_full(w):
+    """SCTP tells of room as it throws away what was under way."""
+    ghost, link = ghost_calls(w)
+    ghost.sacking = False
+    taken(w, link, w.shared(4096, "l"), MOST)
+    begun_again(w, ghost, link)
 
 
 def restart_hastily(w, *last):
