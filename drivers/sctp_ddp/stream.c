@@ -496,13 +496,14 @@ static bool sddp_stream_move_on(struct sddp_stream *st)
 	xa_erase(&from->streams, st->id);
 	list_del_init(&st->turn);
 	list_del_init(&st->late);
+	/* while it is ours: it may be up there as soon as that worker finds it */
+	sddp_assoc_left(from, st);
 	if (change_home(st, to, id))
 		ddp_session_put(&st->ss);
 	/* reserved before, so it needs no memory */
 	xa_store(&to->streams, id, st, GFP_KERNEL);
 	/* and what it was asked for meanwhile, its time included */
 	sddp_stream_event(st, SDDP_EV_TIMEOUT);
-	sddp_assoc_left(from, st);
 	/* its own; the worker has another one */
 	sddp_assoc_put(from);
 	return true;

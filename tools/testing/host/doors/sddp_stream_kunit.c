@@ -20,6 +20,8 @@ static struct {
 	struct delayed_work	*timer;
 	u32			queued;		/* to send */
 	u32			puts;		/* of associations */
+	bool			eager;		/* the other one's worker is faster than whoever wakes it */
+	u32			guests_left;	/* sessions that were up where they left */
 } world;
 
 unsigned long jiffies;
@@ -80,6 +82,7 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 
 void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st)
 {
+	world.guests_left += st->up;
 	atomic_dec(&a->live);
 }
 
@@ -114,7 +117,13 @@ void sddp_crowd_guest(struct sddp_assoc *a)
 	a->used = true;
 }
 
-void sddp_assoc_kick(struct sddp_assoc *a) {}
+/* It is accepted at once there */
+void sddp_assoc_kick(struct sddp_assoc *a)
+{
+	if (world.eager && a == &world.other)
+		list_first_entry(&a->ready, struct sddp_stream, ready)->up = true;
+}
+
 void sddp_tx_forget(struct sddp_stream *st) {}
 void sddp_rx_settle(struct sddp_stream *st) {}
 void sddp_rx_resume(struct sddp_stream *st) {}
@@ -227,6 +236,25 @@ static void moves_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, work(&world.other));
 	KUNIT_EXPECT_EQ(test, 1u, world.queued);
 	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+	list_del_init(&st->late);
+	sddp_stream_end(st, IW_TIMEOUT, NULL);
+	work(&world.other);
+	expect_over(test, st, IW_TIMEOUT);
+}
+
+/* It is up at the other one before its old worker goes on: it was no guest here */
+static void up_at_once(struct kunit *test)
+{
+	struct sddp_stream *st = opened(4, true);
+
+	KUNIT_EXPECT_EQ(test, 0, sddp_stream_begin(st, &world.stream));
+	sddp_stream_event(st, SDDP_EV_TX);
+	world.eager = true;
+	work(&world.a);
+	world.eager = false;
+	KUNIT_EXPECT_TRUE(test, st->up);
+	KUNIT_EXPECT_EQ(test, 0u, world.guests_left);
+	work(&world.other);
 	list_del_init(&st->late);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	work(&world.other);
@@ -379,6 +407,7 @@ static void no_and_gone(struct kunit *test)
 static struct kunit_case sddp_stream_cases[] = {
 	KUNIT_CASE(ends_before_its_answer),
 	KUNIT_CASE(moves_on),
+	KUNIT_CASE(up_at_once),
 	KUNIT_CASE(stays),
 	KUNIT_CASE(goes_nowhere),
 	KUNIT_CASE(ends_where_it_is),
