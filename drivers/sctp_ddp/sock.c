@@ -484,13 +484,14 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
  * Chunks get their TSNs in the order they were handed over, those that wait
  * for one included.
  *
- * Return: the TSN that the last chunk handed over has or will have.
+ * Return: the TSN that the last chunk handed over has or will have; if the association
+ * is gone, one that is never acknowledged.
  */
 u32 sddp_sock_mark(struct sddp_assoc *a)
 {
 	struct sock *sk = a->sock->sk;
 	struct sctp_association *asoc;
-	u32 tsn = 0;
+	u32 tsn = a->acked + 1;
 
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);

@@ -274,6 +274,18 @@ static void probed(struct kunit *test)
 	KUNIT_EXPECT_NE(test, 0, sddp_sock_probe());
 }
 
+/* Sent, and then nobody is there who could say that he has it */
+static void marked(struct kunit *test)
+{
+	world.asoc.ctsn_ack_point = 5;
+	world.a.acked = sddp_sock_acked(&world.a);
+	world.asoc.next_tsn = 9;
+	KUNIT_EXPECT_EQ(test, 8u, sddp_sock_mark(&world.a));
+	ends(ECONNRESET);
+	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_acked(&world.a));
+	KUNIT_EXPECT_GT(test, (s32)(sddp_sock_mark(&world.a) - 5), 0);
+}
+
 static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(probed),
 	KUNIT_CASE(domain),
@@ -283,6 +295,7 @@ static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(lost_while_sending),
 	KUNIT_CASE(done_while_sending),
 	KUNIT_CASE(sent),
+	KUNIT_CASE(marked),
 	KUNIT_CASE(coming),
 	KUNIT_CASE(disbelieved),
 	KUNIT_CASE(anew),
