@@ -515,6 +515,8 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 {
 	if (why != IW_LOCAL_CLOSE) {
 		WRITE_ONCE(c->why, why);
+		/* before the bit, which orders nothing; litmus: why */
+		smp_wmb();
 		mpa_conn_event(c, MPA_EV_ABORT);
 		return;
 	}

@@ -300,6 +300,8 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 {
 	if (why != IW_LOCAL_CLOSE) {
 		WRITE_ONCE(st->why, why);
+		/* before the bit, which orders nothing; litmus: why */
+		smp_wmb();
 		sddp_stream_event(st, SDDP_EV_ABORT);
 		return;
 	}
