@@ -48,23 +48,22 @@ static bool competes(const struct sddp_assoc *a, const struct sddp_assoc *other,
 	}
 }
 
-static u32 __sddp_count(const struct sddp_assoc *a, enum sddp_leaver among)
+static struct sddp_crowd __sddp_count(const struct sddp_assoc *a)
 {
 	const struct sddp_assoc *other;
-	u32 n = 0;
+	struct sddp_crowd there = {};
 
-	list_for_each_entry(other, &crowd, crowd)
-		n += competes(a, other, among);
-	return n;
+	list_for_each_entry(other, &crowd, crowd) {
+		there.peer += competes(a, other, SDDP_LEAVE_PEER);
+		there.place += competes(a, other, SDDP_LEAVE_PLACE);
+		there.net += competes(a, other, SDDP_LEAVE_NET);
+	}
+	return there;
 }
 
 static struct sddp_assoc *__leaver(const struct sddp_assoc *a)
 {
-	const struct sddp_crowd there = {
-		.peer = __sddp_count(a, SDDP_LEAVE_PEER),
-		.place = __sddp_count(a, SDDP_LEAVE_PLACE),
-		.net = __sddp_count(a, SDDP_LEAVE_NET),
-	};
+	const struct sddp_crowd there = __sddp_count(a);
 	enum sddp_leaver among = sddp_share_leaver(&there);
 	struct sddp_assoc *other;
 
