@@ -69,7 +69,7 @@ static long kib(const char *file, const char *key)
 	return n;
 }
 
-/* What the kernel and both processes have; @peer's own memory is left out */
+/* What the kernel has, rings that both processes have mapped included; not their own */
 static long memory(pid_t peer)
 {
 	char path[64];
@@ -77,7 +77,7 @@ static long memory(pid_t peer)
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)peer);
 	return kib("/proc/meminfo", "MemTotal:") -
 	       kib("/proc/meminfo", "MemAvailable:") -
-	       kib("/proc/self/status", "VmRSS:") - kib(path, "VmRSS:");
+	       kib("/proc/self/status", "RssAnon:") - kib(path, "RssAnon:");
 }
 
 static void make_qp(struct end *e, struct rdma_cm_id *id)
