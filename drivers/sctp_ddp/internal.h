@@ -294,10 +294,13 @@ void sddp_assoc_kick(struct sddp_assoc *a);
 void sddp_assoc_get(struct sddp_assoc *a);
 void sddp_assoc_put(struct sddp_assoc *a);
 void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st);
-void sddp_assoc_retry(struct sddp_assoc *a);
-void sddp_assoc_backoff(struct sddp_assoc *a);
 void sddp_assoc_evict(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
+
+/* retry.c: what could not be sent, or taken, is tried again */
+void sddp_assoc_retry(struct sddp_assoc *a);
+void sddp_assoc_backoff(struct sddp_assoc *a);
+void sddp_assoc_retry_expired(struct work_struct *w);
 
 /* crowd.c: strangers */
 struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a);
