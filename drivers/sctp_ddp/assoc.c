@@ -90,6 +90,20 @@ static void end_stream(struct sddp_stream *st, enum iw_reason why)
 	sddp_stream_drop(st);
 }
 
+/* @but_waiting: those stay that wait for memory */
+static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiting)
+{
+	struct sddp_stream *st;
+	unsigned long id;
+	void *at;
+
+	xa_for_each(&a->streams, id, at) {
+		st = at;
+		if (!xa_is_value(at) && !(but_waiting && st->put_off))
+			end_stream(st, why);
+	}
+}
+
 /*
  * The end of all its sessions.  None of them says anything more: that would
  * only delay it (RFC 5043 11.3).
@@ -97,9 +111,6 @@ static void end_stream(struct sddp_stream *st, enum iw_reason why)
 static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 			      bool abort)
 {
-	unsigned long id;
-	void *at;
-
 	sddp_crowd_leave(a);
 	sddp_table_close(a);
 	a->why = why;
@@ -108,9 +119,7 @@ static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 	cancel_delayed_work_sync(&a->idle);
 	cancel_delayed_work_sync(&a->look);
 	cancel_delayed_work_sync(&a->retry);
-	xa_for_each(&a->streams, id, at)
-		if (!xa_is_value(at))
-			end_stream(at, why);
+	end_streams(a, why, false);
 	sddp_sock_release(a, abort);
 	/* who is not rid of its queue pair keeps the rest */
 	kvfree(a->out);
@@ -355,6 +364,17 @@ static bool comes_first(const struct sddp_assoc *a, enum sddp_fate fate,
 	return more;
 }
 
+/*
+ * The peer is done, and one session's memory has to come before that counts.  Nobody comes
+ * here any more, and the others do not wait for it, once all that it has said is @taken
+ */
+static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
+{
+	sddp_table_leave_way(a);
+	if (taken)
+		end_streams(a, IW_PEER_CLOSED, true);
+}
+
 static void talk(struct sddp_assoc *a)
 {
 	enum sddp_fate fate;
@@ -382,8 +402,11 @@ static void talk(struct sddp_assoc *a)
 		sddp_assoc_backoff(a);
 	if (more > 0 || again)
 		sddp_assoc_kick(a);
-	if (comes_first(a, fate, more))
+	if (comes_first(a, fate, more)) {
+		if (fate == SDDP_SOCK_PEER_DONE)
+			sddp_assoc_end_others(a, !more);
 		return;
+	}
 	switch (fate) {
 	case SDDP_SOCK_LOST:
 		sddp_assoc_finish(a, sddp_assoc_lost_reason(err), true);

@@ -280,6 +280,7 @@ extern struct workqueue_struct *sddp_wq;
 /* reserve.c: the table of associations, and a place on one of them */
 void sddp_table_add(struct sddp_assoc *a);
 void sddp_table_close(struct sddp_assoc *a);
+void sddp_table_leave_way(struct sddp_assoc *a);
 bool sddp_table_close_idle(struct sddp_assoc *a);
 struct sddp_assoc *sddp_table_take(void);
 struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id);

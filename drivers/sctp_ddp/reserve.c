@@ -67,6 +67,17 @@ void sddp_table_close(struct sddp_assoc *a)
 }
 
 /**
+ * sddp_table_leave_way - no session of ours comes to it any more; those that are there stay
+ * @a: the association; worker
+ */
+void sddp_table_leave_way(struct sddp_assoc *a)
+{
+	spin_lock(&assocs_lock);
+	hash_del(&a->way);
+	spin_unlock(&assocs_lock);
+}
+
+/**
  * sddp_table_close_idle - the same, unless it carries a session, or is to
  * @a: the association; worker
  *

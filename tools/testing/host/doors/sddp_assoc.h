@@ -24,6 +24,7 @@ extern struct sddp_assoc_world {
 	bool			no_memory;	/* for what is to be sent, and nothing is */
 	u32			sent;
 	u32			acks;		/* looked for */
+	u32			ended, left_way;
 	bool			armed;		/* until it looks at its time: */
 	unsigned long		look;
 	bool			full;		/* of strangers */

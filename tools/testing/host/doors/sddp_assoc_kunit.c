@@ -134,6 +134,33 @@ static void done_while_put_off(struct kunit *test)
 	expect_over(test, IW_PEER_CLOSED, false);
 }
 
+/* ... but nobody else waits for that memory, nor comes there any more */
+static void others_are_done(struct kunit *test)
+{
+	static struct sddp_stream waits = { .id = 1, .put_off = true }, other = { .id = 2 };
+
+	xa_store(&world.a->streams, 1, &waits, GFP_KERNEL);
+	xa_store(&world.a->streams, 2, &other, GFP_KERNEL);
+	world.a->put_off = 1;
+	works();
+	world.fate = SDDP_SOCK_PEER_DONE;
+	/* what has arrived is taken first */
+	world.more = -ENOMEM;
+	works();
+	KUNIT_EXPECT_EQ(test, 0u, world.ended);
+	KUNIT_EXPECT_EQ(test, 1u, world.left_way);
+	world.more = 0;
+	works();
+	expect_up(test);
+	KUNIT_EXPECT_EQ(test, 1u, world.ended);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)&waits, xa_load(&world.a->streams, 1));
+	KUNIT_EXPECT_NULL(test, xa_load(&world.a->streams, 2));
+	world.a->put_off = 0;
+	works();
+	expect_over(test, IW_PEER_CLOSED, false);
+	KUNIT_EXPECT_EQ(test, 2u, world.ended);
+}
+
 /* Programs that go on asking whether something can be sent hold up no end */
 static void always_more_to_send(struct kunit *test)
 {
@@ -478,6 +505,7 @@ static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(lost_without_memory),
 	KUNIT_CASE(without_memory),
 	KUNIT_CASE(done_while_put_off),
+	KUNIT_CASE(others_are_done),
 	KUNIT_CASE(always_more_to_send),
 	KUNIT_CASE(done_while_sending),
 	KUNIT_CASE(not_put_off),

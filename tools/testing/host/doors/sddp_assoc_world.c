@@ -171,9 +171,24 @@ void sddp_crowd_leave(struct sddp_assoc *a) {}
 void sddp_stream_serve(struct sddp_stream *st) {}
 void sddp_stream_late(struct sddp_stream *st, bool more) {}
 void sddp_stream_event(struct sddp_stream *st, enum sddp_event ev) {}
-void sddp_stream_drop(struct sddp_stream *st) {}
 void sddp_stream_release(struct kref *ref) {}
+
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
-		     const struct ddp_offer *o) {}
+		     const struct ddp_offer *o)
+{
+	WARN_ON(why != IW_PEER_CLOSED);
+	world.ended++;
+}
+
+void sddp_stream_drop(struct sddp_stream *st)
+{
+	xa_erase(&world.a->streams, st->id);
+}
+
+void sddp_table_leave_way(struct sddp_assoc *a)
+{
+	world.left_way++;
+}
+
 
 struct ddp_session_type sddp_session_type = { .release = sddp_stream_release };

@@ -102,8 +102,29 @@ static void domain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.assocs);
 }
 
+/* Whose peer is done nobody comes to any more; who stops all still finds it */
+static void left(struct kunit *test)
+{
+	struct sddp_assoc *old, *a;
+
+	memset(&world, 0, sizeof(world));
+	old = goes_on(test);
+	sddp_table_leave_way(old);
+	KUNIT_EXPECT_TRUE(test, goes_on(test) != old);
+	sddp_table_leave_way(old);
+	a = sddp_table_take();
+	KUNIT_EXPECT_PTR_EQ(test, old, a);
+	while (a) {
+		sddp_assoc_put(a);
+		sddp_assoc_put(a);
+		a = sddp_table_take();
+	}
+	KUNIT_EXPECT_EQ(test, 0u, world.assocs);
+}
+
 static struct kunit_case sddp_reserve_cases[] = {
 	KUNIT_CASE(domain),
+	KUNIT_CASE(left),
 	{}
 };
 
