@@ -150,7 +150,7 @@ static void sddp_assoc_idle(struct sddp_assoc *a)
 	if (!atomic_read(&a->live)) {
 		sddp_tx_rest(a);
 		if (!a->used && !a->active && !sddp_crowd_rejoin(a)) {
-			a->unwanted = IW_LOCAL_CLOSE;
+			a->unwanted = a->unwanted ?: IW_LOCAL_CLOSE;
 			sddp_assoc_kick(a);
 		}
 	}
@@ -384,6 +384,9 @@ static void talk(struct sddp_assoc *a)
 	/* first: what the peer said before its end is then there to be taken */
 	fate = sddp_sock_fate(a, &err);
 	more = sddp_recv(a);
+	/* a session has come meanwhile, and looks at that when it ends */
+	if (a->unwanted == IW_LOCAL_CLOSE && atomic_read(&a->live))
+		a->unwanted = IW_OK;
 	if (a->unwanted) {
 		sddp_assoc_finish(a, a->unwanted, true);
 		return;

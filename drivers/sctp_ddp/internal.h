@@ -155,7 +155,7 @@ struct sddp_assoc {
 	bool			used;		/* the peer's: has any, or had of late */
 	unsigned long		until;		/* jiffies: it may be without one */
 	u32			strays;		/* of a stranger */
-	enum iw_reason		unwanted;	/* it is to end */
+	enum iw_reason		unwanted;	/* it is to end; or IW_OK */
 	int			lost;		/* why SCTP's has, if a sender was told */
 	u32			delay;		/* memory was short, milliseconds */
 	unsigned long		retry_at;	/* jiffies, if the timer runs */

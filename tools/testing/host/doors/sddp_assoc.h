@@ -25,6 +25,7 @@ extern struct sddp_assoc_world {
 	u32			sent;
 	u32			acks;		/* looked for */
 	u32			ended, left_way;
+	bool			comes;		/* a session, the next time it takes what has arrived */
 	bool			armed;		/* until it looks at its time: */
 	unsigned long		look;
 	bool			full;		/* of strangers */

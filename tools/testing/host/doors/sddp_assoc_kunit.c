@@ -350,6 +350,33 @@ static void silent(struct kunit *test)
 	expect_end_in(test, 10);
 }
 
+/* There is no room for it as a stranger any more, and a session comes before it goes */
+static void wanted_again(struct kunit *test)
+{
+	of_a_peer();
+	world.full = true;
+	enters(&asked);
+	sddp_assoc_left(world.a, &asked);
+	world.comes = true;
+	works();
+	expect_up(test);
+	leaves(&asked);
+	expect_over(test, IW_LOCAL_CLOSE, true);
+}
+
+/* One that has broken the rules has no such luck */
+static void unwanted_for_good(struct kunit *test)
+{
+	of_a_peer();
+	world.full = true;
+	enters(&asked);
+	world.a->unwanted = IW_SCTP_SEQUENCE;
+	sddp_assoc_left(world.a, &asked);
+	world.comes = true;
+	works();
+	expect_over(test, IW_SCTP_SEQUENCE, true);
+}
+
 /* Whose session is over is a stranger again after a while, and has a minute in all */
 static void was_a_guest(struct kunit *test)
 {
@@ -490,6 +517,8 @@ static void our_own(struct kunit *test)
 
 static struct kunit_case sddp_assoc_cases[] = {
 	KUNIT_CASE(silent),
+	KUNIT_CASE(wanted_again),
+	KUNIT_CASE(unwanted_for_good),
 	KUNIT_CASE(was_a_guest),
 	KUNIT_CASE(refused_calls),
 	KUNIT_CASE(turned_away),

@@ -90,6 +90,9 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 int sddp_recv(struct sddp_assoc *a)
 {
 	world.received++;
+	if (world.comes)
+		atomic_inc(&a->live);
+	world.comes = false;
 	return world.more;
 }
 
