@@ -69,14 +69,14 @@ void sddp_sock_narrow(struct socket *sock, bool stranger)
  * @sk: its socket, locked
  *
  * As little is in flight as it has announced for certain, half of it: what
- * overruns its buffer is lost.
+ * overruns its buffer is lost.  Nothing is where it has begun anew.
  */
 void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk)
 {
 	const struct sctp_association *asoc = sctp_sk_asoc(sk);
 	u32 most;
 
-	if (!asoc || (!a->used && !a->active))
+	if (!asoc || (!a->used && !a->active) || sddp_sock_anew(a, asoc))
 		return;
 	most = asoc->peer.rwnd + asoc->outqueue.outstanding_bytes;
 	most = clamp_t(u32, most / 2, SNDBUF_LEAST, SNDBUF);
@@ -146,8 +146,7 @@ static u32 longest(u32 len)
  *
  * The longest chunk follows the path (RFC 5043 9), with room for a SACK beside
  * it.  If there is no room now a kick will come when some of what is under way
- * has been acknowledged.  There is none where the peer has begun anew: to it that would
- * be somebody else's.
+ * has been acknowledged.
  */
 void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 {
@@ -161,8 +160,7 @@ void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 	asoc = sctp_sk_asoc(sk);
 	if (asoc) {
 		len = asoc->frag_point;
-		unsent = sddp_sock_anew(a, asoc) ? UNSENT_MOST :
-						   asoc->outqueue.out_qlen;
+		unsent = asoc->outqueue.out_qlen;
 	}
 	release_sock(sk);
 	room->fragment = longest(len);

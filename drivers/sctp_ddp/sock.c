@@ -31,14 +31,29 @@ static void sddp_data_ready(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
+/*
+ * Who has begun anew gets nothing of ours any more, whoever is about to send it: SCTP is
+ * told at once, its socket still locked, that there is no room.  The worker looks next,
+ * so what SCTP says to who tries is no matter
+ */
+static void __hold_back(const struct sddp_assoc *a, struct sock *sk)
+{
+	const struct sctp_association *asoc = sctp_sk_asoc(sk);
+
+	if (a->peer_tag && asoc && sddp_sock_anew(a, asoc))
+		WRITE_ONCE(sk->sk_sndbuf, 0);
+}
+
 static void sddp_state_change(struct sock *sk)
 {
 	struct sddp_assoc *a;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	a = sk->sk_user_data;
-	if (a)
+	if (a) {
+		__hold_back(a, sk);
 		sddp_assoc_kick(a);
+	}
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -516,7 +531,7 @@ u32 sddp_sock_acked(struct sddp_assoc *a)
 
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
-	if (asoc)
+	if (asoc && !sddp_sock_anew(a, asoc))
 		acked = asoc->ctsn_ack_point;
 	release_sock(sk);
 	return acked;

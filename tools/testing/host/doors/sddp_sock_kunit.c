@@ -100,8 +100,15 @@ int sddp_bind(struct socket *sock, const struct sockaddr_storage *at, const int 
 }
 
 void ddp_sock_set_tos(struct sock *sk, u8 tos) {}
+static const struct ddp_sock_calls *called;
+
 void ddp_sock_own(struct sock *sk, void *owner, const struct ddp_sock_calls *calls,
-		  struct ddp_sock_calls *before) {}
+		  struct ddp_sock_calls *before)
+{
+	called = calls;
+	sk->sk_user_data = owner;
+}
+
 void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before) {}
 void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote) {}
@@ -254,6 +261,27 @@ static void anew(struct kunit *test)
 {
 	world.asoc.c.peer_vtag = 8;
 	fares(test, SDDP_SOCK_LOST, 0);
+	/* what it has acknowledged is of another association */
+	world.a.acked = 5;
+	world.asoc.ctsn_ack_point = 7;
+	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_acked(&world.a));
+}
+
+/* From that moment on SCTP takes nothing more, whoever is about to send */
+static void held_back(struct kunit *test)
+{
+	sddp_sock_attach(&world.a);
+	world.sk.sk_sndbuf = 1000;
+	called->state_change(&world.sk);
+	KUNIT_EXPECT_EQ(test, 1000, world.sk.sk_sndbuf);
+	world.asoc.c.peer_vtag = 8;
+	called->state_change(&world.sk);
+	KUNIT_EXPECT_EQ(test, 0, world.sk.sk_sndbuf);
+	/* it has not been taken yet: nothing is known of who it was */
+	world.sk.sk_sndbuf = 1000;
+	world.a.peer_tag = 0;
+	called->state_change(&world.sk);
+	KUNIT_EXPECT_EQ(test, 1000, world.sk.sk_sndbuf);
 }
 
 /* Its addresses and routes are those of the VRF that its interface is in */
@@ -299,6 +327,7 @@ static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(coming),
 	KUNIT_CASE(disbelieved),
 	KUNIT_CASE(anew),
+	KUNIT_CASE(held_back),
 	{}
 };
 
