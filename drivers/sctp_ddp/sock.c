@@ -399,9 +399,16 @@ static void learn_names(struct sddp_assoc *a)
 }
 
 /* RFC 5043 11.1: without DDP's indication none of its procedures */
-static enum iw_reason __judge(const struct sctp_association *asoc)
+static enum iw_reason __judge(const struct sctp_association *asoc,
+			      const struct sock *sk)
 {
 	if (!asoc)
+		return IW_PEER_RESET;
+	/*
+	 * It may have begun anew before anybody took it: then what waits there is of the
+	 * one before
+	 */
+	if (asoc->c.peer_ttag && !skb_queue_empty(&sk->sk_receive_queue))
 		return IW_PEER_RESET;
 	if (asoc->peer.adaptation_ind != SDDP_ADAPTATION)
 		return IW_SCTP_ADAPTATION;
@@ -426,7 +433,7 @@ enum iw_reason sddp_sock_up(struct sddp_assoc *a)
 	believe(sock, false);
 	lock_sock(sock->sk);
 	asoc = sctp_sk_asoc(sock->sk);
-	why = __judge(asoc);
+	why = __judge(asoc, sock->sk);
 	if (asoc) {
 		/* pairs: as many as there are both ways (RFC 5043 8) */
 		WRITE_ONCE(a->limit, min(asoc->stream.outcnt,

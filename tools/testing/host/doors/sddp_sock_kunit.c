@@ -284,6 +284,18 @@ static void held_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1000, world.sk.sk_sndbuf);
 }
 
+/* It was another one when it called: nobody is asked about that one's call */
+static void anew_before_taken(struct kunit *test)
+{
+	world.sk.sk_receive_queue.n = 1;
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_up(&world.a));
+	world.asoc.c.peer_ttag = 6;
+	KUNIT_EXPECT_EQ(test, (int)IW_PEER_RESET, (int)sddp_sock_up(&world.a));
+	/* or the one before has said nothing, or it was another association's */
+	world.sk.sk_receive_queue.n = 0;
+	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_up(&world.a));
+}
+
 /* Its addresses and routes are those of the VRF that its interface is in */
 static void domain(struct kunit *test)
 {
@@ -328,6 +340,7 @@ static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(disbelieved),
 	KUNIT_CASE(anew),
 	KUNIT_CASE(held_back),
+	KUNIT_CASE(anew_before_taken),
 	{}
 };
 

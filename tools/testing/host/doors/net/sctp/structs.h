@@ -32,7 +32,7 @@ struct sctp_association {
 		u32			transport_count;
 	} peer;
 	struct { u16 outcnt, incnt; } stream;
-	struct { u32 peer_vtag; } c;
+	struct { u32 peer_vtag, peer_ttag; } c;
 	int		state;
 	u32		ctsn_ack_point, next_tsn;
 	u32		max_retrans;
@@ -72,7 +72,10 @@ struct sock {
 	int			sk_userlocks;
 	int			sk_rcvbuf, sk_sndbuf;
 	int			sk_wmem_queued;
+	struct { int n; }	sk_receive_queue;
 };
+
+#define skb_queue_empty(q)	(!(q)->n)
 
 struct socket { struct sock *sk; const struct proto_ops *ops; };
 
