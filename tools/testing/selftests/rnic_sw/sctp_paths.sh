@@ -370,6 +370,7 @@ heard_at_once() {
 	start=$SECONDS
 	on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" -S 60000 -C 20 -V >"$T_CASE/client.log" 2>&1 ||
 		t_closed_first "$T_CASE/client.log" || t_fail "rping has failed"
+	t_check "not all rounds were done" t_whole "$T_CASE/client.log"
 	start=$((SECONDS - start)) late=$(($(timeouts) - late)) cut=$(($(messages_cut) - cut))
 	on a ip route get "$1" | tee "$T_CASE/way"
 	t_check "the way is as wide as before" grep -q "mtu 1400" "$T_CASE/way"
