@@ -249,7 +249,7 @@ killed_under_traffic() {
 
 # What the core keeps for itself is not counted.
 nothing_left() {
-	! rdma resource show "$1" link "$B_DEV" 2>/dev/null | grep -q comm
+	rdma resource show "$1" >"$T_CASE/left" && ! grep "$B_DEV.* comm " "$T_CASE/left"
 }
 
 unload_with_device() {

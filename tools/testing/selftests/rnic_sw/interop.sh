@@ -104,6 +104,7 @@ captured() {
 	t_capture_end b
 	"$pcap_check" --facts "$pcap" >"$T_CASE/facts" || echo "not all is good"
 	cat "$T_CASE/facts"
+	t_check "nothing was counted" test -s "$T_CASE/facts"
 }
 
 # has NAME TEST NUMBER, of what was counted
@@ -133,7 +134,7 @@ crc_is() {
 	same "C of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.crc_flag)" "$1"
 	has "$([ "$1" = 1 ] && echo tshark_good_crcs || echo tshark_unused_crcs)" -eq \
 		"$(awk '$1 == "fpdus" { print $2 }' "$T_CASE/facts")"
-	has bad_crcs -eq 0
+	has tshark_bad_crcs -eq 0
 }
 
 # Cases -----------------------------------------------------------------------
@@ -196,7 +197,7 @@ revision_1() {
 	setting revision 1
 	captured t_perftest ib_write_bw -s 4096 -n 50
 	has connections -gt 0
-	has revision_2_warnings -eq 0
+	has tshark_revision_2_warnings -eq 0
 }
 
 # RFC 6581 10: who knows revision 1 only closes; to try again with that is a MAY.

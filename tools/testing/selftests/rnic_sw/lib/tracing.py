@@ -43,6 +43,18 @@ def traced(system, name):
 
 
 @contextlib.contextmanager
+def counted(system, name):
+    """Inside, it is on; a function that says how often it was passed."""
+    path = event(system, name)
+    try:
+        write(path + "/enable", "1")
+        yield lambda: read(TRACE + "trace").count(name + ":")
+    finally:
+        write(path + "/enable", "0")
+        write(TRACE + "trace", "")
+
+
+@contextlib.contextmanager
 def told_of(*events):
     """Inside, these (SYSTEM/NAME) are on; a function that gives what has been told since
     the last time: (NAME, TEXT), in order, of this machine's only user."""

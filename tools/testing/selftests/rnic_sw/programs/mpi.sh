@@ -8,7 +8,9 @@
 octets() {
 	needs mpirun openmpi-bin
 	python3 -c 'import mpi4py' || t_skip "no mpi4py here (package python3-mpi4py)"
-	ranks "$1" python3 "$T_DIR/lib/program_mpi.py" | tee "$T_CASE/said"
+	ranks "$1" python3 "$T_DIR/lib/program_mpi.py" >"$T_CASE/said" ||
+		t_fail "mpirun has failed: $(cat "$T_CASE/said")"
+	cat "$T_CASE/said"
 	t_check "not all ranks are content" test "$(grep -c 'all octets are right' "$T_CASE/said")" = "$1"
 	nothing_left
 }

@@ -39,7 +39,7 @@
 
 /* What all sessions did, for those who read the log */
 struct tally {
-	atomic_ulong	writes, ioctls, posts, scribbles, connected, forks, soft;
+	atomic_ulong	writes, ioctls, posts, scribbles, connected, forks, soft, hard;
 };
 
 struct conn {
@@ -155,6 +155,14 @@ static void connect_one(struct conn *c)
 	pthread_join(th, NULL);
 }
 
+static bool is_announced(struct ibv_context *ctx)
+{
+	struct ibv_device_attr_ex attr = {};
+
+	return !ibv_query_device_ex(ctx, NULL, &attr) &&
+	       attr.odp_caps.general_caps & IBV_ODP_SUPPORT;
+}
+
 static bool set_up(void)
 {
 	size_t i;
@@ -171,6 +179,8 @@ static bool set_up(void)
 		.mem = mem, .len = MEM, .answer = malloc(CMD_ANSWER),
 	};
 	is_soft = soft_make(&soft, conns[0].c->pd, RIGHTS & ~IBV_ACCESS_MW_BIND);
+	if (!is_soft && is_announced(conns[0].c->verbs))
+		atomic_fetch_add(&tally->hard, 1);
 	return mr && world.answer;
 }
 
@@ -489,6 +499,6 @@ int main(int argc, char **argv)
 	       seed, n, tally->connected, tally->writes, tally->ioctls,
 	       tally->posts, tally->scribbles, tally->forks, tally->soft);
 	/* who has not done all of that has shown nothing */
-	return tally->connected && tally->writes && tally->posts &&
-	       tally->scribbles ? 0 : 1;
+	return tally->connected && tally->writes && tally->ioctls && tally->posts &&
+	       tally->scribbles && tally->hard < n ? 0 : 1;
 }

@@ -117,6 +117,7 @@ static void send_2g(void)
 {
 	struct buf from = {}, to = {};
 	uint8_t mark = 1;
+	const size_t most = patience(60);
 	struct pair p;
 	size_t i;
 
@@ -127,7 +128,7 @@ static void send_2g(void)
 	to.at = to.mr->addr;
 	do_recv(&p.s, 1, &to, 0, 0x7fffffff);
 	do_send(&p.c, 1, &from, 0, 0x7fffffff);
-	for (i = 0; i < 60; i++) {
+	for (i = 0; i < most; i++) {
 		struct ibv_wc wc;
 
 		if (ibv_poll_cq(p.s.rcq, 1, &wc)) {
@@ -138,6 +139,7 @@ static void send_2g(void)
 		}
 		sleep(1);
 	}
+	CHECK(i < most, "no completion");
 	want_ok(p.c.scq, 1, IBV_WC_SEND);
 	for (i = 0; i < MIB - 1; i++)
 		CHECK(to.at[i] == octet_of(77, i), "octet %zu", i);

@@ -344,15 +344,34 @@ static void compact(struct buf *b)
 	write_file("/proc/sys/vm/compact_memory", "1");
 }
 
+static long pages_migrated(void)
+{
+	FILE *f = fopen("/proc/vmstat", "r");
+	char line[128];
+	long n = 0;
+
+	CHECK(f, "/proc/vmstat: %m");
+	while (fgets(line, sizeof(line), f) && !sscanf(line, "pgmigrate_success %ld", &n))
+		;
+	fclose(f);
+	return n;
+}
+
 static void migrated(void)
 {
 	struct desk d;
+	long before;
 
 	need_file("/proc/sys/vm/compact_memory", "CONFIG_COMPACTION");
+	before = pages_migrated();
 	odp_desk_own(&d, PAGES);
 	trade_all(&d, d.s.len, 1, compact);
 	trade_under(&d, d.s.len, 4, compact);
 	odp_close(&d);
+	before = pages_migrated() - before;
+	if (!before)
+		skip("nothing was there that could be migrated");
+	printf("# %ld pages were migrated\n", before);
 }
 
 static void page_out(struct buf *b)

@@ -270,6 +270,7 @@ static void holes(void)
 	for (i = 0; i < n; i++)
 		ended += with_a_hole(&s, &c, i);
 	printf("# %u of %u met the hole\n", ended, n);
+	CHECK(ended, "nobody noticed that his memory had gone");
 	pages_free(&s);
 	pages_free(&c);
 }

@@ -103,6 +103,8 @@ uint64_t counter(const struct end *e, const char *name)
 	char path[256];
 	FILE *f;
 
+	/* what the core has read it tells for 10 ms */
+	pause_ms(25);
 	snprintf(path, sizeof(path),
 		 "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
 		 ibv_get_device_name(e->id->verbs->device), name);
@@ -123,11 +125,8 @@ void want_counted(const struct end *e, const char *name, uint64_t was,
 	const uint64_t until = now_ms() + patience(WC_MS);
 	unsigned long long now = counter(e, name);
 
-	/* the core may keep what it has read for a moment */
-	while (now < was + more && now_ms() < until) {
-		pause_ms(25);
+	while (now < was + more && now_ms() < until)
 		now = counter(e, name);
-	}
 	CHECK(now == was + more, "%s went from %llu to %llu", name,
 	      (unsigned long long)was, now);
 }
