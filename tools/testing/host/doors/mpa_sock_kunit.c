@@ -219,6 +219,9 @@ static void prepared(struct kunit *test)
 	sk->sk_use_task_frag = true;
 	sk->sk_rcvbuf = 131072;
 	mpa_sock_prepare(&world.sock);
+	/* a peer that has gone is noticed in a minute and a half */
+	KUNIT_EXPECT_EQ(test, 90, world.tp.keepalive_time +
+				  world.tp.keepalive_intvl * world.tp.keepalive_probes);
 	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
 	KUNIT_EXPECT_TRUE(test, sk->flags & 1 << SOCK_URGINLINE);
 	KUNIT_EXPECT_TRUE(test, sk->nodelay);

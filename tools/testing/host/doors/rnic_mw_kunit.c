@@ -81,15 +81,20 @@ static void leave(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&world.mr.windows));
 }
 
-static bool bind(u64 addr, u64 len, int access)
+static bool bind_as(void *pd, u32 rkey, u64 addr, u64 len, int access)
 {
-	const struct ddp_stream s = { .pd = &world.pd, .id = STREAM };
+	const struct ddp_stream s = { .pd = pd, .id = STREAM };
 	const struct rdmap_wr wr = {
-		.rkey = RKEY | 1, .inv = LKEY, .raddr = addr, .compare_add = len,
+		.rkey = rkey, .inv = LKEY, .raddr = addr, .compare_add = len,
 		.swap = access,
 	};
 
 	return rnic_mw_bind(&world.dev, &s, &wr);
+}
+
+static bool bind(u64 addr, u64 len, int access)
+{
+	return bind_as(&world.pd, RKEY | 1, addr, len, access);
 }
 
 static void expect_shut(struct kunit *test)
@@ -130,6 +135,16 @@ static void not_so_much(struct kunit *test)
 	expect_shut(test);
 }
 
+/* DDP-114: nor a stream of another protection domain, nor by another one's name */
+static void not_its_window(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, bind_as(&world.mr, RKEY | 1, BASE, LENGTH,
+					 IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_FALSE(test, bind_as(&world.pd, RKEY + 0x100, BASE, LENGTH,
+					 IB_ACCESS_REMOTE_READ));
+	expect_shut(test);
+}
+
 /* DDP-127: nor what the region itself may not */
 static void no_right_to_it(struct kunit *test)
 {
@@ -155,6 +170,7 @@ static struct kunit_case rnic_mw_cases[] = {
 	KUNIT_CASE(opens),
 	KUNIT_CASE(open_to_all),
 	KUNIT_CASE(not_so_much),
+	KUNIT_CASE(not_its_window),
 	KUNIT_CASE(no_right_to_it),
 	KUNIT_CASE(no_atomics),
 	{}

@@ -2,10 +2,12 @@
 #ifndef _HOST_DOORS_LOCAL_LOCK_H
 #define _HOST_DOORS_LOCAL_LOCK_H
 
-/* One thread */
-typedef struct { int unused; } local_lock_t;
+#include <linux/held.h>
+
+/* One thread, and one CPU's that counts as a lock */
+typedef struct { int held; } local_lock_t;
 #define INIT_LOCAL_LOCK(name)		{ 0 }
-#define local_lock_nested_bh(l)		((void)(l))
-#define local_unlock_nested_bh(l)	((void)(l))
+#define local_lock_nested_bh(l)		host_take(&(l)->held)
+#define local_unlock_nested_bh(l)	host_let_go(&(l)->held)
 
 #endif

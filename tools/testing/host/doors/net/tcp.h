@@ -73,6 +73,7 @@ struct tcp_sock {
 	struct sock	sk;
 	u32		copied_seq, rcv_nxt, write_seq, snd_una, snd_nxt;
 	u32		mss_cache, total_retrans;
+	int		keepalive_time, keepalive_intvl, keepalive_probes;
 };
 
 #define tcp_sk(s)	container_of(s, struct tcp_sock, sk)
@@ -111,9 +112,9 @@ static inline void iov_iter_advance(struct iov_iter *i, u32 n)
 #define sock_set_reuseaddr(sk)		((void)(sk))
 #define sock_set_keepalive(sk)		((void)(sk))
 #define tcp_sock_set_nodelay(sk)	((void)((sk)->nodelay = true))
-#define tcp_sock_set_keepidle(sk, s)	((void)(sk))
-#define tcp_sock_set_keepintvl(sk, s)	((void)(sk))
-#define tcp_sock_set_keepcnt(sk, n)	((void)(sk))
+#define tcp_sock_set_keepidle(sk, s)	((void)(tcp_sk(sk)->keepalive_time = (s)))
+#define tcp_sock_set_keepintvl(sk, s)	((void)(tcp_sk(sk)->keepalive_intvl = (s)))
+#define tcp_sock_set_keepcnt(sk, n)	((void)(tcp_sk(sk)->keepalive_probes = (n)))
 
 void host_socket_lock(int by);
 u32 tcp_inq(struct sock *sk);

@@ -128,6 +128,8 @@ static void limit(const struct kind *k)
 
 	pair_prepare(&p, &(struct opts){});
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
+	CHECK(dev.page_size_cap == ~(uint64_t)4095, "%llx",
+	      (unsigned long long)dev.page_size_cap);
 	as_many(&p.c, k, *(int *)((char *)&dev + k->most));
 	pair_free(&p);
 }
