@@ -89,17 +89,22 @@ static void one_goodbye(uint32_t n, uint32_t len)
 	struct desk d;
 	uint32_t i;
 
-	desk_open(&d, &(struct opts){ .sq = n, .rq = n }, n * len);
+	desk_open(&d, &(struct opts){ .sq = n + 1, .rq = n + 1 }, n * len);
 	buf_fill(&d.c, 0, n * len, len);
 	for (i = 0; i < n; i++)
 		do_recv(&d.p.s, i, &d.s, i * len, len);
+	do_recv(&d.p.s, n, &d.s, 0, 1);
 	for (i = 0; i < n; i++)
 		do_send(&d.p.c, i, &d.c, i * len, len);
 	CHECK(!rdma_disconnect(d.p.c.id), "%m");
+	/* it is too late for that one, though most of the others have not left yet */
+	do_send(&d.p.c, n, &d.c, 0, 1);
 	for (i = 0; i < n; i++)
 		want_recv(d.p.s.rcq, i, len);
 	for (i = 0; i < n; i++)
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+	want_status(d.p.c.scq, n, IBV_WC_WR_FLUSH_ERR);
+	want_status(d.p.s.rcq, n, IBV_WC_WR_FLUSH_ERR);
 	buf_has_only(&d.s, 0, n * len, len);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
