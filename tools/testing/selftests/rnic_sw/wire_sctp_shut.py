@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 
-from lib.tracing import counted
+from lib.tracing import passes
 from lib.wire import CM, DEVICE, KIB, Skip, case, check, same
 from rawpeer.sctp import INITIATE
 from lib.wire_sctp import go
@@ -65,7 +65,7 @@ def until(words, condition, seconds, *ghosts):
 
 @case("a no that is not taken has an end")
 def no(w):
-    with counted("iw_sctp_ddp", "sddp_session_end") as ended:
+    with passes("iw_sctp_ddp", "sddp_session_end") as ended:
         # each has its own time, but those that SCTP took at once
         first = time.monotonic()
         ghost = refused(w)

@@ -22,28 +22,7 @@ def event(system, name=""):
 
 
 @contextlib.contextmanager
-def traced(system, name):
-    """Inside, it is on; a function that waits until it was passed."""
-    path = event(system, name)
-
-    def passed(timeout):
-        end = time.monotonic() + timeout
-        while name + ":" not in read(TRACE + "trace"):
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.05)
-        return True
-
-    try:
-        write(path + "/enable", "1")
-        yield passed
-    finally:
-        write(path + "/enable", "0")
-        write(TRACE + "trace", "")
-
-
-@contextlib.contextmanager
-def counted(system, name):
+def passes(system, name):
     """Inside, it is on; a function that says how often it was passed."""
     path = event(system, name)
     try:
@@ -52,6 +31,21 @@ def counted(system, name):
     finally:
         write(path + "/enable", "0")
         write(TRACE + "trace", "")
+
+
+@contextlib.contextmanager
+def traced(system, name):
+    """Inside, it is on; a function that waits until it was passed."""
+    with passes(system, name) as times:
+        def passed(timeout):
+            end = time.monotonic() + timeout
+            while not times():
+                if time.monotonic() > end:
+                    return False
+                time.sleep(0.05)
+            return True
+
+        yield passed
 
 
 @contextlib.contextmanager
