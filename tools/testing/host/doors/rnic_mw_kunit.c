@@ -135,7 +135,7 @@ static void not_so_much(struct kunit *test)
 	expect_shut(test);
 }
 
-/* DDP-114: nor a stream of another protection domain, nor by another one's name */
+/* Nor by a stream of another protection domain, nor by another window's name */
 static void not_its_window(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, bind_as(&world.mr, RKEY | 1, BASE, LENGTH,

@@ -10,6 +10,7 @@ t_closed_first() { grep -q 'rdma_get_cm_event: Bad file descriptor' "$@"; }
 # Its client is content with any end, also of a connection that goes before its rounds are done.
 t_whole() { test -e "$1" && ! grep -E 'wait for RDMA_|post send error|data mismatch' "$1"; }
 
+# t_pinged NAME: has the client that runs as that done all that it was to do?
 t_pinged() {
 	t_wait "$1" || t_closed_first "$T_CASE/$1.log" || return 1
 	t_whole "$T_CASE/$1.log"

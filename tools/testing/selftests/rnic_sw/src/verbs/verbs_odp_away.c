@@ -360,7 +360,7 @@ static long pages_migrated(void)
 static void migrated(void)
 {
 	struct desk d;
-	long before;
+	long before, moved;
 
 	need_file("/proc/sys/vm/compact_memory", "CONFIG_COMPACTION");
 	before = pages_migrated();
@@ -368,10 +368,10 @@ static void migrated(void)
 	trade_all(&d, d.s.len, 1, compact);
 	trade_under(&d, d.s.len, 4, compact);
 	odp_close(&d);
-	before = pages_migrated() - before;
-	if (!before)
+	moved = pages_migrated() - before;
+	if (!moved)
 		skip("nothing was there that could be migrated");
-	printf("# %ld pages were migrated\n", before);
+	printf("# %ld pages were migrated\n", moved);
 }
 
 static void page_out(struct buf *b)
