@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+# stages.sh: how the stages of make check are run, one by one or side by side, and
+# what is said of them. Sourced with log (a directory) and times (a file) set; bad is 1
+# once a stage has failed.
+
+: "${log:?}" "${times:=}" "${bad:=0}"
+number=0
+running=()
+
+# Each is a group of its own: with it goes the bed that it has started.
+kill_running() {
+	local pid
+	for pid in "${running[@]}"; do
+		kill -- "-$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+	done
+	running=()
+}
+
+# tries COMMAND...: again if QEMU is to blame (see beds/no-breakpoint), twice at most.
+tries() {
+	local left status
+	for left in 2 1 0; do
+		"$@" >"$log/$name.log" 2>&1 </dev/null && return
+		status=$?
+		[ $status -eq 96 ] && [ $left -gt 0 ] || return $status
+		mv "$log/$name.log" "$log/$name.breakpoint-$left"
+	done
+}
+
+# timed NAME COMMAND...: its output in NAME.log; beside it status, seconds, and
+# seconds of CPU, which tell more of it on a busy machine.
+timed() {
+	local name=$1 status=0 TIMEFORMAT='%1R %1U %1S' real user sys
+	shift
+	{ time tries "$@" || status=$?; } 2>"$log/$name.time"
+	echo "$status" >"$log/$name.status"
+	read -r real user sys <"$log/$name.time"
+	echo "$real" >"$log/$name.time"
+	echo "$user $sys" >"$log/$name.cpu"
+}
+
+# report NAME: a line for people; a result, with what KTAP the stage printed below it.
+report() {
+	local name=$1 status word=ok
+	status=$(cat "$log/$name.status")
+	number=$((number + 1))
+	grep -aE '^([ #]*)(K?TAP version|1\.\.[0-9]|ok [0-9]|not ok |Bail out!)' "$log/$name.log" |
+		sed 's/^/# /' >"$log/$name.ktap"
+	cat "$log/$name.ktap" >>"$log/results"
+	if [ "$status" -eq 0 ]; then
+		echo "ok $number - $name" >>"$log/results"
+	else
+		word=FAIL
+		echo "not ok $number - $name" >>"$log/results"
+	fi
+	printf '%-4s %7s s  %-28s %s\n' "$word" "$(cat "$log/$name.time")" "$name" "$(in_words "$name")"
+	[ "$status" -eq 0 ] || { details "$name" | sed 's/^/      /'; return 1; }
+}
+
+# What the stage says of itself in a line.
+in_words() {
+	if [ -s "$log/$1.ktap" ]; then
+		sed 's/^# //' "$log/$1.ktap" | scripts/ktap-sum | tail -n 1
+	else
+		grep -av '^make' "$log/$1.log" | tail -n 1 | cut -c1-100
+	fi
+}
+
+details() {
+	if grep -q 'not ok' "$log/$1.ktap"; then
+		grep -aE -B "${CHECK_LINES:-25}" '^[# ]*not ok' "$log/$1.log" | tail -n 80
+	else
+		tail -n 40 "$log/$1.log"
+	fi
+	echo "all of it: $log/$1.log"
+}
+
+stage() { timed "$@"; report "$1" || bad=1; }
+
+# What is run side by side: beside NAME COMMAND... says what, run_beside runs it
+beside_names=()
+declare -A beside_commands=() pending=()
+beside() {
+	beside_names+=("$1")
+	beside_commands[$1]=$(printf '%q ' "${@:2}")
+}
+
+run_beside() {
+	local name
+	for name in $(longest_first); do
+		while [ "$(active)" -ge "${CHECK_JOBS:-4}" ]; do reap; done
+		set -m
+		eval "timed $name ${beside_commands[$name]}" &
+		set +m
+		running+=($!)
+		pending[$!]=$name
+	done
+	while [ "$(active)" -gt 0 ]; do reap; done
+	remember_times
+	beside_names=()
+}
+
+# So that nothing long comes last. Going by the last time; what is new is first.
+longest_first() {
+	local name
+	for name in "${beside_names[@]}"; do
+		awk -v name="$name" '$1 == name { t = $2 } END { print (t ? t : 9999), name }' "$times"
+	done | sort -rns | cut -d' ' -f2
+}
+
+remember_times() {
+	local name
+	{
+		for name in "${beside_names[@]}"; do echo "$name $(cat "$log/$name.time")"; done
+		cat "$times"
+	} | awk '!seen[$1]++' >"$log/times" && cp "$log/times" "$times"
+}
+
+active() { echo "${#pending[@]}"; }
+
+reap() {
+	local pid
+	wait -n -p pid "${!pending[@]}"
+	report "${pending[$pid]}" || bad=1
+	unset "pending[$pid]"
+}
