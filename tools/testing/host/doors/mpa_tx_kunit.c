@@ -267,6 +267,8 @@ static void much_is_the_workers(struct kunit *test)
 	work(guests);
 	KUNIT_EXPECT_EQ(test, 5u * STRETCH, world.sent);
 	KUNIT_EXPECT_EQ(test, 2u, world.works);
+	/* and it waits for no process: none has the socket */
+	KUNIT_EXPECT_EQ(test, 0u, world.waits);
 	KUNIT_EXPECT_TRUE(test, !world.raised);
 }
 
