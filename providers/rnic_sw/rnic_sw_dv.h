@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * Direct verbs of rnic_sw: what the verbs have no words for.  Link with
- * -lrnic_sw, or look the functions up in the provider that libibverbs loaded.
+ * -lrnic_sw, or look the functions up in the provider that libibverbs loaded,
+ * see rnic_sw_dv(7).
  */
 #ifndef RNIC_SW_DV_H
 #define RNIC_SW_DV_H
