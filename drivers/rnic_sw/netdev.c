@@ -270,6 +270,10 @@ static int rnic_notice(struct notifier_block *nb, unsigned long event,
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
+		/*
+		 * Newer cores do so, too, but not for bonds and their ports, and
+		 * for one device of an interface only; a state is told once
+		 */
 		ib_dispatch_port_state_event(ib, netdev);
 		break;
 	case NETDEV_CHANGEADDR:
