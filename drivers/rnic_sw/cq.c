@@ -158,17 +158,14 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 /**
  * rnic_destroy_cq - the end of a completion queue that no queue pair uses
  * @ib: it
- * @udata: nothing in it
+ * @udata: not looked at, see rnic_dealloc_pd()
  *
- * Return: 0 or a negative errno.
+ * Return: 0.
  */
 int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
 	struct rnic_cq *cq = to_rnic_cq(ib);
-	int err = ib_no_udata_io(udata);
 
-	if (err)
-		return err;
 	rnic_cq_told(cq);
 	rnic_cq_tell_exit(cq);
 	rnic_ring_retire(&cq->ring, &cq->lock);

@@ -407,21 +407,17 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 /**
  * rnic_dereg_mr - the end of a region
  * @ib: it
- * @udata: nothing in it
+ * @udata: not looked at, see rnic_dealloc_pd()
  *
  * On return the network cannot touch its memory any more.
  *
- * Return: 0; -EBUSY if memory windows to it are open; or another errno.  Of one that
- * another has taken the place of: 0.
+ * Return: 0, or -EBUSY if memory windows to it are open.
  */
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct rnic_mr *mr = to_rnic_mr(ib);
-	/* rereg has looked at it, and the program may have changed it since */
-	int err = mr->gone ? 0 : ib_no_udata_io(udata);
+	int err = rnic_mr_drop_windows(mr);
 
-	if (!err)
-		err = rnic_mr_drop_windows(mr);
 	if (err)
 		return err;
 	ddp_region_remove(&to_rnic_dev(ib->device)->stags, &mr->region);

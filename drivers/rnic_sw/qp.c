@@ -464,20 +464,17 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 /**
  * rnic_destroy_qp - verbs: the end of a queue pair
  * @ib: the queue pair
- * @udata: nothing in it
+ * @udata: not looked at, see rnic_dealloc_pd()
  *
  * Unfindable, quiet, gone, in that order.  Waits for the connection manager
  * to let go; that the connection ends is seen to here.
  *
- * Return: 0, or a negative errno if there is something in @udata.
+ * Return: 0.
  */
 int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
-	int err = ib_no_udata_io(udata);
 
-	if (err)
-		return err;
 	if (!rnic_qp_is_user(qp))
 		rnic_netdev_wait(qp->dev);
 	rnic_qp_unpublish(qp);

@@ -133,17 +133,14 @@ give:
 /**
  * rnic_destroy_srq - verbs: the end of a queue that no queue pair uses
  * @ib: it
- * @udata: nothing in it
+ * @udata: not looked at, see rnic_dealloc_pd()
  *
- * Return: 0 or a negative errno.
+ * Return: 0.
  */
 int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 {
 	struct rnic_srq *srq = to_rnic_srq(ib);
-	int err = ib_no_udata_io(udata);
 
-	if (err)
-		return err;
 	cancel_work_sync(&srq->tell_work);
 	rnic_ring_retire(&srq->ring, &srq->lock);
 	rnic_give(to_rnic_dev(ib->device), RNIC_SRQS);

@@ -3,6 +3,7 @@
  * What a program may not say yet, by hand: slots and commands with something
  * in them that this ABI does not know.  And rings that cannot be mapped.
  */
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <rdma/ib_user_verbs.h>
@@ -12,6 +13,9 @@
 
 /* Slots: see include/uapi/rdma/rnic_sw-abi.h */
 enum { AT_FLAGS = 9, AT_INLINE_LEN = 12, AT_IMM = 16, AT_SWAP = 40 };
+/* In the second word of ours to create a CQ or a queue pair */
+enum { OWN_TIMESTAMPS = 1, OWN_TCP = 1 };
+
 enum { AT_SQE_RESERVED = 48, AT_RQE_RESERVED = 12 };
 
 #define MAGIC	0x5eed0f00dba5e1e5ull
@@ -288,6 +292,70 @@ static void abi_words(void)
 	pair_free(&p);
 }
 
+/*
+ * The core's part of an answer cannot be written, ours can: what was made goes again,
+ * with what the program has said of it still there, and nobody warns of that.
+ */
+static void abi_unanswered(void)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	const uint32_t timestamps[] = { 0, OWN_TIMESTAMPS, 0, 0 };
+	const uint32_t over_tcp[] = { 0, OWN_TCP, 0, 0 };
+	struct pair p = {};
+	uint8_t *at;
+	int fd;
+
+	pair_prepare(&p, &(struct opts){});
+	fd = p.c.id->verbs->cmd_fd;
+	at = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(at != MAP_FAILED && !munmap(at, page), "%m");
+	at += page;
+	const struct verb cq = VERB(create_cq, CREATE_CQ, .cqe = 8,
+				    .comp_channel = -1), .answers = true };
+	const struct verb qp = VERB(create_qp, CREATE_QP,
+		.pd_handle = p.c.id->pd->handle,
+		.send_cq_handle = p.c.scq->handle,
+		.recv_cq_handle = p.c.scq->handle, .max_send_wr = 1,
+		.max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1,
+		.qp_type = IBV_QPT_RC), .answers = true };
+
+	CHECK(issue(fd, &cq, timestamps, sizeof(timestamps),
+		    at - sizeof(struct ib_uverbs_create_cq_resp)) == EFAULT,
+	      "CQ");
+	CHECK(issue(fd, &qp, over_tcp, sizeof(over_tcp),
+		    at - sizeof(struct ib_uverbs_create_qp_resp)) == EFAULT,
+	      "QP");
+	/* all are there to be had, and nothing is left that uses this one */
+	pair_free(&p);
+}
+
+/* What a queue pair was made for is what it says */
+static void abi_signal_all(void)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	}, init;
+	struct ibv_qp_attr now;
+	struct pair p = {};
+	struct ibv_qp *qp;
+
+	pair_prepare(&p, &(struct opts){});
+	attr.send_cq = p.c.scq;
+	attr.recv_cq = p.c.scq;
+	for (attr.sq_sig_all = 0; attr.sq_sig_all < 2; attr.sq_sig_all++) {
+		qp = ibv_create_qp(p.c.id->pd, &attr);
+		CHECK(qp, "%m");
+		CHECK(!ibv_query_qp(qp, &now, IBV_QP_STATE, &init), "query");
+		CHECK(!init.sq_sig_all == !attr.sq_sig_all, "%d for %d",
+		      init.sq_sig_all, attr.sq_sig_all);
+		CHECK(!ibv_destroy_qp(qp), "%m");
+	}
+	pair_free(&p);
+}
+
 /* Resizing ---------------------------------------------------------------- */
 
 static rlim_t address_space(void)
@@ -339,6 +407,8 @@ const struct test abi_tests[] = {
 	CASE("abi_receives", abi_receives, 0, "the ABI"),
 	CASE("abi_commands", abi_commands, 0, "the ABI"),
 	CASE("abi_words", abi_words, 0, "the ABI"),
+	CASE("abi_unanswered", abi_unanswered, 0, "the ABI"),
+	CASE("abi_signal_all", abi_signal_all, 0, "the ABI"),
 	CASE("abi_resize_unmapped", resize_unmapped, 0, "the ABI"),
 	{}
 };
