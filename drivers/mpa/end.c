@@ -99,18 +99,26 @@ void mpa_end_look(struct mpa_conn *c)
 	int err;
 	enum mpa_fate fate = mpa_sock_fate(c, &err);
 
+	/*
+	 * What came before an end is received before it, a reset, too; and what has
+	 * filled a gap since we received may have brought the FIN along
+	 */
+	if (test_bit(MPA_EV_RX, &c->events))
+		return;
 	if (fate == MPA_SOCK_LOST) {
 		mpa_conn_finish(c, ddp_sock_reason(err, IW_MPA_LOST), NULL);
 		return;
 	}
-	/* what has filled a gap since we received may have brought the FIN along */
-	if (test_bit(MPA_EV_RX, &c->events))
-		return;
 	/* nor has what is left unread been read; who resumes leaves an event */
 	if (READ_ONCE(c->rx_waits))
 		return;
 	if (fate != MPA_SOCK_CLOSED && fate != MPA_SOCK_PEER_DONE)
 		return;
+	/* a stream that ends inside an FPDU has not ended well: RFC 5044 section 8 */
+	if (mpa_sock_cut(c)) {
+		mpa_conn_finish(c, IW_MPA_LOST, NULL);
+		return;
+	}
 	tell_peer_closed(c);
 	/* what is told to have ended well has arrived */
 	if (fate == MPA_SOCK_CLOSED || c->heard)

@@ -364,6 +364,7 @@ void mpa_sock_prepare(struct socket *sock);
 void mpa_sock_attach(struct mpa_conn *c);
 void mpa_sock_release(struct mpa_conn *c, bool abort);
 enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err);
+bool mpa_sock_cut(struct mpa_conn *c);
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len);
 bool mpa_sock_shutdown(struct mpa_conn *c);

@@ -320,6 +320,24 @@ enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
 }
 
 /**
+ * mpa_sock_cut - is there an FPDU of which the end never comes?
+ * @c: the connection, in Full Operation; its peer has sent a FIN, and all before that
+ *	has been looked at
+ *
+ * Return: whether octets are left that make no FPDU.
+ */
+bool mpa_sock_cut(struct mpa_conn *c)
+{
+	struct sock *sk = c->sock->sk;
+	bool cut;
+
+	lock_as_softirq(sk);
+	cut = !c->rx_stopped && tcp_inq(sk);
+	unlock_as_softirq(sk);
+	return cut;
+}
+
+/**
  * mpa_sock_read - read without waiting, before Full Operation
  * @c: the connection
  * @buf: where to

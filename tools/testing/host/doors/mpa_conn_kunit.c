@@ -90,6 +90,11 @@ enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
 	return world.fin ? MPA_SOCK_PEER_DONE : MPA_SOCK_OPEN;
 }
 
+bool mpa_sock_cut(struct mpa_conn *c)
+{
+	return false;
+}
+
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 {
 	return err == -ECONNRESET ? IW_PEER_RESET : otherwise;

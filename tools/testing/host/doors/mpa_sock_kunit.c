@@ -337,6 +337,19 @@ static void closed_seen(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MPA_SOCK_CLOSED, mpa_sock_fate(&world.c, &world.err));
 }
 
+/* What is left behind a FIN makes no FPDU, where FPDUs are looked for at all */
+static void cut_seen(struct kunit *test)
+{
+	begin(test);
+	KUNIT_EXPECT_FALSE(test, mpa_sock_cut(&world.c));
+	world.unread = 5;
+	KUNIT_EXPECT_TRUE(test, mpa_sock_cut(&world.c));
+	world.c.rx_stopped = true;
+	KUNIT_EXPECT_FALSE(test, mpa_sock_cut(&world.c));
+	world.c.rx_stopped = false;
+	world.unread = 0;
+}
+
 static void sent_later(struct kunit *test)
 {
 	world.c.out.len = 100;
@@ -500,6 +513,7 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(sent),
 	KUNIT_CASE(reset_seen),
 	KUNIT_CASE(closed_seen),
+	KUNIT_CASE(cut_seen),
 	KUNIT_CASE(sent_later),
 	KUNIT_CASE(shutdown_once),
 	KUNIT_CASE(acknowledged),

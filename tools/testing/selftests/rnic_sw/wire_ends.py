@@ -234,11 +234,13 @@ def cut_fpdu(w, role):
     target, inbox = w.shared(4096, "lw"), w.shared(1024, "l")
     link = both(w, role, recvs=[(inbox, 64)])
     octets = link.peer.fpdu(rdmap.write(target.rkey, target.addr, b"half"))
-    link.peer.put(octets[:-3])
-    link.peer.half_close()
-    link.cm("DISCONNECTED")
-    link.wc(wr=1, status=FLUSHED)
+    with w.counted(end_mpa_lost=1, end_peer_closed=0, tx_terminates=0):
+        link.peer.put(octets[:-3])
+        link.peer.half_close()
+        link.cm("DISCONNECTED")
+        link.wc(wr=1, status=FLUSHED)
     target.untouched()
+    w.still_counted()
 
 
 in_both_roles("FIN inside an FPDU", "MPA-132 MPA-73", cut_fpdu)
