@@ -22,6 +22,7 @@ static struct {
 	enum iw_reason		why;		/* the last one */
 	bool			reset;		/* so was the peer */
 	bool			no_memory;	/* for a FIN */
+	bool			cut;		/* the FIN is inside an FPDU */
 	u32			fins;
 	u32			written, acked;	/* TCP's sequence numbers */
 } world;
@@ -92,7 +93,7 @@ enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
 
 bool mpa_sock_cut(struct mpa_conn *c)
 {
-	return false;
+	return world.cut;
 }
 
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
@@ -372,6 +373,31 @@ static void expect_end(struct kunit *test, u32 over, bool reset, enum iw_reason 
 	KUNIT_EXPECT_EQ(test, reset, world.reset);
 }
 
+/* What a FIN cuts short has not ended well */
+static void end_inside_fpdu(struct kunit *test)
+{
+	struct mpa_conn *c = sent(1);
+
+	world.fin = true;
+	world.cut = true;
+	look(c);
+	expect_end(test, 1, false, IW_MPA_LOST);
+}
+
+/* What came before a reset is received before it */
+static void end_behind_octets(struct kunit *test)
+{
+	struct mpa_conn *c = sent(1);
+
+	world.err = -ECONNRESET;
+	set_bit(MPA_EV_RX, &c->events);
+	mpa_end_look(c);
+	expect_end(test, 0, false, IW_OK);
+	c->events = 0;
+	mpa_end_look(c);
+	expect_end(test, 1, false, IW_PEER_RESET);
+}
+
 /* What TCP has taken in front of our FIN arrives, however slowly */
 static void end_is_slow(struct kunit *test)
 {
@@ -535,6 +561,8 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(caller_talks_on),
 	KUNIT_CASE(caller_is_coming),
 	KUNIT_CASE(caller_never_comes),
+	KUNIT_CASE(end_inside_fpdu),
+	KUNIT_CASE(end_behind_octets),
 	KUNIT_CASE(end_is_slow),
 	KUNIT_CASE(end_is_too_slow),
 	KUNIT_CASE(end_never_comes),
