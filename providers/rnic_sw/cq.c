@@ -180,20 +180,24 @@ static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q)
  * Who polls or arms spins meanwhile, for as long as the kernel takes to move what
  * has not been polled.  To find nothing instead would be wrong: who has armed the
  * queue then waits, and there may be no event any more.  An arm may stand in the
- * old ring only: it is carried over, at worst for an event too many.
+ * old ring only: it is carried over, at worst for an event too many.  Whoever polls
+ * the extended way has the lock, and a copy of what it is looking at.
  */
 static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 		       struct rnic_sw_queue *q)
 {
+	bool polls = rnic_sw_polls(cq);
 	int ret;
 
-	ring_lock(&cq->q);
+	if (!polls)
+		ring_lock(&cq->q);
 	pthread_spin_lock(&cq->arm_lock);
 	ret = switch_ring(cq, cqe, key);
 	if (!ret)
 		exchange_rings(cq, q);
 	pthread_spin_unlock(&cq->arm_lock);
-	ring_unlock(&cq->q);
+	if (!polls)
+		ring_unlock(&cq->q);
 	return ret;
 }
 
@@ -216,6 +220,14 @@ static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 	return ret;
 }
 
+/* Another may be resizing, and wait for who polls: who polls waits for nobody */
+static int lock_resize(struct rnic_sw_cq *cq)
+{
+	if (rnic_sw_polls(cq))
+		return pthread_mutex_trylock(&cq->resize_lock);
+	return pthread_mutex_lock(&cq->resize_lock);
+}
+
 int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct rnic_sw_cq *cq = to_cq(ibcq);
@@ -223,7 +235,9 @@ int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
 
 	if (cqe <= 0)
 		return EINVAL;
-	pthread_mutex_lock(&cq->resize_lock);
+	ret = lock_resize(cq);
+	if (ret)
+		return ret;
 	ret = replace_ring(cq, cqe);
 	pthread_mutex_unlock(&cq->resize_lock);
 	return ret;

@@ -108,14 +108,6 @@ int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
-/* An address that is this thread's and no other's */
-static uintptr_t this_thread(void)
-{
-	static __thread char here;
-
-	return (uintptr_t)&here;
-}
-
 /*
  * What is not of that queue pair moves up, in its order; cons goes on by as many
  * as went.  The kernel writes from prod on, where nothing is moved.
@@ -146,7 +138,7 @@ static void sweep(struct rnic_sw_queue *q, uint32_t qp_num)
  */
 void rnic_sw_forget_qp(struct rnic_sw_cq *cq, uint32_t qp_num)
 {
-	bool polls = cq->poller == this_thread();
+	bool polls = rnic_sw_polls(cq);
 
 	if (!polls)
 		ring_lock(&cq->q);
@@ -192,7 +184,7 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 	ring_lock(&cq->q);
-	cq->poller = this_thread();
+	cq->poller = rnic_sw_this_thread();
 	ret = next_poll(ibcq);
 	if (ret)
 		end_poll(ibcq);

@@ -2,6 +2,7 @@
 /* Post send and receive work requests, the classic way. */
 #include <assert.h>
 #include <errno.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -204,12 +205,18 @@ static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
 	return 0;
 }
 
+/* Whatever is short may be there the next time; a device that is gone stays so */
+static bool worth_another(int ret)
+{
+	return ret && ret != EIO;
+}
+
 /*
  * A write is refused (EACCES) if the credentials are not those with which the
  * device was opened: the program has changed its own, or was given the
  * descriptor.  The ioctl does not mind.
  */
-static int kick_sq(struct rnic_sw_qp *qp)
+static int try_sq(struct rnic_sw_qp *qp)
 {
 	struct ibv_send_wr *bad;
 	int ret;
@@ -221,7 +228,7 @@ static int kick_sq(struct rnic_sw_qp *qp)
 	return ret;
 }
 
-static int kick_rq(struct rnic_sw_qp *qp)
+static int try_rq(struct rnic_sw_qp *qp)
 {
 	struct ibv_recv_wr *bad;
 	int ret;
@@ -233,17 +240,71 @@ static int kick_rq(struct rnic_sw_qp *qp)
 	return ret;
 }
 
+/*
+ * What is published is posted, whether the kernel hears of it or not (the
+ * device may be gone): the next post tries again, before anything else.  With
+ * the reference goes the right to look at the queue pair: see rnic_sw_await_posts().
+ */
+static void kick(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
+		 int (*try)(struct rnic_sw_qp *qp))
+{
+	int ret = try(qp);
+
+	if (worth_another(ret))
+		ret = try(qp);
+	q->unheard = ret;
+	atomic_fetch_sub(&q->refs, 1);
+}
+
+/* As above, with the lock held.  Return: 0, or nothing more is to be posted now */
+static int retry(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
+		 int (*try)(struct rnic_sw_qp *qp))
+{
+	if (q->unheard) {
+		atomic_fetch_add(&q->refs, 1);
+		kick(qp, q, try);
+	}
+	return q->unheard;
+}
+
+/**
+ * rnic_sw_publish - give what is posted to the kernel
+ * @q: a queue of a queue pair, locked
+ *
+ * Return: whether the kernel is to be told, when the lock has been let go of.
+ */
+bool rnic_sw_publish(struct rnic_sw_queue *q)
+{
+	bool wakeup = ring_publish_prod(q);
+
+	if (wakeup)
+		atomic_fetch_add(&q->refs, 1);
+	return wakeup;
+}
+
+/**
+ * rnic_sw_await_posts - wait until nobody is about to look at a queue any more
+ * @q: a queue of a queue pair that nobody posts to from now on
+ *
+ * What was posted may complete before the post returns: its lock is still to be
+ * let go of, and its doorbell holds the kernel's queue pair until it has been
+ * heard.  Whoever has seen the completion may destroy the queue pair.
+ */
+void rnic_sw_await_posts(struct rnic_sw_queue *q)
+{
+	ring_lock(q);
+	ring_unlock(q);
+	while (atomic_load(&q->refs))
+		sched_yield();
+}
+
 /**
  * rnic_sw_kick_sq - tell the kernel that a send queue has something
- * @qp: the queue pair; the caller has published prod and found
- *	%RNIC_SW_RING_NEED_WAKEUP set
- *
- * What is published is posted, whether the kernel hears of it or not (the
- * device may be gone): the next post tries again, before anything else.
+ * @qp: the queue pair; rnic_sw_publish() has said so
  */
 void rnic_sw_kick_sq(struct rnic_sw_qp *qp)
 {
-	qp->sq.unheard = kick_sq(qp);
+	kick(qp, &qp->sq, try_sq);
 }
 
 /**
@@ -254,21 +315,7 @@ void rnic_sw_kick_sq(struct rnic_sw_qp *qp)
  */
 int rnic_sw_retry_sq(struct rnic_sw_qp *qp)
 {
-	if (qp->sq.unheard)
-		rnic_sw_kick_sq(qp);
-	return qp->sq.unheard;
-}
-
-static void note_rq(struct rnic_sw_qp *qp)
-{
-	qp->rq.unheard = kick_rq(qp);
-}
-
-static int retry_rq(struct rnic_sw_qp *qp)
-{
-	if (qp->rq.unheard)
-		note_rq(qp);
-	return qp->rq.unheard;
+	return retry(qp, &qp->sq, try_sq);
 }
 
 /* Work requests before the bad one are posted, and no others */
@@ -295,7 +342,7 @@ static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		}
 	}
 	if (qp->sq.prod != prod)
-		wakeup = ring_publish_prod(&qp->sq);
+		wakeup = rnic_sw_publish(&qp->sq);
 	ring_unlock(&qp->sq);
 
 	if (wakeup)
@@ -366,7 +413,7 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 	ring_lock(&qp->rq);
 	prod = qp->rq.prod;
-	ret = retry_rq(qp);
+	ret = retry(qp, &qp->rq, try_rq);
 	for (; wr; wr = wr->next) {
 		if (!ret)
 			ret = rnic_sw_queue_recv(&qp->rq, qp->max_recv_sge, wr);
@@ -376,10 +423,10 @@ int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		}
 	}
 	if (qp->rq.prod != prod)
-		wakeup = ring_publish_prod(&qp->rq);
+		wakeup = rnic_sw_publish(&qp->rq);
 	ring_unlock(&qp->rq);
 
 	if (wakeup)
-		note_rq(qp);
+		kick(qp, &qp->rq, try_rq);
 	return ret;
 }

@@ -292,6 +292,14 @@ int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	return ibv_cmd_query_qp(qp, attr, mask, init, &cmd, sizeof(cmd));
 }
 
+/* Not for its own: a program may give up between wr_start() and wr_complete() */
+static void await_posts(struct rnic_sw_qp *qp)
+{
+	if (qp->poster != rnic_sw_this_thread())
+		rnic_sw_await_posts(&qp->sq);
+	rnic_sw_await_posts(&qp->rq);
+}
+
 static void begin_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
 {
 	pthread_mutex_lock(&ctx->dying_lock);
@@ -337,6 +345,7 @@ static int destroy_qp(struct ibv_qp *ibqp)
 	struct rnic_sw_qp *qp = to_qp(ibqp);
 	int ret;
 
+	await_posts(qp);
 	begin_dying(ctx, qp);
 	ret = ibv_cmd_destroy_qp(ibqp);
 	if (!ret)

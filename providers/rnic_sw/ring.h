@@ -23,6 +23,7 @@
  * @lock: covers prod, cons and the slots between them
  * @unlocked: one thread only, says the program
  * @unheard: errno of the last doorbell, 0 if the kernel has heard it
+ * @refs: of doorbells under way, each taken with the lock held
  *
  * One of @prod and @cons is our own and may be ahead of the shared one: what
  * is not published yet.  The other is the kernel's as last seen.
@@ -39,6 +40,7 @@ struct rnic_sw_queue {
 	pthread_spinlock_t	lock;
 	bool			unlocked;
 	atomic_int		unheard;
+	atomic_uint		refs;
 };
 
 static inline void ring_lock(struct rnic_sw_queue *q)

@@ -172,6 +172,8 @@ const struct verbs_device_ops rnic_sw_dev_ops = {
 
 PROVIDER_DRIVER(rnic_sw, rnic_sw_dev_ops);
 
+__thread char rnic_sw_here;
+
 /**
  * rnic_sw_map_queue - map the ring of a queue
  * @q: its bytes, slots and stride as the kernel reported them

@@ -75,6 +75,8 @@ struct rnic_sw_qp {
 	uint32_t		max_recv_sge;
 	uint32_t		max_inline;
 
+	atomic_uintptr_t	poster;		/* whose thread has the next, or 0 */
+
 	/* between wr_start and wr_complete, under sq.lock */
 	uint32_t		wr_first;	/* prod at wr_start */
 	int			wr_error;	/* first error, positive */
@@ -191,6 +193,20 @@ static inline void rnic_sw_allow_cancel(int old)
 	pthread_setcancelstate(old, &old);
 }
 
+extern __thread char rnic_sw_here;
+
+/* An address that is this thread's and no other's */
+static inline uintptr_t rnic_sw_this_thread(void)
+{
+	return (uintptr_t)&rnic_sw_here;
+}
+
+/* Is this thread between start_poll and end_poll?  Then it has the lock */
+static inline bool rnic_sw_polls(struct rnic_sw_cq *cq)
+{
+	return cq->poller == rnic_sw_this_thread();
+}
+
 void rnic_sw_init_context(struct rnic_sw_context *ctx);
 
 /* The others name no memory, even if a program has left some there */
@@ -271,6 +287,8 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		      struct ibv_send_wr **bad_wr);
 int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr);
+bool rnic_sw_publish(struct rnic_sw_queue *q);
+void rnic_sw_await_posts(struct rnic_sw_queue *q);
 void rnic_sw_kick_sq(struct rnic_sw_qp *qp);
 int rnic_sw_retry_sq(struct rnic_sw_qp *qp);
 int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,

@@ -33,6 +33,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 	struct rnic_sw_qp *qp = to_qp_ex(ex);
 
 	ring_lock(&qp->sq);
+	qp->poster = rnic_sw_this_thread();
 	qp->wr_first = qp->sq.prod;
 	qp->wr_error = rnic_sw_retry_sq(qp);
 	qp->wr_sqe = &qp->wr_spare;
@@ -44,10 +45,11 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	int ret = qp->wr_error;
 	bool wakeup = false;
 
+	qp->poster = 0;
 	if (ret)
 		qp->sq.prod = qp->wr_first;
 	else if (qp->sq.prod != qp->wr_first)
-		wakeup = ring_publish_prod(&qp->sq);
+		wakeup = rnic_sw_publish(&qp->sq);
 	ring_unlock(&qp->sq);
 	if (wakeup)
 		rnic_sw_kick_sq(qp);
@@ -58,6 +60,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 {
 	struct rnic_sw_qp *qp = to_qp_ex(ex);
 
+	qp->poster = 0;
 	qp->sq.prod = qp->wr_first;
 	ring_unlock(&qp->sq);
 }

@@ -230,8 +230,110 @@ static void test_swept_late(void)
 	CHECK(!rnic_sw_destroy_cq(&rcq->vcq.cq));
 }
 
+static struct rnic_sw_qp *doomed;
+static pthread_t destroyer;
+
+/* The kernel has done what was posted before the doorbell returns, as it may */
+static void destroy_in_bell(void)
+{
+	destroyed = 0;
+	CHECK(!pthread_create(&destroyer, NULL, destroy_qp, doomed));
+	/* as far as it gets */
+	usleep(20000);
+	CHECK(!destroyed);
+}
+
+static void destroyed_behind(struct rnic_sw_cq *cq, int (*post)(struct rnic_sw_qp *))
+{
+	doomed = make_qp(cq, 2);
+	doomed->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	doomed->rq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	in_bell = destroy_in_bell;
+	CHECK(!post(doomed));
+	CHECK(!in_bell && !pthread_join(destroyer, NULL) && destroyed == 1);
+}
+
+static int post_send(struct rnic_sw_qp *qp)
+{
+	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_SEND };
+
+	return rnic_sw_post_send(&qp->vqp.qp, &wr, &bad);
+}
+
+static int post_again(struct rnic_sw_qp *qp)
+{
+	qp->sq.unheard = ENOMEM;
+	return post_send(qp);
+}
+
+static int post_recv(struct rnic_sw_qp *qp)
+{
+	struct ibv_recv_wr *bad, wr = {};
+
+	return rnic_sw_post_recv(&qp->vqp.qp, &wr, &bad);
+}
+
+static int complete_one(struct rnic_sw_qp *qp)
+{
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+
+	rnic_sw_fill_qp_ex(qp);
+	ex->wr_start(ex);
+	ex->wr_send(ex);
+	return ex->wr_complete(ex);
+}
+
+/* Who sees the last completion destroys; who has posted is not through yet */
+static void test_bell_under_way(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+
+	destroyed_behind(cq, post_send);
+	destroyed_behind(cq, post_again);
+	destroyed_behind(cq, post_recv);
+	destroyed_behind(cq, complete_one);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+/* A list that its thread gives up together with the queue pair */
+static void test_given_up(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 2);
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+
+	rnic_sw_fill_qp_ex(qp);
+	ex->wr_start(ex);
+	ex->wr_send(ex);
+	destroy(qp, cq);
+}
+
+static void *destroy_srq(void *srq)
+{
+	CHECK(!rnic_sw_destroy_srq(srq));
+	destroyed++;
+	return NULL;
+}
+
+/* A receive that is used before its post has let go of the queue */
+static void test_srq_posted(void)
+{
+	struct rnic_sw_srq *srq = make_srq();
+
+	destroyed = 0;
+	pthread_spin_lock(&srq->q.lock);
+	CHECK(!pthread_create(&destroyer, NULL, destroy_srq, &srq->ibsrq));
+	usleep(20000);
+	CHECK(!destroyed);
+	pthread_spin_unlock(&srq->q.lock);
+	CHECK(!pthread_join(destroyer, NULL) && destroyed == 1);
+}
+
 void test_destroying(void)
 {
+	test_bell_under_way();
+	test_given_up();
+	test_srq_posted();
 	test_forget();
 	test_forget_all();
 	test_forget_ex();

@@ -28,6 +28,8 @@ extern unsigned int areas;	/* of the file, given away */
 extern unsigned int kicks;	/* of either queue */
 extern unsigned int ioctls;	/* in their place */
 extern bool deaf;		/* no doorbell is heard */
+extern unsigned int short_of_memory;	/* ... nor so many of the next */
+extern void (*in_bell)(void);	/* while the next one is on its way */
 extern bool other_creds;	/* than those that opened the device */
 extern uint32_t llp_asked;
 extern uint32_t qp_num;		/* that of the next queue pair */

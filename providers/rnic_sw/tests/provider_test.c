@@ -402,6 +402,24 @@ static void test_unheard(void)
 	destroy(qp, cq);
 }
 
+/* There is no memory for a command, and then there is */
+static void test_short_of_memory(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_send_wr *bad, send = { .opcode = IBV_WR_SEND };
+
+	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	kicks = 0;
+	short_of_memory = 1;
+	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad));
+	CHECK(kicks == 2 && !qp->sq.unheard);
+	short_of_memory = 2;
+	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &send, &bad));
+	CHECK(kicks == 4 && qp->sq.unheard == ENOMEM);
+	destroy(qp, cq);
+}
+
 /* The whole address space is one region, and advice comes to the kernel as it is */
 static void test_on_demand(void)
 {
@@ -520,6 +538,7 @@ int main(void)
 	test_poll_ex_room();
 	test_destroying();
 	test_unheard();
+	test_short_of_memory();
 	test_cancelled();
 	test_domains();
 	test_refusals();

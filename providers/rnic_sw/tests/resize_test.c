@@ -109,8 +109,43 @@ static void test_resize_twice(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
+static void resize_three(bool step2)
+{
+	struct rnic_sw_cq *cq = resized;
+
+	resizing = NULL;
+	CHECK(rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS) == EBUSY);
+}
+
+/* From within a round of polling, which goes on; never does it wait for another */
+static void test_resize_polled(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 1,
+		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN,
+	};
+	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&own.vctx.context, &attr);
+	struct rnic_sw_cq *cq = to_cq_ex(ex);
+	struct ibv_poll_cq_attr poll = {};
+
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .byte_len = 55 });
+	CHECK(!ibv_start_poll(ex, &poll));
+	resized = cq;
+	resizing = resize_three;
+	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
+	CHECK(cq->q.slots == 2 * SLOTS && cq->q.hdr->cons == 1);
+	CHECK(ibv_wc_read_byte_len(ex) == 55 && !is_free(&cq->q.lock));
+	cq->q.hdr->prod = 1;
+	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 2 });
+	CHECK(!ibv_next_poll(ex) && ex->wr_id == 2);
+	ibv_end_poll(ex);
+	CHECK(!cq->poller && is_free(&cq->q.lock));
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
 void test_resizing(void)
 {
+	test_resize_polled();
 	test_arm_and_resize();
 	test_resize_refused();
 	test_resize_and_poll();
