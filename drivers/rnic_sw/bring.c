@@ -9,9 +9,9 @@
  * and none of it is the device's.
  */
 #include <linux/capability.h>
+#include <linux/completion.h>
 #include <linux/cred.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
@@ -42,7 +42,9 @@ static DEFINE_SPINLOCK(waits_lock);
 struct rnic_bring_owner {
 	struct mm_struct	*mm;	/* whoever uses it holds that */
 	kuid_t			payer;	/* whose place it has */
+	bool			placed;	/* ... if it has one */
 	u32			users;	/* the table's lock */
+	struct completion	made;	/* as far as that went: @looks is the last of it */
 	struct workqueue_struct	*wq;
 	struct workqueue_struct	*looks;	/* none of them waits for one of those */
 	bool			vain;	/* ... and once, if that is in vain */
@@ -53,13 +55,7 @@ static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);	/* by the address of the m
 static struct workqueue_struct *ends_wq;
 static atomic_t existing = ATOMIC_INIT(0);
 
-/*
- * Owners are made one after the other: threads of a process want the same one, and there
- * is but one last place.  No worker waits for who makes one.
- */
-static DEFINE_MUTEX(owners_mutex);
-
-/* How many of them are whose, by the number of the user; the mutex */
+/* How many of them are whose, by the number of the user */
 static DEFINE_XARRAY_FLAGS(places, XA_FLAGS_ACCOUNT);
 
 /* Places ---------------------------------------------------------------------- */
@@ -82,19 +78,9 @@ static kuid_t find_payer(void)
 	return uid;
 }
 
-static unsigned long places_of(kuid_t payer)
+static unsigned long count_in(void *entry)
 {
-	void *entry = xa_load(&places, __kuid_val(payer));
-
 	return entry ? xa_to_value(entry) : 0;
-}
-
-/* Return: 0 or -ENOMEM, which only a payer's first one can be short of */
-static int __set_places(kuid_t payer, unsigned long n)
-{
-	lockdep_assert_held(&owners_mutex);
-	return xa_err(xa_store(&places, __kuid_val(payer),
-			       n ? xa_mk_value(n) : NULL, GFP_KERNEL_ACCOUNT));
 }
 
 static bool may_have_more(unsigned long n)
@@ -102,22 +88,46 @@ static bool may_have_more(unsigned long n)
 	return n < OWNERS_USER || capable(CAP_SYS_RESOURCE);
 }
 
-static bool __take_place(kuid_t payer)
+/* Nobody waits for another one's.  A payer's first one needs memory, no other does */
+static bool add_places(kuid_t payer, int more)
 {
-	unsigned long n = places_of(payer);
+	void *entry = xa_load(&places, __kuid_val(payer)), *was;
+	unsigned long n;
 
-	if (atomic_read(&existing) == OWNERS_MOST || !may_have_more(n) ||
-	    __set_places(payer, n + 1))
-		return false;
-	atomic_inc(&existing);
+	do {
+		was = entry;
+		n = count_in(was);
+		if (more > 0 && !may_have_more(n))
+			return false;
+		n += more;
+		entry = xa_cmpxchg(&places, __kuid_val(payer), was,
+				   n ? xa_mk_value(n) : NULL, GFP_KERNEL_ACCOUNT);
+		if (xa_is_err(entry))
+			return false;
+	} while (entry != was);
 	return true;
 }
 
-static void __give_place(kuid_t payer)
+static void leave_existing(void)
 {
-	__set_places(payer, places_of(payer) - 1);
 	if (atomic_dec_and_test(&existing))
 		wake_up_var(&existing);
+}
+
+static bool take_place(kuid_t payer)
+{
+	if (!atomic_add_unless(&existing, 1, OWNERS_MOST))
+		return false;
+	if (add_places(payer, 1))
+		return true;
+	leave_existing();
+	return false;
+}
+
+static void give_place(kuid_t payer)
+{
+	add_places(payer, -1);
+	leave_existing();
 }
 
 /* Owners ---------------------------------------------------------------------- */
@@ -134,72 +144,19 @@ static struct rnic_bring_owner *find_owner(const struct mm_struct *mm)
 	return own;
 }
 
-static void free_queues(struct rnic_bring_owner *own)
-{
-	destroy_workqueue(own->wq);
-	destroy_workqueue(own->looks);
-}
 
 /* Not by one of its own workers, though one of them may have been its last user */
 static void rnic_bring_owner_ends(struct work_struct *work)
 {
 	struct rnic_bring_owner *own = container_of(work, struct rnic_bring_owner, end);
 
-	free_queues(own);
-	mutex_lock(&owners_mutex);
-	__give_place(own->payer);
-	mutex_unlock(&owners_mutex);
-	kfree(own);
-}
-
-static bool rnic_bring_alloc_queues(struct rnic_bring_owner *own)
-{
-	own->wq = alloc_workqueue("rnic_sw_bring", WQ_UNBOUND, AT_WORK);
-	if (!own->wq)
-		return false;
-	own->looks = alloc_workqueue("rnic_sw_look", WQ_UNBOUND, 0);
-	if (!own->looks)
+	if (own->wq)
 		destroy_workqueue(own->wq);
-	return own->looks;
-}
-
-static struct rnic_bring_owner *__make_owner(struct mm_struct *mm)
-{
-	struct rnic_bring_owner *own;
-
-	own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
-	if (!own)
-		return NULL;
-	own->payer = find_payer();
-	if (!__take_place(own->payer))
-		goto free;
-	if (!rnic_bring_alloc_queues(own))
-		goto give;
-	INIT_WORK(&own->end, rnic_bring_owner_ends);
-	own->mm = mm;
-	own->users = 1;
-	if (!xa_insert(&owners, (unsigned long)mm, own, GFP_KERNEL_ACCOUNT))
-		return own;
-
-	free_queues(own);
-give:
-	__give_place(own->payer);
-free:
+	if (own->looks)
+		destroy_workqueue(own->looks);
+	if (own->placed)
+		give_place(own->payer);
 	kfree(own);
-	return NULL;
-}
-
-static struct rnic_bring_owner *get_owner(struct mm_struct *mm)
-{
-	struct rnic_bring_owner *own = find_owner(mm);
-
-	if (own)
-		return own;
-	mutex_lock(&owners_mutex);
-	/* another thread of it may have been quicker */
-	own = find_owner(mm) ?: __make_owner(mm);
-	mutex_unlock(&owners_mutex);
-	return own;
 }
 
 static void put_owner(struct rnic_bring_owner *own)
@@ -213,6 +170,72 @@ static void put_owner(struct rnic_bring_owner *own)
 	xa_unlock(&owners);
 	if (last)
 		queue_work(ends_wq, &own->end);
+}
+
+static struct rnic_bring_owner *new_owner(struct mm_struct *mm)
+{
+	struct rnic_bring_owner *own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
+
+	if (!own)
+		return NULL;
+	own->mm = mm;
+	own->users = 1;
+	own->payer = find_payer();
+	init_completion(&own->made);
+	INIT_WORK(&own->end, rnic_bring_owner_ends);
+	return own;
+}
+
+/* Others can have found it: it is they who want it, too, and wait */
+static void rnic_bring_make_owner(struct rnic_bring_owner *own)
+{
+	own->placed = take_place(own->payer);
+	if (own->placed)
+		own->wq = alloc_workqueue("rnic_sw_bring", WQ_UNBOUND, AT_WORK);
+	if (own->wq)
+		own->looks = alloc_workqueue("rnic_sw_look", WQ_UNBOUND, 0);
+	complete_all(&own->made);
+}
+
+/*
+ * Threads of a process want the same one.  The first puts it into the table, and makes
+ * the rest of it then: no other process ever waits for that.
+ *
+ * Return: one that is being made, or has been; or NULL
+ */
+static struct rnic_bring_owner *find_or_begin(struct mm_struct *mm)
+{
+	struct rnic_bring_owner *own = find_owner(mm), *new;
+	int err;
+
+	while (!own) {
+		new = new_owner(mm);
+		if (!new)
+			return NULL;
+		err = xa_insert(&owners, (unsigned long)mm, new, GFP_KERNEL_ACCOUNT);
+		if (!err) {
+			rnic_bring_make_owner(new);
+			return new;
+		}
+		kfree(new);
+		if (err != -EBUSY)
+			return NULL;
+		/* another thread was quicker */
+		own = find_owner(mm);
+	}
+	return own;
+}
+
+static struct rnic_bring_owner *get_owner(struct mm_struct *mm)
+{
+	struct rnic_bring_owner *own = find_or_begin(mm);
+
+	if (!own)
+		return NULL;
+	if (!wait_for_completion_killable(&own->made) && own->looks)
+		return own;
+	put_owner(own);
+	return NULL;
 }
 
 /* The workers' turn ---------------------------------------------------------- */

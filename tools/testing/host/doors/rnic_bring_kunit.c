@@ -6,8 +6,8 @@
 #include <kunit/test.h>
 #include <linux/atomic.h>
 #include <linux/capability.h>
+#include <linux/completion.h>
 #include <linux/cred.h>
-#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <ddp/mem.h>
@@ -31,7 +31,8 @@ static struct {
 	struct mm_struct	mms[MOST + 8];
 	struct rnic_bring	b[MOST + 8];
 	struct work_struct	*ended;
-	bool			no_queues, locked;
+	bool			no_queues;
+	int			waited;
 	void			(*while_making)(void);
 } world;
 
@@ -64,11 +65,11 @@ static struct table {
 	struct table *const name = &tables[__COUNTER__]
 #define xa_lock(t)		host_take(&(*(t))->held)
 #define xa_unlock(t)		host_let_go(&(*(t))->held)
-#define xa_err(at)		((void)(at), 0)
 #define xa_load(t, id)		table_load(*(t), id)
 #define xa_insert(t, id, at, gfp)	(table_swap(*(t), id, NULL, at) ? -EBUSY : 0)
 #define __xa_erase(t, id)	((void)table_swap(*(t), id, table_load(*(t), id), NULL))
-#define xa_store(t, id, at, gfp)	table_swap(*(t), id, table_load(*(t), id), at)
+#define xa_cmpxchg(t, id, was, at, gfp)	table_swap(*(t), id, was, at)
+#define xa_is_err(at)		((void)(at), false)
 
 static int table_row(const struct table *t, unsigned long id)
 {
@@ -102,7 +103,7 @@ static inline void *table_swap(struct table *t, unsigned long id, void *was, voi
 	return now;
 }
 
-/* Its queues: while they are made others come, and wait for the mutex if it is held */
+/* Its queues: while they are made others come */
 
 struct workqueue_struct { int unused; };
 
@@ -119,20 +120,18 @@ static struct workqueue_struct *make_queue(void)
 {
 	static struct workqueue_struct any;
 
-	if (!world.locked)
-		let_another();
+	let_another();
 	return world.no_queues ? NULL : &any;
 }
 
-static void unlock(void)
+/* Who would wait is killed instead */
+static int await(const struct completion *c)
 {
-	world.locked = false;
-	let_another();
+	world.waited += !c->done;
+	return c->done ? 0 : -EINTR;
 }
 
-#undef mutex_lock
-#define mutex_lock(m)		((m)->held = 1, world.locked = true)
-#define mutex_unlock(m)		((m)->held = 0, unlock())
+#define wait_for_completion_killable(c)	await(c)
 
 static bool end_later(struct work_struct *w)
 {
@@ -159,21 +158,32 @@ static void as(u32 uid)
 	world.privileged = !uid;
 }
 
-/* A region of process @i's */
+static void run_ended(void)
+{
+	struct work_struct *w = world.ended;
+
+	world.ended = NULL;
+	if (w)
+		w->func(w);
+}
+
+/* A region of process @i's; what is not made ends */
 static int region(int i)
 {
+	int err;
+
 	world.mm = &world.mms[i];
-	return rnic_bring_new(&world.b[i], &kind, NULL, 0x1000, 0x1000);
+	err = rnic_bring_new(&world.b[i], &kind, NULL, 0x1000, 0x1000);
+	run_ended();
+	return err;
 }
 
 static void gone(int i)
 {
-	world.ended = NULL;
 	if (world.b[i].owner)
 		rnic_bring_free(&world.b[i]);
 	world.b[i].owner = NULL;
-	if (world.ended)
-		world.ended->func(world.ended);
+	run_ended();
 }
 
 /* So many processes, from @i on.  Return: which one was refused, or the one behind them */
@@ -325,15 +335,36 @@ static void last_for_two(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, EACH + 1, processes(2, EACH - 1));
 	world.while_making = own_thread;
 	KUNIT_EXPECT_EQ(test, 0, region(0));
+	/* it waits rather than be refused */
+	KUNIT_EXPECT_EQ(test, 1, world.waited);
+	own_thread();
 	KUNIT_EXPECT_PTR_EQ(test, world.b[0].owner, world.b[1].owner);
 	all_gone(0, EACH + 1);
 }
 
-/* Two threads of a process at once have one place, and who gets nothing has none */
+static void own_thread_waits(void)
+{
+	own_thread();
+	world.no_queues = true;
+}
+
+/* One that cannot be made is nobody's, and the next one is made anew */
+static void not_made(struct kunit *test)
+{
+	world.while_making = own_thread_waits;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, region(0));
+	KUNIT_EXPECT_EQ(test, 1, world.waited);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&existing));
+	world.no_queues = false;
+	KUNIT_EXPECT_EQ(test, 0, region(0));
+	all_gone(0, 1);
+}
+
+/* Two threads of a process have one place, and who gets nothing has none */
 static void gives_back(struct kunit *test)
 {
-	world.while_making = own_thread;
 	KUNIT_EXPECT_EQ(test, 0, region(0));
+	own_thread();
 	KUNIT_EXPECT_PTR_EQ(test, world.b[0].owner, world.b[1].owner);
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&existing));
 	world.no_queues = true;
@@ -354,6 +385,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(of_containers),
 	KUNIT_CASE(at_once),
 	KUNIT_CASE(last_for_two),
+	KUNIT_CASE(not_made),
 	KUNIT_CASE(gives_back),
 	{}
 };

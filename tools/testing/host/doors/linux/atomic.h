@@ -34,6 +34,8 @@ typedef struct { int v; } atomic_t;
 	((void)__atomic_add_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST))
 #define atomic_dec(a)		\
 	((void)__atomic_sub_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST))
+#define atomic_add_unless(a, n, unless)					\
+	((a)->v != (unless) && (__atomic_add_fetch(&(a)->v, n, __ATOMIC_SEQ_CST), true))
 #define atomic_dec_and_test(a)	\
 	(!__atomic_sub_fetch(&(a)->v, 1, __ATOMIC_SEQ_CST))
 #define atomic_read(a)		READ_ONCE((a)->v)
