@@ -161,8 +161,8 @@ static int name_unpinned(struct rnic_mr *mr, u64 start, u64 length)
 	return name_brought(mr, rnic_odp_new(mr->dev, start, length));
 }
 
-/* Its memory is named: the region is made usable, with an STag */
-static struct ib_mr *open_user(struct rnic_mr *mr, u64 length, u64 iova)
+/* Its memory is named: the rest of what a usable region says */
+static void describe_user(struct rnic_mr *mr, u64 length, u64 iova)
 {
 	mr->region.base = mr->access & IB_ZERO_BASED ? 0 : iova;
 	mr->region.length = length;
@@ -171,7 +171,6 @@ static struct ib_mr *open_user(struct rnic_mr *mr, u64 length, u64 iova)
 	mr->ib.length = length;
 	mr->region.rights = rnic_ddp_rights(mr->access);
 	mr->region.valid = true;
-	return publish(mr->dev, mr);
 }
 
 static int rnic_mr_check_range(u64 start, u64 length, u64 iova)
@@ -185,8 +184,9 @@ static int rnic_mr_check_range(u64 start, u64 length, u64 iova)
 	return 0;
 }
 
-static struct ib_mr *register_user(struct ib_pd *pd, u64 start, u64 length,
-				   u64 iova, int access)
+/* Return: a region that nobody knows yet, or an error pointer */
+static struct rnic_mr *name_user(struct ib_pd *pd, u64 start, u64 length,
+				 u64 iova, int access)
 {
 	int err = rnic_mr_check_range(start, length, iova);
 	struct rnic_mr *mr;
@@ -205,7 +205,16 @@ static struct ib_mr *register_user(struct ib_pd *pd, u64 start, u64 length,
 		free_mr(mr);
 		return ERR_PTR(err);
 	}
-	return open_user(mr, length, iova);
+	describe_user(mr, length, iova);
+	return mr;
+}
+
+static struct ib_mr *register_user(struct ib_pd *pd, u64 start, u64 length,
+				   u64 iova, int access)
+{
+	struct rnic_mr *mr = name_user(pd, start, length, iova, access);
+
+	return IS_ERR(mr) ? ERR_CAST(mr) : publish(mr->dev, mr);
 }
 
 static int check_access(int access)
@@ -283,7 +292,8 @@ struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 		free_mr(mr);
 		return ERR_PTR(err);
 	}
-	return open_user(mr, length, iova);
+	describe_user(mr, length, iova);
+	return publish(mr->dev, mr);
 }
 
 /*
@@ -343,20 +353,33 @@ static u64 where(const struct rnic_mr *mr)
 	return mr->umem ? mr->umem->address : mr->region.from;
 }
 
-/* The core deregisters @old next, and cannot cope with a no: a window says it here */
-static struct ib_mr *replace(struct rnic_mr *old, struct ib_mr *ib)
+/* Which may have given its context to another one: there something else is there */
+static bool is_callers(const struct rnic_mr *mr)
 {
-	struct rnic_mr *mr = to_rnic_mr(ib);
+	return current->mm ==
+	       (mr->umem ? mr->umem->owning_mm : mr->bring->mm);
+}
+
+/*
+ * The core deregisters @old next, and cannot cope with a no: a window says it here,
+ * before anybody can have found the new one.
+ */
+static struct ib_mr *replace(struct rnic_mr *old, struct rnic_mr *mr)
+{
+	struct ib_mr *ib;
 	int err;
 
-	if (IS_ERR(ib))
-		return ib;
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	err = rnic_mr_drop_windows(old);
-	if (!err)
-		return ib;
-	ddp_region_remove(&mr->dev->stags, &mr->region);
-	free_mr(mr);
-	return ERR_PTR(err);
+	if (err) {
+		free_mr(mr);
+		return ERR_PTR(err);
+	}
+	ib = publish(mr->dev, mr);
+	if (IS_ERR(ib))
+		rnic_mr_take_windows(old);
+	return ib;
 }
 
 /**
@@ -394,6 +417,8 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	}
 	if (!moves && !is_own(mr))
 		return ERR_PTR(-EOPNOTSUPP);
+	if (!moves && !is_callers(mr))
+		return ERR_PTR(-EINVAL);
 	if (!moves) {
 		/* pinned for reading: pin it again for writing; or no longer, or now */
 		start = where(mr);
@@ -401,7 +426,7 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 		iova = mr->region.base;
 	}
 	/* windows may be bound while memory is pinned, for as long as that takes */
-	return replace(mr, register_user(pd, start, length, iova, access));
+	return replace(mr, name_user(pd, start, length, iova, access));
 }
 
 /**

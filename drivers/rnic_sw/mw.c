@@ -129,7 +129,7 @@ static int __forget_some(struct rnic_mr *mr)
 /* @goes: if none is open, none can be bound any more */
 static int forget_windows(struct rnic_mr *mr, bool goes)
 {
-	struct rnic_dev *dev = to_rnic_dev(mr->ib.device);
+	struct rnic_dev *dev = mr->dev;
 	int ret;
 
 	do {
@@ -163,6 +163,17 @@ int rnic_mr_keep_windows(struct rnic_mr *mr)
 int rnic_mr_drop_windows(struct rnic_mr *mr)
 {
 	return forget_windows(mr, true);
+}
+
+/**
+ * rnic_mr_take_windows - a region stays after all
+ * @mr: the region, after rnic_mr_drop_windows()
+ */
+void rnic_mr_take_windows(struct rnic_mr *mr)
+{
+	spin_lock_bh(&mr->dev->windows);
+	mr->gone = false;
+	spin_unlock_bh(&mr->dev->windows);
 }
 
 /* Found under RCU, and it stays for so long; it may have ended */

@@ -449,6 +449,7 @@ int rnic_alloc_mw(struct ib_mw *ib, struct ib_udata *udata);
 int rnic_dealloc_mw(struct ib_mw *ib);
 int rnic_mr_keep_windows(struct rnic_mr *mr);
 int rnic_mr_drop_windows(struct rnic_mr *mr);
+void rnic_mr_take_windows(struct rnic_mr *mr);
 bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 		  const struct rdmap_wr *wr);
 

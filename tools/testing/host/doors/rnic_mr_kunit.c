@@ -43,10 +43,20 @@ static int udata_is;
 
 struct scatterlist { u64 addr; };
 
+/* Who registers, and who calls */
+struct mm_struct { int unused; };
+
+static struct mm_struct first, second;
+static struct { struct mm_struct *mm; } caller = { &first };
+
+#undef current
+#define current				(&caller)
+
 /* The program's, pinned */
 struct ib_umem {
 	u64	address;
 	bool	writable;
+	struct mm_struct *owning_mm;
 	struct { struct { struct scatterlist *sgl; } sgt; } sgt_append;
 };
 
@@ -76,6 +86,7 @@ static struct ib_umem *ib_umem_get_va(struct ib_device *ib, u64 start, u64 lengt
 	if (!umem)
 		return ERR_PTR(-ENOMEM);
 	umem->address = start;
+	umem->owning_mm = current->mm;
 	umem->writable = ib_access_writable(access);
 	umem->sgt_append.sgt.sgl = &page;
 	umems++;
@@ -124,6 +135,7 @@ struct rnic_bring *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 }
 
 static struct ddp_region *table[4];
+static bool no_room;
 
 int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 {
@@ -131,7 +143,7 @@ int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 
 	for (i = 0; i < ARRAY_SIZE(table) && table[i]; i++)
 		;
-	if (i == ARRAY_SIZE(table))
+	if (i == ARRAY_SIZE(table) || no_room)
 		return -ENOSPC;
 	table[i] = r;
 	r->stag = 0x123400 + 0x100 * i + key;
@@ -374,6 +386,36 @@ static void pinned_anew_meets_bind(struct kunit *test)
 	end(test);
 }
 
+/* There is no STag for the new one: the old one goes on, and takes windows */
+static void no_place_for_another(struct kunit *test)
+{
+	begin(test, RIGHTS);
+	no_room = true;
+	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-ENOSPC), (void *)rereg(IB_MR_REREG_TRANS, 0));
+	no_room = false;
+	KUNIT_EXPECT_EQ(test, 1, umems);
+	KUNIT_EXPECT_TRUE(test, bind(known->lkey));
+	ddp_region_revoke(table[0]);
+	end(test);
+}
+
+/* Where the first program has its memory the second one has something else */
+static void of_another_program(struct kunit *test)
+{
+	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
+
+	begin(test, RIGHTS);
+	caller.mm = &second;
+	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EINVAL),
+			    (void *)rereg(IB_MR_REREG_ACCESS, access));
+	KUNIT_EXPECT_EQ(test, 1, umems);
+	/* its own, or no memory at all */
+	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS));
+	replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));
+	caller.mm = &first;
+	end(test);
+}
+
 /* What is behind a command that ends something is not read: it is a create's, too */
 static void replaced_is_gone(struct kunit *test)
 {
@@ -449,6 +491,8 @@ static struct kunit_case rnic_mr_cases[] = {
 	KUNIT_CASE(moves_meets_bind),
 	KUNIT_CASE(pinned_anew_meets_bind),
 	KUNIT_CASE(replaced_is_gone),
+	KUNIT_CASE(no_place_for_another),
+	KUNIT_CASE(of_another_program),
 	KUNIT_CASE(buffer_with_data),
 	KUNIT_CASE(base_stays),
 	KUNIT_CASE(zero_stays),

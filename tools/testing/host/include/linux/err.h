@@ -22,6 +22,8 @@ static inline bool IS_ERR(const void *p)
 	return IS_ERR_VALUE(p);
 }
 
+#define ERR_CAST(p)	((void *)(p))
+
 static inline bool IS_ERR_OR_NULL(const void *p)
 {
 	return !p || IS_ERR(p);
