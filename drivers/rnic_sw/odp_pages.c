@@ -325,14 +325,18 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 	unsigned long at = (s->chunk * ODP_CHUNK_PAGES + s->first) << PAGE_SHIFT;
 	unsigned int flags = (write ? FOLL_WRITE : 0) |
 			     (how == ODP_FAULT ? 0 : FOLL_NOFAULT);
+	struct mem_cgroup *old;
 	int locked = 1;
 	long n;
 
 	if (mmap_read_lock_killable(o->b.mm))
 		return -EINTR;
+	/* a file's pages and the tables of them a worker would have nobody pay for */
+	old = set_active_memcg(o->memcg);
 	n = __mapped_pages(o->b.mm, at, s->pages);
 	if (n)
 		n = get_user_pages_remote(o->b.mm, at, n, flags, page, &locked);
+	set_active_memcg(old);
 	if (locked)
 		mmap_read_unlock(o->b.mm);
 	return n ?: -EFAULT;

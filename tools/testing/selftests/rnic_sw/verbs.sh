@@ -68,6 +68,7 @@ charged() {
 	groups memory
 	T_GROUP=$GROUP in_group "$VERBS" -a "$B4" charge_rings charge_windows charge_regions \
 		charge_connects
+	T_GROUP=$GROUP or_skip in_group "$VERBS" -a "$B4" charge_brought
 }
 
 # on_demand CASE...: regions of cases that do not say how are on demand

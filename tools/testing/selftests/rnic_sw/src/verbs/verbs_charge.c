@@ -5,6 +5,7 @@
 
 #include "rings.h"
 #include "verbs.h"
+#include "verbs_odp.h"
 
 #define MIB		(1 << 20)
 #define CALLERS		512
@@ -195,6 +196,29 @@ static void charge_connects(void)
 	pair_free(&p);
 }
 
+/* Each page that a peer wants is the first of its table, and of ours: a worker brings it */
+static void charge_brought(void)
+{
+	const size_t apart = 512, n = 512;
+	unsigned long before;
+	struct desk d;
+	size_t i;
+
+	odp_desk_own(&d, apart * n);
+	madvise(d.s.at, d.s.len, MADV_NOHUGEPAGE);
+	memset(d.c.at, 1, page_size());
+	before = settled();
+	for (i = 0; i < n; i++) {
+		do_job(&d.p.c, &(struct job){ .id = i, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
+			.b = &d.c, .len = 8, .rkey = d.s.mr->rkey,
+			.raddr = (uintptr_t)d.s.at + i * apart * page_size() });
+		want_ok(d.p.c.scq, i, IBV_WC_RDMA_WRITE);
+	}
+	all_have_come(&d);
+	want_charged("tables of pages", before, n * 2 * page_size() / 1024);
+	odp_close(&d);
+}
+
 #define CHARGE(n)	{ .name = #n, .run = n, .seconds = 60, \
 			  .shows = "SEC-24", .asked = true }
 
@@ -203,5 +227,6 @@ const struct test charge_tests[] = {
 	CHARGE(charge_windows),
 	CHARGE(charge_regions),
 	CHARGE(charge_connects),
+	CHARGE(charge_brought),
 	{}
 };
