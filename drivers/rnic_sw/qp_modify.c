@@ -30,6 +30,13 @@ static enum ib_qp_state to_ib_state(enum qp_state s)
 	return map[s];
 }
 
+/* What is posted before it is connected stays so: there is nothing that takes it back */
+static bool nothing_posted(const struct rnic_qp *qp)
+{
+	return !rnic_ring_prod(&qp->sq.ring) &&
+	       (!qp->rq.ring.slots || !rnic_ring_prod(&qp->rq.ring));
+}
+
 /* Whether it is there, may go there, or the connection manager takes it there */
 static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 {
@@ -41,6 +48,7 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 	case IB_QPS_SQD:
 		return now == QP_IDLE ? -EINVAL : 0;
 	case IB_QPS_RESET:
+		return now == QP_IDLE && nothing_posted(qp) ? 0 : -EINVAL;
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
 		/* the connection manager goes on from here */

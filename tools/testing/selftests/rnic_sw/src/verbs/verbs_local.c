@@ -371,6 +371,21 @@ static void modify_arguments(void)
 	pair_free(&p);
 }
 
+/* What is posted cannot be taken back: then there is no reset */
+static void modify_reset(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){});
+	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to RESET");
+	do_recv(&p.c, 1, NULL, 0, 0);
+	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "with a receive");
+	attr.qp_state = IBV_QPS_INIT;
+	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to INIT");
+	pair_free(&p);
+}
+
 /* Atomics and Writes with Immediate are; iWARP has no Send with Immediate */
 static void opcodes_not_offered(void)
 {
@@ -428,6 +443,7 @@ const struct test local_tests[] = {
 	T(too_long, "DDP-48"),
 	T(recv_too_long, "DDP-50"),
 	T(modify_arguments, ""),
+	T(modify_reset, ""),
 	T(opcodes_not_offered, ""),
 	{}
 };
