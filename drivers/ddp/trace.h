@@ -59,14 +59,17 @@ TRACE_EVENT(ddp_stream_failed,
 	TP_ARGS(s, f),
 	TP_STRUCT__entry(
 		__field(const void *, s)
-		__field(const char *, why)
-		__field(const char *, rule)
+		/* copies: who reads the record elsewhere has no such addresses */
+		__array(char, why, 32)
+		__array(char, rule, 32)
 		__field(u16, seg_len)
 	),
 	TP_fast_assign(
 		__entry->s = s;
-		__entry->why = iw_reason_row(f->why)->name;
-		__entry->rule = iw_reason_row(f->why)->rule;
+		strscpy(__entry->why, iw_reason_row(f->why)->name,
+			sizeof(__entry->why));
+		strscpy(__entry->rule, iw_reason_row(f->why)->rule,
+			sizeof(__entry->rule));
 		__entry->seg_len = f->seg_len;
 	),
 	TP_printk("stream=%p why=%s (%s) segment=%u", __entry->s, __entry->why,

@@ -11,6 +11,13 @@
 
 #include "internal.h"
 
+/* Their numbers, for who reads the record elsewhere */
+TRACE_DEFINE_ENUM(MPA_NEW);
+TRACE_DEFINE_ENUM(MPA_CONNECTING);
+TRACE_DEFINE_ENUM(MPA_STARTUP);
+TRACE_DEFINE_ENUM(MPA_FULL);
+TRACE_DEFINE_ENUM(MPA_ENDED);
+
 #define show_mpa_phase(phase)				\
 	__print_symbolic(phase,				\
 		{ MPA_NEW,		"new" },		\

@@ -34,13 +34,15 @@ TRACE_EVENT(rnic_qp_state,
 	TP_ARGS(qp, to),
 	TP_STRUCT__entry(
 		__field(u32, qpn)
-		__field(const char *, from)
-		__field(const char *, to)
+		/* copies: who reads the record elsewhere has no such addresses */
+		__array(char, from, 16)
+		__array(char, to, 16)
 	),
 	TP_fast_assign(
 		__entry->qpn = qp->ib.qp_num;
-		__entry->from = qp_state_name(qp->state);
-		__entry->to = qp_state_name(to);
+		strscpy(__entry->from, qp_state_name(qp->state),
+			sizeof(__entry->from));
+		strscpy(__entry->to, qp_state_name(to), sizeof(__entry->to));
 	),
 	TP_printk("qp=%u %s to %s", __entry->qpn, __entry->from, __entry->to)
 );

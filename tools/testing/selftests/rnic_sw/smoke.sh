@@ -27,6 +27,24 @@ ping_a_few() {
 	grep -q 'rdma-ping-9: ' "$T_CASE"/server-*.log
 }
 
+# As trace-cmd reads them: no addresses of text, no names that only a compiler knows
+trace_events() {
+	local dir system formats=()
+	dir=$(findmnt -n -t tracefs -o TARGET | head -n 1)
+	if [ -z "$dir" ]; then
+		dir=/sys/kernel/tracing
+		mount -t tracefs tracefs $dir 2>/dev/null || t_skip "no tracer in this kernel: CONFIG_FTRACE"
+		t_defer umount $dir
+	fi
+	for system in rnic_sw iw_ddp iw_mpa iw_sctp_ddp; do
+		[ ! -d "/sys/module/$system" ] || formats+=("$dir/events/$system"/*/format)
+	done
+	t_check "there are some" test "${#formats[@]}" -gt 10
+	cat "${formats[@]}" >"$T_CASE/formats"
+	! grep -H 'const char \*' "$T_CASE/formats"
+	! grep -E '^print fmt.*\{ *[A-Z]' "$T_CASE/formats"
+}
+
 # tells EVENT N: by number, for the names are not in every version's words
 tells() { [ "$(grep -c "event_type .*($1), port 1" "$T_CASE/watch.log")" -ge "$2" ]; }
 
@@ -155,6 +173,7 @@ t_case "modules load" "" modules_are_here
 one_device
 t_case "ibv_devinfo" "" devinfo
 t_case "rping" "" ping_a_few
+t_case "trace events say what they mean" "" trace_events
 t_case "ib_send_bw" "" t_perftest ib_send_bw -n 200 -s 4096
 t_case "ib_write_bw" "" t_perftest ib_write_bw -n 200 -s 65536
 t_case "ib_read_bw" "" t_perftest ib_read_bw -n 200 -s 65536

@@ -7,6 +7,7 @@
 #define DECLARE_EVENT_CLASS(...)
 #define DEFINE_EVENT(class, name, proto, ...) \
 	static inline void trace_##name(proto) { }
+#define TRACE_DEFINE_ENUM(name)	struct host_no_##name
 #define TRACE_EVENT(name, proto, ...) \
 	static inline void trace_##name(proto) { }
 
