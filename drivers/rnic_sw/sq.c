@@ -20,6 +20,16 @@
 /* Completions in one go, before a worker goes on: a softirq may be the one */
 #define TELL_MOST	256
 
+/* The verbs' statuses are written as they are */
+static_assert((int)IB_WC_SUCCESS == RNIC_SW_OK);
+static_assert((int)IB_WC_LOC_LEN_ERR == RNIC_SW_LOC_LEN_ERR);
+static_assert((int)IB_WC_LOC_QP_OP_ERR == RNIC_SW_LOC_QP_OP_ERR);
+static_assert((int)IB_WC_LOC_PROT_ERR == RNIC_SW_LOC_PROT_ERR);
+static_assert((int)IB_WC_WR_FLUSH_ERR == RNIC_SW_WR_FLUSH_ERR);
+static_assert((int)IB_WC_MW_BIND_ERR == RNIC_SW_MW_BIND_ERR);
+static_assert((int)IB_WC_REM_ACCESS_ERR == RNIC_SW_REM_ACCESS_ERR);
+static_assert((int)IB_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR);
+
 enum note_state {
 	NOTE_PULLED,		/* its message is on the way, until it is sent */
 	NOTE_WAITS,		/* sent or not: its answer decides */

@@ -7,6 +7,16 @@
 
 #include "rnic_sw.h"
 
+static_assert((int)IBV_WC_SUCCESS == RNIC_SW_OK &&
+	      (int)IBV_WC_LOC_LEN_ERR == RNIC_SW_LOC_LEN_ERR &&
+	      (int)IBV_WC_LOC_QP_OP_ERR == RNIC_SW_LOC_QP_OP_ERR &&
+	      (int)IBV_WC_LOC_PROT_ERR == RNIC_SW_LOC_PROT_ERR &&
+	      (int)IBV_WC_WR_FLUSH_ERR == RNIC_SW_WR_FLUSH_ERR &&
+	      (int)IBV_WC_MW_BIND_ERR == RNIC_SW_MW_BIND_ERR &&
+	      (int)IBV_WC_REM_ACCESS_ERR == RNIC_SW_REM_ACCESS_ERR &&
+	      (int)IBV_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR,
+	      "statuses are passed as they are");
+
 static const enum ibv_wc_opcode wc_opcodes[] = {
 	[RNIC_SW_OP_WRITE]	= IBV_WC_RDMA_WRITE,
 	[RNIC_SW_OP_WRITE_IMM]	= IBV_WC_RDMA_WRITE,

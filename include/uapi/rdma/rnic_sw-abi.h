@@ -140,6 +140,18 @@ struct rnic_sw_rqe {
 
 #define RNIC_SW_OP_RECV		0x80	/* in a completion: a receive */
 
+/* How a work request has ended; the numbers are the verbs' */
+enum rnic_sw_status {
+	RNIC_SW_OK			= 0,
+	RNIC_SW_LOC_LEN_ERR		= 1,	/* a message longer than its receive */
+	RNIC_SW_LOC_QP_OP_ERR		= 2,	/* the request makes no sense */
+	RNIC_SW_LOC_PROT_ERR		= 4,	/* memory that may not be used so */
+	RNIC_SW_WR_FLUSH_ERR		= 5,	/* the queue pair ended before it */
+	RNIC_SW_MW_BIND_ERR		= 6,
+	RNIC_SW_REM_ACCESS_ERR		= 10,	/* the peer's memory: it says so */
+	RNIC_SW_REM_OP_ERR		= 11,	/* the peer could not do it: it says so */
+};
+
 /* What there is in a completion */
 #define RNIC_SW_WC_WITH_IMM	0x01
 #define RNIC_SW_WC_WITH_INV	0x02
@@ -150,7 +162,7 @@ struct rnic_sw_rqe {
  * @wr_id: of the work request
  * @qp_num: its queue pair
  * @byte_len: octets received or read
- * @status: as enum ibv_wc_status
+ * @status: enum rnic_sw_status; a later kernel may know more
  * @opcode: enum rnic_sw_opcode of the request; RNIC_SW_OP_RECV for a receive,
  *	RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM for one by a Write with immediate
  * @flags: RNIC_SW_WC_*, of a success
