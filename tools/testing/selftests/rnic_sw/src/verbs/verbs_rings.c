@@ -515,6 +515,6 @@ const struct test rings_tests[] = {
 	CASE("rings_rq_one_too_many", rq_one_too_many, 0, "DDP-130 DDP-132"),
 	CASE("rings_rq_refilled", rq_refilled, 0, "DDP-130 DDP-132"),
 	CASE("rings_binds_refilled", binds_refilled, 60, "DDP-130 DDP-132 SEC-4"),
-	CASE("rings_cq_jumps", cq_jumps, 0, "DDP-130 DDP-132"),
+	CASE("rings_cq_jumps", cq_jumps, 60, "DDP-130 DDP-132"),
 	{}
 };
