@@ -232,7 +232,7 @@ static bool write_frame(struct mpa_conn *c)
 		return false;
 	}
 	if (err) {
-		mpa_conn_finish(c, IW_MPA_LOST, NULL);
+		mpa_conn_finish(c, lost_reason(err), NULL);
 		return false;
 	}
 	c->written = 0;
@@ -293,6 +293,7 @@ static bool ask_user(struct mpa_conn *c)
 static void try_older(struct mpa_conn *c)
 {
 	struct sockaddr_storage local = c->ss.local;
+	int err;
 
 	if (c->policy.revision) {
 		mpa_conn_finish(c, c->su->why, NULL);
@@ -302,8 +303,10 @@ static void try_older(struct mpa_conn *c)
 	mpa_startup_fall_back(c->su);
 	set_phase(c, MPA_CONNECTING);
 	mpa_conn_deadline(c, DEADLINE_CONNECT);
-	if (mpa_sock_connect(c, &local))
-		mpa_conn_finish(c, IW_UNREACHABLE, NULL);
+	err = mpa_sock_connect(c, &local);
+	if (err)
+		mpa_conn_finish(c, err == -ENOMEM ? IW_NO_MEMORY : IW_UNREACHABLE,
+				NULL);
 }
 
 static void starting(struct mpa_conn *c)

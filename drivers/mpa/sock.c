@@ -181,13 +181,22 @@ static bool ends_in_vain(struct sock *sk)
 	const bool open = sk->sk_state == TCP_ESTABLISHED;
 	const u32 seq = tcp_sk(sk)->write_seq;
 
-	/* what nobody has read makes a reset of it anyhow */
+	/* what has come just now makes a reset of it anyhow */
 	if (tcp_inq(sk))
 		return false;
 	if (!send_fin(sk))
 		return true;
 	return open && tcp_sk(sk)->write_seq == seq &&
 	       (sk->sk_state == TCP_FIN_WAIT1 || sk->sk_state == TCP_FIN_WAIT2);
+}
+
+/* Half an FPDU that nobody will read: TCP would reset the peer, with data on the way */
+static void drop_unread(struct socket *sock)
+{
+	const int flags = MSG_DONTWAIT | MSG_TRUNC;
+	struct msghdr msg = { .msg_flags = flags };
+
+	kernel_recvmsg(sock, &msg, NULL, 0, INT_MAX, flags);
 }
 
 /**
@@ -202,6 +211,8 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	if (!sock)
 		return;
 	ddp_sock_disown(sock->sk, &c->before);
+	if (!abort)
+		drop_unread(sock);
 	/* a peer that is not reset would wait for a minute and a half */
 	lock_sock(sock->sk);
 	abort = abort || ends_in_vain(sock->sk);

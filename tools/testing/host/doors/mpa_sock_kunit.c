@@ -117,14 +117,18 @@ void sock_no_linger(struct sock *sk)
 	world.resets++;
 }
 
+/* As TCP does it */
 void sock_release(struct socket *s)
 {
 	world.released++;
+	world.resets += !!world.unread;
 }
 
 int kernel_recvmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
 		   size_t len, int flags)
 {
+	if (flags & MSG_TRUNC)
+		world.unread = 0;
 	return -EAGAIN;
 }
 
@@ -435,6 +439,14 @@ static void released(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.released);
 }
 
+/* DDP-3: what is sent, and perhaps told so, is not lost by what nobody has read */
+static void released_unread(struct kunit *test)
+{
+	world.unread = 5;
+	releases(test, false, 0);
+	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+}
+
 /* It hears in some way, if there is no memory for the FIN */
 static void released_in_vain(struct kunit *test)
 {
@@ -518,6 +530,7 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(shutdown_once),
 	KUNIT_CASE(acknowledged),
 	KUNIT_CASE(released),
+	KUNIT_CASE(released_unread),
 	KUNIT_CASE(released_in_vain),
 	KUNIT_CASE(looked_at),
 	KUNIT_CASE(received),
