@@ -18,6 +18,11 @@ unsigned int short_of_memory;
 void (*in_bell)(void);
 static atomic_uint bells;
 bool other_creds;
+int refuse_create;
+unsigned int ended;
+uint64_t cq_flags;
+uint32_t rate_asked;
+void (*spoil[2])(struct played_ring *r);
 uint32_t llp_asked;
 uint32_t qp_num = 7;
 uint32_t next_qp_num = 7;
@@ -35,6 +40,20 @@ struct played_region region;
 bool refuse_buffer;
 int bad_advice;
 
+static struct played_ring new_ring(unsigned int which, uint32_t stride)
+{
+	struct played_ring r = {
+		.key = areas++ * AREA,
+		.bytes = RNIC_SW_RING_HDR + SLOTS * stride,
+		.slots = SLOTS,
+		.stride = stride,
+	};
+
+	if (spoil[which])
+		spoil[which](&r);
+	return r;
+}
+
 int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
 		      struct ibv_comp_channel *channel, int vector,
 		      struct ibv_cq *cq, struct ibv_create_cq *cmd,
@@ -42,14 +61,17 @@ int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
 		      size_t resp_size)
 {
 	struct rnic_sw_cmd_create_cq_resp *r = (void *)resp;
+	struct played_ring ring = new_ring(0, CQE_STRIDE);
 
+	if (refuse_create)
+		return refuse_create;
 	cq->context = context;
+	cq_flags = ((struct rnic_sw_cmd_create_cq *)cmd)->drv_payload.flags;
 	r->drv_payload = (struct rnic_sw_create_cq_resp){
-		.ring_key = areas++ * AREA,
-		.ring_bytes = RNIC_SW_RING_HDR +
-			      SLOTS * CQE_STRIDE,
-		.slots = SLOTS,
-		.stride = CQE_STRIDE,
+		.ring_key = ring.key,
+		.ring_bytes = ring.bytes,
+		.slots = ring.slots,
+		.stride = ring.stride,
 	};
 	return 0;
 }
@@ -71,12 +93,13 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
 		return refuse_switch ? EINVAL : 0;
 	}
 	made = bad_key ? 1 : areas++ * AREA;
+	/* a kernel may have another stride for it */
 	r->drv_payload = (struct rnic_sw_resize_cq_resp){
 		.ring_key = made,
 		.ring_bytes = RNIC_SW_RING_HDR +
-			      2 * SLOTS * CQE_STRIDE,
+			      2 * SLOTS * 2 * CQE_STRIDE,
 		.slots = 2 * SLOTS,
-		.stride = CQE_STRIDE,
+		.stride = 2 * CQE_STRIDE,
 	};
 	if (resizing)
 		resizing(false);
@@ -90,8 +113,12 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 			 size_t resp_size)
 {
 	struct rnic_sw_cmd_create_qp_resp *r = (void *)resp;
-	bool rq = attr->cap.max_recv_wr;
+	struct played_ring sq = new_ring(0, STRIDE), rq = {};
 
+	if (refuse_create)
+		return refuse_create;
+	if (attr->cap.max_recv_wr)
+		rq = new_ring(1, STRIDE);
 	/* as make_qp() has them: nothing of a command before */
 	CHECK(!attr->cap.max_send_sge && !r->drv_payload.sq_slots);
 	llp_asked = ((struct rnic_sw_cmd_create_qp *)cmd)->drv_payload.llp;
@@ -102,14 +129,14 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	attr->cap.max_send_sge = MAX_SGE;
 	attr->cap.max_recv_sge = MAX_SGE;
 	r->drv_payload = (struct rnic_sw_create_qp_resp){
-		.sq_key = areas++ * AREA,
-		.rq_key = rq ? areas++ * AREA : 0,
-		.sq_bytes = RNIC_SW_RING_HDR + SLOTS * STRIDE,
-		.rq_bytes = rq ? RNIC_SW_RING_HDR + SLOTS * STRIDE : 0,
-		.sq_slots = SLOTS,
-		.rq_slots = rq ? SLOTS : 0,
-		.sq_stride = STRIDE,
-		.rq_stride = STRIDE,
+		.sq_key = sq.key,
+		.rq_key = rq.key,
+		.sq_bytes = sq.bytes,
+		.rq_bytes = rq.bytes,
+		.sq_slots = sq.slots,
+		.rq_slots = rq.slots,
+		.sq_stride = sq.stride,
+		.rq_stride = rq.stride,
 		.max_inline = MAX_INLINE,
 	};
 	return 0;
@@ -124,7 +151,7 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 		.at = addr, .len = length, .iova = hca_va, .access = access,
 	};
 	vmr->ibv_mr.context = pd->context;
-	return 0;
+	return refuse_create;
 }
 
 int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
@@ -156,7 +183,7 @@ int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *vmr,
 		     uint32_t mr_handle)
 {
 	vmr->ibv_mr.context = pd->context;
-	return 0;
+	return refuse_create;
 }
 
 int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type,
@@ -165,7 +192,7 @@ int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type,
 		     size_t resp_size)
 {
 	mw->context = pd->context;
-	return 0;
+	return refuse_create;
 }
 
 int ibv_cmd_dealloc_mw(struct ibv_mw *mw)
@@ -209,14 +236,17 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
 		       struct ib_uverbs_create_srq_resp *resp, size_t resp_size)
 {
 	struct rnic_sw_cmd_create_srq_resp *r = (void *)resp;
+	struct played_ring ring = new_ring(0, STRIDE);
 
+	if (refuse_create)
+		return refuse_create;
 	srq->context = pd->context;
 	attr->attr.max_sge = MAX_SGE;
 	r->drv_payload = (struct rnic_sw_create_srq_resp){
-		.ring_key = areas++ * AREA,
-		.ring_bytes = RNIC_SW_RING_HDR + SLOTS * STRIDE,
-		.slots = SLOTS,
-		.stride = STRIDE,
+		.ring_key = ring.key,
+		.ring_bytes = ring.bytes,
+		.slots = ring.slots,
+		.stride = ring.stride,
 	};
 	return 0;
 }
@@ -229,12 +259,14 @@ int ibv_cmd_destroy_cq(struct ibv_cq *cq)
 {
 	pthread_testcancel();
 	asked++;
+	ended++;
 	return refusal;
 }
 
 int ibv_cmd_destroy_srq(struct ibv_srq *srq)
 {
 	pthread_testcancel();
+	ended++;
 	return refusal;
 }
 
@@ -249,6 +281,7 @@ int ibv_cmd_destroy_qp(struct ibv_qp *qp)
 	if (bells)
 		return EBUSY;
 	destroyed++;
+	ended++;
 	if (run) {
 		acker = NULL;
 		CHECK(!pthread_create(&thread, NULL, run, acked));
@@ -332,6 +365,25 @@ int ibv_cmd_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 {
 	CHECK(!wr);
 	ioctls++;
+	return 0;
+}
+
+int ibv_cmd_modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+			 struct ibv_modify_qp_ex *cmd, size_t cmd_size,
+			 struct ib_uverbs_ex_modify_qp_resp *resp, size_t resp_size)
+{
+	CHECK(attr_mask == IBV_QP_RATE_LIMIT);
+	rate_asked = attr->rate_limit;
+	return 0;
+}
+
+int ibv_cmd_query_device_any(struct ibv_context *context,
+			     const struct ibv_query_device_ex_input *input,
+			     struct ibv_device_attr_ex *attr, size_t attr_size,
+			     struct ib_uverbs_ex_query_device_resp *resp,
+			     size_t *resp_size)
+{
+	resp->base.fw_ver = 0x100020003;
 	return 0;
 }
 

@@ -31,7 +31,20 @@ extern bool deaf;		/* no doorbell is heard */
 extern unsigned int short_of_memory;	/* ... nor so many of the next */
 extern void (*in_bell)(void);	/* while the next one is on its way */
 extern bool other_creds;	/* than those that opened the device */
+extern int refuse_create;	/* errno of whatever makes something */
+extern unsigned int ended;	/* queues: what was made and is destroyed */
+extern uint64_t cq_flags;	/* of the last one made */
+extern uint32_t rate_asked;
 extern uint32_t llp_asked;
+
+/* Where a ring is and how large, as the kernel answers; a queue pair has two */
+struct played_ring {
+	uint64_t	key;
+	uint64_t	bytes;
+	uint32_t	slots, stride;
+};
+
+extern void (*spoil[2])(struct played_ring *r);
 extern uint32_t qp_num;		/* that of the next queue pair */
 extern uint32_t next_qp_num;	/* that of all after it */
 extern atomic_uint destroyed;	/* queue pairs */

@@ -521,12 +521,14 @@ int main(void)
 {
 	own.vctx.context.cmd_fd = memfd_create("rings", MFD_CLOEXEC);
 	if (own.vctx.context.cmd_fd < 0 ||
-	    ftruncate(own.vctx.context.cmd_fd, 128 * AREA)) {
+	    ftruncate(own.vctx.context.cmd_fd, 256 * AREA)) {
 		perror("memfd");
 		return 1;
 	}
 	rnic_sw_init_context(&own);
 	alarm(60);		/* a deadlock is a failure too */
+	test_contents();
+	test_creating();
 	test_send_full();
 	test_wrap();
 	test_refused();

@@ -18,6 +18,12 @@ bool is_free(pthread_spinlock_t *lock);
 /* cancel_test.c */
 void test_cancelled(void);
 
+/* contents_test.c */
+void test_contents(void);
+
+/* create_test.c */
+void test_creating(void);
+
 /* destroy_test.c */
 void test_destroying(void);
 

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What is made as it was asked for, and what is not made: none of it stays behind. */
+#include <errno.h>
+
+#include "provider_test.h"
+
+/* Answers that make no sense, one after the other; NULL: the kernel refuses */
+
+static void no_slots(struct played_ring *r) { r->slots = 0; }
+static void odd_slots(struct played_ring *r) { r->slots = SLOTS - 1; }
+static void more_slots(struct played_ring *r) { r->slots *= 2; }
+static void no_stride(struct played_ring *r) { r->stride = 0; }
+static void narrow(struct played_ring *r) { r->stride = 8; }
+static void skewed(struct played_ring *r) { r->stride -= 4; }
+static void no_header(struct played_ring *r) { r->bytes = RNIC_SW_RING_HDR - 1; }
+static void short_by_one(struct played_ring *r) { r->bytes -= 1; }
+static void nowhere(struct played_ring *r) { r->key = 1; }
+
+/* One piece of memory less than was granted: with the fixed part before it */
+static void no_room_sq(struct played_ring *r)
+{
+	r->stride = sizeof(struct rnic_sw_sqe) + MAX_SGE * sizeof(struct rnic_sw_sge) - 8;
+}
+
+static void no_room_rq(struct played_ring *r)
+{
+	r->stride = sizeof(struct rnic_sw_rqe) + MAX_SGE * sizeof(struct rnic_sw_sge) - 8;
+}
+
+/* ... and just that */
+static void room_sq(struct played_ring *r)
+{
+	r->stride = sizeof(struct rnic_sw_sqe) + MAX_SGE * sizeof(struct rnic_sw_sge);
+}
+
+static void room_rq(struct played_ring *r)
+{
+	r->stride = sizeof(struct rnic_sw_rqe) + MAX_SGE * sizeof(struct rnic_sw_sge);
+}
+
+static void (*const nonsense[])(struct played_ring *) = {
+	odd_slots, more_slots, no_stride, narrow, skewed, no_header, short_by_one,
+	nowhere,
+};
+
+#define EACH(i, list) (i = 0; i < sizeof(list) / sizeof((list)[0]); i++)
+
+static void *cq_of(void)
+{
+	return rnic_sw_create_cq(&own.vctx.context, SLOTS, NULL, 0);
+}
+
+static void *srq_of(void)
+{
+	struct ibv_srq_init_attr attr = { .attr.max_wr = 3 };
+
+	return rnic_sw_create_srq(&pd.ibpd, &attr);
+}
+
+static struct rnic_sw_cq *used;
+
+static void *qp_of(void)
+{
+	return make_qp(used, 2);
+}
+
+/* The kernel's part is gone again, if there was one, and the program hears why */
+static void not_made(void *(*make)(void), int want)
+{
+	int refs = pd.refs;
+
+	ended = 0;
+	errno = 0;
+	CHECK(!make() && errno == want);
+	CHECK(ended == (refuse_create ? 0 : 1) && pd.refs == refs);
+	spoil[0] = spoil[1] = NULL;
+}
+
+static void is_refused(void *(*make)(void), unsigned int rings)
+{
+	unsigned int i, ring;
+
+	for (ring = 0; ring < rings; ring++) {
+		for EACH(i, nonsense) {
+			spoil[ring] = nonsense[i];
+			not_made(make, EINVAL);
+		}
+	}
+	refuse_create = ENOSPC;
+	not_made(make, ENOSPC);
+	refuse_create = 0;
+}
+
+static void test_not_made(void)
+{
+	used = make_cq();
+	is_refused(cq_of, 1);
+	spoil[0] = no_slots;
+	not_made(cq_of, EINVAL);
+	is_refused(srq_of, 1);
+	spoil[0] = no_room_rq;
+	not_made(srq_of, EINVAL);
+	is_refused(qp_of, 2);
+	spoil[0] = no_room_sq;
+	not_made(qp_of, EINVAL);
+	spoil[1] = no_room_rq;
+	not_made(qp_of, EINVAL);
+	CHECK(!used->refs && !rnic_sw_destroy_cq(&used->vcq.cq));
+}
+
+/* As small as they can be */
+static void test_just_made(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp;
+
+	spoil[0] = room_sq;
+	spoil[1] = room_rq;
+	qp = make_qp(cq, 2);
+	CHECK(qp && qp->sq.stride == 64 + MAX_SGE * 16 && qp->rq.stride == 16 + MAX_SGE * 16);
+	CHECK(qp->max_send_sge == MAX_SGE && qp->max_recv_sge == MAX_SGE);
+	spoil[0] = spoil[1] = NULL;
+	destroy(qp, cq);
+}
+
+static void qp_refused(struct ibv_qp_init_attr_ex attr, int want)
+{
+	errno = 0;
+	CHECK(!rnic_sw_create_qp_ex(&own.vctx.context, &attr) && errno == want);
+}
+
+/* What this device has not, and what makes no sense, comes to no kernel */
+static void test_qp_attr(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	const struct ibv_qp_init_attr_ex good = {
+		.send_cq = &cq->vcq.cq, .recv_cq = &cq->vcq.cq,
+		.cap.max_send_wr = 1, .qp_type = IBV_QPT_RC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.pd = &pd.ibpd,
+	};
+	struct ibv_qp_init_attr_ex attr = good;
+	struct ibv_qp *qp = rnic_sw_create_qp_ex(&own.vctx.context, &attr);
+
+	CHECK(qp && !rnic_sw_destroy_qp(qp));
+#define WITH(member, value, want) do {					\
+	attr = good;							\
+	attr.member = value;						\
+	qp_refused(attr, want);						\
+} while (0)
+	WITH(comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD, EOPNOTSUPP);
+	WITH(comp_mask, 0, EINVAL);
+	WITH(pd, NULL, EINVAL);
+	WITH(create_flags, IBV_QP_CREATE_SOURCE_QPN, EOPNOTSUPP);
+	WITH(qp_type, IBV_QPT_UD, EOPNOTSUPP);
+	WITH(send_cq, NULL, EINVAL);
+	WITH(recv_cq, NULL, EINVAL);
+	attr = good;
+	attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_TSO;
+	qp_refused(attr, EOPNOTSUPP);
+	CHECK(!cq->refs && !rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+static void cq_refused(struct ibv_cq_init_attr_ex attr, int want)
+{
+	errno = 0;
+	CHECK(!rnic_sw_create_cq_ex(&own.vctx.context, &attr) && errno == want);
+}
+
+static void test_cq_attr(void)
+{
+	cq_refused((struct ibv_cq_init_attr_ex){}, EINVAL);
+	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 0x80000000 }, EINVAL);
+	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
+		.wc_flags = IBV_WC_EX_WITH_CVLAN }, EOPNOTSUPP);
+	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1, .comp_mask = 1 << 30 },
+		   EOPNOTSUPP);
+	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN }, EOPNOTSUPP);
+	/* a protection domain is no parent domain */
+	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = &pd.ibpd }, EINVAL);
+	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD }, EINVAL);
+}
+
+/* What can be read of a completion is what was asked for */
+static void test_cq_reads(void)
+{
+	uint64_t flag;
+
+	for (flag = 1; flag <= IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK; flag <<= 1) {
+		struct ibv_cq_init_attr_ex attr = { .cqe = 1, .wc_flags = flag };
+		struct ibv_cq_ex *ex;
+
+		if (!(flag & (IBV_WC_STANDARD_FLAGS |
+			      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)))
+			continue;
+		ex = rnic_sw_create_cq_ex(&own.vctx.context, &attr);
+		CHECK(ex && ex->read_opcode && ex->read_vendor_err && ex->read_wc_flags);
+#define READS(fn, name)	CHECK(!ex->fn == !(flag & IBV_WC_EX_WITH_##name))
+		READS(read_byte_len, BYTE_LEN);
+		READS(read_imm_data, IMM);
+		READS(read_qp_num, QP_NUM);
+		READS(read_src_qp, SRC_QP);
+		READS(read_slid, SLID);
+		READS(read_sl, SL);
+		READS(read_dlid_path_bits, DLID_PATH_BITS);
+		READS(read_completion_ts, COMPLETION_TIMESTAMP);
+		READS(read_completion_wallclock_ns, COMPLETION_TIMESTAMP_WALLCLOCK);
+		CHECK(cq_flags == (flag & IBV_WC_STANDARD_FLAGS ?
+				   0 : RNIC_SW_CREATE_CQ_TIMESTAMP));
+		CHECK(!rnic_sw_destroy_cq(&to_cq_ex(ex)->vcq.cq));
+	}
+}
+
+/* All of one completion, and of what failed only why */
+static void test_cq_read(void)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 1, .wc_flags = IBV_WC_STANDARD_FLAGS };
+	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&own.vctx.context, &attr);
+	struct rnic_sw_cq *cq = to_cq_ex(ex);
+	struct ibv_poll_cq_attr poll = {};
+
+	complete(cq, &(struct rnic_sw_cqe){
+		.wr_id = 9, .qp_num = 7, .byte_len = 3,
+		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM,
+		.flags = RNIC_SW_WC_WITH_IMM, .imm_data = 0x12345678 });
+	complete(cq, &(struct rnic_sw_cqe){
+		.status = RNIC_SW_REM_ACCESS_ERR, .vendor_err = 33,
+		.flags = RNIC_SW_WC_WITH_IMM });
+	poll.comp_mask = 1;
+	CHECK(ibv_start_poll(ex, &poll) == EINVAL && is_free(&cq->q.lock));
+	poll.comp_mask = 0;
+	CHECK(!ibv_start_poll(ex, &poll) && ex->wr_id == 9 && !ex->status);
+	CHECK(ibv_wc_read_opcode(ex) == IBV_WC_RECV_RDMA_WITH_IMM);
+	CHECK(ibv_wc_read_qp_num(ex) == 7 && ibv_wc_read_byte_len(ex) == 3);
+	CHECK(ibv_wc_read_imm_data(ex) == 0x12345678 && !ibv_wc_read_vendor_err(ex));
+	CHECK(ibv_wc_read_wc_flags(ex) == IBV_WC_WITH_IMM);
+	CHECK(!ibv_wc_read_src_qp(ex) && !ibv_wc_read_slid(ex) && !ibv_wc_read_sl(ex));
+	CHECK(!ibv_wc_read_dlid_path_bits(ex));
+	CHECK(!ibv_next_poll(ex) && ex->status == IBV_WC_REM_ACCESS_ERR);
+	CHECK(ibv_wc_read_vendor_err(ex) == 33 && !ibv_wc_read_wc_flags(ex));
+	ibv_end_poll(ex);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+/* Neither windows nor regions that the kernel refuses stay behind */
+static void test_no_memory(void)
+{
+	int refs = pd.refs;
+
+	refuse_create = EDQUOT;
+	errno = 0;
+	CHECK(!rnic_sw_alloc_mw(&pd.ibpd, IBV_MW_TYPE_2) && errno == EDQUOT);
+	CHECK(!rnic_sw_reg_mr(&pd.ibpd, NULL, 1, 0, 0));
+	CHECK(!rnic_sw_import_mr(&pd.ibpd, 5));
+	CHECK(pd.refs == refs);
+	refuse_create = 0;
+}
+
+static void test_version(void)
+{
+	struct ibv_device_attr_ex attr = {};
+
+	CHECK(!rnic_sw_query_device_ex(&own.vctx.context, NULL, &attr, sizeof(attr)));
+	CHECK(!strcmp(attr.orig_attr.fw_ver, "1.2.3"));
+	CHECK(attr.packet_pacing_caps.qp_rate_limit_max == RNIC_SW_RATE_MAX);
+	memset(&attr, 0, sizeof(attr));
+	/* an older library's */
+	CHECK(!rnic_sw_query_device_ex(&own.vctx.context, NULL, &attr,
+		offsetof(struct ibv_device_attr_ex, packet_pacing_caps)));
+	CHECK(!attr.packet_pacing_caps.qp_rate_limit_max);
+}
+
+static void test_rate(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_qp_rate_limit_attr attr = { .rate_limit = 1234 };
+
+	CHECK(!rnic_sw_modify_qp_rate_limit(&qp->vqp.qp, &attr) && rate_asked == 1234);
+	attr.max_burst_sz = 1;
+	CHECK(rnic_sw_modify_qp_rate_limit(&qp->vqp.qp, &attr) == EOPNOTSUPP);
+	attr.max_burst_sz = 0;
+	attr.typical_pkt_sz = 1;
+	CHECK(rnic_sw_modify_qp_rate_limit(&qp->vqp.qp, &attr) == EOPNOTSUPP);
+	attr.typical_pkt_sz = 0;
+	attr.comp_mask = 1;
+	CHECK(rnic_sw_modify_qp_rate_limit(&qp->vqp.qp, &attr) == EINVAL);
+	destroy(qp, cq);
+}
+
+void test_creating(void)
+{
+	test_not_made();
+	test_just_made();
+	test_qp_attr();
+	test_cq_attr();
+	test_cq_reads();
+	test_cq_read();
+	test_no_memory();
+	test_version();
+	test_rate();
+}
