@@ -292,10 +292,15 @@ int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	return ibv_cmd_query_qp(qp, attr, mask, init, &cmd, sizeof(cmd));
 }
 
-/* Not for its own: a program may give up between wr_start() and wr_complete() */
+/* Is this thread between wr_start() and wr_complete()?  There it may give up */
+static bool posts(struct rnic_sw_qp *qp)
+{
+	return qp->poster == rnic_sw_this_thread();
+}
+
 static void await_posts(struct rnic_sw_qp *qp)
 {
-	if (qp->poster != rnic_sw_this_thread())
+	if (!posts(qp))
 		rnic_sw_await_posts(&qp->sq);
 	rnic_sw_await_posts(&qp->rq);
 }
@@ -354,6 +359,8 @@ static int destroy_qp(struct ibv_qp *ibqp)
 	if (ret)
 		return ret;
 	rnic_sw_put_pd(ibqp->pd);
+	if (posts(qp))
+		ring_unlock(&qp->sq);
 	free_qp(qp);
 	return 0;
 }

@@ -174,6 +174,7 @@ static void test_inline(void)
 
 	CHECK(!rnic_sw_post_send(&qp->vqp.qp, &wr, &bad));
 	CHECK(sqe->inline_len == MAX_INLINE && !memcmp(sqe + 1, data, MAX_INLINE));
+	CHECK(sqe->flags == RNIC_SW_SEND_INLINE && !sqe->num_sge);
 	sqe = ring_slot(&qp->sq, 1);
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
@@ -192,6 +193,25 @@ static void test_inline(void)
 	ibv_wr_rdma_read(ex, 1, 2);
 	ibv_wr_set_inline_data(ex, data, 1);
 	CHECK(ibv_wr_complete(ex) == EINVAL && qp->sq.hdr->prod == 2);
+	destroy(qp, cq);
+}
+
+/* What carries its data in the request, and what does not */
+static void test_may_inline(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_send_wr *bad, wr = { .send_flags = IBV_SEND_INLINE };
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		bool may = kinds[i].want.opcode <= RNIC_SW_OP_SEND_INV;
+
+		wr.opcode = kinds[i].op;
+		fill(&wr, wr.opcode);
+		qp->sq.hdr->cons = qp->sq.prod;
+		CHECK(rnic_sw_post_send(&qp->vqp.qp, &wr, &bad) == (may ? 0 : EINVAL));
+	}
 	destroy(qp, cq);
 }
 
@@ -375,6 +395,7 @@ void test_contents(void)
 {
 	test_kinds();
 	test_inline();
+	test_may_inline();
 	test_refused();
 	test_bind();
 	test_receives();

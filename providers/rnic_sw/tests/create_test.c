@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* What is made as it was asked for, and what is not made: none of it stays behind. */
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "provider_test.h"
 
@@ -123,6 +124,40 @@ static void test_just_made(void)
 	destroy(qp, cq);
 }
 
+static void bare(struct played_ring *r) { r->stride = sizeof(struct rnic_sw_cqe); }
+
+static void test_cq_just_made(void)
+{
+	struct rnic_sw_cq *cq;
+
+	spoil[0] = bare;
+	cq = make_cq();
+	spoil[0] = NULL;
+	CHECK(cq && cq->q.stride == 32 && !rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+static bool is_mapped(void *at)
+{
+	return !msync(at, 1, MS_ASYNC);
+}
+
+/* Nor does a ring stay that is of no use any more */
+static void test_unmapped(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_srq *srq = make_srq();
+	struct rnic_sw_qp *qp = make_qp(cq, 2);
+	void *rings[] = { cq->q.hdr, srq->q.hdr, qp->sq.hdr, qp->rq.hdr };
+	size_t i;
+
+	for EACH(i, rings)
+		CHECK(is_mapped(rings[i]));
+	CHECK(!rnic_sw_destroy_srq(&srq->ibsrq));
+	destroy(qp, cq);
+	for EACH(i, rings)
+		CHECK(!is_mapped(rings[i]));
+}
+
 static void qp_refused(struct ibv_qp_init_attr_ex attr, int want)
 {
 	errno = 0;
@@ -142,6 +177,12 @@ static void test_qp_attr(void)
 	struct ibv_qp_init_attr_ex attr = good;
 	struct ibv_qp *qp = rnic_sw_create_qp_ex(&own.vctx.context, &attr);
 
+	CHECK(qp && !rnic_sw_destroy_qp(qp));
+	/* what is there and not said to be */
+	attr = good;
+	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+	attr.create_flags = attr.send_ops_flags = ~0;
+	qp = rnic_sw_create_qp_ex(&own.vctx.context, &attr);
 	CHECK(qp && !rnic_sw_destroy_qp(qp));
 #define WITH(member, value, want) do {					\
 	attr = good;							\
@@ -298,6 +339,8 @@ void test_creating(void)
 {
 	test_not_made();
 	test_just_made();
+	test_cq_just_made();
+	test_unmapped();
 	test_qp_attr();
 	test_cq_attr();
 	test_cq_reads();

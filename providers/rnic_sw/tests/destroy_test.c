@@ -295,6 +295,20 @@ static void test_bell_under_way(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
+/* What the kernel does not destroy goes on, and others post to it */
+static void test_not_destroyed(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 2);
+
+	refusal = EBUSY;
+	CHECK(rnic_sw_destroy_qp(&qp->vqp.qp) == EBUSY);
+	refusal = 0;
+	CHECK(is_free(&qp->sq.lock) && is_free(&qp->rq.lock));
+	CHECK(!post_send(qp) && !post_recv(qp));
+	destroy(qp, cq);
+}
+
 /* A list that its thread gives up together with the queue pair */
 static void test_given_up(void)
 {
@@ -332,6 +346,7 @@ static void test_srq_posted(void)
 void test_destroying(void)
 {
 	test_bell_under_way();
+	test_not_destroyed();
 	test_given_up();
 	test_srq_posted();
 	test_forget();

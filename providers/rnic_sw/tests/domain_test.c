@@ -125,6 +125,7 @@ void test_domains(void)
 	struct ibv_td_init_attr attr = {};
 
 	td = rnic_sw_alloc_td(&own.vctx.context, &attr);
+	CHECK(td && td->context == &own.vctx.context);
 	parent = make_parent(&pd.ibpd);
 	test_memory();
 	test_queues();

@@ -19,7 +19,7 @@ void (*in_bell)(void);
 static atomic_uint bells;
 bool other_creds;
 int refuse_create;
-unsigned int ended;
+atomic_uint ended;
 uint64_t cq_flags;
 uint32_t rate_asked;
 void (*spoil[2])(struct played_ring *r);

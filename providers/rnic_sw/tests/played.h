@@ -32,7 +32,7 @@ extern unsigned int short_of_memory;	/* ... nor so many of the next */
 extern void (*in_bell)(void);	/* while the next one is on its way */
 extern bool other_creds;	/* than those that opened the device */
 extern int refuse_create;	/* errno of whatever makes something */
-extern unsigned int ended;	/* queues: what was made and is destroyed */
+extern atomic_uint ended;	/* queues: what was made and is destroyed */
 extern uint64_t cq_flags;	/* of the last one made */
 extern uint32_t rate_asked;
 extern uint32_t llp_asked;

@@ -272,8 +272,12 @@ static void test_poll(void)
 	complete(cq, &(struct rnic_sw_cqe){
 		.opcode = RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM,
 		.flags = RNIC_SW_WC_WITH_IMM });
+	memset(wc, 0xff, sizeof(wc));
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, 2, wc) == 2);
 	CHECK(cq->q.hdr->cons == 2);
+	/* what iWARP does not have */
+	CHECK(!wc[0].src_qp && !wc[0].pkey_index && !wc[0].slid && !wc[0].sl);
+	CHECK(!wc[0].dlid_path_bits && !wc[0].vendor_err && !wc[1].wc_flags);
 	CHECK(wc[0].opcode == IBV_WC_RECV && wc[0].byte_len == 10);
 	CHECK(wc[0].wc_flags == IBV_WC_WITH_INV);
 	CHECK(wc[0].invalidated_rkey == 0x99 && wc[0].qp_num == 7);
@@ -465,6 +469,10 @@ static void test_clock(void)
 	CHECK(rnic_sw_ns(&year) == 31536000000000007ull);
 	CHECK(!rnic_sw_query_rt_values(&own.vctx.context, &v));
 	CHECK(!v.raw_clock.tv_sec && v.raw_clock.tv_nsec > 1000000);
+	memset(&v, 0, sizeof(v));
+	CHECK(!rnic_sw_query_rt_values(&own.vctx.context, &v) && !v.raw_clock.tv_nsec);
+	v.comp_mask = IBV_VALUES_MASK_RESERVED;
+	CHECK(rnic_sw_query_rt_values(&own.vctx.context, &v) == EOPNOTSUPP);
 }
 
 static void test_query_port(void)
