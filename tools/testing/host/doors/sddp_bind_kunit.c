@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Which addresses a socket is bound to: drivers/sctp_ddp/bind.c. */
+#include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/in.h>
+#include <linux/sctp.h>
+#include <net/net_namespace.h>
+#include <net/sctp/structs.h>
+
+#include <ddp/addr.h>
+
+#include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/sctp_ddp/internal.h"
+
+#define IPV6_ADDR_LINKLOCAL	0x20
+#define ipv6_addr_type(a)	(IN6_IS_ADDR_LINKLOCAL(a) ? IPV6_ADDR_LINKLOCAL : 0)
+#undef compat_sockaddr
+#define compat_sockaddr(a)	((struct sockaddr *)(a))
+#undef sock_net
+#define sock_net(sk)		((void)(sk), &world.net)
+#undef sock_bind_add
+#define sock_bind_add(sk, addr, len)	note_added(sk, addr, len)
+
+static struct {
+	struct net	net;
+	struct sock	sk;
+	struct socket	sock;
+	int		err;		/* of the first address */
+	int		bound;		/* so often, to that */
+	int		without;	/* an interface that has none */
+	int		taken;		/* ... whose address is another's */
+	int		near;		/* ... that has a link-local one only */
+	int		added[DDP_PATHS_MAX + 1], n;	/* further ones, by interface */
+} world;
+
+static int note_added(struct sock *sk, const struct sockaddr *addr, int len);
+
+#include "../../../../drivers/sctp_ddp/bind.c"
+
+int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
+{
+	world.bound++;
+	return world.err;
+}
+
+/* The first of an interface: its number is in the last octet */
+int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
+		  struct sockaddr_storage *list, int n)
+{
+	struct sockaddr_in6 *in6 = (void *)list;
+	struct sockaddr_in *in = (void *)list;
+
+	if (net != &world.net || n != 1 || ifindex == world.without)
+		return 0;
+	memset(list, 0, sizeof(*list));
+	list->ss_family = family;
+	if (family == AF_INET)
+		in->sin_addr.s_addr = htonl(0x0a000000 | ifindex);
+	else
+		in6->sin6_addr.s6_addr[15] = ifindex;
+	if (family == AF_INET6 && ifindex == world.near) {
+		in6->sin6_addr.s6_addr[0] = 0xfe;
+		in6->sin6_addr.s6_addr[1] = 0x80;
+	}
+	return 1;
+}
+
+static int note_added(struct sock *sk, const struct sockaddr *addr, int len)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+	int ifindex = addr->sa_family == AF_INET ? ntohl(in->sin_addr.s_addr) & 0xff
+						 : in6->sin6_addr.s6_addr[15];
+
+	if (sk != &world.sk || len != ddp_addr_len((const void *)addr))
+		abort();
+	if (ifindex == world.taken)
+		return -EADDRINUSE;
+	world.added[world.n++] = ifindex;
+	return 0;
+}
+
+static int begin(struct kunit *test)
+{
+	memset(&world, 0, sizeof(world));
+	world.sock.sk = &world.sk;
+	return 0;
+}
+
+static int binds(sa_family_t family, const int *paths)
+{
+	const struct sockaddr_storage at = { .ss_family = family };
+
+	return sddp_bind(&world.sock, &at, paths);
+}
+
+static void has(struct kunit *test, int n, const int *added)
+{
+	int i;
+
+	KUNIT_EXPECT_EQ(test, 1, world.bound);
+	KUNIT_EXPECT_EQ(test, n, world.n);
+	for (i = 0; i < n; i++)
+		KUNIT_EXPECT_EQ(test, added[i], world.added[i]);
+}
+
+/* As many as there may be, and nothing behind them; or up to the first that is none */
+static void all_of_them(struct kunit *test)
+{
+	const int four[DDP_PATHS_MAX + 1] = { 3, 4, 5, 6, 7 };
+	const int two[DDP_PATHS_MAX] = { 3, 4, 0, 6 };
+
+	KUNIT_EXPECT_EQ(test, 0, binds(AF_INET, four));
+	has(test, 4, four);
+	begin(test);
+	KUNIT_EXPECT_EQ(test, 0, binds(AF_INET6, two));
+	has(test, 2, two);
+}
+
+/* What cannot be had is left out, and what comes behind it is not */
+static void some_of_them(struct kunit *test)
+{
+	const int paths[DDP_PATHS_MAX] = { 3, 4, 5, 6 };
+
+	world.without = 3;
+	world.taken = 4;
+	world.near = 5;
+	KUNIT_EXPECT_EQ(test, 0, binds(AF_INET6, paths));
+	has(test, 1, &paths[3]);
+}
+
+/* Without the first one there are no others */
+static void none_of_them(struct kunit *test)
+{
+	const int paths[DDP_PATHS_MAX] = { 3 };
+
+	world.err = -EADDRNOTAVAIL;
+	KUNIT_EXPECT_EQ(test, -EADDRNOTAVAIL, binds(AF_INET, paths));
+	has(test, 0, NULL);
+}
+
+/* From a link-local address nothing leads by another interface */
+static void near_by(struct kunit *test)
+{
+	const int paths[DDP_PATHS_MAX] = { 3 };
+	struct sockaddr_storage at = { .ss_family = AF_INET6 };
+	struct sockaddr_in6 *in6 = (void *)&at;
+
+	in6->sin6_addr.s6_addr[0] = 0xfe;
+	in6->sin6_addr.s6_addr[1] = 0x80;
+	KUNIT_EXPECT_EQ(test, 0, sddp_bind(&world.sock, &at, paths));
+	has(test, 0, NULL);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(all_of_them),
+	KUNIT_CASE(some_of_them),
+	KUNIT_CASE(none_of_them),
+	KUNIT_CASE(near_by),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "sddp_bind",
+	.init = begin,
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
