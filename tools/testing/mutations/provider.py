@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Where mutants of the provider are judged: by its unit tests, which take a second."""
+import fcntl
+import glob
+import os
+import shutil
+import subprocess
+
+import mutants
+
+
+class Shop:
+    """A copy of the provider to break, and its objects; one for each lane."""
+
+    def __init__(self, tree, where, lane):
+        self.where = f"{where}-provider-{lane}"
+        os.makedirs(self.where, exist_ok=True)
+        # pylint: disable-next=consider-using-with
+        self.lock = open(self.where + "/.lock", "w", encoding="utf-8")
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        for name in ("src", "src/tests"):
+            shutil.rmtree(f"{self.where}/{name}", ignore_errors=True)
+            os.makedirs(f"{self.where}/{name}")
+        for path in glob.glob(tree + "/providers/rnic_sw/**/*.[ch]", recursive=True):
+            shutil.copy(path, self.source(os.path.relpath(path, tree)))
+        said = subprocess.run([tree + "/scripts/build-provider", "--test-flags"], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout.splitlines()
+        # what is left out may leave an if with nothing
+        self.compiling, self.linking = said[0].split() + ["-Wno-empty-body"], said[1].split()
+        self.files = sorted(glob.glob(self.where + "/src/**/*.c", recursive=True))
+        if not all(self.compiled(file) for file in self.files) or self.tests(60):
+            raise SystemExit(f"mutate: the provider fails its unit tests: {self.where}")
+
+    def source(self, path):
+        """Of a file of the tree."""
+        return f"{self.where}/src/{os.path.relpath(path, 'providers/rnic_sw')}"
+
+    def compiled(self, file):
+        return not subprocess.run(["cc", *self.compiling, "-c", "-o", file[:-1] + "o", file],
+                                  stderr=subprocess.DEVNULL, check=False).returncode
+
+    def code(self, file):
+        """Of the object, what of it is not for a debugger."""
+        bare = self.where + "/bare.o"
+        subprocess.run(["objcopy", "--strip-debug", file[:-1] + "o", bare], check=True)
+        with open(bare, "rb") as out:
+            return out.read()
+
+    def tests(self, limit):
+        """What notices, or nothing."""
+        program = self.where + "/test"
+        subprocess.run(["cc", *self.compiling, "-o", program,
+                        *(file[:-1] + "o" for file in self.files), *self.linking], check=True)
+        try:
+            done = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True, errors="replace", timeout=limit, check=False)
+        except subprocess.TimeoutExpired:
+            return "unit tests: they hang"
+        words = [line for line in done.stderr.splitlines() if line.strip(" =")]
+        return done.returncode and "unit tests: " + (words or ["they crash"])[0].split(self.where)[-1]
+
+    def threads(self):
+        """What the checker of threads notices that the others do not."""
+        program = self.where + "/threads"
+        flags = " ".join(self.compiling).replace("address,undefined", "thread").split()
+        subprocess.run(["cc", *flags, "-Wno-tsan", "-o", program, *self.files, *self.linking],
+                       check=True)
+        done = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, errors="replace", timeout=60, check=False)
+        found = [line for line in done.stderr.splitlines() if line.startswith("SUMMARY")]
+        return found and "unit tests: " + found[0].split(self.where)[-1]
+
+    def judge(self, path, text, mutant, suites, limit):
+        """As a workshop's: void: no mutant at all; else who noticed, '' if nobody"""
+        # pylint: disable=unused-argument
+        file = self.source(path)
+        whole = self.code(file)
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(mutants.broken(text, mutant))
+        try:
+            if not self.compiled(file) or self.code(file) == whole:
+                return {"void": True}
+            return {"by": self.tests(30) or self.threads() or ""}
+        finally:
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(text)
+            self.compiled(file)
