@@ -2,6 +2,7 @@
 /* What is made as it was asked for, and what is not made: none of it stays behind. */
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "provider_test.h"
 
@@ -136,9 +137,26 @@ static void test_cq_just_made(void)
 	CHECK(cq && cq->q.stride == 32 && !rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
+static void bare_srq(struct played_ring *r)
+{
+	r->stride = sizeof(struct rnic_sw_rqe) + MAX_SGE * sizeof(struct rnic_sw_sge);
+}
+
+static void test_srq_just_made(void)
+{
+	struct rnic_sw_srq *srq;
+
+	spoil[0] = bare_srq;
+	srq = make_srq();
+	spoil[0] = NULL;
+	CHECK(srq && srq->max_sge == MAX_SGE && !rnic_sw_destroy_srq(&srq->ibsrq));
+}
+
 static bool is_mapped(void *at)
 {
-	return !msync(at, 1, MS_ASYNC);
+	const uintptr_t page = sysconf(_SC_PAGESIZE);
+
+	return !msync((void *)((uintptr_t)at & -page), 1, MS_ASYNC);
 }
 
 /* Nor does a ring stay that is of no use any more */
@@ -340,6 +358,7 @@ void test_creating(void)
 	test_not_made();
 	test_just_made();
 	test_cq_just_made();
+	test_srq_just_made();
 	test_unmapped();
 	test_qp_attr();
 	test_cq_attr();

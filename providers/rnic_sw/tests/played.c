@@ -35,6 +35,7 @@ uint64_t made;
 bool bad_key;
 unsigned int switches;
 bool refuse_switch;
+unsigned int resize_pages;
 void (*resizing)(bool step2);
 struct played_region region;
 bool refuse_buffer;
@@ -101,6 +102,8 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
 		.slots = 2 * SLOTS,
 		.stride = 2 * CQE_STRIDE,
 	};
+	if (resize_pages)
+		r->drv_payload.ring_bytes = resize_pages * sysconf(_SC_PAGESIZE);
 	if (resizing)
 		resizing(false);
 	return 0;

@@ -56,6 +56,7 @@ extern uint64_t made;		/* key of the ring that the last resize made */
 extern bool bad_key;		/* one that cannot be mapped */
 extern unsigned int switches;	/* asked for */
 extern bool refuse_switch;
+extern unsigned int resize_pages;	/* that the next ring has at least */
 extern void (*resizing)(bool step2);	/* while a ring is made, while it is changed */
 extern struct played_region {	/* the last one registered, and what was advised */
 	void		*at;

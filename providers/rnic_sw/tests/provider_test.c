@@ -433,9 +433,9 @@ static void test_on_demand(void)
 
 	CHECK(mr && !region.at && region.len == SIZE_MAX && !region.iova);
 	CHECK(region.access == access);
-	CHECK(!rnic_sw_advise_mr(&pd.ibpd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+	CHECK(!rnic_sw_advise_mr(&pd.ibpd, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
 				 IBV_ADVISE_MR_FLAG_FLUSH, sge, 2));
-	CHECK(region.advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE);
+	CHECK(region.advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT);
 	CHECK(region.flags == IBV_ADVISE_MR_FLAG_FLUSH);
 	CHECK(region.sg == sge && region.num_sge == 2);
 	bad_advice = EFAULT;

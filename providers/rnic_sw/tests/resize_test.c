@@ -109,6 +109,21 @@ static void test_resize_twice(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
+/* As long as it is */
+static void test_resized_unmapped(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	uint8_t *last;
+
+	resize_pages = 3;
+	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
+	resize_pages = 0;
+	last = (uint8_t *)cq->q.hdr + 2 * sysconf(_SC_PAGESIZE);
+	CHECK(!msync(last, 1, MS_ASYNC));
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+	CHECK(msync(last, 1, MS_ASYNC) && errno == ENOMEM);
+}
+
 static void resize_three(bool step2)
 {
 	struct rnic_sw_cq *cq = resized;
@@ -146,6 +161,7 @@ static void test_resize_polled(void)
 void test_resizing(void)
 {
 	test_resize_polled();
+	test_resized_unmapped();
 	test_arm_and_resize();
 	test_resize_refused();
 	test_resize_and_poll();
