@@ -144,7 +144,6 @@ static struct rnic_bring_owner *find_owner(const struct mm_struct *mm)
 	return own;
 }
 
-
 /* Not by one of its own workers, though one of them may have been its last user */
 static void rnic_bring_owner_ends(struct work_struct *work)
 {
