@@ -190,13 +190,46 @@ static bool ends_in_vain(struct sock *sk)
 	       (sk->sk_state == TCP_FIN_WAIT1 || sk->sk_state == TCP_FIN_WAIT2);
 }
 
-/* Half an FPDU that nobody will read: TCP would reset the peer, with data on the way */
-static void drop_unread(struct socket *sock)
+static void unlock_as_softirq(struct sock *sk)
 {
-	const int flags = MSG_DONTWAIT | MSG_TRUNC;
-	struct msghdr msg = { .msg_flags = flags };
+	bh_unlock_sock(sk);
+	local_bh_enable();
+}
 
-	kernel_recvmsg(sock, &msg, NULL, 0, INT_MAX, flags);
+/*
+ * Nothing that arrives meanwhile waits in the socket's backlog for the one who has the
+ * socket.  What waits there its worker would receive, and account to the program's
+ * control group: as a process that must not write pages out, for which the group, once
+ * it is full of what could be swapped, has a program killed.  A softirq just accounts.
+ */
+static void lock_as_softirq(struct sock *sk)
+{
+	for (;;) {
+		local_bh_disable();
+		bh_lock_sock(sk);
+		if (!sock_owned_by_user(sk))
+			return;
+		unlock_as_softirq(sk);
+		lock_sock(sk);
+		release_sock(sk);
+	}
+}
+
+/*
+ * What nobody will read makes TCP reset the peer, and throw away what is on its way to
+ * that.  Where nothing is the reset is right: the peer is not to think that all it has
+ * sent was received.
+ */
+static void drop_unread(struct mpa_conn *c)
+{
+	struct sock *sk = c->sock->sk;
+	u32 n;
+
+	lock_as_softirq(sk);
+	n = tcp_inq(sk);
+	if (n && !READ_ONCE(c->rx_waits) && !tcp_rtx_and_write_queues_empty(sk))
+		tcp_read_done(sk, n);
+	unlock_as_softirq(sk);
 }
 
 /**
@@ -212,7 +245,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 		return;
 	ddp_sock_disown(sock->sk, &c->before);
 	if (!abort)
-		drop_unread(sock);
+		drop_unread(c);
 	/* a peer that is not reset would wait for a minute and a half */
 	lock_sock(sock->sk);
 	abort = abort || ends_in_vain(sock->sk);
@@ -276,31 +309,6 @@ int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
 		return err;
 	ddp_addr_set_port(&any, 0);
 	return mpa_connect_from(c, &any);
-}
-
-static void unlock_as_softirq(struct sock *sk)
-{
-	bh_unlock_sock(sk);
-	local_bh_enable();
-}
-
-/*
- * Nothing that arrives meanwhile waits in the socket's backlog for the one who has the
- * socket.  What waits there its worker would receive, and account to the program's
- * control group: as a process that must not write pages out, for which the group, once
- * it is full of what could be swapped, has a program killed.  A softirq just accounts.
- */
-static void lock_as_softirq(struct sock *sk)
-{
-	for (;;) {
-		local_bh_disable();
-		bh_lock_sock(sk);
-		if (!sock_owned_by_user(sk))
-			return;
-		unlock_as_softirq(sk);
-		lock_sock(sk);
-		release_sock(sk);
-	}
 }
 
 /**

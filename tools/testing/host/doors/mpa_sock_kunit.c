@@ -127,8 +127,6 @@ void sock_release(struct socket *s)
 int kernel_recvmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
 		   size_t len, int flags)
 {
-	if (flags & MSG_TRUNC)
-		world.unread = 0;
 	return -EAGAIN;
 }
 
@@ -442,9 +440,24 @@ static void released(struct kunit *test)
 /* DDP-3: what is sent, and perhaps told so, is not lost by what nobody has read */
 static void released_unread(struct kunit *test)
 {
+	world.queued = true;
 	world.unread = 5;
 	releases(test, false, 0);
 	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	KUNIT_EXPECT_EQ(test, 0, world.locked);
+}
+
+/* Nor is a peer told that all has been received, where there is nothing to lose */
+static void released_unheard(struct kunit *test)
+{
+	world.unread = 5;
+	releases(test, false, 1);
+	KUNIT_EXPECT_EQ(test, 5u, world.unread);
+	/* what waits for memory has come whole */
+	world.queued = true;
+	world.c.rx_waits = true;
+	releases(test, false, 1);
+	KUNIT_EXPECT_EQ(test, 5u, world.unread);
 }
 
 /* It hears in some way, if there is no memory for the FIN */
@@ -531,6 +544,7 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(acknowledged),
 	KUNIT_CASE(released),
 	KUNIT_CASE(released_unread),
+	KUNIT_CASE(released_unheard),
 	KUNIT_CASE(released_in_vain),
 	KUNIT_CASE(looked_at),
 	KUNIT_CASE(received),
