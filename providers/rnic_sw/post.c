@@ -284,16 +284,19 @@ bool rnic_sw_publish(struct rnic_sw_queue *q)
 
 /**
  * rnic_sw_await_posts - wait until nobody is about to look at a queue any more
- * @q: a queue of a queue pair that nobody posts to from now on
+ * @q: a queue that nobody posts to from now on
+ * @locked: this thread has the lock
  *
  * What was posted may complete before the post returns: its lock is still to be
  * let go of, and its doorbell holds the kernel's queue pair until it has been
  * heard.  Whoever has seen the completion may destroy the queue pair.
  */
-void rnic_sw_await_posts(struct rnic_sw_queue *q)
+void rnic_sw_await_posts(struct rnic_sw_queue *q, bool locked)
 {
-	ring_lock(q);
-	ring_unlock(q);
+	if (!locked) {
+		ring_lock(q);
+		ring_unlock(q);
+	}
 	while (atomic_load(&q->refs))
 		sched_yield();
 }

@@ -300,9 +300,8 @@ static bool posts(struct rnic_sw_qp *qp)
 
 static void await_posts(struct rnic_sw_qp *qp)
 {
-	if (!posts(qp))
-		rnic_sw_await_posts(&qp->sq);
-	rnic_sw_await_posts(&qp->rq);
+	rnic_sw_await_posts(&qp->sq, posts(qp));
+	rnic_sw_await_posts(&qp->rq, false);
 }
 
 static void begin_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)

@@ -288,7 +288,7 @@ int rnic_sw_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 int rnic_sw_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		      struct ibv_recv_wr **bad_wr);
 bool rnic_sw_publish(struct rnic_sw_queue *q);
-void rnic_sw_await_posts(struct rnic_sw_queue *q);
+void rnic_sw_await_posts(struct rnic_sw_queue *q, bool locked);
 void rnic_sw_kick_sq(struct rnic_sw_qp *qp);
 int rnic_sw_retry_sq(struct rnic_sw_qp *qp);
 int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,

@@ -86,7 +86,7 @@ int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
 	int ret = ibv_cmd_destroy_srq(ibsrq);
 
 	if (!ret) {
-		rnic_sw_await_posts(&to_srq(ibsrq)->q);
+		rnic_sw_await_posts(&to_srq(ibsrq)->q, false);
 		rnic_sw_put_pd(ibsrq->pd);
 		free_srq(to_srq(ibsrq));
 	}

@@ -322,6 +322,46 @@ static void test_given_up(void)
 	destroy(qp, cq);
 }
 
+static atomic_bool through;
+
+/* The poster, in its doorbell: until others have had their turn */
+static void stay_in_bell(void)
+{
+	destroyed = 0;
+	while (!through)
+		sched_yield();
+	usleep(20000);
+	CHECK(!destroyed);
+}
+
+static void *post_one(void *qp)
+{
+	CHECK(!post_send(qp));
+	return NULL;
+}
+
+/* ... who gives up a list of his own, and with it the queue pair */
+static void test_given_up_in_bell(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+	pthread_t poster;
+
+	rnic_sw_fill_qp_ex(qp);
+	qp->sq.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	through = false;
+	in_bell = stay_in_bell;
+	CHECK(!pthread_create(&poster, NULL, post_one, qp));
+	while (in_bell)
+		sched_yield();
+	ex->wr_start(ex);
+	through = true;
+	destroy_qp(qp);
+	CHECK(!pthread_join(poster, NULL) && destroyed == 1);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
 static void *destroy_srq(void *srq)
 {
 	CHECK(!rnic_sw_destroy_srq(srq));
@@ -348,6 +388,7 @@ void test_destroying(void)
 	test_bell_under_way();
 	test_not_destroyed();
 	test_given_up();
+	test_given_up_in_bell();
 	test_srq_posted();
 	test_forget();
 	test_forget_all();

@@ -15,7 +15,7 @@ unsigned int kicks;
 unsigned int ioctls;
 bool deaf;
 unsigned int short_of_memory;
-void (*in_bell)(void);
+void (*_Atomic in_bell)(void);
 static atomic_uint bells;
 bool other_creds;
 int refuse_create;

@@ -29,7 +29,7 @@ extern unsigned int kicks;	/* of either queue */
 extern unsigned int ioctls;	/* in their place */
 extern bool deaf;		/* no doorbell is heard */
 extern unsigned int short_of_memory;	/* ... nor so many of the next */
-extern void (*in_bell)(void);	/* while the next one is on its way */
+extern void (*_Atomic in_bell)(void);	/* while the next one is on its way */
 extern bool other_creds;	/* than those that opened the device */
 extern int refuse_create;	/* errno of whatever makes something */
 extern atomic_uint ended;	/* queues: what was made and is destroyed */
