@@ -63,10 +63,15 @@ class Shop:
         """What the checker of threads notices that the others do not."""
         program = self.where + "/threads"
         flags = " ".join(self.compiling).replace("address,undefined", "thread").split()
-        subprocess.run(["cc", *flags, "-Wno-tsan", "-o", program, *self.files, *self.linking],
-                       check=True)
-        done = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, errors="replace", timeout=60, check=False)
+        if subprocess.run(["cc", *flags, "-Wno-error", "-o", program, *self.files, *self.linking],
+                          stderr=subprocess.DEVNULL, check=False).returncode:
+            return ""       # there is no such checker here
+        try:
+            done = subprocess.run(["setarch", "-R", program], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, errors="replace",
+                                  timeout=60, check=False)
+        except subprocess.TimeoutExpired:
+            return "unit tests: they hang"
         found = [line for line in done.stderr.splitlines() if line.startswith("SUMMARY")]
         return found and "unit tests: " + found[0].split(self.where)[-1]
 
