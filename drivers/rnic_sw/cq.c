@@ -19,18 +19,19 @@ static int alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want)
 {
 	struct rnic_uctx *uctx =
 		rdma_udata_to_drv_context(udata, struct rnic_uctx, ib);
+	int err;
 
 	if (want < 1 || want > RNIC_MAX_CQE)
 		return -EINVAL;
-	return rnic_ring_alloc(ring, uctx ? &uctx->ib : NULL, want,
-			       sizeof(struct rnic_sw_cqe));
+	err = rnic_ring_shape(ring, want, sizeof(struct rnic_sw_cqe));
+	return err ?: rnic_ring_alloc(ring, NULL, uctx ? &uctx->ib : NULL);
 }
 
 static int answer_create(const struct rnic_ring *ring, struct ib_udata *udata)
 {
 	struct rnic_sw_create_cq_resp resp = {
 		.ring_key = rnic_ring_key(ring),
-		.ring_bytes = ring->bytes,
+		.ring_bytes = rnic_ring_mapped(ring),
 		.slots = ring->slots,
 		.stride = ring->stride,
 	};
@@ -42,7 +43,7 @@ static int answer_resize(const struct rnic_ring *ring, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq_resp resp = {
 		.ring_key = rnic_ring_key(ring),
-		.ring_bytes = ring->bytes,
+		.ring_bytes = rnic_ring_mapped(ring),
 		.slots = ring->slots,
 		.stride = ring->stride,
 	};

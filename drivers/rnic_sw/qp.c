@@ -262,8 +262,7 @@ static int rnic_qp_check_attr(const struct ib_qp_init_attr *a)
 	return 0;
 }
 
-static int alloc_sq(struct rnic_qp *qp, struct ib_qp_cap *cap,
-		    struct ib_ucontext *uctx)
+static int shape_sq(struct rnic_qp *qp, struct ib_qp_cap *cap)
 {
 	struct rnic_sq *sq = &qp->sq;
 	u32 data, stride;
@@ -273,25 +272,16 @@ static int alloc_sq(struct rnic_qp *qp, struct ib_qp_cap *cap,
 	data = max_t(u32, cap->max_inline_data,
 		     max(cap->max_send_sge, 1U) * sizeof(struct rnic_sw_sge));
 	stride = ALIGN(sizeof(struct rnic_sw_sqe) + data, SLOT_ALIGN);
-	err = rnic_ring_alloc(&sq->ring, uctx, max(cap->max_send_wr, 1U),
-			      stride);
-	if (err)
-		return err;
-	sq->note = kvcalloc(sq->ring.slots, sizeof(*sq->note),
-			    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!sq->note)
-		return -ENOMEM;
-	sq->ring.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	err = rnic_ring_shape(&sq->ring, max(cap->max_send_wr, 1U), stride);
 	sq->max_sge = max(cap->max_send_sge, 1U);
 	sq->max_inline = stride - sizeof(struct rnic_sw_sqe);
 	cap->max_send_wr = sq->ring.slots;
 	cap->max_send_sge = sq->max_sge;
 	cap->max_inline_data = sq->max_inline;
-	return 0;
+	return err;
 }
 
-static int alloc_rq(struct rnic_qp *qp, struct ib_qp_cap *cap,
-		    struct ib_ucontext *uctx)
+static int shape_rq(struct rnic_qp *qp, struct ib_qp_cap *cap)
 {
 	struct rnic_rq *rq = &qp->rq;
 	int err;
@@ -306,10 +296,23 @@ static int alloc_rq(struct rnic_qp *qp, struct ib_qp_cap *cap,
 		return 0;
 	cap->max_recv_sge = max(cap->max_recv_sge, 1U);
 	rq->max_sge = cap->max_recv_sge;
-	err = rnic_ring_alloc(&rq->ring, uctx, cap->max_recv_wr,
+	err = rnic_ring_shape(&rq->ring, cap->max_recv_wr,
 			      rnic_rqe_stride(rq->max_sge));
 	cap->max_recv_wr = rq->ring.slots;
 	return err;
+}
+
+static int alloc_rings(struct rnic_qp *qp, struct ib_ucontext *uctx)
+{
+	struct rnic_sq *sq = &qp->sq;
+	int err = rnic_ring_alloc(&sq->ring, &qp->rq.ring, uctx);
+
+	if (err)
+		return err;
+	sq->ring.hdr->flags = RNIC_SW_RING_NEED_WAKEUP;
+	sq->note = kvcalloc(sq->ring.slots, sizeof(*sq->note),
+			    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	return sq->note ? 0 : -ENOMEM;
 }
 
 /* What the pieces of a request are copied to while it is under way, of a receive too */
@@ -348,21 +351,18 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
 static int rnic_qp_respond(const struct rnic_qp *qp, struct ib_udata *udata)
 {
 	struct rnic_sw_create_qp_resp resp = {
-		.sq_bytes = qp->sq.ring.bytes,
+		.rq_offset = qp->sq.ring.bytes,
 		.sq_slots = qp->sq.ring.slots,
 		.sq_stride = qp->sq.ring.stride,
+		.rq_slots = qp->rq.ring.slots,
+		.rq_stride = qp->rq.ring.stride,
 		.max_inline = qp->sq.max_inline,
 	};
 
 	if (!udata)
 		return 0;
-	resp.sq_key = rnic_ring_key(&qp->sq.ring);
-	if (qp->rq.ring.slots) {
-		resp.rq_key = rnic_ring_key(&qp->rq.ring);
-		resp.rq_bytes = qp->rq.ring.bytes;
-		resp.rq_slots = qp->rq.ring.slots;
-		resp.rq_stride = qp->rq.ring.stride;
-	}
+	resp.ring_key = rnic_ring_key(&qp->sq.ring);
+	resp.ring_bytes = rnic_ring_mapped(&qp->sq.ring);
 	return ib_respond_udata(udata, resp);
 }
 
@@ -371,8 +371,8 @@ static void free_qp(struct rnic_qp *qp)
 	kfree(qp->rdmap.wr.sge);
 	kvfree(qp->sq.note);
 	kfree(qp->sq.gather);
-	rnic_ring_free(&qp->sq.ring);
 	rnic_ring_free(&qp->rq.ring);
+	rnic_ring_free(&qp->sq.ring);
 	rnic_qp_owner_exit(qp);
 	rnic_give(qp->dev, RNIC_QPS);
 }
@@ -388,9 +388,11 @@ static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 		u = rdma_udata_to_drv_context(udata, struct rnic_uctx, ib);
 		uctx = &u->ib;
 	}
-	err = alloc_sq(qp, &attr->cap, uctx);
+	err = shape_sq(qp, &attr->cap);
 	if (!err)
-		err = alloc_rq(qp, &attr->cap, uctx);
+		err = shape_rq(qp, &attr->cap);
+	if (!err)
+		err = alloc_rings(qp, uctx);
 	if (!err)
 		err = alloc_pieces(qp);
 	if (!err && udata)
@@ -492,8 +494,9 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	rnic_cq_forget(qp->scq, ib);
 	rnic_cq_forget(qp->rcq, ib);
 	rdmap_destroy(&qp->rdmap);
-	rnic_ring_retire(&qp->sq.ring, &qp->sq.lock);
+	/* in the memory of the other */
 	rnic_ring_retire(&qp->rq.ring, &qp->rq.lock);
+	rnic_ring_retire(&qp->sq.ring, &qp->sq.lock);
 	free_qp(qp);
 	return 0;
 }

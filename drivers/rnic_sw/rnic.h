@@ -93,12 +93,14 @@ struct rnic_uctx {
 
 /* A ring that a program may have mapped */
 struct rnic_ring {
-	struct rnic_sw_ring	*hdr;		/* __vmalloc() */
+	struct rnic_sw_ring	*hdr;
 	void			*slot0;
 	u32			slots;		/* power of two */
 	u32			stride;
 	size_t			bytes;
-	struct rdma_user_mmap_entry *entry;	/* NULL: kernel consumer */
+	/* who owns the memory; neither: it lies behind another ring */
+	void			*mem;		/* __vmalloc(): kernel consumer */
+	struct rdma_user_mmap_entry *entry;	/* a program's */
 };
 
 struct rnic_mmap_entry {
@@ -349,17 +351,20 @@ void rnic_dealloc_ucontext(struct ib_ucontext *ib);
 int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
 void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
 /*
- * Allocate a ring of at least @want slots; with @uctx also its mmap entry.
- * No slots wanted: no memory either, and rnic_ring_free() has nothing to do.
+ * A ring of at least @want slots, in two steps: its sizes, then memory, of one ring
+ * or of two that lie one behind the other; with @uctx also its mmap entry.  No
+ * slots wanted: no memory either, and rnic_ring_free() has nothing to do.
  * rnic_ring_free() of a ring with an entry drops the entry; the memory goes
- * when no program has it mapped any more.
+ * when no program has it mapped any more.  A ring behind another goes first.
  */
-int rnic_ring_alloc(struct rnic_ring *ring, struct ib_ucontext *uctx, u32 want,
-		    u32 stride);
+int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride);
+int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
+		    struct ib_ucontext *uctx);
 void rnic_ring_free(struct rnic_ring *ring);
 /* The same while somebody may look at it under @lock: it is gone to them */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
 u64 rnic_ring_key(const struct rnic_ring *ring);	/* for mmap */
+u32 rnic_ring_mapped(const struct rnic_ring *ring);	/* the length of that */
 
 static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
 {

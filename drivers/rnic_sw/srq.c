@@ -36,7 +36,6 @@ static int rnic_srq_check_request(struct ib_udata *udata)
 static int rnic_srq_respond(const struct rnic_srq *srq, struct ib_udata *udata)
 {
 	struct rnic_sw_create_srq_resp resp = {
-		.ring_bytes = srq->ring.bytes,
 		.slots = srq->ring.slots,
 		.stride = srq->ring.stride,
 	};
@@ -44,6 +43,7 @@ static int rnic_srq_respond(const struct rnic_srq *srq, struct ib_udata *udata)
 	if (!udata)
 		return 0;
 	resp.ring_key = rnic_ring_key(&srq->ring);
+	resp.ring_bytes = rnic_ring_mapped(&srq->ring);
 	return ib_respond_udata(udata, resp);
 }
 
@@ -115,8 +115,10 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	spin_lock_init(&srq->lock);
 	INIT_WORK(&srq->tell_work, rnic_srq_tell_owed);
 	srq->max_sge = max(attr->attr.max_sge, 1U);
-	err = rnic_ring_alloc(&srq->ring, uctx ? &uctx->ib : NULL,
-			      attr->attr.max_wr, rnic_rqe_stride(srq->max_sge));
+	err = rnic_ring_shape(&srq->ring, attr->attr.max_wr,
+			      rnic_rqe_stride(srq->max_sge));
+	if (!err)
+		err = rnic_ring_alloc(&srq->ring, NULL, uctx ? &uctx->ib : NULL);
 	if (err)
 		goto give;
 	attr->attr.max_wr = srq->ring.slots;

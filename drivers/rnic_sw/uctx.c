@@ -8,6 +8,8 @@
 #include "rnic.h"
 
 #define RING_SLOTS_MAX	BIT(24)
+/* two of these, their headers and the rest of a page fit in 31 bits */
+#define RING_BYTES_MAX	(SZ_1G - SZ_64K - RNIC_SW_RING_HDR)
 
 /* ABI 1: what programs were built with stays where it is */
 static_assert(sizeof(struct rnic_sw_ring) == RNIC_SW_RING_HDR &&
@@ -52,7 +54,7 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 	      sizeof(struct rnic_sw_create_srq) == 8 &&
 	      sizeof(struct rnic_sw_create_srq_resp) == 24 &&
 	      sizeof(struct rnic_sw_create_qp) == 16 &&
-	      sizeof(struct rnic_sw_create_qp_resp) == 48);
+	      sizeof(struct rnic_sw_create_qp_resp) == 40);
 
 /**
  * rnic_alloc_ucontext - a program opens the device
@@ -131,42 +133,17 @@ void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
 	kfree(entry);
 }
 
-/* From here on the entry owns the memory */
-static int make_mappable(struct rnic_ring *ring, struct ib_ucontext *uctx)
-{
-	struct rnic_mmap_entry *entry = kzalloc(sizeof(*entry),
-						GFP_KERNEL_ACCOUNT);
-	int err;
-
-	if (!entry)
-		return -ENOMEM;
-	entry->mem = ring->hdr;
-	err = rdma_user_mmap_entry_insert(uctx, &entry->rdma, ring->bytes);
-	if (err) {
-		kfree(entry);
-		return err;
-	}
-	ring->entry = &entry->rdma;
-	return 0;
-}
-
 /**
- * rnic_ring_alloc - a ring, all zero
+ * rnic_ring_shape - how large a ring is; as yet without memory
  * @ring: filled in
- * @uctx: the program's context, or NULL for a kernel consumer
- * @want: slots at least; a power of two is made of it
+ * @want: slots at least; a power of two is made of it, of 0 no ring
  * @stride: octets from slot to slot
  *
- * The memory is charged to the caller's control group.  No slots wanted: no
- * memory either, and rnic_ring_free() has nothing to do.
- *
- * Return: 0 or a negative errno.
+ * Return: 0, or -EINVAL: more than there can be.
  */
-int rnic_ring_alloc(struct rnic_ring *ring, struct ib_ucontext *uctx, u32 want,
-		    u32 stride)
+int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 {
 	u32 slots, bytes;
-	int err = 0;
 
 	memset(ring, 0, sizeof(*ring));
 	if (!want)
@@ -174,24 +151,77 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct ib_ucontext *uctx, u32 want,
 	if (want > RING_SLOTS_MAX)
 		return -EINVAL;
 	slots = roundup_pow_of_two(want);
-	if (check_mul_overflow(slots, stride, &bytes) ||
-	    bytes > S32_MAX - RNIC_SW_RING_HDR)
+	if (check_mul_overflow(slots, stride, &bytes) || bytes > RING_BYTES_MAX)
 		return -EINVAL;
-
 	ring->slots = slots;
 	ring->stride = stride;
-	ring->bytes = PAGE_ALIGN(bytes + RNIC_SW_RING_HDR);
-	/* as large as the program likes: not worth a word in the log */
-	ring->hdr = __vmalloc(ring->bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO |
-					   __GFP_NOWARN);
-	if (!ring->hdr)
+	/* so that the header of a ring behind it is where headers may be */
+	ring->bytes = ALIGN(bytes + RNIC_SW_RING_HDR, RNIC_SW_RING_HDR);
+	return 0;
+}
+
+static void set_place(struct rnic_ring *ring, void *at)
+{
+	ring->hdr = at;
+	ring->slot0 = at + RNIC_SW_RING_HDR;
+}
+
+/* From here on the entry owns the memory */
+static int make_mappable(struct rnic_ring *ring, size_t bytes,
+			 struct ib_ucontext *uctx)
+{
+	struct rnic_mmap_entry *entry = kzalloc(sizeof(*entry),
+						GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!entry)
 		return -ENOMEM;
-	ring->slot0 = (void *)ring->hdr + RNIC_SW_RING_HDR;
-	if (uctx)
-		err = make_mappable(ring, uctx);
-	if (err)
+	entry->mem = ring->mem;
+	err = rdma_user_mmap_entry_insert(uctx, &entry->rdma, bytes);
+	if (err) {
+		kfree(entry);
+		return err;
+	}
+	ring->mem = NULL;
+	ring->entry = &entry->rdma;
+	return 0;
+}
+
+/**
+ * rnic_ring_alloc - memory for a ring or two, all zero
+ * @ring: a ring that has its sizes and owns the memory from here on; of no slots:
+ *	nothing is done
+ * @behind: another such, which lies behind it in the same memory, or NULL
+ * @uctx: the program's context, or NULL for a kernel consumer
+ *
+ * The memory is charged to the caller's control group.  @behind is to be freed
+ * before @ring.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
+		    struct ib_ucontext *uctx)
+{
+	size_t bytes = PAGE_ALIGN(ring->bytes + (behind ? behind->bytes : 0));
+	void *mem;
+	int err;
+
+	if (!ring->slots)
+		return 0;
+	/* as large as the program likes: not worth a word in the log */
+	mem = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	if (!mem)
+		return -ENOMEM;
+	ring->mem = mem;
+	err = uctx ? make_mappable(ring, bytes, uctx) : 0;
+	if (err) {
 		rnic_ring_free(ring);
-	return err;
+		return err;
+	}
+	set_place(ring, mem);
+	if (behind && behind->slots)
+		set_place(behind, mem + ring->bytes);
+	return 0;
 }
 
 /**
@@ -204,9 +234,9 @@ void rnic_ring_free(struct rnic_ring *ring)
 {
 	if (ring->entry)
 		rdma_user_mmap_entry_remove(ring->entry);
-	else
-		vfree(ring->hdr);
+	vfree(ring->mem);
 	ring->entry = NULL;
+	ring->mem = NULL;
 	ring->hdr = NULL;
 }
 
@@ -223,6 +253,7 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 	spin_lock_irqsave(lock, flags);
 	old = *ring;
 	ring->entry = NULL;
+	ring->mem = NULL;
 	ring->hdr = NULL;
 	spin_unlock_irqrestore(lock, flags);
 	rnic_ring_free(&old);
@@ -237,4 +268,15 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 u64 rnic_ring_key(const struct rnic_ring *ring)
 {
 	return rdma_user_mmap_get_offset(ring->entry);
+}
+
+/**
+ * rnic_ring_mapped - how much a program maps of a ring, and of what is behind it
+ * @ring: the ring, allocated with a context
+ *
+ * Return: octets.
+ */
+u32 rnic_ring_mapped(const struct rnic_ring *ring)
+{
+	return ring->entry->npages << PAGE_SHIFT;
 }

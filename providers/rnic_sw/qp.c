@@ -42,27 +42,24 @@ static int map_sq(struct rnic_sw_qp *qp,
 {
 	size_t room;
 
-	qp->sq.bytes = resp->sq_bytes;
+	qp->sq.bytes = resp->ring_bytes;
 	qp->sq.slots = resp->sq_slots;
 	qp->sq.stride = resp->sq_stride;
 	qp->max_inline = resp->max_inline;
-	if (!resp->sq_slots)
-		return 0;
 	if (resp->sq_stride < sizeof(struct rnic_sw_sqe))
 		return EINVAL;
 	room = resp->sq_stride - sizeof(struct rnic_sw_sqe);
 	if (room < qp->max_inline ||
 	    room / sizeof(struct rnic_sw_sge) < qp->max_send_sge)
 		return EINVAL;
-	return rnic_sw_map_queue(&qp->sq, qp->vqp.qp.context, resp->sq_key);
+	return rnic_sw_map_queue(&qp->sq, qp->vqp.qp.context, resp->ring_key);
 }
 
-static int map_rq(struct rnic_sw_qp *qp,
-		  const struct rnic_sw_create_qp_resp *resp)
+static int place_rq(struct rnic_sw_qp *qp,
+		    const struct rnic_sw_create_qp_resp *resp)
 {
 	size_t room;
 
-	qp->rq.bytes = resp->rq_bytes;
 	qp->rq.slots = resp->rq_slots;
 	qp->rq.stride = resp->rq_stride;
 	if (!resp->rq_slots)
@@ -72,7 +69,7 @@ static int map_rq(struct rnic_sw_qp *qp,
 	room = resp->rq_stride - sizeof(struct rnic_sw_rqe);
 	if (room / sizeof(struct rnic_sw_sge) < qp->max_recv_sge)
 		return EINVAL;
-	return rnic_sw_map_queue(&qp->rq, qp->vqp.qp.context, resp->rq_key);
+	return rnic_sw_place_queue(&qp->rq, &qp->sq, resp->rq_offset);
 }
 
 static int map_rings(struct rnic_sw_qp *qp,
@@ -80,7 +77,7 @@ static int map_rings(struct rnic_sw_qp *qp,
 {
 	int ret = map_sq(qp, resp);
 
-	return ret ? ret : map_rq(qp, resp);
+	return ret ? ret : place_rq(qp, resp);
 }
 
 static bool is_dying(struct rnic_sw_context *ctx, uint32_t qp_num)

@@ -31,7 +31,7 @@
 struct rnic_sw_queue {
 	struct rnic_sw_ring	*hdr;
 	uint8_t			*slot0;
-	size_t			bytes;
+	size_t			bytes;		/* 0: mapped with another */
 	uint32_t		slots;
 	uint32_t		stride;
 

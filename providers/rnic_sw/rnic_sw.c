@@ -174,6 +174,19 @@ PROVIDER_DRIVER(rnic_sw, rnic_sw_dev_ops);
 
 __thread char rnic_sw_here;
 
+static bool makes_ring(const struct rnic_sw_queue *q, size_t bytes)
+{
+	return q->slots && !(q->slots & (q->slots - 1)) && !(q->stride % 8) &&
+	       bytes >= RNIC_SW_RING_HDR &&
+	       (bytes - RNIC_SW_RING_HDR) / q->slots >= q->stride;
+}
+
+static void set_ring(struct rnic_sw_queue *q, void *mem)
+{
+	q->hdr = mem;
+	q->slot0 = (uint8_t *)mem + RNIC_SW_RING_HDR;
+}
+
 /**
  * rnic_sw_map_queue - map the ring of a queue
  * @q: its bytes, slots and stride as the kernel reported them
@@ -188,9 +201,7 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 {
 	void *mem;
 
-	if (!q->slots || (q->slots & (q->slots - 1)) || q->stride % 8 ||
-	    q->bytes < RNIC_SW_RING_HDR ||
-	    (q->bytes - RNIC_SW_RING_HDR) / q->slots < q->stride) {
+	if (!makes_ring(q, q->bytes)) {
 		errno = EINVAL;
 		return errno;
 	}
@@ -198,14 +209,38 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 		   ctx->cmd_fd, (off_t)key);
 	if (mem == MAP_FAILED)
 		return errno;
-	q->hdr = mem;
-	q->slot0 = (uint8_t *)mem + RNIC_SW_RING_HDR;
+	set_ring(q, mem);
+	return 0;
+}
+
+/**
+ * rnic_sw_place_queue - the ring of a queue that lies behind another's
+ * @q: its slots and stride as the kernel reported them; no bytes, for it is
+ *	unmapped with the other
+ * @first: the other, mapped
+ * @offset: where in that mapping it begins
+ *
+ * Return: 0, or EINVAL (also in errno): what the kernel reported makes no ring
+ * there.  On failure @q is as before.
+ */
+int rnic_sw_place_queue(struct rnic_sw_queue *q,
+			const struct rnic_sw_queue *first, uint32_t offset)
+{
+	size_t taken = RNIC_SW_RING_HDR + (size_t)first->slots * first->stride;
+
+	if (offset < taken || offset > first->bytes ||
+	    offset % RNIC_SW_RING_HDR ||
+	    !makes_ring(q, first->bytes - offset)) {
+		errno = EINVAL;
+		return errno;
+	}
+	set_ring(q, (uint8_t *)first->hdr + offset);
 	return 0;
 }
 
 void rnic_sw_unmap_queue(struct rnic_sw_queue *q)
 {
-	if (q->hdr)
+	if (q->hdr && q->bytes)
 		munmap(q->hdr, q->bytes);
 	q->hdr = NULL;
 }

@@ -116,7 +116,7 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx_resp) == 16 &&
 	      sizeof(struct rnic_sw_resize_cq_resp) == 24 &&
 	      sizeof(struct rnic_sw_create_srq_resp) == 24 &&
 	      sizeof(struct rnic_sw_create_qp) == 16 &&
-	      sizeof(struct rnic_sw_create_qp_resp) == 48, "commands");
+	      sizeof(struct rnic_sw_create_qp_resp) == 40, "commands");
 
 static inline struct rnic_sw_context *to_ctx(struct ibv_context *ctx)
 {
@@ -219,6 +219,8 @@ static inline bool rnic_sw_has_data(const struct rnic_sw_sqe *sqe)
 /* rnic_sw.c: map what the kernel has made; errno is set on failure */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 		      uint64_t key);
+int rnic_sw_place_queue(struct rnic_sw_queue *q,
+			const struct rnic_sw_queue *first, uint32_t offset);
 void rnic_sw_unmap_queue(struct rnic_sw_queue *q);
 void rnic_sw_init_queue(struct rnic_sw_queue *q, bool unlocked);
 void rnic_sw_fini_queue(struct rnic_sw_queue *q);

@@ -278,11 +278,11 @@ struct rnic_sw_create_qp {
 	__aligned_u64	reserved;
 };
 
+/* One mapping: the send queue's ring, and behind it the receive queue's */
 struct rnic_sw_create_qp_resp {
-	__aligned_u64	sq_key;
-	__aligned_u64	rq_key;		/* meaningless if rq_slots is 0 */
-	__u32		sq_bytes;
-	__u32		rq_bytes;
+	__aligned_u64	ring_key;	/* mmap offset */
+	__u32		ring_bytes;	/* mmap length */
+	__u32		rq_offset;	/* in it; meaningless if rq_slots is 0 */
 	__u32		sq_slots;
 	__u32		rq_slots;
 	__u32		sq_stride;	/* octets from slot to slot */

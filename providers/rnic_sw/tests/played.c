@@ -24,6 +24,7 @@ uint64_t cq_flags;
 uint32_t rate_asked;
 void (*spoil[2])(struct played_ring *r);
 uint32_t llp_asked;
+uint32_t rq_offset = RING;
 uint32_t qp_num = 7;
 uint32_t next_qp_num = 7;
 atomic_uint destroyed;
@@ -132,10 +133,9 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	attr->cap.max_send_sge = MAX_SGE;
 	attr->cap.max_recv_sge = MAX_SGE;
 	r->drv_payload = (struct rnic_sw_create_qp_resp){
-		.sq_key = sq.key,
-		.rq_key = rq.key,
-		.sq_bytes = sq.bytes,
-		.rq_bytes = rq.bytes,
+		.ring_key = sq.key,
+		.ring_bytes = sq.bytes + rq.bytes,
+		.rq_offset = rq_offset,
 		.sq_slots = sq.slots,
 		.rq_slots = rq.slots,
 		.sq_stride = sq.stride,

@@ -12,6 +12,7 @@
 #define CQE_STRIDE	64		/* a later kernel's */
 #define MAX_SGE		3
 #define MAX_INLINE	48
+#define RING		(RNIC_SW_RING_HDR + SLOTS * STRIDE)
 #define AREA		0x10000		/* of the file, for each ring */
 
 #define CHECK(x)							\
@@ -36,6 +37,7 @@ extern atomic_uint ended;	/* queues: what was made and is destroyed */
 extern uint64_t cq_flags;	/* of the last one made */
 extern uint32_t rate_asked;
 extern uint32_t llp_asked;
+extern uint32_t rq_offset;	/* where the kernel says that a receive queue is */
 
 /* Where a ring is and how large, as the kernel answers; a queue pair has two */
 struct played_ring {

@@ -86,6 +86,32 @@ bool is_free(pthread_spinlock_t *lock)
 	return true;
 }
 
+/* A receive queue's ring is behind the send queue's, in one mapping, or nowhere */
+static void test_one_mapping(void)
+{
+	const uint32_t nowhere[] = {
+		0, RING - RNIC_SW_RING_HDR, RING + 8, RING + RNIC_SW_RING_HDR,
+		2 * RING, 2 * RING + RNIC_SW_RING_HDR, -RNIC_SW_RING_HDR,
+	};
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 2);
+	unsigned int i, gone;
+
+	CHECK((uint8_t *)qp->rq.hdr == (uint8_t *)qp->sq.hdr + RING);
+	destroy_qp(qp);
+	for (i = 0; i < sizeof(nowhere) / sizeof(*nowhere); i++) {
+		rq_offset = nowhere[i];
+		gone = destroyed;
+		errno = 0;
+		CHECK(!make_qp(cq, 2) && errno == EINVAL);
+		CHECK(destroyed == gone + 1);
+		/* asked for none, it is not looked at */
+		destroy_qp(make_qp(cq, 0));
+	}
+	rq_offset = RING;
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
 /* A full ring: what fits is posted, the first that does not is named */
 static void test_send_full(void)
 {
@@ -537,6 +563,7 @@ int main(void)
 	alarm(60);		/* a deadlock is a failure too */
 	test_contents();
 	test_creating();
+	test_one_mapping();
 	test_send_full();
 	test_wrap();
 	test_refused();

@@ -29,13 +29,17 @@ u64 host_now(void)
 
 /* Who is at the other sides ---------------------------------------------------- */
 
-int rnic_ring_alloc(struct rnic_ring *ring, struct ib_ucontext *uctx, u32 want,
-		    u32 stride)
+int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 {
-	*ring = (struct rnic_ring) {
-		.hdr = &world.hdr, .slot0 = world.slots, .slots = SLOTS,
-		.stride = stride,
-	};
+	*ring = (struct rnic_ring) { .slots = SLOTS, .stride = stride };
+	return 0;
+}
+
+int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
+		    struct ib_ucontext *uctx)
+{
+	ring->hdr = &world.hdr;
+	ring->slot0 = world.slots;
 	world.rings++;
 	return 0;
 }
@@ -51,6 +55,11 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 }
 
 u64 rnic_ring_key(const struct rnic_ring *ring)
+{
+	return 0;
+}
+
+u32 rnic_ring_mapped(const struct rnic_ring *ring)
 {
 	return 0;
 }

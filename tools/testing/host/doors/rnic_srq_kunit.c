@@ -23,13 +23,17 @@ struct workqueue_struct *rnic_wq;
 
 /* Who is at the other sides ------------------------------------------------------ */
 
-int rnic_ring_alloc(struct rnic_ring *ring, struct ib_ucontext *uctx, u32 want,
-		    u32 stride)
+int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 {
-	*ring = (struct rnic_ring) {
-		.hdr = &world.hdr, .slot0 = world.slots, .slots = SLOTS,
-		.stride = stride,
-	};
+	*ring = (struct rnic_ring) { .slots = SLOTS, .stride = stride };
+	return 0;
+}
+
+int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
+		    struct ib_ucontext *uctx)
+{
+	ring->hdr = &world.hdr;
+	ring->slot0 = world.slots;
 	return 0;
 }
 
@@ -37,6 +41,11 @@ void rnic_ring_free(struct rnic_ring *ring) {}
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock) {}
 
 u64 rnic_ring_key(const struct rnic_ring *ring)
+{
+	return 0;
+}
+
+u32 rnic_ring_mapped(const struct rnic_ring *ring)
 {
 	return 0;
 }

@@ -23,3 +23,29 @@ size_t rings_mapped(struct ring *ring, size_t max)
 		fclose(f);
 	return n;
 }
+
+bool ring_is_header(const volatile uint32_t *at)
+{
+	size_t i;
+
+	for (i = 1; i < RING_HEADER; i++)
+		if (i != RING_CONS && i != RING_FLAGS && at[i])
+			return false;
+	return true;
+}
+
+static bool is_used(const volatile uint32_t *at)
+{
+	return at[RING_PROD] || at[RING_CONS] || at[RING_FLAGS];
+}
+
+size_t ring_headers(const struct ring *ring, size_t *at, size_t max)
+{
+	size_t where, n = 0;
+
+	at[n++] = 0;
+	for (where = RING_HEADER; n < max && where < ring->words; where += RING_HEADER)
+		if (is_used(ring->at + where) && ring_is_header(ring->at + where))
+			at[n++] = where;
+	return n;
+}

@@ -20,7 +20,8 @@ static void lie_twice(volatile uint32_t *at)
 /* What a kernel that believed it would go wrong by */
 static void one_lie(const struct ring *r)
 {
-	volatile uint32_t *at = r->at;
+	size_t header[8];
+	volatile uint32_t *at = r->at + header[dice(ring_headers(r, header, 8))];
 
 	switch (dice(8)) {
 	case 0:
@@ -39,14 +40,14 @@ static void one_lie(const struct ring *r)
 		at[RING_FLAGS] = dice(4);
 		break;
 	case 5:
-		at[dice(HEADER_WORDS)] = nonsense();
+		r->at[dice(HEADER_WORDS)] = nonsense();
 		break;
 	case 6:
 		if (!dice(100))
 			lie_twice(at);
 		break;
 	default:
-		at[dice(r->words)] = nonsense();
+		r->at[dice(r->words)] = nonsense();
 	}
 }
 

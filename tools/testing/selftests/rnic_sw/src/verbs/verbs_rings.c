@@ -73,12 +73,15 @@ static uint32_t *scribbled;	/* words, by all children */
 static void scribble(const struct ring *r)
 {
 	uint32_t i, n = 1 + any_below(40);
+	size_t header[8], headers = ring_headers(r, header, ARRAY_SIZE(header));
 
 	for (i = 0; i < n; i++) {
-		/* headers are the more interesting part */
-		size_t at = any_below(any_below(2) ? 48 : r->words);
+		/* headers are the more interesting part, and what comes behind them */
+		size_t at = header[any_below(headers)] + any_below(48);
 
-		*(volatile uint32_t *)(r->at + at) = nonsense();
+		if (any_below(2) || at >= r->words)
+			at = any_below(r->words);
+		r->at[at] = nonsense();
 		__atomic_fetch_add(scribbled, 1, __ATOMIC_RELAXED);
 	}
 }
@@ -176,6 +179,31 @@ static void rings_spoilt(void)
 	desk_close(&d);
 }
 
+/* So that a process has room for many: both queues of a pair are one mapping */
+static void rings_in_one(void)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 100, .max_recv_wr = 100,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ring ring[32];
+	struct ibv_qp *qp;
+	struct desk d;
+	size_t n;
+
+	desk_open(&d, &(struct opts){}, 100);
+	n = find_rings(ring, ARRAY_SIZE(ring));
+	attr.send_cq = d.p.c.scq;
+	attr.recv_cq = d.p.c.rcq;
+	qp = ibv_create_qp(d.p.c.pd, &attr);
+	CHECK(qp, "%m");
+	CHECK(find_rings(ring, ARRAY_SIZE(ring)) == n + 1, "more than one");
+	CHECK(!ibv_destroy_qp(qp), "%m");
+	CHECK(find_rings(ring, ARRAY_SIZE(ring)) == n, "it is still there");
+	desk_close(&d);
+}
+
 /* A ring that is unmapped or mapped elsewhere is the program's loss only */
 static void rings_unmapped(void)
 {
@@ -202,13 +230,15 @@ static void rings_unmapped(void)
 size_t rings_with(uint32_t prod, volatile uint32_t **last)
 {
 	struct ring ring[32];
-	size_t i, found = 0, n = find_rings(ring, ARRAY_SIZE(ring));
+	size_t i, at, found = 0, n = find_rings(ring, ARRAY_SIZE(ring));
 
 	for (i = 0; i < n; i++) {
-		if (ring[i].at[RING_PROD] != prod)
-			continue;
-		*last = ring[i].at;
-		found++;
+		for (at = 0; at < ring[i].words; at += RING_HEADER) {
+			if (ring[i].at[at] != prod || !ring_is_header(ring[i].at + at))
+				continue;
+			*last = ring[i].at + at;
+			found++;
+		}
 	}
 	return found;
 }
@@ -509,6 +539,7 @@ static void cq_jumps(void)
 const struct test rings_tests[] = {
 	CASE("rings_spoilt", rings_spoilt, 60,
 	     "DDP-130 DDP-132 RDMAP-184 RDMAP-186 SEC-4 SEC-6"),
+	CASE("rings_in_one", rings_in_one, 0, NULL),
 	CASE("rings_unmapped", rings_unmapped, 0, "DDP-130"),
 	CASE("rings_sq_too_many", sq_too_many, 0, "DDP-130 DDP-132"),
 	CASE("rings_rq_far_ahead", rq_far_ahead, 0, "DDP-130 DDP-132"),
