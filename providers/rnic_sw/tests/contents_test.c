@@ -79,7 +79,7 @@ static void post(struct rnic_sw_qp *qp, const struct kind *k)
 {
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = ID, .opcode = k->op, .send_flags = IBV_SEND_SIGNALED,
-		.sg_list = pieces, .num_sge = k->has_data ? MAX_SGE : 0,
+		.sg_list = pieces, .num_sge = k->op == IBV_WR_BIND_MW ? 0 : MAX_SGE,
 		.imm_data = WORD,
 	};
 
@@ -125,7 +125,7 @@ static void post_ex(struct rnic_sw_qp *qp, const struct kind *k)
 	CHECK(!ibv_wr_complete(ex) && is_free(&qp->sq.lock));
 }
 
-/* In a slot where something else was */
+/* In a slot where something else was; what a kind does not use is zero */
 static void has_posted(void (*way)(struct rnic_sw_qp *, const struct kind *),
 		       const struct kind *k)
 {
@@ -196,6 +196,27 @@ static void test_inline(void)
 	destroy(qp, cq);
 }
 
+/* Of the flags what there is */
+static void test_flags(void)
+{
+	static const unsigned int flags[] = {
+		0, IBV_SEND_FENCE, IBV_SEND_SOLICITED, IBV_SEND_FENCE | IBV_SEND_SOLICITED,
+	};
+	struct rnic_sw_cq *cq = make_cq();
+	struct rnic_sw_qp *qp = make_qp(cq, 0);
+	struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_SEND };
+	const struct rnic_sw_sqe *sqe;
+	size_t i;
+
+	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		wr.send_flags = flags[i];
+		CHECK(!rnic_sw_post_send(&qp->vqp.qp, &wr, &bad));
+		sqe = ring_slot(&qp->sq, i);
+		CHECK(sqe->flags == flags[i]);
+	}
+	destroy(qp, cq);
+}
+
 /* What carries its data in the request, and what does not */
 static void test_may_inline(void)
 {
@@ -237,6 +258,13 @@ static int try_ex(struct rnic_sw_qp *qp, unsigned int flags, size_t n)
 	return ibv_wr_complete(ex);
 }
 
+static int post_recv(void *qp, struct ibv_recv_wr *wr)
+{
+	struct ibv_recv_wr *bad;
+
+	return rnic_sw_post_recv(qp, wr, &bad);
+}
+
 /* What is none of these kinds, or has too much */
 static void test_refused(void)
 {
@@ -261,6 +289,8 @@ static void test_refused(void)
 	ibv_wr_bind_mw(&qp->vqp.qp_ex, &type1, RKEY, &info);
 	CHECK(ibv_wr_complete(&qp->vqp.qp_ex) == EINVAL);
 	CHECK(!qp->sq.hdr->prod && is_free(&qp->sq.lock));
+	/* there is no such queue */
+	CHECK(post_recv(&qp->vqp.qp, &(struct ibv_recv_wr){}) == ENOMEM);
 	destroy(qp, cq);
 }
 
@@ -306,13 +336,6 @@ static void received(struct rnic_sw_queue *q,
 	CHECK(!memcmp(slot, &want, sizeof(want)));
 	CHECK(!memcmp(slot + sizeof(want), pieces, MAX_SGE * sizeof(*pieces)));
 	CHECK(is_free(&q->lock));
-}
-
-static int post_recv(void *qp, struct ibv_recv_wr *wr)
-{
-	struct ibv_recv_wr *bad;
-
-	return rnic_sw_post_recv(qp, wr, &bad);
 }
 
 static int post_shared(void *srq, struct ibv_recv_wr *wr)
@@ -395,6 +418,7 @@ void test_contents(void)
 {
 	test_kinds();
 	test_inline();
+	test_flags();
 	test_may_inline();
 	test_refused();
 	test_bind();

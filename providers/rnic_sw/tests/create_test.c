@@ -143,16 +143,11 @@ static void test_cq_just_made(void)
 	CHECK(cq && cq->q.stride == 32 && !rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-static void bare_srq(struct played_ring *r)
-{
-	r->stride = sizeof(struct rnic_sw_rqe) + MAX_SGE * sizeof(struct rnic_sw_sge);
-}
-
 static void test_srq_just_made(void)
 {
 	struct rnic_sw_srq *srq;
 
-	spoil[0] = bare_srq;
+	spoil[0] = room_rq;
 	srq = make_srq();
 	spoil[0] = NULL;
 	CHECK(srq && srq->max_sge == MAX_SGE && !rnic_sw_destroy_srq(&srq->ibsrq));
@@ -285,9 +280,8 @@ static void test_cq_reads(void)
 /* All of one completion, and of what failed only why */
 static void test_cq_read(void)
 {
-	struct ibv_cq_init_attr_ex attr = { .cqe = 1, .wc_flags = IBV_WC_STANDARD_FLAGS };
-	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&own.vctx.context, &attr);
-	struct rnic_sw_cq *cq = to_cq_ex(ex);
+	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_STANDARD_FLAGS);
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
 	struct ibv_poll_cq_attr poll = {};
 
 	complete(cq, &(struct rnic_sw_cqe){

@@ -116,13 +116,6 @@ static void test_dying_number(void)
 	destroy(qp, cq);
 }
 
-static struct rnic_sw_cq *make_cq_ex(void)
-{
-	struct ibv_cq_init_attr_ex attr = { .cqe = 1 };
-
-	return to_cq_ex(rnic_sw_create_cq_ex(&own.vctx.context, &attr));
-}
-
 static pthread_t begin_to_destroy(struct rnic_sw_qp *qp)
 {
 	pthread_t thread;
@@ -139,7 +132,7 @@ static pthread_t begin_to_destroy(struct rnic_sw_qp *qp)
 /* A round of polling holds up the sweep, and makes a queue pair meanwhile */
 static void test_poll_and_make(void)
 {
-	struct rnic_sw_cq *cq = make_cq_ex();
+	struct rnic_sw_cq *cq = make_cq_ex(0);
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
 	struct rnic_sw_qp *qp = make_qp(cq, 0);
 	struct ibv_poll_cq_attr poll = {};
@@ -222,7 +215,7 @@ static void swept_late(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
 
 static void test_swept_late(void)
 {
-	struct rnic_sw_cq *scq = make_cq_ex(), *rcq = make_cq_ex();
+	struct rnic_sw_cq *scq = make_cq_ex(0), *rcq = make_cq_ex(0);
 
 	swept_late(scq, rcq, &scq->vcq.cq_ex);
 	swept_late(scq, rcq, &rcq->vcq.cq_ex);

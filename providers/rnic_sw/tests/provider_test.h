@@ -9,6 +9,7 @@ extern struct rnic_sw_pd pd;	/* of all that is made below */
 
 void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe);
 struct rnic_sw_cq *make_cq(void);
+struct rnic_sw_cq *make_cq_ex(uint64_t wc_flags);
 struct rnic_sw_srq *make_srq(void);
 struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr);
 void *destroy_qp(void *qp);

@@ -135,12 +135,8 @@ static void resize_three(bool step2)
 /* From within a round of polling, which goes on; never does it wait for another */
 static void test_resize_polled(void)
 {
-	struct ibv_cq_init_attr_ex attr = {
-		.cqe = 1,
-		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN,
-	};
-	struct ibv_cq_ex *ex = rnic_sw_create_cq_ex(&own.vctx.context, &attr);
-	struct rnic_sw_cq *cq = to_cq_ex(ex);
+	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_EX_WITH_BYTE_LEN);
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
 	struct ibv_poll_cq_attr poll = {};
 
 	complete(cq, &(struct rnic_sw_cqe){ .wr_id = 1, .byte_len = 55 });
