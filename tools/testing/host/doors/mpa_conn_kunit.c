@@ -3,236 +3,7 @@
  * A connection's worker before Full Operation, and at the end: drivers/mpa/conn.c and
  * end.c between a socket and a listener of the test's.
  */
-#include <kunit/test.h>
-#include <linux/mm.h>
-
-#include "../../../../drivers/mpa/internal.h"
-
-static struct {
-	struct mpa_conn		c;
-	struct mpa_startup	su;
-	u8			octets[MPA_HDR_LEN + 1];	/* the peer sends */
-	size_t			len, read;
-	int			err;		/* TCP's, told once */
-	bool			closed;		/* so is the socket */
-	bool			fin;		/* the peer's has come */
-	bool			coming;		/* its handshake is not over */
-	u32			asked;		/* the program */
-	u32			refused, over;	/* ends it has not heard of, and has */
-	enum iw_reason		why;		/* the last one */
-	bool			reset;		/* so was the peer */
-	bool			no_memory;	/* for a FIN */
-	bool			cut;		/* the FIN is inside an FPDU */
-	u32			fins;
-	u32			written, acked;	/* TCP's sequence numbers */
-} world;
-
-unsigned long jiffies;
-struct workqueue_struct *mpa_wq;
-
-/* The kernel --------------------------------------------------------------- */
-
-bool host_queue(struct work_struct *w)
-{
-	return false;
-}
-
-void host_cancel_delayed(struct delayed_work *d) {}
-
-bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
-{
-	return false;
-}
-
-struct page *alloc_page(gfp_t gfp)
-{
-	return NULL;
-}
-
-void *page_address(const struct page *p)
-{
-	return NULL;
-}
-
-void put_page(struct page *p) {}
-
-/* The socket --------------------------------------------------------------- */
-
-static int error_once(void)
-{
-	int err = world.err;
-
-	world.err = 0;
-	return err;
-}
-
-int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
-{
-	len = min(len, world.len - world.read);
-	if (len) {
-		memcpy(buf, world.octets + world.read, len);
-		world.read += len;
-		return len;
-	}
-	if (world.err)
-		return error_once();
-	return world.fin ? 0 : -EAGAIN;
-}
-
-enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
-{
-	*err = world.err;
-	if (world.coming)
-		return MPA_SOCK_COMING;
-	if (*err)
-		return MPA_SOCK_LOST;
-	if (world.closed)
-		return MPA_SOCK_CLOSED;
-	return world.fin ? MPA_SOCK_PEER_DONE : MPA_SOCK_OPEN;
-}
-
-bool mpa_sock_cut(struct mpa_conn *c)
-{
-	return world.cut;
-}
-
-enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
-{
-	return err == -ECONNRESET ? IW_PEER_RESET : otherwise;
-}
-
-void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
-		    struct sockaddr_storage *remote)
-{
-}
-
-int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
-{
-	return -ENOMEM;
-}
-
-int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
-{
-	return -EAGAIN;
-}
-
-bool mpa_sock_shutdown(struct mpa_conn *c)
-{
-	if (world.no_memory)
-		return false;
-	world.fins++;
-	world.written++;
-	return true;
-}
-
-u32 mpa_sock_acked(struct mpa_conn *c, bool *all)
-{
-	*all = world.written - world.acked <= world.fins;
-	return world.acked;
-}
-
-bool mpa_sock_receive(struct mpa_conn *c)
-{
-	return false;
-}
-
-void mpa_sock_release(struct mpa_conn *c, bool abort)
-{
-	world.reset = abort;
-}
-
-void mpa_sock_full(struct mpa_conn *c) {}
-void mpa_sock_forget(struct mpa_conn *c) {}
-
-/* The listener and its program --------------------------------------------- */
-
-int ddp_port_request(struct ddp_caller *c, struct ddp_session *ss,
-		     const struct ddp_offer *o)
-{
-	world.asked++;
-	return 0;
-}
-
-void ddp_port_leave(struct ddp_caller *c)
-{
-	c->at = NULL;
-}
-
-void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
-{
-	world.refused++;
-	world.why = why;
-}
-
-void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
-			const struct ddp_offer *o)
-{
-	world.over++;
-	world.why = why;
-}
-
-enum iw_reason ddp_session_established(struct ddp_session *ss,
-				       const struct ddp_offer *o)
-{
-	return IW_OK;
-}
-
-void ddp_session_peer_closed(struct ddp_session *ss) {}
-
-/* The rest ----------------------------------------------------------------- */
-
-bool mpa_line_add(struct mpa_conn *c)
-{
-	return false;
-}
-
-int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
-{
-	return 0;
-}
-
-void ddp_llp_down(struct ddp_stream *s, enum iw_reason why) {}
-void mpa_frame_drop(struct mpa_conn *c) {}
-void mpa_tx_init(struct mpa_conn *c) {}
-void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
-void mpa_tx_stop(struct mpa_conn *c) {}
-void mpa_tx_work(struct mpa_conn *c) {}
-
-/* Cases -------------------------------------------------------------------- */
-
-static void released(struct kref *ref)
-{
-	WARN_ON(true);
-}
-
-static const struct ddp_session_type type = { .release = released };
-
-/* Somebody has connected to a listener, and sent a Request */
-static struct mpa_conn *called(void)
-{
-	static const char key[] = "MPA ID Req Frame\x40\x01";
-	struct mpa_conn *c = &world.c;
-
-	memset(&world, 0, sizeof(world));
-	memcpy(world.octets, key, sizeof(key) - 1);
-	world.len = MPA_HDR_LEN;
-	mpa_startup_init(&world.su, false, 2, true, false);
-	c->su = &world.su;
-	c->ss.type = &type;
-	kref_init(&c->ss.ref);
-	/* the callbacks' */
-	ddp_session_get(&c->ss);
-	c->caller.at = (void *)&world;
-	mpa_conn_init(c);
-	mpa_conn_begin(c);
-	return c;
-}
-
-static void look(struct mpa_conn *c)
-{
-	mpa_conn_event(c, MPA_EV_STATE);
-	mpa_conn_look(c);
-}
+#include "mpa_conn.h"
 
 static void expect(struct kunit *test, u32 asked, u32 refused, u32 over,
 		   enum iw_reason why)
@@ -241,13 +12,6 @@ static void expect(struct kunit *test, u32 asked, u32 refused, u32 over,
 	KUNIT_EXPECT_EQ(test, refused, world.refused);
 	KUNIT_EXPECT_EQ(test, over, world.over);
 	KUNIT_EXPECT_EQ(test, why, world.why);
-}
-
-static void is_reset(void)
-{
-	world.err = -ECONNRESET;
-	world.closed = true;
-	world.fin = true;
 }
 
 /* The program is asked once, and hears of it if the caller goes */
@@ -371,6 +135,84 @@ static void expect_end(struct kunit *test, u32 over, bool reset, enum iw_reason 
 {
 	expect(test, 0, 0, over, why);
 	KUNIT_EXPECT_EQ(test, reset, world.reset);
+}
+
+/* We have connected, and our Request is to go */
+static struct mpa_conn *calling(struct kunit *test, int takes)
+{
+	static const struct ddp_offer offer = {
+		.enhanced = true, .ird = 1, .ord = 1,
+	};
+	struct mpa_conn *c = called();
+
+	mpa_startup_init(&world.su, true, 2, true, false);
+	KUNIT_EXPECT_EQ(test, 0, mpa_startup_offer(&world.su, &offer));
+	c->caller.at = NULL;
+	c->told = true;
+	c->timed = false;
+	world.len = 0;
+	world.takes = takes;
+	return c;
+}
+
+/* Once TCP has our Request the Reply has a minute */
+static void request_goes(struct kunit *test)
+{
+	struct mpa_conn *c = calling(test, INT_MAX);
+
+	look(c);
+	after(c, 60);
+	expect_end(test, 1, true, IW_TIMEOUT);
+}
+
+/* It takes the Request piece by piece while memory is short, but not for ever */
+static void request_without_memory(struct kunit *test)
+{
+	struct mpa_conn *c = calling(test, -ENOMEM);
+
+	look(c);
+	world.takes = 3;
+	look(c);
+	KUNIT_EXPECT_EQ(test, 3u, c->written);
+	world.takes = -EAGAIN;
+	after(c, MPA_DEADLINE_MEMORY);
+	expect_end(test, 1, true, IW_TIMEOUT);
+}
+
+/* What TCP says of a connection that is no more is said once, and ends it */
+static void request_is_lost(struct kunit *test)
+{
+	struct mpa_conn *c = calling(test, -ECONNRESET);
+
+	look(c);
+	expect_end(test, 1, true, IW_PEER_RESET);
+	c = calling(test, -EPIPE);
+	look(c);
+	expect_end(test, 1, true, IW_MPA_LOST);
+}
+
+/* A peer that resets a Request may speak revision 1 only: another connection for that */
+static void older_cannot_connect(struct kunit *test)
+{
+	static const struct {
+		int		err;
+		enum iw_reason	why;
+	} ways[] = {
+		{ -ENOMEM,	IW_NO_MEMORY },
+		{ -ENETUNREACH,	IW_UNREACHABLE },
+	};
+	struct mpa_conn *c;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		c = calling(test, INT_MAX);
+		look(c);
+		world.connects = ways[i].err;
+		is_reset();
+		look(c);
+		KUNIT_EXPECT_EQ(test, 1u, world.over);
+		KUNIT_EXPECT_EQ(test, ways[i].why, world.why);
+	}
 }
 
 /* What a FIN cuts short has not ended well */
@@ -561,6 +403,10 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(caller_talks_on),
 	KUNIT_CASE(caller_is_coming),
 	KUNIT_CASE(caller_never_comes),
+	KUNIT_CASE(request_goes),
+	KUNIT_CASE(request_without_memory),
+	KUNIT_CASE(request_is_lost),
+	KUNIT_CASE(older_cannot_connect),
 	KUNIT_CASE(end_inside_fpdu),
 	KUNIT_CASE(end_behind_octets),
 	KUNIT_CASE(end_is_slow),

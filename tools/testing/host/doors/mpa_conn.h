@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* A connection between a socket and a listener of the test's */
+#ifndef _HOST_DOORS_MPA_CONN_H
+#define _HOST_DOORS_MPA_CONN_H
+
+#include <kunit/test.h>
+
+#include "../../../../drivers/mpa/internal.h"
+
+extern struct mpa_conn_world {
+	struct mpa_conn		c;
+	struct mpa_startup	su;
+	u8			octets[MPA_HDR_LEN + 1];	/* the peer sends */
+	size_t			len, read;
+	int			err;		/* TCP's, told once */
+	bool			closed;		/* so is the socket */
+	bool			fin;		/* the peer's has come */
+	bool			coming;		/* its handshake is not over */
+	u32			asked;		/* the program */
+	u32			refused, over;	/* ends it has not heard of, and has */
+	enum iw_reason		why;		/* the last one */
+	bool			reset;		/* so was the peer */
+	bool			no_memory;	/* for a FIN */
+	bool			cut;		/* the FIN is inside an FPDU */
+	u32			fins;
+	u32			written, acked;	/* TCP's sequence numbers */
+	int			connects;	/* once more: 0, or an error */
+	int			takes;		/* of a frame of ours, or an error */
+	u8			frame[MPA_FRAME_MAX];
+} world;
+
+struct mpa_conn *called(void);
+void look(struct mpa_conn *c);
+void is_reset(void);
+
+#endif

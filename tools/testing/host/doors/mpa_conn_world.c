@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* What a connection's worker meets: a socket, a listener, memory that may be short. */
+#include <linux/mm.h>
+
+#include "mpa_conn.h"
+
+struct mpa_conn_world world;
+unsigned long jiffies;
+struct workqueue_struct *mpa_wq;
+
+/* The kernel --------------------------------------------------------------- */
+
+bool host_queue(struct work_struct *w)
+{
+	return false;
+}
+
+void host_cancel_delayed(struct delayed_work *d) {}
+
+bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
+{
+	return false;
+}
+
+struct page *alloc_page(gfp_t gfp)
+{
+	return (struct page *)&world.frame;
+}
+
+void *page_address(const struct page *p)
+{
+	return world.frame;
+}
+
+void put_page(struct page *p) {}
+
+/* The socket --------------------------------------------------------------- */
+
+static int error_once(void)
+{
+	int err = world.err;
+
+	world.err = 0;
+	return err;
+}
+
+int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
+{
+	len = min(len, world.len - world.read);
+	if (len) {
+		memcpy(buf, world.octets + world.read, len);
+		world.read += len;
+		return len;
+	}
+	if (world.err)
+		return error_once();
+	return world.fin ? 0 : -EAGAIN;
+}
+
+enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
+{
+	*err = world.err;
+	if (world.coming)
+		return MPA_SOCK_COMING;
+	if (*err)
+		return MPA_SOCK_LOST;
+	if (world.closed)
+		return MPA_SOCK_CLOSED;
+	return world.fin ? MPA_SOCK_PEER_DONE : MPA_SOCK_OPEN;
+}
+
+bool mpa_sock_cut(struct mpa_conn *c)
+{
+	return world.cut;
+}
+
+enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
+{
+	return err == -ECONNRESET ? IW_PEER_RESET : otherwise;
+}
+
+void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote)
+{
+}
+
+int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
+{
+	return world.connects;
+}
+
+int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
+{
+	return min(world.takes, (int)len);
+}
+
+bool mpa_sock_shutdown(struct mpa_conn *c)
+{
+	if (world.no_memory)
+		return false;
+	world.fins++;
+	world.written++;
+	return true;
+}
+
+u32 mpa_sock_acked(struct mpa_conn *c, bool *all)
+{
+	*all = world.written - world.acked <= world.fins;
+	return world.acked;
+}
+
+bool mpa_sock_receive(struct mpa_conn *c)
+{
+	return false;
+}
+
+void mpa_sock_release(struct mpa_conn *c, bool abort)
+{
+	world.reset = abort;
+}
+
+void mpa_sock_full(struct mpa_conn *c) {}
+void mpa_sock_forget(struct mpa_conn *c) {}
+
+/* The listener and its program --------------------------------------------- */
+
+int ddp_port_request(struct ddp_caller *c, struct ddp_session *ss,
+		     const struct ddp_offer *o)
+{
+	world.asked++;
+	return 0;
+}
+
+void ddp_port_leave(struct ddp_caller *c)
+{
+	c->at = NULL;
+}
+
+void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
+{
+	world.refused++;
+	world.why = why;
+}
+
+void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
+			const struct ddp_offer *o)
+{
+	world.over++;
+	world.why = why;
+}
+
+enum iw_reason ddp_session_established(struct ddp_session *ss,
+				       const struct ddp_offer *o)
+{
+	return IW_OK;
+}
+
+void ddp_session_peer_closed(struct ddp_session *ss) {}
+
+/* The rest ----------------------------------------------------------------- */
+
+bool mpa_line_add(struct mpa_conn *c)
+{
+	return false;
+}
+
+int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
+{
+	return 0;
+}
+
+void ddp_llp_down(struct ddp_stream *s, enum iw_reason why) {}
+void mpa_frame_drop(struct mpa_conn *c) {}
+void mpa_tx_init(struct mpa_conn *c) {}
+void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
+void mpa_tx_stop(struct mpa_conn *c) {}
+void mpa_tx_work(struct mpa_conn *c) {}
+
+/* Connections -------------------------------------------------------------- */
+
+static void released(struct kref *ref)
+{
+	WARN_ON(true);
+}
+
+static const struct ddp_session_type type = { .release = released };
+
+/* Somebody has connected to a listener, and sent a Request */
+struct mpa_conn *called(void)
+{
+	static const char key[] = "MPA ID Req Frame\x40\x01";
+	struct mpa_conn *c = &world.c;
+
+	memset(&world, 0, sizeof(world));
+	memcpy(world.octets, key, sizeof(key) - 1);
+	world.len = MPA_HDR_LEN;
+	mpa_startup_init(&world.su, false, 2, true, false);
+	c->su = &world.su;
+	c->ss.type = &type;
+	kref_init(&c->ss.ref);
+	/* the callbacks' */
+	ddp_session_get(&c->ss);
+	c->caller.at = (void *)&world;
+	mpa_conn_init(c);
+	mpa_conn_begin(c);
+	return c;
+}
+
+void look(struct mpa_conn *c)
+{
+	mpa_conn_event(c, MPA_EV_STATE);
+	mpa_conn_look(c);
+}
+
+void is_reset(void)
+{
+	world.err = -ECONNRESET;
+	world.closed = true;
+	world.fin = true;
+}
