@@ -16,6 +16,7 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  struct ddp_cursor *to, u32 len);
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 			 void *dst, u32 len);
+u32 ddp_cursor_page_off(struct ddp_cursor *c);
 u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		  u32 stride, u32 each, u32 n);
 

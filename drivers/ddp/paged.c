@@ -9,6 +9,7 @@
  * then copied once more, from the same octets to the same place, and nobody has
  * been told of it yet.
  */
+#include <ddp/copy.h>
 #include "internal.h"
 
 /* One copy between such a region and something else */
@@ -69,9 +70,9 @@ static void copy_flat(struct paged_copy *c, void *at, u32 len)
 	for (; len; at += n, len -= n) {
 		n = min(len, c->room);
 		if (c->write)
-			memcpy(at, c->flat, n);
+			ddp_copy(at, c->flat, n);
 		else
-			memcpy(c->flat, at, n);
+			ddp_copy(c->flat, at, n);
 		c->flat += n;
 		c->room -= n;
 		if (!c->room) {

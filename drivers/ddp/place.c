@@ -9,7 +9,9 @@
  */
 #include <linux/atomic.h>
 #include <linux/export.h>
+#include <linux/mm.h>
 
+#include <ddp/copy.h>
 #include "bounds.h"
 #include "internal.h"
 
@@ -77,7 +79,7 @@ static enum iw_reason region_to_flat(const struct ddp_region *r, u64 to,
 		u32 run = len;
 		const void *p = region_run(r, to, &run);
 
-		memcpy(dst, p, run);
+		ddp_copy(dst, p, run);
 		dst += run;
 		to += run;
 		len -= run;
@@ -115,7 +117,7 @@ static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
 		u32 run = len;
 		void *p = region_run(r, to, &run);
 
-		memcpy(p, src, run);
+		ddp_copy(p, src, run);
 		src += run;
 		to += run;
 		len -= run;
@@ -262,7 +264,7 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 	if (plain_kernel_memory(s, m->stag)) {
 		/* nobody looks whether it is valid any more */
 		ddp_hold_drop(&s->tx_held);
-		memcpy(dst, (void *)(uintptr_t)m->addr, m->len);
+		ddp_copy(dst, (void *)(uintptr_t)m->addr, m->len);
 		return IW_OK;
 	}
 	why = ddp_hold_use(s, &s->tx_held, m, s->msg.rights);
@@ -303,6 +305,23 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 		len -= m.len;
 	}
 	return why;
+}
+
+/**
+ * ddp_cursor_page_off - where in its page the next octet lies
+ * @c: a cursor
+ *
+ * As far as its address says so: memory may be registered under any.
+ *
+ * Return: the offset, in octets.
+ */
+u32 ddp_cursor_page_off(struct ddp_cursor *c)
+{
+	struct ddp_sge m;
+
+	if (c->buf->flat)
+		return offset_in_page(c->buf->flat + c->off);
+	return cursor_piece(c, 1, &m) ? offset_in_page(m.addr) : 0;
 }
 
 /* As many times @each octets as lie in one piece of registered memory, up to @n times */

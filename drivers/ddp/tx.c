@@ -212,6 +212,12 @@ bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_fill);
 
+u32 ddp_tx_page_off(struct ddp_stream *s)
+{
+	return ddp_cursor_page_off(&s->src);
+}
+EXPORT_SYMBOL_GPL(ddp_tx_page_off);
+
 void ddp_tx_taken(struct ddp_stream *s)
 {
 	s->ulp->sent(s);

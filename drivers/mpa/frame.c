@@ -23,6 +23,8 @@
 
 #define FRAG_SPARES	8
 
+#define ANYWHERE	U32_MAX
+
 /*
  * Fragments that are used up are kept, so many, until TCP and who received from them
  * let go: to have a fresh one costs an eighth of what it takes to send 64 KiB.
@@ -97,29 +99,53 @@ static bool mpa_frag_refill(struct frags *f, u32 least)
 	       mpa_frag_take_back(f);
 }
 
-static bool __reserve(struct mpa_out *o, struct frags *f, u32 need)
+/*
+ * Long FPDUs are copied by the page, if they lie in pages as their octets do in memory: what
+ * is left out for that costs less.  Not of single pages.
+ */
+static void mpa_frag_skip(struct page_frag *pf, u32 off)
+{
+	if (pf->size - pf->offset >= PAGE_SIZE + FRAG_LEAST)
+		pf->offset += (off - pf->offset) & ~PAGE_MASK;
+}
+
+/* @off: in its page, of the next octet; ANYWHERE: as it comes */
+static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 off)
 {
 	struct page_frag *pf = &f->pf;
 
 	while (o->room < need) {
 		u32 least = min_t(u32, need - o->room, FRAG_LEAST);
 
+		if (off != ANYWHERE)
+			least += PAGE_SIZE;
 		if (o->n == MPA_OUT_VECS || !mpa_frag_refill(f, least))
 			return false;
+		if (off != ANYWHERE)
+			mpa_frag_skip(pf, off);
+		off = ANYWHERE;
 		mpa_frame_take(o, pf, min(need - o->room,
 					  pf->size - pf->offset));
 	}
 	return true;
 }
 
-static bool reserve(struct mpa_out *o, u32 need)
+static bool reserve(struct mpa_out *o, u32 need, u32 off)
 {
 	bool ok;
 
 	local_lock_nested_bh(&frags.lock);
-	ok = __reserve(o, this_cpu_ptr(&frags), need);
+	ok = __reserve(o, this_cpu_ptr(&frags), need, off);
 	local_unlock_nested_bh(&frags.lock);
 	return ok;
+}
+
+/* Where in its page an FPDU with that segment is to begin */
+static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
+{
+	if (seg->len < MPA_LONG || c->tx_markers || c->out.room)
+		return ANYWHERE;
+	return (ddp_tx_page_off(c->tx_stream) - MPA_LEN_SIZE - seg->hdr_len) & ~PAGE_MASK;
 }
 
 /* Forget what was written or reserved beyond the first @len octets */
@@ -348,7 +374,7 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 	u32 wire = mpa_fpdu_wire_len(pos, seg->hdr_len + seg->len,
 				     c->tx_markers);
 
-	if (!reserve(&c->out, wire)) {
+	if (!reserve(&c->out, wire, mpa_frame_off(c, seg))) {
 		ddp_tx_back(c->tx_stream);
 		return false;
 	}
@@ -367,11 +393,11 @@ static void add_run(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
 {
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
 
-	/* the last one is not among them */
-	if (c->tx_markers || seg->left <= seg->len)
+	/* the last one is not among them, nor those too long to lie together */
+	if (c->tx_markers || seg->left <= seg->len || seg->len >= MPA_LONG)
 		return;
 	n = min(room / wire, (seg->left - 1) / seg->len);
-	if (n && reserve(&c->out, n * wire))
+	if (n && reserve(&c->out, n * wire, ANYWHERE))
 		write_run(c, mulpdu, wire, n);
 }
 

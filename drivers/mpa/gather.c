@@ -58,7 +58,7 @@ bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
 	c->rx_left -= len;
 	if (!c->rx_copy)
 		return mpa_cursor_copy(&c->cur, dst, len);
-	memcpy(dst, c->rx_copy, len);
+	ddp_copy(dst, c->rx_copy, len);
 	c->rx_copy += len;
 	return true;
 }
@@ -109,6 +109,18 @@ static enum iw_reason mpa_gather_refuse(struct mpa_conn *c, enum iw_reason why)
 	return why;
 }
 
+/*
+ * Where in the CPU's memory an FPDU is copied to: what is long lies in its pages as it
+ * does in the queue, so that they are copied whole.  (It does there as in its sender's
+ * memory, if that is on this machine.)
+ */
+static u32 mpa_gather_skew(struct mpa_conn *c, const struct mpa_fpdu *f)
+{
+	if (f->wire < MPA_LONG || !mpa_cursor_together(&c->cur, 1))
+		return 0;
+	return offset_in_page(c->cur.at - MPA_LEN_SIZE);
+}
+
 static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 				const u8 *head)
 {
@@ -116,7 +128,7 @@ static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 	u8 *fpdu;
 
 	local_lock_nested_bh(&copies.lock);
-	fpdu = this_cpu_read(copies.fpdu);
+	fpdu = this_cpu_read(copies.fpdu) + mpa_gather_skew(c, f);
 	why = mpa_gather_take(c, f, head, fpdu);
 	if (why)
 		why = mpa_gather_refuse(c, why);
@@ -292,7 +304,7 @@ int mpa_gather_init(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		u8 *p = vmalloc_node(MPA_CONTENT_MAX, cpu_to_node(cpu));
+		u8 *p = vmalloc_node(PAGE_SIZE + MPA_CONTENT_MAX, cpu_to_node(cpu));
 
 		per_cpu(copies.fpdu, cpu) = p;
 		if (!p) {

@@ -10,6 +10,7 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 #include <net/net_trackers.h>
+#include <ddp/copy.h>
 #include <ddp/lines.h>
 #include <ddp/llp.h>
 #include <ddp/port.h>
@@ -54,6 +55,7 @@ enum mpa_event {
 
 #define MPA_BATCH	65536	/* octets handed to TCP at once, about */
 #define MPA_OUT_VECS	40
+#define MPA_LONG	(4 * PAGE_SIZE)	/* of an FPDU that is copied by the page */
 
 /**
  * struct mpa_out - a batch of FPDUs on its way to TCP
@@ -293,7 +295,8 @@ static inline void mpa_cursor_look(const struct mpa_cursor *cur, void *dst, u32 
 
 static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
 {
-	mpa_cursor_look(cur, dst, len);
+	ddp_copy(dst, cur->at, len);
+	barrier();
 	mpa_cursor_advance(cur, len);
 }
 

@@ -10,8 +10,8 @@
 #include "crc.h"
 #include "take.h"
 
-/* Copied and summed together: a part of the smallest first-level cache */
-#define PIECE		4096
+/* Copied and summed together: a part of the smallest first-level cache, and whole pages */
+#define PIECE		8192
 
 /* Octets of the FPDU, markers aside */
 static u32 content(const struct mpa_take *t)
@@ -88,6 +88,7 @@ void mpa_take_begin(struct mpa_take *t, const struct mpa_fpdu *f,
 void *mpa_take_want(struct mpa_take *t, u32 *len)
 {
 	u32 left = content(t) - t->got;
+	u8 *to;
 
 	if (!left)
 		return NULL;
@@ -95,10 +96,11 @@ void *mpa_take_want(struct mpa_take *t, u32 *len)
 		*len = sizeof(t->marker);
 		return t->marker;
 	}
-	*len = min_t(u32, left, PIECE);
+	to = t->to + t->got;
+	*len = min_t(u32, left, PIECE - ((uintptr_t)to & (PIECE - 1)));
 	if (t->markers)
 		*len = min(*len, mpa_to_marker(t->pos));
-	return t->to + t->got;
+	return to;
 }
 
 /**

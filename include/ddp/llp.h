@@ -249,6 +249,17 @@ bool ddp_tx_awaits(const struct ddp_stream *s);
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 
 /**
+ * ddp_tx_page_off - where in its page the current segment's payload lies
+ * @s: the stream; nothing of the segment has been fetched
+ *
+ * For who would have it lie alike where it goes, which copies faster (ddp_copy()).
+ * A guess, for a region's addresses may be anything.
+ *
+ * Return: the offset, in octets.
+ */
+u32 ddp_tx_page_off(struct ddp_stream *s);
+
+/**
  * struct ddp_txrun - where segments of one length are written
  * @at: the first one's first octet
  * @stride: from one to the next

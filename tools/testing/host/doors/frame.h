@@ -39,7 +39,7 @@ extern struct frame_world {
 	u32			failed;		/* how often it was told */
 	u8			rights;		/* that its memory needs */
 
-	u8			memory[BLOCKS * BLOCK] __aligned(8);
+	u8			memory[BLOCKS * BLOCK] __aligned(BLOCK);
 	void			*blocks[BLOCKS];
 	bool			there[BLOCKS];	/* of what comes and goes */
 	struct ddp_wait		*waits;

@@ -38,7 +38,7 @@ bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp)
 	f->page = NULL;
 	if (world.short_of && !roll(world.short_of))
 		return false;
-	f->page = malloc(sizeof(*f->page) + world.page_size);
+	f->page = aligned_alloc(BLOCK, BLOCK * DIV_ROUND_UP(sizeof(*f->page) + world.page_size, BLOCK));
 	f->page->refs = 1;
 	f->page->size = world.page_size;
 	f->page->emergency = world.emergency;

@@ -216,6 +216,41 @@ static void many_at_once(struct kunit *test)
 	}
 }
 
+/* Octets of a batch before the one that follows an FPDU of @wire, and its vector */
+static const struct bio_vec *vec_of(const struct mpa_out *o, u32 at)
+{
+	const struct bio_vec *v = o->vec;
+
+	while (at >= v->bv_len)
+		at -= v++->bv_len;
+	return at ? NULL : v;
+}
+
+/* The payload of a long FPDU lies in its pages as it does in memory, wherever that is */
+static void lie_alike(struct kunit *test)
+{
+	const u32 emss = 16 + 4 * BLOCK + 4, payload = 4 * BLOCK;
+	const struct bio_vec *v;
+	u32 from, i;
+
+	for (from = 0; from < BLOCK; from += 585) {
+		open_conn(from, false, from & 1);
+		world.page_size = 8 * BLOCK;
+		add_piece(add_message(true), DDP_STAG_DMA, from, 200000);
+		KUNIT_EXPECT_TRUE(test, batch(test, emss));
+		KUNIT_EXPECT_EQ(test, 3 * emss, world.c.out.len);
+		for (i = 0; i < 3; i++) {
+			v = vec_of(&world.c.out, i * emss);
+			KUNIT_ASSERT_NOT_NULL(test, v);
+			KUNIT_EXPECT_EQ(test, (from + i * payload) % BLOCK,
+					(v->bv_offset + 16) % BLOCK);
+		}
+		tcp_takes(test);
+		send_all(test, emss);
+		close_conn(test);
+	}
+}
+
 /* So many pages and no more, however small they are */
 static void small_pages(struct kunit *test)
 {
@@ -363,6 +398,7 @@ static struct kunit_case mpa_frame_cases[] = {
 	KUNIT_CASE(any_messages),
 	KUNIT_CASE(little_memory),
 	KUNIT_CASE(many_at_once),
+	KUNIT_CASE(lie_alike),
 	KUNIT_CASE(small_pages),
 	KUNIT_CASE(revoked),
 	KUNIT_CASE(not_there),

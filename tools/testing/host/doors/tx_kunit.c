@@ -29,6 +29,11 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 static bool tagged_message;
 static u32 run_ends_after = U32_MAX;	/* places */
 
+u32 ddp_cursor_page_off(struct ddp_cursor *c)
+{
+	return 0;
+}
+
 u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		  u32 stride, u32 each, u32 n)
 {

@@ -14,7 +14,7 @@ struct page {
 	int	refs;
 	u32	size;
 	bool	emergency;	/* made in one */
-	u8	octets[];
+	u8	octets[] __aligned(4096);
 };
 
 struct page_frag {
