@@ -159,8 +159,9 @@ struct sddp_assoc {
 	int			lost;		/* why SCTP's has, if a sender was told */
 	u32			delay;		/* memory was short, milliseconds */
 	unsigned long		retry_at;	/* jiffies, if the timer runs */
-	u8			*out;		/* a chunk to be sent ... */
+	u8			*out;		/* has a chunk to be sent ... */
 	u32			out_size;
+	u32			out_at;		/* ... from there on ... */
 	u32			out_len;	/* ... that SCTP has not taken */
 	bool			out_more;	/* its message goes on behind it */
 	u32			corked;		/* octets that SCTP holds back */

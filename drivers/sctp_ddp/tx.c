@@ -15,6 +15,7 @@
 #define TURN		(16 * 1024)
 #define TURN_ALONE	(64 * 1024)	/* as much as SCTP sends in one go */
 #define TURNS		8		/* before the worker looks at what arrives */
+#define LONG		(4 * PAGE_SIZE)	/* of a segment that is copied by the page */
 #define DEADLINE_REPLY	60	/* seconds: the answer to our Initiate */
 
 /* Wait until the peer has what was sent last */
@@ -137,7 +138,8 @@ static int send_out(struct sddp_assoc *a)
 	struct sddp_stream *st = a->out_of;
 	int err;
 
-	err = sddp_sock_send(a, st->id, SDDP_PPID_SEGMENT, a->out, a->out_len);
+	err = sddp_sock_send(a, st->id, SDDP_PPID_SEGMENT, a->out + a->out_at,
+			     a->out_len);
 	if (err)
 		return err;
 	st->tx_ssn++;
@@ -154,6 +156,8 @@ static int make_room(struct sddp_assoc *a, u32 size)
 {
 	u8 *out;
 
+	if (size > LONG)
+		size += PAGE_SIZE;
 	if (size <= a->out_size)
 		return 0;
 	out = kvmalloc(size, GFP_KERNEL);
@@ -178,6 +182,16 @@ void sddp_tx_rest(struct sddp_assoc *a)
 	a->out_size = 0;
 }
 
+/* Where in the buffer: what is copied by the page lies in its pages as it does in memory */
+static u32 place_for(struct sddp_stream *st, const struct ddp_txseg *seg)
+{
+	unsigned long payload = (unsigned long)st->a->out + SDDP_SEGMENT + seg->hdr_len;
+
+	if (seg->len < LONG)
+		return 0;
+	return offset_in_page(ddp_tx_page_off(st->stream) - payload);
+}
+
 /* The next segment into the buffer; false: there is none */
 static bool pull(struct sddp_stream *st, u32 mulpdu)
 {
@@ -192,8 +206,10 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 		ok = ddp_tx_next(st->stream, mulpdu, &seg);
 		if (!ok)
 			break;
-		sddp_ssn_encode(a->out, st->tx_ssn);
-		p = a->out + SDDP_SEGMENT;
+		a->out_at = place_for(st, &seg);
+		p = a->out + a->out_at;
+		sddp_ssn_encode(p, st->tx_ssn);
+		p += SDDP_SEGMENT;
 		memcpy(p, seg.hdr, seg.hdr_len);
 		a->out_len = SDDP_SEGMENT + seg.hdr_len + seg.len;
 		a->out_more = seg.left;
