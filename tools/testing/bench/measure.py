@@ -218,7 +218,7 @@ def options():
 
 def main():
     opts = options()
-    more = rows.UNPINNED if opts.on_demand else ()
+    more = [*rows.UNPINNED, *rows.ASKEW] if opts.on_demand else ()
     plan = list(rows.planned(opts.pairs, opts.rows, more))
     results = []
     at = (None, None)

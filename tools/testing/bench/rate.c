@@ -34,6 +34,7 @@ static const char usage_text[] =
 	"  -p          who waits for a ping does not sleep\n"
 	"  -r N        outstanding RDMA Reads (16)\n"
 	"  -o          on demand: memory is not pinned\n"
+	"  -k OCTETS   so far behind a page's begin lies the passive one's buffer (0)\n"
 	"  -f          of a Read: its sink's pages are given up before it is posted\n"
 	"  -w SECONDS  before the measured time (0.5)\n"
 	"  -t SECONDS  that are measured (2)\n";
@@ -71,6 +72,7 @@ static void set_option(struct options *o, int c)
 	case 'p': o->spin = true; break;
 	case 'r': o->reads = strtoul(optarg, NULL, 0); break;
 	case 'o': o->on_demand = true; break;
+	case 'k': o->skew = strtoul(optarg, NULL, 0); break;
 	case 'f': o->faults = o->on_demand = true; break;
 	case 'w': o->warm = strtod(optarg, NULL); break;
 	case 't': o->secs = strtod(optarg, NULL); break;
@@ -82,7 +84,7 @@ static void get_options(struct options *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "a:s:l:d:g:pr:ofw:t:")) != -1)
+	while ((c = getopt(argc, argv, "a:s:l:d:g:pr:ok:fw:t:")) != -1)
 		set_option(o, c);
 	if (optind + 1 != argc || !o->addr)
 		usage();

@@ -40,6 +40,7 @@ enum op {
  * @spin: who waits for a ping looks again and again
  * @reads: outstanding RDMA Reads asked for (IRD, ORD)
  * @on_demand: memory is registered without being pinned
+ * @skew: where in a page the passive one's buffer begins
  * @faults: the pages of a Read's sink are given up before it is posted
  * @recvs: depth of the receive queue, for sends
  * @warm: seconds before the measured time
@@ -56,6 +57,7 @@ struct options {
 	uint32_t reads;
 	uint32_t recvs;
 	bool on_demand;
+	uint32_t skew;
 	bool faults;
 	double warm;
 	double secs;
@@ -141,6 +143,7 @@ struct side {
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
 	uint8_t *buf;
+	uint32_t skew;
 	size_t window;
 	uint32_t unacked;
 };

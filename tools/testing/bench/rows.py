@@ -49,6 +49,10 @@ PAGES = [Row(f"read 4 KiB, page {where}", [how, "-s", "4096", "-d", depth, "read
              ("off",), (65536,), {}, None)
          for depth, where, how in (("1", "there", "-o"), ("1", "away", "-f"))]
 UNPINNED = [*ON_DEMAND, *PAGES]
+# Whole pages are copied faster, but only where they lie alike: as much to where they do not
+ASKEW = [row._replace(name=row.name + ", askew", args=["-k", "1000", *row.args],
+                      mtus=(65536,), bars={}, rival=None)
+         for row in ROWS if row.name == "write 64 KiB"]
 # What grows with CPUs, for `scripts/cpus`: who waits for a ping looks again and again, on a
 # CPU of its own; programs that move messages at the same time, each by a pair of its own
 PINGS = [Row("ping 64 B, spinning", ["-s", "64", "-p", "ping"], ("off",), (65536,), {}),

@@ -115,11 +115,14 @@ static uint8_t *in_pages(size_t len)
 
 static void make_buffer(struct side *s)
 {
+	size_t len;
+
 	s->window = window_of(s->opt);
+	len = s->skew + s->window + SPARE;
 	/* one that is given up is to be one that is small */
-	s->buf = s->opt->faults ? in_pages(s->window + SPARE)
-			       : in_huge_pages(s->window + SPARE);
-	memset(s->buf, 0, s->window + SPARE);
+	s->buf = s->opt->faults ? in_pages(len) : in_huge_pages(len);
+	memset(s->buf, 0, len);
+	s->buf += s->skew;
 	s->mr = ibv_reg_mr(s->id->pd, s->buf, s->window + SPARE,
 			   access_of(s->opt));
 	if (!s->mr)
@@ -219,6 +222,7 @@ void side_accept(struct side *s)
 	ev = get_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
 	s->id = ev->id;
 	rdma_ack_cm_event(ev);
+	s->skew = s->opt->skew;
 	make_qp(s, s->opt->op == OP_PING ? s->opt->depth : 1, s->opt->recvs);
 	if (s->opt->op == OP_READ)
 		fill_pattern(s->buf, s->window);
