@@ -186,7 +186,7 @@ def beside(opts):
 
 def contestants(opts, row, pair):
     """Who runs, in turn: neither is always the first."""
-    if row in rows.UNPINNED:
+    if row in rows.OURS:
         return ["rnic_sw"]
     if opts.ours:
         return ["rnic_sw"] if row.rival else []
@@ -218,7 +218,7 @@ def options():
 
 def main():
     opts = options()
-    more = [*rows.UNPINNED, *rows.ASKEW] if opts.on_demand else ()
+    more = rows.OURS if opts.on_demand else ()
     plan = list(rows.planned(opts.pairs, opts.rows, more))
     results = []
     at = (None, None)

@@ -53,6 +53,8 @@ UNPINNED = [*ON_DEMAND, *PAGES]
 ASKEW = [row._replace(name=row.name + ", askew", args=["-k", "1000", *row.args],
                       mtus=(65536,), bars={}, rival=None)
          for row in ROWS if row.name == "write 64 KiB"]
+# There is nobody beside them
+OURS = [*UNPINNED, *ASKEW]
 # What grows with CPUs, for `scripts/cpus`: who waits for a ping looks again and again, on a
 # CPU of its own; programs that move messages at the same time, each by a pair of its own
 PINGS = [Row("ping 64 B, spinning", ["-s", "64", "-p", "ping"], ("off",), (65536,), {}),

@@ -153,7 +153,7 @@ def key(bars, y):
 def draw(measured, profiles):
     """The picture, "" if there is nothing to be drawn: regions on demand are beside
     nobody's."""
-    beside_none = {row.name for row in rows.UNPINNED}
+    beside_none = {row.name for row in rows.OURS}
     bars = [bar_of(run, profile) for run, profile in zip(measured["runs"], profiles)
             if run["row"] not in beside_none]
     if not bars:
