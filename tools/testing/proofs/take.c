@@ -7,7 +7,7 @@
  * Files: mpa/take.c mpa/fpdu.c mpa/crc.c
  * Bound: 4, the octets of a digest
  * prove_step: Slow
- * Mutation: mpa/take.c s/min_t(u32, left, PIECE)/PIECE/
+ * Mutation: mpa/take.c s/min_t(u32, left, PIECE/(PIECE/
  * Mutation: mpa/take.c s/u32 end = min(t->got, covered(t))/u32 end = t->got/
  * Mutation: mpa/take.c s/^\tmpa_take_sum(t);/\t;/
  */
@@ -104,7 +104,7 @@ void prove_step(void)
 		REACHED("all there");
 		return;
 	}
-	MUST("where it goes is ours", len && len <= 4096 && __CPROVER_w_ok(to, len));
+	MUST("where it goes is ours", len && len <= 8192 && __CPROVER_w_ok(to, len));
 	MUST("MPA-38: a marker goes apart", due == (to == t.marker));
 	MUST("MPA-38: all else behind what is there, and ends with the FPDU", due ||
 	     ((u8 *)to == t.to + got && got + len <= content(&t)));
