@@ -311,7 +311,7 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
  * ddp_cursor_page_off - where in its page the next octet lies
  * @c: a cursor
  *
- * As far as its address says so: memory may be registered under any.
+ * As far as its address says so: memory may be registered under any.  What is flat is short.
  *
  * Return: the offset, in octets.
  */
@@ -319,8 +319,6 @@ u32 ddp_cursor_page_off(struct ddp_cursor *c)
 {
 	struct ddp_sge m;
 
-	if (c->buf->flat)
-		return offset_in_page(c->buf->flat + c->off);
 	return cursor_piece(c, 1, &m) ? offset_in_page(m.addr) : 0;
 }
 

@@ -101,7 +101,7 @@ static bool mpa_frag_refill(struct frags *f, u32 least)
 
 /*
  * Long FPDUs are copied by the page, if they lie in pages as their octets do in memory: what
- * is left out for that costs less.  Not of single pages.
+ * is left out for that costs less.
  */
 static void mpa_frag_skip(struct page_frag *pf, u32 off)
 {
@@ -117,7 +117,8 @@ static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 off)
 	while (o->room < need) {
 		u32 least = min_t(u32, need - o->room, FRAG_LEAST);
 
-		if (off != ANYWHERE)
+		/* single pages are used up as they are */
+		if (off != ANYWHERE && pf->size > PAGE_SIZE)
 			least += PAGE_SIZE;
 		if (o->n == MPA_OUT_VECS || !mpa_frag_refill(f, least))
 			return false;
@@ -143,7 +144,7 @@ static bool reserve(struct mpa_out *o, u32 need, u32 off)
 /* Where in its page an FPDU with that segment is to begin */
 static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 {
-	if (seg->len < MPA_LONG || c->tx_markers || c->out.room)
+	if (seg->len < DDP_COPY_LONG || c->tx_markers || c->out.room)
 		return ANYWHERE;
 	return (ddp_tx_page_off(c->tx_stream) - MPA_LEN_SIZE - seg->hdr_len) & ~PAGE_MASK;
 }
@@ -393,8 +394,8 @@ static void add_run(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
 {
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
 
-	/* the last one is not among them, nor those too long to lie together */
-	if (c->tx_markers || seg->left <= seg->len || seg->len >= MPA_LONG)
+	/* the last one is not among them, nor those that are laid one by one */
+	if (c->tx_markers || seg->left <= seg->len || seg->len >= DDP_COPY_LONG)
 		return;
 	n = min(room / wire, (seg->left - 1) / seg->len);
 	if (n && reserve(&c->out, n * wire, ANYWHERE))

@@ -31,6 +31,9 @@ static_assert(HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 /* However short it is, taking an FPDU is worth so many octets of the budget */
 #define FPDU_COST	256
 
+/* So far into that memory a long one may begin */
+#define SKEW_MAX	(MPA_ULPDU_MAX < DDP_COPY_LONG ? 0 : PAGE_SIZE)
+
 /* Where a CPU copies to; used from there within the same stretch of BH off */
 struct copy {
 	local_lock_t	lock;	/* what BH off is not enough for on PREEMPT_RT */
@@ -116,7 +119,7 @@ static enum iw_reason mpa_gather_refuse(struct mpa_conn *c, enum iw_reason why)
  */
 static u32 mpa_gather_skew(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
-	if (f->wire < MPA_LONG || !mpa_cursor_together(&c->cur, 1))
+	if (f->ulpdu_len < DDP_COPY_LONG || !mpa_cursor_together(&c->cur, 1))
 		return 0;
 	return offset_in_page(c->cur.at - MPA_LEN_SIZE);
 }
@@ -304,7 +307,7 @@ int mpa_gather_init(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		u8 *p = vmalloc_node(PAGE_SIZE + MPA_CONTENT_MAX, cpu_to_node(cpu));
+		u8 *p = vmalloc_node(SKEW_MAX + MPA_CONTENT_MAX, cpu_to_node(cpu));
 
 		per_cpu(copies.fpdu, cpu) = p;
 		if (!p) {

@@ -55,7 +55,6 @@ enum mpa_event {
 
 #define MPA_BATCH	65536	/* octets handed to TCP at once, about */
 #define MPA_OUT_VECS	40
-#define MPA_LONG	(4 * PAGE_SIZE)	/* of an FPDU that is copied by the page */
 
 /**
  * struct mpa_out - a batch of FPDUs on its way to TCP

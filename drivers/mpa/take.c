@@ -10,7 +10,7 @@
 #include "crc.h"
 #include "take.h"
 
-/* Copied and summed together: a part of the smallest first-level cache, and whole pages */
+/* Copied and summed together: a part of the smallest first-level cache, two pages of 4 KiB */
 #define PIECE		8192
 
 /* Octets of the FPDU, markers aside */

@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include <ddp/copy.h>
 #include "internal.h"
 #include "trace.h"
 
@@ -15,7 +16,6 @@
 #define TURN		(16 * 1024)
 #define TURN_ALONE	(64 * 1024)	/* as much as SCTP sends in one go */
 #define TURNS		8		/* before the worker looks at what arrives */
-#define LONG		(4 * PAGE_SIZE)	/* of a segment that is copied by the page */
 #define DEADLINE_REPLY	60	/* seconds: the answer to our Initiate */
 
 /* Wait until the peer has what was sent last */
@@ -156,7 +156,8 @@ static int make_room(struct sddp_assoc *a, u32 size)
 {
 	u8 *out;
 
-	if (size > LONG)
+	/* which may make of 64 KiB 128: only while it sends, and over such a path */
+	if (size > DDP_COPY_LONG)
 		size += PAGE_SIZE;
 	if (size <= a->out_size)
 		return 0;
@@ -187,7 +188,7 @@ static u32 place_for(struct sddp_stream *st, const struct ddp_txseg *seg)
 {
 	unsigned long payload = (unsigned long)st->a->out + SDDP_SEGMENT + seg->hdr_len;
 
-	if (seg->len < LONG)
+	if (seg->len < DDP_COPY_LONG)
 		return 0;
 	return offset_in_page(ddp_tx_page_off(st->stream) - payload);
 }

@@ -21,13 +21,19 @@ static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
 	memcpy(dst + at, src + at, len - at);
 }
 
+/*
+ * So many octets of a segment are worth being laid where they lie alike.  With pages of more
+ * than 4 KiB no segment has as many.
+ */
+#define DDP_COPY_LONG	(4 * PAGE_SIZE)
+
 /**
  * ddp_copy - as memcpy(), of what may be much
  * @dst: where to
  * @src: where from
  * @len: how many octets
  *
- * memcpy() goes word by word on processors that do not repeat short strings fast.
+ * x86's memcpy() goes word by word on processors that do not repeat short strings fast.
  * What copies a page is as fast as a machine can, so whole pages go that way where
  * both sides lie alike in them.
  */

@@ -8,6 +8,7 @@
 extern struct host_memory {
 	enum iw_reason	says;
 	u32		fetched;
+	u32		page_off;	/* where in its page what is fetched next lies */
 } host_memory;
 
 #endif

@@ -28,8 +28,10 @@ void put_page(struct page *page)
 bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp)
 {
 	if (f->page) {
-		if (f->page->refs == 1)
+		if (f->page->refs == 1) {
 			f->offset = 0;
+			return true;
+		}
 		if (f->offset + least <= f->size)
 			return true;
 		put_page(f->page);
@@ -38,7 +40,8 @@ bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp)
 	f->page = NULL;
 	if (world.short_of && !roll(world.short_of))
 		return false;
-	f->page = aligned_alloc(BLOCK, BLOCK * DIV_ROUND_UP(sizeof(*f->page) + world.page_size, BLOCK));
+	if (posix_memalign((void **)&f->page, BLOCK, sizeof(*f->page) + world.page_size))
+		abort();
 	f->page->refs = 1;
 	f->page->size = world.page_size;
 	f->page->emergency = world.emergency;

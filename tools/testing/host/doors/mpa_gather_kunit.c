@@ -4,6 +4,7 @@
  * which nobody can read, and DDP.
  */
 #include <kunit/test.h>
+#include <linux/prandom.h>
 #include <linux/unaligned.h>
 
 #include "../../../../drivers/mpa/crc.h"
@@ -18,7 +19,7 @@ static struct {
 	struct mpa_conn	c;
 	u8		octets[3 * WIRE];
 	u32		there;		/* of them can be read */
-	u8		got[3 * WIRE];	/* by DDP */
+	u8		got[MPA_CONTENT_MAX];	/* by DDP */
 	u32		len;
 	u32		reads;		/* octets that DDP reads itself */
 	u32		segments;
@@ -187,6 +188,37 @@ static void from_a_copy(struct kunit *test)
 {
 	world.c.crc = true;
 	expect_two(test);
+}
+
+/* As long as there are, wherever in a page it lies: all of it comes, and nothing beside it */
+static void long_copies(struct kunit *test)
+{
+	static u8 queue[4096 + MPA_CONTENT_MAX] __aligned(4096);
+	const u32 wire = mpa_fpdu_wire_len(0, MPA_ULPDU_MAX, false);
+	const u8 *first = NULL, *at;
+	struct rnd_state dice;
+	u32 off;
+	u8 *p;
+
+	world.c.crc = true;
+	world.reads = MPA_ULPDU_MAX;
+	prandom_seed_state(&dice, 1);
+	prandom_bytes_state(&dice, queue, sizeof(queue));
+	for (off = 0; off < 4096; off += off < 8 || off > 4080 ? 1 : 237) {
+		p = queue + off;
+		put_unaligned_be16(MPA_ULPDU_MAX, p);
+		mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, wire - MPA_CRC_SIZE),
+			      p + wire - MPA_CRC_SIZE);
+		world.c.cur = (struct mpa_cursor) { .at = p, .run = wire, .frag = -1 };
+		world.len = 0;
+		KUNIT_ASSERT_EQ(test, wire, gather());
+		KUNIT_EXPECT_EQ(test, (u32)MPA_ULPDU_MAX, world.len);
+		KUNIT_EXPECT_EQ(test, 0, memcmp(p + MPA_LEN_SIZE, world.got, world.len));
+		/* copied by the page, if pages are small: then it lies as far into one */
+		at = world.c.rx_copy - world.len - (MPA_ULPDU_MAX < DDP_COPY_LONG ? 0 : off);
+		first = first ?: at;
+		KUNIT_EXPECT_PTR_EQ(test, first, at);
+	}
 }
 
 /* The second one DDP takes by the short way, from the queue or from a copy */
@@ -377,6 +409,7 @@ static void not_now(struct kunit *test)
 static struct kunit_case mpa_gather_cases[] = {
 	KUNIT_CASE(from_the_queue),
 	KUNIT_CASE(from_a_copy),
+	KUNIT_CASE(long_copies),
 	KUNIT_CASE(goes_on),
 	KUNIT_CASE(goes_on_in_a_copy),
 	KUNIT_CASE(does_not_go_on),

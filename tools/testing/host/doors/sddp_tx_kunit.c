@@ -4,6 +4,7 @@
  * streams and a socket of the test's.
  */
 #include <kunit/test.h>
+#include <ddp/copy.h>
 
 #include "../../../../drivers/ddp/internal.h"
 #include "../../../../drivers/sctp_ddp/internal.h"
@@ -25,6 +26,8 @@ struct guest {
 
 static struct {
 	struct sddp_assoc	a;
+	const u8		*last;		/* chunk that SCTP took, or was to take */
+	u32			last_len;
 	struct guest		g[3];
 	struct sddp_room	room;
 	u16			to[SENT];	/* whose chunks went */
@@ -43,6 +46,8 @@ static struct {
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len)
 {
+	world.last = buf;
+	world.last_len = len;
 	if (world.sent == world.takes)
 		return -EAGAIN;
 	world.to[world.sent++] = id;
@@ -223,6 +228,49 @@ static void by_turns(struct kunit *test)
 		KUNIT_EXPECT_LE(test, (n - 1) * 900, TURN);
 	}
 	KUNIT_EXPECT_TRUE(test, list_empty(&world.a.sending));
+}
+
+/* Payload as it is fetched, behind what leads it, from an octet of that page offset on */
+static void expect_payload(struct kunit *test, u16 ssn, u32 size, u32 off)
+{
+	const u32 head = SDDP_SEGMENT + IW_DDP_HDR_MAX;
+	u8 want[SDDP_SEGMENT];
+	u32 i;
+
+	sddp_ssn_encode(want, ssn);
+	KUNIT_ASSERT_EQ(test, size, world.last_len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(want, world.last, sizeof(want)));
+	for (i = head + 1; i < size; i++)
+		KUNIT_ASSERT_EQ(test, (u8)(world.last[i - 1] + 1), world.last[i]);
+	if (size - head >= DDP_COPY_LONG)
+		KUNIT_EXPECT_EQ(test, off, (u32)offset_in_page(world.last + head));
+}
+
+/* Segments of any length lie as they do in memory, on a path that changes, taken or not */
+static void lie_alike(struct kunit *test)
+{
+	static const u32 sizes[] = {
+		1000, 16384, 16385, 16403, 16404, 65002, 30000, 1000, 65002, 16402,
+	};
+	u32 i, off;
+
+	open(0, 1, 4000000);
+	for (i = 0; i < ARRAY_SIZE(sizes) * 8; i++) {
+		off = i * 601 % 4096;
+		host_memory.page_off = off;
+		world.room.fragment = sizes[i % ARRAY_SIZE(sizes)];
+		world.room.octets = 1;
+		world.takes = world.sent;
+		sddp_tx_run(&world.a);
+		expect_payload(test, i, world.room.fragment, off);
+		/* what is left over is where it was, whatever has become of the path */
+		host_memory.page_off = 0;
+		world.room.fragment = FRAGMENT;
+		world.room.octets = 0;
+		world.takes = SENT;
+		sddp_tx_run(&world.a);
+		expect_payload(test, i, sizes[i % ARRAY_SIZE(sizes)], off);
+	}
 }
 
 /* The segments of a message go down together, its last ones at once */
@@ -484,6 +532,7 @@ static void too_many_strays(struct kunit *test)
 
 static struct kunit_case sddp_tx_cases[] = {
 	KUNIT_CASE(by_turns),
+	KUNIT_CASE(lie_alike),
 	KUNIT_CASE(held_back),
 	KUNIT_CASE(takes_no_more),
 	KUNIT_CASE(silent_before_the_answer),

@@ -31,7 +31,7 @@ static u32 run_ends_after = U32_MAX;	/* places */
 
 u32 ddp_cursor_page_off(struct ddp_cursor *c)
 {
-	return 0;
+	return host_memory.page_off;
 }
 
 u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
