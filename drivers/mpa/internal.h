@@ -295,6 +295,7 @@ static inline void mpa_cursor_look(const struct mpa_cursor *cur, void *dst, u32 
 static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
 {
 	ddp_copy(dst, cur->at, len);
+	/* as in mpa_cursor_look() */
 	barrier();
 	mpa_cursor_advance(cur, len);
 }

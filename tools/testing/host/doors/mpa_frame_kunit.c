@@ -216,7 +216,7 @@ static void many_at_once(struct kunit *test)
 	}
 }
 
-/* Octets of a batch before the one that follows an FPDU of @wire, and its vector */
+/* The vector that begins with the batch's octet @at; NULL: none does */
 static const struct bio_vec *vec_of(const struct mpa_out *o, u32 at)
 {
 	const struct bio_vec *v = o->vec;
