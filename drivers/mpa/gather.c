@@ -32,7 +32,7 @@ static_assert(HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 #define FPDU_COST	256
 
 /* So far into that memory a long one may begin */
-#define SKEW_MAX	(MPA_ULPDU_MAX < DDP_COPY_LONG ? 0 : PAGE_SIZE)
+#define SKEW_MAX	(MPA_ULPDU_MAX / DDP_COPY_LONG ? PAGE_SIZE : 0)
 
 /* Where a CPU copies to; used from there within the same stretch of BH off */
 struct copy {
