@@ -116,23 +116,33 @@ def print_many(measured):
               f"{1e6 / result['per_s']:.0f} each, {result['kib_each']:.1f} KiB")
 
 
-def waits_too_long(found):
+def share(found, alone):
+    """What a ping makes of the rounds that it makes alone."""
+    return found["result"].get("messages_per_s", 0) / alone if alone else 0
+
+
+def waits_too_long(found, alone):
     """A ping of ours that failed, or that a neighbour keeps waiting."""
     took = found["result"].get("round_us")
     return found["who"] == "rnic_sw" and (
-        not took or took[1] > rows.MOST_WITHIN[found["llp"]] or took[2] > rows.ALL_WITHIN)
+        not took or share(found, alone) < rows.LEAST_SHARE or took[2] > rows.ALL_WITHIN)
 
 
 def print_beside(measured):
-    """How long a round takes, alone and beside a neighbour; how many take too long."""
-    waits = 0
+    """How long a round takes, alone and beside a neighbour; how many pings wait too long."""
+    waits, alone = 0, {}
     for found in measured.get("beside", ()):
-        waits += waits_too_long(found)
+        pair = found["who"], found["llp"]
+        if not found["busy"]:
+            alone[pair] = found["result"].get("messages_per_s")
+        too_long = waits_too_long(found, alone[pair])
+        waits += too_long
         how = "beside a busy pair" if found["busy"] else "alone"
         took = found["result"].get("round_us")
-        print(f"ping {how}, {found['who']}, {found['llp']}: " +
-              (f"{took[0]:.0f} us, 95 of 100 within {took[1]:.0f}, all within {took[2]:.0f}"
-               if took else "failed") + (" TOO LONG" if waits_too_long(found) else ""))
+        print(f"ping {how}, {', '.join(pair)}: " +
+              (f"{took[0]:.0f} us, 95 of 100 within {took[1]:.0f}, all within {took[2]:.0f}; "
+               f"{share(found, alone[pair]):.2f} of its rounds" if took else "failed") +
+              (" TOO LONG" if too_long else ""))
     return waits
 
 
