@@ -10,6 +10,7 @@
 /* place.c: how a copy meets registered memory */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights);
+bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len);
 enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
 			      const void *body, u64 to, u32 len);
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,

@@ -204,6 +204,21 @@ enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
 		    : region_from_llp(s->rx_held, to, len, llp, &s->rx_wait);
 }
 
+/**
+ * ddp_place_fits - may octets behind the last segment's be placed all at once?
+ * @s: the stream; @s->rx_held holds the region
+ * @to: their TO
+ * @len: octets, not 0
+ *
+ * Return: whether ddp_place_more() would, unless region or right are taken meanwhile.  Never
+ * of a region without blocks, of which a part may have to come first.
+ */
+bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len)
+{
+	return s->rx_held->block &&
+	       !ddp_bounds_more(s->rx_held, s, s->rx_seg.rights, to, len);
+}
+
 static enum iw_reason place_flat(struct ddp_llp *llp, void *dst, u32 len)
 {
 	return llp->ops->read(llp, dst, len) ? IW_OK : IW_UNREADABLE;

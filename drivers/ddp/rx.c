@@ -7,11 +7,12 @@
  * through the same steps when its turn comes, but for the copy (section 5.3).
  *
  * Most of a long message's segments go on where the one before ended: of these nothing is
- * decoded, admitted or looked up anew.
+ * decoded, admitted or looked up anew.  Of many that have come together all is done once.
  *
  * One whose memory has to come first is put off: it is admitted, and comes again.
  */
 #include <linux/export.h>
+#include <linux/mm.h>
 
 #include "hdr.h"
 #include "internal.h"
@@ -148,27 +149,40 @@ static void fail_segment(struct ddp_stream *s, enum iw_reason why,
 
 /*
  * As long as its region is held the last segment was a tagged one, and not the end of
- * its message: does this one go on from there?
+ * its message: does this one go on from there, or from @n behind it?
  */
-static bool goes_on(const struct ddp_stream *s, const u8 *head, u32 len)
+static bool goes_on(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
 	return s->rx_held && len == g->len && !memcmp(head, g->raw, DDP_T_TO) &&
-	       get_unaligned_be64(head + DDP_T_TO) == g->h.to + g->payload;
+	       get_unaligned_be64(head + DDP_T_TO) == g->h.to + (n + 1) * g->payload;
 }
 
-static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp,
-			      const u8 *head, const void *body)
+/* The @n-th from here, whose header differs in nothing but the TO, is the last one now */
+static void ddp_rx_step(struct ddp_stream *s, u32 n)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+
+	g->h.to += n * g->payload;
+	put_unaligned_be64(g->h.to, g->raw + DDP_T_TO);
+}
+
+static void ddp_rx_trace_run(struct ddp_stream *s, struct ddp_hdr h, u32 n)
+{
+	for (; n; n--, h.to += s->rx_seg.payload)
+		trace_ddp_segment_received(s, &h, s->rx_seg.payload);
+}
+
+static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp, const void *body)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	const struct ddp_grant grant = { .rights = g->rights };
 	enum iw_reason why;
 
-	memcpy(g->raw, head, DDP_T_HDR_LEN);
-	g->h.to += g->payload;
+	ddp_rx_step(s, 1);
 	trace_ddp_segment_received(s, &g->h, g->payload);
-	why = s->ulp->more(s, &g->h, g->payload);
+	why = s->ulp->more(s, &g->h, g->payload, 1);
 	if (!why)
 		why = ddp_place_more(s, llp, body, g->h.to, g->payload);
 	if (unlikely(why == IW_NOT_NOW))
@@ -184,8 +198,8 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 	struct ddp_rx_seg *g = &s->rx_seg;
 	enum iw_reason why;
 
-	if (goes_on(s, head, len))
-		return rx_more(s, llp, head, NULL);
+	if (goes_on(s, head, len, 0))
+		return rx_more(s, llp, NULL);
 	why = ddp_rx_read_header(llp, head, len, g);
 	if (unlikely(s->put_off.here)) {
 		if (!why && !is_put_off(&s->put_off, g))
@@ -305,12 +319,67 @@ bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len
 		 enum iw_reason *why)
 {
 	/* within a run: that we are at work has been said */
-	if (!goes_on(s, head, len) || test_bit(0, &s->failed))
+	if (!goes_on(s, head, len, 0) || test_bit(0, &s->failed))
 		return false;
-	*why = rx_more(s, NULL, head, body);
+	*why = rx_more(s, NULL, body);
 	return true;
 }
 EXPORT_SYMBOL_GPL(ddp_rx_more);
+
+int ddp_rx_run_off(const struct ddp_stream *s)
+{
+	const struct ddp_region *r = s->rx_held;
+
+	if (!r)
+		return -1;
+	return offset_in_page(s->rx_seg.h.to + s->rx_seg.payload - r->base + r->skip);
+}
+EXPORT_SYMBOL_GPL(ddp_rx_run_off);
+
+bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
+{
+	return goes_on(s, head, len, n);
+}
+EXPORT_SYMBOL_GPL(ddp_rx_joins);
+
+/*
+ * All of them as if they were one; false: they may not be, and nothing is done.  If the region
+ * is revoked just then all have been counted, and the first is the one that is refused.
+ */
+static bool rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
+{
+	struct ddp_hdr h = s->rx_seg.h;
+	const u32 octets = n * s->rx_seg.payload;
+
+	h.to += s->rx_seg.payload;
+	if (!ddp_place_fits(s, h.to, octets) || s->ulp->more(s, &h, octets, n))
+		return false;
+	if (trace_ddp_segment_received_enabled())
+		ddp_rx_trace_run(s, h, n);
+	*why = ddp_place_more(s, NULL, bodies, h.to, octets);
+	ddp_rx_step(s, *why ? 1 : n);
+	if (unlikely(*why))
+		fail_segment(s, *why, &s->rx_seg);
+	return true;
+}
+
+u32 ddp_rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
+{
+	u32 i;
+
+	*why = IW_DDP_CATASTROPHIC;
+	if (test_bit(0, &s->failed))
+		return 0;
+	if (n > 1 && rx_run(s, bodies, n, why))
+		return *why ? 0 : n;
+	for (i = 0; i < n && !test_bit(0, &s->failed); i++) {
+		*why = rx_more(s, NULL, bodies + i * s->rx_seg.payload);
+		if (*why)
+			break;
+	}
+	return i;
+}
+EXPORT_SYMBOL_GPL(ddp_rx_run);
 
 bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 		  u32 len, struct ddp_placed *p)

@@ -6,7 +6,7 @@
  * nodes of its own.
  *
  * A region is found under RCU and used under a count that its revocation
- * waits for.  A use lasts for one copy of at most one segment, or one batch, with BH
+ * waits for.  A use lasts for one copy of a segment, a batch or a run, with BH
  * off, or until the next segment of the message is looked at within the same stretch
  * of it.  So whoever revokes may spin for it in any context: on this CPU none can be
  * under way.
@@ -188,8 +188,8 @@ EXPORT_SYMBOL_GPL(ddp_region_put);
  * ddp_region_revoke - no network access from here on
  * @r: the region
  *
- * RFC 5041 8.3.1 (6).  Any context; waits for one segment's copy, or a batch's, and
- * for the next one to be gathered, at most.
+ * RFC 5041 8.3.1 (6).  Any context; waits for the copy of a segment, a batch or a run,
+ * and for what comes next to be gathered, at most.
  *
  * Return: whether it was valid; of several callers one is told so.
  */

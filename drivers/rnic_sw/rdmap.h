@@ -158,7 +158,7 @@ static inline struct rdmap *to_rdmap(struct ddp_stream *s)
 enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 			   u32 payload, struct ddp_grant *g);
 enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
-			  u32 payload);
+			  u32 payload, u32 n);
 bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
 		 struct ddp_grant *g);
 enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,

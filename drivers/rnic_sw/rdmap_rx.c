@@ -173,14 +173,19 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 }
 
 enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
-			  u32 payload)
+			  u32 payload, u32 n)
 {
 	struct rdmap *r = to_rdmap(s);
+	enum iw_reason why;
 
-	rdmap_count_octets(r, 1, payload, false);
 	if ((h->ulp8 & RDMAP_OPCODE_MASK) == RDMAP_OP_WRITE)
-		return admit_write(r, payload);
-	return admit_response(r, h, payload);
+		why = admit_write(r, payload);
+	else
+		why = admit_response(r, h, payload);
+	/* those that are refused together come again */
+	if (!why || n == 1)
+		rdmap_count_octets(r, n, payload, false);
+	return why;
 }
 
 /*

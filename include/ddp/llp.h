@@ -115,6 +115,42 @@ bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len
 		 enum iw_reason *why);
 
 /**
+ * ddp_rx_run_off - where in its page goes what goes on behind the last segment
+ * @s: the stream
+ *
+ * A guess, as ddp_tx_page_off().
+ *
+ * Return: the offset, in octets; -1 if nothing goes on there.
+ */
+int ddp_rx_run_off(const struct ddp_stream *s);
+
+/**
+ * ddp_rx_joins - would a segment go on behind others?
+ * @s: their stream
+ * @head: as for ddp_rx_segment()
+ * @len: its length in octets, header included
+ * @n: so many others, each of which goes on, lie between the last one and this
+ *
+ * Return: whether it is what comes next if those had been taken.
+ */
+bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
+
+/**
+ * ddp_rx_run - segments that go on one behind the other
+ * @s: their stream
+ * @bodies: what is behind the header of each, side by side; nobody writes them
+ * @n: how many; ddp_rx_joins() has said so of each
+ * @why: set to what ddp_rx_segment() would return of the first that is not taken
+ *
+ * As ddp_rx_more() of one after the other, but what may be done once for all of them is.
+ * As many octets as a cache has, not more: whoever fails the stream or revokes the region
+ * waits for them.
+ *
+ * Return: how many are taken; fewer than @n only with @why.
+ */
+u32 ddp_rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why);
+
+/**
  * ddp_rx_waits - is it too early to hand a segment up once more?
  * @s: the stream
  *

@@ -153,8 +153,8 @@ void ddp_stags_destroy(struct ddp_stags *t);
  * @key, findable from now on (usable only if @r->valid).  May sleep.
  * ddp_region_revoke() makes it invalid and returns once no copy into or out of
  * it is in flight: from then on the network cannot touch it (RFC 5041 8.3.1
- * (6)).  Any context; waits for one segment's copy, or a batch's, and for the next
- * one to be gathered, at most.  Returns false if it was not valid.
+ * (6)).  Any context; waits for the copy of a segment, a batch or a run, and for what
+ * comes next to be gathered, at most.  Returns false if it was not valid.
  * ddp_region_allow() makes it valid (again) with a new key.
  * ddp_region_remove() revokes it and makes it unfindable; the memory may be
  * unpinned at once, @r itself is freed after an RCU grace period.

@@ -93,7 +93,9 @@ struct ddp_msg {
  *	rights it needs.  Untagged: the buffer of this MSN; IW_DDP_U_NO_BUFFER
  *	if there is none.
  * @more: a segment goes on where the last one, a tagged one, ended, its header the same
- *	but for the TO: as @admit, which rights it needs is known.
+ *	but for the TO: as @admit, which rights it needs is known.  Or @n of them, @payload
+ *	octets together and @h of the first; if these are refused nothing has changed, and
+ *	each is asked for by itself.
  * @early: a tagged segment is here before its turn: may it be placed, as far as
  *	the ULP is concerned, and with which rights?  Nothing else changes:
  *	admit follows, when its turn comes (RFC 5041 5.3).
@@ -116,7 +118,7 @@ struct ddp_ulp_ops {
 	enum iw_reason (*admit)(struct ddp_stream *s, const struct ddp_hdr *h,
 				u32 payload, struct ddp_grant *g);
 	enum iw_reason (*more)(struct ddp_stream *s, const struct ddp_hdr *h,
-			       u32 payload);
+			       u32 payload, u32 n);
 	bool (*early)(struct ddp_stream *s, const struct ddp_hdr *h,
 		      u32 payload, struct ddp_grant *g);
 	enum iw_reason (*deliver)(struct ddp_stream *s, const struct ddp_hdr *h,

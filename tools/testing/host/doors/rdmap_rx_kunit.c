@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 
 #include "../../../../drivers/rnic_sw/rdmap.h"
+#include "rdmap_tx.h"
 #include "says.h"
 
 #define DEPTH	2	/* IRD */
@@ -52,7 +53,7 @@ enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *sink,
 
 static const struct ddp_ulp_ops rdmap_ops;
 
-static struct rdmap *open_rdmap(void)
+static struct rdmap *open_receiver(void)
 {
 	static struct rdmap_req theirs[2 * DEPTH + 1];
 	static struct rdmap r;
@@ -138,7 +139,7 @@ KUNIT_ARRAY_PARAM(kind, kinds, describe_kind);
 static void each_kind_of_send(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
-	struct rdmap *r = open_rdmap();
+	struct rdmap *r = open_receiver();
 
 	KUNIT_EXPECT_EQ(test, IW_OK, send_comes(r, k->ulp8, 7));
 	KUNIT_EXPECT_EQ(test, 1u, told.taken);
@@ -154,7 +155,7 @@ static void each_kind_of_send(struct kunit *test)
 /* RDMAP-102, RDMAP-104: what may not be invalidated is an error, and nothing delivered */
 static void cannot_be_invalidated(struct kunit *test)
 {
-	struct rdmap *r = open_rdmap();
+	struct rdmap *r = open_receiver();
 
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE, send_comes(r, 0x44, DEAD));
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE, send_comes(r, 0x46, DEAD));
@@ -164,7 +165,7 @@ static void cannot_be_invalidated(struct kunit *test)
 /* RDMAP-10, RDMAP-12, RDMAP-26, RDMAP-57, RDMAP-68: neither takes a receive or shuts */
 static void program_hears_nothing(struct kunit *test)
 {
-	struct rdmap *r = open_rdmap();
+	struct rdmap *r = open_receiver();
 	const struct ddp_hdr write = {
 		.tagged = true, .ulp8 = 0x40, .stag = 7, .ulp32 = 7,
 	};
@@ -184,7 +185,7 @@ static enum iw_reason empty_send_comes(struct rdmap *r)
 /* A Send makes us ready if that comes first, as was agreed */
 static struct rdmap *open_for_ready(void)
 {
-	struct rdmap *r = open_rdmap();
+	struct rdmap *r = open_receiver();
 
 	r->swallow = true;
 	return r;
@@ -239,7 +240,7 @@ static void only_plain_makes_ready(struct kunit *test)
 /* RDMAP-67, RDMAP-72: what is to be answered is what was asked, in that order */
 static void requests_are_queued(struct kunit *test)
 {
-	struct rdmap *r = open_rdmap();
+	struct rdmap *r = open_receiver();
 	u32 size;
 
 	for (size = 3; size < 5; size++)
@@ -261,7 +262,7 @@ static void requests_are_queued(struct kunit *test)
 /* RDMAP-66, RDMAP-82, RDMAP-143: as many as agreed, one more when one is answered */
 static void as_many_as_agreed(struct kunit *test)
 {
-	struct rdmap *r = open_rdmap();
+	struct rdmap *r = open_receiver();
 	int n;
 
 	for (n = 0; n < DEPTH; n++)
@@ -275,7 +276,7 @@ static void as_many_as_agreed(struct kunit *test)
 /* SEC-32: one stream's requests take no place of another's */
 static void each_has_its_own(struct kunit *test)
 {
-	struct rdmap *r = open_rdmap();
+	struct rdmap *r = open_receiver();
 	static struct rdmap_req others[2 * DEPTH + 1];
 	static struct rdmap other;
 	int n;
@@ -310,12 +311,12 @@ static void source_is_looked_at(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(sources); i++) {
-		r = open_rdmap();
+		r = open_receiver();
 		mem.check = sources[i].ddp;
 		KUNIT_EXPECT_EQ(test, sources[i].rdmap, read_comes(r, 1, 0));
 		KUNIT_EXPECT_TRUE(test, r->bad_rreq);
 		KUNIT_EXPECT_EQ(test, 0u, (u32)r->irq.used);
-		r = open_rdmap();
+		r = open_receiver();
 		mem.check = sources[i].ddp;
 		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 0, 0));
 		KUNIT_EXPECT_FALSE(test, r->bad_rreq);
@@ -330,14 +331,14 @@ static void word_is_looked_at(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(sources); i++) {
-		r = open_rdmap();
+		r = open_receiver();
 		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 1, 0));
 		mem.check = sources[i].ddp;
 		KUNIT_EXPECT_EQ(test, sources[i].rdmap, atomic_comes(r));
 		KUNIT_EXPECT_FALSE(test, r->bad_rreq);
 		KUNIT_EXPECT_EQ(test, 1u, (u32)r->irq.used);
 	}
-	r = open_rdmap();
+	r = open_receiver();
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, atomic_comes(r));
 	KUNIT_EXPECT_FALSE(test, r->bad_rreq);
 	ddp_stream_allow(&r->stream, DDP_REMOTE_ATOMIC);
@@ -353,7 +354,7 @@ static void word_is_looked_at(struct kunit *test)
 /* RDMAP-170: what the queue pair does not allow */
 static void queue_pair_has_no_right(struct kunit *test)
 {
-	struct rdmap *r = open_rdmap();
+	struct rdmap *r = open_receiver();
 
 	ddp_stream_allow(&r->stream, DDP_REMOTE_WRITE);
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_ACCESS, read_comes(r, 1, 0));
@@ -369,10 +370,10 @@ static void terminates(struct kunit *test)
 	u32 len;
 
 	for (len = 0; len < sizeof(octets); len++) {
-		r = open_rdmap();
+		r = open_receiver();
 		KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, comes(r, h, octets, len));
 	}
-	r = open_rdmap();
+	r = open_receiver();
 	KUNIT_EXPECT_EQ(test, IW_PEER_TERMINATE, comes(r, h, octets, len));
 	KUNIT_EXPECT_EQ(test, 1, (int)r->peer_layer);
 	KUNIT_EXPECT_EQ(test, 2, (int)r->peer_type);
@@ -386,7 +387,7 @@ static enum iw_reason write_goes_on(struct rdmap *r, bool more, u32 octets)
 	struct ddp_grant g = {};
 
 	if (more)
-		return rdmap_more(&r->stream, &h, octets);
+		return rdmap_more(&r->stream, &h, octets, 1);
 	return rdmap_admit(&r->stream, &h, octets, &g);
 }
 
@@ -403,7 +404,7 @@ static void longest_write(struct kunit *test)
 	int more;
 
 	for (more = 0; more < 2; more++) {
-		r = open_rdmap();
+		r = open_receiver();
 		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, true, U32_MAX - 4));
 		KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, write_goes_on(r, more, 5));
 		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, more, 4));
@@ -414,6 +415,22 @@ static void longest_write(struct kunit *test)
 		/* the next is another one */
 		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, more, 5));
 	}
+}
+
+/* Segments that go on together: all of them, or as if nobody had asked */
+static void many_go_on(struct kunit *test)
+{
+	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40 };
+	struct rdmap *r = open_receiver();
+
+	posted.received = 0;
+	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_more(&r->stream, &write, U32_MAX - 4, 3));
+	KUNIT_EXPECT_EQ(test, 3u, posted.received);
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, rdmap_more(&r->stream, &write, 6, 2));
+	KUNIT_EXPECT_EQ(test, 3u, posted.received);
+	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_more(&r->stream, &write, 3, 1));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, rdmap_more(&r->stream, &write, 3, 1));
+	KUNIT_EXPECT_EQ(test, 5u, posted.received);
 }
 
 static struct kunit_case rdmap_rx_cases[] = {
@@ -430,6 +447,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE(queue_pair_has_no_right),
 	KUNIT_CASE(terminates),
 	KUNIT_CASE(longest_write),
+	KUNIT_CASE(many_go_on),
 	{}
 };
 

@@ -18,6 +18,7 @@ extern struct posted {
 	u32			failed;		/* requests */
 	u32			failures;	/* of the stream */
 	enum iw_reason		why;
+	u32			received;	/* segments */
 	u8			says;		/* octets of a Terminate: then there is one */
 	struct ddp_sge		sge[1];
 } posted;

@@ -87,6 +87,8 @@ void rdmap_sq_sent(struct rdmap *r) { }
 void rdmap_count(struct rdmap *r, u8 opcode, bool sent) { }
 void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
 {
+	if (!sent)
+		posted.received += segments;
 }
 
 void rdmap_sq_failed(struct rdmap *r, u32 slot)

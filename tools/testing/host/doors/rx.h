@@ -21,6 +21,12 @@ extern struct rx_world {
 	u32		went_on;			/* of those */
 	const void	*body;				/* of one that did, ... */
 	u64		to;				/* ... and where it goes */
+	u32		len;
+	u32		fitted;				/* so many octets, were asked for at once */
+	bool		fits;				/* they may be placed so, */
+	bool		refuses_many;			/* ... or RDMAP may not have them so */
+	u32		places_at;			/* @places is what is said from then on */
+	u32		fails_at;			/* the other side fails it, 0: never */
 	struct ddp_hdr	asked;				/* at admission */
 	struct ddp_hdr	told;				/* at delivery */
 	u32		down;

@@ -37,12 +37,25 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 	return world.places;
 }
 
+bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len)
+{
+	world.to = to;
+	world.fitted = len;
+	return world.fits;
+}
+
 enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
 			      const void *body, u64 to, u32 len)
 {
 	world.body = body;
 	world.to = to;
-	return place();
+	world.len = len;
+	/* not before so many */
+	if (world.placed >= world.places_at)
+		return place();
+	if (++world.placed == world.fails_at)
+		set_bit(0, &s->failed);
+	return IW_OK;
 }
 
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
@@ -64,11 +77,13 @@ static enum iw_reason admit(struct ddp_stream *s, const struct ddp_hdr *h,
 }
 
 static enum iw_reason more(struct ddp_stream *s, const struct ddp_hdr *h,
-			   u32 payload)
+			   u32 payload, u32 n)
 {
 	struct ddp_grant none;
 
-	world.went_on++;
+	if (n > 1 && world.refuses_many)
+		return IW_RDMAP_OPCODE;
+	world.went_on += n;
 	return admit(s, h, payload, &none);
 }
 

@@ -4,6 +4,7 @@
  * on where the one before it ended.
  */
 #include <kunit/test.h>
+#include <linux/mm.h>
 
 #include "rx.h"
 
@@ -279,6 +280,195 @@ static void short_way_waits(struct kunit *test)
 	ddp_rx_end(s);
 }
 
+/* Many together -------------------------------------------------------------- */
+
+#define RUN	3	/* of 36 octets each, behind a first one at 0 */
+
+static u8 bodies[RUN * 36];
+
+static struct ddp_stream *run_open(void)
+{
+	struct ddp_stream *s = rx_open();
+
+	ddp_rx_begin(s);
+	rx_comes(s, &write_goes_on, 0, 50);
+	world.fits = true;
+	return s;
+}
+
+static bool joins(const struct ddp_stream *s, u64 to, u32 len, u32 n)
+{
+	const struct ddp_hdr h = { .tagged = true, .to = to };
+	u8 head[IW_DDP_HDR_MAX];
+
+	ddp_hdr_encode(head, &h);
+	return ddp_rx_joins(s, head, len, n);
+}
+
+/* What has been taken is what the next one goes on from */
+static void expect_at(struct kunit *test, struct ddp_stream *s, u32 taken)
+{
+	KUNIT_EXPECT_TRUE(test, joins(s, 36 * (1 + taken), 50, 0));
+	KUNIT_EXPECT_EQ(test, 36 * (1 + taken), (u32)ddp_rx_run_off(s));
+}
+
+static void run_joins(struct kunit *test)
+{
+	struct ddp_stream *s = rx_open();
+
+	ddp_rx_begin(s);
+	KUNIT_EXPECT_FALSE(test, joins(s, 36, 50, 0));
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_run_off(s));
+	rx_comes(s, &write_goes_on, 0, 50);
+	expect_at(test, s, 0);
+	KUNIT_EXPECT_TRUE(test, joins(s, 36 * 6, 50, 5));
+	KUNIT_EXPECT_FALSE(test, joins(s, 36 * 6, 50, 4));
+	KUNIT_EXPECT_FALSE(test, joins(s, 36 * 6, 49, 5));
+	/* where it lies in a region's pages, not in addresses */
+	region.base = 5;
+	region.skip = 4000;
+	KUNIT_EXPECT_EQ(test, (36 - 5 + 4000) & (int)~PAGE_MASK, ddp_rx_run_off(s));
+	region.base = 0;
+	region.skip = 0;
+	ddp_rx_end(s);
+	KUNIT_EXPECT_FALSE(test, joins(s, 36, 50, 0));
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_run_off(s));
+}
+
+static void run_at_once(struct kunit *test)
+{
+	struct ddp_stream *s = run_open();
+	enum iw_reason why;
+
+	KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_run(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, (u32)RUN, world.went_on);
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), world.payload);
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), world.fitted);
+	KUNIT_EXPECT_EQ(test, 36ull, world.asked.to);
+	KUNIT_EXPECT_EQ(test, 2u, world.placed);
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(bodies), world.len);
+	KUNIT_EXPECT_EQ(test, 36ull, world.to);
+	KUNIT_EXPECT_PTR_EQ(test, (const void *)bodies, world.body);
+	expect_at(test, s, RUN);
+	/* and it ends as it would have */
+	rx_comes(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 36 * (1 + RUN) },
+		 0, 50);
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	ddp_rx_end(s);
+}
+
+/* They do not fit together, or RDMAP would not have them so: one after the other */
+static void run_one_by_one(struct kunit *test)
+{
+	enum iw_reason why;
+	struct ddp_stream *s;
+	int how;
+
+	for (how = 0; how < 2; how++) {
+		s = run_open();
+		world.fits = how;
+		world.refuses_many = how;
+		KUNIT_EXPECT_EQ(test, (u32)RUN, ddp_rx_run(s, bodies, RUN, &why));
+		KUNIT_EXPECT_EQ(test, (u32)RUN, world.went_on);
+		KUNIT_EXPECT_EQ(test, 36u, world.payload);
+		KUNIT_EXPECT_EQ(test, 1u + RUN, world.placed);
+		KUNIT_EXPECT_EQ(test, 36u, world.len);
+		KUNIT_EXPECT_EQ(test, 36ull * RUN, world.to);
+		KUNIT_EXPECT_PTR_EQ(test, (const void *)(bodies + 36 * (RUN - 1)), world.body);
+		expect_at(test, s, RUN);
+		ddp_rx_end(s);
+	}
+}
+
+/* One is not a run: who refuses it is asked once */
+static void run_of_one(struct kunit *test)
+{
+	struct ddp_stream *s = run_open();
+	enum iw_reason why;
+
+	world.admits = IW_RDMAP_OPCODE;
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_run(s, bodies, 1, &why));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_OPCODE, why);
+	KUNIT_EXPECT_EQ(test, 1u, world.went_on);
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	ddp_rx_end(s);
+}
+
+/* The second of them: the first is there, it is quoted, and no other is touched */
+static void run_fails_in_the_middle(struct kunit *test)
+{
+	struct ddp_stream *s = run_open();
+	enum iw_reason why;
+
+	world.fits = false;
+	world.places_at = 2;
+	world.places = IW_DDP_T_BOUNDS;
+	KUNIT_EXPECT_EQ(test, 1u, ddp_rx_run(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, why);
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, world.why);
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	KUNIT_EXPECT_EQ(test, 50u, world.quoted.seg_len);
+	KUNIT_EXPECT_EQ(test, 36ull * 2, get_unaligned_be64(world.quoted.ddp + DDP_T_TO));
+	KUNIT_EXPECT_EQ(test, 36ull * 2, world.to);
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_run_off(s));
+	ddp_rx_end(s);
+}
+
+/* Its memory has to come first: it comes again by the long way, admitted */
+static void run_waits_in_the_middle(struct kunit *test)
+{
+	struct ddp_stream *s = run_open();
+	enum iw_reason why;
+
+	world.fits = false;
+	world.places_at = 2;
+	world.places = IW_NOT_NOW;
+	KUNIT_EXPECT_EQ(test, 1u, ddp_rx_run(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, why);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	KUNIT_EXPECT_EQ(test, 3u, world.admitted);
+	world.places = IW_OK;
+	rx_comes(s, &(struct ddp_hdr){ .tagged = true, .to = 36 * 2 }, 0, 50);
+	KUNIT_EXPECT_EQ(test, 3u, world.admitted);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	expect_at(test, s, 2);
+	ddp_rx_end(s);
+}
+
+/* Taken away since it was looked at; or the stream has failed on the other side */
+static void run_comes_too_late(struct kunit *test)
+{
+	const struct iw_fault f = { .why = IW_LOCAL_PROT };
+	struct ddp_stream *s = run_open();
+	enum iw_reason why;
+
+	world.places = IW_DDP_T_STAG;
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_run(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG, why);
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, 36ull, get_unaligned_be64(world.quoted.ddp + DDP_T_TO));
+	ddp_rx_end(s);
+
+	s = run_open();
+	ddp_stream_fail(s, &f);
+	KUNIT_EXPECT_EQ(test, 0u, ddp_rx_run(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, why);
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, 1u, world.placed);
+	ddp_rx_end(s);
+
+	/* or in the middle, if they are looked at one by one */
+	s = run_open();
+	world.fits = false;
+	world.places_at = U32_MAX;
+	world.fails_at = 3;
+	KUNIT_EXPECT_EQ(test, 2u, ddp_rx_run(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, 3u, world.placed);
+	ddp_rx_end(s);
+}
+
 static struct kunit_case rx_more_cases[] = {
 	KUNIT_CASE(use_stays),
 	KUNIT_CASE(use_ends_with_a_failure),
@@ -289,6 +479,13 @@ static struct kunit_case rx_more_cases[] = {
 	KUNIT_CASE(short_way_fails),
 	KUNIT_CASE(short_way_after_a_failure),
 	KUNIT_CASE(short_way_waits),
+	KUNIT_CASE(run_joins),
+	KUNIT_CASE(run_at_once),
+	KUNIT_CASE(run_one_by_one),
+	KUNIT_CASE(run_of_one),
+	KUNIT_CASE(run_fails_in_the_middle),
+	KUNIT_CASE(run_waits_in_the_middle),
+	KUNIT_CASE(run_comes_too_late),
 	{}
 };
 
