@@ -4,14 +4,16 @@
  *
  * An FPDU that is not all there stays where it is: nothing is kept of it, and
  * nobody above ever hears of half a segment.  The pages of the queue may be
- * somebody else's, who goes on writing them: each octet is copied once into
- * memory of ours, and nothing is decided but by the copy.
+ * somebody else's, who goes on writing them: octets are copied into memory of ours, and
+ * nothing is decided but by the copy; where one is copied twice, the second has to be as
+ * the first.
  *
  * With a CRC or markers an FPDU that is whole is copied first, then the copy is
  * verified (RFC 5044 section 6) and handed up.  Without either there is nothing
  * to verify: its length and DDP's header are copied in one go, and DDP reads the
  * octets behind them from the queue to where they go.  Behind the first of a message
- * most are as long as that one, and go a shorter way (mpa_gather_more()).
+ * most are as long as that one, and go a shorter way: one by one (mpa_gather_more()), or,
+ * with a CRC, many of them together (mpa_gather_run()).
  */
 /* local_lock.h uses it */
 #include <linux/spinlock.h>
@@ -21,18 +23,18 @@
 #include <linux/vmalloc.h>
 
 #include "internal.h"
+#include "run.h"
 #include "take.h"
 
-/* What leads an FPDU without markers, and DDP's shorter header */
-#define HEADS_MAX	(MPA_LEN_SIZE + IW_DDP_T_HDR_LEN)
-
-static_assert(HEADS_MAX >= MPA_FPDU_HEAD_MAX);
+static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 
 /* However short it is, taking an FPDU is worth so many octets of the budget */
 #define FPDU_COST	256
 
 /* So far into that memory a long one may begin */
 #define SKEW_MAX	(MPA_ULPDU_MAX / DDP_COPY_LONG ? PAGE_SIZE : 0)
+
+static_assert(MPA_RUN_ROOM <= MPA_CONTENT_MAX);
 
 /* Where a CPU copies to; used from there within the same stretch of BH off */
 struct copy {
@@ -135,7 +137,7 @@ static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 	why = mpa_gather_take(c, f, head, fpdu);
 	if (why)
 		why = mpa_gather_refuse(c, why);
-	else if (!ddp_rx_more(c->stream, fpdu + MPA_LEN_SIZE, fpdu + HEADS_MAX,
+	else if (!ddp_rx_more(c->stream, fpdu + MPA_LEN_SIZE, fpdu + MPA_HEADS_MAX,
 			      f->ulpdu_len, &why))
 		why = hand_up(c, f, fpdu + MPA_LEN_SIZE, true);
 	local_unlock_nested_bh(&copies.lock);
@@ -179,7 +181,7 @@ static int mpa_gather_one(struct mpa_conn *c, struct mpa_fpdu *f)
 	const bool plain = !c->crc && !c->rx_markers;
 	const u32 left = mpa_cursor_left(&from);
 	u32 len = mpa_fpdu_head(c->rx_pos, c->rx_markers);
-	u8 head[HEADS_MAX];
+	u8 head[MPA_HEADS_MAX];
 	enum iw_reason why;
 
 	if (len > left)
@@ -216,25 +218,107 @@ static bool mpa_gather_peek(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *he
 {
 	if (!mpa_cursor_together(&c->cur, f->wire))
 		return false;
-	mpa_cursor_look(&c->cur, head, HEADS_MAX);
+	mpa_cursor_look(&c->cur, head, MPA_HEADS_MAX);
 	/* if it is another one, another look at it counts */
 	return get_unaligned_be16(head) == f->ulpdu_len;
 }
 
 /*
- * Behind @f: as many FPDUs of its length as go on in its message and lie together each,
- * with nothing to verify.  Adds the octets to @used.  Return: as mpa_gather_outcome().
+ * Where in the CPU's memory the payload of what goes on is copied to.  It lies in its pages
+ * as it will where it goes, so that they are placed whole.
+ */
+static u8 *mpa_gather_start(const struct mpa_conn *c)
+{
+	int off = ddp_rx_run_off(c->stream);
+
+	return this_cpu_read(copies.fpdu) + MPA_HEADS_MAX +
+	       (SKEW_MAX ? (off - MPA_HEADS_MAX) & ~PAGE_MASK : 0);
+}
+
+/* Behind @f: as many as go on, are right, and have room.  Return: their number */
+static u32 mpa_gather_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
+			     struct mpa_run *r, int *budget)
+{
+	u8 head[MPA_HEADS_MAX];
+	u32 n = 0;
+
+	while (r->left && *budget > 0 && mpa_gather_peek(c, f, head) &&
+	       ddp_rx_joins(c->stream, head + MPA_LEN_SIZE, f->ulpdu_len, n)) {
+		spend(budget, f->wire);
+		mpa_cursor_look(&c->cur, mpa_run_want(r), f->wire);
+		if (!mpa_run_got(r, head))
+			break;
+		mpa_cursor_advance(&c->cur, f->wire);
+		n++;
+	}
+	return n;
+}
+
+/* Not all are taken: the cursor, which stood at @from, is to stand behind who is */
+static int mpa_gather_less(struct mpa_conn *c, const struct mpa_cursor *from, u32 octets,
+			   enum iw_reason why)
+{
+	c->cur = *from;
+	mpa_cursor_skip(&c->cur, octets);
+	return mpa_gather_outcome(c, why, 0);
+}
+
+/* Verify some, as many as @r has room for if all is well, and place them in one go */
+static int mpa_gather_some(struct mpa_conn *c, const struct mpa_fpdu *f,
+			   struct mpa_run *r, int *budget, u32 *used)
+{
+	const struct mpa_cursor from = c->cur;
+	u8 *at = mpa_gather_start(c);
+	enum iw_reason why;
+	u32 n, taken;
+
+	mpa_run_begin(r, f->ulpdu_len, at);
+	n = mpa_gather_verify(c, f, r, budget);
+	if (!n)
+		return f->wire;
+	taken = ddp_rx_run(c->stream, at, n, &why);
+	c->rx_pos += taken * f->wire;
+	*used += taken * f->wire;
+	if (unlikely(taken < n))
+		return mpa_gather_less(c, &from, taken * f->wire, why);
+	return f->wire;
+}
+
+/* As mpa_gather_more(), with a CRC.  Who never goes on is not to pay for it */
+static noinline int mpa_gather_run(struct mpa_conn *c, const struct mpa_fpdu *f,
+				   int *budget, u32 *used)
+{
+	struct mpa_run r;
+	u32 before;
+	int n;
+
+	local_lock_nested_bh(&copies.lock);
+	do {
+		before = *used;
+		n = mpa_gather_some(c, f, &r, budget, used);
+		/* if there was room for more, who comes next is another matter */
+	} while (n > 0 && *used > before && !r.left);
+	local_unlock_nested_bh(&copies.lock);
+	return n;
+}
+
+/*
+ * Behind @f: as many FPDUs of its length as go on in its message and lie together each.
+ * Adds the octets to @used.  Return: as mpa_gather_outcome().
  */
 static int mpa_gather_more(struct mpa_conn *c, const struct mpa_fpdu *f,
 			   int *budget, u32 *used)
 {
 	int n = f->wire;
 	enum iw_reason why;
-	u8 head[HEADS_MAX];
+	u8 head[MPA_HEADS_MAX];
 
-	if (c->crc || c->rx_markers || f->wire < sizeof(head) ||
-	    mpa_cursor_left(&c->cur) < f->wire)
+	if (c->rx_markers || f->wire < sizeof(head) || mpa_cursor_left(&c->cur) < f->wire)
 		return n;
+	/* long ones are placed by the page one by one */
+	if (c->crc)
+		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_run_off(c->stream) >= 0 ?
+		       mpa_gather_run(c, f, budget, used) : n;
 	while (*budget > 0 && mpa_gather_peek(c, f, head) &&
 	       ddp_rx_more(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
 			   f->ulpdu_len, &why)) {

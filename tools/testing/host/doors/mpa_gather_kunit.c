@@ -3,165 +3,7 @@
  * FPDUs to segments: drivers/mpa/gather.c between octets that have come, some of
  * which nobody can read, and DDP.
  */
-#include <kunit/test.h>
-#include <linux/prandom.h>
-#include <linux/unaligned.h>
-
-#include "../../../../drivers/mpa/crc.h"
-#include "../../../../drivers/mpa/fpdu.h"
-#include "../../../../drivers/mpa/internal.h"
-
-#define ULPDU	114
-#define WIRE	120		/* with length and CRC field */
-#define HEADS	(MPA_LEN_SIZE + IW_DDP_T_HDR_LEN)
-
-static struct {
-	struct mpa_conn	c;
-	u8		octets[3 * WIRE];
-	u32		there;		/* of them can be read */
-	u8		got[MPA_CONTENT_MAX];	/* by DDP */
-	u32		len;
-	u32		reads;		/* octets that DDP reads itself */
-	u32		segments;
-	enum iw_reason	why;		/* what DDP says of one */
-	u32		more;		/* of them may go on with their message */
-	u32		went_on;
-	enum iw_reason	why_more;	/* what it says of one that does */
-	u32		told;		/* it of what is wrong */
-	enum iw_reason	wrong;
-	u32		kicks;
-	int		runs;		/* begun and not ended */
-} world;
-
-/* TCP's queue ----------------------------------------------------------------- */
-
-bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
-{
-	memset(dst, 0, len);
-	return false;
-}
-
-void mpa_cursor_next(struct mpa_cursor *cur)
-{
-}
-
-bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len)
-{
-	return false;
-}
-
-/* So many octets from @at on, which are one run */
-static void arrives(u32 at, u32 len)
-{
-	world.c.cur = (struct mpa_cursor) {
-		.at = world.octets + at, .run = len, .frag = -1,
-	};
-}
-
-/* DDP ------------------------------------------------------------------------- */
-
-void ddp_rx_begin(struct ddp_stream *s)
-{
-	world.runs++;
-}
-
-void ddp_rx_end(struct ddp_stream *s)
-{
-	world.runs--;
-}
-
-enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
-			      const u8 *head, u32 len)
-{
-	u32 ahead = min_t(u32, len, IW_DDP_T_HDR_LEN);
-	u32 reads = min(len - ahead, world.reads);
-
-	world.segments++;
-	if (world.why)
-		return world.why;
-	memcpy(world.got + world.len, head, ahead);
-	world.len += ahead;
-	/* in two pieces */
-	if (reads && (!mpa_gather_read(&world.c, world.got + world.len, reads / 2) ||
-		      !mpa_gather_read(&world.c, world.got + world.len + reads / 2,
-				       reads - reads / 2)))
-		return IW_UNREADABLE;
-	world.len += reads;
-	return IW_OK;
-}
-
-bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
-		 enum iw_reason *why)
-{
-	if (world.went_on == world.more)
-		return false;
-	world.went_on++;
-	*why = world.why_more;
-	if (world.why_more)
-		return true;
-	memcpy(world.got + world.len, head, IW_DDP_T_HDR_LEN);
-	memcpy(world.got + world.len + IW_DDP_T_HDR_LEN, body, len - IW_DDP_T_HDR_LEN);
-	world.len += len;
-	return true;
-}
-
-void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
-{
-	world.told++;
-	world.wrong = why;
-}
-
-void mpa_tx_kick(struct mpa_conn *c, bool bulk)
-{
-	world.kicks++;
-}
-
-/* Cases ----------------------------------------------------------------------- */
-
-static int begin(struct kunit *test)
-{
-	u32 i;
-	u8 *p;
-
-	memset(&world, 0, sizeof(world));
-	for (i = 0; i < sizeof(world.octets); i++)
-		world.octets[i] = i;
-	for (p = world.octets; p < world.octets + sizeof(world.octets); p += WIRE) {
-		put_unaligned_be16(ULPDU, p);
-		mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, WIRE - MPA_CRC_SIZE),
-			      p + WIRE - MPA_CRC_SIZE);
-	}
-	world.reads = ULPDU;
-	KUNIT_ASSERT_EQ(test, 0, mpa_gather_init());
-	return 0;
-}
-
-static void leave(struct kunit *test)
-{
-	mpa_gather_exit();
-	KUNIT_EXPECT_EQ(test, 0, host_pieces);
-	KUNIT_EXPECT_EQ(test, 0, world.runs);
-}
-
-static u32 gather(void)
-{
-	int budget = INT_MAX;
-
-	return mpa_gather(&world.c, &budget);
-}
-
-/* The stream has failed, DDP was told why, and so was who would send */
-static void expect_refused(struct kunit *test, u32 used, enum iw_reason why)
-{
-	u32 before = world.kicks;
-
-	KUNIT_EXPECT_EQ(test, used, gather());
-	KUNIT_EXPECT_EQ(test, 1u, world.told);
-	KUNIT_EXPECT_EQ(test, why, world.wrong);
-	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
-	/* once because it is over, and once because the first one was good */
-	KUNIT_EXPECT_EQ(test, before + 1 + !!world.segments, world.kicks);
-}
+#include "mpa_gather.h"
 
 static void expect_two(struct kunit *test)
 {
@@ -206,9 +48,7 @@ static void long_copies(struct kunit *test)
 	prandom_bytes_state(&dice, queue, sizeof(queue));
 	for (off = 0; off < 4096; off += off < 8 || off > 4080 ? 1 : 237) {
 		p = queue + off;
-		put_unaligned_be16(MPA_ULPDU_MAX, p);
-		mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, wire - MPA_CRC_SIZE),
-			      p + wire - MPA_CRC_SIZE);
+		finish_fpdu(p, MPA_ULPDU_MAX);
 		world.c.cur = (struct mpa_cursor) { .at = p, .run = wire, .frag = -1 };
 		world.len = 0;
 		KUNIT_ASSERT_EQ(test, wire, gather());
@@ -428,8 +268,8 @@ static struct kunit_case mpa_gather_cases[] = {
 
 static struct kunit_suite mpa_gather_suite = {
 	.name = "mpa_gather",
-	.init = begin,
-	.exit = leave,
+	.init = gather_open,
+	.exit = gather_close,
 	.test_cases = mpa_gather_cases,
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Memory, counted: what a table still has is no leak to the sanitizer. */
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <stdlib.h>
+#include <string.h>
 
 int host_pieces;
 bool host_short;
@@ -12,6 +14,17 @@ void *host_zalloc(size_t size)
 		return NULL;
 	host_pieces++;
 	return calloc(1, size);
+}
+
+/* As host_zalloc(), from a page on */
+void *host_pages(size_t size)
+{
+	void *p = NULL;
+
+	if (host_short || posix_memalign(&p, PAGE_SIZE, size))
+		return NULL;
+	host_pieces++;
+	return memset(p, 0, size);
 }
 
 void host_free(const void *p)

@@ -78,6 +78,9 @@ TAGGED = [
           ("region without the right", "DDP-97", (1, 1, 0), "ddp_tagged_stag", 0,
            lambda s: {"stag": s.source.rkey}),
           ("DV 2", "DDP-25", (1, 1, 4), "ddp_tagged_version", 0, lambda s: {"dv": 2}))],
+    Row("going on behind two that are allowed: past the region's end", "DDP-99",
+        (1, 1, 1), "ddp_tagged_bounds",
+        lambda s: [s.allowed(to=BASE + SIZE - 40 + at) for at in (0, 16, 32)]),
 ]
 
 UNTAGGED = [

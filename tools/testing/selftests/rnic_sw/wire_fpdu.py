@@ -102,6 +102,29 @@ def crc_error(w, role, place):
     inbox.untouched()
 
 
+@case("bit changed in one of many segments that come together",
+      "MPA-54 MPA-69 MPA-71 MPA-142 DDP-7")
+def crc_error_among_many(w):
+    """Those before it are there, of it and those behind it nothing is."""
+    cut, many = 1000, 12
+    data = pattern(many * cut, 4)
+    for wrong, octet in ((1, 16), (6, 500), (11, 1012)):
+        target = w.shared(1 << 16, "lw")
+        link = w.initiate()
+        fpdus = [link.peer.fpdu(rdmap.write(target.rkey, target.addr + at,
+                                            data[at:at + cut], last=False))
+                 for at in range(0, len(data), cut)]
+        fpdus[wrong] = flip(octet)(fpdus[wrong])
+        with w.counted(end_mpa_crc=1, tx_terminates=1):
+            link.peer.put(b"".join(fpdus))
+            same("Terminate", link.peer.get_terminate().pack().hex(), "20020000")
+            link.ended("fin")
+        w.mate.need(Async, conn=link.conn, event=QP_FATAL)
+        same("before it", target.get(0, wrong * cut), data[:wrong * cut])
+        behind = target.size - wrong * cut
+        same("behind it", target.get(wrong * cut, behind), b"\x5A" * behind)
+
+
 # control, RDMAP control, STag, TO, payload, last of it, PAD, CRC
 for octet in (2, 3, 4, 15, 16, 40, 41, 42, 44, 47):
     for side in "responder", "initiator":

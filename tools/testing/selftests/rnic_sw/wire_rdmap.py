@@ -545,8 +545,9 @@ for words, *row in RESPONSES:
 def tracepoints(w):
     target, source = w.shared(4096, "lw"), w.shared(4096, "lr")
     link = w.initiate(recvs=[(w.shared(64, "l"), 64)] * 2)
-    parts = [rdmap.write(target.rkey, target.addr, b"a" * 9, last=False),
-             rdmap.write(target.rkey, target.addr + 9, b"b" * 7)]
+    parts = [*(rdmap.write(target.rkey, target.addr + 9 * nth, b"a" * 9, last=False)
+               for nth in range(4)),
+             rdmap.write(target.rkey, target.addr + 36, b"b" * 7)]
     with told_of("iw_ddp/ddp_segment_received", "iw_ddp/ddp_segment_pulled",
                  "iw_ddp/ddp_stream_failed", "rnic_sw/rnic_message") as told:
         link.peer.put_segment(*parts)
@@ -554,9 +555,9 @@ def tracepoints(w):
         heard = [(name, text.split(" ", 1)[1]) for name, text in told()]
         at = target.addr
         same("what came", heard, [
-            ("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at:x} "
-             "payload=9 rsvdulp=0x40"),
-            ("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at + 9:x} "
+            *(("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at + 9 * nth:x} "
+               "payload=9 rsvdulp=0x40") for nth in range(4)),
+            ("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at + 36:x} "
              "payload=7 rsvdulp=0x40 last"),
             ("rnic_message", "delivers write"),
             ("ddp_segment_received", "qn=0x0 msn=1 mo=0x0 payload=0 rsvdulp=0x43 last"),

@@ -157,6 +157,34 @@ add("what is placed is what was summed, further behind", "MPA-54 MPA-69",
     summed, place=30000, size=40000)
 
 
+@case("segments that go on, each with a digest for one of its payloads",
+      "MPA-54 MPA-69")
+def summed_together(w):
+    honest = Honest(w)
+    target = w.shared(1 << 17, "lw")
+    cut, many = 1000, 16
+
+    def make(link):
+        good = b"g" * cut
+        first = b"".join(
+            link.peer.fpdu(rdmap.write(target.rkey, target.addr + AT + at, good, last=False))
+            for at in range(0, many * cut, cut))
+        # each further behind in its own
+        other, wire = bytearray(first), len(first) // many
+        for nth in range(many):
+            place = nth * wire + HEAD + nth * (cut // many)
+            other[place:place + 4] = b"BBBB"
+        return first, bytes(other)
+
+    with w.policy(crc=1) as port:
+        again_and_again(w, honest, port, mpa.request(), make)
+        got = target.get(AT, many * cut)
+        around(target, AT, AT + many * cut)
+        check("octets were placed that no digest was over", b"B" not in got)
+        check("some were placed", b"g" in got)
+        honest.use()
+
+
 @case("lengths that change, with a CRC")
 def lengths_summed(w):
     honest = Honest(w)

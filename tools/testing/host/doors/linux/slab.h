@@ -14,6 +14,7 @@
 extern int host_pieces;		/* that have not been given back */
 extern bool host_short;		/* there are no more */
 void *host_zalloc(size_t size);
+void *host_pages(size_t size);
 void host_free(const void *p);
 
 /* As kmalloc() has them */

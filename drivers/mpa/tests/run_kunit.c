@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* FPDUs whose payloads are laid side by side, from a source that changes meanwhile. */
+#include <kunit/test.h>
+
+#include "../crc.h"
+#include "../fpdu.h"
+#include "../run.h"
+
+#define MANY		7
+#define ULPDU_MOST	2000
+#define BEFORE		(MPA_HEADS_MAX + 8)	/* so much stands in front of the first */
+#define BEHIND		(MPA_ALIGN - 1 + MPA_CRC_SIZE)
+#define UNTOUCHED	0xee
+
+static const u32 sizes[] = {
+	15, 16, 17, 18, 22, 28, 29, 30, 31, 44, 114, 1442, 1443, 1444, ULPDU_MOST,
+};
+
+struct fixture {
+	u8	octets[ULPDU_MOST + BEHIND + MPA_LEN_SIZE];
+	u8	memory[BEFORE + MANY * ULPDU_MOST + BEHIND];
+};
+
+static u8 pattern(u32 i)
+{
+	return i * 151 + (i >> 8);
+}
+
+/* The @nth FPDU of its sender */
+static void put_fpdu(u8 *p, u32 ulpdu_len, u32 nth)
+{
+	u32 end = mpa_fpdu_content(ulpdu_len) - MPA_CRC_SIZE, i;
+
+	put_unaligned_be16(ulpdu_len, p);
+	for (i = MPA_LEN_SIZE; i < end; i++)
+		p[i] = i < MPA_LEN_SIZE + ulpdu_len ? pattern(nth * ulpdu_len + i) : 0;
+	mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, end), p + end);
+}
+
+static u8 *new_memory(struct fixture *x)
+{
+	memset(x->memory, UNTOUCHED, sizeof(x->memory));
+	return x->memory + BEFORE;
+}
+
+static struct fixture *new_fixture(struct kunit *test)
+{
+	struct fixture *x = kunit_kzalloc(test, sizeof(*x), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, x);
+	return x;
+}
+
+/* So many payloads are there, and nothing in front of them; how much is not as it should be */
+static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
+{
+	u32 payload = ulpdu_len - IW_DDP_T_HDR_LEN, wrong = 0, i, k;
+
+	for (i = 0; i < BEFORE; i++)
+		wrong += x->memory[i] != UNTOUCHED;
+	for (k = 0; k < n; k++)
+		for (i = 0; i < payload; i++)
+			wrong += x->memory[BEFORE + k * payload + i] !=
+				 pattern(k * ulpdu_len + MPA_HEADS_MAX + i);
+	/* at most one more has been looked at there */
+	for (i = BEFORE + (n + 1) * payload + BEHIND; i < sizeof(x->memory); i++)
+		wrong += x->memory[i] != UNTOUCHED;
+	return wrong;
+}
+
+/* It is copied, and is something else where it came from; @head: as it was looked at */
+static bool comes(struct fixture *x, struct mpa_run *r, const u8 *head)
+{
+	u8 before[MPA_HEADS_MAX], *to = mpa_run_want(r);
+
+	memcpy(before, head, sizeof(before));
+	memcpy(to, x->octets, r->wire);
+	memset(x->octets, 0x55, r->wire);
+	return mpa_run_got(r, before);
+}
+
+/* MPA-69: what is there is what was summed, and what stood in front of it */
+static void run_side_by_side(struct kunit *test)
+{
+	struct fixture *x = new_fixture(test);
+	struct mpa_run r;
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		mpa_run_begin(&r, sizes[i], new_memory(x));
+		for (k = 0; k < MANY; k++) {
+			put_fpdu(x->octets, sizes[i], k);
+			KUNIT_EXPECT_TRUE(test, comes(x, &r, x->octets));
+		}
+		KUNIT_EXPECT_EQ_MSG(test, wrong(x, sizes[i], MANY), 0u, "%u octets", sizes[i]);
+	}
+}
+
+static void changed(struct kunit *test, struct fixture *x, struct mpa_run *r, u32 ulpdu_len,
+		    u32 bit)
+{
+	put_fpdu(x->octets, ulpdu_len, 2);
+	x->octets[bit / 8] ^= 1 << bit % 8;
+	KUNIT_EXPECT_FALSE_MSG(test, comes(x, r, x->octets), "%u octets, bit %u", ulpdu_len, bit);
+	KUNIT_EXPECT_EQ(test, wrong(x, ulpdu_len, 2), 0u);
+}
+
+/* MPA-53, MPA-54, MPA-133: a change of any octet is seen; those before are there, and go on */
+static void run_drops_what_is_wrong(struct kunit *test)
+{
+	struct fixture *x = new_fixture(test);
+	struct mpa_run r;
+	u32 i, k, bit, left;
+
+	for (i = 0; i < 11; i++) {
+		mpa_run_begin(&r, sizes[i], new_memory(x));
+		left = r.left;
+		for (k = 0; k < 2; k++) {
+			put_fpdu(x->octets, sizes[i], k);
+			KUNIT_EXPECT_TRUE(test, comes(x, &r, x->octets));
+		}
+		for (bit = 0; bit < 8 * r.wire; bit++)
+			changed(test, x, &r, sizes[i], bit);
+		put_fpdu(x->octets, sizes[i], 2);
+		KUNIT_EXPECT_TRUE(test, comes(x, &r, x->octets));
+		KUNIT_EXPECT_EQ(test, wrong(x, sizes[i], 3), 0u);
+		KUNIT_EXPECT_EQ(test, left - 3, r.left);
+	}
+}
+
+/* It has become another one, as good, since its head was looked at */
+static void run_drops_what_is_another(struct kunit *test)
+{
+	struct fixture *x = new_fixture(test);
+	u8 head[MPA_HEADS_MAX];
+	struct mpa_run r;
+	u32 i;
+
+	for (i = 0; i < MPA_HEADS_MAX; i++) {
+		mpa_run_begin(&r, 44, new_memory(x));
+		put_fpdu(x->octets, 44, 0);
+		memcpy(head, x->octets, sizeof(head));
+		head[i] ^= 1;
+		KUNIT_EXPECT_FALSE(test, comes(x, &r, head));
+		KUNIT_EXPECT_EQ(test, wrong(x, 44, 0), 0u);
+		put_fpdu(x->octets, 44, 0);
+		KUNIT_EXPECT_TRUE(test, comes(x, &r, x->octets));
+		KUNIT_EXPECT_EQ(test, wrong(x, 44, 1), 0u);
+	}
+}
+
+/* As many as there is room for, not one more */
+static void run_has_room(struct kunit *test)
+{
+	u8 octets[MPA_HEADS_MAX];
+	u32 ulpdu, end;
+	struct mpa_run r;
+
+	for (ulpdu = 0; ulpdu <= MPA_ULPDU_MAX; ulpdu++) {
+		mpa_run_begin(&r, ulpdu, octets + sizeof(octets));
+		if (ulpdu <= IW_DDP_T_HDR_LEN || mpa_fpdu_content(ulpdu) > MPA_RUN_ROOM) {
+			KUNIT_EXPECT_EQ(test, 0u, r.left);
+			continue;
+		}
+		/* where the last one ends, heads of all others left out */
+		end = r.left * (ulpdu - IW_DDP_T_HDR_LEN) + mpa_fpdu_content(ulpdu);
+		KUNIT_EXPECT_GT(test, end, (u32)MPA_RUN_ROOM);
+		end -= ulpdu - IW_DDP_T_HDR_LEN;
+		KUNIT_EXPECT_LE(test, end, (u32)MPA_RUN_ROOM);
+	}
+}
+
+static struct kunit_case run_cases[] = {
+	KUNIT_CASE(run_side_by_side),
+	KUNIT_CASE(run_drops_what_is_wrong),
+	KUNIT_CASE(run_drops_what_is_another),
+	KUNIT_CASE(run_has_room),
+	{}
+};
+
+static struct kunit_suite run_suite = {
+	.name = "mpa_run",
+	.test_cases = run_cases,
+};
+
+kunit_test_suite(run_suite);

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* FPDUs that go on one behind the other: drivers/mpa/gather.c, many together. */
+#include "../../../../drivers/mpa/run.h"
+#include "mpa_gather.h"
+
+/* The first one is handed up, and @more behind it would go on together */
+static void go_together(u32 more)
+{
+	world.c.crc = true;
+	world.off = 0;
+	world.joins = more;
+	arrives(0, 3 * WIRE);
+}
+
+/* Behind the first one, @n payloads and no heads */
+static void expect_bodies(struct kunit *test, u32 n)
+{
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, ULPDU + n * world.payload, world.len);
+	for (i = 0; i < n; i++)
+		KUNIT_EXPECT_EQ(test, 0, memcmp(world.octets + (i + 1) * WIRE + HEADS,
+						world.got + ULPDU + i * world.payload,
+						world.payload));
+}
+
+static void together(struct kunit *test)
+{
+	go_together(2);
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, gather());
+	KUNIT_EXPECT_EQ(test, 1u, world.segments);
+	KUNIT_EXPECT_EQ(test, 0u, world.went_on);
+	KUNIT_EXPECT_EQ(test, 1u, world.runs_up);
+	expect_bodies(test, 2);
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, world.c.rx_pos);
+	KUNIT_EXPECT_PTR_EQ(test, world.octets + 3 * WIRE, world.c.cur.at);
+}
+
+/* Whoever has markers, no CRC, or is placed by the page as it is goes alone */
+static void not_together(struct kunit *test)
+{
+	static u8 queue[2 * MPA_CONTENT_MAX];
+	const u32 wire = mpa_fpdu_wire_len(0, MPA_ULPDU_MAX, false);
+	int i;
+
+	go_together(2);
+	world.c.crc = false;
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, gather());
+	KUNIT_EXPECT_EQ(test, 3u, world.segments);
+
+	/* between two markers, all of them */
+	go_together(2);
+	world.c.rx_markers = true;
+	world.c.rx_pos = 4;
+	KUNIT_EXPECT_EQ(test, 3u * WIRE, gather());
+	KUNIT_EXPECT_EQ(test, 6u, world.segments);
+	world.c.rx_markers = false;
+	KUNIT_EXPECT_EQ(test, 0u, world.asked);
+
+	if (MPA_ULPDU_MAX < DDP_COPY_LONG)
+		return;
+	for (i = 0; i < 2; i++)
+		finish_fpdu(queue + i * wire, MPA_ULPDU_MAX);
+	world.reads = 0;
+	world.c.cur = (struct mpa_cursor) { .at = queue, .run = 2 * wire, .frag = -1 };
+	KUNIT_EXPECT_EQ(test, 2 * wire, gather());
+	KUNIT_EXPECT_EQ(test, 8u, world.segments);
+	KUNIT_EXPECT_EQ(test, 0u, world.asked);
+}
+
+/* What is wrong with one of them only an FPDU by itself can say */
+static void together_and_wrong(struct kunit *test)
+{
+	go_together(2);
+	world.octets[3 * WIRE - 1] ^= 1;
+	expect_refused(test, 2 * WIRE, IW_MPA_CRC);
+	KUNIT_EXPECT_EQ(test, 1u, world.segments);
+	expect_bodies(test, 1);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, world.c.rx_pos);
+	/* nobody has looked at it among others again */
+	KUNIT_EXPECT_EQ(test, 2u, world.asked);
+}
+
+/* Not all are taken: the cursor is where the first of the others begins */
+static void together_as_far_as(struct kunit *test)
+{
+	go_together(2);
+	world.takes = 1;
+	world.why_not = IW_NOT_NOW;
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather());
+	KUNIT_EXPECT_TRUE(test, world.c.rx_waits);
+	KUNIT_EXPECT_FALSE(test, world.c.rx_stopped);
+	expect_bodies(test, 1);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, world.c.rx_pos);
+	KUNIT_EXPECT_PTR_EQ(test, world.octets + 2 * WIRE, world.c.cur.at);
+
+	world.len = 0;
+	world.c.rx_waits = false;
+	world.c.rx_pos = 0;
+	go_together(2);
+	world.takes = 0;
+	world.why_not = IW_DDP_T_BOUNDS;
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, gather());
+	KUNIT_EXPECT_FALSE(test, world.c.rx_waits);
+	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
+	KUNIT_EXPECT_EQ(test, 0u, world.told);
+}
+
+/* Each counts, and the last one that is begun is the last */
+static void together_budgeted(struct kunit *test)
+{
+	int budget = 256 + 1;
+
+	go_together(2);
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, mpa_gather(&world.c, &budget));
+	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
+	expect_bodies(test, 1);
+}
+
+/* Only the second lies together; of the third the end lies elsewhere */
+static void together_in_one_piece(struct kunit *test)
+{
+	go_together(2);
+	world.c.cur.run = 3 * WIRE - 1;
+	world.c.cur.left = 1;
+	gather();
+	expect_bodies(test, 1);
+	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, world.wrong);
+}
+
+/* More than there is room for, wherever they go: none is lost, and they lie as they will */
+static void many_together(struct kunit *test)
+{
+	static u8 queue[sizeof(world.got)];
+	static const u32 ulpdus[] = { 15, 17, 42, 114, 1442 };
+	struct rnd_state dice;
+	int off;
+	u32 i, k, wire, n, most;
+
+	prandom_seed_state(&dice, 1);
+	world.reads = 0;
+	for (i = 0; i < 60; i++) {
+		world.payload = ulpdus[i % 5] - IW_DDP_T_HDR_LEN;
+		wire = mpa_fpdu_wire_len(0, ulpdus[i % 5], false);
+		n = i < 5 ? 2 : (sizeof(world.got) - 100) / wire / (1 + i % 3);
+		most = (MPA_RUN_ROOM - wire) / world.payload + 1;
+		prandom_bytes_state(&dice, queue, sizeof(queue));
+		for (k = 0; k < n; k++)
+			finish_fpdu(queue + k * wire, ulpdus[i % 5]);
+		world.c.crc = true;
+		world.off = i < 20 ? 4080 + i : 205 * (i - 20);
+		world.off &= ~PAGE_MASK;
+		off = world.off;
+		world.joins = n - 1;
+		world.runs_up = 0;
+		world.len = 0;
+		world.segments = 0;
+		world.c.cur = (struct mpa_cursor) {
+			.at = queue, .run = n * wire, .frag = -1,
+		};
+		KUNIT_ASSERT_EQ(test, n * wire, gather());
+		KUNIT_EXPECT_EQ(test, 1u, world.segments);
+		KUNIT_ASSERT_EQ(test, IW_DDP_T_HDR_LEN + (n - 1) * world.payload, world.len);
+		KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(n - 1, most), world.runs_up);
+		/* the last of them, if pages are small */
+		off += (world.runs_up - 1) * most * world.payload;
+		off = MPA_ULPDU_MAX < DDP_COPY_LONG ? MPA_HEADS_MAX : off & ~PAGE_MASK;
+		KUNIT_EXPECT_EQ(test, off, (int)offset_in_page(world.bodies));
+		for (k = 1; k < n; k++)
+			KUNIT_EXPECT_EQ(test, 0,
+					memcmp(queue + k * wire + HEADS, world.got +
+					       IW_DDP_T_HDR_LEN + (k - 1) * world.payload,
+					       world.payload));
+	}
+}
+
+/* There was no room for more, and not all are taken: no others are looked at behind them */
+static void full_as_far_as(struct kunit *test)
+{
+	static u8 queue[30 * 1448];
+	u32 i;
+
+	for (i = 0; i < 30; i++)
+		finish_fpdu(queue + i * 1448, 1442);
+	go_together(29);
+	world.payload = 1442 - IW_DDP_T_HDR_LEN;
+	world.reads = 0;
+	world.takes = 3;
+	world.why_not = IW_NOT_NOW;
+	world.c.cur = (struct mpa_cursor) { .at = queue, .run = sizeof(queue), .frag = -1 };
+	KUNIT_EXPECT_EQ(test, 4u * 1448, gather());
+	KUNIT_EXPECT_TRUE(test, world.c.rx_waits);
+	KUNIT_EXPECT_EQ(test, 1u, world.runs_up);
+	KUNIT_EXPECT_PTR_EQ(test, queue + 4 * 1448, world.c.cur.at);
+}
+
+static struct kunit_case mpa_gather_run_cases[] = {
+	KUNIT_CASE(together),
+	KUNIT_CASE(not_together),
+	KUNIT_CASE(together_and_wrong),
+	KUNIT_CASE(together_as_far_as),
+	KUNIT_CASE(together_budgeted),
+	KUNIT_CASE(together_in_one_piece),
+	KUNIT_CASE(many_together),
+	KUNIT_CASE(full_as_far_as),
+	{}
+};
+
+static struct kunit_suite mpa_gather_run_suite = {
+	.name = "mpa_gather_run",
+	.init = gather_open,
+	.exit = gather_close,
+	.test_cases = mpa_gather_run_cases,
+};
+
+kunit_test_suite(mpa_gather_run_suite);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Payloads side by side: any run of FPDUs, one more of which is copied, as it is. It stays
+ * inside its room, and what stood where its head was looked at is there again.
+ *
+ * Files: mpa/run.c mpa/fpdu.c mpa/crc.c
+ * Bound: 17, the octets that lead an FPDU
+ * prove_step: Bound 25
+ * Mutation: mpa/run.c s/(MPA_RUN_ROOM - r->wire) \//MPA_RUN_ROOM \//
+ * Mutation: mpa/run.c s/^\tmemcpy(fpdu, r->under.*$/\t;/
+ * Mutation: mpa/run.c s/r->wire - MPA_CRC_SIZE)/r->wire)/
+ * Mutation: mpa/run.c s/!memcmp(head, fpdu, MPA_HEADS_MAX)/1/
+ * Mutation: mpa/run.c s/!memcmp(want/!!memcmp(want/
+ * Mutation: mpa/run.c s/^\tif (good)/\tif (1)/
+ */
+#include "../../../drivers/mpa/fpdu.h"
+#include "../../../drivers/mpa/run.h"
+#include "proof.h"
+
+/* What the digest was given, and what came of it */
+static const u8 *summed;
+static u32 summed_len, sum;
+
+/* The kernel's */
+u32 crc32c(u32 crc, const void *p, size_t len)
+{
+	MUST("what is summed is ours", __CPROVER_r_ok(p, len));
+	summed = p;
+	summed_len = len;
+	return sum;
+}
+
+/* So many of any length do not leave the room that they have, and one more would */
+void prove_room(void)
+{
+	u8 *memory = any_octets(MPA_RUN_ROOM);
+	struct mpa_run r;
+	u32 ulpdu, end;
+
+	GIVEN(ulpdu <= MPA_ULPDU_MAX);
+	mpa_run_begin(&r, ulpdu, memory + 16);
+	if (!r.left) {
+		MUST("none without a payload, or longer than all", ulpdu <= 14 ||
+		     mpa_fpdu_content(ulpdu) > MPA_RUN_ROOM);
+		REACHED("none");
+		return;
+	}
+	MUST("a few", r.left <= MPA_RUN_ROOM && ulpdu - 14 < MPA_RUN_ROOM);
+	end = (r.left - 1) * (ulpdu - 14) + mpa_fpdu_content(ulpdu);
+	MUST("the last one ends inside", end <= MPA_RUN_ROOM);
+	MUST("one more would not", end + (ulpdu - 14) > MPA_RUN_ROOM);
+	REACHED("some");
+}
+
+/* A short one, for what lies between head and digest is nowhere looked at */
+void prove_step(void)
+{
+	const u32 ulpdu = 16, wire = mpa_fpdu_content(ulpdu), room = 2 + wire;
+	u8 *memory = any_octets(room), before[16], head[16], *to;
+	const u32 first = ANY(u32), at = ANY(u32);
+	struct mpa_run r;
+	u8 octet;
+	bool same, right, good;
+	u32 i, field, left;
+
+	GIVEN(first <= 2 && at < 16);
+	mpa_run_begin(&r, ulpdu, memory + 16 + first);
+	for (i = 0; i < 16; i++)
+		before[i] = memory[first + i];
+	left = r.left;
+	to = mpa_run_want(&r);
+	MUST("its head stands in front of its payload", to == memory + first);
+	MUST("where it goes is ours", r.wire == wire && __CPROVER_w_ok(to, wire));
+	for (i = 0; i < wire; i++)
+		to[i] = ANY(u8);
+	same = true;
+	for (i = 0; i < 16; i++)
+		same = same && head[i] == to[i];
+	field = to[wire - 4] | to[wire - 3] << 8 | to[wire - 2] << 16 | (u32)to[wire - 1] << 24;
+	sum = ANY(u32);
+	right = field == (u32)~sum;
+	octet = to[16];
+	good = mpa_run_got(&r, head);
+	MUST("MPA-54, MPA-69, MPA-133: as it was looked at, and its digest right",
+	     good == (same && right));
+	MUST("MPA-48, MPA-50: the digest is of all that precedes it", !same ||
+	     (summed == to && summed_len == wire - 4));
+	MUST("what stood there is there again", memory[first + at] == before[at]);
+	MUST("its payload is there", memory[16 + first] == octet);
+	MUST("the next one goes behind it, or in its place",
+	     r.at == memory + 16 + first + (good ? ulpdu - 14 : 0) && r.left == left - good);
+	if (good)
+		REACHED("good");
+	if (same && !right)
+		REACHED("digest");
+	if (!same)
+		REACHED("another");
+}
