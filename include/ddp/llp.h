@@ -143,8 +143,8 @@ bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
  * @why: set to what ddp_rx_segment() would return of the first that is not taken
  *
  * As ddp_rx_more() of one after the other, but what may be done once for all of them is.
- * As many octets as a cache has, not more: whoever fails the stream or revokes the region
- * waits for them.
+ * No more octets than a batch has: whoever fails the stream or revokes the region waits for
+ * them.
  *
  * Return: how many are taken; fewer than @n only with @why.
  */

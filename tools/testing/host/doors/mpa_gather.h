@@ -18,7 +18,6 @@
 extern struct gather_world {
 	struct mpa_conn	c;
 	u8		octets[3 * WIRE];
-	u32		there;		/* of them can be read */
 	u8		got[2 * MPA_CONTENT_MAX];	/* by DDP */
 	u32		len;
 	u32		reads;		/* octets that DDP reads itself */
