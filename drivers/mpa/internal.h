@@ -361,6 +361,12 @@ enum mpa_fate {
 	MPA_SOCK_LOST,		/* reset, timed out, refused; see err */
 };
 
+/* rx.c: TCP's receive queue */
+bool mpa_rx(struct mpa_conn *c, struct sock *sk);
+
+/* A whole FPDU has to fit into TCP's receive buffer, however it is cut */
+#define MPA_RCVBUF_LEAST	(512 * 1024)
+
 /* sock.c: the only talk with a connected socket */
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local);
 void mpa_sock_prepare(struct socket *sock);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The only talk with a connected socket. */
+/* The only talk with a connected socket, but for what it has received (rx.c). */
 #include <linux/net.h>
-#include <linux/tcp.h>
 #include <net/rps.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -11,47 +10,6 @@
 
 #include "internal.h"
 #include "trace.h"
-
-/*
- * Octets that are taken under the socket's lock, or FPDUs for which mpa_gather() counts
- * as many; then the worker goes on.  Others wait for that lock.
- */
-#define RX_BUDGET	(256 * 1024)
-
-/* A whole FPDU has to fit into the receive buffer, however it is cut */
-#define RCVBUF_LEAST	(512 * 1024)
-
-/*
- * Take what has arrived: FPDUs while the stream is well, anything after that.
- * Socket locked as softirqs do, BH off.
- *
- * Return: whether the budget ended it.
- */
-static bool mpa_receive(struct mpa_conn *c, struct sock *sk)
-{
-	u32 avail = tcp_inq(sk), used = 0, off;
-	struct sk_buff *skb = NULL;
-	int budget = RX_BUDGET;
-
-	if (avail)
-		skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &off);
-	if (!skb)
-		return false;
-	if (c->rx_waits) {
-		if (!c->rx_stopped && ddp_rx_waits(c->stream))
-			return false;
-		WRITE_ONCE(c->rx_waits, false);
-	}
-	if (!c->rx_stopped) {
-		mpa_cursor_set(&c->cur, &sk->sk_receive_queue, skb, off, avail);
-		used = mpa_gather(c, &budget);
-	}
-	if (c->rx_stopped)
-		used = avail;
-	if (used)
-		tcp_read_done(sk, used);
-	return used < avail && budget <= 0;
-}
 
 static void mpa_data_ready(struct sock *sk)
 {
@@ -63,7 +21,7 @@ static void mpa_data_ready(struct sock *sk)
 	c = sk->sk_user_data;
 	if (c) {
 		if (c->rx_full)
-			more = mpa_receive(c, sk);
+			more = mpa_rx(c, sk);
 		if (more)
 			mpa_conn_event(c, MPA_EV_RX);
 	}
@@ -122,8 +80,8 @@ void mpa_sock_prepare(struct socket *sock)
 	/* a peer's urgent pointer must not hide octets */
 	sock_set_flag(sk, SOCK_URGINLINE);
 	/* SO_RCVBUF would end TCP's own tuning of it, and stops at rmem_max */
-	if (sk->sk_rcvbuf < RCVBUF_LEAST)
-		WRITE_ONCE(sk->sk_rcvbuf, RCVBUF_LEAST);
+	if (sk->sk_rcvbuf < MPA_RCVBUF_LEAST)
+		WRITE_ONCE(sk->sk_rcvbuf, MPA_RCVBUF_LEAST);
 	release_sock(sk);
 }
 
@@ -473,7 +431,7 @@ bool mpa_sock_receive(struct mpa_conn *c)
 	bool more;
 
 	lock_as_softirq(sk);
-	more = mpa_receive(c, sk);
+	more = mpa_rx(c, sk);
 	unlock_as_softirq(sk);
 	return more;
 }
