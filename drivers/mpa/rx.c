@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* TCP's receive queue: how much of it is taken at once. */
+/* TCP's receive queue: how much of it is taken at once, and that more can come. */
 #include <net/tcp.h>
 
 #include "internal.h"
@@ -9,6 +9,23 @@
  * as many; then the worker goes on.  Others wait for that lock.
  */
 #define RX_BUDGET	(256 * 1024)
+
+/* Also beside all that one skb may have, of the longest segments in the largest pages */
+#define RCVBUF_MOST	(4 * 1024 * 1024)
+
+/* The rest of an FPDU; and TCP announces no less than what a segment has had */
+#define WINDOW_LEAST	(128 * 1024)
+
+/*
+ * An FPDU stays where it is until all of it is there, and so does the skb that it begins
+ * in: what has been taken out of that may fill the buffer, and TCP would not let the rest
+ * come.
+ */
+static void mpa_keep_window(struct sock *sk)
+{
+	while (tcp_space(sk) < WINDOW_LEAST && sk->sk_rcvbuf < RCVBUF_MOST)
+		WRITE_ONCE(sk->sk_rcvbuf, sk->sk_rcvbuf + MPA_RCVBUF_LEAST);
+}
 
 /**
  * mpa_rx - take what has arrived: FPDUs while the stream is well, anything after that
@@ -35,6 +52,8 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 	if (!c->rx_stopped) {
 		mpa_cursor_set(&c->cur, &sk->sk_receive_queue, skb, off, avail);
 		used = mpa_gather(c, &budget);
+		if (used < avail && budget > 0 && !c->rx_waits)
+			mpa_keep_window(sk);
 	}
 	if (c->rx_stopped)
 		used = avail;

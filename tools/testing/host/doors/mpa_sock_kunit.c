@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a connection asks of its socket: drivers/mpa/sock.c over a TCP of the test's,
+ * What a connection asks of its socket: drivers/mpa/{sock,rx}.c over a TCP of the test's,
  * which has no memory, or no peer, where that says.
  */
 #include <kunit/test.h>
@@ -24,6 +24,8 @@ static struct {
 	u32		unread;
 	u32		gathered;	/* what becomes of it */
 	int		cost;		/* of the budget */
+	bool		memory_missing;	/* ... until it has come the rest waits */
+	int		filled;		/* octets of the buffer */
 	u32		fins, resets, released;
 	bool		worker;		/* looks as soon as it may */
 	enum mpa_fate	fate;		/* what it finds then */
@@ -60,6 +62,12 @@ struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off)
 {
 	*off = 0;
 	return some();
+}
+
+/* What the memory is worth on some kernels */
+int tcp_space(const struct sock *sk)
+{
+	return (sk->sk_rcvbuf - world.filled) / 2;
 }
 
 void tcp_read_done(struct sock *sk, size_t len)
@@ -193,6 +201,7 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 u32 mpa_gather(struct mpa_conn *c, int *budget)
 {
 	*budget -= world.cost;
+	c->rx_waits = world.memory_missing;
 	return world.gathered;
 }
 
@@ -523,6 +532,33 @@ static void received(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.unread);
 }
 
+static int buffer_after(u32 unread, u32 gathered, int filled)
+{
+	world.tp.sk.sk_rcvbuf = 512 * 1024;
+	world.unread = unread;
+	world.gathered = gathered;
+	world.filled = filled;
+	mpa_sock_receive(&world.c);
+	return world.tp.sk.sk_rcvbuf / 1024;
+}
+
+/* Where an FPDU is not all there TCP has room for the rest of it, whatever fills the buffer */
+static void window_kept(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 512, buffer_after(1000, 900, 256 * 1024));
+	KUNIT_EXPECT_EQ(test, 1024, buffer_after(1000, 900, 256 * 1024 + 2));
+	KUNIT_EXPECT_EQ(test, 1024, buffer_after(1000, 0, 700 * 1024));
+	KUNIT_EXPECT_EQ(test, 2048, buffer_after(1000, 900, 1537 * 1024));
+	KUNIT_EXPECT_EQ(test, 4096, buffer_after(1000, 900, INT_MAX / 2));
+	/* nothing is left; there is more, and nobody waits for what is not there; memory first */
+	KUNIT_EXPECT_EQ(test, 512, buffer_after(1000, 1000, 512 * 1024));
+	world.cost = 256 * 1024;
+	KUNIT_EXPECT_EQ(test, 512, buffer_after(1000, 900, 512 * 1024));
+	world.cost = 0;
+	world.memory_missing = true;
+	KUNIT_EXPECT_EQ(test, 512, buffer_after(1000, 900, 512 * 1024));
+}
+
 /* Its addresses and routes are those of the VRF that its interface is in */
 static void domain(struct kunit *test)
 {
@@ -548,6 +584,7 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(released_in_vain),
 	KUNIT_CASE(looked_at),
 	KUNIT_CASE(received),
+	KUNIT_CASE(window_kept),
 	{}
 };
 

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """FPDUs: framing, CRC, markers, TCP segments (RFC 5044 sections 4 to 6, 8)."""
 
+import contextlib
 import random
+import socket
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
-from lib.wire import (CM, DEVICE, HERE, MATE_IF, PEER, PEER_IF, QP_FATAL, WC,
+from lib.wire import (CM, DEVICE, HERE, MATE_IF, NS, PEER, PEER_IF, QP_FATAL, WC,
                       Async, Peer, add, case, check, ddp, mpa, rdmap, run, same,
-                      setting)
+                      setting, shell)
 
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18
@@ -324,6 +327,46 @@ def long_ulpdus(w):
         link.peer.put_segment(rdmap.write(target.rkey, target.addr, data))
         link.round_trip()
         same("memory", target.get(0, length), data)
+
+
+PIECE = 32768                   # of memory that a sender's kernel has in one piece
+
+
+@contextlib.contextmanager
+def frames_of(octets):
+    """Inside, either end's frames are as long."""
+    both = f"ip link set {MATE_IF} mtu", f"ip -n {NS} link set {PEER_IF} mtu"
+    try:
+        for link in both:
+            shell(f"{link} {octets}")
+        yield
+    finally:
+        for link in both:
+            shell(f"{link} {ETH_MTU}")
+
+
+def straddling(w, inbox, many):
+    """Each piece ends an FPDU, and begins the next."""
+    size = PIECE - 2 - 18 - 4
+    link = w.initiate()
+    octets = b"".join(link.peer.fpdu(rdmap.send(link.peer.next_msn(0), bytes(size)))
+                      for _ in range(many + 1))
+    link.peer.put(octets[:1000])
+    # the kernel has memory for each thread, of which this one has used nothing
+    with ThreadPoolExecutor(1) as beside:
+        for wr in range(many):
+            link.recv(inbox, PIECE, wr)
+            piece = octets[1000 + wr * PIECE:][:PIECE]
+            beside.submit(link.peer.sock.sendall, piece, socket.MSG_EOR).result()
+            same("length", link.wc(wr=wr, status=0).length, size)
+
+
+@case("FPDUs that begin in a segment where others end", "")
+def straddle(w):
+    """What has been taken of a segment fills TCP's buffer as long as the rest of it does
+    not make an FPDU; that has to get all its octets in spite of it."""
+    with frames_of(65535):
+        straddling(w, w.shared(1 << 16, "l"), 40)
 
 
 # Markers --------------------------------------------------------------------
