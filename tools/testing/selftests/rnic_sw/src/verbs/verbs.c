@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #include "verbs.h"
@@ -90,6 +91,15 @@ uint32_t rounds(uint32_t n)
 uint32_t patience(uint32_t n)
 {
 	return is_slow() ? n * 4 : n;
+}
+
+bool kernel_before(int major, int minor)
+{
+	struct utsname u;
+	int m, n;
+
+	CHECK(!uname(&u) && sscanf(u.release, "%d.%d", &m, &n) == 2, "%m");
+	return m < major || (m == major && n < minor);
 }
 
 static unsigned int seconds(const struct test *t)

@@ -51,6 +51,8 @@ uint32_t patience(uint32_t n);
 /* What may take a while on a busy host, in ms, for patience() */
 #define WC_MS	10000
 uint64_t now_ms(void);
+/* What the kernel's own parts do in another way */
+bool kernel_before(int major, int minor);
 
 /* Cases ------------------------------------------------------------------- */
 

@@ -2,7 +2,6 @@
 /* How many there are of all: what the device says, what a control group leaves. */
 #define _GNU_SOURCE
 #include <stddef.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #include "verbs.h"
@@ -304,16 +303,6 @@ static long kernel_pages(void)
 	return n;
 }
 
-/* Before 6.5, into pages that a socket keeps */
-static bool tcp_copies(void)
-{
-	struct utsname u;
-	int major, minor;
-
-	CHECK(!uname(&u) && sscanf(u.release, "%d.%d", &major, &minor) == 2, "%m");
-	return major < 6 || (major == 6 && minor < 5);
-}
-
 #define PAIRS		128
 #define PAIR_PAGES	48	/* KiB: the rings, and as much again twice */
 
@@ -327,7 +316,8 @@ static void pair_pages(void)
 	long before, each = 0;
 	int i;
 
-	if (tcp_copies())
+	/* TCP copies, into pages that a socket keeps */
+	if (kernel_before(6, 5))
 		skip("TCP of this kernel copies what it is to send");
 	pair_open(&p[0], &(struct opts){ .sq = 16, .rq = 16 });
 	before = kernel_pages();
