@@ -41,3 +41,15 @@ void mpa_crc_final(u32 crc, u8 out[MPA_CRC_SIZE])
 {
 	put_unaligned_le32(~crc, out);
 }
+
+/**
+ * mpa_crc_is - is a CRC field right?
+ * @crc: over all that precedes it
+ * @field: MPA_CRC_SIZE octets, as they came
+ *
+ * Return: whether it is.
+ */
+bool mpa_crc_is(u32 crc, const u8 *field)
+{
+	return get_unaligned_le32(field) == (u32)~crc;
+}

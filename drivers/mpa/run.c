@@ -38,10 +38,15 @@ u8 *mpa_run_want(struct mpa_run *r)
 /* RFC 5044 4.4: all that precedes the field */
 static bool digest_is_right(const u8 *fpdu, u32 covered)
 {
-	u8 want[MPA_CRC_SIZE];
+	return mpa_crc_is(mpa_crc_update(mpa_crc_init(), fpdu, covered), fpdu + covered);
+}
 
-	mpa_crc_final(mpa_crc_update(mpa_crc_init(), fpdu, covered), want);
-	return !memcmp(want, fpdu + covered, sizeof(want));
+/* Two words: a call would cost more */
+static bool same_heads(const u8 *a, const u8 *b)
+{
+	static_assert(MPA_HEADS_MAX == 2 * sizeof(u64));
+	return get_unaligned_be64(a) == get_unaligned_be64(b) &&
+	       get_unaligned_be64(a + 8) == get_unaligned_be64(b + 8);
 }
 
 /**
@@ -57,7 +62,7 @@ static bool digest_is_right(const u8 *fpdu, u32 covered)
 bool mpa_run_got(struct mpa_run *r, const u8 *head)
 {
 	u8 *fpdu = r->at - MPA_HEADS_MAX;
-	bool good = !memcmp(head, fpdu, MPA_HEADS_MAX) &&
+	bool good = same_heads(head, fpdu) &&
 		    digest_is_right(fpdu, r->wire - MPA_CRC_SIZE);
 
 	memcpy(fpdu, r->under, MPA_HEADS_MAX);

@@ -127,13 +127,8 @@ void mpa_take_got(struct mpa_take *t, u32 len)
  */
 enum iw_reason mpa_take_verdict(const struct mpa_take *t)
 {
-	u8 want[MPA_CRC_SIZE];
-
-	if (t->crc) {
-		mpa_crc_final(t->sum, want);
-		if (memcmp(want, t->to + covered(t), sizeof(want)))
-			return IW_MPA_CRC;
-	}
+	if (t->crc && !mpa_crc_is(t->sum, t->to + covered(t)))
+		return IW_MPA_CRC;
 	/* only a marker under a good CRC can be wrong (RFC 5044 8, code 3) */
 	return t->marker_wrong ? IW_MPA_MARKER : IW_OK;
 }

@@ -9,8 +9,9 @@
  * Mutation: mpa/run.c s/(MPA_RUN_ROOM - r->wire) \//MPA_RUN_ROOM \//
  * Mutation: mpa/run.c s/^\tmemcpy(fpdu, r->under.*$/\t;/
  * Mutation: mpa/run.c s/r->wire - MPA_CRC_SIZE)/r->wire)/
- * Mutation: mpa/run.c s/!memcmp(head, fpdu, MPA_HEADS_MAX)/1/
- * Mutation: mpa/run.c s/!memcmp(want/!!memcmp(want/
+ * Mutation: mpa/run.c s/same_heads(head, fpdu)/1/
+ * Mutation: mpa/run.c s/get_unaligned_be64(b + 8)/get_unaligned_be64(a + 8)/
+ * Mutation: mpa/run.c s/return mpa_crc_is/return !mpa_crc_is/
  * Mutation: mpa/run.c s/^\tif (good)/\tif (1)/
  */
 #include "../../../drivers/mpa/fpdu.h"
