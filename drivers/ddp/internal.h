@@ -13,6 +13,8 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len);
 enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
 			      const void *body, u64 to, u32 len);
+enum iw_reason ddp_place_another(struct ddp_stream *s, struct ddp_llp *llp,
+				 const void *body, u64 to, u32 len);
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  struct ddp_cursor *to, u32 len);
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
@@ -33,7 +35,8 @@ enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
 u32 ddp_paged_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 		      u32 each, u32 n, struct ddp_wait *w);
 enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
-				   const void *src, struct ddp_wait *w);
+				   const void *src, bool last,
+				   struct ddp_wait *w);
 enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 				void (*change)(void *arg, u64 *word), void *arg,
 				struct ddp_wait *w);

@@ -45,24 +45,6 @@ static void let_go(const struct ddp_run *run)
 		read_unlock(run->lock);
 }
 
-/* @whole: what is missing before the last octet is in this run */
-static bool read_run(const struct paged_copy *c, const struct ddp_run *run,
-		     bool whole)
-{
-	u32 most = run->len - (c->last && whole);
-
-	if (most && !c->llp->ops->read(c->llp, run->at, most))
-		return false;
-	if (most == run->len)
-		return true;
-	/*
-	 * litmus: none, the other side is a program: the data, then the flag, also where
-	 * another driver's memory has no cache
-	 */
-	wmb();
-	return c->llp->ops->read(c->llp, run->at + most, 1);
-}
-
 static void copy_flat(struct paged_copy *c, void *at, u32 len)
 {
 	u32 n;
@@ -82,12 +64,29 @@ static void copy_flat(struct paged_copy *c, void *at, u32 len)
 	}
 }
 
-static bool copy_run(struct paged_copy *c, const struct ddp_run *run, bool whole)
+static bool copy_octets(struct paged_copy *c, void *at, u32 len)
 {
 	if (c->llp)
-		return read_run(c, run, whole);
-	copy_flat(c, run->at, run->len);
+		return c->llp->ops->read(c->llp, at, len);
+	copy_flat(c, at, len);
 	return true;
+}
+
+/* @whole: what is missing before the last octet is in this run */
+static bool copy_run(struct paged_copy *c, const struct ddp_run *run, bool whole)
+{
+	u32 most = run->len - (c->last && whole);
+
+	if (most && !copy_octets(c, run->at, most))
+		return false;
+	if (most == run->len)
+		return true;
+	/*
+	 * litmus: none, the other side is a program: the data, then the flag, also where
+	 * another driver's memory has no cache
+	 */
+	wmb();
+	return copy_octets(c, run->at + most, 1);
 }
 
 /* Octets into or out of the region; @c is moved on */
@@ -185,14 +184,18 @@ u32 ddp_paged_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
  * @to: where in it
  * @len: how many
  * @src: where they come from; each is read once, unless some have to come again
+ * @last: as for ddp_paged_from_llp()
  * @w: the runner's, to wait by
  *
  * Return: as ddp_paged_to_flat().
  */
 enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
-				   const void *src, struct ddp_wait *w)
+				   const void *src, bool last,
+				   struct ddp_wait *w)
 {
-	struct paged_copy c = { .flat = (void *)src, .room = len, .write = true };
+	struct paged_copy c = {
+		.flat = (void *)src, .room = len, .write = true, .last = last,
+	};
 
 	return paged_copy(r, to, len, &c, w);
 }

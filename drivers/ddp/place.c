@@ -70,6 +70,48 @@ static enum iw_reason region_fill(const struct ddp_region *r, u64 to, u32 len,
 	return region_from_llp(r, to + len - 1, 1, llp, w);
 }
 
+static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
+				       u32 len, const void *src,
+				       struct ddp_wait *w)
+{
+	if (unlikely(!r->block))
+		return ddp_paged_from_flat(r, to, len, src, false, w);
+	while (len) {
+		u32 run = len;
+		void *p = region_run(r, to, &run);
+
+		ddp_copy(p, src, run);
+		src += run;
+		to += run;
+		len -= run;
+	}
+	return IW_OK;
+}
+
+/* region_fill(), of octets that lie together */
+static enum iw_reason region_fill_flat(const struct ddp_region *r, u64 to, u32 len,
+				       const u8 *src, struct ddp_wait *w)
+{
+	const u32 most = len - 1;
+	u32 run = len;
+	u8 *p;
+
+	if (unlikely(!r->block))
+		return ddp_paged_from_flat(r, to, len, src, true, w);
+	p = region_run(r, to, &run);
+	if (likely(run == len))
+		ddp_copy(p, src, most);
+	else
+		region_from_flat(r, to, most, src, w);
+	/* litmus: none, as in region_fill() */
+	smp_wmb();
+	if (likely(run == len))
+		p[most] = src[most];
+	else
+		region_from_flat(r, to + most, 1, src + most, w);
+	return IW_OK;
+}
+
 static enum iw_reason region_to_flat(const struct ddp_region *r, u64 to,
 				     u32 len, void *dst, struct ddp_wait *w)
 {
@@ -105,24 +147,6 @@ static u32 region_to_many(const struct ddp_region *r, u64 to, void *dst, u32 str
 		region_to_flat(r, to, each, dst + i * stride, w);
 	}
 	return n;
-}
-
-static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
-				       u32 len, const void *src,
-				       struct ddp_wait *w)
-{
-	if (unlikely(!r->block))
-		return ddp_paged_from_flat(r, to, len, src, w);
-	while (len) {
-		u32 run = len;
-		void *p = region_run(r, to, &run);
-
-		ddp_copy(p, src, run);
-		src += run;
-		to += run;
-		len -= run;
-	}
-	return IW_OK;
 }
 
 /*
@@ -202,6 +226,30 @@ enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
 		return why;
 	return body ? region_from_flat(s->rx_held, to, len, body, &s->rx_wait)
 		    : region_from_llp(s->rx_held, to, len, llp, &s->rx_wait);
+}
+
+/**
+ * ddp_place_another - the payload of a Write of one segment, like what has ended one
+ * @s: the stream; @s->rx_held holds the region
+ * @llp: where the octets come from, unless they lie together
+ * @body: there, or NULL
+ * @to: their TO
+ * @len: octets of payload, not 0
+ *
+ * Its last octet is placed last, as any Write's.
+ *
+ * Return: as ddp_place_tagged().
+ */
+enum iw_reason ddp_place_another(struct ddp_stream *s, struct ddp_llp *llp,
+				 const void *body, u64 to, u32 len)
+{
+	enum iw_reason why;
+
+	why = ddp_bounds_more(s->rx_held, s, s->rx_seg.rights, to, len);
+	if (why)
+		return why;
+	return body ? region_fill_flat(s->rx_held, to, len, body, &s->rx_wait)
+		    : region_fill(s->rx_held, to, len, llp, &s->rx_wait);
 }
 
 /**

@@ -8,6 +8,7 @@
  *
  * Most of a long message's segments go on where the one before ended: of these nothing is
  * decoded, admitted or looked up anew.  Of many that have come together all is done once.
+ * A Write of one segment goes as short a way, if what has just ended one was like it.
  *
  * One whose memory has to come first is put off: it is admitted, and comes again.
  */
@@ -81,6 +82,16 @@ static noinline bool is_put_off(const struct ddp_put_off *p,
 	       !memcmp(p->raw, g->raw, g->raw_len);
 }
 
+/*
+ * deliver() may invalidate it, but for a Write's; without octets nobody has looked if it is
+ * valid; and what was placed early is not what the next one is compared with.
+ */
+static bool may_stay(const struct ddp_stream *s, const struct ddp_rx_seg *g)
+{
+	return s->rx_run && !g->placed && g->payload &&
+	       (!g->h.last || g->rights == DDP_REMOTE_WRITE);
+}
+
 static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				struct ddp_rx_seg *g)
 {
@@ -95,8 +106,7 @@ static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				       g->payload, grant.rights);
 	if (unlikely(why == IW_NOT_NOW))
 		put_off(s, g, &grant);
-	/* deliver() may invalidate it; without octets nobody has looked if it is valid */
-	if (g->h.last || !g->payload || !s->rx_run)
+	if (!may_stay(s, g))
 		ddp_hold_drop(&s->rx_held);
 	if (!why && g->h.last)
 		why = s->ulp->deliver(s, &g->h, g->payload);
@@ -147,15 +157,28 @@ static void fail_segment(struct ddp_stream *s, enum iw_reason why,
 	ddp_stream_fail(s, &f);
 }
 
-/*
- * As long as its region is held the last segment was a tagged one, and not the end of
- * its message: does this one go on from there, or from @n behind it?
- */
+/* In control, RsvdULP and STag: a call for six octets would cost more than these */
+static bool same_before_to(const u8 *a, const u8 *b)
+{
+	static_assert(DDP_T_STAG == sizeof(u16) && DDP_T_TO == DDP_T_STAG + sizeof(u32));
+	return get_unaligned_be16(a) == get_unaligned_be16(b) &&
+	       get_unaligned_be32(a + DDP_T_STAG) == get_unaligned_be32(b + DDP_T_STAG);
+}
+
+/* As long as its region is held the last segment was a tagged one: is this as long, and alike? */
+static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
+{
+	const struct ddp_rx_seg *g = &s->rx_seg;
+
+	return s->rx_held && len == g->len && same_before_to(head, g->raw);
+}
+
+/* ... and does it go on where that ended, or @n behind it? */
 static bool goes_on(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return s->rx_held && len == g->len && !memcmp(head, g->raw, DDP_T_TO) &&
+	return is_alike(s, head, len) && !g->h.last &&
 	       get_unaligned_be64(head + DDP_T_TO) == g->h.to + (n + 1) * g->payload;
 }
 
@@ -192,14 +215,54 @@ static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp, const v
 	return why;
 }
 
+/* A Write of one segment, as long as what has just ended one, and alike but for the TO */
+static enum iw_reason rx_another(struct ddp_stream *s, struct ddp_llp *llp,
+				 const u8 *head, const void *body)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+	const struct ddp_grant grant = { .rights = g->rights };
+	enum iw_reason why;
+
+	g->h.to = get_unaligned_be64(head + DDP_T_TO);
+	put_unaligned_be64(g->h.to, g->raw + DDP_T_TO);
+	trace_ddp_segment_received(s, &g->h, g->payload);
+	why = s->ulp->more(s, &g->h, g->payload, 1);
+	if (!why)
+		why = ddp_place_another(s, llp, body, g->h.to, g->payload);
+	if (unlikely(why == IW_NOT_NOW)) {
+		put_off(s, g, &grant);
+		return why;
+	}
+	if (!why)
+		why = s->ulp->deliver(s, &g->h, g->payload);
+	if (unlikely(why))
+		fail_segment(s, why, g);
+	return why;
+}
+
+/* By the short way, if it may: its octets are at @body, or else @llp's to read */
+static bool rx_short(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+		     const void *body, u32 len, enum iw_reason *why)
+{
+	if (!is_alike(s, head, len))
+		return false;
+	if (s->rx_seg.h.last)
+		*why = rx_another(s, llp, head, body);
+	else if (goes_on(s, head, len, 0))
+		*why = rx_more(s, llp, body);
+	else
+		return false;
+	return true;
+}
+
 static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 				 const u8 *head, u32 len)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	enum iw_reason why;
 
-	if (goes_on(s, head, len, 0))
-		return rx_more(s, llp, NULL);
+	if (rx_short(s, llp, head, NULL, len, &why))
+		return why;
 	why = ddp_rx_read_header(llp, head, len, g);
 	if (unlikely(s->put_off.here)) {
 		if (!why && !is_put_off(&s->put_off, g))
@@ -319,10 +382,7 @@ bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len
 		 enum iw_reason *why)
 {
 	/* within a run: that we are at work has been said */
-	if (!goes_on(s, head, len, 0) || test_bit(0, &s->failed))
-		return false;
-	*why = rx_more(s, NULL, body);
-	return true;
+	return !test_bit(0, &s->failed) && rx_short(s, NULL, head, body, len, why);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_more);
 
@@ -330,7 +390,7 @@ int ddp_rx_run_off(const struct ddp_stream *s)
 {
 	const struct ddp_region *r = s->rx_held;
 
-	if (!r)
+	if (!r || s->rx_seg.h.last)
 		return -1;
 	return offset_in_page(s->rx_seg.h.to + s->rx_seg.payload - r->base + r->skip);
 }

@@ -7,9 +7,9 @@
  *
  * A region is found under RCU and used under a count that its revocation
  * waits for.  A use lasts for one copy of a segment, a batch or a run, with BH
- * off, or until the next segment of the message is looked at within the same stretch
- * of it.  So whoever revokes may spin for it in any context: on this CPU none can be
- * under way.
+ * off, or until the next segment of the message, or the next Write, is looked at within
+ * the same stretch of it.  So whoever revokes may spin for it in any context: on this CPU
+ * none can be under way.
  * PREEMPT_RT: see begin_use().
  */
 #include <linux/delay.h>
@@ -253,7 +253,7 @@ enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
 }
 
 /**
- * ddp_hold_drop - a message, or a run, is at its end: give back the use
+ * ddp_hold_drop - nobody goes on with what was held: give back the use
  * @held: the region, or NULL
  *
  * Before anything that may revoke: it would wait for itself.

@@ -11,9 +11,9 @@
  * With a CRC or markers an FPDU that is whole is copied first, then the copy is
  * verified (RFC 5044 section 6) and handed up.  Without either there is nothing
  * to verify: its length and DDP's header are copied in one go, and DDP reads the
- * octets behind them from the queue to where they go.  Behind the first of a message
- * most are as long as that one, and go a shorter way: one by one (mpa_gather_more()), or,
- * with a CRC, many of them together (mpa_gather_run()).
+ * octets behind them from the queue to where they go.  Behind the first of a message, or
+ * of many short Writes, most are as long as that one, and go a shorter way: one by one
+ * (mpa_gather_more()), or, with a CRC, those of a message many together (mpa_gather_run()).
  */
 /* local_lock.h uses it */
 #include <linux/spinlock.h>
@@ -303,7 +303,7 @@ static noinline int mpa_gather_run(struct mpa_conn *c, const struct mpa_fpdu *f,
 }
 
 /*
- * Behind @f: as many FPDUs of its length as go on in its message and lie together each.
+ * Behind @f: as many FPDUs of its length as DDP takes for like it, and lie together each.
  * Adds the octets to @used.  Return: as mpa_gather_outcome().
  */
 static int mpa_gather_more(struct mpa_conn *c, const struct mpa_fpdu *f,

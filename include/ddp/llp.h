@@ -97,19 +97,20 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len);
 
 /**
- * ddp_rx_more - the next segment, if it goes on where the last one ended
+ * ddp_rx_more - the next segment, if it is like the last one
  * @s: its stream
  * @head: as for ddp_rx_segment()
  * @body: what is behind @head, where all of it lies together.  Each octet is read once,
  *	so anybody may still write them
  * @len: its length in octets, header included
- * @why: set to what ddp_rx_segment() would return, if it goes on
+ * @why: set to what ddp_rx_segment() would return, if it is
  *
- * A short way for most of a long message: one of the same length and header, but for the
- * TO, which is the next.  Between ddp_rx_begin() and ddp_rx_end(); otherwise as
+ * A short way for most of a long message, and for short Writes one behind the other: a
+ * segment of the same length and header but for the TO.  That is where the last one ended,
+ * or any, if that ended a Write.  Between ddp_rx_begin() and ddp_rx_end(); otherwise as
  * ddp_rx_segment().
  *
- * Return: whether it goes on.  If not, nothing is done: it is ddp_rx_segment()'s.
+ * Return: whether it is.  If not, nothing is done: it is ddp_rx_segment()'s.
  */
 bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 		 enum iw_reason *why);

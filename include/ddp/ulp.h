@@ -95,14 +95,17 @@ struct ddp_msg {
  * @more: a segment goes on where the last one, a tagged one, ended, its header the same
  *	but for the TO: as @admit, which rights it needs is known.  Or @n of them, @payload
  *	octets together and @h of the first; if these are refused nothing has changed, and
- *	each is asked for by itself.
+ *	each is asked for by itself.  Or it is a message of its own, with the header that the
+ *	last one, which needed DDP_REMOTE_WRITE, ended with, but for the TO.
  * @early: a tagged segment is here before its turn: may it be placed, as far as
  *	the ULP is concerned, and with which rights?  Nothing else changes:
  *	admit follows, when its turn comes (RFC 5041 5.3).
  * @deliver: once per message, in order, after its last segment is placed;
  *	@total is the length of an untagged message, of a tagged one the
  *	octets of its last segment.  Of an untagged message it may say
- *	IW_NOT_NOW, having changed nothing: it is asked again.
+ *	IW_NOT_NOW, having changed nothing: it is asked again.  Of a tagged one that needed
+ *	DDP_REMOTE_WRITE it revokes nothing, nor takes a lock that is held for revoking: its
+ *	region may be in use, for the next one.
  * @next: the next message to send, or false.  Who has had enough for one go
  *	calls ddp_tx_rest() and says false.  False also while ddp_tx_waits().
  * @sent: the LLP has taken every message whose last segment was pulled.
@@ -186,7 +189,7 @@ struct ddp_stream {
 	/* rx runner only */
 	bool			rx_busy;	/* it is in here: who settles reads it */
 	bool			rx_run;	/* between ddp_rx_begin() and _end() */
-	struct ddp_region	*rx_held;	/* a tagged message's, or NULL */
+	struct ddp_region	*rx_held;	/* the last segment's, or NULL */
 	struct ddp_rx_seg	rx_seg;
 	struct ddp_uq		uq[DDP_QUEUES];
 	struct ddp_cursor	sink[DDP_QUEUES];

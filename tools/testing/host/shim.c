@@ -2,6 +2,10 @@
 /* The kernel functions that pure parts call and that are no inlines. */
 #include <linux/crc32c.h>
 
+#include "doors/linux/atomic.h"
+
+void (*host_at_wmb)(void);
+
 #define CRC32C_POLY	0x82f63b78	/* Castagnoli, reflected */
 
 static u32 crc_table[256];

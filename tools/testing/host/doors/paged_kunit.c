@@ -139,7 +139,7 @@ static void into_runs(struct kunit *test)
 	for (i = 0; i < 40; i++)
 		flat[i] = 100 + i;
 	KUNIT_EXPECT_EQ(test, IW_OK,
-			ddp_paged_from_flat(&region, BASE + 4, 40, flat, &w));
+			ddp_paged_from_flat(&region, BASE + 4, 40, flat, false, &w));
 	for (i = 0; i < 40; i++)
 		KUNIT_EXPECT_EQ(test, 100 + i, (int)world.octets[FROM + 4 + i]);
 	KUNIT_EXPECT_EQ(test, FROM + 3, (int)world.octets[FROM + 3]);
@@ -199,7 +199,7 @@ static void kernel_memory(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "octets!", (char *)to);
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_paged_from_flat(&kernel, (uintptr_t)from, 8, "another",
-					    &w));
+					    true, &w));
 	KUNIT_EXPECT_STREQ(test, "another", (char *)from);
 }
 

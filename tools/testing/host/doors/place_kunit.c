@@ -19,8 +19,6 @@ static struct {
 	u8		octets[SEGMENT];
 	u32		at;
 	u32		reads, fails_at;	/* that one; 0: none */
-	u8		*to;			/* the last one */
-	u32		len;
 } segment;
 
 static u8 expected[BLOCKS * BLOCK];
@@ -31,8 +29,6 @@ static bool read_octets(struct ddp_llp *llp, void *dst, u32 len)
 		return false;
 	memcpy(dst, segment.octets + segment.at, len);
 	segment.at += len;
-	segment.to = dst;
-	segment.len = len;
 	return true;
 }
 
@@ -113,23 +109,121 @@ static void tagged_anywhere(struct kunit *test)
 	compare(test);
 }
 
+/* When the other octets have to be there before the last one */
+static struct {
+	u32	stag, off, len;
+	u32	barriers;
+	bool	good;
+} before_last;
+
+static u8 octet_at(u32 i)
+{
+	return world.memory[index_of(before_last.stag, before_last.off + i)];
+}
+
+static void look(void)
+{
+	u32 i, last = before_last.len - 1;
+
+	before_last.barriers++;
+	for (i = 0; i < last; i++)
+		before_last.good &= octet_at(i) == segment.octets[i];
+	before_last.good &= octet_at(last) == (u8)~segment.octets[last];
+}
+
+/* How a Write's end comes: by the lower layer, or behind one that was like it, or together */
+static enum iw_reason write_end(u32 stag, u32 off, u32 len, u32 how)
+{
+	enum iw_reason why;
+
+	if (!how)
+		return tagged(stag, off, len, true, &segment.llp);
+	why = tagged(stag, off, len, true, NULL);
+	if (why)
+		return why;
+	world.s.rx_seg.rights = DDP_REMOTE_WRITE;
+	return ddp_place_another(&world.s, &segment.llp, how == 1 ? NULL : segment.octets,
+				 BASE + off, len);
+}
+
+static void expect_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
+{
+	new_segment();
+	before_last.stag = stag;
+	before_last.off = off;
+	before_last.len = len;
+	before_last.barriers = 0;
+	before_last.good = true;
+	world.memory[index_of(stag, off + len - 1)] = ~segment.octets[len - 1];
+	host_at_wmb = look;
+	KUNIT_EXPECT_EQ(test, IW_OK, write_end(stag, off, len, how));
+	host_at_wmb = NULL;
+	KUNIT_EXPECT_EQ(test, 1u, before_last.barriers);
+	KUNIT_EXPECT_TRUE(test, before_last.good);
+	expect(stag, off, segment.octets, len);
+}
+
 /* A program that looks at the last octet of a Write finds all others there */
 static void last_octet_last(struct kunit *test)
 {
-	static const u32 stags[] = { BLOCKED, PAGED };
-	u32 i, k, len;
+	u32 i, len;
 
 	open_memory(2);
-	for (i = 0; i < 40; i++) {
-		new_segment();
-		k = i % 2;
-		len = 1 + (i < 4 ? 0 : roll(SEGMENT));
-		KUNIT_EXPECT_EQ(test, IW_OK, tagged(stags[k], 5 * i, len, true, &segment.llp));
-		KUNIT_EXPECT_EQ(test, 1u, segment.len);
-		KUNIT_EXPECT_PTR_EQ(test, segment.to,
-				    world.memory + index_of(stags[k], 5 * i + len - 1));
-		expect(stags[k], 5 * i, segment.octets, len);
+	for (i = 0; i < 120; i++) {
+		len = 1 + (i < 12 ? 0 : roll(SEGMENT));
+		expect_last(test, i & 1 ? PAGED : BLOCKED, roll(LENGTH - len), len, i % 3);
 	}
+	compare(test);
+}
+
+/* Its memory is asked for by who receives, and all of it comes again */
+static void another_waits(struct kunit *test)
+{
+	const u32 off = BLOCK - SKIP - 10;
+	u32 how;
+
+	for (how = 1; how < 3; how++) {
+		open_memory(12 + how);
+		KUNIT_EXPECT_EQ(test, IW_OK, tagged(PAGED, off, 20, true, NULL));
+		world.s.rx_seg.rights = DDP_REMOTE_WRITE;
+		world.there[1] = false;
+		KUNIT_EXPECT_EQ(test, IW_NOT_NOW, write_end(PAGED, off, 20, how));
+		KUNIT_EXPECT_TRUE(test, world.s.rx_wait.waits);
+		KUNIT_EXPECT_FALSE(test, world.s.tx_wait.waits);
+		expect(PAGED, off, segment.octets, 10);
+		compare(test);
+		comes();
+		segment.at = 0;
+		KUNIT_EXPECT_EQ(test, IW_OK, write_end(PAGED, off, 20, how));
+		expect(PAGED, off, segment.octets, 20);
+		compare(test);
+	}
+}
+
+/* One that is like another: only what may have changed since is asked again */
+static void another(struct kunit *test)
+{
+	u32 stag;
+
+	open_memory(12);
+	world.s.rx_seg.rights = DDP_REMOTE_WRITE;
+	for (stag = BLOCKED; stag <= PAGED; stag++) {
+		KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, 0, 8, true, NULL));
+		KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
+				ddp_place_another(&world.s, NULL, segment.octets,
+						  BASE + LENGTH - 7, 8));
+		world.s.denied = DDP_REMOTE_WRITE;
+		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
+				ddp_place_another(&world.s, NULL, segment.octets, BASE, 8));
+		world.s.denied = 0;
+		regions[stag & 1].valid = false;
+		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
+				ddp_place_another(&world.s, NULL, segment.octets, BASE, 8));
+		regions[stag & 1].valid = true;
+	}
+	segment.fails_at = 1;
+	KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
+			ddp_place_another(&world.s, &segment.llp, NULL, BASE, 1));
 	compare(test);
 }
 
@@ -428,6 +522,8 @@ static void atomic_waits(struct kunit *test)
 static struct kunit_case ddp_place_cases[] = {
 	KUNIT_CASE(tagged_anywhere),
 	KUNIT_CASE(last_octet_last),
+	KUNIT_CASE(another),
+	KUNIT_CASE(another_waits),
 	KUNIT_CASE(tagged_only_looks),
 	KUNIT_CASE(goes_on),
 	KUNIT_CASE(scattered),

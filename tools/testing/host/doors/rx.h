@@ -14,11 +14,13 @@ extern struct rx_world {
 	enum iw_reason	why;				/* the last failure's */
 	struct iw_fault	quoted;
 	enum iw_reason	admits, places, delivers;	/* what they say */
+	u8		rights;				/* that a tagged one needs */
 	u32		closed, kicked, quiet;
 	u32		checked;			/* not placed: it was */
 	u32		held;				/* memory, at an upcall */
 	u32		admitted, payload;
 	u32		went_on;			/* of those */
+	u32		another;			/* placed as such */
 	const void	*body;				/* of one that did, ... */
 	u64		to;				/* ... and where it goes */
 	u32		len;
@@ -28,7 +30,8 @@ extern struct rx_world {
 	u32		places_at;			/* @places is what is said from then on */
 	u32		fails_at;			/* the other side fails it, 0: never */
 	struct ddp_hdr	asked;				/* at admission */
-	struct ddp_hdr	told;				/* at delivery */
+	struct ddp_hdr	told;				/* at delivery, */
+	u32		total;				/* ... and of how many octets */
 	u32		down;
 	enum iw_reason	down_why;
 } world;

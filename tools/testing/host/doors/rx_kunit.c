@@ -58,6 +58,13 @@ enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
 	return IW_OK;
 }
 
+enum iw_reason ddp_place_another(struct ddp_stream *s, struct ddp_llp *llp,
+				 const void *body, u64 to, u32 len)
+{
+	world.another++;
+	return ddp_place_more(s, llp, body, to, len);
+}
+
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  struct ddp_cursor *to, u32 len)
 {
@@ -73,6 +80,7 @@ static enum iw_reason admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	world.asked = *h;
 	world.payload = payload;
 	g->buf = &buf;
+	g->rights = world.rights;
 	return world.admits;
 }
 
@@ -93,6 +101,7 @@ static enum iw_reason deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 	if (!world.delivers)
 		world.delivered++;
 	world.told = *h;
+	world.total = total;
 	world.held += !!s->rx_held;
 	return world.delivers;
 }

@@ -78,6 +78,18 @@ TAGGED = [
           ("region without the right", "DDP-97", (1, 1, 0), "ddp_tagged_stag", 0,
            lambda s: {"stag": s.source.rkey}),
           ("DV 2", "DDP-25", (1, 1, 4), "ddp_tagged_version", 0, lambda s: {"dv": 2}))],
+    # ... also if it is a Write like one that was allowed
+    *[Row(f"a Write like one that is allowed: {name}", rows, what, end,
+          lambda s, to=to, fields=fields: [
+              s.allowed_whole(), s.write(to=BASE + to, **fields(s))])
+      for name, rows, what, end, to, fields in (
+          ("past the region's end", "DDP-99", (1, 1, 1), "ddp_tagged_bounds", SIZE - 15,
+           lambda s: {}),
+          ("STag with another key", "DDP-96", (1, 1, 0), "ddp_tagged_stag", 16,
+           lambda s: {"stag": s.target.rkey ^ 1}),
+          ("region without the right", "DDP-97", (1, 1, 0), "ddp_tagged_stag", 16,
+           lambda s: {"stag": s.source.rkey}),
+          ("DV 2", "DDP-25", (1, 1, 4), "ddp_tagged_version", 16, lambda s: {"dv": 2}))],
     Row("going on behind two that are allowed: past the region's end", "DDP-99",
         (1, 1, 1), "ddp_tagged_bounds",
         lambda s: [s.allowed(to=BASE + SIZE - 40 + at) for at in (0, 16, 32)]),

@@ -113,18 +113,22 @@ def imm_order(w):
 def imm_write(w):
     target, inbox = w.shared(1 << 16, "lw"), w.shared(1024, "l")
     sizes = [1, 30001, 0, 777, 1554]
-    link = w.initiate(recvs=[(inbox, 64)] * (2 * len(sizes)))
+    link = w.initiate(recvs=[(inbox, 64)] * (3 * len(sizes)))
     for turn, size in enumerate(sizes):
         data = pattern(size, turn)
         link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"x"), *(
             rdmap.write(target.rkey, target.addr + at, data[at:at + 777],
                         last=at + 777 >= size)
             for at in range(0, size or 1, 777)), immediate(link, turn))
-        told(link, 2 * turn + 1, turn, size)
+        told(link, 3 * turn + 1, turn, size)
         same("memory", target.get(0, size), data)
+        # of two that are alike the second one's
+        link.peer.put_segment(*[rdmap.write(target.rkey, target.addr, data[:9])] * 2,
+                              immediate(link, turn))
+        told(link, 3 * turn + 2, turn, min(size, 9))
         # one that follows no Write tells no length
         link.peer.put_segment(immediate(link, turn))
-        told(link, 2 * turn + 2, turn, 0)
+        told(link, 3 * turn + 3, turn, 0)
     inbox.untouched()
 
 

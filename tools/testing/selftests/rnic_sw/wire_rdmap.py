@@ -547,7 +547,7 @@ def tracepoints(w):
     link = w.initiate(recvs=[(w.shared(64, "l"), 64)] * 2)
     parts = [*(rdmap.write(target.rkey, target.addr + 9 * nth, b"a" * 9, last=False)
                for nth in range(4)),
-             rdmap.write(target.rkey, target.addr + 36, b"b" * 7)]
+             *[rdmap.write(target.rkey, target.addr + 36, b"b" * 7)] * 2]
     with told_of("iw_ddp/ddp_segment_received", "iw_ddp/ddp_segment_pulled",
                  "iw_ddp/ddp_stream_failed", "rnic_sw/rnic_message") as told:
         link.peer.put_segment(*parts)
@@ -557,9 +557,9 @@ def tracepoints(w):
         same("what came", heard, [
             *(("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at + 9 * nth:x} "
                "payload=9 rsvdulp=0x40") for nth in range(4)),
-            ("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at + 36:x} "
-             "payload=7 rsvdulp=0x40 last"),
-            ("rnic_message", "delivers write"),
+            *(("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at + 36:x} "
+               "payload=7 rsvdulp=0x40 last"),
+              ("rnic_message", "delivers write")) * 2,
             ("ddp_segment_received", "qn=0x0 msn=1 mo=0x0 payload=0 rsvdulp=0x43 last"),
             ("rnic_message", "delivers send")])
         link.peer.read(rreq(source, 5))

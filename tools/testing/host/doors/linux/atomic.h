@@ -6,7 +6,9 @@
 #include <linux/types.h>
 
 #define smp_mb()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
-#define wmb()		smp_mb()
+/* What a test would see at such a barrier */
+extern void (*host_at_wmb)(void);
+#define wmb()		smp_wmb()
 #define smp_rmb()	__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_mb__after_atomic()		smp_mb()
 #define smp_acquire__after_ctrl_dep()	smp_rmb()
@@ -20,7 +22,10 @@
 #define try_cmpxchg(p, old, new)					\
 	__atomic_compare_exchange_n(p, old, new, false,			\
 				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
-#define smp_wmb()	__atomic_thread_fence(__ATOMIC_RELEASE)
+#define smp_wmb() ({							\
+	__atomic_thread_fence(__ATOMIC_RELEASE);			\
+	if (host_at_wmb)						\
+		host_at_wmb(); })
 
 #define test_bit(nr, p)		(READ_ONCE(*(p)) >> (nr) & 1)
 #define set_bit(nr, p)		((void)__atomic_fetch_or(p, 1ul << (nr), \

@@ -48,6 +48,10 @@ class Scene:
         """The beginning of a Write, or more of it; it changes nothing."""
         return self.write(payload=b"\x5A" * 16, last=False, **fields)
 
+    def allowed_whole(self):
+        """A Write that changes nothing."""
+        return replace(self.allowed(), last=True)
+
     def read(self, stag=None, to=BASE, size=16, msn=1, extra=b"", cut=None,
              **fields):
         stag = self.source.rkey if stag is None else stag

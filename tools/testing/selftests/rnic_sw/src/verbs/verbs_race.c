@@ -463,11 +463,13 @@ static void look_on(void *arg)
 	}
 }
 
+static uint32_t some_length(void) { return FEWEST + any_below(SHORT - FEWEST); }
+
 /* Where a copy begins may depend on how its two ends lie to each other */
-static void prepare(struct look *k, uint32_t i)
+static void prepare(struct look *k, uint32_t i, uint32_t len)
 {
-	uint32_t len = FEWEST + any_below(SHORT - FEWEST), j;
 	size_t at = i * ROOM + any_below(PLACES);
+	uint32_t j;
 
 	k->w[i].at = at;
 	k->w[i].len = len;
@@ -475,26 +477,36 @@ static void prepare(struct look *k, uint32_t i)
 		k->from[i * ROOM + j] = ~k->to[at + j];
 }
 
+/* In one list: so they arrive many together */
 static void write_all(struct desk *d, const struct look *k)
 {
+	struct ibv_send_wr wr[LOOKS], *bad;
+	struct ibv_sge sge[LOOKS];
 	uint32_t i;
 
-	for (i = 0; i < LOOKS; i++)
-		do_job(&d->p.c, &(struct job){
-			.id = i, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
-			.b = &d->c, .off = i * ROOM, .len = k->w[i].len,
-			.rkey = d->s.mr->rkey,
-			.raddr = (uintptr_t)(k->to + k->w[i].at) });
+	for (i = 0; i < LOOKS; i++) {
+		sge[i] = (struct ibv_sge){
+			.addr = (uintptr_t)(d->c.at + i * ROOM),
+			.length = k->w[i].len, .lkey = d->c.mr->lkey };
+		wr[i] = (struct ibv_send_wr){
+			.wr_id = i, .opcode = IBV_WR_RDMA_WRITE, .send_flags = SIG,
+			.sg_list = &sge[i], .num_sge = 1,
+			.next = i + 1 < LOOKS ? &wr[i + 1] : NULL,
+			.wr.rdma = { .rkey = d->s.mr->rkey,
+				.remote_addr = (uintptr_t)(k->to + k->w[i].at) } };
+	}
+	CHECK(!ibv_post_send(d->p.c.qp, wr, &bad), "%m");
 	for (i = 0; i < LOOKS; i++)
 		want_ok(d->p.c.scq, i, IBV_WC_RDMA_WRITE);
 }
 
 static void one_turn(struct desk *d, struct look *k, uint32_t turn, pid_t pid)
 {
-	uint32_t i;
+	uint32_t i, len = some_length();
 
+	/* those as long as the one before take another way than others */
 	for (i = 0; i < LOOKS; i++)
-		prepare(k, i);
+		prepare(k, i, turn % 2 ? len : some_length());
 	__atomic_store_n(&k->begun, turn, __ATOMIC_RELEASE);
 	write_all(d, k);
 	until = now_ms() + patience(WC_MS);
