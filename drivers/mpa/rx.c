@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* TCP's receive queue: how much of it is taken at once, and that more can come. */
+/* TCP's receive queue: how much of it is taken at once, and that the rest can come. */
 #include <net/tcp.h>
 
 #include "internal.h"
@@ -10,21 +10,25 @@
  */
 #define RX_BUDGET	(256 * 1024)
 
-/* Also beside all that one skb may have, of the longest segments in the largest pages */
+/* With all that one skb may have, of the longest segments in the largest pages */
 #define RCVBUF_MOST	(4 * 1024 * 1024)
-
-/* The rest of an FPDU; and TCP announces no less than what a segment has had */
-#define WINDOW_LEAST	(128 * 1024)
 
 /*
  * An FPDU stays where it is until all of it is there, and so does the skb that it begins
- * in: what has been taken out of that may fill the buffer, and TCP would not let the rest
- * come.
+ * in.  What has been taken out of that still counts, TCP puts more into it as long as there
+ * is room for fragments, and once it filled the buffer TCP would not let the rest come.  So
+ * it has room beside what an FPDU needs; the clamp goes along, as in TCP's own tuning,
+ * which would wait for one that stayed behind.
  */
-static void mpa_keep_window(struct sock *sk)
+static void mpa_keep_window(struct sock *sk, const struct sk_buff *skb)
 {
-	while (tcp_space(sk) < WINDOW_LEAST && sk->sk_rcvbuf < RCVBUF_MOST)
-		WRITE_ONCE(sk->sk_rcvbuf, sk->sk_rcvbuf + MPA_RCVBUF_LEAST);
+	int room = min_t(u32, MPA_RCVBUF_LEAST + skb->truesize, RCVBUF_MOST);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (sk->sk_rcvbuf >= room)
+		return;
+	WRITE_ONCE(sk->sk_rcvbuf, room);
+	WRITE_ONCE(tp->window_clamp, max_t(u32, tp->window_clamp, tcp_full_space(sk)));
 }
 
 /**
@@ -52,11 +56,12 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 	if (!c->rx_stopped) {
 		mpa_cursor_set(&c->cur, &sk->sk_receive_queue, skb, off, avail);
 		used = mpa_gather(c, &budget);
-		if (used < avail && budget > 0 && !c->rx_waits)
-			mpa_keep_window(sk);
 	}
 	if (c->rx_stopped)
 		used = avail;
+	else if (used < avail)
+		mpa_keep_window(sk, c->cur.skb);
+	/* which may announce a window */
 	if (used)
 		tcp_read_done(sk, used);
 	return used < avail && budget <= 0;

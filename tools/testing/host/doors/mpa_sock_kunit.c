@@ -24,8 +24,7 @@ static struct {
 	u32		unread;
 	u32		gathered;	/* what becomes of it */
 	int		cost;		/* of the budget */
-	bool		memory_missing;	/* ... until it has come the rest waits */
-	int		filled;		/* octets of the buffer */
+	struct sk_buff	skb;		/* the rest begins there */
 	u32		fins, resets, released;
 	bool		worker;		/* looks as soon as it may */
 	enum mpa_fate	fate;		/* what it finds then */
@@ -65,9 +64,9 @@ struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off)
 }
 
 /* What the memory is worth on some kernels */
-int tcp_space(const struct sock *sk)
+int tcp_full_space(const struct sock *sk)
 {
-	return (sk->sk_rcvbuf - world.filled) / 2;
+	return sk->sk_rcvbuf / 2;
 }
 
 void tcp_read_done(struct sock *sk, size_t len)
@@ -201,7 +200,7 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 u32 mpa_gather(struct mpa_conn *c, int *budget)
 {
 	*budget -= world.cost;
-	c->rx_waits = world.memory_missing;
+	c->cur.skb = &world.skb;
 	return world.gathered;
 }
 
@@ -532,31 +531,30 @@ static void received(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.unread);
 }
 
-static int buffer_after(u32 unread, u32 gathered, int filled)
+static void buffer_after(struct kunit *test, u32 unread, u32 kib, int buffer, u32 clamp)
 {
-	world.tp.sk.sk_rcvbuf = 512 * 1024;
+	world.tp.sk.sk_rcvbuf = 600 * 1024;
+	world.tp.window_clamp = 290 * 1024;
 	world.unread = unread;
-	world.gathered = gathered;
-	world.filled = filled;
+	world.gathered = 900;
+	world.skb.truesize = kib * 1024;
 	mpa_sock_receive(&world.c);
-	return world.tp.sk.sk_rcvbuf / 1024;
+	KUNIT_EXPECT_EQ(test, buffer * 1024, world.tp.sk.sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, clamp * 1024, world.tp.window_clamp);
 }
 
-/* Where an FPDU is not all there TCP has room for the rest of it, whatever fills the buffer */
+/* Where an FPDU is not all there the skb that it begins in leaves room for the rest of it */
 static void window_kept(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, 512, buffer_after(1000, 900, 256 * 1024));
-	KUNIT_EXPECT_EQ(test, 1024, buffer_after(1000, 900, 256 * 1024 + 2));
-	KUNIT_EXPECT_EQ(test, 1024, buffer_after(1000, 0, 700 * 1024));
-	KUNIT_EXPECT_EQ(test, 2048, buffer_after(1000, 900, 1537 * 1024));
-	KUNIT_EXPECT_EQ(test, 4096, buffer_after(1000, 900, INT_MAX / 2));
-	/* nothing is left; there is more, and nobody waits for what is not there; memory first */
-	KUNIT_EXPECT_EQ(test, 512, buffer_after(1000, 1000, 512 * 1024));
-	world.cost = 256 * 1024;
-	KUNIT_EXPECT_EQ(test, 512, buffer_after(1000, 900, 512 * 1024));
-	world.cost = 0;
-	world.memory_missing = true;
-	KUNIT_EXPECT_EQ(test, 512, buffer_after(1000, 900, 512 * 1024));
+	buffer_after(test, 1000, 88, 600, 290);
+	buffer_after(test, 1000, 90, 602, 301);
+	buffer_after(test, 1000, 500, 1012, 506);
+	buffer_after(test, 1000, 3584, 4096, 2048);
+	buffer_after(test, 1000, 9000, 4096, 2048);
+	/* nothing is left; nobody wants it any more */
+	buffer_after(test, 900, 500, 600, 290);
+	world.c.rx_stopped = true;
+	buffer_after(test, 1000, 500, 600, 290);
 }
 
 /* Its addresses and routes are those of the VRF that its interface is in */

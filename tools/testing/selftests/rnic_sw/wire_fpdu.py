@@ -4,6 +4,7 @@
 
 import contextlib
 import random
+import re
 import socket
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -330,43 +331,53 @@ def long_ulpdus(w):
 
 
 PIECE = 32768                   # of memory that a sender's kernel has in one piece
+FILLED = 500 * 1024             # of the buffer that TCP has at first, which is 512 KiB
 
 
 @contextlib.contextmanager
-def frames_of(octets):
-    """Inside, either end's frames are as long."""
-    both = f"ip link set {MATE_IF} mtu", f"ip -n {NS} link set {PEER_IF} mtu"
+def frames_of(octets, ip, interface):
+    """Inside, that end's frames are as long."""
+    shell(f"{ip} link set {interface} mtu {octets}")
     try:
-        for link in both:
-            shell(f"{link} {octets}")
         yield
     finally:
-        for link in both:
-            shell(f"{link} {ETH_MTU}")
+        shell(f"{ip} link set {interface} mtu {ETH_MTU}")
 
 
-def straddling(w, inbox, many):
-    """Each piece ends an FPDU, and begins the next."""
-    size = PIECE - 2 - 18 - 4
+def filled():
+    """The most that TCP counts as received and not taken, of any connection."""
+    return max(int(n) for n in re.findall(r"skmem:\(r(\d+),", shell("ss -tmn")))
+
+
+def straddling(w, inbox):
+    """Each piece ends an FPDU, and begins the next; until the buffer has been filled."""
+    size, at, most, wr = PIECE - 2 - 18 - 4, 1000, 0, 0
     link = w.initiate()
-    octets = b"".join(link.peer.fpdu(rdmap.send(link.peer.next_msn(0), bytes(size)))
-                      for _ in range(many + 1))
-    link.peer.put(octets[:1000])
+
+    def another():
+        return link.peer.fpdu(rdmap.send(link.peer.next_msn(0), bytes(size)))
+
+    begun = another()
+    link.peer.put(begun[:at])
     # the kernel has memory for each thread, of which this one has used nothing
     with ThreadPoolExecutor(1) as beside:
-        for wr in range(many):
+        while most < FILLED:
+            check("TCP puts many segments into one skb", wr < 200)
             link.recv(inbox, PIECE, wr)
-            piece = octets[1000 + wr * PIECE:][:PIECE]
-            beside.submit(link.peer.sock.sendall, piece, socket.MSG_EOR).result()
+            next_one = another()
+            beside.submit(link.peer.sock.sendall, begun[at:] + next_one[:at],
+                          socket.MSG_EOR).result()
+            begun = next_one
             same("length", link.wc(wr=wr, status=0).length, size)
+            most, wr = max(most, filled()), wr + 1
 
 
 @case("FPDUs that begin in a segment where others end", "")
 def straddle(w):
-    """What has been taken of a segment fills TCP's buffer as long as the rest of it does
-    not make an FPDU; that has to get all its octets in spite of it."""
-    with frames_of(65535):
-        straddling(w, w.shared(1 << 16, "l"), 40)
+    """What has been taken of a segment counts in TCP's buffer as long as what is left of it
+    does not make an FPDU; that has to get all its octets in spite of it."""
+    with (frames_of(65535, "ip", MATE_IF), frames_of(65535, f"ip -n {NS}", PEER_IF)):
+        straddling(w, w.shared(1 << 16, "l"))
 
 
 # Markers --------------------------------------------------------------------

@@ -9,6 +9,10 @@
 #define __GFP_NOWARN	0u
 #endif
 
+struct sk_buff {
+	u32	truesize;
+};
+
 /* Pages are the test's: who gets them, and who has not given them back */
 struct page {
 	int	refs;

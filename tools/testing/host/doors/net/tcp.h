@@ -72,7 +72,7 @@ struct sock {
 struct tcp_sock {
 	struct sock	sk;
 	u32		copied_seq, rcv_nxt, write_seq, snd_una, snd_nxt;
-	u32		mss_cache, total_retrans;
+	u32		mss_cache, total_retrans, window_clamp;
 	int		keepalive_time, keepalive_intvl, keepalive_probes;
 };
 
@@ -119,7 +119,7 @@ static inline void iov_iter_advance(struct iov_iter *i, u32 n)
 void host_socket_lock(int by);
 u32 tcp_inq(struct sock *sk);
 struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off);
-int tcp_space(const struct sock *sk);
+int tcp_full_space(const struct sock *sk);
 void tcp_read_done(struct sock *sk, size_t len);
 struct sk_buff *tcp_write_queue_tail(const struct sock *sk);
 bool tcp_rtx_and_write_queues_empty(const struct sock *sk);
