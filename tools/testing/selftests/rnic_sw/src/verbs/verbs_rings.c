@@ -286,15 +286,18 @@ static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
 	CHECK(sq[RING_FLAGS], "nobody has looked");
 }
 
-/* Reads fill the ring, and none of them is done: again, if they were too quick */
-static volatile uint32_t *open_busy(struct desk *d)
+#define READ_LEAST	(16u << 20)
+#define READ_MOST	(128u << 20)
+
+/* Reads fill the ring, and none of them is done: longer ones, if they were too quick */
+static volatile uint32_t *open_busy(struct desk *d, size_t *len)
 {
 	volatile uint32_t *sq;
 	uint64_t reads;
 	int i;
 
 	for (i = 0; i < 10; i++) {
-		desk_open(d, &(struct opts){ .sq = 8, .ord = 8 }, 16 << 20);
+		desk_open(d, &(struct opts){ .sq = 8, .ord = 8 }, *len);
 		reads = counter(&d->p.c, "tx_read_requests");
 		post_reads(d, 8);
 		want_counted(&d->p.c, "tx_read_requests", reads, 8);
@@ -303,6 +306,7 @@ static volatile uint32_t *open_busy(struct desk *d)
 			return sq;
 		printf("# %u Reads are done\n", sq[RING_CONS]);
 		desk_close(d);
+		*len = *len < READ_MOST ? 2 * *len : *len;
 	}
 	CHECK(false, "that happened %d times", i);
 	return NULL;
@@ -312,14 +316,14 @@ static volatile uint32_t *open_busy(struct desk *d)
  * Return: whether none of the Reads was done by the time of the first lie: else it was
  * none, for there was room.
  */
-static bool lie_of_sq(void)
+static bool lie_of_sq(size_t *len)
 {
 	volatile uint32_t *sq;
 	uint64_t was, first;
 	struct desk d;
 	uint32_t i;
 
-	sq = open_busy(&d);
+	sq = open_busy(&d, len);
 	was = counter(&d.p.c, "end_local_protection");
 	ring_and_wait(d.p.c.qp, sq, 9);
 	sq[RING_PROD] = 9 + FAR;
@@ -343,11 +347,14 @@ static bool lie_of_sq(void)
  */
 static void sq_too_many(void)
 {
+	size_t len = READ_LEAST;
 	int i;
 
-	for (i = 0; i < 10; i++)
-		if (lie_of_sq())
+	for (i = 0; i < 10; i++) {
+		if (lie_of_sq(&len))
 			return;
+		len = len < READ_MOST ? 2 * len : len;
+	}
 	CHECK(false, "Reads were done before, %d times", i);
 }
 
