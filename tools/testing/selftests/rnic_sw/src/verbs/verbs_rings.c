@@ -289,6 +289,12 @@ static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
 #define READ_LEAST	(16u << 20)
 #define READ_MOST	(128u << 20)
 
+static void lengthen(size_t *len)
+{
+	if (*len < READ_MOST)
+		*len *= 2;
+}
+
 /* Reads fill the ring, and none of them is done: longer ones, if they were too quick */
 static volatile uint32_t *open_busy(struct desk *d, size_t *len)
 {
@@ -306,7 +312,7 @@ static volatile uint32_t *open_busy(struct desk *d, size_t *len)
 			return sq;
 		printf("# %u Reads are done\n", sq[RING_CONS]);
 		desk_close(d);
-		*len = *len < READ_MOST ? 2 * *len : *len;
+		lengthen(len);
 	}
 	CHECK(false, "that happened %d times", i);
 	return NULL;
@@ -353,7 +359,7 @@ static void sq_too_many(void)
 	for (i = 0; i < 10; i++) {
 		if (lie_of_sq(&len))
 			return;
-		len = len < READ_MOST ? 2 * len : len;
+		lengthen(&len);
 	}
 	CHECK(false, "Reads were done before, %d times", i);
 }
