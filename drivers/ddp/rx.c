@@ -173,13 +173,12 @@ static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
 	return s->rx_held && len == g->len && same_before_to(head, g->raw);
 }
 
-/* ... and does it go on where that ended, or @n behind it? */
-static bool goes_on(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
+/* ... does it begin where that ended, or @n behind it? */
+static bool follows(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return is_alike(s, head, len) && !g->h.last &&
-	       get_unaligned_be64(head + DDP_T_TO) == g->h.to + (n + 1) * g->payload;
+	return get_unaligned_be64(head + DDP_T_TO) == g->h.to + (n + 1) * g->payload;
 }
 
 /* The @n-th from here, whose header differs in nothing but the TO, is the last one now */
@@ -248,7 +247,7 @@ static bool rx_short(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 		return false;
 	if (s->rx_seg.h.last)
 		*why = rx_another(s, llp, head, body);
-	else if (goes_on(s, head, len, 0))
+	else if (follows(s, head, 0))
 		*why = rx_more(s, llp, body);
 	else
 		return false;
@@ -398,7 +397,7 @@ EXPORT_SYMBOL_GPL(ddp_rx_run_off);
 
 bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
-	return goes_on(s, head, len, n);
+	return is_alike(s, head, len) && !s->rx_seg.h.last && follows(s, head, n);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_joins);
 
