@@ -128,11 +128,11 @@ static void cursor_walks_every_part(struct kunit *test)
 }
 
 /* @len octets of @pages behind each other, a page for a fragment, @skew octets into it */
-static void add_pages(struct sk_buff *skb, struct page *pages, u32 skew, u32 len)
+static void cursor_add_pages(struct sk_buff *skb, struct page *pages, u32 skew, u32 len)
 {
-	u32 i, n, at;
+	u32 n, at;
 
-	for (i = 0, at = skew; at < skew + len; i++, at += n) {
+	for (at = skew; at < skew + len; at += n) {
 		n = min_t(u32, PAGE_SIZE - at % PAGE_SIZE, skew + len - at);
 		get_page(pages);
 		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, pages + at / PAGE_SIZE,
@@ -152,10 +152,10 @@ static void cursor_runs_over_pages(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, pages);
 	fill(page_address(pages) + 50, FIRST + 10, len);
-	add_pages(skb, pages, 50, len);
+	cursor_add_pages(skb, pages, 50, len);
 	/* the same ones again, which lie behind nothing */
 	fill(page_address(pages), FIRST + 10 + len, 50);
-	add_pages(skb, pages, 0, 50);
+	cursor_add_pages(skb, pages, 0, 50);
 	__skb_queue_head_init(&q);
 	__skb_queue_tail(&q, skb);
 
