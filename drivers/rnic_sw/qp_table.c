@@ -2,10 +2,13 @@
 /*
  * Queue pairs by number.
  *
- * Numbers are unpredictable: whoever may name any number to a connection
- * manager (qp_owner.c) minds whose it is.  Whoever finds a queue pair gets a
- * count with it, under the table's lock, so that one which is erased is found
- * and held, or neither.
+ * Nobody can tell from his own numbers which others there are, besides that whoever
+ * names one to a connection manager is asked whose it is (qp_owner.c).  Those of one
+ * protection domain lie side by side all the same: each table by number, this one and
+ * the core's, has a node of 600 octets or two for each block of numbers in use.
+ *
+ * Whoever finds a queue pair gets a count with it, under the table's lock, so that one
+ * which is erased is found and held, or neither.
  */
 #include <linux/random.h>
 
@@ -13,6 +16,7 @@
 
 #define QPN_MASK	0xffffffu
 #define QPN_MIN		2	/* 0 and 1 mean something to InfiniBand */
+#define QPN_BLOCK	64	/* what a node of a table has */
 #define QPN_TRIES	64	/* in vain if nearly all of 2^24 are in use */
 
 /**
@@ -24,6 +28,17 @@ void rnic_qp_table_init(struct rnic_dev *dev)
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 }
 
+/* The next number of a block, or the first of any block.  Two at once may get the same. */
+static u32 rnic_qpn_next(struct rnic_pd *pd)
+{
+	u32 qpn = READ_ONCE(pd->qpn_next);
+
+	if (qpn % QPN_BLOCK == 0)
+		qpn = get_random_u32() & QPN_MASK & -QPN_BLOCK;
+	WRITE_ONCE(pd->qpn_next, qpn + 1);
+	return qpn;
+}
+
 /**
  * rnic_qp_publish - give a queue pair a number
  * @qp: complete: from here on it can be found
@@ -32,15 +47,17 @@ void rnic_qp_table_init(struct rnic_dev *dev)
  */
 int rnic_qp_publish(struct rnic_qp *qp)
 {
+	struct rnic_pd *pd = to_rnic_pd(qp->ib.pd);
 	int tries, err = -EBUSY;
 
 	for (tries = 0; tries < QPN_TRIES && err == -EBUSY; tries++) {
-		u32 qpn = get_random_u32() & QPN_MASK;
-
-		if (qpn < QPN_MIN)
+		qp->ib.qp_num = rnic_qpn_next(pd);
+		if (qp->ib.qp_num < QPN_MIN)
 			continue;
-		qp->ib.qp_num = qpn;
-		err = xa_insert_irq(&qp->dev->qps, qpn, qp, GFP_KERNEL);
+		err = xa_insert_irq(&qp->dev->qps, qp->ib.qp_num, qp, GFP_KERNEL);
+		/* somebody else's block */
+		if (err == -EBUSY)
+			WRITE_ONCE(pd->qpn_next, 0);
 	}
 	return err ? -ENOMEM : 0;
 }

@@ -110,6 +110,7 @@ struct rnic_mmap_entry {
 
 struct rnic_pd {
 	struct ib_pd		ib;
+	u32			qpn_next;	/* see qp_table.c */
 };
 
 struct rnic_cq {
@@ -291,6 +292,11 @@ static inline struct rnic_dev *to_rnic_dev(struct ib_device *ib)
 static inline struct rnic_uctx *to_rnic_uctx(struct ib_ucontext *ib)
 {
 	return container_of(ib, struct rnic_uctx, ib);
+}
+
+static inline struct rnic_pd *to_rnic_pd(struct ib_pd *ib)
+{
+	return container_of(ib, struct rnic_pd, ib);
 }
 
 static inline struct rnic_cq *to_rnic_cq(struct ib_cq *ib)
