@@ -2,7 +2,7 @@
 /*
  * Requests that iw_cm has been told of, and that nobody has said yes to.
  *
- * iw_cm drops one without a word if its listener is just going, or if there is
+ * iw_cm may drop one without a word, if its listener is just going, or if there is
  * no memory; to us that looks like a program that takes its time.  So what iw_cm
  * has is a number, not a pointer.  The table holds the endpoint, and gives it to
  * who comes first: an accept, or the end of the session.  Whoever comes after

@@ -224,8 +224,8 @@ void rnic_qp_close(struct rnic_qp *qp)
 /*
  * Rights that come with a state can only be taken away: of reading and writing
  * those that are not named, and atomics unless both are or they are.  None named
- * at all says nothing.  So connection managers, which name none or these two,
- * change nothing of what the consumer has said.
+ * at all says nothing.  So connection managers, which name none, these two, or all
+ * three, change nothing of what the consumer has said.
  */
 static int narrowed(int access, int named)
 {
