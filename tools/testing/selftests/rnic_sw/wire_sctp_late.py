@@ -48,7 +48,8 @@ def no_limits():
             write(name, "-1" if name == LIMIT else "0")
         yield
     finally:
-        for name, word in before.items():
+        # the limit last: it has to have room for what the others are then
+        for name, word in reversed(before.items()):
             write(name, word)
 
 
