@@ -487,6 +487,7 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	ddp_stream_unbind(&qp->rdmap.stream);
 	rnic_qp_put(qp);
 	wait_for_completion(&qp->gone);
+	rnic_qp_unnumber(qp);
 	rnic_sq_gather_stop(&qp->sq);
 	/* the consumer may end next what its handler has begun */
 	rnic_cq_told(qp->scq);

@@ -85,6 +85,17 @@ void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to)
 					 get_pid(task_pid(current)) : NULL));
 }
 
+static bool rnic_qp_has_word(struct rnic_qp *qp)
+{
+	unsigned long flags;
+	bool mine;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	mine = qp->owner.vouched == task_pid(current);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return mine;
+}
+
 /* The word of this thread; another's stays */
 static bool rnic_qp_take_word(struct rnic_qp *qp)
 {
@@ -103,6 +114,23 @@ static bool rnic_qp_take_word(struct rnic_qp *qp)
 }
 
 /**
+ * rnic_qp_is_callers - may the caller speak of a queue pair as its own?
+ * @qp: the queue pair
+ *
+ * A kernel consumer's word stays.  Any context of the caller's.
+ *
+ * Return: whether it may.
+ */
+bool rnic_qp_is_callers(struct rnic_qp *qp)
+{
+	if (!rnic_qp_is_user(qp))
+		return rnic_qp_has_word(qp);
+	return !(current->flags & PF_KTHREAD) &&
+	       (current->mm == qp->owner.mm ||
+		same_rights(current_cred(), qp->owner.cred));
+}
+
+/**
  * rnic_qp_may_connect - may the caller connect or accept with a queue pair?
  * @qp: the queue pair
  *
@@ -112,10 +140,5 @@ static bool rnic_qp_take_word(struct rnic_qp *qp)
  */
 bool rnic_qp_may_connect(struct rnic_qp *qp)
 {
-	if (rnic_qp_is_user(qp) && current->flags & PF_KTHREAD)
-		return false;
-	if (rnic_qp_is_user(qp))
-		return current->mm == qp->owner.mm ||
-		       same_rights(current_cred(), qp->owner.cred);
-	return rnic_qp_take_word(qp);
+	return rnic_qp_is_user(qp) ? rnic_qp_is_callers(qp) : rnic_qp_take_word(qp);
 }

@@ -8,7 +8,9 @@
  * the core's, has a node of 600 octets or two for each block of numbers in use.
  *
  * Whoever finds a queue pair gets a count with it, under the table's lock, so that one
- * which is erased is found and held, or neither.
+ * which is not to be found any more is found and held, or neither.  Its number stays its
+ * own as long as anybody counts it: whom a number means does not change for who has held
+ * it all the time.
  */
 #include <linux/random.h>
 
@@ -18,6 +20,8 @@
 #define QPN_MIN		2	/* 0 and 1 mean something to InfiniBand */
 #define QPN_BLOCK	64	/* what a node of a table has */
 #define QPN_TRIES	64	/* in vain if nearly all of 2^24 are in use */
+
+#define LISTED		XA_MARK_0	/* can be found */
 
 /**
  * rnic_qp_table_init - an empty table
@@ -39,6 +43,18 @@ static u32 rnic_qpn_next(struct rnic_pd *pd)
 	return qpn;
 }
 
+static int rnic_qp_insert(struct rnic_dev *dev, u32 qpn, struct rnic_qp *qp)
+{
+	int err;
+
+	xa_lock_irq(&dev->qps);
+	err = __xa_insert(&dev->qps, qpn, qp, GFP_KERNEL);
+	if (!err)
+		__xa_set_mark(&dev->qps, qpn, LISTED);
+	xa_unlock_irq(&dev->qps);
+	return err;
+}
+
 /**
  * rnic_qp_publish - give a queue pair a number
  * @qp: complete: from here on it can be found
@@ -54,7 +70,7 @@ int rnic_qp_publish(struct rnic_qp *qp)
 		qp->ib.qp_num = rnic_qpn_next(pd);
 		if (qp->ib.qp_num < QPN_MIN)
 			continue;
-		err = xa_insert_irq(&qp->dev->qps, qp->ib.qp_num, qp, GFP_KERNEL);
+		err = rnic_qp_insert(qp->dev, qp->ib.qp_num, qp);
 		/* somebody else's block */
 		if (err == -EBUSY)
 			WRITE_ONCE(pd->qpn_next, 0);
@@ -67,6 +83,17 @@ int rnic_qp_publish(struct rnic_qp *qp)
  * @qp: the queue pair; its maker's count keeps it until then
  */
 void rnic_qp_unpublish(struct rnic_qp *qp)
+{
+	xa_lock_irq(&qp->dev->qps);
+	__xa_clear_mark(&qp->dev->qps, qp->ib.qp_num, LISTED);
+	xa_unlock_irq(&qp->dev->qps);
+}
+
+/**
+ * rnic_qp_unnumber - its number may be another's
+ * @qp: the queue pair, which nobody counts any more
+ */
+void rnic_qp_unnumber(struct rnic_qp *qp)
 {
 	xa_erase_irq(&qp->dev->qps, qp->ib.qp_num);
 }
@@ -86,11 +113,24 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 	unsigned long flags;
 
 	xa_lock_irqsave(&dev->qps, flags);
-	qp = xa_load(&dev->qps, qpn);
+	qp = xa_get_mark(&dev->qps, qpn, LISTED) ? xa_load(&dev->qps, qpn) : NULL;
 	if (qp)
 		kref_get(&qp->ref);
 	xa_unlock_irqrestore(&dev->qps, flags);
 	return qp;
+}
+
+/**
+ * rnic_qp_numbered - whose number that is
+ * @dev: the device
+ * @qpn: the number of a queue pair that somebody counts for the caller; it may be one
+ *	that nobody finds any more
+ *
+ * Return: the queue pair, not counted once more.
+ */
+struct rnic_qp *rnic_qp_numbered(struct rnic_dev *dev, u32 qpn)
+{
+	return xa_load(&dev->qps, qpn);
 }
 
 /* The next one by number, counted */
@@ -100,7 +140,7 @@ static struct rnic_qp *next_qp(struct rnic_dev *dev, unsigned long *qpn)
 	unsigned long flags;
 
 	xa_lock_irqsave(&dev->qps, flags);
-	qp = xa_find_after(&dev->qps, qpn, ULONG_MAX, XA_PRESENT);
+	qp = xa_find_after(&dev->qps, qpn, ULONG_MAX, LISTED);
 	if (qp)
 		kref_get(&qp->ref);
 	xa_unlock_irqrestore(&dev->qps, flags);
@@ -159,6 +199,9 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
  * iw_cm asks, and then takes a count with rnic_qp_add_ref().  In between it
  * has none, so the count is taken here and lent: add_ref takes it over.
  *
+ * It asks for a program that names a number, and what it then has it also moves to
+ * error: no stranger's.
+ *
  * Return: the queue pair or NULL.
  */
 struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
@@ -167,6 +210,10 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
 
 	if (!qp)
 		return NULL;
+	if (!rnic_qp_is_callers(qp)) {
+		rnic_qp_put(qp);
+		return NULL;
+	}
 	atomic_inc(&qp->lent);
 	return &qp->ib;
 }

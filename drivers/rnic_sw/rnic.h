@@ -491,7 +491,9 @@ int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 void rnic_qp_table_init(struct rnic_dev *dev);
 int rnic_qp_publish(struct rnic_qp *qp);
 void rnic_qp_unpublish(struct rnic_qp *qp);
+void rnic_qp_unnumber(struct rnic_qp *qp);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
+struct rnic_qp *rnic_qp_numbered(struct rnic_dev *dev, u32 qpn);
 void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why);
 void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
 void rnic_qp_put(struct rnic_qp *qp);
@@ -503,6 +505,7 @@ void rnic_qp_rem_ref(struct ib_qp *ib);
 void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
 void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to);
+bool rnic_qp_is_callers(struct rnic_qp *qp);
 bool rnic_qp_may_connect(struct rnic_qp *qp);
 
 /* limits.c: how many there are of each kind */
