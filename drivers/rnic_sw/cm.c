@@ -457,9 +457,24 @@ static int accept_qp(struct rnic_ep *ep, struct iw_cm_id *id,
 	return 0;
 }
 
-static u32 asked_number(const struct iw_cm_id *id)
+/* With its end iw_cm keeps for us the number of who asks, and then who is accepted */
+static bool is_accepted(const struct iw_cm_id *id)
 {
-	return (unsigned long)id->provider_data;
+	return !xa_is_value(id->provider_data);
+}
+
+/*
+ * Until iw_cm has heard ESTABLISHED it lets a program accept once more, and has forgotten
+ * the queue pair of the time before then.  An error it could not bear, nor another
+ * ESTABLISHED.
+ */
+static int accept_again(struct iw_cm_id *id, u32 qpn)
+{
+	struct rnic_qp *was = id->provider_data;
+
+	id->provider_data = rnic_qp_numbered(to_rnic_dev(id->device), qpn);
+	rnic_qp_put(was);
+	return 0;
 }
 
 /**
@@ -473,13 +488,18 @@ static u32 asked_number(const struct iw_cm_id *id)
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
 	struct rnic_dev *dev = to_rnic_dev(id->device);
-	struct rnic_ep *ep = rnic_asked_take(dev, asked_number(id));
 	struct rnic_qp *qp = NULL;
+	struct rnic_ep *ep;
 	int err = -EINVAL;
 
+	if (is_accepted(id))
+		return accept_again(id, p->qpn);
+	ep = rnic_asked_take(dev, xa_to_value(id->provider_data));
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
 		qp = callers_qp(dev, p->qpn);
 	if (qp) {
+		/* before anything comes of it */
+		id->provider_data = qp;
 		err = accept_qp(ep, id, qp, p);
 		rnic_qp_put(qp);
 	}
@@ -519,9 +539,12 @@ static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 {
 	struct rnic_dev *dev = to_rnic_dev(id->device);
-	struct rnic_ep *ep = rnic_asked_get(dev, asked_number(id));
+	struct rnic_ep *ep;
 
+	if (is_accepted(id))
+		return 0;
 	rnic_count(dev, RNIC_REJECTS);
+	ep = rnic_asked_get(dev, xa_to_value(id->provider_data));
 	if (!ep)
 		return 0;
 	reject_ep(ep, pd, len);

@@ -48,7 +48,7 @@ int rnic_ep_request(struct rnic_ep *ep, struct iw_cm_id *listener,
 	struct iw_cm_event ev = { .event = IW_CM_EVENT_CONNECT_REQUEST };
 
 	fill_event(&ev, ep, o, RDMAP_DEPTH_MAX, RDMAP_DEPTH_MAX);
-	ev.provider_data = (void *)(unsigned long)ep->asked;
+	ev.provider_data = xa_mk_value(ep->asked);
 	return listener->event_handler(listener, &ev);
 }
 

@@ -92,7 +92,7 @@ static void no_depths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rnic_ep_request(&world.ep, &world.id, &world.offer));
 	KUNIT_EXPECT_EQ(test, world.told[1].event, IW_CM_EVENT_CONNECT_REQUEST);
 	KUNIT_EXPECT_EQ(test, world.told[1].ird, min_t(int, RDMAP_DEPTH_MAX, U8_MAX));
-	KUNIT_EXPECT_PTR_EQ(test, world.told[1].provider_data, (void *)77UL);
+	KUNIT_EXPECT_PTR_EQ(test, world.told[1].provider_data, xa_mk_value(77));
 }
 
 /* The event counts in 8 bits (N-22) */

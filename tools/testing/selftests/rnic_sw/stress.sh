@@ -194,13 +194,13 @@ many_connections() {
 	nothing_left
 }
 
-# A queue pair that goes while it is connected leaves no connection behind.
-destroyed_meanwhile() {
+# race_ends HOW...: and leaves no connection behind, nor a hold on anything
+race_ends() {
 	local race how
 	race=$(t_prog race)
-	for how in connect accept; do
+	for how; do
 		t_port
-		timeout $((2 * T_TIME)) "$race" $how "$B4" "$PORT" "$((ROUNDS * 50))"
+		timeout $((2 * T_TIME)) "$race" "$how" "$B4" "$PORT" "$((ROUNDS * 50))"
 	done
 	nothing_left
 	t_drop_device iw0
@@ -269,7 +269,8 @@ t_case "link down and up in the middle of traffic" "DDP-3" link_bounces
 one_device
 t_case "one end killed in the middle of traffic" "DDP-78" kill_one_end
 t_case "four pairs killed at once" "" kill_both_of_many
-t_case "queue pairs destroyed while they connect" "" destroyed_meanwhile
+t_case "queue pairs destroyed while they connect" "" race_ends connect accept
+t_case "requests that are accepted over and over" "" race_ends again
 t_case "a caller that is stopped delays no other" "" nobody_waits
 t_case "listening takes no longer where many listen" "" many_ports
 t_case "the device is set while who listens comes and goes" "" set_meanwhile
