@@ -44,6 +44,9 @@ static bool queue(struct mpa_conn *c)
  */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
+	/* nothing more comes of it once it has ended */
+	if (READ_ONCE(c->phase) == MPA_ENDED)
+		return;
 	set_bit(ev, &c->events);
 	if (!kref_get_unless_zero(&c->ss.ref))
 		return;
