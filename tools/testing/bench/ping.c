@@ -9,11 +9,8 @@
 
 #define BATCH	8
 
-/* A ping of this many octets is the last one */
-#define FAREWELL	1
-
 /* Both ends have one receive posted whenever the other one may send */
-static void send_one(struct side *s, uint64_t n, uint32_t octets)
+void ping_send(struct side *s, uint64_t n, uint32_t octets)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)s->buf,
@@ -46,7 +43,7 @@ static uint32_t look(struct side *s)
 	return octets;
 }
 
-static uint32_t wait_one(struct side *s)
+uint32_t ping_wait(struct side *s)
 {
 	uint32_t octets;
 
@@ -59,6 +56,13 @@ static uint32_t wait_one(struct side *s)
 			break;
 		side_take_event(s);
 	}
+	return octets;
+}
+
+static uint32_t wait_one(struct side *s)
+{
+	uint32_t octets = ping_wait(s);
+
 	post_recvs(s, 0, 1);
 	return octets;
 }
@@ -69,7 +73,7 @@ uint64_t ping_until(struct side *s, uint64_t done, double end, struct rounds *r)
 
 	r->n = 0;
 	do {
-		send_one(s, done++, s->opt->size);
+		ping_send(s, done++, s->opt->size);
 		wait_one(s);
 		then = now();
 		if (r->n < ROUNDS)
@@ -94,7 +98,7 @@ double rounds_within(struct rounds *r, double share)
 
 void ping_end(struct side *s, uint64_t done)
 {
-	send_one(s, done, FAREWELL);
+	ping_send(s, done, FAREWELL);
 	wait_one(s);
 }
 
@@ -105,6 +109,6 @@ void pong(struct side *s)
 
 	do {
 		octets = wait_one(s);
-		send_one(s, done++, s->opt->size);
+		ping_send(s, done++, s->opt->size);
 	} while (octets != FAREWELL);
 }

@@ -18,15 +18,16 @@ static const char * const op_names[] = {
 	[OP_SEND] = "send",
 	[OP_READ] = "read",
 	[OP_PING] = "ping",
+	[OP_CALL] = "call",
 	[OP_TCP] = "tcp",
 	[OP_SCTP] = "sctp",
 };
 
 static const char usage_text[] =
-	"usage: rate -a ADDRESS [options] write|send|read|ping|tcp|sctp\n"
+	"usage: rate -a ADDRESS [options] write|send|read|ping|call|tcp|sctp\n"
 	"Moves messages between two processes over the RDMA device (or bare\n"
 	"TCP, or SCTP) at ADDRESS, and prints a line of JSON. A ping is a Send\n"
-	"there and one back.\n"
+	"there and one back; a call is a connection for one of them.\n"
 	"  -s OCTETS   of a message (65536)\n"
 	"  -l N        messages of a post (1)\n"
 	"  -d N        messages posted and not completed (64)\n"
@@ -126,6 +127,8 @@ static pid_t start_passive(const struct options *opt, struct shared *sh)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (is_bare(opt))
 		passive_bare(opt, sh);
+	else if (opt->op == OP_CALL)
+		passive_calls(opt, sh);
 	else
 		passive_rdma(opt, sh);
 	exit(0);
@@ -195,6 +198,8 @@ int main(int argc, char **argv)
 		die("fork");
 	if (is_bare(&opt))
 		active_bare(&opt, sh, peer, m);
+	else if (opt.op == OP_CALL)
+		active_calls(&opt, sh, peer, m);
 	else
 		active_rdma(&opt, sh, peer, m, &rounds);
 	while (waitpid(peer, NULL, 0) == peer)

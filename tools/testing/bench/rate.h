@@ -20,11 +20,15 @@
 /* For the Read that ends a run of Writes */
 #define SPARE	64
 
+/* A ping of this many octets is the last one */
+#define FAREWELL	1
+
 enum op {
 	OP_WRITE,
 	OP_SEND,
 	OP_READ,
 	OP_PING,
+	OP_CALL,
 	OP_TCP,
 	OP_SCTP,
 };
@@ -160,6 +164,13 @@ void fill_pattern(uint8_t *buf, size_t len);
 bool has_pattern(const uint8_t *buf, size_t len);
 bool enough_to_check(const struct side *s, uint64_t messages);
 
+void side_events(struct side *s);
+void side_expect(struct side *s, enum rdma_cm_event_type want);
+void side_resolve(struct side *s);
+void side_establish(struct side *s);
+void side_listen(struct side *s, int backlog);
+void side_called(struct side *s);
+void side_answer(struct side *s);
 void side_connect(struct side *s);
 void side_accept(struct side *s);
 void side_end(struct side *s);
@@ -168,6 +179,8 @@ void side_arm(struct side *s);
 void side_take_event(struct side *s);
 void post_recvs(struct side *s, uint64_t first, uint32_t n);
 
+void ping_send(struct side *s, uint64_t n, uint32_t octets);
+uint32_t ping_wait(struct side *s);
 uint64_t ping_until(struct side *s, uint64_t done, double end, struct rounds *r);
 double rounds_within(struct rounds *r, double share);
 void ping_end(struct side *s, uint64_t done);
@@ -178,6 +191,9 @@ void take_mark(struct mark *m, pid_t peer);
 void passive_rdma(const struct options *opt, struct shared *sh);
 void active_rdma(const struct options *opt, struct shared *sh, pid_t peer,
 		 struct mark *m, struct rounds *rounds);
+void passive_calls(const struct options *opt, struct shared *sh);
+void active_calls(const struct options *opt, struct shared *sh, pid_t peer,
+		  struct mark *m);
 void passive_bare(const struct options *opt, struct shared *sh);
 void active_bare(const struct options *opt, struct shared *sh, pid_t peer,
 		struct mark *m);

@@ -27,6 +27,7 @@ ROWS = [
     Row("write 64 B, two under way", ["-s", "64", "-d", "2", "write"],
         ("off",), (65536,), NOT_SLOWER),
     Row("ping 64 B, by events", ["-s", "64", "ping"], ("off",), (65536,), NOT_SLOWER),
+    Row("connect, ping 64 B, close", ["-s", "64", "call"], ("off",), (65536,), NOT_SLOWER),
 ]
 TCP = Row("TCP 64 KiB", ["-s", "65536", "tcp"], ("off",), MTUS, {}, None)
 # SCTP has a checksum of its own, which the loopback interface does without

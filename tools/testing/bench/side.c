@@ -74,7 +74,7 @@ get_event(struct side *s, enum rdma_cm_event_type want)
 	return ev;
 }
 
-static void expect_event(struct side *s, enum rdma_cm_event_type want)
+void side_expect(struct side *s, enum rdma_cm_event_type want)
 {
 	rdma_ack_cm_event(get_event(s, want));
 }
@@ -162,11 +162,15 @@ static struct rdma_conn_param conn_param(const struct options *opt)
 	};
 }
 
-static void make_id(struct side *s)
+void side_events(struct side *s)
 {
 	s->events = rdma_create_event_channel();
 	if (!s->events)
 		die("rdma_create_event_channel");
+}
+
+static void make_id(struct side *s)
+{
 	if (rdma_create_id(s->events, &s->id, NULL, RDMA_PS_TCP))
 		die("rdma_create_id");
 }
@@ -183,45 +187,78 @@ static struct sockaddr_in address(const struct side *s)
 	return sin;
 }
 
-/* To the passive end's port, once it listens */
-void side_connect(struct side *s)
+/* An ID that leads to the passive end's port, where that listens */
+void side_resolve(struct side *s)
 {
-	struct rdma_conn_param param = conn_param(s->opt);
-	struct sockaddr_in sin;
-	eventfd_t one;
+	struct sockaddr_in sin = address(s);
 
-	eventfd_read(s->sh->ready, &one);
-	sin = address(s);
 	make_id(s);
 	if (rdma_resolve_addr(s->id, NULL, (struct sockaddr *)&sin, TIMEOUT_MS))
 		die("rdma_resolve_addr");
-	expect_event(s, RDMA_CM_EVENT_ADDR_RESOLVED);
+	side_expect(s, RDMA_CM_EVENT_ADDR_RESOLVED);
 	if (rdma_resolve_route(s->id, TIMEOUT_MS))
 		die("rdma_resolve_route");
-	expect_event(s, RDMA_CM_EVENT_ROUTE_RESOLVED);
-	make_qp(s, s->opt->depth + 1, 1);
+	side_expect(s, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+void side_establish(struct side *s)
+{
+	struct rdma_conn_param param = conn_param(s->opt);
+
 	if (rdma_connect(s->id, &param))
 		die("rdma_connect");
-	expect_event(s, RDMA_CM_EVENT_ESTABLISHED);
+	side_expect(s, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+/* To the passive end's port, once it listens */
+void side_connect(struct side *s)
+{
+	eventfd_t one;
+
+	eventfd_read(s->sh->ready, &one);
+	side_events(s);
+	side_resolve(s);
+	make_qp(s, s->opt->depth + 1, 1);
+	side_establish(s);
+}
+
+void side_listen(struct side *s, int backlog)
+{
+	struct sockaddr_in sin = address(s);
+
+	make_id(s);
+	if (rdma_bind_addr(s->id, (struct sockaddr *)&sin))
+		die("rdma_bind_addr");
+	if (rdma_listen(s->id, backlog))
+		die("rdma_listen");
+	s->sh->port = rdma_get_src_port(s->id);
+}
+
+/* Somebody has called: his ID is ours to answer by */
+void side_called(struct side *s)
+{
+	struct rdma_cm_event *ev = get_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
+
+	s->id = ev->id;
+	rdma_ack_cm_event(ev);
+}
+
+void side_answer(struct side *s)
+{
+	struct rdma_conn_param param = conn_param(s->opt);
+
+	if (rdma_accept(s->id, &param))
+		die("rdma_accept");
+	side_expect(s, RDMA_CM_EVENT_ESTABLISHED);
 }
 
 /* One connection, with receives posted before it can be used */
 void side_accept(struct side *s)
 {
-	struct rdma_conn_param param = conn_param(s->opt);
-	struct sockaddr_in sin = address(s);
-	struct rdma_cm_event *ev;
-
-	make_id(s);
-	if (rdma_bind_addr(s->id, (struct sockaddr *)&sin))
-		die("rdma_bind_addr");
-	if (rdma_listen(s->id, 1))
-		die("rdma_listen");
-	s->sh->port = rdma_get_src_port(s->id);
+	side_events(s);
+	side_listen(s, 1);
 	eventfd_write(s->sh->ready, 1);
-	ev = get_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
-	s->id = ev->id;
-	rdma_ack_cm_event(ev);
+	side_called(s);
 	s->skew = s->opt->skew;
 	make_qp(s, s->opt->op == OP_PING ? s->opt->depth : 1, s->opt->recvs);
 	if (s->opt->op == OP_READ)
@@ -230,9 +267,7 @@ void side_accept(struct side *s)
 	s->sh->rkey = s->mr->rkey;
 	post_recvs(s, 0, s->opt->recvs);
 	s->sh->allowed = s->opt->recvs;
-	if (rdma_accept(s->id, &param))
-		die("rdma_accept");
-	expect_event(s, RDMA_CM_EVENT_ESTABLISHED);
+	side_answer(s);
 }
 
 void side_end(struct side *s)

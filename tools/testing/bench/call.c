@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Calls: a connection is made, a ping goes over it, and it is closed, one after the other.
+ * A completion queue and memory are there before, and stay; the queue pair does not.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "rate.h"
+
+#define CQES		64
+#define BACKLOG		8
+
+/* What connections share; @at: an ID that leads to the device, and stays */
+static void begin(struct side *s, struct rdma_cm_id *at)
+{
+	s->window = window_of(s->opt);
+	s->buf = calloc(1, s->window);
+	s->comp = ibv_create_comp_channel(at->verbs);
+	if (!s->buf || !s->comp)
+		die("memory, or ibv_create_comp_channel");
+	s->cq = ibv_create_cq(at->verbs, CQES, NULL, s->comp, 0);
+	if (!s->cq)
+		die("ibv_create_cq");
+	s->mr = ibv_reg_mr(at->pd, s->buf, s->window, IBV_ACCESS_LOCAL_WRITE);
+	if (!s->mr)
+		die("ibv_reg_mr");
+}
+
+static void end(struct side *s, struct rdma_cm_id *at)
+{
+	if (s->unacked)
+		ibv_ack_cq_events(s->cq, s->unacked);
+	ibv_dereg_mr(s->mr);
+	ibv_destroy_cq(s->cq);
+	ibv_destroy_comp_channel(s->comp);
+	rdma_destroy_id(at);
+	free(s->buf);
+}
+
+static void make_qp(struct side *s)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	if (rdma_create_qp(s->id, NULL, &attr))
+		die("rdma_create_qp");
+	post_recvs(s, 0, 1);
+}
+
+static void forget(struct side *s)
+{
+	rdma_destroy_qp(s->id);
+	if (rdma_destroy_id(s->id))
+		die("rdma_destroy_id");
+}
+
+static void call_once(struct side *s, uint64_t n, uint32_t octets)
+{
+	side_resolve(s);
+	make_qp(s);
+	side_establish(s);
+	ping_send(s, n, octets);
+	ping_wait(s);
+	rdma_disconnect(s->id);
+	side_expect(s, RDMA_CM_EVENT_DISCONNECTED);
+	forget(s);
+}
+
+/* Return: octets of the ping */
+static uint32_t answer_once(struct side *s, uint64_t n)
+{
+	uint32_t octets;
+
+	side_called(s);
+	make_qp(s);
+	side_answer(s);
+	octets = ping_wait(s);
+	ping_send(s, n, s->opt->size);
+	side_expect(s, RDMA_CM_EVENT_DISCONNECTED);
+	rdma_disconnect(s->id);
+	forget(s);
+	return octets;
+}
+
+static uint64_t calls_until(struct side *s, uint64_t done, double until)
+{
+	do
+		call_once(s, done++, s->opt->size);
+	while (now() < until);
+	return done;
+}
+
+void active_calls(const struct options *opt, struct shared *sh, pid_t peer, struct mark *m)
+{
+	struct side s = { .opt = opt, .sh = sh };
+	struct rdma_cm_id *at;
+	eventfd_t one;
+
+	eventfd_read(sh->ready, &one);
+	side_events(&s);
+	side_resolve(&s);
+	at = s.id;
+	begin(&s, at);
+	m[0].messages = calls_until(&s, 0, now() + opt->warm);
+	take_mark(&m[0], peer);
+	m[1].messages = calls_until(&s, m[0].messages, m[0].time + opt->secs);
+	take_mark(&m[1], peer);
+	call_once(&s, m[1].messages, FAREWELL);
+	end(&s, at);
+}
+
+void passive_calls(const struct options *opt, struct shared *sh)
+{
+	struct side s = { .opt = opt, .sh = sh };
+	struct rdma_cm_id *at;
+	uint64_t n = 0;
+
+	side_events(&s);
+	side_listen(&s, BACKLOG);
+	at = s.id;
+	begin(&s, at);
+	eventfd_write(sh->ready, 1);
+	while (answer_once(&s, n++) != FAREWELL)
+		;
+	end(&s, at);
+}
