@@ -29,15 +29,18 @@ static bool path_address(struct net *net, int ifindex, sa_family_t family,
 
 /*
  * With the port that the socket is bound to.  What is not to be had now, or is
- * another's, is left out: one path is better than none.
+ * another's, is left out: one path is better than none.  But without memory for
+ * one SCTP lets go of the port, of all of them.
  */
-static void bind_path(struct socket *sock, sa_family_t family, int ifindex)
+static int bind_path(struct socket *sock, sa_family_t family, int ifindex)
 {
 	struct sockaddr_storage addr;
+	int err;
 
-	if (path_address(sock_net(sock->sk), ifindex, family, &addr))
-		sock_bind_add(sock->sk, compat_sockaddr(&addr),
-			      ddp_addr_len(&addr));
+	if (!path_address(sock_net(sock->sk), ifindex, family, &addr))
+		return 0;
+	err = sock_bind_add(sock->sk, compat_sockaddr(&addr), ddp_addr_len(&addr));
+	return err == -ENOMEM ? err : 0;
 }
 
 /**
@@ -46,7 +49,8 @@ static void bind_path(struct socket *sock, sa_family_t family, int ifindex)
  * @at: the address, and the port of all of them
  * @paths: interfaces, up to DDP_PATHS_MAX; 0 ends them
  *
- * Return: 0 or an error: the address cannot be had.
+ * Return: 0 or an error: the address cannot be had, or memory is short.  The socket is of
+ * no use then.
  */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	      const int *paths)
@@ -55,7 +59,7 @@ int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 
 	if (err || is_link_local(at))
 		return err;
-	for (i = 0; i < DDP_PATHS_MAX && paths[i]; i++)
-		bind_path(sock, at->ss_family, paths[i]);
-	return 0;
+	for (i = 0; !err && i < DDP_PATHS_MAX && paths[i]; i++)
+		err = bind_path(sock, at->ss_family, paths[i]);
+	return err;
 }

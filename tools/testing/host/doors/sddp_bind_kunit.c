@@ -30,6 +30,7 @@ static struct {
 	int		without;	/* an interface that has none */
 	int		taken;		/* ... whose address is another's */
 	int		near;		/* ... that has a link-local one only */
+	int		short_of;	/* ... for which there is no memory */
 	int		added[DDP_PATHS_MAX + 1], n;	/* further ones, by interface */
 } world;
 
@@ -76,6 +77,8 @@ static int note_added(struct sock *sk, const struct sockaddr *addr, int len)
 		abort();
 	if (ifindex == world.taken)
 		return -EADDRINUSE;
+	if (ifindex == world.short_of)
+		return -ENOMEM;
 	world.added[world.n++] = ifindex;
 	return 0;
 }
@@ -129,6 +132,16 @@ static void some_of_them(struct kunit *test)
 	has(test, 1, &paths[3]);
 }
 
+/* SCTP has let go of the port: what was bound is not said to be */
+static void no_memory(struct kunit *test)
+{
+	const int paths[DDP_PATHS_MAX] = { 3, 4, 5 };
+
+	world.short_of = 4;
+	KUNIT_EXPECT_EQ(test, -ENOMEM, binds(AF_INET, paths));
+	has(test, 1, paths);
+}
+
 /* Without the first one there are no others */
 static void none_of_them(struct kunit *test)
 {
@@ -155,6 +168,7 @@ static void near_by(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(all_of_them),
 	KUNIT_CASE(some_of_them),
+	KUNIT_CASE(no_memory),
 	KUNIT_CASE(none_of_them),
 	KUNIT_CASE(near_by),
 	{}
