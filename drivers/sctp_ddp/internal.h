@@ -384,7 +384,7 @@ enum sddp_fate {
 /* sock.c: the only talk with a connected socket */
 int sddp_sock_probe(void);
 int sddp_sock_set(struct socket *sock, int name, void *value, int len);
-void sddp_sock_prepare(struct socket *sock, u16 streams, bool listens);
+int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens);
 void sddp_sock_adopt(struct socket *child, const struct socket *listener);
 int sddp_sock_connect(struct sddp_assoc *a);
 void sddp_sock_attach(struct sddp_assoc *a);

@@ -19,8 +19,10 @@ static int sddp_listen_open(const struct ddp_listen *a, struct socket **sock)
 
 	if (err)
 		return err;
-	sddp_sock_prepare(*sock, a->policy->streams ?: SDDP_STREAMS,
-			  true);
+	err = sddp_sock_prepare(*sock, a->policy->streams ?: SDDP_STREAMS,
+				true);
+	if (err)
+		return err;
 	/* IPv6 may still look whether another host has the address */
 	ip_sock_set_freebind((*sock)->sk);
 	return sddp_bind(*sock, a->local, a->policy->paths);

@@ -115,7 +115,13 @@ int sddp_sock_probe(void)
 	return err;
 }
 
-static void set_timers(struct socket *sock)
+/* What SCTP has not got is done without, but not what there is no memory for */
+static int want_option(struct socket *sock, int name, void *value, int len)
+{
+	return sddp_sock_set(sock, name, value, len) == -ENOMEM ? -ENOMEM : 0;
+}
+
+static int set_timers(struct socket *sock)
 {
 	/* a peer may take 200 ms to send a SACK */
 	struct sctp_rtoinfo rto = {
@@ -135,10 +141,10 @@ static void set_timers(struct socket *sock)
 
 	path.spp_address.ss_family = sock->sk->sk_family;
 	thresholds.spt_address.ss_family = sock->sk->sk_family;
-	sddp_sock_set(sock, SCTP_RTOINFO, &rto, sizeof(rto));
-	sddp_sock_set(sock, SCTP_ASSOCINFO, &params, sizeof(params));
-	sddp_sock_set(sock, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path));
-	sddp_sock_set(sock, SCTP_PEER_ADDR_THLDS, &thresholds, sizeof(thresholds));
+	return want_option(sock, SCTP_RTOINFO, &rto, sizeof(rto)) ?:
+	       want_option(sock, SCTP_ASSOCINFO, &params, sizeof(params)) ?:
+	       want_option(sock, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path)) ?:
+	       want_option(sock, SCTP_PEER_ADDR_THLDS, &thresholds, sizeof(thresholds));
 }
 
 /**
@@ -146,8 +152,10 @@ static void set_timers(struct socket *sock)
  * @sock: new; what it is set to its children inherit
  * @streams: how many to ask for, each way alike (RFC 5043 8)
  * @listens: strangers will be at the other end
+ *
+ * Return: 0, or -ENOMEM: SCTP copies each option first.
  */
-void sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
+int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 {
 	struct sctp_setadaptation adaptation = { SDDP_ADAPTATION };
 	struct sctp_assoc_value none = {};
@@ -157,18 +165,20 @@ void sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 		.sinit_max_attempts = 6,
 		.sinit_max_init_timeo = 8000,
 	};
-	int on = 1;
+	int on = 1, err;
 
 	/* one that connects is to have its port alone: see sddp_bind_local() */
 	if (listens)
 		sock_set_reuseaddr(sock->sk);
-	sddp_sock_set(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation));
-	sddp_sock_set(sock, SCTP_INITMSG, &init, sizeof(init));
-	sddp_sock_set(sock, SCTP_NODELAY, &on, sizeof(on));
-	/* what addresses it has is looked at once, so none may be added */
-	sddp_sock_set(sock, SCTP_ASCONF_SUPPORTED, &none, sizeof(none));
-	set_timers(sock);
 	sddp_sock_narrow(sock, listens);
+	err = want_option(sock, SCTP_ADAPTATION_LAYER, &adaptation, sizeof(adaptation)) ?:
+	      want_option(sock, SCTP_INITMSG, &init, sizeof(init)) ?:
+	      want_option(sock, SCTP_NODELAY, &on, sizeof(on));
+	if (err)
+		return err;
+	/* what addresses it has is looked at once, so none may be added */
+	return want_option(sock, SCTP_ASCONF_SUPPORTED, &none, sizeof(none)) ?:
+	       set_timers(sock);
 }
 
 /**
@@ -309,7 +319,9 @@ int sddp_sock_connect(struct sddp_assoc *a)
 	if (err)
 		return err;
 	set_sock(a, sock);
-	sddp_sock_prepare(a->sock, a->asked, false);
+	err = sddp_sock_prepare(a->sock, a->asked, false);
+	if (err)
+		return err;
 	believe(a->sock, true);
 	ddp_sock_set_tos(a->sock->sk, a->tos);
 	err = sddp_bind_local(a);

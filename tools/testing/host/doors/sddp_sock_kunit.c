@@ -19,6 +19,9 @@ static struct {
 	struct socket		sock;
 	int			result;		/* of what is sent */
 	bool			believed;	/* what routers say */
+	int			options;	/* of SCTP's that are asked for */
+	int			fails;		/* ... and which of them, if any, with */
+	int			why;
 } world;
 
 /* SCTP -------------------------------------------------------------------------- */
@@ -26,6 +29,8 @@ static struct {
 static int set_option(struct socket *sock, int level, int name, sockptr_t value,
 		      unsigned int len)
 {
+	if (level == SOL_SCTP && ++world.options == world.fails)
+		return world.why;
 	if (level != SOL_IP || name != IP_RECVERR)
 		return 0;
 	/* at the last moment, too */
@@ -284,6 +289,27 @@ static void held_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1000, world.sk.sk_sndbuf);
 }
 
+/* SCTP copies each option: without memory for one the socket is not what it is said to be */
+static void prepared(struct kunit *test)
+{
+	int n;
+
+	KUNIT_EXPECT_EQ(test, 0, sddp_sock_prepare(&world.sock, 10, true));
+	n = world.options;
+	KUNIT_EXPECT_EQ(test, 8, n);
+	for (world.why = -ENOMEM; n; n--) {
+		world.options = 0;
+		world.fails = n;
+		KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_prepare(&world.sock, 10, n % 2));
+	}
+	/* one that this SCTP does not know is done without */
+	world.options = 0;
+	world.fails = 3;
+	world.why = -ENOPROTOOPT;
+	KUNIT_EXPECT_EQ(test, 0, sddp_sock_prepare(&world.sock, 10, true));
+	KUNIT_EXPECT_EQ(test, 8, world.options);
+}
+
 /* It was another one when it called: nobody is asked about that one's call */
 static void anew_before_taken(struct kunit *test)
 {
@@ -341,6 +367,7 @@ static struct kunit_case sddp_sock_cases[] = {
 	KUNIT_CASE(anew),
 	KUNIT_CASE(held_back),
 	KUNIT_CASE(anew_before_taken),
+	KUNIT_CASE(prepared),
 	{}
 };
 
