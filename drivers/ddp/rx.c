@@ -431,7 +431,11 @@ u32 ddp_rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *
 		return 0;
 	if (n > 1 && rx_run(s, bodies, n, why))
 		return *why ? 0 : n;
-	for (i = 0; i < n && !test_bit(0, &s->failed); i++) {
+	for (i = 0; i < n; i++) {
+		/* by another CPU, amid them */
+		*why = IW_DDP_CATASTROPHIC;
+		if (test_bit(0, &s->failed))
+			break;
 		*why = rx_more(s, NULL, bodies + i * s->rx_seg.payload);
 		if (*why)
 			break;

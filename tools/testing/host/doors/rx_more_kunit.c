@@ -465,6 +465,7 @@ static void run_comes_too_late(struct kunit *test)
 	world.places_at = U32_MAX;
 	world.fails_at = 3;
 	KUNIT_EXPECT_EQ(test, 2u, ddp_rx_run(s, bodies, RUN, &why));
+	KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, why);
 	KUNIT_EXPECT_EQ(test, 3u, world.placed);
 	ddp_rx_end(s);
 }
