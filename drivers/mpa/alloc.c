@@ -52,7 +52,7 @@ struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
  */
 int mpa_conn_startup(struct mpa_conn *c, bool initiator)
 {
-	c->su = kzalloc(sizeof(*c->su), GFP_KERNEL_ACCOUNT);
+	c->su = kmalloc(sizeof(*c->su), GFP_KERNEL_ACCOUNT);
 	if (!c->su)
 		return -ENOMEM;
 	mpa_startup_init(c->su, initiator, c->policy.revision == 1 ? 1 : 2,
