@@ -2,14 +2,11 @@
 /*
  * Life of a connection: TCP handshake, start-up, Full Operation, end.
  *
- * One worker and one timer per connection.  The worker alone moves it from
- * phase to phase; everybody else leaves an event.  Before Full Operation that
- * worker is its line's.  References: the session's user, the stream that is
- * bound, each queued run of the worker, its place in the line, and one for the
- * socket's callbacks that goes when the connection ends.
+ * The worker alone moves it from phase to phase (turn.c says when).  References: the
+ * session's user, the stream that is bound, each queued run of the worker, its place in
+ * the line, and one for the socket's callbacks that goes when the connection ends.
  */
 #include <linux/mm.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -18,72 +15,6 @@
 #define DEADLINE_CONNECT	30	/* seconds: TCP handshake */
 #define DEADLINE_REQUEST	10	/* responder: the Request */
 #define DEADLINE_REPLY		60	/* initiator: the Reply */
-
-/* Into the line that it stands in before Full Operation, or on its own */
-static bool queue(struct mpa_conn *c)
-{
-	switch (READ_ONCE(c->phase)) {
-	case MPA_NEW:
-	case MPA_CONNECTING:
-	case MPA_STARTUP:
-		return mpa_line_add(c);
-	case MPA_FULL:
-	case MPA_ENDED:
-		break;
-	}
-	return queue_work(mpa_wq, &c->work);
-}
-
-/**
- * mpa_conn_event - have the worker look at something
- * @c: the connection; the caller holds it, is one of its callbacks, or found
- *	it under RCU: then it may be ending
- * @ev: what
- *
- * Any context.
- */
-void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
-{
-	/* nothing more comes of it once it has ended */
-	if (READ_ONCE(c->phase) == MPA_ENDED)
-		return;
-	set_bit(ev, &c->events);
-	if (!kref_get_unless_zero(&c->ss.ref))
-		return;
-	if (!queue(c))
-		ddp_session_put(&c->ss);
-}
-
-static void mpa_conn_timed_out(struct work_struct *work)
-{
-	struct mpa_conn *c = container_of(to_delayed_work(work),
-					  struct mpa_conn, timer);
-
-	mpa_conn_event(c, MPA_EV_TIMEOUT);
-}
-
-/**
- * mpa_conn_deadline - something has to happen in time
- * @c: the connection; its mutex is held
- * @seconds: from now; 0: no longer
- *
- * The timer only has the worker look at the clock.
- */
-void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
-{
-	c->timed = seconds;
-	c->deadline = jiffies + seconds * HZ;
-	if (seconds)
-		mod_delayed_work(mpa_wq, &c->timer, seconds * HZ);
-	else
-		cancel_delayed_work(&c->timer);
-}
-
-/* @grace: and that many seconds */
-static bool is_late(const struct mpa_conn *c, unsigned int grace)
-{
-	return c->timed && time_after_eq(jiffies, c->deadline + grace * HZ);
-}
 
 static enum iw_reason lost_reason(int err)
 {
@@ -164,6 +95,8 @@ static void enter_full(struct mpa_conn *c)
 	c->su = NULL;
 	kfree(su);
 	mpa_sock_full(c);
+	/* what came before that is still there */
+	mpa_conn_event(c, MPA_EV_RX);
 	mpa_tx_kick(c, false);
 }
 
@@ -363,7 +296,7 @@ static void connecting(struct mpa_conn *c)
 	}
 }
 
-/* Return: whether more has arrived than one turn takes */
+/* Return: as mpa_conn_step() */
 static bool full(struct mpa_conn *c)
 {
 	bool more = mpa_sock_receive(c);
@@ -377,19 +310,23 @@ static bool full(struct mpa_conn *c)
 	return more;
 }
 
-/* What has arrived counts before the clock does */
-static void mpa_conn_step(struct mpa_conn *c, unsigned long events)
+/**
+ * mpa_conn_step - go on as far as it goes now
+ * @c: the connection, begun and not ended; its worker
+ * @events: that were left, bits of enum mpa_event
+ *
+ * Return: whether more has arrived than one turn takes.
+ */
+bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 {
-	bool more = false;
-
 	if (test_bit(MPA_EV_ABORT, &events)) {
 		mpa_conn_finish(c, READ_ONCE(c->why), NULL);
-		return;
+		return false;
 	}
 	/* who was told that it is accepted has things to send behind the Reply */
 	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->up) {
 		mpa_conn_finish(c, IW_LOCAL_CLOSE, NULL);
-		return;
+		return false;
 	}
 	switch (c->phase) {
 	case MPA_CONNECTING:
@@ -399,72 +336,16 @@ static void mpa_conn_step(struct mpa_conn *c, unsigned long events)
 		starting(c);
 		break;
 	case MPA_FULL:
-		more = full(c);
-		break;
+		return full(c);
 	default:
-		return;
+		break;
 	}
-	if (c->phase != MPA_ENDED && is_late(c, more ? MPA_DEADLINE_CLOSE : 0))
-		mpa_conn_finish(c, IW_TIMEOUT, NULL);
-}
-
-static void mpa_conn_turn(struct mpa_conn *c)
-{
-	unsigned long events;
-	unsigned int noio;
-
-	if (!mutex_trylock(&c->mutex))
-		return;
-	/* memory may be wanted back by what is stored through us */
-	noio = memalloc_noio_save();
-	if (c->phase != MPA_NEW) {
-		events = xchg(&c->events, 0);	/* litmus: none, see queue_work() */
-		if (c->phase != MPA_ENDED)
-			mpa_conn_step(c, events);
-		/* whatever came of that: nobody else will */
-		if (test_bit(MPA_EV_TX, &events))
-			mpa_tx_work(c);
-	}
-	memalloc_noio_restore(noio);
-	mutex_unlock(&c->mutex);
-}
-
-static void mpa_conn_work(struct work_struct *w)
-{
-	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
-
-	mpa_conn_turn(c);
-	ddp_session_put(&c->ss);
-}
-
-/**
- * mpa_conn_look - a connection's turn before Full Operation
- * @c: the connection; its line's worker
- */
-void mpa_conn_look(struct mpa_conn *c)
-{
-	mpa_conn_turn(c);
-	/* its own worker goes on, and may have found it taken */
-	if (READ_ONCE(c->phase) == MPA_FULL)
-		mpa_conn_event(c, MPA_EV_RX);
-}
-
-/**
- * mpa_conn_init - what makes it move
- * @c: the connection, new
- */
-void mpa_conn_init(struct mpa_conn *c)
-{
-	mutex_init(&c->mutex);
-	spin_lock_init(&c->look_lock);
-	INIT_WORK(&c->work, mpa_conn_work);
-	INIT_DELAYED_WORK(&c->timer, mpa_conn_timed_out);
-	mpa_tx_init(c);
+	return false;
 }
 
 /**
  * mpa_conn_begin - it is made: from here on it is the worker's
- * @c: the connection, with its socket; the mutex is held, and an event follows
+ * @c: the connection, with its socket; the mutex is held, up to mpa_conn_unlock()
  */
 void mpa_conn_begin(struct mpa_conn *c)
 {

@@ -113,7 +113,7 @@ struct mpa_conn {
 
 	/*
 	 * Worker and mutex.  A worker only tries the mutex: whoever else has
-	 * had it leaves an event.
+	 * had it sees to what was asked meanwhile.
 	 */
 	struct mutex		mutex;
 	enum mpa_phase		phase;
@@ -164,6 +164,7 @@ struct mpa_conn {
 	/* whoever has something to say */
 	atomic_t		tx ____cacheline_aligned_in_smp;	/* MPA_TX_* */
 	unsigned long		events;	/* enum mpa_event */
+	bool			seen_to;	/* ... by who has the mutex */
 
 	bool			closing;	/* graceful end asked for */
 	bool			drained;	/* ... and nothing left to send */
@@ -224,12 +225,16 @@ void mpa_conn_give_up(struct mpa_conn *c);
 void mpa_conn_release(struct kref *ref);
 void mpa_conn_wait_all(void);
 
-/* conn.c: life of a connection */
+/* turn.c: whose turn it is to look at a connection */
 void mpa_conn_init(struct mpa_conn *c);
-void mpa_conn_begin(struct mpa_conn *c);
-void mpa_conn_look(struct mpa_conn *c);
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
+void mpa_conn_unlock(struct mpa_conn *c);
+void mpa_conn_turn(struct mpa_conn *c);
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds);
+
+/* conn.c: life of a connection */
+void mpa_conn_begin(struct mpa_conn *c);
+bool mpa_conn_step(struct mpa_conn *c, unsigned long events);
 void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 		     const struct ddp_offer *o);
 int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s);
@@ -250,7 +255,7 @@ void mpa_tx_init(struct mpa_conn *c);
 void mpa_tx_kick(struct mpa_conn *c, bool bulk);
 void mpa_tx_push(struct mpa_conn *c);
 void mpa_tx_due(struct mpa_conn *c);
-void mpa_tx_work(struct mpa_conn *c);
+bool mpa_tx_work(struct mpa_conn *c);
 void mpa_tx_stop(struct mpa_conn *c);
 
 /* due.c: whose turn it is to transmit */
@@ -374,6 +379,7 @@ void mpa_sock_attach(struct mpa_conn *c);
 void mpa_sock_release(struct mpa_conn *c, bool abort);
 enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err);
 bool mpa_sock_cut(struct mpa_conn *c);
+bool mpa_sock_quiet(struct mpa_conn *c);
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len);
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len);
 bool mpa_sock_shutdown(struct mpa_conn *c);

@@ -106,7 +106,7 @@ static void mpa_line_work(struct work_struct *work)
 	int n = 0;
 
 	while (n++ < BATCH && (c = first_due(line))) {
-		mpa_conn_look(c);
+		mpa_conn_turn(c);
 		ddp_session_put(&c->ss);
 	}
 	if (n > BATCH)

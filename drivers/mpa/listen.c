@@ -85,12 +85,13 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	/* it may end at once, which puts the callbacks' reference */
 	ddp_session_get(&c->ss);
 	c->sock = sock;
-	mpa_sock_attach(c);
 	mutex_lock(&c->mutex);
 	mpa_conn_begin(c);
-	mutex_unlock(&c->mutex);
+	mpa_sock_attach(c);
 	/* its Request may have come before the callbacks stood */
-	mpa_conn_event(c, MPA_EV_RX);
+	if (!mpa_sock_quiet(c))
+		mpa_conn_event(c, MPA_EV_RX);
+	mpa_conn_unlock(c);
 	ddp_session_put(&c->ss);
 	return 0;
 }

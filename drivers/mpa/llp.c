@@ -97,7 +97,8 @@ static int begin(struct mpa_conn *c, const struct ddp_connect *args)
 	err = mpa_conn_bind(c, args->stream);
 	if (!err)
 		mpa_conn_begin(c);
-	mutex_unlock(&c->mutex);
+	/* TCP may have told by now how it went */
+	mpa_conn_unlock(c);
 	return err;
 }
 
@@ -125,8 +126,6 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 		/* the user's and the callbacks' */
 		ddp_session_put(&c->ss);
 		ddp_session_put(&c->ss);
-	} else {
-		mpa_conn_event(c, MPA_EV_STATE);
 	}
 	ddp_session_put(&c->ss);
 	return err ? ERR_PTR(err) : &c->ss;

@@ -89,7 +89,7 @@ void mpa_sock_prepare(struct socket *sock)
  * mpa_sock_attach - hear of what happens to the connection's socket
  * @c: the connection; the callbacks hold it until mpa_sock_release()
  *
- * What happened before is not told again: the caller queues an event.
+ * What happened before is not told again.
  */
 void mpa_sock_attach(struct mpa_conn *c)
 {
@@ -294,6 +294,23 @@ enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
 		fate = MPA_SOCK_PEER_DONE;
 	unlock_as_softirq(sk);
 	return fate;
+}
+
+/**
+ * mpa_sock_quiet - has nothing happened to the socket but that it was connected?
+ * @c: the connection
+ *
+ * Return: whether its callbacks, which stand, will hear of all that does.
+ */
+bool mpa_sock_quiet(struct mpa_conn *c)
+{
+	struct sock *sk = c->sock->sk;
+	bool quiet;
+
+	lock_as_softirq(sk);
+	quiet = sk->sk_state == TCP_ESTABLISHED && !tcp_inq(sk);
+	unlock_as_softirq(sk);
+	return quiet;
 }
 
 /**

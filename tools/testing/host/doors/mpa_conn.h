@@ -26,6 +26,10 @@ extern struct mpa_conn_world {
 	u32			written, acked;	/* TCP's sequence numbers */
 	int			connects;	/* once more: 0, or an error */
 	int			takes;		/* of a frame of ours, or an error */
+	u32			queued;		/* turns */
+	u32			received;	/* looks at what has arrived */
+	u32			events;		/* that these bring about, one each */
+	bool			more;		/* than one of them takes */
 	u8			frame[MPA_FRAME_MAX];
 } world;
 

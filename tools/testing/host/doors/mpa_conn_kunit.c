@@ -113,12 +113,69 @@ static struct mpa_conn *sent(u32 octets)
 	return c;
 }
 
+/* What comes of a look is looked at in the same turn, but not for ever */
+static void one_turn(struct kunit *test)
+{
+	struct mpa_conn *c = sent(0);
+
+	world.queued = 0;
+	world.events = 2;
+	look(c);
+	KUNIT_EXPECT_EQ(test, 3u, world.received);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	world.events = 100;
+	look(c);
+	KUNIT_EXPECT_EQ(test, 3u + 4, world.received);
+	KUNIT_EXPECT_EQ(test, 3u, world.queued);
+	/* who has had all that there is for one turn gets another, late as it may be */
+	world.events = 0;
+	world.more = true;
+	c->timed = true;
+	c->deadline = jiffies - 1;
+	mpa_conn_turn(c);
+	KUNIT_EXPECT_EQ(test, 8u, world.received);
+	KUNIT_EXPECT_EQ(test, 4u, world.queued);
+	expect(test, 0, 0, 0, IW_OK);
+}
+
+/* Who comes in vain, for somebody has it, is asked to come again */
+static void not_now(struct kunit *test)
+{
+	struct mpa_conn *c = sent(0);
+
+	world.queued = 0;
+	mutex_lock(&c->mutex);
+	look(c);
+	KUNIT_EXPECT_EQ(test, 0u, world.received);
+	mpa_conn_unlock(c);
+	KUNIT_EXPECT_EQ(test, 2u, world.queued);
+	mpa_conn_turn(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.received);
+	KUNIT_EXPECT_EQ(test, 2u, world.queued);
+}
+
+/* As long as it is being made nobody comes, and then if there was anything */
+static void not_yet(struct kunit *test)
+{
+	struct mpa_conn *c = called();
+
+	KUNIT_EXPECT_EQ(test, 0u, world.queued);
+	c->phase = MPA_NEW;
+	mpa_conn_init(c);
+	mpa_conn_event(c, MPA_EV_STATE);
+	mutex_lock(&c->mutex);
+	mpa_conn_begin(c);
+	KUNIT_EXPECT_EQ(test, 0u, world.queued);
+	mpa_conn_unlock(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+}
+
 static void ends(struct mpa_conn *c, bool drained)
 {
 	c->closing = true;
 	c->drained = drained;
 	mpa_conn_event(c, MPA_EV_CLOSE);
-	mpa_conn_look(c);
+	mpa_conn_turn(c);
 }
 
 /* Whatever happens then happens no sooner */
@@ -403,6 +460,9 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(caller_talks_on),
 	KUNIT_CASE(caller_is_coming),
 	KUNIT_CASE(caller_never_comes),
+	KUNIT_CASE(one_turn),
+	KUNIT_CASE(not_now),
+	KUNIT_CASE(not_yet),
 	KUNIT_CASE(request_goes),
 	KUNIT_CASE(request_without_memory),
 	KUNIT_CASE(request_is_lost),

@@ -12,12 +12,13 @@ struct workqueue_struct *mpa_wq;
 
 bool host_queue(struct work_struct *w)
 {
+	world.queued++;
 	return false;
 }
 
 void host_cancel_delayed(struct delayed_work *d) {}
 
-bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
+bool host_mod_delayed(struct delayed_work *d, unsigned long delay)
 {
 	return false;
 }
@@ -111,7 +112,12 @@ u32 mpa_sock_acked(struct mpa_conn *c, bool *all)
 
 bool mpa_sock_receive(struct mpa_conn *c)
 {
-	return false;
+	world.received++;
+	if (world.events) {
+		world.events--;
+		mpa_conn_event(c, MPA_EV_RX);
+	}
+	return world.more;
 }
 
 void mpa_sock_release(struct mpa_conn *c, bool abort)
@@ -161,6 +167,7 @@ void ddp_session_peer_closed(struct ddp_session *ss) {}
 
 bool mpa_line_add(struct mpa_conn *c)
 {
+	world.queued++;
 	return false;
 }
 
@@ -174,7 +181,11 @@ void mpa_frame_drop(struct mpa_conn *c) {}
 void mpa_tx_init(struct mpa_conn *c) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 void mpa_tx_stop(struct mpa_conn *c) {}
-void mpa_tx_work(struct mpa_conn *c) {}
+
+bool mpa_tx_work(struct mpa_conn *c)
+{
+	return false;
+}
 
 /* Connections -------------------------------------------------------------- */
 
@@ -202,14 +213,16 @@ struct mpa_conn *called(void)
 	ddp_session_get(&c->ss);
 	c->caller.at = (void *)&world;
 	mpa_conn_init(c);
+	mutex_lock(&c->mutex);
 	mpa_conn_begin(c);
+	mpa_conn_unlock(c);
 	return c;
 }
 
 void look(struct mpa_conn *c)
 {
 	mpa_conn_event(c, MPA_EV_STATE);
-	mpa_conn_look(c);
+	mpa_conn_turn(c);
 }
 
 void is_reset(void)

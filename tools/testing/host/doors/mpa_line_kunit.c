@@ -44,7 +44,7 @@ static u32 run(void)
 	return world.looks - before;
 }
 
-void mpa_conn_look(struct mpa_conn *c)
+void mpa_conn_turn(struct mpa_conn *c)
 {
 	world.looked[world.looks++] = c;
 	if (!world.again)

@@ -22,9 +22,10 @@ static struct {
 	int				held;		/* listeners */
 	struct mpa_conn			*c;
 	bool				no_policy, no_memory, no_room, no_place;
-	bool				ends_at_once;
+	bool				ends_at_once, quiet;
 	bool				v6only, hears_all;
-	int				named, attached, begun, looked, freed, given_up, stopped;
+	int				named, attached, begun, looked, let_go, freed;
+	int				given_up, stopped;
 	int				err;		/* of making a socket */
 } world;
 
@@ -136,26 +137,41 @@ void mpa_conn_give_up(struct mpa_conn *c)
 
 void mpa_sock_prepare(struct socket *sock) {}
 
+/* Its callbacks hold it, and may run at once */
 void mpa_sock_attach(struct mpa_conn *c)
 {
-	WARN_ON(c->sock != &world.sock);
+	lockdep_assert_held(&c->mutex);
+	WARN_ON(c->sock != &world.sock || world.begun != 1);
 	world.attached++;
 }
 
-/* Its callbacks hold it; they may run, and be gone, at once */
-void mpa_conn_begin(struct mpa_conn *c)
+bool mpa_sock_quiet(struct mpa_conn *c)
 {
 	lockdep_assert_held(&c->mutex);
 	WARN_ON(world.attached != 1);
+	return world.quiet;
+}
+
+void mpa_conn_begin(struct mpa_conn *c)
+{
+	lockdep_assert_held(&c->mutex);
 	world.begun++;
-	if (world.ends_at_once)
-		ddp_session_put(&c->ss);
 }
 
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
-	WARN_ON(world.freed || c->mutex.held || ev != MPA_EV_RX);
+	lockdep_assert_held(&c->mutex);
+	WARN_ON(ev != MPA_EV_RX);
 	world.looked++;
+}
+
+/* From here on it may be gone */
+void mpa_conn_unlock(struct mpa_conn *c)
+{
+	mutex_unlock(&c->mutex);
+	world.let_go++;
+	if (world.ends_at_once)
+		ddp_session_put(&c->ss);
 }
 
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
@@ -186,14 +202,25 @@ static int accepted(void)
 	return mpa_listen_accepted(NULL, &world.sock);
 }
 
-/* It begins under its mutex, and is looked at behind that; the callbacks have it then */
+/* It begins, and is looked at, under its mutex; the callbacks have it then */
 static void let_in(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, accepted());
 	KUNIT_EXPECT_EQ(test, 1, world.begun);
+	KUNIT_EXPECT_EQ(test, 1, world.attached);
 	KUNIT_EXPECT_EQ(test, 1, world.looked);
+	KUNIT_EXPECT_EQ(test, 1, world.let_go);
 	KUNIT_EXPECT_EQ(test, 0, world.held);
 	KUNIT_EXPECT_EQ(test, 1, world.c->ss.ref.refs);
+}
+
+/* Of what comes from here on its callbacks hear */
+static void let_in_quietly(struct kunit *test)
+{
+	world.quiet = true;
+	KUNIT_EXPECT_EQ(test, 0, accepted());
+	KUNIT_EXPECT_EQ(test, 0, world.looked);
+	KUNIT_EXPECT_EQ(test, 1, world.let_go);
 }
 
 static void ends_at_once(struct kunit *test)
@@ -279,6 +306,7 @@ static void domains(struct kunit *test)
 
 static struct kunit_case mpa_listen_cases[] = {
 	KUNIT_CASE(let_in),
+	KUNIT_CASE(let_in_quietly),
 	KUNIT_CASE(ends_at_once),
 	KUNIT_CASE(not_let_in),
 	KUNIT_CASE(orphaned),

@@ -348,16 +348,21 @@ static void closed_seen(struct kunit *test)
 }
 
 /* What is left behind a FIN makes no FPDU, where FPDUs are looked for at all */
-static void cut_seen(struct kunit *test)
+static void unread_seen(struct kunit *test)
 {
 	begin(test);
+	world.tp.sk.sk_state = TCP_ESTABLISHED;
 	KUNIT_EXPECT_FALSE(test, mpa_sock_cut(&world.c));
+	KUNIT_EXPECT_TRUE(test, mpa_sock_quiet(&world.c));
 	world.unread = 5;
 	KUNIT_EXPECT_TRUE(test, mpa_sock_cut(&world.c));
+	KUNIT_EXPECT_FALSE(test, mpa_sock_quiet(&world.c));
 	world.c.rx_stopped = true;
 	KUNIT_EXPECT_FALSE(test, mpa_sock_cut(&world.c));
 	world.c.rx_stopped = false;
 	world.unread = 0;
+	world.tp.sk.sk_state = TCP_SYN_RECV;
+	KUNIT_EXPECT_FALSE(test, mpa_sock_quiet(&world.c));
 }
 
 static void sent_later(struct kunit *test)
@@ -572,7 +577,7 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(sent),
 	KUNIT_CASE(reset_seen),
 	KUNIT_CASE(closed_seen),
-	KUNIT_CASE(cut_seen),
+	KUNIT_CASE(unread_seen),
 	KUNIT_CASE(sent_later),
 	KUNIT_CASE(shutdown_once),
 	KUNIT_CASE(acknowledged),

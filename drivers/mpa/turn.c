@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Whose turn it is to look at a connection, and when.
+ *
+ * Everybody leaves an event; one worker and one timer per connection.  Before Full
+ * Operation that worker is its line's.  Each queued run holds the connection.
+ */
+#include <linux/sched/mm.h>
+
+#include "internal.h"
+
+#define LOOKS	4	/* of one turn */
+
+/* Into the line that it stands in before Full Operation, or on its own */
+static bool queue(struct mpa_conn *c)
+{
+	switch (READ_ONCE(c->phase)) {
+	case MPA_NEW:
+	case MPA_CONNECTING:
+	case MPA_STARTUP:
+		return mpa_line_add(c);
+	case MPA_FULL:
+	case MPA_ENDED:
+		break;
+	}
+	return queue_work(mpa_wq, &c->work);
+}
+
+/* A turn for it, if it is still there */
+static void mpa_conn_queue(struct mpa_conn *c)
+{
+	if (!kref_get_unless_zero(&c->ss.ref))
+		return;
+	if (!queue(c))
+		ddp_session_put(&c->ss);
+}
+
+/**
+ * mpa_conn_event - have the worker look at something
+ * @c: the connection; the caller holds it, is one of its callbacks, or found
+ *	it under RCU: then it may be ending
+ * @ev: what
+ *
+ * Any context.
+ */
+void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
+{
+	/* nothing more comes of it once it has ended */
+	if (READ_ONCE(c->phase) == MPA_ENDED)
+		return;
+	set_bit(ev, &c->events);
+	/* who has the mutex looks before it lets go; litmus: seen-to */
+	smp_mb__after_atomic();
+	if (!READ_ONCE(c->seen_to))
+		mpa_conn_queue(c);
+}
+
+/* Is there something that a turn would look at? */
+static bool asked(const struct mpa_conn *c)
+{
+	switch (READ_ONCE(c->phase)) {
+	case MPA_NEW:
+	case MPA_ENDED:
+		return false;
+	case MPA_CONNECTING:
+	case MPA_STARTUP:
+	case MPA_FULL:
+		break;
+	}
+	return READ_ONCE(c->events);
+}
+
+/**
+ * mpa_conn_unlock - let others have the connection
+ * @c: the connection, held; its mutex is held, and is not any more
+ *
+ * Who came for it meanwhile has gone: there is another turn for what was asked then.
+ */
+void mpa_conn_unlock(struct mpa_conn *c)
+{
+	WRITE_ONCE(c->seen_to, false);
+	mutex_unlock(&c->mutex);
+	/* who finds it so, or the mutex held, has left an event before; litmus: seen-to */
+	smp_mb();
+	if (asked(c))
+		mpa_conn_queue(c);
+}
+
+static void mpa_conn_timed_out(struct work_struct *work)
+{
+	struct mpa_conn *c = container_of(to_delayed_work(work),
+					  struct mpa_conn, timer);
+
+	mpa_conn_event(c, MPA_EV_TIMEOUT);
+}
+
+/**
+ * mpa_conn_deadline - something has to happen in time
+ * @c: the connection; its mutex is held
+ * @seconds: from now; 0: no longer
+ *
+ * The timer only has the worker look at the clock.
+ */
+void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
+{
+	c->timed = seconds;
+	c->deadline = jiffies + seconds * HZ;
+	if (seconds)
+		mod_delayed_work(mpa_wq, &c->timer, seconds * HZ);
+	else
+		cancel_delayed_work(&c->timer);
+}
+
+/* @grace: and that many seconds */
+static bool is_late(const struct mpa_conn *c, unsigned int grace)
+{
+	return c->timed && time_after_eq(jiffies, c->deadline + grace * HZ);
+}
+
+/* @more: has arrived than has been looked at */
+static void look_at_clock(struct mpa_conn *c, bool more)
+{
+	if (is_late(c, more ? MPA_DEADLINE_CLOSE : 0))
+		mpa_conn_finish(c, IW_TIMEOUT, NULL);
+}
+
+/* What has arrived counts before the clock does.  Return: whether that was enough for a turn */
+static bool mpa_conn_look(struct mpa_conn *c)
+{
+	unsigned long events = xchg(&c->events, 0);	/* litmus: none, see mpa_conn_event() */
+	bool enough = false;
+
+	if (c->phase != MPA_ENDED)
+		enough = mpa_conn_step(c, events);
+	if (c->phase != MPA_ENDED)
+		look_at_clock(c, enough);
+	/* whatever came of that: nobody else will */
+	if (test_bit(MPA_EV_TX, &events) && mpa_tx_work(c))
+		enough = true;
+	return enough;
+}
+
+/* What comes of a look, here or at a peer on this machine, is looked at at once */
+static void mpa_conn_looks(struct mpa_conn *c)
+{
+	int left = LOOKS;
+
+	WRITE_ONCE(c->seen_to, true);
+	while (left-- && !mpa_conn_look(c) && asked(c))
+		;
+}
+
+/**
+ * mpa_conn_turn - look at what has happened to a connection
+ * @c: the connection, held; its worker, or before Full Operation its line's
+ */
+void mpa_conn_turn(struct mpa_conn *c)
+{
+	unsigned int noio;
+
+	if (!mutex_trylock(&c->mutex))
+		return;
+	/* memory may be wanted back by what is stored through us */
+	noio = memalloc_noio_save();
+	if (c->phase != MPA_NEW)
+		mpa_conn_looks(c);
+	memalloc_noio_restore(noio);
+	mpa_conn_unlock(c);
+}
+
+static void mpa_conn_work(struct work_struct *w)
+{
+	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
+
+	mpa_conn_turn(c);
+	ddp_session_put(&c->ss);
+}
+
+/**
+ * mpa_conn_init - what makes it move
+ * @c: the connection, new
+ */
+void mpa_conn_init(struct mpa_conn *c)
+{
+	mutex_init(&c->mutex);
+	/* by who makes it */
+	c->seen_to = true;
+	spin_lock_init(&c->look_lock);
+	INIT_WORK(&c->work, mpa_conn_work);
+	INIT_DELAYED_WORK(&c->timer, mpa_conn_timed_out);
+	mpa_tx_init(c);
+}
