@@ -71,16 +71,15 @@ void mpa_end_send(struct mpa_conn *c)
 		mod_delayed_work(mpa_wq, &c->timer, HZ / 10);
 }
 
-static void tell_peer_closed(struct mpa_conn *c)
+/* Return: whether nobody knew it yet */
+static bool note_peer_closed(struct mpa_conn *c)
 {
 	if (c->peer_closed)
-		return;
+		return false;
 	/* behind all that the peer has answered; litmus: drained */
 	smp_store_release(&c->peer_closed, true);
 	c->peer_first = !READ_ONCE(c->closing);
-	ddp_session_peer_closed(&c->ss);
-	/* what a responder, or a fence, has held back waits for nothing any more */
-	mpa_tx_kick(c, false);
+	return true;
 }
 
 static enum iw_reason close_reason(const struct mpa_conn *c)
@@ -96,6 +95,7 @@ static enum iw_reason close_reason(const struct mpa_conn *c)
  */
 void mpa_end_look(struct mpa_conn *c)
 {
+	bool news;
 	int err;
 	enum mpa_fate fate = mpa_sock_fate(c, &err);
 
@@ -119,8 +119,13 @@ void mpa_end_look(struct mpa_conn *c)
 		mpa_conn_finish(c, IW_MPA_LOST, NULL);
 		return;
 	}
-	tell_peer_closed(c);
+	news = note_peer_closed(c);
 	/* what is told to have ended well has arrived */
-	if (fate == MPA_SOCK_CLOSED || c->heard)
+	if (fate == MPA_SOCK_CLOSED || c->heard) {
 		mpa_conn_finish(c, close_reason(c), NULL);
+	} else if (news) {
+		ddp_session_peer_closed(&c->ss);
+		/* what a responder, or a fence, has held back waits for nothing any more */
+		mpa_tx_kick(c, false);
+	}
 }

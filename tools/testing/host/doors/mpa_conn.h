@@ -18,6 +18,7 @@ extern struct mpa_conn_world {
 	bool			coming;		/* its handshake is not over */
 	u32			asked;		/* the program */
 	u32			refused, over;	/* ends it has not heard of, and has */
+	u32			halves;		/* peers that will send no more */
 	enum iw_reason		why;		/* the last one */
 	bool			reset;		/* so was the peer */
 	bool			no_memory;	/* for a FIN */

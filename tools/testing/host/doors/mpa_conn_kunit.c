@@ -323,6 +323,8 @@ static void end_is_slow(struct kunit *test)
 	look(c);
 	expect_end(test, 1, false, IW_LOCAL_CLOSE);
 	KUNIT_EXPECT_EQ(test, 1u, world.fins);
+	/* that it was half of one before says nothing any more */
+	KUNIT_EXPECT_EQ(test, 0u, world.halves);
 }
 
 /* Each wait has an end: for the peer to take something, and for its FIN behind that */
@@ -395,6 +397,8 @@ static void end_by_the_peer(struct kunit *test)
 
 	world.fin = true;
 	look(c);
+	look(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.halves);
 	ends(c, true);
 	KUNIT_EXPECT_EQ(test, 1u, world.fins);
 	expect_end(test, 0, false, IW_OK);

@@ -161,7 +161,10 @@ enum iw_reason ddp_session_established(struct ddp_session *ss,
 	return IW_OK;
 }
 
-void ddp_session_peer_closed(struct ddp_session *ss) {}
+void ddp_session_peer_closed(struct ddp_session *ss)
+{
+	world.halves++;
+}
 
 /* The rest ----------------------------------------------------------------- */
 
