@@ -155,7 +155,7 @@ static void write_later(struct mpa_conn *c)
 	if (!c->timed)
 		mpa_conn_deadline(c, MPA_DEADLINE_MEMORY);
 	c->retry_ms = mpa_backoff(c->retry_ms);
-	mod_delayed_work(mpa_wq, &c->timer, msecs_to_jiffies(c->retry_ms));
+	mpa_conn_wake(c, msecs_to_jiffies(c->retry_ms));
 }
 
 /* Return: whether all of our frame is with TCP */

@@ -68,7 +68,7 @@ void mpa_end_send(struct mpa_conn *c)
 	wait_taken(c, drained);
 	/* no memory for it, and nobody will say when there is some */
 	if (drained && !c->shut)
-		mod_delayed_work(mpa_wq, &c->timer, HZ / 10);
+		mpa_conn_wake(c, HZ / 10);
 }
 
 /* Return: whether nobody knew it yet */

@@ -129,7 +129,9 @@ struct mpa_conn {
 	bool			shut;	/* our FIN is with TCP */
 	bool			heard;	/* ... and what is in front of it with the peer */
 	bool			timed;	/* there is a deadline: */
+	bool			armed;	/* so is the timer: */
 	unsigned long		deadline;	/* jiffies */
+	unsigned long		wake;	/* the same */
 	u64			step;	/* of a graceful end, then */
 	unsigned long		last;	/* jiffies: no more time for steps */
 
@@ -230,6 +232,7 @@ void mpa_conn_init(struct mpa_conn *c);
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
 void mpa_conn_unlock(struct mpa_conn *c);
 void mpa_conn_turn(struct mpa_conn *c);
+void mpa_conn_wake(struct mpa_conn *c, unsigned long delay);
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds);
 
 /* conn.c: life of a connection */

@@ -95,20 +95,38 @@ static void mpa_conn_timed_out(struct work_struct *work)
 }
 
 /**
+ * mpa_conn_wake - have the worker look at the clock
+ * @c: the connection; its mutex is held
+ * @delay: jiffies from now, at most
+ *
+ * A timer that is up sooner stays: who looks then sets it anew.
+ */
+void mpa_conn_wake(struct mpa_conn *c, unsigned long delay)
+{
+	unsigned long when = jiffies + delay;
+
+	if (c->armed && !time_before(when, c->wake))
+		return;
+	c->armed = true;
+	c->wake = when;
+	mod_delayed_work(mpa_wq, &c->timer, delay);
+}
+
+/**
  * mpa_conn_deadline - something has to happen in time
  * @c: the connection; its mutex is held
  * @seconds: from now; 0: no longer
- *
- * The timer only has the worker look at the clock.
  */
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
 {
 	c->timed = seconds;
 	c->deadline = jiffies + seconds * HZ;
-	if (seconds)
-		mod_delayed_work(mpa_wq, &c->timer, seconds * HZ);
-	else
+	if (seconds) {
+		mpa_conn_wake(c, seconds * HZ);
+	} else {
+		c->armed = false;
 		cancel_delayed_work(&c->timer);
+	}
 }
 
 /* @grace: and that many seconds */
@@ -122,6 +140,8 @@ static void look_at_clock(struct mpa_conn *c, bool more)
 {
 	if (is_late(c, more ? MPA_DEADLINE_CLOSE : 0))
 		mpa_conn_finish(c, IW_TIMEOUT, NULL);
+	else if (c->timed && !more)
+		mpa_conn_wake(c, max_t(long, c->deadline - jiffies, 0));
 }
 
 /* What has arrived counts before the clock does.  Return: whether that was enough for a turn */
@@ -130,6 +150,8 @@ static bool mpa_conn_look(struct mpa_conn *c)
 	unsigned long events = xchg(&c->events, 0);	/* litmus: none, see mpa_conn_event() */
 	bool enough = false;
 
+	if (test_bit(MPA_EV_TIMEOUT, &events))
+		c->armed = false;
 	if (c->phase != MPA_ENDED)
 		enough = mpa_conn_step(c, events);
 	if (c->phase != MPA_ENDED)

@@ -31,6 +31,8 @@ extern struct mpa_conn_world {
 	u32			received;	/* looks at what has arrived */
 	u32			events;		/* that these bring about, one each */
 	bool			more;		/* than one of them takes */
+	u32			armed;		/* timers */
+	unsigned long		delay;		/* of the last one */
 	u8			frame[MPA_FRAME_MAX];
 } world;
 

@@ -98,6 +98,31 @@ static void caller_never_comes(struct kunit *test)
 	expect(test, 0, 1, 0, IW_TIMEOUT);
 }
 
+/* A timer that is up sooner stays, and then there is one for what is left */
+static void timer_is_moved_seldom(struct kunit *test)
+{
+	struct mpa_conn *c = called();
+
+	KUNIT_EXPECT_EQ(test, 10ul * HZ, world.delay);
+	look(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+	KUNIT_EXPECT_EQ(test, 1u, world.armed);
+	jiffies += 10 * HZ;
+	mpa_conn_event(c, MPA_EV_TIMEOUT);
+	mpa_conn_turn(c);
+	KUNIT_EXPECT_EQ(test, 2u, world.armed);
+	KUNIT_EXPECT_EQ(test, (DDP_ANSWER_TIME - 10ul) * HZ, world.delay);
+	/* nobody waits any more, and then somebody does */
+	mpa_conn_deadline(c, 0);
+	look(c);
+	KUNIT_EXPECT_EQ(test, 2u, world.armed);
+	mpa_conn_deadline(c, DDP_ANSWER_TIME);
+	KUNIT_EXPECT_EQ(test, 3u, world.armed);
+	mpa_conn_wake(c, HZ);
+	KUNIT_EXPECT_EQ(test, 4u, world.armed);
+	KUNIT_EXPECT_EQ(test, 1ul * HZ, world.delay);
+}
+
 /* In Full Operation, and so much is with TCP that the peer has not acknowledged */
 static struct mpa_conn *sent(u32 octets)
 {
@@ -135,6 +160,7 @@ static void one_turn(struct kunit *test)
 	mpa_conn_turn(c);
 	KUNIT_EXPECT_EQ(test, 8u, world.received);
 	KUNIT_EXPECT_EQ(test, 4u, world.queued);
+	KUNIT_EXPECT_EQ(test, 1u, world.armed);
 	expect(test, 0, 0, 0, IW_OK);
 }
 
@@ -464,6 +490,7 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(caller_talks_on),
 	KUNIT_CASE(caller_is_coming),
 	KUNIT_CASE(caller_never_comes),
+	KUNIT_CASE(timer_is_moved_seldom),
 	KUNIT_CASE(one_turn),
 	KUNIT_CASE(not_now),
 	KUNIT_CASE(not_yet),
