@@ -29,6 +29,12 @@
 /* The use that is always there: a count of no more means that nobody copies */
 #define VALIDITY		1
 
+/* As the table's own, which has memcmp() called */
+static int differs(struct rhashtable_compare_arg *arg, const void *region)
+{
+	return ((const struct ddp_region *)region)->index != *(const u32 *)arg->key;
+}
+
 /*
  * By a hash that each table has a seed for: a program sees its STags and can give back
  * those that it has no use for, and would make a chain long if it knew which ones are
@@ -38,6 +44,7 @@ static const struct rhashtable_params by_index = {
 	.key_len = sizeof_field(struct ddp_region, index),
 	.key_offset = offsetof(struct ddp_region, index),
 	.head_offset = offsetof(struct ddp_region, node),
+	.obj_cmpfn = differs,
 	.automatic_shrinking = true,
 };
 

@@ -24,6 +24,7 @@
 
 /* The table, of one place */
 static struct {
+	const struct rhashtable_params *by;
 	struct ddp_region	*entry;
 	int			grows_after;	/* so many sleeps, and has no memory until then */
 	u32			sleeps;
@@ -53,7 +54,9 @@ static void take_out(struct rhashtable *ht, struct rhash_head *node)
 
 static void *look_up(const struct rhashtable *ht, const u32 *index)
 {
-	return ht->nelems.v && table.entry->index == *index ? table.entry : NULL;
+	struct rhashtable_compare_arg arg = { .key = index };
+
+	return ht->nelems.v && !table.by->obj_cmpfn(&arg, table.entry) ? table.entry : NULL;
 }
 
 /* What the kernel is told of a region's index is where that is, and nothing that a
@@ -62,10 +65,13 @@ static void *look_up(const struct rhashtable *ht, const u32 *index)
 static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
 {
 	const struct ddp_region r = { .index = 0x123456 };
+	const u32 other = 0x123457;
+	struct rhashtable_compare_arg arg = { .key = &other };
 	const u8 *key = (const u8 *)&r + by->key_offset;
 
+	table.by = by;
 	ht->nelems.v = 0;
-	return by->key_len != sizeof(r.index) || memcmp(key, &r.index, sizeof(r.index)) ||
+	return !by->obj_cmpfn(&arg, &r) || by->key_len != sizeof(r.index) || memcmp(key, &r.index, sizeof(r.index)) ||
 	       by->head_offset != offsetof(struct ddp_region, node) || by->hashfn ||
 	       !by->automatic_shrinking;
 }

@@ -5,6 +5,10 @@
 #include <linux/rhashtable-types.h>
 #include <linux/types.h>
 
+struct rhashtable_compare_arg {
+	const void *key;
+};
+
 /* What a table is asked for; a test has the table itself */
 struct rhashtable_params {
 	u16	key_len;
@@ -12,6 +16,7 @@ struct rhashtable_params {
 	u16	head_offset;
 	bool	automatic_shrinking;
 	u32	(*hashfn)(const void *key, u32 len, u32 seed);
+	int	(*obj_cmpfn)(struct rhashtable_compare_arg *arg, const void *obj);
 };
 
 #endif
