@@ -30,7 +30,7 @@
 #define VALIDITY		1
 
 /* As the table's own, which has memcmp() called */
-static int differs(struct rhashtable_compare_arg *arg, const void *region)
+static int ddp_stag_differs(struct rhashtable_compare_arg *arg, const void *region)
 {
 	return ((const struct ddp_region *)region)->index != *(const u32 *)arg->key;
 }
@@ -44,7 +44,7 @@ static const struct rhashtable_params by_index = {
 	.key_len = sizeof_field(struct ddp_region, index),
 	.key_offset = offsetof(struct ddp_region, index),
 	.head_offset = offsetof(struct ddp_region, node),
-	.obj_cmpfn = differs,
+	.obj_cmpfn = ddp_stag_differs,
 	.automatic_shrinking = true,
 };
 

@@ -68,9 +68,9 @@ int mpa_conn_startup(struct mpa_conn *c, bool initiator)
  */
 void mpa_conn_give_up(struct mpa_conn *c)
 {
-	mutex_lock(&c->mutex);
+	mpa_conn_lock(c);
 	WRITE_ONCE(c->phase, MPA_ENDED);
-	mutex_unlock(&c->mutex);
+	mpa_conn_unlock(c);
 	mpa_sock_release(c, true);
 }
 

@@ -381,13 +381,13 @@ int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
  */
 void mpa_conn_quiesce(struct mpa_conn *c)
 {
-	mutex_lock(&c->mutex);
+	mpa_conn_lock(c);
 	mpa_tx_stop(c);
 	if (c->sock)
 		mpa_sock_forget(c);
 	c->next_stream = NULL;
-	mutex_unlock(&c->mutex);
 	mpa_conn_stop(c, IW_LOCAL_ABORT);
+	mpa_conn_unlock(c);
 	ddp_session_put(&c->ss);
 }
 

@@ -112,8 +112,8 @@ struct mpa_conn {
 	struct mpa_line		*line;	/* before Full Operation */
 
 	/*
-	 * Worker and mutex.  A worker only tries the mutex: whoever else has
-	 * had it sees to what was asked meanwhile.
+	 * Worker and mutex.  A worker only tries the mutex: whoever has had it
+	 * sees to what was asked meanwhile, mpa_conn_unlock().
 	 */
 	struct mutex		mutex;
 	enum mpa_phase		phase;
@@ -230,6 +230,7 @@ void mpa_conn_wait_all(void);
 /* turn.c: whose turn it is to look at a connection */
 void mpa_conn_init(struct mpa_conn *c);
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
+void mpa_conn_lock(struct mpa_conn *c);
 void mpa_conn_unlock(struct mpa_conn *c);
 void mpa_conn_turn(struct mpa_conn *c);
 void mpa_conn_wake(struct mpa_conn *c, unsigned long delay);
@@ -252,13 +253,14 @@ void mpa_end_look(struct mpa_conn *c);
 struct mpa_line *mpa_line_get(const void *listener);
 void mpa_line_put(struct mpa_line *line);
 bool mpa_line_add(struct mpa_conn *c);
+bool mpa_line_waits(const struct mpa_line *line);
 
 /* tx.c: the transmit routine */
 void mpa_tx_init(struct mpa_conn *c);
 void mpa_tx_kick(struct mpa_conn *c, bool bulk);
 void mpa_tx_push(struct mpa_conn *c);
 void mpa_tx_due(struct mpa_conn *c);
-bool mpa_tx_work(struct mpa_conn *c);
+void mpa_tx_work(struct mpa_conn *c);
 void mpa_tx_stop(struct mpa_conn *c);
 
 /* due.c: whose turn it is to transmit */

@@ -155,6 +155,19 @@ struct mpa_line *mpa_line_get(const void *listener)
 }
 
 /**
+ * mpa_line_waits - does anybody wait for a turn?
+ * @line: the line
+ *
+ * Any context.
+ *
+ * Return: whether somebody does, as far as can be told without its lock.
+ */
+bool mpa_line_waits(const struct mpa_line *line)
+{
+	return !list_empty(&line->due);
+}
+
+/**
  * mpa_line_add - something has happened to a connection
  * @c: the connection, held: by the line, from here on
  *

@@ -85,7 +85,7 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	/* it may end at once, which puts the callbacks' reference */
 	ddp_session_get(&c->ss);
 	c->sock = sock;
-	mutex_lock(&c->mutex);
+	mpa_conn_lock(c);
 	mpa_conn_begin(c);
 	mpa_sock_attach(c);
 	/* its Request may have come before the callbacks stood */

@@ -93,7 +93,7 @@ static int begin(struct mpa_conn *c, const struct ddp_connect *args)
 		err = mpa_sock_connect(c, args->local);
 	if (err)
 		return err;
-	mutex_lock(&c->mutex);
+	mpa_conn_lock(c);
 	err = mpa_conn_bind(c, args->stream);
 	if (!err)
 		mpa_conn_begin(c);
@@ -137,7 +137,7 @@ static int answer(struct mpa_conn *c, struct ddp_stream *s,
 {
 	int err = -ECONNRESET;
 
-	mutex_lock(&c->mutex);
+	mpa_conn_lock(c);
 	if (c->phase == MPA_STARTUP)
 		err = s ? mpa_conn_bind(c, s) : mpa_startup_reject(c->su, o);
 	if (!err && s)
@@ -145,8 +145,8 @@ static int answer(struct mpa_conn *c, struct ddp_stream *s,
 	c->ss.accepted = !err && s;
 	if (!err)
 		mpa_conn_deadline(c, 0);
-	mutex_unlock(&c->mutex);
 	mpa_conn_event(c, MPA_EV_STATE);
+	mpa_conn_unlock(c);
 	return err;
 }
 

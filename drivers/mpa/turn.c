@@ -71,7 +71,19 @@ static bool asked(const struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_unlock - let others have the connection
+ * mpa_conn_lock - have a connection
+ * @c: the connection
+ *
+ * Events are seen to: nobody comes for them before mpa_conn_unlock().
+ */
+void mpa_conn_lock(struct mpa_conn *c)
+{
+	mutex_lock(&c->mutex);
+	WRITE_ONCE(c->seen_to, true);
+}
+
+/**
+ * mpa_conn_unlock - let others have it
  * @c: the connection, held; its mutex is held, and is not any more
  *
  * Who came for it meanwhile has gone: there is another turn for what was asked then.
@@ -80,7 +92,10 @@ void mpa_conn_unlock(struct mpa_conn *c)
 {
 	WRITE_ONCE(c->seen_to, false);
 	mutex_unlock(&c->mutex);
-	/* who finds it so, or the mutex held, has left an event before; litmus: seen-to */
+	/*
+	 * who finds it so, or the mutex held, has left an event before; litmus: seen-to,
+	 * seen-to-held
+	 */
 	smp_mb();
 	if (asked(c))
 		mpa_conn_queue(c);
@@ -157,18 +172,25 @@ static bool mpa_conn_look(struct mpa_conn *c)
 	if (c->phase != MPA_ENDED)
 		look_at_clock(c, enough);
 	/* whatever came of that: nobody else will */
-	if (test_bit(MPA_EV_TX, &events) && mpa_tx_work(c))
+	if (test_bit(MPA_EV_TX, &events)) {
+		mpa_tx_work(c);
 		enough = true;
+	}
 	return enough;
 }
 
-/* What comes of a look, here or at a peer on this machine, is looked at at once */
+/*
+ * What comes of a look, here or at a peer on this machine, is looked at at once, unless
+ * others wait in the line: then they are first.
+ */
 static void mpa_conn_looks(struct mpa_conn *c)
 {
+	const bool in_line = c->phase != MPA_FULL;
 	int left = LOOKS;
 
 	WRITE_ONCE(c->seen_to, true);
-	while (left-- && !mpa_conn_look(c) && asked(c))
+	while (left-- && !mpa_conn_look(c) && asked(c) &&
+	       !(in_line && mpa_line_waits(c->line)))
 		;
 }
 

@@ -335,18 +335,15 @@ static bool work_stretch(struct mpa_conn *c)
 /**
  * mpa_tx_work - transmit from the worker
  * @c: the connection; it was seen to that this is called
- *
- * Return: whether there is more; an event says so.
  */
-bool mpa_tx_work(struct mpa_conn *c)
+void mpa_tx_work(struct mpa_conn *c)
 {
 	int n;
 
 	for (n = 0; n < WORK_STRETCHES; n++)
 		if (!work_stretch(c))
-			return false;
+			return;
 	mpa_conn_event(c, MPA_EV_TX);
-	return true;
 }
 
 /**

@@ -28,6 +28,8 @@ extern struct mpa_conn_world {
 	int			connects;	/* once more: 0, or an error */
 	int			takes;		/* of a frame of ours, or an error */
 	u32			queued;		/* turns */
+	u32			worked;		/* looks in which much was sent */
+	bool			others;		/* wait in the line */
 	u32			received;	/* looks at what has arrived */
 	u32			events;		/* that these bring about, one each */
 	bool			more;		/* than one of them takes */

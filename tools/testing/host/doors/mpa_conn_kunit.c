@@ -152,14 +152,26 @@ static void one_turn(struct kunit *test)
 	look(c);
 	KUNIT_EXPECT_EQ(test, 3u + 4, world.received);
 	KUNIT_EXPECT_EQ(test, 3u, world.queued);
+	/* if others wait for theirs it has no more than one look */
+	world.others = true;
+	mpa_conn_turn(c);
+	KUNIT_EXPECT_EQ(test, 8u, world.received);
+	KUNIT_EXPECT_EQ(test, 4u, world.queued);
+	world.others = false;
+	/* nor where much was to be sent */
+	mpa_conn_event(c, MPA_EV_TX);
+	mpa_conn_turn(c);
+	KUNIT_EXPECT_EQ(test, 9u, world.received);
+	KUNIT_EXPECT_EQ(test, 1u, world.worked);
+	KUNIT_EXPECT_EQ(test, 6u, world.queued);
 	/* who has had all that there is for one turn gets another, late as it may be */
 	world.events = 0;
 	world.more = true;
 	c->timed = true;
 	c->deadline = jiffies - 1;
 	mpa_conn_turn(c);
-	KUNIT_EXPECT_EQ(test, 8u, world.received);
-	KUNIT_EXPECT_EQ(test, 4u, world.queued);
+	KUNIT_EXPECT_EQ(test, 10u, world.received);
+	KUNIT_EXPECT_EQ(test, 7u, world.queued);
 	KUNIT_EXPECT_EQ(test, 1u, world.armed);
 	expect(test, 0, 0, 0, IW_OK);
 }
@@ -170,14 +182,21 @@ static void not_now(struct kunit *test)
 	struct mpa_conn *c = sent(0);
 
 	world.queued = 0;
-	mutex_lock(&c->mutex);
+	mpa_conn_lock(c);
 	look(c);
 	KUNIT_EXPECT_EQ(test, 0u, world.received);
+	KUNIT_EXPECT_EQ(test, 0u, world.queued);
 	mpa_conn_unlock(c);
-	KUNIT_EXPECT_EQ(test, 2u, world.queued);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
 	mpa_conn_turn(c);
 	KUNIT_EXPECT_EQ(test, 1u, world.received);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	/* whose stream goes leaves it with an end to come */
+	ddp_session_get(&c->ss);
+	mpa_conn_quiesce(c);
 	KUNIT_EXPECT_EQ(test, 2u, world.queued);
+	mpa_conn_turn(c);
+	expect(test, 0, 0, 1, IW_LOCAL_ABORT);
 }
 
 /* As long as it is being made nobody comes, and then if there was anything */
@@ -189,7 +208,7 @@ static void not_yet(struct kunit *test)
 	c->phase = MPA_NEW;
 	mpa_conn_init(c);
 	mpa_conn_event(c, MPA_EV_STATE);
-	mutex_lock(&c->mutex);
+	mpa_conn_lock(c);
 	mpa_conn_begin(c);
 	KUNIT_EXPECT_EQ(test, 0u, world.queued);
 	mpa_conn_unlock(c);

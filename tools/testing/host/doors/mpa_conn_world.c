@@ -6,6 +6,7 @@
 
 struct mpa_conn_world world;
 unsigned long jiffies;
+u32 host_rescheds;
 struct workqueue_struct *mpa_wq;
 
 /* The kernel --------------------------------------------------------------- */
@@ -187,9 +188,14 @@ void mpa_tx_init(struct mpa_conn *c) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 void mpa_tx_stop(struct mpa_conn *c) {}
 
-bool mpa_tx_work(struct mpa_conn *c)
+void mpa_tx_work(struct mpa_conn *c)
 {
-	return false;
+	world.worked++;
+}
+
+bool mpa_line_waits(const struct mpa_line *line)
+{
+	return world.others;
 }
 
 /* Connections -------------------------------------------------------------- */
@@ -218,7 +224,7 @@ struct mpa_conn *called(void)
 	ddp_session_get(&c->ss);
 	c->caller.at = (void *)&world;
 	mpa_conn_init(c);
-	mutex_lock(&c->mutex);
+	mpa_conn_lock(c);
 	mpa_conn_begin(c);
 	mpa_conn_unlock(c);
 	return c;

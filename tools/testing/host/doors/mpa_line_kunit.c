@@ -109,12 +109,14 @@ static void in_turn(struct kunit *test)
 	stand(3);
 	KUNIT_EXPECT_TRUE(test, add(2));
 	KUNIT_EXPECT_TRUE(test, add(0));
+	KUNIT_EXPECT_TRUE(test, mpa_line_waits(world.c[0].line));
 	KUNIT_EXPECT_FALSE(test, add(2));
 	ddp_session_put(&world.c[2].ss);
 	KUNIT_EXPECT_EQ(test, 2u, run());
 	KUNIT_EXPECT_PTR_EQ(test, &world.c[2], world.looked[0]);
 	KUNIT_EXPECT_PTR_EQ(test, &world.c[0], world.looked[1]);
 	KUNIT_EXPECT_NULL(test, world.queued);
+	KUNIT_EXPECT_FALSE(test, mpa_line_waits(world.c[0].line));
 	KUNIT_EXPECT_TRUE(test, add(2));
 	KUNIT_EXPECT_EQ(test, 1u, run());
 }

@@ -165,6 +165,11 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 	world.looked++;
 }
 
+void mpa_conn_lock(struct mpa_conn *c)
+{
+	mutex_lock(&c->mutex);
+}
+
 /* From here on it may be gone */
 void mpa_conn_unlock(struct mpa_conn *c)
 {

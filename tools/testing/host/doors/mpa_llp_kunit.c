@@ -34,6 +34,11 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 	world.c = c;
 }
 
+void mpa_conn_lock(struct mpa_conn *c)
+{
+	mutex_lock(&c->mutex);
+}
+
 void mpa_conn_unlock(struct mpa_conn *c)
 {
 	mutex_unlock(&c->mutex);

@@ -71,7 +71,8 @@ static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
 
 	table.by = by;
 	ht->nelems.v = 0;
-	return !by->obj_cmpfn(&arg, &r) || by->key_len != sizeof(r.index) || memcmp(key, &r.index, sizeof(r.index)) ||
+	return !by->obj_cmpfn(&arg, &r) || by->key_len != sizeof(r.index) ||
+	       memcmp(key, &r.index, sizeof(r.index)) ||
 	       by->head_offset != offsetof(struct ddp_region, node) || by->hashfn ||
 	       !by->automatic_shrinking;
 }
