@@ -142,6 +142,7 @@ struct side {
 	const struct options *opt;
 	struct shared *sh;
 	struct rdma_event_channel *events;
+	struct rdma_cm_event *caller;	/* who came before his turn, or NULL */
 	struct rdma_cm_id *id;
 	struct ibv_comp_channel *comp;
 	struct ibv_cq *cq;

@@ -58,13 +58,22 @@ bool enough_to_check(const struct side *s, uint64_t messages)
 	return messages > 4 * s->window / (s->opt->size ? s->opt->size : 1);
 }
 
+/* A caller may be there before it is told that the last one has gone: it waits */
 static struct rdma_cm_event *
 get_event(struct side *s, enum rdma_cm_event_type want)
 {
-	struct rdma_cm_event *ev;
+	struct rdma_cm_event *ev = s->caller;
 
+	if (ev && want == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		s->caller = NULL;
+		return ev;
+	}
 	if (rdma_get_cm_event(s->events, &ev))
 		die("rdma_get_cm_event");
+	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST && want != ev->event && !s->caller) {
+		s->caller = ev;
+		return get_event(s, want);
+	}
 	if (ev->event != want) {
 		fprintf(stderr, "rate: %s (%d) instead of %s\n",
 			rdma_event_str(ev->event), ev->status,

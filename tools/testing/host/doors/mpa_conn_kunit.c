@@ -3,6 +3,8 @@
  * A connection's worker before Full Operation, and at the end: drivers/mpa/conn.c and
  * end.c between a socket and a listener of the test's.
  */
+#include <linux/slab.h>
+
 #include "mpa_conn.h"
 
 static void expect(struct kunit *test, u32 asked, u32 refused, u32 over,
@@ -152,16 +154,15 @@ static void one_turn(struct kunit *test)
 	look(c);
 	KUNIT_EXPECT_EQ(test, 3u + 4, world.received);
 	KUNIT_EXPECT_EQ(test, 3u, world.queued);
-	/* if others wait for theirs it has no more than one look */
+	/* whoever waits in the line it was in */
 	world.others = true;
 	mpa_conn_turn(c);
-	KUNIT_EXPECT_EQ(test, 8u, world.received);
+	KUNIT_EXPECT_EQ(test, 7u + 4, world.received);
 	KUNIT_EXPECT_EQ(test, 4u, world.queued);
-	world.others = false;
-	/* nor where much was to be sent */
+	/* but once where much was to be sent */
 	mpa_conn_event(c, MPA_EV_TX);
 	mpa_conn_turn(c);
-	KUNIT_EXPECT_EQ(test, 9u, world.received);
+	KUNIT_EXPECT_EQ(test, 12u, world.received);
 	KUNIT_EXPECT_EQ(test, 1u, world.worked);
 	KUNIT_EXPECT_EQ(test, 6u, world.queued);
 	/* who has had all that there is for one turn gets another, late as it may be */
@@ -170,10 +171,47 @@ static void one_turn(struct kunit *test)
 	c->timed = true;
 	c->deadline = jiffies - 1;
 	mpa_conn_turn(c);
-	KUNIT_EXPECT_EQ(test, 10u, world.received);
+	KUNIT_EXPECT_EQ(test, 13u, world.received);
 	KUNIT_EXPECT_EQ(test, 7u, world.queued);
 	KUNIT_EXPECT_EQ(test, 1u, world.armed);
 	expect(test, 0, 0, 0, IW_OK);
+}
+
+/* We have connected, and the Reply is there */
+static struct mpa_conn *replied(struct kunit *test)
+{
+	static const char key[] = "MPA ID Rep Frame\x40\x01";
+	static const struct ddp_offer offer;
+	struct mpa_conn *c = called();
+
+	memcpy(world.octets, key, sizeof(key) - 1);
+	world.takes = INT_MAX;
+	c->su = kzalloc(sizeof(*c->su), GFP_KERNEL);
+	c->caller.at = NULL;
+	c->told = true;
+	mpa_startup_init(c->su, true, 1, true, false);
+	KUNIT_EXPECT_EQ(test, 0, mpa_startup_offer(c->su, &offer));
+	return c;
+}
+
+/* The first look of Full Operation comes at once, but not before others in the line */
+static void full_in_turn(struct kunit *test)
+{
+	struct mpa_conn *c = replied(test);
+
+	look(c);
+	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
+	KUNIT_EXPECT_EQ(test, 1u, world.received);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+
+	c = replied(test);
+	world.others = true;
+	look(c);
+	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
+	KUNIT_EXPECT_EQ(test, 0u, world.received);
+	KUNIT_EXPECT_EQ(test, 2u, world.queued);
+	mpa_conn_turn(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.received);
 }
 
 /* Who comes in vain, for somebody has it, is asked to come again */
@@ -511,6 +549,7 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(caller_never_comes),
 	KUNIT_CASE(timer_is_moved_seldom),
 	KUNIT_CASE(one_turn),
+	KUNIT_CASE(full_in_turn),
 	KUNIT_CASE(not_now),
 	KUNIT_CASE(not_yet),
 	KUNIT_CASE(request_goes),
