@@ -64,7 +64,7 @@ int mpa_conn_startup(struct mpa_conn *c, bool initiator)
  * mpa_conn_give_up - it never got anywhere
  * @c: the connection, new; the callbacks' reference is the caller's
  *
- * Its worker may have been woken, and finds it ended.
+ * Its worker may have been woken, and finds it ended, or new: the socket is ours.
  */
 void mpa_conn_give_up(struct mpa_conn *c)
 {

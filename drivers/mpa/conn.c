@@ -351,6 +351,7 @@ void mpa_conn_begin(struct mpa_conn *c)
 {
 	bool active = c->su->initiator;
 
+	lockdep_assert_held(&c->mutex);
 	set_phase(c, active ? MPA_CONNECTING : MPA_STARTUP);
 	mpa_conn_deadline(c, active ? DEADLINE_CONNECT : DEADLINE_REQUEST);
 }
@@ -402,8 +403,6 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 {
 	if (why != IW_LOCAL_CLOSE) {
 		WRITE_ONCE(c->why, why);
-		/* before the bit, which orders nothing; litmus: why */
-		smp_wmb();
 		mpa_conn_event(c, MPA_EV_ABORT);
 		return;
 	}

@@ -232,7 +232,7 @@ void mpa_conn_init(struct mpa_conn *c);
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
 void mpa_conn_lock(struct mpa_conn *c);
 void mpa_conn_unlock(struct mpa_conn *c);
-void mpa_conn_turn(struct mpa_conn *c);
+void mpa_conn_turn(struct mpa_conn *c, bool in_line);
 void mpa_conn_wake(struct mpa_conn *c, unsigned long delay);
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds);
 

@@ -5,8 +5,9 @@
  * Programs that connect many at once expect the other side to see them in the
  * order they were made.  So those that one process makes stand in a line, and
  * those that come to one listener: each gets its turn in the order in which
- * something happened to them.  A line waits for nobody, neither a peer nor a
- * program, and no line for another.
+ * something happened to them.  To one that somebody has just then it happens when that
+ * one lets go.  A line waits for nobody, neither a peer nor a program, and no line for
+ * another.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -106,8 +107,9 @@ static void mpa_line_work(struct work_struct *work)
 	int n = 0;
 
 	while (n++ < BATCH && (c = first_due(line))) {
-		mpa_conn_turn(c);
+		mpa_conn_turn(c, true);
 		ddp_session_put(&c->ss);
+		cond_resched();
 	}
 	if (n > BATCH)
 		kick(line);

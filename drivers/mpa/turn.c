@@ -41,16 +41,19 @@ static void mpa_conn_queue(struct mpa_conn *c)
  *	it under RCU: then it may be ending
  * @ev: what
  *
- * Any context.
+ * Any context.  Who looks finds all that was written before.  Nobody is woken for it
+ * while somebody has the connection: mpa_conn_unlock() looks.
  */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
 	/* nothing more comes of it once it has ended */
 	if (READ_ONCE(c->phase) == MPA_ENDED)
 		return;
-	set_bit(ev, &c->events);
-	/* who has the mutex looks before it lets go; litmus: seen-to */
-	smp_mb__after_atomic();
+	/*
+	 * Behind what it tells of, for who looks may take it at once; before seen_to, for
+	 * who clears that looks for it behind; litmus: seen-to, seen-to-what
+	 */
+	test_and_set_bit(ev, &c->events);
 	if (!READ_ONCE(c->seen_to))
 		mpa_conn_queue(c);
 }
@@ -74,7 +77,7 @@ static bool asked(const struct mpa_conn *c)
  * mpa_conn_lock - have a connection
  * @c: the connection
  *
- * Events are seen to: nobody comes for them before mpa_conn_unlock().
+ * Sleeps.  Events are seen to: nobody comes for them before mpa_conn_unlock().
  */
 void mpa_conn_lock(struct mpa_conn *c)
 {
@@ -93,8 +96,9 @@ void mpa_conn_unlock(struct mpa_conn *c)
 	WRITE_ONCE(c->seen_to, false);
 	mutex_unlock(&c->mutex);
 	/*
-	 * who finds it so, or the mutex held, has left an event before; litmus: seen-to,
-	 * seen-to-held
+	 * Pairs with the order in mpa_conn_event(): that finds seen_to clear, or we find its
+	 * event.  So do we that of whoever came for it, and failed to get the mutex;
+	 * litmus: seen-to, seen-to-held
 	 */
 	smp_mb();
 	if (asked(c))
@@ -120,6 +124,7 @@ void mpa_conn_wake(struct mpa_conn *c, unsigned long delay)
 {
 	unsigned long when = jiffies + delay;
 
+	lockdep_assert_held(&c->mutex);
 	if (c->armed && !time_before(when, c->wake))
 		return;
 	c->armed = true;
@@ -134,6 +139,7 @@ void mpa_conn_wake(struct mpa_conn *c, unsigned long delay)
  */
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
 {
+	lockdep_assert_held(&c->mutex);
 	c->timed = seconds;
 	c->deadline = jiffies + seconds * HZ;
 	if (seconds) {
@@ -162,7 +168,7 @@ static void look_at_clock(struct mpa_conn *c, bool more)
 /* What has arrived counts before the clock does.  Return: whether that was enough for a turn */
 static bool mpa_conn_look(struct mpa_conn *c)
 {
-	unsigned long events = xchg(&c->events, 0);	/* litmus: none, see mpa_conn_event() */
+	unsigned long events = xchg(&c->events, 0);	/* litmus: seen-to-what */
 	bool enough = false;
 
 	if (test_bit(MPA_EV_TIMEOUT, &events))
@@ -180,12 +186,11 @@ static bool mpa_conn_look(struct mpa_conn *c)
 }
 
 /*
- * What comes of a look, here or at a peer on this machine, is looked at at once, unless
- * others wait in the line: then they are first.
+ * What comes of a look, here or at a peer on this machine, is looked at next, unless
+ * others wait in the line that runs it: then they are first.
  */
-static void mpa_conn_looks(struct mpa_conn *c)
+static void mpa_conn_looks(struct mpa_conn *c, bool in_line)
 {
-	const bool in_line = c->phase != MPA_FULL;
 	int left = LOOKS;
 
 	WRITE_ONCE(c->seen_to, true);
@@ -196,9 +201,10 @@ static void mpa_conn_looks(struct mpa_conn *c)
 
 /**
  * mpa_conn_turn - look at what has happened to a connection
- * @c: the connection, held; its worker, or before Full Operation its line's
+ * @c: the connection, held
+ * @in_line: by its line's worker; else by its own
  */
-void mpa_conn_turn(struct mpa_conn *c)
+void mpa_conn_turn(struct mpa_conn *c, bool in_line)
 {
 	unsigned int noio;
 
@@ -207,7 +213,7 @@ void mpa_conn_turn(struct mpa_conn *c)
 	/* memory may be wanted back by what is stored through us */
 	noio = memalloc_noio_save();
 	if (c->phase != MPA_NEW)
-		mpa_conn_looks(c);
+		mpa_conn_looks(c, in_line);
 	memalloc_noio_restore(noio);
 	mpa_conn_unlock(c);
 }
@@ -216,7 +222,7 @@ static void mpa_conn_work(struct work_struct *w)
 {
 	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
 
-	mpa_conn_turn(c);
+	mpa_conn_turn(c, false);
 	ddp_session_put(&c->ss);
 }
 

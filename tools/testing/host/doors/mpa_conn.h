@@ -27,19 +27,25 @@ extern struct mpa_conn_world {
 	u32			written, acked;	/* TCP's sequence numbers */
 	int			connects;	/* once more: 0, or an error */
 	int			takes;		/* of a frame of ours, or an error */
-	u32			queued;		/* turns */
+	u32			queued, lined;	/* turns asked for: of its own, and in its line */
+	struct work_struct	*work;		/* the one that is queued, if these are kept */
+	bool			keeps;
+	void			(*unlocked)(struct mpa_conn *c);	/* somebody comes then */
 	u32			worked;		/* looks in which much was sent */
 	bool			others;		/* wait in the line */
 	u32			received;	/* looks at what has arrived */
 	u32			events;		/* that these bring about, one each */
 	bool			more;		/* than one of them takes */
-	u32			armed;		/* timers */
+	u32			armed, disarmed;	/* timers */
 	unsigned long		delay;		/* of the last one */
 	u8			frame[MPA_FRAME_MAX];
 } world;
 
 struct mpa_conn *called(void);
+struct mpa_conn *sent(u32 octets);
 void look(struct mpa_conn *c);
+void turn(struct mpa_conn *c);
 void is_reset(void);
+void expect(struct kunit *test, u32 asked, u32 refused, u32 over, enum iw_reason why);
 
 #endif

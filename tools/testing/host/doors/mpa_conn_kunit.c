@@ -3,18 +3,7 @@
  * A connection's worker before Full Operation, and at the end: drivers/mpa/conn.c and
  * end.c between a socket and a listener of the test's.
  */
-#include <linux/slab.h>
-
 #include "mpa_conn.h"
-
-static void expect(struct kunit *test, u32 asked, u32 refused, u32 over,
-		   enum iw_reason why)
-{
-	KUNIT_EXPECT_EQ(test, asked, world.asked);
-	KUNIT_EXPECT_EQ(test, refused, world.refused);
-	KUNIT_EXPECT_EQ(test, over, world.over);
-	KUNIT_EXPECT_EQ(test, why, world.why);
-}
 
 /* The program is asked once, and hears of it if the caller goes */
 static void caller_waits(struct kunit *test)
@@ -100,165 +89,12 @@ static void caller_never_comes(struct kunit *test)
 	expect(test, 0, 1, 0, IW_TIMEOUT);
 }
 
-/* A timer that is up sooner stays, and then there is one for what is left */
-static void timer_is_moved_seldom(struct kunit *test)
-{
-	struct mpa_conn *c = called();
-
-	KUNIT_EXPECT_EQ(test, 10ul * HZ, world.delay);
-	look(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.asked);
-	KUNIT_EXPECT_EQ(test, 1u, world.armed);
-	jiffies += 10 * HZ;
-	mpa_conn_event(c, MPA_EV_TIMEOUT);
-	mpa_conn_turn(c);
-	KUNIT_EXPECT_EQ(test, 2u, world.armed);
-	KUNIT_EXPECT_EQ(test, (DDP_ANSWER_TIME - 10ul) * HZ, world.delay);
-	/* nobody waits any more, and then somebody does */
-	mpa_conn_deadline(c, 0);
-	look(c);
-	KUNIT_EXPECT_EQ(test, 2u, world.armed);
-	mpa_conn_deadline(c, DDP_ANSWER_TIME);
-	KUNIT_EXPECT_EQ(test, 3u, world.armed);
-	mpa_conn_wake(c, HZ);
-	KUNIT_EXPECT_EQ(test, 4u, world.armed);
-	KUNIT_EXPECT_EQ(test, 1ul * HZ, world.delay);
-}
-
-/* In Full Operation, and so much is with TCP that the peer has not acknowledged */
-static struct mpa_conn *sent(u32 octets)
-{
-	struct mpa_conn *c = called();
-
-	c->su = NULL;
-	c->phase = MPA_FULL;
-	c->timed = false;
-	c->told = true;
-	/* the sequence number comes round on the way */
-	world.acked = -(octets / 2);
-	world.written = world.acked + octets;
-	return c;
-}
-
-/* What comes of a look is looked at in the same turn, but not for ever */
-static void one_turn(struct kunit *test)
-{
-	struct mpa_conn *c = sent(0);
-
-	world.queued = 0;
-	world.events = 2;
-	look(c);
-	KUNIT_EXPECT_EQ(test, 3u, world.received);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-	world.events = 100;
-	look(c);
-	KUNIT_EXPECT_EQ(test, 3u + 4, world.received);
-	KUNIT_EXPECT_EQ(test, 3u, world.queued);
-	/* whoever waits in the line it was in */
-	world.others = true;
-	mpa_conn_turn(c);
-	KUNIT_EXPECT_EQ(test, 7u + 4, world.received);
-	KUNIT_EXPECT_EQ(test, 4u, world.queued);
-	/* but once where much was to be sent */
-	mpa_conn_event(c, MPA_EV_TX);
-	mpa_conn_turn(c);
-	KUNIT_EXPECT_EQ(test, 12u, world.received);
-	KUNIT_EXPECT_EQ(test, 1u, world.worked);
-	KUNIT_EXPECT_EQ(test, 6u, world.queued);
-	/* who has had all that there is for one turn gets another, late as it may be */
-	world.events = 0;
-	world.more = true;
-	c->timed = true;
-	c->deadline = jiffies - 1;
-	mpa_conn_turn(c);
-	KUNIT_EXPECT_EQ(test, 13u, world.received);
-	KUNIT_EXPECT_EQ(test, 7u, world.queued);
-	KUNIT_EXPECT_EQ(test, 1u, world.armed);
-	expect(test, 0, 0, 0, IW_OK);
-}
-
-/* We have connected, and the Reply is there */
-static struct mpa_conn *replied(struct kunit *test)
-{
-	static const char key[] = "MPA ID Rep Frame\x40\x01";
-	static const struct ddp_offer offer;
-	struct mpa_conn *c = called();
-
-	memcpy(world.octets, key, sizeof(key) - 1);
-	world.takes = INT_MAX;
-	c->su = kzalloc(sizeof(*c->su), GFP_KERNEL);
-	c->caller.at = NULL;
-	c->told = true;
-	mpa_startup_init(c->su, true, 1, true, false);
-	KUNIT_EXPECT_EQ(test, 0, mpa_startup_offer(c->su, &offer));
-	return c;
-}
-
-/* The first look of Full Operation comes at once, but not before others in the line */
-static void full_in_turn(struct kunit *test)
-{
-	struct mpa_conn *c = replied(test);
-
-	look(c);
-	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
-	KUNIT_EXPECT_EQ(test, 1u, world.received);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-
-	c = replied(test);
-	world.others = true;
-	look(c);
-	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
-	KUNIT_EXPECT_EQ(test, 0u, world.received);
-	KUNIT_EXPECT_EQ(test, 2u, world.queued);
-	mpa_conn_turn(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.received);
-}
-
-/* Who comes in vain, for somebody has it, is asked to come again */
-static void not_now(struct kunit *test)
-{
-	struct mpa_conn *c = sent(0);
-
-	world.queued = 0;
-	mpa_conn_lock(c);
-	look(c);
-	KUNIT_EXPECT_EQ(test, 0u, world.received);
-	KUNIT_EXPECT_EQ(test, 0u, world.queued);
-	mpa_conn_unlock(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-	mpa_conn_turn(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.received);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-	/* whose stream goes leaves it with an end to come */
-	ddp_session_get(&c->ss);
-	mpa_conn_quiesce(c);
-	KUNIT_EXPECT_EQ(test, 2u, world.queued);
-	mpa_conn_turn(c);
-	expect(test, 0, 0, 1, IW_LOCAL_ABORT);
-}
-
-/* As long as it is being made nobody comes, and then if there was anything */
-static void not_yet(struct kunit *test)
-{
-	struct mpa_conn *c = called();
-
-	KUNIT_EXPECT_EQ(test, 0u, world.queued);
-	c->phase = MPA_NEW;
-	mpa_conn_init(c);
-	mpa_conn_event(c, MPA_EV_STATE);
-	mpa_conn_lock(c);
-	mpa_conn_begin(c);
-	KUNIT_EXPECT_EQ(test, 0u, world.queued);
-	mpa_conn_unlock(c);
-	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-}
-
 static void ends(struct mpa_conn *c, bool drained)
 {
 	c->closing = true;
 	c->drained = drained;
 	mpa_conn_event(c, MPA_EV_CLOSE);
-	mpa_conn_turn(c);
+	turn(c);
 }
 
 /* Whatever happens then happens no sooner */
@@ -311,6 +147,7 @@ static void request_without_memory(struct kunit *test)
 	struct mpa_conn *c = calling(test, -ENOMEM);
 
 	look(c);
+	KUNIT_EXPECT_EQ(test, msecs_to_jiffies((unsigned long)MPA_RETRY_LEAST), world.delay);
 	world.takes = 3;
 	look(c);
 	KUNIT_EXPECT_EQ(test, 3u, c->written);
@@ -521,6 +358,7 @@ static void end_without_memory(struct kunit *test)
 
 	world.no_memory = true;
 	ends(c, true);
+	KUNIT_EXPECT_EQ(test, HZ / 10ul, world.delay);
 	after(c, 129);
 	expect_end(test, 0, false, IW_OK);
 	world.no_memory = false;
@@ -547,11 +385,6 @@ static struct kunit_case mpa_conn_cases[] = {
 	KUNIT_CASE(caller_talks_on),
 	KUNIT_CASE(caller_is_coming),
 	KUNIT_CASE(caller_never_comes),
-	KUNIT_CASE(timer_is_moved_seldom),
-	KUNIT_CASE(one_turn),
-	KUNIT_CASE(full_in_turn),
-	KUNIT_CASE(not_now),
-	KUNIT_CASE(not_yet),
 	KUNIT_CASE(request_goes),
 	KUNIT_CASE(request_without_memory),
 	KUNIT_CASE(request_is_lost),

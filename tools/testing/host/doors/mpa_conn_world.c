@@ -6,7 +6,6 @@
 
 struct mpa_conn_world world;
 unsigned long jiffies;
-u32 host_rescheds;
 struct workqueue_struct *mpa_wq;
 
 /* The kernel --------------------------------------------------------------- */
@@ -14,13 +13,30 @@ struct workqueue_struct *mpa_wq;
 bool host_queue(struct work_struct *w)
 {
 	world.queued++;
-	return false;
+	if (!world.keeps || world.work)
+		return false;
+	world.work = w;
+	return true;
 }
 
-void host_cancel_delayed(struct delayed_work *d) {}
+void host_cancel_delayed(struct delayed_work *d)
+{
+	world.disarmed++;
+}
+
+void host_unlocked(struct mutex *m)
+{
+	if (m != &world.c.mutex)
+		return;
+	WARN_ON(world.c.seen_to);
+	if (world.unlocked)
+		world.unlocked(&world.c);
+}
 
 bool host_mod_delayed(struct delayed_work *d, unsigned long delay)
 {
+	/* whoever ends it has seen to it that there is no timer, and frees it */
+	WARN_ON(world.c.phase == MPA_ENDED);
 	world.armed++;
 	world.delay = delay;
 	return false;
@@ -173,7 +189,7 @@ void ddp_session_peer_closed(struct ddp_session *ss)
 
 bool mpa_line_add(struct mpa_conn *c)
 {
-	world.queued++;
+	world.lined++;
 	return false;
 }
 
@@ -230,10 +246,16 @@ struct mpa_conn *called(void)
 	return c;
 }
 
+/* By whose worker it is time for */
+void turn(struct mpa_conn *c)
+{
+	mpa_conn_turn(c, c->phase != MPA_FULL);
+}
+
 void look(struct mpa_conn *c)
 {
 	mpa_conn_event(c, MPA_EV_STATE);
-	mpa_conn_turn(c);
+	turn(c);
 }
 
 void is_reset(void)
@@ -241,4 +263,27 @@ void is_reset(void)
 	world.err = -ECONNRESET;
 	world.closed = true;
 	world.fin = true;
+}
+
+/* In Full Operation, and so much is with TCP that the peer has not acknowledged */
+struct mpa_conn *sent(u32 octets)
+{
+	struct mpa_conn *c = called();
+
+	c->su = NULL;
+	c->phase = MPA_FULL;
+	c->timed = false;
+	c->told = true;
+	/* the sequence number comes round on the way */
+	world.acked = -(octets / 2);
+	world.written = world.acked + octets;
+	return c;
+}
+
+void expect(struct kunit *test, u32 asked, u32 refused, u32 over, enum iw_reason why)
+{
+	KUNIT_EXPECT_EQ(test, asked, world.asked);
+	KUNIT_EXPECT_EQ(test, refused, world.refused);
+	KUNIT_EXPECT_EQ(test, over, world.over);
+	KUNIT_EXPECT_EQ(test, why, world.why);
 }

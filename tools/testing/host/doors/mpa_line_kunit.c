@@ -23,6 +23,7 @@ static struct {
 
 static struct task_struct process;
 struct task_struct *current = &process;
+u32 host_rescheds;
 
 bool host_queue(struct work_struct *w)
 {
@@ -44,8 +45,9 @@ static u32 run(void)
 	return world.looks - before;
 }
 
-void mpa_conn_turn(struct mpa_conn *c)
+void mpa_conn_turn(struct mpa_conn *c, bool in_line)
 {
+	WARN_ON(!in_line);
 	world.looked[world.looks++] = c;
 	if (!world.again)
 		return;
@@ -129,8 +131,10 @@ static void in_batches(struct kunit *test)
 	stand(CROWD);
 	for (i = 0; i < CROWD; i++)
 		add(i);
+	host_rescheds = 0;
 	for (i = 0; i < CROWD / TURNS; i++)
 		KUNIT_EXPECT_EQ(test, (u32)TURNS, run());
+	KUNIT_EXPECT_EQ(test, (u32)CROWD / TURNS * TURNS, host_rescheds);
 	KUNIT_EXPECT_EQ(test, (u32)CROWD % TURNS, run());
 	KUNIT_EXPECT_NULL(test, world.queued);
 }

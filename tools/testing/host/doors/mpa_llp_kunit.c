@@ -14,6 +14,7 @@ static struct {
 	int		connect, bind;	/* what these come to */
 	struct mpa_conn	*c;		/* the worker's */
 	u32		looks;		/* it has been given */
+	u32		seen_to;	/* ... by who has the connection */
 	u32		let_go;		/* connections that it may have */
 	u32		begun;		/* connections whose worker may go on */
 	u32		sockets;	/* there are */
@@ -28,6 +29,7 @@ struct workqueue_struct *mpa_wq;
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
 	world.looks++;
+	world.seen_to += c->mutex.held;
 	if (world.c)
 		return;
 	ddp_session_get(&c->ss);
@@ -212,11 +214,80 @@ static void under_way(struct kunit *test)
 	ddp_session_put(ss);
 }
 
+/* Somebody has connected to a listener, and the program decides */
+static struct mpa_conn *asks(struct kunit *test)
+{
+	static const struct ddp_policy policy;
+	struct mpa_conn *c = mpa_conn_new(NULL, NULL, &policy, &world);
+
+	KUNIT_EXPECT_EQ(test, 0, mpa_conn_startup(c, false));
+	c->su->state = MPA_SU_ASK;
+	c->phase = MPA_STARTUP;
+	world.timed_for = 1;
+	return c;
+}
+
+static void gone(struct mpa_conn *c, bool bound)
+{
+	worker_done();
+	if (bound)
+		ddp_session_put(&c->ss);
+	ddp_session_put(&c->ss);
+}
+
+/* There is no hurry for the program any more; the worker says it to the peer */
+static void answers(struct kunit *test)
+{
+	static const struct ddp_offer o;
+	struct mpa_conn *c = asks(test);
+
+	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
+	KUNIT_EXPECT_EQ(test, MPA_SU_SEND, c->su->state);
+	KUNIT_EXPECT_TRUE(test, c->ss.accepted);
+	KUNIT_EXPECT_EQ(test, 1u, world.timed);
+	KUNIT_EXPECT_EQ(test, 0u, world.timed_for);
+	KUNIT_EXPECT_EQ(test, 1u, world.seen_to);
+	KUNIT_EXPECT_EQ(test, 1u, world.let_go);
+	gone(c, true);
+
+	c = asks(test);
+	KUNIT_EXPECT_EQ(test, 0, mpa_session_type.reject(&c->ss, &o));
+	KUNIT_EXPECT_EQ(test, MPA_SU_SEND_REJECT, c->su->state);
+	KUNIT_EXPECT_FALSE(test, c->ss.accepted);
+	KUNIT_EXPECT_EQ(test, 2u, world.seen_to);
+	gone(c, false);
+}
+
+/* The peer has gone, or the queue pair is another's */
+static void answers_in_vain(struct kunit *test)
+{
+	static const struct ddp_offer o;
+	struct mpa_conn *c = asks(test);
+
+	c->phase = MPA_ENDED;
+	KUNIT_EXPECT_EQ(test, -ECONNRESET,
+			mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
+	KUNIT_EXPECT_EQ(test, -ECONNRESET, mpa_session_type.reject(&c->ss, &o));
+	gone(c, false);
+
+	c = asks(test);
+	world.bind = -EISCONN;
+	KUNIT_EXPECT_EQ(test, -EISCONN,
+			mpa_session_type.accept(&c->ss, (void *)&dont_care, &o));
+	KUNIT_EXPECT_EQ(test, MPA_SU_ASK, c->su->state);
+	KUNIT_EXPECT_FALSE(test, c->ss.accepted);
+	KUNIT_EXPECT_EQ(test, 0u, world.timed);
+	KUNIT_EXPECT_EQ(test, 3u, world.let_go);
+	gone(c, false);
+}
+
 static struct kunit_case mpa_llp_cases[] = {
 	KUNIT_CASE(too_much_to_say),
 	KUNIT_CASE(no_way_there),
 	KUNIT_CASE(no_stream),
 	KUNIT_CASE(under_way),
+	KUNIT_CASE(answers),
+	KUNIT_CASE(answers_in_vain),
 	{}
 };
 

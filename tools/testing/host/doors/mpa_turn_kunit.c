@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Whose turn it is to look at a connection, and when: drivers/mpa/turn.c, with conn.c
+ * behind it, between a socket and a listener of the test's.
+ */
+#include <linux/slab.h>
+
+#include "mpa_conn.h"
+
+/* A timer that is up sooner stays, and then there is one for what is left */
+static void timer_is_moved_seldom(struct kunit *test)
+{
+	struct mpa_conn *c = called();
+
+	KUNIT_EXPECT_EQ(test, 10ul * HZ, world.delay);
+	look(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.asked);
+	KUNIT_EXPECT_EQ(test, 1u, world.armed);
+	jiffies += 10 * HZ;
+	mpa_conn_event(c, MPA_EV_TIMEOUT);
+	turn(c);
+	KUNIT_EXPECT_EQ(test, 2u, world.armed);
+	KUNIT_EXPECT_EQ(test, (DDP_ANSWER_TIME - 10ul) * HZ, world.delay);
+	/* nobody waits any more, and then somebody does */
+	mpa_conn_lock(c);
+	mpa_conn_deadline(c, 0);
+	KUNIT_EXPECT_EQ(test, 1u, world.disarmed);
+	mpa_conn_unlock(c);
+	look(c);
+	KUNIT_EXPECT_EQ(test, 2u, world.armed);
+	mpa_conn_lock(c);
+	mpa_conn_deadline(c, DDP_ANSWER_TIME);
+	KUNIT_EXPECT_EQ(test, 3u, world.armed);
+	mpa_conn_wake(c, HZ);
+	KUNIT_EXPECT_EQ(test, 4u, world.armed);
+	KUNIT_EXPECT_EQ(test, 1ul * HZ, world.delay);
+	mpa_conn_unlock(c);
+	/* it only leaves an event */
+	c->timer.work.func(&c->timer.work);
+	KUNIT_EXPECT_EQ(test, 1ul << MPA_EV_TIMEOUT, c->events);
+}
+
+/* What comes of a look is looked at in the same turn, but not for ever */
+static void one_turn(struct kunit *test)
+{
+	struct mpa_conn *c = sent(0);
+
+	world.queued = 0;
+	world.events = 2;
+	look(c);
+	KUNIT_EXPECT_EQ(test, 3u, world.received);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	world.events = 100;
+	look(c);
+	KUNIT_EXPECT_EQ(test, 3u + 4, world.received);
+	KUNIT_EXPECT_EQ(test, 3u, world.queued);
+	/* whoever waits in the line it was in */
+	world.others = true;
+	turn(c);
+	KUNIT_EXPECT_EQ(test, 7u + 4, world.received);
+	KUNIT_EXPECT_EQ(test, 4u, world.queued);
+	/* but once where much was to be sent */
+	mpa_conn_event(c, MPA_EV_TX);
+	turn(c);
+	KUNIT_EXPECT_EQ(test, 12u, world.received);
+	KUNIT_EXPECT_EQ(test, 1u, world.worked);
+	KUNIT_EXPECT_EQ(test, 6u, world.queued);
+	/* who has had all that there is for one turn gets another, late as it may be */
+	world.events = 0;
+	world.more = true;
+	c->timed = true;
+	c->deadline = jiffies;
+	turn(c);
+	KUNIT_EXPECT_EQ(test, 13u, world.received);
+	KUNIT_EXPECT_EQ(test, 7u, world.queued);
+	KUNIT_EXPECT_EQ(test, 1u, world.armed);
+	jiffies += MPA_DEADLINE_CLOSE * HZ - 1;
+	turn(c);
+	expect(test, 0, 0, 0, IW_OK);
+	jiffies++;
+	turn(c);
+	expect(test, 0, 0, 1, IW_TIMEOUT);
+}
+
+/* A turn that is queued holds it, and one that is already does not twice */
+static void turn_holds_it(struct kunit *test)
+{
+	struct mpa_conn *c = sent(0);
+	int refs = c->ss.ref.refs;
+
+	world.keeps = true;
+	mpa_conn_event(c, MPA_EV_RX);
+	KUNIT_EXPECT_EQ(test, refs + 1, c->ss.ref.refs);
+	mpa_conn_event(c, MPA_EV_STATE);
+	KUNIT_EXPECT_EQ(test, refs + 1, c->ss.ref.refs);
+	KUNIT_EXPECT_EQ(test, 0u, world.lined);
+	world.work->func(world.work);
+	KUNIT_EXPECT_EQ(test, 1u, world.received);
+	KUNIT_EXPECT_EQ(test, refs, c->ss.ref.refs);
+}
+
+/* We have connected, and the Reply is there */
+static struct mpa_conn *replied(struct kunit *test)
+{
+	static const char key[] = "MPA ID Rep Frame\x40\x01";
+	static const struct ddp_offer offer;
+	struct mpa_conn *c = called();
+
+	memcpy(world.octets, key, sizeof(key) - 1);
+	world.takes = INT_MAX;
+	c->su = kzalloc(sizeof(*c->su), GFP_KERNEL);
+	c->caller.at = NULL;
+	c->told = true;
+	mpa_startup_init(c->su, true, 1, true, false);
+	KUNIT_EXPECT_EQ(test, 0, mpa_startup_offer(c->su, &offer));
+	return c;
+}
+
+/* The first look of Full Operation comes at once, but not before others in the line */
+static void full_in_turn(struct kunit *test)
+{
+	struct mpa_conn *c = replied(test);
+
+	look(c);
+	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
+	KUNIT_EXPECT_EQ(test, 1u, world.received);
+	KUNIT_EXPECT_EQ(test, 1u, world.lined);
+	KUNIT_EXPECT_EQ(test, 0u, world.queued);
+
+	c = replied(test);
+	c->phase = MPA_CONNECTING;
+	world.others = true;
+	look(c);
+	KUNIT_EXPECT_EQ(test, MPA_FULL, c->phase);
+	KUNIT_EXPECT_EQ(test, 0u, world.received);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	turn(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.received);
+}
+
+/* Who comes in vain, for somebody has it, is asked to come again */
+static void comes_in_vain(struct mpa_conn *c)
+{
+	world.unlocked = NULL;
+	c->mutex.held++;
+	look(c);
+	c->mutex.held--;
+}
+
+static void not_now(struct kunit *test)
+{
+	struct mpa_conn *c = sent(0);
+
+	mpa_conn_lock(c);
+	look(c);
+	KUNIT_EXPECT_EQ(test, 0u, world.received);
+	KUNIT_EXPECT_EQ(test, 0u, world.queued);
+	mpa_conn_unlock(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	turn(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.received);
+	KUNIT_EXPECT_EQ(test, 1u, world.queued);
+	/* at the last moment */
+	world.unlocked = comes_in_vain;
+	mpa_conn_lock(c);
+	mpa_conn_unlock(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.received);
+	KUNIT_EXPECT_EQ(test, 3u, world.queued);
+	turn(c);
+	/* whose stream goes leaves it with an end to come */
+	ddp_session_get(&c->ss);
+	mpa_conn_quiesce(c);
+	KUNIT_EXPECT_EQ(test, 4u, world.queued);
+	turn(c);
+	expect(test, 0, 0, 1, IW_LOCAL_ABORT);
+	/* and then there is none any more, whatever was asked meanwhile */
+	mpa_conn_event(c, MPA_EV_RX);
+	c->events = 1ul << MPA_EV_ABORT;
+	turn(c);
+	expect(test, 0, 0, 1, IW_LOCAL_ABORT);
+	KUNIT_EXPECT_EQ(test, 4u, world.queued);
+}
+
+/* As long as it is being made nobody comes, and then if there was anything */
+static void not_yet(struct kunit *test)
+{
+	struct mpa_conn *c = called();
+
+	KUNIT_EXPECT_EQ(test, 0u, world.lined);
+	c->phase = MPA_NEW;
+	mpa_conn_init(c);
+	mpa_conn_event(c, MPA_EV_STATE);
+	/* whoever comes all the same leaves it */
+	turn(c);
+	KUNIT_EXPECT_EQ(test, 0u, world.lined);
+	mpa_conn_lock(c);
+	mpa_conn_begin(c);
+	KUNIT_EXPECT_EQ(test, 0u, world.lined);
+	mpa_conn_unlock(c);
+	KUNIT_EXPECT_EQ(test, 1u, world.lined);
+	KUNIT_EXPECT_EQ(test, 0u, world.queued);
+}
+
+static struct kunit_case mpa_turn_cases[] = {
+	KUNIT_CASE(timer_is_moved_seldom),
+	KUNIT_CASE(one_turn),
+	KUNIT_CASE(turn_holds_it),
+	KUNIT_CASE(full_in_turn),
+	KUNIT_CASE(not_now),
+	KUNIT_CASE(not_yet),
+	{}
+};
+
+static struct kunit_suite mpa_turn_suite = {
+	.name = "mpa_turn",
+	.test_cases = mpa_turn_cases,
+};
+
+kunit_test_suite(mpa_turn_suite);
