@@ -134,6 +134,10 @@ struct rnic_cq {
 	struct ib_qp		**owner;	/* by slot; kernel consumer */
 };
 
+#ifdef CONFIG_SMP
+static_assert(DDP_LINE_OF(struct rnic_cq, lock) > DDP_LINE_OF(struct rnic_cq, walk));
+#endif
+
 struct rnic_srq {
 	struct ib_srq		ib;
 	struct rnic_ring	ring;
@@ -150,6 +154,10 @@ struct rnic_srq {
 	bool			error_owed;	/* to be told by tell_work */
 	u32			limits_owed;	/* ... so often */
 };
+
+#ifdef CONFIG_SMP
+static_assert(DDP_LINE_OF(struct rnic_srq, lock) > DDP_LINE_OF(struct rnic_srq, tell_work));
+#endif
 
 /* What a region that an STag leads to is part of */
 enum rnic_region_kind {

@@ -9,6 +9,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/net_trackers.h>
+#include <ddp/lines.h>
 #include <ddp/llp.h>
 #include <ddp/port.h>
 #include <ddp/session.h>
@@ -178,7 +179,8 @@ struct sddp_assoc {
 	struct xarray		streams;	/* by number; also reserved ones */
 	atomic_t		live;		/* sessions, and reservations */
 
-	spinlock_t		lock;		/* leaf; also of who looks at the socket */
+	/* leaf; also of who looks at the socket */
+	spinlock_t		lock ____cacheline_aligned_in_smp;
 	struct list_head	ready;		/* streams with events */
 
 	bool			full;		/* SCTP took no more */
@@ -257,7 +259,8 @@ struct sddp_stream {
 	unsigned int		timed;		/* seconds, or 0 */
 	unsigned long		deadline;	/* jiffies */
 
-	struct list_head	ready;		/* the association's lock */
+	/* whoever has something to say; the association's lock */
+	struct list_head	ready ____cacheline_aligned_in_smp;
 
 	bool			closing;	/* graceful end asked for */
 	enum iw_reason		why;		/* of an end asked for */
@@ -265,6 +268,11 @@ struct sddp_stream {
 	unsigned long		unbind;		/* bit 0: let go of the stream */
 	struct delayed_work	timer;
 };
+
+#ifdef CONFIG_SMP
+static_assert(DDP_LINE_OF(struct sddp_assoc, lock) > DDP_LINE_OF(struct sddp_assoc, live));
+static_assert(DDP_LINE_OF(struct sddp_stream, ready) > DDP_LINE_OF(struct sddp_stream, deadline));
+#endif
 
 static inline struct sddp_stream *ss_to_stream(struct ddp_session *ss)
 {
