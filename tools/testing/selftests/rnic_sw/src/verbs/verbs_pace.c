@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Rate limits: what is sent at which rate, and what may be asked for. */
+/*
+ * Rate limits: what is sent at which rate, and what may be asked for.  And how long a
+ * message waits for those of others.
+ */
+#include <pthread.h>
+
 #include "verbs.h"
 
 #define LEN	(2 << 20)
 #define KBPS	32000
 #define TAKES	(LEN / (KBPS / 8))	/* ms */
 #define TRIES	20
+#define WINDOW	64	/* Writes under way */
+#define TURNS	200
 
 static int limit(const struct end *e, uint32_t kbps)
 {
@@ -115,9 +122,95 @@ static void pace_refused(void)
 	pair_free(&p);
 }
 
+struct busy {
+	struct desk	d;
+	uint64_t	writes;		/* done */
+	bool		stop;
+};
+
+static void write_once(const struct busy *b, uint64_t id)
+{
+	do_job(&b->d.p.c, &(struct job){
+		.id = id, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &b->d.c,
+		.len = b->d.c.len, .raddr = (uintptr_t)b->d.s.at,
+		.rkey = b->d.s.mr->rkey });
+}
+
+/* There is always more to send than may be under way */
+static void *write_on(void *arg)
+{
+	struct busy *b = arg;
+	uint64_t i;
+
+	for (i = 0; i < WINDOW; i++)
+		write_once(b, i);
+	for (i = 0; !__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE); i++) {
+		want_ok(b->d.p.c.scq, i, IBV_WC_RDMA_WRITE);
+		__atomic_store_n(&b->writes, i + 1, __ATOMIC_RELEASE);
+		write_once(b, i + WINDOW);
+	}
+	while (i < b->writes + WINDOW)
+		want_ok(b->d.p.c.scq, i++, IBV_WC_RDMA_WRITE);
+	return NULL;
+}
+
+static uint64_t written(const struct busy *b)
+{
+	return __atomic_load_n(&b->writes, __ATOMIC_ACQUIRE);
+}
+
+/* There and back, in ms */
+static uint64_t turn_takes(const struct desk *d, uint64_t id)
+{
+	uint64_t start;
+
+	do_recv(&d->p.s, id, &d->s, 0, d->s.len);
+	do_recv(&d->p.c, id, &d->c, 0, d->c.len);
+	start = now_ms();
+	do_send(&d->p.c, id, &d->c, 0, d->c.len);
+	want_recv(d->p.s.rcq, id, d->c.len);
+	do_send(&d->p.s, id, &d->s, 0, d->s.len);
+	want_recv(d->p.c.rcq, id, d->s.len);
+	start = now_ms() - start;
+	want_ok(d->p.c.scq, id, IBV_WC_SEND);
+	want_ok(d->p.s.scq, id, IBV_WC_SEND);
+	return start;
+}
+
+/* Beside one that sends all the time, over SCTP on the same association */
+static void pace_beside(void)
+{
+	static struct busy b;
+	uint64_t ms, most = 0, id, was, writes;
+	pthread_t neighbour;
+	struct desk d;
+
+	desk_open(&b.d, &(struct opts){ .sq = WINDOW }, 65536);
+	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4 }, 64);
+	CHECK(!pthread_create(&neighbour, NULL, write_on, &b), "%m");
+	while (written(&b) < WINDOW)
+		pause_ms(1);
+	was = written(&b);
+	for (id = 0; id < TURNS; id++) {
+		ms = turn_takes(&d, id);
+		if (ms > most)
+			most = ms;
+	}
+	writes = written(&b) - was;
+	printf("# %llu ms at most, beside %llu Writes\n", (unsigned long long)most,
+	       (unsigned long long)writes);
+	CHECK(most <= patience(500), "%llu ms", (unsigned long long)most);
+	CHECK(writes, "nobody is beside it");
+	__atomic_store_n(&b.stop, true, __ATOMIC_RELEASE);
+	CHECK(!pthread_join(neighbour, NULL), "%m");
+	desk_close(&d);
+	desk_close(&b.d);
+}
+
 const struct test pace_tests[] = {
 	CASE("pace_rate", pace_rate, 240, ""),
 	CASE("pace_caps", pace_caps, 0, ""),
 	CASE("pace_refused", pace_refused, 0, ""),
+	CASE("pace_beside", pace_beside, 0, ""),
 	{}
 };
