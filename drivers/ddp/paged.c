@@ -109,7 +109,7 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 		to += run.len;
 		left -= run.len;
 	}
-	if (unlikely(w->denied))
+	if (unlikely(READ_ONCE(w->denied)))
 		ddp_wait_had(w, r, to - len, len, c->write);
 	return IW_OK;
 }
@@ -227,7 +227,7 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 		return ddp_wait_for(w, r, to, sizeof(u64), true);
 	change(arg, run.at);
 	let_go(&run);
-	if (unlikely(w->denied))
+	if (unlikely(READ_ONCE(w->denied)))
 		ddp_wait_had(w, r, to, sizeof(u64), true);
 	return IW_OK;
 }

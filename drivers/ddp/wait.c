@@ -108,6 +108,9 @@ void ddp_wait_had(struct ddp_wait *w, const struct ddp_region *r, u64 to,
 {
 	u64 at = r->from + (to - r->base);
 
+	/* as long as somebody waits it is the memory's owner's */
+	if (is_waiting(w))
+		return;
 	if (w->mem == r->mem && w->write == write && w->at - at < len)
 		w->denied = false;
 }
@@ -150,7 +153,7 @@ enum iw_reason ddp_wait_for(struct ddp_wait *w, const struct ddp_region *r,
  */
 void ddp_wait_over(struct ddp_wait *w, bool denied)
 {
-	w->denied = denied;
+	WRITE_ONCE(w->denied, denied);
 	/* all else in there is the runner's from here on; litmus: publish */
 	smp_store_release(&w->waits, false);
 	w->done(w);

@@ -129,6 +129,11 @@ static void memory_had(struct kunit *test)
 	ddp_wait_had(w, &r, 100, 8, false);
 	ddp_wait_had(w, &other, 100, 8, true);
 	KUNIT_EXPECT_TRUE(test, w->denied);
+	/* its owner is at it just now */
+	w->waits = true;
+	ddp_wait_had(w, &r, 93, 8, true);
+	KUNIT_EXPECT_TRUE(test, w->denied);
+	w->waits = false;
 	ddp_wait_had(w, &r, 93, 8, true);
 	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 100, 8, true));
 	KUNIT_EXPECT_EQ(test, 2u, world.wanted);
