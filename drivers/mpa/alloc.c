@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Connections are made, given up, and freed. */
+#include <linux/init.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <net/net_namespace.h>
@@ -7,6 +9,7 @@
 #include "internal.h"
 
 static atomic_t conns = ATOMIC_INIT(0);	/* not yet released */
+static struct kmem_cache *mpa_conns;	/* kmalloc() has 2 KiB for each */
 
 /**
  * mpa_conn_new - a connection without a socket
@@ -22,13 +25,13 @@ struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 			      const struct ddp_policy *policy,
 			      const void *listener)
 {
-	struct mpa_conn *c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
+	struct mpa_conn *c = kmem_cache_zalloc(mpa_conns, GFP_KERNEL_ACCOUNT);
 
 	if (!c)
 		return NULL;
 	c->line = mpa_line_get(listener);
 	if (!c->line) {
-		kfree(c);
+		kmem_cache_free(mpa_conns, c);
 		return NULL;
 	}
 	c->llp.ops = &mpa_llp_ops;
@@ -74,6 +77,11 @@ void mpa_conn_give_up(struct mpa_conn *c)
 	mpa_sock_release(c, true);
 }
 
+static void mpa_conn_free(struct rcu_head *rcu)
+{
+	kmem_cache_free(mpa_conns, container_of(rcu, struct mpa_conn, rcu));
+}
+
 /**
  * mpa_conn_release - the last reference is gone
  * @ref: the session's
@@ -89,7 +97,7 @@ void mpa_conn_release(struct kref *ref)
 	mpa_line_put(c->line);
 	if (c->net)
 		put_net_track(c->net, &c->net_tracker);
-	kfree_rcu(c, rcu);
+	call_rcu(&c->rcu, mpa_conn_free);
 	if (atomic_dec_and_test(&conns))
 		wake_up_var(&conns);
 }
@@ -102,4 +110,23 @@ void mpa_conn_release(struct kref *ref)
 void mpa_conn_wait_all(void)
 {
 	wait_var_event(&conns, !atomic_read(&conns));
+}
+
+/**
+ * mpa_alloc_init - before the first connection
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int __init mpa_alloc_init(void)
+{
+	mpa_conns = KMEM_CACHE(mpa_conn, SLAB_ACCOUNT);
+	return mpa_conns ? 0 : -ENOMEM;
+}
+
+/**
+ * mpa_alloc_exit - the last one's grace period is over
+ */
+void mpa_alloc_exit(void)
+{
+	kmem_cache_destroy(mpa_conns);
 }

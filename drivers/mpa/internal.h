@@ -119,8 +119,10 @@ struct mpa_conn {
 	enum mpa_phase		phase;
 	struct socket		*sock;
 	struct mpa_startup	*su;	/* until Full Operation */
-	u8			revision;	/* from then on */
 	struct ddp_stream	*next_stream;	/* to start then */
+	u8			revision;	/* from then on */
+	bool			crc;		/* the same */
+	bool			tx_open;	/* set once by rx or at start */
 	bool			told;	/* the user has been given us */
 	bool			up;	/* responder: ... and that it is accepted */
 	u16			written;	/* octets of our frame with TCP */
@@ -137,9 +139,6 @@ struct mpa_conn {
 
 	/* at the listener it came to, until the request is handed up */
 	struct ddp_caller	caller;
-
-	bool			crc;	/* fixed in Full Operation */
-	bool			tx_open;	/* set once by rx or at start */
 
 	/* socket lock */
 	struct ddp_stream	*stream ____cacheline_aligned_in_smp;	/* rx's */
@@ -187,7 +186,7 @@ struct mpa_conn {
 };
 
 #ifdef CONFIG_SMP
-static_assert(DDP_LINE_OF(struct mpa_conn, stream) > DDP_LINE_OF(struct mpa_conn, tx_open));
+static_assert(DDP_LINE_OF(struct mpa_conn, stream) > DDP_LINE_OF(struct mpa_conn, caller));
 static_assert(DDP_LINE_OF(struct mpa_conn, retry_ms) > DDP_LINE_OF(struct mpa_conn, rx_waits));
 static_assert(DDP_LINE_OF(struct mpa_conn, tx) > DDP_LINE_OF(struct mpa_conn, lost));
 #endif
@@ -219,6 +218,8 @@ int mpa_init(struct module *owner);
 void mpa_exit(void);
 
 /* alloc.c: from nothing to a connection, and back */
+int mpa_alloc_init(void);
+void mpa_alloc_exit(void);
 struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 			      const struct ddp_policy *policy,
 			      const void *listener);

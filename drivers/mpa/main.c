@@ -20,11 +20,14 @@ int __init mpa_init(struct module *owner)
 
 	if (err)
 		return err;
+	err = mpa_alloc_init();
+	if (err)
+		goto exit_gather;
 	mpa_session_type.owner = owner;
 	err = -ENOMEM;
 	mpa_wq = alloc_workqueue("iw_mpa", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!mpa_wq)
-		goto exit_gather;
+		goto exit_alloc;
 	mpa_due_init();
 	err = ddp_type_register(&mpa_session_type);
 	if (err)
@@ -33,6 +36,8 @@ int __init mpa_init(struct module *owner)
 
 exit_queue:
 	destroy_workqueue(mpa_wq);
+exit_alloc:
+	mpa_alloc_exit();
 exit_gather:
 	mpa_gather_exit();
 	return err;
@@ -49,6 +54,7 @@ void mpa_exit(void)
 	mpa_due_exit();
 	destroy_workqueue(mpa_wq);
 	rcu_barrier();
+	mpa_alloc_exit();
 	mpa_frame_exit();
 	mpa_gather_exit();
 }

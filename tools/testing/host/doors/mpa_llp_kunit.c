@@ -133,7 +133,7 @@ struct ddp_listener *mpa_listen(const struct ddp_listen *l,
 static int begin(struct kunit *test)
 {
 	memset(&world, 0, sizeof(world));
-	return 0;
+	return mpa_alloc_init();
 }
 
 static void leave(struct kunit *test)
