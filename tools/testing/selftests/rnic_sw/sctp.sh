@@ -172,13 +172,22 @@ reload() {
 }
 
 # SCTP notices by itself that nobody answers.
+has_carrier() { on "$1" ip -o link show dev "$2" | grep -q ' state UP '; }
+
+# The kernel looks for carriers once in a second: what is asked for before is lost, and
+# rdma_cm asks for an address for two
+peer_back() {
+	on b ip link set "$B_IF" up
+	t_until "$T_TIME" has_carrier a "$A_IF" && t_until "$T_TIME" has_carrier b "$B_IF"
+}
+
 peer_gone() {
 	# both notice, not timeout
 	T_TIME=$((T_TIME * 3))
 	traffic 1
 	flows
 	on b ip link set "$B_IF" down
-	t_defer on b ip link set "$B_IF" up
+	t_defer peer_back
 	ends_soon c1 100
 	ends_soon s1 100
 }
