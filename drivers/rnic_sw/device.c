@@ -100,10 +100,12 @@ static void rnic_get_dev_fw_str(struct ib_device *ib, char *str)
 static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
 {
 	struct ethtool_link_ksettings link = {};
-	int err, i = 0;
+	int err = -ENODEV, i = 0;
 
 	rtnl_lock();
-	err = __ethtool_get_link_ksettings(netdev, &link);
+	/* one that has gone may stand on another that is freed by now (ipvlan) */
+	if (netdev->reg_state == NETREG_REGISTERED)
+		err = __ethtool_get_link_ksettings(netdev, &link);
 	rtnl_unlock();
 	if (!err && link.base.speed != (u32)SPEED_UNKNOWN)
 		while (i < ARRAY_SIZE(speeds) - 1 &&
