@@ -121,13 +121,33 @@ static int listen_in(struct rnic_lep *lep, struct ddp_listen *args, u8 which)
 	return listen_on_all(lep, args, which);
 }
 
+/*
+ * Of a program that listens on all devices.  On the others it does all the same where
+ * this one has gone, or its address.  Nor does rdma_cm forgive a new device that such a
+ * listener cannot be on it: nobody would be served there, because of a port that some
+ * program has.
+ */
+static bool may_be_deaf(const struct rnic_lep *lep, int err)
+{
+	if (!ddp_addr_wildcard(&lep->id->m_local_addr))
+		return false;
+	if (err == -ENODEV || err == -EADDRNOTAVAIL)
+		return true;
+	if (!rnic_enables(lep->dev))
+		return false;
+	ibdev_warn_ratelimited(&lep->dev->ib,
+			       "a listener on all devices does not hear this one: error %d\n",
+			       err);
+	return true;
+}
+
 /**
  * rnic_lep_listen - over these, too
  * @lep: the listener, locked
  * @which: a bit for each of enum rnic_sw_llp
  *
- * Return: 0, also if the device has nothing to listen on now; or why it cannot, and
- * then it is over those that it was over before.
+ * Return: 0, also if the device has nothing to listen on now, or is new, and the listener
+ * on all devices; or why it cannot, and then it is over those that it was over before.
  */
 int rnic_lep_listen(struct rnic_lep *lep, u8 which)
 {
@@ -149,11 +169,9 @@ int rnic_lep_listen(struct rnic_lep *lep, u8 which)
 	if (!err)
 		return 0;
 	stop_but(lep, before);
-	/* on its other devices a program listens all the same; or its address has gone */
-	if ((err == -ENODEV || err == -EADDRNOTAVAIL) &&
-	    (before || ddp_addr_wildcard(args.local)))
+	if (before && (err == -ENODEV || err == -EADDRNOTAVAIL))
 		return 0;
-	return err;
+	return may_be_deaf(lep, err) ? 0 : err;
 }
 
 /**

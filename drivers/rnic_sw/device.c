@@ -238,6 +238,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.destroy_qp = rnic_destroy_qp,
 	.destroy_srq = rnic_destroy_srq,
 	.disassociate_ucontext = rnic_disassociate_ucontext,
+	.enable_driver = rnic_enable_driver,
 	.fill_res_cq_entry = rnic_show_cq,
 	.fill_res_mr_entry = rnic_show_mr,
 	.fill_res_qp_entry = rnic_show_qp,

@@ -11,6 +11,7 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
+#include <linux/sched.h>
 #include <linux/workqueue.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
@@ -166,6 +167,36 @@ int rnic_ifindex(struct rnic_dev *dev)
 
 	dev_put(netdev);
 	return ifindex;
+}
+
+/**
+ * rnic_enable_driver - the core is about to tell its clients of a device
+ * @ib: the device, new, or in another network namespace
+ *
+ * Return: 0.
+ */
+int rnic_enable_driver(struct ib_device *ib)
+{
+	struct rnic_dev *dev = to_rnic_dev(ib);
+
+	WRITE_ONCE(dev->enabler_began, current->start_time);
+	WRITE_ONCE(dev->enabler, current);
+	return 0;
+}
+
+/**
+ * rnic_enables - is a device's client told of it just now?
+ * @dev: the device
+ *
+ * No one says when all have been told.  An administrator's program makes a device, or
+ * moves it, and has no listeners.
+ *
+ * Return: whether the calling task tells.
+ */
+bool rnic_enables(const struct rnic_dev *dev)
+{
+	return READ_ONCE(dev->enabler) == current &&
+	       READ_ONCE(dev->enabler_began) == current->start_time;
 }
 
 /*

@@ -80,6 +80,9 @@ struct rnic_dev {
 	struct rnic_counts	all;		/* of what is in no other set */
 	struct xarray		sets;		/* by rdma_counter's number */
 	struct rnic_llps	*llps;		/* lower layers, see cm.h */
+	/* who had its clients told of it, see rnic_enables() */
+	const struct task_struct *enabler;
+	u64			enabler_began;
 	bool			going;		/* its interface goes */
 	struct work_struct	lost_work;	/* ... and the device behind it */
 	struct completion	leaves;		/* that has begun */
@@ -355,6 +358,8 @@ void rnic_exit(void);
 /* netdev.c: rdma link add and del, link events */
 struct net *rnic_net(struct rnic_dev *dev);	/* held; or NULL */
 int rnic_ifindex(struct rnic_dev *dev);
+int rnic_enable_driver(struct ib_device *ib);
+bool rnic_enables(const struct rnic_dev *dev);
 void rnic_netdev_wait(struct rnic_dev *dev);
 int rnic_netdev_init(void);
 void rnic_netdev_exit(void);

@@ -51,7 +51,7 @@ static struct {
 	struct ddp_listener	l[RNIC_LLPS][MANY];
 	u8			there[MANY];	/* over which lower layers */
 	int			tcp_fails_for, sctp_fails_for, error;
-	bool			no_sctp;
+	bool			no_sctp, enables;
 } world;
 
 /* The lower layers ---------------------------------------------------------------- */
@@ -149,6 +149,11 @@ int rnic_ifindex(struct rnic_dev *dev)
 	return 7;
 }
 
+bool rnic_enables(const struct rnic_dev *dev)
+{
+	return world.enables;
+}
+
 void rnic_policy_paths(const struct rnic_policy *p, int *paths)
 {
 	memset(paths, 0, RNIC_PATHS * sizeof(*paths));
@@ -229,6 +234,30 @@ static void they_follow(struct kunit *test)
 	expect(test, SCTP, SCTP, SCTP);
 	KUNIT_EXPECT_EQ(test, set(TCP), 0);
 	expect(test, TCP, TCP, TCP);
+	all_end(test);
+}
+
+/* Who listens on all devices, and cannot on this one, is no end of one that is new */
+static void deaf(struct kunit *test)
+{
+	struct sockaddr_in *local = (void *)&world.id[1].m_local_addr;
+
+	all_listen(test);
+	rnic_iw_unlisten(&world.id[1]);
+	world.tcp_fails_for = 1;
+	world.error = -EADDRINUSE;
+	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&world.id[1], 3), -EADDRINUSE);
+	local->sin_addr.s_addr = 0;
+	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&world.id[1], 3), -EADDRINUSE);
+	world.enables = true;
+	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&world.id[1], 3), 0);
+	expect(test, TCP, 0, TCP);
+	rnic_iw_unlisten(&world.id[1]);
+	/* who names an address is told */
+	local->sin_addr.s_addr = 1;
+	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&world.id[1], 3), -EADDRINUSE);
+	world.tcp_fails_for = NOBODY;
+	listens(test, 1);
 	all_end(test);
 }
 
@@ -374,6 +403,7 @@ static void no_sctp(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(they_follow),
+	KUNIT_CASE(deaf),
 	KUNIT_CASE(all_or_none),
 	KUNIT_CASE(of_others),
 	KUNIT_CASE(killed),

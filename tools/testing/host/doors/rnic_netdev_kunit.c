@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/netdevice.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "../../../../drivers/rnic_sw/rnic.h"
@@ -111,7 +112,18 @@ void ib_unregister_device_queued(struct ib_device *ib)
 /* Before anybody knows of the device its interface may go, or just after */
 int ib_register_device(struct ib_device *ib, const char *name, void *dma)
 {
+	static struct task_struct adder, other;
+
 	world.registered = true;
+	/* its clients are told of it; whoever comes meanwhile, or later with our place, is another */
+	adder.start_time = 5;
+	current = &adder;
+	WARN_ON(rnic_enable_driver(ib) || !rnic_enables(to_rnic_dev(ib)));
+	current = &other;
+	WARN_ON(rnic_enables(to_rnic_dev(ib)));
+	adder.start_time++;
+	current = &adder;
+	WARN_ON(rnic_enables(to_rnic_dev(ib)));
 	if (world.goes)
 		world.netdev.reg_state++;
 	if (world.moves_to)

@@ -138,6 +138,21 @@ multicast_refused() {
 	t_refuses "$NO_QP" on a timeout 60 mckey -m 239.1.1.1 -b "$A4"
 }
 
+# Who listens on all devices does on one that comes later, unless somebody else has the port
+# there by then: that is no end of that device
+port_taken() {
+	t_port
+	t_bg everywhere a rping -s -P -a 0.0.0.0 -p "$PORT"
+	t_listens a "$PORT"
+	on a rdma link del "$A_DEV"
+	t_bg other a python3 -c "import socket, time; s = socket.socket(); \
+		s.setsockopt(1, 2, 1); s.bind(('', $PORT)); s.listen(); time.sleep($T_TIME)"
+	t_listens a "$PORT"
+	t_link "$A_DEV" "$A_IF"
+	t_rping "$B4" -C 3
+	t_check "who listens everywhere is alive" t_alive everywhere
+}
+
 common() {
 	local n
 	n=$(t_iters 1000)
@@ -185,6 +200,7 @@ t_case "riostream, nonblocking" "" stream riostream -I 50 -C 5 -T n
 t_case "riostream, async, verified" "" stream riostream -I 50 -C 5 -T a -T v
 t_case "riostream, all sizes" "" stream riostream -S all -I $((T_SLOW ? 3 : 100))
 t_case "rcopy, 5 MB" "" copy_file
+[ -n "${T_LLP:-}" ] || t_case "a listener's port is taken when a device comes" "" port_taken
 t_case "udaddy refused" "" datagrams_refused
 t_case "mckey refused" "" multicast_refused
 t_end

@@ -6,11 +6,13 @@
 #include <sys/types.h>
 
 /* Whose process runs: the test's to say */
-struct task_struct { pid_t tgid; };
+struct task_struct { pid_t tgid; u64 start_time; };
 extern struct task_struct *current;
 
 /* How often somebody who is long at work has let others run */
 extern u32 host_rescheds;
+#ifndef cond_resched
 #define cond_resched()	((void)host_rescheds++)
+#endif
 
 #endif

@@ -9,6 +9,7 @@
 #define wake_up_var(var)		((void)(var))
 #define wait_on_bit(p, nr, how)		WARN_ON(*(p) >> (nr) & 1)
 #define clear_and_wake_up_bit(nr, p)	((void)(*(p) &= ~(1ul << (nr))))
+#undef cond_resched
 #define cond_resched()			do { } while (0)
 
 #endif
