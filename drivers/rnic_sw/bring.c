@@ -20,8 +20,14 @@
 
 #include "bring.h"
 
-/* Workers of a process at work: each may wait for what that likes */
-#define AT_WORK	16
+/*
+ * Workers of a process at work: each may wait for what that likes, and is a thread that
+ * nobody's control group pays for.  A user's processes have so many each up to this one;
+ * the others get on, too
+ */
+#define AT_WORK		16
+#define AT_WORK_OF	32
+#define AT_WORK_BEYOND	1
 
 /* Processes with such regions: each has queues, which nobody's control group pays for */
 #define OWNERS_MOST	4096
@@ -88,8 +94,11 @@ static bool may_have_more(unsigned long n)
 	return n < OWNERS_USER || capable(CAP_SYS_RESOURCE);
 }
 
-/* Nobody waits for another one's.  A payer's first one needs memory, no other does */
-static bool add_places(kuid_t payer, int more)
+/*
+ * Nobody waits for another one's.  A payer's first one needs memory, no other does.
+ * Return: how many there are now; 0 also if there are to be no more.
+ */
+static unsigned long add_places(kuid_t payer, int more)
 {
 	void *entry = xa_load(&places, __kuid_val(payer)), *was;
 	unsigned long n;
@@ -98,14 +107,14 @@ static bool add_places(kuid_t payer, int more)
 		was = entry;
 		n = count_in(was);
 		if (more > 0 && !may_have_more(n))
-			return false;
+			return 0;
 		n += more;
 		entry = xa_cmpxchg(&places, __kuid_val(payer), was,
 				   n ? xa_mk_value(n) : NULL, GFP_KERNEL_ACCOUNT);
 		if (xa_is_err(entry))
-			return false;
+			return 0;
 	} while (entry != was);
-	return true;
+	return n;
 }
 
 static void leave_existing(void)
@@ -114,14 +123,17 @@ static void leave_existing(void)
 		wake_up_var(&existing);
 }
 
-static bool take_place(kuid_t payer)
+/* Return: the how manieth of the payer's it is; 0: there is none */
+static unsigned long take_place(kuid_t payer)
 {
+	unsigned long n;
+
 	if (!atomic_add_unless(&existing, 1, OWNERS_MOST))
-		return false;
-	if (add_places(payer, 1))
-		return true;
-	leave_existing();
-	return false;
+		return 0;
+	n = add_places(payer, 1);
+	if (!n)
+		leave_existing();
+	return n;
 }
 
 static void give_place(kuid_t payer)
@@ -188,11 +200,14 @@ static struct rnic_bring_owner *new_owner(struct mm_struct *mm)
 /* Others can have found it: it is they who want it, too, and wait */
 static void rnic_bring_make_owner(struct rnic_bring_owner *own)
 {
-	own->placed = take_place(own->payer);
+	unsigned long n = take_place(own->payer);
+	int at_work = n > AT_WORK_OF ? AT_WORK_BEYOND : AT_WORK;
+
+	own->placed = n;
 	if (own->placed)
-		own->wq = alloc_workqueue("rnic_sw_bring", WQ_UNBOUND, AT_WORK);
+		own->wq = alloc_workqueue("rnic_sw_bring", WQ_UNBOUND, at_work);
 	if (own->wq)
-		own->looks = alloc_workqueue("rnic_sw_look", WQ_UNBOUND, 0);
+		own->looks = alloc_workqueue("rnic_sw_look", WQ_UNBOUND, at_work);
 	complete_all(&own->made);
 }
 

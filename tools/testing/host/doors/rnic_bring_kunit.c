@@ -33,6 +33,7 @@ static struct {
 	struct work_struct	*ended;
 	bool			no_queues;
 	int			waited;
+	int			at_work;	/* of the last queue */
 	void			(*while_making)(void);
 } world;
 
@@ -116,10 +117,11 @@ static void let_another(void)
 		then();
 }
 
-static struct workqueue_struct *make_queue(void)
+static struct workqueue_struct *make_queue(int at_work)
 {
 	static struct workqueue_struct any;
 
+	world.at_work = at_work;
 	let_another();
 	return world.no_queues ? NULL : &any;
 }
@@ -140,7 +142,7 @@ static bool end_later(struct work_struct *w)
 }
 
 #undef alloc_workqueue
-#define alloc_workqueue(name, flags, n)	make_queue()
+#define alloc_workqueue(name, flags, n)	make_queue(n)
 #undef queue_work
 #define queue_work(q, w)	((void)(q), end_later(w))
 
@@ -236,6 +238,25 @@ static void of_a_user(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, region(7));
 	KUNIT_EXPECT_EQ(test, -ENOMEM, region(EACH + 1));
 	all_gone(0, EACH + 1);
+}
+
+/* Its threads are few beyond the first processes, and as many again when those have gone */
+static void threads_of_a_user(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 32, processes(0, 32));
+	KUNIT_EXPECT_EQ(test, 16, world.at_work);
+	KUNIT_EXPECT_EQ(test, 0, region(32));
+	KUNIT_EXPECT_EQ(test, 1, world.at_work);
+	as(1001);
+	KUNIT_EXPECT_EQ(test, 0, region(33));
+	KUNIT_EXPECT_EQ(test, 16, world.at_work);
+	gone(33);
+	as(1000);
+	gone(3);
+	gone(4);
+	KUNIT_EXPECT_EQ(test, 0, region(3));
+	KUNIT_EXPECT_EQ(test, 16, world.at_work);
+	all_gone(0, 33);
 }
 
 /* Whoever may have more than others has no more than there are */
@@ -379,6 +400,7 @@ static void gives_back(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(of_a_user),
+	KUNIT_CASE(threads_of_a_user),
 	KUNIT_CASE(of_all),
 	KUNIT_CASE(another_by_then),
 	KUNIT_CASE(of_a_namespace),
