@@ -466,13 +466,17 @@ static bool is_accepted(const struct iw_cm_id *id)
 /*
  * Until iw_cm has heard ESTABLISHED it lets a program accept once more, and has forgotten
  * the queue pair of the time before then.  An error it could not bear, nor another
- * ESTABLISHED.
+ * ESTABLISHED.  Another queue pair it would hold up to the end of the first one's
+ * connection, which who destroys that other one would wait for: so this ends.
  */
 static int accept_again(struct iw_cm_id *id, u32 qpn)
 {
 	struct rnic_qp *was = id->provider_data;
+	struct rnic_qp *qp = rnic_qp_numbered(to_rnic_dev(id->device), qpn);
 
-	id->provider_data = rnic_qp_numbered(to_rnic_dev(id->device), qpn);
+	id->provider_data = qp;
+	if (qp != was)
+		rnic_qp_error(was, IW_LOCAL_ABORT);
 	rnic_qp_put(was);
 	return 0;
 }

@@ -89,7 +89,7 @@ static void race(struct rdma_cm_id *id)
 static void accept_again(struct rdma_cm_id *id)
 {
 	struct ibv_qp *qp[2] = { calls_new_qp(id), calls_new_qp(id) };
-	int i;
+	int i, first = rounds % 2;
 
 	for (i = 0; i < TIMES; i++) {
 		struct rdma_conn_param param = calls_terms(qp[i / 2 % 2]);
@@ -97,7 +97,8 @@ static void accept_again(struct rdma_cm_id *id)
 		if (rdma_accept(id, &param) && !i)
 			calls_die("rdma_accept");
 	}
-	if (ibv_destroy_qp(qp[0]) || ibv_destroy_qp(qp[1]))
+	/* that of the connection, or the other: nobody waits for the peer */
+	if (ibv_destroy_qp(qp[first]) || ibv_destroy_qp(qp[!first]))
 		calls_die("ibv_destroy_qp");
 	rdma_destroy_id(id);
 }
