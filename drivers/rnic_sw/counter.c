@@ -216,18 +216,20 @@ int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port)
  * @ib: the queue pair
  * @port: there is one
  *
- * Return: 0.
+ * Return: 0; -EINVAL: somebody else was quicker, and lets go of the counter.
  */
 int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 {
 	struct rnic_dev *dev = to_rnic_dev(ib->device);
+	bool bound;
 
 	spin_lock(&dev->count_lock);
-	if (!list_empty(&to_rnic_qp(ib)->counted))
+	bound = ib->counter;
+	if (bound && !list_empty(&to_rnic_qp(ib)->counted))
 		__count_in(to_rnic_qp(ib), &dev->all);
 	ib->counter = NULL;
 	spin_unlock(&dev->count_lock);
-	return 0;
+	return bound ? 0 : -EINVAL;
 }
 
 /**
