@@ -399,7 +399,11 @@ static enum iw_reason store_answer(struct rdmap *r, u32 total)
 		.stag = req.rreq.sink_stag,
 	};
 	why = ddp_mem_store(&r->stream, &sink, &old);
-	return why && why != IW_NOT_NOW ? IW_LOCAL_PROT : why;
+	if (!why || why == IW_NOT_NOW)
+		return why;
+	/* it was good when the request went: it is this one's fault */
+	rdmap_sq_failed(r, req.slot);
+	return IW_LOCAL_PROT;
 }
 
 static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)

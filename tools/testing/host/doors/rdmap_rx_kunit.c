@@ -17,6 +17,7 @@ static struct {
 	u32			shut, stag;	/* STags, the last one */
 	u32			answered;
 	struct rdmap_recv	recv;		/* the last one done */
+	enum iw_reason	sink;	/* what becomes of an atomic's answer */
 } told;
 
 enum iw_reason rdmap_rq_take(struct rdmap *r)
@@ -48,7 +49,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *sink,
 			     const void *octets)
 {
-	return IW_OK;
+	return told.sink;
 }
 
 static const struct ddp_ulp_ops rdmap_ops;
@@ -150,6 +151,33 @@ static void each_kind_of_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, k->shuts ? 7u : 0u, told.recv.inv);
 	KUNIT_EXPECT_EQ(test, (u32)k->shuts, told.shut);
 	KUNIT_EXPECT_EQ(test, k->shuts ? 7u : 0u, told.stag);
+}
+
+/* Its own memory may have gone since it went: then it is what has failed, and no answer */
+static void atomic_answered(struct kunit *test)
+{
+	struct rdmap_req ours[DEPTH], *req;
+	struct rdmap *r = open_receiver();
+	u8 octets[RDMAP_ARESP_LEN];
+	u32 failed = posted.failed;
+
+	rdmap_reqq_init(&r->orq, ours, ARRAY_SIZE(ours));
+	req = rdmap_reqq_push(&r->orq);
+	*req = (struct rdmap_req){ .is_atomic = true, .slot = 9 };
+	rdmap_aresp_encode(octets, 9, 1);
+	told.sink = IW_DDP_T_STAG;
+	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT,
+			comes(r, (struct ddp_hdr){ .ulp8 = 0x4b, .qn = 3 }, octets, sizeof(octets)));
+	KUNIT_EXPECT_EQ(test, failed + 1, posted.failed);
+	told.sink = IW_NOT_NOW;
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW,
+			comes(r, (struct ddp_hdr){ .ulp8 = 0x4b, .qn = 3 }, octets, sizeof(octets)));
+	KUNIT_EXPECT_EQ(test, failed + 1, posted.failed);
+	KUNIT_EXPECT_EQ(test, 0u, told.answered);
+	told.sink = IW_OK;
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			comes(r, (struct ddp_hdr){ .ulp8 = 0x4b, .qn = 3 }, octets, sizeof(octets)));
+	KUNIT_EXPECT_EQ(test, 1u, told.answered);
 }
 
 /* RDMAP-102, RDMAP-104: what may not be invalidated is an error, and nothing delivered */
@@ -435,6 +463,7 @@ static void many_go_on(struct kunit *test)
 
 static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),
+	KUNIT_CASE(atomic_answered),
 	KUNIT_CASE(cannot_be_invalidated),
 	KUNIT_CASE(program_hears_nothing),
 	KUNIT_CASE(ready_takes_no_receive),
