@@ -30,8 +30,9 @@ extern void (*host_at_wmb)(void);
 #define test_bit(nr, p)		(READ_ONCE(*(p)) >> (nr) & 1)
 #define set_bit(nr, p)		((void)__atomic_fetch_or(p, 1ul << (nr), \
 							 __ATOMIC_SEQ_CST))
-#define test_and_set_bit(nr, p)	(__atomic_fetch_or(p, 1ul << (nr),	\
-					__ATOMIC_SEQ_CST) >> (nr) & 1)
+#define test_and_set_bit(nr, p) ({					\
+	bool was = __atomic_fetch_or(p, 1ul << (nr), __ATOMIC_SEQ_CST) >> (nr) & 1;	\
+	was; })
 
 typedef struct { int v; } atomic_t;
 #define ATOMIC_INIT(n)		{ n }
