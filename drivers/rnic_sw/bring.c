@@ -123,7 +123,7 @@ static void leave_existing(void)
 		wake_up_var(&existing);
 }
 
-/* Return: the how manieth of the payer's it is; 0: there is none */
+/* Return: how many the payer has with it; 0: there is none for him */
 static unsigned long take_place(kuid_t payer)
 {
 	unsigned long n;

@@ -171,7 +171,6 @@ reload() {
 	t_rping "$B4" -C 3
 }
 
-# SCTP notices by itself that nobody answers.
 has_carrier() { on "$1" ip -o link show dev "$2" | grep -q ' state UP '; }
 
 # The kernel looks for carriers once in a second: what is asked for before is lost, and
@@ -181,6 +180,7 @@ peer_back() {
 	t_until "$T_TIME" has_carrier a "$A_IF" && t_until "$T_TIME" has_carrier b "$B_IF"
 }
 
+# SCTP notices by itself that nobody answers.
 peer_gone() {
 	# both notice, not timeout
 	T_TIME=$((T_TIME * 3))
