@@ -5,6 +5,7 @@
 # once a stage has failed.
 
 : "${log:?}" "${times:=}" "${bad:=0}"
+: >"$log/why"
 number=0
 running=()
 
@@ -55,7 +56,7 @@ report() {
 		echo "not ok $number - $name" >>"$log/results"
 	fi
 	printf '%-4s %7s s  %-28s %s\n' "$word" "$(cat "$log/$name.time")" "$name" "$(in_words "$name")"
-	[ "$status" -eq 0 ] || { details "$name" | sed 's/^/      /'; return 1; }
+	[ "$status" -eq 0 ] || { details "$name" | tee -a "$log/why" | sed 's/^/      /'; return 1; }
 }
 
 # What the stage says of itself in a line.
@@ -74,6 +75,13 @@ details() {
 		tail -n 40 "$log/$1.log"
 	fi
 	echo "all of it: $log/$1.log"
+}
+
+# Of all stages, for the end: whoever keeps what was said may keep no more of it
+why_in_brief() {
+	[ -s "$log/why" ] || return 0
+	echo "# because:"
+	grep -aE -B 3 '^[# ]*not ok' "$log/why" | tail -n 60
 }
 
 stage() { timed "$@"; report "$1" || bad=1; }
