@@ -7,6 +7,7 @@
 #include <linux/completion.h>
 #include <linux/interrupt.h>
 #include <linux/kref.h>
+#include <linux/mutex.h>
 #include <linux/seqlock.h>
 #include <linux/smp.h>
 #include <linux/workqueue.h>
@@ -17,7 +18,7 @@
 
 #include "qp_state.h"
 #include "rdmap.h"
-#include "ring_idx.h"
+#include "uctx.h"
 
 #define RNIC_MAX_QP_WR		32768
 #define RNIC_MAX_CQE		1048576
@@ -88,27 +89,6 @@ struct rnic_dev {
 	struct completion	leaves;		/* that has begun */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 	COMPAT_DECLARE_PORT(port_told);
-};
-
-struct rnic_uctx {
-	struct ib_ucontext	ib;
-};
-
-/* A ring that a program may have mapped */
-struct rnic_ring {
-	struct rnic_sw_ring	*hdr;
-	void			*slot0;
-	u32			slots;		/* power of two */
-	u32			stride;
-	size_t			bytes;
-	/* who owns the memory; neither: it lies behind another ring */
-	void			*mem;		/* __vmalloc(): kernel consumer */
-	struct rdma_user_mmap_entry *entry;	/* a program's */
-};
-
-struct rnic_mmap_entry {
-	struct rdma_user_mmap_entry rdma;
-	void			*mem;
 };
 
 struct rnic_pd {
@@ -300,11 +280,6 @@ static inline struct rnic_dev *to_rnic_dev(struct ib_device *ib)
 	return container_of(ib, struct rnic_dev, ib);
 }
 
-static inline struct rnic_uctx *to_rnic_uctx(struct ib_ucontext *ib)
-{
-	return container_of(ib, struct rnic_uctx, ib);
-}
-
 static inline struct rnic_pd *to_rnic_pd(struct ib_pd *ib)
 {
 	return container_of(ib, struct rnic_pd, ib);
@@ -364,68 +339,12 @@ void rnic_netdev_wait(struct rnic_dev *dev);
 int rnic_netdev_init(void);
 void rnic_netdev_exit(void);
 
-/* uctx.c: user contexts and rings */
-int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata);
-void rnic_dealloc_ucontext(struct ib_ucontext *ib);
-int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
-void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
-/*
- * A ring of at least @want slots, in two steps: its sizes, then memory, of one ring
- * or of two that lie one behind the other; with @uctx also its mmap entry.  No
- * slots wanted: no memory either, and rnic_ring_free() has nothing to do.
- * rnic_ring_free() of a ring with an entry drops the entry; the memory goes
- * when no program has it mapped any more.  A ring behind another goes first.
- */
-int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride);
-int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
-		    struct ib_ucontext *uctx);
-void rnic_ring_free(struct rnic_ring *ring);
-/* The same while somebody may look at it under @lock: it is gone to them */
-void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
-u64 rnic_ring_key(const struct rnic_ring *ring);	/* for mmap */
-u32 rnic_ring_mapped(const struct rnic_ring *ring);	/* the length of that */
-
-static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
-{
-	return ring->slot0 + (size_t)(idx & (ring->slots - 1)) * ring->stride;
-}
-
-/* The producer's index of a send or receive queue; a program's may be nonsense */
-static inline u32 rnic_ring_prod(const struct rnic_ring *ring)
-{
-	/* the slots before it are filled; litmus: publish */
-	return smp_load_acquire(&ring->hdr->prod);
-}
-
-/*
- * One look at a send or receive queue: slots posted and not taken, no more than
- * fit beside those in use; or RING_IDX_LIE.
- */
-static inline u32 rnic_ring_posted(const struct rnic_ring *ring, u32 head,
-				   u32 tail)
-{
-	return ring_idx_posted(rnic_ring_prod(ring), head, tail, ring->slots);
-}
-
-static inline void rnic_ring_produced(struct rnic_ring *ring, u32 prod)
-{
-	/* the slots before it are filled; litmus: publish */
-	smp_store_release(&ring->hdr->prod, prod);
-}
-
-static inline void rnic_ring_consumed(struct rnic_ring *ring, u32 cons)
-{
-	/* those before it have been read, may be filled again; litmus: publish */
-	smp_store_release(&ring->hdr->cons, cons);
-}
-
 /* cq.c */
 int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 			struct uverbs_attr_bundle *attrs);
 int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		   struct uverbs_attr_bundle *attrs);
-int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
-			struct ib_udata *udata);
+int rnic_cq_alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want);
 int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
 int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc);
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
@@ -439,6 +358,22 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp);
 
 void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp);
+
+static inline struct rnic_sw_cqe *rnic_cqe_at(const struct rnic_ring *ring, u32 idx)
+{
+	return rnic_ring_slot(ring, idx);
+}
+
+static inline u32 rnic_cq_cons(const struct rnic_cq *cq)
+{
+	/* the consumer is done with the slots before: it may be a program */
+	/* litmus: publish */
+	return smp_load_acquire(&cq->ring.hdr->cons);
+}
+
+/* cq_resize.c */
+int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
+			struct ib_udata *udata);
 
 /* cq_tell.c: on which CPU */
 void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector);
