@@ -19,10 +19,11 @@
  * @ring: filled in
  * @udata: the program's; NULL: for a kernel consumer
  * @want: entries at least
+ * @packed: see rnic_ring_alloc()
  *
  * Return: 0 or a negative errno.
  */
-int rnic_cq_alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want)
+int rnic_cq_alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want, bool packed)
 {
 	struct rnic_uctx *uctx =
 		rdma_udata_to_drv_context(udata, struct rnic_uctx, ib);
@@ -31,7 +32,7 @@ int rnic_cq_alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want)
 	if (want < 1 || want > RNIC_MAX_CQE)
 		return -EINVAL;
 	err = rnic_ring_shape(ring, want, sizeof(struct rnic_sw_cqe));
-	return err ?: rnic_ring_alloc(ring, NULL, uctx ? &uctx->ib : NULL);
+	return err ?: rnic_ring_alloc(ring, NULL, uctx ? &uctx->ib : NULL, packed);
 }
 
 static int answer_create(const struct rnic_ring *ring, struct ib_udata *udata)
@@ -41,6 +42,8 @@ static int answer_create(const struct rnic_ring *ring, struct ib_udata *udata)
 		.ring_bytes = rnic_ring_mapped(ring),
 		.slots = ring->slots,
 		.stride = ring->stride,
+		.map_number = ring->map->number,
+		.ring_offset = rnic_ring_offset(ring),
 	};
 
 	return ib_respond_udata(udata, resp);
@@ -56,7 +59,7 @@ static s64 clock_shift(void)
 }
 
 static int read_wishes(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
-		       struct ib_udata *udata)
+		       struct ib_udata *udata, bool *packed)
 {
 	struct rnic_sw_create_cq req;
 	int err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
@@ -64,16 +67,18 @@ static int read_wishes(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	if (err)
 		return err;
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION ||
-	    req.flags & ~RNIC_SW_CREATE_CQ_TIMESTAMP || req.reserved)
+	    req.flags & ~(RNIC_SW_CREATE_CQ_TIMESTAMP | RNIC_SW_CREATE_CQ_PACK) ||
+	    req.reserved)
 		return -EOPNOTSUPP;
-	cq->timestamps = attr->flags || req.flags;
+	cq->timestamps = attr->flags || req.flags & RNIC_SW_CREATE_CQ_TIMESTAMP;
+	*packed = req.flags & RNIC_SW_CREATE_CQ_PACK;
 	cq->clock_shift = clock_shift();
 	return 0;
 }
 
 /* Return: 0, with the ring that is asked for, or a negative errno */
 static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
-		   struct ib_udata *udata)
+		   struct ib_udata *udata, bool packed)
 {
 	struct rnic_dev *dev = to_rnic_dev(cq->ib.device);
 	int err;
@@ -86,7 +91,7 @@ static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	err = rnic_take(dev, RNIC_CQS);
 	if (err)
 		return err;
-	err = rnic_cq_alloc_ring(&cq->ring, udata, attr->cqe);
+	err = rnic_cq_alloc_ring(&cq->ring, udata, attr->cqe, packed);
 	if (err)
 		rnic_give(dev, RNIC_CQS);
 	cq->ib.cqe = cq->ring.slots;
@@ -113,10 +118,11 @@ int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 {
 	struct ib_udata *udata = &attrs->driver_udata;
 	struct rnic_cq *cq = to_rnic_cq(ib);
-	int err = read_wishes(cq, attr, udata);
+	bool packed;
+	int err = read_wishes(cq, attr, udata, &packed);
 
 	if (!err)
-		err = init_cq(cq, attr, udata);
+		err = init_cq(cq, attr, udata, packed);
 	if (err)
 		return err;
 	err = answer_create(&cq->ring, udata);
@@ -141,7 +147,7 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 
 	if (attr->flags)
 		return -EOPNOTSUPP;
-	err = init_cq(cq, attr, NULL);
+	err = init_cq(cq, attr, NULL, false);
 	if (err)
 		return err;
 	cq->owner = kvcalloc(cq->ring.slots, sizeof(*cq->owner), GFP_KERNEL);

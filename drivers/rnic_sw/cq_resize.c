@@ -93,12 +93,15 @@ static int move_to(struct rnic_cq *cq, struct move *m)
 	return left;
 }
 
-/* The first step: a ring that the program can map, for the second step */
+/*
+ * The first step: a ring that the program can map, for the second step.  It is not
+ * packed: its key is to be nobody else's.
+ */
 static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 {
 	struct rnic_ring ring;
 	unsigned long flags;
-	int err = rnic_cq_alloc_ring(&ring, udata, want);
+	int err = rnic_cq_alloc_ring(&ring, udata, want, false);
 
 	if (err)
 		return err;

@@ -302,10 +302,10 @@ static int shape_rq(struct rnic_qp *qp, struct ib_qp_cap *cap)
 	return err;
 }
 
-static int alloc_rings(struct rnic_qp *qp, struct ib_ucontext *uctx)
+static int alloc_rings(struct rnic_qp *qp, struct ib_ucontext *uctx, bool packed)
 {
 	struct rnic_sq *sq = &qp->sq;
-	int err = rnic_ring_alloc(&sq->ring, &qp->rq.ring, uctx);
+	int err = rnic_ring_alloc(&sq->ring, &qp->rq.ring, uctx, packed);
 
 	if (err)
 		return err;
@@ -327,17 +327,18 @@ static int alloc_pieces(struct rnic_qp *qp)
 	return sge ? 0 : -ENOMEM;
 }
 
-static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
+static int read_request(struct rnic_qp *qp, struct ib_udata *udata, bool *packed)
 {
 	struct rnic_sw_create_qp req;
 	int err;
 
+	*packed = false;
 	if (!udata)
 		return 0;
 	err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
 	if (err)
 		return err;
-	if (req.reserved)
+	if (req.flags & ~RNIC_SW_CREATE_QP_PACK || req.reserved)
 		return -EOPNOTSUPP;
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
@@ -345,6 +346,7 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata)
 	if (req.llp == RNIC_SW_LLP_SCTP && rnic_program_needs_sctp(qp->dev))
 		return -EOPNOTSUPP;
 	qp->llp = req.llp;
+	*packed = req.flags & RNIC_SW_CREATE_QP_PACK;
 	return 0;
 }
 
@@ -363,6 +365,8 @@ static int rnic_qp_respond(const struct rnic_qp *qp, struct ib_udata *udata)
 		return 0;
 	resp.ring_key = rnic_ring_key(&qp->sq.ring);
 	resp.ring_bytes = rnic_ring_mapped(&qp->sq.ring);
+	resp.ring_offset = rnic_ring_offset(&qp->sq.ring);
+	resp.map_number = qp->sq.ring.map->number;
 	return ib_respond_udata(udata, resp);
 }
 
@@ -378,7 +382,7 @@ static void free_qp(struct rnic_qp *qp)
 }
 
 static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
-			struct ib_udata *udata)
+			struct ib_udata *udata, bool packed)
 {
 	struct ib_ucontext *uctx = NULL;
 	struct rnic_uctx *u;
@@ -392,7 +396,7 @@ static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 	if (!err)
 		err = shape_rq(qp, &attr->cap);
 	if (!err)
-		err = alloc_rings(qp, uctx);
+		err = alloc_rings(qp, uctx, packed);
 	if (!err)
 		err = alloc_pieces(qp);
 	if (!err && udata)
@@ -437,6 +441,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		   struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ib);
+	bool packed;
 	int err;
 
 	err = rnic_qp_check_attr(attr);
@@ -446,9 +451,9 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	if (err)
 		return err;
 	init_qp(qp, attr);
-	err = read_request(qp, udata);
+	err = read_request(qp, udata, &packed);
 	if (!err)
-		err = alloc_queues(qp, attr, udata);
+		err = alloc_queues(qp, attr, udata, packed);
 	if (!err)
 		err = rnic_qp_respond(qp, udata);
 	if (!err) {

@@ -344,7 +344,7 @@ int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 			struct uverbs_attr_bundle *attrs);
 int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		   struct uverbs_attr_bundle *attrs);
-int rnic_cq_alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want);
+int rnic_cq_alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want, bool packed);
 int rnic_destroy_cq(struct ib_cq *ib, struct ib_udata *udata);
 int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc);
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);

@@ -20,16 +20,19 @@ static int rnic_srq_check_attr(const struct ib_srq_init_attr *a)
 	return 0;
 }
 
-static int rnic_srq_check_request(struct ib_udata *udata)
+static int rnic_srq_check_request(struct ib_udata *udata, bool *packed)
 {
 	struct rnic_sw_create_srq req;
 	int err;
 
+	*packed = false;
 	if (!udata)
 		return 0;
 	err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
-	if (!err && req.reserved)
+	if (!err && req.flags & ~RNIC_SW_CREATE_SRQ_PACK)
 		err = -EOPNOTSUPP;
+	if (!err)
+		*packed = req.flags & RNIC_SW_CREATE_SRQ_PACK;
 	return err;
 }
 
@@ -44,6 +47,8 @@ static int rnic_srq_respond(const struct rnic_srq *srq, struct ib_udata *udata)
 		return 0;
 	resp.ring_key = rnic_ring_key(&srq->ring);
 	resp.ring_bytes = rnic_ring_mapped(&srq->ring);
+	resp.ring_offset = rnic_ring_offset(&srq->ring);
+	resp.map_number = srq->ring.map->number;
 	return ib_respond_udata(udata, resp);
 }
 
@@ -103,11 +108,12 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	struct rnic_uctx *uctx =
 		rdma_udata_to_drv_context(udata, struct rnic_uctx, ib);
 	struct rnic_srq *srq = to_rnic_srq(ib);
+	bool packed;
 	int err;
 
 	err = rnic_srq_check_attr(attr);
 	if (!err)
-		err = rnic_srq_check_request(udata);
+		err = rnic_srq_check_request(udata, &packed);
 	if (!err)
 		err = rnic_take(to_rnic_dev(ib->device), RNIC_SRQS);
 	if (err)
@@ -118,7 +124,7 @@ int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	err = rnic_ring_shape(&srq->ring, attr->attr.max_wr,
 			      rnic_rqe_stride(srq->max_sge));
 	if (!err)
-		err = rnic_ring_alloc(&srq->ring, NULL, uctx ? &uctx->ib : NULL);
+		err = rnic_ring_alloc(&srq->ring, NULL, uctx ? &uctx->ib : NULL, packed);
 	if (err)
 		goto give;
 	attr->attr.max_wr = srq->ring.slots;

@@ -48,13 +48,16 @@ static_assert(sizeof(struct rnic_sw_cqe) == 32 &&
 static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 	      sizeof(struct rnic_sw_alloc_ctx_resp) == 16 &&
 	      sizeof(struct rnic_sw_create_cq) == 16 &&
-	      sizeof(struct rnic_sw_create_cq_resp) == 24 &&
+	      sizeof(struct rnic_sw_create_cq_resp) == 40 &&
+	      offsetof(struct rnic_sw_create_cq_resp, map_number) == 24 &&
 	      sizeof(struct rnic_sw_resize_cq) == 16 &&
 	      sizeof(struct rnic_sw_resize_cq_resp) == 24 &&
 	      sizeof(struct rnic_sw_create_srq) == 8 &&
-	      sizeof(struct rnic_sw_create_srq_resp) == 24 &&
+	      sizeof(struct rnic_sw_create_srq_resp) == 40 &&
+	      offsetof(struct rnic_sw_create_srq_resp, map_number) == 24 &&
 	      sizeof(struct rnic_sw_create_qp) == 16 &&
-	      sizeof(struct rnic_sw_create_qp_resp) == 40);
+	      sizeof(struct rnic_sw_create_qp_resp) == 56 &&
+	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40);
 
 /**
  * rnic_alloc_ucontext - a program opens the device
@@ -65,21 +68,26 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
  */
 int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 {
-	struct rnic_sw_alloc_ctx_resp resp = { .max_inline = RNIC_MAX_INLINE };
+	struct rnic_sw_alloc_ctx_resp resp = {
+		.comp_mask = RNIC_SW_CTX_PACKS,
+		.max_inline = RNIC_MAX_INLINE,
+	};
 	struct rnic_sw_alloc_ctx req;
 	int err = ib_copy_validate_udata_in_cm(udata, req, comp_mask, 0);
 
 	if (!err && req.reserved)
 		err = -EOPNOTSUPP;
+	rnic_pages_init(to_rnic_uctx(ib));
 	return err ?: ib_respond_udata(udata, resp);
 }
 
 /**
  * rnic_dealloc_ucontext - a program closes the device
- * @ib: its context, in which nothing is left
+ * @ib: its context, in which no queue is left
  */
 void rnic_dealloc_ucontext(struct ib_ucontext *ib)
 {
+	rnic_pages_exit(to_rnic_uctx(ib));
 }
 
 /*
@@ -108,29 +116,81 @@ static int map_pages(struct vm_area_struct *vma, void *mem)
 int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *rdma = rdma_user_mmap_entry_get(ib, vma);
-	struct rnic_mmap_entry *entry;
 	int err;
 
 	if (!rdma)
 		return -EINVAL;
-	entry = container_of(rdma, struct rnic_mmap_entry, rdma);
-	err = map_pages(vma, entry->mem);
+	err = map_pages(vma, container_of(rdma, struct rnic_map, rdma)->mem);
 	/* from here on the mapping holds the pages, one by one */
 	rdma_user_mmap_entry_put(rdma);
 	return err;
 }
 
 /**
- * rnic_mmap_free - nobody can map this ring any more
+ * rnic_mmap_free - nobody can map this any more
  * @rdma: its entry
  */
 void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
 {
-	struct rnic_mmap_entry *entry =
-		container_of(rdma, struct rnic_mmap_entry, rdma);
+	struct rnic_map *map = container_of(rdma, struct rnic_map, rdma);
 
-	vfree(entry->mem);
-	kfree(entry);
+	vfree(map->mem);
+	kfree(map);
+}
+
+/* As large as the program likes: not worth a word in the log */
+static void *rnic_ring_memory(size_t bytes)
+{
+	return __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+}
+
+/**
+ * rnic_map_make - memory that a program can map, all zero
+ * @uctx: its context
+ * @bytes: how much; whole pages are made of it
+ *
+ * Charged to the caller's control group.
+ *
+ * Return: it, for rnic_map_end(), or an error pointer.
+ */
+struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes)
+{
+	struct rnic_map *map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
+	int err = -ENOMEM;
+
+	if (!map)
+		return ERR_PTR(err);
+	bytes = PAGE_ALIGN(bytes);
+	map->mem = rnic_ring_memory(bytes);
+	if (map->mem)
+		err = rdma_user_mmap_entry_insert(uctx, &map->rdma, bytes);
+	if (!err)
+		return map;
+	vfree(map->mem);
+	kfree(map);
+	return ERR_PTR(err);
+}
+
+/**
+ * rnic_map_shared - have several processes mapped it?
+ * @map: it
+ *
+ * Return: whether, at its first page; or one has, several times.
+ */
+bool rnic_map_shared(const struct rnic_map *map)
+{
+	return folio_mapcount(page_folio(vmalloc_to_page(map->mem))) > 1;
+}
+
+/**
+ * rnic_map_end - the end of it for the kernel
+ * @map: it
+ *
+ * A program that has it mapped keeps the pages until it unmaps them.
+ */
+void rnic_map_end(struct rnic_map *map)
+{
+	rdma_user_mmap_entry_remove(&map->rdma);
 }
 
 /**
@@ -166,25 +226,28 @@ static void set_place(struct rnic_ring *ring, void *at)
 	ring->slot0 = at + RNIC_SW_RING_HDR;
 }
 
-/* From here on the entry owns the memory */
-static int make_mappable(struct rnic_ring *ring, size_t bytes,
-			 struct ib_ucontext *uctx)
+/* Where the ring is, or NULL, or an error pointer */
+static void *find_room(struct rnic_ring *ring, size_t bytes, struct ib_ucontext *uctx,
+		       bool packed)
 {
-	struct rnic_mmap_entry *entry = kzalloc(sizeof(*entry),
-						GFP_KERNEL_ACCOUNT);
-	int err;
+	struct rnic_map *map = NULL;
+	void *at;
 
-	if (!entry)
-		return -ENOMEM;
-	entry->mem = ring->mem;
-	err = rdma_user_mmap_entry_insert(uctx, &entry->rdma, bytes);
-	if (err) {
-		kfree(entry);
-		return err;
+	if (!uctx) {
+		ring->mem = rnic_ring_memory(bytes);
+		return ring->mem;
 	}
-	ring->mem = NULL;
-	ring->entry = &entry->rdma;
-	return 0;
+	if (packed && bytes <= PAGE_SIZE / 2) {
+		at = rnic_page_take(to_rnic_uctx(uctx), bytes, &map);
+	} else {
+		map = rnic_map_make(uctx, bytes);
+		at = IS_ERR(map) ? map : map->mem;
+	}
+	if (IS_ERR(at))
+		return at;
+	ring->map = map;
+	ring->room = bytes;
+	return at;
 }
 
 /**
@@ -193,6 +256,7 @@ static int make_mappable(struct rnic_ring *ring, size_t bytes,
  *	nothing is done
  * @behind: another such, which lies behind it in the same memory, or NULL
  * @uctx: the program's context, or NULL for a kernel consumer
+ * @packed: the program knows that there may be others' rings in what it maps
  *
  * The memory is charged to the caller's control group.  @behind is to be freed
  * before @ring.
@@ -200,28 +264,27 @@ static int make_mappable(struct rnic_ring *ring, size_t bytes,
  * Return: 0 or a negative errno.
  */
 int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
-		    struct ib_ucontext *uctx)
+		    struct ib_ucontext *uctx, bool packed)
 {
-	size_t bytes = PAGE_ALIGN(ring->bytes + (behind ? behind->bytes : 0));
-	void *mem;
-	int err;
+	void *at;
 
 	if (!ring->slots)
 		return 0;
-	/* as large as the program likes: not worth a word in the log */
-	mem = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
-	if (!mem)
-		return -ENOMEM;
-	ring->mem = mem;
-	err = uctx ? make_mappable(ring, bytes, uctx) : 0;
-	if (err) {
-		rnic_ring_free(ring);
-		return err;
-	}
-	set_place(ring, mem);
+	at = find_room(ring, ring->bytes + (behind ? behind->bytes : 0), uctx, packed);
+	if (IS_ERR_OR_NULL(at))
+		return at ? PTR_ERR(at) : -ENOMEM;
+	set_place(ring, at);
 	if (behind && behind->slots)
-		set_place(behind, mem + ring->bytes);
+		set_place(behind, at + ring->bytes);
 	return 0;
+}
+
+/* No ring any more */
+static void forget_place(struct rnic_ring *ring)
+{
+	ring->map = NULL;
+	ring->mem = NULL;
+	ring->hdr = NULL;
 }
 
 /**
@@ -232,12 +295,12 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
  */
 void rnic_ring_free(struct rnic_ring *ring)
 {
-	if (ring->entry)
-		rdma_user_mmap_entry_remove(ring->entry);
+	if (ring->map && ring->map->number)
+		rnic_page_give(ring->map, ring->hdr, ring->room);
+	else if (ring->map)
+		rnic_map_end(ring->map);
 	vfree(ring->mem);
-	ring->entry = NULL;
-	ring->mem = NULL;
-	ring->hdr = NULL;
+	forget_place(ring);
 }
 
 /**
@@ -252,9 +315,7 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 
 	spin_lock_irqsave(lock, flags);
 	old = *ring;
-	ring->entry = NULL;
-	ring->mem = NULL;
-	ring->hdr = NULL;
+	forget_place(ring);
 	spin_unlock_irqrestore(lock, flags);
 	rnic_ring_free(&old);
 }
@@ -267,16 +328,27 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
  */
 u64 rnic_ring_key(const struct rnic_ring *ring)
 {
-	return rdma_user_mmap_get_offset(ring->entry);
+	return rdma_user_mmap_get_offset(&ring->map->rdma);
 }
 
 /**
- * rnic_ring_mapped - how much a program maps of a ring, and of what is behind it
+ * rnic_ring_mapped - how much a program maps of a ring, and of what is around it
  * @ring: the ring, allocated with a context
  *
  * Return: octets.
  */
 u32 rnic_ring_mapped(const struct rnic_ring *ring)
 {
-	return ring->entry->npages << PAGE_SHIFT;
+	return ring->map->rdma.npages << PAGE_SHIFT;
+}
+
+/**
+ * rnic_ring_offset - where in that the ring begins
+ * @ring: the ring, allocated with a context
+ *
+ * Return: octets.
+ */
+u32 rnic_ring_offset(const struct rnic_ring *ring)
+{
+	return (void *)ring->hdr - ring->map->mem;
 }

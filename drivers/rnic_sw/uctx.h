@@ -3,6 +3,9 @@
 #ifndef _RNIC_SW_UCTX_H
 #define _RNIC_SW_UCTX_H
 
+#include <linux/bitmap.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rnic_sw-abi.h>
@@ -11,7 +14,14 @@
 
 struct rnic_uctx {
 	struct ib_ucontext	ib;
+	struct mutex		pages_lock;	/* the list, and rooms on pages */
+	struct list_head	pages;		/* of small rings, that have room */
+	u64			pages_made;
 };
+
+/* The granularity of rooms on a page of small rings */
+#define RNIC_PAGE_UNIT		RNIC_SW_RING_HDR
+#define RNIC_PAGE_UNITS		(PAGE_SIZE / RNIC_PAGE_UNIT)
 
 /* A ring that a program may have mapped */
 struct rnic_ring {
@@ -22,12 +32,19 @@ struct rnic_ring {
 	size_t			bytes;
 	/* who owns the memory; neither: it lies behind another ring */
 	void			*mem;		/* __vmalloc(): kernel consumer */
-	struct rdma_user_mmap_entry *entry;	/* a program's */
+	struct rnic_map		*map;		/* a program's */
+	u32			room;		/* there, octets: with the ring behind it */
 };
 
-struct rnic_mmap_entry {
+/* What a program can map: memory for a ring or two, or a page for small ones */
+struct rnic_map {
 	struct rdma_user_mmap_entry rdma;
 	void			*mem;
+
+	/* a page's, under its context's pages_lock */
+	u64			number;		/* 0: it is none */
+	struct list_head	list;
+	DECLARE_BITMAP(used, RNIC_PAGE_UNITS);
 };
 
 static inline struct rnic_uctx *to_rnic_uctx(struct ib_ucontext *ib)
@@ -40,21 +57,31 @@ int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata);
 void rnic_dealloc_ucontext(struct ib_ucontext *ib);
 int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
 void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
+struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes);
+bool rnic_map_shared(const struct rnic_map *map);
+void rnic_map_end(struct rnic_map *map);
 /*
  * A ring of at least @want slots, in two steps: its sizes, then memory, of one ring
- * or of two that lie one behind the other; with @uctx also its mmap entry.  No
- * slots wanted: no memory either, and rnic_ring_free() has nothing to do.
- * rnic_ring_free() of a ring with an entry drops the entry; the memory goes
- * when no program has it mapped any more.  A ring behind another goes first.
+ * or of two that lie one behind the other; with @uctx such as can be mapped, if @packed
+ * and small on a page with others.  No slots wanted: no memory either, and
+ * rnic_ring_free() has nothing to do.  What a program has mapped it keeps when the ring
+ * is freed.  A ring behind another goes first.
  */
 int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride);
 int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
-		    struct ib_ucontext *uctx);
+		    struct ib_ucontext *uctx, bool packed);
 void rnic_ring_free(struct rnic_ring *ring);
 /* The same while somebody may look at it under @lock: it is gone to them */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
 u64 rnic_ring_key(const struct rnic_ring *ring);	/* for mmap */
 u32 rnic_ring_mapped(const struct rnic_ring *ring);	/* the length of that */
+u32 rnic_ring_offset(const struct rnic_ring *ring);	/* in it */
+
+/* page.c: pages of small rings */
+void rnic_pages_init(struct rnic_uctx *u);
+void rnic_pages_exit(struct rnic_uctx *u);
+void *rnic_page_take(struct rnic_uctx *u, size_t bytes, struct rnic_map **map);
+void rnic_page_give(struct rnic_map *map, void *at, size_t bytes);
 
 static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
 {

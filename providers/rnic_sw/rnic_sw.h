@@ -111,12 +111,12 @@ static_assert(sizeof(struct rnic_sw_ring) == RNIC_SW_RING_HDR &&
 	      offsetof(struct rnic_sw_cqe, timestamp) == 24, "shared memory");
 static_assert(sizeof(struct rnic_sw_alloc_ctx_resp) == 16 &&
 	      sizeof(struct rnic_sw_create_cq) == 16 &&
-	      sizeof(struct rnic_sw_create_cq_resp) == 24 &&
+	      sizeof(struct rnic_sw_create_cq_resp) == 40 &&
 	      sizeof(struct rnic_sw_resize_cq) == 16 &&
 	      sizeof(struct rnic_sw_resize_cq_resp) == 24 &&
-	      sizeof(struct rnic_sw_create_srq_resp) == 24 &&
+	      sizeof(struct rnic_sw_create_srq_resp) == 40 &&
 	      sizeof(struct rnic_sw_create_qp) == 16 &&
-	      sizeof(struct rnic_sw_create_qp_resp) == 40, "commands");
+	      sizeof(struct rnic_sw_create_qp_resp) == 56, "commands");
 
 static inline struct rnic_sw_context *to_ctx(struct ibv_context *ctx)
 {

@@ -201,11 +201,21 @@ struct rnic_sw_alloc_ctx {
 	__u32		reserved;
 };
 
+/* What the kernel can do besides */
+#define RNIC_SW_CTX_PACKS	0x1	/* RNIC_SW_CREATE_*_PACK may be asked for */
+
 struct rnic_sw_alloc_ctx_resp {
-	__u32		comp_mask;
+	__u32		comp_mask;	/* RNIC_SW_CTX_* */
 	__u32		max_inline;	/* octets, a limit for any queue pair */
 	__aligned_u64	reserved;
 };
+
+/*
+ * A small ring may share its mapping with others of the same context, if the program
+ * asks for it as it makes the queue: RNIC_SW_CREATE_*_PACK.  Then the answer says where in
+ * the mapping it begins, and the number of the mapping: no two ever have the same, though
+ * one may have a key that another had.  Number 0: the mapping is this queue's alone.
+ */
 
 /*
  * Rate limits (modify QP, IB_QP_RATE_LIMIT), in kbit/s; 0 is none.  Of a
@@ -215,6 +225,7 @@ struct rnic_sw_alloc_ctx_resp {
 #define RNIC_SW_RATE_MAX	0xffffffff
 
 #define RNIC_SW_CREATE_CQ_TIMESTAMP	0x1
+#define RNIC_SW_CREATE_CQ_PACK		0x2
 
 struct rnic_sw_create_cq {
 	__u32		comp_mask;
@@ -228,6 +239,9 @@ struct rnic_sw_create_cq_resp {
 	__u32		slots;
 	__u32		stride;		/* octets from slot to slot */
 	__u32		comp_mask;
+	__aligned_u64	map_number;	/* of a mapping that is shared, or 0 */
+	__u32		ring_offset;	/* in the mapping */
+	__u32		reserved;
 };
 
 /*
@@ -253,9 +267,11 @@ struct rnic_sw_resize_cq_resp {
 };
 
 /* A shared receive queue: the slots are those of a receive queue */
+#define RNIC_SW_CREATE_SRQ_PACK		0x1
+
 struct rnic_sw_create_srq {
 	__u32		comp_mask;
-	__u32		reserved;
+	__u32		flags;		/* RNIC_SW_CREATE_SRQ_* */
 };
 
 struct rnic_sw_create_srq_resp {
@@ -264,6 +280,9 @@ struct rnic_sw_create_srq_resp {
 	__u32		slots;
 	__u32		stride;		/* octets from slot to slot */
 	__u32		comp_mask;
+	__aligned_u64	map_number;	/* of a mapping that is shared, or 0 */
+	__u32		ring_offset;	/* in the mapping */
+	__u32		reserved;
 };
 
 enum rnic_sw_llp {
@@ -272,23 +291,29 @@ enum rnic_sw_llp {
 	RNIC_SW_LLP_SCTP	= 2,
 };
 
+#define RNIC_SW_CREATE_QP_PACK		0x1
+
 struct rnic_sw_create_qp {
 	__u32		comp_mask;
 	__u32		llp;		/* enum rnic_sw_llp */
-	__aligned_u64	reserved;
+	__u32		flags;		/* RNIC_SW_CREATE_QP_* */
+	__u32		reserved;
 };
 
-/* One mapping: the send queue's ring, and behind it the receive queue's */
+/* In one mapping: the send queue's ring, and behind it the receive queue's */
 struct rnic_sw_create_qp_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
-	__u32		rq_offset;	/* in it; meaningless if rq_slots is 0 */
+	__u32		rq_offset;	/* from the other; meaningless if rq_slots is 0 */
 	__u32		sq_slots;
 	__u32		rq_slots;
 	__u32		sq_stride;	/* octets from slot to slot */
 	__u32		rq_stride;
 	__u32		max_inline;
 	__u32		comp_mask;
+	__aligned_u64	map_number;	/* of a mapping that is shared, or 0 */
+	__u32		ring_offset;	/* in the mapping, of the send queue's */
+	__u32		reserved;
 };
 
 #endif

@@ -30,7 +30,7 @@ int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 }
 
 int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
-		    struct ib_ucontext *uctx)
+		    struct ib_ucontext *uctx, bool packed)
 {
 	ring->hdr = &world.hdr;
 	ring->slot0 = world.slots;
@@ -46,6 +46,11 @@ u64 rnic_ring_key(const struct rnic_ring *ring)
 }
 
 u32 rnic_ring_mapped(const struct rnic_ring *ring)
+{
+	return 0;
+}
+
+u32 rnic_ring_offset(const struct rnic_ring *ring)
 {
 	return 0;
 }

@@ -68,6 +68,12 @@ static inline void list_del(struct list_head *n)
 	n->prev = NULL;
 }
 
+static inline void list_move(struct list_head *n, struct list_head *l)
+{
+	list_del_init(n);
+	list_add(n, l);
+}
+
 static inline void list_move_tail(struct list_head *n, struct list_head *l)
 {
 	list_del_init(n);

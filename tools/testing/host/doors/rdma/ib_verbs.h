@@ -103,7 +103,7 @@ struct iw_cm_conn_param;
 /* Of types that stand in others: nothing, or what a queue looks at */
 struct ib_udata { int unused; };
 struct uverbs_attr_bundle { struct ib_udata driver_udata; };
-struct rdma_user_mmap_entry { int unused; };
+struct rdma_user_mmap_entry { struct ib_ucontext *ucontext; };
 struct ib_device {
 	int	num_comp_vectors;
 	__be64	node_guid;

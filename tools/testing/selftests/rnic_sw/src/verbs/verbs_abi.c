@@ -15,6 +15,8 @@
 enum { AT_FLAGS = 9, AT_INLINE_LEN = 12, AT_IMM = 16, AT_SWAP = 40 };
 /* In the second word of ours to create a CQ or a queue pair */
 enum { OWN_TIMESTAMPS = 1, OWN_TCP = 1 };
+/* ... and that it may be packed, a queue pair's in the third */
+enum { OWN_PACK_CQ = 2, OWN_PACK_QP = 1 };
 
 enum { AT_SQE_RESERVED = 48, AT_RQE_RESERVED = 12 };
 
@@ -268,27 +270,57 @@ static void abi_commands(void)
 	/* of what was made nobody has a handle: it goes with the process */
 }
 
-static void abi_words(void)
+struct word {
+	uint32_t at, value;
+};
+
+/* Each of them alone */
+static void try_words(struct pair *p, const struct verb *create, const struct word *bad,
+		      size_t n)
 {
-	const struct verb create = VERB(create_cq, CREATE_CQ, .cqe = 8,
-					.comp_channel = -1), .answers = true };
-	static const uint32_t bad[][2] = {
-		{ 0, 1 }, { 0, 1u << 31 },	/* comp_mask */
-		{ 1, 2 },			/* flags */
-		{ 2, 1 }, { 3, 1 },		/* reserved */
-		{ 5, 1 },			/* beyond */
-	};
 	uint32_t own[6];
-	struct pair p = {};
 	size_t i;
 
-	pair_prepare(&p, &(struct opts){});
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	for (i = 0; i < n; i++) {
 		memset(own, 0, sizeof(own));
-		own[bad[i][0]] = bad[i][1];
-		want_errno(p.c.id->verbs->cmd_fd, &create, own, sizeof(own),
-			   EOPNOTSUPP);
+		own[bad[i].at] = bad[i].value;
+		want_errno(p->c.id->verbs->cmd_fd, create, own, sizeof(own), EOPNOTSUPP);
 	}
+}
+
+static void abi_words(void)
+{
+	static const struct word of_cq[] = {
+		{ 0, 1 }, { 0, 1u << 31 },	/* comp_mask */
+		{ 1, 4 }, { 1, 1u << 31 },	/* flags */
+		{ 2, 1 }, { 3, 1 },		/* reserved */
+		{ 5, 1 },			/* beyond */
+	}, of_srq[] = {
+		{ 0, 1 }, { 0, 1u << 31 },
+		{ 1, 2 }, { 1, 1u << 31 },
+		{ 2, 1 },
+	}, of_qp[] = {
+		{ 0, 1 }, { 0, 1u << 31 },
+		{ 2, 2 }, { 2, 1u << 31 },
+		{ 3, 1 }, { 4, 1 },
+	};
+	struct pair p = {};
+
+	pair_prepare(&p, &(struct opts){});
+	const struct verb cq = VERB(create_cq, CREATE_CQ, .cqe = 8, .comp_channel = -1),
+				    .answers = true };
+	const struct verb srq = VERB(create_srq, CREATE_SRQ, .pd_handle = p.c.id->pd->handle,
+				     .max_wr = 4, .max_sge = 1), .answers = true };
+	const struct verb qp = VERB(create_qp, CREATE_QP,
+		.pd_handle = p.c.id->pd->handle,
+		.send_cq_handle = p.c.scq->handle,
+		.recv_cq_handle = p.c.scq->handle, .max_send_wr = 1,
+		.max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1,
+		.qp_type = IBV_QPT_RC), .answers = true };
+
+	try_words(&p, &cq, of_cq, ARRAY_SIZE(of_cq));
+	try_words(&p, &srq, of_srq, ARRAY_SIZE(of_srq));
+	try_words(&p, &qp, of_qp, ARRAY_SIZE(of_qp));
 	pair_free(&p);
 }
 
@@ -299,8 +331,8 @@ static void abi_words(void)
 static void abi_unanswered(void)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
-	const uint32_t timestamps[] = { 0, OWN_TIMESTAMPS, 0, 0 };
-	const uint32_t over_tcp[] = { 0, OWN_TCP, 0, 0 };
+	const uint32_t timestamps[] = { 0, OWN_TIMESTAMPS | OWN_PACK_CQ, 0, 0 };
+	const uint32_t over_tcp[] = { 0, OWN_TCP, OWN_PACK_QP, 0 };
 	struct pair p = {};
 	uint8_t *at;
 	int fd;

@@ -179,11 +179,11 @@ static void rings_spoilt(void)
 	desk_close(&d);
 }
 
-/* So that a process has room for many: both queues of a pair are one mapping */
+/* So that a process has room for many: both queues of a pair are one mapping, if long */
 static void rings_in_one(void)
 {
 	struct ibv_qp_init_attr attr = {
-		.cap = { .max_send_wr = 100, .max_recv_wr = 100,
+		.cap = { .max_send_wr = 2000, .max_recv_wr = 2000,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 	};
