@@ -30,12 +30,18 @@ static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 static int map_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 		  const struct rnic_sw_create_cq_resp *resp)
 {
-	cq->q.bytes = resp->ring_bytes;
+	const struct rnic_sw_place at = {
+		.key = resp->ring_key,
+		.number = resp->map_number,
+		.bytes = resp->ring_bytes,
+		.offset = resp->ring_offset,
+	};
+
 	cq->q.slots = resp->slots;
 	cq->q.stride = resp->stride;
 	if (resp->stride < sizeof(struct rnic_sw_cqe))
 		return EINVAL;
-	return rnic_sw_map_queue(&cq->q, ctx, resp->ring_key);
+	return rnic_sw_map_queue(&cq->q, ctx, &at);
 }
 
 /*
@@ -51,6 +57,8 @@ static int command_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 
 	if (attr->wc_flags & TIMESTAMPS)
 		cmd.drv_payload.flags = RNIC_SW_CREATE_CQ_TIMESTAMP;
+	if (to_ctx(ctx)->packs)
+		cmd.drv_payload.flags |= RNIC_SW_CREATE_CQ_PACK;
 	ret = ibv_cmd_create_cq(ctx, attr->cqe, attr->channel,
 				attr->comp_vector, &cq->vcq.cq, &cmd.ibv_cmd,
 				sizeof(cmd), &resp.ibv_resp, sizeof(resp));
@@ -130,19 +138,21 @@ static int make_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
 {
 	struct rnic_sw_cmd_resize_cq_resp resp = {};
 	struct rnic_sw_cmd_resize_cq cmd = {};
+	struct rnic_sw_place at = {};
 	int ret;
 
 	ret = ibv_cmd_resize_cq(&cq->vcq.cq, cqe, &cmd.ibv_cmd, sizeof(cmd),
 				&resp.ibv_resp, sizeof(resp));
 	if (ret)
 		return ret;
-	*key = resp.drv_payload.ring_key;
-	q->bytes = resp.drv_payload.ring_bytes;
+	at.key = resp.drv_payload.ring_key;
+	at.bytes = resp.drv_payload.ring_bytes;
+	*key = at.key;
 	q->slots = resp.drv_payload.slots;
 	q->stride = resp.drv_payload.stride;
 	if (q->stride < sizeof(struct rnic_sw_cqe))
 		return EINVAL;
-	return rnic_sw_map_queue(q, cq->vcq.cq.context, *key);
+	return rnic_sw_map_queue(q, cq->vcq.cq.context, &at);
 }
 
 /* The kernel changes over to a ring that we have mapped */
@@ -160,15 +170,15 @@ static int switch_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
 				 &resp.ibv_resp, sizeof(resp));
 }
 
-/* @q gets the old ring */
-static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q)
+/* @q gets the old ring; @armed: for what that was */
+static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q, uint32_t armed)
 {
 	struct rnic_sw_queue old = cq->q;
 
-	/* litmus: arm */
-	ring_arm(q, __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED));
+	ring_arm(q, armed);
 	cq->q.hdr = q->hdr;
 	cq->q.slot0 = q->slot0;
+	cq->q.page = q->page;
 	cq->q.bytes = q->bytes;
 	cq->q.slots = q->slots;
 	cq->q.stride = q->stride;
@@ -181,20 +191,24 @@ static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q)
  * has not been polled.  To find nothing instead would be wrong: who has armed the
  * queue then waits, and there may be no event any more.  An arm may stand in the
  * old ring only: it is carried over, at worst for an event too many.  Whoever polls
- * the extended way has the lock, and a copy of what it is looking at.
+ * the extended way has the lock, and a copy of what it is looking at.  Where the old ring
+ * was there may be another queue's once the kernel has changed over.
  */
 static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 		       struct rnic_sw_queue *q)
 {
 	bool polls = rnic_sw_polls(cq);
+	uint32_t armed;
 	int ret;
 
 	if (!polls)
 		ring_lock(&cq->q);
 	pthread_spin_lock(&cq->arm_lock);
+	/* litmus: arm */
+	armed = __atomic_load_n(&cq->q.hdr->flags, __ATOMIC_RELAXED);
 	ret = switch_ring(cq, cqe, key);
 	if (!ret)
-		exchange_rings(cq, q);
+		exchange_rings(cq, q, armed);
 	pthread_spin_unlock(&cq->arm_lock);
 	if (!polls)
 		ring_unlock(&cq->q);

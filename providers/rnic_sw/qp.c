@@ -40,9 +40,14 @@ static int chosen_llp(const struct rnic_sw_context *ctx, uint32_t *llp)
 static int map_sq(struct rnic_sw_qp *qp,
 		  const struct rnic_sw_create_qp_resp *resp)
 {
+	const struct rnic_sw_place at = {
+		.key = resp->ring_key,
+		.number = resp->map_number,
+		.bytes = resp->ring_bytes,
+		.offset = resp->ring_offset,
+	};
 	size_t room;
 
-	qp->sq.bytes = resp->ring_bytes;
 	qp->sq.slots = resp->sq_slots;
 	qp->sq.stride = resp->sq_stride;
 	qp->max_inline = resp->max_inline;
@@ -52,7 +57,7 @@ static int map_sq(struct rnic_sw_qp *qp,
 	if (room < qp->max_inline ||
 	    room / sizeof(struct rnic_sw_sge) < qp->max_send_sge)
 		return EINVAL;
-	return rnic_sw_map_queue(&qp->sq, qp->vqp.qp.context, resp->ring_key);
+	return rnic_sw_map_queue(&qp->sq, qp->vqp.qp.context, &at);
 }
 
 static int place_rq(struct rnic_sw_qp *qp,
@@ -101,6 +106,8 @@ static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
 	struct rnic_sw_cmd_create_qp_resp resp = {};
 	int ret;
 
+	if (to_ctx(qp->vqp.qp.context)->packs)
+		cmd.drv_payload.flags = RNIC_SW_CREATE_QP_PACK;
 	/* they are zero, and the command takes none */
 	ex->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	ret = ibv_cmd_create_qp_ex(qp->vqp.qp.context, &qp->vqp, ex,

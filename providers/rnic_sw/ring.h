@@ -15,7 +15,8 @@
  * struct rnic_sw_queue - a ring as the program sees it
  * @hdr: the shared header; NULL if there is no ring (queue of depth 0)
  * @slot0: first slot
- * @bytes: length of the mapping
+ * @page: the mapping, if it has others' rings, too
+ * @bytes: from the header to the end of the mapping
  * @slots: a power of two
  * @stride: octets from slot to slot
  * @prod: slots ever filled
@@ -31,7 +32,8 @@
 struct rnic_sw_queue {
 	struct rnic_sw_ring	*hdr;
 	uint8_t			*slot0;
-	size_t			bytes;		/* 0: mapped with another */
+	struct rnic_sw_page	*page;
+	size_t			bytes;		/* 0: behind another ring */
 	uint32_t		slots;
 	uint32_t		stride;
 

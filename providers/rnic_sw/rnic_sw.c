@@ -55,23 +55,33 @@ static const struct verbs_context_ops context_ops = {
 	.unimport_pd		= rnic_sw_unimport_pd,
 };
 
-static int get_context(struct verbs_context *vctx)
+static int command_context(struct verbs_context *vctx,
+			   struct rnic_sw_cmd_alloc_ctx_resp *resp)
 {
-	struct rnic_sw_cmd_alloc_ctx_resp resp = {};
 	struct rnic_sw_cmd_alloc_ctx cmd = {};
 
 #if IBVERBS_PABI_VERSION > 34
 	return ibv_cmd_get_context(vctx, &cmd.ibv_cmd, sizeof(cmd), NULL,
-				   &resp.ibv_resp, sizeof(resp));
+				   &resp->ibv_resp, sizeof(*resp));
 #else
 	return ibv_cmd_get_context(vctx, &cmd.ibv_cmd, sizeof(cmd),
-				   &resp.ibv_resp, sizeof(resp));
+				   &resp->ibv_resp, sizeof(*resp));
 #endif
 }
 
-static int query_context(struct verbs_context *vctx)
+static int get_context(struct rnic_sw_context *ctx)
 {
-	return ibv_cmd_query_context(&vctx->context, NULL);
+	struct rnic_sw_cmd_alloc_ctx_resp resp = {};
+	int ret = command_context(&ctx->vctx, &resp);
+
+	ctx->packs = resp.drv_payload.comp_mask & RNIC_SW_CTX_PACKS;
+	return ret;
+}
+
+/* What the kernel can do is not told here: as if it were an old one */
+static int query_context(struct rnic_sw_context *ctx)
+{
+	return ibv_cmd_query_context(&ctx->vctx.context, NULL);
 }
 
 /* The lower layer may be chosen for a program, but not for one with others' rights */
@@ -98,12 +108,13 @@ static int llp_of_environment(void)
 void rnic_sw_init_context(struct rnic_sw_context *ctx)
 {
 	ctx->env_llp = llp_of_environment();
+	pthread_mutex_init(&ctx->pages_lock, NULL);
 	pthread_mutex_init(&ctx->dying_lock, NULL);
 	list_head_init(&ctx->dying);
 }
 
 static struct verbs_context *make_context(struct ibv_device *ibdev, int cmd_fd,
-					  int (*command)(struct verbs_context *))
+					  int (*command)(struct rnic_sw_context *))
 {
 	struct rnic_sw_context *ctx;
 
@@ -111,7 +122,7 @@ static struct verbs_context *make_context(struct ibv_device *ibdev, int cmd_fd,
 					   RNIC_SW_DRIVER_ID);
 	if (!ctx)
 		return NULL;
-	if (command(&ctx->vctx)) {
+	if (command(ctx)) {
 		verbs_uninit_context(&ctx->vctx);
 		free(ctx);
 		return NULL;
@@ -139,6 +150,7 @@ static void free_context(struct ibv_context *ibctx)
 	struct rnic_sw_context *ctx = to_ctx(ibctx);
 
 	pthread_mutex_destroy(&ctx->dying_lock);
+	pthread_mutex_destroy(&ctx->pages_lock);
 	verbs_uninit_context(&ctx->vctx);
 	free(ctx);
 }
@@ -187,29 +199,48 @@ static void set_ring(struct rnic_sw_queue *q, void *mem)
 	q->slot0 = (uint8_t *)mem + RNIC_SW_RING_HDR;
 }
 
+static void *map_alone(struct ibv_context *ctx, const struct rnic_sw_place *at)
+{
+	void *mem = mmap(NULL, at->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ctx->cmd_fd,
+			 (off_t)at->key);
+
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+static bool makes_place(const struct rnic_sw_queue *q, const struct rnic_sw_place *at)
+{
+	return at->offset <= at->bytes && !(at->offset % RNIC_SW_RING_HDR) &&
+	       (at->number || !at->offset) && makes_ring(q, at->bytes - at->offset);
+}
+
 /**
  * rnic_sw_map_queue - map the ring of a queue
- * @q: its bytes, slots and stride as the kernel reported them
+ * @q: its slots and stride as the kernel reported them
  * @ctx: the context
- * @key: the kernel's mmap offset
+ * @at: where the kernel says that it is
  *
  * Return: 0, or a positive errno (also in errno): what the kernel reported
  * makes no ring, or it cannot be mapped.  On failure @q is as before.
  */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
-		      uint64_t key)
+		      const struct rnic_sw_place *at)
 {
-	void *mem;
+	struct rnic_sw_page *page = NULL;
+	void *mem = NULL;
 
-	if (!makes_ring(q, q->bytes)) {
+	if (!makes_place(q, at)) {
 		errno = EINVAL;
 		return errno;
 	}
-	mem = mmap(NULL, q->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-		   ctx->cmd_fd, (off_t)key);
-	if (mem == MAP_FAILED)
+	if (at->number)
+		page = rnic_sw_get_page(to_ctx(ctx), at, &mem);
+	else
+		mem = map_alone(ctx, at);
+	if (!mem)
 		return errno;
-	set_ring(q, mem);
+	q->page = page;
+	q->bytes = at->bytes - at->offset;
+	set_ring(q, (uint8_t *)mem + at->offset);
 	return 0;
 }
 
@@ -240,7 +271,9 @@ int rnic_sw_place_queue(struct rnic_sw_queue *q,
 
 void rnic_sw_unmap_queue(struct rnic_sw_queue *q)
 {
-	if (q->hdr && q->bytes)
+	if (q->hdr && q->page)
+		rnic_sw_put_page(q->page);
+	else if (q->hdr && q->bytes)
 		munmap(q->hdr, q->bytes);
 	q->hdr = NULL;
 }

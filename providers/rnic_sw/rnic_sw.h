@@ -31,6 +31,9 @@ struct rnic_sw_context {
 	struct verbs_context	vctx;
 	uint32_t		llp;	/* chosen by a direct verb */
 	int			env_llp;	/* by the environment; -1: no such word */
+	bool			packs;	/* small rings may be asked for on pages of several */
+	pthread_mutex_t		pages_lock;
+	void			*pages;	/* those mapped, by number: see tsearch(3) */
 	pthread_mutex_t		dying_lock;	/* of the list, for no longer than a look */
 	struct list_head	dying;	/* queue pairs whose numbers none may have */
 };
@@ -112,11 +115,15 @@ static_assert(sizeof(struct rnic_sw_ring) == RNIC_SW_RING_HDR &&
 static_assert(sizeof(struct rnic_sw_alloc_ctx_resp) == 16 &&
 	      sizeof(struct rnic_sw_create_cq) == 16 &&
 	      sizeof(struct rnic_sw_create_cq_resp) == 40 &&
+	      offsetof(struct rnic_sw_create_cq_resp, map_number) == 24 &&
 	      sizeof(struct rnic_sw_resize_cq) == 16 &&
 	      sizeof(struct rnic_sw_resize_cq_resp) == 24 &&
+	      sizeof(struct rnic_sw_create_srq) == 8 &&
 	      sizeof(struct rnic_sw_create_srq_resp) == 40 &&
+	      offsetof(struct rnic_sw_create_srq_resp, map_number) == 24 &&
 	      sizeof(struct rnic_sw_create_qp) == 16 &&
-	      sizeof(struct rnic_sw_create_qp_resp) == 56, "commands");
+	      sizeof(struct rnic_sw_create_qp_resp) == 56 &&
+	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40, "commands");
 
 static inline struct rnic_sw_context *to_ctx(struct ibv_context *ctx)
 {
@@ -216,9 +223,22 @@ static inline bool rnic_sw_has_data(const struct rnic_sw_sqe *sqe)
 	       sqe->opcode != RNIC_SW_OP_BIND_MW;
 }
 
+/* Where the kernel says that a ring is */
+struct rnic_sw_place {
+	uint64_t	key;		/* of the mapping, as is all but offset */
+	uint64_t	number;		/* 0: it has no others' rings */
+	uint32_t	bytes;
+	uint32_t	offset;
+};
+
+/* page.c */
+struct rnic_sw_page *rnic_sw_get_page(struct rnic_sw_context *ctx,
+				      const struct rnic_sw_place *at, void **mem);
+void rnic_sw_put_page(struct rnic_sw_page *page);
+
 /* rnic_sw.c: map what the kernel has made; errno is set on failure */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
-		      uint64_t key);
+		      const struct rnic_sw_place *at);
 int rnic_sw_place_queue(struct rnic_sw_queue *q,
 			const struct rnic_sw_queue *first, uint32_t offset);
 void rnic_sw_unmap_queue(struct rnic_sw_queue *q);

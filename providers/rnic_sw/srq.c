@@ -8,9 +8,14 @@
 static int map_srq(struct rnic_sw_srq *srq, struct ibv_context *ctx,
 		   const struct rnic_sw_create_srq_resp *resp)
 {
+	const struct rnic_sw_place at = {
+		.key = resp->ring_key,
+		.number = resp->map_number,
+		.bytes = resp->ring_bytes,
+		.offset = resp->ring_offset,
+	};
 	size_t room;
 
-	srq->q.bytes = resp->ring_bytes;
 	srq->q.slots = resp->slots;
 	srq->q.stride = resp->stride;
 	if (resp->stride < sizeof(struct rnic_sw_rqe))
@@ -18,7 +23,7 @@ static int map_srq(struct rnic_sw_srq *srq, struct ibv_context *ctx,
 	room = resp->stride - sizeof(struct rnic_sw_rqe);
 	if (room / sizeof(struct rnic_sw_sge) < srq->max_sge)
 		return EINVAL;
-	return rnic_sw_map_queue(&srq->q, ctx, resp->ring_key);
+	return rnic_sw_map_queue(&srq->q, ctx, &at);
 }
 
 /* The command writes what the kernel grants into @attr->attr */
@@ -29,6 +34,8 @@ static int command_srq(struct rnic_sw_srq *srq, struct ibv_pd *pd,
 	struct rnic_sw_cmd_create_srq cmd = {};
 	int ret;
 
+	if (to_ctx(pd->context)->packs)
+		cmd.drv_payload.flags = RNIC_SW_CREATE_SRQ_PACK;
 	ret = ibv_cmd_create_srq(pd, &srq->ibsrq, attr, &cmd.ibv_cmd,
 				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (ret)

@@ -39,8 +39,19 @@ bool refuse_switch;
 unsigned int resize_pages;
 void (*resizing)(bool step2);
 struct played_region region;
+struct played_page page = { .key = 1000 * AREA, .number = 1, .bytes = AREA / 2 };
 bool refuse_buffer;
 int bad_advice;
+
+/* On the page, behind what is there */
+static void pack(struct played_ring *r, uint32_t room)
+{
+	r->key = page.key;
+	r->bytes = page.bytes;
+	r->number = page.number;
+	r->offset = page.used;
+	page.used += room;
+}
 
 static struct played_ring new_ring(unsigned int which, uint32_t stride)
 {
@@ -69,11 +80,15 @@ int ibv_cmd_create_cq(struct ibv_context *context, int cqe,
 		return refuse_create;
 	cq->context = context;
 	cq_flags = ((struct rnic_sw_cmd_create_cq *)cmd)->drv_payload.flags;
+	if (cq_flags & RNIC_SW_CREATE_CQ_PACK)
+		pack(&ring, ring.bytes);
 	r->drv_payload = (struct rnic_sw_create_cq_resp){
 		.ring_key = ring.key,
 		.ring_bytes = ring.bytes,
 		.slots = ring.slots,
 		.stride = ring.stride,
+		.map_number = ring.number,
+		.ring_offset = ring.offset,
 	};
 	return 0;
 }
@@ -116,6 +131,7 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 			 struct ib_uverbs_create_qp_resp *resp,
 			 size_t resp_size)
 {
+	const struct rnic_sw_create_qp *c = &((struct rnic_sw_cmd_create_qp *)cmd)->drv_payload;
 	struct rnic_sw_cmd_create_qp_resp *r = (void *)resp;
 	struct played_ring sq = new_ring(0, STRIDE), rq = {};
 
@@ -125,7 +141,10 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 		rq = new_ring(1, STRIDE);
 	/* as make_qp() has them: nothing of a command before */
 	CHECK(!attr->cap.max_send_sge && !r->drv_payload.sq_slots);
-	llp_asked = ((struct rnic_sw_cmd_create_qp *)cmd)->drv_payload.llp;
+	llp_asked = c->llp;
+	sq.bytes += rq.bytes;
+	if (c->flags & RNIC_SW_CREATE_QP_PACK)
+		pack(&sq, sq.bytes);
 	qp->qp.send_cq = attr->send_cq;
 	qp->qp.recv_cq = attr->recv_cq;
 	qp->qp.qp_num = qp_num;
@@ -134,13 +153,15 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 	attr->cap.max_recv_sge = MAX_SGE;
 	r->drv_payload = (struct rnic_sw_create_qp_resp){
 		.ring_key = sq.key,
-		.ring_bytes = sq.bytes + rq.bytes,
+		.ring_bytes = sq.bytes,
 		.rq_offset = rq_offset,
 		.sq_slots = sq.slots,
 		.rq_slots = rq.slots,
 		.sq_stride = sq.stride,
 		.rq_stride = rq.stride,
 		.max_inline = MAX_INLINE,
+		.map_number = sq.number,
+		.ring_offset = sq.offset,
 	};
 	return 0;
 }
@@ -243,6 +264,8 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
 
 	if (refuse_create)
 		return refuse_create;
+	if (((struct rnic_sw_cmd_create_srq *)cmd)->drv_payload.flags)
+		pack(&ring, ring.bytes);
 	srq->context = pd->context;
 	attr->attr.max_sge = MAX_SGE;
 	r->drv_payload = (struct rnic_sw_create_srq_resp){
@@ -250,6 +273,8 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
 		.ring_bytes = ring.bytes,
 		.slots = ring.slots,
 		.stride = ring.stride,
+		.map_number = ring.number,
+		.ring_offset = ring.offset,
 	};
 	return 0;
 }

@@ -44,7 +44,16 @@ struct played_ring {
 	uint64_t	key;
 	uint64_t	bytes;
 	uint32_t	slots, stride;
+	uint64_t	number;
+	uint32_t	offset;
 };
+
+/* The page of those that may be packed, as the kernel answers */
+extern struct played_page {
+	uint64_t	key, number;
+	uint32_t	bytes;
+	uint32_t	used;
+} page;
 
 extern void (*spoil[2])(struct played_ring *r);
 extern uint32_t qp_num;		/* that of the next queue pair */

@@ -475,7 +475,7 @@ int main(void)
 {
 	own.vctx.context.cmd_fd = memfd_create("rings", MFD_CLOEXEC);
 	if (own.vctx.context.cmd_fd < 0 ||
-	    ftruncate(own.vctx.context.cmd_fd, 256 * AREA)) {
+	    ftruncate(own.vctx.context.cmd_fd, 1024 * AREA)) {
 		perror("memfd");
 		return 1;
 	}
@@ -483,6 +483,7 @@ int main(void)
 	alarm(60);		/* a deadlock is a failure too */
 	test_contents();
 	test_creating();
+	test_packing();
 	test_one_mapping();
 	test_send_full();
 	test_wrap();

@@ -31,6 +31,9 @@ void test_destroying(void);
 /* domain_test.c */
 void test_domains(void);
 
+/* pack_test.c */
+void test_packing(void);
+
 /* refuse_test.c */
 void test_refusals(void);
 

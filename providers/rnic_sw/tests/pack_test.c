@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Small rings that share a mapping. */
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "provider_test.h"
+
+static bool is_mapped(void *at)
+{
+	uintptr_t size = sysconf(_SC_PAGESIZE);
+
+	return !msync((void *)((uintptr_t)at & -size), size, MS_ASYNC);
+}
+
+static size_t apart(const struct rnic_sw_queue *q, const struct rnic_sw_queue *from)
+{
+	return (uint8_t *)q->hdr - (uint8_t *)from->hdr;
+}
+
+/* All kinds, and the last one to go unmaps what they were on */
+static void test_shared(void)
+{
+	struct rnic_sw_cq *cq = make_cq(), *other = make_cq_ex(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP);
+	const size_t cq_bytes = RNIC_SW_RING_HDR + SLOTS * CQE_STRIDE;
+	struct rnic_sw_qp *qp = make_qp(cq, 2);
+	struct rnic_sw_srq *srq = make_srq();
+	void *mem = cq->q.hdr;
+
+	CHECK(cq_flags == (RNIC_SW_CREATE_CQ_TIMESTAMP | RNIC_SW_CREATE_CQ_PACK));
+	CHECK(apart(&other->q, &cq->q) == cq_bytes);
+	CHECK(apart(&qp->sq, &cq->q) == 2 * cq_bytes);
+	CHECK(apart(&qp->rq, &qp->sq) == RING && srq);
+	CHECK(apart(&srq->q, &qp->sq) == 2 * RING);
+	CHECK(!rnic_sw_destroy_qp(&qp->vqp.qp));
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq) && is_mapped(mem));
+	CHECK(!rnic_sw_destroy_srq(&srq->ibsrq) && is_mapped(mem));
+	CHECK(!rnic_sw_destroy_cq(&other->vcq.cq) && !is_mapped(mem));
+}
+
+/* The kernel has given a key away again before we have unmapped what had it */
+static void test_numbers(void)
+{
+	struct rnic_sw_cq *old = make_cq(), *cq, *next;
+
+	page.number++;
+	page.key += AREA;
+	cq = make_cq();
+	page.number++;
+	next = make_cq();
+	CHECK(old->q.page != cq->q.page && next->q.page != cq->q.page);
+	next->q.hdr->flags = 7;
+	CHECK(cq->q.hdr != next->q.hdr && !old->q.hdr->flags);
+	next->q.hdr->flags = 0;
+	CHECK(!rnic_sw_destroy_cq(&old->vcq.cq) && is_mapped(cq->q.hdr));
+	CHECK(!rnic_sw_destroy_cq(&next->vcq.cq) && is_mapped(cq->q.hdr));
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+}
+
+static struct rnic_sw_ring *given_up;
+
+/* Where the old ring was there is another's once the kernel has changed over */
+static void given_away(bool step2)
+{
+	if (step2)
+		given_up->flags = RNIC_SW_ARM_ANY;
+}
+
+/* A ring that takes the place of a packed one is alone */
+static void test_resized(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+	void *mem = cq->q.hdr;
+
+	given_up = cq->q.hdr;
+	resizing = given_away;
+	CHECK(!rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS));
+	resizing = NULL;
+	CHECK(!cq->q.page && !is_mapped(mem));
+	CHECK(!cq->q.hdr->flags);
+	mem = cq->q.hdr;
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq) && !is_mapped(mem));
+}
+
+static void not_packed(void)
+{
+	errno = 0;
+	CHECK(!rnic_sw_create_cq(&own.vctx.context, SLOTS, NULL, 0));
+	CHECK(errno == EINVAL);
+}
+
+/* Answers that make no sense */
+static void test_nonsense(void)
+{
+	const struct played_page good = page;
+	struct rnic_sw_cq *cq = make_cq();
+	void *mem = cq->q.hdr;
+
+	page.used = 64;
+	not_packed();
+	page.used = AREA / 2;
+	not_packed();
+	page.used = AREA;
+	not_packed();
+	/* as long as it was, and at a place that can be mapped */
+	page.used = 0;
+	page.bytes = AREA;
+	not_packed();
+	page.bytes = good.bytes;
+	page.number++;
+	page.key = 1;
+	not_packed();
+	/* alone, and not at the beginning */
+	page = good;
+	page.used = RNIC_SW_RING_HDR;
+	page.number = 0;
+	not_packed();
+	page = good;
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq) && !is_mapped(mem));
+}
+
+void test_packing(void)
+{
+	struct rnic_sw_cq *cq = make_cq();
+
+	CHECK(!(cq_flags & RNIC_SW_CREATE_CQ_PACK) && !cq->q.page);
+	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
+	own.packs = true;
+	test_shared();
+	test_numbers();
+	test_resized();
+	test_nonsense();
+	own.packs = false;
+}
