@@ -9,6 +9,7 @@
 #include "failnth.h"
 
 #define OCTETS	80000
+#define QPS	5
 
 struct objects {
 	struct ibv_context	*ctx;
@@ -16,7 +17,7 @@ struct objects {
 	struct ibv_comp_channel	*cc;
 	struct ibv_cq		*cq;
 	struct ibv_srq		*srq;
-	struct ibv_qp		*qp[2];
+	struct ibv_qp		*qp[QPS];
 	struct ibv_mr		*mr;
 	struct ibv_mw		*mw;
 	char			*mem;
@@ -52,7 +53,7 @@ static int open_all(struct objects *o)
 	return err;
 }
 
-static int make_qp(struct objects *o, int i, struct ibv_srq *srq)
+static int make_qp(struct objects *o, int i, struct ibv_srq *srq, bool long_ones)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC, .send_cq = o->cq, .recv_cq = o->cq,
@@ -61,20 +62,28 @@ static int make_qp(struct objects *o, int i, struct ibv_srq *srq)
 			 .max_send_sge = 4, .max_recv_sge = 4 },
 	};
 	struct ibv_qp_attr to = { .qp_state = IBV_QPS_ERR };
-	int err = MADE(o->qp[i] = ibv_create_qp(o->pd, &attr));
+	int err;
 
+	if (!long_ones) {
+		attr.cap = (struct ibv_qp_cap){ .max_send_wr = 16, .max_recv_wr = 8,
+						.max_send_sge = 1, .max_recv_sge = 1 };
+	}
+	err = MADE(o->qp[i] = ibv_create_qp(o->pd, &attr));
 	return err ? err : TRY(ibv_modify_qp(o->qp[i], &to, IBV_QP_STATE));
 }
 
 static int make_queues(struct objects *o)
 {
 	struct ibv_srq_init_attr attr = { .attr = { 100, 4, 0 } };
-	int err = MADE(o->srq = ibv_create_srq(o->pd, &attr));
+	int err = MADE(o->srq = ibv_create_srq(o->pd, &attr)), i;
 
 	if (!err)
-		err = make_qp(o, 0, o->srq);
+		err = make_qp(o, 0, o->srq, true);
 	if (!err)
-		err = make_qp(o, 1, NULL);
+		err = make_qp(o, 1, NULL, true);
+	/* rings that are packed: the third finds no room where the others are */
+	for (i = 2; !err && i < QPS; i++)
+		err = make_qp(o, i, NULL, false);
 	return err;
 }
 
@@ -97,16 +106,15 @@ static int make_memory(struct objects *o)
 
 static int close_all(struct objects *o, int err)
 {
-	int bad = 0;
+	int bad = 0, i;
 
 	if (o->mw)
 		bad |= ibv_dealloc_mw(o->mw);
 	if (o->mr)
 		bad |= ibv_dereg_mr(o->mr);
-	if (o->qp[0])
-		bad |= ibv_destroy_qp(o->qp[0]);
-	if (o->qp[1])
-		bad |= ibv_destroy_qp(o->qp[1]);
+	for (i = 0; i < QPS; i++)
+		if (o->qp[i])
+			bad |= ibv_destroy_qp(o->qp[i]);
 	if (o->srq)
 		bad |= ibv_destroy_srq(o->srq);
 	if (o->cq)

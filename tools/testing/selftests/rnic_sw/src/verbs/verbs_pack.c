@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Small rings, several in a mapping. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+
+#include "rings.h"
+#include "verbs.h"
+
+#define PACKED	24
+
+static size_t mappings(void)
+{
+	struct ring ring[64];
+
+	return rings_mapped(ring, ARRAY_SIZE(ring));
+}
+
+/* What is sent by one is received by its peer, and nobody else has anything */
+static void try_packed(struct pair *p, size_t from, size_t step, struct desk *d)
+{
+	size_t i;
+
+	for (i = from; i < PACKED; i += step) {
+		CHECK(!try_recv(&p[i].s, i, &d->s, i, 50), "recv %zu", i);
+		CHECK(!try_job(&p[i].c, &(struct job){ .id = i, .op = IBV_WR_SEND,
+			.b = &d->c, .flags = SIG, .len = 50 }), "send %zu", i);
+		want_ok(d->p.c.scq, i, IBV_WC_SEND);
+		want_recv(d->p.s.rcq, i, 50);
+	}
+	want_none(d->p.c.scq);
+	want_none(d->p.s.rcq);
+}
+
+/* Small ones of one program share pages; what one leaves is another's */
+static void rings_packed(void)
+{
+	struct pair p[PACKED];
+	struct desk d;
+	size_t n, i;
+
+	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 16 }, 100);
+	n = mappings();
+	for (i = 0; i < PACKED; i++)
+		pair_open_like(&p[i], &d.p);
+	printf("# %zu mappings, then %zu for %d more pairs\n", n, mappings(), PACKED);
+	CHECK(mappings() < n + PACKED, "they are not packed");
+	try_packed(p, 0, 1, &d);
+	n = mappings();
+	for (i = 0; i < PACKED; i += 2)
+		pair_close(&p[i]);
+	try_packed(p, 1, 2, &d);
+	for (i = 0; i < PACKED; i += 2)
+		pair_open_like(&p[i], &d.p);
+	CHECK(mappings() <= n, "%zu mappings, were %zu", mappings(), n);
+	try_packed(p, 0, 1, &d);
+	for (i = 0; i < PACKED; i++)
+		pair_close(&p[i]);
+	desk_close(&d);
+}
+
+static struct ibv_qp *new_qp(struct desk *d)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC,
+		.send_cq = d->p.c.scq,
+		.recv_cq = d->p.c.rcq,
+	};
+	struct ibv_qp *qp = ibv_create_qp(d->p.c.pd, &attr);
+
+	CHECK(qp, "%m");
+	return qp;
+}
+
+/* A child does not see the rings that its parent makes after it began */
+static void rings_packed_fork(void)
+{
+	struct ibv_qp *qp;
+	int status = 0;
+	struct desk d;
+	pid_t pid;
+	size_t n;
+
+	/* there is room left on the page for one more */
+	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 8 }, 100);
+	n = mappings();
+	qp = new_qp(&d);
+	CHECK(mappings() == n, "not packed");
+	CHECK(!ibv_destroy_qp(qp), "%m");
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (!pid) {
+		pause_ms(60000);
+		_exit(0);
+	}
+	qp = new_qp(&d);
+	CHECK(mappings() == n + 1, "on a page that a child has");
+	CHECK(!ibv_destroy_qp(qp), "%m");
+	CHECK(mappings() == n, "it is still there");
+	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "%m");
+	qp = new_qp(&d);
+	CHECK(mappings() == n, "not packed any more");
+	CHECK(!ibv_destroy_qp(qp), "%m");
+	desk_close(&d);
+}
+
+struct maker {
+	pthread_t	thread;
+	struct desk	*d;
+	atomic_bool	*enough;
+	unsigned int	made;
+};
+
+/* Whatever a new ring says, it is what was posted to it */
+static void *make_and_destroy(void *arg)
+{
+	struct maker *m = arg;
+	struct ibv_qp *qp[3];
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	size_t i;
+
+	for (; !atomic_load(m->enough); m->made++) {
+		cq = ibv_create_cq(m->d->p.c.id->verbs, 1 + m->made % 7, NULL, NULL, 0);
+		CHECK(cq && !ibv_poll_cq(cq, 1, &wc), "%m");
+		for (i = 0; i < ARRAY_SIZE(qp); i++)
+			qp[i] = new_qp(m->d);
+		for (i = ARRAY_SIZE(qp); i--;)
+			CHECK(!ibv_destroy_qp(qp[i]), "%m");
+		CHECK(!ibv_destroy_cq(cq), "%m");
+	}
+	return NULL;
+}
+
+/* Several threads make and destroy beside rings that are in use */
+static void rings_packed_threads(void)
+{
+	atomic_bool enough = false;
+	struct maker m[3];
+	struct desk d;
+	uint32_t i;
+
+	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 16 }, 1000);
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		m[i] = (struct maker){ .d = &d, .enough = &enough };
+		CHECK(!pthread_create(&m[i].thread, NULL, make_and_destroy, &m[i]), "%m");
+	}
+	for (i = 0; i < rounds(2000); i++) {
+		do_recv(&d.p.s, i, &d.s, 0, 1000);
+		do_send(&d.p.c, i, &d.c, 0, 1000);
+		want_ok(d.p.c.scq, i, IBV_WC_SEND);
+		want_recv(d.p.s.rcq, i, 1000);
+	}
+	enough = true;
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		CHECK(!pthread_join(m[i].thread, NULL), "%m");
+		printf("# one thread made %u times three\n", m[i].made);
+		CHECK(m[i].made, "it has made none");
+	}
+	desk_close(&d);
+}
+
+const struct test pack_tests[] = {
+	CASE("rings_packed", rings_packed, 60, "the ABI"),
+	CASE("rings_packed_fork", rings_packed_fork, 0, "SEC-4"),
+	CASE("rings_packed_threads", rings_packed_threads, 60, "the ABI"),
+	{}
+};
