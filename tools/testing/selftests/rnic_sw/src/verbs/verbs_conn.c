@@ -206,7 +206,10 @@ static void is_v4(const struct sockaddr *sa, const char *addr)
 	CHECK(!addr || !strcmp(text, addr), "%s, not %s", text, addr);
 }
 
-/* Who listens at all addresses is called over IPv4, and sees addresses of IPv4's */
+/*
+ * Who listens at all addresses is called over IPv4, and sees addresses of IPv4's.  Over
+ * SCTP the caller's port is that of an association, which may have been there before.
+ */
 static void any_address(void)
 {
 	struct pair p;
@@ -215,7 +218,7 @@ static void any_address(void)
 	is_v4(rdma_get_local_addr(p.s.id), setting.addr);
 	is_v4(rdma_get_peer_addr(p.s.id), NULL);
 	is_v4(rdma_get_peer_addr(p.c.id), setting.addr);
-	CHECK(rdma_get_dst_port(p.s.id) == rdma_get_src_port(p.c.id), "port");
+	CHECK(over_sctp() || rdma_get_dst_port(p.s.id) == rdma_get_src_port(p.c.id), "port");
 	pair_close(&p);
 }
 
