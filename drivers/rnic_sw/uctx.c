@@ -179,7 +179,7 @@ struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes)
  */
 bool rnic_map_shared(const struct rnic_map *map)
 {
-	return folio_mapcount(page_folio(vmalloc_to_page(map->mem))) > 1;
+	return compat_folio_mapcount(page_folio(vmalloc_to_page(map->mem))) > 1;
 }
 
 /**
@@ -227,7 +227,7 @@ static void set_place(struct rnic_ring *ring, void *at)
 }
 
 /* Where the ring is, or NULL, or an error pointer */
-static void *find_room(struct rnic_ring *ring, size_t bytes, struct ib_ucontext *uctx,
+static void *find_room(struct rnic_ring *ring, u32 bytes, struct ib_ucontext *uctx,
 		       bool packed)
 {
 	struct rnic_map *map = NULL;
@@ -270,7 +270,7 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
 
 	if (!ring->slots)
 		return 0;
-	at = find_room(ring, ring->bytes + (behind ? behind->bytes : 0), uctx, packed);
+	at = find_room(ring, ring->bytes + (behind ? behind->bytes : 0U), uctx, packed);
 	if (IS_ERR_OR_NULL(at))
 		return at ? PTR_ERR(at) : -ENOMEM;
 	set_place(ring, at);

@@ -29,11 +29,11 @@ struct rnic_ring {
 	void			*slot0;
 	u32			slots;		/* power of two */
 	u32			stride;
-	size_t			bytes;
-	/* who owns the memory; neither: it lies behind another ring */
+	u32			bytes;
+	u32			room;		/* of the memory, octets: with the ring behind it */
+	/* who owns that; neither: it lies behind another ring */
 	void			*mem;		/* __vmalloc(): kernel consumer */
 	struct rnic_map		*map;		/* a program's */
-	u32			room;		/* there, octets: with the ring behind it */
 };
 
 /* What a program can map: memory for a ring or two, or a page for small ones */
