@@ -56,7 +56,10 @@ report() {
 		echo "not ok $number - $name" >>"$log/results"
 	fi
 	printf '%-4s %7s s  %-28s %s\n' "$word" "$(cat "$log/$name.time")" "$name" "$(in_words "$name")"
-	[ "$status" -eq 0 ] || { details "$name" | tee -a "$log/why" | sed 's/^/      /'; return 1; }
+	[ "$status" -ne 0 ] || return 0
+	note_why "$name" >>"$log/why"
+	details "$name" | sed 's/^/      /'
+	return 1
 }
 
 # What the stage says of itself in a line.
@@ -77,12 +80,16 @@ details() {
 	echo "all of it: $log/$1.log"
 }
 
-# Of all stages, for the end: whoever keeps what was said may keep no more of it
-why_in_brief() {
-	[ -s "$log/why" ] || return 0
-	echo "# because:"
-	grep -aE -B 3 '^[# ]*not ok' "$log/why" | tail -n 60
+# For the end, of all stages: whoever keeps what was said may keep no more of it
+note_why() {
+	echo "# $1:"
+	if grep -q 'not ok' "$log/$1.ktap"; then
+		grep -aE -B 3 '^[# ]*not ok' "$log/$1.log"
+	else
+		tail -n 5 "$log/$1.log"
+	fi
 }
+why_in_brief() { tail -n 60 "$log/why"; }
 
 stage() { timed "$@"; report "$1" || bad=1; }
 
