@@ -48,13 +48,6 @@
 #define COMPAT_DECLARE_PORT(name)	enum ib_port_state name
 #endif
 
-/* Before, it was the kernel's own; here for a folio of one page */
-#ifdef HAVE_FOLIO_MAPCOUNT
-#define compat_folio_mapcount(folio)	folio_mapcount(folio)
-#else
-#define compat_folio_mapcount(folio)	page_mapcount(folio_page(folio, 0))
-#endif
-
 #ifndef HAVE_TRACE_SK_DATA_READY
 #define trace_sk_data_ready(sk)	((void)(sk))
 #endif

@@ -31,14 +31,20 @@ static void *__rnic_page_mark(struct rnic_map *page, unsigned long at, u32 units
 }
 
 /*
- * Room on that page, or NULL.  What another process has mapped as well, a child that has
- * dropped its rights perhaps, is to have no rings that were not there when it began.
+ * Is it held by others than whoever has rings on it?  By a child, say, that has dropped its
+ * rights since: it is to see no rings that were not there when it began.
  */
+static bool __rnic_page_held(const struct rnic_map *page)
+{
+	return rnic_map_users(page) > !bitmap_empty(page->used, RNIC_PAGE_UNITS);
+}
+
+/* Room on that page, or NULL */
 static void *__rnic_page_enter(struct rnic_map *page, u32 units)
 {
 	unsigned long at;
 
-	if (rnic_map_shared(page))
+	if (__rnic_page_held(page))
 		return NULL;
 	at = bitmap_find_next_zero_area(page->used, RNIC_PAGE_UNITS, 0, units, 0);
 	return at < RNIC_PAGE_UNITS ? __rnic_page_mark(page, at, units) : NULL;

@@ -172,14 +172,15 @@ struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes)
 }
 
 /**
- * rnic_map_shared - have several processes mapped it?
+ * rnic_map_users - who has it mapped, or keeps what he has had mapped
  * @map: it
  *
- * Return: whether, at its first page; or one has, several times.
+ * Return: how many, at its first page, each mapping for itself; more, where somebody is
+ * just looking at it.
  */
-bool rnic_map_shared(const struct rnic_map *map)
+unsigned int rnic_map_users(const struct rnic_map *map)
 {
-	return compat_folio_mapcount(page_folio(vmalloc_to_page(map->mem))) > 1;
+	return page_count(vmalloc_to_page(map->mem)) - 1;
 }
 
 /**

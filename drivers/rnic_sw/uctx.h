@@ -58,7 +58,7 @@ void rnic_dealloc_ucontext(struct ib_ucontext *ib);
 int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
 void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
 struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes);
-bool rnic_map_shared(const struct rnic_map *map);
+unsigned int rnic_map_users(const struct rnic_map *map);
 void rnic_map_end(struct rnic_map *map);
 /*
  * A ring of at least @want slots, in two steps: its sizes, then memory, of one ring

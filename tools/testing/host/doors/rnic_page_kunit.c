@@ -12,7 +12,7 @@ static struct {
 	struct rnic_uctx	u;
 	int			pages;
 	bool			short_of_memory;
-	bool			forked;		/* all that there is */
+	unsigned int		users;		/* of whatever page */
 } world;
 
 /* Who is at the other side ------------------------------------------------------- */
@@ -30,9 +30,9 @@ struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes)
 	return map;
 }
 
-bool rnic_map_shared(const struct rnic_map *map)
+unsigned int rnic_map_users(const struct rnic_map *map)
 {
-	return world.forked;
+	return world.users;
 }
 
 void rnic_map_end(struct rnic_map *map)
@@ -196,15 +196,32 @@ static void forked(struct kunit *test)
 {
 	struct room a = take(test, 128), b, c;
 
-	world.forked = true;
+	world.users = 2;
 	b = take(test, 128);
 	KUNIT_EXPECT_PTR_NE(test, a.page, b.page);
-	world.forked = false;
+	world.users = 1;
 	give(&b);
 	c = take(test, 128);
 	KUNIT_EXPECT_PTR_EQ(test, a.page, c.page);
 	give(&a);
 	give(&c);
+}
+
+/* ... nor where it is the only one that is left */
+static void left_to_a_child(struct kunit *test)
+{
+	struct room a = take(test, 128), b;
+	u64 number = a.page->number;
+
+	give(&a);
+	world.users = 1;
+	b = take(test, 128);
+	KUNIT_EXPECT_NE(test, number, b.page->number);
+	give(&b);
+	world.users = 0;
+	b = take(test, 128);
+	KUNIT_EXPECT_EQ(test, number, b.page->number);
+	give(&b);
 }
 
 /* What a ring had in it is not there any more once it is freed */
@@ -225,6 +242,7 @@ static struct kunit_case rnic_page_cases[] = {
 	KUNIT_CASE(not_for_ever),
 	KUNIT_CASE(short_of_memory),
 	KUNIT_CASE(forked),
+	KUNIT_CASE(left_to_a_child),
 	KUNIT_CASE(nothing_left),
 	{}
 };

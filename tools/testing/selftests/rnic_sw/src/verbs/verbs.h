@@ -181,6 +181,7 @@ void pair_request(struct pair *p);
 void pair_accept(struct pair *p);
 void pair_connect_async(struct pair *p);
 void pair_make_qp(struct pair *p, struct end *e);
+void parse_addr(const char *text, struct sockaddr_storage *sa);
 void pair_event(struct pair *p, struct rdma_event_channel *ch,
 		enum rdma_cm_event_type type);
 void pair_disconnect(struct pair *p);	/* both have seen it */

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "rings.h"
 #include "verbs.h"
@@ -107,6 +108,51 @@ static void rings_packed_fork(void)
 	desk_close(&d);
 }
 
+/* Has anything been written to what was mapped when the process began? */
+static int all_zero(const struct ring *r, int go)
+{
+	uint8_t octet;
+	size_t i;
+
+	if (read(go, &octet, 1) != 1)
+		return 2;
+	for (i = 0; i < r->words; i++)
+		if (r->at[i])
+			return 1;
+	return 0;
+}
+
+/* ... nor those on a page that the parent has unmapped meanwhile, for all others were gone */
+static void rings_packed_orphan(void)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct sockaddr_storage sa;
+	struct rdma_cm_id *id;
+	int go[2], status = 0;
+	struct ring ring[4];
+	struct ibv_cq *cq;
+	pid_t pid;
+
+	parse_addr(setting.addr, &sa);
+	CHECK(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "%m");
+	CHECK(!rdma_bind_addr(id, (struct sockaddr *)&sa) && id->verbs, "%m");
+	cq = ibv_create_cq(id->verbs, 4, NULL, NULL, 0);
+	CHECK(cq, "%m");
+	CHECK(rings_mapped(ring, ARRAY_SIZE(ring)) == 1, "one ring");
+	CHECK(!pipe(go), "%m");
+	pid = fork();
+	CHECK(pid >= 0, "%m");
+	if (!pid)
+		_exit(all_zero(&ring[0], go[0]));
+	CHECK(!ibv_destroy_cq(cq), "%m");
+	cq = ibv_create_cq(id->verbs, 4, NULL, NULL, 0);
+	CHECK(cq && !ibv_req_notify_cq(cq, 0), "%m");
+	CHECK(write(go[1], "", 1) == 1, "%m");
+	CHECK(waitpid(pid, &status, 0) == pid, "%m");
+	CHECK(!status, "the child sees it: 0x%x", status);
+	CHECK(!ibv_destroy_cq(cq) && !rdma_destroy_id(id), "%m");
+}
+
 struct maker {
 	pthread_t	thread;
 	struct desk	*d;
@@ -166,6 +212,7 @@ static void rings_packed_threads(void)
 const struct test pack_tests[] = {
 	CASE("rings_packed", rings_packed, 60, "the ABI"),
 	CASE("rings_packed_fork", rings_packed_fork, 0, "SEC-4"),
+	CASE("rings_packed_orphan", rings_packed_orphan, 0, "SEC-4"),
 	CASE("rings_packed_threads", rings_packed_threads, 60, "the ABI"),
 	{}
 };

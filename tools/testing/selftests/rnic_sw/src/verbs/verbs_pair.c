@@ -44,7 +44,7 @@ static struct rdma_cm_id *new_id(struct rdma_event_channel *ch, const char *ns)
 	return id;
 }
 
-static void parse_addr(const char *text, struct sockaddr_storage *sa)
+void parse_addr(const char *text, struct sockaddr_storage *sa)
 {
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
 	struct addrinfo *ai;
