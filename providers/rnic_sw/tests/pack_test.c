@@ -82,7 +82,7 @@ static void test_resized(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq) && !is_mapped(mem));
 }
 
-static void not_packed(void)
+static void refused(void)
 {
 	errno = 0;
 	CHECK(!rnic_sw_create_cq(&own.vctx.context, SLOTS, NULL, 0));
@@ -97,24 +97,24 @@ static void test_nonsense(void)
 	void *mem = cq->q.hdr;
 
 	page.used = 64;
-	not_packed();
+	refused();
 	page.used = AREA / 2;
-	not_packed();
+	refused();
 	page.used = AREA;
-	not_packed();
+	refused();
 	/* as long as it was, and at a place that can be mapped */
 	page.used = 0;
 	page.bytes = AREA;
-	not_packed();
+	refused();
 	page.bytes = good.bytes;
 	page.number++;
 	page.key = 1;
-	not_packed();
+	refused();
 	/* alone, and not at the beginning */
 	page = good;
 	page.used = RNIC_SW_RING_HDR;
 	page.number = 0;
-	not_packed();
+	refused();
 	page = good;
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq) && !is_mapped(mem));
 }

@@ -196,6 +196,20 @@ static void try_lengths(int fd, const struct verb *v)
 	  .core = &(const struct ib_uverbs_##name){ __VA_ARGS__ },	\
 	  .len = sizeof(struct ib_uverbs_##name)
 
+/* What those take that have words of ours: @pd and @cq are handles */
+#define MAKE_CQ								\
+	VERB(create_cq, CREATE_CQ, .cqe = 8, .comp_channel = -1),	\
+	     .answers = true, .own = 4 }
+#define MAKE_SRQ(pd)							\
+	VERB(create_srq, CREATE_SRQ, .pd_handle = (pd), .max_wr = 4,	\
+	     .max_sge = 1), .answers = true, .own = 4 }
+#define MAKE_QP(pd, cq)							\
+	VERB(create_qp, CREATE_QP, .pd_handle = (pd),			\
+	     .send_cq_handle = (cq), .recv_cq_handle = (cq),		\
+	     .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1,	\
+	     .max_recv_sge = 1, .qp_type = IBV_QPT_RC),			\
+	     .answers = true, .own = 4 }
+
 static void try_objects(struct ibv_context *ctx, struct pair *p)
 {
 	static uint64_t mem[8];
@@ -215,17 +229,11 @@ static void try_objects(struct ibv_context *ctx, struct pair *p)
 		     .access_flags = 1), .answers = true },
 		VERB(alloc_mw, ALLOC_MW, .pd_handle = pd, .mw_type = 1),
 		     .answers = true },
-		VERB(create_cq, CREATE_CQ, .cqe = 8, .comp_channel = -1),
-		     .answers = true, .own = 4 },
+		MAKE_CQ,
 		VERB(resize_cq, RESIZE_CQ, .cq_handle = cq, .cqe = 8),
 		     .answers = true, .own = 4 },
-		VERB(create_srq, CREATE_SRQ, .pd_handle = pd, .max_wr = 4,
-		     .max_sge = 1), .answers = true, .own = 4 },
-		VERB(create_qp, CREATE_QP, .pd_handle = pd,
-		     .send_cq_handle = cq, .recv_cq_handle = cq,
-		     .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1,
-		     .max_recv_sge = 1, .qp_type = IBV_QPT_RC),
-		     .answers = true, .own = 4 },
+		MAKE_SRQ(pd),
+		MAKE_QP(pd, cq),
 	};
 
 	for (i = 0; i < ARRAY_SIZE(verbs); i++)
@@ -307,16 +315,9 @@ static void abi_words(void)
 	struct pair p = {};
 
 	pair_prepare(&p, &(struct opts){});
-	const struct verb cq = VERB(create_cq, CREATE_CQ, .cqe = 8, .comp_channel = -1),
-				    .answers = true };
-	const struct verb srq = VERB(create_srq, CREATE_SRQ, .pd_handle = p.c.id->pd->handle,
-				     .max_wr = 4, .max_sge = 1), .answers = true };
-	const struct verb qp = VERB(create_qp, CREATE_QP,
-		.pd_handle = p.c.id->pd->handle,
-		.send_cq_handle = p.c.scq->handle,
-		.recv_cq_handle = p.c.scq->handle, .max_send_wr = 1,
-		.max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1,
-		.qp_type = IBV_QPT_RC), .answers = true };
+	const struct verb cq = MAKE_CQ;
+	const struct verb srq = MAKE_SRQ(p.c.id->pd->handle);
+	const struct verb qp = MAKE_QP(p.c.id->pd->handle, p.c.scq->handle);
 
 	try_words(&p, &cq, of_cq, ARRAY_SIZE(of_cq));
 	try_words(&p, &srq, of_srq, ARRAY_SIZE(of_srq));
@@ -343,14 +344,8 @@ static void abi_unanswered(void)
 		  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(at != MAP_FAILED && !munmap(at, page), "%m");
 	at += page;
-	const struct verb cq = VERB(create_cq, CREATE_CQ, .cqe = 8,
-				    .comp_channel = -1), .answers = true };
-	const struct verb qp = VERB(create_qp, CREATE_QP,
-		.pd_handle = p.c.id->pd->handle,
-		.send_cq_handle = p.c.scq->handle,
-		.recv_cq_handle = p.c.scq->handle, .max_send_wr = 1,
-		.max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1,
-		.qp_type = IBV_QPT_RC), .answers = true };
+	const struct verb cq = MAKE_CQ;
+	const struct verb qp = MAKE_QP(p.c.id->pd->handle, p.c.scq->handle);
 
 	CHECK(issue(fd, &cq, timestamps, sizeof(timestamps),
 		    at - sizeof(struct ib_uverbs_create_cq_resp)) == EFAULT,

@@ -211,8 +211,8 @@ static void rings_packed_threads(void)
 
 const struct test pack_tests[] = {
 	CASE("rings_packed", rings_packed, 60, "the ABI"),
-	CASE("rings_packed_fork", rings_packed_fork, 0, "SEC-4"),
-	CASE("rings_packed_orphan", rings_packed_orphan, 0, "SEC-4"),
+	CASE("rings_packed_fork", rings_packed_fork, 0, "the ABI"),
+	CASE("rings_packed_orphan", rings_packed_orphan, 0, "the ABI"),
 	CASE("rings_packed_threads", rings_packed_threads, 60, "the ABI"),
 	{}
 };
