@@ -14,6 +14,7 @@
  */
 #include <linux/delay.h>
 #include <linux/export.h>
+#include <linux/lockdep.h>
 #include <linux/processor.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
@@ -120,6 +121,33 @@ EXPORT_SYMBOL_GPL(ddp_region_publish);
 /* Uses ---------------------------------------------------------------------- */
 
 /*
+ * Whoever waits for uses has none: lockdep keeps count, since what else would tell is a CPU
+ * that spins for ever.
+ */
+#ifdef CONFIG_LOCKDEP
+static struct lockdep_map ddp_uses = STATIC_LOCKDEP_MAP_INIT("ddp_uses", &ddp_uses);
+
+static void note_use(void)
+{
+	lock_map_acquire_read(&ddp_uses);
+}
+
+static void note_end(void)
+{
+	lock_map_release(&ddp_uses);
+}
+
+static void note_wait(void)
+{
+	lockdep_assert(lock_is_held(&ddp_uses) != LOCK_STATE_HELD);
+}
+#else
+static void note_use(void) {}
+static void note_end(void) {}
+static void note_wait(void) {}
+#endif
+
+/*
  * With PREEMPT_RT a use may be preempted, by whoever then waits for it, too.
  * There one use at a time has the region, under a lock that lends the waiting
  * one's priority.
@@ -128,10 +156,12 @@ static void begin_use(struct ddp_region *r)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		spin_lock(&r->in_use);
+	note_use();
 }
 
 static void end_use(struct ddp_region *r)
 {
+	note_end();
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		spin_unlock(&r->in_use);
 }
@@ -139,6 +169,7 @@ static void end_use(struct ddp_region *r)
 /* It has been seen to be invalid */
 static void wait_unused(struct ddp_region *r)
 {
+	note_wait();
 	/* a use taken from here on finds it invalid and goes without a copy */
 	smp_mb();	/* litmus: revoke */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
