@@ -4,9 +4,9 @@
  * called once for all of them.
  *
  * The memory is a page fragment of the CPU's, only ever appended to, so it may
- * be handed to TCP by reference and still be shared by connections.  BH is off
- * from pulling a segment until it is written; what is reserved is the batch's
- * own, on whatever CPU it is filled.
+ * be handed to TCP by reference and still be shared by connections; what nobody was handed
+ * may be given back.  BH is off from pulling a segment until it is written; what is
+ * reserved is the batch's own, on whatever CPU it is filled.
  */
 /* local_lock.h uses it */
 #include <linux/spinlock.h>
@@ -109,8 +109,8 @@ static void mpa_frag_skip(struct page_frag *pf, u32 off)
 		pf->offset += (off - pf->offset) & ~PAGE_MASK;
 }
 
-/* @off: in its page, of the next octet; ANYWHERE: as it comes */
-static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 off)
+/* @most: to be reserved, if it lies together.  @off: of the next octet in its page, or ANYWHERE */
+static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u32 off)
 {
 	struct page_frag *pf = &f->pf;
 
@@ -125,18 +125,19 @@ static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 off)
 		if (off != ANYWHERE)
 			mpa_frag_skip(pf, off);
 		off = ANYWHERE;
-		mpa_frame_take(o, pf, min(need - o->room,
-					  pf->size - pf->offset));
+		mpa_frame_take(o, pf, min(most - o->room, pf->size - pf->offset));
 	}
 	return true;
 }
 
-static bool reserve(struct mpa_out *o, u32 need, u32 off)
+static bool reserve(struct mpa_out *o, u32 need, u32 most, u32 off)
 {
 	bool ok;
 
+	if (o->room >= need)
+		return true;
 	local_lock_nested_bh(&frags.lock);
-	ok = __reserve(o, this_cpu_ptr(&frags), need, off);
+	ok = __reserve(o, this_cpu_ptr(&frags), need, most, off);
 	local_unlock_nested_bh(&frags.lock);
 	return ok;
 }
@@ -144,9 +145,21 @@ static bool reserve(struct mpa_out *o, u32 need, u32 off)
 /* Where in its page an FPDU with that segment is to begin */
 static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 {
-	if (seg->len < DDP_COPY_LONG || c->tx_markers || c->out.room)
+	if (seg->len < DDP_COPY_LONG || c->tx_markers)
 		return ANYWHERE;
 	return (ddp_tx_page_off(c->tx_stream) - MPA_LEN_SIZE - seg->hdr_len) & ~PAGE_MASK;
+}
+
+/* The last @len octets of @v are nobody's: if they are the fragment's last ones they go back */
+static void mpa_frame_give_back(const struct bio_vec *v, u32 len)
+{
+	struct page_frag *pf;
+
+	local_lock_nested_bh(&frags.lock);
+	pf = &this_cpu_ptr(&frags)->pf;
+	if (v->bv_page == pf->page && v->bv_offset + v->bv_len == pf->offset)
+		pf->offset -= len;
+	local_unlock_nested_bh(&frags.lock);
 }
 
 /* Forget what was written or reserved beyond the first @len octets */
@@ -158,6 +171,7 @@ static void cut_back(struct mpa_out *o, u32 len)
 		struct bio_vec *last = &o->vec[o->n - 1];
 		u32 n = min(over, last->bv_len);
 
+		mpa_frame_give_back(last, n);
 		last->bv_len -= n;
 		over -= n;
 		if (!last->bv_len) {
@@ -191,14 +205,17 @@ static u8 *space(struct writer *w, u32 *len)
 	return page_address(v->bv_page) + v->bv_offset + w->off;
 }
 
+static void mpa_frame_wrote(struct mpa_conn *c, u32 len)
+{
+	c->tx_pos += len;
+	c->out.len += len;
+	c->out.room -= len;
+}
+
 static void move_on(struct writer *w, u32 len)
 {
-	struct mpa_out *o = &w->c->out;
-
 	w->off += len;
-	w->c->tx_pos += len;
-	o->len += len;
-	o->room -= len;
+	mpa_frame_wrote(w->c, len);
 }
 
 static void wrote(struct writer *w, const u8 *p, u32 len)
@@ -307,15 +324,15 @@ static void mpa_frame_finish(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
 }
 
 /* All @wire octets lie together, and there are no markers */
-static bool write_whole(struct writer *w, const struct ddp_txseg *seg, u8 *p,
+static bool write_whole(struct mpa_conn *c, const struct ddp_txseg *seg, u8 *p,
 			u32 wire)
 {
 	u32 at = put_head(p, seg);
 
-	if (seg->len && !ddp_tx_fill(w->c->tx_stream, p + at, seg->len))
+	if (seg->len && !ddp_tx_fill(c->tx_stream, p + at, seg->len))
 		return false;
-	mpa_frame_finish(w->c, p, at + seg->len, wire);
-	move_on(w, wire);
+	mpa_frame_finish(c, p, at + seg->len, wire);
+	mpa_frame_wrote(c, wire);
 	return true;
 }
 
@@ -333,18 +350,26 @@ static void stand_at_end(struct writer *w, struct mpa_conn *c)
 	w->off = skip;
 }
 
+/* Behind what the batch has: where all that is reserved lies, if it lies together */
+static u8 *mpa_frame_room(const struct mpa_out *o)
+{
+	const struct bio_vec *last = &o->vec[o->n - 1];
+
+	if (o->room > last->bv_len)
+		return NULL;
+	return page_address(last->bv_page) + last->bv_offset + last->bv_len - o->room;
+}
+
 /* A segment as an FPDU; room is reserved */
 static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire)
 {
+	u8 *p = mpa_frame_room(&c->out);
 	struct writer w;
-	u32 together = wire;
-	u8 *p;
 
+	if (p && !c->tx_markers)
+		return write_whole(c, seg, p, wire);
 	stand_at_end(&w, c);
-	p = space(&w, &together);
-	if (together < wire || c->tx_markers)
-		return write_pieces(&w, seg);
-	return write_whole(&w, seg, p, wire);
+	return write_pieces(&w, seg);
 }
 
 /* FPDUs of @wire octets each with what goes on in the message, while they lie together */
@@ -369,13 +394,23 @@ static void write_run(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 	move_on(&w, n * wire);
 }
 
+/* Whoever has sent many short messages may go on: what is to be reserved is as much again */
+static u32 mpa_frame_ahead(const struct mpa_out *o, const struct ddp_txseg *seg, u32 wire)
+{
+	return seg->left || seg->len >= DDP_COPY_LONG ? wire : max(wire, o->len);
+}
+
 static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 {
 	u32 len = c->out.len, pos = c->tx_pos;
 	u32 wire = mpa_fpdu_wire_len(pos, seg->hdr_len + seg->len,
 				     c->tx_markers);
 
-	if (!reserve(&c->out, wire, mpa_frame_off(c, seg))) {
+	/* one that is laid where it lies alike has no room in front of it */
+	if (seg->len >= DDP_COPY_LONG)
+		cut_back(&c->out, len);
+	if (!reserve(&c->out, wire, mpa_frame_ahead(&c->out, seg, wire),
+		     mpa_frame_off(c, seg))) {
 		ddp_tx_back(c->tx_stream);
 		return false;
 	}
@@ -398,7 +433,7 @@ static void add_run(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
 	if (c->tx_markers || seg->left <= seg->len || seg->len >= DDP_COPY_LONG)
 		return;
 	n = min(room / wire, (seg->left - 1) / seg->len);
-	if (n && reserve(&c->out, n * wire, ANYWHERE))
+	if (n && reserve(&c->out, n * wire, n * wire, ANYWHERE))
 		write_run(c, mulpdu, wire, n);
 }
 
