@@ -203,13 +203,14 @@ struct rnic_sq {
 
 	spinlock_t		lock;		/* the rest */
 	u32			head;		/* next slot to pull */
+	u32			seen;		/* posted, at the last look, unless flushing */
 	u32			sent;		/* taken by the LLP up to here */
 	u32			tail;		/* oldest not completed */
+	u32			end;
+	u32			flush_end;
 	bool			completing;	/* somebody is */
 	bool			closing;	/* nothing from @end on is pulled */
-	u32			end;
 	bool			flushing;	/* all up to @flush_end is over */
-	u32			flush_end;
 	bool			broken;		/* ... and failed from tail on */
 	bool			blamed;		/* for what the peer says */
 	bool			gathering;	/* a timer will have posts looked for */

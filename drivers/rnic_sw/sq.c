@@ -74,7 +74,7 @@ static u32 __end_of_posted(struct rnic_sq *sq)
  * Nothing posted: who posts next has to wake us; look again after saying so.  Posts
  * that are gathered a timer looks for.
  */
-static u32 __posted_or_sleep(struct rnic_sq *sq)
+static u32 __look_or_sleep(struct rnic_sq *sq)
 {
 	u32 n = __rnic_sq_posted(sq);
 
@@ -88,7 +88,23 @@ static u32 __posted_or_sleep(struct rnic_sq *sq)
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
 	/* between prod and flags, as with who posts; litmus: wakeup */
 	smp_mb();
-	return __rnic_sq_posted(sq);
+	n = __rnic_sq_posted(sq);
+	if (n)
+		WRITE_ONCE(sq->ring.hdr->flags, 0);
+	return n;
+}
+
+/* Is there anything to pull, or RING_IDX_LIE?  All that was there is, before another look */
+static u32 __posted_or_sleep(struct rnic_sq *sq)
+{
+	u32 n = sq->seen - sq->head;
+
+	if (n)
+		return n;
+	n = __look_or_sleep(sq);
+	if (n != RING_IDX_LIE)
+		sq->seen = sq->head + n;
+	return n;
 }
 
 /* Take the next slot off the ring: what it says, and how well it says it */

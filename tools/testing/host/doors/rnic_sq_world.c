@@ -107,6 +107,7 @@ void begin_at(u32 used)
 	sq->note = world.notes;
 	sq->sig_all = true;
 	sq->head = used;
+	sq->seen = used;
 	sq->tail = used;
 	sq->sent = used;
 	sq->cut = used;
