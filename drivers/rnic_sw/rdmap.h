@@ -142,6 +142,7 @@ struct rdmap {
 	bool			term_due;
 	bool			decided;	/* ... or not: the stream has failed */
 	bool			answering;	/* the oldest unserved one */
+	bool			asked;	/* there may be one: read without the lock */
 	u16			ird;		/* as many as it may have sent us */
 	struct rdmap_reqq	orq;		/* our requests, unanswered */
 	struct rdmap_reqq	irq;		/* the peer's, unserved */

@@ -306,8 +306,10 @@ static enum iw_reason queue_request(struct rdmap *r,
 
 	spin_lock(&r->lock);
 	place = rdmap_reqq_push(&r->irq);
-	if (place)
+	if (place) {
 		*place = *req;
+		WRITE_ONCE(r->asked, true);
+	}
 	spin_unlock(&r->lock);
 	if (!place)
 		return IW_DDP_U_NO_BUFFER;

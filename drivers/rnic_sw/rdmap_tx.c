@@ -157,10 +157,15 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 {
 	struct rdmap_req *oldest, req;
 
+	/* who brings one kicks behind it: what is not seen now the next turn is for */
+	if (!READ_ONCE(r->asked))
+		return false;
 	spin_lock(&r->lock);
 	oldest = rdmap_reqq_serve(&r->irq);
 	if (oldest)
 		req = *oldest;
+	else
+		WRITE_ONCE(r->asked, false);
 	r->answering = oldest;
 	spin_unlock(&r->lock);
 	if (!oldest)
@@ -179,6 +184,8 @@ static bool may_go(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	bool ok = true, due;
 
+	if (!(wr->flags & RDMAP_WR_FENCE) && !rdmap_wr_waits(wr))
+		return true;
 	spin_lock(&r->lock);
 	due = !rdmap_reqq_empty(&r->orq);
 	if ((wr->flags & RDMAP_WR_FENCE) && due)

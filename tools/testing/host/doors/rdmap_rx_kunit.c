@@ -273,6 +273,7 @@ static void requests_are_queued(struct kunit *test)
 
 	for (size = 3; size < 5; size++)
 		KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, size, 0));
+	KUNIT_EXPECT_TRUE(test, r->asked);
 	for (size = 3; size < 5; size++) {
 		struct rdmap_req *req = rdmap_reqq_serve(&r->irq);
 

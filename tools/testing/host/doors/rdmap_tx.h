@@ -30,6 +30,8 @@ extern struct ddp_txseg pulled;		/* the last one */
 bool pull(struct ddp_stream *s);
 /* ... and all there are; how many */
 u32 pull_all(struct ddp_stream *s);
+/* The peer asks for something more: what, or NULL */
+struct rdmap_req *they_ask(struct rdmap *r);
 /* So many of a kind are posted */
 struct rdmap *open_rdmap(enum rdmap_wr_op op, u32 n);
 

@@ -134,7 +134,7 @@ static void expect_first(struct kunit *test, u8 kind, u8 opcode, bool tagged,
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
 
-	rdmap_reqq_push(&r->irq);
+	they_ask(r);
 	r->wr_turn = true;
 	r->rtr = kind;
 	expect_next(test, r, opcode, tagged, qn);
@@ -268,7 +268,7 @@ static void fence_waits(struct kunit *test)
 
 	posted.wr.flags = RDMAP_WR_FENCE;
 	rdmap_reqq_push(&r->orq);
-	rdmap_reqq_push(&r->irq);
+	they_ask(r);
 	r->wr_turn = true;
 	expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
@@ -312,7 +312,7 @@ static void read_is_answered(struct kunit *test)
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
 	const struct ddp_msg *m = &r->stream.msg;
 
-	rdmap_reqq_push(&r->irq)->rreq = (struct rdmap_rreq) {
+	they_ask(r)->rreq = (struct rdmap_rreq) {
 		.sink_stag = 1, .sink_to = 2, .len = 3, .src_stag = 4, .src_to = 5,
 	};
 	expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
@@ -339,7 +339,7 @@ static void places_come_back(struct kunit *test)
 
 	for (i = 0; i < 3; i++) {
 		for (n = 0; n < DEPTH; n++)
-			KUNIT_ASSERT_NOT_NULL(test, rdmap_reqq_push(&r->irq));
+			KUNIT_ASSERT_NOT_NULL(test, they_ask(r));
 		for (n = 0; n < DEPTH; n++)
 			expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
 		KUNIT_EXPECT_FALSE(test, pull(&r->stream));
@@ -352,7 +352,7 @@ static void places_come_back(struct kunit *test)
 static struct rdmap *asked_atomic(u8 rights)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 0);
-	struct rdmap_req *req = rdmap_reqq_push(&r->irq);
+	struct rdmap_req *req = they_ask(r);
 
 	req->is_atomic = true;
 	req->atomic.id = 7;
@@ -386,6 +386,19 @@ static void atomic_is_refused(struct kunit *test)
 	mem.atomic = IW_RDMAP_P_BOUNDS;
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, posted.why);
+}
+
+/* ... or has to come first: then it is answered when it is there */
+static void atomic_waits(struct kunit *test)
+{
+	struct rdmap *r = asked_atomic(DDP_REMOTE_ATOMIC);
+
+	mem.atomic = IW_NOT_NOW;
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	KUNIT_EXPECT_FALSE(test, r->answering);
+	mem.atomic = IW_OK;
+	expect_next(test, r, RDMAP_OP_ATOMIC_RESP, false, RDMAP_QN_ATOMIC_RESP);
+	KUNIT_EXPECT_EQ(test, 0u, posted.failures);
 }
 
 /* A request's sink is looked at before the peer is asked */
@@ -423,7 +436,7 @@ static void terminate_leaves(struct kunit *test)
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 3);
 
 	expect_next(test, r, RDMAP_OP_SEND, false, 0);
-	rdmap_reqq_push(&r->irq);
+	they_ask(r);
 	posted.says = 20;
 	rdmap_fail(r, IW_MPA_CRC);
 	expect_next(test, r, RDMAP_OP_TERMINATE, false, 2);
@@ -479,6 +492,7 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(places_come_back),
 	KUNIT_CASE(atomic_is_answered),
 	KUNIT_CASE(atomic_is_refused),
+	KUNIT_CASE(atomic_waits),
 	KUNIT_CASE(sinks_are_looked_at),
 	KUNIT_CASE(terminate_leaves),
 	KUNIT_CASE(terminate_is_not_missed),

@@ -110,6 +110,12 @@ static const struct ddp_ulp_ops rdmap_ops = {
 	.next = rdmap_next, .sent = rdmap_sent, .failed = failed,
 };
 
+struct rdmap_req *they_ask(struct rdmap *r)
+{
+	r->asked = true;
+	return rdmap_reqq_push(&r->irq);
+}
+
 struct rdmap *open_rdmap(enum rdmap_wr_op op, u32 n)
 {
 	static struct rdmap_req theirs[DEPTH], ours[DEPTH];
