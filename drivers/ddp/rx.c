@@ -214,29 +214,51 @@ static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp, const v
 	return why;
 }
 
-/* A Write of one segment, as long as what has just ended one, and alike but for the TO */
+/* Of the Writes that went by rx_another(), before anything else is said */
+static void tell_wrote(struct ddp_stream *s)
+{
+	if (!s->rx_wrote)
+		return;
+	s->ulp->wrote(s, s->rx_seg.payload, s->rx_wrote);
+	s->rx_wrote = 0;
+}
+
+/* One that is not placed, or not now, is admitted as any */
+static noinline enum iw_reason another_stops(struct ddp_stream *s, enum iw_reason why)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+	struct ddp_grant grant = {};
+	enum iw_reason no;
+
+	tell_wrote(s);
+	no = admit(s, g, &grant);
+	if (no)
+		why = no;
+	if (why == IW_NOT_NOW)
+		put_off(s, g, &grant);
+	else
+		fail_segment(s, why, g);
+	return why;
+}
+
+/*
+ * A Write of one segment, as long as what has just ended one, and alike but for the TO: it
+ * would be admitted, and of what is delivered more are told at once.
+ */
 static enum iw_reason rx_another(struct ddp_stream *s, struct ddp_llp *llp,
 				 const u8 *head, const void *body)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
-	const struct ddp_grant grant = { .rights = g->rights };
 	enum iw_reason why;
 
 	g->h.to = get_unaligned_be64(head + DDP_T_TO);
 	put_unaligned_be64(g->h.to, g->raw + DDP_T_TO);
 	trace_ddp_segment_received(s, &g->h, g->payload);
-	why = s->ulp->more(s, &g->h, g->payload, 1);
-	if (!why)
-		why = ddp_place_another(s, llp, body, g->h.to, g->payload);
-	if (unlikely(why == IW_NOT_NOW)) {
-		put_off(s, g, &grant);
-		return why;
-	}
-	if (!why)
-		why = s->ulp->deliver(s, &g->h, g->payload);
+	why = ddp_place_another(s, llp, body, g->h.to, g->payload);
 	if (unlikely(why))
-		fail_segment(s, why, g);
-	return why;
+		return another_stops(s, why);
+	s->rx_wrote++;
+	return IW_OK;
 }
 
 /* By the short way, if it may: its octets are at @body, or else @llp's to read */
@@ -262,6 +284,7 @@ static enum iw_reason rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 
 	if (rx_short(s, llp, head, NULL, len, &why))
 		return why;
+	tell_wrote(s);
 	why = ddp_rx_read_header(llp, head, len, g);
 	if (unlikely(s->put_off.here)) {
 		if (!why && !is_put_off(&s->put_off, g))
@@ -312,6 +335,7 @@ static enum iw_reason rx_placed(struct ddp_stream *s,
 	};
 	enum iw_reason why;
 
+	tell_wrote(s);
 	memcpy(g.raw, p->hdr, sizeof(p->hdr));
 	why = ddp_hdr_decode(&g.h, g.raw, g.raw_len);
 	if (!why)
@@ -360,6 +384,7 @@ EXPORT_SYMBOL_GPL(ddp_rx_begin);
 void ddp_rx_end(struct ddp_stream *s)
 {
 	s->rx_run = false;
+	tell_wrote(s);
 	ddp_hold_drop(&s->rx_held);
 	say_done(s);
 }

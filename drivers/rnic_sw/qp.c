@@ -137,7 +137,7 @@ void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why)
 	ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_ABORT);
 }
 
-void rdmap_count(struct rdmap *r, u8 opcode, bool sent)
+void rdmap_count(struct rdmap *r, u8 opcode, u32 n, bool sent)
 {
 	static const u8 counters[][2] = {
 		[RDMAP_OP_WRITE]	= { RNIC_RX_WRITES, RNIC_TX_WRITES },
@@ -161,8 +161,10 @@ void rdmap_count(struct rdmap *r, u8 opcode, bool sent)
 					    RNIC_TX_ATOMIC_RESPONSES },
 	};
 
-	rnic_qp_count(rdmap_to_qp(r), counters[opcode][sent], 1);
-	trace_rnic_message(rdmap_to_qp(r), opcode, sent);
+	rnic_qp_count_bh(rdmap_to_qp(r), counters[opcode][sent], n);
+	if (trace_rnic_message_enabled())
+		for (; n; n--)
+			trace_rnic_message(rdmap_to_qp(r), opcode, sent);
 }
 
 void rdmap_count_early(struct rdmap *r)

@@ -95,6 +95,7 @@ static void rdmap_llp_down(struct ddp_stream *s, enum iw_reason why)
 static const struct ddp_ulp_ops ulp_ops = {
 	.admit		= rdmap_admit,
 	.more		= rdmap_more,
+	.wrote		= rdmap_wrote,
 	.early		= rdmap_early,
 	.deliver	= rdmap_deliver,
 	.next		= rdmap_next,

@@ -160,6 +160,7 @@ enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 			   u32 payload, struct ddp_grant *g);
 enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
 			  u32 payload, u32 n);
+void rdmap_wrote(struct ddp_stream *s, u32 payload, u32 n);
 bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
 		 struct ddp_grant *g);
 enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
@@ -211,10 +212,10 @@ bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr);
 enum iw_reason rdmap_rq_take(struct rdmap *r);
 void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc);
 
-/* A message was delivered, or begun to be sent */
-void rdmap_count(struct rdmap *r, u8 opcode, bool sent);
+/* @n messages were delivered, or one begun to be sent; BH off */
+void rdmap_count(struct rdmap *r, u8 opcode, u32 n, bool sent);
 
-/* Segments have arrived, or the LLP has taken them; @octets: of payload */
+/* Segments have arrived, or the LLP has taken them; @octets: of payload; BH off */
 void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent);
 
 /* A segment was placed before its turn */

@@ -188,6 +188,15 @@ enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
 	return why;
 }
 
+void rdmap_wrote(struct ddp_stream *s, u32 payload, u32 n)
+{
+	struct rdmap *r = to_rdmap(s);
+
+	r->last_write = payload;
+	rdmap_count_octets(r, n, n * payload, false);
+	rdmap_count(r, RDMAP_OP_WRITE, n, false);
+}
+
 /*
  * Only what admit could not mind more when its turn comes: of a Read Response
  * that some request of ours asked for these octets, whichever it is (RFC 5040 5.2.2).
@@ -416,7 +425,7 @@ static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 	/* once it is told, the answer is there */
 	if (why == IW_NOT_NOW)
 		return why;
-	rdmap_count(r, RDMAP_OP_ATOMIC_RESP, false);
+	rdmap_count(r, RDMAP_OP_ATOMIC_RESP, 1, false);
 	if (why)
 		return why;
 	req = take_answered(r);
@@ -464,7 +473,7 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 	/* may have to be put off, and is counted once */
 	if (row->opcode == RDMAP_OP_ATOMIC_RESP)
 		return deliver_atomic_response(r, total);
-	rdmap_count(r, row->opcode, false);
+	rdmap_count(r, row->opcode, 1, false);
 	switch (row->opcode) {
 	case RDMAP_OP_WRITE:
 		return deliver_write(r);

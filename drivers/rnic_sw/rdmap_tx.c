@@ -429,7 +429,7 @@ bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m)
 		any = next_terminate(r, m);
 	}
 	if (any)
-		rdmap_count(r, m->hdr.ulp8 & RDMAP_OPCODE_MASK, true);
+		rdmap_count(r, m->hdr.ulp8 & RDMAP_OPCODE_MASK, 1, true);
 	return any;
 }
 

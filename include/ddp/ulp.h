@@ -92,15 +92,18 @@ struct ddp_msg {
  * @admit: once per segment, before anything of it is placed.  Tagged: which
  *	rights it needs.  Untagged: the buffer of this MSN; IW_DDP_U_NO_BUFFER
  *	if there is none.
- * @more: a segment goes on where the last one, a tagged one, ended, its header the same
- *	but for the TO: as @admit, which rights it needs is known.  Or @n of them, @payload
- *	octets together and @h of the first; if these are refused nothing has changed, and
- *	each is asked for by itself.  Or it is a message of its own, with the header that the
- *	last one, which needed DDP_REMOTE_WRITE, ended with, but for the TO.
+ * @more: a segment goes on where the last one ended, its header the same but for the TO or
+ *	the MO: as @admit, which rights it needs, or which buffer it has, is known.  Or @n
+ *	tagged ones, @payload octets together and @h of the first; if these are refused
+ *	nothing has changed, and each is asked for by itself.
+ * @wrote: @n messages of one segment each, @payload octets in each, are placed: each like
+ *	the segment that the last one, which needed DDP_REMOTE_WRITE, ended with.  In place of
+ *	admit and deliver, before these are asked about anything else, or when the run is
+ *	over.
  * @early: a tagged segment is here before its turn: may it be placed, as far as
  *	the ULP is concerned, and with which rights?  Nothing else changes:
  *	admit follows, when its turn comes (RFC 5041 5.3).
- * @deliver: once per message, in order, after its last segment is placed;
+ * @deliver: once per message but for @wrote, in order, after its last segment is placed;
  *	@total is the length of an untagged message, of a tagged one the
  *	octets of its last segment.  Of an untagged message it may say
  *	IW_NOT_NOW, having changed nothing: it is asked again.  Of a tagged one that needed
@@ -113,8 +116,8 @@ struct ddp_msg {
  *	after it; next() is still called, for a Terminate.
  * @down: the LLP stream is gone; last of all, once
  *
- * admit, more, early and deliver: the receive runner, BH off, atomic.  next and sent: the
- * transmit runner, BH off, atomic.  failed: either of them, once.  down: the
+ * admit, more, wrote, early and deliver: the receive runner, BH off, atomic.  next and
+ * sent: the transmit runner, BH off, atomic.  failed: either of them, once.  down: the
  * LLP's worker.
  */
 struct ddp_ulp_ops {
@@ -122,6 +125,7 @@ struct ddp_ulp_ops {
 				u32 payload, struct ddp_grant *g);
 	enum iw_reason (*more)(struct ddp_stream *s, const struct ddp_hdr *h,
 			       u32 payload, u32 n);
+	void (*wrote)(struct ddp_stream *s, u32 payload, u32 n);
 	bool (*early)(struct ddp_stream *s, const struct ddp_hdr *h,
 		      u32 payload, struct ddp_grant *g);
 	enum iw_reason (*deliver)(struct ddp_stream *s, const struct ddp_hdr *h,
@@ -191,6 +195,7 @@ struct ddp_stream {
 	bool			rx_run;	/* between ddp_rx_begin() and _end() */
 	struct ddp_region	*rx_held;	/* the last segment's, or NULL */
 	struct ddp_rx_seg	rx_seg;
+	u32			rx_wrote;	/* like it, placed, and not yet told */
 	struct ddp_uq		uq[DDP_QUEUES];
 	struct ddp_cursor	sink[DDP_QUEUES];
 	struct ddp_put_off	put_off;

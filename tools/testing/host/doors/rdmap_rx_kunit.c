@@ -462,6 +462,24 @@ static void many_go_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5u, posted.received);
 }
 
+/* Writes that are told together: an Immediate behind them is the last one's */
+static void many_wrote(struct kunit *test)
+{
+	const struct ddp_hdr imm = { .ulp8 = 0x48 };
+	const u8 octets[RDMAP_IMM_LEN] = {};
+	struct rdmap *r = open_receiver();
+
+	posted.received = 0;
+	posted.octets = 0;
+	posted.delivered = 0;
+	rdmap_wrote(&r->stream, 100, 3);
+	KUNIT_EXPECT_EQ(test, 300u, posted.octets);
+	KUNIT_EXPECT_EQ(test, 3u, posted.received);
+	KUNIT_EXPECT_EQ(test, 3u, posted.delivered);
+	KUNIT_EXPECT_EQ(test, IW_OK, comes(r, imm, octets, sizeof(octets)));
+	KUNIT_EXPECT_EQ(test, 100u, told.recv.len);
+}
+
 static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),
 	KUNIT_CASE(atomic_answered),
@@ -478,6 +496,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE(terminates),
 	KUNIT_CASE(longest_write),
 	KUNIT_CASE(many_go_on),
+	KUNIT_CASE(many_wrote),
 	{}
 };
 

@@ -18,7 +18,10 @@ extern struct posted {
 	u32			failed;		/* requests */
 	u32			failures;	/* of the stream */
 	enum iw_reason		why;
-	u32			received;	/* segments */
+	u32			received;	/* segments, */
+	u32			octets;		/* in them */
+	u32			delivered;	/* messages */
+	u32			held;		/* memory, at what may invalidate it */
 	u8			says;		/* octets of a Terminate: then there is one */
 	struct ddp_sge		sge[1];
 } posted;

@@ -84,11 +84,18 @@ void rdmap_sq_cut(struct rdmap *r, u32 slot)
 }
 
 void rdmap_sq_sent(struct rdmap *r) { }
-void rdmap_count(struct rdmap *r, u8 opcode, bool sent) { }
-void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
+void rdmap_count(struct rdmap *r, u8 opcode, u32 n, bool sent)
 {
 	if (!sent)
-		posted.received += segments;
+		posted.delivered += n;
+}
+
+void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
+{
+	if (sent)
+		return;
+	posted.received += segments;
+	posted.octets += octets;
 }
 
 void rdmap_sq_failed(struct rdmap *r, u32 slot)

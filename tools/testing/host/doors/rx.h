@@ -20,7 +20,10 @@ extern struct rx_world {
 	u32		held;				/* memory, at an upcall */
 	u32		admitted, payload;
 	u32		went_on;			/* of those */
-	u32		another;			/* placed as such */
+	u32		another;			/* placed as such, */
+	u32		wrote;				/* ... and told, */
+	u32		wrote_len;			/* ... so many octets each; */
+	u32		wrote_first;			/* those that were before another came */
 	const void	*body;				/* of one that did, ... */
 	u64		to;				/* ... and where it goes */
 	u32		len;

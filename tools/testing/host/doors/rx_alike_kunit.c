@@ -70,21 +70,16 @@ static void expect_alike(struct kunit *test, const u8 *octets, u32 len, bool ali
 	taken = ddp_rx_more(s, octets, octets + IW_DDP_T_HDR_LEN, len, &why);
 	KUNIT_EXPECT_EQ(test, alike, taken);
 	KUNIT_EXPECT_EQ(test, (u32)alike, world.another);
-	KUNIT_EXPECT_EQ(test, (u32)alike, world.went_on);
-	KUNIT_EXPECT_EQ(test, 1u + alike, world.delivered);
+	KUNIT_EXPECT_EQ(test, 1u, world.admitted);
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
 	if (alike) {
 		KUNIT_EXPECT_EQ(test, IW_OK, why);
 		KUNIT_EXPECT_EQ(test, get_unaligned_be64(octets + DDP_T_TO), world.to);
-		KUNIT_EXPECT_EQ(test, world.to, world.asked.to);
-		KUNIT_EXPECT_EQ(test, world.to, world.told.to);
-		KUNIT_EXPECT_EQ(test, some_write.stag, world.told.stag);
-		KUNIT_EXPECT_TRUE(test, world.told.last);
-		KUNIT_EXPECT_EQ(test, len - IW_DDP_T_HDR_LEN, world.payload);
-		KUNIT_EXPECT_EQ(test, world.payload, world.total);
 		KUNIT_EXPECT_EQ(test, len - IW_DDP_T_HDR_LEN, world.len);
 		KUNIT_EXPECT_PTR_EQ(test, (const void *)octets + IW_DDP_T_HDR_LEN, world.body);
 	}
 	ddp_rx_end(s);
+	KUNIT_EXPECT_EQ(test, (u32)alike, world.wrote);
 }
 
 static void alike(struct kunit *test)
@@ -103,6 +98,43 @@ static void alike(struct kunit *test)
 	}
 }
 
+/* Many are told at once: before whatever comes behind them is asked about, or at the end */
+static void alike_told(struct kunit *test)
+{
+	struct ddp_stream *s = alike_open();
+	struct ddp_placed p = { .len = 50 };
+	enum iw_reason why;
+	u8 head[IW_DDP_HDR_MAX];
+	u32 i;
+
+	ddp_hdr_encode(head, &some_write);
+	memcpy(p.hdr, head, sizeof(p.hdr));
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
+	KUNIT_EXPECT_EQ(test, 0u, world.wrote);
+	rx_comes(s, &good_send, 0, 50);
+	KUNIT_EXPECT_EQ(test, 3u, world.wrote);
+	KUNIT_EXPECT_EQ(test, 36u, world.wrote_len);
+	KUNIT_EXPECT_EQ(test, 3u, world.wrote_first);
+
+	/* also where its turn has come */
+	rx_comes(s, &some_write, 0, 50);
+	KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_placed(s, &p));
+	KUNIT_EXPECT_EQ(test, 4u, world.wrote_first);
+
+	/* the other side has failed it: what was placed before was */
+	rx_comes(s, &some_write, 0, 50);
+	KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
+	set_bit(0, &s->failed);
+	KUNIT_EXPECT_FALSE(test, ddp_rx_more(s, head, head, 50, &why));
+	ddp_rx_end(s);
+	KUNIT_EXPECT_EQ(test, 5u, world.wrote);
+	ddp_rx_begin(s);
+	ddp_rx_end(s);
+	KUNIT_EXPECT_EQ(test, 5u, world.wrote);
+}
+
 /* A Write behind the end of one does not go on with it, and what begins is not another */
 static void alike_is_no_part(struct kunit *test)
 {
@@ -115,7 +147,7 @@ static void alike_is_no_part(struct kunit *test)
 	rx_comes(s, &h, 0, 50);
 	KUNIT_EXPECT_EQ(test, 1u, world.another);
 	KUNIT_EXPECT_NULL(test, world.body);
-	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
 	h.to += 36;
 	ddp_hdr_encode(head, &h);
 	KUNIT_EXPECT_FALSE(test, ddp_rx_joins(s, head, 50, 0));
@@ -123,15 +155,16 @@ static void alike_is_no_part(struct kunit *test)
 	rx_comes(s, &h, 0, 50);
 	h.to += 36;
 	rx_comes(s, &h, 0, 50);
-	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 1u, world.wrote);
 	h.to += 36;
 	h.last = true;
 	rx_comes(s, &h, 0, 50);
-	KUNIT_EXPECT_EQ(test, 3u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
 	/* that was the end of a longer one: no matter */
 	rx_comes(s, &some_write, 0, 50);
 	KUNIT_EXPECT_EQ(test, 2u, world.another);
-	KUNIT_EXPECT_EQ(test, 4u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, world.failed);
 	ddp_rx_end(s);
 }
@@ -139,7 +172,7 @@ static void alike_is_no_part(struct kunit *test)
 /* Wherever it fails it is quoted as it came, is not delivered, and none comes behind it */
 static void alike_fails(struct kunit *test)
 {
-	const enum iw_reason whys[] = { IW_DDP_T_BOUNDS, IW_RDMAP_UNSPEC, IW_RDMAP_INVALIDATE };
+	const enum iw_reason whys[] = { IW_DDP_T_BOUNDS, IW_RDMAP_UNSPEC };
 	struct ddp_hdr h = some_write;
 	enum iw_reason why;
 	struct ddp_stream *s;
@@ -150,21 +183,25 @@ static void alike_fails(struct kunit *test)
 	ddp_hdr_encode(head, &h);
 	for (how = 0; how < ARRAY_SIZE(whys); how++) {
 		s = alike_open();
-		*(how == 0 ? &world.places : how == 1 ? &world.admits : &world.delivers) =
-			whys[how];
+		KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, wire.octets, head, 50, &why));
+		/* what RDMAP says goes first */
+		world.places = IW_DDP_T_BOUNDS;
+		if (how)
+			world.admits = whys[how];
 		KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
 		KUNIT_EXPECT_EQ(test, whys[how], why);
 		KUNIT_EXPECT_EQ(test, whys[how], world.why);
 		KUNIT_EXPECT_EQ(test, 1u, world.failed);
 		KUNIT_EXPECT_EQ(test, 1u, world.delivered);
-		KUNIT_EXPECT_EQ(test, how == 2 ? 2u : 1u, world.placed);
+		KUNIT_EXPECT_EQ(test, 1u, world.wrote);
+		KUNIT_EXPECT_EQ(test, 1u, world.wrote_first);
+		KUNIT_EXPECT_EQ(test, 2u, world.placed);
 		KUNIT_EXPECT_EQ(test, 50u, world.quoted.seg_len);
 		KUNIT_EXPECT_EQ(test, (u32)IW_DDP_T_HDR_LEN, world.quoted.ddp_len);
 		KUNIT_EXPECT_EQ(test, 0, memcmp(head, world.quoted.ddp, IW_DDP_T_HDR_LEN));
 		KUNIT_EXPECT_NULL(test, s->rx_held);
 		world.places = IW_OK;
 		world.admits = IW_OK;
-		world.delivers = IW_OK;
 		KUNIT_EXPECT_FALSE(test, ddp_rx_more(s, head, head, 50, &why));
 		KUNIT_EXPECT_EQ(test, IW_DDP_CATASTROPHIC, ddp_rx_segment(s, &llp, head, 50));
 		KUNIT_EXPECT_EQ(test, 1u, world.delivered);
@@ -210,6 +247,7 @@ static void alike_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_segment(s, &llp, head, 50));
 	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 0u, world.wrote);
 	/* what needed the right then needs it now */
 	KUNIT_EXPECT_EQ(test, (u8)DDP_REMOTE_WRITE, s->rx_seg.rights);
 	KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
@@ -221,6 +259,7 @@ static void alike_waits(struct kunit *test)
 static struct kunit_case rx_alike_cases[] = {
 	KUNIT_CASE(use_outlasts_a_write),
 	KUNIT_CASE(alike),
+	KUNIT_CASE(alike_told),
 	KUNIT_CASE(alike_is_no_part),
 	KUNIT_CASE(alike_fails),
 	KUNIT_CASE(alike_after_a_failure),

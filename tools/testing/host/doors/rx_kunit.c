@@ -77,6 +77,7 @@ static enum iw_reason admit(struct ddp_stream *s, const struct ddp_hdr *h,
 	static const struct ddp_buf buf = { .len = 100 };
 
 	world.admitted++;
+	world.wrote_first = world.wrote;
 	world.asked = *h;
 	world.payload = payload;
 	g->buf = &buf;
@@ -93,6 +94,12 @@ static enum iw_reason more(struct ddp_stream *s, const struct ddp_hdr *h,
 		return IW_RDMAP_OPCODE;
 	world.went_on += n;
 	return admit(s, h, payload, &none);
+}
+
+static void wrote(struct ddp_stream *s, u32 payload, u32 n)
+{
+	world.wrote += n;
+	world.wrote_len = payload;
 }
 
 static enum iw_reason deliver(struct ddp_stream *s, const struct ddp_hdr *h,
@@ -127,8 +134,8 @@ static void down(struct ddp_stream *s, enum iw_reason why)
 }
 
 static const struct ddp_ulp_ops ulp_ops = {
-	.admit = admit, .more = more, .early = early, .deliver = deliver, .failed = failed,
-	.down = down,
+	.admit = admit, .more = more, .wrote = wrote, .early = early, .deliver = deliver,
+	.failed = failed, .down = down,
 };
 
 /* A lower layer ------------------------------------------------------------- */
