@@ -7,9 +7,9 @@
  *
  * A region is found under RCU and used under a count that its revocation
  * waits for.  A use lasts for one copy of a segment, a batch or a run, with BH
- * off, or until the next segment of the message, or the next Write, is looked at within
- * the same stretch of it.  So whoever revokes may spin for it in any context: on this CPU
- * none can be under way.
+ * off, or until the next segment of the message, the next Write, or the next
+ * message that is sent, is looked at within the same stretch of it.  So whoever
+ * revokes may spin for it in any context: on this CPU none can be under way.
  * PREEMPT_RT: see begin_use().
  */
 #include <linux/delay.h>
@@ -227,7 +227,7 @@ EXPORT_SYMBOL_GPL(ddp_region_put);
  * @r: the region
  *
  * RFC 5041 8.3.1 (6).  Any context; waits for the copy of a segment, a batch or a run,
- * and for what comes next to be gathered, at most.
+ * and for what comes next to be gathered, or chosen, at most.
  *
  * Return: whether it was valid; of several callers one is told so.
  */

@@ -57,6 +57,17 @@ bool ddp_tx_rests(const struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_rests);
 
 /**
+ * ddp_tx_let_go - what is held of registered memory is given back
+ * @s: the stream; from within next(), before anything that may invalidate memory or fail
+ *	the stream
+ */
+void ddp_tx_let_go(struct ddp_stream *s)
+{
+	ddp_hold_drop(&s->tx_held);
+}
+EXPORT_SYMBOL_GPL(ddp_tx_let_go);
+
+/**
  * ddp_tx_await - there is more to send, once the peer has answered
  * @s: the stream; from within next(), which then has nothing else, or something else
  *
@@ -84,8 +95,6 @@ static bool begin_message(struct ddp_stream *s)
 {
 	s->rests = false;
 	s->awaits = false;
-	/* next() may do what invalidates memory */
-	ddp_hold_drop(&s->tx_held);
 	/*
 	 * Until it is cut, and before next(), whose lock the receive side
 	 * takes to look; litmus: answered
@@ -95,6 +104,9 @@ static bool begin_message(struct ddp_stream *s)
 		WRITE_ONCE(s->in_msg, false);
 		return false;
 	}
+	/* who looks at no region would not see that what is held is not valid any more */
+	if (s->msg.buf->flat || !s->msg.buf->len)
+		ddp_hold_drop(&s->tx_held);
 	if (!s->msg.hdr.tagged)
 		s->msg.hdr.msn = s->msn[s->msg.hdr.qn]++;
 	ddp_cursor_init(&s->src, s->msg.buf);

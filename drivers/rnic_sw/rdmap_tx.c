@@ -114,6 +114,13 @@ static void set_read_response(struct rdmap *r, struct ddp_msg *m,
 	m->buf = &r->out_buf;
 }
 
+/* Who hears of it may invalidate memory */
+static void fail_sending(struct rdmap *r, enum iw_reason why)
+{
+	ddp_tx_let_go(&r->stream);
+	rdmap_fail(r, why);
+}
+
 static u64 rdmap_tx_atomic_result(const void *how, u64 old)
 {
 	return rdmap_atomic_result(how, old);
@@ -144,7 +151,7 @@ static bool set_atomic_response(struct rdmap *r, struct ddp_msg *m,
 		return false;
 	}
 	if (why) {
-		rdmap_fail(r, rdmap_refused(r, DDP_REMOTE_ATOMIC));
+		fail_sending(r, rdmap_refused(r, DDP_REMOTE_ATOMIC));
 		return false;
 	}
 	rdmap_aresp_encode(r->out_raw, a->id, old);
@@ -331,12 +338,13 @@ static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 		set_atomic(r, wr, m);
 		return true;
 	default:
+		ddp_tx_let_go(&r->stream);
 		if (rdmap_sq_local(r, wr))
 			return false;
 		break;
 	}
 	rdmap_sq_failed(r, wr->slot);
-	rdmap_fail(r, IW_LOCAL_PROT);
+	fail_sending(r, IW_LOCAL_PROT);
 	return false;
 }
 

@@ -148,8 +148,10 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	if (n)
 		wrong = n == RING_IDX_LIE || __pull(qp, wr);
 	spin_unlock_irqrestore(&sq->lock, flags);
-	if (wrong)
+	if (wrong) {
+		ddp_tx_let_go(&r->stream);
 		rdmap_fail(r, IW_LOCAL_PROT);
+	}
 	return n && !wrong;
 }
 

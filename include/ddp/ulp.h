@@ -110,7 +110,9 @@ struct ddp_msg {
  *	DDP_REMOTE_WRITE it revokes nothing, nor takes a lock that is held for revoking: its
  *	region may be in use, for the next one.
  * @next: the next message to send, or false.  Who has had enough for one go
- *	calls ddp_tx_rest() and says false.  False also while ddp_tx_waits().
+ *	calls ddp_tx_rest() and says false.  False also while ddp_tx_waits().  The last
+ *	message's region may be in use, for this one: before it invalidates memory, takes a
+ *	lock that is held for that, or fails the stream, it calls ddp_tx_let_go().
  * @sent: the LLP has taken every message whose last segment was pulled.
  * @failed: the stream has failed.  @f->why may be local.  Nothing is placed
  *	after it; next() is still called, for a Terminate.
@@ -212,7 +214,7 @@ struct ddp_stream {
 	u32			cut;	/* octets of it handed out */
 	u32			gone;	/* the same, without the last segment */
 	struct ddp_cursor	src;
-	struct ddp_region	*tx_held;	/* the message's, or NULL */
+	struct ddp_region	*tx_held;	/* the last message's, or NULL */
 	u32			msn[DDP_QUEUES];
 	u32			segments;	/* cut so far; free-running */
 	u32			octets;		/* of their payload */
@@ -241,6 +243,8 @@ void ddp_stream_settle(struct ddp_stream *s);
 void ddp_tx_expect(struct ddp_stream *s);
 /* From within next(): there is more to send, but others first */
 void ddp_tx_rest(struct ddp_stream *s);
+/* From within next(), before what may invalidate memory or fail the stream */
+void ddp_tx_let_go(struct ddp_stream *s);
 /* From within next(): there is more to send behind an answer of the peer's */
 void ddp_tx_await(struct ddp_stream *s);
 /* Memory has to come before anything more is sent */

@@ -475,6 +475,48 @@ static void terminate_is_about_to_come(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_rests(&r->stream));
 }
 
+/* A Write, and behind it what may invalidate its memory: nothing is held then */
+static struct rdmap *behind_a_write(struct kunit *test, enum rdmap_wr_op op)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
+
+	posted.sge[0].len = 10;
+	ddp_tx_begin(&r->stream);
+	KUNIT_EXPECT_TRUE(test, pull(&r->stream));
+	KUNIT_EXPECT_NOT_NULL(test, r->stream.tx_held);
+	posted.wr.op = op;
+	posted.left = 1;
+	return r;
+}
+
+static void expect_nothing_held(struct kunit *test, struct rdmap *r, u32 failures)
+{
+	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
+	ddp_tx_end(&r->stream);
+	KUNIT_EXPECT_EQ(test, failures, posted.failures);
+	KUNIT_EXPECT_EQ(test, 0u, posted.held);
+}
+
+static void lets_go(struct kunit *test)
+{
+	struct rdmap *r = behind_a_write(test, RDMAP_WR_LOCAL_INV);
+
+	expect_nothing_held(test, r, 0);
+	KUNIT_EXPECT_EQ(test, 1u, posted.locals);
+
+	/* the sink of a Read that may not be written */
+	r = behind_a_write(test, RDMAP_WR_READ);
+	mem.check = IW_DDP_T_STAG;
+	expect_nothing_held(test, r, 1);
+
+	/* an atomic of the peer's that was allowed when it came */
+	r = behind_a_write(test, RDMAP_WR_WRITE);
+	posted.left = 0;
+	mem.atomic = IW_DDP_T_STAG;
+	they_ask(r)->is_atomic = true;
+	expect_nothing_held(test, r, 1);
+}
+
 static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(locals_rest),
 	KUNIT_CASE(messages_rest),
@@ -497,6 +539,7 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE(terminate_leaves),
 	KUNIT_CASE(terminate_is_not_missed),
 	KUNIT_CASE(terminate_is_about_to_come),
+	KUNIT_CASE(lets_go),
 	{}
 };
 

@@ -75,6 +75,7 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	posted.locals++;
+	posted.held += !!r->stream.tx_held;
 	return true;
 }
 
@@ -108,6 +109,7 @@ static void failed(struct ddp_stream *s, const struct iw_fault *f)
 	struct rdmap *r = to_rdmap(s);
 
 	posted.failures++;
+	posted.held += !!s->tx_held;
 	posted.why = f->why;
 	r->term_len = posted.says;
 	r->term_due = posted.says;

@@ -17,6 +17,7 @@ extern struct rnic_sq_world {
 	struct rnic_sw_cqe	last;		/* the last that was */
 	u8			status[SLOTS];	/* of each that was */
 	u32			failed;
+	u32			held;		/* memory, when it did */
 	u32			works;
 	u32			early;		/* told before one that was posted first */
 	u32			locked;		/* told under the queue's lock */

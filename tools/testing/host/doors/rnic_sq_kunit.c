@@ -58,6 +58,28 @@ static void nonsense_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.failed);
 }
 
+/*
+ * ... and before, what has been seen leaves first; when it fails no memory is held
+ */
+static void nonsense_fails(struct kunit *test)
+{
+	struct ddp_region region = {};
+	struct rdmap_wr wr;
+
+	begin_at(1);
+	post(3);
+	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&world.qp.rdmap, &wr));
+	world.hdr.prod += SLOTS + 1;
+	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&world.qp.rdmap, &wr));
+	KUNIT_EXPECT_TRUE(test, rdmap_sq_pull(&world.qp.rdmap, &wr));
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	refcount_set(&region.users, 2);
+	world.qp.rdmap.stream.tx_held = &region;
+	KUNIT_EXPECT_FALSE(test, rdmap_sq_pull(&world.qp.rdmap, &wr));
+	KUNIT_EXPECT_EQ(test, 1u, world.failed);
+	KUNIT_EXPECT_EQ(test, 0u, world.held);
+}
+
 /* However many are over that nobody is told of, who is told comes right behind */
 static void told_behind_many(struct kunit *test)
 {
@@ -471,6 +493,7 @@ static struct kunit_case rnic_sq_cases[] = {
 	KUNIT_CASE(end_is_where_it_was),
 	KUNIT_CASE(end_of_an_idle_one),
 	KUNIT_CASE(nonsense_waits),
+	KUNIT_CASE(nonsense_fails),
 	KUNIT_CASE(told_behind_many),
 	KUNIT_CASE(rest_is_told_later),
 	KUNIT_CASE(flush_is_awaited),

@@ -49,6 +49,7 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe, struct ib_q
 
 void rdmap_fail(struct rdmap *r, enum iw_reason why)
 {
+	world.held += !!r->stream.tx_held;
 	world.failed++;
 }
 

@@ -48,6 +48,7 @@ u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 
 static struct ddp_buf memory;
 static u8 words[20];
+static bool no_octets;
 static u32 held;	/* memory, at an upcall */
 
 static struct {
@@ -69,9 +70,8 @@ static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
 	memset(m, 0, sizeof(*m));
 	m->hdr.tagged = tagged_message;
 	m->hdr.to = 0xfffffff8;
-	memory.flat = words;
 	m->last_words = test_bit(0, &s->failed);
-	memory.len = m->last_words ? sizeof(words) : 100;
+	memory.len = m->last_words ? sizeof(words) : no_octets ? 0 : 100;
 	m->buf = &memory;
 	return true;
 }
@@ -98,6 +98,7 @@ static struct ddp_stream *open_stream(void)
 	static struct ddp_stream s;
 
 	ddp_stream_init(&s, &one_ops, NULL, NULL);
+	memory.flat = words;
 	host_memory.says = IW_OK;
 	host_memory.fetched = 0;
 	memset(&told, 0, sizeof(told));
@@ -314,10 +315,27 @@ static void use_stays(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	/* the choice of the next one may invalidate it */
+	/* for the next message, too, unless it is one that does not look */
+	memory.flat = NULL;
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
-	KUNIT_EXPECT_EQ(test, 0u, held);
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	memory.flat = words;
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_NULL(test, s->tx_held);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
+	memory.flat = NULL;
+	no_octets = true;
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	no_octets = false;
+	KUNIT_EXPECT_NULL(test, s->tx_held);
+	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
+	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
+	ddp_tx_let_go(s);
+	KUNIT_EXPECT_NULL(test, s->tx_held);
+	KUNIT_EXPECT_EQ(test, 3u, held);
 	ddp_tx_end(s);
 	KUNIT_EXPECT_NULL(test, s->tx_held);
 }

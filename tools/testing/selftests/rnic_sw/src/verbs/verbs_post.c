@@ -117,6 +117,68 @@ static void post_list_bad(void)
 	desk_close(&d);
 }
 
+/* Of @wr, a list of five: Writes, and between them a window is opened and shut */
+static void make_mixed_list(struct ibv_send_wr *wr, struct ibv_sge *sge, const struct desk *d,
+			    struct ibv_mw *mw)
+{
+	int i;
+
+	make_list(wr, sge, &d->c);
+	for (i = 0; i < 5; i++) {
+		wr[i].opcode = IBV_WR_RDMA_WRITE;
+		wr[i].wr.rdma.remote_addr = (uintptr_t)(d->s.at + i * 10);
+		wr[i].wr.rdma.rkey = d->s.mr->rkey;
+		sge[i].length = 10;
+	}
+	wr[4].next = NULL;
+	wr[1].opcode = IBV_WR_BIND_MW;
+	wr[1].bind_mw.mw = mw;
+	wr[1].bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	wr[1].bind_mw.bind_info = (struct ibv_mw_bind_info){
+		.mr = d->c.mr, .addr = (uintptr_t)d->c.at, .length = 50,
+		.mw_access_flags = IBV_ACCESS_REMOTE_READ,
+	};
+	wr[3].opcode = IBV_WR_LOCAL_INV;
+	wr[3].invalidate_rkey = ibv_inc_rkey(mw->rkey);
+	wr[1].num_sge = 0;
+	wr[3].num_sge = 0;
+}
+
+/* What takes effect here does so in its turn, whatever memory has been sent from just before */
+static void post_list_mixed(void)
+{
+	static const enum ibv_wc_opcode told[] = {
+		IBV_WC_RDMA_WRITE, IBV_WC_BIND_MW, IBV_WC_RDMA_WRITE, IBV_WC_LOCAL_INV,
+		IBV_WC_RDMA_WRITE,
+	};
+	struct ibv_send_wr wr[LIST], *bad;
+	struct ibv_sge sge[LIST];
+	struct ibv_mw *mw;
+	struct desk d;
+	int i, round;
+
+	desk_open(&d, &(struct opts){}, 10 * LIST);
+	CHECK(!ibv_dereg_mr(d.c.mr), "%m");
+	buf_reg(&d.c, d.p.c.pd, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	mw = ibv_alloc_mw(d.p.c.pd, IBV_MW_TYPE_2);
+	CHECK(mw, "alloc_mw: %m");
+	for (round = 0; round < 20; round++) {
+		buf_fill(&d.c, 0, 50, round);
+		make_mixed_list(wr, sge, &d, mw);
+		CHECK(!ibv_post_send(d.p.c.qp, wr, &bad), "send");
+		for (i = 0; i < 5; i++)
+			want_ok(d.p.c.scq, i, told[i]);
+	}
+	do_recv(&d.p.s, 1, &d.s, 500, 1);
+	do_send(&d.p.c, 2, &d.c, 0, 1);
+	want_recv(d.p.s.rcq, 1, 1);
+	for (i = 0; i < 5; i += 2)
+		CHECK(!memcmp(d.s.at + 10 * i, d.c.at + 10 * i, 10), "%d", i);
+	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
+	CHECK(!ibv_dealloc_mw(mw), "%m");
+	desk_close(&d);
+}
+
 /* A queue takes as many as it has room for: Reads keep theirs until answered */
 static void post_full(void)
 {
@@ -328,6 +390,7 @@ const struct test post_tests[] = {
 	CASE("sig_all", sig_all, 0, ""),
 	CASE("post_list", post_list, 0, "RDMAP-98 DDP-8"),
 	CASE("post_list_bad", post_list_bad, 0, ""),
+	CASE("post_list_mixed", post_list_mixed, 0, "RDMAP-98"),
 	CASE("post_full", post_full, 0, ""),
 	CASE("wrap_around", wrap_around, 0, "DDP-41 DDP-63 DDP-64"),
 	CASE("ping_pong", ping_pong, 60, "the ABI: need-wakeup"),
