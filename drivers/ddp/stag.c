@@ -334,9 +334,11 @@ enum iw_reason ddp_hold_use(struct ddp_stream *s, struct ddp_region **held,
 	}
 	/* whoever revokes it has cleared valid, and waits for us; litmus: hold */
 	why = ddp_bounds_check(*held, s, m->stag, m->addr, m->len, rights);
-	if (why)
-		ddp_hold_drop(held);
-	return why;
+	if (likely(!why))
+		return why;
+	ddp_hold_drop(held);
+	/* its STag may be another's by now */
+	return ddp_region_use(s, m, rights, held);
 }
 
 /**

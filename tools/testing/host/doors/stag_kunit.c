@@ -231,6 +231,27 @@ static void hold_is_no_licence(struct kunit *test)
 	expect_shut(test);
 }
 
+/* ... unless its STag is another's by now, who is published while it is held */
+static void held_is_another(struct kunit *test)
+{
+	struct ddp_region gone;
+	struct ddp_sge m;
+
+	publish(test);
+	m = piece();
+	gone = region;
+	gone.valid = false;
+	refcount_set(&gone.users, 2);
+	copy.copied = &gone;
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_hold_use(&stream, &copy.copied, &m,
+						  DDP_REMOTE_WRITE));
+	KUNIT_EXPECT_PTR_EQ(test, &region, copy.copied);
+	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&gone.users));
+	ddp_hold_drop(&copy.copied);
+	ddp_region_remove(&stags, &region);
+	ddp_stags_destroy(&stags);
+}
+
 /* DDP-117: with another key it is open again, and by the old one it is not */
 static void allowed_again(struct kunit *test)
 {
@@ -341,6 +362,7 @@ static struct kunit_case stag_cases[] = {
 	KUNIT_CASE(revoke_waits),
 	KUNIT_CASE(remove_waits),
 	KUNIT_CASE(hold_is_no_licence),
+	KUNIT_CASE(held_is_another),
 	KUNIT_CASE(allowed_again),
 	KUNIT_CASE(shut_as_looked_at),
 	KUNIT_CASE(who_may_invalidate),
