@@ -16,7 +16,7 @@ enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
 enum iw_reason ddp_place_another(struct ddp_stream *s, struct ddp_llp *llp,
 				 const void *body, u64 to, u32 len);
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
-				  struct ddp_cursor *to, u32 len);
+				  const void *body, struct ddp_cursor *to, u32 len);
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 			 void *dst, u32 len);
 u32 ddp_cursor_page_off(struct ddp_cursor *c);

@@ -267,54 +267,65 @@ bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len)
 	       !ddp_bounds_more(s->rx_held, s, s->rx_seg.rights, to, len);
 }
 
-static enum iw_reason place_flat(struct ddp_llp *llp, void *dst, u32 len)
+static enum iw_reason place_flat(struct ddp_llp *llp, const void *body, void *dst, u32 len)
 {
-	return llp->ops->read(llp, dst, len) ? IW_OK : IW_UNREADABLE;
+	if (!body)
+		return llp->ops->read(llp, dst, len) ? IW_OK : IW_UNREADABLE;
+	ddp_copy(dst, body, len);
+	return IW_OK;
 }
 
 static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
-				  const struct ddp_sge *m)
+				  const void *body, const struct ddp_sge *m)
 {
-	struct ddp_region *r;
 	enum iw_reason why;
 
-	if (plain_kernel_memory(s, m->stag))
-		return place_flat(llp, (void *)(uintptr_t)m->addr, m->len);
+	if (plain_kernel_memory(s, m->stag)) {
+		/* nobody looks whether it is valid any more */
+		ddp_hold_drop(&s->rx_held);
+		return place_flat(llp, body, (void *)(uintptr_t)m->addr, m->len);
+	}
 	/* the buffer is the ULP's own: what is wrong with it is a local fault */
-	if (ddp_region_use(s, m, DDP_LOCAL_WRITE | DDP_RECEIVED, &r))
+	if (ddp_hold_use(s, &s->rx_held, m, DDP_LOCAL_WRITE | DDP_RECEIVED))
 		return IW_LOCAL_PROT;
-	why = region_from_llp(r, m->addr, m->len, llp, &s->rx_wait);
-	ddp_region_put(r);
+	why = body ? region_from_flat(s->rx_held, m->addr, m->len, body, &s->rx_wait)
+		   : region_from_llp(s->rx_held, m->addr, m->len, llp, &s->rx_wait);
+	ddp_hold_used(&s->rx_held);
 	return why == IW_DDP_T_STAG ? IW_LOCAL_PROT : why;
 }
 
 /**
  * ddp_place_untagged - the payload of an untagged segment to its buffer
  * @s: the stream
- * @llp: where the octets come from
+ * @llp: where the octets come from, unless they lie together
+ * @body: there, or NULL
  * @to: where the last segment of the message ended
  * @len: octets, no more than the buffer has left
+ *
+ * @s->rx_held may hold the last piece's region afterwards.
  *
  * Return: IW_OK; IW_LOCAL_PROT if the buffer names memory it may not use;
  * IW_UNREADABLE; IW_NOT_NOW after a part of it, @to standing anywhere.
  */
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
-				  struct ddp_cursor *to, u32 len)
+				  const void *body, struct ddp_cursor *to, u32 len)
 {
 	enum iw_reason why = IW_OK;
 	struct ddp_sge m;
 
 	if (to->buf->flat) {
-		why = place_flat(llp, to->buf->flat + to->off, len);
+		why = place_flat(llp, body, to->buf->flat + to->off, len);
 		to->off += len;
 		return why;
 	}
 	while (len && !why) {
 		if (!cursor_piece(to, len, &m))
 			return IW_LOCAL_PROT;
-		why = place_piece(s, llp, &m);
+		why = place_piece(s, llp, body, &m);
 		to->off += m.len;
 		len -= m.len;
+		if (body)
+			body += m.len;
 	}
 	return why;
 }

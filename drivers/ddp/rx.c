@@ -7,7 +7,8 @@
  * through the same steps when its turn comes, but for the copy (section 5.3).
  *
  * Most of a long message's segments go on where the one before ended: of these nothing is
- * decoded, admitted or looked up anew.  Of many that have come together all is done once.
+ * decoded, admitted or looked up anew.  Of many tagged ones that have come together all is
+ * done once.
  * A Write of one segment goes as short a way, if what has just ended one was like it.
  *
  * One whose memory has to come first is put off: it is admitted, and comes again.
@@ -132,7 +133,9 @@ static enum iw_reason rx_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 	sink = &s->sink[g->h.qn];
 	if (!g->h.mo)
 		ddp_cursor_init(sink, grant.buf);
-	why = ddp_place_untagged(s, llp, sink, g->payload);
+	why = ddp_place_untagged(s, llp, NULL, sink, g->payload);
+	if (g->h.last || !s->rx_run)
+		ddp_hold_drop(&s->rx_held);
 	if (!why && g->h.last)
 		why = s->ulp->deliver(s, &g->h, g->h.mo + g->payload);
 	if (!why)
@@ -165,12 +168,12 @@ static bool same_before_to(const u8 *a, const u8 *b)
 	       get_unaligned_be32(a + DDP_T_STAG) == get_unaligned_be32(b + DDP_T_STAG);
 }
 
-/* As long as its region is held the last segment was a tagged one: is this as long, and alike? */
+/* Is it as long as the last segment, and as far as that alike? */
 static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return s->rx_held && len == g->len && same_before_to(head, g->raw);
+	return len == g->len && same_before_to(head, g->raw);
 }
 
 /* ... does it begin where that ended, or @n behind it? */
@@ -261,11 +264,66 @@ static enum iw_reason rx_another(struct ddp_stream *s, struct ddp_llp *llp,
 	return IW_OK;
 }
 
+/* In an untagged one the MO is behind what was read ahead: fetched once, as all that is there */
+static u32 read_mo(const void *body)
+{
+	__be32 mo;
+
+	static_assert(DDP_U_MO == IW_DDP_T_HDR_LEN);
+	memcpy(&mo, body, sizeof(mo));
+	barrier();
+	return be32_to_cpu(mo);
+}
+
+/* Does an untagged one that is alike go on where the last one, not a message's last, ended? */
+static bool mo_goes_on(const struct ddp_stream *s, const u8 *head, const void *body)
+{
+	const struct ddp_rx_seg *g = &s->rx_seg;
+
+	return body && g->payload && !g->h.last && !s->put_off.here &&
+	       get_unaligned_be64(head + DDP_U_QN) == get_unaligned_be64(g->raw + DDP_U_QN) &&
+	       read_mo(body) == g->h.mo + g->payload;
+}
+
+/* By the short way, if it may; as far as a tagged one would be, it is alike */
+static noinline bool rx_goes_on(struct ddp_stream *s, const u8 *head, const void *body,
+				enum iw_reason *reason)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+	struct ddp_cursor *sink = &s->sink[g->h.qn];
+	const struct ddp_grant grant = { .buf = sink->buf };
+	enum iw_reason why;
+
+	if (!mo_goes_on(s, head, body))
+		return false;
+	g->h.mo += g->payload;
+	put_unaligned_be32(g->h.mo, g->raw + DDP_U_MO);
+	trace_ddp_segment_received(s, &g->h, g->payload);
+	why = s->ulp->more(s, &g->h, g->payload, 1);
+	if (!why)
+		why = ddp_uq_fits(&g->h, g->payload, sink->buf->len);
+	if (!why)
+		why = ddp_place_untagged(s, NULL, body + sizeof(__be32), sink, g->payload);
+	if (likely(!why))
+		ddp_uq_advance(&s->uq[g->h.qn], &g->h, g->payload);
+	else if (why == IW_NOT_NOW)
+		put_off(s, g, &grant);
+	else
+		fail_segment(s, why, g);
+	*reason = why;
+	return true;
+}
+
 /* By the short way, if it may: its octets are at @body, or else @llp's to read */
 static bool rx_short(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 		     const void *body, u32 len, enum iw_reason *why)
 {
 	if (!is_alike(s, head, len))
+		return false;
+	if (!s->rx_seg.h.tagged)
+		return rx_goes_on(s, head, body, why);
+	/* as long as its region is held */
+	if (!s->rx_held)
 		return false;
 	if (s->rx_seg.h.last)
 		*why = rx_another(s, llp, head, body);
@@ -414,7 +472,7 @@ int ddp_rx_run_off(const struct ddp_stream *s)
 {
 	const struct ddp_region *r = s->rx_held;
 
-	if (!r || s->rx_seg.h.last)
+	if (!r || !s->rx_seg.h.tagged || s->rx_seg.h.last)
 		return -1;
 	return offset_in_page(s->rx_seg.h.to + s->rx_seg.payload - r->base + r->skip);
 }
@@ -422,7 +480,7 @@ EXPORT_SYMBOL_GPL(ddp_rx_run_off);
 
 bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
-	return is_alike(s, head, len) && !s->rx_seg.h.last && follows(s, head, n);
+	return s->rx_held && is_alike(s, head, len) && !s->rx_seg.h.last && follows(s, head, n);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_joins);
 

@@ -178,7 +178,10 @@ enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
 	struct rdmap *r = to_rdmap(s);
 	enum iw_reason why;
 
-	if ((h->ulp8 & RDMAP_OPCODE_MASK) == RDMAP_OP_WRITE)
+	/* not tagged: its message has its buffer */
+	if (!h->tagged)
+		why = IW_OK;
+	else if ((h->ulp8 & RDMAP_OPCODE_MASK) == RDMAP_OP_WRITE)
 		why = admit_write(r, payload);
 	else
 		why = admit_response(r, h, payload);

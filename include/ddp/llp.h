@@ -106,9 +106,9 @@ enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
  * @why: set to what ddp_rx_segment() would return, if it is
  *
  * A short way for most of a long message, and for short Writes one behind the other: a
- * segment of the same length and header but for the TO.  That is where the last one ended,
- * or any, if that ended a Write.  Between ddp_rx_begin() and ddp_rx_end(); otherwise as
- * ddp_rx_segment().
+ * segment of the same length and header but for the TO or the MO.  That is where the last
+ * one ended, or, if that ended a Write, any TO.  Between ddp_rx_begin() and ddp_rx_end();
+ * otherwise as ddp_rx_segment().
  *
  * Return: whether it is.  If not, nothing is done: it is ddp_rx_segment()'s.
  */

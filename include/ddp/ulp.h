@@ -195,7 +195,7 @@ struct ddp_stream {
 	/* rx runner only */
 	bool			rx_busy;	/* it is in here: who settles reads it */
 	bool			rx_run;	/* between ddp_rx_begin() and _end() */
-	struct ddp_region	*rx_held;	/* the last segment's, or NULL */
+	struct ddp_region	*rx_held;	/* where the last segment went, or NULL */
 	struct ddp_rx_seg	rx_seg;
 	u32			rx_wrote;	/* like it, placed, and not yet told */
 	struct ddp_uq		uq[DDP_QUEUES];

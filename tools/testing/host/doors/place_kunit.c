@@ -319,13 +319,15 @@ static void scattered(struct kunit *test)
 			new_segment();
 			len = min(end - at, 1 + roll(SEGMENT));
 			KUNIT_EXPECT_EQ(test, IW_OK,
-					ddp_place_untagged(&world.s, &segment.llp, &to, len));
+					ddp_place_untagged(&world.s, &segment.llp,
+							   roll(2) ? segment.octets : NULL,
+							   &to, len));
 			for (i = 0; i < len; i++)
 				expect_element(m, at + i, segment.octets[i]);
 		}
 		new_segment();
 		KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT,
-				ddp_place_untagged(&world.s, &segment.llp, &to, 1));
+				ddp_place_untagged(&world.s, &segment.llp, NULL, &to, 1));
 		compare(test);
 	}
 }
@@ -337,7 +339,7 @@ static enum iw_reason receive(u32 stag, u32 off, u32 len)
 
 	add_piece(m, stag, off, len);
 	ddp_cursor_init(&to, &m->buf);
-	return ddp_place_untagged(&world.s, &segment.llp, &to, len);
+	return ddp_place_untagged(&world.s, &segment.llp, NULL, &to, len);
 }
 
 /* RFC 5041 8.2: a buffer that names what its owner may not use is its owner's fault */
@@ -364,6 +366,37 @@ static void element_not_ours(struct kunit *test)
 	compare(test);
 }
 
+static enum iw_reason fetch(u32 stag, u32 off, u8 *dst, u32 len)
+{
+	struct message *m = add_message(false);
+	struct ddp_cursor from;
+
+	add_piece(m, stag, off, len);
+	ddp_cursor_init(&from, &m->buf);
+	return ddp_fetch(&world.s, &from, dst, len);
+}
+
+/* A region stays in use for the next piece, unless that is where nobody looks */
+static void use_stays(struct kunit *test)
+{
+	u8 octets[8];
+
+	open_memory(9);
+	world.s.msg.rights = DDP_LOCAL_READ;
+	KUNIT_EXPECT_EQ(test, IW_OK, receive(BLOCKED, 0, 8));
+	expect(BLOCKED, 0, segment.octets, 8);
+	KUNIT_EXPECT_PTR_EQ(test, &regions[0], world.s.rx_held);
+	KUNIT_EXPECT_EQ(test, IW_OK, fetch(BLOCKED, 0, octets, 8));
+	KUNIT_EXPECT_PTR_EQ(test, &regions[0], world.s.tx_held);
+	KUNIT_EXPECT_EQ(test, IW_OK, fetch(DDP_STAG_DMA, 20, octets, 8));
+	KUNIT_EXPECT_NULL(test, world.s.tx_held);
+	new_segment();
+	KUNIT_EXPECT_EQ(test, IW_OK, receive(DDP_STAG_DMA, 20, 8));
+	expect(DDP_STAG_DMA, 20, segment.octets, 8);
+	KUNIT_EXPECT_NULL(test, world.s.rx_held);
+	compare(test);
+}
+
 /* The ULP's own buffer, from where the last segment ended */
 static void flat_buffer(struct kunit *test)
 {
@@ -372,12 +405,13 @@ static void flat_buffer(struct kunit *test)
 
 	open_memory(6);
 	ddp_cursor_init(&to, &b);
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_place_untagged(&world.s, &segment.llp, &to, 30));
-	KUNIT_EXPECT_EQ(test, IW_OK, ddp_place_untagged(&world.s, &segment.llp, &to, 70));
+	KUNIT_EXPECT_EQ(test, IW_OK, ddp_place_untagged(&world.s, &segment.llp, NULL, &to, 30));
+	KUNIT_EXPECT_EQ(test, IW_OK,
+			ddp_place_untagged(&world.s, NULL, segment.octets + 30, &to, 70));
 	expect(DDP_STAG_DMA, 0, segment.octets, 100);
 	segment.fails_at = segment.reads + 1;
 	to.off = 0;
-	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, ddp_place_untagged(&world.s, &segment.llp, &to, 1));
+	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, ddp_place_untagged(&world.s, &segment.llp, NULL, &to, 1));
 	compare(test);
 }
 
@@ -528,6 +562,7 @@ static struct kunit_case ddp_place_cases[] = {
 	KUNIT_CASE(goes_on),
 	KUNIT_CASE(scattered),
 	KUNIT_CASE(element_not_ours),
+	KUNIT_CASE(use_stays),
 	KUNIT_CASE(flat_buffer),
 	KUNIT_CASE(unreadable),
 	KUNIT_CASE(not_there),

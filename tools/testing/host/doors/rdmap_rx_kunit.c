@@ -462,6 +462,22 @@ static void many_go_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5u, posted.received);
 }
 
+/* What goes on in a message of the peer's has its buffer */
+static void send_goes_on(struct kunit *test)
+{
+	const struct ddp_hdr h = { .ulp8 = 0x43 };
+	struct rdmap *r = open_receiver();
+	struct ddp_grant g = {};
+
+	posted.received = 0;
+	told.taken = 0;
+	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_admit(&r->stream, &h, 10, &g));
+	KUNIT_EXPECT_EQ(test, IW_OK, rdmap_more(&r->stream, &h, 10, 1));
+	KUNIT_EXPECT_EQ(test, 1u, told.taken);
+	KUNIT_EXPECT_EQ(test, 2u, posted.received);
+	KUNIT_EXPECT_EQ(test, 0u, r->writing);
+}
+
 /* Writes that are told together: an Immediate behind them is the last one's */
 static void many_wrote(struct kunit *test)
 {
@@ -497,6 +513,7 @@ static struct kunit_case rdmap_rx_cases[] = {
 	KUNIT_CASE(longest_write),
 	KUNIT_CASE(many_go_on),
 	KUNIT_CASE(many_wrote),
+	KUNIT_CASE(send_goes_on),
 	{}
 };
 

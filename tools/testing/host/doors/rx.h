@@ -7,6 +7,7 @@
 
 #include "../../../../drivers/ddp/hdr.h"
 #include "../../../../drivers/ddp/internal.h"
+#include "../../../../drivers/ddp/wire.h"
 
 /* What the layers have been asked, and what they say */
 extern struct rx_world {

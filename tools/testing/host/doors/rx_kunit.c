@@ -66,8 +66,12 @@ enum iw_reason ddp_place_another(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
-				  struct ddp_cursor *to, u32 len)
+				  const void *body, struct ddp_cursor *to, u32 len)
 {
+	if (!world.places)
+		s->rx_held = &region;
+	world.body = body;
+	world.len = len;
 	return place();
 }
 

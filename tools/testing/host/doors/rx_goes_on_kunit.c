@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Segments of an untagged message that go on where the one before ended: they go a short
+ * way, and the use of the memory that they are received into stays.
+ */
+#include <kunit/test.h>
+
+#include "rx.h"
+
+#define LEN	48u	/* of each */
+#define PAYLOAD	30u
+#define MOST	100u	/* octets of the buffer */
+
+static const struct ddp_hdr first = { .ulp8 = 0x43, .ulp32 = 0x12345678, .msn = 1 };
+
+/* Within a run, behind the first of a message */
+static struct ddp_stream *message_open(void)
+{
+	struct ddp_stream *s = rx_open();
+
+	ddp_rx_begin(s);
+	rx_comes(s, &first, 0, LEN);
+	return s;
+}
+
+/* By the short way, as it lies together; false: it does not go that way */
+static bool more_comes(struct ddp_stream *s, const u8 *octets, u32 len, enum iw_reason *why)
+{
+	return ddp_rx_more(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
+}
+
+static bool at(struct ddp_stream *s, u32 mo, enum iw_reason *why)
+{
+	struct ddp_hdr h = first;
+	u8 octets[LEN] = {};
+
+	h.mo = mo;
+	ddp_hdr_encode(octets, &h);
+	return more_comes(s, octets, LEN, why);
+}
+
+/* Only if nothing but its MO differs, which is where the last one ended */
+static void expect_more(struct kunit *test, const u8 *octets, u32 len, bool good)
+{
+	struct ddp_stream *s = message_open();
+	enum iw_reason why = IW_UNREADABLE;
+
+	KUNIT_EXPECT_EQ(test, good, more_comes(s, octets, len, &why));
+	KUNIT_EXPECT_EQ(test, (u32)good, world.went_on);
+	KUNIT_EXPECT_EQ(test, 1u + good, world.admitted);
+	KUNIT_EXPECT_EQ(test, 1u + good, world.placed);
+	KUNIT_EXPECT_EQ(test, PAYLOAD * (1 + good), s->uq[0].mo);
+	if (good) {
+		KUNIT_EXPECT_EQ(test, IW_OK, why);
+		KUNIT_EXPECT_EQ(test, PAYLOAD, world.asked.mo);
+		KUNIT_EXPECT_EQ(test, first.ulp32, world.asked.ulp32);
+		KUNIT_EXPECT_EQ(test, PAYLOAD, world.payload);
+		KUNIT_EXPECT_EQ(test, PAYLOAD, world.len);
+		KUNIT_EXPECT_PTR_EQ(test, (const void *)octets + DDP_U_HDR_LEN, world.body);
+	}
+	ddp_rx_end(s);
+	KUNIT_EXPECT_NULL(test, s->rx_held);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+}
+
+static void goes_on(struct kunit *test)
+{
+	struct ddp_hdr next = first;
+	u8 octets[100] = {};
+	u32 len, bit;
+
+	next.mo = PAYLOAD;
+	ddp_hdr_encode(octets, &next);
+	for (len = DDP_U_HDR_LEN; len < 60; len++) {
+		expect_more(test, octets, len, len == LEN);
+		for (bit = 0; bit < 8 * DDP_U_HDR_LEN; bit++) {
+			octets[bit / 8] ^= 1 << bit % 8;
+			expect_more(test, octets, len, false);
+			octets[bit / 8] ^= 1 << bit % 8;
+		}
+	}
+}
+
+/* What is held is given back before anybody hears of the message */
+static void is_delivered(struct kunit *test)
+{
+	struct ddp_stream *s = message_open();
+	struct ddp_hdr last = first;
+	enum iw_reason why;
+	u8 octets[LEN] = {};
+
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
+	KUNIT_EXPECT_TRUE(test, at(s, PAYLOAD, &why));
+	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
+	/* nobody lays what follows where it will go */
+	KUNIT_EXPECT_EQ(test, -1, ddp_rx_run_off(s));
+	last.mo = 2 * PAYLOAD;
+	ddp_hdr_encode(octets, &last);
+	KUNIT_EXPECT_FALSE(test, ddp_rx_joins(s, octets, LEN, 0));
+	last.last = true;
+	rx_comes(s, &last, 0, LEN);
+	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
+	KUNIT_EXPECT_EQ(test, 3 * PAYLOAD, world.total);
+	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	/* the next message's first is looked at, whatever it is like */
+	KUNIT_EXPECT_FALSE(test, at(s, 3 * PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, at(s, 0, &why));
+	ddp_rx_end(s);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+}
+
+/* RFC 5041 7.1 U4: wherever it fails it is quoted as it came */
+static void is_too_long(struct kunit *test)
+{
+	struct ddp_stream *s = message_open();
+	enum iw_reason why;
+	u32 mo;
+
+	for (mo = PAYLOAD; mo + PAYLOAD <= MOST; mo += PAYLOAD)
+		KUNIT_EXPECT_TRUE(test, at(s, mo, &why));
+	KUNIT_EXPECT_TRUE(test, at(s, mo, &why));
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_TOO_LONG, why);
+	KUNIT_EXPECT_EQ(test, IW_DDP_U_TOO_LONG, world.why);
+	KUNIT_EXPECT_EQ(test, LEN, world.quoted.seg_len);
+	KUNIT_EXPECT_EQ(test, (u32)DDP_U_HDR_LEN, world.quoted.ddp_len);
+	KUNIT_EXPECT_EQ(test, mo, get_unaligned_be32(world.quoted.ddp + DDP_U_MO));
+	KUNIT_EXPECT_EQ(test, 3u, world.placed);
+	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	KUNIT_EXPECT_FALSE(test, at(s, mo + PAYLOAD, &why));
+	ddp_rx_end(s);
+}
+
+static void is_refused(struct kunit *test)
+{
+	struct ddp_stream *s = message_open();
+	enum iw_reason why;
+
+	world.admits = IW_RDMAP_UNSPEC;
+	KUNIT_EXPECT_TRUE(test, at(s, PAYLOAD, &why));
+	KUNIT_EXPECT_EQ(test, IW_RDMAP_UNSPEC, world.why);
+	KUNIT_EXPECT_EQ(test, 1u, world.placed);
+	ddp_rx_end(s);
+
+	/* the other side has failed it */
+	s = message_open();
+	set_bit(0, &s->failed);
+	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
+	ddp_rx_end(s);
+}
+
+/* Its memory has to come first: it is admitted once, and no other goes before it */
+static void waits(struct kunit *test)
+{
+	struct ddp_stream *s = message_open();
+	struct ddp_hdr h = first;
+	enum iw_reason why;
+
+	world.places = IW_NOT_NOW;
+	KUNIT_EXPECT_TRUE(test, at(s, PAYLOAD, &why));
+	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, why);
+	KUNIT_EXPECT_NULL(test, s->rx_held);
+	KUNIT_EXPECT_EQ(test, PAYLOAD, s->uq[0].mo);
+	world.places = IW_OK;
+	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
+	KUNIT_EXPECT_FALSE(test, at(s, 2 * PAYLOAD, &why));
+	h.mo = PAYLOAD;
+	rx_comes(s, &h, 0, LEN);
+	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
+	KUNIT_EXPECT_EQ(test, 2u, world.placed);
+	KUNIT_EXPECT_TRUE(test, at(s, 2 * PAYLOAD, &why));
+	KUNIT_EXPECT_EQ(test, IW_OK, why);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	ddp_rx_end(s);
+}
+
+/* Behind something else, without octets, or where they do not lie together: as any */
+static void begins_anew(struct kunit *test)
+{
+	static const struct ddp_hdr write = { .tagged = true };
+	struct ddp_stream *s = message_open();
+	struct ddp_hdr h = first;
+	u8 octets[DDP_U_HDR_LEN];
+	enum iw_reason why;
+
+	rx_comes(s, &write, 0, LEN);
+	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
+	h.mo = PAYLOAD;
+	rx_comes(s, &h, 0, LEN);
+	KUNIT_EXPECT_EQ(test, 0u, world.went_on);
+	h.mo = 2 * PAYLOAD;
+	rx_comes(s, &h, 0, DDP_U_HDR_LEN);
+	ddp_hdr_encode(octets, &h);
+	KUNIT_EXPECT_FALSE(test, more_comes(s, octets, DDP_U_HDR_LEN, &why));
+	rx_comes(s, &h, 0, DDP_U_HDR_LEN);
+	KUNIT_EXPECT_EQ(test, 0u, world.went_on);
+	KUNIT_EXPECT_EQ(test, 5u, world.admitted);
+	KUNIT_EXPECT_EQ(test, 0u, world.failed);
+	ddp_rx_end(s);
+
+	/* in no run nothing is held for the next */
+	s = rx_open();
+	rx_comes(s, &first, 0, LEN);
+	KUNIT_EXPECT_EQ(test, 1u, world.placed);
+	KUNIT_EXPECT_NULL(test, s->rx_held);
+}
+
+static struct kunit_case rx_goes_on_cases[] = {
+	KUNIT_CASE(goes_on),
+	KUNIT_CASE(is_delivered),
+	KUNIT_CASE(is_too_long),
+	KUNIT_CASE(is_refused),
+	KUNIT_CASE(waits),
+	KUNIT_CASE(begins_anew),
+	{}
+};
+
+static struct kunit_suite rx_goes_on_suite = {
+	.name = "rx_goes_on",
+	.test_cases = rx_goes_on_cases,
+};
+
+kunit_test_suite(rx_goes_on_suite);
