@@ -119,6 +119,19 @@ UNTAGGED = [
     Row("one octet too long", "DDP-93 RDMAP-93 RDMAP-44 RDMAP-153", (1, 2, 5),
         "ddp_untagged_too_long", lambda s: [s.send(RECV + 1)],
         status=LEN_ERR),
+    # what goes on in a message is held against what is due, however like the last one it is
+    *[Row(f"going on in a Send: {name}", rows, what, end,
+          lambda s, fields=fields: [s.allowed_part(), s.allowed_part(**{"mo": 16, **fields})])
+      for name, rows, what, end, fields in (
+          ("octets are missing", "DDP-92", (1, 2, 4), "ddp_untagged_mo", {"mo": 17}),
+          ("octets come twice", "DDP-92", (1, 2, 4), "ddp_untagged_mo", {"mo": 0}),
+          ("another MSN", "DDP-94", (1, 2, 3), "ddp_untagged_msn_range", {"msn": 2}),
+          ("another QN", "DDP-86", (1, 2, 1), "ddp_untagged_qn", {"qn": 4}),
+          ("DV 2", "DDP-25", (1, 2, 6), "ddp_untagged_version", {"dv": 2}))],
+    Row("going on in a Send: past the receive's end", "DDP-93", (1, 2, 5),
+        "ddp_untagged_too_long",
+        lambda s: [s.allowed_part(mo=at) for at in range(0, RECV + 1, 16)],
+        status=LEN_ERR),
     *[Row(f"DV {dv}, untagged", "DDP-25", (1, 2, 6), "ddp_untagged_version",
           lambda s, dv=dv: [s.send(dv=dv)]) for dv in (0, 2, 3)],
 ]

@@ -61,6 +61,10 @@ class Scene:
     def send(self, length=16, opcode=rdmap.SEND, **fields):
         return replace(rdmap.send(1, b"s" * length, opcode), **fields)
 
+    def allowed_part(self, **fields):
+        """The beginning of a Send, or more of it; it changes nothing."""
+        return self.send(payload=b"\x5A" * 16, last=False, **fields)
+
 
 @dataclass
 class Row:
