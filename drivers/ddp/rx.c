@@ -168,12 +168,12 @@ static bool same_before_to(const u8 *a, const u8 *b)
 	       get_unaligned_be32(a + DDP_T_STAG) == get_unaligned_be32(b + DDP_T_STAG);
 }
 
-/* Is it as long as the last segment, and as far as that alike? */
+/* Is it as long as the last segment, which had octets, and as far as that alike? */
 static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return len == g->len && same_before_to(head, g->raw);
+	return g->payload && len == g->len && same_before_to(head, g->raw);
 }
 
 /* ... does it begin where that ended, or @n behind it? */
@@ -280,7 +280,7 @@ static bool mo_goes_on(const struct ddp_stream *s, const u8 *head, const void *b
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return body && g->payload && !g->h.last && !s->put_off.here &&
+	return body && !g->h.last && !s->put_off.here &&
 	       get_unaligned_be64(head + DDP_U_QN) == get_unaligned_be64(g->raw + DDP_U_QN) &&
 	       read_mo(body) == g->h.mo + g->payload;
 }
@@ -480,7 +480,8 @@ EXPORT_SYMBOL_GPL(ddp_rx_run_off);
 
 bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 {
-	return s->rx_held && is_alike(s, head, len) && !s->rx_seg.h.last && follows(s, head, n);
+	return s->rx_held && is_alike(s, head, len) && s->rx_seg.h.tagged &&
+	       !s->rx_seg.h.last && follows(s, head, n);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_joins);
 

@@ -121,12 +121,12 @@ bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len
  *
  * A guess, as ddp_tx_page_off().
  *
- * Return: the offset, in octets; -1 if nothing goes on there.
+ * Return: the offset, in octets; -1 if nothing goes on there, or it is a Send's.
  */
 int ddp_rx_run_off(const struct ddp_stream *s);
 
 /**
- * ddp_rx_joins - would a segment go on behind others?
+ * ddp_rx_joins - would a tagged segment go on behind others?
  * @s: their stream
  * @head: as for ddp_rx_segment()
  * @len: its length in octets, header included

@@ -28,6 +28,7 @@ extern struct rx_world {
 	const void	*body;				/* of one that did, ... */
 	u64		to;				/* ... and where it goes */
 	u32		len;
+	struct ddp_cursor *sink;			/* of an untagged one */
 	u32		fitted;				/* so many octets, were asked for at once */
 	bool		fits;				/* they may be placed so, */
 	bool		refuses_many;			/* ... or RDMAP may not have them so */

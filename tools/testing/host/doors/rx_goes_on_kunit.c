@@ -11,13 +11,15 @@
 #define PAYLOAD	30u
 #define MOST	100u	/* octets of the buffer */
 
-static const struct ddp_hdr first = { .ulp8 = 0x43, .ulp32 = 0x12345678, .msn = 1 };
+/* Its MSN where a TO would be next, were it tagged */
+static const struct ddp_hdr first = { .ulp8 = 0x43, .ulp32 = 0x12345678, .msn = PAYLOAD };
 
 /* Within a run, behind the first of a message */
 static struct ddp_stream *message_open(void)
 {
 	struct ddp_stream *s = rx_open();
 
+	s->uq[0].msn = first.msn;
 	ddp_rx_begin(s);
 	rx_comes(s, &first, 0, LEN);
 	return s;
@@ -102,6 +104,10 @@ static void is_delivered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
 	KUNIT_EXPECT_EQ(test, 3 * PAYLOAD, world.total);
 	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	/* behind it nothing goes on */
+	last.mo = 3 * PAYLOAD;
+	ddp_hdr_encode(octets, &last);
+	KUNIT_EXPECT_FALSE(test, more_comes(s, octets, LEN, &why));
 	/* the next message's first is looked at, whatever it is like */
 	KUNIT_EXPECT_FALSE(test, at(s, 3 * PAYLOAD, &why));
 	KUNIT_EXPECT_FALSE(test, at(s, 0, &why));
@@ -173,6 +179,26 @@ static void waits(struct kunit *test)
 	ddp_rx_end(s);
 }
 
+/* In its own queue, whatever is under way in another */
+static void has_its_queue(struct kunit *test)
+{
+	struct ddp_stream *s = message_open();
+	struct ddp_hdr h = { .ulp8 = 0x41, .qn = 1, .msn = 1 };
+	u8 octets[LEN] = {};
+	enum iw_reason why;
+
+	rx_comes(s, &h, 0, LEN);
+	KUNIT_EXPECT_EQ(test, 0u, world.held);
+	h.mo = PAYLOAD;
+	ddp_hdr_encode(octets, &h);
+	KUNIT_EXPECT_TRUE(test, more_comes(s, octets, LEN, &why));
+	KUNIT_EXPECT_PTR_EQ(test, &s->sink[1], world.sink);
+	KUNIT_EXPECT_EQ(test, PAYLOAD, s->uq[0].mo);
+	KUNIT_EXPECT_EQ(test, 2 * PAYLOAD, s->uq[1].mo);
+	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
+	ddp_rx_end(s);
+}
+
 /* Behind something else, without octets, or where they do not lie together: as any */
 static void begins_anew(struct kunit *test)
 {
@@ -199,6 +225,7 @@ static void begins_anew(struct kunit *test)
 
 	/* in no run nothing is held for the next */
 	s = rx_open();
+	s->uq[0].msn = first.msn;
 	rx_comes(s, &first, 0, LEN);
 	KUNIT_EXPECT_EQ(test, 1u, world.placed);
 	KUNIT_EXPECT_NULL(test, s->rx_held);
@@ -210,6 +237,7 @@ static struct kunit_case rx_goes_on_cases[] = {
 	KUNIT_CASE(is_too_long),
 	KUNIT_CASE(is_refused),
 	KUNIT_CASE(waits),
+	KUNIT_CASE(has_its_queue),
 	KUNIT_CASE(begins_anew),
 	{}
 };

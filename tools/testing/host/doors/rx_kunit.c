@@ -72,21 +72,30 @@ enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 		s->rx_held = &region;
 	world.body = body;
 	world.len = len;
+	world.sink = to;
 	return place();
 }
 
-static enum iw_reason admit(struct ddp_stream *s, const struct ddp_hdr *h,
-			    u32 payload, struct ddp_grant *g)
+static enum iw_reason asked(struct ddp_stream *s, const struct ddp_hdr *h,
+			    u32 payload, struct ddp_grant *g, bool goes_on)
 {
 	static const struct ddp_buf buf = { .len = 100 };
 
 	world.admitted++;
 	world.wrote_first = world.wrote;
+	/* unless it goes on */
+	world.held += !h->tagged && !goes_on && s->rx_held;
 	world.asked = *h;
 	world.payload = payload;
 	g->buf = &buf;
 	g->rights = world.rights;
 	return world.admits;
+}
+
+static enum iw_reason admit(struct ddp_stream *s, const struct ddp_hdr *h,
+			    u32 payload, struct ddp_grant *g)
+{
+	return asked(s, h, payload, g, false);
 }
 
 static enum iw_reason more(struct ddp_stream *s, const struct ddp_hdr *h,
@@ -97,7 +106,7 @@ static enum iw_reason more(struct ddp_stream *s, const struct ddp_hdr *h,
 	if (n > 1 && world.refuses_many)
 		return IW_RDMAP_OPCODE;
 	world.went_on += n;
-	return admit(s, h, payload, &none);
+	return asked(s, h, payload, &none, true);
 }
 
 static void wrote(struct ddp_stream *s, u32 payload, u32 n)
