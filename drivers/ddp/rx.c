@@ -168,12 +168,12 @@ static bool same_before_to(const u8 *a, const u8 *b)
 	       get_unaligned_be32(a + DDP_T_STAG) == get_unaligned_be32(b + DDP_T_STAG);
 }
 
-/* Is it as long as the last segment, which had octets, and as far as that alike? */
+/* Is it as long as the last segment, and as far as that alike? */
 static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return g->payload && len == g->len && same_before_to(head, g->raw);
+	return len == g->len && same_before_to(head, g->raw);
 }
 
 /* ... does it begin where that ended, or @n behind it? */
@@ -280,21 +280,21 @@ static bool mo_goes_on(const struct ddp_stream *s, const u8 *head, const void *b
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
 
-	return body && !g->h.last && !s->put_off.here &&
+	return g->payload && !g->h.last && !s->put_off.here &&
 	       get_unaligned_be64(head + DDP_U_QN) == get_unaligned_be64(g->raw + DDP_U_QN) &&
 	       read_mo(body) == g->h.mo + g->payload;
 }
 
-/* By the short way, if it may; as far as a tagged one would be, it is alike */
+/* By the short way, if it may, where it lies together */
 static noinline bool rx_goes_on(struct ddp_stream *s, const u8 *head, const void *body,
-				enum iw_reason *reason)
+				u32 len, enum iw_reason *reason)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
 	struct ddp_cursor *sink = &s->sink[g->h.qn];
 	const struct ddp_grant grant = { .buf = sink->buf };
 	enum iw_reason why;
 
-	if (!mo_goes_on(s, head, body))
+	if (!is_alike(s, head, len) || !mo_goes_on(s, head, body))
 		return false;
 	g->h.mo += g->payload;
 	put_unaligned_be32(g->h.mo, g->raw + DDP_U_MO);
@@ -314,16 +314,14 @@ static noinline bool rx_goes_on(struct ddp_stream *s, const u8 *head, const void
 	return true;
 }
 
-/* By the short way, if it may: its octets are at @body, or else @llp's to read */
+/*
+ * A tagged one by the short way, if it may: its octets are at @body, or else @llp's to
+ * read.  As long as the last one's region is held
+ */
 static bool rx_short(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 		     const void *body, u32 len, enum iw_reason *why)
 {
-	if (!is_alike(s, head, len))
-		return false;
-	if (!s->rx_seg.h.tagged)
-		return rx_goes_on(s, head, body, why);
-	/* as long as its region is held */
-	if (!s->rx_held)
+	if (!s->rx_held || !s->rx_seg.h.tagged || !is_alike(s, head, len))
 		return false;
 	if (s->rx_seg.h.last)
 		*why = rx_another(s, llp, head, body);
@@ -464,7 +462,10 @@ bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len
 		 enum iw_reason *why)
 {
 	/* within a run: that we are at work has been said */
-	return !test_bit(0, &s->failed) && rx_short(s, NULL, head, body, len, why);
+	if (test_bit(0, &s->failed))
+		return false;
+	return s->rx_seg.h.tagged ? rx_short(s, NULL, head, body, len, why)
+				  : rx_goes_on(s, head, body, len, why);
 }
 EXPORT_SYMBOL_GPL(ddp_rx_more);
 
