@@ -6,7 +6,8 @@
  * The shortest time of many counts: nobody was in between.  A walk past 6000 others
  * takes at least twice as long as all the rest, ten times where each access is looked
  * at; a cache that they fill, and the memory that the search for leaks keeps account
- * of, half as long.
+ * of, half as long.  A machine that has more to do meanwhile may be half as fast as well:
+ * where it took longer it is asked once more without the others.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -54,20 +55,39 @@ static long shortest(const struct sockaddr_in *to)
 	return least;
 }
 
+static long shortest_among(const struct sockaddr_in *to, int others)
+{
+	struct rdma_cm_id **id = calloc(others, sizeof(*id));
+	long among;
+	int i;
+
+	if (!id)
+		calls_die("calloc");
+	for (i = 0; i < others; i++) {
+		id[i] = bound(*to, i + 1);
+		timed_listen(id[i]);
+	}
+	among = shortest(to);
+	for (i = 0; i < others; i++)
+		rdma_destroy_id(id[i]);
+	free(id);
+	return among;
+}
+
 int main(int argc, char **argv)
 {
 	struct sockaddr_in to = {};
-	int i, others = argc == 4 ? atoi(argv[3]) : 0;
-	long alone, among;
+	int others = argc == 4 ? atoi(argv[3]) : 0;
+	long alone, among, again = 0;
 
-	if (!others)
+	if (others <= 0)
 		return 2;
 	calls_init(&to, argv + 1, PATIENCE);
 	alone = shortest(&to);
-	for (i = 1; i <= others; i++)
-		timed_listen(bound(to, i));
-	among = shortest(&to);
-	printf("listening takes %ld us, and %ld us where %d others do\n", alone,
-	       among, others);
-	return among > 2 * alone;
+	among = shortest_among(&to, others);
+	if (among > 2 * alone)
+		again = shortest(&to);
+	printf("listening takes %ld us, %ld us where %d others do, then %ld us\n", alone,
+	       among, others, again);
+	return among > 2 * alone && among > 2 * again;
 }
