@@ -168,7 +168,7 @@ static bool same_before_to(const u8 *a, const u8 *b)
 	       get_unaligned_be32(a + DDP_T_STAG) == get_unaligned_be32(b + DDP_T_STAG);
 }
 
-/* Is it as long as the last segment, and as far as that alike? */
+/* Is it as long as the last segment, with the same header up to the TO, or the QN? */
 static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
