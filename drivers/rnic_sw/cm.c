@@ -8,8 +8,9 @@
  * Upcalls come from the lower layer's worker, one at a time for a session; each
  * iw_cm event goes out once (cm_event.c).
  */
-#include <linux/inet.h>
+#include <linux/err.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 
 #include <ddp/session.h>
@@ -126,7 +127,8 @@ static void fill_offer(struct ddp_offer *o, const struct neg_side *side,
 	o->ord = side->ord;
 	o->rtr = side->rtr;
 	o->pd_len = len;
-	memcpy(o->pd, pd, len);
+	if (len)
+		memcpy(o->pd, pd, len);
 }
 
 static void fill_side(struct neg_side *side, const struct ddp_offer *o)
@@ -135,6 +137,15 @@ static void fill_side(struct neg_side *side, const struct ddp_offer *o)
 	side->ird = o->ird;
 	side->ord = o->ord;
 	side->rtr = o->rtr;
+}
+
+/*
+ * Check whether the program has rejected the request after it accepted it.  iw_cm must
+ * not get an event for such an ID, unless it got ESTABLISHED before.
+ */
+static bool is_revoked(const struct rnic_ep *ep)
+{
+	return ep->state == EP_ACCEPTED && !READ_ONCE(ep->id->provider_data);
 }
 
 /* Upcalls of the session -------------------------------------------------- */
@@ -193,6 +204,8 @@ static enum iw_reason rnic_cm_established(struct ddp_session *ss,
 		return active_established(ep, o);
 	ep->qp->rdmap.swallow = ep->result.rtr & NEG_RTR_SEND;
 	note_depths(ep);
+	if (is_revoked(ep))
+		return IW_OK;
 	ep->state = EP_ESTABLISHED;
 	rnic_ep_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
 	return IW_OK;
@@ -202,7 +215,8 @@ static void rnic_cm_peer_closed(struct ddp_session *ss)
 {
 	struct rnic_ep *ep = ss->ctx;
 
-	rnic_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0, NULL);
+	if (!is_revoked(ep))
+		rnic_ep_event(ep, IW_CM_EVENT_DISCONNECT, 0, NULL);
 	rnic_qp_close(ep->qp);
 }
 
@@ -216,6 +230,8 @@ static void tell_closed(struct rnic_ep *ep, enum iw_reason why,
 		rnic_ep_refusal(ep, status, o);
 		return;
 	case EP_ACCEPTED:
+		if (is_revoked(ep))
+			return;
 		/* iw_cm has to see it established before it sees it closed */
 		rnic_ep_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
 		fallthrough;
@@ -477,7 +493,7 @@ static int accept_again(struct iw_cm_id *id, u32 qpn)
 	id->provider_data = qp;
 	if (qp != was)
 		rnic_qp_error(was, IW_LOCAL_ABORT);
-	rnic_qp_put(was);
+	rnic_qp_cm_put(was);
 	return 0;
 }
 
@@ -515,6 +531,24 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 	return err;
 }
 
+/*
+ * iw_cm can reject a request that it has accepted, until it has processed ESTABLISHED.
+ * The ID is then unconnected to iw_cm: ESTABLISHED, and CLOSE after it, are events that
+ * it cannot handle any more.  It keeps its reference to the queue pair until the ID is
+ * destroyed, possibly by the program that is going to destroy the queue pair first.
+ */
+static int reject_accepted(struct iw_cm_id *id)
+{
+	struct rnic_qp *qp = id->provider_data;
+
+	if (!qp)
+		return -EINVAL;
+	WRITE_ONCE(id->provider_data, NULL);
+	rnic_qp_error(qp, IW_LOCAL_ABORT);
+	rnic_qp_cm_revoke(qp);
+	return -EINVAL;
+}
+
 /* A no that cannot be said is heard as a reset */
 static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
 {
@@ -538,7 +572,7 @@ static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
  * @pd: Private Data
  * @len: its length in octets
  *
- * Return: 0.
+ * Return: 0, or -EINVAL if the request has been accepted; the connection then ends.
  */
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 {
@@ -546,7 +580,7 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 	struct rnic_ep *ep;
 
 	if (is_accepted(id))
-		return 0;
+		return reject_accepted(id);
 	rnic_count(dev, RNIC_REJECTS);
 	ep = rnic_asked_get(dev, xa_to_value(id->provider_data));
 	if (!ep)

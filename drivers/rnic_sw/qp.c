@@ -377,6 +377,7 @@ static void free_qp(struct rnic_qp *qp)
 	kfree(qp->rdmap.wr.sge);
 	kvfree(qp->sq.note);
 	kfree(qp->sq.gather);
+	rnic_qp_cm_exit(qp);
 	rnic_ring_free(&qp->rq.ring);
 	rnic_ring_free(&qp->sq.ring);
 	rnic_qp_owner_exit(qp);
@@ -394,7 +395,9 @@ static int alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 		u = rdma_udata_to_drv_context(udata, struct rnic_uctx, ib);
 		uctx = &u->ib;
 	}
-	err = shape_sq(qp, &attr->cap);
+	err = rnic_qp_cm_init(qp);
+	if (!err)
+		err = shape_sq(qp, &attr->cap);
 	if (!err)
 		err = shape_rq(qp, &attr->cap);
 	if (!err)

@@ -191,45 +191,6 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 	}
 }
 
-/**
- * rnic_get_qp - iw_cm: a queue pair by number
- * @ib: the device
- * @qpn: the number
- *
- * iw_cm asks, and then takes a count with rnic_qp_add_ref().  In between it
- * has none, so the count is taken here and lent: add_ref takes it over.
- *
- * It asks for a program that names a number, and what it then has it also moves to
- * error: no stranger's.
- *
- * Return: the queue pair or NULL.
- */
-struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn)
-{
-	struct rnic_qp *qp = rnic_qp_find(to_rnic_dev(ib), qpn);
-
-	if (!qp)
-		return NULL;
-	if (!rnic_qp_is_callers(qp)) {
-		rnic_qp_put(qp);
-		return NULL;
-	}
-	atomic_inc(&qp->lent);
-	return &qp->ib;
-}
-
-/**
- * rnic_qp_add_ref - iw_cm: hold a queue pair
- * @ib: from rnic_get_qp(), whose count becomes the caller's; or held already
- */
-void rnic_qp_add_ref(struct ib_qp *ib)
-{
-	struct rnic_qp *qp = to_rnic_qp(ib);
-
-	if (!atomic_add_unless(&qp->lent, -1, 0))
-		kref_get(&qp->ref);
-}
-
 static void rnic_qp_release(struct kref *ref)
 {
 	complete(&container_of(ref, struct rnic_qp, ref)->gone);
@@ -242,13 +203,4 @@ static void rnic_qp_release(struct kref *ref)
 void rnic_qp_put(struct rnic_qp *qp)
 {
 	kref_put(&qp->ref, rnic_qp_release);
-}
-
-/**
- * rnic_qp_rem_ref - iw_cm: the same
- * @ib: the queue pair
- */
-void rnic_qp_rem_ref(struct ib_qp *ib)
-{
-	rnic_qp_put(to_rnic_qp(ib));
 }

@@ -270,7 +270,7 @@ struct rnic_qp {
 
 	bool			dying;		/* nobody is told anything any more */
 	struct kref		ref;
-	atomic_t		lent;		/* of them, between iw_cm's two steps */
+	struct rnic_qp_cm	*cm;		/* the handle that iw_cm gets */
 	struct completion	gone;
 	struct work_struct	err_work;
 	struct work_struct	tell_work;
@@ -446,6 +446,12 @@ struct rnic_qp *rnic_qp_numbered(struct rnic_dev *dev, u32 qpn);
 void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why);
 void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
 void rnic_qp_put(struct rnic_qp *qp);
+
+/* qp_cm.c: references that iw_cm holds */
+int rnic_qp_cm_init(struct rnic_qp *qp);
+void rnic_qp_cm_exit(struct rnic_qp *qp);
+void rnic_qp_cm_revoke(struct rnic_qp *qp);
+void rnic_qp_cm_put(struct rnic_qp *qp);
 struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn);
 void rnic_qp_add_ref(struct ib_qp *ib);
 void rnic_qp_rem_ref(struct ib_qp *ib);

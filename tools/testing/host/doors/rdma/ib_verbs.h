@@ -139,6 +139,8 @@ struct ib_recv_wr {
 struct ib_qp_cap { int unused; };
 
 struct ib_qp {
+	struct ib_device	*device;
+	struct ib_qp		*real_qp;
 	struct ib_uqp_object	*uobject;
 	u32			qp_num;
 };

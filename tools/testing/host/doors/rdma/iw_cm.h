@@ -24,6 +24,12 @@ struct iw_cm_event {
 	u8			private_data_len, ord, ird;
 };
 
+struct iw_cm_conn_param {
+	const void	*private_data;
+	u16		private_data_len;
+	u32		ord, ird, qpn;
+};
+
 struct iw_cm_id {
 	int (*event_handler)(struct iw_cm_id *id, struct iw_cm_event *event);
 	void (*add_ref)(struct iw_cm_id *id);

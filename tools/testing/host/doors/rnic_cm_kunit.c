@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * drivers/rnic_sw/cm.c and qp_cm.c between a stub of iw_cm and a stub of a lower layer:
+ * which events iw_cm gets, and which references it holds, in each order of its calls.
+ */
+#include <kunit/test.h>
+#include <linux/container_of.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/socket.h>
+
+/* Replaces compat/rdma.h */
+#define _COMPAT_RDMA_H
+struct ib_device_param { const char *name; };
+
+#include "../../../../drivers/rnic_sw/cm.c"
+#include "../../../../drivers/rnic_sw/cm_event.c"
+#include "../../../../drivers/rnic_sw/qp_cm.c"
+
+#define REQUEST	1	/* the number of the only pending request */
+#define QPS	2
+
+static struct {
+	struct rnic_dev		dev;
+	struct rnic_qp		qp[QPS];
+	enum iw_reason		qp_error[QPS];
+	struct net		net;
+	u64			counters[RNIC_COUNTERS_ALL];
+	struct iw_cm_id		id;
+	int			id_refs;
+	enum iw_cm_event_type	event[8];
+	int			events;
+	struct rnic_lep		lep;
+	struct ddp_listener	listener;
+	struct ddp_session	ss;
+	struct rnic_ep		*pending;
+	bool			rejected, stopped;
+	int			endpoints;
+} stub;
+
+/* The lower layer ------------------------------------------------------------------ */
+
+static int accept_stub(struct ddp_session *ss, struct ddp_stream *s, const struct ddp_offer *o)
+{
+	ss->accepted = true;
+	return 0;
+}
+
+static int reject_stub(struct ddp_session *ss, const struct ddp_offer *o)
+{
+	stub.rejected = true;
+	return 0;
+}
+
+static void stop_stub(struct ddp_session *ss, bool abort)
+{
+	stub.stopped = true;
+}
+
+static void release_stub(struct kref *ref)
+{
+}
+
+static const struct ddp_session_type type = {
+	.accept = accept_stub, .reject = reject_stub, .stop = stop_stub,
+	.release = release_stub,
+};
+
+void ddp_stream_check(struct ddp_stream *s) {}
+
+/* iw_cm ---------------------------------------------------------------------------- */
+
+static int handle_event(struct iw_cm_id *id, struct iw_cm_event *ev)
+{
+	stub.event[stub.events++] = ev->event;
+	if (ev->event == IW_CM_EVENT_CONNECT_REQUEST)
+		id->provider_data = ev->provider_data;
+	return 0;
+}
+
+static void add_ref(struct iw_cm_id *id)
+{
+	stub.id_refs++;
+}
+
+static void rem_ref(struct iw_cm_id *id)
+{
+	stub.id_refs--;
+}
+
+const char *iwcm_reject_msg(int reason)
+{
+	return "";
+}
+
+/* The rest of rnic_sw -------------------------------------------------------------- */
+
+int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
+{
+	stub.endpoints++;
+	return 0;
+}
+
+void rnic_give(struct rnic_dev *dev, enum rnic_kind kind)
+{
+	stub.endpoints--;
+}
+
+int rnic_asked_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
+{
+	rnic_ep_get(ep);
+	stub.pending = ep;
+	*number = REQUEST;
+	return 0;
+}
+
+struct rnic_ep *rnic_asked_take(struct rnic_dev *dev, u32 number)
+{
+	struct rnic_ep *ep = number == REQUEST ? stub.pending : NULL;
+
+	if (ep)
+		stub.pending = NULL;
+	return ep;
+}
+
+struct rnic_ep *rnic_asked_get(struct rnic_dev *dev, u32 number)
+{
+	struct rnic_ep *ep = number == REQUEST ? stub.pending : NULL;
+
+	if (ep)
+		rnic_ep_get(ep);
+	return ep;
+}
+
+struct rnic_qp *rnic_qp_numbered(struct rnic_dev *dev, u32 qpn)
+{
+	return &stub.qp[qpn];
+}
+
+struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
+{
+	kref_get(&stub.qp[qpn].ref);
+	return &stub.qp[qpn];
+}
+
+static void destroyed(struct kref *ref) {}
+
+void rnic_qp_put(struct rnic_qp *qp)
+{
+	kref_put(&qp->ref, destroyed);
+}
+
+bool rnic_qp_is_callers(struct rnic_qp *qp)
+{
+	return true;
+}
+
+bool rnic_qp_may_connect(struct rnic_qp *qp)
+{
+	return true;
+}
+
+enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
+{
+	return stub.qp_error[qp - stub.qp] ? IW_LOCAL_ABORT : IW_OK;
+}
+
+void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why)
+{
+	stub.qp_error[qp - stub.qp] = why;
+}
+
+void rnic_qp_close(struct rnic_qp *qp) {}
+void rdmap_fail(struct rdmap *r, enum iw_reason why) {}
+void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p) {}
+u8 rnic_tos(const struct iw_cm_id *id) { return 0; }
+bool rnic_serves(const struct net *net, const struct iw_cm_id *id) { return true; }
+struct net *rnic_net(struct rnic_dev *dev) { return maybe_get_net(&stub.net); }
+int rnic_ifindex(struct rnic_dev *dev) { return 7; }
+
+const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
+{
+	return &type;
+}
+
+/* What iw_cm and the lower layer do ------------------------------------------------ */
+
+static int begin(struct kunit *test)
+{
+	static const struct ddp_offer request = { .enhanced = true, .ird = 1, .ord = 1 };
+	int i;
+
+	memset(&stub, 0, sizeof(stub));
+	stub.dev.all.value = stub.counters;
+	stub.id.device = &stub.dev.ib;
+	stub.id.event_handler = handle_event;
+	stub.id.add_ref = add_ref;
+	stub.id.rem_ref = rem_ref;
+	stub.lep.dev = &stub.dev;
+	stub.lep.id = &stub.id;
+	stub.listener.ctx = &stub.lep;
+	stub.ss.type = &type;
+	kref_init(&stub.ss.ref);
+	for (i = 0; i < QPS; i++) {
+		stub.qp[i].dev = &stub.dev;
+		stub.qp[i].ib.qp_num = i;
+		stub.qp[i].ird_most = 1;
+		stub.qp[i].ord_most = 1;
+		kref_init(&stub.qp[i].ref);
+		KUNIT_ASSERT_EQ(test, 0, rnic_qp_cm_init(&stub.qp[i]));
+	}
+	KUNIT_ASSERT_EQ(test, 0, rnic_session_user.request(&stub.listener, &stub.ss, &request));
+	stub.events = 0;
+	return 0;
+}
+
+/* As iw_cm does it: look the QP up, take a reference, call the provider */
+static int accept_with(u32 qpn, struct ib_qp **held)
+{
+	struct iw_cm_conn_param p = { .qpn = qpn, .ird = 1, .ord = 1 };
+
+	*held = rnic_get_qp(&stub.dev.ib, qpn);
+	rnic_qp_add_ref(*held);
+	return rnic_iw_accept(&stub.id, &p);
+}
+
+static void destroy_qp(int i)
+{
+	rnic_qp_put(&stub.qp[i]);
+	rnic_qp_cm_exit(&stub.qp[i]);
+}
+
+static void all_released(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, stub.id_refs, 0);
+	KUNIT_EXPECT_EQ(test, stub.endpoints, 0);
+	KUNIT_EXPECT_EQ(test, host_pieces, 0);
+}
+
+/* Cases ---------------------------------------------------------------------------- */
+
+static void accepted_and_closed(struct kunit *test)
+{
+	struct ib_qp *held;
+
+	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	rnic_session_user.established(&stub.ss, NULL);
+	rnic_session_user.closed(&stub.ss, IW_PEER_CLOSED, NULL);
+	KUNIT_EXPECT_EQ(test, stub.events, 2);
+	KUNIT_EXPECT_EQ(test, stub.event[0], IW_CM_EVENT_ESTABLISHED);
+	KUNIT_EXPECT_EQ(test, stub.event[1], IW_CM_EVENT_CLOSE);
+	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 2);
+	rnic_qp_rem_ref(held);
+	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 1);
+	destroy_qp(0);
+	destroy_qp(1);
+	all_released(test);
+}
+
+static void rejected(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, 0, rnic_iw_reject(&stub.id, NULL, 0));
+	KUNIT_EXPECT_TRUE(test, stub.rejected);
+	rnic_session_user.closed(&stub.ss, IW_LOCAL_CLOSE, NULL);
+	KUNIT_EXPECT_EQ(test, stub.events, 0);
+	destroy_qp(0);
+	destroy_qp(1);
+	all_released(test);
+}
+
+/*
+ * A reject of an accepted request ends the connection.  iw_cm gets no event, whether or
+ * not the session was established meanwhile, and destroying the QP does not wait for it.
+ */
+static void rejected_when_accepted(struct kunit *test)
+{
+	struct ib_qp *held;
+
+	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, -EINVAL, rnic_iw_reject(&stub.id, NULL, 0));
+	KUNIT_EXPECT_EQ(test, stub.qp_error[0], IW_LOCAL_ABORT);
+	KUNIT_EXPECT_FALSE(test, stub.rejected);
+	rnic_session_user.established(&stub.ss, NULL);
+	rnic_session_user.peer_closed(&stub.ss);
+	rnic_session_user.closed(&stub.ss, IW_LOCAL_ABORT, NULL);
+	KUNIT_EXPECT_EQ(test, stub.events, 0);
+	/* the QP's own is the last reference, and iw_cm's handle outlives it */
+	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 1);
+	destroy_qp(0);
+	memset(&stub.qp[0], 0xff, sizeof(stub.qp[0]));
+	rnic_qp_rem_ref(held);
+	destroy_qp(1);
+	all_released(test);
+}
+
+/* The same, but the session ends without being established */
+static void rejected_and_closed(struct kunit *test)
+{
+	struct ib_qp *held;
+
+	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	rnic_iw_reject(&stub.id, NULL, 0);
+	rnic_session_user.closed(&stub.ss, IW_PEER_RESET, NULL);
+	KUNIT_EXPECT_EQ(test, stub.events, 0);
+	rnic_qp_rem_ref(held);
+	destroy_qp(0);
+	destroy_qp(1);
+	all_released(test);
+}
+
+/* After ESTABLISHED iw_cm gets CLOSE in any case: it waits for that */
+static void rejected_when_established(struct kunit *test)
+{
+	struct ib_qp *held;
+
+	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	rnic_session_user.established(&stub.ss, NULL);
+	rnic_iw_reject(&stub.id, NULL, 0);
+	rnic_session_user.closed(&stub.ss, IW_LOCAL_ABORT, NULL);
+	KUNIT_EXPECT_EQ(test, stub.events, 2);
+	KUNIT_EXPECT_EQ(test, stub.event[1], IW_CM_EVENT_CLOSE);
+	rnic_qp_rem_ref(held);
+	destroy_qp(0);
+	destroy_qp(1);
+	all_released(test);
+}
+
+/*
+ * A second accept with the same QP changes nothing but who holds it; with another one
+ * it ends the connection.  iw_cm gets one ESTABLISHED and one CLOSE.
+ */
+static void accepted_twice(struct kunit *test)
+{
+	struct ib_qp *first, *second, *third;
+
+	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &first));
+	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &second));
+	KUNIT_EXPECT_PTR_EQ(test, first, second);
+	KUNIT_EXPECT_EQ(test, stub.qp_error[0], IW_OK);
+	/* its own, the endpoint's, iw_cm's */
+	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 3);
+	KUNIT_EXPECT_EQ(test, 0, accept_with(1, &third));
+	KUNIT_EXPECT_EQ(test, stub.qp_error[0], IW_LOCAL_ABORT);
+	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 2);
+	KUNIT_EXPECT_EQ(test, stub.qp[1].ref.refs, 2);
+	rnic_session_user.closed(&stub.ss, IW_LOCAL_ABORT, NULL);
+	KUNIT_EXPECT_EQ(test, stub.events, 2);
+	KUNIT_EXPECT_EQ(test, stub.event[0], IW_CM_EVENT_ESTABLISHED);
+	KUNIT_EXPECT_EQ(test, stub.event[1], IW_CM_EVENT_CLOSE);
+	rnic_qp_rem_ref(third);
+	destroy_qp(0);
+	destroy_qp(1);
+	all_released(test);
+}
+
+/* A QP whose references were revoked is not connected again */
+static void revoked_qp_is_not_found(struct kunit *test)
+{
+	rnic_qp_cm_revoke(&stub.qp[0]);
+	KUNIT_EXPECT_NULL(test, rnic_get_qp(&stub.dev.ib, 0));
+	KUNIT_EXPECT_EQ(test, stub.qp[0].ref.refs, 1);
+	rnic_iw_reject(&stub.id, NULL, 0);
+	rnic_session_user.closed(&stub.ss, IW_LOCAL_CLOSE, NULL);
+	destroy_qp(0);
+	destroy_qp(1);
+	all_released(test);
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(accepted_and_closed),
+	KUNIT_CASE(rejected),
+	KUNIT_CASE(rejected_when_accepted),
+	KUNIT_CASE(rejected_and_closed),
+	KUNIT_CASE(rejected_when_established),
+	KUNIT_CASE(accepted_twice),
+	KUNIT_CASE(revoked_qp_is_not_found),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "rnic_cm",
+	.init = begin,
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
