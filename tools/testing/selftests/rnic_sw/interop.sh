@@ -207,8 +207,7 @@ not_again() {
 	has start_up_frames -eq 1
 }
 
-# Not with Send alone: siw, which has not that, offers the Write, as it should;
-# the Terminate that RFC 6581 9.2 then wants of us makes its kernel panic.
+# Not with Send alone: siw does not support that (Documentation/interop.rst).
 rtr() {
 	setting rtr "$1"
 	captured ping "$B4"

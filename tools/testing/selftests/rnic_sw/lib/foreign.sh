@@ -46,10 +46,9 @@ t_rping() {
 	t_fail "that happened $try times"
 }
 
-# In a slow or jittery machine perftest finds its clock unreliable and gives up.
-# Its server stops listening between the client's two connections: the second one
-# is reset (-104) if it comes too early, and then the client crashes. Where there
-# is but one CPU that is often so, hence late_connect.
+# On a slow or jittery machine perftest finds its clock unreliable and gives up.
+# Its server does not listen all the time between the client's two connections, and the
+# client cannot cope with a refusal. With one CPU that is frequent, hence late_connect.
 t_perftest() {
 	local prog=$1 try late
 	shift

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * race connect|accept|again ADDRESS PORT ROUNDS: a queue pair is destroyed while
- * another thread connects it, or accepts a request with it.  Each round has to
- * end by itself: the peer, which is this program as well, ends nothing.
+ * race connect|accept ADDRESS PORT ROUNDS: destroy a queue pair while another thread
+ * connects it, or accepts a request with it.  Each round must end by itself: the peer,
+ * which is this program as well, ends nothing.
  *
- * again: a request is accepted over and over, with one queue pair and another, before
- * anybody can hear of the first time.
- *
- * The first calls are timed, and run to their end before the queue pair goes.
- * From then on it goes at a random moment of the call, by a thread that comes
- * first wherever the kernel looks who does: one CPU is enough.
+ * The first calls are timed and complete before the queue pair is destroyed.  After
+ * that it is destroyed at a random moment of the call, by a thread of higher priority,
+ * so that one CPU is enough.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,7 +20,6 @@
 #define TIMED		8	/* rounds */
 #define LONG_NAP	50000	/* microseconds: they are over by then */
 #define BACKLOG		1024
-#define TIMES		6	/* that a request is accepted */
 
 static struct rdma_event_channel *quiet;
 static struct sockaddr_in to;
@@ -85,25 +81,7 @@ static void race(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* Whatever the others are said to be: it is over when all are gone */
-static void accept_again(struct rdma_cm_id *id)
-{
-	struct ibv_qp *qp[2] = { calls_new_qp(id), calls_new_qp(id) };
-	int i, first = rounds % 2;
-
-	for (i = 0; i < TIMES; i++) {
-		struct rdma_conn_param param = calls_terms(qp[i / 2 % 2]);
-
-		if (rdma_accept(id, &param) && !i)
-			calls_die("rdma_accept");
-	}
-	/* that of the connection, or the other: nobody waits for the peer */
-	if (ibv_destroy_qp(qp[first]) || ibv_destroy_qp(qp[!first]))
-		calls_die("ibv_destroy_qp");
-	rdma_destroy_id(id);
-}
-
-static void race_accept(void (*answer)(struct rdma_cm_id *id))
+static void race_accept(void)
 {
 	struct rdma_cm_id *peer = calls_resolved(&to);
 	struct ibv_qp *qp = calls_new_qp(peer);
@@ -111,21 +89,19 @@ static void race_accept(void (*answer)(struct rdma_cm_id *id))
 
 	if (rdma_connect(peer, &param))
 		calls_die("rdma_connect");
-	answer(calls_expect(RDMA_CM_EVENT_CONNECT_REQUEST));
+	race(calls_expect(RDMA_CM_EVENT_CONNECT_REQUEST));
 	ibv_destroy_qp(qp);
 	rdma_destroy_id(peer);
 }
 
 int main(int argc, char **argv)
 {
-	void (*answer)(struct rdma_cm_id *id);
 	struct rdma_cm_id *listener;
 	int accepting;
 
 	if (argc != 5)
 		return 2;
 	accepting = strcmp(argv[1], "connect");
-	answer = strcmp(argv[1], "again") ? race : accept_again;
 	call = accepting ? rdma_accept : rdma_connect;
 	pthread_barrier_init(&start, NULL, 2);
 	calls_init(&to, argv + 2, PATIENCE);
@@ -140,7 +116,7 @@ int main(int argc, char **argv)
 	for (; rounds < atoi(argv[4]); rounds++) {
 		alarm(PATIENCE);
 		if (accepting)
-			race_accept(answer);
+			race_accept();
 		else
 			race(calls_resolved(&to));
 	}
