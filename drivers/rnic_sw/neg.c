@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The rules of RFC 6581 section 9.
+ * IRD, ORD and RTR negotiation (RFC 6581 section 9), as pure functions.
  *
- * No depth ever grows beyond what the program asked for, with two exceptions
- * that the RFC makes: a place for a Read that serves as the ready-to-receive
- * message, and an initiator's inbound depth, which has to hold what the
- * responder announces, as far as the device can.
+ * A depth never exceeds what the program requested, with two exceptions of the
+ * RFC.  A Read as ready-to-receive message needs a depth of 1.  The initiator's
+ * IRD is raised to the responder's ORD, up to the device's limit.
  */
 #include <ddp/pure.h>
 
 #include "neg.h"
 
-/* A=0 says that B, C and D mean nothing (9.2) */
+/* With A=0 the bits B, C and D are ignored (9.2) */
 static u8 types_of(u8 rtr)
 {
 	return rtr & NEG_RTR_P2P ? rtr & NEG_RTR_TYPES : 0;
 }
 
-/* The depth that the peer's opposite depth leaves of ours (9.1) */
+/*
+ * Limit our depth by the peer's opposite one, unless the peer does not
+ * negotiate it (9.1)
+ */
 static u16 limit(u16 mine, u16 theirs)
 {
 	return theirs == NEG_DEPTH_NONE ? mine : min(mine, theirs);
 }
 
-/* What we have before anything is negotiated */
+/* The depths before negotiation: the program's, up to the device's limit */
 static void start(const struct neg_local *me, struct neg_result *r)
 {
 	*r = (struct neg_result){
@@ -33,12 +35,12 @@ static void start(const struct neg_local *me, struct neg_result *r)
 }
 
 /**
- * neg_request - what an initiator says in its Request
- * @me: what it wants and can
+ * neg_request - build the initiator's side of a Request
+ * @me: what the initiator wants and supports
  * @req: filled in
  *
- * The model bit comes with every type we support, and with none at all if it
- * is not set (9.2).
+ * For the peer-to-peer model every supported RTR type is announced.  Otherwise
+ * all four bits are zero (9.2).
  */
 void neg_request(const struct neg_local *me, struct neg_side *req)
 {
@@ -53,10 +55,11 @@ void neg_request(const struct neg_local *me, struct neg_side *req)
 }
 
 /*
- * The types a responder announces: those that both can; if there are none, its
- * own, of which it must have one (9.2).  A Read needs a place in the inbound
- * queue; where there is none, and the initiator forbids to make one, Read is
- * not among them.  An empty Write can always be received.
+ * RTR types that a responder announces: those that both sides support, or if
+ * there is none, its own, at least one (9.2).  A Read needs an IRD of at least
+ * 1.  Read is left out if IRD is 0 and the initiator does not negotiate its
+ * ORD, because IRD may not be raised then.  A zero-length Write can always be
+ * received.
  */
 static u8 types_to_announce(const struct neg_local *me,
 			    const struct neg_side *req, u16 ird)
@@ -73,22 +76,22 @@ static u8 types_to_announce(const struct neg_local *me,
 }
 
 /**
- * neg_accept - what a responder says in its Reply, and what then holds
- * @me: what it wants and can
+ * neg_accept - build the responder's side of a Reply and compute the result
+ * @me: what the responder wants and supports
  * @req: the initiator's Request
  * @rep: filled in
  * @r: filled in; @r->why is IW_OK
  *
- * A plain Request gets a plain Reply, and the program's own depths hold
- * (section 10).  Otherwise (9.1):
+ * A Request without the enhanced form gets a Reply without it, and the
+ * program's own depths apply (section 10).  Otherwise (9.1):
  *
  * * ORD is at most the initiator's IRD.
- * * IRD is what the program asked for; an initiator whose ORD is larger has to
- *   come down.  It is 1 at least if the initiator may send us a Read first.
- * * A depth that the initiator does not negotiate stays as it is, and the
- *   Reply does not name it.
+ * * IRD is what the program requested; an initiator with a larger ORD must
+ *   reduce it.  IRD is at least 1 if the initiator may send a Read first.
+ * * A depth that the initiator does not negotiate is left unchanged, and is
+ *   marked as not negotiated in the Reply.
  *
- * The same @rep serves to refuse a Request.
+ * @rep is also valid for a reject.
  */
 void neg_accept(const struct neg_local *me, const struct neg_side *req,
 		struct neg_side *rep, struct neg_result *r)
@@ -112,8 +115,8 @@ void neg_accept(const struct neg_local *me, const struct neg_side *req,
 }
 
 /*
- * An initiator's inbound depth holds the responder's outbound one at least; a
- * responder that announces more than we can hold ends it here (9.1).
+ * Raise the initiator's IRD to the responder's ORD.  Fail if that ORD is above
+ * the device's limit (9.1).
  */
 static enum iw_reason agree_ird(const struct neg_local *me, u16 their_ord,
 				struct neg_result *r)
@@ -126,15 +129,19 @@ static enum iw_reason agree_ird(const struct neg_local *me, u16 their_ord,
 	return IW_OK;
 }
 
-/* Can we send a Read first?  It needs a place at either end. */
+/*
+ * A Read as RTR needs an ORD of 1 here, or an IRD at the peer that permits
+ * raising it
+ */
 static bool read_fits(u16 their_ird, u16 ord)
 {
 	return ord || (their_ird && their_ird != NEG_DEPTH_NONE);
 }
 
 /*
- * Which of the types that both can comes first: one that leaves no trace at
- * the responder before one that takes a place in a queue of its.
+ * Choose one RTR type that both sides support.  Write comes first because it
+ * leaves no state at the responder, then Read, then Send, which takes a
+ * receive.
  */
 static enum iw_reason agree_rtr(u8 asked, const struct neg_side *rep,
 				struct neg_result *r)
@@ -157,21 +164,23 @@ static enum iw_reason agree_rtr(u8 asked, const struct neg_side *rep,
 }
 
 /**
- * neg_complete - what holds after the responder's Reply
- * @me: what the initiator wants and can
- * @req: what it said in its Request
- * @rep: what the responder said in an accepting Reply
+ * neg_complete - compute the initiator's result from the responder's Reply
+ * @me: what the initiator wants and supports
+ * @req: the Request that was sent
+ * @rep: the responder's accepting Reply
  * @r: filled in
  *
- * Nothing was negotiated unless both spoke of it: the program's own depths
- * hold then, and no message is due first.  Otherwise (9.1, 9.2):
+ * Unless both frames have the enhanced form, the program's own depths apply and
+ * no RTR is sent.  Otherwise (9.1, 9.2):
  *
- * * ORD is at most the responder's IRD, and IRD at least its ORD; a depth that
- *   it does not negotiate leaves ours as it is.
- * * One of the types that both announced is sent first.  If there is none, or
- *   the two sides do not agree on the model, @r->why is IW_MPA_RTR.
+ * * ORD is at most the responder's IRD, and IRD at least the responder's ORD.
+ *   A depth that the responder does not negotiate leaves ours unchanged.
+ * * One of the types that both sides announced is sent as RTR.  If there is
+ *   none, or the sides disagree about the peer-to-peer model, @r->why is
+ *   IW_MPA_RTR.
  *
- * The depths are good in any case: a Terminate needs a started stream.
+ * The depths in @r are valid even on failure: the stream is started to send a
+ * Terminate.
  */
 void neg_complete(const struct neg_local *me, const struct neg_side *req,
 		  const struct neg_side *rep, struct neg_result *r)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What two ends agree on before they start: read depths and the
- * ready-to-receive message (RFC 6581 section 9), over either LLP.
+ * Negotiation of IRD, ORD and the ready-to-receive message (RTR) between two
+ * ends (RFC 6581 section 9), for both LLPs.
  *
- * Initiator: neg_request() says what to send, neg_complete() takes the Reply.
- * Responder: neg_accept() takes the Request and says what to reply.
+ * The initiator calls neg_request() for its Request and neg_complete() with the
+ * Reply.  The responder calls neg_accept() with the Request to build the Reply.
  */
 #ifndef _RNIC_SW_NEG_H
 #define _RNIC_SW_NEG_H
 
 #include <ddp/reason.h>
 
-#define NEG_DEPTH_NONE	0x3fff	/* depth is not negotiated */
+#define NEG_DEPTH_NONE	0x3fff	/* this depth is not negotiated */
 
-/* The same bits as DDP_RTR_* */
+/* Equal to DDP_RTR_* */
 #define NEG_RTR_P2P	0x1	/* A: peer-to-peer model */
 #define NEG_RTR_SEND	0x2	/* B: zero-length Send */
 #define NEG_RTR_WRITE	0x4	/* C: zero-length Write */
@@ -21,11 +21,12 @@
 #define NEG_RTR_TYPES	(NEG_RTR_SEND | NEG_RTR_WRITE | NEG_RTR_READ)
 
 /**
- * struct neg_side - what one side says on the wire
- * @ird: inbound read depth, or NEG_DEPTH_NONE
- * @ord: outbound read depth, or NEG_DEPTH_NONE
+ * struct neg_side - what one side announces on the wire
+ * @ird: IRD, or NEG_DEPTH_NONE
+ * @ord: ORD, or NEG_DEPTH_NONE
  * @rtr: NEG_RTR_*
- * @enhanced: it says so at all: the other three count
+ * @enhanced: the enhanced form is used; otherwise the other members are
+ *	meaningless
  */
 struct neg_side {
 	u16	ird;
@@ -35,12 +36,13 @@ struct neg_side {
 };
 
 /**
- * struct neg_local - what this side wants and can
- * @ird: inbound depth that the program asked for
- * @ord: outbound depth that the program asked for
- * @max: the most the device can do, either way; at least 1
- * @rtr: NEG_RTR_* it supports; NEG_RTR_P2P: initiator: it wants that model
- * @enhanced: initiator: ask in the enhanced form
+ * struct neg_local - what the local side wants and supports
+ * @ird: IRD that the program requested
+ * @ord: ORD that the program requested
+ * @max: limit of the device for both depths, at least 1
+ * @rtr: NEG_RTR_* types supported; NEG_RTR_P2P (initiator only): use the
+ *	peer-to-peer model
+ * @enhanced: initiator only: send the enhanced form
  */
 struct neg_local {
 	u16	ird;
@@ -51,14 +53,14 @@ struct neg_local {
 };
 
 /**
- * struct neg_result - what was agreed
- * @ird: our inbound depth
- * @ord: our outbound depth
- * @rtr: initiator: the one NEG_RTR_* type to send first, or 0; responder: the
- *	types that may come first (NEG_RTR_SEND among them: if the first
- *	message is a Send, it is that), or 0
- * @why: IW_OK; initiator: IW_MPA_IRD or IW_MPA_RTR, what the Terminate says
- *	that it must send instead of anything else
+ * struct neg_result - the outcome for the local side
+ * @ird: our IRD
+ * @ord: our ORD
+ * @rtr: initiator: the single NEG_RTR_* type to send first, or 0.  Responder:
+ *	the types that may arrive first, or 0.  With NEG_RTR_SEND a zero-length
+ *	Send that arrives first is the RTR.
+ * @why: IW_OK.  Initiator only: IW_MPA_IRD or IW_MPA_RTR, the reason of the
+ *	Terminate that must be sent instead of any other message.
  */
 struct neg_result {
 	u16		ird;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs: made, moved from state to state, unmade.
+ * Queue pairs: creation, state changes, errors and destruction.
  *
- * A queue pair is found by number, counted (qp_table.c).  It holds its stream,
- * which the lower layer forgets synchronously before the queue pair goes.
- * Whatever ends a stream, one worker flushes.
+ * A queue pair is looked up by number and is reference-counted (qp_table.c).
+ * It contains its stream; destruction waits until the LLP has released the
+ * stream.  Whatever ends a stream, one work item (err_work) flushes both
+ * queues.
  */
 #include <linux/log2.h>
 #include <linux/sched/mm.h>
@@ -18,20 +19,26 @@
 
 #define SLOT_ALIGN	16
 
-/* Its slab has 2 KiB, the next 4.  Locks that are checked or sleep are large */
+/*
+ * Fit into the 2 KiB slab: the next one has 4 KiB.  Debugging and PREEMPT_RT
+ * enlarge the locks.
+ */
 static_assert(sizeof(struct rnic_qp) <= 2048 || sizeof(spinlock_t) > 4 ||
 	      IS_ENABLED(CONFIG_DEBUG_MUTEXES));
 
 /* Errors -------------------------------------------------------------------- */
 
-/* What the table says of a reason; an ordinary end the connection tells */
+/* Async events by enum iw_event; an ordinary end is reported by iw_cm only */
 static const enum ib_event_type events[] = {
 	[IW_EVENT_FATAL]	= IB_EVENT_QP_FATAL,
 	[IW_EVENT_ACCESS]	= IB_EVENT_QP_ACCESS_ERR,
 	[IW_EVENT_REQUEST]	= IB_EVENT_QP_REQ_ERR,
 };
 
-/* Not of one that is being destroyed: who hears of an end may destroy it in turn */
+/*
+ * No event while the queue pair is being destroyed: the handler might destroy
+ * it, too
+ */
 void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type event)
 {
 	struct ib_event ev = {
@@ -94,7 +101,7 @@ void rnic_qp_reflush(struct rnic_qp *qp)
 		rnic_qp_put(qp);
 }
 
-/* The first reason stays.  Return: whether this was it */
+/* Keep the first reason.  Return: true if @why is the first one, false if not */
 static bool rnic_qp_enter_error(struct rnic_qp *qp, enum qp_state to,
 				enum iw_reason why)
 {
@@ -192,20 +199,23 @@ static void __set_rights(struct rnic_qp *qp, int access)
 }
 
 /**
- * rnic_qp_start - the stream runs
+ * rnic_qp_start - enter RTS with the negotiated depths
  * @qp: the queue pair
- * @ird: the depths agreed on
- * @ord: as above
+ * @ird: negotiated IRD
+ * @ord: negotiated ORD
  *
- * Return: IW_OK; IW_MPA_LOCAL: there was no memory for so many, and the peer can
- * be told; IW_LOCAL_ABORT: it has been ended meanwhile.
+ * Context: the LLP's worker; may sleep.
+ *
+ * Return: IW_OK; IW_MPA_LOCAL if allocating the read queues failed: the queue
+ * pair is in RTS, so a Terminate can be sent; IW_LOCAL_ABORT if the queue pair
+ * has been moved to the error state meanwhile.
  */
 enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord)
 {
 	struct mem_cgroup *old;
 	int err;
 
-	/* a worker's memory is nobody's: this is the program's */
+	/* this runs in a worker: charge the program's control group */
 	old = set_active_memcg(qp->owner.memcg);
 	err = rdmap_set_depths(&qp->rdmap, ird, ord);
 	set_active_memcg(old);
@@ -224,10 +234,12 @@ void rnic_qp_close(struct rnic_qp *qp)
 }
 
 /*
- * Rights that come with a state can only be taken away: of reading and writing
- * those that are not named, and atomics unless both are or they are.  None named
- * at all says nothing.  So connection managers, which name none, these two, or all
- * three, change nothing of what the consumer has said.
+ * Access rights that come with a state change only restrict.  Remote read and
+ * write are withdrawn if not named.  Atomics are withdrawn unless they are
+ * named, or both read and write are.  If none is named, nothing changes.
+ *
+ * Connection managers name none, read and write, or all three, so they never
+ * change what the consumer has set.
  */
 static int narrowed(int access, int named)
 {
@@ -247,7 +259,7 @@ void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/* Making and unmaking ------------------------------------------------------- */
+/* Creation and destruction -------------------------------------------------- */
 
 static int rnic_qp_check_attr(const struct ib_qp_init_attr *a)
 {
@@ -317,7 +329,7 @@ static int alloc_rings(struct rnic_qp *qp, struct ib_ucontext *uctx, bool packed
 	return sq->note ? 0 : -ENOMEM;
 }
 
-/* What the pieces of a request are copied to while it is under way, of a receive too */
+/* SGE arrays of the send request being transmitted and of the receive in use */
 static int alloc_pieces(struct rnic_qp *qp)
 {
 	u32 recv = qp->srq ? qp->srq->max_sge : qp->rq.max_sge;
@@ -344,7 +356,7 @@ static int read_request(struct rnic_qp *qp, struct ib_udata *udata, bool *packed
 		return -EOPNOTSUPP;
 	if (req.llp > RNIC_SW_LLP_SCTP)
 		return -EINVAL;
-	/* no SCTP in this kernel: say so now rather than at connect */
+	/* without SCTP in this kernel, fail now rather than at connect */
 	if (req.llp == RNIC_SW_LLP_SCTP && rnic_program_needs_sctp(qp->dev))
 		return -EOPNOTSUPP;
 	qp->llp = req.llp;
@@ -424,7 +436,10 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 	rdmap_init(&qp->rdmap, &qp->dev->stags, qp->ib.pd);
 	qp->rdmap.stream.dma_ok = !rnic_qp_is_user(qp);
 	__set_rights(qp, ALL_RIGHTS);
-	/* shared receives name memory of their queue's, all else of ours (SEC-2) */
+	/*
+	 * receives of an SRQ are checked against its PD, all else against ours
+	 * (SEC-2)
+	 */
 	if (qp->srq)
 		qp->rdmap.stream.recv_pd = qp->srq->ib.pd;
 	qp->ird_most = RDMAP_DEPTH_MAX;
@@ -435,12 +450,12 @@ static void init_qp(struct rnic_qp *qp, const struct ib_qp_init_attr *attr)
 }
 
 /**
- * rnic_create_qp - verbs: make a queue pair
+ * rnic_create_qp - verbs: create a queue pair
  * @ib: allocated by the core
- * @attr: what is asked for; the limits granted are written back
- * @udata: struct rnic_sw_create_qp and its response, or NULL
+ * @attr: requested attributes; the limits granted are written back
+ * @udata: struct rnic_sw_create_qp and its response; NULL for a kernel consumer
  *
- * Return: 0, or -EOPNOTSUPP for other types than RC, or another error.
+ * Return: 0; -EOPNOTSUPP for a type other than RC; or another negative errno.
  */
 int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		   struct ib_udata *udata)
@@ -463,7 +478,7 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		err = rnic_qp_respond(qp, udata);
 	if (!err) {
 		qp->cap = attr->cap;
-		/* from here on it can be found */
+		/* from here on lookups by number find it */
 		err = rnic_qp_publish(qp);
 	}
 	if (err)
@@ -474,12 +489,12 @@ int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 }
 
 /**
- * rnic_destroy_qp - verbs: the end of a queue pair
+ * rnic_destroy_qp - verbs: destroy a queue pair
  * @ib: the queue pair
- * @udata: not looked at, see rnic_dealloc_pd()
+ * @udata: ignored, see rnic_dealloc_pd()
  *
- * Unfindable, quiet, gone, in that order.  Waits for the connection manager
- * to let go; that the connection ends is seen to here.
+ * Ends the connection, and sleeps until the LLP and iw_cm have released the
+ * queue pair.
  *
  * Return: 0.
  */
@@ -490,7 +505,10 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	if (!rnic_qp_is_user(qp))
 		rnic_netdev_wait(qp->dev);
 	rnic_qp_unpublish(qp);
-	/* what is flushed from here on nobody would see */
+	/*
+	 * write no completions for the flush: they could overrun a CQ that
+	 * others use
+	 */
 	WRITE_ONCE(qp->dying, true);
 	rnic_qp_error(qp, IW_LOCAL_ABORT);
 	rnic_qp_counted(qp);
@@ -499,13 +517,13 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	wait_for_completion(&qp->gone);
 	rnic_qp_unnumber(qp);
 	rnic_sq_gather_stop(&qp->sq);
-	/* the consumer may end next what its handler has begun */
+	/* wait for running handlers: the consumer may free what they use */
 	rnic_cq_told(qp->scq);
 	rnic_cq_told(qp->rcq);
 	rnic_cq_forget(qp->scq, ib);
 	rnic_cq_forget(qp->rcq, ib);
 	rdmap_destroy(&qp->rdmap);
-	/* in the memory of the other */
+	/* its memory is part of the send queue's, so it goes first */
 	rnic_ring_retire(&qp->rq.ring, &qp->rq.lock);
 	rnic_ring_retire(&qp->sq.ring, &qp->sq.lock);
 	free_qp(qp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What a consumer changes of a queue pair, and how it finds it. */
+/* Modify and query of queue pairs. */
 #include <rdma/uverbs_ioctl.h>
 
 #include "rnic.h"
@@ -10,8 +10,9 @@
 		 IB_QP_RATE_LIMIT)
 
 /*
- * Of InfiniBand's transport and its paths.  Programs and connection managers
- * that serve both set them; there is nothing here that they could be for.
+ * Attributes of InfiniBand's transport and paths.  Programs and connection
+ * managers that support both transports set them, and they have no meaning for
+ * iWARP.
  */
 #define IGNORED (IB_QP_AV | IB_QP_PATH_MTU | IB_QP_TIMEOUT |		\
 		 IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MIN_RNR_TIMER | \
@@ -30,14 +31,17 @@ static enum ib_qp_state to_ib_state(enum qp_state s)
 	return map[s];
 }
 
-/* What is posted before it is connected stays so: there is nothing that takes it back */
+/* Posted work requests cannot be discarded, so RESET is refused while there are any */
 static bool nothing_posted(const struct rnic_qp *qp)
 {
 	return !rnic_ring_prod(&qp->sq.ring) &&
 	       (!qp->rq.ring.slots || !rnic_ring_prod(&qp->rq.ring));
 }
 
-/* Whether it is there, may go there, or the connection manager takes it there */
+/*
+ * Accept the current state, a state that modify can enter, and a state that the
+ * connection manager will enter
+ */
 static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 {
 	enum qp_state now = READ_ONCE(qp->state);
@@ -51,10 +55,10 @@ static int check_state(const struct rnic_qp *qp, enum ib_qp_state to)
 		return now == QP_IDLE && nothing_posted(qp) ? 0 : -EINVAL;
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
-		/* the connection manager goes on from here */
+		/* the connection manager continues from here */
 		return now == QP_IDLE ? 0 : -EINVAL;
 	case IB_QPS_RTS:
-		/* only a connection leads there */
+		/* only establishing a connection enters RTS */
 		return now == QP_RTS ? 0 : -EINVAL;
 	default:
 		return -EINVAL;
@@ -71,8 +75,8 @@ static void set_state(struct rnic_qp *qp, enum ib_qp_state to)
 }
 
 /*
- * What is asked for before it is connected bounds what connecting agrees on.
- * From then on that is as it is.
+ * Before the connection, @want limits the negotiation.  Afterwards it must
+ * equal the negotiated depth @now.
  */
 static bool is_depth(bool idle, u8 want, u16 now)
 {
@@ -81,7 +85,7 @@ static bool is_depth(bool idle, u8 want, u16 now)
 	return want == min_t(u16, now, U8_MAX);
 }
 
-/* What is agreed on; before, what connecting may agree on at most */
+/* The negotiated depths, or their limits before the connection */
 static void depths(struct rnic_qp *qp, u16 *ird, u16 *ord)
 {
 	if (READ_ONCE(qp->state) != QP_IDLE) {
@@ -108,7 +112,7 @@ static int check_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 	return 0;
 }
 
-/* Of a connected one they say what is so, and are not looked at any more */
+/* Once connected, the values equal the negotiated ones and are not used any more */
 static void set_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		       int mask)
 {
@@ -118,7 +122,7 @@ static void set_depths(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 		WRITE_ONCE(qp->ird_most, attr->max_dest_rd_atomic);
 }
 
-/* kbit/s; before it is connected there is nothing to be paced */
+/* @rate: kbit/s, 0 for no limit.  Pacing needs a connection */
 static int check_rate(const struct rnic_qp *qp, u32 rate)
 {
 	if (rate && rate < RNIC_SW_RATE_MIN)
@@ -131,7 +135,7 @@ static int set_rate(struct rnic_qp *qp, u32 rate)
 	return ddp_stream_pace(&qp->rdmap.stream, (u64)rate * 1000 / 8);
 }
 
-/* Before it is connected all that leads there is one state */
+/* RESET, INIT and RTR are one state here, QP_IDLE */
 static bool is_state(const struct rnic_qp *qp, enum ib_qp_state as)
 {
 	enum qp_state now = READ_ONCE(qp->state);
@@ -141,13 +145,13 @@ static bool is_state(const struct rnic_qp *qp, enum ib_qp_state as)
 	return as == to_ib_state(now);
 }
 
-/* What can be right here, or has to be refused rather than forgotten */
+/* Reject what the device cannot do, unless it is harmless to ignore */
 static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 			int mask)
 {
 	int err;
 
-	/* what there is of its kind of InfiniBand's only: see IGNORED */
+	/* not one of InfiniBand's attributes that are ignored */
 	if (mask & ~(APPLIED | IGNORED))
 		return -EOPNOTSUPP;
 	if (mask & IB_QP_CUR_STATE && !is_state(qp, attr->cur_qp_state))
@@ -163,14 +167,14 @@ static int check_modify(struct rnic_qp *qp, const struct ib_qp_attr *attr,
 }
 
 /**
- * rnic_modify_qp - verbs: change state, rights, depths or rate
+ * rnic_modify_qp - verbs: change state, access rights, depths or rate
  * @ib: the queue pair
  * @attr: new values
- * @mask: which of them
- * @udata: nothing in it
+ * @mask: IB_QP_*: which values of @attr are valid
+ * @udata: must be empty
  *
- * Return: 0; -EINVAL or -EOPNOTSUPP for what this device cannot do, -ENOTCONN
- * if the connection that was to be paced has just ended: then nothing has
+ * Return: 0; -EINVAL or -EOPNOTSUPP for what this device cannot do; -ENOTCONN
+ * if the connection to be paced has just ended.  After an error nothing has
  * changed.
  */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
@@ -181,7 +185,7 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 
 	if (!err)
 		err = check_modify(qp, attr, mask);
-	/* first, for the layer below has a word in it */
+	/* first, because the LLP may fail it */
 	if (!err && mask & IB_QP_RATE_LIMIT)
 		err = set_rate(qp, attr->rate_limit);
 	if (err)
@@ -195,10 +199,10 @@ int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 }
 
 /**
- * rnic_query_qp - verbs: how it is
+ * rnic_query_qp - verbs: query a queue pair
  * @ib: the queue pair
  * @attr: filled in
- * @mask: what is wanted; all is given
+ * @mask: ignored; all values are filled in
  * @init: filled in
  *
  * Return: 0.

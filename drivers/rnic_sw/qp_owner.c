@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Whose a queue pair is: who may connect it, and who pays for it.
+ * Ownership of queue pairs: which task may connect one, and which control group
+ * is charged for it.
  *
- * A connection manager is told a number, by anybody.  rdma_cm checks nothing:
- * a program says the number of its queue pair itself.  What is connected to a
- * stranger's peer opens its memory to that peer, so:
+ * Programs name the queue pair to be connected by number, and rdma_cm does not
+ * check the number.  A program that connected another program's queue pair
+ * would open that program's memory to a peer of its own choice.  So:
  *
- * * A program's queue pair is connected by that program: by a process that has
- *   its memory, or one with the same rights (a child, say).
- * * A kernel consumer's is connected by the thread that has just moved it to
- *   RTR, in the kernel, for that is what rdma_cm does in rdma_connect() and
- *   rdma_accept() of a queue pair made by rdma_create_qp(), right before it
- *   calls iw_cm.  No program can do so.  One that was made with
- *   ib_create_qp() and is named by number is refused.
+ * * A program's queue pair may be connected by a process with the same mm, or
+ *   with the same credentials (a child, for example).
+ * * A kernel consumer's queue pair may be connected, in the kernel, by the
+ *   thread that has just moved it to RTR.  rdma_connect() and rdma_accept() do
+ *   that right before they call iw_cm, for a queue pair made by
+ *   rdma_create_qp().  No program can.  A queue pair made by ib_create_qp() and
+ *   named by number is refused.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -23,14 +24,14 @@
 #include "rnic.h"
 
 /**
- * rnic_qp_owner_init - it belongs to who makes it
- * @qp: being made
+ * rnic_qp_owner_init - make the current process the owner
+ * @qp: queue pair being created; nothing is done for a kernel consumer's
  */
 void rnic_qp_owner_init(struct rnic_qp *qp)
 {
 	if (!rnic_qp_is_user(qp))
 		return;
-	/* held, so that no other process gets the same address */
+	/* referenced, so that no other process gets an mm at the same address */
 	mmgrab(current->mm);
 	qp->owner.mm = current->mm;
 	qp->owner.cred = get_current_cred();
@@ -38,8 +39,8 @@ void rnic_qp_owner_init(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_owner_exit - it belongs to nobody any more
- * @qp: not findable any more
+ * rnic_qp_owner_exit - drop the references on the owner
+ * @qp: queue pair being freed, no longer in the table
  */
 void rnic_qp_owner_exit(struct rnic_qp *qp)
 {
@@ -72,11 +73,12 @@ static struct pid *swap_vouched(struct rnic_qp *qp, struct pid *pid)
 }
 
 /**
- * rnic_qp_vouch - a kernel consumer changes the state of its queue pair
- * @qp: the queue pair
- * @to: to what
+ * rnic_qp_vouch - authorize the current thread, or revoke an authorization
+ * @qp: the queue pair; nothing is done for a program's
+ * @to: state that the consumer moves it to
  *
- * RTR: the caller is about to connect it.  Anything else: nobody is.
+ * Moving to RTR authorizes the current thread to connect the queue pair once.
+ * Any other state revokes the authorization of every thread.
  */
 void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to)
 {
@@ -96,7 +98,7 @@ static bool rnic_qp_has_word(struct rnic_qp *qp)
 	return mine;
 }
 
-/* The word of this thread; another's stays */
+/* Consume the authorization if it is the current thread's */
 static bool rnic_qp_take_word(struct rnic_qp *qp)
 {
 	struct pid *me = task_pid(current);
@@ -114,12 +116,14 @@ static bool rnic_qp_take_word(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_is_callers - may the caller speak of a queue pair as its own?
+ * rnic_qp_is_callers - check whether the current task owns a queue pair
  * @qp: the queue pair
  *
- * A kernel consumer's word stays.  Any context of the caller's.
+ * Does not consume the authorization of a kernel consumer's thread.
  *
- * Return: whether it may.
+ * Context: the task that named the queue pair; locks may be held.
+ *
+ * Return: true if the queue pair is the current task's, false if not.
  */
 bool rnic_qp_is_callers(struct rnic_qp *qp)
 {
@@ -131,12 +135,12 @@ bool rnic_qp_is_callers(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_may_connect - may the caller connect or accept with a queue pair?
- * @qp: the queue pair
+ * rnic_qp_may_connect - check whether the current task may connect a queue pair
+ * @qp: the queue pair, named in a connect or accept
  *
- * A kernel consumer's word counts once.
+ * Consumes the authorization of a kernel consumer's thread.
  *
- * Return: whether it may.
+ * Return: true if it may be connected, false if not.
  */
 bool rnic_qp_may_connect(struct rnic_qp *qp)
 {

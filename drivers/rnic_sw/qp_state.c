@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The table of ways between the states of a queue pair.
+ * Permitted state transitions of a queue pair.
  *
- * What is not here is not allowed: nothing gets into RTS but from IDLE, nothing
- * out of TERMINATE but to ERROR, and nothing out of ERROR: a queue pair has one
- * stream in its life.
+ * RTS is entered from IDLE only, TERMINATE is left for ERROR only, and ERROR is
+ * never left: a queue pair has one stream in its life.
  */
 #include <ddp/pure.h>
 
@@ -28,11 +27,12 @@ static const u8 ways[QP_STATE_NR] = {
 };
 
 /**
- * qp_state_may - is there a way from one state to another?
- * @from: where the queue pair is
- * @to: another state
+ * qp_state_may - check whether a state transition is permitted
+ * @from: current state
+ * @to: new state
  *
- * Return: whether it may go there.
+ * Return: true if the transition is permitted, false if not.  The transition of
+ * a state to itself is not.
  */
 bool qp_state_may(enum qp_state from, enum qp_state to)
 {
@@ -40,10 +40,10 @@ bool qp_state_may(enum qp_state from, enum qp_state to)
 }
 
 /**
- * qp_state_name - what traces call a state
+ * qp_state_name - get the name of a state, for traces and queries
  * @state: the state
  *
- * Return: its name.
+ * Return: the name, a static string.
  */
 const char *qp_state_name(enum qp_state state)
 {

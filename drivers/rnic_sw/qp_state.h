@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The states of a queue pair and the ways between them. */
+/* States of a queue pair, and the permitted transitions. */
 #ifndef _RNIC_SW_QP_STATE_H
 #define _RNIC_SW_QP_STATE_H
 
 #include <ddp/pure.h>
 
 /**
- * enum qp_state - where a queue pair is
- * @QP_IDLE: has no stream; receives may be posted
- * @QP_RTS: has a stream, in RDMA mode
- * @QP_CLOSING: we began a graceful end, which has not come yet
- * @QP_TERMINATE: a Terminate is on its way, from us or to us: nothing else
+ * enum qp_state - state of a queue pair
+ * @QP_IDLE: no stream yet; receives may be posted
+ * @QP_RTS: has a stream in RDMA mode (Full Operation)
+ * @QP_CLOSING: a graceful close has been started here and is not complete
+ * @QP_TERMINATE: a Terminate is being sent or has been received; nothing else
  *	is sent or placed
- * @QP_ERROR: over; whatever is posted completes flushed
- * @QP_STATE_NR: how many there are
+ * @QP_ERROR: the stream has ended; posted work requests are flushed
+ * @QP_STATE_NR: number of states
  */
 enum qp_state {
 	QP_IDLE,

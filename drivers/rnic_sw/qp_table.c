@@ -2,29 +2,30 @@
 /*
  * Queue pairs by number.
  *
- * Nobody can tell from his own numbers which others there are, besides that whoever
- * names one to a connection manager is asked whose it is (qp_owner.c).  Those of one
- * protection domain lie side by side all the same: each table by number, this one and
- * the core's, has a node of 600 octets or two for each block of numbers in use.
+ * Numbers start at random blocks, so that a program cannot derive other
+ * programs' numbers from its own; connecting by number is checked in qp_owner.c
+ * as well.  Within a protection domain numbers are consecutive, because each
+ * xarray of them, here and in the core, has a node or two of about 600 bytes
+ * for each block in use.
  *
- * Whoever finds a queue pair gets a count with it, under the table's lock, so that one
- * which is not to be found any more is found and held, or neither.  Its number stays its
- * own as long as anybody counts it: whom a number means does not change for who has held
- * it all the time.
+ * A lookup takes a reference under the table's lock, so a queue pair that is
+ * being removed is either found and held, or not found.  A number is reused
+ * only after the last reference is gone: for a holder of a reference it always
+ * means the same queue pair.
  */
 #include <linux/random.h>
 
 #include "rnic.h"
 
 #define QPN_MASK	0xffffffu
-#define QPN_MIN		2	/* 0 and 1 mean something to InfiniBand */
-#define QPN_BLOCK	64	/* what a node of a table has */
-#define QPN_TRIES	64	/* in vain if nearly all of 2^24 are in use */
+#define QPN_MIN		2	/* InfiniBand reserves 0 and 1 */
+#define QPN_BLOCK	64	/* entries of an xarray node */
+#define QPN_TRIES	64	/* all fail only if nearly all of 2^24 numbers are in use */
 
-#define LISTED		XA_MARK_0	/* can be found */
+#define LISTED		XA_MARK_0	/* found by lookups */
 
 /**
- * rnic_qp_table_init - an empty table
+ * rnic_qp_table_init - initialize an empty table
  * @dev: the device
  */
 void rnic_qp_table_init(struct rnic_dev *dev)
@@ -32,7 +33,11 @@ void rnic_qp_table_init(struct rnic_dev *dev)
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 }
 
-/* The next number of a block, or the first of any block.  Two at once may get the same. */
+/*
+ * The next number of the PD's block, or the first of a random block.
+ * Concurrent callers may get the same number; rnic_qp_insert() then fails for
+ * one.
+ */
 static u32 rnic_qpn_next(struct rnic_pd *pd)
 {
 	u32 qpn = READ_ONCE(pd->qpn_next);
@@ -56,8 +61,8 @@ static int rnic_qp_insert(struct rnic_dev *dev, u32 qpn, struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_publish - give a queue pair a number
- * @qp: complete: from here on it can be found
+ * rnic_qp_publish - assign a number and insert a queue pair into the table
+ * @qp: the queue pair, completely initialized: lookups find it from here on
  *
  * Return: 0 or -ENOMEM.
  */
@@ -71,7 +76,7 @@ int rnic_qp_publish(struct rnic_qp *qp)
 		if (qp->ib.qp_num < QPN_MIN)
 			continue;
 		err = rnic_qp_insert(qp->dev, qp->ib.qp_num, qp);
-		/* somebody else's block */
+		/* the number is in use: try another block */
 		if (err == -EBUSY)
 			WRITE_ONCE(pd->qpn_next, 0);
 	}
@@ -79,8 +84,10 @@ int rnic_qp_publish(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_unpublish - nobody finds a queue pair any more
- * @qp: the queue pair; its maker's count keeps it until then
+ * rnic_qp_unpublish - hide a queue pair from lookups
+ * @qp: the queue pair; the caller holds the reference of its creation
+ *
+ * The number stays reserved until rnic_qp_unnumber().
  */
 void rnic_qp_unpublish(struct rnic_qp *qp)
 {
@@ -90,8 +97,8 @@ void rnic_qp_unpublish(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_unnumber - its number may be another's
- * @qp: the queue pair, which nobody counts any more
+ * rnic_qp_unnumber - release the number of a queue pair
+ * @qp: the queue pair, to which no references are left
  */
 void rnic_qp_unnumber(struct rnic_qp *qp)
 {
@@ -99,13 +106,13 @@ void rnic_qp_unnumber(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_find - a queue pair by number
+ * rnic_qp_find - look up a queue pair by number
  * @dev: the device
- * @qpn: the number
+ * @qpn: queue pair number
  *
- * Any context.
+ * Context: any.
  *
- * Return: the queue pair, counted, or NULL.
+ * Return: the queue pair with a reference taken, or NULL.
  */
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 {
@@ -121,19 +128,18 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 }
 
 /**
- * rnic_qp_numbered - whose number that is
+ * rnic_qp_numbered - get the queue pair that has a number, even a hidden one
  * @dev: the device
- * @qpn: the number of a queue pair that somebody counts for the caller; it may be one
- *	that nobody finds any more
+ * @qpn: number of a queue pair to which a reference is held for the caller
  *
- * Return: the queue pair, not counted once more.
+ * Return: the queue pair; no further reference is taken.
  */
 struct rnic_qp *rnic_qp_numbered(struct rnic_dev *dev, u32 qpn)
 {
 	return xa_load(&dev->qps, qpn);
 }
 
-/* The next one by number, counted */
+/* The next one by number, with a reference taken; NULL at the end */
 static struct rnic_qp *next_qp(struct rnic_dev *dev, unsigned long *qpn)
 {
 	struct rnic_qp *qp;
@@ -148,11 +154,13 @@ static struct rnic_qp *next_qp(struct rnic_dev *dev, unsigned long *qpn)
 }
 
 /**
- * rnic_qps_error - all queue pairs of a device move to error
+ * rnic_qps_error - move all queue pairs of a device to the error state
  * @dev: the device
  * @why: the reason
  *
- * Any context that may be preempted.  The connections end by themselves.
+ * Does not wait for the connections to end.
+ *
+ * Context: preemptible; may reschedule.
  */
 void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why)
 {
@@ -167,12 +175,15 @@ void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why)
 }
 
 /**
- * rnic_qps_flush - kernel consumers are told of the end of all that they wait for
+ * rnic_qps_flush - fail kernel consumers' queue pairs and wait for their
+ *	flushes
  * @dev: the device
- * @why: the reason, where there is none yet
+ * @why: the reason, for queue pairs that have not failed yet
  *
- * Waits for the flush of each queue pair; a program's nobody waits for.  Process
- * context, not from rnic_wq.
+ * On return every work request that a flush has found posted is completed.
+ * Programs' queue pairs are skipped.
+ *
+ * Context: process context, may sleep; not from a work item of rnic_wq.
  */
 void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 {
@@ -182,7 +193,10 @@ void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
 	while ((qp = next_qp(dev, &qpn))) {
 		if (!rnic_qp_is_user(qp)) {
 			rnic_qp_error(qp, why);
-			/* whoever failed it first may not have got so far */
+			/*
+			 * it may have failed before, and its flush not be
+			 * scheduled yet
+			 */
 			rnic_qp_reflush(qp);
 			flush_work(&qp->err_work);
 			rnic_sq_flushed(qp);
@@ -197,8 +211,8 @@ static void rnic_qp_release(struct kref *ref)
 }
 
 /**
- * rnic_qp_put - let a queue pair go
- * @qp: the queue pair; who destroys it waits for the last one
+ * rnic_qp_put - drop a reference on a queue pair
+ * @qp: the queue pair; rnic_destroy_qp() waits for the last reference
  */
 void rnic_qp_put(struct rnic_qp *qp)
 {

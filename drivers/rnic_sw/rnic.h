@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The verbs objects of a software RNIC, and who does what with them. */
+/* The verbs objects of the device, and the functions that its files share. */
 #ifndef _RNIC_SW_RNIC_H
 #define _RNIC_SW_RNIC_H
 
@@ -26,23 +26,31 @@
 #define RNIC_MAX_MSG		0x7fffffffu	/* 2 GiB - 1 */
 #define RNIC_MAX_FASTREG	2048		/* pages */
 
-/* Opcodes of completions that only kernel consumers see */
+/* Opcodes of completions that only kernel consumers get */
 #define RNIC_OP_REG_MR		0x40
 #define RNIC_OP_READ_INV	0x41
 
 #define RNIC_PATHS	4
 
-/* What a device is set to; each word is read and written alone */
+/*
+ * Settings of a device.  Each member but @paths is read and written on its own,
+ * with READ_ONCE() and WRITE_ONCE().
+ */
 struct rnic_policy {
-	u8	llp_connect;	/* enum rnic_sw_llp */
-	u8	llp_listen;	/* 1 << enum rnic_sw_llp, or both */
-	u8	mpa_revision;	/* 1, 2; 0: automatic */
-	u8	mpa_crc;	/* 1: wanted */
+	u8	llp_connect;	/* LLP of outgoing connections: enum rnic_sw_llp */
+	/* LLPs that listeners use: mask of 1 << enum rnic_sw_llp */
+	u8	llp_listen;
+	u8	mpa_revision;	/* 1 or 2; 0: automatic */
+	u8	mpa_crc;	/* 1: request the CRC */
 	u8	mpa_markers;
-	u8	mpa_rtr;	/* DDP_RTR_* offered */
-	u16	streams;	/* of SCTP, each way; 0: the usual number */
-	seqlock_t lock;		/* paths are told all or none */
-	int	paths[RNIC_PATHS];	/* of SCTP: further interfaces; 0 ends them */
+	u8	mpa_rtr;	/* DDP_RTR_* types to offer */
+	u16	streams;	/* SCTP streams to request each way; 0: the default */
+	seqlock_t lock;		/* protects @paths, which is set as a whole */
+	/*
+	 * SCTP: ifindexes of further interfaces whose addresses may be used; 0
+	 * terminates
+	 */
+	int	paths[RNIC_PATHS];
 };
 
 struct ib_dmah;
@@ -50,7 +58,7 @@ struct rnic_gather;
 struct rnic_llps;
 struct rnic_bring;
 
-/* What there is a limited number of */
+/* Kinds of objects whose number is limited */
 enum rnic_kind {
 	RNIC_PDS,
 	RNIC_CQS,
@@ -58,63 +66,69 @@ enum rnic_kind {
 	RNIC_SRQS,
 	RNIC_MRS,
 	RNIC_MWS,
-	RNIC_EPS,		/* connections, also those nobody has accepted yet */
+	/* connections, including requests that no program has accepted yet */
+	RNIC_EPS,
 	RNIC_KINDS
 };
 
-/* A set of counters, and who counts in it */
+/* A set of per-CPU counters and the queue pairs that count in it */
 struct rnic_counts {
-	u64 __percpu		*value;	/* see stats.h */
+	u64 __percpu		*value;	/* RNIC_COUNTERS_ALL values, see stats.h */
 	struct list_head	qps;
 };
 
 struct rnic_dev {
-	struct ib_device	ib;		/* first: ib_alloc_device() */
+	struct ib_device	ib;		/* first member, for ib_alloc_device() */
 	struct ddp_stags	stags;
-	spinlock_t		windows;	/* leaf: which window is whose */
-	struct xarray		qps;		/* by number, see qp_table.c */
-	struct xarray		asked;		/* by number, see cm_asked.c */
+	spinlock_t		windows;	/* leaf lock: bindings of MWs to MRs */
+	struct xarray		qps;		/* queue pairs by number, see qp_table.c */
+	/* unaccepted requests by number, see cm_asked.c */
+	struct xarray		asked;
 	u32			asked_next;
-	atomic_t		used[RNIC_KINDS];	/* see limits.c */
+	atomic_t		used[RNIC_KINDS];	/* objects in use, see limits.c */
 	struct rnic_policy	policy;
-	spinlock_t		count_lock;	/* who counts where */
-	struct rnic_counts	all;		/* of what is in no other set */
-	struct xarray		sets;		/* by rdma_counter's number */
-	struct rnic_llps	*llps;		/* lower layers, see cm.h */
-	/* who had its clients told of it, see rnic_enables() */
+	spinlock_t		count_lock;	/* protects which QP counts in which set */
+	struct rnic_counts	all;		/* default set, of QPs bound to no counter */
+	struct xarray		sets;		/* struct rnic_counts by rdma_counter id */
+	struct rnic_llps	*llps;		/* LLPs and listeners, see cm.h */
+	/*
+	 * last task that called enable_driver(), and its start time; see
+	 * rnic_enables()
+	 */
 	const struct task_struct *enabler;
 	u64			enabler_began;
-	bool			going;		/* its interface goes */
-	struct work_struct	lost_work;	/* ... and the device behind it */
-	struct completion	leaves;		/* that has begun */
+	bool			going;		/* the interface is being removed */
+	struct work_struct	lost_work;	/* unregisters the device after @going */
+	struct completion	leaves;		/* unregistration has begun */
 	__be64			gid_half[2];	/* GID 0, fixed at creation */
 	COMPAT_DECLARE_PORT(port_told);
 };
 
 struct rnic_pd {
 	struct ib_pd		ib;
-	u32			qpn_next;	/* see qp_table.c */
+	u32			qpn_next;	/* next number to try, see qp_table.c */
 };
 
 struct rnic_cq {
 	struct ib_cq		ib;
-	/* fixed after creation, but for resize under lock */
+	/* fixed after creation, but resize replaces the ring under @lock */
 	struct rnic_ring	ring;
 	bool			timestamps;
-	s64			clock_shift;	/* of the program's time namespace */
-	unsigned int		cpu;		/* of its vector, see cq_tell.c */
+	s64			clock_shift;	/* ns to add for the program's time namespace */
+	/* CPU of the completion vector, see cq_tell.c */
+	unsigned int		cpu;
 	call_single_data_t	call;
-	struct compat_bh	rest;		/* goes on telling */
-	struct mutex		walk;		/* one walks the ring at a time */
+	struct compat_bh	rest;		/* softirq: further handler calls */
+	struct mutex		walk;		/* serializes walks over the ring */
 
-	/* prod and the slots behind it */
+	/* protects the free slots of the ring and the members below */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			prod;
 	bool			overrun;
-	bool			telling;	/* one does, or is about to */
-	u32			asked, told;	/* events of a kernel consumer's */
-	struct rnic_ring	next;		/* of a resize begun by a program */
-	struct ib_qp		**owner;	/* by slot; kernel consumer */
+	bool			telling;	/* handler call in progress or scheduled */
+	u32			asked, told;	/* kernel consumer: events raised, delivered */
+	struct rnic_ring	next;		/* prepared by the first step of a resize */
+	struct ib_qp		**owner;	/* kernel consumer: QP of each slot, or NULL */
 };
 
 #ifdef CONFIG_SMP
@@ -127,25 +141,27 @@ struct rnic_srq {
 	u32			max_sge;
 	struct work_struct	tell_work;
 
-	/* the rest; prod in the kernel */
+	/* protects the members below; also prod of a kernel consumer's ring */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	u32			head;		/* next slot to take */
-	u32			limit;		/* tell when fewer are left; 0: no */
-	bool			limit_told;	/* and nothing taken since */
-	bool			broken;		/* prod was nonsense */
+	/* raise SRQ_LIMIT if fewer slots are posted; 0: not armed */
+	u32			limit;
+	/* SRQ_LIMIT raised and no slot taken since */
+	bool			limit_told;
+	bool			broken;		/* the program's prod was impossible */
 	bool			broken_told;
-	bool			error_owed;	/* to be told by tell_work */
-	u32			limits_owed;	/* ... so often */
+	bool			error_owed;	/* tell_work must raise SRQ_ERR */
+	u32			limits_owed;	/* limit events that tell_work must raise */
 };
 
 #ifdef CONFIG_SMP
 static_assert(DDP_LINE_OF(struct rnic_srq, lock) > DDP_LINE_OF(struct rnic_srq, tell_work));
 #endif
 
-/* What a region that an STag leads to is part of */
+/* Type of the object that contains a struct ddp_region */
 enum rnic_region_kind {
 	RNIC_REGION,		/* struct rnic_mr */
-	RNIC_WINDOW,		/* mw.c's */
+	RNIC_WINDOW,		/* struct rnic_window */
 };
 
 struct rnic_window;
@@ -155,7 +171,7 @@ struct rnic_mw {
 	struct rnic_window	*w;
 };
 
-/* What a fast registration names: pages, and where in them it begins */
+/* Pages of a fast registration, and the offset of the first byte in them */
 struct rnic_mapping {
 	void	**block;
 	u32	nblocks;
@@ -167,24 +183,25 @@ struct rnic_mr {
 	struct ib_mr		ib;
 	struct ddp_region	region;
 	struct rnic_dev		*dev;
-	struct list_head	windows;	/* under the device's lock */
-	bool			gone;		/* takes no more */
+	struct list_head	windows;	/* bound MWs; under dev->windows */
+	bool			gone;		/* no MW may be bound any more */
 	struct ib_umem		*umem;		/* pinned user memory, or NULL */
-	struct rnic_bring	*bring;		/* ... that is not pinned, or NULL */
-	int			access;		/* of user memory: IB_ACCESS_* */
-	u8			never;		/* DDP_* that it can give nobody */
-	u32			max_blocks;	/* fast registration */
-	struct rnic_mapping	map[2];		/* registered last; for the next */
-	u8			now;		/* which is the former */
-	bool			mapped;		/* the latter is set */
+	struct rnic_bring	*bring;		/* ODP or dma-buf memory, or NULL */
+	int			access;		/* user memory: IB_ACCESS_* */
+	u8			never;		/* DDP_* rights that the memory cannot grant */
+	u32			max_blocks;	/* fast registration: capacity in pages */
+	/* fast registration: registered and next mapping */
+	struct rnic_mapping	map[2];
+	u8			now;		/* index in @map of the registered mapping */
+	bool			mapped;		/* the next mapping has been filled in */
 	struct rcu_head		rcu;
 };
 
-/* The kernel's note of a send work request, from pull to completion */
+/* A send work request in the kernel's memory, from dequeue to completion */
 struct rnic_sq_note {
 	u64	wr_id;
 	u32	len;
-	u8	opcode;		/* enum rnic_sw_opcode, or kernel only */
+	u8	opcode;		/* enum rnic_sw_opcode or RNIC_OP_* */
 	u8	status;		/* enum ib_wc_status */
 	u8	flags;		/* RNIC_SW_SEND_* */
 	u8	state;
@@ -198,37 +215,41 @@ struct rnic_sq {
 	u32			max_inline;
 	bool			sig_all;
 
-	/* tx runner only */
-	u32			cut;		/* messages cut up to here */
+	/* transmit path only */
+	/* index after the last message fully segmented */
+	u32			cut;
 
-	spinlock_t		lock;		/* the rest */
-	u32			head;		/* next slot to pull */
-	u32			seen;		/* posted, at the last look, unless flushing */
-	u32			sent;		/* taken by the LLP up to here */
-	u32			tail;		/* oldest not completed */
+	spinlock_t		lock;		/* protects the members below */
+	u32			head;		/* next slot to dequeue */
+	u32			seen;		/* cached prod; not maintained by a flush */
+	/* index after the last message accepted by the LLP */
+	u32			sent;
+	u32			tail;		/* oldest slot not completed */
 	u32			end;
 	u32			flush_end;
-	bool			completing;	/* somebody is */
-	bool			closing;	/* nothing from @end on is pulled */
-	bool			flushing;	/* all up to @flush_end is over */
-	bool			broken;		/* ... and failed from tail on */
-	bool			blamed;		/* for what the peer says */
-	bool			gathering;	/* a timer will have posts looked for */
-	struct rnic_gather	*gather;	/* fixed: see sq_gather.c; a program's */
+	bool			completing;	/* a context is writing completions */
+	bool			closing;	/* do not dequeue slots from @end on */
+	bool			flushing;	/* complete all slots before @flush_end */
+	/* flush: a WR has failed, later ones fail as well */
+	bool			broken;
+	bool			blamed;		/* the peer's Terminate is assigned to a WR */
+	bool			gathering;	/* a timer will check for further posts */
+	struct rnic_gather	*gather;	/* fixed; program's queue; see sq_gather.c */
 };
 
 struct rnic_rq {
 	struct rnic_ring	ring;
 	u32			max_sge;
-	struct mutex		flush_lock;	/* one flush at a time */
+	struct mutex		flush_lock;	/* serializes flushes */
 
-	/* rx runner, or who flushes after it has settled */
-	u64			wr_id;		/* of the slot taken */
-	bool			taken;		/* from a shared queue */
-	bool			bad;		/* what was taken makes no sense */
-	u32			tail;		/* oldest not completed */
+	/* owned by the receive path, and by the flush after ddp_stream_settle() */
+	u64			wr_id;		/* wr_id of the slot taken */
+	bool			taken;		/* a slot of the SRQ is in use */
+	bool			bad;		/* the slot taken is invalid */
+	u32			tail;		/* oldest slot not completed */
 
-	spinlock_t		lock;		/* the rest; prod in the kernel */
+	/* protects the members below; also prod of a kernel consumer's ring */
+	spinlock_t		lock;
 	u32			head;		/* next slot to take */
 	bool			flushing;
 };
@@ -245,30 +266,31 @@ struct rnic_qp {
 	u8			llp;		/* enum rnic_sw_llp */
 	struct ib_qp_cap	cap;
 	int			access;		/* IB_ACCESS_* */
-	u8			ird_most;	/* that connecting may agree on */
+	u8			ird_most;	/* limits for the IRD/ORD negotiation */
 	u8			ord_most;
 
-	spinlock_t		lock;		/* the rest */
+	/* protects @state, @why, @access, owner.vouched */
+	spinlock_t		lock;
 	enum qp_state		state;
-	enum iw_reason		why;		/* of the error */
-	bool			on_wire;	/* a Terminate of ours says so */
-	bool			told;		/* async event raised */
-	bool			last_told;	/* it takes no more receives */
+	enum iw_reason		why;		/* first reason for an error, or IW_OK */
+	bool			on_wire;	/* unused */
+	bool			told;		/* async event raised; err_work only */
+	bool			last_told;	/* LAST_WQE_REACHED raised; rq.flush_lock */
 
-	/* qp_owner.c; fixed, but for the last one, which is under the lock */
+	/* see qp_owner.c; fixed, except @vouched, which is protected by @lock */
 	struct {
-		struct mm_struct	*mm;	/* a program's */
+		struct mm_struct	*mm;	/* NULL: kernel consumer */
 		const struct cred	*cred;
 		struct mem_cgroup	*memcg;
-		struct pid		*vouched;	/* kernel consumer's thread */
+		struct pid		*vouched;	/* kernel thread that may connect */
 	} owner;
 
-	/* counter.c; the device's count_lock */
-	u64 __percpu		*counts;	/* written under it; RCU */
+	/* protected by dev->count_lock, see counter.c */
+	u64 __percpu		*counts;	/* set in use; read under RCU */
 	struct list_head	counted;
-	u32			retransmits;	/* counted so far */
+	u32			retransmits;	/* TCP retransmits counted so far */
 
-	bool			dying;		/* nobody is told anything any more */
+	bool			dying;		/* being destroyed: no completions, no events */
 	struct kref		ref;
 	struct rnic_qp_cm	*cm;		/* the handle that iw_cm gets */
 	struct completion	gone;
@@ -306,7 +328,7 @@ static inline struct rnic_qp *to_rnic_qp(struct ib_qp *ib)
 	return container_of(ib, struct rnic_qp, ib);
 }
 
-/* Whose it is, the core says before it is made: a program's, or else a kernel consumer's */
+/* The core sets the uobject before creation; kernel consumers have none */
 static inline bool rnic_cq_is_user(const struct rnic_cq *cq)
 {
 	return cq->ib.uobject;
@@ -327,12 +349,12 @@ extern const struct ib_device_ops rnic_device_ops;
 int rnic_device_init(struct rnic_dev *dev);
 
 /* main.c */
-extern struct workqueue_struct *rnic_wq;	/* flushing */
+extern struct workqueue_struct *rnic_wq;	/* flushes, remaining completions, SRQ events */
 int rnic_init(void);
 void rnic_exit(void);
 
-/* netdev.c: rdma link add and del, link events */
-struct net *rnic_net(struct rnic_dev *dev);	/* held; or NULL */
+/* netdev.c: creation and removal of devices, interface events */
+struct net *rnic_net(struct rnic_dev *dev);	/* with a reference; or NULL */
 int rnic_ifindex(struct rnic_dev *dev);
 int rnic_enable_driver(struct ib_device *ib);
 bool rnic_enables(const struct rnic_dev *dev);
@@ -351,9 +373,10 @@ int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc);
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags flags);
 /*
  * Write one completion of @qp and raise an event if one is armed for it.  Any
- * context.  For a kernel consumer @cqe->wr_id is its ib_cqe or wr_id.  False:
- * the queue is overrun (the CQ's own event has been raised); the caller moves
- * the queue pair to error.
+ * context.  For a kernel consumer @cqe->wr_id is its ib_cqe or wr_id.
+ *
+ * Return: true if @qp may go on; false if the CQ has overrun.  The CQ's own
+ * event has then been raised, and the caller must move @qp to the error state.
  */
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp);
@@ -367,7 +390,7 @@ static inline struct rnic_sw_cqe *rnic_cqe_at(const struct rnic_ring *ring, u32 
 
 static inline u32 rnic_cq_cons(const struct rnic_cq *cq)
 {
-	/* the consumer is done with the slots before: it may be a program */
+	/* the slots before it are free: the consumer, maybe a program, has read them */
 	/* litmus: publish */
 	return smp_load_acquire(&cq->ring.hdr->cons);
 }
@@ -376,7 +399,7 @@ static inline u32 rnic_cq_cons(const struct rnic_cq *cq)
 int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
 			struct ib_udata *udata);
 
-/* cq_tell.c: on which CPU */
+/* cq_tell.c: delivery of completion events */
 void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector);
 void rnic_cq_tell_exit(struct rnic_cq *cq);
 void rnic_cq_tell(struct rnic_cq *cq);
@@ -399,7 +422,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			    u32 max_num_sg);
 int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		   unsigned int *off);
-/* A fast registration work request takes effect: new key, rights, @s's scope */
+/* Execute a fast registration work request: set key and rights, and scope to @s */
 enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 			       struct ddp_stream *s);
 u8 rnic_ddp_rights(int ib_access);
@@ -417,26 +440,29 @@ bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 int rnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 		   struct ib_udata *udata);
 int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata);
-/* The stream runs: the depths agreed on, and who speaks first */
+/* Enter RTS with the negotiated IRD and ORD.  May sleep */
 enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
-/* End gracefully once all is sent: we want it, or the peer sends no more */
+/*
+ * Close gracefully once all posted WRs are sent: local close, or half-close by
+ * the peer
+ */
 void rnic_qp_close(struct rnic_qp *qp);
-/* What peers may; @with_state: a connection manager may say so, see there */
+/* Set the peer's access rights; @with_state: the modify also changes the state */
 void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state);
-/* To ERROR, whatever the state; any context; flushes from a worker */
+/* Fail the stream and move to ERROR in any state; a worker flushes.  Any context */
 void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why);
-/* An asynchronous event, told to its user; process context */
+/* Raise an asynchronous event.  Process context */
 void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type event);
-/* Something was posted in ERROR: flush it; any context */
+/* Schedule a flush of requests that were posted in ERROR.  Any context */
 void rnic_qp_reflush(struct rnic_qp *qp);
 
-/* qp_modify.c: what a consumer changes, and finds */
+/* qp_modify.c: modify and query */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata);
 int rnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 
-/* qp_table.c: by number */
+/* qp_table.c: lookup by number */
 void rnic_qp_table_init(struct rnic_dev *dev);
 int rnic_qp_publish(struct rnic_qp *qp);
 void rnic_qp_unpublish(struct rnic_qp *qp);
@@ -456,14 +482,14 @@ struct ib_qp *rnic_get_qp(struct ib_device *ib, int qpn);
 void rnic_qp_add_ref(struct ib_qp *ib);
 void rnic_qp_rem_ref(struct ib_qp *ib);
 
-/* qp_owner.c: whose it is */
+/* qp_owner.c: right to connect a queue pair */
 void rnic_qp_owner_init(struct rnic_qp *qp);
 void rnic_qp_owner_exit(struct rnic_qp *qp);
 void rnic_qp_vouch(struct rnic_qp *qp, enum ib_qp_state to);
 bool rnic_qp_is_callers(struct rnic_qp *qp);
 bool rnic_qp_may_connect(struct rnic_qp *qp);
 
-/* limits.c: how many there are of each kind */
+/* limits.c: number of objects of each kind */
 int rnic_limit(enum rnic_kind kind);
 int rnic_take(struct rnic_dev *dev, enum rnic_kind kind);
 void rnic_give(struct rnic_dev *dev, enum rnic_kind kind);
@@ -479,7 +505,7 @@ int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad);
 int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad);
-/* Slots of receive queues, shared or not */
+/* Slots of receive queues and SRQs */
 u32 rnic_rqe_stride(u32 max_sge);
 bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 		   struct rdmap *r, u64 *wr_id);
@@ -510,7 +536,10 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr);
 int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata);
 int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
-/* IW_OK, and @bad says whether it makes sense; or why nothing is taken */
+/*
+ * Take the oldest slot.  Return: IW_OK, with @bad set if the slot is invalid;
+ * or the reason why none was taken.
+ */
 enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 			     bool *bad);
 
@@ -520,7 +549,7 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len);
 int rnic_iw_listen(struct iw_cm_id *id, int backlog);
 int rnic_iw_unlisten(struct iw_cm_id *id);
-int rnic_listen_over(struct rnic_dev *dev, u8 which);	/* 1 << enum rnic_sw_llp */
+int rnic_listen_over(struct rnic_dev *dev, u8 which);	/* mask of 1 << enum rnic_sw_llp */
 int rnic_cm_init(struct rnic_dev *dev);
 int rnic_need_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
 int rnic_program_needs_sctp(struct rnic_dev *dev);
