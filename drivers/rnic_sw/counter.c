@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Counters of queue pairs that somebody has asked for: "rdma statistic qp".
+ * Counters of single queue pairs, "rdma statistic qp".
  *
- * Each queue pair counts in one set: the device's, or that of the counter it is
- * bound to.  The core adds both up where it shows those of the port, and what a
- * counter had when it goes.  What TCP has sent once more is not counted by us:
- * somebody who asks, or a change of the set, has it added.
+ * Each queue pair counts in one set: the device's, or that of the rdma_counter
+ * it is bound to.  For the port the core shows the sum of all sets, including
+ * the final values of counters that are gone.  TCP's retransmits are not
+ * counted as they happen: they are fetched from TCP before a read and before a
+ * queue pair changes its set.
  *
- * Whoever has a queue pair made or destroyed takes the lock, and anybody may read
- * the counters: it is a spinlock, for who holds that is not stopped, and readers
- * let go of it every few queue pairs.
+ * count_lock is a spinlock, because creating and destroying queue pairs and
+ * reading the counters take it on behalf of any program.  The holder of a mutex
+ * might be stopped.  Readers release it every few queue pairs.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -26,7 +27,7 @@ static u64 __percpu *alloc_values(gfp_t gfp)
 }
 
 /**
- * rnic_counters_init - the device's own set
+ * rnic_counters_init - allocate the device's own counter set
  * @dev: the device, new
  *
  * Return: 0 or -ENOMEM.
@@ -41,8 +42,8 @@ int rnic_counters_init(struct rnic_dev *dev)
 }
 
 /**
- * rnic_counters_exit - nobody counts any more
- * @dev: the device
+ * rnic_counters_exit - free the device's own counter set
+ * @dev: the device, without queue pairs
  */
 void rnic_counters_exit(struct rnic_dev *dev)
 {
@@ -51,7 +52,10 @@ void rnic_counters_exit(struct rnic_dev *dev)
 	free_percpu(dev->all.value);
 }
 
-/* What TCP has sent once more since the last look; SCTP's streams share theirs */
+/*
+ * Count TCP's retransmits since the last update.  SCTP's are not counted:
+ * streams of an association share them.
+ */
 static void __bring_up(struct rnic_qp *qp)
 {
 	struct ddp_query q;
@@ -67,7 +71,7 @@ static void __bring_up(struct rnic_qp *qp)
 		rnic_qp_count(qp, RNIC_TX_RETRANSMITS, more);
 }
 
-/* Return: whether some are left */
+/* Update some queue pairs.  Return: true if there are more on @left, false if not */
 static bool __bring_up_some(struct list_head *left, struct list_head *done)
 {
 	struct rnic_qp *qp;
@@ -81,7 +85,7 @@ static bool __bring_up_some(struct list_head *left, struct list_head *done)
 	return !list_empty(left);
 }
 
-/* One reader of a set at a time: the core sees to that */
+/* Not reentrant for one set: the core serializes readers */
 static void bring_up_all(struct rnic_dev *dev, struct rnic_counts *set)
 {
 	LIST_HEAD(left);
@@ -90,7 +94,10 @@ static void bring_up_all(struct rnic_dev *dev, struct rnic_counts *set)
 	list_splice_init(&set->qps, &left);
 	while (__bring_up_some(&left, &set->qps)) {
 		spin_unlock(&dev->count_lock);
-		/* others may go, or change to another set */
+		/*
+		 * meanwhile queue pairs may leave @left, destroyed or bound to
+		 * another set
+		 */
 		cond_resched();
 		spin_lock(&dev->count_lock);
 	}
@@ -101,12 +108,12 @@ static void __count_in(struct rnic_qp *qp, struct rnic_counts *set)
 {
 	__bring_up(qp);
 	list_move_tail(&qp->counted, &set->qps);
-	/* zeroed before it could be found; litmus: publish */
+	/* the values are zeroed before a lookup can find them; litmus: publish */
 	smp_store_release(&qp->counts, set->value);
 }
 
 /**
- * rnic_qp_counts - a queue pair counts, in the device's set
+ * rnic_qp_counts - add a queue pair to the device's own counter set
  * @qp: the queue pair, new
  */
 void rnic_qp_counts(struct rnic_qp *qp)
@@ -117,9 +124,11 @@ void rnic_qp_counts(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_counted - a queue pair goes: bound to a counter or not, what is known
- *	of it is counted, and it is bound to none from here on
- * @qp: the queue pair, its stream still bound
+ * rnic_qp_counted - remove a queue pair from its counter set
+ * @qp: the queue pair, being destroyed; its stream is still bound to the LLP
+ *
+ * Counts its last retransmits in the device's set.  The queue pair cannot be
+ * bound to an rdma_counter any more.
  */
 void rnic_qp_counted(struct rnic_qp *qp)
 {
@@ -153,7 +162,7 @@ static struct rnic_counts *new_set(struct rnic_dev *dev, u32 *id)
 static int bind_qp_to(struct rnic_counts *set, struct rdma_counter *counter,
 		      struct rnic_qp *qp)
 {
-	/* going, or somebody else was quicker */
+	/* being destroyed, or bound by a concurrent caller */
 	int err = -EINVAL;
 
 	spin_lock(&qp->dev->count_lock);
@@ -166,7 +175,7 @@ static int bind_qp_to(struct rnic_counts *set, struct rdma_counter *counter,
 	return err;
 }
 
-/* A new counter whose first queue pair has not been bound has no set */
+/* A new rdma_counter gets its set when its first queue pair is bound */
 static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
 			 struct rnic_qp *qp)
 {
@@ -185,18 +194,18 @@ static int bind_first_qp(struct rnic_dev *dev, struct rdma_counter *counter,
 }
 
 /**
- * rnic_counter_init - the core: a counter is made
- * @counter: nothing of ours is in it
+ * rnic_counter_init - verbs: initialize an rdma_counter
+ * @counter: has no driver data
  */
 void rnic_counter_init(struct rdma_counter *counter)
 {
 }
 
 /**
- * rnic_counter_bind - the core: a queue pair counts in a counter
+ * rnic_counter_bind - verbs: let a queue pair count in an rdma_counter
  * @counter: new, or with queue pairs bound to it
  * @ib: the queue pair
- * @port: there is one
+ * @port: ignored; a device has one port
  *
  * Return: 0 or a negative errno.
  */
@@ -212,11 +221,12 @@ int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port)
 }
 
 /**
- * rnic_counter_unbind - the core: it counts for the device again
+ * rnic_counter_unbind - verbs: let a queue pair count in the device's set again
  * @ib: the queue pair
- * @port: there is one
+ * @port: ignored; a device has one port
  *
- * Return: 0; -EINVAL: somebody else was quicker, and lets go of the counter.
+ * Return: 0; -EINVAL if a concurrent caller has unbound it, and so drops the
+ * reference on the rdma_counter.
  */
 int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 {
@@ -233,7 +243,7 @@ int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 }
 
 /**
- * rnic_counter_dealloc - the core: the end of a counter
+ * rnic_counter_dealloc - verbs: free an rdma_counter's set
  * @counter: no queue pair is bound to it
  *
  * Return: 0.
@@ -245,15 +255,15 @@ int rnic_counter_dealloc(struct rdma_counter *counter)
 
 	if (!set)
 		return 0;
-	/* who is just counting */
+	/* wait for contexts that still count in this set */
 	synchronize_rcu();
 	free_set(set);
 	return 0;
 }
 
 /**
- * rnic_counter_update - the core: what has been counted by now?
- * @counter: its values are filled in
+ * rnic_counter_update - verbs: read the values of an rdma_counter
+ * @counter: its stats are filled in
  *
  * Return: 0.
  */
@@ -270,7 +280,7 @@ int rnic_counter_update(struct rdma_counter *counter)
 }
 
 /**
- * rnic_counters_fill - the values of those that are bound to no counter
+ * rnic_counters_fill - read the values of the device's own set
  * @dev: the device
  * @stats: filled in
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Counters of queue pairs that somebody has asked for. */
+/* Counters of single queue pairs, "rdma statistic qp". */
 #ifndef _RNIC_SW_COUNTER_H
 #define _RNIC_SW_COUNTER_H
 
@@ -7,7 +7,7 @@
 
 struct rdma_hw_stats;
 
-/* The core's alone: what is counted stands in struct rnic_counts */
+/* Without driver data: the values are in struct rnic_counts */
 struct rnic_qp_counter {
 	struct rdma_counter	ib;
 };

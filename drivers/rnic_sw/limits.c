@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How many objects of each kind a device has at most, as query_device says.
+ * Limits of the device on the number of objects of each kind, as reported by
+ * query_device.
  *
- * A program pays for its objects' memory, where control groups count that; who
- * may have how many of them is the RDMA control group's business.  These are
- * the device's own limits: what a machine bears if all of them are made.
+ * They bound what a machine must bear if all of them are created.  The objects'
+ * memory is charged to the memory control group of the program, and the RDMA
+ * control group limits the number for each group of programs.
  */
 #include <linux/wait_bit.h>
 
@@ -17,15 +18,15 @@ static const int limits[RNIC_KINDS] = {
 	[RNIC_SRQS]	= 16384,
 	[RNIC_MRS]	= 262144,
 	[RNIC_MWS]	= 262144,
-	/* one for each queue pair, and as many that wait to be accepted */
+	/* one for each queue pair, and as many unaccepted requests */
 	[RNIC_EPS]	= 131072,
 };
 
 /**
- * rnic_limit - how many there may be
- * @kind: of what
+ * rnic_limit - get the maximum number of objects
+ * @kind: their kind
  *
- * Return: how many.
+ * Return: the limit.
  */
 int rnic_limit(enum rnic_kind kind)
 {
@@ -33,11 +34,11 @@ int rnic_limit(enum rnic_kind kind)
 }
 
 /**
- * rnic_take - one more is being made
+ * rnic_take - charge one object against the limit
  * @dev: the device
- * @kind: of what
+ * @kind: its kind
  *
- * Return: 0; -ENOMEM if there are as many as there may be.
+ * Return: 0, or -ENOMEM if the limit has been reached.
  */
 int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
 {
@@ -46,9 +47,9 @@ int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
 }
 
 /**
- * rnic_give - one is gone
+ * rnic_give - uncharge one object, and wake rnic_wait_none() after the last one
  * @dev: the device
- * @kind: of what
+ * @kind: its kind
  */
 void rnic_give(struct rnic_dev *dev, enum rnic_kind kind)
 {
@@ -57,9 +58,11 @@ void rnic_give(struct rnic_dev *dev, enum rnic_kind kind)
 }
 
 /**
- * rnic_wait_none - wait until there is none any more
+ * rnic_wait_none - wait until no object of a kind is left
  * @dev: the device
- * @kind: of what
+ * @kind: the kind
+ *
+ * Sleeps.
  */
 void rnic_wait_none(struct rnic_dev *dev, enum rnic_kind kind)
 {

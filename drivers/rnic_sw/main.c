@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Coming and going. */
+/* Initialization and exit of the driver. */
 #include <linux/init.h>
 
 #include "bring.h"
@@ -9,9 +9,9 @@
 struct workqueue_struct *rnic_wq;
 
 /**
- * rnic_init - from here on devices are made
+ * rnic_init - set up workqueues and counters, then allow creation of devices
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0 or a negative errno.
  */
 int __init rnic_init(void)
 {
@@ -33,7 +33,7 @@ int __init rnic_init(void)
 }
 
 /**
- * rnic_exit - all devices go
+ * rnic_exit - remove all devices and release the driver's resources
  */
 void rnic_exit(void)
 {
@@ -41,6 +41,6 @@ void rnic_exit(void)
 	rnic_cm_unload();
 	rnic_bring_exit();
 	destroy_workqueue(rnic_wq);
-	/* regions, and what is kept of them, freed after a grace period */
+	/* wait for RCU callbacks of MRs and MWs: rnic_odp_free_chunk() is our code */
 	rcu_barrier();
 }

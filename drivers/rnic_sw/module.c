@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What makes a module of its own of this room. */
+/* Module entry points, for a build as a separate module. */
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 

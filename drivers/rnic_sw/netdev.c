@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Devices come and go: "rdma link add", and what happens to the interface.
+ * Creation of devices by "rdma link add", and events of their interfaces.
  *
- * The core keeps the tie between device and interface; nothing here holds a
- * net_device.  That a link goes down touches no connection: TCP knows better.
+ * The core keeps the association of device and interface; no reference on a
+ * net_device is held here.  A link that goes down does not end connections:
+ * that is left to TCP and SCTP.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
@@ -21,16 +22,19 @@
 
 #define DRIVER_ID	((enum rdma_driver_id)RNIC_SW_DRIVER_ID)
 
-/* One at a time, or one interface could get two devices */
+/* Serializes rnic_newlink(), so that an interface cannot get two devices */
 static DEFINE_MUTEX(newlink_mutex);
 
-/* Waits for rnic_wq, whose rescuer must not wait for itself: not the same */
+/* Runs lost_work, which waits for work of rnic_wq, so it needs its own rescuer */
 static struct workqueue_struct *lost_wq;
 
 /*
- * Behind lose_interface(), with its count of the device.  A consumer that has heard
- * of the end, and lets go of its queue pairs, may forget the device with them, and
- * not be told that it goes: NVMe then calls for ten minutes.  So it waits.
+ * Second step after lose_interface(); drops the reference taken there.
+ *
+ * Kernel consumers see their flushes before remove() is called.  One that then
+ * destroys its last queue pair might forget the device and never get remove():
+ * NVMe did, and retried for ten minutes.  So rnic_destroy_qp() waits for
+ * @leaves.
  */
 static void rnic_netdev_lost(struct work_struct *work)
 {
@@ -43,11 +47,11 @@ static void rnic_netdev_lost(struct work_struct *work)
 }
 
 /**
- * rnic_netdev_wait - until the device's end has been asked for, if its interface goes
- * @dev: the device
+ * rnic_netdev_wait - wait until a device with a lost interface is unregistering
+ * @dev: the device; returns at once if its interface is not being removed
  *
- * Not until each consumer has been told of that: one whose remove() waits for who
- * calls here would never be.
+ * It waits until unregistration is queued, not until the consumers' remove()
+ * has returned: that may itself wait for the caller.
  */
 void rnic_netdev_wait(struct rnic_dev *dev)
 {
@@ -55,7 +59,7 @@ void rnic_netdev_wait(struct rnic_dev *dev)
 		wait_for_completion(&dev->leaves);
 }
 
-/* Registered, and with a side that IP uses.  IPoIB: its GIDs are not ours. */
+/* Registered and used by IPv4 or IPv6.  Not IPoIB: its GIDs are InfiniBand's */
 static bool __is_suitable(struct net_device *netdev)
 {
 	return netdev->reg_state == NETREG_REGISTERED &&
@@ -63,7 +67,7 @@ static bool __is_suitable(struct net_device *netdev)
 	       (__in_dev_get_rtnl(netdev) || __in6_dev_get(netdev));
 }
 
-/* Where a suitable interface is: its namespace, held; NULL if it is not suitable */
+/* The network namespace of a suitable interface, with a reference; else NULL */
 static struct net *suitable_net(struct net_device *netdev)
 {
 	struct net *net = NULL;
@@ -75,7 +79,7 @@ static struct net *suitable_net(struct net_device *netdev)
 	return net;
 }
 
-/* Still, and nowhere else? */
+/* Check that the interface is still suitable and still in @net */
 static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 {
 	bool yes;
@@ -87,8 +91,8 @@ static bool is_suitable_in(struct net_device *netdev, const struct net *net)
 }
 
 /*
- * GUID and GID 0 from the link address, or out of thin air; fixed from here on
- * whatever happens to the interface.
+ * Derive node GUID and GID 0 from the link address, or from a random one.  They
+ * do not follow later changes of the interface.
  */
 static void set_identity(struct rnic_dev *dev, const struct net_device *netdev)
 {
@@ -129,14 +133,14 @@ static struct rnic_dev *create(struct net_device *netdev, struct net *net)
 }
 
 /**
- * rnic_net - where a device's sockets live
+ * rnic_net - get the network namespace of a device's sockets
  * @dev: the device
  *
- * Not the device's own namespace: where the core shares devices among all, that
- * is the first one.
+ * It is the namespace of the interface.  The device's own namespace may differ:
+ * if the core shares devices among all namespaces, it is init_net.
  *
- * Return: the network namespace of its interface, held; NULL if it is gone, or
- * about to be.
+ * Return: the namespace with a reference, for put_net(); NULL if the interface
+ * is removed or being removed.
  */
 struct net *rnic_net(struct rnic_dev *dev)
 {
@@ -155,10 +159,10 @@ struct net *rnic_net(struct rnic_dev *dev)
 }
 
 /**
- * rnic_ifindex - the device's interface
+ * rnic_ifindex - get the index of a device's interface
  * @dev: the device
  *
- * Return: its index, 0 if it is gone.
+ * Return: the ifindex, or 0 if the interface is gone.
  */
 int rnic_ifindex(struct rnic_dev *dev)
 {
@@ -170,8 +174,10 @@ int rnic_ifindex(struct rnic_dev *dev)
 }
 
 /**
- * rnic_enable_driver - the core is about to tell its clients of a device
- * @ib: the device, new, or in another network namespace
+ * rnic_enable_driver - note the task that adds the core's clients to a device
+ * @ib: the device, new or moved to another network namespace
+ *
+ * The core calls this before it calls its clients' add().
  *
  * Return: 0.
  */
@@ -185,13 +191,15 @@ int rnic_enable_driver(struct ib_device *ib)
 }
 
 /**
- * rnic_enables - is a device's client told of it just now?
+ * rnic_enables - check whether the current task is adding the core's clients
  * @dev: the device
  *
- * No one says when all have been told.  An administrator's program makes a device, or
- * moves it, and has no listeners.
+ * The core does not report the end of that, so the result stays true for the
+ * task afterwards.  This is harmless: the task belongs to an administrator who
+ * creates or moves devices, and has no listeners.
  *
- * Return: whether the calling task tells.
+ * Return: true if it is the task that called rnic_enable_driver() last, false
+ * if not.
  */
 bool rnic_enables(const struct rnic_dev *dev)
 {
@@ -200,8 +208,9 @@ bool rnic_enables(const struct rnic_dev *dev)
 }
 
 /*
- * An interface that went meanwhile, if only to another namespace, has not told a
- * device it did not have.
+ * Unregister the device if its interface was removed, or moved to another
+ * network namespace, before the device was registered: the notifier has not
+ * found a device then.
  */
 static int undo_if_gone(struct net_device *netdev, const struct net *net)
 {
@@ -270,10 +279,12 @@ static void report_new_address(struct ib_device *ib)
 }
 
 /*
- * The interface goes: to nowhere, or to another namespace.  What a consumer asks
- * its peer for, before it lets its queue pairs go, may never come.  So it hears of
- * the end first, all at once; the device goes when all has been flushed.  Not here:
- * who calls holds RTNL.
+ * The interface is being removed or moved to another network namespace.  Fail
+ * all queue pairs first: on removal of the device, kernel consumers would send
+ * requests to their peers and wait in vain for responses.
+ *
+ * The device is unregistered by lost_work after all flushes, because the caller
+ * holds RTNL.
  */
 static void lose_interface(struct ib_device *ib)
 {
@@ -302,8 +313,9 @@ static int rnic_notice(struct notifier_block *nb, unsigned long event,
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		/*
-		 * Newer cores do so, too, but not for bonds and their ports, and
-		 * for one device of an interface only; a state is told once
+		 * The core has a notifier for this, too, but that omits bonds
+		 * and their ports, and reports for one device of an interface
+		 * only.  A state that has been reported is not reported again.
 		 */
 		ib_dispatch_port_state_event(ib, netdev);
 		break;
@@ -320,7 +332,7 @@ static struct notifier_block notifier = {
 };
 
 /**
- * rnic_netdev_init - from here on devices can be made
+ * rnic_netdev_init - register with the netdev notifier and with "rdma link add"
  *
  * Return: 0 or a negative errno.
  */
@@ -340,17 +352,18 @@ int rnic_netdev_init(void)
 }
 
 /**
- * rnic_netdev_exit - all devices go, and no new ones can be made
+ * rnic_netdev_exit - forbid new devices and unregister all existing ones
  *
- * Consumers take their leave over connections that stand, as when one device is
- * deleted.  A notifier that goes is told of each interface that it goes, and
- * would have them end first.
+ * The devices go before the notifier: unregistering that reports
+ * NETDEV_UNREGISTER for each interface, which would fail all queue pairs.  This
+ * way kernel consumers can still use their connections in remove(), as for
+ * "rdma link del".
  */
 void rnic_netdev_exit(void)
 {
 	rdma_link_unregister(&link_ops);
 	ib_unregister_driver(DRIVER_ID);
 	unregister_netdevice_notifier(&notifier);
-	/* the devices are gone: what is left has put its count */
+	/* waits for lost_work, whose devices are unregistered already */
 	destroy_workqueue(lost_wq);
 }

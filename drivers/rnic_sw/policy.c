@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a device is set to: a table of names, and of how their values are told and
- * set in words.  Each counts from the next connection on, and who listens already
- * follows, but for what SCTP has said of itself when it began.
+ * Settings of a device: a table of names, each with functions to show and to
+ * set its value as text.
+ *
+ * A setting applies to new connections, and existing listeners follow.  The
+ * exception is what SCTP announces when a listener starts: that does not
+ * change.
  */
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
@@ -47,13 +50,13 @@ static const struct word rtr_words[] = {
 };
 
 /**
- * rnic_policy_init - what a new device is set to
+ * rnic_policy_init - set the defaults of a new device
  * @p: filled in
  */
 void rnic_policy_init(struct rnic_policy *p)
 {
 	p->llp_connect = RNIC_SW_LLP_TCP;
-	/* another protocol's port is opened for those who ask for it */
+	/* SCTP's port is opened only if requested */
 	p->llp_listen = LISTEN_TCP;
 	p->mpa_revision = 0;
 	p->mpa_crc = true;
@@ -65,9 +68,9 @@ void rnic_policy_init(struct rnic_policy *p)
 }
 
 /**
- * rnic_policy_paths - the further interfaces, as somebody has set them
- * @p: of a device
- * @paths: filled in, RNIC_PATHS numbers, zeros behind the last
+ * rnic_policy_paths - read a consistent copy of the further SCTP interfaces
+ * @p: settings of a device
+ * @paths: filled in: RNIC_PATHS ifindexes, the unused ones 0
  */
 void rnic_policy_paths(const struct rnic_policy *p, int *paths)
 {
@@ -93,10 +96,10 @@ static const char *name_of(const struct word *w, u8 value)
 	return w->name;
 }
 
-/* A member of the policy that is one of some words */
+/* A u8 member of struct rnic_policy whose values have names */
 struct choice {
 	const struct word	*words;
-	size_t			at;	/* in struct rnic_policy */
+	size_t			at;	/* offset in struct rnic_policy */
 	int			(*set)(struct rnic_dev *dev, u8 *at, u8 value);
 };
 
@@ -184,14 +187,17 @@ static int rnic_set_streams(struct ib_device *ib,
 	return err;
 }
 
-/* Lists: names apart by blanks or commas; or "none" -------------------------- */
+/* Lists: names separated by blanks or commas, or "none" ---------------------- */
 
 static size_t show_name(char *text, size_t size, size_t at, const char *name)
 {
 	return at + scnprintf(text + at, size - at, "%s%s", at ? " " : "", name);
 }
 
-/* Calls @add with one name after the other, until it returns an error; one at least */
+/*
+ * Call @add for each name until it fails.  Return: 0; -EINVAL for an empty
+ * list; -ENOMEM; or the error of @add.
+ */
 static int rnic_policy_read_list(const char *text,
 				 int (*add)(void *list, const char *name),
 				 void *list)
@@ -257,7 +263,7 @@ static int rnic_set_rtr(struct ib_device *ib,
 	return err;
 }
 
-/* Names are those of @net */
+/* Show the interfaces by their names in @net */
 static void rnic_tell_paths(struct net *net, const int *paths, char *text,
 			    size_t size)
 {
@@ -273,7 +279,7 @@ static void rnic_tell_paths(struct net *net, const int *paths, char *text,
 	}
 }
 
-/* What interfaces there are is for those who are where they are */
+/* Interface names are shown only to tasks of the interfaces' network namespace */
 static void rnic_show_paths(struct ib_device *ib,
 			    const struct ib_device_param *param, char *text,
 			    size_t size)
@@ -295,7 +301,7 @@ static void rnic_show_paths(struct ib_device *ib,
 
 struct paths {
 	struct net	*net;
-	int		own;	/* the device's own interface, which is none */
+	int		own;	/* ifindex of the device's interface, not accepted */
 	int		n;
 	int		ifindex[RNIC_PATHS];
 };

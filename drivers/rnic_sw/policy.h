@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What a device is set to */
+/* Settings of a device. */
 #ifndef _RNIC_SW_POLICY_H
 #define _RNIC_SW_POLICY_H
 
@@ -9,7 +9,7 @@
 
 struct rnic_policy;
 
-/* The settings, by name; an empty row is the end */
+/* All settings; terminated by an empty entry */
 extern const struct ib_device_param rnic_params[];
 void rnic_policy_init(struct rnic_policy *p);
 void rnic_policy_paths(const struct rnic_policy *p, int *paths);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Counters: one a CPU while they count, summed up when somebody asks. */
+/* Per-CPU counters: their names, and their sums on read. */
 #include <linux/init.h>
 
 #include "counter.h"
@@ -7,12 +7,12 @@
 
 #define REASON_NAME_MAX	40
 
-/* IW_OK ends nothing: its counter is not shown */
+/* The reason IW_OK ends nothing, so its counter is not shown */
 #define SHOWN(why)	(RNIC_COUNTERS + (why) - 1)
 
 static char reason_names[IW_REASON_NR][REASON_NAME_MAX];
 
-/* The rest is for the reasons, named when the module is loaded */
+/* The last entries, one for each reason, are named by rnic_stats_init() */
 static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 	[RNIC_RX_WRITES].name		= "rx_writes",
 	[RNIC_RX_SENDS].name		= "rx_sends",
@@ -51,7 +51,7 @@ static struct rdma_stat_desc descs[SHOWN(IW_REASON_NR)] = {
 };
 
 /**
- * rnic_stats_init - name the counters of the reasons
+ * rnic_stats_init - name the counters of the reasons, "end_" and the reason
  */
 void __init rnic_stats_init(void)
 {
@@ -73,11 +73,11 @@ static struct rdma_hw_stats *alloc_stats(void)
 }
 
 /**
- * rnic_alloc_hw_port_stats - the names of the counters
+ * rnic_alloc_hw_port_stats - verbs: allocate the statistics of the port
  * @ib: the device
- * @port: its only one
+ * @port: ignored; a device has one port
  *
- * Return: for the core to keep and free, or NULL.
+ * Return: the statistics, owned by the core; or NULL without memory.
  */
 struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port)
 {
@@ -85,12 +85,13 @@ struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port)
 }
 
 /**
- * rnic_alloc_counter_stats - the same for a counter of queue pairs
- * @counter: it
+ * rnic_alloc_counter_stats - verbs: allocate the statistics of an rdma_counter
+ * @counter: ignored
  *
- * All of them: by place, the core adds a counter's to the port's.
+ * They have the same entries as the port's, because the core adds them up by
+ * index.
  *
- * Return: for the core to keep and free, or NULL.
+ * Return: the statistics, owned by the core; or NULL without memory.
  */
 struct rdma_hw_stats *rnic_alloc_counter_stats(struct rdma_counter *counter)
 {
@@ -108,7 +109,7 @@ static u64 sum_up(const u64 __percpu *value, int c)
 }
 
 /**
- * rnic_stats_fill - the counters of a set, now
+ * rnic_stats_fill - sum up the counters of a set
  * @value: the set
  * @stats: filled in
  */
@@ -123,13 +124,13 @@ void rnic_stats_fill(const u64 __percpu *value, struct rdma_hw_stats *stats)
 }
 
 /**
- * rnic_get_hw_stats - the counters now, but for what is counted elsewhere
+ * rnic_get_hw_stats - verbs: read the counters of the port
  * @ib: the device
- * @stats: filled in
- * @port: its only one
- * @index: the counter that is asked for; all are given
+ * @stats: filled in, without what is counted in sets of rdma_counters
+ * @port: ignored; a device has one port
+ * @index: ignored; all counters are filled in
  *
- * Return: how many were filled in.
+ * Return: the number of counters.
  */
 int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,
 		      u32 port, int index)

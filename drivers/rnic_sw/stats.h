@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Counters of a device, as "rdma statistic show" has them. */
+/* Counters of a device, shown by "rdma statistic show". */
 #ifndef _RNIC_SW_STATS_H
 #define _RNIC_SW_STATS_H
 
@@ -10,7 +10,7 @@
 
 struct rdma_counter;
 
-/* Behind these comes one counter for each enum iw_reason: ends of streams */
+/* A set has one more counter for each enum iw_reason after these */
 enum rnic_counter {
 	RNIC_RX_WRITES,
 	RNIC_RX_SENDS,
@@ -20,9 +20,9 @@ enum rnic_counter {
 	RNIC_RX_IMMEDIATES,
 	RNIC_RX_ATOMIC_REQUESTS,
 	RNIC_RX_ATOMIC_RESPONSES,
-	RNIC_RX_EARLY,		/* segments placed before their turn */
+	RNIC_RX_EARLY,		/* segments placed out of order (SCTP) */
 	RNIC_RX_SEGMENTS,
-	RNIC_RX_OCTETS,		/* of payload */
+	RNIC_RX_OCTETS,		/* payload bytes */
 	RNIC_TX_WRITES,
 	RNIC_TX_SENDS,
 	RNIC_TX_READ_REQUESTS,
@@ -33,31 +33,31 @@ enum rnic_counter {
 	RNIC_TX_ATOMIC_RESPONSES,
 	RNIC_TX_SEGMENTS,
 	RNIC_TX_OCTETS,
-	RNIC_TX_RETRANSMITS,	/* of TCP's segments */
-	RNIC_TX_GATHERS,	/* doorbells that waited for more posts */
-	RNIC_CONNECTS,		/* sessions begun */
-	RNIC_CONNECTS_SCTP,	/* ... over SCTP */
+	RNIC_TX_RETRANSMITS,	/* TCP segments retransmitted */
+	RNIC_TX_GATHERS,	/* doorbells delayed to coalesce posts */
+	RNIC_CONNECTS,		/* sessions started by connect */
+	RNIC_CONNECTS_SCTP,	/* sessions started by connect over SCTP */
 	RNIC_ACCEPTS,
 	RNIC_REJECTS,
-	RNIC_ODP_FAULTS,	/* a stream waited for memory */
-	RNIC_ODP_FAULTS_FAILED,	/* ... in vain */
-	RNIC_ODP_INVALIDATIONS,	/* pages were taken away */
+	RNIC_ODP_FAULTS,	/* page faults of streams on ODP memory */
+	RNIC_ODP_FAULTS_FAILED,	/* failed page faults on ODP memory */
+	RNIC_ODP_INVALIDATIONS,	/* MMU notifications that invalidated ODP pages */
 	RNIC_ODP_PREFETCHES,
-	RNIC_DMABUF_WAITS,	/* a stream waited for a shared buffer */
-	RNIC_DMABUF_WAITS_FAILED, /* ... in vain */
-	RNIC_DMABUF_MOVES,	/* one that was mapped was moved */
+	RNIC_DMABUF_WAITS,	/* streams that waited for a dma-buf mapping */
+	RNIC_DMABUF_WAITS_FAILED, /* failed waits for a dma-buf mapping */
+	RNIC_DMABUF_MOVES,	/* mapped dma-bufs moved by their exporter */
 	RNIC_COUNTERS
 };
 
 #define RNIC_COUNTERS_ALL	(RNIC_COUNTERS + IW_REASON_NR)
 
-/* Any context */
+/* Count in the device's own set.  Any context */
 static inline void rnic_count(struct rnic_dev *dev, enum rnic_counter c)
 {
 	this_cpu_inc(dev->all.value[c]);
 }
 
-/* A queue pair's, in the set that it counts in; any context */
+/* Add @n to counter @c of the queue pair's set.  Any context */
 static inline void rnic_qp_count(struct rnic_qp *qp, int c, u64 n)
 {
 	rcu_read_lock();
@@ -65,7 +65,7 @@ static inline void rnic_qp_count(struct rnic_qp *qp, int c, u64 n)
 	rcu_read_unlock();
 }
 
-/* The same with BH off: a reader of RCU's without more ado */
+/* Variant of rnic_qp_count() for BH off, which is an RCU read-side section */
 static inline void rnic_qp_count_bh(struct rnic_qp *qp, int c, u64 n)
 {
 	RCU_LOCKDEP_WARN(!rcu_read_lock_bh_held(), "BH is on");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What happens to queue pairs. */
+/* Tracepoints of queue pairs. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rnic_sw
 
@@ -34,7 +34,7 @@ TRACE_EVENT(rnic_qp_state,
 	TP_ARGS(qp, to),
 	TP_STRUCT__entry(
 		__field(u32, qpn)
-		/* copies: who reads the record elsewhere has no such addresses */
+		/* copies: a reader of raw records cannot resolve the addresses */
 		__array(char, from, 16)
 		__array(char, to, 16)
 	),
@@ -52,7 +52,7 @@ TRACE_EVENT(rnic_qp_ended,
 	TP_ARGS(qp, why),
 	TP_STRUCT__entry(
 		__field(u32, qpn)
-		/* a copy: the name is another module's */
+		/* copied, because the string belongs to another module */
 		__array(char, why, 32)
 	),
 	TP_fast_assign(
