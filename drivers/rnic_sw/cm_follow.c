@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who listens follows what its device is set to: all of them, or none.
+ * Apply the "listen" setting of a device to all its listeners, or to none.
  *
- * A setting goes through the listeners in rounds, with a lock of each and none over all
- * of them, so that who begins or ends to listen waits for nobody else's.
+ * A change visits the listeners in rounds and locks one at a time.  A program
+ * that starts or stops one listener never waits for another listener.
  */
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -20,7 +20,10 @@ static void begin_round(struct rnic_llps *llps)
 	spin_unlock(&llps->lock);
 }
 
-/* The next that the round has not come to, held.  Who begins meanwhile is behind it. */
+/*
+ * The next listener that this round has not visited, with a reference; NULL at
+ * the end.  Listeners added meanwhile are at the tail and not visited.
+ */
 static struct rnic_lep *next_lep(struct rnic_llps *llps)
 {
 	struct rnic_lep *lep;
@@ -38,7 +41,7 @@ static struct rnic_lep *next_lep(struct rnic_llps *llps)
 	return lep;
 }
 
-/* A program may be stopped while it holds its own: who sets the device can be killed */
+/* Killable: a program may be stopped for long while it holds its listener's lock */
 static int do_one(struct rnic_lep *lep, int (*what)(struct rnic_lep *lep, u8 which),
 		  u8 which)
 {
@@ -52,7 +55,7 @@ static int do_one(struct rnic_lep *lep, int (*what)(struct rnic_lep *lep, u8 whi
 	return err;
 }
 
-/* With each, until there is an error */
+/* Call @what for all listeners, until it fails */
 static int do_all(struct rnic_llps *llps, int (*what)(struct rnic_lep *lep, u8 which),
 		  u8 which)
 {
@@ -67,7 +70,10 @@ static int do_all(struct rnic_llps *llps, int (*what)(struct rnic_lep *lep, u8 w
 	return err;
 }
 
-/* With each that nobody is busy with: that one has just begun, as the device is set, or ends */
+/*
+ * Call @what for listeners whose lock is free.  The others are just being
+ * started, with the current setting, or stopped.
+ */
 static void do_idle(struct rnic_llps *llps, int (*what)(struct rnic_lep *lep, u8 which),
 		    u8 which)
 {
@@ -84,7 +90,10 @@ static void do_idle(struct rnic_llps *llps, int (*what)(struct rnic_lep *lep, u8
 	}
 }
 
-/* All could; but who has begun meanwhile */
+/*
+ * Switch over to @which.  Only a listener started after the first round can
+ * fail here
+ */
 static int rnic_lep_follow(struct rnic_lep *lep, u8 which)
 {
 	int err = rnic_lep_listen(lep, which);
@@ -114,19 +123,21 @@ static int move_all(struct rnic_dev *dev, u8 which)
 }
 
 /**
- * rnic_listen_over - the device's setting: what its listeners take requests over
+ * rnic_listen_over - set the LLPs of a device's listeners
  * @dev: the device
- * @which: a bit for each of enum rnic_sw_llp, all of which are there
+ * @which: mask of 1 << enum rnic_sw_llp; rnic_need_llp() has succeeded for each
  *
- * Those that listen already follow: all of them, or none.  Who begins or ends to listen
- * waits for it only while it is at that very listener.  Sleeps.
+ * Existing listeners follow, all of them or none.  Starting or stopping a
+ * listener waits for this call only while the call works on that listener.
+ * Sleeps.
  *
- * Return: 0, or why one of them cannot; -EINTR: who sets it is being killed.  Then it may
- * be set, and one whose program is in the middle of a call be where it was.
+ * Return: 0; -EINTR if the task is being killed; or the error of a listener,
+ * and nothing has changed.  After -EINTR the setting may have changed, and a
+ * listener that its program had locked may not have followed.
  */
 int rnic_listen_over(struct rnic_dev *dev, u8 which)
 {
-	/* memory may be wanted back by what is stored through us */
+	/* reclaim may depend on storage that is reached through this device */
 	unsigned int noio = memalloc_noio_save();
 	int err = mutex_lock_killable(&dev->llps->setting);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Listeners of iw_cm's, each over some of its device's lower layers. */
+/* Listeners of iw_cm, each over one or more LLPs of its device. */
 #include <linux/err.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -13,7 +13,7 @@
 
 #include "cm.h"
 
-/* Over which lower layers it does: a bit for each */
+/* The LLPs that the listener uses: mask of 1 << enum rnic_sw_llp */
 static u8 listens_over(const struct rnic_lep *lep)
 {
 	u8 over = 0;
@@ -25,7 +25,7 @@ static u8 listens_over(const struct rnic_lep *lep)
 	return over;
 }
 
-/* Over none but these any more */
+/* Stop listening over all LLPs but those in @which */
 static void stop_but(struct rnic_lep *lep, u8 which)
 {
 	int llp;
@@ -54,8 +54,12 @@ static int listen_on(struct rnic_lep *lep, const struct ddp_listen *args,
 }
 
 /*
- * SCTP may be missing, or have the port in use: not TCP's loss.  Whoever sets the
- * device may not be the one whose rights these are, and hears of it.
+ * Check whether a listener may go on without LLP @llp, which has failed with
+ * @err.  SCTP may be missing or its port in use, as long as TCP is requested,
+ * too.  -ENOMEM is always an error.
+ *
+ * A listener that exists already is changed by the task that sets the device.
+ * That task may lack the right to bind the port, and must get the -EACCES.
  */
 static bool does_without(const struct rnic_lep *lep, int llp, u8 which, int err)
 {
@@ -64,8 +68,8 @@ static bool does_without(const struct rnic_lep *lep, int llp, u8 which, int err)
 }
 
 /*
- * On each lower layer that is asked for and that it is not on yet.  TCP last:
- * who waits until its port is there may call over any.
+ * Listen over each requested LLP not in use yet.  TCP comes last: a client may
+ * wait until the TCP port is open, and then connect over any LLP.
  */
 static int listen_on_all(struct rnic_lep *lep, const struct ddp_listen *args,
 			 u8 which)
@@ -83,14 +87,15 @@ static int listen_on_all(struct rnic_lep *lep, const struct ddp_listen *args,
 }
 
 /**
- * rnic_serves - may who listens or connects use the device's namespace?
- * @net: where the device's sockets live
- * @id: iw_cm's end
+ * rnic_serves - check whether an iw_cm id is of the device's network namespace
+ * @net: network namespace of the device's sockets
+ * @id: listener or connection of iw_cm
  *
- * The connection manager hands a wildcard listener to every device of the
- * machine, and takes an interface for ours that has its number elsewhere.
+ * rdma_cm adds a wildcard listener to every device of the machine.  It may also
+ * confuse the device's interface with one that has the same ifindex in another
+ * network namespace.
  *
- * Return: whether the two are the same; false if it cannot be told.
+ * Return: true if the id's namespace is known and is @net, false if not.
  */
 bool rnic_serves(const struct net *net, const struct iw_cm_id *id)
 {
@@ -100,10 +105,10 @@ bool rnic_serves(const struct net *net, const struct iw_cm_id *id)
 }
 
 /**
- * rnic_tos - how a connection is to be marked
- * @id: iw_cm's end, or the listener's
+ * rnic_tos - get the type of service for a connection's packets
+ * @id: listener or connection of iw_cm
  *
- * Return: the type of service octet, 0 by default.
+ * Return: the TOS or traffic class byte, 0 by default.
  */
 u8 rnic_tos(const struct iw_cm_id *id)
 {
@@ -122,10 +127,13 @@ static int listen_in(struct rnic_lep *lep, struct ddp_listen *args, u8 which)
 }
 
 /*
- * Of a program that listens on all devices.  On the others it does all the same where
- * this one has gone, or its address.  Nor does rdma_cm forgive a new device that such a
- * listener cannot be on it: nobody would be served there, because of a port that some
- * program has.
+ * Check whether a wildcard listener may exist without listening on this device.
+ * It may if the interface or its address is gone, because other devices still
+ * serve it.
+ *
+ * Any error is ignored while the core adds its clients to a device.  If rdma_cm
+ * got the error it would not use the device at all, only because a program has
+ * the port.
  */
 static bool may_be_deaf(const struct rnic_lep *lep, int err)
 {
@@ -142,12 +150,14 @@ static bool may_be_deaf(const struct rnic_lep *lep, int err)
 }
 
 /**
- * rnic_lep_listen - over these, too
- * @lep: the listener, locked
- * @which: a bit for each of enum rnic_sw_llp
+ * rnic_lep_listen - listen over further LLPs
+ * @lep: the listener, its lock held
+ * @which: mask of 1 << enum rnic_sw_llp
  *
- * Return: 0, also if the device has nothing to listen on now, or is new, and the listener
- * on all devices; or why it cannot, and then it is over those that it was over before.
+ * Return: 0, also in the cases where an error is ignored; or a negative errno,
+ * and the listener uses the same LLPs as before.  Ignored are a missing
+ * interface or address if the listener is in use already, and what
+ * may_be_deaf() permits.
  */
 int rnic_lep_listen(struct rnic_lep *lep, u8 which)
 {
@@ -175,10 +185,11 @@ int rnic_lep_listen(struct rnic_lep *lep, u8 which)
 }
 
 /**
- * rnic_lep_leave - over no others any more
- * @lep: the listener, locked
- * @which: as in rnic_lep_listen().  Who is over none of these, for it could not, stays
- *	where it is: it would be deaf.
+ * rnic_lep_leave - stop listening over other LLPs
+ * @lep: the listener, its lock held
+ * @which: LLPs to keep: mask of 1 << enum rnic_sw_llp.  If the listener uses
+ *	none of them, it keeps those that it has: otherwise it would not listen
+ *	at all.
  *
  * Return: 0.
  */
@@ -195,8 +206,8 @@ static void rnic_lep_free(struct kref *ref)
 }
 
 /**
- * rnic_lep_put - a reference less
- * @lep: the listener, freed with the last
+ * rnic_lep_put - drop a reference on a listener
+ * @lep: the listener, freed with its last reference
  */
 void rnic_lep_put(struct rnic_lep *lep)
 {
@@ -212,7 +223,11 @@ static void leave_list(struct rnic_lep *lep)
 	spin_unlock(&llps->lock);
 }
 
-/* Known to who sets the device first, so it is as that was, or will be told */
+/*
+ * Add the listener to the list before reading the setting.  A concurrent
+ * rnic_listen_over() then either has stored the new setting or will visit the
+ * listener.
+ */
 static int rnic_lep_begin(struct rnic_lep *lep)
 {
 	struct rnic_llps *llps = lep->dev->llps;
@@ -232,11 +247,11 @@ static int rnic_lep_begin(struct rnic_lep *lep)
 }
 
 /**
- * rnic_iw_listen - iw_cm: take requests
- * @id: iw_cm's end, with the address
- * @backlog: how many may wait
+ * rnic_iw_listen - iw_cm: start a listener
+ * @id: iw_cm's id of the listener, with the address
+ * @backlog: maximum number of pending requests
  *
- * Return: 0 or an error.
+ * Return: 0 or a negative errno.
  */
 int rnic_iw_listen(struct iw_cm_id *id, int backlog)
 {
@@ -260,10 +275,10 @@ int rnic_iw_listen(struct iw_cm_id *id, int backlog)
 }
 
 /**
- * rnic_iw_unlisten - iw_cm: take no more requests
- * @id: iw_cm's end
+ * rnic_iw_unlisten - iw_cm: stop a listener
+ * @id: iw_cm's id of the listener
  *
- * Waits for who sets the device, while that is at this very listener.
+ * Waits for rnic_listen_over() while that works on this listener.
  *
  * Return: 0.
  */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The lower layers of a device: found when they are asked for, held until it goes. */
+/*
+ * LLPs of a device: looked up when first needed, and held until the device is
+ * removed.
+ */
 #include <linux/in.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -17,7 +20,7 @@ static const char *const names[RNIC_LLPS] = {
 };
 
 /**
- * rnic_fill_policy - a device's wishes, as its lower layers want them
+ * rnic_fill_policy - convert a device's settings for its LLPs
  * @dev: the device
  * @p: filled in
  */
@@ -31,12 +34,11 @@ void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p)
 }
 
 /**
- * rnic_llp - over which lower layer?
+ * rnic_llp - get an LLP of a device
  * @dev: the device
- * @llp: a queue pair's choice, enum rnic_sw_llp
+ * @llp: enum rnic_sw_llp; RNIC_SW_LLP_DEFAULT: the device's setting
  *
- * Return: what it has chosen, or else what the device is set to; NULL if nobody
- * has asked for it by rnic_need_llp().
+ * Return: the LLP; NULL if rnic_need_llp() has not succeeded for it.
  */
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 {
@@ -45,27 +47,28 @@ const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp)
 	return READ_ONCE(dev->llps->type[llp]);
 }
 
-/* It stays until the device goes; of several who ask at once one is thanked */
+/* Store @type until the device is removed; if a concurrent call has, drop ours */
 static int keep_llp(struct rnic_dev *dev, u8 llp,
 		    const struct ddp_session_type *type)
 {
 	if (!type)
 		return -EPROTONOSUPPORT;
-	/* litmus: none, it stays */
+	/* litmus: none, the type is never replaced */
 	if (cmpxchg(&dev->llps->type[llp], NULL, type))
 		ddp_type_put(type);
 	return 0;
 }
 
 /**
- * rnic_need_llp - a lower layer is asked for: find it, unless that is done
+ * rnic_need_llp - look up an LLP, unless that has been done
  * @dev: the device
  * @llp: enum rnic_sw_llp
  *
- * May load its module: process context, and no lock that a module may want.
+ * Context: process context.  May load a module, so hold no lock that loading
+ * one may take.
  *
- * Return: 0, and it is there until the device goes; -EPROTONOSUPPORT: the
- * kernel has none.
+ * Return: 0, and the LLP is held until the device is removed; -EPROTONOSUPPORT
+ * if the kernel does not have it.
  */
 int rnic_need_llp(struct rnic_dev *dev, u8 llp)
 {
@@ -77,10 +80,13 @@ int rnic_need_llp(struct rnic_dev *dev, u8 llp)
 }
 
 /**
- * rnic_program_needs_sctp - as rnic_need_llp(), for the program that runs
+ * rnic_program_needs_sctp - look up SCTP on behalf of the current program
  * @dev: the device
  *
- * Return: as there; also if the program has no SCTP by socket(2), either.
+ * Like rnic_need_llp(), but does not load SCTP if the program could not get it
+ * by socket(2), either.
+ *
+ * Return: 0 or -EPROTONOSUPPORT, as rnic_need_llp().
  */
 int rnic_program_needs_sctp(struct rnic_dev *dev)
 {
@@ -93,10 +99,13 @@ int rnic_program_needs_sctp(struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_init - a device is being made: over TCP, until it is set to SCTP
+ * rnic_cm_init - set up connection management of a new device
  * @dev: the device
  *
- * Return: 0, -EPROTONOSUPPORT or -ENOMEM; rnic_cm_exit() is due either way.
+ * Looks up TCP; SCTP follows when it is first needed.
+ *
+ * Return: 0, -EPROTONOSUPPORT or -ENOMEM.  rnic_cm_exit() must be called in any
+ * case.
  */
 int rnic_cm_init(struct rnic_dev *dev)
 {
@@ -113,9 +122,10 @@ int rnic_cm_init(struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_unload - the module goes, and there are no devices any more
+ * rnic_cm_unload - wait until no session upcall runs in this module
  *
- * Their last connection may have ended a moment ago, in code of ours.
+ * Called at module exit, after all devices.  The upcall that has ended the last
+ * session may still be executing.
  */
 void rnic_cm_unload(void)
 {
@@ -123,11 +133,12 @@ void rnic_cm_unload(void)
 }
 
 /**
- * rnic_cm_exit - a device goes
- * @dev: the device, no longer registered; waits for the last connection
+ * rnic_cm_exit - end connection management of a device
+ * @dev: the device, unregistered
  *
- * iw_cm has nothing of the device's any more: who has not been answered by now
- * never will be, and no peer is waited for to take a no.
+ * iw_cm has no connections of the device left.  So unanswered requests are
+ * ended here, as well as rejected ones whose peer has not received the reject.
+ * Waits for the last connection.
  */
 void rnic_cm_exit(struct rnic_dev *dev)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What "rdma -dd resource show" tells besides what the core knows.
+ * Driver-specific entries of "rdma -dd resource show".
  *
- * In process context, while the object may be about to go.  So nothing is
- * followed that ends before, rings but under their lock.  Anybody may ask:
- * neither keys nor addresses are told.
+ * Called in process context, while the object may be about to be destroyed.  So
+ * only objects that live longer are referred to, and rings only under their
+ * lock.  Any user may read the entries: no key and no address is shown.
  */
 #include <linux/string_helpers.h>
 #include <net/netlink.h>
@@ -15,14 +15,14 @@
 #include "details.h"
 #include "rnic.h"
 
-#define RIGHTS_MAX	64	/* all their names */
+#define RIGHTS_MAX	64	/* length of all names together */
 
 static int put_bool(struct sk_buff *msg, const char *name, bool value)
 {
 	return rdma_nl_put_driver_string(msg, name, str_on_off(value));
 }
 
-/* A table of our own in the object's entry, filled by @put */
+/* Add a nested table of driver entries, filled by @put */
 static int put_table(struct sk_buff *msg, const void *what,
 		     int (*put)(struct sk_buff *msg, const void *what))
 {
@@ -44,13 +44,13 @@ struct qp_details {
 	struct ddp_query	below;
 	enum qp_state		state;
 	enum iw_reason		why;
-	u32			sq_posted;	/* not begun */
-	u32			sq_busy;	/* begun, not completed */
+	u32			sq_posted;	/* posted, not dequeued */
+	u32			sq_busy;	/* dequeued, not completed */
 	u32			rq_posted;
 	u16			ird;
 	u16			ord;
-	u16			asked;		/* Reads and atomics, unanswered */
-	u16			asking;		/* the peer's */
+	u16			asked;		/* our Reads and atomics without response */
+	u16			asking;		/* the peer's Reads and atomics to be served */
 };
 
 static u32 posted(const struct rnic_ring *ring, u32 head, u32 tail)
@@ -148,9 +148,9 @@ static int rnic_details_put_qp(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_qp - the core: what is there to say of a queue pair?
- * @msg: where to
- * @ib: it
+ * rnic_show_qp - verbs: add the driver's entries of a queue pair
+ * @msg: netlink message to add to
+ * @ib: the queue pair
  *
  * Return: 0 or -EMSGSIZE.
  */
@@ -162,7 +162,7 @@ int rnic_show_qp(struct sk_buff *msg, struct ib_qp *ib)
 	return put_table(msg, &d, rnic_details_put_qp);
 }
 
-/* Regions ------------------------------------------------------------------- */
+/* Memory regions ------------------------------------------------------------ */
 
 static const char *mr_kind(const struct rnic_mr *mr)
 {
@@ -200,9 +200,9 @@ static int rnic_details_put_mr(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_mr - the core: what is there to say of a region?
- * @msg: where to
- * @ib: it
+ * rnic_show_mr - verbs: add the driver's entries of an MR
+ * @msg: netlink message to add to
+ * @ib: the MR
  *
  * Return: 0 or -EMSGSIZE.
  */
@@ -216,8 +216,8 @@ int rnic_show_mr(struct sk_buff *msg, struct ib_mr *ib)
 struct ring_details {
 	u32	slots;
 	u32	used;
-	u32	limit;		/* of a shared receive queue */
-	u32	armed;		/* of a completion queue: RNIC_SW_ARM_* */
+	u32	limit;		/* SRQ only */
+	u32	armed;		/* CQ only: RNIC_SW_ARM_* */
 	bool	broken;
 };
 
@@ -240,9 +240,9 @@ static int rnic_details_put_cq(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_cq - the core: what is there to say of a completion queue?
- * @msg: where to
- * @ib: it
+ * rnic_show_cq - verbs: add the driver's entries of a CQ
+ * @msg: netlink message to add to
+ * @ib: the CQ
  *
  * Return: 0 or -EMSGSIZE.
  */
@@ -257,7 +257,7 @@ int rnic_show_cq(struct sk_buff *msg, struct ib_cq *ib)
 	hdr = cq->ring.hdr;
 	if (hdr) {
 		d.slots = cq->ring.slots;
-		/* what a program says: it alone is deceived */
+		/* a program's cons may be wrong, which only changes what is shown */
 		d.used = min(cq->prod - READ_ONCE(hdr->cons), d.slots);
 		d.armed = READ_ONCE(hdr->flags);
 	}
@@ -278,9 +278,9 @@ static int rnic_details_put_srq(struct sk_buff *msg, const void *what)
 }
 
 /**
- * rnic_show_srq - the core: what is there to say of a shared receive queue?
- * @msg: where to
- * @ib: it
+ * rnic_show_srq - verbs: add the driver's entries of an SRQ
+ * @msg: netlink message to add to
+ * @ib: the SRQ
  *
  * Return: 0 or -EMSGSIZE.
  */

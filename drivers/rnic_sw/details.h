@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What "rdma -dd resource show" tells besides what the core knows. */
+/* Driver-specific entries of "rdma -dd resource show". */
 #ifndef _RNIC_SW_DETAILS_H
 #define _RNIC_SW_DETAILS_H
 

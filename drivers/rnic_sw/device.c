@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The device as the RDMA core sees it: its operations, limits and port. */
+/* The device for the RDMA core: operations, limits and port attributes. */
 #include <linux/ethtool.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -19,19 +19,16 @@
 
 #include "../../compat/verbs.h"
 
-/* No OUI of anybody's: the bit for local use is set */
+/* Not an assigned OUI: the bit for locally administered ones is set */
 #define VENDOR_ID	0x726e73
 
-/*
- * There is no firmware: the version of the driver, and in the last place that
- * of the ABI.
- */
+/* There is no firmware: the driver's version, with the ABI version as last part */
 #define VERSION_MAJOR	0
 #define VERSION_MINOR	1
 #define FW_VER		((u64)VERSION_MAJOR << 32 | VERSION_MINOR << 16 | \
 			 RNIC_SW_ABI_VERSION)
 
-/* Megabits per second, in the core's terms */
+/* Port speed and width for link speeds in Mbit/s, ascending */
 static const struct {
 	u32	mbps;
 	u16	speed;
@@ -81,7 +78,7 @@ static int rnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
 		.atomic_cap = IB_ATOMIC_GLOB,
 		.max_fast_reg_page_list_len = RNIC_MAX_FASTREG,
 		.timestamp_mask = U64_MAX,
-		.hca_core_clock = USEC_PER_SEC,	/* kHz: nanoseconds */
+		.hca_core_clock = USEC_PER_SEC,	/* kHz: one tick is a nanosecond */
 	};
 	rnic_odp_caps(attr);
 	return ib_no_udata_io(udata);
@@ -94,8 +91,9 @@ static void rnic_get_dev_fw_str(struct ib_device *ib, char *str)
 }
 
 /*
- * Not ib_get_eth_speed(): of an interface that has no speed (lo, dummy) it warns in the
- * log, and any program may ask as often as it likes.
+ * Used instead of ib_get_eth_speed(), which logs a warning for each query of an
+ * interface without a speed (lo, dummy).  Any program may query as often as it
+ * likes.
  */
 static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
 {
@@ -103,7 +101,7 @@ static void query_speed(struct net_device *netdev, struct ib_port_attr *attr)
 	int err = -ENODEV, i = 0;
 
 	rtnl_lock();
-	/* one that has gone may stand on another that is freed by now (ipvlan) */
+	/* an unregistered one may refer to a lower interface already freed (ipvlan) */
 	if (netdev->reg_state == NETREG_REGISTERED)
 		err = __ethtool_get_link_ksettings(netdev, &link);
 	rtnl_unlock();
@@ -174,9 +172,9 @@ static int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 }
 
 /*
- * What is in the udata of whatever ends something is not looked at: if a program cannot
- * be told of what it has made, the core has it ended again, with the udata that it was
- * made with, and that must not fail.
+ * All destroy operations ignore their udata.  If the core cannot return a new
+ * object to a program it destroys the object, with the udata of its creation,
+ * and that must not fail.
  */
 static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
@@ -185,14 +183,15 @@ static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 }
 
 /*
- * The core takes a program's objects away when the device goes.  The rings
- * that it has mapped are plain memory, which it may keep.
+ * The core destroys a program's objects when the device is removed.  Nothing
+ * more is to be done: mapped rings are plain memory, which the program may
+ * keep.
  */
 static void rnic_disassociate_ucontext(struct ib_ucontext *ib)
 {
 }
 
-/* A program imports the device: the core tells it what there is to know */
+/* A program imports the device: there is no driver data to return */
 static int rnic_query_ucontext(struct ib_ucontext *ib,
 			       struct uverbs_attr_bundle *attrs)
 {
@@ -284,8 +283,9 @@ const struct ib_device_ops rnic_device_ops = {
 };
 
 /**
- * rnic_device_init - all of a new device but its name and its interface
- * @dev: from ib_alloc_device(); ib_dealloc_device() is right from here on
+ * rnic_device_init - initialize a device, except for its name and its interface
+ * @dev: from ib_alloc_device(); from here on free it with ib_dealloc_device(),
+ *	also after an error
  *
  * Return: 0 or -ENOMEM.
  */
@@ -302,15 +302,15 @@ int rnic_device_init(struct rnic_dev *dev)
 	ib->node_type = RDMA_NODE_RNIC;
 	ib->phys_port_cnt = 1;
 	/*
-	 * Consumers make so many queues at most, each with a connection and
-	 * completion queues of its own.  Where packets are received RSS and RPS
-	 * decide, as for any socket; where a consumer in the kernel hears of
-	 * completions, its vector does (cq_tell.c).
+	 * Consumers create at most this many queues, each with its own
+	 * connection and CQs.  The vector selects the CPU that calls a kernel
+	 * consumer's completion handler (cq_tell.c).  The CPU that receives
+	 * packets is selected by RSS and RPS, as for any socket.
 	 */
 	ib->num_comp_vectors = num_possible_cpus();
 	ib->local_dma_lkey = DDP_STAG_DMA;
 	ib->iw_driver_flags = IW_F_NO_PORT_MAP;
-	/* an empty post wakes the transmit side, or has receives flushed */
+	/* an empty post is a doorbell for the transmit path, or flushes receives */
 	ib->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 			       BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
 

@@ -175,8 +175,7 @@ void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why)
 }
 
 /**
- * rnic_qps_flush - fail kernel consumers' queue pairs and wait for their
- *	flushes
+ * rnic_qps_flush - fail and flush the queue pairs of kernel consumers
  * @dev: the device
  * @why: the reason, for queue pairs that have not failed yet
  *
