@@ -105,6 +105,11 @@ static int rnic_lep_follow(struct rnic_lep *lep, u8 which)
 	return rnic_lep_leave(lep, which);
 }
 
+/*
+ * Let all listeners listen over @which as well, store the setting, then let
+ * them leave other LLPs.  Listeners started meanwhile are included in the last
+ * step.  If the first step fails, it is undone.
+ */
 static int move_all(struct rnic_dev *dev, u8 which)
 {
 	int err = 0;

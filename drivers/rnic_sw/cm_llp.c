@@ -136,9 +136,9 @@ void rnic_cm_unload(void)
  * rnic_cm_exit - end connection management of a device
  * @dev: the device, unregistered
  *
- * iw_cm has no connections of the device left.  So unanswered requests are
- * ended here, as well as rejected ones whose peer has not received the reject.
- * Waits for the last connection.
+ * iw_cm does not use the device any more, so a request without a reply will
+ * never get one.  Such requests are ended here, and so are rejected ones whose
+ * peer has not received the reject.  Then waits for the last connection.
  */
 void rnic_cm_exit(struct rnic_dev *dev)
 {

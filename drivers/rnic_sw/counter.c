@@ -225,8 +225,8 @@ int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port)
  * @ib: the queue pair
  * @port: ignored; a device has one port
  *
- * Return: 0; -EINVAL if a concurrent caller has unbound it, and so drops the
- * reference on the rdma_counter.
+ * Return: 0; -EINVAL if a concurrent caller has unbound it, which then drops
+ * the reference on the rdma_counter.
  */
 int rnic_counter_unbind(struct ib_qp *ib, u32 port)
 {

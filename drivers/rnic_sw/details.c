@@ -50,7 +50,7 @@ struct qp_details {
 	u16			ird;
 	u16			ord;
 	u16			asked;		/* our Reads and atomics without response */
-	u16			asking;		/* the peer's Reads and atomics to be served */
+	u16			asking;		/* the peer's, until the LLP has the response */
 };
 
 static u32 posted(const struct rnic_ring *ring, u32 head, u32 tail)

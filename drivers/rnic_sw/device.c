@@ -172,9 +172,9 @@ static int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 }
 
 /*
- * All destroy operations ignore their udata.  If the core cannot return a new
- * object to a program it destroys the object, with the udata of its creation,
- * and that must not fail.
+ * All destroy operations ignore their udata and so cannot fail because of it.
+ * If the core cannot return a new object to a program, it destroys the object
+ * with the udata of its creation.
  */
 static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {

@@ -4,8 +4,8 @@
  * query_device.
  *
  * They bound what a machine must bear if all of them are created.  The objects'
- * memory is charged to the memory control group of the program, and the RDMA
- * control group limits the number for each group of programs.
+ * memory is charged to the program's memory control group.  The RDMA control
+ * group limits their number for a group of programs.
  */
 #include <linux/wait_bit.h>
 

@@ -4,9 +4,9 @@
  *
  * Numbers start at random blocks, so that a program cannot derive other
  * programs' numbers from its own; connecting by number is checked in qp_owner.c
- * as well.  Within a protection domain numbers are consecutive, because each
- * xarray of them, here and in the core, has a node or two of about 600 bytes
- * for each block in use.
+ * as well.  Within a protection domain they are consecutive to save memory.
+ * Each xarray of queue pairs, here and in the core, needs one or two nodes of
+ * about 600 bytes for each block in use.
  *
  * A lookup takes a reference under the table's lock, so a queue pair that is
  * being removed is either found and held, or not found.  A number is reused

@@ -26,7 +26,7 @@
 #define RNIC_MAX_MSG		0x7fffffffu	/* 2 GiB - 1 */
 #define RNIC_MAX_FASTREG	2048		/* pages */
 
-/* Opcodes of completions that only kernel consumers get */
+/* Opcodes in slots and completions, for kernel consumers only */
 #define RNIC_OP_REG_MR		0x40
 #define RNIC_OP_READ_INV	0x41
 
@@ -197,7 +197,7 @@ struct rnic_mr {
 	struct rcu_head		rcu;
 };
 
-/* A send work request in the kernel's memory, from dequeue to completion */
+/* Software WQE: the kernel's copy of a send WR, from dequeue to completion */
 struct rnic_sq_note {
 	u64	wr_id;
 	u32	len;
@@ -232,7 +232,8 @@ struct rnic_sq {
 	bool			flushing;	/* complete all slots before @flush_end */
 	/* flush: a WR has failed, later ones fail as well */
 	bool			broken;
-	bool			blamed;		/* the peer's Terminate is assigned to a WR */
+	/* a WR has been completed with the peer's error */
+	bool			blamed;
 	bool			gathering;	/* a timer will check for further posts */
 	struct rnic_gather	*gather;	/* fixed; program's queue; see sq_gather.c */
 };
@@ -244,7 +245,7 @@ struct rnic_rq {
 
 	/* owned by the receive path, and by the flush after ddp_stream_settle() */
 	u64			wr_id;		/* wr_id of the slot taken */
-	bool			taken;		/* a slot of the SRQ is in use */
+	bool			taken;		/* a receive taken from the SRQ is in use */
 	bool			bad;		/* the slot taken is invalid */
 	u32			tail;		/* oldest slot not completed */
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Exhaustively over small depths, the device's limit, what lies beyond it and
- * the 14-bit corners, and all sets of flags.  Each rule is one line of a
- * function that names the row it finds broken.
+ * Exhaustive tests of the IRD, ORD and RTR negotiation.
+ *
+ * They combine all flags with small depths, the device's limit, values above
+ * it, and the largest 14-bit values.  Each check returns "ok", or the
+ * requirement that is violated.
  */
 #include <kunit/test.h>
 
@@ -17,7 +19,7 @@ static const u16 wire[] = { 0, 1, 2, 3, LIMIT, LIMIT + 1, 0x3ffe, NONE };
 #define LOCALS	((u32)ARRAY_SIZE(local))
 #define WIRES	((u32)ARRAY_SIZE(wire))
 
-/* Take the next digit off a number that counts through all combinations */
+/* Remove the lowest digit from @x, a number that enumerates all combinations */
 static u32 digit(u32 *x, u32 base)
 {
 	u32 d = *x % base;
@@ -100,13 +102,16 @@ static const char *accept_flags(const struct neg_local *me,
 		return "announced but not supported";
 	if (r->rtr != (types & req->rtr))
 		return "MPA2-49";
-	/* MPA2-37 keeps us from making the place that a Read needs */
+	/* MPA2-37 forbids raising IRD to the 1 that a Read needs */
 	if (!me->ird && req->ord == NONE)
 		both &= ~NEG_RTR_READ;
 	return both & ~types ? "MPA2-45 MPA2-46" : "ok";
 }
 
 /*
+ * A responder's Reply and result obey the RFC for every Request and every local
+ * configuration.
+ *
  * MPA2-27 to MPA2-29, MPA2-36, MPA2-37, MPA2-39, MPA2-43 to MPA2-46, MPA2-48,
  * MPA2-53 to MPA2-55, MPA2-68
  */
@@ -165,7 +170,7 @@ static const char *complete_ird(const struct neg_local *me,
 	return r->ird != max(ird, rep->ord) ? "MPA2-32, IRD" : "ok";
 }
 
-/* Which types can really be sent, by RFC 6581 9.2 and what a Read needs */
+/* RTR types that can be sent, by RFC 6581 9.2 and the depths that a Read needs */
 static u8 usable(const struct neg_local *me, const struct neg_side *rep)
 {
 	u8 both = me->rtr & rep->rtr;
@@ -203,6 +208,9 @@ static const char *complete_flags(const struct neg_local *me,
 }
 
 /*
+ * An initiator's result obeys the RFC for every Reply and every local
+ * configuration.
+ *
  * MPA2-32 to MPA2-34, MPA2-36, MPA2-38, MPA2-40, MPA2-49 to MPA2-51, MPA2-55,
  * MPA2-57
  */
@@ -249,7 +257,12 @@ static const char *request_word(const struct neg_local *me,
 	return "ok";
 }
 
-/* MPA2-41, MPA2-42, MPA2-52, MPA2-54, MPA2-62 */
+/*
+ * An initiator's Request announces its configuration, and nothing in the plain
+ * form.
+ *
+ * MPA2-41, MPA2-42, MPA2-52, MPA2-54, MPA2-62
+ */
 static void every_wish(struct kunit *test)
 {
 	struct neg_local me;
@@ -266,7 +279,10 @@ static void every_wish(struct kunit *test)
 	}
 }
 
-/* What must hold between two of us, whatever each wants (RFC 6581 9.1) */
+/*
+ * Check that an initiator and a responder of ours get results that fit (RFC
+ * 6581 9.1)
+ */
 static const char *both_ends(const struct neg_local *a,
 			     const struct neg_local *b)
 {
@@ -306,7 +322,12 @@ static void every_pair(struct kunit *test)
 	}
 }
 
-/* MPA2-61, MPA2-65: plain in, plain out, and the program's depths hold */
+/*
+ * With a plain Request or Reply the other side is plain, too, and the program's
+ * depths apply.
+ *
+ * MPA2-61, MPA2-65
+ */
 static void plain_peers(struct kunit *test)
 {
 	const struct neg_local me = {
@@ -331,7 +352,12 @@ static void plain_peers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, (int)r.rtr);
 }
 
-/* MPA2-28: the RFC's example, initiator ORD 0 and a Read first */
+/*
+ * The RFC's example: an initiator with ORD 0 sends a Read as RTR, so its ORD
+ * and the responder's IRD become 1.
+ *
+ * MPA2-28
+ */
 static void read_without_depth(struct kunit *test)
 {
 	const struct neg_local a = {

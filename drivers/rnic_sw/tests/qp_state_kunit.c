@@ -4,8 +4,9 @@
 #include "../qp_state.h"
 
 /*
- * The whole matrix as a picture: rows from, columns to, in the order idle,
- * rts, closing, terminate, error.  x: there is a way.
+ * All transitions as a matrix: one row for each present state, one column for
+ * each new state, in the order idle, rts, closing, terminate, error.  x:
+ * permitted.
  */
 static const char * const picture[QP_STATE_NR] = {
 	[QP_IDLE]	= "-x--x",
@@ -27,7 +28,7 @@ static void whole_matrix(struct kunit *test)
 					    qp_state_name(to));
 }
 
-/* Whatever the state, an error has a way */
+/* Every other state permits the transition to ERROR */
 static void error_from_everywhere(struct kunit *test)
 {
 	int from;
