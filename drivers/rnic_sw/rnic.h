@@ -215,8 +215,7 @@ struct rnic_sq {
 	u32			max_inline;
 	bool			sig_all;
 
-	/* transmit path only */
-	/* index after the last message fully segmented */
+	/* transmit path only: index after the last message fully segmented */
 	u32			cut;
 
 	spinlock_t		lock;		/* protects the members below */
