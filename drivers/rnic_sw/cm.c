@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * iw_cm on one side, sessions on the other, nothing else.
+ * Connections: iw_cm operations in, session upcalls out, and the state between them.
  *
- * An endpoint stands for one connection.  It is held by the session (until
- * rnic_cm_closed() has been told) and, on the passive side, by the table of
- * those who want an answer, until iw_cm accepts or the session ends (cm_asked.c).
- * Upcalls come from the lower layer's worker, one at a time for a session; each
- * iw_cm event goes out once (cm_event.c).
+ * The lower layer's worker makes the upcalls of a session one at a time.  Each iw_cm
+ * event is sent at most once for a connection.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -24,84 +21,6 @@ static_assert(NEG_RTR_P2P == DDP_RTR_P2P && NEG_RTR_SEND == DDP_RTR_SEND &&
 	      NEG_RTR_WRITE == DDP_RTR_WRITE && NEG_RTR_READ == DDP_RTR_READ &&
 	      NEG_DEPTH_NONE == DDP_DEPTH_NONE);
 
-static void rnic_cm_free_ep(struct kref *ref)
-{
-	struct rnic_ep *ep = container_of(ref, struct rnic_ep, ref);
-	struct rnic_dev *dev = ep->dev;
-
-	if (ep->ss)
-		ddp_session_put(ep->ss);
-	kfree(ep);
-	rnic_give(dev, RNIC_EPS);
-}
-
-/**
- * rnic_ep_get - hold an endpoint
- * @ep: held already, or in the table of those who want an answer
- */
-void rnic_ep_get(struct rnic_ep *ep)
-{
-	kref_get(&ep->ref);
-}
-
-/**
- * rnic_ep_put - let an endpoint go
- * @ep: the endpoint
- */
-void rnic_ep_put(struct rnic_ep *ep)
-{
-	kref_put(&ep->ref, rnic_cm_free_ep);
-}
-
-/**
- * rnic_ep_stop - end the session of one who wants an answer
- * @ep: the endpoint, held
- */
-void rnic_ep_stop(struct rnic_ep *ep)
-{
-	ep->ss->type->stop(ep->ss, true);
-}
-
-static struct rnic_ep *new_ep(struct rnic_dev *dev)
-{
-	struct rnic_ep *ep;
-
-	if (rnic_take(dev, RNIC_EPS))
-		return NULL;
-	/* of who connects; who is called pays for what he accepts */
-	ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
-	if (!ep) {
-		rnic_give(dev, RNIC_EPS);
-		return NULL;
-	}
-	ep->dev = dev;
-	kref_init(&ep->ref);
-	return ep;
-}
-
-/* The endpoint takes hold of iw_cm's end and of the queue pair ... */
-static void tie(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
-{
-	id->add_ref(id);
-	kref_get(&qp->ref);
-	ep->id = id;
-	ep->qp = qp;
-}
-
-/* ... and lets them go */
-static void untie(struct rnic_ep *ep)
-{
-	struct iw_cm_id *id = ep->id;
-	struct rnic_qp *qp = ep->qp;
-
-	ep->id = NULL;
-	ep->qp = NULL;
-	if (id)
-		id->rem_ref(id);
-	if (qp)
-		rnic_qp_put(qp);
-}
-
 static void fill_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *p,
 		       struct neg_local *me)
 {
@@ -114,7 +33,10 @@ static void fill_local(const struct rnic_ep *ep, const struct iw_cm_conn_param *
 		.rtr = READ_ONCE(dev->policy.mpa_rtr),
 		.enhanced = READ_ONCE(dev->policy.mpa_revision) != 1,
 	};
-	/* programs let the passive side send first: it must be woken for that */
+	/*
+	 * A passive program may send first, but a responder has to wait for a frame of
+	 * the initiator: always ask for the ready-to-receive message (RFC 6581 9.2).
+	 */
 	if (me->rtr)
 		me->rtr |= NEG_RTR_P2P;
 }
@@ -155,7 +77,7 @@ static void note_depths(struct rnic_ep *ep)
 	enum iw_reason why = rnic_qp_start(ep->qp, ep->result.ird,
 					   ep->result.ord);
 
-	/* told to the peer if we may send by then (RFC 6581 9.3) */
+	/* sent in a Terminate, if the stream can send by then (RFC 6581 9.3) */
 	if (why == IW_MPA_LOCAL && !ep->result.why)
 		ep->result.why = why;
 	if (why == IW_LOCAL_ABORT)
@@ -168,7 +90,7 @@ static enum iw_reason refuse_reply(struct rnic_ep *ep, enum iw_reason why,
 				   const struct ddp_offer *o)
 {
 	ep->qp->rdmap.rtr = 0;
-	/* to iw_cm a failed reply is the end: no CLOSE may follow */
+	/* a CONNECT_REPLY with an error is the last event: no CLOSE may follow */
 	ep->state = EP_REFUSED;
 	rnic_ep_refusal(ep, rnic_ep_status(why), o);
 	return why;
@@ -232,7 +154,7 @@ static void tell_closed(struct rnic_ep *ep, enum iw_reason why,
 	case EP_ACCEPTED:
 		if (is_revoked(ep))
 			return;
-		/* iw_cm has to see it established before it sees it closed */
+		/* iw_cm accepts CLOSE only after ESTABLISHED */
 		rnic_ep_event(ep, IW_CM_EVENT_ESTABLISHED, 0, NULL);
 		fallthrough;
 	case EP_ESTABLISHED:
@@ -249,12 +171,12 @@ static void rnic_cm_closed(struct ddp_session *ss, enum iw_reason why,
 	struct rnic_ep *ep = ss->ctx;
 
 	ep->ss = ss;
-	/* an accept that comes too late has to clean up itself */
+	/* if the request is pending, an accept that comes too late cleans up itself */
 	if (ep->state == EP_CONNECTING || ep->state == EP_ESTABLISHED ||
 	    ep->state == EP_REFUSED || ss->accepted) {
 		tell_closed(ep, why, o);
-		untie(ep);
-	} else if (rnic_asked_take(ep->dev, ep->asked)) {
+		rnic_ep_untie(ep);
+	} else if (rnic_pending_take(ep->dev, ep->number)) {
 		rnic_ep_put(ep);
 	}
 	rnic_ep_put(ep);
@@ -264,7 +186,7 @@ static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
 			   const struct ddp_offer *o)
 {
 	struct rnic_lep *lep = l->ctx;
-	struct rnic_ep *ep = new_ep(lep->dev);
+	struct rnic_ep *ep = rnic_ep_new(lep->dev);
 	int err;
 
 	if (!ep)
@@ -273,14 +195,14 @@ static int rnic_cm_request(struct ddp_listener *l, struct ddp_session *ss,
 	ep->ss = ss;
 	ss->ctx = ep;
 	fill_side(&ep->request, o);
-	err = rnic_asked_add(ep->dev, ep, &ep->asked);
+	err = rnic_pending_add(ep->dev, ep, &ep->number);
 	if (!err) {
 		err = rnic_ep_request(ep, lep->id, o);
 		if (!err)
 			return 0;
-		rnic_ep_put(rnic_asked_take(ep->dev, ep->asked));
+		rnic_ep_put(rnic_pending_take(ep->dev, ep->number));
 	}
-	/* the LLP keeps its reference */
+	/* after an error the LLP keeps its reference to the session */
 	ddp_session_get(ss);
 	rnic_ep_put(ep);
 	return err;
@@ -338,7 +260,7 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		.stream = &ep->qp->rdmap.stream,
 	};
 
-	/* of an errno that means no network a consumer tries again (SUNRPC) */
+	/* SUNRPC retries after an errno that means that the network is down */
 	if (!args.net)
 		return ERR_PTR(-ENETDOWN);
 	rnic_fill_policy(dev, &policy);
@@ -348,14 +270,14 @@ static struct ddp_session *connect_session(struct rnic_ep *ep,
 		ss = type->connect(&args, &rnic_session_user, ep);
 	else
 		ss = ERR_PTR(-EPROTONOSUPPORT);
-	/* the endpoint may have gone already */
+	/* the session may have ended: @ep is not valid any more */
 	if (!IS_ERR(ss))
 		count_connect(dev, type);
 	put_net(args.net);
 	return ss;
 }
 
-/* The endpoint learns its session from the first upcall: that may be quicker */
+/* The first upcall sets ep->ss: it may come before connect() returns */
 static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 {
 	struct ddp_offer *o = kzalloc(sizeof(*o), GFP_KERNEL);
@@ -371,7 +293,7 @@ static int start_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 	return PTR_ERR_OR_ZERO(ss);
 }
 
-/* To who may not have it a number means as little as one that nobody has */
+/* A QP that the caller may not connect is treated as one that does not exist */
 static struct rnic_qp *callers_qp(struct rnic_dev *dev, u32 qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
@@ -386,27 +308,29 @@ static struct rnic_qp *callers_qp(struct rnic_dev *dev, u32 qpn)
 static int connect_qp(struct rnic_dev *dev, struct iw_cm_id *id,
 		      struct rnic_qp *qp, const struct iw_cm_conn_param *p)
 {
-	struct rnic_ep *ep = new_ep(dev);
+	struct rnic_ep *ep = rnic_ep_new(dev);
 	int err;
 
 	if (!ep)
 		return -ENOMEM;
 	ep->state = EP_CONNECTING;
-	tie(ep, id, qp);
+	rnic_ep_tie(ep, id, qp);
 	err = start_session(ep, p);
 	if (err) {
-		untie(ep);
+		rnic_ep_untie(ep);
 		rnic_ep_put(ep);
 	}
 	return err;
 }
 
 /**
- * rnic_iw_connect - iw_cm: connect a queue pair
- * @id: iw_cm's end
- * @p: queue pair number, Private Data, depths
+ * rnic_iw_connect - iw_cm operation: connect a QP
+ * @id: the ID
+ * @p: QP number, Private Data, IRD and ORD
  *
- * Return: 0, and a CONNECT_REPLY will come; or an error.
+ * May sleep.
+ *
+ * Return: 0 if a CONNECT_REPLY event will follow, or a negative errno if none will.
  */
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
@@ -442,13 +366,13 @@ static int accept_session(struct rnic_ep *ep, const struct iw_cm_conn_param *p)
 	return err;
 }
 
-/* Return: 0, and the session tells more; -ECONNRESET: it is over */
+/* Return: 0 if an upcall follows, or a negative errno; -ECONNRESET if the session has ended */
 static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
 		     struct rnic_qp *qp, const struct iw_cm_conn_param *p)
 {
 	int err;
 
-	tie(ep, id, qp);
+	rnic_ep_tie(ep, id, qp);
 	ep->state = EP_ACCEPTED;
 	err = accept_session(ep, p);
 	if (!err) {
@@ -457,7 +381,7 @@ static int accept_ep(struct rnic_ep *ep, struct iw_cm_id *id,
 		return 0;
 	}
 	ep->state = EP_REQUESTED;
-	untie(ep);
+	rnic_ep_untie(ep);
 	return err;
 }
 
@@ -473,17 +397,20 @@ static int accept_qp(struct rnic_ep *ep, struct iw_cm_id *id,
 	return 0;
 }
 
-/* With its end iw_cm keeps for us the number of who asks, and then who is accepted */
+/*
+ * provider_data of a passive ID: the number of the pending request, then the accepted QP,
+ * then NULL if iw_cm has rejected the request after that.
+ */
 static bool is_accepted(const struct iw_cm_id *id)
 {
 	return !xa_is_value(id->provider_data);
 }
 
 /*
- * Until iw_cm has heard ESTABLISHED it lets a program accept once more, and has forgotten
- * the queue pair of the time before then.  An error it could not bear, nor another
- * ESTABLISHED.  Another queue pair it would hold up to the end of the first one's
- * connection, which who destroys that other one would wait for: so this ends.
+ * Handle an accept of a request that is accepted already.  iw_cm has forgotten the first
+ * QP, and can handle neither an error here nor a second ESTABLISHED.  It would keep
+ * another QP referenced until the first one's connection ends, and destroying that other
+ * QP would wait for this: so end the first connection.
  */
 static int accept_again(struct iw_cm_id *id, u32 qpn)
 {
@@ -498,12 +425,14 @@ static int accept_again(struct iw_cm_id *id, u32 qpn)
 }
 
 /**
- * rnic_iw_accept - iw_cm: accept a request
- * @id: iw_cm's end
- * @p: queue pair number, Private Data, depths
+ * rnic_iw_accept - iw_cm operation: accept a connection request
+ * @id: the ID
+ * @p: QP number, Private Data, IRD and ORD
  *
- * Return: 0, and an ESTABLISHED will come, with a CLOSE behind it if nobody is
- * there any more; or an error, and nothing will.
+ * May sleep.
+ *
+ * Return: 0 if an ESTABLISHED event will follow, and then CLOSE if the peer has gone; or
+ * a negative errno if no event will.
  */
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 {
@@ -514,11 +443,11 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 
 	if (is_accepted(id))
 		return accept_again(id, p->qpn);
-	ep = rnic_asked_take(dev, xa_to_value(id->provider_data));
+	ep = rnic_pending_take(dev, xa_to_value(id->provider_data));
 	if (p->private_data_len <= DDP_PD_MAX - DDP_WORD_SIZE)
 		qp = callers_qp(dev, p->qpn);
 	if (qp) {
-		/* before anything comes of it */
+		/* before the first event */
 		id->provider_data = qp;
 		err = accept_qp(ep, id, qp, p);
 		rnic_qp_put(qp);
@@ -532,10 +461,10 @@ int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p)
 }
 
 /*
- * iw_cm can reject a request that it has accepted, until it has processed ESTABLISHED.
- * The ID is then unconnected to iw_cm: ESTABLISHED, and CLOSE after it, are events that
- * it cannot handle any more.  It keeps its reference to the queue pair until the ID is
- * destroyed, possibly by the program that is going to destroy the queue pair first.
+ * End the connection of an accepted request that iw_cm rejects.  iw_cm then regards the
+ * ID as unconnected and can handle neither ESTABLISHED nor CLOSE.  It releases the QP
+ * when the program destroys the ID, and the program may want to destroy the QP first:
+ * revoke iw_cm's reference.
  */
 static int reject_accepted(struct iw_cm_id *id)
 {
@@ -549,7 +478,7 @@ static int reject_accepted(struct iw_cm_id *id)
 	return -EINVAL;
 }
 
-/* A no that cannot be said is heard as a reset */
+/* If the reject cannot be sent, abort the session: the peer gets a reset */
 static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
 {
 	struct neg_side none = { .ird = NEG_DEPTH_NONE, .ord = NEG_DEPTH_NONE };
@@ -567,10 +496,12 @@ static void reject_ep(struct rnic_ep *ep, const void *pd, u8 len)
 }
 
 /**
- * rnic_iw_reject - iw_cm: say no to a request
- * @id: iw_cm's end
- * @pd: Private Data
- * @len: its length in octets
+ * rnic_iw_reject - iw_cm operation: reject a connection request
+ * @id: the ID
+ * @pd: Private Data for the peer, or NULL
+ * @len: bytes of Private Data
+ *
+ * May sleep.
  *
  * Return: 0, or -EINVAL if the request has been accepted; the connection then ends.
  */
@@ -582,7 +513,7 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 	if (is_accepted(id))
 		return reject_accepted(id);
 	rnic_count(dev, RNIC_REJECTS);
-	ep = rnic_asked_get(dev, xa_to_value(id->provider_data));
+	ep = rnic_pending_get(dev, xa_to_value(id->provider_data));
 	if (!ep)
 		return 0;
 	reject_ep(ep, pd, len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the files of the connection manager's side know of each other. */
+/* Interfaces between the cm_*.c files: endpoints, listeners, events for iw_cm. */
 #ifndef _RNIC_SW_CM_H
 #define _RNIC_SW_CM_H
 
@@ -12,53 +12,53 @@
 
 struct net;
 
-/* The lower layers of a device, by enum rnic_sw_llp */
+/* Number of lower layers, indexed by enum rnic_sw_llp */
 #define RNIC_LLPS	(RNIC_SW_LLP_SCTP + 1)
 
-/* Each is found when it is first asked for, and held until the device goes */
+/* Lower layers and listeners of a device; a type is held from its first use */
 struct rnic_llps {
 	const struct ddp_session_type	*type[RNIC_LLPS];	/* or NULL */
-	struct mutex			setting;	/* where listeners are: one at a time */
-	spinlock_t			lock;	/* a leaf: the rest */
+	struct mutex			setting;	/* serializes changes of the listen setting */
+	spinlock_t			lock;	/* leaf; protects the members below */
 	struct list_head		leps;
-	u32				round;	/* ... of the setting that goes through them */
+	u32				round;	/* number of the last change of the listen setting */
 };
 
-/* A listener of iw_cm's, and those below it */
+/* A listener of iw_cm, and its listeners in the lower layers */
 struct rnic_lep {
-	/* fixed after creation; @id is there while it is not gone */
+	/* fixed after creation; @id is valid until @gone is set */
 	struct rnic_dev		*dev;
 	struct iw_cm_id		*id;
 	int			backlog;
 	struct kref		ref;
 
-	struct list_head	list;	/* of all; the device's lock */
-	u32			round;	/* which has come to it; likewise */
+	struct list_head	list;	/* in rnic_llps.leps; rnic_llps.lock */
+	u32			round;	/* last change applied to it; rnic_llps.lock */
 
-	struct mutex		lock;	/* the rest: whose it is, or who sets the device */
+	struct mutex		lock;	/* protects the members below */
 	bool			gone;
 	struct ddp_listener	*l[RNIC_LLPS];	/* or NULL */
 };
 
 enum ep_state {
-	EP_CONNECTING,		/* active: no reply told yet */
-	EP_REQUESTED,		/* passive: told, no answer yet */
-	EP_ACCEPTED,		/* passive: answered, not yet established */
+	EP_CONNECTING,		/* active: no CONNECT_REPLY event yet */
+	EP_REQUESTED,		/* passive: reported to iw_cm, not accepted */
+	EP_ACCEPTED,		/* passive: no ESTABLISHED event yet */
 	EP_ESTABLISHED,
-	EP_REFUSED,		/* active: refused by us, iw_cm has been told */
+	EP_REFUSED,		/* active: refused here, iw_cm got the error */
 };
 
 struct rnic_ep {
 	/* fixed after creation */
 	struct rnic_dev		*dev;
 	struct kref		ref;
-	u32			asked;	/* passive: what iw_cm knows it by */
+	u32			number;	/* passive: of the pending request */
 
-	/* the session's upcalls, and iw_cm before the first of them */
+	/* written by session upcalls, and by iw_cm operations before the first upcall */
 	enum ep_state		state;
 	struct iw_cm_id		*id;
 	struct rnic_qp		*qp;
-	struct ddp_session	*ss;	/* a reference */
+	struct ddp_session	*ss;	/* referenced */
 	struct neg_side		request;
 	struct neg_local	me;
 	struct neg_result	result;
@@ -77,12 +77,19 @@ int rnic_lep_listen(struct rnic_lep *lep, u8 which);
 int rnic_lep_leave(struct rnic_lep *lep, u8 which);
 void rnic_lep_put(struct rnic_lep *lep);
 
-/* cm.c */
+/* cm_ep.c */
+struct rnic_ep *rnic_ep_new(struct rnic_dev *dev);
 void rnic_ep_get(struct rnic_ep *ep);
 void rnic_ep_put(struct rnic_ep *ep);
 void rnic_ep_stop(struct rnic_ep *ep);
+void rnic_ep_tie(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp);
+void rnic_ep_untie(struct rnic_ep *ep);
+void rnic_pending_init(struct rnic_dev *dev);
+int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number);
+struct rnic_ep *rnic_pending_take(struct rnic_dev *dev, u32 number);
+struct rnic_ep *rnic_pending_get(struct rnic_dev *dev, u32 number);
 
-/* cm_event.c: to iw_cm; 0, or -ENOMEM: there was none for the Private Data */
+/* cm_event.c */
 int rnic_ep_request(struct rnic_ep *ep, struct iw_cm_id *listener,
 		    const struct ddp_offer *o);
 int rnic_ep_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
@@ -90,11 +97,5 @@ int rnic_ep_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
 void rnic_ep_refusal(struct rnic_ep *ep, int status, const struct ddp_offer *o);
 int rnic_ep_status(enum iw_reason why);
 void rnic_id_gone(struct iw_cm_id *id);
-
-/* cm_asked.c */
-void rnic_asked_init(struct rnic_dev *dev);
-int rnic_asked_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number);
-struct rnic_ep *rnic_asked_take(struct rnic_dev *dev, u32 number);
-struct rnic_ep *rnic_asked_get(struct rnic_dev *dev, u32 number);
 
 #endif

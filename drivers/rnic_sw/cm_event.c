@@ -1,46 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What iw_cm is told. */
+/* Events for iw_cm: what each one carries. */
 #include "cm.h"
 
 /*
- * iw_cm's ends are used until a session ends, by what iw_cm has put into them; it does
- * not wait for that when it goes.  So it does not go while this module is here.
+ * IDs, and functions of iw_cm that they point to, are used until a session ends, and iw_cm
+ * does not wait for that when its module is removed.  A symbol of iw_cm that this module
+ * uses keeps iw_cm loaded.
  */
-static const char *(*const stays)(int) __used = iwcm_reject_msg;
+static const char *(*const iw_cm_stays)(int) __used = iwcm_reject_msg;
 
-/* The event has 8 bits of each depth and of the length of Private Data */
-static u8 told(u16 n)
+/* An event has 8 bits for IRD, ORD and the length of Private Data (N-22) */
+static u8 clamp_u8(u16 n)
 {
 	return min_t(u16, n, U8_MAX);
 }
 
 /*
- * An event's depths are the peer's as it said them, seen from here: its IRD is
- * what we may have under way (RFC 6581 9.1).  Where it said none, @ird and @ord
- * hold.  Data beyond what the event can count is not handed up (N-22).
+ * Fill in addresses, depths and Private Data.  The depths are those that the peer sent,
+ * as this side sees them: the peer's IRD limits our ORD (RFC 6581 9.1).  @ird and @ord
+ * are used if the peer sent none.  Private Data beyond 255 bytes is dropped.
  */
 static void fill_event(struct iw_cm_event *ev, const struct rnic_ep *ep,
 		       const struct ddp_offer *o, u16 ird, u16 ord)
 {
-	bool says = o && o->enhanced;
+	bool has_depths = o && o->enhanced;
 
 	ev->local_addr = ep->ss->local;
 	ev->remote_addr = ep->ss->remote;
-	ev->ird = told(says ? o->ird : ird);
-	ev->ord = told(says ? o->ord : ord);
+	ev->ird = clamp_u8(has_depths ? o->ird : ird);
+	ev->ord = clamp_u8(has_depths ? o->ord : ord);
 	if (!o)
 		return;
 	ev->private_data = (void *)o->pd;
-	ev->private_data_len = told(o->pd_len);
+	ev->private_data_len = clamp_u8(o->pd_len);
 }
 
 /**
- * rnic_ep_request - tell iw_cm that somebody asks
- * @ep: the endpoint, in the table of those who do
- * @listener: iw_cm's end of the listener
- * @o: what the peer says
+ * rnic_ep_request - report a connection request to iw_cm
+ * @ep: the endpoint, in the table of pending requests
+ * @listener: the ID of the listener
+ * @o: the peer's start-up data
  *
- * Return: 0, or -ENOMEM: iw_cm has too many already, or no memory.
+ * Return: 0, or -ENOMEM if iw_cm has no memory or too many requests already.
  */
 int rnic_ep_request(struct rnic_ep *ep, struct iw_cm_id *listener,
 		    const struct ddp_offer *o)
@@ -48,18 +49,18 @@ int rnic_ep_request(struct rnic_ep *ep, struct iw_cm_id *listener,
 	struct iw_cm_event ev = { .event = IW_CM_EVENT_CONNECT_REQUEST };
 
 	fill_event(&ev, ep, o, RDMAP_DEPTH_MAX, RDMAP_DEPTH_MAX);
-	ev.provider_data = xa_mk_value(ep->asked);
+	ev.provider_data = xa_mk_value(ep->number);
 	return listener->event_handler(listener, &ev);
 }
 
 /**
- * rnic_ep_event - tell iw_cm of a connection
- * @ep: the endpoint, tied
- * @type: what
+ * rnic_ep_event - report an event of a connection to iw_cm
+ * @ep: the endpoint, with its ID attached
+ * @type: the event
  * @status: 0 or a negative errno
- * @o: what the peer says, or NULL
+ * @o: the peer's start-up data, may be NULL
  *
- * Return: 0, or -ENOMEM: there was none for a copy of the Private Data.
+ * Return: 0, or -ENOMEM if iw_cm could not copy the Private Data.
  */
 int rnic_ep_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
 		  const struct ddp_offer *o)
@@ -71,12 +72,12 @@ int rnic_ep_event(struct rnic_ep *ep, enum iw_cm_event_type type, int status,
 }
 
 /**
- * rnic_ep_refusal - the answer to a connect is no
- * @ep: the endpoint, tied
+ * rnic_ep_refusal - report that a connect has failed
+ * @ep: the endpoint, with its ID attached
  * @status: a negative errno
- * @o: what the peer says, or NULL
+ * @o: the peer's start-up data, may be NULL
  *
- * Who waits for the answer gets one, if need be without Private Data.
+ * Drops the Private Data if there is no memory for it: the program must get an event.
  */
 void rnic_ep_refusal(struct rnic_ep *ep, int status, const struct ddp_offer *o)
 {
@@ -85,13 +86,13 @@ void rnic_ep_refusal(struct rnic_ep *ep, int status, const struct ddp_offer *o)
 }
 
 /**
- * rnic_ep_status - why a connection came to nothing
+ * rnic_ep_status - convert a reason to the status of a CONNECT_REPLY event
  * @why: the reason
  *
- * The core takes -ECONNREFUSED for the peer's program's own answer, and calls
- * that and -ECONNRESET rejected; see Documentation/connections.rst.
+ * rdma_cm reports -ECONNREFUSED and -ECONNRESET as REJECTED, and passes the Private Data
+ * of a reject on for -ECONNREFUSED only; see Documentation/connections.rst.
  *
- * Return: as iw_cm's status.
+ * Return: a negative errno.
  */
 int rnic_ep_status(enum iw_reason why)
 {
@@ -119,11 +120,11 @@ int rnic_ep_status(enum iw_reason why)
 }
 
 /**
- * rnic_id_gone - an accept comes when nobody is there any more
- * @id: iw_cm's end
+ * rnic_id_gone - report that the peer had gone when the program accepted
+ * @id: the ID
  *
- * Programs know the peer that ends right behind the beginning; not all of them
- * know an accept that fails.
+ * Programs expect a peer that closes directly after the connection is established; not
+ * all of them expect an accept that fails.
  */
 void rnic_id_gone(struct iw_cm_id *id)
 {
@@ -133,7 +134,7 @@ void rnic_id_gone(struct iw_cm_id *id)
 		.remote_addr = id->m_remote_addr,
 	};
 
-	/* the first of them may bring the end of it */
+	/* the program may destroy the ID when it gets the first event */
 	id->add_ref(id);
 	id->event_handler(id, &ev);
 	ev.event = IW_CM_EVENT_CLOSE;

@@ -111,7 +111,7 @@ int rnic_cm_init(struct rnic_dev *dev)
 {
 	struct rnic_llps *llps = kzalloc(sizeof(*llps), GFP_KERNEL);
 
-	rnic_asked_init(dev);
+	rnic_pending_init(dev);
 	dev->llps = llps;
 	if (!llps)
 		return -ENOMEM;
@@ -146,7 +146,7 @@ void rnic_cm_exit(struct rnic_dev *dev)
 
 	if (!dev->llps)
 		return;
-	rnic_asked_stop(dev);
+	rnic_pending_stop(dev);
 	rnic_wait_none(dev, RNIC_EPS);
 	for (llp = 0; llp < RNIC_LLPS; llp++)
 		if (dev->llps->type[llp])

@@ -292,7 +292,7 @@ static void lose_interface(struct ib_device *ib)
 
 	WRITE_ONCE(dev->going, true);
 	rnic_qps_error(dev, IW_UNREACHABLE);
-	rnic_asked_stop(dev);
+	rnic_pending_stop(dev);
 	if (ib_device_try_get(ib) && !queue_work(lost_wq, &dev->lost_work))
 		ib_device_put(ib);
 }

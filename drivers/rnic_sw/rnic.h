@@ -82,9 +82,9 @@ struct rnic_dev {
 	struct ddp_stags	stags;
 	spinlock_t		windows;	/* leaf lock: bindings of MWs to MRs */
 	struct xarray		qps;		/* queue pairs by number, see qp_table.c */
-	/* unaccepted requests by number, see cm_asked.c */
-	struct xarray		asked;
-	u32			asked_next;
+	/* unaccepted requests by number, see cm_ep.c */
+	struct xarray		pending;
+	u32			pending_next;
 	atomic_t		used[RNIC_KINDS];	/* objects in use, see limits.c */
 	struct rnic_policy	policy;
 	spinlock_t		count_lock;	/* protects which QP counts in which set */
@@ -273,7 +273,6 @@ struct rnic_qp {
 	spinlock_t		lock;
 	enum qp_state		state;
 	enum iw_reason		why;		/* first reason for an error, or IW_OK */
-	bool			on_wire;	/* unused */
 	bool			told;		/* async event raised; err_work only */
 	bool			last_told;	/* LAST_WQE_REACHED raised; rq.flush_lock */
 
@@ -543,7 +542,7 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 			     bool *bad);
 
-/* cm.c, cm_asked.c, cm_follow.c, cm_listen.c, cm_llp.c */
+/* cm.c, cm_ep.c, cm_follow.c, cm_listen.c, cm_llp.c */
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len);
@@ -553,7 +552,7 @@ int rnic_listen_over(struct rnic_dev *dev, u8 which);	/* mask of 1 << enum rnic_
 int rnic_cm_init(struct rnic_dev *dev);
 int rnic_need_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
 int rnic_program_needs_sctp(struct rnic_dev *dev);
-void rnic_asked_stop(struct rnic_dev *dev);
+void rnic_pending_stop(struct rnic_dev *dev);
 void rnic_cm_exit(struct rnic_dev *dev);
 void rnic_cm_unload(void);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * drivers/rnic_sw/cm.c and qp_cm.c between a stub of iw_cm and a stub of a lower layer:
+ * drivers/rnic_sw/cm*.c and qp_cm.c between a stub of iw_cm and a stub of a lower layer:
  * which events iw_cm gets, and which references it holds, in each order of its calls.
  */
 #include <kunit/test.h>
@@ -13,11 +13,15 @@
 #define _COMPAT_RDMA_H
 struct ib_device_param { const char *name; };
 
+/* One thread */
+#define xa_lock(xa)	((void)(xa))
+#define xa_unlock(xa)	((void)(xa))
+
 #include "../../../../drivers/rnic_sw/cm.c"
+#include "../../../../drivers/rnic_sw/cm_ep.c"
 #include "../../../../drivers/rnic_sw/cm_event.c"
 #include "../../../../drivers/rnic_sw/qp_cm.c"
 
-#define REQUEST	1	/* the number of the only pending request */
 #define QPS	2
 
 static struct {
@@ -33,7 +37,6 @@ static struct {
 	struct rnic_lep		lep;
 	struct ddp_listener	listener;
 	struct ddp_session	ss;
-	struct rnic_ep		*pending;
 	bool			rejected, stopped;
 	int			endpoints;
 } stub;
@@ -106,32 +109,6 @@ void rnic_give(struct rnic_dev *dev, enum rnic_kind kind)
 	stub.endpoints--;
 }
 
-int rnic_asked_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
-{
-	rnic_ep_get(ep);
-	stub.pending = ep;
-	*number = REQUEST;
-	return 0;
-}
-
-struct rnic_ep *rnic_asked_take(struct rnic_dev *dev, u32 number)
-{
-	struct rnic_ep *ep = number == REQUEST ? stub.pending : NULL;
-
-	if (ep)
-		stub.pending = NULL;
-	return ep;
-}
-
-struct rnic_ep *rnic_asked_get(struct rnic_dev *dev, u32 number)
-{
-	struct rnic_ep *ep = number == REQUEST ? stub.pending : NULL;
-
-	if (ep)
-		rnic_ep_get(ep);
-	return ep;
-}
-
 struct rnic_qp *rnic_qp_numbered(struct rnic_dev *dev, u32 qpn)
 {
 	return &stub.qp[qpn];
@@ -196,6 +173,7 @@ static int begin(struct kunit *test)
 	stub.id.event_handler = handle_event;
 	stub.id.add_ref = add_ref;
 	stub.id.rem_ref = rem_ref;
+	rnic_pending_init(&stub.dev);
 	stub.lep.dev = &stub.dev;
 	stub.lep.id = &stub.id;
 	stub.listener.ctx = &stub.lep;
@@ -366,6 +344,41 @@ static void revoked_qp_is_not_found(struct kunit *test)
 	all_released(test);
 }
 
+/* A device that is removed aborts the requests that are pending, and those only */
+static void pending_requests_are_stopped(struct kunit *test)
+{
+	struct ib_qp *held;
+
+	rnic_pending_stop(&stub.dev);
+	KUNIT_EXPECT_TRUE(test, stub.stopped);
+	stub.stopped = false;
+	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	rnic_pending_stop(&stub.dev);
+	KUNIT_EXPECT_FALSE(test, stub.stopped);
+	rnic_session_user.closed(&stub.ss, IW_LOCAL_ABORT, NULL);
+	rnic_qp_rem_ref(held);
+	destroy_qp(0);
+	destroy_qp(1);
+	all_released(test);
+}
+
+/* An accept after the end of the session reports ESTABLISHED and CLOSE at once */
+static void accepted_too_late(struct kunit *test)
+{
+	struct ib_qp *held;
+
+	rnic_session_user.closed(&stub.ss, IW_PEER_RESET, NULL);
+	KUNIT_EXPECT_EQ(test, 0, accept_with(0, &held));
+	KUNIT_EXPECT_EQ(test, stub.qp_error[0], IW_PEER_RESET);
+	KUNIT_EXPECT_EQ(test, stub.events, 2);
+	KUNIT_EXPECT_EQ(test, stub.event[0], IW_CM_EVENT_ESTABLISHED);
+	KUNIT_EXPECT_EQ(test, stub.event[1], IW_CM_EVENT_CLOSE);
+	rnic_qp_rem_ref(held);
+	destroy_qp(0);
+	destroy_qp(1);
+	all_released(test);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(accepted_and_closed),
 	KUNIT_CASE(rejected),
@@ -374,6 +387,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rejected_when_established),
 	KUNIT_CASE(accepted_twice),
 	KUNIT_CASE(revoked_qp_is_not_found),
+	KUNIT_CASE(pending_requests_are_stopped),
+	KUNIT_CASE(accepted_too_late),
 	{}
 };
 

@@ -159,8 +159,8 @@ void rnic_policy_paths(const struct rnic_policy *p, int *paths)
 	memset(paths, 0, RNIC_PATHS * sizeof(*paths));
 }
 
-void rnic_asked_init(struct rnic_dev *dev) {}
-void rnic_asked_stop(struct rnic_dev *dev) {}
+void rnic_pending_init(struct rnic_dev *dev) {}
+void rnic_pending_stop(struct rnic_dev *dev) {}
 void rnic_wait_none(struct rnic_dev *dev, enum rnic_kind kind) {}
 
 /* Cases --------------------------------------------------------------------------- */

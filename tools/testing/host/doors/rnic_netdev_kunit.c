@@ -151,7 +151,7 @@ int rnic_cm_init(struct rnic_dev *dev)
 
 void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why) {}
 void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why) {}
-void rnic_asked_stop(struct rnic_dev *dev) {}
+void rnic_pending_stop(struct rnic_dev *dev) {}
 
 /* Cases -------------------------------------------------------------------------- */
 

@@ -52,7 +52,7 @@ static int begin(struct kunit *test)
 	world.id.rem_ref = rem_ref;
 	world.ep.ss = &world.ss;
 	world.ep.id = &world.id;
-	world.ep.asked = 77;
+	world.ep.number = 77;
 	world.ep.result.ird = 3;
 	world.ep.result.ord = 4;
 	world.offer = (struct ddp_offer){

@@ -99,6 +99,28 @@ static inline int xa_alloc(struct xarray *xa, u32 *id, void *at,
 	return -EBUSY;
 }
 
+#define XA_FLAGS_ALLOC1		2
+#define XA_PRESENT		0
+#define xa_limit_32b		XA_LIMIT(1, 7)
+
+/* Numbers from 1 on; a number that was used is used again last */
+static inline int xa_alloc_cyclic(struct xarray *xa, u32 *id, void *at,
+				  struct host_xa_limit l, u32 *next, gfp_t gfp)
+{
+	u32 tries;
+
+	for (tries = l.least; tries <= l.most; tries++) {
+		*id = *next < l.least || *next > l.most ? l.least : *next;
+		*next = *id + 1;
+		if (!xa_insert(xa, *id, at, gfp))
+			return 0;
+	}
+	return -EBUSY;
+}
+
+#define xa_find_after(xa, id, max, filter)				\
+	(++*(id), (void)(max), (void)(filter), host_xa_next(xa, id))
+
 #define xa_erase(xa, id)		host_xa_put(xa, id, NULL)
 #define xa_set_mark(xa, id, mark)	((void)((xa)->slot[id].marked = (mark)))
 #define xa_clear_mark(xa, id, mark)	((void)((xa)->slot[id].marked = !(mark)))

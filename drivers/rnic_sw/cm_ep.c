@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Endpoints: the object between an iw_cm ID and a session, and the table of pending
+ * connection requests.
+ *
+ * An endpoint is referenced by its session until rnic_cm_closed().  On the passive side
+ * the table holds a second reference, until the program accepts the request or the
+ * session ends.
+ *
+ * iw_cm may drop a request silently, when its listener is being destroyed or when memory
+ * is short.  It therefore gets a number, never a pointer.  Whichever takes the endpoint
+ * out of the table first, the accept or the end of the session, owns the table's
+ * reference; the other one finds nothing.  An accepted request ends with its QP, a
+ * pending one can be ended through the table: so a device that is removed need not wait
+ * for a program or a peer.
+ */
+#include <linux/slab.h>
+#include <linux/xarray.h>
+#include <rdma/iw_cm.h>
+
+#include <ddp/session.h>
+
+#include "cm.h"
+
+static void rnic_ep_free(struct kref *ref)
+{
+	struct rnic_ep *ep = container_of(ref, struct rnic_ep, ref);
+	struct rnic_dev *dev = ep->dev;
+
+	if (ep->ss)
+		ddp_session_put(ep->ss);
+	kfree(ep);
+	rnic_give(dev, RNIC_EPS);
+}
+
+/**
+ * rnic_ep_new - allocate an endpoint
+ * @dev: the device
+ *
+ * May sleep.  The memory is charged to the program that connects; for a request, a worker
+ * is the caller and the memory is not charged.
+ *
+ * Return: the endpoint with one reference, or NULL without memory or beyond the
+ * device's limit.
+ */
+struct rnic_ep *rnic_ep_new(struct rnic_dev *dev)
+{
+	struct rnic_ep *ep;
+
+	if (rnic_take(dev, RNIC_EPS))
+		return NULL;
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
+	if (!ep) {
+		rnic_give(dev, RNIC_EPS);
+		return NULL;
+	}
+	ep->dev = dev;
+	kref_init(&ep->ref);
+	return ep;
+}
+
+/**
+ * rnic_ep_get - take a reference to an endpoint
+ * @ep: the endpoint; the caller has a reference, or holds the lock of the table
+ */
+void rnic_ep_get(struct rnic_ep *ep)
+{
+	kref_get(&ep->ref);
+}
+
+/**
+ * rnic_ep_put - release a reference to an endpoint
+ * @ep: the endpoint, freed with the last reference
+ */
+void rnic_ep_put(struct rnic_ep *ep)
+{
+	kref_put(&ep->ref, rnic_ep_free);
+}
+
+/**
+ * rnic_ep_stop - abort the session of a pending request
+ * @ep: the endpoint, referenced by the caller
+ *
+ * Any context.  The session ends later, by rnic_cm_closed().
+ */
+void rnic_ep_stop(struct rnic_ep *ep)
+{
+	ep->ss->type->stop(ep->ss, true);
+}
+
+/**
+ * rnic_ep_tie - attach an iw_cm ID and a QP
+ * @ep: the endpoint
+ * @id: the ID, of which a reference is taken
+ * @qp: the QP, of which a reference is taken
+ */
+void rnic_ep_tie(struct rnic_ep *ep, struct iw_cm_id *id, struct rnic_qp *qp)
+{
+	id->add_ref(id);
+	kref_get(&qp->ref);
+	ep->id = id;
+	ep->qp = qp;
+}
+
+/**
+ * rnic_ep_untie - release the iw_cm ID and the QP, if there are any
+ * @ep: the endpoint
+ */
+void rnic_ep_untie(struct rnic_ep *ep)
+{
+	struct iw_cm_id *id = ep->id;
+	struct rnic_qp *qp = ep->qp;
+
+	ep->id = NULL;
+	ep->qp = NULL;
+	if (id)
+		id->rem_ref(id);
+	if (qp)
+		rnic_qp_put(qp);
+}
+
+/* The table of pending requests --------------------------------------------------- */
+
+/**
+ * rnic_pending_init - initialize the table of pending requests
+ * @dev: the device, not yet registered
+ */
+void rnic_pending_init(struct rnic_dev *dev)
+{
+	xa_init_flags(&dev->pending, XA_FLAGS_ALLOC1);
+}
+
+/**
+ * rnic_pending_add - enter a request, before it is reported to iw_cm
+ * @dev: the device
+ * @ep: the endpoint; the table takes a reference
+ * @number: the number that iw_cm gets is returned here; it is not reused soon
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_pending_add(struct rnic_dev *dev, struct rnic_ep *ep, u32 *number)
+{
+	int err;
+
+	rnic_ep_get(ep);
+	err = xa_alloc_cyclic(&dev->pending, number, ep, xa_limit_32b,
+			      &dev->pending_next, GFP_KERNEL);
+	if (err >= 0)
+		return 0;
+	rnic_ep_put(ep);
+	return err;
+}
+
+/**
+ * rnic_pending_take - remove a request that is accepted, or whose session has ended
+ * @dev: the device
+ * @number: the number of the request
+ *
+ * Return: the endpoint with the table's reference, or NULL if it was taken before.
+ */
+struct rnic_ep *rnic_pending_take(struct rnic_dev *dev, u32 number)
+{
+	return xa_erase(&dev->pending, number);
+}
+
+/**
+ * rnic_pending_get - look up a request that is rejected
+ * @dev: the device
+ * @number: the number of the request
+ *
+ * The request stays in the table until its session has ended, so that a device that is
+ * removed does not wait until the peer has taken the reject.
+ *
+ * Return: the endpoint with a reference of the caller's, or NULL if it was taken before.
+ */
+struct rnic_ep *rnic_pending_get(struct rnic_dev *dev, u32 number)
+{
+	struct rnic_ep *ep;
+
+	xa_lock(&dev->pending);
+	ep = xa_load(&dev->pending, number);
+	if (ep)
+		rnic_ep_get(ep);
+	xa_unlock(&dev->pending);
+	return ep;
+}
+
+static struct rnic_ep *next_pending(struct rnic_dev *dev, unsigned long *at)
+{
+	struct rnic_ep *ep;
+
+	xa_lock(&dev->pending);
+	ep = xa_find_after(&dev->pending, at, ULONG_MAX, XA_PRESENT);
+	if (ep)
+		rnic_ep_get(ep);
+	xa_unlock(&dev->pending);
+	return ep;
+}
+
+/**
+ * rnic_pending_stop - abort all pending requests
+ * @dev: the device, which is being removed
+ *
+ * Must be called where preemption is enabled.  Requests leave the table when their
+ * sessions have ended, which this function does not wait for.
+ */
+void rnic_pending_stop(struct rnic_dev *dev)
+{
+	unsigned long at = 0;
+	struct rnic_ep *ep;
+
+	while ((ep = next_pending(dev, &at))) {
+		rnic_ep_stop(ep);
+		rnic_ep_put(ep);
+	}
+}
