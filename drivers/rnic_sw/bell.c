@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Doorbells of a send queue: is it time to let posts come together? */
+/* Doorbell moderation of a send queue: decide when to coalesce posts. */
 #include "bell.h"
 
 /**
- * bell_init - nobody has rung yet
- * @b: filled in
+ * bell_init - initialize the doorbell moderation of a queue
+ * @b: state to initialize
  */
 void bell_init(struct bell *b)
 {
@@ -12,13 +12,15 @@ void bell_init(struct bell *b)
 }
 
 /**
- * bell_rung - there it is again
- * @b: what is remembered
- * @now: in ns, of a clock that does not go back.  One that stands still between two
- *	doorbells is too coarse to tell: nothing is quick then.
+ * bell_rung - record a doorbell and decide whether to coalesce posts
+ * @b: moderation state of the queue
+ * @now: current time in ns, of a clock that does not go back. If the clock has
+ *	not advanced since the last event it is too coarse, and the doorbell
+ *	is not quick.
  *
- * Return: whether posts are to be let come together for BELL_GATHER_NS, then
- * bell_gathered() follows; else the answer is due now, and bell_answered() follows.
+ * Return: true if the caller must let posts accumulate for BELL_GATHER_NS and
+ * then call bell_gathered(); false if the caller must transmit now and then
+ * call bell_answered().
  */
 bool bell_rung(struct bell *b, u64 now)
 {
@@ -33,9 +35,9 @@ bool bell_rung(struct bell *b, u64 now)
 }
 
 /**
- * bell_answered - a doorbell has been answered at once
- * @b: what is remembered
- * @now: when the answer was over, in ns
+ * bell_answered - record the end of a transmit pass that a doorbell started
+ * @b: moderation state of the queue
+ * @now: time in ns at which the pass ended
  */
 void bell_answered(struct bell *b, u64 now)
 {
@@ -43,13 +45,16 @@ void bell_answered(struct bell *b, u64 now)
 }
 
 /**
- * bell_gathered - posts have been let come together
- * @b: what is remembered
- * @now: in ns
- * @others: how many came
+ * bell_gathered - record the end of a coalescing period
+ * @b: moderation state of the queue
+ * @now: time in ns at which the period ended
+ * @others: number of requests posted during the period
  *
- * Who waits for answers posts few others meanwhile, or none, however quick it is; it is
- * taken for one that does less and less often.
+ * A period is worthwhile if at least BELL_ROW requests were posted and the
+ * timer was not late. Otherwise twice as many quick doorbells are needed before
+ * the next period, up to BELL_ROW_MOST. A program that waits for each
+ * completion posts few requests in a period, and coalescing would only delay
+ * it.
  */
 void bell_gathered(struct bell *b, u64 now, u32 others)
 {

@@ -1,37 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Doorbells of a send queue: is it time to let posts come together?
+ * Doorbell moderation of a send queue: decide when to coalesce posts.
  *
- * A program that posts one message behind the other rings for each.  Where it does
- * so at once each time, and many do follow, a short wait makes many doorbells one.
+ * A program that posts messages one at a time rings the doorbell for each. If
+ * its doorbells follow each other quickly, a short delay turns many doorbells
+ * into one.
  */
 #ifndef _RNIC_SW_BELL_H
 #define _RNIC_SW_BELL_H
 
 #include <ddp/pure.h>
 
-/* So soon behind the last answer a doorbell is quick */
+/* A doorbell is quick if it rings within this time after bell.last */
 #define BELL_QUICK_NS	5000u
 
-/* For so long posts are let come together; if it took so long, the timer was late */
+/* Length of a coalescing period; after BELL_LATE_NS the timer was late */
 #define BELL_GATHER_NS	10000u
 #define BELL_LATE_NS	20000u
 
 /*
- * Quick ones in a row before they are, and as many have to follow for it to have been
- * worth while: who has fewer under way would wait for the timer each time.  The most,
- * where it was not.
+ * BELL_ROW consecutive quick doorbells start a coalescing period, and at least
+ * as many requests must follow for it to be worthwhile. A program with fewer
+ * requests outstanding would wait for the timer each time. BELL_ROW_MOST is the
+ * limit after periods that were not worthwhile.
  */
 #define BELL_ROW	16u
 #define BELL_ROW_MOST	16384u
 
 /**
- * struct bell - what is remembered of a queue's doorbells
- * @last: in ns: when the last answer was over, or posts began to come together, or had
- *	come.  These are sent behind that: where it takes long, that ends the row, and
- *	then a system call is little beside it
- * @row: quick ones since one that was not
- * @wanted: so many in a row before posts are let come together
+ * struct bell - doorbell moderation state of a send queue
+ * @last: time in ns of the last event: the end of a transmit pass, or the start
+ *	or end of a coalescing period. Coalesced requests are transmitted
+ *	after the period ends. If that takes long, the next doorbell is not
+ *	quick; a system call is then cheap in comparison.
+ * @row: number of consecutive quick doorbells
+ * @wanted: value of @row that starts a coalescing period
  */
 struct bell {
 	u64	last;

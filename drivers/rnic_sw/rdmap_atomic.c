@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Atomic Operations: their headers in octets and back, and their arithmetic.
- * What makes them atomic is not here.
+ * Atomic Operations: encode and decode their headers, compute their results.
+ * The atomic access to memory is not here, see ddp_mem_atomic().
  */
 #include <ddp/pure.h>
 
@@ -13,9 +13,9 @@ static_assert(RDMAP_AREQ_CMP_MASK + sizeof(u64) == RDMAP_AREQ_LEN);
 static_assert(RDMAP_ARESP_OLD + sizeof(u64) == RDMAP_ARESP_LEN);
 
 /**
- * rdmap_atomic_encode - write an Atomic Operation Request header
- * @p: room for RDMAP_AREQ_LEN octets
- * @a: what to write (RFC 7306 section 5.2.1)
+ * rdmap_atomic_encode - encode an Atomic Operation Request header
+ * @p: buffer of RDMAP_AREQ_LEN bytes
+ * @a: request to encode (RFC 7306 section 5.2.1)
  */
 void rdmap_atomic_encode(u8 *p, const struct rdmap_atomic *a)
 {
@@ -30,14 +30,14 @@ void rdmap_atomic_encode(u8 *p, const struct rdmap_atomic *a)
 }
 
 /**
- * rdmap_atomic_decode - read an Atomic Operation Request header
- * @a: filled in
- * @p: RDMAP_AREQ_LEN octets
+ * rdmap_atomic_decode - decode an Atomic Operation Request header
+ * @a: set to the decoded request
+ * @p: RDMAP_AREQ_LEN bytes as received
  *
  * Reserved bits are ignored.
  *
  * Return: IW_OK; IW_RDMAP_OPCODE for an operation that RFC 7306 does not
- * define, the Swap that it mentions among them (N-16).
+ * define, including Swap, which the RFC only mentions (N-16).
  */
 enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p)
 {
@@ -56,8 +56,9 @@ enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p)
 }
 
 /*
- * Each bit of @tops ends a field: a carry out of it is dropped.  The top bits
- * are added apart, without carry, so that nothing runs over them.
+ * Add field by field. Each bit in @tops is the top bit of a field, and a carry
+ * out of it is dropped. The top bits are added separately, without carry, so
+ * that no carry crosses them.
  */
 static u64 add_fields(u64 a, u64 b, u64 tops)
 {
@@ -65,11 +66,11 @@ static u64 add_fields(u64 a, u64 b, u64 tops)
 }
 
 /**
- * rdmap_atomic_result - what the memory holds afterwards (5.1.1, 5.1.2)
+ * rdmap_atomic_result - compute the new value (RFC 7306 5.1.1, 5.1.2)
  * @a: the operation
- * @old: what it held before, as a number of this machine
+ * @old: value in memory before the operation, in host byte order
  *
- * Return: the same, if a comparison failed.
+ * Return: the value to store; @old if a comparison failed.
  */
 u64 rdmap_atomic_result(const struct rdmap_atomic *a, u64 old)
 {
@@ -81,10 +82,10 @@ u64 rdmap_atomic_result(const struct rdmap_atomic *a, u64 old)
 }
 
 /**
- * rdmap_aresp_encode - write an Atomic Operation Response header
- * @p: room for RDMAP_ARESP_LEN octets
- * @id: the request's identifier
- * @old: what the memory held before (RFC 7306 section 5.2.2)
+ * rdmap_aresp_encode - encode an Atomic Operation Response header
+ * @p: buffer of RDMAP_ARESP_LEN bytes
+ * @id: Request Identifier of the request
+ * @old: value in memory before the operation (RFC 7306 section 5.2.2)
  */
 void rdmap_aresp_encode(u8 *p, u32 id, u64 old)
 {
@@ -93,10 +94,10 @@ void rdmap_aresp_encode(u8 *p, u32 id, u64 old)
 }
 
 /**
- * rdmap_aresp_decode - read an Atomic Operation Response header
- * @p: RDMAP_ARESP_LEN octets
- * @id: set to the identifier of the request it answers
- * @old: set to what the memory held before
+ * rdmap_aresp_decode - decode an Atomic Operation Response header
+ * @p: RDMAP_ARESP_LEN bytes as received
+ * @id: set to the Request Identifier of the request
+ * @old: set to the value in memory before the operation
  */
 void rdmap_aresp_decode(const u8 *p, u32 *id, u64 *old)
 {

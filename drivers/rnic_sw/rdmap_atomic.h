@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Atomic Operations: their headers and what they compute (RFC 7306 section 5). */
+/* Atomic Operations: headers and arithmetic (RFC 7306 section 5). */
 #ifndef _RNIC_SW_RDMAP_ATOMIC_H
 #define _RNIC_SW_RDMAP_ATOMIC_H
 
@@ -8,14 +8,14 @@
 #include "rdmap_wire.h"
 
 /**
- * struct rdmap_atomic - an Atomic Operation Request
+ * struct rdmap_atomic - a decoded Atomic Operation Request
  * @code: RDMAP_ATOMIC_FETCH_ADD or RDMAP_ATOMIC_CMP_SWAP
- * @id: Request Identifier, which the response echoes
- * @stag: of the remote memory
- * @to: where in it
- * @data: value to add, or to store
- * @mask: FetchAdd: top bits of the fields, 0 for one field of 64 bits;
- *	CmpSwap: bits to store
+ * @id: Request Identifier, which the response repeats
+ * @stag: STag of the remote memory
+ * @to: Tagged Offset in the remote memory
+ * @data: value to add or to store
+ * @mask: FetchAdd: top bits of the fields, 0 for one field of 64 bits; CmpSwap:
+ *	bits to store
  * @cmp: CmpSwap: value to compare with
  * @cmp_mask: CmpSwap: bits to compare
  */

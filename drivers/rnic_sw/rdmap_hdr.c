@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The Read Request header in octets, and back. */
+/* Encode and decode the Read Request header. */
 #include <ddp/pure.h>
 
 #include "rdmap_hdr.h"
@@ -7,9 +7,9 @@
 static_assert(RDMAP_RREQ_SRC_TO + sizeof(u64) == RDMAP_RREQ_LEN);
 
 /**
- * rdmap_rreq_decode - read a Read Request header (RFC 5040 section 4.4)
- * @r: filled in
- * @p: RDMAP_RREQ_LEN octets
+ * rdmap_rreq_decode - decode a Read Request header (RFC 5040 section 4.4)
+ * @r: set to the decoded header
+ * @p: RDMAP_RREQ_LEN bytes as received
  */
 void rdmap_rreq_decode(struct rdmap_rreq *r, const u8 *p)
 {
@@ -21,9 +21,9 @@ void rdmap_rreq_decode(struct rdmap_rreq *r, const u8 *p)
 }
 
 /**
- * rdmap_rreq_encode - write a Read Request header (RFC 5040 section 4.4)
- * @p: room for RDMAP_RREQ_LEN octets
- * @r: what to write
+ * rdmap_rreq_encode - encode a Read Request header (RFC 5040 section 4.4)
+ * @p: buffer of RDMAP_RREQ_LEN bytes
+ * @r: header to encode
  */
 void rdmap_rreq_encode(u8 *p, const struct rdmap_rreq *r)
 {
@@ -35,12 +35,12 @@ void rdmap_rreq_encode(u8 *p, const struct rdmap_rreq *r)
 }
 
 /**
- * rdmap_rreq_advance - what is left of a request that is partly answered
+ * rdmap_rreq_advance - advance a Read Request past the part already answered
  * @r: the request
- * @octets: how much of the response has gone, at most @r->len
+ * @octets: bytes of the response already sent, at most @r->len
  *
- * A Terminate in the middle of a response quotes the request like this (RFC
- * 5040 section 4.8, Terminated RDMA Header).
+ * A Terminate in the middle of a response quotes the advanced request (RFC 5040
+ * section 4.8, Terminated RDMA Header).
  */
 void rdmap_rreq_advance(struct rdmap_rreq *r, u32 octets)
 {

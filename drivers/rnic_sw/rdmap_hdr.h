@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The RDMAP headers, decoded and encoded. */
+/* RDMAP headers in decoded form, and functions to encode and decode them. */
 #ifndef _RNIC_SW_RDMAP_HDR_H
 #define _RNIC_SW_RDMAP_HDR_H
 
@@ -21,7 +21,7 @@ struct rdmap_rreq {
 	u64	src_to;
 };
 
-/* The first octet of RsvdULP; its reserved bits are zero */
+/* First byte of RsvdULP; its reserved bits are zero */
 static inline u8 rdmap_ulp8(u8 opcode)
 {
 	return RDMAP_RV | (opcode & RDMAP_OPCODE_MASK);

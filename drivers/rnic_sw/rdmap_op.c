@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The opcodes, one row each (RFC 5040 figure 4, RFC 7306 figure 1). */
+/* Table of the RDMAP opcodes (RFC 5040 figure 4, RFC 7306 figure 1). */
 #include <ddp/pure.h>
 
 #include "rdmap_op.h"
@@ -16,7 +16,7 @@ static const struct rdmap_op_row rows[RDMAP_OP_NR] = {
 		.rights = DDP_REMOTE_READ, .hdr_len = RDMAP_RREQ_LEN,
 		.name = "read-request",
 	},
-	/* We named its sink ourselves: no right of the peer's is needed */
+	/* The sink STag is a local choice, so no remote right is needed */
 	[RDMAP_OP_READ_RESP] = {
 		.opcode = RDMAP_OP_READ_RESP,
 		.served = true, .tagged = true, .rights = DDP_LOCAL_WRITE,
@@ -82,17 +82,18 @@ static bool fits(const struct rdmap_op_row *row, const struct ddp_hdr *h)
 }
 
 /**
- * rdmap_op_check - is this a message we know, in the place where it belongs?
- * @h: header of one of its segments
- * @row: set to its opcode's row if it is
+ * rdmap_op_check - check whether an opcode is known and on the right queue
+ * @h: DDP header of a segment of the message
+ * @row: set to the row of the opcode if the check succeeds
  *
- * The version comes first: without it the opcode means nothing.  Reserved bits
- * are ignored.  An opcode that is known but came with the wrong T bit or on
- * the wrong queue is unexpected there, and so is one we do not serve (RFC 5040
- * 7.2 (2) and (3), RFC 7306 1.1).  RV 00b belongs to a mode that nobody
- * negotiates with us.
+ * The version is checked first: the opcode has no meaning without it. Reserved
+ * bits are ignored. A known opcode with the wrong T bit or on the wrong queue
+ * is unexpected, and so is an opcode that is not served (RFC 5040 7.2 (2) and
+ * (3), RFC 7306 1.1). RV 00b belongs to a mode that this implementation never
+ * negotiates.
  *
- * Return: IW_OK, IW_RDMAP_VERSION or IW_RDMAP_OPCODE.
+ * Return: IW_OK; IW_RDMAP_VERSION if RV is wrong; IW_RDMAP_OPCODE if the opcode
+ * is unknown or unexpected.
  */
 enum iw_reason rdmap_op_check(const struct ddp_hdr *h,
 			      const struct rdmap_op_row **row)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What each opcode is. */
+/* Properties of the RDMAP opcodes. */
 #ifndef _RNIC_SW_RDMAP_OP_H
 #define _RNIC_SW_RDMAP_OP_H
 
@@ -9,17 +9,18 @@
 #include "rdmap_wire.h"
 
 /**
- * struct rdmap_op_row - one opcode
+ * struct rdmap_op_row - properties of one opcode
  * @opcode: RDMAP_OP_*
- * @served: we accept it
+ * @served: true if such messages are accepted
  * @tagged: T bit of its messages
- * @qn: untagged: its queue
- * @rights: DDP_* that the STag it names must give: of a tagged message the
- *	one in its DDP header, of a Read Request the Data Source STag
- * @hdr_len: octets of its RDMAP header, which a message has at least
- * @invalidates: carries an Invalidate STag
- * @solicited: asks for a solicited event
- * @name: for traces
+ * @qn: queue number if untagged
+ * @rights: DDP_* rights that an STag must grant: the STag in the DDP header of
+ *	a tagged message, the Data Source STag of a Read Request, or the STag
+ *	of an Atomic Request
+ * @hdr_len: length of its RDMAP header in bytes; minimum length of the message
+ * @invalidates: true if it carries an Invalidate STag
+ * @solicited: true if it requests a solicited event
+ * @name: name for tracepoints
  */
 struct rdmap_op_row {
 	u8		opcode;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The queue of outstanding requests, and the check of their answers. */
+/* Queue of outstanding requests, and the checks of their responses. */
 #include <ddp/pure.h>
 
 #include "rdmap_reqq.h"
 
-/* The entry @n behind the oldest */
+/* Entry number @n, counted from the oldest */
 static struct rdmap_req *rdmap_reqq_entry(const struct rdmap_reqq *q, u32 n)
 {
 	u32 at = q->head + n;
@@ -13,10 +13,10 @@ static struct rdmap_req *rdmap_reqq_entry(const struct rdmap_reqq *q, u32 n)
 }
 
 /**
- * rdmap_reqq_init - an empty queue
+ * rdmap_reqq_init - initialize an empty queue
  * @q: the queue
- * @req: room for @size requests; may be NULL if @size is 0
- * @size: the most that may be outstanding (RFC 5040 section 6.1)
+ * @req: array of @size entries, owned by the caller; may be NULL if @size is 0
+ * @size: maximum number of requests in the queue (RFC 5040 section 6.1)
  */
 void rdmap_reqq_init(struct rdmap_reqq *q, struct rdmap_req *req, u16 size)
 {
@@ -24,11 +24,11 @@ void rdmap_reqq_init(struct rdmap_reqq *q, struct rdmap_req *req, u16 size)
 }
 
 /**
- * rdmap_reqq_push - one more request, the newest
+ * rdmap_reqq_push - append a request
  * @q: the queue
  *
- * Return: its entry, zeroed, to be filled in; NULL if as many as may be are
- * outstanding: a requester then waits, to a responder it is 1/2/02.
+ * Return: the zeroed entry, which the caller fills in; NULL if the queue is
+ * full. A requester then waits, a responder reports error 1/2/02.
  */
 struct rdmap_req *rdmap_reqq_push(struct rdmap_reqq *q)
 {
@@ -42,10 +42,10 @@ struct rdmap_req *rdmap_reqq_push(struct rdmap_reqq *q)
 }
 
 /**
- * rdmap_reqq_peek - the oldest request
+ * rdmap_reqq_peek - get the oldest request
  * @q: the queue
  *
- * Return: its entry, or NULL if there is none.
+ * Return: the entry of the request, or NULL if the queue is empty.
  */
 struct rdmap_req *rdmap_reqq_peek(const struct rdmap_reqq *q)
 {
@@ -53,10 +53,10 @@ struct rdmap_req *rdmap_reqq_peek(const struct rdmap_reqq *q)
 }
 
 /**
- * rdmap_reqq_pop - the oldest request is done with
+ * rdmap_reqq_pop - remove the oldest request
  * @q: the queue, not empty
  *
- * Its entry may be handed out again.
+ * The entry may be reused for another request.
  */
 void rdmap_reqq_pop(struct rdmap_reqq *q)
 {
@@ -64,12 +64,13 @@ void rdmap_reqq_pop(struct rdmap_reqq *q)
 }
 
 /**
- * rdmap_reqq_serve - the oldest request not served
+ * rdmap_reqq_serve - get the oldest request that is not served
  * @q: the queue
  *
- * Responses leave in the order the requests came (RFC 5040 5.2.2, 5.5 (20)).
+ * Responses are sent in the order in which the requests arrived (RFC 5040
+ * 5.2.2, 5.5 (20)).
  *
- * Return: its entry, or NULL if there is none.
+ * Return: the entry of the request, or NULL if all are served.
  */
 struct rdmap_req *rdmap_reqq_serve(const struct rdmap_reqq *q)
 {
@@ -77,10 +78,10 @@ struct rdmap_req *rdmap_reqq_serve(const struct rdmap_reqq *q)
 }
 
 /**
- * rdmap_reqq_served - the request that rdmap_reqq_serve() gave is served
+ * rdmap_reqq_served - mark the request from rdmap_reqq_serve() as served
  * @q: the queue
  *
- * It stays outstanding until released.
+ * The request stays outstanding until it is released.
  */
 void rdmap_reqq_served(struct rdmap_reqq *q)
 {
@@ -89,9 +90,9 @@ void rdmap_reqq_served(struct rdmap_reqq *q)
 }
 
 /**
- * rdmap_reqq_release - the @n oldest requests are done with
+ * rdmap_reqq_release - remove the @n oldest requests
  * @q: the queue
- * @n: how many, at most all
+ * @n: number of requests; limited to those in the queue
  */
 void rdmap_reqq_release(struct rdmap_reqq *q, u16 n)
 {
@@ -103,21 +104,22 @@ void rdmap_reqq_release(struct rdmap_reqq *q, u16 n)
 }
 
 /**
- * rdmap_resp_check - does a Read Response segment answer our oldest request?
+ * rdmap_resp_check - check a Read Response segment against the oldest request
  * @oldest: the oldest unanswered request, or NULL if there is none
- * @h: the segment's header
- * @payload: its octets of payload
+ * @h: DDP header of the segment
+ * @payload: length of the payload in bytes
  *
  * RFC 5040 5.2.2 lets a Data Sink check STag, Tagged Offset and length against
- * the request; we do, so that nobody writes where we did not ask for it.
- * Segments arrive in order, so each begins where the one before it ended, and
- * the last one ends the request exactly.  What does not fit is an error of the
- * tagged buffer model: RDMAP's own protection errors are not for responses
- * (figure 10).  STag and TO of an empty segment are not looked at (RFC 5041
- * section 5.2).
+ * the request. They are checked, so that the peer writes only where a Read was
+ * requested. Segments arrive in order: each one begins where the previous one
+ * ended, and the last one ends the request exactly. A mismatch is an error of
+ * the tagged buffer model, because RDMAP's own protection errors do not apply
+ * to responses (figure 10). STag and TO of an empty segment are ignored (RFC
+ * 5041 section 5.2).
  *
- * Return: IW_OK; IW_RDMAP_OPCODE: nobody asked; IW_DDP_T_STAG: another STag;
- * IW_DDP_T_BOUNDS: outside the request, a gap, or too short.
+ * Return: IW_OK; IW_RDMAP_OPCODE if the oldest request is not a Read, or there
+ * is none; IW_DDP_T_STAG if the STag is wrong; IW_DDP_T_BOUNDS if the segment
+ * is outside the request, leaves a gap or ends the message too early.
  */
 enum iw_reason rdmap_resp_check(const struct rdmap_req *oldest,
 				const struct ddp_hdr *h, u32 payload)
@@ -151,15 +153,16 @@ static bool asked_for(const struct rdmap_req *req, const struct ddp_hdr *h,
 }
 
 /**
- * rdmap_resp_expected - did any of our requests ask for these octets?
- * @q: our requests
- * @h: header of a Read Response segment that is here before its turn
- * @payload: its octets of payload
+ * rdmap_resp_expected - check whether any outstanding Read covers a segment
+ * @q: outstanding requests of the local side
+ * @h: DDP header of a Read Response segment that arrived out of order
+ * @payload: length of the payload in bytes
  *
- * Told by the sink, for nothing says yet which request it answers.  Whether it
- * comes rightly rdmap_resp_check() says when its turn comes.
+ * The segment is compared with the sink of each request, because the request it
+ * answers is not known yet. rdmap_resp_check() makes the full check when the
+ * segment is next in order.
  *
- * Return: whether it may be placed.
+ * Return: true if the segment may be placed, false otherwise.
  */
 bool rdmap_resp_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
 			 u32 payload)
@@ -173,14 +176,14 @@ bool rdmap_resp_expected(const struct rdmap_reqq *q, const struct ddp_hdr *h,
 }
 
 /**
- * rdmap_aresp_admit - may an Atomic Operation Response come now?
+ * rdmap_aresp_admit - check whether an Atomic Operation Response may arrive now
  * @oldest: the oldest unanswered request, or NULL if there is none
  *
- * Each atomic outstanding is a buffer on queue 3 (RFC 7306 5.2.2 (5)), and
- * responses come in the order of the requests (8).
+ * Each outstanding atomic is a buffer on queue 3 (RFC 7306 5.2.2 (5)), and
+ * responses arrive in the order of the requests (8).
  *
- * Return: IW_OK; IW_DDP_U_NO_BUFFER: nothing is outstanding; IW_RDMAP_OPCODE:
- * the answer to a Read is due first.
+ * Return: IW_OK; IW_DDP_U_NO_BUFFER if no request is outstanding;
+ * IW_RDMAP_OPCODE if a Read Response must come first.
  */
 enum iw_reason rdmap_aresp_admit(const struct rdmap_req *oldest)
 {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Outstanding Read and Atomic Requests, oldest first: ours that wait for an
- * answer (bounded by ORD), or the peer's that wait for service (bounded by
- * IRD).  Both kinds share the depths (N-15) and are answered in one order.
+ * Queue of outstanding Read and Atomic Requests, oldest first.
  *
- * A ring in memory of the caller's, under a lock of the caller's.  Of its
- * entries, from the oldest on, first come those served (their response was
- * handed to DDP), then those still to be served.  A requester does not serve.
+ * A requester queues its own requests until they are answered (bounded by ORD).
+ * A responder queues the requests of the peer until they are served (bounded by
+ * IRD). Reads and atomics share the depths (N-15) and are answered in one
+ * order.
+ *
+ * The queue is a ring in memory of the caller, protected by a lock of the
+ * caller. Served entries (their response has been passed to DDP) come first,
+ * then those still to be served. A requester does not mark entries as served.
  */
 #ifndef _RNIC_SW_RDMAP_REQQ_H
 #define _RNIC_SW_RDMAP_REQQ_H
@@ -18,14 +21,14 @@
 #include "rdmap_hdr.h"
 
 /**
- * struct rdmap_req - one request
- * @rreq: a Read's header; of an atomic of ours only the sink counts
- * @atomic: the peer's atomic
- * @is_atomic: which it is
- * @slot: requester: free-running index of its place in the send queue
- * @done: octets of the response placed (requester) or sent (responder)
- * @inv: requester: STag to invalidate when it is answered
- * @flags: its owner's
+ * struct rdmap_req - an outstanding Read or Atomic Request
+ * @rreq: Read Request header; requester: of an atomic only the sink is used
+ * @atomic: responder: Atomic Request of the peer
+ * @is_atomic: true for an atomic, false for a Read
+ * @slot: requester: free-running index of the WQE in the send queue
+ * @done: requester: bytes of the response admitted so far
+ * @inv: requester: STag to invalidate when the response is complete
+ * @flags: requester: RDMAP_WR_*
  */
 struct rdmap_req {
 	union {
@@ -40,12 +43,12 @@ struct rdmap_req {
 };
 
 /**
- * struct rdmap_reqq - a queue of them
- * @req: room for @size
- * @size: ORD or IRD; may be 0
- * @head: where the oldest is
- * @used: how many there are
- * @served: how many of those are served
+ * struct rdmap_reqq - a queue of outstanding requests
+ * @req: array of @size entries
+ * @size: number of entries; may be 0
+ * @head: array index of the oldest request
+ * @used: number of requests in the queue
+ * @served: number of requests in the queue that are served
  */
 struct rdmap_reqq {
 	struct rdmap_req	*req;

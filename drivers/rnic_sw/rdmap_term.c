@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A fault to octets and back.
+ * Build the Terminate message for a fault, and parse a received one.
  *
- * Terminate Control is layer and type in the halves of its first octet, the
- * code in the second, and M, D, R from the top of the third: counted from the
- * most significant bit, whatever a compiler does with bit-fields.
+ * Terminate Control: the first byte is the layer (high half) and the error type
+ * (low half), the second byte is the error code, and M, D and R are the top
+ * bits of the third byte. Bits are counted from the most significant one. C
+ * bit-fields are not used, because their layout depends on the compiler.
  */
 #include <ddp/pure.h>
 
@@ -15,7 +16,7 @@
 static_assert(RDMAP_TERM_DDP_UNTAGGED == IW_DDP_HDR_MAX);
 static_assert(RDMAP_RREQ_LEN == IW_RDMA_HDR_MAX);
 
-/* What the reason calls for and the fault has */
+/* Headers to quote: those the reason requires and the fault provides */
 static u8 quote_of(const struct iw_reason_row *row, const struct iw_fault *f)
 {
 	u8 quote = row->quote;
@@ -34,14 +35,14 @@ static u8 *append(u8 *out, const u8 *src, size_t len)
 }
 
 /**
- * rdmap_term_build - the Terminate that tells the peer of a fault
- * @out: room for RDMAP_TERM_BUILD_MAX octets
+ * rdmap_term_build - build the Terminate message for a fault
+ * @out: buffer of RDMAP_TERM_BUILD_MAX bytes
  * @f: the fault
  *
- * A header that is not quoted is absent, not zero.
+ * A header that is not quoted is left out, not sent as zeros.
  *
- * Return: octets of the message, DDP header not counted, or 0 if the fault is
- * none of the peer's business: no Terminate then.
+ * Return: the length of the message in bytes, without DDP header; 0 if the
+ * reason is local, so that no Terminate is sent.
  */
 size_t rdmap_term_build(u8 *out, const struct iw_fault *f)
 {
@@ -67,7 +68,7 @@ size_t rdmap_term_build(u8 *out, const struct iw_fault *f)
 	return end - out;
 }
 
-/* Octets not yet parsed */
+/* Bytes not yet parsed */
 struct rest {
 	const u8	*p;
 	size_t		len;
@@ -94,7 +95,7 @@ static bool take_seg_len(struct rdmap_term *t, struct rest *r)
 	return true;
 }
 
-/* Its own T bit says how long a DDP header is */
+/* The T bit of the quoted DDP header determines its length */
 static bool take_ddp(struct rdmap_term *t, struct rest *r)
 {
 	u8 len = RDMAP_TERM_DDP_UNTAGGED;
@@ -122,16 +123,17 @@ static bool take_rdma(struct rdmap_term *t, struct rest *r)
 }
 
 /**
- * rdmap_term_parse - what a peer's Terminate says
- * @t: filled in, as far as the message goes
- * @p: the message, from behind its DDP header
- * @len: its octets
+ * rdmap_term_parse - parse a Terminate message from the peer
+ * @t: filled in as far as the message goes
+ * @p: the message, without DDP header
+ * @len: length of @p in bytes
  *
- * Reserved bits are ignored, and so is whatever follows the headers announced:
- * some peers send those they do not announce as zeros.
+ * Reserved bits are ignored. Bytes after the announced headers are ignored too:
+ * some peers send headers that they do not announce as zeros.
  *
- * Return: IW_OK, or IW_RDMAP_UNSPEC if the message is shorter than it says; if
- * @len is RDMAP_TERM_LEN at least, layer, type and code are good all the same.
+ * Return: IW_OK; IW_RDMAP_UNSPEC if the message is shorter than its header
+ * announces. Layer, type and code are valid in both cases if @len is at least
+ * RDMAP_TERM_LEN.
  */
 enum iw_reason rdmap_term_parse(struct rdmap_term *t, const u8 *p, size_t len)
 {

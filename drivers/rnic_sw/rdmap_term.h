@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The Terminate message, built and parsed (RFC 5040 section 4.8). */
+/* Build and parse the Terminate message (RFC 5040 section 4.8). */
 #ifndef _RNIC_SW_RDMAP_TERM_H
 #define _RNIC_SW_RDMAP_TERM_H
 
@@ -7,21 +7,21 @@
 
 #include "rdmap_wire.h"
 
-/* The longest that is built */
+/* Maximum length of a message that is built, in bytes */
 #define RDMAP_TERM_BUILD_MAX	(RDMAP_TERM_LEN + RDMAP_TERM_SEG_LEN + \
 				 IW_DDP_HDR_MAX + IW_RDMA_HDR_MAX)
 
 /**
- * struct rdmap_term - a Terminate, parsed
- * @layer: who found the error
+ * struct rdmap_term - a parsed Terminate message
+ * @layer: layer that found the error
  * @type: error type
  * @code: error code
- * @quote: IW_QUOTE_*: which of the next are there
+ * @quote: IW_QUOTE_*: which of the following fields are valid
  * @seg_len: DDP Segment Length (IW_QUOTE_M)
- * @ddp_len: octets valid in @ddp: 14 or 18 (IW_QUOTE_D), or 0
- * @rdma_len: octets valid in @rdma: 28 (IW_QUOTE_R), or 0
- * @ddp: our DDP header that the peer complains of
- * @rdma: our Read Request header that the peer complains of
+ * @ddp_len: valid bytes in @ddp: 14 or 18 (IW_QUOTE_D), or 0
+ * @rdma_len: valid bytes in @rdma: 28 (IW_QUOTE_R), or 0
+ * @ddp: DDP header of the local segment that the peer rejects
+ * @rdma: Read Request header of the local request that the peer rejects
  */
 struct rdmap_term {
 	u8	layer;

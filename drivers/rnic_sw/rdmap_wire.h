@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Where the octets of RDMAP stand (RFC 5040 section 4). */
+/* Wire format of RDMAP: offsets, lengths and values (RFC 5040 section 4). */
 #ifndef _RNIC_SW_RDMAP_WIRE_H
 #define _RNIC_SW_RDMAP_WIRE_H
 
 #include <ddp/pure.h>
 
-/* RDMAP Control Field, the first octet of RsvdULP (figure 3) */
+/* RDMAP Control Field, the first byte of RsvdULP (figure 3) */
 #define RDMAP_RV_MASK		0xc0
 #define RDMAP_RV		0x40	/* 01b */
 #define RDMAP_OPCODE_MASK	0x0f
 
-/* Opcodes (figure 4; RFC 7306 figure 1 from 8 on) */
+/* Opcodes (figure 4; 0x8 and above: RFC 7306 figure 1) */
 #define RDMAP_OP_WRITE		0x0
 #define RDMAP_OP_READ_REQ	0x1
 #define RDMAP_OP_READ_RESP	0x2
@@ -40,7 +40,7 @@
 #define RDMAP_RREQ_LEN		28
 
 /* Atomic Operation Request and Response headers (RFC 7306 figures 4 and 6) */
-#define RDMAP_AREQ_CODE		0	/* the last four bits of 32 */
+#define RDMAP_AREQ_CODE		0	/* low four bits of a 32-bit field */
 #define RDMAP_AREQ_ID		4
 #define RDMAP_AREQ_STAG		8
 #define RDMAP_AREQ_TO		12
@@ -51,23 +51,26 @@
 #define RDMAP_AREQ_LEN		52
 #define RDMAP_ATOMIC_FETCH_ADD	0x0
 #define RDMAP_ATOMIC_CMP_SWAP	0x2
-#define RDMAP_ATOMIC_OPERAND	8	/* octets, aligned */
+#define RDMAP_ATOMIC_OPERAND	8	/* bytes, naturally aligned */
 #define RDMAP_ARESP_ID		0
 #define RDMAP_ARESP_OLD		4
 #define RDMAP_ARESP_LEN		12
 
 /*
- * Immediate Data (RFC 7306 section 6.2).  The verbs' 32 bits are the first
- * four octets; the other four are zero, and not looked at.
+ * Immediate Data (RFC 7306 section 6.2). The first four bytes are the immediate
+ * data of the verbs. The other four are sent as zero and ignored on receipt.
  */
 #define RDMAP_IMM_LEN		8
 
-/* Terminate header (figures 7 and 8); what follows it stands there if any */
-#define RDMAP_TERM_KIND		0	/* layer, error type */
+/*
+ * Terminate header (figures 7 and 8). Segment Length and quoted headers follow
+ * it if the M, D and R bits announce them.
+ */
+#define RDMAP_TERM_KIND		0	/* layer and error type */
 #define RDMAP_TERM_CODE		1
-#define RDMAP_TERM_HDRCT	2	/* M, D, R; the rest is reserved */
+#define RDMAP_TERM_HDRCT	2	/* M, D and R bits; the rest is reserved */
 #define RDMAP_TERM_LEN		4
-#define RDMAP_TERM_SEG_LEN	2	/* octets of DDP Segment Length */
+#define RDMAP_TERM_SEG_LEN	2	/* length of DDP Segment Length in bytes */
 #define RDMAP_TERM_TAGGED	0x80	/* T bit of a quoted DDP header */
 #define RDMAP_TERM_DDP_TAGGED	14
 #define RDMAP_TERM_DDP_UNTAGGED	18

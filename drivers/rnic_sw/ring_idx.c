@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What the indices of a ring say whose other side is a program. */
+/* Checks of the indices of a ring that is shared with a program. */
 #include <ddp/pure.h>
 
 #include "ring_idx.h"
 
 /**
- * ring_idx_posted - how many slots are posted and not taken?
- * @prod: the producer's index, read once
- * @head: our index of the next slot to take
- * @tail: our index of the oldest slot in use; at most @slots before @head
- * @slots: how many the ring has
+ * ring_idx_posted - count the slots that are posted and not yet taken
+ * @prod: producer index, read once by the caller
+ * @head: index of the next slot to take
+ * @tail: index of the oldest slot in use, at most @slots before @head
+ * @slots: number of slots of the ring
  *
- * What is in use and what is posted have to fit into the ring together, so
- * whoever takes what is posted never has more than the ring's slots in hand.
+ * The slots in use and the posted slots must fit into the ring together. A
+ * caller that takes no more than the posted slots therefore never has more than
+ * @slots in use.
  *
- * Return: how many; RING_IDX_LIE if the producer cannot have posted that.
+ * Return: the number of slots, or RING_IDX_LIE if the producer cannot have
+ * posted that many.
  */
 u32 ring_idx_posted(u32 prod, u32 head, u32 tail, u32 slots)
 {
@@ -24,15 +26,17 @@ u32 ring_idx_posted(u32 prod, u32 head, u32 tail, u32 slots)
 }
 
 /**
- * ring_idx_unread - how many slots has the consumer still to read?
- * @prod: our index of the next slot to fill
- * @cons: the consumer's index, read once
- * @seen: what the consumer's index was at an earlier look
- * @slots: how many the ring has
+ * ring_idx_unread - count the slots that the consumer has not read yet
+ * @prod: index of the next slot to fill
+ * @cons: consumer index, read once by the caller
+ * @seen: consumer index at an earlier read
+ * @slots: number of slots of the ring
  *
- * The consumer may have gone on from @seen, but neither back nor past @prod.
+ * The consumer index may have advanced from @seen, but neither backwards nor
+ * past @prod.
  *
- * Return: how many; RING_IDX_LIE if the consumer cannot have read that.
+ * Return: the number of slots, or RING_IDX_LIE if the consumer cannot have read
+ * that many.
  */
 u32 ring_idx_unread(u32 prod, u32 cons, u32 seen, u32 slots)
 {

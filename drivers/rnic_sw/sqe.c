@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a slot has beside what its opcode uses is zero: a later kernel may give
- * it a meaning, and then no program says it by accident.
+ * Checks that a work request of a program uses only fields this kernel knows.
+ *
+ * Fields that an opcode does not use must be zero. A later kernel may give them
+ * a meaning, and no program may have set them by accident.
  */
 #include "sqe.h"
 
 #define KNOWN_FLAGS	(RNIC_SW_SEND_FENCE | RNIC_SW_SEND_SIGNALED |	\
 			 RNIC_SW_SEND_SOLICITED | RNIC_SW_SEND_INLINE)
 
-/* What an opcode uses */
-#define DATA	0x01	/* SGEs or, in their place, inline data */
+/* Fields that an opcode uses */
+#define DATA	0x01	/* SGEs or inline data */
 #define TAG	0x02	/* imm_data or inv_stag */
 #define REMOTE	0x04	/* rkey and remote_addr */
 #define ADD	0x08
 #define SWAP	0x10
-#define BIND	0x20	/* bind, in place of the four above */
+#define BIND	0x20	/* bind, instead of TAG, REMOTE, ADD and SWAP */
 
 static const u8 uses[] = {
 	[RNIC_SW_OP_WRITE]	= DATA | REMOTE,
@@ -46,11 +48,11 @@ static bool rest_clean(const struct rnic_sw_sqe *e, u8 used)
 }
 
 /**
- * sqe_clean - does a send request say nothing that this kernel does not know?
- * @e: copy of the slot's fixed part
+ * sqe_clean - check whether a send request uses only known fields
+ * @e: copy of the fixed part of the WQE
  *
- * Return: whether its opcode is known to programs, its flags are, and all that
- * the opcode does not use is zero.
+ * Return: true if programs may use the opcode, all flags are known and all
+ * fields that the opcode does not use are zero; false otherwise.
  */
 bool sqe_clean(const struct rnic_sw_sqe *e)
 {
@@ -63,10 +65,10 @@ bool sqe_clean(const struct rnic_sw_sqe *e)
 }
 
 /**
- * rqe_clean - the same of a receive request
- * @e: copy of the slot's fixed part
+ * rqe_clean - check whether a receive request uses only known fields
+ * @e: copy of the fixed part of the WQE
  *
- * Return: whether what is reserved is zero.
+ * Return: true if the reserved field is zero, false otherwise.
  */
 bool rqe_clean(const struct rnic_sw_rqe *e)
 {

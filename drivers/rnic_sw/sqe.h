@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Is there nothing in a slot of a send queue that its opcode does not use? */
+/* Check that the work requests of a program use only known fields. */
 #ifndef _RNIC_SW_SQE_H
 #define _RNIC_SW_SQE_H
 
