@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Completion queues: one ring, whoever reads it.
+ * Completion queues: one ring, read by a program or by a kernel consumer.
  *
- * The kernel counts what it has written by itself and believes the consumer's
- * index only as far as the consumer alone is hurt by it.
+ * The kernel keeps its own producer index. It trusts the consumer index only as
+ * far as a wrong value harms the consumer alone.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -15,13 +15,13 @@
 #define CQ_EVENTS	(RNIC_SW_ARM_ANY | RNIC_SW_ARM_SOLICITED)
 
 /**
- * rnic_cq_alloc_ring - a ring for a completion queue
- * @ring: filled in
- * @udata: the program's; NULL: for a kernel consumer
- * @want: entries at least
+ * rnic_cq_alloc_ring - allocate a ring for a completion queue
+ * @ring: ring to set up
+ * @udata: udata of the program, or NULL for a kernel consumer
+ * @want: minimum number of entries
  * @packed: see rnic_ring_alloc()
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EINVAL if @want is out of range; or another negative errno.
  */
 int rnic_cq_alloc_ring(struct rnic_ring *ring, struct ib_udata *udata, u32 want, bool packed)
 {
@@ -49,7 +49,7 @@ static int answer_create(const struct rnic_ring *ring, struct ib_udata *udata)
 	return ib_respond_udata(udata, resp);
 }
 
-/* By how much the caller's monotonic clock differs from the kernel's */
+/* Return: the caller's monotonic clock minus the kernel's, in ns */
 static s64 clock_shift(void)
 {
 	struct timespec64 t = {};
@@ -76,7 +76,7 @@ static int read_wishes(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	return 0;
 }
 
-/* Return: 0, with the ring that is asked for, or a negative errno */
+/* Initialize @cq and allocate its ring. Return: 0 or a negative errno */
 static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 		   struct ib_udata *udata, bool packed)
 {
@@ -98,7 +98,7 @@ static int init_cq(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	return err;
 }
 
-/* Nobody has seen it */
+/* Undo init_cq() for a CQ that the consumer has not seen yet */
 static void exit_cq(struct rnic_cq *cq)
 {
 	rnic_ring_free(&cq->ring);
@@ -106,10 +106,10 @@ static void exit_cq(struct rnic_cq *cq)
 }
 
 /**
- * rnic_create_user_cq - make a completion queue for a program
- * @ib: it, zeroed but for the core's part
- * @attr: how large, what flags
- * @attrs: its udata: struct rnic_sw_create_cq and its answer
+ * rnic_create_user_cq - create a completion queue for a program
+ * @ib: the CQ, zeroed except for the part of the core
+ * @attr: number of entries, and flags
+ * @attrs: contains the udata: struct rnic_sw_create_cq and its response
  *
  * Return: 0 or a negative errno.
  */
@@ -132,12 +132,13 @@ int rnic_create_user_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 }
 
 /**
- * rnic_create_cq - make a completion queue for a kernel consumer
- * @ib: it, zeroed but for the core's part
- * @attr: how large; no flags: struct ib_wc has no place for what they ask for
- * @attrs: a program's only
+ * rnic_create_cq - create a completion queue for a kernel consumer
+ * @ib: the CQ, zeroed except for the part of the core
+ * @attr: number of entries. Flags are refused: struct ib_wc has no fields for
+ *	what they request.
+ * @attrs: unused for kernel consumers
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EOPNOTSUPP if @attr has flags; or another negative errno.
  */
 int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		   struct uverbs_attr_bundle *attrs)
@@ -158,9 +159,11 @@ int rnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 }
 
 /**
- * rnic_destroy_cq - the end of a completion queue that no queue pair uses
- * @ib: it
- * @udata: not looked at, see rnic_dealloc_pd()
+ * rnic_destroy_cq - destroy a completion queue
+ * @ib: the CQ; no queue pair uses it
+ * @udata: unused, see rnic_dealloc_pd()
+ *
+ * May sleep.
  *
  * Return: 0.
  */
@@ -194,11 +197,16 @@ static void write_entry(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 	if (cq->owner)
 		cq->owner[cq->prod & (cq->ring.slots - 1)] = qp;
 	WRITE_ONCE(cq->prod, cq->prod + 1);
-	/* the slot is filled: the consumer may look; litmus: publish */
+	/* fill the slot before the consumer sees the index; litmus: publish */
 	smp_store_release(&cq->ring.hdr->prod, cq->prod);
 }
 
-/* Has the consumer asked for an event for this one?  Asking counts once. */
+/*
+ * Take the consumer's request for an event if it covers this completion. Each
+ * arming of the CQ gives one event.
+ *
+ * Return: true if an event must be generated, false otherwise.
+ */
 static bool take_event(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 {
 	u32 *flags = &cq->ring.hdr->flags;
@@ -206,8 +214,9 @@ static bool take_event(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 
 	lockdep_assert_held(&cq->lock);
 	/*
-	 * The consumer arms, then looks at prod; we the other way round.
-	 * litmus: arm, arm-once
+	 * The consumer arms the CQ, then reads prod. This side writes prod,
+	 * then reads the flags. With full barriers on both sides at least one
+	 * of them sees the other. litmus: arm, arm-once
 	 */
 	smp_mb();
 	if (cqe->status || cqe->flags & RNIC_SW_WC_SOLICITED)
@@ -216,7 +225,8 @@ static bool take_event(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe)
 		return false;
 	was = xchg(flags, 0);
 	if (unlikely(!(was & want)))
-		cmpxchg(flags, 0, was);	/* changed under our hands */
+		/* the consumer has changed the flags since they were read */
+		cmpxchg(flags, 0, was);
 	return was & want;
 }
 
@@ -233,15 +243,16 @@ static void report_overrun(struct rnic_cq *cq)
 }
 
 /**
- * rnic_cq_push - write one completion, raise an event if one is armed for it
- * @cq: where to
- * @cqe: what; a timestamp is added
- * @qp: whose
+ * rnic_cq_push - write a completion and generate an event if one is armed for
+ * it
+ * @cq: the completion queue
+ * @cqe: the completion; its timestamp is filled in here
+ * @qp: queue pair of the completion
  *
- * Any context.  Nothing is told of a queue pair that is being destroyed.
+ * Any context. A completion of a queue pair that is being destroyed is dropped.
  *
- * Return: false if the queue has overrun, now or before: the caller moves the
- * queue pair to error.
+ * Return: true if the completion was written or dropped; false if the queue
+ * overran, now or earlier, and the caller must move the queue pair to error.
  */
 bool rnic_cq_push(struct rnic_cq *cq, const struct rnic_sw_cqe *cqe,
 		  struct ib_qp *qp)
@@ -313,7 +324,11 @@ static void fill_wc(struct ib_wc *wc, const struct rnic_sw_cqe *cqe,
 	}
 }
 
-/* Take some; @got counts.  Return: how many were looked at */
+/*
+ * Poll some entries. @got counts the completions returned so far.
+ *
+ * Return: the number of ring entries read, at most RING_IDX_STEPS.
+ */
 static int poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 {
 	struct rnic_sw_ring *hdr;
@@ -328,7 +343,7 @@ static int poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 		u32 idx = cons++;
 		struct ib_qp *qp = cq->owner[idx & (cq->ring.slots - 1)];
 
-		/* of a queue pair that is gone: nobody waits for it */
+		/* skip completions of queue pairs that were destroyed */
 		if (qp)
 			fill_wc(&wc[(*got)++], rnic_cqe_at(&cq->ring, idx), qp);
 	}
@@ -338,12 +353,12 @@ static int poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, int *got)
 }
 
 /**
- * rnic_poll_cq - take completions, kernel consumer
- * @ib: from which queue
- * @n: how many at most
- * @wc: filled in
+ * rnic_poll_cq - poll the completion queue of a kernel consumer
+ * @ib: the CQ
+ * @n: maximum number of completions
+ * @wc: array of @n entries to fill
  *
- * Return: how many were taken.
+ * Return: the number of completions returned.
  */
 int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
 {
@@ -356,7 +371,11 @@ int rnic_poll_cq(struct ib_cq *ib, int n, struct ib_wc *wc)
 	return got;
 }
 
-/* In some of what has not been polled, from @idx on.  Return: where to go on */
+/*
+ * Drop completions of @qp among some unpolled entries, from @idx on.
+ *
+ * Return: the index at which to continue.
+ */
 static u32 forget_some(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
 		       u32 end)
 {
@@ -380,9 +399,10 @@ static u32 forget_some(struct rnic_cq *cq, const struct ib_qp *qp, u32 idx,
 }
 
 /**
- * rnic_cq_forget - a queue pair goes: its completions are not told any more
- * @cq: kernel consumer's or not; a program's provider sees to its own
- * @qp: pushes nothing any more
+ * rnic_cq_forget - drop the unpolled completions of a queue pair
+ * @cq: the CQ. Nothing is done if it belongs to a program: the provider drops
+ *	the completions itself.
+ * @qp: the queue pair, which adds no completions any more
  *
  * May sleep.
  */
@@ -403,12 +423,13 @@ void rnic_cq_forget(struct rnic_cq *cq, const struct ib_qp *qp)
 }
 
 /**
- * rnic_req_notify_cq - ask for an event, kernel consumer
- * @ib: which queue
- * @how: for which completions
+ * rnic_req_notify_cq - arm the completion queue of a kernel consumer
+ * @ib: the CQ
+ * @how: which completions generate an event, and whether to report missed
+ *	events
  *
- * Return: 1 if the caller wants to know of completions it may have missed, and
- * there are some; else 0.
+ * Return: 1 if the caller requests missed events and there are unpolled
+ * completions, 0 otherwise.
  */
 int rnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags how)
 {

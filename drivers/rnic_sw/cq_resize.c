@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Another ring for a program's completion queue, while it is in use. */
+/* Resize the completion queue of a program while the queue is in use. */
 #include <linux/sched.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -17,12 +17,12 @@ static int answer_resize(const struct rnic_ring *ring, struct ib_udata *udata)
 	return ib_respond_udata(udata, resp);
 }
 
-/* Another ring that takes the place of a program's */
+/* A new ring that replaces the ring of a program */
 struct move {
 	struct rnic_ring	ring;
-	u32			seen;	/* the consumer's index at the last look */
-	u32			done;	/* copied up to here */
-	u32			steps;	/* entries copied in all */
+	u32			seen;	/* consumer index at the last read */
+	u32			done;	/* end of the entries copied */
+	u32			steps;	/* total number of entries copied */
 };
 
 static void copy_entry(struct rnic_cq *cq, struct move *m)
@@ -34,8 +34,10 @@ static void copy_entry(struct rnic_cq *cq, struct move *m)
 }
 
 /*
- * Copy some of what has not been polled, at its indices: what is written stays
- * as it is.  Return: how much is left to copy; -EINVAL: it does not fit
+ * Copy some unpolled entries to the new ring, where they keep their indices.
+ * Entries do not change once they are written.
+ *
+ * Return: the number of entries left to copy; -EINVAL if they do not fit.
  */
 static int __copy_some(struct rnic_cq *cq, struct move *m)
 {
@@ -50,7 +52,7 @@ static int __copy_some(struct rnic_cq *cq, struct move *m)
 	if (ring_idx_unread(cq->prod, n, m->seen, slots) == RING_IDX_LIE)
 		return -EINVAL;
 	m->seen = n;
-	/* polled meanwhile */
+	/* skip entries that were polled meanwhile */
 	if (ring_idx_before(m->done, n))
 		m->done = n;
 	n = min_t(u32, cq->prod - m->done, RING_IDX_STEPS);
@@ -70,8 +72,11 @@ static void __change_places(struct rnic_cq *cq, struct move *m)
 }
 
 /*
- * Copy until nothing is left, and change places.  One who adds and takes all
- * the time cannot have us go on for ever: twice the ring is enough for all.
+ * Copy all unpolled entries, then exchange the rings. The number of copies is
+ * limited, so that a program that completes and polls all the time cannot keep
+ * the loop running forever. Twice the size of the ring is enough for any other.
+ *
+ * Return: 0; -EINVAL if the entries do not fit; -EBUSY if the limit is reached.
  */
 static int move_to(struct rnic_cq *cq, struct move *m)
 {
@@ -94,8 +99,9 @@ static int move_to(struct rnic_cq *cq, struct move *m)
 }
 
 /*
- * The first step: a ring that the program can map, for the second step.  It is not
- * packed: its key is to be nobody else's.
+ * First step of a resize: allocate a ring that the program maps before the
+ * second step. The ring shares no page with other rings, because its mmap key
+ * must identify it.
  */
 static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 {
@@ -111,12 +117,16 @@ static int prepare_ring(struct rnic_cq *cq, u32 want, struct ib_udata *udata)
 		swap(cq->next, ring);
 		spin_unlock_irqrestore(&cq->lock, flags);
 	}
-	/* one that nobody has changed over to, or after an error the new one */
+	/* frees an earlier ring that was never used, or on error the new one */
 	rnic_ring_free(&ring);
 	return err;
 }
 
-/* The ring that was prepared under that key */
+/*
+ * Take the ring that was prepared under @key.
+ *
+ * Return: true if there is one, false otherwise.
+ */
 static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 {
 	unsigned long flags;
@@ -130,7 +140,7 @@ static bool take_prepared(struct rnic_cq *cq, u64 key, struct rnic_ring *ring)
 	return ok;
 }
 
-/* The second step: the program has mapped it */
+/* Second step of a resize: switch to the ring that the program has mapped */
 static int use_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
 {
 	struct rnic_sw_resize_cq_resp none = {};
@@ -144,22 +154,23 @@ static int use_prepared(struct rnic_cq *cq, u64 key, struct ib_udata *udata)
 	mutex_lock(&cq->walk);
 	err = move_to(cq, &m);
 	mutex_unlock(&cq->walk);
-	/* the old one, or if that failed the new one */
+	/* the old ring, or the new one if the switch failed */
 	rnic_ring_free(&m.ring);
 	return err;
 }
 
 /**
- * rnic_resize_user_cq - another ring for a program's completion queue
- * @ib: it
- * @cqe: entries wanted
- * @udata: struct rnic_sw_resize_cq and its answer
+ * rnic_resize_user_cq - resize the completion queue of a program
+ * @ib: the CQ
+ * @cqe: minimum number of entries
+ * @udata: struct rnic_sw_resize_cq and its response
  *
- * A program takes two steps, so that nothing has changed where it cannot map
- * the new ring.  It does not poll while it waits for the second answer.
+ * A program resizes in two steps, so that the CQ is unchanged if the program
+ * cannot map the new ring. The program does not poll during the second step.
  *
- * Return: 0; -EINVAL if what has not been polled does not fit; -EBUSY if it is
- * polled and written all the time; or another negative errno.
+ * Return: 0; -EINVAL if the unpolled completions do not fit; -EBUSY if the CQ
+ * is filled and polled all the time; -ENOENT if no ring was prepared under the
+ * key; or another negative errno.
  */
 int rnic_resize_user_cq(struct ib_cq *ib, unsigned int cqe,
 			struct ib_udata *udata)

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Events of completion queues: who asked for one is told, on which CPU.
+ * Events of completion queues: call the completion handler on the right CPU.
  *
- * A kernel consumer's handler is called on the CPU of its vector, and ib_core has
- * its polling done there: by an interrupt, as with hardware, unless who completes
- * is on that CPU, or it is offline.  With PREEMPT_RT, where handlers may sleep on
- * locks, wherever that is.  So is a program woken: where it then runs the scheduler
- * says.
+ * The handler of a kernel consumer is called on the CPU of its completion
+ * vector, and ib_core polls the CQ there. As with hardware, an interrupt (IPI)
+ * brings the event to that CPU. There is no IPI if the completing context
+ * already runs on that CPU or if the CPU is offline. On PREEMPT_RT, where
+ * handlers may sleep on locks, the handler is called where the completion is
+ * written. So is the handler of a program; the scheduler decides where the
+ * program then runs.
  *
- * One at a time tells a kernel consumer (Documentation/infiniband/core_locking.rst):
- * cq->telling is set from whoever finds it clear, or sends that interrupt, until all
- * is told that has been asked for.  Who comes meanwhile only asks.
+ * Only one context at a time calls the handler of a kernel consumer
+ * (Documentation/infiniband/core_locking.rst). A context that finds cq->telling
+ * clear sets it and calls the handler or sends the IPI. cq->telling stays set
+ * until all requested events are delivered. All other contexts only increment
+ * cq->asked.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
@@ -22,10 +26,16 @@
 
 #include "rnic.h"
 
-/* Calls in one go: a handler that arms may be asked for again during each */
+/*
+ * Maximum number of handler calls in one pass. A handler that arms the CQ can
+ * cause another event during each call.
+ */
 #define TELL_MOST	16
 
-/* Others leave it to the one who tells, who therefore is not to be preempted */
+/*
+ * The other contexts rely on the one that calls the handler, so it must not be
+ * preempted. On PREEMPT_RT it may be: handlers may sleep on locks.
+ */
 static void begin_telling(void)
 {
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
@@ -38,7 +48,11 @@ static void end_telling(void)
 		preempt_enable();
 }
 
-/* By whoever has set telling, or has it from whoever did */
+/*
+ * Call the handler until all requested events are delivered, at most TELL_MOST
+ * times; leave the rest to a softirq. cq->telling is set, by the caller or by
+ * the context that left the events to the caller.
+ */
 static void rnic_cq_tell_and_unlock(struct rnic_cq *cq, unsigned long flags)
 	__releases(&cq->lock)
 {
@@ -55,7 +69,7 @@ static void rnic_cq_tell_and_unlock(struct rnic_cq *cq, unsigned long flags)
 		more = cq->asked != end;
 	} while (more && ++calls < TELL_MOST);
 	cq->telling = more;
-	/* if that was all it may be gone from here on */
+	/* from here on @cq may be freed if no event is left */
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (more)
 		compat_bh_raise(&cq->rest);
@@ -77,9 +91,9 @@ static void rnic_cq_tell_rest(struct compat_bh *rest)
 }
 
 /**
- * rnic_cq_tell_init - nobody is being told
+ * rnic_cq_tell_init - initialize the event delivery of a completion queue
  * @cq: the completion queue
- * @vector: below the device's num_comp_vectors
+ * @vector: completion vector, below num_comp_vectors of the device
  */
 void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector)
 {
@@ -89,29 +103,42 @@ void rnic_cq_tell_init(struct rnic_cq *cq, u32 vector)
 }
 
 /**
- * rnic_cq_tell_exit - nobody will be told any more
+ * rnic_cq_tell_exit - stop the event delivery of a completion queue
  * @cq: the completion queue, after rnic_cq_told()
  *
- * Process context.
+ * Process context, may sleep.
  */
 void rnic_cq_tell_exit(struct rnic_cq *cq)
 {
 	compat_bh_end(&cq->rest);
 }
 
-/* Whether its CPU will call */
+/*
+ * Leave the event to the CPU of the completion vector.
+ *
+ * Return: true if that CPU will call the handler, false if the caller must.
+ */
 static bool __tell_there(struct rnic_cq *cq)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		return false;
-	/* here it would be called at once, and want the lock; nobody moves under it */
+	/*
+	 * On the same CPU the function would be called at once and deadlock on
+	 * cq->lock. With the lock held and interrupts off the CPU cannot
+	 * change.
+	 */
 	if (cq->cpu == smp_processor_id())
 		return false;
-	/* or else that one is offline */
+	/* fails if that CPU is offline */
 	return !smp_call_function_single_async(cq->cpu, &cq->call);
 }
 
-/* Whether the caller is the one to tell: nobody does, nor will that CPU */
+/*
+ * Start event delivery unless it is already under way.
+ *
+ * Return: true if the caller must call the handler; false if another context or
+ * the CPU of the completion vector does.
+ */
 static bool __takes_over(struct rnic_cq *cq)
 {
 	if (cq->telling)
@@ -121,8 +148,8 @@ static bool __takes_over(struct rnic_cq *cq)
 }
 
 /**
- * rnic_cq_tell - there is a completion of the kind that was asked for
- * @cq: the completion queue
+ * rnic_cq_tell - deliver an event of a completion queue
+ * @cq: the completion queue, for which the consumer has requested an event
  *
  * Any context.
  */
@@ -132,7 +159,7 @@ void rnic_cq_tell(struct rnic_cq *cq)
 
 	if (!cq->ib.comp_handler)
 		return;
-	/* ib_core's, which has a lock for what it does */
+	/* the handler of ib_core for programs, which has its own lock */
 	if (rnic_cq_is_user(cq)) {
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 		return;
@@ -168,10 +195,10 @@ static bool cq_told_up_to(struct rnic_cq *cq, u32 end)
 }
 
 /**
- * rnic_cq_told - wait until what has been asked for by now has been told
- * @cq: the completion queue; others may go on completing to it
+ * rnic_cq_told - wait until all events requested so far have been delivered
+ * @cq: the completion queue; other queue pairs may still complete to it
  *
- * Process context; not from its handler.
+ * Process context, sleeps. Not from the CQ's own handler.
  */
 void rnic_cq_told(struct rnic_cq *cq)
 {
