@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The life of an RDMAP stream, and how it ends. */
+/* Life of an RDMAP stream: set-up, failure and end. */
 #include <linux/slab.h>
 
 #include "rdmap.h"
 
 /**
- * rdmap_refused - why what was allowed when it came is not any more
+ * rdmap_refused - get the reason for refusing an access that was allowed before
  * @r: the stream
- * @right: DDP_REMOTE_* that it needs
+ * @right: DDP_REMOTE_* right that the access needs
  *
- * Return: what the peer is told: by the queue pair, as if it came now; or by the STag.
+ * The access was allowed when the request arrived and is not allowed any more.
+ *
+ * Return: IW_RDMAP_P_ACCESS if the queue pair no longer grants the right, as
+ * for a request that arrives now; IW_RDMAP_P_STAG if the STag does not.
  */
 enum iw_reason rdmap_refused(const struct rdmap *r, u8 right)
 {
@@ -18,8 +21,9 @@ enum iw_reason rdmap_refused(const struct rdmap *r, u8 right)
 }
 
 /*
- * Memory of ours could not be read while a message was cut: a work request's,
- * or what the peer had asked to read (RFC 5040 7.2).
+ * Set reason and quoted header after a failure to read local memory for a
+ * message being segmented: memory of a work request, or memory that the peer
+ * requested to read (RFC 5040 7.2).
  */
 static void blame_source(struct rdmap *r, struct iw_fault *f)
 {
@@ -52,7 +56,7 @@ static bool tagged_reason(enum iw_reason why)
 	return row->layer == IW_LAYER_DDP && row->type == IW_DDP_TAGGED;
 }
 
-/* RFC 5040 7.1 (1): the peer is told of what only we did wrong, too */
+/* RFC 5040 7.1 (1): report purely local errors to the peer, too */
 static size_t build_terminate(struct rdmap *r, const struct iw_fault *f)
 {
 	const struct iw_fault ours = { .why = IW_RDMAP_CATASTROPHIC };
@@ -68,12 +72,12 @@ static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)
 
 	if (!f.seg_len && tagged_reason(f.why))
 		blame_source(r, &f);
-	/* of a segment: then it is the rx runner that has failed, and its own */
+	/* in a received segment: the receive path is here, and owns these */
 	if (f.seg_len && r->bad_rreq) {
 		memcpy(f.rdma, r->req, sizeof(f.rdma));
 		f.rdma_len = sizeof(f.rdma);
 	}
-	/* a receive buffer that may not be written: not the peer's fault */
+	/* a receive buffer without write access is no fault of the peer */
 	if (f.why == IW_LOCAL_PROT && f.seg_len)
 		f.why = IW_RDMAP_CATASTROPHIC;
 
@@ -83,7 +87,7 @@ static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)
 	r->decided = true;
 	spin_unlock_bh(&r->lock);
 	rdmap_event(r, &f);
-	/* the Terminate goes first, if there is one */
+	/* a Terminate, if there is one, is sent before the close */
 	ddp_stream_close(s, IW_LOCAL_CLOSE);
 }
 
@@ -105,10 +109,10 @@ static const struct ddp_ulp_ops ulp_ops = {
 };
 
 /**
- * rdmap_init - a stream not yet connected
- * @r: its RDMAP end
- * @stags: the device's STags
- * @pd: its protection domain
+ * rdmap_init - initialize a stream that is not connected yet
+ * @r: RDMAP state of the stream
+ * @stags: STag table of the device
+ * @pd: protection domain of the queue pair
  */
 void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd)
 {
@@ -118,10 +122,12 @@ void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd)
 }
 
 /**
- * rdmap_set_depths - how many Reads may be outstanding
+ * rdmap_set_depths - set the maximum number of outstanding requests
  * @r: the stream, before it runs
- * @ird: the peer's
- * @ord: ours
+ * @ird: maximum number of requests from the peer
+ * @ord: maximum number of local requests
+ *
+ * May sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -129,7 +135,10 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 {
 	struct rdmap_req *in, *out;
 
-	/* requests not answered, as many answered but not let go, one between */
+	/*
+	 * ird unanswered requests, ird answered but not yet released, and one
+	 * in transition
+	 */
 	in = kcalloc(2 * ird + 1, sizeof(*in), GFP_KERNEL_ACCOUNT);
 	out = kcalloc(max_t(u16, ord, 1), sizeof(*out), GFP_KERNEL_ACCOUNT);
 	if (!in || !out) {
@@ -138,7 +147,7 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 		return -ENOMEM;
 	}
 	rdmap_destroy(r);
-	/* who asks may ask while it begins */
+	/* rdmap_depths() may run at the same time */
 	spin_lock_bh(&r->lock);
 	rdmap_reqq_init(&r->irq, in, 2 * ird + 1);
 	r->ird = ird;
@@ -148,10 +157,10 @@ int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord)
 }
 
 /**
- * rdmap_depths - what rdmap_set_depths() was told; zeros before
+ * rdmap_depths - get the maximum number of outstanding requests
  * @r: the stream
- * @ird: the peer's
- * @ord: ours
+ * @ird: set to the value given to rdmap_set_depths(), or 0 before
+ * @ord: set likewise
  */
 void rdmap_depths(struct rdmap *r, u16 *ird, u16 *ord)
 {
@@ -162,8 +171,8 @@ void rdmap_depths(struct rdmap *r, u16 *ird, u16 *ord)
 }
 
 /**
- * rdmap_destroy - the end
- * @r: the stream, unbound
+ * rdmap_destroy - free the queues of outstanding requests
+ * @r: the stream, not running
  */
 void rdmap_destroy(struct rdmap *r)
 {
@@ -174,7 +183,7 @@ void rdmap_destroy(struct rdmap *r)
 }
 
 /**
- * rdmap_fail - the verbs end the stream because of an error
+ * rdmap_fail - fail the stream because of an error that the verbs found
  * @r: the stream
  * @why: the reason
  */

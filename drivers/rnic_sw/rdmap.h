@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * RDMAP as the verbs see it, and what it asks of them.  No ib_ type below
- * this line, no socket above it.
+ * Interface between RDMAP and the verbs: what RDMAP offers to the verbs and
+ * what it requires of them. RDMAP uses no ib_ type, and the verbs use no
+ * socket.
  */
 #ifndef _RNIC_SW_RDMAP_H
 #define _RNIC_SW_RDMAP_H
@@ -18,10 +19,14 @@
 #include "rdmap_term.h"
 
 #define RDMAP_SGE_MAX		16
-#define RDMAP_DEPTH_MAX		128	/* IRD and ORD */
-#define RDMAP_TERM_MAX		128	/* longer ones are taken, too (N-7) */
+#define RDMAP_DEPTH_MAX		128	/* limit of IRD and ORD */
+/*
+ * Bytes of a received Terminate. More than RDMAP_TERM_BUILD_MAX: messages with
+ * additional bytes are accepted (N-7).
+ */
+#define RDMAP_TERM_MAX		128
 
-/* What a work request does; not the ABI's numbers */
+/* Operation of a work request; these are not the numbers of the ABI */
 enum rdmap_wr_op {
 	RDMAP_WR_WRITE,
 	RDMAP_WR_SEND,
@@ -29,29 +34,30 @@ enum rdmap_wr_op {
 	RDMAP_WR_FETCH_ADD,
 	RDMAP_WR_CMP_SWAP,
 	RDMAP_WR_LOCAL_INV,
-	RDMAP_WR_REG,		/* fast registration: the verbs do it */
-	RDMAP_WR_BIND,		/* of a memory window: so is this */
+	RDMAP_WR_REG,		/* fast registration, executed by the verbs */
+	RDMAP_WR_BIND,		/* bind of a memory window, executed by the verbs */
 };
 
 #define RDMAP_WR_FENCE		0x1
 #define RDMAP_WR_SOLICITED	0x2
-#define RDMAP_WR_INVALIDATE	0x4	/* Send: peer's STag; Read: own sink */
-#define RDMAP_WR_RTR		0x8	/* a Read that no work request asked for */
+#define RDMAP_WR_INVALIDATE	0x4	/* Send: peer's STag; Read: sink STag */
+#define RDMAP_WR_RTR		0x8	/* RTR Read, without a work request */
 #define RDMAP_WR_IMMEDIATE	0x10	/* Immediate Data follows the Write */
 
 /**
- * struct rdmap_wr - a work request, checked, in the kernel's own memory
- * @op: what to do
+ * struct rdmap_wr - a checked work request, copied to kernel memory
+ * @op: operation
  * @flags: RDMAP_WR_*
- * @slot: free-running index of its place in the send queue
+ * @slot: free-running index of the WQE in the send queue
  * @buf: local memory: source, or sink of a Read or an atomic
- * @raddr: remote TO
- * @rkey: remote STag
- * @inv: STag to invalidate
- * @imm: immediate data as it goes on the wire
- * @compare_add: atomics: what to compare with, or to add
- * @swap: atomics: what to store
- * @sge: storage for @buf, as much as the send queue's requests may need
+ * @raddr: remote TO; registration and bind: start address
+ * @rkey: remote STag; registration and bind: new key
+ * @inv: STag to invalidate; bind: lkey of the MR
+ * @imm: immediate data in wire byte order
+ * @compare_add: atomics: value to compare with or to add; registration and
+ *	bind: length in bytes
+ * @swap: atomics: value to store; registration and bind: access rights
+ * @sge: array for the SGEs of @buf, large enough for any request of the queue
  */
 struct rdmap_wr {
 	enum rdmap_wr_op	op;
@@ -67,67 +73,79 @@ struct rdmap_wr {
 	struct ddp_sge		*sge;
 };
 
-/* Does it wait for an answer, and count as outstanding? */
+/* Check whether a request needs a response, and so counts as outstanding */
 static inline bool rdmap_wr_waits(const struct rdmap_wr *wr)
 {
 	return wr->op == RDMAP_WR_READ || wr->op == RDMAP_WR_FETCH_ADD ||
 	       wr->op == RDMAP_WR_CMP_SWAP;
 }
 
-/* What was delivered into a receive buffer, or with one */
+/* A message that consumed a receive */
 struct rdmap_recv {
 	u32	len;
-	u32	inv;		/* STag invalidated for the peer */
+	u32	inv;		/* local STag that the Send invalidated */
 	__be32	imm;
 	bool	invalidated;
 	bool	solicited;
-	bool	immediate;	/* by Immediate Data; @len is the Write's */
+	bool	immediate;	/* by Immediate Data; @len is that of the Write */
 };
 
-/* The message that the tx runner is handing out: whose end somebody waits for */
+/* Message being segmented, if commit() must account for it */
 enum rdmap_out {
 	RDMAP_OUT_NONE,
 	RDMAP_OUT_RESP,
 	RDMAP_OUT_WR,
 };
 
-/* The RDMAP end of a stream, embedded in a queue pair */
+/* RDMAP state of a stream, embedded in a queue pair */
 struct rdmap {
-	/* fixed once the stream runs */
-	u8			rtr;	/* DDP_RTR_* to send first, or 0 */
-	bool			swallow;	/* an empty Send is an RTR if it is first */
+	/*
+	 * Set before the stream runs. Then @rtr belongs to the transmit path
+	 * and @swallow to the receive path.
+	 */
+	u8			rtr;	/* DDP_RTR_* message to send first, or 0 */
+	/* an empty Send is an RTR message if it comes first */
+	bool			swallow;
 
-	/* which ends with what is the tx runner's */
+	/* ends with transmit fields, followed by the transmit fields below */
 	struct ddp_stream	stream;
 
-	/* tx runner only */
+	/* transmit path only */
+	/*
+	 * Message being segmented. commit() accounts for it not when its last
+	 * segment is pulled but at the next pull, or in rdmap_sent().
+	 */
 	enum rdmap_out		out;
 	struct rdmap_wr		wr;
 	bool			have_wr;
-	bool			wr_turn;	/* after a response */
-	bool			imm_due;	/* of @wr, behind its Write */
-	u16			responses;	/* cut, not yet taken */
-	u16			spent;		/* of this turn: see enough() */
-	u32			segments;	/* of the stream's, counted */
+	bool			wr_turn;	/* after a response: try a WR */
+	bool			imm_due;	/* Immediate Data of @wr to send */
+	/* responses segmented, but not yet accepted by the LLP */
+	u16			responses;
+	u16			spent;		/* budget used, see enough() */
+	/* segments and payload bytes of @stream already counted */
+	u32			segments;
 	u32			octets;
 	struct ddp_buf		out_buf;
 	struct ddp_sge		out_sge;
 	u8			out_raw[RDMAP_AREQ_LEN];
 
-	/* rx runner only, once at most */
+	/* receive path only, used at most once: the Terminate of the peer */
 	struct ddp_buf		peer_term_buf;
 	u8			peer_term_raw[RDMAP_TERM_MAX];
-	u8			peer_layer;	/* what it says, with */
-	u8			peer_type;	/* IW_PEER_TERMINATE */
+	u8			peer_layer;	/* layer in the Terminate */
+	u8			peer_type;	/* error type in the Terminate */
 	bool			bad_rreq;	/* the fault is in the Read in @req */
 
-	/* rx runner only */
-	bool			in_recv;	/* a receive buffer is in use */
-	u8			opcode[DDP_QUEUES];	/* of the message begun, or 0 */
+	/* receive path only */
+	bool			in_recv;	/* a message uses a receive */
+	/* opcode of the message in progress on each queue, or 0 */
+	u8			opcode[DDP_QUEUES];
 	struct ddp_buf		recv_buf;
-	struct ddp_sge		*recv_sge;	/* as many as a receive may have */
-	u32			writing;	/* octets of the Write under way */
-	u32			last_write;	/* of the one before */
+	struct ddp_sge		*recv_sge;	/* fits the largest receive */
+	u32			writing;	/* bytes of the current Write */
+	/* bytes of the Write just completed, for Immediate Data */
+	u32			last_write;
 	struct ddp_buf		req_buf;
 	u8			req[RDMAP_AREQ_LEN];	/* Read or Atomic Request */
 	u8			imm[RDMAP_IMM_LEN];
@@ -135,17 +153,24 @@ struct rdmap {
 	struct ddp_buf		aresp_buf;
 	u8			aresp[RDMAP_ARESP_LEN];
 
-	/* leaf: the rest; both protocol routines have BH off anyway */
+	/*
+	 * Leaf lock for the fields below. The receive and transmit paths take
+	 * it without _bh because they run with BH off.
+	 */
 	spinlock_t		lock;
 	u8			term[RDMAP_TERM_BUILD_MAX];
 	u8			term_len;
 	bool			term_due;
-	bool			decided;	/* ... or not: the stream has failed */
-	bool			answering;	/* the oldest unserved one */
-	bool			asked;	/* there may be one: read without the lock */
-	u16			ird;		/* as many as it may have sent us */
-	struct rdmap_reqq	orq;		/* our requests, unanswered */
-	struct rdmap_reqq	irq;		/* the peer's, unserved */
+	/* the stream has failed, and @term_due is valid */
+	bool			decided;
+	/* the response to the oldest unserved request has begun */
+	bool			answering;
+	/* @irq may have unserved requests; read without the lock */
+	bool			asked;
+	u16			ird;		/* limit of the peer's requests */
+	struct rdmap_reqq	orq;		/* unanswered local requests */
+	/* requests of the peer until the LLP has the responses */
+	struct rdmap_reqq	irq;
 };
 
 static_assert(DDP_GAP(struct rdmap, out_raw, in_recv) >= DDP_LINE);
@@ -155,7 +180,7 @@ static inline struct rdmap *to_rdmap(struct ddp_stream *s)
 	return container_of(s, struct rdmap, stream);
 }
 
-/* rdmap_rx.c and rdmap_tx.c: the doors' other side */
+/* rdmap_rx.c and rdmap_tx.c: functions in struct ddp_ulp_ops */
 enum iw_reason rdmap_admit(struct ddp_stream *s, const struct ddp_hdr *h,
 			   u32 payload, struct ddp_grant *g);
 enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
@@ -168,62 +193,67 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m);
 void rdmap_sent(struct ddp_stream *s);
 
-/* Offered to the verbs ---------------------------------------------------- */
+/* Implemented by RDMAP, called by the verbs ------------------------------- */
 
 void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd);
-/* How many Reads may be outstanding; before the stream runs.  May sleep */
+/* Set the limits of outstanding requests before the stream runs. May sleep */
 int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_destroy(struct rdmap *r);
-/* What the peer asked for was allowed when it came, and is not any more */
+/* Reason for refusing an access that was allowed when the request arrived */
 enum iw_reason rdmap_refused(const struct rdmap *r, u8 right);
-/* Fail the stream; a Terminate goes out if @why has one */
+/* Fail the stream; a Terminate is sent unless @why is local to the host */
 void rdmap_fail(struct rdmap *r, enum iw_reason why);
 
-/* Asked of the verbs ------------------------------------------------------ */
+/* Implemented by the verbs, called by RDMAP ------------------------------- */
 
 /**
- * rdmap_sq_pull - the next posted work request
+ * rdmap_sq_pull - fetch the next posted work request
  * @r: the stream
- * @wr: filled in
+ * @wr: set to the request
  *
- * Reads the slot once and checks it.  A request that is wrong is completed
- * with its error and fails the stream.  tx runner.
+ * Reads the WQE once and checks it. An invalid request fails the stream, and
+ * the flush completes it with its error. Transmit path only, BH off.
  *
- * Return: false if there is none; whoever posts next will kick.
+ * Return: true if there is a request; false if there is none, or it is invalid.
+ * The next post schedules transmit.
  */
 bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
 
-/* The message of the work request at @slot is cut to its end */
+/* Note that all segments of the message of the WR at @slot have been pulled */
 void rdmap_sq_cut(struct rdmap *r, u32 slot);
-/* The LLP has all messages that are cut: complete what waits for no answer */
+/* The LLP has accepted all pulled segments: complete WRs without response */
 void rdmap_sq_sent(struct rdmap *r);
-/* The answer to the Read at @slot is placed */
+/* Complete the WR at @slot: its response has been placed */
 void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len);
-/* The work request at @slot is wrong; the stream is about to fail */
+/* Record that the WR at @slot is in error; the caller then fails the stream */
 void rdmap_sq_failed(struct rdmap *r, u32 slot);
-/* RDMAP_WR_REG, _BIND and _LOCAL_INV: do and complete it; false: it failed */
+/* Execute and complete RDMAP_WR_REG, _BIND or _LOCAL_INV. False: it failed */
 bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr);
 
 /*
- * The oldest receive buffer, into r->recv_buf; IW_DDP_U_NO_BUFFER, or
- * IW_LOCAL_PROT if it makes no sense
+ * Take the oldest receive; its buffer becomes r->recv_buf. Return: IW_OK;
+ * IW_DDP_U_NO_BUFFER if none is posted; IW_LOCAL_PROT if the receive is invalid
  */
 enum iw_reason rdmap_rq_take(struct rdmap *r);
+/* Complete the receive that rdmap_rq_take() has taken */
 void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc);
 
-/* @n messages were delivered, or one begun to be sent; BH off */
+/* Count @n messages delivered, or with @sent about to be sent. BH off */
 void rdmap_count(struct rdmap *r, u8 opcode, u32 n, bool sent);
 
-/* Segments have arrived, or the LLP has taken them; @octets: of payload; BH off */
+/*
+ * Count segments, and the bytes of their payload, received or with @sent
+ * accepted by the LLP. BH off
+ */
 void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent);
 
-/* A segment was placed before its turn */
+/* Count a segment that was placed out of order */
 void rdmap_count_early(struct rdmap *r);
 
-/* The stream has failed: change state, tell the program, flush */
+/* The stream has failed: change the QP state, notify the consumer, flush */
 void rdmap_event(struct rdmap *r, const struct iw_fault *f);
-/* The LLP stream is gone: the same, if it had not failed */
+/* The LLP stream is gone: as rdmap_event(), unless the stream had failed */
 void rdmap_down(struct rdmap *r, enum iw_reason why);
 
 #endif

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What an opcode means when it arrives. */
+/* Receive path of RDMAP: admit and deliver messages by opcode. */
 #include "rdmap.h"
 
-/* Octets of a Read Response that a softirq had better not copy */
+/* From this length on a worker copies a Read Response, not the softirq */
 #define BULK	(16 * 1024)
 
 static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 {
-	/* RFC 5041 5.2: too long a message, for which there is no code */
+	/* RFC 5041 5.2: the message is too long; there is no code for it */
 	if (r->writing + payload < payload)
 		return IW_RDMAP_UNSPEC;
 	r->writing += payload;
 	return IW_OK;
 }
 
-/* A Read Response may only go where the oldest request said */
+/* Check a Read Response segment against the oldest request, and count it */
 static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 				     u32 payload)
 {
@@ -31,13 +31,14 @@ static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 }
 
 /*
- * The peer may have all of the response under way: it can be back with the next
- * request while the call that sends the response still runs.  As long as not all
- * of it is cut the peer cannot have it.
+ * Check whether the peer may already have the whole response that is being
+ * sent. It can, and its next request can arrive, while the call that sends the
+ * response still runs. As long as part of the response is not segmented the
+ * peer cannot have all of it.
  */
 static bool __may_be_answered(const struct rdmap *r)
 {
-	/* who takes up a response has set in_msg before; litmus: answered */
+	/* transmit sets in_msg before it takes a request; litmus: answered */
 	lockdep_assert_held(&r->lock);
 	return r->answering && !READ_ONCE(r->stream.in_msg);
 }
@@ -50,10 +51,10 @@ static enum iw_reason admit_request(struct rdmap *r,
 	bool full;
 
 	spin_lock(&r->lock);
-	/* not those whose response the peer may have */
+	/* do not count requests whose response the peer may have */
 	full = r->irq.used - r->irq.served - __may_be_answered(r) >= r->ird;
 	spin_unlock(&r->lock);
-	/* RDMAP-82: more requests than our IRD */
+	/* RDMAP-82: the peer sent more requests than IRD allows */
 	if (full)
 		return IW_DDP_U_NO_BUFFER;
 	r->req_buf.flat = r->req;
@@ -92,7 +93,7 @@ static enum iw_reason take_recv(struct rdmap *r)
 	return why;
 }
 
-/* N-21: is it the peer's ready-to-receive Send?  That is a plain one */
+/* N-21: check for the peer's ready-to-receive Send: plain and empty */
 static bool makes_ready(const struct rdmap *r, const struct ddp_hdr *h, u32 payload)
 {
 	return r->swallow && h->last && !payload &&
@@ -113,7 +114,7 @@ static enum iw_reason admit_send(struct rdmap *r, const struct ddp_hdr *h,
 	return take_recv(r);
 }
 
-/* It uses up a receive buffer, and puts nothing into it (RFC 7306 6.3) */
+/* Immediate Data consumes a receive but not its buffer (RFC 7306 6.3) */
 static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 {
 	r->imm_buf.flat = r->imm;
@@ -124,7 +125,12 @@ static enum iw_reason admit_immediate(struct rdmap *r, struct ddp_grant *g)
 	return take_recv(r);
 }
 
-/* All segments of a message have one opcode: its buffer was chosen by it */
+/*
+ * Check that all segments of a message have one opcode, because the opcode of
+ * the first one selected the buffer.
+ *
+ * Return: true if @opcode may occur in this message, false if it has changed.
+ */
 static bool opcode_stays(struct rdmap *r, const struct ddp_hdr *h, u8 opcode)
 {
 	u8 *begun;
@@ -178,14 +184,14 @@ enum iw_reason rdmap_more(struct ddp_stream *s, const struct ddp_hdr *h,
 	struct rdmap *r = to_rdmap(s);
 	enum iw_reason why;
 
-	/* not tagged: its message has its buffer */
+	/* untagged: the first segment of the message has selected the buffer */
 	if (!h->tagged)
 		why = IW_OK;
 	else if ((h->ulp8 & RDMAP_OPCODE_MASK) == RDMAP_OP_WRITE)
 		why = admit_write(r, payload);
 	else
 		why = admit_response(r, h, payload);
-	/* those that are refused together come again */
+	/* a refused batch is offered again by the segment: not counted here */
 	if (!why || n == 1)
 		rdmap_count_octets(r, n, payload, false);
 	return why;
@@ -201,8 +207,9 @@ void rdmap_wrote(struct ddp_stream *s, u32 payload, u32 n)
 }
 
 /*
- * Only what admit could not mind more when its turn comes: of a Read Response
- * that some request of ours asked for these octets, whichever it is (RFC 5040 5.2.2).
+ * Admit an out-of-order segment for placement if it is an RDMA Write, or a Read
+ * Response to memory that any outstanding request covers (RFC 5040 5.2.2).
+ * rdmap_admit() makes the full check when the segment is next in order.
  */
 bool rdmap_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 payload,
 		 struct ddp_grant *g)
@@ -244,7 +251,7 @@ static enum iw_reason deliver_immediate(struct rdmap *r,
 		.immediate = true,
 	};
 
-	/* EXT-77: shorter; longer ones do not fit into the buffer */
+	/* EXT-77: too short; a longer message does not fit into the buffer */
 	if (total != RDMAP_IMM_LEN)
 		return IW_RDMAP_UNSPEC;
 	memcpy(&rc.imm, r->imm, sizeof(rc.imm));
@@ -278,7 +285,7 @@ static enum iw_reason deliver_send(struct rdmap *r, const struct ddp_hdr *h,
 	return IW_OK;
 }
 
-/* RFC 5040 7.2: what DDP finds wrong with the source, in RDMAP's codes */
+/* RFC 5040 7.2: convert DDP's error in the source to RDMAP's codes */
 static enum iw_reason source_reason(enum iw_reason why)
 {
 	switch (why) {
@@ -295,7 +302,10 @@ static enum iw_reason source_reason(enum iw_reason why)
 	}
 }
 
-/* May the peer do that with [@to, @to + @len) of @stag?  @right: DDP_REMOTE_* */
+/*
+ * Check whether the peer may access [@to, @to + @len) of @stag. @right is the
+ * DDP_REMOTE_* right that the access needs.
+ */
 static enum iw_reason check_source(struct rdmap *r, u32 stag, u64 to, u32 len,
 				   u8 right)
 {
@@ -310,7 +320,7 @@ static enum iw_reason check_source(struct rdmap *r, u32 stag, u64 to, u32 len,
 	return IW_OK;
 }
 
-/* Copy @req into the queue of those to be served */
+/* Append a copy of @req to the requests to be served, and schedule transmit */
 static enum iw_reason queue_request(struct rdmap *r,
 				    const struct rdmap_req *req)
 {
@@ -341,7 +351,7 @@ static enum iw_reason deliver_read_request(struct rdmap *r, u32 total)
 	if (total != RDMAP_RREQ_LEN)
 		return IW_RDMAP_UNSPEC;
 	rdmap_rreq_decode(&req.rreq, r->req);
-	/* RDMAP-78: of nothing, nothing is checked */
+	/* RDMAP-78: a Read of zero bytes is not checked */
 	if (q->len)
 		why = check_source(r, q->src_stag, q->src_to, q->len,
 				   DDP_REMOTE_READ);
@@ -359,11 +369,11 @@ static enum iw_reason check_word(struct rdmap *r, const struct rdmap_atomic *a)
 	why = ddp_mem_atomic(&r->stream, a->stag, a->to, NULL, NULL, NULL);
 	if (!why || why == IW_RDMAP_STREAM)
 		return why;
-	/* taken in between, by the STag or the queue pair */
+	/* refused since check_source(), by the STag or by the queue pair */
 	return rdmap_refused(r, DDP_REMOTE_ATOMIC);
 }
 
-/* It is checked here, and done when its turn to be answered comes */
+/* Check an Atomic Request; it is executed when its response is sent */
 static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
 {
 	struct rdmap_req req = { .is_atomic = true };
@@ -378,7 +388,7 @@ static enum iw_reason deliver_atomic_request(struct rdmap *r, u32 total)
 	return why ?: queue_request(r, &req);
 }
 
-/* The oldest request of ours is answered: take it off the queue */
+/* Remove the oldest local request, which has been answered */
 static struct rdmap_req take_answered(struct rdmap *r)
 {
 	struct rdmap_req req;
@@ -390,7 +400,7 @@ static struct rdmap_req take_answered(struct rdmap *r)
 	return req;
 }
 
-/* What an atomic of ours has found goes to its sink */
+/* Store the value that a local atomic has fetched in its sink */
 static enum iw_reason store_answer(struct rdmap *r, u32 total)
 {
 	struct rdmap_req req;
@@ -415,7 +425,7 @@ static enum iw_reason store_answer(struct rdmap *r, u32 total)
 	why = ddp_mem_store(&r->stream, &sink, &old);
 	if (!why || why == IW_NOT_NOW)
 		return why;
-	/* it was good when the request went: it is this one's fault */
+	/* the sink was valid when the request was sent: blame the request */
 	rdmap_sq_failed(r, req.slot);
 	return IW_LOCAL_PROT;
 }
@@ -425,7 +435,7 @@ static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 	enum iw_reason why = store_answer(r, total);
 	struct rdmap_req req;
 
-	/* once it is told, the answer is there */
+	/* counted once stored: a deferred response comes here again */
 	if (why == IW_NOT_NOW)
 		return why;
 	rdmap_count(r, RDMAP_OP_ATOMIC_RESP, 1, false);
@@ -445,7 +455,7 @@ static enum iw_reason deliver_response(struct rdmap *r)
 		ddp_mem_invalidate(&r->stream, req.inv, false);
 	if (!(req.flags & RDMAP_WR_RTR))
 		rdmap_sq_answered(r, req.slot, req.rreq.len);
-	/* what waits for a free place or behind a fence */
+	/* work requests may be waiting for a free ORD entry or at a fence */
 	ddp_kick(&r->stream);
 	return IW_OK;
 }
@@ -470,10 +480,10 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 
 	if (why)
 		return why;
-	/* whatever has come first made us ready */
+	/* the first message makes the connection ready, RTR Send or not */
 	if (unlikely(r->swallow))
 		r->swallow = false;
-	/* may have to be put off, and is counted once */
+	/* counts the message itself, as it may be deferred */
 	if (row->opcode == RDMAP_OP_ATOMIC_RESP)
 		return deliver_atomic_response(r, total);
 	rdmap_count(r, row->opcode, 1, false);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What is sent next: a Terminate before all else, the ready-to-receive
- * message, then responses and work requests in turn.
+ * Transmit path of RDMAP: choose the next message. A Terminate precedes
+ * everything else, then the ready-to-receive message; responses and work
+ * requests alternate.
  */
 #include "rdmap.h"
 
 /*
- * A turn: so many messages, or so many local requests, or something between.
- * What has no octets fills no batch of the lower layer's, whose turn ends by
- * that; a program that posts such things without end has BH off meanwhile.
+ * Budget of one transmit pass: TURN messages, LOCALS local requests, or a mix.
+ * The LLP ends a pass when a batch is full, but messages without payload fill
+ * none. A program that posts such messages without end must not keep BH off.
  */
 #define TURN		256
 #define LOCALS		64
 
-/* Where nothing comes from */
+/* Empty payload */
 static const struct ddp_buf empty;
 
 static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
@@ -26,7 +27,7 @@ static void set_op(struct ddp_msg *m, u8 opcode, bool tagged, u32 qn)
 	m->last_words = false;
 }
 
-/* A message that is nothing but @len octets built in out_raw */
+/* Set up a message whose whole payload is @len bytes in out_raw */
 static void set_raw(struct rdmap *r, struct ddp_msg *m, u8 opcode, u32 qn,
 		    u32 len)
 {
@@ -36,7 +37,7 @@ static void set_raw(struct rdmap *r, struct ddp_msg *m, u8 opcode, u32 qn,
 	m->buf = &r->out_buf;
 }
 
-/* One Read Request; @q says what */
+/* Set up a Read Request message with the header @q */
 static void set_read_request(struct rdmap *r, struct ddp_msg *m,
 			     const struct rdmap_rreq *q)
 {
@@ -53,7 +54,7 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	due = r->term_due;
 	r->term_due = false;
 	spin_unlock(&r->lock);
-	/* who has failed it is about to, and kicks then */
+	/* rdmap_failed() has yet to decide, and then schedules transmit */
 	if (!decided)
 		ddp_tx_expect(&r->stream);
 	if (!due)
@@ -66,7 +67,7 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	return true;
 }
 
-/* A Read of nothing; its answer takes a place like any other's */
+/* Set up an empty Read as RTR message; it needs an entry in @orq */
 static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
 {
 	const struct rdmap_rreq nothing = {};
@@ -80,7 +81,7 @@ static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
 	set_read_request(r, m, &nothing);
 }
 
-/* RFC 6581 section 9.2: nothing of the program's before this */
+/* RFC 6581 section 9.2: the RTR message precedes those of the program */
 static bool next_rtr(struct rdmap *r, struct ddp_msg *m)
 {
 	if (r->rtr & DDP_RTR_WRITE) {
@@ -114,7 +115,10 @@ static void set_read_response(struct rdmap *r, struct ddp_msg *m,
 	m->buf = &r->out_buf;
 }
 
-/* Who hears of it may invalidate memory */
+/*
+ * Fail the stream. Drop the cached MR reference first: the consumer is notified
+ * and may invalidate memory.
+ */
 static void fail_sending(struct rdmap *r, enum iw_reason why)
 {
 	ddp_tx_let_go(&r->stream);
@@ -126,7 +130,10 @@ static u64 rdmap_tx_atomic_result(const void *how, u64 old)
 	return rdmap_atomic_result(how, old);
 }
 
-/* It is answered when its memory has come: nobody has it yet */
+/*
+ * Defer the response until its memory has been faulted in. The peer has none of
+ * it, so the request still counts as unanswered.
+ */
 static void answer_later(struct rdmap *r)
 {
 	spin_lock(&r->lock);
@@ -135,8 +142,11 @@ static void answer_later(struct rdmap *r)
 }
 
 /*
- * The atomic is done here, behind the answers before it; false: it may not, or its
- * memory has to come first
+ * Execute an atomic, which keeps it in order after the responses before it, and
+ * set up its response.
+ *
+ * Return: true if the response is set up; false if the access was refused, or
+ * is deferred until its memory has been faulted in.
  */
 static bool set_atomic_response(struct rdmap *r, struct ddp_msg *m,
 				const struct rdmap_atomic *a)
@@ -164,7 +174,10 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 {
 	struct rdmap_req *oldest, req;
 
-	/* who brings one kicks behind it: what is not seen now the next turn is for */
+	/*
+	 * The receive path sets @asked and then schedules transmit: a request
+	 * that is missed here is found in the next pass.
+	 */
 	if (!READ_ONCE(r->asked))
 		return false;
 	spin_lock(&r->lock);
@@ -186,7 +199,11 @@ static bool next_response(struct rdmap *r, struct ddp_msg *m)
 	return true;
 }
 
-/* May the work request go, as far as outstanding Reads are concerned? */
+/*
+ * Check whether a work request may be sent while Reads are outstanding.
+ *
+ * Return: true if neither a fence nor the ORD holds it back, false otherwise.
+ */
 static bool may_go(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	bool ok = true, due;
@@ -200,7 +217,7 @@ static bool may_go(struct rdmap *r, const struct rdmap_wr *wr)
 	if (rdmap_wr_waits(wr) && rdmap_reqq_full(&r->orq))
 		ok = false;
 	spin_unlock(&r->lock);
-	/* where none may be outstanding it waits for nothing that could come */
+	/* with an ORD of 0 there is no response to wait for */
 	if (!ok && due)
 		ddp_tx_await(&r->stream);
 	return ok;
@@ -216,7 +233,7 @@ static void set_write(struct rdmap *r, const struct rdmap_wr *wr,
 	r->imm_due = wr->flags & RDMAP_WR_IMMEDIATE;
 }
 
-/* The second message of the work request whose Write was the last one */
+/* Set up the Immediate Data that follows the Write of a work request */
 static bool next_immediate(struct rdmap *r, struct ddp_msg *m)
 {
 	bool se = r->wr.flags & RDMAP_WR_SOLICITED;
@@ -246,7 +263,7 @@ static void set_send(const struct rdmap_wr *wr, struct ddp_msg *m)
 	m->buf = &wr->buf;
 }
 
-/* The request is noted before it leaves: its answer may be quick */
+/* Record the request before it is sent: the response may arrive at once */
 static struct rdmap_rreq note_request(struct rdmap *r,
 				      const struct rdmap_wr *wr)
 {
@@ -279,7 +296,7 @@ static void set_read(struct rdmap *r, const struct rdmap_wr *wr,
 	set_read_request(r, m, &q);
 }
 
-/* RFC 7306 5.2.1: what an operation does not use is zero, masks all ones */
+/* RFC 7306 5.2.1: unused values are zero, unused masks all ones */
 static void set_atomic(struct rdmap *r, const struct rdmap_wr *wr,
 		       struct ddp_msg *m)
 {
@@ -300,21 +317,26 @@ static void set_atomic(struct rdmap *r, const struct rdmap_wr *wr,
 	set_raw(r, m, RDMAP_OP_ATOMIC_REQ, RDMAP_QN_READ_REQ, RDMAP_AREQ_LEN);
 }
 
-/* A sink that may not be written is known before the peer is asked */
+/* Check that the sink may be written before the request is sent to the peer */
 static bool sink_is_good(struct rdmap *r, const struct rdmap_wr *wr)
 {
 	const struct ddp_sge *sink = wr->sge;
 
 	if (!wr->buf.len)
 		return true;
-	/* an atomic's: that of a Read would go on the wire */
+	/* atomics only: the STag of a Read's sink is sent to the peer */
 	if (sink->stag == DDP_STAG_DMA)
 		return r->stream.dma_ok;
 	return !ddp_mem_check(&r->stream, sink->stag, sink->addr, sink->len,
 			      DDP_LOCAL_WRITE);
 }
 
-/* False: it was local and is done, or has failed */
+/*
+ * Start the work request r->wr.
+ *
+ * Return: true if @m is set up; false if the request was local and is done, or
+ * has failed.
+ */
 static bool start_wr(struct rdmap *r, struct ddp_msg *m)
 {
 	const struct rdmap_wr *wr = &r->wr;
@@ -365,13 +387,16 @@ static bool next_wr(struct rdmap *r, struct ddp_msg *m)
 			r->out = RDMAP_OUT_WR;
 			return true;
 		}
-		/* it was a local one */
+		/* charge a local request to the budget */
 		r->spent += TURN / LOCALS;
 	}
 	return false;
 }
 
-/* The message last handed out is cut to its end */
+/*
+ * Account for the message last handed out, all of which has been segmented.
+ * Runs at the next pull, or in rdmap_sent() if no message is in progress.
+ */
 static void commit(struct rdmap *r)
 {
 	switch (r->out) {
@@ -430,9 +455,13 @@ bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m)
 	struct rdmap *r = to_rdmap(s);
 	bool any = !test_bit(0, &s->failed) && next_of_well(r, m);
 
-	/* also if that has failed it: to an end that was asked for nothing is all */
+	/*
+	 * Test again: next_of_well() may have failed the stream. If this
+	 * returned false, a close in progress would end the stream without the
+	 * Terminate.
+	 */
 	if (!any && test_bit(0, &s->failed)) {
-		/* what was under way will not be finished: it is flushed */
+		/* abandon the message in progress; its request is flushed */
 		r->out = RDMAP_OUT_NONE;
 		any = next_terminate(r, m);
 	}
@@ -441,7 +470,7 @@ bool rdmap_next(struct ddp_stream *s, struct ddp_msg *m)
 	return any;
 }
 
-/* All that has been cut since the last time */
+/* Count all segments pulled since the last call */
 static void count_sent(struct rdmap *r)
 {
 	const struct ddp_stream *s = &r->stream;
