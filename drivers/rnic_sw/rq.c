@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The receive queue: slots taken in order, one message each, or a shared one's. */
+/*
+ * Receive queue: WQEs are taken in order, one for each message. A queue pair
+ * with a shared receive queue takes the WQEs of that queue instead.
+ */
 #include "rnic.h"
 #include "sqe.h"
 
 /**
- * rnic_rqe_stride - octets from slot to slot
- * @max_sge: pieces of memory that one may name
+ * rnic_rqe_stride - get the distance between receive WQEs
+ * @max_sge: maximum number of SGEs of the WQE
  *
- * Return: octets.
+ * Return: the distance in bytes.
  */
 u32 rnic_rqe_stride(u32 max_sge)
 {
@@ -16,13 +19,14 @@ u32 rnic_rqe_stride(u32 max_sge)
 }
 
 /**
- * rnic_rqe_read - read a slot, once
- * @slot: a program may write to it
- * @max_sge: pieces that it may name
- * @r: its receive buffer is filled in
- * @wr_id: set to what the program calls it
+ * rnic_rqe_read - read a receive WQE once and check it
+ * @slot: the WQE; a program may write to it at any time
+ * @max_sge: maximum number of SGEs
+ * @r: RDMAP state whose receive buffer is filled in
+ * @wr_id: set to the wr_id of the WQE
  *
- * Return: false if it makes no sense; whoever took it completes it so.
+ * Return: true if the WQE is valid; false if not: the caller completes it with
+ * an error.
  */
 bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 		   struct rdmap *r, u64 *wr_id)
@@ -53,7 +57,10 @@ bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 	return true;
 }
 
-/* What makes no sense is our program's fault, not the peer's */
+/*
+ * Take the oldest receive. rq->lock is held. An invalid WQE is the fault of the
+ * local program, not of the peer.
+ */
 static enum iw_reason rnic_rq_take(struct rnic_rq *rq, struct rdmap *r)
 {
 	u32 n = 0;
@@ -125,7 +132,10 @@ void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc)
 		rdmap_fail(&qp->rdmap, IW_LOCAL_CQ);
 }
 
-/* Why the receive that a message was using ends: it may be its own fault */
+/*
+ * Status of the receive that was in use when the stream ended. The receive may
+ * itself be the cause.
+ */
 static u8 taken_status(const struct rnic_qp *qp)
 {
 	if (qp->rq.bad)
@@ -133,7 +143,7 @@ static u8 taken_status(const struct rnic_qp *qp)
 	switch (qp->why) {
 	case IW_DDP_U_TOO_LONG:
 		return IB_WC_LOC_LEN_ERR;
-	case IW_RDMAP_CATASTROPHIC:	/* memory that may not be written */
+	case IW_RDMAP_CATASTROPHIC:	/* buffer without write access */
 		return IB_WC_LOC_PROT_ERR;
 	default:
 		return IB_WC_WR_FLUSH_ERR;
@@ -141,8 +151,11 @@ static u8 taken_status(const struct rnic_qp *qp)
 }
 
 /*
- * From here on who posts comes to flush it.  Return: up to where others have
- * posted, who may not.
+ * Begin a flush. From here on a program that posts enters the kernel, to have
+ * the request flushed.
+ *
+ * Return: the index after the last posted WQE. Nothing counts as posted if the
+ * producer index is invalid.
  */
 static u32 begin_flush(struct rnic_rq *rq)
 {
@@ -152,7 +165,10 @@ static u32 begin_flush(struct rnic_rq *rq)
 	spin_lock_irqsave(&rq->lock, flags);
 	WRITE_ONCE(rq->flushing, true);
 	WRITE_ONCE(rq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
-	/* between prod and flags, as with who posts; litmus: wakeup */
+	/*
+	 * This side writes flags, then reads prod. A program that posts writes
+	 * prod, then reads flags. litmus: wakeup
+	 */
 	smp_mb();
 	n = rnic_ring_posted(&rq->ring, rq->head, rq->tail);
 	if (n == RING_IDX_LIE)
@@ -162,7 +178,7 @@ static u32 begin_flush(struct rnic_rq *rq)
 	return n;
 }
 
-/* The oldest slot in use or posted.  Return: its wr_id */
+/* Remove the oldest WQE, in use or posted. Return: its wr_id */
 static u64 flush_one(struct rnic_rq *rq)
 {
 	const struct rnic_sw_rqe *slot;
@@ -179,7 +195,11 @@ static u64 flush_one(struct rnic_rq *rq)
 	return wr_id;
 }
 
-/* What it had taken; the rest is for others.  Then that there is no more */
+/*
+ * Flush the one receive that the queue pair has taken; the rest of the shared
+ * receive queue is for other queue pairs. Then report, once, that the queue
+ * pair takes no more.
+ */
 static void flush_shared(struct rnic_qp *qp)
 {
 	struct rnic_rq *rq = &qp->rq;
@@ -204,11 +224,12 @@ static void flush_shared(struct rnic_qp *qp)
 }
 
 /**
- * rnic_rq_flush - complete all that is posted, with an error
- * @qp: a queue pair in error, its stream settled
+ * rnic_rq_flush - complete all posted receives with an error
+ * @qp: queue pair in error state, whose stream is settled
  *
- * Process context.  Flushes what is posted by now, which is no more than the
- * ring holds; later posts have to wake us, to be flushed in turn.
+ * Process context, may sleep. Flushes the receives posted so far, at most as
+ * many as the ring has. A program that posts later must enter the kernel, and
+ * its receives are flushed then.
  */
 void rnic_rq_flush(struct rnic_qp *qp)
 {
@@ -232,7 +253,7 @@ void rnic_rq_flush(struct rnic_qp *qp)
 		cqe.status = rq->tail == rq->head ? IB_WC_WR_FLUSH_ERR :
 						    taken_status(qp);
 		cqe.wr_id = flush_one(rq);
-		/* an overrun has been told by the queue itself: go on */
+		/* continue after an overrun, which the CQ has reported */
 		rnic_cq_push(qp->rcq, &cqe, &qp->ib);
 		cond_resched();
 	}
@@ -240,13 +261,14 @@ void rnic_rq_flush(struct rnic_qp *qp)
 }
 
 /**
- * rnic_rqe_post - write a kernel consumer's request into a slot
- * @ring: the ring; its lock is held
- * @oldest: index of the oldest slot in use
- * @max_sge: pieces that a slot may name
+ * rnic_rqe_post - write a receive request of a kernel consumer to a ring
+ * @ring: the ring; the lock of its queue is held
+ * @oldest: index of the oldest WQE in use
+ * @max_sge: maximum number of SGEs of a WQE
  * @wr: the request
  *
- * Return: 0, -ENOMEM if there is no slot, or -EINVAL.
+ * Return: 0; -ENOMEM if the ring is full; -EINVAL if the request has too many
+ * SGEs.
  */
 int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
 		  const struct ib_recv_wr *wr)
@@ -298,13 +320,13 @@ static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
 }
 
 /**
- * rnic_post_recv - verbs: post receive work requests
+ * rnic_post_recv - post receive work requests
  * @ib: the queue pair
- * @wr: list of them; a program's are in its ring already, and it comes here
- *	only when the queue pair is in error
- * @bad: the first that was not posted
+ * @wr: list of requests. A program has written its requests to the ring and
+ *	passes NULL; it calls this only if the queue pair is in error.
+ * @bad: set to the first request that was not posted
  *
- * Return: 0 or an error.
+ * Return: 0 or a negative errno.
  */
 int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad)

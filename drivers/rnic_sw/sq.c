@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The send queue: slots written by a program or a kernel consumer, pulled by
- * the tx runner, completed in order.
+ * Send queue: a program or kernel consumer writes WQEs, the transmit path pulls
+ * them, and they are completed in order.
  *
- * Indices run freely: tail (oldest not completed) <= cut <= head (next to pull)
- * <= prod; sent lies behind cut until the lower layer has taken what is cut.  A
- * note keeps for each slot pulled what its completion will say, out of the
- * program's reach.
+ * Indices run freely: tail (oldest request not completed) <= head (next to
+ * pull) <= prod. cut is the end of the requests whose messages are segmented.
+ * sent is the end of the requests that the LLP has accepted, and follows cut. A
+ * note (struct rnic_sq_note) keeps the contents of the completion of each
+ * pulled request, where the program cannot change it.
  *
- * Nothing here walks the ring with the lock held: what is sent is told by one
- * index, what is to be flushed by another, and completions are taken off the
- * queue a few at a time.
+ * No loop over the whole ring holds the lock. An index marks the end of the
+ * sent requests, and another one the end of those to flush. Completions are
+ * taken off the queue a few at a time.
  */
 #include <linux/delay.h>
 
 #include "rnic.h"
 #include "stats.h"
 
-/* Completions in one go, before a worker goes on: a softirq may be the one */
+/* Requests completed in one pass, maybe in softirq; a worker does the rest */
 #define TELL_MOST	256
 
-/* The verbs' statuses are written as they are */
+/* The status values of the verbs are written to CQEs unchanged */
 static_assert((int)IB_WC_SUCCESS == RNIC_SW_OK);
 static_assert((int)IB_WC_LOC_LEN_ERR == RNIC_SW_LOC_LEN_ERR);
 static_assert((int)IB_WC_LOC_QP_OP_ERR == RNIC_SW_LOC_QP_OP_ERR);
@@ -31,16 +32,16 @@ static_assert((int)IB_WC_REM_ACCESS_ERR == RNIC_SW_REM_ACCESS_ERR);
 static_assert((int)IB_WC_REM_OP_ERR == RNIC_SW_REM_OP_ERR);
 
 enum note_state {
-	NOTE_PULLED,		/* its message is on the way, until it is sent */
-	NOTE_WAITS,		/* sent or not: its answer decides */
-	NOTE_DONE,		/* completes when those before it have */
+	NOTE_PULLED,		/* done when the LLP has accepted its message */
+	NOTE_WAITS,		/* done when its response has been placed */
+	NOTE_DONE,		/* completes after all earlier requests */
 };
 
-/* Read the slot's fixed part, once */
+/* Copy the fixed part of a WQE, once */
 static void read_slot(struct rnic_sq *sq, u32 idx, struct rnic_sw_sqe *e)
 {
 	memcpy(e, rnic_ring_slot(&sq->ring, idx), sizeof(*e));
-	/* what follows looks at the copy */
+	/* from here on only the copy is used */
 	barrier();
 }
 
@@ -56,13 +57,16 @@ static void fill_note(struct rnic_sq *sq, u32 idx, const struct rnic_sw_sqe *e)
 	n->state = NOTE_PULLED;
 }
 
-/* How many slots are posted and not pulled, or RING_IDX_LIE */
+/* Number of WQEs posted and not pulled, or RING_IDX_LIE */
 static u32 __rnic_sq_posted(struct rnic_sq *sq)
 {
 	return rnic_ring_posted(&sq->ring, sq->head, sq->tail);
 }
 
-/* The index behind what is posted; nonsense is not */
+/*
+ * Index after the last posted WQE. Nothing counts as posted if the producer
+ * index is invalid.
+ */
 static u32 __end_of_posted(struct rnic_sq *sq)
 {
 	u32 n = __rnic_sq_posted(sq);
@@ -71,8 +75,11 @@ static u32 __end_of_posted(struct rnic_sq *sq)
 }
 
 /*
- * Nothing posted: who posts next has to wake us; look again after saying so.  Posts
- * that are gathered a timer looks for.
+ * Check for new WQEs. If there are none, set NEED_WAKEUP so that the next post
+ * enters the kernel, then check again. The flag stays clear while posts are
+ * coalesced: the timer will have the ring checked.
+ *
+ * Return: the number of WQEs to pull, or RING_IDX_LIE.
  */
 static u32 __look_or_sleep(struct rnic_sq *sq)
 {
@@ -86,7 +93,10 @@ static u32 __look_or_sleep(struct rnic_sq *sq)
 	if (sq->gathering)
 		return 0;
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
-	/* between prod and flags, as with who posts; litmus: wakeup */
+	/*
+	 * This side writes flags, then reads prod. A program that posts writes
+	 * prod, then reads flags. litmus: wakeup
+	 */
 	smp_mb();
 	n = __rnic_sq_posted(sq);
 	if (n)
@@ -94,7 +104,10 @@ static u32 __look_or_sleep(struct rnic_sq *sq)
 	return n;
 }
 
-/* Is there anything to pull, or RING_IDX_LIE?  All that was there is, before another look */
+/*
+ * Number of WQEs to pull, or RING_IDX_LIE. The producer index is read again
+ * only after all WQEs seen at the last read have been pulled.
+ */
 static u32 __posted_or_sleep(struct rnic_sq *sq)
 {
 	u32 n = sq->seen - sq->head;
@@ -107,7 +120,11 @@ static u32 __posted_or_sleep(struct rnic_sq *sq)
 	return n;
 }
 
-/* Take the next slot off the ring: what it says, and how well it says it */
+/*
+ * Take the next WQE off the ring and parse it.
+ *
+ * Return: IB_WC_SUCCESS, or the status with which the request completes.
+ */
 static enum ib_wc_status __pull(struct rnic_qp *qp, struct rdmap_wr *wr)
 {
 	struct rnic_sq *sq = &qp->sq;
@@ -140,8 +157,9 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 	if (sq->closing && sq->head == sq->end)
 		n = 0;
 	/*
-	 * What is posted behind the change to ERROR is flushed and told, if nobody asked for
-	 * that, too: who drains waits for it.  Looked at behind what is posted.
+	 * A request posted after the move to ERROR must be flushed, and so
+	 * completed even if it is unsignaled: a consumer that drains the queue
+	 * waits for that. So test for the failure after reading prod.
 	 */
 	if (test_bit(0, &r->stream.failed))
 		n = 0;
@@ -156,10 +174,11 @@ bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr)
 }
 
 /**
- * rnic_sq_close - what is posted is the last that leaves (RFC 5041 6.2.1)
- * @qp: a queue pair that has begun to close
+ * rnic_sq_close - send no request that is posted later (RFC 5041 6.2.1)
+ * @qp: queue pair that has begun to close
  *
- * Later posts wait for the flush, and so does nonsense.
+ * Requests posted later wait for the flush. If the producer index is invalid,
+ * all requests not pulled yet do.
  */
 void rnic_sq_close(struct rnic_qp *qp)
 {
@@ -185,7 +204,10 @@ static void fill_cqe(const struct rnic_qp *qp, const struct rnic_sq_note *n,
 	};
 }
 
-/* What the peer complained of may be known to be a certain request's fault */
+/*
+ * Status of a flushed request. If the peer's RDMAP has sent a Terminate, the
+ * oldest request that waits for a response gets a remote error.
+ */
 static u8 flush_status(struct rnic_qp *qp, const struct rnic_sq_note *n)
 {
 	const struct rdmap *r = &qp->rdmap;
@@ -199,7 +221,11 @@ static u8 flush_status(struct rnic_qp *qp, const struct rnic_sq_note *n)
 	return r->peer_type == 1 ? IB_WC_REM_ACCESS_ERR : IB_WC_REM_OP_ERR;
 }
 
-/* In a flush what is posted is pulled, too; it goes no further */
+/*
+ * In a flush, take the next posted WQE off the ring only to complete it.
+ *
+ * Return: true if there is one, false otherwise.
+ */
 static bool __see_next(struct rnic_sq *sq)
 {
 	struct rnic_sw_sqe e;
@@ -218,7 +244,12 @@ static bool __is_done(const struct rnic_sq *sq, const struct rnic_sq_note *n)
 	       (n->state == NOTE_PULLED && ring_idx_before(sq->tail, sq->sent));
 }
 
-/* Is the oldest request over?  In a flush it is, one way or another */
+/*
+ * Check whether the oldest request can be completed; its note then has the
+ * status. In a flush every request can.
+ *
+ * Return: true if it can be completed, false otherwise.
+ */
 static bool __oldest_is_over(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
@@ -226,7 +257,7 @@ static bool __oldest_is_over(struct rnic_qp *qp)
 
 	if (sq->tail == sq->head && !__see_next(sq))
 		return false;
-	/* sent or not: behind a failure there is no success */
+	/* after a failed request none succeeds, whether it was sent or not */
 	if (!sq->broken && !n->status && __is_done(sq, n))
 		return true;
 	if (!sq->flushing)
@@ -237,8 +268,10 @@ static bool __oldest_is_over(struct rnic_qp *qp)
 }
 
 /*
- * Take requests that are over off the queue, up to one that is to be told: then
- * @tell is set, and @cqe says what.  Return: how many
+ * Take completed requests off the queue, up to one that needs a CQE. For that
+ * one @tell is set and @cqe is filled in.
+ *
+ * Return: the number of requests taken off.
  */
 static u32 __take_over(struct rnic_qp *qp, struct rnic_sw_cqe *cqe, bool *tell)
 {
@@ -268,8 +301,9 @@ static void tell_later(struct rnic_qp *qp)
 }
 
 /*
- * Complete, in order, what is over.  Whoever comes while another does it
- * leaves it to them; the consumer is called without a lock.
+ * Complete, in order, all requests that are done. One context does this at a
+ * time; others leave their requests to it. The lock is not held while the CQE
+ * is written and the consumer is notified.
  */
 static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	__releases(&qp->sq.lock)
@@ -286,7 +320,7 @@ static void complete_and_unlock(struct rnic_qp *qp, unsigned long flags)
 	sq->completing = true;
 	do {
 		taken = __take_over(qp, &cqe, &tell);
-		/* or else those were all */
+		/* otherwise no request is left to complete */
 		more = tell || taken == RING_IDX_STEPS;
 		if (!more)
 			break;
@@ -314,8 +348,8 @@ static void complete_ready(struct rnic_qp *qp)
 }
 
 /**
- * rnic_sq_tell_more - a worker goes on with completions
- * @work: the queue pair's; it holds a reference
+ * rnic_sq_tell_more - continue to complete requests from a worker
+ * @work: tell_work of the queue pair; the reference that it holds is dropped
  */
 void rnic_sq_tell_more(struct work_struct *work)
 {
@@ -355,7 +389,7 @@ static void set_done(struct rnic_qp *qp, u32 slot)
 	spin_lock_irqsave(&sq->lock, flags);
 	if (!sq->flushing) {
 		rnic_sq_note(sq, slot)->state = NOTE_DONE;
-		/* a local one is not sent: nobody will say that it was */
+		/* the LLP does not see a local request, so cannot report it */
 		if (sq->sent == slot)
 			sq->sent++;
 	}
@@ -373,7 +407,7 @@ void rdmap_sq_failed(struct rdmap *r, u32 slot)
 	struct rnic_sq_note *n = rnic_sq_note(sq, slot);
 	unsigned long flags;
 
-	/* the flush that follows completes it in its place */
+	/* the flush that follows completes the request in order */
 	spin_lock_irqsave(&sq->lock, flags);
 	n->status = n->opcode == RNIC_SW_OP_BIND_MW ? IB_WC_MW_BIND_ERR :
 						      IB_WC_LOC_PROT_ERR;
@@ -407,10 +441,11 @@ bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr)
 }
 
 /**
- * rnic_sq_flush - complete all that is posted, with an error
- * @qp: a queue pair in error, its stream settled
+ * rnic_sq_flush - complete all posted requests with an error
+ * @qp: queue pair in error state, whose stream is settled
  *
- * Process context.  Later posts have to wake us, to be flushed in turn.
+ * Process context. A program that posts later must enter the kernel, and its
+ * requests are flushed then.
  */
 void rnic_sq_flush(struct rnic_qp *qp)
 {
@@ -420,14 +455,22 @@ void rnic_sq_flush(struct rnic_qp *qp)
 	spin_lock_irqsave(&sq->lock, flags);
 	WRITE_ONCE(sq->flushing, true);
 	WRITE_ONCE(sq->ring.hdr->flags, RNIC_SW_RING_NEED_WAKEUP);
-	/* between prod and flags, as with who posts; litmus: wakeup */
+	/*
+	 * This side writes flags, then reads prod. A program that posts writes
+	 * prod, then reads flags. litmus: wakeup
+	 */
 	smp_mb();
 	WRITE_ONCE(sq->flush_end, __end_of_posted(sq));
 	spin_unlock_irqrestore(&sq->lock, flags);
 	complete_ready(qp);
 }
 
-/* One that is off the queue may not have come to the completion queue yet */
+/*
+ * Check whether the CQEs of all requests before @end are written. The CQE of
+ * the last request taken off the queue may still be missing.
+ *
+ * Return: true if all are written, false otherwise.
+ */
 static bool told_up_to(struct rnic_sq *sq, u32 end)
 {
 	unsigned long flags;
@@ -441,11 +484,12 @@ static bool told_up_to(struct rnic_sq *sq, u32 end)
 }
 
 /**
- * rnic_sq_flushed - wait until all that a flush completes has been told
- * @qp: a queue pair after rnic_sq_flush()
+ * rnic_sq_flushed - wait until all requests of a flush have completed
+ * @qp: queue pair after rnic_sq_flush()
  *
- * Whoever is at it meanwhile tells some, a worker of rnic_wq's the rest; what is
- * posted later is not waited for.  Sleeps.  Not from rnic_wq.
+ * Some are completed by the context that is doing so at the moment, the rest by
+ * a worker of rnic_wq. Requests posted later are not waited for. Sleeps. Not
+ * from rnic_wq.
  */
 void rnic_sq_flushed(struct rnic_qp *qp)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A program's doorbells: answered at once, or a little later for several posts.
+ * Doorbells of a program: transmit at once, or coalesce several posts.
  *
- * While posts are gathered the ring says that nobody has to be woken, so they cost no
- * system call; the timer has the ring looked at then, and until it has nobody says
- * otherwise.
+ * While posts are coalesced NEED_WAKEUP is clear, so a post costs no system
+ * call. A timer ends the period and has the ring checked. Until then the flag
+ * is not set again.
  */
 #include <linux/hrtimer.h>
 #include <linux/slab.h>
@@ -13,27 +13,28 @@
 #include "rnic.h"
 #include "stats.h"
 
-/* With these all takes so much longer: else posts would never be gathered under them */
+/* KASAN and KCSAN are slow: without longer times posts would not coalesce */
 #define SLOWER	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ? 64 : 1)
 
 struct rnic_gather {
 	struct rnic_qp	*qp;
-	struct hrtimer	timer;		/* started, and not over, while sq.gathering */
+	struct hrtimer	timer;		/* pending or running while sq.gathering */
 
-	/* the send queue's lock */
+	/* protected by the lock of the send queue */
 	struct bell	bell;
-	u32		from;		/* prod when it began */
+	u32		from;		/* prod at the start of the period */
 };
 
-/* For struct bell */
+/* Time for struct bell */
 static u64 rnic_bell_now(void)
 {
 	return ktime_get_ns() / SLOWER;
 }
 
 /*
- * In hard interrupt context, but with PREEMPT_RT: a softirq may be left to a thread, and
- * nobody rings meanwhile
+ * End a coalescing period. Runs in hard interrupt context, except on
+ * PREEMPT_RT. A softirq timer could be deferred to a thread, and the posts
+ * would be delayed, as they ring no doorbell meanwhile.
  */
 static enum hrtimer_restart rnic_gather_end(struct hrtimer *timer)
 {
@@ -47,14 +48,14 @@ static enum hrtimer_restart rnic_gather_end(struct hrtimer *timer)
 		      READ_ONCE(sq->ring.hdr->prod) - g->from);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	rnic_qp_count(g->qp, RNIC_TX_GATHERS, 1);
-	/* who is woken says that it sleeps before it looks; litmus: gather */
+	/* transmit sets NEED_WAKEUP, then reads prod again; litmus: gather */
 	ddp_kick(&g->qp->rdmap.stream);
 	return HRTIMER_NORESTART;
 }
 
 /**
- * rnic_sq_gather_alloc - a queue that a program posts to
- * @qp: the queue pair, not yet published
+ * rnic_sq_gather_alloc - allocate the coalescing state of a send queue
+ * @qp: queue pair of a program, not yet published
  *
  * Return: 0 or -ENOMEM.
  */
@@ -73,10 +74,11 @@ int rnic_sq_gather_alloc(struct rnic_qp *qp)
 }
 
 /**
- * rnic_sq_gather_stop - no timer from here on
- * @sq: a queue nobody posts to any more, or a kernel consumer's
+ * rnic_sq_gather_stop - stop the timer of a send queue
+ * @sq: queue that gets no more posts, or the queue of a kernel consumer, which
+ *	has no timer
  *
- * Waits for the timer's handler.
+ * Waits for the timer handler.
  */
 void rnic_sq_gather_stop(struct rnic_sq *sq)
 {
@@ -84,7 +86,12 @@ void rnic_sq_gather_stop(struct rnic_sq *sq)
 		hrtimer_cancel(&sq->gather->timer);
 }
 
-/* In a flush each doorbell counts; litmus: gather-flush */
+/*
+ * Decide whether this doorbell is left to the timer, and start the timer if
+ * necessary. In a flush each doorbell is handled at once; litmus: gather-flush
+ *
+ * Return: true if the timer handles the doorbell, false if the caller must.
+ */
 static bool __gathers(struct rnic_sq *sq)
 {
 	struct rnic_gather *g = sq->gather;
@@ -101,7 +108,7 @@ static bool __gathers(struct rnic_sq *sq)
 	return true;
 }
 
-/* Return: whether the answer is left to the timer */
+/* Return: true if the timer handles the doorbell, false if the caller must */
 static bool rnic_gathers(struct rnic_sq *sq)
 {
 	unsigned long flags;
@@ -114,7 +121,7 @@ static bool rnic_gathers(struct rnic_sq *sq)
 }
 
 /**
- * rnic_sq_ring - a program has posted, and says so
+ * rnic_sq_ring - handle a doorbell from a program
  * @qp: the queue pair
  *
  * Process context, no lock held.
@@ -122,7 +129,7 @@ static bool rnic_gathers(struct rnic_sq *sq)
 void rnic_sq_ring(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
-	/* a timer that is not fine enough would be late by a tick */
+	/* a timer of low resolution would fire a tick late */
 	bool fine = hrtimer_resolution <= BELL_GATHER_NS;
 	unsigned long flags;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Slots of a send queue to work requests: read once, checked, in our memory. */
+/* Parse the WQEs of a send queue: read them once, check them, copy them. */
 #include "rnic.h"
 #include "sqe.h"
 
@@ -37,7 +37,10 @@ static enum ib_wc_status parse_sges(const struct rnic_sq *sq,
 	return IB_WC_SUCCESS;
 }
 
-/* Inline data stays in its slot until it is sent; it is data, not checked */
+/*
+ * Inline data is not copied: it stays in the WQE until it is sent. No decision
+ * depends on it, so the program may change it.
+ */
 static enum ib_wc_status parse_inline(const struct rnic_sq *sq,
 				      const struct rnic_sw_sqe *e, void *slot,
 				      struct rdmap_wr *wr)
@@ -107,8 +110,8 @@ static enum ib_wc_status parse_op(const struct rnic_qp *qp,
 }
 
 /*
- * A Read has one sink, and its STag goes on the wire.  A Read of nothing needs none,
- * unless it is to invalidate it.
+ * A Read has one sink, and its STag goes on the wire. A Read of zero bytes
+ * needs no sink, unless the STag of the sink is to be invalidated.
  */
 static enum ib_wc_status check_read(struct rdmap_wr *wr)
 {
@@ -123,7 +126,7 @@ static enum ib_wc_status check_read(struct rdmap_wr *wr)
 	return IB_WC_SUCCESS;
 }
 
-/* An atomic's sink takes the old value */
+/* An atomic has one sink, for the old value */
 static enum ib_wc_status check_atomic(const struct rdmap_wr *wr)
 {
 	if (wr->buf.flat || wr->buf.nsge != 1)
@@ -132,7 +135,7 @@ static enum ib_wc_status check_atomic(const struct rdmap_wr *wr)
 						     IB_WC_LOC_LEN_ERR;
 }
 
-/* Who waits for answers must have agreed on some */
+/* Check a request that needs a response: the ORD must allow one */
 static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
 					       struct rdmap_wr *wr)
 {
@@ -144,14 +147,14 @@ static enum ib_wc_status rnic_sq_check_request(const struct rnic_qp *qp,
 }
 
 /**
- * rnic_sq_parse - what a slot of a send queue says
- * @qp: whose
- * @e: copy of the slot's fixed part
- * @slot: the slot; what follows the fixed part is read once
- * @wr: filled in, but for its place
+ * rnic_sq_parse - parse and check a send WQE
+ * @qp: the queue pair
+ * @e: copy of the fixed part of the WQE
+ * @slot: the WQE; what follows the fixed part is read once
+ * @wr: set to the request; its @slot is left to the caller
  *
- * Return: IB_WC_SUCCESS, or how the request completes, and the queue pair
- * fails.
+ * Return: IB_WC_SUCCESS; or the status with which the request completes, and
+ * the caller fails the queue pair.
  */
 enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 				const struct rnic_sw_sqe *e, void *slot,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Posting to a send queue: a kernel consumer's requests to slots, as programs write. */
+/*
+ * Post to a send queue: write the requests of a kernel consumer as WQEs, in the
+ * format that programs use.
+ */
 #include "rnic.h"
 
 static void encode_atomic(const struct ib_atomic_wr *wr, struct rnic_sw_sqe *e)
@@ -10,7 +13,10 @@ static void encode_atomic(const struct ib_atomic_wr *wr, struct rnic_sw_sqe *e)
 	e->swap = wr->swap;
 }
 
-/* As the region is now: its consumer may map it anew before this is done */
+/*
+ * Record address and length now: the consumer may map the MR again before the
+ * registration is executed.
+ */
 static void encode_reg(const struct ib_reg_wr *wr, struct rnic_sw_sqe *e)
 {
 	e->opcode = RNIC_OP_REG_MR;
@@ -169,12 +175,13 @@ static int rnic_sq_post_kernel(struct rnic_qp *qp, const struct ib_send_wr *wr,
 }
 
 /**
- * rnic_post_send - verbs: post send work requests
+ * rnic_post_send - post send work requests
  * @ib: the queue pair
- * @wr: list of them; a program's are in its ring already
- * @bad: the first that was not posted
+ * @wr: list of requests. A program has written its requests to the ring and
+ *	passes NULL, to ring the doorbell.
+ * @bad: set to the first request that was not posted
  *
- * Return: 0 or an error.
+ * Return: 0 or a negative errno.
  */
 int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad)

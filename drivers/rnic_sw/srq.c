@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Shared receive queues: slots that many queue pairs take from, in order.
+ * Shared receive queues: WQEs that many queue pairs take from one ring, in
+ * order.
  *
- * A slot is free as soon as it is read: what it says is copied then.  Nobody
- * flushes the queue; a queue pair that ends completes the one slot that it has
- * taken, and tells its program that it takes no more.
+ * A WQE is copied when it is taken, and its slot is free at once. The queue
+ * itself is never flushed. A queue pair that ends completes the one receive
+ * that it has taken, and reports that it takes no more.
  */
 #include <rdma/uverbs_ioctl.h>
 
@@ -64,7 +65,10 @@ static void rnic_srq_tell(struct rnic_srq *srq, int news)
 		srq->ib.event_handler(&ev, srq->ib.srq_context);
 }
 
-/* What rnic_modify_srq() has left to tell; each once */
+/*
+ * Get an event that rnic_modify_srq() has left to the worker, each once.
+ * Return: the event, or 0 if there is none.
+ */
 static int rnic_srq_owed(struct rnic_srq *srq)
 {
 	unsigned long flags;
@@ -94,13 +98,15 @@ static void rnic_srq_tell_owed(struct work_struct *work)
 }
 
 /**
- * rnic_create_srq - verbs: make a shared receive queue
- * @ib: allocated by the core
- * @attr: what is asked for; the limits granted are written back.  The limit to
- *	be told of is armed by rnic_modify_srq() only
- * @udata: struct rnic_sw_create_srq and its answer; NULL: kernel consumer
+ * rnic_create_srq - create a shared receive queue
+ * @ib: the SRQ, allocated by the core
+ * @attr: requested attributes; the sizes granted are written back. Its limit is
+ *	ignored: only rnic_modify_srq() arms it.
+ * @udata: struct rnic_sw_create_srq and its response; NULL for a kernel
+ *	consumer
  *
- * Return: 0, -EOPNOTSUPP for other types than basic, or another error.
+ * Return: 0; -EOPNOTSUPP for a type other than IB_SRQT_BASIC; or another
+ * negative errno.
  */
 int rnic_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 		    struct ib_udata *udata)
@@ -139,9 +145,11 @@ give:
 }
 
 /**
- * rnic_destroy_srq - verbs: the end of a queue that no queue pair uses
- * @ib: it
- * @udata: not looked at, see rnic_dealloc_pd()
+ * rnic_destroy_srq - destroy a shared receive queue
+ * @ib: the SRQ; no queue pair uses it
+ * @udata: unused, see rnic_dealloc_pd()
+ *
+ * May sleep.
  *
  * Return: 0.
  */
@@ -156,8 +164,8 @@ int rnic_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 }
 
 /*
- * Posted and not taken.  A producer's index that cannot be: nothing is taken
- * any more.
+ * Number of WQEs posted and not taken. After an invalid producer index no WQE
+ * is taken any more.
  */
 static u32 __rnic_srq_posted(struct rnic_srq *srq)
 {
@@ -170,7 +178,7 @@ static u32 __rnic_srq_posted(struct rnic_srq *srq)
 	return srq->broken ? 0 : n;
 }
 
-/* What there is to tell after a look that found @posted; each once */
+/* Event due after finding @posted WQEs, each once; 0 if there is none */
 static int __news(struct rnic_srq *srq, u32 posted)
 {
 	if (srq->broken) {
@@ -179,7 +187,7 @@ static int __news(struct rnic_srq *srq, u32 posted)
 		srq->broken_told = true;
 		return IB_EVENT_SRQ_ERR;
 	}
-	/* the core keeps events until they are read: no more than were taken */
+	/* the core queues events until they are read: one per WQE at most */
 	if (posted >= srq->limit || srq->limit_told)
 		return 0;
 	WRITE_ONCE(srq->limit, 0);
@@ -187,7 +195,7 @@ static int __news(struct rnic_srq *srq, u32 posted)
 	return IB_EVENT_SRQ_LIMIT_REACHED;
 }
 
-/* Return: whether there is any */
+/* Leave @news to the worker. Return: true if it is an event, false if 0 */
 static bool __owe(struct rnic_srq *srq, int news)
 {
 	if (news == IB_EVENT_SRQ_ERR)
@@ -198,17 +206,19 @@ static bool __owe(struct rnic_srq *srq, int news)
 }
 
 /**
- * rnic_modify_srq - verbs: arm the limit
- * @ib: the queue
- * @attr: new values
- * @mask: which of them
- * @udata: nothing in it
+ * rnic_modify_srq - arm the limit of a shared receive queue
+ * @ib: the SRQ
+ * @attr: new attributes
+ * @mask: which attributes to change; only the limit can be changed
+ * @udata: must be empty
  *
- * Armed above what is posted it is reached at once, or when the next is taken if none
- * has been since it was told last.  A worker tells: the caller may have what its
- * handler wants.
+ * If fewer WQEs are posted than the limit, a worker generates the event at
+ * once. The caller cannot, as it may hold locks that its event handler takes.
+ * If no WQE has been taken since the last limit event, the next one is
+ * generated when a WQE is taken.
  *
- * Return: 0; -EOPNOTSUPP for another size; -EINVAL.
+ * Return: 0; -EOPNOTSUPP for other attributes; -EINVAL if the limit exceeds the
+ * size; or another negative errno.
  */
 int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -236,9 +246,9 @@ int rnic_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr,
 }
 
 /**
- * rnic_query_srq - verbs: how it is
- * @ib: the queue
- * @attr: filled in
+ * rnic_query_srq - query the attributes of a shared receive queue
+ * @ib: the SRQ
+ * @attr: set to the attributes
  *
  * Return: 0.
  */
@@ -254,7 +264,7 @@ int rnic_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 	return 0;
 }
 
-/* The oldest slot.  Return: as rnic_srq_take() */
+/* Take the oldest WQE. Return: as rnic_srq_take() */
 static enum iw_reason __take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 			     bool *bad)
 {
@@ -268,16 +278,16 @@ static enum iw_reason __take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 }
 
 /**
- * rnic_srq_take - the oldest slot, for a message to a queue pair
+ * rnic_srq_take - take the oldest WQE, for a message to a queue pair
  * @srq: the queue
- * @r: the queue pair's stream; its receive buffer is filled in
- * @wr_id: set to what the program calls it
- * @bad: set if it makes no sense
+ * @r: RDMAP state of the queue pair, whose receive buffer is filled in
+ * @wr_id: set to the wr_id of the WQE
+ * @bad: set to true if the WQE is invalid, else to false
  *
  * Any context.
  *
- * Return: IW_OK; IW_DDP_U_NO_BUFFER: there is none; IW_LOCAL_PROT: its program
- * has spoilt the queue.
+ * Return: IW_OK; IW_DDP_U_NO_BUFFER if no WQE is posted; IW_LOCAL_PROT if the
+ * program has written an invalid producer index.
  */
 enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 			     bool *bad)
@@ -296,12 +306,12 @@ enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 }
 
 /**
- * rnic_post_srq_recv - verbs: post receive work requests
- * @ib: the queue, a kernel consumer's: a program writes its ring itself
- * @wr: list of them
- * @bad: the first that was not posted
+ * rnic_post_srq_recv - post receive work requests to a shared receive queue
+ * @ib: the SRQ of a kernel consumer; a program writes to its ring itself
+ * @wr: list of requests
+ * @bad: set to the first request that was not posted
  *
- * Return: 0 or an error.
+ * Return: 0 or a negative errno.
  */
 int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad)
