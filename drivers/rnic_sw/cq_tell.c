@@ -50,8 +50,8 @@ static void end_telling(void)
 
 /*
  * Call the handler until all requested events are delivered, at most TELL_MOST
- * times; leave the rest to a softirq. cq->telling is set, by the caller or by
- * the context that left the events to the caller.
+ * times; leave the rest to a softirq. cq->telling is set and belongs to the
+ * caller.
  */
 static void rnic_cq_tell_and_unlock(struct rnic_cq *cq, unsigned long flags)
 	__releases(&cq->lock)

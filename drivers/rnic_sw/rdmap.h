@@ -167,7 +167,7 @@ struct rdmap {
 	bool			answering;
 	/* @irq may have unserved requests; read without the lock */
 	bool			asked;
-	u16			ird;		/* limit of the peer's requests */
+	u16			ird;		/* maximum requests of the peer */
 	struct rdmap_reqq	orq;		/* unanswered local requests */
 	/* requests of the peer until the LLP has the responses */
 	struct rdmap_reqq	irq;
@@ -220,9 +220,9 @@ void rdmap_fail(struct rdmap *r, enum iw_reason why);
  */
 bool rdmap_sq_pull(struct rdmap *r, struct rdmap_wr *wr);
 
-/* Note that all segments of the message of the WR at @slot have been pulled */
+/* Record that all segments of the WR at @slot have been pulled */
 void rdmap_sq_cut(struct rdmap *r, u32 slot);
-/* The LLP has accepted all pulled segments: complete WRs without response */
+/* The LLP accepted all pulled segments: complete WRs that need no response */
 void rdmap_sq_sent(struct rdmap *r);
 /* Complete the WR at @slot: its response has been placed */
 void rdmap_sq_answered(struct rdmap *r, u32 slot, u32 len);

@@ -88,8 +88,8 @@ static bool fits(const struct rdmap_op_row *row, const struct ddp_hdr *h)
  *
  * The version is checked first: the opcode has no meaning without it. Reserved
  * bits are ignored. A known opcode with the wrong T bit or on the wrong queue
- * is unexpected, and so is an opcode that is not served (RFC 5040 7.2 (2) and
- * (3), RFC 7306 1.1). RV 00b belongs to a mode that this implementation never
+ * is unexpected. So is an opcode that is not served (RFC 5040 7.2 (2) and (3),
+ * RFC 7306 1.1). RV 00b belongs to a mode that this implementation never
  * negotiates.
  *
  * Return: IW_OK; IW_RDMAP_VERSION if RV is wrong; IW_RDMAP_OPCODE if the opcode

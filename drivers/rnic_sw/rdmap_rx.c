@@ -2,7 +2,10 @@
 /* Receive path of RDMAP: admit and deliver messages by opcode. */
 #include "rdmap.h"
 
-/* From this length on a worker copies a Read Response, not the softirq */
+/*
+ * Read Responses of at least this many bytes are copied by a worker, which can
+ * be preempted, and not in softirq.
+ */
 #define BULK	(16 * 1024)
 
 static enum iw_reason admit_write(struct rdmap *r, u32 payload)
@@ -14,7 +17,7 @@ static enum iw_reason admit_write(struct rdmap *r, u32 payload)
 	return IW_OK;
 }
 
-/* Check a Read Response segment against the oldest request, and count it */
+/* Check a Read Response segment against the oldest request and advance it */
 static enum iw_reason admit_response(struct rdmap *r, const struct ddp_hdr *h,
 				     u32 payload)
 {
@@ -435,7 +438,7 @@ static enum iw_reason deliver_atomic_response(struct rdmap *r, u32 total)
 	enum iw_reason why = store_answer(r, total);
 	struct rdmap_req req;
 
-	/* counted once stored: a deferred response comes here again */
+	/* count only after storing: a deferred response is delivered again */
 	if (why == IW_NOT_NOW)
 		return why;
 	rdmap_count(r, RDMAP_OP_ATOMIC_RESP, 1, false);
@@ -483,7 +486,7 @@ enum iw_reason rdmap_deliver(struct ddp_stream *s, const struct ddp_hdr *h,
 	/* the first message makes the connection ready, RTR Send or not */
 	if (unlikely(r->swallow))
 		r->swallow = false;
-	/* counts the message itself, as it may be deferred */
+	/* the function counts the message itself, because it may defer it */
 	if (row->opcode == RDMAP_OP_ATOMIC_RESP)
 		return deliver_atomic_response(r, total);
 	rdmap_count(r, row->opcode, 1, false);

@@ -2,8 +2,8 @@
 /*
  * Build the Terminate message for a fault, and parse a received one.
  *
- * Terminate Control: the first byte is the layer (high half) and the error type
- * (low half), the second byte is the error code, and M, D and R are the top
+ * Terminate Control: the first byte holds the layer (high half) and the error
+ * type (low half). The second byte is the error code. M, D and R are the top
  * bits of the third byte. Bits are counted from the most significant one. C
  * bit-fields are not used, because their layout depends on the compiler.
  */

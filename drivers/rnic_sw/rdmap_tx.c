@@ -54,7 +54,10 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 	due = r->term_due;
 	r->term_due = false;
 	spin_unlock(&r->lock);
-	/* rdmap_failed() has yet to decide, and then schedules transmit */
+	/*
+	 * rdmap_failed() has not decided on a Terminate yet. It schedules
+	 * transmit when it has.
+	 */
 	if (!decided)
 		ddp_tx_expect(&r->stream);
 	if (!due)
