@@ -5,7 +5,10 @@
 
 #define START	1000000u
 
-/* @n doorbells, each @gap behind the answer to the last, which takes no time */
+/*
+ * Ring @n doorbells, each @gap ns after the previous one, with transmit passes
+ * that take no time. Return: the number of coalescing periods started.
+ */
 static u32 ring(struct bell *b, u64 *now, u32 n, u32 gap)
 {
 	u32 gathers = 0;
@@ -20,7 +23,7 @@ static u32 ring(struct bell *b, u64 *now, u32 n, u32 gap)
 	return gathers;
 }
 
-/* The first is behind nothing; then as many in a row as it takes, and no one fewer */
+/* The first doorbell is not quick. BELL_ROW quick ones then start a period. */
 static void a_row(struct kunit *test)
 {
 	u64 now = START;
@@ -31,6 +34,7 @@ static void a_row(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, ring(&b, &now, 1, 100));
 }
 
+/* A doorbell is quick less than BELL_QUICK_NS after the last event. */
 static void how_quick(struct kunit *test)
 {
 	u64 now = START;
@@ -42,7 +46,7 @@ static void how_quick(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, ring(&b, &now, 1, BELL_QUICK_NS - 1));
 }
 
-/* One that was not quick, and it begins anew */
+/* A doorbell that is not quick restarts the count of consecutive ones. */
 static void out_of_the_row(struct kunit *test)
 {
 	u64 now = START;
@@ -56,7 +60,7 @@ static void out_of_the_row(struct kunit *test)
 	}
 }
 
-/* By a clock that stands still, or has gone back, nothing can be told */
+/* No doorbell is quick by a clock that stands still or goes back. */
 static void no_clock(struct kunit *test)
 {
 	u64 now = START;
@@ -69,7 +73,7 @@ static void no_clock(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bell_rung(&b, now));
 }
 
-/* How many doorbells until the next that gathers, all quick */
+/* Count the quick doorbells up to the next one that starts a period */
 static u32 until_next(struct bell *b, u64 *now)
 {
 	u32 n = 1;
@@ -79,7 +83,7 @@ static u32 until_next(struct bell *b, u64 *now)
 	return n;
 }
 
-/* Where too few come it is done less and less often, but not never again */
+/* If too few requests follow, periods become rarer, but they never stop. */
 static void few_follow(struct kunit *test)
 {
 	u32 wanted = BELL_ROW, i;
@@ -97,13 +101,13 @@ static void few_follow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, BELL_ROW_MOST, wanted);
 	KUNIT_EXPECT_EQ(test, wanted, until_next(&b, &now));
 	bell_gathered(&b, now, BELL_ROW);
-	/* and as long as many come each doorbell is such a one */
+	/* while enough requests follow, each doorbell starts a period */
 	KUNIT_EXPECT_EQ(test, 1u, until_next(&b, &now));
 	bell_gathered(&b, now, BELL_ROW - 1);
 	KUNIT_EXPECT_EQ(test, 2 * BELL_ROW, until_next(&b, &now));
 }
 
-/* However many come while a timer is late: they could have gone out long ago */
+/* A period with a late timer is not worthwhile, however many posts follow. */
 static void late(struct kunit *test)
 {
 	u64 now = START;

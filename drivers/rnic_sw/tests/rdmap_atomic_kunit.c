@@ -15,7 +15,7 @@ static const struct rdmap_atomic example = {
 	.cmp_mask = 0x6162636465666768,
 };
 
-/* RFC 7306 figure 4, octet by octet */
+/* The encoded example, byte by byte as in RFC 7306 figure 4 */
 static const u8 example_octets[RDMAP_AREQ_LEN] = {
 	0x00, 0x00, 0x00, 0x02, 0x01, 0x02, 0x03, 0x04,
 	0x11, 0x12, 0x13, 0x14, 0x21, 0x22, 0x23, 0x24,
@@ -26,7 +26,7 @@ static const u8 example_octets[RDMAP_AREQ_LEN] = {
 	0x65, 0x66, 0x67, 0x68,
 };
 
-/* EXT-34: where each field stands */
+/* EXT-34: each field of an Atomic Request is encoded at its place. */
 static void request_octets(struct kunit *test)
 {
 	u8 p[RDMAP_AREQ_LEN];
@@ -35,6 +35,7 @@ static void request_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_octets, sizeof(p)));
 }
 
+/* Decoding and encoding an Atomic Request gives the original bytes. */
 static void request_back(struct kunit *test)
 {
 	struct rdmap_atomic a = {};
@@ -45,7 +46,10 @@ static void request_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_octets, sizeof(p)));
 }
 
-/* EXT-35: reserved bits; EXT-36, EXT-44: codes (N-16: no Swap) */
+/*
+ * EXT-35: reserved bits are ignored. EXT-36, EXT-44: only FetchAdd and CmpSwap
+ * are accepted (N-16: no Swap).
+ */
 static void request_codes(struct kunit *test)
 {
 	struct rdmap_atomic a;
@@ -64,7 +68,7 @@ static void request_codes(struct kunit *test)
 	}
 }
 
-/* EXT-37, EXT-49: figure 6 */
+/* EXT-37, EXT-49: an Atomic Response is encoded and decoded as in figure 6. */
 static void response_octets(struct kunit *test)
 {
 	static const u8 want[RDMAP_ARESP_LEN] = {
@@ -82,7 +86,7 @@ static void response_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x1112131415161718ull, old);
 }
 
-/* The pseudocode of RFC 7306 section 5.1.1, a bit at a time */
+/* The pseudocode of RFC 7306 section 5.1.1, bit by bit */
 static u64 add_by_bits(u64 old, u64 add, u64 tops)
 {
 	u64 result = 0, carry = 0;
@@ -103,14 +107,14 @@ static u64 fetch_add(u64 old, u64 add, u64 tops)
 {
 	const struct rdmap_atomic a = {
 		.code = RDMAP_ATOMIC_FETCH_ADD, .data = add, .mask = tops,
-		/* EXT-39: not looked at */
+		/* EXT-39: ignored */
 		.cmp = 1, .cmp_mask = 1,
 	};
 
 	return rdmap_atomic_result(&a, old);
 }
 
-/* EXT-3, EXT-20 */
+/* EXT-3, EXT-20: FetchAdd with one 64-bit field adds without carry out. */
 static void add_plain(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0ull, fetch_add(U64_MAX, 1, 0));
@@ -118,7 +122,7 @@ static void add_plain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x100000000ull, fetch_add(0xffffffff, 1, 0));
 }
 
-/* EXT-19: against the RFC's own words */
+/* EXT-19: FetchAdd by fields has the results of the RFC's pseudocode. */
 static void add_in_fields(struct kunit *test)
 {
 	static const u64 tops[] = {
@@ -149,14 +153,14 @@ static u64 cmp_swap(u64 old, u64 cmp, u64 cmp_mask, u64 swap, u64 mask)
 	return rdmap_atomic_result(&a, old);
 }
 
-/* EXT-23 to EXT-25, EXT-27 */
+/* EXT-23 to EXT-25, EXT-27: CmpSwap compares and stores masked bits only. */
 static void compare_and_swap(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 9ull, cmp_swap(5, 5, U64_MAX, 9, U64_MAX));
 	KUNIT_EXPECT_EQ(test, 5ull, cmp_swap(5, 4, U64_MAX, 9, U64_MAX));
 	/* equal under the mask */
 	KUNIT_EXPECT_EQ(test, 9ull, cmp_swap(0x105, 5, 0xff, 9, U64_MAX));
-	/* nothing compared: equal */
+	/* no bit is compared, so the values are equal */
 	KUNIT_EXPECT_EQ(test, 9ull, cmp_swap(5, 4, 0, 9, U64_MAX));
 	/* only the masked bits are stored */
 	KUNIT_EXPECT_EQ(test, 0x12cdull,

@@ -17,7 +17,7 @@ static const u8 example_octets[RDMAP_RREQ_LEN] = {
 	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,
 };
 
-/* RDMAP-30: RFC 5040 figure 6, every octet in its place */
+/* RDMAP-30: each byte of an encoded Read Request is as in RFC 5040 figure 6. */
 static void rreq_octets(struct kunit *test)
 {
 	u8 p[RDMAP_RREQ_LEN + 1] = { 0 };
@@ -28,6 +28,7 @@ static void rreq_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xa5, (int)p[RDMAP_RREQ_LEN]);
 }
 
+/* Decoding the example bytes gives the fields of the example. */
 static void rreq_round_trip(struct kunit *test)
 {
 	struct rdmap_rreq r;
@@ -40,7 +41,7 @@ static void rreq_round_trip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, example.src_to, r.src_to);
 }
 
-/* RDMAP-49: the RFC's own example, 2048 octets sent */
+/* RDMAP-49: after 2048 bytes the request is as in the example of the RFC. */
 static void rreq_progress(struct kunit *test)
 {
 	struct rdmap_rreq r = {
@@ -56,7 +57,7 @@ static void rreq_progress(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x20800ULL, (unsigned long long)r.src_to);
 }
 
-/* RDMAP-48: nothing sent, the original comes back */
+/* RDMAP-48: with no bytes sent, the original request is quoted. */
 static void rreq_no_progress(struct kunit *test)
 {
 	struct rdmap_rreq r = example;
@@ -67,7 +68,7 @@ static void rreq_no_progress(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, memcmp(p, example_octets, RDMAP_RREQ_LEN));
 }
 
-/* RDMAP-17, RDMAP-22, RDMAP-23: second octets of the facts in RFC 5040 A */
+/* RDMAP-17, RDMAP-22, RDMAP-23: the control field is as in RFC 5040 A. */
 static void control_field(struct kunit *test)
 {
 	u8 op;

@@ -5,7 +5,7 @@
 
 #define ANY_QN	0xffffffffu
 
-/* RFC 5040 figure 4 and RFC 7306 figures 1 and 2, once more */
+/* A second copy of RFC 5040 figure 4 and RFC 7306 figures 1 and 2 */
 static const struct {
 	bool	valid;
 	bool	tagged;
@@ -27,7 +27,7 @@ static const struct {
 	[0xb] = { true, false, 3 },
 };
 
-/* @x counts through every combination: opcode, Rsv, RV, T, QN */
+/* Set @h to combination number @x of opcode, Rsv, RV, T, L and QN */
 static void spell(u32 x, struct ddp_hdr *h)
 {
 	static const u32 qns[] = { 0, 1, 2, 3, 4, 256, 0x10000, 0xfffffffe };
@@ -53,9 +53,10 @@ static enum iw_reason expected(const struct ddp_hdr *h)
 }
 
 /*
- * RDMAP-17, RDMAP-19, RDMAP-20, RDMAP-22, RDMAP-24, RDMAP-27, RDMAP-158, RDMAP-159,
- * RDMAP-163, RDMAP-164, EXT-5, EXT-7, EXT-88, EXT-89, EXT-93: every opcode, T bit, QN,
- * RV and reserved bit.
+ * RDMAP-17, RDMAP-19, RDMAP-20, RDMAP-22, RDMAP-24, RDMAP-27, RDMAP-158,
+ * RDMAP-159, RDMAP-163, RDMAP-164, EXT-5, EXT-7, EXT-88, EXT-89, EXT-93: of all
+ * combinations of opcode, T bit, QN, RV and reserved bits, exactly the valid
+ * ones are accepted.
  */
 static void every_spelling(struct kunit *test)
 {
@@ -85,7 +86,7 @@ static const struct rdmap_op_row *row_of(struct kunit *test, u8 op)
 	return row;
 }
 
-/* RDMAP-26, RDMAP-95: what the rows promise */
+/* RDMAP-26, RDMAP-95: each row has the properties of the figures. */
 static void rows_as_tabled(struct kunit *test)
 {
 	const struct rdmap_op_row *row;
@@ -104,7 +105,7 @@ static void rows_as_tabled(struct kunit *test)
 	}
 }
 
-/* RDMAP-28, EXT-34, EXT-49: who has a header, and needs which right */
+/* RDMAP-28, EXT-34, EXT-49: header lengths and rights are those of the RFCs. */
 static void headers_and_rights(struct kunit *test)
 {
 	u8 op;

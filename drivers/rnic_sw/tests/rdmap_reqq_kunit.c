@@ -6,7 +6,7 @@
 
 #define MODEL_MAX	128
 
-/* The queue as it ought to be: an array that is shifted */
+/* Reference model of the queue: an array that is shifted */
 struct model {
 	u32	id[MODEL_MAX];
 	u32	size;
@@ -85,8 +85,9 @@ static void step(struct kunit *test, struct model *m, struct rdmap_reqq *q,
 }
 
 /*
- * RDMAP-142: never more than there are places; RDMAP-72, RDMAP-86, RDMAP-131:
- * oldest first.  Against the model, 30000 steps a size.
+ * RDMAP-142: the queue never has more requests than its size. RDMAP-72,
+ * RDMAP-86, RDMAP-131: requests are served and answered oldest first. Compares
+ * the queue with the model for 30000 random steps of each size.
  */
 static void random_operations(struct kunit *test)
 {
@@ -113,7 +114,7 @@ static void random_operations(struct kunit *test)
 	}
 }
 
-/* As many as there are places fit, one more does not, and one done makes room */
+/* A full queue accepts a request after a release, not after serving one. */
 static void overrun(struct kunit *test)
 {
 	struct rdmap_req req[4];
@@ -131,7 +132,7 @@ static void overrun(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rdmap_reqq_push(&q));
 }
 
-/* Zero IRD or ORD is a queue that takes nothing, with no memory */
+/* A queue for an IRD or ORD of 0 needs no memory and refuses all requests. */
 static void no_depth(struct kunit *test)
 {
 	struct rdmap_reqq q;
@@ -147,7 +148,7 @@ static void no_depth(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdmap_reqq_empty(&q));
 }
 
-/* A queue that holds nothing stale after its entries were used before */
+/* A new entry is zeroed, whatever its memory contained. */
 static void entries_are_fresh(struct kunit *test)
 {
 	struct rdmap_req *req, mem;
@@ -177,7 +178,7 @@ static struct ddp_hdr answer(const struct rdmap_req *req, u32 payload)
 	};
 }
 
-/* What must be refused instead of a good segment; RDMAP-84, RDMAP-87, N-8 */
+/* Check that no wrong segment is accepted; RDMAP-84, RDMAP-87, N-8 */
 static void check_refusals(struct kunit *test, const struct rdmap_req *req,
 			   u32 payload)
 {
@@ -203,7 +204,10 @@ static void check_refusals(struct kunit *test, const struct rdmap_req *req,
 					 req->rreq.len - req->done + 1));
 }
 
-/* Answers cut at random are taken; at every cut each fault is found */
+/*
+ * Responses segmented at random are accepted, and faulty segments are refused
+ * at any point.
+ */
 static void answers(struct kunit *test)
 {
 	struct rnd_state rnd;
@@ -227,7 +231,7 @@ static void answers(struct kunit *test)
 	}
 }
 
-/* The largest request there is: no sum overflows */
+/* The check of the largest possible request does not overflow. */
 static void huge_answer(struct kunit *test)
 {
 	struct rdmap_req req = asked_for(0xffffffff, 0x10000);
@@ -241,7 +245,7 @@ static void huge_answer(struct kunit *test)
 			rdmap_resp_check(&req, &h, 0xffffffff));
 }
 
-/* RDMAP-158: a response that nobody asked for */
+/* RDMAP-158: a response without an outstanding request is refused. */
 static void unasked(struct kunit *test)
 {
 	struct rdmap_req req = asked_for(10, 0);
@@ -251,7 +255,7 @@ static void unasked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_OPCODE, rdmap_resp_check(NULL, &h, 0));
 }
 
-/* MPA2-59, DDP-56: STag and TO of an empty answer are not looked at */
+/* MPA2-59, DDP-56: STag and TO of an empty response are ignored. */
 static void empty_answer(struct kunit *test)
 {
 	struct rdmap_req req = asked_for(0, 0x1000);
@@ -268,7 +272,7 @@ static void empty_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS, rdmap_resp_check(&req, &h, 0));
 }
 
-/* Before its turn, an answer may go where any of the requests said, no further */
+/* An early segment is accepted only in the sink of an outstanding Read. */
 static void early_answers(struct kunit *test)
 {
 	struct rdmap_req mem[3], *req;

@@ -4,10 +4,10 @@
 #include "../rdmap_term.h"
 
 /*
- * The first three octets of the Terminate of every reason, headers given, by
- * hand from RFC 5040 figures 8 to 10, RFC 5041 7.2, RFC 5044 8 and RFC 6581 8
- * (RDMAP-37 to RDMAP-40, RDMAP-42 to RDMAP-44, RDMAP-46, RDMAP-50, RDMAP-51,
- * RDMAP-53 to RDMAP-55, MPA2-23, MPA2-24).
+ * The first three bytes of the Terminate for each reason with all headers
+ * known, written by hand from RFC 5040 figures 8 to 10, RFC 5041 7.2, RFC 5044
+ * 8 and RFC 6581 8 (RDMAP-37 to RDMAP-40, RDMAP-42 to RDMAP-44, RDMAP-46,
+ * RDMAP-50, RDMAP-51, RDMAP-53 to RDMAP-55, MPA2-23, MPA2-24).
  */
 static const u8 golden[IW_REASON_NR][3] = {
 	[IW_DDP_CATASTROPHIC]	= { 0x10, 0x00, 0x00 },
@@ -51,7 +51,7 @@ static bool on_wire(enum iw_reason why)
 	return golden[why][0] || why == IW_RDMAP_CATASTROPHIC;
 }
 
-/* A fault with headers that no two octets of are alike */
+/* Return: a fault whose header bytes are all different */
 static struct iw_fault fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
 {
 	struct iw_fault f = {
@@ -67,7 +67,7 @@ static struct iw_fault fault(enum iw_reason why, u8 ddp_len, u8 rdma_len)
 	return f;
 }
 
-/* What must come out, put together the slow way */
+/* Build the expected message in @out, independently of the code under test */
 static size_t spell(u8 *out, const struct iw_fault *f)
 {
 	u8 hdrct = golden[f->why][2];
@@ -108,7 +108,7 @@ static void check_octets(struct kunit *test, enum iw_reason why, u8 ddp_len,
 	KUNIT_EXPECT_EQ(test, 0xa5, (int)out[n]);
 }
 
-/* Every reason there is, with every set of headers */
+/* Each reason gives the expected Terminate, whatever headers are known. */
 static void golden_for_every_reason(struct kunit *test)
 {
 	int why;
@@ -124,7 +124,7 @@ static void golden_for_every_reason(struct kunit *test)
 	}
 }
 
-/* Local reasons send nothing, and only they are without a vector */
+/* Local reasons give no Terminate, and only they have no golden bytes. */
 static void local_reasons_are_silent(struct kunit *test)
 {
 	u8 out[RDMAP_TERM_BUILD_MAX];
@@ -142,7 +142,10 @@ static void local_reasons_are_silent(struct kunit *test)
 	}
 }
 
-/* RDMAP-37: the octets that siw gets wrong, from note N-2: 1/2/05 */
+/*
+ * RDMAP-37: Terminate Control is packed correctly; these are the bytes that siw
+ * gets wrong (note N-2: 1/2/05).
+ */
 static void control_packing(struct kunit *test)
 {
 	static const u8 want[4] = { 0x12, 0x05, 0xc0, 0x00 };
@@ -169,14 +172,17 @@ static void check_parsed(struct kunit *test, const struct iw_fault *f,
 	KUNIT_EXPECT_EQ(test, 0, memcmp(t.rdma, f->rdma, t.rdma_len));
 }
 
-/* Every truncation is refused, layer, type and code surviving (RDMAP-110) */
+/*
+ * Each truncated message is refused; its layer, type and code are still parsed
+ * (RDMAP-110)
+ */
 static void check_truncations(struct kunit *test, const u8 *p, size_t len)
 {
 	struct rdmap_term t;
 	size_t n;
 
 	for (n = 0; n < len; n++) {
-		/* a copy of its own, so that reading on would show */
+		/* separate buffer, to detect a read beyond its end */
 		u8 *cut = kunit_kzalloc(test, n + 1, GFP_KERNEL);
 
 		KUNIT_ASSERT_NOT_NULL(test, cut);
@@ -188,7 +194,10 @@ static void check_truncations(struct kunit *test, const u8 *p, size_t len)
 	}
 }
 
-/* RDMAP-42 to RDMAP-44, RDMAP-46: what we build, we understand */
+/*
+ * RDMAP-42 to RDMAP-44, RDMAP-46: messages that rdmap_term_build() builds are
+ * parsed correctly.
+ */
 static void round_trip(struct kunit *test)
 {
 	static const u8 ddp_lens[] = { 0, 14, 18 };
@@ -209,7 +218,10 @@ static void round_trip(struct kunit *test)
 	}
 }
 
-/* RDMAP-41 and note N-7: spare bits set, and zeros where nothing was due */
+/*
+ * RDMAP-41 and note N-7: reserved bits and zeros in place of headers that are
+ * not announced are ignored.
+ */
 static void tolerant(struct kunit *test)
 {
 	struct iw_fault f = fault(IW_DDP_T_STAG, 14, 0);
@@ -230,7 +242,7 @@ static void tolerant(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, (int)t.quote);
 }
 
-/* RDMAP-43: a header brings its length along, whether or not M vouches for it */
+/* RDMAP-43: Segment Length precedes a quoted DDP header even without M. */
 static void header_without_m(struct kunit *test)
 {
 	struct iw_fault f = fault(IW_DDP_T_STAG, 14, 0);

@@ -7,7 +7,7 @@
 #define SLOTS	8u
 #define HALF	0x80000000u
 
-/* Indices near nought, near the wrap, and anywhere */
+/* Return: an index near zero, near the wrap, or anywhere */
 static u32 somewhere(struct rnd_state *rnd)
 {
 	switch (prandom_u32_state(rnd) % 3) {
@@ -20,7 +20,10 @@ static u32 somewhere(struct rnd_state *rnd)
 	}
 }
 
-/* What is in use and what is posted fit together, or it is a lie */
+/*
+ * ring_idx_posted() counts posted slots that fit into the ring beside those in
+ * use, and refuses any more.
+ */
 static void every_fill(struct kunit *test)
 {
 	u32 tail = U32_MAX - 3, used, more, want, got;
@@ -35,7 +38,7 @@ static void every_fill(struct kunit *test)
 	}
 }
 
-/* DDP-132: one slot too many in hand, and half of all indices ahead */
+/* DDP-132: an index half the range ahead, or before head, is refused. */
 static void far_ahead(struct kunit *test)
 {
 	u32 head;
@@ -49,7 +52,10 @@ static void far_ahead(struct kunit *test)
 	}
 }
 
-/* However the producer's index jumps, no more than a ring is ever in hand */
+/*
+ * No sequence of producer indices, however random, gets more slots in use than
+ * the ring has.
+ */
 static void any_producer(struct kunit *test)
 {
 	struct rnd_state rnd;
@@ -72,7 +78,7 @@ static void any_producer(struct kunit *test)
 	}
 }
 
-/* A consumer goes on, never back, never past what there is */
+/* A consumer index may advance up to prod. It may not go back or pass prod. */
 static void consumer(struct kunit *test)
 {
 	u32 seen = U32_MAX - 2, prod = seen + 5;
@@ -90,6 +96,7 @@ static void consumer(struct kunit *test)
 			ring_idx_unread(seen + SLOTS + 1, seen, seen, SLOTS));
 }
 
+/* ring_idx_before() compares free-running indices correctly across the wrap. */
 static void before(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, ring_idx_before(1, 2));

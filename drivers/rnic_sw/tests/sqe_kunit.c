@@ -3,12 +3,12 @@
 
 #include "../sqe.h"
 
-/* The octets of a slot that each opcode may fill, besides the first eighteen */
+/* The bytes of a WQE that each opcode may set, in addition to the first 16 */
 static const struct may {
 	const char	*name;
 	u8		opcode;
 	bool		data;
-	u8		from, to;	/* octets of the middle part */
+	u8		from, to;	/* range of bytes after the header */
 } mays[] = {
 	{ "write",	RNIC_SW_OP_WRITE,	true,	20, 32 },
 	{ "write_imm",	RNIC_SW_OP_WRITE_IMM,	true,	16, 32 },
@@ -30,7 +30,7 @@ KUNIT_ARRAY_PARAM(may, mays, describe_may);
 
 static const size_t middle = offsetof(struct rnic_sw_sqe, imm_data);
 
-/* Each octet behind the header alone, in the slot of each opcode */
+/* Each byte after the header may be set only if the opcode uses it. */
 static void each_octet(struct kunit *test)
 {
 	const struct may *m = test->param_value;
@@ -61,7 +61,7 @@ static bool with(u8 opcode, u8 flags, u16 num_sge, u32 inline_len)
 	return sqe_clean(&e);
 }
 
-/* Pieces, or octets inline, or neither */
+/* A request has SGEs, inline data or neither, but not both. */
 static void data(struct kunit *test)
 {
 	const struct may *m = test->param_value;
@@ -75,6 +75,7 @@ static void data(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, with(m->opcode, RNIC_SW_SEND_INLINE, 1, 1));
 }
 
+/* Unknown flags are refused. */
 static void flags(struct kunit *test)
 {
 	int i;
@@ -84,6 +85,7 @@ static void flags(struct kunit *test)
 				i < 4);
 }
 
+/* Unknown opcodes and those that only the kernel uses are refused. */
 static void opcodes(struct kunit *test)
 {
 	int i;
@@ -93,6 +95,7 @@ static void opcodes(struct kunit *test)
 				    "%d", i);
 }
 
+/* A receive WQE is refused if its reserved field is not zero. */
 static void receives(struct kunit *test)
 {
 	struct rnic_sw_rqe e = { .wr_id = ~0ull, .num_sge = ~0u };
