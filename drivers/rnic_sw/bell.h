@@ -14,7 +14,7 @@
 /* A doorbell is quick if it rings within this time after bell.last */
 #define BELL_QUICK_NS	5000u
 
-/* Length of a coalescing period; after BELL_LATE_NS the timer was late */
+/* Length of a coalescing period. The timer was late if it took BELL_LATE_NS. */
 #define BELL_GATHER_NS	10000u
 #define BELL_LATE_NS	20000u
 

@@ -243,8 +243,7 @@ static void report_overrun(struct rnic_cq *cq)
 }
 
 /**
- * rnic_cq_push - write a completion and generate an event if one is armed for
- * it
+ * rnic_cq_push - write a completion, and generate an event if armed
  * @cq: the completion queue
  * @cqe: the completion; its timestamp is filled in here
  * @qp: queue pair of the completion

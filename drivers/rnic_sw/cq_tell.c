@@ -198,7 +198,7 @@ static bool cq_told_up_to(struct rnic_cq *cq, u32 end)
  * rnic_cq_told - wait until all events requested so far have been delivered
  * @cq: the completion queue; other queue pairs may still complete to it
  *
- * Process context, sleeps. Not from the CQ's own handler.
+ * Process context, sleeps. Must not be called from the handler of the CQ.
  */
 void rnic_cq_told(struct rnic_cq *cq)
 {

@@ -107,7 +107,7 @@ struct rdmap {
 	/* an empty Send is an RTR message if it comes first */
 	bool			swallow;
 
-	/* ends with transmit fields, followed by the transmit fields below */
+	/* its last fields are for transmit only, like those that follow */
 	struct ddp_stream	stream;
 
 	/* transmit path only */
@@ -202,7 +202,7 @@ void rdmap_depths(struct rdmap *r, u16 *ird, u16 *ord);
 void rdmap_destroy(struct rdmap *r);
 /* Reason for refusing an access that was allowed when the request arrived */
 enum iw_reason rdmap_refused(const struct rdmap *r, u8 right);
-/* Fail the stream; a Terminate is sent unless @why is local to the host */
+/* Fail the stream; a Terminate is sent if there is one for @why */
 void rdmap_fail(struct rdmap *r, enum iw_reason why);
 
 /* Implemented by the verbs, called by RDMAP ------------------------------- */

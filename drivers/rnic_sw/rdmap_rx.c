@@ -372,7 +372,7 @@ static enum iw_reason check_word(struct rdmap *r, const struct rdmap_atomic *a)
 	why = ddp_mem_atomic(&r->stream, a->stag, a->to, NULL, NULL, NULL);
 	if (!why || why == IW_RDMAP_STREAM)
 		return why;
-	/* refused since check_source(), by the STag or by the queue pair */
+	/* withdrawn after check_source(), from the STag or the queue pair */
 	return rdmap_refused(r, DDP_REMOTE_ATOMIC);
 }
 

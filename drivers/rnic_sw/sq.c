@@ -488,8 +488,8 @@ static bool told_up_to(struct rnic_sq *sq, u32 end)
  * @qp: queue pair after rnic_sq_flush()
  *
  * Some are completed by the context that is doing so at the moment, the rest by
- * a worker of rnic_wq. Requests posted later are not waited for. Sleeps. Not
- * from rnic_wq.
+ * a worker of rnic_wq. Requests posted later are not waited for. Sleeps. Must
+ * not be called from rnic_wq.
  */
 void rnic_sq_flushed(struct rnic_qp *qp)
 {
