@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory that is not pinned: who wants what is not there, and who brings it.
+ * Page faults of MRs whose memory is not pinned: queue of requests and the workers that
+ * serve them.
  *
- * A runner that finds nothing leaves its wait here, and a worker brings the memory:
- * that may take as long as its owner likes, so nobody waits for a worker.  A stream
- * that ends has itself forgotten, and a region that goes sends those that wait on, to
- * find that it is gone.  A worker in the middle of something keeps what it works on,
- * and none of it is the device's.
+ * The receive or transmit path that finds memory non-present queues a request here, and a
+ * worker faults the memory in. The owner of the memory can delay that for as long as it
+ * likes (userfaultfd, FUSE), so no other context waits for a worker. A stream that ends
+ * withdraws its request. Destroying an MR completes all its requests; the streams retry
+ * and find the MR gone. A worker holds references on all that it uses, none of which
+ * belongs to the device.
  */
 #include <linux/capability.h>
 #include <linux/completion.h>
@@ -21,54 +23,57 @@
 #include "bring.h"
 
 /*
- * Workers of a process at work: each may wait for what that likes, and is a thread that
- * nobody's control group pays for.  A user's processes have so many each up to this one;
- * the others get on, too
+ * Active workers of one process. Each may block for as long as the memory's owner likes,
+ * and occupies a thread that is charged to no control group. A user's first AT_WORK_OF
+ * processes get AT_WORK workers each, the others AT_WORK_BEYOND, enough to make progress.
  */
 #define AT_WORK		16
 #define AT_WORK_OF	32
 #define AT_WORK_BEYOND	1
 
-/* Processes with such regions: each has queues, which nobody's control group pays for */
+/* Processes with such MRs; the workqueues of each are charged to no control group */
 #define OWNERS_MOST	4096
 
-/* ... of one user: he leaves some to the others */
+/* Processes of one user with such MRs, so that a single user cannot take all */
 #define OWNERS_USER	1024
 
-/* Who ends a region waits so long for its memory to be given back */
+/* How long destroying an MR waits for its memory to be released */
 #define PATIENCE	HZ
 
-/* Leaf but for what going on takes: who waits for which memory */
+/*
+ * Protects the queues of requests. Inside it: only the locks that ddp_wait_over() takes
+ */
 static DEFINE_SPINLOCK(waits_lock);
 
 /*
- * A process's workers.  None of them can be kept by another one's memory; who gets
- * in their way are those who share it.
+ * Workqueues of one process. They are not shared with other processes, so memory that
+ * blocks a worker delays only page faults of its own process.
  */
 struct rnic_bring_owner {
-	struct mm_struct	*mm;	/* whoever uses it holds that */
-	kuid_t			payer;	/* whose place it has */
-	bool			placed;	/* ... if it has one */
-	u32			users;	/* the table's lock */
-	struct completion	made;	/* as far as that went: @looks is the last of it */
+	struct mm_struct	*mm;	/* each user holds its own mmgrab() reference */
+	kuid_t			payer;	/* user whose quota is charged */
+	bool			placed;	/* true if the quota is charged */
+	u32			users;	/* under the xa_lock of owners */
+	struct completion	made;	/* set-up finished; it failed if @looks is NULL */
 	struct workqueue_struct	*wq;
-	struct workqueue_struct	*looks;	/* none of them waits for one of those */
-	bool			vain;	/* ... and once, if that is in vain */
+	struct workqueue_struct	*looks;	/* for idle checks, independent of @wq */
+	bool			vain;	/* a release timed out: do not wait again */
 	struct work_struct	end;
 };
 
-static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);	/* by the address of the mm */
+static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);	/* indexed by the address of the mm */
 static struct workqueue_struct *ends_wq;
 static atomic_t existing = ATOMIC_INIT(0);
 
-/* How many of them are whose, by the number of the user */
+/* Number of such processes of each user, indexed by uid */
 static DEFINE_XARRAY_FLAGS(places, XA_FLAGS_ACCOUNT);
 
-/* Places ---------------------------------------------------------------------- */
+/* Quotas ------------------------------------------------------------------- */
 
 /*
- * Who has users of his own, in a namespace, pays for them.  Who makes namespaces for
- * others, as root does for containers, does not: they pay as their own root.
+ * Find the user to charge. The creator of a user namespace is charged for all users in
+ * it. A namespace that root has created, as for a container, is charged to the user that
+ * its own root is mapped to.
  */
 static kuid_t find_payer(void)
 {
@@ -95,8 +100,10 @@ static bool may_have_more(unsigned long n)
 }
 
 /*
- * Nobody waits for another one's.  A payer's first one needs memory, no other does.
- * Return: how many there are now; 0 also if there are to be no more.
+ * Change the number of processes charged to a user, without a lock. Only the first charge
+ * of a user allocates memory.
+ *
+ * Return: the new number; 0 also if the charge was refused.
  */
 static unsigned long add_places(kuid_t payer, int more)
 {
@@ -123,7 +130,9 @@ static void leave_existing(void)
 		wake_up_var(&existing);
 }
 
-/* Return: how many the payer has with it; 0: there is none for him */
+/*
+ * Return: the payer's number of processes including this one, 0 if there is no quota left
+ */
 static unsigned long take_place(kuid_t payer)
 {
 	unsigned long n;
@@ -142,7 +151,7 @@ static void give_place(kuid_t payer)
 	leave_existing();
 }
 
-/* Owners ---------------------------------------------------------------------- */
+/* Owners ------------------------------------------------------------------- */
 
 static struct rnic_bring_owner *find_owner(const struct mm_struct *mm)
 {
@@ -156,7 +165,10 @@ static struct rnic_bring_owner *find_owner(const struct mm_struct *mm)
 	return own;
 }
 
-/* Not by one of its own workers, though one of them may have been its last user */
+/*
+ * Runs on ends_wq: a workqueue cannot be destroyed by one of its own workers, which may
+ * have dropped the last reference
+ */
 static void rnic_bring_owner_ends(struct work_struct *work)
 {
 	struct rnic_bring_owner *own = container_of(work, struct rnic_bring_owner, end);
@@ -197,7 +209,10 @@ static struct rnic_bring_owner *new_owner(struct mm_struct *mm)
 	return own;
 }
 
-/* Others can have found it: it is they who want it, too, and wait */
+/*
+ * Set up an owner that is in the table already. Other threads of the process may have
+ * found it; they wait for @made.
+ */
 static void rnic_bring_make_owner(struct rnic_bring_owner *own)
 {
 	unsigned long n = take_place(own->payer);
@@ -212,10 +227,10 @@ static void rnic_bring_make_owner(struct rnic_bring_owner *own)
 }
 
 /*
- * Threads of a process want the same one.  The first puts it into the table, and makes
- * the rest of it then: no other process ever waits for that.
+ * Threads of one process share an owner. The first thread inserts it into the table and
+ * sets it up afterwards, so that no other process waits for that.
  *
- * Return: one that is being made, or has been; or NULL
+ * Return: an owner that is complete or being set up by another thread, or NULL.
  */
 static struct rnic_bring_owner *find_or_begin(struct mm_struct *mm)
 {
@@ -234,7 +249,7 @@ static struct rnic_bring_owner *find_or_begin(struct mm_struct *mm)
 		kfree(new);
 		if (err != -EBUSY)
 			return NULL;
-		/* another thread was quicker */
+		/* another thread has inserted one first */
 		own = find_owner(mm);
 	}
 	return own;
@@ -252,7 +267,7 @@ static struct rnic_bring_owner *get_owner(struct mm_struct *mm)
 	return NULL;
 }
 
-/* The workers' turn ---------------------------------------------------------- */
+/* Workers ------------------------------------------------------------------ */
 
 static void rnic_bring_release(struct kref *ref)
 {
@@ -262,8 +277,10 @@ static void rnic_bring_release(struct kref *ref)
 }
 
 /**
- * rnic_bring_put - a reference less; may sleep
+ * rnic_bring_put - drop a reference to memory that is not pinned
  * @b: the memory
+ *
+ * May sleep.
  */
 void rnic_bring_put(struct rnic_bring *b)
 {
@@ -278,9 +295,9 @@ static void __count(const struct rnic_bring *b, enum rnic_counter c)
 }
 
 /**
- * rnic_bring_count - something has happened to memory
- * @b: the memory; its device may have gone
- * @c: counts it
+ * rnic_bring_count - count an event of memory that is not pinned
+ * @b: the memory; nothing is counted if its MR has been destroyed
+ * @c: the counter
  */
 void rnic_bring_count(struct rnic_bring *b, enum rnic_counter c)
 {
@@ -290,10 +307,10 @@ void rnic_bring_count(struct rnic_bring *b, enum rnic_counter c)
 }
 
 /**
- * rnic_bring_looks - where a kind's own work is done, besides what is wanted
+ * rnic_bring_looks - get the workqueue for work other than page faults
  * @b: the memory
  *
- * Return: a queue of the process's, which its workers do not keep from it.
+ * Return: a workqueue of the process, which blocked page faults do not delay.
  */
 struct workqueue_struct *rnic_bring_looks(struct rnic_bring *b)
 {
@@ -301,11 +318,12 @@ struct workqueue_struct *rnic_bring_looks(struct rnic_bring *b)
 }
 
 /**
- * rnic_bring_await - memory is being given back: wait, but not for ever
+ * rnic_bring_await - wait for the release of memory, for PATIENCE at most
  * @b: the memory
- * @done: it has been
+ * @done: completed once the memory has been released
  *
- * Nor as long for each of many: a process waits in vain once.
+ * After one timeout no further call of the process waits, so that many MRs do not add up.
+ * May sleep.
  */
 void rnic_bring_await(struct rnic_bring *b, struct completion *done)
 {
@@ -350,10 +368,10 @@ static void end_wait(struct rnic_bringer *wk, bool denied)
 	spin_unlock_bh(&waits_lock);
 }
 
-/* Return: 0, or why it cannot be had */
+/* Return: 0, or a negative errno if the range cannot be faulted in */
 static int serve(struct rnic_bring *b, const struct rnic_wanted *want)
 {
-	/* a wait for nothing would have no end */
+	/* serving an empty range brings nothing: the stream would retry for ever */
 	if (want->end <= want->at)
 		return -EFAULT;
 	return b->ops->serve(b, want);
@@ -362,7 +380,10 @@ static int serve(struct rnic_bring *b, const struct rnic_wanted *want)
 static void rnic_bring_work(struct work_struct *work)
 {
 	struct rnic_bringer *wk = container_of(work, struct rnic_bringer, work);
-	/* it is not to be waited for by who unloads it; one that goes waits all the same */
+	/*
+	 * With this reference unloading fails instead of waiting for a worker that may
+	 * block. If unloading has already begun, rnic_bring_exit() waits for the worker.
+	 */
 	bool held = try_module_get(THIS_MODULE);
 	struct rnic_bring *b = wk->b;
 	struct rnic_wanted want;
@@ -387,19 +408,25 @@ static void __start_worker(struct rnic_bring *b)
 		if (wk->busy)
 			continue;
 		wk->busy = true;
-		/* its; one that found nothing more and is just leaving runs again */
+		/*
+		 * The worker's reference. A work item that has found no request and is
+		 * about to return is queued again.
+		 */
 		kref_get(&b->ref);
 		queue_work(b->owner->wq, &wk->work);
 		return;
 	}
 }
 
-/* What DDP asks -------------------------------------------------------------- */
+/* Called by DDP ------------------------------------------------------------ */
 
 /**
- * rnic_bring_ask - a stream wants memory that is not there
- * @mem: the memory
- * @w: how it waits
+ * rnic_bring_ask - queue a page-fault request and start a worker
+ * @mem: the memory (struct rnic_bring)
+ * @w: the stream's request; owned by this file until ddp_wait_over() or
+ *	rnic_bring_forget()
+ *
+ * Context: BH off, with an access to the MR in flight. Does not sleep.
  */
 void rnic_bring_ask(void *mem, struct ddp_wait *w)
 {
@@ -413,8 +440,10 @@ void rnic_bring_ask(void *mem, struct ddp_wait *w)
 }
 
 /**
- * rnic_bring_forget - a stream that ends waits no more
- * @w: how it did
+ * rnic_bring_forget - withdraw the page-fault request of a stream that ends
+ * @w: the request; on return no worker uses it
+ *
+ * Does not sleep.
  */
 void rnic_bring_forget(struct ddp_wait *w)
 {
@@ -430,17 +459,20 @@ void rnic_bring_forget(struct ddp_wait *w)
 	spin_unlock_bh(&waits_lock);
 }
 
-/* Life ------------------------------------------------------------------------ */
+/* Lifetime ----------------------------------------------------------------- */
 
 /**
- * rnic_bring_new - memory of the calling program's
- * @b: it, all zeros
- * @ops: which kind
+ * rnic_bring_new - initialize memory of the calling process that is not pinned
+ * @b: the memory, zeroed by the caller
+ * @ops: kind of memory
  * @dev: the device
- * @start: where it begins
- * @length: octets
+ * @start: first byte
+ * @length: length in bytes
  *
- * Return: 0, and rnic_bring_put() is due, or -ENOMEM.
+ * May sleep.
+ *
+ * Return: 0, with a reference for rnic_bring_put(); -ENOMEM if memory is short, the quota
+ * is used up, or the caller is killed.
  */
 int rnic_bring_new(struct rnic_bring *b, const struct rnic_bring_ops *ops,
 		   struct rnic_dev *dev, u64 start, u64 length)
@@ -466,8 +498,8 @@ int rnic_bring_new(struct rnic_bring *b, const struct rnic_bring_ops *ops,
 }
 
 /**
- * rnic_bring_free - the last of what rnic_bring_new() took
- * @b: the memory; freed by the caller
+ * rnic_bring_free - release what rnic_bring_new() has acquired
+ * @b: the memory; the caller frees the struct
  */
 void rnic_bring_free(struct rnic_bring *b)
 {
@@ -476,8 +508,8 @@ void rnic_bring_free(struct rnic_bring *b)
 }
 
 /**
- * rnic_bring_name - a region names all of it
- * @r: the region, which nobody has found yet
+ * rnic_bring_name - make an MR refer to all of the memory
+ * @r: the MR, not yet published
  * @b: the memory
  */
 void rnic_bring_name(struct ddp_region *r, struct rnic_bring *b)
@@ -487,7 +519,7 @@ void rnic_bring_name(struct ddp_region *r, struct rnic_bring *b)
 	r->from = b->start;
 }
 
-/* A few of those that wait, on their way.  Return: whether there are more */
+/* Complete up to RING_IDX_STEPS queued requests. Return: true if there are more */
 static bool __send_on(struct rnic_bring *b)
 {
 	struct ddp_wait *w;
@@ -516,10 +548,11 @@ static void __leave_workers(struct rnic_bring *b)
 }
 
 /**
- * rnic_bring_end - its region is gone
- * @b: the memory; nobody can ask for any of it any more
+ * rnic_bring_end - complete all page-fault requests of an MR that has been removed
+ * @b: the memory, for which no new request can be raised; the caller's reference is
+ *	dropped
  *
- * Waits for no worker.
+ * Waits for no page-fault worker. May sleep.
  */
 void rnic_bring_end(struct rnic_bring *b)
 {
@@ -540,7 +573,7 @@ void rnic_bring_end(struct rnic_bring *b)
 }
 
 /**
- * rnic_bring_init - from here on there may be regions
+ * rnic_bring_init - create the workqueue on which owners are freed
  *
  * Return: 0 or -ENOMEM.
  */
@@ -551,9 +584,9 @@ int rnic_bring_init(void)
 }
 
 /**
- * rnic_bring_exit - all regions are gone
+ * rnic_bring_exit - wait until all owners are gone
  *
- * Waits for workers that have begun since the module was on its way.
+ * All MRs must be gone. Waits for workers that started after unloading had begun.
  */
 void rnic_bring_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Memory that is not pinned: it comes when it is wanted. */
+/* Page faults of MRs whose memory is not pinned (ODP, dma-buf). */
 #ifndef _RNIC_SW_BRING_H
 #define _RNIC_SW_BRING_H
 
@@ -11,15 +11,15 @@
 #include "rnic.h"
 #include "stats.h"
 
-#define BRING_WORKERS	4	/* of one region, at most */
+#define BRING_WORKERS	4	/* most workers of one MR */
 
 struct rnic_bring;
 
 /**
- * struct rnic_wanted - what a worker is to bring
- * @at: the first octet
- * @end: behind the last one
- * @write: to be written
+ * struct rnic_wanted - range of memory to be faulted in
+ * @at: first byte
+ * @end: first byte after the range
+ * @write: true if the range is going to be written
  */
 struct rnic_wanted {
 	u64	at;
@@ -28,17 +28,19 @@ struct rnic_wanted {
 };
 
 /**
- * struct rnic_bring_ops - a kind of memory that comes when it is wanted
- * @name: as "rdma -dd resource" has it
- * @workers: of a region, at most BRING_WORKERS
- * @waits: counts who wanted it
- * @failed: counts what could not be had
- * @mem: what DDP asks; @run is the kind's, the others are rnic_bring_ask() and
- *	rnic_bring_forget()
- * @serve: has it come; sleeps.  Return: 0, or why it cannot be had
- * @served: whoever wanted it goes on; or NULL
- * @end: its region is gone, nobody can ask for it any more; or NULL
- * @release: frees it; nobody uses it any more, or works for it
+ * struct rnic_bring_ops - kind of memory that is faulted in on demand
+ * @name: name of the kind in "rdma -dd resource"
+ * @workers: number of workers for each MR, at most BRING_WORKERS
+ * @waits: counter of page faults
+ * @failed: counter of page faults that failed
+ * @mem: DDP's operations; @mem.run is specific to the kind, the others are
+ *	rnic_bring_ask() and rnic_bring_forget()
+ * @serve: fault in a range; sleeps. Return: 0, or a negative errno if the range
+ *	cannot be faulted in
+ * @served: called by the worker after a successful page fault; may be NULL
+ * @end: called when the MR is gone and no new page faults can be raised; may be
+ *	NULL
+ * @release: free the memory object; no reference to it is left
  */
 struct rnic_bring_ops {
 	const char		*name;
@@ -52,30 +54,33 @@ struct rnic_bring_ops {
 	void (*release)(struct rnic_bring *b);
 };
 
-/* Brings memory for one stream at a time */
+/* Page-fault worker; handles one page fault at a time */
 struct rnic_bringer {
 	struct work_struct	work;
 	struct rnic_bring	*b;
 
-	/* the lock of those who wait */
+	/* protected by waits_lock */
 	bool			busy;
-	struct ddp_wait		*waits;	/* by whom it was asked, and who still wants it */
+	struct ddp_wait		*waits;	/* request in progress; NULL if withdrawn */
 };
 
 /**
- * struct rnic_bring - memory that a region names and nobody pins
- * @ref: the region's, each worker's that is at work, who else works for it
- * @ops: which kind
- * @mm: whose region it is; held, but not its memory
- * @owner: whose workers bring it
- * @start: where the region begins
- * @end: behind its last octet
- * @read_only: it may not be written, whatever rights are asked for
- * @no_atomics: nor changed by atomics
- * @dev: the device, unless @dead; from here on under the lock of those who wait
- * @dead: the region has gone
- * @pending: who waits, and no worker is at it
- * @worker: at most so many are at work
+ * struct rnic_bring - memory of an MR that is not pinned
+ * @ref: references of the MR, of each active worker, and of other work items of
+ *	the kind
+ * @ops: kind of memory
+ * @mm: address space of the process that registered the MR; mmgrab() reference
+ * @owner: workqueues of that process
+ * @start: first byte of the MR
+ * @end: first byte after the MR
+ * @read_only: true if the memory must not be written, whatever access is
+ *	requested
+ * @no_atomics: true if atomics must not change the memory
+ * @dev: the device, valid unless @dead; this and the following fields are
+ *	protected by waits_lock
+ * @dead: true once the MR has been destroyed
+ * @pending: page-fault requests that no worker has taken yet
+ * @worker: the workers; the first @ops->workers are used
  */
 struct rnic_bring {
 	struct kref			ref;
@@ -105,7 +110,7 @@ void rnic_bring_count(struct rnic_bring *b, enum rnic_counter c);
 struct workqueue_struct *rnic_bring_looks(struct rnic_bring *b);
 void rnic_bring_await(struct rnic_bring *b, struct completion *done);
 
-/* For the table of a kind */
+/* For the ops table of a kind */
 void rnic_bring_ask(void *mem, struct ddp_wait *w);
 void rnic_bring_forget(struct ddp_wait *w);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Memory that comes and goes: who copies it enters for a moment, who takes it away shuts
- * the gate.  When it is shut nobody copies.
+ * Reader/writer lock of memory that can be invalidated: copies take it for
+ * reading, an invalidation takes it for writing. While it is held for writing
+ * no copy is in progress.
  */
 #ifndef _RNIC_SW_GATE_H
 #define _RNIC_SW_GATE_H
@@ -11,12 +12,14 @@
 #include <linux/processor.h>
 #include <linux/spinlock.h>
 
-#define GATE_TRIES	1000	/* some copies' time */
+#define GATE_TRIES	1000	/* write_trylock attempts: the time of a few copies */
 
 /**
- * struct rnic_gate - in front of what is there
- * @lock: held for reading for one run's copy
- * @busy: who copies lets who takes away pass
+ * struct rnic_gate - lock of memory that can be invalidated
+ * @lock: held for reading during the copy of one contiguous extent, for writing
+ * 	to change what is present
+ * @busy: number of writers that wait for @lock; new readers back off while it
+ * 	is not 0
  */
 struct rnic_gate {
 	rwlock_t	lock;
@@ -29,7 +32,10 @@ static inline void rnic_gate_init(struct rnic_gate *g)
 	atomic_set(&g->busy, 0);
 }
 
-/* BH off.  Return: whether; then @lock is held for reading */
+/*
+ * Take the lock for reading, unless a writer is waiting. Context: BH off.
+ * Return: true if @lock is now held for reading, false if a writer is waiting.
+ */
 static inline bool rnic_gate_enter(struct rnic_gate *g)
 {
 	if (atomic_read(&g->busy))
@@ -44,8 +50,12 @@ static inline void rnic_gate_leave(struct rnic_gate *g)
 }
 
 /*
- * Whoever copies is through soon; whoever comes meanwhile does not begin: readers with
- * BH off would not wait for a writer.  With PREEMPT_RT it sleeps.
+ * Take the lock for writing and disable BH. Raise @busy while waiting, so that
+ * new readers back off: softirq readers would otherwise starve the writer. May
+ * sleep on PREEMPT_RT; without @may_sleep only try there.
+ *
+ * Return: true if the lock is held, false (PREEMPT_RT only) if it would have to
+ * sleep.
  */
 static inline bool rnic_gate_shut(struct rnic_gate *g, bool may_sleep)
 {
@@ -63,8 +73,9 @@ static inline bool rnic_gate_shut(struct rnic_gate *g, bool may_sleep)
 }
 
 /*
- * The same where whoever copies need not make way: between them, if they leave a gap before
- * long.  With many CPUs there may be none for ever.  May sleep, with PREEMPT_RT.
+ * Take the lock for writing without making readers back off: try to get in
+ * between two copies. With many CPUs there may never be a gap, so fall back to
+ * rnic_gate_shut() after GATE_TRIES attempts. May sleep on PREEMPT_RT.
  */
 static inline void rnic_gate_shut_between(struct rnic_gate *g)
 {
