@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory that is not pinned: a buffer that another driver shares (dma-buf).
+ * MRs on a buffer that another driver exports (dma-buf).
  *
- * It is copied to and from where its exporter maps it for the CPU, between the
- * exporter's begin and end of access.  A worker has it mapped when it is wanted; it is
- * let go when it has been left alone for a while, and when the region goes.  For so long
- * its exporter keeps it in place.  One that moves it all the same, or takes it away, says
- * so, and when it has been heard nobody copies: what is wanted then is mapped anew, or
- * cannot be had any more.
+ * The data is copied through the exporter's kernel mapping (dma_buf_vmap()),
+ * between its begin_cpu_access() and end_cpu_access(). The page-fault worker
+ * maps the buffer when it is needed. It is unmapped when it has been idle for a
+ * while, when the exporter moves it or takes it away, and when the MR is
+ * destroyed. While the buffer is unmapped no copy is in progress; the next
+ * access maps it again or fails.
  *
- * The pages behind it are the exporter's own business, and nobody here looks at them.
+ * This file never touches the pages of the buffer.
  */
 #include <linux/delay.h>
 #include <linux/dma-buf.h>
@@ -25,38 +25,49 @@
 
 MODULE_IMPORT_NS("DMA_BUF");
 
-/* Left alone for so long: let go */
+/*
+ * Interval of idle checks; a buffer is unmapped if it was not used for one
+ * interval
+ */
 #define IDLE	(HZ / 10)
 
 /*
- * How often it may be moved while it is being mapped, or memory be short: 1 ms later,
- * then twice as long each time
+ * Attempts to map a buffer that is moved meanwhile or while memory is short.
+ * The first retry is after 1 ms, the delay doubles each time. MOVED is a
+ * private return value.
  */
 #define TRIES	8
 #define MOVED	1
 
-/* Is a word of any mapping for the CPU one for its atomics, be it cached or not? */
+/*
+ * Architectures whose atomic instructions work on every kernel mapping, even an
+ * uncached one
+ */
 #define ATOMICS	(IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_UML_X86) || \
 		 IS_ENABLED(CONFIG_S390))
 
 /**
- * struct rnic_dmabuf - a buffer
- * @b: what is alike about memory that is not pinned; @b.start: in the buffer
- * @device: attached
- * @buf: it, held
- * @attach: that we are told when it moves, unless @closed
- * @dir: DMA_BIDIRECTIONAL if it may be written
- * @look: is it still used?
- * @gone: its region is
- * @done: it has been given back
- * @mutex: mapping and letting go, which wait for the exporter
- * @begun: the end of an access is due
- * @closed: it has been given back
- * @moves: how often it was taken away; from here on under the buffer's lock
- * @map: where it is mapped, while @at is set
- * @gate: in front of @at
- * @at: where it is, or NULL
- * @used: since the last look
+ * struct rnic_dmabuf - dma-buf of an MR
+ * @b: common part of memory that is not pinned; @b.start is an offset in the
+ *	buffer
+ * @device: attached device; reference held
+ * @buf: the dma-buf; reference held
+ * @attach: attachment, for move notifications; NULL once detached
+ * @dir: DMA_BIDIRECTIONAL if the buffer may be written, else DMA_FROM_DEVICE
+ * @look: periodic idle check
+ * @gone: true once the MR has been destroyed
+ * @done: completed once the buffer has been released to the exporter
+ * @mutex: serializes mapping and unmapping, which may wait for the exporter;
+ *	also protects the fields @begun and @closed
+ * @begun: true if begin_cpu_access() was called and end_cpu_access() must be
+ *	called
+ * @closed: true once the buffer has been unmapped for good and detached
+ * @moves: number of moves; this and the following fields change under the
+ *	buffer's dma_resv lock
+ * @map: the mapping, valid while @at is set
+ * @gate: protects @at
+ * @at: kernel address of the buffer, NULL while it is not mapped
+ * @used: true if the buffer was accessed since the last idle check
  */
 struct rnic_dmabuf {
 	struct rnic_bring		b;
@@ -68,7 +79,7 @@ struct rnic_dmabuf {
 	bool				gone;
 	struct completion		done;
 
-	struct mutex			mutex;	/* mapping and letting go */
+	struct mutex			mutex;	/* serializes mapping and unmapping */
 	bool				begun;
 	bool				closed;
 
@@ -79,9 +90,12 @@ struct rnic_dmabuf {
 	bool				used;
 };
 
-/* What DDP asks -------------------------------------------------------------- */
+/* Called by DDP ------------------------------------------------------------ */
 
-/* Rights have been looked at.  Mapped in one piece, all of it is there or nothing */
+/*
+ * ddp_mem_ops.run. DDP has checked access rights and bounds. The mapping is
+ * contiguous, so either the whole range is present or none of it.
+ */
 static bool rnic_dmabuf_run(void *mem, u64 at, bool write, struct ddp_run *run)
 {
 	struct rnic_dmabuf *d = container_of(mem, struct rnic_dmabuf, b);
@@ -99,7 +113,7 @@ static bool rnic_dmabuf_run(void *mem, u64 at, bool write, struct ddp_run *run)
 	return true;
 }
 
-/* Mapping and letting go ------------------------------------------------------ */
+/* Mapping and unmapping ---------------------------------------------------- */
 
 static void __rnic_dmabuf_point(struct rnic_dmabuf *d, void *at)
 {
@@ -108,7 +122,10 @@ static void __rnic_dmabuf_point(struct rnic_dmabuf *d, void *at)
 	rnic_gate_open(&d->gate);
 }
 
-/* When it returns nobody copies, nor will before it is mapped again */
+/*
+ * On return no copy is in progress, and none starts before the buffer is mapped
+ * again
+ */
 static bool __unmap(struct rnic_dmabuf *d)
 {
 	dma_resv_assert_held(d->buf->resv);
@@ -119,20 +136,25 @@ static bool __unmap(struct rnic_dmabuf *d)
 	return true;
 }
 
-/* What the CPU can use as memory, whatever is behind it */
+/* Check whether the CPU can use the mapping like ordinary memory */
 static bool is_memory(const struct iosys_map *map)
 {
-	/* words are aligned in it as they are in the region: ddp_paged_atomic() */
+	/*
+	 * ddp_paged_atomic() checks the alignment of the offset, not of the
+	 * address
+	 */
 	return !map->is_iomem && PAGE_ALIGNED((unsigned long)map->vaddr);
 }
 
 /*
- * Return: 0, and it stays; MOVED: to where it can stay, where access has not begun; or why
- * the CPU cannot have it.
+ * Wait until a mapping can be used.
+ *
+ * Return: 0; MOVED if the buffer was moved meanwhile, which requires a new
+ * begin_cpu_access(); or a negative errno if the CPU cannot use the mapping.
  */
 static int __settle(struct rnic_dmabuf *d, unsigned int moves)
 {
-	/* it may have been moved here, and not have arrived */
+	/* a move to the present location may still be copying */
 	long left = dma_resv_wait_timeout(d->buf->resv, DMA_RESV_USAGE_KERNEL, false,
 					  MAX_SCHEDULE_TIMEOUT);
 
@@ -167,19 +189,22 @@ static void end_access(struct rnic_dmabuf *d)
 	d->begun = false;
 }
 
-/* Before it is mapped: an exporter that has no more to give says so here */
+/*
+ * Called before the buffer is mapped: an exporter that has lost the buffer
+ * fails here
+ */
 static int begin_access(struct rnic_dmabuf *d)
 {
 	int err;
 
-	/* of where it was before it moved */
+	/* end the access to the location before a move */
 	end_access(d);
 	err = dma_buf_begin_cpu_access(d->buf, d->dir);
 	d->begun = !err;
 	return err;
 }
 
-/* Return: 0; MOVED meanwhile; or why it cannot be had */
+/* Return: 0; MOVED if the buffer was moved meanwhile; or a negative errno */
 static int try_to_map(struct rnic_dmabuf *d)
 {
 	unsigned int moves = READ_ONCE(d->moves);
@@ -197,19 +222,22 @@ static int try_to_map(struct rnic_dmabuf *d)
 
 static void rnic_dmabuf_let_go(struct rnic_dmabuf *d)
 {
-	/* what has been copied is the exporter's to make known: no more of it, then the end */
+	/*
+	 * Stop CPU copies before end_cpu_access(), so that the exporter flushes
+	 * all of them
+	 */
 	dma_resv_lock(d->buf->resv, NULL);
 	__unmap(d);
 	dma_resv_unlock(d->buf->resv);
 	end_access(d);
 }
 
-/* Looks, which have a reference each ------------------------------------------ */
+/* Idle checks, each with a reference --------------------------------------- */
 
 static void look_later(struct rnic_dmabuf *d)
 {
 	kref_get(&d->b.ref);
-	/* the one that is due has its own */
+	/* the check that is queued already has a reference of its own */
 	if (!queue_delayed_work(rnic_bring_looks(&d->b), &d->look, IDLE))
 		rnic_bring_put(&d->b);
 }
@@ -230,7 +258,7 @@ static void close_buffer(struct rnic_dmabuf *d)
 	d->closed = true;
 }
 
-/* Return: whether to look again */
+/* Return: true if another check is needed */
 static bool look(struct rnic_dmabuf *d)
 {
 	if (d->closed)
@@ -253,7 +281,10 @@ static void rnic_dmabuf_look(struct work_struct *work)
 	struct rnic_dmabuf *d = container_of(work, struct rnic_dmabuf, look.work);
 	bool again = true;
 
-	/* who maps it may wait for the exporter for long, and we do not for him */
+	/*
+	 * a worker that maps the buffer may wait for the exporter for long: do
+	 * not block on it
+	 */
 	if (mutex_trylock(&d->mutex)) {
 		again = look(d);
 		mutex_unlock(&d->mutex);
@@ -263,7 +294,7 @@ static void rnic_dmabuf_look(struct work_struct *work)
 	rnic_bring_put(&d->b);
 }
 
-/* Return: 0, or why it cannot be had */
+/* Return: 0, or a negative errno if the buffer cannot be mapped */
 static int map_buffer(struct rnic_dmabuf *d)
 {
 	int err = d->closed ? -ENODEV : 0, tries;
@@ -279,7 +310,7 @@ static int map_buffer(struct rnic_dmabuf *d)
 	}
 	if (!err)
 		look_later(d);
-	/* who still wants what is moved all the time asks again */
+	/* after too many moves the stream simply raises another page fault */
 	return err == MOVED ? 0 : err;
 }
 
@@ -295,9 +326,9 @@ static int rnic_dmabuf_serve(struct rnic_bring *b,
 	return err;
 }
 
-/* What the exporter says ------------------------------------------------------ */
+/* Notifications from the exporter ------------------------------------------ */
 
-/* The buffer's lock is held */
+/* Called with the buffer's dma_resv lock held */
 static void rnic_dmabuf_moves(struct dma_buf_attachment *attach)
 {
 	struct rnic_dmabuf *d = attach->importer_priv;
@@ -311,11 +342,11 @@ static const struct dma_buf_attach_ops attach_ops = {
 	.invalidate_mappings	= rnic_dmabuf_moves,
 };
 
-/* Life ------------------------------------------------------------------------ */
+/* Lifetime ----------------------------------------------------------------- */
 
 /*
- * The buffer is given back before its owner goes on, so that others see what has come
- * into it.  An exporter that keeps us waiting gets it later.
+ * Release the buffer before the MR's owner continues, so that other devices see
+ * the data written to it. If the exporter blocks, the release happens later.
  */
 static void rnic_dmabuf_end(struct rnic_bring *b)
 {
@@ -340,7 +371,7 @@ static void rnic_dmabuf_release(struct rnic_bring *b)
 
 static const struct rnic_bring_ops dmabuf_ops = {
 	.name		= "dma_buf",
-	.workers	= 1,	/* what one wants is what all want */
+	.workers	= 1,	/* one mapping serves all requests */
 	.waits		= RNIC_DMABUF_WAITS,
 	.failed		= RNIC_DMABUF_WAITS_FAILED,
 	.mem		= {
@@ -353,7 +384,10 @@ static const struct rnic_bring_ops dmabuf_ops = {
 	.release	= rnic_dmabuf_release,
 };
 
-/* May it be used like this?  As for a mapping of the file's, by how it was opened */
+/*
+ * Check whether a range of the buffer may be accessed; as for mmap(), the mode
+ * in which the file was opened decides
+ */
 static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
 			int access)
 {
@@ -369,7 +403,7 @@ static int check_buffer(const struct dma_buf *buf, u64 offset, u64 length,
 	return buf->ops->vmap ? 0 : -EOPNOTSUPP;
 }
 
-/* Return: it, not attached; or NULL */
+/* Return: the buffer's struct, not attached yet; or NULL */
 static struct rnic_dmabuf *alloc_buffer(struct rnic_dev *dev, u64 offset,
 					u64 length, int access)
 {
@@ -395,27 +429,33 @@ static int attach_buffer(struct rnic_dmabuf *d)
 {
 	struct dma_buf_attachment *attach;
 
-	/* an exporter that does not tell of moves may keep it in place for this */
+	/*
+	 * an exporter without move notifications may pin the buffer from here
+	 * on
+	 */
 	attach = dma_buf_dynamic_attach(d->buf, d->device, &attach_ops, d);
 	if (IS_ERR(attach))
 		return PTR_ERR(attach);
 	d->attach = attach;
-	/* whether it can be had at all is said here */
+	/* map it once, to report at registration that it cannot be mapped */
 	return rnic_dmabuf_serve(&d->b, NULL);
 }
 
 /**
- * rnic_dmabuf_new - a buffer of another driver's
+ * rnic_dmabuf_new - get a buffer of another driver for an MR
  * @dev: the device
- * @fd: whose file it is, to the calling program
- * @offset: where in it memory begins
- * @length: octets
+ * @fd: file descriptor of the dma-buf in the calling process
+ * @offset: first byte, as an offset in the buffer
+ * @length: length in bytes
  * @access: IB_ACCESS_*
  *
- * Return: it, or an error pointer: -EBADF, -EINVAL: no such buffer, or it ends before;
- * -EACCES: not opened for that; -EOPNOTSUPP: its exporter does not map it for the CPU
- * as memory, or this processor's atomics want a cache; what else the exporter says;
- * -ENOMEM.
+ * May sleep.
+ *
+ * Return: the memory, with a reference for rnic_bring_put(), or an error
+ * pointer: -EBADF or -EINVAL if there is no such buffer or it is too short;
+ * -EACCES if the file was not opened for that access; -EOPNOTSUPP if the
+ * exporter does not map it for the CPU as memory, or atomics of this
+ * architecture require cached memory; any error of the exporter; -ENOMEM.
  */
 struct rnic_bring *rnic_dmabuf_new(struct rnic_dev *dev, int fd, u64 offset,
 				   u64 length, int access)

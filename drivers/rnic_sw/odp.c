@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory that is not pinned: regions on demand, whose pages are brought as a touch of
- * their owner's would bring them.
+ * On-demand paging: MRs whose pages are faulted in as if their owner had
+ * touched them.
  */
 #include <linux/delay.h>
 #include <linux/memcontrol.h>
@@ -13,12 +13,15 @@
 #include "odp.h"
 #include "odp_range.h"
 
-/* What RDMA does without pinned memory: all that it does */
+/* Operations supported on ODP MRs: all that the device has */
 #define CAPS	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | \
 		 IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ | \
 		 IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV)
 
-/* How often memory for a page is asked for: 1 ms later, then twice as long each time */
+/*
+ * Attempts while memory is short; the first retry is after 1 ms, the delay
+ * doubles each time
+ */
 #define TRIES	8
 
 static void rnic_odp_release(struct rnic_bring *b)
@@ -57,8 +60,9 @@ static int rnic_odp_serve(struct rnic_bring *b, const struct rnic_wanted *want)
 }
 
 /*
- * What comes next is often wanted next, and there already.  Not to be written: who has
- * said that he does not need a page any more would have it back.
+ * Look ahead: the next pages are often needed next, and are present already.
+ * Reads only: a page taken for writing counts as dirty, and one given up by
+ * MADV_FREE would be kept.
  */
 static void rnic_odp_served(struct rnic_bring *b, const struct rnic_wanted *want)
 {
@@ -91,7 +95,10 @@ static u64 rnic_odp_untag(u64 at)
 	return untagged_addr((unsigned long)at);
 }
 
-/* Memory of the calling program is where it can be, or is all that it will have */
+/*
+ * Check whether user memory can ever be mapped there, or the MR is an implicit
+ * one
+ */
 static bool is_possible(const struct rnic_odp *o)
 {
 	return (!o->b.start && o->b.end == ULONG_MAX) ||
@@ -99,12 +106,16 @@ static bool is_possible(const struct rnic_odp *o)
 }
 
 /**
- * rnic_odp_new - memory of the calling program
+ * rnic_odp_new - get memory of the calling process for an ODP MR
  * @dev: the device
- * @start: where it begins; tagged as the program likes
- * @length: octets; what is mapped there may change, and need not be there at all
+ * @start: address of the first byte; may be tagged
+ * @length: length in bytes; nothing need be mapped there, and mappings may
+ *	change
  *
- * Return: it, or an error pointer; -EINVAL: nothing can ever be mapped there.
+ * May sleep.
+ *
+ * Return: the memory, with a reference for rnic_bring_put(), or an error
+ * pointer: -EINVAL if nothing can ever be mapped there; -ENOMEM.
  */
 struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 {
@@ -130,8 +141,8 @@ struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length)
 }
 
 /**
- * rnic_odp_caps - what a program is told that can be done without pinning
- * @attr: the device's
+ * rnic_odp_caps - fill in the device's ODP capabilities
+ * @attr: the device's attributes
  */
 void rnic_odp_caps(struct ib_device_attr *attr)
 {

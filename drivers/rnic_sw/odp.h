@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Memory that is not pinned: a program's pages come when they are wanted. */
+/* On-demand paging (ODP): MRs whose pages are faulted in and not pinned. */
 #ifndef _RNIC_SW_ODP_H
 #define _RNIC_SW_ODP_H
 
@@ -9,30 +9,30 @@
 #include "bring.h"
 
 /**
- * struct rnic_odp - memory of a program's
- * @b: what is alike about memory that is not pinned; @b.start: an address
- * @bits: of an address, that say where it is
- * @memcg: who pays for what is kept of it, or NULL
- * @chunks: struct odp_chunk, counted from @b.start's on; read under RCU
- * @lock: chunks that come and go
- * @count: chunks there are
- * @next: where to look for one that can go
+ * struct rnic_odp - memory of an ODP MR
+ * @b: common part of memory that is not pinned; @b.start is an address
+ * @bits: mask of the address bits that are not a tag
+ * @memcg: memory cgroup charged for pages and tables, or NULL
+ * @chunks: struct odp_chunk, indexed from the chunk of @b.start; read under RCU
+ * @lock: serializes insertion and removal of chunks
+ * @count: number of chunks
+ * @next: index at which the search for a chunk to evict continues
  */
 struct rnic_odp {
 	struct rnic_bring	b;
 	u64			bits;
 	struct mem_cgroup	*memcg;
 	struct xarray		chunks;
-	struct mutex		lock;	/* chunks that come and go */
+	struct mutex		lock;	/* insertion and removal of chunks */
 	u32			count;
 	unsigned long		next;
 };
 
-/* How much is done for pages that are not there */
+/* What to do about pages that are not present */
 enum odp_how {
-	ODP_FAULT,	/* bring them, or say why not */
-	ODP_PRESENT,	/* take those that are there */
-	ODP_NEXT,	/* ... up to the first that is not */
+	ODP_FAULT,	/* fault them in, or fail */
+	ODP_PRESENT,	/* skip them */
+	ODP_NEXT,	/* stop at the first of them */
 };
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Advice about memory that is not pinned: what a program will want soon.
+ * ibv_advise_mr(): prefetch of ODP memory that a program will need soon.
  *
- * It is taken at once, by the caller: whether it waits for it (FLUSH) only decides
- * if it hears of what could not be had.
+ * The caller itself faults the memory in before the verb returns. The flag
+ * FLUSH only decides whether a failure to fault it in is reported.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 
 #include "odp.h"
 
-/* A piece of a region, found */
+/* Range of an ODP MR */
 struct advised {
-	struct rnic_odp	*o;	/* held */
+	struct rnic_odp	*o;	/* reference held */
 	u64		at;
 	u64		end;
 };
@@ -22,7 +22,7 @@ static int __check(const struct ddp_region *r, const struct ib_pd *pd,
 {
 	u64 off = sge->addr - r->base;
 
-	/* valid only after the other fields; litmus: publish */
+	/* the other fields are set before valid; litmus: publish */
 	if (!smp_load_acquire(&r->valid) || r->stag != sge->lkey ||
 	    r->ops != &rnic_odp_ops.mem || r->kind != RNIC_REGION)
 		return -ENOENT;
@@ -81,23 +81,29 @@ static int advise_one(const struct ib_pd *pd, const struct ib_sge *sge,
 	possible = rnic_odp_possible(a.o, a.at, a.end);
 	err = possible ? rnic_odp_take(&a, write, how) : -EFAULT;
 	rnic_bring_put(&a.o->b);
-	/* who does not wait is told of what is wrong, not of what is not there */
+	/*
+	 * without FLUSH report invalid arguments only, not memory that cannot
+	 * be faulted in
+	 */
 	return flush || !possible || err == -EINTR ? err : 0;
 }
 
 /**
- * rnic_advise_mr - verbs: what is known of memory beforehand
- * @pd: the regions' protection domain
- * @advice: what is asked for
- * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH, or none
- * @sge: pieces of regions
- * @n: how many
- * @attrs: nothing in it
+ * rnic_advise_mr - prefetch ranges of ODP MRs
+ * @pd: protection domain of the MRs
+ * @advice: kind of prefetch
+ * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH or 0
+ * @sge: ranges of MRs
+ * @n: number of ranges
+ * @attrs: unused
  *
- * Return: 0; -EOPNOTSUPP: other advice; -ENOENT: no such region, or it is pinned;
- * -EPERM: another protection domain's, or to be written and may not be; -EFAULT:
- * not in it, or no address of a program's, or with the flag: it cannot be had;
- * -ENOMEM, with the flag; -EINTR.
+ * May sleep.
+ *
+ * Return: 0; -EOPNOTSUPP for other advice; -ENOENT if there is no such MR or it
+ * is not an ODP MR; -EPERM if it belongs to another protection domain or may
+ * not be written; -EFAULT if the range is outside the MR or the user address
+ * space or, with the flag, cannot be faulted in; -ENOMEM, with the flag; -EINTR
+ * if the caller is killed.
  */
 int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sge, u32 n,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory that is not pinned: the pages that are known to be there.
+ * On-demand paging: tables of the pages that are known to be present.
  *
- * Of each chunk of the owner's address space that was ever wanted there is a table
- * of addresses, and a notifier of the memory management's.  Nobody holds the pages:
- * before one is taken from the owner, or changed, the notifier takes it out of the
- * table, under the lock that is held for reading while octets are copied to or from
- * it.  So when the notifier returns nobody does, nor will.
+ * The owner's address space is divided into chunks. Each chunk that was ever
+ * needed has a table of page addresses and an MMU interval notifier. No page
+ * reference is held. Before the mm takes a page from its owner or changes it,
+ * the notifier removes the page from the table, under the lock that is held for
+ * reading during a copy. So when the notifier returns no copy to or from the
+ * page is in progress, and none can start.
  *
- * The pages are the kernel's answer to get_user_pages(), which brings them as a
- * touch of the owner's would.  It sleeps, and may wait for a program
- * (userfaultfd, FUSE).
+ * Pages are faulted in by get_user_pages_remote(), as if their owner had
+ * touched them. That sleeps, and may wait for a program (userfaultfd, FUSE).
  */
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -23,16 +23,16 @@
 #include "odp.h"
 #include "odp_range.h"
 
-/* Chunks of a region; for one more another one goes */
+/* Chunks of one MR; beyond that an unused one is evicted for each new one */
 #define CHUNKS_MOST	16384
-/* How many are looked at for that */
+/* Chunks examined to find an unused one */
 #define LOOKS		64
-/* How often it may be taken away while it is being brought */
+/* Attempts to fault in a page that is invalidated meanwhile */
 #define TRIES		8
 
 #define CHUNK_SHIFT	(PAGE_SHIFT + ilog2(ODP_CHUNK_PAGES))
 
-/* In an address of a page, which has no use for its low bits */
+/* Flags in the low bits of a page's address */
 #define THERE		1ul
 #define WRITABLE	2ul
 
@@ -40,15 +40,18 @@ struct odp_chunk {
 	struct mmu_interval_notifier notifier;
 	struct rnic_odp		*o;
 	unsigned long		number;
-	u32			users;	/* the region's lock */
+	u32			users;	/* under rnic_odp.lock */
 	struct rnic_gate	gate;
-	unsigned long		*page;	/* ODP_CHUNK_PAGES */
+	unsigned long		*page;	/* ODP_CHUNK_PAGES entries */
 	struct rcu_head		rcu;
 };
 
-/* What is there ------------------------------------------------------------- */
+/* Lookup ------------------------------------------------------------------- */
 
-/* In the region's table, which is flat as the region's first chunk is its first */
+/*
+ * Index of a chunk in the xarray; counted from the MR's first chunk to keep the
+ * xarray flat
+ */
 static unsigned long place_of(const struct rnic_odp *o, unsigned long number)
 {
 	return number - (o->b.start >> CHUNK_SHIFT);
@@ -59,7 +62,7 @@ static bool suits(unsigned long page, bool write)
 	return page & (write ? WRITABLE : THERE);
 }
 
-/* Those behind it that lie behind it in memory, too */
+/* Length of the contiguous extent, in bytes; @len of it are in page @i */
 static u32 neighbours(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 {
 	unsigned long page = c->page[i];
@@ -74,15 +77,17 @@ static u32 neighbours(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 }
 
 /**
- * rnic_odp_run - are octets there?
- * @mem: the region's memory
- * @at: where
- * @write: to be written
- * @run: @run->len in: so many are wanted, out: so many lie together
+ * rnic_odp_run - find present memory
+ * @mem: memory of the MR (struct rnic_bring)
+ * @at: address of the first byte
+ * @write: true if the memory is going to be written
+ * @run: @run->len in: number of bytes needed, out: number of contiguous bytes
+ *	present
  *
- * BH off.
+ * Context: BH off.
  *
- * Return: whether; then @run->lock is held for reading.
+ * Return: true if the first byte is present; @run->lock is then held for
+ * reading. False if it is not present, or its table is being changed.
  */
 bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run)
 {
@@ -91,7 +96,7 @@ bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run)
 	struct odp_chunk *c;
 
 	at &= o->bits;
-	/* BH off keeps the chunk: it goes after a grace period */
+	/* a chunk is freed after an RCU grace period, which BH off delays */
 	c = xa_load(&o->chunks, place_of(o, at >> CHUNK_SHIFT));
 	if (!c || !rnic_gate_enter(&c->gate))
 		return false;
@@ -105,15 +110,15 @@ bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run)
 	return true;
 }
 
-/* What is taken away -------------------------------------------------------- */
+/* Invalidation ------------------------------------------------------------- */
 
-/* Return: whether any was there */
+/* Return: true if any of the pages was present */
 static bool __forget_pages(struct odp_chunk *c, const struct odp_span *s)
 {
 	bool any = false;
 	u32 i;
 
-	/* whoever copies is through */
+	/* no copy is in progress */
 	lockdep_assert_held_write(&c->gate.lock);
 	for (i = s->first; i < s->first + s->pages; i++) {
 		any |= c->page[i];
@@ -145,7 +150,7 @@ static const struct mmu_interval_notifier_ops notifier_ops = {
 	.invalidate	= rnic_odp_invalidate,
 };
 
-/* Chunks -------------------------------------------------------------------- */
+/* Chunks ------------------------------------------------------------------- */
 
 static void rnic_odp_free_chunk(struct rcu_head *rcu)
 {
@@ -172,7 +177,10 @@ static struct odp_chunk *alloc_chunk(struct rnic_odp *o, unsigned long number)
 	return c;
 }
 
-/* Nobody finds it, and nothing is in it any more */
+/*
+ * Remove a chunk: first from the xarray, then its pages for readers that have
+ * found it
+ */
 static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 {
 	const struct odp_span all = { .pages = ODP_CHUNK_PAGES };
@@ -186,7 +194,7 @@ static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 	call_rcu(&c->rcu, rnic_odp_free_chunk);
 }
 
-/* For another one.  One that is at work stays */
+/* Evict a chunk that no worker is using. Return: true if one was evicted */
 static bool __make_room(struct rnic_odp *o)
 {
 	struct odp_chunk *c;
@@ -219,7 +227,7 @@ static int __insert(struct rnic_odp *o, struct odp_chunk *c)
 	return err;
 }
 
-/* Return: a new one; NULL if memory is short */
+/* Return: a new chunk, or NULL if memory is short */
 static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 {
 	struct odp_chunk *c;
@@ -237,7 +245,7 @@ static struct odp_chunk *__new_chunk(struct rnic_odp *o, unsigned long number)
 	return c;
 }
 
-/* @make: if there is none */
+/* Get a chunk; create it if it does not exist and @make is set */
 static struct odp_chunk *get_chunk(struct rnic_odp *o, unsigned long number,
 				   bool make)
 {
@@ -263,8 +271,9 @@ static void put_chunk(struct rnic_odp *o, struct odp_chunk *c)
 }
 
 /**
- * rnic_odp_drop - nothing is kept any more
- * @o: the memory; nobody copies, brings or looks ahead
+ * rnic_odp_drop - free all chunks
+ * @o: the memory; no copy, page fault or look-ahead is in progress, and none
+ *	can start
  */
 void rnic_odp_drop(struct rnic_odp *o)
 {
@@ -280,9 +289,9 @@ void rnic_odp_drop(struct rnic_odp *o)
 	xa_destroy(&o->chunks);
 }
 
-/* What is brought ----------------------------------------------------------- */
+/* Faulting in -------------------------------------------------------------- */
 
-/* The same page may be known as one that can be written */
+/* A page that is known to be writable stays so when it is noted for reading */
 static void __note_page(unsigned long *place, struct page *page, bool write)
 {
 	unsigned long now = (unsigned long)page_address(page) | THERE;
@@ -292,14 +301,20 @@ static void __note_page(unsigned long *place, struct page *page, bool write)
 	*place = now;
 }
 
-/* Return: false: one may have been taken away meanwhile, and none is noted */
+/*
+ * Return: true if the pages are noted; false, with none noted, if one of them
+ * may have been invalidated meanwhile
+ */
 static bool note_pages(struct odp_chunk *c, unsigned long seq, u32 first,
 		       struct page **page, long n, bool write)
 {
 	bool ok;
 	long i;
 
-	/* who makes way for this would only ask for it */
+	/*
+	 * a reader that backs off for this writer would raise a needless page
+	 * fault
+	 */
 	rnic_gate_shut_between(&c->gate);
 	ok = !mmu_interval_read_retry(&c->notifier, seq);
 	for (i = 0; ok && i < n; i++)
@@ -308,7 +323,10 @@ static bool note_pages(struct odp_chunk *c, unsigned long seq, u32 first,
 	return ok;
 }
 
-/* What lies in one mapping: the kernel has something to say of holes below a stack */
+/*
+ * Number of pages from @at inside one VMA: the kernel warns when
+ * get_user_pages() is called for a hole below a stack
+ */
 static unsigned long __mapped_pages(struct mm_struct *mm, unsigned long at,
 				    u32 pages)
 {
@@ -331,7 +349,10 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 
 	if (mmap_read_lock_killable(o->b.mm))
 		return -EINTR;
-	/* a file's pages and the tables of them a worker would have nobody pay for */
+	/*
+	 * page cache and page tables would otherwise be charged to no memory
+	 * cgroup
+	 */
 	old = set_active_memcg(o->memcg);
 	n = __mapped_pages(o->b.mm, at, s->pages);
 	if (n)
@@ -342,7 +363,10 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 	return n ?: -EFAULT;
 }
 
-/* Return: how many are noted; -EAGAIN: they were taken away; or why not */
+/*
+ * Return: number of pages noted; -EAGAIN if they were invalidated meanwhile; or
+ * another negative errno
+ */
 static long bring_some(struct rnic_odp *o, struct odp_chunk *c,
 		       const struct odp_span *s, bool write, enum odp_how how)
 {
@@ -364,12 +388,13 @@ static long bring_some(struct rnic_odp *o, struct odp_chunk *c,
 }
 
 /**
- * rnic_odp_possible - can a program's memory be there?
+ * rnic_odp_possible - check whether user memory can be mapped at a range of
+ * addresses
  * @o: the memory
- * @at: the first octet
- * @end: behind the last one
+ * @at: first byte
+ * @end: first byte after the range
  *
- * Return: whether.
+ * Return: true if the range is inside the user address space, false if not.
  */
 bool rnic_odp_possible(const struct rnic_odp *o, u64 at, u64 end)
 {
@@ -380,7 +405,7 @@ bool rnic_odp_possible(const struct rnic_odp *o, u64 at, u64 end)
 	return at <= most && end <= most - at;
 }
 
-/* Return: how many pages there is no more to do about, or why there is */
+/* Return: number of pages to advance by, or a negative errno */
 static long bring_span(struct rnic_odp *o, const struct odp_span *s, bool write,
 		       enum odp_how how)
 {
@@ -399,7 +424,10 @@ static long bring_span(struct rnic_odp *o, const struct odp_span *s, bool write,
 		cond_resched();
 	}
 	put_chunk(o, c);
-	/* who still wants what is taken away all the time asks again */
+	/*
+	 * after too many invalidations the stream simply raises another page
+	 * fault
+	 */
 	if (n == -EAGAIN)
 		return s->pages;
 	if (n < 0 && how == ODP_PRESENT && n != -EINTR)
@@ -408,16 +436,18 @@ static long bring_span(struct rnic_odp *o, const struct odp_span *s, bool write,
 }
 
 /**
- * rnic_odp_bring - have pages there, if only for a moment
- * @o: the memory; the owner's is held
- * @at: the first octet
- * @end: behind the last one
- * @write: to be written
- * @how: what is done about those that are missing
+ * rnic_odp_bring - fault in pages, which may be invalidated again before this
+ * returns
+ * @o: the memory; the caller holds a reference to its mm's users (mmget())
+ * @at: first byte
+ * @end: first byte after the range
+ * @write: true if the pages are going to be written
+ * @how: what to do about pages that are not present
  *
  * Sleeps.
  *
- * Return: 0; -EFAULT: one cannot be had; -ENOMEM; -EINTR: the caller is killed.
+ * Return: 0; -EFAULT if a page cannot be faulted in; -ENOMEM; -EINTR if the
+ * caller is killed.
  */
 int rnic_odp_bring(struct rnic_odp *o, u64 at, u64 end, bool write,
 		   enum odp_how how)

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory that is not pinned: which pages of which chunk.
+ * On-demand paging: arithmetic on pages and chunks.
  *
- * Addresses are a process's.  An @end or @to is behind the last octet, and is
- * not above the last page of the numbers there are.
+ * Addresses are user addresses. @end and @to are the first byte after a range.
+ * A range must not include the last page of the 64-bit numbers: the address
+ * after it would wrap to 0.
  */
 #include "odp_range.h"
 
 /**
- * odp_span - the pages that the octets at @at and behind it lie in
- * @at: the first octet
- * @end: of all of them
- * @shift: log2 of the size of a page
+ * odp_span - compute the next pages of a range to fault in at once
+ * @at: first byte of the rest of the range
+ * @end: first byte after the range
+ * @shift: log2 of the page size
  *
- * Return: those that can be brought in one go, in one chunk.
+ * Return: at most ODP_BATCH pages of one chunk, from the page of @at; none if
+ * the range is empty.
  */
 struct odp_span odp_span(u64 at, u64 end, u8 shift)
 {
@@ -32,13 +34,13 @@ struct odp_span odp_span(u64 at, u64 end, u8 shift)
 }
 
 /**
- * odp_span_here - what of a range is a chunk's
- * @chunk: the chunk
- * @from: where the range begins
- * @to: where it ends
- * @shift: log2 of the size of a page
+ * odp_span_here - intersect a range with a chunk
+ * @chunk: number of the chunk
+ * @from: first byte of the range
+ * @to: first byte after the range
+ * @shift: log2 of the page size
  *
- * Return: the pages of the chunk that have octets in the range.
+ * Return: the pages of the chunk that contain bytes of the range.
  */
 struct odp_span odp_span_here(u64 chunk, u64 from, u64 to, u8 shift)
 {
@@ -59,12 +61,12 @@ struct odp_span odp_span_here(u64 chunk, u64 from, u64 to, u8 shift)
 }
 
 /**
- * odp_ahead - how far to look for what is there anyhow, behind what was wanted
- * @at: where what was wanted ends
- * @end: where the region ends
- * @shift: log2 of the size of a page
+ * odp_ahead - compute the end of the look-ahead after a page fault
+ * @at: first byte after the range that was faulted in
+ * @end: first byte after the MR
+ * @shift: log2 of the page size
  *
- * Return: where that ends; @at: nothing is to be looked for.
+ * Return: first byte after the look-ahead; @at if there is nothing to look at.
  */
 u64 odp_ahead(u64 at, u64 end, u8 shift)
 {
@@ -76,10 +78,10 @@ u64 odp_ahead(u64 at, u64 end, u8 shift)
 }
 
 /**
- * odp_address - which bits of a program's address say where it is
- * @untag: takes away from an address what only its owner looks at
+ * odp_address - find the bits of a user address that are not a tag
+ * @untag: removes the tag from an address
  *
- * Return: them.  A tag is in the others, if there can be any.
+ * Return: mask of those bits.
  */
 u64 odp_address(u64 (*untag)(u64 at))
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Memory that is not pinned: which pages of which chunk, as numbers. */
+/* On-demand paging: arithmetic on pages and chunks. */
 #ifndef _RNIC_SW_ODP_RANGE_H
 #define _RNIC_SW_ODP_RANGE_H
 
 #include <ddp/pure.h>
 
-/* Pages of a chunk: what is kept of one fits into a page, where they have 4 KiB */
+/* Pages of a chunk: a table of addresses fits in a page of 4 KiB */
 #define ODP_CHUNK_PAGES	512u
 
-/* Pages brought in one go, and how many more are looked for behind them */
+/* Pages faulted in at once, and pages to look ahead after them */
 #define ODP_BATCH	32u
 #define ODP_AHEAD	64u
 
 /**
- * struct odp_span - some pages of a chunk, one behind the other
- * @chunk: which chunk of the address space
- * @first: the first page, in the chunk
- * @pages: how many; 0: there are none
+ * struct odp_span - consecutive pages of a chunk
+ * @chunk: number of the chunk in the address space
+ * @first: index of the first page in the chunk
+ * @pages: number of pages; may be 0
  */
 struct odp_span {
 	u64	chunk;
