@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory regions: from pages to a region that STags name.
+ * Memory regions: registration of user, dma-buf and kernel memory under STags.
  *
  * There is no DMA: what the core calls a DMA address is a kernel address.
  */
@@ -16,11 +16,11 @@
 #include "odp.h"
 #include "rnic.h"
 
-/* Blocks of any size that the pages allow; ddp_region.skip has 32 bits */
+/* Any block size that the pages allow; ddp_region.skip has 32 bits */
 #define BLOCK_SIZES	(GENMASK(31, PAGE_SHIFT))
 
 /**
- * rnic_ddp_rights - what IB_ACCESS_* mean for a region
+ * rnic_ddp_rights - convert access flags to DDP rights
  * @access: IB_ACCESS_*
  *
  * Return: DDP_*.
@@ -59,7 +59,7 @@ static struct rnic_mr *new_mr(struct ib_pd *pd)
 	return mr;
 }
 
-/* Nobody can have found it, or nobody can any more */
+/* Free an MR that is not in the STag table */
 static void free_mr(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
@@ -70,7 +70,7 @@ static void free_mr(struct rnic_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
-/* Its STag; or an error, and it is gone */
+/* Give the MR an STag; free it on error */
 static struct ib_mr *publish(struct rnic_dev *dev, struct rnic_mr *mr)
 {
 	int err = ddp_region_publish(&dev->stags, &mr->region, get_random_u8());
@@ -85,11 +85,11 @@ static struct ib_mr *publish(struct rnic_dev *dev, struct rnic_mr *mr)
 }
 
 /**
- * rnic_get_dma_mr - all kernel memory, for a kernel consumer that trusts peers
- * @pd: its protection domain
- * @access: IB_ACCESS_* it asks for
+ * rnic_get_dma_mr - get an MR of all kernel memory for a kernel consumer
+ * @pd: the protection domain
+ * @access: IB_ACCESS_*; remote rights require a consumer that trusts its peers
  *
- * Return: the region or an error pointer.
+ * Return: the MR or an error pointer.
  */
 struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
 {
@@ -103,7 +103,7 @@ struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
 	return publish(to_rnic_dev(pd->device), mr);
 }
 
-/* The kernel's addresses of pinned memory, in blocks as large as it allows */
+/* List the kernel addresses of pinned memory, in blocks as large as possible */
 static int list_blocks(struct rnic_mr *mr)
 {
 	struct ddp_region *r = &mr->region;
@@ -113,7 +113,7 @@ static int list_blocks(struct rnic_mr *mr)
 	unsigned long size;
 	size_t i = 0;
 
-	/* only kernel addresses count: @base may lie in a block as it likes */
+	/* only kernel addresses matter: @base may have any offset in a block */
 	size = ib_umem_find_best_pgsz(mr->umem, BLOCK_SIZES, start);
 	if (!size)
 		return -EINVAL;
@@ -150,23 +150,23 @@ static int name_brought(struct rnic_mr *mr, struct rnic_bring *b)
 	return 0;
 }
 
-/* Nothing is looked at: what is mapped there may change anyhow */
+/* Mappings are not checked: they may change later anyway */
 static int name_unpinned(struct rnic_mr *mr, u64 start, u64 length)
 {
 	u64 end;
 
-	/* behind the last octet there is another one, in numbers */
+	/* the address after the last byte must be representable */
 	if (check_add_overflow(start, length, &end))
 		return -EINVAL;
 	return name_brought(mr, rnic_odp_new(mr->dev, start, length));
 }
 
-/* Its memory is named: the rest of what a usable region says */
+/* Fill in the fields that do not depend on the kind of memory */
 static void describe_user(struct rnic_mr *mr, u64 length, u64 iova)
 {
 	mr->region.base = mr->access & IB_ZERO_BASED ? 0 : iova;
 	mr->region.length = length;
-	/* the core does so for some of its commands */
+	/* the core sets these for some of its commands only */
 	mr->ib.iova = iova;
 	mr->ib.length = length;
 	mr->region.rights = rnic_ddp_rights(mr->access);
@@ -184,7 +184,7 @@ static int rnic_mr_check_range(u64 start, u64 length, u64 iova)
 	return 0;
 }
 
-/* Return: a region that nobody knows yet, or an error pointer */
+/* Return: an MR that is not published yet, or an error pointer */
 static struct rnic_mr *name_user(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access)
 {
@@ -231,16 +231,16 @@ static int check_access(int access)
 }
 
 /**
- * rnic_reg_user_mr - a program's memory becomes a region
- * @pd: its protection domain
- * @start: where it is
- * @length: octets, exactly
- * @iova: its first TO
+ * rnic_reg_user_mr - register a program's memory
+ * @pd: the protection domain
+ * @start: address of the first byte
+ * @length: exact length in bytes
+ * @iova: TO of the first byte
  * @access: IB_ACCESS_*
- * @dmah: hints to a device's DMA, which is not done here: NULL
- * @udata: nothing in it
+ * @dmah: DMA hints, must be NULL: no DMA is done
+ * @udata: empty
  *
- * Return: the region or an error pointer.
+ * Return: the MR or an error pointer.
  */
 struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_dmah *dmah,
@@ -256,17 +256,17 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 }
 
 /**
- * rnic_reg_user_mr_dmabuf - another driver's buffer becomes a program's region
- * @pd: its protection domain
- * @offset: where in the buffer it begins
- * @length: octets, exactly
- * @iova: its first TO
- * @fd: the program's file that is the buffer
+ * rnic_reg_user_mr_dmabuf - register a range of a dma-buf
+ * @pd: the protection domain
+ * @offset: first byte, as an offset in the buffer
+ * @length: exact length in bytes
+ * @iova: TO of the first byte
+ * @fd: file descriptor of the dma-buf
  * @access: IB_ACCESS_*
- * @dmah: hints to a device's DMA, which is not done here: NULL
- * @attrs: nothing in it
+ * @dmah: DMA hints, must be NULL: no DMA is done
+ * @attrs: no driver data in it
  *
- * Return: the region or an error pointer, see rnic_dmabuf_new().
+ * Return: the MR or an error pointer, see rnic_dmabuf_new().
  */
 struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 				      u64 iova, int fd, int access,
@@ -297,8 +297,8 @@ struct ib_mr *rnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 }
 
 /*
- * Other rights or another protection domain for the same pages and STag.  The
- * lock keeps out a window that is just being bound by what was there before.
+ * Change rights or protection domain, and keep pages and STag. The lock
+ * excludes the bind of a window that was checked against the old values.
  */
 static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 {
@@ -319,7 +319,7 @@ static int change_in_place(struct rnic_mr *mr, struct ib_pd *pd, int access)
 	return err;
 }
 
-/* Can the region have these rights with the pages it has? */
+/* Check whether the memory, as it is pinned or mapped, permits these rights */
 static bool rnic_mr_suits(const struct rnic_mr *mr, int access)
 {
 	if ((mr->access ^ access) & IB_ACCESS_ON_DEMAND)
@@ -331,13 +331,13 @@ static bool rnic_mr_suits(const struct rnic_mr *mr, int access)
 	return mr->bring ? !mr->bring->read_only : mr->umem->writable;
 }
 
-/* Is its memory the program's own, so that it can be named again? */
+/* Check whether the MR's memory can be registered again by its address */
 static bool is_own(const struct rnic_mr *mr)
 {
 	return mr->umem || mr->access & IB_ACCESS_ON_DEMAND;
 }
 
-/* What a rereg makes of it.  Where its TOs begin changes with its memory, if at all */
+/* Access flags after rereg; IB_ZERO_BASED changes only with the memory */
 static int access_after(const struct rnic_mr *mr, int flags, int access)
 {
 	if (!(flags & IB_MR_REREG_ACCESS))
@@ -347,13 +347,16 @@ static int access_after(const struct rnic_mr *mr, int flags, int access)
 	return (access & ~IB_ZERO_BASED) | (mr->access & IB_ZERO_BASED);
 }
 
-/* Where its memory is in the program that registered it */
+/* Address of the memory in the process that has registered it */
 static u64 where(const struct rnic_mr *mr)
 {
 	return mr->umem ? mr->umem->address : mr->region.from;
 }
 
-/* Which may have given its context to another one: there something else is there */
+/*
+ * Check whether the caller is that process. A context may have been passed to
+ * another process, which has other memory at this address.
+ */
 static bool is_callers(const struct rnic_mr *mr)
 {
 	return current->mm ==
@@ -361,8 +364,8 @@ static bool is_callers(const struct rnic_mr *mr)
 }
 
 /*
- * The core deregisters @old next, and cannot cope with a no: a window says it here,
- * before anybody can have found the new one.
+ * The core deregisters @old afterwards, and cannot handle an error of that. So
+ * check for open windows here, before the new MR is published.
  */
 static struct ib_mr *replace(struct rnic_mr *old, struct rnic_mr *mr)
 {
@@ -383,18 +386,19 @@ static struct ib_mr *replace(struct rnic_mr *old, struct rnic_mr *mr)
 }
 
 /**
- * rnic_rereg_user_mr - change a program's region
- * @ib: the region
- * @flags: IB_MR_REREG_*: what changes
- * @start: IB_MR_REREG_TRANS: where its memory is now
- * @length: its octets
- * @iova: its first TO
- * @access: IB_MR_REREG_ACCESS: IB_ACCESS_*; IB_ZERO_BASED only if its memory changes
- * @pd: its protection domain from now on
- * @udata: nothing in it
+ * rnic_rereg_user_mr - change an MR of a program
+ * @ib: the MR
+ * @flags: IB_MR_REREG_*: what to change
+ * @start: with IB_MR_REREG_TRANS: address of the new memory
+ * @length: its length in bytes
+ * @iova: TO of its first byte
+ * @access: with IB_MR_REREG_ACCESS: IB_ACCESS_*; IB_ZERO_BASED changes only
+ *	with the memory
+ * @pd: the new protection domain
+ * @udata: empty
  *
- * Return: NULL if it was changed, a new region that takes its place (the core
- * deregisters the old one), or an error pointer with nothing changed.
+ * Return: NULL if the MR was changed; a new MR that replaces it (the core
+ * deregisters the old one); or an error pointer with nothing changed.
  */
 struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 				 u64 length, u64 iova, int access,
@@ -420,23 +424,25 @@ struct ib_mr *rnic_rereg_user_mr(struct ib_mr *ib, int flags, u64 start,
 	if (!moves && !is_callers(mr))
 		return ERR_PTR(-EINVAL);
 	if (!moves) {
-		/* pinned for reading: pin it again for writing; or no longer, or now */
+		/*
+		 * pinned for reading but needed for writing, or to or from ODP
+		 */
 		start = where(mr);
 		length = mr->region.length;
 		iova = mr->region.base;
 	}
-	/* windows may be bound while memory is pinned, for as long as that takes */
+	/* pinning may take long, and windows may be bound meanwhile */
 	return replace(mr, name_user(pd, start, length, iova, access));
 }
 
 /**
- * rnic_dereg_mr - the end of a region
- * @ib: it
- * @udata: not looked at, see rnic_dealloc_pd()
+ * rnic_dereg_mr - deregister an MR
+ * @ib: the MR
+ * @udata: ignored, see rnic_dealloc_pd()
  *
- * On return the network cannot touch its memory any more.
+ * On return the network cannot access its memory any more.
  *
- * Return: 0, or -EBUSY if memory windows to it are open.
+ * Return: 0, or -EBUSY if a memory window to it is open.
  */
 int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
@@ -451,12 +457,12 @@ int rnic_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 }
 
 /**
- * rnic_alloc_mr - a region for fast registration, not usable yet
- * @pd: its protection domain
- * @type: IB_MR_TYPE_MEM_REG
- * @max_num_sg: pages it can hold
+ * rnic_alloc_mr - allocate an MR for fast registration, not yet valid
+ * @pd: the protection domain
+ * @type: must be IB_MR_TYPE_MEM_REG
+ * @max_num_sg: maximum number of pages
  *
- * Return: the region or an error pointer.
+ * Return: the MR or an error pointer.
  */
 struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 			    u32 max_num_sg)
@@ -482,7 +488,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 	return publish(to_rnic_dev(pd->device), mr);
 }
 
-/* Where the pages go that no registration has named yet */
+/* Page list that no registration is using yet */
 static struct rnic_mapping *next_mapping(struct rnic_mr *mr)
 {
 	return &mr->map[!mr->now];
@@ -500,14 +506,14 @@ static int rnic_mr_add_block(struct ib_mr *ib, u64 addr)
 }
 
 /**
- * rnic_map_mr_sg - the pages that the next fast registration is for
- * @ib: the region; what is registered, or about to be invalidated by a work
- *	request that is posted or will be, stays as it is
+ * rnic_map_mr_sg - set the pages of the next fast registration
+ * @ib: the MR; its current registration, and a posted invalidation of it, are
+ *	not affected
  * @sg: the pages
- * @n: how many elements of @sg
- * @off: where in the first of them, or NULL
+ * @n: number of elements of @sg
+ * @off: offset in the first element, or NULL
  *
- * Return: how many elements are mapped, or a negative errno.
+ * Return: the number of elements mapped, or a negative errno.
  */
 int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		   unsigned int *off)
@@ -520,14 +526,14 @@ int rnic_map_mr_sg(struct ib_mr *ib, struct scatterlist *sg, int n,
 		return -EINVAL;
 	m->nblocks = 0;
 	mapped = ib_sg_to_pages(ib, sg, n, off, rnic_mr_add_block);
-	/* the consumer may give it another address before it registers it */
+	/* the consumer may change ib->iova before it registers the MR */
 	m->shift = ilog2(ib->page_size);
 	m->skip = ib->iova & (ib->page_size - 1);
 	mr->mapped = true;
 	return mapped;
 }
 
-/* What was registered before may be again, without being mapped anew */
+/* Without new pages the previous ones are registered again */
 static const struct rnic_mapping *to_register(struct rnic_mr *mr)
 {
 	return mr->mapped ? next_mapping(mr) : &mr->map[mr->now];
@@ -563,13 +569,14 @@ static void set_blocks(struct rnic_mr *mr)
 }
 
 /**
- * rnic_mr_fastreg - a fast registration takes effect
- * @ib: the region, mapped and not valid
- * @wr: as it was posted; @rkey: its STag from now on, all but the low octet as
- *	it was; @raddr and @compare_add: where and how long; @swap: IB_ACCESS_*
- * @s: the stream that asks: only its peer may invalidate it (N-5)
+ * rnic_mr_fastreg - execute a fast registration work request
+ * @ib: the MR, which has pages and must not be valid
+ * @wr: the work request; rkey: new STag, may differ from the old one in the key
+ *	only; raddr and compare_add: first TO and length in bytes; swap:
+ *	IB_ACCESS_*
+ * @s: the stream of the QP: only its peer may invalidate the MR (N-5)
  *
- * Atomic.
+ * Does not sleep.
  *
  * Return: IW_OK, or IW_LOCAL_PROT with nothing changed.
  */
@@ -580,7 +587,7 @@ enum iw_reason rnic_mr_fastreg(struct ib_mr *ib, const struct rdmap_wr *wr,
 
 	if (!may_register(mr, wr, s))
 		return IW_LOCAL_PROT;
-	/* another queue pair may still wait for the last use of what it has invalidated */
+	/* another QP's invalidation may still wait for a copy in flight */
 	ddp_region_revoke(&mr->region);
 	set_blocks(mr);
 	mr->region.base = wr->raddr;

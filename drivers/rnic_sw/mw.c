@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory windows: a part of a region, opened to peers and shut again by work
- * requests.  One of type 1 is open to all streams of its protection domain,
- * one of type 2 to the stream that bound it (RFC 5041 8.2).
+ * Memory windows: a range of an MR that work requests open to peers and close
+ * again. A window of type 1 is open to all streams of its protection domain,
+ * one of type 2 to the stream that has bound it (RFC 5041 8.2).
  *
- * A window uses its region's blocks: a region with open windows stays.  Who
- * binds to whom is under the device's lock; windows and regions found in the
- * table stay for an RCU reader.
+ * A window uses the block list of its MR, so an MR with open windows cannot be
+ * deregistered. The binding of windows to MRs is protected by the device's
+ * windows lock. Windows and MRs found in the STag table stay allocated within
+ * an RCU read-side section.
  */
 #include <linux/slab.h>
 #include <ddp/mem.h>
@@ -14,7 +15,7 @@
 
 #include "rnic.h"
 
-/* Programs give local rights, too: those mean nothing here */
+/* Programs pass local rights as well; windows ignore them */
 #define WINDOW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 			 IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE | \
 			 IB_ZERO_BASED)
@@ -25,18 +26,18 @@ struct rnic_window {
 	struct ddp_region	region;
 	bool			type2;
 
-	/* under the device's windows lock */
+	/* protected by rnic_dev.windows */
 	bool			gone;
-	struct rnic_mr		*mr;	/* whose list @entry is on, or NULL */
+	struct rnic_mr		*mr;	/* MR with @entry on its list, or NULL */
 	struct list_head	entry;
 
 	struct rcu_head		rcu;
 };
 
 /**
- * rnic_alloc_mw - verbs: a window, shut
+ * rnic_alloc_mw - allocate a closed window (verb)
  * @ib: allocated by the core
- * @udata: nothing in it
+ * @udata: empty
  *
  * Return: 0 or a negative errno.
  */
@@ -79,8 +80,8 @@ static void __unlink(struct rnic_window *w)
 }
 
 /**
- * rnic_dealloc_mw - verbs: the end of a window
- * @ib: it
+ * rnic_dealloc_mw - free a window (verb)
+ * @ib: the window
  *
  * On return no peer can use it any more.
  *
@@ -103,9 +104,11 @@ int rnic_dealloc_mw(struct ib_mw *ib)
 }
 
 /*
- * Take some windows that are shut off the region's list: as many as it may have
- * collected, none is looked at twice.  Return: -EBUSY: one is open; 0: there
- * are none; 1: there may be more
+ * Take up to RING_IDX_STEPS closed windows off the MR's list. Each is taken off
+ * once, so the loop in the caller ends.
+ *
+ * Return: -EBUSY if a window is open, 0 if none is left, 1 if there may be
+ * more.
  */
 static int __forget_some(struct rnic_mr *mr)
 {
@@ -119,14 +122,14 @@ static int __forget_some(struct rnic_mr *mr)
 			return 0;
 		if (READ_ONCE(w->region.valid))
 			return -EBUSY;
-		/* whoever shuts it may still wait for a copy through it */
+		/* its invalidation may still wait for a copy in flight */
 		ddp_region_revoke(&w->region);
 		__unlink(w);
 	}
 	return 1;
 }
 
-/* @goes: if none is open, none can be bound any more */
+/* @goes: if no window is open, forbid to bind new ones */
 static int forget_windows(struct rnic_mr *mr, bool goes)
 {
 	struct rnic_dev *dev = mr->dev;
@@ -144,10 +147,12 @@ static int forget_windows(struct rnic_mr *mr, bool goes)
 }
 
 /**
- * rnic_mr_keep_windows - a region is about to change
- * @mr: the region
+ * rnic_mr_keep_windows - check that no window is open before an MR changes
+ * @mr: the MR
  *
- * Return: -EBUSY if windows to it are open.
+ * May sleep.
+ *
+ * Return: 0, or -EBUSY if a window is open.
  */
 int rnic_mr_keep_windows(struct rnic_mr *mr)
 {
@@ -155,10 +160,13 @@ int rnic_mr_keep_windows(struct rnic_mr *mr)
 }
 
 /**
- * rnic_mr_drop_windows - a region is about to go
- * @mr: the region
+ * rnic_mr_drop_windows - forbid binding before an MR is destroyed
+ * @mr: the MR
  *
- * Return: 0, and none can be bound to it any more; -EBUSY if one is open.
+ * May sleep.
+ *
+ * Return: 0 if no window is bound and none can be bound any more; -EBUSY if one
+ * is open.
  */
 int rnic_mr_drop_windows(struct rnic_mr *mr)
 {
@@ -166,8 +174,8 @@ int rnic_mr_drop_windows(struct rnic_mr *mr)
 }
 
 /**
- * rnic_mr_take_windows - a region stays after all
- * @mr: the region, after rnic_mr_drop_windows()
+ * rnic_mr_take_windows - permit binding again to an MR that is kept
+ * @mr: the MR, after rnic_mr_drop_windows()
  */
 void rnic_mr_take_windows(struct rnic_mr *mr)
 {
@@ -176,7 +184,10 @@ void rnic_mr_take_windows(struct rnic_mr *mr)
 	spin_unlock_bh(&mr->dev->windows);
 }
 
-/* Found under RCU, and it stays for so long; it may have ended */
+/*
+ * Look up an MR or a window under RCU. It stays allocated for the read-side
+ * section but may have been removed
+ */
 static struct ddp_region *rnic_mw_peek(struct rnic_dev *dev, u32 stag, u8 kind)
 {
 	struct ddp_region *r = ddp_region_find(&dev->stags, stag);
@@ -204,7 +215,7 @@ static bool may_open(const struct rnic_mr *mr, u32 lkey, u64 addr, u64 len,
 	       addr - r->base <= r->length - len;
 }
 
-/* The window's fields; its own rights reach only peers */
+/* Set the window's fields. It grants remote rights only */
 static void __point(struct rnic_window *w, const struct rnic_mr *mr, u64 addr,
 		    u64 len, int access, u64 stream)
 {
@@ -233,7 +244,7 @@ static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
 	if (w->gone || w->region.pd != s->pd ||
 	    (w->region.stag ^ wr->rkey) & ~DDP_STAG_KEY_MASK)
 		return false;
-	/* one of type 2 is bound once, until it is invalidated */
+	/* a type 2 window cannot be bound again before it is invalidated */
 	if (w->type2 && (READ_ONCE(w->region.valid) || !len))
 		return false;
 	if (len && (!mr || mr->gone || mr->region.pd != s->pd ||
@@ -251,15 +262,18 @@ static bool __bind(struct rnic_window *w, struct rnic_mr *mr,
 }
 
 /**
- * rnic_mw_bind - a bind work request takes effect
+ * rnic_mw_bind - execute a bind work request
  * @dev: the device
- * @s: the stream that asks
- * @wr: @rkey: the window's STag from now on; @inv: lkey of the region; @raddr
- *	and @compare_add: where and how long, 0 to shut it; @swap: IB_ACCESS_*
+ * @s: the stream of the QP
+ * @wr: the work request; rkey: new STag of the window; inv: lkey of the MR;
+ *	raddr and compare_add: address of the first byte and length in bytes, 0
+ *	closes the window; swap: IB_ACCESS_*
  *
- * Atomic.  Of a window of type 1 nothing is open to its old STag on return.
+ * Does not sleep. On return nothing can be accessed by the old STag of a type 1
+ * window.
  *
- * Return: false with nothing changed.
+ * Return: true if the window was bound or closed; false if the request is
+ * invalid, with nothing changed.
  */
 bool rnic_mw_bind(struct rnic_dev *dev, const struct ddp_stream *s,
 		  const struct rdmap_wr *wr)
