@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Pages of small rings.
+ * Pages shared by several small rings.
  *
- * A ring of few slots is a fraction of a page, and a program with thousands of queue
- * pairs has thousands of those.  So they lie several on a page, for programs that know
- * it; each page has rings of one context only, which is one program's as far as the
- * kernel can tell: what it writes into the wrong ring is its own.
+ * A ring of few slots is a fraction of a page, and a program with thousands of
+ * QPs has thousands of them. So small rings share pages, for programs that
+ * support it. All rings on a page belong to one context, that is to one program
+ * as far as the kernel can tell: a program that writes into the wrong ring
+ * damages only its own.
  */
 #include <linux/bitmap.h>
 #include <linux/err.h>
@@ -14,14 +15,14 @@
 
 #include "rnic.h"
 
-#define LOOKS	8	/* pages with room that are looked at for enough of it */
+#define LOOKS	8	/* pages tried before a new one is allocated */
 
 static u32 units_of(size_t bytes)
 {
 	return DIV_ROUND_UP(bytes, RNIC_PAGE_UNIT);
 }
 
-/* That room is taken.  A page that is full is looked at no more */
+/* Mark space as used. A page that is full leaves the list of pages to search */
 static void *__rnic_page_mark(struct rnic_map *page, unsigned long at, u32 units)
 {
 	bitmap_set(page->used, at, units);
@@ -31,15 +32,16 @@ static void *__rnic_page_mark(struct rnic_map *page, unsigned long at, u32 units
 }
 
 /*
- * Is it held by others than whoever has rings on it?  By a child, say, that has dropped its
- * rights since: it is to see no rings that were not there when it began.
+ * Check whether a page has more mappings than its program needs. A forked child
+ * that has dropped its rights since may hold one; it must not see rings that
+ * were added later.
  */
 static bool __rnic_page_held(const struct rnic_map *page)
 {
 	return rnic_map_users(page) > !bitmap_empty(page->used, RNIC_PAGE_UNITS);
 }
 
-/* Room on that page, or NULL */
+/* Return: space on this page, or NULL */
 static void *__rnic_page_enter(struct rnic_map *page, u32 units)
 {
 	unsigned long at;
@@ -50,7 +52,10 @@ static void *__rnic_page_enter(struct rnic_map *page, u32 units)
 	return at < RNIC_PAGE_UNITS ? __rnic_page_mark(page, at, units) : NULL;
 }
 
-/* Where there is too little, others look after all others */
+/*
+ * A page with too little space moves to the tail, so that the next search
+ * starts with others
+ */
 static void *rnic_page_find(struct rnic_uctx *u, u32 units, struct rnic_map **page)
 {
 	struct rnic_map *p;
@@ -87,12 +92,14 @@ static void *rnic_page_make(struct rnic_uctx *u, u32 units, struct rnic_map **pa
 }
 
 /**
- * rnic_page_take - room for a ring, all zero
- * @u: whose
- * @bytes: how much, a page at most
- * @page: set to where it is; left alone if there is none
+ * rnic_page_take - get zeroed space for a small ring
+ * @u: the context
+ * @bytes: size in bytes, at most a page
+ * @page: set to the page of the space; unchanged on error
  *
- * Return: the room, for rnic_page_give(), or an error pointer.
+ * May sleep.
+ *
+ * Return: the space, to be released by rnic_page_give(), or an error pointer.
  */
 void *rnic_page_take(struct rnic_uctx *u, size_t bytes, struct rnic_map **page)
 {
@@ -100,20 +107,21 @@ void *rnic_page_take(struct rnic_uctx *u, size_t bytes, struct rnic_map **page)
 
 	if (!at)
 		return rnic_page_make(u, units_of(bytes), page);
-	/* the program may have written there since */
+	/* the program may have written there while the space was free */
 	memset(at, 0, bytes);
 	return at;
 }
 
 /**
- * rnic_page_give - give room back
- * @page: where it is
- * @at: the room, which nobody in the kernel looks at any more
- * @bytes: as it was taken
+ * rnic_page_give - release the space of a small ring
+ * @page: the page
+ * @at: the space; no longer used by the kernel
+ * @bytes: size as given to rnic_page_take()
  *
- * Nothing of what the kernel has written there is left.  An empty page goes, but for the last
- * one with room: who makes one queue after the other, and destroys each, does not want it
- * made anew each time.
+ * Clears the space, so that nothing the kernel has written is left. Frees the
+ * page if it is empty and another page has space: a program that creates and
+ * destroys one queue after another does not need a new page each time. May
+ * sleep.
  */
 void rnic_page_give(struct rnic_map *page, void *at, size_t bytes)
 {
@@ -133,8 +141,8 @@ void rnic_page_give(struct rnic_map *page, void *at, size_t bytes)
 }
 
 /**
- * rnic_pages_init - a context with no pages yet
- * @u: it
+ * rnic_pages_init - initialize the shared pages of a context
+ * @u: the context
  */
 void rnic_pages_init(struct rnic_uctx *u)
 {
@@ -143,8 +151,8 @@ void rnic_pages_init(struct rnic_uctx *u)
 }
 
 /**
- * rnic_pages_exit - the end of a context all of whose rings are gone
- * @u: it
+ * rnic_pages_exit - free the shared pages of a context
+ * @u: the context, with no ring left
  */
 void rnic_pages_exit(struct rnic_uctx *u)
 {

@@ -8,10 +8,10 @@
 #include "rnic.h"
 
 #define RING_SLOTS_MAX	BIT(24)
-/* two of these, their headers and the rest of a page fit in 31 bits */
+/* two such rings with headers, rounded up to a page, fit in 31 bits */
 #define RING_BYTES_MAX	(SZ_1G - SZ_64K - RNIC_SW_RING_HDR)
 
-/* ABI 1: what programs were built with stays where it is */
+/* ABI 1: these offsets are built into programs and must not change */
 static_assert(sizeof(struct rnic_sw_ring) == RNIC_SW_RING_HDR &&
 	      offsetof(struct rnic_sw_ring, cons) == 64 &&
 	      offsetof(struct rnic_sw_ring, flags) == 68);
@@ -60,9 +60,9 @@ static_assert(sizeof(struct rnic_sw_alloc_ctx) == 8 &&
 	      offsetof(struct rnic_sw_create_qp_resp, map_number) == 40);
 
 /**
- * rnic_alloc_ucontext - a program opens the device
- * @ib: its context
- * @udata: struct rnic_sw_alloc_ctx and its answer
+ * rnic_alloc_ucontext - open the device for a program
+ * @ib: the context
+ * @udata: struct rnic_sw_alloc_ctx and its response
  *
  * Return: 0 or a negative errno.
  */
@@ -82,8 +82,8 @@ int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
 }
 
 /**
- * rnic_dealloc_ucontext - a program closes the device
- * @ib: its context, in which no queue is left
+ * rnic_dealloc_ucontext - close the device for a program
+ * @ib: the context; all its queues are destroyed
  */
 void rnic_dealloc_ucontext(struct ib_ucontext *ib)
 {
@@ -91,8 +91,8 @@ void rnic_dealloc_ucontext(struct ib_ucontext *ib)
 }
 
 /*
- * As remap_vmalloc_range(), which takes what vmalloc_user() gives alone: that charges
- * no control group.
+ * Like remap_vmalloc_range(), which accepts only memory from vmalloc_user(),
+ * and that is not charged to a control group
  */
 static int map_pages(struct vm_area_struct *vma, void *mem)
 {
@@ -107,9 +107,9 @@ static int map_pages(struct vm_area_struct *vma, void *mem)
 }
 
 /**
- * rnic_mmap - a program maps a ring
- * @ib: its context
- * @vma: where; the offset is a key that the kernel gave it
+ * rnic_mmap - map a ring
+ * @ib: the context
+ * @vma: where to map it; the file offset is a key that the kernel has returned
  *
  * Return: 0 or a negative errno.
  */
@@ -121,14 +121,14 @@ int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 	if (!rdma)
 		return -EINVAL;
 	err = map_pages(vma, container_of(rdma, struct rnic_map, rdma)->mem);
-	/* from here on the mapping holds the pages, one by one */
+	/* from here on the VMA holds references to the pages */
 	rdma_user_mmap_entry_put(rdma);
 	return err;
 }
 
 /**
- * rnic_mmap_free - nobody can map this any more
- * @rdma: its entry
+ * rnic_mmap_free - free memory that can no longer be mapped
+ * @rdma: the mmap entry, embedded in struct rnic_map
  */
 void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
 {
@@ -138,20 +138,20 @@ void rnic_mmap_free(struct rdma_user_mmap_entry *rdma)
 	kfree(map);
 }
 
-/* As large as the program likes: not worth a word in the log */
+/* The program chooses the size: do not log a failure */
 static void *rnic_ring_memory(size_t bytes)
 {
 	return __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 }
 
 /**
- * rnic_map_make - memory that a program can map, all zero
- * @uctx: its context
- * @bytes: how much; whole pages are made of it
+ * rnic_map_make - allocate zeroed memory that a program can map
+ * @uctx: the context
+ * @bytes: size in bytes, rounded up to pages
  *
- * Charged to the caller's control group.
+ * Charged to the caller's control group. May sleep.
  *
- * Return: it, for rnic_map_end(), or an error pointer.
+ * Return: the memory, to be released by rnic_map_end(), or an error pointer.
  */
 struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes)
 {
@@ -172,11 +172,11 @@ struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes)
 }
 
 /**
- * rnic_map_users - who has it mapped, or keeps what he has had mapped
- * @map: it
+ * rnic_map_users - count the references to the first page of mappable memory
+ * @map: the memory
  *
- * Return: how many, at its first page, each mapping for itself; more, where somebody is
- * just looking at it.
+ * Return: the number of mappings and other references; more while the page is
+ * briefly pinned elsewhere in the kernel.
  */
 unsigned int rnic_map_users(const struct rnic_map *map)
 {
@@ -184,8 +184,8 @@ unsigned int rnic_map_users(const struct rnic_map *map)
 }
 
 /**
- * rnic_map_end - the end of it for the kernel
- * @map: it
+ * rnic_map_end - release mappable memory
+ * @map: the memory
  *
  * A program that has it mapped keeps the pages until it unmaps them.
  */
@@ -195,12 +195,12 @@ void rnic_map_end(struct rnic_map *map)
 }
 
 /**
- * rnic_ring_shape - how large a ring is; as yet without memory
+ * rnic_ring_shape - compute the sizes of a ring without allocating it
  * @ring: filled in
- * @want: slots at least; a power of two is made of it, of 0 no ring
- * @stride: octets from slot to slot
+ * @want: minimum number of slots, rounded up to a power of two; 0 for no ring
+ * @stride: distance of slots in bytes
  *
- * Return: 0, or -EINVAL: more than there can be.
+ * Return: 0, or -EINVAL if the ring would be too large.
  */
 int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 {
@@ -216,7 +216,7 @@ int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 		return -EINVAL;
 	ring->slots = slots;
 	ring->stride = stride;
-	/* so that the header of a ring behind it is where headers may be */
+	/* keeps the header of a second ring aligned */
 	ring->bytes = ALIGN(bytes + RNIC_SW_RING_HDR, RNIC_SW_RING_HDR);
 	return 0;
 }
@@ -227,7 +227,7 @@ static void set_place(struct rnic_ring *ring, void *at)
 	ring->slot0 = at + RNIC_SW_RING_HDR;
 }
 
-/* Where the ring is, or NULL, or an error pointer */
+/* Return: memory for the ring, NULL or an error pointer */
 static void *find_room(struct rnic_ring *ring, u32 bytes, struct ib_ucontext *uctx,
 		       bool packed)
 {
@@ -252,15 +252,16 @@ static void *find_room(struct rnic_ring *ring, u32 bytes, struct ib_ucontext *uc
 }
 
 /**
- * rnic_ring_alloc - memory for a ring or two, all zero
- * @ring: a ring that has its sizes and owns the memory from here on; of no slots:
+ * rnic_ring_alloc - allocate zeroed memory for one or two rings
+ * @ring: ring with its sizes set, owns the memory on success; if it has 0 slots
  *	nothing is done
- * @behind: another such, which lies behind it in the same memory, or NULL
+ * @behind: second ring with its sizes set, placed after @ring in the same
+ *	memory; may be NULL
  * @uctx: the program's context, or NULL for a kernel consumer
- * @packed: the program knows that there may be others' rings in what it maps
+ * @packed: true if the program accepts other rings in the memory that it maps
  *
- * The memory is charged to the caller's control group.  @behind is to be freed
- * before @ring.
+ * The memory is charged to the caller's control group. @behind must be freed
+ * before @ring. May sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -280,7 +281,7 @@ int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
 	return 0;
 }
 
-/* No ring any more */
+/* Clear the pointers, so that there is no ring any more */
 static void forget_place(struct rnic_ring *ring)
 {
 	ring->map = NULL;
@@ -289,7 +290,7 @@ static void forget_place(struct rnic_ring *ring)
 }
 
 /**
- * rnic_ring_free - the end of a ring for the kernel
+ * rnic_ring_free - free a ring
  * @ring: the ring
  *
  * A program that has it mapped keeps the pages until it unmaps them.
@@ -305,9 +306,9 @@ void rnic_ring_free(struct rnic_ring *ring)
 }
 
 /**
- * rnic_ring_retire - the end of a ring that others may look at
- * @ring: the ring; they find it empty, or none
- * @lock: what they hold meanwhile
+ * rnic_ring_retire - free a ring that other contexts may read
+ * @ring: the ring
+ * @lock: lock under which they read it; on return they find no ring
  */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 {
@@ -322,10 +323,10 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
 }
 
 /**
- * rnic_ring_key - the offset at which a program maps a ring
+ * rnic_ring_key - get the offset at which a program maps a ring
  * @ring: the ring, allocated with a context
  *
- * Return: the offset.
+ * Return: the file offset for mmap().
  */
 u64 rnic_ring_key(const struct rnic_ring *ring)
 {
@@ -333,10 +334,10 @@ u64 rnic_ring_key(const struct rnic_ring *ring)
 }
 
 /**
- * rnic_ring_mapped - how much a program maps of a ring, and of what is around it
+ * rnic_ring_mapped - get the length of the mapping that contains a ring
  * @ring: the ring, allocated with a context
  *
- * Return: octets.
+ * Return: the length in bytes.
  */
 u32 rnic_ring_mapped(const struct rnic_ring *ring)
 {
@@ -344,10 +345,10 @@ u32 rnic_ring_mapped(const struct rnic_ring *ring)
 }
 
 /**
- * rnic_ring_offset - where in that the ring begins
+ * rnic_ring_offset - get the offset of a ring in its mapping
  * @ring: the ring, allocated with a context
  *
- * Return: octets.
+ * Return: the offset in bytes.
  */
 u32 rnic_ring_offset(const struct rnic_ring *ring)
 {

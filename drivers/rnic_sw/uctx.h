@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* User contexts, and rings: what programs map, or kernel consumers have to themselves. */
+/* User contexts, and rings mapped by programs or used by kernel consumers. */
 #ifndef _RNIC_SW_UCTX_H
 #define _RNIC_SW_UCTX_H
 
@@ -14,35 +14,35 @@
 
 struct rnic_uctx {
 	struct ib_ucontext	ib;
-	struct mutex		pages_lock;	/* the list, and rooms on pages */
-	struct list_head	pages;		/* of small rings, that have room */
+	struct mutex		pages_lock;	/* protects @pages and their space */
+	struct list_head	pages;		/* pages of small rings with free space */
 	u64			pages_made;
 };
 
-/* The granularity of rooms on a page of small rings */
+/* Unit of allocation on a page of small rings */
 #define RNIC_PAGE_UNIT		RNIC_SW_RING_HDR
 #define RNIC_PAGE_UNITS		(PAGE_SIZE / RNIC_PAGE_UNIT)
 
-/* A ring that a program may have mapped */
+/* Ring, which a program may have mapped */
 struct rnic_ring {
 	struct rnic_sw_ring	*hdr;
 	void			*slot0;
 	u32			slots;		/* power of two */
 	u32			stride;
 	u32			bytes;
-	u32			room;		/* of the memory, octets: with the ring behind it */
-	/* who owns that; neither: it lies behind another ring */
-	void			*mem;		/* __vmalloc(): kernel consumer */
+	u32			room;		/* of its memory, with a second ring */
+	/* Owner of the memory; both are NULL for the second ring of a pair */
+	void			*mem;		/* kernel consumer, __vmalloc() */
 	struct rnic_map		*map;		/* a program's */
 };
 
-/* What a program can map: memory for a ring or two, or a page for small ones */
+/* Mappable memory: one or two rings, or a page of small rings */
 struct rnic_map {
 	struct rdma_user_mmap_entry rdma;
 	void			*mem;
 
-	/* a page's, under its context's pages_lock */
-	u64			number;		/* 0: it is none */
+	/* of a page of small rings; under pages_lock of its context */
+	u64			number;		/* 0: not such a page */
 	struct list_head	list;
 	DECLARE_BITMAP(used, RNIC_PAGE_UNITS);
 };
@@ -61,21 +61,21 @@ struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes);
 unsigned int rnic_map_users(const struct rnic_map *map);
 void rnic_map_end(struct rnic_map *map);
 /*
- * A ring of at least @want slots, in two steps: its sizes, then memory, of one ring
- * or of two that lie one behind the other; with @uctx such as can be mapped, if @packed
- * and small on a page with others.  No slots wanted: no memory either, and
- * rnic_ring_free() has nothing to do.  What a program has mapped it keeps when the ring
- * is freed.  A ring behind another goes first.
+ * Rings are made in two steps: rnic_ring_shape() computes the sizes, rnic_ring_alloc()
+ * allocates the memory of one ring or of two adjacent ones. With @uctx the memory can be
+ * mapped by a program; with @packed a small ring may share a page with others. A ring of
+ * 0 slots has no memory and may be passed to rnic_ring_free(). The second ring of a pair
+ * must be freed first. A program keeps what it has mapped after the ring is freed.
  */
 int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride);
 int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
 		    struct ib_ucontext *uctx, bool packed);
 void rnic_ring_free(struct rnic_ring *ring);
-/* The same while somebody may look at it under @lock: it is gone to them */
+/* Free a ring that other contexts read under @lock: from then on they find no ring */
 void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
-u64 rnic_ring_key(const struct rnic_ring *ring);	/* for mmap */
-u32 rnic_ring_mapped(const struct rnic_ring *ring);	/* the length of that */
-u32 rnic_ring_offset(const struct rnic_ring *ring);	/* in it */
+u64 rnic_ring_key(const struct rnic_ring *ring);	/* offset for mmap() */
+u32 rnic_ring_mapped(const struct rnic_ring *ring);	/* length for mmap(), in bytes */
+u32 rnic_ring_offset(const struct rnic_ring *ring);	/* of the ring, in the mapping */
 
 /* page.c: pages of small rings */
 void rnic_pages_init(struct rnic_uctx *u);
@@ -88,16 +88,16 @@ static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
 	return ring->slot0 + (size_t)(idx & (ring->slots - 1)) * ring->stride;
 }
 
-/* The producer's index of a send or receive queue; a program's may be nonsense */
+/* Read the producer index of a send or receive queue; a program's may have any value */
 static inline u32 rnic_ring_prod(const struct rnic_ring *ring)
 {
-	/* the slots before it are filled; litmus: publish */
+	/* the slots before the index are filled; litmus: publish */
 	return smp_load_acquire(&ring->hdr->prod);
 }
 
 /*
- * One look at a send or receive queue: slots posted and not taken, no more than
- * fit beside those in use; or RING_IDX_LIE.
+ * Read the producer index of a send or receive queue once. Return: the number of WQEs
+ * posted and not yet taken; RING_IDX_LIE if more than fit beside those in use.
  */
 static inline u32 rnic_ring_posted(const struct rnic_ring *ring, u32 head,
 				   u32 tail)
@@ -107,13 +107,13 @@ static inline u32 rnic_ring_posted(const struct rnic_ring *ring, u32 head,
 
 static inline void rnic_ring_produced(struct rnic_ring *ring, u32 prod)
 {
-	/* the slots before it are filled; litmus: publish */
+	/* the slots before the index are filled; litmus: publish */
 	smp_store_release(&ring->hdr->prod, prod);
 }
 
 static inline void rnic_ring_consumed(struct rnic_ring *ring, u32 cons)
 {
-	/* those before it have been read, may be filled again; litmus: publish */
+	/* the slots before the index have been read and may be reused; litmus: publish */
 	smp_store_release(&ring->hdr->cons, cons);
 }
 
