@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A consumer in the kernel, for tests: on which CPU it hears of completions, whether
- * of one at a time, and whether it has heard of all when its device goes.  What it has
- * seen of the last device it says as parameters.
+ * Kernel consumer for tests. For each new device it checks on which CPU the
+ * completion handler of each vector runs, that handlers of a CQ do not run
+ * concurrently, which events QPs with an SRQ raise, and whether all requests
+ * are flushed before the device is removed. The results for the last device are
+ * module parameters.
  */
 #include <linux/atomic.h>
 #include <linux/completion.h>
@@ -17,7 +19,7 @@
 
 #define VECTORS_MOST	16
 #define ROUNDS		16
-#define REQUESTS	32768	/* as many as a queue takes */
+#define REQUESTS	32768	/* maximum that a queue holds */
 #define CROWD		1000
 
 static int heard[VECTORS_MOST];
@@ -43,13 +45,13 @@ struct queue {
 	struct ib_qp		*qp;
 	struct completion	told;
 	int			cpu;
-	bool			again;		/* arms from its handler */
+	bool			again;		/* the handler arms the CQ */
 	atomic_t		inside;
 };
 
 struct seen {
 	struct ib_pd	*pd;
-	/* with all that they take until the device goes */
+	/* full queues, kept until the device is removed */
 	struct queue	sends;
 	struct queue	receives;
 };
@@ -63,7 +65,7 @@ static void on_completion(struct ib_cq *cq, void *context)
 	q->cpu = raw_smp_processor_id();
 	if (q->again) {
 		ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
-		/* long enough for others to complete */
+		/* long enough for other completions to arrive */
 		udelay(20);
 	}
 	complete(&q->told);
@@ -137,7 +139,7 @@ static int flush(struct queue *q)
 	return ib_modify_qp(q->qp, &attr, IB_QP_STATE);
 }
 
-/* Return: the CPU where a completion of that vector's is told, or an error */
+/* Return: CPU on which the vector's handler ran, or a negative errno */
 static int hear_once(struct ib_pd *pd, u32 vector)
 {
 	struct queue q = {};
@@ -193,7 +195,10 @@ static int flush_both(struct queue *one, struct queue *other)
 	return err ?: drain(one->cq, 2 * CROWD);
 }
 
-/* Two queue pairs complete to one queue.  Return: as the parameter */
+/*
+ * Flush two QPs that share a CQ. Return: concurrent handler calls, or a
+ * negative errno
+ */
 static int crowd(struct ib_pd *pd)
 {
 	struct queue one = { .again = true }, other = {};
@@ -236,7 +241,7 @@ static struct ib_qp *make_shared(struct ib_pd *pd, struct ib_cq *cq, struct ib_s
 	return ib_create_qp(pd, &attr);
 }
 
-/* To error, and time to hear of it; there may be nothing to hear */
+/* Move the QP to error, and wait a second for an event; there may be none */
 static int fail(struct ib_qp *qp, const int *events)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -248,7 +253,7 @@ static int fail(struct ib_qp *qp, const int *events)
 	return err;
 }
 
-/* Return: events, or an error */
+/* Return: number of events, or a negative errno */
 static int end_shared(struct ib_pd *pd, struct ib_cq *cq, struct ib_srq *srq, bool fails)
 {
 	int events = 0, err = 0;
@@ -345,7 +350,7 @@ static int consumer_add(struct ib_device *ib)
 	return 0;
 }
 
-/* Without waiting: what has not been flushed is too late */
+/* Do not wait: a request that is not flushed by now is flushed too late */
 static int not_flushed(struct ib_cq *cq)
 {
 	int n, left = REQUESTS;
@@ -360,7 +365,7 @@ static void consumer_remove(struct ib_device *ib, void *data)
 {
 	struct seen *s = data;
 
-	/* first of all, for this takes time, too */
+	/* before all else, because the rest takes time */
 	unflushed = not_flushed(s->sends.cq);
 	unflushed += not_flushed(s->receives.cq);
 	drop_queue(&s->sends);

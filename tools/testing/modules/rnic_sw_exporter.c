@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * An exporter of shared buffers for tests: plain memory that moves, is taken away, and
- * makes those wait who want it, when it is told to.  What it had before it moved is
- * freed at once, so that whoever still uses it is noticed.
+ * dma-buf exporter for tests. On request of a test its buffers move, are
+ * revoked, or block importers. The old pages are freed at once after a move, so
+ * that an importer that still uses them is detected.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
@@ -22,12 +22,12 @@ MODULE_IMPORT_NS("DMA_BUF");
 
 #define PAGES_MOST	4096
 
-/* Under the buffer's lock, but for the numbers, which anybody reads */
+/* Protected by the buffer's dma_resv lock, except for the counters */
 struct buffer {
 	struct dma_buf	*dmabuf;
 	u32		flags;
 	u32		n;
-	struct page	**pages;	/* NULL: taken away */
+	struct page	**pages;	/* NULL once revoked */
 	struct page	**shadow;	/* the CPU's copy, or NULL */
 	enum exporter_hold held;
 	atomic_t	attached, mapped, begun, begins, moves, pinned, waiting;
@@ -46,7 +46,7 @@ static void wait_while_held(struct buffer *b, enum exporter_hold how)
 	atomic_dec(&b->waiting);
 }
 
-/* Pages ------------------------------------------------------------------------ */
+/* Pages -------------------------------------------------------------------- */
 
 static void free_pages_of(struct buffer *b, struct page **pages)
 {
@@ -83,7 +83,7 @@ static void copy_pages(struct buffer *b, struct page **to, struct page **from)
 		memcpy(page_address(to[i]), page_address(from[i]), PAGE_SIZE);
 }
 
-/* What importers ask ------------------------------------------------------------ */
+/* dma-buf operations ------------------------------------------------------- */
 
 static int exporter_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *a)
 {
@@ -100,7 +100,10 @@ static void exporter_detach(struct dma_buf *dmabuf, struct dma_buf_attachment *a
 	atomic_dec(&b->attached);
 }
 
-/* Of one that moves: to where it can stay, which its importers hear of */
+/*
+ * With EXPORTER_PIN_MOVES the first pin moves the buffer and notifies its
+ * importers
+ */
 static int exporter_pin(struct dma_buf_attachment *a)
 {
 	struct buffer *b = a->dmabuf->priv;
@@ -124,7 +127,7 @@ static void exporter_unpin(struct dma_buf_attachment *a)
 	atomic_dec(&b->pinned);
 }
 
-/* There is no DMA */
+/* DMA is not supported */
 static struct sg_table *exporter_map(struct dma_buf_attachment *a,
 				     enum dma_data_direction dir)
 {
@@ -261,7 +264,7 @@ static const struct dma_buf_ops unmapped_ops = {
 	OPS_ALL,
 };
 
-/* What tests ask ------------------------------------------------------------------ */
+/* Requests of tests -------------------------------------------------------- */
 
 static const struct dma_buf_ops *ops_of(u32 flags)
 {
@@ -322,7 +325,10 @@ static int do_new(const struct exporter_new *arg)
 	return fd;
 }
 
-/* Nobody touches the pages any more, or has them mapped */
+/*
+ * Remove all mappings of the pages. Return: 0, or -EBUSY if the buffer is still
+ * in use
+ */
 static int take_away(struct buffer *b)
 {
 	dma_resv_assert_held(b->dmabuf->resv);
@@ -386,7 +392,7 @@ static void do_info(struct buffer *b, struct exporter_info *info)
 	info->waiting = atomic_read(&b->waiting);
 }
 
-/* All of them begin with the file of a buffer */
+/* Arguments of the ioctls; most begin with the buffer's file descriptor */
 union exporter_arg {
 	s32			fd;
 	struct exporter_new	new;
