@@ -16,6 +16,7 @@ static void expect_span(struct kunit *test, struct odp_span s, u64 chunk,
 	KUNIT_EXPECT_EQ(test, pages, s.pages);
 }
 
+/* A span ends at the end of the range, of its chunk, or after ODP_BATCH pages */
 static void edges(struct kunit *test)
 {
 	expect_span(test, odp_span(0, 1, SHIFT), 0, 0, 1);
@@ -29,7 +30,7 @@ static void edges(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, odp_span(0, 0, SHIFT).pages);
 }
 
-/* From span to span all is covered, and each octet once */
+/* Successive spans cover a range completely, and each byte once */
 static void walk(struct kunit *test)
 {
 	struct rnd_state rnd;
@@ -55,6 +56,7 @@ static void walk(struct kunit *test)
 	}
 }
 
+/* A range is cut to the pages of one chunk, and to none if they do not overlap */
 static void here(struct kunit *test)
 {
 	const u64 all = ODP_CHUNK_PAGES;
@@ -73,6 +75,7 @@ static void here(struct kunit *test)
 			odp_span_here(1, CHUNK + 5, CHUNK + 5, SHIFT).pages);
 }
 
+/* The look-ahead ends after ODP_AHEAD pages, or where the MR ends */
 static void ahead(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 100ull, odp_ahead(100, 100, SHIFT));
@@ -83,7 +86,7 @@ static void ahead(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, U64_MAX, odp_ahead(U64_MAX - 1, U64_MAX, SHIFT));
 }
 
-/* As arm64 has it, x86 with LAM of 6 bits, RISC-V with 7, and most machines */
+/* Tags of arm64, x86 (LAM with 6 bits), RISC-V (7 bits), and no tag */
 static u64 untag_arm64(u64 at)
 {
 	return at & (u64)((s64)(at << 8) >> 8);
@@ -104,6 +107,7 @@ static u64 untag_none(u64 at)
 	return at;
 }
 
+/* The mask of address bits leaves out exactly the bits of the tag */
 static void address(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (1ull << 56) - 1, odp_address(untag_arm64));
