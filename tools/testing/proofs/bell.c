@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * When posts are let come together: whatever a program does with its doorbells, and
- * the clock with its time, what is remembered stays within bounds, and none waits
- * that does not come quickly behind an answer.
+ * Doorbell moderation: for any sequence of doorbells and any time stamps the
+ * state stays within bounds, and only doorbells in quick succession delay a
+ * post.
  *
  * Files: rnic_sw/bell.c
  * Bound: 1, there is no loop
@@ -16,7 +16,7 @@
 #include "../../../drivers/rnic_sw/bell.h"
 #include "proof.h"
 
-/* A power of two from one to the other: all that it ever is */
+/* Invariant: @wanted is a power of two between BELL_ROW and BELL_ROW_MOST */
 static bool sound(const struct bell *b)
 {
 	return b->wanted >= BELL_ROW && b->wanted <= BELL_ROW_MOST &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * May a stream touch these octets of a region? Any region, any range: the rule
- * is written again in numbers of 128 bits, that do not wrap.
+ * Access check of an MR, for any MR and any range. The reference computes with
+ * 128-bit numbers, which do not wrap.
  *
  * Files: ddp/bounds.c
  * Bound: 1, there is no loop
@@ -39,7 +39,7 @@ static bool inside(const struct question *q)
 	return q->to >= q->r.base && end <= (u128)q->r.base + q->r.length;
 }
 
-/* RFC 5041 7.1 T1, T2; 8.2; T5; T3, T4, and 5.2 for what is empty */
+/* RFC 5041 7.1 T1, T2; 8.2; T5; T3, T4, and 5.2 for empty segments */
 static enum iw_reason answer(const struct question *q)
 {
 	if (!q->r.valid || q->r.stag != q->stag)
@@ -79,7 +79,10 @@ void prove_bounds(void)
 		REACHED("bounds");
 }
 
-/* Who was allowed other octets of it: the same answer from these alone */
+/*
+ * ddp_bounds_more() gives the same result as a full check if another range of
+ * the MR was allowed before
+ */
 void prove_more(void)
 {
 	struct question q;

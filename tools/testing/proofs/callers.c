@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who may wait at a listener: any crowd of callers, of any sources, when one
- * more comes. What a crowd has (sound()) it has again with the newcomer in it.
+ * Admission of connection requests at a listener: any number of waiting
+ * requests, from any sources, when one more arrives. The invariant sound()
+ * holds again after its admission.
  *
  * Files: ddp/share.c
  * Checks: unsigned-overflow conversion
- * Bound: 8, sources of the 64 that are told apart: what is done with each does
- *        not depend on how many there are
+ * Bound: 8, sources instead of 64: each is handled alike, so their number does
+ *        not matter
  * prove_fits: Bound 1
  * prove_takes: Bound 1
  * prove_loser: Options --arrays-uf-always
@@ -21,7 +22,7 @@
 #include "proof.h"
 
 #define SOURCES		8
-#define BOUND_MOST	4096	/* a listener's */
+#define BOUND_MOST	4096	/* most requests that a listener may have waiting */
 
 static bool sound(const struct ddp_crowd *c)
 {
@@ -29,7 +30,7 @@ static bool sound(const struct ddp_crowd *c)
 	       c->waiting <= c->held;
 }
 
-/* Where nobody can be sent away */
+/* Lower layer that cannot evict a waiting request */
 void prove_fits(void)
 {
 	struct ddp_crowd c;
@@ -48,7 +49,7 @@ void prove_fits(void)
 		REACHED("full for everybody");
 }
 
-/* Where one can: together with those that are not gone yet */
+/* Lower layer that can evict; evicted requests count until they are closed */
 void prove_takes(void)
 {
 	struct ddp_crowd c;
@@ -61,7 +62,10 @@ void prove_takes(void)
 		REACHED("refused");
 		return;
 	}
-	/* it waits, in the place of who was sent away */
+	/*
+	 * the new request waits, in the place of an evicted one if the listener
+	 * was full
+	 */
 	c.held++;
 	c.waiting += !full;
 	MUST("SEC-24, SEC-25: never more than twice the bound", sound(&c) &&
@@ -70,7 +74,7 @@ void prove_takes(void)
 		REACHED("in another one's place");
 }
 
-/* Who has to go */
+/* Choice of the source to evict from */
 void prove_loser(void)
 {
 	u32 sources = SOURCES, oldest = ANY(u32), other = ANY(u32), loser;
@@ -79,7 +83,10 @@ void prove_loser(void)
 	GIVEN(oldest < sources && other < sources);
 	for (u32 i = 0; i < SOURCES; i++)
 		GIVEN(waiting[i] <= BOUND_MOST);
-	/* the oldest of all is there, or nobody had to go */
+	/*
+	 * the source of the oldest request has one, or there would be nothing
+	 * to evict
+	 */
 	GIVEN(waiting[oldest]);
 	loser = ddp_share_loser(waiting, sources, oldest);
 	MUST("one of them, that has somebody to lose",

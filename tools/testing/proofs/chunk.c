@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The chunks of DDP over SCTP, read and written.
+ * Encoding and decoding of the chunks of DDP over SCTP.
  *
  * Files: sctp_ddp/chunk.c
  * Checks: unsigned-overflow conversion
@@ -39,7 +39,10 @@ void prove_ssn(void)
 	REACHED("end");
 }
 
-/* RFC 5043 5.2.3 and RFC 6581 7; a Reject without its word is one (N-20) */
+/*
+ * RFC 5043 5.2.3 and RFC 6581 7; a Reject without the IRD/ORD word is legal
+ * (N-20)
+ */
 static bool legal(const u8 *p, size_t len)
 {
 	u16 code;
@@ -118,7 +121,7 @@ static u16 code_of(const struct sddp_control *c)
 		c->what == SDDP_SAY_ACCEPT ? 2 : 3) + (enhanced ? 4 : 0);
 }
 
-/* As RFC 5043 5.2.3 and RFC 6581 7 draw it */
+/* The layout of RFC 5043 5.2.3 and RFC 6581 7 */
 static void drawn(const struct sddp_control *c, const u8 *p, size_t len)
 {
 	bool data = c->what != SDDP_SAY_TERMINATE;
@@ -140,7 +143,7 @@ static void drawn(const struct sddp_control *c, const u8 *p, size_t len)
 	REACHED("private data");
 }
 
-/* Into any room: nothing beyond it is written */
+/* For any size of the output buffer, the encoder writes nothing beyond it */
 void prove_encode(void)
 {
 	struct sddp_control c = any_control();

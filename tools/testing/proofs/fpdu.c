@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Lengths of FPDUs and where markers fall in them: any length that the field
- * can hold, at any place of the stream where an FPDU can start. Positions of
- * the reference are numbers of 64 bits, that do not wrap.
+ * Lengths of FPDUs and positions of their markers: any ULPDU length, at any
+ * stream position where an FPDU can start. The reference uses 64-bit positions,
+ * which do not wrap.
  *
  * Files: mpa/fpdu.c
  * Checks: conversion
@@ -18,7 +18,9 @@
 #include "../../../drivers/mpa/fpdu.h"
 #include "proof.h"
 
-/* An FPDU of a stream that began with Full Operation at 0, 4.3 */
+/*
+ * An FPDU of a stream whose Full Operation began at position 0 (RFC 5044 4.3)
+ */
 struct fpdu {
 	u64	pos;
 	u32	ulpdu;
@@ -51,7 +53,7 @@ void prove_content(void)
 	REACHED("end");
 }
 
-/* Boundaries of 512 in [from, to) */
+/* Number of multiples of 512 in [from, to) */
 static u64 boundaries(u64 from, u64 to)
 {
 	return (to + 511) / 512 - (from + 511) / 512;
@@ -66,7 +68,7 @@ void prove_markers(void)
 	MUST("MPA-28, MPA-29: one at each boundary inside",
 	     n == boundaries(f.pos, end));
 	MUST("MPA-16, MPA-28: nothing else", f.wire == f.content + 4 * n);
-	/* so that the last octets are the CRC field, not a marker */
+	/* hence the last bytes are the CRC field and not a marker */
 	MUST("MPA-33: what would follow is the next FPDU's",
 	     (end - 4) % 512 != 0);
 	MUST("MPA-31: the same where the position wraps",
@@ -91,7 +93,7 @@ void prove_to_marker(void)
 	REACHED("end");
 }
 
-/* However much of it has come; what is beyond must not be read */
+/* For any number of bytes received; bytes beyond them must not be read */
 void prove_peek(void)
 {
 	u64 pos = ANY(u64);
@@ -118,7 +120,7 @@ void prove_peek(void)
 	REACHED("told");
 }
 
-/* A marker of an FPDU, read and written */
+/* Encoding and checking of a marker of an FPDU */
 void prove_marker(void)
 {
 	struct fpdu f = any_fpdu();
@@ -145,13 +147,13 @@ void prove_marker(void)
 		REACHED("far");
 }
 
-/* 4.5, and that it is enough wherever the FPDU starts */
+/* RFC 5044 4.5; the size is sufficient wherever the FPDU starts */
 void prove_mulpdu(void)
 {
 	u32 emss = ANY(u32), mulpdu, over, fits;
 	bool markers = any_bool();
 
-	/* more than the largest IP packet holds, as GSO's may be */
+	/* larger than the largest IP packet, as with GSO */
 	GIVEN(emss <= 1 << 24);
 	mulpdu = mpa_mulpdu(emss, markers);
 	over = 6 + emss % 4 + (markers ? 4 * ((emss + 511) / 512) : 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The DDP header, decoded and encoded.
+ * Encoding and decoding of the DDP header.
  *
  * Files: ddp/hdr.c
  * Checks: unsigned-overflow conversion
@@ -14,7 +14,7 @@
 #include "../../../drivers/ddp/hdr.h"
 #include "proof.h"
 
-/* That CBMC counts octets as the machine does that is asked for, and the headers, too */
+/* CBMC and the kernel headers use the byte order of the requested machine */
 void prove_order(void)
 {
 	u16 one = 1;
@@ -27,7 +27,7 @@ void prove_order(void)
 	REACHED("order");
 }
 
-/* What RFC 5041 section 4 has at each octet */
+/* The byte layout of RFC 5041 section 4 */
 static void tagged_layout(const struct ddp_hdr *h, const u8 *p)
 {
 	MUST("DDP-26: STag", h->stag == octets(p + 2, 4));
@@ -74,7 +74,7 @@ void prove_decode(void)
 	}
 	layout(&h, p);
 	version = (p[0] & 3) == 1;
-	/* the four bits between L and DV have no say */
+	/* the four bits between L and DV are ignored */
 	MUST("DDP-23, DDP-25: version",
 	     why == (version ? IW_OK : p[0] & 0x80 ? IW_DDP_T_VERSION
 						   : IW_DDP_U_VERSION));

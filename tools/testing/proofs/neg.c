@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * IRD, ORD and RTR (RFC 6581 section 9): one of ours with a peer that says
- * anything, and two of ours over the wire's word.
+ * IRD, ORD and RTR (RFC 6581 section 9): this implementation with a peer that
+ * sends any values, and with itself over the encoded word.
  *
  * Files: rnic_sw/neg.c
  * Checks: unsigned-overflow
@@ -26,12 +26,12 @@ static struct neg_local any_local(void)
 
 	me.enhanced = any_bool();
 	GIVEN(me.rtr <= (A | TYPES));
-	/* the device's depth; the wire has 14 bits, one value means none */
+	/* the device's depth; a depth has 14 bits, and one value means none */
 	GIVEN(me.max >= 1 && me.max < NONE);
 	return me;
 }
 
-/* Whatever a word says */
+/* Any IRD/ORD word of a peer */
 static struct neg_side any_side(void)
 {
 	struct ddp_offer o;
@@ -46,7 +46,7 @@ static u16 least(u16 a, u16 b)
 	return a < b ? a : b;
 }
 
-/* There and back through the word */
+/* Encoding and decoding of the word are inverse */
 void prove_word(void)
 {
 	u32 word = ANY(u32), again;
@@ -81,7 +81,7 @@ void prove_request(void)
 	REACHED("enhanced");
 }
 
-/* What RFC 6581 9.2 asks of a responder's flags */
+/* RFC 6581 9.2: the flags of a responder */
 static void answered_types(const struct neg_side *req,
 			   const struct neg_side *rep,
 			   const struct neg_result *r)
@@ -192,7 +192,10 @@ void prove_complete(void)
 		REACHED("IRD");
 }
 
-/* Two of ours come to terms, and neither sends what the other cannot hold */
+/*
+ * Two ends of this implementation agree, and neither sends more than the other
+ * can hold
+ */
 void prove_both(void)
 {
 	struct neg_local a = any_local(), b = any_local();

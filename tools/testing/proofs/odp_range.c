@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Which pages are brought, and which are taken away: the tables that they index
- * are of ODP_CHUNK_PAGES places.
+ * Pages to fault in and to invalidate: every index is within a table of
+ * ODP_CHUNK_PAGES entries.
  *
  * Files: rnic_sw/odp_range.c
  * Bound: 1, there is no loop
@@ -43,7 +43,10 @@ void prove_span(void)
 		REACHED("a batch");
 }
 
-/* A page of a chunk is taken away if and only if the range has octets of it */
+/*
+ * A page of a chunk is invalidated if and only if the range contains bytes of
+ * it
+ */
 void prove_here(void)
 {
 	u64 chunk = ANY(u64), from = ANY(u64), to = ANY(u64), nr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What the proofs share. They are read by CBMC, not compiled: a variable that
- * is not set has every value at once, and so has what ANY() gives.
+ * Common part of the proofs. CBMC reads them, they are not compiled. An
+ * uninitialized variable, and the value of ANY(), stand for all values at once.
  */
 #ifndef PROOF_H
 #define PROOF_H
@@ -11,17 +11,18 @@
 #include <ddp/pure.h>
 
 /*
- * Holds for every input. @rule begins with the requirements, by their IDs in
- * tools/testing/conformance/requirements.tsv, or with the contract of ours.
+ * Assert that @cond holds for every input. @rule begins with requirement IDs of
+ * tools/testing/conformance/requirements.tsv, or describes an internal
+ * contract.
  */
 #define MUST(rule, cond)	__CPROVER_assert(cond, rule)
 
-/* The caller's side of the contract */
+/* Assume @cond: the caller's side of the contract */
 #define GIVEN(cond)		__CPROVER_assume(cond)
 
 /*
- * Some input gets here: a proof that assumes too much, so that nothing is left
- * to hold for, is found out.  scripts/prove wants this to fail.
+ * Assert that some input gets here. This detects a proof whose assumptions
+ * exclude all inputs: scripts/prove expects this assertion to fail.
  */
 #define REACHED(where)		__CPROVER_assert(0, "reached: " where)
 
@@ -32,7 +33,7 @@ static inline bool any_bool(void)
 	return ANY(u8) & 1;
 }
 
-/* Any octets, of exactly that length: no more may be touched */
+/* Arbitrary bytes, exactly @len of them: an access beyond them is an error */
 static inline u8 *any_octets(size_t len)
 {
 	u8 *p = malloc(len);
@@ -41,7 +42,7 @@ static inline u8 *any_octets(size_t len)
 	return p;
 }
 
-/* A number of @n octets as the RFCs write it, most significant octet first */
+/* Decode @n bytes in network byte order, written independently of the driver */
 static inline u64 octets(const u8 *p, unsigned int n)
 {
 	u64 v = 0;

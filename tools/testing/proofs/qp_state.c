@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The ways between the states of a queue pair, all of them, and what they come
- * to: any way ends, and nothing comes out of its end.
+ * All transitions between states of a QP: every sequence ends, and no
+ * transition leaves the final state.
  *
  * Files: rnic_sw/qp_state.c
- * Bound: 5, a way visits no state twice; their number is enough
+ * Bound: 5, the number of states: no sequence visits a state twice
  * Mutation: rnic_sw/qp_state.c s/TO(QP_TERMINATE) | TO(QP_ERROR),/TO(QP_TERMINATE) | TO(QP_ERROR) | TO(QP_RTS),/
  * Mutation: rnic_sw/qp_state.c s/.QP_IDLE.	= TO(QP_RTS) | TO(QP_ERROR)/[QP_IDLE]	= TO(QP_RTS)/
  */
@@ -42,7 +42,7 @@ void prove_ways(void)
 		REACHED("a way");
 }
 
-/* Any five ways in a row: there are none */
+/* There is no sequence of five transitions */
 void prove_end(void)
 {
 	enum qp_state state = any_state(), next;

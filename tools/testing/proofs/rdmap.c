@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP: the opcodes, the Read Request's header, and atomics bit by bit.
+ * RDMAP: the opcodes, the header of a Read Request, and atomics bit by bit.
  *
  * Files: rnic_sw/rdmap_op.c rnic_sw/rdmap_hdr.c rnic_sw/rdmap_atomic.c
  * Checks: conversion
  * Bound: 1, there is no loop
- * prove_fetch_add: Bound 64, the reference goes bit by bit
+ * prove_fetch_add: Bound 64, the reference computes bit by bit
  * Mutation: rnic_sw/rdmap_op.c s/opcode >= RDMAP_OP_NR/opcode > RDMAP_OP_NR/
  * Mutation: rnic_sw/rdmap_op.c s/.qn = RDMAP_QN_TERMINATE/.qn = RDMAP_QN_SEND/
  * Mutation: rnic_sw/rdmap_hdr.c s/r->sink_to += octets/r->sink_to -= octets/
@@ -19,7 +19,7 @@
 #include "../../../drivers/rnic_sw/rdmap_op.h"
 #include "proof.h"
 
-/* RFC 5040 figure 4 and RFC 7306 figure 1: T bit, or the queue */
+/* RFC 5040 figure 4 and RFC 7306 figure 1: T bit and queue of each opcode */
 static bool in_place(const struct ddp_hdr *h, u8 opcode)
 {
 	switch (opcode) {
@@ -45,7 +45,7 @@ static bool in_place(const struct ddp_hdr *h, u8 opcode)
 	}
 }
 
-/* Figure 2 and RFC 7306: the octets of its own header */
+/* RFC 5040 figure 2 and RFC 7306: length of the RDMAP header in bytes */
 static u8 header_of(u8 opcode)
 {
 	switch (opcode) {
@@ -113,7 +113,7 @@ void prove_opcode(void)
 	REACHED("good");
 }
 
-/* What goes out has RV 01b and no reserved bit */
+/* The control field that is sent has RV 01b and reserved bits of zero */
 void prove_control(void)
 {
 	u8 opcode = ANY(u8), octet;
@@ -184,7 +184,7 @@ void prove_atomic_response(void)
 	REACHED("end");
 }
 
-/* RFC 7306 5.1.1: a carry out of a marked bit is dropped */
+/* RFC 7306 5.1.1: a carry out of a bit set in the mask is dropped */
 void prove_fetch_add(void)
 {
 	struct rdmap_atomic a;
@@ -204,7 +204,7 @@ void prove_fetch_add(void)
 	REACHED("end");
 }
 
-/* 5.1.2, told by any one bit */
+/* RFC 7306 5.1.2, checked for one arbitrary bit */
 void prove_compare_swap(void)
 {
 	struct rdmap_atomic a;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The queue of outstanding requests: any ring of up to 16383 places (what 14
- * bits of the wire name), in any state that sound() has; each step keeps that.
- * Where an entry is written, up to 4 places: all that a longer ring has more is
- * more entries that are not touched.  Then the answers.
+ * The queue of outstanding requests: any ring of up to 16383 entries (the
+ * maximum of a 14-bit depth), in any state that satisfies the invariant
+ * sound(); each step keeps it. Proofs that write an entry use up to 4 entries:
+ * a longer ring only has more entries that are not touched. Then the checks of
+ * responses.
  *
  * Files: rnic_sw/rdmap_reqq.c
  * Checks: conversion
  * Bound: 1, there is no loop
  * prove_expected: Bound 2; Slow; as many requests as the ring in the proof
- *	has; each is looked at by itself, so that more would not be other ones
+ *	has; each is checked by itself, so more of them would not add a case
  * Mutation: rnic_sw/rdmap_reqq.c s/at < q->size ? at : at - q->size/at <= q->size ? at : at - q->size/
  * Mutation: rnic_sw/rdmap_reqq.c s/q->served -= min(n, q->served)/q->served = 0/
  * Mutation: rnic_sw/rdmap_reqq.c s/h->to != r->sink_to + oldest->done/h->to < r->sink_to/
@@ -25,7 +26,7 @@ static bool sound(const struct rdmap_reqq *q)
 	       q->served <= q->used && (q->head < q->size || !q->head);
 }
 
-/* Where the @n-th behind the oldest is */
+/* Index of the @n-th entry after the oldest */
 static u32 place(const struct rdmap_reqq *q, u32 n)
 {
 	u32 at = q->head + n;
@@ -133,7 +134,7 @@ void prove_release(void)
 		REACHED("around the end");
 }
 
-/* RFC 5040 5.2.2: only what was asked for, in order, and all of it */
+/* RFC 5040 5.2.2: only what was requested, in order, and all of it */
 static bool answers(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
 {
 	u64 done = (u64)r->done + len;
@@ -177,10 +178,10 @@ void prove_response(void)
 		REACHED("more to come");
 }
 
-/* One of the requests asked for all of these octets */
+/* Check whether one request covers all of these bytes */
 static bool asked(const struct rdmap_req *r, const struct ddp_hdr *h, u32 len)
 {
-	/* from its beginning; a sink over the end of 64 bits DDP refuses */
+	/* offset in the request; DDP rejects a sink that wraps at 64 bits */
 	u64 from = h->to - r->rreq.sink_to;
 
 	return !r->is_atomic && h->stag == r->rreq.sink_stag &&

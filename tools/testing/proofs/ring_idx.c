@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The indices of a ring whose other side is a program, which may write any
- * number there. The reference counts with 64 bits from an index of ours.
+ * number. The reference counts with 64 bits from an index of the kernel.
  *
  * Files: rnic_sw/ring_idx.c
  * Bound: 1, there is no loop
@@ -12,7 +12,7 @@
 #include "../../../drivers/rnic_sw/ring_idx.h"
 #include "proof.h"
 
-/* How far @to is ahead of @from: what an index that only grows has gained */
+/* Distance from @from to @to of an index that only grows */
 static u64 gained(u32 from, u32 to)
 {
 	return to >= from ? (u64)to - from : ((u64)1 << 32) + to - from;

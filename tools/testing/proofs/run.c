@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Payloads side by side: any run of FPDUs, one more of which is copied, as it is. It stays
- * inside its room, and what stood where its head was looked at is there again.
+ * Batch of FPDUs whose payloads are copied back to back: one more FPDU is
+ * copied and verified. It stays inside the buffer, and the bytes that its
+ * header overwrites are restored.
  *
  * Files: mpa/run.c mpa/fpdu.c mpa/crc.c
- * Bound: 17, the octets that lead an FPDU
+ * Bound: 17, the leading bytes of an FPDU
  * prove_step: Bound 25
  * Mutation: mpa/run.c s/(MPA_RUN_ROOM - r->wire) \//MPA_RUN_ROOM \//
  * Mutation: mpa/run.c s/^\tmemcpy(fpdu, r->under.*$/\t;/
@@ -18,11 +19,11 @@
 #include "../../../drivers/mpa/run.h"
 #include "proof.h"
 
-/* What the digest was given, and what came of it */
+/* Arguments of the last CRC computation, and its result */
 static const u8 *summed;
 static u32 summed_len, sum;
 
-/* The kernel's */
+/* Stub of the kernel's function */
 u32 crc32c(u32 crc, const void *p, size_t len)
 {
 	MUST("what is summed is ours", __CPROVER_r_ok(p, len));
@@ -31,7 +32,10 @@ u32 crc32c(u32 crc, const void *p, size_t len)
 	return sum;
 }
 
-/* So many of any length do not leave the room that they have, and one more would */
+/*
+ * The number of FPDUs that mpa_run_begin() allows fits in the buffer, and one
+ * more does not
+ */
 void prove_room(void)
 {
 	u8 *memory = any_octets(MPA_RUN_ROOM);
@@ -53,7 +57,7 @@ void prove_room(void)
 	REACHED("some");
 }
 
-/* A short one, for what lies between head and digest is nowhere looked at */
+/* A short FPDU suffices: no byte between header and CRC is examined */
 void prove_step(void)
 {
 	const u32 ulpdu = 16, wire = mpa_fpdu_content(ulpdu), room = 2 + wire;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The machine of a DDP Stream Session: any sequence of chunks received, sent
- * and acknowledged. What is true of every state that can be reached (sound()) is
- * shown to stay so in each step, and each step to obey RFC 5043 section 6.
+ * State machine of a DDP Stream Session: any sequence of chunks received, sent
+ * and acknowledged. Each step keeps the invariant sound() and obeys RFC 5043
+ * section 6.
  *
  * Files: sctp_ddp/session.c
  * Bound: 1, there is no loop
@@ -52,7 +52,10 @@ static enum sddp_what any_what(void)
 	return what;
 }
 
-/* Does a legal sequence go on like that (6.2 to 6.4, RFC 6581 7)? */
+/*
+ * Check whether the chunk is legal in this state (RFC 5043 6.2 to 6.4, RFC 6581
+ * 7)
+ */
 static bool legal(const struct sddp_session *s, enum sddp_what what,
 		  bool enhanced)
 {
@@ -128,7 +131,7 @@ void prove_receive(void)
 		REACHED("delivered");
 }
 
-/* What may be sent is what the peer's machine takes for legal */
+/* A chunk that may be sent is legal for the peer's state machine */
 void prove_send(void)
 {
 	struct sddp_session s = any_session(), was = s;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a peer over SCTP can make us keep, and who makes room for a stranger.
+ * Memory limits of a peer over SCTP, and the choice of the unaccepted
+ * association to evict.
  *
  * Files: sctp_ddp/share.c
  * Checks: unsigned-overflow
@@ -25,8 +26,8 @@ static u64 least(u64 a, u64 b)
 }
 
 /*
- * Any chunk, whatever is kept already. Sums of 64 bits do not wrap: @all is of
- * associations, there are less than 2^32 of them.
+ * Any chunk, whatever is queued already. 64-bit sums do not wrap: @all is the
+ * sum over less than 2^32 associations.
  */
 void prove_early(void)
 {
@@ -39,7 +40,10 @@ void prove_early(void)
 	MUST("beyond the least: half of what is left", sum <= 64 * KIB ||
 	     may == (all < 64 * MIB &&
 		     sum <= least((64 * MIB - all) / 2, 8 * MIB)));
-	/* and so the sum of all has a bound, beside the least of each */
+	/*
+	 * hence the sum over all associations is bounded, apart from the
+	 * minimum of each
+	 */
 	MUST("SEC-24: all together", !may || sum <= 64 * KIB ||
 	     all + cost <= 64 * MIB);
 	if (may && sum > 64 * KIB)
@@ -51,8 +55,9 @@ void prove_early(void)
 }
 
 /*
- * One stranger more. @c is counted by namespace, place and address: who is in
- * the smaller circle is in the larger one. Who makes room is of the circle.
+ * One more unaccepted association. @c counts by peer address, by listening
+ * address and by namespace; each of these sets contains the one before. The
+ * evicted association belongs to the set that is full.
  */
 void prove_leaver(void)
 {
@@ -68,7 +73,10 @@ void prove_leaver(void)
 	      from == SDDP_LEAVE_PLACE ? c.place : c.net));
 	MUST("its own kind first: others only if that is within its bound",
 	     from == SDDP_LEAVE_NONE || from == SDDP_LEAVE_PEER || c.peer < 64);
-	/* who leaves is in each circle around the one that it is taken from */
+	/*
+	 * the evicted association is in the set that it is chosen from and in
+	 * all larger ones
+	 */
 	gone = from != SDDP_LEAVE_NONE;
 	MUST("SEC-24, SEC-25: the bounds hold with the newcomer",
 	     c.net + 1 - gone <= 1024 &&
@@ -84,7 +92,7 @@ void prove_leaver(void)
 		REACHED("room");
 }
 
-/* However often memory is short: never at once, never for ever */
+/* The retry delay is never 0 and is bounded, however often memory is short */
 void prove_delay(void)
 {
 	u32 before = ANY(u32), delay = sddp_share_delay(before);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a slot of a send or receive queue may say: any octets of a slot, against
- * the octets that the ABI's page gives each opcode.
+ * Validity of the WQEs of a send or receive queue: any bytes of a WQE, compared
+ * with the bytes that the ABI defines for each opcode.
  *
  * Files: rnic_sw/sqe.c
  * Bound: 1, there is no loop
@@ -16,19 +16,19 @@
 #include "../../../drivers/rnic_sw/sqe.h"
 #include "proof.h"
 
-/* Octets of a slot that an opcode uses, behind the first 16: from, up to */
+/* Bytes of a WQE that an opcode uses, after the first 16: first, end */
 struct span {
 	u8	from, to;
 };
 
 static const struct span spans[] = {
 	{ 20, 32 },	/* Write: rkey, remote_addr */
-	{ 16, 32 },	/* ... with immediate data */
+	{ 16, 32 },	/* Write with Immediate: also imm_data */
 	{ 16, 16 },	/* Send */
-	{ },		/* there is none */
+	{ },		/* undefined */
 	{ 16, 20 },	/* Send with Invalidate */
 	{ 20, 32 },	/* Read */
-	{ 20, 48 },	/* compare and swap: ... compare_add, swap */
+	{ 20, 48 },	/* compare and swap: also compare_add, swap */
 	{ 20, 40 },	/* fetch and add */
 	{ 16, 20 },	/* local Invalidate */
 	{ 16, 44 },	/* bind a window */
@@ -53,7 +53,7 @@ void prove_sqe(void)
 	GIVEN(at >= 16 && at < sizeof(*e));
 	MUST("nothing beside what the opcode uses", !clean || !p[at] ||
 	     (at >= span.from && at < span.to));
-	/* 8 and 9: local Invalidate and windows move none */
+	/* opcodes 8 and 9, local Invalidate and bind, transfer no data */
 	data = p[8] < 8;
 	MUST("pieces or octets inline, if any", !clean ||
 	     (e->flags & RNIC_SW_SEND_INLINE ? data && !e->num_sge
@@ -64,7 +64,7 @@ void prove_sqe(void)
 		REACHED("all of a compare and swap");
 }
 
-/* What is said rightly is not refused */
+/* A valid WQE is not refused */
 void prove_says(void)
 {
 	struct rnic_sw_sqe *e = (void *)any_octets(sizeof(*e));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * DDP-SSNs: when a chunk's turn comes, and when all of a session that is over
- * has come.
+ * DDP-SSNs: when a chunk is in order, and when all chunks of a session that is
+ * over have arrived.
  *
  * Files: sctp_ddp/ssn.c
  * Bound: 1, there is no loop
@@ -27,7 +27,10 @@ void prove_turn(void)
 		REACHED("early, wrapped");
 }
 
-/* The Terminate among the others: whole with as many as its number says */
+/*
+ * A Terminate that arrives among other chunks: the session is complete when as
+ * many chunks have arrived as its DDP-SSN implies
+ */
 void prove_tally(void)
 {
 	struct sddp_tally t = { .n = ANY(u16), .last = false };
@@ -42,7 +45,7 @@ void prove_tally(void)
 		REACHED("whole, wrapped");
 }
 
-/* Those behind the gap come after it */
+/* Chunks that arrive after the Terminate fill the gap before it */
 void prove_gap(void)
 {
 	struct sddp_tally t = { .n = ANY(u16), .last = true };

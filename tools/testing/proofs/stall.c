@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * When nothing gets through: any look, after any looks before. What is known
- * after each (sound()) is what the next one begins with.
+ * Detection of a path MTU black hole: any check, after any checks before. Each
+ * check keeps the invariant sound(), with which the next one begins.
  *
  * Files: sctp_ddp/stall.c
  * Checks: unsigned-overflow
- * Bound: 3, the sizes that are worth a try
+ * Bound: 3, the sizes that are tried
  * Mutation: sctp_ddp/stall.c s/++s->looks >= END_AT/++s->looks > END_AT/
  * Mutation: sctp_ddp/stall.c s/!v->waits || v->acked != s->acked/!v->waits/
  * Mutation: sctp_ddp/stall.c s/v->heard > s->since/v->heard > 0/
@@ -18,9 +18,12 @@
 #include "../../../drivers/sctp_ddp/stall.h"
 #include "proof.h"
 
-#define MINUTE	(60 / SDDP_STALL_LOOK)	/* in looks */
+#define MINUTE	(60 / SDDP_STALL_LOOK)	/* number of checks */
 
-/* Asked at step 1, since when it waits for a word; smaller at step 2 */
+/*
+ * Step 1: a heartbeat was requested, its acknowledgment is awaited; step 2:
+ * packets were made smaller
+ */
 static bool sound(const struct sddp_stall *s)
 {
 	return s->looks < MINUTE && s->step <= 3 && s->step <= s->looks;
@@ -76,7 +79,7 @@ void prove_look(void)
 		REACHED("silent");
 }
 
-/* Nothing known: as good as any other beginning */
+/* Initial state */
 void prove_begin(void)
 {
 	struct sddp_stall s = {};
@@ -85,7 +88,7 @@ void prove_begin(void)
 	REACHED("end");
 }
 
-/* The sizes that are tried: each smaller than the last, so that they end */
+/* The packet sizes tried decrease, so the attempts end */
 void prove_smaller(void)
 {
 	u32 pmtu = ANY(u32), least = ANY(u32);
@@ -104,7 +107,7 @@ void prove_smaller(void)
 		REACHED("none is worth a try");
 }
 
-/* Of any number of paths */
+/* For any number of paths */
 void prove_timeouts(void)
 {
 	u32 paths = ANY(u32), all = sddp_stall_timeouts(paths);

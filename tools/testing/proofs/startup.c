@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up around the peer's frame, in any state that can be reached: its
- * beginning, what the ULP answers, the frame that is sent, what comes unasked, and
- * its ends.  Each leaves a state that can be reached (sound()), from which
- * startup_frame.c goes on.
+ * MPA start-up apart from receiving the peer's frame, in any reachable state:
+ * its beginning, the ULP's answer, the frame that is sent, unexpected input,
+ * and its ends. Each step keeps the invariant sound(); startup_frame.c
+ * continues from there.
  *
  * Files: mpa/startup.c
- * Bound: 16, the octets of a key
+ * Bound: 16, the bytes of a key
  * Mutation: mpa/startup.c s/if (su->state == MPA_SU_ASK \&\& !su->initiator \&\& n)/if (0)/
  * Mutation: mpa/startup.c s/size < MPA_HDR_LEN + data)/size < data)/
  * Mutation: mpa/startup.c s/want == MPA_WANT_READ \&\& su->got/want == MPA_WANT_READ/
@@ -14,7 +14,7 @@
  */
 #include "startup.h"
 
-/* As connections begin */
+/* The initial states */
 void prove_begin(void)
 {
 	struct mpa_startup su;
@@ -53,7 +53,7 @@ static void unasked(enum mpa_startup_state state)
 	REACHED("left");
 }
 
-/* Whoever sends what was not waited for */
+/* Input in states that do not wait for the peer's frame */
 void prove_unasked(void)
 {
 	unasked(MPA_SU_ASK);
@@ -70,7 +70,7 @@ static bool fits(const struct ddp_offer *o, bool enhanced)
 	       (!o->enhanced || (o->ird <= 0x3fff && o->ord <= 0x3fff));
 }
 
-/* The ULP's answer, whatever it is */
+/* Any answer of the ULP */
 void prove_answer(void)
 {
 	struct mpa_startup su, was;
@@ -79,7 +79,7 @@ void prove_answer(void)
 	int err;
 
 	any_start(&su);
-	/* a Request that is enhanced made the responder so */
+	/* an enhanced Request has made the responder enhanced */
 	if (!su.initiator)
 		su.enhanced = any_bool() && su.rev_max == 2;
 	o.enhanced = any_bool();
@@ -108,7 +108,7 @@ void prove_answer(void)
 	REACHED("fits");
 }
 
-/* The frame that is sent, into any room */
+/* The frame that is sent, for any size of the output buffer */
 void prove_output(void)
 {
 	struct mpa_startup su;
@@ -149,7 +149,7 @@ void prove_output(void)
 	REACHED("written");
 }
 
-/* Nothing more comes, TCP has taken the frame, another try */
+/* End of the input, the frame accepted by TCP, and a second attempt */
 void prove_rest(void)
 {
 	struct mpa_startup su, was;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What is true of every start-up that can be reached: for the proofs of it. */
+/* Invariants of MPA start-up, for the proofs of it. */
 #ifndef PROOF_STARTUP_H
 #define PROOF_STARTUP_H
 
@@ -17,7 +17,7 @@ static inline bool key_begins(const u8 *p, size_t len, bool reply)
 	return true;
 }
 
-/* RFC 5044 7.1.1, RFC 6581 6, 9, 10: the word is there */
+/* RFC 5044 7.1.1, RFC 6581 6, 9, 10: the frame has the IRD/ORD word */
 static inline bool word_there(const u8 *hdr)
 {
 	return hdr[17] == 2 && hdr[16] & 0x10 && octets(hdr + 18, 2) >= 4;
@@ -28,7 +28,10 @@ static inline bool says_no(const u8 *hdr, bool reply)
 	return reply && hdr[16] & 0x20;
 }
 
-/* A header after which its Private Data may come; @asked: our Request had the word */
+/*
+ * Check whether Private Data may follow this header; @asked: our Request had
+ * the word
+ */
 static inline bool header_legal(const u8 *hdr, bool reply, u8 rev_max, bool asked)
 {
 	if (hdr[17] < 1 || hdr[17] > rev_max || octets(hdr + 18, 2) > 512)
@@ -43,7 +46,7 @@ static inline bool reads(const struct mpa_startup *su)
 	return su->state == MPA_SU_HEADER || su->state == MPA_SU_DATA;
 }
 
-/* What there is of the peer's frame */
+/* The received part of the peer's frame is valid */
 static inline bool frame_sound(const struct mpa_startup *su)
 {
 	if (su->state == MPA_SU_HEADER)
@@ -56,7 +59,7 @@ static inline bool frame_sound(const struct mpa_startup *su)
 	       su->peer.enhanced == word_there(su->hdr);
 }
 
-/* Nothing of the peer's has come yet, and something may */
+/* The peer has not sent anything yet, and may send later */
 static inline bool before(const struct mpa_startup *su)
 {
 	return su->initiator && (su->state == MPA_SU_ASK ||

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up fed with the peer's frame: any octets, cut in any way.
+ * MPA start-up while it receives the peer's frame: any bytes, in pieces of any
+ * size.
  *
- * A piece is any number of octets, in any state that waits for them in which what
- * came before is kept (holds()). After it that still holds, or it is over; and how
- * it goes is told by the frame and by how much of it there is, never by how it was
- * cut. mpa_startup_init() and our own steps lead to such states (startup.c), so this
- * one piece is all pieces, of one octet each or of more than a frame.
+ * A piece has any length. It arrives in any state that waits for input and that
+ * satisfies the invariant holds(): the bytes before it are stored. After the
+ * piece holds() is true again, or start-up is over. The result depends on the
+ * bytes of the frame received so far only, not on the boundaries of the pieces.
+ * mpa_startup_init() and the steps of startup.c lead to such states, so one
+ * piece stands for all sequences of pieces.
  *
- * Of the pieces' content nothing is in memory. memcpy() is a stub that sees where
- * octets are taken from and where they go: an octet of the frame has one place, and
- * there it is put, for the header and the word in front of the Private Data one by
- * one. Of what follows the word one octet is looked at, any; memmove() moves it.
+ * The contents of the pieces are not modelled in memory. memcpy() is a stub
+ * that checks source and destination: each byte of the frame has one place, and
+ * must be stored there. The header and the IRD/ORD word are stored byte by
+ * byte. One arbitrary byte after the word is followed; memmove() moves it.
  *
  * Files: mpa/startup.c
- * Bound: 20, the octets of a header; of the loop over the piece two turns, one for
- *        the header, one for what follows it
+ * Bound: 20, the bytes of a header; two iterations of the loop over the piece, one
+ *        for the header, one for the data after it
  * Options: --unwindset mpa_startup_input.0:3
  * Mutation: mpa/startup.c s/su->data_len > MPA_PD_MAX/su->data_len > MPA_PD_MAX + 1/
  * Mutation: mpa/startup.c s/to = su->hdr + su->got/to = su->hdr/
@@ -35,11 +37,16 @@
 
 static struct mpa_startup su, was;
 
-/* The peer's frame, any, but for what follows the word; and a piece of it */
+/*
+ * Any frame of the peer, except for the bytes after the word; and a piece of it
+ */
 static u8 hdr[20], word[4];
 static const u8 *in;
 
-/* Any octet of su.peer.pd: which of the frame's it is, and which the 4th behind it */
+/*
+ * An arbitrary index in su.peer.pd: the frame's byte stored there, and 4 bytes
+ * later
+ */
 static size_t at_data, here, behind;
 
 static bool covers(size_t to, size_t n, size_t i)
@@ -69,7 +76,7 @@ static void copy_data(size_t to, size_t n)
 		behind = 20 + at_data + 4;
 }
 
-/* get_unaligned_be16() and be32() */
+/* from get_unaligned_be16() and get_unaligned_be32() */
 static void copy_number(u8 *to, const u8 *from, size_t n)
 {
 	MUST("a number", (n == 2 || n == 4) && __CPROVER_w_ok(to, n) &&
@@ -82,7 +89,10 @@ static void copy_number(u8 *to, const u8 *from, size_t n)
 	}
 }
 
-/* Inside the object is not enough here: inside the right part of it */
+/*
+ * It is not enough that the bytes are inside the object: they must be in the
+ * right field
+ */
 void *memcpy(void *to, const void *from, size_t n)
 {
 	size_t at = __CPROVER_POINTER_OFFSET(to);
@@ -124,7 +134,7 @@ static size_t whole(void)
 	return 20 + octets(hdr + 18, 2);
 }
 
-/* What has come of the frame is where it belongs */
+/* The received part of the frame is stored where it belongs */
 static bool keeps(const struct mpa_startup *s)
 {
 	size_t i;
@@ -144,7 +154,7 @@ static bool holds(const struct mpa_startup *s)
 	return reads(s) && sound(s) && keeps(s);
 }
 
-/* Where the frame leads to, going by so many octets of it */
+/* The state that the first @len bytes of the frame lead to */
 static enum mpa_startup_state ends(size_t len, enum iw_reason *why)
 {
 	*why = IW_MPA_STARTUP;
@@ -159,7 +169,10 @@ static enum mpa_startup_state ends(size_t len, enum iw_reason *why)
 		return MPA_SU_DATA;
 	if (!was.initiator)
 		return MPA_SU_ASK;
-	/* RFC 6581 10: a plain answer to the word, but for a no of revision 2 */
+	/*
+	 * RFC 6581 10: a plain reply to an enhanced Request, except a revision
+	 * 2 reject
+	 */
 	*why = IW_MPA_STARTUP;
 	if (was.enhanced && !word_there(hdr) && !(says_no(hdr, true) && hdr[17] == 2))
 		return MPA_SU_RETRY;
@@ -167,7 +180,7 @@ static enum mpa_startup_state ends(size_t len, enum iw_reason *why)
 	return *why ? MPA_SU_CLOSE : MPA_SU_ENTER;
 }
 
-/* DDP_RTR_*, as the word has them */
+/* DDP_RTR_* flags of the word */
 static u8 rtr_of(u32 w)
 {
 	if (!(w >> 31))
@@ -175,7 +188,7 @@ static u8 rtr_of(u32 w)
 	return 1 | (w >> 30 & 1) << 1 | (w >> 15 & 1) << 2 | (w >> 14 & 1) << 3;
 }
 
-/* What the peer says, and what is agreed on */
+/* The values sent by the peer, and the result of the negotiation */
 static void results(void)
 {
 	bool enhanced = word_there(hdr);
@@ -223,7 +236,7 @@ static void any_state(enum mpa_startup_state state)
 	was = su;
 }
 
-/* Return: whether it is refused */
+/* Return: true if the piece is refused, false if not */
 static bool piece(enum mpa_startup_state state)
 {
 	size_t n = ANY(size_t);

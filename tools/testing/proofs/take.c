@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * An FPDU taken over from memory that others write: any FPDU, copied so far to
- * any place, one piece more. It stays inside its room, goes on, ends, and what
- * it does with markers and CRC is told by the position alone.
+ * Copy of an FPDU out of memory that others may write: any FPDU, any part of it
+ * already copied, one more piece. The copy stays inside its buffer, makes
+ * progress and ends. The handling of markers and CRC depends on the position
+ * only.
  *
  * Files: mpa/take.c mpa/fpdu.c mpa/crc.c
- * Bound: 4, the octets of a digest
+ * Bound: 4, the bytes of a CRC
  * prove_step: Slow
  * Mutation: mpa/take.c s/min_t(u32, left, PIECE/(PIECE/
  * Mutation: mpa/take.c s/u32 end = min(t->got, covered(t))/u32 end = t->got/
@@ -14,10 +15,10 @@
 #include "../../../drivers/mpa/take.h"
 #include "proof.h"
 
-/* Octets that the digest was given since the last look */
+/* Bytes that were added to the CRC since it was last examined */
 static u32 summed;
 
-/* The kernel's */
+/* Stub of the kernel's function */
 u32 crc32c(u32 crc, const void *p, size_t len)
 {
 	MUST("what is summed is ours", __CPROVER_r_ok(p, len));
@@ -37,7 +38,10 @@ static u32 to_be_summed(const struct mpa_take *t, u32 got)
 	return got < covered ? got : covered;
 }
 
-/* Markers in the stream up to where @t is, none cut; all is summed, or the head is not */
+/*
+ * Invariant: there are as many whole markers as the position implies; all
+ * content bytes are summed, or only the length field is there
+ */
 static bool sound(const struct mpa_take *t)
 {
 	u32 lead = t->f.head - 2, markers = t->pos - t->f.start - t->got;
@@ -49,7 +53,7 @@ static bool sound(const struct mpa_take *t)
 	       markers >= lead && markers <= lead + 4 * 130 && markers % 4 == 0 &&
 	       (t->markers || !markers) &&
 	       (t->summed == to_be_summed(t, t->got) || (t->got == 2 && !t->summed)) &&
-	       /* a content octet is never where a marker stands */
+	       /* a content byte is never at the position of a marker */
 	       (!t->markers || !(t->pos % 512 > 0 && t->pos % 512 < 4));
 }
 
@@ -132,10 +136,13 @@ void prove_verdict(void)
 	enum iw_reason why;
 	u32 at, field;
 
-	/* a short one: where the field is prove_step says of any */
+	/*
+	 * a short FPDU suffices: prove_step shows the position of the field for
+	 * any
+	 */
 	any_take(&t, 32);
 	at = content(&t) - 4;
-	/* least significant octet first */
+	/* least significant byte first */
 	field = t.to[at] | t.to[at + 1] << 8 | t.to[at + 2] << 16 |
 		(u32)t.to[at + 3] << 24;
 	why = mpa_take_verdict(&t);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Terminate: a peer's, of any octets; ours, of any fault.
+ * Terminate: any bytes received from a peer, and those sent for any fault.
  *
  * Files: rnic_sw/rdmap_term.c ddp/reason.c
  * Checks: conversion
@@ -16,7 +16,7 @@
 
 #define SEGMENT	(IW_QUOTE_M | IW_QUOTE_D)
 
-/* RFC 5040 figure 8: octets up to the end of what it says that it quotes */
+/* RFC 5040 figure 8: offset of the quoted DDP header */
 static size_t ddp_at(u8 quote)
 {
 	return quote & SEGMENT ? 6 : 4;
@@ -80,7 +80,7 @@ void prove_parse(void)
 		quoted(&t, p, len);
 }
 
-/* A fault as the modules make one: headers whole, or not there */
+/* A fault as the modules create it: each header is complete or absent */
 static struct iw_fault any_fault(void)
 {
 	struct iw_fault f;
@@ -137,7 +137,7 @@ void prove_build(void)
 	}
 }
 
-/* The reasons' table: a reason out of it is one, too */
+/* The table of reasons: an index beyond it is handled as well */
 void prove_reason(void)
 {
 	const struct iw_reason_row *row = iw_reason_row(ANY(u32));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The untagged queues. A queue's state is any: what holds for one segment then
- * holds for each of any sequence.
+ * The untagged queues. The state of a queue is arbitrary, so what holds for one
+ * segment holds for any sequence.
  *
  * Files: ddp/untagged.c
  * Checks: conversion
@@ -49,7 +49,7 @@ void prove_due(void)
 		REACHED("MSN that wrapped");
 }
 
-/* All that a segment goes through; @buf_len is the same for all of a message */
+/* All checks of a segment; @buf_len is constant for a message */
 void prove_segment(void)
 {
 	struct ddp_uq uq[DDP_QUEUES], before;
