@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * DDP: the header, the untagged queues, the bounds of a region, and the cut of
- * a message.
+ * DDP: the header, the untagged queues, the bounds check of an MR, and
+ * segmentation.
  *
- * Input: a region and a buffer's length, then segments, 16 bits of length and
- * as many octets each.
+ * Input: an MR and the length of a buffer, then segments: 16 bits of length and
+ * the bytes of each.
  */
 #include "../../../drivers/ddp/bounds.h"
 #include "../../../drivers/ddp/hdr.h"
@@ -17,7 +17,7 @@
 
 typedef unsigned __int128 u128;
 
-/* A receiver, and what RFC 5041 says its state is */
+/* A receiver, and the state that it must have according to RFC 5041 */
 struct scene {
 	struct ddp_region	region;
 	struct ddp_stream	s;
@@ -33,7 +33,7 @@ static bool whole(const u8 *p, size_t len)
 	return len && len >= (p[0] & 0x80 ? 14 : 18);
 }
 
-/* What is read is what is there, and written again is the same */
+/* Decode a header, and check that encoding it again gives the same bytes */
 static enum iw_reason header(struct ddp_hdr *h, const u8 *p, size_t len)
 {
 	enum iw_reason why = ddp_hdr_decode(h, p, len);
@@ -78,7 +78,7 @@ static void untagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 	     c->uq[h->qn].mo == c->mo[h->qn]);
 }
 
-/* RFC 5041 7.1 T1 to T5 and 8.2, in numbers that do not wrap */
+/* RFC 5041 7.1 T1 to T5 and 8.2, computed with numbers that do not wrap */
 static bool allowed(const struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
 	const struct ddp_region *r = &c->region;
@@ -107,7 +107,7 @@ static void one_range(struct scene *c, const struct ddp_hdr *h, u32 payload)
 		     !!(((u128)h->to + payload) >> 64));
 }
 
-/* As it came, and at all the edges there are */
+/* Check the range of the segment, and ranges around every edge of the MR */
 static void tagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 {
 	u64 end = c->region.base + c->region.length;
@@ -129,7 +129,10 @@ static void tagged(struct scene *c, const struct ddp_hdr *h, u32 payload)
 	}
 }
 
-/* A sender cuts it, a receiver takes each piece, and then has all of it */
+/*
+ * Segment a message: a receiver accepts each segment, and then has the whole
+ * message
+ */
 static void cut(const struct ddp_hdr *first, u32 total, struct input in)
 {
 	struct ddp_cut c = { .first = first, .total = total };
@@ -185,7 +188,7 @@ static void set_up(struct scene *c, struct input *in)
 		.base = in_u64(in),
 		.length = in_u64(in),
 	};
-	/* no region reaches beyond the last address */
+	/* no MR extends beyond the last address */
 	c->region.length = min(c->region.length, -1ULL - c->region.base);
 	c->s.id = 1;
 	c->rights = in_u8(in);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDUs, markers and CRC: a stream of octets, cut into FPDUs wherever it came
- * to pieces; and ULPDUs, framed and taken out again.
+ * FPDUs, markers and CRC: a stream of bytes parsed into FPDUs from pieces of
+ * any size; and ULPDUs that are framed and extracted again.
  *
- * Input: flags, the stream's position in units of 4 octets, a seed for the
- * pieces, an EMSS; then the stream, or ULPDUs of 16 bits of length each.
+ * Input: flags, the stream position in units of 4 bytes, a seed for the piece
+ * sizes, an EMSS; then the stream, or ULPDUs with 16 bits of length each.
  */
 #include "../../../drivers/mpa/crc.h"
 #include "../../../drivers/mpa/fpdu.h"
 #include "../../../drivers/mpa/take.h"
 #include "fuzz.h"
 
-/* The register behind any octets and their own CRC32c */
+/* The CRC register after any bytes followed by their own CRC32c */
 #define CRC_RESIDUE	0xb798b438
 #define WIRE_MAX	(2 + 65535 + 3 + 4 + 4 * 130)
 #define F_MARKERS	1
@@ -23,13 +23,13 @@ struct stream {
 	u32	seed;
 };
 
-/* One FPDU taken apart, octet by octet, as RFC 5044 section 4 draws it */
+/* An FPDU parsed byte by byte, according to RFC 5044 section 4 */
 struct parts {
 	u32	start;
 	u32	nmarkers;
-	u32	got;		/* of the content */
+	u32	got;		/* bytes of the content */
 	bool	markers_ok;
-	bool	zeros;		/* reserved field and PAD are */
+	bool	zeros;		/* reserved field and PAD are zero */
 	u32	crc;
 	u8	field[MPA_CRC_SIZE];
 	u8	ulpdu[65536];
@@ -54,7 +54,7 @@ static void content(struct parts *a, u32 ulpdu, u8 octet)
 		a->ulpdu[at - MPA_LEN_SIZE] = octet;
 }
 
-/* @p: an FPDU of @len octets, markers and all */
+/* @p: an FPDU of @len bytes, including markers */
 static void take_apart(struct parts *a, const struct stream *s, const u8 *p,
 		       u32 len, u32 ulpdu)
 {
@@ -62,7 +62,7 @@ static void take_apart(struct parts *a, const struct stream *s, const u8 *p,
 	bool lead = s->markers && !(s->pos % MPA_MARKER_INTERVAL);
 	u32 at = 0, pos, back;
 
-	/* of the length field, which a leading marker comes before */
+	/* position of the length field, after a leading marker */
 	a->start = s->pos + (lead ? MPA_MARKER_SIZE : 0);
 	a->nmarkers = 0;
 	a->got = 0;
@@ -103,7 +103,7 @@ static u32 put_marker(const struct stream *s, u8 *out, u32 at)
 	return MPA_MARKER_SIZE;
 }
 
-/* The sender's side; returns octets */
+/* Build an FPDU like a sender. Return: its length in bytes */
 static u32 frame(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
 {
 	u32 total = mpa_fpdu_content(len), at = 0, i, sum;
@@ -129,7 +129,7 @@ static u32 frame(const struct stream *s, u8 *out, const u8 *ulpdu, u32 len)
 	return at;
 }
 
-/* The same answer however much has come, or none yet */
+/* The length is the same however many bytes are there, or not known yet */
 static u32 peek(struct stream *s, const u8 *p, size_t have)
 {
 	size_t some = any_below(s, have + 1);
@@ -161,7 +161,7 @@ static enum iw_reason verdict(const struct parts *a)
 	return a->markers_ok ? IW_OK : IW_MPA_MARKER;
 }
 
-/* Taken over piece by piece it is what @parts has, and the verdict is the same */
+/* The driver's copy in pieces has the contents of @parts and the same result */
 static void take_over(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
 {
 	struct mpa_take t = { .markers = s->markers, .crc = true };
@@ -183,7 +183,7 @@ static void take_over(const struct stream *s, const u8 *p, u32 len, u32 ulpdu)
 	free(mem);
 }
 
-/* Returns octets of the FPDU at @p, 0 if it is not all there */
+/* Return: length of the FPDU at @p in bytes, 0 if it is not complete */
 static u32 one(struct stream *s, const u8 *p, size_t have)
 {
 	u32 len = peek(s, p, have);
@@ -242,7 +242,7 @@ static void frames(struct stream *s, struct input *in)
 	}
 }
 
-/* RFC 5044 4.5: one FPDU of MULPDU octets fits wherever the markers fall */
+/* RFC 5044 4.5: an FPDU with MULPDU bytes fits wherever the markers are */
 static void mulpdu(u32 pos, u32 emss)
 {
 	bool markers = emss & 0x10000;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the fuzz targets share: the octets they are given, and properties. */
+/*
+ * Common part of the fuzz targets: access to the input, and the assertion
+ * MUST().
+ */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -8,7 +11,10 @@
 
 #include <ddp/pure.h>
 
-/* A property that holds for every input; scripts/fuzz names a find after it */
+/*
+ * Assert a property that holds for every input; scripts/fuzz uses @name as the
+ * finding's name
+ */
 #define MUST(name, cond) do {						\
 	if (!(cond)) {							\
 		fprintf(stderr, "BROKEN: %s: %s at %s:%d\n", name,	\
@@ -17,7 +23,7 @@
 	}								\
 } while (0)
 
-/* Octets not yet used up; behind the last one there are zeros */
+/* Input bytes not used yet; zeros follow the last one */
 struct input {
 	const u8	*p;
 	size_t		left;
@@ -57,7 +63,10 @@ static inline u64 in_u64(struct input *in)
 	return in_number(in, 8);
 }
 
-/* The next octets, at most @len, where nothing may be read beyond them */
+/*
+ * Copy the next bytes, at most @len, into exactly as much memory: sanitizers
+ * detect an access beyond it
+ */
 static inline u8 *in_octets(struct input *in, size_t *len)
 {
 	u8 *copy;

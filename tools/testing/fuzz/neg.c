@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * IRD, ORD and RTR (RFC 6581 section 9): two of ours over the wire's word, and
- * one of ours with a peer that says anything at all.
+ * IRD, ORD and RTR (RFC 6581 section 9): two ends of this implementation over
+ * the encoded word, and one end with a peer that sends any values.
  *
- * Input: what two sides want and can, then a Request's and a Reply's word.
+ * Input: the configuration of two ends, then the word of a Request and that of
+ * a Reply.
  */
 #include <ddp/offer.h>
 
@@ -35,7 +36,7 @@ static void read_side(struct neg_side *s, struct input *in)
 	s->rtr = o.rtr;
 }
 
-/* There and back through the word loses nothing */
+/* Encoding and decoding the word loses nothing */
 static void over_the_wire(struct neg_side *s)
 {
 	struct ddp_offer o = { .ird = s->ird, .ord = s->ord, .rtr = s->rtr };
@@ -61,7 +62,7 @@ static void check_request(const struct neg_local *me,
 	     !(req->rtr & NEG_RTR_P2P) == !(req->rtr & NEG_RTR_TYPES));
 }
 
-/* Nothing grows beyond what was asked for, but a place for the first Read */
+/* No depth exceeds the request, except for one entry for the first Read */
 static void check_responder(const struct neg_local *me,
 			    const struct neg_side *req,
 			    const struct neg_side *rep,
@@ -123,7 +124,10 @@ static void check_initiator(const struct neg_local *me,
 		     !r->rtr == !((req->rtr | rep->rtr) & NEG_RTR_P2P));
 }
 
-/* Two of ours always come to terms about depths that both name */
+/*
+ * Two ends of this implementation agree: neither may send more than the other
+ * can hold
+ */
 static void check_both(const struct neg_local *a, const struct neg_result *i,
 		       const struct neg_result *r)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAP: opcodes, the Read Request's header, atomics.
+ * RDMAP: opcodes, the header of a Read Request, atomics.
  *
- * Input: one DDP segment; its payload is read as each kind of header.
+ * Input: one DDP segment; its payload is decoded as each kind of header.
  */
 #include "../../../drivers/ddp/hdr.h"
 #include "../../../drivers/rnic_sw/rdmap_atomic.h"
@@ -10,7 +10,7 @@
 #include "../../../drivers/rnic_sw/rdmap_op.h"
 #include "fuzz.h"
 
-/* RFC 5040 figure 4 and RFC 7306 figure 1: T bit, or the queue */
+/* RFC 5040 figure 4 and RFC 7306 figure 1: tagged, or the queue number */
 #define TAGGED		(-1)
 static const int place[] = {
 	TAGGED, 1, TAGGED, 0, 0, 0, 0, 2, 0, 0, 1, 3,
@@ -64,7 +64,7 @@ static void read_request(const u8 *p, u32 octets)
 	     rest.sink_stag == r.sink_stag && rest.src_stag == r.src_stag);
 }
 
-/* Bit by bit, as RFC 7306 5.1.1 says it */
+/* Reference of Fetch and Add, bit by bit, according to RFC 7306 5.1.1 */
 static u64 fetch_add(const struct rdmap_atomic *a, u64 old)
 {
 	u64 out = 0, bit;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A fuzz target without libFuzzer: each file of the directories named is an input. */
+/* Run a fuzz target without libFuzzer on each file of the given directories. */
 #include <dirent.h>
 
 #include "fuzz.h"

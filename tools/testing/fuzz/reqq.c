@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The queue of outstanding requests beside a plain list of the same, and the
- * check of Read Responses against what was asked.
+ * The queue of outstanding requests, compared with a plain list; and the check
+ * of Read Responses against the requests.
  *
- * Input: the queue's size, then steps: an octet says which, and its operands
- * follow; a response is a whole DDP segment, 16 bits of length in front.
+ * Input: the size of the queue, then steps: a byte selects the step, its
+ * operands follow. A response is a whole DDP segment after 16 bits of length.
  */
 #include "../../../drivers/ddp/hdr.h"
 #include "../../../drivers/rnic_sw/rdmap_reqq.h"
@@ -12,7 +12,7 @@
 
 #define SIZE_MAX_	8
 
-/* What is in the queue, oldest first */
+/* Contents of the queue, oldest first */
 struct model {
 	u32	slot[SIZE_MAX_];
 	u32	used, served, next;
@@ -64,7 +64,7 @@ static void compare(const struct rdmap_reqq *q, const struct model *m)
 	MUST("reqq-is-full", rdmap_reqq_full(q) == (m->used == q->size));
 }
 
-/* RFC 5040 5.2.2: only what was asked for, in order, and all of it */
+/* RFC 5040 5.2.2: only what was requested, in order, and all of it */
 static bool fits(const struct rdmap_req *req, const struct ddp_hdr *h, u32 len)
 {
 	const struct rdmap_rreq *r;
@@ -105,7 +105,9 @@ static void response(struct rdmap_reqq *q, struct model *m, struct input *in)
 	}
 }
 
-/* What the request itself would be answered with is taken, in any cut */
+/*
+ * A correct response to the oldest request is accepted, in segments of any size
+ */
 static void right_answer(struct rdmap_reqq *q, struct model *m, u32 piece)
 {
 	struct rdmap_req *req = rdmap_reqq_peek(q);

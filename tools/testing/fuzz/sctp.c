@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The chunks of a stream over SCTP, as they arrive: control messages decoded
- * and written again, DDP-SSNs put in order, the session machine.
+ * The chunks of an SCTP stream in order of arrival: decoding and encoding of
+ * control messages, ordering by DDP-SSN, and the session state machine.
  *
- * Input: a flags octet (1: we are the active side, 2: an acknowledgement comes
- * behind each control message); then chunks, each a length octet, of which bit
- * 7 says segment (0: control), and so many octets.  A length of 127 means a
- * length of two octets follows.
+ * Input: a byte of flags (1: active side, 2: each control message is
+ * acknowledged at once); then chunks. Each chunk is a byte of length, whose bit
+ * 7 means segment (0: control message), and the bytes. A length of 127 means
+ * that a 2-byte length follows.
  */
 #include "../../../drivers/sctp_ddp/chunk.h"
 #include "../../../drivers/sctp_ddp/session.h"
@@ -15,7 +15,7 @@
 
 #define SSNS	0x10000
 
-/* A chunk that came before its turn, in the run of that number */
+/* An out-of-order chunk; valid if @run is the number of this run */
 struct kept {
 	u32			run;
 	bool			wrong;
@@ -25,28 +25,28 @@ struct kept {
 
 struct scene {
 	struct sddp_session	session;
-	u16			next;		/* whose turn it is */
+	u16			next;		/* next expected DDP-SSN */
 	bool			acks;
 	bool			open;
 	bool			ended;
 };
 
 static struct scene sc;
-static struct kept kept[SSNS];		/* by DDP-SSN */
+static struct kept kept[SSNS];		/* indexed by DDP-SSN */
 static u32 run;
 
 static void written_again(const struct sddp_control *c, const u8 *p, size_t len)
 {
 	u8 again[SDDP_CONTROL_MAX];
 	size_t n = sddp_control_encode(again, sizeof(again), c);
-	bool cut = p[3] == 7 && len < 8;	/* a no without its word */
+	bool cut = p[3] == 7 && len < 8;	/* a Reject without the IRD/ORD word */
 
 	if (c->what == SDDP_SAY_TERMINATE)
 		len = 4;
 	MUST("sctp-again-length", n == len);
 	if (cut)
 		again[3] = 7;
-	/* without A the other flags are of no meaning (RFC 6581 9.2) */
+	/* without A the other flags have no meaning (RFC 6581 9.2) */
 	if (c->offer.enhanced && !(p[4] & 0x80)) {
 		MUST("sctp-flags", !c->offer.rtr);
 		again[4] |= p[4] & 0x40;
@@ -76,7 +76,7 @@ static bool read_control(struct kept *k, const u8 *p, size_t len)
 	return true;
 }
 
-/* Whatever may be sent now is, a Terminate last */
+/* Send everything that may be sent now, a Terminate last */
 static void answer(void)
 {
 	static const enum sddp_what says[] = {

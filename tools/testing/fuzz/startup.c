@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The start-up machine: fed with octets split anywhere, in both roles, with
- * every policy and every answer of the ULP.
+ * The MPA start-up state machine: input split at any place, both roles, every
+ * configuration and every answer of the ULP.
  *
- * Input: struct plan's fields, then what the peer sends until it closes.
+ * Input: the fields of struct plan, then the bytes that the peer sends before
+ * it closes.
  */
 #include "../../../drivers/mpa/startup.h"
 #include "fuzz.h"
@@ -17,7 +18,7 @@ struct plan {
 	bool			markers;
 	bool			reject;
 	bool			fall_back;
-	bool			early;	/* octets before our Reply are read */
+	bool			early;	/* pass bytes that arrive before our Reply */
 	struct ddp_offer	offer;
 };
 
@@ -41,7 +42,7 @@ static void read_plan(struct plan *p, struct input *in)
 	memset(p->offer.pd, more, min_t(u16, p->offer.pd_len, DDP_PD_MAX));
 }
 
-/* What the other side's machine makes of the frame that ours sends */
+/* Check how the other end's state machine handles the frame that is sent */
 static void mirror(const struct mpa_startup *su, const u8 *frame, size_t len)
 {
 	struct mpa_startup other;
@@ -86,7 +87,7 @@ static void send_frame(struct mpa_startup *su)
 	mpa_startup_sent(su);
 }
 
-/* False: it does not fit and never will */
+/* Return: false if the answer does not fit into a frame */
 static bool answer(struct mpa_startup *su, const struct plan *p)
 {
 	int err;
@@ -101,14 +102,14 @@ static bool answer(struct mpa_startup *su, const struct plan *p)
 	return !err;
 }
 
-/* Between its Request and our Reply the initiator has to be silent */
+/* An initiator must not send anything between its Request and our Reply */
 static void too_soon(struct mpa_startup *su, const struct input *in)
 {
 	MUST("startup-too-soon", mpa_startup_input(su, in->p, in->left) < 0 &&
 	     mpa_startup_want(su) == MPA_WANT_CLOSE);
 }
 
-/* Pieces of @split octets, or all of it if 0; false: there was nothing */
+/* Pass @split bytes, or all if it is 0. Return: false if there are none */
 static bool feed(struct mpa_startup *su, struct input *in, u32 split)
 {
 	size_t need = mpa_startup_need(su);
@@ -136,7 +137,7 @@ static bool feed(struct mpa_startup *su, struct input *in, u32 split)
 	return true;
 }
 
-/* Returns true when there is nothing more to do */
+/* Return: true if there is nothing more to do */
 static bool step(struct mpa_startup *su, const struct plan *p,
 		 struct input *in, u32 split)
 {
@@ -164,7 +165,7 @@ static bool step(struct mpa_startup *su, const struct plan *p,
 	}
 }
 
-/* What was agreed agrees with what the peer wrote (RFC 5044 7.1, 6581 9) */
+/* The result matches what the peer has sent (RFC 5044 7.1, 6581 9) */
 static void check_agreed(const struct mpa_startup *su, const struct plan *p)
 {
 	const char *key = p->initiator ? MPA_KEY_REPLY : MPA_KEY_REQUEST;
@@ -203,7 +204,9 @@ static void go(struct mpa_startup *su, const struct plan *p, struct input in,
 	     mpa_startup_offer(su, &p->offer) == -ENOTCONN);
 }
 
-/* A whole Request that RFC 5044 7.1.1 and RFC 6581 section 6 allow */
+/*
+ * Check for a complete Request that RFC 5044 7.1.1 and RFC 6581 section 6 allow
+ */
 static bool legal_request(const struct plan *p, const struct input *in)
 {
 	const u8 *h = in->p;
@@ -219,7 +222,7 @@ static bool legal_request(const struct plan *p, const struct input *in)
 	return in->left >= 20 + length;
 }
 
-/* It is taken, whatever its reserved bits are */
+/* A legal Request is accepted, whatever its reserved bits are */
 static void take_request(const struct plan *p, const struct input *in)
 {
 	struct mpa_startup su;
@@ -242,7 +245,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	take_request(&p, &in);
 	go(&all, &p, in, 0);
 	go(&pieces, &p, in, 1 + split % 64);
-	/* a wrong key is refused sooner if it comes in pieces */
+	/* a wrong key is refused earlier if the input is in pieces */
 	MUST("startup-pieces", all.state == pieces.state &&
 	     all.why == pieces.why);
 	if (all.state == MPA_SU_ENTER)

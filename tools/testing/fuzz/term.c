@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Terminate: a peer's, of any octets; and ours, of any fault, which has to say
- * the same when it is read again.
+ * Terminate: any bytes received from a peer; and a Terminate for any fault,
+ * which must have the same contents when it is parsed again.
  *
- * Input: the message, from behind its DDP header.
+ * Input: the message after its DDP header.
  */
 #include "../../../drivers/rnic_sw/rdmap_term.h"
 #include "fuzz.h"
 
 #define SEGMENT_QUOTED	(IW_QUOTE_M | IW_QUOTE_D)
 
-/* RFC 5040 figure 8: octets of a Terminate that quotes so */
+/*
+ * RFC 5040 figure 8: length in bytes of a Terminate with these quotation bits
+ */
 static size_t octets(const u8 *p, size_t len)
 {
 	size_t n = RDMAP_TERM_LEN;
@@ -25,7 +27,7 @@ static size_t octets(const u8 *p, size_t len)
 	return n;
 }
 
-/* What was read, written by the book */
+/* Encode a parsed Terminate according to RFC 5040 */
 static size_t write_again(const struct rdmap_term *t, u8 *p)
 {
 	size_t n = RDMAP_TERM_LEN;
@@ -68,7 +70,7 @@ static void parse(const u8 *p, size_t len)
 	     again[2] == (p[2] & 0xe0) && !memcmp(again + 4, p + 4, n - 4));
 }
 
-/* A fault as the modules make one: headers that came, whole or not at all */
+/* A fault as the modules create it: each header is complete or absent */
 static void read_fault(struct iw_fault *f, struct input *in)
 {
 	u8 which = in_u8(in);
