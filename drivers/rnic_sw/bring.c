@@ -23,26 +23,25 @@
 #include "bring.h"
 
 /*
- * Active workers of one process. Each may block for as long as the memory's owner likes,
- * and occupies a thread that is charged to no control group. A user's first AT_WORK_OF
- * processes get AT_WORK workers each, the others AT_WORK_BEYOND, enough to make progress.
+ * Maximum number of active workers of one process. Each may block for as long as the
+ * memory's owner likes, and occupies a thread that is charged to no control group. A
+ * user's first AT_WORK_OF processes get AT_WORK workers each, the others AT_WORK_BEYOND,
+ * enough to make progress.
  */
 #define AT_WORK		16
 #define AT_WORK_OF	32
 #define AT_WORK_BEYOND	1
 
-/* Processes with such MRs; the workqueues of each are charged to no control group */
+/* Maximum number of processes with unpinned MRs; no cgroup pays for their workqueues */
 #define OWNERS_MOST	4096
 
-/* Processes of one user with such MRs, so that a single user cannot take all */
+/* Maximum for one user, so that a single user cannot use up OWNERS_MOST */
 #define OWNERS_USER	1024
 
 /* How long destroying an MR waits for its memory to be released */
 #define PATIENCE	HZ
 
-/*
- * Protects the queues of requests. Inside it: only the locks that ddp_wait_over() takes
- */
+/* Protects the request queues. Only the locks of ddp_wait_over() are taken inside it */
 static DEFINE_SPINLOCK(waits_lock);
 
 /*
@@ -61,11 +60,11 @@ struct rnic_bring_owner {
 	struct work_struct	end;
 };
 
-static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);	/* indexed by the address of the mm */
+static DEFINE_XARRAY_FLAGS(owners, XA_FLAGS_ACCOUNT);	/* by address of the mm */
 static struct workqueue_struct *ends_wq;
 static atomic_t existing = ATOMIC_INIT(0);
 
-/* Number of such processes of each user, indexed by uid */
+/* Number of processes with unpinned MRs of each user, indexed by uid */
 static DEFINE_XARRAY_FLAGS(places, XA_FLAGS_ACCOUNT);
 
 /* Quotas ------------------------------------------------------------------- */
@@ -130,9 +129,7 @@ static void leave_existing(void)
 		wake_up_var(&existing);
 }
 
-/*
- * Return: the payer's number of processes including this one, 0 if there is no quota left
- */
+/* Return: the payer's processes including this one, 0 if the quota is used up */
 static unsigned long take_place(kuid_t payer)
 {
 	unsigned long n;
@@ -519,7 +516,7 @@ void rnic_bring_name(struct ddp_region *r, struct rnic_bring *b)
 	r->from = b->start;
 }
 
-/* Complete up to RING_IDX_STEPS queued requests. Return: true if there are more */
+/* Complete some of the queued requests. Return: true if there are more */
 static bool __send_on(struct rnic_bring *b)
 {
 	struct ddp_wait *w;

@@ -17,9 +17,9 @@
 /**
  * struct rnic_gate - lock of memory that can be invalidated
  * @lock: held for reading during the copy of one contiguous extent, for writing
- * 	to change what is present
+ *	to change what is present
  * @busy: number of writers that wait for @lock; new readers back off while it
- * 	is not 0
+ *	is not 0
  */
 struct rnic_gate {
 	rwlock_t	lock;

@@ -32,7 +32,7 @@
 
 #define CHUNK_SHIFT	(PAGE_SHIFT + ilog2(ODP_CHUNK_PAGES))
 
-/* Flags in the low bits of a page's address */
+/* Flags in the low bits of an entry of the table: present, writable */
 #define THERE		1ul
 #define WRITABLE	2ul
 
@@ -62,7 +62,10 @@ static bool suits(unsigned long page, bool write)
 	return page & (write ? WRITABLE : THERE);
 }
 
-/* Length of the contiguous extent, in bytes; @len of it are in page @i */
+/*
+ * Length of the contiguous extent in bytes, at most @want; @len of it are in
+ * page @i
+ */
 static u32 neighbours(const struct odp_chunk *c, u32 i, u32 len, u32 want)
 {
 	unsigned long page = c->page[i];
@@ -87,7 +90,7 @@ static u32 neighbours(const struct odp_chunk *c, u32 i, u32 len, u32 want)
  * Context: BH off.
  *
  * Return: true if the first byte is present; @run->lock is then held for
- * reading. False if it is not present, or its table is being changed.
+ * reading. False if it is not present, or a writer waits for its table.
  */
 bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run)
 {
@@ -178,8 +181,8 @@ static struct odp_chunk *alloc_chunk(struct rnic_odp *o, unsigned long number)
 }
 
 /*
- * Remove a chunk: first from the xarray, then its pages for readers that have
- * found it
+ * Remove a chunk from the xarray, then clear its pages: a reader may have found
+ * the chunk before
  */
 static void __drop_chunk(struct rnic_odp *o, struct odp_chunk *c)
 {
@@ -291,7 +294,7 @@ void rnic_odp_drop(struct rnic_odp *o)
 
 /* Faulting in -------------------------------------------------------------- */
 
-/* A page that is known to be writable stays so when it is noted for reading */
+/* An entry that is writable stays so if the same page is entered for reading */
 static void __note_page(unsigned long *place, struct page *page, bool write)
 {
 	unsigned long now = (unsigned long)page_address(page) | THERE;
@@ -302,8 +305,8 @@ static void __note_page(unsigned long *place, struct page *page, bool write)
 }
 
 /*
- * Return: true if the pages are noted; false, with none noted, if one of them
- * may have been invalidated meanwhile
+ * Enter pages into the table. Return: true if they were entered; false, with
+ * none entered, if one of them may have been invalidated meanwhile
  */
 static bool note_pages(struct odp_chunk *c, unsigned long seq, u32 first,
 		       struct page **page, long n, bool write)
@@ -324,8 +327,8 @@ static bool note_pages(struct odp_chunk *c, unsigned long seq, u32 first,
 }
 
 /*
- * Number of pages from @at inside one VMA: the kernel warns when
- * get_user_pages() is called for a hole below a stack
+ * Number of pages from @at inside one VMA, at most @pages: the kernel warns
+ * when get_user_pages() is called for a hole below a stack
  */
 static unsigned long __mapped_pages(struct mm_struct *mm, unsigned long at,
 				    u32 pages)
@@ -364,8 +367,8 @@ static long get_pages(struct rnic_odp *o, const struct odp_span *s, bool write,
 }
 
 /*
- * Return: number of pages noted; -EAGAIN if they were invalidated meanwhile; or
- * another negative errno
+ * Return: number of pages entered into the table; -EAGAIN if they were
+ * invalidated meanwhile; or another negative errno
  */
 static long bring_some(struct rnic_odp *o, struct odp_chunk *c,
 		       const struct odp_span *s, bool write, enum odp_how how)
@@ -388,8 +391,7 @@ static long bring_some(struct rnic_odp *o, struct odp_chunk *c,
 }
 
 /**
- * rnic_odp_possible - check whether user memory can be mapped at a range of
- * addresses
+ * rnic_odp_possible - check whether a range can be user memory
  * @o: the memory
  * @at: first byte
  * @end: first byte after the range
@@ -436,15 +438,14 @@ static long bring_span(struct rnic_odp *o, const struct odp_span *s, bool write,
 }
 
 /**
- * rnic_odp_bring - fault in pages, which may be invalidated again before this
- * returns
+ * rnic_odp_bring - fault in the pages of a range
  * @o: the memory; the caller holds a reference to its mm's users (mmget())
  * @at: first byte
  * @end: first byte after the range
  * @write: true if the pages are going to be written
  * @how: what to do about pages that are not present
  *
- * Sleeps.
+ * A page may be invalidated again before this returns. Sleeps.
  *
  * Return: 0; -EFAULT if a page cannot be faulted in; -ENOMEM; -EINTR if the
  * caller is killed.

@@ -3,8 +3,8 @@
  * On-demand paging: arithmetic on pages and chunks.
  *
  * Addresses are user addresses. @end and @to are the first byte after a range.
- * A range must not include the last page of the 64-bit numbers: the address
- * after it would wrap to 0.
+ * They must not wrap to 0, so a range never includes the last byte of the
+ * 64-bit address space.
  */
 #include "odp_range.h"
 
