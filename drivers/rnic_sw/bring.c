@@ -52,7 +52,7 @@ struct rnic_bring_owner {
 	struct mm_struct	*mm;	/* each user holds its own mmgrab() reference */
 	kuid_t			payer;	/* user whose quota is charged */
 	bool			placed;	/* true if the quota is charged */
-	u32			users;	/* under the xa_lock of owners */
+	u32			users;	/* references; under xa_lock of owners */
 	struct completion	made;	/* set-up finished; it failed if @looks is NULL */
 	struct workqueue_struct	*wq;
 	struct workqueue_struct	*looks;	/* for idle checks, independent of @wq */
@@ -70,9 +70,9 @@ static DEFINE_XARRAY_FLAGS(places, XA_FLAGS_ACCOUNT);
 /* Quotas ------------------------------------------------------------------- */
 
 /*
- * Find the user to charge. The creator of a user namespace is charged for all users in
- * it. A namespace that root has created, as for a container, is charged to the user that
- * its own root is mapped to.
+ * Find the user to charge. In a user namespace this is the creator of the topmost
+ * namespace below the initial one. If root has created that, as for a container, its own
+ * root is charged.
  */
 static kuid_t find_payer(void)
 {

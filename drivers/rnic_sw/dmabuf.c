@@ -62,12 +62,12 @@ MODULE_IMPORT_NS("DMA_BUF");
  * @begun: true if begin_cpu_access() was called and end_cpu_access() must be
  *	called
  * @closed: true once the buffer has been unmapped for good and detached
- * @moves: number of moves; this and the following fields change under the
- *	buffer's dma_resv lock
+ * @moves: number of moves; written under the buffer's dma_resv lock, as @map
+ *	and @at are
  * @map: the mapping, valid while @at is set
- * @gate: protects @at
+ * @gate: held for reading while a copy uses @at, for writing to change it
  * @at: kernel address of the buffer, NULL while it is not mapped
- * @used: true if the buffer was accessed since the last idle check
+ * @used: true if the buffer was accessed since the last idle check; no lock
  */
 struct rnic_dmabuf {
 	struct rnic_bring		b;

@@ -570,7 +570,7 @@ static void set_blocks(struct rnic_mr *mr)
 
 /**
  * rnic_mr_fastreg - execute a fast registration work request
- * @ib: the MR, which has pages and must not be valid
+ * @ib: the MR; it must have pages and not be valid
  * @wr: the work request; rkey: new STag, may differ from the old one in the key
  *	only; raddr and compare_add: first TO and length in bytes; swap:
  *	IB_ACCESS_*

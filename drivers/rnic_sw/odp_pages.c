@@ -40,7 +40,7 @@ struct odp_chunk {
 	struct mmu_interval_notifier notifier;
 	struct rnic_odp		*o;
 	unsigned long		number;
-	u32			users;	/* under rnic_odp.lock */
+	u32			users;	/* page faults and prefetches; under rnic_odp.lock */
 	struct rnic_gate	gate;
 	unsigned long		*page;	/* ODP_CHUNK_PAGES entries */
 	struct rcu_head		rcu;
@@ -90,7 +90,7 @@ static u32 neighbours(const struct odp_chunk *c, u32 i, u32 len, u32 want)
  * Context: BH off.
  *
  * Return: true if the first byte is present; @run->lock is then held for
- * reading. False if it is not present, or a writer waits for its table.
+ * reading. False if it is not present, or a writer waits for the table's lock.
  */
 bool rnic_odp_run(void *mem, u64 at, bool write, struct ddp_run *run)
 {

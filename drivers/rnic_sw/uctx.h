@@ -42,7 +42,7 @@ struct rnic_map {
 	void			*mem;
 
 	/* of a page of small rings; under pages_lock of its context */
-	u64			number;		/* 0: not such a page */
+	u64			number;		/* unique in the context; 0: no such page */
 	struct list_head	list;
 	DECLARE_BITMAP(used, RNIC_PAGE_UNITS);
 };
