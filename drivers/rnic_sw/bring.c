@@ -32,7 +32,7 @@
 #define AT_WORK_OF	32
 #define AT_WORK_BEYOND	1
 
-/* Maximum number of processes with unpinned MRs; no cgroup pays for their workqueues */
+/* Maximum number of processes with unpinned MRs; no cgroup is charged for their queues */
 #define OWNERS_MOST	4096
 
 /* Maximum for one user, so that a single user cannot use up OWNERS_MOST */
