@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A walk over octets in TCP's receive queue: linear part, page fragments,
- * frag_list, next skb.  Forward only, never from the start again, no mapping
- * (the kernel has all of memory mapped where this driver runs).
+ * Read bytes from TCP's receive queue: linear part, page fragments, frag_list,
+ * next skb. The walk only goes forward and maps no page: this driver only runs
+ * where the kernel has all of memory mapped.
  *
- * The socket lock keeps the queue as it is, but not the octets in it: pages
- * may be a sender's on this machine, who goes on writing them, or a device's,
- * which no CPU can read.  So an octet is copied out and never looked at in
- * place, and whatever length is asked for, the walk ends where it was said to
- * end, and at the end of the queue in any case.
+ * The socket lock protects the queue, but not the bytes in it. A page may
+ * belong to a sender on this machine that still writes it, or to a device, and
+ * then no CPU can read it. So bytes are copied out and never used in place.
+ * Whatever length is requested, the walk stops at the limit set by
+ * mpa_cursor_set() and at the end of the queue.
  */
 #include <linux/skbuff.h>
 #include <net/tcp.h>
 
 #include "internal.h"
 
-/* Octets of the piece that @cur is in */
+/*
+ * Length in bytes of the current piece, which is the linear part or a fragment
+ */
 static u32 piece_len(const struct mpa_cursor *cur)
 {
 	if (cur->frag < 0)
@@ -23,7 +25,7 @@ static u32 piece_len(const struct mpa_cursor *cur)
 	return skb_frag_size(&skb_shinfo(cur->part)->frags[cur->frag]);
 }
 
-/* The first of them; NULL: no CPU can read it */
+/* First byte of the current piece; NULL if no CPU can read it */
 static const void *piece(const struct mpa_cursor *cur)
 {
 	if (cur->frag < 0)
@@ -33,7 +35,7 @@ static const void *piece(const struct mpa_cursor *cur)
 	return skb_frag_address(&skb_shinfo(cur->part)->frags[cur->frag]);
 }
 
-/* Within the skb */
+/* Move to the next piece of the skb.  Return: false if there is none. */
 static bool next_piece(struct mpa_cursor *cur)
 {
 	const struct sk_buff *part;
@@ -49,7 +51,9 @@ static bool next_piece(struct mpa_cursor *cur)
 	return true;
 }
 
-/* Is the next fragment what lies at @end?  Then that one is the piece */
+/*
+ * Move to the next fragment if it begins at @end, right after the current one
+ */
 static bool joins(struct mpa_cursor *cur, const void *end)
 {
 	if (cur->frag + 1 >= skb_shinfo(cur->part)->nr_frags)
@@ -62,8 +66,8 @@ static bool joins(struct mpa_cursor *cur, const void *end)
 }
 
 /*
- * Stand @off octets behind the first of the piece; may be its end.  A sender on this
- * machine has pages that lie side by side in a fragment each: they are one run.
+ * Move @off bytes into the current piece, which may be its end. A sender on
+ * this machine may have adjacent pages in a fragment each: these form one run.
  */
 static void stand(struct mpa_cursor *cur, u32 off)
 {
@@ -78,7 +82,7 @@ static void stand(struct mpa_cursor *cur, u32 off)
 	cur->seq += cur->run;
 }
 
-/* Stand @off octets behind the first of @skb, which has more */
+/* Move @off bytes into @skb, which is longer than that */
 static void mpa_cursor_enter(struct mpa_cursor *cur, const struct sk_buff *skb,
 			     u32 off)
 {
@@ -97,7 +101,10 @@ static void mpa_cursor_enter(struct mpa_cursor *cur, const struct sk_buff *skb,
 	stand(cur, off);
 }
 
-/* From @skb on, look for the octet: an skb may repeat what one before it had */
+/*
+ * Find the byte with the sequence number @cur->seq in @skb or after it. An skb
+ * may repeat bytes of the one before it.
+ */
 static void mpa_cursor_find(struct mpa_cursor *cur, const struct sk_buff *skb)
 {
 	u32 off;
@@ -126,12 +133,14 @@ static void mpa_cursor_step(struct mpa_cursor *cur)
 }
 
 /**
- * mpa_cursor_set - stand at an octet of an skb
+ * mpa_cursor_set - position a cursor at a byte of an skb
  * @cur: the cursor
  * @queue: the receive queue
- * @skb: in it
- * @off: distance from its first octet
- * @left: octets that may be walked from there on
+ * @skb: an skb of @queue
+ * @off: offset of the byte in @skb
+ * @left: number of bytes, from there on, that may be consumed
+ *
+ * The cursor is valid as long as the caller holds the socket lock.
  */
 void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 		    const struct sk_buff *skb, u32 off, u32 left)
@@ -146,8 +155,8 @@ void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 }
 
 /**
- * mpa_cursor_next - move on to the next run, unless there is something of this one
- * @cur: the cursor.  Without a run afterwards: there are no more octets
+ * mpa_cursor_next - move to the next run if the current one is used up
+ * @cur: the cursor; its run is empty afterwards if no bytes are left
  */
 void mpa_cursor_next(struct mpa_cursor *cur)
 {
@@ -155,7 +164,7 @@ void mpa_cursor_next(struct mpa_cursor *cur)
 		mpa_cursor_step(cur);
 }
 
-/* How many of @len octets lie together here; 0: there are no more */
+/* Return: how many of the next @len bytes are contiguous; 0 if none are left */
 static u32 next_run(struct mpa_cursor *cur, u32 len)
 {
 	mpa_cursor_next(cur);
@@ -163,10 +172,10 @@ static u32 next_run(struct mpa_cursor *cur, u32 len)
 }
 
 /**
- * mpa_cursor_copy_runs - as mpa_cursor_copy(), of octets that may lie anywhere
+ * mpa_cursor_copy_runs - copy bytes that may span several runs
  * @cur: the cursor
- * @dst: where to
- * @len: how many
+ * @dst: destination
+ * @len: number of bytes
  *
  * Return: as mpa_cursor_copy().
  */
@@ -187,9 +196,9 @@ bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len)
 }
 
 /**
- * mpa_cursor_skip_runs - as mpa_cursor_skip(), over octets that may lie anywhere
+ * mpa_cursor_skip_runs - consume bytes that may span several runs
  * @cur: the cursor
- * @len: how many
+ * @len: number of bytes
  *
  * Return: as mpa_cursor_skip().
  */

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDUs from TCP's receive queue.
+ * Receive path: FPDUs from TCP's receive queue to DDP.
  *
- * An FPDU that is not all there stays where it is: nothing is kept of it, and
- * nobody above ever hears of half a segment.  The pages of the queue may be
- * somebody else's, who goes on writing them: octets are copied into memory of ours, and
- * nothing is decided but by the copy; where one is copied twice, the second has to be as
- * the first.
+ * Slow path, mpa_gather_one(): any FPDU.
+ * Fast path, mpa_gather_more(): no CRC, no markers, accepted by ddp_rx_more().
+ * CRC fast path, mpa_gather_run(): CRC, no markers, accepted by ddp_rx_joins().
  *
- * With a CRC or markers an FPDU that is whole is copied first, then the copy is
- * verified (RFC 5044 section 6) and handed up.  Without either there is nothing
- * to verify: its length and DDP's header are copied in one go, and DDP reads the
- * octets behind them from the queue to where they go.  Behind the first of a message, or
- * of many short Writes, most are as long as that one, and go a shorter way: one by one
- * (mpa_gather_more()), or, with a CRC, those of a message many together (mpa_gather_run()).
+ * On both fast paths an FPDU is contiguous in the queue and as long as the
+ * previous one. ddp_rx_more() accepts a segment that continues its message or
+ * repeats a Write of one segment; ddp_rx_joins() one that continues a tagged
+ * message. The CRC fast path takes ULPDUs shorter than DDP_COPY_LONG, and places
+ * many at once.
+ *
+ * An incomplete FPDU stays in the queue. Nothing of it is stored, and DDP only
+ * sees complete segments. Pages in the queue may belong to a sender on this
+ * machine that still writes them. So bytes are copied to private memory, and
+ * only the copy is used for decisions. A header that is copied twice must be
+ * the same both times.
+ *
+ * With CRC or markers a complete FPDU is copied, the copy is verified (RFC 5044
+ * section 6) and passed to DDP. Without either there is nothing to verify: the
+ * length and the DDP header are copied together, and DDP copies the payload
+ * from the queue to its destination.
  */
 /* local_lock.h uses it */
 #include <linux/spinlock.h>
@@ -28,17 +36,20 @@
 
 static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 
-/* However short it is, taking an FPDU is worth so many octets of the budget */
+/* Minimum cost of an FPDU, in bytes of the budget */
 #define FPDU_COST	256
 
-/* So far into that memory a long one may begin */
+/*
+ * Largest page offset in the copy buffer at which a long FPDU begins; 0 if none
+ * is long
+ */
 #define SKEW_MAX	(MPA_ULPDU_MAX / DDP_COPY_LONG ? PAGE_SIZE : 0)
 
 static_assert(MPA_RUN_ROOM <= MPA_CONTENT_MAX);
 
-/* Where a CPU copies to; used from there within the same stretch of BH off */
+/* Copy buffer of a CPU; its content is valid until BH is turned on again */
 struct copy {
-	local_lock_t	lock;	/* what BH off is not enough for on PREEMPT_RT */
+	local_lock_t	lock;	/* for PREEMPT_RT, where BH off is not enough */
 	u8		*fpdu;
 };
 
@@ -47,12 +58,13 @@ static DEFINE_PER_CPU(struct copy, copies) = {
 };
 
 /**
- * mpa_gather_read - the next octets of the segment being handed up
+ * mpa_gather_read - read the next bytes of the segment that is passed to DDP
  * @c: the connection
- * @dst: where to
- * @len: how many; the segment has as many left
+ * @dst: destination
+ * @len: number of bytes
  *
- * Return: false if they cannot be read; zeros are in their place.
+ * Return: true if all were read; false if the segment has fewer bytes or they
+ * cannot be read: the missing ones are zeros in @dst.
  */
 bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
 {
@@ -68,17 +80,22 @@ bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
 	return true;
 }
 
-/* A responder may send once it has had a valid FPDU (RFC 5044 7.1.2 (4)) */
+/*
+ * A responder may send after it has received a valid FPDU (RFC 5044 7.1.2 (4))
+ */
 static void open_tx(struct mpa_conn *c)
 {
 	if (c->tx_open)
 		return;
-	/* who finds it open finds the stream; litmus: publish */
+	/* may_send() sees the stream if it sees tx_open; litmus: publish */
 	smp_store_release(&c->tx_open, true);
 	mpa_tx_kick(c, false);
 }
 
-/* @head: of the ULPDU; what is behind it DDP reads */
+/*
+ * Pass a segment to DDP. @head: first bytes of the ULPDU; DDP reads the others,
+ * from the copy if @copied, else from the queue.
+ */
 static enum iw_reason hand_up(struct mpa_conn *c, const struct mpa_fpdu *f,
 			      const u8 *head, bool copied)
 {
@@ -107,7 +124,10 @@ static enum iw_reason mpa_gather_take(struct mpa_conn *c,
 	return mpa_take_verdict(&t);
 }
 
-/* The stream's own failures DDP knows of; ours it is told */
+/*
+ * Report a failure that MPA has found to DDP, which knows those that it has
+ * found
+ */
 static enum iw_reason mpa_gather_refuse(struct mpa_conn *c, enum iw_reason why)
 {
 	ddp_llp_error(c->stream, why);
@@ -115,9 +135,9 @@ static enum iw_reason mpa_gather_refuse(struct mpa_conn *c, enum iw_reason why)
 }
 
 /*
- * Where in the CPU's memory an FPDU is copied to: what is long lies in its pages as it
- * does in the queue, so that they are copied whole.  (It does there as in its sender's
- * memory, if that is on this machine.)
+ * Page offset of an FPDU in the copy buffer. A long one gets the page offset
+ * that it has in the queue, so that whole pages are copied. (If the sender is
+ * on this machine, its source has that offset, too.)
  */
 static u32 mpa_gather_skew(struct mpa_conn *c, const struct mpa_fpdu *f)
 {
@@ -145,8 +165,9 @@ static enum iw_reason from_copy(struct mpa_conn *c, const struct mpa_fpdu *f,
 }
 
 /*
- * @from: octets left where @f begins; go to its end, over what DDP did not read.  What
- * DDP has taken is longer than what was copied ahead.
+ * Move the cursor to the end of @f, past the bytes that DDP has not read.
+ * @from: bytes left where @f begins. A segment that DDP accepts is longer than
+ * the header copied ahead, so the number of bytes to skip is not negative.
  */
 static enum iw_reason mpa_gather_leave(struct mpa_conn *c,
 				       const struct mpa_fpdu *f,
@@ -159,8 +180,9 @@ static enum iw_reason mpa_gather_leave(struct mpa_conn *c,
 }
 
 /*
- * What has become of an FPDU of @wire octets.  Return: octets used up, 0 if it stays there
- * because memory has to come first (@c->rx_waits), or -EIO if the stream has failed.
+ * Convert the result of an FPDU of @wire bytes. Return: @wire if it is
+ * consumed; 0 if it stays in the queue until a page is faulted in (@c->rx_waits
+ * is set); -EIO if the stream has failed.
  */
 static int mpa_gather_outcome(struct mpa_conn *c, enum iw_reason why, u32 wire)
 {
@@ -172,8 +194,8 @@ static int mpa_gather_outcome(struct mpa_conn *c, enum iw_reason why, u32 wire)
 }
 
 /*
- * The FPDU that the cursor stands at, if it is whole, as @f.  Return: as
- * mpa_gather_outcome(); 0 also if it is not all there.
+ * Slow path: receive the FPDU at the cursor, if it is complete, and describe it
+ * in @f. Return: as mpa_gather_outcome(); 0 also if the FPDU is incomplete.
  */
 static int mpa_gather_one(struct mpa_conn *c, struct mpa_fpdu *f)
 {
@@ -194,7 +216,10 @@ static int mpa_gather_one(struct mpa_conn *c, struct mpa_fpdu *f)
 	}
 	mpa_fpdu_peek(f, c->rx_pos, c->rx_markers, head, len);
 	if (f->wire > left) {
-		/* another look at its head then counts, not this one */
+		/*
+		 * forget this copy: the header is copied again when the FPDU is
+		 * complete
+		 */
 		c->cur = from;
 		return 0;
 	}
@@ -213,19 +238,22 @@ static u32 spend(int *budget, u32 wire)
 	return wire;
 }
 
-/* The FPDU that the cursor stands at, as long as @f: how it begins, and not in two pieces */
+/*
+ * Copy the headers of the next FPDU without consuming it. Return: true if the
+ * FPDU is contiguous and as long as @f, false otherwise.
+ */
 static bool mpa_gather_peek(struct mpa_conn *c, const struct mpa_fpdu *f, u8 *head)
 {
 	if (!mpa_cursor_together(&c->cur, f->wire))
 		return false;
 	mpa_cursor_look(&c->cur, head, MPA_HEADS_MAX);
-	/* if it is another one, another look at it counts */
+	/* otherwise the slow path copies the header again and decides */
 	return get_unaligned_be16(head) == f->ulpdu_len;
 }
 
 /*
- * Where in the CPU's memory the payload of what goes on is copied to.  It lies in its pages
- * as it will where it goes, so that they are placed whole.
+ * Return: destination of the first payload in the copy buffer. The payloads get
+ * the page offset that they have in the MR, so that whole pages are copied.
  */
 static u8 *mpa_gather_start(const struct mpa_conn *c)
 {
@@ -235,7 +263,10 @@ static u8 *mpa_gather_start(const struct mpa_conn *c)
 	       (SKEW_MAX ? (off - MPA_HEADS_MAX) & ~PAGE_MASK : 0);
 }
 
-/* Behind @f: as many as go on, are right, and have room.  Return: their number */
+/*
+ * Copy and verify the FPDUs after @f that continue its message, until one is
+ * wrong or @r has no more space. Return: their number.
+ */
 static u32 mpa_gather_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
 			     struct mpa_run *r, int *budget)
 {
@@ -254,7 +285,11 @@ static u32 mpa_gather_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
 	return n;
 }
 
-/* Not all are taken: the cursor, which stood at @from, is to stand behind who is */
+/*
+ * DDP has placed only a part of the batch that begins at @from: move the cursor
+ * to the first FPDU that is not placed. Return: as mpa_gather_outcome(), for
+ * that FPDU.
+ */
 static int mpa_gather_less(struct mpa_conn *c, const struct mpa_cursor *from, u32 octets,
 			   enum iw_reason why)
 {
@@ -263,7 +298,11 @@ static int mpa_gather_less(struct mpa_conn *c, const struct mpa_cursor *from, u3
 	return mpa_gather_outcome(c, why, 0);
 }
 
-/* Verify some, as many as @r has room for if all is well, and place them in one go */
+/*
+ * Verify a batch of FPDUs, as many as @r has space for, and place them
+ * together. Adds the bytes of those that are placed to @used. Return: as
+ * mpa_gather_outcome().
+ */
 static int mpa_gather_some(struct mpa_conn *c, const struct mpa_fpdu *f,
 			   struct mpa_run *r, int *budget, u32 *used)
 {
@@ -284,7 +323,10 @@ static int mpa_gather_some(struct mpa_conn *c, const struct mpa_fpdu *f,
 	return f->wire;
 }
 
-/* As mpa_gather_more(), with a CRC.  Who never goes on is not to pay for it */
+/*
+ * CRC fast path, for mpa_gather_more(). Not inlined: messages of one segment
+ * should not pay for it.
+ */
 static noinline int mpa_gather_run(struct mpa_conn *c, const struct mpa_fpdu *f,
 				   int *budget, u32 *used)
 {
@@ -296,15 +338,19 @@ static noinline int mpa_gather_run(struct mpa_conn *c, const struct mpa_fpdu *f,
 	do {
 		before = *used;
 		n = mpa_gather_some(c, f, &r, budget, used);
-		/* if there was room for more, who comes next is another matter */
+		/*
+		 * if the batch has space left, the next FPDU needs the slow
+		 * path
+		 */
 	} while (n > 0 && *used > before && !r.left);
 	local_unlock_nested_bh(&copies.lock);
 	return n;
 }
 
 /*
- * Behind @f: as many FPDUs of its length as DDP takes for like it, and lie together each.
- * Adds the octets to @used.  Return: as mpa_gather_outcome().
+ * Fast paths: receive the FPDUs after @f that are contiguous and as long as @f,
+ * as long as DDP accepts them as continuations or repeated Writes. Adds their
+ * bytes to @used. Return: as mpa_gather_outcome(), for the last FPDU.
  */
 static int mpa_gather_more(struct mpa_conn *c, const struct mpa_fpdu *f,
 			   int *budget, u32 *used)
@@ -315,7 +361,7 @@ static int mpa_gather_more(struct mpa_conn *c, const struct mpa_fpdu *f,
 
 	if (c->rx_markers || f->wire < sizeof(head) || mpa_cursor_left(&c->cur) < f->wire)
 		return n;
-	/* long ones are placed by the page one by one */
+	/* long FPDUs are copied page by page, each on the slow path */
 	if (c->crc)
 		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_run_off(c->stream) >= 0 ?
 		       mpa_gather_run(c, f, budget, used) : n;
@@ -332,7 +378,10 @@ static int mpa_gather_more(struct mpa_conn *c, const struct mpa_fpdu *f,
 	return n;
 }
 
-/* A responder whose turn has not come waits for it in vain from now on */
+/*
+ * Stop receiving. A responder that has received no valid FPDU can never send
+ * now, so run the transmit routine.
+ */
 static void mpa_gather_stop(struct mpa_conn *c)
 {
 	WRITE_ONCE(c->rx_stopped, true);
@@ -340,14 +389,17 @@ static void mpa_gather_stop(struct mpa_conn *c)
 }
 
 /**
- * mpa_gather - hand up FPDUs, from where the cursor stands
- * @c: the connection, its socket locked, BH off
- * @budget: octets, at least one; what is left of it on return. An FPDU is begun as
- *	long as there is some, and takes its octets, or what it costs beside them.
+ * mpa_gather - receive FPDUs from the cursor on
+ * @c: the connection
+ * @budget: bytes to receive, at least one; reduced by what is used. An FPDU is
+ *	begun while the budget is positive, and costs its length, at least
+ *	FPDU_COST.
  *
- * If the stream fails nothing is received any more (@c->rx_stopped).
+ * If the stream fails, @c->rx_stopped is set and nothing more is received.
  *
- * Return: octets used up.
+ * Context: socket lock held, BH off.
+ *
+ * Return: number of bytes consumed.
  */
 u32 mpa_gather(struct mpa_conn *c, int *budget)
 {
@@ -371,7 +423,7 @@ u32 mpa_gather(struct mpa_conn *c, int *budget)
 }
 
 /**
- * mpa_gather_exit - give back the CPUs' memory
+ * mpa_gather_exit - free the copy buffers of all CPUs
  */
 void mpa_gather_exit(void)
 {
@@ -382,9 +434,9 @@ void mpa_gather_exit(void)
 }
 
 /**
- * mpa_gather_init - memory for each CPU to copy an FPDU to
+ * mpa_gather_init - allocate a copy buffer for each possible CPU
  *
- * Return: 0, or -ENOMEM.
+ * Return: 0 or -ENOMEM.
  */
 int mpa_gather_init(void)
 {

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Payloads side by side: what is placed at once has to lie so, and what is summed
- * has to lie as it came.
+ * Verify FPDUs in a batch, and keep their payloads back to back.
+ *
+ * The CRC is computed over an FPDU that is contiguous as it came, and payloads
+ * are placed together if they are contiguous: see run.h for how one copy serves
+ * both.
  */
 #include "crc.h"
 #include "fpdu.h"
 #include "run.h"
 
 /**
- * mpa_run_begin - nothing is there yet
- * @r: the run
- * @ulpdu_len: of each FPDU.  Those without payload, or too long, have no room.
- * @at: where the first payload goes: MPA_RUN_ROOM octets from MPA_HEADS_MAX before it on
+ * mpa_run_begin - start a batch
+ * @r: the batch
+ * @ulpdu_len: ULPDU length of each FPDU. Without payload, or if too long, none
+ *	fits.
+ * @at: destination of the first payload; MPA_RUN_ROOM bytes are usable, and
+ *	begin MPA_HEADS_MAX bytes before it
  */
 void mpa_run_begin(struct mpa_run *r, u32 ulpdu_len, u8 *at)
 {
@@ -24,10 +29,11 @@ void mpa_run_begin(struct mpa_run *r, u32 ulpdu_len, u8 *at)
 }
 
 /**
- * mpa_run_want - where the next FPDU is to be copied
- * @r: the run, @r->left not 0
+ * mpa_run_want - get the destination of the next FPDU
+ * @r: the batch; @r->left is not 0
  *
- * Return: the place for @r->wire octets; mpa_run_got() follows.
+ * Return: where the caller copies @r->wire bytes to, before it calls
+ * mpa_run_got().
  */
 u8 *mpa_run_want(struct mpa_run *r)
 {
@@ -35,13 +41,13 @@ u8 *mpa_run_want(struct mpa_run *r)
 	return r->at - MPA_HEADS_MAX;
 }
 
-/* RFC 5044 4.4: all that precedes the field */
+/* RFC 5044 4.4: the CRC covers everything before its field */
 static bool digest_is_right(const u8 *fpdu, u32 covered)
 {
 	return mpa_crc_is(mpa_crc_update(mpa_crc_init(), fpdu, covered), fpdu + covered);
 }
 
-/* Two words: a call would cost more */
+/* two 64-bit comparisons: a call would cost more */
 static bool same_heads(const u8 *a, const u8 *b)
 {
 	static_assert(MPA_HEADS_MAX == 2 * sizeof(u64));
@@ -50,14 +56,14 @@ static bool same_heads(const u8 *a, const u8 *b)
 }
 
 /**
- * mpa_run_got - it has been copied: does it stay?
- * @r: the run
- * @head: its first MPA_HEADS_MAX octets as they were looked at before
+ * mpa_run_got - verify the FPDU that was copied, and keep its payload
+ * @r: the batch
+ * @head: first MPA_HEADS_MAX bytes of the FPDU, as copied before
  *
- * It does if it still begins so and its digest is right.  If not, it may be anything: an
- * FPDU that is looked at by itself.
+ * The payload is kept if the header has not changed and the CRC is correct.
+ * Otherwise the FPDU may be anything and needs the slow path.
  *
- * Return: whether its payload is there behind the others.
+ * Return: true if the payload is kept after the others, false if it is dropped.
  */
 bool mpa_run_got(struct mpa_run *r, const u8 *head)
 {

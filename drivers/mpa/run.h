@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * FPDUs of one length, taken over from memory that others may still write: their
- * payloads side by side, as they are to lie in the end.
+ * Batch of FPDUs of one length, copied from memory that a sender may still
+ * write, so that their payloads are contiguous.
  *
- * The next one is copied whole, so that its head stands for a while on the end of the
- * payload before it; when its digest is right, what stood there comes back.
+ * The next FPDU is copied as a whole: its first MPA_HEADS_MAX bytes overlap the
+ * end of the previous payload. The overlapped bytes are saved, and restored
+ * once the CRC is verified.
  */
 #ifndef _MPA_RUN_H
 #define _MPA_RUN_H
@@ -13,22 +14,24 @@
 #include <ddp/reason.h>
 #include "wire.h"
 
-/* What leads an FPDU without markers, and DDP's shorter header */
+/*
+ * Bytes before the payload: length field and tagged DDP header, without markers
+ */
 #define MPA_HEADS_MAX	(MPA_LEN_SIZE + IW_DDP_T_HDR_LEN)
 
 /*
- * From the first head on.  As much lies where it goes: together they are in the smallest
- * first-level cache, of 32 KiB, when they are placed.
+ * Size of a batch in bytes, from the first header on. The destination has as
+ * many bytes: together they fit into the smallest first-level cache, of 32 KiB.
  */
 #define MPA_RUN_ROOM	(14 * 1024)
 
 /**
- * struct mpa_run - FPDUs without markers, with digests that count
- * @at: where the next payload goes; what is before it is there, MPA_HEADS_MAX octets at least
- * @left: so many more have room
- * @payload: octets behind the heads of each
- * @wire: octets of each FPDU
- * @under: what its head stands on
+ * struct mpa_run - batch of FPDUs with CRC and without markers
+ * @at: destination of the next payload; at least MPA_HEADS_MAX bytes precede it
+ * @left: number of FPDUs that still fit
+ * @payload: bytes of payload in each FPDU
+ * @wire: bytes of each FPDU
+ * @under: saved bytes that the header of the next FPDU overlaps
  */
 struct mpa_run {
 	u8	*at;

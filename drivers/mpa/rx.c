@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* TCP's receive queue: how much of it is taken at once, and that the rest can come. */
+/*
+ * Receive from TCP: how much is consumed at once, and a window that lets the
+ * rest come.
+ */
 #include <net/tcp.h>
 
 #include "internal.h"
 
 /*
- * Octets that are taken under the socket's lock, or FPDUs for which mpa_gather() counts
- * as many; then the worker goes on.  Others wait for that lock.
+ * Bytes, or FPDUs that mpa_gather() counts as many, received with the socket
+ * lock held once; the worker then continues. Other users of the lock have to
+ * wait.
  */
 #define RX_BUDGET	(256 * 1024)
 
-/* With all that one skb may have, of the longest segments in the largest pages */
+/*
+ * Limit in bytes: enough for an skb that is full of fragments, of the longest
+ * segments in the largest pages
+ */
 #define RCVBUF_MOST	(4 * 1024 * 1024)
 
 /*
- * An FPDU stays where it is until all of it is there, and so does the skb that it begins
- * in.  What has been taken out of that still counts, TCP puts more into it as long as there
- * is room for fragments, and once it filled the buffer TCP would not let the rest come.  So
- * it has room beside what an FPDU needs; the clamp goes along, as in TCP's own tuning,
- * which would wait for one that stayed behind.
+ * Let the rest of an incomplete FPDU arrive. The FPDU and the skb in which it
+ * begins stay in the queue. Bytes of that skb that are already consumed still
+ * count, and TCP appends data to the skb while it has space for fragments. Once
+ * the skb filled the buffer, TCP would close the window for good. So the buffer
+ * gets space for the skb in addition to what an FPDU needs. The clamp is
+ * raised, too: TCP's own tuning raises it only together with the buffer.
  */
 static void mpa_keep_window(struct sock *sk, const struct sk_buff *skb)
 {
@@ -32,11 +40,13 @@ static void mpa_keep_window(struct sock *sk, const struct sk_buff *skb)
 }
 
 /**
- * mpa_rx - take what has arrived: FPDUs while the stream is well, anything after that
+ * mpa_rx - receive from TCP: FPDUs, or data to discard after a failure
  * @c: the connection
- * @sk: its socket, locked as softirqs do, BH off
+ * @sk: its socket
  *
- * Return: whether the budget ended it.
+ * Context: socket locked as in softirq, BH off.
+ *
+ * Return: true if the budget is used up and data is left, false otherwise.
  */
 bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 {
@@ -61,7 +71,7 @@ bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 		used = avail;
 	else if (used < avail)
 		mpa_keep_window(sk, c->cur.skb);
-	/* which may announce a window */
+	/* may send a window update */
 	if (used)
 		tcp_read_done(sk, used);
 	return used < avail && budget <= 0;

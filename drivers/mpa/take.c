@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * One FPDU, taken over from memory that others may still write: a sender on
- * this machine can splice pages into TCP and go on writing them.
+ * Copy and verify one FPDU from memory that a sender may still write: a sender
+ * on this machine can splice pages into TCP and go on writing them.
  *
- * Copied first, then the copy is summed and its markers are looked at, and only
- * the copy is handed up: what is placed is what was summed.  Both go over the
- * octets in pieces that stay in the cache.
+ * The FPDU is copied first, CRC and markers of the copy are checked, and only
+ * the copy is passed to DDP: what is placed is what was verified. Both copying
+ * and the CRC proceed in pieces that stay in the cache.
  */
 #include "crc.h"
 #include "take.h"
 
-/* Copied and summed together: a part of the smallest first-level cache, two pages of 4 KiB */
+/*
+ * Bytes that are copied, then added to the CRC: a part of the smallest
+ * first-level cache, two pages of 4 KiB
+ */
 #define PIECE		8192
 
-/* Octets of the FPDU, markers aside */
+/* Length of the FPDU in bytes, without markers */
 static u32 content(const struct mpa_take *t)
 {
 	return mpa_fpdu_content(t->f.ulpdu_len);
 }
 
-/* ... of which the digest covers */
+/* Bytes covered by the CRC, without markers */
 static u32 covered(const struct mpa_take *t)
 {
 	return content(t) - MPA_CRC_SIZE;
@@ -40,8 +43,8 @@ static void take_marker(struct mpa_take *t)
 }
 
 /*
- * Octets that lie behind those summed so far.  The length field waits for what follows
- * it, which is never a marker.
+ * Add the bytes copied since the last call to the CRC. The length field is
+ * added along with the bytes after it, of which none is a marker's.
  */
 static void mpa_take_sum(struct mpa_take *t)
 {
@@ -53,11 +56,11 @@ static void mpa_take_sum(struct mpa_take *t)
 }
 
 /**
- * mpa_take_begin - the head of an FPDU has been copied
- * @t: with @t->markers and @t->crc set
- * @f: what mpa_fpdu_peek() found in it
- * @head: the copy
- * @to: where the FPDU goes, markers aside: MPA_CONTENT_MAX octets
+ * mpa_take_begin - start with an FPDU whose head has been copied
+ * @t: the FPDU; @t->markers and @t->crc are set
+ * @f: result of mpa_fpdu_peek() for @head
+ * @head: copy of the first bytes
+ * @to: destination of the FPDU without markers, MPA_CONTENT_MAX bytes
  */
 void mpa_take_begin(struct mpa_take *t, const struct mpa_fpdu *f,
 		    const u8 *head, u8 *to)
@@ -79,11 +82,12 @@ void mpa_take_begin(struct mpa_take *t, const struct mpa_fpdu *f,
 }
 
 /**
- * mpa_take_want - what is to be copied next
+ * mpa_take_want - get the destination of the next bytes to copy
  * @t: the FPDU
- * @len: out: how many octets, all of which mpa_take_got() is to be told of
+ * @len: set to the number of bytes, all of which must be copied before
+ *	mpa_take_got()
  *
- * Return: where they go; NULL when all are there.
+ * Return: destination; NULL if the FPDU is complete.
  */
 void *mpa_take_want(struct mpa_take *t, u32 *len)
 {
@@ -104,9 +108,9 @@ void *mpa_take_want(struct mpa_take *t, u32 *len)
 }
 
 /**
- * mpa_take_got - what was wanted has been copied
+ * mpa_take_got - process the bytes that have been copied
  * @t: the FPDU
- * @len: as mpa_take_want() said
+ * @len: number of bytes, as set by mpa_take_want()
  */
 void mpa_take_got(struct mpa_take *t, u32 len)
 {
@@ -120,15 +124,17 @@ void mpa_take_got(struct mpa_take *t, u32 len)
 }
 
 /**
- * mpa_take_verdict - may it be handed up?
- * @t: an FPDU that is all there
+ * mpa_take_verdict - check CRC and markers of a complete FPDU
+ * @t: the FPDU
  *
- * Return: IW_OK, or what is wrong with it.
+ * Return: IW_OK if it is valid; IW_MPA_CRC or IW_MPA_MARKER if not.
  */
 enum iw_reason mpa_take_verdict(const struct mpa_take *t)
 {
 	if (t->crc && !mpa_crc_is(t->sum, t->to + covered(t)))
 		return IW_MPA_CRC;
-	/* only a marker under a good CRC can be wrong (RFC 5044 8, code 3) */
+	/*
+	 * a marker error only counts if the CRC is correct (RFC 5044 8, code 3)
+	 */
 	return t->marker_wrong ? IW_MPA_MARKER : IW_OK;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * One FPDU, taken over from memory that others may still write.
+ * Copy and verify one FPDU from memory that a sender may still write.
  *
- * Says where the next octets go, and is told when they are there: whoever
- * copies them decides nothing, and no octet is asked for twice.
+ * These functions supply the destination of the next bytes and process them
+ * once they are copied. The caller makes no decisions, and no byte is copied
+ * twice.
  */
 #ifndef _MPA_TAKE_H
 #define _MPA_TAKE_H
@@ -13,17 +14,17 @@
 #include "fpdu.h"
 
 /**
- * struct mpa_take - an FPDU being copied
- * @f: what its head says
- * @markers: its sender inserts them
- * @crc: it has a digest that counts
- * @marker_wrong: one has pointed elsewhere
- * @pos: where the next octet stands in the stream
- * @got: octets copied, those of markers aside
- * @summed: how many of these are in @sum
- * @sum: CRC of them, and of the markers between them
- * @to: where they go
- * @marker: where a marker goes
+ * struct mpa_take - an FPDU that is being copied
+ * @f: lengths of the FPDU, from its first bytes
+ * @markers: the sender inserts markers
+ * @crc: the CRC is in use and must be checked
+ * @marker_wrong: a marker had a wrong FPDUPTR
+ * @pos: position of the next byte in the stream
+ * @got: bytes copied, without markers
+ * @summed: how many of @got are included in @sum
+ * @sum: CRC of those bytes and of the markers between them
+ * @to: destination of the FPDU without markers
+ * @marker: destination of a marker
  */
 struct mpa_take {
 	struct mpa_fpdu	f;
