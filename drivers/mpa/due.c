@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connections that have something to send: a queue for each CPU, served in
- * softirq, right behind the one that made it due.
+ * Per-CPU queue of connections with pending transmit work, drained in softirq.
  *
- * However many are woken at once, a CPU serves them for a millisecond; what is
- * left is the workers', on whatever CPU is free.
+ * A connection is queued on the CPU that made the work pending, and transmits
+ * right after the current softirq. A CPU drains its queue for 1 ms at most,
+ * however many connections are queued. The workers, which any CPU may run,
+ * transmit for the rest.
  */
 #include <linux/interrupt.h>
 #include <linux/ktime.h>
@@ -23,7 +24,7 @@ struct due {
 
 static DEFINE_PER_CPU(struct due, dues);
 
-/* A connection in the queue is held, and found by nobody else */
+/* Each queued connection holds a reference and is in no other queue */
 static void mpa_due_serve(struct compat_bh *run)
 {
 	struct due *d = container_of(run, struct due, run);
@@ -31,7 +32,7 @@ static void mpa_due_serve(struct compat_bh *run)
 	struct llist_node *first;
 	struct mpa_conn *c, *next;
 
-	/* who came first is last */
+	/* the list is last-in first-out: restore the order of arrival */
 	first = llist_reverse_order(llist_del_all(&d->conns));
 	llist_for_each_entry_safe(c, next, first, due) {
 		if (ktime_get_ns() < until)
@@ -51,9 +52,9 @@ static void add(struct mpa_conn *c)
 }
 
 /**
- * mpa_due_add - have mpa_tx_due() called in softirq
- * @c: the connection, in no such queue; the caller holds it, is one of its
- *	callbacks, or found it under RCU
+ * mpa_due_add - schedule mpa_tx_due() in softirq on this CPU
+ * @c: the connection, in no CPU's queue. The caller holds a reference, is one
+ *	of the socket's callbacks, or has found the connection under RCU.
  *
  * Any context.
  */
@@ -65,14 +66,14 @@ void mpa_due_add(struct mpa_conn *c)
 		add(c);
 		return;
 	}
-	/* a softirq raised with BH on would be left to ksoftirqd */
+	/* a softirq that is raised with BH on would be left to ksoftirqd */
 	local_bh_disable();
 	add(c);
 	local_bh_enable();
 }
 
 /**
- * mpa_due_init - empty queues
+ * mpa_due_init - initialize the queues of all CPUs
  */
 void mpa_due_init(void)
 {
@@ -87,9 +88,9 @@ void mpa_due_init(void)
 }
 
 /**
- * mpa_due_exit - the last run is over
+ * mpa_due_exit - wait for the last run of each CPU's queue
  *
- * There is no connection any more.
+ * No connection is left. Sleeps.
  */
 void mpa_due_exit(void)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Segments to octets: one stretch of memory for many FPDUs, so that TCP is
- * called once for all of them.
+ * Build batches of FPDUs from DDP's segments, so that TCP is called once for
+ * many.
  *
- * The memory is a page fragment of the CPU's, only ever appended to, so it may
- * be handed to TCP by reference and still be shared by connections; what nobody was handed
- * may be given back.  BH is off from pulling a segment until it is written; what is
- * reserved is the batch's own, on whatever CPU it is filled.
+ * FPDUs are written to a page fragment of the CPU. A fragment is only appended
+ * to, so connections can share it, and TCP can take it by reference. Only bytes
+ * that are not passed to TCP may be given back. BH is off from pulling a
+ * segment until it is written. Reserved bytes belong to the batch, whichever
+ * CPU fills it.
  */
 /* local_lock.h uses it */
 #include <linux/spinlock.h>
@@ -19,20 +20,21 @@
 #include "fpdu.h"
 #include "internal.h"
 
-#define FRAG_LEAST	256	/* a smaller rest of a fragment is left alone */
+#define FRAG_LEAST	256	/* a shorter rest of a fragment is not used */
 
 #define FRAG_SPARES	8
 
 #define ANYWHERE	U32_MAX
 
 /*
- * Fragments that are used up are kept, so many, until TCP and who received from them
- * let go: to have a fresh one costs an eighth of what it takes to send 64 KiB.
- * Where BH off leaves the CPU to others, the lock keeps it (PREEMPT_RT).
+ * Recycle up to FRAG_SPARES exhausted fragments once TCP and the receiver have
+ * dropped them: allocating one costs an eighth of sending 64 KiB. @lock
+ * protects the CPU's state on PREEMPT_RT, where code with BH off can be
+ * preempted.
  */
 struct frags {
 	struct page_frag	pf;
-	struct page_frag	spare[FRAG_SPARES];	/* a ring */
+	struct page_frag	spare[FRAG_SPARES];	/* ring, exhausted */
 	u8			oldest;
 	local_lock_t		lock;
 };
@@ -41,7 +43,7 @@ static DEFINE_PER_CPU(struct frags, frags) = {
 	.lock = INIT_LOCAL_LOCK(lock),
 };
 
-/* Take @len octets at the fragment's end into the batch */
+/* Reserve @len bytes at the fragment's write position for the batch */
 static void mpa_frame_take(struct mpa_out *o, struct page_frag *pf, u32 len)
 {
 	struct bio_vec *last = o->n ? &o->vec[o->n - 1] : NULL;
@@ -64,10 +66,13 @@ static void mpa_frag_put(struct page_frag *pf)
 	*pf = (struct page_frag) {};
 }
 
-/* In place of a fragment that is used up the oldest, which may be nobody else's by now */
+/*
+ * Replace an exhausted fragment by the oldest spare one, which may be unused by
+ * now
+ */
 static void mpa_frag_turn(struct frags *f)
 {
-	/* an emergency's memory is not to stay */
+	/* do not keep pages of the emergency reserve */
 	if (f->pf.page && page_is_pfmemalloc(f->pf.page))
 		mpa_frag_put(&f->pf);
 	swap(f->pf, f->spare[f->oldest]);
@@ -75,7 +80,10 @@ static void mpa_frag_turn(struct frags *f)
 	f->pf.offset = f->pf.size;
 }
 
-/* Without memory one that has come back will do, wherever it stands */
+/*
+ * No memory: take a spare fragment that has no other user, wherever it is in
+ * the ring. Return: false if there is none.
+ */
 static bool mpa_frag_take_back(struct frags *f)
 {
 	int i;
@@ -100,8 +108,9 @@ static bool mpa_frag_refill(struct frags *f, u32 least)
 }
 
 /*
- * Long FPDUs are copied by the page, if they lie in pages as their octets do in memory: what
- * is left out for that costs less.
+ * Skip to page offset @off. Long FPDUs are copied page by page if source and
+ * destination have the same page offset: the skipped bytes cost less than a
+ * slow copy.
  */
 static void mpa_frag_skip(struct page_frag *pf, u32 off)
 {
@@ -109,7 +118,11 @@ static void mpa_frag_skip(struct page_frag *pf, u32 off)
 		pf->offset += (off - pf->offset) & ~PAGE_MASK;
 }
 
-/* @most: to be reserved, if it lies together.  @off: of the next octet in its page, or ANYWHERE */
+/*
+ * Reserve @need bytes, and up to @most where the fragment has them. @off: page
+ * offset for the first byte, or ANYWHERE. Return: false if memory or vectors
+ * run out.
+ */
 static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u32 off)
 {
 	struct page_frag *pf = &f->pf;
@@ -117,7 +130,7 @@ static bool __reserve(struct mpa_out *o, struct frags *f, u32 need, u32 most, u3
 	while (o->room < need) {
 		u32 least = min_t(u32, need - o->room, FRAG_LEAST);
 
-		/* single pages are used up as they are */
+		/* a single page has no bytes to spare for the offset */
 		if (off != ANYWHERE && pf->size > PAGE_SIZE)
 			least += PAGE_SIZE;
 		if (o->n == MPA_OUT_VECS || !mpa_frag_refill(f, least))
@@ -142,7 +155,10 @@ static bool reserve(struct mpa_out *o, u32 need, u32 most, u32 off)
 	return ok;
 }
 
-/* Where in its page an FPDU with that segment is to begin */
+/*
+ * Page offset at which the FPDU of a long segment begins, so that its payload
+ * has the page offset of its source; ANYWHERE for other segments
+ */
 static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 {
 	if (seg->len < DDP_COPY_LONG || c->tx_markers)
@@ -150,7 +166,10 @@ static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 	return (ddp_tx_page_off(c->tx_stream) - MPA_LEN_SIZE - seg->hdr_len) & ~PAGE_MASK;
 }
 
-/* The last @len octets of @v are nobody's: if they are the fragment's last ones they go back */
+/*
+ * Give the last @len bytes of @v, which are unused, back if they end the CPU's
+ * fragment
+ */
 static void mpa_frame_give_back(const struct bio_vec *v, u32 len)
 {
 	struct page_frag *pf;
@@ -162,7 +181,7 @@ static void mpa_frame_give_back(const struct bio_vec *v, u32 len)
 	local_unlock_nested_bh(&frags.lock);
 }
 
-/* Forget what was written or reserved beyond the first @len octets */
+/* Drop what the batch has written or reserved after its first @len bytes */
 static void cut_back(struct mpa_out *o, u32 len)
 {
 	u32 over = o->len + o->room - len;
@@ -183,16 +202,19 @@ static void cut_back(struct mpa_out *o, u32 len)
 	o->room = 0;
 }
 
-/* One FPDU being written */
+/* State of an FPDU that is being written */
 struct writer {
 	struct mpa_conn	*c;
-	u32		start;		/* its first octet's position */
+	u32		start;		/* where it begins in the stream */
 	u32		crc;
-	u8		vec;		/* where the next octet goes */
+	u8		vec;		/* vector and offset of the next byte */
 	u32		off;
 };
 
-/* Where the next octets go: @len in: wanted, out: how many fit there */
+/*
+ * Return: destination of the next bytes. @len: bytes wanted; set to how many of
+ * them are contiguous there.
+ */
 static u8 *space(struct writer *w, u32 *len)
 {
 	struct bio_vec *v = &w->c->out.vec[w->vec];
@@ -238,7 +260,10 @@ static void put_plain(struct writer *w, const u8 *src, u32 len)
 	}
 }
 
-/* Octets that may be written before the next marker, which goes out if due */
+/*
+ * Write the next marker if it is due. Return: number of bytes to write before
+ * the one after it.
+ */
 static u32 before_marker(struct writer *w)
 {
 	u8 marker[MPA_MARKER_SIZE];
@@ -290,7 +315,7 @@ static void put_trailer(struct writer *w, u32 ulpdu_len)
 	put_plain(w, crc, sizeof(crc));
 }
 
-/* What leads an FPDU.  Return: its length */
+/* Write the length field and the DDP header.  Return: their length. */
 static u32 put_head(u8 *p, const struct ddp_txseg *seg)
 {
 	put_unaligned_be16(seg->hdr_len + seg->len, p);
@@ -298,7 +323,7 @@ static u32 put_head(u8 *p, const struct ddp_txseg *seg)
 	return MPA_LEN_SIZE + seg->hdr_len;
 }
 
-/* In pieces, between markers */
+/* Write an FPDU that has markers or is not contiguous */
 static bool write_pieces(struct writer *w, const struct ddp_txseg *seg)
 {
 	u8 head[MPA_LEN_SIZE + IW_DDP_HDR_MAX];
@@ -310,12 +335,17 @@ static bool write_pieces(struct writer *w, const struct ddp_txseg *seg)
 	return true;
 }
 
-/* PAD and CRC field of an FPDU that lies together; @at: where its ULPDU ends */
+/*
+ * Write PAD and CRC field of a contiguous FPDU of @wire bytes. @at: offset of
+ * the end of its ULPDU.
+ */
 static void mpa_frame_finish(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
 {
 	u32 end = wire - MPA_CRC_SIZE;
 
-	/* PAD is shorter than that; the CRC field, or a part of it, comes next */
+	/*
+	 * writes 4 bytes: PAD is shorter, and the CRC field overwrites the rest
+	 */
 	put_unaligned_le32(0, p + at);
 	if (c->crc)
 		mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, end), p + end);
@@ -323,7 +353,7 @@ static void mpa_frame_finish(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
 		put_unaligned_le32(0, p + end);
 }
 
-/* All @wire octets lie together, and there are no markers */
+/* Write an FPDU without markers to @wire contiguous bytes at @p */
 static bool write_whole(struct mpa_conn *c, const struct ddp_txseg *seg, u8 *p,
 			u32 wire)
 {
@@ -336,7 +366,7 @@ static bool write_whole(struct mpa_conn *c, const struct ddp_txseg *seg, u8 *p,
 	return true;
 }
 
-/* Behind what the batch has, where @room octets are reserved */
+/* Move the writer to the reserved bytes, which follow the written ones */
 static void stand_at_end(struct writer *w, struct mpa_conn *c)
 {
 	struct mpa_out *o = &c->out;
@@ -350,7 +380,7 @@ static void stand_at_end(struct writer *w, struct mpa_conn *c)
 	w->off = skip;
 }
 
-/* Behind what the batch has: where all that is reserved lies, if it lies together */
+/* Return: start of the reserved bytes; NULL if they are not contiguous */
 static u8 *mpa_frame_room(const struct mpa_out *o)
 {
 	const struct bio_vec *last = &o->vec[o->n - 1];
@@ -360,7 +390,7 @@ static u8 *mpa_frame_room(const struct mpa_out *o)
 	return page_address(last->bv_page) + last->bv_offset + last->bv_len - o->room;
 }
 
-/* A segment as an FPDU; room is reserved */
+/* Write a segment as an FPDU; @wire bytes are reserved for it */
 static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire)
 {
 	u8 *p = mpa_frame_room(&c->out);
@@ -372,7 +402,10 @@ static bool write_fpdu(struct mpa_conn *c, const struct ddp_txseg *seg, u32 wire
 	return write_pieces(&w, seg);
 }
 
-/* FPDUs of @wire octets each with what goes on in the message, while they lie together */
+/*
+ * Write up to @most FPDUs of @wire bytes with the next segments of the message,
+ * as many as are contiguous in the reserved bytes
+ */
 static void write_run(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 {
 	struct ddp_txrun run = { .stride = wire, .len = mulpdu };
@@ -394,7 +427,10 @@ static void write_run(struct mpa_conn *c, u32 mulpdu, u32 wire, u32 most)
 	move_on(&w, n * wire);
 }
 
-/* Whoever has sent many short messages may go on: what is to be reserved is as much again */
+/*
+ * Number of bytes to reserve for an FPDU of @wire bytes. After short messages
+ * expect more of them: reserve as much again as the batch has.
+ */
 static u32 mpa_frame_ahead(const struct mpa_out *o, const struct ddp_txseg *seg, u32 wire)
 {
 	return seg->left || seg->len >= DDP_COPY_LONG ? wire : max(wire, o->len);
@@ -406,7 +442,10 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 	u32 wire = mpa_fpdu_wire_len(pos, seg->hdr_len + seg->len,
 				     c->tx_markers);
 
-	/* one that is laid where it lies alike has no room in front of it */
+	/*
+	 * a long FPDU gets a page offset of its own: drop bytes reserved before
+	 * it
+	 */
 	if (seg->len >= DDP_COPY_LONG)
 		cut_back(&c->out, len);
 	if (!reserve(&c->out, wire, mpa_frame_ahead(&c->out, seg, wire),
@@ -417,19 +456,24 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 	if (!write_fpdu(c, seg, wire)) {
 		cut_back(&c->out, len);
 		c->tx_pos = pos;
-		/* nothing goes on behind it */
+		/* do not add the segments that follow it */
 		seg->left = 0;
 	}
 	return true;
 }
 
-/* Behind a segment: as many full ones as its message has, and the batch room for */
+/*
+ * Add full segments of the message after a full one, as long as the batch has
+ * space
+ */
 static void add_run(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
 		    u32 room)
 {
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
 
-	/* the last one is not among them, nor those that are laid one by one */
+	/*
+	 * not the last segment, and not long ones, which get a page offset each
+	 */
 	if (c->tx_markers || seg->left <= seg->len || seg->len >= DDP_COPY_LONG)
 		return;
 	n = min(room / wire, (seg->left - 1) / seg->len);
@@ -458,11 +502,12 @@ static bool fill_batch(struct mpa_conn *c, u32 emss)
 }
 
 /**
- * mpa_frame_batch - pull segments and write them, until enough or none left
+ * mpa_frame_batch - add FPDUs to the batch until it is full or none is pending
  * @c: the connection; the caller owns its transmit side, BH off
- * @emss: effective maximum segment size: no FPDU is longer (RFC 5044 5.1)
+ * @emss: effective maximum segment size; limits the length of FPDUs (RFC 5044
+ *	5.1)
  *
- * Return: false if memory failed before anything was written.
+ * Return: false if memory ran out before anything was written, true otherwise.
  */
 bool mpa_frame_batch(struct mpa_conn *c, u32 emss)
 {
@@ -470,14 +515,14 @@ bool mpa_frame_batch(struct mpa_conn *c, u32 emss)
 
 	ddp_tx_begin(c->tx_stream);
 	ok = fill_batch(c, emss);
-	/* who has nothing to send may have nothing for long, and keeps no memory */
+	/* give reserved bytes back: the connection may be idle for long */
 	cut_back(&c->out, c->out.len);
 	ddp_tx_end(c->tx_stream);
 	return ok;
 }
 
 /**
- * mpa_frame_drop - the batch is sent or in vain
+ * mpa_frame_drop - release the batch, after it is sent or the connection ended
  * @c: the connection; the caller owns its transmit side
  */
 void mpa_frame_drop(struct mpa_conn *c)
@@ -491,7 +536,7 @@ void mpa_frame_drop(struct mpa_conn *c)
 }
 
 /**
- * mpa_frame_exit - give back the CPUs' fragments
+ * mpa_frame_exit - release the fragments of all CPUs
  */
 void mpa_frame_exit(void)
 {

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The transmit routine and who runs it.
+ * Transmit routine, and the choice of the context that runs it.
  *
- * It is run a stretch at a time: a few batches, BH off from taking the owner
- * word to giving it back, and no waiting in between but for another CPU that
- * receives on the socket just now.  So an owner is never preempted, and who wants
- * to wait (for a process that has the socket, for memory) owns nothing.
+ * The transmit routine runs in passes, see stretch(). A pass sends a few
+ * batches, with BH off from acquiring to releasing ownership. It waits for
+ * nothing but another CPU that receives on the socket just then. So an owner
+ * does not sleep, and is not preempted, PREEMPT_RT aside. A context that has to
+ * wait, for a process that owns the socket or for memory, releases ownership
+ * first.
  *
- * Whoever is best placed runs a stretch: the posting program (push), the CPU's
- * softirq right behind the one that made something due (kick), or the worker,
- * when there is much to do or the socket is in use.
+ * A pass runs in the posting process (mpa_tx_push()), in softirq on the CPU
+ * that made the work pending (mpa_tx_kick()), or in the worker, if there is
+ * much to send or the socket is in use.
  *
- * What the owner alone may touch passes from one to the next with the word.
+ * The fields that only the owner may access pass to the next owner with the
+ * ownership.
  */
 #include <linux/delay.h>
 
 #include "internal.h"
 
-#define BATCHES		4	/* of a stretch */
-#define WORK_STRETCHES	4	/* of one run of the worker */
+#define BATCHES		4	/* batches of a pass */
+#define WORK_STRETCHES	4	/* passes of one run of the worker */
 
 enum runner {
 	POSTER,
@@ -27,30 +30,60 @@ enum runner {
 };
 
 enum verdict {
-	TX_SENT,		/* a batch is with TCP */
-	TX_LAST,		/* ... and nothing was left when it was built */
-	TX_IDLE,		/* nothing left */
-	TX_SHUT,		/* a responder's turn has not come; who opens kicks */
-	TX_FULL,		/* TCP takes no more; write_space will kick */
-	TX_MORE,		/* there is more, but it was enough for now */
-	TX_BUSY,		/* a process has the socket */
-	TX_NOMEM,		/* memory is short, and nobody will tell us */
-	TX_GONE,		/* the connection is no more */
+	TX_SENT,		/* TCP has accepted a batch */
+	TX_LAST,		/* that, and it was the last one pending */
+	TX_IDLE,		/* no segment is pending */
+	TX_SHUT,		/* not open; setting tx_open kicks */
+	TX_FULL,		/* TCP has no space; mpa_write_space() kicks */
+	TX_MORE,		/* the pass has reached its limit of batches */
+	TX_BUSY,		/* a process owns the socket */
+	TX_NOMEM,		/* memory is short, with no wake-up */
+	TX_GONE,		/* the connection is lost */
 };
 
-/* Owner word; litmus: owner-ask, owner-push, owner-pass, owner-stop -------- */
+/* Ownership; litmus: owner-ask, owner-push, owner-pass, owner-stop -------- */
 
 /*
- * Something is due.  Return: whether the caller has to see to a runner.
- * Always a full barrier, also where the word stays as it is: whoever takes
- * PENDING up finds what is due.
+ * State of mpa_conn.tx:
+ *
+ *   0              no work is pending
+ *   PENDING        work is pending, and one runner is scheduled: the queue of a
+ *                  CPU, the worker or the retry timer
+ *   OWNED          a context runs a pass
+ *   OWNED|PENDING  work was requested meanwhile: the owner runs another pass
+ *   DEAD           with any other bit: no context becomes the owner any more
+ *
+ *    .---------------- mpa_tx_leave(), true -----------------.
+ *    |   .---------------- ask_or_own() -----------------.   |
+ *    |   |                                               |   |
+ *    v   |                                               v   |
+ *   [  0  ]-- ask() -->[ PENDING ]-- mpa_tx_enter() -->[ OWNED ]
+ *                        ^     ^                        |  |  ^
+ *                        |     '------ hand_on() -------'  |  |
+ *                        |            ask(), ask_or_own()  |  | mpa_tx_leave(),
+ *                        |                                 v  | false
+ *                        '------ hand_on() -------[ OWNED|PENDING ]
+ *
+ * In PENDING and OWNED|PENDING another request changes nothing.
+ *
+ * mpa_tx_stop() adds DEAD to any state and waits until OWNED is clear. In that
+ * case mpa_tx_leave() and hand_on() keep DEAD, and no function sets OWNED again.
+ */
+
+/*
+ * Request a pass. Return: true if the caller must schedule a runner, false
+ * otherwise. Always a full barrier, even if the state does not change: the
+ * context that clears PENDING sees the work that is pending.
  */
 static bool ask(struct mpa_conn *c)
 {
 	return !atomic_fetch_or(MPA_TX_PENDING, &c->tx);
 }
 
-/* The same; return: whether the caller is the owner now */
+/*
+ * Request a pass, or become the owner if the state is 0. Return: true if the
+ * caller is the owner now.
+ */
 static bool ask_or_own(struct mpa_conn *c)
 {
 	int old = atomic_read(&c->tx), new;
@@ -61,7 +94,10 @@ static bool ask_or_own(struct mpa_conn *c)
 	return !old;
 }
 
-/* The runner that was seen to becomes the owner */
+/*
+ * Become the owner, in the runner that was scheduled. Return: false if the
+ * state is DEAD.
+ */
 static bool mpa_tx_enter(struct mpa_conn *c)
 {
 	int due = MPA_TX_PENDING;
@@ -69,7 +105,10 @@ static bool mpa_tx_enter(struct mpa_conn *c)
 	return atomic_try_cmpxchg_acquire(&c->tx, &due, MPA_TX_OWNED);
 }
 
-/* Stop being the owner; false: something was asked for meanwhile */
+/*
+ * Release ownership. Return: true if released; false if a pass was requested
+ * meanwhile, which the caller, still the owner, must run.
+ */
 static bool mpa_tx_leave(struct mpa_conn *c)
 {
 	int old = MPA_TX_OWNED;
@@ -85,8 +124,8 @@ static bool mpa_tx_leave(struct mpa_conn *c)
 }
 
 /*
- * Stop being the owner, something being left to do.  Return: whether the
- * caller has to see to a runner; until it has, nobody else owns the word.
+ * Release ownership with work left. Return: true if the caller must schedule a
+ * runner; no context becomes the owner before. False if the state is DEAD.
  */
 static bool hand_on(struct mpa_conn *c)
 {
@@ -98,16 +137,23 @@ static bool hand_on(struct mpa_conn *c)
 	return new == MPA_TX_PENDING;
 }
 
-/* A stretch ---------------------------------------------------------------- */
+/* One pass ----------------------------------------------------------------- */
 
-/* Not before start-up, a responder not before the peer's first valid FPDU */
+/*
+ * Check whether FPDUs may be sent: after start-up, and for a responder after
+ * the peer's first valid FPDU
+ */
 static bool may_send(const struct mpa_conn *c)
 {
-	/* once a responder's is open the stream is there; litmus: publish */
+	/* a responder's tx_open is set after the stream; litmus: publish */
 	return smp_load_acquire(&c->tx_open);
 }
 
-/* ... and that one will never come.  It may just have, and be the last */
+/*
+ * Check whether the transmit side will never open: it is a responder's, and the
+ * stream has failed or the peer has closed, so no valid FPDU will arrive. The
+ * last FPDU may just have set tx_open, so read that after the other fields.
+ */
 static bool stays_shut(const struct mpa_conn *c)
 {
 	if (!READ_ONCE(c->rx_stopped) && !READ_ONCE(c->peer_closed) &&
@@ -138,12 +184,12 @@ static enum verdict send_batch(struct mpa_conn *c)
 }
 
 /*
- * Before its turn a responder builds one only to know whether there is anything
- * that an end which is asked for has to wait for.
+ * Build a batch. @closing: a responder that may not send yet builds one, too,
+ * to find out whether the end has to wait for something.
  */
 static enum verdict build_batch(struct mpa_conn *c, bool closing)
 {
-	/* Full Operation; litmus: publish */
+	/* set on entry to Full Operation; litmus: publish */
 	if (!smp_load_acquire(&c->tx_stream) || !(closing || may_send(c)))
 		return TX_SHUT;
 	if (!mpa_frame_batch(c, mpa_sock_emss(c)))
@@ -151,43 +197,64 @@ static enum verdict build_batch(struct mpa_conn *c, bool closing)
 	return c->out.len ? TX_SENT : TX_IDLE;
 }
 
-/* Nothing is built from here on: the FIN may go at any moment */
+/*
+ * Record that everything is sent. No batch is built from now on, since the
+ * worker may send the FIN at any time.
+ */
 static void note_drained(struct mpa_conn *c)
 {
-	/* who finds it drained sends the FIN behind the last FPDU */
+	/* the worker sends the FIN after the last FPDU */
 	smp_store_release(&c->drained, true);	/* litmus: drained */
 	mpa_conn_event(c, MPA_EV_STATE);
 }
 
-/* Is there nothing that an end has to wait for?  @deaf: nor will the peer answer */
+/*
+ * Check whether everything is sent that a graceful end has to wait for. @v:
+ * verdict on the last batch; @deaf: the peer has closed, no response will come.
+ *
+ * An idle transmit side (TX_IDLE) is not yet the end of a connection:
+ *
+ *   closing  pending work  blocked on  peer
+ *            (rests)       a response  closed  drained
+ *                          (awaits)
+ *   no       -             -           -       no: the ULP may send more
+ *   yes      yes           -           -       no: pending work is sent first
+ *   yes      no            yes         no      no: a response permits more work
+ *   yes      no            yes         yes     yes: no response will come
+ *   yes      no            no          -       yes
+ *
+ * The caller checks closing. The worker sends the FIN once drained is set, see
+ * mpa_end_send().
+ */
 static bool all_sent(struct mpa_conn *c, enum verdict v, bool deaf)
 {
 	const struct ddp_stream *s = c->tx_stream;
 
-	/* what can never go is not waited for */
+	/* segments that can never be sent do not delay the end */
 	if (v != TX_IDLE)
 		return v == TX_SHUT && stays_shut(c);
-	/* what RDMAP has put off goes out, and what it may send behind an answer */
+	/* deferred work is sent first, and work that a response permits */
 	return !ddp_tx_rests(s) && (deaf || !ddp_tx_awaits(s));
 }
 
-/* Build a batch unless one is left over, and send it */
+/* Send a batch: the one left over from the last pass, or else a new one */
 static enum verdict one_batch(struct mpa_conn *c)
 {
 	/*
-	 * Before the pull that finds nothing: what was due when the end was
-	 * asked for that pull has seen.  An end asked for since, or by the pull
-	 * itself, has left PENDING.
+	 * Read before the pull that finds nothing: that pull has seen the work
+	 * that was pending when the end was requested. If the end is requested
+	 * later, or by the pull itself, PENDING is set and another pass
+	 * follows.
 	 */
 	bool closing = smp_load_acquire(&c->closing);	/* litmus: drained */
-	/* the answers that came before the peer's end that pull has seen, too */
+	/* the pull has seen the responses received before the peer's FIN */
 	bool deaf = smp_load_acquire(&c->peer_closed);	/* litmus: drained */
 	enum verdict v = TX_SENT;
 
-	/* what a peer asks for behind the last FPDU is not answered */
+	/* requests that arrive after the last FPDU get no response */
 	if (c->drained)
 		return TX_IDLE;
-	/* who left one over did not ask what has become due since */
+	/* the pass that left a batch over has not checked for work since */
 	c->out.last = false;
 	if (!c->out.len)
 		v = build_batch(c, closing);
@@ -197,17 +264,23 @@ static enum verdict one_batch(struct mpa_conn *c)
 		return v;
 	if (all_sent(c, v, deaf))
 		note_drained(c);
-	/* an end that was asked for wants it found that nothing is left */
+	/* the end requires another pull, which finds that nothing is left */
 	return v == TX_LAST ? TX_SENT : v;
 }
 
-/* Whoever changes that says so: what mpa_tx_leave() asks about */
+/*
+ * Check for a verdict after which the owner leaves. A context that changes the
+ * cause requests a pass, which mpa_tx_leave() checks for.
+ */
 static bool nothing_to_do(enum verdict v)
 {
 	return v == TX_IDLE || v == TX_LAST || v == TX_SHUT || v == TX_FULL;
 }
 
-/* By the owner, BH off.  Where nothing is to do it is the owner no longer */
+/*
+ * Run a pass. The caller is the owner and has BH off. If the verdict is one of
+ * nothing_to_do(), ownership is released.
+ */
 static enum verdict stretch(struct mpa_conn *c)
 {
 	int left = BATCHES;
@@ -224,7 +297,7 @@ static enum verdict stretch(struct mpa_conn *c)
 	return v;
 }
 
-/* Who goes on -------------------------------------------------------------- */
+/* Choice of the next runner ------------------------------------------------ */
 
 static void mpa_tx_retry(struct work_struct *work)
 {
@@ -235,7 +308,10 @@ static void mpa_tx_retry(struct work_struct *work)
 	ddp_session_put(&c->ss);
 }
 
-/* Whoever asks meanwhile leaves it to the timer, too: there is no memory */
+/*
+ * Retry after a growing delay. The state stays PENDING, so passes requested
+ * meanwhile wait for the timer, too: memory is short.
+ */
 static void retry_later(struct mpa_conn *c)
 {
 	c->retry_ms = mpa_backoff(c->retry_ms);
@@ -245,19 +321,19 @@ static void retry_later(struct mpa_conn *c)
 }
 
 /*
- * The owner cannot go on: it gives the word back and sees to who can.  Return:
- * whether the caller may go on itself.
+ * Release ownership with work left, and schedule the next runner. Return: true
+ * if the caller, a worker, may run the next pass itself.
  *
- * A stretch in softirq does not follow another: what is raised there may run again
- * before what was sent is received, on this CPU, and more would be under way, in
- * ever fresh memory, the more there is to send.
+ * Never run two passes in a row in softirq. A softirq raised in softirq may run
+ * before this CPU receives what the first pass has sent to a local peer. Data
+ * in flight, and the memory for it, would grow with the amount of pending work.
  */
 static bool pass_on(struct mpa_conn *c, enum verdict v, enum runner who)
 {
 	if (nothing_to_do(v) || !hand_on(c))
 		return false;
 	if (v == TX_GONE) {
-		/* nobody: the worker finds out, and ends it */
+		/* no next runner: the worker ends the connection */
 		mpa_conn_event(c, MPA_EV_STATE);
 		return false;
 	}
@@ -273,11 +349,12 @@ static bool pass_on(struct mpa_conn *c, enum verdict v, enum runner who)
 }
 
 /**
- * mpa_tx_kick - there is something to send; any context
+ * mpa_tx_kick - schedule the transmit routine
  * @c: the connection
- * @bulk: a lot: the worker's
+ * @bulk: true if there is much to send: the worker runs the routine
  *
- * Runs nothing here: the caller may hold any lock, the socket's too.
+ * Any context. Runs nothing here, since the caller may hold any lock, even that
+ * of the socket.
  */
 void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 {
@@ -290,8 +367,10 @@ void mpa_tx_kick(struct mpa_conn *c, bool bulk)
 }
 
 /**
- * mpa_tx_push - there is something to send; process context, no lock held
+ * mpa_tx_push - run the transmit routine in the calling process
  * @c: the connection
+ *
+ * Context: process, no lock held.
  */
 void mpa_tx_push(struct mpa_conn *c)
 {
@@ -305,8 +384,8 @@ void mpa_tx_push(struct mpa_conn *c)
 }
 
 /**
- * mpa_tx_due - transmit in softirq
- * @c: the connection; it was seen to that this is called
+ * mpa_tx_due - run a pass in softirq
+ * @c: the connection; this call was scheduled by mpa_due_add()
  */
 void mpa_tx_due(struct mpa_conn *c)
 {
@@ -314,7 +393,9 @@ void mpa_tx_due(struct mpa_conn *c)
 		pass_on(c, stretch(c), SOFTIRQ);
 }
 
-/* Whether it is left to the worker to go on */
+/*
+ * Run a pass in the worker. Return: true if the worker may run the next one.
+ */
 static bool work_stretch(struct mpa_conn *c)
 {
 	enum verdict v = TX_GONE;
@@ -326,15 +407,17 @@ static bool work_stretch(struct mpa_conn *c)
 		go_on = pass_on(c, v, WORKER);
 	}
 	local_bh_enable();
-	/* not as the owner: who has the socket may sleep */
+	/* not as the owner: a process that owns the socket may sleep */
 	if (go_on && v == TX_BUSY)
 		mpa_sock_wait(c);
 	return go_on;
 }
 
 /**
- * mpa_tx_work - transmit from the worker
- * @c: the connection; it was seen to that this is called
+ * mpa_tx_work - run the transmit routine in the worker
+ * @c: the connection; this call was scheduled by MPA_EV_TX
+ *
+ * Sleeps while a process owns the socket.
  */
 void mpa_tx_work(struct mpa_conn *c)
 {
@@ -347,8 +430,8 @@ void mpa_tx_work(struct mpa_conn *c)
 }
 
 /**
- * mpa_tx_init - nothing is due yet
- * @c: the connection, new
+ * mpa_tx_init - initialize the transmit side
+ * @c: the new connection
  */
 void mpa_tx_init(struct mpa_conn *c)
 {
@@ -356,12 +439,14 @@ void mpa_tx_init(struct mpa_conn *c)
 }
 
 /**
- * mpa_tx_stop - nobody transmits from here on
- * @c: the connection; sleeps until a runner has left
+ * mpa_tx_stop - stop transmitting for good
+ * @c: the connection
+ *
+ * Sleeps until the current owner has left.
  */
 void mpa_tx_stop(struct mpa_conn *c)
 {
-	/* what the owner alone had is ours then; litmus: owner-stop */
+	/* the owner's fields belong to the caller then; litmus: owner-stop */
 	atomic_fetch_or(MPA_TX_DEAD, &c->tx);
 	while (atomic_read_acquire(&c->tx) & MPA_TX_OWNED)
 		usleep_range(10, 50);
