@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Connections are made, given up, and freed. */
+/* Allocate, abandon and free connections. */
 #include <linux/init.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -8,18 +8,21 @@
 
 #include "internal.h"
 
-static atomic_t conns = ATOMIC_INIT(0);	/* not yet released */
-static struct kmem_cache *mpa_conns;	/* kmalloc() has 2 KiB for each */
+static atomic_t conns = ATOMIC_INIT(0);	/* connections not yet released */
+static struct kmem_cache *mpa_conns;	/* kmalloc() would use 2 KiB for each */
 
 /**
- * mpa_conn_new - a connection without a socket
+ * mpa_conn_new - allocate a connection without a socket
  * @user: upcalls
- * @ctx: the user's
- * @policy: the device's wishes
- * @listener: to which it has come; NULL: the calling process makes it
+ * @ctx: opaque pointer of the user
+ * @policy: settings of the device; copied
+ * @listener: listener that accepts the connection; NULL if the calling process
+ *	connects
  *
- * Return: the connection with one reference, the callbacks'; NULL if memory
- * is short.
+ * Context: process, may sleep.
+ *
+ * Return: the connection with one reference, which is that of the socket's
+ * callbacks; NULL if memory is short.
  */
 struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 			      const struct ddp_policy *policy,
@@ -47,9 +50,9 @@ struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 }
 
 /**
- * mpa_conn_startup - give it a start-up machine
- * @c: the connection, before anybody else knows it
- * @initiator: it will send the Request
+ * mpa_conn_startup - allocate the start-up state machine of a connection
+ * @c: the connection, not visible to other contexts yet
+ * @initiator: true if this side sends the Request
  *
  * Return: 0 or -ENOMEM.
  */
@@ -64,10 +67,12 @@ int mpa_conn_startup(struct mpa_conn *c, bool initiator)
 }
 
 /**
- * mpa_conn_give_up - it never got anywhere
- * @c: the connection, new; the callbacks' reference is the caller's
+ * mpa_conn_give_up - abandon a connection that could not be set up
+ * @c: the connection, in phase MPA_NEW; the reference of the socket's callbacks
+ *	passes to the caller
  *
- * Its worker may have been woken, and finds it ended, or new: the socket is ours.
+ * The worker may be queued already, but does nothing in MPA_NEW and MPA_ENDED.
+ * So the caller is the only user of the socket.
  */
 void mpa_conn_give_up(struct mpa_conn *c)
 {
@@ -83,10 +88,10 @@ static void mpa_conn_free(struct rcu_head *rcu)
 }
 
 /**
- * mpa_conn_release - the last reference is gone
- * @ref: the session's
+ * mpa_conn_release - free a connection after its last reference is dropped
+ * @ref: reference count of its session
  *
- * Any context: socket and timer ended before.
+ * Any context: socket and timer have ended before.
  */
 void mpa_conn_release(struct kref *ref)
 {
@@ -103,9 +108,9 @@ void mpa_conn_release(struct kref *ref)
 }
 
 /**
- * mpa_conn_wait_all - wait until no connection is left
+ * mpa_conn_wait_all - wait until all connections are released
  *
- * At unload: nobody can make new ones.
+ * At unload, when no new connections can be made. Sleeps.
  */
 void mpa_conn_wait_all(void)
 {
@@ -113,7 +118,7 @@ void mpa_conn_wait_all(void)
 }
 
 /**
- * mpa_alloc_init - before the first connection
+ * mpa_alloc_init - create the slab cache of connections
  *
  * Return: 0 or -ENOMEM.
  */
@@ -124,7 +129,9 @@ int __init mpa_alloc_init(void)
 }
 
 /**
- * mpa_alloc_exit - the last one's grace period is over
+ * mpa_alloc_exit - destroy the slab cache of connections
+ *
+ * The caller has waited for the RCU callbacks of the last connections.
  */
 void mpa_alloc_exit(void)
 {

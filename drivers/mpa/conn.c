@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Life of a connection: TCP handshake, start-up, Full Operation, end.
+ * State machine of a connection: TCP handshake, start-up, Full Operation, end.
  *
- * The worker alone moves it from phase to phase (turn.c says when).  References: the
- * session's user, the stream that is bound, each queued run of the worker, its place in
- * the line, and one for the socket's callbacks that goes when the connection ends.
+ * After mpa_conn_begin() only the worker changes the phase, with the mutex
+ * held; turn.c schedules the worker. References are held by the session's user,
+ * the bound stream, each queued run of the worker, the entry in the line, and
+ * the socket's callbacks. The end of the connection drops that of the
+ * callbacks.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -13,8 +15,8 @@
 #include "trace.h"
 
 #define DEADLINE_CONNECT	30	/* seconds: TCP handshake */
-#define DEADLINE_REQUEST	10	/* responder: the Request */
-#define DEADLINE_REPLY		60	/* initiator: the Reply */
+#define DEADLINE_REQUEST	10	/* responder: receive the Request */
+#define DEADLINE_REPLY		60	/* initiator: receive the Reply */
 
 static enum iw_reason lost_reason(int err)
 {
@@ -22,9 +24,13 @@ static enum iw_reason lost_reason(int err)
 }
 
 /*
- * What TCP has taken it delivers, even if the ULP ends abortively: it may have
- * been told that it is sent (DDP-3).  A stream that ends inside an FPDU, or
- * before there are any, is reset, and so is a peer that takes no more of it, or has all.
+ * Check whether the socket must be reset instead of closed.
+ *
+ * TCP delivers what it has accepted, even if the ULP aborts: the ULP may have
+ * reported that data as sent (DDP-3). A stream that ends inside an FPDU is
+ * reset. So is a peer that has let a time limit expire: it acknowledges no more
+ * data, or has all and does not close. Before Full Operation there is no data,
+ * so reset unless the peer has rejected or the ULP has closed.
  */
 static bool must_reset(const struct mpa_conn *c, enum iw_reason why)
 {
@@ -40,10 +46,12 @@ static void set_phase(struct mpa_conn *c, enum mpa_phase phase)
 }
 
 /**
- * mpa_conn_finish - the end, whatever came before
- * @c: the connection; its worker
- * @why: the reason
- * @o: the peer's reject, or NULL
+ * mpa_conn_finish - end a connection
+ * @c: the connection
+ * @why: reason, reported to the stream and the user
+ * @o: the peer's rejecting Reply, or NULL
+ *
+ * Context: worker, with the mutex held.
  */
 void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 		     const struct ddp_offer *o)
@@ -57,7 +65,7 @@ void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 	mpa_frame_drop(c);
 	set_phase(c, MPA_ENDED);
 	trace_mpa_conn_end(c, why);
-	/* counted by the time that the peer hears of it */
+	/* count the refusal before the peer can notice it */
 	if (c->caller.at && !c->told)
 		ddp_port_refused(c->caller.at, why);
 	mpa_sock_release(c, reset);
@@ -68,7 +76,7 @@ void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 		ddp_llp_down(s, why);
 	if (c->told)
 		ddp_session_closed(&c->ss, why, o);
-	/* the callbacks' reference */
+	/* drop the reference of the socket's callbacks */
 	ddp_session_put(&c->ss);
 }
 
@@ -81,21 +89,28 @@ static void enter_full(struct mpa_conn *c)
 	WRITE_ONCE(c->crc, su->crc);
 	WRITE_ONCE(c->tx_markers, su->tx_markers);
 	WRITE_ONCE(c->rx_markers, su->rx_markers);
-	/* a wrong answer starts the stream all the same: see session.h */
+	/* the stream starts even if the Reply is unacceptable: see session.h */
 	if (su->initiator)
 		ddp_session_established(&c->ss, &su->peer);
 	mpa_conn_deadline(c, 0);
 	set_phase(c, MPA_FULL);
 	c->stream = c->next_stream;
-	/* before the stream: the Terminate of who refuses is never one that cannot go */
+	/*
+	 * Open the transmit side before the stream is set. If the user has
+	 * refused the Reply, the stream has failed, and the transmit routine
+	 * would give its Terminate up as one that can never be sent.
+	 */
 	if (su->initiator)
 		WRITE_ONCE(c->tx_open, true);
-	/* what the transmit side needs is set; litmus: publish */
+	/*
+	 * the fields that the transmit routine reads are set before the stream;
+	 * litmus: publish
+	 */
 	smp_store_release(&c->tx_stream, c->next_stream);
 	c->su = NULL;
 	kfree(su);
 	mpa_sock_full(c);
-	/* what came before that is still there */
+	/* receive what arrived before rx_full was set */
 	mpa_conn_event(c, MPA_EV_RX);
 	mpa_tx_kick(c, false);
 }
@@ -116,8 +131,9 @@ static int read_frame(struct mpa_conn *c)
 }
 
 /*
- * The user hears of it before the peer can: what that sends at once finds a
- * program that knows.
+ * Report a responder's connection as established before its Reply is sent. The
+ * peer may send right after the Reply, and then finds a program that is
+ * prepared.
  */
 static void tell_accepted(struct mpa_conn *c)
 {
@@ -127,7 +143,10 @@ static void tell_accepted(struct mpa_conn *c)
 	ddp_session_established(&c->ss, NULL);
 }
 
-/* What TCP has not taken yet of our frame */
+/*
+ * Send the rest of our start-up frame. Return: 0 if TCP has accepted all of it,
+ * -EAGAIN if a part is left, or another error.
+ */
 static int write_rest(struct mpa_conn *c)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
@@ -147,8 +166,9 @@ static int write_rest(struct mpa_conn *c)
 }
 
 /*
- * A fresh socket has room: if TCP takes no more then memory is short.  Nobody
- * will say when there is some: look again, later and later.
+ * Send the rest of the start-up frame later. A new socket has buffer space, so
+ * if TCP accepts no more, memory is short. No callback reports free memory:
+ * retry with growing delays.
  */
 static void write_later(struct mpa_conn *c)
 {
@@ -158,7 +178,10 @@ static void write_later(struct mpa_conn *c)
 	mpa_conn_wake(c, msecs_to_jiffies(c->retry_ms));
 }
 
-/* Return: whether all of our frame is with TCP */
+/*
+ * Return: true if TCP has accepted all of our start-up frame; false if it is
+ * sent later, or the connection has ended.
+ */
 static bool write_frame(struct mpa_conn *c)
 {
 	int err = write_rest(c);
@@ -190,7 +213,10 @@ static void tell_request(struct mpa_conn *c)
 		mpa_conn_finish(c, IW_LOCAL_ABORT, NULL);
 }
 
-/* Nothing may follow the Request before our Reply */
+/*
+ * Check whether the peer has sent data between its Request and our Reply, which
+ * ends start-up.
+ */
 static bool speaks_too_soon(struct mpa_conn *c)
 {
 	u8 octet;
@@ -200,20 +226,26 @@ static bool speaks_too_soon(struct mpa_conn *c)
 }
 
 /*
- * A whole Request: ask, and wait for mpa_accept() or mpa_reject().  A caller may be
- * gone before anybody has heard of it: that has been told by now, and is not again.
+ * Report a complete Request to the user and wait for mpa_accept() or
+ * mpa_reject(). The peer may have closed or reset the connection before; TCP
+ * has reported that already and does not report it again, so check the state of
+ * the socket here.
  *
- * Return: false: it was not whole.
+ * Return: true if there is nothing to do now; false if start-up has failed,
+ * because the peer has sent more than its Request.
  */
 static bool ask_user(struct mpa_conn *c)
 {
 	int err;
-	/* before anything is read: TCP tells an error once */
+	/* before receiving, which clears the error of the socket */
 	enum mpa_fate fate = mpa_sock_fate(c, &err);
 
 	if (speaks_too_soon(c))
 		return false;
-	/* the Request came with the SYN (Fast Open); TCP tells when the peer is there */
+	/*
+	 * The Request came with the SYN (Fast Open): TCP reports the end of the
+	 * handshake as a change of state.
+	 */
 	if (fate == MPA_SOCK_COMING)
 		return true;
 	if (fate != MPA_SOCK_OPEN)
@@ -225,7 +257,10 @@ static bool ask_user(struct mpa_conn *c)
 	return true;
 }
 
-/* The peer does not speak revision 2: once more with revision 1 */
+/*
+ * The peer does not know revision 2: connect again with revision 1, unless the
+ * device is configured for one revision only.
+ */
 static void try_older(struct mpa_conn *c)
 {
 	struct sockaddr_storage local = c->ss.local;
@@ -296,13 +331,16 @@ static void connecting(struct mpa_conn *c)
 	}
 }
 
-/* Return: as mpa_conn_step() */
+/*
+ * Receive, send our FIN when it is time, and look for the end of the
+ * connection. Return: as mpa_conn_step().
+ */
 static bool full(struct mpa_conn *c)
 {
 	bool more = mpa_sock_receive(c);
 
 	mpa_end_send(c);
-	/* what came before an end comes before it here, too */
+	/* handle the end only after all data that arrived before it */
 	if (more)
 		mpa_conn_event(c, MPA_EV_RX);
 	else
@@ -311,11 +349,13 @@ static bool full(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_step - go on as far as it goes now
- * @c: the connection, begun and not ended; its worker
- * @events: that were left, bits of enum mpa_event
+ * mpa_conn_step - advance the state machine as far as possible now
+ * @c: the connection, begun and not ended
+ * @events: bits of enum mpa_event that were set
  *
- * Return: whether more has arrived than one turn takes.
+ * Context: worker, with the mutex held.
+ *
+ * Return: true if more data is queued than one call receives, false otherwise.
  */
 bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 {
@@ -323,7 +363,10 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 		mpa_conn_finish(c, READ_ONCE(c->why), NULL);
 		return false;
 	}
-	/* who was told that it is accepted has things to send behind the Reply */
+	/*
+	 * after established() the program may have posted work, which is sent
+	 * after the Reply
+	 */
 	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->up) {
 		mpa_conn_finish(c, IW_LOCAL_CLOSE, NULL);
 		return false;
@@ -344,8 +387,9 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 }
 
 /**
- * mpa_conn_begin - it is made: from here on it is the worker's
- * @c: the connection, with its socket; the mutex is held, up to mpa_conn_unlock()
+ * mpa_conn_begin - pass a new connection to the worker
+ * @c: the connection, with its socket; the caller holds the mutex until
+ *	mpa_conn_unlock()
  */
 void mpa_conn_begin(struct mpa_conn *c)
 {
@@ -357,11 +401,11 @@ void mpa_conn_begin(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_bind - the stream to start once start-up is done
- * @c: the connection
- * @s: the stream; holds the connection until mpa_conn_quiesce()
+ * mpa_conn_bind - bind the stream that starts after start-up
+ * @c: the connection; its mutex is held
+ * @s: the stream; holds a reference on the connection until mpa_conn_quiesce()
  *
- * Return: 0, -EISCONN or -ENOTCONN.
+ * Return: 0; -EISCONN if @s is bound already; -ENOTCONN if @s has been unbound.
  */
 int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
 {
@@ -375,10 +419,10 @@ int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s)
 }
 
 /**
- * mpa_conn_quiesce - forget the stream; the connection ends
+ * mpa_conn_quiesce - unbind the stream and end the connection
  * @c: the connection
  *
- * Sleeps.  When it returns no upcall for the stream runs or will run.
+ * Sleeps. When this returns, no upcall for the stream runs or will run.
  */
 void mpa_conn_quiesce(struct mpa_conn *c)
 {
@@ -393,9 +437,10 @@ void mpa_conn_quiesce(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_stop - the ULP ends it
+ * mpa_conn_stop - request the end of a connection on behalf of the ULP
  * @c: the connection
- * @why: IW_LOCAL_CLOSE: gracefully, once all posted before is sent
+ * @why: IW_LOCAL_CLOSE for a graceful end, after everything posted before is
+ *	sent; any other reason for an abortive end
  *
  * Any context.
  */
@@ -406,9 +451,9 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 		mpa_conn_event(c, MPA_EV_ABORT);
 		return;
 	}
-	/* behind all that is due by now; litmus: drained */
+	/* after everything that is pending now; litmus: drained */
 	smp_store_release(&c->closing, true);
 	mpa_conn_event(c, MPA_EV_CLOSE);
-	/* who finds nothing left to send says so */
+	/* the transmit routine sets drained when nothing is left to send */
 	mpa_tx_kick(c, false);
 }

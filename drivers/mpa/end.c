@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How Full Operation ends if nobody breaks it off: our FIN behind the last FPDU, and the
- * peer's.  All of it is the worker's.
+ * Graceful end of Full Operation: our FIN after the last FPDU, and the peer's
+ * FIN. All functions run in the worker, with the mutex held.
  *
- * What TCP has taken may have been told as sent, and TCP may have much of it: there is
- * time as long as the peer takes some, up to our FIN.
+ * What TCP has accepted may be reported as sent, and TCP may have much of it.
+ * So the time limit is extended as long as the peer acknowledges data before
+ * our FIN.
  */
 #include <linux/bits.h>
 
 #include "internal.h"
 
-#define DEADLINE_DRAIN	130ul	/* seconds: some progress; TCP may try every 120 */
-#define DEADLINE_TAKEN	900	/* all of it, when TCP has it all: no more than its memory */
+/* Seconds without progress: TCP may wait 120 s between two retransmissions */
+#define DEADLINE_DRAIN	130ul
+/*
+ * Seconds for the peer to acknowledge all data, once TCP has accepted the last
+ * FPDU. It is no more than TCP's send buffer holds.
+ */
+#define DEADLINE_TAKEN	900
 
-/* What there is to be seen of an end; in front of TCP's sequence number */
+/*
+ * Observed progress of a graceful end: flags above TCP's 32-bit sequence number
+ */
 #define STEP_BEGUN	BIT_ULL(32)
-#define STEP_DRAINED	BIT_ULL(33)	/* TCP has all of our FPDUs */
-#define STEP_SHUT	BIT_ULL(34)	/* and our FIN */
-#define STEP_ALL	BIT_ULL(35)	/* the peer has all that is in front of it */
+#define STEP_DRAINED	BIT_ULL(33)	/* TCP has accepted all our FPDUs */
+#define STEP_SHUT	BIT_ULL(34)	/* TCP has accepted our FIN */
+#define STEP_ALL	BIT_ULL(35)	/* the peer has all data before it */
 
 static u64 look_how_far(struct mpa_conn *c, bool drained)
 {
@@ -29,7 +37,10 @@ static u64 look_how_far(struct mpa_conn *c, bool drained)
 	return c->shut ? step | STEP_SHUT : step;
 }
 
-/* As long as it gets on, so does its time, up to the last of it */
+/*
+ * Extend the time limit as long as the peer makes progress, but not past
+ * @c->last, which is fixed once TCP has accepted all FPDUs
+ */
 static void wait_taken(struct mpa_conn *c, bool drained)
 {
 	u64 step = look_how_far(c, drained);
@@ -52,8 +63,10 @@ static void wait_taken(struct mpa_conn *c, bool drained)
 }
 
 /**
- * mpa_end_send - send our FIN if it is due, and see to it that the wait has an end
+ * mpa_end_send - send our FIN after the last FPDU, and set the time limit
  * @c: the connection
+ *
+ * Does nothing unless a graceful end is requested.
  */
 void mpa_end_send(struct mpa_conn *c)
 {
@@ -61,22 +74,25 @@ void mpa_end_send(struct mpa_conn *c)
 
 	if (!READ_ONCE(c->closing))
 		return;
-	/* the FIN behind the last FPDU; litmus: drained */
+	/* the FIN is sent after the last FPDU; litmus: drained */
 	drained = smp_load_acquire(&c->drained);
 	if (drained && !c->shut)
 		c->shut = mpa_sock_shutdown(c);
 	wait_taken(c, drained);
-	/* no memory for it, and nobody will say when there is some */
+	/* no memory for the FIN, and no callback reports free memory: retry */
 	if (drained && !c->shut)
 		mpa_conn_wake(c, HZ / 10);
 }
 
-/* Return: whether nobody knew it yet */
+/*
+ * Record that the peer has closed. Return: true if that was not known yet,
+ * false otherwise.
+ */
 static bool note_peer_closed(struct mpa_conn *c)
 {
 	if (c->peer_closed)
 		return false;
-	/* behind all that the peer has answered; litmus: drained */
+	/* after everything that is received from the peer; litmus: drained */
 	smp_store_release(&c->peer_closed, true);
 	c->peer_first = !READ_ONCE(c->closing);
 	return true;
@@ -88,10 +104,8 @@ static enum iw_reason close_reason(const struct mpa_conn *c)
 }
 
 /**
- * mpa_end_look - is it over?
- * @c: the connection; what had arrived is received
- *
- * If so it is finished.
+ * mpa_end_look - finish the connection if it has ended
+ * @c: the connection; all data that had arrived is received
  */
 void mpa_end_look(struct mpa_conn *c)
 {
@@ -100,8 +114,9 @@ void mpa_end_look(struct mpa_conn *c)
 	enum mpa_fate fate = mpa_sock_fate(c, &err);
 
 	/*
-	 * What came before an end is received before it, a reset, too; and what has
-	 * filled a gap since we received may have brought the FIN along
+	 * Data that arrived before the end of the connection is received first,
+	 * even before a reset. A segment that filled a gap since the last
+	 * receive may have brought the FIN along, and set this event.
 	 */
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;
@@ -109,23 +124,26 @@ void mpa_end_look(struct mpa_conn *c)
 		mpa_conn_finish(c, ddp_sock_reason(err, IW_MPA_LOST), NULL);
 		return;
 	}
-	/* nor has what is left unread been read; who resumes leaves an event */
+	/* a deferred FPDU is not read yet; mpa_llp_resume() sets an event */
 	if (READ_ONCE(c->rx_waits))
 		return;
 	if (fate != MPA_SOCK_CLOSED && fate != MPA_SOCK_PEER_DONE)
 		return;
-	/* a stream that ends inside an FPDU has not ended well: RFC 5044 section 8 */
+	/* a stream that ends inside an FPDU has failed: RFC 5044 section 8 */
 	if (mpa_sock_cut(c)) {
 		mpa_conn_finish(c, IW_MPA_LOST, NULL);
 		return;
 	}
 	news = note_peer_closed(c);
-	/* what is told to have ended well has arrived */
+	/* report a good end only when the peer has all our data */
 	if (fate == MPA_SOCK_CLOSED || c->heard) {
 		mpa_conn_finish(c, close_reason(c), NULL);
 	} else if (news) {
 		ddp_session_peer_closed(&c->ss);
-		/* what a responder, or a fence, has held back waits for nothing any more */
+		/*
+		 * Work that waits for the peer's first FPDU or for a response
+		 * can no longer be sent: the transmit routine finds that out.
+		 */
 		mpa_tx_kick(c, false);
 	}
 }

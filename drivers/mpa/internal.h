@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the rooms of iw_mpa know of each other. */
+/* Structures and functions that the files of iw_mpa share. */
 #ifndef _MPA_INTERNAL_H
 #define _MPA_INTERNAL_H
 
@@ -24,46 +24,47 @@ struct sk_buff;
 struct sk_buff_head;
 struct socket;
 
-/* Where a connection stands */
+/* Phase of a connection; written under its mutex */
 enum mpa_phase {
-	MPA_NEW,		/* being made: nobody else touches it */
+	MPA_NEW,		/* being set up; the worker does nothing */
 	MPA_CONNECTING,		/* TCP handshake, active side */
-	MPA_STARTUP,		/* Request and Reply frames */
+	MPA_STARTUP,		/* exchange of Request and Reply frames */
 	MPA_FULL,		/* Full Operation */
-	MPA_ENDED,		/* no socket any more */
+	MPA_ENDED,		/* ended: no socket any more */
 };
 
-/* What the worker is asked to look at */
+/* Events for the worker; bit numbers in mpa_conn.events */
 enum mpa_event {
-	MPA_EV_STATE,		/* TCP's state changed */
-	MPA_EV_RX,		/* octets arrived that the callback left */
-	MPA_EV_TX,		/* transmit: it was left to the worker */
-	MPA_EV_CLOSE,		/* the ULP wants a graceful end */
-	MPA_EV_ABORT,		/* the ULP wants an end */
-	MPA_EV_TIMEOUT,		/* the current step may have taken too long */
+	MPA_EV_STATE,		/* TCP or the connection has changed state */
+	MPA_EV_RX,		/* data that the callback has left */
+	MPA_EV_TX,		/* the worker must run the transmit routine */
+	MPA_EV_CLOSE,		/* the ULP requests a graceful end */
+	MPA_EV_ABORT,		/* the ULP requests an abortive end */
+	MPA_EV_TIMEOUT,		/* the timer expired: check the deadline */
 };
 
 /*
- * The transmit routine's owner word.  OWNED: somebody is at it, BH off.
- * PENDING alone: something is due, and one runner has been seen to, in the
- * CPU's queue, the worker's or the timer's.  Both: the owner looks again before
- * it leaves.  DEAD: nobody may own it any more.
+ * Bits of mpa_conn.tx, the ownership state of the transmit side; tx.c has a
+ * diagram. OWNED: a context runs the transmit routine, with BH off. PENDING
+ * alone: work is pending and exactly one runner is scheduled: the CPU's queue,
+ * the worker or the retry timer. Both: the owner looks for more work before it
+ * leaves. DEAD: no context becomes the owner any more.
  */
 #define MPA_TX_OWNED	0x1
 #define MPA_TX_PENDING	0x2
 #define MPA_TX_DEAD	0x4
 
-#define MPA_BATCH	65536	/* octets handed to TCP at once, about */
+#define MPA_BATCH	65536	/* bytes handed to TCP at once, about */
 #define MPA_OUT_VECS	40
 
 /**
- * struct mpa_out - a batch of FPDUs on its way to TCP
- * @vec: the pages it lies in; each holds a page reference
- * @n: how many of @vec
- * @len: octets written
- * @room: octets reserved behind them
- * @sent: octets that TCP has taken
- * @last: nothing was due behind it when it was built
+ * struct mpa_out - batch of FPDUs to be handed to TCP
+ * @vec: pages that hold the batch; each entry holds a page reference
+ * @n: number of entries used in @vec
+ * @len: bytes written
+ * @room: bytes reserved after the written ones
+ * @sent: bytes of @len that TCP has accepted
+ * @last: no more segments were pending when the batch was built
  */
 struct mpa_out {
 	struct bio_vec	vec[MPA_OUT_VECS];
@@ -75,16 +76,16 @@ struct mpa_out {
 };
 
 /**
- * struct mpa_cursor - a place in TCP's receive queue, and where the walk ends
- * @at: the next octet; NULL: no CPU can read it
- * @run: octets that lie together from there on, and may be walked
- * @left: octets that may be walked behind them
- * @seq: TCP sequence number of the first of those
- * @frag: fragment of @part that the run ends in, -1: its linear part
- * @part: @skb, or the piece of its frag_list
- * @skb: in the queue
+ * struct mpa_cursor - position in TCP's receive queue, and the end of the walk
+ * @at: next byte; NULL if no CPU can read it
+ * @run: contiguous bytes from @at on that may be consumed
+ * @left: bytes after those of @run that may be consumed
+ * @seq: TCP sequence number of the first byte after the run
+ * @frag: fragment of @part in which the run ends, -1 for the linear part
+ * @part: @skb, or the member of its frag_list that has the end of the run
+ * @skb: current skb of @queue
  * @queue: the receive queue
- * @ended: the queue has no more than the run, whatever @left says
+ * @ended: the queue has no bytes after the run, whatever @left is
  */
 struct mpa_cursor {
 	const u8		*at;
@@ -105,84 +106,85 @@ struct mpa_conn {
 	struct ddp_llp		llp;
 	struct ddp_session	ss;
 	struct ddp_policy	policy;
-	struct net		*net;	/* active side only; held */
+	struct net		*net;	/* active side only; reference held */
 	netns_tracker		net_tracker;
 	int			ifindex;
 	u8			tos;
-	struct mpa_line		*line;	/* before Full Operation */
+	struct mpa_line		*line;	/* until Full Operation */
 
 	/*
-	 * Worker and mutex.  A worker only tries the mutex: whoever has had it
-	 * sees to what was asked meanwhile, mpa_conn_unlock().
+	 * Protected by the mutex. The worker only tries to take it:
+	 * mpa_conn_unlock() queues the worker again for events that were set
+	 * meanwhile.
 	 */
 	struct mutex		mutex;
 	enum mpa_phase		phase;
 	struct socket		*sock;
 	struct mpa_startup	*su;	/* until Full Operation */
-	struct ddp_stream	*next_stream;	/* to start then */
-	u8			revision;	/* from then on */
-	bool			crc;		/* the same */
-	bool			tx_open;	/* set once by rx or at start */
-	bool			told;	/* the user has been given us */
-	bool			up;	/* responder: ... and that it is accepted */
-	u16			written;	/* octets of our frame with TCP */
+	struct ddp_stream	*next_stream;	/* started in Full Operation */
+	u8			revision;	/* from Full Operation on */
+	bool			crc;		/* from Full Operation on */
+	bool			tx_open;	/* may send; set once */
+	bool			told;	/* session reported to the user */
+	bool			up;	/* responder: established() called */
+	u16			written;	/* bytes of our frame TCP has */
 	bool			peer_closed;
-	bool			peer_first;	/* before we did */
+	bool			peer_first;	/* closed before the ULP */
 	bool			shut;	/* our FIN is with TCP */
-	bool			heard;	/* ... and what is in front of it with the peer */
-	bool			timed;	/* there is a deadline: */
-	bool			armed;	/* so is the timer: */
-	unsigned long		deadline;	/* jiffies */
-	unsigned long		wake;	/* the same */
-	u64			step;	/* of a graceful end, then */
-	unsigned long		last;	/* jiffies: no more time for steps */
+	bool			heard;	/* peer has all data before our FIN */
+	bool			timed;	/* @deadline is valid */
+	bool			armed;	/* the timer is set to @wake */
+	unsigned long		deadline;	/* of this step, in jiffies */
+	unsigned long		wake;	/* expiry of the timer, jiffies */
+	u64			step;	/* graceful end: STEP_* of end.c */
+	unsigned long		last;	/* graceful end: time limit, jiffies */
 
-	/* at the listener it came to, until the request is handed up */
+	/* entry in the listener's backlog, until the request is reported */
 	struct ddp_caller	caller;
 
-	/* socket lock */
-	struct ddp_stream	*stream ____cacheline_aligned_in_smp;	/* rx's */
+	/* protected by the socket lock; @stream is that of the receive path */
+	struct ddp_stream	*stream ____cacheline_aligned_in_smp;
 	struct mpa_cursor	cur;
 	u32			rx_pos;
-	/* of the segment being handed up */
-	const u8		*rx_copy;	/* its next octets; NULL: at @cur */
-	u32			rx_left;	/* octets of it not read yet */
+	/* segment that is being passed to DDP */
+	const u8		*rx_copy;	/* next byte; NULL: at @cur */
+	u32			rx_left;	/* bytes not read yet */
 	bool			rx_markers;
-	bool			rx_full;	/* Full Operation: data_ready runs */
-	bool			rx_stopped;	/* failed: discard */
-	bool			rx_waits;	/* for memory, with an FPDU unread */
+	bool			rx_full;	/* callback receives FPDUs */
+	bool			rx_stopped;	/* discard what arrives */
+	bool			rx_waits;	/* deferred by a page fault */
 
-	/* tx owner; before Full Operation the worker and mutex */
-	u16			retry_ms ____cacheline_aligned_in_smp;	/* of the last wait */
+	/* last retry delay; transmit owner, before Full Operation the worker */
+	u16			retry_ms ____cacheline_aligned_in_smp;
 
-	/* tx owner */
+	/* transmit owner */
 	struct ddp_stream	*tx_stream;
 	struct mpa_out		out;
 	bool			tx_markers;
 	u32			tx_pos;
-	int			lost;	/* why, if sending was told; socket lock */
+	int			lost;	/* errno of a failed send */
 
-	/* whoever has something to say */
+	/* any context */
 	atomic_t		tx ____cacheline_aligned_in_smp;	/* MPA_TX_* */
-	unsigned long		events;	/* enum mpa_event */
-	bool			seen_to;	/* ... by who has the mutex */
+	unsigned long		events;	/* bits of enum mpa_event */
+	bool			seen_to;	/* mutex holder checks events */
 
-	bool			closing;	/* graceful end asked for */
-	bool			drained;	/* ... and nothing left to send */
-	enum iw_reason		why;	/* of an end asked for */
+	bool			closing;	/* graceful end requested */
+	bool			drained;	/* closing, and all sent */
+	enum iw_reason		why;	/* reason of a requested abort */
 
-	struct list_head	turn;	/* in its line; the line's lock */
-	struct work_struct	work;	/* from Full Operation on */
+	struct list_head	turn;	/* entry in @line; lock of the line */
+	struct work_struct	work;	/* worker, from Full Operation on */
 	struct delayed_work	timer;
-	struct delayed_work	tx_retry;	/* holds a reference */
-	struct llist_node	due;		/* the same */
+	struct delayed_work	tx_retry;	/* holds a ref while queued */
+	struct llist_node	due;		/* holds a ref while queued */
 	struct rcu_head		rcu;
 
-	/* who looks has the socket for as long as it is held */
-	spinlock_t		look_lock;	/* leaf */
-	u32			retransmits;	/* of sockets that are gone */
+	/* keeps the socket for readers that do not hold the mutex */
+	spinlock_t		look_lock;	/* leaf lock */
+	u32			retransmits;	/* of released sockets */
 
-	struct ddp_sock_calls	before;	/* the socket's own, put back at the end */
+	struct ddp_sock_calls	before;	/* the socket's original callbacks */
 };
 
 #ifdef CONFIG_SMP
@@ -201,13 +203,13 @@ static inline struct mpa_conn *llp_to_conn(struct ddp_llp *llp)
 	return container_of(llp, struct mpa_conn, llp);
 }
 
-#define MPA_DEADLINE_MEMORY	10	/* seconds: for our Reply */
-#define MPA_DEADLINE_CLOSE	10	/* for our FIN; the peer's when it has ours */
+#define MPA_DEADLINE_MEMORY	10	/* seconds: memory for our Reply */
+#define MPA_DEADLINE_CLOSE	10	/* seconds: our FIN, then the peer's */
 
-#define MPA_RETRY_LEAST	1	/* ms until memory is asked for again */
+#define MPA_RETRY_LEAST	1	/* ms between retries after a memory shortage */
 #define MPA_RETRY_MOST	1000
 
-/* Twice as long each time */
+/* Delay of the next retry in ms: twice the last one, within the limits */
 static inline u16 mpa_backoff(u16 ms)
 {
 	return clamp(2 * ms, MPA_RETRY_LEAST, MPA_RETRY_MOST);
@@ -217,7 +219,7 @@ extern struct workqueue_struct *mpa_wq;
 int mpa_init(struct module *owner);
 void mpa_exit(void);
 
-/* alloc.c: from nothing to a connection, and back */
+/* alloc.c: allocate and free connections */
 int mpa_alloc_init(void);
 void mpa_alloc_exit(void);
 struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
@@ -228,7 +230,7 @@ void mpa_conn_give_up(struct mpa_conn *c);
 void mpa_conn_release(struct kref *ref);
 void mpa_conn_wait_all(void);
 
-/* turn.c: whose turn it is to look at a connection */
+/* turn.c: worker, events and timer of a connection */
 void mpa_conn_init(struct mpa_conn *c);
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
 void mpa_conn_lock(struct mpa_conn *c);
@@ -237,7 +239,7 @@ void mpa_conn_turn(struct mpa_conn *c, bool in_line);
 void mpa_conn_wake(struct mpa_conn *c, unsigned long delay);
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds);
 
-/* conn.c: life of a connection */
+/* conn.c: state machine of a connection */
 void mpa_conn_begin(struct mpa_conn *c);
 bool mpa_conn_step(struct mpa_conn *c, unsigned long events);
 void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
@@ -246,17 +248,17 @@ int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s);
 void mpa_conn_quiesce(struct mpa_conn *c);
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why);
 
-/* end.c: how Full Operation ends */
+/* end.c: graceful end of Full Operation */
 void mpa_end_send(struct mpa_conn *c);
 void mpa_end_look(struct mpa_conn *c);
 
-/* line.c: whose turn it is before Full Operation */
+/* line.c: order of connections in start-up */
 struct mpa_line *mpa_line_get(const void *listener);
 void mpa_line_put(struct mpa_line *line);
 bool mpa_line_add(struct mpa_conn *c);
 bool mpa_line_waits(const struct mpa_line *line);
 
-/* tx.c: the transmit routine */
+/* tx.c: transmit routine */
 void mpa_tx_init(struct mpa_conn *c);
 void mpa_tx_kick(struct mpa_conn *c, bool bulk);
 void mpa_tx_push(struct mpa_conn *c);
@@ -264,30 +266,30 @@ void mpa_tx_due(struct mpa_conn *c);
 void mpa_tx_work(struct mpa_conn *c);
 void mpa_tx_stop(struct mpa_conn *c);
 
-/* due.c: whose turn it is to transmit */
+/* due.c: per-CPU queue of connections that must transmit in softirq */
 void mpa_due_init(void);
 void mpa_due_exit(void);
 void mpa_due_add(struct mpa_conn *c);
 
-/* frame.c: segments to a batch */
+/* frame.c: build batches of FPDUs */
 bool mpa_frame_batch(struct mpa_conn *c, u32 emss);
 void mpa_frame_drop(struct mpa_conn *c);
 void mpa_frame_exit(void);
 
-/* gather.c: FPDUs from the receive queue to segments */
+/* gather.c: receive path, FPDUs from TCP's receive queue to DDP */
 int mpa_gather_init(void);
 void mpa_gather_exit(void);
 u32 mpa_gather(struct mpa_conn *c, int *budget);
 bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len);
 
-/* cursor.c: octets of the receive queue */
+/* cursor.c: read TCP's receive queue */
 void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
 		    const struct sk_buff *skb, u32 off, u32 left);
 void mpa_cursor_next(struct mpa_cursor *cur);
 bool mpa_cursor_copy_runs(struct mpa_cursor *cur, void *dst, u32 len);
 bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len);
 
-/* @len of the run's octets are behind us */
+/* Consume @len bytes of the current run */
 static inline void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
 {
 	if (cur->at)
@@ -295,11 +297,14 @@ static inline void mpa_cursor_advance(struct mpa_cursor *cur, u32 len)
 	cur->run -= len;
 }
 
-/* Copy octets of the run and stay: who comes back for them may find others */
+/*
+ * Copy bytes of the current run without consuming them. A sender on this
+ * machine may still write them, so a second copy may differ.
+ */
 static inline void mpa_cursor_look(const struct mpa_cursor *cur, void *dst, u32 len)
 {
 	memcpy(dst, cur->at, len);
-	/* what is decided by is the copy, also to the compiler */
+	/* decisions use the copy: the compiler must not read again */
 	barrier();
 }
 
@@ -312,13 +317,13 @@ static inline void mpa_cursor_take(struct mpa_cursor *cur, void *dst, u32 len)
 }
 
 /**
- * mpa_cursor_copy - copy octets and move past them
+ * mpa_cursor_copy - copy bytes and consume them
  * @cur: the cursor
- * @dst: where to
- * @len: how many
+ * @dst: destination
+ * @len: number of bytes
  *
- * Return: false if not all can be read, or there are not so many: zeros are in
- * their place.
+ * Return: true if all bytes were copied; false if fewer are left or no CPU can
+ * read them: the missing ones are zeros in @dst.
  */
 static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 {
@@ -329,11 +334,11 @@ static inline bool mpa_cursor_copy(struct mpa_cursor *cur, void *dst, u32 len)
 }
 
 /**
- * mpa_cursor_together - do the next octets lie together, and can be read?
+ * mpa_cursor_together - check whether the next bytes are one readable run
  * @cur: the cursor
- * @len: how many
+ * @len: number of bytes
  *
- * Return: whether all of them do, from @cur->at on.
+ * Return: true if @len bytes can be read at @cur->at, false otherwise.
  */
 static inline bool mpa_cursor_together(struct mpa_cursor *cur, u32 len)
 {
@@ -343,11 +348,11 @@ static inline bool mpa_cursor_together(struct mpa_cursor *cur, u32 len)
 }
 
 /**
- * mpa_cursor_skip - move past octets, which nobody need be able to read
+ * mpa_cursor_skip - consume bytes without reading them
  * @cur: the cursor
- * @len: how many
+ * @len: number of bytes, which need not be readable
  *
- * Return: false if there are not so many.
+ * Return: true if all were consumed, false if fewer are left.
  */
 static inline bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
 {
@@ -357,28 +362,31 @@ static inline bool mpa_cursor_skip(struct mpa_cursor *cur, u32 len)
 	return true;
 }
 
-/* Octets that may still be walked */
+/* Bytes that may still be consumed */
 static inline u32 mpa_cursor_left(const struct mpa_cursor *cur)
 {
 	return cur->run + cur->left;
 }
 
-/* How a connected socket fares */
+/* State of a connected socket */
 enum mpa_fate {
-	MPA_SOCK_COMING,	/* handshake */
+	MPA_SOCK_COMING,	/* TCP handshake in progress */
 	MPA_SOCK_OPEN,
-	MPA_SOCK_PEER_DONE,	/* the peer's FIN, and all before it, is read */
-	MPA_SOCK_CLOSED,	/* both sides done */
+	MPA_SOCK_PEER_DONE,	/* FIN received, and all data before it */
+	MPA_SOCK_CLOSED,	/* closed by both sides */
 	MPA_SOCK_LOST,		/* reset, timed out, refused; see err */
 };
 
-/* rx.c: TCP's receive queue */
+/* rx.c: receive budget and receive window */
 bool mpa_rx(struct mpa_conn *c, struct sock *sk);
 
-/* A whole FPDU has to fit into TCP's receive buffer, however it is cut */
+/*
+ * Receive buffer in bytes, at least: TCP must be able to hold a complete FPDU,
+ * whatever segments it comes in
+ */
 #define MPA_RCVBUF_LEAST	(512 * 1024)
 
-/* sock.c: the only talk with a connected socket */
+/* sock.c: operations on the connected socket */
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local);
 void mpa_sock_prepare(struct socket *sock);
 void mpa_sock_attach(struct mpa_conn *c);
@@ -398,7 +406,7 @@ void mpa_sock_note_cpu(const struct mpa_conn *c);
 int mpa_sock_send(struct mpa_conn *c);
 void mpa_sock_wait(struct mpa_conn *c);
 
-/* query.c: what anybody may ask of it */
+/* query.c: statistics and pacing of the socket, at any time */
 void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q);
 void mpa_sock_pace(struct mpa_conn *c, u64 rate);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Lines of connections in start-up.
+ * Order of connections in start-up.
  *
  * Programs that connect many at once expect the other side to see them in the
- * order they were made.  So those that one process makes stand in a line, and
- * those that come to one listener: each gets its turn in the order in which
- * something happened to them.  To one that somebody has just then it happens when that
- * one lets go.  A line waits for nobody, neither a peer nor a program, and no line for
- * another.
+ * order in which they were made. So the connections of one process, and those
+ * accepted by one listener, share a FIFO queue, the line, with one worker. A
+ * connection is queued by its first event. If its mutex is held when the worker
+ * comes to it, mpa_conn_unlock() queues it again. A line waits neither for a
+ * peer, nor for a program, nor for another line.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
@@ -18,28 +18,31 @@
 
 #include "internal.h"
 
-#define BATCH	16	/* turns that one run gives */
+#define BATCH	16	/* connections handled by one run of the worker */
 
 struct mpa_line {
 	/* fixed after creation */
-	const void		*listener;	/* or NULL, ... */
-	pid_t			process;	/* ... and who connects */
+	const void		*listener;	/* NULL: a process connects */
+	pid_t			process;	/* its tgid, else 0 */
 
-	/* each connection that was made in it, and a run that is queued */
+	/* held by each connection made in the line and by a queued worker */
 	refcount_t		ref;
-	struct hlist_node	node;		/* lines_lock */
+	struct hlist_node	node;		/* entry of lines; lines_lock */
 
-	spinlock_t		lock;		/* leaf */
+	spinlock_t		lock;		/* leaf lock */
 	struct list_head	due;
 
 	struct work_struct	work;
 };
 
-/* As many as there are processes that connect, if these keep what they have */
+/*
+ * A line exists as long as it has connections: one for each process that
+ * connects
+ */
 static DEFINE_HASHTABLE(lines, 12);
 static DEFINE_SPINLOCK(lines_lock);
 
-/* A user who chooses among his processes does not choose where they meet */
+/* Seeded, so that a user cannot choose processes whose lines share a bucket */
 static u32 key_of(const void *listener, pid_t process)
 {
 	static u32 seed;
@@ -63,7 +66,7 @@ static struct mpa_line *__find(const void *listener, pid_t process)
 }
 
 /**
- * mpa_line_put - let go of a line
+ * mpa_line_put - drop a reference on a line
  * @line: the line, or NULL
  *
  * Any context.
@@ -92,7 +95,10 @@ static struct mpa_conn *first_due(struct mpa_line *line)
 	return c;
 }
 
-/* Who calls it has a hold on the line, or its lock and somebody in it */
+/*
+ * Queue the worker. The caller holds a reference, or the lock of a line that
+ * has a connection queued.
+ */
 static void kick(struct mpa_line *line)
 {
 	refcount_inc(&line->ref);
@@ -132,10 +138,13 @@ static struct mpa_line *new_line(const void *listener, pid_t process)
 }
 
 /**
- * mpa_line_get - where a connection waits for its turns
- * @listener: to which it has come; NULL: the calling process makes it
+ * mpa_line_get - find or create the line of a new connection
+ * @listener: listener that accepts the connection; NULL if the calling process
+ *	connects
  *
- * Return: the line, held; NULL if memory is short.
+ * Context: process, may sleep.
+ *
+ * Return: the line with a reference; NULL if memory is short.
  */
 struct mpa_line *mpa_line_get(const void *listener)
 {
@@ -157,12 +166,13 @@ struct mpa_line *mpa_line_get(const void *listener)
 }
 
 /**
- * mpa_line_waits - does anybody wait for a turn?
+ * mpa_line_waits - check whether a connection is queued in a line
  * @line: the line
  *
  * Any context.
  *
- * Return: whether somebody does, as far as can be told without its lock.
+ * Return: true if one is queued, false otherwise. Only a hint, read without the
+ * lock.
  */
 bool mpa_line_waits(const struct mpa_line *line)
 {
@@ -170,12 +180,13 @@ bool mpa_line_waits(const struct mpa_line *line)
 }
 
 /**
- * mpa_line_add - something has happened to a connection
- * @c: the connection, held: by the line, from here on
+ * mpa_line_add - queue a connection in its line, after an event
+ * @c: the connection; the caller's reference passes to the line
  *
  * Any context.
  *
- * Return: false: it is in its line already, and the hold the caller's.
+ * Return: true if queued; false if the connection was queued already: the
+ * reference stays with the caller.
  */
 bool mpa_line_add(struct mpa_conn *c)
 {

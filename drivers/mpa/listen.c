@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listening, and the connections that nobody above has heard of yet.
+ * Listeners, and accepted connections that are not reported to the ULP yet.
  *
- * They wait at the listener whose interface has the address that the peer
- * called, until their Request is complete.  Beyond the listener's bound a peer
- * is reset, not queued.
+ * Such a connection waits for a complete Request at the listener whose
+ * interface has the address that the peer called. If a listener has too many,
+ * one of them is reset.
  */
 #include <linux/net.h>
 #include <net/inet_sock.h>
@@ -16,8 +16,9 @@
 #include "internal.h"
 
 /*
- * Where TCP has a socket that is bound to nothing hear all VRFs (tcp_l3mdev_accept)
- * there is one for all, and no other beside it
+ * Return: the VRF to listen in, 0 for none. With tcp_l3mdev_accept an unbound
+ * socket on a wildcard address receives for all VRFs, and no other can be bound
+ * beside it: all devices share that one.
  */
 static int mpa_listen_domain(const struct ddp_listen *a)
 {
@@ -44,7 +45,10 @@ static void mpa_listen_queue(struct delayed_work *work, unsigned long delay)
 	queue_delayed_work(mpa_wq, work, delay);
 }
 
-/* A connection that waits, without its socket; NULL: refused */
+/*
+ * Make the connection for an accepted socket, which the caller then attaches.
+ * Return: the connection, queued at the listener; NULL if it is refused.
+ */
 static struct mpa_conn *new_child(struct ddp_port_listener *l,
 				  struct socket *sock)
 {
@@ -73,7 +77,10 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	struct mpa_conn *c;
 
 	ddp_sock_names(sock, &called, NULL);
-	/* TCP has bound it to where it came in, or left it to its link */
+	/*
+	 * TCP has bound the socket to the VRF, or to the link of a link-local
+	 * address
+	 */
 	l = ddp_port_called(p, &called,
 			    ddp_sock_domain(sock_net(sk), sk->sk_bound_dev_if));
 	if (!l)
@@ -82,13 +89,15 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	ddp_port_put(l);
 	if (!c)
 		return -EBUSY;
-	/* it may end at once, which puts the callbacks' reference */
+	/*
+	 * the connection may end at once, which drops the callbacks' reference
+	 */
 	ddp_session_get(&c->ss);
 	c->sock = sock;
 	mpa_conn_lock(c);
 	mpa_conn_begin(c);
 	mpa_sock_attach(c);
-	/* its Request may have come before the callbacks stood */
+	/* the Request may have arrived before the callbacks were set */
 	if (!mpa_sock_quiet(c))
 		mpa_conn_event(c, MPA_EV_RX);
 	mpa_conn_unlock(c);
@@ -111,10 +120,12 @@ static const struct ddp_port_ops port_ops = {
 };
 
 /**
- * mpa_listen - take requests
- * @a: where, for which interface, how many
+ * mpa_listen - listen for connection requests
+ * @a: address, interface and backlog
  * @user: upcalls
- * @ctx: the user's
+ * @ctx: opaque pointer of the user
+ *
+ * Context: process, may sleep.
  *
  * Return: the listener, or an error pointer.
  */

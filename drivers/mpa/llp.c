@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The two doors of MPA, filled: ddp/llp.h and ddp/session.h. */
+/* MPA's implementation of the interfaces ddp/llp.h and ddp/session.h. */
 #include <linux/err.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -81,7 +81,10 @@ const struct ddp_llp_ops mpa_llp_ops = {
 	.pace		= mpa_llp_pace,
 };
 
-/* The socket is made without a lock: nobody waits for what it may wait for */
+/*
+ * The socket is made without the mutex, so that no context that takes the mutex
+ * waits for what making a socket waits for
+ */
 static int begin(struct mpa_conn *c, const struct ddp_connect *args)
 {
 	int err;
@@ -97,7 +100,7 @@ static int begin(struct mpa_conn *c, const struct ddp_connect *args)
 	err = mpa_conn_bind(c, args->stream);
 	if (!err)
 		mpa_conn_begin(c);
-	/* TCP may have told by now how it went */
+	/* handles a result that TCP has reported meanwhile */
 	mpa_conn_unlock(c);
 	return err;
 }
@@ -117,13 +120,16 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 	c->ss.remote = *args->remote;
 	c->ss.local = *args->local;
 	c->told = true;
-	/* the user's reference, and ours: it may end before we are done */
+	/*
+	 * one reference for the user, one to use @c when the connection has
+	 * ended early
+	 */
 	ddp_session_get(&c->ss);
 	ddp_session_get(&c->ss);
 	err = begin(c, args);
 	if (err) {
 		mpa_conn_give_up(c);
-		/* the user's and the callbacks' */
+		/* the references of the user and the socket's callbacks */
 		ddp_session_put(&c->ss);
 		ddp_session_put(&c->ss);
 	}
@@ -131,7 +137,11 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 	return err ? ERR_PTR(err) : &c->ss;
 }
 
-/* Answer a Request that was handed up */
+/*
+ * Reply to a Request that was reported to the user. @s: stream to start; NULL
+ * to reject. Return: 0; -ECONNRESET if the connection has ended; or another
+ * error.
+ */
 static int answer(struct mpa_conn *c, struct ddp_stream *s,
 		  const struct ddp_offer *o)
 {

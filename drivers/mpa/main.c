@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Coming and going. */
+/* Initialization and cleanup of MPA. */
 #include <linux/init.h>
 #include <linux/rcupdate.h>
 
@@ -8,9 +8,9 @@
 struct workqueue_struct *mpa_wq;
 
 /**
- * mpa_init - before the first connection
- * @owner: the module that is held while a device uses MPA; NULL: the caller's
- *	own
+ * mpa_init - initialize MPA and register it as a lower layer
+ * @owner: module that a device holds while it uses MPA; NULL if MPA is part of
+ *	the module that uses it
  *
  * Return: 0 or a negative errno.
  */
@@ -44,12 +44,14 @@ exit_gather:
 }
 
 /**
- * mpa_exit - nobody makes connections any more
+ * mpa_exit - unregister MPA and free everything
+ *
+ * No new connections are made; waits for the last one.
  */
 void mpa_exit(void)
 {
 	ddp_type_unregister(&mpa_session_type);
-	/* what has ended may still have a run of its worker to come */
+	/* an ended connection may still have its worker queued */
 	mpa_conn_wait_all();
 	mpa_due_exit();
 	destroy_workqueue(mpa_wq);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What makes a module of its own of this room. */
+/* Entry points of MPA as a module of its own. */
 #include <linux/module.h>
 
 #include "internal.h"

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Whose turn it is to look at a connection, and when.
+ * Worker, events and timer of a connection.
  *
- * Everybody leaves an event; one worker and one timer per connection.  Before Full
- * Operation that worker is its line's.  Each queued run holds the connection.
+ * Any context may set an event. Each connection has one worker and one timer;
+ * before Full Operation the worker is that of its line. Each queued run of a
+ * worker holds a reference. conn.c is the state machine that the worker
+ * advances.
  */
 #include <linux/sched/mm.h>
 
 #include "internal.h"
 
-#define LOOKS	4	/* of one turn */
+#define LOOKS	4	/* checks for events in one run of the worker */
 
-/* Into the line that it stands in before Full Operation, or on its own */
+/*
+ * Queue the worker: that of the line before Full Operation, the connection's
+ * own later. Return: false if the connection is queued already.
+ */
 static bool queue(struct mpa_conn *c)
 {
 	switch (READ_ONCE(c->phase)) {
@@ -26,7 +31,7 @@ static bool queue(struct mpa_conn *c)
 	return queue_work(mpa_wq, &c->work);
 }
 
-/* A turn for it, if it is still there */
+/* Queue the worker, unless the last reference is gone */
 static void mpa_conn_queue(struct mpa_conn *c)
 {
 	if (!kref_get_unless_zero(&c->ss.ref))
@@ -36,29 +41,31 @@ static void mpa_conn_queue(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_event - have the worker look at something
- * @c: the connection; the caller holds it, is one of its callbacks, or found
- *	it under RCU: then it may be ending
- * @ev: what
+ * mpa_conn_event - set an event for the worker
+ * @c: the connection; the caller holds a reference, is one of the socket's
+ *	callbacks, or has found it under RCU: then it may be ending
+ * @ev: the event
  *
- * Any context.  Who looks finds all that was written before.  Nobody is woken for it
- * while somebody has the connection: mpa_conn_unlock() looks.
+ * Any context. The context that handles the event sees everything that was
+ * written before. No worker is queued while the mutex is held and @c->seen_to
+ * is set: mpa_conn_unlock() checks for events.
  */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
-	/* nothing more comes of it once it has ended */
+	/* an ended connection handles no events */
 	if (READ_ONCE(c->phase) == MPA_ENDED)
 		return;
 	/*
-	 * Behind what it tells of, for who looks may take it at once; before seen_to, for
-	 * who clears that looks for it behind; litmus: seen-to, seen-to-what
+	 * After everything that the event reports, since it may be handled at
+	 * once. Before seen_to is read, since mpa_conn_unlock() clears seen_to
+	 * and then checks for events; litmus: seen-to, seen-to-what
 	 */
 	test_and_set_bit(ev, &c->events);
 	if (!READ_ONCE(c->seen_to))
 		mpa_conn_queue(c);
 }
 
-/* Is there something that a turn would look at? */
+/* Check whether there are events that the worker would handle */
 static bool asked(const struct mpa_conn *c)
 {
 	switch (READ_ONCE(c->phase)) {
@@ -74,10 +81,10 @@ static bool asked(const struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_lock - have a connection
+ * mpa_conn_lock - acquire the mutex of a connection
  * @c: the connection
  *
- * Sleeps.  Events are seen to: nobody comes for them before mpa_conn_unlock().
+ * Sleeps. Until mpa_conn_unlock(), events do not queue the worker.
  */
 void mpa_conn_lock(struct mpa_conn *c)
 {
@@ -86,18 +93,20 @@ void mpa_conn_lock(struct mpa_conn *c)
 }
 
 /**
- * mpa_conn_unlock - let others have it
- * @c: the connection, held; its mutex is held, and is not any more
+ * mpa_conn_unlock - release the mutex, and queue the worker for new events
+ * @c: the connection; the caller holds a reference and the mutex
  *
- * Who came for it meanwhile has gone: there is another turn for what was asked then.
+ * A worker that could not take the mutex meanwhile has returned without
+ * handling events.
  */
 void mpa_conn_unlock(struct mpa_conn *c)
 {
 	WRITE_ONCE(c->seen_to, false);
 	mutex_unlock(&c->mutex);
 	/*
-	 * Pairs with the order in mpa_conn_event(): that finds seen_to clear, or we find its
-	 * event.  So do we that of whoever came for it, and failed to get the mutex;
+	 * Pairs with test_and_set_bit() in mpa_conn_event(): that sees seen_to
+	 * clear, or this CPU sees its event. This covers the event of a
+	 * worker that could not take the mutex, too;
 	 * litmus: seen-to, seen-to-held
 	 */
 	smp_mb();
@@ -114,11 +123,11 @@ static void mpa_conn_timed_out(struct work_struct *work)
 }
 
 /**
- * mpa_conn_wake - have the worker look at the clock
+ * mpa_conn_wake - let the worker check the deadline
  * @c: the connection; its mutex is held
- * @delay: jiffies from now, at most
+ * @delay: maximum delay, in jiffies
  *
- * A timer that is up sooner stays: who looks then sets it anew.
+ * A timer that expires earlier is kept: the worker then sets it again.
  */
 void mpa_conn_wake(struct mpa_conn *c, unsigned long delay)
 {
@@ -133,9 +142,9 @@ void mpa_conn_wake(struct mpa_conn *c, unsigned long delay)
 }
 
 /**
- * mpa_conn_deadline - something has to happen in time
+ * mpa_conn_deadline - set the time limit of the current step
  * @c: the connection; its mutex is held
- * @seconds: from now; 0: no longer
+ * @seconds: from now; 0 for no limit
  */
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
 {
@@ -150,13 +159,16 @@ void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
 	}
 }
 
-/* @grace: and that many seconds */
+/* Return: true if the deadline has passed, by @grace seconds */
 static bool is_late(const struct mpa_conn *c, unsigned int grace)
 {
 	return c->timed && time_after_eq(jiffies, c->deadline + grace * HZ);
 }
 
-/* @more: has arrived than has been looked at */
+/*
+ * End the connection if it is late. @more: received data is left, and what the
+ * deadline waits for may be in it: allow some more time.
+ */
 static void look_at_clock(struct mpa_conn *c, bool more)
 {
 	if (is_late(c, more ? MPA_DEADLINE_CLOSE : 0))
@@ -165,7 +177,11 @@ static void look_at_clock(struct mpa_conn *c, bool more)
 		mpa_conn_wake(c, max_t(long, c->deadline - jiffies, 0));
 }
 
-/* What has arrived counts before the clock does.  Return: whether that was enough for a turn */
+/*
+ * Handle events once, received data before the clock: a worker that was delayed
+ * must not end a connection whose reply has arrived. Return: true if that was
+ * enough work for one run of the worker.
+ */
 static bool mpa_conn_look(struct mpa_conn *c)
 {
 	unsigned long events = xchg(&c->events, 0);	/* litmus: seen-to-what */
@@ -177,7 +193,7 @@ static bool mpa_conn_look(struct mpa_conn *c)
 		enough = mpa_conn_step(c, events);
 	if (c->phase != MPA_ENDED)
 		look_at_clock(c, enough);
-	/* whatever came of that: nobody else will */
+	/* in any case: no other context is scheduled to transmit */
 	if (test_bit(MPA_EV_TX, &events)) {
 		mpa_tx_work(c);
 		enough = true;
@@ -186,8 +202,9 @@ static bool mpa_conn_look(struct mpa_conn *c)
 }
 
 /*
- * What comes of a look, here or at a peer on this machine, is looked at next, unless
- * others wait in the line that runs it: then they are first.
+ * Handle events until there are none, but a limited number of times. New ones
+ * are often caused by those just handled, here or at a peer on this machine. If
+ * a line's worker runs this, other connections in the line come first.
  */
 static void mpa_conn_looks(struct mpa_conn *c, bool in_line)
 {
@@ -200,9 +217,13 @@ static void mpa_conn_looks(struct mpa_conn *c, bool in_line)
 }
 
 /**
- * mpa_conn_turn - look at what has happened to a connection
- * @c: the connection, held
- * @in_line: by its line's worker; else by its own
+ * mpa_conn_turn - handle the events of a connection
+ * @c: the connection; the caller holds a reference
+ * @in_line: true if called by the worker of its line, false if by its own
+ *	worker
+ *
+ * Does nothing if the mutex is held: mpa_conn_unlock() then queues the worker
+ * again.
  */
 void mpa_conn_turn(struct mpa_conn *c, bool in_line)
 {
@@ -210,7 +231,7 @@ void mpa_conn_turn(struct mpa_conn *c, bool in_line)
 
 	if (!mutex_trylock(&c->mutex))
 		return;
-	/* memory may be wanted back by what is stored through us */
+	/* reclaim may depend on storage that is reached through this device */
 	noio = memalloc_noio_save();
 	if (c->phase != MPA_NEW)
 		mpa_conn_looks(c, in_line);
@@ -227,13 +248,13 @@ static void mpa_conn_work(struct work_struct *w)
 }
 
 /**
- * mpa_conn_init - what makes it move
- * @c: the connection, new
+ * mpa_conn_init - initialize mutex, events, worker and timer
+ * @c: the new connection
  */
 void mpa_conn_init(struct mpa_conn *c)
 {
 	mutex_init(&c->mutex);
-	/* by who makes it */
+	/* no worker is queued before the creator calls mpa_conn_unlock() */
 	c->seen_to = true;
 	spin_lock_init(&c->look_lock);
 	INIT_WORK(&c->work, mpa_conn_work);
