@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * CRC32c of an FPDU, fed in any pieces.
+ * CRC32c of an FPDU, computed in pieces of any size.
  *
- * RFC 5044 section 4.4 takes the CRC from iSCSI: all ones to begin with,
- * inverted at the end, sent least significant octet first.
+ * RFC 5044 section 4.4 takes the CRC from iSCSI: the initial value is all ones,
+ * the result is inverted and sent least significant byte first.
  */
 #include <linux/crc32c.h>
 
 #include "crc.h"
 
 /**
- * mpa_crc_init - the CRC of nothing
+ * mpa_crc_init - start a CRC
  *
- * Return: what to give to the first mpa_crc_update().
+ * Return: the initial value, for the first mpa_crc_update().
  */
 u32 mpa_crc_init(void)
 {
@@ -20,12 +20,12 @@ u32 mpa_crc_init(void)
 }
 
 /**
- * mpa_crc_update - add octets to a CRC
- * @crc: so far
- * @p: the octets, markers included
- * @n: how many
+ * mpa_crc_update - add bytes to a CRC
+ * @crc: value so far
+ * @p: the bytes, markers included
+ * @n: number of bytes
  *
- * Return: the CRC with them.
+ * Return: the new value.
  */
 u32 mpa_crc_update(u32 crc, const void *p, size_t n)
 {
@@ -33,9 +33,9 @@ u32 mpa_crc_update(u32 crc, const void *p, size_t n)
 }
 
 /**
- * mpa_crc_final - the CRC field of an FPDU
- * @crc: over all that precedes it
- * @out: the field, as it is on the wire
+ * mpa_crc_final - write the CRC field of an FPDU
+ * @crc: value over everything before the field
+ * @out: destination, in the byte order of the wire
  */
 void mpa_crc_final(u32 crc, u8 out[MPA_CRC_SIZE])
 {
@@ -43,11 +43,11 @@ void mpa_crc_final(u32 crc, u8 out[MPA_CRC_SIZE])
 }
 
 /**
- * mpa_crc_is - is a CRC field right?
- * @crc: over all that precedes it
- * @field: MPA_CRC_SIZE octets, as they came
+ * mpa_crc_is - check whether a CRC field is correct
+ * @crc: value over everything before the field
+ * @field: MPA_CRC_SIZE bytes as received
  *
- * Return: whether it is.
+ * Return: true if it is correct, false otherwise.
  */
 bool mpa_crc_is(u32 crc, const u8 *field)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How long is an FPDU, and where do the markers fall in it?
+ * Length of an FPDU, and the positions of its markers.
  *
- * An FPDU is a multiple of 4 octets long and so is a marker: a marker never
- * cuts the length field or the CRC field.
+ * FPDUs and markers are multiples of 4 bytes long, so a marker never splits the
+ * length field or the CRC field.
  */
 #include "fpdu.h"
 
@@ -11,10 +11,10 @@ static_assert(MPA_MARKER_INTERVAL % MPA_ALIGN == 0);
 static_assert(MPA_MARKER_SIZE % MPA_ALIGN == 0);
 
 /**
- * mpa_fpdu_pad - octets of PAD behind a ULPDU (RFC 5044 section 4.1)
- * @ulpdu_len: octets of the ULPDU
+ * mpa_fpdu_pad - compute the PAD after a ULPDU (RFC 5044 section 4.1)
+ * @ulpdu_len: length of the ULPDU in bytes
  *
- * Return: 0 to 3.
+ * Return: 0 to 3 bytes.
  */
 u32 mpa_fpdu_pad(u32 ulpdu_len)
 {
@@ -22,10 +22,10 @@ u32 mpa_fpdu_pad(u32 ulpdu_len)
 }
 
 /**
- * mpa_fpdu_content - length of an FPDU, markers aside
- * @ulpdu_len: octets of its ULPDU
+ * mpa_fpdu_content - compute the length of an FPDU without markers
+ * @ulpdu_len: length of the ULPDU in bytes
  *
- * Return: octets of length field, ULPDU, PAD and CRC field.
+ * Return: bytes of length field, ULPDU, PAD and CRC field.
  */
 u32 mpa_fpdu_content(u32 ulpdu_len)
 {
@@ -34,10 +34,10 @@ u32 mpa_fpdu_content(u32 ulpdu_len)
 }
 
 /**
- * mpa_to_marker - octets from @pos to the next marker
- * @pos: where we are
+ * mpa_to_marker - compute the distance to the next marker
+ * @pos: position in the stream
  *
- * Return: 0 if a marker is due right here.
+ * Return: bytes from @pos to the next marker; 0 if a marker begins at @pos.
  */
 u32 mpa_to_marker(u32 pos)
 {
@@ -45,14 +45,14 @@ u32 mpa_to_marker(u32 pos)
 }
 
 /**
- * mpa_markers_in - count the markers that fall inside one FPDU
- * @pos: where the FPDU starts
- * @content: its octets, markers aside
+ * mpa_markers_in - count the markers inside one FPDU
+ * @pos: position in the stream where the FPDU begins
+ * @content: length of the FPDU without markers, in bytes
  *
- * A marker that would follow the last octet belongs to the next FPDU
- * (RFC 5044 section 4.3), so an FPDU ending on the boundary has none there.
+ * A marker that would follow the last byte belongs to the next FPDU (RFC 5044
+ * section 4.3), so an FPDU that ends on the boundary has none there.
  *
- * Return: how many; a leading one counts.
+ * Return: number of markers, including one that precedes the length field.
  */
 u32 mpa_markers_in(u32 pos, u32 content)
 {
@@ -64,12 +64,12 @@ u32 mpa_markers_in(u32 pos, u32 content)
 }
 
 /**
- * mpa_fpdu_wire_len - length of an FPDU in the TCP stream
- * @pos: where it starts
- * @ulpdu_len: octets of its ULPDU
- * @markers: whether its sender inserts markers
+ * mpa_fpdu_wire_len - compute the length of an FPDU in the TCP stream
+ * @pos: position in the stream where the FPDU begins
+ * @ulpdu_len: length of the ULPDU in bytes
+ * @markers: true if the sender inserts markers
  *
- * Return: octets, markers included.
+ * Return: length in bytes, markers included.
  */
 u32 mpa_fpdu_wire_len(u32 pos, u32 ulpdu_len, bool markers)
 {
@@ -81,11 +81,11 @@ u32 mpa_fpdu_wire_len(u32 pos, u32 ulpdu_len, bool markers)
 }
 
 /**
- * mpa_fpdu_head - octets of an FPDU in front of its ULPDU
- * @pos: where it starts
- * @markers: whether its sender inserts markers
+ * mpa_fpdu_head - compute the length of what precedes the ULPDU in an FPDU
+ * @pos: position in the stream where the FPDU begins
+ * @markers: true if the sender inserts markers
  *
- * Return: those of the length field, and of a marker that leads.
+ * Return: bytes of the length field, and of the marker if one precedes it.
  */
 u32 mpa_fpdu_head(u32 pos, bool markers)
 {
@@ -95,14 +95,15 @@ u32 mpa_fpdu_head(u32 pos, bool markers)
 }
 
 /**
- * mpa_fpdu_peek - what the first octets of an FPDU say of it
- * @f: filled in: all lengths of it, from one look at the length field
- * @pos: where it starts
- * @markers: whether the peer inserts markers
- * @p: its first octets, in memory of ours
- * @len: how many
+ * mpa_fpdu_peek - decode the first bytes of an FPDU
+ * @f: filled in; all lengths come from one read of the length field
+ * @pos: position in the stream where the FPDU begins
+ * @markers: true if the peer inserts markers
+ * @p: the first bytes of the FPDU, in private memory
+ * @len: number of bytes at @p
  *
- * Return: false if @len is too short to tell.
+ * Return: true if @f is filled in; false if @len does not reach the end of the
+ * length field.
  */
 bool mpa_fpdu_peek(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
 		   size_t len)
@@ -117,14 +118,14 @@ bool mpa_fpdu_peek(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
 }
 
 /**
- * mpa_marker_back - what the FPDUPTR of a marker has to say
- * @pos: where the FPDU starts, leading marker included
- * @at: where the marker starts
+ * mpa_marker_back - compute the FPDUPTR of a marker
+ * @pos: position in the stream where the FPDU begins, with a leading marker
+ * @at: position in the stream where the marker begins
  *
- * Counted from the length field, which a leading marker pushes back
- * (RFC 5044 section 4.2).
+ * FPDUPTR counts from the length field, which follows a leading marker (RFC
+ * 5044 section 4.2).
  *
- * Return: octets from the length field to the marker; 0 for a leading marker.
+ * Return: bytes from the length field to the marker; 0 for a leading marker.
  */
 u32 mpa_marker_back(u32 pos, u32 at)
 {
@@ -136,14 +137,14 @@ u32 mpa_marker_back(u32 pos, u32 at)
 }
 
 /**
- * mpa_marker_ok - does a marker agree with the lengths?
+ * mpa_marker_ok - check whether a marker points to the length field of its FPDU
  * @p: the marker
- * @back: mpa_marker_back() of it
+ * @back: result of mpa_marker_back() for this marker
  *
- * The reserved field and the pointer's low two bits are ignored (RFC 5044
+ * The reserved field and the low two bits of the pointer are ignored (RFC 5044
  * section 4.2).
  *
- * Return: false: the stream has failed, IW_MPA_MARKER.
+ * Return: true if it does; false if the stream has failed, IW_MPA_MARKER.
  */
 bool mpa_marker_ok(const u8 *p, u32 back)
 {
@@ -154,8 +155,8 @@ bool mpa_marker_ok(const u8 *p, u32 back)
 
 /**
  * mpa_marker_put - write a marker
- * @p: where to
- * @back: mpa_marker_back() of it
+ * @p: destination, MPA_MARKER_SIZE bytes
+ * @back: result of mpa_marker_back() for this marker
  */
 void mpa_marker_put(u8 *p, u32 back)
 {
@@ -163,15 +164,15 @@ void mpa_marker_put(u8 *p, u32 back)
 }
 
 /**
- * mpa_mulpdu - the largest ULPDU to put in one FPDU
- * @emss: TCP's effective maximum segment size
- * @markers: whether we insert markers
+ * mpa_mulpdu - compute the largest ULPDU to put into one FPDU
+ * @emss: effective maximum segment size of TCP, in bytes
+ * @markers: true if this side inserts markers
  *
- * RFC 5044 section 4.5: the FPDU then fits into a segment wherever the markers
- * fall, as long as @emss allows for 128 octets.  The upper limit (section 3)
- * keeps FPDUPTR within 16 bits.
+ * RFC 5044 section 4.5: the FPDU then fits into a TCP segment at any position
+ * of the markers, as long as @emss allows for 128 bytes. The upper limit
+ * (section 3) keeps FPDUPTR within 16 bits.
  *
- * Return: MULPDU, 128 to 64768.
+ * Return: MULPDU in bytes, 128 to 64768.
  */
 u32 mpa_mulpdu(u32 emss, bool markers)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Lengths of FPDUs and where markers fall in them.
+ * Lengths of FPDUs and positions of their markers.
  *
- * @pos throughout is the octet's distance from the first octet of Full
- * Operation.  It wraps with the TCP sequence number; only @pos mod 512 counts.
+ * Each @pos is the distance in bytes from the first byte of Full Operation. It
+ * wraps with the TCP sequence number; only @pos mod 512 counts.
  */
 #ifndef _MPA_FPDU_H
 #define _MPA_FPDU_H
@@ -11,15 +11,15 @@
 #include <ddp/pure.h>
 #include "wire.h"
 
-/* A marker, if one leads, and the length field */
+/* Bytes of a leading marker and the length field */
 #define MPA_FPDU_HEAD_MAX	(MPA_MARKER_SIZE + MPA_LEN_SIZE)
 
 /**
- * struct mpa_fpdu - an FPDU, as its first octets describe it
- * @start: its first octet's position
- * @head: octets up to its ULPDU: a leading marker and the length field
- * @ulpdu_len: octets of its ULPDU
- * @wire: octets in all, markers included
+ * struct mpa_fpdu - an FPDU, as described by its first bytes
+ * @start: position of its first byte in the stream
+ * @head: bytes before its ULPDU: leading marker and length field
+ * @ulpdu_len: bytes of its ULPDU
+ * @wire: total length in bytes, markers included
  */
 struct mpa_fpdu {
 	u32	start;

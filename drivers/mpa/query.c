@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What anybody may ask of a connection's socket, and tell it, at any time: it may be
- * going.  Nobody who does has the socket's own lock.
+ * Statistics and pacing of a connection's socket, at any time: the socket may
+ * be going away. The socket lock is not taken.
  */
 #include <linux/net.h>
 #include <net/tcp.h>
 
 #include "internal.h"
 
-/* TCP may be at work: each number is what it was at some moment */
+/* TCP may change the numbers meanwhile: each was valid at some moment */
 static void mpa_sock_look(const struct sock *sk, struct ddp_query *q)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -24,9 +24,9 @@ static void mpa_sock_look(const struct sock *sk, struct ddp_query *q)
 }
 
 /**
- * mpa_sock_query - how the connection's socket fares
+ * mpa_sock_query - read the statistics of the connection's socket
  * @c: the connection; it may be ending
- * @q: its numbers are filled in; @mulpdu: the EMSS
+ * @q: filled in; @q->mulpdu is set to the EMSS
  */
 void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
 {
@@ -38,12 +38,14 @@ void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
 }
 
 /*
- * As SO_MAX_PACING_RATE does, which the kernel has no call for: TCP sees to it,
- * unless a queueing discipline will.
+ * Do what SO_MAX_PACING_RATE does, which the kernel has no function for: TCP
+ * paces itself, unless a queueing discipline does.
  */
 static void pace(struct sock *sk, unsigned long rate)
 {
-	/* fq may say at this moment that it does; litmus: none, TCP reads it alone */
+	/*
+	 * fq may set its own status just now; litmus: none, TCP reads it alone
+	 */
 	if (rate != ~0UL)
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
 			SK_PACING_NEEDED);
@@ -53,9 +55,9 @@ static void pace(struct sock *sk, unsigned long rate)
 }
 
 /**
- * mpa_sock_pace - let TCP send no faster than so
+ * mpa_sock_pace - limit the rate at which TCP sends
  * @c: the connection; it may be ending
- * @rate: octets a second; 0: as fast as it goes
+ * @rate: bytes per second; 0 for no limit
  */
 void mpa_sock_pace(struct mpa_conn *c, u64 rate)
 {

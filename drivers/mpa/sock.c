@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The only talk with a connected socket, but for what it has received (rx.c). */
+/* Operations on a connected socket, except receiving FPDUs (rx.c). */
 #include <linux/net.h>
 #include <net/rps.h>
 #include <net/sock.h>
@@ -46,7 +46,7 @@ static void mpa_write_space(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	c = sk->sk_user_data;
 	if (c && sk_stream_is_writeable(sk)) {
-		/* as sk_stream_write_space(), in whose place this is */
+		/* as sk_stream_write_space(), which this callback replaces */
 		clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 		mpa_tx_kick(c, false);
 	}
@@ -60,8 +60,8 @@ static const struct ddp_sock_calls calls = {
 };
 
 /**
- * mpa_sock_prepare - set a socket up before it connects or listens
- * @sock: new; what it is set to its children inherit
+ * mpa_sock_prepare - configure a socket before it connects or listens
+ * @sock: the new socket; accepted sockets inherit the settings
  */
 void mpa_sock_prepare(struct socket *sock)
 {
@@ -74,22 +74,22 @@ void mpa_sock_prepare(struct socket *sock)
 	tcp_sock_set_keepintvl(sk, 10);
 	tcp_sock_set_keepcnt(sk, 6);
 	lock_sock(sk);
-	/* no setsockopt() has these; it is sent with BH off, whoever does */
+	/* no setsockopt() sets these; TCP must not sleep: senders have BH off */
 	sk->sk_allocation = GFP_ATOMIC;
 	sk->sk_use_task_frag = false;
-	/* a peer's urgent pointer must not hide octets */
+	/* a peer's urgent pointer must not take a byte out of the stream */
 	sock_set_flag(sk, SOCK_URGINLINE);
-	/* SO_RCVBUF would end TCP's own tuning of it, and stops at rmem_max */
+	/* SO_RCVBUF would end TCP's own tuning, and is limited by rmem_max */
 	if (sk->sk_rcvbuf < MPA_RCVBUF_LEAST)
 		WRITE_ONCE(sk->sk_rcvbuf, MPA_RCVBUF_LEAST);
 	release_sock(sk);
 }
 
 /**
- * mpa_sock_attach - hear of what happens to the connection's socket
- * @c: the connection; the callbacks hold it until mpa_sock_release()
+ * mpa_sock_attach - install the callbacks of the connection's socket
+ * @c: the connection; the callbacks have a reference until mpa_sock_release()
  *
- * What happened before is not told again.
+ * Events that happened before are not reported again.
  */
 void mpa_sock_attach(struct mpa_conn *c)
 {
@@ -97,14 +97,15 @@ void mpa_sock_attach(struct mpa_conn *c)
 }
 
 /*
- * TCP looks for memory once, and without any goes on as if the FIN were sent: no
- * peer would ever hear of the end.  What is there now it finds, BH being off.
+ * Check whether TCP can allocate its FIN. TCP tries once and otherwise goes on
+ * as if the FIN were sent: the peer would never notice the end. With BH off TCP
+ * then finds the memory that is found here.
  */
 static bool has_room_for_fin(struct sock *sk)
 {
 	struct sk_buff *skb;
 
-	/* it goes with the last of these */
+	/* the FIN is added to the last segment that is queued */
 	if (tcp_write_queue_tail(sk))
 		return true;
 	skb = alloc_skb_fclone(MAX_TCP_HEADER, GFP_ATOMIC | __GFP_NOWARN);
@@ -112,7 +113,10 @@ static bool has_room_for_fin(struct sock *sk)
 	return skb;
 }
 
-/* Return: false: no memory for it, and nothing has been done */
+/*
+ * Send our FIN if the connection still may. Return: true if done; false if
+ * there is no memory for it, and nothing is done.
+ */
 static bool send_fin(struct sock *sk)
 {
 	bool ok;
@@ -131,15 +135,19 @@ static bool send_fin(struct sock *sk)
 }
 
 /*
- * The last that anybody asks of the socket.  The memory that was there a moment ago
- * may be gone: TCP has a state without a FIN then, in which it can still reset.
+ * Send our FIN before the socket is released. The memory that was found may be
+ * gone by now, and TCP is in a state after a FIN that it has not sent; it can
+ * still reset.
+ *
+ * Return: true if the FIN is not sent and the socket must be reset, false
+ * otherwise.
  */
 static bool ends_in_vain(struct sock *sk)
 {
 	const bool open = sk->sk_state == TCP_ESTABLISHED;
 	const u32 seq = tcp_sk(sk)->write_seq;
 
-	/* what has come just now makes a reset of it anyhow */
+	/* TCP sends a reset on close anyhow if unread data is queued */
 	if (tcp_inq(sk))
 		return false;
 	if (!send_fin(sk))
@@ -155,10 +163,13 @@ static void unlock_as_softirq(struct sock *sk)
 }
 
 /*
- * Nothing that arrives meanwhile waits in the socket's backlog for the one who has the
- * socket.  What waits there its worker would receive, and account to the program's
- * control group: as a process that must not write pages out, for which the group, once
- * it is full of what could be swapped, has a program killed.  A softirq just accounts.
+ * Lock the socket as a softirq does, with BH off, and without owning it.
+ *
+ * What arrives while a process owns the socket waits in the backlog, and that
+ * process receives it. A worker would then charge the data to the program's
+ * control group, as a process that must not write pages out. If the group is
+ * full of pages that could be swapped, the OOM killer would kill a program. A
+ * softirq only charges the data.
  */
 static void lock_as_softirq(struct sock *sk)
 {
@@ -174,9 +185,10 @@ static void lock_as_softirq(struct sock *sk)
 }
 
 /*
- * What nobody will read makes TCP reset the peer, and throw away what is on its way to
- * that.  Where nothing is the reset is right: the peer is not to think that all it has
- * sent was received.
+ * Consume data that will not be read. On close, TCP resets a peer if unread
+ * data is queued, and discards what it still has to send. If it has nothing to
+ * send, the reset is right: the peer must not believe that all its data was
+ * received.
  */
 static void drop_unread(struct mpa_conn *c)
 {
@@ -191,9 +203,11 @@ static void drop_unread(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_release - the end of the connection's socket
- * @c: the connection, nobody transmitting any more
- * @abort: reset it
+ * mpa_sock_release - close or reset the connection's socket and release it
+ * @c: the connection; its transmit side is stopped
+ * @abort: true to reset the connection
+ *
+ * Sleeps. No callback runs afterwards.
  */
 void mpa_sock_release(struct mpa_conn *c, bool abort)
 {
@@ -204,7 +218,7 @@ void mpa_sock_release(struct mpa_conn *c, bool abort)
 	ddp_sock_disown(sock->sk, &c->before);
 	if (!abort)
 		drop_unread(c);
-	/* a peer that is not reset would wait for a minute and a half */
+	/* without FIN or reset the peer would wait for a minute and a half */
 	lock_sock(sock->sk);
 	abort = abort || ends_in_vain(sock->sk);
 	release_sock(sock->sk);
@@ -249,14 +263,16 @@ static int mpa_connect_from(struct mpa_conn *c, const struct sockaddr_storage *l
 }
 
 /**
- * mpa_sock_connect - begin to connect to the session's remote address
+ * mpa_sock_connect - start to connect to the session's remote address
  * @c: the connection, without a socket
- * @local: where from: the port that the ULP chose, or any if TCP has it in use
+ * @local: local address, with the port that the ULP has chosen
  *
- * A connection to the same place that is over for the program and not for TCP has it
- * in use, too, which connect() finds.  If it is not the port this is said once more.
+ * If the port is in use, any other is taken. A connection to the same
+ * destination uses it, too, if the program has ended that connection but TCP
+ * has not: connect() detects this. If the error is not about the port, the
+ * second attempt returns it again.
  *
- * Return: 0, then an MPA_EV_STATE tells how it went; or an error.
+ * Return: 0 if MPA_EV_STATE will report the result, or a negative errno.
  */
 int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
 {
@@ -270,9 +286,9 @@ int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
 }
 
 /**
- * mpa_sock_fate - how the socket fares
+ * mpa_sock_fate - get the state of the socket
  * @c: the connection
- * @err: negative errno if MPA_SOCK_LOST
+ * @err: set; a negative errno if MPA_SOCK_LOST is returned
  *
  * Return: see enum mpa_fate.
  */
@@ -297,10 +313,11 @@ enum mpa_fate mpa_sock_fate(struct mpa_conn *c, int *err)
 }
 
 /**
- * mpa_sock_quiet - has nothing happened to the socket but that it was connected?
- * @c: the connection
+ * mpa_sock_quiet - check whether nothing has happened after connecting
+ * @c: the connection; its callbacks are installed
  *
- * Return: whether its callbacks, which stand, will hear of all that does.
+ * Return: true if the callbacks will report every event; false if data or an
+ * end of the connection came before, and the caller must handle it.
  */
 bool mpa_sock_quiet(struct mpa_conn *c)
 {
@@ -314,11 +331,11 @@ bool mpa_sock_quiet(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_cut - is there an FPDU of which the end never comes?
- * @c: the connection, in Full Operation; its peer has sent a FIN, and all before that
- *	has been looked at
+ * mpa_sock_cut - check whether the stream ends inside an FPDU
+ * @c: the connection, in Full Operation; the peer's FIN has arrived, and all
+ *	data before it is processed
  *
- * Return: whether octets are left that make no FPDU.
+ * Return: true if bytes are left that are no complete FPDU, false otherwise.
  */
 bool mpa_sock_cut(struct mpa_conn *c)
 {
@@ -334,10 +351,11 @@ bool mpa_sock_cut(struct mpa_conn *c)
 /**
  * mpa_sock_read - read without waiting, before Full Operation
  * @c: the connection
- * @buf: where to
- * @len: at most
+ * @buf: destination
+ * @len: maximum number of bytes
  *
- * Return: octets, 0 at the end, -EAGAIN or another error.
+ * Return: number of bytes, 0 at the end of the stream, -EAGAIN if there are
+ * none yet, or another error.
  */
 int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
 {
@@ -350,14 +368,16 @@ int mpa_sock_read(struct mpa_conn *c, void *buf, size_t len)
 /**
  * mpa_sock_write - write without waiting, before Full Operation
  * @c: the connection
- * @page: it holds a start-up frame, and is TCP's until the peer has the frame
- * @from: what is left of the frame begins here; a fresh socket has room for it
- * @len: its length
+ * @page: page with a start-up frame; TCP keeps a reference until the peer has
+ *	the frame
+ * @from: offset of the part that is not sent yet; a new socket has space for it
+ * @len: length of that part
  *
- * Not copied where TCP takes pages: it would get 32 KiB for that, and keep them as
- * long as the socket.
+ * The frame is not copied where TCP takes pages. For a copy TCP would allocate
+ * 32 KiB, and keep them as long as the socket.
  *
- * Return: octets that TCP has taken, or an error: -EAGAIN if memory is short.
+ * Return: number of bytes accepted by TCP, or an error: -EAGAIN if memory is
+ * short.
  */
 int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
 {
@@ -375,7 +395,8 @@ int mpa_sock_write(struct mpa_conn *c, struct page *page, u32 from, u32 len)
  * mpa_sock_shutdown - send our FIN
  * @c: the connection
  *
- * Return: false: there is no memory for it now, and nothing has been done.
+ * Return: true if done; false if there is no memory for it, and nothing is
+ * done.
  */
 bool mpa_sock_shutdown(struct mpa_conn *c)
 {
@@ -389,13 +410,14 @@ bool mpa_sock_shutdown(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_acked - how far the peer has taken what TCP has of us
+ * mpa_sock_acked - get how much of our data the peer has acknowledged
  * @c: the connection
- * @all: whether that is all but our FIN: TCP goes on with that alone, whoever has gone.
- *	It tells as a change of state when the FIN is acknowledged, and no one says so of
- *	what is in front of it
+ * @all: set to true if everything but our FIN is acknowledged. TCP delivers
+ *	the FIN by itself, even after the socket is released. TCP reports the
+ *	acknowledgement of the FIN as a change of state, but not that of the
+ *	data before the FIN.
  *
- * Return: TCP's sequence number of the octet that is next.
+ * Return: TCP's sequence number of the next byte to be acknowledged.
  */
 u32 mpa_sock_acked(struct mpa_conn *c, bool *all)
 {
@@ -410,8 +432,8 @@ u32 mpa_sock_acked(struct mpa_conn *c, bool *all)
 }
 
 /**
- * mpa_sock_full - Full Operation: from here on the callback hands FPDUs up
- * @c: the connection, its stream set
+ * mpa_sock_full - let the callback receive FPDUs from now on
+ * @c: the connection, in Full Operation; its stream is set
  */
 void mpa_sock_full(struct mpa_conn *c)
 {
@@ -423,7 +445,7 @@ void mpa_sock_full(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_forget - nothing is handed up from here on
+ * mpa_sock_forget - pass no more received data to the stream
  * @c: the connection
  */
 void mpa_sock_forget(struct mpa_conn *c)
@@ -440,7 +462,7 @@ void mpa_sock_forget(struct mpa_conn *c)
  * mpa_sock_receive - receive from the worker
  * @c: the connection
  *
- * Return: whether there is more.
+ * Return: true if more data is left than one call receives, false otherwise.
  */
 bool mpa_sock_receive(struct mpa_conn *c)
 {
@@ -454,10 +476,10 @@ bool mpa_sock_receive(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_emss - the longest FPDU that makes one TCP segment now
+ * mpa_sock_emss - get TCP's effective maximum segment size
  * @c: the connection
  *
- * Return: octets.
+ * Return: length in bytes of the longest FPDU that fits into a TCP segment.
  */
 u32 mpa_sock_emss(const struct mpa_conn *c)
 {
@@ -465,11 +487,11 @@ u32 mpa_sock_emss(const struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_note_cpu - the consumer runs here
+ * mpa_sock_note_cpu - steer received packets to this CPU
  * @c: the connection; the caller owns its transmit side
  *
- * As sendmsg() does: with Receive Flow Steering, what comes for the connection is
- * received on this CPU from now on.
+ * As sendmsg() does: Receive Flow Steering, where it is enabled, has packets of
+ * the connection received on the CPU of the program that uses it.
  */
 void mpa_sock_note_cpu(const struct mpa_conn *c)
 {
@@ -477,9 +499,10 @@ void mpa_sock_note_cpu(const struct mpa_conn *c)
 }
 
 /*
- * Another CPU may have it for as long as it takes to receive, and is waited for: a
- * program may answer what has just arrived before that CPU has let go.  Who has it as
- * a process may sleep.
+ * Take the spinlock of the socket. Another CPU may hold it for as long as it
+ * receives, and is waited for: a program may send a response before that CPU
+ * has released it. A process that owns the socket may sleep, and is not waited
+ * for. Return: true if locked, false if a process owns the socket.
  */
 static bool lock_for_send(struct sock *sk)
 {
@@ -491,8 +514,9 @@ static bool lock_for_send(struct sock *sk)
 }
 
 /*
- * TCP hands an error out once, and whoever looks how the socket fares wants it, too:
- * it stays there.  Without one -EPIPE only says that our FIN is sent.
+ * Send, and keep an error for mpa_sock_fate(). TCP reports an error once, so
+ * sk_err is only read here, not cleared. Without an error -EPIPE only means
+ * that our FIN is sent.
  */
 static int send_or_lost(struct mpa_conn *c, struct msghdr *msg, u32 len)
 {
@@ -502,28 +526,32 @@ static int send_or_lost(struct mpa_conn *c, struct msghdr *msg, u32 len)
 	if (n)
 		return n;
 	n = tcp_sendmsg_locked(sk, msg, len);
-	/* under the socket's lock, as it is looked at */
+	/* protected by the socket lock, which readers of it hold, too */
 	if (n < 0 && n != -EAGAIN && n != -ENOMEM && n != -EPIPE)
 		c->lost = n;
 	return n;
 }
 
-/* Without anything in TCP's queues no ACK will make room */
+/*
+ * Check whether TCP has failed for lack of memory: its queues are empty, so no
+ * ACK will make space and run mpa_write_space()
+ */
 static bool out_of_memory(const struct sock *sk, int n)
 {
 	return n == -EAGAIN && tcp_rtx_and_write_queues_empty(sk);
 }
 
 /**
- * mpa_sock_send - hand the batch to TCP
+ * mpa_sock_send - pass the batch to TCP
  * @c: the connection; the caller owns its transmit side, BH off
  *
- * One call for all FPDUs of the batch, and the end of a batch is the end of a
- * TCP segment, so that FPDUs stay aligned with segments (RFC 5044 5.1).
+ * One call for all FPDUs of the batch. The end of a batch is the end of a TCP
+ * segment, so FPDUs stay aligned with segments (RFC 5044 5.1).
  *
- * Return: 0 when all is taken; -EAGAIN when TCP has no more room, its
- * write_space will come; -ENOMEM when it will not, for memory is short; -EBUSY
- * when a process has the socket; another error when the connection is gone.
+ * Return: 0 if TCP has accepted all; -EAGAIN if TCP has no more space, and
+ * mpa_write_space() will run; -ENOMEM if it will not run, since memory is
+ * short; -EBUSY if a process owns the socket; another error if the connection
+ * is lost.
  */
 int mpa_sock_send(struct mpa_conn *c)
 {
@@ -553,10 +581,10 @@ int mpa_sock_send(struct mpa_conn *c)
 }
 
 /**
- * mpa_sock_wait - wait until no process has the socket
+ * mpa_sock_wait - wait until no process owns the socket
  * @c: the connection
  *
- * One may have it again when this returns.
+ * Sleeps. A process may own the socket again when this returns.
  */
 void mpa_sock_wait(struct mpa_conn *c)
 {

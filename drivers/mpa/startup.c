@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The MPA start-up machine: RFC 5044 section 7.1, RFC 6581 sections 6, 9, 10.
+ * MPA start-up state machine: RFC 5044 section 7.1, RFC 6581 sections 6, 9, 10.
  *
- * What a frame means never depends on the pieces it came in: nothing is
- * decided on less than a whole header, except that a wrong key is refused at
- * its first wrong octet.
+ * The pieces in which a frame arrives never change its meaning. Only a complete
+ * header is evaluated, except that a wrong key is refused at its first wrong
+ * byte.
  */
 #include "startup.h"
 
@@ -21,19 +21,19 @@ static u8 peer_flags(const struct mpa_startup *su)
 	return su->hdr[MPA_HDR_FLAGS];
 }
 
-/* R counts in a Reply only (RFC 5044 section 7.1.1) */
+/* the R flag only counts in a Reply (RFC 5044 section 7.1.1) */
 static bool peer_rejects(const struct mpa_startup *su)
 {
 	return su->initiator && peer_flags(su) & MPA_FLAG_R;
 }
 
 /**
- * mpa_startup_init - begin
- * @su: to be set up
- * @initiator: we send the Request
- * @revision: the highest revision to speak, 1 or 2
- * @crc: ask for CRC
- * @markers: ask the peer to insert markers
+ * mpa_startup_init - initialize the state machine
+ * @su: the state machine
+ * @initiator: true if this side sends the Request
+ * @revision: highest revision to use, 1 or 2
+ * @crc: true to request CRC
+ * @markers: true to request that the peer inserts markers
  */
 void mpa_startup_init(struct mpa_startup *su, bool initiator, u8 revision,
 		      bool crc, bool markers)
@@ -48,10 +48,10 @@ void mpa_startup_init(struct mpa_startup *su, bool initiator, u8 revision,
 }
 
 /**
- * mpa_startup_want - what has to happen next
- * @su: the start-up
+ * mpa_startup_want - get the caller's next step
+ * @su: the state machine
  *
- * Return: the caller's next step, see enum mpa_want.
+ * Return: what has to be done next, see enum mpa_want.
  */
 enum mpa_want mpa_startup_want(const struct mpa_startup *su)
 {
@@ -74,7 +74,7 @@ enum mpa_want mpa_startup_want(const struct mpa_startup *su)
 	return MPA_WANT_CLOSE;
 }
 
-/* The word takes 4 of the 512 octets (RFC 6581 section 9) */
+/* The word with IRD and ORD takes 4 of the 512 bytes (RFC 6581 section 9) */
 static int take_offer(struct mpa_startup *su, const struct ddp_offer *o,
 		      bool enhanced)
 {
@@ -90,18 +90,18 @@ static int take_offer(struct mpa_startup *su, const struct ddp_offer *o,
 }
 
 /**
- * mpa_startup_offer - the ULP's terms: our Request, or Reply that accepts
- * @su: the start-up, in want of MPA_WANT_ASK_ULP
- * @o: the terms
+ * mpa_startup_offer - set the ULP's terms of our Request or accepting Reply
+ * @su: the state machine; wants MPA_WANT_ASK_ULP
+ * @o: the terms; copied
  *
- * A Request is of revision 2 only if there is a use for it, RFC 6581
- * sections 6 and 10: any responder understands revision 1.  A Reply has the
- * form of the Request: in a plain one the depths and RTR flags of @o stay
- * unsaid, an enhanced one needs them.
+ * A Request has revision 2 only if there is a use for it (RFC 6581 sections 6
+ * and 10): every responder knows revision 1. A Reply has the form of the
+ * Request. A plain Reply does not contain the depths and RTR flags of @o; an
+ * enhanced one requires them.
  *
- * Return: 0: write next.  -EINVAL: @o does not fit a frame, or is plain where
- * the Request was enhanced; nothing has changed.  -ENOTCONN: nobody waits for
- * it (any more).
+ * Return: 0: send next. -EINVAL: @o does not fit into a frame, or is plain
+ * although the Request was enhanced; nothing is changed. -ENOTCONN: the state
+ * machine does not wait for terms, or no longer.
  */
 int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
 {
@@ -124,12 +124,12 @@ int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
 }
 
 /**
- * mpa_startup_reject - the responder's ULP says no: our Reply that rejects
- * @su: the start-up, in want of MPA_WANT_ASK_ULP
- * @o: Private Data, and the depths needed if it is enhanced
+ * mpa_startup_reject - reject the peer's Request
+ * @su: the state machine of a responder; wants MPA_WANT_ASK_ULP
+ * @o: Private Data, and the depths that are required if it is enhanced; copied
  *
- * An enhanced Request is rejected in enhanced form (RFC 6581 section 10); if
- * @o is plain, the word says that nothing was negotiated.
+ * An enhanced Request is rejected in enhanced form (RFC 6581 section 10). If @o
+ * is plain, the word with IRD and ORD says that nothing was negotiated.
  *
  * Return: as mpa_startup_offer().
  */
@@ -167,12 +167,13 @@ static u8 our_flags(const struct mpa_startup *su)
 }
 
 /**
- * mpa_startup_output - the frame to send
- * @su: the start-up, in want of MPA_WANT_WRITE
- * @buf: where to put it
- * @size: octets of @buf; MPA_FRAME_MAX always do
+ * mpa_startup_output - encode the frame to send
+ * @su: the state machine; wants MPA_WANT_WRITE
+ * @buf: destination
+ * @size: size of @buf in bytes; MPA_FRAME_MAX is always enough
  *
- * Return: octets of the frame, or 0 if there is none or @buf is too small.
+ * Return: length of the frame in bytes; 0 if there is none, or if @buf is too
+ * small.
  */
 size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size)
 {
@@ -194,8 +195,8 @@ size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size)
 }
 
 /**
- * mpa_startup_sent - TCP has taken the whole frame
- * @su: the start-up, in want of MPA_WANT_WRITE
+ * mpa_startup_sent - report that TCP has accepted the whole frame
+ * @su: the state machine; wants MPA_WANT_WRITE
  */
 void mpa_startup_sent(struct mpa_startup *su)
 {
@@ -206,12 +207,13 @@ void mpa_startup_sent(struct mpa_startup *su)
 }
 
 /**
- * mpa_startup_need - octets up to where the next decision falls
- * @su: the start-up
+ * mpa_startup_need - get the number of bytes up to the next decision
+ * @su: the state machine
  *
- * To read no more than these is to read nothing that follows the frame.
+ * A caller that reads no more than these bytes reads nothing that follows the
+ * frame.
  *
- * Return: octets; 0 unless in want of MPA_WANT_READ.
+ * Return: number of bytes; 0 unless MPA_WANT_READ is wanted.
  */
 size_t mpa_startup_need(const struct mpa_startup *su)
 {
@@ -232,7 +234,7 @@ static enum iw_reason check_key(const struct mpa_startup *su)
 	return IW_OK;
 }
 
-/* S is a reserved bit to revision 1, and those are not checked */
+/* in revision 1 the S flag is a reserved bit, and these are not checked */
 static enum iw_reason read_header(struct mpa_startup *su)
 {
 	u8 rev = su->hdr[MPA_HDR_REV];
@@ -246,13 +248,13 @@ static enum iw_reason read_header(struct mpa_startup *su)
 	su->peer.enhanced = rev >= MPA_REV_ENHANCED &&
 			    peer_flags(su) & MPA_FLAG_S;
 	if (su->peer.enhanced && su->data_len < DDP_WORD_SIZE) {
-		/* a no is a no, even without the word */
+		/* a rejecting Reply is valid without the word */
 		if (!peer_rejects(su))
 			return IW_MPA_STARTUP;
 		su->peer.enhanced = false;
 	}
 	if (su->initiator && su->peer.enhanced && !su->enhanced)
-		return IW_MPA_STARTUP;	/* nobody asked (RFC 6581 10) */
+		return IW_MPA_STARTUP;	/* not requested (RFC 6581 10) */
 	return IW_OK;
 }
 
@@ -269,9 +271,10 @@ static void read_data(struct mpa_startup *su)
 }
 
 /*
- * A plain answer to an enhanced Request comes from a peer that took the word
- * for Private Data: whatever it answered, it was not asked what we meant.
- * Unless it speaks revision 2: then its no counts.
+ * Check for a plain Reply to an enhanced Request. Such a peer took the word
+ * with IRD and ORD for Private Data, so its Reply does not count: it did not
+ * understand the Request. A rejecting Reply of a peer that knows revision 2
+ * does count.
  */
 static bool misunderstood(const struct mpa_startup *su)
 {
@@ -321,17 +324,17 @@ static ssize_t refuse(struct mpa_startup *su, enum iw_reason why)
 }
 
 /**
- * mpa_startup_input - octets from the peer
- * @su: the start-up
- * @p: the octets
- * @n: how many
+ * mpa_startup_input - process bytes from the peer
+ * @su: the state machine
+ * @p: the bytes
+ * @n: number of bytes
  *
- * Called in want of MPA_WANT_READ; also, by the responder, in want of
- * MPA_WANT_ASK_ULP with whatever arrives then: the initiator may send nothing
- * between its Request and our Reply, and is refused if it does.
+ * Called while MPA_WANT_READ is wanted. A responder also calls this with
+ * everything that arrives while MPA_WANT_ASK_ULP is wanted: an initiator that
+ * sends anything between its Request and our Reply is refused.
  *
- * Return: octets eaten, none past the end of the frame; or a negative
- * iw_reason: the peer is in the wrong, close.
+ * Return: number of bytes consumed, none after the end of the frame; or a
+ * negative iw_reason if the peer has made an error: close the connection.
  */
 ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
 {
@@ -360,12 +363,12 @@ ssize_t mpa_startup_input(struct mpa_startup *su, const u8 *p, size_t n)
 }
 
 /**
- * mpa_startup_eof - nothing more will come: closed by the peer, or reset
- * @su: the start-up
+ * mpa_startup_eof - report that the peer has closed or reset the connection
+ * @su: the state machine
  *
- * A responder of revision 1 closes the connection when it sees an enhanced
- * Request (RFC 6581 section 10).  A frame cut short is malformed (RFC 5044
- * section 7.1.1).  A rejecting Reply is sent all the same.
+ * A responder of revision 1 closes the connection when it receives an enhanced
+ * Request (RFC 6581 section 10). A truncated frame is malformed (RFC 5044
+ * section 7.1.1). A rejecting Reply is still sent.
  */
 void mpa_startup_eof(struct mpa_startup *su)
 {
@@ -382,10 +385,11 @@ void mpa_startup_eof(struct mpa_startup *su)
 }
 
 /**
- * mpa_startup_fall_back - begin again on a new connection with revision 1
- * @su: the start-up, in want of MPA_WANT_RETRY
+ * mpa_startup_fall_back - start again in revision 1, on a new connection
+ * @su: the state machine; wants MPA_WANT_RETRY
  *
- * The same offer without the word (RFC 6581 section 10): write next.
+ * Uses the same offer, without the word with IRD and ORD (RFC 6581 section 10),
+ * and wants MPA_WANT_WRITE next.
  */
 void mpa_startup_fall_back(struct mpa_startup *su)
 {

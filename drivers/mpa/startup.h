@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * MPA start-up, RFC 5044 section 7.1 and RFC 6581: a machine that is fed
- * octets and says what it wants.  It reads, sends and closes nothing itself.
+ * MPA start-up, RFC 5044 section 7.1 and RFC 6581: a state machine that
+ * consumes bytes and returns the caller's next step. It does not read, send or
+ * close anything.
  *
  *	initiator: init, offer, output, sent, input ... ENTER, CLOSE or RETRY
  *	responder: init, input ..., offer or reject, output, sent, ENTER or CLOSE
@@ -15,16 +16,16 @@
 #include "wire.h"
 
 /**
- * enum mpa_want - what start-up waits for
- * @MPA_WANT_ASK_ULP: mpa_startup_offer(); responder: or mpa_startup_reject(),
- *	the peer's offer is in @peer
- * @MPA_WANT_WRITE: send what mpa_startup_output() gives, then
+ * enum mpa_want - next step of the caller
+ * @MPA_WANT_ASK_ULP: call mpa_startup_offer(); a responder may call
+ *	mpa_startup_reject() instead, and has the peer's offer in @peer
+ * @MPA_WANT_WRITE: send the frame of mpa_startup_output(), then call
  *	mpa_startup_sent()
- * @MPA_WANT_READ: mpa_startup_need() more octets for mpa_startup_input()
- * @MPA_WANT_ENTER: start-up is over: Full Operation with the results
- * @MPA_WANT_CLOSE: end the connection, because of @why
- * @MPA_WANT_RETRY: the peer does not know revision 2.  End the connection;
- *	make a new one and call mpa_startup_fall_back(), or give up because of
+ * @MPA_WANT_READ: pass mpa_startup_need() more bytes to mpa_startup_input()
+ * @MPA_WANT_ENTER: start-up is complete: enter Full Operation with the results
+ * @MPA_WANT_CLOSE: end the connection, for the reason @why
+ * @MPA_WANT_RETRY: the peer does not know revision 2. End the connection; make
+ *	a new one and call mpa_startup_fall_back(), or give up for the reason
  *	@why
  */
 enum mpa_want {
@@ -37,34 +38,34 @@ enum mpa_want {
 };
 
 enum mpa_startup_state {
-	MPA_SU_ASK,		/* the ULP has to say what we answer or offer */
-	MPA_SU_SEND,		/* our Request or accepting Reply is to go out */
-	MPA_SU_SEND_REJECT,	/* our rejecting Reply is to go out */
-	MPA_SU_HEADER,		/* the peer's frame: its first 20 octets */
-	MPA_SU_DATA,		/* the peer's frame: its Private Data */
+	MPA_SU_ASK,		/* the ULP has to supply our offer or reply */
+	MPA_SU_SEND,		/* send our Request or accepting Reply */
+	MPA_SU_SEND_REJECT,	/* send our rejecting Reply */
+	MPA_SU_HEADER,		/* receive 20 bytes of the peer's frame */
+	MPA_SU_DATA,		/* receive the peer's Private Data */
 	MPA_SU_ENTER,		/* agreed */
 	MPA_SU_CLOSE,		/* failed or rejected */
-	MPA_SU_RETRY,		/* failed, but the older revision may do */
+	MPA_SU_RETRY,		/* failed, but revision 1 may succeed */
 };
 
 /**
- * struct mpa_startup - one side's start-up
- * @initiator: we send the Request
- * @rev_max: the highest revision we speak
- * @want_crc: our wish
- * @rx_markers: the peer is to insert markers (our M); a result, too
- * @state: where we are
- * @got: octets of the peer's frame so far
- * @data_len: PD_Length of the peer's frame, once its header is complete
- * @hdr: the peer's header
- * @mine: what we offer
- * @why: for CLOSE and RETRY
- * @revision: of the frame we send; a result: the revision agreed on
- * @tx_markers: result: we are to insert markers (the peer's M)
- * @crc: result: CRC is generated and checked (either side's C)
- * @enhanced: result: RFC 6581 was used both ways
- * @peer: result: the peer's offer, valid with ASK_ULP (responder), ENTER, and
- *	CLOSE because of IW_PEER_REJECT
+ * struct mpa_startup - start-up of one side of a connection
+ * @initiator: this side sends the Request
+ * @rev_max: highest revision that this side uses
+ * @want_crc: this side requests CRC
+ * @rx_markers: the peer is to insert markers (our M flag); also a result
+ * @state: current state
+ * @got: bytes of the peer's frame received so far
+ * @data_len: PD_Length of the peer's frame, valid once its header is complete
+ * @hdr: header of the peer's frame
+ * @mine: our offer
+ * @why: reason of MPA_WANT_CLOSE and MPA_WANT_RETRY
+ * @revision: revision of the frame we send; result: revision in use
+ * @tx_markers: result: this side inserts markers (the peer's M flag)
+ * @crc: result: CRC is generated and checked (C flag of either side)
+ * @enhanced: result: both sides use RFC 6581
+ * @peer: result: the peer's offer, valid with MPA_WANT_ASK_ULP (responder),
+ *	MPA_WANT_ENTER, and MPA_WANT_CLOSE for IW_PEER_REJECT
  */
 struct mpa_startup {
 	/* fixed after mpa_startup_init() */
@@ -73,7 +74,7 @@ struct mpa_startup {
 	bool			want_crc;
 	bool			rx_markers;
 
-	/* on the way */
+	/* during start-up */
 	enum mpa_startup_state	state;
 	u16			got;
 	u16			data_len;

@@ -3,15 +3,15 @@
 #ifndef _MPA_WIRE_H
 #define _MPA_WIRE_H
 
-/* FPDU, RFC 5044 figure 2: length, ULPDU, pad, CRC */
+/* FPDU, RFC 5044 figure 2: length, ULPDU, PAD, CRC */
 #define MPA_LEN_SIZE		2
 #define MPA_ULPDU_MAX		65535
 #define MPA_CRC_SIZE		4
 #define MPA_ALIGN		4
-/* The longest FPDU, markers aside */
+/* Longest FPDU in bytes, without markers */
 #define MPA_CONTENT_MAX		(MPA_LEN_SIZE + MPA_ULPDU_MAX + MPA_ALIGN - 1 + MPA_CRC_SIZE)
 
-/* MULPDU's limits, RFC 5044 sections 3 and 4.5 */
+/* Limits of MULPDU, RFC 5044 sections 3 and 4.5 */
 #define MPA_MULPDU_MIN		128
 #define MPA_MULPDU_MAX		64768
 
