@@ -231,8 +231,8 @@ static bool speaks_too_soon(struct mpa_conn *c)
  * has reported that already and does not report it again, so check the state of
  * the socket here.
  *
- * Return: true if there is nothing to do now; false if start-up has failed,
- * because the peer has sent more than its Request.
+ * Return: true if start-up has to wait, or the connection has ended; false if
+ * start-up has failed, because the peer has sent more than its Request.
  */
 static bool ask_user(struct mpa_conn *c)
 {
@@ -364,8 +364,8 @@ bool mpa_conn_step(struct mpa_conn *c, unsigned long events)
 		return false;
 	}
 	/*
-	 * after established() the program may have posted work, which is sent
-	 * after the Reply
+	 * Once established() was called, the program may have posted work: the
+	 * graceful end then starts in Full Operation, after the Reply.
 	 */
 	if (test_bit(MPA_EV_CLOSE, &events) && c->phase != MPA_FULL && !c->up) {
 		mpa_conn_finish(c, IW_LOCAL_CLOSE, NULL);

@@ -15,9 +15,7 @@
 
 #include "internal.h"
 
-/*
- * Length in bytes of the current piece, which is the linear part or a fragment
- */
+/* Length in bytes of the current piece: the linear part or a fragment */
 static u32 piece_len(const struct mpa_cursor *cur)
 {
 	if (cur->frag < 0)
@@ -35,7 +33,7 @@ static const void *piece(const struct mpa_cursor *cur)
 	return skb_frag_address(&skb_shinfo(cur->part)->frags[cur->frag]);
 }
 
-/* Move to the next piece of the skb.  Return: false if there is none. */
+/* Move to the next piece of the skb. Return: false if there is none. */
 static bool next_piece(struct mpa_cursor *cur)
 {
 	const struct sk_buff *part;
@@ -51,9 +49,7 @@ static bool next_piece(struct mpa_cursor *cur)
 	return true;
 }
 
-/*
- * Move to the next fragment if it begins at @end, right after the current one
- */
+/* Move to the next fragment if it begins at @end, the end of this one */
 static bool joins(struct mpa_cursor *cur, const void *end)
 {
 	if (cur->frag + 1 >= skb_shinfo(cur->part)->nr_frags)

@@ -19,9 +19,7 @@
  */
 #define DEADLINE_TAKEN	900
 
-/*
- * Observed progress of a graceful end: flags above TCP's 32-bit sequence number
- */
+/* Progress of a graceful end: flags above TCP's 32-bit sequence number */
 #define STEP_BEGUN	BIT_ULL(32)
 #define STEP_DRAINED	BIT_ULL(33)	/* TCP has accepted all our FPDUs */
 #define STEP_SHUT	BIT_ULL(34)	/* TCP has accepted our FIN */
@@ -116,7 +114,7 @@ void mpa_end_look(struct mpa_conn *c)
 	/*
 	 * Data that arrived before the end of the connection is received first,
 	 * even before a reset. A segment that filled a gap since the last
-	 * receive may have brought the FIN along, and set this event.
+	 * receive may have brought the FIN along, and set the event again.
 	 */
 	if (test_bit(MPA_EV_RX, &c->events))
 		return;

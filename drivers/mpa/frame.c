@@ -67,8 +67,8 @@ static void mpa_frag_put(struct page_frag *pf)
 }
 
 /*
- * Replace an exhausted fragment by the oldest spare one, which may be unused by
- * now
+ * Replace an exhausted fragment by the oldest spare one, which TCP and the
+ * receiver may have dropped by now
  */
 static void mpa_frag_turn(struct frags *f)
 {
@@ -167,8 +167,8 @@ static u32 mpa_frame_off(const struct mpa_conn *c, const struct ddp_txseg *seg)
 }
 
 /*
- * Give the last @len bytes of @v, which are unused, back if they end the CPU's
- * fragment
+ * Give back the last @len bytes of @v, which are unused, if they are the last
+ * ones reserved in the CPU's fragment
  */
 static void mpa_frame_give_back(const struct bio_vec *v, u32 len)
 {
@@ -261,8 +261,8 @@ static void put_plain(struct writer *w, const u8 *src, u32 len)
 }
 
 /*
- * Write the next marker if it is due. Return: number of bytes to write before
- * the one after it.
+ * Write a marker if its position is reached. Return: number of bytes up to the
+ * next marker; U32_MAX without markers.
  */
 static u32 before_marker(struct writer *w)
 {
@@ -315,7 +315,7 @@ static void put_trailer(struct writer *w, u32 ulpdu_len)
 	put_plain(w, crc, sizeof(crc));
 }
 
-/* Write the length field and the DDP header.  Return: their length. */
+/* Write the length field and the DDP header. Return: their length. */
 static u32 put_head(u8 *p, const struct ddp_txseg *seg)
 {
 	put_unaligned_be16(seg->hdr_len + seg->len, p);
@@ -343,9 +343,7 @@ static void mpa_frame_finish(const struct mpa_conn *c, u8 *p, u32 at, u32 wire)
 {
 	u32 end = wire - MPA_CRC_SIZE;
 
-	/*
-	 * writes 4 bytes: PAD is shorter, and the CRC field overwrites the rest
-	 */
+	/* writes 4 bytes: up to 3 of PAD; the CRC field overwrites the rest */
 	put_unaligned_le32(0, p + at);
 	if (c->crc)
 		mpa_crc_final(mpa_crc_update(mpa_crc_init(), p, end), p + end);
@@ -442,10 +440,7 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 	u32 wire = mpa_fpdu_wire_len(pos, seg->hdr_len + seg->len,
 				     c->tx_markers);
 
-	/*
-	 * a long FPDU gets a page offset of its own: drop bytes reserved before
-	 * it
-	 */
+	/* a long FPDU gets its own page offset: drop what is reserved */
 	if (seg->len >= DDP_COPY_LONG)
 		cut_back(&c->out, len);
 	if (!reserve(&c->out, wire, mpa_frame_ahead(&c->out, seg, wire),
@@ -471,9 +466,7 @@ static void add_run(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
 {
 	u32 wire = mpa_fpdu_wire_len(c->tx_pos, mulpdu, false), n;
 
-	/*
-	 * not the last segment, and not long ones, which get a page offset each
-	 */
+	/* not the last one, and not long ones, which get page offsets */
 	if (c->tx_markers || seg->left <= seg->len || seg->len >= DDP_COPY_LONG)
 		return;
 	n = min(room / wire, (seg->left - 1) / seg->len);

@@ -9,7 +9,7 @@
  * On both fast paths an FPDU is contiguous in the queue and as long as the
  * previous one. ddp_rx_more() accepts a segment that continues its message or
  * repeats a Write of one segment; ddp_rx_joins() one that continues a tagged
- * message. The CRC fast path takes ULPDUs shorter than DDP_COPY_LONG, and places
+ * message. The CRC fast path takes ULPDUs shorter than DDP_COPY_LONG and places
  * many at once.
  *
  * An incomplete FPDU stays in the queue. Nothing of it is stored, and DDP only
@@ -40,8 +40,8 @@ static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 #define FPDU_COST	256
 
 /*
- * Largest page offset in the copy buffer at which a long FPDU begins; 0 if none
- * is long
+ * Space in the copy buffer for the page offset of a long FPDU; 0 where pages
+ * are so large that no FPDU is long
  */
 #define SKEW_MAX	(MPA_ULPDU_MAX / DDP_COPY_LONG ? PAGE_SIZE : 0)
 
@@ -80,9 +80,7 @@ bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
 	return true;
 }
 
-/*
- * A responder may send after it has received a valid FPDU (RFC 5044 7.1.2 (4))
- */
+/* A responder may send after the first valid FPDU (RFC 5044 7.1.2 (4)) */
 static void open_tx(struct mpa_conn *c)
 {
 	if (c->tx_open)
@@ -124,10 +122,7 @@ static enum iw_reason mpa_gather_take(struct mpa_conn *c,
 	return mpa_take_verdict(&t);
 }
 
-/*
- * Report a failure that MPA has found to DDP, which knows those that it has
- * found
- */
+/* Report a failure found by MPA to DDP, which knows its own failures */
 static enum iw_reason mpa_gather_refuse(struct mpa_conn *c, enum iw_reason why)
 {
 	ddp_llp_error(c->stream, why);
@@ -216,10 +211,7 @@ static int mpa_gather_one(struct mpa_conn *c, struct mpa_fpdu *f)
 	}
 	mpa_fpdu_peek(f, c->rx_pos, c->rx_markers, head, len);
 	if (f->wire > left) {
-		/*
-		 * forget this copy: the header is copied again when the FPDU is
-		 * complete
-		 */
+		/* the header is copied again when the FPDU is complete */
 		c->cur = from;
 		return 0;
 	}
@@ -338,18 +330,15 @@ static noinline int mpa_gather_run(struct mpa_conn *c, const struct mpa_fpdu *f,
 	do {
 		before = *used;
 		n = mpa_gather_some(c, f, &r, budget, used);
-		/*
-		 * if the batch has space left, the next FPDU needs the slow
-		 * path
-		 */
+		/* space left in the batch: the next FPDU needs the slow path */
 	} while (n > 0 && *used > before && !r.left);
 	local_unlock_nested_bh(&copies.lock);
 	return n;
 }
 
 /*
- * Fast paths: receive the FPDUs after @f that are contiguous and as long as @f,
- * as long as DDP accepts them as continuations or repeated Writes. Adds their
+ * Fast paths: receive FPDUs after @f while they are contiguous, have the length
+ * of @f, and DDP accepts them as continuations or repeated Writes. Adds their
  * bytes to @used. Return: as mpa_gather_outcome(), for the last FPDU.
  */
 static int mpa_gather_more(struct mpa_conn *c, const struct mpa_fpdu *f,

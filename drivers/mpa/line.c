@@ -35,10 +35,7 @@ struct mpa_line {
 	struct work_struct	work;
 };
 
-/*
- * A line exists as long as it has connections: one for each process that
- * connects
- */
+/* One line for each process that has connections, and for each listener */
 static DEFINE_HASHTABLE(lines, 12);
 static DEFINE_SPINLOCK(lines_lock);
 

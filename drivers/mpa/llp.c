@@ -120,10 +120,7 @@ static struct ddp_session *mpa_connect(const struct ddp_connect *args,
 	c->ss.remote = *args->remote;
 	c->ss.local = *args->local;
 	c->told = true;
-	/*
-	 * one reference for the user, one to use @c when the connection has
-	 * ended early
-	 */
+	/* one for the user, one for this function: @c may end early */
 	ddp_session_get(&c->ss);
 	ddp_session_get(&c->ss);
 	err = begin(c, args);

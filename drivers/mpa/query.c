@@ -43,9 +43,7 @@ void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
  */
 static void pace(struct sock *sk, unsigned long rate)
 {
-	/*
-	 * fq may set its own status just now; litmus: none, TCP reads it alone
-	 */
+	/* fq may set its own status now; litmus: none, TCP reads it alone */
 	if (rate != ~0UL)
 		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
 			SK_PACING_NEEDED);

@@ -13,8 +13,8 @@
 /**
  * mpa_run_begin - start a batch
  * @r: the batch
- * @ulpdu_len: ULPDU length of each FPDU. Without payload, or if too long, none
- *	fits.
+ * @ulpdu_len: ULPDU length of each FPDU; @r->left is 0 if there is no payload,
+ *	or if an FPDU is too long
  * @at: destination of the first payload; MPA_RUN_ROOM bytes are usable, and
  *	begin MPA_HEADS_MAX bytes before it
  */

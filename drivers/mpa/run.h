@@ -14,9 +14,7 @@
 #include <ddp/reason.h>
 #include "wire.h"
 
-/*
- * Bytes before the payload: length field and tagged DDP header, without markers
- */
+/* Bytes before the payload: length field and tagged DDP header, no markers */
 #define MPA_HEADS_MAX	(MPA_LEN_SIZE + IW_DDP_T_HDR_LEN)
 
 /*

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Receive from TCP: how much is consumed at once, and a window that lets the
- * rest come.
+ * Receive from TCP: the receive budget, and a window that lets an incomplete
+ * FPDU be completed.
  */
 #include <net/tcp.h>
 
 #include "internal.h"
 
 /*
- * Bytes, or FPDUs that mpa_gather() counts as many, received with the socket
- * lock held once; the worker then continues. Other users of the lock have to
- * wait.
+ * Bytes to receive before the socket lock is released, since others wait for
+ * it. The worker then continues. mpa_gather() counts a short FPDU as more bytes
+ * than it has.
  */
 #define RX_BUDGET	(256 * 1024)
 

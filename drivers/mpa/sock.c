@@ -74,7 +74,7 @@ void mpa_sock_prepare(struct socket *sock)
 	tcp_sock_set_keepintvl(sk, 10);
 	tcp_sock_set_keepcnt(sk, 6);
 	lock_sock(sk);
-	/* no setsockopt() sets these; TCP must not sleep: senders have BH off */
+	/* no setsockopt() for these: TCP must not sleep, as senders have BH off */
 	sk->sk_allocation = GFP_ATOMIC;
 	sk->sk_use_task_frag = false;
 	/* a peer's urgent pointer must not take a byte out of the stream */

@@ -91,7 +91,7 @@ static int take_offer(struct mpa_startup *su, const struct ddp_offer *o,
 
 /**
  * mpa_startup_offer - set the ULP's terms of our Request or accepting Reply
- * @su: the state machine; wants MPA_WANT_ASK_ULP
+ * @su: the state machine; next step MPA_WANT_ASK_ULP
  * @o: the terms; copied
  *
  * A Request has revision 2 only if there is a use for it (RFC 6581 sections 6
@@ -125,7 +125,7 @@ int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
 
 /**
  * mpa_startup_reject - reject the peer's Request
- * @su: the state machine of a responder; wants MPA_WANT_ASK_ULP
+ * @su: the state machine of a responder; next step MPA_WANT_ASK_ULP
  * @o: Private Data, and the depths that are required if it is enhanced; copied
  *
  * An enhanced Request is rejected in enhanced form (RFC 6581 section 10). If @o
@@ -168,7 +168,7 @@ static u8 our_flags(const struct mpa_startup *su)
 
 /**
  * mpa_startup_output - encode the frame to send
- * @su: the state machine; wants MPA_WANT_WRITE
+ * @su: the state machine; next step MPA_WANT_WRITE
  * @buf: destination
  * @size: size of @buf in bytes; MPA_FRAME_MAX is always enough
  *
@@ -196,7 +196,7 @@ size_t mpa_startup_output(const struct mpa_startup *su, u8 *buf, size_t size)
 
 /**
  * mpa_startup_sent - report that TCP has accepted the whole frame
- * @su: the state machine; wants MPA_WANT_WRITE
+ * @su: the state machine; next step MPA_WANT_WRITE
  */
 void mpa_startup_sent(struct mpa_startup *su)
 {
@@ -213,7 +213,7 @@ void mpa_startup_sent(struct mpa_startup *su)
  * A caller that reads no more than these bytes reads nothing that follows the
  * frame.
  *
- * Return: number of bytes; 0 unless MPA_WANT_READ is wanted.
+ * Return: number of bytes; 0 unless the next step is MPA_WANT_READ.
  */
 size_t mpa_startup_need(const struct mpa_startup *su)
 {
@@ -329,9 +329,9 @@ static ssize_t refuse(struct mpa_startup *su, enum iw_reason why)
  * @p: the bytes
  * @n: number of bytes
  *
- * Called while MPA_WANT_READ is wanted. A responder also calls this with
- * everything that arrives while MPA_WANT_ASK_ULP is wanted: an initiator that
- * sends anything between its Request and our Reply is refused.
+ * Called if the next step is MPA_WANT_READ. A responder also passes everything
+ * that arrives during MPA_WANT_ASK_ULP: an initiator that sends something
+ * between its Request and our Reply is refused.
  *
  * Return: number of bytes consumed, none after the end of the frame; or a
  * negative iw_reason if the peer has made an error: close the connection.
@@ -386,10 +386,10 @@ void mpa_startup_eof(struct mpa_startup *su)
 
 /**
  * mpa_startup_fall_back - start again in revision 1, on a new connection
- * @su: the state machine; wants MPA_WANT_RETRY
+ * @su: the state machine; next step MPA_WANT_RETRY
  *
- * Uses the same offer, without the word with IRD and ORD (RFC 6581 section 10),
- * and wants MPA_WANT_WRITE next.
+ * Uses the offer again, without the word with IRD and ORD (RFC 6581 section
+ * 10). The next step is MPA_WANT_WRITE.
  */
 void mpa_startup_fall_back(struct mpa_startup *su)
 {

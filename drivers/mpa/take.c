@@ -11,8 +11,8 @@
 #include "take.h"
 
 /*
- * Bytes that are copied, then added to the CRC: a part of the smallest
- * first-level cache, two pages of 4 KiB
+ * Bytes that are copied and then added to the CRC: two pages of 4 KiB, a part
+ * of the smallest first-level cache
  */
 #define PIECE		8192
 
@@ -44,7 +44,7 @@ static void take_marker(struct mpa_take *t)
 
 /*
  * Add the bytes copied since the last call to the CRC. The length field is
- * added along with the bytes after it, of which none is a marker's.
+ * added with the bytes after it: no marker comes right after it.
  */
 static void mpa_take_sum(struct mpa_take *t)
 {
@@ -133,8 +133,6 @@ enum iw_reason mpa_take_verdict(const struct mpa_take *t)
 {
 	if (t->crc && !mpa_crc_is(t->sum, t->to + covered(t)))
 		return IW_MPA_CRC;
-	/*
-	 * a marker error only counts if the CRC is correct (RFC 5044 8, code 3)
-	 */
+	/* a wrong CRC comes before a wrong marker (RFC 5044 8, code 3) */
 	return t->marker_wrong ? IW_MPA_MARKER : IW_OK;
 }

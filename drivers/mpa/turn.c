@@ -47,8 +47,8 @@ static void mpa_conn_queue(struct mpa_conn *c)
  * @ev: the event
  *
  * Any context. The context that handles the event sees everything that was
- * written before. No worker is queued while the mutex is held and @c->seen_to
- * is set: mpa_conn_unlock() checks for events.
+ * written before the call. No worker is queued while @c->seen_to is set: the
+ * holder of the mutex checks for events, at the latest in mpa_conn_unlock().
  */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {

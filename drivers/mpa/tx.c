@@ -67,7 +67,7 @@ enum verdict {
  * In PENDING and OWNED|PENDING another request changes nothing.
  *
  * mpa_tx_stop() adds DEAD to any state and waits until OWNED is clear. In that
- * case mpa_tx_leave() and hand_on() keep DEAD, and no function sets OWNED again.
+ * case mpa_tx_leave() and hand_on() keep DEAD, and no function sets OWNED.
  */
 
 /*
@@ -393,9 +393,7 @@ void mpa_tx_due(struct mpa_conn *c)
 		pass_on(c, stretch(c), SOFTIRQ);
 }
 
-/*
- * Run a pass in the worker. Return: true if the worker may run the next one.
- */
+/* Run a pass in the worker. Return: true if it may run the next one. */
 static bool work_stretch(struct mpa_conn *c)
 {
 	enum verdict v = TX_GONE;
