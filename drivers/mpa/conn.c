@@ -97,14 +97,14 @@ static void enter_full(struct mpa_conn *c)
 	c->stream = c->next_stream;
 	/*
 	 * Open the transmit side before the stream is set. If the user has
-	 * refused the Reply, the stream has failed, and the transmit routine
-	 * would give its Terminate up as one that can never be sent.
+	 * refused the Reply, the stream has failed already. A closed transmit
+	 * side would then count as drained, and the Terminate would be lost.
 	 */
 	if (su->initiator)
 		WRITE_ONCE(c->tx_open, true);
 	/*
-	 * the fields that the transmit routine reads are set before the stream;
-	 * litmus: publish
+	 * The fields that the transmit routine reads are set before the stream.
+	 * Pairs with build_batch(); litmus: publish
 	 */
 	smp_store_release(&c->tx_stream, c->next_stream);
 	c->su = NULL;
@@ -332,8 +332,8 @@ static void connecting(struct mpa_conn *c)
 }
 
 /*
- * Receive, send our FIN when it is time, and look for the end of the
- * connection. Return: as mpa_conn_step().
+ * Full Operation: receive, send our FIN if everything is sent, and check for
+ * the end of the connection. Return: as mpa_conn_step().
  */
 static bool full(struct mpa_conn *c)
 {
@@ -451,7 +451,7 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why)
 		mpa_conn_event(c, MPA_EV_ABORT);
 		return;
 	}
-	/* after everything that is pending now; litmus: drained */
+	/* after all pending work; pairs with one_batch(); litmus: drained */
 	smp_store_release(&c->closing, true);
 	mpa_conn_event(c, MPA_EV_CLOSE);
 	/* the transmit routine sets drained when nothing is left to send */

@@ -3,9 +3,8 @@
  * Graceful end of Full Operation: our FIN after the last FPDU, and the peer's
  * FIN. All functions run in the worker, with the mutex held.
  *
- * What TCP has accepted may be reported as sent, and TCP may have much of it.
- * So the time limit is extended as long as the peer acknowledges data before
- * our FIN.
+ * Data that TCP has accepted may be reported as sent, and may be megabytes. So
+ * the time limit is extended while the peer acknowledges data.
  */
 #include <linux/bits.h>
 
@@ -72,7 +71,7 @@ void mpa_end_send(struct mpa_conn *c)
 
 	if (!READ_ONCE(c->closing))
 		return;
-	/* the FIN is sent after the last FPDU; litmus: drained */
+	/* FIN after last FPDU; pairs with note_drained(); litmus: drained */
 	drained = smp_load_acquire(&c->drained);
 	if (drained && !c->shut)
 		c->shut = mpa_sock_shutdown(c);
@@ -90,7 +89,7 @@ static bool note_peer_closed(struct mpa_conn *c)
 {
 	if (c->peer_closed)
 		return false;
-	/* after everything that is received from the peer; litmus: drained */
+	/* after all received data; pairs with one_batch(); litmus: drained */
 	smp_store_release(&c->peer_closed, true);
 	c->peer_first = !READ_ONCE(c->closing);
 	return true;
@@ -133,7 +132,7 @@ void mpa_end_look(struct mpa_conn *c)
 		return;
 	}
 	news = note_peer_closed(c);
-	/* report a good end only when the peer has all our data */
+	/* report a successful end only when the peer has all our data */
 	if (fate == MPA_SOCK_CLOSED || c->heard) {
 		mpa_conn_finish(c, close_reason(c), NULL);
 	} else if (news) {

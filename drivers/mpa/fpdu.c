@@ -49,8 +49,8 @@ u32 mpa_to_marker(u32 pos)
  * @pos: position in the stream where the FPDU begins
  * @content: length of the FPDU without markers, in bytes
  *
- * A marker that would follow the last byte belongs to the next FPDU (RFC 5044
- * section 4.3), so an FPDU that ends on the boundary has none there.
+ * A marker right after the last byte belongs to the next FPDU (RFC 5044 section
+ * 4.3). An FPDU that ends on the boundary has no marker there.
  *
  * Return: number of markers, including one that precedes the length field.
  */

@@ -458,8 +458,8 @@ static bool add_fpdu(struct mpa_conn *c, struct ddp_txseg *seg)
 }
 
 /*
- * Add full segments of the message after a full one, as long as the batch has
- * space
+ * After a full segment, add the next full segments of its message, as many as
+ * the batch has space for
  */
 static void add_run(struct mpa_conn *c, const struct ddp_txseg *seg, u32 mulpdu,
 		    u32 room)

@@ -85,7 +85,7 @@ static void open_tx(struct mpa_conn *c)
 {
 	if (c->tx_open)
 		return;
-	/* may_send() sees the stream if it sees tx_open; litmus: publish */
+	/* the stream is set before; pairs with may_send(); litmus: publish */
 	smp_store_release(&c->tx_open, true);
 	mpa_tx_kick(c, false);
 }

@@ -61,7 +61,7 @@ static bool same_heads(const u8 *a, const u8 *b)
  * @head: first MPA_HEADS_MAX bytes of the FPDU, as copied before
  *
  * The payload is kept if the header has not changed and the CRC is correct.
- * Otherwise the FPDU may be anything and needs the slow path.
+ * Otherwise the slow path has to decide what the FPDU is.
  *
  * Return: true if the payload is kept after the others, false if it is dropped.
  */

@@ -21,12 +21,14 @@
 #define RCVBUF_MOST	(4 * 1024 * 1024)
 
 /*
- * Let the rest of an incomplete FPDU arrive. The FPDU and the skb in which it
- * begins stay in the queue. Bytes of that skb that are already consumed still
- * count, and TCP appends data to the skb while it has space for fragments. Once
- * the skb filled the buffer, TCP would close the window for good. So the buffer
- * gets space for the skb in addition to what an FPDU needs. The clamp is
- * raised, too: TCP's own tuning raises it only together with the buffer.
+ * Raise the receive buffer, so that the rest of an incomplete FPDU can arrive.
+ *
+ * The FPDU and the skb in which it begins stay in the queue. The whole skb
+ * counts, consumed bytes included, and TCP appends data to it while it has
+ * space for fragments. If the skb fills the buffer, TCP keeps the window
+ * closed. So the buffer has space for the skb in addition to what an FPDU
+ * needs. The window clamp is raised, too: TCP's tuning only raises it together
+ * with the buffer.
  */
 static void mpa_keep_window(struct sock *sk, const struct sk_buff *skb)
 {

@@ -74,7 +74,7 @@ void mpa_sock_prepare(struct socket *sock)
 	tcp_sock_set_keepintvl(sk, 10);
 	tcp_sock_set_keepcnt(sk, 6);
 	lock_sock(sk);
-	/* no setsockopt() for these: TCP must not sleep, as senders have BH off */
+	/* no setsockopt() for these; TCP must not sleep: senders have BH off */
 	sk->sk_allocation = GFP_ATOMIC;
 	sk->sk_use_task_frag = false;
 	/* a peer's urgent pointer must not take a byte out of the stream */
@@ -114,8 +114,8 @@ static bool has_room_for_fin(struct sock *sk)
 }
 
 /*
- * Send our FIN if the connection still may. Return: true if done; false if
- * there is no memory for it, and nothing is done.
+ * Send our FIN, if the state of the connection permits one. Return: true if
+ * done; false if there is no memory for the FIN, and nothing is done.
  */
 static bool send_fin(struct sock *sk)
 {
@@ -147,7 +147,7 @@ static bool ends_in_vain(struct sock *sk)
 	const bool open = sk->sk_state == TCP_ESTABLISHED;
 	const u32 seq = tcp_sk(sk)->write_seq;
 
-	/* TCP sends a reset on close anyhow if unread data is queued */
+	/* unread data is queued: TCP resets on close without a FIN */
 	if (tcp_inq(sk))
 		return false;
 	if (!send_fin(sk))

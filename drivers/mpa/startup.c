@@ -129,7 +129,7 @@ int mpa_startup_offer(struct mpa_startup *su, const struct ddp_offer *o)
  * @o: Private Data, and the depths that are required if it is enhanced; copied
  *
  * An enhanced Request is rejected in enhanced form (RFC 6581 section 10). If @o
- * is plain, the word with IRD and ORD says that nothing was negotiated.
+ * is plain, the word with IRD and ORD shows that nothing is negotiated.
  *
  * Return: as mpa_startup_offer().
  */

@@ -56,9 +56,10 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 	if (READ_ONCE(c->phase) == MPA_ENDED)
 		return;
 	/*
-	 * After everything that the event reports, since it may be handled at
-	 * once. Before seen_to is read, since mpa_conn_unlock() clears seen_to
-	 * and then checks for events; litmus: seen-to, seen-to-what
+	 * A full barrier on both sides of the bit. What the event reports is
+	 * written before, since the event may be handled at once. seen_to is
+	 * read after it: mpa_conn_unlock() clears seen_to, then reads the
+	 * events; litmus: seen-to, seen-to-what
 	 */
 	test_and_set_bit(ev, &c->events);
 	if (!READ_ONCE(c->seen_to))
@@ -104,10 +105,10 @@ void mpa_conn_unlock(struct mpa_conn *c)
 	WRITE_ONCE(c->seen_to, false);
 	mutex_unlock(&c->mutex);
 	/*
-	 * Pairs with test_and_set_bit() in mpa_conn_event(): that sees seen_to
-	 * clear, or this CPU sees its event. This covers the event of a
-	 * worker that could not take the mutex, too;
-	 * litmus: seen-to, seen-to-held
+	 * Pairs with test_and_set_bit() in mpa_conn_event(): either that
+	 * function sees seen_to clear, or this one sees the event. If a worker
+	 * could not take the mutex, this function sees the event that queued
+	 * the worker; litmus: seen-to, seen-to-held
 	 */
 	smp_mb();
 	if (asked(c))
@@ -193,7 +194,7 @@ static bool mpa_conn_look(struct mpa_conn *c)
 		enough = mpa_conn_step(c, events);
 	if (c->phase != MPA_ENDED)
 		look_at_clock(c, enough);
-	/* in any case: no other context is scheduled to transmit */
+	/* in each phase: no other runner of the routine is scheduled */
 	if (test_bit(MPA_EV_TX, &events)) {
 		mpa_tx_work(c);
 		enough = true;

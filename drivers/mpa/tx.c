@@ -9,9 +9,10 @@
  * wait, for a process that owns the socket or for memory, releases ownership
  * first.
  *
- * A pass runs in the posting process (mpa_tx_push()), in softirq on the CPU
- * that made the work pending (mpa_tx_kick()), or in the worker, if there is
- * much to send or the socket is in use.
+ * A pass runs in one of three contexts: the posting process (mpa_tx_push()),
+ * the softirq of the CPU that made the work pending (mpa_tx_kick()), or the
+ * worker. The worker runs it if there is much to send or a process owns the
+ * socket.
  *
  * The fields that only the owner may access pass to the next owner with the
  * ownership.
@@ -31,7 +32,7 @@ enum runner {
 
 enum verdict {
 	TX_SENT,		/* TCP has accepted a batch */
-	TX_LAST,		/* that, and it was the last one pending */
+	TX_LAST,		/* TCP has accepted the last batch */
 	TX_IDLE,		/* no segment is pending */
 	TX_SHUT,		/* not open; setting tx_open kicks */
 	TX_FULL,		/* TCP has no space; mpa_write_space() kicks */
@@ -145,14 +146,15 @@ static bool hand_on(struct mpa_conn *c)
  */
 static bool may_send(const struct mpa_conn *c)
 {
-	/* a responder's tx_open is set after the stream; litmus: publish */
+	/* the stream is set before: pairs with open_tx(); litmus: publish */
 	return smp_load_acquire(&c->tx_open);
 }
 
 /*
  * Check whether the transmit side will never open: it is a responder's, and the
  * stream has failed or the peer has closed, so no valid FPDU will arrive. The
- * last FPDU may just have set tx_open, so read that after the other fields.
+ * last FPDU may just have opened it, so read tx_open after the other fields.
+ * Pairs with open_tx().
  */
 static bool stays_shut(const struct mpa_conn *c)
 {
@@ -189,7 +191,7 @@ static enum verdict send_batch(struct mpa_conn *c)
  */
 static enum verdict build_batch(struct mpa_conn *c, bool closing)
 {
-	/* set on entry to Full Operation; litmus: publish */
+	/* set in Full Operation: pairs with enter_full(); litmus: publish */
 	if (!smp_load_acquire(&c->tx_stream) || !(closing || may_send(c)))
 		return TX_SHUT;
 	if (!mpa_frame_batch(c, mpa_sock_emss(c)))
@@ -203,7 +205,7 @@ static enum verdict build_batch(struct mpa_conn *c, bool closing)
  */
 static void note_drained(struct mpa_conn *c)
 {
-	/* the worker sends the FIN after the last FPDU */
+	/* the FIN is sent after the last FPDU: pairs with mpa_end_send() */
 	smp_store_release(&c->drained, true);	/* litmus: drained */
 	mpa_conn_event(c, MPA_EV_STATE);
 }
@@ -254,7 +256,7 @@ static enum verdict one_batch(struct mpa_conn *c)
 	/* requests that arrive after the last FPDU get no response */
 	if (c->drained)
 		return TX_IDLE;
-	/* the pass that left a batch over has not checked for work since */
+	/* stale if the batch is left over: work may have been added since */
 	c->out.last = false;
 	if (!c->out.len)
 		v = build_batch(c, closing);
@@ -437,14 +439,17 @@ void mpa_tx_init(struct mpa_conn *c)
 }
 
 /**
- * mpa_tx_stop - stop transmitting for good
+ * mpa_tx_stop - end transmitting, and wait for the owner
  * @c: the connection
  *
  * Sleeps until the current owner has left.
  */
 void mpa_tx_stop(struct mpa_conn *c)
 {
-	/* the owner's fields belong to the caller then; litmus: owner-stop */
+	/*
+	 * Afterwards the owner's fields belong to the caller. Pairs with the
+	 * releases in mpa_tx_leave() and hand_on(); litmus: owner-stop
+	 */
 	atomic_fetch_or(MPA_TX_DEAD, &c->tx);
 	while (atomic_read_acquire(&c->tx) & MPA_TX_OWNED)
 		usleep_range(10, 50);
