@@ -36,7 +36,7 @@ enum mpa_phase {
 /* Events for the worker; bit numbers in mpa_conn.events */
 enum mpa_event {
 	MPA_EV_STATE,		/* TCP or the connection has changed state */
-	MPA_EV_RX,		/* data that the callback has left */
+	MPA_EV_RX,		/* data that the callback did not take */
 	MPA_EV_TX,		/* the worker must run the transmit routine */
 	MPA_EV_CLOSE,		/* the ULP requests a graceful end */
 	MPA_EV_ABORT,		/* the ULP requests an abortive end */

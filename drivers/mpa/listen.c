@@ -89,7 +89,7 @@ static int mpa_listen_accepted(struct ddp_port *p, struct socket *sock)
 	ddp_port_put(l);
 	if (!c)
 		return -EBUSY;
-	/* it may end at once, which drops the reference of the callbacks */
+	/* @c may end at once, which drops the reference of the callbacks */
 	ddp_session_get(&c->ss);
 	c->sock = sock;
 	mpa_conn_lock(c);

@@ -194,7 +194,7 @@ static bool mpa_conn_look(struct mpa_conn *c)
 		enough = mpa_conn_step(c, events);
 	if (c->phase != MPA_ENDED)
 		look_at_clock(c, enough);
-	/* in each phase: no other runner of the routine is scheduled */
+	/* in every phase: no other context is scheduled to transmit */
 	if (test_bit(MPA_EV_TX, &events)) {
 		mpa_tx_work(c);
 		enough = true;

@@ -38,7 +38,7 @@ enum verdict {
 	TX_FULL,		/* TCP has no space; mpa_write_space() kicks */
 	TX_MORE,		/* the pass has reached its limit of batches */
 	TX_BUSY,		/* a process owns the socket */
-	TX_NOMEM,		/* memory is short, with no wake-up */
+	TX_NOMEM,		/* memory is short; retried by timer */
 	TX_GONE,		/* the connection is lost */
 };
 

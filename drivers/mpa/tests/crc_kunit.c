@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* CRC32c against the two FPDUs that RFC 5044 spells out. */
+/* CRC32c, tested with the two FPDUs that RFC 5044 shows byte by byte. */
 #include <kunit/test.h>
 
 #include "../crc.h"
@@ -21,7 +21,7 @@ static const u8 figure6[48] = {
 static const u8 crc5[MPA_CRC_SIZE] = { 0x52, 0x23, 0x99, 0x83 };
 static const u8 crc6[MPA_CRC_SIZE] = { 0x84, 0x92, 0x58, 0x98 };
 
-/* fed in two pieces */
+/* Compute the CRC in two pieces, split at @cut. Return: true if it is @want */
 static bool crc_is(const u8 *p, size_t len, size_t cut, const u8 *want)
 {
 	u8 got[MPA_CRC_SIZE];
@@ -33,7 +33,10 @@ static bool crc_is(const u8 *p, size_t len, size_t cut, const u8 *want)
 	return !memcmp(got, want, sizeof(got));
 }
 
-/* MPA-33, MPA-48, MPA-49, MPA-51, MPA-52 */
+/*
+ * MPA-33, MPA-48, MPA-49, MPA-51, MPA-52: the CRCs of the figures of RFC 5044
+ * are computed correctly, wherever the data is split.
+ */
 static void crc_rfc5044_figures(struct kunit *test)
 {
 	size_t cut;
@@ -46,7 +49,7 @@ static void crc_rfc5044_figures(struct kunit *test)
 	}
 }
 
-/* MPA-54: no single bit can turn over unseen */
+/* MPA-54: the CRC detects a change of any single bit. */
 static void crc_sees_every_bit(struct kunit *test)
 {
 	u8 copy[sizeof(figure5)];
@@ -59,7 +62,7 @@ static void crc_sees_every_bit(struct kunit *test)
 	}
 }
 
-/* MPA-48: the check value of CRC32c, least significant octet first */
+/* MPA-48: CRC32c has its check value, least significant byte first. */
 static void crc_check_value(struct kunit *test)
 {
 	static const u8 want[MPA_CRC_SIZE] = { 0x83, 0x92, 0x06, 0xe3 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A walk over socket buffers of every shape, and where it has to end. */
+/*
+ * The cursor, tested on socket buffers of every shape, and at the end of its
+ * walk.
+ */
 #include <kunit/test.h>
 #include <linux/skbuff.h>
 #include <net/tcp.h>
@@ -19,7 +22,7 @@ static void fill(u8 *p, u32 seq, u32 len)
 		*p++ = pattern(seq++);
 }
 
-/* @linear octets, then @frag of them in each of two fragments */
+/* Make an skb with @linear bytes, then @frag bytes in each of two fragments */
 static struct sk_buff *new_skb(struct kunit *test, u32 seq, u32 linear,
 			       u32 frag)
 {
@@ -52,8 +55,9 @@ static void add_part(struct sk_buff *skb, struct sk_buff *part)
 }
 
 /*
- * Three buffers: with two parts in a frag_list; repeating 7 octets of the first
- * and having none in its linear part; linear only.
+ * Make a queue of three buffers. The first has two parts in a frag_list. The
+ * second repeats 7 bytes of the first, and has no linear part. The third is
+ * linear; @gap bytes are missing before it. Return: number of bytes.
  */
 static u32 make_queue(struct kunit *test, struct sk_buff_head *q, u32 gap)
 {
@@ -116,6 +120,7 @@ static void walk(struct kunit *test, struct sk_buff_head *q, u32 off, u32 all,
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_copy(&cur, buf, 0));
 }
 
+/* The cursor reads and skips all bytes, whatever the start and the length. */
 static void cursor_walks_every_part(struct kunit *test)
 {
 	struct sk_buff_head q;
@@ -127,7 +132,10 @@ static void cursor_walks_every_part(struct kunit *test)
 	__skb_queue_purge(&q);
 }
 
-/* @len octets of @pages behind each other, a page for a fragment, @skew octets into it */
+/*
+ * Add @len bytes of @pages to @skb, a fragment for each page, from offset @skew
+ * on
+ */
 static void cursor_add_pages(struct sk_buff *skb, struct page *pages, u32 skew, u32 len)
 {
 	u32 n, at;
@@ -140,7 +148,7 @@ static void cursor_add_pages(struct sk_buff *skb, struct page *pages, u32 skew, 
 	}
 }
 
-/* Pages side by side are one run, as far as may be walked; others are not */
+/* Adjacent pages form one run, up to the limit; other pages do not. */
 static void cursor_runs_over_pages(struct kunit *test)
 {
 	struct page *pages = alloc_pages(GFP_KERNEL | __GFP_COMP, 2);
@@ -153,7 +161,7 @@ static void cursor_runs_over_pages(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, pages);
 	fill(page_address(pages) + 50, FIRST + 10, len);
 	cursor_add_pages(skb, pages, 50, len);
-	/* the same ones again, which lie behind nothing */
+	/* add the first page again: it does not follow the last one */
 	fill(page_address(pages), FIRST + 10 + len, 50);
 	cursor_add_pages(skb, pages, 0, 50);
 	__skb_queue_head_init(&q);
@@ -177,7 +185,7 @@ static void cursor_runs_over_pages(struct kunit *test)
 	__free_pages(pages, 2);
 }
 
-/* Whatever is asked for */
+/* The cursor reads no byte beyond its limit, whatever length is requested. */
 static void cursor_stays_within_what_arrived(struct kunit *test)
 {
 	u8 *buf = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
@@ -198,7 +206,7 @@ static void cursor_stays_within_what_arrived(struct kunit *test)
 	__skb_queue_purge(&q);
 }
 
-/* @have octets can be read, however many it was said to be */
+/* Expect that @have bytes can be read although the limit is larger */
 static void expect_end(struct kunit *test, struct sk_buff_head *q, u32 have)
 {
 	u8 *buf = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
@@ -210,10 +218,11 @@ static void expect_end(struct kunit *test, struct sk_buff_head *q, u32 have)
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, PAGE_SIZE));
 	KUNIT_EXPECT_EQ(test, wrong(buf, 0, have), 0u);
 	KUNIT_EXPECT_EQ(test, not_zero(buf + have, PAGE_SIZE - have), 0u);
-	/* and again */
+	/* the cursor stays at the end */
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_copy(&cur, buf, 1));
 }
 
+/* The cursor stops at the end of the queue and where bytes are missing. */
 static void cursor_ends_with_the_queue(struct kunit *test)
 {
 	struct sk_buff_head q;
@@ -224,16 +233,17 @@ static void cursor_ends_with_the_queue(struct kunit *test)
 	mpa_cursor_set(&cur, &q, skb_peek(&q), 0, U32_MAX);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, all));
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
-	/* nothing there to begin with */
+	/* the offset is beyond the queue */
 	mpa_cursor_set(&cur, &q, skb_peek_tail(&q), 1000, U32_MAX);
 	KUNIT_EXPECT_FALSE(test, mpa_cursor_skip(&cur, 1));
 	__skb_queue_purge(&q);
-	/* octets missing in front of the last buffer */
+	/* a byte is missing before the last buffer */
 	all = make_queue(test, &q, 1);
 	expect_end(test, &q, all - 40);
 	__skb_queue_purge(&q);
 }
 
+/* The cursor does not read fragments that no CPU can read, but skips them. */
 static void cursor_reads_no_device_memory(struct kunit *test)
 {
 	struct sk_buff_head q;
@@ -246,12 +256,12 @@ static void cursor_reads_no_device_memory(struct kunit *test)
 		kunit_skip(test, "this kernel has none");
 	}
 	expect_end(test, &q, 10 + 2 * 150 + 2 * 33 + 5);
-	/* a part of a frag_list says so itself */
+	/* a member of a frag_list has its own flag */
 	compat_skb_hide_frags(skb_shinfo(skb_peek(&q))->frag_list);
 	expect_end(test, &q, 10 + 2 * 150);
 	compat_skb_hide_frags(skb_peek(&q));
 	expect_end(test, &q, 10);
-	/* to go past it nobody has to read it */
+	/* bytes that no CPU can read can be skipped */
 	mpa_cursor_set(&cur, &q, skb_peek(&q), 0, all);
 	KUNIT_EXPECT_TRUE(test, mpa_cursor_skip(&cur, all));
 	__skb_queue_purge(&q);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Lengths and markers against a walk that counts octet by octet. */
+/* Lengths and markers, compared with a reference that counts byte by byte. */
 #include <kunit/test.h>
 
 #include "../fpdu.h"
@@ -10,19 +10,19 @@ static const u32 lengths[] = {
 	1006, 1010, 1014, 1442, 1454, 4096, 8960, 32767, 64767, 64768, 65535,
 };
 
-/* A stretch of the stream in which several phases and a wrap fall */
+/* Positions in the stream: several marker intervals, and a wrap */
 #define POS_FIRST	(0u - 1024)
 #define POS_LAST	1024u
 
 struct walk {
-	u32	len;		/* on the wire */
+	u32	len;		/* length on the wire, in bytes */
 	u32	markers;
-	u32	wrong;		/* markers whose pointer came out otherwise */
+	u32	wrong;		/* markers with a wrong FPDUPTR */
 };
 
 /*
- * Puts the FPDU on the wire one octet after the other.  @length_at: where its
- * length field turned out to be.
+ * Reference: write the FPDU byte by byte, with markers. @length_at is the
+ * position of its length field.
  */
 static void walk_fpdu(struct walk *w, u32 pos, u32 content)
 {
@@ -57,7 +57,7 @@ static u32 content_ref(u32 ulpdu_len)
 	return len + 4;
 }
 
-/* MPA-15, MPA-16, MPA-19, MPA-20 */
+/* MPA-15, MPA-16, MPA-19, MPA-20: FPDUs are multiples of 4 bytes long. */
 static void fpdu_content_is_padded(struct kunit *test)
 {
 	u32 len;
@@ -72,7 +72,10 @@ static void fpdu_content_is_padded(struct kunit *test)
 	}
 }
 
-/* MPA-28, MPA-29, MPA-30, MPA-32, MPA-35, MPA-36, across 2^32: MPA-31 */
+/*
+ * MPA-28, MPA-29, MPA-30, MPA-32, MPA-35, MPA-36, across 2^32: MPA-31: length,
+ * number of markers and FPDUPTR agree with the reference.
+ */
 static void fpdu_agrees_with_walk(struct kunit *test)
 {
 	struct walk w;
@@ -96,7 +99,10 @@ static void fpdu_agrees_with_walk(struct kunit *test)
 	}
 }
 
-/* All lengths come from the same two octets */
+/*
+ * Expect that all lengths in struct mpa_fpdu come from the two bytes of the
+ * length field
+ */
 static void expect_peek(struct kunit *test, u32 pos, bool markers, const u8 *p,
 			size_t len)
 {
@@ -112,7 +118,7 @@ static void expect_peek(struct kunit *test, u32 pos, bool markers, const u8 *p,
 			mpa_fpdu_wire_len(pos, ulpdu_len, markers));
 }
 
-/* MPA-67, MPA-73 */
+/* MPA-67, MPA-73: mpa_fpdu_peek() needs exactly the length field. */
 static void fpdu_peek_reads_the_length(struct kunit *test)
 {
 	u8 p[MPA_FPDU_HEAD_MAX];
@@ -141,27 +147,27 @@ static void fpdu_peek_reads_the_length(struct kunit *test)
 	}
 }
 
-/* RFC 5044 figures 4, 5 and 6 */
+/* The lengths and FPDUPTRs are those of RFC 5044 figures 4, 5 and 6. */
 static void fpdu_rfc5044_figures(struct kunit *test)
 {
-	/* figure 4: ULPDU of 16, marker 12 octets behind the length field */
+	/* figure 4: ULPDU of 16, marker 12 bytes after the length field */
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(500, 16, true), 28u);
 	KUNIT_EXPECT_EQ(test, mpa_marker_back(500, 512), 0x0cu);
-	/* figure 5: 42 octets at 0, led by a marker */
+	/* figure 5: 42 bytes at 0, with a leading marker */
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_content(42), 48u);
 	KUNIT_EXPECT_EQ(test, mpa_markers_in(0, 48), 1u);
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(0, 42, true), 0x34u);
 	KUNIT_EXPECT_EQ(test, mpa_marker_back(0, 0), 0u);
-	/* figure 6: 42 octets at 0x1ec, one marker at 0x200 */
+	/* figure 6: 42 bytes at 0x1ec, one marker at 0x200 */
 	KUNIT_EXPECT_EQ(test, mpa_markers_in(0x1ec, 48), 1u);
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_wire_len(0x1ec, 42, true),
 			0x220u - 0x1ec);
 	KUNIT_EXPECT_EQ(test, mpa_marker_back(0x1ec, 0x200), 0x14u);
-	/* a leading marker does not count, the length field does */
+	/* FPDUPTR includes the length field, but not a leading marker */
 	KUNIT_EXPECT_EQ(test, mpa_marker_back(512, 1024), 508u);
 }
 
-/* MPA-33: the marker behind the last octet is the next FPDU's */
+/* MPA-33: a marker right after the last byte belongs to the next FPDU. */
 static void fpdu_ending_on_boundary(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, mpa_markers_in(512 - 48, 48), 0u);
@@ -172,7 +178,10 @@ static void fpdu_ending_on_boundary(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_to_marker(4), 508u);
 }
 
-/* MPA-22, MPA-23, MPA-25; on receive MPA-24, MPA-26; MPA-134 */
+/*
+ * MPA-22, MPA-23, MPA-25; on receive MPA-24, MPA-26; MPA-134: markers are
+ * encoded correctly, and the receiver ignores the reserved bits.
+ */
 static void fpdu_marker_octets(struct kunit *test)
 {
 	static const u8 want[] = { 0, 0, 0xff, 0xfc };
@@ -205,9 +214,10 @@ static u32 longest(u32 ulpdu_len, bool markers)
 }
 
 /*
- * MPA-55, MPA-56: fits at every phase; one octet more does not at the worst.
- * With markers the formula counts one that is not there when EMSS is 1 to 3
- * octets over a multiple of 512.
+ * MPA-55, MPA-56: a ULPDU of MULPDU fits at every marker position, and one byte
+ * more does not fit at the worst one. If EMSS is 1 to 3 bytes more than a
+ * multiple of 512, the formula counts a marker that is not there, so the second
+ * part is not checked.
  */
 static void mulpdu_is_tight(struct kunit *test)
 {
@@ -227,7 +237,10 @@ static void mulpdu_is_tight(struct kunit *test)
 	}
 }
 
-/* MPA-6, MPA-7, MPA-60, and the examples of MPA-55, MPA-56 */
+/*
+ * MPA-6, MPA-7, MPA-60, and the examples of MPA-55, MPA-56: MULPDU is between
+ * 128 and 64768.
+ */
 static void mulpdu_has_limits(struct kunit *test)
 {
 	u32 emss;
@@ -245,7 +258,7 @@ static void mulpdu_has_limits(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, false), 64768u);
 		KUNIT_EXPECT_EQ(test, mpa_mulpdu(emss, true), 64768u);
 	}
-	/* FPDUPTR can still reach back over it */
+	/* FPDUPTR has enough bits for the longest FPDU */
 	KUNIT_EXPECT_LE(test, longest(64768, true), 0xffffu);
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* FPDUs whose payloads are laid side by side, from a source that changes meanwhile. */
+/*
+ * Batches of FPDUs with contiguous payloads, from a source that changes
+ * meanwhile.
+ */
 #include <kunit/test.h>
 
 #include "../crc.h"
@@ -8,7 +11,7 @@
 
 #define MANY		7
 #define ULPDU_MOST	2000
-#define BEFORE		(MPA_HEADS_MAX + 8)	/* so much stands in front of the first */
+#define BEFORE		(MPA_HEADS_MAX + 8)	/* bytes before the first payload */
 #define BEHIND		(MPA_ALIGN - 1 + MPA_CRC_SIZE)
 #define UNTOUCHED	0xee
 
@@ -26,7 +29,7 @@ static u8 pattern(u32 i)
 	return i * 151 + (i >> 8);
 }
 
-/* The @nth FPDU of its sender */
+/* Write the FPDU number @nth of the sender to @p */
 static void put_fpdu(u8 *p, u32 ulpdu_len, u32 nth)
 {
 	u32 end = mpa_fpdu_content(ulpdu_len) - MPA_CRC_SIZE, i;
@@ -51,7 +54,10 @@ static struct fixture *new_fixture(struct kunit *test)
 	return x;
 }
 
-/* So many payloads are there, and nothing in front of them; how much is not as it should be */
+/*
+ * Return: number of wrong bytes, if the buffer must have @n payloads and
+ * nothing else
+ */
 static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
 {
 	u32 payload = ulpdu_len - IW_DDP_T_HDR_LEN, wrong = 0, i, k;
@@ -62,13 +68,16 @@ static u32 wrong(const struct fixture *x, u32 ulpdu_len, u32 n)
 		for (i = 0; i < payload; i++)
 			wrong += x->memory[BEFORE + k * payload + i] !=
 				 pattern(k * ulpdu_len + MPA_HEADS_MAX + i);
-	/* at most one more has been looked at there */
+	/* one more FPDU may have been copied here and dropped */
 	for (i = BEFORE + (n + 1) * payload + BEHIND; i < sizeof(x->memory); i++)
 		wrong += x->memory[i] != UNTOUCHED;
 	return wrong;
 }
 
-/* It is copied, and is something else where it came from; @head: as it was looked at */
+/*
+ * Receive the FPDU in @x->octets and overwrite the source. @head: header as
+ * copied before. Return: true if the payload is kept.
+ */
 static bool comes(struct fixture *x, struct mpa_run *r, const u8 *head)
 {
 	u8 before[MPA_HEADS_MAX], *to = mpa_run_want(r);
@@ -79,7 +88,10 @@ static bool comes(struct fixture *x, struct mpa_run *r, const u8 *head)
 	return mpa_run_got(r, before);
 }
 
-/* MPA-69: what is there is what was summed, and what stood in front of it */
+/*
+ * MPA-69: payloads are stored as verified, and the bytes before them are
+ * restored.
+ */
 static void run_side_by_side(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
@@ -105,7 +117,10 @@ static void changed(struct kunit *test, struct fixture *x, struct mpa_run *r, u3
 	KUNIT_EXPECT_EQ(test, wrong(x, ulpdu_len, 2), 0u);
 }
 
-/* MPA-53, MPA-54, MPA-133: a change of any octet is seen; those before are there, and go on */
+/*
+ * MPA-53, MPA-54, MPA-133: an FPDU with any bit changed is dropped. Earlier
+ * payloads are kept, and the batch can continue.
+ */
 static void run_drops_what_is_wrong(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
@@ -128,7 +143,10 @@ static void run_drops_what_is_wrong(struct kunit *test)
 	}
 }
 
-/* It has become another one, as good, since its head was looked at */
+/*
+ * An FPDU whose header has changed since it was first copied is dropped, even
+ * if its CRC is correct.
+ */
 static void run_drops_what_is_another(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
@@ -149,7 +167,7 @@ static void run_drops_what_is_another(struct kunit *test)
 	}
 }
 
-/* As many as there is room for, not one more */
+/* A batch accepts as many FPDUs as fit into MPA_RUN_ROOM, and no more. */
 static void run_has_room(struct kunit *test)
 {
 	u8 octets[MPA_HEADS_MAX];
@@ -162,7 +180,7 @@ static void run_has_room(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, 0u, r.left);
 			continue;
 		}
-		/* where the last one ends, heads of all others left out */
+		/* end of the last FPDU; the other headers are overwritten */
 		end = r.left * (ulpdu - IW_DDP_T_HDR_LEN) + mpa_fpdu_content(ulpdu);
 		KUNIT_EXPECT_GT(test, end, (u32)MPA_RUN_ROOM);
 		end -= ulpdu - IW_DDP_T_HDR_LEN;

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up, receiving: every frame against a table of rules, in every way
- * of cutting it into pieces.
+ * MPA start-up, receiving: all kinds of frames are compared with a table of
+ * rules, and are split into pieces in all ways.
  */
 #include <kunit/test.h>
 
 #include "../startup.h"
 
-/* One start-up: what we are and wish, and what the peer's frame says */
+/* One start-up: role and settings of this side, fields of the peer's frame */
 struct given {
 	bool	initiator;
-	bool	enhanced;	/* initiator: our Request has the word */
+	bool	enhanced;	/* initiator: our Request is enhanced */
 	bool	crc;
 	bool	markers;
-	u8	ours;		/* highest revision */
+	u8	ours;		/* highest revision of this side */
 	u8	flags;
 	u8	rev;
 	u16	pd_len;
 };
 
-/* All that a start-up may result in */
+/* Result of a start-up */
 struct outcome {
 	enum mpa_want	want;
 	enum iw_reason	why;
-	ssize_t		last;		/* what the last input returned */
+	ssize_t		last;		/* last result of mpa_startup_input() */
 	size_t		eaten;
 };
 
 #define EXPECT_WANT(test, s, want) \
 	KUNIT_EXPECT_EQ(test, mpa_startup_want(s), want)
 
-/* too big for the stack */
+/* static, since they are too large for the stack */
 static struct mpa_startup su, other;
 static struct ddp_offer offer;
 static u8 frame[MPA_FRAME_MAX + 64];
@@ -58,7 +58,7 @@ static void fill_offer(bool enhanced, u16 pd_len)
 		offer.pd[i] = pattern(i);
 }
 
-/* The peer's frame, and behind it octets that are none of ours */
+/* Build the peer's frame in frame[], followed by bytes not part of it */
 static size_t build_frame(const struct given *g)
 {
 	size_t i, len = 20 + g->pd_len;
@@ -75,7 +75,7 @@ static size_t build_frame(const struct given *g)
 	return len;
 }
 
-/* Up to where the peer's frame is due */
+/* Run the state machine up to the peer's frame */
 static void begin(const struct given *g)
 {
 	mpa_startup_init(&su, g->initiator, g->ours, g->crc, g->markers);
@@ -86,7 +86,7 @@ static void begin(const struct given *g)
 	mpa_startup_sent(&su);
 }
 
-/* @len octets in pieces of @piece, as long as they are wanted */
+/* Pass @len bytes to the state machine in pieces of @piece, while it reads */
 static void feed(struct outcome *o, size_t len, size_t piece)
 {
 	size_t n;
@@ -109,7 +109,7 @@ static enum mpa_want closes(enum iw_reason *why, enum iw_reason because)
 	return MPA_WANT_CLOSE;
 }
 
-/* RFC 5044 7.1.1 and RFC 6581 6, 9 and 10, said in another way */
+/* Reference: the rules of RFC 5044 7.1.1 and RFC 6581 6, 9 and 10 */
 static enum mpa_want want_ref(const struct given *g, enum iw_reason *why)
 {
 	bool word = g->rev == 2 && g->flags & 0x10;
@@ -135,7 +135,7 @@ static enum mpa_want want_ref(const struct given *g, enum iw_reason *why)
 
 #define ROWS (ARRAY_SIZE(data_lengths) * ARRAY_SIZE(revisions) * 256 * 16)
 
-/* The @i-th combination; false: it does not exist */
+/* Set @g to combination @i. Return: false if @i does not exist */
 static bool row(struct given *g, u32 i)
 {
 	g->flags = i;
@@ -154,7 +154,7 @@ static bool row(struct given *g, u32 i)
 	return g->initiator && g->ours == 2;
 }
 
-/* An accepted frame: what was learned from it */
+/* Expect the results of an accepted frame */
 static void expect_results(struct kunit *test, const struct given *g)
 {
 	bool word = g->rev == 2 && g->flags & 0x10;
@@ -171,7 +171,7 @@ static void expect_results(struct kunit *test, const struct given *g)
 				     g->pd_len - skip), 0);
 }
 
-/* The same frame, octet by octet */
+/* Expect that the frame has the same result if it is received byte by byte */
 static void expect_same(struct kunit *test, const struct given *g,
 			const struct outcome *whole)
 {
@@ -186,10 +186,10 @@ static void expect_same(struct kunit *test, const struct given *g,
 }
 
 /*
- * M, C, R, S, reserved bits, Rev and PD_Length, both sides, both revisions.
- * MPA-42, MPA-74, MPA-83 to MPA-86, MPA-88, MPA-89, MPA-91, MPA-93, MPA-94,
- * MPA-97 to MPA-99, MPA-120, MPA-138; MPA2-5, MPA2-8, MPA2-9, MPA2-63,
- * MPA2-66
+ * M, C, R, S, reserved bits, Rev and PD_Length, both sides, both revisions: the
+ * state machine follows the reference. MPA-42, MPA-74, MPA-83 to MPA-86,
+ * MPA-88, MPA-89, MPA-91, MPA-93, MPA-94, MPA-97 to MPA-99, MPA-120, MPA-138;
+ * MPA2-5, MPA2-8, MPA2-9, MPA2-63, MPA2-66
  */
 static void startup_truth_table(struct kunit *test)
 {
@@ -220,7 +220,10 @@ static void startup_truth_table(struct kunit *test)
 	}
 }
 
-/* A good frame of each kind cut in two at every place, with an octet to spare */
+/*
+ * A valid frame of each kind has the same result wherever it is split in two,
+ * and the byte after it is not consumed.
+ */
 static void startup_every_cut(struct kunit *test)
 {
 	static const struct given kinds[] = {
@@ -252,7 +255,10 @@ static void startup_every_cut(struct kunit *test)
 	}
 }
 
-/* Reading no more than is needed gets the frame and nothing behind it */
+/*
+ * A caller that reads mpa_startup_need() bytes at a time reads exactly the
+ * frame.
+ */
 static void startup_need_ends_with_the_frame(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 2, .flags = 0x10 };
@@ -269,7 +275,10 @@ static void startup_need_ends_with_the_frame(struct kunit *test)
 	}
 }
 
-/* MPA-80, MPA-82, MPA-114, MPA-118: each octet of the key, at once */
+/*
+ * MPA-80, MPA-82, MPA-114, MPA-118: a wrong key is refused at its first wrong
+ * byte.
+ */
 static void startup_key(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 1 };
@@ -286,7 +295,7 @@ static void startup_key(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, o.why, IW_MPA_STARTUP);
 		KUNIT_EXPECT_EQ(test, o.eaten, i % 16);
 	}
-	/* two initiators, two responders */
+	/* the peer has our own role: two initiators, two responders */
 	for (i = 0; i < 2; i++) {
 		g.initiator = i;
 		build_frame(&g);
@@ -297,7 +306,10 @@ static void startup_key(struct kunit *test)
 	}
 }
 
-/* MPA-97: a frame cut short; MPA2-67: silence after an enhanced Request */
+/*
+ * MPA-97: a truncated frame is an error; MPA2-67: an initiator retries if the
+ * peer closes after an enhanced Request.
+ */
 static void startup_eof(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 2, .flags = 0x10, .pd_len = 30 };
@@ -323,7 +335,10 @@ static void startup_eof(struct kunit *test)
 	}
 }
 
-/* The peer goes while our ULP thinks, or while our no is on its way */
+/*
+ * If the peer closes, a pending Request or accepting Reply fails, but a
+ * rejecting Reply is still sent.
+ */
 static void startup_eof_while_asking(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 1 };
@@ -345,7 +360,7 @@ static void startup_eof_while_asking(struct kunit *test)
 	mpa_startup_eof(&su);
 	KUNIT_EXPECT_EQ(test, su.why, IW_MPA_LOST);
 
-	/* the reject is sent whole */
+	/* the rejecting Reply is sent completely */
 	begin(&g);
 	feed(&o, 20, 20);
 	KUNIT_EXPECT_EQ(test, mpa_startup_reject(&su, &offer), 0);
@@ -358,7 +373,10 @@ static void startup_eof_while_asking(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, su.why, IW_LOCAL_CLOSE);
 }
 
-/* MPA-97, MPA-102, MPA-122: the initiator may not go on before our Reply */
+/*
+ * MPA-97, MPA-102, MPA-122: an initiator that sends data before our Reply is
+ * refused.
+ */
 static void startup_extra_octets(struct kunit *test)
 {
 	struct given g = { .ours = 2, .rev = 1, .pd_len = 5 };
@@ -372,11 +390,14 @@ static void startup_extra_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_startup_input(&su, frame + 25, 1),
 			-(ssize_t)IW_MPA_STARTUP);
 	EXPECT_WANT(test, &su, MPA_WANT_CLOSE);
-	/* and nothing is eaten when nothing is wanted */
+	/* no byte is consumed after start-up has failed */
 	KUNIT_EXPECT_EQ(test, mpa_startup_input(&su, frame, 20), 0);
 }
 
-/* MPA2-67: again, the plain way */
+/*
+ * MPA2-67: after a plain Reply to an enhanced Request, the initiator succeeds
+ * in revision 1.
+ */
 static void startup_fall_back(struct kunit *test)
 {
 	struct given g = { .initiator = true, .enhanced = true, .ours = 2,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up, sending: the frames octet by octet, what a Reply owes to its
- * Request, and both our ends against each other.
+ * MPA start-up, sending: the frames byte by byte, Replies that depend on their
+ * Request, and an initiator and a responder connected to each other.
  */
 #include <kunit/test.h>
 
@@ -10,7 +10,7 @@
 #define EXPECT_WANT(test, s, want) \
 	KUNIT_EXPECT_EQ(test, mpa_startup_want(s), want)
 
-/* too big for the stack */
+/* static, since they are too large for the stack */
 static struct mpa_startup su, other;
 static struct ddp_offer offer;
 static u8 ours[MPA_FRAME_MAX];
@@ -41,7 +41,10 @@ static void expect_frame(struct kunit *test, const u8 *want, size_t len)
 	KUNIT_EXPECT_EQ(test, ours[len], 0x55);
 }
 
-/* MPA-79, MPA-90, MPA-92, MPA-96, MPA-100, MPA-101; MPA2-4, MPA2-10, MPA2-25 */
+/*
+ * MPA-79, MPA-90, MPA-92, MPA-96, MPA-100, MPA-101; MPA2-4, MPA2-10, MPA2-25:
+ * plain and enhanced Requests are encoded correctly.
+ */
 static void startup_request_octets(struct kunit *test)
 {
 	static const u8 plain[] = {
@@ -68,13 +71,13 @@ static void startup_request_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
 	expect_frame(test, enhanced, sizeof(enhanced));
 
-	/* MPA2-7: revision 1 leaves the word away */
+	/* MPA2-7: in revision 1 the Request has no word with IRD and ORD */
 	mpa_startup_init(&su, true, 1, true, false);
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
 	expect_frame(test, plain, sizeof(plain));
 }
 
-/* What is refused has changed nothing */
+/* Expect that mpa_startup_offer() fails and changes nothing */
 static void expect_refused(struct kunit *test)
 {
 	static struct mpa_startup before;
@@ -84,7 +87,10 @@ static void expect_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(&before, &su, sizeof(su)), 0);
 }
 
-/* Private Data as long as can be: MPA-99, MPA2-15, and one octet more */
+/*
+ * MPA-99, MPA2-15: the longest Private Data is accepted, and one byte more is
+ * refused.
+ */
 static void startup_offer_limits(struct kunit *test)
 {
 	int enhanced;
@@ -110,7 +116,7 @@ static void startup_offer_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_startup_offer(&su, &offer), 0);
 }
 
-/* A Request with A=1 in its word, if it has one */
+/* Receive a Request; its word, if it has one, has A=1 */
 static void receive_request(u8 flags, u8 rev)
 {
 	u8 request[24] = "MPA ID Req Frame";
@@ -123,8 +129,8 @@ static void receive_request(u8 flags, u8 rev)
 }
 
 /*
- * MPA-81, MPA-86, MPA-89, MPA-104, MPA-107; MPA2-60, MPA2-61, MPA2-64,
- * MPA2-65: a Reply has the form and never more than the Rev of its Request
+ * MPA-81, MPA-86, MPA-89, MPA-104, MPA-107; MPA2-60, MPA2-61, MPA2-64, MPA2-65:
+ * a Reply has the form and the revision of its Request.
  */
 static void startup_reply_follows_request(struct kunit *test)
 {
@@ -158,7 +164,10 @@ static void startup_reply_follows_request(struct kunit *test)
 	}
 }
 
-/* A plain no to an enhanced Request still gets the word (N-20); a yes cannot */
+/*
+ * A plain rejection of an enhanced Request is sent with the word (N-20); a
+ * plain acceptance is refused.
+ */
 static void startup_reject_without_numbers(struct kunit *test)
 {
 	static const u8 word[] = { 0xbf, 0xff, 0x3f, 0xff };
@@ -174,7 +183,10 @@ static void startup_reject_without_numbers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ours[24], offer.pd[0]);
 }
 
-/* MPA2-25, MPA2-36, MPA2-54, MPA2-55, MPA2-68: every depth, every flag */
+/*
+ * MPA2-25, MPA2-36, MPA2-54, MPA2-55, MPA2-68: every IRD, ORD and flag survives
+ * encoding and decoding.
+ */
 static void startup_word(struct kunit *test)
 {
 	struct ddp_offer *a = &offer, *b = &other.peer;
@@ -194,7 +206,7 @@ static void startup_word(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, b->rtr,
 				(u8)(i & DDP_RTR_P2P ? a->rtr : 0));
 	}
-	/* which bit is which */
+	/* each flag has its own bit */
 	ddp_offer_read_word(b, 0xc0000000);
 	KUNIT_EXPECT_EQ(test, b->rtr, DDP_RTR_P2P | DDP_RTR_SEND);
 	ddp_offer_read_word(b, 0x80004000);
@@ -232,7 +244,10 @@ static void expect_agreement(struct kunit *test, bool word)
 	KUNIT_EXPECT_EQ(test, su.peer.rtr, other.peer.rtr);
 }
 
-/* Our two ends, all wishes: MPA-42, MPA-84, MPA-86, MPA-112 */
+/*
+ * MPA-42, MPA-84, MPA-86, MPA-112: our initiator and our responder agree, with
+ * all combinations of their settings.
+ */
 static void startup_both_ends(struct kunit *test)
 {
 	bool lost, word;

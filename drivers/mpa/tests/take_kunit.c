@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDUs taken over from a source whose octets change with every look at them:
- * each is asked for once, and what is handed up is what was summed.
+ * Copy and verify FPDUs from a source whose bytes change after each read: each
+ * byte is read once, and the data passed to DDP is what was verified.
  */
 #include <kunit/test.h>
 
@@ -16,7 +16,7 @@ static const u32 sizes[] = {
 	4097, 8192, ULPDU_MOST,
 };
 
-/* An FPDU in a queue; @looks counts how often each octet was copied */
+/* An FPDU in a queue; @looks counts how often each byte is copied */
 struct source {
 	u8	octets[WIRE_MOST];
 	u8	looks[WIRE_MOST];
@@ -34,7 +34,7 @@ static u8 pattern(u32 i)
 	return i * 151 + (i >> 8);
 }
 
-/* The sender's octets, one by one, with the field of CRC right; their number */
+/* Write an FPDU byte by byte, with a correct CRC. Return: its length. */
 static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 {
 	u32 content = mpa_fpdu_content(ulpdu_len), at = 0, i;
@@ -57,7 +57,7 @@ static u32 put_fpdu(u8 *out, u32 start, u32 ulpdu_len, bool markers)
 	return at + MPA_CRC_SIZE;
 }
 
-/* What was looked at is something else from now on */
+/* Copy bytes out of the source, and change them there */
 static void copy_out(struct source *s, void *dst, u32 len)
 {
 	u32 i;
@@ -70,7 +70,7 @@ static void copy_out(struct source *s, void *dst, u32 len)
 	s->at += len;
 }
 
-/* As gather.c does it */
+/* Receive an FPDU as gather.c does */
 static enum iw_reason run(struct source *s, struct mpa_take *t, u32 start,
 			  u8 *fpdu)
 {
@@ -128,7 +128,7 @@ static void take_changing(struct kunit *test, struct fixture *x, u32 start,
 			    ulpdu_len, start, markers);
 }
 
-/* MPA-69: what is handed up is what was summed; across 2^32: MPA-31 */
+/* MPA-69: the data passed to DDP is what was verified; across 2^32: MPA-31 */
 static void take_from_a_writer(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
@@ -143,7 +143,10 @@ static void take_from_a_writer(struct kunit *test)
 	}
 }
 
-/* MPA-53, MPA-54, MPA-133: a change of any octet behind the length field is seen */
+/*
+ * MPA-53, MPA-54, MPA-133: a change of any byte after the length field is
+ * detected.
+ */
 static void take_finds_each_change(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
@@ -159,7 +162,10 @@ static void take_finds_each_change(struct kunit *test)
 	}
 }
 
-/* MPA-134, MPA-136, MPA-137: each of them, with a right digest, and without any */
+/*
+ * MPA-134, MPA-136, MPA-137: each wrong marker is detected, with a correct CRC
+ * and without CRC.
+ */
 static void take_finds_wrong_markers(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
@@ -184,7 +190,7 @@ static void take_finds_wrong_markers(struct kunit *test)
 	}
 }
 
-/* MPA-21, MPA-87: without a digest its field may be anything */
+/* MPA-21, MPA-87: without CRC the CRC field may have any value. */
 static void take_without_crc(struct kunit *test)
 {
 	struct fixture *x = new_fixture(test);
