@@ -122,8 +122,8 @@ bool mpa_fpdu_peek(struct mpa_fpdu *f, u32 pos, bool markers, const u8 *p,
  * @pos: position in the stream where the FPDU begins, with a leading marker
  * @at: position in the stream where the marker begins
  *
- * FPDUPTR counts from the length field, which follows a leading marker (RFC
- * 5044 section 4.2).
+ * FPDUPTR counts from the length field, which follows a leading marker
+ * (RFC 5044 section 4.2).
  *
  * Return: bytes from the length field to the marker; 0 for a leading marker.
  */

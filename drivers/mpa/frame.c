@@ -9,7 +9,7 @@
  * segment until it is written. Reserved bytes belong to the batch, whichever
  * CPU fills it.
  */
-/* local_lock.h uses it */
+/* local_lock.h needs spinlock.h */
 #include <linux/spinlock.h>
 #include <linux/local_lock.h>
 #include <linux/percpu.h>

@@ -23,7 +23,7 @@
  * length and the DDP header are copied together, and DDP copies the payload
  * from the queue to its destination.
  */
-/* local_lock.h uses it */
+/* local_lock.h needs spinlock.h */
 #include <linux/spinlock.h>
 #include <linux/local_lock.h>
 #include <linux/mm.h>

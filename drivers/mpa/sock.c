@@ -125,7 +125,7 @@ static bool send_fin(struct sock *sk)
 		return true;
 	local_bh_disable();
 	ok = has_room_for_fin(sk);
-	/* as kernel_sock_shutdown(), which would lock it, and turn BH on */
+	/* kernel_sock_shutdown() would lock the socket and turn BH on */
 	if (ok) {
 		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
 		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
@@ -135,9 +135,8 @@ static bool send_fin(struct sock *sk)
 }
 
 /*
- * Send our FIN before the socket is released. The memory that was found may be
- * gone by now, and TCP is in a state after a FIN that it has not sent; it can
- * still reset.
+ * Send our FIN before the socket is released. If the memory for the FIN is gone
+ * by then, TCP changes its state without sending one, but can still reset.
  *
  * Return: true if the FIN is not sent and the socket must be reset, false
  * otherwise.
@@ -165,11 +164,11 @@ static void unlock_as_softirq(struct sock *sk)
 /*
  * Lock the socket as a softirq does, with BH off, and without owning it.
  *
- * What arrives while a process owns the socket waits in the backlog, and that
- * process receives it. A worker would then charge the data to the program's
- * control group, as a process that must not write pages out. If the group is
- * full of pages that could be swapped, the OOM killer would kill a program. A
- * softirq only charges the data.
+ * Data that arrives while a process owns the socket waits in the backlog, and
+ * that process receives it. A worker that owned the socket would charge the
+ * data to the program's control group, but must not write pages out. If the
+ * group is full of pages that could be swapped, a program of the group would be
+ * killed. A softirq only charges the data.
  */
 static void lock_as_softirq(struct sock *sk)
 {

@@ -19,7 +19,7 @@
 #define MPA_MARKER_SIZE		4
 #define MPA_MARKER_INTERVAL	512
 #define MPA_MARKER_PTR		2	/* FPDUPTR, 16 bits */
-#define MPA_MARKER_PTR_MASK	0xfffc	/* its low two bits are zero */
+#define MPA_MARKER_PTR_MASK	0xfffc	/* the low two bits are zero */
 
 /* Request and Reply frame, RFC 5044 figure 8 */
 #define MPA_KEY_SIZE		16
