@@ -51,7 +51,8 @@ enum verdict {
  *   PENDING        work is pending, and one runner is scheduled: the queue of a
  *                  CPU, the worker or the retry timer
  *   OWNED          a context runs a pass
- *   OWNED|PENDING  work was requested meanwhile: the owner runs another pass
+ *   OWNED|PENDING  a pass was requested meanwhile: the owner checks for work
+ *                  again before it leaves
  *   DEAD           with any other bit: no context becomes the owner any more
  *
  *    .---------------- mpa_tx_leave(), true -----------------.
@@ -108,7 +109,7 @@ static bool mpa_tx_enter(struct mpa_conn *c)
 
 /*
  * Release ownership. Return: true if released; false if a pass was requested
- * meanwhile, which the caller, still the owner, must run.
+ * meanwhile: the caller is still the owner and must check for work again.
  */
 static bool mpa_tx_leave(struct mpa_conn *c)
 {
@@ -225,6 +226,7 @@ static void note_drained(struct mpa_conn *c)
  *   yes      no            yes         yes     yes: no response will come
  *   yes      no            no          -       yes
  *
+ * A transmit side that is not open (TX_SHUT) is drained if it will never open.
  * The caller checks closing. The worker sends the FIN once drained is set, see
  * mpa_end_send().
  */
