@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Two machines, which may write numbers in different orders, exchange every kind of
-message: each asks the other over TCP and SCTP, and all octets are compared.
+"""Test that two machines, possibly of different byte order, can exchange every kind
+of message. Each sends requests to the other over TCP and SCTP; all bytes are
+compared.
 
-    two_machines.py far       lends rawmate to the near one, once for each lower layer
-    two_machines.py near      the tests, with a rawmate of its own for each
+    two_machines.py far       lend rawmate to the near machine, once for each lower layer
+    two_machines.py near      run the tests, with a rawmate of its own for each
 
     near  10.9.3.1, fd00:9:3::1  ----eth0----eth0----  10.9.3.2, fd00:9:3::2  far
 
-The near one calls over IPv4, the far one over IPv6; who calls is who asks.
+The near machine connects over IPv4, the far one over IPv6. The machine that connects
+sends the requests.
 """
 
 import contextlib
@@ -26,15 +28,15 @@ from lib.wire import (ACCESS_ERR, CM, REM_ACCESS_ERR, REQ_ERR, SUCCESS, Async,
 
 ADDRESSES = {"near": ("10.9.3.1", "fd00:9:3::1"),
              "far": ("10.9.3.2", "fd00:9:3::2")}
-FAMILY = {"near": 0, "far": 1}      # which address is called
-# one rawmate each; in this order the far one lends them
+FAMILY = {"near": 0, "far": 1}      # index of the address that it connects to
+# one rawmate for each lower layer; the far machine lends them in this order
 PORTS = {"tcp": 7471, "sctp": 7472}
 CONTROL = 7400
-BOOT = 900                          # seconds until the other one must be there
+BOOT = 900                          # seconds until the other machine must be up
 INTERFACE, DEVICE = "eth0", "iwe"
 WC_WITH_IMM, WC_WITH_INV = 2, 8
 IMM = 0xD00DFEED
-BIND = 99                           # its number as a work request
+BIND = 99                           # ID of the bind work request
 WORD = 0x0102030405060708
 SIZES = 0, 1, 999, 20000
 
@@ -51,7 +53,7 @@ def set_up(role):
     setting("listen", "both", device=DEVICE)
 
 
-# Far --------------------------------------------------------------------------
+# Far machine -----------------------------------------------------------------
 
 
 def call():
@@ -60,7 +62,7 @@ def call():
         try:
             control = socket.create_connection(
                 (ADDRESSES["near"][0], CONTROL), 5)
-            # it may be told of what was unreachable until now
+            # fails here if the address was unreachable until now
             control.sendall(f"{sys.byteorder}\n".encode())
             return control
         except OSError:
@@ -83,11 +85,11 @@ def far():
     sys.exit(any([mate.wait() for mate in mates]))
 
 
-# Near -------------------------------------------------------------------------
+# Near machine ----------------------------------------------------------------
 
 
 class FarMate(Mate):
-    """rawmate on the other machine, at the end of a connection."""
+    """rawmate on the other machine, controlled over a TCP connection."""
 
     # pylint: disable=super-init-not-called
     def __init__(self, control):
@@ -121,12 +123,12 @@ class End:
         return int.from_bytes(region.get(offset, 8), self.byteorder)
 
     def word(self, value):
-        """Eight octets that others may change, and as many beside them."""
+        """Return a region of 8 bytes that the peer may change, and 8 guard bytes."""
         return self.region(16, "lwra", value.to_bytes(8, self.byteorder))
 
 
 class Machines:
-    """Both of them, over each lower layer."""
+    """Both machines, over each lower layer."""
 
     def __init__(self):
         self.ends, self.links, self.undo = {}, [], contextlib.ExitStack()
@@ -160,7 +162,8 @@ class Machines:
         self.links.clear()
 
     def connected(self, llp, role):
-        """That one calls the other: the links of who asks and who is asked."""
+        """Connect from that machine to the other. Return the links of the requester
+        and of the responder."""
         asks = self.ends[llp, role]
         asked = self.ends[llp, "far" if role == "near" else "near"]
         link = self._link(asks, int(asks.mate.do(
@@ -220,7 +223,7 @@ def send_invalidating(asks, asked, flags):
         told(asked, wr, size, WC_WITH_INV)
         done(asks)
         same("memory", inbox.get(0, size + 8), data + b"\x5A" * 8)
-        region.dereg()      # would be refused with a window on it
+        region.dereg()      # would fail while a window is bound to it
 
 
 def write_there(asks, asked):
@@ -230,7 +233,7 @@ def write_there(asks, asked):
         target = asked.wire.region(size + 16, "lw")
         asks.post("write", source, size, 7, target.addr + 8, target.rkey)
         done(asks)
-        # it is placed before a Send that follows it is delivered
+        # the data is placed before the delivery of a Send that follows it
         asked.recv(target, 0, seed)
         asks.post("send", source, 0, 7)
         told(asked, seed, 0)
@@ -266,7 +269,7 @@ def read_there(asks, asked):
 
 
 def atomic(asks, asked, opcode, *steps):
-    """steps: what is said to it, and what has to be there afterwards."""
+    """steps: arguments of each operation, and the expected value after it."""
     word, result = asked.wire.word(WORD), asks.wire.word(0)
     before = WORD
     for words, after in steps:
@@ -276,7 +279,7 @@ def atomic(asks, asked, opcode, *steps):
         same("the value after", hex(asked.wire.number(word)), hex(after))
         before = after
     for region in word, result:
-        same("memory beside it", region.get(8, 8), b"\x5A" * 8)
+        same("guard bytes", region.get(8, 8), b"\x5A" * 8)
 
 
 def fetch_add(asks, asked):
@@ -290,7 +293,8 @@ def compare_swap(asks, asked):
 
 
 def terminated(asks, asked):
-    """The one asked ends it by a Terminate, which says to the other why."""
+    """Check that the responder ends the connection with a Terminate, which reports
+    the reason to the requester."""
     asked.mate.need(Async, conn=asked.conn, event=ACCESS_ERR)
     asks.mate.need(Async, conn=asks.conn, event=REQ_ERR)
 
@@ -320,8 +324,8 @@ KINDS = (("Sends", send, ("-",)),
           ("s",)),
          ("FetchAdd", fetch_add, ()),
          ("CmpSwap", compare_swap, ()),
-         ("a Write to no STag, and a Terminate", write_nowhere, ()),
-         ("a Read from no STag, and a Terminate", read_nowhere, ()))
+         ("a Write to an invalid STag, and a Terminate", write_nowhere, ()),
+         ("a Read from an invalid STag, and a Terminate", read_nowhere, ()))
 
 
 def exchange(machines, llp, role, kind, words):
@@ -332,7 +336,7 @@ def near():
     for llp in PORTS:
         for role in ADDRESSES:
             for name, kind, words in KINDS:
-                add(f"{llp.upper()}, the {role} one asks: {name}", "",
+                add(f"{llp.upper()}, requests from the {role} machine: {name}", "",
                     exchange, llp=llp, role=role, kind=kind, words=words)
     ktap.run(Machines)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Peers at one listener, over TCP, mostly many: who is let in, and who has to go."""
+"""Test many TCP peers at one listener: which are admitted, and which are evicted."""
 
 import array
 import contextlib
@@ -16,17 +16,19 @@ from lib.wire import (MATE, NS, PATIENCE, PEER_IF, PORT, Peer, Skip, case,
                       check, mpa, netem, rdmap, read, run, same, shell, write)
 from lib.wire_kernel import failing
 
-CALLERS = 64                # that may wait at rawmate's listener
+CALLERS = 64                # connection requests that rawmate's listener holds
 WOKEN = 300                 # connections that may send again at the same moment
 BEGUN = 6                   # seconds of the 10 that a Request may take
-LATE = 2                    # ... and more, if a machine is as slow as that
-LONG = 0.060                # seconds: too long for one softirq, even here,
-MUCH = WOKEN // 3           # ... if it has served so many: else others had the CPU
+LATE = 2                    # further seconds for a slow machine
+LONG = 0.060                # seconds: too long for one softirq run, even on a slow
+                            # machine,
+MUCH = WOKEN // 3           # if it sent so many batches; otherwise the CPU ran
+                            # something else
 
 
 def crowd(w, number, end=math.inf):
-    """So many who connect and say nothing; taken in, or sent away. Fewer, if
-    that takes too long."""
+    """Connect up to number peers that send nothing; the listener admits or resets
+    them. Stop early at the time end."""
     peers = []
     for _ in range(number):
         left = min(end - time.monotonic(), PATIENCE)
@@ -39,28 +41,29 @@ def crowd(w, number, end=math.inf):
 
 
 def all_but(peers, most):
-    """So many of them are there still, at most; the others have been sent away, long
-    before their time for a Request is over."""
+    """Check that at most so many peers stay connected and the others are reset, long
+    before the time limit for a Request."""
     end = time.monotonic() + LATE
     while len(left := [peer for peer in peers if peer.silent(0.001)]) > most:
-        check(f"{len(left)} of {len(peers)} wait", time.monotonic() < end)
+        check(f"at most {most} of {len(peers)} peers stay connected, not "
+              f"{len(left)}", time.monotonic() < end)
 
 
-@case("responder: silent initiators shut nobody out", "SEC-25")
+@case("responder: silent initiators do not block others", "SEC-25")
 def crowded(w):
     silent = crowd(w, CALLERS + 8)
     try:
         w.initiate()
         with w.second_address() as neighbour:
             w.initiate(peer=w.dial(source=neighbour))
-        check("there was a crowd", len(silent) > CALLERS)
+        check("more peers connect than the listener holds", len(silent) > CALLERS)
         all_but(silent, CALLERS)
     finally:
         for peer in silent:
             peer.reset()
 
 
-@case("responder: silent initiators drive nobody out")
+@case("responder: silent initiators do not evict others")
 def stays(w):
     silent = []
     with w.second_address() as neighbour:
@@ -72,7 +75,7 @@ def stays(w):
             for _ in range(3):
                 silent += crowd(w, CALLERS, end)
             if len(silent) <= CALLERS or time.monotonic() > end + LATE:
-                raise Skip(f"so slow that no more than {len(silent)} came")
+                raise Skip(f"too slow: only {len(silent)} peers connected")
             link = w.add_link(peer)
             peer.put(request[10:])
             link.conn = w.asked().conn
@@ -84,7 +87,7 @@ def stays(w):
                 one.reset()
 
 
-@case("responder: taken in later, if memory was short")
+@case("responder: accepted after a memory shortage")
 def later(w):
     sock = w.socket()
     sock.settimeout(PATIENCE)
@@ -93,17 +96,17 @@ def later(w):
         end = time.monotonic() + PATIENCE
         while not failed() and time.monotonic() < end:
             time.sleep(0.05)
-        check("memory was short", failed())
+        check("an allocation fails", failed())
     sock.settimeout(None)
     w.initiate(peer=Peer(sock))
 
 
-# With the SYN --------------------------------------------------------------------
+# TCP Fast Open -------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def fast_open():
-    """Listeners made inside take what comes with a SYN, without a cookie, too."""
+    """Let listeners made meanwhile accept data in the SYN, without a cookie."""
     name = "net/ipv4/tcp_fastopen"
     before = read("/proc/sys/" + name)
     shell(f"ip netns exec {NS} sysctl -qw {name}=5")
@@ -122,17 +125,18 @@ def taken_with_a_syn():
 
 
 def with_a_syn(w, port, begin):
-    """The raw peer calls, and is heard before it has acknowledged anything."""
+    """Connect the raw peer with data in the SYN, which is received before the
+    handshake completes."""
     link = w.add_link(Peer(w.socket()))
     frame = mpa.request(pd=b"early").pack()
     before = taken_with_a_syn()
     link.peer.sock.sendto(frame[:begin], socket.MSG_FASTOPEN, (MATE, port))
-    same("with a SYN", taken_with_a_syn(), before + 1)
+    same("connections with data in the SYN", taken_with_a_syn(), before + 1)
     link.peer.put(frame[begin:])
     return link
 
 
-@case("responder: a Request that comes with the SYN")
+@case("responder: a Request that begins in the SYN")
 def fast_opened(w):
     with fast_open(), w.policy() as port, arriving("delay 300ms"):
         for begin in 10, 1000:
@@ -147,17 +151,17 @@ def fast_opened(w):
             link.round_trip()
 
 
-# Many that have something to send ------------------------------------------------
+# Many connections with data to send ----------------------------------------------
 
 
 def in_slots(interval):
-    """Inside, what the peers say arrives all at once, every so often."""
+    """Let packets from the peers arrive in bursts, one per interval, meanwhile."""
     return arriving(f"slot {interval} {interval} limit 100000")
 
 
 @contextlib.contextmanager
 def arriving(how):
-    """Inside, what the peers say arrives like that."""
+    """Apply netem to packets from the peers meanwhile."""
     tc = netem(PEER_IF, how)
     try:
         yield
@@ -167,9 +171,9 @@ def arriving(how):
 
 @contextlib.contextmanager
 def softirqs():
-    """Inside, runs of that softirq are timed that the transmit side has; a list
-    of seconds and how many batches left in them, filled in at the end."""
-    events = {event("irq", "softirq_entry/"): "vec==6",     # TASKLET, BH work too
+    """Measure the softirq runs of the transmit path meanwhile. Yields a list, filled
+    in at the end: seconds and number of batches of each run."""
+    events = {event("irq", "softirq_entry/"): "vec==6",     # TASKLET, used for BH work
               event("irq", "softirq_exit/"): "vec==6",
               event("iw_mpa", "mpa_batch_sent/"): "taken>0"}
     clock = re.search(r"\[(\w+)\]", read(TRACE + "trace_clock"))[1]
@@ -190,8 +194,8 @@ def softirqs():
 
 
 def found_runs(lines):
-    """Seconds and batches of each."""
-    under_way = {}              # by CPU: since when, batches
+    """Yield the duration in seconds and the number of batches of each run."""
+    under_way = {}              # by CPU: start time, batches
     for line in lines:
         found = re.search(r"\[(\d+)\].* ([\d.]+): (softirq_|mpa_batch_)(\w+):", line)
         if not found:
@@ -207,14 +211,15 @@ def found_runs(lines):
 
 
 def unread(peer):
-    """Octets that have come."""
+    """Return the number of unread bytes in the peer's socket."""
     number = array.array("i", [0])
     fcntl.ioctl(peer.sock, termios.FIONREAD, number)
     return number[0]
 
 
 def least_unread(links, enough):
-    """Of all, the least that has come, once that is enough or no more comes."""
+    """Return the smallest number of unread bytes of all links, once it exceeds
+    enough or no more data arrives."""
     most, end = 0, time.monotonic() + PATIENCE
     while time.monotonic() < end:
         came = [unread(link.peer) for link in links]
@@ -226,7 +231,7 @@ def least_unread(links, enough):
     return min(came)
 
 
-@case("many that may send again at the same moment leave the CPU to others")
+@case("many connections that may send again at once leave the CPU to others")
 def woken(w):
     memory = w.shared(1 << 20, "l")
     links = [w.initiate() for _ in range(WOKEN)]
@@ -235,12 +240,13 @@ def woken(w):
             link.post("write", memory, 1 << 20, 1, 1, 2)
         least = least_unread(links, 40 << 10)
     runs.sort()
-    print(f"# {len(runs)} runs, milliseconds and batches of the longest:",
+    print(f"# {len(runs)} runs; milliseconds and batches of the longest:",
           *(f"{1000 * took:.1f} {count}" for took, count in runs[-8:]),
           sep=", ", flush=True)
-    check(f"all make progress: {least}", least > 40 << 10)
-    check("something left in them", any(count for _, count in runs))
-    check("no run is long", not any(took > LONG and count > MUCH
+    check(f"all connections make progress; the slowest: {least} "
+          "bytes", least > 40 << 10)
+    check("batches are sent in softirq", any(count for _, count in runs))
+    check("no softirq run is long", not any(took > LONG and count > MUCH
                                     for took, count in runs))
 
 

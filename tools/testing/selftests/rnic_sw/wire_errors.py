@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Every way for a peer to be wrong (RFC 5041 7, RFC 5040 7, RFC 5044 8).
+"""Test every error a peer can make (RFC 5041 7, RFC 5040 7, RFC 5044 8).
 
-Each case sends one wrong segment and, behind it, good ones and another wrong
-one.  Then there is exactly one Terminate, with the layer, type, code and
-quoted headers that the RFCs demand, and a FIN; nothing has been placed; one
-counter has risen; the queue pair told of it and flushed its work.
+Each case sends one wrong segment, followed by valid ones and another wrong one. The device
+must send exactly one Terminate, with the layer, type, code and quoted headers that the RFCs
+require, and then a FIN. It must place no data and count one error; the queue pair must report
+an event and flush its work requests.
 """
 
 from lib.wire import LEN_ERR, rdmap, run
 from lib.wire_scene import BASE, RECV, SIZE, TOP, Row, add_rows, op
 
-# shown by every case here, told of the first
+# shown by every case here; cited at the first one
 ALWAYS = "DDP-80 DDP-82 DDP-101 DDP-102 DDP-103 DDP-104 DDP-105 " \
          "RDMAP-36 RDMAP-37 RDMAP-40 RDMAP-112 RDMAP-144 RDMAP-145 " \
          "RDMAP-147 RDMAP-151 RDMAP-153 RDMAP-156 DDP-10 RDMAP-5 RDMAP-105 RDMAP-106 " \
@@ -23,23 +23,23 @@ TAGGED = [
         "ddp_tagged_stag", lambda s: [s.write(s.target.rkey ^ 0x5A5A5A00)]),
     Row("STag with another key", "DDP-96", (1, 1, 0), "ddp_tagged_stag",
         lambda s: [s.write(s.target.rkey ^ 1)]),
-    Row("STag that is no more", "DDP-96 DDP-117", (1, 1, 0),
+    Row("STag that was deregistered", "DDP-96 DDP-117", (1, 1, 0),
         "ddp_tagged_stag", lambda s: [s.write(s.gone())]),
     Row("STag 0", "DDP-96", (1, 1, 0), "ddp_tagged_stag",
         lambda s: [s.write(0)]),
-    Row("region without the right", "DDP-97 DDP-127", (1, 1, 0),
+    Row("region without the access right", "DDP-97 DDP-127", (1, 1, 0),
         "ddp_tagged_stag", lambda s: [s.write(s.source.rkey)]),
     Row("region for local use only", "DDP-97", (1, 1, 0),
         "ddp_tagged_stag", lambda s: [s.write(s.local.rkey)]),
-    Row("queue pair without the right", "DDP-97", (1, 1, 0),
+    Row("queue pair without the access right", "DDP-97", (1, 1, 0),
         "ddp_tagged_stag", lambda s: [s.write()], rights="r"),
     Row("TO one below the region", "DDP-98 DDP-116 RDMAP-174", (1, 1, 1),
         "ddp_tagged_bounds", lambda s: [s.write(to=BASE - 1)]),
     Row("TO at the region's end", "DDP-98", (1, 1, 1), "ddp_tagged_bounds",
         lambda s: [s.write(to=BASE + SIZE, length=1)]),
-    Row("TO far beyond", "DDP-98", (1, 1, 1), "ddp_tagged_bounds",
+    Row("TO far beyond the region", "DDP-98", (1, 1, 1), "ddp_tagged_bounds",
         lambda s: [s.write(to=BASE + (1 << 32))]),
-    Row("one octet past the end", "DDP-99 DDP-116 DDP-125 RDMAP-174", (1, 1, 1),
+    Row("one byte past the end", "DDP-99 DDP-116 DDP-125 RDMAP-174", (1, 1, 1),
         "ddp_tagged_bounds",
         lambda s: [s.write(to=BASE + SIZE - 15)]),
     Row("another protection domain", "DDP-109 DDP-111 DDP-123 RDMAP-172",
@@ -52,8 +52,9 @@ TAGGED = [
         "ddp_tagged_bounds",
         lambda s: [s.write(length=0, last=False),
                    s.write(to=BASE + SIZE - 1, length=2)]),
-    # a segment is held against its region anew, whatever the one before it was allowed
-    *[Row(f"right behind a segment that is allowed: {name}", rows, what, end,
+    # A segment is checked against its region again, whatever the previous segment was allowed
+    # to do.
+    *[Row(f"directly after a valid segment: {name}", rows, what, end,
           lambda s, bad=bad: [s.allowed(), bad(s)])
       for name, rows, what, end, bad in (
           ("past the region's end", "DDP-99", (1, 1, 1), "ddp_tagged_bounds",
@@ -62,12 +63,12 @@ TAGGED = [
            lambda s: s.write(to=BASE - 1)),
           ("STag with another key", "DDP-96", (1, 1, 0), "ddp_tagged_stag",
            lambda s: s.write(s.target.rkey ^ 1)),
-          ("region without the right", "DDP-97", (1, 1, 0), "ddp_tagged_stag",
+          ("region without the access right", "DDP-97", (1, 1, 0), "ddp_tagged_stag",
            lambda s: s.write(s.source.rkey)),
           ("another protection domain", "DDP-109", (1, 1, 2), "ddp_tagged_assoc",
            lambda s: s.write(s.foreign.rkey)))],
-    # ... also if it goes on where that one ended, and is as long
-    *[Row(f"going on behind a segment that is allowed: {name}", rows, what, end,
+    # This also holds for a segment that continues the previous one and is as long.
+    *[Row(f"continuing a valid segment: {name}", rows, what, end,
           lambda s, at=at, fields=fields: [
               s.allowed(to=BASE + at), s.allowed(to=BASE + at + 16, **fields(s))])
       for name, rows, what, end, at, fields in (
@@ -75,11 +76,11 @@ TAGGED = [
            lambda s: {}),
           ("STag with another key", "DDP-96", (1, 1, 0), "ddp_tagged_stag", 0,
            lambda s: {"stag": s.target.rkey ^ 1}),
-          ("region without the right", "DDP-97", (1, 1, 0), "ddp_tagged_stag", 0,
+          ("region without the access right", "DDP-97", (1, 1, 0), "ddp_tagged_stag", 0,
            lambda s: {"stag": s.source.rkey}),
           ("DV 2", "DDP-25", (1, 1, 4), "ddp_tagged_version", 0, lambda s: {"dv": 2}))],
-    # ... also if it is a Write like one that was allowed
-    *[Row(f"a Write like one that is allowed: {name}", rows, what, end,
+    # This also holds for a Write with the same header as the previous valid one.
+    *[Row(f"a Write like a valid one before it: {name}", rows, what, end,
           lambda s, to=to, fields=fields: [
               s.allowed_whole(), s.write(to=BASE + to, **fields(s))])
       for name, rows, what, end, to, fields in (
@@ -87,10 +88,10 @@ TAGGED = [
            lambda s: {}),
           ("STag with another key", "DDP-96", (1, 1, 0), "ddp_tagged_stag", 16,
            lambda s: {"stag": s.target.rkey ^ 1}),
-          ("region without the right", "DDP-97", (1, 1, 0), "ddp_tagged_stag", 16,
+          ("region without the access right", "DDP-97", (1, 1, 0), "ddp_tagged_stag", 16,
            lambda s: {"stag": s.source.rkey}),
           ("DV 2", "DDP-25", (1, 1, 4), "ddp_tagged_version", 16, lambda s: {"dv": 2}))],
-    Row("going on behind two that are allowed: past the region's end", "DDP-99",
+    Row("continuing two valid segments: past the region's end", "DDP-99",
         (1, 1, 1), "ddp_tagged_bounds",
         lambda s: [s.allowed(to=BASE + SIZE - 40 + at) for at in (0, 16, 32)]),
 ]
@@ -108,7 +109,7 @@ UNTAGGED = [
         lambda s: [s.send(msn=0)]),
     Row("MSN skips one", "DDP-94", (1, 2, 3), "ddp_untagged_msn_range",
         lambda s: [s.send(msn=2)]),
-    Row("MSN far off", "DDP-94", (1, 2, 3), "ddp_untagged_msn_range",
+    Row("MSN far out of range", "DDP-94", (1, 2, 3), "ddp_untagged_msn_range",
         lambda s: [s.send(msn=0x80000001)]),
     Row("MO beyond the buffer", "DDP-92", (1, 2, 4), "ddp_untagged_mo",
         lambda s: [s.send(mo=RECV)]),
@@ -116,19 +117,20 @@ UNTAGGED = [
         "ddp_untagged_mo", lambda s: [s.send(mo=1)]),
     Row("MO 0xFFFFFFFF", "DDP-92", (1, 2, 4), "ddp_untagged_mo",
         lambda s: [s.send(mo=0xFFFFFFFF)]),
-    Row("one octet too long", "DDP-93 RDMAP-93 RDMAP-44 RDMAP-153", (1, 2, 5),
+    Row("one byte too long", "DDP-93 RDMAP-93 RDMAP-44 RDMAP-153", (1, 2, 5),
         "ddp_untagged_too_long", lambda s: [s.send(RECV + 1)],
         status=LEN_ERR),
-    # what goes on in a message is held against what is due, however like the last one it is
-    *[Row(f"going on in a Send: {name}", rows, what, end,
+    # Each further segment of a message is checked against the expected MSN and MO, even if
+    # its header equals the previous one.
+    *[Row(f"continuing a Send: {name}", rows, what, end,
           lambda s, fields=fields: [s.allowed_part(), s.allowed_part(**{"mo": 16, **fields})])
       for name, rows, what, end, fields in (
-          ("octets are missing", "DDP-92", (1, 2, 4), "ddp_untagged_mo", {"mo": 17}),
-          ("octets come twice", "DDP-92", (1, 2, 4), "ddp_untagged_mo", {"mo": 0}),
+          ("bytes are missing", "DDP-92", (1, 2, 4), "ddp_untagged_mo", {"mo": 17}),
+          ("bytes are repeated", "DDP-92", (1, 2, 4), "ddp_untagged_mo", {"mo": 0}),
           ("another MSN", "DDP-94", (1, 2, 3), "ddp_untagged_msn_range", {"msn": 2}),
           ("another QN", "DDP-86", (1, 2, 1), "ddp_untagged_qn", {"qn": 4}),
           ("DV 2", "DDP-25", (1, 2, 6), "ddp_untagged_version", {"dv": 2}))],
-    Row("going on in a Send: past the receive's end", "DDP-93", (1, 2, 5),
+    Row("continuing a Send: past the receive's end", "DDP-93", (1, 2, 5),
         "ddp_untagged_too_long",
         lambda s: [s.allowed_part(mo=at) for at in range(0, RECV + 1, 16)],
         status=LEN_ERR),
@@ -136,12 +138,12 @@ UNTAGGED = [
           lambda s, dv=dv: [s.send(dv=dv)]) for dv in (0, 2, 3)],
 ]
 
-# each field of either header has its row
+# each header field has its row
 for each in TAGGED + UNTAGGED:
     each.rows += " RDMAP-157"
 
 SHORT = [
-    Row(f"segment of {length} octets", "DDP-46 DDP-106", (1, 0, 0), "ddp_short",
+    Row(f"segment of {length} bytes", "DDP-46 DDP-106", (1, 0, 0), "ddp_short",
         lambda s, octets=octets: [octets])
     for length, octets in ((0, b""), (1, b"\xC1"),
                            (13, bytes.fromhex("C140") + bytes(11)),
@@ -166,7 +168,7 @@ RDMAP = [
         lambda s: [s.send(ulp=op(0))]),
     Row("Read Response, untagged", "RDMAP-158", (0, 2, 6), "rdmap_opcode",
         lambda s: [s.send(ulp=op(2))]),
-    Row("Read Response that nobody asked for", "RDMAP-84 RDMAP-158 DDP-28",
+    Row("Read Response without a Read Request", "RDMAP-84 RDMAP-158 DDP-28",
         (0, 2, 6), "rdmap_opcode", lambda s: [s.write(ulp=op(2))]),
     Row("Read Request on QN 0", "RDMAP-158 RDMAP-70", (0, 2, 6),
         "rdmap_opcode", lambda s: [s.read(qn=0)]),
@@ -183,7 +185,7 @@ RDMAP = [
         lambda s: [rdmap.Terminate(0, 2, 6).segment(msn=2)]),
     Row("Terminate with MO 4", "RDMAP-110", (1, 2, 4), "ddp_untagged_mo",
         lambda s: [rdmap.Terminate(0, 2, 6).segment(mo=4)]),
-    Row("Invalidate STag unknown", "RDMAP-104 RDMAP-160", (0, 2, 9),
+    Row("unknown Invalidate STag", "RDMAP-104 RDMAP-160", (0, 2, 9),
         "rdmap_invalidate",
         lambda s: [s.send(opcode=rdmap.SEND_INV,
                           ulp32=s.target.rkey ^ 0x5A5A5A00)]),
@@ -203,19 +205,19 @@ READ = [
         lambda s: [s.read(s.source.rkey ^ 0x5A5A5A00)]),
     Row("Read: STag with another key", "RDMAP-165", (0, 1, 0), "rdmap_stag",
         lambda s: [s.read(s.source.rkey ^ 1)]),
-    Row("Read: STag that is no more", "RDMAP-165", (0, 1, 0), "rdmap_stag",
+    Row("Read: STag that was deregistered", "RDMAP-165", (0, 1, 0), "rdmap_stag",
         lambda s: [s.read(s.gone())]),
     Row("Read: TO one below the region", "RDMAP-167 DDP-116", (0, 1, 1),
         "rdmap_bounds", lambda s: [s.read(to=BASE - 1)]),
     Row("Read: TO at the region's end", "RDMAP-167", (0, 1, 1),
         "rdmap_bounds", lambda s: [s.read(to=BASE + SIZE, size=1)]),
-    Row("Read: one octet past the end", "RDMAP-168 RDMAP-174 DDP-116", (0, 1, 1),
+    Row("Read: one byte past the end", "RDMAP-168 RDMAP-174 DDP-116", (0, 1, 1),
         "rdmap_bounds", lambda s: [s.read(size=SIZE + 1)]),
     Row("Read: 4 GiB less one", "RDMAP-168", (0, 1, 1), "rdmap_bounds",
         lambda s: [s.read(size=0xFFFFFFFF)]),
-    Row("Read: region without the right", "RDMAP-170 RDMAP-176 DDP-127", (0, 1, 2),
+    Row("Read: region without the access right", "RDMAP-170 RDMAP-176 DDP-127", (0, 1, 2),
         "rdmap_access", lambda s: [s.read(s.target.rkey)]),
-    Row("Read: queue pair without the right", "RDMAP-170", (0, 1, 2),
+    Row("Read: queue pair without the access right", "RDMAP-170", (0, 1, 2),
         "rdmap_access", lambda s: [s.read()], rights="w"),
     Row("Read: another protection domain", "RDMAP-166 RDMAP-172", (0, 1, 3),
         "rdmap_assoc", lambda s: [s.read(s.foreign.rkey)]),
@@ -232,15 +234,15 @@ READ = [
         "ddp_untagged_msn_range", lambda s: [s.read(msn=2)]),
     Row("Read: MO 28", "RDMAP-162 DDP-92", (1, 2, 4), "ddp_untagged_mo",
         lambda s: [s.read(mo=28)]),
-    Row("Read: with data behind it", "RDMAP-29 RDMAP-162", (1, 2, 5),
+    Row("Read: with data after its header", "RDMAP-29 RDMAP-162", (1, 2, 5),
         "ddp_untagged_too_long", lambda s: [s.read(extra=b"more")]),
-    Row("Read: header cut short", "RDMAP-30", (0, 2, 0xFF),
+    Row("Read: truncated header", "RDMAP-30", (0, 2, 0xFF),
         "rdmap_operation", lambda s: [s.read(cut=27)]),
     Row("Read: without a header", "RDMAP-30", (0, 2, 0xFF),
         "rdmap_operation", lambda s: [s.read(cut=0)]),
 ]
 
-# the Read's own header comes back
+# the Terminate quotes the Read's own header
 for each in READ:
     if each.what[:2] == (0, 1):
         each.rows += " RDMAP-155"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""One session of wire_fuzz.py: a start-up, messages, mistakes, an end."""
+"""One session of wire_fuzz.py: start-up, messages, errors, end."""
 
 import collections
 import contextlib
@@ -17,30 +17,30 @@ from lib import fuzzing
 from rawpeer import ddp, rdmap
 
 PORT = 7480
-PATIENCE = 60           # seconds for what has to come; the bed may be slow
-PAUSE = 0.05            # for what may come
+PATIENCE = 60           # seconds to wait for required input on a slow machine
+PAUSE = 0.05            # seconds to wait for optional input
 
-# What the device is set to: CRC, markers, revision
+# settings of the device: CRC, markers, revision
 POLICIES = ((1, 0, "auto"), (0, 0, "auto"), (1, 1, "auto"), (0, 1, "auto"),
             (1, 0, "1"))
 
 
 class Ended(Exception):
-    """The other side has ended the connection, or says nothing."""
+    """The other side has ended the connection, or sends nothing."""
 
 
 class Bad(Exception):
-    """The kernel did what it may not do."""
+    """The kernel violated the protocol."""
 
 
 class Session:
-    """One session; go() is a generator that yields what it waits for.
+    """One session. go() is a generator that yields what it waits for:
 
-    ("octets", N, seconds)  so many to read
-    ("any", 0, seconds)     something to read
-    ("out", 0, seconds)     all of it written
-    ("call", 0, seconds)    a connection at self.listener
-    It is resumed with True, or with False if that did not come.
+        ("octets", N, seconds)  N bytes to read
+        ("any", 0, seconds)     something to read
+        ("out", 0, seconds)     all output written
+        ("call", 0, seconds)    a connection at self.listener
+    It is resumed with True, or with False after the timeout.
     """
 
     SPOILER = fuzzing.MpaSpoiler
@@ -49,29 +49,30 @@ class Session:
         self.w, self.number = w, number
         self.rand = random.Random(seed << 32 | number)
         self.right = self.rand.random() < 0.125
-        self.asked = None               # for revision 2; self.w.ones then
+        self.asked = None               # self.w.ones at the time of a request for
+                                        # revision 2
         self.sock = self.listener = None
         self.buf, self.out = bytearray(), bytearray()
         self.ended = None               # "fin" or "rst"
         self.waits, self.deadline = ("any", 0), 0
-        self.fresh = True               # has not looked yet
+        self.fresh = True               # ready() has not been called yet
         self.reader = self.writer = None
         self.messages = fuzzing.Messages(self.rand, w.areas)
         self.spoiler = self.SPOILER(self.rand, self.messages, self.fpdu)
         self.got = self.got_atomics = self.spoilt = 0
         self.terminated = False
-        self.ways = []                  # for people
+        self.ways = []                  # names of the errors sent, for the log
 
     def fpdu(self, ulpdu, **wrong):
         return self.writer.fpdu(ulpdu, **wrong)
 
-    # octets ---------------------------------------------------------------
+    # bytes -------------------------------------------------------------------
 
     def wait(self, what, count=0, seconds=PATIENCE):
         return (yield what, count, seconds)
 
     def put(self, octets):
-        """In as many pieces as chance wants, or up to a sudden end."""
+        """Send in a random number of pieces, until the connection ends."""
         cuts = []
         if octets and self.rand.random() < 0.3:
             cuts = sorted(self.rand.randrange(len(octets))
@@ -91,11 +92,11 @@ class Session:
     def get_frame(self, key, seconds=PATIENCE):
         frame = mpa.parse_header((yield from self.get(mpa.HEADER, seconds)))
         if frame.key != key or frame.pd_length > mpa.PD_MAX:
-            raise Bad(f"start-up frame {frame}")
+            raise Bad(f"valid start-up frame expected, got {frame}")
         frame.pd = yield from self.get(frame.pd_length)
         return frame
 
-    # start-up -------------------------------------------------------------
+    # start-up ----------------------------------------------------------------
 
     def choose_actions(self):
         if self.right or self.rand.random() < 0.7:
@@ -103,7 +104,8 @@ class Session:
         return self.rand.getrandbits(8)
 
     def full(self, sent, got):
-        """Full Operation, as the flags of what really was sent have it."""
+        """Set up reader and writer for Full Operation from the flags that were
+        actually sent."""
         crc = bool((sent | got.flags) & mpa.C)
         self.writer = fuzzing.Writer(bool(got.flags & mpa.M), crc)
         self.reader = mpa.Reader(bool(sent & mpa.M), crc)
@@ -117,7 +119,7 @@ class Session:
     def initiate(self):
         rand = self.rand
         if rand.random() < 0.3:
-            # counts for whoever comes next
+            # applies to the next connection
             self.w.set_policy(*rand.choice(POLICIES))
         ones = self.w.ones - (self.w.revision == "1")
         self.dial(PORT)
@@ -143,12 +145,12 @@ class Session:
             mpa.KEY_REPLY, 10 * PAUSE if self.spoilt else PATIENCE)
         self.asked = None
         if self.right and reply.flags & mpa.R:
-            raise Bad(f"rejected: {reply}")
+            raise Bad(f"Request should be accepted, got {reply}")
         self.full(octets[16], reply)
         yield from self.put(self.first_message(request, reply))
 
     def first_message(self, request, reply):
-        """Who calls has to speak first."""
+        """Return the first message, which the initiator has to send."""
         if not (reply.enhanced and reply.pd_length >= 4 and
                 request.enhanced and reply.rtr & mpa.A):
             return self.fpdu(rdmap.write(0, 0).pack())
@@ -164,7 +166,7 @@ class Session:
     def respond(self):
         self.listen()
         if self.rand.random() < 0.3:
-            # counts for whichever call comes next
+            # applies to the next connection of any session
             self.w.set_policy(*self.rand.choice(POLICIES))
         self.w.mate.do("call", PEER, self.listener.getsockname()[1],
                        self.choose_actions())
@@ -180,16 +182,16 @@ class Session:
             yield from self.put(octets)
             if not self.spoilt or self.rand.random() < 0.5:
                 return
-            # it may begin again with revision 1
+            # rawmate may connect again with revision 1
             self.leave()
             if not (yield from self.wait("call", 0, PAUSE)):
                 raise Ended
             self.spoilt = 0
 
-    # full operation -------------------------------------------------------
+    # full operation ----------------------------------------------------------
 
     def take_in(self):
-        """What the kernel sent; it has to be right, always."""
+        """Parse what the kernel sent, which must always be valid."""
         if not self.reader:
             return
         octets = bytes(self.buf)
@@ -199,13 +201,13 @@ class Session:
                 self.take_segment(ddp.parse(fpdu.ulpdu))
         except (mpa.Malformed, ValueError, struct.error, IndexError) as why:
             if self.spoilt_start:
-                raise Ended from why    # who knows what was agreed
-            raise Bad(f"it sent what is malformed: {why}") from why
+                raise Ended from why    # the agreed parameters are unknown
+            raise Bad(f"kernel sent malformed data: {why}") from why
 
     def take_segment(self, seg):
         code = seg.ulp & 15
         if seg.dv != 1 or seg.rsvd or seg.ulp & 0xF0 != rdmap.RV:
-            raise ValueError(f"segment {seg}")
+            raise ValueError(f"invalid header of segment {seg}")
         if seg.tagged and code == rdmap.READ_RESPONSE:
             self.got += len(seg.payload)
         elif not seg.tagged and code == fuzzing.ATOMIC_ANSWER:
@@ -218,10 +220,10 @@ class Session:
             self.todo.append(struct.unpack(">I", seg.payload[4:8])[0])
         elif not (seg.tagged and code == rdmap.WRITE or
                   not seg.tagged and code == rdmap.SEND):
-            raise ValueError(f"segment {seg}")
+            raise ValueError(f"unexpected segment {seg}")
 
     def reply_to(self, request):
-        """The segments that answer a request of the kernel's."""
+        """Return the segments that answer a Read or atomic request of the kernel."""
         if isinstance(request, int):
             return [fuzzing.atomic_answer(self.messages.next_msn(3), request)]
         octets = self.rand.randbytes(request.size)
@@ -260,7 +262,7 @@ class Session:
             yield from self.good_end()
             return
         if rand.random() < 0.5:
-            # so that the other side stands in the middle of something
+            # let the other side be in the middle of an operation
             yield from self.wait("any", 0, PAUSE)
             yield from self.answer_all(0.5)
         for _ in range(rand.randint(1, 4)):
@@ -268,29 +270,29 @@ class Session:
             yield from self.answer_all(0.3)
 
     def good_end(self):
-        """All that was asked is answered; then FIN, and FIN."""
+        """Wait until all requests have responses, then exchange FINs."""
         messages = self.messages
         end = time.monotonic() + PATIENCE
         while (self.got, self.got_atomics) != (messages.due,
                                                messages.atomics):
             if not (yield from self.wait("any", 0, end - time.monotonic())):
-                raise Bad(f"{self.got} of {messages.due} octets read, "
-                          f"{self.got_atomics} of {messages.atomics} atomics,"
-                          f" then {self.ended or 'nothing'}, "
-                          f"Terminate {self.terminated}")
+                raise Bad(f"{self.got} of {messages.due} bytes read, "
+                          f"{self.got_atomics} of {messages.atomics} atomics, then "
+                          f"{self.ended or 'nothing'}, Terminate {self.terminated}")
             yield from self.answer_all(0)
         yield from self.wait("any", 0, PAUSE)
         yield from self.answer_all(0)
         self.sock.shutdown(socket.SHUT_WR)
         while not self.ended:
             if not (yield from self.wait("any")) and not self.ended:
-                raise Bad("our end is not answered")
+                raise Bad("peer should reply to a FIN")
             self.take_in()
         if self.ended != "fin" or self.terminated:
-            raise Bad(f"ended by {self.ended}, Terminate {self.terminated}")
+            raise Bad(f"should end with a FIN and no Terminate: {self.ended}, "
+                      f"Terminate {self.terminated}")
 
     def go(self):
-        """All of it."""
+        """Run the whole session."""
         self.todo, self.spoilt_start = collections.deque(), False
         try:
             yield from self.rand.choice((self.initiate, self.respond))()
@@ -300,19 +302,20 @@ class Session:
             yield from self.talk()
             yield from self.drain(self.rand.choice((0, PAUSE, 4 * PAUSE)))
         except Ended:
-            # who asked for revision 2 meets a device that was set to 1 only meanwhile
+            # A request for revision 2 fails if the device has been set to revision 1
+            # meanwhile.
             if self.right and self.asked in (None, self.w.ones):
-                raise Bad(f"ended by {self.ended} in the middle, "
-                          f"Terminate {self.terminated}") from None
+                raise Bad(f"ended by {self.ended} in the middle, Terminate "
+                          f"{self.terminated}") from None
 
     def drain(self, seconds):
-        """What still comes: a Terminate, an end."""
+        """Receive what still arrives: a Terminate, the end."""
         end = time.monotonic() + seconds
         while not self.ended and (left := end - time.monotonic()) > 0:
             yield from self.wait("any", 0, left)
             self.take_in()
 
-    # sockets --------------------------------------------------------------
+    # sockets -----------------------------------------------------------------
 
     def dial(self, port):
         self.use(socket.socket())
@@ -332,7 +335,7 @@ class Session:
         self.out.clear()
 
     def leave(self):
-        """FIN, or RST."""
+        """Close with a FIN or a RST."""
         if self.sock:
             if self.rand.random() < 0.4:
                 self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
@@ -346,7 +349,7 @@ class Session:
             self.listener.close()
 
     def pump(self):
-        """Moves what can be moved without waiting."""
+        """Do all I/O that is possible without waiting."""
         if self.sock is None:
             self.accept()
             return
@@ -356,7 +359,7 @@ class Session:
         except BlockingIOError:
             pass
         except OSError as why:
-            if why.errno != errno.ENOTCONN:      # not yet
+            if why.errno != errno.ENOTCONN:      # not connected yet
                 self.lost()
         try:
             if not self.ended:
@@ -379,7 +382,7 @@ class Session:
                 self.use(self.listener.accept()[0])
 
     def ready(self):
-        """None: goes on waiting; else what to resume with."""
+        """Return the value to resume with, or None to wait on."""
         self.pump()
         what, count = self.waits
         if what == "call":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What wire_fuzz.py sends: messages that are right, and ways to spoil them.
+"""Messages that wire_fuzz.py sends: valid ones, and ways to corrupt them.
 
-Everything random comes from the random.Random that is handed in, so that a
-seed makes the same octets again.
+All random choices come from the random.Random passed in, so that a seed
+reproduces the same bytes.
 """
 
 import struct
@@ -18,7 +18,7 @@ ODD32 = (0, 1, 2, 3, 4, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 
 
 class Writer(mpa.Writer):
-    """As mpa.Writer, but fast where there are no markers."""
+    """mpa.Writer, but faster without markers."""
 
     def fpdu(self, ulpdu, pad=None, crc=None, length=None, marker=None):
         if self.markers:
@@ -42,7 +42,7 @@ def atomic_answer(msn, number, old=0):
 
 
 class Messages:
-    """Messages that are right; counts what they have to be answered with."""
+    """Make valid messages and count the responses that they require."""
 
     SENDS, REQUESTS = 5, 3          # how many the program is prepared for
 
@@ -50,21 +50,21 @@ class Messages:
         self.rand, self.areas = rand, areas
         self.msn = {0: 1, 1: 1, 2: 1, 3: 1}
         self.sends = self.requests = 0
-        self.due = 0                # octets of Read Responses
-        self.atomics = 0            # and Atomic Responses
+        self.due = 0                # bytes of Read Responses to come
+        self.atomics = 0            # Atomic Responses to come
 
     def next_msn(self, queue):
         self.msn[queue] += 1
         return self.msn[queue] - 1
 
     def some(self, name, most):
-        """An address, a length, the key, within an area."""
+        """Return an address, a length and the STag within an area."""
         addr, size, key = self.areas[name]
         length = self.rand.randrange(most)
         return addr + self.rand.randrange(size - length), length, key
 
     def any(self):
-        """The segments of any message."""
+        """Return the segments of a random message."""
         ways = [self.write]
         if self.sends < self.SENDS:
             ways += [self.send, self.immediate]
@@ -118,7 +118,7 @@ class Messages:
 
 
 def flip(rand, octets, most=4):
-    """Some bits of it changed."""
+    """Return octets with some bits changed."""
     out = bytearray(octets)
     for _ in range(rand.randint(1, most) if out else 0):
         out[rand.randrange(len(out))] ^= 1 << rand.randrange(8)
@@ -126,9 +126,10 @@ def flip(rand, octets, most=4):
 
 
 class Spoiler:
-    """Makes the octets of a segment that is wrong in one way or another.
+    """Make a corrupt segment in a random way.
 
-    fpdu: from a ULPDU (and mpa.Writer.fpdu's words) to octets.
+    fpdu: function from a ULPDU (and the arguments of mpa.Writer.fpdu) to an
+    FPDU.
     """
 
     def __init__(self, rand, messages, fpdu):
@@ -136,11 +137,11 @@ class Spoiler:
         self.keys = [key for _, _, key in messages.areas.values()]
 
     def spoil(self, segment):
-        """Returns the way's name and octets."""
+        """Return the name of the method and the bytes."""
         way = self.rand.choice(self.WAYS)
         return way.__name__, way(self, segment)
 
-    # the DDP and RDMAP headers; the CRC is right
+    # DDP and RDMAP headers; the CRC is correct
 
     def changed(self, segment, **fields):
         return self.fpdu(replace(segment, **fields).pack())
@@ -177,7 +178,7 @@ class Spoiler:
             & 0xFFFFFFFF
 
     def place(self, segment):
-        """Where it goes: queue, MSN and MO, or STag and TO."""
+        """Change the destination: QN, MSN and MO, or STag and TO."""
         if not segment.tagged:
             name = self.rand.choice(("qn", "msn", "mo", "ulp32"))
             return self.changed(
@@ -224,7 +225,7 @@ class Spoiler:
         return self.fpdu(read.segment(self.messages.next_msn(1)).pack())
 
     def edge(self, _segment):
-        """A Write or a Read that ends or begins one octet beside an edge."""
+        """A Write or a Read that crosses an end of the region by one byte."""
         addr, size, key = self.messages.areas["target"]
         length = self.rand.randint(1, 40)
         place = self.rand.choice((addr - 1, addr + size - length + 1))
@@ -287,7 +288,7 @@ class Spoiler:
 
 
 class MpaSpoiler(Spoiler):
-    """Knows what MPA can be told wrongly, too."""
+    """Corrupt MPA as well."""
 
     def flip_wire(self, segment):
         return flip(self.rand, self.fpdu(segment.pack()))
@@ -323,7 +324,7 @@ class MpaSpoiler(Spoiler):
 
 
 def spoil_frame(rand, frame):
-    """A start-up frame that is wrong, most likely: octets."""
+    """Return the bytes of a start-up frame that is most likely invalid."""
     octets = frame.pack()
     header, pd = octets[:mpa.HEADER], octets[mpa.HEADER:]
     return rand.choice((

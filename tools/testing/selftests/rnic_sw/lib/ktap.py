@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Test cases in Python, told as KTAP.  T_ONLY, T_STOP, T_LOG are as in lib.sh."""
+"""Run test cases in Python and report them as KTAP. T_ONLY, T_STOP and T_LOG are
+as in lib.sh."""
 
 import fnmatch
 import os
@@ -9,17 +10,17 @@ import time
 import traceback
 
 SKIP = 4
-TAINTS = 640            # a warning, an oops
+TAINTS = 640            # TAINT_WARN, TAINT_DIE
 
 _cases = []
 
 
 class Skip(Exception):
-    """What cannot run here, and why in words."""
+    """Raised if a case cannot run here; carries the reason."""
 
 
 def case(name, rows="", **arguments):
-    """Registers a function as a test case that shows rows."""
+    """Register a function as a test case that covers the requirements in rows."""
     def register(function):
         _cases.append((name, rows, function, arguments))
         return function
@@ -49,7 +50,7 @@ def tainted():
 
 def same(what, got, want):
     if got != want:
-        raise AssertionError(f"{what}: {got!r}, should be {want!r}")
+        raise AssertionError(f"{what} should be {want!r}, is {got!r}")
 
 
 def check(what, true):
@@ -63,7 +64,7 @@ def _run_one(function, context, arguments):
         function(context, **arguments)
     finally:
         if tainted() != before:
-            raise AssertionError("the kernel warned, see its log")
+            raise AssertionError("the kernel must not warn; see its log")
 
 
 def _report(number, name, rows, function, context, arguments):
@@ -88,7 +89,7 @@ def _report(number, name, rows, function, context, arguments):
 
 
 def run(make_context):
-    """The last line of a test: runs the cases, exits."""
+    """Run the cases and exit; the last call of a test."""
     print("TAP version 13", flush=True)
     if os.geteuid():
         skip_all("must be run as root")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""rawmate, the program on our device: what it is told, and what it tells."""
+"""Control rawmate, the test program that uses the device: send commands, receive
+replies and events."""
 
 import collections
 import subprocess
@@ -11,7 +12,7 @@ from rawpeer.talk import PATIENCE, dawdle
 
 
 class Refused(Exception):
-    """rawmate answered "err"."""
+    """rawmate replied "err"."""
 
 
 WC = collections.namedtuple("WC", "conn wr status opcode length flags imm")
@@ -34,7 +35,7 @@ def parse_event(words):
 
 
 class Mate:
-    """rawmate: the program on our device."""
+    """A running rawmate."""
 
     def __init__(self, program, device):
         # pylint: disable=consider-using-with
@@ -44,7 +45,7 @@ class Mate:
         self.talk(self.process.stdin, self.process.stdout)
 
     def talk(self, commands, lines):
-        """What it reads, and what it writes."""
+        """Start the conversation: commands is written to, lines is read from."""
         self.commands, self.lines = commands, lines
         self.lock = threading.Condition()
         self.answers = collections.deque()
@@ -70,7 +71,8 @@ class Mate:
         with self.lock:
             self.lock.wait_for(lambda: self.answers or self.ended, 30)
             if not self.answers:
-                raise RuntimeError(f"the program does not answer: {command}")
+                raise RuntimeError("rawmate should reply to the command: "
+                                   f"{command}")
             words = self.answers.popleft()
         if words[0] == "err":
             raise Refused(f"{command}: {' '.join(words[1:])}")
@@ -82,18 +84,19 @@ class Mate:
                         for w in words) + "\n"
 
     def do(self, *words):
-        """A command; returns the words of its answer, or Refused."""
+        """Run one command. Return the words of its reply, or raise Refused."""
         return self.do_all(words)[0]
 
     def do_all(self, *commands):
-        """Some in one go."""
+        """Send several commands at once."""
         dawdle()
         lines = [self._line(words) for words in commands]
         self.commands.write("".join(lines))
         return [self._answer(line.strip()) for line in lines]
 
     def peek(self, kind, timeout=PATIENCE, **fields):
-        """The next event of that kind with these fields; None if late."""
+        """Return the next event of that kind with these fields, or None after the
+        timeout."""
         def find():
             for event in self.events:
                 if isinstance(event, kind) and all(
@@ -106,7 +109,7 @@ class Mate:
             return find()
 
     def event(self, kind, timeout=PATIENCE, **fields):
-        """As peek(), and it is taken."""
+        """As peek(), and remove the event."""
         with self.lock:
             event = self.peek(kind, timeout, **fields)
             if event:
@@ -117,23 +120,24 @@ class Mate:
         event = self.event(kind, timeout, **fields)
         if event is None:
             raise AssertionError(
-                f"no {kind.__name__} {fields}; there are {self.events}")
+                f"expected {kind.__name__} {fields}; pending events: {self.events}")
         return event
 
     def none(self, kind, timeout=0.2, **fields):
         event = self.event(kind, timeout, **fields)
         if event is not None:
-            raise AssertionError(f"unexpected {event}")
+            raise AssertionError(f"there should be no {event}")
 
     def not_yet(self, kind, **fields):
-        """As of now there is none; what there is has been told."""
-        # of asynchronous events and the connection manager's one is told at a time
+        """Check that no such event has been reported by now."""
+        # each sync reports at most one asynchronous and one connection manager
+        # event
         for _ in range(3):
             self.do("sync")
         self.none(kind, timeout=0, **fields)
 
     def forget(self, conn):
-        """Drops what is still to be told of a connection."""
+        """Drop the pending events of a connection."""
         with self.lock:
             self.events = [e for e in self.events if e.conn != conn]
 
@@ -170,11 +174,11 @@ class Region:
         self.mate.do("dereg", self.number)
 
     def comes(self, offset, octets):
-        """Waits until these octets are placed there."""
+        """Wait until these bytes are placed there."""
         end = time.monotonic() + PATIENCE
         while self.get(offset, len(octets)) != octets:
             if time.monotonic() > end:
-                raise AssertionError(f"{octets!r} is not placed")
+                raise AssertionError(f"{octets!r} should be placed")
 
     def untouched(self):
-        same("hash of memory that nobody may touch", self.hash(), self.before)
+        same("hash of memory that must not change", self.hash(), self.before)

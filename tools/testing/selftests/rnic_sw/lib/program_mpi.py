@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What each rank of programs/mpi.sh does: it sends to the next and hears from the
-one before, in sizes on both sides of each way to send, and all of them gather."""
+"""Run by each rank of programs/mpi.sh: send to the next rank and receive from the
+previous one, in sizes below and above each threshold between send protocols, then
+gather from all ranks."""
 import sys
 
 from mpi4py import MPI
@@ -9,13 +10,13 @@ SIZES = (0, 1, 100, 4096, 16385, 65537, 1 << 20)
 
 
 def octets(size, seed):
-    """So many, others for each rank"""
+    """Return size bytes, different for each rank."""
     some = bytes((7 * i + 41 * seed + (i >> 8)) & 255 for i in range(4093))
     return bytearray((some * (size // len(some) + 1))[:size])
 
 
 def main():
-    """Return: an exit status"""
+    """Return the exit status."""
     world = MPI.COMM_WORLD
     rank, ranks = world.Get_rank(), world.Get_size()
     after, before = (rank + 1) % ranks, (rank - 1) % ranks
@@ -28,8 +29,8 @@ def main():
             wrong.append(size)
     if world.allgather(octets(5000, rank)) != [octets(5000, n) for n in range(ranks)]:
         wrong.append("gathered")
-    print(f"rank {rank}: wrong are {wrong}" if wrong else
-          f"rank {rank}: all octets are right", flush=True)
+    print(f"rank {rank}: wrong data: {wrong}" if wrong else
+          f"rank {rank}: all data is right", flush=True)
     return 1 if wrong else 0
 
 

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""pyverbs_run.py TESTS DEVICE NETDEV [MODULE]: runs rdma-core's own tests,
-unpacked in the directory TESTS, over DEVICE, or those of one module, and prints a
-line for each: its outcome and name, separated by a tab, and the reason why it was
-skipped or failed.
+"""pyverbs_run.py TESTS DEVICE NETDEV [MODULE]: run rdma-core's own tests, unpacked in
+the directory TESTS, over DEVICE, all or those of one module. Print a line for each:
+its outcome, its name and the reason why it was skipped or failed, separated by tabs.
 
-Three things are done for the tests, which were made for InfiniBand hardware.
-They ask the device's place in sysfs for its interface, and a device that is no
-piece of hardware has none there: they are told. Most of them connect two queue
-pairs by ibv_modify_qp(); iWARP needs a TCP connection for that, so the
-connection manager connects them instead. And they look at the peer's memory as
-soon as a Write has completed: they get the time to look again."""
+The tests are made for InfiniBand hardware and need three adaptations. They look up the
+device's network interface in sysfs, where a software device has none: NETDEV is used.
+Most of them connect two queue pairs by ibv_modify_qp(); iWARP needs a TCP connection for
+that, so rdma_cm connects them instead. They read the peer's memory as soon as a Write
+has completed: the read is repeated until the data is there.
+"""
 import functools
 import gc
 import itertools
@@ -38,15 +37,16 @@ again = []
 
 
 def expect(channel, what):
-    """The next event: it has to be that one."""
+    """Return the next event, which must be of that type."""
     event = CMEvent(channel)
     if event.event_type != what:
-        raise RuntimeError(f"event {event.event_str()} instead of {what}")
+        raise RuntimeError(f"event {event.event_str()}, should be {what}")
     return event
 
 
 def connect(address, passive, active):
-    """Two queue pairs of this process: what has to be kept while they live."""
+    """Connect two queue pairs of this process. Return the objects to keep while they
+    live."""
     port = str(next(ports))
     theirs, ours = CMEventChannel(), CMEventChannel()
     listener, caller = (CMID(creator=c, port_space=ce.RDMA_PS_TCP)
@@ -70,7 +70,7 @@ def connect(address, passive, active):
 
 
 def connect_both(self):
-    """Each end calls this in its turn: the second call has the pair."""
+    """Called by each end; the second call connects both queue pairs."""
     waiting.append(self)
     if self.qps_num[0] != waiting[0].rqps_num[0]:
         return
@@ -84,7 +84,7 @@ RCResources.to_rts = connect_both
 
 
 def remembering(read):
-    """Reading of a peer's memory that can be repeated."""
+    """Return a function that reads the peer's memory and can be repeated."""
     def reader(*args, **kwargs):
         again[:] = [functools.partial(read, *args, **kwargs)]
         return again[0]()
@@ -92,7 +92,8 @@ def remembering(read):
 
 
 def patient(validate):
-    """A Write completes when TCP has it, not when it is in the peer's memory."""
+    """Repeat the check: a Write completes when TCP has accepted it, before it is in the
+    peer's memory."""
     def validator(received, *args):
         end = time.monotonic() + utils.POLL_CQ_TIMEOUT
         while True:
@@ -119,12 +120,12 @@ def tell_ip_address(self, dev, port, idx):
 # pylint: disable=protected-access
 RDMATestCase._get_ip_mac = tell_ip_address
 
-ACK = "expects an error of the peer's in the sender's completion"
+ACK = "expects a remote error in the sender's completion"
 CANNOT = {
     "test_mr.MRTest.test_mr_rereg_access_bad_flow": ACK,
     "test_mr.MRTest.test_mr_rereg_addr": ACK,
     "test_mr.MRTest.test_mr_rereg_atomic":
-        "connects a queue pair for a second time",
+        "connects a queue pair a second time",
     "test_mr.MRTest.test_mr_rereg_pd": ACK,
     "test_mr.MWTest.test_invalidate_mw_type1": ACK,
     "test_mr.MWTest.test_mw_type2_invalidate_dealloc": ACK,
@@ -141,7 +142,7 @@ CANNOT = {
 
 
 def cases(suite):
-    """All tests in it, those in CANNOT replaced by what skips them."""
+    """Yield all tests of a suite; replace those in CANNOT by skips."""
     for test in suite:
         if isinstance(test, unittest.TestSuite):
             yield from cases(test)
@@ -154,7 +155,7 @@ def cases(suite):
 
 
 class Lines(unittest.TestResult):
-    """A line for each test, once it is over."""
+    """Print a line for each finished test."""
 
     def startTest(self, test):
         super().startTest(test)
@@ -182,10 +183,12 @@ class Lines(unittest.TestResult):
         self.line("error", test, f"{err[0].__name__} {err[1]}")
 
 
-# The collector frees what refers to each other in any order: pyverbs crashes if
-# a context goes before what was made in it.  So it never runs, at the end neither.
+# The garbage collector frees cyclic references in any order: pyverbs crashes if a
+# context is freed before the objects made in it. So the collector never runs, not even
+# at exit.
 gc.disable()
-# Those that fork come first: the library does not work behind a fork once used.
+# Tests that fork come first: the library does not work after fork() once it has been
+# used.
 modules = sorted(tests.__test_modules__, key=lambda m: "test_rdmacm" not in m.__name__)
 suite = unittest.TestSuite(
     unittest.defaultTestLoader.loadTestsFromModule(m) for m in modules

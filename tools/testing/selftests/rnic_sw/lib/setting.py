@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""setting.py DEVICE [NAME [VALUE [NAME VALUE]...]]: tells what a device is set to, all
-or one, or sets it, by netlink.  The suites use ./setting."""
+"""setting.py DEVICE [NAME [VALUE [NAME VALUE]...]]: print the settings of a device, all or
+one, or change them, by netlink. The suites use ./setting."""
 
 import os
 import socket
@@ -31,7 +31,7 @@ def text(kind, word):
 
 
 def attributes(data):
-    """(kind, payload), one after the other."""
+    """Yield (kind, payload) of each attribute."""
     while len(data) >= 4:
         size, kind = struct.unpack_from("=HH", data)
         yield kind & 0x3FFF, data[4:size]
@@ -52,13 +52,13 @@ def messages(sock):
 
 
 def refuse(code, flags, data):
-    """With the kernel's word about it, if it has one."""
+    """Raise OSError with the kernel's message, or the error text."""
     said = dict(attributes(data[4 + HEADER.size:])) if flags & ACK_TLVS else {}
     raise OSError(code, string(said.get(ERR_MSG, b"")) or os.strerror(code))
 
 
 def netlink():
-    """A socket whose answers say why, and do not repeat the question."""
+    """Open a socket with extended error messages and capped replies."""
     sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_RDMA)
     for option in CAP_ACK, EXT_ACK:
         sock.setsockopt(SOL_NETLINK, option, 1)
@@ -71,7 +71,8 @@ def message(command, flags, body):
 
 
 def call(command, flags, body):
-    """The answers' attributes, without those that end them."""
+    """Send a request. Return the attributes of each reply, without the final
+    acknowledgement."""
     answers = []
     with netlink() as sock:
         sock.send(message(command, flags, body))
@@ -84,15 +85,15 @@ def call(command, flags, body):
 
 
 def handle(device):
-    """What the commands call it by."""
+    """Return the attribute that identifies the device."""
     for answer in map(dict, call(CMD_GET, DUMP, b"")):
         if string(answer[DEV_NAME]) == device:
             return attribute(DEV_INDEX, answer[DEV_INDEX])
-    raise FileNotFoundError(f"there is no device {device}")
+    raise FileNotFoundError(f"no device {device}")
 
 
 def told(device):
-    """All of them, {name: value}."""
+    """Return all settings, {name: value}."""
     answer = dict(call(CMD_GET, ACK, handle(device))[0])
     entries = (dict(attributes(one)) for _, one in attributes(answer.get(PARAMS, b"")))
     return {string(one[PARAM_NAME]): string(one[PARAM_VALUE]) for one in entries}
@@ -107,7 +108,7 @@ def table(*entries):
 
 
 def tell(device, *pairs):
-    """Sets them, (name, value), in one message."""
+    """Change settings, (name, value) each, in one message."""
     entries = (entry(name, value) for name, value in pairs)
     call(CMD_SET, ACK, handle(device) + table(*entries))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The kernel's tracepoints."""
+"""Use the kernel's tracepoints."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ TRACE = "/sys/kernel/tracing/"
 
 
 def event(system, name=""):
-    """The folder of a tracepoint, or of all of a system."""
+    """Return the directory of a tracepoint, or of all tracepoints of a system."""
     path = f"{TRACE}events/{system}"
     if not os.path.exists(path):
         shell(f"mount -t tracefs none {TRACE}", True)
@@ -23,7 +23,8 @@ def event(system, name=""):
 
 @contextlib.contextmanager
 def passes(system, name):
-    """Inside, it is on; a function that says how often it was passed."""
+    """Enable the tracepoint meanwhile. Yields a function that returns the number of its
+    events."""
     path = event(system, name)
     try:
         write(path + "/enable", "1")
@@ -35,7 +36,7 @@ def passes(system, name):
 
 @contextlib.contextmanager
 def traced(system, name):
-    """Inside, it is on; a function that waits until it was passed."""
+    """Enable the tracepoint meanwhile. Yields a function that waits for an event."""
     with passes(system, name) as times:
         def passed(timeout):
             end = time.monotonic() + timeout
@@ -50,8 +51,9 @@ def traced(system, name):
 
 @contextlib.contextmanager
 def told_of(*events):
-    """Inside, these (SYSTEM/NAME) are on; a function that gives what has been told since
-    the last time: (NAME, TEXT), in order, of this machine's only user."""
+    """Enable these tracepoints (SYSTEM/NAME) meanwhile. Yields a function that returns
+    the events since its last call: (NAME, TEXT) in order. Only one user of the trace
+    buffer at a time."""
     paths = [event(*e.split("/")) for e in events]
 
     def told():

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What the wire tests share: a raw peer here, a program on our device there.
+"""Shared by the wire tests: a raw peer in a namespace, a program that uses the
+device here.
 
     network namespace "wire"             this one
     +-----------------------+   veth   +-----------------------+
     | raw peer, plain TCP   |----------| device iww, rawmate   |
     | wirep    10.9.2.2     |          | wirem    10.9.2.1     |
     +-----------------------+          +-----------------------+
+
 """
 
 import contextlib
@@ -26,7 +28,7 @@ for place in (HERE, os.path.join(HERE, "..", "..")):
         sys.path.insert(0, place)
         break
 else:
-    ktap.skip_all("the raw peer (tools/testing/rawpeer) is not here")
+    ktap.skip_all("cannot find the raw peer (tools/testing/rawpeer)")
 
 # pylint: disable=wrong-import-position
 from lib.mate import (CM, WC, Async, Mate, Refused,     # noqa: E402, F401
@@ -58,7 +60,8 @@ def shell(command, may_fail=False):
 
 
 def netem(interface, how):
-    """What leaves it is lost or comes late, as tc says; returns the tc."""
+    """Add a netem qdisc to the egress of the interface, with these arguments.
+    Return the tc command."""
     tc = "tc -n " + NS if interface == PEER_IF else "tc"
     try:
         shell(f"{tc} qdisc add dev {interface} root netem {how}")
@@ -71,7 +74,7 @@ def netem(interface, how):
 
 @contextlib.contextmanager
 def without_timestamps():
-    """TCP's, of connections that are made meanwhile."""
+    """Disable TCP timestamps for connections made meanwhile."""
     stamps = f"ip netns exec {NS} sysctl -qw net.ipv4.tcp_timestamps="
     shell(stamps + "0")
     try:
@@ -81,7 +84,7 @@ def without_timestamps():
 
 
 class Link:
-    """A connection: the raw peer's end, and rawmate's by number."""
+    """A connection: the raw peer's end, and the number of rawmate's end."""
 
     def __init__(self, wire, peer, conn=None):
         self.wire, self.mate = wire, wire.mate
@@ -101,17 +104,17 @@ class Link:
         return self.mate.need(CM, conn=self.conn, event=event, **fields)
 
     def round_trip(self, timeout=PATIENCE):
-        """An empty Read is answered, and nothing else comes before: what the
-        peer has sent is delivered, what we may send has gone, a responder may
-        speak."""
+        """Check that an empty Read is answered and that nothing arrives before its
+        response. Then the data that the peer sent is delivered, the data that
+        the device was free to send has been sent, and a responder may send."""
         self.peer.read(rdmap.ReadRequest(0, 0, 0, 0, 0))
         same("opcode of the Read Response",
              self.peer.get_segment(timeout).ulp, 0x42)
 
     def ended(self, how="fin"):
-        """The stream ends that way; nothing comes before."""
+        """Check that the stream ends that way and that nothing arrives before."""
         got, before = self.peer.wait_end()
-        same("octets before the end", before.hex(), "")
+        same("bytes before the end", before.hex(), "")
         same("the end", got, how)
 
     def close(self):
@@ -124,13 +127,13 @@ class Link:
 
 
 class Wire:
-    """Topology, device and programs of a test, and its connections."""
+    """The topology, device and programs of a test, and its connections."""
 
     program = "rawmate"
 
     def __init__(self):
         self.links, self.undo, self.mate = [], contextlib.ExitStack(), None
-        self.reply, self.aside = None, ""   # a counter that rises by itself
+        self.reply, self.aside = None, ""   # a counter that counted() ignores
         self.still_so = None
         self.port, self.beacon = PORT, None
 
@@ -164,7 +167,8 @@ class Wire:
     def _veth(self):
         shell(f"ip netns add {NS}")
         self.undo.callback(shell, f"ip netns del {NS}", True)
-        # what a case has closed and nobody will acknowledge keeps it for minutes
+        # Free namespace and connections early: FINs that are never acknowledged
+        # would keep them for minutes.
         self.undo.callback(shell, f"ip netns exec {NS} sysctl -qw "
                                   "net.ipv4.tcp_orphan_retries=1", True)
         shell(f"ip link add {MATE_IF} type veth peer name {PEER_IF} "
@@ -198,8 +202,8 @@ class Wire:
 
     def dial(self, port=PORT, rcvbuf=0, mss=0, source=None,
              patience=PATIENCE):
-        """A TCP connection to rawmate's listener, nothing sent; from source,
-        another of the peer's addresses."""
+        """Open a TCP connection to rawmate's listener and send nothing. source:
+        another address of the peer."""
         sock = self.socket()
         if source:
             sock.bind((source, 0))
@@ -214,7 +218,7 @@ class Wire:
 
     @contextlib.contextmanager
     def second_address(self):
-        """Inside, the peer has NEIGHBOUR, too."""
+        """Give the peer a second address, NEIGHBOUR, meanwhile."""
         shell(f"ip -n {NS} addr add {NEIGHBOUR}/24 dev {PEER_IF}")
         try:
             yield NEIGHBOUR
@@ -222,12 +226,12 @@ class Wire:
             shell(f"ip -n {NS} addr del {NEIGHBOUR}/24 dev {PEER_IF}", True)
 
     def narrow(self):
-        """A way to rawmate's listener that holds little of what comes."""
+        """Connect to rawmate's listener with a small receive buffer."""
         return self.dial(rcvbuf=4096)
 
     @contextlib.contextmanager
     def listening(self, mss=0):
-        """A listening socket of the raw peer's, and its port."""
+        """Yield a listening socket of the raw peer, and its port."""
         with self.socket() as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if mss:
@@ -242,13 +246,13 @@ class Wire:
 
     @staticmethod
     def asking(ird, ord_):
-        """An enhanced request of these depths."""
+        """Return an enhanced Request with these depths."""
         return mpa.request(rev=2, flags=mpa.C | mpa.S,
                            pd=mpa.word(ird, ord_))
 
     @staticmethod
     def granting(ird, ord_):
-        """What answers a request so."""
+        """Return a function that makes a Reply with these depths."""
         return lambda request: mpa.reply(
             rev=2, flags=mpa.C | mpa.S, pd=mpa.word(ird, ord_, request.rtr))
 
@@ -258,16 +262,16 @@ class Wire:
         return link
 
     def asked(self, listener=None):
-        """The Request that rawmate was told of."""
+        """Return the connection request event of rawmate."""
         return self.mate.need(CM, event="CONNECT_REQUEST",
                               listener=listener or self.listener)
 
     def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
                  peer=None, opened=True):
-        """The raw peer calls, rawmate accepts.
+        """Let the raw peer initiate and rawmate accept.
 
-        recvs: (region, length) each, numbered from 1; opened: an empty Write
-        has gone through, so that the responder may speak.
+        recvs: (region, length) each, numbered from 1; opened: send an empty Write,
+        so that the responder may send.
         """
         link = self.add_link(peer or self.dial())
         request = request or mpa.request()
@@ -286,10 +290,10 @@ class Wire:
 
     def respond(self, reply=None, connect=(4, 4, b""), recvs=(), status=0,
                 mss=0, rtr=True):
-        """rawmate calls, the raw peer accepts.
+        """Let rawmate initiate and the raw peer accept.
 
-        status: of the event, None: not waited for; rtr: the ready-to-receive
-        message has been read, if there is one.
+        status: of the event, None: do not wait for it; rtr: read the
+        ready-to-receive message, if there is one.
         """
         with self.listening(mss) as (sock, port):
             conn = int(self.mate.do("open", PEER, port)[0])
@@ -305,11 +309,11 @@ class Wire:
             link.peer.get_segment()
         return link
 
-    # the rest -------------------------------------------------------------
+    # other ----------------------------------------------------------------
 
     def later(self):
-        """What was begun after all that was begun by now is through.  What has
-        not come until then does not come."""
+        """Wait until everything that was begun before this call is done. Data and
+        events that have not arrived by then will not arrive."""
         memory, listener, reply = self.shared(48, "l"), self.listener, \
             self.reply
         if not self.beacon:
@@ -322,12 +326,12 @@ class Wire:
         self.beacon.wc(wr=0, status=SUCCESS)
 
     def quiet(self, peer):
-        """Nothing comes from rawmate there, not even the end."""
+        """Check that rawmate sends nothing on that connection, not even an end."""
         self.later()
-        check("nothing has come", peer.silent(0.001))
+        check("peer receives nothing", peer.silent(0.001))
 
     def nothing(self, kind, **fields):
-        """Rawmate is not told of that, nor will it be."""
+        """Check that rawmate gets no such event, now or later."""
         self.later()
         self.mate.not_yet(kind, **fields)
 
@@ -335,7 +339,7 @@ class Wire:
         return Region(self.mate, size, rights, pd, iova)
 
     def shared(self, size=4096, rights="lrw", pd=0, iova=0):
-        """A region like that which other cases use as well."""
+        """Return a region with these properties that is shared by the cases."""
         key = size, rights, pd, iova
         if key not in self.pool:
             self.pool[key] = self.region(*key)
@@ -346,7 +350,7 @@ class Wire:
 
     @contextlib.contextmanager
     def settings(self, **words):
-        """Inside, the device is set like that, if all of it is taken."""
+        """Change the settings of the device meanwhile."""
         before = {name: setting(name) for name in words}
         try:
             for name, value in words.items():
@@ -358,7 +362,8 @@ class Wire:
 
     @contextlib.contextmanager
     def policy(self, **words):
-        """The device set like that; a listener of its own in self.listener."""
+        """Change settings meanwhile, with a new listener in self.listener. Yields
+        its port."""
         old = self.listener
         with self.settings(**words):
             self.port += 1
@@ -371,7 +376,7 @@ class Wire:
                 self.listener = old
 
     def counters(self):
-        """All of them, read anew."""
+        """Return all counters, freshly read."""
         path = f"/sys/class/infiniband/{DEVICE}/ports/1/hw_counters/"
         write(path + "lifespan", "0")
         return {name: int(read(path + name)) for name in os.listdir(path)
@@ -379,21 +384,22 @@ class Wire:
 
     @contextlib.contextmanager
     def losing(self, interface):
-        """Inside, nothing that this end of the wire sends arrives; something is
-        sent."""
+        """Drop all packets that this end of the wire sends meanwhile. Checks that
+        some were dropped."""
         tc = netem(interface, "loss 100%")
         try:
             yield
             end = time.monotonic() + PATIENCE
             while "(dropped 0," in shell(f"{tc} -s qdisc show dev {interface}"):
-                check("something was lost", time.monotonic() < end)
+                check("a packet is dropped", time.monotonic() < end)
                 time.sleep(0.02)
         finally:
             shell(f"{tc} qdisc del dev {interface} root")
 
     @contextlib.contextmanager
     def counted(self, **rises):
-        """Inside, these counters rise by so much, and no end_ but these."""
+        """Check that these counters rise by these amounts, and no other counter
+        named end_."""
         before = self.counters()
         self.still_so = None
         yield
@@ -415,13 +421,13 @@ class Wire:
              {k: v for k, v in want.items() if v})
 
     def still_counted(self):
-        """Nor has any of them risen since."""
+        """Check that no counter has risen since counted()."""
         before, want = self.still_so
         self.same_counters(self.risen(before, want), want)
 
 
 def both(w, role, **arguments):
-    """A connection with us as responder or as initiator."""
+    """Make a connection with the device as responder or as initiator."""
     return (w.initiate if role == "responder" else w.respond)(**arguments)
 
 
@@ -441,7 +447,7 @@ def write(path, text):
 
 
 def setting(name, *value, device=DEVICE):
-    """What the device is set to; or sets it."""
+    """Read or change a setting of the device."""
     done = subprocess.run([f"{HERE}/lib/setting", device, name, *map(str, value)],
                           capture_output=True, text=True, check=False)
     if done.returncode:
@@ -450,7 +456,7 @@ def setting(name, *value, device=DEVICE):
 
 
 def plain_reply(request):
-    """Accepts with what was asked for."""
+    """Return a Reply that accepts with the requested depths."""
     if request.enhanced:
         return mpa.reply(rev=2, flags=mpa.C | mpa.S,
                          pd=mpa.word(request.ord, request.ird, request.rtr))
@@ -459,7 +465,7 @@ def plain_reply(request):
 
 def need_module(name):
     if subprocess.run(["modprobe", "-q", name], check=False).returncode:
-        ktap.skip_all(f"the module {name} cannot be loaded")
+        ktap.skip_all(f"cannot load the module {name}")
 
 
 def find_provider():

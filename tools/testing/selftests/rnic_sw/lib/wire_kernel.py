@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""How the kernel fares, and how to make it fare worse, for the wire tests."""
+"""Measure the kernel's use of CPU and memory, and inject allocation failures, for the
+wire tests."""
 
 import contextlib
 import functools
@@ -12,38 +13,38 @@ from lib.wire import KIB, PATIENCE, Skip, read, shell, write
 
 
 def busy():
-    """Seconds of CPU time used since boot."""
+    """Return the seconds of CPU time used since boot."""
     with open("/proc/stat", encoding="ascii") as file:
         ticks = [int(word) for word in file.readline().split()[1:8]]
     return (sum(ticks) - ticks[3] - ticks[4]) / 100
 
 
 def in_the_kernel():
-    """Seconds of it that were not a program's own: what others than the kernel do
-    with what they send and get is theirs."""
+    """Return the seconds of CPU time used in the kernel, without user time: the work
+    of the test programs is not counted."""
     with open("/proc/stat", encoding="ascii") as file:
         ticks = [int(word) for word in file.readline().split()[1:8]]
     return (ticks[2] + ticks[5] + ticks[6]) / 100
 
 
 def not_idle():
-    """Seconds that the only CPU was not idle.  What it did then the kernel knows by
-    samples alone, how long it was idle it knows."""
+    """Return the seconds that the only CPU was not idle. The kernel measures idle
+    time exactly, but samples the other kinds."""
     with open("/proc/stat", encoding="ascii") as file:
         ticks = [int(word) for word in file.readline().split()[1:8]]
     return time.monotonic() - (ticks[3] + ticks[4]) / 100
 
 
 def by_the_clock():
-    """Else a stranger's work, on the same host, would count as ours."""
+    """Skip unless time is instructions: other work on the host would count otherwise."""
     if not os.environ.get("T_CLOCK"):
-        skip_all("costs are compared where time is instructions: run --bed clock")
+        skip_all("costs need time that counts instructions: run --bed clock")
 
 
 def kernel_memory():
-    """What the kernel uses for itself: octets by cache, and of all together,
-    what is free in the caches' pages not counted.  To shrink a cache takes out
-    what KASAN still keeps of it."""
+    """Return the kernel's memory use in bytes, by slab cache and "all" for the total.
+    Free objects in slab pages are not counted. Shrinking the caches first empties
+    KASAN's quarantine."""
     write("/proc/sys/vm/drop_caches", "3")
     for name in glob.glob("/sys/kernel/slab/*/shrink"):
         with contextlib.suppress(OSError):
@@ -56,13 +57,13 @@ def kernel_memory():
     used["all"] = sum(int(words[name].split()[0]) * KIB for name in
                       ("SReclaimable", "SUnreclaim", "VmallocUsed",
                        "Percpu")) - free
-    # what the search for leaks keeps of each piece is nobody's
+    # do not count kmemleak's own records
     used["all"] -= used.pop("kmemleak_object", 0)
     return used
 
 
 def grown_since(before):
-    """KiB, and in words where most of them are."""
+    """Return the growth in KiB, and a text with the caches that grew most."""
     now = kernel_memory()
     rise = {name: (now[name] - before.get(name, 0)) // KIB for name in now}
     whole = rise.pop("all")
@@ -71,18 +72,18 @@ def grown_since(before):
 
 
 def nobody_from(port):
-    """Waits until whoever came from that port is connected here no more."""
+    """Wait until no peer on that port is connected here."""
     end = time.monotonic() + PATIENCE
     while shell(f"ss -Htn dport = :{port}"):
         if time.monotonic() > end:
-            raise AssertionError(f"port {port} is connected")
+            raise AssertionError(f"port {port} should not be connected")
         time.sleep(0.02)
 
 
 @functools.cache
 def symbols(module):
-    """Where the functions of a module begin, by address; it may be built in.  In
-    the kernel's own tree the lower layers are parts of rnic_sw."""
+    """Return the functions of a module by start address; it may be built in. In the
+    kernel's own tree the lower layers are parts of rnic_sw."""
     if not os.path.exists(f"/sys/module/{module}") and module in ("iw_ddp", "iw_mpa"):
         module = "rnic_sw"
     with open("/proc/kallsyms", encoding="ascii") as file:
@@ -94,7 +95,7 @@ def symbols(module):
 
 
 def code_of(function, module):
-    """Where a function of the module begins and ends."""
+    """Return the start and end address of a function of the module."""
     ours = symbols(module)
     start = next((at for at, name in ours.items() if name == function), 0)
     return start, min((at for at in ours if at > start), default=0)
@@ -102,7 +103,8 @@ def code_of(function, module):
 
 @contextlib.contextmanager
 def _failslab(times, callers, by_cache="N"):
-    """callers: begin and end of the code that one of them is in, or None."""
+    """Inject slab allocation failures. callers: address range that must be in the
+    call chain, or None."""
     debug = "/sys/kernel/debug/failslab/"
     shell("mount -t debugfs none /sys/kernel/debug", True)
     if not os.path.exists(debug):
@@ -115,7 +117,7 @@ def _failslab(times, callers, by_cache="N"):
         words |= {"require-start": hex(start), "require-end": hex(end),
                   "stacktrace-depth": "32"}
     elif callers:
-        raise Skip("no fault injection by caller in this kernel (failslab)")
+        raise Skip("this kernel has no fault injection by caller (failslab)")
     for name, word in words.items():
         write(debug + name, word)
     write(debug + "probability", "100")
@@ -128,8 +130,8 @@ def _failslab(times, callers, by_cache="N"):
 
 @contextlib.contextmanager
 def failing(cache, times=-1, module=None):
-    """Inside, no object of that cache can be had, or so many times not; or only
-    where code of the module's is among the callers."""
+    """Let allocations from that slab cache fail meanwhile, all or so many; with
+    module, only those with code of the module in the call chain."""
     mark = f"/sys/kernel/slab/{cache}/failslab"
     if not os.path.exists(mark):
         raise Skip("no failslab")
@@ -143,9 +145,8 @@ def failing(cache, times=-1, module=None):
 
 
 def starved(function, module, times=-1):
-    """That function, and whoever it calls, gets no memory from the caches, or so
-    many times not."""
+    """Let all slab allocations of that function and its callees fail, or so many."""
     start, end = code_of(function, module)
     if not start or not end:
-        raise Skip(f"{function} is not to be found")
+        raise Skip(f"cannot find the function {function}")
     return _failslab(times, (start, end))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Ways to be wrong, a row each, and what has to come of each of them."""
+"""Protocol errors, one row each, and the expected reaction."""
 
 from dataclasses import dataclass, replace
 from typing import Callable
@@ -7,14 +7,14 @@ from typing import Callable
 from lib.wire import (ACCESS_ERR, FLUSHED, QPS_ERR, QP_FATAL, Async, both,
                       in_both_roles, rdmap, same)
 
-BASE = 0x7FFFFFFFF123       # where every region begins, for its users
+BASE = 0x7FFFFFFFF123       # start of every region, as remote users address it
 SIZE = 1000
 RECV = 256
 TOP = 1 << 64
 
 
 class Scene:
-    """A connection, and memory with every kind of rights."""
+    """A connection, and memory with each kind of access rights."""
 
     def __init__(self, w, role, row):
         self.w = w
@@ -35,7 +35,7 @@ class Scene:
                 self.inbox)
 
     def gone(self, rights="lw"):
-        """An STag that was valid once."""
+        """Return an STag that was valid before."""
         region = self.w.region(SIZE, rights, 0, BASE)
         region.dereg()
         return region.rkey
@@ -45,11 +45,12 @@ class Scene:
         return replace(rdmap.write(stag, to, b"w" * length), **fields)
 
     def allowed(self, **fields):
-        """The beginning of a Write, or more of it; it changes nothing."""
+        """A valid segment of a Write that is not the last; leaves memory
+        unchanged."""
         return self.write(payload=b"\x5A" * 16, last=False, **fields)
 
     def allowed_whole(self):
-        """A Write that changes nothing."""
+        """A Write that leaves memory unchanged."""
         return replace(self.allowed(), last=True)
 
     def read(self, stag=None, to=BASE, size=16, msn=1, extra=b"", cut=None,
@@ -62,24 +63,27 @@ class Scene:
         return replace(rdmap.send(1, b"s" * length, opcode), **fields)
 
     def allowed_part(self, **fields):
-        """The beginning of a Send, or more of it; it changes nothing."""
+        """A valid segment of a Send that is not the last; leaves memory
+        unchanged."""
         return self.send(payload=b"\x5A" * 16, last=False, **fields)
 
 
 @dataclass
 class Row:
-    """One way to be wrong; the last segment that bad() makes is the one."""
+    """One protocol error. The last segment that bad() returns is the wrong one."""
     name: str
     rows: str
     what: tuple                     # layer, type, code
-    end: str                        # the counter, without end_
+    end: str                        # name of the counter, without end_
     bad: Callable
     recvs: int = 2
-    rights: str = None              # of the queue pair
-    quoted: bool = None             # None: as RFC 5040 figure 10 has it
-    placed: bool = False            # segments before it have been
-    flushed: int = 2                # how many receives are, from the last
-    status: int = FLUSHED           # of the first of them
+    rights: str = None              # access rights of the queue pair
+    quoted: bool = None             # quote the DDP header; None: as in RFC 5040
+                                    # figure 10
+    placed: bool = False            # the segments before the error are placed
+    flushed: int = 2                # number of receives that are flushed,
+                                    # counted from the last
+    status: int = FLUSHED           # status of the first flushed receive
 
     @property
     def with_ddp(self):
@@ -103,7 +107,7 @@ def check_terminate(term, row, bad):
     same("layer, type, code", term.what, row.what)
     same("reserved bits", term.rsvd, 0)
     if not row.with_ddp:
-        same("no headers", (term.length, term.ddp, term.rdma),
+        same("quoted headers", (term.length, term.ddp, term.rdma),
              (None, None, None))
         return
     same("DDP Segment Length", term.length, len(bad.pack()))
@@ -119,7 +123,7 @@ def check_flushed(link, count, first):
 
 
 def behind(scene):
-    """What comes after an error, and must come to nothing."""
+    """Return segments to send after the error; all must be ignored."""
     return [scene.write(), scene.send(), scene.write(0), scene.send(dv=3)]
 
 
@@ -135,16 +139,16 @@ def run_row(w, role, row, scene_type):
     w.mate.need(Async, conn=link.conn, event=row.event)
     w.mate.not_yet(Async, conn=link.conn)
     for region in scene.regions:
-        # an STag is invalidated at delivery: the data has been placed
+        # an STag is invalidated at delivery: the data is placed by then
         if region is not scene.inbox or row.what[2] != 9 and not row.placed:
             region.untouched()
     same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
-    # all that there is to hear of this end has been heard
+    # all events of the end have arrived
     w.still_counted()
 
 
 def add_rows(rows, scene_type=Scene):
-    """A case for each of them, with us as responder and as initiator."""
+    """Add a case for each row, with the device as responder and as initiator."""
     for row in rows:
         in_both_roles(row.name, row.rows, run_row, row=row,
                       scene_type=scene_type)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""As wire.py, over SCTP: the raw peer on SCTP sockets, or with SCTP of its own.
+"""As wire.py, over SCTP: the raw peer uses SCTP sockets, or its own SCTP.
 
-In the namespace there is one address more, GHOST, that no kernel answers for:
-there the raw peer speaks SCTP itself (rawpeer/sctp_packet.py).
+The namespace has one more address, GHOST, for which no kernel replies: there the raw
+peer implements SCTP itself (rawpeer/sctp_packet.py).
 """
 
 import contextlib
@@ -22,7 +22,7 @@ SO_RCVBUFFORCE = 33         # asm-generic/socket.h
 
 
 def hardware(namespace, interface):
-    """The interface's address."""
+    """Return the hardware address of the interface."""
     prefix = f"ip -n {namespace}" if namespace else "ip"
     words = shell(f"{prefix} link show {interface}").split()
     text = words[words.index("link/ether") + 1]
@@ -40,7 +40,7 @@ class Session(Link):
         self.peer.put_control(control.code, control.pd)
 
     def accept(self, request):
-        """Says yes to what rawmate asked; takes what makes us ready."""
+        """Accept rawmate's request; receive the ready-to-receive message."""
         self.answer(answer(request))
         self.cm("ESTABLISHED", status=0)
         if request.rtr & mpa.A:
@@ -48,12 +48,12 @@ class Session(Link):
 
     def ended(self, how="terminate"):
         got, before = self.peer.wait_end()
-        same("before the end", before, [])
+        same("messages before the end", before, [])
         same("the end", got, how)
 
 
 def answer(request, data=b""):
-    """Accepts in kind, with what was asked for."""
+    """Return an Accept of the same kind with the requested depths."""
     if request.enhanced:
         return enhanced(E_ACCEPT, data, request.ord, request.ird,
                         request.rtr)
@@ -61,7 +61,7 @@ def answer(request, data=b""):
 
 
 def enhanced(code, data=b"", ird=4, ord_=4, flags=0):
-    """A message of the enhanced kind."""
+    """Return an enhanced control message."""
     return Control(code, mpa.word(ird, ord_, flags) + data)
 
 
@@ -92,7 +92,7 @@ class SctpWire(wire.Wire):
         shell(f"ip neigh replace {GHOST} lladdr {mac} dev {MATE_IF} "
               "nud permanent")
 
-    # sockets --------------------------------------------------------------
+    # sockets -----------------------------------------------------------------
 
     def sctp_socket(self, **options):
         sock = self.socket(socket.AF_INET, socket.SOCK_STREAM, sctp.PROTOCOL)
@@ -101,14 +101,14 @@ class SctpWire(wire.Wire):
     def packet_socket(self):
         sock = self.socket(socket.AF_PACKET, socket.SOCK_RAW,
                            socket.htons(ETH_P_ALL))
-        # nothing is sent again that does not fit
+        # lost packets are not sent again: use a large receive buffer
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20)
         sock.bind((PEER_IF, ETH_P_ALL))
         return sock
 
     @contextlib.contextmanager
     def watching(self):
-        """A Sniffer of all that goes over the wire."""
+        """Yield a Sniffer of all packets on the wire."""
         sniffer = sctp_packet.Sniffer(self.packet_socket())
         try:
             yield sniffer
@@ -116,7 +116,7 @@ class SctpWire(wire.Wire):
             sniffer.close()
 
     def ghost(self, port=None, peer_port=PORT, **options):
-        """An association of the raw peer's own SCTP, not begun."""
+        """Return an association of the raw peer's own SCTP, not yet started."""
         frame = hardware("", MATE_IF) + hardware(NS, PEER_IF)
         place = sctp_packet.Place(self.packet_socket(), frame, GHOST, MATE)
         self.closing.callback(place.sock.close)
@@ -128,7 +128,7 @@ class SctpWire(wire.Wire):
         self.closing.close()
 
     def associate(self, port=PORT, rcvbuf=0, at=MATE, **options):
-        """An association to rawmate's listener, no session on it."""
+        """Return an association to rawmate's listener, without a session."""
         sock = self.sctp_socket(**options)
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
@@ -138,7 +138,7 @@ class SctpWire(wire.Wire):
 
     @contextlib.contextmanager
     def listening_at(self, address, port=None, **options):
-        """A listening socket of the raw peer's there, and its port."""
+        """Yield a listening socket of the raw peer at that address, and its port."""
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         with self.socket(family, socket.SOCK_STREAM, sctp.PROTOCOL) as sock:
             sctp.prepare(sock, **options)
@@ -153,15 +153,16 @@ class SctpWire(wire.Wire):
         return self.listening_at(PEER, **options)
 
     def taken(self, sock):
-        """The association that the peer made."""
+        """Return the association that rawmate set up."""
         assoc = sctp.Association.up(sock.accept()[0])
         self.closing.callback(assoc.close)
         return assoc
 
-    # sessions -------------------------------------------------------------
+    # sessions ----------------------------------------------------------------
 
     def ghost_called(self, **options):
-        """rawmate calls the ghost; returns it and the call, Initiate unread."""
+        """Let rawmate connect to the ghost. Return the ghost and the link; the
+        Initiate is unread."""
         port = next(self.ports)
         ghost = self.ghost(port=port, peer_port=0, **options)
         self.closing.callback(ghost.close)
@@ -188,7 +189,7 @@ class SctpWire(wire.Wire):
 
     def initiate(self, request=None, accept=(4, 4, b""), recvs=(), wait=True,
                  peer=None, opened=True, listener=None):
-        """The raw peer calls on a stream, rawmate accepts."""
+        """Let the raw peer initiate on a stream and rawmate accept."""
         link = self.calling(request, peer)
         link.conn = self.asked(listener).conn
         for number, (region, length) in enumerate(recvs, 1):
@@ -200,7 +201,7 @@ class SctpWire(wire.Wire):
         return link
 
     def calling(self, request=None, peer=None):
-        """The raw peer calls."""
+        """Let the raw peer initiate."""
         link = self.add_link(peer or self.associate().stream(0))
         request = request or Control(INITIATE)
         link.peer.put_control(request.code, request.pd)
@@ -208,7 +209,7 @@ class SctpWire(wire.Wire):
 
     def respond(self, reply=None, connect=(4, 4, b""), recvs=(), status=0,
                 rtr=True, **options):
-        """rawmate calls, the raw peer accepts: see Wire.respond()."""
+        """Let rawmate initiate and the raw peer accept: see Wire.respond()."""
         with self.listening(**options) as (sock, port):
             link = self.call(port, connect, recvs)
             assoc = self.taken(sock)
@@ -221,7 +222,7 @@ class SctpWire(wire.Wire):
         return link
 
     def call(self, port, connect=(4, 4, b""), recvs=(), host=PEER, source=()):
-        """rawmate begins to connect; source: from which address and port, and TOS."""
+        """Let rawmate begin to connect. source: source address, port and TOS."""
         conn = int(self.mate.do("open", host, port, *source)[0])
         link = self.add_link(None, conn)
         for number, (region, length) in enumerate(recvs, 1):
@@ -231,7 +232,7 @@ class SctpWire(wire.Wire):
 
     @staticmethod
     def first(assoc, timeout=PATIENCE):
-        """The Initiate that comes first, and its stream."""
+        """Return the first Initiate and its stream."""
         def some():
             return next((s for s in assoc.streams.values() if s.came), None)
 
@@ -242,7 +243,7 @@ class SctpWire(wire.Wire):
 
 @contextlib.contextmanager
 def streams_asked(count):
-    """Inside, the device asks for so many."""
+    """Let the device request so many streams meanwhile."""
     before = setting("streams")
     setting("streams", count)
     try:
@@ -252,9 +253,9 @@ def streams_asked(count):
 
 
 def of_one(packets, packet):
-    """The packets of the association that this one is of.
+    """Return the packets of the same association as packet.
 
-    One of before may still acknowledge, on ports of its own.
+    A previous association may still acknowledge, on other ports.
     """
     def ports(one):
         return {one.source[1], one.target[1]}
@@ -263,7 +264,7 @@ def of_one(packets, packet):
 
 
 def works(link, memory, data=b"on"):
-    """Data goes both ways."""
+    """Check that data flows in both directions."""
     link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, data))
     link.round_trip()
     same("written", memory.get(0, len(data)), data)
@@ -274,7 +275,7 @@ def need_kernel():
 
 
 def need():
-    """SCTP, and our module above it: or all is skipped."""
+    """Load SCTP and iw_sctp_ddp, or skip all cases."""
     need_kernel()
     wire.need_module("iw_sctp_ddp")
 
