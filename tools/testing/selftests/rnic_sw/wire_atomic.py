@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Atomic Operations, as odd as they may be (RFC 7306 section 5).
+"""Test atomic operations in their boundary cases (RFC 7306 section 5).
 
 Expected values come from the pseudocode of the RFC (rawpeer/rdmap.py).
 """
@@ -16,7 +16,7 @@ from lib.wire import (ACCESS_ERR, PATIENCE, SUCCESS, WC, Async, both, case,
 
 BIG = 1 << 20
 WC_CMP_SWAP, WC_FETCH_ADD = 3, 4
-# where our atomics go: nobody looks at it there
+# target of the device's own atomics: the raw peer does not check it
 THERE, KEY = 0x1122334455667788, 0xABCDEF01
 
 
@@ -25,7 +25,7 @@ def pattern(length, seed):
 
 
 def in_memory(value):
-    """As a program of this machine writes it."""
+    """Return the bytes of a value in this machine's byte order."""
     return value.to_bytes(8, sys.byteorder)
 
 
@@ -34,8 +34,8 @@ def value_at(region, offset=0):
 
 
 def settle(link, wr=1):
-    """An empty Send has come: all before it is delivered, and took no
-    receive."""
+    """Check that an empty Send arrives: everything before it is delivered and
+    consumed no receive."""
     link.peer.send()
     same("length of the Send", link.wc(wr=wr, status=SUCCESS).length, 0)
 
@@ -57,7 +57,8 @@ def cmp_swap(region, compare, swap, offset=0, ident=0x5EED):
 
 
 def get_response(link, msn):
-    """The next message is the Atomic Response with that MSN: its contents."""
+    """Receive the next message, the Atomic Response with that MSN. Return its
+    contents."""
     seg = link.peer.get_segment()
     same("header", seg.header().hex(),
          struct.pack(">BBIIII", 0x41, 0x4B, 0, 3, msn, 0).hex())
@@ -65,16 +66,16 @@ def get_response(link, msn):
 
 
 def get_read(link):
-    """The next message is a Read Response: its data."""
+    """Receive the next message, a Read Response. Return its data."""
     segments = link.peer.get_message()
-    check("a Read Response", all(s.ulp == 0x42 for s in segments))
+    check("the message is a Read Response", all(s.ulp == 0x42 for s in segments))
     return b"".join(s.payload for s in segments)
 
 
-# Atomics that we serve --------------------------------------------------------
+# Atomics from the peer --------------------------------------------------------
 
 
-@case("an Atomic Response octet by octet; what is reserved is ignored",
+@case("an Atomic Response byte by byte; reserved fields are ignored",
       "EXT-3 EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-13 EXT-21 EXT-22 EXT-25 "
       "EXT-26 EXT-33 EXT-35 EXT-37 EXT-39 EXT-42 EXT-43 EXT-48 EXT-49 "
       "EXT-50 EXT-51 EXT-52 EXT-93 DDP-42")
@@ -84,7 +85,7 @@ def response_octets(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     requests = [fetch_add(word, 0, 0, 8, 0xFEDCBA98),
                 cmp_swap(word, 0x0102030405060709, 5, 8, 0)]
-    # FetchAdd compares nothing
+    # fields that FetchAdd does not use
     requests[0].compare, requests[0].compare_mask = 1, 0x5A
     with w.counted(rx_atomic_requests=2, tx_atomic_responses=2):
         for msn, request in enumerate(requests, 1):
@@ -96,14 +97,15 @@ def response_octets(w):
                  f"414b{0:08x}{3:08x}{msn:08x}{0:08x}"
                  f"{request.ident:08x}0102030405060708")
     word.untouched()
-    # the STag in the DDP header was nobody's to invalidate
+    # the STag in the DDP header must not have been invalidated
     link.peer.put_segment(rdmap.write(word.rkey, word.addr, b"alive"))
     settle(link)
     same("memory", word.get(0, 5), b"alive")
 
 
 def in_turns(w, word, requests):
-    """Each is answered with the value that it finds, and leaves the RFC's."""
+    """Check that each request returns the value before it and leaves the value
+    that the RFC defines."""
     link = w.initiate()
     value = value_at(word)
     for msn, request in enumerate(requests, 1):
@@ -112,8 +114,8 @@ def in_turns(w, word, requests):
         same("Response", get_response(link, msn),
              rdmap.AtomicResponse(request.ident, value))
         value = request.result(value)
-        same(f"{request}: memory", hex(value_at(word)), hex(value))
-    same("memory beside it", word.get(8, 56), b"\x5A" * 56)
+        same(f"memory after {request}", hex(value_at(word)), hex(value))
+    same("memory after the word", word.get(8, 56), b"\x5A" * 56)
 
 
 TOPS = [0, rdmap.ALL, 1, 1 << 63, 0x8000000080000000, 0x8080808080808080,
@@ -124,7 +126,7 @@ TOPS = [0, rdmap.ALL, 1, 1 << 63, 0x8000000080000000, 0x8080808080808080,
 def add_fields(w):
     word, rand = w.shared(64, "la"), random.Random(19)
     word.put(0, in_memory(rdmap.ALL))
-    # nothing of a full word's carry remains
+    # no carry is left over from a full-word addition
     plain = [fetch_add(word, 1), fetch_add(word, 0xFFFFFFFF),
              fetch_add(word, 1), fetch_add(word, rdmap.ALL)]
     in_turns(w, word, plain + [
@@ -133,7 +135,7 @@ def add_fields(w):
         for i in range(90)])
 
 
-@case("CmpSwap under any masks", "EXT-23 EXT-24 EXT-25 EXT-26 EXT-27 EXT-36")
+@case("CmpSwap with any masks", "EXT-23 EXT-24 EXT-25 EXT-26 EXT-27 EXT-36")
 def swap_masks(w):
     word, rand = w.shared(64, "la"), random.Random(23)
     word.put(0, in_memory(rand.getrandbits(64)))
@@ -142,7 +144,7 @@ def swap_masks(w):
         mask = [0, rdmap.ALL, rand.getrandbits(64)][i % 3]
         compare = value ^ (rand.getrandbits(64) & ~mask)
         if i % 4 == 3:
-            # one bit that counts is wrong
+            # flip one bit that is compared
             compare ^= mask & -mask
         request = cmp_swap(word, compare, rand.getrandbits(64))
         request.compare_mask = mask
@@ -150,18 +152,18 @@ def swap_masks(w):
         hits += (compare ^ value) & mask == 0
         value = request.result(value)
         requests.append(request)
-    check("some match and some do not", 10 < hits < 80)
+    check("some requests match and some do not", 10 < hits < 80)
     in_turns(w, word, requests)
 
 
-@case("atomics at every multiple of 8, whatever the region begins with",
+@case("atomics at every multiple of 8, at any base address of the region",
       "EXT-15 EXT-28 EXT-38")
 def every_word(w):
     region = w.region(8200, "la", iova=0x7FFFF0003)
     data = bytearray(pattern(region.size, 3))
     region.put(0, bytes(data))
     link = w.initiate()
-    # the first, either side of page boundaries, the last
+    # the first word, both sides of page boundaries, the last word
     for msn, at in enumerate((5, 13, 4085, 4093, 8181, 8189), 1):
         old = int.from_bytes(data[at:at + 8], sys.byteorder)
         link.peer.atomic(fetch_add(region, 0x0102030405060708, 0, at) if msn & 1
@@ -175,7 +177,7 @@ def every_word(w):
     region.dereg()
 
 
-@case("answers come in the order of the requests, Reads among them",
+@case("responses arrive in the order of the requests, Reads included",
       "EXT-32 EXT-47 EXT-57 EXT-66 EXT-67 EXT-81 EXT-82")
 def mixed_in(w):
     memory = w.shared(8192, "lra")
@@ -199,7 +201,7 @@ def mixed_in(w):
     same("memory", value_at(memory), value)
 
 
-@case("a chain of CmpSwaps, all under way at once", "EXT-47 EXT-66 EXT-82")
+@case("a chain of CmpSwaps, all in flight at once", "EXT-47 EXT-66 EXT-82")
 def chain(w):
     word = w.shared(64, "la")
     word.put(0, bytes(8))
@@ -227,7 +229,7 @@ def after_write(w):
     same("memory", value_at(memory, 1992), old + 1 & rdmap.ALL)
 
 
-@case("an atomic is begun when all of it has come", "EXT-61 EXT-63")
+@case("an atomic is executed once all of it has arrived", "EXT-61 EXT-63")
 def all_of_it(w):
     word = w.shared(64, "la")
     word.put(0, bytes(8))
@@ -247,13 +249,14 @@ def all_of_it(w):
 
 
 def put_requests(w, link, segments, under_way):
-    """All at once, or the others when the answer to the first is under way."""
+    """Send all at once or, with under_way, the rest once the first response has
+    begun."""
     if under_way:
         name = "tx_read_responses"
         before, end = w.counters()[name], time.monotonic() + PATIENCE
         link.peer.put_segment(segments.pop(0))
         while w.counters()[name] == before:
-            check("an answer is under way", time.monotonic() < end)
+            check("a response is being sent", time.monotonic() < end)
     link.peer.put_segment(*segments)
 
 
@@ -262,7 +265,7 @@ def put_requests(w, link, segments, under_way):
 def atomic_queue(w):
     memory = w.shared(BIG, "lra")
     request = w.asking(0, 9)
-    # the peer reads nothing of a long answer until it has asked for more
+    # the peer reads little of a long response before it sends more requests
     for depth, under_way in (1, False), (3, False), (1, True), (3, True):
         link = w.initiate(request, accept=(0, depth, b""),
                           peer=w.narrow())
@@ -279,12 +282,13 @@ def atomic_queue(w):
             same("Terminate", term.what, (1, 2, 2))
             same("header", term.ddp, segments[-1].header())
             link.ended()
-        # those behind the Read were never due
+        # the requests after the Read must not be executed
         memory.untouched()
 
 
 def goes_before(w, take, code, end):
-    """take(word, link), and it is not done, though a Send behind it has come."""
+    """Check that the atomic fails after take(word, link), although a Send after
+    it has been delivered."""
     source, word = w.shared(BIG, "r"), w.region(64, "la")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)],
                       peer=w.narrow())
@@ -300,19 +304,21 @@ def goes_before(w, take, code, end):
     word.untouched()
 
 
-@case("memory that goes while an atomic waits; a Send overtakes that",
+@case("memory is deregistered while an atomic waits; a Send overtakes it",
       "EXT-62 EXT-64 EXT-85 EXT-92 RDMAP-115 RDMAP-123 RDMAP-129")
 def memory_goes(w):
     goes_before(w, lambda word, link: word.dereg(), 0, "end_rdmap_stag")
 
 
-@case("the queue pair's right goes while an atomic waits", "EXT-92 RDMAP-176")
+@case("the queue pair loses the access right while an atomic "
+      "waits", "EXT-92 RDMAP-176")
 def right_goes(w):
     goes_before(w, lambda word, link: w.mate.do("rights", link.conn, "rw"), 2,
                 "end_rdmap_access")
 
 
-@case("Immediate Data or a Send, then an atomic and a Read: answered behind",
+@case("Immediate Data or a Send, then an atomic and a Read: delivery before the "
+      "response",
       "EXT-79 EXT-83 RDMAP-134")
 def behind_others(w):
     memory = w.shared(4096, "lra")
@@ -326,16 +332,16 @@ def behind_others(w):
         get_response(link, turn + 1)
         w.mate.do("sync")
         link.wc(wr=2 * turn + 1, status=SUCCESS, timeout=0)
-        same("what the Send has brought", get_read(link), in_memory(turn))
+        same("data of the Send", get_read(link), in_memory(turn))
         w.mate.do("sync")
         link.wc(wr=2 * turn + 2, status=SUCCESS, timeout=0)
 
 
-# Atomics that we ask for ------------------------------------------------------
+# Atomics from the device ------------------------------------------------------
 
 
 def answer(link, seg, msn, old):
-    """An Atomic Request of ours gets its answer."""
+    """Send the response to an Atomic Request of the device."""
     asked = rdmap.AtomicRequest.parse(seg.payload)
     link.peer.put_segment(
         rdmap.AtomicResponse(asked.ident, old).segment(msn))
@@ -354,8 +360,8 @@ def request_octets(w, role):
         seg = link.peer.get_segment()
         same("header", seg.header().hex(),
              f"414a{0:08x}{1:08x}{number:08x}{0:08x}")
-        same("before the identifier", seg.payload[:4].hex(), f"{code:08x}")
-        same("behind it", seg.payload[8:].hex(),
+        same("fields before the identifier", seg.payload[:4].hex(), f"{code:08x}")
+        same("fields after the identifier", seg.payload[8:].hex(),
              f"{KEY:08x}{THERE:016x}" + "".join(f"{f:016x}" for f in fields))
         sink.untouched()
         answer(link, seg, number, 0xA1A2A3A4A5A6A708)
@@ -366,13 +372,13 @@ def request_octets(w, role):
         sink.put(24, b"\x5A" * 8)
 
 
-in_both_roles("an Atomic Request octet by octet",
+in_both_roles("an Atomic Request byte by byte",
               "EXT-4 EXT-5 EXT-6 EXT-7 EXT-8 EXT-10 EXT-14 EXT-21 EXT-32 "
               "EXT-34 EXT-35 EXT-36 EXT-39 EXT-40 EXT-45 EXT-55 EXT-93",
               request_octets)
 
 
-@case("Reads and atomics have one MSN sequence, their answers their own",
+@case("Reads and atomics share one MSN sequence, Atomic Responses have another",
       "EXT-14 EXT-32 EXT-37 EXT-46 EXT-54 EXT-81")
 def mixed_out(w):
     sink = w.shared(64, "l")
@@ -406,7 +412,7 @@ def mixed_out(w):
          [3, 3, 1])
 
 
-@case("never more atomics and Reads under way than agreed", "EXT-54")
+@case("never more atomics and Reads in flight than agreed", "EXT-54")
 def our_ord(w):
     sink = w.shared(64, "l")
     link = w.initiate(w.asking(2, 1), accept=(9, 1, b""))
@@ -415,7 +421,7 @@ def our_ord(w):
         link.post(verb[0], sink, 8, wr, THERE, KEY, *verb[1:])
     waiting, msn = [link.peer.get_segment(), link.peer.get_segment()], 1
     for wr in range(9):
-        # no third one comes before the answer to ours
+        # no third request arrives before a response
         link.round_trip()
         seg = waiting.pop(0)
         if seg.ulp == 0x41:
@@ -430,7 +436,7 @@ def our_ord(w):
             waiting.append(link.peer.get_segment())
 
 
-@case("an atomic completes when all of its answer has come, in its turn",
+@case("an atomic completes in order, once all of its response has arrived",
       "EXT-56 EXT-59 EXT-65")
 def withheld(w):
     sink = w.shared(64, "l")
@@ -454,17 +460,17 @@ def withheld(w):
     same("memory", value_at(sink), 0x77)
 
 
-@case("what is fenced waits for atomics", "EXT-59 EXT-65")
+@case("a fenced request waits for atomics", "EXT-59 EXT-65")
 def fenced(w):
     sink = w.shared(64, "l")
     link = w.initiate()
     link.post("cmpswap", sink, 8, 1, THERE, KEY, "-", 1, 2)
     seg = link.peer.get_segment()
     link.post("send", sink, 8, 2, 0, 0, "f")
-    # it waits: what comes is the answer to ours
+    # the fenced Send waits: the Read Response arrives first
     link.round_trip()
     answer(link, seg, 1, 0x0102030405060708)
-    same("what the atomic has brought", link.peer.get_segment().payload,
+    same("payload of the fenced Send", link.peer.get_segment().payload,
          in_memory(0x0102030405060708))
     for wr in 1, 2:
         link.wc(wr=wr, status=SUCCESS)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What the worst of octets cost the host that takes them, in what a segment of
-one octet costs between two programs that know TCP alone: a neighbour who wants
-a CPU of somebody's gets no more of it by speaking RDMA.  The bounds stand in
-Documentation/limits.rst.  Wants a bed whose time is instructions."""
+"""Test what the worst input costs the receiving host, relative to a one-byte
+segment between two programs over plain TCP. A hostile peer must not get much
+more CPU time out of the host by using RDMA. The limits are in
+Documentation/limits.rst. Needs a test environment whose time is
+instructions."""
 
 import contextlib
 import functools
@@ -13,13 +14,13 @@ import threading
 from lib.wire import MATE, PORT, Closed, case, check, mpa, rdmap, run
 from lib.wire_kernel import by_the_clock, in_the_kernel
 
-PLAIN = PORT + 500      # where a program listens that knows TCP alone
-ROUNDS = 3              # pairs, one after the other
-SEGMENTS = 10000        # of one octet each
-FPDUS = 40000           # as short as they can be
-READS = 16384           # of nothing, so many at once:
+PLAIN = PORT + 500      # port of a program that uses plain TCP
+ROUNDS = 3              # pairs of measurements, one after the other
+SEGMENTS = 10000        # number of segments of one byte
+FPDUS = 40000           # number of FPDUs of minimum length
+READS = 16384           # number of Reads of zero bytes, so many in flight:
 AT_ONCE = 64
-CALLS = 1500            # with a Request that is refused
+CALLS = 1500            # number of connections with an invalid Request
 
 
 def cost(function, *arguments):
@@ -29,7 +30,7 @@ def cost(function, *arguments):
 
 
 class Plain:
-    """A program that takes what comes, and looks at none of it."""
+    """A program that reads all input and ignores it."""
 
     def __init__(self):
         self.sock = socket.create_server((MATE, PLAIN))
@@ -51,7 +52,7 @@ class Plain:
 
     def took(self, count):
         with self.news:
-            check("the plain program took all",
+            check("the plain program receives all data",
                   self.news.wait_for(lambda: self.taken >= count, 60))
 
 
@@ -61,13 +62,13 @@ def plain():
 
 
 def one_by_one(peer, octets):
-    """Each in a segment of its own."""
+    """Send each byte in its own segment."""
     for number in range(len(octets)):
         peer.put(octets[number:number + 1])
 
 
 def unit(w):
-    """Seconds that a segment of one octet costs, both ends together."""
+    """Return the seconds that a segment of one byte costs, both ends together."""
     server = plain()
     with w.dial(PLAIN) as peer:
         before = server.taken
@@ -79,15 +80,16 @@ def unit(w):
 
 
 def compare(name, most, price, base):
-    """price(), base(): what one of them costs, in seconds."""
+    """Compare the cost in seconds of price() with that of base()."""
     pairs = [(price(), base()) for _ in range(ROUNDS)]
     one, other = (sum(part) / ROUNDS for part in zip(*pairs))
     print(f"# {name}: {one / other:.2f} of {other * 1e6:.0f} us;",
           *(f"{a / b:.2f}" for a, b in pairs), flush=True)
-    check(f"{name}: {one / other:.2f}, {most} at most", one <= most * other)
+    check(f"{name}: cost {one / other:.2f} is at most "
+          f"{most}", one <= most * other)
 
 
-@case("an octet a segment")
+@case("one byte in each segment")
 def dribble(w):
     region = w.shared(1 << 16)
     link = w.initiate(peer=w.dial())
@@ -100,18 +102,18 @@ def dribble(w):
             one_by_one(link.peer, fpdu)
             link.round_trip()
         return cost(go) / len(fpdu)
-    compare("a segment of one octet", 2, price, lambda: unit(w))
+    compare("a segment of one byte", 2, price, lambda: unit(w))
 
 
-@case("the shortest FPDUs there are")
+@case("FPDUs of minimum length")
 def shortest(w):
     region = w.shared()
     link = w.initiate(peer=w.dial())
     of_nothing = link.peer.fpdu(rdmap.write(0, 0)) * FPDUS
     of_one = link.peer.fpdu(rdmap.write(region.rkey, region.addr,
                                         b"x")) * FPDUS
-    for name, octets in (("a Write of nothing", of_nothing),
-                         ("a Write of one octet", of_one)):
+    for name, octets in (("a Write of zero bytes", of_nothing),
+                         ("a Write of one byte", of_one)):
         def go(octets=octets):
             link.peer.put(octets)
             link.round_trip()
@@ -119,7 +121,7 @@ def shortest(w):
                 lambda: unit(w))
 
 
-@case("Reads of nothing")
+@case("Reads of zero bytes")
 def reads(w):
     link = w.initiate(peer=w.dial(), request=w.asking(AT_ONCE, AT_ONCE),
                       accept=(AT_ONCE, AT_ONCE, b""))
@@ -132,11 +134,11 @@ def reads(w):
                 for _ in range(AT_ONCE)))
             for _ in range(AT_ONCE):
                 link.peer.get_segment()
-    compare("a Read of nothing", 2, lambda: cost(go) / READS,
+    compare("a Read of zero bytes", 2, lambda: cost(go) / READS,
             lambda: unit(w))
 
 
-@case("Requests that are wrong")
+@case("invalid Requests")
 def wrong(w):
     request = mpa.request(rev=9).pack()
 
@@ -148,7 +150,7 @@ def wrong(w):
                     peer.half_close()
                     peer.wait_end()
     plain()
-    compare("a call in vain", 2, lambda: cost(calls, PORT) / CALLS,
+    compare("a failed connection", 2, lambda: cost(calls, PORT) / CALLS,
             lambda: cost(calls, PLAIN) / CALLS)
 
 

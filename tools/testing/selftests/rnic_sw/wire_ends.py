@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""How a stream ends (RFC 5041 section 6.2, RFC 5040 sections 5.4 and 6.2)."""
+"""Test how a stream ends (RFC 5041 section 6.2, RFC 5040 sections 5.4 and 6.2)."""
 
 import contextlib
 import random
@@ -12,8 +12,9 @@ from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, MATE_IF, PATIENCE, QP_FATAL,
 from lib.wire_kernel import failing
 
 BIG = 1 << 20
-CLOSE = 10                  # seconds that a peer has for its FIN when it has ours
-STUFF = 24 << 10            # octets: TCP here takes them, a peer that is narrow does not
+CLOSE = 10                  # seconds that a peer has to send its FIN after it received ours
+STUFF = 24 << 10            # bytes: TCP here accepts so many, the receive window of
+                            # w.narrow() does not
 
 
 def pattern(length, seed):
@@ -33,10 +34,10 @@ TERMINATES = [
     ("without headers", lambda: rdmap.Terminate(0, 0, 0).segment()),
     ("with all reserved bits set", lambda: rdmap.Terminate(
         2, 0, 2, rsvd=0x1FFF).segment()),
-    ("of a Read Request", lambda: rdmap.Terminate(
+    ("about a Read Request", lambda: rdmap.Terminate(
         0, 1, 0, 46, rdmap.ReadRequest(1, 2, 3, 4, 5).segment(1).header(),
         rdmap.ReadRequest(1, 2, 3, 4, 5).pack()).segment()),
-    ("with more than it announces", lambda: rdmap.Terminate(
+    ("with more than its header bits announce", lambda: rdmap.Terminate(
         0, 2, 5).segment(payload=rdmap.Terminate(0, 2, 5).pack() +
                          bytes(46))),
     ("with unknown codes", lambda: rdmap.Terminate(9, 9, 0x99).segment()),
@@ -81,12 +82,12 @@ def terminate_cut(w, role, length):
 
 
 for octets in (0, 1, 3, 4, 5, 6, 23):
-    in_both_roles(f"a Terminate cut after {octets} octets", "RDMAP-110",
+    in_both_roles(f"a Terminate truncated after {octets} bytes", "RDMAP-110",
                   terminate_cut, length=octets)
 
 
 def terminate_busy(w, role):
-    """With all its queues full, and none of its work yet done."""
+    """All queues are full and no work request has completed."""
     memory = w.shared(BIG, "l")
     link = both(w, role, recvs=[(memory, 64)] * 64)
     for wr in range(100, 164):
@@ -96,25 +97,26 @@ def terminate_busy(w, role):
     for wr in range(1, 65):
         link.wc(wr=wr, status=FLUSHED)
     statuses = [link.wc(wr=wr).status for wr in range(100, 164)]
-    same("the last one", statuses[-1], FLUSHED)
-    same("in order: good ones first", statuses,
+    same("status of the last", statuses[-1], FLUSHED)
+    same("successful completions come before flushed ones", statuses,
          sorted(statuses, key=lambda status: status != SUCCESS))
     _, before = link.peer.wait_end()
-    check(f"it goes on for {len(before)} octets", len(before) < 32 * BIG)
+    check(f"peer receives only {len(before)} more bytes", len(before) < 32 * BIG)
 
 
-in_both_roles("a Terminate to one who is busy",
+in_both_roles("a Terminate to a busy queue pair",
               "RDMAP-108 RDMAP-111 RDMAP-113 RDMAP-145", terminate_busy)
 
 
 def terminate_unanswered(w, role):
-    """What a Read was to bring has not come, and what was sent behind it may not have."""
+    """The Read's data has not arrived, so the requests after it may not have been executed
+    either."""
     memory = w.shared(4096, "l")
     link = both(w, role)
     for wr, verb in enumerate(("read", "send", "read"), 1):
         link.post(verb, memory, 64, wr, 1, 2)
         link.peer.get_message()
-    # DDP's: no request of ours is to blame
+    # a DDP error: it does not name a request of the device
     link.peer.put_segment(rdmap.Terminate(1, 2, 5).segment())
     link.ended("fin")
     for wr in 1, 2, 3:
@@ -122,11 +124,11 @@ def terminate_unanswered(w, role):
     memory.untouched()
 
 
-in_both_roles("a Terminate while Reads are not answered", "RDMAP-145",
+in_both_roles("a Terminate while Reads are unanswered", "RDMAP-145",
               terminate_unanswered)
 
 
-@case("a Terminate does not wait for what is posted",
+@case("a Terminate does not wait for posted work",
       "RDMAP-154 RDMAP-112 DDP-83 RDMAP-111 RDMAP-145")
 def terminate_overtakes(w):
     memory = w.shared(BIG, "l")
@@ -139,15 +141,15 @@ def terminate_overtakes(w):
     while (seg := link.peer.get_segment()).ulp & 15 == rdmap.WRITE:
         octets += len(seg.payload)
     same("Terminate", rdmap.Terminate.parse(seg.payload).what, (1, 2, 6))
-    check(f"not behind all of it: {octets}", octets < 16 * BIG)
+    check(f"Terminate overtakes posted work: {octets} bytes before it", octets < 16 * BIG)
     link.ended("fin")
     statuses = [link.wc(wr=wr).status for wr in range(32)]
-    check("the last ones are flushed", statuses[-1] == FLUSHED)
-    same("in order: good ones first", statuses,
+    check("the last requests are flushed", statuses[-1] == FLUSHED)
+    same("successful completions come before flushed ones", statuses,
          sorted(statuses, key=lambda status: status != SUCCESS))
 
 
-# The peer ends it -----------------------------------------------------------
+# The peer ends the connection -----------------------------------------------
 
 
 def peer_closes(w, role):
@@ -198,7 +200,7 @@ def peer_vanishes(w):
 
 @contextlib.contextmanager
 def patience(retries):
-    """TCP sends again no more often than that."""
+    """Limit TCP's retransmissions."""
     name = "/proc/sys/net/ipv4/tcp_retries2"
     before = read(name)
     try:
@@ -220,13 +222,13 @@ def peer_resets_busy(w, role):
     for wr in 1, 2, 3:
         link.wc(wr=wr, status=FLUSHED)
     statuses = [link.wc(wr=wr).status for wr in range(100, 121)]
-    check("neither the Read has been answered nor the last Write gone",
+    check("neither the Read nor the last Write has succeeded",
           SUCCESS not in statuses[-2:])
-    same("good ones first", statuses,
+    same("successful completions come before flushed ones", statuses,
          sorted(statuses, key=lambda status: status != SUCCESS))
 
 
-in_both_roles("the peer resets amid work",
+in_both_roles("the peer resets during work",
               "DDP-3 DDP-82 RDMAP-126", peer_resets_busy)
 
 
@@ -247,7 +249,7 @@ in_both_roles("FIN inside an FPDU", "MPA-132 MPA-73", cut_fpdu)
 
 
 def half_close(w, role):
-    """The peer has said all, but takes what was posted to the last octet."""
+    """The peer sends a FIN, but receives all posted data."""
     memory = w.shared(BIG, "l")
     data = pattern(BIG, 2)[:4096]
     memory.put(0, data)
@@ -264,12 +266,12 @@ def half_close(w, role):
     link.cm("DISCONNECTED", status=0)
 
 
-in_both_roles("the peer closes its half: what is posted still leaves",
+in_both_roles("the peer closes its half: posted work is still sent",
               "DDP-75 DDP-76 MPA-130 MPA-131", half_close)
 
 
 def goes_silent(w, role):
-    """Its queue pair goes while the peer does not read: nothing hangs."""
+    """Destroy the queue pair while the peer does not read: the connection must still end."""
     memory = w.shared(BIG, "l")
     link = both(w, role)
     for wr in range(8):
@@ -280,14 +282,14 @@ def goes_silent(w, role):
     link.peer.wait_end()
 
 
-in_both_roles("our program goes amid work", "", goes_silent)
+in_both_roles("our program destroys the queue pair during work", "", goes_silent)
 
 
-# Our own faults ---------------------------------------------------------------
+# Local errors -----------------------------------------------------------------
 
 
 def local_fault(w, role, opcode):
-    """Work on memory that is no more: Terminate 0/0/00 in its stead."""
+    """A work request on deregistered memory: Terminate 0/0/00 is sent instead."""
     memory = w.region(4096, "l")
     link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
     link.post("send", memory, 16, 7)
@@ -303,31 +305,31 @@ def local_fault(w, role, opcode):
 
 
 for verb in "send", "write", "read":
-    in_both_roles(f"a {verb} from memory that is gone",
+    in_both_roles(f"a {verb} from deregistered memory",
                   "RDMAP-152 RDMAP-45 RDMAP-50 RDMAP-144 RDMAP-151",
                   local_fault, opcode=verb)
 
 
 @case("the FIN never overtakes the Terminate", "RDMAP-152 DDP-83")
 def terminate_then_fin(w):
-    """The pull that finds a work request wrong makes the Terminate due, and
-    asks for the end: whoever says then that nothing is left is too early."""
+    """The transmit path finds an invalid work request, makes a Terminate pending and
+    requests the end of the stream. The FIN must not be sent before the Terminate."""
     for turn in range(20):
         memory = w.region(4096, "l")
         link = both(w, "initiator" if turn % 2 else "responder")
         memory.dereg()
-        # its sink is looked at before there is a message
+        # the sink is checked before a message is built
         link.post("read", memory, 16, 8, 1, 2)
         same("Terminate", link.peer.get_terminate().pack().hex(), "00000000")
         link.ended("fin")
         link.wc(wr=8)
 
 
-# We end it ------------------------------------------------------------------
+# The device ends the connection ---------------------------------------------
 
 
 def we_disconnect(w, role):
-    """All that was posted before leaves, then FIN."""
+    """All work posted before is sent, then a FIN."""
     memory = w.shared(BIG, "l")
     link = both(w, role, recvs=[(memory, 64)])
     link.round_trip()
@@ -346,13 +348,13 @@ def we_disconnect(w, role):
     w.mate.not_yet(CM, conn=link.conn)
 
 
-in_both_roles("disconnect: all goes out, then FIN",
+in_both_roles("disconnect: all posted work is sent, then FIN",
               "DDP-72 MPA-130 DDP-13", we_disconnect)
 
 
 def read_request(link):
     seg = link.peer.get_segment()
-    same("a Read Request", seg.ulp & 15, rdmap.READ_REQUEST)
+    same("opcode of a Read Request", seg.ulp & 15, rdmap.READ_REQUEST)
     return rdmap.ReadRequest.parse(seg.payload)
 
 
@@ -362,7 +364,8 @@ def answer(link, request):
 
 
 def end_behind_answers(w, role):
-    """What waits for a place among the Reads, and behind a fence, leaves, too."""
+    """Requests that wait for a free Read slot or after a fence are sent before the
+    FIN."""
     memory = w.shared(4096, "l")
     link = both(w, role)
     link.round_trip()
@@ -378,7 +381,7 @@ def end_behind_answers(w, role):
         answer(link, request)
     w.quiet(link.peer)
     answer(link, asked[4])
-    same("the Send", len(link.peer.get_message()[0].payload), 100)
+    same("length of the Send", len(link.peer.get_message()[0].payload), 100)
     link.ended("fin")
     link.peer.close()
     for wr in range(6):
@@ -386,12 +389,13 @@ def end_behind_answers(w, role):
     link.cm("DISCONNECTED", status=0)
 
 
-in_both_roles("disconnect: what waits for answers goes out, then FIN", "DDP-72",
+in_both_roles("disconnect: work that waits for responses is sent, then FIN", "DDP-72",
               end_behind_answers)
 
 
 def end_unanswered(w, role, first):
-    """The peer closes before the answer, or has closed: there is none to wait for."""
+    """The peer closes before the response, or has closed already: the device does not wait
+    for it."""
     memory = w.shared(4096, "l")
     link = both(w, role)
     link.round_trip()
@@ -408,14 +412,14 @@ def end_unanswered(w, role, first):
     link.cm("DISCONNECTED", status=0)
 
 
-in_both_roles("disconnect, and the peer closes without the answer", "DDP-72",
+in_both_roles("disconnect, and the peer closes without a response", "DDP-72",
               end_unanswered, first=False)
-in_both_roles("the peer closes without the answer", "DDP-76 MPA-131",
+in_both_roles("the peer closes without a response", "DDP-76 MPA-131",
               end_unanswered, first=True)
 
 
 def post_after(w, role):
-    """Posted while what was posted before cannot leave yet."""
+    """Post a request while earlier ones cannot be sent yet."""
     memory = w.shared(BIG, "l")
     link = both(w, role)
     link.round_trip()
@@ -436,9 +440,9 @@ def post_after(w, role):
         link.wc(wr=7, status=FLUSHED)
 
 
-@case("a disconnect before the peer has said anything", "DDP-72 MPA-113")
+@case("a disconnect before the peer has sent anything", "DDP-72 MPA-113")
 def disconnect_too_soon(w):
-    """A responder may not send yet: what is posted waits for its turn."""
+    """A responder may not send yet: posted work waits for the first message."""
     memory = w.shared(4096, "l")
     link = w.initiate(opened=False)
     for number in range(8):
@@ -447,11 +451,11 @@ def disconnect_too_soon(w):
     w.quiet(link.peer)
     link.peer.put_segment(rdmap.write(0, 0))
     for number in range(8):
-        same("a message", len(link.peer.get_message()[0].payload), 100)
+        same("length of a message", len(link.peer.get_message()[0].payload), 100)
     link.ended("fin")
 
 
-@case("a disconnect, and the peer never says anything")
+@case("a disconnect, and the peer never sends anything")
 def disconnect_for_nothing(w):
     link = w.initiate(opened=False)
     w.mate.do("disconnect", link.conn)
@@ -467,21 +471,22 @@ def disconnect_for_nothing(w):
 
 
 def memory_for_fin(w, role, end):
-    """There is none when it is due, but a moment later."""
+    """One allocation fails when the FIN is due; the next succeeds."""
     link = both(w, role)
     link.round_trip()
     with failing("skbuff_fclone_cache", 1, "iw_mpa") as over:
         end(w, link)
         patience = time.monotonic() + 10
         while not over():
-            check("nobody asked for it", time.monotonic() < patience)
+            check("an allocation fails", time.monotonic() < patience)
             time.sleep(0.01)
     link.ended("fin")
 
 
-in_both_roles("a FIN waits for memory", "MPA-130", memory_for_fin,
+in_both_roles("a FIN is retried after a memory shortage", "MPA-130", memory_for_fin,
               end=lambda w, link: w.mate.do("disconnect", link.conn))
-in_both_roles("a FIN waits for memory, the peer's has come", "DDP-76 MPA-131",
+in_both_roles("a FIN is retried after a memory shortage, the peer's FIN has "
+              "arrived", "DDP-76 MPA-131",
               memory_for_fin, end=lambda w, link: link.peer.half_close())
 
 
@@ -499,14 +504,14 @@ def receive_after(w, role):
     link.cm("DISCONNECTED", status=0)
 
 
-in_both_roles("after our FIN we still receive", "DDP-77 MPA-130", receive_after)
+in_both_roles("data is received after our FIN", "DDP-77 MPA-130", receive_after)
 
 
-# What was completed arrives, also behind a pause longer than the peer's for its FIN
+# Completed work arrives, even if a pause exceeds the time that the peer has for its FIN.
 
 
 def stuffed(w):
-    """What was posted is complete, and most of it still here."""
+    """Return a link with completed data, most of which is still in the local socket."""
     link = w.initiate(peer=w.narrow())
     link.post("write", w.shared(BIG, "l"), STUFF, 1, 1, 2)
     link.wc(wr=1, status=SUCCESS)
@@ -518,7 +523,7 @@ def arrives(link, timeout=PATIENCE):
     same("octets", got, STUFF)
 
 
-@case("an end has time as long as the peer has not got all", "DDP-3 DDP-72 DDP-76 RDMAP-152")
+@case("an end is not timed out while data is unacknowledged", "DDP-3 DDP-72 DDP-76 RDMAP-152")
 def end_slow(w):
     ours, broken, theirs = links = [stuffed(w) for _ in range(3)]
     with w.counted(end_local_close=1, end_ddp_untagged_version=1,
@@ -527,7 +532,7 @@ def end_slow(w):
         broken.peer.put_segment(rdmap.send(1, b"", dv=3))
         theirs.peer.half_close()
         time.sleep(CLOSE + 2)
-        # nor is one told that has closed: it has not got all
+        # no DISCONNECTED event yet: the peer has not received all data
         for link in links:
             w.mate.not_yet(CM, conn=link.conn)
         for link in links:
@@ -539,7 +544,7 @@ def end_slow(w):
             link.cm("DISCONNECTED")
 
 
-@case("an end has time while the path is down", "DDP-3 DDP-72")
+@case("an end is not timed out while the path is down", "DDP-3 DDP-72")
 def end_path_down(w):
     link = w.initiate()
     link.round_trip()
@@ -549,7 +554,7 @@ def end_path_down(w):
             link.wc(wr=1, status=SUCCESS)
             w.mate.do("disconnect", link.conn)
             time.sleep(CLOSE + 2)
-        # TCP tries again after as long as it has tried
+        # TCP's retry interval grows up to the time it has tried already
         arrives(link, 2 * PATIENCE)
         link.ended("fin")
         link.peer.close()

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Every way for a peer to be wrong with RFC 7306, told as in wire_errors.py.
+"""Test every RFC 7306 error a peer can make, as wire_errors.py does for the
+others.
 
-With what it sends of itself, and with its answers to our atomics.  Then what
-we do wrong ourselves.
+First errors in the peer's requests, then errors in its responses to the device's
+atomics, then local errors.
 """
 
 from dataclasses import dataclass, replace
@@ -14,8 +15,9 @@ from lib.wire import (FLUSHED, LEN_ERR, LOC_PROT_ERR, LOC_QP_OP_ERR, QP_FATAL,
                       both, check, ddp, in_both_roles, rdmap, run, same)
 from lib.wire_scene import BASE, SIZE, TOP, Row, Scene, add_rows, op
 
-WORD = BASE + 5             # the first multiple of 8 in a region
-OVER = BASE + SIZE - 3      # the first whose eight octets are not all in it
+WORD = BASE + 5             # first multiple of 8 in a region
+OVER = BASE + SIZE - 3      # first address whose 8 bytes are not all in the
+                            # region
 OPERATION = (0, 2, 0xFF), "rdmap_operation"
 TOO_LONG = (1, 2, 5), "ddp_untagged_too_long"
 OPCODE = (0, 2, 6), "rdmap_opcode"
@@ -23,7 +25,7 @@ MISALIGNED = (0, 2, 7), "rdmap_stream"
 
 
 class ExtendScene(Scene):
-    """With memory for atomics."""
+    """A scene with memory for atomics."""
 
     def __init__(self, w, role, row):
         self.word = w.shared(SIZE, "lrwa", 0, BASE)
@@ -37,7 +39,8 @@ class ExtendScene(Scene):
 
     def atomic(self, stag=None, to=WORD, code=rdmap.FETCH_ADD, msn=1,
                octets=slice(None), extra=b"", **fields):
-        """Done all the same it would change the memory, whatever is there."""
+        """Return an atomic request that would change the memory if it were
+        executed."""
         request = rdmap.AtomicRequest(
             code, 0x12345678, self.word.rkey if stag is None else stag, to,
             1, rdmap.ALL, compare_mask=0)
@@ -72,35 +75,35 @@ ATOMIC = [
         lambda s: [s.atomic(s.word.rkey ^ 0x5A5A5A00)]),
     Row("atomic: STag with another key", "EXT-92", (0, 1, 0), "rdmap_stag",
         lambda s: [s.atomic(s.word.rkey ^ 1)]),
-    Row("atomic: STag that is no more", "EXT-92", (0, 1, 0), "rdmap_stag",
+    Row("atomic: STag that was deregistered", "EXT-92", (0, 1, 0), "rdmap_stag",
         lambda s: [s.atomic(s.gone("lrwa"))]),
     Row("atomic: STag 0", "EXT-92", (0, 1, 0), "rdmap_stag",
         lambda s: [s.atomic(0)]),
-    Row("atomic: half of it below the region", "EXT-92", (0, 1, 1),
+    Row("atomic: partly below the region", "EXT-92", (0, 1, 1),
         "rdmap_bounds", lambda s: [s.atomic(to=WORD - 8)]),
-    Row("atomic: half of it past the end", "EXT-92", (0, 1, 1),
+    Row("atomic: partly past the end", "EXT-92", (0, 1, 1),
         "rdmap_bounds", lambda s: [s.atomic(to=OVER)]),
     Row("atomic: all of it past the end", "EXT-92", (0, 1, 1),
         "rdmap_bounds", lambda s: [s.atomic(to=OVER + 8)]),
-    Row("atomic: far beyond", "EXT-92", (0, 1, 1), "rdmap_bounds",
+    Row("atomic: far beyond the region", "EXT-92", (0, 1, 1), "rdmap_bounds",
         lambda s: [s.atomic(to=WORD + (1 << 32))]),
-    Row("atomic: region without the right", "EXT-92", (0, 1, 2),
+    Row("atomic: region without the access right", "EXT-92", (0, 1, 2),
         "rdmap_access", lambda s: [s.atomic(s.plain.rkey)]),
-    Row("CmpSwap: region without the right", "EXT-92", (0, 1, 2),
+    Row("CmpSwap: region without the access right", "EXT-92", (0, 1, 2),
         "rdmap_access",
         lambda s: [s.atomic(s.plain.rkey, code=rdmap.CMP_SWAP)]),
     Row("atomic: region for local use only", "EXT-92", (0, 1, 2),
         "rdmap_access", lambda s: [s.atomic(s.local.rkey)]),
-    Row("atomic: queue pair without the right", "EXT-92", (0, 1, 2),
+    Row("atomic: queue pair without the access right", "EXT-92", (0, 1, 2),
         "rdmap_access", lambda s: [s.atomic()], rights="rw"),
     Row("atomic: another protection domain", "EXT-92", (0, 1, 3),
         "rdmap_assoc", lambda s: [s.atomic(s.foreign.rkey)]),
     Row("atomic: TO wraps", "EXT-92", (0, 1, 4), "rdmap_wrap",
         lambda s: [s.atomic(to=TOP - 8)]),
-    *[Row(f"atomic: header of {cut} octets", "EXT-87 EXT-34", *OPERATION,
+    *[Row(f"atomic: header of {cut} bytes", "EXT-87 EXT-34", *OPERATION,
           lambda s, cut=cut: [s.atomic(octets=slice(cut))])
       for cut in (0, 28, 51)],
-    Row("atomic: header of 53 octets", "EXT-87 EXT-34 EXT-8", *TOO_LONG,
+    Row("atomic: header of 53 bytes", "EXT-87 EXT-34 EXT-8", *TOO_LONG,
         lambda s: [s.atomic(extra=b"x")]),
     *[Row(f"atomic: RV {rv >> 6}", "EXT-89", (0, 2, 5), "rdmap_version",
           lambda s, rv=rv: [s.atomic(ulp=op(rdmap.ATOMIC_REQUEST, rv))])
@@ -115,38 +118,38 @@ ATOMIC = [
           lambda s, qn=qn: [s.atomic(qn=qn)]) for qn in (0, 2, 3)],
     Row("atomic: on QN 4", "EXT-87", (1, 2, 1), "ddp_untagged_qn",
         lambda s: [s.atomic(qn=4)]),
-    Row("Atomic Response that nobody asked for", "EXT-56 DDP-87", (1, 2, 2),
+    Row("Atomic Response without a request", "EXT-56 DDP-87", (1, 2, 2),
         "ddp_untagged_no_buffer", lambda s: [s.response()]),
     *[Row(f"Atomic Response on QN {qn}", "EXT-88 EXT-33 EXT-52", *OPCODE,
           lambda s, qn=qn: [s.response(qn=qn)]) for qn in (0, 1, 2)],
 ]
 
-# no RDMA header comes back, as a Read's would
+# the RDMA header is quoted for Read Requests only
 for each in ATOMIC:
     if each.what[:2] == (0, 1):
         each.rows += " EXT-86"
 
 IMMEDIATE = [
-    *[Row(f"Immediate Data of {length} octets", "EXT-77 EXT-69 EXT-86",
+    *[Row(f"Immediate Data of {length} bytes", "EXT-77 EXT-69 EXT-86",
           *OPERATION, lambda s, length=length: [s.immediate(length)])
       for length in (0, 1, 4, 7)],
-    *[Row(f"Immediate Data of {length} octets", "EXT-77 EXT-69 EXT-8",
+    *[Row(f"Immediate Data of {length} bytes", "EXT-77 EXT-69 EXT-8",
           *TOO_LONG, lambda s, length=length: [s.immediate(length)],
           status=LEN_ERR) for length in (9, 16)],
-    Row("Immediate Data with Solicited Event of 7 octets", "EXT-77", *OPERATION,
+    Row("Immediate Data with Solicited Event of 7 bytes", "EXT-77", *OPERATION,
         lambda s: [s.immediate(7, rdmap.IMMEDIATE_SE)]),
-    Row("Immediate Data with Solicited Event of 9 octets", "EXT-77",
+    Row("Immediate Data with Solicited Event of 9 bytes", "EXT-77",
         *TOO_LONG, lambda s: [s.immediate(9, rdmap.IMMEDIATE_SE)],
         status=LEN_ERR),
-    Row("Immediate Data of 4 and 5 octets", "EXT-77", *TOO_LONG,
+    Row("Immediate Data of 4 and 5 bytes", "EXT-77", *TOO_LONG,
         lambda s: [s.immediate(4, last=False), s.immediate(5, mo=4)],
         status=LEN_ERR),
-    Row("Immediate Data of 4 and 3 octets", "EXT-77", *OPERATION,
+    Row("Immediate Data of 4 and 3 bytes", "EXT-77", *OPERATION,
         lambda s: [s.immediate(4, last=False), s.immediate(3, mo=4)]),
     Row("Immediate Data without a receive", "EXT-72", (1, 2, 2),
         "ddp_untagged_no_buffer", lambda s: [s.immediate()], recvs=0,
         flushed=0),
-    Row("Immediate Data for which a Send has left no receive", "EXT-72",
+    Row("Immediate Data after a Send has consumed the only receive", "EXT-72",
         (1, 2, 2), "ddp_untagged_no_buffer",
         lambda s: [s.send(0), s.immediate(msn=2)], recvs=1, flushed=0),
     *[Row(f"Immediate Data: on QN {qn}", "EXT-88 EXT-74", *OPCODE,
@@ -163,20 +166,21 @@ IMMEDIATE = [
         lambda s: [s.immediate(mo=8)]),
 ]
 
-# What was chosen by the first segment's opcode would be used by another's
+# The opcode must not change between the segments of a message: the first one
+# selects the buffer.
 CHANGES = [
     *[Row(f"opcode {code}, with the T bit", "EXT-88 EXT-71 EXT-40", *OPCODE,
           lambda s, code=code: [s.tagged(code)]) for code in range(8, 12)],
     Row("Immediate Data that becomes a Send", "EXT-88 EXT-70", *OPCODE,
         lambda s: [s.immediate(4, last=False), s.send(200, mo=4)]),
-    Row("Immediate Data that becomes a Send, after 8 octets", "EXT-88",
+    Row("Immediate Data that becomes a Send, after 8 bytes", "EXT-88",
         *OPCODE, lambda s: [s.immediate(8, last=False), s.send(4, mo=8)]),
-    Row("Immediate Data that becomes a Send, after none", "EXT-88", *OPCODE,
+    Row("Immediate Data that becomes a Send, after 0 bytes", "EXT-88", *OPCODE,
         lambda s: [s.immediate(0, last=False), s.send(200)]),
     Row("a Send that becomes Immediate Data", "EXT-88", *OPCODE,
         lambda s: [s.send(4, last=False), s.immediate(4, mo=4)],
         placed=True),
-    Row("a Send of 64 octets that becomes Immediate Data", "EXT-88", *OPCODE,
+    Row("a Send of 64 bytes that becomes Immediate Data", "EXT-88", *OPCODE,
         lambda s: [s.send(64, last=False), s.immediate(8, mo=64)],
         placed=True),
     Row("Immediate Data that becomes one with Solicited Event", "EXT-88",
@@ -185,30 +189,30 @@ CHANGES = [
     Row("a Read Request that becomes an atomic", "EXT-88 EXT-87", *OPCODE,
         lambda s: [s.read(last=False),
                    s.atomic(octets=slice(28, 52), mo=28)]),
-    Row("a Read Request that becomes an atomic, after none", "EXT-88",
+    Row("a Read Request that becomes an atomic, after 0 bytes", "EXT-88",
         *OPCODE, lambda s: [s.read(cut=0, last=False), s.atomic()]),
     Row("an atomic that becomes a Read Request", "EXT-88 EXT-87", *OPCODE,
         lambda s: [s.atomic(octets=slice(8), last=False),
                    replace(s.read(), payload=s.read().payload[8:], mo=8)]),
-    Row("an atomic that becomes a Read Request, beyond that one's end",
+    Row("an atomic that becomes a Read Request, beyond the end of a Read Request",
         "EXT-88 EXT-87", *OPCODE,
         lambda s: [s.atomic(octets=slice(40), last=False),
                    s.read(cut=12, mo=40)]),
 ]
 
 
-# Answers to our atomics -------------------------------------------------------
+# Responses to the device's atomics --------------------------------------------
 
 
 @dataclass
 class Answer:
-    """A wrong one; the last segment that make() makes is it."""
+    """An invalid response: the last segment that make() returns."""
     name: str
-    rows: str                       # besides EXT-56 and EXT-86
+    rows: str                       # in addition to EXT-56 and EXT-86
     what: tuple
     end: str
-    make: Callable                  # from our request
-    right: bool = False             # those before it complete the request
+    make: Callable                  # makes the segments from the request
+    right: bool = False             # the segments before it complete the request
 
 
 def response(q, ident=0, msn=1, octets=slice(None), extra=b"", **fields):
@@ -226,12 +230,12 @@ ANSWERS = [
            lambda q: [response(q, 1)]),
     Answer("with identifier 0xFFFFFFFF off", "EXT-37", *OPERATION,
            lambda q: [response(q, 0xFFFFFFFF)]),
-    *[Answer(f"of {cut} octets", "EXT-49", *OPERATION,
+    *[Answer(f"of {cut} bytes", "EXT-49", *OPERATION,
              lambda q, cut=cut: [response(q, octets=slice(cut))])
       for cut in (0, 4, 11)],
-    Answer("of 13 octets", "EXT-8 EXT-87", *TOO_LONG,
+    Answer("of 13 bytes", "EXT-8 EXT-87", *TOO_LONG,
            lambda q: [response(q, extra=b"x")]),
-    Answer("of 6 and 7 octets", "EXT-8 EXT-87", *TOO_LONG,
+    Answer("of 6 and 7 bytes", "EXT-8 EXT-87", *TOO_LONG,
            lambda q: [response(q, octets=slice(6), last=False),
                       response(q, octets=slice(6, 13), extra=b"x", mo=6)]),
     *[Answer(f"with MSN {msn}", "EXT-14 EXT-87", (1, 2, 3),
@@ -251,7 +255,7 @@ ANSWERS = [
            lambda q: [rdmap.read_response(q.stag, q.to, bytes(8))]),
     Answer("that is an empty Read Response", "EXT-81", *OPCODE,
            lambda q: [rdmap.read_response(0, 0)]),
-    Answer("that comes twice", "EXT-51", (1, 2, 2), "ddp_untagged_no_buffer",
+    Answer("that is sent twice", "EXT-51", (1, 2, 2), "ddp_untagged_no_buffer",
            lambda q: [response(q), response(q, msn=2)], right=True),
 ]
 
@@ -287,9 +291,9 @@ for each in ANSWERS:
 
 
 def too_soon(w, role):
-    """The atomic's answer, while that to the Read before it is due."""
+    """Send the Atomic Response while the Read before it has no response."""
     sink = w.shared(SIZE, "l", 0, BASE)
-    row = Answer("too soon", "", *OPCODE, response)
+    row = Answer("out of order", "", *OPCODE, response)
     link = both(w, role)
     with w.counted(end_rdmap_opcode=1, tx_terminates=1):
         link.post("read", sink, 8, 1, WORD, 0x77665544)
@@ -303,7 +307,7 @@ def too_soon(w, role):
     sink.untouched()
 
 
-in_both_roles("an Atomic Response before a due Read Response",
+in_both_roles("an Atomic Response before the preceding Read Response",
               "EXT-56 EXT-57 EXT-81", too_soon)
 
 
@@ -315,7 +319,8 @@ TOLD = [
 
 
 def told(w, role, what, status):
-    """Those before it have been answered, it is to blame, others are not."""
+    """Requests before the failed one have responses; only that one gets the error
+    status."""
     sink = w.shared(SIZE, "l", 0, BASE)
     link = both(w, role)
     for wr in 1, 2, 3:
@@ -331,19 +336,20 @@ def told(w, role, what, status):
             link.wc(wr=wr, status=want)
     w.mate.need(Async, conn=link.conn, event=REQ_ERR)
     w.still_counted()
-    check("only the first has a value", sink.get(8, 8) == b"\x5A" * 8)
+    check("the failed request leaves memory "
+          "unchanged", sink.get(8, 8) == b"\x5A" * 8)
 
 
 for word, code, reported, shown in TOLD:
-    in_both_roles(f"a Terminate says that our atomic was {word}", shown, told,
+    in_both_roles(f"a Terminate reports that our atomic was {word}", shown, told,
                   what=code, status=reported)
 
 
-# Our own faults ---------------------------------------------------------------
+# Local errors -----------------------------------------------------------------
 
 
 def local_fault(w, role, verb, gone, status):
-    """Nothing of it leaves: Terminate 0/0/00 in its stead."""
+    """The request is not sent: Terminate 0/0/00 is sent instead."""
     memory = w.region(4096, "l")
     if role == "responder":
         link = w.initiate(accept=(4 if gone else 0, 4, b""))
@@ -360,10 +366,10 @@ def local_fault(w, role, verb, gone, status):
 
 
 for name in "fetchadd", "cmpswap", "writeimm":
-    in_both_roles(f"a {name} with memory that is gone", "EXT-85", local_fault,
+    in_both_roles(f"a {name} with deregistered memory", "EXT-85", local_fault,
                   verb=name, gone=True, status=LOC_PROT_ERR)
 for name in "fetchadd", "cmpswap":
-    in_both_roles(f"a {name} where none was agreed on", "EXT-54",
+    in_both_roles(f"a {name} where no atomics were agreed", "EXT-54",
                   local_fault, verb=name, gone=False, status=LOC_QP_OP_ERR)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""FPDUs: framing, CRC, markers, TCP segments (RFC 5044 sections 4 to 6, 8)."""
+"""Test FPDUs: framing, CRC, markers, TCP segments (RFC 5044 sections 4 to 6, 8)."""
 
 import contextlib
 import random
@@ -16,7 +16,7 @@ from lib.wire import (CM, DEVICE, HERE, MATE_IF, NS, PEER, PEER_IF, QP_FATAL, WC
 BASE = 0x7FFFFFFFE000
 BIG = 1 << 18
 ETH_MTU = 1500
-# an FPDU begins behind a CRC field, which no marker's place can be
+# an FPDU begins after a CRC field, which is never at the position of a marker
 PHASES = mpa.INTERVAL // 4 - 1
 
 FIGURE_5 = bytes.fromhex("00000000 002a 4143 00000000 00000000 00000001"
@@ -31,15 +31,15 @@ def pattern(length, seed):
 
 
 def settle(link, wr=1):
-    """An empty Send has come: all before it is placed."""
+    """Check that an empty Send arrives: everything before it is placed."""
     link.peer.send()
     link.wc(wr=wr, status=0)
 
 
-# The figures ----------------------------------------------------------------
+# Figures of the RFC ---------------------------------------------------------
 
 
-@case("figures 5 and 6 of RFC 5044, received",
+@case("receive figures 5 and 6 of RFC 5044",
       "MPA-15 MPA-33 MPA-39 MPA-48 MPA-49 MPA-51 MPA-53")
 def figures_in(w):
     inbox = w.shared(4096, "l")
@@ -53,12 +53,12 @@ def figures_in(w):
                           opened=False)
         link.peer.tx.pos = 0
         first = link.peer.fpdu(rdmap.send(1, bytes(FIRST)))
-        same("length of the first", len(first), 492)
+        same("length of the first FPDU", len(first), 492)
         link.peer.put(first + FIGURE_6)
         same("length", link.wc(wr=2, status=0).length, 24)
 
 
-@case("figures 5 and 6 of RFC 5044, sent",
+@case("send figures 5 and 6 of RFC 5044",
       "MPA-15 MPA-22 MPA-23 MPA-25 MPA-30 MPA-34 MPA-47 MPA-52 MPA-117 "
       "MPA-151 DDP-35 DDP-45 DDP-42")
 def figures_out(w):
@@ -71,8 +71,9 @@ def figures_out(w):
         link = w.respond(mpa.reply(flags=mpa.C | mpa.M))
         link.post("send", memory, FIRST, 1)
         link.post("send", memory, 24, 2)
-        # its CRC
-        same("the first", len(mpa.Reader(True).feed(link.peer.get(492))), 1)
+        # the reader checks the CRC
+        same("number of FPDUs before figure "
+             "6", len(mpa.Reader(True).feed(link.peer.get(492))), 1)
         same("figure 6", link.peer.get(len(FIGURE_6)).hex(), FIGURE_6.hex())
 
 
@@ -106,10 +107,10 @@ def crc_error(w, role, place):
     inbox.untouched()
 
 
-@case("bit changed in one of many segments that come together",
+@case("bit changed in one of many segments that arrive together",
       "MPA-54 MPA-69 MPA-71 MPA-142 DDP-7")
 def crc_error_among_many(w):
-    """Those before it are there, of it and those behind it nothing is."""
+    """The segments before the corrupted one are placed; it and those after it are not."""
     cut, many = 1000, 12
     data = pattern(many * cut, 4)
     for wrong, octet in ((1, 16), (6, 500), (11, 1012)):
@@ -124,21 +125,23 @@ def crc_error_among_many(w):
             same("Terminate", link.peer.get_terminate().pack().hex(), "20020000")
             link.ended("fin")
         w.mate.need(Async, conn=link.conn, event=QP_FATAL)
-        same("before it", target.get(0, wrong * cut), data[:wrong * cut])
+        same("memory before the corrupted "
+             "segment", target.get(0, wrong * cut), data[:wrong * cut])
         behind = target.size - wrong * cut
-        same("behind it", target.get(wrong * cut, behind), b"\x5A" * behind)
+        same("memory from the corrupted segment "
+             "on", target.get(wrong * cut, behind), b"\x5A" * behind)
 
 
-# control, RDMAP control, STag, TO, payload, last of it, PAD, CRC
+# control, RDMAP control, STag, TO, first and last byte of the payload, PAD, CRC
 for octet in (2, 3, 4, 15, 16, 40, 41, 42, 44, 47):
     for side in "responder", "initiator":
-        add(f"{side}: bit changed in octet {octet} of a Write",
+        add(f"{side}: bit changed in byte {octet} of a Write",
             "MPA-54 MPA-69 MPA-71 MPA-72 MPA-133 MPA-140 MPA-142 MPA-143 DDP-7 DDP-79 "
             "DDP-81 DDP-85 RDMAP-55 RDMAP-144",
             crc_error, role=side, place=octet)
 
 
-@case("no CRC only if both sides do without",
+@case("no CRC only if both sides agree",
       "MPA-20 MPA-21 MPA-40 MPA-42 MPA-44 MPA-45 MPA-46 MPA-85 MPA-86 "
       "MPA-87")
 def crc_agreement(w):
@@ -149,14 +152,14 @@ def crc_agreement(w):
 
 
 def crc_for_life(w, link, memory):
-    """Made and looked at: at first, and when many have come and gone."""
+    """Check that CRCs are sent and verified: on the first FPDU and after many."""
     for wr in range(20):
         link.round_trip()
         link.post("send", memory, 6, wr + 2)
         same("length", len(link.peer.get_segment().payload), 6)
     link.peer.put_segment(rdmap.send(1, b"junk"), crc=b"junk")
     same("Terminate", link.peer.get_terminate().what, (2, 0, 2))
-    same("octets before the end", link.peer.wait_end()[1], b"")
+    same("bytes before the end", link.peer.wait_end()[1], b"")
     w.after_case()
 
 
@@ -181,26 +184,26 @@ def crc_case(w, port, ours, theirs):
         link.peer.put_segment(rdmap.send(1, b"junk"), crc=b"junk")
         same("length", link.wc(wr=1, status=0).length, 4)
         link.post("send", memory, 6, 2)
-        # header, ULPDU, PAD and a CRC field, whatever is in it
-        same("octets of the FPDU", len(link.peer.get(2 + 18 + 6 + 2 + 4)), 32)
+        # header, ULPDU, PAD and a CRC field with any value
+        same("bytes of the FPDU", len(link.peer.get(2 + 18 + 6 + 2 + 4)), 32)
         w.quiet(link.peer)
         w.after_case()
 
 
-@case("an administrator alone has CRC off", "MPA-40")
+@case("only an administrator can turn CRC off", "MPA-40")
 def crc_admin(w):
-    """Of two who may not do all one may do this."""
+    """Of two users without full privileges only the one with CAP_NET_ADMIN may do this."""
     with w.settings(crc=1):
         for without, want in (("net_admin", "1"), ("net_raw", "0")):
             done = subprocess.run(
                 ["setpriv", "--inh-caps", f"-{without}", "--bounding-set",
                  f"-{without}", f"{HERE}/lib/setting", DEVICE, "crc", "0"],
                 text=True, capture_output=True, check=False)
-            same(f"what is set without {without}", setting("crc"), want)
-            same("not permitted", "not permitted" in done.stderr, want == "1")
+            same(f"CRC setting without {without}", setting("crc"), want)
+            same("refusal", "not permitted" in done.stderr, want == "1")
 
 
-@case("without CRC: the same data", "MPA-44")
+@case("without CRC: data is unchanged", "MPA-44")
 def crc_off_data(w):
     memory = w.shared(BIG, "lrw")
     data = pattern(100000, 1)
@@ -215,7 +218,7 @@ def crc_off_data(w):
         same("memory", memory.get(0, len(data)), data)
 
 
-@case("PAD of any octets is taken", "MPA-18")
+@case("PAD of any bytes is accepted", "MPA-18")
 def pad(w):
     inbox = w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)] * 4)
@@ -225,7 +228,7 @@ def pad(w):
         same("length", link.wc(wr=length, status=0).length, length)
 
 
-@case("our PAD is zero, and as short as can be", "MPA-15 MPA-17 MPA-19")
+@case("our PAD is zero, and as short as possible", "MPA-15 MPA-17 MPA-19")
 def pad_out(w):
     memory = w.shared(4096, "l")
     link = w.initiate()
@@ -259,11 +262,11 @@ def split_anywhere(w, markers=False, crc=True):
 
 
 for with_markers in (False, True):
-    add("FPDU split at every octet" + with_markers * ", with markers",
+    add("FPDU split at every byte" + with_markers * ", with markers",
         "MPA-66 MPA-67 MPA-70 MPA-72 MPA-73 MPA-148 DDP-4",
         split_anywhere, markers=with_markers)
-# then nobody reads PAD and CRC, which may lie in two
-add("FPDU split at every octet, without CRC", "MPA-44 MPA-66 MPA-148",
+# PAD and CRC, which are not read then, may be split, too
+add("FPDU split at every byte, without CRC", "MPA-44 MPA-66 MPA-148",
     split_anywhere, crc=False)
 
 
@@ -281,11 +284,11 @@ def drip(w, markers):
 
 
 for with_markers in (False, True):
-    add("one octet in each TCP segment" + with_markers * ", with markers",
+    add("one byte in each TCP segment" + with_markers * ", with markers",
         "MPA-66 MPA-148 MPA-150", drip, markers=with_markers)
 
 
-@case("nothing is handed up before an FPDU is whole", "MPA-73 MPA-69")
+@case("nothing is delivered before an FPDU is complete", "MPA-73 MPA-69")
 def not_early(w):
     target = w.shared(4096, "lw")
     link = w.initiate()
@@ -299,7 +302,7 @@ def not_early(w):
     same("memory", target.get(0, 999), b"z" * 999)
 
 
-@case("many FPDUs in one TCP segment, then any cut",
+@case("many FPDUs in one TCP segment, then cut anywhere",
       "MPA-3 MPA-37 MPA-38 MPA-9 DDP-8 DDP-50 DDP-64")
 def many_in_one(w):
     inbox, rand = w.shared(BIG, "l"), random.Random(9)
@@ -315,7 +318,8 @@ def many_in_one(w):
         places = sorted(rand.sample(range(len(octets)), 12 * burst))
         link.peer.put_split(octets, *places, pause=0)
         for wr, size in enumerate(sizes):
-            same("in order", link.wc(status=0)[1:5], (wr, 0, 128, size))
+            same("number, status, opcode and length, in "
+                 "order", link.wc(status=0)[1:5], (wr, 0, 128, size))
             same("data", inbox.get(512 * wr, size), pattern(size, size))
 
 
@@ -330,13 +334,13 @@ def long_ulpdus(w):
         same("memory", target.get(0, length), data)
 
 
-PIECE = 32768                   # of memory that a sender's kernel has in one piece
-FILLED = 500 * 1024             # of the buffer that TCP has at first, which is 512 KiB
+PIECE = 32768                   # bytes of contiguous memory in the sending kernel
+FILLED = 500 * 1024             # bytes of TCP's initial receive buffer, which is 512 KiB
 
 
 @contextlib.contextmanager
 def frames_of(octets, ip, interface):
-    """Inside, that end's frames are as long."""
+    """Set the MTU of that end meanwhile."""
     shell(f"{ip} link set {interface} mtu {octets}")
     try:
         yield
@@ -345,12 +349,12 @@ def frames_of(octets, ip, interface):
 
 
 def filled():
-    """The most that TCP counts as received and not taken, of any connection."""
+    """Return the largest receive memory that TCP accounts to any connection."""
     return max(int(n) for n in re.findall(r"skmem:\(r(\d+),", shell("ss -tmn")))
 
 
 def straddling(w, inbox):
-    """Each piece ends an FPDU, and begins the next; until the buffer has been filled."""
+    """Let each piece end an FPDU and begin the next, until the buffer has been filled."""
     size, at, most, wr = PIECE - 2 - 18 - 4, 1000, 0, 0
     link = w.initiate()
 
@@ -359,10 +363,10 @@ def straddling(w, inbox):
 
     begun = another()
     link.peer.put(begun[:at])
-    # the kernel has memory for each thread, of which this one has used nothing
+    # the kernel has a page fragment for each thread; that of a new thread is unused
     with ThreadPoolExecutor(1) as beside:
         while most < FILLED:
-            check("TCP puts many segments into one skb", wr < 200)
+            check("TCP merges many segments into one skb", wr < 200)
             link.recv(inbox, PIECE, wr)
             next_one = another()
             beside.submit(link.peer.sock.sendall, begun[at:] + next_one[:at],
@@ -374,8 +378,8 @@ def straddling(w, inbox):
 
 @case("FPDUs that begin in a segment where others end", "")
 def straddle(w):
-    """What has been taken of a segment counts in TCP's buffer as long as what is left of it
-    does not make an FPDU; that has to get all its octets in spite of it."""
+    """Consumed parts of an skb count in TCP's receive buffer while its rest is an
+    incomplete FPDU. The FPDU must be completed nevertheless."""
     with (frames_of(65535, "ip", MATE_IF), frames_of(65535, f"ip -n {NS}", PEER_IF)):
         straddling(w, w.shared(1 << 16, "l"))
 
@@ -384,7 +388,7 @@ def straddle(w):
 
 
 def phases(fpdus):
-    """Where in the interval FPDUs begin."""
+    """Return the offsets in the marker interval at which FPDUs begin."""
     return {fpdu.start % mpa.INTERVAL for fpdu in fpdus}
 
 
@@ -398,7 +402,7 @@ def markers_out(w, role):
         link = w.respond(lambda request: mpa.reply(
             rev=2, flags=mpa.C | mpa.S | mpa.M,
             pd=mpa.word(1, 1, request.rtr)))
-    check("we do not ask for markers", not link.peer.tx.markers)
+    check("the device does not request markers", not link.peer.tx.markers)
     got, rand = [], random.Random(55)
     while len(phases(got)) < PHASES and len(got) < 3000:
         sizes = [rand.randrange(200) for _ in range(32)]
@@ -411,10 +415,10 @@ def markers_out(w, role):
         for wr, size in enumerate(sizes):
             link.wc(wr=wr, status=0)
     same("phases", len(phases(got)), PHASES)
-    check("one has a marker between PAD and CRC field",
+    check("one FPDU has a marker between PAD and CRC field",
           any(at == fpdu.start + fpdu.size - 8
               for fpdu in got for at, _ in fpdu.markers))
-    # one that begins with a marker and has others
+    # an FPDU that begins with a marker and contains others
     for _ in range(3 * PHASES):
         link.post("send", memory, 600, 98, offset=8)
         got = [link.peer.get_fpdu()]
@@ -422,14 +426,14 @@ def markers_out(w, role):
         link.wc(wr=98, status=0)
         if 0 in phases(got):
             break
-    same("begins with a marker", phases(got), {0})
+    same("phases of the FPDU that begins with a marker", phases(got), {0})
     link.post("write", memory, 8192, 99, 0x10000, 7)
     payload = b"".join(s.payload for s in link.peer.get_message())
-    same("a long message", payload, data)
+    same("payload of a long message", payload, data)
 
 
 for side in "responder", "initiator":
-    add(f"{side}: inserts markers that the peer wants, at every phase",
+    add(f"{side}: inserts markers that the peer requests, at every phase",
         "MPA-3 MPA-16 MPA-17 MPA-27 MPA-28 MPA-29 MPA-30 MPA-32 MPA-33 "
         "MPA-34 MPA-35 MPA-36 MPA-50 MPA-84", markers_out, role=side)
 
@@ -441,8 +445,8 @@ def markers_in(w, role):
             link = w.initiate(peer=w.dial(port), recvs=[(inbox, 64)])
         else:
             link = w.respond(recvs=[(inbox, 64)])
-        check("we are asked for markers", link.peer.tx.markers)
-        check("nobody asked for theirs", not link.peer.rx.markers)
+        check("the device requests markers", link.peer.tx.markers)
+        check("the peer does not request markers", not link.peer.rx.markers)
         rand, at, seen, behind_pad = random.Random(56), 0, set(), 0
         want = bytearray()
         while len(seen) < PHASES and at < BIG - 2000:
@@ -456,20 +460,20 @@ def markers_in(w, role):
                                           pattern(1900, 4)))
         settle(link)
         same("phases", len(seen), PHASES)
-        check("one had a marker between PAD and CRC field", behind_pad)
+        check("one FPDU has a marker between PAD and CRC field", behind_pad)
         same("memory", target.get(0, at + 1900), want + pattern(1900, 4))
-        # and sends none itself (MPA-83)
+        # the device sends no markers itself (MPA-83)
         link.peer.read(rdmap.ReadRequest(9, 0, 1000, target.rkey, target.addr))
         same("read", link.peer.get_segment().payload, bytes(want[:1000]))
 
 
 for side in "responder", "initiator":
-    add(f"{side}: takes markers that it asked for, at every phase",
+    add(f"{side}: accepts markers that it requested, at every phase",
         "MPA-37 MPA-38 MPA-50 MPA-53 MPA-83",
         markers_in, role=side)
 
 
-@case("both directions with markers, from the first octet behind the frames",
+@case("both directions with markers, from the first byte after the start-up frames",
       "MPA-53 MPA-74 MPA-75 MPA-77 MPA-84")
 def markers_both(w):
     memory = w.shared(BIG, "lrw")
@@ -513,10 +517,10 @@ def marker_wrong(w):
         target.untouched()
 
 
-# Loss at the switch from frames to FPDUs -------------------------------------
+# Loss at the switch from start-up frames to FPDUs ----------------------------
 
 
-@case("responder: Request's end, Reply and first FPDU lost at first",
+@case("responder: end of the Request, Reply and first FPDU lost at first",
       "MPA-128 MPA-129")
 def lost_responder(w):
     memory = w.shared(4096)
@@ -559,7 +563,7 @@ def lost_initiator(w):
     link.peer.full(reply, request)
     link.post("send", w.shared(4096), 4, 1)
     link.peer.get_segment()
-    same("the Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
+    same("payload of the Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
 
 
 run()

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Sessions that begin well and go wrong, against the kernel.
+"""Run sessions that begin correctly and go wrong, against the kernel.
 
-Each session starts up as initiator or as responder, exchanges a few messages
-that are right, then sends some that are not (fuzzing.py), and ends somehow.
-Several run at a time, while rping works on the same device.  About one in
-eight is right to the end, and has to come to a good end.
+Each session starts up as initiator or as responder, exchanges a few valid messages, then
+sends some invalid ones (fuzzing.py), and ends in some way. Several sessions run at a time,
+while rping works on the same device. About one session in eight is valid to the end and
+must end gracefully.
 
-T_SEED=N        begins with this seed (printed in the first line)
-T_SESSIONS=N    so many sessions; default: as many as T_SECONDS (40) allow
-T_FIRST=N       begins with session N: with T_SESSIONS=1, one session again
+T_SEED=N        begin with this seed (printed in the first line)
+T_SESSIONS=N    number of sessions; default: as many as T_SECONDS (40) allow
+T_FIRST=N       begin with session N: with T_SESSIONS=1, repeat one session
 """
 
 import contextlib
@@ -30,18 +30,18 @@ PARALLEL = 12
 RPING_PORT = 7470
 CLOSED = b"rdma_get_cm_event: Bad file descriptor"
 
-# Nothing that a peer does may count these
+# Counters that no peer may be able to raise
 NEVER = {"end_ddp_catastrophic", "end_rdmap_catastrophic", "end_mpa_local",
          "end_no_memory", "end_rdmap_global", "end_local_cq_overrun",
          "end_local_protection", "end_unreachable"}
 
-# What a listener counts of connections that no program hears of
+# Counters of connections that end at a listener, without a queue pair
 REFUSED = {"end_mpa_startup", "end_mpa_lost", "end_peer_closed",
            "end_peer_reset", "end_timeout"}
 
 
 class Crowd:
-    """Runs sessions, several at a time, in one thread."""
+    """Run several sessions at a time, in one thread."""
 
     def __init__(self, w, numbers, seed):
         self.w, self.numbers, self.seed = w, numbers, seed
@@ -88,7 +88,7 @@ class Crowd:
         del self.active[session]
 
     def awake(self):
-        """Sleeps if nobody can go on; returns those who may."""
+        """Wait until a session can continue. Return the sessions to poll."""
         poll, files = select.poll(), {}
         for session in self.active:
             events = select.POLLIN if not session.ended else 0
@@ -116,7 +116,7 @@ def listens(port):
 
 
 class Rping(threading.Thread):
-    """A program that has to go on working all the while."""
+    """A program that must work all the time."""
 
     PINGS = 20
 
@@ -146,11 +146,11 @@ class Rping(threading.Thread):
                 server.kill()
         self.runs += 1
         pings = client.stdout.count(b"ping data")
-        # its thread for events may see their channel closed before it ends
+        # rping's event thread may see the channel closed before it ends
         failed = client.returncode and CLOSED not in client.stderr
         if failed or pings != self.PINGS:
-            self.bad = (f"{pings} of {self.PINGS} pings, "
-                        f"{client.stderr}; the server: {said}")
+            self.bad = (f"{pings} of {self.PINGS} pings, client: {client.stderr}; server: "
+                        f"{said}")
 
     def stop(self):
         self.over = True
@@ -158,7 +158,7 @@ class Rping(threading.Thread):
 
 
 def objects():
-    """What the core knows of the device, by kind."""
+    """Return the number of objects of the device by kind, as ib_core counts them."""
     words = shell(f"rdma resource show {DEVICE}").split()[2:]
     return dict(zip(words[::2], words[1::2]))
 
@@ -186,7 +186,8 @@ class FuzzWire(wire.Wire):
         self.mate.do("listen", MATE, PORT)
 
     def set_policy(self, crc, markers, revision):
-        """How many times to revision 1 only, and whether now: self.ones, self.revision."""
+        """Change the settings. self.ones counts changes to revision 1 only, self.revision
+        is the current revision."""
         self.ones += revision == "1"
         self.revision = revision
         for name, value in (("crc", crc), ("markers", markers),
@@ -195,7 +196,7 @@ class FuzzWire(wire.Wire):
 
     @contextlib.contextmanager
     def in_namespace(self):
-        """This thread is where the raw peer is."""
+        """Move this thread into the raw peer's namespace meanwhile."""
         libc = ctypes.CDLL(None, use_errno=True)
         with open("/proc/thread-self/ns/net", "rb") as here, \
                 open(f"/run/netns/{NS}", "rb") as there:
@@ -210,7 +211,7 @@ class FuzzWire(wire.Wire):
         return [int(word) for word in self.mate.do("stat")]
 
     def quiet(self):
-        """Every connection has come to its end; returns the statistics."""
+        """Wait until all connections have ended. Return the statistics."""
         end = time.monotonic() + PATIENCE
         while self.stat()[0] and time.monotonic() < end:
             time.sleep(0.1)
@@ -220,7 +221,7 @@ class FuzzWire(wire.Wire):
 
 
 def numbers():
-    """The sessions to run."""
+    """Yield the numbers of the sessions to run."""
     first = int(os.environ.get("T_FIRST", 0))
     most = os.environ.get("T_SESSIONS")
     if most:
@@ -235,9 +236,8 @@ def numbers():
 def tell(w, crowd, seconds, stat, before):
     rises = {name: now - before[name] for name, now in w.counters().items()
              if name.startswith("end_") and now != before[name]}
-    print(f"# {crowd.count} sessions in {seconds:.1f} s, "
-          f"{crowd.count / seconds:.1f} a second: {crowd.good} right to the "
-          f"end, {crowd.spoilt} mutations")
+    print(f"# {crowd.count} sessions in {seconds:.1f} s, {crowd.count / seconds:.1f} a "
+          f"second: {crowd.good} valid to the end, {crowd.spoilt} mutations")
     print("# queue pairs %d, established %d, received %d, sent %d, "
           "flushed %d, async %d" % tuple(stat[1:]))
     print("# ends:", ", ".join(f"{name[4:]} {n}"
@@ -259,22 +259,22 @@ def fuzz(w):
     rping.stop()
     stat = w.quiet()
     rises = tell(w, crowd, seconds, stat, before)
-    same("what was wrong", crowd.bad, [])
+    same("failures", crowd.bad, [])
     same("rping", rping.bad, None)
-    check("rping was run", rping.runs)
-    same("memory that changed and may not", w.mate.do("check"), [])
+    check("rping runs at least once", rping.runs)
+    same("memory that must not change", w.mate.do("check"), [])
     same("reasons that no peer can cause", NEVER & set(rises), set())
-    # one each; and those whose start-up failed before there was any
+    # one end per queue pair; and connections that failed before they had one
     extra = sum(rises.values()) - stat[1] - 2 * rping.runs
     refused = sum(rises.get(name, 0) for name in REFUSED)
-    check(f"{extra} more ends than queue pairs, {refused} can be refusals",
+    check(f"{extra} more ends than queue pairs, explained by {refused} failed start-ups",
           0 <= extra <= refused)
 
 
-@case("nothing is left")
+@case("all objects are freed")
 def nothing_left(w):
     w.mate.stop()
-    same("the program's end", w.mate.process.returncode, 0)
+    same("exit status of the program", w.mate.process.returncode, 0)
     end = time.monotonic() + PATIENCE
     while objects() != w.before and time.monotonic() < end:
         time.sleep(0.1)

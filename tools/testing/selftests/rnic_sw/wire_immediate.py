@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Immediate Data, alone and behind a Write (RFC 7306 section 6).
+"""Test Immediate Data, alone and after a Write (RFC 7306 section 6).
 
-Of its eight octets the first four are the verbs' immediate data.
+The first four of its eight bytes are the immediate data of the verbs.
 """
 
 import random
@@ -15,7 +15,7 @@ BIG = 1 << 20
 WC_WRITE, WC_RECV, WC_RECV_IMM = 1, 128, 129
 WITH_IMM = 2
 IMM = 0xD00DFEED
-# where our Writes go: nobody looks at it there
+# target of the device's own Writes: the raw peer does not check it
 THERE, KEY = 0x1122334455667788, 0xABCDEF01
 
 
@@ -23,7 +23,7 @@ def pattern(length, seed):
     return random.Random(seed).randbytes(length)
 
 
-# Immediate Data that comes ----------------------------------------------------
+# Immediate Data from the peer -------------------------------------------------
 
 
 def immediate(link, value=IMM, opcode=rdmap.IMMEDIATE, rest=b"\1\2\3\4"):
@@ -46,7 +46,7 @@ def imm_alone(w, role):
             link.peer.put_segment(replace(
                 seg, rsvd=0x3C, ulp=seg.ulp | 0x30, ulp32=0x55AA55AA))
             told(link, wr, IMM + wr)
-    # each has used up a receive, and nothing of its memory
+    # each has consumed a receive, but not written to its memory
     w.mate.not_yet(WC, conn=link.conn)
     inbox.untouched()
 
@@ -73,7 +73,7 @@ def imm_split(w):
     inbox.untouched()
 
 
-@case("Immediate Data with Solicited Event wakes who waits for those",
+@case("Immediate Data with Solicited Event raises a solicited event",
       "EXT-5 EXT-7 EXT-68")
 def imm_solicited(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)] * 3)
@@ -105,10 +105,12 @@ def imm_order(w):
         if wr % 3:
             told(link, wr, wr)
         else:
-            same("a Send", link.wc(wr=wr)[2:6], (SUCCESS, WC_RECV, 3, 0))
+            same("status, opcode, length and flags of a "
+                 "Send", link.wc(wr=wr)[2:6], (SUCCESS, WC_RECV, 3, 0))
 
 
-@case("a Write, then Immediate Data: placed when told, and its length",
+@case("a Write, then Immediate Data: data is placed by then, the length is the "
+      "Write's",
       "EXT-68 EXT-78 EXT-80")
 def imm_write(w):
     target, inbox = w.shared(1 << 16, "lw"), w.shared(1024, "l")
@@ -122,17 +124,17 @@ def imm_write(w):
             for at in range(0, size or 1, 777)), immediate(link, turn))
         told(link, 3 * turn + 1, turn, size)
         same("memory", target.get(0, size), data)
-        # of two that are alike the second one's
+        # with two equal Writes, the length of the second
         link.peer.put_segment(*[rdmap.write(target.rkey, target.addr, data[:9])] * 2,
                               immediate(link, turn))
         told(link, 3 * turn + 2, turn, min(size, 9))
-        # one that follows no Write tells no length
+        # without a Write before it the length is 0
         link.peer.put_segment(immediate(link, turn))
         told(link, 3 * turn + 3, turn, 0)
     inbox.untouched()
 
 
-# Immediate Data that we send --------------------------------------------------
+# Immediate Data from the device -----------------------------------------------
 
 
 def imm_out(w, role):
@@ -152,7 +154,7 @@ def imm_out(w, role):
              f"{IMM + turn:08x}{0:08x}")
         got = link.wc(wr=1, status=SUCCESS)
         same("completion", (got.opcode, got.length), (WC_WRITE, size))
-        # Sends have the same sequence
+        # Sends use the same MSN sequence
         link.post("send", memory, 4, 2)
         same("MSN", link.peer.get_segment().msn, 2 * turn + 2)
         link.wc(wr=2, status=SUCCESS)
@@ -163,7 +165,7 @@ in_both_roles("a Write with Immediate is a Write and Immediate Data",
               "EXT-75 EXT-76 EXT-93", imm_out)
 
 
-@case("Writes with Immediate leave in the order of posting", "EXT-73 EXT-76")
+@case("Writes with Immediate are sent in the order of posting", "EXT-73 EXT-76")
 def imm_out_many(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
@@ -179,7 +181,7 @@ def imm_out_many(w):
 
 
 def imm_out_last(w, role):
-    """It is one work request: a graceful end leaves no half of it behind."""
+    """It is one work request: a graceful end sends both messages of it or none."""
     memory = w.shared(BIG, "l")
     link = both(w, role)
     link.round_trip()
@@ -198,7 +200,7 @@ def imm_out_last(w, role):
             link.wc(wr=wr, status=SUCCESS)
 
 
-in_both_roles("disconnect after Writes with Immediate: all goes out",
+in_both_roles("disconnect after Writes with Immediate: all are sent",
               "EXT-76 DDP-72", imm_out_last)
 
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""IRD, ORD and the ready-to-receive message (RFC 6581 section 9)."""
+"""Test IRD, ORD and the ready-to-receive message (RFC 6581 section 9)."""
 
 from lib.wire import (CM, PEER, SUCCESS, WC, Peer, add, case, check, mpa,
                       rdmap, run, same, setting)
 from lib.wire_kernel import starved
 
 NONE = mpa.NOT_NEGOTIATED
-LIMIT = 128                         # of the device, either depth
-TOLD = 255                          # the largest that iw_cm has room for
+LIMIT = 128                         # largest IRD and ORD of the device
+TOLD = 255                          # largest value that iw_cm can report
 FLAGS = mpa.C | mpa.S
 A, B, C, D = mpa.A, mpa.B, mpa.CC, mpa.D
 NAMES = {B: "Send", C: "Write", D: "Read"}
@@ -26,38 +26,38 @@ def reply(ird, ord_, flags=0):
 
 # Responder ------------------------------------------------------------------
 
-# initiator's IRD, ORD; responder's ORD, IRD as its program wants them; Reply's
-# IRD, ORD
+# initiator's IRD, ORD; ORD, IRD requested by the responder's program; IRD, ORD of the
+# Reply
 RESPONDER = [
-    ("both as wanted", (4, 4), (4, 4), (4, 4), "MPA2-25"),
-    ("a small IRD brings ORD down", (2, 9), (4, 5), (5, 2),
+    ("both as requested", (4, 4), (4, 4), (4, 4), "MPA2-25"),
+    ("a small IRD lowers ORD", (2, 9), (4, 5), (5, 2),
      "MPA2-27 MPA2-29"),
-    ("IRD 0 brings ORD to 0", (0, 3), (4, 5), (5, 0), "MPA2-27 MPA2-29"),
-    ("depths beyond the device's raise nothing", (LIMIT + 1, TOLD), (3, 7),
+    ("IRD 0 lowers ORD to 0", (0, 3), (4, 5), (5, 0), "MPA2-27 MPA2-29"),
+    ("depths beyond the device's limit change nothing", (LIMIT + 1, TOLD), (3, 7),
      (7, 3), "MPA2-68"),
-    ("large depths raise nothing", (0x1234, 0x2345), (3, 7), (7, 3),
+    ("large depths change nothing", (0x1234, 0x2345), (3, 7), (7, 3),
      "MPA2-25 MPA2-68"),
     ("the largest depths", (NONE - 1, NONE - 1), (3, 7), (7, 3),
      "MPA2-25 MPA2-36 MPA2-68"),
-    ("nothing wanted", (5, 6), (0, 0), (0, 0), "MPA2-25"),
+    ("the program requests 0", (5, 6), (0, 0), (0, 0), "MPA2-25"),
     ("ORD not negotiated", (4, NONE), (3, 5), (NONE, 3), "MPA2-36 MPA2-37"),
     ("IRD not negotiated", (NONE, 4), (3, 5), (5, NONE), "MPA2-36 MPA2-39"),
     ("neither negotiated", (NONE, NONE), (3, 5), (NONE, NONE),
      "MPA2-36 MPA2-37 MPA2-39"),
-    ("its program wants more than there is", (NONE - 1, NONE - 1), (TOLD, TOLD),
+    ("its program requests more than the limit", (NONE - 1, NONE - 1), (TOLD, TOLD),
      (LIMIT, LIMIT), "SEC-40"),
 ]
 
 
 def depths_of(w, link):
-    """What the queue pair has: IRD, ORD."""
+    """Return IRD and ORD of the queue pair."""
     _, ord_, ird = map(int, w.mate.do("state", link.conn))
     return ird, ord_
 
 
 def as_told(ird, ord_):
-    """What an event says of the peer's depths: what we may send, and what we
-    have to serve."""
+    """Return the peer's depths as an event reports them: the limits for our ORD and
+    IRD."""
     return min(ird, TOLD), min(ord_, TOLD)
 
 
@@ -84,7 +84,7 @@ for name, *row, ids in RESPONDER:
         wants=row[1], answer=row[2])
 
 
-@case("responder: a reject of an enhanced Request, by an enhanced Reply",
+@case("responder: an enhanced Request is rejected by an enhanced Reply",
       "MPA2-64")
 def reject_word(w):
     link = w.add_link(w.dial())
@@ -96,7 +96,7 @@ def reject_word(w):
     same("data", got.data, b"no")
 
 
-@case("responder: A=0 in, A=0 out, whatever else is set",
+@case("responder: A=0 in, A=0 out, whatever other bits are set",
       "MPA2-53 MPA2-54 MPA2-55")
 def no_model(w):
     for flags in B, C, D, B | C | D:
@@ -112,7 +112,7 @@ def responder_flags(w, policy, asked, answer):
         same("RTR flags", w.reply.rtr, answer)
 
 
-# policy, the initiator's types, the Reply's
+# policy, types offered by the initiator, flags of the Reply
 FLAG_TABLE = [
     ("write read", C, A | C, "MPA2-45"),
     ("write read", D, A | D, "MPA2-45"),
@@ -139,11 +139,11 @@ for words, types, want, ids in FLAG_TABLE:
         answer=want)
 
 
-# The ready-to-receive message, received -------------------------------------
+# Receiving the ready-to-receive message -------------------------------------
 
 
 def make_ready(link, kind):
-    """The peer's first message."""
+    """Send the peer's first message."""
     if kind == B:
         link.peer.send()
     elif kind == C:
@@ -153,7 +153,7 @@ def make_ready(link, kind):
 
 
 def rtr_in(w, kind):
-    """It opens the gate, takes no receive and gives no completion."""
+    """It allows the responder to send, consumes no receive and makes no completion."""
     memory = w.shared(1024, "l")
     with w.policy(rtr="send write read") as port:
         link = w.initiate(request(4, 4, A | kind), peer=w.dial(port),
@@ -177,7 +177,7 @@ for bit in NAMES:
         "MPA2-3 MPA2-49 MPA2-58 MPA2-59", rtr_in, kind=bit)
 
 
-@case("responder: only the first empty Send is none of the program's",
+@case("responder: only the first empty Send is not delivered",
       "MPA2-58")
 def rtr_send_once(w):
     memory = w.shared(1024, "l")
@@ -189,10 +189,10 @@ def rtr_send_once(w):
         same("length", link.wc(wr=1, status=SUCCESS).length, 0)
 
 
-@case("responder: an empty Send is the program's behind another first message",
+@case("responder: an empty Send after another first message is delivered",
       "MPA2-58")
 def rtr_no_send(w):
-    """Each kind may come, and one that is no Send has."""
+    """All types are agreed, and the first message is no Send."""
     memory = w.shared(1024, "l")
     with w.policy(rtr="send write read") as port:
         for kind in C, D:
@@ -204,7 +204,7 @@ def rtr_no_send(w):
             same("length", link.wc(wr=1, status=SUCCESS).length, 0)
 
 
-@case("responder: an empty Send is the program's if nothing was agreed",
+@case("responder: an empty Send is delivered if nothing was agreed",
       "MPA2-58")
 def plain_send(w):
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)], opened=False)
@@ -225,19 +225,19 @@ def rtr_read_ird(w):
 # Initiator ------------------------------------------------------------------
 
 
-# its program's ORD, IRD; Reply's IRD, ORD; what its queue pair has: IRD, ORD
+# ORD, IRD requested by its program; IRD, ORD of the Reply; IRD, ORD of its queue pair
 INITIATOR = [
-    ("both as wanted", (4, 4), (4, 4), (4, 4), "MPA2-25"),
-    ("a small IRD brings ORD down", (9, 4), (2, 3), (4, 2), "MPA2-32"),
-    ("IRD 0 brings ORD to 0", (9, 4), (0, 3), (4, 0), "MPA2-32"),
+    ("both as requested", (4, 4), (4, 4), (4, 4), "MPA2-25"),
+    ("a small IRD lowers ORD", (9, 4), (2, 3), (4, 2), "MPA2-32"),
+    ("IRD 0 lowers ORD to 0", (9, 4), (0, 3), (4, 0), "MPA2-32"),
     ("a larger ORD raises IRD", (4, 2), (4, 7), (7, 4), "MPA2-32"),
     ("IRD not negotiated", (5, 4), (NONE, 3), (4, 5), "MPA2-36 MPA2-38"),
     ("ORD not negotiated", (5, 4), (3, NONE), (4, 3), "MPA2-36 MPA2-40"),
     ("neither negotiated", (5, 4), (NONE, NONE), (4, 5),
      "MPA2-36 MPA2-38 MPA2-40"),
-    ("a large IRD raises nothing", (3, 4), (0x1234, 4), (4, 3),
+    ("a large IRD changes nothing", (3, 4), (0x1234, 4), (4, 3),
      "MPA2-25 MPA2-68"),
-    ("its program wants more than there is", (TOLD, TOLD), (NONE - 1, LIMIT),
+    ("its program requests more than the limit", (TOLD, TOLD), (NONE - 1, LIMIT),
      (LIMIT, LIMIT), "SEC-40"),
 ]
 
@@ -258,7 +258,7 @@ for name, *row, ids in INITIATOR:
 
 
 def refused_reply(w, answer, code, end, policy=None, wants=(4, 4)):
-    """Terminate 2/0/code as the first and only FPDU, then the end."""
+    """The first and only FPDU is Terminate 2/0/code, then the stream ends."""
     with w.policy(**(policy or {})), w.counted(**{end: 1}):
         with w.listening() as (sock, port):
             conn = int(w.mate.do("open", PEER, port)[0])
@@ -270,10 +270,10 @@ def refused_reply(w, answer, code, end, policy=None, wants=(4, 4)):
              f"20{code:02x}0000")
         link.ended("fin")
         event = w.mate.need(CM, conn=conn)
-        check(f"an error: {event}", event.status < 0)
+        check(f"{event} reports an error", event.status < 0)
 
 
-@case("initiator: an ORD that it cannot hold",
+@case("initiator: an ORD beyond the device's IRD limit",
       "MPA2-23 MPA2-24 MPA2-33 MPA2-34")
 def ird_too_small(w):
     for ord_ in NONE - 1, LIMIT + 1:
@@ -281,7 +281,7 @@ def ird_too_small(w):
                       "end_mpa_ird")
 
 
-@case("initiator: no type that both can",
+@case("initiator: no type that both support",
       "MPA2-23 MPA2-24 MPA2-50 MPA2-51")
 def no_common_rtr(w):
     for policy, answer in (("write read", A | B), ("write", A | D | B),
@@ -291,21 +291,22 @@ def no_common_rtr(w):
                       "end_mpa_rtr", {"rtr": policy})
 
 
-@case("initiator: no memory for what was agreed", "MPA2-24 MPA2-56")
+@case("initiator: no memory for the agreed depths", "MPA2-24 MPA2-56")
 def no_memory(w):
     with starved("rdmap_set_depths", "rnic_sw"):
         refused_reply(w, lambda req: reply(4, 4, req.rtr), 5, "end_mpa_local")
 
 
-@case("responder: no memory for what was agreed", "MPA-113")
+@case("responder: no memory for the agreed depths", "MPA-113")
 def no_memory_responder(w):
-    """No FPDU has come, so none leaves: RFC 5044 7.1.2 (4) goes first."""
+    """No FPDU has arrived, so no Terminate may be sent: RFC 5044 7.1.2 (4) takes
+    precedence."""
     with starved("rdmap_set_depths", "rnic_sw"), w.counted(end_mpa_local=1):
         link = w.initiate(request(4, 4), wait=False, opened=False)
         link.ended("fin")
 
 
-@case("initiator: a Read cannot be first without a place for it",
+@case("initiator: a Read cannot be the first message with an ORD of 0",
       "MPA2-50 MPA2-57")
 def rtr_read_no_place(w):
     refused_reply(w, lambda req: reply(0, 0, A | D), 7, "end_mpa_rtr",
@@ -321,13 +322,13 @@ def request_flags(w, policy, want):
 for words, want in (("send", A | B), ("write", A | C), ("read", A | D),
                     ("write read", A | C | D), ("none", 0),
                     ("send write read", A | B | C | D)):
-    add(f"initiator with {words}: its flags",
+    add(f"initiator with {words}: its RTR flags",
         "MPA2-1 MPA2-41 MPA2-42 MPA2-52 MPA2-54", request_flags, policy=words,
         want=want)
 
 
 def rtr_out(w, kind, offered):
-    """It is the first FPDU, and gives nobody a completion."""
+    """The ready-to-receive message is the first FPDU and makes no completion."""
     memory = w.shared(1024, "l")
     with w.policy(rtr="send write read"):
         link = w.respond(lambda req: reply(4, 4, A | offered), rtr=False)
@@ -359,7 +360,7 @@ for kinds, chosen in ((B, B), (C, C), (D, D), (B | C | D, C), (B | D, D),
         offered=kinds)
 
 
-@case("initiator: a Read as first message takes an ORD of 1", "MPA2-57")
+@case("initiator: a Read as first message requires an ORD of 1", "MPA2-57")
 def rtr_read_ord(w):
     with w.policy(rtr="read"):
         link = w.respond(lambda req: reply(4, 4, A | D), connect=(0, 4, b""),
@@ -369,7 +370,7 @@ def rtr_read_ord(w):
 
 
 def depths_before(w, kind):
-    """Whoever has its first message may ask for as much as was agreed."""
+    """The agreed depths must be in effect when the peer receives the first message."""
     with w.policy(rtr=NAMES[kind].lower()):
         link = w.respond(lambda req: reply(3, 7, A | kind), connect=(9, 2, b""),
                          rtr=False, status=None)
@@ -379,11 +380,11 @@ def depths_before(w, kind):
 
 
 for bit in NAMES:
-    add(f"initiator: all is as agreed when its {NAMES[bit]} comes",
+    add(f"initiator: agreed depths are in effect when its {NAMES[bit]} arrives",
         "MPA2-49 MPA2-57", depths_before, kind=bit)
 
 
-@case("initiator: no message of its own if A=0", "MPA2-52 MPA2-54")
+@case("initiator: no ready-to-receive message if A=0", "MPA2-52 MPA2-54")
 def client_server(w):
     memory = w.shared(1024, "l")
     with w.policy(rtr="none"):
@@ -393,7 +394,7 @@ def client_server(w):
         same("Send", link.peer.get_segment().ulp, 0x43)
 
 
-@case("who listens already takes the next as the device is set")
+@case("a listener applies changed settings to the next connection")
 def followed(w):
     plain = mpa.request(rev=1, flags=0)
     with w.settings(revision=1, crc=0, markers=1):
@@ -412,10 +413,10 @@ def refused_setting(w):
         with w.policy(rtr="none", revision=9):
             pass
     except OSError:
-        same("what was set before it", setting("rtr"), before)
+        same("setting after the refusal", setting("rtr"), before)
         w.initiate()
     else:
-        raise AssertionError("there is a revision 9")
+        raise AssertionError("revision 9 should be refused")
 
 
 run()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Neighbours who want nothing but to be in the way: they call and say nothing,
-or stop at each octet of the start-up, never read, never acknowledge, have all of
-the memory or the time.  An honest peer beside them connects and is served, and
-what the host keeps has a bound."""
+"""Test hostile peers beside honest ones. The hostile ones connect and send nothing,
+stop at each byte of the start-up, never read, never acknowledge, or use up
+memory or time. An honest peer must still connect and be served, and the host's
+memory use must stay limited."""
 
 import contextlib
 import os
@@ -14,18 +14,19 @@ from lib.wire import (MATE, PATIENCE, PORT, SUCCESS, Skip, case, check, mpa,
                       rdmap, read, run, same, shell, write)
 from lib.wire_kernel import busy, failing, grown_since, kernel_memory
 
-MANY = 600              # callers, of whom the listener lets a few wait
-AT_ONCE = 100           # ... between two honest ones
-SOON = 20               # seconds in which the honest one is served
-KEPT = 24               # KiB that one waiting caller may cost, sockets included
-REQUEST_DEADLINE = 10   # seconds that a responder waits
-LATE = 2                # seconds, in a slow machine
-WAITING = 64            # how many of rawmate's listener may wait
-SLACK = 4096            # KiB by which the kernel's memory moves by itself
+MANY = 600              # hostile peers, of which the listener keeps a limited
+                        # number
+AT_ONCE = 100           # hostile connections between two honest ones
+SOON = 20               # seconds in which the honest peer must be served
+KEPT = 24               # KiB that one waiting connection may cost, sockets included
+REQUEST_DEADLINE = 10   # seconds that a responder waits for a Request
+LATE = 2                # further seconds on a slow machine
+WAITING = 64            # connections that rawmate's listener lets wait
+SLACK = 4096            # KiB by which the kernel's memory use may vary by itself
 
 
 class Crowd:
-    """Sockets of people who never mean it."""
+    """Sockets of hostile peers."""
 
     def __init__(self, w):
         self.w, self.socks = w, []
@@ -38,7 +39,7 @@ class Crowd:
             sock.close()
 
     def call(self, octets=b"", rcvbuf=0):
-        """One more; who is not let in does not care."""
+        """Open one more connection. A refusal is ignored."""
         sock = self.w.socket()
         self.socks.append(sock)
         if rcvbuf:
@@ -53,7 +54,7 @@ class Crowd:
         sock.setblocking(False)
 
     def _alive(self):
-        """How many have not been sent away."""
+        """Return the number of sockets that have not been closed by the device."""
         count = 0
         for sock in self.socks:
             try:
@@ -66,8 +67,9 @@ class Crowd:
         return count
 
     def alive(self, most):
-        """... once there are no more than that, or when the last who came had to be
-        sent away at once: before his own time is up."""
+        """Return the number of open sockets, after waiting until at most so many
+        are open or the last ones should have been evicted, well before their own
+        timeout."""
         end = time.monotonic() + LATE
         while (count := self._alive()) > most and time.monotonic() < end:
             time.sleep(0.05)
@@ -75,7 +77,7 @@ class Crowd:
 
 
 def honest(w, source=None):
-    """Connects, sends, is read from; how long that took."""
+    """Connect, exchange data, and check that this does not take too long."""
     start = time.monotonic()
     inbox = w.shared(1024, "l")
     link = w.initiate(peer=w.dial(source=source, patience=SOON),
@@ -86,10 +88,10 @@ def honest(w, source=None):
     link.close()
     w.links.remove(link)
     took = time.monotonic() - start
-    check(f"served in {took:.1f} s", took < SOON)
+    check(f"the honest peer is served in {took:.1f} s", took < SOON)
 
 
-@case("many who say nothing")
+@case("many peers that send nothing")
 def silent_crowd(w):
     before = kernel_memory()
     with w.second_address() as other, Crowd(w) as crowd:
@@ -102,12 +104,14 @@ def silent_crowd(w):
         alive = crowd.alive(WAITING)
         grown, where = grown_since(before)
         print(f"# {alive} of {MANY} wait; {grown} KiB more: {where}")
-        check("no more wait than may", alive <= WAITING)
-        check("some do", alive or time.monotonic() > last + REQUEST_DEADLINE - LATE)
-        check("what they cost", grown < WAITING * KEPT + SLACK)
+        check("no more connections wait than the limit", alive <= WAITING)
+        check("some connections still "
+              "wait", alive or time.monotonic() > last + REQUEST_DEADLINE - LATE)
+        check("waiting connections use limited "
+              "memory", grown < WAITING * KEPT + SLACK)
 
 
-@case("a stop at each octet of the Request")
+@case("a stop at each byte of the Request")
 def stops_everywhere(w):
     whole = mpa.request(rev=2, flags=mpa.C | mpa.S,
                         pd=mpa.word(4, 4) + bytes(20)).pack()
@@ -129,7 +133,7 @@ def post_much(link, memory):
 
 
 def leave(w, link):
-    """What was posted is flushed, whatever the peer thinks."""
+    """Destroy the queue pair: posted work is flushed, whatever the peer does."""
     link.mate.do("destroy", link.conn)
     link.mate.forget(link.conn)
     link.conn = None
@@ -137,7 +141,7 @@ def leave(w, link):
     w.links.remove(link)
 
 
-@case("they are served and never read")
+@case("hostile peers are sent data and never read")
 def never_read(w):
     memory = w.shared(1 << 20, "l")
     links = [w.initiate(peer=w.narrow()) for _ in range(8)]
@@ -149,23 +153,23 @@ def never_read(w):
         leave(w, link)
 
 
-@case("they never acknowledge")
+@case("a hostile peer never acknowledges")
 def never_acknowledge(w):
     memory = w.shared(1 << 20, "l")
     with w.second_address() as other:
         link = w.initiate(peer=w.dial(source=other, patience=SOON))
         link.round_trip()
-    # from here on nobody has that address
+    # from here on the address does not exist any more
     post_much(link, memory)
     for _ in range(5):
         honest(w)
     leave(w, link)
 
 
-# Memory and time that others have ------------------------------------------------
+# Memory and CPU shortage ---------------------------------------------------------
 
 
-@case("TCP gets no memory for a while, and nothing is under way")
+@case("TCP gets no memory for a while, and nothing is in flight")
 def short(w):
     memory = w.shared(1 << 20, "l")
     link = w.initiate()
@@ -173,10 +177,10 @@ def short(w):
     with failing("skbuff_fclone_cache"):
         link.post("write", memory, 20 << 10, 1, 1, 2)
         began = busy()
-        check("nothing leaves", link.peer.silent(2))
+        check("nothing is sent", link.peer.silent(2))
         used = busy() - began
         print(f"# {used:.2f} s of CPU in 2 s", flush=True)
-        check(f"{used} s of CPU time in 2 s", used < 1)
+        check(f"at most 1 s of CPU time in 2 s, not {used} s", used < 1)
     same("octets", sum(len(seg.payload)
                        for seg in link.peer.get_message()), 20 << 10)
     link.wc(wr=1, status=SUCCESS)
@@ -184,13 +188,13 @@ def short(w):
 
 
 def no_waiting_callers():
-    """All who have called have been taken in."""
+    """Check whether the listening socket's accept queue is empty."""
     return shell(f"ss -Hltn sport = :{PORT}").split()[1] == "0"
 
 
 @contextlib.contextmanager
 def alone():
-    """Inside, this thread has the CPU, and no worker of the kernel's gets any."""
+    """Give this thread the CPU meanwhile: no kernel worker may run."""
     fair = "/sys/kernel/debug/sched/fair_server/cpu0/runtime"
     limit = "/proc/sys/kernel/sched_rt_runtime_us"
     before = read(limit), read(fair) if os.path.exists(fair) else None
@@ -207,14 +211,14 @@ def alone():
         write(limit, before[0])
 
 
-@case("what has come in time counts, however late somebody looks")
+@case("a Request that arrived in time counts, however late the worker runs")
 def looked_late(w):
     if os.cpu_count() > 1:
-        raise Skip("another CPU would look in time")
+        raise Skip("another CPU would run the worker in time")
     link = w.add_link(w.dial())
     end = time.monotonic() + PATIENCE
     while not no_waiting_callers():
-        check("it was taken in", time.monotonic() < end)
+        check("connection is accepted", time.monotonic() < end)
         time.sleep(0.05)
     with alone():
         link.peer.put(mpa.request().pack())

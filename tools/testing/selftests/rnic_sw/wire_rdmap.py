@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What a peer may do, as odd as it is, and what we do (RFC 5041, RFC 5040)."""
+"""Test what a peer is allowed to do, in boundary cases, and what the device sends (RFC 5041,
+RFC 5040)."""
 
 import random
 import struct
@@ -19,7 +20,8 @@ def pattern(length, seed):
 
 
 def settle(link, wr=1):
-    """An empty Send has come: all before it is placed, and took no receive."""
+    """Check that an empty Send arrives: everything before it is placed and consumed no
+    receive."""
     link.peer.send()
     same("length of the Send", link.wc(wr=wr, status=SUCCESS).length, 0)
 
@@ -30,14 +32,14 @@ def rreq(region, size, offset=0, stag=0x1234, to=0x5678):
 
 
 def joined(segments, stag, to):
-    """A tagged message's payload; its headers must be right."""
+    """Return the payload of a tagged message after checking its headers."""
     out = b""
     for seg in segments:
         check("tagged", seg.tagged)
         same("STag, TO", (seg.stag, seg.to), (stag, to + len(out)))
         same("DV, reserved bits", (seg.dv, seg.rsvd), (1, 0))
         out += seg.payload
-    check("L in the last only",
+    check("L is set in the last segment only",
           [s.last for s in segments] == [False] * (len(segments) - 1) + [True])
     return out
 
@@ -63,7 +65,7 @@ def reserved_bits(w):
     same("memory", target.get(0, 7), b"againen")
 
 
-@case("the Invalidate STag is ignored where nothing is invalidated",
+@case("the Invalidate STag is ignored in other messages",
       "RDMAP-26 DDP-39 RDMAP-57")
 def invalidate_ignored(w):
     target, inbox = w.shared(4096, "lrw"), w.shared(1024, "l")
@@ -94,7 +96,7 @@ def empty_write(w):
     settle(link)
 
 
-@case("an empty Send takes a receive", "RDMAP-99 RDMAP-100 RDMAP-90 RDMAP-92")
+@case("an empty Send consumes a receive", "RDMAP-99 RDMAP-100 RDMAP-90 RDMAP-92")
 def empty_send(w):
     inbox = w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 0), (inbox, 64)])
@@ -104,7 +106,7 @@ def empty_send(w):
     same("length", link.wc(wr=2, status=SUCCESS).length, 4)
 
 
-@case("Writes at odd places, to the last octet",
+@case("Writes to odd addresses, up to the last byte",
       "DDP-34 DDP-116 RDMAP-59")
 def odd_places(w):
     target = w.region(8193, "lw", iova=0x10001)
@@ -151,14 +153,14 @@ def last_withheld(w):
 
 
 def amid_write(w, take):
-    """take(region, link), and no more of the message is placed."""
+    """Check that nothing more of a Write is placed after take(region, link)."""
     target, inbox = w.region(4096, "lw"), w.shared(1024, "l")
     link = w.initiate(recvs=[(inbox, 64)])
     link.peer.put_segment(*(
         rdmap.write(target.rkey, target.addr + at, b"half", last=False)
         for at in range(0, 400, 4)))
     target.comes(396, b"half")
-    # it does not wait for the peer
+    # does not wait for the peer
     take(target, link)
     was = target.hash()
     rest = rdmap.write(target.rkey, target.addr + 400, b"rest")
@@ -168,23 +170,23 @@ def amid_write(w, take):
         same("Terminate", term.what, (1, 1, 0))
         same("header", term.ddp, rest.header())
         link.ended()
-    same("hash of memory that may not be written any more", target.hash(), was)
+    same("hash of memory that must not be written any more", target.hash(), was)
 
 
-@case("a region goes while a Write to it has not come to its end", "DDP-117 DDP-128 RDMAP-177")
+@case("a region is deregistered during a Write to it", "DDP-117 DDP-128 RDMAP-177")
 def dereg_amid_write(w):
     amid_write(w, lambda region, link: region.dereg())
 
 
-@case("the queue pair's right goes while a Write has not come to its end", "RDMAP-176")
+@case("the queue pair loses the access right during a Write", "RDMAP-176")
 def right_amid_write(w):
     amid_write(w, lambda region, link: w.mate.do("rights", link.conn, "ra"))
 
 
-# Read Requests that we serve ------------------------------------------------
+# Read Requests from the peer ------------------------------------------------
 
 
-@case("Read Responses are as they were asked for, in order",
+@case("Read Responses are as requested, in order",
       "RDMAP-31 RDMAP-32 RDMAP-33 RDMAP-35 RDMAP-64 RDMAP-67 RDMAP-68 "
       "RDMAP-72 RDMAP-74 RDMAP-75 RDMAP-81 RDMAP-86 RDMAP-88 RDMAP-131 "
       "RDMAP-19 RDMAP-21 RDMAP-1 RDMAP-4 RDMAP-12 RDMAP-80 RDMAP-136 DDP-122")
@@ -201,13 +203,13 @@ def serve_reads(w):
             for at, size in asked[start:start + 3]))
         for at, size in asked[start:start + 3]:
             got = link.peer.get_message()
-            check("Read Responses", all(s.ulp == 0x42 for s in got))
+            check("all segments are Read Responses", all(s.ulp == 0x42 for s in got))
             same("data", joined(got, at ^ 0xDEADBEEF,
                                 (1 << 64) - 70000 + at), data[at:at + size])
     settle(link)
 
 
-@case("an empty Read Request: STag and TO are not looked at",
+@case("an empty Read Request: STag and TO are ignored",
       "RDMAP-76 RDMAP-78 RDMAP-79 DDP-54 DDP-55")
 def empty_read(w):
     link = w.initiate()
@@ -229,7 +231,7 @@ def read_after_write(w):
         same("data", joined(link.peer.get_message(), 0x1234, 0x5678), data)
 
 
-@case("a Read Request in two segments is begun when it is whole",
+@case("a Read Request in two segments is executed once it is complete",
       "RDMAP-122 RDMAP-128 RDMAP-66")
 def read_in_two(w):
     memory = w.shared(4096, "lrw")
@@ -237,7 +239,7 @@ def read_in_two(w):
     for turn in range(6):
         whole = rreq(memory, turn % 2 * 100).segment(link.peer.next_msn(1))
         cut = turn * 28 // 5
-        # as it is asked for, or with all of the header and only the L flag behind it
+        # cut in the header or, at last, after it, with only the L flag missing
         link.peer.put_segment(replace(whole, payload=whole.payload[:cut], last=False))
         w.quiet(link.peer)
         link.peer.put_segment(
@@ -278,7 +280,7 @@ def read_queue_own(w):
     request = w.asking(0, 9)
     greedy, modest = (w.initiate(request, accept=(0, 1, b""),
                                  peer=w.narrow()) for _ in range(2))
-    # as many as agreed, and nobody takes what answers it
+    # as many as agreed, and the peer does not read the response
     greedy.peer.read(rreq(source, BIG))
     modest.peer.read(rreq(source, BIG))
     same("octets", len(joined(modest.peer.get_message(), 0x1234, 0x5678)),
@@ -293,7 +295,8 @@ def read_queue_own(w):
 
 
 def amid_read(w, take, what):
-    """take(region, link), and the rest is not read, nor what was asked for behind it."""
+    """Check that neither the rest of the data nor the next request is read after take(region,
+    link)."""
     source = w.region(BIG, "r")
     link = w.initiate(peer=w.narrow())
     request = rreq(source, BIG)
@@ -305,21 +308,21 @@ def amid_read(w, take, what):
         done += len(seg.payload)
     term = rdmap.Terminate.parse(seg.payload)
     same("Terminate", term.what, what)
-    check("RDMA header", term.rdma is not None)
+    check("the Terminate quotes an RDMA header", term.rdma is not None)
     got = rdmap.ReadRequest.parse(term.rdma)
     same("header", got, rdmap.ReadRequest(0x1234, 0x5678 + done, BIG - done,
                                           source.rkey, source.addr + done))
-    check("not all of it was read", done < BIG)
+    check("the Read stops early", done < BIG)
     link.ended()
 
 
-@case("memory that goes while it is read: Terminate tells how far it was",
+@case("memory is deregistered while it is read: Terminate reports how far it was",
       "RDMAP-49 RDMAP-155 DDP-117")
 def read_revoked(w):
     amid_read(w, lambda region, link: region.dereg(), (0, 1, 0))
 
 
-@case("the queue pair's right goes while memory is read: the rest is not",
+@case("the queue pair loses the access right while memory is read",
       "RDMAP-49 RDMAP-155 RDMAP-170 RDMAP-176")
 def read_refused(w):
     with w.counted(end_rdmap_access=1, tx_terminates=1):
@@ -327,7 +330,7 @@ def read_refused(w):
                   (0, 1, 2))
 
 
-# What we send ---------------------------------------------------------------
+# Outbound -------------------------------------------------------------------
 
 
 @case("Sends of each kind",
@@ -371,12 +374,12 @@ def empty_out(w):
         link.wc(wr=wr, status=SUCCESS)
 
 
-# each kind behind each, itself among them
+# each kind follows each, itself included
 ORDER = ("write", "write", "send", "send", "read", "read", "write", "read", "send") * 2
 
 
 def expect(message, wr):
-    """What a work request of that number makes: see our_order()."""
+    """Check the message of work request number wr: see our_order()."""
     first = message[0]
     if ORDER[wr] == "write":
         same("Write to", (first.ulp, first.to), (0x40, 0x1000 + wr))
@@ -392,7 +395,7 @@ def expect(message, wr):
     same("octets", sum(len(seg.payload) for seg in message), size)
 
 
-@case("work of every kind leaves in the order of posting",
+@case("work of every kind is sent in the order of posting",
       "RDMAP-7 RDMAP-28 RDMAP-29 RDMAP-60 RDMAP-71 RDMAP-98 RDMAP-124 DDP-58 "
       "DDP-59")
 def our_order(w):
@@ -407,7 +410,7 @@ def our_order(w):
 
 
 def ask(link, memory, size, wr=1, offset=0):
-    """We read: returns the Read Request that comes."""
+    """Post a Read. Return the Read Request."""
     link.post("read", memory, size, wr, 0x77665544332211, 0xABCDEF01,
               offset=offset)
     return link.peer.get_segment()
@@ -450,7 +453,7 @@ def our_ord(w):
             link.post("read", memory, 8, wr, 0x10, 0x20)
         open_reads = [link.peer.get_segment(), link.peer.get_segment()]
         for wr in range(8):
-            # no third one comes before the answer to ours
+            # no third request arrives before a response
             link.round_trip()
             got = rdmap.ReadRequest.parse(open_reads.pop(0).payload)
             link.peer.put_segment(rdmap.read_response(
@@ -479,15 +482,15 @@ RESPONSES = [
      lambda q, s: (q.sink_stag ^ 0x100, q.sink_to, s, True)),
     ("into another region that may be written", (1, 1, 0),
      "ddp_tagged_stag", ACCESS_ERR, lambda q, s: (None, 0, s, True)),
-    ("one octet off", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
+    ("one byte off", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
      lambda q, s: (q.sink_stag, q.sink_to + 1, s, True)),
-    ("one octet too long", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
+    ("one byte too long", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
      lambda q, s: (q.sink_stag, q.sink_to, s + 1, True)),
-    ("one octet too short", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
+    ("one byte too short", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
      lambda q, s: (q.sink_stag, q.sink_to, s - 1, True)),
     ("empty", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
      lambda q, s: (q.sink_stag, q.sink_to, 0, True)),
-    ("whole but without L", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
+    ("complete but without L", (1, 1, 1), "ddp_tagged_bounds", ACCESS_ERR,
      lambda q, s: (q.sink_stag, q.sink_to, s, False)),
 ]
 
@@ -514,7 +517,7 @@ def bad_response(w, what, end, event, make):
     other.untouched()
 
 
-@case("a Write amid a Read Response has to have its own right", "DDP-97 DDP-127 RDMAP-52")
+@case("a Write during a Read Response needs its own access right", "DDP-97 DDP-127 RDMAP-52")
 def write_amid_response(w):
     memory = w.shared(8192, "l")
     link = w.initiate()
@@ -541,7 +544,7 @@ for words, *row in RESPONSES:
 # Tracepoints ----------------------------------------------------------------
 
 
-@case("what the tracepoints tell of segments and messages", "DDP-25")
+@case("tracepoints report segments and messages", "DDP-25")
 def tracepoints(w):
     target, source = w.shared(4096, "lw"), w.shared(4096, "lr")
     link = w.initiate(recvs=[(w.shared(64, "l"), 64)] * 2)
@@ -554,7 +557,7 @@ def tracepoints(w):
         settle(link)
         heard = [(name, text.split(" ", 1)[1]) for name, text in told()]
         at = target.addr
-        same("what came", heard, [
+        same("events of the received segments", heard, [
             *(("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at + 9 * nth:x} "
                "payload=9 rsvdulp=0x40") for nth in range(4)),
             *(("ddp_segment_received", f"stag=0x{target.rkey:x} msn=0 to=0x{at + 36:x} "
@@ -565,13 +568,13 @@ def tracepoints(w):
         link.peer.read(rreq(source, 5))
         same("answer", joined(link.peer.get_message(), 0x1234, 0x5678), source.get(0, 5))
         heard = [name for name, _ in told()]
-        same("a Read", heard, [
+        same("events of a Read", heard, [
             "ddp_segment_received", "rnic_message", "rnic_message", "ddp_segment_pulled"])
         link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"c", dv=2))
         same("Terminate", link.peer.get_terminate().what, (1, 1, 4))
         link.ended()
         heard = [(name, text.split(" ", 1)[1]) for name, text in told()]
-        same("a segment that cannot be one", heard, [
+        same("events of an invalid segment", heard, [
             ("ddp_stream_failed", "why=ddp-tagged-version (RFC 5041 4.1) segment=15"),
             ("rnic_message", "sends terminate"),
             ("ddp_segment_pulled", "qn=0x2 msn=1 mo=0x0 payload=20 rsvdulp=0x47 last")])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Connections that come to nothing, over TCP: see wire_refusal.py."""
+"""Test connections that fail, over TCP: see wire_refusal.py."""
 
 import socket
 import struct
@@ -17,7 +17,7 @@ SOURCE = 7821               # a port
 
 
 class TcpWire(Wire):
-    """Calls go over TCP, and calls to rawmate itself to this port."""
+    """Connections use TCP; connections to rawmate itself use this port."""
     own_port = PORT
     enough = "ECONNREFUSED"
     hangs_up = "rst"
@@ -29,7 +29,7 @@ class TcpWire(Wire):
 
 
 def answered(w, octets, event, error, tries=1):
-    """What the peer says to our Request; it closes behind that."""
+    """Let the peer send octets after our Request, and close."""
     with w.listening() as (sock, port):
         conn = call(w, PEER, port)
         for _ in range(tries):
@@ -45,17 +45,17 @@ def other_protocol(w):
     answered(w, b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", ERROR, "EPROTO")
 
 
-@case("the peer answers with a revision that nobody knows", "MPA-93")
+@case("the peer replies with an unknown revision", "MPA-93")
 def other_revision(w):
     answered(w, mpa.reply(rev=3).pack(), ERROR, "EPROTO")
 
 
-@case("the peer closes without an answer, whatever the revision")
+@case("the peer closes without a reply, whatever the revision")
 def hangs_up(w):
     answered(w, b"", REJECTED, "ECONNRESET", tries=2)
 
 
-@case("the peer resets without an answer, whatever the revision")
+@case("the peer resets without a reply, whatever the revision")
 def resets(w):
     with w.listening() as (sock, port):
         conn = call(w, PEER, port)
@@ -68,13 +68,13 @@ def resets(w):
         hears(w, conn, REJECTED, "ECONNRESET")
 
 
-@case("the route goes before the call")
+@case("the route is removed before connecting")
 def route_goes(w):
     fails_at_once(w, "ENETUNREACH", "connect", without_route(w), 4, 4)
 
 
 def from_port(w, listening, source):
-    """rawmate calls from that port, if it can have it, and says something."""
+    """Let rawmate connect from that port, if it is free, and send a message."""
     sock, port = listening
     conn = int(w.mate.do("open", PEER, port, MATE, source, 0)[0])
     link = w.add_link(None, conn)
@@ -88,21 +88,21 @@ def from_port(w, listening, source):
     return link, where[1]
 
 
-@case("from a port that TCP has not done with, to the same place")
+@case("connecting from a port in FIN-WAIT-2, to the same address")
 def port_not_over(w):
-    # with them TCP takes such a port again, once the peer has acknowledged our FIN
+    # with timestamps TCP reuses such a port once the peer has acknowledged our FIN
     with w.policy(revision=1), w.listening() as listening, without_timestamps():
         first, port = from_port(w, listening, SOURCE)
         same("from", port, SOURCE)
         w.mate.do("destroy", first.conn)
         first.conn = None
-        # ... and does not close: TCP waits for it
+        # the peer does not close: TCP waits for its FIN
         same("the end", first.peer.wait_end()[0], "fin")
         _, port = from_port(w, listening, SOURCE)
-        check(f"from another port, not {port}", port != SOURCE)
+        check(f"TCP uses another port, not {port}", port != SOURCE)
 
 
-@case("the peer agrees, and wants to read deeper than can be", "MPA2-33")
+@case("the peer accepts and requests an ORD beyond the limit", "MPA2-33")
 def no_agreement(w):
     link = w.respond(w.granting(4, 4096), status=None, rtr=False)
     hears(w, link.conn, ERROR, "EPROTO")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""How long FPDUs are and where they begin, how much of them is under way (RFC
+"""Test how long FPDUs are, where they begin, and how much data is in flight (RFC
 5044 sections 3 to 5, RFC 5041 appendix A)."""
 
 import random
@@ -25,13 +25,13 @@ def pattern(length, seed):
 
 
 def mulpdu(emss, markers):
-    """RFC 5044 section 4.5."""
+    """Return the MULPDU: RFC 5044 section 4.5."""
     spare = 6 + emss % 4 + (4 * -(-emss // 512) if markers else 0)
     return max(emss - spare, 128)
 
 
 def sizes_sent(w, mss, markers):
-    """A long Write leaves in FPDUs as long as the MULPDU, no longer."""
+    """A long Write is sent in FPDUs exactly as long as the MULPDU allows."""
     with without_timestamps():
         memory = w.shared(BIG, "l")
         memory.put(0, pattern(4000, 6))
@@ -49,7 +49,7 @@ def sizes_sent(w, mss, markers):
         same("octets", to - TO, 20000)
         lengths = {len(fpdu.ulpdu) for fpdu in fpdus[:-1]}
         same("ULPDU_Length", lengths, {mulpdu(mss, markers)})
-        check("FPDUs no longer than a TCP segment",
+        check("FPDUs are no longer than a TCP segment",
               all(fpdu.size <= max(mss, 160) for fpdu in fpdus))
 
 
@@ -66,7 +66,7 @@ add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60",
 
 @case("little room in a segment: no ULPDU below 128 because of it", "MPA-61")
 def little_room(w):
-    """A short Send, and a long Write right behind it, in one batch."""
+    """A short Send, directly followed by a long Write, in one batch."""
     memory = w.shared(BIG, "l")
     for rest in 8, 60, 132, 150:
         link = w.initiate(opened=False)
@@ -80,14 +80,15 @@ def little_room(w):
         while not ddp.parse(fpdus[-1].ulpdu).last:
             fpdus.append(link.peer.get_fpdu())
         lengths = [len(fpdu.ulpdu) for fpdu in fpdus]
-        check(f"{rest} octets left: {lengths}", min(lengths[:-1]) >= 128)
+        check(f"no ULPDU below 128 with {rest} bytes left: "
+              f"{lengths}", min(lengths[:-1]) >= 128)
         w.after_case()
 
 
 @case("no ULPDU above 64768, however long a segment may be", "MPA-7")
 def longest_fpdu(w):
-    """An EMSS of 65483 would have room for 65474; and the half of the peer's
-    window is room enough once it has taken something."""
+    """An EMSS of 65483 would allow 65474. Half of the peer's window is large
+    enough once it has read some data."""
     memory = w.shared(BIG, "l")
     try:
         shell(f"ip -n {NS} link set {PEER_IF} mtu 65535")
@@ -114,19 +115,19 @@ def whole_message(link):
     return fpdus
 
 
-@case("the MTU changes, and with it the FPDUs", "DDP-1 MPA-4 MPA-59")
+@case("FPDUs follow a change of the MTU", "DDP-1 MPA-4 MPA-59")
 def mtu_changes(w):
     memory = w.shared(BIG, "l")
     link = w.initiate()
     try:
         for mtu in 1500, 1000, 1500, 600:
             shell(f"ip link set {MATE_IF} mtu {mtu}")
-            # TCP looks at it when it sends
+            # TCP notices the MTU when it sends
             link.post("send", memory, 1, 1)
             link.peer.get_fpdu()
             link.post("write", memory, 20000, 2, 0x4321, 0x99)
             fpdus = whole_message(link)
-            # TCP's header has 12 octets of time stamps
+            # the TCP header has 12 bytes of timestamps
             same(f"ULPDU_Length at MTU {mtu}",
                  {len(fpdu.ulpdu) for fpdu in fpdus[:-1]},
                  {mulpdu(mtu - 52, False)})
@@ -136,14 +137,14 @@ def mtu_changes(w):
         shell(f"ip link set {MATE_IF} mtu 1500")
 
 
-@case("what TCP has is not cut again when the MTU falls", "DDP-2 MPA-59")
+@case("data in TCP is not segmented again when the MTU falls", "DDP-2 MPA-59")
 def mtu_falls(w):
-    """What is behind it is cut for the new one."""
+    """Data that follows it is segmented for the new MTU."""
     memory = w.shared(BIG, "l")
     link = w.initiate(peer=w.narrow())
     for wr in range(4):
         link.post("write", memory, BIG, wr, 0x4321, 0x99)
-    # as much as TCP takes from whoever is not read
+    # TCP accepts data until its send buffer is full: the peer does not read
     w.later()
     try:
         shell(f"ip link set {MATE_IF} mtu 600")
@@ -157,15 +158,15 @@ def mtu_falls(w):
     lengths = [len(fpdu.ulpdu) for fpdu, seg in zip(fpdus, segments)
                if not seg.last]
     old, new = mulpdu(1500 - 52, False), mulpdu(600 - 52, False)
-    print(f"# {lengths.count(old)} of {old} octets, {lengths.count(new)} of {new}")
-    check("some as before", lengths.count(old) > 10)
-    check("some shorter", lengths.count(new) > 10)
-    same("and no others", lengths, sorted(lengths, reverse=True))
+    print(f"# {lengths.count(old)} of {old} bytes, {lengths.count(new)} of {new}")
+    check("some FPDUs have the old length", lengths.count(old) > 10)
+    check("some FPDUs have the new length", lengths.count(new) > 10)
+    same("lengths in descending order", lengths, sorted(lengths, reverse=True))
     same("lengths", set(lengths), {old, new})
 
 
 def octets_taken(link):
-    """By TCP from us, on this connection."""
+    """Return the number of bytes that TCP has accepted on this connection."""
     port = link.peer.sock.getsockname()[1]
     words = dict(re.findall(r"(\w+):(\d+)", shell(
         f"ss -tinH sport = :{PORT} and dport = :{port}")))
@@ -173,14 +174,14 @@ def octets_taken(link):
             int(words.get("notsent", 0)))
 
 
-@case("nothing is complete before TCP has all of it", "DDP-65 RDMAP-125")
+@case("no completion before TCP has accepted all of a message", "DDP-65 RDMAP-125")
 def complete_when_taken(w):
     count, memory = 60, w.shared(BIG, "l")
     link = w.initiate(peer=w.narrow())
     for wr in range(count):
         link.post(*(("write", memory, 8000, wr, 1, 2) if wr % 3 else
                     ("send", memory, 8000, wr)))
-    # the peer reads nothing: it comes to a stop
+    # the peer does not read: sending stops
     w.later()
     done = 0
     while w.mate.event(WC, 0, conn=link.conn, wr=done, status=0):
@@ -189,18 +190,19 @@ def complete_when_taken(w):
     sent = [len(w.reply.pack())]
     for _ in range(count):
         sent.append(sent[-1] + sum(fpdu.size for fpdu in whole_message(link)))
-    print(f"# {done} complete, {sent[done]} octets, TCP has {taken}")
-    check("it came to a stop", 0 < done and taken < sent[-1])
-    check("one is complete too early", sent[done] <= taken)
+    print(f"# {done} complete, {sent[done]} bytes; TCP accepted {taken}")
+    check("sending stops before the end", 0 < done and taken < sent[-1])
+    check("no request completes too early", sent[done] <= taken)
     for wr in range(done, count):
         link.wc(wr=wr, status=0)
 
 
-# What we let the peer send --------------------------------------------------
+# Receive window -------------------------------------------------------------
 
 
 def window(sock):
-    """How much the other end would take: tcpi_snd_wnd of struct tcp_info."""
+    """Return the window that the other end offers: tcpi_snd_wnd of struct
+    tcp_info."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
     return struct.unpack_from("I", info, 228)[0]
 
@@ -214,7 +216,7 @@ def wide_window(w, role):
         seen.append(window(link.peer.sock))
         link.peer.put_segment(*[rdmap.write(
             target.rkey, target.addr, bytes(20000))] * 4)
-    check(f"room for 20 segments always: {seen}", min(seen) >= 20 * 1460)
+    check(f"the window always holds 20 segments: {seen}", min(seen) >= 20 * 1460)
 
 
 in_both_roles("the window holds many segments", "DDP-146", wide_window)
@@ -224,7 +226,7 @@ in_both_roles("the window holds many segments", "DDP-146", wide_window)
 
 
 def watch_segments(w):
-    """A socket that sees each frame at the raw peer's end of the wire."""
+    """Return a socket that captures each frame at the raw peer's end."""
     sock = w.socket(socket.AF_PACKET, socket.SOCK_RAW)
     sock.bind((PEER_IF, 0x0800))
     sock.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)    # SO_RCVBUFFORCE
@@ -232,7 +234,7 @@ def watch_segments(w):
 
 
 def segments_seen(sock, port):
-    """Sequence number and length of each TCP segment from rawmate to port."""
+    """Return sequence number and length of each TCP segment from rawmate to port."""
     sock.settimeout(0.2)
     seen = []
     try:
@@ -250,7 +252,7 @@ def segments_seen(sock, port):
 
 @case("small FPDUs share a TCP segment", "MPA-65")
 def packed(w):
-    """All that is due when a responder's turn comes."""
+    """All FPDUs that are pending when a responder may send first."""
     memory = w.shared(4096, "l")
     link = w.initiate(opened=False)
     port = link.peer.sock.getsockname()[1]
@@ -260,7 +262,7 @@ def packed(w):
         link.peer.put_segment(rdmap.write(0, 0))
         octets = sum(link.peer.get_fpdu().size for _ in range(20))
         seen = segments_seen(watch, port)
-    # one that was sent again is the same once more
+    # a retransmitted segment appears twice
     same("lengths of segments", {length for _, length in seen}, {octets})
 
 
@@ -284,7 +286,8 @@ def aligned(w):
         starts = {fpdu.start for fpdu in fpdus}
         off = [s for s in seen if s[0] - seen[0][0] not in starts]
         print(f"# {len(seen)} segments, {len(off)} not at an FPDU")
-        check(f"aligned, but for {off[:5]}", len(off) <= len(seen) // 100)
+        check("segments begin with an FPDU, except "
+              f"{off[:5]}", len(off) <= len(seen) // 100)
     finally:
         shell(f"ip link set {MATE_IF} gso_max_segs 65535")
 

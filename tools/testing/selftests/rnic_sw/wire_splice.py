@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""A sender on this machine that goes on writing the pages that it has sent.
+"""Test a local sender that keeps writing to pages that it has sent.
 
-splicer.c has TCP take its pages by reference, so what stands in the receive
-queue changes while the kernel looks at it.  Whatever comes of the sender's own
-messages, nothing else may be hurt.  With one CPU the octets change between two
-looks at the queue, with several within one.
+splicer.c lets TCP take its pages by reference, so the content of the receive queue changes
+while the kernel reads it. Whatever happens to the sender's own messages, nothing else may be
+damaged. With one CPU the bytes change between two reads of the queue, with several CPUs also
+during one.
 
-T_SECONDS=N     so long for each case, about (5)
+T_SECONDS=N     duration of each case, about (5)
 """
 
 import contextlib
@@ -24,22 +24,22 @@ PAGE = 4096
 HEAD = 2 + 14                   # length field and header of a Write
 FILL = b"\x5A"
 
-# Two lengths that both make sense: what a small FPDU is the first of is a
-# large one, and behind it the next small one begins
+# Both lengths are valid: a small FPDU is also the beginning of a large one, which ends where
+# a small one begins
 SMALL, LARGE = 32, 64000
-AT = PAGE                       # where in the region they are written
+AT = PAGE                       # offset in the region of the Writes
 
 
 def ulpdu_length(octets):
-    """Of an FPDU of so many octets."""
+    """Return the ULPDU_Length of an FPDU of so many bytes."""
     return octets - 2 - 4
 
 
 class Splicer:
-    """Runs while inside; count: how often the octets went out."""
+    """A running splicer; count(): how often it sent the data."""
 
     def __init__(self, link, first, other, seconds):
-        same("lengths of the versions", len(first), len(other))
+        same("length of both versions", len(first), len(other))
         number = link.peer.sock.fileno()
         # pylint: disable=consider-using-with
         self.process = subprocess.Popen(
@@ -53,12 +53,12 @@ class Splicer:
 
     def count(self):
         got = int(self.process.stdout.read())
-        same("the splicer's end", self.process.wait(), 0)
+        same("exit status of the splicer", self.process.wait(), 0)
         return got
 
 
 class Honest:
-    """A connection beside it, on which everything has to go on."""
+    """A connection beside the splicer's, which must keep working."""
 
     def __init__(self, w):
         self.target, self.rounds = w.region(PAGE, "lrw"), 0
@@ -69,7 +69,7 @@ class Honest:
         peer.put_segment(rdmap.write(self.target.rkey, self.target.addr, data))
         peer.read(rdmap.ReadRequest(0, 0, len(data), self.target.rkey,
                                     self.target.addr))
-        same("what the honest one reads", peer.get_segment().payload, data)
+        same("data that the honest connection reads", peer.get_segment().payload, data)
         self.rounds += 1
 
 
@@ -81,17 +81,17 @@ def beside(honest, splicer):
 
 
 def around(region, start, end):
-    """What nobody wrote is as it was."""
-    same("in front of what was sent", region.get(0, start), FILL * start)
+    """Check that bytes outside the Write are unchanged."""
+    same("memory before the Write", region.get(0, start), FILL * start)
     left = region.size - end
-    same("behind what was sent", region.get(end, left), FILL * left)
+    same("memory after the Write", region.get(end, left), FILL * left)
 
 
 def with_length(fpdu, length):
     return struct.pack(">H", length) + fpdu[2:]
 
 
-@case("lengths that change while they are looked at")
+@case("lengths that change while they are read")
 def lengths(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
@@ -99,20 +99,21 @@ def lengths(w):
         link = w.initiate(mpa.request(flags=0), peer=w.dial(port))
         first = link.peer.fpdu(rdmap.write(target.rkey, target.addr + AT,
                                            b"m" * (SMALL - HEAD - 4)))
-        same("octets of the small one", len(first), SMALL)
+        same("bytes of the small FPDU", len(first), SMALL)
         other = with_length(first, ulpdu_length(LARGE))
         count = beside(honest, Splicer(link, first * (PAGE // SMALL),
                                        other * (PAGE // SMALL), SECONDS))
         print(f"# {count} pages sent, {honest.rounds} rounds beside")
-        check("it was sent", count)
-        # either length is a right one, so not even this stream has ended
+        check("some data is sent", count)
+        # both lengths are valid, so even this stream stays open
         link.round_trip()
         around(target, AT, AT + LARGE - HEAD - 4)
         honest.use()
 
 
 def again_and_again(w, honest, port, request, make):
-    """Connections, each to its end; make() gives the versions to send."""
+    """Open connections one after the other, each until it ends. make() returns the two
+    versions to send."""
     end = time.monotonic() + SECONDS
     links = count = 0
     while time.monotonic() < end:
@@ -124,11 +125,11 @@ def again_and_again(w, honest, port, request, make):
         with contextlib.suppress(wire.Refused):
             link.close()
     print(f"# {count} times sent in {links} connections")
-    check("it was sent", count)
+    check("some data is sent", count)
 
 
 def two_payloads(place, target, size):
-    """A Write that has a right CRC for one of its payloads only."""
+    """A Write whose CRC matches only one of its two payloads."""
     def make(link):
         good = b"g" * size
         bad = good[:place] + b"BBBB" + good[place + 4:]
@@ -147,17 +148,17 @@ def summed(w, place, size):
                         two_payloads(place, target, size))
         got = target.get(AT, size)
         around(target, AT, AT + size)
-        check("octets were placed that no digest was over", b"B" not in got)
+        check("no bytes are placed that the CRC does not cover", b"B" not in got)
         honest.use()
 
 
-add("what is placed is what was summed, at the front", "MPA-54 MPA-69",
+add("only verified bytes are placed, changed at the front", "MPA-54 MPA-69",
     summed, place=0, size=40000)
-add("what is placed is what was summed, further behind", "MPA-54 MPA-69",
+add("only verified bytes are placed, changed further back", "MPA-54 MPA-69",
     summed, place=30000, size=40000)
 
 
-@case("segments that go on, each with a digest for one of its payloads",
+@case("consecutive segments, each with a CRC for one of its payloads",
       "MPA-54 MPA-69")
 def summed_together(w):
     honest = Honest(w)
@@ -169,7 +170,7 @@ def summed_together(w):
         first = b"".join(
             link.peer.fpdu(rdmap.write(target.rkey, target.addr + AT + at, good, last=False))
             for at in range(0, many * cut, cut))
-        # each further behind in its own
+        # each at a larger offset in its segment
         other, wire = bytearray(first), len(first) // many
         for nth in range(many):
             place = nth * wire + HEAD + nth * (cut // many)
@@ -180,8 +181,8 @@ def summed_together(w):
         again_and_again(w, honest, port, mpa.request(), make)
         got = target.get(AT, many * cut)
         around(target, AT, AT + many * cut)
-        check("octets were placed that no digest was over", b"B" not in got)
-        check("some were placed", b"g" in got)
+        check("no bytes are placed that the CRC does not cover", b"B" not in got)
+        check("some bytes are placed", b"g" in got)
         honest.use()
 
 
@@ -209,11 +210,11 @@ def markers(w):
     content = mpa.INTERVAL - mpa.MARKER
 
     def make(link):
-        # led by a marker, and ends where the next one is due
+        # begins with a marker and ends where the next one is due
         link.peer.tx.pos = 0
         first = link.peer.fpdu(rdmap.write(target.rkey, target.addr + AT,
                                            b"m" * (content - HEAD - 4)))
-        same("octets of one", len(first), mpa.INTERVAL)
+        same("bytes of one FPDU", len(first), mpa.INTERVAL)
         length = ulpdu_length(127 * content)
         other = struct.pack(">IH", 0xFFFC, length) + first[6:]
         return first, other
@@ -224,7 +225,7 @@ def markers(w):
         honest.use()
 
 
-@case("headers that change while they are looked at")
+@case("headers that change while they are read")
 def headers(w):
     honest = Honest(w)
     target = w.shared(1 << 17, "lw")
@@ -232,7 +233,7 @@ def headers(w):
     def make(link):
         write = rdmap.write(target.rkey, target.addr + AT, b"m" * 12)
         first = link.peer.fpdu(write)
-        # an STag that is none, an offset outside, untagged, other octets
+        # an invalid STag, an offset outside the region, untagged, other payload
         other = first[:2] + bytes(b ^ 0xFF for b in first[2:16]) + b"o" * 12
         return first, other + first[len(other):]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""MPA start-up, octet by octet (RFC 5044 section 7.1, RFC 6581)."""
+"""Test MPA start-up byte by byte (RFC 5044 section 7.1, RFC 6581)."""
 
 import contextlib
 import threading
@@ -12,24 +12,25 @@ from lib.wire_kernel import nobody_from
 
 RESERVED = 0x0F
 ENHANCED = mpa.C | mpa.S
-REQUEST_DEADLINE = 10       # seconds that a responder waits
-HANDED_UP = 255             # octets of Private Data that iw_cm can carry
+REQUEST_DEADLINE = 10       # seconds that a responder waits for a Request
+HANDED_UP = 255             # bytes of Private Data that iw_cm can carry
 
 
 def refused(w, octets, then=None):
-    """A responder closes on these octets, and tells nobody."""
-    # whoever is asked about later has called by now
+    """Check that a responder closes on this input and reports no event."""
+    # earlier connections have been reported by now
     w.later()
     with w.dial() as peer:
         peer.put(octets)
         if then:
             then(peer)
-        same("octets before the end", peer.wait_end()[1], b"")
+        same("bytes before the end", peer.wait_end()[1], b"")
     w.nothing(CM, event="CONNECT_REQUEST")
 
 
 def asking(w, request, *places):
-    """The raw peer calls, its Request cut at places: what rawmate is told."""
+    """Let the raw peer send a Request, cut at places. Return the link and the
+    event."""
     link = w.add_link(w.dial())
     link.peer.put_split(request.pack(), *places)
     event = w.asked()
@@ -38,7 +39,7 @@ def asking(w, request, *places):
 
 
 def calling(w, sock, port):
-    """rawmate calls; its Request is not read yet."""
+    """Let rawmate connect; its Request is not read yet."""
     link = w.add_link(None, int(w.mate.do("open", PEER, port)[0]))
     w.mate.do("connect", link.conn, 1, 1)
     link.peer = Peer(sock.accept()[0])
@@ -46,26 +47,26 @@ def calling(w, sock, port):
 
 
 def failed(w, reply, close=False, **fields):
-    """An initiator closes on these octets, and tells of it once."""
+    """Check that an initiator closes on this reply and reports it once."""
     with w.listening() as (sock, port):
         link = calling(w, sock, port)
         link.peer.get_frame()
         link.peer.put(reply)
         if close:
             link.peer.half_close()
-        same("octets before the end", link.peer.wait_end()[1], b"")
+        same("bytes before the end", link.peer.wait_end()[1], b"")
         event = w.mate.need(CM, conn=link.conn, **fields)
-        check(f"an error: {event}",
+        check(f"{event} reports a failure",
               event.event in ("REJECTED", "CONNECT_ERROR") and event.status < 0)
         w.nothing(CM, conn=link.conn)
     return event
 
 
-# The slow ones begin first and are looked at last
+# Slow cases start first and are checked last
 
 
 class Slow:
-    """Connects, does something, and notes when the end comes."""
+    """A connection whose time until its end is measured."""
 
     def __init__(self, w, drip=b""):
         self.began = time.monotonic()
@@ -89,8 +90,8 @@ class Slow:
     def check(self):
         self.thread.join(2 * REQUEST_DEADLINE)
         self.peer.close()
-        same("octets from the responder", self.before, b"")
-        check(f"closed in time, after {self.took} s",
+        same("bytes from the responder", self.before, b"")
+        check(f"the responder closes in time, after {self.took} s",
               self.took and REQUEST_DEADLINE - 2 < self.took <
               REQUEST_DEADLINE + 15)
 
@@ -116,16 +117,16 @@ def plain(w):
              mpa.reply(flags=mpa.C, rev=1, pd=b"yes").pack())
 
 
-@case("responder: Private Data of the Request is handed up", "MPA-98")
+@case("responder: Private Data of the Request is delivered", "MPA-98")
 def data_up(w):
     for data in b"", b"1", b"some", bytes(range(200)):
         _, event = asking(w, mpa.request(pd=data))
         same("Private Data", event.pd, data)
 
 
-@case("responder: it is accepted when it has gone", "MPA-132")
+@case("responder: accepted after the peer has closed", "MPA-132")
 def accepted_late(w):
-    """What a program hears then it knows: the beginning, and at once the end."""
+    """The program gets both events: established, and at once disconnected."""
     for how in "reset", "close", "half_close":
         for seen in False, True:
             link, _ = asking(w, mpa.request())
@@ -163,12 +164,12 @@ def enhanced(w):
     same("ORD, RTR flags", (got.ord, got.rtr), (3, 0))
 
 
-@case("responder: revision 2 without the word is plain", "MPA2-65")
+@case("responder: revision 2 without the enhanced word is plain", "MPA2-65")
 def rev_2_plain(w):
     w.initiate(mpa.request(rev=2, flags=mpa.C, pd=b"plain"))
     same("flags", w.reply.flags, mpa.C)
     same("Private Data", w.reply.pd, b"")
-    check("Rev not above that of the Request", w.reply.rev in (1, 2))
+    check("Rev is not above that of the Request", w.reply.rev in (1, 2))
 
 
 @case("responder: reserved bits, and R, of a Request are ignored",
@@ -181,7 +182,7 @@ def reserved_bits(w):
     same("Reply's flags", w.reply.flags, ENHANCED)
 
 
-@case("responder: a key wrong in one octet is refused",
+@case("responder: a key with one wrong byte is refused",
       "MPA-80 MPA-103 MPA-114 MPA-138 MPA-139")
 def request_key(w):
     right = mpa.request().pack()
@@ -204,7 +205,7 @@ def request_revisions(w):
             refused(w, mpa.request(rev=rev).pack())
 
 
-@case("responder: 512 octets of Private Data, not 513",
+@case("responder: 512 bytes of Private Data are accepted, 513 are not",
       "MPA-97 MPA-99 MPA-120 MPA-121 MPA-122 MPA-123")
 def request_lengths(w):
     with w.counted(end_mpa_startup=3):
@@ -212,19 +213,20 @@ def request_lengths(w):
             refused(w, mpa.request(pd=bytes(length)).pack())
     data = bytes(i & 0xFF for i in range(mpa.PD_MAX))
     _, event = asking(w, mpa.request(pd=data))
-    same("what iw_cm can carry", event.pd, data[:HANDED_UP])
+    same("Private Data, as much as iw_cm can carry", event.pd, data[:HANDED_UP])
     w.initiate(mpa.request(rev=2, flags=ENHANCED,
                            pd=mpa.word(1, 1) + data[:508]))
 
 
-@case("responder: an enhanced Request without its word is refused", "MPA2-9")
+@case("responder: an enhanced Request without the enhanced word is "
+      "refused", "MPA2-9")
 def request_no_word(w):
     for length in range(4):
         refused(w, mpa.request(rev=2, flags=ENHANCED,
                                pd=bytes(length)).pack())
 
 
-@case("responder: a Request cut short is refused", "MPA-97 MPA-103")
+@case("responder: a truncated Request is refused", "MPA-97 MPA-103")
 def request_short(w):
     with w.counted(end_mpa_startup=3):
         for frame in (mpa.request(pd=b"four", pd_length=8),
@@ -233,11 +235,11 @@ def request_short(w):
         refused(w, mpa.request().pack()[:19], then=Peer.half_close)
 
 
-@case("responder: octets behind a Request are refused", "MPA-97 MPA-102")
+@case("responder: bytes after a Request are refused", "MPA-97 MPA-102")
 def request_long(w):
     link = w.add_link(w.dial())
     link.peer.put(mpa.request().pack() + bytes(4))
-    # whichever comes first: it is refused at once, or when it is accepted
+    # refused at once, or at accept, depending on timing
     end, event = time.monotonic() + PATIENCE, None
     while not event and link.peer.silent(0.05) and time.monotonic() < end:
         event = w.mate.event(CM, timeout=0.05, event="CONNECT_REQUEST")
@@ -245,7 +247,7 @@ def request_long(w):
         link.conn = event.conn
         with contextlib.suppress(Refused):
             w.mate.do("accept", link.conn, 1, 1)
-    same("octets before the end", link.peer.wait_end()[1], b"")
+    same("bytes before the end", link.peer.wait_end()[1], b"")
 
 
 @case("responder: an FPDU is no Request", "MPA-102 MPA-103")
@@ -253,7 +255,7 @@ def fpdu_first(w):
     refused(w, mpa.Writer().fpdu(rdmap.send(1, bytes(40)).pack()))
 
 
-@case("responder: a Request split at every octet", "MPA-128")
+@case("responder: a Request split at every byte", "MPA-128")
 def request_split(w):
     frame = mpa.request(rev=2, flags=ENHANCED, pd=mpa.word(1, 1) + b"ab")
     for place in range(1, len(frame.pack())):
@@ -262,7 +264,7 @@ def request_split(w):
         w.after_case()
 
 
-@case("responder: a Request octet by octet", "MPA-128")
+@case("responder: a Request byte by byte", "MPA-128")
 def request_drip(w):
     frame = mpa.request(pd=b"slowly")
     _, event = asking(w, frame, *range(1, len(frame.pack())))
@@ -278,7 +280,7 @@ def say_no(w, request, data):
     return reply
 
 
-@case("responder: a reject is a whole Reply, and no reset",
+@case("responder: a reject is a complete Reply, and no reset",
       "MPA-89 MPA-104 MPA-105 MPA-116")
 def reject(w):
     for data in b"", b"no", bytes(255):
@@ -304,15 +306,16 @@ def policy_1(w):
         with w.dial(port) as peer:
             peer.put(mpa.request(rev=2, flags=ENHANCED,
                                  pd=mpa.word(1, 1)).pack())
-            same("octets before the end", peer.wait_end()[1], b"")
+            same("bytes before the end", peer.wait_end()[1], b"")
         w.initiate(mpa.request(), peer=w.dial(port))
 
 
-# Who may speak first --------------------------------------------------------
+# Which side may send first --------------------------------------------------
 
 
 def waiting_sender(w):
-    """A responder that has posted a Send at once, and heard nothing yet."""
+    """Return a link of a responder that has posted a Send and received nothing
+    yet."""
     memory = w.shared(4096)
     link = w.initiate(recvs=[(memory, 64)], opened=False)
     link.post("send", memory, 32, 9)
@@ -320,16 +323,17 @@ def waiting_sender(w):
     return link
 
 
-@case("responder: silent until a valid FPDU came", "MPA-113 DDP-69")
+@case("responder: silent until a valid FPDU arrives", "MPA-113 DDP-69")
 def gate(w):
     for first in (rdmap.write(0, 0), rdmap.send(1, bytes([0x5A]))):
         link = waiting_sender(w)
         link.peer.put_segment(first)
-        same("the Send", link.peer.get_segment().payload, bytes([0x5A]) * 32)
+        same("payload of the "
+             "Send", link.peer.get_segment().payload, bytes([0x5A]) * 32)
         link.wc(wr=9, status=0)
 
 
-@case("responder: an FPDU in pieces opens the gate when it is whole",
+@case("responder: may send once all pieces of an FPDU have arrived",
       "MPA-113 MPA-73")
 def gate_pieces(w):
     link = waiting_sender(w)
@@ -340,11 +344,11 @@ def gate_pieces(w):
     link.peer.get_segment()
 
 
-@case("responder: an invalid FPDU does not open the gate", "MPA-113 MPA-142")
+@case("responder: may not send after an invalid FPDU", "MPA-113 MPA-142")
 def gate_invalid(w):
     link = waiting_sender(w)
     link.peer.put_segment(rdmap.write(0, 0), crc=bytes(4))
-    same("octets before the end", link.peer.wait_end()[1], b"")
+    same("bytes before the end", link.peer.wait_end()[1], b"")
     link.wc(wr=9, status=5)
 
 
@@ -352,11 +356,11 @@ def gate_invalid(w):
 def gate_terminate(w):
     link = waiting_sender(w)
     link.peer.put_segment(rdmap.Terminate(2, 0, 6).segment())
-    same("octets before the end", link.peer.wait_end()[1], b"")
+    same("bytes before the end", link.peer.wait_end()[1], b"")
     link.wc(wr=9, status=5)
 
 
-@case("responder: ready for an FPDU once the Reply is out",
+@case("responder: ready for an FPDU once the Reply is sent",
       "MPA-78 MPA-108 DDP-69")
 def ready(w):
     memory = w.shared(4096)
@@ -401,10 +405,10 @@ def initiator_waits(w):
         link.cm("ESTABLISHED", status=0)
 
 
-@case("initiator: Private Data of the Reply is handed up",
+@case("initiator: Private Data of the Reply is delivered",
       "MPA-98 MPA-99 MPA-121 MPA-115")
 def reply_data(w):
-    """To a program that does not like it."""
+    """The program disconnects then."""
     for size in 0, 1, 100, 508:
         data = bytes(i & 0xFF for i in range(size))
         link = w.respond(lambda request, data=data: mpa.reply(
@@ -426,7 +430,7 @@ def good_reply():
     return mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1))
 
 
-@case("initiator: a key wrong in one octet ends it",
+@case("initiator: a key with one wrong byte ends the connection",
       "MPA-82 MPA-110 MPA-114 MPA-138 MPA-139 MPA-140")
 def reply_key(w):
     right = good_reply().pack()
@@ -442,13 +446,13 @@ def request_as_reply(w):
     failed(w, mpa.request(rev=2, flags=ENHANCED, pd=mpa.word(1, 1)).pack())
 
 
-@case("initiator: other revisions end it", "MPA-93 MPA-94 MPA-153")
+@case("initiator: other revisions end the connection", "MPA-93 MPA-94 MPA-153")
 def reply_revisions(w):
     for rev in 0, 3, 255:
         failed(w, mpa.reply(rev=rev).pack())
 
 
-@case("initiator: lengths that are wrong end it", "MPA-97 MPA-110 MPA-123")
+@case("initiator: wrong lengths end the connection", "MPA-97 MPA-110 MPA-123")
 def reply_lengths(w):
     failed(w, mpa.reply(rev=2, flags=ENHANCED, pd=bytes(513)).pack())
     failed(w, mpa.reply(rev=2, flags=ENHANCED, pd=bytes(3)).pack())
@@ -456,7 +460,8 @@ def reply_lengths(w):
                         pd_length=9).pack(), close=True)
 
 
-@case("initiator: an enhanced Reply to a plain Request ends it", "MPA2-64")
+@case("initiator: an enhanced Reply to a plain Request ends the "
+      "connection", "MPA2-64")
 def reply_unasked(w):
     with w.policy(revision=1):
         failed(w, good_reply().pack())
@@ -474,7 +479,7 @@ def rejected(w):
         same("Private Data", event.pd, data[:HANDED_UP])
 
 
-@case("initiator: a Reply split at every octet", "MPA-128")
+@case("initiator: a Reply split at every byte", "MPA-128")
 def reply_split(w):
     octets = mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1) + b"ab").pack()
     with w.policy(rtr="none"):
@@ -484,7 +489,7 @@ def reply_split(w):
             w.after_case()
 
 
-@case("initiator: a Reply octet by octet", "MPA-128 MPA-112 DDP-69")
+@case("initiator: a Reply byte by byte", "MPA-128 MPA-112 DDP-69")
 def reply_drip(w):
     octets = mpa.reply(rev=2, flags=ENHANCED, pd=mpa.word(1, 1) + b"ab").pack()
     with w.policy(rtr="none"):
@@ -492,7 +497,8 @@ def reply_drip(w):
         same("data", link.cm("ESTABLISHED", status=0).pd, b"ab")
         link.peer.full(mpa.reply(), mpa.request())
         link.post("send", w.shared(4096), 4, 1)
-        same("the Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
+        same("payload of the "
+             "Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
 
 
 def answered(w, octets, *places):
@@ -504,7 +510,7 @@ def answered(w, octets, *places):
 
 
 def fall_back(w, first):
-    """The first answer is no good; on the second connection Rev is 1."""
+    """After the first reply the initiator connects again, with Rev 1."""
     with w.listening() as (sock, port):
         conn = int(w.mate.do("open", PEER, port)[0])
         link = w.add_link(None, conn)
@@ -518,7 +524,8 @@ def fall_back(w, first):
              mpa.request(flags=mpa.C, pd=b"once more").pack())
         link.cm("ESTABLISHED", status=0)
     link.post("send", w.shared(4096), 4, 1)
-    same("the Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
+    same("payload of the "
+         "Send", link.peer.get_segment().payload, bytes([0x5A]) * 4)
 
 
 @case("initiator: falls back if the responder closes", "MPA2-67")
@@ -545,25 +552,25 @@ def no_fall_back(w):
         with Peer(sock.accept()[0]) as peer:
             peer.get_frame()
         event = w.mate.need(CM, conn=conn)
-        check(f"an error: {event}", event.status < 0)
+        check(f"{event} reports an error", event.status < 0)
         sock.settimeout(0.5)
         try:
             sock.accept()
         except TimeoutError:
             return
-        raise AssertionError("it has called again")
+        raise AssertionError("no second connection attempt")
 
 
-@case("initiator: a refused TCP connection is told", "MPA-132")
+@case("initiator: a refused TCP connection is reported", "MPA-132")
 def nobody_listens(w):
     with w.counted(end_peer_refused=1):
         conn = int(w.mate.do("open", PEER, 9)[0])
         w.add_link(Peer(w.socket()), conn)
         w.mate.do("connect", conn, 1, 1)
-        check("an error", w.mate.need(CM, conn=conn).status < 0)
+        check("the event reports an error", w.mate.need(CM, conn=conn).status < 0)
 
 
-@case("responder: an initiator that goes during start-up leaves nothing",
+@case("responder: an initiator that leaves during start-up leaves no state",
       "MPA-132")
 def gone_early(w):
     with w.counted(end_mpa_startup=2):
@@ -584,15 +591,16 @@ def gone_early(w):
         w.links.remove(link)
 
 
-# The slow ones --------------------------------------------------------------
+# Slow cases -----------------------------------------------------------------
 
 
-@case("responder: a silent initiator is closed in time", "MPA-119 MPA-102")
+@case("responder: a silent initiator is closed after the time "
+      "limit", "MPA-119 MPA-102")
 def slow_silent(w):
     w.slow["silent"].check()
 
 
-@case("responder: one octet a second is too slow", "MPA-124")
+@case("responder: one byte a second is too slow", "MPA-124")
 def slow_drip(w):
     w.slow["dripping"].check()
 

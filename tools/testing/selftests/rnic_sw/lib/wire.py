@@ -7,7 +7,6 @@ device here.
     | raw peer, plain TCP   |----------| device iww, rawmate   |
     | wirep    10.9.2.2     |          | wirem    10.9.2.1     |
     +-----------------------+          +-----------------------+
-
 """
 
 import contextlib

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Every way that a connection can fail to come about, and what who calls hears.
+"""Test every way in which a connection can fail to be set up, and what the calling
+program is notified of.
 
-The table in Documentation/connections.rst says the same; the cases here are for
+The table in Documentation/connections.rst describes the same; the cases here are for
 both lower layers.
 """
 
@@ -21,9 +22,9 @@ USED = 7709             # a port
 NOBODY = "02:00:00:00:00:4d"
 ETH_P_IP, DEST_UNREACH = 0x0800, 3
 NO_NET, NO_HOST, NO_PROTOCOL, NO_PORT, FORBIDDEN = 0, 1, 2, 3, 13
-SOON = 8                    # seconds, where somebody says no
-NO_ANSWER = 25              # ... and less than where nobody does
-BACKLOG = 64                # of rawmate's listeners
+SOON = 8                    # seconds, where a refusal is sent
+NO_ANSWER = 25              # seconds, less than where no reply is sent
+BACKLOG = 64                # backlog of rawmate's listeners
 
 
 def name(status):
@@ -31,7 +32,7 @@ def name(status):
 
 
 def call(w, host, port):
-    """rawmate calls; its number for that."""
+    """Let rawmate connect. Return the number of the connection."""
     conn = int(w.mate.do("open", host, port)[0])
     w.add_link(None, conn)
     w.mate.do("connect", conn, 4, 4)
@@ -40,7 +41,8 @@ def call(w, host, port):
 
 def hears(w, conn, event, error, timeout=PATIENCE, data=b""):
     got = w.mate.need(CM, timeout, conn=conn)
-    same("what the program hears", (got.event, name(got.status), got.pd),
+    same("event, error and data that the program "
+         "gets", (got.event, name(got.status), got.pd),
          (event, error, data))
     w.nothing(CM, conn=conn)
 
@@ -49,15 +51,15 @@ def fails_at_once(w, error, *words):
     try:
         w.mate.do(*words)
     except Refused as why:
-        check(f"{why}, should be {error}", f": {getattr(errno, error)} " in
+        check(f"{why} should be {error}", f": {getattr(errno, error)} " in
               str(why))
     else:
-        raise AssertionError(f"{words} works")
+        raise AssertionError(f"{words} should fail")
 
 
 @contextlib.contextmanager
 def neighbour(address):
-    """Inside there is no need to ask who has it."""
+    """Make address resolution of this address succeed meanwhile."""
     shell(f"ip neigh replace {address} lladdr {NOBODY} dev {MATE_IF} "
           "nud permanent")
     try:
@@ -66,26 +68,26 @@ def neighbour(address):
         shell(f"ip neigh del {address} dev {MATE_IF}", True)
 
 
-# Nobody says anything: these begin first and are looked at last
+# Connections that get no reply: they begin first and are checked last
 
 
 class Silent:
-    """A call that nobody answers, until its time is up."""
+    """A connection that gets no reply, until it times out."""
 
     def __init__(self, w, host, port):
         self.w, self.began = w, time.monotonic()
         self.conn = call(w, host, port)
-        w.links.pop()           # not to end with the case
+        w.links.pop()           # not ended with the case
 
     def ends(self, seconds):
         hears(self.w, self.conn, UNREACHABLE, "ETIMEDOUT", 2 * seconds)
         took = time.monotonic() - self.began
-        check(f"in time, after {took:.1f} s", took > seconds - 2)
+        check(f"the timeout is not too early: {took:.1f} s", took > seconds - 2)
         self.w.mate.do("destroy", self.conn)
 
 
 class Ignored:
-    """A call to rawmate, which its program does not answer."""
+    """A connection to rawmate, whose program does not accept it."""
 
     def __init__(self, w):
         self.w, self.began = w, time.monotonic()
@@ -93,15 +95,16 @@ class Ignored:
         w.asked()
 
     def ends(self, seconds):
-        """Within that time; a busy machine may take half as long again."""
+        """Check that it ends within that time; a busy machine may take half as long
+        again."""
         left = self.began + 1.5 * seconds - time.monotonic()
         same("the end", self.peer.wait_end(max(left, 1))[0], self.w.hangs_up)
         took = time.monotonic() - self.began
-        check(f"in time, after {took:.1f} s", took > seconds - 2)
+        check(f"the end is not too early: {took:.1f} s", took > seconds - 2)
         self.peer.close()
 
 
-@case("calls that nobody answers begin")
+@case("connections without a reply begin")
 def silent_begin(w):
     w.ignored = Ignored(w)
     w.mute = contextlib.ExitStack()
@@ -112,23 +115,23 @@ def silent_begin(w):
     w.dropped = Silent(w, ABSENT, 7)
 
 
-# Somebody says no -----------------------------------------------------------
+# Connections that are refused -----------------------------------------------
 
 
-@case("nobody listens: reset, and not the program's no", "MPA-132")
+@case("no listener: a reset, different from a program's reject", "MPA-132")
 def nobody_listens(w):
     with w.counted(end_peer_refused=1):
         hears(w, call(w, PEER, 9), REJECTED, "ECONNRESET")
 
 
-@case("nobody listens any more")
+@case("the listener has been closed")
 def listener_closed(w):
     with w.listening() as (_, port):
         pass
     hears(w, call(w, PEER, port), REJECTED, "ECONNRESET")
 
 
-@case("the program at the other end says no, in its words", "MPA-116")
+@case("the remote program rejects, with its private data", "MPA-116")
 def says_no(w):
     for data in b"", b"not today":
         conn = call(w, MATE, w.own_port)
@@ -140,7 +143,7 @@ def says_no(w):
 
 @contextlib.contextmanager
 def another(w, port):
-    """A program besides that listens and hears nothing, until it goes."""
+    """Run another program that listens and is stopped meanwhile."""
     mate = Mate(find_program(w.program), DEVICE)
     try:
         mate.do("listen", MATE, port)
@@ -151,7 +154,7 @@ def another(w, port):
         mate.process.wait()
 
 
-@case("the program at the other end goes before it has answered")
+@case("the remote program exits before it has accepted")
 def program_goes(w):
     with another(w, 7600) as mate:
         conn = call(w, MATE, 7600)
@@ -160,18 +163,18 @@ def program_goes(w):
         hears(w, conn, REJECTED, "ECONNREFUSED")
 
 
-@case("the program at the other end has calls enough")
+@case("the backlog of the remote program is full")
 def backlog_full(w):
     with another(w, 7601):
         conns = [call(w, MATE, 7601) for _ in range(BACKLOG)]
-        # all of them have come before the one more
+        # all of them have arrived before the last one
         w.later()
         hears(w, call(w, MATE, 7601), REJECTED, w.enough)
         for conn in conns:
             w.mate.none(CM, timeout=0, conn=conn)
 
 
-# The way there --------------------------------------------------------------
+# Network errors -------------------------------------------------------------
 
 
 def checksum(octets):
@@ -182,7 +185,7 @@ def checksum(octets):
 
 
 def from_router(packet, code):
-    """What a router says of an IP packet."""
+    """Return an ICMP error about an IP packet."""
     head = struct.pack(">BBHI", DEST_UNREACH, code, 0, 0)
     quoted = packet[:128 & ~1]
     total = checksum(head + quoted)
@@ -190,14 +193,15 @@ def from_router(packet, code):
 
 
 def first_packet(sock, port):
-    """To the address that nobody has; or None, if none comes for a second."""
+    """Return the first packet to the absent address, or None if none arrives within a
+    second."""
     end = time.monotonic() + 1
     while time.monotonic() < end:
         try:
             packet = sock.recv(4096)[14:]
         except TimeoutError:
             return None
-        # TCP and SCTP begin alike
+        # TCP and SCTP headers begin with the same ports
         if packet[16:24] == socket.inet_aton(ABSENT) + packet[20:22] + \
                 port.to_bytes(2, "big"):
             return packet
@@ -213,8 +217,8 @@ def told_by_router(w, code, event, error):
         seen.bind((PEER_IF, ETH_P_IP))
         seen.settimeout(1)
         conn = call(w, ABSENT, 11)
-        # who has its socket in hand just then does not hear it; who has heard it sends
-        # no more, and what he says may be on its way
+        # The kernel drops the error while the socket is locked, so repeat it. After it
+        # has been processed no more packets are sent, and the event may be on its way.
         told = False
         while not told and time.monotonic() < began + NO_ANSWER:
             packet = first_packet(seen, 11)
@@ -223,25 +227,25 @@ def told_by_router(w, code, event, error):
             told = w.mate.peek(CM, 1, conn=conn)
         hears(w, conn, event, error, 0)
     took = time.monotonic() - began
-    check(f"soon, after {took:.1f} s", took < NO_ANSWER)
+    check(f"reported soon, after {took:.1f} s", took < NO_ANSWER)
 
 
 for words, which, result in (
-        ("a router knows no way to that network", NO_NET,
+        ("a router has no route to that network", NO_NET,
          (ERROR, "EHOSTUNREACH")),
-        ("a router finds no such host", NO_HOST, (ERROR, "EHOSTUNREACH")),
-        ("the host does not speak that protocol", NO_PROTOCOL,
+        ("a router cannot reach the host", NO_HOST, (ERROR, "EHOSTUNREACH")),
+        ("the host does not support the protocol", NO_PROTOCOL,
          (REJECTED, "ECONNRESET")),
-        ("a firewall says that the port is closed", NO_PORT,
+        ("a firewall reports a closed port", NO_PORT,
          (REJECTED, "ECONNRESET")),
-        ("a firewall says that it is forbidden", FORBIDDEN,
+        ("a firewall reports a prohibited destination", FORBIDDEN,
          (ERROR, "EHOSTUNREACH"))):
     case(words, code=which, event=result[0], error=result[1])(told_by_router)
 
 
 @case("no host has that address")
 def no_such_host(w):
-    """Known when it is looked up, and not any more when it is called."""
+    """The address is resolved first, and cannot be resolved any more at connect."""
     with neighbour(VANISHED):
         conn = int(w.mate.do("open", VANISHED, 7)[0])
     w.add_link(None, conn)
@@ -249,7 +253,7 @@ def no_such_host(w):
     hears(w, conn, ERROR, "EHOSTUNREACH", 2 * SOON)
 
 
-@case("no host has that address, and it is found out before")
+@case("no host has that address, and resolving it fails")
 def not_resolved(w):
     fails_at_once(w, "EHOSTUNREACH", "open", VANISHED, 7)
 
@@ -260,7 +264,7 @@ def no_route(w):
 
 
 def without_route(w):
-    """rawmate's number for a call that is prepared; the route is gone then."""
+    """Prepare a connection whose route is removed then. Return its number in rawmate."""
     shell(f"ip route add {ELSEWHERE}/32 via {PEER} dev {MATE_IF}")
     try:
         conn = int(w.mate.do("open", ELSEWHERE, 7)[0])
@@ -273,42 +277,43 @@ def without_route(w):
 # This end -------------------------------------------------------------------
 
 
-@case("a listener where there is one already")
+@case("a second listener on the same port")
 def address_in_use(w):
     fails_at_once(w, "EADDRINUSE", "listen", MATE, w.own_port)
 
 
-@case("a listener at all addresses, where a program without RDMA is")
+@case("a wildcard listener on a port in use by a program without RDMA")
 def port_in_use(w):
     w.mate.do("destroy", w.mate.do("listen", "0.0.0.0", USED)[0])
     with socket.create_server(("", USED)):
         fails_at_once(w, "EADDRINUSE", "listen", "0.0.0.0", USED)
 
 
-@case("a listener at an address that is not here")
+@case("a listener on a foreign address")
 def no_such_address(w):
     fails_at_once(w, "EADDRNOTAVAIL", "listen", ELSEWHERE, 7700)
 
 
 def ends():
-    """What is registered last: the slow ones, and the end of the device."""
+    """Register the last cases: the slow ones, and the removal of the device."""
 
-    @case("calls that nobody answers have timed out")
+    @case("connections without a reply have timed out")
     def silent_end(w):
         w.dropped.ends(30)
         w.unanswered.ends(60)
         w.ignored.ends(120)
         w.mute.close()
 
-    @case("the device goes")
+    @case("the device is removed")
     def device_gone(w):
         with w.listening() as (_, port):
             conn = call(w, PEER, port)
             shell(f"rdma link del {DEVICE}")
             got = w.mate.need(CM, conn=conn)
-            # of a device that it knows is gone rdma_cm tells nothing more
+            # rdma_cm reports nothing else of a device once it knows of the removal
             if got.event != "DEVICE_REMOVAL":
-                same("what the program hears", (got.event, name(got.status)),
+                same("event and error that the program "
+                     "gets", (got.event, name(got.status)),
                      (ERROR, "ECONNABORTED"))
                 w.mate.need(CM, conn=conn, event="DEVICE_REMOVAL")
         w.links.clear()
