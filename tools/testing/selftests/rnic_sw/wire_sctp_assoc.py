@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""One association, many sessions; and how it begins and ends (RFC 5043 5.1, 7,
-8 and 11)."""
+"""Test associations with many sessions, and how an association begins and ends (RFC
+5043 5.1, 7, 8 and 11)."""
 
 import contextlib
 
@@ -15,13 +15,13 @@ from lib.wire_sctp import GHOST, answer, go, of_one, streams_asked, works
 NAMES = {"abort": sctp.Association.abort, "shutdown": sctp.Association.shutdown}
 OTHERS = 0, 2, 0x01000000, 0x80000001
 MOST, BATCH = 32767, 32
-CLOSE = 10      # seconds
-SOME = 1000     # that are under way before it stops
-STOPPED = 3     # seconds
+CLOSE = 10      # seconds that a peer has for its Terminate
+SOME = 1000     # least number of chunks in flight before sending stops
+STOPPED = 3     # seconds without a completion
 
 
 def sessions(w, count, **options):
-    """So many on one association."""
+    """Return so many sessions on one association."""
     assoc = w.associate(**options)
     memory = w.shared(4096, "lrw")
     return memory, [w.initiate(peer=assoc.stream(sid),
@@ -58,11 +58,11 @@ def one_fails(w):
     links[1].wc(wr=1, status=FLUSHED)
     for link in links[:1] + links[2:]:
         works(link, memory)
-        check("not told of it", not link.peer.unread())
+        check("other sessions receive nothing", not link.peer.unread())
     foreign.untouched()
 
 
-@case("one against the rules ends alone, and its stream can be used again",
+@case("a protocol violation ends one session, and its stream can be used again",
       "SCTPDDP-28 SCTPDDP-83 SCTPDDP-22")
 def one_breaks(w):
     memory, links = sessions(w, 3)
@@ -95,7 +95,7 @@ def association_ends(w, how):
         for link in links:
             link.post("read", memory, 16, 7, 1, 2)
             link.peer.get_segment()
-        # they may be sent again
+        # chunks sent before may be retransmitted
         known = {c.data[0] for p in sniffer.packets()
                  for c in p.of(sctp_packet.DATA)}
         NAMES[how](links[0].assoc)
@@ -108,24 +108,24 @@ def association_ends(w, how):
                     p.of(sctp_packet.DATA) if c.data[3] == sctp.SEGMENT and
                     c.data[0] not in known]
     w.nothing(CM, event="DISCONNECTED")
-    same("no Terminate on any stream", segments, [])
+    same("segments sent after the end, such as a Terminate", segments, [])
 
 
-case("the peer aborts: every session is told, once",
+case("the peer aborts: every session is notified once",
      "SCTPDDP-81 DDP-78", how="abort")(association_ends)
-case("the peer shuts down: every session is told, once",
+case("the peer shuts down: every session is notified once",
      "SCTPDDP-81", how="shutdown")(association_ends)
 
 
 def answered(w, assoc, link):
-    """The call is taken there."""
+    """Let the peer accept the session on that association."""
     request, link.peer = w.first(assoc)
     link.accept(request)
     return link
 
 
 def leaves(w, link):
-    """Its program is gone, and has its port no more."""
+    """Destroy the program's end, which frees its port."""
     w.mate.do("destroy", link.conn)
     link.ended()
     link.peer.terminate()
@@ -133,14 +133,15 @@ def leaves(w, link):
     link.conn = None
 
 
-@case("two of ours to one place have ports of their own", "SCTPDDP-83")
+@case("two connections to one address have their own source ports", "SCTPDDP-83")
 def own_ports(w):
-    """The first is left with the port of a program that has gone."""
+    """The first association keeps the source port of a program that has closed its
+    connection."""
     memory, mine = w.shared(4096, "lrw"), next(w.ports)
     with w.listening() as (sock, port):
         first = w.call(port, source=(MATE, mine, 0))
         assoc = w.taken(sock)
-        same("the program's port", assoc.sock.getpeername()[1], mine)
+        same("source port of the first association", assoc.sock.getpeername()[1], mine)
         answered(w, assoc, first)
         stays = answered(w, assoc, w.call(port))
         leaves(w, first)
@@ -148,8 +149,9 @@ def own_ports(w):
         answered(w, w.taken(sock), other)
     for link in stays, other:
         works(link, memory)
-    check("another port", other.assoc.sock.getpeername()[1] != mine)
-    # and who listens there finds it free
+    check("the second association has another "
+          "port", other.assoc.sock.getpeername()[1] != mine)
+    # the port is free for a listener
     leaves(w, other)
     listener = int(w.mate.do("listen", MATE, mine)[0])
     works(w.initiate(peer=w.associate(port=mine).stream(0), listener=listener), memory)
@@ -157,7 +159,7 @@ def own_ports(w):
     w.mate.do("destroy", listener)
 
 
-@case("an abort before the answers", "SCTPDDP-81")
+@case("an abort before the Initiates are accepted", "SCTPDDP-81")
 def abort_requests(w):
     assoc = w.associate()
     links = [w.calling(peer=assoc.stream(sid)) for sid in range(3)]
@@ -171,17 +173,17 @@ def abort_requests(w):
         link.cm("DISCONNECTED")
 
 
-# How it begins ---------------------------------------------------------------------
+# Association setup -----------------------------------------------------------------
 
 
 def ours(packets, *kinds):
-    """Chunks of these kinds that the device's host sent."""
+    """Return chunks of these kinds that the device's host sent."""
     return [chunk for packet in packets if packet.source[0] == MATE
             for kind in kinds for chunk in packet.of(kind)]
 
 
 def begun(packets):
-    """Those of the association that began in them."""
+    """Return the packets of the first association that begins in packets."""
     return of_one(packets, next(p for p in packets if p.of(sctp_packet.INIT)))
 
 
@@ -192,34 +194,35 @@ def indication(w):
                           (w.respond, sctp_packet.INIT)):
         with w.watching() as sniffer:
             link = connect()
-            same("by the socket", link.assoc.adaptation, 1)
+            same("indication reported by the socket", link.assoc.adaptation, 1)
             link.close()
             packets = sniffer.packets()
-        # it may be sent again
+        # may be retransmitted
         init, *_ = ours(packets, kind)
         same("indications", init.adaptations, ["00000001"])
         rest = [c.body for p in packets for c in p.chunks
                 if c.kind not in (sctp_packet.INIT, sctp_packet.INIT_ACK,
                                   sctp_packet.COOKIE_ECHO)]
-        check("none elsewhere", not any(b"\xc0\x06\0\x08\0\0\0\1" in body
+        check("no other chunk has an "
+              "indication", not any(b"\xc0\x06\0\x08\0\0\0\1" in body
                                         for body in rest))
 
 
 def as_many(sniffer, assoc, kind, count):
-    """Asked for, in a chunk of that kind, and agreed on."""
+    """Check the stream counts requested in a chunk of that kind, and the agreed ones."""
     init, *_ = ours(sniffer.packets(), kind)
     same("streams out, in", init.init[2:4], (count, count))
-    same("as agreed", (assoc.outbound, assoc.inbound), (count, count))
+    same("agreed streams out, in", (assoc.outbound, assoc.inbound), (count, count))
 
 
-@case("as many streams as the device is told, both ways",
+@case("as many streams as the device is configured for, in both directions",
       "SCTPDDP-56 SCTPDDP-57")
 def streams(w):
     for count in 3, 100:
         with streams_asked(count), w.watching() as sniffer:
             link = w.respond(streams=200)
             as_many(sniffer, link.assoc, sctp_packet.INIT, count)
-            # a listener keeps to what the device was told when it began
+            # a listener uses the setting at the time it began to listen
             port = next(w.ports)
             listener = int(w.mate.do("listen", MATE, port)[0])
             as_many(sniffer, w.associate(port, streams=200),
@@ -227,7 +230,7 @@ def streams(w):
             w.mate.do("destroy", listener)
 
 
-@case("fewer streams one way: those that are pairs are used",
+@case("fewer streams in one direction: only stream pairs are used",
       "SCTPDDP-57 SCTPDDP-2")
 def lopsided(w):
     memory = w.shared(4096, "lrw")
@@ -240,9 +243,9 @@ def lopsided(w):
 
 
 def refuses_indication(w, value):
-    """The passive side: such an association carries no session."""
+    """Passive side: check that such an association carries no session."""
     with w.counted(end_sctp_adaptation=1), w.watching() as sniffer:
-        # it may be over before the call returns
+        # the association may end before the call returns
         with contextlib.suppress(OSError):
             assoc = w.associate(adaptation=value)
             assoc.stream(0).put_control(INITIATE)
@@ -250,24 +253,25 @@ def refuses_indication(w, value):
         packets = begun(sniffer.packets())
     check("ended", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
     w.nothing(CM, event="CONNECT_REQUEST")
-    same("nothing of DDP's is said", ours(packets, sctp_packet.DATA), [])
+    same("DATA chunks from the device", ours(packets, sctp_packet.DATA), [])
 
 
 def gives_up(w, value):
-    """The active side: the program is told, no session begins."""
+    """Active side: check that the program gets an error and no session begins."""
     with w.watching() as sniffer, w.listening(adaptation=value) as (sock, port):
         with w.counted(end_sctp_adaptation=1):
             link = w.call(port)
             event = w.mate.need(CM, conn=link.conn)
-        # the program may be told first, and a peer that ends it is answered only
+        # The program may be notified before the association ends; if the peer ends it
+        # first, the device only replies.
         packets = begun(sniffer.packets(until=lambda p: p.target[1] == port and ours(
             [p], sctp_packet.ABORT, sctp_packet.SHUTDOWN)))
         sock.accept()[0].close()
     check("ended", ours(packets, sctp_packet.ABORT, sctp_packet.SHUTDOWN))
-    check(f"an error: {event}", event.event in ("REJECTED", "CONNECT_ERROR",
+    check(f"{event} reports an error", event.event in ("REJECTED", "CONNECT_ERROR",
                                                 "UNREACHABLE"))
     w.nothing(CM, conn=link.conn)
-    same("nothing of DDP's is said", ours(packets, sctp_packet.DATA), [])
+    same("DATA chunks from the device", ours(packets, sctp_packet.DATA), [])
 
 
 for number in OTHERS:
@@ -278,7 +282,7 @@ for number in OTHERS:
     case(f"initiator: {words}", rows, value=number)(gives_up)
 
 
-@case("a right association after a wrong one", "SCTPDDP-73")
+@case("a valid association after an invalid one", "SCTPDDP-73")
 def right_after_wrong(w):
     refuses_indication(w, 2)
     works(w.initiate(), w.shared(4096, "lrw"))
@@ -296,12 +300,12 @@ def plain_beside(w):
         there = sctp.Association.up(listener.accept()[0])
         same("indications, as chosen at either end",
              (here.adaptation, there.adaptation), (2, 3))
-        same("that of our own", w.associate().adaptation, sctp.ADAPTATION)
+        same("indication of the device", w.associate().adaptation, sctp.ADAPTATION)
         here.stream(0).put_chunk(b"anything", ppid=46)
         there.close()
 
 
-@case("the indication in chunks where it does not belong",
+@case("the indication is ignored in other chunks",
       "SCTPDDP-85 SCTPDDP-73")
 def odd_places(w):
     ghost = w.ghost()
@@ -316,7 +320,7 @@ def odd_places(w):
     link.close()
 
 
-# How it goes -----------------------------------------------------------------------
+# Association in use ----------------------------------------------------------------
 
 
 def ghost_calls(w, recvs=()):
@@ -325,7 +329,7 @@ def ghost_calls(w, recvs=()):
     return ghost, w.initiate(peer=ghost.stream(0), recvs=recvs)
 
 
-@case("the handshake's last answer is lost", "")
+@case("the COOKIE-ACK is lost", "")
 def cookie_again(w):
     ghost, link = ghost_calls(w)
     ghost.packets.clear()
@@ -355,7 +359,7 @@ def tsn_order(w):
     same("written", memory.get(0, 6), b"second")
 
 
-@case("a TSN acknowledged, its DDP-SSN still waiting", "SCTPDDP-66")
+@case("a TSN is acknowledged while its DDP-SSN waits", "SCTPDDP-66")
 def acknowledged_waits(w):
     inbox = w.shared(1024, "l")
     ghost, link = ghost_calls(w, recvs=[(inbox, 64)])
@@ -378,10 +382,10 @@ def initiate_unacknowledged(w):
     w.quiet(link.peer)
     ghost.sacking = True
     link.answer(answer(request))
-    same("once it is answered", link.peer.wait_end(), ("terminate", []))
+    same("end after the Accept", link.peer.wait_end(), ("terminate", []))
 
 
-@case("a session is not begun on a stream whose chunks are in doubt",
+@case("a session is not begun on a stream with unacknowledged chunks",
       "SCTPDDP-46")
 def not_reused(w):
     ghost, link = w.ghost_called()
@@ -389,14 +393,14 @@ def not_reused(w):
     link.accept(request)
     ghost.sacking = False
     w.mate.do("disconnect", link.conn)
-    same("the end", link.peer.wait_end()[0], "terminate")
+    same("end of the session", link.peer.wait_end()[0], "terminate")
     link.peer.terminate()
     again = w.call(ghost.ports[0], host=GHOST)
-    # what it says at once has been said
+    # an Initiate sent at once has been sent by now
     w.later()
     ghost.settle(0.3)
     others = [s for s in ghost.streams.values() if s.came]
-    check("not on that stream", link.peer not in others)
+    check("the next session uses another stream", link.peer not in others)
     for stream in others:
         again.peer = stream
     ghost.sack()
@@ -407,46 +411,47 @@ def not_reused(w):
         ghost.wait(lambda: link.peer.came)
 
 
-@case("an end is a clean one once the peer has acknowledged it",
+@case("an end is graceful once the peer has acknowledged it",
       "SCTPDDP-31")
 def end_acknowledged(w):
     ghost, link = ghost_calls(w)
     ghost.sacking = False
     with w.counted(end_peer_closed=1):
         link.peer.terminate()
-        same("the end", link.peer.wait_end()[0], "terminate")
+        same("end of the session", link.peer.wait_end()[0], "terminate")
         w.nothing(CM, event="DISCONNECTED")
         ghost.sack()
         link.cm("DISCONNECTED")
 
 
-@case("or has begun the next session", "SCTPDDP-22 SCTPDDP-31")
+@case("an end is graceful once the peer has begun the next "
+      "session", "SCTPDDP-22 SCTPDDP-31")
 def end_known(w):
     ghost, link = ghost_calls(w)
     ghost.sacking = False
     link.peer.terminate()
-    same("the end", link.peer.wait_end()[0], "terminate")
+    same("end of the session", link.peer.wait_end()[0], "terminate")
     link.peer.new_session()
     works(w.initiate(peer=link.peer), w.shared(4096, "lrw"))
     link.cm("DISCONNECTED")
 
 
-@case("an end has time as long as the peer has not got all", "SCTPDDP-31")
+@case("an end is not timed out while data is unacknowledged", "SCTPDDP-31")
 def end_slow(w):
     ghost, link = ghost_calls(w)
     ghost.sacking = False
     with w.counted(end_local_close=1, end_timeout=0):
         w.mate.do("disconnect", link.conn)
-        # longer than the peer has from then on
+        # longer than the peer's time after the acknowledgement
         ghost.settle(CLOSE + 2)
         ghost.sack()
         ghost.sacking = True
-        same("the end", link.peer.wait_end()[0], "terminate")
+        same("end of the session", link.peer.wait_end()[0], "terminate")
         link.peer.terminate()
         link.cm("DISCONNECTED")
 
 
-@case("a short message is not held back for others", "SCTPDDP-78")
+@case("a short message is not delayed for others", "SCTPDDP-78")
 def not_held_back(w):
     ghost, link = ghost_calls(w)
     memory = w.shared(4096, "l")
@@ -456,7 +461,7 @@ def not_held_back(w):
         same("octets", len(link.peer.get_segment().payload), 8)
 
 
-@case("nor is the end of a long one", "SCTPDDP-78")
+@case("the end of a long message is not delayed", "SCTPDDP-78")
 def end_not_held_back(w):
     ghost, link = ghost_calls(w)
     memory = w.shared(4096, "l")
@@ -467,7 +472,8 @@ def end_not_held_back(w):
 
 
 def taken(w, link, memory, most):
-    """How many empty Writes SCTP takes, until it takes no more."""
+    """Post empty Writes until SCTP accepts no more. Return the number accepted, and of
+    those pending."""
     count, batch = 0, BATCH
     words = "write", link.conn, memory.number, 0, 0, 1, 1, 2
     while batch == BATCH and count < most:
@@ -479,18 +485,18 @@ def taken(w, link, memory, most):
     return count, BATCH - batch
 
 
-@case("never more than 32767 chunks that are not acknowledged",
+@case("never more than 32767 unacknowledged chunks",
       "SCTPDDP-67 SCTPDDP-68")
 def in_flight(w):
-    """However much room the peer says it has: it is for the acknowledgement
-    that the rest waits."""
+    """The limit is independent of the peer's receive window: the rest waits for
+    acknowledgements."""
     ghost, link = w.ghost_called(window=1 << 28)
     request, link.peer = w.first(ghost)
     link.accept(request)
     ghost.sacking = False
     count, left = taken(w, link, w.shared(4096, "l"), MOST + 1)
-    print(f"# {count} chunks under way")
-    check(f"{count} were taken", SOME <= count <= MOST)
+    print(f"# {count} chunks in flight")
+    check(f"{SOME} to {MOST} chunks are accepted, not {count}", SOME <= count <= MOST)
     ghost.sacking = True
     ghost.sack()
     for _ in range(500):
@@ -499,11 +505,12 @@ def in_flight(w):
             left -= 1
         if not left:
             return
-    raise AssertionError(f"acknowledged, and {left} still wait")
+    raise AssertionError(f"after the acknowledgement {left} requests should complete")
 
 
 def begun_again(w, ghost, link):
-    """On the new association there would be the way to say more."""
+    """Check that a restart ends the session. On the new association nothing of it may
+    be sent."""
     again = w.ghost(port=ghost.ports[0])
     again.tag, again.tsn = 0x2EAF0002, 0x20000000
     with w.counted(end_peer_reset=1, tx_terminates=0):
@@ -511,11 +518,11 @@ def begun_again(w, ghost, link):
         w.closing.callback(again.close)
         link.cm("DISCONNECTED")
     ghost.ended = "restart"
-    same("the end, and nothing before", (again.wait_end(), again.chunks()),
+    same("end, and messages before it", (again.wait_end(), again.chunks()),
          ("abort", []))
 
 
-@case("an association begun again by the peer ends what was on it",
+@case("an association restarted by the peer ends its sessions",
       "SCTPDDP-80 SCTPDDP-81")
 def restart(w):
     ghost, link = ghost_calls(w, recvs=[(w.shared(1024, "l"), 64)])
@@ -524,9 +531,10 @@ def restart(w):
     works(w.initiate(), w.shared(4096, "lrw"))
 
 
-@case("and what waited for room there", "SCTPDDP-80 SCTPDDP-81")
+@case("a restart ends sessions that wait for send buffer "
+      "space", "SCTPDDP-80 SCTPDDP-81")
 def restart_full(w):
-    """SCTP tells of room as it throws away what was under way."""
+    """SCTP signals free space as it drops the chunks in flight."""
     ghost, link = ghost_calls(w)
     ghost.sacking = False
     taken(w, link, w.shared(4096, "l"), MOST)
@@ -534,7 +542,7 @@ def restart_full(w):
 
 
 def restart_hastily(w, *last):
-    """What is right for the session before shares a packet with the cookie."""
+    """Bundle a segment that is valid for the previous session with the COOKIE-ECHO."""
     ghost, link = ghost_calls(w)
     memory = w.shared(4096, "lrw")
     again = w.ghost(port=ghost.ports[0])
@@ -549,18 +557,19 @@ def restart_hastily(w, *last):
     memory.untouched()
 
 
-@case("what comes after that is not taken for a session's before",
+@case("data after a restart is not delivered to the previous session",
       "SCTPDDP-81")
 def restart_and_data(w):
     restart_hastily(w)
 
 
-@case("nor if that association has ended before anybody looks", "SCTPDDP-81")
+@case("data after a restart is dropped, even if the new association ends at "
+      "once", "SCTPDDP-81")
 def restart_and_abort(w):
     restart_hastily(w, sctp_packet.Chunk(sctp_packet.ABORT))
 
 
-@case("all at once: data, the session's end, the association's", "DDP-12")
+@case("data, the end of the session and that of the association at once", "DDP-12")
 def all_at_once(w):
     inbox = w.shared(1024, "l")
     for _ in range(50):
@@ -573,14 +582,14 @@ def all_at_once(w):
         w.after_case()
 
 
-@case("an association without sessions goes after a while", "DDP-13")
+@case("an association without sessions is shut down after a while", "DDP-13")
 def idle(w):
     link = w.respond()
     w.mate.do("disconnect", link.conn)
     link.ended()
     link.peer.terminate()
     link.cm("DISCONNECTED")
-    same("the end", link.assoc.wait_end(30), "shutdown")
+    same("end of the association", link.assoc.wait_end(30), "shutdown")
 
 
 go()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""On which association our calls go (RFC 5043 5.1 and 8): one that leads there,
-as long as it has streams, or a new one."""
+"""Test which association a new session uses (RFC 5043 5.1 and 8): an existing one
+to the same address with free streams, or a new one."""
 
 import contextlib
 import time
@@ -14,13 +14,13 @@ from rawpeer.sctp import INITIATE, Control
 from lib.wire_sctp import GHOST, answer, go, hardware, streams_asked, works
 
 MATE6 = "fd00:9:2::1"
-MANY = 72       # associations, more than a connect looks at
-IDLE = 5        # seconds
+MANY = 72       # associations, more than a connect examines
+IDLE = 5        # seconds that an association without sessions stays
 
 
 @contextlib.contextmanager
 def neighbours(places):
-    """Inside, the peer is at all these addresses of one network."""
+    """Give the peer all these addresses of one network meanwhile."""
     mac = hardware(NS, PEER_IF).hex(":")
     shell(f"ip addr add {MATE6}/64 dev {MATE_IF} nodad")
     for place in places:
@@ -37,7 +37,8 @@ def neighbours(places):
 
 
 def call_many(w, sock, port, count):
-    """rawmate calls so often; returns the sessions, accepted."""
+    """Let rawmate connect so often. Return the associations and the accepted
+    sessions."""
     assocs, links = [], []
     sock.setblocking(False)
     for _ in range(count):
@@ -50,7 +51,8 @@ def call_many(w, sock, port, count):
 
 
 def found(w, sock, assocs):
-    """Where the next Initiate comes: on a known association or on a new one."""
+    """Return the stream of the next Initiate, on a known or a new association, and
+    the Initiate."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         with contextlib.suppress(BlockingIOError):
@@ -63,17 +65,17 @@ def found(w, sock, assocs):
             for stream in assoc.streams.values():
                 if stream.came:
                     return stream, stream.get_control()
-    raise AssertionError("no Initiate comes")
+    raise AssertionError("an Initiate should arrive")
 
 
-@case("calls to one place share an association",
+@case("sessions to one address share an association",
       "SCTPDDP-2 SCTPDDP-26")
 def shared_association(w):
     memory = w.shared(4096, "lrw")
     with w.listening() as (sock, port):
         assocs, links = call_many(w, sock, port, 5)
         same("associations", len(assocs), 1)
-        same("streams, each its own", len({l.peer.sid for l in links}), 5)
+        same("distinct streams", len({l.peer.sid for l in links}), 5)
         for link in links:
             works(link, memory)
         links[2].answer(Control(INITIATE))
@@ -81,7 +83,7 @@ def shared_association(w):
         works(links[3], memory)
 
 
-@case("when its streams are used up there is a second one",
+@case("a second association is set up when no stream is free",
       "SCTPDDP-56 SCTPDDP-57")
 def used_up(w):
     memory = w.shared(4096, "lrw")
@@ -89,12 +91,12 @@ def used_up(w):
         assocs, links = call_many(w, sock, port, 5)
         same("associations", len(assocs), 3)
         for link in links:
-            check(f"stream {link.peer.sid}", link.peer.sid < 2)
+            check(f"stream {link.peer.sid} is within the limit", link.peer.sid < 2)
             works(link, memory)
 
 
 def asked_twice(assoc):
-    """Have two Initiates come on it?"""
+    """Check whether two Initiates arrive on the association."""
     end = time.monotonic() + PATIENCE
     while sum(bool(s.came) for s in assoc.streams.values()) < 2:
         if time.monotonic() > end:
@@ -110,19 +112,20 @@ def many_ways(w):
     assocs, port = [], None
     with neighbours(places), contextlib.ExitStack() as stack:
         for place in places:
-            # at this place alone: an association leads to all that it has been told
+            # at this address only: an association matches all addresses that the
+            # peer lists
             sock, port = stack.enter_context(w.listening_at(place, port))
             w.call(port, host=place)
             assocs.append(w.taken(sock))
         for at in 0, MANY // 2, MANY - 1:
             w.call(port, host=places[at])
-            check(f"a call goes on association {at}", asked_twice(assocs[at]))
-        # their addresses go
+            check(f"a session uses association {at}", asked_twice(assocs[at]))
+        # end them before their addresses are removed
         for assoc in assocs:
             assoc.abort()
 
 
-@case("a full association is not kept by calls that it has no room for",
+@case("a full association is not kept alive by connects that it has no stream for",
       "SCTPDDP-56")
 def full_goes(w):
     with streams_asked(1):
@@ -132,18 +135,18 @@ def full_goes(w):
     w.mate.do("destroy", link.conn)
     w.mate.forget(link.conn)
     link.conn = None
-    same("the end", link.peer.wait_end()[0], "terminate")
-    # its number is not free: the peer has not said its last
+    same("end of the session", link.peer.wait_end()[0], "terminate")
+    # the stream is not free: the peer has not sent its Terminate
     for _ in range(3):
         with streams_asked(1):
             w.call(ghost.ports[0], host=GHOST)
         ghost.settle(IDLE - 1)
         if ghost.ended:
             break
-    same("the association's", ghost.ended, "shutdown")
+    same("end of the association", ghost.ended, "shutdown")
 
 
-@case("calls at once find streams, too, if the peer allows few",
+@case("concurrent connects get streams, even if the peer allows few",
       "SCTPDDP-56 SCTPDDP-57")
 def few_at_once(w):
     with w.listening(streams=2) as (sock, port):
@@ -160,15 +163,16 @@ def few_at_once(w):
 
 
 def initiates(w, ghost):
-    """The streams on which Initiates come."""
+    """Return the streams on which Initiates arrive."""
     ghost.wait(lambda: any(s.came for s in ghost.streams.values()))
-    # who has sent one has sent the others by then
+    # all Initiates have been sent by the same time
     w.later()
     ghost.settle(0.1)
     return [s for s in ghost.streams.values() if s.came]
 
 
-@case("calls that wait for an association move on if it has no room for them",
+@case("connects that wait for an association use another if it has no stream for "
+      "them",
       "SCTPDDP-56 SCTPDDP-57")
 def move_on(w):
     port = next(w.ports)
@@ -177,7 +181,7 @@ def move_on(w):
     for _ in range(3):
         ghost = ghosts[-1].accept()
         w.closing.callback(ghost.close)
-        # the INIT it is for comes again if it was too early
+        # an INIT that arrives too early is retransmitted
         ghosts.append(w.ghost(port=port, peer_port=0, streams=2))
         streams = initiates(w, ghost)
         counts.append(len(streams))
@@ -186,14 +190,14 @@ def move_on(w):
             stream.put_control(*astuple(answer(request)))
             if request.rtr & mpa.A:
                 stream.get_segment()
-    same("on each", sorted(counts), [1, 2, 2])
-    same("streams asked for", [g.init.init[2:4] for g in ghosts[1:3]],
+    same("Initiates on each association", sorted(counts), [1, 2, 2])
+    same("streams requested in INIT", [g.init.init[2:4] for g in ghosts[1:3]],
          [(2, 2)] * 2)
     for link in links:
         link.cm("ESTABLISHED", status=0)
 
 
-@case("room that others have left is found on the same association",
+@case("streams freed by others are found on the same association",
       "SCTPDDP-56 SCTPDDP-57")
 def move_within(w):
     port = next(w.ports)

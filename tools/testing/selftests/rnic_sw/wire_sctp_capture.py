@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What SCTP makes of it on the wire: sizes, fragments, flags (RFC 5043 sections
-8 to 11)."""
+"""Test SCTP on the wire: sizes, fragments, flags (RFC 5043 sections 8 to 11)."""
 
 import contextlib
 
@@ -13,14 +12,14 @@ from lib.wire_sctp import answer, enhanced, go, of_one
 
 BIG = 1 << 20
 WHOLE = sctp_packet.BEGIN | sctp_packet.END
-LEAST = 516             # octets of a user message that always go
+LEAST = 516             # bytes of a user message that can always be sent
 # IPv4, SCTP's common header, a DATA chunk's header
 HEADERS = 20 + 12 + 16
 
 
 @contextlib.contextmanager
 def mtu(size):
-    """Both ends of the wire so."""
+    """Set the MTU of both ends meanwhile."""
     try:
         for prefix, name in ("ip", MATE_IF), (f"ip -n {NS}", PEER_IF):
             shell(f"{prefix} link set {name} mtu {size}")
@@ -31,13 +30,13 @@ def mtu(size):
 
 
 def of_ours(packets):
-    """The DATA chunks of the device's host, and its packets."""
+    """Return the packets and the DATA chunks of the device's host."""
     packets = [p for p in packets if p.source[0] == MATE]
     return packets, [c for p in packets for c in p.of(sctp_packet.DATA)]
 
 
 def traffic(w, connect):
-    """A connection, with messages of ours of all lengths."""
+    """Make a connection and send messages of all lengths over it."""
     memory = w.shared(BIG, "l")
     link = connect()
     for wr, (opcode, size) in enumerate((
@@ -57,15 +56,17 @@ def check_flags(w, size):
             traffic(w, connect)
             packets, data = of_ours(sniffer.packets())
             w.after_case()
-        same("all unordered and whole", {c.flags & 7 for c in data},
+        same("flags: all unordered and not "
+             "fragmented", {c.flags & 7 for c in data},
              {WHOLE | sctp_packet.UNORDERED})
         same("PPIDs", {c.data[3] for c in data}, {16, 17})
-        same("one stream", len({c.data[1] for c in data}), 1)
-        check("no longer than the path", max(p.size for p in packets) <= size)
+        same("number of streams", len({c.data[1] for c in data}), 1)
+        check("packets are no longer than the path "
+              "MTU", max(p.size for p in packets) <= size)
         longest = max(len(c.body) - 12 for c in data if c.data[3] == 16)
-        check(f"the longest has {longest} octets",
+        check(f"the longest segment chunk, {longest} bytes, fills the path MTU",
               size - HEADERS - 64 <= longest <= size - HEADERS)
-        # some may have been sent again
+        # chunks may have been retransmitted
         ssns = list({c.data[0]: c.body[12:14] for c in data}.values())
         same("DDP-SSNs", [int.from_bytes(ssn, "big") for ssn in ssns],
              list(range(len(ssns))))
@@ -78,7 +79,7 @@ for octets in 1500, 9000, 1280:
          size=octets)(check_flags)
 
 
-@case("MTU 576: 512 octets of Private Data, and segments of 516",
+@case("MTU 576: 512 bytes of Private Data, and segments of 516",
       "SCTPDDP-60 SCTPDDP-61 SCTPDDP-16")
 def small_mtu(w):
     with mtu(576), w.watching() as sniffer:
@@ -90,10 +91,11 @@ def small_mtu(w):
         _, data = of_ours(sniffer.packets())
     same("whole", {c.flags & WHOLE for c in data}, {WHOLE})
     longest = max(len(seg.pack()) + 2 for seg in segments)
-    check(f"the longest is {longest}", longest >= LEAST)
+    check(f"the longest segment has at least {LEAST} bytes, not "
+          f"{longest}", longest >= LEAST)
 
 
-@case("MTU 552: shorter than what has to go: SCTP cuts, IP does not",
+@case("MTU 552: shorter than the least message: SCTP fragments, IP does not",
       "SCTPDDP-60 SCTPDDP-61")
 def tiny_mtu(w):
     with mtu(552), w.watching() as sniffer:
@@ -103,9 +105,12 @@ def tiny_mtu(w):
         segments = link.peer.get_message()
         packets, data = of_ours(sniffer.packets())
     same("octets", sum(len(seg.payload) for seg in segments), 4000)
-    same("the longest", max(len(seg.pack()) + 2 for seg in segments), LEAST)
-    check("SCTP cuts", any(c.flags & WHOLE != WHOLE for c in data))
-    check("no longer than the path", max(p.size for p in packets) <= 552)
+    same("length of the longest "
+         "segment", max(len(seg.pack()) + 2 for seg in segments), LEAST)
+    check("SCTP fragments a "
+          "message", any(c.flags & WHOLE != WHOLE for c in data))
+    check("packets are no longer than the path "
+          "MTU", max(p.size for p in packets) <= 552)
 
 
 def resized(w, before, after):
@@ -124,18 +129,19 @@ def resized(w, before, after):
             link.wc(wr=1, status=SUCCESS)
         packets, data = of_ours(sniffer.packets())
     longest = max(p.size for p in packets)
-    check(f"{longest}: as long as the path", after - 64 <= longest <= after)
-    same("none cut by SCTP, later",
+    check(f"the longest packet, {longest} bytes, fills the path "
+          "MTU", after - 64 <= longest <= after)
+    same("no later chunk is fragmented by SCTP",
          {c.flags & WHOLE for c in data[-10:]}, {WHOLE})
 
 
-case("the path grows narrower", "SCTPDDP-59 SCTPDDP-61 DDP-1",
+case("the path MTU falls", "SCTPDDP-59 SCTPDDP-61 DDP-1",
      before=9000, after=1500)(resized)
-case("the path grows wider", "SCTPDDP-59", before=1500,
+case("the path MTU rises", "SCTPDDP-59", before=1500,
      after=9000)(resized)
 
 
-@case("an acknowledgement has room beside a full-sized chunk", "SCTPDDP-62")
+@case("a SACK has room beside a full-sized chunk", "SCTPDDP-62")
 def bundled(w):
     memory, target = w.shared(BIG, "l"), w.shared(4096, "lw")
     link = w.initiate()
@@ -143,7 +149,8 @@ def bundled(w):
     together = 0
     with w.watching() as sniffer:
         for wr in range(20):
-            # the first of two is not acknowledged at once (RFC 9260 6.2)
+            # the first of two packets is not acknowledged at once (RFC 9260
+            # 6.2)
             link.peer.put_segment(octet)
             link.post("write", memory, 1400, wr, 0x10, 0x20)
             link.peer.get_message()
@@ -153,16 +160,16 @@ def bundled(w):
     for packet in packets:
         if packet.of(sctp_packet.SACK) and packet.of(sctp_packet.DATA):
             together += 1
-            check("as long as the path", packet.size <= 1500)
+            check("packet is no longer than the path MTU", packet.size <= 1500)
     full = max(p.size for p in packets if not p.of(sctp_packet.SACK))
-    check(f"{full}: an acknowledgement would have fitted",
+    check(f"a full-sized packet, {full} bytes, leaves room for a SACK",
           1500 - 64 < full <= 1500 - 16)
-    print(f"# {together} acknowledgements together with data")
+    print(f"# {together} SACKs bundled with data")
 
 
 @contextlib.contextmanager
 def second_address(address="10.9.2.77"):
-    """Inside, the device's interface has one more."""
+    """Give the device's interface a second address meanwhile."""
     shell(f"ip addr add {address}/24 dev {MATE_IF}")
     try:
         yield address
@@ -171,7 +178,7 @@ def second_address(address="10.9.2.77"):
 
 
 def check_alone(packets, address, kind):
-    """In what was sent, and in the INIT or INIT-ACK that says so."""
+    """Check that only that address is used, and listed in the INIT or INIT-ACK."""
     (packet, init), *_ = [(p, c) for p in packets if p.source[0] == address
                           for c in p.of(kind)]
     same("addresses", [kind for kind, _ in init.parameters if kind in
@@ -180,7 +187,7 @@ def check_alone(packets, address, kind):
          {p.source[0] for p in of_one(packets, packet)}, {address, PEER})
 
 
-@case("one address alone, whatever the interface has",
+@case("only one address, whatever the interface has",
       "SCTPDDP-51 SCTPDDP-52")
 def one_address(w):
     with second_address():
@@ -192,7 +199,7 @@ def one_address(w):
             check_alone(packets, MATE, kind)
 
 
-@case("one address alone, though the listener is on a wildcard address",
+@case("only one address, though the listener has a wildcard address",
       "SCTPDDP-51 SCTPDDP-52")
 def one_called(w):
     before, port = w.listener, next(w.ports)
@@ -211,7 +218,7 @@ def one_called(w):
         w.listener = before
 
 
-@case("the primary path alone")
+@case("only the primary path")
 def one_path(w):
     with w.watching() as sniffer:
         traffic(w, w.initiate)

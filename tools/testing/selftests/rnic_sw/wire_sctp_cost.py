@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What chunks cost that come before their turn: as much where many wait as where
-few do.  Wants a bed whose time is instructions."""
+"""Test that the cost of out-of-order chunks does not depend on how many are queued. Needs
+a test environment whose time is instructions."""
 
 from lib.wire import case, check, rdmap
 from lib.wire_kernel import by_the_clock, not_idle
 from lib.wire_sctp import go
 
 EARLY, PART = 24000, 2000
-DONE = 1                # seconds after which nobody has to do anything with them
+DONE = 1                # seconds after which all of them have been processed
 WARM = 2                # parts that are not counted
-DEARER = 1.3            # 1.0 seen; 6 in a list
+DEARER = 1.3            # 1.0 measured; with a list it would be 6
 
 
 def send_early(link, empty, last):
-    """A part of what comes before its turn, the latest first. Return: how long it took"""
+    """Send a part of the out-of-order chunks, the last one first. Return how long it
+    took."""
     began = not_idle()
     for ssn in range(last, last - PART, -1):
         link.peer.put_segment(empty, ssn=ssn, more=ssn % 50 > 0)
@@ -25,11 +26,11 @@ def send_early(link, empty, last):
 def turn_comes(link, empty, ssn, behind):
     link.peer.put_segment(empty, ssn=ssn)
     link.peer.ssn = ssn + behind + 1
-    # all the others come before
+    # all the others are delivered before
     link.round_trip(60)
 
 
-@case("what an early chunk costs does not depend on how many there are")
+@case("the cost of an out-of-order chunk does not depend on their number")
 def early(w):
     target = w.shared(4096, "lw")
     link, other = w.initiate(), w.initiate()
@@ -43,9 +44,9 @@ def early(w):
         took.append((send_early(link, empty, last), few))
     turn_comes(link, empty, first, EARLY)
     many, few = (sum(part) for part in zip(*took[WARM:]))
-    print(f"# where many wait {many:.2f} s, where few do {few:.2f} s; each {PART}:",
+    print(f"# with many queued {many:.2f} s, with few {few:.2f} s; parts of {PART}:",
           *(f"{m:.2f}/{f:.2f}" for m, f in took), flush=True)
-    check(f"{many / few:.2f} times as long, {DEARER} at most",
+    check(f"with many queued it takes {many / few:.2f} times as long, at most {DEARER}",
           many <= DEARER * few)
 
 

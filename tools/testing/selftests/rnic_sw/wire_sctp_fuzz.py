@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """As wire_fuzz.py, over SCTP: several sessions to an association, each on a
-stream of its own, some right to the end and some not.
+stream of its own, some valid to the end and some not.
 
-What is right leaves in any order, and has to come to a good end whatever its
-neighbours do.  T_SEED and the others are as in wire_fuzz.py; T_FIRST counts
-parties: a listener, its associations and their sessions.
+Valid messages are sent in any order, and their session must end gracefully
+whatever the other sessions do. T_SEED and the others are as in wire_fuzz.py;
+T_FIRST counts parties: a listener, its associations and their sessions.
 """
 
 import collections
@@ -29,12 +29,12 @@ from lib.wire_sctp import answer, enhanced
 
 STREAMS = 8
 
-# A peer that sends much ahead of its turn meets the bound on what is kept
+# A peer that sends far out of order reaches the limit of queued chunks
 wire_fuzz.NEVER.discard("end_no_memory")
 
 
 def says(chunk, *codes):
-    """Is it a control message of these?"""
+    """Check whether the chunk is a control message with one of these codes."""
     return chunk.ppid == CONTROL and \
         int.from_bytes(chunk.octets[2:4], "big") in codes
 
@@ -44,12 +44,14 @@ def begins(chunk):
 
 
 class Stream(sctp.Stream):
-    """DDP-SSN 0 is a new session's: one may end, as it is seen there, by what
-    was sent here in error."""
+    """A stream with an owning session. DDP-SSN 0 begins a new session: the peer
+    may have ended the previous one because of errors sent here."""
 
     owner = None
-    terminated = False      # by its owner, or what can be taken for that
-    strays = False          # in no session: they may meet the next one
+    terminated = False      # its owner has sent a Terminate, or something taken
+                            # for one
+    strays = False          # chunks were sent outside a session: the next
+                            # session may receive them
 
     def put_chunk(self, body, ppid=CONTROL, **how):
         self.strays |= self.terminated or not self.owner
@@ -58,12 +60,13 @@ class Stream(sctp.Stream):
         super().put_chunk(body, ppid, **how)
 
     def put_octets(self, octets, ppid):
-        """Without so much as a DDP-SSN."""
+        """Send a message without even a DDP-SSN."""
         self.strays |= self.terminated
         self.assoc.put(self.sid, octets, ppid)
 
     def hand_to(self, session):
-        """It begins there; returns whether strays may end it at once."""
+        """Give the stream to a session. Return true if chunks sent before may
+        end it at once."""
         strays, self.owner, self.ssn = self.strays, session, 0
         self.strays = self.terminated = False
         return strays
@@ -74,13 +77,14 @@ class Stream(sctp.Stream):
         super().take(chunk)
 
     def left_over(self):
-        """Is what comes first nobody's any more?"""
+        """Check whether the first chunk received belongs to no session any
+        more."""
         nobody = not self.owner or self.owner.done
         return nobody and self.came and not begins(self.came[0])
 
 
 class Association(sctp.Association):
-    """One whose sessions know their streams."""
+    """An association whose streams have owners."""
 
     def __init__(self, sock):
         super().__init__(sock)
@@ -93,7 +97,7 @@ class Association(sctp.Association):
 
 
 class SctpSession(Session):
-    """One stream's; go() yields (condition, seconds)."""
+    """A session on one stream; go() yields (condition, seconds)."""
 
     SPOILER = Spoiler
 
@@ -101,12 +105,13 @@ class SctpSession(Session):
         super().__init__(party.w, number, party.seed)
         self.party, self.stream, self.over = party, None, False
         self.told, self.done = b"", False
-        self.disturbed = False  # maybe ended by what was sent before it
+        self.disturbed = False  # may have been ended by chunks sent before it
         self.request = None
         self.todo = collections.deque()
 
     def fpdu(self, ulpdu, **_):
-        """Segments that stay apart when they are joined."""
+        """Prefix the ULPDU with its length, so that joined segments can be
+        separated."""
         return struct.pack(">I", len(ulpdu)) + ulpdu
 
     @staticmethod
@@ -131,7 +136,7 @@ class SctpSession(Session):
     # sending --------------------------------------------------------------
 
     def is_mine(self):
-        """The next session on the stream may have begun."""
+        """Check that the next session on the stream has not begun."""
         return self.stream.owner is self
 
     def put(self, call, *arguments, **fields):
@@ -163,7 +168,7 @@ class SctpSession(Session):
     def say(self, body, *more, **fields):
         self.put(self.stream.put_chunk, body, *more, **fields)
 
-    # what is wrong with chunks
+    # invalid chunks
 
     def other_ssn(self, body):
         ssn = self.stream.ssn + self.rand.choice(
@@ -243,7 +248,7 @@ class SctpSession(Session):
         reply = (yield from self.chunk(
             10 * PAUSE if self.spoilt else PATIENCE)).contents
         if self.right and reply.code not in (ACCEPT, E_ACCEPT):
-            raise Bad(f"not accepted: {reply}")
+            raise Bad(f"Initiate should be accepted, got {reply}")
         if reply.code not in (ACCEPT, E_ACCEPT):
             self.over = reply.code == TERMINATE
             raise Ended
@@ -254,17 +259,18 @@ class SctpSession(Session):
         self.told = struct.pack(">BH", actions, number)
         self.w.mate.do("call", PEER, self.party.port, actions, number)
         if not (yield from self.until(self.claim)):
-            raise Bad("no Initiate comes") if self.right else Ended
+            raise Bad("an Initiate should arrive") if self.right else Ended
         if self.request.code != E_INITIATE:
-            raise Bad(f"begins with {self.request}")
+            raise Bad(f"Initiate should be enhanced: {self.request}")
         self.say(self.spoil_body(answer(self.request)))
 
     def is_asked_for(self, chunk):
-        """Its Private Data, behind the word, is what was said with the call."""
+        """Check whether the Private Data after the enhanced word is that of our
+        request."""
         return begins(chunk) and chunk.contents.pd[4:] == self.told
 
     def claim(self):
-        """Takes the stream on which the Initiate of its own call has come."""
+        """Find the stream on which the Initiate that we requested has arrived."""
         for assoc in self.party.called:
             for stream in assoc.streams.values():
                 while stream.left_over():
@@ -281,7 +287,7 @@ class SctpSession(Session):
     def take_in(self):
         while self.stream.came and not self.over:
             if not self.is_mine() or begins(self.stream.came[0]):
-                # the next session's: this one is over there
+                # belongs to the next session: this one has ended
                 self.over = True
                 return
             chunk = self.stream.came.popleft()
@@ -290,13 +296,13 @@ class SctpSession(Session):
             elif chunk.contents.code == TERMINATE:
                 self.over = True
             elif not self.spoilt:
-                raise Bad(f"in a session it sent {chunk.contents}")
+                raise Bad(f"control message in a session: {chunk.contents}")
 
     def take_octets(self, octets):
         try:
             self.take_segment(ddp.parse(octets))
         except (ValueError, struct.error, IndexError) as why:
-            raise Bad(f"it sent what is malformed: {why}") from why
+            raise Bad(f"kernel sent malformed data: {why}") from why
 
     def answers(self, chance):
         self.take_in()
@@ -338,11 +344,11 @@ class SctpSession(Session):
         while (self.got, self.got_atomics) != (messages.due,
                                                messages.atomics):
             if self.over:
-                self.fail("ended by the other side")
+                self.fail("ended by the peer")
             yield from self.until(lambda: self.stream.came,
                                   end - time.monotonic())
             if not self.stream.came:
-                self.fail(f"{self.got} of {messages.due} octets read, "
+                self.fail(f"{self.got} of {messages.due} bytes read, "
                           f"{self.got_atomics} of {messages.atomics} atomics, "
                           f"then {self.stream.assoc.ended or 'nothing'}")
             self.answers(0)
@@ -352,11 +358,11 @@ class SctpSession(Session):
         while not self.over:
             yield from self.until(lambda: self.stream.came)
             if not self.stream.came:
-                self.fail("our Terminate is not answered, association "
+                self.fail("no Terminate in reply to ours, association "
                           f"{self.stream.assoc.ended}")
             self.take_in()
         if self.terminated:
-            self.fail("a Terminate in a right session")
+            self.fail("a Terminate in a valid session")
 
     def go(self):
         try:
@@ -372,7 +378,7 @@ class SctpSession(Session):
 
 
 class Party:
-    """A listener, associations from both sides, and their sessions."""
+    """A listener, associations in both directions, and their sessions."""
 
     def __init__(self, w, number, seed):
         self.w, self.seed = w, seed
@@ -393,7 +399,8 @@ class Party:
             streams=STREAMS)
 
     def dialled(self):
-        """An association with a stream to spare, most likely an old one."""
+        """Return an association with a free stream, an existing one if
+        possible."""
         for assoc in self.own:
             if assoc.unused and not assoc.ended and self.rand.random() < 0.8:
                 return assoc
@@ -419,7 +426,7 @@ class Party:
             try:
                 assoc.receive(0.001)
             except sctp.Malformed as why:
-                raise Bad(f"it sent what is malformed: {why}") from why
+                raise Bad(f"kernel sent malformed data: {why}") from why
 
     def run(self):
         active = {s: s.go() for s in self.sessions}
@@ -456,7 +463,7 @@ class Party:
 
 
 class Parties:
-    """One after the other; told as wire_fuzz.Crowd is."""
+    """Runs parties one after the other; has the interface of wire_fuzz.Crowd."""
 
     def __init__(self, w, numbers, seed):
         self.w, self.numbers, self.seed = w, numbers, seed
@@ -479,7 +486,7 @@ class Parties:
 
 
 class SctpFuzzWire(wire_fuzz.FuzzWire):
-    """fuzzmate over SCTP."""
+    """The topology, with fuzzmate over SCTP."""
 
     crowd = Parties
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The interface goes, and with it the device, under connections and under requests
-that nobody answers: without memory the kernel's connection manager forgets one, and
-tells nobody."""
+"""Test removal of the interface, and with it the device, under connections and
+under requests that no program has accepted. iw_cm drops a request without notice
+when it has no memory."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from rawpeer.sctp import INITIATE
 from lib.wire_kernel import starved
 from lib.wire_sctp import SctpWire, go
 
-PATIENCE = 20               # seconds, until something is so
+PATIENCE = 20               # seconds to wait for a condition
 
 
 def wait_for(words, condition):
@@ -38,16 +38,16 @@ def call_sctp(peer):
 
 
 def drop(w, call, peer):
-    """That caller's request is lost."""
+    """Let iw_cm lose the request of that peer."""
     with starved("iw_create_cm_id", "iw_cm", 1) as lost:
         call(peer)
-        wait_for("nothing was lost", lost)
+        wait_for("a request is lost", lost)
     w.mate.none(CM, event="CONNECT_REQUEST")
 
 
 @case("requests are dropped")
 def dropped(w):
-    """Over each lower layer: one who stays, one who goes."""
+    """Over each lower layer one peer stays and one leaves."""
     w.kept = w.dial(), w.dial()
     w.staying = w.associate()
     w.closing.pop_all()
@@ -60,9 +60,9 @@ def dropped(w):
 
 @case("the interface moves: all queue pairs are flushed")
 def moves(w):
-    """At once: what a consumer asks its peer for would not come any more.  The
-    program does not run before all is over: the core has closed its channel, with
-    the events that were in it; the completions are in its ring."""
+    """They must be flushed at once: a consumer would wait in vain for its peer. The
+    program is stopped until all is over. ib_core has closed its event channel by
+    then, but the completions are in its ring."""
     memory = w.shared(4096, "l")
     links = [initiate(w, recvs=[(memory, 64)])
              for initiate in (Wire.initiate, SctpWire.initiate) * 2]
@@ -71,26 +71,26 @@ def moves(w):
     before = time.monotonic()
     shell(f"ip link set {MATE_IF} netns {NS}")
     took = time.monotonic() - before
-    wait_for("the device does not go", gone)
+    wait_for("the device is removed", gone)
     w.mate.process.send_signal(signal.SIGCONT)
     for link in links:
         link.wc(wr=1, status=FLUSHED)
-        # to nowhere: nothing of it stays behind to be sent again
+        # a reset sends nothing that would be retransmitted later
         link.peer.reset()
     w.kept[0].reset()
     w.staying.abort()
-    check(f"that took {took} s", took < PATIENCE)
+    check(f"the move takes less than {PATIENCE} s, not {took} s", took < PATIENCE)
 
 
-@case("who was dropped does not keep the device")
+@case("a dropped request does not keep the device")
 def device_goes(w):
-    """The module waits for it.  In a process of its own: nothing ends one that
-    the kernel holds."""
+    """The module waits for its devices. It is unloaded by another process, because
+    a process that hangs in the kernel cannot be killed."""
     w.mate.stop()
-    wait_for("the device does not go", gone)
+    wait_for("the device is removed", gone)
     with subprocess.Popen(["modprobe", "-r", "rnic_sw"]) as unload:
-        wait_for("the module does not go", lambda: unload.poll() is not None)
-    check("the module was not let go", unload.returncode == 0)
+        wait_for("the module is unloaded", lambda: unload.poll() is not None)
+    check("modprobe succeeds", unload.returncode == 0)
 
 
 go()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Hostile neighbours over SCTP: what they can make us keep and do, and that
-others are served meanwhile.  The bounds are those of Documentation/sctp.rst."""
+"""Test hostile peers over SCTP: what memory and time they can use, and that others
+are served meanwhile. The limits are those of Documentation/sctp.rst."""
 
 import contextlib
 import errno
@@ -16,45 +16,47 @@ from rawpeer import sctp, sctp_packet
 from rawpeer.sctp import INITIATE, TERMINATE, Control
 from lib.wire_sctp import GHOST, MATE_IF, NS, PEER_IF, PORT, go, hardware
 
-STREAMS = 255           # a stranger's
-FROM_ONE_ADDRESS = 64   # strangers, at one address and port of ours
+STREAMS = 255           # streams of an unaccepted peer
+FROM_ONE_ADDRESS = 64   # unaccepted peers at one local address and port
 MANY = FROM_ONE_ADDRESS + FROM_ONE_ADDRESS // 2
-PASSING = 4             # on their way in or out
-FEW = FROM_ONE_ADDRESS // 2     # ... and too few to say anything of them
-EACH = 96               # KiB for one; checkers make objects larger
-EACH_ASKED = 160        # ... with what a program was asked for it
-EACH_HELD = 384         # ... with what SCTP waits for the rest of
-WINDOW = 64 * KIB       # announced to a stranger
+PASSING = 4             # associations that are being set up or ended
+FEW = FROM_ONE_ADDRESS // 2     # too few at once for a conclusion
+EACH = 96               # KiB per association; debug options make objects larger
+EACH_ASKED = 160        # KiB, with a connection request reported to a program
+EACH_HELD = 384         # KiB, with fragments that SCTP holds for reassembly
+WINDOW = 64 * KIB       # bytes announced to an unaccepted peer
 ACCEPTED_WINDOW = 1 << 20
-STRAYS = 32             # that a stranger may send
+STRAYS = 32             # stray chunks that an unaccepted peer may send
 BUNDLE = 30             # chunks in a packet
 BIG = 1 << 20
-CALLS = 40              # that nobody answers
-GUEST = 10              # seconds that it is no stranger after its last session
-IDLE = 60               # ... and that its association may be without one
-SOON = 8                # seconds in which another one is served meanwhile
-DEEP = 8                # sessions with much to send
-N = 300                 # chunks of theirs before another's message
-ADDRESSES = 16          # that a peer may have
-TIMEOUTS = 8            # in a row, and a peer with one path is gone
+CALLS = 40              # connects that get no reply
+GUEST = 10              # seconds that a peer stays accepted after its last session
+IDLE = 60               # seconds that its association may be without a session
+SOON = 8                # seconds in which another peer is served meanwhile
+DEEP = 8                # sessions with much data to send
+N = 300                 # chunks of other sessions before a message
+ADDRESSES = 16          # addresses that a peer may have
+TIMEOUTS = 8            # consecutive timeouts until an association with one path
+                        # fails
 ASCONF = 0xC1
 SUPPORTED_EXTENSIONS = 0x8008
 
 
-# Looking -----------------------------------------------------------------------
+# Measuring ---------------------------------------------------------------------
 
 
 def associations():
-    """How many there are here."""
+    """Return the number of associations of this namespace."""
     with open("/proc/net/sctp/assocs", encoding="ascii") as file:
         return len(file.readlines()) - 1
 
 
-# Neighbours --------------------------------------------------------------------
+# Hostile peers -----------------------------------------------------------------
 
 
 def crowd(w, count):
-    """So many associations, in octets: they take no memory of this kernel's."""
+    """Set up so many associations from raw packets: they use no memory of this
+    kernel's SCTP."""
     frame = hardware("", MATE_IF) + hardware(NS, PEER_IF)
     place = sctp_packet.Place(w.packet_socket(), frame, GHOST, MATE)
     w.closing.callback(place.sock.close)
@@ -71,7 +73,7 @@ def bundled(ghost, chunks):
 
 
 def stray(ghost, sid):
-    """A segment of no session."""
+    """Return a segment outside any session."""
     return ghost.data(sid, b"\0\0" + rdmap.write(1, 2).pack(), sctp.SEGMENT)
 
 
@@ -85,22 +87,22 @@ def early_strays(ghost, last=1):
 
 
 def hasty(ghost):
-    """An Initiate, and behind it what may not come before the answer, not even
-    early: it is not kept, the session ends."""
+    """Send an Initiate, then chunks that may not follow before the Accept, out of
+    order. They are not queued; the session ends."""
     ghost.put(0, b"\0\0" + Control(INITIATE).pack(), sctp.CONTROL)
     early_strays(ghost, 2)
-    same("the answer", ghost.stream(0).get_control().code, TERMINATE)
+    same("code of the reply", ghost.stream(0).get_control().code, TERMINATE)
 
 
 def refused(ghost):
-    """Initiates that nobody is asked about."""
+    """Send Initiates that are refused without a connection request."""
     for sid in range(8):
         ghost.put(sid, b"\0\0" + Control(INITIATE, bytes(513)).pack(),
                   sctp.CONTROL)
 
 
 def pieces(ghost):
-    """Of messages that never end."""
+    """Send fragments of messages that never end."""
     for sid in range(200):
         ghost.send(ghost.data(sid, bytes(1400), sctp.SEGMENT,
                               flags=sctp_packet.BEGIN |
@@ -112,15 +114,15 @@ def silent(_):
 
 
 class Peak:
-    """The most strangers seen, and the most memory, looked at now and then:
-    they go again after a while."""
+    """Maximum number of unaccepted peers and of memory, sampled: associations end
+    again after a while."""
 
     def __init__(self):
         self.before, self.there = kernel_memory(), associations()
         self.most, self.grown, self.where = 0, 0, ""
 
     def _here(self):
-        """Who is on the way out has time for that."""
+        """Count the associations; give those that are ending time to end."""
         end = time.monotonic() + PATIENCE
         while (here := associations() - self.there) > \
                 FROM_ONE_ADDRESS + PASSING and time.monotonic() < end:
@@ -134,33 +136,34 @@ class Peak:
             self.grown, self.where = grown, where
 
     def __str__(self):
-        return f"{self.most} at once, {self.grown} KiB: {self.where}"
+        return f"at most {self.most} at once, {self.grown} KiB: {self.where}"
 
 
 def strangers(w, attack, each=EACH, stay=False):
-    """They do what they can, and an honest peer is served meanwhile.
+    """Run an attack; an honest peer must be served meanwhile.
 
-    stay: long enough to be counted."""
+    stay: the associations live long enough to be counted.
+    """
     works(w)
     peak = Peak()
     for number, ghost in enumerate(crowd(w, MANY), 1):
         attack(ghost)
-        # what it is told is not to fill its own socket
+        # read the replies, or the peer's own socket fills up
         ghost.settle(0.01)
         peak.look(memory=number in (FROM_ONE_ADDRESS, MANY))
     forget_requests(w)
     print(f"# {attack.__name__}: {MANY} associations, {peak}", flush=True)
-    check(f"{peak.most} of them at once",
+    check(f"not too many unaccepted peers at once: {peak.most}",
           peak.most <= FROM_ONE_ADDRESS + PASSING)
-    check(f"{peak.grown} KiB of kernel memory",
+    check(f"limited kernel memory: {peak.grown} KiB",
           peak.grown <= FROM_ONE_ADDRESS * each)
     works(w)
     if stay and peak.most < FEW:
-        raise Skip(f"so slow that no more than {peak.most} were here at once")
+        raise Skip(f"too slow: only {peak.most} associations at once")
 
 
 def forget_requests(w):
-    """What rawmate was asked for them."""
+    """Drop the connection requests of the attack."""
     while (event := w.mate.event(CM, 1, event="CONNECT_REQUEST")):
         with contextlib.suppress(Refused):
             w.mate.do("destroy", event.conn)
@@ -174,14 +177,14 @@ def works(w):
 
 
 for what, words, rows, more in (
-        (silent, "say nothing", "", {"stay": True}),
+        (silent, "send nothing", "", {"stay": True}),
         (strays, "a stray chunk on each stream", "", {}),
-        (early_strays, "early chunks, the last ones first", "", {}),
-        (hasty, "more behind an Initiate", "SCTPDDP-28",
+        (early_strays, "out-of-order chunks, the last ones first", "", {}),
+        (hasty, "more chunks after an Initiate", "SCTPDDP-28",
          {"each": EACH_ASKED}),
         (refused, "Initiates that are refused", "", {"stay": True}),
-        (pieces, "pieces of messages", "", {"each": EACH_HELD, "stay": True})):
-    case(f"strangers: {words}", rows, attack=what, **more)(strangers)
+        (pieces, "fragments of messages", "", {"each": EACH_HELD, "stay": True})):
+    case(f"unaccepted peers: {words}", rows, attack=what, **more)(strangers)
 
 
 def sent_away(w, sids):
@@ -191,19 +194,20 @@ def sent_away(w, sids):
             ghost.settle(0.001)
             if ghost.ended:
                 break
-        same("the end", ghost.wait_end(), "abort")
+        same("end of the association", ghost.wait_end(), "abort")
         answers = [c for c in ghost.chunks()]
-        check(f"{len(answers)} were answered", answers and all(
+        check(f"all {len(answers)} replies are Terminates, and there is "
+              "one", answers and all(
             c.contents.code == TERMINATE for c in answers))
 
 
-case("strangers: one that goes on against the rules is sent away",
+case("unaccepted peers: one that keeps violating the protocol is evicted",
      "SCTPDDP-28", sids=range(STREAMS))(sent_away)
-case("strangers: and so is one that does it on one stream",
+case("unaccepted peers: one that does so on one stream is evicted, too",
      "SCTPDDP-28", sids=[0] * STREAMS)(sent_away)
 
 
-@case("strangers: Initiates that are refused win no time")
+@case("unaccepted peers: refused Initiates do not extend the time limit")
 def no_time(w):
     for ghost in crowd(w, 1):
         for sid in range(12):
@@ -212,7 +216,7 @@ def no_time(w):
             ghost.settle(2)
             if ghost.ended:
                 break
-        same("the end", ghost.ended, "abort")
+        same("end of the association", ghost.ended, "abort")
 
 
 def ask(ghost, sid=0):
@@ -220,11 +224,11 @@ def ask(ghost, sid=0):
 
 
 def breach(ghost, sid=0):
-    """Nothing may follow an Initiate before its answer."""
+    """Send a second message before the Accept, which is not allowed."""
     ghost.put(sid, b"\0\1" + Control(INITIATE).pack(), sctp.CONTROL)
 
 
-@case("strangers: those that were asked about are not so many more")
+@case("unaccepted peers: those with a connection request add a limited number")
 def asked_about(w):
     works(w)
     there = associations()
@@ -238,20 +242,20 @@ def asked_about(w):
     most = associations() - there
     for ghost in asking:
         breach(ghost)
-    # less than the 10 s after which strangers go anyway
+    # shorter than the 10 s after which unaccepted peers are ended anyway
     end = time.monotonic() + 8
     while (left := associations() - there) > FROM_ONE_ADDRESS and \
             time.monotonic() < end:
         time.sleep(0.05)
     forget_requests(w)
-    print(f"# {most} associations, {left} once nobody is asked", flush=True)
-    check(f"{left} strangers", left <= FROM_ONE_ADDRESS)
+    print(f"# {most} associations, {left} once no request is pending", flush=True)
+    check(f"not too many unaccepted peers: {left}", left <= FROM_ONE_ADDRESS)
     works(w)
     if most < FROM_ONE_ADDRESS + FEW:
-        raise Skip(f"so slow that no more than {most} were here at once")
+        raise Skip(f"too slow: only {most} associations at once")
 
 
-@case("strangers: one that asks and breaks the rules is sent away")
+@case("unaccepted peers: one that violates the protocol after an Initiate is evicted")
 def asks_again(w):
     for ghost in crowd(w, 1):
         for sid in range(STRAYS + 8):
@@ -260,12 +264,12 @@ def asks_again(w):
             ghost.settle(0.01)
             if ghost.ended:
                 break
-        same("the end", ghost.wait_end(), "abort")
+        same("end of the association", ghost.wait_end(), "abort")
         forget_requests(w)
-        check("it was asked about", sid >= STRAYS)
+        check("not evicted too early", sid >= STRAYS)
 
 
-@case("who calls those that say nothing delays nobody else")
+@case("connects to peers that do not reply delay no others")
 def unanswered(w):
     for number in range(CALLS):
         w.call(PORT + number, host=GHOST)
@@ -278,7 +282,7 @@ def unanswered(w):
     took = time.monotonic() - began
     link.close()
     w.mate.do("destroy", listener)
-    check(f"served in {took:.1f} s", took < SOON)
+    check(f"others are served in {took:.1f} s", took < SOON)
 
 
 def announced_last(ghost):
@@ -287,7 +291,7 @@ def announced_last(ghost):
 
 
 def becomes_a_guest(w, ghost):
-    """And is told of as large a window as guests have."""
+    """Accept a session, and check that the peer gets the window of an accepted peer."""
     link = w.initiate(peer=ghost.stream(0),
                       recvs=[(w.shared(1024, "l"), 64)] * 8)
     for number in range(1, 5):
@@ -295,19 +299,19 @@ def becomes_a_guest(w, ghost):
         link.wc(wr=number, status=SUCCESS)
     ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
     told = announced_last(ghost)
-    check(f"{told} octets for a guest", told >= ACCEPTED_WINDOW)
+    check(f"window of an accepted peer: {told} bytes", told >= ACCEPTED_WINDOW)
 
 
-@case("a stranger is told of a small window, a guest of a large one")
+@case("an unaccepted peer gets a small window, an accepted one a large one")
 def windows(w):
     for ghost in crowd(w, 1):
         announced = ghost.init.init[1]
-        check(f"{announced} octets for a stranger", announced <= WINDOW)
+        check(f"window of an unaccepted peer: {announced} bytes", announced <= WINDOW)
         becomes_a_guest(w, ghost)
 
 
 def was_a_guest(w, ghost):
-    """It had a session, which a program has accepted and ended."""
+    """Let a program accept and end a session of the peer."""
     link = w.initiate(peer=ghost.stream(0))
     w.mate.do("destroy", link.conn)
     link.ended()
@@ -316,7 +320,8 @@ def was_a_guest(w, ghost):
     link.conn = None
 
 
-@case("strangers: whose session is over is one again, and can have the next")
+@case("unaccepted peers: a peer whose session has ended is one again, and can start "
+      "the next")
 def guest_again(w):
     for ghost in crowd(w, 1):
         was_a_guest(w, ghost)
@@ -325,7 +330,8 @@ def guest_again(w):
         becomes_a_guest(w, ghost)
 
 
-@case("strangers: whose session is over may break the rules no more often",
+@case("unaccepted peers: a peer whose session has ended has the same limit of "
+      "violations",
       "SCTPDDP-28")
 def guest_sent_away(w):
     for ghost in crowd(w, 1):
@@ -333,15 +339,16 @@ def guest_sent_away(w):
         ghost.settle(GUEST + 1)
         ghost.send(stray(ghost, 9))
         ghost.wait(lambda: ghost.acked == ghost.tsn - 1)
-        check(f"{announced_last(ghost)} octets for a stranger",
+        check(f"window of an unaccepted peer: {announced_last(ghost)} bytes",
               announced_last(ghost) <= WINDOW)
         for _ in range(STRAYS):
             ghost.send(stray(ghost, 9))
             ghost.settle(0.001)
-        same("the end", ghost.wait_end(), "abort")
+        same("end of the association", ghost.wait_end(), "abort")
 
 
-@case("strangers: whose session is over wins no time by Initiates that are refused")
+@case("unaccepted peers: after a session refused Initiates do not extend the time "
+      "limit")
 def guest_no_time(w):
     for ghost in crowd(w, 1):
         was_a_guest(w, ghost)
@@ -351,14 +358,14 @@ def guest_no_time(w):
             ghost.settle(2)
             if ghost.ended:
                 break
-        same("the end", ghost.ended, "abort")
+        same("end of the association", ghost.ended, "abort")
 
 
-# Those who say they are in many places ----------------------------------------------
+# Peers with many addresses ----------------------------------------------------------
 
 
 def elsewhere(count):
-    """Parameters: addresses besides its own, at which nobody answers."""
+    """Return parameters with further addresses, which do not exist."""
     return sctp_packet.adaptation(1) + b"".join(
         sctp_packet.parameter(sctp_packet.IPV4_ADDRESS,
                               sctp_packet.numbers(f"10.77.0.{number}"))
@@ -366,7 +373,8 @@ def elsewhere(count):
 
 
 def timeouts(ghost):
-    """In a row, after which SCTP gives that association up."""
+    """Return the number of consecutive timeouts after which SCTP ends the
+    association."""
     with open("/proc/net/sctp/assocs", encoding="ascii") as file:
         names, *lines = (line.split() for line in file)
     port, at = names.index("RPORT"), names.index("MAXRT") - len(names)
@@ -375,7 +383,7 @@ def timeouts(ghost):
     return int(rows[0][at])
 
 
-@case("addresses: where nobody answers they win no time")
+@case("addresses: unreachable ones do not extend the time limit")
 def no_path(w):
     ghost = w.ghost(parameters=elsewhere(ADDRESSES - 1)).connect()
     w.closing.callback(ghost.close)
@@ -390,19 +398,19 @@ def too_many_call(w):
     ghost = w.ghost(parameters=elsewhere(ADDRESSES))
     with w.counted(end_sctp_addresses=1):
         ghost.connect()
-        same("the end", ghost.wait_end(), "abort")
+        same("end of the association", ghost.wait_end(), "abort")
     works(w)
 
 
-@case("addresses: and so is one that was called")
+@case("addresses: a peer with too many is refused by the initiator, too")
 def too_many_called(w):
     with w.counted(end_sctp_addresses=1):
         ghost, link = w.ghost_called(parameters=elsewhere(ADDRESSES))
-        same("the end", ghost.wait_end(), "abort")
+        same("end of the association", ghost.wait_end(), "abort")
         link.cm("CONNECT_ERROR", status=-errno.EPROTO)
 
 
-@case("addresses: nobody is offered to tell of more")
+@case("addresses: support for adding addresses is not announced")
 def no_more(w):
     name = "/proc/sys/net/sctp/addip_enable"
     with open(name, encoding="ascii") as file:
@@ -413,13 +421,14 @@ def no_more(w):
     finally:
         write(name, before)
     extensions = dict(ghost.init.parameters).get(SUPPORTED_EXTENSIONS, b"")
-    check(f"extensions {extensions.hex()}", ASCONF not in extensions)
+    check("no ASCONF in the supported extensions: "
+          f"{extensions.hex()}", ASCONF not in extensions)
 
 
-# Those who wait for their turn -----------------------------------------------------
+# Waiting sessions ------------------------------------------------------------------
 
 
-@case("deep queues do not starve another session's Send, nor its end")
+@case("deep queues do not starve the Send or the end of another session")
 def fair(w):
     assoc = w.associate(rcvbuf=64 * KIB)
     other = w.initiate(peer=assoc.stream(9))
@@ -429,7 +438,7 @@ def fair(w):
         link.post("write", memory, BIG, wr, 0x1000, 0x22)
 
     def before(what):
-        """How many of their chunks come before that?"""
+        """Return the number of chunks of the other sessions before that."""
         def count():
             return sum(len(link.peer.arrived) for link in deep)
 
@@ -443,17 +452,18 @@ def fair(w):
     same("octets", len(other.peer.get_segment().payload), 100)
     w.mate.do("disconnect", other.conn)
     waited.append(before(lambda _: other.peer.came))
-    same("its end", other.peer.get_control().code, TERMINATE)
+    same("control message at the end", other.peer.get_control().code, TERMINATE)
     late = w.calling(peer=assoc.stream(10))
     late.conn = w.asked().conn
     w.mate.do("accept", late.conn, 1, 1)
     waited.append(before(lambda _: late.peer.came))
     print("# chunks of others before a Send, a Terminate, an Accept:",
           *waited, flush=True)
-    check(f"{waited} chunks went first", max(waited) <= N)
+    check(f"at most {N} chunks of others are sent first, not "
+          f"{waited}", max(waited) <= N)
 
 
-@case("who waits for room does nothing else")
+@case("a session that waits for space in the send buffer uses no CPU")
 def waits(w):
     assoc = w.associate(rcvbuf=64 * KIB)
     memory = w.shared(BIG, "l")
@@ -465,11 +475,12 @@ def waits(w):
     time.sleep(2)
     used = busy() - began
     print(f"# {used:.2f} s of CPU in 2 s", flush=True)
-    check(f"{used} s of CPU time in 2 s", used < 1)
+    check(f"at most 1 s of CPU time in 2 s, not {used} s", used < 1)
 
 
 def fill():
-    """Others hold more than the MiB for each CPU that SCTP does not count."""
+    """Let plain sockets hold more memory than the 1 MiB per CPU that SCTP does not
+    account."""
     with contextlib.ExitStack() as stack:
         def plain():
             return stack.enter_context(sctp.prepare(sctp.socket.socket(
@@ -492,7 +503,7 @@ def fill():
 
 @contextlib.contextmanager
 def short_of_memory():
-    """SCTP may have a page, and has much more."""
+    """Set SCTP's memory limit to one page while it uses much more."""
     name = "/proc/sys/net/sctp/sctp_mem"
     with open(name, encoding="ascii") as file:
         before = file.read().strip()
@@ -504,7 +515,7 @@ def short_of_memory():
             write(name, before)
 
 
-@case("SCTP has no memory for a while, and nothing is under way")
+@case("SCTP gets no memory for a while, and nothing is in flight")
 def short(w):
     ghost, = crowd(w, 1)
     memory = w.shared(BIG, "l")
@@ -513,7 +524,7 @@ def short(w):
     with short_of_memory():
         link.post("write", memory, 20 * KIB, 1, 0x1000, 0x22)
         ghost.settle(2)
-        same("chunks meanwhile", len(link.peer.came), 0)
+        same("chunks sent meanwhile", len(link.peer.came), 0)
     ghost.settle(2)
     link.wc(wr=1, status=SUCCESS)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What comes over SCTP when the worker, which looks at it, has not had its turn:
-what is waited for until time runs out, and word that it came of what was sent."""
+"""Test input over SCTP that arrives in time but before the worker runs: replies whose
+timeout has expired meanwhile, and acknowledgements."""
 
 import contextlib
 import os
@@ -15,17 +15,18 @@ from lib.wire import Skip, case, check, read, same, shell, write
 from rawpeer.sctp import ACCEPT, TERMINATE
 from lib.wire_sctp import GHOST, answer, go
 
-CONNECT, CLOSE = 30, 10     # seconds that we wait for a peer
-LOOK = 4                    # ... and look anyhow how far it is
-# ... and how long before and after all is held up: timers may be that late
+CONNECT, CLOSE = 30, 10     # seconds that the device waits for a peer
+LOOK = 4                    # seconds after which it polls the state anyway
+# seconds before and after the timeout without a worker: timers may be that late
 BEFORE, BEHIND = 1.5, 0.8
-MARGIN = 0.5                # ... at least
+MARGIN = 0.5                # seconds, at least
 FAIR = "/sys/kernel/debug/sched/fair_server"
 LIMIT = "/proc/sys/kernel/sched_rt_runtime_us"
 
 
 def spinner(cpu, word):
-    """A process that runs whenever the caller does not, for ever, once it has the word."""
+    """Fork a process that spins on the CPU whenever the caller sleeps, once it has read a
+    byte from word."""
     pid = os.fork()
     if not pid:
         os.sched_setaffinity(0, [cpu])
@@ -38,7 +39,7 @@ def spinner(cpu, word):
 
 @contextlib.contextmanager
 def no_limits():
-    """Inside, who comes first leaves nothing to the others."""
+    """Disable the limits of realtime CPU time meanwhile."""
     shell("mount -t debugfs none /sys/kernel/debug", True)
     names = [LIMIT] + [f"{FAIR}/cpu{cpu}/runtime"
                        for cpu in os.sched_getaffinity(0)]
@@ -48,15 +49,15 @@ def no_limits():
             write(name, "-1" if name == LIMIT else "0")
         yield
     finally:
-        # the limit last: it has to have room for what the others are then
+        # restore the limit last: it must suit the other values
         for name, word in reversed(before.items()):
             write(name, word)
 
 
 @contextlib.contextmanager
 def spinners():
-    """Inside, a call of what is yielded leaves the CPUs to us alone, and to interrupts; no
-    worker of the kernel's has a turn.  That takes no time: all is ready."""
+    """Yield a function that leaves the CPUs to this process and to interrupts: no kernel
+    worker runs then. It takes no time, because everything is prepared."""
     cpus, pids, (word, gives) = os.sched_getaffinity(0), [], os.pipe()
 
     def nobody_works():
@@ -78,17 +79,17 @@ def spinners():
 
 @contextlib.contextmanager
 def when_time_is_up(began, seconds):
-    """Inside, a timer set then has run out, and nobody has looked."""
+    """Run the body when a timer set at began has expired and no worker has run."""
     with spinners() as nobody_works:
         time.sleep(max(began + seconds - BEFORE - time.monotonic(), 0))
         nobody_works()
         if time.monotonic() > began + seconds - MARGIN:
-            raise Skip("so slow that its time was up before")
+            raise Skip("too slow: the timeout was over before")
         time.sleep(began + seconds + BEHIND - time.monotonic())
         yield
 
 
-@case("the peer's Terminate is there when its time is up")
+@case("the peer's Terminate has arrived when the timeout expires")
 def terminated(w):
     link = w.initiate()
     with w.counted(end_local_close=1, end_timeout=0):
@@ -99,7 +100,7 @@ def terminated(w):
         link.cm("DISCONNECTED")
 
 
-@case("the association is made when its time is up")
+@case("the association has been set up when the timeout expires")
 def connected(w):
     ghost = w.ghost(port=7000, peer_port=0)
     w.closing.callback(ghost.close)
@@ -112,13 +113,13 @@ def connected(w):
 
 
 def before_all(ready, function):
-    """Calls it in a thread that runs as soon as there is something for it."""
+    """Call function in a thread that runs as soon as input for it arrives."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     ready.set()
     return function()
 
 
-@case("the peer acknowledges before the worker goes on")
+@case("the peer acknowledges before the worker continues")
 def at_once(w):
     ghost, ready = w.ghost().connect(), threading.Event()
     w.closing.callback(ghost.close)
@@ -126,12 +127,12 @@ def at_once(w):
     link.conn = w.asked().conn
     with traced("iw_sctp_ddp", "sddp_acked") as passed, \
             futures.ThreadPoolExecutor(1) as pool:
-        # on the one CPU: it has sent its Accept, and the answer is there
+        # with one CPU: the reply arrives directly after the Accept is sent
         reply = pool.submit(before_all, ready, link.peer.get_control)
         ready.wait()
         w.mate.do("accept", link.conn, 4, 4)
         same("code", reply.result().code, ACCEPT)
-        check("the worker hears of it at once", passed(LOOK - 1))
+        check("the worker is notified at once", passed(LOOK - 1))
 
 
 go()

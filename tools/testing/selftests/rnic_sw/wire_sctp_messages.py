@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The messages of RDMAP, and all ways to be wrong, over SCTP.
+"""Run the tests of RDMAP messages and errors over SCTP.
 
-The cases are those of the scripts that the raw peer asks over TCP.
+The cases are those of the scripts for TCP.
 """
 
 import importlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Chunks in any order (RFC 5043 sections 5.2.1, 6.1 and 10)."""
+"""Test chunks in any order (RFC 5043 sections 5.2.1, 6.1 and 10)."""
 
 import itertools
 import os
@@ -16,7 +16,7 @@ from lib.wire_sctp import go
 
 MANY = 70000            # chunks; more than there are DDP-SSNs
 PIECE = 1000
-MANY_KEPT = 10000       # segments of 1400 octets: more than are kept
+MANY_KEPT = 10000       # segments of 1400 bytes: more than are queued
 
 
 def pattern(length, seed):
@@ -24,7 +24,7 @@ def pattern(length, seed):
 
 
 def cut(data, make, last=True):
-    """Segments of PIECE octets; make(offset, octets, last) makes each."""
+    """Return segments of PIECE bytes; make(offset, octets, last) makes each."""
     ends = range(0, len(data), PIECE)
     return [make(at, data[at:at + PIECE], last and at + PIECE >= len(data))
             for at in ends]
@@ -63,9 +63,9 @@ def permutations(w, role):
             rdmap.send(msn + 1, data[10:30]))
         same("first", link.wc(wr=msn, status=SUCCESS).length, 10)
         same("second", link.wc(wr=msn + 1, status=SUCCESS).length, 20)
-        same("the Sends", (inbox.get(0, 10), inbox.get(64, 20)),
+        same("data of the Sends", (inbox.get(0, 10), inbox.get(64, 20)),
              (data[:10], data[10:30]))
-        same("the Write", target.get(64 * turn, 64), data)
+        same("data of the Write", target.get(64 * turn, 64), data)
 
 
 in_both_roles("four segments in all 24 orders",
@@ -73,14 +73,14 @@ in_both_roles("four segments in all 24 orders",
 
 
 def placed_early(w, role):
-    """A Write that came ahead is placed at once, its message delivered later."""
+    """A Write that arrives early is placed at once, its message delivered in order."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = both(w, role, recvs=[(inbox, 64)] * 2)
     data = pattern(1000, 1)
     first = link.peer.next_ssn()
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, data))
     link.peer.put_segment(rdmap.send(2, b"behind"))
-    # ahead of its turn
+    # before its predecessor has arrived
     target.comes(0, data)
     w.nothing(WC, conn=link.conn)
     link.peer.put_segment(rdmap.send(1, b"the first"), ssn=first)
@@ -88,12 +88,12 @@ def placed_early(w, role):
     same("length", link.wc(wr=2, status=SUCCESS).length, 6)
 
 
-in_both_roles("a Write ahead of its turn is placed, a Send waits",
+in_both_roles("an early Write is placed, an early Send waits",
               "SCTPDDP-66 SCTPDDP-65 RDMAP-116 DDP-21", placed_early)
 
 
 def write_missing(w, role):
-    """They are the next to take a receive, and the Write before them is not here."""
+    """The first receive is for these, but the Write before them is missing."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = both(w, role, recvs=[(inbox, 64)] * 2)
     data = pattern(1000, 2)
@@ -104,11 +104,11 @@ def write_missing(w, role):
     target.untouched()
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, data), ssn=first)
     same("length", link.wc(wr=1, status=SUCCESS).length, 6)
-    same("what was written", target.get(0, 1000), data)
+    same("data of the Write", target.get(0, 1000), data)
     link.wc(wr=2, status=SUCCESS)
 
 
-in_both_roles("a Send and Immediate Data wait for a Write that is still to come",
+in_both_roles("a Send and Immediate Data wait for a missing Write",
               "SCTPDDP-65 DDP-21 RDMAP-120 EXT-80", write_missing)
 
 
@@ -123,13 +123,13 @@ def long_messages(w):
         link.peer.put_in_order(shuffled(len(segments), turn), *segments)
         same("length", link.wc(wr=1, status=SUCCESS).length, len(sent))
         link.wc(wr=2, status=SUCCESS)
-        # both receives are of the same memory
-        same("the Send", inbox.get(3, 4096), sent[3:4099])
-        same("the Write", target.get(0, 100_000) == written, True)
+        # both receives use the same memory
+        same("data of the Send", inbox.get(3, 4096), sent[3:4099])
+        same("correct data of the Write", target.get(0, 100_000) == written, True)
         w.after_case()
 
 
-@case("Read Requests in any order are answered in that of the DDP-SSNs",
+@case("Read Requests in any order get responses in the order of their DDP-SSNs",
       "SCTPDDP-65 SCTPDDP-27")
 def reads(w):
     source = w.shared(4096, "r")
@@ -142,7 +142,7 @@ def reads(w):
         same("sink", link.peer.get_segment().stag, request.sink_stag)
 
 
-@case("a Read Request ahead of its turn waits, also of nothing",
+@case("an early Read Request waits, even one of zero bytes",
       "SCTPDDP-66 RDMAP-122 RDMAP-128 RDMAP-135")
 def read_ahead(w):
     memory = w.shared(4096, "lrw")
@@ -156,7 +156,7 @@ def read_ahead(w):
         link.peer.put_segment(
             rdmap.write(memory.rkey, memory.addr, data[:1000]), ssn=first)
         got = link.peer.get_message()
-        same("the Response", [(seg.ulp, seg.stag) for seg in got],
+        same("headers of the Response", [(seg.ulp, seg.stag) for seg in got],
              [(0x42, 0x1000)] * len(got))
         same("data", b"".join(seg.payload for seg in got)[:1000], data[:1000])
 
@@ -185,14 +185,14 @@ def response(w):
 
 
 def gone_on(link, memory):
-    """The session still works."""
+    """Check that the session still works."""
     link.peer.put_segment(rdmap.write(memory.rkey, memory.addr, b"on"))
     link.round_trip()
     same("written", memory.get(0, 2), b"on")
 
 
 def duplicate(w, role, ahead):
-    """SCTP delivers once: who sends a DDP-SSN twice breaks the rules."""
+    """SCTP delivers once: a DDP-SSN that is sent twice violates the protocol."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = both(w, role, recvs=[(inbox, 64)] * 2)
     ssn = link.peer.ssn + ahead
@@ -205,16 +205,16 @@ def duplicate(w, role, ahead):
     link.cm("DISCONNECTED")
     for wr in 1, 2:
         link.wc(wr=wr, status=FLUSHED)
-    same("the first counts", target.get(0, 5), b"first")
+    same("data of the first", target.get(0, 5), b"first")
 
 
-for place, words in (0, "its turn over"), (2, "ahead of its turn"):
+for place, words in (0, "after delivery"), (2, "while it is early"):
     in_both_roles(f"a DDP-SSN twice, {words}", "SCTPDDP-71 DDP-14",
                   duplicate, ahead=place)
 
 
 def far(w, ahead):
-    """Further ahead than anything can be in flight."""
+    """The DDP-SSN is further ahead than chunks can be in flight."""
     target = w.shared(4096, "lw")
     link = w.initiate(recvs=[(w.shared(1024, "l"), 64)])
     link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"far"),
@@ -224,12 +224,12 @@ def far(w, ahead):
     target.untouched()
 
 
-case("a DDP-SSN that nobody can have reached ends it",
+case("an impossible DDP-SSN ends the session",
      "SCTPDDP-69 SCTPDDP-71", ahead=32767)(far)
 
 
 def without_memory(w, ahead, **end):
-    """No chunk gets anybody memory."""
+    """Let allocations for received chunks fail."""
     link = w.initiate()
     with starved("sddp_rx_chunk", "iw_sctp_ddp"), w.counted(**end):
         link.peer.put_segment(rdmap.send(2, b"ahead"),
@@ -238,17 +238,19 @@ def without_memory(w, ahead, **end):
         link.cm("DISCONNECTED")
 
 
-@case("nothing is allocated for a DDP-SSN that nobody can have reached",
+@case("nothing is allocated for an impossible DDP-SSN",
       "SCTPDDP-70")
 def unvalidated(w):
-    """Only one that is ahead, but not too far, ends for want of memory."""
+    """Only a DDP-SSN that is early, but possible, ends the session for lack of
+    memory."""
     without_memory(w, 32766, end_no_memory=1)
     without_memory(w, 32767, end_sctp_ssn=1)
 
 
-@case("what waits behind a gap is not kept without end", "SCTPDDP-22")
+@case("a limited number of chunks is queued after a gap", "SCTPDDP-22")
 def gap(w):
-    """Untagged, so that it has to be kept; no program reads so far ahead."""
+    """The messages are untagged, so that they have to be queued; no program posts so
+    many receives."""
     link = w.initiate()
     first = link.peer.ssn
     segment = rdmap.send(2, bytes(1400))
@@ -258,7 +260,8 @@ def gap(w):
     link.ended()
     link.cm("DISCONNECTED")
     works_elsewhere(w)
-    # what is missing, and the end: its streams are the next session's
+    # Send the missing chunk and the Terminate: the stream is free for the next
+    # session.
     link.peer.put_segment(segment, ssn=first)
     link.peer.put_chunk(Control(TERMINATE).pack(), ssn=first + MANY_KEPT)
     link.assoc.settle(0.05)
@@ -266,21 +269,21 @@ def gap(w):
     works(w.initiate(peer=link.peer, recvs=[(w.shared(1024, "l"), 64)]))
 
 
-@case("what comes without an Initiate is not kept, nor waited for",
+@case("chunks without an Initiate are not queued, nor waited for",
       "SCTPDDP-28")
 def no_initiate(w):
-    """A peer sends nothing behind its Initiate before it is answered."""
+    """A peer may not send anything after its Initiate before the Accept."""
     assoc = w.associate(streams=2)
-    # a stranger would be sent away in the end
+    # an unaccepted peer would be evicted in the end
     w.initiate(peer=assoc.stream(1))
     lonely = assoc.stream(0)
     for turn in range(3):
         segment = rdmap.send(1, bytes(1400))
         for ssn in shuffled(20, turn)[:10]:
             lonely.put_segment(segment, ssn=ssn + 1)
-        same("the answer", lonely.get_control().code, TERMINATE)
+        same("code of the reply", lonely.get_control().code, TERMINATE)
         w.quiet(lonely)
-        # all that is missing, and the end of it
+        # all missing chunks, and the Terminate
         for ssn in [0] + [n + 1 for n in shuffled(20, turn)[10:]]:
             lonely.put_segment(segment, ssn=ssn)
         lonely.put_chunk(Control(TERMINATE).pack(), ssn=21)
@@ -306,7 +309,7 @@ def works_elsewhere(w):
 
 
 def wrong_ahead(w, role):
-    """It is wrong when its turn comes: what is before it still counts."""
+    """An early segment is invalid: the messages before it are still delivered."""
     target, inbox = w.shared(4096, "lw"), w.shared(4096, "l")
     link = both(w, role, recvs=[(inbox, 64)] * 2)
     first = link.peer.next_ssn()
@@ -319,18 +322,18 @@ def wrong_ahead(w, role):
         term = link.peer.get_terminate()
         same("Terminate", (term.what, term.ddp), ((1, 1, 0), bad.header()))
         link.ended()
-    check("what is behind is not delivered", link.wc(wr=2).status != SUCCESS)
+    check("the message after it is not delivered", link.wc(wr=2).status != SUCCESS)
     w.mate.need(Async, conn=link.conn, event=ACCESS_ERR)
     target.untouched()
 
 
-in_both_roles("a segment that is wrong and came ahead",
+in_both_roles("an invalid segment that arrives early",
               "SCTPDDP-82 SCTPDDP-27", wrong_ahead)
 
 
 def takes_long():
     if not os.environ.get("T_LONG"):
-        raise Skip("takes minutes where every checker is on: T_LONG=1")
+        raise Skip("takes minutes with all debug options: T_LONG=1")
 
 
 @case("DDP-SSNs go round: what we receive", "SCTPDDP-9 SCTPDDP-65")
@@ -362,8 +365,8 @@ def round_out(w):
         chunks += len(link.peer.get_message(60))
         link.wc(wr=wr - 1, status=SUCCESS)
     came = [c.ssn for c in link.peer.arrived]
-    same("chunks, the Accept among them", len(came), chunks + 1)
-    check("no gaps", came == [n % sctp.SSNS for n in range(chunks + 1)])
+    same("number of chunks, the Accept included", len(came), chunks + 1)
+    check("DDP-SSNs have no gaps", came == [n % sctp.SSNS for n in range(chunks + 1)])
 
 
 go()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The raw SCTP peer against itself: no module of ours takes part."""
+"""Test the raw SCTP peer against itself, without the modules of rnic_sw."""
 
 import random
 import socket
@@ -15,7 +15,7 @@ PORT = 9000
 
 
 class Bare(SctpWire):
-    """The network alone, and a plain listener at rawmate's place."""
+    """The network only, with a plain listener instead of rawmate."""
 
     def _set_up(self):
         wire_sctp.need_kernel()
@@ -29,7 +29,7 @@ class Bare(SctpWire):
         self.sock.listen()
 
     def pair(self, **options):
-        """Both ends of an association, by sockets."""
+        """Return both ends of an association, as sockets."""
         here = self.associate(PORT, **options)
         return here, self.accepted()
 
@@ -45,7 +45,7 @@ class Bare(SctpWire):
 
 
 def talk(here, there):
-    """Chunks of both kinds, both ways."""
+    """Exchange chunks of both kinds in both directions."""
     rand = random.Random(5043)
     for sid in 0, 3:
         one, two = here.stream(sid), there.stream(sid)
@@ -61,7 +61,7 @@ def talk(here, there):
             two.put_segment(segment)
             same("segment", one.get_segment(), segment)
         two.terminate()
-        same("the end", one.wait_end(), ("terminate", []))
+        same("end of the session", one.wait_end(), ("terminate", []))
         same("DDP-SSNs", [c.ssn for c in one.arrived], [0, 1, 2, 3, 4])
 
 
@@ -73,20 +73,20 @@ def sockets(w):
          (sctp.STREAMS, sctp.STREAMS))
     talk(here, there)
     here.close()
-    same("the end", there.wait_end(), "shutdown")
+    same("end of the association", there.wait_end(), "shutdown")
 
 
-@case("a socket and SCTP in octets")
+@case("a socket and SCTP from raw packets")
 def octets(w):
     here, there = w.ghost_pair()
     same("indications", (here.init.adaptations, there.adaptation),
          (["00000001"], 1))
     talk(here, there)
     there.shutdown()
-    same("the end", here.wait_end(), "shutdown")
+    same("end of the association", here.wait_end(), "shutdown")
 
 
-@case("SCTP in octets listens")
+@case("SCTP from raw packets listens")
 def ghost_listens(w):
     ghost = w.ghost(port=7000, peer_port=0)
     sock = sctp.prepare(socket.socket(socket.AF_INET, socket.SOCK_STREAM,
@@ -99,7 +99,7 @@ def ghost_listens(w):
     w.closing.callback(there.close)
     talk(there, ghost)
     ghost.abort()
-    same("the end", there.wait_end(), "abort")
+    same("end of the association", there.wait_end(), "abort")
 
 
 @case("indications of all kinds")
@@ -124,7 +124,7 @@ def order(w):
     same("arrived", [c.ssn for c in two.arrived], [2, 0, 65534, 1, 65535])
 
 
-@case("what is wrong is seen")
+@case("protocol violations are detected")
 def malformed(w):
     here, there = w.pair()
     wrong = [({"ppid": 0}, b"\0\1"), ({"unordered": False}, b"\0\1"),
@@ -135,14 +135,14 @@ def malformed(w):
             there.stream(sid).get_chunk()
         except sctp.Malformed:
             continue
-        raise AssertionError(f"{how} was not seen")
+        raise AssertionError(f"{how} should be detected")
     for body in b"\0\0", b"\0\4x", b"\0\1" + bytes(513):
         here.stream(9).put_chunk(body)
         try:
             there.stream(9).get_control()
         except sctp.Malformed:
             continue
-        raise AssertionError(f"{body} was not seen")
+        raise AssertionError(f"{body} should be detected")
 
 
 @case("the end of an association")
@@ -157,10 +157,10 @@ def ends(w):
             there.stream(2).get_chunk()
         except Closed:
             pass
-        same("the end", there.ended, how)
+        same("end of the association", there.ended, how)
 
 
-@case("what is on the wire")
+@case("packets on the wire")
 def on_the_wire(w):
     with w.watching() as sniffer:
         here, there = w.pair()
@@ -179,7 +179,8 @@ def on_the_wire(w):
     data = [c for p in packets for c in p.of(sctp_packet.DATA)]
     same("flags", [c.flags for c in data], [7, 6, 4, 5])
     same("PPIDs", [c.data[3] for c in data], [17, 16, 16, 16])
-    check("the end of it", packets[-1].of(sctp_packet.SHUTDOWN_COMPLETE))
+    check("the last packet is a SHUTDOWN "
+          "COMPLETE", packets[-1].of(sctp_packet.SHUTDOWN_COMPLETE))
 
 
 @case("acknowledgements withheld")
@@ -193,8 +194,8 @@ def no_sack(w):
         return [c.data[0] for p in here.packets
                 for c in p.of(sctp_packet.DATA)]
 
-    here.wait(lambda: len(tsns()) > 1)      # above RTO.Initial
-    check(f"sent again: {tsns()}", len(set(tsns())) == 1)
+    here.wait(lambda: len(tsns()) > 1)      # longer than RTO.Initial
+    check(f"the same chunk is retransmitted: {tsns()}", len(set(tsns())) == 1)
     here.sack()
     here.stream(0).put_control(sctp.ACCEPT)
     there.stream(0).get_control()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Connections that come to nothing, over SCTP: see wire_refusal.py."""
+"""Test connections that fail, over SCTP: see wire_refusal.py."""
 
 from lib.wire import PEER, PORT, case
 from lib.wire_sctp import SctpWire
@@ -12,20 +12,20 @@ from lib import ktap
 
 
 class Calls(SctpWire):
-    """Calls go over SCTP, and calls to rawmate itself to this port."""
+    """Connections use SCTP; connections to rawmate itself use this port."""
     own_port = PORT
     enough = "ECONNRESET"
     hangs_up = "terminate"
 
     def calls_in(self):
         assoc = self.associate()
-        self.closing.pop_all()      # not to end with the case
+        self.closing.pop_all()      # not ended with the case
         stream = assoc.stream(0)
         stream.put_control(INITIATE)
         return stream
 
 
-@case("the peer speaks SCTP, and not DDP")
+@case("the peer uses SCTP without DDP")
 def other_protocol(w):
     with w.listening(adaptation=0) as (sock, port):
         conn = call(w, PEER, port)
@@ -33,7 +33,7 @@ def other_protocol(w):
         sock.accept()[0].close()
 
 
-@case("the peer ends the association without an answer")
+@case("the peer ends the association without a reply")
 def hangs_up(w):
     for how in "abort", "shutdown":
         with w.listening() as (sock, port):
@@ -44,7 +44,7 @@ def hangs_up(w):
             hears(w, conn, REJECTED, "ECONNRESET")
 
 
-@case("the route goes before the call")
+@case("the route is removed before connecting")
 def route_goes(w):
     conn = without_route(w)
     w.mate.do("connect", conn, 4, 4)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Sessions over SCTP go on, end, or break the rules (RFC 5043 section 6)."""
+"""Test sessions over SCTP in use, at their end and after protocol violations (RFC 5043
+section 6)."""
 
 from lib.wire import (CM, FLUSHED, LOC_PROT_ERR, QPS_ERR, SUCCESS, Async, add,
                       both, case, check, in_both_roles, rdmap, same)
@@ -13,7 +14,7 @@ BIG = 1 << 20
 
 
 def over(w, link, recvs):
-    """The program has been told, its queue pair is done."""
+    """Check that the program is notified and its queue pair is in error."""
     link.cm("DISCONNECTED")
     for wr in range(1, recvs + 1):
         link.wc(wr=wr, status=FLUSHED)
@@ -21,7 +22,7 @@ def over(w, link, recvs):
     same("state", w.mate.do("state", link.conn)[0], str(QPS_ERR))
 
 
-# Against the rules --------------------------------------------------------------
+# Protocol violations ------------------------------------------------------------
 
 ILLEGAL = [
     ("a second Initiate", "SCTPDDP-27", Control(INITIATE)),
@@ -55,7 +56,7 @@ for words, rows, wrong in ILLEGAL:
 
 
 def ahead_of_its_turn(w, role):
-    """What is against the rules only by its DDP-SSN."""
+    """A message that is a violation only by its DDP-SSN."""
     target = w.shared(4096, "lw")
     link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
     first = link.peer.next_ssn()
@@ -65,10 +66,10 @@ def ahead_of_its_turn(w, role):
                           ssn=first)
     link.ended()
     link.cm("DISCONNECTED")
-    same("what is before it counts", target.get(0, 6), b"before")
+    same("data of the message before it", target.get(0, 6), b"before")
 
 
-in_both_roles("what is illegal is so when its turn comes", "SCTPDDP-27",
+in_both_roles("a violation takes effect in DDP-SSN order", "SCTPDDP-27",
               ahead_of_its_turn)
 
 
@@ -82,13 +83,13 @@ def behind_terminate(w, role):
     target.untouched()
 
 
-in_both_roles("a segment behind the peer's Terminate",
+in_both_roles("a segment after the peer's Terminate",
               "SCTPDDP-27 SCTPDDP-28 SCTPDDP-30", behind_terminate)
 
 
 def behind_terminate_busy(w, role):
-    """The same while we have much to say: it is no graceful end any more, and
-    what has not left does not."""
+    """As behind_terminate() with much data to send: the end is not graceful any more,
+    and data that has not been sent is dropped."""
     memory, target = w.shared(BIG, "l"), w.shared(4096, "lw")
     link = both(w, role)
     for wr in range(4):
@@ -99,17 +100,17 @@ def behind_terminate_busy(w, role):
         link.peer.put_segment(rdmap.write(target.rkey, target.addr, b"late"))
         link.cm("DISCONNECTED")
     statuses = [link.wc(wr=wr).status for wr in range(4)]
-    same("the last Write", statuses[-1], FLUSHED)
+    same("status of the last Write", statuses[-1], FLUSHED)
     target.untouched()
     link.peer.wait_end()
 
 
-in_both_roles("a segment behind the peer's Terminate, amid work",
+in_both_roles("a segment after the peer's Terminate, during work",
               "SCTPDDP-28 SCTPDDP-30 DDP-74", behind_terminate_busy)
 
 
 def ahead_of_terminate(w, role):
-    """The Terminate came first, and is the last by its DDP-SSN."""
+    """The Terminate arrives first, but has the last DDP-SSN."""
     inbox = w.shared(4096, "l")
     link = both(w, role, recvs=[(inbox, 64)])
     first = link.peer.next_ssn()
@@ -120,7 +121,7 @@ def ahead_of_terminate(w, role):
     link.cm("DISCONNECTED")
 
 
-in_both_roles("a Terminate waits for its turn", "SCTPDDP-27 SCTPDDP-65",
+in_both_roles("a Terminate is processed in DDP-SSN order", "SCTPDDP-27 SCTPDDP-65",
               ahead_of_terminate)
 
 
@@ -130,11 +131,11 @@ def terminate_with_data(w, role):
     over(w, link, 1)
 
 
-in_both_roles("a Terminate with Private Data ends it, too", "SCTPDDP-17",
+in_both_roles("a Terminate with Private Data ends the session, too", "SCTPDDP-17",
               terminate_with_data)
 
 
-# The ends ------------------------------------------------------------------------
+# Graceful ends -------------------------------------------------------------------
 
 
 def peer_ends(w, role, **call):
@@ -152,18 +153,19 @@ def peer_ends(w, role, **call):
 
 
 def of_all_kinds(name, rows, function):
-    """Ours are enhanced as initiators; as responders if they are asked so."""
+    """Add cases for plain and enhanced sessions. The device is always enhanced as
+    initiator, and as responder if requested."""
     in_both_roles(name, rows, function)
     add(f"responder, enhanced: {name}", "MPA2-20", function, role="responder",
         request=enhanced(E_INITIATE))
 
 
-of_all_kinds("the peer ends it, the association stays",
+of_all_kinds("the peer ends the session, the association stays",
              "SCTPDDP-30 SCTPDDP-31 SCTPDDP-83 DDP-11 DDP-82", peer_ends)
 
 
 def peer_ends_first(w, role):
-    """The peer has said all, but takes what was posted to the last octet."""
+    """The peer sends a Terminate, but receives all posted data."""
     memory = w.shared(BIG, "l")
     link = both(w, role)
     for wr in range(4):
@@ -179,12 +181,12 @@ def peer_ends_first(w, role):
         link.cm("DISCONNECTED", status=0)
 
 
-in_both_roles("the peer ends it: what is posted still leaves",
+in_both_roles("the peer ends the session: posted work is still sent",
               "SCTPDDP-31 DDP-75 DDP-76", peer_ends_first)
 
 
 def we_end(w, role, **call):
-    """All that was posted leaves before the Terminate."""
+    """All work posted before is sent, then the Terminate."""
     memory = w.shared(BIG, "l")
     link = both(w, role, recvs=[(memory, 64)], **call)
     for wr in range(2, 6):
@@ -194,7 +196,7 @@ def we_end(w, role, **call):
         same("octets", sum(len(seg.payload)
                            for seg in link.peer.get_message()), 3000)
     link.ended()
-    same("its Terminate", link.peer.arrived[-1].octets[2:], b"\0\4")
+    same("body of the Terminate", link.peer.arrived[-1].octets[2:], b"\0\4")
     link.peer.terminate()
     for wr in range(2, 6):
         link.wc(wr=wr, status=SUCCESS)
@@ -205,7 +207,7 @@ def we_end(w, role, **call):
     same("association", link.assoc.ended, None)
 
 
-of_all_kinds("we end it: all goes out, then the Terminate",
+of_all_kinds("we end the session: all is sent, then the Terminate",
              "SCTPDDP-17 SCTPDDP-31 SCTPDDP-83 MPA2-16 DDP-72", we_end)
 
 
@@ -220,12 +222,12 @@ def receive_after(w, role):
     link.cm("DISCONNECTED", status=0)
 
 
-in_both_roles("after our Terminate we still receive", "SCTPDDP-30 DDP-77",
+in_both_roles("after our Terminate data is received", "SCTPDDP-30 DDP-77",
               receive_after)
 
 
 def no_terminate_of_theirs(w, role):
-    """One side's is enough."""
+    """The Terminate of one side is sufficient."""
     link = both(w, role)
     w.mate.do("disconnect", link.conn)
     link.ended()
@@ -233,7 +235,7 @@ def no_terminate_of_theirs(w, role):
     link.cm("DISCONNECTED")
 
 
-in_both_roles("we end it, the peer ends the association", "SCTPDDP-31",
+in_both_roles("we end the session, the peer ends the association", "SCTPDDP-31",
               no_terminate_of_theirs)
 
 
@@ -246,14 +248,14 @@ def program_goes(w, role):
     w.mate.forget(link.conn)
     link.conn = None
     how, _ = link.peer.wait_end()
-    same("the end", how, "terminate")
+    same("end of the session", how, "terminate")
 
 
-in_both_roles("our program goes amid work", "SCTPDDP-31",
+in_both_roles("our program destroys the queue pair during work", "SCTPDDP-31",
               program_goes)
 
 
-# RDMAP's Terminate comes before it --------------------------------------------------
+# RDMAP's Terminate ------------------------------------------------------------------
 
 
 def rdmap_terminate_in(w, role):
@@ -277,7 +279,7 @@ in_both_roles("the peer's RDMAP Terminate",
 
 
 def local_fault(w, role):
-    """Our RDMAP Terminate, then the session's, by their DDP-SSNs."""
+    """The device sends RDMAP's Terminate, then the session's, with the next DDP-SSN."""
     memory = w.region(4096, "l")
     link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
     memory.dereg()
@@ -292,15 +294,15 @@ def local_fault(w, role):
     same("DDP-SSNs", end.ssn, last.ssn + 1)
 
 
-in_both_roles("our RDMAP Terminate, and then the session's",
+in_both_roles("our RDMAP Terminate, then the session's",
               "SCTPDDP-32 SCTPDDP-82", local_fault)
 
 
-# What a segment chunk may hold --------------------------------------------------------
+# Content of segment chunks ------------------------------------------------------------
 
 
 def short_segment(w, role, length):
-    """Shorter than its DDP header, or nothing at all."""
+    """A segment that is empty or shorter than its DDP header."""
     target = w.shared(4096, "lw")
     link = both(w, role, recvs=[(w.shared(1024, "l"), 64)])
     whole = rdmap.write(target.rkey, target.addr, b"").pack()
@@ -313,14 +315,14 @@ def short_segment(w, role, length):
 
 
 for size in 0, 1, 13:
-    in_both_roles(f"a segment of {size} octets", "SCTPDDP-11 SCTPDDP-82",
+    in_both_roles(f"a segment of {size} bytes", "SCTPDDP-11 SCTPDDP-82",
                   short_segment, length=size)
 
 
 def layout(w, role):
     memory = w.shared(BIG, "l")
     link = both(w, role)
-    # one, or two where we have sent what makes us ready
+    # one, or two if the device has sent a ready-to-receive message
     before = len(link.peer.arrived)
     link.post("send", memory, 5, 1)
     link.post("write", memory, 3000, 2, 0x1122334455667788, 0x99AABBCC)
@@ -333,11 +335,12 @@ def layout(w, role):
     same("DDP-SSNs", [c.ssn for c in came], list(range(len(came))))
     same("PPIDs", [c.ppid for c in came],
          [sctp.CONTROL] + [sctp.SEGMENT] * (len(came) - 2) + [sctp.CONTROL])
-    check("all unordered", all(c.unordered for c in came))
-    same("the Send", came[before].octets.hex(), f"{before:04x}" "4143" "00000000"
+    check("all chunks are unordered", all(c.unordered for c in came))
+    same("bytes of the "
+         "Send", came[before].octets.hex(), f"{before:04x}" "4143" "00000000"
          "00000000" "00000001" "00000000" + "5a" * 5)
     writes = [c.contents for c in came if c.octets[2] & ddp.T]
-    same("octets written", sum(len(seg.payload) for seg in writes), 3000)
+    same("bytes written", sum(len(seg.payload) for seg in writes), 3000)
 
 
 in_both_roles("a segment chunk is the DDP-SSN and one segment", "SCTPDDP-3 SCTPDDP-7 "

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""A peer that calls, shuts its window and answers probes of it: what a program
-says to its calls does not leave, and nobody waits for that longer than we like."""
+"""Test a peer that connects, closes its receive window and acknowledges probes.
+Replies to its requests cannot be sent then, and the device must not wait for
+that without limit."""
 
 import os
 import subprocess
@@ -12,10 +13,11 @@ from lib.wire import CM, DEVICE, KIB, Skip, case, check, same
 from rawpeer.sctp import INITIATE
 from lib.wire_sctp import go
 
-SAY = 30                    # seconds for an answer to be with SCTP
-MARGIN = 4                  # ... and until all have been looked at
-SOON = 15                   # seconds in which a program and a device go
-CALLS = 100                 # more than SCTP holds answers to
+SAY = 30                    # seconds for SCTP to accept a reply
+MARGIN = 4                  # further seconds until all sessions have been checked
+SOON = 15                   # seconds in which a program exits and a device is
+                            # removed
+CALLS = 100                 # more than SCTP can queue replies for
 WINDOW = 16 * KIB
 BIG = 1 << 20
 
@@ -27,7 +29,7 @@ def calls(w):
 
 
 def refused(w):
-    """A peer that is told no more often than it takes."""
+    """Return a peer that receives no more rejects than its window holds."""
     ghost = calls(w)
     ghost.shut()
     for sid in range(CALLS):
@@ -41,8 +43,8 @@ def refused(w):
 
 
 def behind(w):
-    """A peer that is told yes, behind a segment of another session that it
-    does not take."""
+    """Return a peer whose session is accepted, while a segment of another session
+    that it does not read is queued first."""
     ghost = calls(w)
     link = w.initiate(peer=ghost.stream(0))
     late = w.calling(peer=ghost.stream(1))
@@ -55,7 +57,7 @@ def behind(w):
 
 
 def until(words, condition, seconds, *ghosts):
-    """The peers answer meanwhile."""
+    """Wait for a condition while the peers acknowledge."""
     end = time.monotonic() + seconds
     while not condition():
         check(words, time.monotonic() < end)
@@ -63,51 +65,57 @@ def until(words, condition, seconds, *ghosts):
             ghost.settle(0.05)
 
 
-@case("a no that is not taken has an end")
+@case("a reject that cannot be sent times out")
 def no(w):
     with passes("iw_sctp_ddp", "sddp_session_end") as ended:
-        # each has its own time, but those that SCTP took at once
+        # each session has its own timeout, except those whose reply SCTP accepted
+        # at once
         first = time.monotonic()
         ghost = refused(w)
         early, took = ended(), time.monotonic() - first
-        check("some wait", early < CALLS)
+        check("some rejects wait", early < CALLS)
         ghost.settle(max(first + SAY - MARGIN - time.monotonic(), 0))
         late = time.monotonic() > first + SAY - MARGIN / 2
         if ended() > early and late:
-            raise Skip("so slow that the first one's time is up")
-        same("ends before", ended(), early)
-        until("not all end", lambda: ended() >= CALLS, took + 2 * MARGIN, ghost)
-    same("the association", ghost.ended, None)
+            raise Skip("too slow: the first timeout has expired")
+        same("sessions ended before the timeout", ended(), early)
+        until("all sessions "
+              "end", lambda: ended() >= CALLS, took + 2 * MARGIN, ghost)
+    same("end of the association", ghost.ended, None)
 
 
-@case("who says yes is told so at once, and that it is over when it is not taken")
+@case("an accept is reported at once, and the session times out if the Accept "
+      "cannot be sent")
 def yes(w):
     with w.counted(end_timeout=1):
         ghost, late = behind(w)
         late.cm("ESTABLISHED", status=0)
         same("answers", len(late.peer.arrived), 0)
-        until("it does not end",
+        until("the session ends",
               lambda: w.mate.event(CM, 0, conn=late.conn,
                                    event="DISCONNECTED"), SAY + MARGIN, ghost)
     same("answers", len(late.peer.arrived), 0)
-    same("the association", ghost.ended, None)
+    same("end of the association", ghost.ended, None)
 
 
-@case("neither a program nor a device waits for such a peer")
+@case("neither the exit of a program nor the removal of a device waits for such a "
+      "peer")
 def all_go(w):
-    """In processes of their own: nothing ends one that the kernel holds."""
+    """Run them in their own processes: a process that hangs in the kernel cannot
+    be killed."""
     ghost, late = behind(w)
     late.cm("ESTABLISHED", status=0)
     ghosts = ghost, refused(w)
-    # nobody is left to close them
+    # the program is killed and cannot close them
     w.links.clear()
     w.mate.process.kill()
-    until("the program does not go",
+    until("the program exits",
           lambda: w.mate.process.poll() is not None, SOON, *ghosts)
     with subprocess.Popen(["rdma", "link", "del", DEVICE]) as remove:
-        until("the device does not go", lambda: remove.poll() is not None,
+        until("the device is removed", lambda: remove.poll() is not None,
               SOON, *ghosts)
-    check("it is there", not os.path.exists(f"/sys/class/infiniband/{DEVICE}"))
+    check("the device does not exist any "
+          "more", not os.path.exists(f"/sys/class/infiniband/{DEVICE}"))
 
 
 go()

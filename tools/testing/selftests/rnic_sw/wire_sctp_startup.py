@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Sessions over SCTP begin, or do not (RFC 5043 section 6, RFC 6581 section 7)."""
+"""Test the start-up of sessions over SCTP (RFC 5043 section 6, RFC 6581 section
+7)."""
 
 import time
 
@@ -10,9 +11,9 @@ from rawpeer.sctp import (ACCEPT, E_ACCEPT, E_INITIATE, E_REJECT, INITIATE,
                           REJECT, TERMINATE, Control)
 from lib.wire_sctp import answer, enhanced, go
 
-HANDED_UP = 255             # octets of Private Data that iw_cm can carry
-BACKLOG = 64                # of rawmate
-LIMIT = 128                 # of the device, either depth
+HANDED_UP = 255             # bytes of Private Data that iw_cm can carry
+BACKLOG = 64                # backlog of rawmate
+LIMIT = 128                 # largest IRD and ORD of the device
 BOTH_KINDS = Control(INITIATE), enhanced(E_INITIATE)
 
 
@@ -25,10 +26,10 @@ def nobody_asked(w):
 
 
 def refused(w, assoc, sid, body, **how):
-    """A responder answers that with a Terminate, and tells nobody."""
+    """Check that a responder replies with a Terminate and reports no event."""
     stream = assoc.stream(sid)
     stream.put_chunk(body, **how)
-    same(f"answer to {body[:8].hex()}", stream.get_control(),
+    same(f"reply to {body[:8].hex()}", stream.get_control(),
          Control(TERMINATE))
     nobody_asked(w)
 
@@ -36,7 +37,7 @@ def refused(w, assoc, sid, body, **how):
 # Responder --------------------------------------------------------------------
 
 
-@case("responder: plain in, plain out, on the stream it came on",
+@case("responder: plain in, plain out, on the same stream",
       "SCTPDDP-2 SCTPDDP-8 SCTPDDP-10 SCTPDDP-12 SCTPDDP-13 SCTPDDP-24 "
       "SCTPDDP-26 SCTPDDP-29 SCTPDDP-37 MPA2-61 MPA2-63")
 def plain(w):
@@ -64,7 +65,7 @@ def enhanced_in(w):
     link.cm("ESTABLISHED", status=0)
 
 
-@case("responder: Private Data of the Initiate is handed up",
+@case("responder: Private Data of the Initiate is delivered",
       "SCTPDDP-14 SCTPDDP-15 SCTPDDP-18 SCTPDDP-19 MPA2-17 MPA2-18")
 def data_up(w):
     assoc = w.associate(streams=32)
@@ -88,7 +89,7 @@ def data_down(w):
             same("Private Data", w.reply.data, data)
 
 
-@case("responder: 512 octets of Private Data, the word among them",
+@case("responder: 512 bytes of Private Data, the enhanced word included",
       "SCTPDDP-16 MPA2-15")
 def data_longest(w):
     assoc = w.associate(streams=8)
@@ -97,10 +98,12 @@ def data_longest(w):
         link = w.calling(request, assoc.stream(sid))
         event = w.asked()
         link.conn = event.conn
-        same("what iw_cm can carry", event.pd, octets(HANDED_UP))
+        same("Private Data, as much as iw_cm can "
+             "carry", event.pd, octets(HANDED_UP))
 
 
-@case("responder: 513 octets end it", "SCTPDDP-16 SCTPDDP-28 MPA2-15")
+@case("responder: 513 bytes of Private Data are "
+      "refused", "SCTPDDP-16 SCTPDDP-28 MPA2-15")
 def data_too_long(w):
     assoc = w.associate()
     for sid, request in enumerate((Control(INITIATE, octets(513)),
@@ -110,7 +113,7 @@ def data_too_long(w):
         refused(w, assoc, sid, request.pack())
 
 
-@case("responder: an enhanced Initiate without its word is refused",
+@case("responder: an enhanced Initiate without the enhanced word is refused",
       "MPA2-13 SCTPDDP-28")
 def no_word(w):
     assoc = w.associate()
@@ -118,7 +121,7 @@ def no_word(w):
         refused(w, assoc, size, Control(E_INITIATE, octets(size)).pack())
 
 
-@case("responder: function codes that there are not, or not here",
+@case("responder: invalid and unexpected function codes",
       "SCTPDDP-13 SCTPDDP-27 SCTPDDP-28")
 def codes(w):
     assoc = w.associate(streams=32)
@@ -128,18 +131,18 @@ def codes(w):
         refused(w, assoc, sid, body)
 
 
-@case("function codes that there are not, in a session", "SCTPDDP-13")
+@case("invalid function codes in a session", "SCTPDDP-13")
 def codes_later(w):
     assoc = w.associate()
     for sid, code in enumerate((0, 8, 9, 0x0100, 0xFFFF)):
         link = w.initiate(Control(INITIATE), peer=assoc.stream(sid))
-        # not the end of one that went well
+        # not counted as a graceful end
         with w.counted(end_sctp_control=1):
             link.peer.put_control(code)
             link.ended()
 
 
-@case("responder: a Terminate of nothing is not answered")
+@case("responder: a Terminate outside a session gets no reply")
 def terminate_first(w):
     stream = w.associate().stream(0)
     stream.terminate()
@@ -147,7 +150,7 @@ def terminate_first(w):
     nobody_asked(w)
 
 
-@case("responder: a control message too short to be one", "SCTPDDP-12")
+@case("responder: a control message without a complete header", "SCTPDDP-12")
 def control_short(w):
     assoc = w.associate()
     for sid, body in enumerate((b"", b"\0")):
@@ -177,7 +180,7 @@ def ordered(w):
     refused(w, w.associate(), 2, Control(INITIATE).pack(), unordered=False)
 
 
-@case("responder: other payload in a session ends it alone",
+@case("responder: other payload in a session ends only that session",
       "SCTPDDP-6 SCTPDDP-28")
 def other_ppid_later(w):
     assoc = w.associate()
@@ -191,20 +194,21 @@ def other_ppid_later(w):
     links[1].round_trip()
 
 
-@case("responder: nothing is said before the program has decided",
+@case("responder: no reply before the program has decided",
       "SCTPDDP-36 SCTPDDP-33")
 def undecided(w):
     for request in Control(INITIATE, b"why"), enhanced(E_INITIATE, b"why", 3, 2):
         link = w.calling(request)
         event = w.asked()
         link.conn = event.conn
-        same("what it is told", event.pd, b"why")
+        same("Private Data of the event", event.pd, b"why")
         if request.enhanced:
             same("ORD, IRD", (event.ord, event.ird), (3, 2))
         w.quiet(link.peer)
         w.mate.do("accept", link.conn, 2, 1)
         got = link.peer.get_control()
-        same("the answer", got.code, E_ACCEPT if request.enhanced else ACCEPT)
+        same("code of the "
+             "reply", got.code, E_ACCEPT if request.enhanced else ACCEPT)
         if request.enhanced:
             same("IRD, ORD", (got.ird, got.ord), (1, 2))
 
@@ -231,7 +235,7 @@ def reject_enhanced(w):
     w.quiet(link.peer)
 
 
-@case("responder: a stream again, after a reject and after a session",
+@case("responder: a stream is reused, after a reject and after a session",
       "SCTPDDP-22 SCTPDDP-26")
 def stream_again(w):
     stream = w.associate().stream(4)
@@ -245,7 +249,7 @@ def stream_again(w):
         stream.send(b"turn %d" % turn)
         link.wc(wr=1, status=0)
         w.mate.do("disconnect", link.conn)
-        same("its end", stream.wait_end(), ("terminate", []))
+        same("end of the session", stream.wait_end(), ("terminate", []))
         stream.terminate()
         link.cm("DISCONNECTED")
         stream.assoc.settle(0.05)
@@ -271,18 +275,20 @@ def backlog(w):
     w.mate.not_yet(CM, event="CONNECT_REQUEST")
     answers = [s.get_control().code for s in assoc.streams.values()
                if s.came]
-    check(f"{asked} were asked", BACKLOG / 2 <= asked <= BACKLOG)
-    same("the others", answers, [TERMINATE] * (BACKLOG + more - asked))
+    check(f"{asked} requests are reported, {BACKLOG / 2} to "
+          f"{BACKLOG}", BACKLOG / 2 <= asked <= BACKLOG)
+    same("replies to the others", answers, [TERMINATE] * (BACKLOG + more - asked))
 
 
-@case("responder: it goes away before it is answered", "SCTPDDP-28")
+@case("responder: the initiator ends the session before it is "
+      "accepted", "SCTPDDP-28")
 def goes_unanswered(w):
-    """What a program hears then it knows: the beginning, and at once the end."""
+    """The program gets both events: established, and at once disconnected."""
     link = w.calling()
     link.conn = w.asked().conn
     link.recv(w.shared(64, "l"), 64, 1)
     link.peer.terminate()
-    # it has come
+    # the Terminate has arrived
     w.later()
     w.mate.do("accept", link.conn, 1, 1)
     w.quiet(link.peer)
@@ -292,7 +298,7 @@ def goes_unanswered(w):
     w.nothing(CM, conn=link.conn)
 
 
-@case("responder: its association goes before it is answered")
+@case("responder: the association ends before the session is accepted")
 def goes_with_association(w):
     for how in "close", "abort":
         link = w.calling()
@@ -304,7 +310,7 @@ def goes_with_association(w):
         w.nothing(CM, conn=link.conn)
 
 
-@case("responder: a segment ahead of the answer ends it",
+@case("responder: a segment before the Accept ends the session",
       "SCTPDDP-27 SCTPDDP-28")
 def segment_unanswered(w):
     target = w.shared(4096, "lw")
@@ -326,11 +332,11 @@ def the_initiate(w):
         got = w.request
         same("code, data", (got.code, got.data), (E_INITIATE, data))
         same("IRD, ORD", (got.ird, got.ord), (5, 3))
-        same("its DDP-SSN", link.peer.arrived[0].ssn, 0)
+        same("DDP-SSN of the Initiate", link.peer.arrived[0].ssn, 0)
         same("streams used", list(link.assoc.streams), [link.peer.sid])
 
 
-@case("initiator: Private Data of the Accept is handed up",
+@case("initiator: Private Data of the Accept is delivered",
       "SCTPDDP-18 SCTPDDP-19 MPA2-17 MPA2-18 MPA2-15 MPA2-26 MPA2-35")
 def accept_data(w):
     for size in 0, 1, 100, 508:
@@ -342,7 +348,7 @@ def accept_data(w):
 
 
 def calling_out(w, **options):
-    """rawmate calls; its Initiate has come."""
+    """Let rawmate connect. Return the link with the received Initiate."""
     with w.listening(**options) as (sock, port):
         link = w.call(port)
         assoc = w.taken(sock)
@@ -351,9 +357,9 @@ def calling_out(w, **options):
 
 
 def fails(w, link, **fields):
-    """rawmate hears once that it failed."""
+    """Check that rawmate reports one failure."""
     event = w.mate.need(CM, conn=link.conn, **fields)
-    check(f"an error: {event}", event.event in ("REJECTED", "CONNECT_ERROR",
+    check(f"{event} reports an error", event.event in ("REJECTED", "CONNECT_ERROR",
                                                 "UNREACHABLE"))
     w.nothing(CM, conn=link.conn)
     return event
@@ -371,7 +377,8 @@ def rejected(w):
         w.quiet(link.peer)
 
 
-@case("initiator: a reject without the word, and a plain one", "SCTPDDP-18")
+@case("initiator: a reject without the enhanced word, and a plain "
+      "one", "SCTPDDP-18")
 def rejected_plainly(w):
     for control in (*(Control(E_REJECT, octets(size)) for size in range(4)),
                     Control(REJECT, b"plain")):
@@ -381,7 +388,7 @@ def rejected_plainly(w):
         same("Private Data", event.pd, control.pd)
 
 
-@case("initiator: plain, if the device is set so", "MPA2-62 SCTPDDP-13")
+@case("initiator: plain, if the device is configured so", "MPA2-62 SCTPDDP-13")
 def plain_out(w):
     with w.policy(revision=1):
         link = w.respond(lambda _: Control(ACCEPT, b"yes"), (4, 4, b"hello"))
@@ -389,7 +396,7 @@ def plain_out(w):
         link.round_trip()
 
 
-@case("initiator: nobody could be asked there", "SCTPDDP-18")
+@case("initiator: the peer cannot pass on the request", "SCTPDDP-18")
 def terminated(w):
     link = calling_out(w)
     link.answer(Control(TERMINATE))
@@ -400,8 +407,8 @@ def terminated(w):
 WRONG_ANSWERS = [
     ("an Initiate", "SCTPDDP-27", Control(INITIATE)),
     ("a plain Accept", "SCTPDDP-27 MPA2-21", Control(ACCEPT)),
-    ("an Accept without its word", "MPA2-13", Control(E_ACCEPT, b"123")),
-    ("an Accept too long", "SCTPDDP-16 MPA2-15",
+    ("an Accept without the enhanced word", "MPA2-13", Control(E_ACCEPT, b"123")),
+    ("an Accept that is too long", "SCTPDDP-16 MPA2-15",
      enhanced(E_ACCEPT, octets(509))),
     ("function code 0", "SCTPDDP-13", Control(0)),
     ("function code 9", "SCTPDDP-13", Control(9)),
@@ -416,12 +423,13 @@ def wrong_answer(w, control):
 
 
 for words, rows, wrong in WRONG_ANSWERS:
-    case(f"initiator: {words} is no answer", f"{rows} SCTPDDP-28",
+    case(f"initiator: {words} is no valid reply", f"{rows} SCTPDDP-28",
          control=wrong)(wrong_answer)
 
 
 def refused_accept(w, code, end, ord_=4, flags=0):
-    """RDMAP's Terminate 2/0/code is all that is said, then the session's."""
+    """Check that only RDMAP's Terminate 2/0/code and the session's Terminate are
+    sent."""
     link = calling_out(w)
     with w.counted(**{end: 1}):
         link.answer(enhanced(E_ACCEPT, b"", 4, ord_, flags or w.request.rtr))
@@ -431,21 +439,21 @@ def refused_accept(w, code, end, ord_=4, flags=0):
         fails(w, link)
 
 
-@case("initiator: an Accept with an ORD that it cannot hold",
+@case("initiator: an Accept with an ORD beyond the device's IRD limit",
       "MPA2-23 MPA2-24 MPA2-33 MPA2-34")
 def ird_too_small(w):
     for ord_ in mpa.NOT_NEGOTIATED - 1, LIMIT + 1:
         refused_accept(w, 6, "end_mpa_ird", ord_=ord_)
 
 
-@case("initiator: an Accept with no type that both can",
+@case("initiator: an Accept with no type that both support",
       "MPA2-23 MPA2-24 MPA2-50 MPA2-51")
 def no_common_rtr(w):
     for flags in mpa.A | mpa.B, mpa.A, mpa.CC:
         refused_accept(w, 7, "end_mpa_rtr", flags=flags)
 
 
-@case("initiator: a segment is no answer", "SCTPDDP-27 SCTPDDP-28")
+@case("initiator: a segment is no valid reply", "SCTPDDP-27 SCTPDDP-28")
 def segment_as_answer(w):
     link = calling_out(w)
     link.peer.put_segment(rdmap.send(1, b"too soon"))
@@ -453,7 +461,7 @@ def segment_as_answer(w):
     fails(w, link)
 
 
-@case("initiator: an Accept that a segment has overtaken", "SCTPDDP-65")
+@case("initiator: a segment overtakes the Accept", "SCTPDDP-65")
 def accept_overtaken(w):
     inbox = w.shared(4096, "l")
     with w.listening() as (sock, port):
@@ -468,10 +476,10 @@ def accept_overtaken(w):
     same("length", link.wc(wr=1, status=0).length, 5)
 
 
-@case("initiator: as much as a peer sends at once overtakes its Accept",
+@case("initiator: as many segments as a peer may send at once overtake its Accept",
       "SCTPDDP-65")
 def accept_lost(w):
-    """It may send behind its Accept, which is what gets lost."""
+    """The peer may send after its Accept, and the Accept is lost."""
     inbox = w.shared(1 << 16, "l")
     with w.listening() as (sock, port):
         link = w.call(port, recvs=[(inbox, 1 << 16)])
@@ -486,29 +494,29 @@ def accept_lost(w):
     same("length", link.wc(wr=1, status=0).length, 20 * 1400)
 
 
-@case("initiator: silent before the answer", "SCTPDDP-44")
+@case("initiator: silent before the Accept", "SCTPDDP-44")
 def silent(w):
-    """With work to do, too."""
+    """Not even with work posted."""
     link = calling_out(w)
     link.post("send", w.shared(64, "l"), 8, 1)
     w.quiet(link.peer)
     link.accept(w.request)
-    same("octets of the Send", len(link.peer.get_segment().payload), 8)
+    same("bytes of the Send", len(link.peer.get_segment().payload), 8)
     link.wc(wr=1, status=0)
 
 
-@case("initiator: nobody listens there")
+@case("initiator: no listener there")
 def nobody(w):
     with w.listening() as (_, port):
         pass
     try:
         link = w.call(port)
     except Refused:
-        return                      # it was faster than the call itself
+        return                      # refused before the connect call returned
     fails(w, link)
 
 
-@case("initiator: the responder may speak first", "MPA2-22")
+@case("initiator: the responder may send first", "MPA2-22")
 def responder_first(w):
     memory = w.shared(4096)
     link = w.initiate()
@@ -519,7 +527,7 @@ def responder_first(w):
     link.wc(wr=1, status=0)
 
 
-@case("responder: the model is client-server unless asked otherwise",
+@case("responder: the model is client-server unless requested otherwise",
       "MPA2-53 MPA2-54 MPA2-55")
 def model(w):
     for flags in mpa.B, mpa.CC, mpa.D, mpa.B | mpa.CC | mpa.D:
