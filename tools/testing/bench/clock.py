@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""clock.py MEASURED BUDGET [--budget] [--profile]: what measure.py found where time is
-instructions, as a table. With --budget the exit status is 1 if a row takes more than
-its budget, or failed, or a ping beside a neighbour too long; with --profile the table
-says, and clock.svg beside MEASURED shows, where they go."""
+"""clock.py MEASURED BUDGET [--budget] [--profile]: print the results of measure.py where time
+is instructions, as a table. With --budget the exit status is 1 if a row exceeds its budget
+or failed, or if a ping beside a neighbour takes too long. With --profile the table and
+clock.svg, in the directory of MEASURED, show where the instructions are executed."""
 import json
 import os
 import sys
@@ -17,13 +17,13 @@ MOST_SHOWN = 60
 
 
 def thousands(result):
-    """Of instructions for a message, None if it failed."""
+    """Return thousands of instructions per message, or None after a failure."""
     per_s = result.get("messages_per_s")
     return 1e6 / per_s if per_s else None
 
 
 def budgets(path):
-    """By (row, CRC, MTU)."""
+    """Return the budgets by (row, CRC, MTU)."""
     with open(path, encoding="ascii") as f:
         lines = [line.split("\t") for line in f.read().splitlines()
                  if line and not line.startswith("#")]
@@ -31,7 +31,7 @@ def budgets(path):
 
 
 def table(measured):
-    """Who needs how much, by (row, CRC, MTU), in the order of measuring."""
+    """Return the costs of each implementation by (row, CRC, MTU), in the order of measuring."""
     found = {}
     for run in measured["runs"]:
         who = "bare" if run["who"] in ("tcp", "sctp") else run["who"]
@@ -47,8 +47,8 @@ def figure(value):
 
 
 def slack(path, kernel):
-    """A figure may move by 2 % from run to run, and with the kernel: what another one's
-    TCP costs is no fault of ours."""
+    """Return the tolerance: a figure varies by 2 % between runs. It varies more with another
+    kernel, whose TCP may cost more."""
     with open(path, encoding="ascii") as f:
         return 1.02 if f"# Kernel {kernel}\n" in f else 1.1
 
@@ -62,7 +62,7 @@ def verdict(most, value, more):
 
 
 def pinned(key, found):
-    """What an on-demand row may take at most, by what its pinned one takes."""
+    """Return the maximum for an on-demand row, derived from its pinned row."""
     row, *where = key
     row = row.removesuffix(rows.DEMAND)
     cost = found.get((row, *where), {}).get("rnic_sw")
@@ -70,32 +70,32 @@ def pinned(key, found):
 
 
 def judged(key, found, most, more):
-    """A row's budget and verdict."""
+    """Return the budget and the verdict of a row."""
     value = found[key].get("rnic_sw")
     if key[0].endswith(rows.DEMAND):
         most = pinned(key, found)
         return most, "FAILED" if value is None else "MORE" if most and value > more * most else ""
-    # rows without us are what others cost
+    # rows without rnic_sw measure other implementations
     how = verdict(most.get(key), value, more) if "rnic_sw" in found[key] else ""
     return most.get(key), how
 
 
 def print_profile(measured, profiles):
-    """Of each run: how much each part takes, and the functions that take most; and what
-    is fetched anew by caches as cache.h has them."""
+    """Print for each run the cost of each part, the most expensive functions, and the cache
+    lines fetched according to the model of cache.h."""
     for run, profile in zip(measured["runs"], profiles):
         parts = profile["parts"]
         print(f"\n{run['row']}, CRC {run['crc']}, MTU {run['mtu']}, {run['who']}: "
               f"{sum(parts.values()):.1f}")
         print("  " + ", ".join(f"{part} {parts[part]:.2f}" for part in
                                profile_parts.PARTS if parts[part] >= 0.005))
-        print("  lines of 64 octets fetched anew: code {:.0f}, data {:.0f}".format(*profile["lines"]))
+        print("  64-byte lines fetched: code {:.0f}, data {:.0f}".format(*profile["lines"]))
         for thousands_of, function, part in profile["functions"][:MOST_SHOWN]:
             print(f"  {thousands_of:9.3f}  {part:<14} {function}")
 
 
 def show_profile(measured, folder):
-    """Drawn, and printed: whoever reads that may stop early."""
+    """Draw the profile, then print it: the reader of a pipe may stop early."""
     profiles = list(profile_parts.profiles(measured, os.path.join(folder, "instructions"),
                                            os.path.join(folder, "kallsyms")))
     picture = stacks.draw(measured, profiles)
@@ -106,7 +106,7 @@ def show_profile(measured, folder):
 
 
 def print_many(measured):
-    """What a connection takes to come about, at both ends."""
+    """Print the cost of setting up a connection, both ends."""
     for made in measured.get("many", ()):
         result = made["result"]
         if "per_s" not in result:
@@ -117,19 +117,20 @@ def print_many(measured):
 
 
 def share(found, alone):
-    """What a ping makes of the rounds that it makes alone."""
+    """Return the rounds of a ping relative to those it makes alone."""
     return found["result"].get("messages_per_s", 0) / alone if alone else 0
 
 
 def waits_too_long(found, alone):
-    """A ping of ours that failed, or that a neighbour keeps waiting."""
+    """Check whether a ping over rnic_sw failed or waits too long for a neighbour."""
     took = found["result"].get("round_us")
     return found["who"] == "rnic_sw" and (
         not took or share(found, alone) < rows.LEAST_SHARE or took[2] > rows.ALL_WITHIN)
 
 
 def print_beside(measured):
-    """How long a round takes, alone and beside a neighbour; how many pings wait too long."""
+    """Print the round-trip times, alone and beside a neighbour. Return how many pings wait too
+    long."""
     waits, alone = 0, {}
     for found in measured.get("beside", ()):
         pair = found["who"], found["llp"]
@@ -140,7 +141,7 @@ def print_beside(measured):
         how = "beside a busy pair" if found["busy"] else "alone"
         took = found["result"].get("round_us")
         print(f"ping {how}, {', '.join(pair)}: " +
-              (f"{took[0]:.0f} us, 95 of 100 within {took[1]:.0f}, all within {took[2]:.0f}; "
+              (f"{took[0]:.0f} us, 95 % within {took[1]:.0f}, all within {took[2]:.0f}; "
                f"{share(found, alone[pair]):.2f} of its rounds" if took else "failed") +
               (" TOO LONG" if too_long else ""))
     return waits
@@ -152,8 +153,8 @@ def main():
     most = budgets(sys.argv[2])
     more = slack(sys.argv[2], measured["kernel"])
     verdicts = []
-    print(f"Kernel {measured['kernel']}, one CPU: thousands of instructions for a "
-          "message, both ends.")
+    print(f"Kernel {measured['kernel']}, one CPU: thousands of instructions per message, both "
+          "ends.")
     print(f"{'':<33} {'CRC':>4} {'MTU':>6}" + "".join(f" {w:>8}" for w in WHO) +
           f" {'budget':>8}")
     found = table(measured)
@@ -167,8 +168,8 @@ def main():
         print(line.rstrip())
     missed = verdicts.count("MORE") + verdicts.count("FAILED")
     below = verdicts.count("less")
-    print(f"Rows that take more than their budget, or failed: {missed}."
-          f"{f' So much less that it is to go down: {below}.' if below else ''}")
+    print("Rows that exceed their budget or failed: "
+          f"{missed}.{f' Rows far enough below to lower their budget: {below}.' if below else ''}")
     missed += print_beside(measured)
     print_many(measured)
     if "--profile" in sys.argv:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""cpus.py MEASURED: what measure.py found with several CPUs, as a table: medians, and the
-ratios of the pairs."""
+"""cpus.py MEASURED: print the results of measure.py with several CPUs as a table:
+medians, and the ratios of the pairs."""
 import collections
 import json
 import statistics
@@ -9,7 +9,7 @@ import sys
 
 
 def figure(rate, ping):
-    """Microseconds of a ping, thousands of messages a second otherwise."""
+    """Format a rate: microseconds for a ping, thousands of messages a second otherwise."""
     return f"{1e6 / rate:.1f} us" if ping else f"{rate / 1e3:.2f} k/s"
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""measure.py: the part of `make bench` and `make clock` that runs in the bed, as
+"""measure.py: the part of `make bench` and `make clock` that runs in the test environment, as
 root; see --help."""
 import argparse
 import concurrent.futures
@@ -33,7 +33,7 @@ def run(*command):
 
 
 def set_up():
-    """Two devices, each on an interface and with an address of its own."""
+    """Make two devices, each with its own interface and address."""
     run("modprobe", "-a", "rnic_sw", "rdma_ucm", "sctp")
     for name, value in SYSCTLS.items():
         run("sysctl", "-qw", f"{name}={value}")
@@ -47,9 +47,9 @@ def set_up():
 
 
 def make_root(programs):
-    """A root file system in the bed's memory, with what the programs need. Who asks
-    the host for a file waits, and where time is instructions the clock does not:
-    nobody having any, it goes on from timer to timer."""
+    """Make a root file system in the guest's memory with everything that the programs need. A
+    program waits for a file from the host, and if time is instructions, idle time jumps
+    from timer to timer meanwhile."""
     drivers = os.environ["RDMAV_DRIVERS"]
     wanted = [f"{programs}/rate", f"{programs}/many", *glob.glob(drivers + "-rdmav*.so"),
               *glob.glob("/usr/lib/*/libibverbs/*.so")]
@@ -65,7 +65,7 @@ def make_root(programs):
 
 
 def set_crc(crc, siw_crc):
-    """siw asks for CRC only if it was built to: so another siw is loaded."""
+    """Set CRC on or off. siw requests CRC only if built to, so another siw is loaded."""
     if crc == "sctp":
         return
     on = crc == "on"
@@ -79,7 +79,7 @@ def set_crc(crc, siw_crc):
 
 
 def result_of(command, llp, timeout):
-    """What a program prints, or what went wrong."""
+    """Return what a program prints, or the error."""
     env = dict(os.environ, RNIC_SW_LLP=llp)
     for _ in range(TRIES):
         try:
@@ -88,7 +88,7 @@ def result_of(command, llp, timeout):
                                   timeout=timeout, check=True)
             return json.loads(done.stdout)
         except subprocess.TimeoutExpired:
-            error = "it did not end"
+            error = "timeout"
         except subprocess.CalledProcessError as e:
             error = e.stderr.strip()
         print(f"{' '.join(command)}: {error}", file=sys.stderr, flush=True)
@@ -104,25 +104,25 @@ def rate(opts, who, row, llp="tcp"):
 
 
 def have_descriptors():
-    """Each connection takes a few."""
+    """Raise the limit of file descriptors: each connection needs several."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (65536, 65536))
 
 
 def idle(program, number):
-    """Connections of ours that stand there while others are measured."""
+    """Open connections that stay idle while others are measured."""
     print(f"{number} idle connections", flush=True)
     have_descriptors()
     held = subprocess.Popen([program, "-k", ADDRESSES["rnic_sw"], str(number)],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                             preexec_fn=lambda: os.chroot(ROOT))
     if not held.stdout.readline():
-        sys.exit(f"there are no {number} connections")
+        sys.exit(f"cannot open {number} connections")
     return held
 
 
 def many(opts):
-    """Many connections at once, over the one and the other, in turns. The first are
-    not told of: a system that has just begun gives back memory meanwhile."""
+    """Open many connections at once, over each lower layer in turn. The first result is
+    dropped: a system that has just started still frees memory."""
     print(f"[99 %] {rows.MANY} connections", flush=True)
     run("ip", "link", "set", "lo", "mtu", "65536")
     have_descriptors()
@@ -133,7 +133,7 @@ def many(opts):
 
 
 def together(opts, who, row):
-    """Programs at the same time, as if they were one."""
+    """Run several programs at the same time and add up their rates."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
         runs = [pool.submit(rate, opts, who, row) for _ in range(rows.at_once(row))]
     found = [run.result() for run in runs]
@@ -143,7 +143,7 @@ def together(opts, who, row):
 
 
 def on_cpus(opts):
-    """By turns, pair after pair: what moves with the machine moves for both."""
+    """Alternate between the implementations, so that changes of the machine affect both."""
     run("ip", "link", "set", "lo", "mtu", "65536")
     set_crc("off", opts.siw_crc)
     for row in [*rows.PINGS, *rows.STREAMS]:
@@ -156,20 +156,20 @@ def on_cpus(opts):
 
 @contextlib.contextmanager
 def neighbour(opts, who, llp):
-    """Another pair of the same device, which writes as fast as it goes."""
+    """Run another pair on the same device that writes as fast as possible meanwhile."""
     command = [f"{opts.programs}/rate", "-a", ADDRESSES[who], "-w", "0", "-t", "3600", "write"]
     busy = subprocess.Popen(command, env=dict(os.environ, RNIC_SW_LLP=llp),
                             preexec_fn=lambda: os.chroot(ROOT))
     time.sleep(opts.warm)
     yield
     if busy.poll() is not None:
-        sys.exit("the neighbour has gone")
+        sys.exit("the neighbour has exited")
     busy.kill()
     busy.wait()
 
 
 def beside(opts):
-    """How long a ping takes, alone and beside a neighbour who has all there is."""
+    """Measure the round-trip times of a ping, alone and beside a busy neighbour."""
     run("ip", "link", "set", "lo", "mtu", "65536")
     set_crc("off", None if opts.ours else opts.siw_crc)
     found = []
@@ -185,7 +185,7 @@ def beside(opts):
 
 
 def contestants(opts, row, pair):
-    """Who runs, in turn: neither is always the first."""
+    """Return the implementations in the order to run; neither is always the first."""
     if row in rows.OURS:
         return ["rnic_sw"]
     if opts.ours:
@@ -198,21 +198,22 @@ def contestants(opts, row, pair):
 
 def options():
     p = argparse.ArgumentParser()
-    p.add_argument("programs", help="the folder of rate and many")
-    p.add_argument("siw_crc", help="a siw.ko that asks for CRC, unused with --ours")
-    p.add_argument("result", help="the file for the results")
-    p.add_argument("--pairs", type=int, default=1, help="of each row")
-    p.add_argument("--seconds", type=float, default=2, help="that each takes")
-    p.add_argument("--warm", type=float, default=0.5, help="seconds before these")
-    p.add_argument("--rows", default="", help="those whose name matches this alone")
-    p.add_argument("--ours", action="store_true", help="without siw, TCP and SCTP")
-    p.add_argument("--idle", type=int, default=0, help="connections beside these")
-    p.add_argument("--many", action="store_true", help="many connections, too")
-    p.add_argument("--beside", action="store_true", help="pings beside a neighbour, too")
-    p.add_argument("--cpus", action="store_true", help="what grows with CPUs, too")
+    p.add_argument("programs", help="directory of the programs rate and many")
+    p.add_argument("siw_crc", help="siw.ko that requests CRC; unused with --ours")
+    p.add_argument("result", help="file for the results")
+    p.add_argument("--pairs", type=int, default=1, help="pairs of measurements of each row")
+    p.add_argument("--seconds", type=float, default=2, help="seconds for each measurement")
+    p.add_argument("--warm", type=float, default=0.5, help="seconds of warm-up before each")
+    p.add_argument("--rows", default="", help="only rows whose name matches this pattern")
+    p.add_argument("--ours", action="store_true", help="only rnic_sw, not siw, TCP and SCTP")
+    p.add_argument("--idle", type=int, default=0, help="number of idle connections meanwhile")
+    p.add_argument("--many", action="store_true", help="also measure many connections")
+    p.add_argument("--beside", action="store_true", help="also measure pings beside a "
+                                                         "neighbour")
+    p.add_argument("--cpus", action="store_true", help="also measure scaling with CPUs")
     p.add_argument("--on-demand", action="store_true",
-                   help="memory that is not pinned, too")
-    p.add_argument("--symbols", help="a file for the kernel's")
+                   help="also measure memory on demand")
+    p.add_argument("--symbols", help="file for a copy of /proc/kallsyms")
     return p.parse_args()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The ratios as a picture: one bar a row, logarithmic, range as a line."""
+"""Draw the ratios: one bar for each row, logarithmic, with its range as a line."""
 import math
 
 from svg import box, line, sheet, text
@@ -15,7 +15,7 @@ def x_of(ratio):
 
 
 def scale(bottom):
-    """The lines of 1, 2, 4... times, the first one strong."""
+    """Draw the lines at 1, 2, 4... times, that of 1 darker."""
     ratio = LEAST
     while ratio <= MOST:
         x = x_of(ratio)
@@ -25,7 +25,7 @@ def scale(bottom):
 
 
 def bar(row, y):
-    """One row: from 1 to its median, its range, the bar to reach."""
+    """Draw one row: a box from 1 to its median, its range, the required ratio."""
     how = "" if row["rival"] == "sctp" else f", CRC {row['crc']}"
     yield text(LEFT - 10, y + 12, f"{row['row']}, MTU {row['mtu']}{how}", "end")
     if row["ratio"] is None:
@@ -41,8 +41,9 @@ def bar(row, y):
 
 def draw(lines):
     bottom = TOP + LINE * len(lines)
-    parts = [text(10, 24, "rnic_sw to siw (SCTP: to bare messages): octets a second, "
-                  "median and range of the pairs; orange: the bar to reach", weight="bold")]
+    parts = [text(10, 24, "rnic_sw relative to siw (SCTP: to bare messages): bytes a "
+                          "second, median and range of the pairs; orange: the required "
+                          "ratio", weight="bold")]
     parts += scale(bottom)
     for n, row in enumerate(lines):
         parts += bar(row, TOP + LINE * n)

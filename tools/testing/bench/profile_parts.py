@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Where the instructions of a message go: what instructions.c counted, by function and
-summed up by part; and what lines caches would have fetched."""
+"""Attribute the instructions of a message, counted by instructions.c, to functions and parts;
+and the cache lines that would have been fetched."""
 import bisect
 import re
 from collections import Counter
 
-# What a function of the kernel itself belongs to; the first that matches
+# part of a function of the kernel itself; the first match counts
 KERNEL = [
     ("copies", r"^(__)?(memcpy|memmove)|copy_user|_copy_(to|from)_iter|copy_page|rep_movs|csum_partial"),
     ("CRC", "crc32|crc_pcl"),
@@ -44,7 +44,7 @@ class Symbols:
         self.symbols = found
 
     def at(self, addr):
-        """(function, module)"""
+        """Return (function, module)."""
         if addr < USER:
             return "", "programs"
         n = bisect.bisect_right(self.addresses, addr) - 1
@@ -63,8 +63,8 @@ def part_of(function, module):
 
 
 def windows(path):
-    """What was executed between two markers: {address: instructions}, and the lines of
-    code and of data, each in turn."""
+    """Yield what was executed between two markers: {address: instructions}, and the numbers of
+    code lines and data lines."""
     window, lines = Counter(), []
     with open(path, encoding="ascii") as f:
         for line in f:
@@ -79,7 +79,7 @@ def windows(path):
 
 
 def by_function(window, symbols):
-    """{(function, module): instructions}"""
+    """Return {(function, module): instructions}."""
     found = Counter()
     for addr, count in window.items():
         found[symbols.at(addr)] += count
@@ -87,13 +87,13 @@ def by_function(window, symbols):
 
 
 def profiles(measured, counts, kallsyms):
-    """For each run {"parts": {part: thousands}, "functions": [[thousands, function,
-    part]], "lines": [of code, of data]}, of a message."""
+    """Yield for each run, per message: {"parts": {part: thousands}, "functions": [[thousands,
+    function, part]], "lines": [of code, of data]}."""
     symbols = Symbols(kallsyms)
-    # each run executes the marker twice: what is before the first is of no interest
+    # each run executes the marker twice: skip the window before the first one
     measured_windows = list(windows(counts))[1::2]
     if len(measured_windows) != len(measured["runs"]):
-        raise SystemExit("profile: a run failed, so that nobody knows which one it was")
+        raise SystemExit("profile: a run failed, so the counts cannot be assigned to runs")
     for run, (window, lines) in zip(measured["runs"], measured_windows):
         messages = run["result"]["messages"]
         each = 1000 * messages

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""report.py MEASURED OUT: what measure.py found, as a table on the standard
-output, and as OUT.json and OUT.svg. The exit status says whether every bar is
-reached (0) or not (1)."""
+"""report.py MEASURED OUT: print the results of measure.py as a table, and write
+OUT.json and OUT.svg. Exit status: 0 if every required ratio is reached, 1 if not."""
 import json
 import statistics
 import sys
@@ -12,7 +11,7 @@ from picture import draw
 
 
 def of(runs, who, key):
-    """That value of each pair's run, None for one that failed."""
+    """Return that value of each pair's run, None for a failed one."""
     return [r["result"].get(key) for r in sorted(runs, key=lambda r: r["pair"])
             if r["who"] == who]
 
@@ -22,13 +21,13 @@ def median(values):
     return statistics.median(values) if values else None
 
 
-# The median may lie that far below the bar if the pairs lie on both sides of it:
-# another run might have found it above
+# The median may be that far below the required ratio if the range of the pairs includes
+# it: another run might have reached it.
 LEVEL = 0.98
 
 
 def verdict(ratios, bar, whole):
-    """How the bar was met: "reached", "level" or "MISSED"."""
+    """Return "reached", "level" or "MISSED"."""
     if not whole:
         return "MISSED"
     if median(ratios) >= bar:
@@ -38,7 +37,7 @@ def verdict(ratios, bar, whole):
 
 
 def summary(row, crc, mtu, runs):
-    """Medians, and the ratios of the pairs."""
+    """Return the medians, and the ratios of the pairs."""
     key = "octets_per_s"
     bar = rows.bar(row, crc, mtu)
     ratios = sorted(a / b for a, b in zip(of(runs, "rnic_sw", key),
@@ -83,7 +82,7 @@ def row_text(line):
     text = f"{head} {amount(rival[key], small):>11}" \
            f" {amount(line['rnic_sw'][key], small):>11}"
     if line["ratio"] is None:
-        return f"{text}  no pair succeeded: bar missed"
+        return f"{text}  no pair succeeded: ratio missed"
     frames = "{:.2f}/{:.2f}".format(rival["frames_per_message"],
                                     line["rnic_sw"]["frames_per_message"])
     how = line["verdict"]
@@ -94,20 +93,20 @@ def row_text(line):
 
 
 def print_table(measured, lines):
-    print(f"Kernel {measured['kernel']} (User-Mode Linux, one CPU), "
-          f"{measured['pairs']} pairs of {measured['seconds']:g} s; medians; the ratio "
-          "is that of rnic_sw to siw (over SCTP: to bare messages of the same size), "
-          "with its range; level: the range has the bar in it.")
-    print("Frames are what passed the interface for one message, acknowledgements "
-          "included: the other's / rnic_sw's.")
+    print(f"Kernel {measured['kernel']} (User-Mode Linux, one CPU), {measured['pairs']} "
+          f"pairs of {measured['seconds']:g} s; medians; the ratio is that of rnic_sw "
+          "to siw (over SCTP: to bare messages of the same size), with its range; "
+          "level: the range includes the required ratio.")
+    print("Frames are those that pass the interface per message, acknowledgements "
+          "included: of the other implementation / of rnic_sw.")
     print(f"{'':<24} {'MTU':>6} {'CRC':>4} {'siw or bare':>11} {'rnic_sw':>11}"
-          f" {'ratio':>7} {'(range)':<12} {'frames':>13}  bar")
+          f" {'ratio':>7} {'(range)':<12} {'frames':>13}  required")
     for line in lines:
         print(row_text(line))
 
 
 def many_summaries(measured):
-    """Medians over each lower layer."""
+    """Yield the medians over each lower layer."""
     for llp in rows.LLPS:
         results = [m["result"] for m in measured["many"] if m["who"] == llp]
         yield {"llp": llp, **{key: sorted(r[key] for r in results if key in r)
@@ -115,7 +114,7 @@ def many_summaries(measured):
 
 
 def print_many(measured):
-    print(f"{rows.MANY} connections asked for at once: how many stand after a second, "
+    print(f"{rows.MANY} connections requested at once: connections set up per second, "
           "memory of both ends (medians, with their range)")
     for line in many_summaries(measured):
         if not line["per_s"]:
@@ -139,8 +138,8 @@ def main():
     with open(sys.argv[2] + ".svg", "w", encoding="ascii") as f:
         f.write(draw([l for l in lines if "tcp" not in l]))
     missed = [l for l in lines if l.get("verdict") == "MISSED"]
-    print("No bar is missed." if not missed else
-          f"{len(missed)} of {len(lines)} rows miss their bar.")
+    print("No required ratio is missed." if not missed else
+          f"{len(missed)} of {len(lines)} rows miss the required ratio.")
     return 1 if missed else 0
 
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What is measured, and the bars that it has to reach."""
+"""The rows to measure, and the ratios that they must reach."""
 import re
 from collections import namedtuple
 
-# name, arguments of rate, CRC settings and MTUs to measure it with, the least
-# ratio to the rival by MTU, who that is ("siw" or "sctp": bare messages of the
-# same size)
+# name, arguments of rate, CRC settings and MTUs, least ratio to the rival by MTU, the rival
+# ("siw" or "sctp": bare messages of the same size)
 Row = namedtuple("Row", "name args crcs mtus bars rival", defaults=("siw",))
 
 BOTH = ("off", "on")
@@ -30,41 +29,43 @@ ROWS = [
     Row("connect, ping 64 B, close", ["-s", "64", "call"], ("off",), (65536,), NOT_SLOWER),
 ]
 TCP = Row("TCP 64 KiB", ["-s", "65536", "tcp"], ("off",), MTUS, {}, None)
-# SCTP has a checksum of its own, which the loopback interface does without
+# SCTP has its own checksum, which the loopback interface does not compute
 SCTP = [
     Row(f"SCTP {op} 64 KiB", ["-s", "65536", op], ("sctp",), MTUS, MOST_OF_IT,
         "sctp")
     for op in ("write", "send", "read")
 ]
 CRCS = (*BOTH, "sctp")
-# Regions on demand whose pages are there, for `make clock`: beside the same row with
-# pinned ones, which may be so much cheaper: looking for a page takes what it does, however
-# short the message is
+# ODP regions with present pages, for `make clock`, relative to the same row with pinned
+# memory. Looking up the pages costs the same however short the message is, so the pinned row
+# may be that much cheaper.
 DEMAND = ", on demand"
 DEMAND_MOST = 1.2
 ON_DEMAND = [row._replace(name=row.name + DEMAND, args=["-o", *row.args], crcs=("off",),
                           bars={}, rival=None)
              for row in ROWS
              if row.name in ("write 64 KiB", "read 64 KiB", "write 64 B, lists of 16")]
-# A page that its Read finds away, beside one that is there
+# A Read that faults a page in, relative to one whose page is present
 PAGES = [Row(f"read 4 KiB, page {where}", [how, "-s", "4096", "-d", depth, "read"],
              ("off",), (65536,), {}, None)
          for depth, where, how in (("1", "there", "-o"), ("1", "away", "-f"))]
 UNPINNED = [*ON_DEMAND, *PAGES]
-# Whole pages are copied faster, but only where they lie alike: as much to where they do not
+# Whole pages are copied faster, but only if source and sink have the same page offset: these
+# rows measure the other case
 ASKEW = [row._replace(name=row.name + ", askew", args=["-k", "1000", *row.args],
                       mtus=(65536,), bars={}, rival=None)
          for row in ROWS if row.name == "write 64 KiB"]
-# There is nobody beside them
+# rows without a rival
 OURS = [*UNPINNED, *ASKEW]
-# What grows with CPUs, for `scripts/cpus`: who waits for a ping looks again and again, on a
-# CPU of its own; programs that move messages at the same time, each by a pair of its own
+# Scaling with CPUs, for `scripts/cpus`: pings that spin on a CPU of their own, and programs
+# that send messages at the same time, each with its own queue pair
 PINGS = [Row("ping 64 B, spinning", ["-s", "64", "-p", "ping"], ("off",), (65536,), {}),
          Row("ping 64 B, by events", ["-s", "64", "ping"], ("off",), (65536,), {})]
-# Who has a neighbour that takes all there is, asked by the latter of these pings. On one CPU
-# half of the time is its share: so much of the rounds that it makes alone, and a bit less, it
-# is to make; and none may take longer than this many microseconds. A few rounds wait while
-# the neighbour has its turn. How many do is no measure: the shorter turns are, the more
+# A ping beside a neighbour that uses all CPU time, measured with the last of these pings. On
+# one CPU its share is half of the time: it must make slightly less than half of the rounds
+# that it makes alone, and no round may take longer than so many microseconds. Some rounds wait
+# for the neighbour's time slice. Their number is not limited: it grows as the slices get
+# shorter.
 NEIGHBOURS = (("rnic_sw", "tcp"), ("siw", "tcp"), ("rnic_sw", "sctp"))
 LEAST_SHARE = 0.4
 ALL_WITHIN = 20000
@@ -72,26 +73,26 @@ STREAMS = [Row(f"write {size}{how}", [*args, "write"], ("off",), (65536,), {})
            for size, args in (("64 KiB", ["-s", "65536"]), ("64 B", ["-s", "64", "-d", "256"]))
            for how in ("", ", two at once", ", four at once")]
 AT_ONCE = {"two at once": 2, "four at once": 4}
-# Connections made at once, over each lower layer
+# Connections set up at once, over each lower layer
 LLPS = ("tcp", "sctp")
 MANY = 1000
 
-# With CRC on both spend most of their time in the same table CRC (User-Mode
-# Linux has no other): no factor can be asked for there, only not to be slower.
+# With CRC on both implementations spend most of their time in the same table-driven CRC, the
+# only one of User-Mode Linux. So rnic_sw need not be faster there, only not slower.
 
 
 def at_once(row):
-    """How many programs a row has."""
+    """Return the number of programs of a row."""
     return AT_ONCE.get(row.name.rpartition(", ")[2], 1)
 
 
 def bar(row, crc, mtu):
-    """The least ratio to the rival that is good enough."""
+    """Return the required ratio to the rival."""
     return 1.0 if crc == "on" else row.bars[mtu]
 
 
 def planned(pairs, pattern="", more=()):
-    """(crc, mtu, row, pair) in the order of measuring, of the rows, and of more, whose
+    """Yield (crc, mtu, row, pair) in the order of measuring, of the rows, and of more, whose
     name, CRC and MTU (as in "write 64 KiB, CRC off, MTU 1500") match the pattern."""
     for crc in CRCS:
         for mtu in MTUS:

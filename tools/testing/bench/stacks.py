@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Where the instructions of a message go, as a picture: a bar for each run, of its
-parts; a panel for each size and MTU, whose bars have one scale."""
+"""Draw where the instructions of a message are executed: a bar for each run, divided into
+parts; a panel with one scale for each size and MTU."""
 import math
 import re
 from collections import namedtuple
@@ -9,7 +9,7 @@ import rows
 from svg import box, line, sheet, text
 
 SHEET, LEFT, WIDTH, LINE, BAR = 900, 262, 515, 17, 13
-# What the key says, its colour, what is in it
+# name in the key, colour, parts included
 KEY = [
     ("copies", "#bccbe0", ["copies"]),
     ("CRC", "#f3bd5c", ["CRC"]),
@@ -28,14 +28,15 @@ KEY = [
     ("all else", "#dadada", ["waiting", "other", "programs"]),
 ]
 KEY_ACROSS, KEY_EACH = 5, 160
-# A bar of siw's so many times as long as the longest of the others is not to scale: it
-# is drawn some whole times too short, torn, and says how many
+# A bar of siw that is longer than so many times the longest of the others is not to
+# scale: it is drawn shorter by a whole factor, broken, and labelled with the factor
 TOO_LONG = 3
-# What a figure needs in its part: a letter's width, and a margin
+# Space that a figure needs in its part: width of a letter, and margin
 LETTER, MARGIN = 7, 8
 SIZE = re.compile(r" (\d+ (?:B|KiB|MiB))")
 
-# label: of its row; mtu and size: its panel's; parts: [(name, colour, thousands)]
+# label: name of the row; mtu and size: those of the panel; parts: [(name, colour,
+# thousands)]
 Bar = namedtuple("Bar", "label size sctp mtu who parts")
 
 
@@ -60,7 +61,7 @@ def bar_of(run, profile):
 
 
 def panels(bars):
-    """[[the bars of a row, ours first], ...] for each panel, TCP itself at its end."""
+    """Yield [[the bars of a row, rnic_sw first], ...] for each panel, plain TCP last."""
     sizes = list(dict.fromkeys(bar.size for bar in bars))
     found = {}
     for bar in bars:
@@ -73,7 +74,7 @@ def panels(bars):
 
 
 def longest(groups):
-    """How long the panel's longest bar is that is to scale."""
+    """Return the length of the panel's longest bar that is to scale."""
     bars = [bar for group in groups for bar in group]
     others = [total(bar) for bar in bars if bar.who != "siw"]
     limit = TOO_LONG * max(others or map(total, bars))
@@ -81,7 +82,7 @@ def longest(groups):
 
 
 def step(most):
-    """Between two lines of the scale: 1, 2 or 5, and zeros."""
+    """Return the distance of the scale's lines: 1, 2 or 5 times a power of ten."""
     for n in range(10):
         for digit in (1, 2, 5):
             if most / (digit * 10 ** n) <= 7:
@@ -104,7 +105,7 @@ def torn(x, y):
 
 
 def stack(bar, most, y):
-    """The parts of a bar, all of it in the end."""
+    """Draw the parts of a bar, and its total at the end."""
     times, x = math.ceil(total(bar) / most), LEFT
     for name, colour, value in bar.parts:
         width = WIDTH * value / most / times
@@ -122,7 +123,7 @@ OTHERS = {"tcp": "", "sctp": "bare SCTP"}
 
 
 def panel(groups, y):
-    """(the panel, where it ends)"""
+    """Return the panel, and where it ends."""
     first, most = groups[0][0], longest(groups)
     end = y + 40 + sum(LINE * len(group) + 7 for group in groups)
     parts = [text(10, y + 18, f"{first.size}{' over SCTP' if first.sctp else ''}, "
@@ -139,7 +140,7 @@ def panel(groups, y):
 
 
 def key(bars, y):
-    """(what the colours mean, where that ends)"""
+    """Return the key of the colours, and where it ends."""
     present = {name for bar in bars for name, _, _ in bar.parts}
     shown = [(name, colour) for name, colour, _ in KEY if name in present]
     parts = []
@@ -151,14 +152,14 @@ def key(bars, y):
 
 
 def draw(measured, profiles):
-    """The picture, "" if there is nothing to be drawn: regions on demand are beside
-    nobody's."""
+    """Return the picture, or "" if there is nothing to draw: rows of on-demand regions
+    have no rival."""
     beside_none = {row.name for row in rows.OURS}
     bars = [bar_of(run, profile) for run, profile in zip(measured["runs"], profiles)
             if run["row"] not in beside_none]
     if not bars:
         return ""
-    head = (f"Thousands of instructions for a message, both ends: kernel "
+    head = ("Thousands of instructions per message, both ends: kernel "
             f"{measured['kernel']}, one CPU")
     parts, y = key(bars, 36)
     parts.insert(0, text(10, 22, head, weight="bold"))

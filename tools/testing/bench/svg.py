@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What a picture is drawn of: words, lines, boxes and the sheet that they stand on."""
+"""Elements of a picture: text, lines, boxes and the sheet."""
 from html import escape
 
 SHEET = ('<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" '
@@ -20,12 +20,12 @@ def line(x1, y1, x2, y2, colour, width=1):
 
 
 def box(x, y, width, height, colour, words=""):
-    """The words are shown where a pointer rests on it."""
+    """Return a box; the words are shown as its tooltip."""
     title = f"<title>{escape(words)}</title>" if words else ""
     return (f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height}" '
             f'fill="{colour}">{title}</rect>')
 
 
 def sheet(width, height, parts):
-    """On white, whatever is around it."""
+    """Return the picture, on a white background."""
     return SHEET.format(width, height, "\n".join(parts))

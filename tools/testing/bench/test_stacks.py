@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Does `clock.py --profile` draw what was counted, each part as long as it is, and say
-what caches would have fetched?"""
+"""Test that `clock.py --profile` draws what was counted, each part to scale, and prints the
+cache lines fetched."""
 import ctypes
 import json
 import os
@@ -17,7 +17,7 @@ import stacks
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SVG = "{http://www.w3.org/2000/svg}"
-# A function of each part that is used here, and its address
+# a function of each part used here, and its module; their addresses
 SYMBOLS = {"memcpy_orig": "", "tcp_ack": "", "crc_pcl": "[crc32c_intel]",
            "siw_run": "[siw]", "rnic_run": "[rnic_sw]", "sctp_rcv": "[sctp]"}
 ADDRESSES = {name: 0xffffffff81000000 + 0x1000 * n for n, name in enumerate(SYMBOLS)}
@@ -25,18 +25,18 @@ MESSAGES = 10
 
 
 def run(row, who, counts, crc="off", mtu=65536):
-    """counts: {function: thousands for a message}"""
+    """counts: {function: thousands per message}"""
     return {"row": row, "crc": crc, "mtu": mtu, "pair": 0, "who": who, "counts": counts,
             "result": {"messages": MESSAGES, "messages_per_s": 1e6 / sum(counts.values())}}
 
 
 def drawn(runs):
-    """The root of clock.svg, None if there is none."""
+    """Return the root of clock.svg, or None without one."""
     return shown(runs)[0]
 
 
 def shown(runs):
-    """That, and what is printed."""
+    """Return the root of clock.svg, and the text printed."""
     with tempfile.TemporaryDirectory() as folder:
         def write(name, content):
             with open(os.path.join(folder, name), "w", encoding="ascii") as f:
@@ -44,7 +44,7 @@ def shown(runs):
         write("measured.json", json.dumps({"kernel": "6.1 <&>", "runs": runs}))
         write("kallsyms", "".join(f"{ADDRESSES[name]:x} t {name} {module}\n"
                                   for name, module in SYMBOLS.items()))
-        # what each executes before it is measured is not to be seen
+        # instructions before the measurement must not be shown
         write("instructions", "".join(
             f"{ADDRESSES['siw_run']:x} 999999\nlines 99 99\n\n" +
             "".join(f"{ADDRESSES[name]:x} {1000 * MESSAGES * value:.0f}\n"
@@ -58,7 +58,7 @@ def shown(runs):
 
 
 def cache(folder):
-    """cache.c, as a function: lines that it fetches for some addresses."""
+    """Return cache.c as a function: lines that it fetches for some addresses."""
     path = os.path.join(folder, "cache.so")
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, f"{HERE}/cache.c"], check=True)
     lib = ctypes.CDLL(path)
@@ -73,7 +73,7 @@ def cache(folder):
 
 
 def bars(root):
-    """From the top, of each bar {what its part says: its width}."""
+    """Return {label of the part: width} for each bar, from the top."""
     found = {}
     for box in root.iter(SVG + "rect"):
         title = box.find(SVG + "title")
@@ -83,7 +83,7 @@ def bars(root):
 
 
 def words(root):
-    """All that is written, from the top and from the left."""
+    """Return all texts, from the top and from the left."""
     texts = sorted(root.iter(SVG + "text"),
                    key=lambda t: (float(t.get("y")), float(t.get("x"))))
     return [t.text or "" for t in texts]
@@ -138,7 +138,7 @@ class Stacks(unittest.TestCase):
         self.assertEqual([w for w in words(root) if "MTU" in w],
                          ["64 KiB, MTU 65536", "64 KiB, MTU 1500", "64 B, MTU 65536",
                           "64 KiB over SCTP, MTU 65536"])
-        # TCP below what is beside it, bare SCTP below ours
+        # TCP below the row beside it, bare SCTP below rnic_sw
         wanted = [("rnic_sw 90.0", 90, 90), ("TCP/IP 60.0", 60, 90), ("rnic_sw 120", 1, 1),
                   ("rnic_sw 4.0", 1, 1), ("rnic_sw 900", 1, 1), ("SCTP 800", 800, 900)]
         for bar, (part, value, most) in zip(bars(root), wanted, strict=True):
@@ -146,17 +146,17 @@ class Stacks(unittest.TestCase):
 
     def test_lines_are_told(self):
         _, said = shown([run("write 64 KiB", "rnic_sw", {"rnic_run": 25})])
-        self.assertIn("fetched anew: code 1200, data 50\n", said)
+        self.assertIn("lines fetched: code 1200, data 50\n", said)
 
     def test_a_cache_forgets_who_was_used_longest_ago(self):
         with tempfile.TemporaryDirectory() as folder:
             fetched = cache(folder)
         self.assertEqual(fetched(0, 63, 0), 1)
-        self.assertEqual(fetched(60, octets=8), 1)      # and it ends in the next line
+        self.assertEqual(fetched(60, octets=8), 1)      # its end is in the next line
         self.assertEqual(fetched(*range(0, 32768, 64)), 510)
         self.assertEqual(fetched(*range(0, 32768, 64)), 0)
-        self.assertEqual(fetched(32768, 4096, 0, 4096), 2)      # in the place of 0
-        self.assertEqual(fetched(12288, 8192), 1)       # 0 took the place of 8192
+        self.assertEqual(fetched(32768, 4096, 0, 4096), 2)      # evicts 0
+        self.assertEqual(fetched(12288, 8192), 1)       # 8192 was evicted by 0
 
     def test_regions_on_demand_are_left_out(self):
         demand = run("write 64 KiB, on demand", "rnic_sw", {"rnic_run": 90})

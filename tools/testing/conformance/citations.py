@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Which tests cite which requirements, and how they ended."""
+"""Find which tests cite which requirements, and their results."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ SYSTEM_TESTS = "tools/testing/selftests/rnic_sw/**/*"
 
 
 class Case:
-    """A test case: where it is from, its name, its rows, how it ended."""
+    """A test case: its script, name, requirement IDs and result."""
 
     def __init__(self, script, name, rows, result):
         self.script, self.name = script, name
@@ -32,7 +32,7 @@ class Case:
 
 
 def rows_in(text):
-    """The IDs in a text; "DDP-10 to DDP-14" and "DDP-10 to 14" are five."""
+    """Return the IDs in a text; "DDP-10 to DDP-14" and "DDP-10 to 14" are five."""
     found = []
     for match in ROW.finditer(text):
         first = int(match[2])
@@ -45,7 +45,7 @@ def rows_in(text):
 
 
 def result_of(line):
-    """Name and outcome, of a line that is a result."""
+    """Return name and result of a result line, None of another line."""
     match = RESULT.match(line)
     if not match or not (match[1] or match[2]):
         return None
@@ -57,7 +57,7 @@ def result_of(line):
 
 
 def in_ktap(lines, script):
-    """The cases of a log that cite something."""
+    """Yield the cases of a log that cite requirements."""
     for line in lines:
         told = SCRIPT.match(line)
         if told:
@@ -73,7 +73,7 @@ def in_ktap(lines, script):
 
 
 def comments_of(text, name, start):
-    """The comments from @start to the end of that function, and where it is."""
+    """Return the comments from @start to the end of that function, and its end."""
     head = re.search(rf"^static void {name}\(struct kunit \*\w+\)$", text, re.M)
     if not head:
         return "", start
@@ -82,7 +82,8 @@ def comments_of(text, name, start):
 
 
 def in_unit_test(text):
-    """(suite.case, rows) of each; a comment is of the test that it precedes."""
+    """Yield (suite.case, IDs) of each case; a comment belongs to the test that follows
+    it."""
     suite = SUITE.search(text)
     names = UNIT_CASE.findall(text)
     places = {name: text.find(f"void {name}(struct kunit") for name in names}
@@ -93,7 +94,7 @@ def in_unit_test(text):
 
 
 def unit_tests(tree):
-    """Their files."""
+    """Return the files of the unit tests."""
     return sorted(path for where in UNIT_TESTS for path in Path(tree).glob(where))
 
 
@@ -105,7 +106,7 @@ def unit_rows(tree):
 
 
 def in_host_log(lines, units):
-    """The host tests print "ok 1 - suite.case"."""
+    """Yield the cases of the host tests, which print "ok 1 - suite.case"."""
     for line in lines:
         found = result_of(line)
         if found and units.get(found[0]):
@@ -116,7 +117,8 @@ def in_host_log(lines, units):
 
 
 def in_proofs(text, stem):
-    """(file.proof, rows) of each: what MUST() says in it and in the helpers before."""
+    """Yield (file.proof, IDs) of each proof: the MUST()s in it and in the helpers
+    before it."""
     start = 0
     for head in PROVES.finditer(text):
         end = text.find("\n}", head.start())
@@ -132,7 +134,7 @@ def proof_rows(tree):
 
 
 def in_proof_log(lines, proofs):
-    """scripts/prove prints "ok 1 file.proof: what there was"."""
+    """Yield the results of scripts/prove, which prints "ok 1 file.proof: result"."""
     for line in lines:
         found = result_of(line)
         name = found and found[0].partition(":")[0]
@@ -140,7 +142,7 @@ def in_proof_log(lines, proofs):
             yield Case("proof", name, proofs[name], found[1])
 
 
-# All of it -------------------------------------------------------------------
+# All sources and logs --------------------------------------------------------
 
 
 def log_files(directory):
@@ -148,7 +150,7 @@ def log_files(directory):
 
 
 def in_logs(directories, tree):
-    """Every case in these logs, once; the worst of its results counts."""
+    """Return every case in these logs once, with the worst of its results."""
     order = (FAILED, PASSED, SKIPPED)
     units, proofs = unit_rows(tree), proof_rows(tree)
     found = {}
@@ -165,7 +167,7 @@ def in_logs(directories, tree):
 
 
 def in_sources(tree):
-    """ID: one place that cites it."""
+    """Return for each ID one file that cites it."""
     found = {}
     paths = [*sorted(Path(tree).glob(SYSTEM_TESTS)), *unit_tests(tree),
              *sorted(Path(tree).glob(PROOFS))]

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""report: which requirement of which RFC is shown by which test.
+"""report: list which tests show which requirements of the RFCs.
 
     report.py [--out FILE] [--page FILE] LOGS...
-    report.py --check          what needs no logs: are the tables and citations sound?
+    report.py --check          check the tables and citations, without logs
 
-LOGS are directories as `make check` (CHECK_LOG) and `run --out` leave them.
-The rows are those of requirements.tsv.  A system test cites them in brackets
-behind its name, in its KTAP; a unit test in the comments above and inside it,
-its result is that of the host tests; a proof in its MUST().  What no test shows
-stands in reasons.tsv.  The exit status is 1 if a MUST that concerns the modules is open
-or fails.
+LOGS are directories as `make check` (CHECK_LOG) and `run --out` leave them. The rows are those
+of requirements.tsv. A system test cites them in brackets after its name, in its KTAP. A unit
+test cites them in the comments above and inside it; its result is that of the host tests. A
+proof cites them in its MUST(). Requirements that no test shows are in reasons.tsv. The exit
+status is 1 if a MUST that concerns the modules is open or fails.
 """
 import argparse
 import re
@@ -30,8 +29,8 @@ ABSENT, DESIGN, DEPARTED = "not applicable", "by design", "departed"
 BROKEN = "departed from a MUST"
 DEPARTURES = (DEPARTED, BROKEN)
 REASONS = (ABSENT, DESIGN, *DEPARTURES)
-# Where a script's evidence comes from; the first that fits.  FOREIGN are those that
-# can contradict us: none of them was written here.
+# The kind of evidence by script; the first match counts. Those in FOREIGN are independent of
+# this project, so they can reveal its misunderstandings.
 WITNESSES = (
     ("proof", re.compile(r"proof$")),
     ("unit", re.compile(r"unit test$")),
@@ -57,7 +56,7 @@ TITLES = {
 
 
 class Row:
-    """A requirement, and what there is to say of it."""
+    """A requirement, its test cases and its verdict."""
 
     def __init__(self, words):
         (self.id, self.rfc, self.section, self.level, self.who, self.needs,
@@ -71,12 +70,12 @@ class Row:
 
     @property
     def asks(self):
-        """Something that has to be shown or explained."""
+        """Whether it must be shown or explained."""
         return self.must or self.level.startswith(("SHOULD", "REC"))
 
     @property
     def witnesses(self):
-        """The kinds of what passed."""
+        """The kinds of evidence of the tests that passed."""
         kinds = {witness(case.script) for case in self.cases if case.result == PASSED}
         return [kind for kind, _ in WITNESSES if kind in kinds]
 
@@ -91,7 +90,7 @@ def witness(script):
 
 
 def table(path):
-    """The rows of a file of words between tabs, its head line left out."""
+    """Return the rows of a file with columns separated by tabs, without the head line."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines()
              if line and not line.startswith("#")]
     return [line.split("\t") for line in lines[1:]]
@@ -107,7 +106,7 @@ def read_reasons(path=HERE / "reasons.tsv"):
 
 
 def have(needs):
-    """Is the lower layer that a row is about in this tree?"""
+    """Check whether the lower layer of a row is in this tree."""
     return needs == "-" or (TREE / "drivers" / f"{needs}_ddp").is_dir()
 
 
@@ -122,7 +121,8 @@ def outcome(row):
 
 
 def judge(row, reason):
-    """A failure is one, whatever is said; a departure is told though tests pass."""
+    """Decide the verdict. A failed test always counts; a departure is reported even if tests
+    pass."""
     seen = outcome(row)
     if reason:
         row.words = reason[1]
@@ -136,7 +136,7 @@ def judge(row, reason):
         row.verdict = reason[0]
     elif not have(row.needs):
         row.verdict = ABSENT
-        row.words = f"about {row.needs.upper()}, which is no lower layer yet"
+        row.words = f"about {row.needs.upper()}, which is not a lower layer yet"
     else:
         row.verdict = OPEN if row.asks else UNASKED
 
@@ -155,7 +155,7 @@ def judge_all(rows, cases, reasons):
 
 
 def by_rfc(rows):
-    """Of each RFC its rows; an RFC about an absent lower layer is left out."""
+    """Return the rows of each RFC; an RFC about an absent lower layer is left out."""
     found = defaultdict(list)
     for row in rows.values():
         found[row.rfc].append(row)
@@ -163,7 +163,7 @@ def by_rfc(rows):
             if any(have(row.needs) for row in each)}
 
 
-# Words -----------------------------------------------------------------------
+# Text ------------------------------------------------------------------------
 
 COLUMNS = (("shown by tests", SHOWN), ("by design", DESIGN),
            ("departed", DEPARTED), (BROKEN, BROKEN),
@@ -171,7 +171,7 @@ COLUMNS = (("shown by tests", SHOWN), ("by design", DESIGN),
 
 
 def summary(rows):
-    """The short table: a line for each RFC."""
+    """Return the short table: a line for each RFC."""
     heads = ["RFC", "rows", ABSENT, "concern us"] + [c[0] for c in COLUMNS]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     total = Counter()
@@ -191,15 +191,15 @@ def summary_line(name, count):
 
 
 def evidence(rows):
-    """What stands behind "shown", in numbers; a row may have several."""
+    """Return a sentence with the kinds of evidence of shown rows; a row may have several."""
     shown = [row for row in rows.values() if row.verdict == SHOWN]
     count = Counter(kind for row in shown for kind in row.witnesses)
     foreign = sum(bool(FOREIGN & set(row.witnesses)) for row in shown)
     alone = sum(row.witnesses in (["unit"], ["proof"], ["proof", "unit"]) for row in shown)
     kinds = ", ".join(f"{kind} {count[kind]}" for kind, _ in WITNESSES if count[kind])
-    return (f"Rows that are shown, by witness: {kinds}. {foreign} have one that is not "
-            f"ours; {alone} are about decisions that nothing but unit tests and proofs "
-            "looks at.")
+    return (f"Rows that are shown, by witness: {kinds}. {foreign} have a witness that is "
+            f"independent of this project; {alone} are about decisions that only unit tests "
+            "and proofs check.")
 
 
 def cell(text):
@@ -207,7 +207,7 @@ def cell(text):
 
 
 def shown_by(row):
-    """The cases of a row, those of a script together."""
+    """Return the cases of a row, grouped by script."""
     groups = defaultdict(dict)
     for case in row.cases:
         mark = "" if case.result == PASSED else f" ({case.result})"
@@ -231,18 +231,17 @@ def section(rfc, rows):
 
 PREFACE = """# Conformance
 
-Each row is something that an RFC asks of an RNIC, in our words. *shown*: the
-tests named passed; one that did not run says so. *by design*: no test can show
-it, the reason can. *departed*: done otherwise than recommended, for the reason
-given. *departed from a MUST*: it does not hold; the reason says why not and what
-it would take. *not applicable*: does not concern this RNIC. *unasked*: a
-permission or a definition without a test of its own. *open*: neither shown nor
-explained.
+Each row is a requirement of an RFC for an RNIC, paraphrased. *shown*: the tests
+named passed; skipped tests are marked. *by design*: no test can show it, the reason
+does. *departed*: a recommendation is not followed, for the reason given. *departed
+from a MUST*: the requirement is not met; the reason says why, and what it would take.
+*not applicable*: does not concern this RNIC. *unasked*: a permission or a definition
+without a test of its own. *open*: neither shown nor explained.
 
-Witnesses: *proof* (CBMC, for every input), *unit*, *raw peer* (ours, it builds each
-octet itself), *tshark* (what it says of captures), *siw* (the kernel's other iWARP at
-the other end), *other programs* (librdmacm's and rdma-core's, perftest, tcpdump, the kernel's
-consumers), *own program* (verbs and their completions at both ends).
+Witnesses: *proof* (CBMC, for every input), *unit*, *raw peer* (part of this project,
+builds each byte itself), *tshark* (checks captures), *siw* (the kernel's other iWARP as
+peer), *other programs* (those of librdmacm and rdma-core, perftest, tcpdump, the
+kernel's consumers), *own program* (verbs and their completions at both ends).
 """
 
 
@@ -254,16 +253,16 @@ def full_report(rows):
 
 def left_out(rows):
     names = {row.rfc for row in rows.values()} - set(by_rfc(rows))
-    return "\n".join(f"RFC {rfc} ({TITLES[rfc]}) is left out: there is no such "
-                     "lower layer yet." for rfc in sorted(names))
+    return "\n".join(f"RFC {rfc} ({TITLES[rfc]}) is left out: its lower layer does not exist "
+                     "yet." for rfc in sorted(names))
 
 
 def between_marks(text, new):
-    """The text with its part between the marks replaced."""
+    """Return the text with its part between the marks replaced."""
     head, mark, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not mark or not end:
-        raise ValueError(f"no {BEGIN} and {END}")
+        raise ValueError(f"no {BEGIN} and {END} in the page")
     return f"{head}{BEGIN}\n{new}\n{END}{tail}"
 
 
@@ -274,34 +273,34 @@ PATH = re.compile(r"\b(?:drivers|include|scripts|tools|Documentation|providers)"
 
 
 def about_departure(row, verdict, why):
-    """What is wrong with calling this a departure of this kind."""
+    """Yield what is wrong with the kind of a departure."""
     if (verdict == BROKEN) != row.must:
-        yield f"a {row.level} is {BROKEN if row.must else DEPARTED}"
+        yield f"verdict of a {row.level} must be: {BROKEN if row.must else DEPARTED}"
     if verdict == BROKEN and "It would take" not in why:
-        yield "say what it would take"
+        yield "the reason must say what it would take"
 
 
 def about_reason(row, words, cited):
-    """What is wrong with one line of reasons.tsv."""
+    """Yield what is wrong with one line of reasons.tsv."""
     if len(words) != 2 or words[0] not in REASONS:
-        yield f"one of {', '.join(REASONS)}, and why"
+        yield f"must have a verdict, one of {', '.join(REASONS)}, and a reason"
         return
     verdict, why = words
     if verdict in DEPARTURES:
         yield from about_departure(row, verdict, why)
     elif cited:
-        yield f"a test cites it, too: {cited}"
+        yield f"is also cited by a test: {cited}"
     if len(why.split()) < 5:
-        yield "say why, in words"
+        yield "the reason must be a sentence"
     for path in PATH.findall(why):
         if not (TREE / path).exists():
-            yield f"there is no {path}"
+            yield f"no such file: {path}"
 
 
 def check_reasons(rows, reasons, cited):
     for ident, words in reasons.items():
         if ident not in rows:
-            yield f"reasons.tsv: {ident} is no requirement"
+            yield f"reasons.tsv: {ident} is not a requirement"
             continue
         for wrong in about_reason(rows[ident], words, cited.get(ident)):
             yield f"reasons.tsv: {ident}: {wrong}"
@@ -310,15 +309,15 @@ def check_reasons(rows, reasons, cited):
 def check():
     rows, reasons = read_rows(), read_reasons()
     if len(table(HERE / "reasons.tsv")) != len(reasons):
-        yield "reasons.tsv: an ID stands there twice"
+        yield "reasons.tsv: an ID is defined twice"
     cited = citations.in_sources(TREE)
     for ident, where in cited.items():
         if ident not in rows:
-            yield f"{where}: {ident} is no requirement"
+            yield f"{where}: {ident} is not a requirement"
     yield from check_reasons(rows, reasons, cited)
     broken = sum(words[0] == BROKEN for words in reasons.values())
     if f" {broken} MUSTs do not hold" not in " ".join((TREE / "README.md").read_text().split()):
-        yield f"README.md does not say that {broken} MUSTs do not hold"
+        yield f"README.md must say that {broken} MUSTs do not hold"
 
 
 def run_check():
@@ -342,14 +341,14 @@ def tell(rows, unknown):
                 mark = "" if row.bad else " (does not fail the report)"
                 print(f"{verdict}: {row.id} {row.level}: {row.text}{mark}")
     for ident in sorted(unknown):
-        print(f"cited, and no requirement: {ident}")
+        print(f"cited, but not a requirement: {ident}")
 
 
 def run_report(args):
     rows = read_rows()
     cases = citations.in_logs(args.logs, TREE)
     if not cases:
-        print("report: no result of a test that cites a requirement in these logs")
+        print("report: no result in these logs cites a requirement")
         return 1
     unknown = judge_all(rows, cases, read_reasons())
     if args.out:
@@ -361,8 +360,7 @@ def run_report(args):
     tell(rows, unknown)
     bad = sum(row.bad for row in rows.values())
     known = [row for row in rows.values() if row.bad or have(row.needs)]
-    print(f"conformance: {len(known)} requirements, {bad} of those that are a "
-          "MUST are open or failing")
+    print(f"conformance: {len(known)} requirements, {bad} MUSTs are open or failing")
     return 1 if bad else 0
 
 
@@ -376,7 +374,7 @@ def main():
     if args.check:
         return run_check()
     if not args.logs:
-        parser.error("which logs?")
+        parser.error("missing argument: directories with logs")
     return run_report(args)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Does the report say what the logs say?  A little of everything, made up."""
+"""Test that the report agrees with the logs, on generated input."""
 
 import sys
 import tempfile
@@ -178,11 +178,11 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(wrong("MUST NOT", report.BROKEN, why), [])
         self.assertEqual(wrong("SHOULD", report.DEPARTED, why), [])
         self.assertEqual(wrong("MUST", report.DEPARTED, why),
-                         ["a MUST is departed from a MUST"])
+                         ["verdict of a MUST must be: departed from a MUST"])
         self.assertEqual(wrong("SHOULD", report.BROKEN, why),
-                         ["a SHOULD is departed"])
-        self.assertEqual(wrong("REQ", report.BROKEN, "of no use to anybody here"),
-                         ["say what it would take"])
+                         ["verdict of a SHOULD must be: departed"])
+        self.assertEqual(wrong("REQ", report.BROKEN, "of no use to any program here"),
+                         ["the reason must say what it would take"])
 
     def test_numbers(self):
         rows = {name: row(name) for name in ("DDP-1", "DDP-2", "DDP-3")}
@@ -203,7 +203,8 @@ class Verdicts(unittest.TestCase):
             ("sctp.sh", PASSED), ("proof", PASSED))]
         self.assertEqual(one.witnesses, ["proof", "raw peer", "other programs"])
         report.judge(one, None)
-        self.assertIn("1 have one that is not ours; 0 are", report.evidence({"A": one}))
+        self.assertIn("1 have a witness that is independent of this project; 0 "
+                      "are", report.evidence({"A": one}))
         for script, kind in (("sctp_verbs.sh", "own program"), ("capture.sh", "tshark"),
                              ("unit test", "unit"), ("stress.sh", "own program"),
                              ("interop.sh", "siw"), ("sctp_paths.sh", "other programs")):

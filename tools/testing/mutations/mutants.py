@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Mutants of C: what one change of a token, a condition, a call can make of a
-file, and a draw of them by a seed. Pygments tells the tokens apart."""
+"""Make mutants of C files, each with one changed token, condition or call, and draw from them
+by a seed. Pygments finds the tokens."""
 import collections
 import difflib
 import hashlib
@@ -10,7 +10,7 @@ from pygments.lexers.c_cpp import CLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 Token = collections.namedtuple("Token", "at text kind")
-# text[start:end] becomes new
+# text[start:end] is replaced by new
 Mutant = collections.namedtuple("Mutant", "start end new kind")
 
 OPERATORS = sorted("""<<= >>= -> ++ -- << >> <= >= == != && || += -= *= /= %=
@@ -26,16 +26,16 @@ UNARY = {"!", "++", "--"}
 ASSIGNS = {"=", "+=", "-=", "|=", "&=", "<<=", ">>="}
 NUMBER = re.compile(r"(0[xX])?([0-9a-fA-F]+)([uUlL]*)")
 CLOSES = {"(": ")", "[": "]", "{": "}"}
-# Whose arguments may stand in either order
+# functions whose arguments may be swapped
 EITHER = {"min", "max", "memcmp"}
-# What says something to people or to checkers alone; and what orders accesses
-# for other CPUs, which are the litmus tests' business
+# Calls that only log or check; and memory ordering, which the litmus tests check
 ASIDE = re.compile(r"(trace_|pr_|lockdep_|might_|MODULE_|smp_)\w*|"
                    r"BUILD_BUG_ON|static_assert|barrier")
 
 
 def tokens(text):
-    """What the compiler sees, but for the preprocessor's lines; operators whole."""
+    """Return the tokens that the compiler sees, without preprocessor lines; operators are
+    complete."""
     found = []
     for at, kind, piece in CLexer(stripnl=False).get_tokens_unprocessed(text):
         if kind in Comment or not piece.strip():
@@ -50,7 +50,7 @@ def tokens(text):
 
 
 class File:
-    """The tokens of a file, which bracket closes which, how deep each stands."""
+    """The tokens of a file, the matching bracket and the depth of each."""
 
     def __init__(self, text):
         self.text, self.all = text, tokens(text)
@@ -76,7 +76,7 @@ class File:
         return self.all[i].at, self.all[j].at + len(self.all[j].text)
 
     def aside(self):
-        """The tokens of what is not to be broken."""
+        """Return the tokens that are not to be changed."""
         out = set()
         for i, token in enumerate(self.all):
             if self.calls(i) and ASIDE.fullmatch(token.text):
@@ -118,7 +118,7 @@ def _condition(file, i):
 
 
 def _statement(file, i):
-    """A call or an assignment is left out."""
+    """Yield a mutant without a call or an assignment."""
     if not file.named(i) or file.said(i - 1) not in ("{", "}", ";", ")", "else", ":"):
         return
     if file.said(i).startswith("WARN_ON"):
@@ -139,12 +139,12 @@ def _statement(file, i):
 
 
 def _sort(argument):
-    """Arguments of different sorts in each other's place would not compile."""
+    """Return the sort of an argument. Swapping arguments of different sorts would not compile."""
     return argument[0] if argument[0] in '&"' else re.match("struct |NULL|", argument)[0]
 
 
 def _arguments(file, i):
-    """Two neighbours among the arguments change places."""
+    """Yield mutants with two adjacent arguments swapped."""
     if not file.calls(i) or file.said(i) in EITHER:
         return
     starts, at, last = [i + 2], i + 2, file.closer[i + 1]
@@ -161,7 +161,7 @@ def _arguments(file, i):
 
 
 def mutants(text):
-    """All of a file's, in the order in which they stand in it."""
+    """Return all mutants of a file, in file order."""
     file = File(text)
     aside = file.aside()
     found = []
@@ -177,16 +177,16 @@ def broken(text, mutant):
 
 
 def broken_function(text, mutant):
-    """What stands between two others' last lines: the function that is broken, with what
-    is said in front of it."""
+    """Return the text from the end of the previous function to the end of the changed one: the
+    changed function, with the comments above it."""
     first = text.rfind("\n}", 0, mutant.start) + 1
     last = text.find("\n}", mutant.end)
     return text[first:mutant.start] + mutant.new + text[mutant.end:last]
 
 
 def _lots(seed, path, text):
-    """[(lot, path, Mutant)]: by what a mutant does, not by where it stands, so that
-    what changes elsewhere leaves it its place in the draw."""
+    """Yield (lot, path, Mutant). The lot depends on the change, not on its position, so that
+    changes elsewhere do not affect the draw."""
     seen = collections.Counter()
     for mutant in mutants(text):
         what = (path, *in_words(text, mutant))
@@ -196,9 +196,8 @@ def _lots(seed, path, text):
 
 
 def draw(seed, texts):
-    """Endlessly fair: by turns from each directory one (path, Mutant) of all its
-    files', until there are none. texts: {path: text}. Who asks for more gets
-    the same ones first."""
+    """Yield (path, Mutant), one of each directory in turn, until none are left. texts: {path:
+    text}. A longer draw begins with the same mutants."""
     piles = collections.defaultdict(list)
     for path, text in texts.items():
         piles[path.rpartition("/")[0]] += _lots(seed, path, text)
@@ -216,7 +215,7 @@ def diff(path, text, mutant):
 
 
 def in_words(text, mutant):
-    """The lines before and after, wherever in the file they stand."""
+    """Return the lines before and after the change, independent of their position."""
     first = text.rfind("\n", 0, mutant.start) + 1
     last = text.find("\n", mutant.end)
     now = text[first:mutant.start] + mutant.new + text[mutant.end:last]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Where mutants of the provider are judged: by its unit tests, which take a second."""
+"""Judge mutants of the provider by its unit tests, which take a second."""
 import fcntl
 import glob
 import os
@@ -10,7 +10,7 @@ import mutants
 
 
 class Shop:
-    """A copy of the provider to break, and its objects; one for each lane."""
+    """A copy of the provider to change, and its objects; one for each lane."""
 
     def __init__(self, tree, where, lane):
         self.where = f"{where}-provider-{lane}"
@@ -25,14 +25,14 @@ class Shop:
             shutil.copy(path, self.source(os.path.relpath(path, tree)))
         said = subprocess.run([tree + "/scripts/build-provider", "--test-flags"], check=True,
                               stdout=subprocess.PIPE, text=True).stdout.splitlines()
-        # what is left out may leave an if with nothing
+        # removing a statement may leave an if without a body
         self.compiling, self.linking = said[0].split() + ["-Wno-empty-body"], said[1].split()
         self.files = sorted(glob.glob(self.where + "/src/**/*.c", recursive=True))
         if not all(self.compiled(file) for file in self.files) or self.tests(60):
             raise SystemExit(f"mutate: the provider fails its unit tests: {self.where}")
 
     def source(self, path):
-        """Of a file of the tree."""
+        """Return the path of the copy of a file of the tree."""
         return f"{self.where}/src/{os.path.relpath(path, 'providers/rnic_sw')}"
 
     def compiled(self, file):
@@ -40,14 +40,14 @@ class Shop:
                                   stderr=subprocess.DEVNULL, check=False).returncode
 
     def code(self, file):
-        """Of the object, what of it is not for a debugger."""
+        """Return the object code without debug information."""
         bare = self.where + "/bare.o"
         subprocess.run(["objcopy", "--strip-debug", file[:-1] + "o", bare], check=True)
         with open(bare, "rb") as out:
             return out.read()
 
     def tests(self, limit):
-        """What notices, or nothing."""
+        """Return the test that detects a mutant, or a false value."""
         program = self.where + "/test"
         subprocess.run(["cc", *self.compiling, "-o", program,
                         *(file[:-1] + "o" for file in self.files), *self.linking], check=True)
@@ -60,12 +60,12 @@ class Shop:
         return done.returncode and "unit tests: " + (words or ["they crash"])[0].split(self.where)[-1]
 
     def threads(self):
-        """What the checker of threads notices that the others do not."""
+        """Return what ThreadSanitizer detects, or a false value."""
         program = self.where + "/threads"
         flags = " ".join(self.compiling).replace("address,undefined", "thread").split()
         if subprocess.run(["cc", *flags, "-Wno-error", "-o", program, *self.files, *self.linking],
                           stderr=subprocess.DEVNULL, check=False).returncode:
-            return ""       # there is no such checker here
+            return ""       # ThreadSanitizer is not available
         try:
             done = subprocess.run(["setarch", "-R", program], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True, errors="replace",
@@ -76,7 +76,8 @@ class Shop:
         return found and "unit tests: " + found[0].split(self.where)[-1]
 
     def judge(self, path, text, mutant, suites, limit):
-        """As a workshop's: void: no mutant at all; else who noticed, '' if nobody"""
+        """Judge a mutant. Return {"void": True} if it does not change the object code, else
+        {"by": the test that detected it, or ""}."""
         # pylint: disable=unused-argument
         file = self.source(path)
         whole = self.code(file)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Does mutants.py make of C what it says, and draw the same with the same seed?"""
+"""Test that mutants.py makes the expected mutants of C, and draws the same ones with the same
+seed."""
 import itertools
 import sys
 import unittest
@@ -14,7 +15,7 @@ except ImportError:
 
 
 def made_of(body, kind=None):
-    """What the mutants of a function of this body have in its place."""
+    """Return the bodies that the mutants of a function with this body have."""
     text = f"static int f(int a, int b)\n{{ {body} }}\n"
     found = [mutants.broken(text, m) for m in mutants.mutants(text) if kind in (None, m.kind)]
     return [t[t.index("{") + 2:-3] for t in found]
