@@ -1,20 +1,20 @@
 -- SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 --
--- ddp_sctp.lua: DDP over SCTP (RFC 5043, RFC 6581 section 7) for tshark and
--- Wireshark (3.6 and later), which know DDP over TCP only:
+-- ddp_sctp.lua: dissect DDP over SCTP (RFC 5043, RFC 6581 section 7) in tshark and
+-- Wireshark (3.6 and later), which support DDP over TCP only:
 --
 --	tshark -X lua_script:tools/wireshark/ddp_sctp.lua -i eth0 -Y ddp_sctp
 --
--- The headers of DDP and RDMAP are left to Wireshark's own dissector: iwarp_ddp.*
--- and iwarp_rdma.* are what they are over TCP.
+-- Wireshark's own dissector decodes the headers of DDP and RDMAP, so the fields
+-- iwarp_ddp.* and iwarp_rdma.* are the same as over TCP.
 
 local SEGMENT, CONTROL = 16, 17		-- payload protocol identifiers
-local TAGGED, UNTAGGED = 14, 18		-- octets of DDP's two headers
+local TAGGED, UNTAGGED = 14, 18		-- bytes of the two DDP headers
 local PD_MAX = 512
 local TERMINATE, ENHANCED_INITIATE, ENHANCED_ACCEPT = 4, 5, 6
 local IMMEDIATE, IMMEDIATE_SE = 8, 9	-- opcodes
 local opcodes = { ["8"] = "Immediate Data", ["9"] = "Immediate Data SE" }
-local PORTS = 65536			-- so many
+local PORTS = 65536			-- number of ports
 
 local functions = {
 	"Initiate", "Accept", "Reject", "Terminate",
@@ -48,22 +48,22 @@ local f = {
 ddp_sctp.fields = f
 
 local e = {
-	short = ProtoExpert.new("ddp_sctp.short", "Too short for what it is",
+	short = ProtoExpert.new("ddp_sctp.short", "Too short for its kind",
 				expert.group.MALFORMED, expert.severity.ERROR),
 	unknown = ProtoExpert.new("ddp_sctp.unknown", "No such function code",
 				  expert.group.PROTOCOL, expert.severity.ERROR),
-	long = ProtoExpert.new("ddp_sctp.long", "More Private Data than it may have",
+	long = ProtoExpert.new("ddp_sctp.long", "More Private Data than allowed",
 			     expert.group.PROTOCOL, expert.severity.ERROR),
 }
 ddp_sctp.experts = e
 
--- The number of the SCTP stream, that of the last chunk looked at so far
+-- Return the number of the SCTP stream of the last chunk dissected so far
 local function stream()
 	local all = { sid_field() }
 	return #all > 0 and all[#all].value or 0
 end
 
--- The word of RFC 6581 section 9
+-- Add the fields of the enhanced word (RFC 6581 section 9)
 local function offer(octets, tree)
 	for _, one in ipairs({ f.peer_to_peer, f.send, f.ird, f.write, f.read, f.ord }) do
 		tree:add(one, octets)
@@ -74,7 +74,7 @@ local function pd_max(func)
 	return func == TERMINATE and 0 or PD_MAX
 end
 
--- A session control message; the DDP-SSN is not in it any more, as in what follows.
+-- Dissect a session control message. Here and below, rest begins after the DDP-SSN.
 local function control(rest, pinfo, tree)
 	local func, at = rest(0, 2):uint(), 2
 	local name = functions[func] or "function " .. func
@@ -96,7 +96,7 @@ local function control(rest, pinfo, tree)
 	end
 end
 
--- Immediate Data (RFC 7306 section 6) is what Wireshark does not know.
+-- Add Immediate Data (RFC 7306 section 6), which Wireshark does not support
 local function immediate(rest, tree)
 	local opcode = rest(1, 1):bitfield(4, 4)
 	if (opcode == IMMEDIATE or opcode == IMMEDIATE_SE) and rest:len() >= UNTAGGED + 8 then
@@ -104,8 +104,8 @@ local function immediate(rest, tree)
 	end
 end
 
--- "1234 > 5678 Send [last DDP segment]", or what a protocol above RDMAP has made
--- of it.
+-- Replace the ports in the Info column, as in "1234 > 5678 Send [last DDP segment]",
+-- by the stream. A protocol above RDMAP may have changed the text.
 local function name_stream(ports, sid, info)
 	local text = tostring(info)
 	local _, last = text:find(".*" .. ports .. " ")
@@ -115,14 +115,14 @@ local function name_stream(ports, sid, info)
 	end
 end
 
--- Wireshark puts the segments of a Send together by addresses and ports. Those of an
--- association are the same for all its streams, so each gets ports of its own.
+-- Wireshark reassembles the segments of a Send by addresses and ports. All streams of
+-- an association have the same ones, so each stream gets its own ports here.
 local function call_rdmap(rest, pinfo, root)
 	local sid = stream()
 	local source, target = pinfo.src_port, pinfo.dst_port
 	pinfo.src_port, pinfo.dst_port = source + PORTS * sid, target + PORTS * sid
 	local ports = ("%d > %d"):format(pinfo.src_port, pinfo.dst_port)
-	-- of what is malformed it has said so itself
+	-- the dissector reports malformed data itself
 	pcall(rdmap.call, rdmap, rest:tvb(), pinfo, root)
 	pinfo.src_port, pinfo.dst_port = source, target
 	name_stream(ports, sid, pinfo.cols.info)
@@ -143,7 +143,7 @@ local function segment(rest, pinfo, tree, root)
 	end
 end
 
--- A packet may bring several; each is called for.
+-- Called for each chunk of a packet.
 function ddp_sctp.dissector(octets, pinfo, root)
 	local is_control = pinfo.match_uint == CONTROL
 	local mine = is_control and octets:len() or math.min(octets:len(), 2)

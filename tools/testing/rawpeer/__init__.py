@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""A raw peer: MPA, DDP and RDMAP spoken on plain TCP and SCTP sockets.
+"""A raw peer: MPA, DDP and RDMAP on plain TCP and SCTP sockets.
 
-Every octet is built and read here, from the RFCs alone; nothing is shared
-with the modules under test.  What is built is right unless the caller asks
-for something wrong, field by field.
+It builds and parses every byte from the RFCs alone and shares nothing with the
+modules under test. Everything that it builds is valid unless the caller
+requests an invalid value, field by field.
 """

@@ -14,7 +14,7 @@ TABLE = [_row(octet) for octet in range(256)]
 
 
 def crc32c(data):
-    """The CRC of data, as the number that goes least octet first."""
+    """Return the CRC of data as a number that is sent in little-endian order."""
     crc = 0xFFFFFFFF
     for octet in data:
         crc = TABLE[(crc ^ octet) & 0xFF] ^ crc >> 8
@@ -22,5 +22,5 @@ def crc32c(data):
 
 
 def field(data):
-    """The four octets of an FPDU's CRC field."""
+    """Return the four bytes of an FPDU's CRC field."""
     return crc32c(data).to_bytes(4, "little")

@@ -13,7 +13,7 @@ UNTAGGED_LEN = 18
 
 @dataclass
 class Tagged:
-    """A tagged segment; ulp is the RDMAP control octet."""
+    """A tagged segment; ulp is the RDMAP control field."""
     ulp: int
     stag: int
     to: int
@@ -34,7 +34,7 @@ class Tagged:
 
 @dataclass
 class Untagged:
-    """An untagged segment; ulp32 is where an Invalidate STag goes."""
+    """An untagged segment; ulp32 is the field of the Invalidate STag."""
     ulp: int
     qn: int
     msn: int
@@ -57,7 +57,7 @@ class Untagged:
 
 
 def parse(ulpdu):
-    """A Tagged or an Untagged."""
+    """Return a Tagged or an Untagged."""
     control = ulpdu[0]
     common = {"last": bool(control & L), "dv": control & 3,
               "rsvd": control & 0x3C}

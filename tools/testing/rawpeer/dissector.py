@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Chunks of DDP over SCTP in a capture: what tshark says of each with our
-dissector, and what they are by their octets.
+"""Compare DDP chunks over SCTP in a capture: as tshark decodes them with
+tools/wireshark/ddp_sctp.lua, and as their bytes are.
 
 Fields have Wireshark's names.
 """
@@ -18,8 +18,8 @@ from . import ddp, rdmap, sctp, sctp_packet
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "..", "..", "wireshark", "ddp_sctp.lua")
-# What rides on RDMAP tshark only guesses; each segment's payload is wanted as
-# it came.
+# tshark only guesses the protocols above RDMAP; disable them, so that the payload
+# of each segment is shown unchanged.
 COMMAND = ("tshark", "-n", "-X", f"lua_script:{SCRIPT}",
            "-o", "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE",
            "--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct",
@@ -29,19 +29,19 @@ DDP, RDMA = "iwarp_ddp.", "iwarp_rdma."
 PAYLOAD, REMARK = "data.data", "_ws.expert.message"
 WITH_PAYLOAD = (rdmap.WRITE, rdmap.READ_RESPONSE, rdmap.SEND, rdmap.SEND_INV,
                 rdmap.SEND_SE, rdmap.SEND_SE_INV)
-# One field for each layer's
+# names that tshark has once for each layer
 BY_LAYER = re.compile(r"(term_etype|term_errcode)_\w+")
 
 
 class Failed(Exception):
-    """tshark did, or there is no capture."""
+    """tshark failed, or the file is no capture."""
 
 
-# By the octets -----------------------------------------------------------------
+# From the bytes ----------------------------------------------------------------
 
 
 def packets(path):
-    """The SCTP Packets, in order."""
+    """Yield the SCTP packets in order."""
     with open(path, "rb") as file:
         try:
             for _, octets in dpkt.pcap.Reader(file):
@@ -49,11 +49,11 @@ def packets(path):
                 if packet:
                     yield packet
         except (ValueError, dpkt.UnpackError) as why:
-            raise Failed(f"not a capture of tcpdump's: {why}") from why
+            raise Failed(f"not a capture in tcpdump's format: {why}") from why
 
 
 def chunks(path):
-    """DDP's, each once, however often it was sent."""
+    """Yield each DDP chunk once, even if it was retransmitted."""
     seen = set()
     for packet in packets(path):
         for chunk in packet.of(sctp_packet.DATA):
@@ -149,8 +149,10 @@ def of_terminate(payload):
 
 
 def tsharks_length(message):
-    """Of a header quoted for a protection error of RDMAP's, which is the Read
-    Request's: tshark takes it for a tagged one, and RDMAP's to begin there."""
+    """Return the length of the header that tshark expects in a Terminate for an
+    RDMAP protection error. It quotes a Read Request, but tshark takes its DDP
+    header for a tagged one and looks for the RDMAP header directly after that.
+    Return None otherwise."""
     return ddp.TAGGED_LEN if (message.layer, message.etype) == (0, 1) else None
 
 
@@ -163,20 +165,21 @@ CONTENTS = {
 
 
 def by_octets(chunk):
-    """A chunk's fields: numbers, or octets."""
+    """Return the fields of a chunk: numbers or bytes."""
     of = of_control if chunk.ppid == sctp.CONTROL else of_segment
     try:
         return {"sctp.data_sid": chunk.sid, "ddp_sctp.ssn": chunk.ssn,
                 **dict(of(chunk.contents))}
     except (sctp.Malformed, struct.error, IndexError, ValueError) as why:
-        raise Failed(f"the chunk of TSN {chunk.tsn} is malformed: {why}") from why
+        raise Failed(f"the chunk with TSN {chunk.tsn} is malformed: "
+                     f"{why}") from why
 
 
-# By tshark ---------------------------------------------------------------------
+# From tshark -------------------------------------------------------------------
 
 
 def elements(path, *options):
-    """tshark's account, frame by frame."""
+    """Yield tshark's output, frame by frame."""
     with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
             [*COMMAND, *options, "-r", path], stdout=subprocess.PIPE,
             stderr=errors) as process:
@@ -190,7 +193,7 @@ def elements(path, *options):
 
 
 def by_tshark(path, *options):
-    """Of each chunk that the dissector has seen its fields, as text."""
+    """Yield the fields of each chunk that the dissector has decoded, as text."""
     for packet in elements(path, *options):
         sid, fields = None, None
         for one in packet.iter():
@@ -208,7 +211,7 @@ def by_tshark(path, *options):
 
 
 def note(fields, name, text):
-    """The first of a name counts, but every remark."""
+    """Keep the first value of a name, but all remarks."""
     if name == REMARK and name in fields:
         fields[name] += "; " + text
     fields.setdefault(name, text)
@@ -227,14 +230,14 @@ def is_same(want, text):
 
 
 def differences(want, got):
-    """In words, of a chunk."""
+    """Yield the differences between two decodings of a chunk."""
     for name, value in want.items():
         if not is_same(value, got.get(name)):
-            yield f"{name} is {value!r}, by tshark {got.get(name)}"
+            yield f"{name} should be {value!r}, tshark shows {got.get(name)}"
     for name in got:
         if name.startswith("ddp_sctp.") and name not in want:
-            yield f"there is no {name}, by tshark {got[name]}"
+            yield f"{name} should be absent, tshark shows {got[name]}"
     if PAYLOAD in got and PAYLOAD not in want:
-        yield f"there is no payload, by tshark {got[PAYLOAD]}"
+        yield f"payload should be absent, tshark shows {got[PAYLOAD]}"
     if REMARK in got:
-        yield f"tshark remarks: {got[REMARK]}"
+        yield f"tshark reports: {got[REMARK]}"

@@ -13,7 +13,7 @@ PD_MAX = 512
 
 M, C, R, S = 0x80, 0x40, 0x20, 0x10
 
-# the word in front of Private Data, RFC 6581 section 9
+# enhanced word before the Private Data, RFC 6581 section 9
 A, B = 0x80000000, 0x40000000
 CC, D = 0x8000, 0x4000
 NOT_NEGOTIATED = 0x3FFF
@@ -23,12 +23,12 @@ MARKER = 4
 
 
 def word(ird, ord_, flags=0):
-    """The enhanced word; flags are A, B, CC, D."""
+    """Return the enhanced word; flags are A, B, CC, D."""
     return struct.pack(">I", ird << 16 | ord_ | flags)
 
 
 class Offer:
-    """What may be in a start-up message; has .pd and .enhanced."""
+    """Fields of a start-up message; a subclass has .pd and .enhanced."""
 
     @property
     def word(self):
@@ -44,12 +44,12 @@ class Offer:
 
     @property
     def rtr(self):
-        """Of A, B, CC, D those set."""
+        """The flags A, B, CC and D that are set."""
         return self.word & (A | B | CC | D)
 
     @property
     def data(self):
-        """Private Data without the word."""
+        """Private Data without the enhanced word."""
         return self.pd[4:] if self.enhanced else self.pd
 
 
@@ -60,7 +60,7 @@ class Frame(Offer):
     flags: int = C
     rev: int = 1
     pd: bytes = b""
-    pd_length: int = None       # None: what it is
+    pd_length: int = None       # None: the length of pd
 
     def pack(self):
         length = len(self.pd) if self.pd_length is None else self.pd_length
@@ -81,13 +81,13 @@ def reply(**fields):
 
 
 def parse_header(octets):
-    """A Frame without its Private Data, from its first HEADER octets."""
+    """Return a Frame without its Private Data, from its first HEADER bytes."""
     flags, rev, length = struct.unpack(">BBH", octets[16:HEADER])
     return Frame(octets[:16], flags, rev, b"", length)
 
 
 class Writer:
-    """Cuts FPDUs for one direction, which it counts octets of for markers."""
+    """Make the FPDUs of one direction; counts bytes to place markers."""
 
     def __init__(self, markers=False, crc=True):
         self.markers = markers
@@ -95,7 +95,7 @@ class Writer:
         self.pos = 0
 
     def _put(self, out, octets, start, change):
-        """Append octets, and each marker that falls between them."""
+        """Append the bytes, and each marker that falls between them."""
         for octet in octets:
             self._marker(out, start, change)
             out.append(octet)
@@ -110,11 +110,11 @@ class Writer:
         self.pos += MARKER
 
     def fpdu(self, ulpdu, pad=None, crc=None, length=None, marker=None):
-        """One FPDU.
+        """Return one FPDU.
 
-        pad: instead of zeros; crc: octets instead of the right ones, or a
-        function of the right ones; length: the field's value; marker: a
-        function from a right marker to what is sent.
+        pad: bytes instead of zeros; crc: bytes instead of the correct ones, or
+        a function from the correct ones; length: value of the length field;
+        marker: a function from a correct marker to the one to send.
         """
         out = bytearray()
         self._marker(out, None, marker)
@@ -134,30 +134,31 @@ class Writer:
 
 
 class Malformed(Exception):
-    """The other side sent what MPA does not allow."""
+    """The other side violated MPA."""
 
 
 @dataclass
 class Fpdu:
-    """One FPDU as it came."""
+    """One FPDU as received."""
     ulpdu: bytes
-    start: int                          # stream position of its first octet
-    size: int                           # octets, markers included
+    start: int                          # stream position of the first byte
+    size: int                           # bytes, markers included
     crc: bytes
-    markers: list = field(default_factory=list)     # (position, octets)
+    markers: list = field(default_factory=list)     # (position, bytes)
 
 
 class Reader:
-    """Takes the octets of one direction apart and checks all there is."""
+    """Parse the bytes of one direction and check everything."""
 
     def __init__(self, markers=False, crc=True):
         self.markers = markers
         self.crc = crc
-        self.pos = 0            # of buf[0], always where an FPDU begins
+        self.pos = 0            # stream position of buf[0], where an FPDU
+                                # begins
         self.buf = bytearray()
 
     def feed(self, octets):
-        """Returns the FPDUs that are complete now."""
+        """Return the FPDUs that are complete now."""
         self.buf += octets
         whole = []
         while (fpdu := self._take()):
@@ -186,18 +187,18 @@ class Reader:
 
     def _check(self, fpdu, pad, covered, start):
         if any(pad):
-            raise Malformed(f"PAD {pad.hex()} is not zero")
+            raise Malformed(f"PAD should be zero, is {pad.hex()}")
         if self.crc and fpdu.crc != crc32c.field(covered):
-            raise Malformed(f"CRC of the FPDU at {fpdu.start} is bad")
+            raise Malformed(f"wrong CRC of the FPDU at {fpdu.start}")
         for position, octets in fpdu.markers:
             want = max(position - start, 0)
             if octets != struct.pack(">HH", 0, want):
-                raise Malformed(f"marker at {position} is {octets.hex()}, "
-                                f"not a pointer of {want}")
+                raise Malformed(f"marker at {position} should be a pointer of "
+                                f"{want}, is {octets.hex()}")
 
 
 class _Walk:
-    """Goes through octets, stepping over markers."""
+    """Walk over bytes and skip markers."""
 
     def __init__(self, buf, pos, markers):
         self.buf, self.pos, self.markers = buf, pos, markers
@@ -206,7 +207,7 @@ class _Walk:
         self.seen = []
 
     def skip_marker(self):
-        """Returns where it is then, or None if octets are missing."""
+        """Return the offset after a marker, or None if bytes are missing."""
         if self.markers and not (self.pos + self.at) % INTERVAL:
             if len(self.buf) < self.at + MARKER:
                 return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Captures: the TCP connections in them, and what MPA has in these.
+"""Read captures: TCP connections, and the MPA frames on them.
 
-FPDUs are found by their length fields; markers and PAD are looked at, CRCs
-left to tshark.  Frames are dpkt's business (Debian: python3-dpkt).
+FPDUs are found by their length fields. Markers and PAD are checked here, CRCs by
+tshark. Ethernet frames are parsed by dpkt (Debian: python3-dpkt).
 """
 
 import socket
@@ -19,7 +19,7 @@ WRAP = 1 << 32
 
 
 class Unreadable(Exception):
-    """Not a capture, or one in which something is missing."""
+    """Not a capture, or an incomplete one."""
 
 
 # TCP -------------------------------------------------------------------------
@@ -27,40 +27,40 @@ class Unreadable(Exception):
 
 @dataclass
 class Direction:
-    """What one end of a TCP connection sent: each octet once, in order.
+    """The bytes that one end of a TCP connection sent: each byte once, in order.
 
-    Places count from the first octet behind the SYN, which is 0.
+    Positions count from the first byte after the SYN, which is 0.
     """
     sender: tuple               # address, port
     receiver: tuple
-    first: int = None           # sequence number of place 0
+    first: int = None           # sequence number of position 0
     octets: bytearray = field(default_factory=bytearray)
-    segments: list = field(default_factory=list)    # where each begins
+    segments: list = field(default_factory=list)    # positions at which segments
+                                                    # begin
 
     def take(self, number, tcp):
-        """The octets of a TCP segment, in frame number, as far as they are new.
-        """
+        """Append the new bytes of a TCP segment, which is in frame number."""
         if self.first is None:
-            raise Unreadable(f"frame {number}: the connection's beginning "
+            raise Unreadable(f"frame {number}: the beginning of the connection "
                              "was not captured")
         ahead = (tcp.seq - self.first - len(self.octets)) % WRAP
         if ahead >= WRAP // 2:
             ahead -= WRAP
         if ahead > 0:
-            raise Unreadable(f"frame {number}: {ahead} octets before it "
-                             "were not captured")
+            raise Unreadable(f"frame {number}: {ahead} bytes before it were not "
+                             "captured")
         if ahead == 0:
             self.segments.append(len(self.octets))
         self.octets += tcp.data[-ahead:]
 
 
 def segments(path):
-    """Number of the frame, IP header and TCP segment of each that there is."""
+    """Yield frame number, IP header and TCP segment of each TCP packet."""
     with open(path, "rb") as file:
         try:
             capture = dpkt.pcap.Reader(file)
         except (ValueError, dpkt.UnpackError) as why:
-            raise Unreadable(f"not a capture of tcpdump's: {why}") from why
+            raise Unreadable(f"not a capture in tcpdump's format: {why}") from why
         if capture.datalink() != dpkt.pcap.DLT_EN10MB:
             raise Unreadable("not a capture of Ethernet frames")
         for number, (_, octets) in enumerate(capture, 1):
@@ -68,17 +68,17 @@ def segments(path):
             if not isinstance(getattr(ip, "data", None), TCP):
                 continue
             if len(ip) < declared(ip):
-                raise Unreadable(f"frame {number} was not captured whole")
+                raise Unreadable(f"frame {number} was not captured completely")
             yield number, ip, ip.data
 
 
 def declared(ip):
-    """The length of the whole packet, as its header has it."""
+    """Return the length of the whole packet, according to its header."""
     return ip.len if isinstance(ip, dpkt.ip.IP) else 40 + ip.plen
 
 
 def connections(path):
-    """Those in a capture: initiator's Direction, responder's Direction."""
+    """Return the connections of a capture: initiator's and responder's Direction."""
     found, live = [], {}
     for number, ip, tcp in segments(path):
         ends = (ip.src, tcp.sport), (ip.dst, tcp.dport)
@@ -103,7 +103,7 @@ def is_repeated(direction, syn):
 
 
 class Reader(mpa.Reader):
-    """Notes what is wrong, and goes on."""
+    """Record faults, and continue."""
 
     def __init__(self, markers):
         super().__init__(markers, crc=False)
@@ -117,7 +117,7 @@ class Reader(mpa.Reader):
 
 
 class Half:
-    """MPA in one direction: a start-up frame, FPDUs behind it."""
+    """MPA in one direction: a start-up frame, followed by FPDUs."""
 
     def __init__(self, direction, key):
         self.direction = direction
@@ -128,7 +128,7 @@ class Half:
         self.left = len(direction.octets) - self.start
 
     def cut(self, markers):
-        """Finds the FPDUs."""
+        """Find the FPDUs."""
         self.markers = markers
         reader = Reader(markers)
         self.fpdus = reader.feed(self.direction.octets[self.start:])
@@ -139,28 +139,30 @@ class Half:
         return self.start + fpdu.start
 
     def octets(self, fpdu):
-        """All of an FPDU, as it was on the wire."""
+        """Return all bytes of an FPDU, as they were on the wire."""
         place = self.place(fpdu)
         return bytes(self.direction.octets[place:place + fpdu.size])
 
     def segments(self):
-        """Where those TCP segments begin that bring octets of FPDUs."""
+        """Return the positions of TCP segments that carry FPDUs."""
         return [place for place in self.direction.segments
                 if place >= self.start]
 
     def unaligned(self):
-        """Those of them that begin with no FPDU."""
+        """Return those positions at which no FPDU begins."""
         return set(self.segments()) - {self.place(one) for one in self.fpdus}
 
     def apart(self):
-        """The most octets from a segment that begins with an FPDU to the next."""
+        """Return the largest distance in bytes between segments that begin with
+        an FPDU."""
         begin = sorted(set(self.segments()) - self.unaligned())
         begin.append(len(self.direction.octets))
         return max((b - a for a, b in zip(begin, begin[1:])), default=0)
 
 
 def start_up_frame(octets, key):
-    """The Request or Reply, by its key, that octets begin with; or None."""
+    """Return the Request or Reply at the beginning of the data, by its key, or
+    None."""
     if len(octets) < mpa.HEADER or octets[:len(key)] != key:
         return None
     frame = mpa.parse_header(bytes(octets[:mpa.HEADER]))
@@ -179,7 +181,7 @@ class Session:
             not self.rejected
         self.crc = self.agreed and any(self._flags(mpa.C))
         if self.agreed:
-            # each end asks for what it wants to receive
+            # each end requests markers for the data that it receives
             for half, wanted in zip(self.halves, self._flags(mpa.M)[::-1]):
                 half.cut(bool(wanted))
 
@@ -193,19 +195,20 @@ class Session:
 
 
 def sessions(pairs):
-    """MPA's of these connections, and how many carry octets, but none of it."""
+    """Return the MPA sessions of these connections, and the number of other
+    connections with data."""
     every = [Session(*pair) for pair in pairs if any(one.octets for one in pair)]
     mine = [one for one in every if one.halves[0].frame]
     return mine, len(every) - len(mine)
 
 
 def opcode(fpdu):
-    """RDMAP's, or None if the FPDU is too short for it."""
+    """Return the RDMAP opcode, or None if the FPDU is too short."""
     return fpdu.ulpdu[1] & 15 if len(fpdu.ulpdu) > 1 else None
 
 
 def facts(mine):
-    """What there is in these Sessions: numbers, by name."""
+    """Return the counters of these Sessions, by name."""
     halves = [half for one in mine for half in one.halves]
     fpdus = [fpdu for half in halves for fpdu in half.fpdus]
     numbers = Counter(f"opcode_{opcode(fpdu)}" for fpdu in fpdus)
@@ -225,11 +228,11 @@ def facts(mine):
         "octets_left": sum(half.left for half in halves)})
 
 
-# Another capture ---------------------------------------------------------------
+# Writing a capture -------------------------------------------------------------
 
 
 def frame(half, place, octets, flags=TH_ACK):
-    """An Ethernet frame with some of a Direction's octets."""
+    """Return an Ethernet frame with some bytes of a Direction."""
     source, target = half.direction.sender, half.direction.receiver
     tcp = TCP(sport=source[1], dport=target[1], flags=flags, data=octets,
               seq=(half.direction.first + place) % WRAP)
@@ -244,9 +247,9 @@ def frame(half, place, octets, flags=TH_ACK):
 
 
 def frames_apart(session, wanted):
-    """A connection's frames, if each FPDU had a TCP segment of its own.
+    """Yield the frames of a connection with a TCP segment for each FPDU.
 
-    wanted(half, fpdu) says of each whether it is to be there.
+    wanted(half, fpdu) selects the FPDUs.
     """
     for half, flags in zip(session.halves, (TH_SYN, TH_SYN | TH_ACK)):
         yield frame(half, -1, b"", flags)
@@ -259,7 +262,7 @@ def frames_apart(session, wanted):
 
 
 def write(path, frames):
-    """A capture of these frames, all at the same time."""
+    """Write a capture of these frames, all with the same time."""
     with open(path, "wb") as file:
         capture = dpkt.pcap.Writer(file)
         for one in frames:

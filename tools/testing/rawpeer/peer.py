@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""One connection of the raw peer, as initiator or as responder."""
+"""A connection of the raw peer, as initiator or as responder."""
 
 import contextlib
 import socket
@@ -11,22 +11,23 @@ from .talk import PATIENCE, SILENCE, Closed, Talk, dawdle
 
 
 class Peer(Talk):
-    """A TCP connection on which anything may be sent."""
+    """A TCP connection on which any data can be sent."""
 
     def __init__(self, sock):
         super().__init__()
         self.sock = sock
-        self.early = bytearray()        # read, not yet asked for
-        self.refused = False            # reset while it was being written
+        self.early = bytearray()        # received, not yet consumed
+        self.refused = False            # reset during a write
         self.tx = mpa.Writer()
         self.rx = mpa.Reader()
-        self.fpdus = []                 # read, not yet asked for
+        self.fpdus = []                 # received, not yet consumed
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    # octets ---------------------------------------------------------------
+    # bytes ----------------------------------------------------------------
 
     def put(self, octets):
-        """Who ends it meanwhile is noticed by who reads."""
+        """Send. If the other side has ended the connection, the next receive
+        reports it."""
         dawdle()
         try:
             self.sock.sendall(octets)
@@ -36,7 +37,7 @@ class Peer(Talk):
             pass
 
     def put_split(self, octets, *places, pause=0.002):
-        """In several TCP segments, cut at places."""
+        """Send in several TCP segments, cut at places."""
         edges = [0, *places, len(octets)]
         for start, end in zip(edges, edges[1:]):
             if start == end:
@@ -45,7 +46,7 @@ class Peer(Talk):
             time.sleep(pause)
 
     def get(self, count, timeout=PATIENCE):
-        """Exactly count octets, or Closed."""
+        """Return exactly count bytes, or raise Closed."""
         end = time.monotonic() + timeout
         while len(self.early) < count:
             self.early += self._recv(end - time.monotonic())
@@ -67,7 +68,7 @@ class Peer(Talk):
         return octets
 
     def silent(self, timeout=SILENCE):
-        """Does nothing come, not even the end?"""
+        """Check that nothing arrives, not even the end."""
         try:
             self.early += self._recv(timeout)
         except TimeoutError:
@@ -77,7 +78,7 @@ class Peer(Talk):
         return False
 
     def wait_end(self, timeout=PATIENCE):
-        """Waits for the end; returns "fin" or "rst", and what came before."""
+        """Wait for the end. Return "fin" or "rst", and the bytes before it."""
         end = time.monotonic() + timeout
         before = bytes(self.early)
         self.early.clear()
@@ -95,20 +96,21 @@ class Peer(Talk):
         return frame
 
     def full(self, mine, theirs):
-        """Full Operation as the two frames agree."""
+        """Enter Full Operation as the two frames agree."""
         crc = bool((mine.flags | theirs.flags) & mpa.C)
         self.tx = mpa.Writer(bool(theirs.flags & mpa.M), crc)
         self.rx = mpa.Reader(bool(mine.flags & mpa.M), crc)
 
     def initiate(self, request):
-        """Request out, accepting Reply in, Full Operation."""
+        """Send the Request, receive an accepting Reply, enter Full Operation."""
         self.put(request.pack())
         reply = self.get_frame()
         self.full(request, reply)
         return reply
 
     def respond(self, reply):
-        """Request in, Reply out (reply may be a function of it)."""
+        """Receive the Request, send the Reply (which may be a function of the
+        Request)."""
         request = self.get_frame()
         if callable(reply):
             reply = reply(request)
@@ -119,12 +121,12 @@ class Peer(Talk):
     # full operation -------------------------------------------------------
 
     def fpdu(self, segment, **wrong):
-        """The octets of the next FPDU; segment may be bare octets."""
+        """Return the bytes of the next FPDU; segment may be bytes."""
         ulpdu = segment if isinstance(segment, bytes) else segment.pack()
         return self.tx.fpdu(ulpdu, **wrong)
 
     def put_segment(self, *segments, **wrong):
-        """Each as an FPDU, in one write."""
+        """Send each segment as an FPDU, all in one write."""
         self.put(b"".join(self.fpdu(each, **wrong) for each in segments))
 
     def get_fpdu(self, timeout=PATIENCE):
@@ -140,7 +142,7 @@ class Peer(Talk):
         return self.get_fpdu(timeout).ulpdu
 
     def unread(self):
-        """FPDUs that have come and nobody asked for; never waits long."""
+        """Return the FPDUs received and not consumed; never waits long."""
         try:
             while True:
                 self.fpdus += self.rx.feed(self._recv(0.01))
@@ -149,15 +151,15 @@ class Peer(Talk):
         left, self.fpdus = self.fpdus, []
         return left
 
-    # the end --------------------------------------------------------------
+    # end ------------------------------------------------------------------
 
     def half_close(self):
-        """Who has ended all of it meanwhile: see put()."""
+        """Send a FIN; ignored if the connection has ended, as in put()."""
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_WR)
 
     def reset(self):
-        """RST."""
+        """Send a RST."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                              struct.pack("ii", 1, 0))
         self.sock.close()

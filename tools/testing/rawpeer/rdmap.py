@@ -14,7 +14,7 @@ RV = 0x40
 QN_SEND, QN_READ, QN_TERMINATE, QN_ATOMIC = range(4)
 
 FETCH_ADD, CMP_SWAP = 0, 2      # RFC 7306 figure 5
-ALL = (1 << 64) - 1             # a mask that leaves nothing out
+ALL = (1 << 64) - 1             # a mask of all bits
 
 
 def control(opcode, rv=RV, rsv=0):
@@ -64,7 +64,7 @@ class ReadRequest:
 
 
 def masked_add(old, add, mask):
-    """The pseudocode of RFC 7306 section 5.1.1, word for word."""
+    """The pseudocode of RFC 7306 section 5.1.1, literally."""
     bit_location = 1
     carry = 0
     value = 0
@@ -83,7 +83,7 @@ def masked_add(old, add, mask):
 
 
 def masked_swap(old, swap, swap_mask, compare, compare_mask):
-    """That of section 5.1.2."""
+    """The pseudocode of RFC 7306 section 5.1.2."""
     if not (compare ^ old) & compare_mask:
         return (old & ~swap_mask) | (swap & swap_mask)
     return old
@@ -96,7 +96,7 @@ class AtomicRequest:
     ident: int
     stag: int
     to: int
-    data: int                   # to add, or to store
+    data: int                   # addend, or value to store
     mask: int
     compare: int = 0
     compare_mask: int = ALL
@@ -120,7 +120,7 @@ class AtomicRequest:
         return cls(code & 15, *rest, rsvd=code >> 4)
 
     def result(self, old):
-        """What the memory holds afterwards."""
+        """Return the value in memory after the operation on old."""
         if self.code == FETCH_ADD:
             return masked_add(old, self.data, self.mask)
         return masked_swap(old, self.data, self.mask, self.compare,
@@ -150,14 +150,14 @@ class AtomicResponse:
 
 @dataclass
 class Terminate:
-    """A Terminate's contents; what is not quoted is None."""
+    """Contents of a Terminate; parts that are not quoted are None."""
     layer: int
     etype: int
     code: int
-    length: int = None          # M
-    ddp: bytes = None           # D
-    rdma: bytes = None          # R
-    rsvd: int = 0               # the thirteen reserved bits
+    length: int = None          # M bit
+    ddp: bytes = None           # D bit
+    rdma: bytes = None          # R bit
+    rsvd: int = 0               # the 13 reserved bits
 
     @property
     def what(self):
@@ -182,7 +182,7 @@ class Terminate:
 
     @classmethod
     def parse(cls, octets):
-        """Every octet must have its place."""
+        """Parse; no byte may be left over."""
         kind, code, quote = struct.unpack(">BBH", octets[:4])
         out = cls(kind >> 4, kind & 15, code, rsvd=quote & 0x1FFF)
         rest = octets[4:]
@@ -196,5 +196,5 @@ class Terminate:
             out.rdma, rest = (rest[:ReadRequest.LENGTH],
                               rest[ReadRequest.LENGTH:])
         if rest:
-            raise ValueError(f"{len(rest)} octets too many in a Terminate")
+            raise ValueError(f"{len(rest)} bytes too many in a Terminate")
         return out

@@ -29,7 +29,7 @@ COMM_UP, COMM_LOST, RESTART, SHUTDOWN_COMP = range(4)
 
 
 class Malformed(Exception):
-    """The other side sent what RFC 5043 does not allow."""
+    """The other side violated RFC 5043."""
 
 
 # Chunks ----------------------------------------------------------------------
@@ -37,7 +37,8 @@ class Malformed(Exception):
 
 @dataclass
 class Control(mpa.Offer):
-    """A session control message; pd with the enhanced word, if there is one."""
+    """A session control message; pd includes the enhanced word, if there is
+    one."""
     code: int
     pd: bytes = b""
 
@@ -52,15 +53,15 @@ class Control(mpa.Offer):
     def parse(cls, body):
         out = cls(struct.unpack(">H", body[:2])[0], body[2:])
         if not INITIATE <= out.code <= E_REJECT:
-            raise Malformed(f"function code {out.code}")
+            raise Malformed(f"invalid function code {out.code}")
         if len(out.pd) > PD_MAX or out.code == TERMINATE and out.pd:
-            raise Malformed(f"{len(out.pd)} octets of Private Data in {out}")
+            raise Malformed(f"{len(out.pd)} bytes of Private Data in {out}")
         return out
 
 
 @dataclass
 class Chunk:
-    """One user message as it came."""
+    """One user message as received."""
     sid: int
     ppid: int
     unordered: bool
@@ -74,40 +75,40 @@ class Chunk:
 
     @property
     def contents(self):
-        """A Control, or a DDP segment."""
+        """A Control or a DDP segment."""
         body = self.octets[2:]
         return Control.parse(body) if self.ppid == CONTROL else ddp.parse(body)
 
     def check(self):
         if self.ppid not in (SEGMENT, CONTROL):
-            raise Malformed(f"payload protocol identifier {self.ppid}")
+            raise Malformed(f"invalid payload protocol identifier {self.ppid}")
         if not self.unordered:
-            raise Malformed("an ordered chunk")
+            raise Malformed("a chunk should be unordered")
         if len(self.octets) < 4:
-            raise Malformed(f"a chunk of {len(self.octets)} octets")
+            raise Malformed(f"a chunk of {len(self.octets)} bytes is too short")
 
 
 # Streams ---------------------------------------------------------------------
 
 
 class Stream(Talk):
-    """A pair of SCTP streams of one number, and the session on it."""
+    """A pair of SCTP streams with the same number, and the session on it."""
 
     def __init__(self, assoc, sid):
         super().__init__()
         self.assoc, self.sid = assoc, sid
-        self.arrived = []       # all chunks, as they came
+        self.arrived = []       # all chunks in the order of arrival
         self.new_session()
 
     def new_session(self):
-        """DDP-SSNs and MSNs begin anew."""
+        """Restart DDP-SSNs and MSNs."""
         Talk.__init__(self)
         self.ssn = self.due = 0
-        self.early = {}         # by DDP-SSN
-        self.came = deque()     # in order, not yet asked for
+        self.early = {}         # out-of-order chunks by DDP-SSN
+        self.came = deque()     # in order, not yet consumed
 
     def take(self, chunk):
-        """Puts what came in its place by DDP-SSN (SCTPDDP-23, SCTPDDP-65)."""
+        """Put a chunk in order by DDP-SSN (SCTPDDP-23, SCTPDDP-65)."""
         self.arrived.append(chunk)
         chunk.check()
         if chunk.ssn in self.early or (chunk.ssn - self.due) % SSNS > SSNS / 2:
@@ -126,7 +127,7 @@ class Stream(Talk):
         return ssn
 
     def put_chunk(self, body, ppid=CONTROL, ssn=None, **wrong):
-        """Anything behind a DDP-SSN; ssn: instead of the right one."""
+        """Send any body after a DDP-SSN; ssn: use this instead of the next one."""
         ssn = self.next_ssn() if ssn is None else ssn
         self.assoc.put(self.sid, struct.pack(">H", ssn) + body, ppid, **wrong)
 
@@ -134,14 +135,15 @@ class Stream(Talk):
         self.put_chunk(Control(code, pd).pack(), **wrong)
 
     def put_segment(self, *segments, **wrong):
-        """Each as a chunk, together if that can be; bare octets do, too."""
+        """Send each segment as a chunk, bundled if possible; a segment may be
+        bytes."""
         for number, each in enumerate(segments, 1):
             body = each if isinstance(each, bytes) else each.pack()
             more = {"more": True} if number < len(segments) else {}
             self.put_chunk(body, SEGMENT, **more, **wrong)
 
     def put_in_order(self, order, *segments):
-        """As put_segment, but the nth to leave is segments[order[n]]."""
+        """As put_segment(), but the nth chunk sent is segments[order[n]]."""
         first = self.ssn
         for place in order:
             self.put_segment(segments[place], ssn=(first + place) % SSNS)
@@ -150,14 +152,14 @@ class Stream(Talk):
     # receiving ------------------------------------------------------------
 
     def get_chunk(self, timeout=PATIENCE):
-        """The next one by DDP-SSN."""
+        """Return the next chunk in DDP-SSN order."""
         self.assoc.wait(lambda: self.came, timeout)
         return self.came.popleft()
 
     def get_control(self, timeout=PATIENCE):
         got = self.get_chunk(timeout).contents
         if not isinstance(got, Control):
-            raise Malformed(f"not a control message: {got}")
+            raise Malformed(f"should be a control message: {got}")
         return got
 
     def get_octets(self, timeout=PATIENCE):
@@ -166,10 +168,10 @@ class Stream(Talk):
             return chunk.octets[2:]
         if chunk.contents.code == TERMINATE:
             raise Closed(False)
-        raise Malformed(f"not a segment: {chunk}")
+        raise Malformed(f"should be a segment: {chunk}")
 
     def silent(self, timeout=SILENCE):
-        """Does nothing come, not even the end?"""
+        """Check that nothing arrives, not even the end."""
         try:
             self.assoc.wait(lambda: self.came, timeout)
         except TimeoutError:
@@ -179,8 +181,8 @@ class Stream(Talk):
         return False
 
     def wait_end(self, timeout=PATIENCE):
-        """Waits for the session's end: "terminate", or that of the whole
-        association; returns it, and what came before."""
+        """Wait for the end of the session. Return "terminate", or the end of
+        the association, and the messages before it."""
         before = []
         end = time.monotonic() + timeout
         try:
@@ -193,7 +195,7 @@ class Stream(Talk):
             return self.assoc.ended, before
 
     def unread(self):
-        """Chunks that have come and nobody asked for; never waits long."""
+        """Return the chunks received and not consumed; never waits long."""
         self.silent(0.01)
         left, self.came = list(self.came), deque()
         return left
@@ -201,7 +203,7 @@ class Stream(Talk):
     # sessions -------------------------------------------------------------
 
     def initiate(self, code=INITIATE, pd=b""):
-        """Initiate out, the answer in."""
+        """Send an Initiate. Return the reply."""
         self.put_control(code, pd)
         return self.get_control()
 
@@ -219,7 +221,7 @@ class Stream(Talk):
 
 
 class Carrier:
-    """An association, whoever speaks SCTP for it."""
+    """An association, independent of the SCTP implementation used."""
 
     def __init__(self):
         self.streams = {}
@@ -234,15 +236,16 @@ class Carrier:
         return self.streams[sid]
 
     def receive(self, timeout):
-        """Waits for something and puts it in its place; TimeoutError."""
+        """Wait for input and process it, or raise TimeoutError."""
         raise NotImplementedError
 
     def put(self, sid, octets, ppid, unordered=True, more=False):
-        """more: it may wait to share a packet with the next one."""
+        """Send a message. more: it may wait to be bundled with the next one."""
         raise NotImplementedError
 
     def wait(self, what, timeout=PATIENCE):
-        """Until what() is true; Closed if the association ends first."""
+        """Wait until what() is true; raise Closed if the association ends
+        first."""
         end = time.monotonic() + timeout
         while not what():
             if self.ended:
@@ -257,14 +260,14 @@ class Carrier:
         raise AssertionError
 
     def settle(self, timeout=SILENCE):
-        """Takes what still comes for a while."""
+        """Process input for a while."""
         try:
             self.wait(lambda: False, timeout)
         except (TimeoutError, Closed):
             pass
 
     def chunks(self):
-        """All that came, stream by stream."""
+        """Return all chunks received, stream by stream."""
         return [c for s in self.streams.values() for c in s.arrived]
 
     def abort(self):
@@ -281,7 +284,8 @@ class Carrier:
 
 
 def prepare(sock, streams=STREAMS, adaptation=ADAPTATION, inbound=None):
-    """Options of a socket before it connects or listens; adaptation 0: none."""
+    """Set the options of a socket before it connects or listens; adaptation 0:
+    no indication."""
     def put(option, value):
         sock.setsockopt(PROTOCOL, option, value)
 
@@ -294,7 +298,7 @@ def prepare(sock, streams=STREAMS, adaptation=ADAPTATION, inbound=None):
 
 
 class Association(Carrier):
-    """On a socket of the kernel's, made ready by prepare()."""
+    """An association on a kernel socket that prepare() has set up."""
 
     def __init__(self, sock):
         super().__init__()
@@ -303,7 +307,8 @@ class Association(Carrier):
 
     @classmethod
     def dial(cls, sock, address, timeout=PATIENCE):
-        """COMM_UP and the peer's indication have been seen, if there is one."""
+        """Connect. COMM_UP and the peer's indication, if there is one, have
+        been received."""
         sock.settimeout(timeout)
         sock.connect(address)
         return cls.up(sock)
@@ -312,7 +317,8 @@ class Association(Carrier):
     def up(cls, sock):
         out = cls(sock)
         out.wait(lambda: out.ready)
-        out.settle(0.02)        # the indication is told behind it
+        out.settle(0.02)        # the notification of the indication follows
+                                # COMM_UP
         return out
 
     def receive(self, timeout):
@@ -337,7 +343,7 @@ class Association(Carrier):
 
     def _data(self, octets, extra, flags):
         if not flags & socket.MSG_EOR:
-            raise Malformed("a message longer than any may be")
+            raise Malformed("a message is longer than allowed")
         info = [data for level, kind, data in extra
                 if (level, kind) == (PROTOCOL, RCVINFO)]
         sid, _, how = struct.unpack("=HHH", info[0][:6])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""SCTP itself (RFC 9260) in octets, over Ethernet and IPv4.
+"""SCTP (RFC 9260) from raw packets, over Ethernet and IPv4.
 
-For what no socket of the kernel's lets one do: any INIT, acknowledgements
-withheld, TSNs and flags of one's own.  Nothing is ever sent again, so it wants
-a network without loss.  The address must be one that no kernel answers for.
+It can do what kernel sockets cannot: send any INIT, withhold acknowledgements, choose
+TSNs and flags. It never retransmits, so it needs a network without loss. No kernel
+may have the address.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ TSNS = 1 << 32
 
 @dataclass
 class Chunk:
-    """Any chunk of SCTP's."""
+    """Any SCTP chunk."""
     kind: int
     flags: int = 0
     body: bytes = b""
@@ -36,17 +36,17 @@ class Chunk:
 
     @property
     def data(self):
-        """Of a DATA chunk: TSN, stream, SSN, payload protocol identifier."""
+        """DATA: TSN, stream, SSN, payload protocol identifier."""
         return struct.unpack(">IHHI", self.body[:12])
 
     @property
     def init(self):
-        """Of INIT and INIT-ACK: tag, window, streams out and in, TSN."""
+        """INIT and INIT-ACK: tag, window, streams out and in, TSN."""
         return struct.unpack(">IIHHI", self.body[:16])
 
     @property
     def parameters(self):
-        """Of INIT and INIT-ACK: (type, octets) each."""
+        """INIT and INIT-ACK: (type, bytes) each."""
         found, rest = [], self.body[16:]
         while len(rest) >= 4:
             kind, size = struct.unpack(">HH", rest[:4])
@@ -56,7 +56,7 @@ class Chunk:
 
     @property
     def adaptations(self):
-        """All values of Adaptation Indication parameters."""
+        """The values of all Adaptation Indication parameters."""
         return [octets.hex() for kind, octets in self.parameters
                 if kind == ADAPTATION]
 
@@ -77,12 +77,12 @@ def data(sid, octets, ppid, tsn, flags=BEGIN | END | UNORDERED, ssn=0):
 
 @dataclass
 class Packet:
-    """An SCTP packet, and between whom."""
+    """An SCTP packet with its addresses."""
     source: tuple           # address, port
     target: tuple
     tag: int
     chunks: list = field(default_factory=list)
-    size: int = 0           # octets of the IP packet
+    size: int = 0           # bytes of the IP packet
     may_fragment: bool = False
 
     def pack(self):
@@ -95,8 +95,8 @@ class Packet:
 
 
 def header(ip):
-    """Of an IPv4 packet with SCTP in it: source, target, where SCTP begins, the
-    length of all; of one of IPv6's, too, without extensions; or None."""
+    """Return source, target, offset of SCTP and total length of an IPv4 packet, or of
+    an IPv6 packet without extension headers; None without SCTP."""
     if len(ip) >= 20 and ip[0] >> 4 == 4 and ip[9] == sctp.PROTOCOL:
         size, = struct.unpack(">H", ip[2:4])
         return address(ip[12:16]), address(ip[16:20]), (ip[0] & 15) * 4, size
@@ -107,7 +107,7 @@ def header(ip):
 
 
 def parse(ip):
-    """From an IP packet a Packet, or None."""
+    """Return a Packet from an IP packet, or None."""
     found = header(ip)
     if not found:
         return None
@@ -134,7 +134,7 @@ def numbers(text):
 
 
 def in_ip(source, target, octets):
-    """The IPv4 packet for them."""
+    """Return an IPv4 packet with this payload."""
     def head(total):
         return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(octets), 0, 0x4000,
                            64, sctp.PROTOCOL, total) + both
@@ -146,7 +146,7 @@ def in_ip(source, target, octets):
 
 
 class Sniffer:
-    """Sees the SCTP packets of an interface, both ways."""
+    """Captures the SCTP packets of an interface, in both directions."""
 
     def __init__(self, sock):
         self.sock, self.seen = sock, []
@@ -159,7 +159,8 @@ class Sniffer:
         return packet
 
     def packets(self, wait=0.05, until=None):
-        """All since the last time; until: waits for one of which that is true."""
+        """Return all packets since the last call; until: wait for one for which this
+        is true."""
         end = time.monotonic() + sctp.PATIENCE
         with contextlib.suppress(TimeoutError):
             while until:
@@ -177,7 +178,7 @@ class Sniffer:
 
 @dataclass
 class Place:
-    """Where a raw association lives: a packet socket, and who is who."""
+    """The environment of a raw association: a packet socket, and both addresses."""
     sock: object
     frame: bytes            # both hardware addresses, the peer's first
     mine: str
@@ -188,7 +189,7 @@ class Place:
         self.sock.send(frame + in_ip(self.mine, self.theirs, octets))
 
     def get(self, timeout):
-        """The next packet from there to here."""
+        """Return the next packet to this address."""
         end = time.monotonic() + timeout
         while True:
             self.sock.settimeout(max(end - time.monotonic(), 0.001))
@@ -198,12 +199,11 @@ class Place:
 
 
 class Association(sctp.Carrier):
-    """One with every octet under control.
+    """An association with control of every byte.
 
-    sacking: DATA is acknowledged as it comes; taking: it is kept, too;
-    parameters: of INIT or INIT-ACK;
-    window: octets that it says it has room for;
-    behind(): chunks that share the packet of COOKIE ECHO.
+    sacking: acknowledge DATA as it arrives; taking: accept it; parameters: of INIT or
+    INIT-ACK; window: bytes of the announced window; behind(): chunks bundled with
+    COOKIE ECHO.
     """
 
     def __init__(self, place, port, peer_port=0, streams=sctp.STREAMS,
@@ -218,7 +218,7 @@ class Association(sctp.Carrier):
         self.sacking, self.taking, self.behind = True, True, list
         self.parameters = adaptation(1) if parameters is None else parameters
         self.init = None            # the peer's INIT or INIT-ACK
-        self.packets = []           # all that came
+        self.packets = []           # all packets received
 
     def send(self, *chunks, tag=None):
         tag = self.peer_tag if tag is None else tag
@@ -234,7 +234,7 @@ class Association(sctp.Carrier):
     # set-up ---------------------------------------------------------------
 
     def begin(self, timeout=sctp.PATIENCE):
-        """As far as COOKIE ECHO and what is behind it."""
+        """Continue until COOKIE ECHO and the chunks bundled with it have been sent."""
         self.send(self._init(INIT), tag=0)
         self.wait(lambda: self.init, timeout)
 
@@ -244,7 +244,7 @@ class Association(sctp.Carrier):
         return self
 
     def accept(self, timeout=sctp.PATIENCE):
-        """Waits for the peer to connect."""
+        """Wait for the peer to connect."""
         self.wait(lambda: self.ready, timeout)
         return self
 
@@ -272,7 +272,7 @@ class Association(sctp.Carrier):
     # data -----------------------------------------------------------------
 
     def data(self, sid, octets, ppid, **fields):
-        """A DATA chunk of the next TSN."""
+        """Return a DATA chunk with the next TSN."""
         chunk = data(sid, octets, ppid, self.tsn, **fields)
         self.tsn = (self.tsn + 1) % TSNS
         return chunk
@@ -298,19 +298,19 @@ class Association(sctp.Carrier):
             sid, ppid, bool(chunk.flags & UNORDERED), octets, tsn))
 
     def sack(self):
-        """Acknowledges all that has come in order."""
+        """Acknowledge all chunks received in order."""
         self.send(Chunk(SACK, 0, struct.pack(">IIHH", self.got, self.window,
                                           0, 0)))
 
     def shut(self):
-        """Takes nothing from here on, says so, and answers who asks again."""
+        """Announce a window of 0, accept no more data, and acknowledge probes."""
         self.window, self.taking = 0, False
         self.sack()
 
     def _on_sack(self, chunk):
         self.acked, = struct.unpack(">I", chunk.body[:4])
 
-    # the rest -------------------------------------------------------------
+    # other ----------------------------------------------------------------
 
     def _on_heartbeat(self, chunk):
         self.send(Chunk(HEARTBEAT_ACK, 0, chunk.body))
@@ -334,7 +334,8 @@ class Association(sctp.Carrier):
     }
 
     def _mine(self, packet):
-        """Between our ports; who listens takes the first caller's."""
+        """Check whether the packet has our ports; a listener takes the port of the
+        first INIT."""
         if packet.target[1] != self.ports[0]:
             return False
         if not self.ports[1] and packet.of(INIT):

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""pcap-check against captures made up here, good and bad.
+"""Test pcap-check against generated captures, good and bad.
 
-The interpreter is the one that python3-dpkt is for.
+Uses the interpreter for which python3-dpkt is installed.
 """
 
 import os
@@ -35,7 +35,7 @@ def frame(source, target, seq, octets=b"", flags=TH_ACK):
 
 
 class Wire:
-    """A connection, whose frames are kept."""
+    """A connection that records its frames."""
 
     def __init__(self, first=1000, initiator=A, responder=B):
         self.ends = initiator, responder
@@ -46,12 +46,12 @@ class Wire:
             self.next[side] += 1
 
     def put(self, side, octets, flags=TH_ACK):
-        """Sends octets in a TCP segment."""
+        """Send bytes in a TCP segment."""
         self.again(side, 0, octets, flags)
         self.next[side] += len(octets)
 
     def again(self, side, back, octets, flags=TH_ACK):
-        """Sends octets whose first was sent back octets ago."""
+        """Send bytes, the first of which was sent back bytes ago."""
         self.frames.append(frame(self.ends[side], self.ends[not side],
                                  self.next[side] - back, octets, flags))
 
@@ -61,7 +61,7 @@ class Wire:
 
 
 def messages(writer, count, **wrong):
-    """So many Sends of all sizes; what is wrong is so in the last."""
+    """Yield so many Sends of all sizes; the last one has the faults."""
     rand = random.Random(count)
     for msn in range(1, count + 1):
         size = rand.randrange(MSS - 60)
@@ -86,7 +86,7 @@ def connections(*wires):
 
 
 class Captures(unittest.TestCase):
-    """Each test makes one, and says what pcap-check should."""
+    """Each test makes a capture and checks the result of pcap-check."""
 
     def verdict(self, wires, status):
         with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
@@ -130,7 +130,7 @@ class Captures(unittest.TestCase):
         facts = self.good(wire)
         self.assertIn("fpdus 50", facts)
         self.assertTrue(any(one.startswith("unaligned") for one in facts))
-        # the last segment holds the last FPDU alone
+        # the last segment holds the last FPDU only
         self.assertIn(f"apart {len(octets) // MSS * MSS}", facts)
 
     def test_sent_again(self):
@@ -138,13 +138,13 @@ class Captures(unittest.TestCase):
         wire.start_up()
         for octets in messages(mpa.Writer(), 20):
             wire.put(0, octets)
-            wire.again(0, len(octets), octets)      # all of it
-            wire.again(0, 1, b"")                   # is it alive?
+            wire.again(0, len(octets), octets)      # a complete retransmission
+            wire.again(0, 1, b"")                   # a keep-alive probe
             wire.again(0, 10, octets[-10:])
         self.assertIn("fpdus 20", self.good(wire))
 
     def test_sent_again_with_more(self):
-        # tshark does not find its way through this
+        # tshark cannot follow this
         wire = Wire()
         wire.put(0, b"one two thr")
         wire.again(0, 3, b"three")
@@ -163,7 +163,7 @@ class Captures(unittest.TestCase):
         self.assertIn("fpdus 20", self.good(wire))
 
     def test_port_used_again(self):
-        # tshark takes the second connection for more of the first
+        # tshark takes the second connection for a continuation of the first
         pairs = connections(usual(), usual(first=77))
         mine, others = pcap.sessions(pairs)
         self.assertEqual((len(mine), others), (2, 0))
@@ -175,7 +175,7 @@ class Captures(unittest.TestCase):
         facts = self.good(usual(), wire)
         self.assertIn("rejected 1", facts)
         wire.put(0, b"all the same")
-        self.bad("12 octets that are no FPDU", usual(), wire)
+        self.bad("12 bytes that belong to no FPDU", usual(), wire)
 
     def test_another_protocol(self):
         wire = Wire(initiator=(A[0], 40001))
@@ -183,7 +183,7 @@ class Captures(unittest.TestCase):
         self.assertIn("other_connections 1", self.good(usual(), wire))
 
     def test_bad_crc(self):
-        self.bad("2 bad CRCs", usual(crc=b"none"))
+        self.bad("2 wrong CRCs", usual(crc=b"none"))
 
     def test_bad_crc_where_tshark_is_blind(self):
         # the last FPDU of each side ends where a marker follows
@@ -194,24 +194,24 @@ class Captures(unittest.TestCase):
                              crc=b"none")
         self.assertEqual(len(octets), 512)
         wire.put(0, octets)
-        self.bad("1 bad CRCs", wire)
+        self.bad("1 wrong CRCs", wire)
 
     def test_bad_pad(self):
         wire = Wire()
         wire.start_up()
         wire.put(0, mpa.Writer().fpdu(rdmap.send(1, b"x").pack(), pad=b"xyz"))
         facts, said = self.verdict([wire], 1)
-        self.assertIn("is not zero", said)
+        self.assertIn("PAD should be zero", said)
         self.assertIn("against_the_rfc 1", facts)
 
     def test_bad_marker(self):
-        self.bad("not a pointer of", usual(
+        self.bad("should be a pointer of", usual(
             mpa.C | mpa.M, marker=lambda right: right[:3] + b"\xff"))
 
     def test_half_an_fpdu(self):
         wire = usual()
         wire.put(0, next(messages(mpa.Writer(), 1))[:-1])
-        self.bad("octets that are no FPDU", wire)
+        self.bad("bytes that belong to no FPDU", wire)
 
     def test_rdmap_that_is_none(self):
         wire = Wire()
@@ -221,7 +221,7 @@ class Captures(unittest.TestCase):
 
     def test_nothing(self):
         wire = Wire()
-        self.bad("not a single FPDU", wire)
+        self.bad("the capture contains no FPDU", wire)
 
     def test_missing_frame(self):
         wire = usual()
@@ -231,7 +231,7 @@ class Captures(unittest.TestCase):
     def test_missing_beginning(self):
         wire = usual()
         del wire.frames[1]
-        self.bad("beginning was not captured", wire)
+        self.bad("the beginning of the connection was not captured", wire)
 
     def test_no_capture(self):
         done = subprocess.run(

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""tools/wireshark/ddp_sctp.lua against captures made up here, good and bad.
+"""Test tools/wireshark/ddp_sctp.lua against generated captures, good and bad.
 
-The interpreter is the one that python3-dpkt is for.
+Uses the interpreter for which python3-dpkt is installed.
 """
 
 import os
@@ -71,13 +71,14 @@ def frame(packet):
 
 
 class Wire:
-    """An association, whose frames are kept."""
+    """An association that records its frames."""
 
     def __init__(self):
         self.frames, self.tsn, self.ssns = [], 1000, {}
 
     def chunk(self, message, sid=0, flags=7):
-        """A DATA chunk with a Control, a segment, or octets and their PPID."""
+        """Return a DATA chunk with a Control, a segment, or bytes and their
+        PPID."""
         if isinstance(message, tuple):
             octets, ppid = message
         else:
@@ -98,7 +99,7 @@ class Wire:
 
 
 class Dissector(unittest.TestCase):
-    """Each test makes a capture, and says what tshark should of it."""
+    """Each test makes a capture and checks what tshark decodes."""
 
     def setUp(self):
         self.file = tempfile.NamedTemporaryFile(suffix=".pcap")
@@ -127,7 +128,8 @@ class Dissector(unittest.TestCase):
         return list(dissector.by_tshark(self.file.name, *options))
 
     def remarks(self, words, *messages):
-        """tshark makes one with such words of each of these chunks."""
+        """Check that tshark makes a remark with these words about each of the
+        chunks."""
         wire = Wire()
         for message in messages:
             wire.say(message)
@@ -137,7 +139,7 @@ class Dissector(unittest.TestCase):
             self.assertIn(words, one[dissector.REMARK])
 
     def info(self, wire):
-        """The Info columns."""
+        """Return the Info columns."""
         self.write(wire)
         done = subprocess.run(
             ["tshark", "-n", "-X", f"lua_script:{dissector.SCRIPT}",
@@ -228,7 +230,7 @@ class Dissector(unittest.TestCase):
             "stream 2: Immediate Data [last DDP segment]"])
 
     def test_another_opinion_is_noticed(self):
-        # the test itself
+        # a test of the comparison itself
         want = dissector.by_octets(sctp.Chunk(
             0, sctp.SEGMENT, True, b"\0\0" + rdmap.write(1, 2, b"y").pack()))
         got, = self.seen(Wire().say(rdmap.write(1, 2, b"x")))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The raw peer against the hex dumps of the RFC and against itself."""
+"""Test the raw peer against the hex dumps of the RFCs and against itself."""
 
 import os
 import random
@@ -50,7 +50,7 @@ def terminates():
 
 
 def atomics():
-    """RFC 7306 figures 4 and 6, octet by octet."""
+    """RFC 7306 figures 4 and 6, byte by byte."""
     octets = bytes.fromhex(
         "00000002" "01020304" "11121314" "2122232425262728"
         "3132333435363738" "4142434445464748" "5152535455565758"
@@ -83,7 +83,7 @@ def immediates():
 
 
 def arithmetic():
-    """What can be told without the pseudocode of RFC 7306."""
+    """Properties that hold without the pseudocode of RFC 7306."""
     rand = random.Random(7306)
     for _ in range(200):
         old, add = rand.getrandbits(64), rand.getrandbits(64)
@@ -98,7 +98,7 @@ def arithmetic():
 
 
 class Loop(sctp.Carrier):
-    """What is sent comes back."""
+    """A carrier that receives what it sends."""
 
     def put(self, sid, octets, ppid, unordered=True, more=False):
         self.last = octets

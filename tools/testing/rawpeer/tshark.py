@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What tshark, which knows nothing of our code, finds in a capture."""
+"""Run tshark, which is independent of this project, on a capture and count what
+it finds."""
 
 import re
 import subprocess
@@ -7,16 +8,16 @@ from collections import Counter
 
 from . import mpa
 
-# A port may be that of another protocol.  What rides on RDMAP tshark only
-# guesses, and finds malformed.
+# A port may belong to another protocol. tshark only guesses the protocols above
+# RDMAP and finds them malformed, so they are disabled.
 COMMAND = ("tshark", "-n", "-o", "tcp.desegment_tcp_streams:TRUE",
            "-o", "tcp.try_heuristic_first:TRUE",
            "--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct",
            "-Y", "iwarp_mpa", "-O", "iwarp_mpa,iwarp_ddp_rdmap",
            "-z", "expert,warn")
 
-# The one thing it says of a good CRC that it says of no other is words, so it
-# is lines of text that are counted.
+# Only the text output tells a good CRC from others, so lines of text are
+# counted.
 LINES = (("fpdus", re.compile(r"    FPDU$")),
          ("start_up_frames", re.compile(r"    Re\w+ frame header$")),
          ("rejected", re.compile(r".*Connection rejected flag: True")),
@@ -26,22 +27,22 @@ LINES = (("fpdus", re.compile(r"    FPDU$")),
          ("unused_crcs", re.compile(r" +CRC: ")))
 OPCODE = re.compile(r".*= OpCode: .*\(0x([0-9a-f]+)\)$")
 
-# Behind the frames: a heading for each severity, then how many remarks of
-# which protocol's, in what words
+# Printed after the frames: a heading for each severity, then number, protocol
+# and text of each remark.
 SEVERITY = re.compile(r"(Errors|Warns) \(\d+\)$")
 REMARK = re.compile(r" +(?P<number>\d+) +\S+ +(?P<protocol>\S+)  (?P<words>.*)$")
 
-# It knows RFC 5044, not RFC 6581.
+# tshark knows RFC 5044, not RFC 6581.
 REVISION_2 = ("Res field is NOT set to zero as required by RFC 5044",
               "Rev field is NOT set to one as required by RFC 5044")
 
 
 class Failed(Exception):
-    """tshark did; its words."""
+    """tshark failed; carries its messages."""
 
 
 def output(path):
-    """Lines, as they come."""
+    """Yield lines as they arrive."""
     with subprocess.Popen([*COMMAND, "-r", path], text=True, errors="replace",
                           stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as process:
@@ -53,7 +54,7 @@ def output(path):
 
 
 def opinion(path):
-    """Numbers, by name, of what there is; and remarks, in words."""
+    """Return counters by name, and remarks as text."""
     numbers, remarks, severity = Counter(), [], None
     for line in output(path):
         if (found := OPCODE.match(line)):
@@ -68,7 +69,7 @@ def opinion(path):
 
 
 def heed(severity, remark, numbers, remarks):
-    """An error counts, whosever it is; a warning if it is about iWARP."""
+    """Count a remark: errors of any protocol, warnings only of iWARP."""
     if remark["words"] in REVISION_2:
         numbers["revision_2_warnings"] += int(remark["number"])
     elif severity == "Errors" or remark["protocol"].startswith("IWARP"):
@@ -77,8 +78,8 @@ def heed(severity, remark, numbers, remarks):
 
 
 def miscounts(half, fpdu):
-    """Does tshark misread this FPDU?
+    """Check whether tshark misreads this FPDU.
 
-    It takes a marker just behind an FPDU for one of that FPDU's.
+    It takes a marker directly after an FPDU for part of that FPDU.
     """
     return half.markers and (fpdu.start + fpdu.size) % mpa.INTERVAL == 0

@@ -29,7 +29,7 @@ class TcpWire(Wire):
 
 
 def answered(w, octets, event, error, tries=1):
-    """Let the peer send octets after our Request, and close."""
+    """Let the peer send these bytes after our Request, and close."""
     with w.listening() as (sock, port):
         conn = call(w, PEER, port)
         for _ in range(tries):

@@ -24,7 +24,7 @@ def pattern(length, seed):
 
 
 def cut(data, make, last=True):
-    """Return segments of PIECE bytes; make(offset, octets, last) makes each."""
+    """Return segments of PIECE bytes each, made by make()."""
     ends = range(0, len(data), PIECE)
     return [make(at, data[at:at + PIECE], last and at + PIECE >= len(data))
             for at in ends]

@@ -275,7 +275,7 @@ def backlog(w):
     w.mate.not_yet(CM, event="CONNECT_REQUEST")
     answers = [s.get_control().code for s in assoc.streams.values()
                if s.came]
-    check(f"{asked} requests are reported, {BACKLOG / 2} to "
+    check(f"{asked} requests are reported, {BACKLOG // 2} to "
           f"{BACKLOG}", BACKLOG / 2 <= asked <= BACKLOG)
     same("replies to the others", answers, [TERMINATE] * (BACKLOG + more - asked))
 

@@ -118,7 +118,7 @@ class Messages:
 
 
 def flip(rand, octets, most=4):
-    """Return octets with some bits changed."""
+    """Return a copy with some bits changed."""
     out = bytearray(octets)
     for _ in range(rand.randint(1, most) if out else 0):
         out[rand.randrange(len(out))] ^= 1 << rand.randrange(8)
