@@ -183,7 +183,7 @@ class Captures(unittest.TestCase):
         self.assertIn("other_connections 1", self.good(usual(), wire))
 
     def test_bad_crc(self):
-        self.bad("2 wrong CRCs", usual(crc=b"none"))
+        self.bad("2 bad CRCs", usual(crc=b"none"))
 
     def test_bad_crc_where_tshark_is_blind(self):
         # the last FPDU of each side ends where a marker follows
@@ -194,7 +194,7 @@ class Captures(unittest.TestCase):
                              crc=b"none")
         self.assertEqual(len(octets), 512)
         wire.put(0, octets)
-        self.bad("1 wrong CRCs", wire)
+        self.bad("1 bad CRCs", wire)
 
     def test_bad_pad(self):
         wire = Wire()

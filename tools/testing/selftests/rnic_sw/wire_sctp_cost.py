@@ -30,7 +30,7 @@ def turn_comes(link, empty, ssn, behind):
     link.round_trip(60)
 
 
-@case("the cost of an out-of-order chunk does not depend on their number")
+@case("out-of-order chunks cost the same however many are queued")
 def early(w):
     target = w.shared(4096, "lw")
     link, other = w.initiate(), w.initiate()
