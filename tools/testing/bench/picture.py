@@ -41,7 +41,7 @@ def bar(row, y):
 
 def draw(lines):
     bottom = TOP + LINE * len(lines)
-    parts = [text(10, 24, "rnic_sw relative to siw (SCTP: to bare messages): bytes a "
+    parts = [text(10, 24, "rnic_sw relative to siw (SCTP: to plain messages): bytes a "
                           "second, median and range of the pairs; orange: the required "
                           "ratio", weight="bold")]
     parts += scale(bottom)

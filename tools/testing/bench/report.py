@@ -95,11 +95,11 @@ def row_text(line):
 def print_table(measured, lines):
     print(f"Kernel {measured['kernel']} (User-Mode Linux, one CPU), {measured['pairs']} "
           f"pairs of {measured['seconds']:g} s; medians; the ratio is that of rnic_sw "
-          "to siw (over SCTP: to bare messages of the same size), with its range; "
+          "to siw (over SCTP: to plain messages of the same size), with its range; "
           "level: the range includes the required ratio.")
     print("Frames are those that pass the interface per message, acknowledgements "
           "included: of the other implementation / of rnic_sw.")
-    print(f"{'':<24} {'MTU':>6} {'CRC':>4} {'siw or bare':>11} {'rnic_sw':>11}"
+    print(f"{'':<24} {'MTU':>6} {'CRC':>4} {'siw or SCTP':>11} {'rnic_sw':>11}"
           f" {'ratio':>7} {'(range)':<12} {'frames':>13}  required")
     for line in lines:
         print(row_text(line))

@@ -4,7 +4,7 @@ import re
 from collections import namedtuple
 
 # name, arguments of rate, CRC settings and MTUs, least ratio to the rival by MTU, the rival
-# ("siw" or "sctp": bare messages of the same size)
+# ("siw" or "sctp": plain messages of the same size)
 Row = namedtuple("Row", "name args crcs mtus bars rival", defaults=("siw",))
 
 BOTH = ("off", "on")

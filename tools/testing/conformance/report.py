@@ -172,7 +172,7 @@ COLUMNS = (("shown by tests", SHOWN), ("by design", DESIGN),
 
 def summary(rows):
     """Return the short table: a line for each RFC."""
-    heads = ["RFC", "rows", ABSENT, "concern us"] + [c[0] for c in COLUMNS]
+    heads = ["RFC", "rows", ABSENT, "applicable"] + [c[0] for c in COLUMNS]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     total = Counter()
     for rfc, each in by_rfc(rows).items():
@@ -220,7 +220,7 @@ def shown_by(row):
 
 def section(rfc, rows):
     lines = [f"## RFC {rfc}: {TITLES[rfc]}", "",
-             "| ID | section | level | requirement | verdict | witnesses | shown by, or why |",
+             "| ID | section | level | requirement | verdict | witnesses | shown by, or reason |",
              "|---|---|---|---|---|---|---|"]
     for row in rows:
         lines.append(f"| {row.id} | {row.section} | {row.level} | "

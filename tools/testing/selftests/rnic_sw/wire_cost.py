@@ -18,7 +18,7 @@ PLAIN = PORT + 500      # port of a program that uses plain TCP
 ROUNDS = 3              # pairs of measurements, one after the other
 SEGMENTS = 10000        # number of segments of one byte
 FPDUS = 40000           # number of FPDUs of minimum length
-READS = 16384           # number of Reads of zero bytes, so many in flight:
+READS = 16384           # number of Reads of zero bytes
 AT_ONCE = 64
 CALLS = 1500            # number of connections with an invalid Request
 

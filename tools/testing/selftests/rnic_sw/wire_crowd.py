@@ -20,10 +20,8 @@ CALLERS = 64                # connection requests that rawmate's listener holds
 WOKEN = 300                 # connections that may send again at the same moment
 BEGUN = 6                   # seconds of the 10 that a Request may take
 LATE = 2                    # further seconds for a slow machine
-LONG = 0.060                # seconds: too long for one softirq run, even on a slow
-                            # machine,
-MUCH = WOKEN // 3           # if it sent so many batches; otherwise the CPU ran
-                            # something else
+LONG = 0.060                # seconds that no softirq run may take, even on a slow machine
+MUCH = WOKEN // 3           # batches; a long run with fewer of them was preempted
 
 
 def crowd(w, number, end=math.inf):

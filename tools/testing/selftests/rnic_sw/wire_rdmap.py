@@ -273,7 +273,7 @@ def read_queue(w):
             link.ended()
 
 
-@case("too many Read Requests end one connection, not its neighbour",
+@case("too many Read Requests end one connection, not others",
       "RDMAP-190 RDMAP-114 SEC-32 SEC-34 SEC-45")
 def read_queue_own(w):
     source = w.shared(BIG, "r")

@@ -97,7 +97,7 @@ def port_not_over(w):
         w.mate.do("destroy", first.conn)
         first.conn = None
         # the peer does not close: TCP waits for its FIN
-        same("the end", first.peer.wait_end()[0], "fin")
+        same("end of the connection", first.peer.wait_end()[0], "fin")
         _, port = from_port(w, listening, SOURCE)
         check(f"TCP uses another port, not {port}", port != SOURCE)
 

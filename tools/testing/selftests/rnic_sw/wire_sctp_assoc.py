@@ -45,7 +45,7 @@ def side_by_side(w):
         link.wc(wr=9, status=SUCCESS)
 
 
-@case("a protection error ends one of them",
+@case("a protection error ends one session",
       "SCTPDDP-82 SCTPDDP-83 SCTPDDP-25")
 def one_fails(w):
     memory, links = sessions(w, 4)
@@ -78,7 +78,7 @@ def one_breaks(w):
     works(w.initiate(peer=stream), memory)
 
 
-@case("a session that ends leaves the others",
+@case("the end of a session leaves the others",
       "SCTPDDP-83 SCTPDDP-31")
 def one_ends(w):
     memory, links = sessions(w, 3)

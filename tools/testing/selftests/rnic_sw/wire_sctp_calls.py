@@ -165,7 +165,7 @@ def few_at_once(w):
 def initiates(w, ghost):
     """Return the streams on which Initiates arrive."""
     ghost.wait(lambda: any(s.came for s in ghost.streams.values()))
-    # all Initiates have been sent by the same time
+    # after this, all Initiates have been sent
     w.later()
     ghost.settle(0.1)
     return [s for s in ghost.streams.values() if s.came]

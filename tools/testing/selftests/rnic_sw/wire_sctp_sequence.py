@@ -51,7 +51,7 @@ def illegal(w, role, control):
 
 
 for words, rows, wrong in ILLEGAL:
-    in_both_roles(f"{words} in a session ends it", f"{rows} SCTPDDP-28",
+    in_both_roles(f"{words} ends a session", f"{rows} SCTPDDP-28",
                   illegal, control=wrong)
 
 

@@ -167,7 +167,7 @@ def segment_first(w):
     target.untouched()
 
 
-@case("responder: payload of another kind", "SCTPDDP-6 SCTPDDP-28")
+@case("responder: another payload protocol identifier", "SCTPDDP-6 SCTPDDP-28")
 def other_ppid(w):
     assoc = w.associate()
     body = Control(INITIATE).pack()
@@ -275,8 +275,8 @@ def backlog(w):
     w.mate.not_yet(CM, event="CONNECT_REQUEST")
     answers = [s.get_control().code for s in assoc.streams.values()
                if s.came]
-    check(f"{asked} requests are reported, {BACKLOG // 2} to "
-          f"{BACKLOG}", BACKLOG / 2 <= asked <= BACKLOG)
+    check(f"{BACKLOG // 2} to {BACKLOG} requests are reported, not {asked}",
+          BACKLOG / 2 <= asked <= BACKLOG)
     same("replies to the others", answers, [TERMINATE] * (BACKLOG + more - asked))
 
 

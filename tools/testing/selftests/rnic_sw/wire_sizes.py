@@ -64,7 +64,7 @@ add("EMSS 88: no MULPDU below 128", "MPA-6 MPA-60",
     sizes_sent, mss=88, markers=False)
 
 
-@case("little room in a segment: no ULPDU below 128 because of it", "MPA-61")
+@case("little space in a segment: no ULPDU below 128 because of it", "MPA-61")
 def little_room(w):
     """A short Send, directly followed by a long Write, in one batch."""
     memory = w.shared(BIG, "l")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What the test scripts are made of, in shell and in Python; none of it is run by itself."""
+"""Shared parts of the test scripts, in shell and in Python; not to be run directly."""

@@ -114,7 +114,7 @@ class Link:
         """Check that the stream ends that way and that nothing arrives before."""
         got, before = self.peer.wait_end()
         same("bytes before the end", before.hex(), "")
-        same("the end", got, how)
+        same("end of the stream", got, how)
 
     def close(self):
         if self.peer is not None:

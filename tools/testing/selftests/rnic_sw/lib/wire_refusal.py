@@ -23,7 +23,7 @@ NOBODY = "02:00:00:00:00:4d"
 ETH_P_IP, DEST_UNREACH = 0x0800, 3
 NO_NET, NO_HOST, NO_PROTOCOL, NO_PORT, FORBIDDEN = 0, 1, 2, 3, 13
 SOON = 8                    # seconds, where a refusal is sent
-NO_ANSWER = 25              # seconds, less than where no reply is sent
+NO_ANSWER = 25              # seconds; shorter than the timeout without a reply
 BACKLOG = 64                # backlog of rawmate's listeners
 
 
@@ -98,7 +98,7 @@ class Ignored:
         """Check that it ends within that time; a busy machine may take half as long
         again."""
         left = self.began + 1.5 * seconds - time.monotonic()
-        same("the end", self.peer.wait_end(max(left, 1))[0], self.w.hangs_up)
+        same("end of the connection", self.peer.wait_end(max(left, 1))[0], self.w.hangs_up)
         took = time.monotonic() - self.began
         check(f"the end is not too early: {took:.1f} s", took > seconds - 2)
         self.peer.close()

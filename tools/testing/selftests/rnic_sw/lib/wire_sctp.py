@@ -49,7 +49,7 @@ class Session(Link):
     def ended(self, how="terminate"):
         got, before = self.peer.wait_end()
         same("messages before the end", before, [])
-        same("the end", got, how)
+        same("end of the session", got, how)
 
 
 def answer(request, data=b""):
