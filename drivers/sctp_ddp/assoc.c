@@ -20,9 +20,9 @@
 #include "share.h"
 #include "trace.h"
 
-#define IDLE_ACTIVE	5	/* idle timeout of the side that made it, seconds */
-#define IDLE_PASSIVE	60	/* idle timeout of the other side, seconds */
-#define IDLE_UNUSED	10	/* idle timeout of an unaccepted one, seconds */
+#define IDLE_ACTIVE	5	/* idle timeout of the active side, seconds */
+#define IDLE_PASSIVE	60	/* idle timeout of the passive side, seconds */
+#define IDLE_UNUSED	10	/* idle timeout of an unaccepted peer, seconds */
 
 static atomic_t existing = ATOMIC_INIT(0);	/* associations not yet freed */
 
@@ -151,7 +151,8 @@ static void sddp_assoc_arm(struct sddp_assoc *a)
 
 /*
  * Worker: start the idle timer if there is no accepted session. If there is no
- * session at all, free the transmit buffer, and count an unaccepted peer.
+ * session at all, free the transmit buffer and count the association as
+ * unaccepted, unless a session was accepted recently.
  */
 static void sddp_assoc_idle(struct sddp_assoc *a)
 {
@@ -182,7 +183,7 @@ static unsigned int sddp_assoc_worth(const struct sddp_assoc *a,
 
 /**
  * sddp_assoc_left - account for a session that has ended or moved away
- * @a: the association; worker
+ * @a: the association; worker context
  * @st: the session's stream
  */
 void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st)
@@ -210,7 +211,10 @@ static bool sddp_assoc_estrange(struct sddp_assoc *a)
 	return true;
 }
 
-/* Idle timer. Return: true if the association has to end, else false. */
+/*
+ * Handle the expiry of the idle timer. Return: true if the association has to
+ * end, false otherwise.
+ */
 static bool sddp_assoc_expired(struct sddp_assoc *a)
 {
 	if (a->guests)
@@ -319,7 +323,7 @@ static void make(struct sddp_assoc *a)
 {
 	int err;
 
-	/* the sessions that it was made for may have ended meanwhile */
+	/* the sessions that need this association may have ended meanwhile */
 	if (sddp_table_close_idle(a)) {
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
 		return;
@@ -376,7 +380,7 @@ static bool is_due(bool *due)
 static bool comes_first(const struct sddp_assoc *a, enum sddp_fate fate,
 			int more)
 {
-	/* deferred segments arrived before the end; their resumption kicks */
+	/* deferred segments arrived before the end, and are resumed later */
 	if (a->put_off)
 		return fate != SDDP_SOCK_LOST || more > 0;
 	return more;
@@ -418,7 +422,7 @@ static void talk(struct sddp_assoc *a)
 		sddp_assoc_finish(a, IW_TIMEOUT, true);
 		return;
 	}
-	/* even if there is more to do, which need not come to an end */
+	/* even if there is more to do: a peer may never stop sending */
 	if (is_due(&a->idle_due) && sddp_assoc_expired(a)) {
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, !a->active);
 		return;
@@ -532,8 +536,9 @@ void sddp_assoc_evict(struct sddp_assoc *a)
  * has no reference any more: the association may have ended already.
  *
  * Return: 0; -EPROTO if the peer's indication is not DDP's (RFC 5043 7.1) or it
- * has too many addresses, which are counted, or if it has reset the
- * association. After an error the caller releases the reference and the socket.
+ * has too many addresses, both of which the listener's user counts; or if it
+ * has reset the association. After an error the caller releases the reference
+ * and the socket.
  */
 int sddp_assoc_accepted(struct sddp_assoc *a)
 {
@@ -552,7 +557,7 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 			sddp_listen_refused(a, why);
 		return -EPROTO;
 	}
-	/* the worker may end it before the mutex is released */
+	/* the worker may end the association before the mutex is released */
 	sddp_assoc_get(a);
 	sddp_table_add(a);
 	other = sddp_crowd_join(a);

@@ -103,7 +103,7 @@ struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a)
  * sddp_crowd_rejoin - count an association as unaccepted again
  * @a: the association, without a session; its mutex is held
  *
- * It becomes the first candidate for eviction.
+ * @a becomes the first candidate for eviction.
  *
  * Return: true if @a is counted now, was counted before, or is being evicted;
  * false if a limit is reached, so that @a has to end.
@@ -138,7 +138,7 @@ void sddp_crowd_leave(struct sddp_assoc *a)
 
 /**
  * sddp_crowd_guest - account for an accepted session
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * Either a program has accepted a session of the peer's, or the peer one of
  * ours. The first one raises the buffer limits of an association that the peer
@@ -158,8 +158,8 @@ void sddp_crowd_guest(struct sddp_assoc *a)
  * sddp_crowd_spare - check whether an eviction must be cancelled
  * @a: the association, chosen by sddp_crowd_join(); its mutex is held
  *
- * A request may have arrived since @a was chosen. @a is counted again if the
- * program rejects it.
+ * A request may have arrived since @a was chosen. If the program rejects that
+ * request, @a is counted as unaccepted again.
  *
  * Return: true if the association has a session and must be kept, false if it
  * is to be ended.

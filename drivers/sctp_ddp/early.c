@@ -41,7 +41,7 @@ static bool may(const struct sddp_stream *st, u32 len)
 
 /**
  * sddp_early_may_wait - check whether a chunk may be kept for a page fault
- * @st: the stream; worker
+ * @st: the stream; worker context
  *
  * Used for a chunk that is deferred, and for those of its session that follow
  * it.
@@ -72,7 +72,7 @@ static void uncharge(struct sddp_stream *st, u32 len)
 
 /**
  * sddp_early_new - allocate memory for a chunk
- * @st: the stream; worker
+ * @st: the stream; worker context
  * @ssn: DDP-SSN of the chunk
  * @len: bytes of the chunk to be kept
  *
@@ -101,7 +101,7 @@ static u16 ahead(const struct sddp_stream *st, u16 ssn)
 
 /**
  * sddp_early_add - insert a chunk into the tree
- * @st: the stream; worker
+ * @st: the stream; worker context
  * @k: from sddp_early_new(); no chunk with its DDP-SSN is in the tree
  */
 void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
@@ -123,7 +123,7 @@ void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
 
 /**
  * sddp_early_here - check whether a chunk with this DDP-SSN is kept
- * @st: the stream; worker
+ * @st: the stream; worker context
  * @ssn: the DDP-SSN
  *
  * Return: true if one is kept, false otherwise.
@@ -145,7 +145,7 @@ bool sddp_early_here(const struct sddp_stream *st, u16 ssn)
 
 /**
  * sddp_early_tally - count the chunks of a session that have arrived
- * @st: the stream; worker
+ * @st: the stream; worker context
  *
  * Return: the tally, including the chunks that are kept.
  */
@@ -166,7 +166,7 @@ struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
 
 /**
  * sddp_early_take - remove the next chunk in order from the tree
- * @st: the stream; worker
+ * @st: the stream; worker context
  *
  * Return: the chunk, to be freed with sddp_early_free() or added again; NULL if
  * the next chunk in order is not kept.
@@ -187,7 +187,7 @@ struct sddp_kept *sddp_early_take(struct sddp_stream *st)
 
 /**
  * sddp_early_free - free a chunk
- * @st: the stream; worker
+ * @st: the stream; worker context
  * @k: the chunk, not in the tree
  */
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
@@ -198,7 +198,7 @@ void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
 
 /**
  * sddp_early_forget - free all kept chunks of a stream
- * @st: the stream; worker
+ * @st: the stream; worker context
  */
 void sddp_early_forget(struct sddp_stream *st)
 {

@@ -154,14 +154,14 @@ struct sddp_assoc {
 	bool			used;		/* accepted sessions now or recently */
 	unsigned long		until;		/* end of the idle timeout, jiffies */
 	u32			strays;		/* violations, if unaccepted */
-	enum iw_reason		unwanted;	/* why it has to end, or IW_OK */
+	enum iw_reason		unwanted;	/* why this has to end, or IW_OK */
 	int			lost;		/* errno reported by a send */
 	u32			delay;		/* last retry delay, milliseconds */
 	unsigned long		retry_at;	/* expiry of retry; jiffies */
 	u8			*out;		/* transmit buffer, or NULL */
 	u32			out_size;
 	u32			out_at;		/* offset of the pending chunk */
-	u32			out_len;	/* length of that chunk, or 0 */
+	u32			out_len;	/* length of the pending chunk, or 0 */
 	bool			out_more;	/* another segment follows */
 	u32			corked;		/* bytes corked in SCTP */
 	struct sddp_stream	*out_of;
@@ -244,7 +244,7 @@ struct sddp_stream {
 	struct sddp_tally	tally;		/* valid if counting */
 	bool			counting;
 	u16			tx_ssn;
-	struct ddp_stream	*stream;	/* set before it is bound */
+	struct ddp_stream	*stream;	/* set before the DDP stream is bound */
 	struct sddp_control	*say;		/* Initiate or reply to be sent */
 	struct ddp_caller	caller;		/* while the ULP decides */
 	bool			told;		/* the user knows the session */
@@ -441,7 +441,7 @@ void sddp_unlisten(struct ddp_listener *l);
 
 /* listen.c: listening on one address */
 extern const struct ddp_port_ops sddp_port_ops;
-/* Pass a peer's Initiate to the ULP; nonzero if there is none to pass it to */
+/* Pass a peer's Initiate to the ULP; nonzero if no ULP takes it */
 
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o);
 /*

@@ -23,10 +23,7 @@ static int sddp_listen_open(const struct ddp_listen *a, struct socket **sock)
 				true);
 	if (err)
 		return err;
-	/*
-	 * the address may be tentative: IPv6 duplicate address detection takes
-	 * a while
-	 */
+	/* an IPv6 address may still be tentative (duplicate detection) */
 	ip_sock_set_freebind((*sock)->sk);
 	return sddp_bind(*sock, a->local, a->policy->paths);
 }
@@ -77,7 +74,7 @@ static int sddp_listen_ask(struct ddp_port_listener *l, struct sddp_stream *st,
 
 /**
  * sddp_listen_request - pass a peer's Initiate to the ULP
- * @st: the stream; worker
+ * @st: the stream; worker context
  * @o: the peer's offer
  *
  * Return: 0 if the ULP will accept or reject the session; a negative errno if
@@ -99,7 +96,7 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 
 /**
  * sddp_listen_refused - report a start-up that ended before it became a request
- * @a: the association; worker, or not yet known to others
+ * @a: the association; worker context, or not yet known to others
  * @why: the reason
  *
  * The listener's user counts it. Does nothing if there is no listener.

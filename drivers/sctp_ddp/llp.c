@@ -120,10 +120,7 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 	ddp_session_get(&st->ss);
 	say = prepare(SDDP_SAY_INITIATE, args->offer);
 	err = PTR_ERR_OR_ZERO(say);
-	/*
-	 * this function's reference: the session may end as soon as it has
-	 * begun
-	 */
+	/* this function's own reference: the session may end at once */
 	ddp_session_get(&st->ss);
 	if (!err) {
 		st->say = say;

@@ -111,7 +111,7 @@ void __sddp_path_allow(struct sctp_association *asoc)
 
 /**
  * sddp_path_watch - start the periodic check for stalled data
- * @a: the association, which has sent something; worker
+ * @a: the association, which has sent something; worker context
  */
 void sddp_path_watch(struct sddp_assoc *a)
 {
@@ -120,7 +120,7 @@ void sddp_path_watch(struct sddp_assoc *a)
 
 /**
  * sddp_path_look - check whether data that was sent is acknowledged
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * Return: false if no data gets through, so that the association has to end;
  * true otherwise.

@@ -152,8 +152,8 @@ static struct addresses *list_all(const struct sddp_listener *l)
 }
 
 /*
- * Return: false if the listener is ending: free_listener() waits for the work
- * item.
+ * Return: false if the listener is ending: free_listener() then waits for the
+ * work item, which has to stop early. True otherwise.
  */
 static bool may_go_on(const struct sddp_listener *l)
 {
@@ -276,7 +276,7 @@ static void sddp_places_follow_one(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	int err = 0;
 
-	/* before that sddp_listen() owns the table; litmus: publish */
+	/* until settled, sddp_listen() owns the table; litmus: publish */
 	if (smp_load_acquire(&l->settled) && !READ_ONCE(l->gone))
 		err = follow(l);
 	if (err == -ENOMEM)
@@ -363,7 +363,7 @@ static void free_listener(struct sddp_listener *l)
 	spin_unlock_irq(&places_lock);
 	cancel_delayed_work_sync(&l->follow);
 	leave_all(l);
-	/* its addresses are free for other listeners now */
+	/* the addresses are free for other listeners now */
 	if (ddp_addr_wildcard(&l->local))
 		sddp_places_changed(l->args.net, 0, l);
 	put_net_track(l->args.net, &l->net_tracker);

@@ -81,7 +81,7 @@ static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
 
 /**
  * sddp_recv - receive chunks from SCTP
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * Return: 1 if the budget was used up and more chunks may be queued; 0 if all
  * have been received; -ENOMEM if a chunk has to stay queued, because memory is

@@ -23,7 +23,7 @@
 #define STEPS	64	/* associations checked under the lock */
 
 static LIST_HEAD(all);
-static DEFINE_HASHTABLE(ways, 10);	/* open ones made by this side, by destination */
+static DEFINE_HASHTABLE(ways, 10);	/* open ones made here, by destination */
 static DEFINE_SPINLOCK(assocs_lock);
 
 /* Hash a destination; the seed keeps programs from choosing collisions */
@@ -61,7 +61,7 @@ static void __close(struct sddp_assoc *a)
 
 /**
  * sddp_table_close - remove an association from the table
- * @a: the association, which gets no new sessions afterwards; worker
+ * @a: the association, which gets no new sessions afterwards; worker context
  */
 void sddp_table_close(struct sddp_assoc *a)
 {
@@ -72,7 +72,7 @@ void sddp_table_close(struct sddp_assoc *a)
 
 /**
  * sddp_table_leave_way - remove an association from the hash table
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * It gets no new sessions afterwards; those that it carries stay.
  */
@@ -85,7 +85,7 @@ void sddp_table_leave_way(struct sddp_assoc *a)
 
 /**
  * sddp_table_close_idle - remove an association from the table if it is idle
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * Return: true if it has no session, and no number of it is reserved: it has
  * been removed then. False otherwise.
@@ -251,7 +251,7 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id)
 
 /**
  * sddp_assoc_another - reserve a pair of streams in place of another
- * @a: the association of the session, whose peer allows too few streams; worker
+ * @a: the session's association, which has too few streams; worker context
  * @ss: the session
  * @id: set to the number of the streams
  *

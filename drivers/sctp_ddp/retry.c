@@ -16,10 +16,7 @@ static bool try_again(struct sddp_assoc *a, unsigned long delay)
 {
 	unsigned long at = jiffies + delay;
 
-	/*
-	 * a full barrier: if it is queued already, it will see the present
-	 * state
-	 */
+	/* a full barrier: a timer that is queued already sees the present state */
 	if (!queue_delayed_work(sddp_wq, &a->retry, delay)) {
 		if (!time_before(at, a->retry_at))
 			return false;
@@ -31,10 +28,10 @@ static bool try_again(struct sddp_assoc *a, unsigned long delay)
 
 /**
  * sddp_assoc_retry - schedule a retry because SCTP accepts no more data
- * @a: the association; worker
+ * @a: the association; worker context
  *
- * SCTP kicks once the peer has acknowledged something. But if SCTP is short of
- * socket memory, nothing may be in flight, and no kick comes.
+ * Normally an acknowledgement schedules the worker, see sddp_sock_space(). But
+ * if SCTP is short of socket memory, nothing may be in flight.
  */
 void sddp_assoc_retry(struct sddp_assoc *a)
 {
@@ -43,7 +40,7 @@ void sddp_assoc_retry(struct sddp_assoc *a)
 
 /**
  * sddp_assoc_backoff - schedule a retry because memory was short
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * The delay grows with each failure in a row, see sddp_share_delay().
  */

@@ -91,7 +91,7 @@ void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk)
 
 /**
  * sddp_sock_widen - raise the receive buffer after the first accepted session
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * SCTP computes its window from the size of the buffer only once, when the
  * association begins. So the window is raised as well, and announced with the
@@ -114,7 +114,7 @@ void sddp_sock_widen(struct sddp_assoc *a)
 
 /**
  * sddp_sock_shrink - set the buffer limits of an unaccepted peer again
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * The next SACK announces the smaller window.
  *
@@ -148,12 +148,12 @@ static u32 longest(u32 len)
 
 /**
  * sddp_sock_room - get the limits for what is sent next
- * @a: the association; worker
+ * @a: the association; worker context
  * @room: set
  *
  * The longest chunk follows the path MTU (RFC 5043 9), with room for a SACK in
- * the packet. If SCTP has enough unsent data, a kick follows when some of what
- * is in flight has been acknowledged.
+ * the packet. If SCTP has enough unsent data, the next acknowledgement
+ * schedules the worker.
  */
 void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 {
@@ -161,7 +161,7 @@ void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 	struct sctp_association *asoc;
 	u32 len = 0, unsent = 0;
 
-	/* set before the check: what is acknowledged from then on kicks */
+	/* set first: an acknowledgement after the check schedules the worker */
 	WRITE_ONCE(a->deep, true);
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
@@ -189,7 +189,7 @@ static int sddp_room_cost(u32 len)
 
 /**
  * sddp_sock_cork - let SCTP hold back the chunks that follow
- * @a: the association; worker
+ * @a: the association; worker context
  * @len: number of bytes to be held back
  *
  * SCTP then passes the packets of many chunks to IP at once (GSO). The arrival
@@ -217,7 +217,7 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 
 /**
  * sddp_sock_uncork - stop holding back chunks
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * The chunks that were held back leave with the next one.
  */

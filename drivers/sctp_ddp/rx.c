@@ -125,7 +125,7 @@ static void obey(struct sddp_stream *st, enum sddp_do what,
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
-/* Allocates nothing: without its Terminate a stream never becomes free */
+/* Allocates nothing: a stream becomes free only with its Terminate */
 static void take_terminate(struct sddp_stream *st)
 {
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE, .ssn = st->rx_next };
@@ -222,7 +222,7 @@ static void take_due(struct sddp_stream *st)
 		}
 		st->rx_next++;
 		sddp_early_free(st, k);
-		/* the peer may have had SDDP_IN_FLIGHT_MAX in flight */
+		/* up to SDDP_IN_FLIGHT_MAX chunks may be kept */
 		cond_resched();
 	}
 	note_put_off(st, false);
@@ -230,7 +230,7 @@ static void take_due(struct sddp_stream *st)
 
 /**
  * sddp_rx_resume - process deferred segments if their page fault is resolved
- * @st: the stream; worker
+ * @st: the stream; worker context
  */
 void sddp_rx_resume(struct sddp_stream *st)
 {
@@ -240,7 +240,7 @@ void sddp_rx_resume(struct sddp_stream *st)
 
 /**
  * sddp_rx_forget - free the kept chunks of a stream
- * @st: the stream; worker
+ * @st: the stream; worker context
  */
 void sddp_rx_forget(struct sddp_stream *st)
 {
@@ -352,7 +352,7 @@ static void count(struct sddp_stream *st, const struct sddp_in *in,
 
 /**
  * sddp_rx_settle - stop keeping the chunks of an ended session
- * @st: the stream; worker
+ * @st: the stream; worker context
  *
  * Frees what is kept. Chunks that arrive later are only counted.
  */
@@ -494,9 +494,9 @@ static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_in *in,
 }
 
 /*
- * Check whether a chunk belongs to the next session. All chunks of this one
- * have arrived. A peer that begins the next one on an association that it has
- * made has received our last chunk.
+ * Check whether a chunk must belong to the next session: all chunks of this one
+ * have arrived. If the peer begins the next one on an association that the peer
+ * has made, it also has our last chunk.
  */
 static bool is_over(const struct sddp_stream *st)
 {
@@ -547,7 +547,7 @@ static bool keep_next(struct sddp_stream *st, const struct sddp_in *in)
 
 /**
  * sddp_rx_begin - begin a session that has waited for the one before it
- * @st: the session's stream, now in the table; worker
+ * @st: the session's stream, now in the table; worker context
  */
 void sddp_rx_begin(struct sddp_stream *st)
 {
@@ -557,7 +557,7 @@ void sddp_rx_begin(struct sddp_stream *st)
 
 /**
  * sddp_rx_chunk - process a DATA chunk
- * @a: the association, with the chunk in @a->src; worker
+ * @a: the association, with the chunk in @a->src; worker context
  * @in: description of the chunk
  *
  * Return: true if done; false if the chunk must stay queued in SCTP and be

@@ -2,7 +2,7 @@
 /*
  * Limits on what a peer can make this host keep: memory, unaccepted
  * associations and addresses. A peer is unaccepted until a program has accepted
- * a session of it.
+ * one of its sessions.
  */
 #ifndef _SDDP_SHARE_H
 #define _SDDP_SHARE_H

@@ -471,15 +471,15 @@ enum iw_reason sddp_sock_up(struct sddp_assoc *a)
 
 /**
  * sddp_sock_send - send one chunk
- * @a: the association; worker
+ * @a: the association; worker context
  * @id: number of the stream
  * @ppid: Payload Protocol Identifier
  * @buf: user data
  * @len: length of the user data, bytes
  *
  * Return: 0 if SCTP has accepted the chunk; -EAGAIN if SCTP accepts no more,
- * and a kick follows; -ENOMEM or -ENOBUFS if memory is short; another negative
- * errno if the association has ended.
+ * and sddp_sock_space() schedules the worker later; -ENOMEM or -ENOBUFS if
+ * memory is short; another negative errno if the association has ended.
  */
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len)
@@ -506,7 +506,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	if (ppid == SDDP_PPID_CONTROL)
 		info->snd_flags |= SCTP_SACK_IMMEDIATELY;
 
-	/* set before the call: buffer space that is freed from then on kicks */
+	/* set first: space that is freed after the call schedules the worker */
 	WRITE_ONCE(a->full, true);
 	n = kernel_sendmsg(a->sock, &msg, &vec, 1, len);
 	if (n != -EAGAIN)
@@ -523,7 +523,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 
 /**
  * sddp_sock_mark - get the TSN of the last chunk sent
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * SCTP assigns TSNs in the order in which it has accepted chunks, including
  * those that it has not sent yet.
@@ -547,7 +547,7 @@ u32 sddp_sock_mark(struct sddp_assoc *a)
 
 /**
  * sddp_sock_acked - get the TSN up to which the peer has acknowledged all
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * Return: the TSN; the last known one if the association has ended or the peer
  * has restarted.

@@ -23,7 +23,7 @@ static u32 read_ours(const struct sddp_src *src, u32 off, void *dst, u32 len)
 
 /**
  * sddp_src_read - copy bytes of the current chunk
- * @a: the association; worker
+ * @a: the association; worker context
  * @off: offset in the chunk
  * @dst: destination
  * @len: number of bytes
@@ -48,9 +48,9 @@ bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 
 /*
  * Copy the bytes that decisions are based on, once. SCTP makes a packet linear,
- * in memory of its own, before it verifies the checksum, so this is not
- * strictly needed. The rule is that of TCP, whose queue other programs may
- * write to.
+ * in memory of its own, before it verifies the checksum. So nothing else can
+ * write to the bytes, but the code does not rely on that: over TCP, other
+ * programs may write to the receive queue.
  */
 static bool fetch_head(struct sddp_assoc *a)
 {
@@ -75,7 +75,7 @@ static bool makes_sense(const struct sddp_in *in)
 
 /**
  * sddp_src_head - decode the beginning of a chunk
- * @a: the association; worker
+ * @a: the association; worker context
  * @in: the chunk, which is in @a->src
  * @h: set; all zero if the chunk cannot be read
  *
@@ -97,7 +97,7 @@ void sddp_src_head(struct sddp_assoc *a, const struct sddp_in *in,
 
 /**
  * sddp_src_next - copy the next bytes of the segment being handed up
- * @a: the association; worker
+ * @a: the association; worker context
  * @dst: destination
  * @len: number of bytes
  *

@@ -10,7 +10,7 @@
 #include "internal.h"
 #include "share.h"
 
-#define LAST	BIT(16)			/* Terminate received; the count is below */
+#define LAST	BIT(16)			/* Terminate received; lower bits: count */
 #define OWED	BIT(17)			/* our Terminate has to be sent */
 #define MARK	XA_MARK_1		/* entries with OWED */
 
@@ -78,7 +78,7 @@ static enum iw_reason what_is_wrong(const struct sddp_in *in,
 
 /**
  * sddp_stray_note - count a protocol violation
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * An unaccepted peer's association ends after SDDP_STRAYS_MOST of them.
  */
@@ -90,7 +90,7 @@ void sddp_stray_note(struct sddp_assoc *a)
 
 /**
  * sddp_stray_first - process a chunk that is no Initiate, on unused streams
- * @a: the association; worker
+ * @a: the association; worker context
  * @in: description of the chunk
  * @h: the beginning of the chunk
  *
@@ -123,7 +123,7 @@ int sddp_stray_first(struct sddp_assoc *a, const struct sddp_in *in,
 
 /**
  * sddp_stray_more - process a chunk of an orphaned session
- * @a: the association; worker
+ * @a: the association; worker context
  * @id: number of the streams
  * @value: the session's value in the table
  * @h: the beginning of the chunk
@@ -142,7 +142,7 @@ void sddp_stray_more(struct sddp_assoc *a, u16 id, unsigned long value,
 
 /**
  * sddp_stray_leave - replace an ended session by its tally
- * @st: the stream of a peer's session, settled; dropped; worker
+ * @st: the stream of a peer's session, settled; dropped; worker context
  * @owed: true if our Terminate, the first chunk from here, has to be sent
  */
 void sddp_stray_leave(struct sddp_stream *st, bool owed)
@@ -169,7 +169,7 @@ static int sddp_stray_terminate(struct sddp_assoc *a, u16 id)
 
 /**
  * sddp_stray_answer - send the Terminates of orphaned sessions
- * @a: the association; worker
+ * @a: the association; worker context
  *
  * Return: 0, or an error of sddp_sock_send(): those that are left are sent
  * later.

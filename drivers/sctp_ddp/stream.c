@@ -61,7 +61,7 @@ static void sddp_stream_timed_out(struct work_struct *work)
 
 /**
  * sddp_stream_deadline - set the deadline of the current step
- * @st: the stream; worker, or not known to it yet
+ * @st: the stream; worker context, or not known to it yet
  * @seconds: time from now; 0 for no deadline
  *
  * The timer only makes the worker check the time.
@@ -85,7 +85,7 @@ static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
 
 /**
  * sddp_stream_late - end a session whose deadline is over
- * @st: the stream; worker, after it has processed all else
+ * @st: the stream; worker context, after it has processed all else
  * @more: SCTP's queue may have more chunks, so grant some more time
  */
 void sddp_stream_late(struct sddp_stream *st, bool more)
@@ -181,7 +181,8 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
  * sddp_stream_answer - leave the ULP's reply to an Initiate for the worker
  * @st: the stream, which the ULP has been given
  * @c: the reply; owned by the stream afterwards, unless this fails
- * @s: the DDP stream to start, with a reference as above; NULL for a Reject
+ * @s: the DDP stream to start, which holds a reference on @st until
+ *	sddp_stream_quiesce(); NULL for a Reject
  *
  * Return: 0, and the caller kicks the worker; -ECONNRESET if the session has
  * ended or has a reply already; -EISCONN or -ENOTCONN.
@@ -308,7 +309,7 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 
 /**
  * sddp_stream_end - end a session as far as the ULP is concerned
- * @st: the stream; worker
+ * @st: the stream; worker context
  * @why: the reason
  * @o: the peer's Reject, or NULL
  *
@@ -357,7 +358,7 @@ static void forget_next(struct sddp_stream *st)
 
 /**
  * sddp_stream_forget - release a stream that has left the table
- * @st: the stream, ended; worker
+ * @st: the stream, ended; worker context
  */
 void sddp_stream_forget(struct sddp_stream *st)
 {
@@ -372,7 +373,7 @@ void sddp_stream_forget(struct sddp_stream *st)
 
 /**
  * sddp_stream_drop - remove a stream from the table
- * @st: the stream, ended; worker
+ * @st: the stream, ended; worker context
  */
 void sddp_stream_drop(struct sddp_stream *st)
 {
@@ -382,7 +383,7 @@ void sddp_stream_drop(struct sddp_stream *st)
 
 /**
  * sddp_stream_peer_done - process the peer's Terminate
- * @st: the stream, its session accepted; worker
+ * @st: the stream, its session accepted; worker context
  */
 void sddp_stream_peer_done(struct sddp_stream *st)
 {
@@ -402,7 +403,7 @@ static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)
 
 /**
  * sddp_stream_shut - get the reason of an end by the peer's SHUTDOWN
- * @st: the stream; worker
+ * @st: the stream; worker context
  *
  * Return: the reason, that of a graceful end if either side has sent its
  * Terminate (RFC 5043 6.2).
@@ -441,7 +442,7 @@ static void wait_closed(struct sddp_stream *st)
 
 /**
  * sddp_stream_close - advance a graceful end if one is requested
- * @st: the stream; worker
+ * @st: the stream; worker context
  *
  * What is posted is sent first, then our Terminate; then the peer's is awaited.
  */
@@ -544,7 +545,7 @@ static void sddp_stream_pass_on(struct sddp_stream *st)
 
 /**
  * sddp_stream_leave - release what an ended session no longer needs
- * @st: the stream, which may leave the table; worker
+ * @st: the stream, which may leave the table; worker context
  */
 void sddp_stream_leave(struct sddp_stream *st)
 {
@@ -562,7 +563,7 @@ void sddp_stream_leave(struct sddp_stream *st)
 
 /**
  * sddp_stream_serve - handle the events of a stream
- * @st: the stream; worker
+ * @st: the stream; worker context
  */
 void sddp_stream_serve(struct sddp_stream *st)
 {

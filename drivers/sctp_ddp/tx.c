@@ -3,8 +3,8 @@
  * Transmission of chunks, by the association's worker.
  *
  * Segments are pulled from DDP as SCTP accepts them, so at most one is left
- * over. Streams with segments take turns; streams with a control chunk go
- * first.
+ * over. Streams with segments get transmit slots in FIFO order. Streams with a
+ * control chunk go before all of them.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -13,10 +13,10 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Bytes that a stream sends in one turn, and if it is the only one */
+/* Bytes per transmit slot of a stream; TURN_ALONE if no other has segments */
 #define TURN		(16 * 1024)
 #define TURN_ALONE	(64 * 1024)	/* as much as SCTP sends at once */
-#define TURNS		8		/* turns before the worker receives again */
+#define TURNS		8		/* slots before the worker receives again */
 #define DEADLINE_REPLY	60	/* until the reply to our Initiate, seconds */
 
 /* Await the SACK for the control chunk sent last */
@@ -30,7 +30,7 @@ static void doubt(struct sddp_stream *st)
 
 /**
  * sddp_tx_acks - process the acknowledgements of control chunks
- * @a: the association; worker
+ * @a: the association; worker context
  */
 void sddp_tx_acks(struct sddp_assoc *a)
 {
@@ -63,7 +63,7 @@ static int say(struct sddp_stream *st, struct sddp_control *c)
 	/* an offer that does not fit has been rejected before */
 	if (WARN_ON_ONCE(!len))
 		return -EINVAL;
-	/* set before the send: an acknowledgement from then on kicks */
+	/* set first: an acknowledgement after the send schedules the worker */
 	WRITE_ONCE(st->a->watch, true);
 	err = sddp_sock_send(st->a, st->id, SDDP_PPID_CONTROL, buf, len);
 	if (err)
@@ -117,7 +117,7 @@ static void uncork(struct sddp_assoc *a)
 
 /*
  * Let SCTP hold back the segments of a message: many at once cost it less. The
- * last segment must not be held back. @left: bytes left in the turn after the
+ * last segment must not be held back. @left: bytes left in the slot after the
  * pending segment.
  */
 static void cork(struct sddp_assoc *a, u32 left)
@@ -159,8 +159,8 @@ static int make_room(struct sddp_assoc *a, u32 size)
 	u8 *out;
 
 	/*
-	 * this may turn 64 KiB into 128 KiB, but only over such a path and
-	 * while something is sent
+	 * Space for the offset of place_for(). It may double the allocation,
+	 * but only while segments of that length are sent.
 	 */
 	if (size > DDP_COPY_LONG)
 		size += PAGE_SIZE;
@@ -177,7 +177,7 @@ static int make_room(struct sddp_assoc *a, u32 size)
 
 /**
  * sddp_tx_rest - free the transmit buffer
- * @a: the association, with nothing to send; worker
+ * @a: the association, with nothing to send; worker context
  *
  * Does nothing while a segment is pending that SCTP has not accepted.
  */
@@ -203,10 +203,7 @@ static u32 place_for(struct sddp_stream *st, const struct ddp_txseg *seg)
 	return offset_in_page(ddp_tx_page_off(st->stream) - payload);
 }
 
-/*
- * Pull the next segment into the transmit buffer. Return: true if there was
- * one.
- */
+/* Pull the next segment into the transmit buffer. Return: true if there is one */
 static bool pull(struct sddp_stream *st, u32 mulpdu)
 {
 	struct sddp_assoc *a = st->a;
@@ -241,7 +238,7 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 /*
  * Pull the next segment, and find out whether all is sent that goes before the
  * session's Terminate (st->drained). If the pull fails the stream, RDMAP's
- * Terminate follows in another turn. Return: true if there was no segment,
+ * Terminate follows in another slot. Return: true if there was no segment,
  * false otherwise.
  */
 static bool is_drained(struct sddp_stream *st, u32 mulpdu)
@@ -251,7 +248,7 @@ static bool is_drained(struct sddp_stream *st, u32 mulpdu)
 
 	if (st->stream && pull(st, mulpdu))
 		return false;
-	/* pending work and outstanding responses cause another turn later */
+	/* pending work and outstanding responses cause another slot later */
 	st->drained = closing && !ddp_tx_rests(st->stream) &&
 		      (st->peer_closed || !ddp_tx_awaits(st->stream));
 	return true;
@@ -281,9 +278,7 @@ static int send_segments(struct sddp_stream *st, u32 most)
 		sent += a->out_len;
 		cork(a, most - min(most, sent));
 		err = send_out(a);
-		/*
-		 * the turn is over: the pending segment leaves in the next one
-		 */
+		/* the slot is over: a pending segment leaves in the next one */
 		if (err)
 			return err == -EAGAIN ? 1 : err;
 	}
@@ -325,7 +320,7 @@ static int turn(struct sddp_stream *st, u32 most)
 
 /*
  * Check whether a stream has a control chunk to send. The Terminate of a
- * graceful end does not count: it is sent in a turn that finds no more
+ * graceful end does not count: it is sent in a slot that finds no more
  * segments.
  */
 static bool has_to_say(const struct sddp_stream *st)
@@ -337,7 +332,7 @@ static bool has_to_say(const struct sddp_stream *st)
 
 /**
  * sddp_tx_queue - queue a stream that may have something to send
- * @st: the stream; worker
+ * @st: the stream; worker context
  */
 void sddp_tx_queue(struct sddp_stream *st)
 {
@@ -350,7 +345,7 @@ void sddp_tx_queue(struct sddp_stream *st)
 }
 
 /*
- * Return: the stream with the next turn, in FIFO order; NULL if there is none
+ * Return: the stream with the next slot, in FIFO order; NULL if there is none
  */
 static struct sddp_stream *next_turn(struct sddp_assoc *a)
 {
@@ -398,7 +393,7 @@ static int run(struct sddp_assoc *a)
 		st = next_turn(a);
 		if (!st)
 			return 0;
-		/* a segment is pending, and it may be that no kick comes */
+		/* a segment is pending, and SCTP may not schedule the worker */
 		if (READ_ONCE(a->full))
 			return -EAGAIN;
 		err = take_turn(st);
@@ -409,10 +404,10 @@ static int run(struct sddp_assoc *a)
 }
 
 /**
- * sddp_tx_run - let the streams send in turn
- * @a: the association; worker
+ * sddp_tx_run - give transmit slots to the streams
+ * @a: the association; worker context
  *
- * If SCTP accepts no more, a kick follows; if memory is short, a timer expires.
+ * If SCTP accepts no more, or memory is short, the worker runs again later.
  * Other errors mean that the association has ended, which the worker finds out
  * by itself.
  *
@@ -434,7 +429,7 @@ bool sddp_tx_run(struct sddp_assoc *a)
 
 /**
  * sddp_tx_forget - drop the pending segment if it is a stream's
- * @st: the stream; worker, with the association's mutex held
+ * @st: the stream; worker context, with the association's mutex held
  */
 void sddp_tx_forget(struct sddp_stream *st)
 {
