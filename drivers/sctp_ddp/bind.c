@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Binding a socket to its addresses: one (RFC 5043 7.2), and one of each
- * further interface that the device is set to use, so that SCTP can go on there
- * if the first path fails.
+ * further interface in the device's settings. SCTP goes on there if the first
+ * path fails.
  */
 #include <linux/net.h>
 #include <net/ipv6.h>

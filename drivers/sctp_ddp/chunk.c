@@ -145,9 +145,8 @@ static u16 function_of(const struct sddp_control *c)
  * @size: size of @p, bytes; SDDP_CONTROL_MAX is always enough
  * @c: the chunk; the offer of a Terminate is ignored
  *
- * Return: the number of bytes written, or 0 if the chunk does not fit into
- * @size, has more than 512 bytes of Private Data, or has a depth of more than
- * 14 bits.
+ * Return: the number of bytes written; 0 if @size is too small, there are more
+ * than 512 bytes of Private Data, or a depth has more than 14 bits.
  */
 size_t sddp_control_encode(u8 *p, size_t size, const struct sddp_control *c)
 {

@@ -74,7 +74,7 @@ struct sddp_listener {
 };
 
 static DEFINE_HASHTABLE(wild, 6);	/* wildcard listeners, by namespace */
-static DEFINE_SPINLOCK(places_lock);	/* wild, queueing of work */
+static DEFINE_SPINLOCK(places_lock);	/* wild, and queueing of follow */
 
 static u32 sddp_place_of(const struct sddp_listener *l,
 			 const struct sockaddr_storage *addr)
@@ -179,7 +179,7 @@ static void look_after(struct sddp_listener *l, u32 ms)
  * Queue updates of the wildcard listeners whose addresses may have changed,
  * except @by. @ifindex: the interface, or 0 for any. Listeners in other network
  * namespaces are left alone: the owner of a namespace may change its addresses
- * as often as it likes.
+ * at will, which must not cause work elsewhere.
  */
 static void sddp_places_changed(const struct net *net, int ifindex,
 				const struct sddp_listener *by)
@@ -245,8 +245,8 @@ static int follow(struct sddp_listener *l)
 	if (!all)
 		return -ENOMEM;
 	/*
-	 * an address that has moved to another interface is free for its
-	 * listener now
+	 * if an address has moved to another interface, its listener could not
+	 * bind it before: try again
 	 */
 	if (leave_unseen(l, all))
 		sddp_places_changed(l->args.net, 0, l);
@@ -450,7 +450,7 @@ static int sddp_notice4(struct notifier_block *nb, unsigned long event,
 	return sddp_notice(ifa->ifa_dev->dev);
 }
 
-/* atomic context */
+/* Called in atomic context */
 static int sddp_notice6(struct notifier_block *nb, unsigned long event,
 			void *info)
 {

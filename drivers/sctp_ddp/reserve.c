@@ -4,10 +4,10 @@
  * that connects.
  *
  * A connect reserves a stream number of an association to the same destination,
- * or adds a new association without a socket, which the worker makes later. So
- * no program does anything under the lock that others have to wait for. The
- * lock is a spinlock, because programs take it and must not be stopped while
- * they hold it. Nothing sleeps under it, and the number of steps is bounded.
+ * or adds a new association without a socket. The worker makes the socket
+ * later, so programs do not wait for each other. The lock is a spinlock,
+ * because programs take it and must not be stopped while they hold it. Nothing
+ * sleeps under it, and the number of steps is bounded.
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>

@@ -5,8 +5,8 @@
  * A chunk that is next in order goes to the session or to DDP at once. An
  * out-of-order tagged segment is placed at once, and only its header is kept;
  * any other out-of-order chunk is kept whole. No memory is allocated before the
- * DDP-SSN has been checked against the window (RFC 5043 10), and none for a
- * session that is over, whose chunks are only counted.
+ * DDP-SSN has been checked against the window (RFC 5043 10). Chunks of a
+ * session that is over are only counted.
  *
  * A segment that needs a page fault is deferred: it is kept as the first of the
  * out-of-order chunks, and what follows it is out of order as well.

@@ -64,9 +64,9 @@ static const struct ddp_sock_calls calls = {
 };
 
 /*
- * Wait queue entry. SCTP wakes up sleeping senders, but calls no socket
- * callback, when the peer has acknowledged a chunk or an ICMP message reports
- * that the peer is unreachable.
+ * Wait queue callback, for acknowledgements and for ICMP errors that report an
+ * unreachable peer. SCTP calls no socket callback for these: it only wakes up
+ * the tasks on the socket's wait queue.
  */
 static int sddp_sock_space(struct wait_queue_entry *wait, unsigned int mode,
 			   int flags, void *key)
@@ -227,7 +227,7 @@ static void detach(struct sddp_assoc *a, struct sock *sk)
 	ddp_sock_disown(sk, &a->before);
 }
 
-/* The lock is for sddp_sock_query() */
+/* a->lock protects a->sock for sddp_sock_query() */
 static void set_sock(struct sddp_assoc *a, struct socket *sock)
 {
 	spin_lock_irq(&a->lock);
@@ -280,8 +280,8 @@ static int bind_some_port(struct sddp_assoc *a)
 }
 
 /*
- * Of two associations with the same addresses and ports SCTP finds only the
- * newer one, and the peer takes that for a restart of the older. An
+ * Of two associations with the same addresses and ports, SCTP finds only the
+ * newer one. The peer takes that for a restart of the older. An
  * association's port stays in use after the program that chose it is gone. So
  * another connect must not get this port, but a later listener may. SCTP allows
  * the latter if both sockets have SO_REUSEADDR: this one sets it once it is
@@ -419,7 +419,7 @@ static void learn_names(struct sddp_assoc *a)
 	ddp_addr_set_port(&a->local, port);
 }
 
-/* RFC 5043 11.1: without its indication none of DDP's procedures apply */
+/* RFC 5043 11.1: DDP's procedures need its Adaptation Indication */
 static enum iw_reason __judge(const struct sctp_association *asoc,
 			      const struct sock *sk)
 {

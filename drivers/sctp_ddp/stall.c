@@ -52,7 +52,7 @@ enum sddp_stall_do sddp_stall_look(struct sddp_stall *s,
  * @least: minimum MTU of the address family, bytes; 0 if there is none
  *
  * The sizes are what Ethernet carries, the minimum MTU of IPv6, and what any
- * IPv4 host accepts, which is enough for the 516 bytes of RFC 5043 section 9.
+ * IPv4 host accepts. All hold the 516 bytes of RFC 5043 section 9.
  *
  * Return: the size in bytes, or 0 if there is no smaller one.
  */

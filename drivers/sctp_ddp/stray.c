@@ -4,8 +4,8 @@
  * has broken the rules or has been refused, or that have ended here first.
  *
  * What is left of such a session is a value in the association's table of
- * streams: how many of its chunks have arrived, whether the peer's Terminate
- * was among them, and whether ours is still to be sent (RFC 5043 6.1, 6.4).
+ * streams (RFC 5043 6.1, 6.4). It holds the number of chunks that have arrived,
+ * whether the peer's Terminate was among them, and whether ours must be sent.
  */
 #include "internal.h"
 #include "share.h"
@@ -26,9 +26,9 @@ static struct sddp_tally tally_of(unsigned long value)
 
 /*
  * Update an entry that exists. If the session is complete, the number becomes
- * free for the peer's next session. On an association that this side has made
- * it stays in use: a local session could begin there although our Terminate may
- * not have arrived.
+ * free for the peer's next session. On an association that this side has made,
+ * the number stays in use: a local session could begin there although our
+ * Terminate may not have arrived.
  */
 static void sddp_stray_put(struct sddp_assoc *a, u16 id,
 			   const struct sddp_tally *t, bool owed)

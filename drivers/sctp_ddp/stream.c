@@ -496,7 +496,7 @@ static bool sddp_stream_move_on(struct sddp_stream *st)
 	xa_erase(&from->streams, st->id);
 	list_del_init(&st->turn);
 	list_del_init(&st->late);
-	/* before the other worker finds the stream and may accept it */
+	/* before the other worker finds the stream and may set st->up */
 	sddp_assoc_left(from, st);
 	if (change_home(st, to, id))
 		ddp_session_put(&st->ss);
@@ -588,7 +588,7 @@ void sddp_stream_serve(struct sddp_stream *st)
 	sddp_stream_close(st);
 	if (st->a->phase == SDDP_UP)
 		sddp_tx_queue(st);
-	/* deadlines are checked after what has arrived, and all that follows */
+	/* deadlines are checked after all received data has been processed */
 	if (test_bit(SDDP_EV_TIMEOUT, &events))
 		list_move_tail(&st->late, &st->a->late);
 	sddp_stream_leave(st);
