@@ -39,7 +39,7 @@
  * Unaccepted associations: made by peers, without a session that a program has
  * accepted or could still accept
  */
-#define SDDP_STRANGERS_PEER	64	/* per peer address, at one local port */
+#define SDDP_STRANGERS_PEER	64	/* per peer address, local address and port */
 #define SDDP_STRANGERS_PLACE	256	/* per local address and port */
 #define SDDP_STRANGERS_NET	1024	/* per network namespace */
 

@@ -2,10 +2,10 @@
 /*
  * Lifetime of a stream: a pair of SCTP streams and the session on it.
  *
- * For its user the session is over once the user has been notified (ended). The
- * number stays in use until no chunk of the session can arrive any more (RFC
- * 5043 6.6): until then the association keeps the stream to reply and to
- * discard. References: the session's user, the bound DDP stream, the
+ * For its user the session is over once st->ended is set; the user is notified
+ * then. The number stays in use until no chunk of the session can arrive any
+ * more (RFC 5043 6.6): until then the association keeps the stream to reply and
+ * to discard. References: the session's user, the bound DDP stream, the
  * association's table, and the list of streams with events.
  */
 #include <linux/err.h>
