@@ -48,9 +48,7 @@ static void post_recv(void *qp)
 	CHECK(!rnic_sw_post_recv(&((struct rnic_sw_qp *)qp)->vqp.qp, &wr, &bad));
 }
 
-/*
- * A cancelled post still rings the doorbell, also when repeating a failed one
- */
+/* A cancelled post still rings the doorbell, also when it repeats one */
 static void test_cancelled_post(void)
 {
 	struct rnic_sw_cq *cq = make_cq();

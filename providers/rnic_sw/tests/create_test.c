@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Tests of creating objects: attributes and responses are checked, and failures
- * leave nothing behind.
+ * leak nothing.
  */
 #include <errno.h>
 #include <sys/mman.h>
