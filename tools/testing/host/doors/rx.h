@@ -33,7 +33,7 @@ extern struct rx_world {
 	bool		fits;				/* they may be placed at once */
 	bool		refuses_many;			/* RDMAP refuses several at once */
 	u32		places_at;			/* @places applies from this segment on */
-	u32		fails_at;			/* segment at which the stream fails; 0: none */
+	u32		fails_at;			/* segment that fails the stream; 0: none */
 	struct ddp_hdr	asked;				/* header at admission */
 	struct ddp_hdr	told;				/* header at delivery */
 	u32		total;				/* length of the message at delivery */
