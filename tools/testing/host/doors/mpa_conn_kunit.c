@@ -311,7 +311,7 @@ static void end_is_too_slow(struct kunit *test)
 		world.acked++;
 		look(c);
 	}
-	/* it begins when the worker finds the transmit path drained */
+	/* the limit begins when the worker finds the transmit path drained */
 	jiffies += 100 * HZ;
 	c->drained = true;
 	look(c);

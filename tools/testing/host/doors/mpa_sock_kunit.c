@@ -392,7 +392,7 @@ static void shutdown_once(struct kunit *test)
 	world.no_memory = true;
 	shuts(test, TCP_ESTABLISHED, false, 0);
 	shuts(test, TCP_FIN_WAIT1, true, 0);
-	/* it is sent with data that is queued anyway */
+	/* with data queued, the FIN needs no memory of its own */
 	world.queued = true;
 	shuts(test, TCP_ESTABLISHED, true, 1);
 }

@@ -269,11 +269,11 @@ static void much_is_the_workers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)STRETCH, world.sent);
 	KUNIT_EXPECT_EQ(test, 1u, world.works);
 	KUNIT_EXPECT_TRUE(test, !world.raised);
-	/* a run of the worker is limited as well */
+	/* one run of the worker is limited */
 	work(guests);
 	KUNIT_EXPECT_EQ(test, 5u * STRETCH, world.sent);
 	KUNIT_EXPECT_EQ(test, 2u, world.works);
-	/* it does not wait for the socket, which is free */
+	/* the worker does not wait for the socket, which is free */
 	KUNIT_EXPECT_EQ(test, 0u, world.waits);
 	KUNIT_EXPECT_TRUE(test, !world.raised);
 }

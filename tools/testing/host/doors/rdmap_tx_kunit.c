@@ -32,7 +32,7 @@ static void locals_rest(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_tx_rests(&r->stream));
 }
 
-/* The transmit path yields after 256 messages without payload as well */
+/* After 256 messages without payload the transmit path yields */
 static void messages_rest(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 300);

@@ -381,7 +381,10 @@ static void address_gone(struct kunit *test)
 	world.error = -EADDRNOTAVAIL;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, TCP, SCTP);
-	/* also if a change is undone because another listener fails */
+	/*
+	 * the listener keeps it as well if the change is undone because another
+	 * listener fails
+	 */
 	world.sctp_fails_for = NOBODY;
 	world.tcp_fails_for = 2;
 	world.error = -EADDRINUSE;

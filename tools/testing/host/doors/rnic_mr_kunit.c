@@ -419,7 +419,7 @@ static void of_another_program(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EINVAL),
 			    (void *)rereg(IB_MR_REREG_ACCESS, access));
 	KUNIT_EXPECT_EQ(test, 1, umems);
-	/* it can register its own memory, or change rights without pinning */
+	/* a process can register its own memory, or change rights without pinning */
 	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS));
 	replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));
 	caller.mm = &first;
@@ -481,7 +481,7 @@ static void base_stays(struct kunit *test)
 	end(test);
 }
 
-/* The base TO 0 of a zero-based MR stays as well */
+/* A zero-based MR keeps the base TO 0 as long as the memory is not changed */
 static void zero_stays(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;

@@ -210,7 +210,10 @@ static void goes_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.unregistered);
 }
 
-/* The same applies if the interface moves to another network namespace */
+/*
+ * If the interface moves to another network namespace, the creating task
+ * removes the device
+ */
 static void moves_meanwhile(struct kunit *test)
 {
 	struct net elsewhere = {};

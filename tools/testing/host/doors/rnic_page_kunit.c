@@ -213,7 +213,10 @@ static void forked(struct kunit *test)
 	give(&c);
 }
 
-/* This applies to a context's last page as well */
+/*
+ * No ring is placed in a page that a forked child can see, even if it is the
+ * context's last
+ */
 static void left_to_a_child(struct kunit *test)
 {
 	struct room a = take(test, 128), b;

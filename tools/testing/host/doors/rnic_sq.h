@@ -25,7 +25,7 @@ extern struct rnic_sq_world {
 	u32			twice;		/* concurrent calls of it */
 	bool			again;		/* another context completes at the same time */
 	bool			full;		/* the CQ is full */
-	bool			at_it;		/* it ends during the next sleep */
+	bool			at_it;		/* the context ends during the next sleep */
 	u32			sleeps;
 	u64			now;
 	u32			kicks;

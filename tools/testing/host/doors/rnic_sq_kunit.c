@@ -169,7 +169,7 @@ static void all_are_told(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, world.qp.sq.completing);
 }
 
-/* Unsignalled requests are processed in bounded steps as well */
+/* Unsignalled requests are processed in bounded steps */
 static void told_to_nobody(struct kunit *test)
 {
 	begin_at(0);

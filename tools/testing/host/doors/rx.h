@@ -20,17 +20,17 @@ extern struct rx_world {
 	u32		checked;			/* checked, as placed earlier */
 	u32		held;				/* MR references held at upcalls */
 	u32		admitted, payload;
-	u32		went_on;			/* of these, as next segments */
+	u32		went_on;			/* segments admitted as next segments */
 	u32		another;			/* placed as repeated Writes */
-	u32		wrote;				/* of these, reported */
-	u32		wrote_len;			/* bytes of each reported */
+	u32		wrote;				/* repeated Writes reported */
+	u32		wrote_len;			/* bytes of each Write reported */
 	u32		wrote_first;			/* reported before the next admission */
 	const void	*body;				/* payload of a next segment */
 	u64		to;				/* its TO */
 	u32		len;
 	struct ddp_cursor *sink;			/* sink of an untagged segment */
 	u32		fitted;				/* bytes that were to be placed at once */
-	bool		fits;				/* they may be placed at once */
+	bool		fits;				/* segments may be placed at once */
 	bool		refuses_many;			/* RDMAP refuses several at once */
 	u32		places_at;			/* @places applies from this segment on */
 	u32		fails_at;			/* segment that fails the stream; 0: none */

@@ -123,7 +123,7 @@ static void alike_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 36u, world.wrote_len);
 	KUNIT_EXPECT_EQ(test, 3u, world.wrote_first);
 
-	/* also before the delivery of a segment that was placed early */
+	/* Writes are reported before the delivery of a segment that was placed early */
 	rx_comes(s, &some_write, 0, 50);
 	KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_placed(s, &p));

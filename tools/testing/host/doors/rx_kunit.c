@@ -364,8 +364,8 @@ static void fails_and_stays(struct kunit *test)
 }
 
 /*
- * DDP-70, DDP-79, DDP-84, DDP-85: an error of the lower layer fails the stream
- * in the same way
+ * DDP-70, DDP-79, DDP-84, DDP-85: an error of the lower layer fails the stream,
+ * but does not close it
  */
 static void lower_error(struct kunit *test)
 {

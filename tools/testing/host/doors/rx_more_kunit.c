@@ -63,7 +63,7 @@ static void use_ends_with_a_failure(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, s->rx_held);
 		ddp_rx_end(s);
 	}
-	/* also for a failure of the lower layer */
+	/* the reference is dropped before a failure of the lower layer is reported */
 	s = rx_open();
 	ddp_rx_begin(s);
 	rx_comes(s, &write_goes_on, 0, 50);
@@ -483,7 +483,7 @@ static void run_comes_too_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.placed);
 	ddp_rx_end(s);
 
-	/* also in the middle, if segments are accepted one by one */
+	/* the stream fails in the middle, if segments are accepted one by one */
 	s = run_open();
 	world.fits = false;
 	world.places_at = U32_MAX;

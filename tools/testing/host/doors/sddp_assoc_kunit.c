@@ -88,7 +88,10 @@ static void lost_sends_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sent, world.sent);
 }
 
-/* This also applies while a stream is deferred, which then does not delay the end */
+/*
+ * While a stream is deferred, a lost association sends nothing, and the
+ * deferral does not delay its end
+ */
 static void lost_while_put_off(struct kunit *test)
 {
 	world.a->put_off = 1;

@@ -83,7 +83,7 @@ static void own_first(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &strangers[0], comes(i, 1));
 	KUNIT_EXPECT_EQ(test, 1u, held);
 	KUNIT_EXPECT_TRUE(test, strangers[0].evicted);
-	/* it is evicted once */
+	/* an association is evicted once */
 	KUNIT_EXPECT_TRUE(test, sddp_crowd_rejoin(&strangers[0]));
 	KUNIT_EXPECT_TRUE(test, list_empty(&strangers[0].crowd));
 }
@@ -145,7 +145,7 @@ static void rejoins(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&a->crowd));
 	KUNIT_EXPECT_TRUE(test, sddp_crowd_rejoin(a));
 	KUNIT_EXPECT_FALSE(test, list_empty(&a->crowd));
-	/* it is on the list already */
+	/* the association is on the list already */
 	KUNIT_EXPECT_TRUE(test, sddp_crowd_rejoin(a));
 	sddp_crowd_leave(&strangers[0]);
 	sddp_crowd_leave(a);

@@ -212,7 +212,7 @@ static void lost_while_sending(struct kunit *test)
 	fares(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
 
-/* The same for a SHUTDOWN of the peer */
+/* A SHUTDOWN of the peer is found as such, even if the sender gets the error first */
 static void done_while_sending(struct kunit *test)
 {
 	world.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
@@ -239,7 +239,7 @@ static void sent(struct kunit *test)
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
-/* The same applies before the association is established, or if it never is */
+/* State of an association that is not yet established, or never is */
 static void coming(struct kunit *test)
 {
 	world.a.phase = SDDP_CONNECTING;

@@ -494,8 +494,8 @@ static void what_was_wrong(struct kunit *test)
 }
 
 /*
- * Such a session is answered by one Terminate, and forgotten when all its
- * chunks have arrived
+ * A session that was never accepted is answered by one Terminate, and forgotten
+ * when all its chunks have arrived
  */
 static void stray_is_answered(struct kunit *test)
 {
@@ -531,7 +531,10 @@ static void stray_terminate(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 5));
 }
 
-/* A peer that sends too many such chunks and has no accepted session is disconnected */
+/*
+ * A peer without accepted session that sends too many chunks without a session
+ * is disconnected
+ */
 static void too_many_strays(struct kunit *test)
 {
 	struct sddp_assoc *a = &world.a;

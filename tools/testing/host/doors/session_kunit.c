@@ -126,7 +126,7 @@ static void gone_during(struct kunit *test, void *(*worker)(void *))
 	pthread_create(&w, NULL, worker, NULL);
 	sem_wait(&world.inside);
 	pthread_create(&rmmod, NULL, goes, NULL);
-	/* it waits, or has finished without waiting */
+	/* rmmod waits, or has finished without waiting */
 	sem_wait(&world.waits);
 	sem_post(&world.go_on);
 	pthread_join(w, NULL);

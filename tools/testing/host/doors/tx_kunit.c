@@ -220,7 +220,7 @@ static void memory_comes_later(struct kunit *test)
 
 	host_memory.says = IW_OK;
 	s->tx_wait.waits = false;
-	/* also if the page is present by now */
+	/* a graceful end waits even if the page is present by now */
 	KUNIT_EXPECT_TRUE(test, ddp_tx_rests(s));
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &again));
@@ -318,7 +318,10 @@ static void use_stays(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	/* also for the next message, unless that would not check the MR */
+	/*
+	 * the reference is kept for the next message, unless that would not
+	 * check the MR
+	 */
 	memory.flat = NULL;
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
