@@ -262,7 +262,7 @@ static void connected(struct kunit *test)
 	connects(test, 0, 1, 1, 7);
 	world.no_connect = -ENETUNREACH;
 	connects(test, -ENETUNREACH, 1, 1, 7);
-	/* an old connection to the same address is in TIME_WAIT */
+	/* TCP still has an old connection between these ports */
 	world.no_connect = -EADDRNOTAVAIL;
 	connects(test, 0, 2, 2, 0);
 	/* no port is left, or the address was removed */

@@ -225,8 +225,8 @@ static void nobody_to_tell(struct kunit *test)
 
 /*
  * Events that occur while a handler runs are handled after it, by the same
- * context: called directly, by an interrupt, and without either CPU or
- * interrupt, as with PREEMPT_RT
+ * context: called directly, by an interrupt, and where no interrupt is
+ * possible, as on PREEMPT_RT
  */
 static void one_handler_at_a_time(struct kunit *test)
 {

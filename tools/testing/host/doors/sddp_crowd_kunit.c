@@ -132,8 +132,8 @@ static void spared(struct kunit *test)
 }
 
 /*
- * After its request was rejected an association is unaccepted again, and is
- * evicted as its age requires
+ * After its request was rejected an association is unaccepted again, and is the
+ * first to be evicted
  */
 static void rejoins(struct kunit *test)
 {

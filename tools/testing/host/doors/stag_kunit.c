@@ -26,7 +26,7 @@
 static struct {
 	const struct rhashtable_params *by;
 	struct ddp_region	*entry;
-	int			grows_after;	/* the table has no memory to grow before so many sleeps */
+	int			grows_after;	/* sleeps before the table can grow */
 	u32			sleeps;
 	u32			asked[STAG_KEPT];	/* indices tried, in order */
 	u32			n;
