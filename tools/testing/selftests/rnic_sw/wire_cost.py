@@ -3,7 +3,7 @@
 """What the worst of octets cost the host that takes them, in what a segment of
 one octet costs between two programs that know TCP alone: a neighbour who wants
 a CPU of somebody's gets no more of it by speaking RDMA.  The bounds stand in
-Documentation/limits.rst.  Wants a bed whose time is instructions."""
+Documentation/security.rst.  Wants a bed whose time is instructions."""
 
 import contextlib
 import functools

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Hostile neighbours over SCTP: what they can make us keep and do, and that
-others are served meanwhile.  The bounds are those of Documentation/sctp.rst."""
+others are served meanwhile.  The bounds are those of Documentation/security.rst."""
 
 import contextlib
 import errno

@@ -52,7 +52,7 @@ server_up() {
 }
 
 # Out of reach meanwhile: a client that calls while nfsd stops is forgotten by it, and
-# the device cannot be deleted any more (Documentation/consumers.rst)
+# the device cannot be deleted any more (Documentation/supported-programs.rst)
 server_down() {
 	[ "$(cat /proc/fs/nfsd/threads)" -gt 0 ] || return 0
 	[ ! -e /sys/class/net/t0 ] || link_down

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Every way that a connection can fail to come about, and what who calls hears.
 
-The table in Documentation/connections.rst says the same; the cases here are for
+The table in Documentation/troubleshooting.rst says the same; the cases here are for
 both lower layers.
 """
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # programs/mpi.sh: Open MPI over libfabric over verbs. What else it has for verbs does
-# without librdmacm, see Documentation/consumers.rst.
+# without librdmacm, see Documentation/supported-programs.rst.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
