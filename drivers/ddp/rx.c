@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * One segment, start to end: decode, admit, check, place, deliver, in that
- * order, once (RFC 5041 section 7.1).
+ * Receive path of one segment: decode, admit, check, place and deliver it, in
+ * this order and once (RFC 5041 section 7.1).
  *
- * A tagged segment that is here before its turn is placed at once and goes
- * through the same steps when its turn comes, but for the copy (section 5.3).
+ * A tagged segment that arrives out of order is placed at once. When it is next
+ * in order it goes through the same steps, except for the copy (section 5.3). A
+ * segment that needs a page fault is deferred after it has been admitted, and
+ * the LLP passes it again later.
  *
- * Most of a long message's segments go on where the one before ended: of these nothing is
- * decoded, admitted or looked up anew.  Of many tagged ones that have come together all is
- * done once.
- * A Write of one segment goes as short a way, if what has just ended one was like it.
+ * Fast paths skip header decoding, admission and the STag lookup. They take a
+ * segment that is as long as the previous one and has the same header, except
+ * for:
  *
- * One whose memory has to come first is put off: it is admitted, and comes again.
+ * previous segment     this segment                       function
+ * tagged, not last     TO continues the previous segment  rx_more()
+ * tagged, not last     a batch of such segments           rx_run()
+ * last one of a Write  a single-segment Write, any TO     rx_another()
+ * untagged, not last   MO continues, contiguous memory    rx_goes_on()
  */
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -30,7 +35,7 @@ static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 
 	g->len = len;
 	g->placed = false;
-	/* the shorter header is there: an untagged segment has four more */
+	/* @head has a tagged header; an untagged one has four more bytes */
 	g->raw_len = min_t(u32, g->len, DDP_T_HDR_LEN);
 	memcpy(g->raw, head, g->raw_len);
 	if (g->len >= DDP_U_HDR_LEN && !(g->raw[0] & DDP_TAGGED)) {
@@ -45,7 +50,7 @@ static enum iw_reason ddp_rx_read_header(struct ddp_llp *llp, const u8 *head,
 	return why;
 }
 
-/* Once: what comes again has been */
+/* Call admit(), unless @g was deferred and has been admitted before */
 static enum iw_reason admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			    struct ddp_grant *grant)
 {
@@ -59,7 +64,7 @@ static enum iw_reason admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
 static noinline void put_off(struct ddp_stream *s, const struct ddp_rx_seg *g,
 			     const struct ddp_grant *grant)
 {
-	/* whoever revokes does not wait for memory that has to come */
+	/* a revoker must not wait for a page fault */
 	ddp_hold_drop(&s->rx_held);
 	s->put_off = (struct ddp_put_off) {
 		.here = true,
@@ -73,8 +78,8 @@ static noinline void put_off(struct ddp_stream *s, const struct ddp_rx_seg *g,
 }
 
 /*
- * Who writes what we receive may have written on: what was decided by, once, is
- * what has to come again.
+ * A sender may still be writing the received pages, so the header of a deferred
+ * segment must be compared with the one that was admitted.
  */
 static noinline bool is_put_off(const struct ddp_put_off *p,
 				const struct ddp_rx_seg *g)
@@ -84,8 +89,10 @@ static noinline bool is_put_off(const struct ddp_put_off *p,
 }
 
 /*
- * deliver() may invalidate it, but for a Write's; without octets nobody has looked if it is
- * valid; and what was placed early is not what the next one is compared with.
+ * Check whether the cached MR reference may be kept for the next segment. It
+ * may not if deliver() can invalidate the MR, as for every message but a Write;
+ * if there is no payload, because the MR was not checked then; or if @g was
+ * placed early, since the next segment is not compared with it.
  */
 static bool may_stay(const struct ddp_stream *s, const struct ddp_rx_seg *g)
 {
@@ -101,7 +108,7 @@ static enum iw_reason rx_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 
 	why = admit(s, g, &grant);
 	g->rights = grant.rights;
-	/* DDP-56: the STag and TO of no octets are not looked at */
+	/* DDP-56: without payload the STag and the TO are not checked */
 	if (!why && g->payload)
 		why = ddp_place_tagged(s, g->placed ? NULL : llp, &g->h,
 				       g->payload, grant.rights);
@@ -150,9 +157,9 @@ static void fail_segment(struct ddp_stream *s, enum iw_reason why,
 {
 	struct iw_fault f = { .why = why, .seg_len = g->len };
 
-	/* who hears of it may invalidate memory */
+	/* the failed() upcall may invalidate memory */
 	ddp_hold_drop(&s->rx_held);
-	/* a header that could not be decoded whole is not quoted */
+	/* quote no incomplete header */
 	if (why != IW_DDP_SHORT) {
 		f.ddp_len = g->raw_len;
 		memcpy(f.ddp, g->raw, g->raw_len);
@@ -160,7 +167,10 @@ static void fail_segment(struct ddp_stream *s, enum iw_reason why,
 	ddp_stream_fail(s, &f);
 }
 
-/* In control, RsvdULP and STag: a call for six octets would cost more than these */
+/*
+ * Compare control byte, RsvdULP byte and STag; a memcmp() call for six bytes
+ * costs more
+ */
 static bool same_before_to(const u8 *a, const u8 *b)
 {
 	static_assert(DDP_T_STAG == sizeof(u16) && DDP_T_TO == DDP_T_STAG + sizeof(u32));
@@ -168,7 +178,7 @@ static bool same_before_to(const u8 *a, const u8 *b)
 	       get_unaligned_be32(a + DDP_T_STAG) == get_unaligned_be32(b + DDP_T_STAG);
 }
 
-/* Is it as long as the last segment, with the same header up to the TO, or the QN? */
+/* Check for the length of the last segment, and its header up to TO or QN */
 static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -176,7 +186,10 @@ static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
 	return len == g->len && same_before_to(head, g->raw);
 }
 
-/* ... does it begin where that ended, or @n behind it? */
+/*
+ * Check whether the TO continues the last segment, or the @n-th segment after
+ * it
+ */
 static bool follows(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -184,7 +197,7 @@ static bool follows(const struct ddp_stream *s, const u8 *head, u32 n)
 	return get_unaligned_be64(head + DDP_T_TO) == g->h.to + (n + 1) * g->payload;
 }
 
-/* The @n-th from here, whose header differs in nothing but the TO, is the last one now */
+/* Advance the saved header by @n segments; only the TO changes */
 static void ddp_rx_step(struct ddp_stream *s, u32 n)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
@@ -217,7 +230,9 @@ static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp, const v
 	return why;
 }
 
-/* Of the Writes that went by rx_another(), before anything else is said */
+/*
+ * Report Writes coalesced by rx_another() before the next admit() or deliver()
+ */
 static void tell_wrote(struct ddp_stream *s)
 {
 	if (!s->rx_wrote)
@@ -226,7 +241,10 @@ static void tell_wrote(struct ddp_stream *s)
 	s->rx_wrote = 0;
 }
 
-/* One that is not placed, or not now, is admitted as any */
+/*
+ * Defer or fail a Write that rx_another() could not place. Admit it first, like
+ * any other segment; a failure of that takes precedence.
+ */
 static noinline enum iw_reason another_stops(struct ddp_stream *s, enum iw_reason why)
 {
 	struct ddp_rx_seg *g = &s->rx_seg;
@@ -245,8 +263,9 @@ static noinline enum iw_reason another_stops(struct ddp_stream *s, enum iw_reaso
 }
 
 /*
- * A Write of one segment, as long as what has just ended one, and alike but for the TO: it
- * would be admitted, and of what is delivered more are told at once.
+ * Place a single-segment Write that equals the previous one but for the TO.
+ * admit() would accept it as well, so only wrote() is called, once for several
+ * Writes.
  */
 static enum iw_reason rx_another(struct ddp_stream *s, struct ddp_llp *llp,
 				 const u8 *head, const void *body)
@@ -264,7 +283,10 @@ static enum iw_reason rx_another(struct ddp_stream *s, struct ddp_llp *llp,
 	return IW_OK;
 }
 
-/* In an untagged one the MO is behind what was read ahead: fetched once, as all that is there */
+/*
+ * The MO follows the bytes at @head. The barrier makes sure that it is read
+ * only once, because a sender may still be writing it.
+ */
 static u32 read_mo(const void *body)
 {
 	__be32 mo;
@@ -275,7 +297,9 @@ static u32 read_mo(const void *body)
 	return be32_to_cpu(mo);
 }
 
-/* Does an untagged one that is alike go on where the last one, not a message's last, ended? */
+/*
+ * Check whether an untagged segment of the same message continues the last one
+ */
 static bool mo_goes_on(const struct ddp_stream *s, const u8 *head, const void *body)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -285,7 +309,10 @@ static bool mo_goes_on(const struct ddp_stream *s, const u8 *head, const void *b
 	       read_mo(body) == g->h.mo + g->payload;
 }
 
-/* By the short way, if it may, where it lies together */
+/*
+ * Try the fast path of an untagged segment in contiguous memory. Return: true
+ * if the segment is taken and @reason is set; false if nothing was done.
+ */
 static noinline bool rx_goes_on(struct ddp_stream *s, const u8 *head, const void *body,
 				u32 len, enum iw_reason *reason)
 {
@@ -315,8 +342,9 @@ static noinline bool rx_goes_on(struct ddp_stream *s, const u8 *head, const void
 }
 
 /*
- * A tagged one by the short way, if it may: its octets are at @body, or else @llp's to
- * read.  As long as the last one's region is held
+ * Try the fast path of a tagged segment, with the payload at @body or else to
+ * be read from @llp. Return: true if the segment is taken and @why is set;
+ * false if nothing was done.
  */
 static bool rx_short(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 		     const void *body, u32 len, enum iw_reason *why)
@@ -366,7 +394,7 @@ static bool rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 	if (ddp_rx_read_header(llp, head, len, &g) || !g.h.tagged ||
 	    !s->ulp->early(s, &g.h, g.payload, &grant))
 		return false;
-	/* the segment that is due may want to ask */
+	/* leave the page-fault request to the segment that is next in order */
 	s->rx_wait.mute = true;
 	why = g.payload ? ddp_place_tagged(s, llp, &g.h, g.payload, grant.rights)
 			: IW_OK;
@@ -406,17 +434,19 @@ static enum iw_reason rx_placed(struct ddp_stream *s,
 static void say_busy(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->rx_busy, true);
-	/* either we see the failure or who failed it sees us; litmus: settle */
+	/*
+	 * this path sees the failure, or settle() sees rx_busy; litmus: settle
+	 */
 	smp_mb();
 }
 
 static void say_done(struct ddp_stream *s)
 {
-	/* all that was placed is placed; litmus: settle */
+	/* placement is done before rx_busy is cleared; litmus: settle */
 	smp_store_release(&s->rx_busy, false);
 }
 
-/* False: the stream has failed, and nothing is placed any more */
+/* Returns false if the stream has failed and nothing may be placed */
 static bool ddp_rx_enter(struct ddp_stream *s)
 {
 	if (!s->rx_run)
@@ -461,7 +491,7 @@ EXPORT_SYMBOL_GPL(ddp_rx_segment);
 bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 		 enum iw_reason *why)
 {
-	/* within a run: that we are at work has been said */
+	/* within a run rx_busy is already set */
 	if (test_bit(0, &s->failed))
 		return false;
 	return s->rx_seg.h.tagged ? rx_short(s, NULL, head, body, len, why)
@@ -487,8 +517,9 @@ bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 EXPORT_SYMBOL_GPL(ddp_rx_joins);
 
 /*
- * All of them as if they were one; false: they may not be, and nothing is done.  If the region
- * is revoked just then all have been counted, and the first is the one that is refused.
+ * Process a batch as if it were one segment. Return: true if @why is set; false
+ * if nothing was done. If the MR is revoked meanwhile the first segment fails,
+ * though all are counted.
  */
 static bool rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {
@@ -517,7 +548,7 @@ u32 ddp_rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *
 	if (n > 1 && rx_run(s, bodies, n, why))
 		return *why ? 0 : n;
 	for (i = 0; i < n; i++) {
-		/* by another CPU, amid them */
+		/* another CPU may fail the stream between two segments */
 		*why = IW_DDP_CATASTROPHIC;
 		if (test_bit(0, &s->failed))
 			break;

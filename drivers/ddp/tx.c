@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* One message, cut as the lower layer asks for segments. */
+/*
+ * Transmit path: cut one message at a time into segments as the LLP pulls them.
+ */
 #include <linux/export.h>
 
 #include "hdr.h"
@@ -7,7 +9,9 @@
 #include "segment.h"
 #include "trace.h"
 
-/* Is what is under way given up, for a Terminate (RFC 5041 7.1)? */
+/*
+ * Check whether the current message is abandoned for a Terminate (RFC 5041 7.1)
+ */
 static bool given_up(const struct ddp_stream *s)
 {
 	return test_bit(0, &s->failed) && !s->msg.last_words;
@@ -16,7 +20,9 @@ static bool given_up(const struct ddp_stream *s)
 void ddp_tx_begin(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->tx_busy, true);
-	/* either we see the failure or who failed it sees us; litmus: settle */
+	/*
+	 * this path sees the failure, or settle() sees tx_busy; litmus: settle
+	 */
 	smp_mb();
 }
 EXPORT_SYMBOL_GPL(ddp_tx_begin);
@@ -24,14 +30,19 @@ EXPORT_SYMBOL_GPL(ddp_tx_begin);
 void ddp_tx_end(struct ddp_stream *s)
 {
 	ddp_hold_drop(&s->tx_held);
-	/* what was read is read, what took effect has; litmus: settle */
+	/*
+	 * reads and work requests are done before tx_busy is cleared; litmus:
+	 * settle
+	 */
 	smp_store_release(&s->tx_busy, false);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_end);
 
 /**
- * ddp_tx_expect - there will be more to send, and then a kick
- * @s: the stream; from within next(), which then says that there is nothing
+ * ddp_tx_expect - note that more will be sent, after a kick
+ * @s: the stream
+ *
+ * Called from next(), which then returns false.
  */
 void ddp_tx_expect(struct ddp_stream *s)
 {
@@ -40,8 +51,11 @@ void ddp_tx_expect(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_expect);
 
 /**
- * ddp_tx_rest - there is more to send, but others first
- * @s: the stream; from within next(), which then says that there is nothing
+ * ddp_tx_rest - yield although more is pending
+ * @s: the stream
+ *
+ * Called from next(), which then returns false. Schedules the transmit path
+ * again.
  */
 void ddp_tx_rest(struct ddp_stream *s)
 {
@@ -57,9 +71,11 @@ bool ddp_tx_rests(const struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_rests);
 
 /**
- * ddp_tx_let_go - what is held of registered memory is given back
- * @s: the stream; from within next(), before anything that may invalidate memory or fail
- *	the stream
+ * ddp_tx_let_go - drop the cached MR reference of the transmit path
+ * @s: the stream
+ *
+ * Called from next(), before anything that may invalidate memory or fail the
+ * stream.
  */
 void ddp_tx_let_go(struct ddp_stream *s)
 {
@@ -68,10 +84,11 @@ void ddp_tx_let_go(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_let_go);
 
 /**
- * ddp_tx_await - there is more to send, once the peer has answered
- * @s: the stream; from within next(), which then has nothing else, or something else
+ * ddp_tx_await - note that a message is blocked on a response of the peer
+ * @s: the stream
  *
- * Who receives an answer kicks.
+ * Called from next(), which may still return another message. The receive path
+ * kicks when a response arrives.
  */
 void ddp_tx_await(struct ddp_stream *s)
 {
@@ -96,15 +113,19 @@ static bool begin_message(struct ddp_stream *s)
 	s->rests = false;
 	s->awaits = false;
 	/*
-	 * Until it is cut, and before next(), whose lock the receive side
-	 * takes to look; litmus: answered
+	 * Set until the message is completely cut. It is set before next(),
+	 * which takes the lock under which the receive path reads it; litmus:
+	 * answered
 	 */
 	WRITE_ONCE(s->in_msg, true);
 	if (!s->ulp->next(s, &s->msg)) {
 		WRITE_ONCE(s->in_msg, false);
 		return false;
 	}
-	/* who looks at no region would not see that what is held is not valid any more */
+	/*
+	 * this message does not check the cached MR, so do not delay its
+	 * revocation
+	 */
 	if (s->msg.buf->flat || !s->msg.buf->len)
 		ddp_hold_drop(&s->tx_held);
 	if (!s->msg.hdr.tagged)
@@ -114,7 +135,7 @@ static bool begin_message(struct ddp_stream *s)
 	return true;
 }
 
-/* The next segment's header.  Return: octets of payload */
+/* Fill in the header of the next segment; returns the length of its payload */
 static u32 cut_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
 {
 	const struct ddp_cut cut = {
@@ -138,7 +159,9 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	struct ddp_hdr h;
 
 	if (unlikely(ddp_tx_waits(s))) {
-		/* whoever asks why may do so when the wait is over */
+		/*
+		 * ddp_tx_rests() may be called after the page fault is resolved
+		 */
 		s->rests = true;
 		return false;
 	}
@@ -158,7 +181,10 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_next);
 
-/* Of the next @n segments, each with @len octets of payload and more behind it */
+/*
+ * Write the headers of the next @n segments, with @len bytes of payload each;
+ * none of them is the last one of the message
+ */
 static void put_headers(struct ddp_stream *s, const struct ddp_txrun *run, u32 n,
 			u32 len)
 {
@@ -183,7 +209,7 @@ u32 ddp_tx_run(struct ddp_stream *s, const struct ddp_txrun *run)
 
 	if (!s->in_msg || given_up(s) || ddp_tx_waits(s))
 		return 0;
-	/* its last one says so, and may be shorter */
+	/* the last segment has the L bit set and may be shorter */
 	n = min(run->most, (s->msg.buf->len - s->cut - 1) / len);
 	n = ddp_fetch_run(s, &s->src, run->at + hdr_len, run->stride, len, n);
 	if (n)
@@ -192,7 +218,7 @@ u32 ddp_tx_run(struct ddp_stream *s, const struct ddp_txrun *run)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_run);
 
-/* Not inlined: it is rare */
+/* rare, so not inlined */
 noinline void ddp_tx_back(struct ddp_stream *s)
 {
 	ddp_hold_drop(&s->tx_held);
