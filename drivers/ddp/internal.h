@@ -67,15 +67,10 @@ static inline void ddp_cursor_seek(struct ddp_cursor *c,
 	c->off = off;
 }
 
-/*
- * stag.c: check [m->addr, + m->len) of m->stag and take an in-flight reference
- */
+/* stag.c: check the memory @m and take an in-flight reference to its MR */
 enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
 			      u8 rights, struct ddp_region **r);
-/*
- * The same through a cached reference, @held, which may stay for the next
- * segment
- */
+/* Like ddp_region_use(), but *@held may be kept for the next segment */
 enum iw_reason ddp_hold_use(struct ddp_stream *s, struct ddp_region **held,
 			    const struct ddp_sge *m, u8 rights);
 void ddp_hold_used(struct ddp_region **held);

@@ -226,8 +226,7 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 	u64 at = r->ops ? r->from + (to - r->base) : to;
 
 	/*
-	 * pages start at aligned addresses, so the kernel address is aligned as
-	 * well
+	 * pages are aligned, so the kernel address of the word is aligned, too
 	 */
 	if (!IS_ALIGNED(at, sizeof(u64)))
 		return IW_RDMAP_STREAM;

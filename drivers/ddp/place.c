@@ -16,8 +16,8 @@
 #include "internal.h"
 
 /*
- * Find the extent at @to in an MR with blocks, of at most *@len bytes; sets
- * *@len
+ * Find the extent at @to in an MR with blocks; *@len is its maximum, then its
+ * length
  */
 static void *region_run(const struct ddp_region *r, u64 to, u32 *len)
 {
@@ -137,10 +137,7 @@ static enum iw_reason region_to_flat(const struct ddp_region *r, u64 to,
 	return IW_OK;
 }
 
-/*
- * Copy @each bytes to each of @n destinations, @stride apart; returns the
- * number filled
- */
+/* Copy @each bytes to each of @n destinations; returns the number filled */
 static u32 region_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 			  u32 each, u32 n, struct ddp_wait *w)
 {
@@ -154,10 +151,7 @@ static u32 region_to_many(const struct ddp_region *r, u64 to, void *dst, u32 str
 
 		for (; run > each; run -= each, p += each, to += each, i++)
 			memcpy(dst + i * stride, p, each);
-		/*
-		 * the last piece that begins in this extent may end in another
-		 * one
-		 */
+		/* the last piece may end in the next extent */
 		region_to_flat(r, to, each, dst + i * stride, w);
 	}
 	return n;
@@ -298,8 +292,7 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 
 	if (plain_kernel_memory(s, m->stag)) {
 		/*
-		 * no more checks of the cached MR, so do not delay its
-		 * revocation
+		 * the cached MR is not checked here: do not delay its revoker
 		 */
 		ddp_hold_drop(&s->rx_held);
 		return place_flat(llp, body, (void *)(uintptr_t)m->addr, m->len);
@@ -357,8 +350,7 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 
 	if (plain_kernel_memory(s, m->stag)) {
 		/*
-		 * no more checks of the cached MR, so do not delay its
-		 * revocation
+		 * the cached MR is not checked here: do not delay its revoker
 		 */
 		ddp_hold_drop(&s->tx_held);
 		ddp_copy(dst, (void *)(uintptr_t)m->addr, m->len);

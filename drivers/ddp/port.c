@@ -251,10 +251,7 @@ ddp_new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
 	return l;
 }
 
-/*
- * Insert @l into the table, at an existing port or else at @fresh, which is its
- * own
- */
+/* Add @l to the port that exists for @a, or else to the new port @fresh */
 static int ddp_listener_enter(struct ddp_port_listener *l,
 			      const struct ddp_listen *a,
 			      struct ddp_port *fresh)
@@ -406,9 +403,7 @@ __called(const struct ddp_port *p, const struct sockaddr_storage *called)
 	return NULL;
 }
 
-/*
- * Several VRFs may have the same address, and one socket may serve all of them
- */
+/* One socket may serve several VRFs, which may have the same address */
 static bool is_of(const struct ddp_port_listener *l, const struct ddp_port *p, int domain)
 {
 	return ddp_sock_domain(p->net, l->ifindex) == domain;

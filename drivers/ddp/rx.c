@@ -167,10 +167,7 @@ static void fail_segment(struct ddp_stream *s, enum iw_reason why,
 	ddp_stream_fail(s, &f);
 }
 
-/*
- * Compare control byte, RsvdULP byte and STag; a memcmp() call for six bytes
- * costs more
- */
+/* Compare DDP control, RsvdULP and STag; a memcmp() call would be slower */
 static bool same_before_to(const u8 *a, const u8 *b)
 {
 	static_assert(DDP_T_STAG == sizeof(u16) && DDP_T_TO == DDP_T_STAG + sizeof(u32));
@@ -178,7 +175,7 @@ static bool same_before_to(const u8 *a, const u8 *b)
 	       get_unaligned_be32(a + DDP_T_STAG) == get_unaligned_be32(b + DDP_T_STAG);
 }
 
-/* Check for the length of the last segment, and its header up to TO or QN */
+/* Check for the length of the last segment and its header up to TO or QN */
 static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -186,10 +183,7 @@ static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
 	return len == g->len && same_before_to(head, g->raw);
 }
 
-/*
- * Check whether the TO continues the last segment, or the @n-th segment after
- * it
- */
+/* Check whether the TO follows the last segment and @n more like it */
 static bool follows(const struct ddp_stream *s, const u8 *head, u32 n)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -230,9 +224,7 @@ static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp, const v
 	return why;
 }
 
-/*
- * Report Writes coalesced by rx_another() before the next admit() or deliver()
- */
+/* Report the Writes of rx_another(), before the next admit() or deliver() */
 static void tell_wrote(struct ddp_stream *s)
 {
 	if (!s->rx_wrote)
@@ -297,9 +289,7 @@ static u32 read_mo(const void *body)
 	return be32_to_cpu(mo);
 }
 
-/*
- * Check whether an untagged segment of the same message continues the last one
- */
+/* Check whether an untagged segment is the next one of the same message */
 static bool mo_goes_on(const struct ddp_stream *s, const u8 *head, const void *body)
 {
 	const struct ddp_rx_seg *g = &s->rx_seg;
@@ -434,9 +424,7 @@ static enum iw_reason rx_placed(struct ddp_stream *s,
 static void say_busy(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->rx_busy, true);
-	/*
-	 * this path sees the failure, or settle() sees rx_busy; litmus: settle
-	 */
+	/* either failed is seen here or rx_busy by settle(); litmus: settle */
 	smp_mb();
 }
 

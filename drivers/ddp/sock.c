@@ -54,9 +54,7 @@ void ddp_sock_adopt(struct sock *sk)
 			 is_v6(sk) ? "sk_lock-AF_INET6-IWARP"
 				   : "sk_lock-AF_INET-IWARP",
 			 &keys[is_v6(sk)][1], 0);
-	/*
-	 * keep this module, which has the class, until TCP has freed the socket
-	 */
+	/* keep this module, which has the class, until TCP frees the socket */
 	compat_sk_owner_set(sk);
 }
 #else
@@ -165,10 +163,7 @@ void ddp_sock_set_tos(struct sock *sk, u8 tos)
 	if (sk->sk_family == AF_INET6)
 		set_traffic_class(sk, tos);
 	ip_sock_set_tos(sk, tos);
-	/*
-	 * a child inherits the type of service of its listener, but not the
-	 * priority
-	 */
+	/* a child inherits its listener's tos, but not the priority */
 	sock_set_priority(sk, rt_tos2priority(tos));
 }
 EXPORT_SYMBOL_GPL(ddp_sock_set_tos);
@@ -225,9 +220,7 @@ void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		ddp_addr_unmap(local);
 	}
 	if (remote) {
-		/*
-		 * value 1, used by getpeername(), requires a connected socket
-		 */
+		/* peer 1, as for getpeername(), requires a connected socket */
 		sock->ops->getname(sock, (struct sockaddr *)remote, 2);
 		ddp_addr_unmap(remote);
 	}

@@ -109,10 +109,7 @@ int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 		err = rhashtable_lookup_insert_fast(&t->regions, &r->node, by_index);
 		if (!err)
 			return 0;
-		/*
-		 * no memory without sleeping: the table's worker allocates it
-		 * meanwhile
-		 */
+		/* out of memory: wait until the table's worker has grown it */
 		if (err != -EEXIST)
 			usleep_range(1000, 2000);
 	}
@@ -169,17 +166,11 @@ static void end_use(struct ddp_region *r)
 		spin_unlock(&r->in_use);
 }
 
-/*
- * Wait until no access to @r is in flight; the caller has cleared valid or
- * found it so
- */
+/* Wait until no access to @r is in flight; @r->valid was seen to be clear */
 static void wait_unused(struct ddp_region *r)
 {
 	note_wait();
-	/*
-	 * a reference taken from here on finds the MR invalid, and copies
-	 * nothing
-	 */
+	/* with a later reference @r is found invalid, and nothing is copied */
 	smp_mb();	/* litmus: revoke */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		begin_use(r);
@@ -267,10 +258,7 @@ EXPORT_SYMBOL_GPL(ddp_region_revoke);
 void ddp_region_allow(struct ddp_region *r, u8 key)
 {
 	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
-	/*
-	 * publish valid after the other fields: ddp_bounds_check(); litmus:
-	 * publish
-	 */
+	/* set valid last; pairs with ddp_bounds_check(); litmus: publish */
 	smp_store_release(&r->valid, true);
 }
 EXPORT_SYMBOL_GPL(ddp_region_allow);
@@ -358,10 +346,7 @@ enum iw_reason ddp_hold_use(struct ddp_stream *s, struct ddp_region **held,
 		ddp_hold_drop(held);
 		return ddp_region_use(s, m, rights, held);
 	}
-	/*
-	 * a revoker has cleared valid before it waits for this reference;
-	 * litmus: hold
-	 */
+	/* a revoker clears valid and then waits for us; litmus: hold */
 	why = ddp_bounds_check(*held, s, m->stag, m->addr, m->len, rights);
 	if (likely(!why))
 		return why;
@@ -455,10 +440,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 	struct ddp_region *r;
 
 	rcu_read_lock();
-	/*
-	 * a revoker that interrupts this CPU would wait for the reference
-	 * forever
-	 */
+	/* a revoker that interrupted us would wait for us forever */
 	local_bh_disable();
 	r = ddp_region_find(s->stags, stag);
 	if (r) {
@@ -466,9 +448,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 		ddp_region_put(r);
 	}
 	local_bh_enable();
-	/*
-	 * wait for other references; RCU keeps @r allocated, but not its memory
-	 */
+	/* wait for other references; RCU keeps @r itself allocated */
 	if (!why)
 		wait_unused(r);
 	rcu_read_unlock();

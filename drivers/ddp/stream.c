@@ -85,9 +85,7 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {
 	struct ddp_llp *old;
 
-	/*
-	 * only one of concurrent bind and unbind calls succeeds; litmus: bind
-	 */
+	/* one of several bind and unbind calls succeeds; litmus: bind */
 	old = cmpxchg((__force struct ddp_llp **)&s->llp, NULL, llp);
 	if (!old)
 		return 0;
@@ -105,10 +103,7 @@ void ddp_stream_unbind(struct ddp_stream *s)
 {
 	struct ddp_llp *llp;
 
-	/*
-	 * no new lookup finds the LLP; kicks in progress are RCU readers;
-	 * litmus: kick
-	 */
+	/* no lookup finds it any more; kicks are RCU readers; litmus: kick */
 	llp = unrcu_pointer(xchg(&s->llp, (__force struct ddp_llp __rcu *)&nobody));
 	if (llp)
 		llp->ops->quiesce(llp);
@@ -168,10 +163,7 @@ static bool is_busy(const bool *busy)
 void ddp_stream_settle(struct ddp_stream *s)
 {
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
-	/*
-	 * pairs with the barriers in ddp_rx_begin(), ddp_rx_enter() and
-	 * ddp_tx_begin()
-	 */
+	/* pairs with say_busy() of the receive path, and ddp_tx_begin() */
 	smp_mb();
 	while (is_busy(&s->rx_busy) || is_busy(&s->tx_busy))
 		usleep_range(5, 50);

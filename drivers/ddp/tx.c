@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * Transmit path: cut one message at a time into segments as the LLP pulls them.
- */
+/* Transmit path: cut one message after the other as the LLP pulls segments. */
 #include <linux/export.h>
 
 #include "hdr.h"
@@ -9,9 +7,7 @@
 #include "segment.h"
 #include "trace.h"
 
-/*
- * Check whether the current message is abandoned for a Terminate (RFC 5041 7.1)
- */
+/* Check whether the message is abandoned for a Terminate (RFC 5041 7.1) */
 static bool given_up(const struct ddp_stream *s)
 {
 	return test_bit(0, &s->failed) && !s->msg.last_words;
@@ -20,9 +16,7 @@ static bool given_up(const struct ddp_stream *s)
 void ddp_tx_begin(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->tx_busy, true);
-	/*
-	 * this path sees the failure, or settle() sees tx_busy; litmus: settle
-	 */
+	/* either failed is seen here or tx_busy by settle(); litmus: settle */
 	smp_mb();
 }
 EXPORT_SYMBOL_GPL(ddp_tx_begin);
@@ -30,10 +24,7 @@ EXPORT_SYMBOL_GPL(ddp_tx_begin);
 void ddp_tx_end(struct ddp_stream *s)
 {
 	ddp_hold_drop(&s->tx_held);
-	/*
-	 * reads and work requests are done before tx_busy is cleared; litmus:
-	 * settle
-	 */
+	/* all reads and work requests are done before; litmus: settle */
 	smp_store_release(&s->tx_busy, false);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_end);
@@ -122,10 +113,7 @@ static bool begin_message(struct ddp_stream *s)
 		WRITE_ONCE(s->in_msg, false);
 		return false;
 	}
-	/*
-	 * this message does not check the cached MR, so do not delay its
-	 * revocation
-	 */
+	/* no MR is checked for this message: do not delay a revoker */
 	if (s->msg.buf->flat || !s->msg.buf->len)
 		ddp_hold_drop(&s->tx_held);
 	if (!s->msg.hdr.tagged)
@@ -159,9 +147,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	struct ddp_hdr h;
 
 	if (unlikely(ddp_tx_waits(s))) {
-		/*
-		 * ddp_tx_rests() may be called after the page fault is resolved
-		 */
+		/* ddp_tx_rests() may be called when the fault is resolved */
 		s->rests = true;
 		return false;
 	}

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/*
- * Wire format of DDP headers: RFC 5041 sections 4.1 to 4.3. All fields are
- * big-endian.
- */
+/* DDP headers on the wire: RFC 5041 sections 4.1 to 4.3, big-endian. */
 #ifndef _DDP_WIRE_H
 #define _DDP_WIRE_H
 

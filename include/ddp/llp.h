@@ -241,9 +241,7 @@ struct ddp_txseg {
  * undone with ddp_tx_back(), in that run.
  */
 void ddp_tx_begin(struct ddp_stream *s);
-/*
- * Check whether @s, which may be NULL, has failed: only a Terminate can follow
- */
+/* Check whether @s (may be NULL) has failed: only a Terminate can follow */
 bool ddp_tx_failed(const struct ddp_stream *s);
 void ddp_tx_end(struct ddp_stream *s);
 

@@ -62,8 +62,7 @@ struct ddp_policy {
  * @peer_closed: note that the peer will send no more (half-close); called at
  *	most once, between @established and @closed
  * @closed: note that the session is over; called exactly once for each session
- *	that
- * @request has not refused. @o is the peer's reject, or NULL.
+ *	that @request has not refused. @o is the peer's reject, or NULL.
  *
  * All are called from a worker, through ddp_session_request() and the other
  * functions below only. They may sleep, but must not wait for a peer or a
@@ -209,18 +208,12 @@ enum iw_reason ddp_session_established(struct ddp_session *ss,
 void ddp_session_peer_closed(struct ddp_session *ss);
 void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
 			const struct ddp_offer *o);
-/*
- * Wait until no upcall of a user is running; for the unload of the user's
- * module
- */
+/* Wait until no upcall runs; for the unload of a user's module */
 void ddp_session_user_gone(void);
 
 int ddp_type_register(struct ddp_session_type *type);
 void ddp_type_unregister(struct ddp_session_type *type);
-/*
- * Look up by name and load the module iw-llp-NAME if necessary; NULL if not
- * found
- */
+/* Get a type by name, loading module iw-llp-NAME if necessary, or NULL */
 const struct ddp_session_type *ddp_type_get(const char *name);
 const struct ddp_session_type *ddp_type_get_by_program(const char *name,
 						       int protocol);

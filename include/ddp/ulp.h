@@ -162,9 +162,7 @@ struct ddp_uq {
 	u32	mo;		/* MO of the next expected segment */
 };
 
-/*
- * Last segment received; a Terminate quotes it, the fast path compares with it
- */
+/* Last received segment: quoted by a Terminate, compared by the fast path */
 struct ddp_rx_seg {
 	struct ddp_hdr	h;
 	u32		len;		/* in bytes, header included */
@@ -197,10 +195,7 @@ struct ddp_stream {
 	/* set by ddp_stream_allow(), read for each copy */
 	u8			denied;	/* DDP_REMOTE_* that the QP forbids */
 
-	/*
-	 * Set once by ddp_stream_bind(), for good by ddp_stream_unbind(); read
-	 * under RCU
-	 */
+	/* set by bind() once, by unbind() for good; read under RCU */
 	struct ddp_llp __rcu	*llp;
 
 	unsigned long		failed;	/* bit 0, set by test_and_set_bit() */
@@ -229,10 +224,7 @@ struct ddp_stream {
 	bool			tx_busy;	/* running; read by settle() */
 	bool			rests;		/* more is pending, but not now */
 	bool			awaits;		/* blocked on a response */
-	/*
-	 * msg is not completely cut; set before next(), read by the receive
-	 * path
-	 */
+	/* msg is not all cut; set before next(), read by the receive path */
 	bool			in_msg;
 	struct ddp_msg		msg;
 	u32			cut;	/* bytes of msg in pulled segments */

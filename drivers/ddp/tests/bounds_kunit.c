@@ -43,10 +43,7 @@ static enum iw_reason more(struct bounds_ctx *c, u64 to, u32 len)
 	return ddp_bounds_more(&c->r, &c->s, DDP_REMOTE_WRITE, to, len);
 }
 
-/*
- * DDP-96, DDP-117: an STag with a stale key, or one that is not valid, is
- * refused.
- */
+/* DDP-96, DDP-117: an STag that is not valid or has a stale key is refused. */
 static void bounds_stag(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -62,10 +59,7 @@ static void bounds_stag(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_STAG);
 }
 
-/*
- * DDP-97, DDP-127, N-3: access is refused if any of the requested rights is
- * missing.
- */
+/* DDP-97, DDP-127, N-3: access needs all of the requested rights. */
 static void bounds_rights(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -270,10 +264,7 @@ static void bounds_longest(struct kunit *test)
 			IW_DDP_T_BOUNDS);
 	KUNIT_EXPECT_EQ(test, check(c, U64_MAX - U32_MAX + 1, U32_MAX),
 			IW_DDP_T_WRAP);
-	/*
-	 * an MR that cannot exist: nothing below its base is accessible even
-	 * then
-	 */
+	/* even in this impossible MR nothing below the base is accessible */
 	c->r.length = U64_MAX;
 	KUNIT_EXPECT_EQ(test, check(c, 0x800, 1), IW_DDP_T_BOUNDS);
 }

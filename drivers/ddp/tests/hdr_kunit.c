@@ -119,9 +119,7 @@ static void describe_vector(const struct vector *v, char *desc)
 
 KUNIT_ARRAY_PARAM(vector, vectors, describe_vector);
 
-/*
- * DDP-17, DDP-24, DDP-26, DDP-35: encoding and decoding agree with the vectors.
- */
+/* DDP-17, DDP-24, DDP-26, DDP-35: the vectors are encoded and decoded. */
 static void hdr_vectors(struct kunit *test)
 {
 	const struct vector *v = test->param_value;

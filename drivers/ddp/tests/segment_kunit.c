@@ -39,10 +39,7 @@ static void expect_kept(struct kunit *test, const struct ddp_hdr *first,
 	KUNIT_EXPECT_EQ(test, h->msn, first->msn);
 }
 
-/*
- * Cut all of @c with a random MULPDU for each segment, and count each byte in
- * @seen
- */
+/* Cut all of @c, with random MULPDUs, and count each byte in @seen */
 static void cut_up(struct kunit *test, struct ddp_cut *c, u8 *seen,
 		   struct rnd_state *rnd)
 {

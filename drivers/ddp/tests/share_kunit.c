@@ -40,10 +40,7 @@ static void comes(struct share_ctx *c, u32 source)
 	c->waiting[source]++;
 }
 
-/*
- * With a single source the oldest request is evicted and the new one is
- * attached.
- */
+/* With a single source the oldest request is evicted for the new one. */
 static void share_one_source(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
@@ -55,10 +52,7 @@ static void share_one_source(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->waiting[5], (u32)BOUND);
 }
 
-/*
- * A request of another source is attached, and stays whatever the other sources
- * do.
- */
+/* A request of another source is attached, and is never evicted. */
 static void share_stays(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
@@ -77,10 +71,7 @@ static void share_stays(struct kunit *test)
 	}
 }
 
-/*
- * A source that had requests before an attack keeps them, and gets an equal
- * share.
- */
+/* Requests made before an attack stay, and each source has an equal share. */
 static void share_equal(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
@@ -97,9 +88,7 @@ static void share_equal(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, c->waiting[i], (u32)BOUND / 4);
 }
 
-/*
- * If all buckets have the same number, the one with the oldest request loses.
- */
+/* Of several buckets with the most requests the oldest request's loses. */
 static void share_alike(struct kunit *test)
 {
 	const u32 waiting[] = { 2, 2, 1, 2 };

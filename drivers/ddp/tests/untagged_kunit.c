@@ -76,10 +76,7 @@ static void untagged_due(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h), d->why);
 }
 
-/*
- * DDP-43, DDP-95: when the MSN wraps, still only the next expected one is
- * accepted.
- */
+/* DDP-43, DDP-95: only the next MSN is accepted when it wraps. */
 static void untagged_msn_wraps(struct kunit *test)
 {
 	struct ddp_hdr h = { .last = true };
@@ -129,10 +126,7 @@ static void untagged_fits(struct kunit *test)
 							 buf_len));
 }
 
-/*
- * DDP-93, DDP-48: the length check is correct for numbers whose sum exceeds 32
- * bits.
- */
+/* DDP-93, DDP-48: the length check does not wrap at 32 bits. */
 static void untagged_fits_large(struct kunit *test)
 {
 	struct ddp_hdr h = { .mo = U32_MAX };
@@ -174,9 +168,7 @@ static void untagged_walk(struct kunit *test)
 		if (h.last) {
 			messages[h.qn]++;
 			octets[h.qn] = 0;
-			/*
-			 * the MSN of a complete message is not accepted again
-			 */
+			/* the MSN of a finished message is refused */
 			KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h),
 					IW_DDP_U_MSN_RANGE);
 		}
