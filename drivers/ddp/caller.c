@@ -108,10 +108,10 @@ static bool __ddp_make_room(struct ddp_port_listener *l, u32 source)
  * @from: address that the request comes from
  *
  * If the listener is full and the LLP can evict requests, another one is
- * evicted.
+ * evicted. litmus: children
  *
  * Return: true if @c is attached and pending; false if the listener has too
- * many requests or is being removed. litmus: children
+ * many requests or is being removed.
  */
 bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
 		   const struct sockaddr_storage *from)

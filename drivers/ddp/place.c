@@ -291,9 +291,7 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 	enum iw_reason why;
 
 	if (plain_kernel_memory(s, m->stag)) {
-		/*
-		 * the cached MR is not checked here: do not delay its revoker
-		 */
+		/* the cached MR is not checked now: let a revoker go on */
 		ddp_hold_drop(&s->rx_held);
 		return place_flat(llp, body, (void *)(uintptr_t)m->addr, m->len);
 	}
@@ -349,9 +347,7 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 	enum iw_reason why;
 
 	if (plain_kernel_memory(s, m->stag)) {
-		/*
-		 * the cached MR is not checked here: do not delay its revoker
-		 */
+		/* the cached MR is not checked now: let a revoker go on */
 		ddp_hold_drop(&s->tx_held);
 		ddp_copy(dst, (void *)(uintptr_t)m->addr, m->len);
 		return IW_OK;
@@ -534,7 +530,7 @@ static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
  *
  * Return: IW_OK; IW_RDMAP_STREAM if the word is misaligned; IW_NOT_NOW, with
  * nothing done, if a page fault must be resolved first; or the reason for which
- * the peer may not.
+ * the peer may not access the word.
  */
 enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      u64 (*result)(const void *how, u64 old),

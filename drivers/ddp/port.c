@@ -44,7 +44,7 @@ struct ddp_port {
 	int			domain;
 	u8			tos;
 
-	/* constant once it is opened */
+	/* constant after @opened is completed */
 	struct completion	opened;
 	int			err;
 	struct socket		*sock;

@@ -424,7 +424,7 @@ static enum iw_reason rx_placed(struct ddp_stream *s,
 static void say_busy(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->rx_busy, true);
-	/* either failed is seen here or rx_busy by settle(); litmus: settle */
+	/* set rx_busy, then read failed; pairs with settle(); litmus: settle */
 	smp_mb();
 }
 

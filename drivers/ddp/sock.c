@@ -261,8 +261,8 @@ EXPORT_SYMBOL_GPL(ddp_sock_own);
  * @sk: the socket
  * @before: callbacks from ddp_sock_own()
  *
- * On return no callback of ours runs or will run, because they look up
- * sk_user_data under sk_callback_lock.
+ * On return no callback set by ddp_sock_own() runs or will run, because these
+ * callbacks look up sk_user_data under sk_callback_lock.
  */
 void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before)
 {

@@ -9,8 +9,8 @@
  * revocation waits. A reference lasts for one copy of a segment or batch, with
  * BH off. It may be cached until the next segment of the message, the next
  * Write or the next message to send is checked, but no longer than the same
- * BH-off section. So a revoker may spin in any context: no reference can be
- * held on its own CPU. For PREEMPT_RT see begin_use().
+ * BH-off section. So a revoker may spin in process and in softirq context: no
+ * reference can be held on its own CPU. For PREEMPT_RT see begin_use().
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -149,8 +149,8 @@ static void note_wait(void) {}
 
 /*
  * On PREEMPT_RT an access may be preempted, even by the context that then waits
- * for it. So one access at a time holds the lock of the MR, and the waiter
- * lends it its priority.
+ * for it. So one access at a time holds the lock of the MR, through which the
+ * holder inherits the priority of the waiter.
  */
 static void begin_use(struct ddp_region *r)
 {
@@ -170,7 +170,7 @@ static void end_use(struct ddp_region *r)
 static void wait_unused(struct ddp_region *r)
 {
 	note_wait();
-	/* with a later reference @r is found invalid, and nothing is copied */
+	/* a reference taken later finds @r invalid and copies nothing */
 	smp_mb();	/* litmus: revoke */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		begin_use(r);
@@ -236,7 +236,7 @@ EXPORT_SYMBOL_GPL(ddp_region_put);
  * Waits for the copy of one segment or batch at most, and for the lookup of the
  * next one.
  *
- * Context: any, but without an in-flight reference.
+ * Context: process or softirq, without an in-flight reference.
  *
  * Return: true if the MR was valid; only one of several concurrent callers gets
  * true. False otherwise.
@@ -346,7 +346,7 @@ enum iw_reason ddp_hold_use(struct ddp_stream *s, struct ddp_region **held,
 		ddp_hold_drop(held);
 		return ddp_region_use(s, m, rights, held);
 	}
-	/* a revoker clears valid and then waits for us; litmus: hold */
+	/* a revoker clears valid before it waits; litmus: hold */
 	why = ddp_bounds_check(*held, s, m->stag, m->addr, m->len, rights);
 	if (likely(!why))
 		return why;
@@ -440,7 +440,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 	struct ddp_region *r;
 
 	rcu_read_lock();
-	/* a revoker that interrupted us would wait for us forever */
+	/* a softirq that revokes on this CPU would wait forever */
 	local_bh_disable();
 	r = ddp_region_find(s->stags, stag);
 	if (r) {

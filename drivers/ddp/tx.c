@@ -16,7 +16,7 @@ static bool given_up(const struct ddp_stream *s)
 void ddp_tx_begin(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->tx_busy, true);
-	/* either failed is seen here or tx_busy by settle(); litmus: settle */
+	/* set tx_busy, then read failed; pairs with settle(); litmus: settle */
 	smp_mb();
 }
 EXPORT_SYMBOL_GPL(ddp_tx_begin);

@@ -158,8 +158,8 @@ bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
  *	taken
  *
  * Equivalent to ddp_rx_more() for each segment in turn, but the checks are done
- * once for all of them if possible. The batch is short, because a context that
- * fails the stream or revokes the MR waits for it.
+ * once for all of them if possible. The batch must be short, because a context
+ * that fails the stream or revokes the MR waits for it.
  *
  * Return: number of segments taken; @why is valid if that is less than @n.
  */

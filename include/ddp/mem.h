@@ -24,7 +24,7 @@ struct ddp_stream;
 #define DDP_REMOTE_READ		0x04
 #define DDP_REMOTE_ATOMIC	0x08
 #define DDP_REMOTE		(DDP_REMOTE_WRITE | DDP_REMOTE_READ | DDP_REMOTE_ATOMIC)
-#define DDP_LOCAL_READ		0x10	/* not of memory windows */
+#define DDP_LOCAL_READ		0x10	/* every region has it, no window */
 /* Flag, not a right: a receive's memory, checked against recv_pd */
 #define DDP_RECEIVED		0x20
 
@@ -175,8 +175,8 @@ void ddp_stags_destroy(struct ddp_stags *t);
  *
  * ddp_region_revoke() clears @r->valid and waits for all accesses in flight: on
  * return the network cannot access the memory any more (RFC 5041 8.3.1 (6)). It
- * waits for one segment or batch at most, plus the lookup of the next one. Any
- * context. Returns true if @r was valid, false if not.
+ * waits for one segment or batch at most, plus the lookup of the next one.
+ * Process or softirq context. Returns true if @r was valid, false if not.
  *
  * ddp_region_allow() makes @r valid with a new key.
  *

@@ -78,7 +78,7 @@ enum iw_reason {
 	IW_TIMEOUT = 45,	/* a timeout expired */
 	IW_LOCAL_CLOSE = 46,	/* graceful end by the ULP */
 	IW_LOCAL_ABORT = 47,	/* abortive end by the ULP */
-	IW_LOCAL_PROT = 48,	/* a work request may not use its memory */
+	IW_LOCAL_PROT = 48,	/* no access to memory of a work request */
 	IW_LOCAL_CQ = 49,	/* completion queue overrun */
 	IW_NO_MEMORY = 50,	/* allocation failed */
 	IW_UNREADABLE = 51,	/* received data cannot be read by a CPU */

@@ -222,8 +222,8 @@ struct ddp_stream {
 
 	/* transmit path only */
 	bool			tx_busy;	/* running; read by settle() */
-	bool			rests;		/* more is pending, but not now */
-	bool			awaits;		/* blocked on a response */
+	bool			rests;		/* more to send after a kick */
+	bool			awaits;		/* blocked by fence or ORD */
 	/* msg is not all cut; set before next(), read by the receive path */
 	bool			in_msg;
 	struct ddp_msg		msg;
