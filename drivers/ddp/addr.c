@@ -55,9 +55,8 @@ EXPORT_SYMBOL_GPL(ddp_addr_same);
  * @a: address of the peer
  * @seed: random and secret; with a known seed a peer could choose its hash
  *
- * The hash is that of a whole IPv4 address, but only of the first 64 bits of an
- * IPv6 address: a host that has one address in an IPv6 network can use all
- * others.
+ * Hashes a whole IPv4 address, but only the first 64 bits of an IPv6 address,
+ * because a host with one address in an IPv6 network can use all others.
  *
  * Return: the hash.
  */

@@ -208,8 +208,7 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 	}
 	rcu_read_unlock();
 	/*
-	 * pairs with the barrier in revoke: take the reference, then check
-	 * valid; litmus: revoke
+	 * reference first, then valid; pairs with wait_unused(); litmus: revoke
 	 */
 	smp_mb__after_atomic();
 	return r;
@@ -399,8 +398,8 @@ static enum iw_reason may_invalidate(const struct ddp_stream *s,
 /*
  * Invalidate @r, to which the caller holds an in-flight reference. A new
  * registration, with another key or for another stream, waits for the
- * reference. So what is invalidated is what has been checked; litmus:
- * invalidate
+ * reference. So what is invalidated is what has been checked;
+ * litmus: invalidate
  */
 static enum iw_reason shut_in_use(const struct ddp_stream *s, struct ddp_region *r,
 				  u32 stag, bool remote)

@@ -224,8 +224,8 @@ EXPORT_SYMBOL_GPL(ddp_stream_close);
  * ddp_stream_check - close a stream that failed before it was bound
  * @s: the stream; connect or accept has succeeded
  *
- * The context that failed the stream may have found no LLP to close. litmus:
- * failed
+ * The context that failed the stream may have found no LLP to close.
+ * litmus: failed
  */
 void ddp_stream_check(struct ddp_stream *s)
 {

@@ -105,8 +105,8 @@ static bool begin_message(struct ddp_stream *s)
 	s->awaits = false;
 	/*
 	 * Set until the message is completely cut. It is set before next(),
-	 * which takes the lock under which the receive path reads it; litmus:
-	 * answered
+	 * which takes the lock under which the receive path reads it;
+	 * litmus: answered
 	 */
 	WRITE_ONCE(s->in_msg, true);
 	if (!s->ulp->next(s, &s->msg)) {

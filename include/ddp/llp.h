@@ -233,8 +233,8 @@ struct ddp_txseg {
  * ddp_tx_begin - start a run of the transmit path
  * @s: stream
  *
- * ddp_tx_next(), ddp_tx_fill() and their relatives may be called only between
- * this call and ddp_tx_end(), and BH must stay off all that time.
+ * ddp_tx_next(), ddp_tx_fill(), ddp_tx_run() and ddp_tx_back() may be called
+ * only between this call and ddp_tx_end(), and BH must stay off all that time.
  * ddp_stream_settle() waits for the end of the run. After that the ULP's memory
  * is not read any more and no work request takes effect, so a run must be
  * short: one batch at most. Each segment pulled in a run must be filled, or

@@ -12,8 +12,8 @@
 /*
  * Why a stream cannot continue.
  *
- * A comment that begins with layer/type/code says what a Terminate carries (RFC
- * 5040 4.8). The reasons without it are local. If a Terminate is sent for
+ * A comment that begins with layer/type/code says what a Terminate carries
+ * (RFC 5040 4.8). The reasons without it are local. If a Terminate is sent for
  * IW_LOCAL_PROT or IW_LOCAL_CQ, it carries IW_RDMAP_CATASTROPHIC.
  *
  * Programs see the number as vendor error. So a number never changes and is
