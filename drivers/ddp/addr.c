@@ -55,8 +55,8 @@ EXPORT_SYMBOL_GPL(ddp_addr_same);
  * @a: address of the peer
  * @seed: random and secret; with a known seed a peer could choose its hash
  *
- * Hashes a whole IPv4 address, but only the first 64 bits of an IPv6 address,
- * because a host with one address in an IPv6 network can use all others.
+ * Hashes a whole IPv4 address, but only the first 64 bits of an IPv6 address: a
+ * host with one address in an IPv6 network can use all others.
  *
  * Return: the hash.
  */
@@ -128,8 +128,8 @@ static bool has_ipv4(struct net *net, int ifindex, __be32 addr)
 
 /*
  * Only the first interface with the address counts. rdma_cm looks up a device
- * by address without a scope and finds that one, so it would not accept a
- * request that arrived through the device of another interface.
+ * by address without a scope, and finds that interface. It would not accept a
+ * request through the device of another one.
  */
 static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
 {

@@ -4,11 +4,11 @@
  * ODP memory and dma-bufs.
  *
  * ODP and dma-buf pages may go away. So the data is copied one extent at a
- * time, under the lock that keeps the pages of the extent present, and the lock
- * is held briefly. If an extent is missing the copy stops, and the caller
- * repeats the whole copy after the page fault. That is harmless: the bytes
- * copied before go from the same source to the same destination again, and
- * nothing has been reported yet.
+ * time, under the lock that keeps its pages present. That keeps the time short
+ * for which the lock is held. If an extent is missing the copy stops, and the
+ * caller repeats the whole copy after the page fault. That is harmless: the
+ * bytes copied before go from the same source to the same destination again,
+ * and nothing has been reported yet.
  */
 #include <ddp/copy.h>
 #include "internal.h"

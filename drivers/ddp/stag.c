@@ -7,9 +7,9 @@
  *
  * An MR is found under RCU and accessed under an in-flight reference, for which
  * revocation waits. A reference lasts for one copy of a segment or batch, with
- * BH off. It may be cached until the next segment of the message, the next
- * Write or the next message to send is checked, but no longer than the same
- * BH-off section. So a revoker may spin in process and in softirq context: no
+ * BH off. It may be cached for the next segment, the next Write or the next
+ * message to send, until that is checked. But it is dropped before BH is
+ * enabled again. So a revoker may spin in process and in softirq context: no
  * reference can be held on its own CPU. For PREEMPT_RT see begin_use().
  */
 #include <linux/delay.h>

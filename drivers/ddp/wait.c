@@ -3,8 +3,8 @@
  * Page faults of a stream.
  *
  * Neither path sleeps. A path that finds a page missing issues a page-fault
- * request, leaves its state unchanged, and retries when the request is over,
- * whether it succeeded or failed. If the page is gone again by then, the path
+ * request and leaves its state unchanged. It retries when the request is over,
+ * whether that succeeded or failed. If the page is gone again by then, the path
  * issues another request.
  */
 #include <linux/export.h>

@@ -120,8 +120,9 @@ struct ddp_msg {
  * @next: get the next message to send; returns false if there is none. To yield
  *	after enough messages, call ddp_tx_rest() and return false. Must return
  *	false while ddp_tx_waits(). DDP may hold a reference to the MR of the
- *	last message, so call ddp_tx_let_go() before invalidating memory, taking
- *	a lock that is held while an MR is revoked, or failing the stream.
+ *	last message. So call ddp_tx_let_go() before invalidating memory, before
+ *	failing the stream, and before taking a lock that is held while an MR is
+ *	revoked.
  * @sent: note that the LLP has accepted every message whose last segment was
  *	pulled.
  * @failed: handle a failure of the stream; @f->why may be a local reason.
