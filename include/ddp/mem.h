@@ -49,15 +49,15 @@ struct ddp_run {
  * @mem: ODP memory or dma-buf with the missing pages; NULL before the first
  *	request
  * @ops: operations of @mem; NULL before the first request
- * @done: called when the request is over; resumes the receive or transmit path
+ * @done: called by ddp_wait_over(); resumes the receive or transmit path
  * @entry: list entry, used by @mem's owner
  * @by: private to @mem's owner
- * @at: start of the missing range, as @mem counts
+ * @at: start of the missing range, an address of @mem
  * @len: length of the missing range in bytes
  * @write: the range is to be written
  * @denied: the last request failed: the pages cannot be faulted in
  * @waits: the request is pending; set by the receive or transmit path, cleared
- *	by ddp_wait_over()
+ *	by ddp_wait_over() or ddp_mem_ops.forget
  * @mute: do not raise a page fault; set by the receive or transmit path
  *
  * While @waits is set the request belongs to @mem's owner. Otherwise it belongs
@@ -117,8 +117,8 @@ struct ddp_stags {
  *	registration or bind, or after an invalidation
  * @pd: protection domain
  * @stream: id of the only stream that may use the MR, or 0
- * @may_invalidate: work requests may invalidate the MR (fast-registered memory,
- *	type 2 windows)
+ * @may_invalidate: the MR may be invalidated by a work request or by the peer
+ *	(fast-registered memory, type 2 windows)
  * @scope: id of the only stream whose peer may invalidate the MR, or 0 (N-5)
  * @block: kernel addresses of the blocks, or NULL if the MR has none
  * @shift: log2 of the block size
@@ -126,7 +126,7 @@ struct ddp_stags {
  * @ops: for an MR without blocks, operations that find its pages; NULL if a TO
  *	is a kernel address
  * @mem: argument for @ops
- * @from: position of @base as @mem counts
+ * @from: address of @base in @mem
  * @kind: type of the structure that embeds this one; private to the ULP
  * @users: 1, plus one for each access in flight and each cached reference.
  *	Written by every CPU that uses the MR, so it has a cache line of its
