@@ -7,6 +7,23 @@
 #include <ddp/mem.h>
 #include <ddp/ulp.h>
 
+struct ddp_rx_seg;
+
+/* rx.c: steps of the general receive path that the fast paths share */
+enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
+			    struct ddp_grant *grant);
+/* Defer a segment that has been admitted until its page fault is resolved */
+void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
+		  const struct ddp_grant *grant);
+void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
+			 const struct ddp_rx_seg *g);
+/* Report the Writes that a fast path has coalesced, before admit() or deliver() */
+void ddp_rx_report_writes(struct ddp_stream *s);
+
+/* rx_fast.c: true if the segment was taken and @why is set */
+bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+			const void *body, u32 len, enum iw_reason *why);
+
 /* place.c: copying from and to registered memory */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights);
