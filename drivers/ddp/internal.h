@@ -29,9 +29,7 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights);
 bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len);
 enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
-			      const void *body, u64 to, u32 len);
-enum iw_reason ddp_place_another(struct ddp_stream *s, struct ddp_llp *llp,
-				 const void *body, u64 to, u32 len);
+			      const void *body, u64 to, u32 len, bool last);
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  const void *body, struct ddp_cursor *to, u32 len);
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,

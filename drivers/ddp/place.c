@@ -216,49 +216,30 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 /**
- * ddp_place_more - place a tagged segment that continues the previous one
- * @s: stream; @s->rx_held references the MR
- * @llp: LLP to read from; used if @body is NULL
- * @body: payload in contiguous memory, or NULL
- * @to: TO of the payload
- * @len: length of the payload in bytes, not 0; not the end of the message
- *
- * Return: as for ddp_place_tagged().
- */
-enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
-			      const void *body, u64 to, u32 len)
-{
-	enum iw_reason why;
-
-	why = ddp_bounds_more(s->rx_held, s, s->rx_seg.rights, to, len);
-	if (why)
-		return why;
-	return body ? region_from_flat(s->rx_held, to, len, body, &s->rx_wait)
-		    : region_from_llp(s->rx_held, to, len, llp, &s->rx_wait);
-}
-
-/**
- * ddp_place_another - place a single-segment Write like the previous one
+ * ddp_place_more - place a tagged segment that resembles the previous one
  * @s: stream; @s->rx_held references the MR
  * @llp: LLP to read from; used if @body is NULL
  * @body: payload in contiguous memory, or NULL
  * @to: TO of the payload
  * @len: length of the payload in bytes, not 0
- *
- * The last byte is placed last, as for any Write.
+ * @last: it is the end of a message, so its last byte is placed last
  *
  * Return: as for ddp_place_tagged().
  */
-enum iw_reason ddp_place_another(struct ddp_stream *s, struct ddp_llp *llp,
-				 const void *body, u64 to, u32 len)
+enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
+			      const void *body, u64 to, u32 len, bool last)
 {
+	const struct ddp_region *r = s->rx_held;
 	enum iw_reason why;
 
-	why = ddp_bounds_more(s->rx_held, s, s->rx_seg.rights, to, len);
+	why = ddp_bounds_more(r, s, s->rx_seg.rights, to, len);
 	if (why)
 		return why;
-	return body ? region_fill_flat(s->rx_held, to, len, body, &s->rx_wait)
-		    : region_fill(s->rx_held, to, len, llp, &s->rx_wait);
+	if (body)
+		return last ? region_fill_flat(r, to, len, body, &s->rx_wait)
+			    : region_from_flat(r, to, len, body, &s->rx_wait);
+	return last ? region_fill(r, to, len, llp, &s->rx_wait)
+		    : region_from_llp(r, to, len, llp, &s->rx_wait);
 }
 
 /**

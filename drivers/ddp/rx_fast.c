@@ -72,7 +72,7 @@ static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp, const v
 	trace_ddp_segment_received(s, &g->h, g->payload);
 	why = s->ulp->more(s, &g->h, g->payload, 1);
 	if (!why)
-		why = ddp_place_more(s, llp, body, g->h.to, g->payload);
+		why = ddp_place_more(s, llp, body, g->h.to, g->payload, false);
 	if (unlikely(why == IW_NOT_NOW))
 		ddp_rx_defer(s, g, &grant);
 	else if (unlikely(why))
@@ -115,7 +115,7 @@ static enum iw_reason rx_another(struct ddp_stream *s, struct ddp_llp *llp,
 	g->h.to = get_unaligned_be64(head + DDP_T_TO);
 	put_unaligned_be64(g->h.to, g->raw + DDP_T_TO);
 	trace_ddp_segment_received(s, &g->h, g->payload);
-	why = ddp_place_another(s, llp, body, g->h.to, g->payload);
+	why = ddp_place_more(s, llp, body, g->h.to, g->payload, true);
 	if (unlikely(why))
 		return another_stops(s, why);
 	s->rx_wrote++;
@@ -240,7 +240,7 @@ static bool rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reas
 		return false;
 	if (trace_ddp_segment_received_enabled())
 		ddp_rx_trace_run(s, h, n);
-	*why = ddp_place_more(s, NULL, bodies, h.to, octets);
+	*why = ddp_place_more(s, NULL, bodies, h.to, octets, false);
 	ddp_rx_step(s, *why ? 1 : n);
 	if (unlikely(*why))
 		ddp_rx_fail_segment(s, *why, &s->rx_seg);

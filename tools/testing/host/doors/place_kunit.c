@@ -145,8 +145,8 @@ static enum iw_reason write_end(u32 stag, u32 off, u32 len, u32 how)
 	if (why)
 		return why;
 	world.s.rx_seg.rights = DDP_REMOTE_WRITE;
-	return ddp_place_another(&world.s, &segment.llp, how == 1 ? NULL : segment.octets,
-				 BASE + off, len);
+	return ddp_place_more(&world.s, &segment.llp, how == 1 ? NULL : segment.octets,
+			      BASE + off, len, true);
 }
 
 static void expect_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
@@ -216,20 +216,20 @@ static void another(struct kunit *test)
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, 0, 8, true, NULL));
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
-				ddp_place_another(&world.s, NULL, segment.octets,
-						  BASE + LENGTH - 7, 8));
+				ddp_place_more(&world.s, NULL, segment.octets,
+					       BASE + LENGTH - 7, 8, true));
 		world.s.denied = DDP_REMOTE_WRITE;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_place_another(&world.s, NULL, segment.octets, BASE, 8));
+				ddp_place_more(&world.s, NULL, segment.octets, BASE, 8, true));
 		world.s.denied = 0;
 		regions[stag & 1].valid = false;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_place_another(&world.s, NULL, segment.octets, BASE, 8));
+				ddp_place_more(&world.s, NULL, segment.octets, BASE, 8, true));
 		regions[stag & 1].valid = true;
 	}
 	segment.fails_at = 1;
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
-			ddp_place_another(&world.s, &segment.llp, NULL, BASE, 1));
+			ddp_place_more(&world.s, &segment.llp, NULL, BASE, 1, true));
 	compare(test);
 }
 
@@ -255,13 +255,13 @@ static void more(struct kunit *test, u32 stag, bool together)
 	world.s.rx_seg.rights = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_place_more(&world.s, &segment.llp, together ? octets + len : NULL,
-				       BASE + off + len, 2 * len));
+				       BASE + off + len, 2 * len, false));
 	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_place_fits(&world.s, BASE + off, 3 * len));
 	KUNIT_EXPECT_EQ(test, together ? len : 3 * len, segment.at);
 	expect(stag, off, octets, 3 * len);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
 			ddp_place_more(&world.s, &segment.llp, octets,
-				       BASE + LENGTH - 7, 8));
+				       BASE + LENGTH - 7, 8, false));
 	KUNIT_EXPECT_FALSE(test, ddp_place_fits(&world.s, BASE + LENGTH - 7, 8));
 	world.s.denied = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_FALSE(test, ddp_place_fits(&world.s, BASE + off, 8));
@@ -269,7 +269,7 @@ static void more(struct kunit *test, u32 stag, bool together)
 	regions[stag & 1].valid = false;
 	KUNIT_EXPECT_FALSE(test, ddp_place_fits(&world.s, BASE + off, 8));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_place_more(&world.s, &segment.llp, octets, BASE + off, 8));
+			ddp_place_more(&world.s, &segment.llp, octets, BASE + off, 8, false));
 	regions[stag & 1].valid = true;
 	compare(test);
 }

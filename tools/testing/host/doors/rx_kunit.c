@@ -45,8 +45,9 @@ bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len)
 }
 
 enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
-			      const void *body, u64 to, u32 len)
+			      const void *body, u64 to, u32 len, bool last)
 {
+	world.another += last;
 	world.body = body;
 	world.to = to;
 	world.len = len;
@@ -56,13 +57,6 @@ enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
 	if (++world.placed == world.fails_at)
 		set_bit(0, &s->failed);
 	return IW_OK;
-}
-
-enum iw_reason ddp_place_another(struct ddp_stream *s, struct ddp_llp *llp,
-				 const void *body, u64 to, u32 len)
-{
-	world.another++;
-	return ddp_place_more(s, llp, body, to, len);
 }
 
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
