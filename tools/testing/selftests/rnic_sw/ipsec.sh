@@ -148,7 +148,7 @@ beyond_32_bits() {
 	done
 }
 
-# all_dropped REPLAYED FAILED: check that b has dropped at least so many packets
+# all_dropped REPLAYED FAILED: check that b has dropped at least that many
 all_dropped() {
 	[ "$(dropped "$NS_B" replay)" -ge "$1" ] && [ "$(dropped "$NS_B" failed)" -ge "$2" ]
 }

@@ -39,7 +39,7 @@ at_once() {
 deleted_calling() {
 	calls
 	at_once rdma link del iw0
-	t_check "the caller exits" t_until 20 t_ended caller
+	t_check "the connecting program exits" t_until 20 t_ended caller
 }
 
 deleted_called() {

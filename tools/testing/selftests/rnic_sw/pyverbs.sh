@@ -149,7 +149,7 @@ huge_pages() {
 
 rm -f "$T_LOG/pyverbs.out" "$T_LOG/pyverbs.reasons"
 one_device
-t_case "rdma-core's tests run to their end" "" run_all
+t_case "rdma-core's tests run to completion" "" run_all
 if [ -e "$T_LOG/pyverbs.out" ]; then
 	t_case "rdma-core's tests: no test fails" "" none_fails
 	t_case "rdma-core's tests: each skipped test has a known reason" "" reasons

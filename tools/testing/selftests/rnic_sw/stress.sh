@@ -122,7 +122,7 @@ new_interface() {
 }
 
 # A connect while the device is removed must fail with ENETDOWN: SUNRPC retries after that,
-# but reports errnos it does not know to the program. EINVAL and ENXIO come from the RDMA core.
+# but passes unknown errnos on to the program. EINVAL and ENXIO come from the RDMA core.
 called_while_it_goes() {
 	local round going
 	going=$(t_prog going)

@@ -96,7 +96,7 @@ paging() {
 	t_case "odp_again, errors of the peer" "" on_demand 'remote_*'
 	t_case "odp_again, errors of the program" "" on_demand 'local_send_*' 'local_write_*' \
 		'local_read_*' 'local_recv_*'
-	t_case "odp_again, windows" "" on_demand 'mw_*'
+	t_case "odp_again, memory windows" "" on_demand 'mw_*'
 	[ -n "$once_more" ] || return 0
 	t_case "odp_again, deregistration" "" on_demand 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
 		'flush_*' 'destroy_*'
@@ -145,8 +145,8 @@ as_many_as_announced() {
 	t_case "the 32000th completion queue costs what the first does" "" as_the_first
 	t_case "as many completion queues as are announced" "RDMAP-185 SEC-24" many cqs
 	t_case "as many shared receive queues as are announced" "RDMAP-185 SEC-24" many srqs
-	t_case "as many regions as are announced" "RDMAP-185 SEC-24" many mrs
-	t_case "as many windows as are announced" "RDMAP-185 SEC-24" many mws
+	t_case "as many MRs as are announced" "RDMAP-185 SEC-24" many mrs
+	t_case "as many memory windows as are announced" "RDMAP-185 SEC-24" many mws
 	t_case "as many processes of one user with ODP MRs as are allowed" "SEC-24" many owners
 }
 

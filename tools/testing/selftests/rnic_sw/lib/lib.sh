@@ -118,9 +118,9 @@ t_undo() {
 	t_deferred=()
 }
 
-t_fail() { echo "error: $*"; exit 1; }
+t_fail() { [ -z "${t_words:-}" ] || echo "failed: $t_words"; echo "error: $*"; exit 1; }
 t_skip() { echo "$*" >"$T_CASE/skipped"; exit $KSFT_SKIP; }
-t_check() { local words=$1; shift; "$@" || { echo "failed: $words"; exit 1; }; }
+t_check() { local t_words=$1; shift; "$@" || { echo "failed: $t_words"; exit 1; }; }
 
 t_refused() {
 	local status=0

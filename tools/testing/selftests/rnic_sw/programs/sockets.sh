@@ -69,7 +69,7 @@ iperf3_pair() {
 
 # iperf3 sends a file. The server stores data until another connection reports that all was
 # sent, which may be before the last data arrives. The file is no larger than a socket's
-# buffer: iperf3 3.12 sends the rest of a larger one in the wrong order. Over TCP, too.
+# buffer: iperf3 3.12 sends the rest of a larger one in the wrong order. Both happen over TCP as well.
 file_by_iperf3() {
 	local came
 	some_data 100000
