@@ -131,11 +131,13 @@ struct rounds {
  * @opt: what to measure
  * @sh: shared with the other end
  * @events: event channel of the connection manager
+ * @caller: early connection request, or NULL
  * @id: the connection
  * @comp: completion channel to sleep on
  * @cq: for sends and receives
  * @mr: memory region of @buf
  * @buf: @window bytes for messages, and SPARE more
+ * @skew: page offset of @buf
  * @window: see window_of()
  * @unacked: events of @cq that are not acknowledged yet
  */
@@ -143,7 +145,7 @@ struct side {
 	const struct options *opt;
 	struct shared *sh;
 	struct rdma_event_channel *events;
-	struct rdma_cm_event *caller;	/* early connection request, or NULL */
+	struct rdma_cm_event *caller;
 	struct rdma_cm_id *id;
 	struct ibv_comp_channel *comp;
 	struct ibv_cq *cq;
