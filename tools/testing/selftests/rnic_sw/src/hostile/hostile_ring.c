@@ -8,8 +8,8 @@
 #define RINGS		64
 #define HEADER_WORDS	48	/* the header and the start of the first entry */
 
-/* The first index is accepted although an entry too far; the second is
- * impossible
+/* First post slightly more entries than the ring has, then half of the index
+ * range more
  */
 static void lie_twice(volatile uint32_t *at)
 {

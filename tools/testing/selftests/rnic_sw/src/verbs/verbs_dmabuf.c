@@ -213,8 +213,8 @@ static void ping(struct desk *d, enum ibv_wr_opcode op)
 }
 
 /*
- * An exporter that does not notify the importer of a move must not be able to move the buffer while
- * it is mapped for the CPU, but afterwards.
+ * An exporter that moves without notification cannot move a buffer while it is mapped for the CPU,
+ * but it can afterwards.
  */
 static void silent(void)
 {

@@ -344,7 +344,7 @@ static void *keep_moving(void *fd)
 	return NULL;
 }
 
-/* Tell the script to delete the device */
+/* Notify the script, which then deletes the device */
 static void say_under_way(void)
 {
 	printf("# under way\n");

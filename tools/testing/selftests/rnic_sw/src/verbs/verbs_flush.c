@@ -138,7 +138,7 @@ static void flush_race(void)
 	}
 }
 
-/* Completions of a destroyed QP are never polled */
+/* Unpolled completions of a QP disappear with the QP */
 static void destroy_unpolled(void)
 {
 	struct pair a, b;

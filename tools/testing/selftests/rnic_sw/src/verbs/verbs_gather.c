@@ -21,7 +21,7 @@ static void write_word(const struct desk *d, uint32_t n, uint32_t flags)
 		.flags = flags });
 }
 
-/* Only read memory: polling or posting could make the provider ring the doorbell */
+/* Only read memory: another post would have the waiting ones sent */
 static void comes(const struct desk *d, uint32_t n)
 {
 	size_t off = n % DEPTH * 8;

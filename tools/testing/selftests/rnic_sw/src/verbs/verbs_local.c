@@ -248,7 +248,7 @@ static void mr_arguments(void)
 	hole = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(ro != MAP_FAILED && hole != MAP_FAILED, "%m");
 	no_mr(p.c.pd, ro, 2 * page, lw | rw, EFAULT);
-	/* some kernels pin memory that is only read with FOLL_FORCE */
+	/* some kernels pin memory for reading even if it is not readable */
 	if (!kernel_before(6, 2))
 		no_mr(p.c.pd, hole, 2 * page, 0, EFAULT);
 	CHECK(!munmap(hole, 2 * page), "%m");

@@ -153,7 +153,7 @@ static void unpinned(void)
 
 /* The whole address space -------------------------------------------------- */
 
-/* An MR of the whole address space, used by a buffer */
+/* Register the whole address space */
 static struct ibv_mr *all_of(struct ibv_pd *pd)
 {
 	struct ibv_mr *mr = ibv_reg_mr(pd, NULL, SIZE_MAX, RIGHTS_ODP);
@@ -299,7 +299,7 @@ static void nobody_waited(const struct desk *d, struct seen was)
 	      "%llu page faults", (unsigned long long)(now.faults - was.faults));
 }
 
-/* No message needs a page fault after advice, which has faulted pages in or found them */
+/* No message needs a page fault after advice, which has made or found the pages present */
 static void advice_taken(void)
 {
 	struct seen was;

@@ -35,8 +35,8 @@ static void take(struct buf *b, enum lack lack, int fd)
 }
 
 /*
- * Open a desk, one of whose buffers lacks pages, also present ones.  @q: another connection, to be
- * opened first as its memory might be mapped in the hole; may be NULL.
+ * Open a desk and remove pages of its buffer @b, even present ones.  If @q is not NULL, open
+ * another connection first, as its memory could otherwise be mapped into the hole.
  */
 static void desk_without(struct desk *d, struct buf *b, enum lack lack, struct pair *q)
 {

@@ -122,8 +122,8 @@ static int all_zero(const struct ring *r, int go)
 	return 0;
 }
 
-/* A child must not see rings that its parent creates later on a page that the parent has unmapped
- * meanwhile, with the last ring of it.
+/* A child must not see rings that its parent creates later on a page that the child inherited.  The
+ * parent had unmapped the page with the last ring of it.
  */
 static void rings_packed_orphan(void)
 {

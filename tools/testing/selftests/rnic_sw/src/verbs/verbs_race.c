@@ -205,7 +205,7 @@ static void add_by_hand(void *arg)
 
 enum { EACH = 16, ENCOUNTERS = 20 };
 
-/* Return: the number of atomics of the client between which the CPU has counted */
+/* Return: the number of times that the CPU has counted between two atomics of the client */
 static uint32_t add_both_ways(struct desk *d, const struct buf *theirs)
 {
 	uint32_t k, met = 0;

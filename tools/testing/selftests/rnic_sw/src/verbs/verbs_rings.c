@@ -319,8 +319,8 @@ static volatile uint32_t *open_busy(struct desk *d, size_t *len)
 }
 
 /*
- * Return: true if no Read had completed when the index was set, false if one had: then the index
- * was valid.
+ * Return: true if no Read had completed when the first index was set, false if one had: then that
+ * index was valid.
  */
 static bool lie_of_sq(size_t *len)
 {
@@ -348,8 +348,8 @@ static bool lie_of_sq(size_t *len)
 }
 
 /*
- * One entry too many is ignored; half of the index range ends the QP at once, and only valid
- * entries are flushed.
+ * An index one entry too far ends the QP at once.  A far larger one that is set then does not
+ * extend the flush: only entries in use are flushed.
  */
 static void sq_too_many(void)
 {
