@@ -21,7 +21,9 @@ void calls_priority(int priority);	/* of the calling thread; 0: SCHED_OTHER */
 
 struct rdma_cm_id *calls_expect(enum rdma_cm_event_type type);
 struct rdma_cm_id *calls_resolved(const struct sockaddr_in *to);
-/* Create a QP without librdmacm, which would access it while it is destroyed */
+/* Create a QP that librdmacm does not know of, so that it can be destroyed at
+ * any time
+ */
 struct ibv_qp *calls_new_qp(struct rdma_cm_id *id);
 struct rdma_conn_param calls_terms(const struct ibv_qp *qp);
 
