@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Makes older kernels look like the newest; included in front of every file.
- * Macros rather than functions, so that no file sees a header because of it.
+ * Lets the driver use the interfaces of the newest kernel on older kernels.
+ * Included before every source file. Uses macros instead of functions, so that
+ * no header has to be included here.
  */
 #ifndef _COMPAT_COMPAT_H
 #define _COMPAT_COMPAT_H
 
-/* What kernel_bind() and kernel_connect() take */
+/* Cast to the address type that kernel_bind() and kernel_connect() take */
 #ifdef HAVE_SOCKADDR_UNSIZED
 #define compat_sockaddr(x)	((struct sockaddr_unsized *)(x))
 #else
@@ -14,8 +15,9 @@
 #endif
 
 /*
- * The flag that makes sendmsg take pages, or 0 where it does not: there are
- * kernels that define its name and ignore it.
+ * Flag that makes sendmsg() take pages, or 0 where it is not supported. Some
+ * kernels define MSG_SPLICE_PAGES but ignore it, so the name alone proves
+ * nothing.
  */
 #ifdef HAVE_SPLICE_PAGES
 #define COMPAT_SPLICE_PAGES	MSG_SPLICE_PAGES
@@ -23,7 +25,7 @@
 #define COMPAT_SPLICE_PAGES	0
 #endif
 
-/* Fragments that the CPU cannot read are newer than this kernel */
+/* Kernels without skb_frags_readable() have no unreadable fragments */
 #ifdef HAVE_SKB_FRAGS_READABLE
 #define compat_skb_hide_frags(skb)	((skb)->unreadable = true)
 #else
@@ -31,7 +33,7 @@
 #define compat_skb_hide_frags(skb)	((void)(skb))
 #endif
 
-/* Set up, and what it calls, in one go */
+/* hrtimer_setup() also sets the timer's function */
 #ifndef HAVE_HRTIMER_SETUP
 #define hrtimer_setup(timer, fn, clock, mode) do {			\
 	struct hrtimer *__timer = (timer);				\
@@ -41,7 +43,10 @@
 } while (0)
 #endif
 
-/* A member for rdma.h: under RTNL; or IB_PORT_NOP */
+/*
+ * Member for compat/rdma.h: the port state last reported, or IB_PORT_NOP if
+ * none was. Protected by RTNL.
+ */
 #ifdef HAVE_DISPATCH_PORT_STATE
 #define COMPAT_DECLARE_PORT(name)
 #else
@@ -52,7 +57,7 @@
 #define trace_sk_data_ready(sk)	((void)(sk))
 #endif
 
-/* A kernel socket that keeps its network namespace alive */
+/* Make a kernel socket hold a reference to its network namespace */
 #ifdef HAVE_SK_NET_REFCNT_UPGRADE
 #define compat_sk_net_refcnt_upgrade(sk)	sk_net_refcnt_upgrade(sk)
 #else
@@ -72,7 +77,10 @@
 } while (0)
 #endif
 
-/* Before, a child of SCTP's did not hold the namespace that its listening socket holds */
+/*
+ * In kernels without sk_clone() an SCTP child socket holds no reference to the
+ * network namespace, even if its listening socket does.
+ */
 #ifdef HAVE_SK_CLONE
 #define compat_sk_child_net(sk)
 #else
@@ -82,13 +90,19 @@
 } while (0)
 #endif
 
-/* Before it, BH off was a lock of the CPU with PREEMPT_RT, too */
+/*
+ * In kernels without local_lock_nested_bh(), disabling BH takes a per-CPU lock
+ * on PREEMPT_RT, so no other lock is needed.
+ */
 #ifndef HAVE_LOCAL_LOCK_NESTED_BH
 #define local_lock_nested_bh(lock)	((void)(lock))
 #define local_unlock_nested_bh(lock)	((void)(lock))
 #endif
 
-/* With lockdep: the locks of @sk have classes of this module's */
+/*
+ * With lockdep, @sk's lock classes are in this module, so @sk holds a reference
+ * to it
+ */
 #ifdef HAVE_SK_OWNER_SET
 #define compat_sk_owner_set(sk)	sk_owner_set(sk, THIS_MODULE)
 #else
@@ -96,8 +110,9 @@
 #endif
 
 /*
- * Work in softirq, right behind what raised it, on this CPU.  A function for it
- * takes a struct compat_bh *, embedded in the caller's.
+ * Work in softirq context on this CPU, run soon after it was raised. The
+ * function of a work item takes a struct compat_bh *, embedded in the caller's
+ * struct.
  */
 #ifdef HAVE_WQ_BH
 #define compat_bh		work_struct

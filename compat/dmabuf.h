@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Shared buffers as the newest kernel has them; included in front of dmabuf.c. */
+/*
+ * Lets dmabuf.c use the dma-buf interfaces of the newest kernel on older
+ * kernels. Included before dmabuf.c.
+ */
 #ifndef _COMPAT_DMABUF_H
 #define _COMPAT_DMABUF_H
 
@@ -7,7 +10,7 @@
 #include <linux/dma-resv.h>
 #include <linux/module.h>
 
-/* Before, it made a string of the name by itself */
+/* In older kernels MODULE_IMPORT_NS() turns its argument into a string */
 #ifndef HAVE_IMPORT_NS_STRING
 #undef MODULE_IMPORT_NS
 #define MODULE_IMPORT_NS(ns)	MODULE_INFO(import_ns, ns)
@@ -18,10 +21,13 @@
 #endif
 
 /*
- * Before, an exporter that moves nothing had its buffer mapped for DMA, which there is
- * none of, for whoever wants to hear of moves.  And where the buffer's lock is not the
- * importer's to take before it is mapped for the CPU, he cannot do anything about a
- * mapping when he hears of a move.
+ * In kernels that cache the mapping of an attachment, a dynamic attachment to
+ * an exporter that never moves its buffer is mapped for DMA at once. This
+ * device has no DMA, so attach statically there.
+ *
+ * If dma_buf_vmap() takes the reservation lock itself, an importer cannot unmap
+ * in its move notification, where that lock is held. Such kernels cannot
+ * support exporters that move buffers.
  */
 #ifdef HAVE_DMABUF_MAPS
 static inline struct dma_buf_attachment *
@@ -62,11 +68,14 @@ static inline void compat_dmabuf_vunmap(struct dma_buf *buf,
 #endif
 
 /*
- * Before, not every exporter kept in place by itself what is mapped for the CPU, or said
- * when it takes it away: amdgpu did neither for what it swaps out.  No header tells of
- * that; the name of invalidate_mappings is newer.  What is not memory is not pinned: that
- * would move it, or have its driver warn.  And what is may be moved when it is pinned, so
- * it is mapped anew then.
+ * In older kernels not every exporter keeps a buffer in place while it is
+ * mapped for the CPU, or notifies importers before it moves the buffer. amdgpu
+ * does neither when it evicts a buffer. No header shows this, so the change of
+ * name to invalidate_mappings, which came later, serves as the test.
+ *
+ * Pin such buffers while they are mapped. I/O memory is refused: pinning would
+ * move it, or make its driver warn. Pinning may move a buffer in memory as
+ * well, so map it again afterwards.
  */
 #ifdef HAVE_DMABUF_INVALIDATE
 #define compat_dmabuf_map(buf, attach, map)	dma_buf_vmap(buf, map)

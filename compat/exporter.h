@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the exporter of the tests needs of the newest kernel; included in front of it. */
+/*
+ * Lets the dma-buf exporter of the tests use the interfaces of the newest
+ * kernel on older kernels. Included before its source.
+ */
 #ifndef _COMPAT_EXPORTER_H
 #define _COMPAT_EXPORTER_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The RDMA core as the newest kernel has it; included in front of those files
- * of drivers/rnic_sw that need it, and by policy.h.  Headers are included only where
- * something is missing.
+ * Lets the driver use the RDMA core of the newest kernel on older kernels.
+ * Included before those files of drivers/rnic_sw that need it, and by policy.h.
+ * Headers are included only where something is missing.
  */
 #ifndef _COMPAT_RDMA_H
 #define _COMPAT_RDMA_H
@@ -18,7 +18,7 @@ static inline struct ib_umem *ib_umem_get_va(struct ib_device *ib,
 }
 #endif
 
-/* Before, it told the mappings, too */
+/* These kernels have an additional parameter, which returns the VMAs */
 #ifdef HAVE_GUP_VMAS
 #include <linux/mm.h>
 
@@ -39,7 +39,7 @@ static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
 #include <linux/netdevice.h>
 #include <rdma/ib_verbs.h>
 
-/* It is there, but not exported */
+/* The function exists in these kernels but is not exported */
 #define ib_device_get_netdev compat_device_get_netdev
 static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 							  u32 port)
@@ -56,9 +56,10 @@ static inline struct net_device *compat_device_get_netdev(struct ib_device *ib,
 #endif
 
 /*
- * Raise a port event if the state has changed since the last one.  What the core has
- * cached it looks up later, for which it wants RTNL: who takes an interface down and up
- * at once holds it.
+ * Dispatch a port event if the port state has changed since the last event. The
+ * last state is kept in port_told because the core updates its cached state
+ * later, in a work item that takes RTNL. A caller that holds RTNL and takes an
+ * interface down and up would find a stale cached state.
  */
 #ifndef HAVE_DISPATCH_PORT_STATE
 #include <linux/netdevice.h>
@@ -86,8 +87,9 @@ static inline void compat_port_state(struct ib_device *ib, struct net_device *ne
 #endif
 
 /*
- * Without it a device is made in the first network namespace, and moved: unless it is
- * seen from everywhere, for then it has to be in the first one, too.
+ * Without this function a device is allocated in init_net and moved to its
+ * network namespace. Do not move it if it is visible in all namespaces: the
+ * core requires such a device in init_net.
  */
 #ifndef HAVE_ALLOC_DEVICE_WITH_NET
 #define ib_alloc_device_with_net(drv_struct, member, net) ({		\
@@ -100,8 +102,8 @@ static inline void compat_port_state(struct ib_device *ib, struct net_device *ne
 #endif
 
 /*
- * A command's input, and the answer to it: the rules are told where the newest
- * kernel defines struct ib_udata.
+ * Copy in a command's input and copy out its response. The rules for both are
+ * documented in the newest kernel's <rdma/ib_verbs.h>, at struct ib_udata.
  */
 #ifndef HAVE_UDATA_IN
 #include <linux/stddef.h>
@@ -165,11 +167,13 @@ static inline int ib_no_udata_io(struct ib_udata *udata)
 #endif
 
 /*
- * Whose network namespace iw_cm acts for, when it has a provider connect, and as long as
- * that listens.
- * No kernel says so yet.  But iw_cm has one user, rdma_cm, and its context is then
- * that one's id, which begins with the public part; that it is one shows in device
- * and address.
+ * Return the network namespace of an iw_cm_id while the provider connects it,
+ * and as long as it listens; NULL if unknown.
+ *
+ * No kernel has this member yet. The only user of iw_cm is rdma_cm, whose
+ * struct rdma_id_private begins with struct rdma_cm_id and is the context of
+ * the iw_cm_id. Matching device and address confirm that the context is an
+ * rdma_cm_id.
  */
 #ifdef HAVE_IW_CM_NET
 #define compat_iw_cm_net(id)	((id)->net)
@@ -190,7 +194,7 @@ static inline struct net *compat_iw_cm_net(const struct iw_cm_id *id)
 }
 #endif
 
-/* A setting of a device, by name; settings.h has files made of it */
+/* A named setting of a device; settings.h creates a sysfs file for each */
 #ifndef HAVE_DEVICE_PARAMS
 #include <linux/netlink.h>
 #include <linux/types.h>

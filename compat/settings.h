@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Settings of a device where the RDMA core has no command for them: files below its
- * directory in sysfs, llp/ and mpa/, made of the driver's table.
+ * Settings of a device on kernels whose RDMA core has no netlink command for
+ * them: sysfs files in llp/ and mpa/ of the device's directory, created from
+ * rnic_params.
  */
 #ifndef _COMPAT_SETTINGS_H
 #define _COMPAT_SETTINGS_H
@@ -16,7 +17,7 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
-/* May the caller administer the network namespace that the device serves? */
+/* Check that the caller has CAP_NET_ADMIN for the device's network namespace */
 static int compat_check_admin(struct ib_device *ib)
 {
 	struct net *net = rnic_net(to_rnic_dev(ib));
@@ -29,7 +30,7 @@ static int compat_check_admin(struct ib_device *ib)
 	return may ? 0 : -EPERM;
 }
 
-/* The row with the file's name; there is one */
+/* Find the table entry with the file's name; there always is one */
 static const struct ib_device_param *compat_param(const struct device_attribute *attr)
 {
 	const struct ib_device_param *param = rnic_params;
@@ -69,7 +70,7 @@ static ssize_t compat_store_param(struct device *device,
 
 COMPAT_SETTING(connect);
 COMPAT_SETTING(listen);
-/* SCTP's.  With the others of llp/: the core has no room for a group more */
+/* SCTP settings are in llp/ as well: ib->groups has no free entry */
 COMPAT_SETTING(streams);
 COMPAT_SETTING(paths);
 COMPAT_SETTING(revision);
@@ -105,7 +106,7 @@ static const struct attribute_group compat_mpa_group = {
 
 #define COMPAT_PARAMS	.device_group = &compat_llp_group,
 
-/* The core fills in the groups before and, for counters, behind */
+/* The core sets groups[0] and [1], and uses [3] for counters */
 static inline void compat_set_device_ops(struct ib_device *ib,
 					 const struct ib_device_ops *ops)
 {

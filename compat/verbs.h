@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Where struct ib_device_ops differs from the newest kernel's, which the
- * driver's functions are written for: adaptors that take their names in the
- * table, and the members that not every kernel has.
+ * Adapts struct ib_device_ops of older kernels. The driver's functions have the
+ * signatures of the newest kernel. For other signatures, adaptors take over the
+ * functions' names in the table of ops. Members that not every kernel has
+ * become macros.
  */
 #ifndef _COMPAT_VERBS_H
 #define _COMPAT_VERBS_H
@@ -12,7 +13,7 @@
 
 #include "settings.h"
 
-/* Older kernels have one op for a program's and for their own */
+/* Older kernels use one op for CQs of user space and of the kernel */
 #ifdef HAVE_CREATE_USER_CQ
 #define COMPAT_CREATE_USER_CQ	.create_user_cq = rnic_create_user_cq,
 #else
@@ -92,7 +93,7 @@ static struct ib_mr *compat_reg_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 #define COMPAT_FILL_RES_SRQ
 #endif
 
-/* A device has one port */
+/* These kernels pass no port number; a device has one port */
 #ifndef HAVE_COUNTER_PORT
 static int compat_counter_bind(struct rdma_counter *counter, struct ib_qp *qp)
 {
@@ -117,9 +118,10 @@ static int compat_counter_unbind(struct ib_qp *qp)
 #endif
 
 /*
- * A device has one GID, its own.  Connection managers before looked for an interface's
- * link address among them: that is GID 1.  No header tells of that; what this one has is
- * newer.
+ * A device has one GID. The connection manager of older kernels looks for an
+ * interface's hardware address in the GID table, so there a second GID, at
+ * index 1, contains that address. No header shows this, so fill_res_srq_entry,
+ * which came later, serves as the test.
  */
 #ifdef HAVE_FILL_RES_SRQ
 #define COMPAT_GIDS	1
@@ -146,7 +148,7 @@ static void compat_link_gid(struct ib_device *ib, u32 port, int index,
 }
 #endif
 
-/* A line of the table of ops, without a comma behind it */
+/* Optional entries of the table of ops; each has its own comma */
 #define COMPAT_VERBS_OPS	\
 	COMPAT_CREATE_USER_CQ	\
 	COMPAT_FILL_RES_SRQ	\

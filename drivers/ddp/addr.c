@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* IP addresses: see ddp/addr.h. */
+/* IP address helpers: see ddp/addr.h. */
 #include <linux/export.h>
 #include <linux/inetdevice.h>
 #include <linux/jhash.h>
@@ -12,10 +12,10 @@
 #include <ddp/addr.h>
 
 /**
- * ddp_addr_wildcard - is it no address in particular?
+ * ddp_addr_wildcard - check whether an address is the wildcard address
  * @a: the address
  *
- * Return: whether it is.
+ * Return: true if it is 0.0.0.0 or ::, false otherwise.
  */
 bool ddp_addr_wildcard(const struct sockaddr_storage *a)
 {
@@ -26,11 +26,12 @@ bool ddp_addr_wildcard(const struct sockaddr_storage *a)
 EXPORT_SYMBOL_GPL(ddp_addr_wildcard);
 
 /**
- * ddp_addr_same - are two addresses the same, with their ports?
- * @a: one
- * @b: the other
+ * ddp_addr_same - compare two addresses, ports included
+ * @a: first address
+ * @b: second address
  *
- * Return: whether they are.
+ * Return: true if family, address, port and IPv6 scope are equal, false
+ * otherwise.
  */
 bool ddp_addr_same(const struct sockaddr_storage *a,
 		   const struct sockaddr_storage *b)
@@ -50,14 +51,14 @@ bool ddp_addr_same(const struct sockaddr_storage *a,
 EXPORT_SYMBOL_GPL(ddp_addr_same);
 
 /**
- * ddp_addr_source - a number for where an address is
- * @a: the address
- * @seed: nobody knows it, or he could choose the number
+ * ddp_addr_source - hash the source of a connection request
+ * @a: address of the peer
+ * @seed: random and secret; with a known seed a peer could choose its hash
  *
- * The same for a host, and over IPv6 for a network: who has one address there
- * has them all.
+ * Hashes a whole IPv4 address, but only the first 64 bits of an IPv6 address: a
+ * host with one address in an IPv6 network can use all others.
  *
- * Return: the number; any.
+ * Return: the hash.
  */
 u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed)
 {
@@ -72,12 +73,13 @@ u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed)
 EXPORT_SYMBOL_GPL(ddp_addr_source);
 
 /**
- * ddp_addr_hash - a number for an address, with all that makes it another one
- * @net: the network namespace that it is meant in
+ * ddp_addr_hash - hash an address with its port, scope and network namespace
+ * @net: network namespace of the address
  * @a: the address
- * @seed: nobody knows it, or he could choose many addresses of one number
+ * @seed: random and secret; with a known seed a program could fill one hash
+ *	chain
  *
- * Return: the number; any.
+ * Return: the hash.
  */
 u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
 		  u32 seed)
@@ -96,8 +98,8 @@ u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
 EXPORT_SYMBOL_GPL(ddp_addr_hash);
 
 /**
- * ddp_addr_unmap - an IPv4 address that is mapped into IPv6 becomes one again
- * @a: the address, any; others stay as they are
+ * ddp_addr_unmap - convert an IPv4-mapped IPv6 address to IPv4
+ * @a: any address; left unchanged if it is not IPv4-mapped
  */
 void ddp_addr_unmap(struct sockaddr_storage *a)
 {
@@ -125,8 +127,9 @@ static bool has_ipv4(struct net *net, int ifindex, __be32 addr)
 }
 
 /*
- * The core is told no scope, and takes the first interface that has the address: a
- * request through another's device could not be accepted
+ * Only the first interface with the address counts. rdma_cm looks up a device
+ * by address without a scope, and finds that interface. It would not accept a
+ * request through the device of another one.
  */
 static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
 {
@@ -146,12 +149,13 @@ static bool has_ipv6(struct net *net, int ifindex, const struct in6_addr *addr)
 }
 
 /**
- * ddp_addr_is_on - is it an address of that interface?
+ * ddp_addr_is_on - check whether an interface has an address
  * @net: network namespace
  * @ifindex: the interface
  * @a: the address
  *
- * Return: whether it is, and the core takes it for that one's.
+ * Return: true if the interface has the address and the RDMA core would find
+ * this interface by it, false otherwise.
  */
 bool ddp_addr_is_on(struct net *net, int ifindex,
 		    const struct sockaddr_storage *a)
@@ -191,7 +195,7 @@ static int list_ipv4(struct net_device *dev, struct sockaddr_storage *at,
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-/* Those of wider scope come first */
+/* The kernel sorts the list by scope, widest first */
 static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
 		     int room)
 {
@@ -225,14 +229,15 @@ static int list_ipv6(struct net_device *dev, struct sockaddr_storage *at,
 #endif
 
 /**
- * ddp_addr_list - the addresses of an interface
+ * ddp_addr_list - list the addresses of an interface
  * @net: network namespace
  * @ifindex: the interface
- * @family: of addresses
- * @at: set, with port 0; IPv6's of wider scope come first
- * @room: how many fit there; there may be more
+ * @family: address family
+ * @at: array to fill; ports are 0, and IPv6 addresses are sorted by scope,
+ *	widest first
+ * @room: size of @at; further addresses are left out
  *
- * Return: how many were set.
+ * Return: number of addresses stored.
  */
 int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 		  struct sockaddr_storage *at, int room)

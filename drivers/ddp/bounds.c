@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* May this stream touch these octets (RFC 5041 sections 7.1, 8.2 and 8.3)? */
+/* Access checks for registered memory (RFC 5041 sections 7.1, 8.2 and 8.3). */
 #include "bounds.h"
 
-/* A sum that just reaches 2^64 has wrapped as well: it reads 0 (7.1 T5). */
+/* A range that ends at 2^64 has wrapped, too: @to + @len is 0 then (7.1 T5) */
 static enum iw_reason check_range(const struct ddp_region *r, u64 to, u32 len)
 {
 	u64 off = to - r->base;
@@ -16,25 +16,27 @@ static enum iw_reason check_range(const struct ddp_region *r, u64 to, u32 len)
 	return IW_OK;
 }
 
-/* By the ULP, which may say so at any time */
+/* The ULP may change the denied rights at any time */
 static bool is_denied(const struct ddp_stream *s, u8 rights)
 {
 	return rights & READ_ONCE(s->denied);
 }
 
 /**
- * ddp_bounds_check - may @s touch @len octets from @to of @stag?
- * @r: the region that @stag's index leads to
- * @s: the stream that wants to
- * @stag: the STag as it was given, key and all
- * @to: first octet
- * @len: octets; 0: @to is not checked (RFC 5041 5.2)
- * @rights: DDP_* it must have, all of them; with DDP_RECEIVED for a receive
+ * ddp_bounds_check - check whether a stream may access a range of an MR
+ * @r: MR found by the index of @stag
+ * @s: stream that requests the access
+ * @stag: STag as received or posted, key included
+ * @to: TO of the first byte
+ * @len: number of bytes; if 0, @to is not checked (RFC 5041 5.2)
+ * @rights: DDP_* rights that are all needed; DDP_RECEIVED in addition for the
+ *	buffer of a receive
  *
- * The caller holds @r, so that an IW_OK stays true until it lets go.
+ * The caller holds an in-flight reference to @r, so that IW_OK remains true
+ * until the reference is dropped.
  *
- * Return: IW_OK, IW_DDP_T_STAG (stale key, not valid, or a right missing; RFC
- * 5041 7.1 T1, T2), IW_DDP_T_ASSOC (8.2), IW_DDP_T_WRAP (T5) or
+ * Return: IW_OK; IW_DDP_T_STAG (stale key, STag not valid, or a right missing;
+ * RFC 5041 7.1 T1, T2); IW_DDP_T_ASSOC (8.2); IW_DDP_T_WRAP (T5); or
  * IW_DDP_T_BOUNDS (T3, T4).
  */
 enum iw_reason ddp_bounds_check(const struct ddp_region *r,
@@ -42,8 +44,8 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 				u32 len, u8 rights)
 {
 	/*
-	 * pairs with ddp_region_allow(): valid only after the other fields;
-	 * litmus: publish, revoke
+	 * Pairs with ddp_region_allow(), which sets valid after the other
+	 * fields; litmus: publish, revoke
 	 */
 	if (!smp_load_acquire(&r->valid) || r->stag != stag)
 		return IW_DDP_T_STAG;
@@ -56,17 +58,18 @@ enum iw_reason ddp_bounds_check(const struct ddp_region *r,
 }
 
 /**
- * ddp_bounds_more - may who touches octets of a region touch @len others from @to?
- * @r: ddp_bounds_check() has said so of some, and it has been held since
- * @s: who
- * @rights: those that it was asked about
- * @to: first octet
- * @len: octets, not 0
+ * ddp_bounds_more - check a further range of an MR that is still referenced
+ * @r: MR for which ddp_bounds_check() has succeeded; referenced since then
+ * @s: stream that was checked
+ * @rights: rights that were checked
+ * @to: TO of the first byte
+ * @len: number of bytes, not 0
  *
- * Key, protection domain and the region's rights stay while it is held.  It may have been
- * revoked: whoever did waits.  The stream's rights may have been taken.
+ * Key, protection domain and rights of the MR cannot change while it is
+ * referenced. But the MR may have been revoked, and the stream's rights may
+ * have been reduced.
  *
- * Return: as ddp_bounds_check().
+ * Return: as for ddp_bounds_check().
  */
 enum iw_reason ddp_bounds_more(const struct ddp_region *r,
 			       const struct ddp_stream *s, u8 rights, u64 to,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* May this stream touch these octets of this region? */
+/* Access checks for registered memory. */
 #ifndef _DDP_BOUNDS_H
 #define _DDP_BOUNDS_H
 

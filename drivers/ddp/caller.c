@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Callers: peers that wait at a listener, see ddp/port.h.
+ * Connection requests that are attached to a listener, see ddp/port.h.
  *
- * Nobody who may be stopped for long holds the lock, and none of those who run
- * the lower layer waits here: only who ends a listener does, for upcalls.
+ * The listener's lock is a spinlock, so a user process cannot be stopped while
+ * it holds the lock. Workers of the LLP never wait here; only the removal of a
+ * listener does, for upcalls in progress.
  */
 #include <linux/export.h>
 #include <linux/random.h>
@@ -15,11 +16,11 @@
 #include "caller.h"
 #include "share.h"
 
-#define LOOKED_AT	16	/* callers of one number, when one has to go */
+#define LOOKED_AT	16	/* requests compared when one is evicted */
 
 /**
- * ddp_callers_init - nobody waits
- * @l: a new listener
+ * ddp_callers_init - initialize the list of requests of a new listener
+ * @l: the listener
  */
 void ddp_callers_init(struct ddp_port_listener *l)
 {
@@ -101,15 +102,16 @@ static bool __ddp_make_room(struct ddp_port_listener *l, u32 source)
 }
 
 /**
- * ddp_port_wait - one caller more
+ * ddp_port_wait - attach a connection request to a listener
  * @l: the listener
- * @c: the caller, who waits nowhere; holds the listener
- * @from: its address
+ * @c: the request, not attached; holds a reference to @l afterwards
+ * @from: address that the request comes from
  *
- * Where the LLP can send callers away somebody else may have to go for it.
+ * If the listener is full and the LLP can evict requests, another one is
+ * evicted. litmus: children
  *
- * Return: whether the listener takes it: it may have enough, or be going.
- * litmus: children
+ * Return: true if @c is attached and pending; false if the listener has too
+ * many requests or is being removed.
  */
 bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
 		   const struct sockaddr_storage *from)
@@ -136,8 +138,8 @@ bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
 EXPORT_SYMBOL_GPL(ddp_port_wait);
 
 /**
- * ddp_port_leave - a caller waits no longer
- * @c: the caller; it may not have waited
+ * ddp_port_leave - detach a connection request from its listener
+ * @c: the request; nothing happens if it is not attached
  */
 void ddp_port_leave(struct ddp_caller *c)
 {
@@ -155,7 +157,11 @@ void ddp_port_leave(struct ddp_caller *c)
 }
 EXPORT_SYMBOL_GPL(ddp_port_leave);
 
-/* An upcall may begin; @c has then said all that a caller has to say */
+/*
+ * Start an upcall, of the request @c unless that is NULL. Return: true if the
+ * caller may make the upcall and must call end_upcall() then; false if the
+ * listener is being removed or @c has been evicted.
+ */
 static bool begin_upcall(struct ddp_port_listener *l, struct ddp_caller *c)
 {
 	bool ok;
@@ -163,7 +169,7 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_caller *c)
 	spin_lock(&l->lock);
 	ok = !l->dead && !(c && c->away);
 	l->upcalls += ok;
-	/* nobody sends it away any more */
+	/* passed to the ULP: no longer pending, so not evicted any more */
 	if (ok && c && l->ops->orphaned)
 		__unlist(l, c);
 	spin_unlock(&l->lock);
@@ -171,8 +177,8 @@ static bool begin_upcall(struct ddp_port_listener *l, struct ddp_caller *c)
 }
 
 /*
- * The listener is there yet, for whoever waits for this has to take the lock; litmus:
- * upcalls
+ * The listener cannot be freed before the unlock, because ddp_callers_end()
+ * takes the lock to check the count; litmus: upcalls
  */
 static void end_upcall(struct ddp_port_listener *l)
 {
@@ -184,11 +190,11 @@ static void end_upcall(struct ddp_port_listener *l)
 }
 
 /**
- * ddp_port_policy - how is the session of who has come to be?
+ * ddp_port_policy - get the settings for the session of a new peer
  * @l: the listener
  * @policy: filled in
  *
- * Return: whether it is; the listener may be going.
+ * Return: true if @policy is valid; false if the listener is being removed.
  */
 bool ddp_port_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
 {
@@ -201,12 +207,13 @@ bool ddp_port_policy(struct ddp_port_listener *l, struct ddp_policy *policy)
 EXPORT_SYMBOL_GPL(ddp_port_policy);
 
 /**
- * ddp_port_request - hand a peer's request up
- * @c: the caller, who waits at the listener
- * @ss: the session; its user is the listener's
- * @o: what the peer says
+ * ddp_port_request - pass a peer's request to the user of sessions
+ * @c: the request, attached to the listener
+ * @ss: the session; its user must be that of the listener
+ * @o: start-up data of the peer
  *
- * Return: 0, and the session is the user's to answer; else it was refused.
+ * Return: 0 if the user has taken the request and will answer it; a negative
+ * errno if the request was refused.
  */
 int ddp_port_request(struct ddp_caller *c, struct ddp_session *ss,
 		     const struct ddp_offer *o)
@@ -216,7 +223,7 @@ int ddp_port_request(struct ddp_caller *c, struct ddp_session *ss,
 
 	if (!begin_upcall(l, c))
 		return -ECONNREFUSED;
-	/* the user's reference */
+	/* reference for the user */
 	ddp_session_get(ss);
 	err = ddp_session_request(&l->dl, ss, o);
 	if (err)
@@ -227,9 +234,9 @@ int ddp_port_request(struct ddp_caller *c, struct ddp_session *ss,
 EXPORT_SYMBOL_GPL(ddp_port_request);
 
 /**
- * ddp_port_refused - a peer's start-up ended before it became a request
+ * ddp_port_refused - report a start-up that failed before its request
  * @l: the listener
- * @why: what was wrong with it
+ * @why: the reason
  */
 void ddp_port_refused(struct ddp_port_listener *l, enum iw_reason why)
 {
@@ -268,10 +275,10 @@ static bool no_upcalls(struct ddp_port_listener *l)
 }
 
 /**
- * ddp_callers_end - the listener goes
- * @l: the listener
+ * ddp_callers_end - evict all requests of a listener and wait for its upcalls
+ * @l: the listener, removed from its port
  *
- * Sleeps.  No upcall runs or starts afterwards.
+ * Sleeps. On return no upcall runs or will start.
  */
 void ddp_callers_end(struct ddp_port_listener *l)
 {

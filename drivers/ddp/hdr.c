@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* DDP headers: octets to struct ddp_hdr and back (RFC 5041 section 4). */
+/* Encoding and decoding of DDP headers (RFC 5041 section 4). */
 #include "hdr.h"
 
 static void decode_tagged(struct ddp_hdr *h, const u8 *p)
@@ -17,16 +17,16 @@ static void decode_untagged(struct ddp_hdr *h, const u8 *p)
 }
 
 /**
- * ddp_hdr_decode - read the header at the front of a segment
- * @h: filled in; fields of the other kind of header are 0
- * @p: the segment's first octets
- * @len: how many there are
+ * ddp_hdr_decode - decode the header of a segment
+ * @h: filled in; fields that the kind of header does not have are 0
+ * @p: first bytes of the segment
+ * @len: number of bytes at @p
  *
- * The four Rsvd bits are not looked at (RFC 5041 4.1).
+ * The four reserved bits of the control byte are ignored (RFC 5041 4.1).
  *
- * Return: IW_OK; IW_DDP_SHORT if @len does not hold the whole header (4.4),
- * @h then being of no use; or IW_DDP_T_VERSION or IW_DDP_U_VERSION, by the T
- * bit, with @h filled in all the same.
+ * Return: IW_OK; IW_DDP_SHORT if @len is shorter than the header (4.4), and @h
+ * is not valid; IW_DDP_T_VERSION or IW_DDP_U_VERSION, depending on the T bit,
+ * if the version is wrong, and @h is valid nevertheless.
  */
 enum iw_reason ddp_hdr_decode(struct ddp_hdr *h, const u8 *p, size_t len)
 {
@@ -48,11 +48,11 @@ enum iw_reason ddp_hdr_decode(struct ddp_hdr *h, const u8 *p, size_t len)
 }
 
 /**
- * ddp_hdr_encode - write a header
- * @p: room for IW_DDP_HDR_MAX octets
- * @h: what to write
+ * ddp_hdr_encode - encode a header
+ * @p: buffer of IW_DDP_HDR_MAX bytes
+ * @h: the header
  *
- * Return: octets written, DDP_T_HDR_LEN or DDP_U_HDR_LEN.
+ * Return: number of bytes written, DDP_T_HDR_LEN or DDP_U_HDR_LEN.
  */
 size_t ddp_hdr_encode(u8 *p, const struct ddp_hdr *h)
 {
@@ -72,10 +72,10 @@ size_t ddp_hdr_encode(u8 *p, const struct ddp_hdr *h)
 }
 
 /**
- * ddp_hdr_again - the header of another segment of the same message
- * @p: where to
- * @like: a header of that message, encoded
- * @h: what it says now: the same but for @to or @mo
+ * ddp_hdr_again - write the header of another segment of the same message
+ * @p: destination
+ * @like: encoded header of a segment of the message
+ * @h: header to encode; equal to @like but for @to or @mo
  */
 void ddp_hdr_again(u8 *p, const u8 *like, const struct ddp_hdr *h)
 {

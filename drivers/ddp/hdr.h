@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* DDP headers: octets to struct ddp_hdr and back. */
+/* Encoding and decoding of DDP headers. */
 #ifndef _DDP_HDR_H
 #define _DDP_HDR_H
 
@@ -11,10 +11,10 @@
 static_assert(DDP_U_HDR_LEN == IW_DDP_HDR_MAX);
 
 /**
- * ddp_hdr_len - octets that @h takes on the wire
- * @h: the header; only its T bit counts
+ * ddp_hdr_len - get the encoded length of a header
+ * @h: the header; only the T bit is used
  *
- * Return: DDP_T_HDR_LEN or DDP_U_HDR_LEN.
+ * Return: DDP_T_HDR_LEN or DDP_U_HDR_LEN, in bytes.
  */
 static inline u32 ddp_hdr_len(const struct ddp_hdr *h)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the rooms of iw_ddp know of each other. */
+/* Declarations that the files of iw_ddp share. */
 #ifndef _DDP_INTERNAL_H
 #define _DDP_INTERNAL_H
 
@@ -7,14 +7,29 @@
 #include <ddp/mem.h>
 #include <ddp/ulp.h>
 
-/* place.c: how a copy meets registered memory */
+struct ddp_rx_seg;
+
+/* rx.c: steps of the general receive path that the fast paths share */
+enum iw_reason ddp_rx_admit(struct ddp_stream *s, const struct ddp_rx_seg *g,
+			    struct ddp_grant *grant);
+/* Defer a segment that has been admitted until its page fault is resolved */
+void ddp_rx_defer(struct ddp_stream *s, const struct ddp_rx_seg *g,
+		  const struct ddp_grant *grant);
+void ddp_rx_fail_segment(struct ddp_stream *s, enum iw_reason why,
+			 const struct ddp_rx_seg *g);
+/* Report the Writes that a fast path has coalesced, before admit() or deliver() */
+void ddp_rx_report_writes(struct ddp_stream *s);
+
+/* rx_fast.c: true if the segment was taken and @why is set */
+bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+			const void *body, u32 len, enum iw_reason *why);
+
+/* place.c: copying from and to registered memory */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights);
 bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len);
 enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
-			      const void *body, u64 to, u32 len);
-enum iw_reason ddp_place_another(struct ddp_stream *s, struct ddp_llp *llp,
-				 const void *body, u64 to, u32 len);
+			      const void *body, u64 to, u32 len, bool last);
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  const void *body, struct ddp_cursor *to, u32 len);
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
@@ -26,7 +41,7 @@ u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 /* sock.c */
 bool ddp_sock_possible(int protocol);
 
-/* paged.c: regions without blocks */
+/* paged.c: copying from and to MRs without blocks */
 enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
 				  struct ddp_llp *llp, bool last,
 				  struct ddp_wait *w);
@@ -41,7 +56,7 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 				void (*change)(void *arg, u64 *word), void *arg,
 				struct ddp_wait *w);
 
-/* wait.c: runners that wait for memory */
+/* wait.c: page faults of a stream */
 void ddp_waits_init(struct ddp_stream *s);
 void ddp_waits_end(struct ddp_stream *s);
 void ddp_wait_had(struct ddp_wait *w, const struct ddp_region *r, u64 to,
@@ -57,7 +72,7 @@ static inline void ddp_cursor_init(struct ddp_cursor *c,
 	c->off = 0;
 }
 
-/* To where the octet @off of @buf is */
+/* Move @c to byte @off of @buf */
 static inline void ddp_cursor_seek(struct ddp_cursor *c,
 				   const struct ddp_buf *buf, u32 off)
 {
@@ -67,10 +82,10 @@ static inline void ddp_cursor_seek(struct ddp_cursor *c,
 	c->off = off;
 }
 
-/* stag.c: may @s use [to, to + len) of @stag with @rights?  Takes a use. */
+/* stag.c: check the memory @m and take an in-flight reference to its MR */
 enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
 			      u8 rights, struct ddp_region **r);
-/* The same, by a use that stays for the next segment: *@held is the region or NULL */
+/* Like ddp_region_use(), but *@held may be kept for the next segment */
 enum iw_reason ddp_hold_use(struct ddp_stream *s, struct ddp_region **held,
 			    const struct ddp_sge *m, u8 rights);
 void ddp_hold_used(struct ddp_region **held);

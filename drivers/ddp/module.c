@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What makes a module of its own of this room. */
+/* Module description and exports of iw_ddp for pure files. */
 #include <linux/export.h>
 #include <linux/module.h>
 
 #include <ddp/reason.h>
 
-/* Registered memory is reached by its kernel address, all of it at any time */
+/* Registered memory must be permanently mapped in the kernel's address space */
 #ifndef CONFIG_64BIT
 #error "The software RNIC needs a 64-bit kernel: it does not map high memory."
 #endif

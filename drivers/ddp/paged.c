@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Octets of regions without blocks: kernel memory as it is, or memory that comes
- * and goes.
+ * Copying from and to MRs without blocks: kernel memory named by its address,
+ * ODP memory and dma-bufs.
  *
- * The latter is copied a run at a time, each under the lock that keeps it there:
- * what is under the lock is short.  A run that is missing ends the copy, and the
- * whole of it is done again when the run is there.  What was copied before it is
- * then copied once more, from the same octets to the same place, and nobody has
- * been told of it yet.
+ * ODP and dma-buf pages may go away. So the data is copied one extent at a
+ * time, under the lock that keeps its pages present. That keeps the time short
+ * for which the lock is held. If an extent is missing the copy stops, and the
+ * caller repeats the whole copy after the page fault. That is harmless: the
+ * bytes copied before go from the same source to the same destination again,
+ * and nothing has been reported yet.
  */
 #include <ddp/copy.h>
 #include "internal.h"
 
-/* One copy between such a region and something else */
+/* State of a copy between an MR without blocks and something else */
 struct paged_copy {
-	struct ddp_llp	*llp;	/* where from; NULL: between it and @flat */
-	void		*flat;	/* where the next octet goes or comes from */
-	u32		room;	/* so many have their place there */
-	u32		each;	/* and so many at each place behind it, */
-	u32		gap;	/* so far from the end of one to the next */
-	u32		done;	/* octets */
-	bool		write;	/* to the region */
-	bool		last;	/* its last octet after all others */
+	struct ddp_llp	*llp;	/* LLP to read from; NULL to use @flat */
+	void		*flat;	/* next byte outside the MR */
+	u32		room;	/* bytes left at this position of @flat */
+	u32		each;	/* bytes at each further position */
+	u32		gap;	/* bytes between two positions */
+	u32		done;	/* bytes copied */
+	bool		write;	/* copy into the MR */
+	bool		last;	/* copy the last byte after all others */
 };
 
 static bool find_run(const struct ddp_region *r, u64 to, bool write,
@@ -34,7 +35,7 @@ static bool find_run(const struct ddp_region *r, u64 to, bool write,
 	}
 	if (!r->ops->run(r->mem, r->from + (to - r->base), write, run))
 		return false;
-	/* whoever takes it away waits for us */
+	/* the notifier or exporter takes this lock for writing */
 	lockdep_assert_held_read(run->lock);
 	return true;
 }
@@ -72,7 +73,7 @@ static bool copy_octets(struct paged_copy *c, void *at, u32 len)
 	return true;
 }
 
-/* @whole: what is missing before the last octet is in this run */
+/* @whole: the extent reaches to the end of the copy */
 static bool copy_run(struct paged_copy *c, const struct ddp_run *run, bool whole)
 {
 	u32 most = run->len - (c->last && whole);
@@ -82,14 +83,15 @@ static bool copy_run(struct paged_copy *c, const struct ddp_run *run, bool whole
 	if (most == run->len)
 		return true;
 	/*
-	 * litmus: none, the other side is a program: the data, then the flag, also where
-	 * another driver's memory has no cache
+	 * litmus: none, the other side is a program: data first, then the last
+	 * byte, which the program may poll. wmb() because memory of another
+	 * driver may be mapped uncached.
 	 */
 	wmb();
 	return copy_octets(c, run->at + most, 1);
 }
 
-/* Octets into or out of the region; @c is moved on */
+/* Copy @len bytes into or out of the MR and advance @c */
 static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 				 struct paged_copy *c, struct ddp_wait *w)
 {
@@ -115,16 +117,17 @@ static enum iw_reason paged_copy(const struct ddp_region *r, u64 to, u32 len,
 }
 
 /**
- * ddp_paged_from_llp - octets of a segment into a region without blocks
- * @r: the region, used
- * @to: where in it
- * @len: how many
- * @llp: where they come from
- * @last: a program may look at the last octet to see that all are there
- * @w: the runner's, to wait by
+ * ddp_paged_from_llp - copy from the LLP into an MR without blocks
+ * @r: the MR, referenced
+ * @to: TO of the first byte
+ * @len: number of bytes
+ * @llp: LLP to read from
+ * @last: copy the last byte after all others, because a program may poll it
+ * @w: page-fault request of the receive path
  *
- * Return: IW_OK; IW_NOT_NOW; IW_DDP_T_STAG: memory that cannot be had;
- * IW_UNREADABLE.
+ * Return: IW_OK; IW_NOT_NOW if a page fault must be resolved first;
+ * IW_DDP_T_STAG if a page cannot be faulted in; IW_UNREADABLE if the LLP cannot
+ * read its data.
  */
 enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
 				  struct ddp_llp *llp, bool last,
@@ -136,14 +139,15 @@ enum iw_reason ddp_paged_from_llp(const struct ddp_region *r, u64 to, u32 len,
 }
 
 /**
- * ddp_paged_to_flat - octets out of a region without blocks
- * @r: the region, used
- * @to: where in it
- * @len: how many
- * @dst: where they go
- * @w: the runner's, to wait by
+ * ddp_paged_to_flat - copy from an MR without blocks into a buffer
+ * @r: the MR, referenced
+ * @to: TO of the first byte
+ * @len: number of bytes
+ * @dst: the buffer
+ * @w: page-fault request of the calling path
  *
- * Return: IW_OK; IW_NOT_NOW; IW_DDP_T_STAG: memory that cannot be had.
+ * Return: IW_OK; IW_NOT_NOW if a page fault must be resolved first;
+ * IW_DDP_T_STAG if a page cannot be faulted in.
  */
 enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
 				 void *dst, struct ddp_wait *w)
@@ -154,18 +158,19 @@ enum iw_reason ddp_paged_to_flat(const struct ddp_region *r, u64 to, u32 len,
 }
 
 /**
- * ddp_paged_to_many - octets out of a region without blocks, to many places
- * @r: the region, used
- * @to: where in it
- * @dst: the first place
- * @stride: from one to the next
- * @each: octets for each, no more than @stride
- * @n: how many places
- * @w: the runner's, to wait by
+ * ddp_paged_to_many - copy from an MR without blocks to several positions
+ * @r: the MR, referenced
+ * @to: TO of the first byte
+ * @dst: first position
+ * @stride: distance between positions, in bytes
+ * @each: number of bytes for each position, at most @stride
+ * @n: number of positions
+ * @w: page-fault request of the calling path
  *
- * What lies together in memory is looked for once, not for each place.
+ * Each extent is looked up once, not once for each position.
  *
- * Return: how many places have theirs; if not all, the next one's memory is missing.
+ * Return: number of positions filled. If less than @n, a page for the next one
+ * is missing.
  */
 u32 ddp_paged_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 		      u32 each, u32 n, struct ddp_wait *w)
@@ -179,15 +184,16 @@ u32 ddp_paged_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 }
 
 /**
- * ddp_paged_from_flat - octets that lie together into a region without blocks
- * @r: the region, used
- * @to: where in it
- * @len: how many
- * @src: where they come from; each is read once, unless some have to come again
+ * ddp_paged_from_flat - copy from a buffer into an MR without blocks
+ * @r: the MR, referenced
+ * @to: TO of the first byte
+ * @len: number of bytes
+ * @src: the buffer; each byte is read once, unless the copy is repeated after a
+ *	page fault
  * @last: as for ddp_paged_from_llp()
- * @w: the runner's, to wait by
+ * @w: page-fault request of the calling path
  *
- * Return: as ddp_paged_to_flat().
+ * Return: as for ddp_paged_to_flat().
  */
 enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
 				   const void *src, bool last,
@@ -201,15 +207,16 @@ enum iw_reason ddp_paged_from_flat(const struct ddp_region *r, u64 to, u32 len,
 }
 
 /**
- * ddp_paged_atomic - change a word of a region without blocks
- * @r: the region, used
- * @to: where in it
- * @change: does so, if the word is aligned; NULL: only look whether it is
- * @arg: for @change
- * @w: the runner's, to wait by
+ * ddp_paged_atomic - modify a word of an MR without blocks
+ * @r: the MR, referenced
+ * @to: TO of the word
+ * @change: modifies the word; NULL to check the alignment only
+ * @arg: argument of @change
+ * @w: page-fault request of the calling path
  *
- * Return: IW_OK; IW_RDMAP_STREAM: it is misaligned; IW_NOT_NOW; IW_DDP_T_STAG:
- * memory that cannot be had.
+ * Return: IW_OK; IW_RDMAP_STREAM if the word is misaligned; IW_NOT_NOW if a
+ * page fault must be resolved first; IW_DDP_T_STAG if the page cannot be
+ * faulted in.
  */
 enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 				void (*change)(void *arg, u64 *word), void *arg,
@@ -218,7 +225,9 @@ enum iw_reason ddp_paged_atomic(const struct ddp_region *r, u64 to,
 	struct ddp_run run = { .len = sizeof(u64) };
 	u64 at = r->ops ? r->from + (to - r->base) : to;
 
-	/* memory comes and goes in pages: aligned here is aligned there */
+	/*
+	 * pages are aligned, so the kernel address of the word is aligned, too
+	 */
 	if (!IS_ALIGNED(at, sizeof(u64)))
 		return IW_RDMAP_STREAM;
 	if (!change)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Octets between segments and registered memory, in either direction.
+ * Copying between segments and registered memory, in both directions.
  *
- * A region's blocks are found by a shift; neighbours that lie together in
- * memory are copied as one run.  Never a second look at where octets go: each
- * piece is checked and held, and copied; the hold may stay for the next.  Regions
- * without blocks are paged.c's.
+ * The block of a TO is found by a shift. Blocks that are adjacent in memory are
+ * copied as one extent. Each piece of memory is looked up, checked and
+ * referenced once, and then copied; the reference may be kept for the next
+ * piece. paged.c copies from and to MRs without blocks.
  */
 #include <linux/atomic.h>
 #include <linux/export.h>
@@ -15,7 +15,10 @@
 #include "bounds.h"
 #include "internal.h"
 
-/* The longest run at @to, up to @len octets, of a region with blocks */
+/*
+ * Find the extent at @to in an MR with blocks; *@len is its maximum, then its
+ * length
+ */
 static void *region_run(const struct ddp_region *r, u64 to, u32 *len)
 {
 	u64 off = to - r->base + r->skip;
@@ -50,10 +53,12 @@ static enum iw_reason region_from_llp(const struct ddp_region *r, u64 to,
 }
 
 /*
- * The end of a message.  A program may look at the last octet of a Write to see that
- * all of it is there.  No RFC promises it that, but adapters keep it; memcpy() may
- * begin at the end.  (One whose last segment is empty, as nobody sends it, may see its
- * last octet early; so may one over SCTP whose last segment overtakes another.)
+ * Place the end of a message. A program may poll the last byte of a Write to
+ * see that the message is complete. No RFC promises that, but adapters support
+ * it, and memcpy() may begin at the end, so the last byte is copied last. There
+ * are two exceptions: the last segment is empty, which no implementation sends,
+ * or, over SCTP, it arrives before another segment. Then the last byte may be
+ * visible early.
  */
 static enum iw_reason region_fill(const struct ddp_region *r, u64 to, u32 len,
 				  struct ddp_llp *llp, struct ddp_wait *w)
@@ -65,7 +70,10 @@ static enum iw_reason region_fill(const struct ddp_region *r, u64 to, u32 len,
 	why = region_from_llp(r, to, len - 1, llp, w);
 	if (why)
 		return why;
-	/* litmus: none, the other side is a program: the data, then the flag */
+	/*
+	 * litmus: none, the other side is a program: the data first, then the
+	 * byte it polls
+	 */
 	smp_wmb();
 	return region_from_llp(r, to + len - 1, 1, llp, w);
 }
@@ -88,7 +96,7 @@ static enum iw_reason region_from_flat(const struct ddp_region *r, u64 to,
 	return IW_OK;
 }
 
-/* region_fill(), of octets that lie together */
+/* region_fill() from a contiguous buffer */
 static enum iw_reason region_fill_flat(const struct ddp_region *r, u64 to, u32 len,
 				       const u8 *src, struct ddp_wait *w)
 {
@@ -129,7 +137,7 @@ static enum iw_reason region_to_flat(const struct ddp_region *r, u64 to,
 	return IW_OK;
 }
 
-/* To @n places, @each octets to each; how many have theirs */
+/* Copy @each bytes to each of @n destinations; returns the number filled */
 static u32 region_to_many(const struct ddp_region *r, u64 to, void *dst, u32 stride,
 			  u32 each, u32 n, struct ddp_wait *w)
 {
@@ -143,15 +151,15 @@ static u32 region_to_many(const struct ddp_region *r, u64 to, void *dst, u32 str
 
 		for (; run > each; run -= each, p += each, to += each, i++)
 			memcpy(dst + i * stride, p, each);
-		/* the last that begins in the run may end in another */
+		/* the last piece may end in the next extent */
 		region_to_flat(r, to, each, dst + i * stride, w);
 	}
 	return n;
 }
 
 /*
- * The piece of @c's current element that the next @len octets begin with;
- * false at the end of the buffer.
+ * Set @m to the part of the current element that the next @len bytes begin
+ * with. Return: true if there is one; false at the end of the buffer.
  */
 static bool cursor_piece(struct ddp_cursor *c, u32 len, struct ddp_sge *m)
 {
@@ -175,18 +183,19 @@ static bool plain_kernel_memory(const struct ddp_stream *s, u32 stag)
 }
 
 /**
- * ddp_place_tagged - the payload of a tagged segment to its STag and TO
- * @s: the stream
- * @llp: where the octets come from; NULL: they are there already, only look
- *	whether they may be
- * @h: the header
- * @len: octets of payload, not 0
- * @rights: DDP_* needed
+ * ddp_place_tagged - place the payload of a tagged segment
+ * @s: stream
+ * @llp: LLP to read from; NULL to only repeat the checks for a payload already
+ *	placed
+ * @h: header of the segment
+ * @len: length of the payload in bytes, not 0
+ * @rights: DDP_* rights that the STag needs
  *
- * @s->rx_held may hold the region afterwards.
+ * @s->rx_held may be a cached reference to the MR afterwards.
  *
- * Return: IW_OK with all of it placed, or why not; IW_UNREADABLE and IW_NOT_NOW
- * may come after a part of it.
+ * Return: IW_OK if the whole payload is placed, or the reason for not placing
+ * it. IW_UNREADABLE and IW_NOT_NOW may be returned after a part of it has been
+ * placed.
  */
 enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 				const struct ddp_hdr *h, u32 len, u8 rights)
@@ -207,59 +216,41 @@ enum iw_reason ddp_place_tagged(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 /**
- * ddp_place_more - the payload of a tagged segment that goes on where the last one ended
- * @s: the stream; @s->rx_held holds the region
- * @llp: where the octets come from, unless they lie together
- * @body: there, or NULL
- * @to: their TO
- * @len: octets of payload, not 0; others of the message follow
+ * ddp_place_more - place a tagged segment that resembles the previous one
+ * @s: stream; @s->rx_held references the MR
+ * @llp: LLP to read from; used if @body is NULL
+ * @body: payload in contiguous memory, or NULL
+ * @to: TO of the payload
+ * @len: length of the payload in bytes, not 0
+ * @last: it is the end of a message, so its last byte is placed last
  *
- * Return: as ddp_place_tagged().
+ * Return: as for ddp_place_tagged().
  */
 enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
-			      const void *body, u64 to, u32 len)
+			      const void *body, u64 to, u32 len, bool last)
 {
+	const struct ddp_region *r = s->rx_held;
 	enum iw_reason why;
 
-	why = ddp_bounds_more(s->rx_held, s, s->rx_seg.rights, to, len);
+	why = ddp_bounds_more(r, s, s->rx_seg.rights, to, len);
 	if (why)
 		return why;
-	return body ? region_from_flat(s->rx_held, to, len, body, &s->rx_wait)
-		    : region_from_llp(s->rx_held, to, len, llp, &s->rx_wait);
+	if (body)
+		return last ? region_fill_flat(r, to, len, body, &s->rx_wait)
+			    : region_from_flat(r, to, len, body, &s->rx_wait);
+	return last ? region_fill(r, to, len, llp, &s->rx_wait)
+		    : region_from_llp(r, to, len, llp, &s->rx_wait);
 }
 
 /**
- * ddp_place_another - the payload of a Write of one segment, like what has ended one
- * @s: the stream; @s->rx_held holds the region
- * @llp: where the octets come from, unless they lie together
- * @body: there, or NULL
- * @to: their TO
- * @len: octets of payload, not 0
+ * ddp_place_fits - check whether a batch of payloads can be placed in one copy
+ * @s: stream; @s->rx_held references the MR
+ * @to: TO of the first payload
+ * @len: total length in bytes, not 0
  *
- * Its last octet is placed last, as any Write's.
- *
- * Return: as ddp_place_tagged().
- */
-enum iw_reason ddp_place_another(struct ddp_stream *s, struct ddp_llp *llp,
-				 const void *body, u64 to, u32 len)
-{
-	enum iw_reason why;
-
-	why = ddp_bounds_more(s->rx_held, s, s->rx_seg.rights, to, len);
-	if (why)
-		return why;
-	return body ? region_fill_flat(s->rx_held, to, len, body, &s->rx_wait)
-		    : region_fill(s->rx_held, to, len, llp, &s->rx_wait);
-}
-
-/**
- * ddp_place_fits - may octets behind the last segment's be placed all at once?
- * @s: the stream; @s->rx_held holds the region
- * @to: their TO
- * @len: octets, not 0
- *
- * Return: whether ddp_place_more() would, unless region or right are taken meanwhile.  Never
- * of a region without blocks, of which a part may have to come first.
+ * Return: true if ddp_place_more() would succeed, unless the MR is revoked or a
+ * right is taken away meanwhile. False otherwise, and always for an MR without
+ * blocks, of which a part may need a page fault.
  */
 bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len)
 {
@@ -281,11 +272,11 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 	enum iw_reason why;
 
 	if (plain_kernel_memory(s, m->stag)) {
-		/* nobody looks whether it is valid any more */
+		/* the cached MR is not checked now: let a revoker go on */
 		ddp_hold_drop(&s->rx_held);
 		return place_flat(llp, body, (void *)(uintptr_t)m->addr, m->len);
 	}
-	/* the buffer is the ULP's own: what is wrong with it is a local fault */
+	/* the buffer is the ULP's own, so an error in it is a local one */
 	if (ddp_hold_use(s, &s->rx_held, m, DDP_LOCAL_WRITE | DDP_RECEIVED))
 		return IW_LOCAL_PROT;
 	why = body ? region_from_flat(s->rx_held, m->addr, m->len, body, &s->rx_wait)
@@ -295,17 +286,18 @@ static enum iw_reason place_piece(struct ddp_stream *s, struct ddp_llp *llp,
 }
 
 /**
- * ddp_place_untagged - the payload of an untagged segment to its buffer
- * @s: the stream
- * @llp: where the octets come from, unless they lie together
- * @body: there, or NULL
- * @to: where the last segment of the message ended
- * @len: octets, no more than the buffer has left
+ * ddp_place_untagged - place the payload of an untagged segment
+ * @s: stream
+ * @llp: LLP to read from; used if @body is NULL
+ * @body: payload in contiguous memory, or NULL
+ * @to: position in the message's buffer, advanced
+ * @len: length of the payload in bytes, at most what the buffer has left
  *
- * @s->rx_held may hold the last piece's region afterwards.
+ * @s->rx_held may be a cached reference to the MR of the last piece afterwards.
  *
- * Return: IW_OK; IW_LOCAL_PROT if the buffer names memory it may not use;
- * IW_UNREADABLE; IW_NOT_NOW after a part of it, @to standing anywhere.
+ * Return: IW_OK; IW_LOCAL_PROT if the buffer names memory that may not be
+ * written; IW_UNREADABLE; IW_NOT_NOW if a page fault must be resolved first,
+ * with @to undefined.
  */
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
 				  const void *body, struct ddp_cursor *to, u32 len)
@@ -336,7 +328,7 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 	enum iw_reason why;
 
 	if (plain_kernel_memory(s, m->stag)) {
-		/* nobody looks whether it is valid any more */
+		/* the cached MR is not checked now: let a revoker go on */
 		ddp_hold_drop(&s->tx_held);
 		ddp_copy(dst, (void *)(uintptr_t)m->addr, m->len);
 		return IW_OK;
@@ -350,14 +342,14 @@ static enum iw_reason fetch_piece(struct ddp_stream *s, const struct ddp_sge *m,
 }
 
 /**
- * ddp_fetch - the next octets of the message being sent
- * @s: the stream
- * @from: where the last fetch ended
- * @dst: where they go
- * @len: how many, no more than the message has left
+ * ddp_fetch - copy the next bytes of the message that is being sent
+ * @s: stream
+ * @from: position in the message's buffer, advanced
+ * @dst: destination
+ * @len: number of bytes, at most what the message has left
  *
- * Return: IW_OK, or why the memory may not be read; IW_NOT_NOW after a part of it,
- * @from standing anywhere.
+ * Return: IW_OK, or the reason for which the memory may not be read; IW_NOT_NOW
+ * if a page fault must be resolved first, with @from undefined.
  */
 enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 			 void *dst, u32 len)
@@ -382,12 +374,13 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 }
 
 /**
- * ddp_cursor_page_off - where in its page the next octet lies
- * @c: a cursor
+ * ddp_cursor_page_off - get the page offset of the next byte
+ * @c: position in a buffer
  *
- * As far as its address says so: memory may be registered under any.  What is flat is short.
+ * The offset is that of the TO, which may differ from the one in memory. It is
+ * 0 for a flat buffer, which is short.
  *
- * Return: the offset, in octets.
+ * Return: the offset in bytes.
  */
 u32 ddp_cursor_page_off(struct ddp_cursor *c)
 {
@@ -396,7 +389,10 @@ u32 ddp_cursor_page_off(struct ddp_cursor *c)
 	return cursor_piece(c, 1, &m) ? offset_in_page(m.addr) : 0;
 }
 
-/* As many times @each octets as lie in one piece of registered memory, up to @n times */
+/*
+ * Set @m to as many multiples of @each bytes, up to @n, as the current piece of
+ * registered memory contains. Return: their number; 0 for a flat buffer.
+ */
 static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *m)
 {
 	if (!n || c->buf->flat || !cursor_piece(c, n * each, m))
@@ -407,16 +403,17 @@ static u32 cursor_pieces(struct ddp_cursor *c, u32 each, u32 n, struct ddp_sge *
 }
 
 /**
- * ddp_fetch_run - the next octets of the message being sent, to many places
- * @s: the stream
- * @from: where the last fetch ended
- * @dst: the first place
- * @stride: from one to the next
- * @each: octets for each
- * @n: how many places; @n * @each is no more than a batch, nor than the message has left
+ * ddp_fetch_run - copy the next bytes of the message to several destinations
+ * @s: stream
+ * @from: position in the message's buffer, advanced past the bytes copied
+ * @dst: first destination
+ * @stride: distance between destinations, in bytes
+ * @each: number of bytes for each destination
+ * @n: number of destinations; @n * @each is at most a batch, and what the
+ *	message has left
  *
- * Return: how many have theirs; @from stands behind them.  Where one does not get it
- * ddp_fetch() says why.
+ * Return: number of destinations filled. If less than @n, ddp_fetch() for the
+ * next one returns the reason.
  */
 u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 		  u32 stride, u32 each, u32 n)
@@ -427,7 +424,7 @@ u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 	if (!n || plain_kernel_memory(s, m.stag) ||
 	    ddp_hold_use(s, &s->tx_held, &m, s->msg.rights))
 		return 0;
-	/* ddp_fetch() asks for what is missing */
+	/* ddp_fetch() will raise the page fault */
 	s->tx_wait.mute = true;
 	n = region_to_many(s->tx_held, m.addr, dst, stride, each, n, &s->tx_wait);
 	s->tx_wait.mute = false;
@@ -437,14 +434,15 @@ u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 }
 
 /**
- * ddp_mem_store - octets of the ULP's own into its registered memory
- * @s: the stream
- * @m: where to, all of it
- * @src: where from
+ * ddp_mem_store - copy kernel memory of the ULP into its registered memory
+ * @s: stream
+ * @m: destination, filled completely
+ * @src: source
  *
- * The receive runner, BH off.
+ * Context: receive path, BH off.
  *
- * Return: IW_OK, or why the memory may not be written; or IW_NOT_NOW.
+ * Return: IW_OK; IW_NOT_NOW if a page fault must be resolved first; or the
+ * reason for which the memory may not be written.
  */
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 			     const void *src)
@@ -476,17 +474,17 @@ static void ddp_place_replace(void *arg, u64 *word)
 	struct change *c = arg;
 
 	c->old = READ_ONCE(*word);
-	/* litmus: none, the peers' own affair */
+	/* litmus: none, no kernel code depends on the order */
 	while (!try_cmpxchg(word, &c->old, c->result(c->how, c->old)))
 		;
 }
 
-/* Of a region with blocks; see ddp_paged_atomic() */
+/* For an MR with blocks; see ddp_paged_atomic() */
 static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
 				    struct change *c)
 {
 	u32 len = sizeof(u64);
-	/* what is aligned lies in one block */
+	/* an aligned word lies in one block */
 	u64 *word = region_run(r, to, &len);
 
 	if (!IS_ALIGNED((uintptr_t)word, sizeof(u64)))
@@ -497,20 +495,23 @@ static enum iw_reason region_atomic(const struct ddp_region *r, u64 to,
 }
 
 /**
- * ddp_mem_atomic - read and replace a word of registered memory in one
- * @s: the stream whose peer asks
- * @stag: of the memory
- * @to: where in it: eight octets, aligned in memory (RFC 7306 5.1)
- * @result: makes the new value of the old one, in this machine's octet order;
- *	NULL: only check
- * @how: for @result
+ * ddp_mem_atomic - atomically read and replace a word of registered memory
+ * @s: stream whose peer requests the operation
+ * @stag: STag of the memory
+ * @to: TO of eight bytes that are aligned in memory (RFC 7306 5.1)
+ * @result: computes the new value from the old one, both in host byte order;
+ *	NULL to check the access only
+ * @how: argument of @result
  * @old: set to the old value
  *
- * Atomic against all streams of all devices and against the CPUs.  BH off; with
- * @result the transmit runner.
+ * The operation is atomic with regard to all streams of all devices, and to the
+ * CPUs.
  *
- * Return: IW_OK; IW_RDMAP_STREAM: it is misaligned; IW_NOT_NOW with nothing done; or
- * why the peer may not.
+ * Context: BH off; with @result in the transmit path.
+ *
+ * Return: IW_OK; IW_RDMAP_STREAM if the word is misaligned; IW_NOT_NOW, with
+ * nothing done, if a page fault must be resolved first; or the reason for which
+ * the peer may not access the word.
  */
 enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      u64 (*result)(const void *how, u64 old),
@@ -530,7 +531,7 @@ enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 	else
 		why = region_atomic(r, to, &c);
 	ddp_region_put(r);
-	/* there is something to send, when it has come */
+	/* the response is pending until the page fault is resolved */
 	if (why == IW_NOT_NOW)
 		s->rests = true;
 	if (!why && result)

@@ -2,11 +2,11 @@
 /*
  * Listening sockets and their listeners: see ddp/port.h.
  *
- * Who begins or ends to listen changes the table under a lock, but opens and
- * closes sockets without it: each waits for nobody but those who want the very
- * same port.  The lock is a spinlock, for programs take it: who holds it is not
- * stopped, and looks at few.  Who looks a peer's listener up is an RCU reader,
- * and neither finds it any slower for those that others have.
+ * The table of ports is changed under ports_lock and looked up under RCU.
+ * Sockets are opened and closed outside the lock, so only callers that use the
+ * same port wait for each other. ports_lock is a spinlock, not a mutex: user
+ * processes take it, and must not be stopped while they hold it. Under it only
+ * one hash chain is searched.
  */
 #include <linux/completion.h>
 #include <linux/err.h>
@@ -30,33 +30,33 @@
 
 #include "caller.h"
 
-#define CALLERS_LEAST	64	/* programs ask for a backlog of 1 or 3 */
+#define CALLERS_LEAST	64	/* programs use a backlog of 1 or 3 */
 #define CALLERS_MOST	4096
 
-#define ACCEPT_BATCH	64	/* peers that one run takes in */
-#define ACCEPT_AGAIN	(HZ / 10)	/* when memory was short */
+#define ACCEPT_BATCH	64	/* connections that one work run accepts */
+#define ACCEPT_AGAIN	(HZ / 10)	/* retry after an error (no memory) */
 
 struct ddp_port {
-	/* fixed after creation */
+	/* constant after creation */
 	const struct ddp_port_ops *ops;
 	struct net		*net;
 	struct sockaddr_storage	addr;
 	int			domain;
 	u8			tos;
 
-	/* fixed once it is opened */
+	/* constant after @opened is completed */
 	struct completion	opened;
 	int			err;
 	struct socket		*sock;
 
-	/* ports_lock, or RCU for those who look */
-	struct hlist_node	list;		/* of all ports, by where they are */
+	/* changed under ports_lock, read under RCU */
+	struct hlist_node	list;		/* entry in ports */
 	struct list_head	listeners;
 	struct rcu_head		rcu;
 
 	struct delayed_work	work;
 
-	struct ddp_sock_calls	before;	/* the socket's own, put back at the end */
+	struct ddp_sock_calls	before;	/* original callbacks of sock */
 };
 
 static DEFINE_HASHTABLE(ports, 10);
@@ -71,17 +71,17 @@ static u32 ddp_place_of(const struct net *net,
 	return ddp_addr_hash(net, addr, seed);
 }
 
-/* The socket -------------------------------------------------------------- */
+/* The socket --------------------------------------------------------------- */
 
 static void take_in(struct ddp_port *p, struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 
 	ddp_sock_adopt(sk);
-	/* it may start with its listening socket's callbacks */
+	/* a child socket may inherit the callbacks of its listening socket */
 	ddp_sock_disown(sk, &p->before);
 	compat_sk_child_net(sk);
-	/* TCP's begins with it, SCTP's does not */
+	/* a TCP child inherits the type of service, an SCTP child does not */
 	ddp_sock_set_tos(sk, p->tos);
 	if (!p->ops->accepted(p, sock))
 		return;
@@ -100,14 +100,14 @@ static int accept_one(struct ddp_port *p)
 }
 
 /*
- * The next peer may be long in coming, so whoever waits is taken in whatever
- * went wrong with the one before.
+ * After an error with one connection keep accepting. The next notification may
+ * be a long time in coming, and other connections would have to wait for it.
  */
 static void ddp_port_accept_all(struct work_struct *work)
 {
 	struct ddp_port *p = container_of(to_delayed_work(work),
 					  struct ddp_port, work);
-	/* memory may be wanted back by what is stored through us */
+	/* reclaim may depend on storage that is reached through this device */
 	unsigned int noio = memalloc_noio_save();
 	int n, err = 0;
 
@@ -117,7 +117,7 @@ static void ddp_port_accept_all(struct work_struct *work)
 			break;
 	}
 	memalloc_noio_restore(noio);
-	/* nobody is there, or the socket listens no more */
+	/* no connection is waiting, or the socket is not listening any more */
 	if (err == -EAGAIN || err == -EINVAL)
 		return;
 	p->ops->queue(&p->work, n < ACCEPT_BATCH ? ACCEPT_AGAIN : 0);
@@ -141,7 +141,7 @@ static void ddp_port_data_ready(struct sock *sk)
 	ddp_port_state_change(sk);
 }
 
-/* TCP tells of a child by the one, SCTP by the other */
+/* TCP announces a child by data_ready, SCTP by state_change */
 static const struct ddp_sock_calls calls = {
 	.data_ready	= ddp_port_data_ready,
 	.state_change	= ddp_port_state_change,
@@ -187,8 +187,9 @@ static int make_socket(struct ddp_port *p, const struct ddp_listen *a, int bound
 }
 
 /*
- * Devices share a port only where an address can tell whose a peer is.  NULL:
- * nobody has it.
+ * Find the port for @a. Devices share a port only on a wildcard address, where
+ * the local address of a connection selects the device. Return: the port; NULL
+ * if there is none; an error pointer if it is in use.
  */
 static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 				    const struct ddp_listen *a)
@@ -211,7 +212,7 @@ static struct ddp_port *__find_port(const struct ddp_port_ops *ops,
 	return NULL;
 }
 
-/* Listeners --------------------------------------------------------------- */
+/* Listeners ---------------------------------------------------------------- */
 
 static void ddp_listener_free(struct kref *ref)
 {
@@ -222,7 +223,7 @@ static void ddp_listener_free(struct kref *ref)
 }
 
 /**
- * ddp_port_put - let go of a listener
+ * ddp_port_put - drop a reference to a listener
  * @l: the listener
  */
 void ddp_port_put(struct ddp_port_listener *l)
@@ -250,7 +251,7 @@ ddp_new_listener(const struct ddp_port_ops *ops, const struct ddp_listen *a,
 	return l;
 }
 
-/* Into the table: at the port that is there, or else at @fresh, its own */
+/* Add @l to the port that exists for @a, or else to the new port @fresh */
 static int ddp_listener_enter(struct ddp_port_listener *l,
 			      const struct ddp_listen *a,
 			      struct ddp_port *fresh)
@@ -271,7 +272,7 @@ static int ddp_listener_enter(struct ddp_port_listener *l,
 	return PTR_ERR_OR_ZERO(p);
 }
 
-/* Out of it; the last one closes the port */
+/* Remove @l from the table; the last listener closes the port */
 static void ddp_listener_leave(struct ddp_port_listener *l)
 {
 	struct ddp_port *p = l->port;
@@ -289,7 +290,7 @@ static void ddp_listener_leave(struct ddp_port_listener *l)
 	ddp_port_put(l);
 }
 
-/* Who has entered first opens the port, and the others wait for how it went */
+/* Open the port if @first, else wait for the caller that is opening it */
 static int open_port(struct ddp_port *p, const struct ddp_listen *a, int bound,
 		     bool first)
 {
@@ -303,11 +304,13 @@ static int open_port(struct ddp_port *p, const struct ddp_listen *a, int bound,
 }
 
 /**
- * ddp_port_listen - take requests
- * @ops: the LLP's
- * @a: where, for which interface, how many
+ * ddp_port_listen - listen on an address and port
+ * @ops: operations of the LLP
+ * @a: address, interface and backlog
  * @user: upcalls
- * @ctx: the user's
+ * @ctx: private to the user
+ *
+ * Sleeps.
  *
  * Return: the listener, or an error pointer.
  */
@@ -338,10 +341,10 @@ struct ddp_listener *ddp_port_listen(const struct ddp_port_ops *ops,
 EXPORT_SYMBOL_GPL(ddp_port_listen);
 
 /**
- * ddp_port_unlisten - take no more requests
- * @dl: the listener, freed
+ * ddp_port_unlisten - stop listening
+ * @dl: the listener; freed
  *
- * Sleeps.  No request upcall runs or starts afterwards.
+ * Sleeps. On return no request upcall runs or will start.
  */
 void ddp_port_unlisten(struct ddp_listener *dl)
 {
@@ -349,13 +352,13 @@ void ddp_port_unlisten(struct ddp_listener *dl)
 }
 EXPORT_SYMBOL_GPL(ddp_port_unlisten);
 
-/* Whom a peer means ------------------------------------------------------- */
+/* Finding the listener that a peer has called ------------------------------ */
 
 /**
- * ddp_port_addr - where a port is
+ * ddp_port_addr - get the address of a port
  * @p: the port
  *
- * Return: the address and port number that it was made for.
+ * Return: the address and port number that it was created for.
  */
 const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p)
 {
@@ -364,10 +367,10 @@ const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p)
 EXPORT_SYMBOL_GPL(ddp_port_addr);
 
 /**
- * ddp_port_domain - where a port is, too
+ * ddp_port_domain - get the VRF of a port
  * @p: the port
  *
- * Return: the VRF that it was made for, or 0.
+ * Return: the ifindex of the VRF that it was created for, or 0.
  */
 int ddp_port_domain(const struct ddp_port *p)
 {
@@ -376,7 +379,7 @@ int ddp_port_domain(const struct ddp_port *p)
 EXPORT_SYMBOL_GPL(ddp_port_domain);
 
 /**
- * ddp_port_sock - a port's socket
+ * ddp_port_sock - get the socket of a port
  * @p: the port
  *
  * Return: the listening socket.
@@ -400,19 +403,19 @@ __called(const struct ddp_port *p, const struct sockaddr_storage *called)
 	return NULL;
 }
 
-/* Several VRFs may have an address, and a socket may hear all of them */
+/* One socket may serve several VRFs, which may have the same address */
 static bool is_of(const struct ddp_port_listener *l, const struct ddp_port *p, int domain)
 {
 	return ddp_sock_domain(p->net, l->ifindex) == domain;
 }
 
 /**
- * ddp_port_called - whom a peer means
- * @p: the port it came through
- * @called: the address it called
- * @domain: the VRF it called in, or 0
+ * ddp_port_called - find the listener of an incoming connection
+ * @p: port on which the connection arrived
+ * @called: local address of the connection
+ * @domain: VRF in which it arrived, or 0
  *
- * Return: the listener, held; NULL: nobody.
+ * Return: the listener with a reference, or NULL if there is none.
  */
 struct ddp_port_listener *
 ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called,
@@ -431,15 +434,16 @@ ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called,
 EXPORT_SYMBOL_GPL(ddp_port_called);
 
 /**
- * ddp_port_find - whom a peer means whose port may be gone
- * @ops: the LLP's
+ * ddp_port_find - find a listener by address, when its port may be gone
+ * @ops: operations of the LLP
  * @net: network namespace
- * @called: the address it called, with the port number
- * @domain: the VRF of the port it came through, or 0
+ * @called: local address and port number of the connection
+ * @domain: VRF of the port on which it arrived, or 0
  *
- * Only ports of that very address are looked at: none on a wildcard address.
+ * Only ports on exactly this address are searched, not those on a wildcard
+ * address.
  *
- * Return: the listener, held; NULL: nobody.
+ * Return: the listener with a reference, or NULL if there is none.
  */
 struct ddp_port_listener *
 ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Every way to be wrong: what a Terminate says of it and which headers it
- * quotes (RFC 5040 section 4.8, figures 9 and 10; RFC 5041 section 7.2;
- * RFC 5044 section 8; RFC 6581 section 8), and what its own consumer hears.
+ * Table of reasons: the fields of a Terminate and the headers that it quotes
+ * (RFC 5040 section 4.8, figures 9 and 10; RFC 5041 section 7.2; RFC 5044
+ * section 8; RFC 6581 section 8), and the event for the local consumer.
  *
- * A Local Catastrophic Error (type 0 of RDMAP and of DDP) quotes no header.
+ * A Terminate for a Local Catastrophic Error (type 0 of RDMAP and of DDP)
+ * quotes no header.
  */
 #include <ddp/reason.h>
 
@@ -12,12 +13,12 @@
 #define DDP		IW_LAYER_DDP
 #define LLP		IW_LAYER_LLP
 
-/* what the columns of figure 10 come to */
+/* headers to quote, from the columns of figure 10 */
 #define NONE		0
 #define SEGMENT		(IW_QUOTE_M | IW_QUOTE_D)
 #define REQUEST		(IW_QUOTE_M | IW_QUOTE_D | IW_QUOTE_R)
 
-/* who is told: see enum iw_event */
+/* events for the consumer: see enum iw_event */
 #define END		IW_EVENT_NONE
 #define FATAL		IW_EVENT_FATAL
 #define ACCESS		IW_EVENT_ACCESS
@@ -138,10 +139,11 @@ static const struct iw_reason_row rows[IW_REASON_NR] = {
 };
 
 /**
- * iw_reason_row - all there is to say of a reason
+ * iw_reason_row - get the properties of a reason
  * @why: the reason
  *
- * Return: its row, never NULL; that of IW_RDMAP_UNSPEC for what is no reason.
+ * Return: the row of @why, or of IW_RDMAP_UNSPEC if @why is no valid reason;
+ * never NULL.
  */
 const struct iw_reason_row *iw_reason_row(enum iw_reason why)
 {
@@ -151,10 +153,10 @@ const struct iw_reason_row *iw_reason_row(enum iw_reason why)
 }
 
 /**
- * iw_reason_name - what counters and traces call a reason
+ * iw_reason_name - get the name of a reason for counters and traces
  * @why: the reason
  *
- * Return: its name.
+ * Return: the name.
  */
 const char *iw_reason_name(enum iw_reason why)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Lower layers by name. */
+/* Registry of lower layers, by name. */
 #include <linux/export.h>
 #include <linux/kmod.h>
 #include <linux/spinlock.h>
@@ -10,7 +10,8 @@
 #include "internal.h"
 
 static LIST_HEAD(types);
-static DEFINE_SPINLOCK(types_lock);	/* types; programs take it */
+/* protects types; a spinlock because user processes take it */
+static DEFINE_SPINLOCK(types_lock);
 
 static struct ddp_session_type *__ddp_find_type(const char *name)
 {
@@ -24,10 +25,10 @@ static struct ddp_session_type *__ddp_find_type(const char *name)
 }
 
 /**
- * ddp_type_register - a lower layer is there
- * @type: what it does
+ * ddp_type_register - register a lower layer
+ * @type: its name and operations
  *
- * Return: 0, or -EEXIST.
+ * Return: 0, or -EEXIST if the name is in use.
  */
 int ddp_type_register(struct ddp_session_type *type)
 {
@@ -44,8 +45,8 @@ int ddp_type_register(struct ddp_session_type *type)
 EXPORT_SYMBOL_GPL(ddp_type_register);
 
 /**
- * ddp_type_unregister - a lower layer goes
- * @type: as registered; nobody holds it any more
+ * ddp_type_unregister - unregister a lower layer
+ * @type: the registered type; no references may be left
  */
 void ddp_type_unregister(struct ddp_session_type *type)
 {
@@ -68,13 +69,13 @@ static const struct ddp_session_type *find_and_hold(const char *name)
 }
 
 /**
- * ddp_type_get - a lower layer by name
- * @name: "mpa" or "sctp"; the module iw-llp-NAME is asked for if need be
+ * ddp_type_get - get a lower layer by name
+ * @name: "mpa" or "sctp"; the module iw-llp-NAME is requested if necessary
  *
  * May sleep.
  *
- * Return: the type, to be given back with ddp_type_put(); NULL if there is
- * none.
+ * Return: the type with a module reference, to be dropped with ddp_type_put();
+ * NULL if there is none.
  */
 const struct ddp_session_type *ddp_type_get(const char *name)
 {
@@ -87,14 +88,15 @@ const struct ddp_session_type *ddp_type_get(const char *name)
 EXPORT_SYMBOL_GPL(ddp_type_get);
 
 /**
- * ddp_type_get_by_program - as ddp_type_get(), for the program that runs
- * @name: as there
- * @protocol: what it runs over, IPPROTO_SCTP or the like
+ * ddp_type_get_by_program - get a lower layer on behalf of the current process
+ * @name: as for ddp_type_get()
+ * @protocol: protocol of the lower layer, such as IPPROTO_SCTP
  *
- * What a module depends on is loaded even if an administrator holds it back. What the
- * program could not have by socket(2) does not come.
+ * Module dependencies are loaded even if an administrator has blacklisted them.
+ * To respect that, the module is requested only if the process can create a
+ * socket of @protocol.
  *
- * Return: as ddp_type_get().
+ * Return: as for ddp_type_get().
  */
 const struct ddp_session_type *ddp_type_get_by_program(const char *name,
 						       int protocol)
@@ -108,8 +110,8 @@ const struct ddp_session_type *ddp_type_get_by_program(const char *name,
 EXPORT_SYMBOL_GPL(ddp_type_get_by_program);
 
 /**
- * ddp_type_put - done with a lower layer
- * @type: from ddp_type_get()
+ * ddp_type_put - drop a reference to a lower layer
+ * @type: type from ddp_type_get()
  */
 void ddp_type_put(const struct ddp_session_type *type)
 {

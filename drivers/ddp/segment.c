@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Cutting a message into segments (RFC 5041 section 5.2). */
+/* Cutting of messages into segments (RFC 5041 section 5.2). */
 #include "hdr.h"
 #include "segment.h"
 
 static_assert(DDP_MULPDU_MIN > DDP_U_HDR_LEN);
 
 /**
- * ddp_cut_next - the next segment of a message
- * @c: how far it has been cut; not to its end, unless it is empty
- * @mulpdu: longest segment the LLP takes now, header included; at least
- *	DDP_MULPDU_MIN; may be another one each time
- * @h: header of the segment, filled in; its MSN as in @c->first
+ * ddp_cut_next - compute the next segment of a message
+ * @c: state of the cutting; @c->done < @c->total unless the message is empty
+ * @mulpdu: longest segment that the LLP can send now, header included; at least
+ *	DDP_MULPDU_MIN, and may differ from call to call
+ * @h: set to the header of the segment; the MSN is that of @c->first
  *
- * A message without octets is one segment (RFC 5041 5.2).  @h->last tells that
- * this segment is the last one; otherwise the caller adds the returned octets
- * to @c->done before it asks again.
+ * An empty message is one segment without payload (RFC 5041 5.2). Unless
+ * @h->last is set, the caller adds the returned length to @c->done before the
+ * next call.
  *
- * Return: octets of payload.
+ * Return: length of the payload in bytes.
  */
 u32 ddp_cut_next(const struct ddp_cut *c, u32 mulpdu, struct ddp_hdr *h)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Cutting a message into segments. */
+/* Cutting of messages into segments. */
 #ifndef _DDP_SEGMENT_H
 #define _DDP_SEGMENT_H
 
@@ -7,13 +7,13 @@
 #include <ddp/reason.h>
 #include <ddp/ulp.h>
 
-#define DDP_MULPDU_MIN	128	/* no LLP offers less */
+#define DDP_MULPDU_MIN	128	/* lower limit for every LLP */
 
 /**
- * struct ddp_cut - how far a message has been cut
- * @first: header of its first segment, as the ULP gave it
- * @total: octets of the message
- * @done: octets that are in segments already
+ * struct ddp_cut - state of cutting a message into segments
+ * @first: header of the first segment, as set by the ULP
+ * @total: length of the message in bytes
+ * @done: bytes that earlier segments contain
  */
 struct ddp_cut {
 	const struct ddp_hdr	*first;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Upcalls to those who use sessions: see ddp/session.h.
+ * Upcalls to users of sessions: see ddp/session.h.
  *
- * They run on a worker of the lower layer's, which the user's module does not
- * know.  All that the user has may be gone by the last instructions of closed(),
- * but for the code that runs: it waits for readers of upcalls.
+ * Upcalls run on a worker of the LLP, which holds no reference to the user's
+ * module. After closed() the user may free everything except the code that is
+ * still running. So each upcall is an SRCU reader, and the user's module waits
+ * for them before it is unloaded.
  */
 #include <linux/export.h>
 #include <linux/srcu.h>
@@ -14,9 +15,9 @@
 DEFINE_STATIC_SRCU(upcalls);
 
 /**
- * ddp_session_policy - a peer has come
- * @l: to whom
- * @p: filled in: how its session is to be
+ * ddp_session_policy - get the settings for the session of a new peer
+ * @l: listener that the peer has called
+ * @p: filled in
  */
 void ddp_session_policy(struct ddp_listener *l, struct ddp_policy *p)
 {
@@ -27,12 +28,13 @@ void ddp_session_policy(struct ddp_listener *l, struct ddp_policy *p)
 }
 
 /**
- * ddp_session_request - a peer asks for a session
- * @l: at whom
+ * ddp_session_request - pass a peer's request to the user
+ * @l: listener that the peer has called
  * @ss: the session, with a reference for the user
- * @o: what the peer says
+ * @o: start-up data of the peer
  *
- * Return: 0: the user has it and will answer; else it was refused.
+ * Return: 0 if the user has taken the reference and will answer; a negative
+ * errno if the request was refused.
  */
 int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
 			const struct ddp_offer *o)
@@ -45,9 +47,9 @@ int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
 }
 
 /**
- * ddp_session_refused - a peer's start-up ended before it became a request
- * @l: at whom
- * @why: what was wrong with it
+ * ddp_session_refused - report a start-up that failed before its request
+ * @l: listener that the peer has called
+ * @why: the reason
  */
 void ddp_session_refused(struct ddp_listener *l, enum iw_reason why)
 {
@@ -58,11 +60,11 @@ void ddp_session_refused(struct ddp_listener *l, enum iw_reason why)
 }
 
 /**
- * ddp_session_established - both sides have agreed
+ * ddp_session_established - report that both sides have agreed
  * @ss: the session
- * @o: active side: the peer's reply
+ * @o: active side: the peer's reply; passive side: NULL
  *
- * Return: IW_OK, or what is wrong with the reply.
+ * Return: IW_OK, or the reason for not accepting the reply.
  */
 enum iw_reason ddp_session_established(struct ddp_session *ss,
 				       const struct ddp_offer *o)
@@ -76,7 +78,7 @@ enum iw_reason ddp_session_established(struct ddp_session *ss,
 EXPORT_SYMBOL_GPL(ddp_session_established);
 
 /**
- * ddp_session_peer_closed - the peer will send no more
+ * ddp_session_peer_closed - report that the peer will send no more
  * @ss: the session
  */
 void ddp_session_peer_closed(struct ddp_session *ss)
@@ -89,7 +91,7 @@ void ddp_session_peer_closed(struct ddp_session *ss)
 EXPORT_SYMBOL_GPL(ddp_session_peer_closed);
 
 /**
- * ddp_session_closed - the session is over
+ * ddp_session_closed - report that the session is over
  * @ss: the session
  * @why: the reason
  * @o: the peer's reject, or NULL
@@ -105,10 +107,10 @@ void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
 EXPORT_SYMBOL_GPL(ddp_session_closed);
 
 /**
- * ddp_session_user_gone - a user's module goes
+ * ddp_session_user_gone - wait for all upcalls when a user's module is unloaded
  *
- * It has heard closed of all its sessions and listens no more.  Sleeps until
- * these upcalls have returned.
+ * The user has no sessions and listeners left. Sleeps until the last upcall has
+ * returned.
  */
 void ddp_session_user_gone(void)
 {

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who may wait at a listener.
+ * Admission of connection requests to a listener.
  *
- * Strangers can come faster than they can be told from honest peers, so a full
- * listener does not shut its door: one that waits goes, the oldest of whatever
- * source has the most.  Who comes from elsewhere is in no danger then, however
- * many connections one source makes.  Where nobody can be sent away any more,
- * there are places beyond the bound for those who have less than their share.
+ * A hostile peer can send requests that look like those of other peers, and
+ * faster. So a full listener does not refuse a new request but evicts the
+ * oldest one of the source that has the most. However many connections one
+ * source makes, it cannot displace those of other sources. Where requests
+ * cannot be evicted, sources that have less than their share may exceed the
+ * limit.
  */
 #include "share.h"
 
-#define SHARE	4	/* a fourth */
+#define SHARE	4	/* denominator of a source's share */
 
 /**
- * ddp_share_fits - where nobody can be sent away: is there room?
- * @c: who is there
+ * ddp_share_fits - decide on a new request where requests cannot be evicted
+ * @c: state of the listener
  *
- * A fourth of the places more is for those who have less than a fourth.
+ * A quarter more than the limit is reserved for sources that have less than a
+ * quarter.
  *
- * Return: whether there is.
+ * Return: true if the request may be attached, false otherwise.
  */
 bool ddp_share_fits(const struct ddp_crowd *c)
 {
@@ -28,14 +30,14 @@ bool ddp_share_fits(const struct ddp_crowd *c)
 }
 
 /**
- * ddp_share_takes - where one can be sent away: is it worth it?
- * @c: who is there
+ * ddp_share_takes - decide on a new request where requests can be evicted
+ * @c: state of the listener
  *
- * Who was sent away is there until its socket is closed: together they are
- * never more than twice the bound.
+ * An evicted request stays attached until its socket is closed. So the total
+ * number of requests is limited to twice the limit of pending ones.
  *
- * Return: whether the newcomer is taken in; if all places are taken somebody
- * else has to go.
+ * Return: true if the request may be attached; if @c->waiting has reached
+ * @c->bound another one must be evicted for it. False otherwise.
  */
 bool ddp_share_takes(const struct ddp_crowd *c)
 {
@@ -43,12 +45,13 @@ bool ddp_share_takes(const struct ddp_crowd *c)
 }
 
 /**
- * ddp_share_loser - which source loses its oldest caller?
- * @waiting: how many wait, of each source
- * @sources: how many sources there are
- * @oldest: the source of the oldest caller of all
+ * ddp_share_loser - choose the bucket of sources that loses its oldest request
+ * @waiting: number of pending requests in each bucket
+ * @sources: number of buckets
+ * @oldest: bucket of the oldest request of all
  *
- * Return: one that has the most; of several @oldest, if it is one of them.
+ * Return: a bucket with the most requests; if there are several, @oldest if
+ * possible.
  */
 u32 ddp_share_loser(const u32 *waiting, u32 sources, u32 oldest)
 {
@@ -61,14 +64,15 @@ u32 ddp_share_loser(const u32 *waiting, u32 sources, u32 oldest)
 }
 
 /**
- * ddp_share_victim - who of those whose sources have one number goes?
- * @source: their sources, the oldest first
- * @n: how many they are, at least one
+ * ddp_share_victim - choose the request of a bucket that is evicted
+ * @source: source of each request, oldest first
+ * @n: number of requests, at least one
  *
- * Different sources may have the same number, and one with many callers is not
- * to drive out who happens to share it.
+ * Different sources may share a bucket. A source with many requests must not
+ * displace one that happens to share its bucket.
  *
- * Return: which of them: the oldest of the source that has the most of them.
+ * Return: index of the oldest request of the source that has the most among
+ * them.
  */
 u32 ddp_share_victim(const u32 *source, u32 n)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Who may wait at a listener: pure. */
+/* Admission of connection requests to a listener. */
 #ifndef _DDP_SHARE_H
 #define _DDP_SHARE_H
 
 #include <ddp/pure.h>
 
 /**
- * struct ddp_crowd - who is at a listener when one more comes
- * @bound: how many may wait
- * @waiting: how many do
- * @held: those, and who was sent away or handed up but has not left yet
- * @own: of those who wait, from the newcomer's source
+ * struct ddp_crowd - state of a listener when a new request arrives
+ * @bound: maximum number of pending requests
+ * @waiting: number of pending requests
+ * @held: number of attached requests: pending, evicted, or passed to the ULP
+ * @own: number of pending requests from the bucket of the new one
  */
 struct ddp_crowd {
 	u32	bound;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Sockets: see ddp/sock.h. */
+/* Socket operations: see ddp/sock.h. */
 #include <linux/export.h>
 #include <linux/ipv6.h>
 #include <linux/net.h>
@@ -14,9 +14,10 @@
 #include "internal.h"
 
 /*
- * What is stored through us may hold our sockets' locks while it waits for
- * memory, and other sockets' users may wait for what is stored.  To lockdep
- * all of the kernel's own sockets would be one.
+ * Lock classes of the RNIC's sockets. Storage may be reached through these
+ * sockets, so reclaim may depend on their locks. Locks of other sockets may be
+ * held while reclaim is waited for. With one class for all kernel sockets
+ * lockdep would report a deadlock.
  */
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static struct lock_class_key keys[2][2];
@@ -41,11 +42,11 @@ static void own_classes(struct sock *sk)
 }
 
 /**
- * ddp_sock_adopt - a socket that was accepted
- * @sk: the socket, not yet attached to anything
+ * ddp_sock_adopt - set the lock class of an accepted socket
+ * @sk: the socket, with no other user yet
  *
- * Packets come for it already: its spinlock stays as it is.  The one that is
- * held where memory is waited for is the other.
+ * Packets already arrive at the socket, so its spinlock keeps its class. Only
+ * the mutex-like half of the lock is held while memory is allocated.
  */
 void ddp_sock_adopt(struct sock *sk)
 {
@@ -53,7 +54,7 @@ void ddp_sock_adopt(struct sock *sk)
 			 is_v6(sk) ? "sk_lock-AF_INET6-IWARP"
 				   : "sk_lock-AF_INET-IWARP",
 			 &keys[is_v6(sk)][1], 0);
-	/* the class lives in this module, and TCP may close for long */
+	/* keep this module, which has the class, until TCP frees the socket */
 	compat_sk_owner_set(sk);
 }
 #else
@@ -68,11 +69,12 @@ void ddp_sock_adopt(struct sock *sk)
 EXPORT_SYMBOL_GPL(ddp_sock_adopt);
 
 /**
- * ddp_sock_domain - in whose tables an interface's addresses and routes are
+ * ddp_sock_domain - get the VRF of an interface
  * @net: network namespace
  * @ifindex: the interface
  *
- * Return: the index of the VRF that it is in now; 0: in none.
+ * Return: the ifindex of the VRF that the interface is in now, or 0 if it is in
+ * none.
  */
 int ddp_sock_domain(struct net *net, int ifindex)
 {
@@ -81,29 +83,30 @@ int ddp_sock_domain(struct net *net, int ifindex)
 EXPORT_SYMBOL_GPL(ddp_sock_domain);
 
 /**
- * ddp_sock_make - a new socket that keeps its network namespace
+ * ddp_sock_make - create a socket with a reference to its network namespace
  * @net: the namespace
- * @domain: as ddp_sock_domain() has it: where it has addresses, routes and peers
- * @family: of addresses
- * @protocol: IPPROTO_TCP or the like
- * @sock: set
+ * @domain: VRF for its addresses, routes and peers, from ddp_sock_domain(), or
+ *	0
+ * @family: address family
+ * @protocol: IPPROTO_TCP or IPPROTO_SCTP
+ * @sock: set to the socket
  *
- * Return: 0; -ENOMEM; -EPROTONOSUPPORT: the kernel has no such protocol, or may
- * not load it; or another error.
+ * Return: 0; -ENOMEM; -EPROTONOSUPPORT if the kernel lacks the protocol, or may
+ * not load it; or another negative errno.
  */
 int ddp_sock_make(struct net *net, int domain, int family, int protocol,
 		  struct socket **sock)
 {
 	int err = sock_create_kern(net, family, SOCK_STREAM, protocol, sock);
 
-	/* sockets have several words for it */
+	/* sockets report a lack of memory in several ways */
 	if (err == -ENOBUFS || err == -ENFILE)
 		return -ENOMEM;
 	if (err)
 		return err;
 	own_classes((*sock)->sk);
 	compat_sk_net_refcnt_upgrade((*sock)->sk);
-	/* bound to nothing yet, it does not fail */
+	/* cannot fail while the socket is not bound */
 	if (domain)
 		sock_bindtoindex((*sock)->sk, domain, true);
 	return 0;
@@ -111,12 +114,12 @@ int ddp_sock_make(struct net *net, int domain, int family, int protocol,
 EXPORT_SYMBOL_GPL(ddp_sock_make);
 
 /**
- * ddp_sock_possible - could the program that runs make such a socket?
+ * ddp_sock_possible - check whether the current process could create a socket
  * @protocol: IPPROTO_TCP or the like
  *
- * Has the protocol's module loaded, as socket(2) does. Process context.
+ * Loads the module of the protocol, as socket(2) does. Process context.
  *
- * Return: whether.
+ * Return: true if the process could create it, false otherwise.
  */
 bool ddp_sock_possible(int protocol)
 {
@@ -129,8 +132,8 @@ bool ddp_sock_possible(int protocol)
 }
 
 /*
- * As IPV6_TCLASS does, which ip6_sock_set_*() has nothing for: two of the bits
- * are the protocol's own.
+ * Like the IPV6_TCLASS option, for which there is no ip6_sock_set_*() function.
+ * The two ECN bits belong to the protocol.
  */
 static void set_traffic_class(struct sock *sk, u8 tos)
 {
@@ -145,12 +148,13 @@ static void set_traffic_class(struct sock *sk, u8 tos)
 }
 
 /**
- * ddp_sock_set_tos - mark what a socket sends
+ * ddp_sock_set_tos - set the type of service of outgoing packets
  * @sk: the socket
- * @tos: type of service, or traffic class: its upper six bits count; 0: as it is
+ * @tos: type of service or traffic class, of which the upper six bits count; 0
+ *	for no change
  *
- * The priority in the host's own queues follows from it.  An IPv6 socket may
- * have a peer of IPv4.
+ * Also sets the socket's priority for the queues of this host. An IPv6 socket
+ * may have an IPv4 peer, so both protocols' values are set.
  */
 void ddp_sock_set_tos(struct sock *sk, u8 tos)
 {
@@ -159,17 +163,17 @@ void ddp_sock_set_tos(struct sock *sk, u8 tos)
 	if (sk->sk_family == AF_INET6)
 		set_traffic_class(sk, tos);
 	ip_sock_set_tos(sk, tos);
-	/* a child has its listener's type of service, and no priority */
+	/* a child inherits its listener's tos, but not the priority */
 	sock_set_priority(sk, rt_tos2priority(tos));
 }
 EXPORT_SYMBOL_GPL(ddp_sock_set_tos);
 
 /**
- * ddp_sock_bind - give it its own address
+ * ddp_sock_bind - bind a socket to a local address
  * @sock: the socket
- * @at: the address, with the port; port 0: any
+ * @at: address and port; port 0 for any
  *
- * Return: 0 or an error.
+ * Return: 0 or a negative errno.
  */
 int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
 {
@@ -180,11 +184,12 @@ int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
 EXPORT_SYMBOL_GPL(ddp_sock_bind);
 
 /**
- * ddp_sock_connect - begin to connect
+ * ddp_sock_connect - start to connect
  * @sock: the socket
- * @to: where to
+ * @to: address and port of the peer
  *
- * Return: 0, or an error; it may stand already.
+ * Return: 0 if the connection is being set up or is up already; a negative
+ * errno otherwise.
  */
 int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
 {
@@ -198,13 +203,14 @@ int ddp_sock_connect(struct socket *sock, const struct sockaddr_storage *to)
 EXPORT_SYMBOL_GPL(ddp_sock_connect);
 
 /**
- * ddp_sock_names - who is connected
+ * ddp_sock_names - get the addresses of a connection
  * @sock: the socket
- * @local: set to its own address; or NULL
- * @remote: set to the peer's; or NULL
+ * @local: set to the local address; may be NULL
+ * @remote: set to the peer's address; may be NULL
  *
- * Nobody above knows of IPv4 addresses mapped into IPv6.  The peer's stays when the
- * connection is gone, or has not come about: a reset may be quicker than who asks.
+ * IPv4-mapped IPv6 addresses are converted to IPv4. The peer's address is
+ * returned even if the connection has been lost or was not set up, because a
+ * reset may arrive before this call.
  */
 void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote)
@@ -214,7 +220,7 @@ void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		ddp_addr_unmap(local);
 	}
 	if (remote) {
-		/* 1 is getpeername()'s, which wants it connected */
+		/* peer 1, as for getpeername(), requires a connected socket */
 		sock->ops->getname(sock, (struct sockaddr *)remote, 2);
 		ddp_addr_unmap(remote);
 	}
@@ -222,13 +228,13 @@ void ddp_sock_names(struct socket *sock, struct sockaddr_storage *local,
 EXPORT_SYMBOL_GPL(ddp_sock_names);
 
 /**
- * ddp_sock_own - hear of what happens to a socket
+ * ddp_sock_own - set the callbacks of a socket
  * @sk: the socket
- * @owner: what the callbacks find as its sk_user_data
- * @calls: ours; those that are NULL stay as they are
- * @before: set to those it had
+ * @owner: sk_user_data for the callbacks
+ * @calls: new callbacks; those that are NULL are not changed
+ * @before: set to the previous callbacks
  *
- * What happened before is not told again.
+ * Events that occurred earlier are not reported again.
  */
 void ddp_sock_own(struct sock *sk, void *owner,
 		  const struct ddp_sock_calls *calls,
@@ -236,7 +242,7 @@ void ddp_sock_own(struct sock *sk, void *owner,
 {
 	write_lock_bh(&sk->sk_callback_lock);
 	rcu_assign_sk_user_data(sk, owner);
-	/* there is no call for these: who has a socket sets them, with this lock */
+	/* no function sets these: the socket's owner does so under this lock */
 	before->data_ready = sk->sk_data_ready;
 	before->state_change = sk->sk_state_change;
 	before->write_space = sk->sk_write_space;
@@ -251,12 +257,12 @@ void ddp_sock_own(struct sock *sk, void *owner,
 EXPORT_SYMBOL_GPL(ddp_sock_own);
 
 /**
- * ddp_sock_disown - hear no more of it
+ * ddp_sock_disown - restore the callbacks of a socket
  * @sk: the socket
- * @before: the callbacks it had
+ * @before: callbacks from ddp_sock_own()
  *
- * When it returns none of ours runs or will run: they look for their owner
- * under sk_callback_lock.
+ * On return no callback set by ddp_sock_own() runs or will run, because these
+ * callbacks look up sk_user_data under sk_callback_lock.
  */
 void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before)
 {
@@ -270,11 +276,11 @@ void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before)
 EXPORT_SYMBOL_GPL(ddp_sock_disown);
 
 /**
- * ddp_sock_reason - why a connection is lost, or never came to be
- * @err: the socket's negative errno
- * @otherwise: what it means if it tells nothing in particular
+ * ddp_sock_reason - convert an errno of a socket to a reason
+ * @err: negative errno
+ * @otherwise: reason for an errno without a specific meaning
  *
- * Return: the reason.
+ * Return: the reason for which the connection was lost or not set up.
  */
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 {

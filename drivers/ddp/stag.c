@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * STags: from a number on the wire to memory that may be used.
+ * STags: from a number on the wire to memory that may be accessed.
  *
- * They are in a hash table, for their indices are random: in a tree each would need
- * nodes of its own.
+ * STags are in a hash table, because their indices are random: in a tree each
+ * would need nodes of its own.
  *
- * A region is found under RCU and used under a count that its revocation
- * waits for.  A use lasts for one copy of a segment, a batch or a run, with BH
- * off, or until the next segment of the message, the next Write, or the next
- * message that is sent, is looked at within the same stretch of it.  So whoever
- * revokes may spin for it in any context: on this CPU none can be under way.
- * PREEMPT_RT: see begin_use().
+ * An MR is found under RCU and accessed under an in-flight reference, for which
+ * revocation waits. A reference lasts for one copy of a segment or batch, with
+ * BH off. It may be cached for the next segment, the next Write or the next
+ * message to send, until that is checked. But it is dropped before BH is
+ * enabled again. So a revoker may spin in process and in softirq context: no
+ * reference can be held on its own CPU. For PREEMPT_RT see begin_use().
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -24,22 +24,21 @@
 #include "internal.h"
 
 #define STAG_INDEX_BITS		24
-#define STAG_INDEX_MIN		0x100	/* below: never on the wire */
+#define STAG_INDEX_MIN		0x100	/* smaller ones are never on the wire */
 #define STAG_TRIES		64
 
-/* The use that is always there: a count of no more means that nobody copies */
+/* Initial value of users: if it is not larger, no access is in flight */
 #define VALIDITY		1
 
-/* As the table's own, which has memcmp() called */
+/* Like the default of the table, but without a call of memcmp() */
 static int ddp_stag_differs(struct rhashtable_compare_arg *arg, const void *region)
 {
 	return ((const struct ddp_region *)region)->index != *(const u32 *)arg->key;
 }
 
 /*
- * By a hash that each table has a seed for: a program sees its STags and can give back
- * those that it has no use for, and would make a chain long if it knew which ones are
- * in it.
+ * The hash has a seed for each table. A program sees its STags and can release
+ * those that it does not want. If it knew the hash it could make a chain long.
  */
 static const struct rhashtable_params by_index = {
 	.key_len = sizeof_field(struct ddp_region, index),
@@ -50,19 +49,19 @@ static const struct rhashtable_params by_index = {
 };
 
 /**
- * ddp_stags_init - an empty table
+ * ddp_stags_init - initialize an empty table
  * @t: the table
  */
 void ddp_stags_init(struct ddp_stags *t)
 {
-	/* with such parameters there is nothing that can fail */
+	/* cannot fail with these parameters */
 	WARN_ON_ONCE(rhashtable_init(&t->regions, &by_index));
 }
 EXPORT_SYMBOL_GPL(ddp_stags_init);
 
 /**
- * ddp_stags_destroy - the end of a table, all regions removed
- * @t: the table, which nobody looks into any more
+ * ddp_stags_destroy - free a table from which all MRs have been removed
+ * @t: the table; no lookup may be in progress
  *
  * May sleep.
  */
@@ -80,7 +79,7 @@ static u32 random_index(void)
 	return index < STAG_INDEX_MIN ? index + STAG_INDEX_MIN : index;
 }
 
-/* Under RCU */
+/* The caller holds the RCU read lock */
 static struct ddp_region *region_at(struct ddp_stags *t, u32 stag)
 {
 	const u32 index = stag >> 8;
@@ -89,14 +88,14 @@ static struct ddp_region *region_at(struct ddp_stags *t, u32 stag)
 }
 
 /**
- * ddp_region_publish - give a region an STag
+ * ddp_region_publish - assign an STag to an MR and insert it into the table
  * @t: the device's table
- * @r: the region; @r->valid says whether it may be used at once
- * @key: low octet of the STag
+ * @r: the MR; usable at once if @r->valid is set
+ * @key: low byte of the STag
  *
- * The index is unpredictable (RFC 5042 6.1.1).  May sleep.
+ * The index is unpredictable (RFC 5042 6.1.1). May sleep.
  *
- * Return: 0, or -ENOMEM or -ENOSPC.
+ * Return: 0; -ENOSPC if no free index was found; -ENOMEM.
  */
 int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 {
@@ -110,7 +109,7 @@ int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 		err = rhashtable_lookup_insert_fast(&t->regions, &r->node, by_index);
 		if (!err)
 			return 0;
-		/* memory not to be had at once: a worker of the table's waits for it */
+		/* out of memory: wait until the table's worker has grown it */
 		if (err != -EEXIST)
 			usleep_range(1000, 2000);
 	}
@@ -118,11 +117,12 @@ int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key)
 }
 EXPORT_SYMBOL_GPL(ddp_region_publish);
 
-/* Uses ---------------------------------------------------------------------- */
+/* In-flight references ----------------------------------------------------- */
 
 /*
- * Whoever waits for uses has none: lockdep keeps count, since what else would tell is a CPU
- * that spins for ever.
+ * A context that waits for in-flight references must hold none. lockdep tracks
+ * them, because otherwise a mistake would only show as a CPU that spins
+ * forever.
  */
 #ifdef CONFIG_LOCKDEP
 static struct lockdep_map ddp_uses = STATIC_LOCKDEP_MAP_INIT("ddp_uses", &ddp_uses);
@@ -148,9 +148,9 @@ static void note_wait(void) {}
 #endif
 
 /*
- * With PREEMPT_RT a use may be preempted, by whoever then waits for it, too.
- * There one use at a time has the region, under a lock that lends the waiting
- * one's priority.
+ * On PREEMPT_RT an access may be preempted, even by the context that then waits
+ * for it. So one access at a time holds the lock of the MR, through which the
+ * holder inherits the priority of the waiter.
  */
 static void begin_use(struct ddp_region *r)
 {
@@ -166,11 +166,11 @@ static void end_use(struct ddp_region *r)
 		spin_unlock(&r->in_use);
 }
 
-/* It has been seen to be invalid */
+/* Wait until no access to @r is in flight; @r->valid was seen to be clear */
 static void wait_unused(struct ddp_region *r)
 {
 	note_wait();
-	/* a use taken from here on finds it invalid and goes without a copy */
+	/* a reference taken later finds @r invalid and copies nothing */
 	smp_mb();	/* litmus: revoke */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		begin_use(r);
@@ -179,17 +179,20 @@ static void wait_unused(struct ddp_region *r)
 	}
 	while (refcount_read(&r->users) != VALIDITY)
 		cpu_relax();
-	/* what was copied is there */
+	/* order after what those references have copied */
 	smp_acquire__after_ctrl_dep();
 }
 
 /**
- * ddp_region_find - the region an STag names, whatever its key
+ * ddp_region_find - find the MR that an STag names, whatever its key
  * @t: the device's table
- * @stag: as it came
+ * @stag: STag as received or posted
  *
- * Return: the region with a use taken, to be given back with
- * ddp_region_put(); NULL if there is none.  It may be invalid, or become so.
+ * BH off until the reference is dropped.
+ *
+ * Return: the MR with an in-flight reference, to be dropped with
+ * ddp_region_put(); NULL if there is none. The MR may be invalid, or become
+ * invalid.
  */
 struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 {
@@ -204,32 +207,38 @@ struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag)
 		r = NULL;
 	}
 	rcu_read_unlock();
-	/* pairs with the barrier in revoke: count first, then look; litmus: revoke */
+	/*
+	 * reference first, then valid; pairs with wait_unused(); litmus: revoke
+	 */
 	smp_mb__after_atomic();
 	return r;
 }
 EXPORT_SYMBOL_GPL(ddp_region_find);
 
 /**
- * ddp_region_put - give back a use
- * @r: the region
+ * ddp_region_put - drop an in-flight reference
+ * @r: the MR
  */
 void ddp_region_put(struct ddp_region *r)
 {
-	/* the last one is revoke()'s, never ours: nothing is freed here */
+	/* the initial reference is never dropped, so nothing is freed here */
 	WARN_ON_ONCE(refcount_dec_and_test(&r->users));
 	end_use(r);
 }
 EXPORT_SYMBOL_GPL(ddp_region_put);
 
 /**
- * ddp_region_revoke - no network access from here on
- * @r: the region
+ * ddp_region_revoke - invalidate an MR and wait for accesses in flight
+ * @r: the MR
  *
- * RFC 5041 8.3.1 (6).  Any context; waits for the copy of a segment, a batch or a run,
- * and for what comes next to be gathered, or chosen, at most.
+ * On return the network cannot access the memory any more (RFC 5041 8.3.1 (6)).
+ * Waits for the copy of one segment or batch at most, and for the lookup of the
+ * next one.
  *
- * Return: whether it was valid; of several callers one is told so.
+ * Context: process or softirq, without an in-flight reference.
+ *
+ * Return: true if the MR was valid; only one of several concurrent callers gets
+ * true. False otherwise.
  */
 bool ddp_region_revoke(struct ddp_region *r)
 {
@@ -241,22 +250,23 @@ bool ddp_region_revoke(struct ddp_region *r)
 EXPORT_SYMBOL_GPL(ddp_region_revoke);
 
 /**
- * ddp_region_allow - make a revoked region usable
- * @r: the region, its fields set
- * @key: low octet of its STag from now on
+ * ddp_region_allow - make a revoked MR valid
+ * @r: the MR; all other fields are set
+ * @key: low byte of its STag from now on
  */
 void ddp_region_allow(struct ddp_region *r, u8 key)
 {
 	r->stag = (r->stag & ~DDP_STAG_KEY_MASK) | key;
-	/* valid only after the other fields: ddp_bounds_check(); litmus: publish */
+	/* set valid last; pairs with ddp_bounds_check(); litmus: publish */
 	smp_store_release(&r->valid, true);
 }
 EXPORT_SYMBOL_GPL(ddp_region_allow);
 
 /**
- * ddp_region_remove - revoke a region and take its STag back
+ * ddp_region_remove - revoke an MR and remove its STag
  * @t: the device's table
- * @r: the region; its memory may go at once, itself after a grace period
+ * @r: the MR; its memory may be unpinned at once, @r itself freed after an RCU
+ *	grace period
  */
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 {
@@ -266,13 +276,14 @@ void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r)
 EXPORT_SYMBOL_GPL(ddp_region_remove);
 
 /**
- * ddp_region_use - check a piece of memory and take a use of it
- * @s: the stream that wants it
- * @m: which memory
- * @rights: DDP_* it needs
- * @r: the region, on success
+ * ddp_region_use - check a piece of memory and take an in-flight reference
+ * @s: stream that requests the access
+ * @m: piece of memory
+ * @rights: DDP_* rights that are needed
+ * @r: set to the MR on success
  *
- * Return: IW_OK, and ddp_region_put() is due; else why not.
+ * Return: IW_OK, and the caller must call ddp_region_put(); or the reason for
+ * which the access is not allowed.
  */
 enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
 			      u8 rights, struct ddp_region **r)
@@ -291,10 +302,11 @@ enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
 }
 
 /**
- * ddp_hold_drop - nobody goes on with what was held: give back the use
- * @held: the region, or NULL
+ * ddp_hold_drop - drop the cached MR reference
+ * @held: the MR, or NULL; set to NULL
  *
- * Before anything that may revoke: it would wait for itself.
+ * Must be called before anything that may revoke the MR: the revoker would wait
+ * for this reference.
  */
 void ddp_hold_drop(struct ddp_region **held)
 {
@@ -304,24 +316,25 @@ void ddp_hold_drop(struct ddp_region **held)
 }
 
 /**
- * ddp_hold_used - what was allowed has been copied
- * @held: the region
+ * ddp_hold_used - finish a copy through the cached MR reference
+ * @held: the MR
  */
 void ddp_hold_used(struct ddp_region **held)
 {
-	/* a use there is a lock, which only a copy may have */
+	/* a reference is a lock there, and may be held for a copy only */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		ddp_hold_drop(held);
 }
 
 /**
- * ddp_hold_use - check a piece of memory, most likely of the region at hand
- * @s: the stream that wants it
- * @held: the region that the last piece was in, or NULL; in BH off since
- * @m: which memory
- * @rights: DDP_* it needs
+ * ddp_hold_use - check a piece of memory, preferably in the cached MR
+ * @s: stream that requests the access
+ * @held: cached MR, or NULL; BH has been off since the reference was taken
+ * @m: piece of memory
+ * @rights: DDP_* rights that are needed
  *
- * Return: IW_OK, and ddp_hold_used() is due; else why not, and nothing is held.
+ * Return: IW_OK, and the caller must call ddp_hold_used() after the copy; or
+ * the reason for which the access is not allowed, with no reference held.
  */
 enum iw_reason ddp_hold_use(struct ddp_stream *s, struct ddp_region **held,
 			    const struct ddp_sge *m, u8 rights)
@@ -332,24 +345,24 @@ enum iw_reason ddp_hold_use(struct ddp_stream *s, struct ddp_region **held,
 		ddp_hold_drop(held);
 		return ddp_region_use(s, m, rights, held);
 	}
-	/* whoever revokes it has cleared valid, and waits for us; litmus: hold */
+	/* a revoker clears valid before it waits; litmus: hold */
 	why = ddp_bounds_check(*held, s, m->stag, m->addr, m->len, rights);
 	if (likely(!why))
 		return why;
 	ddp_hold_drop(held);
-	/* its STag may be another's by now */
+	/* the STag may name another MR by now */
 	return ddp_region_use(s, m, rights, held);
 }
 
 /**
- * ddp_mem_check - would an access be allowed right now?
- * @s: the stream
- * @stag: of the memory
- * @to: where
- * @len: how much
- * @rights: DDP_* it needs
+ * ddp_mem_check - check whether an access is allowed right now
+ * @s: stream that requests the access
+ * @stag: STag of the memory
+ * @to: TO of the first byte
+ * @len: number of bytes
+ * @rights: DDP_* rights that are needed
  *
- * Return: IW_OK, or the DDP reason why not.
+ * Return: IW_OK, or the DDP reason for which the access is not allowed.
  */
 enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 			     u8 rights)
@@ -383,13 +396,15 @@ static enum iw_reason may_invalidate(const struct ddp_stream *s,
 }
 
 /*
- * A use is held, as for a copy: whoever registers it anew, by another key or for another
- * stream, waits for its end.  So what is shut is what was looked at; litmus: invalidate
+ * Invalidate @r, to which the caller holds an in-flight reference. A new
+ * registration, with another key or for another stream, waits for the
+ * reference. So what is invalidated is what has been checked;
+ * litmus: invalidate
  */
 static enum iw_reason shut_in_use(const struct ddp_stream *s, struct ddp_region *r,
 				  u32 stag, bool remote)
 {
-	/* the other fields are of what is valid; litmus: publish */
+	/* read the other fields after valid; litmus: publish */
 	bool valid = smp_load_acquire(&r->valid);
 	enum iw_reason why;
 
@@ -398,21 +413,25 @@ static enum iw_reason shut_in_use(const struct ddp_stream *s, struct ddp_region 
 	why = may_invalidate(s, r, stag, remote);
 	if (why || !valid)
 		return why;
-	/* of several one is told that it was valid; litmus: invalidate */
+	/* only one of several callers finds it valid; litmus: invalidate */
 	return xchg(&r->valid, false) || !remote ? IW_OK : IW_RDMAP_INVALIDATE;
 }
 
 /**
- * ddp_mem_invalidate - make an STag unusable
- * @s: the stream that asks
- * @stag: which
- * @remote: the peer asks, by Send with Invalidate (RFC 5040 5.3)
+ * ddp_mem_invalidate - invalidate an STag
+ * @s: stream on which the invalidation is requested
+ * @stag: the STag
+ * @remote: the peer requests it, by Send with Invalidate (RFC 5040 5.3)
  *
  * A peer may invalidate only what was registered through its own stream, and
- * never an ordinary registration (N-4, N-5).  The owner may also invalidate what
- * is invalid already, as consumers do that begin with it.  Atomic.
+ * never an ordinary memory region (N-4, N-5). The local consumer may also
+ * invalidate what is invalid already, because some consumers begin with an
+ * invalidation.
  *
- * Return: IW_OK: it is quiet now.
+ * Context: atomic, without an in-flight reference.
+ *
+ * Return: IW_OK, and no access is in flight any more; or the reason for which
+ * the STag may not be invalidated.
  */
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 {
@@ -420,7 +439,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 	struct ddp_region *r;
 
 	rcu_read_lock();
-	/* who revokes it here meanwhile would wait for us */
+	/* a softirq that revokes on this CPU would wait forever */
 	local_bh_disable();
 	r = ddp_region_find(s->stags, stag);
 	if (r) {
@@ -428,7 +447,7 @@ enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote)
 		ddp_region_put(r);
 	}
 	local_bh_enable();
-	/* the others; it may go, but for its memory */
+	/* wait for other references; RCU keeps @r itself allocated */
 	if (!why)
 		wait_unused(r);
 	rcu_read_unlock();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The life of a stream: bound to a lower layer, failed at most once, unbound.
+ * Lifetime of a stream: bound to an LLP, failed at most once, unbound.
  *
- * It lives inside a queue pair.  The lower layer's end of it is found under
- * RCU, so that a kick needs no lock and no reference.  A stream is bound once:
- * in the place of an end that was unbound stands one that does nothing.
+ * A stream is embedded in a queue pair. Its LLP is looked up under RCU, so that
+ * a kick needs neither a lock nor a reference. A stream is bound at most once:
+ * unbinding replaces the LLP by one whose operations do nothing.
  */
 #include <linux/delay.h>
 #include <linux/export.h>
@@ -33,7 +33,7 @@ static void ddp_no_query(struct ddp_llp *llp, struct ddp_query *q)
 {
 }
 
-/* It hands no segment up: nothing is read of it */
+/* no .read: this LLP never passes a segment */
 static const struct ddp_llp_ops no_ops = {
 	.kick		= ddp_no_kick,
 	.push		= ddp_no_op,
@@ -46,11 +46,11 @@ static const struct ddp_llp_ops no_ops = {
 static struct ddp_llp nobody = { .ops = &no_ops };
 
 /**
- * ddp_stream_init - a stream not yet bound
+ * ddp_stream_init - initialize a stream that is not bound yet
  * @s: the stream
  * @ulp: upcalls
- * @stags: the device's STags
- * @pd: its protection domain
+ * @stags: STags of the device
+ * @pd: protection domain of the stream
  */
 void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 		     struct ddp_stags *stags, void *pd)
@@ -72,19 +72,20 @@ void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 EXPORT_SYMBOL_GPL(ddp_stream_init);
 
 /**
- * ddp_stream_bind - a lower layer enters full operation
+ * ddp_stream_bind - bind a stream to an LLP
  * @s: the stream
- * @llp: its end
+ * @llp: the LLP's side of the stream
  *
- * From here on the LLP may hand segments up and pull them down.
+ * From now on the LLP may pass segments and pull segments.
  *
- * Return: 0; -EISCONN: another one has; -ENOTCONN: the stream is going.
+ * Return: 0; -EISCONN if the stream is bound already; -ENOTCONN if it has been
+ * unbound.
  */
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {
 	struct ddp_llp *old;
 
-	/* one of several binds, or the end; litmus: bind */
+	/* one of several bind and unbind calls succeeds; litmus: bind */
 	old = cmpxchg((__force struct ddp_llp **)&s->llp, NULL, llp);
 	if (!old)
 		return 0;
@@ -93,16 +94,16 @@ int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 EXPORT_SYMBOL_GPL(ddp_stream_bind);
 
 /**
- * ddp_stream_unbind - no upcall from here on
- * @s: the stream; bound or not, it never will be again
+ * ddp_stream_unbind - detach a stream from its LLP for good
+ * @s: the stream, whether bound or not; it cannot be bound again
  *
- * May sleep.
+ * May sleep. On return no upcall runs or will run.
  */
 void ddp_stream_unbind(struct ddp_stream *s)
 {
 	struct ddp_llp *llp;
 
-	/* not found any more; kicks under way are RCU readers; litmus: kick */
+	/* no lookup finds it any more; kicks are RCU readers; litmus: kick */
 	llp = unrcu_pointer(xchg(&s->llp, (__force struct ddp_llp __rcu *)&nobody));
 	if (llp)
 		llp->ops->quiesce(llp);
@@ -111,13 +112,15 @@ void ddp_stream_unbind(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_stream_unbind);
 
 /**
- * ddp_stream_allow - what the peer may do if its STags allow it, too
- * @s: the stream; until this is called everything
- * @rights: DDP_REMOTE_*, all of them
+ * ddp_stream_allow - set what the peer may do if its STags allow it, too
+ * @s: the stream; before the first call everything is allowed
+ * @rights: all allowed DDP_REMOTE_* rights
  *
- * Any context.  It is asked for with an STag's own rights, before each segment or batch
- * is copied and before an atomic, whenever what is under way was begun.  A copy that was
- * is not waited for.
+ * The rights are checked together with those of the STag: before each copy of a
+ * segment or batch, and before each atomic operation, even for a message that
+ * has begun earlier. A copy in progress is not waited for.
+ *
+ * Context: any.
  */
 void ddp_stream_allow(struct ddp_stream *s, u8 rights)
 {
@@ -126,9 +129,12 @@ void ddp_stream_allow(struct ddp_stream *s, u8 rights)
 EXPORT_SYMBOL_GPL(ddp_stream_allow);
 
 /**
- * ddp_stream_fail - the one way a stream fails
+ * ddp_stream_fail - fail a stream
  * @s: the stream
- * @f: why; only the first of several counts (RFC 5041 7.1)
+ * @f: the failure; only the first one of a stream counts (RFC 5041 7.1)
+ *
+ * Context: any that holds no in-flight reference, because the ULP may
+ * invalidate memory.
  */
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f)
 {
@@ -142,7 +148,7 @@ EXPORT_SYMBOL_GPL(ddp_stream_fail);
 
 static bool is_busy(const bool *busy)
 {
-	/* what was done there is done; litmus: settle */
+	/* order after everything the path has done; litmus: settle */
 	return smp_load_acquire(busy);
 }
 
@@ -150,14 +156,14 @@ static bool is_busy(const bool *busy)
  * ddp_stream_settle - wait until nothing is placed or read any more
  * @s: a stream that has failed
  *
- * Either runner may still be in the middle of something, with BH off: of a run,
- * or of a batch.  Sleeps: with PREEMPT_RT it may be preempted, and by us.
- * litmus: settle
+ * The receive or the transmit path may still be in a run, with BH off. Sleeps
+ * instead of spinning, because on PREEMPT_RT the caller may have preempted the
+ * path. litmus: settle
  */
 void ddp_stream_settle(struct ddp_stream *s)
 {
 	WARN_ON_ONCE(!test_bit(0, &s->failed));
-	/* pairs with the barriers in ddp_rx_begin(), ddp_rx_enter() and ddp_tx_begin() */
+	/* pairs with say_busy() of the receive path, and ddp_tx_begin() */
 	smp_mb();
 	while (is_busy(&s->rx_busy) || is_busy(&s->tx_busy))
 		usleep_range(5, 50);
@@ -165,11 +171,11 @@ void ddp_stream_settle(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_stream_settle);
 
 /**
- * ddp_llp_error - the lower layer found an error
+ * ddp_llp_error - fail a stream for an error that the LLP has found
  * @s: the stream
- * @why: IW_MPA_CRC and the like
+ * @why: the reason, such as IW_MPA_CRC
  *
- * The receive runner only, BH off.
+ * Context: receive path, BH off.
  */
 void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
 {
@@ -181,12 +187,14 @@ void ddp_llp_error(struct ddp_stream *s, enum iw_reason why)
 EXPORT_SYMBOL_GPL(ddp_llp_error);
 
 /**
- * ddp_llp_down - the lower layer is gone
+ * ddp_llp_down - report the end of the LLP stream
  * @s: the stream
- * @why: IW_MPA_LOST and the like
+ * @why: the reason, such as IW_MPA_LOST
  *
- * Worker.  The ULP hears of it even after a failure of its own: nothing more
- * will be sent.
+ * The ULP is notified even if the stream has failed before: nothing more will
+ * be sent.
+ *
+ * Context: worker of the LLP.
  */
 void ddp_llp_down(struct ddp_stream *s, enum iw_reason why)
 {
@@ -196,9 +204,9 @@ void ddp_llp_down(struct ddp_stream *s, enum iw_reason why)
 EXPORT_SYMBOL_GPL(ddp_llp_down);
 
 /**
- * ddp_stream_close - the ULP ends the stream (RFC 5041 6.2)
+ * ddp_stream_close - end a stream for the ULP (RFC 5041 6.2)
  * @s: the stream
- * @why: IW_LOCAL_CLOSE for a graceful end
+ * @why: IW_LOCAL_CLOSE for a graceful end, any other reason for an abortive one
  */
 void ddp_stream_close(struct ddp_stream *s, enum iw_reason why)
 {
@@ -213,10 +221,11 @@ void ddp_stream_close(struct ddp_stream *s, enum iw_reason why)
 EXPORT_SYMBOL_GPL(ddp_stream_close);
 
 /**
- * ddp_stream_check - close a stream that has failed before it was bound
- * @s: the stream, whose connect or accept has succeeded
+ * ddp_stream_check - close a stream that failed before it was bound
+ * @s: the stream; connect or accept has succeeded
  *
- * Who failed it may have found nothing to close.  litmus: failed
+ * The context that failed the stream may have found no LLP to close.
+ * litmus: failed
  */
 void ddp_stream_check(struct ddp_stream *s)
 {
@@ -237,10 +246,10 @@ static void ddp_stream_kick(struct ddp_stream *s, bool bulk)
 }
 
 /**
- * ddp_kick - there is something to send
+ * ddp_kick - schedule the transmit path
  * @s: the stream
  *
- * Any context.
+ * Context: any.
  */
 void ddp_kick(struct ddp_stream *s)
 {
@@ -249,11 +258,13 @@ void ddp_kick(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_kick);
 
 /**
- * ddp_kick_bulk - there is a lot to send
+ * ddp_kick_bulk - schedule the transmit path for much data
  * @s: the stream
  *
- * Any context.  A worker sends it, who may be preempted, and who finds
- * together what is asked for meanwhile.
+ * The LLP transmits in a worker, which can be preempted, and which sends
+ * requests that arrive meanwhile in the same batch.
+ *
+ * Context: any.
  */
 void ddp_kick_bulk(struct ddp_stream *s)
 {
@@ -262,10 +273,10 @@ void ddp_kick_bulk(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_kick_bulk);
 
 /**
- * ddp_push - there is something to send, and the caller would do it now
+ * ddp_push - transmit inline if possible
  * @s: the stream
  *
- * Process context, no lock held.
+ * Context: process, no lock held.
  */
 void ddp_push(struct ddp_stream *s)
 {
@@ -280,11 +291,11 @@ void ddp_push(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_push);
 
 /**
- * ddp_stream_query - how it fares in the lower layer
+ * ddp_stream_query - query the state of a stream in its LLP
  * @s: the stream; it may be ending
- * @q: filled in; no LLP named if there is none
+ * @q: filled in; @q->llp is NULL if the stream is not bound
  *
- * Process context.
+ * Context: process.
  */
 void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q)
 {
@@ -301,13 +312,14 @@ void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q)
 EXPORT_SYMBOL_GPL(ddp_stream_query);
 
 /**
- * ddp_stream_pace - send no faster than so
+ * ddp_stream_pace - limit the rate of a stream
  * @s: the stream; it may be ending
- * @rate: octets a second, the LLP's headers included; 0: as fast as it goes
+ * @rate: bytes per second, LLP headers included; 0 for no limit
  *
- * Process context.
+ * Context: process.
  *
- * Return: 0, -EOPNOTSUPP if the LLP cannot, -ENOTCONN if there is none.
+ * Return: 0; -EOPNOTSUPP if the LLP cannot do that; -ENOTCONN if the stream is
+ * not bound.
  */
 int ddp_stream_pace(struct ddp_stream *s, u64 rate)
 {

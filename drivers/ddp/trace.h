@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What happens to DDP segments and streams. */
+/* Tracepoints of DDP segments and streams. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM iw_ddp
 
@@ -59,7 +59,7 @@ TRACE_EVENT(ddp_stream_failed,
 	TP_ARGS(s, f),
 	TP_STRUCT__entry(
 		__field(const void *, s)
-		/* copies: who reads the record elsewhere has no such addresses */
+		/* copies: readers of the trace cannot follow pointers */
 		__array(char, why, 32)
 		__array(char, rule, 32)
 		__field(u16, seg_len)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* One message, cut as the lower layer asks for segments. */
+/* Transmit path: cut one message after the other as the LLP pulls segments. */
 #include <linux/export.h>
 
 #include "hdr.h"
@@ -7,7 +7,7 @@
 #include "segment.h"
 #include "trace.h"
 
-/* Is what is under way given up, for a Terminate (RFC 5041 7.1)? */
+/* Check whether the message is abandoned for a Terminate (RFC 5041 7.1) */
 static bool given_up(const struct ddp_stream *s)
 {
 	return test_bit(0, &s->failed) && !s->msg.last_words;
@@ -16,7 +16,7 @@ static bool given_up(const struct ddp_stream *s)
 void ddp_tx_begin(struct ddp_stream *s)
 {
 	WRITE_ONCE(s->tx_busy, true);
-	/* either we see the failure or who failed it sees us; litmus: settle */
+	/* set tx_busy, then read failed; pairs with settle(); litmus: settle */
 	smp_mb();
 }
 EXPORT_SYMBOL_GPL(ddp_tx_begin);
@@ -24,14 +24,16 @@ EXPORT_SYMBOL_GPL(ddp_tx_begin);
 void ddp_tx_end(struct ddp_stream *s)
 {
 	ddp_hold_drop(&s->tx_held);
-	/* what was read is read, what took effect has; litmus: settle */
+	/* all reads and work requests are done before; litmus: settle */
 	smp_store_release(&s->tx_busy, false);
 }
 EXPORT_SYMBOL_GPL(ddp_tx_end);
 
 /**
- * ddp_tx_expect - there will be more to send, and then a kick
- * @s: the stream; from within next(), which then says that there is nothing
+ * ddp_tx_expect - note that more will be sent, after a kick
+ * @s: the stream
+ *
+ * Called from next(), which then returns false.
  */
 void ddp_tx_expect(struct ddp_stream *s)
 {
@@ -40,8 +42,11 @@ void ddp_tx_expect(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_expect);
 
 /**
- * ddp_tx_rest - there is more to send, but others first
- * @s: the stream; from within next(), which then says that there is nothing
+ * ddp_tx_rest - yield although more is pending
+ * @s: the stream
+ *
+ * Called from next(), which then returns false. Schedules the transmit path
+ * again.
  */
 void ddp_tx_rest(struct ddp_stream *s)
 {
@@ -57,9 +62,11 @@ bool ddp_tx_rests(const struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_rests);
 
 /**
- * ddp_tx_let_go - what is held of registered memory is given back
- * @s: the stream; from within next(), before anything that may invalidate memory or fail
- *	the stream
+ * ddp_tx_let_go - drop the cached MR reference of the transmit path
+ * @s: the stream
+ *
+ * Called from next(), before anything that may invalidate memory or fail the
+ * stream.
  */
 void ddp_tx_let_go(struct ddp_stream *s)
 {
@@ -68,10 +75,11 @@ void ddp_tx_let_go(struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_tx_let_go);
 
 /**
- * ddp_tx_await - there is more to send, once the peer has answered
- * @s: the stream; from within next(), which then has nothing else, or something else
+ * ddp_tx_await - note that a message is blocked on a response of the peer
+ * @s: the stream
  *
- * Who receives an answer kicks.
+ * Called from next(), which may still return another message. The receive path
+ * kicks when a response arrives.
  */
 void ddp_tx_await(struct ddp_stream *s)
 {
@@ -96,15 +104,16 @@ static bool begin_message(struct ddp_stream *s)
 	s->rests = false;
 	s->awaits = false;
 	/*
-	 * Until it is cut, and before next(), whose lock the receive side
-	 * takes to look; litmus: answered
+	 * Set until the message is completely cut. It is set before next(),
+	 * which takes the lock under which the receive path reads it;
+	 * litmus: answered
 	 */
 	WRITE_ONCE(s->in_msg, true);
 	if (!s->ulp->next(s, &s->msg)) {
 		WRITE_ONCE(s->in_msg, false);
 		return false;
 	}
-	/* who looks at no region would not see that what is held is not valid any more */
+	/* no MR is checked for this message: do not delay a revoker */
 	if (s->msg.buf->flat || !s->msg.buf->len)
 		ddp_hold_drop(&s->tx_held);
 	if (!s->msg.hdr.tagged)
@@ -114,7 +123,7 @@ static bool begin_message(struct ddp_stream *s)
 	return true;
 }
 
-/* The next segment's header.  Return: octets of payload */
+/* Fill in the header of the next segment; returns the length of its payload */
 static u32 cut_header(const struct ddp_stream *s, u32 mulpdu, struct ddp_hdr *h)
 {
 	const struct ddp_cut cut = {
@@ -138,7 +147,7 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 	struct ddp_hdr h;
 
 	if (unlikely(ddp_tx_waits(s))) {
-		/* whoever asks why may do so when the wait is over */
+		/* ddp_tx_rests() may be called when the fault is resolved */
 		s->rests = true;
 		return false;
 	}
@@ -158,7 +167,10 @@ bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_next);
 
-/* Of the next @n segments, each with @len octets of payload and more behind it */
+/*
+ * Write the headers of the next @n segments, with @len bytes of payload each;
+ * none of them is the last one of the message
+ */
 static void put_headers(struct ddp_stream *s, const struct ddp_txrun *run, u32 n,
 			u32 len)
 {
@@ -183,7 +195,7 @@ u32 ddp_tx_run(struct ddp_stream *s, const struct ddp_txrun *run)
 
 	if (!s->in_msg || given_up(s) || ddp_tx_waits(s))
 		return 0;
-	/* its last one says so, and may be shorter */
+	/* the last segment has the L bit set and may be shorter */
 	n = min(run->most, (s->msg.buf->len - s->cut - 1) / len);
 	n = ddp_fetch_run(s, &s->src, run->at + hdr_len, run->stride, len, n);
 	if (n)
@@ -192,7 +204,7 @@ u32 ddp_tx_run(struct ddp_stream *s, const struct ddp_txrun *run)
 }
 EXPORT_SYMBOL_GPL(ddp_tx_run);
 
-/* Not inlined: it is rare */
+/* rare, so not inlined */
 noinline void ddp_tx_back(struct ddp_stream *s)
 {
 	ddp_hold_drop(&s->tx_held);

@@ -2,15 +2,15 @@
 /*
  * Untagged queues (RFC 5041 sections 4.3 and 7.1).
  *
- * The LLP hands segments up in order, so exactly one (MSN, MO) is legal at any
- * time: the window of 7.1 U5 starts at the message that is due, and whether it
- * has a buffer at all is the ULP's to say (U2).
+ * The LLP passes segments in order, so exactly one (MSN, MO) is valid at any
+ * time. The window of 7.1 U5 starts at the next expected message. The ULP
+ * decides whether that has a buffer (U2).
  */
 #include "untagged.h"
 #include "wire.h"
 
 /**
- * ddp_uq_init - a queue of a new stream
+ * ddp_uq_init - initialize a queue of a new stream
  * @q: the queue
  */
 void ddp_uq_init(struct ddp_uq *q)
@@ -20,15 +20,16 @@ void ddp_uq_init(struct ddp_uq *q)
 }
 
 /**
- * ddp_uq_due - is this the segment its queue waits for?
- * @uq: the stream's queues, all DDP_QUEUES of them
+ * ddp_uq_due - check that a segment is the next expected one of its queue
+ * @uq: all DDP_QUEUES queues of the stream
  * @h: header of the segment
  *
- * All there is to check before the ULP is asked for the buffer, of segments
- * without payload too.  Equality needs no care where MSN wraps.
+ * These checks precede the ULP's choice of a buffer, also for segments without
+ * payload. They compare for equality only, so a wrapped MSN needs no special
+ * case.
  *
- * Return: IW_OK, IW_DDP_U_QN (RFC 5041 7.1 U1), IW_DDP_U_MSN_RANGE (U5), or
- * IW_DDP_U_MO if octets of the message are missing or come twice (U3).
+ * Return: IW_OK; IW_DDP_U_QN (RFC 5041 7.1 U1); IW_DDP_U_MSN_RANGE (U5);
+ * IW_DDP_U_MO if bytes of the message are missing or repeated (U3).
  */
 enum iw_reason ddp_uq_due(const struct ddp_uq *uq, const struct ddp_hdr *h)
 {
@@ -42,12 +43,12 @@ enum iw_reason ddp_uq_due(const struct ddp_uq *uq, const struct ddp_hdr *h)
 }
 
 /**
- * ddp_uq_fits - does the segment end within its message's buffer?
- * @h: its header, for which ddp_uq_due() said IW_OK
- * @payload: its octets
- * @buf_len: length of the buffer
+ * ddp_uq_fits - check that a segment ends within the buffer of its message
+ * @h: header, accepted by ddp_uq_due()
+ * @payload: length of the payload in bytes
+ * @buf_len: length of the buffer in bytes
  *
- * Return: IW_OK or IW_DDP_U_TOO_LONG (RFC 5041 7.1 U4).
+ * Return: IW_OK, or IW_DDP_U_TOO_LONG (RFC 5041 7.1 U4).
  */
 enum iw_reason ddp_uq_fits(const struct ddp_hdr *h, u32 payload, u32 buf_len)
 {
@@ -55,10 +56,10 @@ enum iw_reason ddp_uq_fits(const struct ddp_hdr *h, u32 payload, u32 buf_len)
 }
 
 /**
- * ddp_uq_advance - the segment has been taken
- * @q: its queue
- * @h: its header, for which ddp_uq_due() and ddp_uq_fits() said IW_OK
- * @payload: its octets
+ * ddp_uq_advance - advance a queue past a segment
+ * @q: the queue
+ * @h: header, accepted by ddp_uq_due() and ddp_uq_fits()
+ * @payload: length of the payload in bytes
  */
 void ddp_uq_advance(struct ddp_uq *q, const struct ddp_hdr *h, u32 payload)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Untagged queues: is this segment the one that is due, and does it fit? */
+/* Order and length checks for untagged queues. */
 #ifndef _DDP_UNTAGGED_H
 #define _DDP_UNTAGGED_H
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A stream that waits for memory which is not there.
+ * Page faults of a stream.
  *
- * Neither runner sleeps: it asks for the memory, leaves what it is about as it
- * was, and goes on with it when it is told that the memory has come, or cannot
- * be had.  By then it may be gone again: then it asks once more.
+ * Neither path sleeps. A path that finds a page missing issues a page-fault
+ * request and leaves its state unchanged. It retries when the request is over,
+ * whether that succeeded or failed. If the page is gone again by then, the path
+ * issues another request.
  */
 #include <linux/export.h>
 #include <linux/rcupdate.h>
@@ -13,7 +14,7 @@
 
 static bool is_waiting(const struct ddp_wait *w)
 {
-	/* what it was told is there; litmus: publish */
+	/* order before reading the result; litmus: publish */
 	return smp_load_acquire(&w->waits);
 }
 
@@ -29,10 +30,11 @@ bool ddp_rx_waits(const struct ddp_stream *s)
 EXPORT_SYMBOL_GPL(ddp_rx_waits);
 
 /**
- * __ddp_tx_waits - has memory to come before anything more is sent?
+ * __ddp_tx_waits - check whether a page fault blocks the transmit path
  * @s: the stream
  *
- * Return: whether it has; after a failure it need not.
+ * Return: true if a request is pending; false otherwise, and always after a
+ * failure.
  */
 bool __ddp_tx_waits(const struct ddp_stream *s)
 {
@@ -58,8 +60,8 @@ static void ddp_tx_goes_on(struct ddp_wait *w)
 }
 
 /**
- * ddp_waits_init - neither runner waits
- * @s: the stream, all zeros
+ * ddp_waits_init - initialize the page-fault requests of a stream
+ * @s: the stream, zeroed
  */
 void ddp_waits_init(struct ddp_stream *s)
 {
@@ -74,8 +76,8 @@ static void wait_end(struct ddp_wait *w)
 }
 
 /**
- * ddp_waits_end - neither runner will run
- * @s: the stream
+ * ddp_waits_end - cancel the page-fault requests of a stream
+ * @s: the stream; neither path will run any more
  */
 void ddp_waits_end(struct ddp_stream *s)
 {
@@ -83,7 +85,7 @@ void ddp_waits_end(struct ddp_stream *s)
 	wait_end(&s->tx_wait);
 }
 
-/* Is it this that could not be had? */
+/* Check whether the last request for this page failed, and forget its result */
 static bool was_denied(struct ddp_wait *w, void *mem, u64 at, bool write)
 {
 	bool denied = w->denied && w->mem == mem && w->write == write &&
@@ -94,21 +96,22 @@ static bool was_denied(struct ddp_wait *w, void *mem, u64 at, bool write)
 }
 
 /**
- * ddp_wait_had - octets have been there after all
- * @w: the runner's, who has been told that some of them cannot be had
- * @r: a region without blocks
- * @to: the first of them
- * @len: how many
- * @write: what for
+ * ddp_wait_had - note that pages are present after a failed request
+ * @w: request of the calling path; @w->denied is set
+ * @r: MR without blocks
+ * @to: TO of the first byte that was accessed
+ * @len: number of bytes
+ * @write: the access was a write
  *
- * When they are gone again they are asked for again.
+ * Forgets the failure if it was for these pages. If they become absent again,
+ * they are requested again.
  */
 void ddp_wait_had(struct ddp_wait *w, const struct ddp_region *r, u64 to,
 		  u32 len, bool write)
 {
 	u64 at = r->from + (to - r->base);
 
-	/* as long as somebody waits it is the memory's owner's */
+	/* @w belongs to the memory's owner while the request is pending */
 	if (is_waiting(w))
 		return;
 	if (w->mem == r->mem && w->write == write && w->at - at < len)
@@ -116,22 +119,23 @@ void ddp_wait_had(struct ddp_wait *w, const struct ddp_region *r, u64 to,
 }
 
 /**
- * ddp_wait_for - octets are not there: ask for them
- * @w: the runner's, who has found so within a use of @r
- * @r: a region without blocks
- * @to: the first that is missing
- * @len: up to where they are wanted
- * @write: what for
+ * ddp_wait_for - request a page fault
+ * @w: request of the calling path, which holds an in-flight reference to @r
+ * @r: MR without blocks
+ * @to: TO of the first missing byte
+ * @len: number of bytes wanted from there on
+ * @write: the access is a write
  *
- * Return: IW_NOT_NOW, also if @w is mute; IW_DDP_T_STAG: they have been asked for, and
- * cannot be had: to who wants them it is as if the region had been revoked.
+ * Return: IW_NOT_NOW if a request is pending now, or @w->mute is set;
+ * IW_DDP_T_STAG if the last request was for this page and failed. Such a page
+ * is treated like a revoked MR.
  */
 enum iw_reason ddp_wait_for(struct ddp_wait *w, const struct ddp_region *r,
 			    u64 to, u32 len, bool write)
 {
 	u64 at = r->from + (to - r->base);
 
-	/* for something else: one thing after the other */
+	/* one request at a time */
 	if (w->mute || is_waiting(w))
 		return IW_NOT_NOW;
 	if (was_denied(w, r->mem, at, write))
@@ -147,14 +151,15 @@ enum iw_reason ddp_wait_for(struct ddp_wait *w, const struct ddp_region *r,
 }
 
 /**
- * ddp_wait_over - whoever waits goes on
- * @w: by this; its memory's owner sees to it that it is not forgotten meanwhile
- * @denied: the memory cannot be had
+ * ddp_wait_over - end a page-fault request and resume the path that issued it
+ * @w: the request; the memory's owner makes sure that it is not cancelled
+ *	meanwhile
+ * @denied: the pages could not be faulted in
  */
 void ddp_wait_over(struct ddp_wait *w, bool denied)
 {
 	WRITE_ONCE(w->denied, denied);
-	/* all else in there is the runner's from here on; litmus: publish */
+	/* the request belongs to the path from here on; litmus: publish */
 	smp_store_release(&w->waits, false);
 	w->done(w);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* DDP on the wire: RFC 5041 sections 4.1 to 4.3.  All fields big-endian. */
+/* DDP headers on the wire: RFC 5041 sections 4.1 to 4.3, big-endian. */
 #ifndef _DDP_WIRE_H
 #define _DDP_WIRE_H
 
-/* octet 0: DDP control (4.1) */
+/* byte 0: DDP control (4.1) */
 #define DDP_CTRL		0
 #define DDP_TAGGED		0x80
-#define DDP_LAST		0x40	/* segment of its message */
+#define DDP_LAST		0x40	/* last segment of its message */
 #define DDP_DV_MASK		0x03	/* version */
-#define DDP_DV			0x01	/* the only one */
+#define DDP_DV			0x01	/* the only version */
 
-/* octet 1: RsvdULP, or its first octet */
+/* byte 1: RsvdULP, or its first byte */
 #define DDP_ULP8		1
 
 /* tagged (4.2) */
@@ -25,6 +25,6 @@
 #define DDP_U_MO		14
 #define DDP_U_HDR_LEN		18
 
-#define DDP_MSN_FIRST		1	/* of every queue */
+#define DDP_MSN_FIRST		1	/* first MSN of every queue */
 
 #endif

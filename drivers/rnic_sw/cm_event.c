@@ -90,7 +90,7 @@ void rnic_ep_refusal(struct rnic_ep *ep, int status, const struct ddp_offer *o)
  * @why: the reason
  *
  * rdma_cm reports -ECONNREFUSED and -ECONNRESET as REJECTED, and passes the Private Data
- * of a reject on for -ECONNREFUSED only; see Documentation/connections.rst.
+ * of a reject on for -ECONNREFUSED only; see Documentation/troubleshooting.rst.
  *
  * Return: a negative errno.
  */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Life of an association: SCTP's handshake, sessions on its streams, end.
+ * Lifetime and worker of an association.
  *
- * All sessions between two endpoints share one, as long as it has free
- * streams.  The side that made it numbers the sessions.  One worker per
- * association does all: it makes the socket, receives, hands up, sends, and
- * moves sessions from state to state.  Programs, whose sessions may be many
- * and whose pace is their own, leave it word and never take its mutex.
+ * All sessions between two endpoints share an association as long as it has
+ * free streams. The side that made it assigns the stream numbers. One worker
+ * per association makes the socket, receives, sends, and moves sessions from
+ * state to state. Programs leave requests with their streams and never take the
+ * mutex: many programs share an association, and each may be stopped for long.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -20,14 +20,14 @@
 #include "share.h"
 #include "trace.h"
 
-#define IDLE_ACTIVE	5	/* seconds without a session: who made it ends it */
-#define IDLE_PASSIVE	60	/* ... and if it does not */
-#define IDLE_UNUSED	10	/* for the first Initiate to come */
+#define IDLE_ACTIVE	5	/* idle timeout of the active side, seconds */
+#define IDLE_PASSIVE	60	/* idle timeout of the passive side, seconds */
+#define IDLE_UNUSED	10	/* idle timeout of an unaccepted peer, seconds */
 
-static atomic_t existing = ATOMIC_INIT(0);	/* not yet released */
+static atomic_t existing = ATOMIC_INIT(0);	/* associations not yet freed */
 
 /**
- * sddp_assoc_get - hold an association
+ * sddp_assoc_get - take a reference
  * @a: the association
  */
 void sddp_assoc_get(struct sddp_assoc *a)
@@ -48,10 +48,11 @@ static void sddp_assoc_release(struct kref *ref)
 }
 
 /**
- * sddp_assoc_put - let go of it
+ * sddp_assoc_put - drop a reference
  * @a: the association
  *
- * Any context: its socket went before.
+ * Any context: the socket has been released before the last reference is
+ * dropped.
  */
 void sddp_assoc_put(struct sddp_assoc *a)
 {
@@ -59,8 +60,8 @@ void sddp_assoc_put(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_kick - have the worker look
- * @a: the association; held, or the caller is one of its callbacks
+ * sddp_assoc_kick - schedule the worker
+ * @a: the association; referenced, or found under RCU or by a callback
  *
  * Any context.
  */
@@ -90,7 +91,7 @@ static void end_stream(struct sddp_stream *st, enum iw_reason why)
 	sddp_stream_drop(st);
 }
 
-/* @but_waiting: those stay that wait for memory */
+/* @but_waiting: spare the sessions that have a deferred segment */
 static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiting)
 {
 	struct sddp_stream *st;
@@ -105,8 +106,8 @@ static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiti
 }
 
 /*
- * The end of all its sessions.  None of them says anything more: that would
- * only delay it (RFC 5043 11.3).
+ * End the association and all its sessions. No Terminate is sent: that would
+ * only delay the end (RFC 5043 11.3).
  */
 static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 			      bool abort)
@@ -121,14 +122,20 @@ static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
 	cancel_delayed_work_sync(&a->retry);
 	end_streams(a, why, false);
 	sddp_sock_release(a, abort);
-	/* who is not rid of its queue pair keeps the rest */
+	/*
+	 * a QP that is not destroyed yet keeps the structure, but not the
+	 * buffer
+	 */
 	kvfree(a->out);
 	a->out = NULL;
 	/* the callbacks' reference */
 	sddp_assoc_put(a);
 }
 
-/* When its time is to be looked at: it is a stranger again long before it is over */
+/*
+ * Return: the time of the next idle check. A peer counts as unaccepted again
+ * IDLE_UNUSED seconds after its last accepted session.
+ */
 static unsigned long sddp_assoc_due(const struct sddp_assoc *a)
 {
 	return a->used ? a->until - (IDLE_PASSIVE - IDLE_UNUSED) * HZ : a->until;
@@ -142,7 +149,11 @@ static void sddp_assoc_arm(struct sddp_assoc *a)
 			 due - jiffies : 0);
 }
 
-/* Worker: does it carry a session, or is its time to be watched? */
+/*
+ * Worker: start the idle timer if there is no accepted session. If there is no
+ * session at all, free the transmit buffer and count the association as
+ * unaccepted, unless a session was accepted recently.
+ */
 static void sddp_assoc_idle(struct sddp_assoc *a)
 {
 	if (a->guests || a->phase != SDDP_UP)
@@ -158,8 +169,9 @@ static void sddp_assoc_idle(struct sddp_assoc *a)
 }
 
 /*
- * Seconds that a session of this kind is worth.  What nobody here wanted, or was even
- * asked about, is worth none: else a peer could keep an association for ever
+ * Return: the idle timeout that a session of this kind grants, seconds. One
+ * that no program here requested or was notified of grants none: otherwise a
+ * peer could keep an association for ever.
  */
 static unsigned int sddp_assoc_worth(const struct sddp_assoc *a,
 				     const struct sddp_stream *st)
@@ -170,8 +182,8 @@ static unsigned int sddp_assoc_worth(const struct sddp_assoc *a,
 }
 
 /**
- * sddp_assoc_left - a session has ended, or goes on elsewhere: was it the last one?
- * @a: the association; worker
+ * sddp_assoc_left - account for a session that has ended or moved away
+ * @a: the association; worker context
  * @st: the session's stream
  */
 void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st)
@@ -185,7 +197,10 @@ void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st)
 	sddp_assoc_idle(a);
 }
 
-/* From here on it is a stranger, and may have no more than these.  Return: whether it has */
+/*
+ * Limit the buffers to those of an unaccepted peer. Return: true if done, false
+ * if SCTP holds more data than they allow.
+ */
 static bool sddp_assoc_estrange(struct sddp_assoc *a)
 {
 	if (!sddp_sock_shrink(a))
@@ -196,7 +211,10 @@ static bool sddp_assoc_estrange(struct sddp_assoc *a)
 	return true;
 }
 
-/* A look at its time.  Return: whether it is over, or has to be */
+/*
+ * Handle the expiry of the idle timer. Return: true if the association has to
+ * end, false otherwise.
+ */
 static bool sddp_assoc_expired(struct sddp_assoc *a)
 {
 	if (a->guests)
@@ -228,7 +246,10 @@ static void sddp_assoc_look_expired(struct work_struct *w)
 	sddp_assoc_kick(a);
 }
 
-/* All those that wait for the association can begin, or have to move on */
+/*
+ * Sessions waiting for the handshake begin, or move to another association if
+ * the peer allows fewer streams.
+ */
 static void begin_sessions(struct sddp_assoc *a)
 {
 	unsigned long id;
@@ -252,7 +273,7 @@ static struct sddp_stream *sddp_assoc_take_first(struct sddp_assoc *a,
 	return st;
 }
 
-/* @more: not all that has arrived has been looked at */
+/* @more: SCTP's queue may have more chunks */
 static void look_late(struct sddp_assoc *a, bool more)
 {
 	struct sddp_stream *st;
@@ -265,10 +286,10 @@ static void look_late(struct sddp_assoc *a, bool more)
 }
 
 /*
- * Each stream of which something is asked is looked at; who has something to
- * send gets in line.  @more: see look_late().  @lost: nothing is sent any more, for
- * whoever would get that may be somebody else.  Return: whether there is more to do at
- * once
+ * Handle the events of all streams on a->ready, then transmit. @more: as in
+ * look_late(). @lost: do not transmit: the peer may have restarted and would
+ * receive data of an earlier association. Return: true if there is more to do
+ * now, false otherwise.
  */
 static bool sddp_assoc_serve(struct sddp_assoc *a, bool more, bool lost)
 {
@@ -283,7 +304,7 @@ static bool sddp_assoc_serve(struct sddp_assoc *a, bool more, bool lost)
 	spin_unlock_irq(&a->lock);
 	while ((st = sddp_assoc_take_first(a, &now))) {
 		sddp_stream_serve(st);
-		/* the list's */
+		/* the list's reference */
 		ddp_session_put(&st->ss);
 	}
 	if (up)
@@ -302,7 +323,7 @@ static void make(struct sddp_assoc *a)
 {
 	int err;
 
-	/* who wanted it may have thought better of it */
+	/* the sessions that need this association may have ended meanwhile */
 	if (sddp_table_close_idle(a)) {
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
 		return;
@@ -333,7 +354,7 @@ static void sddp_assoc_connecting(struct sddp_assoc *a)
 
 	switch (sddp_sock_fate(a, &err)) {
 	case SDDP_SOCK_COMING:
-		/* some may not want to wait */
+		/* a session may end during the handshake */
 		sddp_assoc_serve(a, false, false);
 		return;
 	case SDDP_SOCK_OPEN:
@@ -344,29 +365,31 @@ static void sddp_assoc_connecting(struct sddp_assoc *a)
 	}
 }
 
-/* Something is due, once or more often.  What it is about is looked at after */
+/* Test and clear a flag. The caller then checks what the flag stands for. */
 static bool is_due(bool *due)
 {
-	/* litmus: none, a full barrier before what it tells of is looked at */
+	/* litmus: none, xchg() is a full barrier before that check */
 	return READ_ONCE(*due) && xchg(due, false);
 }
 
 /*
- * Is there something to do before its end counts?  @more: as sddp_recv() said.  Not what
- * is to be sent: SCTP takes none of it any more, and programs can keep that going.
+ * Check whether received data has to be processed before the association ends.
+ * @more: result of sddp_recv(). Data to be sent does not count: SCTP accepts
+ * none any more, and programs could go on posting for ever.
  */
 static bool comes_first(const struct sddp_assoc *a, enum sddp_fate fate,
 			int more)
 {
-	/* what is put off has come before, and who resumes kicks */
+	/* deferred segments arrived before the end, and are resumed later */
 	if (a->put_off)
 		return fate != SDDP_SOCK_LOST || more > 0;
 	return more;
 }
 
 /*
- * The peer is done, and one session's memory has to come before that counts.  Nobody comes
- * here any more, and the others do not wait for it, once all that it has said is @taken
+ * The peer has shut down, but a session waits for a page fault before it can
+ * end. Accept no new sessions. Once all received chunks are @taken, end the
+ * other sessions.
  */
 static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
 {
@@ -381,10 +404,13 @@ static void talk(struct sddp_assoc *a)
 	int err, more;
 	bool again;
 
-	/* first: what the peer said before its end is then there to be taken */
+	/*
+	 * Read the socket state before receiving: data that was sent before a
+	 * SHUTDOWN or ABORT is then in the queue.
+	 */
 	fate = sddp_sock_fate(a, &err);
 	more = sddp_recv(a);
-	/* a session has come meanwhile, and looks at that when it ends */
+	/* a session has begun meanwhile; its end checks again */
 	if (a->unwanted == IW_LOCAL_CLOSE && atomic_read(&a->live))
 		a->unwanted = IW_OK;
 	if (a->unwanted) {
@@ -396,7 +422,7 @@ static void talk(struct sddp_assoc *a)
 		sddp_assoc_finish(a, IW_TIMEOUT, true);
 		return;
 	}
-	/* whatever else it says: that need not have an end */
+	/* even if there is more to do: a peer may never stop sending */
 	if (is_due(&a->idle_due) && sddp_assoc_expired(a)) {
 		sddp_assoc_finish(a, IW_LOCAL_CLOSE, !a->active);
 		return;
@@ -422,7 +448,7 @@ static void talk(struct sddp_assoc *a)
 	}
 }
 
-/* Storage above us may be what memory is waiting for */
+/* Reclaim may depend on storage that is reached through this device */
 static void sddp_assoc_work(struct work_struct *w)
 {
 	struct sddp_assoc *a = container_of(w, struct sddp_assoc, work);
@@ -440,7 +466,7 @@ static void sddp_assoc_work(struct work_struct *w)
 		sddp_assoc_connecting(a);
 	if (a->phase == SDDP_UP)
 		talk(a);
-	/* those who came too late */
+	/* streams that were added after the end */
 	if (a->phase == SDDP_ENDED)
 		sddp_assoc_serve(a, false, true);
 	mutex_unlock(&a->mutex);
@@ -449,12 +475,12 @@ static void sddp_assoc_work(struct work_struct *w)
 }
 
 /**
- * sddp_assoc_new - an association without a socket
+ * sddp_assoc_new - allocate an association without a socket
  * @net: network namespace
- * @active: this side makes it
+ * @active: true if this side makes the association
  *
- * Return: the association with one reference, the callbacks'; NULL if memory
- * is short.
+ * Return: the association with one reference, the callbacks'; NULL if memory is
+ * short.
  */
 struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 {
@@ -488,11 +514,11 @@ struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
 /* The passive side ----------------------------------------------------------- */
 
 /**
- * sddp_assoc_evict - a stranger makes room, if it still is one
- * @a: the association, held
+ * sddp_assoc_evict - end an association if it is still unaccepted
+ * @a: the association, referenced, chosen by sddp_crowd_join()
  *
- * Sleeps.  Here and now, not in its worker: they are not to come faster than
- * they go.
+ * Sleeps. Called from the worker that adds a new association, not queued to
+ * @a's, so that associations cannot arrive faster than they are evicted.
  */
 void sddp_assoc_evict(struct sddp_assoc *a)
 {
@@ -503,15 +529,16 @@ void sddp_assoc_evict(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_accepted - a peer has made an association
- * @a: new, with its socket, which has no callbacks
+ * sddp_assoc_accepted - set up an association that a peer has made
+ * @a: new, with its socket, which has no callbacks yet
  *
- * If there are too many strangers another one makes room.  The caller has no
- * reference any more: it may have ended by then.
+ * May evict another unaccepted association. Sleeps. After success the caller
+ * has no reference any more: the association may have ended already.
  *
- * Return: 0; -EPROTO: the peer's indication is not DDP's (RFC 5043 7.1), or it has
- * too many addresses, which has been counted, or it is gone: the association is not
- * in use, its reference and the socket are the caller's to end.
+ * Return: 0; -EPROTO if the peer's indication is not DDP's (RFC 5043 7.1) or it
+ * has too many addresses, both of which the listener's user counts; or if it
+ * has reset the association. After an error the caller releases the reference
+ * and the socket.
  */
 int sddp_assoc_accepted(struct sddp_assoc *a)
 {
@@ -522,19 +549,22 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 	why = sddp_sock_up(a);
 	if (why != IW_OK) {
 		mutex_unlock(&a->mutex);
-		/* who has gone has asked for nothing */
+		/*
+		 * a peer that has reset the association is not counted as
+		 * refused
+		 */
 		if (why != IW_PEER_RESET)
 			sddp_listen_refused(a, why);
 		return -EPROTO;
 	}
-	/* its worker may end it before we are through with the mutex */
+	/* the worker may end the association before the mutex is released */
 	sddp_assoc_get(a);
 	sddp_table_add(a);
 	other = sddp_crowd_join(a);
 	sddp_sock_attach(a);
 	sddp_assoc_set_phase(a, SDDP_UP);
 	sddp_assoc_idle(a);
-	/* what came before the callbacks stood */
+	/* chunks may have arrived before the callbacks were set */
 	sddp_assoc_kick(a);
 	mutex_unlock(&a->mutex);
 	sddp_assoc_put(a);
@@ -546,9 +576,9 @@ int sddp_assoc_accepted(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_stop_all - the module goes: all end
+ * sddp_assoc_stop_all - end all associations at module unload
  *
- * Nobody can make new ones.
+ * No new associations can be made any more. Sleeps until all are freed.
  */
 void sddp_assoc_stop_all(void)
 {

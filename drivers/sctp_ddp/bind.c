@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The addresses that a socket is bound to: one (RFC 5043 7.2), and one of each
- * further interface that the device is set to use, for SCTP to go on by if the
- * first is lost.
+ * Binding a socket to its addresses: one (RFC 5043 7.2), and one of each
+ * further interface in the device's settings. SCTP goes on there if the first
+ * path fails.
  */
 #include <linux/net.h>
 #include <net/ipv6.h>
@@ -19,7 +19,10 @@ static bool is_link_local(const struct sockaddr_storage *a)
 	       IPV6_ADDR_LINKLOCAL;
 }
 
-/* An address of the interface that others can reach from anywhere, if any */
+/*
+ * Get an address of an interface that is not link-local. Return: true if there
+ * is one.
+ */
 static bool path_address(struct net *net, int ifindex, sa_family_t family,
 			 struct sockaddr_storage *addr)
 {
@@ -28,9 +31,10 @@ static bool path_address(struct net *net, int ifindex, sa_family_t family,
 }
 
 /*
- * With the port that the socket is bound to.  What is not to be had now, or is
- * another's, is left out: one path is better than none.  But without memory for
- * one SCTP lets go of the port, of all of them.
+ * Bind to an address of a further interface, with the port that the socket is
+ * bound to. An address that is missing or in use is left out: one path is
+ * better than none. -ENOMEM is returned, because SCTP then has released the
+ * port and all addresses of the socket.
  */
 static int bind_path(struct socket *sock, sa_family_t family, int ifindex)
 {
@@ -44,13 +48,14 @@ static int bind_path(struct socket *sock, sa_family_t family, int ifindex)
 }
 
 /**
- * sddp_bind - bind a socket to an address, and to those of further paths
+ * sddp_bind - bind a socket to an address and to those of further paths
  * @sock: the socket
- * @at: the address, and the port of all of them
- * @paths: interfaces, up to DDP_PATHS_MAX; 0 ends them
+ * @at: the address, and the port of all addresses
+ * @paths: indexes of further interfaces, up to DDP_PATHS_MAX, or fewer with a 0
+ *	after the last
  *
- * Return: 0 or an error: the address cannot be had, or memory is short.  The socket is of
- * no use then.
+ * Return: 0; a negative errno if @at is not available or memory is short. The
+ * socket is unusable after an error.
  */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	      const int *paths)

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The codec of DDP's chunks over SCTP: see chunk.h. */
+/* Encoding and decoding of DDP's chunks over SCTP: see chunk.h. */
 #include "chunk.h"
 
 static_assert(SDDP_PD_MAX == DDP_PD_MAX);
 static_assert(SDDP_CONTROL_MAX == SDDP_CHUNK_LEAST);
 
 /**
- * sddp_ssn_decode - the DDP-SSN in front of any chunk
- * @ssn: set
+ * sddp_ssn_decode - read the DDP-SSN at the beginning of a chunk
+ * @ssn: set on success
  * @p: the chunk's payload
- * @len: its length
+ * @len: length of the payload, bytes
  *
- * Return: false if the chunk is too short to have one (RFC 5043 5.2.1).
+ * Return: true if @ssn has been set, false if the chunk is too short for a
+ * DDP-SSN (RFC 5043 5.2.1).
  */
 bool sddp_ssn_decode(u16 *ssn, const u8 *p, size_t len)
 {
@@ -22,7 +23,7 @@ bool sddp_ssn_decode(u16 *ssn, const u8 *p, size_t len)
 }
 
 /**
- * sddp_ssn_encode - put the DDP-SSN in front of a chunk
+ * sddp_ssn_encode - write the DDP-SSN at the beginning of a chunk
  * @p: the chunk's payload; a segment follows at SDDP_SEGMENT
  * @ssn: the DDP-SSN
  */
@@ -55,7 +56,10 @@ static bool read_function(struct sddp_control *c, u16 function)
 	}
 }
 
-/* The word of the enhanced three; a no is a no even without it (N-20) */
+/*
+ * Read the IRD/ORD word of an enhanced chunk. An enhanced Reject without the
+ * word is still a Reject (N-20).
+ */
 static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
 				   size_t *len)
 {
@@ -72,11 +76,12 @@ static bool sddp_control_read_word(struct sddp_control *c, const u8 **p,
 }
 
 /**
- * sddp_control_function - what a Session Control chunk says it is
+ * sddp_control_function - read the Function Code of a Session Control chunk
  * @p: the chunk's payload
- * @len: its length
+ * @len: length of the payload, bytes
  *
- * Return: the Function Code; 0, which is none, if it is too short.
+ * Return: the Function Code, or 0, which is not a valid code, if the chunk is
+ * too short.
  */
 u16 sddp_control_function(const u8 *p, size_t len)
 {
@@ -86,16 +91,16 @@ u16 sddp_control_function(const u8 *p, size_t len)
 }
 
 /**
- * sddp_control_decode - read a Session Control chunk
- * @c: filled in; of no use if it is wrong
+ * sddp_control_decode - decode a Session Control chunk
+ * @c: filled in; undefined after an error
  * @p: the chunk's payload
- * @len: its length
+ * @len: length of the payload, bytes
  *
- * Private Data behind a Terminate is not there (RFC 5043 5.2.3): it ends the
- * session all the same, and what follows is not looked at.
+ * A Terminate has no Private Data (RFC 5043 5.2.3). One that has ends the
+ * session too, and its Private Data is ignored.
  *
- * Return: IW_OK, or IW_SCTP_CONTROL: too short, no such Function Code, or more
- * Private Data than 512 octets.
+ * Return: IW_OK, or IW_SCTP_CONTROL if the chunk is too short, has an unknown
+ * Function Code, or has more than 512 bytes of Private Data.
  */
 enum iw_reason sddp_control_decode(struct sddp_control *c, const u8 *p,
 				   size_t len)
@@ -135,13 +140,13 @@ static u16 function_of(const struct sddp_control *c)
 }
 
 /**
- * sddp_control_encode - write a Session Control chunk
- * @p: where to
- * @size: octets of it; SDDP_CONTROL_MAX always do
- * @c: what to say; the offer of a Terminate is not looked at
+ * sddp_control_encode - encode a Session Control chunk
+ * @p: destination
+ * @size: size of @p, bytes; SDDP_CONTROL_MAX is always enough
+ * @c: the chunk; the offer of a Terminate is ignored
  *
- * Return: octets written; 0 if @size or 512 octets do not hold it, or a depth
- * is longer than 14 bits.
+ * Return: the number of bytes written; 0 if @size is too small, there are more
+ * than 512 bytes of Private Data, or a depth has more than 14 bits.
  */
 size_t sddp_control_encode(u8 *p, size_t size, const struct sddp_control *c)
 {

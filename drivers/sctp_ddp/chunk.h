@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The payload of SCTP DATA chunks: octets to what they say and back (RFC 5043
- * section 5.2, RFC 6581 section 7).
+ * Encoding and decoding of the payload of SCTP DATA chunks (RFC 5043 section
+ * 5.2, RFC 6581 section 7).
  */
 #ifndef _SDDP_CHUNK_H
 #define _SDDP_CHUNK_H
@@ -12,12 +12,12 @@
 #include "wire.h"
 
 /**
- * enum sddp_what - what a chunk is to the session
+ * enum sddp_what - meaning of a chunk to the session
  * @SDDP_SEGMENT_CHUNK: a DDP Segment
- * @SDDP_SAY_INITIATE: Session Control, as are the following; plain or enhanced
- * @SDDP_SAY_ACCEPT: the ULP says yes
- * @SDDP_SAY_REJECT: the ULP says no
- * @SDDP_SAY_TERMINATE: the sender's last chunk
+ * @SDDP_SAY_INITIATE: Session Control, plain or enhanced: request a session
+ * @SDDP_SAY_ACCEPT: Session Control, plain or enhanced: the ULP accepts
+ * @SDDP_SAY_REJECT: Session Control, plain or enhanced: the ULP rejects
+ * @SDDP_SAY_TERMINATE: Session Control: the sender's last chunk of the session
  */
 enum sddp_what {
 	SDDP_SEGMENT_CHUNK,
@@ -29,9 +29,10 @@ enum sddp_what {
 
 /**
  * struct sddp_control - a Session Control chunk, decoded
- * @ssn: its DDP-SSN
- * @what: what it says, never SDDP_SEGMENT_CHUNK
- * @offer: Private Data; @offer.enhanced: it is one of the enhanced three
+ * @ssn: DDP-SSN
+ * @what: its meaning, never SDDP_SEGMENT_CHUNK
+ * @offer: Private Data; @offer.enhanced is set for the three enhanced Function
+ *	Codes
  */
 struct sddp_control {
 	u16			ssn;

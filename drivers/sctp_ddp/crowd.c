@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Strangers: associations that peers have made, and on which no program has
- * accepted a session, or not of late, nor is asked to.
+ * Unaccepted associations: made by a peer, without a session that a program has
+ * accepted, or not recently, and without a pending request.
  *
- * They cost little, are not to be many, and leave none of their kind outside:
- * when there are too many the oldest one makes room, first of those from the
- * newcomer's own address.  See share.h for the numbers.
+ * Each of them costs little memory and their number is limited, see share.h. A
+ * new one is always admitted: if a limit is reached, the oldest one is evicted,
+ * if possible one from the new association's own peer address.
  */
 #include <linux/once.h>
 #include <linux/random.h>
@@ -16,7 +16,7 @@
 #include "internal.h"
 #include "share.h"
 
-static LIST_HEAD(crowd);		/* the oldest first */
+static LIST_HEAD(crowd);		/* oldest first */
 static DEFINE_MUTEX(crowd_lock);
 
 static u32 source_of(const struct sddp_assoc *a)
@@ -32,7 +32,10 @@ static bool same_place(const struct sddp_assoc *a, const struct sddp_assoc *b)
 	return net_eq(a->net, b->net) && ddp_addr_same(&a->local, &b->local);
 }
 
-/* Is that one of those who may have to leave for it? */
+/*
+ * Check whether @other is in the group @among of @a, from which one is to be
+ * evicted.
+ */
 static bool competes(const struct sddp_assoc *a, const struct sddp_assoc *other,
 		     enum sddp_leaver among)
 {
@@ -74,10 +77,10 @@ static struct sddp_assoc *__leaver(const struct sddp_assoc *a)
 }
 
 /**
- * sddp_crowd_join - one stranger more
- * @a: the association; its mutex is held
+ * sddp_crowd_join - count an association as unaccepted
+ * @a: the association, new; its mutex is held
  *
- * Return: one that has to end for it, held; or NULL.
+ * Return: the association to evict in its favour, referenced, or NULL.
  */
 struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a)
 {
@@ -97,10 +100,13 @@ struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a)
 }
 
 /**
- * sddp_crowd_rejoin - no program was willing, or is asked any more, for a while
- * @a: the association; its mutex is held.  The first to make room
+ * sddp_crowd_rejoin - count an association as unaccepted again
+ * @a: the association, without a session; its mutex is held
  *
- * Return: false: there is none, so it has to go.
+ * @a becomes the first candidate for eviction.
+ *
+ * Return: true if @a is counted now, was counted before, or is being evicted;
+ * false if a limit is reached, so that @a has to end.
  */
 bool sddp_crowd_rejoin(struct sddp_assoc *a)
 {
@@ -117,10 +123,11 @@ bool sddp_crowd_rejoin(struct sddp_assoc *a)
 }
 
 /**
- * sddp_crowd_leave - it is no stranger, or at its end
- * @a: the association; its mutex is held
+ * sddp_crowd_leave - stop counting an association as unaccepted
+ * @a: the association, with an accepted session or a pending request, or at its
+ *	end; its mutex is held
  *
- * One that a program is asked about counts at its listener.
+ * A pending request is counted at its listener instead.
  */
 void sddp_crowd_leave(struct sddp_assoc *a)
 {
@@ -130,8 +137,12 @@ void sddp_crowd_leave(struct sddp_assoc *a)
 }
 
 /**
- * sddp_crowd_guest - a program has accepted a session on it, or the peer one of ours
- * @a: the association; worker
+ * sddp_crowd_guest - account for an accepted session
+ * @a: the association; worker context
+ *
+ * Either a program has accepted a session of the peer's, or the peer one of
+ * ours. The first one raises the buffer limits of an association that the peer
+ * has made.
  */
 void sddp_crowd_guest(struct sddp_assoc *a)
 {
@@ -144,13 +155,14 @@ void sddp_crowd_guest(struct sddp_assoc *a)
 }
 
 /**
- * sddp_crowd_spare - the one that was to make room: has it left by itself?
- * @a: the association, from sddp_crowd_join(); its mutex is held
+ * sddp_crowd_spare - check whether an eviction must be cancelled
+ * @a: the association, chosen by sddp_crowd_join(); its mutex is held
  *
- * Its request may have come meanwhile.  If the program says no to that, it is a
- * stranger as before.
+ * A request may have arrived since @a was chosen. If the program rejects that
+ * request, @a is counted as unaccepted again.
  *
- * Return: whether, and so it is not to end.
+ * Return: true if the association has a session and must be kept, false if it
+ * is to be ended.
  */
 bool sddp_crowd_spare(struct sddp_assoc *a)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Chunks that came before their turn, by DDP-SSN.
+ * Chunks of a stream that are kept until they are next in order: out-of-order
+ * chunks, and those deferred for a page fault.
  *
- * What one costs to be put in its place, found again or thrown away does not
- * depend on the order in which they come.  All that they take is counted, for
- * the association and for all of them together, before it is taken.
+ * A red-black tree by DDP-SSN: a peer cannot raise the cost of insertion,
+ * lookup or removal by the order in which it sends. Memory is checked against
+ * the limits of share.h before it is allocated.
  */
 #include <linux/mm.h>
 #include <linux/rbtree.h>
@@ -13,9 +14,12 @@
 #include "internal.h"
 #include "share.h"
 
-static atomic_long_t all = ATOMIC_LONG_INIT(0);	/* octets, of everybody */
+static atomic_long_t all = ATOMIC_LONG_INIT(0);	/* bytes, of all associations */
 
-/* Of those that are there for their DDP-SSN alone there can be many, too */
+/*
+ * Memory of a kept chunk, bytes. The structure counts as well: there may be
+ * many chunks of which only the DDP-SSN is kept.
+ */
 static u32 cost(u32 len)
 {
 	return kmalloc_size_roundup(sizeof(struct sddp_kept) + len);
@@ -26,8 +30,8 @@ static bool may(const struct sddp_stream *st, u32 len)
 	u32 octets = cost(len);
 
 	/*
-	 * What overtakes the answer to our Initiate is little, but a peer may
-	 * send as soon as it has said yes, and that is what gets lost
+	 * Few chunks overtake the Accept, but a peer may send as soon as it has
+	 * sent its Accept, and the Accept may get lost.
 	 */
 	if (st->s.state == SDDP_INITIATED &&
 	    st->early_cost >= SDDP_EARLY_UNANSWERED)
@@ -36,12 +40,13 @@ static bool may(const struct sddp_stream *st, u32 len)
 }
 
 /**
- * sddp_early_may_wait - may one more be kept that waits for memory of ours?
- * @st: the stream; worker
+ * sddp_early_may_wait - check whether a chunk may be kept for a page fault
+ * @st: the stream; worker context
  *
- * Or behind one that does.
+ * Used for a chunk that is deferred, and for those of its session that follow
+ * it.
  *
- * Return: whether.
+ * Return: true if the chunk may be kept, false if it must stay in SCTP's queue.
  */
 bool sddp_early_may_wait(const struct sddp_stream *st)
 {
@@ -66,13 +71,13 @@ static void uncharge(struct sddp_stream *st, u32 len)
 }
 
 /**
- * sddp_early_new - room for a chunk
- * @st: the stream; worker
- * @ssn: the chunk's DDP-SSN
- * @len: octets of it that are to be kept
+ * sddp_early_new - allocate memory for a chunk
+ * @st: the stream; worker context
+ * @ssn: DDP-SSN of the chunk
+ * @len: bytes of the chunk to be kept
  *
- * Return: it, not yet in its place; NULL: it may not be kept, or memory is
- * short.
+ * Return: the chunk, not yet in the tree; NULL if the limits do not allow it or
+ * memory is short.
  */
 struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len)
 {
@@ -95,9 +100,9 @@ static u16 ahead(const struct sddp_stream *st, u16 ssn)
 }
 
 /**
- * sddp_early_add - put it in its place
- * @st: the stream; worker
- * @k: from sddp_early_new(); there is none of its DDP-SSN
+ * sddp_early_add - insert a chunk into the tree
+ * @st: the stream; worker context
+ * @k: from sddp_early_new(); no chunk with its DDP-SSN is in the tree
  */
 void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
 {
@@ -117,11 +122,11 @@ void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k)
 }
 
 /**
- * sddp_early_here - did this one come before?
- * @st: the stream; worker
- * @ssn: a DDP-SSN ahead of the one whose turn it is
+ * sddp_early_here - check whether a chunk with this DDP-SSN is kept
+ * @st: the stream; worker context
+ * @ssn: the DDP-SSN
  *
- * Return: whether it is kept.
+ * Return: true if one is kept, false otherwise.
  */
 bool sddp_early_here(const struct sddp_stream *st, u16 ssn)
 {
@@ -139,10 +144,10 @@ bool sddp_early_here(const struct sddp_stream *st, u16 ssn)
 }
 
 /**
- * sddp_early_tally - what has come of a session by now
- * @st: the stream; worker
+ * sddp_early_tally - count the chunks of a session that have arrived
+ * @st: the stream; worker context
  *
- * Return: that, those that are kept among them.
+ * Return: the tally, including the chunks that are kept.
  */
 struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
 {
@@ -160,10 +165,11 @@ struct sddp_tally sddp_early_tally(const struct sddp_stream *st)
 }
 
 /**
- * sddp_early_take - the one whose turn has come
- * @st: the stream; worker
+ * sddp_early_take - remove the next chunk in order from the tree
+ * @st: the stream; worker context
  *
- * Return: it, no longer in its place; NULL if it is still to come.
+ * Return: the chunk, to be freed with sddp_early_free() or added again; NULL if
+ * the next chunk in order is not kept.
  */
 struct sddp_kept *sddp_early_take(struct sddp_stream *st)
 {
@@ -180,9 +186,9 @@ struct sddp_kept *sddp_early_take(struct sddp_stream *st)
 }
 
 /**
- * sddp_early_free - it is dealt with
- * @st: the stream; worker
- * @k: the chunk, not in its place
+ * sddp_early_free - free a chunk
+ * @st: the stream; worker context
+ * @k: the chunk, not in the tree
  */
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
 {
@@ -191,8 +197,8 @@ void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
 }
 
 /**
- * sddp_early_forget - what was kept is of no use any more
- * @st: the stream; worker
+ * sddp_early_forget - free all kept chunks of a stream
+ * @st: the stream; worker context
  */
 void sddp_early_forget(struct sddp_stream *st)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the rooms of iw_sctp_ddp know of each other. */
+/* Structures of iw_sctp_ddp and the functions that its files share. */
 #ifndef _SDDP_INTERNAL_H
 #define _SDDP_INTERNAL_H
 
@@ -24,24 +24,24 @@ struct sctp_association;
 struct sk_buff;
 struct socket;
 
-#define SDDP_STREAMS	256		/* each way, unless somebody says more */
-#define SDDP_SEGMENT_MAX 65000		/* octets of a DDP Segment of ours */
+#define SDDP_STREAMS	256		/* per direction, by default */
+#define SDDP_SEGMENT_MAX 65000		/* longest DDP Segment sent, bytes */
 #define SDDP_OUT_SIZE	(SDDP_SEGMENT + SDDP_SEGMENT_MAX)
 
-/* Where an association stands */
+/* Phases of an association */
 enum sddp_phase {
 	SDDP_NEW,		/* active side: no socket yet */
-	SDDP_CONNECTING,	/* SCTP handshake, active side */
+	SDDP_CONNECTING,	/* active side: SCTP handshake */
 	SDDP_UP,
 	SDDP_ENDED,		/* no socket any more */
 };
 
 /**
  * struct sddp_in - a DATA chunk that has arrived
- * @id: its stream
+ * @id: number of its stream
  * @ppid: Payload Protocol Identifier
- * @legal: unordered, and here as a whole
- * @len: octets of user data
+ * @legal: unordered and complete
+ * @len: length of the user data, bytes
  */
 struct sddp_in {
 	u16	id;
@@ -50,15 +50,17 @@ struct sddp_in {
 	u32	len;
 };
 
-/* What decides over a chunk: its DDP-SSN and the longest DDP header */
+/*
+ * What decides how a chunk is processed: its DDP-SSN and the longest DDP header
+ */
 #define SDDP_HEAD	(SDDP_SEGMENT + IW_DDP_HDR_MAX)
 
 /**
- * struct sddp_head - what a chunk's first octets say
- * @sane: it is one of DDP's, as RFC 5043 wants them
- * @numbered: it is long enough for a DDP-SSN
- * @ssn: that
- * @function: of a Session Control chunk, its Function Code; else 0
+ * struct sddp_head - the decoded beginning of a chunk
+ * @sane: the chunk is one of DDP's and as RFC 5043 requires
+ * @numbered: the chunk is long enough for a DDP-SSN
+ * @ssn: DDP-SSN, if @numbered
+ * @function: Function Code of a Session Control chunk, else 0
  */
 struct sddp_head {
 	bool	sane;
@@ -68,14 +70,14 @@ struct sddp_head {
 };
 
 /**
- * struct sddp_kept - a chunk that came before its turn
- * @node: its place among the stream's
- * @ssn: its DDP-SSN
- * @control: it is a Session Control chunk
- * @placed: its octets are where they belong, as @p says
- * @p: what is left to be delivered
- * @len: octets in @data
- * @data: the chunk, unless it has been placed or nobody wants it
+ * struct sddp_kept - an out-of-order or deferred chunk
+ * @node: node of the stream's tree
+ * @ssn: DDP-SSN
+ * @control: this is a Session Control chunk
+ * @placed: the payload has been placed, and only @p is left to be delivered
+ * @p: what ddp_rx_placed() needs, if @placed
+ * @len: length of @data, bytes
+ * @data: the chunk; empty if it has been placed or its payload is not needed
  */
 struct sddp_kept {
 	struct rb_node		node;
@@ -87,26 +89,22 @@ struct sddp_kept {
 	u8			data[];
 };
 
-/**
- * struct sddp_room - what may be sent now
- * @fragment: the longest chunk, octets of user data; SDDP_CHUNK_LEAST at least
- * @octets: how many before others are to have their turn; 0: none now
- */
+/* Limits for what is sent next */
 struct sddp_room {
-	u32	fragment;
-	u32	octets;
+	u32	fragment;	/* user data of the longest chunk, bytes */
+	u32	octets;		/* bytes that SCTP may be given now, or 0 */
 };
 
 /**
- * struct sddp_src - where the octets of a chunk are read from
- * @arrived: a chunk that SCTP still has
- * @flat: otherwise: one that was kept
- * @len: its octets
- * @off: the next octet
- * @bad: octets could not be read
- * @head_len: octets in @head
- * @head: the first of @arrived, fetched once: however often they are asked
- *	for, these are the answer
+ * struct sddp_src - source of the bytes of a chunk
+ * @arrived: a chunk in SCTP's queue, or NULL
+ * @flat: a chunk that was kept, if @arrived is NULL
+ * @len: length of the chunk, bytes
+ * @off: offset of the next byte to read
+ * @bad: a read has failed
+ * @head_len: length of @head, bytes
+ * @head: first bytes of @arrived, copied once: all later reads of them use this
+ *	copy
  */
 struct sddp_src {
 	const struct sk_buff	*arrived;
@@ -119,74 +117,78 @@ struct sddp_src {
 };
 
 struct sddp_assoc {
-	/* fixed after creation */
+	/* constant after creation */
 	bool			active;
-	struct net		*net;		/* held */
+	struct net		*net;		/* referenced */
 	netns_tracker		net_tracker;
-	int			ifindex;	/* where we called from */
-	int			domain;		/* the VRF it was in, or 0 */
+	int			ifindex;	/* active: interface of @from */
+	int			domain;		/* index of the VRF, or 0 */
 	u8			tos;
-	u16			asked;		/* streams */
+	u16			asked;		/* streams to request */
 	int			paths[DDP_PATHS_MAX];
-	struct sockaddr_storage	to;		/* what was called */
-	struct sockaddr_storage	from;		/* the first of our addresses */
+	struct sockaddr_storage	to;		/* active: remote address */
+	struct sockaddr_storage	from;		/* first local address */
 
-	/* the table's lock */
-	struct list_head	list;		/* of all */
-	struct hlist_node	way;		/* of those that take sessions */
+	/* assocs_lock */
+	struct list_head	list;		/* entry of the list of all */
+	struct hlist_node	way;		/* entry of the hash table */
 
-	/* the lock of the strangers */
+	/* crowd_lock */
 	struct list_head	crowd;
-	u32			source;		/* fixed: where the peer is */
+	u32			source;		/* peer's address, hashed */
 	bool			evicted;
 
-	/* worker and mutex */
+	/* the worker, with the mutex held */
 	struct mutex		mutex;
 	enum sddp_phase		phase;
-	enum iw_reason		why;		/* it ended */
+	enum iw_reason		why;		/* reason for the end */
 	struct socket		*sock;
 	struct sockaddr_storage	local;
 	struct sockaddr_storage	remote;
-	u32			limit;		/* usable streams */
-	u32			peer_tag;	/* a restart changes it */
+	u32			limit;		/* number of usable streams */
+	u32			peer_tag;	/* changes if the peer restarts */
 	struct sddp_src		src;
-	u32			kept;		/* what early chunks cost, octets */
-	u32			put_off;	/* streams that wait for memory */
-	u32			guests;		/* sessions that a program has accepted */
-	bool			used;		/* the peer's: has any, or had of late */
-	unsigned long		until;		/* jiffies: it may be without one */
-	u32			strays;		/* of a stranger */
-	enum iw_reason		unwanted;	/* it is to end; or IW_OK */
-	int			lost;		/* why SCTP's has, if a sender was told */
-	u32			delay;		/* memory was short, milliseconds */
-	unsigned long		retry_at;	/* jiffies, if the timer runs */
-	u8			*out;		/* has a chunk to be sent ... */
+	u32			kept;		/* memory for kept chunks, bytes */
+	u32			put_off;	/* streams with a deferred segment */
+	u32			guests;		/* accepted sessions */
+	bool			used;		/* accepted sessions now or recently */
+	unsigned long		until;		/* end of the idle timeout, jiffies */
+	u32			strays;		/* violations, if unaccepted */
+	enum iw_reason		unwanted;	/* why this has to end, or IW_OK */
+	int			lost;		/* errno reported by a send */
+	u32			delay;		/* last retry delay, milliseconds */
+	unsigned long		retry_at;	/* expiry of retry; jiffies */
+	u8			*out;		/* transmit buffer, or NULL */
 	u32			out_size;
-	u32			out_at;		/* ... from there on ... */
-	u32			out_len;	/* ... that SCTP has not taken */
-	bool			out_more;	/* its message goes on behind it */
-	u32			corked;		/* octets that SCTP holds back */
+	u32			out_at;		/* offset of the pending chunk */
+	u32			out_len;	/* length of the pending chunk, or 0 */
+	bool			out_more;	/* another segment follows */
+	u32			corked;		/* bytes corked in SCTP */
 	struct sddp_stream	*out_of;
-	struct list_head	saying;		/* streams with a word to say */
+	struct list_head	saying;		/* streams with a control chunk */
 	struct list_head	sending;	/* streams with segments to send */
-	struct list_head	doubts;		/* streams that wait for a SACK */
-	u32			acked;		/* TSN; looked at for them alone */
-	bool			watch;		/* there are any, or may soon be */
-	struct list_head	late;		/* streams whose timer ran out */
-	unsigned long		looked;		/* jiffies, before the socket was */
+	struct list_head	doubts;		/* streams that await a SACK */
+	u32			acked;		/* TSN, if doubts is not empty */
+	bool			watch;		/* doubts is or gets non-empty */
+	struct list_head	late;		/* streams past their deadline */
+	unsigned long		looked;		/* last look at the socket, jiffies */
 	struct sddp_stall	stall;
 
-	struct xarray		streams;	/* by number; also reserved ones */
-	atomic_t		live;		/* sessions, and reservations */
+	/*
+	 * by number: a struct sddp_stream, NULL if the number is reserved, or a
+	 * value if the session is orphaned (stray.c)
+	 */
+	struct xarray		streams;
+	atomic_t		live;		/* sessions and reservations */
 
-	/* leaf; also of who looks at the socket */
+	/* leaf lock; also protects sock for sddp_sock_query() */
 	spinlock_t		lock ____cacheline_aligned_in_smp;
 	struct list_head	ready;		/* streams with events */
 
-	bool			full;		/* SCTP took no more */
-	bool			deep;		/* it has segments enough */
-	bool			stop;		/* the module goes */
-	bool			left;		/* by a session that never began */
+	bool			full;		/* SCTP accepts no more chunks */
+	bool			deep;		/* SCTP has enough unsent segments */
+	bool			stop;		/* the module is being unloaded */
+	bool			left;		/* a reservation was dropped */
 	bool			idle_due;
 	bool			look_due;
 	struct work_struct	work;
@@ -196,76 +198,76 @@ struct sddp_assoc {
 	struct kref		ref;
 	struct rcu_head		rcu;
 
-	struct ddp_sock_calls	before;		/* the socket's own */
-	struct wait_queue_entry	space;		/* on its wait queue */
+	struct ddp_sock_calls	before;		/* the socket's original callbacks */
+	struct wait_queue_entry	space;		/* entry of its wait queue */
 };
 
-/* What the worker is asked to look at */
+/* Events that the worker handles */
 enum sddp_event {
-	SDDP_EV_TX,		/* something to send */
-	SDDP_EV_RX,		/* what was put off can be handed up */
-	SDDP_EV_CLOSE,		/* the ULP wants a graceful end */
-	SDDP_EV_ABORT,		/* the ULP wants an end */
-	SDDP_EV_TIMEOUT,	/* the current step may have taken too long */
+	SDDP_EV_TX,		/* there may be something to send */
+	SDDP_EV_RX,		/* deferred segments can be handed up again */
+	SDDP_EV_CLOSE,		/* the ULP requests a graceful end */
+	SDDP_EV_ABORT,		/* the ULP requests an abortive end */
+	SDDP_EV_TIMEOUT,	/* the deadline of the current step may be over */
 };
 
-/* A pair of streams and the session on it */
+/* A pair of SCTP streams and the DDP Stream Session on it */
 struct sddp_stream {
-	struct rcu_head		rcu;	/* must not be far from the front */
+	struct rcu_head		rcu;	/* kfree_rcu() needs a small offset */
 
-	/* fixed after creation */
+	/* constant after creation */
 	struct ddp_llp		llp;
 	struct ddp_session	ss;
 
 	/*
-	 * Change before the Initiate only: by the worker, with the lock of the
-	 * association that it leaves
+	 * Changed only before the Initiate is sent, by the worker, under the
+	 * lock of the association that the stream leaves
 	 */
-	struct sddp_assoc	*a;		/* held */
+	struct sddp_assoc	*a;		/* referenced */
 	u16			id;
 
-	/* its lock: what a program leaves for the worker */
-	spinlock_t		lock;		/* leaf */
+	/* protected by its own lock: what a program leaves for the worker */
+	spinlock_t		lock;		/* leaf lock */
 	struct sddp_control	*answer;
-	struct ddp_stream	*answer_for;	/* the DDP stream, if it is a yes */
+	struct ddp_stream	*answer_for;	/* of an Accept */
 	bool			answered;
-	bool			ended;		/* the user has been told */
+	bool			ended;		/* over for the user */
 
-	/* the association's worker and mutex */
+	/* the association's worker, with its mutex held */
 	struct sddp_session	s;
-	u16			rx_next;	/* the DDP-SSN whose turn it is */
-	struct rb_root		early;		/* chunks behind it, by DDP-SSN */
+	u16			rx_next;	/* next expected DDP-SSN */
+	struct rb_root		early;		/* kept chunks by DDP-SSN */
 	u32			early_count;
-	u32			early_cost;	/* octets */
-	bool			put_off;	/* what is due: the first, or with SCTP */
-	struct sddp_stream	*next;		/* begins when this one leaves; held */
-	struct sddp_tally	tally;		/* what came after the end */
+	u32			early_cost;	/* memory of kept chunks, bytes */
+	bool			put_off;	/* chunk rx_next is deferred */
+	struct sddp_stream	*next;		/* next session; referenced */
+	struct sddp_tally	tally;		/* valid if counting */
 	bool			counting;
 	u16			tx_ssn;
-	struct ddp_stream	*stream;	/* set before it is bound */
-	struct sddp_control	*say;		/* Initiate, or the answer to one */
+	struct ddp_stream	*stream;	/* set before the DDP stream is bound */
+	struct sddp_control	*say;		/* Initiate or reply to be sent */
 	struct ddp_caller	caller;		/* while the ULP decides */
-	bool			told;		/* the user has been given us */
-	bool			up;		/* ... and that it is accepted: a guest */
-	bool			rx_stopped;	/* failed: discard */
+	bool			told;		/* the user knows the session */
+	bool			up;		/* accepted; counted in guests */
+	bool			rx_stopped;	/* failed: discard segments */
 	bool			peer_closed;
-	bool			peer_first;	/* before we did */
-	bool			drained;	/* nothing left to send, in this turn */
+	bool			peer_first;	/* peer_closed before closing */
+	bool			drained;	/* last pull found nothing */
 	u32			mark;		/* TSN of our last control chunk */
 	struct list_head	doubt;
-	struct list_head	turn;		/* to send */
+	struct list_head	turn;		/* entry of saying or sending */
 	struct list_head	late;
-	u64			step;		/* of a graceful end */
-	unsigned int		timed;		/* seconds, or 0 */
+	u64			step;		/* progress of a graceful end */
+	unsigned int		timed;		/* timeout, seconds; 0: none */
 	unsigned long		deadline;	/* jiffies */
 
-	/* whoever has something to say; the association's lock */
+	/* written from any context; the association's lock protects ready */
 	struct list_head	ready ____cacheline_aligned_in_smp;
 
-	bool			closing;	/* graceful end asked for */
-	enum iw_reason		why;		/* of an end asked for */
-	unsigned long		events;		/* enum sddp_event */
-	unsigned long		unbind;		/* bit 0: let go of the stream */
+	bool			closing;	/* a graceful end is requested */
+	enum iw_reason		why;		/* reason of an abortive end */
+	unsigned long		events;		/* bits of enum sddp_event */
+	unsigned long		unbind;		/* bit 0: forget the DDP stream */
 	struct delayed_work	timer;
 };
 
@@ -286,7 +288,7 @@ static inline struct sddp_stream *llp_to_stream(struct ddp_llp *llp)
 
 extern struct workqueue_struct *sddp_wq;
 
-/* reserve.c: the table of associations, and a place on one of them */
+/* reserve.c: the table of associations, and reservations of stream numbers */
 void sddp_table_add(struct sddp_assoc *a);
 void sddp_table_close(struct sddp_assoc *a);
 void sddp_table_leave_way(struct sddp_assoc *a);
@@ -297,7 +299,7 @@ struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
 				      const struct ddp_session *ss, u16 *id);
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id);
 
-/* assoc.c: life of an association */
+/* assoc.c: lifetime and worker of an association */
 struct sddp_assoc *sddp_assoc_new(struct net *net, bool active);
 int sddp_assoc_accepted(struct sddp_assoc *a);
 void sddp_assoc_kick(struct sddp_assoc *a);
@@ -307,19 +309,19 @@ void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st);
 void sddp_assoc_evict(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
 
-/* retry.c: what could not be sent, or taken, is tried again */
+/* retry.c: retries if SCTP is full or memory is short */
 void sddp_assoc_retry(struct sddp_assoc *a);
 void sddp_assoc_backoff(struct sddp_assoc *a);
 void sddp_assoc_retry_expired(struct work_struct *w);
 
-/* crowd.c: strangers */
+/* crowd.c: unaccepted associations */
 struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a);
 bool sddp_crowd_rejoin(struct sddp_assoc *a);
 void sddp_crowd_leave(struct sddp_assoc *a);
 void sddp_crowd_guest(struct sddp_assoc *a);
 bool sddp_crowd_spare(struct sddp_assoc *a);
 
-/* stream.c: life of a pair of streams and its session */
+/* stream.c: lifetime of a pair of streams and its session */
 struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 				    void *ctx, bool active);
 void sddp_stream_release(struct kref *ref);
@@ -341,20 +343,20 @@ void sddp_stream_serve(struct sddp_stream *st);
 void sddp_stream_peer_done(struct sddp_stream *st);
 enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
 
-/* rx.c: chunks that arrive */
+/* rx.c: processing of received chunks */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in);
 void sddp_rx_settle(struct sddp_stream *st);
 void sddp_rx_resume(struct sddp_stream *st);
 void sddp_rx_forget(struct sddp_stream *st);
 void sddp_rx_begin(struct sddp_stream *st);
 
-/* src.c: the octets of a chunk */
+/* src.c: reading the bytes of a chunk */
 bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len);
 void sddp_src_head(struct sddp_assoc *a, const struct sddp_in *in,
 		   struct sddp_head *h);
 bool sddp_src_next(struct sddp_assoc *a, void *dst, u32 len);
 
-/* early.c: chunks that came before their turn */
+/* early.c: out-of-order and deferred chunks */
 bool sddp_early_may_wait(const struct sddp_stream *st);
 struct sddp_kept *sddp_early_new(struct sddp_stream *st, u16 ssn, u32 len);
 void sddp_early_add(struct sddp_stream *st, struct sddp_kept *k);
@@ -364,7 +366,7 @@ struct sddp_kept *sddp_early_take(struct sddp_stream *st);
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k);
 void sddp_early_forget(struct sddp_stream *st);
 
-/* stray.c: streams that no program knows of */
+/* stray.c: orphaned sessions */
 void sddp_stray_count(struct sddp_tally *t, const struct sddp_head *h);
 int sddp_stray_first(struct sddp_assoc *a, const struct sddp_in *in,
 		     const struct sddp_head *h);
@@ -374,22 +376,22 @@ void sddp_stray_leave(struct sddp_stream *st, bool owed);
 int sddp_stray_answer(struct sddp_assoc *a);
 void sddp_stray_note(struct sddp_assoc *a);
 
-/* tx.c: chunks that leave */
+/* tx.c: transmission of chunks */
 void sddp_tx_queue(struct sddp_stream *st);
 bool sddp_tx_run(struct sddp_assoc *a);
 void sddp_tx_rest(struct sddp_assoc *a);
 void sddp_tx_forget(struct sddp_stream *st);
 void sddp_tx_acks(struct sddp_assoc *a);
 
-/* How a connected socket fares */
+/* States of a connected socket */
 enum sddp_fate {
-	SDDP_SOCK_COMING,	/* handshake */
+	SDDP_SOCK_COMING,	/* handshake in progress */
 	SDDP_SOCK_OPEN,
-	SDDP_SOCK_PEER_DONE,	/* the peer shuts the association down */
+	SDDP_SOCK_PEER_DONE,	/* SHUTDOWN from the peer */
 	SDDP_SOCK_LOST,		/* aborted, restarted, timed out, refused */
 };
 
-/* sock.c: the only talk with a connected socket */
+/* sock.c: operations on a connected socket */
 int sddp_sock_probe(void);
 int sddp_sock_set(struct socket *sock, int name, void *value, int len);
 int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens);
@@ -406,7 +408,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 u32 sddp_sock_mark(struct sddp_assoc *a);
 u32 sddp_sock_acked(struct sddp_assoc *a);
 
-/* room.c: how much a connected socket may hold */
+/* room.c: buffer limits of a connected socket */
 void sddp_sock_narrow(struct socket *sock, bool stranger);
 void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk);
 void sddp_sock_widen(struct sddp_assoc *a);
@@ -416,20 +418,20 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len);
 void sddp_sock_uncork(struct sddp_assoc *a);
 void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q);
 
-/* recv.c: what has arrived */
+/* recv.c: SCTP's receive queue */
 int sddp_recv(struct sddp_assoc *a);
 bool sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
 
-/* path.c: does it arrive? */
+/* path.c: path MTU and path failure */
 void __sddp_path_allow(struct sctp_association *asoc);
 void sddp_path_watch(struct sddp_assoc *a);
 bool sddp_path_look(struct sddp_assoc *a);
 
-/* bind.c: which addresses a socket has */
+/* bind.c: addresses of a socket */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	      const int *paths);
 
-/* places.c: at which addresses a listener is */
+/* places.c: listeners, and the addresses that they listen on */
 int sddp_places_init(void);
 void sddp_places_exit(void);
 struct ddp_listener *sddp_listen(const struct ddp_listen *l,
@@ -437,14 +439,19 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *l,
 				 void *ctx);
 void sddp_unlisten(struct ddp_listener *l);
 
-/* listen.c: listening at one address */
+/* listen.c: listening on one address */
 extern const struct ddp_port_ops sddp_port_ops;
-/* Hand a peer's Initiate up; nonzero: nobody could be asked */
+/* Pass a peer's Initiate to the ULP; nonzero if no ULP takes it */
+
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o);
-/* A peer's association or session is ended before a program hears of it */
+/*
+ * Report an association or session that ended before a program was notified of
+ * it
+ */
+
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why);
 
-/* llp.c */
+/* llp.c: interfaces to DDP and to connection set-up */
 extern const struct ddp_llp_ops sddp_llp_ops;
 extern struct ddp_session_type sddp_session_type;
 

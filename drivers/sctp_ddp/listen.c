@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A listening socket, and whom a peer's Initiate is for.
+ * Listening sockets, and the listener that a peer's Initiate is for.
  *
- * An association outlives the listener that it was made through, and carries
- * sessions for those that come later: who is asked is looked up when the
- * Initiate comes, by the address and port that the peer called.
+ * An association outlives the listener through which it was made, and carries
+ * sessions for later listeners. So the listener is looked up for each Initiate,
+ * by the address and port that the peer has connected to.
  */
 #include <linux/net.h>
 #include <net/ip.h>
@@ -23,7 +23,7 @@ static int sddp_listen_open(const struct ddp_listen *a, struct socket **sock)
 				true);
 	if (err)
 		return err;
-	/* IPv6 may still look whether another host has the address */
+	/* an IPv6 address may still be tentative (duplicate detection) */
 	ip_sock_set_freebind((*sock)->sk);
 	return sddp_bind(*sock, a->local, a->policy->paths);
 }
@@ -62,7 +62,7 @@ static int sddp_listen_ask(struct ddp_port_listener *l, struct sddp_stream *st,
 {
 	int err;
 
-	/* RFC 5043 6.4: a finite limit */
+	/* RFC 5043 6.4: the number of pending requests is limited */
 	if (!ddp_port_wait(l, &st->caller, &st->a->remote))
 		return -EBUSY;
 	st->ss.user = l->dl.user;
@@ -73,12 +73,12 @@ static int sddp_listen_ask(struct ddp_port_listener *l, struct sddp_stream *st,
 }
 
 /**
- * sddp_listen_request - a peer's Initiate has come: hand it up
- * @st: the stream; worker
- * @o: what the peer says
+ * sddp_listen_request - pass a peer's Initiate to the ULP
+ * @st: the stream; worker context
+ * @o: the peer's offer
  *
- * Return: 0, and the session is the user's to answer; else nobody could be
- * asked.
+ * Return: 0 if the ULP will accept or reject the session; a negative errno if
+ * there is no listener or it cannot take the request.
  */
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 {
@@ -95,9 +95,11 @@ int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
 }
 
 /**
- * sddp_listen_refused - what a peer began ends before it became a request
- * @a: the association; worker, or nobody else knows of it yet
- * @why: what was wrong
+ * sddp_listen_refused - report a start-up that ended before it became a request
+ * @a: the association; worker context, or not yet known to others
+ * @why: the reason
+ *
+ * The listener's user counts it. Does nothing if there is no listener.
  */
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The two doors of DDP over SCTP, filled: ddp/llp.h and ddp/session.h. */
+/* Implementation of ddp/llp.h and ddp/session.h for SCTP. */
 #include <linux/err.h>
 #include <linux/slab.h>
 
 #include "internal.h"
 
-/* SCTP cannot send without sleeping: all is the worker's */
+/* SCTP cannot send without sleeping, so the worker does all transmission */
 static void sddp_llp_kick(struct ddp_llp *llp, bool bulk)
 {
 	sddp_stream_event(llp_to_stream(llp), SDDP_EV_TX);
@@ -42,7 +42,7 @@ static const char *sddp_phase_name(const struct sddp_stream *st)
 
 	if (READ_ONCE(st->ended))
 		return "ended";
-	/* pure: who writes it does not mark it */
+	/* session.c is pure and does not mark its writes */
 	if (data_race(READ_ONCE(st->s.state)) == SDDP_OPEN)
 		return "full";
 	return READ_ONCE(a->phase) == SDDP_UP ? "startup" : "connecting";
@@ -68,7 +68,10 @@ const struct ddp_llp_ops sddp_llp_ops = {
 	.query		= sddp_llp_query,
 };
 
-/* What is to be said, if it fits */
+/*
+ * Allocate a control chunk. Return: the chunk; an error pointer, -EINVAL if the
+ * offer does not fit.
+ */
 static struct sddp_control *prepare(enum sddp_what what,
 				    const struct ddp_offer *o)
 {
@@ -117,14 +120,14 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 	ddp_session_get(&st->ss);
 	say = prepare(SDDP_SAY_INITIATE, args->offer);
 	err = PTR_ERR_OR_ZERO(say);
-	/* ours: once it is begun it may end before we are back */
+	/* this function's own reference: the session may end at once */
 	ddp_session_get(&st->ss);
 	if (!err) {
 		st->say = say;
 		err = sddp_llp_begin(st, args);
 	}
 	if (err) {
-		/* both references, the user's and the table's */
+		/* the user's reference and the table's */
 		ddp_session_put(&st->ss);
 		ddp_session_put(&st->ss);
 	} else {
@@ -134,7 +137,10 @@ static struct ddp_session *sddp_connect(const struct ddp_connect *args,
 	return err ? ERR_PTR(err) : &st->ss;
 }
 
-/* Answer an Initiate that was handed up.  In its own kind (RFC 6581 7) */
+/*
+ * Reply to an Initiate, with an Accept if @s is set, else with a Reject. The
+ * worker makes the reply of the Initiate's kind (RFC 6581 7).
+ */
 static int sddp_llp_answer(struct sddp_stream *st, struct ddp_stream *s,
 			   const struct ddp_offer *o)
 {

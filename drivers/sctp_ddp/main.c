@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Loading and unloading of iw_sctp_ddp. */
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 
@@ -34,7 +35,10 @@ no_places:
 static void __exit sddp_exit(void)
 {
 	ddp_type_unregister(&sddp_session_type);
-	/* idle associations, and what has ended but for its last run */
+	/*
+	 * idle associations, and ended ones that wait for their worker's last
+	 * run
+	 */
 	sddp_assoc_stop_all();
 	sddp_places_exit();
 	destroy_workqueue(sddp_wq);

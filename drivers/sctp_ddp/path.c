@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Paths that swallow what is sent on them, and those that are lost: see stall.h. */
+/* Path MTU and path failure of an association: the logic is in stall.c. */
 #include <net/ipv6.h>
 #include <net/sctp/kernel.h>
 #include <net/sctp/sctp.h>
@@ -39,7 +39,7 @@ static void view(struct sddp_assoc *a, struct sddp_stall_view *v)
 	release_sock(sk);
 }
 
-/* A heartbeat now, not when SCTP would send one */
+/* Send a heartbeat now instead of at SCTP's next interval */
 static void sddp_path_ask(struct sddp_assoc *a)
 {
 	struct sctp_paddrparams path = { .spp_flags = SPP_HB_DEMAND };
@@ -57,7 +57,10 @@ static void sddp_path_ask(struct sddp_assoc *a)
 			      sizeof(path));
 }
 
-/* As if a router had said so, and SCTP had not got round to it */
+/*
+ * Report a smaller MTU as if an ICMP message had arrived, which SCTP acts on
+ * when it sends next.
+ */
 static void __shrink(struct sctp_transport *t)
 {
 	u32 least = t->ipaddr.sa.sa_family == AF_INET6 ? IPV6_MIN_MTU : 0;
@@ -68,8 +71,9 @@ static void __shrink(struct sctp_transport *t)
 }
 
 /*
- * New chunks fit then.  What SCTP sends again it cannot cut any more, so IP does:
- * the route has to know, too, and forgets it after some minutes.
+ * Lower the path MTU of every transport. New chunks then fit. SCTP cannot
+ * refragment the chunks that it retransmits, so IP has to fragment them: the
+ * route's MTU is lowered as well, and expires after some minutes.
  */
 static void shrink(struct sddp_assoc *a)
 {
@@ -86,12 +90,13 @@ static void shrink(struct sddp_assoc *a)
 }
 
 /**
- * __sddp_path_allow - how many timeouts in a row end it follows from its paths
- * @asoc: SCTP's association, up, its socket locked
+ * __sddp_path_allow - set the number of timeouts after which SCTP gives up
+ * @asoc: SCTP's association, established, its socket locked
  *
- * Addresses are the peer's word until somebody has answered there.  Before that
- * they count for nothing: SCTP does not count the timeouts of their heartbeats
- * either.
+ * The number depends on the peer's addresses. An address counts only once the
+ * peer has replied there: otherwise a peer could prolong its timeout by
+ * announcing many. SCTP does not count the heartbeat timeouts of such an
+ * address either.
  */
 void __sddp_path_allow(struct sctp_association *asoc)
 {
@@ -105,8 +110,8 @@ void __sddp_path_allow(struct sctp_association *asoc)
 }
 
 /**
- * sddp_path_watch - something has been sent
- * @a: the association; worker
+ * sddp_path_watch - start the periodic check for stalled data
+ * @a: the association, which has sent something; worker context
  */
 void sddp_path_watch(struct sddp_assoc *a)
 {
@@ -114,10 +119,11 @@ void sddp_path_watch(struct sddp_assoc *a)
 }
 
 /**
- * sddp_path_look - does what was sent arrive?
- * @a: the association; worker
+ * sddp_path_look - check whether data that was sent is acknowledged
+ * @a: the association; worker context
  *
- * Return: false if nothing gets through: it is to end.
+ * Return: false if no data gets through, so that the association has to end;
+ * true otherwise.
  */
 bool sddp_path_look(struct sddp_assoc *a)
 {
@@ -132,7 +138,7 @@ bool sddp_path_look(struct sddp_assoc *a)
 		sddp_path_ask(a);
 	else if (what == SDDP_STALL_SHRINK)
 		shrink(a);
-	/* a window that is shut opens without a word to us */
+	/* a closed window opens without a notification, so keep checking */
 	if (v.under_way)
 		sddp_path_watch(a);
 	else

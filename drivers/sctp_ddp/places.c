@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * At which addresses a listener is.
+ * Listeners, and the addresses that they listen on.
  *
- * On a wildcard address one socket would do.  But each association through it
- * would have all addresses of the host, of whatever interface, and its peer
- * could send to any.  So there is a socket for each address of the device's own
- * interface, and they come and go with these (RFC 5043 7.2).
+ * On a wildcard address one socket would be enough. But each association
+ * through it would have all addresses of the host, on any interface, and its
+ * peer could send to any of them. So a wildcard listener has a socket for each
+ * address of its device's interface, and follows these as they come and go (RFC
+ * 5043 7.2).
  *
- * A listener's sockets are made by who begins to listen, later by a worker of
- * its own, and none of them under a lock.
+ * The sockets are made by the caller of sddp_listen() and later by a work item
+ * of the listener, never under a lock.
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>
@@ -32,45 +33,48 @@
 #include "internal.h"
 #include "share.h"
 
-#define SOON	50	/* milliseconds: a listener looks no more often, whatever changes */
+#define SOON	50	/* delay from a change to the update, milliseconds */
 
-/* An address, with the port number, and who listens there */
+/* An address and port, with the listener there */
 struct place {
 	struct hlist_node	list;
 	struct sockaddr_storage	addr;
 	struct ddp_listener	*at;
-	bool			seen;	/* among the interface's */
+	bool			seen;	/* the interface has the address */
 };
 
-/* The addresses of an interface, with a port number, as they were */
+/* Addresses of an interface, with a port, at one moment */
 struct addresses {
 	int			n;
 	struct sockaddr_storage	at[];
 };
 
-/* To its user it has one address; those below pass the user's context on */
+/*
+ * A listener as its user knows it. The listeners of the single addresses pass
+ * the user's context to upcalls.
+ */
 struct sddp_listener {
 	struct ddp_listener	dl;
 
-	/* fixed after creation */
-	struct ddp_listen	args;		/* with a hold on its namespace */
+	/* constant after creation */
+	struct ddp_listen	args;		/* its namespace is referenced */
 	netns_tracker		net_tracker;
 	struct sockaddr_storage	local;
 	struct ddp_policy	policy;
 
-	/* its maker, then the worker, then who ends it */
+	/* owned by sddp_listen(), then the work item, then free_listener() */
 	DECLARE_HASHTABLE(places, 6);
-	u32			delay;		/* memory was short, milliseconds */
+	u32			delay;		/* last retry delay, milliseconds */
 
-	struct hlist_node	list;		/* places_lock; read under RCU */
-	bool			settled;	/* the worker may */
-	bool			gone;		/* places_lock: ... no more, nor is it queued */
+	struct hlist_node	list;		/* places_lock, RCU readers */
+	bool			settled;	/* the work item owns the table */
+	bool			gone;		/* ending; set under places_lock */
 	struct delayed_work	follow;
 	struct rcu_head		rcu;
 };
 
-static DEFINE_HASHTABLE(wild, 6);	/* on a wildcard address, by namespace */
-static DEFINE_SPINLOCK(places_lock);	/* they are changed, or queued */
+static DEFINE_HASHTABLE(wild, 6);	/* wildcard listeners, by namespace */
+static DEFINE_SPINLOCK(places_lock);	/* wild, and queueing of follow */
 
 static u32 sddp_place_of(const struct sddp_listener *l,
 			 const struct sockaddr_storage *addr)
@@ -128,7 +132,10 @@ static void list_family(const struct sddp_listener *l, sa_family_t family,
 				  ddp_addr_port(&l->local));
 }
 
-/* Those that it is to be at; NULL: memory is short */
+/*
+ * Return: the addresses that the listener has to listen on, NULL if memory is
+ * short.
+ */
 static struct addresses *list_all(const struct sddp_listener *l)
 {
 	struct addresses *all = kvmalloc(struct_size(all, at, SDDP_PLACES_MOST),
@@ -144,14 +151,20 @@ static struct addresses *list_all(const struct sddp_listener *l)
 	return all;
 }
 
-/* Nobody waits for long for it to end */
+/*
+ * Return: false if the listener is ending: free_listener() then waits for the
+ * work item, which has to stop early. True otherwise.
+ */
 static bool may_go_on(const struct sddp_listener *l)
 {
 	cond_resched();
 	return !READ_ONCE(l->gone);
 }
 
-/* Any context.  One run is enough for all that is told until it begins */
+/*
+ * Queue an update of the listener in @ms milliseconds. Any context. If one is
+ * queued already, that one covers this change, too.
+ */
 static void look_after(struct sddp_listener *l, u32 ms)
 {
 	unsigned long flags;
@@ -163,9 +176,10 @@ static void look_after(struct sddp_listener *l, u32 ms)
 }
 
 /*
- * Those whose places may have changed, but for @by, who knows.  @ifindex: the interface,
- * or 0: any.  Of other network namespaces nobody does anything: whose they are may
- * change them at will
+ * Queue updates of the wildcard listeners whose addresses may have changed,
+ * except @by. @ifindex: the interface, or 0 for any. Listeners in other network
+ * namespaces are left alone: the owner of a namespace may change its addresses
+ * at will, which must not cause work elsewhere.
  */
 static void sddp_places_changed(const struct net *net, int ifindex,
 				const struct sddp_listener *by)
@@ -180,7 +194,10 @@ static void sddp_places_changed(const struct net *net, int ifindex,
 	rcu_read_unlock();
 }
 
-/* Return: whether it has left any */
+/*
+ * Stop listening on addresses that are not in @all. Return: true if there were
+ * any.
+ */
 static bool leave_unseen(struct sddp_listener *l, const struct addresses *all)
 {
 	struct hlist_node *next;
@@ -205,7 +222,10 @@ static bool leave_unseen(struct sddp_listener *l, const struct addresses *all)
 	return left;
 }
 
-/* Return: what went wrong at one of them, the worst, or 0 */
+/*
+ * Listen on those addresses of @all that are new. Return: 0 or the worst error,
+ * see sddp_share_worse().
+ */
 static int settle_all(struct sddp_listener *l, const struct addresses *all)
 {
 	int i, err = 0;
@@ -216,7 +236,7 @@ static int settle_all(struct sddp_listener *l, const struct addresses *all)
 	return err;
 }
 
-/* Those that are gone, then those that have come */
+/* Stop listening on old addresses, then listen on new ones */
 static int follow(struct sddp_listener *l)
 {
 	struct addresses *all = list_all(l);
@@ -224,7 +244,10 @@ static int follow(struct sddp_listener *l)
 
 	if (!all)
 		return -ENOMEM;
-	/* who has been there in vain, because the address has moved, looks again */
+	/*
+	 * if an address has moved to another interface, its listener could not
+	 * bind it before: try again
+	 */
 	if (leave_unseen(l, all))
 		sddp_places_changed(l->args.net, 0, l);
 	err = settle_all(l, all);
@@ -232,23 +255,28 @@ static int follow(struct sddp_listener *l)
 	return err;
 }
 
-/* Once there is memory, nobody else says that an address has come */
+/*
+ * Retry with backoff: after -ENOMEM no further address notification will
+ * trigger it.
+ */
 static void again(struct sddp_listener *l)
 {
 	l->delay = sddp_share_delay(l->delay);
 	look_after(l, l->delay);
 }
 
-/* A place that another program has is left to it */
+/*
+ * Update one listener. An address whose port another program uses is left out.
+ */
 static void sddp_places_follow_one(struct work_struct *work)
 {
 	struct sddp_listener *l = container_of(to_delayed_work(work),
 					       struct sddp_listener, follow);
-	/* memory may be wanted back by what is stored through us */
+	/* reclaim may depend on storage that is reached through this device */
 	unsigned int noio = memalloc_noio_save();
 	int err = 0;
 
-	/* then the table is whole; litmus: publish */
+	/* until settled, sddp_listen() owns the table; litmus: publish */
 	if (smp_load_acquire(&l->settled) && !READ_ONCE(l->gone))
 		err = follow(l);
 	if (err == -ENOMEM)
@@ -269,8 +297,9 @@ static bool has_path(const struct sddp_listener *l, int ifindex)
 }
 
 /*
- * Is our interface a path of another device's listener?  Its peers' calls are
- * taken there then.
+ * Check whether the interface is a path of another device's listener on the
+ * same port. That listener then takes the connections to the interface's
+ * addresses.
  */
 static bool is_path(const struct sddp_listener *l)
 {
@@ -287,7 +316,10 @@ static bool is_path(const struct sddp_listener *l)
 	return yes;
 }
 
-/* Known to others first: they may be on each other's path */
+/*
+ * Add the listener to the hash table first: of two new listeners, each may be
+ * on the other's path.
+ */
 static int settle_wild(struct sddp_listener *l)
 {
 	int err;
@@ -300,9 +332,9 @@ static int settle_wild(struct sddp_listener *l)
 		err = 0;
 	if (err)
 		return err;
-	/* from here on the table is the worker's; litmus: publish */
+	/* from here on the work item owns the table; litmus: publish */
 	smp_store_release(&l->settled, true);
-	/* what has come meanwhile */
+	/* addresses may have changed meanwhile */
 	look_after(l, 0);
 	return 0;
 }
@@ -323,12 +355,15 @@ static void free_listener(struct sddp_listener *l)
 {
 	spin_lock_irq(&places_lock);
 	hash_del_rcu(&l->list);
-	/* who finds it all the same does nothing, nor does a run under way for long */
+	/*
+	 * a notification that still finds the listener does nothing, and a run
+	 * of the work item stops early
+	 */
 	WRITE_ONCE(l->gone, true);
 	spin_unlock_irq(&places_lock);
 	cancel_delayed_work_sync(&l->follow);
 	leave_all(l);
-	/* its places may be another's now */
+	/* the addresses are free for other listeners now */
 	if (ddp_addr_wildcard(&l->local))
 		sddp_places_changed(l->args.net, 0, l);
 	put_net_track(l->args.net, &l->net_tracker);
@@ -359,10 +394,13 @@ sddp_new_listener(const struct ddp_listen *a,
 }
 
 /**
- * sddp_listen - take requests
- * @a: where, for which interface, how many
- * @user: upcalls; the listener that they name has the context and no more
- * @ctx: the user's
+ * sddp_listen - start a listener
+ * @a: address, interface and limits; copied
+ * @user: upcalls; the listener that is passed to them is that of an address,
+ *	with @ctx
+ * @ctx: the user's context
+ *
+ * May sleep.
  *
  * Return: the listener, or an error pointer.
  */
@@ -386,17 +424,17 @@ struct ddp_listener *sddp_listen(const struct ddp_listen *a,
 }
 
 /**
- * sddp_unlisten - take no more requests
- * @dl: the listener, freed
+ * sddp_unlisten - end a listener
+ * @dl: the listener, which is freed
  *
- * Sleeps.  No request upcall runs or starts afterwards.
+ * Sleeps. No request upcall runs or starts after it returns.
  */
 void sddp_unlisten(struct ddp_listener *dl)
 {
 	free_listener(container_of(dl, struct sddp_listener, dl));
 }
 
-/* Addresses that come and go ------------------------------------------------ */
+/* Address notifications ----------------------------------------------------- */
 
 static int sddp_notice(const struct net_device *dev)
 {
@@ -412,7 +450,7 @@ static int sddp_notice4(struct notifier_block *nb, unsigned long event,
 	return sddp_notice(ifa->ifa_dev->dev);
 }
 
-/* In atomic context */
+/* Called in atomic context */
 static int sddp_notice6(struct notifier_block *nb, unsigned long event,
 			void *info)
 {
@@ -425,7 +463,7 @@ static struct notifier_block notifier4 = { .notifier_call = sddp_notice4 };
 static struct notifier_block notifier6 = { .notifier_call = sddp_notice6 };
 
 /**
- * sddp_places_init - from here on addresses are followed
+ * sddp_places_init - register for address notifications
  *
  * Return: 0 or a negative errno.
  */
@@ -442,7 +480,9 @@ int sddp_places_init(void)
 }
 
 /**
- * sddp_places_exit - nobody listens any more
+ * sddp_places_exit - unregister from address notifications
+ *
+ * No listener is left.
  */
 void sddp_places_exit(void)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What has arrived: SCTP's receive queue.
+ * SCTP's receive queue.
  *
- * Only the association's worker receives, so a chunk at the head of the queue
- * stays there while it is looked at; SCTP's own recvmsg then takes it away, for
- * nothing else opens the receive window again.
+ * Only the association's worker receives, so the chunks that it peeks at stay
+ * in the queue. SCTP's own recvmsg removes them, because nothing else opens the
+ * receive window again.
  */
 #include <linux/net.h>
 #include <net/sctp/sctp.h>
@@ -13,14 +13,15 @@
 
 #include "internal.h"
 
-/* Chunks looked at together, and in one run of the worker */
+/* Chunks that are peeked at together, and chunks per run of the worker */
 #define BATCH		16
 #define RX_BUDGET	512
 
 /*
- * Look at the first chunks of the queue; they stay in it.  Of a peer that has
- * begun anew nobody wants any: they could be taken for a session's before.  The
- * socket may know of no association any more; its chunks do.
+ * Peek at the first chunks of the queue. Chunks of a peer that has restarted
+ * are left alone: they could be taken for chunks of an earlier session. The
+ * association is taken from the chunk, because the socket may have none any
+ * more.
  */
 static int sddp_recv_peek(const struct sddp_assoc *a, struct sk_buff **batch)
 {
@@ -45,11 +46,11 @@ static void describe(struct sk_buff *skb, struct sddp_in *in)
 	in->id = ev->stream;
 	in->ppid = ntohl((__force __be32)ev->ppid);
 	in->len = skb->len;
-	/* RFC 5043 10: unordered, all of them */
+	/* RFC 5043 10: all chunks are unordered */
 	in->legal = ev->flags & SCTP_UNORDERED && ev->msg_flags & MSG_EOR;
 }
 
-/* Away with the first chunk: SCTP counts it as read */
+/* Remove the first chunk from the queue; SCTP opens its window accordingly */
 static void consume(struct sddp_assoc *a, u32 len)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
@@ -58,7 +59,10 @@ static void consume(struct sddp_assoc *a, u32 len)
 	sock_recvmsg(a->sock, &msg, MSG_DONTWAIT);
 }
 
-/* Return: false if memory for a new stream is short */
+/*
+ * Return: true if the chunk has been removed, false if it must stay queued in
+ * SCTP and be received again.
+ */
 static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
 {
 	struct sddp_in in;
@@ -76,11 +80,12 @@ static bool receive_one(struct sddp_assoc *a, struct sk_buff *skb)
 }
 
 /**
- * sddp_recv - take what has arrived
- * @a: the association; its worker
+ * sddp_recv - receive chunks from SCTP
+ * @a: the association; worker context
  *
- * Return: 1: there is more; 0: there is not; -ENOMEM: there is, but memory is
- * short.
+ * Return: 1 if the budget was used up and more chunks may be queued; 0 if all
+ * have been received; -ENOMEM if a chunk has to stay queued, because memory is
+ * short or because a page fault has to be resolved first.
  */
 int sddp_recv(struct sddp_assoc *a)
 {
@@ -99,17 +104,17 @@ int sddp_recv(struct sddp_assoc *a)
 }
 
 /**
- * sddp_recv_read - octets of a chunk that has arrived
+ * sddp_recv_read - copy bytes of a chunk in SCTP's queue
  * @skb: the chunk
- * @off: where in it
- * @dst: where to
- * @len: how many
+ * @off: offset in the chunk
+ * @dst: destination
+ * @len: number of bytes
  *
- * Return: false if not all of them can be read: past its end, or in a device's
- * memory.
+ * Return: true if all bytes have been copied, false if some are past the end of
+ * the chunk or in a device's memory.
  */
 bool sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len)
 {
-	/* asks skb_frags_readable() of each part */
+	/* checks skb_frags_readable() of each buffer */
 	return !skb_copy_bits(skb, off, dst, len);
 }

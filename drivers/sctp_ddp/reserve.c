@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The table of associations, and on which of them a session of ours goes.
+ * The table of associations, and the choice of an association for a session
+ * that connects.
  *
- * Who connects enters one that leads there, or puts a new one in, without a
- * socket: that is its worker's to make.  So no program does anything that takes
- * long for others to wait for, and the lock, under which nobody sleeps and no
- * list is followed far, is a spinlock: who holds it is not stopped.
+ * A connect reserves a stream number of an association to the same destination,
+ * or adds a new association without a socket. The worker makes the socket
+ * later, so programs do not wait for each other. The lock is a spinlock,
+ * because programs take it and must not be stopped while they hold it. Nothing
+ * sleeps under it, and the number of steps is bounded.
  */
 #include <linux/err.h>
 #include <linux/hashtable.h>
@@ -18,13 +20,13 @@
 
 #include "internal.h"
 
-#define STEPS	64	/* associations looked at with the lock held */
+#define STEPS	64	/* associations checked under the lock */
 
 static LIST_HEAD(all);
-static DEFINE_HASHTABLE(ways, 10);	/* open ones of ours, by where they lead */
+static DEFINE_HASHTABLE(ways, 10);	/* open ones made here, by destination */
 static DEFINE_SPINLOCK(assocs_lock);
 
-/* Nobody can choose many ways that have one number */
+/* Hash a destination; the seed keeps programs from choosing collisions */
 static u32 way_of(const struct ddp_connect *args)
 {
 	static u32 seed;
@@ -38,8 +40,10 @@ static u32 way_of(const struct ddp_connect *args)
 }
 
 /**
- * sddp_table_add - an association that its peer has made
- * @a: the association; it is found no more once it is closed
+ * sddp_table_add - add an association that a peer has made
+ * @a: the association; sddp_table_close() removes it
+ *
+ * Sessions that connect do not find it.
  */
 void sddp_table_add(struct sddp_assoc *a)
 {
@@ -56,8 +60,8 @@ static void __close(struct sddp_assoc *a)
 }
 
 /**
- * sddp_table_close - it can be found by new sessions no more
- * @a: the association; worker
+ * sddp_table_close - remove an association from the table
+ * @a: the association, which gets no new sessions afterwards; worker context
  */
 void sddp_table_close(struct sddp_assoc *a)
 {
@@ -67,8 +71,10 @@ void sddp_table_close(struct sddp_assoc *a)
 }
 
 /**
- * sddp_table_leave_way - no session of ours comes to it any more; those that are there stay
- * @a: the association; worker
+ * sddp_table_leave_way - remove an association from the hash table
+ * @a: the association; worker context
+ *
+ * It gets no new sessions afterwards; those that it carries stay.
  */
 void sddp_table_leave_way(struct sddp_assoc *a)
 {
@@ -78,10 +84,11 @@ void sddp_table_leave_way(struct sddp_assoc *a)
 }
 
 /**
- * sddp_table_close_idle - the same, unless it carries a session, or is to
- * @a: the association; worker
+ * sddp_table_close_idle - remove an association from the table if it is idle
+ * @a: the association; worker context
  *
- * Return: whether it does not, and is closed.
+ * Return: true if it has no session, and no number of it is reserved: it has
+ * been removed then. False otherwise.
  */
 bool sddp_table_close_idle(struct sddp_assoc *a)
 {
@@ -96,9 +103,9 @@ bool sddp_table_close_idle(struct sddp_assoc *a)
 }
 
 /**
- * sddp_table_take - take the first one out
+ * sddp_table_take - remove the first association from the table
  *
- * Return: it, held, closed to new sessions; NULL if there is none.
+ * Return: the association, referenced; NULL if the table is empty.
  */
 struct sddp_assoc *sddp_table_take(void)
 {
@@ -115,8 +122,9 @@ struct sddp_assoc *sddp_table_take(void)
 }
 
 /*
- * Any port of ours will do: programs have one each and share what is below.  One that
- * was made before the interface came into its VRF leads elsewhere
+ * Check whether an association suits a connect. Its local port does not matter:
+ * programs have one each and share associations. An association that was made
+ * before the interface joined its present VRF leads elsewhere.
  */
 static bool leads_there(const struct sddp_assoc *a,
 			const struct ddp_connect *args, int domain)
@@ -133,8 +141,9 @@ static bool leads_there(const struct sddp_assoc *a,
 }
 
 /*
- * A number below the limit; its worker sees to those that the peer forbids.
- * Return: 0; -EBUSY: all are taken; or -ENOMEM.
+ * Reserve a stream number below the limit. If the peer turns out to allow fewer
+ * streams, the worker moves the session. Return: 0, -EBUSY if no number is
+ * free, or -ENOMEM.
  */
 static int take_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
 {
@@ -148,8 +157,9 @@ static int take_number(struct sddp_assoc *a, u16 *id, gfp_t gfp)
 }
 
 /*
- * One that leads there and has a number free, which is then taken.  To the
- * others nobody comes, not even to look: they end when they carry nothing.
+ * Find an association to the destination and reserve a number of it. The lookup
+ * ends after STEPS associations. Those beyond get no new sessions, and end once
+ * they are idle.
  */
 static struct sddp_assoc *__sddp_find_assoc(const struct ddp_connect *args,
 					    u32 way, int domain, u16 *id)
@@ -169,8 +179,9 @@ static struct sddp_assoc *__sddp_find_assoc(const struct ddp_connect *args,
 }
 
 /*
- * Into one that leads there, or else into @fresh, which is then found by others.
- * Return: it, held, and it stays open until it is left again.
+ * Reserve a number of an association in the table, or else add @fresh, whose
+ * number 0 is reserved already. Return: the association, referenced; the
+ * reservation keeps it open.
  */
 static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 					   u16 *id, struct sddp_assoc *fresh)
@@ -192,7 +203,7 @@ static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 	return a;
 }
 
-/* With the first of its numbers */
+/* Allocate an association for a connect, with its number 0 reserved */
 static struct sddp_assoc *new_way(const struct ddp_connect *args)
 {
 	struct sddp_assoc *a = sddp_assoc_new(args->net, true);
@@ -215,14 +226,14 @@ static struct sddp_assoc *new_way(const struct ddp_connect *args)
 }
 
 /**
- * sddp_assoc_reserve - a free pair of streams to where a session is to go
- * @args: from where to where
- * @id: set to its number
+ * sddp_assoc_reserve - reserve a pair of streams for a session that connects
+ * @args: addresses and policy
+ * @id: set to the number of the streams
  *
- * On an association that there is, if it has one free, or on a new one.  Does
- * not wait for anybody.
+ * Takes an association in the table if one has a free number, otherwise a new
+ * one. May sleep for memory, but waits for no peer and no program.
  *
- * Return: the association, held; or an error pointer.
+ * Return: the association, referenced, or an error pointer.
  */
 struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id)
 {
@@ -239,14 +250,14 @@ struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id)
 }
 
 /**
- * sddp_assoc_another - as sddp_assoc_reserve(), for a session that finds no room
- * @a: an association to the same place; worker
+ * sddp_assoc_another - reserve a pair of streams in place of another
+ * @a: the session's association, which has too few streams; worker context
  * @ss: the session
- * @id: set to the streams' number
+ * @id: set to the number of the streams
  *
- * A new one asks for as many streams as the peer has allowed here.
+ * A new association requests as many streams as the peer has allowed on @a.
  *
- * Return: the association, held; or an error pointer.
+ * Return: the association, referenced, or an error pointer.
  */
 struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
 				      const struct ddp_session *ss, u16 *id)
@@ -263,14 +274,14 @@ struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
 }
 
 /**
- * sddp_assoc_unreserve - it is not needed after all
- * @a: the association, held
- * @id: from sddp_assoc_reserve()
+ * sddp_assoc_unreserve - release a reservation that is not used
+ * @a: the association, referenced
+ * @id: number of the streams, from sddp_assoc_reserve()
  */
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id)
 {
 	xa_erase(&a->streams, id);
-	/* nobody may come back to tell its worker */
+	/* there may be no other event to make the worker check */
 	if (atomic_dec_and_test(&a->live)) {
 		WRITE_ONCE(a->left, true);
 		sddp_assoc_kick(a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* An association for which SCTP had no room, or nobody memory, and that tries again. */
+/* Retries after SCTP has accepted no more data or memory was short. */
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>
 
@@ -7,14 +7,16 @@
 #include "share.h"
 
 /*
- * Both directions wait by one timer, and events that come meanwhile find no more than
- * before: none puts off when it runs out.  Return: whether it is to run out then
+ * Start the retry timer, or let it expire earlier. Both directions share the
+ * timer, and it is never postponed: events that arrive meanwhile do not mean
+ * that a retry would succeed. Return: true if the timer expires after @delay,
+ * false if it expires before.
  */
 static bool try_again(struct sddp_assoc *a, unsigned long delay)
 {
 	unsigned long at = jiffies + delay;
 
-	/* if it is set already what is so now is looked at then: a full barrier */
+	/* a full barrier: a timer that is queued already sees the present state */
 	if (!queue_delayed_work(sddp_wq, &a->retry, delay)) {
 		if (!time_before(at, a->retry_at))
 			return false;
@@ -25,11 +27,11 @@ static bool try_again(struct sddp_assoc *a, unsigned long delay)
 }
 
 /**
- * sddp_assoc_retry - SCTP takes no more
- * @a: the association; worker
+ * sddp_assoc_retry - schedule a retry because SCTP accepts no more data
+ * @a: the association; worker context
  *
- * It kicks when it has sent something.  If it has no memory left to account
- * for, nothing may be under way, and it does not.
+ * Normally an acknowledgement schedules the worker, see sddp_sock_space(). But
+ * if SCTP is short of socket memory, nothing may be in flight.
  */
 void sddp_assoc_retry(struct sddp_assoc *a)
 {
@@ -37,10 +39,10 @@ void sddp_assoc_retry(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_backoff - memory was short
- * @a: the association; worker
+ * sddp_assoc_backoff - schedule a retry because memory was short
+ * @a: the association; worker context
  *
- * It tries again after a while, which gets longer each time.
+ * The delay grows with each failure in a row, see sddp_share_delay().
  */
 void sddp_assoc_backoff(struct sddp_assoc *a)
 {
@@ -51,8 +53,8 @@ void sddp_assoc_backoff(struct sddp_assoc *a)
 }
 
 /**
- * sddp_assoc_retry_expired - it is time
- * @w: the timer's
+ * sddp_assoc_retry_expired - handle the expiry of the retry timer
+ * @w: the timer's work item
  */
 void sddp_assoc_retry_expired(struct work_struct *w)
 {

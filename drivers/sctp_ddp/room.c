@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How much a connected socket may hold, both ways.
+ * Buffer limits of a connected socket, in both directions.
  *
- * Strangers get little: what they send is taken at once, and what they are
- * told is short.  What SCTP holds for them beyond that, pieces of messages that
- * are never completed for example, is bounded by the same number.
+ * An unaccepted peer gets small buffers: the worker consumes its chunks at
+ * once, and what it is sent is short. The same limits bound what SCTP holds for
+ * it otherwise, such as fragments of messages that are never completed.
  */
 #include <linux/net.h>
 #include <linux/sctp.h>
@@ -16,28 +16,32 @@
 
 #include "internal.h"
 
-#define RCVBUF		(8 * 1024 * 1024)	/* half of it is announced */
+#define RCVBUF		(8 * 1024 * 1024)	/* SCTP announces half of it */
 #define RCVBUF_STRANGER	(128 * 1024)
 #define SNDBUF		(2 * 1024 * 1024)
 #define SNDBUF_LEAST	(128 * 1024)
 #define SNDBUF_STRANGER	(32 * 1024)
 
 /*
- * What SCTP has not sent yet goes out before all that it gets later, whatever
- * the stream.  Deeper than that, and who comes with one message waits for long.
+ * Unsent bytes in SCTP's queue after which no more segments are passed to it.
+ * SCTP sends its queue in order, whatever the stream: a longer queue delays the
+ * single message of another session.
  */
 #define UNSENT_MOST	(128 * 1024)
 
-/* A SACK with a few gaps shares the packet (RFC 5043 9) */
+/* Bytes left in a packet for a SACK with a few gaps (RFC 5043 9) */
 #define ROOM_FOR_SACK	32
 
-/* What is charged for a chunk keeps them below RFC 5043 10's bound */
+/*
+ * SCTP's charge per chunk keeps the number of chunks in flight within the bound
+ * of RFC 5043 10
+ */
 static_assert(SNDBUF / (SKB_TRUESIZE(1) + sizeof(struct sctp_chunk)) <
 	      SDDP_IN_FLIGHT_MAX);
 
 /*
- * As SO_RCVBUFFORCE and SO_SNDBUFFORCE do, which double what they are told: what
- * is said of these sizes elsewhere is said of the whole.
+ * Like SO_RCVBUFFORCE and SO_SNDBUFFORCE, but without doubling the values:
+ * sizes in this file and in the documentation are the whole buffer.
  */
 static void __set(struct sock *sk, int rcvbuf, int sndbuf)
 {
@@ -47,9 +51,9 @@ static void __set(struct sock *sk, int rcvbuf, int sndbuf)
 }
 
 /**
- * sddp_sock_narrow - how much it holds at first
- * @sock: the socket, not yet connected
- * @stranger: the other end is anybody, and may stay so
+ * sddp_sock_narrow - set the first buffer limits of a socket
+ * @sock: the socket, not connected yet
+ * @stranger: true if the peer is unaccepted, and may remain so
  */
 void sddp_sock_narrow(struct socket *sock, bool stranger)
 {
@@ -64,12 +68,13 @@ void sddp_sock_narrow(struct socket *sock, bool stranger)
 }
 
 /**
- * __sddp_sock_learn - what the peer has announced may be more than before
+ * __sddp_sock_learn - raise the send buffer as the peer's window grows
  * @a: the association
  * @sk: its socket, locked
  *
- * As little is in flight as it has announced for certain, half of it: what
- * overruns its buffer is lost.  Nothing is where it has begun anew.
+ * The send buffer is at most half of the window that the peer has announced:
+ * chunks that overrun the peer's buffer are lost. Does nothing if the peer is
+ * unaccepted or has restarted.
  */
 void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk)
 {
@@ -85,11 +90,12 @@ void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk)
 }
 
 /**
- * sddp_sock_widen - a program has accepted a session of the peer's
- * @a: the association; worker
+ * sddp_sock_widen - raise the receive buffer after the first accepted session
+ * @a: the association; worker context
  *
- * SCTP announces as much more with its next SACK.  By itself it looks at the size
- * of the buffer once, when the association begins.
+ * SCTP computes its window from the size of the buffer only once, when the
+ * association begins. So the window is raised as well, and announced with the
+ * next SACK.
  */
 void sddp_sock_widen(struct sddp_assoc *a)
 {
@@ -107,12 +113,13 @@ void sddp_sock_widen(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_shrink - no program has accepted a session of the peer's for a while
- * @a: the association; worker
+ * sddp_sock_shrink - set the buffer limits of an unaccepted peer again
+ * @a: the association; worker context
  *
- * The next SACK announces as much less.
+ * The next SACK announces the smaller window.
  *
- * Return: false: SCTP holds more of it than of a stranger, and nobody takes that.
+ * Return: true if done; false if SCTP holds more received data than the limit,
+ * so that the association has to end.
  */
 bool sddp_sock_shrink(struct sddp_assoc *a)
 {
@@ -132,7 +139,7 @@ bool sddp_sock_shrink(struct sddp_assoc *a)
 	return fits;
 }
 
-/* The longest chunk, where SCTP would cut at @len */
+/* Return: length of the longest chunk if SCTP fragments at @len, bytes */
 static u32 longest(u32 len)
 {
 	len -= min_t(u32, len, ROOM_FOR_SACK);
@@ -140,13 +147,13 @@ static u32 longest(u32 len)
 }
 
 /**
- * sddp_sock_room - what may be sent now
- * @a: the association; its worker
+ * sddp_sock_room - get the limits for what is sent next
+ * @a: the association; worker context
  * @room: set
  *
- * The longest chunk follows the path (RFC 5043 9), with room for a SACK beside
- * it.  If there is no room now a kick will come when some of what is under way
- * has been acknowledged.
+ * The longest chunk follows the path MTU (RFC 5043 9), with room for a SACK in
+ * the packet. If SCTP has enough unsent data, the next acknowledgement
+ * schedules the worker.
  */
 void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 {
@@ -154,7 +161,7 @@ void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 	struct sctp_association *asoc;
 	u32 len = 0, unsent = 0;
 
-	/* before we look: what is acknowledged from then on kicks */
+	/* set first: an acknowledgement after the check schedules the worker */
 	WRITE_ONCE(a->deep, true);
 	lock_sock(sk);
 	asoc = sctp_sk_asoc(sk);
@@ -169,7 +176,10 @@ void sddp_sock_room(struct sddp_assoc *a, struct sddp_room *room)
 		WRITE_ONCE(a->deep, false);
 }
 
-/* What SCTP charges the sender for that much, in the smallest of chunks */
+/*
+ * Return: what SCTP charges to the send buffer for @len bytes in chunks of the
+ * smallest size, bytes.
+ */
 static int sddp_room_cost(u32 len)
 {
 	u32 chunks = DIV_ROUND_UP(len, SDDP_CHUNK_LEAST);
@@ -178,15 +188,16 @@ static int sddp_room_cost(u32 len)
 }
 
 /**
- * sddp_sock_cork - hold back what is sent from now on
- * @a: the association; its worker
- * @len: octets that are to be held back
+ * sddp_sock_cork - let SCTP hold back the chunks that follow
+ * @a: the association; worker context
+ * @len: number of bytes to be held back
  *
- * So that SCTP hands the chunks of many packets down in one go (GSO).  It may
- * let go earlier by itself: when a SACK comes.  It must not run out of room
- * meanwhile, for what is held back makes none.
+ * SCTP then passes the packets of many chunks to IP at once (GSO). The arrival
+ * of a SACK ends it early. The send buffer must have room for all of @len,
+ * because chunks that are held back free none.
  *
- * Return: whether it has that much room, and holds back.
+ * Return: true if SCTP holds back chunks now, false if the send buffer has not
+ * enough room.
  */
 bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 {
@@ -205,10 +216,10 @@ bool sddp_sock_cork(struct sddp_assoc *a, u32 len)
 }
 
 /**
- * sddp_sock_uncork - do not hold back what is sent from now on
- * @a: the association; its worker
+ * sddp_sock_uncork - stop holding back chunks
+ * @a: the association; worker context
  *
- * What was held back leaves with the next chunk.
+ * The chunks that were held back leave with the next one.
  */
 void sddp_sock_uncork(struct sddp_assoc *a)
 {
@@ -223,11 +234,11 @@ void sddp_sock_uncork(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_query - how the association's socket fares
- * @a: the association; it may be ending
- * @q: its numbers are filled in
+ * sddp_sock_query - fill in the statistics of the association's socket
+ * @a: the association, which may be ending
+ * @q: filled in
  *
- * Under RCU.
+ * Called under RCU.
  */
 void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 {
@@ -235,7 +246,10 @@ void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q)
 	unsigned long flags;
 
 	spin_lock_irqsave(&a->lock, flags);
-	/* SCTP may be at work, and may end it: it stays for an RCU reader */
+	/*
+	 * SCTP may be using the association or ending it: the memory stays
+	 * valid for an RCU reader
+	 */
 	if (a->sock)
 		asoc = sctp_sk_asoc(a->sock->sk);
 	spin_unlock_irqrestore(&a->lock, flags);

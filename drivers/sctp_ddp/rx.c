@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Chunks that arrive, in whatever order.
+ * Processing of received chunks, in whatever order they arrive.
  *
- * What is due goes to the session or to DDP at once.  A tagged segment that is
- * early is placed at once, too, and of the chunk only its header is kept; any
- * other early chunk is kept whole.  Nothing is kept before its DDP-SSN has been
- * found to be within the window (RFC 5043 10), and nothing of a session that is
- * over: of its chunks the number is enough.
+ * A chunk that is next in order goes to the session or to DDP at once. An
+ * out-of-order tagged segment is placed at once, and only its header is kept;
+ * any other out-of-order chunk is kept whole. No memory is allocated before the
+ * DDP-SSN has been checked against the window (RFC 5043 10). Chunks of a
+ * session that is over are only counted.
  *
- * A segment whose memory has to come first is put off: it is kept, the first of
- * those that are early, and what is behind it is early as well.
+ * A segment that needs a page fault is deferred: it is kept as the first of the
+ * out-of-order chunks, and what follows it is out of order as well.
  */
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -19,7 +19,7 @@
 #include "internal.h"
 #include "trace.h"
 
-/* The session cannot go on: the ULP is told, and the peer if it may be */
+/* End a session that cannot go on, with a Terminate if one may be sent */
 static void break_session(struct sddp_stream *st, enum iw_reason why)
 {
 	sddp_session_break(&st->s);
@@ -33,7 +33,7 @@ static bool wants_segments(const struct sddp_stream *st)
 	return st->stream && !st->rx_stopped && st->s.state == SDDP_OPEN;
 }
 
-/* What DDP is to know of a segment of @len octets before it reads the others */
+/* Read the first bytes of a segment of @len bytes, for ddp_rx_segment() */
 static bool read_segment_head(struct sddp_assoc *a, u8 *head, u32 len)
 {
 	a->src.off = SDDP_SEGMENT;
@@ -52,8 +52,8 @@ static enum iw_reason sddp_rx_hand_up(struct sddp_stream *st, u32 len)
 }
 
 /*
- * A segment whose turn it is.  @p: it has been placed.  Return: false: not now, it is
- * to be kept
+ * Deliver a segment that is next in order. @p: what ddp_rx_early() set if the
+ * segment has been placed, or NULL. Return: true if done, false if deferred.
  */
 static bool deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 {
@@ -74,7 +74,7 @@ static bool deliver(struct sddp_stream *st, u32 len, const struct ddp_placed *p)
 	return true;
 }
 
-/* Both sides agree: Full Operation */
+/* The session is accepted: enter Full Operation */
 static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 {
 	if (st->ended)
@@ -82,7 +82,7 @@ static void sddp_rx_enter(struct sddp_stream *st, const struct ddp_offer *o)
 	sddp_stream_deadline(st, 0);
 	st->up = true;
 	sddp_crowd_guest(st->a);
-	/* a wrong answer starts the stream all the same: see session.h */
+	/* after an error the stream starts, too: see ddp/session.h */
 	ddp_session_established(&st->ss, o);
 }
 
@@ -92,7 +92,7 @@ static void sddp_rx_ask(struct sddp_stream *st, const struct ddp_offer *o)
 	st->told = !sddp_listen_request(st, o);
 	if (st->told)
 		sddp_crowd_leave(st->a);
-	/* RFC 5043 6.4: nobody could be asked: Terminate, never Reject */
+	/* RFC 5043 6.4: if no ULP decides, Terminate, never Reject */
 	if (!st->told)
 		sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
 }
@@ -125,7 +125,7 @@ static void obey(struct sddp_stream *st, enum sddp_do what,
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
-/* However little memory there is: without it its number would never be free */
+/* Allocates nothing: a stream becomes free only with its Terminate */
 static void take_terminate(struct sddp_stream *st)
 {
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE, .ssn = st->rx_next };
@@ -143,14 +143,14 @@ static bool is_terminate(struct sddp_assoc *a, u32 len)
 	       sddp_control_function(head, len) == SDDP_TERMINATE;
 }
 
-/* A session control chunk whose turn it is */
+/* Process a Session Control chunk that is next in order */
 static void take_control(struct sddp_stream *st, u32 len)
 {
 	struct sddp_control *c;
 	enum iw_reason why = IW_SCTP_CONTROL;
 	u8 *raw;
 
-	/* RFC 5043 5.2.3: it may be longer, and is one all the same */
+	/* RFC 5043 5.2.3: extra bytes after a Terminate do not matter */
 	if (is_terminate(st->a, len)) {
 		take_terminate(st);
 		return;
@@ -175,7 +175,7 @@ static void take_control(struct sddp_stream *st, u32 len)
 	kfree(c);
 }
 
-/* Return: as deliver() */
+/* Return: true if done, false if deferred */
 static bool take_segment(struct sddp_stream *st, u32 len,
 			 const struct ddp_placed *p)
 {
@@ -188,7 +188,7 @@ static bool take_segment(struct sddp_stream *st, u32 len,
 	return true;
 }
 
-/* Return: as deliver() */
+/* Return: true if done, false if deferred */
 static bool take_kept(struct sddp_stream *st, struct sddp_kept *k)
 {
 	st->a->src = (struct sddp_src) { .flat = k->data, .len = k->len };
@@ -204,12 +204,12 @@ static void note_put_off(struct sddp_stream *st, bool put_off)
 		return;
 	st->put_off = put_off;
 	st->a->put_off += put_off ? 1 : -1;
-	/* there may be some that have stayed with SCTP for that */
+	/* chunks may have stayed in SCTP's queue because of it */
 	if (!put_off)
 		sddp_assoc_kick(st->a);
 }
 
-/* Those kept whose turn has come */
+/* Process the kept chunks that have become next in order */
 static void take_due(struct sddp_stream *st)
 {
 	struct sddp_kept *k;
@@ -222,15 +222,15 @@ static void take_due(struct sddp_stream *st)
 		}
 		st->rx_next++;
 		sddp_early_free(st, k);
-		/* they may be as many as the peer may have under way */
+		/* up to SDDP_IN_FLIGHT_MAX chunks may be kept */
 		cond_resched();
 	}
 	note_put_off(st, false);
 }
 
 /**
- * sddp_rx_resume - memory that a segment was put off for may have come
- * @st: the stream; worker
+ * sddp_rx_resume - process deferred segments if their page fault is resolved
+ * @st: the stream; worker context
  */
 void sddp_rx_resume(struct sddp_stream *st)
 {
@@ -239,8 +239,8 @@ void sddp_rx_resume(struct sddp_stream *st)
 }
 
 /**
- * sddp_rx_forget - what was kept is of no use any more
- * @st: the stream; worker
+ * sddp_rx_forget - free the kept chunks of a stream
+ * @st: the stream; worker context
  */
 void sddp_rx_forget(struct sddp_stream *st)
 {
@@ -262,7 +262,10 @@ static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
 	return placed;
 }
 
-/* Not even its octets are kept if it has been placed, or nobody wants it */
+/*
+ * Keep an out-of-order chunk, without its payload if that is placed or not
+ * needed. Return: true if kept, false if there is no memory for it.
+ */
 static bool keep(struct sddp_stream *st, const struct sddp_in *in, u16 ssn)
 {
 	bool control = in->ppid == SDDP_PPID_CONTROL;
@@ -272,7 +275,7 @@ static bool keep(struct sddp_stream *st, const struct sddp_in *in, u16 ssn)
 	u32 len = placed || unwanted ? 0 : in->len;
 	struct sddp_kept *k;
 
-	/* of a longer one it is enough to know that it is */
+	/* one byte too many is enough to show that it is too long */
 	if (control)
 		len = min_t(u32, len, SDDP_CONTROL_MAX + 1);
 	k = sddp_early_new(st, ssn, len);
@@ -290,13 +293,13 @@ static bool keep(struct sddp_stream *st, const struct sddp_in *in, u16 ssn)
 	return true;
 }
 
-/* Behind its Initiate a peer sends nothing before it has our answer */
+/* A peer sends nothing between its Initiate and our reply */
 static bool may_be_early(const struct sddp_stream *st)
 {
 	return st->s.state != SDDP_IDLE && st->s.state != SDDP_REQUESTED;
 }
 
-/* A segment that is due and put off; false: it stays with SCTP for now */
+/* Keep a deferred segment. Return: false if it must stay queued in SCTP. */
 static bool keep_due(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
@@ -316,7 +319,7 @@ static bool keep_due(struct sddp_stream *st, u32 len)
 	return true;
 }
 
-/* Return: false: it is to come again */
+/* Return: true if done, false if the chunk must be received again */
 static bool take_now(struct sddp_stream *st, const struct sddp_in *in)
 {
 	if (in->ppid == SDDP_PPID_CONTROL)
@@ -328,7 +331,7 @@ static bool take_now(struct sddp_stream *st, const struct sddp_in *in)
 	return true;
 }
 
-/* After the end only the peer's Terminate counts, once all before it is here */
+/* After the end, the Terminate matters once all chunks before it are here */
 static void note_whole(struct sddp_stream *st)
 {
 	if (!sddp_tally_whole(&st->tally))
@@ -340,7 +343,7 @@ static void note_whole(struct sddp_stream *st)
 static void count(struct sddp_stream *st, const struct sddp_in *in,
 		  const struct sddp_head *h)
 {
-	/* one that shows that our Accept has arrived */
+	/* a segment shows that our Accept has arrived */
 	if (in->ppid == SDDP_PPID_SEGMENT && st->s.state == SDDP_OPEN)
 		sddp_session_receive(&st->s, SDDP_SEGMENT_CHUNK, false);
 	sddp_stray_count(&st->tally, h);
@@ -348,14 +351,14 @@ static void count(struct sddp_stream *st, const struct sddp_in *in,
 }
 
 /**
- * sddp_rx_settle - nobody wants what a session gets from here on
- * @st: the stream; worker
+ * sddp_rx_settle - stop keeping the chunks of an ended session
+ * @st: the stream; worker context
  *
- * Once it has ended: what was kept goes, and what comes is but counted.
+ * Frees what is kept. Chunks that arrive later are only counted.
  */
 void sddp_rx_settle(struct sddp_stream *st)
 {
-	/* what the peer says to our Initiate still decides how it ends */
+	/* the reply to our Initiate still decides how the session ends */
 	if (!st->ended || st->counting || st->s.state == SDDP_IDLE ||
 	    st->s.state == SDDP_INITIATED)
 		return;
@@ -365,7 +368,7 @@ void sddp_rx_settle(struct sddp_stream *st)
 	note_whole(st);
 }
 
-/* The session ends, whatever comes before this chunk; it counts all the same */
+/* End the session at once because of a chunk, which is counted as well */
 static void refuse_chunk(struct sddp_stream *st, const struct sddp_in *in,
 			 const struct sddp_head *h, enum iw_reason why)
 {
@@ -374,7 +377,7 @@ static void refuse_chunk(struct sddp_stream *st, const struct sddp_in *in,
 	count(st, in, h);
 }
 
-/* Return: false: it is to come again */
+/* Return: true if done, false if the chunk must be received again */
 static bool take_early(struct sddp_stream *st, const struct sddp_in *in,
 		       const struct sddp_head *h)
 {
@@ -383,20 +386,20 @@ static bool take_early(struct sddp_stream *st, const struct sddp_in *in,
 		return true;
 	}
 	if (sddp_early_here(st, h->ssn)) {
-		/* counted once, as SCTP delivers once */
+		/* of two chunks with one DDP-SSN the first is counted */
 		break_session(st, IW_SCTP_SSN);
 		return true;
 	}
 	if ((!st->put_off || sddp_early_may_wait(st)) && keep(st, in, h->ssn))
 		return true;
-	/* nor is it the peer's fault that there is no room because of us */
+	/* the peer is not to blame if deferred chunks use up the memory */
 	if (st->a->put_off)
 		return false;
 	refuse_chunk(st, in, h, IW_NO_MEMORY);
 	return true;
 }
 
-/* Return: false: it is to come again */
+/* Return: true if done, false if the chunk must be received again */
 static bool take_chunk(struct sddp_stream *st, const struct sddp_in *in,
 		       const struct sddp_head *h)
 {
@@ -406,7 +409,7 @@ static bool take_chunk(struct sddp_stream *st, const struct sddp_in *in,
 		refuse_chunk(st, in, h, IW_SCTP_SEQUENCE);
 		return true;
 	}
-	/* one that is put off is here already, or comes again */
+	/* if a deferred chunk with this DDP-SSN is kept, this is a duplicate */
 	if (turn == SDDP_NOW && !sddp_early_here(st, h->ssn))
 		return take_now(st, in);
 	if (turn == SDDP_EARLY)
@@ -415,7 +418,7 @@ static bool take_chunk(struct sddp_stream *st, const struct sddp_in *in,
 	return true;
 }
 
-/* For a session of the peer's */
+/* Allocate a stream for a session of the peer's */
 static struct sddp_stream *make_stream(struct sddp_assoc *a, u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
@@ -430,7 +433,7 @@ static struct sddp_stream *make_stream(struct sddp_assoc *a, u16 id)
 	return st;
 }
 
-/* A session begins; ERR_PTR(-EBUSY): the streams are reserved for one of ours */
+/* Begin a session of the peer's; ERR_PTR(-EBUSY) if the number is reserved */
 static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 {
 	struct sddp_stream *st = make_stream(a, id);
@@ -447,13 +450,13 @@ static struct sddp_stream *new_stream(struct sddp_assoc *a, u16 id)
 	return st;
 }
 
-/* Return: false: it is to come again */
+/* Return: true if done, false if the chunk must be received again */
 static bool take_on(struct sddp_stream *st, const struct sddp_in *in,
 		    const struct sddp_head *h)
 {
 	bool taken = true;
 
-	/* it may leave the table because of this */
+	/* the stream may leave the table in this function */
 	ddp_session_get(&st->ss);
 	if (st->counting)
 		count(st, in, h);
@@ -471,9 +474,9 @@ static bool begins_session(const struct sddp_head *h)
 }
 
 /*
- * RFC 5043 6: an Initiate, and behind it the peer sends nothing before it has
- * our answer.  So whatever else comes first, or comes early, is against the
- * rules, and none of it is kept.
+ * Process a chunk on streams without a session. RFC 5043 6: it must be an
+ * Initiate, after which the peer sends nothing until it has our reply. Anything
+ * else is a violation, and is not kept.
  */
 static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_in *in,
 			      const struct sddp_head *h)
@@ -485,14 +488,15 @@ static int sddp_rx_take_first(struct sddp_assoc *a, const struct sddp_in *in,
 	st = new_stream(a, in->id);
 	if (IS_ERR(st))
 		return PTR_ERR(st);
-	/* an Initiate is not put off */
+	/* an Initiate is never deferred */
 	take_on(st, in, h);
 	return 0;
 }
 
 /*
- * Nothing of the session before can come any more, so it is the next one's.  A
- * peer that begins that on its own association has our last word.
+ * Check whether a chunk must belong to the next session: all chunks of this one
+ * have arrived. If the peer begins the next one on an association that the peer
+ * has made, it also has our last chunk.
  */
 static bool is_over(const struct sddp_stream *st)
 {
@@ -507,8 +511,8 @@ static void make_way(struct sddp_stream *st)
 }
 
 /*
- * The peer has our last word, and all that it says of the session is here, though some
- * of it waits for memory of ours: it may begin the next one (RFC 5043 6.6).
+ * Check whether a chunk is the next session's Initiate (RFC 5043 6.6). The peer
+ * has our last chunk, and all of its chunks are here, though some are deferred.
  */
 static bool is_next(const struct sddp_stream *st, const struct sddp_head *h)
 {
@@ -521,7 +525,10 @@ static bool is_next(const struct sddp_stream *st, const struct sddp_head *h)
 	return sddp_tally_whole(&t);
 }
 
-/* The next session's Initiate waits until this one leaves.  Return: as take_on() */
+/*
+ * Keep the next session's Initiate until this session leaves. Return: true if
+ * kept, false if it must stay queued in SCTP and be received again.
+ */
 static bool keep_next(struct sddp_stream *st, const struct sddp_in *in)
 {
 	struct sddp_stream *next = make_stream(st->a, in->id);
@@ -539,8 +546,8 @@ static bool keep_next(struct sddp_stream *st, const struct sddp_in *in)
 }
 
 /**
- * sddp_rx_begin - the session before has left its number
- * @st: the one that has waited for that, in the table; worker
+ * sddp_rx_begin - begin a session that has waited for the one before it
+ * @st: the session's stream, now in the table; worker context
  */
 void sddp_rx_begin(struct sddp_stream *st)
 {
@@ -549,11 +556,12 @@ void sddp_rx_begin(struct sddp_stream *st)
 }
 
 /**
- * sddp_rx_chunk - a DATA chunk has arrived
- * @a: the association; its worker; the octets are in @a->src
- * @in: what it is
+ * sddp_rx_chunk - process a DATA chunk
+ * @a: the association, with the chunk in @a->src; worker context
+ * @in: description of the chunk
  *
- * Return: false if memory is short, or has to come first: it is to come again.
+ * Return: true if done; false if the chunk must stay queued in SCTP and be
+ * received again, for lack of memory or until a page fault is resolved.
  */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
 {
@@ -561,7 +569,7 @@ bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in)
 	struct sddp_head h;
 	void *at;
 
-	/* a stream that has no twin is in no pair */
+	/* the number is not in use in both directions */
 	if (in->id >= a->limit)
 		return true;
 	sddp_src_head(a, in, &h);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The machine of a DDP Stream Session: see session.h. */
+/* The state machine of a DDP Stream Session: see session.h. */
 #include "session.h"
 
 /**
- * sddp_session_init - a session not yet begun
+ * sddp_session_init - initialise a session
  * @s: the session
- * @active: this side is to send the Initiate
+ * @active: true if this side sends the Initiate
  */
 void sddp_session_init(struct sddp_session *s, bool active)
 {
@@ -13,8 +13,8 @@ void sddp_session_init(struct sddp_session *s, bool active)
 }
 
 /*
- * RFC 5043 6.1.  What the peer goes on to send is of no interest, but its
- * Terminate still tells when it is done.
+ * End the session (RFC 5043 6.1). Further chunks of the peer are ignored,
+ * except its Terminate, which shows that the peer is done.
  */
 static enum sddp_do against_the_rules(struct sddp_session *s)
 {
@@ -31,7 +31,7 @@ static enum sddp_do receive_initiate(struct sddp_session *s, bool enhanced)
 	return SDDP_DO_ASK;
 }
 
-/* An Accept is of the Initiate's kind (RFC 6581 section 7) */
+/* An Accept must be of the Initiate's kind (RFC 6581 section 7) */
 static enum sddp_do receive_accept(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || s->enhanced != enhanced)
@@ -41,7 +41,7 @@ static enum sddp_do receive_accept(struct sddp_session *s, bool enhanced)
 	return SDDP_DO_ENTER;
 }
 
-/* The end of a request: nobody sends anything more (RFC 5043 6.3, 6.4) */
+/* End a request: neither side sends anything more (RFC 5043 6.3, 6.4) */
 static enum sddp_do receive_no(struct sddp_session *s, enum sddp_do which)
 {
 	s->state = SDDP_OVER;
@@ -51,7 +51,7 @@ static enum sddp_do receive_no(struct sddp_session *s, enum sddp_do which)
 	return which;
 }
 
-/* A plain no to an enhanced Initiate is a no */
+/* A plain Reject is valid for an enhanced Initiate, too */
 static enum sddp_do receive_reject(struct sddp_session *s, bool enhanced)
 {
 	if (s->state != SDDP_INITIATED || (enhanced && !s->enhanced))
@@ -69,14 +69,20 @@ static enum sddp_do receive_terminate(struct sddp_session *s)
 		s->in_doubt = s->in_doubt && s->we_done;
 		return SDDP_DO_PEER_DONE;
 	default:
-		/* a Terminate that ends nothing is not answered with one */
+		/*
+		 * No session was open: the peer has sent its last chunk, and no
+		 * Terminate is sent in reply
+		 */
 		s->peer_done = true;
 		s->we_done = true;
 		return against_the_rules(s);
 	}
 }
 
-/* The active side sends nothing behind its Initiate before it has the Accept */
+/*
+ * A segment from the active side shows that our Accept has arrived, because the
+ * active side sends nothing between its Initiate and the Accept
+ */
 static enum sddp_do receive_segment(struct sddp_session *s)
 {
 	if (s->state != SDDP_OPEN)
@@ -86,7 +92,7 @@ static enum sddp_do receive_segment(struct sddp_session *s)
 	return SDDP_DO_DELIVER;
 }
 
-/* After the end only the peer's Terminate counts */
+/* After the end of the session only the peer's Terminate matters */
 static enum sddp_do receive_late(struct sddp_session *s, enum sddp_what what)
 {
 	if (what == SDDP_SAY_TERMINATE)
@@ -95,19 +101,22 @@ static enum sddp_do receive_late(struct sddp_session *s, enum sddp_what what)
 }
 
 /**
- * sddp_session_receive - a chunk's turn has come
+ * sddp_session_receive - process a received chunk
  * @s: the session
- * @what: the chunk; one that makes no sense at all is sddp_session_break()'s
- * @enhanced: it is of the enhanced kind
+ * @what: meaning of the chunk; chunks must be passed in the order of their
+ *	DDP-SSNs
+ * @enhanced: the chunk is of the enhanced kind
  *
- * Return: what it asks for, see enum sddp_do.
+ * A chunk that cannot be decoded is passed to sddp_session_break() instead.
+ *
+ * Return: the action that the chunk requires, see enum sddp_do.
  */
 enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_what what,
 				  bool enhanced)
 {
 	if (s->state == SDDP_OVER)
 		return receive_late(s, what);
-	/* RFC 5043 6.2: its Terminate was the peer's final chunk */
+	/* RFC 5043 6.2: the peer's Terminate was its final chunk */
 	if (s->peer_done)
 		return against_the_rules(s);
 	switch (what) {
@@ -125,8 +134,8 @@ enum sddp_do sddp_session_receive(struct sddp_session *s, enum sddp_what what,
 }
 
 /**
- * sddp_session_break - a chunk came that no session can have
- * @s: the session; over from here on, but for a Terminate of ours
+ * sddp_session_break - end a session because of a chunk that cannot be decoded
+ * @s: the session; only a Terminate may be sent on it afterwards
  */
 void sddp_session_break(struct sddp_session *s)
 {
@@ -134,9 +143,8 @@ void sddp_session_break(struct sddp_session *s)
 }
 
 /*
- * Not as long as it could overtake our Accept (RFC 5043 6.6).  The active side
- * says nothing more behind an Initiate that is not answered: no legal sequence
- * has it.
+ * A Terminate must not overtake our Accept (RFC 5043 6.6). On the active side,
+ * no legal sequence has a Terminate after an Initiate without a reply.
  */
 static bool may_terminate(const struct sddp_session *s)
 {
@@ -146,12 +154,12 @@ static bool may_terminate(const struct sddp_session *s)
 }
 
 /**
- * sddp_session_may - may this be sent now?
+ * sddp_session_may - check whether a chunk may be sent now
  * @s: the session
- * @what: what
+ * @what: meaning of the chunk
  *
- * Return: whether a legal sequence goes on like that, and it cannot overtake a
- * control chunk of ours.
+ * Return: true if the chunk continues a legal sequence and cannot overtake one
+ * of our control chunks, false otherwise.
  */
 bool sddp_session_may(const struct sddp_session *s, enum sddp_what what)
 {
@@ -169,10 +177,10 @@ bool sddp_session_may(const struct sddp_session *s, enum sddp_what what)
 }
 
 /**
- * sddp_session_sent - it has been sent
- * @s: the session; sddp_session_may() said yes
- * @what: what
- * @enhanced: it was of the enhanced kind
+ * sddp_session_sent - note that a chunk has been sent
+ * @s: the session; sddp_session_may() has allowed the chunk
+ * @what: meaning of the chunk
+ * @enhanced: the chunk was of the enhanced kind
  */
 void sddp_session_sent(struct sddp_session *s, enum sddp_what what,
 		       bool enhanced)
@@ -194,7 +202,10 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_what what,
 		s->peer_done = true;
 		break;
 	default:
-		/* to a request it is the last word of all (RFC 5043 6.4) */
+		/*
+		 * a Terminate in reply to a request ends the session (RFC 5043
+		 * 6.4)
+		 */
 		if (s->state == SDDP_REQUESTED) {
 			s->state = SDDP_OVER;
 			s->peer_done = true;
@@ -205,8 +216,8 @@ void sddp_session_sent(struct sddp_session *s, enum sddp_what what,
 }
 
 /**
- * sddp_session_acked - SCTP has word that our last control chunk arrived
- * @s: the session
+ * sddp_session_acked - note that our last control chunk has arrived
+ * @s: the session; SCTP has received the acknowledgement
  */
 void sddp_session_acked(struct sddp_session *s)
 {
@@ -214,10 +225,11 @@ void sddp_session_acked(struct sddp_session *s)
 }
 
 /**
- * sddp_session_heard - has the peer all that we had to say?
+ * sddp_session_heard - check whether the peer has all of our chunks
  * @s: the session
  *
- * Return: if so, what is still to come is the peer's last.
+ * Return: true if our last chunk has been sent and acknowledged, so that only
+ * the peer's last chunks are still to come; false otherwise.
  */
 bool sddp_session_heard(const struct sddp_session *s)
 {
@@ -225,10 +237,11 @@ bool sddp_session_heard(const struct sddp_session *s)
 }
 
 /**
- * sddp_session_over - have both sides said their last?
+ * sddp_session_over - check whether both sides have sent their last chunk
  * @s: the session
  *
- * Return: if so, neither sends another chunk of this session.
+ * Return: true if neither side sends another chunk of this session, false
+ * otherwise.
  */
 bool sddp_session_over(const struct sddp_session *s)
 {
@@ -236,14 +249,16 @@ bool sddp_session_over(const struct sddp_session *s)
 }
 
 /**
- * sddp_session_reusable - may the next session begin on these streams?
+ * sddp_session_reusable - check whether the next session may use these streams
  * @s: the session
  *
- * Only when no chunk of this one can still be on its way (RFC 5043 6.6).  The
- * peer's are all here with its last; of ours the caller knows whether the
- * segments arrived, this is about the last control chunk.
+ * The next session must not begin while a chunk of this one can still arrive
+ * (RFC 5043 6.6). All chunks of the peer have arrived with its last one. Of our
+ * own chunks only the last control chunk is checked here: the caller knows
+ * whether our segments have arrived.
  *
- * Return: whether it is over and nothing of it is in doubt.
+ * Return: true if the session is over and our last control chunk has arrived,
+ * false otherwise.
  */
 bool sddp_session_reusable(const struct sddp_session *s)
 {

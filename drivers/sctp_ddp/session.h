@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The legal sequences of a DDP Stream Session (RFC 5043 section 6, RFC 6581
- * section 7) as a machine.  It is told what arrives, in the order of the
- * DDP-SSNs, and asked what may be sent; it sends and ends nothing itself.
+ * State machine for the legal sequences of a DDP Stream Session (RFC 5043
+ * section 6, RFC 6581 section 7).
  *
  *	active:  INITIATE ->, <- ACCEPT, segments <->, TERMINATE either way
- *		 INITIATE ->, <- REJECT			the ULP said no
- *		 INITIATE ->, <- TERMINATE		nobody could ask the ULP
+ *		 INITIATE ->, <- REJECT			rejected by the ULP
+ *		 INITIATE ->, <- TERMINATE		refused without the ULP
  *
- * A machine serves one session.  The next one on the same pair of streams gets
- * a new one, once sddp_session_reusable() says that nothing of this one can
- * still arrive.
+ * The caller passes the chunks that arrive, in the order of their DDP-SSNs, and
+ * checks what may be sent. The machine itself sends nothing and ends nothing.
+ *
+ * A machine serves one session. The next session on the same pair of streams
+ * gets a new machine, once sddp_session_reusable() reports that no chunk of
+ * this session can still arrive.
  */
 #ifndef _SDDP_SESSION_H
 #define _SDDP_SESSION_H
@@ -20,15 +22,15 @@
 #include "chunk.h"
 
 /**
- * enum sddp_state - where a session stands
- * @SDDP_IDLE: not begun: Initiate is to be sent, or to come
- * @SDDP_INITIATED: active: our Initiate is out, no answer yet
- * @SDDP_REQUESTED: passive: the peer's Initiate is here, not yet answered
- * @SDDP_OPEN: accepted: segments go both ways
- * @SDDP_OVER: not accepted, or against the rules
+ * enum sddp_state - state of a session
+ * @SDDP_IDLE: no Initiate sent (active side) or received (passive side) yet
+ * @SDDP_INITIATED: active side: Initiate sent, no reply received yet
+ * @SDDP_REQUESTED: passive side: Initiate received, no reply sent yet
+ * @SDDP_OPEN: accepted: segments may be sent and received
+ * @SDDP_OVER: rejected, refused, or ended by a protocol violation
  *
- * An accepted session is over when both sides are done, see
- * sddp_session_over(): that is no state of its own.
+ * The end of an accepted session is no state of its own: it is over when both
+ * sides are done, see sddp_session_over().
  */
 enum sddp_state {
 	SDDP_IDLE,
@@ -39,16 +41,17 @@ enum sddp_state {
 };
 
 /**
- * enum sddp_do - what a chunk that arrived asks for
- * @SDDP_DO_ASK: a request: the ULP has to accept or reject it
- * @SDDP_DO_ENTER: our request was accepted
- * @SDDP_DO_REJECTED: the peer's ULP said no
- * @SDDP_DO_REFUSED: our request ended without its being asked (RFC 5043 6.4)
+ * enum sddp_do - action that a received chunk requires
+ * @SDDP_DO_ASK: pass the request to the ULP, which accepts or rejects it
+ * @SDDP_DO_ENTER: enter Full Operation: the peer has accepted our request
+ * @SDDP_DO_REJECTED: end the session: the peer's ULP has rejected our request
+ * @SDDP_DO_REFUSED: end the session: the peer has refused our request without
+ *	passing it to its ULP (RFC 5043 6.4)
  * @SDDP_DO_DELIVER: hand the segment to DDP
- * @SDDP_DO_PEER_DONE: the peer's Terminate: it will send no more
- * @SDDP_DO_IGNORE: nothing: the session was ended before
- * @SDDP_DO_END: no legal sequence has this here: end the session, with a
- *	Terminate if one may be sent (RFC 5043 6.1)
+ * @SDDP_DO_PEER_DONE: note the peer's Terminate: it sends nothing more
+ * @SDDP_DO_IGNORE: do nothing: the session has ended before
+ * @SDDP_DO_END: end the session, with a Terminate if one may be sent: no legal
+ *	sequence has this chunk here (RFC 5043 6.1)
  */
 enum sddp_do {
 	SDDP_DO_ASK,
@@ -62,13 +65,13 @@ enum sddp_do {
 };
 
 /**
- * struct sddp_session - one session, seen from one side
- * @state: where it stands
- * @active: this side sent the Initiate
- * @enhanced: the Initiate was of the enhanced kind, and so is the Accept
- * @peer_done: the peer has said its last: Terminate, or a no
- * @we_done: so have we
- * @in_doubt: our last control chunk may not have arrived yet
+ * struct sddp_session - state of one session, as seen by one side
+ * @state: state
+ * @active: this side sends the Initiate
+ * @enhanced: the Initiate was of the enhanced kind, so the Accept has to be
+ * @peer_done: the peer has sent its last chunk: Terminate, Reject, or a refusal
+ * @we_done: this side has sent its last chunk
+ * @in_doubt: our last control chunk is not known to have arrived
  */
 struct sddp_session {
 	enum sddp_state	state;

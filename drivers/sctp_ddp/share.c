@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Bounds on what a peer can make us keep: see share.h. */
+/* Limits on what a peer can make this host keep: see share.h. */
 #include "share.h"
 
-#define DELAY_LEAST	10	/* milliseconds */
+/* Bounds of a retry delay, milliseconds */
+#define DELAY_LEAST	10
 #define DELAY_MOST	1000
 
 /**
- * sddp_share_early - may an early chunk be kept?
- * @kept: what the association's cost already, octets
- * @all: what all associations' cost
- * @cost: of this one
+ * sddp_share_early - check whether an out-of-order chunk may be kept
+ * @kept: memory in use for chunks of the association, bytes
+ * @all: memory in use for chunks of all associations, bytes
+ * @cost: memory for this chunk, bytes
  *
- * One association gets at most half of what is left, so that many that take
- * all they can leave some to the next one; the least it gets always.
+ * An association gets at most half of what is left of the total, so that many
+ * greedy associations leave some memory for the next one. SDDP_EARLY_LEAST is
+ * always granted.
  *
- * Return: whether.
+ * Return: true if the chunk may be kept, false otherwise.
  */
 bool sddp_share_early(u32 kept, u64 all, u32 cost)
 {
@@ -29,12 +31,12 @@ bool sddp_share_early(u32 kept, u64 all, u32 cost)
 }
 
 /**
- * sddp_share_waiting - may a chunk be kept that waits for memory of ours?
- * @chunks: of its session that are kept
- * @kept: what the association's cost already, octets
- * @all: what all associations' cost
+ * sddp_share_waiting - check whether a chunk may be kept for a page fault
+ * @chunks: number of chunks of its session that are kept
+ * @kept: memory in use for chunks of the association, bytes
+ * @all: memory in use for chunks of all associations, bytes
  *
- * Return: whether.
+ * Return: true if the chunk may be kept, false if it must stay in SCTP's queue.
  */
 bool sddp_share_waiting(u32 chunks, u32 kept, u64 all)
 {
@@ -43,10 +45,11 @@ bool sddp_share_waiting(u32 chunks, u32 kept, u64 all)
 }
 
 /**
- * sddp_share_leaver - one stranger more: does another one have to go?
- * @c: those that are there already
+ * sddp_share_leaver - choose the group to evict an association from
+ * @c: numbers of unaccepted associations, without the new one
  *
- * Return: among whom, see enum sddp_leaver.
+ * Return: the group whose oldest member has to be evicted, SDDP_LEAVE_NONE if
+ * no limit is reached.
  */
 enum sddp_leaver sddp_share_leaver(const struct sddp_crowd *c)
 {
@@ -60,10 +63,11 @@ enum sddp_leaver sddp_share_leaver(const struct sddp_crowd *c)
 }
 
 /**
- * sddp_share_delay - how long to wait when memory was short once more
- * @before: the last time, milliseconds; 0: this is the first
+ * sddp_share_delay - compute the next delay after a failed allocation
+ * @before: the previous delay, milliseconds; 0 for the first failure
  *
- * Return: milliseconds.
+ * Return: the delay in milliseconds: twice the previous one, between 10 and
+ * 1000.
  */
 u32 sddp_share_delay(u32 before)
 {
@@ -87,13 +91,14 @@ static int badness(int err)
 }
 
 /**
- * sddp_share_worse - of many addresses some could not be had: why?
- * @a: 0 or why one could not
- * @b: 0 or why another one could not
+ * sddp_share_worse - choose the error to report if several addresses failed
+ * @a: 0 or a negative errno
+ * @b: 0 or a negative errno
  *
- * That another has it is nobody's fault; for memory one may try again.
+ * -EADDRINUSE matters least, because another program has the port. -ENOMEM
+ * matters most, because it is worth a retry.
  *
- * Return: the one that tells more.
+ * Return: the more important of the two.
  */
 int sddp_share_worse(int a, int b)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A connected socket: its life, and what it sends.
+ * A connected socket: its lifetime, its state and sending.
  *
- * One-to-one style: a socket is an association.  Only the association's worker
- * sends and receives (recv.c).
+ * One-to-one style: each socket is one association. Only the association's
+ * worker sends, and receives (recv.c).
  */
 #include <linux/net.h>
 #include <linux/sctp.h>
@@ -32,9 +32,10 @@ static void sddp_data_ready(struct sock *sk)
 }
 
 /*
- * Who has begun anew gets nothing of ours any more, whoever is about to send it: SCTP is
- * told at once, its socket still locked, that there is no room.  The worker looks next,
- * so what SCTP says to who tries is no matter
+ * A peer that has restarted must not get data of the earlier association. Take
+ * away the send buffer while the socket is still locked, so that SCTP accepts
+ * nothing more. The worker then ends the association: the error that a send
+ * gets meanwhile does not matter.
  */
 static void __hold_back(const struct sddp_assoc *a, struct sock *sk)
 {
@@ -63,9 +64,9 @@ static const struct ddp_sock_calls calls = {
 };
 
 /*
- * A chunk of ours has been acknowledged, or a router says that the peer cannot be
- * reached: SCTP tells those who sleep, and calls neither sk_write_space nor what
- * would be for errors.
+ * Wait queue callback, for acknowledgements and for ICMP errors that report an
+ * unreachable peer. SCTP calls no socket callback for these: it only wakes up
+ * the tasks on the socket's wait queue.
  */
 static int sddp_sock_space(struct wait_queue_entry *wait, unsigned int mode,
 			   int flags, void *key)
@@ -85,13 +86,13 @@ static int sddp_sock_space(struct wait_queue_entry *wait, unsigned int mode,
 }
 
 /**
- * sddp_sock_set - set an option of SCTP's
+ * sddp_sock_set - set an SCTP option of a socket
  * @sock: the socket
  * @name: the option
  * @value: its value
- * @len: octets of it
+ * @len: length of the value, bytes
  *
- * Return: 0 or an error.
+ * Return: 0 or a negative errno.
  */
 int sddp_sock_set(struct socket *sock, int name, void *value, int len)
 {
@@ -100,9 +101,10 @@ int sddp_sock_set(struct socket *sock, int name, void *value, int len)
 }
 
 /**
- * sddp_sock_probe - has this kernel SCTP, and may we have it?
+ * sddp_sock_probe - check that the kernel supports SCTP
  *
- * Return: 0, or -EPROTONOSUPPORT or the like.
+ * Return: 0; -EPROTONOSUPPORT or another negative errno if SCTP is not
+ * available.
  */
 int sddp_sock_probe(void)
 {
@@ -115,7 +117,10 @@ int sddp_sock_probe(void)
 	return err;
 }
 
-/* What SCTP has not got is done without, but not what there is no memory for */
+/*
+ * Set an option, if this SCTP has it. Return: 0, or -ENOMEM, which must not be
+ * mistaken for an option that SCTP lacks.
+ */
 static int want_option(struct socket *sock, int name, void *value, int len)
 {
 	return sddp_sock_set(sock, name, value, len) == -ENOMEM ? -ENOMEM : 0;
@@ -123,7 +128,7 @@ static int want_option(struct socket *sock, int name, void *value, int len)
 
 static int set_timers(struct socket *sock)
 {
-	/* a peer may take 200 ms to send a SACK */
+	/* a peer may delay its SACK by 200 ms */
 	struct sctp_rtoinfo rto = {
 		.srto_initial = 1000, .srto_min = 300, .srto_max = 8000,
 	};
@@ -136,7 +141,7 @@ static int set_timers(struct socket *sock)
 		.spp_sackdelay = 20,
 		.spp_flags = SPP_HB_ENABLE | SPP_SACKDELAY_ENABLE,
 	};
-	/* the first timeout is enough to go on by another path, if there is one */
+	/* use another path, if there is one, after the first timeout */
 	struct sctp_paddrthlds thresholds = { .spt_pathpfthld = 0 };
 
 	path.spp_address.ss_family = sock->sk->sk_family;
@@ -148,12 +153,12 @@ static int set_timers(struct socket *sock)
 }
 
 /**
- * sddp_sock_prepare - set a socket up before it connects or listens
- * @sock: new; what it is set to its children inherit
- * @streams: how many to ask for, each way alike (RFC 5043 8)
- * @listens: strangers will be at the other end
+ * sddp_sock_prepare - set the options of a socket before it connects or listens
+ * @sock: new; accepted sockets inherit its options
+ * @streams: number of streams to request, equal in both directions (RFC 5043 8)
+ * @listens: true for a listening socket, whose peers are unaccepted
  *
- * Return: 0, or -ENOMEM: SCTP copies each option first.
+ * Return: 0, or -ENOMEM, because SCTP allocates a copy of each option.
  */
 int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 {
@@ -167,7 +172,7 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 	};
 	int on = 1, err;
 
-	/* one that connects is to have its port alone: see sddp_bind_local() */
+	/* a socket that connects needs its port alone: see sddp_bind_local() */
 	if (listens)
 		sock_set_reuseaddr(sock->sk);
 	sddp_sock_narrow(sock, listens);
@@ -176,18 +181,19 @@ int sddp_sock_prepare(struct socket *sock, u16 streams, bool listens)
 	      want_option(sock, SCTP_NODELAY, &on, sizeof(on));
 	if (err)
 		return err;
-	/* what addresses it has is looked at once, so none may be added */
+	/* the peer's addresses are checked once, so none may be added later */
 	return want_option(sock, SCTP_ASCONF_SUPPORTED, &none, sizeof(none)) ?:
 	       set_timers(sock);
 }
 
 /**
- * sddp_sock_adopt - have a child know its listener's cookies
- * @child: an accepted socket
- * @listener: the listening socket it comes from
+ * sddp_sock_adopt - let an accepted socket verify its listener's cookies
+ * @child: the accepted socket
+ * @listener: the listening socket
  *
- * A peer that has not got the COOKIE ACK sends its COOKIE ECHO again.  SCTP then
- * checks that with the child's own key, and would drop it each time.
+ * A peer that has not received the COOKIE ACK sends its COOKIE ECHO again. SCTP
+ * verifies that with the accepted socket's own key, and would drop it each
+ * time.
  */
 void sddp_sock_adopt(struct socket *child, const struct socket *listener)
 {
@@ -199,10 +205,10 @@ void sddp_sock_adopt(struct socket *child, const struct socket *listener)
 }
 
 /**
- * sddp_sock_attach - hear of what happens to the association's socket
- * @a: the association; the callbacks hold it until sddp_sock_release()
+ * sddp_sock_attach - set the callbacks of the association's socket
+ * @a: the association; sddp_sock_release() removes them
  *
- * What happened before is not told again: the caller kicks.
+ * Earlier events are not notified: the caller has to check for them.
  */
 void sddp_sock_attach(struct sddp_assoc *a)
 {
@@ -221,7 +227,7 @@ static void detach(struct sddp_assoc *a, struct sock *sk)
 	ddp_sock_disown(sk, &a->before);
 }
 
-/* Who looks at it has the lock */
+/* a->lock protects a->sock for sddp_sock_query() */
 static void set_sock(struct sddp_assoc *a, struct socket *sock)
 {
 	spin_lock_irq(&a->lock);
@@ -230,9 +236,10 @@ static void set_sock(struct sddp_assoc *a, struct socket *sock)
 }
 
 /**
- * sddp_sock_release - the end of the association's socket
+ * sddp_sock_release - release the association's socket
  * @a: the association
- * @abort: ABORT it; otherwise SHUTDOWN, which goes on by itself
+ * @abort: true for an ABORT, false for a SHUTDOWN, which SCTP completes by
+ *	itself
  */
 void sddp_sock_release(struct sddp_assoc *a, bool abort)
 {
@@ -248,8 +255,8 @@ void sddp_sock_release(struct sddp_assoc *a, bool abort)
 }
 
 /*
- * Whether routers and hosts on the way may end it: of one that is not up yet
- * they are believed, as TCP does.
+ * Set whether ICMP errors may end the association. They may during the
+ * handshake, as in TCP.
  */
 static void believe(struct socket *sock, int may)
 {
@@ -260,7 +267,7 @@ static void believe(struct socket *sock, int may)
 			      KERNEL_SOCKPTR(&may), sizeof(may));
 }
 
-/* The port the ULP chose, or any if SCTP has it in use */
+/* Bind to the port that the ULP chose, or to any if SCTP has it in use */
 static int bind_some_port(struct sddp_assoc *a)
 {
 	struct sockaddr_storage addr = a->from;
@@ -273,12 +280,12 @@ static int bind_some_port(struct sddp_assoc *a)
 }
 
 /*
- * Of two associations with the same ports and addresses SCTP knows the younger
- * alone, and its peer takes that for a restart of the other.  The port that an
- * association was made with stays in use when its program has gone, so it has to be
- * refused to the next; but who listens there later is to have it.  SCTP refuses
- * it unless both sockets say that it may be used again: this one says so once it
- * has its own.
+ * Of two associations with the same addresses and ports, SCTP finds only the
+ * newer one. The peer takes that for a restart of the older. An
+ * association's port stays in use after the program that chose it is gone. So
+ * another connect must not get this port, but a later listener may. SCTP allows
+ * the latter if both sockets have SO_REUSEADDR: this one sets it once it is
+ * bound.
  */
 static int sddp_bind_local(struct sddp_assoc *a)
 {
@@ -289,7 +296,7 @@ static int sddp_bind_local(struct sddp_assoc *a)
 	return err;
 }
 
-/* Without one SCTP keeps trying, and is silent about it */
+/* Without a route SCTP goes on trying, and reports no error */
 static bool has_route(struct socket *sock)
 {
 	struct sctp_association *asoc;
@@ -303,11 +310,12 @@ static bool has_route(struct socket *sock)
 }
 
 /**
- * sddp_sock_connect - begin to make an association
+ * sddp_sock_connect - start making an association
  * @a: the association, without a socket
  *
- * Return: 0, and the caller kicks: it may stand already; or an error, and a
- * socket may be left for sddp_sock_release().
+ * Return: 0, after which the caller has to check the state, because the
+ * association may be established already; or a negative errno, after which
+ * sddp_sock_release() releases the socket, if there is one.
  */
 int sddp_sock_connect(struct sddp_assoc *a)
 {
@@ -335,13 +343,14 @@ int sddp_sock_connect(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_anew - has the peer begun anew?
- * @a: the association, up
- * @asoc: SCTP's, its socket locked; it may have ended
+ * sddp_sock_anew - check whether the peer has restarted
+ * @a: the association, established
+ * @asoc: SCTP's association, which may have ended; its socket is locked
  *
- * No session of ours is known there any more, and what arrives is of none.
+ * After a restart the peer knows none of the sessions, and what it sends
+ * belongs to none.
  *
- * Return: whether it has.
+ * Return: true if the peer has restarted, false otherwise.
  */
 bool sddp_sock_anew(const struct sddp_assoc *a,
 		    const struct sctp_association *asoc)
@@ -350,8 +359,8 @@ bool sddp_sock_anew(const struct sddp_assoc *a,
 }
 
 /*
- * Short memory and the like SCTP gets over by itself, and leaves its word of it there;
- * -ECONNABORTED is an end that it makes itself
+ * SCTP recovers from errors such as a lack of memory, but leaves them in
+ * sk_err. With -ECONNABORTED it has ended the association itself.
  */
 static bool is_hopeless(int err)
 {
@@ -362,7 +371,7 @@ static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk, int err)
 {
 	struct sctp_association *asoc = sctp_sk_asoc(sk);
 
-	/* a whole SHUTDOWN may be over before anybody looks */
+	/* a complete SHUTDOWN may be over before the worker runs */
 	if (!asoc || asoc->state == SCTP_STATE_CLOSED)
 		return a->phase == SDDP_UP && !is_hopeless(err) ?
 		       SDDP_SOCK_PEER_DONE : SDDP_SOCK_LOST;
@@ -375,11 +384,11 @@ static enum sddp_fate __fate(struct sddp_assoc *a, struct sock *sk, int err)
 }
 
 /**
- * sddp_sock_fate - how the socket fares
+ * sddp_sock_fate - get the state of the association's socket
  * @a: the association
- * @err: negative errno if SDDP_SOCK_LOST, or 0
+ * @err: set to the negative errno if the state is SDDP_SOCK_LOST; may be 0
  *
- * Return: see enum sddp_fate.
+ * Return: the state, see enum sddp_fate.
  */
 enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
 {
@@ -397,7 +406,7 @@ enum sddp_fate sddp_sock_fate(struct sddp_assoc *a, int *err)
 	return fate;
 }
 
-/* Of several addresses of ours it is known by the first */
+/* An association with several local addresses is known by the first */
 static void learn_names(struct sddp_assoc *a)
 {
 	__be16 port;
@@ -410,15 +419,15 @@ static void learn_names(struct sddp_assoc *a)
 	ddp_addr_set_port(&a->local, port);
 }
 
-/* RFC 5043 11.1: without DDP's indication none of its procedures */
+/* RFC 5043 11.1: DDP's procedures need its Adaptation Indication */
 static enum iw_reason __judge(const struct sctp_association *asoc,
 			      const struct sock *sk)
 {
 	if (!asoc)
 		return IW_PEER_RESET;
 	/*
-	 * It may have begun anew before anybody took it: then what waits there is of the
-	 * one before
+	 * the peer may have restarted before the socket was accepted: queued
+	 * chunks then are of the earlier association
 	 */
 	if (asoc->c.peer_ttag && !skb_queue_empty(&sk->sk_receive_queue))
 		return IW_PEER_RESET;
@@ -430,10 +439,10 @@ static enum iw_reason __judge(const struct sctp_association *asoc,
 }
 
 /**
- * sddp_sock_up - the association stands: what is it like?
+ * sddp_sock_up - read the properties of an established association
  * @a: the association; its limit and addresses are set
  *
- * Return: IW_OK, or why no session can be on it.
+ * Return: IW_OK, or the reason why it cannot carry sessions.
  */
 enum iw_reason sddp_sock_up(struct sddp_assoc *a)
 {
@@ -441,18 +450,18 @@ enum iw_reason sddp_sock_up(struct sddp_assoc *a)
 	struct sctp_association *asoc;
 	enum iw_reason why;
 
-	/* what was said of the way is of no matter any more: nothing is added ... */
+	/* ICMP errors no longer matter: SCTP must report no more of them */
 	believe(sock, false);
 	lock_sock(sock->sk);
 	asoc = sctp_sk_asoc(sock->sk);
 	why = __judge(asoc, sock->sk);
 	if (asoc) {
-		/* pairs: as many as there are both ways (RFC 5043 8) */
+		/* RFC 5043 8: only numbers that exist in both directions */
 		WRITE_ONCE(a->limit, min(asoc->stream.outcnt,
 					 asoc->stream.incnt));
 		a->peer_tag = asoc->c.peer_vtag;
 		a->acked = asoc->ctsn_ack_point;
-		/* ... and it is forgotten */
+		/* drop an ICMP error that has been reported */
 		sock_error(sock->sk);
 	}
 	release_sock(sock->sk);
@@ -461,15 +470,16 @@ enum iw_reason sddp_sock_up(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_send - one chunk
- * @a: the association; its worker
- * @id: the stream
+ * sddp_sock_send - send one chunk
+ * @a: the association; worker context
+ * @id: number of the stream
  * @ppid: Payload Protocol Identifier
  * @buf: user data
- * @len: its length
+ * @len: length of the user data, bytes
  *
- * Return: 0: SCTP has it; -EAGAIN: it takes no more, a kick will come; another
- * error: the association is gone.
+ * Return: 0 if SCTP has accepted the chunk; -EAGAIN if SCTP accepts no more,
+ * and sddp_sock_space() schedules the worker later; -ENOMEM or -ENOBUFS if
+ * memory is short; another negative errno if the association has ended.
  */
 int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 		   u32 len)
@@ -492,16 +502,16 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 	info->snd_sid = id;
 	info->snd_ppid = (__force u32)htonl(ppid);
 	info->snd_flags = SCTP_UNORDERED;
-	/* the next step of a session may wait for it */
+	/* the next step of the session may wait for the acknowledgement */
 	if (ppid == SDDP_PPID_CONTROL)
 		info->snd_flags |= SCTP_SACK_IMMEDIATELY;
 
-	/* before SCTP looks: what it frees from then on kicks */
+	/* set first: space that is freed after the call schedules the worker */
 	WRITE_ONCE(a->full, true);
 	n = kernel_sendmsg(a->sock, &msg, &vec, 1, len);
 	if (n != -EAGAIN)
 		WRITE_ONCE(a->full, false);
-	/* SCTP tells once, and with -EPIPE it has nothing to tell */
+	/* SCTP reports its error to one send, and -EPIPE to later ones */
 	if (n != -EPIPE && is_hopeless(n))
 		a->lost = n;
 	if (n < 0)
@@ -512,14 +522,14 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 }
 
 /**
- * sddp_sock_mark - remember where sending stands
- * @a: the association; its worker
+ * sddp_sock_mark - get the TSN of the last chunk sent
+ * @a: the association; worker context
  *
- * Chunks get their TSNs in the order they were handed over, those that wait
- * for one included.
+ * SCTP assigns TSNs in the order in which it has accepted chunks, including
+ * those that it has not sent yet.
  *
- * Return: the TSN that the last chunk handed over has or will have; if the association
- * is gone, one that is never acknowledged.
+ * Return: the TSN that the last chunk has or will have; a TSN that is never
+ * acknowledged if the association has ended.
  */
 u32 sddp_sock_mark(struct sddp_assoc *a)
 {
@@ -536,11 +546,11 @@ u32 sddp_sock_mark(struct sddp_assoc *a)
 }
 
 /**
- * sddp_sock_acked - how much has the peer got for certain?
- * @a: the association; its worker
+ * sddp_sock_acked - get the TSN up to which the peer has acknowledged all
+ * @a: the association; worker context
  *
- * Return: the TSN up to which it has acknowledged all; if the association is
- * gone, the last that was known.
+ * Return: the TSN; the last known one if the association has ended or the peer
+ * has restarted.
  */
 u32 sddp_sock_acked(struct sddp_assoc *a)
 {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Where the octets of a chunk are read from: SCTP's queue, or what was kept of it; and
- * what its first ones say.
+ * Reading the bytes of a chunk, from SCTP's queue or from a kept copy, and
+ * decoding its beginning.
  */
 #include "internal.h"
 
-/* The longest segment that a Terminate can name */
+/* Longest segment whose length fits into an RDMAP Terminate */
 #define SEGMENT_MOST	U16_MAX
 
-/* Octets of @src that are in memory of ours; returns how many */
+/*
+ * Copy the bytes of @src that are in local memory. Return: the number copied.
+ */
 static u32 read_ours(const struct sddp_src *src, u32 off, void *dst, u32 len)
 {
 	const u8 *from = src->arrived ? src->head : src->flat;
@@ -20,13 +22,14 @@ static u32 read_ours(const struct sddp_src *src, u32 off, void *dst, u32 len)
 }
 
 /**
- * sddp_src_read - octets of the chunk that is looked at
- * @a: the association; worker
- * @off: where in it
- * @dst: where to
- * @len: how many
+ * sddp_src_read - copy bytes of the current chunk
+ * @a: the association; worker context
+ * @off: offset in the chunk
+ * @dst: destination
+ * @len: number of bytes
  *
- * Return: false if they cannot be read; zeros are in their place.
+ * Return: true if all bytes have been copied; false if some cannot be read,
+ * which are then set to zero.
  */
 bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 {
@@ -44,9 +47,10 @@ bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 }
 
 /*
- * What is decided by is fetched once.  SCTP has made a packet linear, and so
- * its own, before it believes the checksum; the rules are the same as for TCP,
- * whose queue others may write.
+ * Copy the bytes that decisions are based on, once. SCTP makes a packet linear,
+ * in memory of its own, before it verifies the checksum. So nothing else can
+ * write to the bytes, but the code does not rely on that: over TCP, other
+ * programs may write to the receive queue.
  */
 static bool fetch_head(struct sddp_assoc *a)
 {
@@ -58,7 +62,7 @@ static bool fetch_head(struct sddp_assoc *a)
 	return true;
 }
 
-/* RFC 5043 5.1: no other kind of chunk is on such an association */
+/* RFC 5043 5.1: an association with DDP's indication has no other chunks */
 static bool makes_sense(const struct sddp_in *in)
 {
 	if (!in->legal)
@@ -70,10 +74,12 @@ static bool makes_sense(const struct sddp_in *in)
 }
 
 /**
- * sddp_src_head - what decides over a chunk before its session is known
- * @a: the association; worker
- * @in: the chunk, in @a->src
- * @h: set
+ * sddp_src_head - decode the beginning of a chunk
+ * @a: the association; worker context
+ * @in: the chunk, which is in @a->src
+ * @h: set; all zero if the chunk cannot be read
+ *
+ * Does not need the session.
  */
 void sddp_src_head(struct sddp_assoc *a, const struct sddp_in *in,
 		   struct sddp_head *h)
@@ -90,12 +96,13 @@ void sddp_src_head(struct sddp_assoc *a, const struct sddp_in *in,
 }
 
 /**
- * sddp_src_next - the next octets of the segment being handed up
- * @a: the association; worker
- * @dst: where to
- * @len: how many
+ * sddp_src_next - copy the next bytes of the segment being handed up
+ * @a: the association; worker context
+ * @dst: destination
+ * @len: number of bytes
  *
- * Return: false if they cannot be read; zeros are in their place.
+ * Return: true if all bytes have been copied; false if some cannot be read,
+ * which are then set to zero.
  */
 bool sddp_src_next(struct sddp_assoc *a, void *dst, u32 len)
 {

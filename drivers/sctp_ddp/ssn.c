@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Whose turn it is: see ssn.h. */
+/* Order of DDP-SSNs: see ssn.h. */
 #include "ssn.h"
 
 /**
- * sddp_ssn_turn - when would this one's turn come?
- * @next: the DDP-SSN whose turn it is
- * @ssn: a DDP-SSN as it came
+ * sddp_ssn_turn - compare a DDP-SSN with the next expected one
+ * @next: next expected DDP-SSN
+ * @ssn: DDP-SSN of a received chunk
  *
- * A gap is held against what may be in flight, 32767 chunks, before anybody
- * allocates anything because of it (RFC 5043 section 10).
+ * A gap is checked against the maximum in flight, 32767 chunks, before any
+ * memory is allocated because of it (RFC 5043 section 10).
  *
- * Return: see enum sddp_turn.  Whether an EARLY one is here already knows who
- * keeps them.
+ * Return: the position, see enum sddp_turn. SDDP_EARLY includes duplicates of
+ * chunks that are kept: the caller has to check for these.
  */
 enum sddp_turn sddp_ssn_turn(u16 next, u16 ssn)
 {
@@ -25,7 +25,7 @@ enum sddp_turn sddp_ssn_turn(u16 next, u16 ssn)
 }
 
 /**
- * sddp_tally_chunk - one more is here
+ * sddp_tally_chunk - count a chunk of an ended session
  * @t: the tally
  */
 void sddp_tally_chunk(struct sddp_tally *t)
@@ -34,9 +34,9 @@ void sddp_tally_chunk(struct sddp_tally *t)
 }
 
 /**
- * sddp_tally_last - it was the peer's Terminate
- * @t: the tally; the chunk is counted
- * @ssn: its DDP-SSN; of several Terminates the first counts
+ * sddp_tally_last - note that a counted chunk is the peer's Terminate
+ * @t: the tally; the chunk has been counted
+ * @ssn: DDP-SSN of the chunk; ignored if a Terminate has been noted before
  */
 void sddp_tally_last(struct sddp_tally *t, u16 ssn)
 {
@@ -47,10 +47,11 @@ void sddp_tally_last(struct sddp_tally *t, u16 ssn)
 }
 
 /**
- * sddp_tally_whole - can anything of the session still come?
+ * sddp_tally_whole - check whether all chunks of a session have arrived
  * @t: the tally
  *
- * Return: whether its last chunk and all before it are here.
+ * Return: true if the peer's Terminate and all chunks before it have arrived,
+ * so that no chunk of the session can still come; false otherwise.
  */
 bool sddp_tally_whole(const struct sddp_tally *t)
 {

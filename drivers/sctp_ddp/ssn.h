@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The DDP-SSNs of a session's arriving chunks (RFC 5043 sections 5.2.1, 6.1
- * and 10): whose turn it is; and, of a session that is over, whether all that
- * the peer sends of it is here.
+ * Arithmetic on the DDP-SSNs of a session's arriving chunks (RFC 5043 sections
+ * 5.2.1, 6.1 and 10): whether a chunk is the next one in order; and, for a
+ * session that has ended, whether all of its chunks have arrived.
  */
 #ifndef _SDDP_SSN_H
 #define _SDDP_SSN_H
@@ -13,11 +13,11 @@
 #define SDDP_SSN_SPACE	0x10000
 
 /**
- * enum sddp_turn - when a chunk's turn comes
- * @SDDP_NOW: it is the next one
- * @SDDP_EARLY: chunks before it are still to come
- * @SDDP_DUP: this DDP-SSN has long passed
- * @SDDP_FAR: no sender that keeps to RFC 5043 section 10 can be so far ahead
+ * enum sddp_turn - position of a chunk relative to the next expected DDP-SSN
+ * @SDDP_NOW: next in order
+ * @SDDP_EARLY: out of order: chunks before it have not arrived
+ * @SDDP_DUP: duplicate: this DDP-SSN has been processed
+ * @SDDP_FAR: further ahead than a sender that obeys RFC 5043 section 10 can be
  */
 enum sddp_turn {
 	SDDP_NOW,
@@ -29,12 +29,13 @@ enum sddp_turn {
 enum sddp_turn sddp_ssn_turn(u16 next, u16 ssn);
 
 /**
- * struct sddp_tally - what has come of a session whose chunks nobody wants
- * @n: how many, modulo 65536; from the last one on: less those there are
- * @last: the peer's Terminate was among them
+ * struct sddp_tally - count of the arrived chunks of an ended session
+ * @n: number of chunks, modulo 65536; once @last is set, minus the number of
+ *	chunks that the session has
+ * @last: the peer's Terminate has arrived
  *
- * Which ones they were need not be known: when as many are here as the number
- * of the last one says, all are.
+ * The DDP-SSN of the Terminate gives the number of chunks of the session. Once
+ * as many have arrived, all have: there is no need to store which.
  */
 struct sddp_tally {
 	u16	n;

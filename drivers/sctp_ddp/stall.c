@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* When nothing gets through: see stall.h. */
+/* Detection of PMTU black holes: see stall.h. */
 #include "share.h"
 #include "stall.h"
 
-/* In looks: a retransmission of the smaller packets takes up to two */
+/*
+ * Thresholds in checks. Smaller packets are given two checks after SHRINK_AT:
+ * retransmitting them takes that long.
+ */
 #define ASK_AT		1
 #define SHRINK_AT	2
 #define WAIT_UNTIL	4
 #define END_AT		15
 
 /**
- * sddp_stall_look - another SDDP_STALL_LOOK seconds have passed
- * @s: what is known; changed
- * @v: what is to be seen now
+ * sddp_stall_look - evaluate a check
+ * @s: state kept between checks; updated
+ * @v: state of the association now
  *
- * Return: what is to be done.
+ * Called every SDDP_STALL_LOOK seconds.
+ *
+ * Return: the action to take, see enum sddp_stall_do.
  */
 enum sddp_stall_do sddp_stall_look(struct sddp_stall *s,
 				   const struct sddp_stall_view *v)
@@ -30,7 +35,7 @@ enum sddp_stall_do sddp_stall_look(struct sddp_stall *s,
 		s->since = v->now;
 		return SDDP_STALL_ASK;
 	}
-	/* a peer that is gone is SCTP's to find out */
+	/* SCTP itself detects a peer that is not reachable at all */
 	if (s->step == SHRINK_AT) {
 		if (v->heard > s->since)
 			return SDDP_STALL_SHRINK;
@@ -42,14 +47,14 @@ enum sddp_stall_do sddp_stall_look(struct sddp_stall *s,
 }
 
 /**
- * sddp_stall_smaller - the next smaller size of packets that is worth a try
- * @pmtu: the path's MTU as it is taken to be, octets
- * @least: what any path has to carry
+ * sddp_stall_smaller - choose the next smaller packet size
+ * @pmtu: current path MTU, bytes
+ * @least: minimum MTU of the address family, bytes; 0 if there is none
  *
- * What Ethernet carries, what IPv6 always does, what IPv4 hosts always take
- * (which holds RFC 5043 section 9's 516 octets).
+ * The sizes are what Ethernet carries, the minimum MTU of IPv6, and what any
+ * IPv4 host accepts. All hold the 516 bytes of RFC 5043 section 9.
  *
- * Return: octets; 0 if there is none.
+ * Return: the size in bytes, or 0 if there is no smaller one.
  */
 u32 sddp_stall_smaller(u32 pmtu, u32 least)
 {
@@ -63,12 +68,13 @@ u32 sddp_stall_smaller(u32 pmtu, u32 least)
 }
 
 /**
- * sddp_stall_timeouts - after how many in a row nobody is there any more
- * @paths: addresses of the peer's that have answered once
+ * sddp_stall_timeouts - compute the timeouts after which the peer is dead
+ * @paths: number of peer addresses that have replied at least once
  *
- * Some of them may be dead for long, and all is well: that is not to end it.
+ * Some of the paths may be down for a long time while another works: their
+ * timeouts must not end the association.
  *
- * Return: timeouts, of all paths together.
+ * Return: the number of consecutive timeouts of all paths together.
  */
 u32 sddp_stall_timeouts(u32 paths)
 {

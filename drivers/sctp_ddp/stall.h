@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Data that the peer does not acknowledge although it is there.
+ * Detection of data that the peer never acknowledges although the peer is
+ * reachable.
  *
- * A path that carries less than it should and says nothing swallows long
- * packets for ever, while heartbeats pass and keep SCTP content.  So every
- * SDDP_STALL_LOOK seconds, as long as anything is under way, somebody looks:
+ * A path with a smaller MTU than expected and without ICMP drops long packets
+ * for ever (a PMTU black hole). Heartbeats still pass, so SCTP does not give
+ * up. While data is in flight, the worker therefore checks every
+ * SDDP_STALL_LOOK seconds, and acts if nothing was acknowledged since the last
+ * check:
  *
- *	nothing acknowledged since the look before	ASK: a heartbeat now
- *	... and the peer was heard of meanwhile		SHRINK the packets, wait
- *	... for a minute				END
+ *	first check without progress		ASK: send a heartbeat now
+ *	next check, if the peer was heard of	SHRINK the packets, wait
+ *	after one minute			END the association
  */
 #ifndef _SDDP_STALL_H
 #define _SDDP_STALL_H
 
 #include <ddp/pure.h>
 
-#define SDDP_STALL_LOOK	4	/* seconds from look to look */
+#define SDDP_STALL_LOOK	4	/* interval of the checks, seconds */
 
-/* Timeouts in a row after which a path is taken for dead ... */
+/* Consecutive timeouts after which SCTP takes a path for dead */
 #define SDDP_PATH_TIMEOUTS	5
-/* ... and the peer, if there is one path */
+/* Consecutive timeouts after which SCTP takes a peer with one path for dead */
 #define SDDP_PEER_TIMEOUTS	8
 
 /**
- * enum sddp_stall_do - what is to be done
- * @SDDP_STALL_NOTHING: nothing
- * @SDDP_STALL_ASK: ask the peer whether it is there
- * @SDDP_STALL_SHRINK: send smaller packets, if there are any
- * @SDDP_STALL_END: give the association up
+ * enum sddp_stall_do - action after a check
+ * @SDDP_STALL_NOTHING: none
+ * @SDDP_STALL_ASK: send a heartbeat to find out whether the peer is reachable
+ * @SDDP_STALL_SHRINK: use smaller packets, if there is a smaller size
+ * @SDDP_STALL_END: end the association
  */
 enum sddp_stall_do {
 	SDDP_STALL_NOTHING,
@@ -37,12 +40,13 @@ enum sddp_stall_do {
 };
 
 /**
- * struct sddp_stall_view - what there is to see
- * @under_way: something is not acknowledged: there will be another look
- * @waits: ... although the peer has room for it; else it may take what time it likes
- * @acked: the last TSN acknowledged, with all before it
- * @heard: when the peer was last heard of, by whatever path
- * @now: the same clock
+ * struct sddp_stall_view - state of the association at a check
+ * @under_way: data is in flight, so another check follows
+ * @waits: data is in flight and the peer's window is open; a peer whose window
+ *	is closed may take any time
+ * @acked: last TSN that is acknowledged cumulatively
+ * @heard: time of the last packet from the peer on any path, nanoseconds
+ * @now: current time, same clock as @heard
  */
 struct sddp_stall_view {
 	bool	under_way;
@@ -53,11 +57,11 @@ struct sddp_stall_view {
 };
 
 /**
- * struct sddp_stall - what is known from the looks before; zeroes at first
- * @acked: the last TSN acknowledged
- * @looks: in a row that found nothing more acknowledged
- * @step: of these, since the packets were made smaller
- * @since: when the peer was asked
+ * struct sddp_stall - state kept between checks; zero at first
+ * @acked: last TSN that is acknowledged cumulatively
+ * @looks: consecutive checks without progress
+ * @step: those of @looks since packets were last made smaller
+ * @since: time of the last heartbeat request, nanoseconds
  */
 struct sddp_stall {
 	u32	acked;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Streams on which a peer has broken the rules, or been refused, and that no
- * program knows of.
+ * Orphaned sessions: sessions of a peer that no program knows, because the peer
+ * has broken the rules or has been refused, or that have ended here first.
  *
- * What is left of such a session is a number in the association's table: how
- * many of its chunks have come, whether the peer's Terminate was among them,
- * and whether ours is still to be sent (RFC 5043 6.1, 6.4).
+ * What is left of such a session is a value in the association's table of
+ * streams (RFC 5043 6.1, 6.4). It holds the number of chunks that have arrived,
+ * whether the peer's Terminate was among them, and whether ours must be sent.
  */
 #include "internal.h"
 #include "share.h"
 
-#define LAST	BIT(16)			/* above the count */
-#define OWED	BIT(17)			/* our Terminate */
-#define MARK	XA_MARK_1		/* where it is owed */
+#define LAST	BIT(16)			/* Terminate received; lower bits: count */
+#define OWED	BIT(17)			/* our Terminate has to be sent */
+#define MARK	XA_MARK_1		/* entries with OWED */
 
 static void *sddp_stray_entry(const struct sddp_tally *t, bool owed)
 {
@@ -25,8 +25,10 @@ static struct sddp_tally tally_of(unsigned long value)
 }
 
 /*
- * Into a slot that is there.  Over: the next session may begin; but not one of
- * ours, for nobody knows whether our Terminate has arrived.
+ * Update an entry that exists. If the session is complete, the number becomes
+ * free for the peer's next session. On an association that this side has made,
+ * the number stays in use: a local session could begin there although our
+ * Terminate may not have arrived.
  */
 static void sddp_stray_put(struct sddp_assoc *a, u16 id,
 			   const struct sddp_tally *t, bool owed)
@@ -43,9 +45,9 @@ static void sddp_stray_put(struct sddp_assoc *a, u16 id,
 }
 
 /**
- * sddp_stray_count - a chunk of a session that is over
+ * sddp_stray_count - count a chunk of a session that is over
  * @t: the session's tally
- * @h: what the chunk begins with
+ * @h: the beginning of the chunk
  */
 void sddp_stray_count(struct sddp_tally *t, const struct sddp_head *h)
 {
@@ -75,10 +77,10 @@ static enum iw_reason what_is_wrong(const struct sddp_in *in,
 }
 
 /**
- * sddp_stray_note - a peer breaks the rules
- * @a: the association; worker
+ * sddp_stray_note - count a protocol violation
+ * @a: the association; worker context
  *
- * If it does so again and again no program here cares.
+ * An unaccepted peer's association ends after SDDP_STRAYS_MOST of them.
  */
 void sddp_stray_note(struct sddp_assoc *a)
 {
@@ -87,14 +89,15 @@ void sddp_stray_note(struct sddp_assoc *a)
 }
 
 /**
- * sddp_stray_first - a chunk that begins no session, on streams without one
- * @a: the association; worker
- * @in: the chunk
- * @h: what it begins with
+ * sddp_stray_first - process a chunk that is no Initiate, on unused streams
+ * @a: the association; worker context
+ * @in: description of the chunk
+ * @h: the beginning of the chunk
  *
- * It is answered with a Terminate, unless it is one.
+ * A Terminate is sent in reply, unless the chunk is one.
  *
- * Return: 0, or -ENOMEM: it is to come again.
+ * Return: 0; -EBUSY if the number is reserved for a local session, and the
+ * chunk is dropped; -ENOMEM if the chunk has to be received again.
  */
 int sddp_stray_first(struct sddp_assoc *a, const struct sddp_in *in,
 		     const struct sddp_head *h)
@@ -108,7 +111,7 @@ int sddp_stray_first(struct sddp_assoc *a, const struct sddp_in *in,
 	if (owed || !sddp_tally_whole(&t)) {
 		err = xa_insert(&a->streams, in->id, sddp_stray_entry(&t, owed),
 				GFP_KERNEL);
-		/* -EBUSY: they are reserved for a session of ours */
+		/* -EBUSY: reserved for a local session */
 		if (err)
 			return err;
 		sddp_stray_put(a, in->id, &t, owed);
@@ -119,11 +122,11 @@ int sddp_stray_first(struct sddp_assoc *a, const struct sddp_in *in,
 }
 
 /**
- * sddp_stray_more - one more chunk where only a number is left
- * @a: the association; worker
- * @id: the streams
- * @value: the number
- * @h: what the chunk begins with
+ * sddp_stray_more - process a chunk of an orphaned session
+ * @a: the association; worker context
+ * @id: number of the streams
+ * @value: the session's value in the table
+ * @h: the beginning of the chunk
  */
 void sddp_stray_more(struct sddp_assoc *a, u16 id, unsigned long value,
 		     const struct sddp_head *h)
@@ -138,9 +141,9 @@ void sddp_stray_more(struct sddp_assoc *a, u16 id, unsigned long value,
 }
 
 /**
- * sddp_stray_leave - a session has ended that the peer has not
- * @st: the stream, of the peer's session, settled; worker.  It is dropped
- * @owed: our Terminate is still to be sent, our first chunk
+ * sddp_stray_leave - replace an ended session by its tally
+ * @st: the stream of a peer's session, settled; dropped; worker context
+ * @owed: true if our Terminate, the first chunk from here, has to be sent
  */
 void sddp_stray_leave(struct sddp_stream *st, bool owed)
 {
@@ -148,7 +151,7 @@ void sddp_stray_leave(struct sddp_stream *st, bool owed)
 	struct sddp_assoc *a = st->a;
 	u16 id = st->id;
 
-	/* to a request our Terminate is the last word of all (RFC 5043 6.4) */
+	/* a Terminate in reply to a request ends the session (RFC 5043 6.4) */
 	if (st->s.peer_done || st->s.state == SDDP_REQUESTED)
 		t = (struct sddp_tally){ .last = true };
 	sddp_stray_put(a, id, &t, owed);
@@ -165,10 +168,11 @@ static int sddp_stray_terminate(struct sddp_assoc *a, u16 id)
 }
 
 /**
- * sddp_stray_answer - send the Terminates that are owed
- * @a: the association; worker
+ * sddp_stray_answer - send the Terminates of orphaned sessions
+ * @a: the association; worker context
  *
- * Return: 0, or an error: SCTP takes no more.
+ * Return: 0, or an error of sddp_sock_send(): those that are left are sent
+ * later.
  */
 int sddp_stray_answer(struct sddp_assoc *a)
 {

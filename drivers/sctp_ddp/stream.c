@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Life of a DDP stream over SCTP: a pair of streams with one number and the
- * session on it.
+ * Lifetime of a stream: a pair of SCTP streams and the session on it.
  *
- * What the user sees ends (ended) when it has been told so; the number is held
- * until no chunk of the session can arrive any more (RFC 5043 6.6): until then
- * the association keeps the stream to answer and to discard.  References: the
- * session's user, the DDP stream that is bound, the association's table, and
- * one while it is on the list of those with something to do.
+ * For its user the session is over once st->ended is set; the user is notified
+ * then. The number stays in use until no chunk of the session can arrive any
+ * more (RFC 5043 6.6): until then the association keeps the stream to reply and
+ * to discard. References: the session's user, the bound DDP stream, the
+ * association's table, and the list of streams with events.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -16,15 +15,14 @@
 #include "internal.h"
 #include "trace.h"
 
-#define DEADLINE_SAY	30	/* seconds: until SCTP has the Initiate, or our answer */
-#define DEADLINE_DRAIN	130	/* seconds: some progress, until the peer has all */
-#define DEADLINE_CLOSE	10	/* its Terminate after that */
+#define DEADLINE_SAY	30	/* until SCTP has the Initiate or our reply, seconds */
+#define DEADLINE_DRAIN	130	/* without progress of a graceful end, seconds */
+#define DEADLINE_CLOSE	10	/* for the peer's Terminate after that, seconds */
 
 /**
- * sddp_stream_event - have the worker look at something
- * @st: the stream; the caller holds it, or found it under RCU: then it may be
- *	ending
- * @ev: what
+ * sddp_stream_event - notify the worker of an event
+ * @st: the stream; referenced, or found under RCU, and it may be ending then
+ * @ev: the event
  *
  * Any context.
  */
@@ -62,11 +60,11 @@ static void sddp_stream_timed_out(struct work_struct *work)
 }
 
 /**
- * sddp_stream_deadline - something has to happen in time
- * @st: the stream; worker, or before it can run
- * @seconds: from now; 0: no longer
+ * sddp_stream_deadline - set the deadline of the current step
+ * @st: the stream; worker context, or not known to it yet
+ * @seconds: time from now; 0 for no deadline
  *
- * The timer only has the worker look at the clock.
+ * The timer only makes the worker check the time.
  */
 void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds)
 {
@@ -78,7 +76,7 @@ void sddp_stream_deadline(struct sddp_stream *st, unsigned int seconds)
 		cancel_delayed_work(&st->timer);
 }
 
-/* @grace: and that many seconds */
+/* @grace: seconds after the deadline that are still granted */
 static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
 			 unsigned int grace)
 {
@@ -86,13 +84,13 @@ static bool sddp_is_late(const struct sddp_stream *st, unsigned long when,
 }
 
 /**
- * sddp_stream_late - its time is up, unless what has arrived says otherwise
- * @st: the stream; worker, when all else has been seen to
- * @more: but for what is still in the socket
+ * sddp_stream_late - end a session whose deadline is over
+ * @st: the stream; worker context, after it has processed all else
+ * @more: SCTP's queue may have more chunks, so grant some more time
  */
 void sddp_stream_late(struct sddp_stream *st, bool more)
 {
-	/* by the time at which the socket was looked at: what has come since counts */
+	/* chunks that arrived after the socket was read may be in time */
 	if (sddp_is_late(st, st->a->looked, more ? DEADLINE_CLOSE : 0))
 		sddp_stream_end(st, IW_TIMEOUT, NULL);
 	else if (sddp_is_late(st, jiffies, 0))
@@ -100,10 +98,10 @@ void sddp_stream_late(struct sddp_stream *st, bool more)
 }
 
 /**
- * sddp_stream_new - a stream without an association
- * @user: upcalls
- * @ctx: the user's
- * @active: this side is to send the Initiate
+ * sddp_stream_new - allocate a stream without an association
+ * @user: upcalls; NULL if not known yet
+ * @ctx: the user's context
+ * @active: true if this side sends the Initiate
  *
  * Return: the stream with one reference, the table's; NULL if memory is short.
  */
@@ -131,10 +129,10 @@ struct sddp_stream *sddp_stream_new(const struct ddp_session_user *user,
 }
 
 /**
- * sddp_stream_release - the last reference is gone
- * @ref: the session's
+ * sddp_stream_release - free a stream
+ * @ref: its reference count, which has dropped to zero
  *
- * Any context: the timer ended before.
+ * Any context: the timer has ended before.
  */
 void sddp_stream_release(struct kref *ref)
 {
@@ -148,18 +146,17 @@ void sddp_stream_release(struct kref *ref)
 	kfree_rcu(st, rcu);
 }
 
-/* What a program has done ---------------------------------------------------- */
+/* Requests of the user ------------------------------------------------------- */
 
 /**
- * sddp_stream_begin - a session of ours, on streams reserved for it
- * @st: the stream; nobody else knows of it yet
- * @s: the DDP stream to start once the session is accepted; holds @st until
- *	sddp_stream_quiesce()
+ * sddp_stream_begin - begin a session on reserved streams
+ * @st: the stream, not known to others yet
+ * @s: the DDP stream to start once the session is accepted; holds a reference
+ *	on @st until sddp_stream_quiesce()
  *
- * That the association has failed meanwhile, or allows fewer streams, its worker
- * finds out.
+ * The worker finds out whether the association has failed or has fewer streams.
  *
- * Return: 0, and the worker has it, once it is kicked; -EISCONN or -ENOTCONN.
+ * Return: 0, and the caller kicks the worker; -EISCONN or -ENOTCONN.
  */
 int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 {
@@ -175,27 +172,27 @@ int sddp_stream_begin(struct sddp_stream *st, struct ddp_stream *s)
 		return err;
 	}
 	sddp_stream_deadline(st, DEADLINE_SAY);
-	/* reserved before, so it needs no memory */
+	/* reserved before, so no memory is needed */
 	xa_store(&st->a->streams, st->id, st, GFP_KERNEL);
 	return 0;
 }
 
 /**
- * sddp_stream_answer - what the ULP says to the peer's Initiate
- * @st: the stream, handed up
- * @c: what is to be said; the stream's, unless that fails
- * @s: if it is a yes, the DDP stream to start; holds @st until
- *	sddp_stream_quiesce()
+ * sddp_stream_answer - leave the ULP's reply to an Initiate for the worker
+ * @st: the stream, which the ULP has been given
+ * @c: the reply; owned by the stream afterwards, unless this fails
+ * @s: the DDP stream to start, which holds a reference on @st until
+ *	sddp_stream_quiesce(); NULL for a Reject
  *
- * Return: 0, and the worker has it, once it is kicked; -ECONNRESET: nobody
- * waits for it any more; -EISCONN or -ENOTCONN.
+ * Return: 0, and the caller kicks the worker; -ECONNRESET if the session has
+ * ended or has a reply already; -EISCONN or -ENOTCONN.
  */
 int sddp_stream_answer(struct sddp_stream *st, struct sddp_control *c,
 		       struct ddp_stream *s)
 {
 	int err = 0;
 
-	/* the DDP stream's, which may leave as soon as it is bound */
+	/* the DDP stream's reference: it may be unbound at once */
 	if (s)
 		ddp_session_get(&st->ss);
 	spin_lock(&st->lock);
@@ -226,7 +223,7 @@ static void __take_answer(struct sddp_stream *st)
 	st->answer = NULL;
 }
 
-/* Nothing more is asked of the DDP stream, which waits for that */
+/* Forget the DDP stream and wake up sddp_stream_quiesce() */
 static void take_leave(struct sddp_stream *st)
 {
 	sddp_tx_forget(st);
@@ -235,9 +232,9 @@ static void take_leave(struct sddp_stream *st)
 }
 
 /*
- * The user hears of it before the peer can: what that sends at once finds a
- * program that knows.  And as soon as it has said yes, not when SCTP takes the
- * Accept: that is the peer's to delay, and who waits for this cannot be killed.
+ * Notify the user before SCTP accepts the Accept: data from the peer then finds
+ * a program that is ready for it, and the peer cannot delay the notification. A
+ * program that waits for that cannot be killed.
  */
 static void sddp_tell_accepted(struct sddp_stream *st)
 {
@@ -246,7 +243,7 @@ static void sddp_tell_accepted(struct sddp_stream *st)
 	ddp_session_established(&st->ss, NULL);
 }
 
-/* The worker has the answer; that SCTP gets it has a time of its own */
+/* From here on a deadline limits how long SCTP may refuse the reply */
 static void sddp_stream_answered(struct sddp_stream *st)
 {
 	sddp_stream_deadline(st, DEADLINE_SAY);
@@ -254,7 +251,7 @@ static void sddp_stream_answered(struct sddp_stream *st)
 		sddp_tell_accepted(st);
 }
 
-/* Who leaves has answered before: an answer that it follows is taken with it */
+/* Take the ULP's reply and the unbind request that may follow it together */
 static void sddp_stream_take_word(struct sddp_stream *st)
 {
 	bool answered, leaves, fresh;
@@ -274,11 +271,11 @@ static void sddp_stream_take_word(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_quiesce - forget the DDP stream; the session ends
+ * sddp_stream_quiesce - forget the DDP stream and end the session
  * @st: the stream
  *
- * Sleeps, until the worker has seen to it.  When it returns no upcall for the
- * DDP stream runs or will run.
+ * Sleeps until the worker has done so. Afterwards no upcall for the DDP stream
+ * runs or will run.
  */
 void sddp_stream_quiesce(struct sddp_stream *st)
 {
@@ -290,9 +287,9 @@ void sddp_stream_quiesce(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_stop - the ULP ends it
+ * sddp_stream_stop - request the end of a session
  * @st: the stream
- * @why: IW_LOCAL_CLOSE: gracefully, once all posted before is sent
+ * @why: IW_LOCAL_CLOSE: graceful, after what is posted; else abortive
  *
  * Any context.
  */
@@ -300,23 +297,23 @@ void sddp_stream_stop(struct sddp_stream *st, enum iw_reason why)
 {
 	if (why != IW_LOCAL_CLOSE) {
 		WRITE_ONCE(st->why, why);
-		/* before the bit, which orders nothing; litmus: why */
+		/* before the event's bit, which orders nothing; litmus: why */
 		smp_wmb();
 		sddp_stream_event(st, SDDP_EV_ABORT);
 		return;
 	}
-	/* behind all that is due by now; litmus: drained */
+	/* after all that has been posted; litmus: drained */
 	smp_store_release(&st->closing, true);
 	sddp_stream_event(st, SDDP_EV_CLOSE);
 }
 
 /**
- * sddp_stream_end - the end, as far as the ULP is concerned
- * @st: the stream; worker
+ * sddp_stream_end - end a session as far as the ULP is concerned
+ * @st: the stream; worker context
  * @why: the reason
- * @o: the peer's reject, or NULL
+ * @o: the peer's Reject, or NULL
  *
- * Once.  A Terminate still goes out if one is due.
+ * Only the first call has an effect. A pending Terminate is still sent.
  */
 void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 		     const struct ddp_offer *o)
@@ -325,7 +322,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 
 	if (st->ended)
 		return;
-	/* whatever is answered from here on comes too late */
+	/* sddp_stream_answer() fails from here on */
 	spin_lock(&st->lock);
 	__take_answer(st);
 	WRITE_ONCE(st->ended, true);
@@ -347,7 +344,7 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
-/* Nor does the next session begin: the association has ended */
+/* The association has ended, and with it the session that waits for @st */
 static void forget_next(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;
@@ -360,8 +357,8 @@ static void forget_next(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_forget - it has left the table
- * @st: the stream, ended; worker
+ * sddp_stream_forget - release a stream that has left the table
+ * @st: the stream, ended; worker context
  */
 void sddp_stream_forget(struct sddp_stream *st)
 {
@@ -375,8 +372,8 @@ void sddp_stream_forget(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_drop - its number is free
- * @st: the stream, ended; worker
+ * sddp_stream_drop - remove a stream from the table
+ * @st: the stream, ended; worker context
  */
 void sddp_stream_drop(struct sddp_stream *st)
 {
@@ -385,8 +382,8 @@ void sddp_stream_drop(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_peer_done - the peer's Terminate has come
- * @st: the stream, its session accepted; worker
+ * sddp_stream_peer_done - process the peer's Terminate
+ * @st: the stream, its session accepted; worker context
  */
 void sddp_stream_peer_done(struct sddp_stream *st)
 {
@@ -395,7 +392,7 @@ void sddp_stream_peer_done(struct sddp_stream *st)
 	st->peer_closed = true;
 	st->peer_first = !READ_ONCE(st->closing);
 	ddp_session_peer_closed(&st->ss);
-	/* what a fence has held back waits for nothing any more */
+	/* fenced requests have no response to wait for any more */
 	sddp_stream_event(st, SDDP_EV_TX);
 }
 
@@ -405,11 +402,11 @@ static enum iw_reason sddp_stream_close_reason(const struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_shut - the peer has shut the association down
- * @st: a stream of it
+ * sddp_stream_shut - get the reason of an end by the peer's SHUTDOWN
+ * @st: the stream; worker context
  *
- * Return: why its session ends: one Terminate, whose ever, makes a graceful end
- * (RFC 5043 6.2).
+ * Return: the reason, that of a graceful end if either side has sent its
+ * Terminate (RFC 5043 6.2).
  */
 enum iw_reason sddp_stream_shut(const struct sddp_stream *st)
 {
@@ -419,8 +416,8 @@ enum iw_reason sddp_stream_shut(const struct sddp_stream *st)
 }
 
 /*
- * How far a graceful end has got: with what goes to SCTP, then with what the
- * peer acknowledges in front of our Terminate, and with that.
+ * Return: the progress of a graceful end. It rises with the segments that SCTP
+ * accepts, then with the TSNs that the peer acknowledges up to our Terminate.
  */
 static u64 progress(const struct sddp_stream *st)
 {
@@ -431,7 +428,7 @@ static u64 progress(const struct sddp_stream *st)
 	return 1ull << 32 | st->tx_ssn;
 }
 
-/* As long as it gets on, so does its time */
+/* Renew the deadline as long as there is progress */
 static void wait_closed(struct sddp_stream *st)
 {
 	u64 step = progress(st);
@@ -444,26 +441,26 @@ static void wait_closed(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_close - the next step of a graceful end, if it is asked for
- * @st: the stream; worker
+ * sddp_stream_close - advance a graceful end if one is requested
+ * @st: the stream; worker context
  *
- * What is posted goes out first, then Terminate, then the peer's.
+ * What is posted is sent first, then our Terminate; then the peer's is awaited.
  */
 void sddp_stream_close(struct sddp_stream *st)
 {
 	if (st->ended || !READ_ONCE(st->closing))
 		return;
-	/* what is told to have ended well has arrived */
+	/* the end is graceful only if all that was sent has arrived */
 	if (sddp_session_reusable(&st->s))
 		sddp_stream_end(st, sddp_stream_close_reason(st), NULL);
 	else if (st->s.state == SDDP_OPEN)
 		wait_closed(st);
-	/* who was told that it is accepted has things to send behind the Accept */
+	/* a user that was notified may have data to send after the Accept */
 	else if (!st->up)
 		sddp_stream_end(st, IW_LOCAL_CLOSE, NULL);
 }
 
-/* Return: whether it was on the list of those with something to do */
+/* Return: true if the stream was on the list of those with events */
 static bool change_home(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 {
 	struct sddp_assoc *from = st->a;
@@ -473,15 +470,16 @@ static bool change_home(struct sddp_stream *st, struct sddp_assoc *to, u16 id)
 	listed = !list_empty(&st->ready);
 	list_del_init(&st->ready);
 	WRITE_ONCE(st->id, id);
-	/* who finds the new one takes its lock, and never ours; litmus: home */
+	/* a reader of the new a takes its lock, not ours; litmus: home */
 	smp_store_release(&st->a, to);
 	spin_unlock_irq(&from->lock);
 	return listed;
 }
 
 /*
- * Nothing of its session has been said, and the peer allows fewer streams than
- * its number asks for: on to another association.  Return: whether it is gone.
+ * Move a session to another association: its number is beyond those that the
+ * peer allows, and nothing of it has been sent. Return: true if it has been
+ * moved, false if it has ended.
  */
 static bool sddp_stream_move_on(struct sddp_stream *st)
 {
@@ -498,15 +496,15 @@ static bool sddp_stream_move_on(struct sddp_stream *st)
 	xa_erase(&from->streams, st->id);
 	list_del_init(&st->turn);
 	list_del_init(&st->late);
-	/* while it is ours: it may be up there as soon as that worker finds it */
+	/* before the other worker finds the stream and may set st->up */
 	sddp_assoc_left(from, st);
 	if (change_home(st, to, id))
 		ddp_session_put(&st->ss);
-	/* reserved before, so it needs no memory */
+	/* reserved before, so no memory is needed */
 	xa_store(&to->streams, id, st, GFP_KERNEL);
-	/* and what it was asked for meanwhile, its time included */
+	/* the other worker handles earlier events, and checks the deadline */
 	sddp_stream_event(st, SDDP_EV_TIMEOUT);
-	/* its own; the worker has another one */
+	/* the stream's reference; the worker has another one */
 	sddp_assoc_put(from);
 	return true;
 }
@@ -516,15 +514,16 @@ static bool is_beyond(const struct sddp_stream *st)
 	return st->a->phase == SDDP_UP && st->id >= st->a->limit && !st->ended;
 }
 
-/* May its number be had by the next one? */
+/* Return: true if the next session may use the number, false otherwise */
 static bool is_free(const struct sddp_stream *st)
 {
 	return st->s.state == SDDP_IDLE || sddp_session_reusable(&st->s);
 }
 
 /*
- * Of a session of the peer's on its own association: it alone begins the next
- * one there, and knows what it has got of this one.
+ * Check whether a tally is enough for a session of the peer's on an association
+ * that the peer made: only the peer begins the next one, and it knows what it
+ * has received.
  */
 static bool is_spent(const struct sddp_stream *st)
 {
@@ -532,21 +531,21 @@ static bool is_spent(const struct sddp_stream *st)
 	       (st->s.we_done || !st->told);
 }
 
-/* Its number is the next session's, which has waited for that */
+/* Give the number to the next session, which has waited for it */
 static void sddp_stream_pass_on(struct sddp_stream *st)
 {
 	struct sddp_stream *next = st->next;
 
 	st->next = NULL;
-	/* in its place, so it needs no memory */
+	/* replaces an entry, so no memory is needed */
 	xa_store(&st->a->streams, st->id, next, GFP_KERNEL);
 	sddp_stream_forget(st);
 	sddp_rx_begin(next);
 }
 
 /**
- * sddp_stream_leave - see whether anything of it is still wanted
- * @st: the stream; worker.  It may be dropped
+ * sddp_stream_leave - release what an ended session no longer needs
+ * @st: the stream, which may leave the table; worker context
  */
 void sddp_stream_leave(struct sddp_stream *st)
 {
@@ -563,15 +562,15 @@ void sddp_stream_leave(struct sddp_stream *st)
 }
 
 /**
- * sddp_stream_serve - the worker's look at one stream
- * @st: the stream
+ * sddp_stream_serve - handle the events of a stream
+ * @st: the stream; worker context
  */
 void sddp_stream_serve(struct sddp_stream *st)
 {
 	unsigned long events;
 
 	sddp_stream_take_word(st);
-	/* it has left the table, and ended before, or is not in it yet */
+	/* the stream has left the table after its end, or is not in it yet */
 	if (xa_load(&st->a->streams, st->id) != st)
 		return;
 	/* litmus: none, see queue_work() */
@@ -589,7 +588,7 @@ void sddp_stream_serve(struct sddp_stream *st)
 	sddp_stream_close(st);
 	if (st->a->phase == SDDP_UP)
 		sddp_tx_queue(st);
-	/* what has arrived counts before the clock does, and what comes of it */
+	/* deadlines are checked after all received data has been processed */
 	if (test_bit(SDDP_EV_TIMEOUT, &events))
 		list_move_tail(&st->late, &st->a->late);
 	sddp_stream_leave(st);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What happens to associations and the sessions on them. */
+/* Tracepoints of associations and their sessions */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM iw_sctp_ddp
 
@@ -11,7 +11,7 @@
 
 #include "internal.h"
 
-/* Their numbers, for who reads the record elsewhere */
+/* Export the enum values for user space tools that decode raw records */
 TRACE_DEFINE_ENUM(SDDP_NEW);
 TRACE_DEFINE_ENUM(SDDP_CONNECTING);
 TRACE_DEFINE_ENUM(SDDP_UP);
@@ -73,7 +73,7 @@ TRACE_EVENT(sddp_assoc_end,
 	TP_ARGS(a, why),
 	TP_STRUCT__entry(
 		__field(const void *, a)
-		/* a copy: the name is another module's */
+		/* copied, because the string belongs to another module */
 		__array(char, why, 32)
 	),
 	TP_fast_assign(

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Chunks that leave: a stream's turn, run by its association's worker.
+ * Transmission of chunks, by the association's worker.
  *
- * Segments are pulled as SCTP takes them; at most one is left over.  Streams
- * with segments take turns, those with something to say come before them.
+ * Segments are pulled from DDP as SCTP accepts them, so at most one is left
+ * over. Streams with segments get transmit slots in FIFO order. Streams with a
+ * control chunk go before all of them.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -12,13 +13,13 @@
 #include "internal.h"
 #include "trace.h"
 
-/* Octets of one stream before the next one's turn; and if there is no other */
+/* Bytes per transmit slot of a stream; TURN_ALONE if no other has segments */
 #define TURN		(16 * 1024)
-#define TURN_ALONE	(64 * 1024)	/* as much as SCTP sends in one go */
-#define TURNS		8		/* before the worker looks at what arrives */
-#define DEADLINE_REPLY	60	/* seconds: the answer to our Initiate */
+#define TURN_ALONE	(64 * 1024)	/* as much as SCTP sends at once */
+#define TURNS		8		/* slots before the worker receives again */
+#define DEADLINE_REPLY	60	/* until the reply to our Initiate, seconds */
 
-/* Wait until the peer has what was sent last */
+/* Await the SACK for the control chunk sent last */
 static void doubt(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
@@ -28,8 +29,8 @@ static void doubt(struct sddp_stream *st)
 }
 
 /**
- * sddp_tx_acks - control chunks that have been acknowledged meanwhile
- * @a: the association
+ * sddp_tx_acks - process the acknowledgements of control chunks
+ * @a: the association; worker context
  */
 void sddp_tx_acks(struct sddp_assoc *a)
 {
@@ -50,7 +51,7 @@ void sddp_tx_acks(struct sddp_assoc *a)
 	}
 }
 
-/* Return: 0, or -EAGAIN, or the association is gone */
+/* Send a control chunk. Return: 0 or an error of sddp_sock_send() */
 static int say(struct sddp_stream *st, struct sddp_control *c)
 {
 	u8 buf[SDDP_CONTROL_MAX];
@@ -59,10 +60,10 @@ static int say(struct sddp_stream *st, struct sddp_control *c)
 
 	c->ssn = st->tx_ssn;
 	len = sddp_control_encode(buf, sizeof(buf), c);
-	/* what does not fit was refused when it was offered */
+	/* an offer that does not fit has been rejected before */
 	if (WARN_ON_ONCE(!len))
 		return -EINVAL;
-	/* before it is sent: what is acknowledged from then on kicks */
+	/* set first: an acknowledgement after the send schedules the worker */
 	WRITE_ONCE(st->a->watch, true);
 	err = sddp_sock_send(st->a, st->id, SDDP_PPID_CONTROL, buf, len);
 	if (err)
@@ -74,7 +75,7 @@ static int say(struct sddp_stream *st, struct sddp_control *c)
 	return 0;
 }
 
-/* The Initiate, or what the ULP has decided */
+/* Send the Initiate, or the ULP's reply to one */
 static int say_prepared(struct sddp_stream *st)
 {
 	struct sddp_control *c = st->say;
@@ -100,7 +101,7 @@ static int say_terminate(struct sddp_stream *st)
 {
 	struct sddp_control c = { .what = SDDP_SAY_TERMINATE };
 
-	/* RFC 5043 6.2: behind all else, RDMAP's Terminate included */
+	/* RFC 5043 6.2: the last chunk, sent after RDMAP's Terminate as well */
 	if (!st->ended && !(READ_ONCE(st->closing) && st->drained))
 		return 0;
 	return sddp_session_may(&st->s, c.what) ? say(st, &c) : 0;
@@ -115,8 +116,9 @@ static void uncork(struct sddp_assoc *a)
 }
 
 /*
- * The segments of a message: SCTP makes less work of many at once.  The last
- * of them must not be held back.  @left: octets of this turn after this one
+ * Let SCTP hold back the segments of a message: many at once cost it less. The
+ * last segment must not be held back. @left: bytes left in the slot after the
+ * pending segment.
  */
 static void cork(struct sddp_assoc *a, u32 left)
 {
@@ -151,12 +153,15 @@ static int send_out(struct sddp_assoc *a)
 	return 0;
 }
 
-/* Made for what the path carries, when there is something to be sent */
+/* Make the transmit buffer long enough for what the path carries */
 static int make_room(struct sddp_assoc *a, u32 size)
 {
 	u8 *out;
 
-	/* which may make of 64 KiB 128: only while it sends, and over such a path */
+	/*
+	 * Space for the offset of place_for(). It may double the allocation,
+	 * but only while segments of that length are sent.
+	 */
 	if (size > DDP_COPY_LONG)
 		size += PAGE_SIZE;
 	if (size <= a->out_size)
@@ -171,8 +176,10 @@ static int make_room(struct sddp_assoc *a, u32 size)
 }
 
 /**
- * sddp_tx_rest - there is nothing to send
- * @a: the association; worker
+ * sddp_tx_rest - free the transmit buffer
+ * @a: the association, with nothing to send; worker context
+ *
+ * Does nothing while a segment is pending that SCTP has not accepted.
  */
 void sddp_tx_rest(struct sddp_assoc *a)
 {
@@ -183,7 +190,10 @@ void sddp_tx_rest(struct sddp_assoc *a)
 	a->out_size = 0;
 }
 
-/* Where in the buffer: what is copied by the page lies in its pages as it does in memory */
+/*
+ * Offset in the transmit buffer for a segment. The payload of a long one gets
+ * the page offset that it has in memory: ddp_copy() then copies whole pages.
+ */
 static u32 place_for(struct sddp_stream *st, const struct ddp_txseg *seg)
 {
 	unsigned long payload = (unsigned long)st->a->out + SDDP_SEGMENT + seg->hdr_len;
@@ -193,7 +203,7 @@ static u32 place_for(struct sddp_stream *st, const struct ddp_txseg *seg)
 	return offset_in_page(ddp_tx_page_off(st->stream) - payload);
 }
 
-/* The next segment into the buffer; false: there is none */
+/* Pull the next segment into the transmit buffer. Return: true if there is one */
 static bool pull(struct sddp_stream *st, u32 mulpdu)
 {
 	struct sddp_assoc *a = st->a;
@@ -214,7 +224,7 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 		memcpy(p, seg.hdr, seg.hdr_len);
 		a->out_len = SDDP_SEGMENT + seg.hdr_len + seg.len;
 		a->out_more = seg.left;
-		/* its memory may be gone: a Terminate comes next */
+		/* after a failed fill, the next segment may be a Terminate */
 	} while (!ddp_tx_fill(st->stream, p + seg.hdr_len, seg.len));
 	ddp_tx_end(st->stream);
 	local_bh_enable();
@@ -225,21 +235,26 @@ static bool pull(struct sddp_stream *st, u32 mulpdu)
 	return ok;
 }
 
-/* Has pulling come to its end?  If it fails the stream its Terminate is next */
+/*
+ * Pull the next segment, and find out whether all is sent that goes before the
+ * session's Terminate (st->drained). If the pull fails the stream, RDMAP's
+ * Terminate follows in another slot. Return: true if there was no segment,
+ * false otherwise.
+ */
 static bool is_drained(struct sddp_stream *st, u32 mulpdu)
 {
-	/* before the pull that finds nothing; litmus: drained */
+	/* read before the pull that finds nothing; litmus: drained */
 	bool closing = smp_load_acquire(&st->closing);
 
 	if (st->stream && pull(st, mulpdu))
 		return false;
-	/* what rests, or waits for the peer's answer, asks for another turn by itself */
+	/* pending work and outstanding responses cause another slot later */
 	st->drained = closing && !ddp_tx_rests(st->stream) &&
 		      (st->peer_closed || !ddp_tx_awaits(st->stream));
 	return true;
 }
 
-/* Return: 1: more may be left; 0: nothing; or an error */
+/* Return: 1 if more may be left to send, 0 if not, or a negative errno. */
 static int send_segments(struct sddp_stream *st, u32 most)
 {
 	struct sddp_assoc *a = st->a;
@@ -256,26 +271,27 @@ static int send_segments(struct sddp_stream *st, u32 most)
 	most = min(most, room.octets);
 	while (sent < most) {
 		if (is_drained(st, room.fragment - SDDP_SEGMENT)) {
-			/* what comes next may have to wait for memory */
+			/* what follows may have to wait for a page fault */
 			uncork(a);
 			return 0;
 		}
 		sent += a->out_len;
 		cork(a, most - min(most, sent));
 		err = send_out(a);
-		/* it had its turn: what is left over leaves with the next one's */
+		/* the slot is over: a pending segment leaves in the next one */
 		if (err)
 			return err == -EAGAIN ? 1 : err;
 	}
 	return 1;
 }
 
-/* What was pulled last, whose ever it is, and SCTP has not taken */
+/* Send the segment that SCTP did not accept before, whatever its stream */
 static int send_left(struct sddp_assoc *a)
 {
 	/*
-	 * A message was given up, or SCTP had no memory: what was held back
-	 * leaves with what follows, if only the session's Terminate
+	 * If its message was given up, or SCTP was short of memory, chunks are
+	 * still held back: they leave with the next one, even if that is only
+	 * the session's Terminate.
 	 */
 	uncork(a);
 	return a->out_len ? send_out(a) : 0;
@@ -290,19 +306,23 @@ static int turn(struct sddp_stream *st, u32 most)
 {
 	int err = send_left(st->a);
 
-	/* since then more may have become due, if only RDMAP's Terminate */
+	/* there may be more to send by now, if only RDMAP's Terminate */
 	st->drained = false;
 	if (!err)
 		err = say_prepared(st);
 	if (!err && most && has_segments(st))
 		err = send_segments(st, most);
-	/* what is left to send comes before Terminate, unless nobody wants it */
+	/* segments go before the Terminate, except those of an ended session */
 	if (err)
 		return err;
 	return say_terminate(st);
 }
 
-/* The Terminate of a graceful end comes in a turn that finds nothing left to send */
+/*
+ * Check whether a stream has a control chunk to send. The Terminate of a
+ * graceful end does not count: it is sent in a slot that finds no more
+ * segments.
+ */
 static bool has_to_say(const struct sddp_stream *st)
 {
 	if (st->say && !st->ended && sddp_session_may(&st->s, st->say->what))
@@ -311,8 +331,8 @@ static bool has_to_say(const struct sddp_stream *st)
 }
 
 /**
- * sddp_tx_queue - a stream may have something to send
- * @st: the stream; worker
+ * sddp_tx_queue - queue a stream that may have something to send
+ * @st: the stream; worker context
  */
 void sddp_tx_queue(struct sddp_stream *st)
 {
@@ -324,7 +344,9 @@ void sddp_tx_queue(struct sddp_stream *st)
 		list_add_tail(&st->turn, &a->sending);
 }
 
-/* Whose turn it is; those who went before are behind those who wait */
+/*
+ * Return: the stream with the next slot, in FIFO order; NULL if there is none
+ */
 static struct sddp_stream *next_turn(struct sddp_assoc *a)
 {
 	struct list_head *from = &a->saying;
@@ -334,7 +356,7 @@ static struct sddp_stream *next_turn(struct sddp_assoc *a)
 	return list_first_entry_or_null(from, struct sddp_stream, turn);
 }
 
-/* Return: 0; 1: it wants another one; or an error */
+/* Return: 0, 1 if the stream may have more to send, or a negative errno. */
 static int take_turn(struct sddp_stream *st)
 {
 	struct sddp_assoc *a = st->a;
@@ -351,14 +373,17 @@ static int take_turn(struct sddp_stream *st)
 			sddp_tx_queue(st);
 		sddp_stream_leave(st);
 	} else if (!ddp_sock_later(err)) {
-		/* nobody waits behind it for ever */
+		/* a stream that fails must not hold up the others */
 		list_del_init(&st->turn);
 	}
 	ddp_session_put(&st->ss);
 	return err;
 }
 
-/* Return: 0: nothing more to send; 1: there is, and SCTP takes it; or an error */
+/*
+ * Return: 0 if there is nothing more to send, 1 if there is and SCTP accepts
+ * more, or a negative errno.
+ */
 static int run(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
@@ -368,7 +393,7 @@ static int run(struct sddp_assoc *a)
 		st = next_turn(a);
 		if (!st)
 			return 0;
-		/* a segment was left over: it may be that no kick comes */
+		/* a segment is pending, and SCTP may not schedule the worker */
 		if (READ_ONCE(a->full))
 			return -EAGAIN;
 		err = take_turn(st);
@@ -379,12 +404,14 @@ static int run(struct sddp_assoc *a)
 }
 
 /**
- * sddp_tx_run - streams take their turns
- * @a: the association; worker
+ * sddp_tx_run - give transmit slots to the streams
+ * @a: the association; worker context
  *
- * Return: whether there is more that SCTP would take now.  If it takes no more
- * a kick will come, or if memory is short, a timer.  An association that is
- * gone is seen by its worker.
+ * If SCTP accepts no more, or memory is short, the worker runs again later.
+ * Other errors mean that the association has ended, which the worker finds out
+ * by itself.
+ *
+ * Return: true if there is more that SCTP would accept now, false otherwise.
  */
 bool sddp_tx_run(struct sddp_assoc *a)
 {
@@ -401,8 +428,8 @@ bool sddp_tx_run(struct sddp_assoc *a)
 }
 
 /**
- * sddp_tx_forget - nothing more of a stream's is sent
- * @st: the stream; worker, or the mutex is held
+ * sddp_tx_forget - drop the pending segment if it is a stream's
+ * @st: the stream; worker context, with the association's mutex held
  */
 void sddp_tx_forget(struct sddp_stream *st)
 {

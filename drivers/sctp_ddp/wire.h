@@ -10,21 +10,26 @@
 #define SDDP_PPID_SEGMENT	16
 #define SDDP_PPID_CONTROL	17
 
-/* Both kinds of chunk begin with the DDP-SSN, RFC 5043 5.2.1 */
+/*
+ * Offset and size of the DDP-SSN, which begins both kinds of chunk, RFC 5043
+ * 5.2.1
+ */
 #define SDDP_SSN		0	/* 16 bits */
 #define SDDP_SSN_SIZE		2
 
-/* DDP Segment Chunk, RFC 5043 5.2.2: the segment, unpadded */
+/*
+ * DDP Segment Chunk, RFC 5043 5.2.2: offset of the segment, which is not padded
+ */
 #define SDDP_SEGMENT		2
 
-/* DDP Stream Session Control, RFC 5043 5.2.3 */
-#define SDDP_FUNCTION		2	/* 16 bits (N-19) */
+/* DDP Stream Session Control Chunk, RFC 5043 5.2.3: offsets and length */
+#define SDDP_FUNCTION		2	/* Function Code, 16 bits (N-19) */
 #define SDDP_PD			4	/* Private Data */
 #define SDDP_CONTROL_LEN	4
 
 /*
- * Function Codes, RFC 5043 5.2.3 and RFC 6581 7.  The enhanced three begin
- * their Private Data with the IRD/ORD word.
+ * Function Codes, RFC 5043 5.2.3 and RFC 6581 7. The Private Data of the three
+ * enhanced codes begins with the IRD/ORD word.
  */
 #define SDDP_INITIATE		0x001
 #define SDDP_ACCEPT		0x002
@@ -34,14 +39,17 @@
 #define SDDP_ACCEPT_ENHANCED	0x006
 #define SDDP_REJECT_ENHANCED	0x007
 
-/* Never more, the IRD/ORD word included (RFC 5043 5.2.3, RFC 6581 7) */
+/*
+ * Maximum length of Private Data, the IRD/ORD word included (RFC 5043 5.2.3,
+ * RFC 6581 7)
+ */
 #define SDDP_PD_MAX		512
 #define SDDP_CONTROL_MAX	(SDDP_CONTROL_LEN + SDDP_PD_MAX)
 
-/* What any path has to carry in one chunk, RFC 5043 9 */
+/* User data that any path has to carry in one chunk, bytes, RFC 5043 9 */
 #define SDDP_CHUNK_LEAST	516
 
-/* In flight on one stream at most, RFC 5043 10 */
+/* Maximum number of chunks in flight on one stream, RFC 5043 10 */
 #define SDDP_IN_FLIGHT_MAX	32767
 
 #endif

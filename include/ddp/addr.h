@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the lower layers ask of IP addresses. */
+/* IP address helpers for the lower layers. */
 #ifndef _DDP_ADDR_H
 #define _DDP_ADDR_H
 
@@ -10,7 +10,7 @@
 
 struct net;
 
-/* In network order */
+/* Port number in network byte order */
 static inline __be16 ddp_addr_port(const struct sockaddr_storage *a)
 {
 	if (a->ss_family == AF_INET6)
@@ -33,20 +33,20 @@ static inline int ddp_addr_len(const struct sockaddr_storage *a)
 }
 
 bool ddp_addr_wildcard(const struct sockaddr_storage *a);
-/* Family, address, scope and port */
+/* Compare family, address, scope and port */
 bool ddp_addr_same(const struct sockaddr_storage *a,
 		   const struct sockaddr_storage *b);
-/* A number for where it is: a host, or an IPv6 network */
+/* Hash of the source: the host, or the network of an IPv6 address */
 u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed);
-/* A number for all that ddp_addr_same() looks at */
+/* Hash of everything that ddp_addr_same() compares */
 u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a,
 		  u32 seed);
-/* What is mapped into IPv6 is IPv4 again */
+/* Convert an IPv4-mapped IPv6 address to IPv4 */
 void ddp_addr_unmap(struct sockaddr_storage *a);
-/* The addresses of an interface, port 0: the first ones; how many */
+/* Get up to @room addresses of an interface, with port 0; returns the number */
 int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 		  struct sockaddr_storage *at, int room);
-/* Does the interface have the address? */
+/* Check whether the interface has the address */
 bool ddp_addr_is_on(struct net *net, int ifindex,
 		    const struct sockaddr_storage *a);
 

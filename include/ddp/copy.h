@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Copying what may be much. */
+/* Copying of large payloads. */
 #ifndef _DDP_COPY_H
 #define _DDP_COPY_H
 
@@ -7,12 +7,12 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
-/* A page at least, and both lie alike in theirs */
+/* @len >= PAGE_SIZE, and both addresses have the same page offset */
 static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
 {
 	size_t at = -(uintptr_t)dst & ~PAGE_MASK;
 
-	/* what copies a page has no checks */
+	/* copy_page() is not instrumented by KASAN */
 	kasan_check_read(src, len);
 	kasan_check_write(dst, len);
 	memcpy(dst, src, at);
@@ -22,20 +22,21 @@ static inline void ddp_copy_pages(void *dst, const void *src, size_t len)
 }
 
 /*
- * So many octets of a segment are worth being laid where they lie alike.  With pages of more
- * than 4 KiB no segment has as many.
+ * Payload length from which it is worthwhile to place the payload at the page
+ * offset of its source or destination. With pages larger than 4 KiB no segment
+ * is that long.
  */
 #define DDP_COPY_LONG	(4 * PAGE_SIZE)
 
 /**
- * ddp_copy - as memcpy(), of what may be much
- * @dst: where to
- * @src: where from
- * @len: how many octets
+ * ddp_copy - copy memory, page by page where possible
+ * @dst: destination
+ * @src: source
+ * @len: number of bytes
  *
- * x86's memcpy() goes word by word on processors that do not repeat short strings fast.
- * What copies a page is as fast as a machine can, so whole pages go that way where
- * both sides lie alike in them.
+ * On x86 CPUs without fast short REP MOVSB, memcpy() copies word by word.
+ * copy_page() is as fast as the machine allows, so whole pages are copied with
+ * it if both sides have the same page offset.
  */
 static inline void ddp_copy(void *dst, const void *src, size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Which words lie in which line of the cache: by who writes them. */
+/* Checks that fields of different writers do not share a cache line. */
 #ifndef _DDP_LINES_H
 #define _DDP_LINES_H
 
@@ -7,12 +7,12 @@
 #include <linux/cache.h>
 #include <linux/stddef.h>
 
-#define DDP_LINE	64	/* of most machines */
+#define DDP_LINE	64	/* cache line size of most machines */
 
-/* From the end of @a to @b: a line or more, and they share none wherever @type begins */
+/* Bytes between @a and @b: if a line or more, they never share one */
 #define DDP_GAP(type, a, b)		(offsetof(type, b) - offsetofend(type, a))
 
-/* Of a structure that begins with a line, as those with ____cacheline_aligned_in_smp do */
+/* Cache line of @member in @type, which must be ____cacheline_aligned_in_smp */
 #define DDP_LINE_OF(type, member)	(offsetof(type, member) / DDP_LINE)
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The door between DDP and a lower layer (LLP): MPA over TCP, or SCTP.
+ * Interface between DDP and a lower layer (LLP): MPA over TCP, or SCTP.
  *
- * RFC 5041 section 3 lists eleven duties of an LLP; the number in brackets
- * behind each line below is the duty it serves.
+ * RFC 5041 section 3 lists eleven requirements on an LLP. A number in
+ * parentheses below is the requirement that a function or field serves.
  */
 #ifndef _DDP_LLP_H
 #define _DDP_LLP_H
@@ -16,29 +16,31 @@ struct ddp_llp;
 struct ddp_stream;
 
 /**
- * struct ddp_llp_ops - what a lower layer does for DDP
- * @kick: there is something to send.  Any context, also under the LLP's own
- *	upcalls; never sends from within, returns at once.  @bulk: so much that
- *	it is better copied by a worker than on top of whatever runs here.
- * @push: like @kick from a caller in process context that holds no lock: may
- *	run the transmit routine before it returns.
- * @read: copy the next @len octets of the segment now being handed up by
- *	ddp_rx_segment() or ddp_rx_early() to @dst.  Only from within that
- *	call; @len never exceeds what is left of the segment.  Each octet is
- *	copied once, so nobody who still writes them can change what was
- *	decided by them.  False: not all can be read (zeros are in their
- *	place), and nothing of the segment may be delivered.
- * @close: the ULP ends the stream.  IW_LOCAL_CLOSE: what was pulled goes out
- *	first, then a graceful end (9); anything else: abortive (8).  Any
- *	context.
- * @quiesce: forget the stream.  After it returns no upcall for it runs and
- *	none will start.  May sleep.
- * @resume: what was left for later by ddp_rx_segment() can be handed up again.  As
- *	@kick.
- * @query: fill in @q, which is zero.  Under RCU alone: the stream may be
- *	going; waits for nobody.
- * @pace: send no faster than @rate octets a second, 0: as fast as it goes.
- *	As query; NULL if the LLP cannot.
+ * struct ddp_llp_ops - operations that the LLP provides to DDP
+ * @kick: schedule the transmit path; there is something to send. Any context,
+ *	including the LLP's own upcalls. Returns at once and never transmits
+ *	inline. If @bulk is set there is so much to copy that a worker should
+ *	transmit.
+ * @push: like @kick, but may run the transmit path before it returns. Process
+ *	context, no lock held.
+ * @read: copy the next @len bytes of the segment that is being passed to
+ *	ddp_rx_segment() or ddp_rx_early() to @dst. Valid only during that call;
+ *	@len never exceeds what is left of the segment. Each byte is copied at
+ *	most once, so a sender that still writes the received pages cannot
+ *	change a value after DDP has checked it. Returns false if not all bytes
+ *	can be read: @dst then has zeros in their place, and nothing of the
+ *	segment may be delivered.
+ * @close: end the stream for the ULP. IW_LOCAL_CLOSE is a graceful end, after
+ *	all pulled segments have been sent (9). Every other reason is abortive
+ *	(8). Any context.
+ * @quiesce: detach from the stream. On return no upcall for the stream runs and
+ *	none will start. May sleep.
+ * @resume: the page fault that deferred a segment is over: pass the segment to
+ *	ddp_rx_segment() again. Any context, like @kick.
+ * @query: fill in @q, which is zeroed. Called under the RCU read lock while the
+ *	stream may be ending, so it must not sleep.
+ * @pace: send at most @rate bytes per second, LLP headers included; 0 means no
+ *	limit. Called like @query. NULL if the LLP cannot limit the rate.
  */
 struct ddp_llp_ops {
 	void (*kick)(struct ddp_llp *llp, bool bulk);
@@ -52,117 +54,130 @@ struct ddp_llp_ops {
 };
 
 /**
- * struct ddp_llp - an LLP's end of one stream, embedded in its connection
- * @ops: the LLP's functions
+ * struct ddp_llp - LLP side of one stream, embedded in the LLP's connection
+ * @ops: operations of the LLP
  *
- * Freed by the LLP only after an RCU grace period: kicks look it up under RCU.
+ * DDP looks this structure up under RCU to kick the LLP, so the LLP must free
+ * it only after an RCU grace period.
  */
 struct ddp_llp {
 	const struct ddp_llp_ops *ops;
 };
 
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp);
-/* The LLP found an error (CRC, marker): a Terminate may still go out */
+/* Fail the stream for an LLP error (CRC, marker); a Terminate may follow */
 void ddp_llp_error(struct ddp_stream *s, enum iw_reason why);
-/* The LLP stream is gone; worker */
+/* Report that the LLP stream is gone; called by the LLP's worker */
 void ddp_llp_down(struct ddp_stream *s, enum iw_reason why);
 
 /**
- * ddp_rx_begin - several segments may follow, in one stretch of BH off
- * @s: their stream
+ * ddp_rx_begin - start a run of received segments
+ * @s: stream
  *
- * What is looked up for one of them may then serve the next, until ddp_rx_end().
- * The LLP's runner only.
+ * Between this call and ddp_rx_end() the receive path may keep an MR referenced
+ * from one segment to the next. Called by the LLP's receive path only. BH must
+ * stay off until ddp_rx_end() returns.
  */
 void ddp_rx_begin(struct ddp_stream *s);
 void ddp_rx_end(struct ddp_stream *s);
 
 /**
- * ddp_rx_segment - one DDP segment arrived, whole and verified
- * @s: its stream
- * @llp: the LLP's end of it
- * @head: its first octets, IW_DDP_T_HDR_LEN or all of them: who finds segments has
- *	had to read so far, as a rule
- * @len: its length in octets, header included (7)
+ * ddp_rx_segment - process one complete and verified DDP segment
+ * @s: stream
+ * @llp: the LLP's side of the stream
+ * @head: first bytes of the segment: IW_DDP_T_HDR_LEN, or all if it is shorter.
+ *	The LLP has usually read these bytes already, to find the segment.
+ * @len: length of the segment in bytes, header included (7)
  *
- * In order (5), at most once (11).  Reads what is behind @head through
- * ddp_llp_ops.read.  The LLP's runner only, BH off, never two at once.
+ * Segments are passed in order (5) and at most once (11). The bytes after @head
+ * are read with ddp_llp_ops.read. Called by the LLP's receive path only, with
+ * BH off, never concurrently for one stream.
  *
- * Return: IW_OK, or why the stream has failed: the LLP then drops whatever
- * else arrives, and goes on transmitting until it is told to close.  IW_NOT_NOW:
- * memory has to come first; the LLP keeps the segment, hands it up again after
- * ddp_llp_ops.resume, and nothing that is behind it before.
+ * Return: IW_OK, or the reason for which the stream has failed: the LLP then
+ * discards everything that it receives later, and keeps transmitting until DDP
+ * calls ddp_llp_ops.close. IW_NOT_NOW if a page fault defers the segment: the
+ * LLP keeps it, and passes neither it nor a later segment before
+ * ddp_llp_ops.resume.
  */
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len);
 
 /**
- * ddp_rx_more - the next segment, if it is like the last one
- * @s: its stream
+ * ddp_rx_more - process a segment in the fast path, if its header allows
+ * @s: stream
  * @head: as for ddp_rx_segment()
- * @body: what is behind @head, where all of it lies together.  Each octet is read once,
- *	so anybody may still write them
- * @len: its length in octets, header included
- * @why: set to what ddp_rx_segment() would return, if it is
+ * @body: bytes after @head, contiguous in memory. Each byte is read once, so a
+ *	sender may still be writing them.
+ * @len: length of the segment in bytes, header included
+ * @why: set to what ddp_rx_segment() would return, if the segment is taken
  *
- * A short way for most of a long message, and for short Writes one behind the other: a
- * segment of the same length and header but for the TO or the MO.  That is where the last
- * one ended, or, if that ended a Write, any TO.  Between ddp_rx_begin() and ddp_rx_end();
- * otherwise as ddp_rx_segment().
+ * The fast path takes a segment whose length and header equal those of the
+ * previous segment except for the TO or the MO. The TO or MO must continue the
+ * previous segment; if that one ended an RDMA Write, any TO is accepted. This
+ * covers most segments of long messages, and series of short Writes.
  *
- * Return: whether it is.  If not, nothing is done: it is ddp_rx_segment()'s.
+ * Context: as for ddp_rx_segment(), between ddp_rx_begin() and ddp_rx_end().
+ *
+ * Return: true if the segment is taken; false if nothing was done and the LLP
+ * must pass the segment to ddp_rx_segment().
  */
 bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
 		 enum iw_reason *why);
 
 /**
- * ddp_rx_run_off - where in its page goes what goes on behind the last segment
- * @s: the stream
+ * ddp_rx_run_off - get the page offset at which the next segment will be placed
+ * @s: stream
  *
- * A guess, as ddp_tx_page_off().
+ * The LLP uses the offset to align its copy of the payload, which then is
+ * placed by whole pages (see ddp_copy()). The result is only a hint.
  *
- * Return: the offset, in octets; -1 if nothing goes on there, or it is a Send's.
+ * Return: the offset in bytes, or -1 if no tagged segment can continue the
+ * previous one.
  */
 int ddp_rx_run_off(const struct ddp_stream *s);
 
 /**
- * ddp_rx_joins - would a tagged segment go on behind others?
- * @s: their stream
+ * ddp_rx_joins - check whether a tagged segment continues the previous ones
+ * @s: stream
  * @head: as for ddp_rx_segment()
- * @len: its length in octets, header included
- * @n: so many others, each of which goes on, lie between the last one and this
+ * @len: length of the segment in bytes, header included
+ * @n: number of segments between the last one processed and this one, each of
+ *	which has passed this check
  *
- * Return: whether it is what comes next if those had been taken.
+ * Return: true if the segment is the next one of its message after the @n
+ * others, with the same length and header but the TO; false otherwise.
  */
 bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n);
 
 /**
- * ddp_rx_run - segments that go on one behind the other
- * @s: their stream
- * @bodies: what is behind the header of each, side by side; nobody writes them
- * @n: how many; ddp_rx_joins() has said so of each
- * @why: set to what ddp_rx_segment() would return of the first that is not taken
+ * ddp_rx_run - process a batch of segments that continue the previous one
+ * @s: stream
+ * @bodies: payloads of the segments, back to back; private to the LLP
+ * @n: number of segments; ddp_rx_joins() has accepted each of them
+ * @why: set to what ddp_rx_segment() would return for the first segment not
+ *	taken
  *
- * As ddp_rx_more() of one after the other, but what may be done once for all of them is.
- * No more octets than a batch has: whoever fails the stream or revokes the region waits for
- * them.
+ * Equivalent to ddp_rx_more() for each segment in turn, but the checks are done
+ * once for all of them if possible. The batch must be short, because a context
+ * that fails the stream or revokes the MR waits for it.
  *
- * Return: how many are taken; fewer than @n only with @why.
+ * Return: number of segments taken; @why is valid if that is less than @n.
  */
 u32 ddp_rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why);
 
 /**
- * ddp_rx_waits - is it too early to hand a segment up once more?
- * @s: the stream
+ * ddp_rx_waits - check whether the page fault of a deferred segment is pending
+ * @s: stream
  *
- * Return: whether it would only be IW_NOT_NOW again.
+ * Return: true if ddp_rx_segment() would return IW_NOT_NOW again; false if the
+ * LLP may pass the segment again.
  */
 bool ddp_rx_waits(const struct ddp_stream *s);
 
 /**
- * struct ddp_placed - a segment that was placed before its turn
- * @len: its length, header included
- * @hdr: its header: always a tagged one
+ * struct ddp_placed - record of a tagged segment that was placed out of order
+ * @len: length of the segment in bytes, header included
+ * @hdr: DDP header of the segment
  */
 struct ddp_placed {
 	u32	len;
@@ -170,38 +185,42 @@ struct ddp_placed {
 };
 
 /**
- * ddp_rx_early - one DDP segment arrived before others that come before it
- * @s: its stream
- * @llp: the LLP's end of it
+ * ddp_rx_early - place a segment that arrived out of order
+ * @s: stream
+ * @llp: the LLP's side of the stream
  * @head: as for ddp_rx_segment()
- * @len: its length in octets, header included
- * @p: filled in if it is placed
+ * @len: length of the segment in bytes, header included
+ * @p: filled in if the segment is placed
  *
- * Placement needs no order, delivery does (5; RFC 5041 5.3): a tagged segment
- * that may be placed is placed now.  What is wrong with it, if anything, shows
- * when its turn comes.  Otherwise as ddp_rx_segment().
+ * Placement needs no order, only delivery does (5; RFC 5041 5.3). So a tagged
+ * segment is placed now if the checks allow it. An error is not reported now,
+ * but when the segment is next in order.
  *
- * Return: true: ddp_rx_placed() is due when its turn comes.  False: nothing
- * has happened; the LLP keeps the octets for ddp_rx_segment().
+ * Context: as for ddp_rx_segment().
+ *
+ * Return: true if the segment is placed: the LLP calls ddp_rx_placed() when the
+ * segment is next in order. False if nothing was done: the LLP keeps the
+ * segment and passes it to ddp_rx_segment() in order.
  */
 bool ddp_rx_early(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
 		  u32 len, struct ddp_placed *p);
 
 /**
- * ddp_rx_placed - the turn of a segment that was placed early has come
- * @s: its stream
- * @p: from ddp_rx_early()
+ * ddp_rx_placed - process an early-placed segment that is next in order now
+ * @s: stream
+ * @p: record from ddp_rx_early()
  *
- * Return: as ddp_rx_segment().
+ * Return: as for ddp_rx_segment().
  */
 enum iw_reason ddp_rx_placed(struct ddp_stream *s, const struct ddp_placed *p);
 
 /**
- * struct ddp_txseg - one segment to be sent
- * @hdr: its DDP header, encoded
- * @hdr_len: octets of @hdr
- * @len: octets of payload, to be fetched with ddp_tx_fill()
- * @left: octets of its message behind it, unless fetching fails; 0: it is the last
+ * struct ddp_txseg - one segment to send
+ * @hdr: encoded DDP header
+ * @hdr_len: length of @hdr in bytes
+ * @len: length of the payload in bytes, to be fetched with ddp_tx_fill()
+ * @left: bytes of the message after this segment; 0 if it is the last one. Not
+ *	valid if ddp_tx_fill() fails.
  */
 struct ddp_txseg {
 	u8	hdr[IW_DDP_HDR_MAX];
@@ -211,97 +230,105 @@ struct ddp_txseg {
 };
 
 /**
- * ddp_tx_begin - a run of the transmit runner's begins
- * @s: the stream
+ * ddp_tx_begin - start a run of the transmit path
+ * @s: stream
  *
- * ddp_tx_next() and ddp_tx_fill() are called between this and ddp_tx_end()
- * only, all of it with BH off: whoever has failed the stream waits for the end
- * of the run, and after it memory of the ULP's is not read and no work request
- * takes effect any more.  So a run is short: a batch at most.  No segment outlives
- * it without its payload: it is fetched, or the segment given back.
+ * ddp_tx_next(), ddp_tx_fill(), ddp_tx_run() and ddp_tx_back() may be called
+ * only between this call and ddp_tx_end(), and BH must stay off all that time.
+ * ddp_stream_settle() waits for the end of the run. After that the ULP's memory
+ * is not read any more and no work request takes effect, so a run must be
+ * short: one batch at most. Each segment pulled in a run must be filled, or
+ * undone with ddp_tx_back(), in that run.
  */
 void ddp_tx_begin(struct ddp_stream *s);
-/* Has it failed?  Then a Terminate at most is left to be sent.  NULL has not */
+/* Check whether @s (may be NULL) has failed: only a Terminate can follow */
 bool ddp_tx_failed(const struct ddp_stream *s);
 void ddp_tx_end(struct ddp_stream *s);
 
 /**
- * ddp_tx_next - the next segment to send, no longer than the LLP can take
- * @s: the stream
- * @mulpdu: the LLP's limit now, header included (1); it may differ from call
- *	to call, and nothing is ever cut again because of it (2)
+ * ddp_tx_next - pull the next segment to send
+ * @s: stream
+ * @mulpdu: longest segment that the LLP can send now, header included (1). It
+ *	may differ from call to call; segments already pulled are never cut
+ *	again (2).
  * @seg: filled in
  *
- * The LLP's transmit runner only, BH off.
+ * Called by the LLP's transmit path only, with BH off.
  *
- * Return: true if there is a segment; the caller then fetches its payload, or
- * gives it back.
+ * Return: true if @seg is valid: the caller must fetch the payload with
+ * ddp_tx_fill() or undo the pull with ddp_tx_back(). False if there is nothing
+ * to send now.
  */
 bool ddp_tx_next(struct ddp_stream *s, u32 mulpdu, struct ddp_txseg *seg);
 
 /**
- * ddp_tx_back - there is no place for the segment pulled last
- * @s: the stream; nothing of the segment has been fetched
+ * ddp_tx_back - undo the last ddp_tx_next()
+ * @s: stream; none of the segment's payload may have been fetched
  *
- * ddp_tx_next() gives it again: in ddp_tx_taken() it does not count.
+ * For an LLP that finds no space for the segment. ddp_tx_next() returns the
+ * same bytes again, and ddp_tx_taken() does not account for them until then.
  */
 void ddp_tx_back(struct ddp_stream *s);
 
 /**
- * ddp_tx_rests - did ddp_tx_next() find nothing only because it has done enough,
- *	or because memory has to come first?
- * @s: the stream, or NULL
+ * ddp_tx_rests - check whether more is pending after ddp_tx_next() failed
+ * @s: stream, or NULL
  *
- * The ULP has kicked, or it will be done when the memory is there.  What is to come
- * after all that is due has to wait.  Transmit runner only.
+ * This is so if RDMAP has used up its budget, if a Terminate is still being
+ * built, or if a page fault must be resolved first. A kick follows in each
+ * case, and a graceful end must wait until then. Called by the transmit path
+ * only.
  *
- * Return: whether there is more.
+ * Return: true if there will be more to send; false otherwise.
  */
 bool ddp_tx_rests(const struct ddp_stream *s);
 
 /**
- * ddp_tx_awaits - did ddp_tx_next() find nothing because the peer has to answer
- *	what it was asked, before what is posted behind that may go?
- * @s: the stream, or NULL
+ * ddp_tx_awaits - check whether the next message is blocked on a response
+ * @s: stream, or NULL
  *
- * An answer kicks.  An end that was asked for has to wait, unless none can come any
- * more.  Transmit runner only.
+ * A work request is blocked by a fence, or by the limit of outstanding Reads,
+ * until the peer responds; the response kicks. A graceful end must wait for it,
+ * unless no response can arrive any more. Called by the transmit path only.
  *
- * Return: whether there is more.
+ * Return: true if a message is blocked; false otherwise.
  */
 bool ddp_tx_awaits(const struct ddp_stream *s);
 
 /**
- * ddp_tx_fill - copy the next @len payload octets of the current segment
- * @s: the stream
- * @dst: where to
- * @len: octets, no more than the segment has left
+ * ddp_tx_fill - copy the next payload bytes of the current segment
+ * @s: stream
+ * @dst: destination
+ * @len: number of bytes, at most what the segment has left
  *
- * Called until the segment's payload is fetched, in any number of pieces.
+ * Called in any number of pieces until the whole payload of the segment is
+ * copied.
  *
- * Return: false if the memory may no longer be read: the stream has failed,
- * now or meanwhile, and the segment must not be sent.  Nor must it if memory has
- * to come first: then ddp_tx_next() gives it again, after a kick.
+ * Return: true if the bytes are copied. False if the stream has failed or the
+ * memory may not be read, which fails the stream; also if a page fault defers
+ * the segment. In all these cases the LLP must discard the segment. If it was
+ * deferred, ddp_tx_next() returns it again after a kick.
  */
 bool ddp_tx_fill(struct ddp_stream *s, void *dst, u32 len);
 
 /**
- * ddp_tx_page_off - where in its page the current segment's payload lies
- * @s: the stream; nothing of the segment has been fetched
+ * ddp_tx_page_off - get the page offset of the current segment's source
+ * @s: stream; none of the segment's payload may have been fetched
  *
- * For who would have it lie alike where it goes, which copies faster (ddp_copy()).
- * A guess, for a region's addresses may be anything.
+ * With the payload at the same page offset in its buffer, the LLP has whole
+ * pages copied, which is faster (see ddp_copy()). The offset is taken from the
+ * STag's address, which need not match the real one, so it is only a hint.
  *
- * Return: the offset, in octets.
+ * Return: the offset in bytes.
  */
 u32 ddp_tx_page_off(struct ddp_stream *s);
 
 /**
- * struct ddp_txrun - where segments of one length are written
- * @at: the first one's first octet
- * @stride: from one to the next
- * @len: octets of each, header included
- * @most: there is room for so many; no more than a batch
+ * struct ddp_txrun - buffer for a batch of segments of the same length
+ * @at: start of the first segment
+ * @stride: distance from one segment to the next, in bytes
+ * @len: length of each segment in bytes, header included
+ * @most: number of segments that fit; no more than a batch
  */
 struct ddp_txrun {
 	u8	*at;
@@ -311,23 +338,25 @@ struct ddp_txrun {
 };
 
 /**
- * ddp_tx_run - what goes on behind the last segment, as far as it is all alike
- * @s: the stream; the payload of the segment pulled last is fetched
- * @run: where to; @run->len is the LLP's limit now, header included
+ * ddp_tx_run - write the full-length segments that follow in the same message
+ * @s: stream; the payload of the segment pulled last must have been fetched
+ * @run: destination; @run->len is the LLP's current limit for a segment
  *
- * The next segments of its message, but for the last one, header and payload, as
- * ddp_tx_next() and ddp_tx_fill() would give them one after the other.  Where anything
- * is in the way it stops, and ddp_tx_next() comes upon that.
+ * Writes headers and payloads as ddp_tx_next() and ddp_tx_fill() would, but
+ * checks the MR once for the batch. The last segment of the message is never
+ * written. Stops at any obstacle, which the next ddp_tx_next() or ddp_tx_fill()
+ * handles.
  *
- * Return: how many are written.
+ * Return: number of segments written.
  */
 u32 ddp_tx_run(struct ddp_stream *s, const struct ddp_txrun *run);
 
 /**
- * ddp_tx_taken - the LLP has accepted all octets of all segments pulled so far
- * @s: the stream
+ * ddp_tx_taken - report that the LLP has accepted all segments pulled so far
+ * @s: stream
  *
- * It will deliver them or report failure (3).  Transmit runner only.
+ * The LLP will deliver them or report a failure (3). Called by the transmit
+ * path only.
  */
 void ddp_tx_taken(struct ddp_stream *s);
 

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The door to registered memory and its STags (RFC 5041 section 8). */
+/*
+ * Interface to registered memory and its STags (RFC 5041 section 8).
+ *
+ * "MR" means any memory that an STag names: a memory region or a memory window.
+ * An MR is either pinned and has a list of blocks, or has none: then it is
+ * kernel memory used by its address, ODP memory or a dma-buf, whose pages may
+ * be absent.
+ */
 #ifndef _DDP_MEM_H
 #define _DDP_MEM_H
 
@@ -17,18 +24,19 @@ struct ddp_stream;
 #define DDP_REMOTE_READ		0x04
 #define DDP_REMOTE_ATOMIC	0x08
 #define DDP_REMOTE		(DDP_REMOTE_WRITE | DDP_REMOTE_READ | DDP_REMOTE_ATOMIC)
-#define DDP_LOCAL_READ		0x10	/* every region has it */
-/* No right: it is a receive's, whose protection domain may be another one */
+#define DDP_LOCAL_READ		0x10	/* every region has it, no window */
+/* Flag, not a right: a receive's memory, checked against recv_pd */
 #define DDP_RECEIVED		0x20
 
-#define DDP_STAG_KEY_MASK	0xffu	/* low octet: the consumer's key */
+#define DDP_STAG_KEY_MASK	0xffu	/* low byte: the consumer's key */
 #define DDP_STAG_DMA		0x100u	/* all kernel memory, local use only */
 
 /**
- * struct ddp_run - octets of memory without blocks, which are there now
- * @at: where
- * @len: how many of them lie there together
- * @lock: held for reading: as long as it is they stay
+ * struct ddp_run - extent of present pages of an MR without blocks
+ * @at: kernel address of the first byte
+ * @len: number of contiguous bytes
+ * @lock: lock that keeps the pages present, held for reading; NULL if none is
+ *	needed
  */
 struct ddp_run {
 	void		*at;
@@ -37,18 +45,23 @@ struct ddp_run {
 };
 
 /**
- * struct ddp_wait - one of a stream's two runners waits for memory
- * @mem: whose octets, or NULL
- * @ops: @mem's; NULL: it never waited
- * @done: what goes on when it waits no more
- * @entry: for @mem's owner
- * @by: for @mem's owner
- * @at: where the octets begin, as @mem counts
- * @len: how many
- * @write: they are to be written
- * @denied: it has been told that they cannot be had
- * @waits: it does; set by the runner, cleared by ddp_wait_over()
- * @mute: what is missing is not asked for; the runner's
+ * struct ddp_wait - page-fault request of one direction of a stream
+ * @mem: ODP memory or dma-buf with the missing pages; NULL before the first
+ *	request
+ * @ops: operations of @mem; NULL before the first request
+ * @done: called by ddp_wait_over(); resumes the receive or transmit path
+ * @entry: list entry, used by @mem's owner
+ * @by: private to @mem's owner
+ * @at: start of the missing range, an address of @mem
+ * @len: length of the missing range in bytes
+ * @write: the range is to be written
+ * @denied: the last request failed: the pages cannot be faulted in
+ * @waits: the request is pending; set by the receive or transmit path, cleared
+ *	by ddp_wait_over() or ddp_mem_ops.forget
+ * @mute: do not raise a page fault; set by the receive or transmit path
+ *
+ * While @waits is set the request belongs to @mem's owner. Otherwise it belongs
+ * to the stream's receive or transmit path.
  */
 struct ddp_wait {
 	void				*mem;
@@ -65,14 +78,18 @@ struct ddp_wait {
 };
 
 /**
- * struct ddp_mem_ops - memory without blocks: it comes and goes
- * @run: are octets there at @at, to be read or written?  @run->len in: how many
- *	are wanted, out: how many there are.  True: @run->lock is held.
- * @bring: the octets that @w names are wanted; ddp_wait_over() comes, at once
- *	or later.
- * @forget: nobody waits by @w any more, and ddp_wait_over() comes no more.
+ * struct ddp_mem_ops - operations of an MR whose pages come and go
+ * @run: find the present pages at @at, for reading or writing. @run->len is the
+ *	number of bytes wanted on entry, and of contiguous bytes present on
+ *	return. Returns true with @run->lock held for reading, or false if the
+ *	first page is missing.
+ * @bring: fault in the range that @w describes. The owner calls
+ *	ddp_wait_over(), at once or later.
+ * @forget: cancel the request @w. On return ddp_wait_over() is not running for
+ *	it and will not be called.
  *
- * None sleeps.  @run and @bring: within a use of the region, BH off.
+ * No operation sleeps. @run and @bring are called with an in-flight reference
+ * to the MR and BH off.
  */
 struct ddp_mem_ops {
 	bool (*run)(void *mem, u64 at, bool write, struct ddp_run *run);
@@ -81,7 +98,7 @@ struct ddp_mem_ops {
 };
 
 /**
- * struct ddp_stags - the STags of one device
+ * struct ddp_stags - table of the STags of one device
  * @regions: struct ddp_region by STag index; read under RCU
  */
 struct ddp_stags {
@@ -89,32 +106,35 @@ struct ddp_stags {
 };
 
 /**
- * struct ddp_region - memory that an STag names
- * @node: in the device's table
- * @index: of its STag (STag >> 8), as long as it has one
- * @base: first valid TO (an address of the consumer's choosing)
- * @length: octets from @base; the bounds are exact
+ * struct ddp_region - MR: memory that an STag names
+ * @node: entry in the device's table
+ * @index: STag index (STag >> 8), valid while the MR is in the table
+ * @base: first valid TO, an address of the consumer's choosing
+ * @length: number of bytes from @base; the bounds are exact
  * @stag: index and key
- * @rights: DDP_*; 0 while revoked
- * @valid: false: allocated but not usable (before a fast registration, or
- *	after an invalidation)
- * @pd: the protection domain it belongs to
- * @stream: id of the only stream that may use it, or 0
- * @may_invalidate: work requests may invalidate it (fast registered memory,
- *	type 2 windows)
- * @scope: id of the only stream whose peer may invalidate it, or 0 (N-5)
- * @block: kernel addresses of the blocks that hold it, or NULL: it has none
- * @shift: log2 of the size of a block
- * @skip: where @base lies in the first block
- * @ops: without blocks: what knows where it is, or NULL: TO is a kernel address
- * @mem: for @ops
- * @from: where @base is, as @mem counts
- * @kind: what the ULP has embedded it in; its own business
- * @users: 1, plus one for each copy in flight and each hold; written by all CPUs that
- *	use it, which all read what is above
- * @in_use: where a copy in flight may be preempted (PREEMPT_RT): held for it
+ * @rights: DDP_* access rights
+ * @valid: false if the STag is allocated but may not be used: before a fast
+ *	registration or bind, or after an invalidation
+ * @pd: protection domain
+ * @stream: id of the only stream that may use the MR, or 0
+ * @may_invalidate: the MR may be invalidated by a work request or by the peer
+ *	(fast-registered memory, type 2 windows)
+ * @scope: id of the only stream whose peer may invalidate the MR, or 0 (N-5)
+ * @block: kernel addresses of the blocks, or NULL if the MR has none
+ * @shift: log2 of the block size
+ * @skip: offset of @base in the first block, in bytes
+ * @ops: for an MR without blocks, operations that find its pages; NULL if a TO
+ *	is a kernel address
+ * @mem: argument for @ops
+ * @from: address of @base in @mem
+ * @kind: type of the structure that embeds this one; private to the ULP
+ * @users: 1, plus one for each access in flight and each cached reference.
+ *	Written by every CPU that uses the MR, so it has a cache line of its
+ *	own, apart from the fields above, which are only read.
+ * @in_use: held for each access in flight on PREEMPT_RT, where a BH-off section
+ *	can be preempted
  *
- * Fields are fixed while the region is valid; they change only between
+ * The fields are constant while the MR is valid. They change only between
  * ddp_region_revoke() and ddp_region_allow().
  */
 struct ddp_region {
@@ -138,7 +158,7 @@ struct ddp_region {
 	u8			kind;
 
 	refcount_t		users ____cacheline_aligned_in_smp;
-	spinlock_t		in_use;		/* PREEMPT_RT's only */
+	spinlock_t		in_use;		/* PREEMPT_RT only */
 };
 
 #ifdef CONFIG_SMP
@@ -149,22 +169,26 @@ void ddp_stags_init(struct ddp_stags *t);
 void ddp_stags_destroy(struct ddp_stags *t);
 
 /*
- * ddp_region_publish() gives @r an STag with an unpredictable index and key
- * @key, findable from now on (usable only if @r->valid).  May sleep.
- * ddp_region_revoke() makes it invalid and returns once no copy into or out of
- * it is in flight: from then on the network cannot touch it (RFC 5041 8.3.1
- * (6)).  Any context; waits for the copy of a segment, a batch or a run, and for what
- * comes next to be gathered, at most.  Returns false if it was not valid.
- * ddp_region_allow() makes it valid (again) with a new key.
- * ddp_region_remove() revokes it and makes it unfindable; the memory may be
- * unpinned at once, @r itself is freed after an RCU grace period.
+ * ddp_region_publish() gives @r an STag with an unpredictable index and the key
+ * @key, and inserts it into the table. The MR is usable only if @r->valid. May
+ * sleep.
+ *
+ * ddp_region_revoke() clears @r->valid and waits for all accesses in flight: on
+ * return the network cannot access the memory any more (RFC 5041 8.3.1 (6)). It
+ * waits for one segment or batch at most, plus the lookup of the next one.
+ * Process or softirq context. Returns true if @r was valid, false if not.
+ *
+ * ddp_region_allow() makes @r valid with a new key.
+ *
+ * ddp_region_remove() revokes @r and takes it out of the table. The memory may
+ * be unpinned at once; @r itself must be freed after an RCU grace period.
  */
 int ddp_region_publish(struct ddp_stags *t, struct ddp_region *r, u8 key);
 bool ddp_region_revoke(struct ddp_region *r);
 void ddp_region_allow(struct ddp_region *r, u8 key);
 void ddp_region_remove(struct ddp_stags *t, struct ddp_region *r);
 
-/* What @w waits for is there, or cannot be had.  Any context that may not sleep */
+/* End the page-fault request @w; any context that may not sleep */
 void ddp_wait_over(struct ddp_wait *w, bool denied);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the two sides tell each other while a stream is set up. */
+/* Start-up data that the two sides exchange when a stream is set up. */
 #ifndef _DDP_OFFER_H
 #define _DDP_OFFER_H
 
@@ -13,7 +13,7 @@
 #define DDP_RTR_WRITE	0x4	/* C: zero-length Write */
 #define DDP_RTR_READ	0x8	/* D: zero-length Read */
 
-/* The word in front of Private Data, RFC 6581 section 9 */
+/* The IRD/ORD word that precedes Private Data, RFC 6581 section 9 */
 #define DDP_WORD_SIZE	4
 #define DDP_WORD_A	0x80000000u
 #define DDP_WORD_B	0x40000000u
@@ -23,12 +23,13 @@
 #define DDP_WORD_IRD_SHIFT 16
 
 /**
- * struct ddp_offer - what one side says of itself in a start-up message
- * @enhanced: the IRD/ORD word of RFC 6581 is there: the next three count
+ * struct ddp_offer - contents of one side's start-up message
+ * @enhanced: the IRD/ORD word of RFC 6581 is present, so @ird, @ord and @rtr
+ *	are valid
  * @ird: inbound read depth, 14 bits
  * @ord: outbound read depth, 14 bits
  * @rtr: DDP_RTR_*
- * @pd_len: octets of Private Data, the word not counted
+ * @pd_len: length of Private Data in bytes, without the IRD/ORD word
  * @pd: Private Data
  */
 struct ddp_offer {
@@ -41,12 +42,12 @@ struct ddp_offer {
 };
 
 /**
- * ddp_offer_word - the IRD/ORD word of an offer, RFC 6581 section 9
- * @o: an enhanced offer; both depths within 14 bits
+ * ddp_offer_word - encode the IRD/ORD word of an offer, RFC 6581 section 9
+ * @o: enhanced offer; both depths fit in 14 bits
  *
- * Without A, the RTR flags are zero whatever @o says (9.2).
+ * If flag A is not set, the other RTR flags are sent as zero (9.2).
  *
- * Return: the word in host order.
+ * Return: the word in host byte order.
  */
 static inline u32 ddp_offer_word(const struct ddp_offer *o)
 {
@@ -65,11 +66,11 @@ static inline u32 ddp_offer_word(const struct ddp_offer *o)
 }
 
 /**
- * ddp_offer_read_word - take a peer's IRD/ORD word, RFC 6581 section 9
+ * ddp_offer_read_word - decode a peer's IRD/ORD word, RFC 6581 section 9
  * @o: set to enhanced, with the depths and RTR flags of @word
- * @word: in host order
+ * @word: the word in host byte order
  *
- * Without A, the RTR flags are ignored (9.2).
+ * If flag A is not set, the other RTR flags are ignored (9.2).
  */
 static inline void ddp_offer_read_word(struct ddp_offer *o, u32 word)
 {

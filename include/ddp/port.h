@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Listening sockets, alike over all lower layers.
+ * Listening sockets: the part that all lower layers have in common.
  *
- * Several devices may listen on one wildcard address and port: they share the
- * socket (the port), and whose a peer is tells the address that it called.
- * Peers that wait at a listener are callers; their number is bounded, and who
- * comes to a full listener takes the place of another.
+ * A port is a listening socket. Several devices may listen on one wildcard
+ * address and port number. They share the port, and the local address of an
+ * incoming connection selects the listener.
+ *
+ * A connection request that the ULP has not been notified of (TCP) or has not
+ * answered (SCTP) is pending. The number of pending requests of a listener is
+ * limited. Over TCP, a request to a full listener evicts another one.
  */
 #ifndef _DDP_PORT_H
 #define _DDP_PORT_H
@@ -20,27 +23,28 @@ struct ddp_port;
 struct delayed_work;
 struct socket;
 
-#define DDP_SOURCES	64	/* numbers that sources of callers may have */
+#define DDP_SOURCES	64	/* buckets for the sources of requests */
 
 /**
- * struct ddp_port_listener - who listens on a port, for one interface
- * @dl: as the user of sessions knows it
- * @ops: the LLP's
- * @port: the socket
- * @list: of the port's listeners; found under RCU
+ * struct ddp_port_listener - listener on a port, for one interface
+ * @dl: listener as the user of sessions sees it
+ * @ops: operations of the LLP
+ * @port: the port
+ * @list: entry in the port's list of listeners; read under RCU
  * @ifindex: the interface
- * @bound: how many callers may wait
- * @seed: of the sources' numbers
- * @ref: holders; each caller is one
- * @rcu: to be freed
- * @lock: the rest; a leaf but for what orphaned() does
- * @dead: it takes no more
- * @upcalls: how many are under way
- * @held: how many callers hold it
- * @waiting: how many callers wait
- * @callers: which, the oldest first
- * @waiting_from: how many of them, from sources of each number
- * @from: which, the oldest first
+ * @bound: maximum number of pending requests
+ * @seed: random seed for hashing the sources of requests
+ * @ref: reference count; each request attached to the listener holds one
+ * @rcu: for freeing
+ * @lock: protects the fields below; a leaf lock, except for what
+ *	ddp_port_ops.orphaned() takes
+ * @dead: the listener is being removed and takes no more requests
+ * @upcalls: number of upcalls in progress
+ * @held: number of requests attached to the listener, whether pending or not
+ * @waiting: number of pending requests
+ * @callers: pending requests, oldest first
+ * @waiting_from: number of pending requests in each bucket of sources
+ * @from: pending requests in each bucket of sources, oldest first
  */
 struct ddp_port_listener {
 	struct ddp_listener		dl;
@@ -53,7 +57,7 @@ struct ddp_port_listener {
 	struct kref			ref;
 	struct rcu_head			rcu;
 
-	spinlock_t			lock;	/* the rest */
+	spinlock_t			lock;	/* protects all fields below */
 	bool				dead;
 	int				upcalls;
 	u32				held;
@@ -64,15 +68,16 @@ struct ddp_port_listener {
 };
 
 /**
- * struct ddp_caller - embedded in what waits at a listener
- * @at: where, held; NULL: nowhere
- * @list: of its callers
- * @alike: of those whose sources have the same number
- * @source: where it comes from
- * @listed: it is on the lists
- * @away: it was sent away and is to go
+ * struct ddp_caller - connection request attached to a listener
+ * @at: the listener (reference held), or NULL
+ * @list: entry in the listener's list of pending requests
+ * @alike: entry in the list of the request's bucket
+ * @source: hash of the address that the request comes from
+ * @listed: the request is pending and on both lists
+ * @away: the request was evicted and is ending
  *
- * The LLP sees to it that one at a time comes or goes.
+ * Embedded in the LLP's connection. The LLP serializes ddp_port_wait() and
+ * ddp_port_leave() for one request.
  */
 struct ddp_caller {
 	struct ddp_port_listener	*at;
@@ -84,17 +89,19 @@ struct ddp_caller {
 };
 
 /**
- * struct ddp_port_ops - what an LLP supplies
- * @type: the LLP.  Whoever listens holds its module, as long as there is a
- *	port of it
- * @open: make a socket and bind it to where @a says, but do not listen.  If
- *	that fails what is in @sock is released.
- * @queue: have a worker of the LLP run @work, after @delay jiffies.  From a
- *	socket's callback, too
- * @accepted: a peer has connected; @sock has its own callbacks.  Not 0: the
- *	LLP does not want it, and it is reset
- * @orphaned: the listener goes while @c waits at it, or somebody else takes
- *	its place; or NULL: the LLP sends nobody away.  Must not sleep.
+ * struct ddp_port_ops - operations of an LLP for listening sockets
+ * @type: the LLP. Its module cannot be unloaded while it has a port, since the
+ *	users that listen hold references to the module.
+ * @open: create a socket and bind it as @a says, but do not listen. If it fails
+ *	after setting *@sock, the caller releases the socket.
+ * @queue: have a worker of the LLP run @work after @delay jiffies. Any context,
+ *	such as a socket callback.
+ * @accepted: take over @sock, to which a peer has connected. The original
+ *	socket callbacks have been restored. On an error the caller resets the
+ *	connection.
+ * @orphaned: end the request @c, which is evicted or whose listener is being
+ *	removed. Called with the listener's lock held; must not sleep. NULL if
+ *	the LLP cannot end pending requests.
  *
  * open and accepted may sleep.
  */
@@ -117,7 +124,7 @@ const struct sockaddr_storage *ddp_port_addr(const struct ddp_port *p);
 int ddp_port_domain(const struct ddp_port *p);
 const struct socket *ddp_port_sock(const struct ddp_port *p);
 
-/* Who is meant; held */
+/* Find the listener that a peer has called; returned with a reference */
 struct ddp_port_listener *
 ddp_port_called(struct ddp_port *p, const struct sockaddr_storage *called,
 		int domain);
@@ -126,7 +133,7 @@ ddp_port_find(const struct ddp_port_ops *ops, const struct net *net,
 	      const struct sockaddr_storage *called, int domain);
 void ddp_port_put(struct ddp_port_listener *l);
 
-/* Callers come and go */
+/* Connection requests that attach to a listener and leave it */
 bool ddp_port_wait(struct ddp_port_listener *l, struct ddp_caller *c,
 		   const struct sockaddr_storage *from);
 void ddp_port_leave(struct ddp_caller *c);

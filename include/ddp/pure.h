@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * All that a pure file may see of the kernel: types, numbers, strings and
- * octet order.  No skb, socket, page, lock, clock or allocation.  The host
- * tests put their own headers of the same names in front of these.
+ * The only kernel facilities that a pure file may use: types, numbers, strings
+ * and byte order, but no skb, socket, page, lock, clock or allocation. The host
+ * tests supply their own headers with the same names.
  */
 #ifndef _DDP_PURE_H
 #define _DDP_PURE_H

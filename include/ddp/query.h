@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What a lower layer knows of a stream, for people who look. */
+/* State of a stream in its lower layer, for diagnostics. */
 #ifndef _DDP_QUERY_H
 #define _DDP_QUERY_H
 
@@ -8,23 +8,23 @@
 #define DDP_QUERY_NO_STREAM	(-1)
 
 /**
- * struct ddp_query - how a stream fares below DDP
- * @llp: what carries it: "tcp" or "sctp"; NULL: nothing does, yet or any more
- * @phase: where its connection stands, in a word
- * @revision: of MPA, once agreed; else 0
- * @crc: segments carry MPA's CRC
- * @tx_markers: we insert markers
- * @rx_markers: the peer does
- * @stream: the stream of the association, or DDP_QUERY_NO_STREAM
- * @mulpdu: the longest segment that would be sent now, or 0
- * @unacked: octets sent that the peer's end has not acknowledged
- * @unsent: octets that the LLP has taken and not sent
- * @unread: octets that have arrived and not been taken
- * @retransmits: packets sent once more
+ * struct ddp_query - state of a stream in its lower layer
+ * @llp: "tcp" or "sctp", or NULL if the stream is not bound
+ * @phase: name of the connection's state
+ * @revision: MPA revision, or 0 if not agreed yet
+ * @crc: segments carry an MPA CRC
+ * @tx_markers: MPA markers are sent
+ * @rx_markers: MPA markers are received
+ * @stream: SCTP stream number, or DDP_QUERY_NO_STREAM
+ * @mulpdu: longest segment that would be sent now, in bytes, or 0 if unknown
+ * @unacked: bytes sent and not acknowledged by the peer's transport
+ * @unsent: bytes accepted by the LLP and not sent
+ * @unread: bytes received and not consumed
+ * @retransmits: number of retransmitted packets
  *
- * Octets are the LLP's, headers and all.  The last four are of the whole
- * association where several streams share one.  Each is right at some moment, all of
- * them together need not be.
+ * Byte counts include all headers of the LLP. The last four values are those of
+ * the whole association if several streams share it. Each value is correct at
+ * some moment during the query, but they are not a consistent snapshot.
  */
 struct ddp_query {
 	const char	*llp;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The door for set-up and tear-down: how streams come to be, whatever the
- * lower layer.  An LLP registers a type by name; rnic_sw asks for it by that
- * name and needs no LLP module to load.
+ * Interface for setting up and ending streams over any lower layer (LLP).
+ *
+ * An LLP registers a session type by name, and rnic_sw looks it up by that
+ * name, so rnic_sw does not depend on an LLP's module.
  */
 #ifndef _DDP_SESSION_H
 #define _DDP_SESSION_H
@@ -21,15 +22,17 @@ struct ddp_stream;
 struct net;
 
 #define DDP_PATHS_MAX	4
-#define DDP_ANSWER_TIME	120	/* seconds that a request waits for its answer */
+#define DDP_ANSWER_TIME	120	/* seconds, until a request must be answered */
 
 /**
- * struct ddp_policy - how a device wants its sessions
- * @revision: MPA revision 1 or 2; 0: 2 with fall-back to 1
- * @crc: ask for CRC
- * @markers: ask the peer to insert markers
- * @streams: SCTP streams to ask for, each way; 0: the LLP's own idea
- * @paths: further interfaces that SCTP may use the addresses of; 0 ends them
+ * struct ddp_policy - settings of a device for its sessions
+ * @revision: MPA revision 1 or 2; 0 means 2 with fallback to 1
+ * @crc: request CRC
+ * @markers: request the peer to insert markers
+ * @streams: SCTP streams to request in each direction; 0 means the LLP's
+ *	default
+ * @paths: ifindex of further interfaces whose addresses SCTP may use; a 0 ends
+ *	the list
  */
 struct ddp_policy {
 	u8	revision;
@@ -40,28 +43,30 @@ struct ddp_policy {
 };
 
 /**
- * struct ddp_session_user - what the user of sessions supplies
- * @policy: a peer has come to @l: how is its session to be?  An LLP may go by what
- *	@l began with instead
- * @request: a peer asks for a session on @l.  The user keeps @ss (one
- *	reference is passed on) and answers later with accept, reject or stop.  If
- *	that takes longer than DDP_ANSWER_TIME, the LLP ends it.
- *	Nonzero: refused; the LLP ends it and keeps the reference.
- * @refused: a peer's start-up on @l ended before it became a request: for the
- *	statistics
- * @established: both sides agreed.  Active side: @o is the peer's reply, and
- *	the stream given to connect starts when this returns IW_OK; another
- *	reason starts it all the same, to carry the Terminate.  Passive side:
- *	@o is NULL, and the reply is sent next: the peer cannot know before, and
- *	no segment goes before it.  A program that waits for this cannot be
- *	killed: so it is told, whether or not the peer takes anything.
- * @peer_closed: the peer will send no more (half-close); at most once, between
- *	established and closed.
- * @closed: the session is over; once, always, unless request refused it.
- *	@o is the peer's reject, or NULL.
+ * struct ddp_session_user - upcalls from an LLP to the user of sessions
+ * @policy: fill in the settings for the session of a peer that has connected to
+ *	@l. An LLP may use the settings given when @l was created instead.
+ * @request: handle a peer's request for a session on @l. On 0 the user has
+ *	taken over one reference to @ss and answers later with accept, reject or
+ *	stop; the LLP ends the session if that takes longer than
+ *	DDP_ANSWER_TIME. On an error the request is refused: the LLP ends the
+ *	session and keeps the reference.
+ * @refused: note that a peer's start-up on @l has ended before it became a
+ *	request; for statistics
+ * @established: note that both sides have agreed. Active side: @o is the peer's
+ *	reply. The stream given to connect starts when this returns, even with a
+ *	reason other than IW_OK: then it only carries the Terminate. Passive
+ *	side: @o is NULL, and the LLP sends the reply afterwards, before any
+ *	segment. This upcall must not depend on the peer, because a program that
+ *	waits for it cannot be killed.
+ * @peer_closed: note that the peer will send no more (half-close); called at
+ *	most once, between @established and @closed
+ * @closed: note that the session is over; called exactly once for each session
+ *	that @request has not refused. @o is the peer's reject, or NULL.
  *
- * All from a worker: may sleep, but not wait for a peer or a program.  They are
- * called through ddp_session_request() and the like, by nobody directly.
+ * All are called from a worker, through ddp_session_request() and the other
+ * functions below only. They may sleep, but must not wait for a peer or a
+ * program.
  */
 struct ddp_session_user {
 	void (*policy)(struct ddp_listener *l, struct ddp_policy *p);
@@ -76,17 +81,17 @@ struct ddp_session_user {
 };
 
 /**
- * struct ddp_session - one connection set-up and its life
+ * struct ddp_session - one session, from its set-up to its end
  * @type: the LLP
  * @user: upcalls
- * @ctx: the user's
- * @accepted: an accept took effect: established or closed answers it; set by
- *	the LLP before either can run
- * @ref: holders
- * @local: own address, valid from request or established on
- * @remote: the peer's
+ * @ctx: private to the user
+ * @accepted: an accept has taken effect, so established or closed will follow;
+ *	set by the LLP before either can run
+ * @ref: reference count
+ * @local: own address, valid from the request or established upcall on
+ * @remote: the peer's address, valid likewise
  *
- * Embedded in the LLP's connection, which its type's release frees.
+ * Embedded in the LLP's connection, which the release operation of @type frees.
  */
 struct ddp_session {
 	const struct ddp_session_type	*type;
@@ -99,10 +104,10 @@ struct ddp_session {
 };
 
 /**
- * struct ddp_listener - embedded in the LLP's listener
+ * struct ddp_listener - listener for sessions, embedded in the LLP's listener
  * @type: the LLP
  * @user: upcalls
- * @ctx: the user's
+ * @ctx: private to the user
  */
 struct ddp_listener {
 	const struct ddp_session_type	*type;
@@ -111,15 +116,15 @@ struct ddp_listener {
 };
 
 /**
- * struct ddp_connect - arguments of a connect
+ * struct ddp_connect - arguments of ddp_session_type.connect
  * @net: network namespace
- * @ifindex: the interface that has @local
- * @tos: type of service, or traffic class, of what is sent
- * @local: address to come from
- * @remote: address to go to
- * @offer: start-up data
- * @policy: the device's wishes
- * @stream: the stream to start once established
+ * @ifindex: interface that has the address @local
+ * @tos: type of service or traffic class for outgoing packets
+ * @local: source address
+ * @remote: destination address and port
+ * @offer: start-up data to send
+ * @policy: settings of the device
+ * @stream: stream to start once the session is established
  */
 struct ddp_connect {
 	struct net			*net;
@@ -133,15 +138,16 @@ struct ddp_connect {
 };
 
 /**
- * struct ddp_listen - arguments of a listen
+ * struct ddp_listen - arguments of ddp_session_type.listen
  * @net: network namespace
- * @ifindex: take only requests to addresses of this interface
- * @domain: the VRF to listen in, or 0: the LLP's to set
- * @backlog: requests that may wait for an answer
- * @v6only: an IPv6 wildcard does not mean IPv4 as well
- * @tos: type of service, or traffic class, of what is sent to the peers
+ * @ifindex: accept only requests to addresses of this interface
+ * @domain: ifindex of the VRF to listen in, or 0; set by the LLP
+ * @backlog: number of requests that may be pending
+ * @v6only: an IPv6 wildcard address does not include IPv4
+ * @tos: type of service or traffic class for packets to the peers
  * @local: address and port
- * @policy: the device's wishes, if the LLP does not ask for them when a peer has come
+ * @policy: settings of the device, for an LLP that does not use
+ *	ddp_session_user.policy
  */
 struct ddp_listen {
 	struct net			*net;
@@ -155,21 +161,21 @@ struct ddp_listen {
 };
 
 /**
- * struct ddp_session_type - a lower layer, as set-up sees it
+ * struct ddp_session_type - operations of a lower layer for sessions
  * @name: "mpa" or "sctp"
- * @owner: its module
- * @list: of all types; the registry's
- * @connect: begin a session; the result comes by established or closed.
- *	Error pointer: no upcall will come.
- * @listen: take requests; an error pointer if that cannot be
- * @unlisten: no request upcall runs or starts after it; sessions already
- *	handed up are the user's.  Sleeps, frees @l.
- * @accept: answer a request; established or closed follows
- * @reject: answer it with no; closed follows.  For either answer the LLP has a
- *	deadline: that is met, whatever the peer does.
- * @stop: end it: gracefully, or abortively if @abort.  Any context.  closed
- *	follows if it has not been.
- * @release: last reference gone
+ * @owner: module of the LLP
+ * @list: entry in the list of types, owned by the registry
+ * @connect: start a session. Its result is reported by the established or
+ *	closed upcall. On an error pointer no upcall follows.
+ * @listen: accept requests; returns the listener or an error pointer
+ * @unlisten: stop listening and free @l. On return no request upcall runs or
+ *	will start. Sessions already passed to the user stay. Sleeps.
+ * @accept: accept a request; established or closed follows
+ * @reject: reject a request; closed follows. The LLP has a timeout for accept
+ *	and reject, so the upcall comes whatever the peer does.
+ * @stop: end a session, abortively if @abort, else gracefully. Any context.
+ *	closed follows if it has not been called yet.
+ * @release: free the session after its last reference is dropped
  *
  * connect, listen, accept and reject are called from process context.
  */
@@ -192,7 +198,7 @@ struct ddp_session_type {
 	void (*release)(struct kref *ref);
 };
 
-/* Upcalls */
+/* Upcalls to the session user */
 void ddp_session_policy(struct ddp_listener *l, struct ddp_policy *p);
 int ddp_session_request(struct ddp_listener *l, struct ddp_session *ss,
 			const struct ddp_offer *o);
@@ -202,12 +208,12 @@ enum iw_reason ddp_session_established(struct ddp_session *ss,
 void ddp_session_peer_closed(struct ddp_session *ss);
 void ddp_session_closed(struct ddp_session *ss, enum iw_reason why,
 			const struct ddp_offer *o);
-/* At unload of who supplies them: no code of theirs runs any more */
+/* Wait until no upcall runs; for the unload of a user's module */
 void ddp_session_user_gone(void);
 
 int ddp_type_register(struct ddp_session_type *type);
 void ddp_type_unregister(struct ddp_session_type *type);
-/* By name, loading the module iw-llp-NAME if need be; NULL if there is none */
+/* Get a type by name, loading module iw-llp-NAME if necessary, or NULL */
 const struct ddp_session_type *ddp_type_get(const char *name);
 const struct ddp_session_type *ddp_type_get_by_program(const char *name,
 						       int protocol);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the lower layers do with a socket, whatever its protocol. */
+/* Socket operations of the lower layers that do not depend on the protocol. */
 #ifndef _DDP_SOCK_H
 #define _DDP_SOCK_H
 
@@ -13,10 +13,11 @@ struct sock;
 struct socket;
 
 /**
- * struct ddp_sock_calls - by which a socket tells what happens to it
- * @data_ready: something has arrived
- * @state_change: it is connected, or no longer, or a peer is to be accepted
- * @write_space: there is room to send
+ * struct ddp_sock_calls - socket callbacks
+ * @data_ready: data has arrived
+ * @state_change: the connection state has changed, or a connection can be
+ *	accepted
+ * @write_space: there is space to send
  */
 struct ddp_sock_calls {
 	void (*data_ready)(struct sock *sk);
@@ -24,7 +25,7 @@ struct ddp_sock_calls {
 	void (*write_space)(struct sock *sk);
 };
 
-/* Sent later it may be taken: there is no room now, or no memory */
+/* Check whether a send may succeed later: no space or no memory now */
 static inline bool ddp_sock_later(int err)
 {
 	return err == -EAGAIN || err == -ENOMEM || err == -ENOBUFS;

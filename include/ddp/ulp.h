@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The door between DDP and its upper layer, RDMAP. */
+/* Interface between DDP and its upper layer (ULP), RDMAP. */
 #ifndef _DDP_ULP_H
 #define _DDP_ULP_H
 
@@ -13,19 +13,19 @@
 struct ddp_llp;
 struct ddp_stream;
 
-#define DDP_QUEUES	4	/* Send, Read Request, Terminate, Atomic Response */
+#define DDP_QUEUES	4	/* Send, Read Req., Terminate, Atomic Resp. */
 
 /**
- * struct ddp_hdr - a DDP header, decoded (RFC 5041 section 4)
+ * struct ddp_hdr - decoded DDP header (RFC 5041 section 4)
  * @tagged: T bit
  * @last: L bit
- * @ulp8: first octet of RsvdULP
- * @ulp32: the other four, untagged only
- * @stag: tagged: STag
- * @to: tagged: tagged offset
- * @qn: untagged: queue number
- * @msn: untagged: message sequence number
- * @mo: untagged: message offset
+ * @ulp8: first byte of RsvdULP
+ * @ulp32: remaining four bytes of RsvdULP; untagged only
+ * @stag: STag; tagged only
+ * @to: tagged offset; tagged only
+ * @qn: queue number; untagged only
+ * @msn: message sequence number; untagged only
+ * @mo: message offset; untagged only
  */
 struct ddp_hdr {
 	bool	tagged;
@@ -39,7 +39,7 @@ struct ddp_hdr {
 	u32	mo;
 };
 
-/* A piece of registered memory, named by its STag */
+/* Piece of registered memory, named by its STag */
 struct ddp_sge {
 	u64	addr;
 	u32	len;
@@ -47,13 +47,13 @@ struct ddp_sge {
 };
 
 /**
- * struct ddp_buf - where a message comes from or goes to
+ * struct ddp_buf - source or destination of a message
  * @flat: kernel memory; used if not NULL
- * @sge: otherwise pieces of registered memory
+ * @sge: pieces of registered memory; used if @flat is NULL
  * @nsge: number of pieces
- * @len: octets in all
+ * @len: total length in bytes
  *
- * Belongs to the ULP and stays as it is while DDP uses it.
+ * Owned by the ULP, which must not change it while DDP uses it.
  */
 struct ddp_buf {
 	void			*flat;
@@ -63,9 +63,9 @@ struct ddp_buf {
 };
 
 /**
- * struct ddp_grant - the ULP's answer to a segment
- * @rights: tagged: rights the STag must give
- * @buf: untagged: the buffer of this message
+ * struct ddp_grant - the ULP's answer to ddp_ulp_ops.admit
+ * @rights: tagged segment: DDP_* rights that the STag must have
+ * @buf: untagged segment: buffer of the message
  */
 struct ddp_grant {
 	u8			rights;
@@ -73,12 +73,13 @@ struct ddp_grant {
 };
 
 /**
- * struct ddp_msg - a message to send
- * @hdr: header of its first segment; @msn, @mo and @last are DDP's
+ * struct ddp_msg - message to send
+ * @hdr: header of the first segment; DDP sets MSN, MO and the L bit
  * @buf: payload
- * @rights: what its registered memory must allow: DDP_LOCAL_READ for the
- *	ULP's own, DDP_REMOTE_READ for what the peer asked to read
- * @last_words: goes out although the stream has failed: its memory is the ULP's
+ * @rights: right that registered memory in @buf must have: DDP_LOCAL_READ for
+ *	the ULP's own messages, DDP_REMOTE_READ for what the peer reads
+ * @last_words: the message is sent although the stream has failed (Terminate);
+ *	its payload is the ULP's own memory
  */
 struct ddp_msg {
 	struct ddp_hdr		hdr;
@@ -88,39 +89,50 @@ struct ddp_msg {
 };
 
 /**
- * struct ddp_ulp_ops - what RDMAP does for DDP
- * @admit: once per segment, before anything of it is placed.  Tagged: which
- *	rights it needs.  Untagged: the buffer of this MSN; IW_DDP_U_NO_BUFFER
- *	if there is none.
- * @more: a segment goes on where the last one ended, its header the same but for the TO or
- *	the MO: as @admit, which rights it needs, or which buffer it has, is known.  Or @n
- *	tagged ones, @payload octets together and @h of the first; if these are refused
- *	nothing has changed, and each is asked for by itself.
- * @wrote: @n messages of one segment each, @payload octets in each, are placed: each like
- *	the segment that the last one, which needed DDP_REMOTE_WRITE, ended with.  In place of
- *	admit and deliver, before these are asked about anything else, or when the run is
- *	over.
- * @early: a tagged segment is here before its turn: may it be placed, as far as
- *	the ULP is concerned, and with which rights?  Nothing else changes:
- *	admit follows, when its turn comes (RFC 5041 5.3).
- * @deliver: once per message but for @wrote, in order, after its last segment is placed;
- *	@total is the length of an untagged message, of a tagged one the
- *	octets of its last segment.  Of an untagged message it may say
- *	IW_NOT_NOW, having changed nothing: it is asked again.  Of a tagged one that needed
- *	DDP_REMOTE_WRITE it revokes nothing, nor takes a lock that is held for revoking: its
- *	region may be in use, for the next one.
- * @next: the next message to send, or false.  Who has had enough for one go
- *	calls ddp_tx_rest() and says false.  False also while ddp_tx_waits().  The last
- *	message's region may be in use, for this one: before it invalidates memory, takes a
- *	lock that is held for that, or fails the stream, it calls ddp_tx_let_go().
- * @sent: the LLP has taken every message whose last segment was pulled.
- * @failed: the stream has failed.  @f->why may be local.  Nothing is placed
- *	after it; next() is still called, for a Terminate.
- * @down: the LLP stream is gone; last of all, once
+ * struct ddp_ulp_ops - operations that RDMAP provides to DDP
+ * @admit: admit a segment before any of it is placed; called once per segment,
+ *	except for those passed to @more or @wrote. For a tagged segment, set
+ *	the rights that its STag needs. For an untagged one, set the buffer of
+ *	the message, or return IW_DDP_U_NO_BUFFER if there is none for this MSN.
+ * @more: admit a segment that continues the previous one: its header is the
+ *	same but for the TO or the MO. The rights or the buffer of the previous
+ *	segment stay in use. For @n > 1 tagged segments at once, @payload is the
+ *	sum of their lengths and @h the header of the first. If @n > 1 segments
+ *	are refused nothing may have changed; DDP then calls @more for each of
+ *	them.
+ * @wrote: account for @n RDMA Writes of one segment each, with @payload bytes
+ *	each, that have been placed. Their headers equal that of the segment
+ *	that ended the previous Write, but for the TO. Replaces @admit and
+ *	@deliver for these messages; called before the next @admit or @deliver,
+ *	in ddp_rx_end() at the latest.
+ * @early: decide whether a tagged segment that arrived out of order may be
+ *	placed, and set the rights that its STag needs. Must change nothing
+ *	else: @admit follows when the segment is next in order (RFC 5041 5.3).
+ *	Returns true if it may be placed.
+ * @deliver: deliver a message after its last segment is placed; called in
+ *	order, once per message, except for those passed to @wrote. @total is
+ *	the length of an untagged message, but of a tagged message only the
+ *	payload of its last segment. For an untagged message it may return
+ *	IW_NOT_NOW, having changed nothing, and is called again later. For a
+ *	message that needed DDP_REMOTE_WRITE it must not revoke an MR, or take a
+ *	lock that is held while one is revoked: DDP may hold a cached MR
+ *	reference.
+ * @next: get the next message to send; returns false if there is none. To yield
+ *	after enough messages, call ddp_tx_rest() and return false. Must return
+ *	false while ddp_tx_waits(). DDP may hold a reference to the MR of the
+ *	last message. So call ddp_tx_let_go() before invalidating memory, before
+ *	failing the stream, and before taking a lock that is held while an MR is
+ *	revoked.
+ * @sent: note that the LLP has accepted every message whose last segment was
+ *	pulled.
+ * @failed: handle a failure of the stream; @f->why may be a local reason.
+ *	Nothing is placed afterwards. @next is still called, for a Terminate.
+ * @down: handle the end of the LLP stream; the last upcall, called once.
  *
- * admit, more, wrote, early and deliver: the receive runner, BH off, atomic.  next and
- * sent: the transmit runner, BH off, atomic.  failed: either of them, once.  down: the
- * LLP's worker.
+ * Context: @admit, @more, @wrote, @early and @deliver run in the receive path,
+ * @next and @sent in the transmit path, all with BH off and atomic. @failed is
+ * called once, from either path or by the context that fails the stream. @down
+ * is called by the LLP's worker.
  */
 struct ddp_ulp_ops {
 	enum iw_reason (*admit)(struct ddp_stream *s, const struct ddp_hdr *h,
@@ -138,89 +150,98 @@ struct ddp_ulp_ops {
 	void (*down)(struct ddp_stream *s, enum iw_reason why);
 };
 
-/* Where a copy stands in a ddp_buf */
+/* Position of a copy in a ddp_buf */
 struct ddp_cursor {
 	const struct ddp_buf	*buf;
 	u32			sge;
 	u32			off;
 };
 
-/* An untagged queue of the receiving side */
+/* Receive state of one untagged queue */
 struct ddp_uq {
-	u32	msn;		/* of the message that is due */
-	u32	mo;		/* where its next segment starts */
+	u32	msn;		/* MSN of the next expected segment */
+	u32	mo;		/* MO of the next expected segment */
 };
 
-/* The segment that came last: what a Terminate would quote, and the next may go on from */
+/* Last received segment: quoted by a Terminate, compared by the fast path */
 struct ddp_rx_seg {
 	struct ddp_hdr	h;
-	u32		len;		/* whole */
+	u32		len;		/* in bytes, header included */
 	u32		payload;
-	u8		raw[IW_DDP_HDR_MAX];	/* its header */
+	u8		raw[IW_DDP_HDR_MAX];	/* header as received */
 	u8		raw_len;
-	u8		rights;		/* tagged: what it needs */
-	bool		placed;		/* before its turn */
+	u8		rights;		/* tagged: rights that the STag needs */
+	bool		placed;		/* placed out of order, before */
 };
 
-/* A segment that was admitted, and is to be placed once its memory is there */
+/* Segment that was admitted and then deferred by a page fault */
 struct ddp_put_off {
 	bool			here;
 	u8			raw_len;
-	u8			raw[IW_DDP_HDR_MAX];	/* its header */
+	u8			raw[IW_DDP_HDR_MAX];	/* header as received */
 	u32			len;
 	struct ddp_grant	grant;
 };
 
 /* One DDP stream, embedded in a queue pair */
 struct ddp_stream {
-	/* fixed after ddp_stream_init() */
+	/* constant after ddp_stream_init() */
 	const struct ddp_ulp_ops *ulp;
 	struct ddp_stags	*stags;
 	void			*pd;
-	void			*recv_pd;	/* of what is received into */
-	u64			id;	/* never used again */
-	bool			dma_ok;	/* kernel consumer: DDP_STAG_DMA works */
+	void			*recv_pd;	/* PD of receives (SRQ) */
+	u64			id;	/* unique, never reused */
+	bool			dma_ok;	/* may use DDP_STAG_DMA (kernel) */
 
-	/* ddp_stream_allow()'s, read for each copy */
-	u8			denied;	/* DDP_REMOTE_*: not by any STag */
+	/* set by ddp_stream_allow(), read for each copy */
+	u8			denied;	/* DDP_REMOTE_* that the QP forbids */
 
-	/* set by bind, once, and by unbind for good; read under RCU */
+	/* set by bind() once, by unbind() for good; read under RCU */
 	struct ddp_llp __rcu	*llp;
 
-	unsigned long		failed;	/* bit 0, test_and_set */
+	unsigned long		failed;	/* bit 0, set by test_and_set_bit() */
 
-	/* the rx runner's, but while it waits */
+	/* owned by the receive path, except while a request is pending */
 	struct ddp_wait		rx_wait;
 
-	/* rx runner only */
-	bool			rx_busy;	/* it is in here: who settles reads it */
-	bool			rx_run;	/* between ddp_rx_begin() and _end() */
-	struct ddp_region	*rx_held;	/* where the last segment went, or NULL */
+	/* receive path only */
+	bool			rx_busy;	/* running; read by settle() */
+	bool			rx_run;	/* between rx_begin() and rx_end() */
+	/*
+	 * cached reference to the last segment's MR, or NULL; kept within a run
+	 * only, and dropped before any upcall that may invalidate
+	 */
+	struct ddp_region	*rx_held;
 	struct ddp_rx_seg	rx_seg;
-	u32			rx_wrote;	/* like it, placed, and not yet told */
+	u32			rx_wrote;	/* Writes not yet passed to wrote() */
 	struct ddp_uq		uq[DDP_QUEUES];
 	struct ddp_cursor	sink[DDP_QUEUES];
 	struct ddp_put_off	put_off;
 
-	/* the tx runner's, but while it waits */
+	/* owned by the transmit path, except while a request is pending */
 	struct ddp_wait		tx_wait;
 
-	/* tx runner only */
-	bool			tx_busy;	/* it is in here: who settles reads it */
-	bool			rests;		/* nothing given out, but there is more */
-	bool			awaits;		/* ... behind what the peer answers */
-	bool			in_msg;	/* not all is cut; set before next() */
+	/* transmit path only */
+	bool			tx_busy;	/* running; read by settle() */
+	bool			rests;		/* more to send after a kick */
+	bool			awaits;		/* blocked by fence or ORD */
+	/* msg is not all cut; set before next(), read by the receive path */
+	bool			in_msg;
 	struct ddp_msg		msg;
-	u32			cut;	/* octets of it handed out */
-	u32			gone;	/* the same, without the last segment */
+	u32			cut;	/* bytes of msg in pulled segments */
+	u32			gone;	/* cut without the last segment */
 	struct ddp_cursor	src;
-	struct ddp_region	*tx_held;	/* the last message's, or NULL */
+	/* cached reference to the last MR read, or NULL; within a run only */
+	struct ddp_region	*tx_held;
 	u32			msn[DDP_QUEUES];
-	u32			segments;	/* cut so far; free-running */
-	u32			octets;		/* of their payload */
+	u32			segments;	/* segments pulled; wraps */
+	u32			octets;		/* bytes of their payload; wraps */
 };
 
-/* What both read, what the one writes, what the other one writes */
+/*
+ * Both paths read the first group, and each writes one of the others: no shared
+ * cache line
+ */
 static_assert(DDP_GAP(struct ddp_stream, failed, rx_busy) >= DDP_LINE);
 static_assert(DDP_GAP(struct ddp_stream, sink, tx_busy) >= DDP_LINE);
 
@@ -228,71 +249,76 @@ void ddp_stream_init(struct ddp_stream *s, const struct ddp_ulp_ops *ulp,
 		     struct ddp_stags *stags, void *pd);
 void ddp_stream_unbind(struct ddp_stream *s);
 void ddp_stream_fail(struct ddp_stream *s, const struct iw_fault *f);
-/* What the peer may do where its STags allow it, too: DDP_REMOTE_*; any context */
+/* Set the rights that the peer may use through its STags; any context */
 void ddp_stream_allow(struct ddp_stream *s, u8 rights);
 void ddp_stream_close(struct ddp_stream *s, enum iw_reason why);
 void ddp_stream_check(struct ddp_stream *s);
 
 /*
- * After a failure: wait until nothing is being placed or read any more, and no
- * work request takes effect.  Sleeps.
+ * After a failure, wait until nothing is placed or read any more, and no work
+ * request takes effect. Sleeps.
  */
 void ddp_stream_settle(struct ddp_stream *s);
 
-/* From within next(): there will be more to send, and then a kick */
+/* From next() only: more will be pending, and a kick will announce it */
 void ddp_tx_expect(struct ddp_stream *s);
-/* From within next(): there is more to send, but others first */
+/* From next() only: more is pending, but let other streams transmit first */
 void ddp_tx_rest(struct ddp_stream *s);
-/* From within next(), before what may invalidate memory or fail the stream */
+/* From next() only: drop the cached MR reference (see ddp_ulp_ops.next) */
 void ddp_tx_let_go(struct ddp_stream *s);
-/* From within next(): there is more to send behind an answer of the peer's */
+/* From next() only: the next message must wait for a response of the peer */
 void ddp_tx_await(struct ddp_stream *s);
-/* Memory has to come before anything more is sent */
+/* Check whether a page fault must be resolved before anything more is sent */
 bool __ddp_tx_waits(const struct ddp_stream *s);
 static inline bool ddp_tx_waits(const struct ddp_stream *s)
 {
 	return READ_ONCE(s->tx_wait.waits) && __ddp_tx_waits(s);
 }
 
-/* next() has something: any context; or, from process context, send it now */
+/*
+ * Transmit what next() has: schedule it, in any context; or push, which
+ * transmits inline, in process context
+ */
 void ddp_kick(struct ddp_stream *s);
 void ddp_kick_bulk(struct ddp_stream *s);
 void ddp_push(struct ddp_stream *s);
 
-/* How it fares in the lower layer; process context */
+/* Query or pace the LLP stream; process context */
 void ddp_stream_query(struct ddp_stream *s, struct ddp_query *q);
 int ddp_stream_pace(struct ddp_stream *s, u64 rate);
 
 /*
- * Is [@to, @to + @len) of @stag open to @s with @rights right now?  For a Read
- * Request before its response is begun, and for invalidation.
+ * Check whether @s may access [@to, @to + @len) of @stag with @rights now. For
+ * a Read or Atomic Request that is delivered, and for the sink of one that is
+ * to be sent.
  */
 enum iw_reason ddp_mem_check(struct ddp_stream *s, u32 stag, u64 to, u32 len,
 			     u8 rights);
 
 /*
- * Atomically replace the aligned u64 at @to of @stag, for which the peer needs
- * DDP_REMOTE_ATOMIC, by what @result makes of it; @old is what it was.  With
- * no @result: would it be allowed?  BH off.  IW_NOT_NOW, to the tx runner: memory
- * has to come first.
+ * Atomically replace the aligned u64 at @to of @stag by what @result makes of
+ * it, and set @old to the previous value. The peer needs DDP_REMOTE_ATOMIC. If
+ * @result is NULL, only check the access. BH off. Returns IW_NOT_NOW to the
+ * transmit path if a page fault must be resolved first.
  */
 enum iw_reason ddp_mem_atomic(struct ddp_stream *s, u32 stag, u64 to,
 			      u64 (*result)(const void *how, u64 old),
 			      const void *how, u64 *old);
 
 /*
- * Copy @src into memory of the local ULP's.  BH off.  IW_NOT_NOW, to the rx runner:
- * memory has to come first.
+ * Copy @src into memory of the local ULP. BH off. Returns IW_NOT_NOW to the
+ * receive path if a page fault must be resolved first.
  */
 enum iw_reason ddp_mem_store(struct ddp_stream *s, const struct ddp_sge *m,
 			     const void *src);
 
-/* Make @stag unusable because the peer (@remote) or the local ULP says so */
+/* Invalidate @stag, on request of the peer (@remote) or of the local ULP */
 enum iw_reason ddp_mem_invalidate(struct ddp_stream *s, u32 stag, bool remote);
 
 /*
- * Find @stag for the stream's device; the region stays until ddp_region_put().
- * BH off, at most for the time of a copy.
+ * Find the MR of @stag in the device's table and take an in-flight reference,
+ * to be dropped with ddp_region_put(). BH off until then, at most for the time
+ * of a copy.
  */
 struct ddp_region *ddp_region_find(struct ddp_stags *t, u32 stag);
 void ddp_region_put(struct ddp_region *r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Completion queues: make, resize, destroy. */
+/* Completion queues: create, resize, destroy. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -45,8 +45,9 @@ static int map_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 }
 
 /*
- * The plain command serves both kinds: what an extended queue has beyond it
- * is our own business, and the wish for time stamps travels in our part.
+ * The plain create CQ command serves plain and extended CQs. The kernel has no
+ * separate extended CQ; the request for timestamps is a flag in the driver
+ * data.
  */
 static int command_cq(struct rnic_sw_cq *cq, struct ibv_context *ctx,
 		      const struct ibv_cq_init_attr_ex *attr)
@@ -92,7 +93,7 @@ static struct rnic_sw_cq *create_cq(struct ibv_context *ctx,
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return NULL;
-	/* whoever destroys a queue pair sweeps it: one thread's it is never */
+	/* Always lock: any thread that destroys a QP removes its completions */
 	rnic_sw_init_queue(&cq->q, false);
 	pthread_spin_init(&cq->arm_lock, PTHREAD_PROCESS_PRIVATE);
 	pthread_mutex_init(&cq->resize_lock, NULL);
@@ -132,7 +133,7 @@ struct ibv_cq_ex *rnic_sw_create_cq_ex(struct ibv_context *ctx,
 	return &cq->vcq.cq_ex;
 }
 
-/* The kernel makes another ring, and goes on with the old one */
+/* First command: the kernel creates a new ring and keeps using the old one */
 static int make_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
 		     uint64_t *key)
 {
@@ -155,7 +156,7 @@ static int make_ring(struct rnic_sw_cq *cq, int cqe, struct rnic_sw_queue *q,
 	return rnic_sw_map_queue(q, cq->vcq.cq.context, &at);
 }
 
-/* The kernel changes over to a ring that we have mapped */
+/* Second command: the kernel switches to the new ring, which is mapped */
 static int switch_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
 {
 	struct rnic_sw_cmd_resize_cq_resp resp = {};
@@ -170,7 +171,10 @@ static int switch_ring(struct rnic_sw_cq *cq, int cqe, uint64_t key)
 				 &resp.ibv_resp, sizeof(resp));
 }
 
-/* @q gets the old ring; @armed: for what that was */
+/*
+ * Install the new ring @q and return the old one in @q. @armed: arm flags of
+ * the old ring
+ */
 static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q, uint32_t armed)
 {
 	struct rnic_sw_queue old = cq->q;
@@ -187,12 +191,18 @@ static void exchange_rings(struct rnic_sw_cq *cq, struct rnic_sw_queue *q, uint3
 }
 
 /*
- * Who polls or arms spins meanwhile, for as long as the kernel takes to move what
- * has not been polled.  To find nothing instead would be wrong: who has armed the
- * queue then waits, and there may be no event any more.  An arm may stand in the
- * old ring only: it is carried over, at worst for an event too many.  Whoever polls
- * the extended way has the lock, and a copy of what it is looking at.  Where the old ring
- * was there may be another queue's once the kernel has changed over.
+ * Switch to the new ring @q. Other threads that poll or arm the CQ spin while
+ * the kernel moves the entries not yet polled. Returning "empty" to them
+ * instead would be wrong: a program that has armed the CQ would then wait, and
+ * may not get another event.
+ *
+ * An arm request may be recorded in the old ring only. It is copied to the new
+ * ring, at the cost of one extra event at most. Read the flags before the
+ * switch: after it the kernel may give the memory of the old ring to another
+ * queue.
+ *
+ * A thread between start_poll and end_poll already holds q.lock, and works on a
+ * copy of the current completion.
  */
 static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 		       struct rnic_sw_queue *q)
@@ -216,9 +226,9 @@ static int change_over(struct rnic_sw_cq *cq, int cqe, uint64_t key,
 }
 
 /*
- * To make a ring, to map and to unmap one may take long: who polls or arms does
- * so meanwhile, and spins for the change alone.  Whatever fails, the old ring is
- * still the queue's.
+ * Creating, mapping and unmapping a ring may take long, so these run without
+ * the locks: other threads can poll and arm meanwhile. On any failure the CQ
+ * keeps the old ring.
  */
 static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 {
@@ -229,12 +239,15 @@ static int replace_ring(struct rnic_sw_cq *cq, int cqe)
 	ret = make_ring(cq, cqe, &q, &key);
 	if (!ret)
 		ret = change_over(cq, cqe, key, &q);
-	/* the old one, or if that failed the new one */
+	/* the old ring, or the new one if the resize failed */
 	rnic_sw_unmap_queue(&q);
 	return ret;
 }
 
-/* Another may be resizing, and wait for who polls: who polls waits for nobody */
+/*
+ * Another thread may hold resize_lock while it waits for q.lock, which this
+ * thread holds if it is between start_poll and end_poll. It must not wait then.
+ */
 static int lock_resize(struct rnic_sw_cq *cq)
 {
 	if (rnic_sw_polls(cq))
@@ -257,7 +270,10 @@ int rnic_sw_resize_cq(struct ibv_cq *ibcq, int cqe)
 	return ret;
 }
 
-/* The kernel does not know of queue pairs that are still to be swept out of it */
+/*
+ * A QP that the kernel has already destroyed may still have completions in this
+ * CQ. Only the provider knows, so the CQ is refused here.
+ */
 static int destroy_cq(struct rnic_sw_cq *cq)
 {
 	int ret;

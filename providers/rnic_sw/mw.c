@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory windows: make, destroy, bind the type 1 way. */
+/* Memory windows: allocate, deallocate, bind with ibv_bind_mw() (type 1). */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ int rnic_sw_dealloc_mw(struct ibv_mw *mw)
 	return 0;
 }
 
-/* Each bind has a new rkey: the old one leads nowhere */
+/* Each bind assigns a new rkey. The previous one is no longer valid. */
 int rnic_sw_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		    struct ibv_mw_bind *bind)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Mappings that several small rings share.
+ * Mappings that hold several small rings.
  *
- * They are told by the kernel's number, not by its key: while one goes here, there may be
- * another already that has its key.
+ * A mapping is identified by the number that the kernel gave it, not by its
+ * mmap key. The kernel may reuse the key for a new mapping before this process
+ * has unmapped the old one.
  */
 #include <errno.h>
 #include <search.h>
@@ -17,7 +18,7 @@ struct rnic_sw_page {
 	struct rnic_sw_context	*ctx;
 	void			*mem;
 	size_t			bytes;
-	unsigned int		refs;	/* rings, under the context's lock */
+	unsigned int		refs;	/* rings in the mapping; under pages_lock */
 };
 
 static int by_number(const void *a, const void *b)
@@ -60,13 +61,13 @@ static struct rnic_sw_page *find_page(struct rnic_sw_context *ctx,
 }
 
 /**
- * rnic_sw_get_page - map a page of rings, if it is not yet
+ * rnic_sw_get_page - get a reference to a shared mapping, mapping it if needed
  * @ctx: the context
- * @at: where a ring on it is
- * @mem: set to where it is mapped
+ * @at: key, number and size of the mapping, as the kernel reported them
+ * @mem: set to the address of the mapping
  *
- * Return: the page, for rnic_sw_put_page(); NULL, with errno set, if it cannot be mapped
- * or is not as long as it was.
+ * Return: the mapping, to be released with rnic_sw_put_page(); NULL with errno
+ * set if it cannot be mapped, or if it is mapped with another size.
  */
 struct rnic_sw_page *rnic_sw_get_page(struct rnic_sw_context *ctx,
 				      const struct rnic_sw_place *at, void **mem)
@@ -90,8 +91,8 @@ struct rnic_sw_page *rnic_sw_get_page(struct rnic_sw_context *ctx,
 }
 
 /**
- * rnic_sw_put_page - a ring less on it; with the last it is unmapped
- * @page: the page
+ * rnic_sw_put_page - release a shared mapping
+ * @page: the mapping; it is unmapped with its last reference
  */
 void rnic_sw_put_page(struct rnic_sw_page *page)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Completion queues: poll, both ways, and arm. */
+/* Completion queues: poll with ibv_poll_cq() and ibv_start_poll(), arm. */
 #include <errno.h>
 #include <time.h>
 
@@ -40,7 +40,7 @@ static enum ibv_wc_opcode wc_opcode(const struct rnic_sw_cqe *cqe)
 	return IBV_WC_DRIVER1;
 }
 
-/* Of what failed there is only the vendor error */
+/* A failed work request has a vendor error, but no immediate data or STag */
 static unsigned int wc_flags(const struct rnic_sw_cqe *cqe)
 {
 	unsigned int flags = 0;
@@ -66,7 +66,7 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
 	wc->opcode = wc_opcode(cqe);
 	wc->vendor_err = vendor_err(cqe);
 	wc->byte_len = cqe->byte_len;
-	wc->imm_data = cqe->imm_data;	/* or the STag, there and here */
+	wc->imm_data = cqe->imm_data;	/* a union in both structs: may be an STag */
 	wc->qp_num = cqe->qp_num;
 	wc->src_qp = 0;
 	wc->wc_flags = wc_flags(cqe);
@@ -76,7 +76,7 @@ static void fill_wc(struct ibv_wc *wc, const struct rnic_sw_cqe *cqe)
 	wc->dlid_path_bits = 0;
 }
 
-/* The slot stays ours until cons is published */
+/* The kernel cannot reuse the slot until cons is published */
 static const struct rnic_sw_cqe *take_cqe(struct rnic_sw_queue *q)
 {
 	return ring_empty(q) ? NULL : ring_slot(q, q->cons++);
@@ -104,8 +104,8 @@ int rnic_sw_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 }
 
 /*
- * Not under q.lock: a program may arm the queue while it polls it the
- * extended way, in the same thread.
+ * Takes arm_lock instead of q.lock: a program may arm the CQ between start_poll
+ * and end_poll, when its thread already holds q.lock.
  */
 int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
@@ -119,8 +119,9 @@ int rnic_sw_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 }
 
 /*
- * What is not of that queue pair moves up, in its order; cons goes on by as many
- * as went.  The kernel writes from prod on, where nothing is moved.
+ * Remove the completions of one QP. The others move towards prod, in order, and
+ * cons advances by the number removed. The kernel writes only from prod on, so
+ * it never touches an entry that moves.
  */
 static void sweep(struct rnic_sw_queue *q, uint32_t qp_num)
 {
@@ -139,12 +140,12 @@ static void sweep(struct rnic_sw_queue *q, uint32_t qp_num)
 }
 
 /**
- * rnic_sw_forget_qp - take a queue pair's completions out of a queue
+ * rnic_sw_forget_qp - remove the completions of a QP from a CQ
  * @cq: the completion queue
- * @qp_num: a queue pair that the kernel has destroyed
+ * @qp_num: number of a QP that the kernel has destroyed
  *
- * A program may destroy it while it polls the queue the extended way: then it
- * has the lock.
+ * May be called between start_poll and end_poll, when this thread already holds
+ * q.lock.
  */
 void rnic_sw_forget_qp(struct rnic_sw_cq *cq, uint32_t qp_num)
 {
@@ -159,8 +160,9 @@ void rnic_sw_forget_qp(struct rnic_sw_cq *cq, uint32_t qp_num)
 }
 
 /*
- * The program looks at a copy: what it posts before it takes the next one may
- * complete meanwhile, and there is room for that if its slot is the kernel's.
+ * Copy the completion and release its slot at once. Work requests that the
+ * program posts before its next call may complete meanwhile, and the kernel
+ * needs room for their completions.
  */
 static int next_poll(struct ibv_cq_ex *ibcq)
 {
@@ -185,7 +187,7 @@ static void end_poll(struct ibv_cq_ex *ibcq)
 	ring_unlock(&cq->q);
 }
 
-/* Without a completion there is no end_poll() */
+/* If there is no completion, the program does not call end_poll() */
 static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 {
 	struct rnic_sw_cq *cq = to_cq_ex(ibcq);
@@ -216,7 +218,7 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 	return to_cq_ex(ibcq)->cqe.byte_len;
 }
 
-/* ibv_wc_read_invalidated_rkey() comes here too */
+/* ibv_wc_read_invalidated_rkey() calls this function as well */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	return to_cq_ex(ibcq)->cqe.imm_data;
@@ -245,7 +247,9 @@ static uint64_t now_ns(clockid_t clock)
 	return rnic_sw_ns(&now);
 }
 
-/* The kernel's stamp is of the monotonic clock: by how much are they apart? */
+/*
+ * The kernel's timestamps are CLOCK_MONOTONIC: add the offset to CLOCK_REALTIME
+ */
 static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ibcq)
 {
 	return read_completion_ts(ibcq) + now_ns(CLOCK_REALTIME) -
@@ -262,7 +266,7 @@ static uint8_t read_zero_u8(struct ibv_cq_ex *ibcq)
 	return 0;
 }
 
-/* iWARP has no LIDs, service levels and source queue pairs: those read zero */
+/* iWARP has no LID, service level or source QP number: they read as zero */
 void rnic_sw_fill_cq_ex(struct rnic_sw_cq *cq, uint64_t flags)
 {
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;

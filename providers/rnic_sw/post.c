@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Post send and receive work requests, the classic way. */
+/* Post work requests with ibv_post_send() and ibv_post_recv(). */
 #include <assert.h>
 #include <errno.h>
 #include <sched.h>
@@ -41,7 +41,7 @@ static int check_send(const struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 	return 0;
 }
 
-/* Windows of type 1 are bound by ibv_bind_mw() */
+/* Type 2 windows only: ibv_bind_mw() binds type 1 */
 static int check_bind(const struct ibv_send_wr *wr)
 {
 	const struct ibv_mw *mw = wr->bind_mw.mw;
@@ -65,7 +65,7 @@ static void fill_remote(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 		sqe->remote_addr = wr->wr.atomic.remote_addr;
 		sqe->rkey = wr->wr.atomic.rkey;
 		sqe->compare_add = wr->wr.atomic.compare_add;
-		/* an addition has none, whatever a program has left there */
+		/* unused by FETCH_ADD: must be zero for the kernel */
 		if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
 			sqe->swap = wr->wr.atomic.swap;
 		break;
@@ -78,10 +78,11 @@ static void fill_remote(struct rnic_sw_sqe *sqe, const struct ibv_send_wr *wr)
 }
 
 /**
- * rnic_sw_fill_bind - what a bind of a memory window says
- * @sqe: the request, begun
- * @rkey: the window's from then on
- * @info: which memory, what for; no region or no octets shut the window
+ * rnic_sw_fill_bind - fill in the bind part of a send work request
+ * @sqe: the work request, initialised by rnic_sw_begin_sqe()
+ * @rkey: rkey of the window once it is bound
+ * @info: memory and access rights; without an MR or with length 0 the window is
+ *	invalidated
  */
 void rnic_sw_fill_bind(struct rnic_sw_sqe *sqe, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
@@ -166,7 +167,7 @@ static int queue_send(struct rnic_sw_qp *qp, const struct ibv_send_wr *wr)
 	return ret;
 }
 
-/* The legacy command to post no work request at all: post_send or post_recv */
+/* uverbs write() command POST_SEND or POST_RECV with no work request */
 struct doorbell {
 	struct ib_uverbs_cmd_hdr	hdr;
 	struct ib_uverbs_post_send	cmd;
@@ -177,10 +178,12 @@ static_assert(sizeof(struct ib_uverbs_post_send) ==
 	      "both commands have the same fixed part");
 
 /*
- * Written by hand: the library's functions take the way through an ioctl,
- * which costs more than all else a small message needs.  And not by write(),
- * where a thread that is cancelled ends: with a request published that nobody
- * hears of, or with the ring's lock.
+ * Built by hand because the library's functions use an ioctl, which costs more
+ * than everything else that a small message needs.
+ *
+ * Uses syscall() because write() is a cancellation point. A thread cancelled
+ * there would leave a published request without a doorbell, or the ring lock
+ * held.
  */
 static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
 			 uint32_t wqe_size)
@@ -205,16 +208,19 @@ static int ring_doorbell(const struct ibv_qp *qp, uint32_t command,
 	return 0;
 }
 
-/* Whatever is short may be there the next time; a device that is gone stays so */
+/*
+ * EIO means that the device has been removed. Other errors, such as ENOMEM, may
+ * be temporary.
+ */
 static bool worth_another(int ret)
 {
 	return ret && ret != EIO;
 }
 
 /*
- * A write is refused (EACCES) if the credentials are not those with which the
- * device was opened: the program has changed its own, or was given the
- * descriptor.  The ioctl does not mind.
+ * The kernel rejects a write() with EACCES unless the caller has the
+ * credentials with which the device was opened: a program may have changed them
+ * or inherited the file descriptor. The ioctl has no such check.
  */
 static int try_sq(struct rnic_sw_qp *qp)
 {
@@ -241,9 +247,12 @@ static int try_rq(struct rnic_sw_qp *qp)
 }
 
 /*
- * What is published is posted, whether the kernel hears of it or not (the
- * device may be gone): the next post tries again, before anything else.  With
- * the reference goes the right to look at the queue pair: see rnic_sw_await_posts().
+ * Ring the doorbell. A published request counts as posted even if the doorbell
+ * fails (the device may have been removed). The error is kept in q->unheard,
+ * and the next post rings the doorbell again before it posts.
+ *
+ * Drops the caller's reference in q->refs. The QP may be freed after that: see
+ * rnic_sw_await_posts().
  */
 static void kick(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 		 int (*try)(struct rnic_sw_qp *qp))
@@ -256,7 +265,10 @@ static void kick(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 	atomic_fetch_sub(&q->refs, 1);
 }
 
-/* As above, with the lock held.  Return: 0, or nothing more is to be posted now */
+/*
+ * If the last doorbell failed, ring it again. The caller holds the lock.
+ * Return: 0, or a positive errno; nothing may be posted then.
+ */
 static int retry(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 		 int (*try)(struct rnic_sw_qp *qp))
 {
@@ -268,10 +280,12 @@ static int retry(struct rnic_sw_qp *qp, struct rnic_sw_queue *q,
 }
 
 /**
- * rnic_sw_publish - give what is posted to the kernel
- * @q: a queue of a queue pair, locked
+ * rnic_sw_publish - make posted requests visible to the kernel
+ * @q: SQ or RQ of a QP, locked
  *
- * Return: whether the kernel is to be told, when the lock has been let go of.
+ * Return: true if the caller must ring the doorbell after unlocking the queue;
+ * @q->refs has been incremented for that. False if the kernel needs no
+ * doorbell.
  */
 bool rnic_sw_publish(struct rnic_sw_queue *q)
 {
@@ -283,13 +297,13 @@ bool rnic_sw_publish(struct rnic_sw_queue *q)
 }
 
 /**
- * rnic_sw_await_posts - wait until nobody is about to look at a queue any more
- * @q: a queue that nobody posts to from now on
- * @locked: this thread has the lock
+ * rnic_sw_await_posts - wait for concurrent posts to a queue to finish
+ * @q: the queue; no new post may begin
+ * @locked: true if this thread holds the queue's lock
  *
- * What was posted may complete before the post returns: its lock is still to be
- * let go of, and its doorbell holds the kernel's queue pair until it has been
- * heard.  Whoever has seen the completion may destroy the queue pair.
+ * A request may complete before its post returns. The posting thread then still
+ * has to release the lock, and its doorbell keeps the kernel's QP in use.
+ * Another thread that sees the completion may already destroy the QP.
  */
 void rnic_sw_await_posts(struct rnic_sw_queue *q, bool locked)
 {
@@ -302,8 +316,8 @@ void rnic_sw_await_posts(struct rnic_sw_queue *q, bool locked)
 }
 
 /**
- * rnic_sw_kick_sq - tell the kernel that a send queue has something
- * @qp: the queue pair; rnic_sw_publish() has said so
+ * rnic_sw_kick_sq - ring the doorbell of a send queue
+ * @qp: the queue pair, its send queue unlocked; rnic_sw_publish() returned true
  */
 void rnic_sw_kick_sq(struct rnic_sw_qp *qp)
 {
@@ -311,17 +325,18 @@ void rnic_sw_kick_sq(struct rnic_sw_qp *qp)
 }
 
 /**
- * rnic_sw_retry_sq - has the kernel heard of all that was posted?
+ * rnic_sw_retry_sq - ring the doorbell of a send queue again if the last one
+ * failed
  * @qp: the queue pair, its send queue locked
  *
- * Return: 0, or a positive errno: nothing more is to be posted now.
+ * Return: 0, or a positive errno; nothing may be posted then.
  */
 int rnic_sw_retry_sq(struct rnic_sw_qp *qp)
 {
 	return retry(qp, &qp->sq, try_sq);
 }
 
-/* Work requests before the bad one are posted, and no others */
+/* On error, the work requests before *bad_wr are posted and the rest are not */
 static int post_list(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		     struct ibv_send_wr **bad_wr,
 		     int (*check)(const struct ibv_send_wr *wr))
@@ -365,10 +380,10 @@ static int any_bind(const struct ibv_send_wr *wr)
 }
 
 /**
- * rnic_sw_post_bind - post the bind of a window of either type
+ * rnic_sw_post_bind - post the bind of a type 1 or type 2 window
  * @ibqp: the queue pair
- * @wr: a single bind
- * @bad_wr: set to it on error
+ * @wr: a single bind request
+ * @bad_wr: set to @wr on error
  *
  * Return: 0, or a positive errno.
  */
@@ -379,12 +394,13 @@ int rnic_sw_post_bind(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 }
 
 /**
- * rnic_sw_queue_recv - a receive into the next slot, not yet published
- * @q: a receive queue, shared or not, locked
- * @max_sge: pieces of memory that a slot may name
+ * rnic_sw_queue_recv - write a receive into the next slot without publishing it
+ * @q: a receive queue or SRQ, locked
+ * @max_sge: maximum number of SGEs in a slot
  * @wr: the work request
  *
- * Return: 0, EINVAL, or ENOMEM if no slot is free.
+ * Return: 0 on success, EINVAL if the number of SGEs is out of range, ENOMEM if
+ * no slot is free.
  */
 int rnic_sw_queue_recv(struct rnic_sw_queue *q, uint32_t max_sge,
 		       const struct ibv_recv_wr *wr)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Queue pairs: make, change, destroy. */
+/* Queue pairs: create, modify, query, destroy. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -26,7 +26,11 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 	return 0;
 }
 
-/* The lower layer may be chosen by the program, or for it */
+/*
+ * rnic_sw_dv_set_llp() takes precedence over the environment.
+ * RNIC_SW_LLP_DEFAULT leaves the choice to the device. Return: 0, or EINVAL if
+ * the environment has an invalid value.
+ */
 static int chosen_llp(const struct rnic_sw_context *ctx, uint32_t *llp)
 {
 	if (ctx->llp == RNIC_SW_LLP_DEFAULT && ctx->env_llp < 0)
@@ -97,7 +101,7 @@ static bool is_dying(struct rnic_sw_context *ctx, uint32_t qp_num)
 	return found;
 }
 
-/* The command writes what the kernel grants into @ex->cap and @granted */
+/* The command writes the granted sizes to @ex->cap and @granted */
 static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
 		  struct ibv_qp_init_attr_ex *ex,
 		  struct rnic_sw_create_qp_resp *granted)
@@ -108,7 +112,7 @@ static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
 
 	if (to_ctx(qp->vqp.qp.context)->packs)
 		cmd.drv_payload.flags = RNIC_SW_CREATE_QP_PACK;
-	/* they are zero, and the command takes none */
+	/* create_flags is zero here, and the command accepts none */
 	ex->comp_mask &= ~IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	ret = ibv_cmd_create_qp_ex(qp->vqp.qp.context, &qp->vqp, ex,
 				   &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
@@ -118,8 +122,10 @@ static int try_qp(struct rnic_sw_qp *qp, uint32_t llp,
 }
 
 /*
- * One that gets the number of a dying queue pair goes back: nobody has seen it,
- * so it has neither completions nor events.  Numbers are drawn at random.
+ * Create a QP whose number is not that of a QP being destroyed. A QP with such
+ * a number is destroyed again: the program has not seen it, so it has neither
+ * completions nor events. The kernel assigns numbers at random, so the next one
+ * differs.
  */
 static int ask_for_qp(struct rnic_sw_qp *qp, uint32_t llp,
 		      struct ibv_qp_init_attr_ex *attr,
@@ -174,10 +180,12 @@ static void mark_qp_ex(struct verbs_qp *vqp)
 	vqp->comp_mask |= VERBS_QP_EX;
 #if IBVERBS_PABI_VERSION == 34 && !defined(RNIC_SW_IN_RDMA_CORE)
 	/*
-	 * The library looks for the mark behind its own struct ibv_qp_ex, which
-	 * grew by wr_flush while the private ABI stayed 34: a library from
-	 * before (44 is one) looks where we see that member.  We offer no
-	 * flush, so nobody calls it.
+	 * The library finds comp_mask after its own struct ibv_qp_ex. That
+	 * struct has grown by wr_flush while the private ABI version stayed 34.
+	 * A library without wr_flush (rdma-core 44, for example) reads
+	 * comp_mask where this header has wr_flush. Overwriting wr_flush is
+	 * safe: this provider does not offer flush, so the library never calls
+	 * it.
 	 */
 	memcpy(&vqp->qp_ex.wr_flush, &vqp->comp_mask, sizeof(vqp->comp_mask));
 #endif
@@ -256,7 +264,7 @@ struct ibv_qp *rnic_sw_create_qp(struct ibv_pd *pd,
 	return qp;
 }
 
-/* Only the newer command has room for a rate */
+/* Only the extended modify QP command carries a rate limit */
 static int modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ib_uverbs_ex_modify_qp_resp resp;
@@ -266,7 +274,7 @@ static int modify_qp_ex(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 				    sizeof(resp));
 }
 
-/* Bursts and packets are TCP's business */
+/* TCP controls bursts and packet sizes */
 int rnic_sw_modify_qp_rate_limit(struct ibv_qp *qp,
 				 struct ibv_qp_rate_limit_attr *attr)
 {
@@ -296,7 +304,10 @@ int rnic_sw_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	return ibv_cmd_query_qp(qp, attr, mask, init, &cmd, sizeof(cmd));
 }
 
-/* Is this thread between wr_start() and wr_complete()?  There it may give up */
+/*
+ * Check whether this thread is between wr_start() and wr_complete(). A program
+ * may destroy the QP there.
+ */
 static bool posts(struct rnic_sw_qp *qp)
 {
 	return qp->poster == rnic_sw_this_thread();
@@ -323,9 +334,9 @@ static void end_dying(struct rnic_sw_context *ctx, struct rnic_sw_qp *qp)
 }
 
 /*
- * Of two threads, each between start_poll() and end_poll() on a queue of its own,
- * if each destroys a queue pair that uses the other's queue as well, both wait
- * for ever: a deadlock by the program's own order.
+ * Two threads can deadlock here: each is between start_poll() and end_poll() on
+ * one CQ, and each destroys a QP that also uses the other thread's CQ. The
+ * program must avoid that.
  */
 static void sweep_cqs(struct ibv_qp *ibqp)
 {
@@ -335,17 +346,20 @@ static void sweep_cqs(struct ibv_qp *ibqp)
 	rnic_sw_forget_qp(scq, ibqp->qp_num);
 	if (rcq != scq)
 		rnic_sw_forget_qp(rcq, ibqp->qp_num);
-	/* from here on either may be gone */
+	/* another thread may destroy the CQs from here on */
 	atomic_fetch_sub(&scq->refs, 1);
 	atomic_fetch_sub(&rcq->refs, 1);
 }
 
 /*
- * During the command the kernel may give the number to another queue pair: it is
- * on the list from before that until the old one's completions are out of the
- * way.  No lock is held meanwhile.  The command waits until the program has
- * acknowledged every event of the queue pair, and the sweep until nobody polls:
- * whoever is to do so may first make and destroy others.
+ * As soon as the command has destroyed the QP, the kernel may reuse its number.
+ * The QP is on ctx->dying from before the command until its completions have
+ * been removed, so that no new QP gets the number meanwhile.
+ *
+ * No lock is held across the command. It waits until the program has
+ * acknowledged all events of the QP. The removal of completions waits for
+ * threads between start_poll and end_poll. Those threads may have to create and
+ * destroy other QPs first.
  */
 static int destroy_qp(struct ibv_qp *ibqp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The program's side of a ring that it shares with the kernel. */
+/* User-space side of a ring shared with the kernel. */
 #ifndef RNIC_SW_RING_H
 #define RNIC_SW_RING_H
 
@@ -12,28 +12,30 @@
 #include <rdma/rnic_sw-abi.h>
 
 /**
- * struct rnic_sw_queue - a ring as the program sees it
+ * struct rnic_sw_queue - user-space state of a shared ring
  * @hdr: the shared header; NULL if there is no ring (queue of depth 0)
  * @slot0: first slot
- * @page: the mapping, if it has others' rings, too
- * @bytes: from the header to the end of the mapping
- * @slots: a power of two
- * @stride: octets from slot to slot
- * @prod: slots ever filled
- * @cons: slots ever emptied
- * @lock: covers prod, cons and the slots between them
- * @unlocked: one thread only, says the program
- * @unheard: errno of the last doorbell, 0 if the kernel has heard it
- * @refs: of doorbells under way, each taken with the lock held
+ * @page: the shared mapping that holds the ring; NULL if the mapping is not
+ *	shared
+ * @bytes: size from the header to the end of the mapping
+ * @slots: number of slots, a power of two
+ * @stride: bytes from slot to slot
+ * @prod: number of slots ever filled
+ * @cons: number of slots ever emptied
+ * @lock: protects prod, cons and the slots between them
+ * @unlocked: do not take @lock; the program uses a thread domain
+ * @unheard: errno of the last doorbell, 0 if it succeeded
+ * @refs: doorbells in progress, each counted with @lock held
  *
- * One of @prod and @cons is our own and may be ahead of the shared one: what
- * is not published yet.  The other is the kernel's as last seen.
+ * One of @prod and @cons belongs to this side. It may be ahead of the shared
+ * index by what is not yet published. The other is a cached copy of the
+ * kernel's index.
  */
 struct rnic_sw_queue {
 	struct rnic_sw_ring	*hdr;
 	uint8_t			*slot0;
 	struct rnic_sw_page	*page;
-	size_t			bytes;		/* 0: behind another ring */
+	size_t			bytes;		/* 0 if the ring follows another queue's */
 	uint32_t		slots;
 	uint32_t		stride;
 
@@ -62,7 +64,7 @@ static inline void *ring_slot(const struct rnic_sw_queue *q, uint32_t idx)
 	return q->slot0 + (size_t)(idx & (q->slots - 1)) * q->stride;
 }
 
-/* Producer: no slot is free, not even after a look at the kernel's index */
+/* Producer: check whether no slot is free; update cons if needed */
 static inline bool ring_full(struct rnic_sw_queue *q)
 {
 	if (q->prod - q->cons < q->slots)
@@ -75,9 +77,9 @@ static inline bool ring_full(struct rnic_sw_queue *q)
 }
 
 /*
- * Producer: give the slots up to prod to the kernel.  True: it sleeps and
- * wants to be told.  The kernel sets the flag, then looks at prod once more;
- * with the barrier at least one of the two sees what the other wrote.
+ * Producer: publish the slots up to prod. Return: true if the kernel waits for
+ * a doorbell. The kernel sets NEED_WAKEUP and then reads prod again. With a
+ * full barrier on both sides at least one of them sees what the other wrote.
  * litmus: publish, wakeup
  */
 static inline bool ring_publish_prod(struct rnic_sw_queue *q)
@@ -88,14 +90,14 @@ static inline bool ring_publish_prod(struct rnic_sw_queue *q)
 	       RNIC_SW_RING_NEED_WAKEUP;
 }
 
-/* Consumer: how far is the kernel? */
+/* Consumer: read the kernel's index */
 static inline void ring_look(struct rnic_sw_queue *q)
 {
 	/* litmus: publish */
 	q->prod = __atomic_load_n(&q->hdr->prod, __ATOMIC_ACQUIRE);
 }
 
-/* Consumer: nothing to take, not even after a look at the kernel's index */
+/* Consumer: check whether the ring is empty; update prod if needed */
 static inline bool ring_empty(struct rnic_sw_queue *q)
 {
 	if (q->cons == q->prod)
@@ -103,7 +105,7 @@ static inline bool ring_empty(struct rnic_sw_queue *q)
 	return q->cons == q->prod;
 }
 
-/* Consumer: give the slots up to cons back to the kernel */
+/* Consumer: return the slots up to cons to the kernel */
 static inline void ring_publish_cons(struct rnic_sw_queue *q)
 {
 	/* litmus: publish */
@@ -111,9 +113,9 @@ static inline void ring_publish_cons(struct rnic_sw_queue *q)
 }
 
 /*
- * Consumer: ask for an event.  Bits are only ever added: an arm for any
- * completion stands whatever is asked for after it.  The caller looks at the
- * queue after this, hence the barrier.  litmus: arm
+ * Consumer: request an event. Bits are only added, so a request for any
+ * completion stays in force after a request for solicited ones. The barrier
+ * orders this before the caller's next check of the queue. litmus: arm
  */
 static inline void ring_arm(struct rnic_sw_queue *q, uint32_t bit)
 {

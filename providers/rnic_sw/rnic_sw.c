@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The provider's own face: which devices it drives, contexts, mapped rings. */
+/* Registration with libibverbs, contexts, mapping of rings. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE			/* secure_getenv() */
 #endif
@@ -78,13 +78,16 @@ static int get_context(struct rnic_sw_context *ctx)
 	return ret;
 }
 
-/* What the kernel can do is not told here: as if it were an old one */
+/* This command does not report the kernel's features, so none are used */
 static int query_context(struct rnic_sw_context *ctx)
 {
 	return ibv_cmd_query_context(&ctx->vctx.context, NULL);
 }
 
-/* The lower layer may be chosen for a program, but not for one with others' rights */
+/*
+ * Read RNIC_SW_LLP. Set-user-ID programs ignore the environment. Return: enum
+ * rnic_sw_llp, or -1 if the value is invalid.
+ */
 static int llp_of_environment(void)
 {
 	const char *word = secure_getenv("RNIC_SW_LLP");
@@ -99,11 +102,10 @@ static int llp_of_environment(void)
 }
 
 /**
- * rnic_sw_init_context - what a context has of ours
- * @ctx: zeroed but for the library's part
+ * rnic_sw_init_context - initialise the provider's part of a context
+ * @ctx: the context; all but the library's part is zero
  *
- * The environment is read here and nowhere else: later the program may be
- * changing it in another thread.
+ * The environment is read here only. Later, another thread may be changing it.
  */
 void rnic_sw_init_context(struct rnic_sw_context *ctx)
 {
@@ -138,7 +140,7 @@ static struct verbs_context *alloc_context(struct ibv_device *ibdev,
 	return make_context(ibdev, cmd_fd, get_context);
 }
 
-/* Another descriptor of a context that the kernel has already */
+/* Create a context for another file descriptor of an existing kernel context */
 static struct verbs_context *import_context(struct ibv_device *ibdev,
 					    int cmd_fd)
 {
@@ -165,7 +167,7 @@ static void uninit_device(struct verbs_device *vdev)
 	free(vdev);
 }
 
-/* By driver id: a device may be called anything */
+/* Match by driver ID: the administrator may give a device any name */
 static const struct verbs_match_ent match_table[] = {
 	VERBS_DRIVER_ID(RNIC_SW_DRIVER_ID),
 	{},
@@ -215,12 +217,13 @@ static bool makes_place(const struct rnic_sw_queue *q, const struct rnic_sw_plac
 
 /**
  * rnic_sw_map_queue - map the ring of a queue
- * @q: its slots and stride as the kernel reported them
+ * @q: the queue, with slots and stride as the kernel reported them
  * @ctx: the context
- * @at: where the kernel says that it is
+ * @at: the mapping, and the offset of the ring in it, as the kernel reported
+ *	them
  *
- * Return: 0, or a positive errno (also in errno): what the kernel reported
- * makes no ring, or it cannot be mapped.  On failure @q is as before.
+ * Return: 0, or a positive errno (also in errno) if the values do not describe
+ * a ring or it cannot be mapped. @q is unchanged on failure.
  */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 		      const struct rnic_sw_place *at)
@@ -245,14 +248,14 @@ int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 }
 
 /**
- * rnic_sw_place_queue - the ring of a queue that lies behind another's
- * @q: its slots and stride as the kernel reported them; no bytes, for it is
- *	unmapped with the other
- * @first: the other, mapped
- * @offset: where in that mapping it begins
+ * rnic_sw_place_queue - set up the ring of a queue in another queue's mapping
+ * @q: the queue, with slots and stride as the kernel reported them; its bytes
+ *	stay 0, so that only @first unmaps the mapping
+ * @first: the queue whose ring comes first in the mapping; mapped
+ * @offset: bytes from the start of that ring to the ring of @q
  *
- * Return: 0, or EINVAL (also in errno): what the kernel reported makes no ring
- * there.  On failure @q is as before.
+ * Return: 0, or EINVAL (also in errno) if the values do not describe a ring
+ * there. @q is unchanged on failure.
  */
 int rnic_sw_place_queue(struct rnic_sw_queue *q,
 			const struct rnic_sw_queue *first, uint32_t offset)

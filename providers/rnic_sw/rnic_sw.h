@@ -29,13 +29,13 @@ DECLARE_DRV_CMD(rnic_sw_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 
 struct rnic_sw_context {
 	struct verbs_context	vctx;
-	uint32_t		llp;	/* chosen by a direct verb */
-	int			env_llp;	/* by the environment; -1: no such word */
-	bool			packs;	/* small rings may be asked for on pages of several */
+	uint32_t		llp;	/* set by rnic_sw_dv_set_llp() */
+	int			env_llp;	/* from RNIC_SW_LLP; -1: invalid value */
+	bool			packs;	/* the kernel can put several small rings in one mapping */
 	pthread_mutex_t		pages_lock;
-	void			*pages;	/* those mapped, by number: see tsearch(3) */
-	pthread_mutex_t		dying_lock;	/* of the list, for no longer than a look */
-	struct list_head	dying;	/* queue pairs whose numbers none may have */
+	void			*pages;	/* tree of shared mappings by number; see tsearch(3) */
+	pthread_mutex_t		dying_lock;	/* protects dying; held only briefly */
+	struct list_head	dying;	/* QPs being destroyed; no new QP may have their numbers */
 };
 
 struct rnic_sw_td {
@@ -46,8 +46,8 @@ struct rnic_sw_td {
 /* A protection domain, or a parent domain if @domain is set */
 struct rnic_sw_pd {
 	struct ibv_pd		ibpd;
-	atomic_int		refs;	/* the program's, and of what was made on it */
-	atomic_int		parents;	/* those of them that are parent domains */
+	atomic_int		refs;	/* the program's, and one for each object created on it */
+	atomic_int		parents;	/* number of parent domains created on it */
 	struct rnic_sw_pd	*domain;
 	struct rnic_sw_td	*td;
 };
@@ -55,12 +55,12 @@ struct rnic_sw_pd {
 struct rnic_sw_cq {
 	struct verbs_cq		vcq;
 	struct rnic_sw_queue	q;
-	pthread_spinlock_t	arm_lock;	/* q.hdr against a resize */
-	pthread_mutex_t		resize_lock;	/* one at a time; before the other locks */
-	struct rnic_sw_cqe	cqe;		/* between start and end_poll */
-	atomic_uintptr_t	poller;		/* whose thread that is, or 0 */
-	atomic_int		refs;		/* queues of queue pairs not yet swept out */
-	struct ibv_pd		*parent;	/* domain, or NULL */
+	pthread_spinlock_t	arm_lock;	/* protects q.hdr from a resize */
+	pthread_mutex_t		resize_lock;	/* serializes resizes; outermost lock */
+	struct rnic_sw_cqe	cqe;		/* completion between start and end_poll */
+	atomic_uintptr_t	poller;		/* thread that called start_poll, or 0 */
+	atomic_int		refs;		/* SQs and RQs that may have completions here */
+	struct ibv_pd		*parent;	/* parent domain, or NULL */
 };
 
 struct rnic_sw_srq {
@@ -71,20 +71,20 @@ struct rnic_sw_srq {
 
 struct rnic_sw_qp {
 	struct verbs_qp		vqp;
-	struct list_node	dying;	/* in the context's list */
+	struct list_node	dying;	/* entry in the context's list of QPs being destroyed */
 	struct rnic_sw_queue	sq;
 	struct rnic_sw_queue	rq;
 	uint32_t		max_send_sge;
 	uint32_t		max_recv_sge;
 	uint32_t		max_inline;
 
-	atomic_uintptr_t	poster;		/* whose thread has the next, or 0 */
+	atomic_uintptr_t	poster;		/* thread between wr_start and wr_complete, or 0 */
 
-	/* between wr_start and wr_complete, under sq.lock */
-	uint32_t		wr_first;	/* prod at wr_start */
-	int			wr_error;	/* first error, positive */
-	struct rnic_sw_sqe	*wr_sqe;	/* the one being built */
-	struct rnic_sw_sqe	wr_spare;	/* built in vain */
+	/* valid between wr_start and wr_complete, under sq.lock */
+	uint32_t		wr_first;	/* sq.prod at wr_start */
+	int			wr_error;	/* first error, a positive errno */
+	struct rnic_sw_sqe	*wr_sqe;	/* work request being built */
+	struct rnic_sw_sqe	wr_spare;	/* receives requests after an error */
 };
 
 #define RNIC_SW_POST_FLAGS	(IBV_SEND_FENCE | IBV_SEND_SIGNALED |	\
@@ -165,7 +165,7 @@ static inline struct rnic_sw_qp *to_qp_ex(struct ibv_qp_ex *qp)
 	return container_of(qp, struct rnic_sw_qp, vqp.qp_ex);
 }
 
-/* Fill in what every send work request has; the rest is zero */
+/* Initialise the fields that every send work request has; zero the others */
 static inline void rnic_sw_begin_sqe(struct rnic_sw_sqe *sqe, uint64_t wr_id,
 				     enum rnic_sw_opcode opcode,
 				     unsigned int flags)
@@ -176,16 +176,17 @@ static inline void rnic_sw_begin_sqe(struct rnic_sw_sqe *sqe, uint64_t wr_id,
 	sqe->flags = flags & RNIC_SW_POST_FLAGS;
 }
 
-/* Nanoseconds of a clock; a product of 64 bits, however long time_t is */
+/* Convert to nanoseconds, in 64 bits even if time_t is shorter */
 static inline uint64_t rnic_sw_ns(const struct timespec *t)
 {
 	return (uint64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
 /*
- * To destroy what has events the library waits until they are acknowledged, in a
- * cancellation point.  A thread that ended there would leave the kernel's part
- * gone, ours not, and the library's lock on the events taken for ever.
+ * Destroying an object with events waits in the library, at a cancellation
+ * point, until the events are acknowledged. A thread cancelled there would
+ * leave the kernel's object destroyed, the provider's part leaked and the
+ * library's event lock held.
  */
 static inline int rnic_sw_defer_cancel(void)
 {
@@ -202,13 +203,16 @@ static inline void rnic_sw_allow_cancel(int old)
 
 extern __thread char rnic_sw_here;
 
-/* An address that is this thread's and no other's */
+/* An address that is unique to this thread */
 static inline uintptr_t rnic_sw_this_thread(void)
 {
 	return (uintptr_t)&rnic_sw_here;
 }
 
-/* Is this thread between start_poll and end_poll?  Then it has the lock */
+/*
+ * Check whether this thread is between start_poll and end_poll and so holds
+ * q.lock
+ */
 static inline bool rnic_sw_polls(struct rnic_sw_cq *cq)
 {
 	return cq->poller == rnic_sw_this_thread();
@@ -216,17 +220,17 @@ static inline bool rnic_sw_polls(struct rnic_sw_cq *cq)
 
 void rnic_sw_init_context(struct rnic_sw_context *ctx);
 
-/* The others name no memory, even if a program has left some there */
+/* LOCAL_INV and BIND_MW have no SGEs; ignore any that the program has set */
 static inline bool rnic_sw_has_data(const struct rnic_sw_sqe *sqe)
 {
 	return sqe->opcode != RNIC_SW_OP_LOCAL_INV &&
 	       sqe->opcode != RNIC_SW_OP_BIND_MW;
 }
 
-/* Where the kernel says that a ring is */
+/* Location of a ring, as reported by the kernel */
 struct rnic_sw_place {
-	uint64_t	key;		/* of the mapping, as is all but offset */
-	uint64_t	number;		/* 0: it has no others' rings */
+	uint64_t	key;		/* mmap offset of the whole mapping */
+	uint64_t	number;		/* number of a shared mapping; 0: not shared */
 	uint32_t	bytes;
 	uint32_t	offset;
 };
@@ -236,7 +240,7 @@ struct rnic_sw_page *rnic_sw_get_page(struct rnic_sw_context *ctx,
 				      const struct rnic_sw_place *at, void **mem);
 void rnic_sw_put_page(struct rnic_sw_page *page);
 
-/* rnic_sw.c: map what the kernel has made; errno is set on failure */
+/* rnic_sw.c: map rings that the kernel has created; set errno on failure */
 int rnic_sw_map_queue(struct rnic_sw_queue *q, struct ibv_context *ctx,
 		      const struct rnic_sw_place *at);
 int rnic_sw_place_queue(struct rnic_sw_queue *q,
@@ -339,7 +343,7 @@ int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 
 /* wr.c */
 extern const struct verbs_device_ops rnic_sw_dev_ops;
-extern const uint64_t rnic_sw_send_ops;	/* IBV_QP_EX_WITH_* that we have */
+extern const uint64_t rnic_sw_send_ops;	/* supported IBV_QP_EX_WITH_* operations */
 void rnic_sw_fill_qp_ex(struct rnic_sw_qp *qp);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Direct verbs of rnic_sw: what the verbs have no words for.  Link with
- * -lrnic_sw, or look the functions up in the provider that libibverbs loaded,
- * see rnic_sw_dv(7).
+ * Direct verbs of rnic_sw: functions that the standard verbs lack. Link with
+ * -lrnic_sw, or look the functions up with dlsym() in the provider that
+ * libibverbs has loaded; see rnic_sw_dv(7).
  */
 #ifndef RNIC_SW_DV_H
 #define RNIC_SW_DV_H
@@ -16,9 +16,9 @@ extern "C" {
 #endif
 
 /**
- * enum rnic_sw_dv_llp - the layer below RDMAP and DDP
- * @RNIC_SW_DV_LLP_DEFAULT: what the environment (RNIC_SW_LLP) or else the
- *	device (its setting connect) says
+ * enum rnic_sw_dv_llp - lower layer protocol (LLP) under RDMAP and DDP
+ * @RNIC_SW_DV_LLP_DEFAULT: value of RNIC_SW_LLP in the environment, else the
+ *	device's connect setting
  * @RNIC_SW_DV_LLP_TCP: MPA over TCP, RFC 5044
  * @RNIC_SW_DV_LLP_SCTP: SCTP, RFC 5043
  */
@@ -29,23 +29,24 @@ enum rnic_sw_dv_llp {
 };
 
 /**
- * rnic_sw_dv_is_supported - is a device one of rnic_sw's?
+ * rnic_sw_dv_is_supported - check whether a device belongs to rnic_sw
  * @device: the device
  *
- * Return: whether the other functions take its contexts.
+ * Return: true if the other functions accept contexts of @device, false if not.
  */
 bool rnic_sw_dv_is_supported(struct ibv_device *device);
 
 /**
- * rnic_sw_dv_set_llp - what connections are to be made over
- * @context: an open device; librdmacm's is id->verbs
- * @llp: the layer
+ * rnic_sw_dv_set_llp - select the lower layer protocol of new connections
+ * @context: an open device; for librdmacm, id->verbs
+ * @llp: the protocol
  *
- * Holds for queue pairs made with @context from now on, when they connect;
- * whoever accepts takes the layer that the peer chose.  Where there is no SCTP
- * making one is refused with EOPNOTSUPP.
+ * Applies to QPs that are created with @context afterwards, when they connect.
+ * An accepting QP uses the protocol that the peer chose. Without SCTP in the
+ * kernel, creating a QP for SCTP fails with EOPNOTSUPP.
  *
- * Return: 0; EOPNOTSUPP: another kind of device; EINVAL: no such layer.
+ * Return: 0 on success, EOPNOTSUPP if the device does not belong to rnic_sw,
+ * EINVAL if @llp is not valid.
  */
 int rnic_sw_dv_set_llp(struct ibv_context *context, enum rnic_sw_dv_llp llp);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Shared receive queues: make, change, destroy, post. */
+/* Shared receive queues: create, modify, query, destroy, post. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static int map_srq(struct rnic_sw_srq *srq, struct ibv_context *ctx,
 	return rnic_sw_map_queue(&srq->q, ctx, &at);
 }
 
-/* The command writes what the kernel grants into @attr->attr */
+/* The command writes the granted sizes to @attr->attr */
 static int command_srq(struct rnic_sw_srq *srq, struct ibv_pd *pd,
 		       struct ibv_srq_init_attr *attr)
 {
@@ -101,7 +101,7 @@ int rnic_sw_destroy_srq(struct ibv_srq *ibsrq)
 	return ret;
 }
 
-/* Never a system call: the kernel looks when a message comes */
+/* Needs no doorbell: the kernel reads the ring when a message arrives */
 int rnic_sw_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			  struct ibv_recv_wr **bad_wr)
 {

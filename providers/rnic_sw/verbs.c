@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Queries, protection and thread domains, memory regions. */
+/* Queries, protection domains, parent and thread domains, memory regions. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ int rnic_sw_query_device_ex(struct ibv_context *ctx,
 		 "%u.%u.%u", (unsigned int)(fw >> 32),
 		 (unsigned int)(fw >> 16 & 0xffff),
 		 (unsigned int)(fw & 0xffff));
-	/* an older library has no room for it */
+	/* an older library has a shorter struct */
 	if (attr_size >= offsetof(struct ibv_device_attr_ex,
 				  packet_pacing_caps) + sizeof(pacing_caps))
 		attr->packet_pacing_caps = pacing_caps;
@@ -40,8 +40,8 @@ int rnic_sw_query_device_ex(struct ibv_context *ctx,
 }
 
 /*
- * The library has zeroed @attr.  It may know a shorter one than the headers
- * that this was built with: only the library's command may write to it.
+ * The library has zeroed @attr. Its struct may be shorter than the one in the
+ * headers used for this build, so only the library's command may write to it.
  */
 int rnic_sw_query_port(struct ibv_context *ctx, uint8_t port,
 		       struct ibv_port_attr *attr)
@@ -51,7 +51,7 @@ int rnic_sw_query_port(struct ibv_context *ctx, uint8_t port,
 	return ibv_cmd_query_port(ctx, port, attr, &cmd, sizeof(cmd));
 }
 
-/* The clock of the completions' time stamps: CLOCK_MONOTONIC, 1 tick = 1 ns */
+/* Timestamps of completions are CLOCK_MONOTONIC in nanoseconds */
 int rnic_sw_query_rt_values(struct ibv_context *ctx,
 			    struct ibv_values_ex *values)
 {
@@ -62,7 +62,7 @@ int rnic_sw_query_rt_values(struct ibv_context *ctx,
 	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) {
 		if (clock_gettime(CLOCK_MONOTONIC, &now))
 			return errno;
-		/* one count, as time stamps are: no room where long is short */
+		/* a single count, as in timestamps: overflows a 32-bit long */
 		if (rnic_sw_ns(&now) > LONG_MAX)
 			return EOVERFLOW;
 		values->raw_clock.tv_sec = 0;
@@ -90,10 +90,10 @@ static void drop_parent_domain(struct rnic_sw_pd *pd)
 }
 
 /**
- * rnic_sw_hold_pd - something is made on a domain
- * @ibpd: it, of either kind
+ * rnic_sw_hold_pd - take a reference to a protection domain
+ * @ibpd: a protection domain or parent domain
  *
- * Return: it, which is there until as many rnic_sw_put_pd() have followed.
+ * Return: @ibpd, to be released with rnic_sw_put_pd().
  */
 struct ibv_pd *rnic_sw_hold_pd(struct ibv_pd *ibpd)
 {
@@ -104,8 +104,8 @@ struct ibv_pd *rnic_sw_hold_pd(struct ibv_pd *ibpd)
 }
 
 /**
- * rnic_sw_put_pd - what was made on a domain is no more
- * @ibpd: it; the last one frees it
+ * rnic_sw_put_pd - release a reference to a protection domain
+ * @ibpd: a protection domain or parent domain; freed with its last reference
  */
 void rnic_sw_put_pd(struct ibv_pd *ibpd)
 {
@@ -135,7 +135,7 @@ struct ibv_pd *rnic_sw_alloc_pd(struct ibv_context *ctx)
 	return &pd->ibpd;
 }
 
-/* The kernel looks at the handle when it is used */
+/* The kernel checks the handle when it is used */
 struct ibv_pd *rnic_sw_import_pd(struct ibv_context *ctx, uint32_t handle)
 {
 	struct rnic_sw_pd *pd = new_pd();
@@ -152,7 +152,7 @@ void rnic_sw_unimport_pd(struct ibv_pd *ibpd)
 	rnic_sw_put_pd(ibpd);
 }
 
-/* A parent domain is the protection domain it was made from, plus a promise */
+/* A parent domain adds a thread domain to an existing protection domain */
 struct ibv_pd *
 rnic_sw_alloc_parent_domain(struct ibv_context *ctx,
 			    struct ibv_parent_domain_init_attr *attr)
@@ -190,8 +190,9 @@ static int dealloc_domain(struct rnic_sw_pd *pd)
 }
 
 /*
- * Of a parent domain the kernel knows nothing.  What else is made on a protection
- * domain it knows, and another process may have destroyed it.
+ * The kernel does not know parent domains, so their objects are counted here.
+ * For a protection domain the kernel counts: another process that shares it may
+ * have destroyed objects that @refs still includes.
  */
 int rnic_sw_dealloc_pd(struct ibv_pd *ibpd)
 {
@@ -264,8 +265,8 @@ struct ibv_mr *rnic_sw_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 }
 
 /*
- * Another driver's buffer.  The library's function has got @driver after rdma-core 44, whose
- * own one does not look at what stands behind its last argument.
+ * Register a dma-buf. The library's function has the parameter @driver only in
+ * releases after rdma-core 44. Release 44 ignores the additional argument.
  */
 struct ibv_mr *rnic_sw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				     size_t length, uint64_t iova, int fd,
@@ -283,7 +284,10 @@ struct ibv_mr *rnic_sw_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 	return hold_mr(vmr, pd);
 }
 
-/* The kernel may have made another region of it: the keys are the answer's */
+/*
+ * The kernel may have replaced the MR. The library updates lkey and rkey from
+ * the response.
+ */
 int rnic_sw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		     void *addr, size_t length, int access)
 {
@@ -302,7 +306,7 @@ int rnic_sw_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 	return ret;
 }
 
-/* Of regions on demand: which of their pages to bring in is the kernel's to do */
+/* The kernel prefetches the pages of ODP MRs */
 int rnic_sw_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 		      uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge)
 {

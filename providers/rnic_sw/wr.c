@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Post send work requests with ibv_wr_*().  Between wr_start and wr_complete
- * or wr_abort the send queue is locked; what is built becomes visible to the
- * kernel at wr_complete, all of it or nothing.
+ * Post send work requests with ibv_wr_*(). The send queue is locked from
+ * wr_start to wr_complete or wr_abort. The kernel sees the new requests at
+ * wr_complete, all of them or none.
  */
 #include <errno.h>
 
@@ -22,7 +22,7 @@ static void fail(struct rnic_sw_qp *qp, int error)
 	qp->wr_sqe = &qp->wr_spare;
 }
 
-/* No request is being built that would go anywhere */
+/* Check whether requests are written to the spare slot, to be discarded */
 static bool in_vain(const struct rnic_sw_qp *qp)
 {
 	return qp->wr_sqe == &qp->wr_spare;
@@ -65,7 +65,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 	ring_unlock(&qp->sq);
 }
 
-/* The next slot, or after an error the spare, which goes nowhere */
+/* Return the next slot of the ring, or the spare slot after an error */
 static struct rnic_sw_sqe *begin(struct rnic_sw_qp *qp,
 				 enum rnic_sw_opcode opcode)
 {
@@ -181,7 +181,7 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr,
 	wr_set_sge_list(ex, 1, &sge);
 }
 
-/* What carries its data in the request: neither Reads nor atomics */
+/* Writes and Sends can have inline data; Reads and atomics cannot */
 static bool may_inline(const struct rnic_sw_sqe *sqe)
 {
 	return sqe->opcode <= RNIC_SW_OP_SEND_INV;
@@ -218,7 +218,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 			      buf_list[i].length);
 }
 
-/* qp.c has refused to make a queue pair for an operation that is not here */
+/* qp.c rejects QPs that request an operation not set here */
 void rnic_sw_fill_qp_ex(struct rnic_sw_qp *qp)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Where the kernel has it under its older name */
+/* For kernels that have this header only as <asm/unaligned.h> */
 #include <asm/unaligned.h>

@@ -5,7 +5,7 @@
 #define STAG	0x12345607u
 #define RIGHTS	(DDP_LOCAL_READ | DDP_REMOTE_WRITE)
 
-static int pd, other_pd;	/* only their addresses count */
+static int pd, other_pd;	/* only the addresses are used */
 
 struct bounds_ctx {
 	struct ddp_stream	s;
@@ -13,7 +13,7 @@ struct bounds_ctx {
 	struct ddp_region	r;
 };
 
-/* 0x100 octets at 0x1000, for any stream of the PD */
+/* The MR has 0x100 bytes at 0x1000 and may be used by any stream of the PD */
 static int bounds_init(struct kunit *test)
 {
 	struct bounds_ctx *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
@@ -37,13 +37,13 @@ static enum iw_reason check(struct bounds_ctx *c, u64 to, u32 len)
 	return ddp_bounds_check(&c->r, &c->s, STAG, to, len, DDP_REMOTE_WRITE);
 }
 
-/* Who was allowed that */
+/* Check of a further range, after check() has succeeded */
 static enum iw_reason more(struct bounds_ctx *c, u64 to, u32 len)
 {
 	return ddp_bounds_more(&c->r, &c->s, DDP_REMOTE_WRITE, to, len);
 }
 
-/* DDP-96, DDP-117: stale key, and not valid */
+/* DDP-96, DDP-117: an STag that is not valid or has a stale key is refused. */
 static void bounds_stag(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -59,7 +59,7 @@ static void bounds_stag(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_STAG);
 }
 
-/* DDP-97, DDP-127, N-3: every right asked for must be there */
+/* DDP-97, DDP-127, N-3: access needs all of the requested rights. */
 static void bounds_rights(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -77,7 +77,10 @@ static void bounds_rights(struct kunit *test)
 	}
 }
 
-/* RDMAP-176, N-3: ... and the stream may not be denied any, whoever has been at it */
+/*
+ * RDMAP-176, N-3: a right that the stream is denied is refused, for a first
+ * access and for a further one.
+ */
 static void bounds_denied(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -99,7 +102,10 @@ static void bounds_denied(struct kunit *test)
 	}
 }
 
-/* SEC-2: a receive's memory is of the receives' domain, and nothing else is */
+/*
+ * SEC-2: memory of a receive must be in the PD of the receives, all other
+ * memory in the PD of the stream.
+ */
 static void bounds_received(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -120,7 +126,10 @@ static void bounds_received(struct kunit *test)
 			IW_DDP_T_STAG);
 }
 
-/* DDP-109, DDP-111, DDP-112, DDP-114, DDP-123, DDP-124, SEC-3 */
+/*
+ * DDP-109, DDP-111, DDP-112, DDP-114, DDP-123, DDP-124, SEC-3: an STag of
+ * another stream or of another PD is refused.
+ */
 static void bounds_association(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -138,7 +147,11 @@ static void bounds_association(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 1), IW_DDP_T_ASSOC);
 }
 
-/* Everything wrong at once, then one fault after the other put right */
+/*
+ * If several checks fail the first one is reported: STag, then association,
+ * then rights, then range. Everything is wrong at first; then one fault after
+ * the other is corrected.
+ */
 static void bounds_order(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -157,7 +170,7 @@ static void bounds_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check(c, 0x1000, 2), IW_OK);
 }
 
-/* DDP-56: no octets, no TO to check, but still an STag */
+/* DDP-56: without payload the TO is not checked, but the STag is. */
 static void bounds_no_octets(struct kunit *test)
 {
 	static const u64 tos[] = { 0, 0xfff, 0x1000, 0x1100, 0x1101, U64_MAX };
@@ -194,7 +207,7 @@ static void describe_place(const struct place *p, char *desc)
 
 KUNIT_ARRAY_PARAM(place, places, describe_place);
 
-/* slow: each octet by itself; @length octets from @base never wrap */
+/* Reference: checks byte by byte. @length bytes from @base must not wrap. */
 static enum iw_reason range_ref(const struct place *p, u64 to, u32 len)
 {
 	enum iw_reason why = IW_OK;
@@ -208,7 +221,10 @@ static enum iw_reason range_ref(const struct place *p, u64 to, u32 len)
 	return why;
 }
 
-/* DDP-98, DDP-99, DDP-100, DDP-116, DDP-125: around both ends and the top */
+/*
+ * DDP-98, DDP-99, DDP-100, DDP-116, DDP-125: ranges around both ends of an MR,
+ * and around 2^64, are accepted or refused as by the reference.
+ */
 static void bounds_ranges(struct kunit *test)
 {
 	const struct place *p = test->param_value;
@@ -235,7 +251,7 @@ static void bounds_ranges(struct kunit *test)
 	}
 }
 
-/* DDP-100: the longest there is */
+/* DDP-100: the longest possible range does not overflow the checks. */
 static void bounds_longest(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;
@@ -248,12 +264,12 @@ static void bounds_longest(struct kunit *test)
 			IW_DDP_T_BOUNDS);
 	KUNIT_EXPECT_EQ(test, check(c, U64_MAX - U32_MAX + 1, U32_MAX),
 			IW_DDP_T_WRAP);
-	/* a region that should not be: even so nothing below its base */
+	/* even in this impossible MR nothing below the base is accessible */
 	c->r.length = U64_MAX;
 	KUNIT_EXPECT_EQ(test, check(c, 0x800, 1), IW_DDP_T_BOUNDS);
 }
 
-/* DDP-117: what is revoked is not valid for who has been at it before, either */
+/* DDP-117: a revoked MR is refused for a further access as well. */
 static void bounds_more(struct kunit *test)
 {
 	struct bounds_ctx *c = test->priv;

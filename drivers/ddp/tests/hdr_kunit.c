@@ -39,7 +39,10 @@ static void fill_any(struct ddp_hdr *h, struct rnd_state *rnd)
 	h->mo = prandom_u32_state(rnd);
 }
 
-/* DDP-26, DDP-35, DDP-27, DDP-36 */
+/*
+ * DDP-26, DDP-35, DDP-27, DDP-36: a random header is the same after encoding
+ * and decoding.
+ */
 static void hdr_round_trip(struct kunit *test)
 {
 	struct ddp_hdr in, out;
@@ -60,7 +63,7 @@ static void hdr_round_trip(struct kunit *test)
 	}
 }
 
-/* Another segment's header is what would be encoded of it, and touches no more */
+/* ddp_hdr_again() writes what ddp_hdr_encode() would, and no byte more. */
 static void hdr_again(struct kunit *test)
 {
 	u8 like[IW_DDP_HDR_MAX], want[IW_DDP_HDR_MAX + 1], p[IW_DDP_HDR_MAX + 1];
@@ -89,7 +92,7 @@ struct vector {
 	u8		octets[IW_DDP_HDR_MAX];
 };
 
-/* Laid out by hand from figures 4 and 5 of RFC 5041 */
+/* Encoded by hand from figures 4 and 5 of RFC 5041 */
 static const struct vector vectors[] = {
 	{ "write, last",
 	  { .tagged = true, .last = true, .ulp8 = 0x40, .stag = 0x01020304,
@@ -116,7 +119,7 @@ static void describe_vector(const struct vector *v, char *desc)
 
 KUNIT_ARRAY_PARAM(vector, vectors, describe_vector);
 
-/* DDP-17, DDP-24, DDP-26, DDP-35 */
+/* DDP-17, DDP-24, DDP-26, DDP-35: the vectors are encoded and decoded. */
 static void hdr_vectors(struct kunit *test)
 {
 	const struct vector *v = test->param_value;
@@ -129,7 +132,10 @@ static void hdr_vectors(struct kunit *test)
 	expect_same(test, &h, &v->h);
 }
 
-/* DDP-22, DDP-24: whatever was there before; nothing behind is touched */
+/*
+ * DDP-22, DDP-24: encoding sets every bit of the control byte, whatever the
+ * buffer contained, and writes nothing after the header.
+ */
 static void hdr_encode_overwrites(struct kunit *test)
 {
 	struct ddp_hdr h = {};
@@ -148,7 +154,10 @@ static void hdr_encode_overwrites(struct kunit *test)
 	}
 }
 
-/* An exact allocation, so that a read too far is seen */
+/*
+ * The buffer is allocated with the exact length, so that KASAN detects a read
+ * past its end.
+ */
 static void expect_short_until(struct kunit *test, u8 ctrl, size_t whole)
 {
 	struct ddp_hdr h;
@@ -165,7 +174,7 @@ static void expect_short_until(struct kunit *test, u8 ctrl, size_t whole)
 	}
 }
 
-/* DDP-46 */
+/* DDP-46: a segment that is shorter than its header is refused. */
 static void hdr_truncations(struct kunit *test)
 {
 	expect_short_until(test, 0x81, 14);
@@ -179,7 +188,10 @@ static enum iw_reason version_reason(u8 ctrl)
 	return ctrl & 0x80 ? IW_DDP_T_VERSION : IW_DDP_U_VERSION;
 }
 
-/* DDP-23, DDP-25, N-25: all control octets there are */
+/*
+ * DDP-23, DDP-25, N-25: all 256 control bytes are decoded as specified,
+ * whatever their reserved bits.
+ */
 static void hdr_control_octets(struct kunit *test)
 {
 	u8 p[IW_DDP_HDR_MAX] = {};

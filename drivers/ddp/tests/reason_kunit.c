@@ -56,7 +56,10 @@ static void describe_wire(const struct wire *w, char *desc)
 
 KUNIT_ARRAY_PARAM(wire, wires, describe_wire);
 
-/* DDP-106, DDP-107, DDP-108, RDMAP-38, MPA2-23, MPA2-24 */
+/*
+ * DDP-106, DDP-107, DDP-108, RDMAP-38, MPA2-23, MPA2-24: each reason has the
+ * layer, type and code of the RFCs.
+ */
 static void reason_on_the_wire(struct kunit *test)
 {
 	const struct wire *w = test->param_value;
@@ -67,18 +70,21 @@ static void reason_on_the_wire(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, row->code, w->code);
 }
 
-/* RFC 5040 figure 10, and no header for a type "local catastrophic" */
+/* RFC 5040 figure 10; no header is quoted for the type "local catastrophic" */
 static u8 quote_ref(const struct wire *w)
 {
 	if (w->layer == 2 || w->type == 0)
 		return 0;
 	if (w->layer == 1 || w->type == 2)
 		return MD;
-	/* only a Send can ask for an invalidation */
+	/* only a Send can request an invalidation */
 	return w->why == IW_RDMAP_P_INVALIDATE ? MD : MD | IW_QUOTE_R;
 }
 
-/* DDP-103, RDMAP-39, RDMAP-45, RDMAP-50, RDMAP-51, RDMAP-53 to 55 */
+/*
+ * DDP-103, RDMAP-39, RDMAP-45, RDMAP-50, RDMAP-51, RDMAP-53 to 55: each reason
+ * quotes the headers of the RFCs.
+ */
 static void reason_quotes(struct kunit *test)
 {
 	const struct wire *w = test->param_value;
@@ -86,7 +92,7 @@ static void reason_quotes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_reason_row(w->why)->quote, quote_ref(w));
 }
 
-/* DDP-110, RDMAP-38: the reasons above and no others go on the wire */
+/* DDP-110, RDMAP-38: only the reasons in wires[] are sent in a Terminate. */
 static void reason_locals(struct kunit *test)
 {
 	u32 why, on_wire = 0;
@@ -101,7 +107,7 @@ static void reason_locals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_reason_row(IW_OK)->layer, IW_NOT_ON_WIRE);
 }
 
-/* Whose connection just ends hears no more; all else is the stream's failure */
+/* Expected events other than IW_EVENT_FATAL; the reasons in ends[] have none */
 static const u8 events[IW_REASON_NR] = {
 	[IW_DDP_T_STAG]		= IW_EVENT_ACCESS,
 	[IW_DDP_T_BOUNDS]	= IW_EVENT_ACCESS,
@@ -123,6 +129,7 @@ static const u8 ends[] = {
 	IW_NO_MEMORY,
 };
 
+/* Each reason has the expected event for the consumer. */
 static void reason_events(struct kunit *test)
 {
 	u32 why, i;
@@ -138,6 +145,7 @@ static void reason_events(struct kunit *test)
 	}
 }
 
+/* Each reason has a rule, and a name that a counter can have. */
 static void reason_named(struct kunit *test)
 {
 	const struct iw_reason_row *row;
@@ -148,7 +156,7 @@ static void reason_named(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL_MSG(test, row->name, "reason %u", why);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, row->rule, "reason %u", why);
 		KUNIT_EXPECT_STREQ(test, row->name, iw_reason_name(why));
-		/* fits a counter's name */
+		/* fits the name of a counter */
 		KUNIT_EXPECT_GT(test, strlen(row->name), (size_t)1);
 		KUNIT_EXPECT_LT(test, strlen(row->name), (size_t)32);
 	}
@@ -161,7 +169,10 @@ static bool same_on_wire(const struct iw_reason_row *a,
 	       a->type == b->type && a->code == b->code;
 }
 
-/* 1/0/00 is all there is for two of them; else one reason, one triple */
+/*
+ * No two reasons have the same name or the same Terminate fields, except for
+ * the two that are sent as 1/0/00.
+ */
 static void reason_unique(struct kunit *test)
 {
 	const struct iw_reason_row *a, *b;
@@ -181,7 +192,7 @@ static void reason_unique(struct kunit *test)
 				       iw_reason_row(IW_DDP_CATASTROPHIC)));
 }
 
-/* Vendor errors: a line once written here never changes */
+/* Vendor errors: these numbers are ABI and never change */
 static const char * const numbers[] = {
 	[0]	= "ok",
 	[1]	= "ddp-catastrophic",
@@ -238,6 +249,7 @@ static const char * const numbers[] = {
 	[52]	= "sctp-addresses",
 };
 
+/* Each reason has the number that programs know. */
 static void reason_numbers(struct kunit *test)
 {
 	u32 why;
@@ -247,6 +259,7 @@ static void reason_numbers(struct kunit *test)
 		KUNIT_EXPECT_STREQ(test, numbers[why], iw_reason_name(why));
 }
 
+/* A number that is no reason gives the row of IW_RDMAP_UNSPEC. */
 static void reason_out_of_range(struct kunit *test)
 {
 	const struct iw_reason_row *unspec = iw_reason_row(IW_RDMAP_UNSPEC);

@@ -11,7 +11,7 @@ static const struct ddp_hdr tagged = {
 	.to = 16384,
 };
 
-/* last and mo are DDP's: what the ULP left there must not matter */
+/* @last and @mo are set by DDP: the values here must have no effect */
 static const struct ddp_hdr untagged = {
 	.last = true, .ulp8 = 0x43, .ulp32 = 0x55667788, .qn = 3, .msn = 77,
 	.mo = 999,
@@ -24,7 +24,10 @@ static u32 offset_of(const struct ddp_hdr *first, const struct ddp_hdr *h)
 	return h->tagged ? h->to - first->to : h->mo;
 }
 
-/* DDP-29, DDP-33, DDP-38, DDP-40, DDP-44 */
+/*
+ * DDP-29, DDP-33, DDP-38, DDP-40, DDP-44: all segments of a message have the
+ * same RsvdULP, STag, QN and MSN.
+ */
 static void expect_kept(struct kunit *test, const struct ddp_hdr *first,
 			const struct ddp_hdr *h)
 {
@@ -36,7 +39,7 @@ static void expect_kept(struct kunit *test, const struct ddp_hdr *first,
 	KUNIT_EXPECT_EQ(test, h->msn, first->msn);
 }
 
-/* Cut all of @c, a MULPDU of its own for each; mark every octet in @seen */
+/* Cut all of @c, with random MULPDUs, and count each byte in @seen */
 static void cut_up(struct kunit *test, struct ddp_cut *c, u8 *seen,
 		   struct rnd_state *rnd)
 {
@@ -50,7 +53,7 @@ static void cut_up(struct kunit *test, struct ddp_cut *c, u8 *seen,
 		at = offset_of(c->first, &h);
 		KUNIT_ASSERT_LE(test, ddp_hdr_len(&h) + len, mulpdu);
 		KUNIT_ASSERT_LE(test, at + len, c->total);
-		/* only the last may be short */
+		/* only the last segment may be shorter */
 		if (!h.last)
 			KUNIT_EXPECT_EQ(test, ddp_hdr_len(&h) + len, mulpdu);
 		for (i = 0; i < len; i++)
@@ -61,7 +64,11 @@ static void cut_up(struct kunit *test, struct ddp_cut *c, u8 *seen,
 	} while (!h.last);
 }
 
-/* DDP-2, DDP-17, DDP-18, DDP-20, DDP-47, DDP-49, DDP-51, DDP-53, DDP-60 */
+/*
+ * DDP-2, DDP-17, DDP-18, DDP-20, DDP-47, DDP-49, DDP-51, DDP-53, DDP-60: the
+ * segments of a random message cover each of its bytes exactly once, and only
+ * the last one has the L bit.
+ */
 static void segment_tiles(struct kunit *test)
 {
 	u8 *seen = kunit_kzalloc(test, MESSAGE_MAX, GFP_KERNEL);
@@ -84,7 +91,7 @@ static void segment_tiles(struct kunit *test)
 	}
 }
 
-/* DDP-54, DDP-55: at any MULPDU */
+/* DDP-54, DDP-55: an empty message is one segment. */
 static void segment_empty(struct kunit *test)
 {
 	struct ddp_hdr h;
@@ -100,7 +107,10 @@ static void segment_empty(struct kunit *test)
 	}
 }
 
-/* The examples of RFC 5041 5.2: MULPDU 1500, two segments (DDP-51, DDP-53) */
+/*
+ * DDP-51, DDP-53: the examples of RFC 5041 5.2, with a MULPDU of 1500, give two
+ * segments.
+ */
 static void segment_rfc_examples(struct kunit *test)
 {
 	struct ddp_cut c = { .first = &untagged, .total = 2000 };
@@ -121,7 +131,10 @@ static void segment_rfc_examples(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, h.to, 17870ull);
 }
 
-/* Where one octet makes another segment */
+/*
+ * A message needs a second segment only when it is one byte longer than the
+ * first one can hold.
+ */
 static void segment_exact_fit(struct kunit *test)
 {
 	struct ddp_cut c = {};
@@ -140,7 +153,7 @@ static void segment_exact_fit(struct kunit *test)
 	}
 }
 
-/* 2^32 - 1 octets, to the last of them */
+/* A message of 2^32 - 1 bytes is cut completely. */
 static void segment_longest(struct kunit *test)
 {
 	struct ddp_cut c = { .first = &untagged, .total = U32_MAX };

@@ -5,7 +5,7 @@
 #define BOUND	64
 #define SOURCES	16
 
-/* A listener: who waits, the oldest first, by source */
+/* Fake listener: sources of the pending requests, oldest first */
 struct share_ctx {
 	u32	who[BOUND];
 	u32	n;
@@ -40,7 +40,7 @@ static void comes(struct share_ctx *c, u32 source)
 	c->waiting[source]++;
 }
 
-/* One source alone: the oldest goes, the newest is in */
+/* With a single source the oldest request is evicted for the new one. */
 static void share_one_source(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
@@ -52,7 +52,7 @@ static void share_one_source(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->waiting[5], (u32)BOUND);
 }
 
-/* Who comes from elsewhere comes in, and stays whatever the others do */
+/* A request of another source is attached, and is never evicted. */
 static void share_stays(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
@@ -71,7 +71,7 @@ static void share_stays(struct kunit *test)
 	}
 }
 
-/* Who was there before the crowd came stays, too, and has its equal share */
+/* Requests made before an attack stay, and each source has an equal share. */
 static void share_equal(struct kunit *test)
 {
 	struct share_ctx *c = test->priv;
@@ -88,7 +88,7 @@ static void share_equal(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, c->waiting[i], (u32)BOUND / 4);
 }
 
-/* All alike: the oldest of all */
+/* Of several buckets with the most requests the oldest request's loses. */
 static void share_alike(struct kunit *test)
 {
 	const u32 waiting[] = { 2, 2, 1, 2 };
@@ -98,7 +98,7 @@ static void share_alike(struct kunit *test)
 	KUNIT_EXPECT_NE(test, ddp_share_loser(waiting, 4, 2), 2u);
 }
 
-/* Two sources of one number: few do not go for many */
+/* In a bucket with two sources a request of the larger source is evicted. */
 static void share_one_number(struct kunit *test)
 {
 	const u32 few_first[] = { 7, 7, 8, 7, 8, 8, 8 };
@@ -110,6 +110,7 @@ static void share_one_number(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ddp_share_victim(few_first, 1), 0u);
 }
 
+/* At most twice the limit of requests is attached at a time. */
 static void share_memory(struct kunit *test)
 {
 	struct ddp_crowd c = { .bound = BOUND, .waiting = BOUND, .own = 1 };
@@ -120,6 +121,7 @@ static void share_memory(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_share_takes(&c));
 }
 
+/* Only a source with less than a quarter may exceed the limit, by a quarter. */
 static void share_fits(struct kunit *test)
 {
 	struct ddp_crowd c = { .bound = BOUND };

@@ -11,7 +11,7 @@ static void init_all(struct ddp_uq *uq)
 		ddp_uq_init(&uq[qn]);
 }
 
-/* DDP-42, DDP-45 */
+/* DDP-42, DDP-45: the first segment of each queue has MSN 1 and MO 0. */
 static void untagged_first_segment(struct kunit *test)
 {
 	struct ddp_uq uq[DDP_QUEUES];
@@ -34,7 +34,7 @@ struct due {
 	enum iw_reason	why;
 };
 
-/* Queue 2 waits for octet 100 of message 7, the others for message 1 */
+/* Queue 2 expects byte 100 of message 7, the others message 1 */
 static const struct due dues[] = {
 	{ "due", 2, 7, 100, IW_OK },
 	{ "another queue", 3, 1, 0, IW_OK },
@@ -60,7 +60,10 @@ static void describe_due(const struct due *d, char *desc)
 
 KUNIT_ARRAY_PARAM(due, dues, describe_due);
 
-/* DDP-86, DDP-92, DDP-94, N-8, N-9: no payload length comes into it */
+/*
+ * DDP-86, DDP-92, DDP-94, N-8, N-9: only the next expected segment is accepted;
+ * the check does not depend on the length of the payload.
+ */
 static void untagged_due(struct kunit *test)
 {
 	const struct due *d = test->param_value;
@@ -73,7 +76,7 @@ static void untagged_due(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h), d->why);
 }
 
-/* DDP-43, DDP-95: around 2^32 only the one that is due is legal */
+/* DDP-43, DDP-95: only the next MSN is accepted when it wraps. */
 static void untagged_msn_wraps(struct kunit *test)
 {
 	struct ddp_hdr h = { .last = true };
@@ -94,7 +97,7 @@ static void untagged_msn_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, uq[0].msn, 3u);
 }
 
-/* slow: one octet after the other looks for its place */
+/* Reference: checks byte by byte */
 static enum iw_reason fits_ref(u32 mo, u32 payload, u32 buf_len)
 {
 	u64 at = mo;
@@ -107,7 +110,7 @@ static enum iw_reason fits_ref(u32 mo, u32 payload, u32 buf_len)
 	return IW_OK;
 }
 
-/* DDP-93: small numbers, all of them */
+/* DDP-93: the length check agrees with the reference for all small numbers. */
 static void untagged_fits(struct kunit *test)
 {
 	struct ddp_hdr h = {};
@@ -123,7 +126,7 @@ static void untagged_fits(struct kunit *test)
 							 buf_len));
 }
 
-/* DDP-93, DDP-48: the largest numbers, where 32 bits would wrap */
+/* DDP-93, DDP-48: the length check does not wrap at 32 bits. */
 static void untagged_fits_large(struct kunit *test)
 {
 	struct ddp_hdr h = { .mo = U32_MAX };
@@ -138,8 +141,8 @@ static void untagged_fits_large(struct kunit *test)
 }
 
 /*
- * DDP-41, DDP-44, DDP-51: messages on all queues, interleaved.  The reference
- * keeps whole-number counts of messages and octets.
+ * DDP-41, DDP-44, DDP-51: interleaved messages on all queues are accepted in
+ * order. The reference counts messages and bytes.
  */
 static void untagged_walk(struct kunit *test)
 {
@@ -165,7 +168,7 @@ static void untagged_walk(struct kunit *test)
 		if (h.last) {
 			messages[h.qn]++;
 			octets[h.qn] = 0;
-			/* the same once more is not due */
+			/* the MSN of a finished message is refused */
 			KUNIT_EXPECT_EQ(test, ddp_uq_due(uq, &h),
 					IW_DDP_U_MSN_RANGE);
 		}

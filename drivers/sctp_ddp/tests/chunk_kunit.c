@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The codec of DDP's chunks over SCTP. */
+/* Tests of the encoding and decoding of DDP's chunks over SCTP. */
 #include <kunit/test.h>
 
 #include "../chunk.h"
@@ -14,7 +14,7 @@ struct kind {
 	bool		enhanced;
 };
 
-/* SCTPDDP-13 and MPA2-11 */
+/* SCTPDDP-13 and MPA2-11: all Function Codes */
 static const struct kind kinds[] = {
 	{ 1, SDDP_SAY_INITIATE },
 	{ 2, SDDP_SAY_ACCEPT },
@@ -27,7 +27,7 @@ static const struct kind kinds[] = {
 
 static const u16 lengths[] = { 0, 1, 3, 4, 5, 100, 507, 508, 509, 511, 512, 513 };
 
-/* too big for the stack */
+/* static: too big for the stack */
 static struct sddp_control in, out;
 static u8 octets[600];
 static u8 again[600];
@@ -53,7 +53,7 @@ static void fill(const struct kind *k, u16 pd_len)
 		in.offer.pd[i] = pattern(i);
 }
 
-/* A chunk octet by octet, from figures alone */
+/* Encode a chunk byte by byte, without the code under test */
 static size_t by_hand(const struct kind *k, u16 pd_len)
 {
 	static const u8 word[] = { 0x80, 0x03, 0x92, 0x34 };
@@ -94,7 +94,9 @@ static void expect_same(struct kunit *test, const struct kind *k, u16 pd_len)
 
 /*
  * SCTPDDP-10, SCTPDDP-12, SCTPDDP-15, MPA2-13, MPA2-14 and MPA2-25: every kind
- * both ways, and SCTPDDP-16 and MPA2-15: up to 512 octets, the word counted
+ * of chunk is encoded and decoded as the RFCs define it. SCTPDDP-16 and
+ * MPA2-15: more than 512 bytes of Private Data, the IRD/ORD word included, are
+ * refused.
  */
 static void there_and_back(struct kunit *test)
 {
@@ -125,7 +127,10 @@ static void there_and_back(struct kunit *test)
 	}
 }
 
-/* SCTPDDP-12: without its function code it is none; MPA2-13: nor without its word */
+/*
+ * SCTPDDP-12: a chunk without a whole Function Code is invalid. MPA2-13: so is
+ * an enhanced one without its IRD/ORD word, except a Reject.
+ */
 static void every_truncation(struct kunit *test)
 {
 	const struct kind *k;
@@ -136,7 +141,10 @@ static void every_truncation(struct kunit *test)
 		len = by_hand(k, 0);
 		for (n = 0; n < len; n++) {
 			want = IW_SCTP_CONTROL;
-			/* note N-20: a no is a no even without its word */
+			/*
+			 * note N-20: a Reject without the word is still a
+			 * Reject
+			 */
 			if (k->code == 7 && n >= 4)
 				want = IW_OK;
 			KUNIT_EXPECT_EQ_MSG(test, want,
@@ -148,7 +156,7 @@ static void every_truncation(struct kunit *test)
 	}
 }
 
-/* SCTPDDP-13: the other 65529 codes are none */
+/* SCTPDDP-13: the other 65529 Function Codes are invalid */
 static void every_code(struct kunit *test)
 {
 	static u8 chunk[20];
@@ -163,7 +171,10 @@ static void every_code(struct kunit *test)
 	}
 }
 
-/* SCTPDDP-17 and MPA2-16: none in ours; a peer's ends the session all the same */
+/*
+ * SCTPDDP-17 and MPA2-16: a Terminate is encoded without Private Data; one that
+ * is received with it is decoded as if it had none.
+ */
 static void terminate_has_no_data(struct kunit *test)
 {
 	const struct kind *k = &kinds[3];
@@ -183,7 +194,7 @@ static void terminate_has_no_data(struct kunit *test)
 	}
 }
 
-/* Never beyond the room there is, whatever its size */
+/* The encoder never writes past the end of a buffer, whatever its size */
 static void no_room(struct kunit *test)
 {
 	const struct kind *k;
@@ -201,7 +212,10 @@ static void no_room(struct kunit *test)
 	}
 }
 
-/* MPA2-25: depths of more than 14 bits would spill into the flags */
+/*
+ * MPA2-25: depths of more than 14 bits, which would change the flags, are
+ * refused
+ */
 static void depths_too_deep(struct kunit *test)
 {
 	fill(&kinds[4], 0);
@@ -217,7 +231,7 @@ static void depths_too_deep(struct kunit *test)
 			sddp_control_encode(again, sizeof(again), &in));
 }
 
-/* SCTPDDP-10 and SCTPDDP-11: the DDP-SSN in front of every chunk */
+/* SCTPDDP-10 and SCTPDDP-11: every chunk begins with its DDP-SSN */
 static void ssn_in_front(struct kunit *test)
 {
 	u8 chunk[3] = { 0xee, 0xee, 0xee };
@@ -234,7 +248,10 @@ static void ssn_in_front(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sddp_ssn_decode(&got, chunk, 0));
 }
 
-/* As IANA has them; that they are used the wire shows */
+/*
+ * The numbers are those that IANA has assigned; tests of the wire show their
+ * use
+ */
 static void numbers(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, SDDP_ADAPTATION, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The session machine, against the legal sequences of RFC 5043 section 6 and
- * RFC 6581 section 7 written down as what they are: rules about a whole list
- * of chunks.  Every list of up to five is tried, from both sides.
+ * Tests of the session's state machine. The legal sequences of RFC 5043 section
+ * 6 and RFC 6581 section 7 are written down here as rules about a whole list of
+ * chunks. Every list of up to five chunks is tried, from both sides.
  */
 #include <kunit/test.h>
 
@@ -10,7 +10,7 @@
 
 #define LONGEST	5
 
-/* A chunk of ours or of the peer's */
+/* A chunk that is sent (ours) or received */
 struct chunk {
 	bool		ours;
 	enum sddp_what	what;
@@ -28,20 +28,20 @@ static const struct chunk kinds[] = {
 	{ .what = SDDP_SEGMENT_CHUNK },
 };
 
-/* What has been so far */
+/* The chunks so far, and what follows from them */
 struct story {
 	struct chunk	said[LONGEST + 1];
 	int		n;
 	bool		active;
-	bool		broken;		/* something came that may not */
-	bool		in_vain;	/* and it was a Terminate of nothing */
-	bool		doubt;		/* our last control chunk: has it come? */
+	bool		broken;		/* a chunk arrived that is not legal */
+	bool		in_vain;	/* that chunk was a Terminate of no session */
+	bool		doubt;		/* our last control chunk may not have arrived */
 };
 
-static struct kunit *test;		/* the one running */
+static struct kunit *test;		/* the test that is running */
 static u32 stories;
 
-/* For a failure's message: "> i'" is our enhanced Initiate */
+/* Text for a failure's message: "> i'" is our enhanced Initiate */
 static const char *told(const struct story *t)
 {
 	static char text[4 * (LONGEST + 1) + 1];
@@ -71,7 +71,7 @@ static bool is_no(const struct chunk *c)
 	return c->what == SDDP_SAY_REJECT || c->what == SDDP_SAY_TERMINATE;
 }
 
-/* RFC 5043 6.2: segments, and a Terminate as last chunk of a side */
+/* RFC 5043 6.2: segments; the last chunk of a side may be a Terminate */
 static bool legal_open(const struct chunk *said, int n)
 {
 	bool done[2] = {};
@@ -88,7 +88,10 @@ static bool legal_open(const struct chunk *said, int n)
 	return true;
 }
 
-/* RFC 5043 6.2 to 6.4, with RFC 6581: kinds are not mixed, but for a no */
+/*
+ * RFC 5043 6.2 to 6.4, and RFC 6581: a reply is of the Initiate's kind, except
+ * that a plain Reject may follow an enhanced Initiate
+ */
 static bool legal(const struct story *t)
 {
 	const struct chunk *said = t->said;
@@ -118,7 +121,7 @@ static bool has_terminate(const struct story *t, bool ours)
 	return false;
 }
 
-/* A no, as second chunk of a session that was legal up to there */
+/* The second chunk is a Reject or Terminate, and legal */
 static bool turned_down(const struct story *t)
 {
 	struct story two = *t;
@@ -134,7 +137,7 @@ static bool over(const struct story *t)
 	return has_terminate(t, false) && (t->in_vain || has_terminate(t, true));
 }
 
-/* What the last chunk of a legal story asks for */
+/* Return: the action that the last chunk of a legal sequence requires */
 static enum sddp_do asks_for(const struct story *t)
 {
 	switch (t->said[t->n - 1].what) {
@@ -151,7 +154,7 @@ static enum sddp_do asks_for(const struct story *t)
 	}
 }
 
-/* RFC 5043 6.6, and 6.1 for what ends a session that went wrong */
+/* RFC 5043 6.6, and 6.1 for the Terminate that ends a broken session */
 static bool may_say(const struct story *t, const struct story *next)
 {
 	bool terminate = next->said[t->n].what == SDDP_SAY_TERMINATE;
@@ -164,7 +167,7 @@ static bool may_say(const struct story *t, const struct story *next)
 	       !turned_down(t);
 }
 
-/* All stories ------------------------------------------------------------ */
+/* All sequences ---------------------------------------------------------- */
 
 static void go_on(const struct sddp_session *s, const struct story *t);
 
@@ -207,7 +210,7 @@ static void say(struct sddp_session s, struct story t, const struct chunk *c)
 	go_on(&s, &next);
 }
 
-/* Which kind we would say it in: the Initiate's */
+/* A reply of ours must be of the Initiate's kind */
 static bool our_kind(const struct story *t, const struct chunk *c)
 {
 	if (c->what == SDDP_SAY_ACCEPT || c->what == SDDP_SAY_REJECT)
@@ -254,7 +257,8 @@ static u32 all_stories(struct kunit *now, bool active)
 
 /*
  * SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43, SCTPDDP-44,
- * SCTPDDP-45, SCTPDDP-46 and MPA2-21
+ * SCTPDDP-45, SCTPDDP-46 and MPA2-21: the active side's machine agrees with the
+ * rules for every sequence.
  */
 static void every_story_active(struct kunit *test)
 {
@@ -263,18 +267,18 @@ static void every_story_active(struct kunit *test)
 
 /*
  * SCTPDDP-1, SCTPDDP-27, SCTPDDP-28, SCTPDDP-30, SCTPDDP-32, SCTPDDP-43 and
- * MPA2-21
+ * MPA2-21: the passive side's machine agrees with the rules for every sequence.
  */
 static void every_story_passive(struct kunit *test)
 {
 	KUNIT_EXPECT_GT(test, all_stories(test, false), 10000u);
 }
 
-/* The sequences of the RFCs by name --------------------------------------- */
+/* The sequences of the RFCs, one by one ----------------------------------- */
 
 struct step {
 	struct chunk	chunk;
-	enum sddp_do	asks;		/* of one that arrives */
+	enum sddp_do	asks;		/* required by a received chunk */
 };
 
 #define SAY(w, e)	{ { true, SDDP_SAY_##w, e } }
@@ -311,7 +315,7 @@ static void walk(struct kunit *test, bool active, const struct step *step,
 	walk(test, active, steps, ARRAY_SIZE(steps));			\
 } while (0)
 
-/* SCTPDDP-29, of both kinds */
+/* SCTPDDP-29: an accepted session goes from Initiate to both Terminates */
 static void accepted(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, false), HEAR(ACCEPT, false, ENTER),
@@ -322,7 +326,10 @@ static void accepted(struct kunit *test)
 	     SAY(TERMINATE, false));
 }
 
-/* It ends well when the peer has our Terminate, whenever its own comes */
+/*
+ * Our Terminate counts as received once it is acknowledged, even if the peer's
+ * came first
+ */
 static void heard_at_last(struct kunit *test)
 {
 	struct sddp_session s = {
@@ -337,7 +344,7 @@ static void heard_at_last(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sddp_session_heard(&s));
 }
 
-/* SCTPDDP-34 */
+/* SCTPDDP-34: a rejected session ends with the Reject */
 static void rejected(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, true), HEAR(REJECT, true, REJECTED));
@@ -345,14 +352,20 @@ static void rejected(struct kunit *test)
 	WALK(test, false, HEAR(INITIATE, false, ASK), SAY(REJECT, false));
 }
 
-/* SCTPDDP-21 and SCTPDDP-39 */
+/*
+ * SCTPDDP-21 and SCTPDDP-39: a request that no ULP decides ends with a
+ * Terminate
+ */
 static void not_by_the_ulp(struct kunit *test)
 {
 	WALK(test, true, SAY(INITIATE, false), HEAR(TERMINATE, false, REFUSED));
 	WALK(test, false, HEAR(INITIATE, true, ASK), SAY(TERMINATE, false));
 }
 
-/* SCTPDDP-6 and SCTPDDP-13: a chunk that cannot be read ends any session */
+/*
+ * SCTPDDP-6 and SCTPDDP-13: a chunk that cannot be decoded ends any session,
+ * and a Terminate may still be sent
+ */
 static void broken(struct kunit *test)
 {
 	struct sddp_session s;

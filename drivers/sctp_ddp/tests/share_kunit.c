@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What a peer can make us keep. */
+/* Tests of the limits on what a peer can make this host keep. */
 #include <kunit/test.h>
 
 #include "../share.h"
 
-/* However many take all they can, they stay within the sum of the bounds */
+/*
+ * Many associations that take all they can get stay within the sum of the
+ * limits
+ */
 static void early_octets_are_bounded(struct kunit *test)
 {
 	static u32 kept[1000];
@@ -19,7 +22,7 @@ static void early_octets_are_bounded(struct kunit *test)
 			all += piece;
 		}
 		KUNIT_ASSERT_LE(test, kept[n], (u32)SDDP_EARLY_ASSOC);
-		/* ... and who comes last still gets something */
+		/* the last one still gets its guaranteed memory */
 		KUNIT_ASSERT_GT(test, kept[n] + piece, (u32)SDDP_EARLY_LEAST);
 	}
 	KUNIT_EXPECT_LE(test, all, (u64)SDDP_EARLY_ALL +
@@ -37,7 +40,10 @@ static void alone_it_gets_all_of_its_share(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sddp_share_early(0, ~0ull, SDDP_EARLY_LEAST));
 }
 
-/* Who comes with many pushes out its own kind before anybody else */
+/*
+ * The eviction group is the new association's own peer first, then its
+ * listener's address, then the network namespace
+ */
 static void who_leaves(struct kunit *test)
 {
 	struct sddp_crowd c = {
@@ -55,7 +61,7 @@ static void who_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SDDP_LEAVE_PEER, sddp_share_leaver(&c));
 }
 
-/* From 10 ms to a second, never at once */
+/* The retry delay grows from 10 ms to one second and stays there */
 static void waits_longer_each_time(struct kunit *test)
 {
 	u32 delay = sddp_share_delay(0), n;
@@ -71,7 +77,10 @@ static void waits_longer_each_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sddp_share_delay(~0U), 1000U);
 }
 
-/* In whatever order they come: memory is what one may hope for */
+/*
+ * -ENOMEM is reported rather than any other error, and -EADDRINUSE only if
+ * there is no other, in whatever order they occur
+ */
 static void memory_counts_for_most(struct kunit *test)
 {
 	static const int rising[] = { 0, -EADDRINUSE, -EADDRNOTAVAIL, -ENOMEM };
@@ -83,7 +92,10 @@ static void memory_counts_for_most(struct kunit *test)
 					sddp_share_worse(rising[i], rising[j]));
 }
 
-/* Little waits for memory of ours, so that there is room for what overtakes */
+/*
+ * Few chunks are kept for page faults, which leaves memory for out-of-order
+ * ones
+ */
 static void waiting(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, sddp_share_waiting(0, 0, 0));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* DDP-SSNs, against a list of what has arrived; and what comes after the end. */
+/*
+ * Tests of the order of DDP-SSNs, against a list of what has arrived, and of
+ * the count of chunks after the end of a session.
+ */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 
@@ -7,13 +10,13 @@
 
 #define MANY	6
 
-/* RFC 5043 section 10, said in another way: what may be in flight at once */
+/* Chunks in flight at most, RFC 5043 section 10, independently of wire.h */
 #define IN_FLIGHT	32767
 
-static u16 next;			/* whose turn it is */
-static bool here[0x10000];		/* arrived, its turn has not come */
+static u16 next;			/* next expected DDP-SSN */
+static bool here[0x10000];		/* arrived out of order */
 
-/* Where sessions that have gone on for a while may stand */
+/* Next expected DDP-SSNs at which the tests begin */
 static const u16 starts[] = {
 	0, 1, 31, 32, 32762, 32766, 32767, 32768, 65529, 65530, 65533, 65535,
 };
@@ -35,7 +38,7 @@ static enum sddp_turn turn_ref(u16 ssn)
 	return ahead ? SDDP_EARLY : SDDP_NOW;
 }
 
-/* A chunk arrives: those whose turn has come go */
+/* A chunk arrives, and those that are in order now are processed */
 static void push(struct kunit *test, u16 ssn)
 {
 	enum sddp_turn turn = sddp_ssn_turn(next, ssn);
@@ -47,7 +50,7 @@ static void push(struct kunit *test, u16 ssn)
 		here[next] = false;
 }
 
-/* The @n-th of all orders of MANY things */
+/* The @n-th of all permutations of MANY numbers */
 static void order_of(u32 n, u8 *order)
 {
 	u8 left[MANY] = { 0, 1, 2, 3, 4, 5 };
@@ -61,7 +64,10 @@ static void order_of(u32 n, u8 *order)
 	}
 }
 
-/* SCTPDDP-27 and SCTPDDP-65: whatever the order of arrival */
+/*
+ * SCTPDDP-27 and SCTPDDP-65: chunks are processed in the order of their
+ * DDP-SSNs, in whatever order they arrive.
+ */
 static void every_permutation(struct kunit *test)
 {
 	u32 at, n, i;
@@ -75,14 +81,17 @@ static void every_permutation(struct kunit *test)
 				push(test, starts[at] + order[i]);
 			KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + MANY));
 		}
-		/* each of them has passed */
+		/* all of them are duplicates now */
 		for (i = 0; i < MANY; i++)
 			push(test, starts[at] + i);
 		KUNIT_ASSERT_EQ(test, next, (u16)(starts[at] + MANY));
 	}
 }
 
-/* SCTPDDP-9: modulo 65536, and SCTPDDP-69: no gap longer than what may fly */
+/*
+ * SCTPDDP-9: DDP-SSNs are compared modulo 65536. SCTPDDP-69: a gap larger than
+ * what may be in flight is detected.
+ */
 static void every_turn(struct kunit *test)
 {
 	u32 at, ssn;
@@ -95,7 +104,10 @@ static void every_turn(struct kunit *test)
 	}
 }
 
-/* SCTPDDP-69: all that a sender may have in flight is valid, last one first */
+/*
+ * SCTPDDP-69: all chunks that a sender may have in flight are valid, even if
+ * they arrive in reverse order.
+ */
 static void a_whole_window_backwards(struct kunit *test)
 {
 	u32 at, n;
@@ -111,7 +123,7 @@ static void a_whole_window_backwards(struct kunit *test)
 	}
 }
 
-/* SCTPDDP-9: several times round, in order */
+/* SCTPDDP-9: DDP-SSNs in order are accepted across several wraps */
 static void round_and_round(struct kunit *test)
 {
 	u32 n;
@@ -121,7 +133,10 @@ static void round_and_round(struct kunit *test)
 		push(test, n);
 }
 
-/* Ahead a little, ahead a lot, behind, again; all are in it in the end */
+/*
+ * DDP-SSNs slightly ahead, far ahead and passed, in random order, are
+ * classified as the reference does
+ */
 static void at_random(struct kunit *test)
 {
 	struct rnd_state rnd;
@@ -145,7 +160,10 @@ static void at_random(struct kunit *test)
 	}
 }
 
-/* SCTPDDP-46: in whatever order the chunks of a session come, it is whole once */
+/*
+ * SCTPDDP-46: a session is complete only with its last chunk, in whatever order
+ * the chunks arrive.
+ */
 static void whole_when_all_are_here(struct kunit *test)
 {
 	struct sddp_tally t;
@@ -155,7 +173,10 @@ static void whole_when_all_are_here(struct kunit *test)
 	for (n = 0; n < 720; n++) {
 		order_of(n, order);
 		for (at = 0; at < ARRAY_SIZE(starts); at++) {
-			/* those before were counted when it ended */
+			/*
+			 * chunks before that were counted when the session
+			 * ended
+			 */
 			t = (struct sddp_tally){ .n = starts[at] };
 			last = starts[at] + MANY - 1;
 			for (i = 0; i < MANY; i++) {
@@ -169,7 +190,10 @@ static void whole_when_all_are_here(struct kunit *test)
 	}
 }
 
-/* A peer that goes on behind its Terminate, or says it twice */
+/*
+ * A session is complete when as many chunks have arrived as its first Terminate
+ * says: neither later chunks nor a second Terminate make it complete
+ */
 static void never_whole(struct kunit *test)
 {
 	struct sddp_tally t = {};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* When nothing gets through, told as a story of looks. */
+/* Tests of the detection of PMTU black holes, as sequences of checks. */
 #include <kunit/test.h>
 
 #include "../stall.h"
 
-/* What happens between two looks, and what is to follow */
+/* What is seen at a check, and the action that must follow */
 struct look {
 	bool			waits;
 	u32			acked;
@@ -44,21 +44,21 @@ static void all_is_well(struct kunit *test)
 	     GETS_ON(0xffffffff), GETS_ON(0), GETS_ON(1));
 }
 
-/* A look that finds nothing new is no proof: something may just have left */
+/* A single check without progress leads to no more than a heartbeat */
 static void late(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, ASK), GETS_ON(6),
 	     STUCK(6, true, ASK), IDLE(6), STUCK(6, true, ASK));
 }
 
-/* Not heard of since it was asked: SCTP finds out whether it is gone */
+/* Packets stay as they are while the peer does not reply to the heartbeat */
 static void silent(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, ASK), STUCK(5, false, NOTHING),
 	     STUCK(5, false, NOTHING), STUCK(5, true, SHRINK));
 }
 
-/* Smaller packets get the time to be sent again */
+/* After packets have become smaller there is time to retransmit them */
 static void smaller(struct kunit *test)
 {
 	TELL(test, GETS_ON(5), STUCK(5, true, ASK), STUCK(5, true, SHRINK),
@@ -81,7 +81,7 @@ static void hopeless(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SDDP_STALL_END, sddp_stall_look(&s, &v));
 }
 
-/* SCTPDDP-60: never below what holds 516 octets */
+/* SCTPDDP-60: packets never become smaller than what carries 516 bytes */
 static void sizes(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 1500, sddp_stall_smaller(65535, 0));
@@ -92,7 +92,7 @@ static void sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sddp_stall_smaller(576, 0));
 }
 
-/* However many addresses there are said to be, a peer that is gone is noticed */
+/* The timeout of a peer is bounded however many addresses it announces */
 static void timeouts(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 8, sddp_stall_timeouts(0));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause */
 /*
- * rnic_sw: what the kernel module and its libibverbs provider share.
+ * rnic_sw: interface between the kernel module and its libibverbs provider.
  *
- * Rings are shared memory: a header of two cache lines, then slots.  The
- * number of slots is a power of two; prod and cons run freely and are masked
- * to find a slot.  Whoever writes an index uses a release store after filling
- * or reading the slots, whoever reads it an acquire load.  The kernel reads
- * each octet that a program wrote once, and checks and uses its copy.
+ * Rings are shared memory: a header of two cache lines, followed by the slots.
+ * The number of slots is a power of two; prod and cons count up without limit
+ * and wrap at 2^32, and are masked to find a slot. The writer of an index uses
+ * a release store after it has filled or read the slots; the reader uses an
+ * acquire load. The kernel reads each byte that a program wrote once, and
+ * checks and uses that copy.
  */
 #ifndef _UAPI_RDMA_RNIC_SW_ABI_H
 #define _UAPI_RDMA_RNIC_SW_ABI_H
@@ -18,13 +19,14 @@
 
 /**
  * struct rnic_sw_ring - header of a shared ring
- * @prod: slots ever filled; the producer writes it
- * @cons: slots ever emptied; the consumer writes it
- * @flags: the consumer writes it, RNIC_SW_RING_* or RNIC_SW_ARM_*
- * @reserved0: zero, written by nobody
- * @reserved1: the same
+ * @prod: number of slots filled so far; written by the producer
+ * @cons: number of slots emptied so far; written by the consumer
+ * @flags: RNIC_SW_RING_* or RNIC_SW_ARM_*; set by the consumer. The kernel
+ *	clears RNIC_SW_ARM_* when it raises the event.
+ * @reserved0: zero; never written
+ * @reserved1: zero; never written
  *
- * Slots follow, RNIC_SW_RING_HDR octets from the start.
+ * The slots begin RNIC_SW_RING_HDR bytes after the start of this header.
  */
 struct rnic_sw_ring {
 	__u32	prod;
@@ -37,22 +39,22 @@ struct rnic_sw_ring {
 #define RNIC_SW_RING_HDR	128
 
 /*
- * SQ and RQ, written by the kernel: nobody looks at the ring.  After moving
- * prod (and a full barrier) the program calls post_send with no work request.
- * On the RQ only set when the queue pair is in error, so that receives posted
- * then are flushed.
+ * Flag of SQ and RQ, written by the kernel: it does not poll the ring. After it
+ * has advanced prod (and a full barrier) the program calls post_send or
+ * post_recv without a work request. On the RQ the flag is set only when the
+ * queue pair is in error, so that receives posted then are flushed.
  */
 #define RNIC_SW_RING_NEED_WAKEUP	0x1
 
-/* CQ, written by the program: give an event for the next completion ... */
-#define RNIC_SW_ARM_ANY			0x1	/* ... of any kind */
-#define RNIC_SW_ARM_SOLICITED		0x2	/* ... solicited or failed */
+/* Flags of the CQ, set by the program: which completions raise an event */
+#define RNIC_SW_ARM_ANY			0x1	/* any */
+#define RNIC_SW_ARM_SOLICITED		0x2	/* solicited, or failed */
 
 enum rnic_sw_opcode {
 	RNIC_SW_OP_WRITE	= 0,
 	RNIC_SW_OP_WRITE_IMM	= 1,
 	RNIC_SW_OP_SEND		= 2,
-	/* 3: no such message in iWARP */
+	/* 3: Send with immediate data, which iWARP does not have */
 	RNIC_SW_OP_SEND_INV	= 4,
 	RNIC_SW_OP_READ		= 5,
 	RNIC_SW_OP_CMP_SWAP	= 6,
@@ -66,7 +68,7 @@ enum rnic_sw_opcode {
 #define RNIC_SW_SEND_SOLICITED	0x04
 #define RNIC_SW_SEND_INLINE	0x08
 
-/* A piece of memory */
+/* Scatter/gather element */
 struct rnic_sw_sge {
 	__aligned_u64	addr;
 	__u32		length;
@@ -74,28 +76,28 @@ struct rnic_sw_sge {
 };
 
 /**
- * struct rnic_sw_sqe - a send work request; SGEs or inline data follow it
- * @wr_id: the program's
+ * struct rnic_sw_sqe - send work request; SGEs or inline data follow
+ * @wr_id: chosen by the program
  * @opcode: enum rnic_sw_opcode
  * @flags: RNIC_SW_SEND_*
- * @num_sge: pieces that follow, 0 if inline
- * @inline_len: octets of inline data that follow
- * @imm_data: WRITE_IMM: immediate data, in network order
- * @inv_stag: SEND_INV, LOCAL_INV: the STag to invalidate
+ * @num_sge: number of SGEs that follow, 0 if the data is inline
+ * @inline_len: length of the inline data that follows, in bytes
+ * @imm_data: WRITE_IMM: immediate data in network byte order
+ * @inv_stag: SEND_INV, LOCAL_INV: STag to invalidate
  * @rkey: remote STag
  * @remote_addr: remote TO
  * @compare_add: atomics: value to add, or to compare with
  * @swap: CMP_SWAP: value to store
- * @bind: BIND_MW, in place of all that:
- * @bind.lkey: the region's
- * @bind.rkey: the window's from then on
- * @bind.addr: where the window begins
- * @bind.length: its octets; 0 shuts it
+ * @bind: BIND_MW, in place of the fields from @imm_data on
+ * @bind.lkey: lkey of the memory region
+ * @bind.rkey: new rkey of the memory window
+ * @bind.addr: start of the window
+ * @bind.length: length of the window in bytes; 0 unbinds it
  * @bind.access: enum ib_uverbs_access_flags
  * @bind.reserved: zero
  * @reserved: zero
  *
- * What an opcode does not use is zero, too.
+ * Fields that the opcode does not use must be zero.
  */
 struct rnic_sw_sqe {
 	__aligned_u64	wr_id;
@@ -127,9 +129,9 @@ struct rnic_sw_sqe {
 };
 
 /**
- * struct rnic_sw_rqe - a receive work request; SGEs follow it
- * @wr_id: the program's
- * @num_sge: pieces that follow
+ * struct rnic_sw_rqe - receive work request; SGEs follow
+ * @wr_id: chosen by the program
+ * @num_sge: number of SGEs that follow
  * @reserved: zero
  */
 struct rnic_sw_rqe {
@@ -138,42 +140,43 @@ struct rnic_sw_rqe {
 	__u32		reserved;
 };
 
-#define RNIC_SW_OP_RECV		0x80	/* in a completion: a receive */
+#define RNIC_SW_OP_RECV		0x80	/* opcode of a completed receive */
 
-/* How a work request has ended; the numbers are the verbs' */
+/* Completion status; the numbers are those of enum ibv_wc_status */
 enum rnic_sw_status {
 	RNIC_SW_OK			= 0,
-	RNIC_SW_LOC_LEN_ERR		= 1,	/* a message longer than its receive */
-	RNIC_SW_LOC_QP_OP_ERR		= 2,	/* the request makes no sense */
-	RNIC_SW_LOC_PROT_ERR		= 4,	/* memory that may not be used so */
-	RNIC_SW_WR_FLUSH_ERR		= 5,	/* the queue pair ended before it */
+	RNIC_SW_LOC_LEN_ERR		= 1,	/* longer than its receive */
+	RNIC_SW_LOC_QP_OP_ERR		= 2,	/* invalid work request */
+	RNIC_SW_LOC_PROT_ERR		= 4,	/* memory access not allowed */
+	RNIC_SW_WR_FLUSH_ERR		= 5,	/* flushed: the QP ended */
 	RNIC_SW_MW_BIND_ERR		= 6,
-	RNIC_SW_REM_ACCESS_ERR		= 10,	/* the peer's memory: it says so */
-	RNIC_SW_REM_OP_ERR		= 11,	/* the peer could not do it: it says so */
+	RNIC_SW_REM_ACCESS_ERR		= 10,	/* remote memory access error */
+	RNIC_SW_REM_OP_ERR		= 11,	/* remote operation failed */
 };
 
-/* What there is in a completion */
+/* Flags of a completion */
 #define RNIC_SW_WC_WITH_IMM	0x01
 #define RNIC_SW_WC_WITH_INV	0x02
 #define RNIC_SW_WC_SOLICITED	0x04
 
 /**
- * struct rnic_sw_cqe - a completion
- * @wr_id: of the work request
- * @qp_num: its queue pair
- * @byte_len: octets received or read
- * @status: enum rnic_sw_status; a later kernel may know more
- * @opcode: enum rnic_sw_opcode of the request; RNIC_SW_OP_RECV for a receive,
- *	RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM for one by a Write with immediate
- * @flags: RNIC_SW_WC_*, of a success
- * @imm_data: with RNIC_SW_WC_WITH_IMM: immediate data, in network order
- * @inv_stag: with RNIC_SW_WC_WITH_INV: the STag that the peer has invalidated
- * @vendor_err: if @status is no success: why, the reason's number
- * @timestamp: nanoseconds of the monotonic clock, as the program that made the
- *	queue sees it; 0 unless asked for
+ * struct rnic_sw_cqe - completion
+ * @wr_id: wr_id of the work request
+ * @qp_num: number of the queue pair
+ * @byte_len: number of bytes received or read
+ * @status: enum rnic_sw_status; a later kernel may return other values
+ * @opcode: enum rnic_sw_opcode of the request. RNIC_SW_OP_RECV for a receive,
+ *	or RNIC_SW_OP_RECV | RNIC_SW_OP_WRITE_IMM for one consumed by a Write
+ *	with immediate.
+ * @flags: RNIC_SW_WC_*, if @status is RNIC_SW_OK
+ * @imm_data: with RNIC_SW_WC_WITH_IMM: immediate data in network byte order
+ * @inv_stag: with RNIC_SW_WC_WITH_INV: STag that the peer has invalidated
+ * @vendor_err: number of the reason, if @status is not RNIC_SW_OK
+ * @timestamp: time in nanoseconds of CLOCK_MONOTONIC, in the time namespace of
+ *	the program that created the queue; 0 unless requested
  *
- * A later kernel may put more behind it: go from one to the next by the ring's
- * stride.
+ * A later kernel may append fields: use the ring's stride to get from one
+ * completion to the next.
  */
 struct rnic_sw_cqe {
 	__aligned_u64	wr_id;
@@ -191,35 +194,36 @@ struct rnic_sw_cqe {
 };
 
 /*
- * Command data.  A bit of a comp_mask or of flags that the kernel does not know
- * is refused; so is anything but zero in what is reserved, or beyond the
- * struct that the kernel knows.  In an answer comp_mask says which members
- * there are besides those here.
+ * Command data. The kernel refuses unknown bits in comp_mask or flags, and
+ * nonzero values in reserved fields or after the end of the structure that it
+ * knows. In a response, comp_mask tells which fields exist besides those
+ * defined here.
  */
 struct rnic_sw_alloc_ctx {
 	__u32		comp_mask;
 	__u32		reserved;
 };
 
-/* What the kernel can do besides */
-#define RNIC_SW_CTX_PACKS	0x1	/* RNIC_SW_CREATE_*_PACK may be asked for */
+/* Capabilities of the kernel, in the comp_mask of the response */
+#define RNIC_SW_CTX_PACKS	0x1	/* RNIC_SW_CREATE_*_PACK is supported */
 
 struct rnic_sw_alloc_ctx_resp {
 	__u32		comp_mask;	/* RNIC_SW_CTX_* */
-	__u32		max_inline;	/* octets, a limit for any queue pair */
+	__u32		max_inline;	/* in bytes, limit for any queue pair */
 	__aligned_u64	reserved;
 };
 
 /*
- * A small ring may share its mapping with others of the same context, if the program
- * asks for it as it makes the queue: RNIC_SW_CREATE_*_PACK.  Then the answer says where in
- * the mapping it begins, and the number of the mapping: no two ever have the same, though
- * one may have a key that another had.  Number 0: the mapping is this queue's alone.
+ * A small ring may share its mapping with other rings of the same context. The
+ * program requests this when it creates the queue, with RNIC_SW_CREATE_*_PACK.
+ * The response then has the offset of the ring in the mapping, and the number
+ * of the mapping. Numbers are never reused, but ring_key may be. Number 0 means
+ * that the mapping belongs to this queue alone.
  */
 
 /*
- * Rate limits (modify QP, IB_QP_RATE_LIMIT), in kbit/s; 0 is none.  Of a
- * connected queue pair over TCP.
+ * Rate limits (modify QP, IB_QP_RATE_LIMIT) in kbit/s, for a connected queue
+ * pair over TCP; 0 means no limit.
  */
 #define RNIC_SW_RATE_MIN	100
 #define RNIC_SW_RATE_MAX	0xffffffff
@@ -237,25 +241,25 @@ struct rnic_sw_create_cq_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
 	__u32		slots;
-	__u32		stride;		/* octets from slot to slot */
+	__u32		stride;		/* bytes from slot to slot */
 	__u32		comp_mask;
-	__aligned_u64	map_number;	/* of a mapping that is shared, or 0 */
-	__u32		ring_offset;	/* in the mapping */
+	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
+	__u32		ring_offset;	/* offset in the mapping */
 	__u32		reserved;
 };
 
 /*
- * Another ring for a CQ, in two commands.  The first one makes it and says how
- * to map it; the CQ goes on as before.  The second one, with the key of what
- * has been mapped, has the kernel change over: entries not yet polled stay at
- * their indices.
+ * Resizing a CQ takes two commands. The first one creates a new ring and
+ * returns how to map it; the CQ keeps using its old ring. The second one, with
+ * the key of the new ring, makes the kernel switch to it. Completions not yet
+ * polled keep their indices.
  */
 #define RNIC_SW_RESIZE_CQ_SWITCH	0x1
 
 struct rnic_sw_resize_cq {
 	__u32		comp_mask;
 	__u32		flags;		/* RNIC_SW_RESIZE_CQ_* */
-	__aligned_u64	ring_key;	/* of the ring to change over to, or 0 */
+	__aligned_u64	ring_key;	/* of the ring to switch to, or 0 */
 };
 
 struct rnic_sw_resize_cq_resp {
@@ -266,7 +270,7 @@ struct rnic_sw_resize_cq_resp {
 	__u32		comp_mask;
 };
 
-/* A shared receive queue: the slots are those of a receive queue */
+/* Shared receive queue: its slots have the format of a receive queue's */
 #define RNIC_SW_CREATE_SRQ_PACK		0x1
 
 struct rnic_sw_create_srq {
@@ -278,15 +282,15 @@ struct rnic_sw_create_srq_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
 	__u32		slots;
-	__u32		stride;		/* octets from slot to slot */
+	__u32		stride;		/* bytes from slot to slot */
 	__u32		comp_mask;
-	__aligned_u64	map_number;	/* of a mapping that is shared, or 0 */
-	__u32		ring_offset;	/* in the mapping */
+	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
+	__u32		ring_offset;	/* offset in the mapping */
 	__u32		reserved;
 };
 
 enum rnic_sw_llp {
-	RNIC_SW_LLP_DEFAULT	= 0,	/* what the device is set to */
+	RNIC_SW_LLP_DEFAULT	= 0,	/* as configured for the device */
 	RNIC_SW_LLP_TCP		= 1,
 	RNIC_SW_LLP_SCTP	= 2,
 };
@@ -300,19 +304,26 @@ struct rnic_sw_create_qp {
 	__u32		reserved;
 };
 
-/* In one mapping: the send queue's ring, and behind it the receive queue's */
+/*
+ * Both rings are in one mapping: the ring of the send queue, followed by that
+ * of the receive queue
+ */
 struct rnic_sw_create_qp_resp {
 	__aligned_u64	ring_key;	/* mmap offset */
 	__u32		ring_bytes;	/* mmap length */
-	__u32		rq_offset;	/* from the other; meaningless if rq_slots is 0 */
+	/*
+	 * distance of the receive queue's ring from the send queue's; unused if
+	 * rq_slots is 0
+	 */
+	__u32		rq_offset;
 	__u32		sq_slots;
 	__u32		rq_slots;
-	__u32		sq_stride;	/* octets from slot to slot */
+	__u32		sq_stride;	/* bytes from slot to slot */
 	__u32		rq_stride;
 	__u32		max_inline;
 	__u32		comp_mask;
-	__aligned_u64	map_number;	/* of a mapping that is shared, or 0 */
-	__u32		ring_offset;	/* in the mapping, of the send queue's */
+	__aligned_u64	map_number;	/* number of a shared mapping, or 0 */
+	__u32		ring_offset;	/* offset in the mapping (SQ) */
 	__u32		reserved;
 };
 

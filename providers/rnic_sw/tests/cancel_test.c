@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Threads that are cancelled: what they have begun here they finish. */
+/* Tests of cancelled threads: a post or destroy that has begun completes. */
 #include <errno.h>
 #include <pthread.h>
 
@@ -11,7 +11,7 @@ struct cancelled {
 	bool	over;
 };
 
-/* Cancelled before @act begins; the point where it ends shall be here, not there */
+/* Cancel this thread before @act; it must end at the last line, not in @act */
 static void *run_cancelled(void *arg)
 {
 	struct cancelled *c = arg;
@@ -48,7 +48,7 @@ static void post_recv(void *qp)
 	CHECK(!rnic_sw_post_recv(&((struct rnic_sw_qp *)qp)->vqp.qp, &wr, &bad));
 }
 
-/* The kernel hears of what is posted, also where that is tried again */
+/* A cancelled post still rings the doorbell, also when it repeats one */
 static void test_cancelled_post(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -84,7 +84,7 @@ static void destroy_cq(void *cq)
 	CHECK(!rnic_sw_destroy_cq(cq));
 }
 
-/* All of it is destroyed, and no queue pair is dying for ever */
+/* A cancelled destroy completes and leaves no QP on the list of dying ones */
 static void test_cancelled_destroy(void)
 {
 	struct rnic_sw_cq *cq = make_cq();

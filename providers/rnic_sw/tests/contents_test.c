@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What is posted, to the octet, whichever way; and what is too much of it. */
+/*
+ * Tests of what posting writes to a ring, byte for byte, with both APIs, and of
+ * invalid requests.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -9,7 +12,7 @@
 #define ID	0x1122334455667788
 #define ADDR	0x99aabbccddeeff00
 #define RKEY	0x10203040
-#define WORD	0x50607080	/* immediate data, or an STag */
+#define WORD	0x50607080	/* immediate data or an STag */
 #define COMPARE	0x0102030405060708
 #define SWAP	0x1112131415161718
 
@@ -23,7 +26,7 @@ static struct ibv_sge pieces[MAX_SGE + 1] = {
 	{ 0x1000, 10, 1 }, { 0x2000, 20, 2 }, { 0x3000, 30, 3 },
 };
 
-/* Every kind of request, with all that it has, and what it says to the kernel */
+/* Every opcode with all of its fields, and the WQE expected in the ring */
 struct kind {
 	enum ibv_wr_opcode	op;
 	bool			has_data;
@@ -125,7 +128,10 @@ static void post_ex(struct rnic_sw_qp *qp, const struct kind *k)
 	CHECK(!ibv_wr_complete(ex) && is_free(&qp->sq.lock));
 }
 
-/* In a slot where something else was; what a kind does not use is zero */
+/*
+ * Post into a slot that held other data: fields that an opcode does not use
+ * become zero
+ */
 static void has_posted(void (*way)(struct rnic_sw_qp *, const struct kind *),
 		       const struct kind *k)
 {
@@ -153,7 +159,10 @@ static void test_kinds(void)
 	}
 }
 
-/* As much as fits into a slot, in pieces, and one octet more */
+/*
+ * Inline data of several buffers up to the maximum is accepted; one byte more
+ * is rejected
+ */
 static void test_inline(void)
 {
 	static char data[MAX_INLINE + 1] = "as much as goes into a slot, and an octet";
@@ -196,7 +205,7 @@ static void test_inline(void)
 	destroy(qp, cq);
 }
 
-/* Of the flags what there is */
+/* Each send flag is copied to the WQE */
 static void test_flags(void)
 {
 	static const unsigned int flags[] = {
@@ -217,7 +226,7 @@ static void test_flags(void)
 	destroy(qp, cq);
 }
 
-/* What carries its data in the request, and what does not */
+/* Writes and Sends accept inline data; other opcodes reject it */
 static void test_may_inline(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -265,7 +274,7 @@ static int post_recv(void *qp, struct ibv_recv_wr *wr)
 	return rnic_sw_post_recv(qp, wr, &bad);
 }
 
-/* What is none of these kinds, or has too much */
+/* Unknown opcodes, unsupported flags and too many SGEs are rejected */
 static void test_refused(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -289,12 +298,12 @@ static void test_refused(void)
 	ibv_wr_bind_mw(&qp->vqp.qp_ex, &type1, RKEY, &info);
 	CHECK(ibv_wr_complete(&qp->vqp.qp_ex) == EINVAL);
 	CHECK(!qp->sq.hdr->prod && is_free(&qp->sq.lock));
-	/* there is no such queue */
+	/* this QP has no receive queue */
 	CHECK(post_recv(&qp->vqp.qp, &(struct ibv_recv_wr){}) == ENOMEM);
 	destroy(qp, cq);
 }
 
-/* A window of type 1 gets another rkey, if it can be posted */
+/* Binding a type 1 window changes its rkey, but not if the post fails */
 static void test_bind(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -308,7 +317,7 @@ static void test_bind(void)
 	CHECK(mw.rkey == 0x12340000 && sqe->bind.rkey == mw.rkey);
 	CHECK(sqe->wr_id == ID && sqe->opcode == RNIC_SW_OP_BIND_MW && !sqe->flags);
 	CHECK(sqe->bind.length == info.length && sqe->bind.lkey == memory.lkey);
-	/* none of the memory: it is shut */
+	/* without an MR the window is invalidated */
 	bind.bind_info.mr = NULL;
 	CHECK(!rnic_sw_bind_mw(&qp->vqp.qp, &mw, &bind));
 	sqe = ring_slot(&qp->sq, 1);
@@ -357,7 +366,7 @@ static void test_receives(void)
 	destroy(qp, cq);
 }
 
-/* Another thread's turn */
+/* A post by another thread */
 struct turn {
 	struct rnic_sw_queue	*q;
 	int			(*post_one)(void *queue, struct ibv_recv_wr *wr);
@@ -379,7 +388,7 @@ static void waits_for_lock(struct turn t)
 
 	pthread_spin_lock(&t.q->lock);
 	CHECK(!pthread_create(&thread, NULL, post_late, &t));
-	/* as far as it gets */
+	/* let the other thread run as far as it can */
 	usleep(20000);
 	CHECK(!t.q->prod && !t.q->hdr->prod);
 	pthread_spin_unlock(&t.q->lock);
@@ -398,7 +407,7 @@ static int post_send_ex(void *qp, struct ibv_recv_wr *wr)
 	return try_ex(to_qp(qp), 0, 0);
 }
 
-/* One posts at a time, to a queue of any kind and in any way */
+/* Posting takes the lock of the queue, for every kind of queue and both APIs */
 static void test_locks(void)
 {
 	struct rnic_sw_cq *cq = make_cq();

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What is made as it was asked for, and what is not made: none of it stays behind. */
+/*
+ * Tests of creating objects: attributes and responses are checked, and failures
+ * leak nothing.
+ */
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "provider_test.h"
 
-/* Answers that make no sense, one after the other; NULL: the kernel refuses */
+/* Invalid responses of the kernel */
 
 static void no_slots(struct played_ring *r) { r->slots = 0; }
 static void odd_slots(struct played_ring *r) { r->slots = SLOTS - 1; }
@@ -18,7 +21,7 @@ static void no_header(struct played_ring *r) { r->bytes = RNIC_SW_RING_HDR - 1; 
 static void short_by_one(struct played_ring *r) { r->bytes -= 1; }
 static void nowhere(struct played_ring *r) { r->key = 1; }
 
-/* One piece of memory less than was granted: with the fixed part before it */
+/* 8 bytes too few for the granted number of SGEs after the WQE header */
 static void no_room_sq(struct played_ring *r)
 {
 	r->stride = sizeof(struct rnic_sw_sqe) + MAX_SGE * sizeof(struct rnic_sw_sge) - 8;
@@ -29,7 +32,7 @@ static void no_room_rq(struct played_ring *r)
 	r->stride = sizeof(struct rnic_sw_rqe) + MAX_SGE * sizeof(struct rnic_sw_sge) - 8;
 }
 
-/* ... and just that */
+/* Exactly enough for the granted number of SGEs */
 static void room_sq(struct played_ring *r)
 {
 	r->stride = sizeof(struct rnic_sw_sqe) + MAX_SGE * sizeof(struct rnic_sw_sge);
@@ -66,7 +69,10 @@ static void *qp_of(void)
 	return make_qp(used, 2);
 }
 
-/* The kernel's part is gone again, if there was one, and the program hears why */
+/*
+ * Creation fails with @want, and the kernel's object is destroyed if there was
+ * one
+ */
 static void not_made(void *(*make)(void), int want)
 {
 	int refs = pd.refs;
@@ -84,7 +90,7 @@ static void is_refused(void *(*make)(void), unsigned int rings)
 
 	for (ring = 0; ring < rings; ring++) {
 		for EACH(i, nonsense) {
-			/* which the second does not say */
+			/* only the first ring has an mmap offset */
 			if (ring && nonsense[i] == nowhere)
 				continue;
 			spoil[ring] = nonsense[i];
@@ -113,7 +119,7 @@ static void test_not_made(void)
 	CHECK(!used->refs && !rnic_sw_destroy_cq(&used->vcq.cq));
 }
 
-/* As small as they can be */
+/* The smallest valid strides are accepted */
 static void test_just_made(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -160,7 +166,7 @@ static bool is_mapped(void *at)
 	return !msync((void *)((uintptr_t)at & -page), 1, MS_ASYNC);
 }
 
-/* Nor does a ring stay that is of no use any more */
+/* Destroying an object unmaps its ring */
 static void test_unmapped(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -183,7 +189,10 @@ static void qp_refused(struct ibv_qp_init_attr_ex attr, int want)
 	CHECK(!rnic_sw_create_qp_ex(&own.vctx.context, &attr) && errno == want);
 }
 
-/* What this device has not, and what makes no sense, comes to no kernel */
+/*
+ * Unsupported and invalid QP attributes are rejected without a command to the
+ * kernel
+ */
 static void test_qp_attr(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -197,7 +206,7 @@ static void test_qp_attr(void)
 	struct ibv_qp *qp = rnic_sw_create_qp_ex(&own.vctx.context, &attr);
 
 	CHECK(qp && !rnic_sw_destroy_qp(qp));
-	/* what is there and not said to be */
+	/* members whose comp_mask bit is not set are ignored */
 	attr = good;
 	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
 	attr.create_flags = attr.send_ops_flags = ~0;
@@ -239,14 +248,14 @@ static void test_cq_attr(void)
 	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 		.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN }, EOPNOTSUPP);
-	/* a protection domain is no parent domain */
+	/* a protection domain is not a parent domain */
 	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = &pd.ibpd }, EINVAL);
 	cq_refused((struct ibv_cq_init_attr_ex){ .cqe = 1,
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD }, EINVAL);
 }
 
-/* What can be read of a completion is what was asked for */
+/* An extended CQ has exactly the read functions that were requested */
 static void test_cq_reads(void)
 {
 	uint64_t flag;
@@ -277,7 +286,10 @@ static void test_cq_reads(void)
 	}
 }
 
-/* All of one completion, and of what failed only why */
+/*
+ * The read functions return all fields of a completion; of a failed one, the
+ * vendor error
+ */
 static void test_cq_read(void)
 {
 	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_STANDARD_FLAGS);
@@ -307,7 +319,7 @@ static void test_cq_read(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* Neither windows nor regions that the kernel refuses stay behind */
+/* An MW or MR that the kernel refuses leaves no reference to the PD */
 static void test_no_memory(void)
 {
 	int refs = pd.refs;
@@ -329,7 +341,7 @@ static void test_version(void)
 	CHECK(!strcmp(attr.orig_attr.fw_ver, "1.2.3"));
 	CHECK(attr.packet_pacing_caps.qp_rate_limit_max == RNIC_SW_RATE_MAX);
 	memset(&attr, 0, sizeof(attr));
-	/* an older library's */
+	/* an older library passes a shorter struct */
 	CHECK(!rnic_sw_query_device_ex(&own.vctx.context, NULL, &attr,
 		offsetof(struct ibv_device_attr_ex, packet_pacing_caps)));
 	CHECK(!attr.packet_pacing_caps.qp_rate_limit_max);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Queue pairs that are destroyed: their completions, their numbers, no deadlock. */
+/* Tests of destroying QPs: their completions, their numbers, and locking. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -7,7 +7,10 @@
 
 #include "provider_test.h"
 
-/* What a destroyed queue pair left makes room, the rest is as it was */
+/*
+ * Destroying a QP removes its completions, keeps the others in order and frees
+ * the slots
+ */
 static void test_forget(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -30,7 +33,7 @@ static void test_forget(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* A full queue, and nobody has polled */
+/* All completions in a full CQ belong to the QP and are removed */
 static void test_forget_all(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -46,7 +49,10 @@ static void test_forget_all(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* ... from within a round of polling, of a queue of one thread */
+/*
+ * Completions are removed from a single-threaded CQ between start_poll and
+ * end_poll
+ */
 static void test_forget_ex(void)
 {
 	struct ibv_cq_init_attr_ex attr = {
@@ -78,7 +84,10 @@ static void *replace_qp(void *cq)
 	return make_qp(cq, 0);
 }
 
-/* A thread makes and destroys others before it acknowledges an event of one */
+/*
+ * While the destroy command waits for events, another thread can create and
+ * destroy QPs
+ */
 static void test_destroy_awaits(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -96,7 +105,10 @@ static void test_destroy_awaits(void)
 	destroy(make_qp(cq, 0), cq);
 }
 
-/* A queue pair that is given the number of a dying one is never seen */
+/*
+ * A new QP that gets the number of a dying QP is destroyed and replaced by
+ * another
+ */
 static void test_dying_number(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -124,12 +136,15 @@ static pthread_t begin_to_destroy(struct rnic_sw_qp *qp)
 	CHECK(!pthread_create(&thread, NULL, destroy_qp, qp));
 	while (!destroyed)
 		sched_yield();
-	/* the command is over: as far as it gets after that */
+	/* the command has returned: let the thread run as far as it can */
 	usleep(20000);
 	return thread;
 }
 
-/* A round of polling holds up the sweep, and makes a queue pair meanwhile */
+/*
+ * A thread between start_poll and end_poll delays the removal of completions,
+ * and can create a QP meanwhile
+ */
 static void test_poll_and_make(void)
 {
 	struct rnic_sw_cq *cq = make_cq_ex(0);
@@ -165,7 +180,7 @@ static struct rnic_sw_qp *make_qp_of_two(struct rnic_sw_cq *scq,
 	return to_qp(rnic_sw_create_qp(&pd.ibpd, &attr));
 }
 
-/* The kernel, which might do it, is not asked */
+/* The provider refuses to destroy the CQs without a command to the kernel */
 static void *refused_cqs(void *arg)
 {
 	struct ibv_qp *qp = &((struct rnic_sw_qp *)arg)->vqp.qp;
@@ -177,7 +192,10 @@ static void *refused_cqs(void *arg)
 	return arg;
 }
 
-/* The kernel has no such queue pair any more, but its completions are still there */
+/*
+ * CQs stay in use until the QP's completions are removed, after the kernel has
+ * destroyed the QP
+ */
 static void test_cqs_in_use(void)
 {
 	struct rnic_sw_cq *scq = make_cq(), *rcq = make_cq();
@@ -194,7 +212,10 @@ static void test_cqs_in_use(void)
 	destroy(make_qp(rcq, 0), rcq);
 }
 
-/* A round of polling of one of two holds up the sweep: both are in use */
+/*
+ * While one of a QP's CQs is between start_poll and end_poll, both CQs stay in
+ * use
+ */
 static void swept_late(struct rnic_sw_cq *scq, struct rnic_sw_cq *rcq,
 		       struct ibv_cq_ex *polled)
 {
@@ -226,12 +247,15 @@ static void test_swept_late(void)
 static struct rnic_sw_qp *doomed;
 static pthread_t destroyer;
 
-/* The kernel has done what was posted before the doorbell returns, as it may */
+/*
+ * Destroy the QP while the doorbell of a post is in progress. The kernel may
+ * complete a request that early.
+ */
 static void destroy_in_bell(void)
 {
 	destroyed = 0;
 	CHECK(!pthread_create(&destroyer, NULL, destroy_qp, doomed));
-	/* as far as it gets */
+	/* let the other thread run as far as it can */
 	usleep(20000);
 	CHECK(!destroyed);
 }
@@ -276,7 +300,7 @@ static int complete_one(struct rnic_sw_qp *qp)
 	return ex->wr_complete(ex);
 }
 
-/* Who sees the last completion destroys; who has posted is not through yet */
+/* Destroying a QP waits until a concurrent post to it has finished */
 static void test_bell_under_way(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -288,7 +312,7 @@ static void test_bell_under_way(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* What the kernel does not destroy goes on, and others post to it */
+/* If the kernel refuses to destroy a QP, the QP remains usable and unlocked */
 static void test_not_destroyed(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -302,7 +326,7 @@ static void test_not_destroyed(void)
 	destroy(qp, cq);
 }
 
-/* A list that its thread gives up together with the queue pair */
+/* A thread may destroy a QP between wr_start and wr_complete */
 static void test_given_up(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -317,7 +341,10 @@ static void test_given_up(void)
 
 static atomic_bool through;
 
-/* The poster, in its doorbell: until others have had their turn */
+/*
+ * The posting thread stays in its doorbell until the other thread is ready to
+ * destroy
+ */
 static void stay_in_bell(void)
 {
 	destroyed = 0;
@@ -333,7 +360,10 @@ static void *post_one(void *qp)
 	return NULL;
 }
 
-/* ... who gives up a list of his own, and with it the queue pair */
+/*
+ * Destroying a QP between wr_start and wr_complete waits for a doorbell of
+ * another thread
+ */
 static void test_given_up_in_bell(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -362,7 +392,7 @@ static void *destroy_srq(void *srq)
 	return NULL;
 }
 
-/* A receive that is used before its post has let go of the queue */
+/* Destroying an SRQ waits until a concurrent post has released its lock */
 static void test_srq_posted(void)
 {
 	struct rnic_sw_srq *srq = make_srq();

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Protection, parent and thread domains: not gone while something is made on them. */
+/*
+ * Tests of protection, parent and thread domains: each stays in use while an
+ * object on it exists.
+ */
 #include <errno.h>
 
 #include "provider_test.h"
 
 static struct ibv_td *td;
-static struct ibv_pd *parent;		/* of pd and td */
+static struct ibv_pd *parent;		/* on pd, with td */
 
 static struct ibv_pd *make_parent(struct ibv_pd *domain)
 {
@@ -96,7 +99,10 @@ static void test_parent_goes(void)
 	CHECK(!rnic_sw_dealloc_pd(domain));
 }
 
-/* Nobody refuses that: the domain's memory waits for what was made on it */
+/*
+ * Unimporting a PD with objects on it succeeds; its memory is freed with the
+ * last object
+ */
 static void test_unimported(void)
 {
 	struct ibv_pd *domain = rnic_sw_import_pd(&own.vctx.context, 1);
@@ -110,7 +116,7 @@ static void test_unimported(void)
 	CHECK(!rnic_sw_dealloc_pd(parent));
 }
 
-/* A region that another process has deregistered holds up no domain */
+/* An MR that another process has deregistered does not keep a PD in use */
 static void test_gone_elsewhere(void)
 {
 	struct ibv_pd *domain = rnic_sw_alloc_pd(&own.vctx.context);

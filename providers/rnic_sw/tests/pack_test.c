@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Small rings that share a mapping. */
+/* Tests of small rings that share a mapping. */
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ static size_t apart(const struct rnic_sw_queue *q, const struct rnic_sw_queue *f
 	return (uint8_t *)q->hdr - (uint8_t *)from->hdr;
 }
 
-/* All kinds, and the last one to go unmaps what they were on */
+/* Rings of all kinds share a mapping; it is unmapped with the last of them */
 static void test_shared(void)
 {
 	struct rnic_sw_cq *cq = make_cq(), *other = make_cq_ex(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP);
@@ -38,7 +38,7 @@ static void test_shared(void)
 	CHECK(!rnic_sw_destroy_cq(&other->vcq.cq) && !is_mapped(mem));
 }
 
-/* The kernel has given a key away again before we have unmapped what had it */
+/* Mappings with the same key and different numbers are kept apart */
 static void test_numbers(void)
 {
 	struct rnic_sw_cq *old = make_cq(), *cq, *next;
@@ -59,14 +59,17 @@ static void test_numbers(void)
 
 static struct rnic_sw_ring *given_up;
 
-/* Where the old ring was there is another's once the kernel has changed over */
+/*
+ * Once the kernel has switched rings, the old ring's memory may belong to
+ * another queue
+ */
 static void given_away(bool step2)
 {
 	if (step2)
 		given_up->flags = RNIC_SW_ARM_ANY;
 }
 
-/* A ring that takes the place of a packed one is alone */
+/* After a resize the new ring has a mapping of its own */
 static void test_resized(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -89,7 +92,7 @@ static void refused(void)
 	CHECK(errno == EINVAL);
 }
 
-/* Answers that make no sense */
+/* Invalid responses of the kernel are rejected */
 static void test_nonsense(void)
 {
 	const struct played_page good = page;
@@ -102,7 +105,10 @@ static void test_nonsense(void)
 	refused();
 	page.used = AREA;
 	refused();
-	/* as long as it was, and at a place that can be mapped */
+	/*
+	 * another size for an existing mapping; then a new one that cannot be
+	 * mapped
+	 */
 	page.used = 0;
 	page.bytes = AREA;
 	refused();
@@ -110,7 +116,7 @@ static void test_nonsense(void)
 	page.number++;
 	page.key = 1;
 	refused();
-	/* alone, and not at the beginning */
+	/* a mapping that is not shared must begin with the ring */
 	page = good;
 	page.used = RNIC_SW_RING_HDR;
 	page.number = 0;

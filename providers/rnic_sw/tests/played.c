@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The kernel's part, in place of the library's commands: see provider_test.c. */
+/*
+ * Fake kernel of the provider's tests: implements the library's commands, see
+ * provider_test.c.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
@@ -43,7 +46,7 @@ struct played_page page = { .key = 1000 * AREA, .number = 1, .bytes = AREA / 2 }
 bool refuse_buffer;
 int bad_advice;
 
-/* On the page, behind what is there */
+/* Put the ring on the shared mapping, after those already there */
 static void pack(struct played_ring *r, uint32_t room)
 {
 	r->key = page.key;
@@ -110,7 +113,7 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
 		return refuse_switch ? EINVAL : 0;
 	}
 	made = bad_key ? 1 : areas++ * AREA;
-	/* a kernel may have another stride for it */
+	/* the new ring may have another stride */
 	r->drv_payload = (struct rnic_sw_resize_cq_resp){
 		.ring_key = made,
 		.ring_bytes = RNIC_SW_RING_HDR +
@@ -139,7 +142,7 @@ int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 		return refuse_create;
 	if (attr->cap.max_recv_wr)
 		rq = new_ring(1, STRIDE);
-	/* as make_qp() has them: nothing of a command before */
+	/* make_qp() passes zeros: nothing may remain from an earlier attempt */
 	CHECK(!attr->cap.max_send_sge && !r->drv_payload.sq_slots);
 	llp_asked = c->llp;
 	sq.bytes += rq.bytes;
@@ -224,7 +227,7 @@ int ibv_cmd_dealloc_mw(struct ibv_mw *mw)
 	return refusal;
 }
 
-/* Which counts what is made on one: none of it is, in the tests that come here */
+/* Does not count objects: tests that call this create none on the PD */
 int ibv_cmd_alloc_pd(struct ibv_context *context, struct ibv_pd *pd,
 		     struct ibv_alloc_pd *cmd, size_t cmd_size,
 		     struct ib_uverbs_alloc_pd_resp *resp, size_t resp_size)
@@ -280,8 +283,8 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
 }
 
 /*
- * To destroy these the library waits, in a cancellation point, until the program
- * has acknowledged every event.
+ * The library's destroy functions wait until the program has acknowledged every
+ * event, at a cancellation point.
  */
 int ibv_cmd_destroy_cq(struct ibv_cq *cq)
 {
@@ -342,7 +345,7 @@ static ssize_t hear(const void *buf, size_t len)
 	return len;
 }
 
-/* A command that names a queue pair holds it: meanwhile it cannot be destroyed */
+/* A doorbell command references the QP: it cannot be destroyed meanwhile */
 static ssize_t carry(const void *buf, size_t len)
 {
 	void (*run)(void) = in_bell;
@@ -357,7 +360,7 @@ static ssize_t carry(const void *buf, size_t len)
 	return ret;
 }
 
-/* In place of the C library's: doorbells come here */
+/* Replaces the C library's function: receives the doorbells */
 long syscall(long number, ...)
 {
 	const void *buf;
@@ -373,7 +376,10 @@ long syscall(long number, ...)
 	return carry(buf, len);
 }
 
-/* ... or here, which is a cancellation point, as the C library's */
+/*
+ * Replaces the C library's function. A cancellation point; the provider must
+ * not use it.
+ */
 ssize_t write(int fd, const void *buf, size_t len)
 {
 	pthread_testcancel();
@@ -415,7 +421,7 @@ int ibv_cmd_query_device_any(struct ibv_context *context,
 	return 0;
 }
 
-/* A library that knows nothing of the structure's last member */
+/* Behaves as a library whose struct lacks the last member */
 int ibv_cmd_query_port(struct ibv_context *context, uint8_t port,
 		       struct ibv_port_attr *attr, struct ibv_query_port *cmd,
 		       size_t cmd_size)

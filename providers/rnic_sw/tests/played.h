@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The kernel that the provider's tests play: what it is told to do, and did. */
+/* Fake kernel of the provider's tests: its settings and what it records. */
 #ifndef PLAYED_H
 #define PLAYED_H
 
@@ -9,11 +9,11 @@
 
 #define SLOTS		4
 #define STRIDE		256
-#define CQE_STRIDE	64		/* a later kernel's */
+#define CQE_STRIDE	64		/* larger than today's, as with a later kernel */
 #define MAX_SGE		3
 #define MAX_INLINE	48
 #define RING		(RNIC_SW_RING_HDR + SLOTS * STRIDE)
-#define AREA		0x10000		/* of the file, for each ring */
+#define AREA		0x10000		/* size of the file reserved for each ring */
 
 #define CHECK(x)							\
 	do {								\
@@ -25,21 +25,21 @@
 	} while (0)
 
 extern int failures;
-extern unsigned int areas;	/* of the file, given away */
-extern unsigned int kicks;	/* of either queue */
-extern unsigned int ioctls;	/* in their place */
-extern bool deaf;		/* no doorbell is heard */
-extern unsigned int short_of_memory;	/* ... nor so many of the next */
-extern void (*_Atomic in_bell)(void);	/* while the next one is on its way */
-extern bool other_creds;	/* than those that opened the device */
-extern int refuse_create;	/* errno of whatever makes something */
-extern atomic_uint ended;	/* queues: what was made and is destroyed */
-extern uint64_t cq_flags;	/* of the last one made */
+extern unsigned int areas;	/* areas of the file in use */
+extern unsigned int kicks;	/* doorbells of either queue */
+extern unsigned int ioctls;	/* doorbells by ioctl */
+extern bool deaf;		/* all doorbells fail with EIO */
+extern unsigned int short_of_memory;	/* number of doorbells that fail with ENOMEM */
+extern void (*_Atomic in_bell)(void);	/* called during the next doorbell */
+extern bool other_creds;	/* doorbells by write() fail with EACCES */
+extern int refuse_create;	/* errno returned by create and register commands */
+extern atomic_uint ended;	/* number of CQs, SRQs and QPs destroyed */
+extern uint64_t cq_flags;	/* driver flags of the CQ created last */
 extern uint32_t rate_asked;
 extern uint32_t llp_asked;
-extern uint32_t rq_offset;	/* where the kernel says that a receive queue is */
+extern uint32_t rq_offset;	/* offset reported for receive queues */
 
-/* Where a ring is and how large, as the kernel answers; a queue pair has two */
+/* Location and size of a ring as reported by the kernel; a QP has two */
 struct played_ring {
 	uint64_t	key;
 	uint64_t	bytes;
@@ -48,7 +48,7 @@ struct played_ring {
 	uint32_t	offset;
 };
 
-/* The page of those that may be packed, as the kernel answers */
+/* The shared mapping for small rings as reported by the kernel */
 extern struct played_page {
 	uint64_t	key, number;
 	uint32_t	bytes;
@@ -56,20 +56,20 @@ extern struct played_page {
 } page;
 
 extern void (*spoil[2])(struct played_ring *r);
-extern uint32_t qp_num;		/* that of the next queue pair */
-extern uint32_t next_qp_num;	/* that of all after it */
-extern atomic_uint destroyed;	/* queue pairs */
-extern unsigned int asked;	/* to destroy a completion queue or domain */
-extern int refusal;		/* errno of whatever destroys, or registers again */
-extern void *(*acker)(void *);	/* a thread that the next destruction awaits, */
-extern void *acked;		/* its argument, and then what it returned */
-extern uint64_t made;		/* key of the ring that the last resize made */
-extern bool bad_key;		/* one that cannot be mapped */
-extern unsigned int switches;	/* asked for */
+extern uint32_t qp_num;		/* number of the next QP */
+extern uint32_t next_qp_num;	/* number of all QPs after the next one */
+extern atomic_uint destroyed;	/* number of QPs destroyed */
+extern unsigned int asked;	/* number of commands to destroy a CQ or PD */
+extern int refusal;		/* errno returned by destroy and reregister commands */
+extern void *(*acker)(void *);	/* thread that the next destroy command waits for */
+extern void *acked;		/* argument of that thread, then its result */
+extern uint64_t made;		/* mmap offset of the ring made by the last resize */
+extern bool bad_key;		/* make the next ring unmappable */
+extern unsigned int switches;	/* number of switch commands */
 extern bool refuse_switch;
-extern unsigned int resize_pages;	/* that the next ring has at least */
-extern void (*resizing)(bool step2);	/* while a ring is made, while it is changed */
-extern struct played_region {	/* the last one registered, and what was advised */
+extern unsigned int resize_pages;	/* size of the next ring in pages; 0: default */
+extern void (*resizing)(bool step2);	/* called by resize commands; @step2: by the switch */
+extern struct played_region {	/* arguments of the last registration and the last advice */
 	void		*at;
 	size_t		len;
 	uint64_t	iova;
@@ -78,8 +78,8 @@ extern struct played_region {	/* the last one registered, and what was advised *
 	uint32_t	advice, flags, num_sge;
 	struct ibv_sge	*sg;
 } region;
-extern bool refuse_buffer;	/* of another driver's */
-extern int bad_advice;		/* what the kernel says to any */
+extern bool refuse_buffer;	/* refuse to register dma-bufs */
+extern int bad_advice;		/* errno returned by advise commands */
 extern struct rnic_sw_context own;
 
 #endif

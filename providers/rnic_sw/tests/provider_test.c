@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The provider against a kernel that is played here: the commands make rings
- * in a memory file, and the tests read and write the kernel's side of them.
- * scripts/build-provider --test builds and runs it.
+ * Tests of the provider with a fake kernel: commands create rings in a memory
+ * file, and the tests read and write the kernel's side of them.
+ * scripts/build-provider --test builds and runs this program.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -72,7 +72,7 @@ struct rnic_sw_qp *make_qp(struct rnic_sw_cq *cq, uint32_t recv_wr)
 	return to_qp(qp);
 }
 
-/* Also what a thread does */
+/* Also used as a thread function */
 void *destroy_qp(void *qp)
 {
 	CHECK(!rnic_sw_destroy_qp(&((struct rnic_sw_qp *)qp)->vqp.qp));
@@ -93,7 +93,10 @@ bool is_free(pthread_spinlock_t *lock)
 	return true;
 }
 
-/* A receive queue's ring is behind the send queue's, in one mapping, or nowhere */
+/*
+ * The receive queue's ring must follow the send queue's ring in the same
+ * mapping
+ */
 static void test_one_mapping(void)
 {
 	const uint32_t nowhere[] = {
@@ -112,14 +115,17 @@ static void test_one_mapping(void)
 		errno = 0;
 		CHECK(!make_qp(cq, 2) && errno == EINVAL);
 		CHECK(destroyed == gone + 1);
-		/* asked for none, it is not looked at */
+		/* without a receive queue, rq_offset is ignored */
 		destroy_qp(make_qp(cq, 0));
 	}
 	rq_offset = RING;
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* A full ring: what fits is posted, the first that does not is named */
+/*
+ * In a full ring the requests that fit are posted, and bad_wr is the first that
+ * does not
+ */
 static void test_send_full(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -144,7 +150,7 @@ static void test_send_full(void)
 	destroy(qp, cq);
 }
 
-/* Indices run past 2^32 */
+/* Indices wrap at 2^32 */
 static void test_wrap(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -186,7 +192,7 @@ static void test_wr_api(void)
 	sqe = ring_slot(&qp->sq, 1);
 	CHECK(sqe->inv_stag == 5 && sqe->inline_len == 3);
 
-	/* An error anywhere: nothing of the batch */
+	/* after any error, no request of the batch is posted */
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
 	ibv_wr_set_inline_data(ex, data, sizeof(data));
@@ -200,7 +206,7 @@ static void test_wr_api(void)
 	CHECK(ibv_wr_complete(ex) == ENOMEM && qp->sq.prod == 2);
 
 	ibv_wr_start(ex);
-	ibv_wr_set_sge(ex, 4, 0x20, 8);		/* of nothing */
+	ibv_wr_set_sge(ex, 4, 0x20, 8);		/* no request to add it to */
 	ibv_wr_send(ex);
 	ibv_wr_abort(ex);
 	CHECK(qp->sq.hdr->prod == 2 && qp->sq.prod == 2);
@@ -225,7 +231,7 @@ static void test_poll(void)
 	memset(wc, 0xff, sizeof(wc));
 	CHECK(rnic_sw_poll_cq(&cq->vcq.cq, 2, wc) == 2);
 	CHECK(cq->q.hdr->cons == 2);
-	/* what iWARP does not have */
+	/* fields that do not exist in iWARP are zero */
 	CHECK(!wc[0].src_qp && !wc[0].pkey_index && !wc[0].slid && !wc[0].sl);
 	CHECK(!wc[0].dlid_path_bits && !wc[0].vendor_err && !wc[1].wc_flags);
 	CHECK(wc[0].opcode == IBV_WC_RECV && wc[0].byte_len == 10);
@@ -278,7 +284,7 @@ static void test_poll_ex(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* However long a round goes on: what has been taken makes room for the kernel */
+/* Each completion polled with next_poll frees its slot at once */
 static void test_poll_ex_room(void)
 {
 	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_EX_WITH_BYTE_LEN);
@@ -292,7 +298,10 @@ static void test_poll_ex_room(void)
 	for (; i < 4 * SLOTS; i++) {
 		CHECK(cq->q.hdr->prod - cq->q.hdr->cons < SLOTS);
 		complete(cq, &(struct rnic_sw_cqe){ .byte_len = i });
-		/* what is looked at is not what the kernel has overwritten */
+		/*
+		 * the current completion is a copy: the kernel may overwrite
+		 * its slot
+		 */
 		CHECK(ibv_wc_read_byte_len(ex) == i - SLOTS);
 		CHECK(!ibv_next_poll(ex));
 	}
@@ -319,7 +328,10 @@ static void test_credentials(void)
 	destroy(qp, cq);
 }
 
-/* The kernel does not hear the doorbell: what is published is posted, once */
+/*
+ * If a doorbell fails, the request counts as posted once, and the next post
+ * rings again
+ */
 static void test_unheard(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -352,7 +364,10 @@ static void test_unheard(void)
 	destroy(qp, cq);
 }
 
-/* There is no memory for a command, and then there is */
+/*
+ * A doorbell that fails for lack of memory is repeated once before the post
+ * returns
+ */
 static void test_short_of_memory(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -370,7 +385,7 @@ static void test_short_of_memory(void)
 	destroy(qp, cq);
 }
 
-/* The whole address space is one region, and advice comes to the kernel as it is */
+/* An ODP MR may cover the whole address space; advice is passed on unchanged */
 static void test_on_demand(void)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
@@ -391,7 +406,7 @@ static void test_on_demand(void)
 	CHECK(!rnic_sw_dereg_mr(verbs_get_mr(mr)));
 }
 
-/* Another driver's buffer comes to the kernel as it is */
+/* A dma-buf registration is passed on unchanged */
 static void test_dmabuf(void)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -446,7 +461,7 @@ static void test_llp(void)
 	for (i = 0; i < 3; i++) {
 		setenv("RNIC_SW_LLP", known[i].word, 1);
 		rnic_sw_init_context(&own);
-		/* read once: nothing changes for a context that is open */
+		/* the environment is read once, when the context is created */
 		setenv("RNIC_SW_LLP", "udp", 1);
 		qp = make_qp(cq, 0);
 		CHECK(qp && llp_asked == known[i].llp);
@@ -455,7 +470,7 @@ static void test_llp(void)
 	rnic_sw_init_context(&own);
 	errno = 0;
 	CHECK(!make_qp(cq, 0) && errno == EINVAL);
-	/* a program that says it itself needs no environment */
+	/* rnic_sw_dv_set_llp() takes precedence over the environment */
 	CHECK(rnic_sw_dv_is_supported(&device.device));
 	CHECK(!rnic_sw_dv_set_llp(&own.vctx.context, RNIC_SW_DV_LLP_SCTP));
 	qp = make_qp(cq, 0);
@@ -480,7 +495,7 @@ int main(void)
 		return 1;
 	}
 	rnic_sw_init_context(&own);
-	alarm(60);		/* a deadlock is a failure too */
+	alarm(60);		/* a deadlock is a failure, too */
 	test_contents();
 	test_creating();
 	test_packing();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the provider's tests share, besides the kernel that they play. */
+/* Helpers that the provider's tests share. */
 #ifndef PROVIDER_TEST_H
 #define PROVIDER_TEST_H
 
 #include "played.h"
 
-extern struct rnic_sw_pd pd;	/* of all that is made below */
+extern struct rnic_sw_pd pd;	/* PD of all objects made by the helpers */
 
 void complete(struct rnic_sw_cq *cq, const struct rnic_sw_cqe *cqe);
 struct rnic_sw_cq *make_cq(void);

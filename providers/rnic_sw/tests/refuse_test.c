@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What the kernel refuses to destroy is there as before, and is destroyed later. */
+/*
+ * If the kernel refuses to destroy an object, the object remains usable and can
+ * be destroyed later.
+ */
 #include <errno.h>
 #include <pthread.h>
 
 #include "provider_test.h"
 
 static struct ibv_td *td;
-static struct ibv_pd *parent;		/* of pd and td; one thing at a time is made on it */
+static struct ibv_pd *parent;		/* on pd, with td; has one object at a time */
 
 static void is_held(void)
 {
@@ -25,7 +28,7 @@ static void is_cancellable(void)
 	CHECK(old == PTHREAD_CANCEL_ENABLE);
 }
 
-/* Its completions stay, and its number is not that of a dying one */
+/* The QP's completions remain, and it is removed from the list of dying ones */
 static void test_qp(void)
 {
 	struct rnic_sw_cq *scq = make_cq(), *rcq = make_cq();
@@ -95,7 +98,7 @@ static void test_srq(void)
 	CHECK(!rnic_sw_destroy_srq(srq));
 }
 
-/* Nor is it moved to another domain */
+/* A refused reregistration leaves the MR on its PD */
 static void test_mr(void)
 {
 	struct ibv_mr *mr = rnic_sw_reg_mr(parent, NULL, 1, 0, 0);
@@ -131,13 +134,13 @@ static void test_pd(void)
 	refusal = EIO;
 	CHECK(rnic_sw_dealloc_pd(domain) == EIO);
 	refusal = 0;
-	/* one can be made of it still, and counts */
+	/* a parent domain can still be created on it and keeps it in use */
 	child = rnic_sw_alloc_parent_domain(&own.vctx.context, &attr);
 	CHECK(child && rnic_sw_dealloc_pd(domain) == EBUSY);
 	CHECK(!rnic_sw_dealloc_pd(child) && !rnic_sw_dealloc_pd(domain));
 }
 
-/* Of these the kernel knows nothing, and has nothing to refuse */
+/* The kernel does not know parent and thread domains, so it cannot refuse */
 static void test_parent(void)
 {
 	refusal = EIO;

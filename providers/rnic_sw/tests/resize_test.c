@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Completion queues that get another ring, while others poll, arm and resize. */
+/* Tests of resizing a CQ while other threads poll, arm and resize it. */
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ static void test_arm_and_resize(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* Whatever fails: the queue goes on where it was */
+/* After a failed resize the CQ keeps its ring */
 static void test_resize_refused(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -45,7 +45,7 @@ static void test_resize_refused(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* Nobody spins while the kernel makes a ring, and nobody polls while it changes over */
+/* The locks are free while the kernel makes a ring, held while it switches */
 static void poll_and_arm(bool step2)
 {
 	struct rnic_sw_cq *cq = resized;
@@ -62,7 +62,7 @@ static void poll_and_arm(bool step2)
 	CHECK(!rnic_sw_req_notify_cq(&cq->vcq.cq, 1));
 }
 
-/* What is polled and armed while the ring is made counts in the new one */
+/* Polling and arming during the first command carry over to the new ring */
 static void test_resize_and_poll(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -87,7 +87,7 @@ static void *resize(void *arg)
 	return NULL;
 }
 
-/* Long enough for the other one to be through, if nothing held it up */
+/* Start a second resize, and give it time to finish if nothing delays it */
 static void resize_too(bool step2)
 {
 	resizing = NULL;
@@ -95,7 +95,10 @@ static void resize_too(bool step2)
 	usleep(20000);
 }
 
-/* Two at once would change over to each other's ring: the played kernel looks */
+/*
+ * Concurrent resizes are serialized: the fake kernel checks the key of each
+ * switch
+ */
 static void test_resize_twice(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -109,7 +112,7 @@ static void test_resize_twice(void)
 	CHECK(!rnic_sw_destroy_cq(&cq->vcq.cq));
 }
 
-/* As long as it is */
+/* The whole of a larger ring is mapped and unmapped */
 static void test_resized_unmapped(void)
 {
 	struct rnic_sw_cq *cq = make_cq();
@@ -132,7 +135,10 @@ static void resize_three(bool step2)
 	CHECK(rnic_sw_resize_cq(&cq->vcq.cq, 2 * SLOTS) == EBUSY);
 }
 
-/* From within a round of polling, which goes on; never does it wait for another */
+/*
+ * A thread between start_poll and end_poll can resize the CQ, and gets EBUSY
+ * instead of waiting for another resize
+ */
 static void test_resize_polled(void)
 {
 	struct rnic_sw_cq *cq = make_cq_ex(IBV_WC_EX_WITH_BYTE_LEN);

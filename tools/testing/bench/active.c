@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The end that posts: RDMA Writes, Sends, RDMA Reads. */
+/* The posting end of a measurement: RDMA Writes, Sends, RDMA Reads. */
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -11,13 +11,13 @@
 
 /**
  * struct run - a running measurement
- * @s: our end
+ * @s: this end
  * @peer: the passive process
- * @posted: messages, ever
- * @done: messages completed, ever
- * @batch: every so many sends the passive end is told
- * @sge: of a list
- * @wr: a list
+ * @posted: number of messages posted so far
+ * @done: number of messages completed so far
+ * @batch: the passive end is notified after this many Sends
+ * @sge: SGEs of a list
+ * @wr: work requests of a list
  */
 struct run {
 	struct side s;
@@ -35,7 +35,9 @@ static const enum ibv_wr_opcode opcodes[] = {
 	[OP_READ] = IBV_WR_RDMA_READ,
 };
 
-/* Message @n; a signalled one stands for all before it: wr_id counts */
+/* Build message @n; a signalled one completes all before it, so wr_id is a
+ * count
+ */
 static void fill_wr(struct run *r, struct ibv_send_wr *wr, struct ibv_sge *sge,
 		    uint64_t n)
 {
@@ -62,8 +64,9 @@ static void fill_wr(struct run *r, struct ibv_send_wr *wr, struct ibv_sge *sge,
 }
 
 /*
- * The passive end posts its receives anew in batches, or its waking up would
- * be what is measured.  (Solicited events would do that, were they in siw.)
+ * Notify the passive end to repost its receives.  It does so in batches, as
+ * otherwise its wake-ups would be measured.  (Solicited events would do that,
+ * but siw has none.)
  */
 static void tell(struct run *r)
 {
@@ -110,7 +113,9 @@ static void wait_done(struct run *r)
 	}
 }
 
-/* Room for a list; true if a completion was seen on the way */
+/* Wait until a list fits.  Return: true if a completion was seen, false
+ * otherwise
+ */
 static bool make_room(struct run *r)
 {
 	const struct options *opt = r->s.opt;
@@ -135,8 +140,8 @@ static void run_until(struct run *r, double end)
 }
 
 /*
- * Until all has arrived at the passive end: a Read comes back behind the
- * Writes before it, and Sends are counted there.
+ * Wait until all messages have arrived at the passive end: a Read completes
+ * after the Writes before it, and Sends are counted there.
  */
 static void drain(struct run *r)
 {
@@ -171,7 +176,7 @@ static void mark(struct run *r, struct mark *m)
 	m->messages = r->done;
 }
 
-/* Nothing is left on the way after a round */
+/* A ping-pong leaves nothing in flight after a round */
 static void run_pings(struct run *r, struct mark *m, struct rounds *rounds)
 {
 	r->done = ping_until(&r->s, 0, now() + r->s.opt->warm, rounds);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Bare TCP, and bare SCTP messages, for comparison.  TCP's receiver sleeps
- * until a good deal is there, for otherwise its wake-ups would be what is
- * measured; SCTP's takes all that is there when it wakes up, and its messages
- * are what iWARP's are: unordered, without delay, with as large buffers.
+ * Plain TCP and plain SCTP messages, for comparison.  TCP's receiver sleeps
+ * until much data is there, as otherwise its wake-ups would be measured.
+ * SCTP's receiver takes all that is there when it wakes up, and its messages
+ * are as those of iWARP: unordered, without delay, and with buffers of the same
+ * size.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,7 +20,7 @@
 #define CHUNK		(1 << 20)
 #define LOW_WATER	(1 << 17)
 
-/* Those of iw_sctp_ddp */
+/* as in iw_sctp_ddp */
 #define SCTP_RCVBUF	(8 << 20)
 #define SCTP_SNDBUF	(2 << 20)
 
@@ -28,7 +29,7 @@ static struct sockaddr_in address(const struct options *opt, uint16_t port)
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = port };
 
 	if (inet_pton(AF_INET, opt->addr, &sin.sin_addr) != 1)
-		die("the address");
+		die("parse the address");
 	return sin;
 }
 
@@ -75,7 +76,9 @@ static int listening(const struct options *opt, struct shared *sh)
 	return fd;
 }
 
-/* How much came, once there is a good deal of it or the other end closed */
+/* Return: the number of bytes received, after a wait for much data or for the
+ * end
+ */
 static ssize_t receive_some(int fd, uint8_t *buf)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
@@ -99,7 +102,7 @@ void passive_bare(const struct options *opt, struct shared *sh)
 	if (fd < 0 || !buf)
 		die("accept");
 	while ((n = receive_some(fd, buf)) > 0) {
-		/* later than the first, for it makes the buffer larger */
+		/* not before the first data, as it enlarges the buffer */
 		if (low)
 			set(fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
 		low = 0;
@@ -136,8 +139,8 @@ static uint64_t send_chunk(int fd, const struct options *opt, uint8_t *buf)
 }
 
 /*
- * Until the time is over and all has arrived.  The last chunk is only there
- * to lift what is before it above the receiver's low-water mark.
+ * Send until the time is over and all has arrived.  The last chunk only lifts
+ * the data before it above the receiver's low-water mark.
  */
 static uint64_t send_until(int fd, const struct options *opt,
 			   struct shared *sh, uint64_t sent, double end)
@@ -159,7 +162,7 @@ void active_bare(const struct options *opt, struct shared *sh, pid_t peer,
 	uint64_t sent;
 
 	if (CHUNK % opt->size)
-		die("the size: it must divide 1 MiB");
+		die("the size must divide 1 MiB");
 	sent = send_until(fd, opt, sh, 0, now() + opt->warm);
 	take_mark(&m[0], peer);
 	m[0].messages = sent / opt->size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #include "cache.h"
 
-/* Each moves back by one, up to where the line was, or the last one goes */
+/* Move entries back by one, up to the former place of @line, or drop the last one */
 static void use_line(struct cache *c, uint64_t line)
 {
 	uint64_t *set = c->line[line % CACHE_SETS], wanted = line + 1, last = wanted;
@@ -26,7 +26,7 @@ void cache_use(struct cache *c, uint64_t addr, uint64_t octets)
 		use_line(c, line);
 }
 
-/* Since it was asked last */
+/* Return: the number of lines fetched since the last call */
 uint64_t cache_fetched(struct cache *c)
 {
 	uint64_t n = c->fetched;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Calls: a connection is made, a ping goes over it, and it is closed, one after the other.
- * A completion queue and memory are there before, and stay; the queue pair does not.
+ * Connection rate: set up a connection, exchange a ping, close it, and repeat.  The completion
+ * queue and the memory stay, the queue pair is created each time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define CQES		64
 #define BACKLOG		8
 
-/* What connections share; @at: an ID that leads to the device, and stays */
+/* Create what all connections share; @at: an ID of the device, which stays */
 static void begin(struct side *s, struct rdma_cm_id *at)
 {
 	s->window = window_of(s->opt);
@@ -73,7 +73,7 @@ static void call_once(struct side *s, uint64_t n, uint32_t octets)
 	forget(s);
 }
 
-/* Return: octets of the ping */
+/* Return: the length of the ping in bytes */
 static uint32_t answer_once(struct side *s, uint64_t n)
 {
 	uint32_t octets;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What the kernel counts meanwhile. */
+/* Counters of the kernel during a measurement. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -16,7 +16,7 @@ double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* The number behind @key in @file, 0 if there is none */
+/* The number after @key in @file, 0 if there is none */
 static uint64_t number_in(const char *file, const char *key)
 {
 	unsigned long long n = 0;
@@ -59,7 +59,7 @@ static double busy_seconds(void)
 	return sum / sysconf(_SC_CLK_TCK);
 }
 
-/* /proc/net/dev: eight numbers of what came, then octets and frames that left */
+/* /proc/net/dev: eight numbers for receiving, then bytes and frames sent */
 static uint64_t loopback_frames(void)
 {
 	unsigned long long n = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * instructions.c: a plugin of QEMU that counts the guest's instructions by address, and
- * the lines that caches would have fetched for them.
+ * instructions.c: a plugin of QEMU that counts the guest's instructions by address, and the cache
+ * lines that they would have fetched.
  *
- * rate executes a no-op that nobody else has (see take_mark()). At each what was
- * executed since the one before is appended to the file out=, a line "ADDRESS COUNT"
- * for each block of code that was run, addresses in hexadecimal, a line "lines CODE DATA",
- * and an empty line. Counting does not move the guest's clock.
+ * rate executes a no-op that no other code contains (see take_mark()).  At each one, the counts
+ * since the previous one are appended to the file out=: a line "ADDRESS COUNT" for each block of
+ * code, addresses in hexadecimal, a line "lines CODE DATA", and an empty line.  Counting does not
+ * affect the guest's clock.
  *
- * With one CPU, as -icount has it: nothing here is locked.
+ * The guest has one CPU, as -icount requires: no locks are needed.
  */
 #include <inttypes.h>
 #include <search.h>
@@ -25,9 +25,9 @@
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 /**
- * struct block - code that is run in one go
- * @addr: where it begins
- * @octets: of it, at the longest: what ends amid it is translated anew to there
+ * struct block - code that is executed as a unit
+ * @addr: start address
+ * @octets: maximum length in bytes; a shorter part is translated again
  * @count: instructions executed in it since the last marker
  */
 struct block {
@@ -70,7 +70,7 @@ static void at_marker(unsigned int cpu, void *unused)
 	fflush(out);
 }
 
-/* A program's code is where it is for each of its processes */
+/* Virtual address: the code of a program has the same one in all its processes */
 static void executed(unsigned int cpu, void *block)
 {
 	const struct block *b = block;
@@ -79,7 +79,7 @@ static void executed(unsigned int cpu, void *block)
 	cache_use(&code, b->addr, b->octets);
 }
 
-/* What is mapped twice is one line */
+/* Physical address: memory that is mapped twice is one line */
 static void accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vaddr,
 		     void *unused)
 {
@@ -92,7 +92,7 @@ static void accessed(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t vadd
 			  1 << qemu_plugin_mem_size_shift(info));
 }
 
-/* The block at @addr, the same one each time that it is translated */
+/* The block at @addr, the same one for each translation */
 static struct block *block_at(uint64_t addr)
 {
 	struct block *fresh = calloc(1, sizeof(*fresh)), **found;

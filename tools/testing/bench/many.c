@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * many: how fast connections between two processes of this machine come about
- * when many are asked for at once, and what memory they take.
+ * many: rate of simultaneous connection setups between two processes of this machine, and the
+ * memory that the connections use.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,12 +23,12 @@
 
 /**
  * struct end - one of the two processes
- * @events: of the connection manager
- * @cq: for all
- * @sin: where the passive one listens
- * @want: connections
- * @have: connections that stand
- * @ready: eventfd: the other end may go on
+ * @events: event channel of the connection manager
+ * @cq: shared by all connections
+ * @sin: address at which the passive process listens
+ * @want: number of connections to set up
+ * @have: number of established connections
+ * @ready: eventfd: the other process may continue
  */
 struct end {
 	struct rdma_event_channel *events;
@@ -53,7 +53,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* KiB behind @key in @file */
+/* The number of KiB after @key in @file */
 static long kib(const char *file, const char *key)
 {
 	char line[256];
@@ -69,7 +69,7 @@ static long kib(const char *file, const char *key)
 	return n;
 }
 
-/* What the kernel has, rings that both processes have mapped included; not their own */
+/* Memory in use, including rings mapped by both processes, but not the processes' own */
 static long memory(pid_t peer)
 {
 	char path[64];
@@ -149,7 +149,7 @@ static struct rdma_cm_id *new_id(struct end *e)
 	return id;
 }
 
-/* Accepts all, says so, and is killed */
+/* Accept all connections, notify the other process, and wait to be killed */
 static _Noreturn void passive(struct end *e)
 {
 	struct rdma_cm_id *id;
@@ -193,9 +193,9 @@ int main(int argc, char **argv)
 	if (argc != 3 || inet_pton(AF_INET, argv[1], &e.sin.sin_addr) != 1 ||
 	    !(e.want = atoi(argv[2]))) {
 		fputs("usage: many [-k] ADDRESS N\n"
-		      "Makes N connections to itself over the RDMA device at ADDRESS, all\n"
-		      "at once; prints how fast and what memory they took as a line of JSON.\n"
-		      "  -k   keeps them until its input ends\n",
+		      "Sets up N connections with itself over the RDMA device at ADDRESS, all at\n"
+		      "once; prints their rate and memory usage as a line of JSON.\n"
+		      "  -k   keep the connections until the end of the input\n",
 		      stderr);
 		return 2;
 	}

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What rate tells instructions.c by: a no-op with an operand that no compiler makes,
- * nopl 0x77695243(%rax).
+ * Marker for instructions.c: a no-op with an operand that no compiler emits, nopl 0x77695243(%rax).
  */
 #ifndef MARKER_H
 #define MARKER_H
 
 #define MARKER_BYTES	{ 0x0f, 0x1f, 0x80, 0x43, 0x52, 0x69, 0x77 }
 
-/* Elsewhere nobody looks for it */
+/* Only x86-64 has it */
 static inline void execute_marker(void)
 {
 #ifdef __x86_64__

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The end that is written to, sent to, read from: it sleeps. */
+/* The passive end of a measurement, which is the target of Writes, Sends and Reads; it sleeps. */
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -7,7 +7,7 @@
 
 #define BATCH	64
 
-/* Everything that came is counted, and its receives posted again */
+/* Count completed receives and post them again */
 static bool take_sends(struct side *s)
 {
 	struct shared *sh = s->sh;

@@ -25,20 +25,20 @@ static const char * const op_names[] = {
 
 static const char usage_text[] =
 	"usage: rate -a ADDRESS [options] write|send|read|ping|call|tcp|sctp\n"
-	"Moves messages between two processes over the RDMA device (or bare\n"
-	"TCP, or SCTP) at ADDRESS, and prints a line of JSON. A ping is a Send\n"
-	"there and one back; a call is a connection for one of them.\n"
-	"  -s OCTETS   of a message (65536)\n"
-	"  -l N        messages of a post (1)\n"
-	"  -d N        messages posted and not completed (64)\n"
-	"  -g N        every so many are signalled (a quarter of the depth)\n"
-	"  -p          who waits for a ping does not sleep\n"
-	"  -r N        outstanding RDMA Reads (16)\n"
-	"  -o          on demand: memory is not pinned\n"
-	"  -k OCTETS   so far behind a page's begin lies the passive one's buffer (0)\n"
-	"  -f          of a Read: its sink's pages are given up before it is posted\n"
-	"  -w SECONDS  before the measured time (0.5)\n"
-	"  -t SECONDS  that are measured (2)\n";
+	"Transfers messages between two processes over the RDMA device (or plain\n"
+	"TCP or SCTP) at ADDRESS, and prints a line of JSON.  ping: a Send in each\n"
+	"direction; call: set up a connection, ping once, and close it.\n"
+	"  -s BYTES    size of a message (65536)\n"
+	"  -l N        messages per post (1)\n"
+	"  -d N        maximum number of messages posted and not completed (64)\n"
+	"  -g N        signal every N-th message (a quarter of the depth)\n"
+	"  -p          wait for pings by polling, without sleeping\n"
+	"  -r N        outstanding RDMA Reads: IRD and ORD (16)\n"
+	"  -o          register memory for on-demand paging\n"
+	"  -k BYTES    page offset of the passive end's buffer (0)\n"
+	"  -f          with read: drop the pages of the sink before each Read\n"
+	"  -w SECONDS  time before the measurement (0.5)\n"
+	"  -t SECONDS  time of the measurement (2)\n";
 
 void die(const char *what)
 {
@@ -134,7 +134,7 @@ static pid_t start_passive(const struct options *opt, struct shared *sh)
 	exit(0);
 }
 
-/* The active end would wait for it for ever */
+/* Otherwise the active end would wait for the passive one forever */
 static void passive_died(int sig)
 {
 	static const char text[] = "rate: the passive end failed\n";
@@ -148,7 +148,7 @@ static void passive_died(int sig)
 	_exit(1);
 }
 
-/* What a round took: the middle one, the 95th of a hundred, the longest */
+/* Time of a round: median, 95th percentile, maximum */
 static void print_rounds(struct rounds *r)
 {
 	printf("\"round_us\": [%.2f, %.2f, %.2f], ", 1e6 * rounds_within(r, 0.5),
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
 	while (waitpid(peer, NULL, 0) == peer)
 		;
 	if (sh->bad) {
-		fputs("rate: what arrived is not what was sent\n", stderr);
+		fputs("rate: the data that arrived differ from those sent\n", stderr);
 		return 1;
 	}
 	print_result(&opt, m, &rounds);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * rate: one queue pair (or TCP connection, or SCTP association) between two
- * processes of this machine, as fast as it goes for a given time.  The passive
- * process sleeps whenever it has nothing to do, so that on one CPU it takes
- * nothing from the active one.
+ * rate: throughput of one queue pair (or TCP connection, or SCTP association)
+ * between two processes of this machine during a given time.  The passive
+ * process sleeps when it has nothing to do, so that on one CPU it takes no time
+ * from the active one.
  */
 #ifndef RATE_H
 #define RATE_H
@@ -14,13 +14,13 @@
 
 #include <rdma/rdma_cma.h>
 
-/* Of these the length is kept, for pings */
+/* Maximum number of ping rounds whose time is recorded */
 #define ROUNDS	65536
 
-/* For the Read that ends a run of Writes */
+/* Bytes for the Read that ends a sequence of Writes */
 #define SPARE	64
 
-/* A ping of this many octets is the last one */
+/* Length in bytes of the last ping */
 #define FAREWELL	1
 
 enum op {
@@ -34,21 +34,22 @@ enum op {
 };
 
 /**
- * struct options - what is measured
- * @addr: address of the RDMA device's interface (of any, for bare TCP or SCTP)
- * @op: what with
- * @size: octets of a message
- * @list: messages of a post
- * @depth: messages posted and not completed, at most
+ * struct options - what to measure
+ * @addr: address of the RDMA device's interface (of any interface, for plain
+ * TCP or SCTP)
+ * @op: operation
+ * @size: size of a message in bytes
+ * @list: messages per post
+ * @depth: maximum number of messages posted and not completed
  * @signal: every so many messages are signalled
- * @spin: who waits for a ping looks again and again
- * @reads: outstanding RDMA Reads asked for (IRD, ORD)
- * @on_demand: memory is registered without being pinned
- * @skew: where in a page the passive one's buffer begins
- * @faults: the pages of a Read's sink are given up before it is posted
- * @recvs: depth of the receive queue, for sends
- * @warm: seconds before the measured time
- * @secs: seconds that are measured
+ * @spin: wait for pings by polling, without sleeping
+ * @reads: outstanding RDMA Reads requested (IRD, ORD)
+ * @on_demand: register memory for on-demand paging
+ * @skew: page offset of the passive end's buffer
+ * @faults: drop the pages of a Read's sink before it is posted
+ * @recvs: depth of the receive queue, for Sends
+ * @warm: seconds before the measurement
+ * @secs: seconds of the measurement
  */
 struct options {
 	const char *addr;
@@ -68,19 +69,19 @@ struct options {
 };
 
 /**
- * struct shared - memory of both processes
- * @port: where the passive one listens
- * @addr: of its buffer
- * @rkey: of its buffer
- * @allowed: sends that it has posted receives for, ever
- * @received: sends (bare: octets) that it has seen, ever
- * @wanted: sends that it is to wait for
- * @waiting: the active one sleeps on @credit until one of the above moves
- * @credit: eventfd
- * @work: eventfd, when @wanted has moved
- * @ready: eventfd, once it listens
- * @stop: eventfd, when it is to end
- * @bad: what arrived is not what was sent
+ * struct shared - memory shared by both processes
+ * @port: port at which the passive process listens
+ * @addr: address of its buffer
+ * @rkey: rkey of its buffer
+ * @allowed: number of Sends for which it has posted receives so far
+ * @received: number of Sends (plain: bytes) received so far
+ * @wanted: number of Sends for which it has to wait
+ * @waiting: the active process sleeps on @credit until one of the above changes
+ * @credit: eventfd for that
+ * @work: eventfd, signalled after a change of @wanted
+ * @ready: eventfd, signalled when the passive process listens
+ * @stop: eventfd, signalled at the end
+ * @bad: the data that arrived differ from those sent
  */
 struct shared {
 	uint16_t port;
@@ -99,12 +100,12 @@ struct shared {
 
 /**
  * struct mark - counters at one moment
- * @time: seconds
- * @messages: done
- * @busy: seconds that all CPUs together were not idle
+ * @time: in seconds
+ * @messages: number of messages completed
+ * @busy: seconds that CPUs were not idle, sum of all CPUs
  * @switches: voluntary context switches of both processes
- * @frames: that passed the loopback interface
- * @segments: that TCP sent
+ * @frames: frames sent on the loopback interface
+ * @segments: segments sent by TCP
  */
 struct mark {
 	double time;
@@ -116,9 +117,9 @@ struct mark {
 };
 
 /**
- * struct rounds - what pings took
- * @n: of them
- * @seconds: each
+ * struct rounds - times of ping rounds
+ * @n: number of rounds
+ * @seconds: time of each
  */
 struct rounds {
 	uint32_t n;
@@ -127,22 +128,24 @@ struct rounds {
 
 /**
  * struct side - one end of a queue pair
- * @opt: what is measured
+ * @opt: what to measure
  * @sh: shared with the other end
- * @events: of the connection manager
+ * @events: event channel of the connection manager
+ * @caller: early connection request, or NULL
  * @id: the connection
- * @comp: where to sleep
- * @cq: for everything
- * @mr: of @buf
- * @buf: @window octets that messages go from and to, and SPARE more
+ * @comp: completion channel to sleep on
+ * @cq: for sends and receives
+ * @mr: memory region of @buf
+ * @buf: @window bytes for messages, and SPARE more
+ * @skew: page offset of @buf
  * @window: see window_of()
- * @unacked: events of @cq
+ * @unacked: events of @cq that are not acknowledged yet
  */
 struct side {
 	const struct options *opt;
 	struct shared *sh;
 	struct rdma_event_channel *events;
-	struct rdma_cm_event *caller;	/* who came before his turn, or NULL */
+	struct rdma_cm_event *caller;
 	struct rdma_cm_id *id;
 	struct ibv_comp_channel *comp;
 	struct ibv_cq *cq;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Counts that one process moves and the other waits for. */
+/* Counters that one process advances and the other waits for. */
 #include <sys/eventfd.h>
 
 #include "rate.h"
@@ -16,7 +16,7 @@ void shared_add(struct shared *sh, uint64_t *count, uint64_t n)
 		eventfd_write(sh->credit, 1);
 }
 
-/* Sleep until *@count is @least */
+/* Sleep until *@count is at least @least */
 void shared_wait(struct shared *sh, const uint64_t *count, uint64_t least)
 {
 	eventfd_t one;

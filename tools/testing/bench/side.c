@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What both ends of a queue pair do: connect, poll, sleep. */
+/* Common parts of both ends of a queue pair: connect, poll, sleep. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define WINDOW_MIN	(1u << 20)
 #define HUGE_PAGE	((size_t)2 << 20)
 
-/* Messages take turns in a window of at least this much */
+/* Messages use the slots of a window of at least this size in turn */
 size_t window_of(const struct options *opt)
 {
 	size_t slot = opt->size ? opt->size : 1;
@@ -52,13 +52,15 @@ bool has_pattern(const uint8_t *buf, size_t len)
 	return true;
 }
 
-/* The operations that end a run leave a message out, so once is not enough */
+/* Require several passes, as the operations that end a run skip a message */
 bool enough_to_check(const struct side *s, uint64_t messages)
 {
 	return messages > 4 * s->window / (s->opt->size ? s->opt->size : 1);
 }
 
-/* A caller may be there before it is told that the last one has gone: it waits */
+/* A connection request may come before the end of the previous connection is reported: keep it
+ * until then
+ */
 static struct rdma_cm_event *
 get_event(struct side *s, enum rdma_cm_event_type want)
 {
@@ -75,7 +77,7 @@ get_event(struct side *s, enum rdma_cm_event_type want)
 		return get_event(s, want);
 	}
 	if (ev->event != want) {
-		fprintf(stderr, "rate: %s (%d) instead of %s\n",
+		fprintf(stderr, "rate: event %s (%d), expected %s\n",
 			rdma_event_str(ev->event), ev->status,
 			rdma_event_str(want));
 		exit(1);
@@ -96,8 +98,8 @@ static int access_of(const struct options *opt)
 }
 
 /*
- * In huge pages where the kernel has them: how many small ones happen to lie side by side
- * would change from run to run, and with it what a message costs.
+ * Use huge pages if available: otherwise the number of contiguous small pages, and with it the cost
+ * of a message, would vary between runs
  */
 static uint8_t *in_huge_pages(size_t len)
 {
@@ -128,7 +130,7 @@ static void make_buffer(struct side *s)
 
 	s->window = window_of(s->opt);
 	len = s->skew + s->window + SPARE;
-	/* one that is given up is to be one that is small */
+	/* use small pages if they are to be dropped */
 	s->buf = s->opt->faults ? in_pages(len) : in_huge_pages(len);
 	memset(s->buf, 0, len);
 	s->buf += s->skew;
@@ -192,11 +194,11 @@ static struct sockaddr_in address(const struct side *s)
 	};
 
 	if (inet_pton(AF_INET, s->opt->addr, &sin.sin_addr) != 1)
-		die("the address");
+		die("parse the address");
 	return sin;
 }
 
-/* An ID that leads to the passive end's port, where that listens */
+/* Resolve an ID to the port of the passive end, which must be listening */
 void side_resolve(struct side *s)
 {
 	struct sockaddr_in sin = address(s);
@@ -219,7 +221,7 @@ void side_establish(struct side *s)
 	side_expect(s, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* To the passive end's port, once it listens */
+/* Connect to the passive end's port when it listens */
 void side_connect(struct side *s)
 {
 	eventfd_t one;
@@ -243,7 +245,7 @@ void side_listen(struct side *s, int backlog)
 	s->sh->port = rdma_get_src_port(s->id);
 }
 
-/* Somebody has called: his ID is ours to answer by */
+/* Wait for a connection request and take its ID */
 void side_called(struct side *s)
 {
 	struct rdma_cm_event *ev = get_event(s, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -261,7 +263,7 @@ void side_answer(struct side *s)
 	side_expect(s, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-/* One connection, with receives posted before it can be used */
+/* Accept one connection; receives are posted before it is established */
 void side_accept(struct side *s)
 {
 	side_events(s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Runs the registered suites and reports in KTAP, one line a case. */
+/* Runs the registered test suites and reports in KTAP, one line per case. */
 #include <kunit/test.h>
 #include <fnmatch.h>
 #include <setjmp.h>
@@ -19,9 +19,9 @@ static size_t suites_nr;
 static jmp_buf out_of_case;
 static unsigned int passed, failed, skipped;
 
-/* Of the doors' stand-ins, see doors/linux/held.h */
+/* used by the stubs of the unit tests, see doors/linux/held.h */
 _Thread_local int host_held, host_reads, host_bh_off;
-/* ... and linux/once.h */
+/* used by the stubs of the unit tests, see doors/linux/once.h */
 _Thread_local int host_seeds;
 
 void host_register(struct kunit_suite *const *s, size_t n)
@@ -104,7 +104,7 @@ static void free_all(struct kunit *test)
 	test->allocated = NULL;
 }
 
-/* once: for one parameter, or for a case that has none */
+/* Run a case once: for one parameter, or for a case without parameters */
 static void run_once(struct kunit_suite *s, struct kunit_case *c,
 		     struct kunit *test)
 {
@@ -191,6 +191,6 @@ int main(int argc, char **argv)
 		run_suite(suites[i], argc > 1 ? argv[1] : "*");
 	printf("1..%u\n", passed + failed + skipped);
 	printf("%u passed, %u failed, %u skipped\n", passed, failed, skipped);
-	/* nothing run is nothing shown */
+	/* a run without any test is a failure */
 	return failed || !passed;
 }

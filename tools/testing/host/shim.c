@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The kernel functions that pure parts call and that are no inlines. */
+/* The out-of-line kernel functions that pure files call. */
 #include <linux/crc32c.h>
 
 #include "doors/linux/atomic.h"
 
 void (*host_at_wmb)(void);
 
-#define CRC32C_POLY	0x82f63b78	/* Castagnoli, reflected */
+#define CRC32C_POLY	0x82f63b78	/* Castagnoli polynomial, reflected */
 
 static u32 crc_table[256];
 

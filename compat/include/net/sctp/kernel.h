@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a user in the kernel may ask of an association and do to it, beyond what
- * socket options offer.  Its socket is locked, if nothing else is said.
+ * Operations on an association for users in the kernel, beyond socket options.
+ * The caller holds the socket lock unless stated otherwise.
  */
 #ifndef _NET_SCTP_KERNEL_H
 #define _NET_SCTP_KERNEL_H
@@ -10,8 +10,8 @@
 #include <net/sctp/structs.h>
 
 /*
- * Of a one-to-one style socket; NULL if it has ended.  Without the lock it stays
- * for an RCU reader.
+ * Return the association of a one-to-one style socket, or NULL if it has ended.
+ * Without the socket lock, the association stays valid for an RCU reader.
  */
 static inline struct sctp_association *sctp_sk_asoc(const struct sock *sk)
 {
@@ -21,8 +21,9 @@ static inline struct sctp_association *sctp_sk_asoc(const struct sock *sk)
 }
 
 /*
- * A peer whose COOKIE ACK got lost sends its cookie again, and that comes to the
- * socket that was accepted: it has to know what the listener signed with.
+ * If a COOKIE ACK is lost, the peer sends its COOKIE ECHO again. It is then
+ * received by the accepted socket, which needs the listener's key to verify the
+ * cookie.
  */
 static inline void sctp_sk_share_cookie_key(struct sock *sk,
 					    const struct sock *listener)
@@ -37,15 +38,16 @@ static inline void sctp_sk_share_cookie_key(struct sock *sk,
 #endif
 }
 
-/* The receive buffer has grown; the next SACK announces that much more */
+/* The receive buffer has grown: the next SACK announces @more bytes more */
 static inline void sctp_assoc_add_rwnd(struct sctp_association *asoc, u32 more)
 {
 	asoc->rwnd += more;
 }
 
 /*
- * It has shrunk.  What was under pressure is not announced by now; nor is less than
- * nothing, whatever is not read yet
+ * The receive buffer has shrunk by @less bytes. Bytes in rwnd_press are not
+ * announced at present, so reduce those first. rwnd never becomes negative,
+ * however much is still unread.
  */
 static inline void sctp_assoc_take_rwnd(struct sctp_association *asoc, u32 less)
 {
@@ -55,19 +57,22 @@ static inline void sctp_assoc_take_rwnd(struct sctp_association *asoc, u32 less)
 	asoc->rwnd -= min(asoc->rwnd, less - press);
 }
 
-/* Chunks of many messages leave together.  A SACK that comes ends it, too */
+/*
+ * Hold back chunks, to send those of several messages together. Receiving a
+ * SACK also ends this.
+ */
 static inline void sctp_assoc_cork(struct sctp_association *asoc)
 {
 	sctp_outq_cork(&asoc->outqueue);
 }
 
-/* What was held back leaves with the next message */
+/* Stop holding back chunks: those held back are sent with the next message */
 static inline void sctp_assoc_end_cork(struct sctp_association *asoc)
 {
 	asoc->outqueue.cork = 0;
 }
 
-/* The TSN that the last chunk handed over has, or will have */
+/* Return the TSN that the last queued chunk has, or will get when it is sent */
 static inline u32 sctp_assoc_last_tsn(const struct sctp_association *asoc)
 {
 	u32 tsn = asoc->next_tsn - 1;
@@ -78,7 +83,10 @@ static inline u32 sctp_assoc_last_tsn(const struct sctp_association *asoc)
 	return tsn;
 }
 
-/* It is over after so many timeouts in a row, as SCTP_ASSOCINFO says it, too */
+/*
+ * Set the number of consecutive timeouts that end the association, like
+ * SCTP_ASSOCINFO
+ */
 static inline void sctp_assoc_allow_timeouts(struct sctp_association *asoc,
 					     u32 most)
 {
@@ -86,7 +94,7 @@ static inline void sctp_assoc_allow_timeouts(struct sctp_association *asoc,
 		asoc->max_retrans = most;
 }
 
-/* No more than @pmtu octets get through; SCTP acts on it when it sends again */
+/* Lower the path MTU to @pmtu bytes at the next transmission */
 static inline void sctp_transport_report_pmtu(struct sctp_transport *t, u32 pmtu)
 {
 	atomic_set(&t->mtu_info, pmtu);

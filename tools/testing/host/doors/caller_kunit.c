@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Callers at a listener, and who goes when there are too many:
- * drivers/ddp/caller.c between a lower layer and a user of sessions.
+ * Unit tests of drivers/ddp/caller.c: connection requests that wait at a
+ * listener, and which of them are evicted. The lower layer and the user of
+ * sessions are stubs.
  */
 #include <kunit/test.h>
 #include <ddp/addr.h>
@@ -10,18 +11,18 @@
 
 #define BOUND	20
 #define MANY	(2 * BOUND + 1)
-#define ALIKE(n)	((n) * DDP_SOURCES + 1)	/* sources of one number */
+#define ALIKE(n)	((n) * DDP_SOURCES + 1)	/* sources that share a counter */
 
 static struct {
 	struct ddp_port_listener l;
 	struct ddp_caller	c[MANY];
-	struct ddp_caller	*away;		/* the last that was sent away */
+	struct ddp_caller	*away;		/* last request evicted */
 	u32			sent_away;
-	u32			let_go;		/* how often, of the listener */
-	int			answer;		/* the user's */
+	u32			let_go;		/* number of references to the listener dropped */
+	int			answer;		/* return value of the user's request callback */
 } world;
 
-/* An address is its source */
+/* Stub: the source number is the address itself */
 u32 ddp_addr_source(const struct sockaddr_storage *a, u32 seed)
 {
 	return ((const struct sockaddr_in *)a)->sin_addr.s_addr;
@@ -91,7 +92,10 @@ static void leave_all(void)
 		ddp_port_leave(&world.c[i]);
 }
 
-/* The oldest of the source that has the most, however old others are */
+/*
+ * The oldest request of the source with the most requests is evicted, even if
+ * requests of other sources are older.
+ */
 static void most_go(struct kunit *test)
 {
 	int i;
@@ -111,7 +115,10 @@ static void most_go(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, BOUND + 1u, world.let_go);
 }
 
-/* Who has gone is not asked: what its user has may be gone, too */
+/*
+ * The policy callback is not called after the listener has ended, because the
+ * user may have freed its data.
+ */
 static void asked_while_there(struct kunit *test)
 {
 	struct ddp_policy p = {};
@@ -126,7 +133,10 @@ static void asked_while_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, p.revision);
 }
 
-/* Who shares a number with them, and came first, stays all the same */
+/*
+ * A source that shares a counter with the evicted source keeps its older
+ * request
+ */
 static void alike(struct kunit *test)
 {
 	int i;
@@ -142,7 +152,10 @@ static void alike(struct kunit *test)
 	leave_all();
 }
 
-/* Those who are on their way out count until they have left */
+/*
+ * Evicted requests count until they have left: there are at most twice as many
+ * as the limit
+ */
 static void no_more_than_twice(struct kunit *test)
 {
 	int i;
@@ -161,7 +174,10 @@ static void no_more_than_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, world.l.ref.refs);
 }
 
-/* Where nobody can be sent away a fourth more is for those who have few */
+/*
+ * If requests cannot be evicted, sources with few requests get a quarter more
+ * than the limit
+ */
 static void nobody_goes(struct kunit *test)
 {
 	int i;
@@ -174,7 +190,10 @@ static void nobody_goes(struct kunit *test)
 	leave_all();
 }
 
-/* Whose request the user has been given it alone sends away */
+/*
+ * A request given to the user no longer counts and is not evicted when the
+ * listener ends
+ */
 static void asked(struct kunit *test)
 {
 	struct ddp_session ss = { .user = &user, .type = &type };

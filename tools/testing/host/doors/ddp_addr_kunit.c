@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Addresses, and what an interface has of them: drivers/ddp/addr.c. */
+/*
+ * Unit tests of drivers/ddp/addr.c: addresses, and the addresses of an
+ * interface.
+ */
 #include <kunit/test.h>
 #include <linux/in.h>
 #include <linux/list.h>
@@ -11,9 +14,9 @@
 
 #define DEVICES		3
 #define ADDRESSES	4
-#define FIRST		5	/* interfaces' numbers */
+#define FIRST		5	/* ifindex of the first interface */
 
-/* As much of an interface's addresses as addr.c asks for */
+/* The part of an interface's address lists that addr.c uses */
 struct address4 { __be32 ifa_local; bool there; };
 
 struct address6 {
@@ -86,7 +89,7 @@ static bool with_ipv6(const struct in6_addr *addr, const struct net_device *dev)
 #define __in6_dev_get(d)	(world.no_ip ? NULL : &world.in6[(d)->ifindex - FIRST])
 #define in_dev_for_each_ifa_rcu(i, in)	for (i = in; i->there; i++)
 
-/* Some number; each bit of either changes it */
+/* A hash in which each bit of both arguments counts */
 static inline u32 jhash_1word(u32 a, u32 seed)
 {
 	u32 n = (a ^ (seed << 7 | seed >> 25)) * 0x9e3779b1;
@@ -106,12 +109,15 @@ static inline u32 jhash2(const u32 *k, u32 n, u32 seed)
 	return seed;
 }
 
-/* In place of the other stand-in */
+/* replaces doors/linux/jhash.h */
 #define _LINUX_JHASH_H
 
 #include "../../../../drivers/ddp/addr.c"
 
-/* Addresses ------------------------------------------------------------------------ */
+/*
+ * Addresses
+ * ------------------------------------------------------------------------
+ */
 
 static struct sockaddr_storage ipv4(u32 addr, u16 port)
 {
@@ -167,7 +173,10 @@ static int begin(struct kunit *test)
 	return 0;
 }
 
-/* Cases ---------------------------------------------------------------------------- */
+/*
+ * Cases
+ * ----------------------------------------------------------------------------
+ */
 
 static void wildcard(struct kunit *test)
 {
@@ -180,7 +189,10 @@ static void wildcard(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_addr_wildcard(&some6));
 }
 
-/* Each of them is another one, by whatever looks at them; the last are not of one source */
+/*
+ * All these addresses are different for ddp_addr_same() and have different
+ * hashes, and hashes depend on the seed
+ */
 static void told_apart(struct kunit *test)
 {
 	struct sockaddr_storage a[] = {
@@ -205,7 +217,7 @@ static void told_apart(struct kunit *test)
 			ddp_addr_hash(&world.net, &a[3], 10));
 }
 
-/* A host's ports and a network's hosts are one source */
+/* Ports of one IPv4 host, and hosts of one IPv6 /64, are the same source */
 static void sources(struct kunit *test)
 {
 	struct sockaddr_storage a = ipv4(1, 7), port = ipv4(1, 8), host = ipv4(2, 7);
@@ -234,7 +246,7 @@ static void unmapped(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !memcmp(&want, &four, sizeof(four)));
 }
 
-/* Two interfaces have it: it is the first one's, as it is the core's */
+/* An address on two interfaces belongs to the first one, as in the RDMA core */
 static void is_on(struct kunit *test)
 {
 	struct sockaddr_storage a4 = ipv4(1, 7), b4 = ipv4(2, 7), none4 = ipv4(3, 7);
@@ -283,7 +295,10 @@ static void listed4(struct kunit *test)
 	expect_list(test, AF_INET6, ADDRESSES, want, 0);
 }
 
-/* Not what another host has, and a link's with its interface */
+/*
+ * Addresses that failed DAD are not listed; link-local addresses have the scope
+ * ID of the interface
+ */
 static void listed6(struct kunit *test)
 {
 	struct sockaddr_storage want[] = { ipv6(1, 1, 1, 1), ipv6(0xfe800000, 0, 1, 1) };
@@ -301,7 +316,7 @@ static void listed6(struct kunit *test)
 	expect_list(test, AF_INET, ADDRESSES, want, 0);
 }
 
-/* The interface has gone, or has no addresses of that kind at all */
+/* Nothing is listed for an interface that is removed or has no addresses */
 static void nothing_listed(struct kunit *test)
 {
 	struct sockaddr_storage at;

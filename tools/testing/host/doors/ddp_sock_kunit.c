@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What the lower layers ask of any socket: drivers/ddp/sock.c over one of the test's. */
+/* Unit tests of drivers/ddp/sock.c with a fake socket. */
 #include <kunit/test.h>
 #include <net/ip.h>
 
@@ -8,7 +8,10 @@
 
 void ddp_addr_unmap(struct sockaddr_storage *a) {}
 
-/* As inet_getname() does: @peer 1: of a connection, 2: of what is left of it, too */
+/*
+ * As inet_getname(): with @peer 1 it fails on a closed socket, with 2 it does
+ * not
+ */
 static int getname(struct socket *sock, struct sockaddr *addr, int peer)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)addr;
@@ -36,7 +39,10 @@ static void names(struct kunit *test, int state)
 	KUNIT_EXPECT_EQ(test, 0x0100007fu, r->sin_addr.s_addr);
 }
 
-/* A peer has its address when it has gone, too: it is told, and counted by */
+/*
+ * The peer's address is known even after the peer has closed: it is reported
+ * and used to count connections
+ */
 static void both_names(struct kunit *test)
 {
 	names(test, TCP_ESTABLISHED);

@@ -4,11 +4,11 @@
 
 #include <ddp/reason.h>
 
-/* The memory that is sent: what it says, and how many octets it was asked for */
+/* The memory that is sent: result of fetching, and bytes fetched */
 extern struct host_memory {
 	enum iw_reason	says;
 	u32		fetched;
-	u32		page_off;	/* where in its page what is fetched next lies */
+	u32		page_off;	/* page offset of the next bytes to fetch */
 } host_memory;
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* A connection that sends, and what its messages, their memory and its pages are */
+/*
+ * Test fixture: a connection that transmits, with its messages, their memory
+ * and their pages
+ */
 #ifndef _HOST_DOORS_FRAME_H
 #define _HOST_DOORS_FRAME_H
 
@@ -10,14 +13,14 @@
 
 #define BLOCK		4096
 #define BLOCKS		64
-#define BASE		0x12345678ull	/* TO of a region's first octet */
-#define SKIP		77		/* ... and where it lies in the memory */
+#define BASE		0x12345678ull	/* TO of an MR's first byte */
+#define SKIP		77		/* offset of that byte in the memory */
 #define LENGTH		(BLOCKS * BLOCK - 2 * SKIP)
 #define PIECES		5
 #define MESSAGES	16
 #define OCTETS		(4 * MPA_BATCH)
 
-/* STags: a region with blocks, and one whose memory comes and goes */
+/* STags of a pinned MR and of an ODP MR */
 #define BLOCKED		0x1000
 #define PAGED		0x1001
 
@@ -25,7 +28,7 @@ struct message {
 	struct ddp_hdr	hdr;
 	struct ddp_sge	sge[PIECES];
 	struct ddp_buf	buf;
-	u32		done;		/* octets of it that have gone */
+	u32		done;		/* bytes sent */
 };
 
 extern struct frame_world {
@@ -33,27 +36,27 @@ extern struct frame_world {
 	struct ddp_stream	s;
 	struct rnd_state	dice;
 	struct message		messages[MESSAGES];
-	u32			n;		/* messages */
-	u32			next;		/* to be asked for */
-	u32			gone;		/* whole */
-	u32			failed;		/* how often it was told */
-	u8			rights;		/* that its memory needs */
+	u32			n;		/* number of messages */
+	u32			next;		/* index of the next message to send */
+	u32			gone;		/* messages sent completely */
+	u32			failed;		/* number of failed() upcalls */
+	u8			rights;		/* rights needed on the messages' memory */
 
 	u8			memory[BLOCKS * BLOCK] __aligned(BLOCK);
 	void			*blocks[BLOCKS];
-	bool			there[BLOCKS];	/* of what comes and goes */
+	bool			there[BLOCKS];	/* ODP pages that are present */
 	struct ddp_wait		*waits;
-	bool			at_once;	/* it comes as soon as asked for */
-	bool			missed;		/* some of it, a moment ago */
-	u32			again;		/* octets asked of next then */
-	int			uses;		/* of regions, not given back */
-	u32			asked;		/* for one */
-	u32			fails_at;	/* that time the stream fails, too */
+	bool			at_once;	/* page faults complete at once */
+	bool			missed;		/* a page was just found non-present */
+	u32			again;		/* length of the next access after that */
+	int			uses;		/* references to MRs in use */
+	u32			asked;		/* number of lookups of an MR */
+	u32			fails_at;	/* lookup at which the stream fails as well */
 
 	u32			page_size;
-	u32			made, pages;	/* and those not given back */
-	bool			emergency;	/* pages are made in one */
-	u32			short_of;	/* of so many refills one fails; 0: none */
+	u32			made, pages;	/* pages allocated, and those not yet freed */
+	bool			emergency;	/* allocate pages from emergency reserves */
+	u32			short_of;	/* one of so many page allocations fails; 0: none */
 } world;
 
 extern struct ddp_region regions[2];
@@ -67,14 +70,14 @@ struct message *add_message(bool tagged);
 void add_piece(struct message *m, u32 stag, u32 off, u32 len);
 void add_any(void);
 
-/* frame_want.c: what there should be of a batch, and then goes */
+/* frame_want.c: expected content of a batch */
 extern struct frame_want {
 	u8	octets[OCTETS];
 	u32	len;
-	u32	pos;	/* of the next one, counted from the first of all */
-	u32	field;	/* of the FPDU's length field */
+	u32	pos;	/* stream position of the next byte */
+	u32	field;	/* stream position of the FPDU's length field */
 	u32	crc;
-	u32	msn;	/* of the untagged message that is under way */
+	u32	msn;	/* MSN of the current untagged message */
 } want;
 
 void put_fpdu(struct message *m, u32 mulpdu);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What RFC 5044 and RFC 5041 make of messages, the slow way: octet by octet, a marker
- * wherever one falls, the CRC bit by bit.
+ * Reference implementation of RFC 5044 and RFC 5041 framing: byte by byte, with
+ * markers, and a bitwise CRC.
  */
 #include "frame.h"
 
 struct frame_want want;
 
-/* Into the CRC too, bit by bit */
+/* Append a byte, and add it to the CRC bit by bit */
 static void put_octet(u8 octet)
 {
 	int i;
@@ -19,7 +19,7 @@ static void put_octet(u8 octet)
 		want.crc = want.crc >> 1 ^ (want.crc & 1 ? 0x82f63b78 : 0);
 }
 
-/* Big-endian */
+/* Append @value in big-endian order */
 static void put_plain(u64 value, u32 octets)
 {
 	while (octets--)

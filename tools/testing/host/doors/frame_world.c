@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What frames are made of: messages, memory and pages, which are not there at times. */
+/*
+ * Stubs of the tests of frame.c: messages, memory and pages, which may be
+ * unavailable.
+ */
 #include <linux/skbuff.h>
 #include <stdlib.h>
 
@@ -24,7 +27,7 @@ void put_page(struct page *page)
 	free(page);
 }
 
-/* As the kernel's */
+/* As the kernel's function */
 bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp)
 {
 	if (f->page) {
@@ -53,7 +56,10 @@ bool skb_page_frag_refill(u32 least, struct page_frag *f, gfp_t gfp)
 
 /* Memory -------------------------------------------------------------------- */
 
-/* Where a block is: four that lie together, two that do not, two that do */
+/*
+ * Position of a block in memory: of eight, 0 to 3 are contiguous, 4 and 5 are
+ * swapped, 6 and 7 are contiguous
+ */
 u32 place_of(u32 block)
 {
 	return block % 8 == 4 || block % 8 == 5 ? block ^ 1 : block;
@@ -90,7 +96,7 @@ static void mem_bring(void *mem, struct ddp_wait *w)
 
 static const struct ddp_mem_ops mem_ops = { .run = mem_run, .bring = mem_bring };
 
-/* stag.c's, of two regions */
+/* Stubs of stag.c, with two MRs */
 enum iw_reason ddp_region_use(struct ddp_stream *s, const struct ddp_sge *m,
 			      u8 rights, struct ddp_region **r)
 {
@@ -177,7 +183,7 @@ void add_piece(struct message *m, u32 stag, u32 off, u32 len)
 	m->buf.len += len;
 }
 
-/* Of all kinds, with pieces of any length, also of none */
+/* Add a random message, with SGEs of any length including zero */
 void add_any(void)
 {
 	static const u32 most[] = { 1, 20, 300, 3001, 60000 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who takes memory away, or notes that it has come, and many CPUs that copy:
- * drivers/rnic_sw/gate.h.
+ * Unit tests of drivers/rnic_sw/gate.h: writers that invalidate or map pages,
+ * against CPUs that copy.
  */
 #include <kunit/test.h>
 #include <linux/processor.h>
@@ -9,12 +9,12 @@
 
 static struct {
 	u32	tries;
-	u32	gap_at;		/* nobody copies by that try; 0: always somebody does */
-	u32	waits;		/* how often somebody had BH off, and waited */
-	bool	made_way;	/* ... for nobody new came */
+	u32	gap_at;		/* try at which no reader holds the lock; 0: there always is one */
+	u32	waits;		/* number of waits for the lock with BH off */
+	bool	made_way;	/* new readers backed off during the wait */
 } world;
 
-/* As the kernel's: readers with BH off pass a writer that waits */
+/* As in the kernel: readers with BH off overtake a waiting writer */
 static bool try_lock(rwlock_t *l)
 {
 	l->readers = -(++world.tries == world.gap_at);
@@ -66,7 +66,10 @@ static void taken_away(struct kunit *test)
 	open_again(test);
 }
 
-/* Who only notes what has come goes between two that copy */
+/*
+ * A writer that only records new pages gets the lock between two readers
+ * without waiting
+ */
 static void between(struct kunit *test)
 {
 	world.gap_at = 10;
@@ -76,7 +79,10 @@ static void between(struct kunit *test)
 	open_again(test);
 }
 
-/* ... and where these leave no gap they make way: it never waits for one that may not come */
+/*
+ * If readers leave no gap, that writer makes new readers back off: it never
+ * waits indefinitely
+ */
 static void no_gap(struct kunit *test)
 {
 	rnic_gate_shut_between(&gate);

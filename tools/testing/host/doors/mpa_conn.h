@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* A connection between a socket and a listener of the test's */
+/* Test fixture: a connection with a fake socket and a fake listener */
 #ifndef _HOST_DOORS_MPA_CONN_H
 #define _HOST_DOORS_MPA_CONN_H
 
@@ -10,34 +10,34 @@
 extern struct mpa_conn_world {
 	struct mpa_conn		c;
 	struct mpa_startup	su;
-	u8			octets[MPA_HDR_LEN + 1];	/* the peer sends */
+	u8			octets[MPA_HDR_LEN + 1];	/* bytes from the peer */
 	size_t			len, read;
-	int			err;		/* TCP's, told once */
-	bool			closed;		/* so is the socket */
-	bool			fin;		/* the peer's has come */
-	bool			coming;		/* its handshake is not over */
-	u32			asked;		/* the program */
-	u32			refused, over;	/* ends it has not heard of, and has */
-	u32			halves;		/* peers that will send no more */
-	enum iw_reason		why;		/* the last one */
-	bool			reset;		/* so was the peer */
-	bool			no_memory;	/* for a FIN */
-	bool			cut;		/* the FIN is inside an FPDU */
+	int			err;		/* error of the socket; reported once */
+	bool			closed;		/* the socket is closed */
+	bool			fin;		/* the peer's FIN has arrived */
+	bool			coming;		/* the TCP handshake is in progress */
+	u32			asked;		/* connection requests reported to the program */
+	u32			refused, over;	/* connections ended before and after the request */
+	u32			halves;		/* half-closes reported */
+	enum iw_reason		why;		/* reason of the last end */
+	bool			reset;		/* the connection was reset */
+	bool			no_memory;	/* no memory for a FIN */
+	bool			cut;		/* the peer's FIN is inside an FPDU */
 	u32			fins;
-	u32			written, acked;	/* TCP's sequence numbers */
-	int			connects;	/* once more: 0, or an error */
-	int			takes;		/* of a frame of ours, or an error */
-	u32			queued, lined;	/* turns asked for: of its own, and in its line */
-	struct work_struct	*work;		/* the one that is queued, if these are kept */
+	u32			written, acked;	/* TCP sequence numbers */
+	int			connects;	/* result of reconnecting: 0 or an error */
+	int			takes;		/* bytes of a frame accepted by TCP, or an error */
+	u32			queued, lined;	/* work queued: own, and in the ordered queue */
+	struct work_struct	*work;		/* work item that is queued, if @keeps */
 	bool			keeps;
-	void			(*unlocked)(struct mpa_conn *c);	/* somebody comes then */
-	u32			worked;		/* looks in which much was sent */
-	bool			others;		/* wait in the line */
-	u32			received;	/* looks at what has arrived */
-	u32			events;		/* that these bring about, one each */
-	bool			more;		/* than one of them takes */
-	u32			armed, disarmed;	/* timers */
-	unsigned long		delay;		/* of the last one */
+	void			(*unlocked)(struct mpa_conn *c);	/* called at unlock */
+	u32			worked;		/* passes with much to transmit */
+	bool			others;		/* other connections wait in the queue */
+	u32			received;	/* calls of the receive path */
+	u32			events;		/* receive calls that raise an event each */
+	bool			more;		/* one receive call does not take all */
+	u32			armed, disarmed;	/* calls to start and stop the timer */
+	unsigned long		delay;		/* last timeout */
 	u8			frame[MPA_FRAME_MAX];
 } world;
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A connection's worker before Full Operation, and at the end: drivers/mpa/conn.c and
- * end.c between a socket and a listener of the test's.
+ * Unit tests of drivers/mpa/conn.c and end.c: a connection's worker during
+ * start-up and at the end. Socket and listener are stubs.
  */
 #include "mpa_conn.h"
 
-/* The program is asked once, and hears of it if the caller goes */
+/*
+ * The program gets one connection request, and is notified if the peer then
+ * closes or resets
+ */
 static void caller_waits(struct kunit *test)
 {
 	struct mpa_conn *c = called();
@@ -24,7 +27,10 @@ static void caller_waits(struct kunit *test)
 	expect(test, 1, 0, 1, IW_PEER_CLOSED);
 }
 
-/* It is gone before anybody has looked: nobody would say so once more */
+/*
+ * A peer that has closed before its request is processed is not reported to the
+ * program
+ */
 static void caller_was_there(struct kunit *test)
 {
 	struct mpa_conn *c = called();
@@ -41,7 +47,7 @@ static void caller_was_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MPA_ENDED, c->phase);
 }
 
-/* What it has sent beyond its Request says more than that it has closed */
+/* Data after the Request is an error, even if the peer has closed as well */
 static void caller_talks_on(struct kunit *test)
 {
 	struct mpa_conn *c = called();
@@ -52,7 +58,10 @@ static void caller_talks_on(struct kunit *test)
 	expect(test, 0, 1, 0, IW_MPA_STARTUP);
 }
 
-/* Its Request is here before it is: the program is asked when it is, and not told before */
+/*
+ * A Request that arrives before the TCP handshake ends is reported only after
+ * it
+ */
 static void caller_is_coming(struct kunit *test)
 {
 	struct mpa_conn *c = called();
@@ -74,7 +83,7 @@ static void caller_is_coming(struct kunit *test)
 	expect(test, 0, 1, 0, IW_PEER_RESET);
 }
 
-/* ... which it has as long for as for the Request */
+/* The TCP handshake has the same time limit as the Request */
 static void caller_never_comes(struct kunit *test)
 {
 	struct mpa_conn *c = called();
@@ -97,7 +106,7 @@ static void ends(struct mpa_conn *c, bool drained)
 	turn(c);
 }
 
-/* Whatever happens then happens no sooner */
+/* The connection ends after @seconds, not earlier */
 static void after(struct mpa_conn *c, unsigned int seconds)
 {
 	jiffies += seconds * HZ - 1;
@@ -113,7 +122,7 @@ static void expect_end(struct kunit *test, u32 over, bool reset, enum iw_reason 
 	KUNIT_EXPECT_EQ(test, reset, world.reset);
 }
 
-/* We have connected, and our Request is to go */
+/* An active connection that has a Request to send */
 static struct mpa_conn *calling(struct kunit *test, int takes)
 {
 	static const struct ddp_offer offer = {
@@ -131,7 +140,7 @@ static struct mpa_conn *calling(struct kunit *test, int takes)
 	return c;
 }
 
-/* Once TCP has our Request the Reply has a minute */
+/* The Reply has a minute from the time at which TCP accepts the Request */
 static void request_goes(struct kunit *test)
 {
 	struct mpa_conn *c = calling(test, INT_MAX);
@@ -141,7 +150,7 @@ static void request_goes(struct kunit *test)
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
-/* It takes the Request piece by piece while memory is short, but not for ever */
+/* Sending the Request is retried while memory is short, up to a time limit */
 static void request_without_memory(struct kunit *test)
 {
 	struct mpa_conn *c = calling(test, -ENOMEM);
@@ -156,7 +165,10 @@ static void request_without_memory(struct kunit *test)
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
-/* What TCP says of a connection that is no more is said once, and ends it */
+/*
+ * An error of TCP while sending the Request ends the connection with that
+ * reason
+ */
 static void request_is_lost(struct kunit *test)
 {
 	struct mpa_conn *c = calling(test, -ECONNRESET);
@@ -168,7 +180,10 @@ static void request_is_lost(struct kunit *test)
 	expect_end(test, 1, true, IW_MPA_LOST);
 }
 
-/* A peer that resets a Request may speak revision 1 only: another connection for that */
+/*
+ * After a reset of an enhanced Request the connection is made again with
+ * revision 1. A failure to connect is reported.
+ */
 static void older_cannot_connect(struct kunit *test)
 {
 	static const struct {
@@ -192,7 +207,7 @@ static void older_cannot_connect(struct kunit *test)
 	}
 }
 
-/* What a FIN cuts short has not ended well */
+/* A FIN inside an FPDU is an error */
 static void end_inside_fpdu(struct kunit *test)
 {
 	struct mpa_conn *c = sent(1);
@@ -203,7 +218,7 @@ static void end_inside_fpdu(struct kunit *test)
 	expect_end(test, 1, false, IW_MPA_LOST);
 }
 
-/* What came before a reset is received before it */
+/* Data that arrived before a reset is received first */
 static void end_behind_octets(struct kunit *test)
 {
 	struct mpa_conn *c = sent(1);
@@ -217,7 +232,10 @@ static void end_behind_octets(struct kunit *test)
 	expect_end(test, 1, false, IW_PEER_RESET);
 }
 
-/* What TCP has taken in front of our FIN arrives, however slowly */
+/*
+ * Data that TCP has accepted before the FIN has time as long as the peer
+ * acknowledges some of it
+ */
 static void end_is_slow(struct kunit *test)
 {
 	struct mpa_conn *c = sent(4);
@@ -234,7 +252,7 @@ static void end_is_slow(struct kunit *test)
 		look(c);
 		expect_end(test, 0, false, IW_OK);
 	}
-	/* the FIN, too; the peer's follows at once */
+	/* the FIN is acknowledged as well; the peer's FIN follows at once */
 	world.acked++;
 	look(c);
 	expect_end(test, 0, false, IW_OK);
@@ -243,11 +261,14 @@ static void end_is_slow(struct kunit *test)
 	look(c);
 	expect_end(test, 1, false, IW_LOCAL_CLOSE);
 	KUNIT_EXPECT_EQ(test, 1u, world.fins);
-	/* that it was half of one before says nothing any more */
+	/* a complete close is not reported as a half-close first */
 	KUNIT_EXPECT_EQ(test, 0u, world.halves);
 }
 
-/* Each wait has an end: for the peer to take something, and for its FIN behind that */
+/*
+ * There is a time limit for the next acknowledgment, and one for the peer's FIN
+ * after it
+ */
 static void end_never_comes(struct kunit *test)
 {
 	struct mpa_conn *c = sent(4);
@@ -266,7 +287,7 @@ static void end_never_comes(struct kunit *test)
 	after(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
-	/* who looks meanwhile makes it no longer */
+	/* polling does not extend the limit */
 	c = sent(0);
 	ends(c, true);
 	world.acked = world.written;
@@ -277,20 +298,20 @@ static void end_never_comes(struct kunit *test)
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
-/* A peer may take it octet by octet, but not for ever */
+/* There is a limit for all acknowledgments together, however regular they are */
 static void end_is_too_slow(struct kunit *test)
 {
 	struct mpa_conn *c = sent(100);
 	u32 n;
 
-	/* as long as there is more to come than TCP has */
+	/* the limit does not run while the transmit path has more to send */
 	ends(c, false);
 	for (n = 0; n < 20; n++) {
 		jiffies += 100 * HZ;
 		world.acked++;
 		look(c);
 	}
-	/* the time begins with who sees that there is not, whenever he looked before */
+	/* the limit begins when the worker finds the transmit path drained */
 	jiffies += 100 * HZ;
 	c->drained = true;
 	look(c);
@@ -310,7 +331,10 @@ static void end_is_too_slow(struct kunit *test)
 	expect_end(test, 1, true, IW_TIMEOUT);
 }
 
-/* The peer has closed first: it is over when it has what was sent */
+/*
+ * If the peer has closed first, the connection ends when the peer has
+ * acknowledged all data
+ */
 static void end_by_the_peer(struct kunit *test)
 {
 	struct mpa_conn *c = sent(4);
@@ -333,7 +357,7 @@ static void end_by_the_peer(struct kunit *test)
 	expect_end(test, 1, false, IW_PEER_CLOSED);
 }
 
-/* Nothing of what was told as sent is at risk: a peer that is off has no minute */
+/* If no data is unacknowledged, a silent peer gets the short limit */
 static void end_with_nothing_sent(struct kunit *test)
 {
 	struct mpa_conn *c = sent(0);
@@ -343,7 +367,10 @@ static void end_with_nothing_sent(struct kunit *test)
 	after(c, 10);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
-	/* it has closed, and TCP has our FIN */
+	/*
+	 * if the peer has closed and TCP has the FIN, the connection ends at
+	 * once
+	 */
 	c = sent(0);
 	world.fin = true;
 	look(c);
@@ -351,7 +378,10 @@ static void end_with_nothing_sent(struct kunit *test)
 	expect_end(test, 1, false, IW_PEER_CLOSED);
 }
 
-/* There is no memory for the FIN, and then there is: what is in front of it has time */
+/*
+ * If there is no memory for the FIN it is retried; unacknowledged data keeps
+ * its full time limit
+ */
 static void end_without_memory(struct kunit *test)
 {
 	struct mpa_conn *c = sent(4);
@@ -367,7 +397,7 @@ static void end_without_memory(struct kunit *test)
 	after(c, 130);
 	expect_end(test, 1, true, IW_TIMEOUT);
 
-	/* TCP has nothing, but an FPDU that waits for an answer may be to come */
+	/* TCP has no data, but an FPDU that is blocked on a response may follow */
 	c = sent(0);
 	world.no_memory = true;
 	ends(c, false);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What a connection's worker meets: a socket, a listener, memory that may be short. */
+/*
+ * Stubs of the tests of a connection's worker: socket, listener, and memory
+ * that may be short.
+ */
 #include <linux/mm.h>
 
 #include "mpa_conn.h"
@@ -35,7 +38,7 @@ void host_unlocked(struct mutex *m)
 
 bool host_mod_delayed(struct delayed_work *d, unsigned long delay)
 {
-	/* whoever ends it has seen to it that there is no timer, and frees it */
+	/* a connection that has ended must not start a timer: it may be freed */
 	WARN_ON(world.c.phase == MPA_ENDED);
 	world.armed++;
 	world.delay = delay;
@@ -223,7 +226,7 @@ static void released(struct kref *ref)
 
 static const struct ddp_session_type type = { .release = released };
 
-/* Somebody has connected to a listener, and sent a Request */
+/* A peer has connected to a listener and sent a Request */
 struct mpa_conn *called(void)
 {
 	static const char key[] = "MPA ID Req Frame\x40\x01";
@@ -236,7 +239,7 @@ struct mpa_conn *called(void)
 	c->su = &world.su;
 	c->ss.type = &type;
 	kref_init(&c->ss.ref);
-	/* the callbacks' */
+	/* reference of the socket's callbacks */
 	ddp_session_get(&c->ss);
 	c->caller.at = (void *)&world;
 	mpa_conn_init(c);
@@ -246,7 +249,7 @@ struct mpa_conn *called(void)
 	return c;
 }
 
-/* By whose worker it is time for */
+/* Run the worker that is responsible in the connection's current phase */
 void turn(struct mpa_conn *c)
 {
 	mpa_conn_turn(c, c->phase != MPA_FULL);
@@ -265,7 +268,7 @@ void is_reset(void)
 	world.fin = true;
 }
 
-/* In Full Operation, and so much is with TCP that the peer has not acknowledged */
+/* A connection in Full Operation, with data not yet acknowledged by the peer */
 struct mpa_conn *sent(u32 octets)
 {
 	struct mpa_conn *c = called();
@@ -274,7 +277,7 @@ struct mpa_conn *sent(u32 octets)
 	c->phase = MPA_FULL;
 	c->timed = false;
 	c->told = true;
-	/* the sequence number comes round on the way */
+	/* the sequence number wraps on the way */
 	world.acked = -(octets / 2);
 	world.written = world.acked + octets;
 	return c;

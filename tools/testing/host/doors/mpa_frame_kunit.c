@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Messages to octets for TCP: drivers/mpa/frame.c over drivers/ddp/{tx,place}.c,
- * between memory and pages of the test's.  Each batch is compared, octet for octet,
- * with what the RFCs say, written the slow way (frame_want.c).
+ * Unit tests of drivers/mpa/frame.c with drivers/ddp/{tx,place}.c: messages to
+ * bytes for TCP. Memory and pages are stubs. Each batch is compared byte by
+ * byte with a reference implementation of the RFCs (frame_want.c).
  */
 #include <kunit/test.h>
 #include <linux/skbuff.h>
@@ -11,17 +11,17 @@
 #include "frame.h"
 
 #define EMSS		1448
-#define PAYLOAD		1428		/* of a full tagged segment then */
+#define PAYLOAD		1428		/* payload of a full tagged segment with that EMSS */
 
 /* TCP ----------------------------------------------------------------------- */
 
-/* What it has been given, and somebody may still look at */
+/* The last batch passed to TCP, which still references its pages */
 static struct {
 	struct mpa_out	out;
 	u8		octets[OCTETS];
 } tcp;
 
-/* Where octets of a batch differ from those, or its length */
+/* Return the offset of the first byte of a batch that differs from the expected ones */
 static u32 differs(const struct mpa_out *o, const u8 *octets)
 {
 	const struct bio_vec *v = o->vec;
@@ -38,7 +38,7 @@ static u32 differs(const struct mpa_out *o, const u8 *octets)
 	return i;
 }
 
-/* It lets go of the last batch, which nobody has touched since */
+/* TCP frees the last batch; its content must not have changed */
 static void tcp_done(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, tcp.out.len, differs(&tcp.out, tcp.octets));
@@ -62,7 +62,7 @@ static void tcp_takes(struct kunit *test)
 
 /* Batches ------------------------------------------------------------------- */
 
-/* What a connection has of pages are those with octets in them */
+/* No page space is reserved beyond the bytes of the batch */
 static void expect_no_room(struct kunit *test)
 {
 	const struct mpa_out *o = &world.c.out;
@@ -96,7 +96,10 @@ static void expect_within_bounds(struct kunit *test, u32 emss)
 	KUNIT_EXPECT_NULL(test, world.s.tx_held);
 }
 
-/* The batch is what the messages come to; those in it have gone */
+/*
+ * The batch has the expected bytes, and its complete messages have been
+ * consumed
+ */
 static void expect_octets(struct kunit *test, u32 mulpdu)
 {
 	const struct mpa_out *o = &world.c.out;
@@ -109,18 +112,18 @@ static void expect_octets(struct kunit *test, u32 mulpdu)
 	KUNIT_ASSERT_EQ(test, want.len, o->len);
 	KUNIT_ASSERT_EQ(test, o->len, differs(o, want.octets));
 	KUNIT_ASSERT_EQ(test, want.pos, world.c.tx_pos);
-	/* when TCP has it those are told that are under way no more */
+	/* messages are committed only when TCP has accepted the batch */
 	if (!world.failed)
 		KUNIT_ASSERT_EQ(test, world.gone, world.next - world.s.in_msg);
 }
 
-/* Where room is left there was nothing more to send: nobody has to ask again */
+/* A batch is marked as last if it is not full */
 static void expect_last(struct kunit *test, u32 emss)
 {
 	const struct mpa_out *o = &world.c.out;
 	u32 enough = max_t(u32, MPA_BATCH, 2 * emss);
 
-	/* but for a page that was at hand and the next FPDU not to be had in */
+	/* unless the next FPDU does not fit into the current page */
 	if (!world.short_of && o->n < MPA_OUT_VECS - 1)
 		KUNIT_EXPECT_EQ(test, o->len + emss <= enough, o->last);
 }
@@ -138,7 +141,7 @@ static bool batch(struct kunit *test, u32 emss)
 	return ok;
 }
 
-/* All messages, by an EMSS that may change each time; 0: it does */
+/* Send all messages. @emss 0: choose another EMSS for each batch */
 static void send_all(struct kunit *test, u32 emss)
 {
 	static const u32 sizes[] = { 60, 150, 536, 1448, 1461, 8948, 32000, 70000 };
@@ -169,7 +172,10 @@ static void close_conn(struct kunit *test)
 
 /* Cases --------------------------------------------------------------------- */
 
-/* DDP-42, MPA-17: each octet, of whatever is sent, into whatever segments, CRC or none */
+/*
+ * DDP-42, MPA-17: any messages, with any EMSS, with and without CRC and
+ * markers, give the expected bytes
+ */
 static void any_messages(struct kunit *test)
 {
 	u32 seed;
@@ -186,7 +192,7 @@ static void any_messages(struct kunit *test)
 	}
 }
 
-/* A page cannot be had now and then: nothing is lost by it */
+/* Failed page allocations lose nothing */
 static void little_memory(struct kunit *test)
 {
 	u32 seed;
@@ -202,7 +208,7 @@ static void little_memory(struct kunit *test)
 	}
 }
 
-/* A region is asked for once for the FPDUs in the middle, however many they are */
+/* The MR is looked up once for all middle FPDUs of a message */
 static void many_at_once(struct kunit *test)
 {
 	u32 tagged;
@@ -217,7 +223,7 @@ static void many_at_once(struct kunit *test)
 	}
 }
 
-/* The vector that begins with the batch's octet @at; NULL: none does */
+/* Return the vector that begins at byte @at of the batch, or NULL */
 static const struct bio_vec *vec_of(const struct mpa_out *o, u32 at)
 {
 	const struct bio_vec *v = o->vec;
@@ -227,7 +233,7 @@ static const struct bio_vec *vec_of(const struct mpa_out *o, u32 at)
 	return at || v == o->vec + o->n ? NULL : v;
 }
 
-/* The payload of a long FPDU lies in its pages as it does in memory, wherever that is */
+/* The payload of a long FPDU has the same page offset in the batch as in memory */
 static void lie_alike(struct kunit *test)
 {
 	const u32 emss = 16 + 4 * BLOCK + 4, payload = 4 * BLOCK;
@@ -254,7 +260,7 @@ static void lie_alike(struct kunit *test)
 	}
 }
 
-/* So many pages and no more, however small they are */
+/* The number of pages is limited, however small the pages are */
 static void small_pages(struct kunit *test)
 {
 	open_conn(1, false, true);
@@ -270,7 +276,7 @@ static void open_large(u32 stag)
 	add_piece(add_message(true), stag, 5, 60000);
 }
 
-/* No run behind a segment without memory: what it would go into is not taken */
+/* No batch follows a segment without memory, and its page space is not consumed */
 static void expect_idle(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, batch(test, EMSS));
@@ -301,7 +307,7 @@ static void not_there(struct kunit *test)
 	close_conn(test);
 }
 
-/* It comes at once: the segment is the next one again, by itself */
+/* If the page fault completes at once, the segment is sent again by itself */
 static void there_again(struct kunit *test)
 {
 	open_large(PAGED);
@@ -313,7 +319,10 @@ static void there_again(struct kunit *test)
 	close_conn(test);
 }
 
-/* A run that ends early, and the batch with it, has what was written and no more */
+/*
+ * If a batch of FPDUs ends early at a non-present page, exactly the complete
+ * FPDUs are sent
+ */
 static void run_stops_short(struct kunit *test)
 {
 	open_large(PAGED);
@@ -327,7 +336,10 @@ static void run_stops_short(struct kunit *test)
 	close_conn(test);
 }
 
-/* The same where its memory ends, and what follows it was revoked */
+/*
+ * If the next SGE is of an invalid MR, the complete FPDUs before it are sent
+ * and the stream fails
+ */
 static void rest_revoked(struct kunit *test)
 {
 	open_large(PAGED);
@@ -342,7 +354,10 @@ static void rest_revoked(struct kunit *test)
 	close_conn(test);
 }
 
-/* RDMAP-176: a peer's Read is under way when the program takes its right; its own go on */
+/*
+ * RDMAP-176: revoking the remote read right ends a Read response in progress,
+ * but not the program's own transfers
+ */
 static void right_taken(struct kunit *test)
 {
 	u32 i;
@@ -362,7 +377,10 @@ static void right_taken(struct kunit *test)
 	}
 }
 
-/* Many at once are as many as may be read: those before the region's end go */
+/*
+ * FPDUs before the end of the MR are sent; the one that exceeds it fails the
+ * stream
+ */
 static void out_of_bounds(struct kunit *test)
 {
 	open_conn(1, false, true);
@@ -374,7 +392,7 @@ static void out_of_bounds(struct kunit *test)
 	close_conn(test);
 }
 
-/* The peer has ended it, after the first segment and before the others */
+/* The stream fails after the first segment: the others are not sent */
 static void fails_meanwhile(struct kunit *test)
 {
 	open_large(BLOCKED);
@@ -385,7 +403,7 @@ static void fails_meanwhile(struct kunit *test)
 	close_conn(test);
 }
 
-/* An emergency's memory does not stay once it is used up */
+/* Pages from emergency reserves are freed once they are used up */
 static void emergency(struct kunit *test)
 {
 	open_large(BLOCKED);

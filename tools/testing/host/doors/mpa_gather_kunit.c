@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDUs to segments: drivers/mpa/gather.c between octets that have come, some of
- * which nobody can read, and DDP.
+ * Unit tests of drivers/mpa/gather.c: received bytes, some unreadable, to DDP
+ * segments.
  */
 #include "mpa_gather.h"
 
@@ -16,7 +16,7 @@ static void expect_two(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, world.c.rx_pos);
 	KUNIT_EXPECT_EQ(test, 1u, world.kicks);
 	KUNIT_EXPECT_TRUE(test, world.c.tx_open);
-	/* the third is where it was */
+	/* the incomplete third FPDU is not consumed */
 	KUNIT_EXPECT_PTR_EQ(test, world.octets + 2 * WIRE, world.c.cur.at);
 	KUNIT_EXPECT_FALSE(test, world.c.rx_stopped);
 }
@@ -32,7 +32,10 @@ static void from_a_copy(struct kunit *test)
 	expect_two(test);
 }
 
-/* As long as there are, wherever in a page it lies: all of it comes, and nothing beside it */
+/*
+ * FPDUs of maximum length, at any page offset, are copied completely and
+ * without anything else
+ */
 static void long_copies(struct kunit *test)
 {
 	static u8 queue[4096 + MPA_CONTENT_MAX] __aligned(4096);
@@ -54,14 +57,17 @@ static void long_copies(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, wire, gather());
 		KUNIT_EXPECT_EQ(test, (u32)MPA_ULPDU_MAX, world.len);
 		KUNIT_EXPECT_EQ(test, 0, memcmp(p + MPA_LEN_SIZE, world.got, world.len));
-		/* copied by the page, if pages are small: then it lies as far into one */
+		/*
+		 * with small pages the copy is page by page and has the same
+		 * page offset
+		 */
 		at = world.c.rx_copy - world.len - (MPA_ULPDU_MAX < DDP_COPY_LONG ? 0 : off);
 		first = first ?: at;
 		KUNIT_EXPECT_PTR_EQ(test, first, at);
 	}
 }
 
-/* The second one DDP takes by the short way, from the queue or from a copy */
+/* DDP accepts the second FPDU by its fast path, from the queue or from a copy */
 static void goes_on(struct kunit *test)
 {
 	world.more = 1;
@@ -73,7 +79,7 @@ static void goes_on(struct kunit *test)
 static void goes_on_in_a_copy(struct kunit *test)
 {
 	world.c.crc = true;
-	/* the first one as well: DDP says what goes on */
+	/* in a copy the first one as well: DDP decides */
 	world.more = 2;
 	world.c.tx_open = true;
 	arrives(0, 2 * WIRE);
@@ -81,7 +87,7 @@ static void goes_on_in_a_copy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.segments);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(world.octets + WIRE + MPA_LEN_SIZE,
 					world.got + ULPDU, ULPDU));
-	/* but nothing that is wrong does */
+	/* the fast path does not accept an FPDU with a wrong CRC */
 	world.more = 3;
 	world.octets[3 * WIRE - 1] ^= 1;
 	arrives(2 * WIRE, WIRE);
@@ -89,12 +95,12 @@ static void goes_on_in_a_copy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, world.went_on);
 }
 
-/* One that is shorter, or of which the end lies elsewhere, goes no short way */
+/* An FPDU that is shorter, or not contiguous, does not use the fast path */
 static void does_not_go_on(struct kunit *test)
 {
 	world.more = 2;
 	put_unaligned_be16(ULPDU - 4, world.octets + WIRE);
-	/* as much is there as if it were as long */
+	/* as many bytes are there as if it were as long */
 	arrives(0, 2 * WIRE);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE - 4, gather());
 	KUNIT_EXPECT_EQ(test, 2u, world.segments);
@@ -109,7 +115,10 @@ static void does_not_go_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.went_on);
 }
 
-/* The second one fails, or waits: it is not handed up again in the same run */
+/*
+ * If the fast path fails or defers an FPDU, it is not passed up again in the
+ * same pass
+ */
 static void goes_on_and_fails(struct kunit *test)
 {
 	world.more = 1;
@@ -133,7 +142,7 @@ static void goes_on_and_waits(struct kunit *test)
 		world.len = 0;
 		world.c.rx_waits = false;
 		world.why_more = IW_NOT_NOW;
-		/* in a copy it is the first one */
+		/* in a copy this is the first FPDU */
 		arrives(0, 3 * WIRE);
 		KUNIT_EXPECT_EQ(test, how ? 0u : (u32)WIRE, gather());
 		KUNIT_EXPECT_EQ(test, world.more - 1, world.went_on);
@@ -142,12 +151,12 @@ static void goes_on_and_waits(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, world.c.rx_stopped);
 		KUNIT_EXPECT_EQ(test, how ? 0u : 1u, world.segments);
 		KUNIT_EXPECT_PTR_EQ(test, world.octets + (how ? 0 : WIRE), world.c.cur.at);
-		/* it comes again */
+		/* the FPDU is retried */
 		KUNIT_EXPECT_EQ(test, how ? 3u * WIRE : 2u * WIRE, gather());
 	}
 }
 
-/* A head, and a tail, that no CPU can read */
+/* Headers and payload that the CPU cannot read fail the stream */
 static void unreadable_head(struct kunit *test)
 {
 	arrives(0, WIRE);
@@ -165,7 +174,7 @@ static void unreadable_copy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.segments);
 }
 
-/* What is left of it is not there, which DDP did not want to know */
+/* The rest of an FPDU is unreadable, and DDP has not read it */
 static void no_end(struct kunit *test)
 {
 	arrives(0, WIRE + HEADS);
@@ -184,7 +193,7 @@ static void wrong_digest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.segments);
 }
 
-/* What DDP has found it is not told */
+/* An error that DDP has found itself is not reported to it again */
 static void ddp_refuses(struct kunit *test)
 {
 	world.why = IW_UNREADABLE;
@@ -194,7 +203,7 @@ static void ddp_refuses(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
 }
 
-/* DDP can read no more than the segment has, whatever is behind it */
+/* DDP cannot read beyond its segment, whatever follows */
 static void beyond(struct kunit *test)
 {
 	int budget = 1;
@@ -209,7 +218,10 @@ static void beyond(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, (u32)octet);
 }
 
-/* Who waits for the socket's lock waits for so many FPDUs, if they are short */
+/*
+ * The budget limits the number of short FPDUs, and so the time for which the
+ * socket stays locked
+ */
 static void budgeted(struct kunit *test)
 {
 	int budget = 256 + 1;
@@ -223,7 +235,7 @@ static void budgeted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, mpa_gather(&world.c, &budget));
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
 
-	/* by the short way, too */
+	/* the fast path uses up the budget as well */
 	world.more = 3;
 	world.len = 0;
 	budget = 256 + 1;
@@ -233,7 +245,7 @@ static void budgeted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 }
 
-/* Memory has to come first: the FPDU is there as if nobody had looked */
+/* A deferred FPDU stays in the queue, unchanged */
 static void not_now(struct kunit *test)
 {
 	world.why = IW_NOT_NOW;

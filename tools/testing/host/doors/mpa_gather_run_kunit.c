@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* FPDUs that go on one behind the other: drivers/mpa/gather.c, many together. */
+/*
+ * Unit tests of drivers/mpa/gather.c: batches of FPDUs that continue each
+ * other.
+ */
 #include "../../../../drivers/mpa/run.h"
 #include "mpa_gather.h"
 
-/* The first one is handed up, and @more behind it would go on together */
+/* The first FPDU is passed up by itself; @more after it could form a batch */
 static void go_together(u32 more)
 {
 	world.c.crc = true;
@@ -12,7 +15,7 @@ static void go_together(u32 more)
 	arrives(0, 3 * WIRE);
 }
 
-/* Behind the first one, @n payloads and no heads */
+/* The batch consists of @n payloads without headers */
 static void expect_bodies(struct kunit *test, u32 n)
 {
 	u32 i;
@@ -36,7 +39,10 @@ static void together(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, world.octets + 3 * WIRE, world.c.cur.at);
 }
 
-/* Whoever has markers, no CRC, or is placed by the page as it is goes alone */
+/*
+ * FPDUs with markers, without CRC, or that are placed page by page are passed
+ * up one by one
+ */
 static void not_together(struct kunit *test)
 {
 	static u8 queue[2 * MPA_CONTENT_MAX];
@@ -48,7 +54,7 @@ static void not_together(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u * WIRE, gather());
 	KUNIT_EXPECT_EQ(test, 3u, world.segments);
 
-	/* between two markers, all of them */
+	/* all of the FPDUs lie between two markers */
 	go_together(2);
 	world.c.rx_markers = true;
 	world.c.rx_pos = 4;
@@ -68,7 +74,10 @@ static void not_together(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.asked);
 }
 
-/* What is wrong with one of them only an FPDU by itself can say */
+/*
+ * An FPDU with a wrong CRC ends the batch, and is then passed up by itself to
+ * report the error
+ */
 static void together_and_wrong(struct kunit *test)
 {
 	go_together(2);
@@ -77,11 +86,14 @@ static void together_and_wrong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.segments);
 	expect_bodies(test, 1);
 	KUNIT_EXPECT_EQ(test, 2u * WIRE, world.c.rx_pos);
-	/* nobody has looked at it among others again */
+	/* the wrong FPDU is not tried in a batch again */
 	KUNIT_EXPECT_EQ(test, 2u, world.asked);
 }
 
-/* Not all are taken: the cursor is where the first of the others begins */
+/*
+ * If not all FPDUs of a batch are accepted, the cursor is at the first of the
+ * others
+ */
 static void together_as_far_as(struct kunit *test)
 {
 	go_together(2);
@@ -106,7 +118,7 @@ static void together_as_far_as(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.told);
 }
 
-/* Each counts, and the last one that is begun is the last */
+/* Each FPDU of a batch uses up the budget */
 static void together_budgeted(struct kunit *test)
 {
 	int budget = 256 + 1;
@@ -117,7 +129,7 @@ static void together_budgeted(struct kunit *test)
 	expect_bodies(test, 1);
 }
 
-/* Only the second lies together; of the third the end lies elsewhere */
+/* A batch ends before an FPDU that is not contiguous */
 static void together_in_one_piece(struct kunit *test)
 {
 	go_together(2);
@@ -128,7 +140,10 @@ static void together_in_one_piece(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE, world.wrong);
 }
 
-/* More than there is room for, wherever they go: none is lost, and they lie as they will */
+/*
+ * More FPDUs than fit in one batch, to any page offset: all payloads arrive
+ * with the expected page offset
+ */
 static void many_together(struct kunit *test)
 {
 	static u8 queue[sizeof(world.got)];
@@ -162,7 +177,7 @@ static void many_together(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 1u, world.segments);
 		KUNIT_ASSERT_EQ(test, IW_DDP_T_HDR_LEN + (n - 1) * world.payload, world.len);
 		KUNIT_EXPECT_EQ(test, DIV_ROUND_UP(n - 1, most), world.runs_up);
-		/* the last of them, if pages are small */
+		/* offset of the last batch, if pages are small */
 		off += (world.runs_up - 1) * most * world.payload;
 		off = MPA_ULPDU_MAX < DDP_COPY_LONG ? MPA_HEADS_MAX : off & ~PAGE_MASK;
 		KUNIT_EXPECT_EQ(test, off, (int)offset_in_page(world.bodies));
@@ -174,7 +189,7 @@ static void many_together(struct kunit *test)
 	}
 }
 
-/* There was no room for more, and not all are taken: no others are looked at behind them */
+/* After a full batch that is not accepted completely, the pass ends */
 static void full_as_far_as(struct kunit *test)
 {
 	static u8 queue[30 * 1448];

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* TCP's queue and DDP, as drivers/mpa/gather.c meets them. */
+/*
+ * Stubs of TCP's receive queue and of DDP for the tests of
+ * drivers/mpa/gather.c.
+ */
 #include "mpa_gather.h"
 
 struct gather_world world;
@@ -86,7 +89,7 @@ bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
 	return n < world.joins;
 }
 
-/* Of the payloads alone: their heads are not among them */
+/* The batch has payloads only, no headers */
 u32 ddp_rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
 {
 	u32 taken = min(n, world.takes);
@@ -164,6 +167,6 @@ void expect_refused(struct kunit *test, u32 used, enum iw_reason why)
 	KUNIT_EXPECT_EQ(test, 1u, world.told);
 	KUNIT_EXPECT_EQ(test, why, world.wrong);
 	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
-	/* once because it is over, and once because the first one was good */
+	/* one for the error, and one if a first segment was accepted */
 	KUNIT_EXPECT_EQ(test, before + 1 + !!world.segments, world.kicks);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connections in start-up stand in lines: drivers/mpa/line.c between them and a
- * worker of the test's.
+ * Unit tests of drivers/mpa/line.c: ordered queues of connections in start-up.
+ * The worker is a stub.
  */
 #include <kunit/test.h>
 #include <linux/once.h>
@@ -11,14 +11,14 @@
 #include "../../../../drivers/mpa/internal.h"
 
 #define CROWD	40
-#define TURNS	16	/* that one run of the worker gives */
+#define TURNS	16	/* connections handled by one run of the worker */
 
 static struct {
 	struct mpa_conn		c[CROWD];
 	struct work_struct	*queued;
-	const struct mpa_conn	*looked[CROWD];	/* at whom, in which order */
+	const struct mpa_conn	*looked[CROWD];	/* connections as they were handled */
 	u32			looks;
-	bool			again;	/* something happens to each once more */
+	bool			again;	/* each connection gets another event while it is handled */
 } world;
 
 static struct task_struct process;
@@ -33,7 +33,7 @@ bool host_queue(struct work_struct *w)
 	return true;
 }
 
-/* The worker runs once.  Return: how many had their turn */
+/* Run the worker once. Return: the number of connections handled. */
 static u32 run(void)
 {
 	struct work_struct *w = world.queued;
@@ -83,7 +83,7 @@ static bool add(int i)
 	return mpa_line_add(&world.c[i]);
 }
 
-/* So many in one line */
+/* Assign @n connections to one queue */
 static void stand(int n)
 {
 	int i;
@@ -105,7 +105,7 @@ static void leave(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
 }
 
-/* In the order in which something happened to them, each once */
+/* Connections are handled in the order of their events, each once */
 static void in_turn(struct kunit *test)
 {
 	stand(3);
@@ -123,7 +123,7 @@ static void in_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, run());
 }
 
-/* A long line lets others have the worker, and comes back */
+/* A long queue is handled in several runs of the worker */
 static void in_batches(struct kunit *test)
 {
 	int i;
@@ -139,7 +139,7 @@ static void in_batches(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, world.queued);
 }
 
-/* One that is never done does not keep the worker for ever */
+/* A connection that always has new events does not block the others */
 static void never_done(struct kunit *test)
 {
 	stand(2);
@@ -152,7 +152,7 @@ static void never_done(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, run());
 }
 
-/* Whose line is it?  Where it is found nobody can know before */
+/* A process and a listener have a queue each; the hash has a random seed */
 static void lines(struct kunit *test)
 {
 	int seeds = host_seeds;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A peer that TCP has let in, and where there is no place for it: drivers/mpa/listen.c */
+/* Unit tests of drivers/mpa/listen.c: accepting TCP connections, and failing to. */
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/in.h>
@@ -8,7 +8,7 @@
 
 #define sock_net(sk)			(&world.net)
 #define ip6_sock_set_v6only(sk)		((void)(sk), world.v6only = true)
-/* As the kernel's */
+/* As the kernel's function */
 #define inet_sk_bound_dev_eq(net, bound, dif, sdif) \
 	((void)(net), (bound) ? (bound) == (dif) || (bound) == (sdif) : !(sdif) || world.hears_all)
 
@@ -18,15 +18,15 @@ static struct {
 	struct net			net;
 	struct sock			sk;
 	struct socket			sock;
-	struct ddp_port_listener	*called;	/* who is meant, if anybody */
-	int				held;		/* listeners */
+	struct ddp_port_listener	*called;	/* listener called by the peer, if any */
+	int				held;		/* references to listeners */
 	struct mpa_conn			*c;
 	bool				no_policy, no_memory, no_room, no_place;
 	bool				ends_at_once, quiet;
 	bool				v6only, hears_all;
 	int				named, attached, begun, looked, let_go, freed;
 	int				given_up, stopped;
-	int				err;		/* of making a socket */
+	int				err;		/* result of creating a socket */
 } world;
 
 #include "../../../../drivers/mpa/listen.c"
@@ -137,7 +137,7 @@ void mpa_conn_give_up(struct mpa_conn *c)
 
 void mpa_sock_prepare(struct socket *sock) {}
 
-/* Its callbacks hold it, and may run at once */
+/* The socket's callbacks hold a reference to the connection, and may run at once */
 void mpa_sock_attach(struct mpa_conn *c)
 {
 	lockdep_assert_held(&c->mutex);
@@ -170,7 +170,7 @@ void mpa_conn_lock(struct mpa_conn *c)
 	mutex_lock(&c->mutex);
 }
 
-/* From here on it may be gone */
+/* The connection may be freed from here on */
 void mpa_conn_unlock(struct mpa_conn *c)
 {
 	mutex_unlock(&c->mutex);
@@ -207,7 +207,10 @@ static int accepted(void)
 	return mpa_listen_accepted(NULL, &world.sock);
 }
 
-/* It begins, and is looked at, under its mutex; the callbacks have it then */
+/*
+ * A new connection begins and is polled under its mutex; then the callbacks
+ * have the only reference
+ */
 static void let_in(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, accepted());
@@ -219,7 +222,10 @@ static void let_in(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, world.c->ss.ref.refs);
 }
 
-/* Of what comes from here on its callbacks hear */
+/*
+ * If no data has arrived yet, no event is needed: the socket's callbacks report
+ * what comes later
+ */
 static void let_in_quietly(struct kunit *test)
 {
 	world.quiet = true;
@@ -236,7 +242,7 @@ static void ends_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, world.freed);
 }
 
-/* Whoever cannot be let in is told by why, and nothing of it is left */
+/* If a peer cannot be accepted, the error says why and nothing leaks */
 static void not_let_in(struct kunit *test)
 {
 	struct ddp_port_listener *called = world.called;
@@ -254,13 +260,13 @@ static void not_let_in(struct kunit *test)
 		*lacks[i] = false;
 		KUNIT_EXPECT_EQ(test, 0, world.held);
 	}
-	/* those that there were */
+	/* only in two of the cases there was a connection to free */
 	KUNIT_EXPECT_EQ(test, 2, world.given_up);
 	KUNIT_EXPECT_EQ(test, 2, world.freed);
 	KUNIT_EXPECT_EQ(test, 0, world.begun);
 }
 
-/* Its listener goes before it */
+/* A request is aborted if its listener ends first */
 static void orphaned(struct kunit *test)
 {
 	mpa_listen_orphaned(&world.c->caller);
@@ -277,7 +283,7 @@ static int opened(u16 family, bool v6only)
 	return mpa_listen_open(&a, &sock);
 }
 
-/* What the program has asked for reaches the socket */
+/* IPV6_V6ONLY is set on the socket if the program requests it */
 static void opens(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, -EADDRINUSE, opened(AF_INET6, true));
@@ -301,7 +307,10 @@ static long domain_at(u32 addr, bool hears_all)
 	return -PTR_ERR(mpa_listen(&a, NULL, NULL));
 }
 
-/* Where TCP has one socket hear all VRFs, one at any address is in none of them */
+/*
+ * If one TCP socket serves all VRFs, a listener on the wildcard address belongs
+ * to no VRF
+ */
 static void domains(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 40l, domain_at(0, false));

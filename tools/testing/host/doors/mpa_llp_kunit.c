@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A program connects, and answers: drivers/mpa/{llp,alloc}.c between it and a
- * connection's socket and worker, which fail where the test says.
+ * Unit tests of drivers/mpa/{llp,alloc}.c: connect, accept and reject. The
+ * connection's socket and worker are stubs that can fail.
  */
 #include <kunit/test.h>
 #include <linux/slab.h>
@@ -11,21 +11,21 @@
 
 static struct {
 	struct net	net;
-	int		connect, bind;	/* what these come to */
-	struct mpa_conn	*c;		/* the worker's */
-	u32		looks;		/* it has been given */
-	u32		seen_to;	/* ... by who has the connection */
-	u32		let_go;		/* connections that it may have */
-	u32		begun;		/* connections whose worker may go on */
-	u32		sockets;	/* there are */
-	bool		reset;		/* the last one that went */
+	int		connect, bind;	/* results of these functions */
+	struct mpa_conn	*c;		/* connection that is queued for the worker */
+	u32		looks;		/* events raised */
+	u32		seen_to;	/* events raised with the mutex held */
+	u32		let_go;		/* connections unlocked */
+	u32		begun;		/* connections that were begun */
+	u32		sockets;	/* sockets in existence */
+	bool		reset;		/* the last released socket was reset */
 	u32		timed, timed_for;
 } world;
 
 static int dont_care;
 struct workqueue_struct *mpa_wq;
 
-/* Whoever looks holds it */
+/* A queued connection has a reference */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 {
 	world.looks++;
@@ -62,7 +62,7 @@ int mpa_sock_connect(struct mpa_conn *c, const struct sockaddr_storage *local)
 		return world.connect;
 	c->sock = (void *)&dont_care;
 	world.sockets++;
-	/* on this machine it may be quick */
+	/* on loopback the connection may be established at once */
 	mpa_conn_event(c, MPA_EV_STATE);
 	return 0;
 }
@@ -107,7 +107,7 @@ void mpa_line_put(struct mpa_line *line)
 	kfree(line);
 }
 
-/* Nobody asks for these here */
+/* Not called by these tests */
 void mpa_conn_init(struct mpa_conn *c) {}
 void mpa_conn_quiesce(struct mpa_conn *c) {}
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why) {}
@@ -159,7 +159,7 @@ static struct ddp_session *connects(u16 private_data)
 	return mpa_session_type.connect(&args, NULL, NULL);
 }
 
-/* An error, and nothing is left, but for what the worker has in its hands */
+/* Connecting fails with @err, and leaves nothing except a worker that may still run */
 static void expect_vain(struct kunit *test, u16 private_data, int err)
 {
 	struct ddp_session *ss = connects(private_data);
@@ -184,7 +184,7 @@ static void no_way_there(struct kunit *test)
 	expect_vain(test, 0, -ENETUNREACH);
 }
 
-/* The worker was woken by a socket that is gone when it looks */
+/* The worker was woken by a socket that is already released when it runs */
 static void no_stream(struct kunit *test)
 {
 	world.bind = -EISCONN;
@@ -193,7 +193,7 @@ static void no_stream(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, world.reset);
 }
 
-/* What came before the stream was bound is seen to by who lets it go */
+/* Events before the stream is bound are handled when the connection is unlocked */
 static void under_way(struct kunit *test)
 {
 	struct ddp_session *ss = connects(MPA_PD_MAX);
@@ -206,7 +206,7 @@ static void under_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, world.net.held);
 	KUNIT_EXPECT_TRUE(test, c->told);
 	worker_done();
-	/* the program's, the stream's and the callbacks' */
+	/* references of the program, the stream and the socket's callbacks */
 	KUNIT_EXPECT_EQ(test, 3, ss->ref.refs);
 	mpa_sock_release(c, false);
 	ddp_session_put(ss);
@@ -214,7 +214,7 @@ static void under_way(struct kunit *test)
 	ddp_session_put(ss);
 }
 
-/* Somebody has connected to a listener, and the program decides */
+/* A peer has connected to a listener, and the program has the request */
 static struct mpa_conn *asks(struct kunit *test)
 {
 	static const struct ddp_policy policy;
@@ -235,7 +235,10 @@ static void gone(struct mpa_conn *c, bool bound)
 	ddp_session_put(&c->ss);
 }
 
-/* There is no hurry for the program any more; the worker says it to the peer */
+/*
+ * Once the program has accepted or rejected, its time limit ends and the worker
+ * sends the Reply
+ */
 static void answers(struct kunit *test)
 {
 	static const struct ddp_offer o;
@@ -258,7 +261,7 @@ static void answers(struct kunit *test)
 	gone(c, false);
 }
 
-/* The peer has gone, or the queue pair is another's */
+/* Accept and reject fail if the peer has closed; accept fails if the QP is in use */
 static void answers_in_vain(struct kunit *test)
 {
 	static const struct ddp_offer o;

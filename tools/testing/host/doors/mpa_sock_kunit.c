@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * What a connection asks of its socket: drivers/mpa/{sock,rx}.c over a TCP of the test's,
- * which has no memory, or no peer, where that says.
- */
+/* Unit tests of drivers/mpa/{sock,rx}.c with a fake TCP that can run out of memory */
 #include <kunit/test.h>
 #include <net/tcp.h>
 
@@ -16,24 +13,24 @@ static struct {
 	struct tcp_sock	tp;
 	struct socket	sock;
 	int		locked;
-	bool		no_memory;	/* for a FIN */
-	bool		fin_lost;	/* ... nor when TCP looks */
-	bool		queued;		/* octets that have not been sent, or acknowledged */
-	int		result;		/* of what is sent */
-	int		flags;		/* it is sent with */
+	bool		no_memory;	/* no memory for a FIN */
+	bool		fin_lost;	/* allocating the FIN succeeds, but TCP cannot send it */
+	bool		queued;		/* bytes not yet sent or acknowledged */
+	int		result;		/* result of sending */
+	int		flags;		/* flags of the last send */
 	u32		unread;
-	u32		gathered;	/* what becomes of it */
-	int		cost;		/* of the budget */
-	struct sk_buff	skb;		/* the rest begins there */
+	u32		gathered;	/* bytes that mpa_gather() consumes */
+	int		cost;		/* budget that mpa_gather() uses up */
+	struct sk_buff	skb;		/* begins the data that is left */
 	u32		fins, resets, released;
-	bool		worker;		/* looks as soon as it may */
-	enum mpa_fate	fate;		/* what it finds then */
+	bool		worker;		/* the worker runs as soon as the socket is unlocked */
+	enum mpa_fate	fate;		/* what the worker finds */
 	int		err;
-	int		no_bind, no_connect;	/* from the ULP's port */
-	int		no_any;		/* ... nor from another one */
-	u16		port;		/* it is bound to */
+	int		no_bind, no_connect;	/* results with the port that the ULP chose */
+	int		no_any;		/* result with another port */
+	u16		port;		/* port that the socket is bound to */
 	u32		made, connects;
-	int		domain;		/* it is made in */
+	int		domain;		/* VRF of the socket */
 } world;
 
 /* TCP ------------------------------------------------------------------------- */
@@ -63,7 +60,7 @@ struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off)
 	return some();
 }
 
-/* What the memory is worth on some kernels */
+/* As on some kernels: half of the buffer is usable */
 int tcp_full_space(const struct sock *sk)
 {
 	return sk->sk_rcvbuf / 2;
@@ -101,13 +98,13 @@ bool sk_stream_is_writeable(const struct sock *sk)
 int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t len)
 {
 	world.flags = msg->msg_flags;
-	/* who is told of an error has had it */
+	/* TCP reports an error once */
 	if (world.result < 0 && world.result != -EAGAIN)
 		sk->sk_err = 0;
 	return world.locked == 1 ? world.result : -EDEADLK;
 }
 
-/* Its state changes, whether or not the FIN can be sent */
+/* The state changes even if the FIN cannot be sent */
 static void shut(struct sock *sk, int how)
 {
 	sk->sk_state = TCP_FIN_WAIT1;
@@ -124,7 +121,7 @@ void sock_no_linger(struct sock *sk)
 	world.resets++;
 }
 
-/* As TCP does it */
+/* As TCP: close resets the connection if there is unread data */
 void sock_release(struct socket *s)
 {
 	world.released++;
@@ -219,8 +216,8 @@ static int begin(struct kunit *test)
 }
 
 /*
- * It is sent with BH off, by whoever is there: nothing of theirs is used.  MPA-64: Nagle's
- * algorithm is off
+ * Data is sent with BH off in any task's context: no task fragment. MPA-64:
+ * Nagle's algorithm is off.
  */
 static void prepared(struct kunit *test)
 {
@@ -229,7 +226,7 @@ static void prepared(struct kunit *test)
 	sk->sk_use_task_frag = true;
 	sk->sk_rcvbuf = 131072;
 	mpa_sock_prepare(&world.sock);
-	/* a peer that has gone is noticed in a minute and a half */
+	/* a lost peer is detected after a minute and a half */
 	KUNIT_EXPECT_EQ(test, 90, world.tp.keepalive_time +
 				  world.tp.keepalive_intvl * world.tp.keepalive_probes);
 	KUNIT_EXPECT_FALSE(test, sk->sk_use_task_frag);
@@ -254,25 +251,25 @@ static void connects(struct kunit *test, int err, u32 made, u32 connects, u16 po
 	KUNIT_EXPECT_EQ(test, made, world.made);
 	KUNIT_EXPECT_EQ(test, connects, world.connects);
 	KUNIT_EXPECT_EQ(test, port, world.port);
-	/* all but the one that is left */
+	/* all but the one in use */
 	KUNIT_EXPECT_EQ(test, made - !err, world.released);
 	KUNIT_EXPECT_EQ(test, !err, world.c.sock == &world.sock);
 }
 
-/* From the port that the ULP chose, or from another one if TCP has that in use */
+/* Connect from the port that the ULP chose, or from another if TCP still uses it */
 static void connected(struct kunit *test)
 {
 	connects(test, 0, 1, 1, 7);
 	world.no_connect = -ENETUNREACH;
 	connects(test, -ENETUNREACH, 1, 1, 7);
-	/* a connection to the same place is not over for TCP */
+	/* TCP still has an old connection between these ports */
 	world.no_connect = -EADDRNOTAVAIL;
 	connects(test, 0, 2, 2, 0);
-	/* no port is left, or the address is gone */
+	/* no port is left, or the address was removed */
 	world.no_any = -EADDRNOTAVAIL;
 	connects(test, -EADDRNOTAVAIL, 2, 2, 0);
 	world.no_any = 0;
-	/* somebody listens there */
+	/* a listener has this port */
 	world.no_bind = -EADDRINUSE;
 	connects(test, 0, 2, 1, 0);
 	world.no_bind = -EACCES;
@@ -294,23 +291,23 @@ static void sends(struct kunit *test, int result, bool queued, int err, int lost
 }
 
 /*
- * Whoever sends hears whether and when to come again; MPA-64: what is behind a batch begins
- * a segment, and no batch waits for it
+ * The result says whether and when to retry. MPA-64: a batch ends a TCP
+ * segment, and does not wait for the next batch.
  */
 static void sent(struct kunit *test)
 {
 	sends(test, 100, true, 0, 0);
 	sends(test, 60, true, -EAGAIN, 0);
 	sends(test, -EAGAIN, true, -EAGAIN, 0);
-	/* nothing will make room: it is memory that is short */
+	/* nothing is queued that could free space later: memory is short */
 	sends(test, -EAGAIN, false, -ENOMEM, 0);
-	/* whether or not there was anything, it is over */
+	/* the connection is over, with data queued or without */
 	sends(test, -EPIPE, false, -EPIPE, 0);
 	sends(test, -ECONNRESET, false, -ECONNRESET, -ECONNRESET);
 	sends(test, -ETIMEDOUT, true, -ETIMEDOUT, -ETIMEDOUT);
 }
 
-/* As TCP leaves the socket; a worker looks as soon as who sends lets go of it */
+/* As TCP leaves the socket; the worker runs as soon as the sender unlocks it */
 static void resets_as(struct kunit *test, int err)
 {
 	begin(test);
@@ -327,15 +324,15 @@ static void resets_as(struct kunit *test, int err)
 	KUNIT_EXPECT_EQ(test, -err, world.err);
 }
 
-/* A reset is no close in good order, whoever hears of it first */
+/* A reset is not an orderly close, whichever context sees the error first */
 static void reset_seen(struct kunit *test)
 {
 	resets_as(test, ECONNRESET);
-	/* the peer had closed its half before */
+	/* a reset after the peer's FIN */
 	resets_as(test, EPIPE);
 }
 
-/* ... and behind both FINs there is no error in it */
+/* An error in sending after both FINs is no loss of the connection */
 static void closed_seen(struct kunit *test)
 {
 	begin(test);
@@ -347,7 +344,7 @@ static void closed_seen(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, MPA_SOCK_CLOSED, mpa_sock_fate(&world.c, &world.err));
 }
 
-/* What is left behind a FIN makes no FPDU, where FPDUs are looked for at all */
+/* Unread data after a FIN is an incomplete FPDU, unless reception has stopped */
 static void unread_seen(struct kunit *test)
 {
 	begin(test);
@@ -377,7 +374,7 @@ static void sent_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mpa_sock_send(&world.c));
 }
 
-/* A FIN goes where none has, if there is memory for it */
+/* A FIN is sent once, if there is memory for it */
 static void shuts(struct kunit *test, int state, bool ok, u32 fins)
 {
 	world.tp.sk.sk_state = state;
@@ -395,7 +392,7 @@ static void shutdown_once(struct kunit *test)
 	world.no_memory = true;
 	shuts(test, TCP_ESTABLISHED, false, 0);
 	shuts(test, TCP_FIN_WAIT1, true, 0);
-	/* it goes with what is to be sent anyhow */
+	/* with data queued, the FIN needs no memory of its own */
 	world.queued = true;
 	shuts(test, TCP_ESTABLISHED, true, 1);
 }
@@ -411,7 +408,7 @@ static void acked(struct kunit *test, u32 una, u32 written, bool all)
 	KUNIT_EXPECT_EQ(test, 0, world.locked);
 }
 
-/* Our FIN counts as an octet, and TCP sees to that alone */
+/* The acknowledgment of the FIN is not waited for: that is up to TCP */
 static void acknowledged(struct kunit *test)
 {
 	acked(test, 100, 200, false);
@@ -435,12 +432,12 @@ static void releases(struct kunit *test, bool abort, u32 resets)
 	KUNIT_EXPECT_NULL(test, world.tp.sk.sk_user_data);
 }
 
-/* A peer hears of the end, and is not reset without need */
+/* An orderly release sends a FIN if none was sent; an abort resets */
 static void released(struct kunit *test)
 {
 	releases(test, false, 0);
 	KUNIT_EXPECT_EQ(test, 1u, world.fins);
-	/* it has heard */
+	/* the FIN was sent before */
 	releases(test, false, 0);
 	world.tp.sk.sk_state = TCP_CLOSE;
 	releases(test, false, 0);
@@ -450,7 +447,7 @@ static void released(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.released);
 }
 
-/* DDP-3: what is sent, and perhaps told so, is not lost by what nobody has read */
+/* DDP-3: unread data is discarded: TCP's reset would lose data reported as sent */
 static void released_unread(struct kunit *test)
 {
 	world.queued = true;
@@ -460,20 +457,20 @@ static void released_unread(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, world.locked);
 }
 
-/* Nor is a peer told that all has been received, where there is nothing to lose */
+/* Unread data resets the connection if no sent data can be lost by that */
 static void released_unheard(struct kunit *test)
 {
 	world.unread = 5;
 	releases(test, false, 1);
 	KUNIT_EXPECT_EQ(test, 5u, world.unread);
-	/* what waits for memory has come whole */
+	/* an FPDU that is deferred for memory was not received either */
 	world.queued = true;
 	world.c.rx_waits = true;
 	releases(test, false, 1);
 	KUNIT_EXPECT_EQ(test, 5u, world.unread);
 }
 
-/* It hears in some way, if there is no memory for the FIN */
+/* Without memory for the FIN the connection is reset, so that the peer notices */
 static void released_in_vain(struct kunit *test)
 {
 	world.no_memory = true;
@@ -484,7 +481,7 @@ static void released_in_vain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.fins);
 }
 
-/* What was sent again counts for good */
+/* Retransmissions of earlier sockets remain counted */
 static void looked_at(struct kunit *test)
 {
 	struct ddp_query q = {};
@@ -505,7 +502,7 @@ static void looked_at(struct kunit *test)
 	mpa_sock_release(&world.c, true);
 	mpa_sock_query(&world.c, &q);
 	KUNIT_EXPECT_EQ(test, 3u, (u32)q.retransmits);
-	/* the next one's besides */
+	/* those of the next socket are added */
 	world.c.sock = &world.sock;
 	world.tp.total_retrans = 2;
 	mpa_sock_query(&world.c, &q);
@@ -519,7 +516,7 @@ static void received(struct kunit *test)
 	world.gathered = 900;
 	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
 	KUNIT_EXPECT_EQ(test, 100u, world.unread);
-	/* so much at once: what is whole may be left */
+	/* after the budget is used up there may be complete FPDUs left */
 	world.unread = 300 * 1024;
 	world.gathered = 1000;
 	world.cost = 256 * 1024 - 1;
@@ -530,7 +527,7 @@ static void received(struct kunit *test)
 	world.gathered = world.unread;
 	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
 	world.unread = 1;
-	/* nobody wants what comes any more */
+	/* received data is discarded once the receive path has stopped */
 	mpa_sock_forget(&world.c);
 	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
 	KUNIT_EXPECT_EQ(test, 0u, world.unread);
@@ -548,7 +545,7 @@ static void buffer_after(struct kunit *test, u32 unread, u32 kib, int buffer, u3
 	KUNIT_EXPECT_EQ(test, clamp * 1024, world.tp.window_clamp);
 }
 
-/* Where an FPDU is not all there the skb that it begins in leaves room for the rest of it */
+/* For an incomplete FPDU the receive buffer grows by the skb that it begins in */
 static void window_kept(struct kunit *test)
 {
 	buffer_after(test, 1000, 88, 600, 290);
@@ -556,13 +553,13 @@ static void window_kept(struct kunit *test)
 	buffer_after(test, 1000, 500, 1012, 506);
 	buffer_after(test, 1000, 3584, 4096, 2048);
 	buffer_after(test, 1000, 9000, 4096, 2048);
-	/* nothing is left; nobody wants it any more */
+	/* not if nothing is left, or if the receive path has stopped */
 	buffer_after(test, 900, 500, 600, 290);
 	world.c.rx_stopped = true;
 	buffer_after(test, 1000, 500, 600, 290);
 }
 
-/* Its addresses and routes are those of the VRF that its interface is in */
+/* Addresses and routes are those of the interface's VRF */
 static void domain(struct kunit *test)
 {
 	world.c.ifindex = 3;

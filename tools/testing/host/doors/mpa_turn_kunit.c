@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Whose turn it is to look at a connection, and when: drivers/mpa/turn.c, with conn.c
- * behind it, between a socket and a listener of the test's.
+ * Unit tests of drivers/mpa/turn.c with conn.c: when the worker runs for a
+ * connection. Socket and listener are stubs.
  */
 #include <linux/slab.h>
 
 #include "mpa_conn.h"
 
-/* A timer that is up sooner stays, and then there is one for what is left */
+/*
+ * A later deadline does not restart the timer. When the timer expires it is
+ * started for the remaining time.
+ */
 static void timer_is_moved_seldom(struct kunit *test)
 {
 	struct mpa_conn *c = called();
@@ -21,7 +24,7 @@ static void timer_is_moved_seldom(struct kunit *test)
 	turn(c);
 	KUNIT_EXPECT_EQ(test, 2u, world.armed);
 	KUNIT_EXPECT_EQ(test, (DDP_ANSWER_TIME - 10ul) * HZ, world.delay);
-	/* nobody waits any more, and then somebody does */
+	/* without a deadline the timer stops; a new deadline starts it */
 	mpa_conn_lock(c);
 	mpa_conn_deadline(c, 0);
 	KUNIT_EXPECT_EQ(test, 1u, world.disarmed);
@@ -35,12 +38,15 @@ static void timer_is_moved_seldom(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 4u, world.armed);
 	KUNIT_EXPECT_EQ(test, 1ul * HZ, world.delay);
 	mpa_conn_unlock(c);
-	/* it only leaves an event */
+	/* the timer function only sets an event */
 	c->timer.work.func(&c->timer.work);
 	KUNIT_EXPECT_EQ(test, 1ul << MPA_EV_TIMEOUT, c->events);
 }
 
-/* What comes of a look is looked at in the same turn, but not for ever */
+/*
+ * Events raised by a pass are handled by further passes of the same run of the
+ * worker, up to a limit
+ */
 static void one_turn(struct kunit *test)
 {
 	struct mpa_conn *c = sent(0);
@@ -54,18 +60,24 @@ static void one_turn(struct kunit *test)
 	look(c);
 	KUNIT_EXPECT_EQ(test, 3u + 4, world.received);
 	KUNIT_EXPECT_EQ(test, 3u, world.queued);
-	/* whoever waits in the line it was in */
+	/*
+	 * connections in the ordered queue do not matter to a connection's own
+	 * worker
+	 */
 	world.others = true;
 	turn(c);
 	KUNIT_EXPECT_EQ(test, 7u + 4, world.received);
 	KUNIT_EXPECT_EQ(test, 4u, world.queued);
-	/* but once where much was to be sent */
+	/* a pass with much to transmit is the last one of its run */
 	mpa_conn_event(c, MPA_EV_TX);
 	turn(c);
 	KUNIT_EXPECT_EQ(test, 12u, world.received);
 	KUNIT_EXPECT_EQ(test, 1u, world.worked);
 	KUNIT_EXPECT_EQ(test, 6u, world.queued);
-	/* who has had all that there is for one turn gets another, late as it may be */
+	/*
+	 * a connection with more to receive gets another run, even after its
+	 * deadline, but not forever
+	 */
 	world.events = 0;
 	world.more = true;
 	c->timed = true;
@@ -82,7 +94,7 @@ static void one_turn(struct kunit *test)
 	expect(test, 0, 0, 1, IW_TIMEOUT);
 }
 
-/* A turn that is queued holds it, and one that is already does not twice */
+/* A queued work item has one reference to the connection */
 static void turn_holds_it(struct kunit *test)
 {
 	struct mpa_conn *c = sent(0);
@@ -99,7 +111,7 @@ static void turn_holds_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refs, c->ss.ref.refs);
 }
 
-/* We have connected, and the Reply is there */
+/* An active connection whose Reply has arrived */
 static struct mpa_conn *replied(struct kunit *test)
 {
 	static const char key[] = "MPA ID Rep Frame\x40\x01";
@@ -116,7 +128,10 @@ static struct mpa_conn *replied(struct kunit *test)
 	return c;
 }
 
-/* The first look of Full Operation comes at once, but not before others in the line */
+/*
+ * The first receive pass of Full Operation follows at once, unless others wait
+ * in the ordered queue
+ */
 static void full_in_turn(struct kunit *test)
 {
 	struct mpa_conn *c = replied(test);
@@ -138,7 +153,7 @@ static void full_in_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.received);
 }
 
-/* Who comes in vain, for somebody has it, is asked to come again */
+/* A worker that finds the mutex held is queued again when the mutex is released */
 static void comes_in_vain(struct mpa_conn *c)
 {
 	world.unlocked = NULL;
@@ -160,20 +175,20 @@ static void not_now(struct kunit *test)
 	turn(c);
 	KUNIT_EXPECT_EQ(test, 1u, world.received);
 	KUNIT_EXPECT_EQ(test, 1u, world.queued);
-	/* at the last moment */
+	/* the worker comes just before the mutex is released */
 	world.unlocked = comes_in_vain;
 	mpa_conn_lock(c);
 	mpa_conn_unlock(c);
 	KUNIT_EXPECT_EQ(test, 1u, world.received);
 	KUNIT_EXPECT_EQ(test, 3u, world.queued);
 	turn(c);
-	/* whose stream goes leaves it with an end to come */
+	/* unbinding the stream queues the end of the connection */
 	ddp_session_get(&c->ss);
 	mpa_conn_quiesce(c);
 	KUNIT_EXPECT_EQ(test, 4u, world.queued);
 	turn(c);
 	expect(test, 0, 0, 1, IW_LOCAL_ABORT);
-	/* and then there is none any more, whatever was asked meanwhile */
+	/* a connection that has ended is not queued again, whatever events it gets */
 	mpa_conn_event(c, MPA_EV_RX);
 	c->events = 1ul << MPA_EV_ABORT;
 	turn(c);
@@ -181,7 +196,10 @@ static void not_now(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 4u, world.queued);
 }
 
-/* As long as it is being made nobody comes, and then if there was anything */
+/*
+ * Events do not queue a connection while it is created; mpa_conn_begin() does
+ * if there was one
+ */
 static void not_yet(struct kunit *test)
 {
 	struct mpa_conn *c = called();
@@ -190,7 +208,7 @@ static void not_yet(struct kunit *test)
 	c->phase = MPA_NEW;
 	mpa_conn_init(c);
 	mpa_conn_event(c, MPA_EV_STATE);
-	/* whoever comes all the same leaves it */
+	/* a worker that runs all the same does nothing */
 	turn(c);
 	KUNIT_EXPECT_EQ(test, 0u, world.lined);
 	mpa_conn_lock(c);

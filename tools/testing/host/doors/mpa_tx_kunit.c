@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who transmits over TCP, when, and for how long: drivers/mpa/{tx,due}.c
- * between sockets, workers, a softirq and a clock of the test's.
+ * Unit tests of drivers/mpa/{tx,due}.c: which context transmits, when and for
+ * how long. Sockets, workers, softirq and clock are stubs.
  */
 #include <kunit/test.h>
 #include <linux/interrupt.h>
@@ -11,28 +11,28 @@
 #include "../../../../drivers/mpa/internal.h"
 
 #define CROWD	300
-#define STRETCH	4	/* batches */
+#define STRETCH	4	/* batches per transmit pass */
 
-/* A connection, and what it has to send */
+/* A connection and what it has to transmit */
 struct guest {
 	struct mpa_conn		c;
 	struct ddp_stream	stream;
-	u32			left;		/* batches */
-	u32			works;		/* runs of the worker to come */
-	u64			done;		/* when the last one went, ns */
+	u32			left;		/* batches to transmit */
+	u32			works;		/* runs of the worker requested */
+	u64			done;		/* time of the last batch, ns */
 };
 
 static struct {
-	u64			now;		/* ns */
-	u64			batch_ns;	/* that sending one takes */
-	u32			sent;		/* batches */
-	int			err;		/* what sending comes to */
-	u32			tries;		/* to send */
-	u32			works;		/* runs of workers asked for */
-	u32			waits;		/* for a socket */
+	u64			now;		/* current time, ns */
+	u64			batch_ns;	/* time to send a batch */
+	u32			sent;		/* batches sent */
+	int			err;		/* result of sending */
+	u32			tries;		/* attempts to send */
+	u32			works;		/* runs of workers requested */
+	u32			waits;		/* waits for a socket */
 	struct compat_bh	*raised;
 	struct delayed_work	*timer;
-	unsigned long		ms;		/* when that is due */
+	unsigned long		ms;		/* timeout of that work */
 	bool			irqs_off;
 } world;
 
@@ -52,7 +52,7 @@ bool host_irqs_off(void)
 	return world.irqs_off;
 }
 
-/* Raised where neither is off it would be ksoftirqd's */
+/* Raising with BH and interrupts on would wake ksoftirqd */
 void host_raise(struct compat_bh *bh)
 {
 	WARN_ON(!host_bh_off && !world.irqs_off);
@@ -68,7 +68,7 @@ bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 	return true;
 }
 
-/* Return: what it took, ns */
+/* Run the softirq. Return: the time it took, ns. */
 static u64 softirq(void)
 {
 	struct compat_bh *bh = world.raised;
@@ -145,7 +145,7 @@ void mpa_sock_wait(struct mpa_conn *c)
 	world.waits++;
 }
 
-/* Guests ------------------------------------------------------------------- */
+/* Connections -------------------------------------------------------------- */
 
 static void released(struct kref *ref)
 {
@@ -156,7 +156,7 @@ static const struct ddp_session_type type = { .release = released };
 static void sent(struct ddp_stream *s) { }
 static const struct ddp_ulp_ops ulp = { .sent = sent };
 
-/* @n of them, each with so many batches to send */
+/* Open @n connections with @batches batches to transmit each */
 static struct mpa_conn *crowd(u32 n, u32 batches)
 {
 	struct guest *g;
@@ -184,7 +184,7 @@ static void work(struct guest *g)
 	mpa_tx_work(&g->c);
 }
 
-/* Nobody has anything to send, nobody owes anything */
+/* All is sent, and no reference or pending work is left */
 static void expect_done(struct kunit *test, u32 n)
 {
 	struct guest *g;
@@ -199,7 +199,10 @@ static void expect_done(struct kunit *test, u32 n)
 
 /* Cases -------------------------------------------------------------------- */
 
-/* All are woken at once: softirq ends in time, and nobody is forgotten */
+/*
+ * If many connections are scheduled at once, the softirq ends in time and no
+ * connection is forgotten
+ */
 static void crowd_is_woken(struct kunit *test)
 {
 	const u64 most = NSEC_PER_MSEC + STRETCH * 100000;
@@ -224,7 +227,7 @@ static void crowd_is_woken(struct kunit *test)
 	expect_done(test, CROWD);
 }
 
-/* Little is sent in softirq, and who came first goes first */
+/* Small amounts are sent in softirq, in the order of scheduling */
 static void few_in_softirq(struct kunit *test)
 {
 	u32 i;
@@ -240,7 +243,7 @@ static void few_in_softirq(struct kunit *test)
 	expect_done(test, 10);
 }
 
-/* Who posts with interrupts off may not have BH on again */
+/* A caller with interrupts off must not have BH enabled on return */
 static void interrupts_off(struct kunit *test)
 {
 	crowd(1, 2);
@@ -252,7 +255,10 @@ static void interrupts_off(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* Who has much gets a turn in softirq, then it is the worker's */
+/*
+ * A connection with much to transmit gets one pass in softirq, then its worker
+ * continues
+ */
 static void much_is_the_workers(struct kunit *test)
 {
 	struct mpa_conn *c = crowd(1, 1000);
@@ -263,16 +269,19 @@ static void much_is_the_workers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)STRETCH, world.sent);
 	KUNIT_EXPECT_EQ(test, 1u, world.works);
 	KUNIT_EXPECT_TRUE(test, !world.raised);
-	/* nor has that one it for ever */
+	/* one run of the worker is limited */
 	work(guests);
 	KUNIT_EXPECT_EQ(test, 5u * STRETCH, world.sent);
 	KUNIT_EXPECT_EQ(test, 2u, world.works);
-	/* and it waits for no process: none has the socket */
+	/* the worker does not wait for the socket, which is free */
 	KUNIT_EXPECT_EQ(test, 0u, world.waits);
 	KUNIT_EXPECT_TRUE(test, !world.raised);
 }
 
-/* A program that posts gets one stretch, softirq the next, and no two in a row */
+/*
+ * Posting transmits one pass inline and the next in softirq, never two passes
+ * in a row in the same context
+ */
 static void push_is_one_stretch(struct kunit *test)
 {
 	struct mpa_conn *c = crowd(1, 100);
@@ -287,7 +296,10 @@ static void push_is_one_stretch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.works);
 }
 
-/* No memory: it is asked for again ever later, whoever kicks meanwhile */
+/*
+ * Without memory, sending is retried with increasing delays, whatever is
+ * scheduled meanwhile
+ */
 static void no_memory(struct kunit *test)
 {
 	struct mpa_conn *c = crowd(1, 3);
@@ -313,14 +325,14 @@ static void no_memory(struct kunit *test)
 	work(guests);
 	expect_done(test, 1);
 
-	/* the next time it is short is another time */
+	/* the next shortage begins with the smallest delay again */
 	guests->left = 1;
 	world.err = -ENOMEM;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_EQ(test, 1ul, world.ms);
 }
 
-/* No room: TCP will tell; nobody asks again by himself */
+/* Without send buffer space there is no retry: TCP reports when there is space */
 static void no_room(struct kunit *test)
 {
 	struct mpa_conn *c = crowd(1, 3);
@@ -336,7 +348,10 @@ static void no_room(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* Somebody has the socket: softirq tries, then a worker waits, and owns nothing */
+/*
+ * If the socket is in use, the softirq tries once. Then the worker waits for
+ * the socket, without owning the transmit side.
+ */
 static void socket_in_use(struct kunit *test)
 {
 	struct mpa_conn *c = crowd(1, 3);
@@ -357,7 +372,10 @@ static void socket_in_use(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* A responder, asked for the end with so much held back before its turn */
+/*
+ * A responder that is closing, with @batches batches held back because no FPDU
+ * has arrived yet
+ */
 static struct mpa_conn *ends_shut(u32 batches)
 {
 	struct mpa_conn *c = crowd(1, batches);
@@ -368,7 +386,7 @@ static struct mpa_conn *ends_shut(u32 batches)
 	return c;
 }
 
-/* The peer's first FPDU may still come: what is held back is not given up */
+/* The peer's first FPDU may still arrive: batches held back are not discarded */
 static void end_waits_for_turn(struct kunit *test)
 {
 	struct mpa_conn *c = ends_shut(2);
@@ -381,7 +399,7 @@ static void end_waits_for_turn(struct kunit *test)
 	expect_done(test, 1);
 }
 
-/* ... until it cannot come any more: the end need not wait */
+/* Once it cannot arrive any more, the end does not wait for the batches */
 static void turn_never_comes(struct kunit *test)
 {
 	struct mpa_conn *c = ends_shut(2);
@@ -397,13 +415,16 @@ static void turn_never_comes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, c->drained);
 }
 
-/* Nothing held back: there is nothing to wait for */
+/* With no batch held back there is nothing to wait for */
 static void nothing_held_back(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, ends_shut(0)->drained);
 }
 
-/* What waits for the peer's answer leaves before the end, unless none can come */
+/*
+ * A request that is blocked on the peer's response is sent before the end,
+ * unless no response can arrive
+ */
 static void end_waits_for_answer(struct kunit *test)
 {
 	struct mpa_conn *c = crowd(1, 0);
@@ -412,7 +433,7 @@ static void end_waits_for_answer(struct kunit *test)
 	c->closing = true;
 	mpa_tx_push(c);
 	KUNIT_EXPECT_FALSE(test, c->drained);
-	/* nobody asks for it again by himself */
+	/* the transmit path does not poll for it */
 	KUNIT_EXPECT_EQ(test, 0, c->tx.v);
 	c->peer_closed = true;
 	guests[0].stream.rests = true;
@@ -423,7 +444,10 @@ static void end_waits_for_answer(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, c->drained);
 }
 
-/* What the peer asks for before the worker has sent the FIN: none of it goes in front */
+/*
+ * Responses requested by the peer after the transmit path was drained are not
+ * sent before the FIN
+ */
 static void asked_after_drained(struct kunit *test)
 {
 	struct mpa_conn *c = crowd(1, 0);
@@ -432,7 +456,7 @@ static void asked_after_drained(struct kunit *test)
 	mpa_tx_push(c);
 	KUNIT_EXPECT_TRUE(test, c->drained);
 	guests[0].left = 2;
-	/* TCP would take a part of the first batch */
+	/* TCP would accept a part of the first batch */
 	world.err = -EAGAIN;
 	mpa_tx_kick(c, false);
 	softirq();

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Octets of regions without blocks: drivers/ddp/paged.c between memory that
- * comes in runs, a lower layer and flat memory.
+ * Unit tests of drivers/ddp/paged.c: access to ODP and dma-buf MRs. Memory,
+ * lower layer and buffers are stubs.
  */
 #include <kunit/test.h>
 #include <ddp/llp.h>
 
 #include "../../../../drivers/ddp/internal.h"
 
-#define BASE	1000	/* TO of the region's first octet */
-#define FROM	16	/* ... and where that is */
-#define RUN	24	/* octets that lie together */
-#define END	64	/* beyond it there is none */
+#define BASE	1000	/* TO of the MR's first byte */
+#define FROM	16	/* offset of that byte in the memory */
+#define RUN	24	/* contiguous bytes */
+#define END	64	/* size of the memory */
 
 static struct {
 	u8		octets[END];	/* the memory */
 	rwlock_t	lock;
-	u32		runs;		/* that were there */
-	u32		written;	/* of them, to be written */
-	u32		brought;	/* what was not */
-	u64		at;		/* ... and where */
-	u32		reads;		/* of the lower layer */
-	u32		last;		/* octets of the last one */
+	u32		runs;		/* accesses to present memory */
+	u32		written;	/* accesses for writing */
+	u32		brought;	/* page faults */
+	u64		at;		/* offset of the last page fault */
+	u32		reads;		/* reads from the lower layer */
+	u32		last;		/* bytes of the last read */
 	bool		unreadable;
-	bool		outside;	/* copied without the lock */
+	bool		outside;	/* data was copied without the lock */
 } world;
 
 static bool mem_run(void *mem, u64 at, bool write, struct ddp_run *run)
@@ -83,7 +83,7 @@ static void end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, world.lock.readers);
 }
 
-/* Each run in its turn, none of it before or behind what is meant */
+/* A copy across several extents reads exactly the requested bytes */
 static void out_of_runs(struct kunit *test)
 {
 	struct ddp_wait w = {};
@@ -98,7 +98,10 @@ static void out_of_runs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.written);
 }
 
-/* Each run once, whichever places it goes to; nothing between the places */
+/*
+ * A copy to several destinations maps each extent once and writes nothing
+ * between the destinations
+ */
 static void to_many_places(struct kunit *test)
 {
 	struct ddp_wait w = {};
@@ -115,7 +118,7 @@ static void to_many_places(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.written);
 }
 
-/* A place has all of its octets or does not count */
+/* A destination that cannot be filled completely does not count */
 static void not_to_all(struct kunit *test)
 {
 	struct ddp_wait w = { .mute = true };
@@ -147,7 +150,7 @@ static void into_runs(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u, world.written);
 }
 
-/* Of a message's end the last octet comes by itself, and only there */
+/* At the end of a message, and only there, the last byte is read separately */
 static void last_octet_last(struct kunit *test)
 {
 	struct ddp_wait w = {};
@@ -174,7 +177,7 @@ static void llp_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.reads);
 }
 
-/* It is asked for from the first octet that is missing on */
+/* The page fault is for the first missing byte */
 static void is_missing(struct kunit *test)
 {
 	struct ddp_wait w = {};
@@ -188,7 +191,7 @@ static void is_missing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u64)END, world.at);
 }
 
-/* Nothing keeps it there, and nothing is let go */
+/* Kernel memory needs no lock */
 static void kernel_memory(struct kunit *test)
 {
 	u8 from[8] = "octets!", to[8];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Octets to memory: drivers/ddp/place.c between a lower layer's and the memory that
- * frames are made of (frame_world.c).  After each all memory is compared with what the
- * slow way has made of a copy of it.
+ * Unit tests of drivers/ddp/place.c: placing data. The lower layer is a stub;
+ * the memory is that of frame_world.c. Each test compares it with the result of
+ * a simple reference.
  */
 #include <kunit/test.h>
 #include <linux/atomic.h>
@@ -10,7 +10,7 @@
 
 #include "frame.h"
 
-#define SEGMENT		3000	/* octets at most */
+#define SEGMENT		3000	/* maximum payload */
 #define WRITE		(DDP_LOCAL_WRITE | DDP_REMOTE_WRITE | DDP_REMOTE_ATOMIC)
 
 /* A segment whose header has been read */
@@ -18,7 +18,7 @@ static struct {
 	struct ddp_llp	llp;
 	u8		octets[SEGMENT];
 	u32		at;
-	u32		reads, fails_at;	/* that one; 0: none */
+	u32		reads, fails_at;	/* number of the read that fails; 0: none */
 } segment;
 
 static u8 expected[BLOCKS * BLOCK];
@@ -52,7 +52,7 @@ static void open_memory(u32 seed)
 	new_segment();
 }
 
-/* Where in the memory the octet @off of a region is, or of all memory */
+/* Index in the memory of byte @off of an MR, or of DMA memory */
 static u32 index_of(u32 stag, u32 off)
 {
 	if (stag == DDP_STAG_DMA)
@@ -74,7 +74,7 @@ static void expect(u32 stag, u32 off, const u8 *octets, u32 len)
 		expected[index_of(stag, off + i)] = octets[i];
 }
 
-/* And nobody has a region any more */
+/* The memory is as expected, and no reference to an MR is left */
 static void compare(struct kunit *test)
 {
 	ddp_hold_drop(&world.s.rx_held);
@@ -91,7 +91,7 @@ static enum iw_reason tagged(u32 stag, u32 off, u32 len, bool last, struct ddp_l
 	return ddp_place_tagged(&world.s, llp, &h, len, DDP_REMOTE_WRITE);
 }
 
-/* RFC 5041 5.2.1: to where the header says, and nowhere else */
+/* RFC 5041 5.2.1: data is placed where the header says, and nowhere else */
 static void tagged_anywhere(struct kunit *test)
 {
 	u32 i, stag, off, len;
@@ -109,7 +109,7 @@ static void tagged_anywhere(struct kunit *test)
 	compare(test);
 }
 
-/* When the other octets have to be there before the last one */
+/* State at the barrier before the last byte is written */
 static struct {
 	u32	stag, off, len;
 	u32	barriers;
@@ -131,7 +131,10 @@ static void look(void)
 	before_last.good &= octet_at(last) == (u8)~segment.octets[last];
 }
 
-/* How a Write's end comes: by the lower layer, or behind one that was like it, or together */
+/*
+ * Place the end of a Write. @how: 0: read from the lower layer; 1: as a
+ * repeated Write; 2: as a repeated Write with contiguous payload
+ */
 static enum iw_reason write_end(u32 stag, u32 off, u32 len, u32 how)
 {
 	enum iw_reason why;
@@ -142,8 +145,8 @@ static enum iw_reason write_end(u32 stag, u32 off, u32 len, u32 how)
 	if (why)
 		return why;
 	world.s.rx_seg.rights = DDP_REMOTE_WRITE;
-	return ddp_place_another(&world.s, &segment.llp, how == 1 ? NULL : segment.octets,
-				 BASE + off, len);
+	return ddp_place_more(&world.s, &segment.llp, how == 1 ? NULL : segment.octets,
+			      BASE + off, len, true);
 }
 
 static void expect_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
@@ -163,7 +166,7 @@ static void expect_last(struct kunit *test, u32 stag, u32 off, u32 len, u32 how)
 	expect(stag, off, segment.octets, len);
 }
 
-/* A program that looks at the last octet of a Write finds all others there */
+/* A program that polls the last byte of a Write finds all other bytes in place */
 static void last_octet_last(struct kunit *test)
 {
 	u32 i, len;
@@ -176,7 +179,10 @@ static void last_octet_last(struct kunit *test)
 	compare(test);
 }
 
-/* Its memory is asked for by who receives, and all of it comes again */
+/*
+ * A page fault of a repeated Write belongs to the receive path; the segment is
+ * retried
+ */
 static void another_waits(struct kunit *test)
 {
 	const u32 off = BLOCK - SKIP - 10;
@@ -200,7 +206,7 @@ static void another_waits(struct kunit *test)
 	}
 }
 
-/* One that is like another: only what may have changed since is asked again */
+/* For a repeated Write, only bounds, rights and validity are checked again */
 static void another(struct kunit *test)
 {
 	u32 stag;
@@ -210,24 +216,24 @@ static void another(struct kunit *test)
 	for (stag = BLOCKED; stag <= PAGED; stag++) {
 		KUNIT_EXPECT_EQ(test, IW_OK, tagged(stag, 0, 8, true, NULL));
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
-				ddp_place_another(&world.s, NULL, segment.octets,
-						  BASE + LENGTH - 7, 8));
+				ddp_place_more(&world.s, NULL, segment.octets,
+					       BASE + LENGTH - 7, 8, true));
 		world.s.denied = DDP_REMOTE_WRITE;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_place_another(&world.s, NULL, segment.octets, BASE, 8));
+				ddp_place_more(&world.s, NULL, segment.octets, BASE, 8, true));
 		world.s.denied = 0;
 		regions[stag & 1].valid = false;
 		KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-				ddp_place_another(&world.s, NULL, segment.octets, BASE, 8));
+				ddp_place_more(&world.s, NULL, segment.octets, BASE, 8, true));
 		regions[stag & 1].valid = true;
 	}
 	segment.fails_at = 1;
 	KUNIT_EXPECT_EQ(test, IW_UNREADABLE,
-			ddp_place_another(&world.s, &segment.llp, NULL, BASE, 1));
+			ddp_place_more(&world.s, &segment.llp, NULL, BASE, 1, true));
 	compare(test);
 }
 
-/* What is there already, or may not be: nothing is touched */
+/* On errors, and if there is no lower layer to read from, no memory is changed */
 static void tagged_only_looks(struct kunit *test)
 {
 	open_memory(3);
@@ -249,13 +255,13 @@ static void more(struct kunit *test, u32 stag, bool together)
 	world.s.rx_seg.rights = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_place_more(&world.s, &segment.llp, together ? octets + len : NULL,
-				       BASE + off + len, 2 * len));
+				       BASE + off + len, 2 * len, false));
 	KUNIT_EXPECT_EQ(test, stag == BLOCKED, ddp_place_fits(&world.s, BASE + off, 3 * len));
 	KUNIT_EXPECT_EQ(test, together ? len : 3 * len, segment.at);
 	expect(stag, off, octets, 3 * len);
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_BOUNDS,
 			ddp_place_more(&world.s, &segment.llp, octets,
-				       BASE + LENGTH - 7, 8));
+				       BASE + LENGTH - 7, 8, false));
 	KUNIT_EXPECT_FALSE(test, ddp_place_fits(&world.s, BASE + LENGTH - 7, 8));
 	world.s.denied = DDP_REMOTE_WRITE;
 	KUNIT_EXPECT_FALSE(test, ddp_place_fits(&world.s, BASE + off, 8));
@@ -263,7 +269,7 @@ static void more(struct kunit *test, u32 stag, bool together)
 	regions[stag & 1].valid = false;
 	KUNIT_EXPECT_FALSE(test, ddp_place_fits(&world.s, BASE + off, 8));
 	KUNIT_EXPECT_EQ(test, IW_DDP_T_STAG,
-			ddp_place_more(&world.s, &segment.llp, octets, BASE + off, 8));
+			ddp_place_more(&world.s, &segment.llp, octets, BASE + off, 8, false));
 	regions[stag & 1].valid = true;
 	compare(test);
 }
@@ -279,19 +285,19 @@ static void goes_on(struct kunit *test)
 	}
 }
 
-/* A receive's elements, some of them empty, of all kinds; where they end */
+/* Add SGEs of all kinds to a receive, some of them empty. Return: the total length. */
 static u32 add_elements(struct message *m)
 {
 	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
 	u32 i;
 
-	/* none over another */
+	/* the SGEs do not overlap */
 	for (i = 0; i < PIECES; i++)
 		add_piece(m, stags[roll(3)], 40000 * i + roll(9000), roll(4) ? roll(9000) : 0);
 	return m->buf.len;
 }
 
-/* The octet @at of the buffer is the next of the segment */
+/* Expect this value at byte @at of the buffer */
 static void expect_element(const struct message *m, u32 at, u8 octet)
 {
 	const struct ddp_sge *e = m->sge;
@@ -303,7 +309,7 @@ static void expect_element(const struct message *m, u32 at, u8 octet)
 	expect(e->stag, e->addr - base + at, &octet, 1);
 }
 
-/* RFC 5041 5.2.2: segment by segment through the elements */
+/* RFC 5041 5.2.2: consecutive segments fill the SGEs one after the other */
 static void scattered(struct kunit *test)
 {
 	u32 seed, i, at, len, end;
@@ -342,7 +348,7 @@ static enum iw_reason receive(u32 stag, u32 off, u32 len)
 	return ddp_place_untagged(&world.s, &segment.llp, NULL, &to, len);
 }
 
-/* RFC 5041 8.2: a buffer that names what its owner may not use is its owner's fault */
+/* RFC 5041 8.2: a receive with an SGE that its owner may not use is a local error */
 static void element_not_ours(struct kunit *test)
 {
 	struct ddp_pd *other = (void *)&segment;
@@ -350,10 +356,10 @@ static void element_not_ours(struct kunit *test)
 	open_memory(5);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED + 8, 0, 8));
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, LENGTH, 1));
-	/* a program's stream: kernel memory is not its */
+	/* a user-space stream may not use kernel memory */
 	world.s.dma_ok = false;
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(DDP_STAG_DMA, 0, 8));
-	/* a shared queue's elements are of its domain, not of the stream's */
+	/* SGEs of an SRQ belong to the SRQ's PD, not to the stream's */
 	world.s.recv_pd = (void *)other;
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, receive(BLOCKED, 0, 8));
 	regions[0].pd = (void *)other;
@@ -376,7 +382,7 @@ static enum iw_reason fetch(u32 stag, u32 off, u8 *dst, u32 len)
 	return ddp_fetch(&world.s, &from, dst, len);
 }
 
-/* A region stays in use for the next piece, unless that is where nobody looks */
+/* A reference to an MR is cached, until the next access is to DMA memory */
 static void use_stays(struct kunit *test)
 {
 	u8 octets[8];
@@ -397,7 +403,7 @@ static void use_stays(struct kunit *test)
 	compare(test);
 }
 
-/* The ULP's own buffer, from where the last segment ended */
+/* A buffer of the ULP is filled from where the last segment ended */
 static void flat_buffer(struct kunit *test)
 {
 	struct ddp_buf b = { .flat = world.memory, .len = 100 };
@@ -415,7 +421,7 @@ static void flat_buffer(struct kunit *test)
 	compare(test);
 }
 
-/* The lower layer's octets cannot be read: told, and no region is kept */
+/* If the lower layer's data is unreadable, no reference is kept */
 static void unreadable(struct kunit *test)
 {
 	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
@@ -435,13 +441,13 @@ static void unreadable(struct kunit *test)
 	compare(test);
 }
 
-/* Memory that is not there is asked for, and all of it comes again */
+/* Missing pages are faulted in, and the whole segment is retried */
 static void not_there(struct kunit *test)
 {
 	open_memory(8);
 	world.there[1] = false;
 	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, tagged(PAGED, BLOCK - SKIP - 10, 20, true, &segment.llp));
-	/* the part that is */
+	/* the part that is present */
 	expect(PAGED, BLOCK - SKIP - 10, segment.octets, 10);
 	compare(test);
 	KUNIT_EXPECT_TRUE(test, world.waits);
@@ -459,7 +465,10 @@ static enum iw_reason store(u32 stag, u32 off, u32 len)
 	return ddp_mem_store(&world.s, &m, segment.octets);
 }
 
-/* An atomic's answer: to registered memory, and to a kernel user's own */
+/*
+ * The response of an atomic goes to registered memory or to a kernel consumer's
+ * buffer
+ */
 static void stored(struct kunit *test)
 {
 	static const u32 stags[] = { BLOCKED, PAGED, DDP_STAG_DMA };
@@ -501,14 +510,14 @@ static void changes(struct kunit *test, u32 stag, u32 off, u64 by)
 			ddp_mem_atomic(&world.s, stag, BASE + off, plus, &by, &old));
 	KUNIT_EXPECT_EQ(test, was, old);
 	expect(stag, off, (u8 *)&new, sizeof(new));
-	/* only looked at: neither the word nor what it was */
+	/* with no operation to apply, neither the memory nor @old changes */
 	KUNIT_EXPECT_EQ(test, IW_OK,
 			ddp_mem_atomic(&world.s, stag, BASE + off, NULL, NULL, &old));
 	KUNIT_EXPECT_EQ(test, was, old);
 	compare(test);
 }
 
-/* RFC 7306 5.1: aligned in memory, whatever the TO is */
+/* RFC 7306 5.1: the address in memory must be aligned, whatever the TO is */
 static void atomics(struct kunit *test)
 {
 	const u32 aligned = 8 - SKIP % 8;
@@ -536,7 +545,10 @@ static void atomics(struct kunit *test)
 	compare(test);
 }
 
-/* The word is not there: nothing is done, and there is something to send later */
+/*
+ * If the page is not present, nothing is changed and the transmit path has more
+ * to do later
+ */
 static void atomic_waits(struct kunit *test)
 {
 	const u32 off = 2 * BLOCK - SKIP;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Whose a peer is, where several VRFs have one address: drivers/ddp/port.c. */
+/*
+ * Unit tests of drivers/ddp/port.c: which listener a peer belongs to if several
+ * VRFs have the same address.
+ */
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/netdevice.h>
@@ -9,7 +12,7 @@
 #include <linux/workqueue.h>
 #include <net/tcp.h>
 
-/* As much of a socket as port.c asks of one that nobody connects to */
+/* The part of a socket that port.c uses, without any connection */
 #define O_NONBLOCK			0
 #define TCP_LISTEN			10
 #define kernel_accept(s, new, how)	((void)(s), *(new) = NULL, -EAGAIN)
@@ -28,8 +31,8 @@ static struct {
 	struct net	net;
 	struct sock	sk;
 	struct socket	sock;
-	int		has;		/* the interface that the core finds */
-	int		domain[8];	/* the VRF that each interface is in */
+	int		has;		/* interface that the core finds for the address */
+	int		domain[8];	/* VRF of each interface */
 } world;
 
 int ddp_sock_domain(struct net *net, int ifindex)
@@ -121,7 +124,10 @@ static bool reaches(struct ddp_listener *dl, int domain)
 	return found == l;
 }
 
-/* One socket hears all VRFs (tcp_l3mdev_accept); two have the address */
+/*
+ * With tcp_l3mdev_accept one socket serves all VRFs. Of two interfaces with the
+ * address, the first one's listener gets the peer, in its own VRF only.
+ */
 static void called(struct kunit *test)
 {
 	struct ddp_listener *a, *b;
@@ -137,7 +143,10 @@ static void called(struct kunit *test)
 	ddp_port_unlisten(b);
 }
 
-/* An association from one VRF, and who listens later at that address in another */
+/*
+ * An association from one VRF does not find a listener on the same address in
+ * another VRF
+ */
 static void found(struct kunit *test)
 {
 	struct sockaddr_storage at = { .ss_family = AF_INET };
@@ -154,7 +163,7 @@ static void found(struct kunit *test)
 	ddp_port_unlisten(b);
 }
 
-/* An address of two VRFs is two addresses */
+/* The same address in two VRFs can have two listeners */
 static void twice(struct kunit *test)
 {
 	struct ddp_listener *a, *b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How a stream ends: drivers/rnic_sw/rdmap.c, the fault on one side, the Terminate that
- * is due and what the verbs hear on the other.
+ * Unit tests of drivers/rnic_sw/rdmap.c: how a stream fails, and which
+ * Terminate and events that causes.
  */
 #include <kunit/test.h>
 
@@ -40,7 +40,7 @@ static void expect_terminate(struct kunit *test, const struct rdmap *r,
 	KUNIT_EXPECT_EQ(test, 0, memcmp(r->term, octets, len));
 }
 
-/* The first fault counts: it is told once, and its Terminate stays */
+/* Only the first fault is reported, and its Terminate is kept */
 static void expect_first(struct kunit *test, struct rdmap *r, enum iw_reason why,
 			 const u8 *octets, u32 len)
 {
@@ -51,7 +51,7 @@ static void expect_first(struct kunit *test, struct rdmap *r, enum iw_reason why
 	expect_terminate(test, r, octets, len);
 }
 
-/* RDMAP-45, RDMAP-50, RDMAP-151, RDMAP-152: what nobody but us did wrong */
+/* RDMAP-45, RDMAP-50, RDMAP-151, RDMAP-152: a local fault */
 static void our_own_fault(struct kunit *test)
 {
 	static const u8 catastrophic[4];
@@ -60,7 +60,7 @@ static void our_own_fault(struct kunit *test)
 	expect_first(test, open_rdmap(), IW_LOCAL_CQ, catastrophic, 4);
 }
 
-/* RDMAP-55, RDMAP-144, RDMAP-151, RDMAP-156: what the lower layer has found */
+/* RDMAP-55, RDMAP-144, RDMAP-151, RDMAP-156: a fault that the lower layer has found */
 static void lower_fault(struct kunit *test)
 {
 	static const u8 crc[4] = { 0x20, 0x02 };
@@ -68,7 +68,7 @@ static void lower_fault(struct kunit *test)
 	expect_first(test, open_rdmap(), IW_MPA_CRC, crc, 4);
 }
 
-/* A program that ends it is no error, and the peer needs no Terminate to notice */
+/* An abort by the program is not an error and sends no Terminate */
 static void no_fault(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap();
@@ -79,7 +79,10 @@ static void no_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, (u32)r->term_len);
 }
 
-/* A receive that may not be written is ours as well, though a segment has found it */
+/*
+ * A receive whose memory may not be written is a local fault, although a
+ * segment has revealed it
+ */
 static void receive_is_wrong(struct kunit *test)
 {
 	static const u8 catastrophic[4];
@@ -98,8 +101,8 @@ static const struct rdmap_rreq asked = {
 };
 
 /*
- * RDMAP-47, RDMAP-153, RDMAP-155, EXT-86: a Read Request is quoted if it was wrong, only
- * then; an atomic is not
+ * RDMAP-47, RDMAP-153, RDMAP-155, EXT-86: a Terminate includes the Read Request
+ * header only if the Read Request was wrong, and never an atomic request
  */
 static void request_is_wrong(struct kunit *test)
 {
@@ -128,7 +131,7 @@ static void request_is_wrong(struct kunit *test)
 	expect_terminate(test, r, want, 24);
 }
 
-/* What is left of the request; the peer may do @rights */
+/* The Terminate has the rest of the Read Request; the peer has @rights */
 static void expect_left(struct kunit *test, u8 rights, enum iw_reason why, u8 code)
 {
 	const struct rdmap_rreq left = {
@@ -150,14 +153,17 @@ static void expect_left(struct kunit *test, u8 rights, enum iw_reason why, u8 co
 	expect_terminate(test, r, want, sizeof(want));
 }
 
-/* RDMAP-49, RDMAP-170: memory that goes amid a Response, or the right to it */
+/*
+ * RDMAP-49, RDMAP-170: the MR, or the right to read it, is revoked during a
+ * Read Response
+ */
 static void source_goes(struct kunit *test)
 {
 	expect_left(test, DDP_REMOTE_READ, IW_RDMAP_P_STAG, 0x00);
 	expect_left(test, DDP_REMOTE_WRITE, IW_RDMAP_P_ACCESS, 0x02);
 }
 
-/* RDMAP-140, RDMAP-141: as many as agreed, each way */
+/* RDMAP-140, RDMAP-141: IRD and ORD are as agreed */
 static void depths(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What an opcode means when it arrives: drivers/rnic_sw/rdmap_rx.c under segments as
- * DDP hands them up, above verbs and memory of the test's.
+ * Unit tests of drivers/rnic_sw/rdmap_rx.c: receiving each opcode. DDP's
+ * segments, verbs and memory are stubs.
  */
 #include <kunit/test.h>
 
@@ -13,11 +13,11 @@
 #define DEAD	0xdead00
 
 static struct {
-	u32			taken, done;	/* receives */
-	u32			shut, stag;	/* STags, the last one */
+	u32			taken, done;	/* receives consumed and completed */
+	u32			shut, stag;	/* STags invalidated, and the last one */
 	u32			answered;
-	struct rdmap_recv	recv;		/* the last one done */
-	enum iw_reason	sink;	/* what becomes of an atomic's answer */
+	struct rdmap_recv	recv;		/* the last one completed */
+	enum iw_reason	sink;	/* result of storing the response of an atomic */
 } told;
 
 enum iw_reason rdmap_rq_take(struct rdmap *r)
@@ -69,7 +69,7 @@ static struct rdmap *open_receiver(void)
 	return &r;
 }
 
-/* A message of one segment: admitted, placed, delivered */
+/* Receive a message of one segment: admit, place, deliver */
 static enum iw_reason comes(struct rdmap *r, struct ddp_hdr h, const void *octets, u32 len)
 {
 	struct ddp_grant g = {};
@@ -134,8 +134,9 @@ static void describe_kind(const struct kind *k, char *desc)
 KUNIT_ARRAY_PARAM(kind, kinds, describe_kind);
 
 /*
- * RDMAP-8, RDMAP-26, RDMAP-90, RDMAP-92, RDMAP-95, RDMAP-103: one receive, and what its
- * completion says; only two of the kinds look at the STag
+ * RDMAP-8, RDMAP-26, RDMAP-90, RDMAP-92, RDMAP-95, RDMAP-103: a Send of each
+ * kind consumes one receive and sets its completion; only two kinds use the
+ * STag
  */
 static void each_kind_of_send(struct kunit *test)
 {
@@ -153,7 +154,10 @@ static void each_kind_of_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, k->shuts ? 7u : 0u, told.stag);
 }
 
-/* Its own memory may have gone since it went: then it is what has failed, and no answer */
+/*
+ * If the sink of an atomic's response is no longer valid the request fails; if
+ * it is not present the response is deferred
+ */
 static void atomic_answered(struct kunit *test)
 {
 	struct rdmap_req ours[DEPTH], *req;
@@ -180,7 +184,7 @@ static void atomic_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, told.answered);
 }
 
-/* RDMAP-102, RDMAP-104: what may not be invalidated is an error, and nothing delivered */
+/* RDMAP-102, RDMAP-104: a failed invalidation is an error, and nothing is delivered */
 static void cannot_be_invalidated(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
@@ -190,7 +194,10 @@ static void cannot_be_invalidated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, told.done);
 }
 
-/* RDMAP-10, RDMAP-12, RDMAP-26, RDMAP-57, RDMAP-68: neither takes a receive or shuts */
+/*
+ * RDMAP-10, RDMAP-12, RDMAP-26, RDMAP-57, RDMAP-68: a Write and a Read Request
+ * consume no receive and invalidate nothing
+ */
 static void program_hears_nothing(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
@@ -210,7 +217,7 @@ static enum iw_reason empty_send_comes(struct rdmap *r)
 	return comes(r, (struct ddp_hdr){ .ulp8 = 0x43 }, "", 0);
 }
 
-/* A Send makes us ready if that comes first, as was agreed */
+/* A receiver that has agreed to a Send as the first message (RTR) */
 static struct rdmap *open_for_ready(void)
 {
 	struct rdmap *r = open_receiver();
@@ -220,8 +227,8 @@ static struct rdmap *open_for_ready(void)
 }
 
 /*
- * MPA2-58: the Send that makes us ready is not the program's, but the next is, and so is
- * one behind a Write or a Read that has made us ready
+ * MPA2-58: an RTR Send consumes no receive, but the Send after it does, and so
+ * does a Send after an RTR Write or Read
  */
 static void ready_takes_no_receive(struct kunit *test)
 {
@@ -249,7 +256,7 @@ static void ready_takes_no_receive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, told.done);
 }
 
-/* MPA2-58: a Send that asks for more than to be taken makes nobody ready */
+/* MPA2-58: a Send with Invalidate or Solicited Event is not an RTR message */
 static void only_plain_makes_ready(struct kunit *test)
 {
 	u32 i;
@@ -265,7 +272,7 @@ static void only_plain_makes_ready(struct kunit *test)
 	}
 }
 
-/* RDMAP-67, RDMAP-72: what is to be answered is what was asked, in that order */
+/* RDMAP-67, RDMAP-72: Read Requests are queued as received, and in order */
 static void requests_are_queued(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
@@ -288,7 +295,10 @@ static void requests_are_queued(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rdmap_reqq_serve(&r->irq));
 }
 
-/* RDMAP-66, RDMAP-82, RDMAP-143: as many as agreed, one more when one is answered */
+/*
+ * RDMAP-66, RDMAP-82, RDMAP-143: as many requests as agreed are accepted, and
+ * one more for each response
+ */
 static void as_many_as_agreed(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
@@ -302,7 +312,7 @@ static void as_many_as_agreed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_DDP_U_NO_BUFFER, read_comes(r, 3, 0));
 }
 
-/* SEC-32: one stream's requests take no place of another's */
+/* SEC-32: requests of one stream take no slots of another stream */
 static void each_has_its_own(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
@@ -331,8 +341,8 @@ static const struct {
 };
 
 /*
- * RDMAP-77, RDMAP-165 to RDMAP-169; RDMAP-155: it is the Read's fault; RDMAP-78: of
- * nothing, nothing is looked at
+ * RDMAP-77, RDMAP-155, RDMAP-165 to RDMAP-169: a wrong source is an error of
+ * the Read. RDMAP-78: the source of a Read of length 0 is not checked.
  */
 static void source_is_looked_at(struct kunit *test)
 {
@@ -353,7 +363,10 @@ static void source_is_looked_at(struct kunit *test)
 	}
 }
 
-/* EXT-86, EXT-92: an atomic's likewise, but nobody is to quote it as a Read */
+/*
+ * EXT-86, EXT-92: the same checks apply to an atomic, but the Terminate does
+ * not include a Read Request
+ */
 static void word_is_looked_at(struct kunit *test)
 {
 	struct rdmap *r;
@@ -374,13 +387,16 @@ static void word_is_looked_at(struct kunit *test)
 	mem.atomic = IW_RDMAP_STREAM;
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_STREAM, atomic_comes(r));
 	KUNIT_EXPECT_FALSE(test, r->bad_rreq);
-	/* what was there at the first look goes before the second: no DDP error */
+	/*
+	 * memory that was valid at the first check and not at the second is not
+	 * reported as a DDP error
+	 */
 	mem.atomic = IW_DDP_T_STAG;
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, atomic_comes(r));
 	KUNIT_EXPECT_EQ(test, 0u, (u32)r->irq.used);
 }
 
-/* RDMAP-170: what the queue pair does not allow */
+/* RDMAP-170: the QP does not permit remote reads */
 static void queue_pair_has_no_right(struct kunit *test)
 {
 	struct rdmap *r = open_receiver();
@@ -390,7 +406,10 @@ static void queue_pair_has_no_right(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_OK, read_comes(r, 0, 0));
 }
 
-/* RDMAP-109, RDMAP-110: a Terminate is one, or it is cut short and an error itself */
+/*
+ * RDMAP-109, RDMAP-110: a complete Terminate is recognised; a truncated one is
+ * an error
+ */
 static void terminates(struct kunit *test)
 {
 	static const u8 octets[24] = { 0x12, 0x05, 0xc0, 0, 0, 24, 0x41, 0x43 };
@@ -409,7 +428,10 @@ static void terminates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, told.taken);
 }
 
-/* A Write as the second of its segments comes: it goes on, or it is looked at anew */
+/*
+ * Receive the next segment of a Write: by the fast path if @more, else by the
+ * general path
+ */
 static enum iw_reason write_goes_on(struct rdmap *r, bool more, u32 octets)
 {
 	const struct ddp_hdr h = { .tagged = true, .ulp8 = 0x40, .last = !more };
@@ -421,8 +443,8 @@ static enum iw_reason write_goes_on(struct rdmap *r, bool more, u32 octets)
 }
 
 /*
- * DDP-48: a message has no more than 2^32 - 1 octets, whatever its segments say of where
- * they go; what the Immediate behind it tells is how many they were
+ * DDP-48: a message has at most 2^32 - 1 bytes, wherever its segments are
+ * placed. A following Immediate reports that length.
  */
 static void longest_write(struct kunit *test)
 {
@@ -441,12 +463,12 @@ static void longest_write(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, IW_OK, rdmap_deliver(&r->stream, &write, 0));
 		KUNIT_EXPECT_EQ(test, IW_OK, comes(r, imm, octets, sizeof(octets)));
 		KUNIT_EXPECT_EQ(test, U32_MAX, told.recv.len);
-		/* the next is another one */
+		/* the next Write is counted from zero */
 		KUNIT_EXPECT_EQ(test, IW_OK, write_goes_on(r, more, 5));
 	}
 }
 
-/* Segments that go on together: all of them, or as if nobody had asked */
+/* A batch of segments is accepted and counted completely or not at all */
 static void many_go_on(struct kunit *test)
 {
 	const struct ddp_hdr write = { .tagged = true, .ulp8 = 0x40 };
@@ -462,7 +484,7 @@ static void many_go_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5u, posted.received);
 }
 
-/* What goes on in a message of the peer's has its buffer */
+/* The next segment of a Send uses the buffer of the first */
 static void send_goes_on(struct kunit *test)
 {
 	const struct ddp_hdr h = { .ulp8 = 0x43 };
@@ -478,7 +500,10 @@ static void send_goes_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, r->writing);
 }
 
-/* Writes that are told together: an Immediate behind them is the last one's */
+/*
+ * Repeated Writes are reported together; a following Immediate reports the
+ * length of the last one
+ */
 static void many_wrote(struct kunit *test)
 {
 	const struct ddp_hdr imm = { .ulp8 = 0x48 };

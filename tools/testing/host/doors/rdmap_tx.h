@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What is posted, and who takes what is sent */
+/* Test fixture: posted work requests, and a lower layer that takes what is sent */
 #ifndef _HOST_DOORS_RDMAP_TX_H
 #define _HOST_DOORS_RDMAP_TX_H
 
@@ -8,34 +8,34 @@
 #include "fetch.h"
 #include "says.h"
 
-#define DEPTH	2	/* of each queue of requests */
+#define DEPTH	2	/* size of each queue of requests */
 
 extern struct posted {
-	struct rdmap_wr		wr;		/* each is like this one */
+	struct rdmap_wr		wr;		/* template of all work requests */
 	u32			left;
-	u32			cut;		/* to the end */
+	u32			cut;		/* requests segmented completely */
 	u32			locals;
-	u32			failed;		/* requests */
-	u32			failures;	/* of the stream */
+	u32			failed;		/* requests failed */
+	u32			failures;	/* failures of the stream */
 	enum iw_reason		why;
-	u32			received;	/* segments, */
-	u32			octets;		/* in them */
-	u32			delivered;	/* messages */
-	u32			held;		/* memory, at what may invalidate it */
-	u8			says;		/* octets of a Terminate: then there is one */
+	u32			received;	/* segments received */
+	u32			octets;		/* bytes in them */
+	u32			delivered;	/* messages received */
+	u32			held;		/* MR references when one may be invalidated */
+	u8			says;		/* length of the Terminate; 0: none */
 	struct ddp_sge		sge[1];
 } posted;
 
-extern u32 kicks;			/* of the lower layer */
-extern struct ddp_txseg pulled;		/* the last one */
+extern u32 kicks;			/* times the lower layer was scheduled */
+extern struct ddp_txseg pulled;		/* the last segment */
 
-/* One segment of whatever is next; false: nothing */
+/* Transmit the next segment. Return: false if there is none. */
 bool pull(struct ddp_stream *s);
-/* ... and all there are; how many */
+/* Transmit all segments. Return: their number. */
 u32 pull_all(struct ddp_stream *s);
-/* The peer asks for something more: what, or NULL */
+/* Receive another request from the peer. Return: NULL if there are too many. */
 struct rdmap_req *they_ask(struct rdmap *r);
-/* So many of a kind are posted */
+/* Open a stream with @n work requests posted */
 struct rdmap *open_rdmap(enum rdmap_wr_op op, u32 n);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What is sent next: drivers/rnic_sw/rdmap_tx.c above DDP's transmit side,
- * between a lower layer and verbs of the test's.
+ * Unit tests of drivers/rnic_sw/rdmap_tx.c with DDP's transmit side: what is
+ * sent next. Lower layer and verbs are stubs.
  */
 #include <kunit/test.h>
 #include <ddp/llp.h>
@@ -11,7 +11,7 @@
 
 /* Cases ---------------------------------------------------------------------- */
 
-/* 64 local requests, then others' turn: however many are posted */
+/* After 64 local requests the transmit path yields, however many are posted */
 static void locals_rest(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_BIND, 150);
@@ -25,14 +25,14 @@ static void locals_rest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 128u, posted.locals);
 	KUNIT_EXPECT_EQ(test, 2u, kicks);
 
-	/* and when there are no more, it is over */
+	/* once there are no more, it does not schedule itself again */
 	KUNIT_EXPECT_EQ(test, 0u, pull_all(&r->stream));
 	KUNIT_EXPECT_EQ(test, 150u, posted.locals);
 	KUNIT_EXPECT_EQ(test, 2u, kicks);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_rests(&r->stream));
 }
 
-/* Messages of no octets, and requests of either kind in turn, likewise */
+/* After 256 messages without payload the transmit path yields */
 static void messages_rest(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 300);
@@ -47,7 +47,7 @@ static void messages_rest(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_tx_rests(&r->stream));
 }
 
-/* What the lower layer has taken does not count any more */
+/* Messages that the lower layer has accepted do not count for that limit */
 static void turn_ends_when_taken(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1000);
@@ -62,7 +62,7 @@ static void turn_ends_when_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, kicks);
 }
 
-/* RDMAP-125: a request whose last segment had no place is not with the lower layer */
+/* RDMAP-125: a request is not complete if its last segment did not fit */
 static void given_back_is_not_taken(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 2);
@@ -79,7 +79,7 @@ static void given_back_is_not_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, posted.cut);
 }
 
-/* DDP-41, DDP-43: MSNs go on behind 2^32 - 1 with 0, each queue's by itself */
+/* DDP-41, DDP-43: MSNs wrap from 2^32 - 1 to 0, independently in each queue */
 static void msn_wraps(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 4);
@@ -102,7 +102,7 @@ static void msn_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, r->stream.msn[1]);
 }
 
-/* What leaves first -------------------------------------------------------- */
+/* What is sent first -------------------------------------------------------- */
 
 static bool invalidates(u8 opcode)
 {
@@ -110,8 +110,8 @@ static bool invalidates(u8 opcode)
 }
 
 /*
- * What is next is that, whole, in a tagged header or on that queue, and names an STag to
- * invalidate, or none
+ * The next message is complete, has this opcode and queue, or is tagged, and
+ * has an STag only if it invalidates one
  */
 static void expect_next(struct kunit *test, struct rdmap *r, u8 opcode,
 			bool tagged, u32 qn)
@@ -128,7 +128,10 @@ static void expect_next(struct kunit *test, struct rdmap *r, u8 opcode,
 	KUNIT_EXPECT_TRUE(test, h.last);
 }
 
-/* A Send is posted and a Read of the peer's is due: the indication goes first */
+/*
+ * The RTR message is sent before a posted Send and before the response to the
+ * peer's Read
+ */
 static void expect_first(struct kunit *test, u8 kind, u8 opcode, bool tagged,
 			 u32 qn)
 {
@@ -143,7 +146,7 @@ static void expect_first(struct kunit *test, u8 kind, u8 opcode, bool tagged,
 	expect_next(test, r, RDMAP_OP_READ_RESP, true, 0);
 }
 
-/* MPA2-2, RDMAP-21, RDMAP-25 */
+/* MPA2-2, RDMAP-21, RDMAP-25: each kind of RTR message is sent first */
 static void ready_indication_is_first(struct kunit *test)
 {
 	expect_first(test, DDP_RTR_WRITE, RDMAP_OP_WRITE, true, 0);
@@ -173,7 +176,10 @@ static void describe_kind(const struct kind *k, char *desc)
 
 KUNIT_ARRAY_PARAM(kind, kinds, describe_kind);
 
-/* RDMAP-18 to RDMAP-21, RDMAP-25, RDMAP-89, RDMAP-97, RDMAP-101 */
+/*
+ * RDMAP-18 to RDMAP-21, RDMAP-25, RDMAP-89, RDMAP-97, RDMAP-101: opcode, queue
+ * and STag of each kind of Send
+ */
 static void each_kind_of_send(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
@@ -185,7 +191,7 @@ static void each_kind_of_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DDP_LOCAL_READ, r->stream.msg.rights);
 }
 
-/* One request, two messages; it is done when the second is */
+/* A Write with immediate data is two messages, and is complete with the second */
 static void expect_immediate(struct kunit *test, u8 flags, u8 opcode)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
@@ -217,8 +223,8 @@ static void immediate_follows(struct kunit *test)
 }
 
 /*
- * RDMAP-21, RDMAP-25, RDMAP-30, RDMAP-65, RDMAP-70: what is asked is what was posted, and
- * noted
+ * RDMAP-21, RDMAP-25, RDMAP-30, RDMAP-65, RDMAP-70: a Read Request has what was
+ * posted, and is recorded
  */
 static void read_is_asked(struct kunit *test)
 {
@@ -248,7 +254,7 @@ static void read_is_asked(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, req->is_atomic);
 }
 
-/* RDMAP-142: as many as may be outstanding, the next when one is answered */
+/* RDMAP-142: at most ORD requests are outstanding; a response allows the next */
 static void reads_wait(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
@@ -261,7 +267,10 @@ static void reads_wait(struct kunit *test)
 	expect_next(test, r, RDMAP_OP_READ_REQ, false, 1);
 }
 
-/* What is fenced, until all are; the peer's are answered meanwhile */
+/*
+ * A fenced request waits for all responses; the peer's requests are answered
+ * meanwhile
+ */
 static void fence_waits(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
@@ -276,7 +285,7 @@ static void fence_waits(struct kunit *test)
 	expect_next(test, r, RDMAP_OP_SEND, false, 0);
 }
 
-/* Whoever ends it gracefully hears that there is more, as long as it may still go */
+/* A graceful end waits for requests that are blocked on a response */
 static void end_waits_for_answers(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
@@ -285,7 +294,7 @@ static void end_waits_for_answers(struct kunit *test)
 	rdmap_reqq_push(&r->orq);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_awaits(&r->stream));
-	/* nobody looks again before the answer has come */
+	/* the transmit path does not poll for the response */
 	KUNIT_EXPECT_EQ(test, 0u, kicks);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_rests(&r->stream));
 	rdmap_reqq_pop(&r->orq);
@@ -296,7 +305,7 @@ static void end_waits_for_answers(struct kunit *test)
 	r = open_rdmap(RDMAP_WR_READ, DEPTH + 1);
 	KUNIT_EXPECT_EQ(test, (u32)DEPTH, pull_all(&r->stream));
 	KUNIT_EXPECT_TRUE(test, ddp_tx_awaits(&r->stream));
-	/* where none may go there is none to wait for */
+	/* if ORD is 0 there is nothing to wait for */
 	r = open_rdmap(RDMAP_WR_READ, 1);
 	rdmap_reqq_init(&r->orq, NULL, 0);
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
@@ -304,8 +313,8 @@ static void end_waits_for_answers(struct kunit *test)
 }
 
 /*
- * RDMAP-21, RDMAP-31, RDMAP-32, RDMAP-81: the peer's Read, from where it asked, to where
- * it asked, what a peer may
+ * RDMAP-21, RDMAP-31, RDMAP-32, RDMAP-81: a Read Response goes from the
+ * requested source to the requested sink, with the peer's rights
  */
 static void read_is_answered(struct kunit *test)
 {
@@ -326,12 +335,12 @@ static void read_is_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DDP_REMOTE_READ, m->rights);
 	KUNIT_EXPECT_FALSE(test, m->last_words);
 
-	/* the program's own needs no such right */
+	/* the program's own Write needs no remote right */
 	expect_next(test, r, RDMAP_OP_WRITE, true, 0);
 	KUNIT_EXPECT_EQ(test, DDP_LOCAL_READ, m->rights);
 }
 
-/* The place of a request is free when its answer is with the LLP */
+/* The slot of a request is free once the LLP has accepted the response */
 static void places_come_back(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 0);
@@ -360,7 +369,7 @@ static struct rdmap *asked_atomic(u8 rights)
 	return r;
 }
 
-/* The peer's atomic is done and answered with what was there */
+/* The peer's atomic is executed, and the response has the old value */
 static void atomic_is_answered(struct kunit *test)
 {
 	struct rdmap *r = asked_atomic(DDP_REMOTE_ATOMIC);
@@ -374,7 +383,7 @@ static void atomic_is_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, posted.failures);
 }
 
-/* ... unless the memory, or the queue pair, has ceased to allow it */
+/* An atomic fails if the MR or the QP no longer permits it */
 static void atomic_is_refused(struct kunit *test)
 {
 	struct rdmap *r = asked_atomic(0);
@@ -388,7 +397,7 @@ static void atomic_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_P_STAG, posted.why);
 }
 
-/* ... or has to come first: then it is answered when it is there */
+/* An atomic on a non-present page is deferred, and answered later */
 static void atomic_waits(struct kunit *test)
 {
 	struct rdmap *r = asked_atomic(DDP_REMOTE_ATOMIC);
@@ -401,7 +410,7 @@ static void atomic_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, posted.failures);
 }
 
-/* A request's sink is looked at before the peer is asked */
+/* The sink of a request is checked before the request is sent */
 static void expect_sink(struct kunit *test, enum rdmap_wr_op op, u8 opcode)
 {
 	struct rdmap *r = open_rdmap(op, 1);
@@ -428,8 +437,8 @@ static void sinks_are_looked_at(struct kunit *test)
 }
 
 /*
- * RDMAP-21, RDMAP-25, RDMAP-105, RDMAP-106, RDMAP-112: a Terminate leaves although the
- * stream has failed; nothing else does
+ * RDMAP-21, RDMAP-25, RDMAP-105, RDMAP-106, RDMAP-112: after a failure the
+ * Terminate is sent, and nothing else
  */
 static void terminate_leaves(struct kunit *test)
 {
@@ -446,8 +455,9 @@ static void terminate_leaves(struct kunit *test)
 }
 
 /*
- * RDMAP-105: who has asked for the end takes "nothing" for all: the pull that finds what is
- * wrong finds the Terminate, too
+ * RDMAP-105: a fault found while looking for the next message sends its
+ * Terminate at once. A graceful end would otherwise take the transmit path for
+ * drained.
  */
 static void terminate_is_not_missed(struct kunit *test)
 {
@@ -465,7 +475,10 @@ static void terminate_is_not_missed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, pull(&r->stream));
 }
 
-/* Another CPU has failed it, and is about to say what the peer is to be told */
+/*
+ * If another CPU has failed the stream and is about to set the Terminate, the
+ * transmit path tries again
+ */
 static void terminate_is_about_to_come(struct kunit *test)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 1);
@@ -475,7 +488,7 @@ static void terminate_is_about_to_come(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ddp_tx_rests(&r->stream));
 }
 
-/* A Write, and behind it what may invalidate its memory: nothing is held then */
+/* A Write, followed by a request that may invalidate its MR */
 static struct rdmap *behind_a_write(struct kunit *test, enum rdmap_wr_op op)
 {
 	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 1);
@@ -504,12 +517,12 @@ static void lets_go(struct kunit *test)
 	expect_nothing_held(test, r, 0);
 	KUNIT_EXPECT_EQ(test, 1u, posted.locals);
 
-	/* the sink of a Read that may not be written */
+	/* a Read whose sink may not be written */
 	r = behind_a_write(test, RDMAP_WR_READ);
 	mem.check = IW_DDP_T_STAG;
 	expect_nothing_held(test, r, 1);
 
-	/* an atomic of the peer's that was allowed when it came */
+	/* an atomic of the peer that was permitted when it arrived */
 	r = behind_a_write(test, RDMAP_WR_WRITE);
 	posted.left = 0;
 	mem.atomic = IW_DDP_T_STAG;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory, a lower layer and verbs, for who sends: see rdmap_tx_kunit.c */
+/*
+ * Stubs of memory, lower layer and verbs for the tests of the transmit side,
+ * see rdmap_tx_kunit.c
+ */
 #include <ddp/llp.h>
 
 #include "rdmap_tx.h"
@@ -135,7 +138,7 @@ struct rdmap *open_rdmap(enum rdmap_wr_op op, u32 n)
 	memset(&posted, 0, sizeof(posted));
 	memset(&host_memory, 0, sizeof(host_memory));
 	ddp_stream_init(&r.stream, &rdmap_ops, NULL, NULL);
-	/* what is not said of a message is not right by itself */
+	/* fields that rdmap_tx.c forgets to set have wrong values */
 	r.stream.msg = (struct ddp_msg) {
 		.hdr = { .ulp8 = 0xff, .ulp32 = 9, .qn = 9, .stag = 9, .to = 9 },
 		.rights = DDP_REMOTE_WRITE,

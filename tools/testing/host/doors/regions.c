@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Regions that nobody uses: shut and open, as who registers and binds sees them */
+/* Stubs to invalidate and validate MRs that have no access in flight */
 #include <ddp/mem.h>
 
 bool ddp_region_revoke(struct ddp_region *r)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How many processes may have memory that is not pinned: drivers/rnic_sw/bring.c, as far
- * as it counts them.
+ * Unit tests of drivers/rnic_sw/bring.c: limits on the number of processes with
+ * ODP MRs.
  */
 #include <kunit/test.h>
 #include <linux/atomic.h>
@@ -18,10 +18,10 @@ struct ib_device_attr;
 #include "../../../../drivers/rnic_sw/bring.h"
 #include "../../../../drivers/rnic_sw/rnic.h"
 
-#define MOST	4096	/* of all */
-#define EACH	1024	/* of a user's */
+#define MOST	4096	/* processes in all */
+#define EACH	1024	/* processes of a user */
 
-/* Who calls ------------------------------------------------------------------- */
+/* The caller ------------------------------------------------------------------- */
 
 struct mm_struct { int held; };
 
@@ -33,7 +33,7 @@ static struct {
 	struct work_struct	*ended;
 	bool			no_queues;
 	int			waited;
-	int			at_work;	/* of the last queue */
+	int			at_work;	/* concurrency limit of the last workqueue */
 	void			(*while_making)(void);
 } world;
 
@@ -53,7 +53,7 @@ bool capable(int cap)
 #define module_put(m)		((void)(m))
 #define wait_for_completion_timeout(c, t)	((void)(t), (c)->done)
 
-/* Tables by any number ---------------------------------------------------------- */
+/* Tables with arbitrary keys ------------------------------------------------------- */
 
 static struct table {
 	struct { unsigned long id; void *at; } row[MOST + 8];
@@ -88,7 +88,7 @@ static inline void *table_load(const struct table *t, unsigned long id)
 	return i < t->rows ? t->row[i].at : NULL;
 }
 
-/* Return: what was there */
+/* Return: the previous entry */
 static inline void *table_swap(struct table *t, unsigned long id, void *was, void *at)
 {
 	void *now = table_load(t, id);
@@ -104,7 +104,7 @@ static inline void *table_swap(struct table *t, unsigned long id, void *was, voi
 	return now;
 }
 
-/* Its queues: while they are made others come */
+/* Workqueues of a process: another process may come while they are created */
 
 struct workqueue_struct { int unused; };
 
@@ -126,7 +126,7 @@ static struct workqueue_struct *make_queue(int at_work)
 	return world.no_queues ? NULL : &any;
 }
 
-/* Who would wait is killed instead */
+/* A caller that would wait is killed instead */
 static int await(const struct completion *c)
 {
 	world.waited += !c->done;
@@ -169,7 +169,7 @@ static void run_ended(void)
 		w->func(w);
 }
 
-/* A region of process @i's; what is not made ends */
+/* Create an MR of process @i; release what was created if that fails */
 static int region(int i)
 {
 	int err;
@@ -188,7 +188,10 @@ static void gone(int i)
 	run_ended();
 }
 
-/* So many processes, from @i on.  Return: which one was refused, or the one behind them */
+/*
+ * Create MRs of up to @n processes from @i on. Return: the first one refused,
+ * or @i + @n.
+ */
 static int processes(int i, int n)
 {
 	for (; n && !region(i); n--)
@@ -221,7 +224,7 @@ static void leave(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, world.mms[i].held);
 }
 
-/* A user's processes leave some to others, and each its own further regions */
+/* A user has a quota of processes; further MRs of a process do not count */
 static void of_a_user(struct kunit *test)
 {
 	struct rnic_bring more = {};
@@ -240,7 +243,10 @@ static void of_a_user(struct kunit *test)
 	all_gone(0, EACH + 1);
 }
 
-/* Its threads are few beyond the first processes, and as many again when those have gone */
+/*
+ * Beyond the first 32 processes of a user a process has one thread, until some
+ * of the 32 are gone
+ */
 static void threads_of_a_user(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 32, processes(0, 32));
@@ -259,7 +265,7 @@ static void threads_of_a_user(struct kunit *test)
 	all_gone(0, 33);
 }
 
-/* Whoever may have more than others has no more than there are */
+/* A privileged user has no quota, but the overall limit applies */
 static void of_all(struct kunit *test)
 {
 	as(0);
@@ -271,7 +277,7 @@ static void of_all(struct kunit *test)
 	all_gone(0, MOST);
 }
 
-/* It goes as the one who it was */
+/* A process is released for the user that it was charged to */
 static void another_by_then(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, EACH, processes(0, EACH));
@@ -282,7 +288,10 @@ static void another_by_then(struct kunit *test)
 	all_gone(0, EACH);
 }
 
-/* Users of a namespace, and of one in that, are who made the outer one */
+/*
+ * Processes in a user namespace, or in one nested in it, are charged to the
+ * owner of the outer one
+ */
 static void of_a_namespace(struct kunit *test)
 {
 	struct user_namespace outer = { .parent = &first, .owner = { 1000 } };
@@ -300,7 +309,10 @@ static void of_a_namespace(struct kunit *test)
 	all_gone(0, EACH + 1);
 }
 
-/* Root's containers have users of their own, and each its places; its namespaces pay for it */
+/*
+ * A container of root with its own UIDs has its own quota, which its nested
+ * namespaces share
+ */
 static void of_containers(struct kunit *test)
 {
 	struct user_namespace one = { .parent = &first, .root = { 100000 } };
@@ -317,7 +329,7 @@ static void of_containers(struct kunit *test)
 	as(200005);
 	host_caller.ns = &two;
 	KUNIT_EXPECT_EQ(test, 2 * EACH, processes(EACH, EACH + 1));
-	/* without ids of its own it is root's */
+	/* a namespace without its own UIDs is charged to root */
 	as(0);
 	world.privileged = false;
 	host_caller.ns = &same;
@@ -332,7 +344,7 @@ static void another(void)
 	region(MOST + 1);
 }
 
-/* There is one place, and two want it at once */
+/* The last free process of the overall limit goes to one of two concurrent callers */
 static void at_once(struct kunit *test)
 {
 	as(0);
@@ -350,13 +362,13 @@ static void own_thread(void)
 	rnic_bring_new(&world.b[1], &kind, NULL, 0, 1);
 }
 
-/* ... though it is the last one of their user */
+/* Two threads of a process can share the last free one of their user */
 static void last_for_two(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, EACH + 1, processes(2, EACH - 1));
 	world.while_making = own_thread;
 	KUNIT_EXPECT_EQ(test, 0, region(0));
-	/* it waits rather than be refused */
+	/* the second thread waits instead of failing */
 	KUNIT_EXPECT_EQ(test, 1, world.waited);
 	own_thread();
 	KUNIT_EXPECT_PTR_EQ(test, world.b[0].owner, world.b[1].owner);
@@ -369,7 +381,10 @@ static void own_thread_waits(void)
 	world.no_queues = true;
 }
 
-/* One that cannot be made is nobody's, and the next one is made anew */
+/*
+ * If creation fails, the waiting thread fails too, nothing is charged, and the
+ * next attempt starts anew
+ */
 static void not_made(struct kunit *test)
 {
 	world.while_making = own_thread_waits;
@@ -381,7 +396,7 @@ static void not_made(struct kunit *test)
 	all_gone(0, 1);
 }
 
-/* Two threads of a process have one place, and who gets nothing has none */
+/* Two threads of a process are charged once; a failed creation is not charged */
 static void gives_back(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, region(0));

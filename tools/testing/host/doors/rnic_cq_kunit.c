@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * The completion queue of a kernel consumer: drivers/rnic_sw/cq.c between who
- * completes and who polls.
- */
+/* Unit tests of drivers/rnic_sw/cq.c: the CQ of a kernel consumer. */
 #include <kunit/test.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
@@ -27,7 +24,7 @@ u64 host_now(void)
 	return 1;
 }
 
-/* Who is at the other sides ---------------------------------------------------- */
+/* Stubs ------------------------------------------------------------------------- */
 
 int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 {
@@ -116,7 +113,7 @@ static void leave(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
 }
 
-/* What a consumer finds of such a completion, which has a word besides */
+/* Complete a request that has an additional value, and poll it */
 static struct ib_wc found(u8 opcode, u16 flags, u8 status)
 {
 	const struct rnic_sw_cqe cqe = {
@@ -130,7 +127,7 @@ static struct ib_wc found(u8 opcode, u16 flags, u8 status)
 	return wc;
 }
 
-/* Of what the other end sends each kind has its own flag, and no more */
+/* Each kind of received message sets its own flag and no other */
 static void what_was_received(struct kunit *test)
 {
 	struct ib_wc wc = found(RNIC_SW_OP_RECV, 0, 0);
@@ -164,7 +161,7 @@ static void immediate_data(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)IB_WC_RECV_RDMA_WITH_IMM, (int)wc.opcode);
 }
 
-/* Where it failed nothing came with it */
+/* A failed completion has a vendor error, but no STag and no flags */
 static void failed(struct kunit *test)
 {
 	struct ib_wc wc = found(RNIC_SW_OP_RECV, RNIC_SW_WC_WITH_INV,
@@ -176,7 +173,7 @@ static void failed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)IB_WC_WR_FLUSH_ERR, (int)wc.status);
 }
 
-/* One more than there is room for is told once, and nothing after it counts */
+/* An overrun is reported once, and nothing is added after it */
 static void overrun(struct kunit *test)
 {
 	const struct rnic_sw_cqe cqe = { .opcode = RNIC_SW_OP_SEND };
@@ -192,7 +189,7 @@ static void overrun(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.overruns);
 }
 
-/* Of a queue pair that goes nothing is found; of others all */
+/* Completions of a QP that is destroyed are removed; those of other QPs remain */
 static void forgotten(struct kunit *test)
 {
 	const struct rnic_sw_cqe cqe = { .opcode = RNIC_SW_OP_SEND };
@@ -208,7 +205,10 @@ static void forgotten(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &world.other.ib, wc[0].qp);
 }
 
-/* Asking counts once; for a solicited one nothing else does but a failure */
+/*
+ * A request for events causes one event; for solicited ones, only by a
+ * solicited or failed completion
+ */
 static void events(struct kunit *test)
 {
 	struct ib_cq *ib = &world.cq.ib;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A kernel consumer is told on the CPU of its vector, by one at a time:
- * drivers/rnic_sw/cq_tell.c between who completes and CPUs of the test's.
+ * Unit tests of drivers/rnic_sw/cq_tell.c: completion handlers of kernel
+ * consumers run on the CPU of their vector, one at a time. CPUs are stubs.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -16,21 +16,21 @@
 
 static struct {
 	struct rnic_cq		cq;
-	unsigned int		cpu;		/* where we are */
-	bool			moves;		/* ... until we have asked once */
-	bool			offline;	/* the vector's */
-	call_single_data_t	*called;	/* an interrupt on its way */
+	unsigned int		cpu;		/* current CPU */
+	bool			moves;		/* the task migrates after reading it */
+	bool			offline;	/* the vector's CPU is offline */
+	call_single_data_t	*called;	/* pending interrupt of another CPU */
 	struct compat_bh	*raised;
 	int			preempt_off;
-	u32			preemptible;	/* handlers that were */
+	u32			preemptible;	/* handlers that could be preempted */
 	u32			told, told_there;
-	u32			inside;		/* handlers that have begun */
+	u32			inside;		/* handlers in progress */
 	u32			nested;
-	u32			again;		/* events that come while it runs */
-	bool			ended;		/* somebody destroys meanwhile */
-	bool			waited;		/* ... and waits */
+	u32			again;		/* events that occur while the handler runs */
+	bool			ended;		/* destroy the QP while the handler runs */
+	bool			waited;		/* destroying the QP waits */
 	jmp_buf			waits;
-	bool			busy;		/* others go on completing */
+	bool			busy;		/* other QPs keep completing */
 	u32			slept;
 } world;
 
@@ -40,13 +40,13 @@ unsigned int host_cpu(void)
 {
 	unsigned int cpu = world.cpu;
 
-	/* with a lock held, and interrupts off, nobody does */
+	/* with a lock held and interrupts off there is no migration */
 	if (world.moves && !world.cq.lock.held)
 		world.cpu = VECTOR;
 	return cpu;
 }
 
-/* As the kernel's: on this CPU there is nobody to interrupt */
+/* As in the kernel: on the same CPU the function is called directly */
 int smp_call_function_single_async(int cpu, call_single_data_t *csd)
 {
 	if (world.offline)
@@ -60,7 +60,7 @@ int smp_call_function_single_async(int cpu, call_single_data_t *csd)
 	return 0;
 }
 
-/* The interrupt comes */
+/* Deliver the interrupt */
 static void interrupt(void)
 {
 	call_single_data_t *csd = world.called;
@@ -85,7 +85,7 @@ void host_raise(struct compat_bh *bh)
 	world.raised = bh;
 }
 
-/* Softirq, where it was raised */
+/* Run the softirq on the CPU that raised it */
 static void softirq(void)
 {
 	struct compat_bh *bh = world.raised;
@@ -129,7 +129,10 @@ static void on_completion(struct ib_cq *cq, void *context)
 	world.nested += world.inside++;
 	if (world.again) {
 		world.again--;
-		/* it has armed: the other CPU completes, and who interrupts this one */
+		/*
+		 * the handler has armed the CQ: the other CPU completes, and so
+		 * does an interrupt here
+		 */
 		complete_on(!VECTOR);
 		complete_on(world.cpu);
 		interrupt();
@@ -161,7 +164,7 @@ static void leave(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.cq.ib.uobject ? 0 : world.preemptible);
 }
 
-/* From another CPU by an interrupt, one for all that complete until it comes */
+/* From another CPU, one interrupt covers all completions until it is delivered */
 static void elsewhere(struct kunit *test)
 {
 	rnic_cq_tell(&world.cq);
@@ -174,7 +177,7 @@ static void elsewhere(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, world.told_there);
 }
 
-/* On its own CPU at once, unless the interrupt is on its way */
+/* On the vector's CPU the handler is called directly, unless an interrupt is pending */
 static void here(struct kunit *test)
 {
 	world.cpu = VECTOR;
@@ -187,7 +190,7 @@ static void here(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, world.told_there);
 }
 
-/* Who completes may be preempted, and go on on the vector's CPU */
+/* The completing task may be preempted and migrate to the vector's CPU */
 static void moves_there(struct kunit *test)
 {
 	world.moves = true;
@@ -196,7 +199,7 @@ static void moves_there(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.told);
 }
 
-/* No CPU, no interrupt */
+/* Without the vector's CPU the handler is called directly */
 static void offline(struct kunit *test)
 {
 	world.offline = true;
@@ -204,7 +207,7 @@ static void offline(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.told);
 }
 
-/* A program's handler is ib_core's, and may be called anywhere */
+/* The handler of a user-space CQ belongs to ib_core, and may run on any CPU */
 static void of_a_program(struct kunit *test)
 {
 	world.cq.ib.uobject = (void *)&world;
@@ -221,8 +224,9 @@ static void nobody_to_tell(struct kunit *test)
 }
 
 /*
- * What comes while a handler runs is told once it is over, by the same.  Called on
- * its CPU, by an interrupt, and where there is none, as with PREEMPT_RT
+ * Events that occur while a handler runs are handled after it, by the same
+ * context: called directly, by an interrupt, and where no interrupt is
+ * possible, as on PREEMPT_RT
  */
 static void one_handler_at_a_time(struct kunit *test)
 {
@@ -239,7 +243,10 @@ static void one_handler_at_a_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 6u, world.told);
 }
 
-/* Whom others keep at it leaves the rest to softirq, and nobody comes in between */
+/*
+ * A handler with ever new events leaves them to softirq after a while; no other
+ * context runs it in between
+ */
 static void kept_at_it(struct kunit *test)
 {
 	u32 rounds;
@@ -258,7 +265,7 @@ static void kept_at_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 6u, rounds);
 }
 
-/* Who destroys a queue pair waits for what is on its way */
+/* Destroying a QP waits for a pending notification */
 static void told_before_the_end(struct kunit *test)
 {
 	rnic_cq_tell(&world.cq);
@@ -266,7 +273,7 @@ static void told_before_the_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.told_there);
 }
 
-/* ... for a handler that runs, wherever */
+/* Destroying a QP waits for a running handler, on any CPU */
 static void over_before_the_end(struct kunit *test)
 {
 	world.ended = true;
@@ -281,7 +288,7 @@ static void over_before_the_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.slept);
 }
 
-/* ... and for what softirq has yet to tell */
+/* Destroying a QP waits for notifications that softirq has still to deliver */
 static void rest_before_the_end(struct kunit *test)
 {
 	world.again = 20;
@@ -290,7 +297,7 @@ static void rest_before_the_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 21u, world.told);
 }
 
-/* ... not for what other queue pairs complete all the time */
+/* Destroying a QP does not wait for completions that other QPs keep adding */
 static void not_for_others(struct kunit *test)
 {
 	world.busy = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who listens follows what the device is set to: drivers/rnic_sw/cm_follow.c between
- * iw_cm and lower layers of the test's.
+ * Unit tests of drivers/rnic_sw/cm_follow.c: listeners follow the listen
+ * setting of the device. iw_cm and lower layers are stubs.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -10,8 +10,8 @@
 #include <linux/socket.h>
 
 /*
- * Who sets the device is killed at that lock, or somebody else comes when it has begun:
- * before the second, the first listener's.
+ * Killable locks: the caller is killed at lock number @killed_at. At the second
+ * lock, that of the first listener, another caller comes.
  */
 static int locks, killed_at;
 static void (*comes)(void);
@@ -29,7 +29,7 @@ static inline int taken(int *held)
 #define ibdev_warn_ratelimited(ib, text, err)	((void)(ib), (void)(err))
 #define mutex_lock_killable(m)	taken(&(m)->held)
 
-/* In the place of compat/rdma.h */
+/* replaces compat/rdma.h */
 #define _COMPAT_RDMA_H
 #define compat_iw_cm_net(id)	((id)->net)
 struct ib_device_param { const char *name; };
@@ -43,13 +43,13 @@ struct ib_device_param { const char *name; };
 #define MANY	3
 #define NOBODY	MANY
 
-/* Programs, each with a port of its own */
+/* Programs, each with its own port */
 static struct {
 	struct net		net, elsewhere;
 	struct rnic_dev		dev;
 	struct iw_cm_id		id[MANY];
 	struct ddp_listener	l[RNIC_LLPS][MANY];
-	u8			there[MANY];	/* over which lower layers */
+	u8			there[MANY];	/* lower layers on which it listens */
 	int			tcp_fails_for, sctp_fails_for, error;
 	bool			no_sctp, enables;
 } world;
@@ -237,7 +237,10 @@ static void they_follow(struct kunit *test)
 	all_end(test);
 }
 
-/* Who listens on all devices, and cannot on this one, is no end of one that is new */
+/*
+ * A wildcard listener that cannot listen on a new device does not fail the
+ * device's creation
+ */
 static void deaf(struct kunit *test)
 {
 	struct sockaddr_in *local = (void *)&world.id[1].m_local_addr;
@@ -253,7 +256,7 @@ static void deaf(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&world.id[1], 3), 0);
 	expect(test, TCP, 0, TCP);
 	rnic_iw_unlisten(&world.id[1]);
-	/* who names an address is told */
+	/* a listener on an address does get the error */
 	local->sin_addr.s_addr = 1;
 	KUNIT_EXPECT_EQ(test, rnic_iw_listen(&world.id[1], 3), -EADDRINUSE);
 	world.tcp_fails_for = NOBODY;
@@ -269,12 +272,12 @@ static void all_or_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, set(SCTP), -EADDRINUSE);
 	expect(test, TCP, TCP, TCP);
 	KUNIT_EXPECT_EQ(test, world.dev.policy.llp_listen, TCP);
-	/* beside TCP it is done without, and had where it can be */
+	/* with TCP as well, SCTP is optional: used where possible */
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP, TCP | SCTP);
 	KUNIT_EXPECT_EQ(test, set(SCTP), -EADDRINUSE);
 	expect(test, TCP | SCTP, TCP, TCP | SCTP);
-	/* to what it is set to: nothing is refused */
+	/* setting the current value again never fails */
 	world.error = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, set(TCP | SCTP), 0);
 	expect(test, TCP | SCTP, TCP, TCP | SCTP);
@@ -287,7 +290,7 @@ static void all_or_none(struct kunit *test)
 	all_end(test);
 }
 
-/* A listener of another namespace is none of ours, whatever is set */
+/* A listener of another network namespace does not follow the setting */
 static void of_others(struct kunit *test)
 {
 	struct sockaddr_in *anywhere = (void *)&world.id[1].m_local_addr;
@@ -300,7 +303,7 @@ static void of_others(struct kunit *test)
 	all_end(test);
 }
 
-/* Nobody is between two settings */
+/* A killed caller leaves all listeners with the old setting or all with the new one */
 static void killed(struct kunit *test)
 {
 	int i;
@@ -313,7 +316,7 @@ static void killed(struct kunit *test)
 		if (world.dev.policy.llp_listen == TCP)
 			expect(test, TCP, TCP, TCP);
 	}
-	/* too late for that: it is set, and all are there */
+	/* too late to cancel: the setting applies to all */
 	expect(test, SCTP, SCTP, SCTP);
 	killed_at = 0;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
@@ -328,7 +331,10 @@ static void third_comes(void)
 	listens(current_test, 2);
 }
 
-/* Who begins meanwhile follows as well; and who cannot stays where it is */
+/*
+ * A listener that starts during the change follows it as well, or keeps its
+ * protocol if it cannot
+ */
 static void begun_meanwhile(struct kunit *test)
 {
 	current_test = test;
@@ -364,7 +370,10 @@ static void ended_meanwhile(struct kunit *test)
 	all_end(test);
 }
 
-/* It hears nothing anyway, and may again: it keeps what it has, and stops nobody */
+/*
+ * A listener whose address was removed keeps its protocol and does not fail the
+ * change
+ */
 static void address_gone(struct kunit *test)
 {
 	all_listen(test);
@@ -372,7 +381,10 @@ static void address_gone(struct kunit *test)
 	world.error = -EADDRNOTAVAIL;
 	KUNIT_EXPECT_EQ(test, set(SCTP), 0);
 	expect(test, SCTP, TCP, SCTP);
-	/* also when another setting, which it could follow, is taken back for the third's sake */
+	/*
+	 * the listener keeps it as well if the change is undone because another
+	 * listener fails
+	 */
 	world.sctp_fails_for = NOBODY;
 	world.tcp_fails_for = 2;
 	world.error = -EADDRINUSE;
@@ -381,7 +393,7 @@ static void address_gone(struct kunit *test)
 	all_end(test);
 }
 
-/* Whose rights these are is told, even where SCTP is done without */
+/* A lack of permission is reported even if SCTP is optional */
 static void not_allowed(struct kunit *test)
 {
 	all_listen(test);

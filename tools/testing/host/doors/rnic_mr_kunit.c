@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Regions that a kernel consumer registers by a work request, and those of programs'
- * memory that change: drivers/rnic_sw/mr.c, with windows, over a table that takes all.
+ * Unit tests of drivers/rnic_sw/mr.c: MRs that a kernel consumer registers by a
+ * work request, and reregistration of user MRs, with memory windows. The STag
+ * table is a stub.
  */
 #include <kunit/test.h>
 #include <linux/log2.h>
@@ -16,7 +17,7 @@ struct ib_device_attr;
 #include "../../../../drivers/rnic_sw/bring.h"
 #include "../../../../drivers/rnic_sw/rnic.h"
 
-/* Verbs, as far as they are looked at ---------------------------------------- */
+/* Verbs, as far as mr.c uses them -------------------------------------------- */
 
 enum {
 	IB_ACCESS_ON_DEMAND	= 1 << 6,
@@ -24,7 +25,7 @@ enum {
 	IB_MR_REREG_ACCESS	= 1 << 2,
 };
 
-/* make PAGE_SHIFT=16: as arm64 may have them */
+/* make PAGE_SHIFT=16: page size of some arm64 kernels */
 #ifndef PAGE_SHIFT
 #define PAGE_SHIFT			12
 #endif
@@ -36,14 +37,14 @@ enum {
 #define ib_virt_dma_to_ptr(addr)	((void *)(uintptr_t)(addr))
 #define ib_access_writable(access)	((access) & IB_ACCESS_LOCAL_WRITE)
 
-/* What a program has behind its commands */
+/* result of checking a command's driver data */
 static int udata_is;
 #undef ib_no_udata_io
 #define ib_no_udata_io(udata)		((void)(udata), udata_is)
 
 struct scatterlist { u64 addr; };
 
-/* Who registers, and who calls */
+/* The process that registers, and the calling process */
 struct mm_struct { int unused; };
 
 static struct mm_struct first, second;
@@ -52,7 +53,7 @@ static struct { struct mm_struct *mm; } caller = { &first };
 #undef current
 #define current				(&caller)
 
-/* The program's, pinned */
+/* Pinned user memory */
 struct ib_umem {
 	u64	address;
 	bool	writable;
@@ -64,16 +65,16 @@ struct ib_block_iter { int unused; };
 
 #define sg_dma_address(sg)			((sg)->addr)
 #define ib_umem_offset(umem)			0
-/* the smallest */
+/* the smallest page size */
 #define ib_umem_find_best_pgsz(umem, sizes, at)	((void)(at), (sizes) & -(sizes))
 #define ib_umem_num_dma_blocks(umem, size)	1
 #define rdma_block_iter_dma_address(it)		((void)(it), 0)
 #define rdma_umem_for_each_dma_block(umem, it, size)	while (0)
 
-/* Where in a page it begins */
+/* Offset of the memory in its page */
 #define SPOT	0x5678
 
-/* How much there is of it, and what others do while it is pinned */
+/* Number of pinned memory objects, and what happens while memory is pinned */
 static int umems;
 static void (*while_pinning)(void);
 
@@ -101,7 +102,7 @@ static void ib_umem_release(struct ib_umem *umem)
 	kfree(umem);
 }
 
-/* Pages of the core's list go into the region one by one */
+/* Adds each page of the scatterlist to the MR */
 static int ib_sg_to_pages(struct ib_mr *ib, struct scatterlist *sg, int n,
 			  unsigned int *off, int (*add)(struct ib_mr *ib, u64 addr))
 {
@@ -116,7 +117,7 @@ static int ib_sg_to_pages(struct ib_mr *ib, struct scatterlist *sg, int n,
 
 #include "../../../../drivers/rnic_sw/mr.c"
 
-/* Who is at the other sides ---------------------------------------------------- */
+/* Stubs ------------------------------------------------------------------------ */
 
 int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
 {
@@ -178,7 +179,7 @@ static struct rnic_dev device;
 static struct ib_pd domain = { .device = &device.ib };
 static struct scatterlist pages[2] = { { 0x10000 }, { 0x20000 } };
 
-/* A region of two pages, mapped */
+/* An MR with two pages mapped */
 static struct rnic_mr *mapped(struct kunit *test)
 {
 	struct ib_mr *ib = rnic_alloc_mr(&domain, IB_MR_TYPE_MEM_REG, 2);
@@ -203,7 +204,10 @@ static enum iw_reason register_by(u64 stream, struct ib_pd *pd, struct rnic_mr *
 	return rnic_mr_fastreg(&mr->ib, &wr, &s);
 }
 
-/* RDMAP-178: whose work request has registered it last; ddp_mem_invalidate() asks */
+/*
+ * RDMAP-178: the MR records the stream whose work request has registered it
+ * last, for ddp_mem_invalidate()
+ */
 static void registered_by(struct kunit *test)
 {
 	struct rnic_mr *mr = mapped(test);
@@ -221,7 +225,10 @@ static void registered_by(struct kunit *test)
 	rnic_dereg_mr(&mr->ib, NULL);
 }
 
-/* DDP-114, DDP-116, DDP-127: so much as was said, for that, and for all of its domain */
+/*
+ * DDP-114, DDP-116, DDP-127: the MR has the registered range and rights, for
+ * all streams of its PD
+ */
 static void registered_as_said(struct kunit *test)
 {
 	struct rnic_mr *mr = mapped(test);
@@ -242,7 +249,7 @@ static void registered_as_said(struct kunit *test)
 	rnic_dereg_mr(&mr->ib, NULL);
 }
 
-/* What is refused changes nothing, not even whose it is */
+/* A failed registration does not change the MR, nor the stream recorded */
 static void not_registered(struct kunit *test)
 {
 	struct rnic_mr *mr = mapped(test);
@@ -251,13 +258,13 @@ static void not_registered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, register_by(7, &other, mr, 7));
 	KUNIT_EXPECT_EQ(test, 0ull, mr->region.scope);
 	KUNIT_EXPECT_EQ(test, IW_OK, register_by(7, &domain, mr, 7));
-	/* it is in use */
+	/* the MR is valid */
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_PROT, register_by(8, &domain, mr, 8));
 	KUNIT_EXPECT_EQ(test, 7ull, mr->region.scope);
 	rnic_dereg_mr(&mr->ib, NULL);
 }
 
-/* A consumer's blocks are as large as it says: most say 4 KiB, however large a page is */
+/* Blocks have the consumer's size, often 4 KiB, however large a page is */
 static void blocks_as_said(struct kunit *test)
 {
 	static struct scatterlist blocks[2] = { { 0x11000 }, { 0x15000 } };
@@ -271,7 +278,7 @@ static void blocks_as_said(struct kunit *test)
 	rnic_dereg_mr(&mr->ib, NULL);
 }
 
-/* Memory of a program's that changes ------------------------------------------- */
+/* Changing user MRs ---------------------------------------------------------------- */
 
 #define AT	0x5000
 #define RIGHTS	(IB_ACCESS_REMOTE_READ | IB_ACCESS_MW_BIND)
@@ -279,7 +286,7 @@ static void blocks_as_said(struct kunit *test)
 static struct ib_mr *known;
 static struct rnic_mw window;
 
-/* As the core has it */
+/* Set what the core sets */
 static struct ib_mr *owned(struct ib_mr *ib)
 {
 	if (!IS_ERR_OR_NULL(ib))
@@ -320,7 +327,7 @@ static struct ib_mr *rereg(int flags, int access)
 					NULL));
 }
 
-/* The old one is as it was, window and all, and there is no other */
+/* The old MR is unchanged and keeps its window, and there is no new MR */
 static void unchanged(struct kunit *test, int flags, int access)
 {
 	struct ib_mr *ib;
@@ -334,13 +341,13 @@ static void unchanged(struct kunit *test, int flags, int access)
 	KUNIT_EXPECT_TRUE(test, to_rnic_mr(known)->region.valid);
 	KUNIT_EXPECT_TRUE(test, window.w && table[0]->valid);
 	KUNIT_EXPECT_EQ(test, -EBUSY, rnic_dereg_mr(known, NULL));
-	/* it takes windows still */
+	/* a window can still be bound to it */
 	ddp_region_revoke(table[0]);
 	KUNIT_EXPECT_TRUE(test, bind(known->lkey));
 	ddp_region_revoke(table[0]);
 }
 
-/* The core's: the new one takes the old one's place, which takes no more windows */
+/* As the core does: destroy the old MR, to which no window can be bound any more */
 static void replaced(struct kunit *test, struct ib_mr *ib)
 {
 	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(ib));
@@ -357,7 +364,10 @@ static void end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, umems);
 }
 
-/* Pinned memory has no blocks below a page, and begins anywhere in the first */
+/*
+ * Blocks of pinned memory are at least a page, and the memory may begin
+ * anywhere in the first
+ */
 static void blocks_of_pages(struct kunit *test)
 {
 	begin(test, RIGHTS);
@@ -366,7 +376,7 @@ static void blocks_of_pages(struct kunit *test)
 	end(test);
 }
 
-/* A window is bound while the new memory is being pinned */
+/* A window is bound to the old MR while the new memory is pinned */
 static void moves_meets_bind(struct kunit *test)
 {
 	begin(test, RIGHTS);
@@ -375,7 +385,7 @@ static void moves_meets_bind(struct kunit *test)
 	end(test);
 }
 
-/* ... or the same memory, to be written */
+/* A window is bound while the memory is pinned again for writing */
 static void pinned_anew_meets_bind(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
@@ -386,7 +396,7 @@ static void pinned_anew_meets_bind(struct kunit *test)
 	end(test);
 }
 
-/* There is no STag for the new one: the old one goes on, and takes windows */
+/* Without an STag for the new MR the old one stays, and windows can be bound to it */
 static void no_place_for_another(struct kunit *test)
 {
 	begin(test, RIGHTS);
@@ -399,7 +409,7 @@ static void no_place_for_another(struct kunit *test)
 	end(test);
 }
 
-/* Where the first program has its memory the second one has something else */
+/* A process cannot pin memory again that belongs to another process */
 static void of_another_program(struct kunit *test)
 {
 	const int access = RIGHTS | IB_ACCESS_LOCAL_WRITE;
@@ -409,14 +419,17 @@ static void of_another_program(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, ERR_PTR(-EINVAL),
 			    (void *)rereg(IB_MR_REREG_ACCESS, access));
 	KUNIT_EXPECT_EQ(test, 1, umems);
-	/* its own, or no memory at all */
+	/* a process can register its own memory, or change rights without pinning */
 	KUNIT_EXPECT_PTR_EQ(test, NULL, (void *)rereg(IB_MR_REREG_ACCESS, RIGHTS));
 	replaced(test, rereg(IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, access));
 	caller.mm = &first;
 	end(test);
 }
 
-/* What is behind a command that ends something is not read: it is a create's, too */
+/*
+ * The driver data of a command that destroys the old MR is not checked: it is
+ * that of the new MR
+ */
 static void replaced_is_gone(struct kunit *test)
 {
 	struct ib_mr *ib;
@@ -429,7 +442,7 @@ static void replaced_is_gone(struct kunit *test)
 	udata_is = 0;
 }
 
-/* A command for a buffer may have data of ours, too, and there is nothing in it */
+/* The driver data of a dma-buf registration must be empty */
 static void buffer_with_data(struct kunit *test)
 {
 	struct uverbs_attr_bundle attrs = {};
@@ -446,7 +459,10 @@ static u64 base(void)
 	return to_rnic_mr(known)->region.base;
 }
 
-/* TOs begin where they did while the memory is the same, whatever is said of it */
+/*
+ * The base TO stays as long as the memory is not changed, whatever the access
+ * flags are
+ */
 static void base_stays(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;
@@ -465,7 +481,7 @@ static void base_stays(struct kunit *test)
 	end(test);
 }
 
-/* ... and so does one that begins at 0 */
+/* A zero-based MR keeps the base TO 0 as long as the memory is not changed */
 static void zero_stays(struct kunit *test)
 {
 	const int to_write = RIGHTS | IB_ACCESS_LOCAL_WRITE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What a window opens of a region: drivers/rnic_sw/mw.c between verbs and STags. */
+/* Unit tests of drivers/rnic_sw/mw.c: binding memory windows. */
 #include <kunit/test.h>
 #include <linux/slab.h>
 
@@ -19,7 +19,7 @@ static struct {
 	struct ddp_region	*window;
 } world;
 
-/* STags, and what there may be of them ------------------------------------------- */
+/* Stubs of STags and limits --------------------------------------------------------- */
 
 int rnic_take(struct rnic_dev *dev, enum rnic_kind kind)
 {
@@ -103,7 +103,10 @@ static void expect_shut(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&world.mr.windows));
 }
 
-/* DDP-114, DDP-125: that much, to that stream, and no more */
+/*
+ * DDP-114, DDP-125: a type 2 window permits exactly the bound range and rights,
+ * to one stream
+ */
 static void opens(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, bind(BASE + 5, LENGTH - 5, IB_ACCESS_REMOTE_WRITE));
@@ -115,7 +118,10 @@ static void opens(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DDP_REMOTE_WRITE, (int)world.window->rights);
 }
 
-/* DDP-114: one of type 1 is its protection domain's, whichever stream has bound it */
+/*
+ * DDP-114: a type 1 window permits access to all streams of its PD, whichever
+ * stream has bound it
+ */
 static void open_to_all(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, 0, rnic_dealloc_mw(&world.mw.ib));
@@ -135,7 +141,7 @@ static void not_so_much(struct kunit *test)
 	expect_shut(test);
 }
 
-/* Nor by a stream of another protection domain, nor by another window's name */
+/* A bind fails from a stream of another PD, or with an unknown STag */
 static void not_its_window(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, bind_as(&world.mr, RKEY | 1, BASE, LENGTH,
@@ -145,7 +151,7 @@ static void not_its_window(struct kunit *test)
 	expect_shut(test);
 }
 
-/* DDP-127: nor what the region itself may not */
+/* DDP-127: a bind fails for rights that the MR does not have */
 static void no_right_to_it(struct kunit *test)
 {
 	world.mr.access = IB_ACCESS_MW_BIND;
@@ -156,7 +162,7 @@ static void no_right_to_it(struct kunit *test)
 	expect_shut(test);
 }
 
-/* A window is no way around what its memory can give nobody */
+/* A window cannot give rights that the memory never permits */
 static void no_atomics(struct kunit *test)
 {
 	world.mr.never = DDP_REMOTE_ATOMIC;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A device is made while its interface goes: drivers/rnic_sw/netdev.c between
- * interfaces and a core of the test's.
+ * Unit tests of drivers/rnic_sw/netdev.c: creating a device while its interface
+ * is removed. Interfaces and the RDMA core are stubs.
  */
 #include <kunit/test.h>
 #include <linux/netdevice.h>
@@ -13,12 +13,12 @@
 static struct {
 	struct net		net;
 	struct net_device	netdev;
-	struct rnic_dev		*dev;		/* that was made */
+	struct rnic_dev		*dev;		/* the created device */
 	bool			registered;
-	int			refs;		/* of the device, but for the core's */
-	bool			goes;		/* the interface does, as it is made */
-	struct net		*moves_to;	/* or it does */
-	bool			notified;	/* ... and the device with it */
+	int			refs;		/* references to the device, without the core's */
+	bool			goes;		/* the interface is removed during creation */
+	struct net		*moves_to;	/* the interface moves to this namespace */
+	bool			notified;	/* the notifier has removed the device */
 	u32			unregistered;
 } world;
 
@@ -109,13 +109,16 @@ void ib_unregister_device_queued(struct ib_device *ib)
 	unregister(ib);
 }
 
-/* Before anybody knows of the device its interface may go, or just after */
+/* The interface may be removed before the device can be found, or just after */
 int ib_register_device(struct ib_device *ib, const char *name, void *dma)
 {
 	static struct task_struct adder, other;
 
 	world.registered = true;
-	/* its clients are told of it; whoever comes meanwhile, or later with our place, is another */
+	/*
+	 * only the registering task is inside enable_driver(): no other task,
+	 * and no later task in the same task_struct
+	 */
 	adder.start_time = 5;
 	current = &adder;
 	WARN_ON(rnic_enable_driver(ib) || !rnic_enables(to_rnic_dev(ib)));
@@ -179,7 +182,7 @@ static int makes(void)
 	return link->newlink("iw0", &world.netdev);
 }
 
-/* One, and one only */
+/* An interface can have one device */
 static void made(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, makes());
@@ -195,7 +198,10 @@ static void not_suitable(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, world.dev);
 }
 
-/* Who goes before there is a device tells nobody: who made it has it go, too */
+/*
+ * If the interface is removed before the notifier can find the device, the
+ * creating task removes the device
+ */
 static void goes_meanwhile(struct kunit *test)
 {
 	world.goes = true;
@@ -204,7 +210,10 @@ static void goes_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.unregistered);
 }
 
-/* ... or to another namespace, where it is as good as before */
+/*
+ * If the interface moves to another network namespace, the creating task
+ * removes the device
+ */
 static void moves_meanwhile(struct kunit *test)
 {
 	struct net elsewhere = {};
@@ -215,7 +224,7 @@ static void moves_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.unregistered);
 }
 
-/* Not once more where it has been told */
+/* A device that the notifier has removed is not removed again */
 static void told_meanwhile(struct kunit *test)
 {
 	world.goes = true;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Pages of small rings, drivers/rnic_sw/page.c: what lies where, and when a page goes. */
+/*
+ * Unit tests of drivers/rnic_sw/page.c: where small rings are placed in pages,
+ * and when a page is freed.
+ */
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -12,10 +15,10 @@ static struct {
 	struct rnic_uctx	u;
 	int			pages;
 	bool			short_of_memory;
-	unsigned int		users;		/* of whatever page */
+	unsigned int		users;		/* users of any page */
 } world;
 
-/* Who is at the other side ------------------------------------------------------- */
+/* Stubs ------------------------------------------------------------------------- */
 
 struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes)
 {
@@ -50,7 +53,7 @@ struct room {
 	size_t		bytes;
 };
 
-/* All zero, and written to all over afterwards, as a program may */
+/* Take space, check that it is zero, and fill it as a program may */
 static struct room take(struct kunit *test, size_t bytes)
 {
 	struct room r = { .bytes = bytes };
@@ -80,7 +83,7 @@ static int begin(struct kunit *test)
 	return 0;
 }
 
-/* Whatever was left is the context's */
+/* At most one page is left, which belongs to the context */
 static void leave(struct kunit *test)
 {
 	KUNIT_EXPECT_LE(test, world.pages, 1);
@@ -111,7 +114,7 @@ static void beside_each_other(struct kunit *test)
 	give(&d);
 }
 
-/* Room that is given back is another's, as if nobody had been there */
+/* Space that is given back is used again, and is zero */
 static void room_again(struct kunit *test)
 {
 	struct room a = take(test, HALF), b = take(test, HALF), c;
@@ -124,7 +127,7 @@ static void room_again(struct kunit *test)
 	give(&b);
 }
 
-/* The last page stays for who comes next; an empty one beside others goes */
+/* The last page of a context is kept; another empty page is freed */
 static void empty_pages(struct kunit *test)
 {
 	struct room a = take(test, HALF), b = take(test, HALF), c = take(test, HALF);
@@ -142,8 +145,8 @@ static void empty_pages(struct kunit *test)
 }
 
 /*
- * Of many pages with too little room some are looked at, the next time others: one that
- * has enough is not hidden for ever
+ * Only some of many full pages are searched each time, and others the next
+ * time: a page with enough space is found eventually
  */
 static void not_for_ever(struct kunit *test)
 {
@@ -157,7 +160,7 @@ static void not_for_ever(struct kunit *test)
 	}
 	a = take(test, HALF);
 	KUNIT_EXPECT_EQ(test, 21, world.pages);
-	/* before that one */
+	/* move these pages before that page */
 	for (i = 0; i < 20; i++) {
 		give(&small[i]);
 		small[i] = take(test, HALF - 128);
@@ -183,7 +186,7 @@ static void short_of_memory(struct kunit *test)
 
 	world.short_of_memory = true;
 	KUNIT_EXPECT_EQ(test, -ENOMEM, (int)PTR_ERR(rnic_page_take(&world.u, HALF, &page)));
-	/* whoever gets no room does not hear of a page, either: it is others' */
+	/* on failure no page is returned: it belongs to other rings */
 	KUNIT_EXPECT_NULL(test, page);
 	give(&a);
 	a = take(test, HALF);
@@ -191,7 +194,10 @@ static void short_of_memory(struct kunit *test)
 	give(&b);
 }
 
-/* A child sees the rings that there were, and none that are made meanwhile */
+/*
+ * A forked child shares the existing rings, but no ring is placed later in a
+ * page that it can see
+ */
 static void forked(struct kunit *test)
 {
 	struct room a = take(test, 128), b, c;
@@ -207,7 +213,10 @@ static void forked(struct kunit *test)
 	give(&c);
 }
 
-/* ... nor where it is the only one that is left */
+/*
+ * No ring is placed in a page that a forked child can see, even if it is the
+ * context's last
+ */
 static void left_to_a_child(struct kunit *test)
 {
 	struct room a = take(test, 128), b;
@@ -224,7 +233,7 @@ static void left_to_a_child(struct kunit *test)
 	give(&b);
 }
 
-/* What a ring had in it is not there any more once it is freed */
+/* The data of a freed ring is not left in the page */
 static void nothing_left(struct kunit *test)
 {
 	struct room a = take(test, 128), b = take(test, 128);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* A program's ring, RDMAP's runner and a completion queue: see rnic_sq_kunit.c */
+/* Test fixture: a program's ring, RDMAP and a CQ, see rnic_sq_kunit.c */
 #ifndef _HOST_DOORS_RNIC_SQ_H
 #define _HOST_DOORS_RNIC_SQ_H
 
@@ -14,18 +14,18 @@ extern struct rnic_sq_world {
 	struct rnic_sw_sqe	slots[SLOTS];
 	struct rnic_sq_note	notes[SLOTS];
 	u32			completed;
-	struct rnic_sw_cqe	last;		/* the last that was */
-	u8			status[SLOTS];	/* of each that was */
+	struct rnic_sw_cqe	last;		/* last completion */
+	u8			status[SLOTS];	/* status of each completion */
 	u32			failed;
-	u32			held;		/* memory, when it did */
+	u32			held;		/* MR references held at the failure */
 	u32			works;
-	u32			early;		/* told before one that was posted first */
-	u32			locked;		/* told under the queue's lock */
-	u32			inside;		/* rnic_cq_push() */
-	u32			twice;		/* so often there by two */
-	bool			again;		/* others come while it is told */
-	bool			full;		/* the completion queue is */
-	bool			at_it;		/* who completes has gone on, at last */
+	u32			early;		/* completions out of order */
+	u32			locked;		/* completions generated under the queue's lock */
+	u32			inside;		/* calls of rnic_cq_push() in progress */
+	u32			twice;		/* concurrent calls of it */
+	bool			again;		/* another context completes at the same time */
+	bool			full;		/* the CQ is full */
+	bool			at_it;		/* the context ends during the next sleep */
 	u32			sleeps;
 	u64			now;
 	u32			kicks;
@@ -33,10 +33,10 @@ extern struct rnic_sq_world {
 	struct hrtimer		*timer;
 } world;
 
-/* The queue has been in use: @used slots of it are done with */
+/* Open a send queue of which @used slots have been used and freed */
 void begin_at(u32 used);
 void post(u32 n);
-/* How many the runner can have, all of them sent */
+/* Send all requests that can be sent. Return: their number. */
 u32 pull_all(void);
 
 #endif

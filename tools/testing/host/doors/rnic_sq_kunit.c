@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The send queue, drivers/rnic_sw/sq.c, between a program's ring, RDMAP's runner and
- * a completion queue.
+ * Unit tests of drivers/rnic_sw/sq.c: the send queue between a program's ring,
+ * RDMAP and a CQ.
  */
 #include <kunit/test.h>
 #include <linux/hrtimer.h>
@@ -13,7 +13,10 @@
 
 /* Cases ------------------------------------------------------------------------ */
 
-/* What was posted before the end was asked for leaves, and nothing after it */
+/*
+ * Requests posted before a graceful close are sent; requests posted after it
+ * are flushed
+ */
 static void end_is_where_it_was(struct kunit *test)
 {
 	u32 used;
@@ -36,7 +39,7 @@ static void end_is_where_it_was(struct kunit *test)
 	}
 }
 
-/* Where nothing was posted nothing leaves */
+/* If nothing was posted before the close, nothing is sent */
 static void end_of_an_idle_one(struct kunit *test)
 {
 	begin_at(1);
@@ -46,7 +49,7 @@ static void end_of_an_idle_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.completed);
 }
 
-/* Once it closes, an index that makes no sense is left to the flush */
+/* After a close, an invalid producer index is left to the flush */
 static void nonsense_waits(struct kunit *test)
 {
 	begin_at(1);
@@ -59,7 +62,8 @@ static void nonsense_waits(struct kunit *test)
 }
 
 /*
- * ... and before, what has been seen leaves first; when it fails no memory is held
+ * Before a close, requests read earlier are sent first; then the stream fails,
+ * with no MR reference held
  */
 static void nonsense_fails(struct kunit *test)
 {
@@ -80,7 +84,7 @@ static void nonsense_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.held);
 }
 
-/* However many are over that nobody is told of, who is told comes right behind */
+/* A signalled request completes at once after any number of unsignalled ones */
 static void told_behind_many(struct kunit *test)
 {
 	u32 n;
@@ -98,7 +102,7 @@ static void told_behind_many(struct kunit *test)
 	}
 }
 
-/* Of very many a worker tells the rest */
+/* After many completions a worker generates the rest */
 static void rest_is_told_later(struct kunit *test)
 {
 	begin_at(0);
@@ -109,11 +113,11 @@ static void rest_is_told_later(struct kunit *test)
 	rnic_sq_tell_more(&world.qp.tell_work);
 	KUNIT_EXPECT_EQ(test, (u32)SLOTS, world.completed);
 	KUNIT_EXPECT_EQ(test, SLOTS - 1u, (u32)world.last.wr_id);
-	/* the last one ended what it had begun: nobody has to look */
+	/* the worker is not queued once more */
 	KUNIT_EXPECT_EQ(test, 1u, world.works);
 }
 
-/* Whoever waits for a flush waits for the worker's part, but for no later posts */
+/* Waiting for a flush includes the worker's part, but no later posts */
 static void flush_is_awaited(struct kunit *test)
 {
 	begin_at(3);
@@ -128,7 +132,7 @@ static void flush_is_awaited(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.sleeps);
 }
 
-/* ... and for one who was telling when it began */
+/* Waiting for a flush includes a context that was completing when the flush began */
 static void flush_awaits_another(struct kunit *test)
 {
 	begin_at(0);
@@ -142,7 +146,7 @@ static void flush_awaits_another(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.sleeps);
 }
 
-/* The last one is off the queue, and not told */
+/* The last request may have left the queue before its completion is generated */
 static void last_is_awaited(struct kunit *test)
 {
 	begin_at(0);
@@ -154,7 +158,7 @@ static void last_is_awaited(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.sleeps);
 }
 
-/* Nor is a worker woken behind as many as one may tell */
+/* No worker is queued for as many completions as one context may generate */
 static void all_are_told(struct kunit *test)
 {
 	begin_at(0);
@@ -165,7 +169,7 @@ static void all_are_told(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, world.qp.sq.completing);
 }
 
-/* What nobody is told of is looked through in stretches, too */
+/* Unsignalled requests are processed in bounded steps */
 static void told_to_nobody(struct kunit *test)
 {
 	begin_at(0);
@@ -179,7 +183,10 @@ static void told_to_nobody(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.completed);
 }
 
-/* The consumer is called without a lock; who comes meanwhile leaves it to us */
+/*
+ * Completions are generated without the lock and in order, by one context;
+ * others leave theirs to it
+ */
 static void told_in_order(struct kunit *test)
 {
 	begin_at(0);
@@ -194,7 +201,10 @@ static void told_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.failed);
 }
 
-/* RDMAP-125: what is answered behind it says nothing of what is not sent */
+/*
+ * RDMAP-125: the response to a later request does not complete a request that
+ * was not sent
+ */
 static void answered_before_sent(struct kunit *test)
 {
 	struct rdmap *r = &world.qp.rdmap;
@@ -214,7 +224,10 @@ static void answered_before_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u, world.completed);
 }
 
-/* It would succeed, and nobody be told of that: who drains is to be told of the flush */
+/*
+ * A request posted on a failed stream is flushed, even if it is unsignalled:
+ * draining a QP needs its completion
+ */
 static void posted_in_error(struct kunit *test)
 {
 	struct rdmap *r = &world.qp.rdmap;
@@ -231,7 +244,10 @@ static void posted_in_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_WR_FLUSH_ERR, (u32)world.last.status);
 }
 
-/* A Send is complete, a Read waits for its answer, one of each is behind it; then a Terminate */
+/*
+ * A Send is complete, a Read waits for its response, and two more requests
+ * follow; then a Terminate arrives
+ */
 static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 {
 	const u8 want[] = {
@@ -246,7 +262,7 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 	post(ARRAY_SIZE(want));
 	world.slots[1].opcode = RNIC_SW_OP_READ;
 	world.slots[3].opcode = RNIC_SW_OP_READ;
-	/* the last one is not sent */
+	/* the last request is not sent */
 	for (n = 0; n < ARRAY_SIZE(want) - 1; n++) {
 		KUNIT_ASSERT_TRUE(test, rdmap_sq_pull(r, &wr));
 		rdmap_sq_cut(r, wr.slot);
@@ -260,19 +276,22 @@ static void expect_terminated(struct kunit *test, u8 layer, u8 type, u8 culprit)
 	KUNIT_ASSERT_EQ(test, (u32)ARRAY_SIZE(want), world.completed);
 	for (n = 0; n < ARRAY_SIZE(want); n++)
 		KUNIT_EXPECT_EQ(test, want[n], world.status[n]);
-	/* too late: it has been told */
+	/* too late: the request was flushed */
 	rdmap_sq_answered(r, 1, 0);
 	KUNIT_EXPECT_EQ(test, (u32)ARRAY_SIZE(want), world.completed);
 }
 
-/* RDMAP-145: what has no answer is in error, and so is what is behind it, sent or not */
+/*
+ * RDMAP-145: a request without response and all after it are completed in
+ * error, sent or not
+ */
 static void terminated(struct kunit *test)
 {
 	expect_terminated(test, IW_LAYER_DDP, 2, IB_WC_WR_FLUSH_ERR);
 	expect_terminated(test, IW_LAYER_LLP, 0, IB_WC_WR_FLUSH_ERR);
 }
 
-/* RDMAP-15: what the Terminate says of a request of ours is told with the oldest */
+/* RDMAP-15: the Terminate's error is reported with the oldest incomplete request */
 static void terminated_for_it(struct kunit *test)
 {
 	expect_terminated(test, IW_LAYER_RDMAP, 1, IB_WC_REM_ACCESS_ERR);
@@ -312,7 +331,7 @@ static void end_gathers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pieces - 1, host_pieces);
 }
 
-/* As a program does: posts, and rings if the ring says so */
+/* As a program: post, and ring the doorbell if the ring's flag is set */
 static bool post_and_ring(void)
 {
 	bool rings;
@@ -325,7 +344,7 @@ static bool post_and_ring(void)
 	return rings;
 }
 
-/* One behind the other, until they are gathered; each push sends what there is */
+/* Post until doorbells are coalesced; each doorbell before that sends one request */
 static void post_until_gathered(struct kunit *test)
 {
 	u32 n = 0;
@@ -341,7 +360,10 @@ static void post_until_gathered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)BELL_ROW, world.pushes);
 }
 
-/* A row is answered; then nobody is to ring until the timer has it looked for all */
+/*
+ * After several consecutive doorbells none is needed until the timer expires;
+ * then all posts are sent together
+ */
 static void posts_are_gathered(struct kunit *test)
 {
 	u32 i;
@@ -357,13 +379,16 @@ static void posts_are_gathered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, (u32)world.qp.counts[RNIC_TX_GATHERS]);
 	KUNIT_EXPECT_EQ(test, BELL_ROW + 1, pull_all());
 	KUNIT_EXPECT_EQ(test, (u32)RNIC_SW_RING_NEED_WAKEUP, world.hdr.flags);
-	/* many came: the next one is gathered, too */
+	/* many posts were coalesced: the next one starts the timer again */
 	KUNIT_EXPECT_TRUE(test, post_and_ring());
 	KUNIT_EXPECT_TRUE(test, world.timer->queued);
 	end_gathers(test);
 }
 
-/* Who finds nothing meanwhile, woken by another, does not say that it sleeps */
+/*
+ * A transmit path that another context has started does not request doorbells
+ * while the timer runs
+ */
 static void runner_stays_quiet(struct kunit *test)
 {
 	begin_gathers(test);
@@ -378,7 +403,7 @@ static void runner_stays_quiet(struct kunit *test)
 	end_gathers(test);
 }
 
-/* Whoever rings all the same changes nothing: the timer is not put off */
+/* Unnecessary doorbells change nothing: the timer is not postponed */
 static void rung_all_the_same(struct kunit *test)
 {
 	u32 i;
@@ -392,7 +417,7 @@ static void rung_all_the_same(struct kunit *test)
 	end_gathers(test);
 }
 
-/* An end in error meanwhile: each doorbell has posts flushed */
+/* After an error, each post needs a doorbell again, which flushes it */
 static void error_while_gathered(struct kunit *test)
 {
 	u32 done;
@@ -412,7 +437,7 @@ static void error_while_gathered(struct kunit *test)
 	end_gathers(test);
 }
 
-/* A doorbell that has not seen the flush does not clear the flag behind it */
+/* A doorbell concurrent with a flush does not clear the flag after it */
 static void error_under_a_doorbell(struct kunit *test)
 {
 	u32 i;
@@ -428,7 +453,7 @@ static void error_under_a_doorbell(struct kunit *test)
 	end_gathers(test);
 }
 
-/* Who waits with so many under way is soon left alone; nor could more than so many follow */
+/* With at most BELL_ROW requests in flight, coalescing soon stops */
 static void window_of(struct kunit *test, u32 window)
 {
 	u32 gathered = 0, posted = 0, i;
@@ -457,7 +482,7 @@ static void few_under_way(struct kunit *test)
 	window_of(test, BELL_ROW);
 }
 
-/* The timer was late: nobody may have waited for it the next time */
+/* If the timer was late, the next post is not coalesced */
 static void late_timer(struct kunit *test)
 {
 	u32 i;
@@ -474,7 +499,7 @@ static void late_timer(struct kunit *test)
 	end_gathers(test);
 }
 
-/* The timer would be late by a tick */
+/* With a coarse clock the timer would be a tick late, so nothing is coalesced */
 static void clock_too_coarse(struct kunit *test)
 {
 	u32 i;

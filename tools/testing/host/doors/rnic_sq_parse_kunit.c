@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What a slot of a send queue says: drivers/rnic_sw/sq_parse.c, a slot at a time. */
+/* Unit tests of drivers/rnic_sw/sq_parse.c: parsing a WQE of a send queue. */
 #include <kunit/test.h>
 
 #include "../../../../drivers/rnic_sw/rnic.h"
 
 static struct {
 	struct rnic_qp		qp;
-	struct rdmap_wr		wr;		/* the last one of the queue's */
+	struct rdmap_wr		wr;		/* the queue's last work request */
 	struct ddp_sge		sges[RDMAP_SGE_MAX];
 	struct rnic_sw_sqe	e;
 	struct rnic_sw_sge	sge;
@@ -22,7 +22,7 @@ static int begin(struct kunit *test)
 	return 0;
 }
 
-/* A kernel consumer's Read into so many pieces of memory */
+/* Parse a Read of a kernel consumer with this number of SGEs */
 static u32 read_into(u8 opcode, u8 pieces)
 {
 	world.e.opcode = opcode;
@@ -30,7 +30,7 @@ static u32 read_into(u8 opcode, u8 pieces)
 	return rnic_sq_parse(&world.qp, &world.e, &world.e, &world.wr);
 }
 
-/* Its sink is what it invalidates */
+/* A Read with Invalidate invalidates its sink */
 static void read_invalidates(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_OP_READ_INV, 1));
@@ -38,14 +38,14 @@ static void read_invalidates(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, world.wr.flags & RDMAP_WR_INVALIDATE);
 }
 
-/* Without one there is nothing that it could: least of all the sink of the one before */
+/* Without a sink it is invalid: it must not invalidate the sink of the previous one */
 static void read_invalidates_nothing(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_SW_OP_READ, 1));
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_LOC_QP_OP_ERR, read_into(RNIC_OP_READ_INV, 0));
 }
 
-/* A Read of nothing needs no sink */
+/* A Read of length 0 needs no sink */
 static void read_of_nothing(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, (u32)IB_WC_SUCCESS, read_into(RNIC_SW_OP_READ, 0));

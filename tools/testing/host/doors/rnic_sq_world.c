@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Who is at the other sides of a send queue: see rnic_sq_kunit.c */
+/* Stubs of the tests of a send queue, see rnic_sq_kunit.c */
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
@@ -17,7 +17,7 @@ bool host_queue(struct work_struct *w)
 	return true;
 }
 
-/* While one waits: who was at it goes, then the worker has its turns */
+/* During a sleep the completing context finishes, then the worker runs */
 void host_sleep(void)
 {
 	world.sleeps++;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Shared receive queues, drivers/rnic_sw/srq.c, between a kernel consumer and RDMAP. */
+/*
+ * Unit tests of drivers/rnic_sw/srq.c: shared receive queues, between a kernel
+ * consumer and RDMAP.
+ */
 #include <kunit/test.h>
 #include <linux/slab.h>
 
@@ -13,15 +16,15 @@ static struct {
 	struct rnic_sw_ring	hdr;
 	u8			slots[SLOTS][256];
 	struct work_struct	*queued;
-	bool			in_call;	/* in a method of ours */
-	u32			reached;	/* the limit, so often */
+	bool			in_call;	/* a verb of the driver is running */
+	u32			reached;	/* number of limit events */
 	u32			errors;
-	u32			in_calls;	/* events told there */
+	u32			in_calls;	/* events generated while a verb is running */
 } world;
 
 struct workqueue_struct *rnic_wq;
 
-/* Who is at the other sides ------------------------------------------------------ */
+/* Stubs ------------------------------------------------------------------------- */
 
 int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
 {
@@ -111,7 +114,7 @@ static void on_event(struct ib_event *event, void *context)
 
 /* Cases -------------------------------------------------------------------------- */
 
-/* A queue with three receives, made with whatever limit */
+/* An SRQ with three receives, created with any limit */
 static void begin_with(struct kunit *test, u32 limit)
 {
 	struct ib_srq_init_attr attr = {
@@ -161,7 +164,7 @@ static u32 limit_now(void)
 	return attr.srq_limit;
 }
 
-/* What it is made with means nothing (ibv_create_srq(3)): too much is not refused */
+/* The limit at creation is ignored, as documented in ibv_create_srq(3) */
 static void made_unarmed(struct kunit *test)
 {
 	u32 limit;
@@ -174,7 +177,7 @@ static void made_unarmed(struct kunit *test)
 	}
 }
 
-/* Armed, it is told of once */
+/* An armed limit generates one event */
 static void armed(struct kunit *test)
 {
 	u32 reached[] = { 0, 1, 1 };
@@ -190,7 +193,10 @@ static void armed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, limit_now());
 }
 
-/* Who arms it again and again above what is there hears of it once for each taken */
+/*
+ * Arming a limit above the number of receives generates one event for each
+ * receive taken
+ */
 static void armed_again(struct kunit *test)
 {
 	u32 i, n;
@@ -204,13 +210,13 @@ static void armed_again(struct kunit *test)
 		take_one(test);
 		KUNIT_EXPECT_EQ(test, n + 1, world.reached);
 		KUNIT_EXPECT_EQ(test, 0u, limit_now());
-		/* told for that one */
+		/* the event for this number of receives was generated before */
 		arm(test, SLOTS);
 		KUNIT_EXPECT_EQ(test, n + 1, world.reached);
 	}
 }
 
-/* Each that was reached is told, also if the worker comes late */
+/* Each limit that was reached generates its event, even if the worker runs late */
 static void told_late(struct kunit *test)
 {
 	begin_with(test, 0);
@@ -225,7 +231,7 @@ static void told_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, world.reached);
 }
 
-/* That the ring makes no sense is seen by who arms it, and told once */
+/* Arming detects an invalid producer index, which is reported once */
 static void found_broken(struct kunit *test)
 {
 	begin_with(test, 0);
@@ -236,7 +242,7 @@ static void found_broken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.reached);
 }
 
-/* A queue that goes waits for who tells of it */
+/* Destroying an SRQ waits for its event work */
 static void ends_untold(struct kunit *test)
 {
 	begin_with(test, 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What iw_cm is told: drivers/rnic_sw/cm_event.c before an iw_cm of the test's. */
+/* Unit tests of drivers/rnic_sw/cm_event.c: events for iw_cm, which is a stub. */
 #include <kunit/test.h>
 #include <linux/errno.h>
 #include <linux/socket.h>
 
-/* In the place of compat/rdma.h */
+/* replaces compat/rdma.h */
 #define _COMPAT_RDMA_H
 struct ib_device_param { const char *name; };
 
@@ -12,9 +12,9 @@ struct ib_device_param { const char *name; };
 
 static struct {
 	struct iw_cm_event	told[4];
-	u8			pd[U8_MAX];	/* of the last */
+	u8			pd[U8_MAX];	/* private data of the last event */
 	int			count;
-	int			fails;		/* so many of the first */
+	int			fails;		/* number of events that fail at first */
 	int			held;
 	struct iw_cm_id		id;
 	struct ddp_session	ss;
@@ -61,7 +61,7 @@ static int begin(struct kunit *test)
 	return 0;
 }
 
-/* MPA2-26, MPA2-35: the peer's IRD is what we may have under way, of a no as well */
+/* MPA2-26, MPA2-35: a Reject reports the peer's IRD and ORD, like a Reply */
 static void depths_of_a_reject(struct kunit *test)
 {
 	rnic_ep_refusal(&world.ep, -ECONNREFUSED, &world.offer);
@@ -82,7 +82,10 @@ static void depths_of_an_accept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, world.told[0].ord, 30);
 }
 
-/* Whoever said none has what was agreed; a request without any, what there can be */
+/*
+ * If the peer has sent no IRD and ORD, a Reply reports what was agreed, and a
+ * request the maximum
+ */
 static void no_depths(struct kunit *test)
 {
 	world.offer.enhanced = false;
@@ -95,7 +98,7 @@ static void no_depths(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, world.told[1].provider_data, xa_mk_value(77));
 }
 
-/* The event counts in 8 bits (N-22) */
+/* An event has 8 bits for each value (N-22) */
 static void more_than_fits(struct kunit *test)
 {
 	world.offer.ird = 256;
@@ -107,7 +110,7 @@ static void more_than_fits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, world.told[0].private_data_len, U8_MAX);
 }
 
-/* Without memory for what the peer said, who waits hears the no alone */
+/* Without memory for the peer's data the Reject is reported without it */
 static void no_memory(struct kunit *test)
 {
 	world.fails = 1;
@@ -117,7 +120,7 @@ static void no_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, world.told[1].private_data_len, 0);
 }
 
-/* Established, and closed, in this order; its end is held meanwhile */
+/* ESTABLISHED and CLOSE are reported in this order, with a reference to the cm_id */
 static void gone(struct kunit *test)
 {
 	rnic_id_gone(&world.id);

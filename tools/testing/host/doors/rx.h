@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* A stream that receives, between a lower layer and an upper one of the tests' */
+/* Test fixture: a receiving stream with a fake lower layer and a fake ULP */
 #ifndef _HOST_DOORS_RX_H
 #define _HOST_DOORS_RX_H
 
@@ -9,34 +9,34 @@
 #include "../../../../drivers/ddp/internal.h"
 #include "../../../../drivers/ddp/wire.h"
 
-/* What the layers have been asked, and what they say */
+/* Calls of the stubs, and their results */
 extern struct rx_world {
-	u32		failed, placed, delivered;	/* how often */
-	enum iw_reason	why;				/* the last failure's */
+	u32		failed, placed, delivered;	/* number of calls */
+	enum iw_reason	why;				/* reason of the last failure */
 	struct iw_fault	quoted;
-	enum iw_reason	admits, places, delivers;	/* what they say */
-	u8		rights;				/* that a tagged one needs */
+	enum iw_reason	admits, places, delivers;	/* results of the stubs */
+	u8		rights;				/* rights that a tagged segment needs */
 	u32		closed, kicked, quiet;
-	u32		checked;			/* not placed: it was */
-	u32		held;				/* memory, at an upcall */
+	u32		checked;			/* checked, as placed earlier */
+	u32		held;				/* MR references held at upcalls */
 	u32		admitted, payload;
-	u32		went_on;			/* of those */
-	u32		another;			/* placed as such, */
-	u32		wrote;				/* ... and told, */
-	u32		wrote_len;			/* ... so many octets each; */
-	u32		wrote_first;			/* those that were before another came */
-	const void	*body;				/* of one that did, ... */
-	u64		to;				/* ... and where it goes */
+	u32		went_on;			/* segments admitted as next segments */
+	u32		another;			/* placed as repeated Writes */
+	u32		wrote;				/* repeated Writes reported */
+	u32		wrote_len;			/* bytes of each Write reported */
+	u32		wrote_first;			/* reported before the next admission */
+	const void	*body;				/* payload of a next segment */
+	u64		to;				/* its TO */
 	u32		len;
-	struct ddp_cursor *sink;			/* of an untagged one */
-	u32		fitted;				/* so many octets, were asked for at once */
-	bool		fits;				/* they may be placed so, */
-	bool		refuses_many;			/* ... or RDMAP may not have them so */
-	u32		places_at;			/* @places is what is said from then on */
-	u32		fails_at;			/* the other side fails it, 0: never */
-	struct ddp_hdr	asked;				/* at admission */
-	struct ddp_hdr	told;				/* at delivery, */
-	u32		total;				/* ... and of how many octets */
+	struct ddp_cursor *sink;			/* sink of an untagged segment */
+	u32		fitted;				/* bytes that were to be placed at once */
+	bool		fits;				/* segments may be placed at once */
+	bool		refuses_many;			/* RDMAP refuses several at once */
+	u32		places_at;			/* @places applies from this segment on */
+	u32		fails_at;			/* segment that fails the stream; 0: none */
+	struct ddp_hdr	asked;				/* header at admission */
+	struct ddp_hdr	told;				/* header at delivery */
+	u32		total;				/* length of the message at delivery */
 	u32		down;
 	enum iw_reason	down_why;
 } world;
@@ -51,7 +51,10 @@ extern struct ddp_llp llp;
 extern const struct ddp_hdr good_write, good_send;
 
 struct ddp_stream *rx_open(void);
-/* A segment of that header comes, its first octet changed, @len long */
+/*
+ * Receive a segment of @len bytes with this header, its first byte XORed with
+ * @change
+ */
 void rx_comes(struct ddp_stream *s, const struct ddp_hdr *h, u8 change, u32 len);
 
 #endif

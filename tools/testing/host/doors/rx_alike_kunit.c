@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Writes of one segment that are like what has just ended one: the use of its memory stays,
- * and they go a short way.
+ * Unit tests of the fast path for repeated Writes: single-segment Writes with
+ * the header of the previous Write. The MR reference stays cached between them.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
 
 #include "rx.h"
 
-/* From one message to the next, within a run: at a Write's end nothing is invalidated */
+/*
+ * Within a receive pass the MR reference stays cached after a Write, because no
+ * upcall at its end can invalidate the MR
+ */
 static void use_outlasts_a_write(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -18,7 +21,7 @@ static void use_outlasts_a_write(struct kunit *test)
 	ddp_rx_begin(s);
 	rx_comes(s, &good_write, 0, 50);
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
-	/* nothing goes on behind it */
+	/* no segment continues a complete message */
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_run_off(s));
 	rx_comes(s, &good_send, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_held);
@@ -31,7 +34,7 @@ static void use_outlasts_a_write(struct kunit *test)
 	rx_comes(s, &good_write, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_held);
 
-	/* one whose turn has come is not what the next is compared with */
+	/* an earlier out-of-order segment is not the base for comparing the next one */
 	ddp_rx_begin(s);
 	rx_comes(s, &good_write, 0, 50);
 	memcpy(p.hdr, wire.octets, sizeof(p.hdr));
@@ -49,7 +52,7 @@ static const struct ddp_hdr some_write = {
 	.tagged = true, .last = true, .ulp8 = 0x40, .stag = 0x12345678, .to = 0xfffffff0,
 };
 
-/* Within a run, behind one Write */
+/* Open a stream, begin a pass and receive one Write */
 static struct ddp_stream *alike_open(void)
 {
 	struct ddp_stream *s = rx_open();
@@ -60,7 +63,7 @@ static struct ddp_stream *alike_open(void)
 	return s;
 }
 
-/* It is another Write only if nothing but its TO differs: then, too, it is what it says */
+/* A segment is a repeated Write only if all of its header except the TO is the same */
 static void expect_alike(struct kunit *test, const u8 *octets, u32 len, bool alike)
 {
 	struct ddp_stream *s = alike_open();
@@ -98,7 +101,10 @@ static void alike(struct kunit *test)
 	}
 }
 
-/* Many are told at once: before whatever comes behind them is asked about, or at the end */
+/*
+ * Several Writes are reported at once: before the next upcall, or at the end of
+ * the pass
+ */
 static void alike_told(struct kunit *test)
 {
 	struct ddp_stream *s = alike_open();
@@ -117,13 +123,16 @@ static void alike_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 36u, world.wrote_len);
 	KUNIT_EXPECT_EQ(test, 3u, world.wrote_first);
 
-	/* also where its turn has come */
+	/* Writes are reported before the delivery of a segment that was placed early */
 	rx_comes(s, &some_write, 0, 50);
 	KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, ddp_rx_placed(s, &p));
 	KUNIT_EXPECT_EQ(test, 4u, world.wrote_first);
 
-	/* the other side has failed it: what was placed before was */
+	/*
+	 * if another context has failed the stream, Writes placed before are
+	 * still reported
+	 */
 	rx_comes(s, &some_write, 0, 50);
 	KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
 	set_bit(0, &s->failed);
@@ -135,14 +144,20 @@ static void alike_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5u, world.wrote);
 }
 
-/* A Write behind the end of one does not go on with it, and what begins is not another */
+/*
+ * A Write after the end of another one does not continue it, and the first
+ * segment of a longer Write is not a repeated Write
+ */
 static void alike_is_no_part(struct kunit *test)
 {
 	struct ddp_hdr h = some_write;
 	struct ddp_stream *s = alike_open();
 	u8 head[IW_DDP_HDR_MAX];
 
-	/* where the last one ended: by the lower layer's octets, as any */
+	/*
+	 * at the TO where the last one ended: a repeated Write, read from the
+	 * lower layer
+	 */
 	h.to += 36;
 	rx_comes(s, &h, 0, 50);
 	KUNIT_EXPECT_EQ(test, 1u, world.another);
@@ -161,7 +176,7 @@ static void alike_is_no_part(struct kunit *test)
 	h.last = true;
 	rx_comes(s, &h, 0, 50);
 	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
-	/* that was the end of a longer one: no matter */
+	/* that it follows a longer Write does not matter */
 	rx_comes(s, &some_write, 0, 50);
 	KUNIT_EXPECT_EQ(test, 2u, world.another);
 	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
@@ -169,7 +184,10 @@ static void alike_is_no_part(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* Wherever it fails it is quoted as it came, is not delivered, and none comes behind it */
+/*
+ * A repeated Write that fails is quoted as received and not delivered, and no
+ * other is accepted after it
+ */
 static void alike_fails(struct kunit *test)
 {
 	const enum iw_reason whys[] = { IW_DDP_T_BOUNDS, IW_RDMAP_UNSPEC };
@@ -184,7 +202,7 @@ static void alike_fails(struct kunit *test)
 	for (how = 0; how < ARRAY_SIZE(whys); how++) {
 		s = alike_open();
 		KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, wire.octets, head, 50, &why));
-		/* what RDMAP says goes first */
+		/* an error of RDMAP takes precedence */
 		world.places = IW_DDP_T_BOUNDS;
 		if (how)
 			world.admits = whys[how];
@@ -209,7 +227,10 @@ static void alike_fails(struct kunit *test)
 	}
 }
 
-/* The transmit side has failed it, whatever is held */
+/*
+ * Nothing is accepted if the transmit path has failed the stream, despite the
+ * cached reference
+ */
 static void alike_after_a_failure(struct kunit *test)
 {
 	const struct iw_fault f = { .why = IW_LOCAL_PROT };
@@ -223,7 +244,10 @@ static void alike_after_a_failure(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* Its memory has to come first: admitted once, delivered once, and no other goes before it */
+/*
+ * A repeated Write on a non-present page is admitted once and delivered once,
+ * and none overtakes it
+ */
 static void alike_waits(struct kunit *test)
 {
 	struct ddp_stream *s = alike_open();
@@ -248,7 +272,7 @@ static void alike_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, world.admitted);
 	KUNIT_EXPECT_EQ(test, 2u, world.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, world.wrote);
-	/* what needed the right then needs it now */
+	/* the right needed is still that of the Write */
 	KUNIT_EXPECT_EQ(test, (u8)DDP_REMOTE_WRITE, s->rx_seg.rights);
 	KUNIT_EXPECT_TRUE(test, ddp_rx_more(s, head, head, 50, &why));
 	KUNIT_EXPECT_EQ(test, IW_OK, why);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Segments of an untagged message that go on where the one before ended: they go a short
- * way, and the use of the memory that they are received into stays.
+ * Unit tests of the fast path for untagged segments that continue a message,
+ * and of the cached MR reference.
  */
 #include <kunit/test.h>
 
 #include "rx.h"
 
-#define LEN	48u	/* of each */
+#define LEN	48u	/* length of each segment */
 #define PAYLOAD	30u
-#define MOST	100u	/* octets of the buffer */
+#define MOST	100u	/* size of the buffer */
 
-/* Its MSN where a TO would be next, were it tagged */
+/* The MSN is where a tagged header has the TO, and equals the payload length */
 static const struct ddp_hdr first = { .ulp8 = 0x43, .ulp32 = 0x12345678, .msn = PAYLOAD };
 
-/* Within a run, behind the first of a message */
+/* Open a stream, begin a pass and receive the first segment of a message */
 static struct ddp_stream *message_open(void)
 {
 	struct ddp_stream *s = rx_open();
@@ -25,7 +25,7 @@ static struct ddp_stream *message_open(void)
 	return s;
 }
 
-/* By the short way, as it lies together; false: it does not go that way */
+/* Offer a contiguous segment to the fast path. Return: true if it was accepted. */
 static bool more_comes(struct ddp_stream *s, const u8 *octets, u32 len, enum iw_reason *why)
 {
 	return ddp_rx_more(s, octets, octets + IW_DDP_T_HDR_LEN, len, why);
@@ -41,7 +41,10 @@ static bool at(struct ddp_stream *s, u32 mo, enum iw_reason *why)
 	return more_comes(s, octets, LEN, why);
 }
 
-/* Only if nothing but its MO differs, which is where the last one ended */
+/*
+ * A segment is accepted only if all of its header except the MO is the same and
+ * the MO is contiguous
+ */
 static void expect_more(struct kunit *test, const u8 *octets, u32 len, bool good)
 {
 	struct ddp_stream *s = message_open();
@@ -83,7 +86,7 @@ static void goes_on(struct kunit *test)
 	}
 }
 
-/* What is held is given back before anybody hears of the message */
+/* The reference is dropped before the message is delivered */
 static void is_delivered(struct kunit *test)
 {
 	struct ddp_stream *s = message_open();
@@ -94,7 +97,7 @@ static void is_delivered(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
 	KUNIT_EXPECT_TRUE(test, at(s, PAYLOAD, &why));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->rx_held);
-	/* nobody lays what follows where it will go */
+	/* an untagged segment is never part of a batch */
 	KUNIT_EXPECT_EQ(test, -1, ddp_rx_run_off(s));
 	last.mo = 2 * PAYLOAD;
 	ddp_hdr_encode(octets, &last);
@@ -104,18 +107,18 @@ static void is_delivered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
 	KUNIT_EXPECT_EQ(test, 3 * PAYLOAD, world.total);
 	KUNIT_EXPECT_EQ(test, 0u, world.held);
-	/* behind it nothing goes on */
+	/* no segment continues a complete message */
 	last.mo = 3 * PAYLOAD;
 	ddp_hdr_encode(octets, &last);
 	KUNIT_EXPECT_FALSE(test, more_comes(s, octets, LEN, &why));
-	/* the next message's first is looked at, whatever it is like */
+	/* the first segment of a message uses the general path */
 	KUNIT_EXPECT_FALSE(test, at(s, 3 * PAYLOAD, &why));
 	KUNIT_EXPECT_FALSE(test, at(s, 0, &why));
 	ddp_rx_end(s);
 	KUNIT_EXPECT_EQ(test, 0u, world.failed);
 }
 
-/* RFC 5041 7.1 U4: wherever it fails it is quoted as it came */
+/* RFC 5041 7.1 U4: a segment beyond the buffer is quoted as received */
 static void is_too_long(struct kunit *test)
 {
 	struct ddp_stream *s = message_open();
@@ -147,14 +150,14 @@ static void is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.placed);
 	ddp_rx_end(s);
 
-	/* the other side has failed it */
+	/* another context has failed the stream */
 	s = message_open();
 	set_bit(0, &s->failed);
 	KUNIT_EXPECT_FALSE(test, at(s, PAYLOAD, &why));
 	ddp_rx_end(s);
 }
 
-/* Its memory has to come first: it is admitted once, and no other goes before it */
+/* A deferred segment is admitted once, and none overtakes it */
 static void waits(struct kunit *test)
 {
 	struct ddp_stream *s = message_open();
@@ -179,7 +182,7 @@ static void waits(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* In its own queue, whatever is under way in another */
+/* Messages in different queues are continued independently */
 static void has_its_queue(struct kunit *test)
 {
 	struct ddp_stream *s = message_open();
@@ -199,7 +202,10 @@ static void has_its_queue(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* Behind something else, without octets, or where they do not lie together: as any */
+/*
+ * The general path is used after another message, without payload, or if the
+ * segment is not contiguous
+ */
 static void begins_anew(struct kunit *test)
 {
 	static const struct ddp_hdr write = { .tagged = true };
@@ -223,7 +229,7 @@ static void begins_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.failed);
 	ddp_rx_end(s);
 
-	/* in no run nothing is held for the next */
+	/* outside a pass no reference is cached */
 	s = rx_open();
 	s->uq[0].msn = first.msn;
 	rx_comes(s, &first, 0, LEN);

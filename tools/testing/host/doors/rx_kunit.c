@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The receive side between its doors: drivers/ddp/{rx,stream}.c, a lower layer
- * that hands up octets and goes, and an upper one that says what it is told to.
+ * Unit tests of drivers/ddp/{rx,stream}.c: the general receive path. Lower
+ * layer and ULP are stubs.
  */
 #include <kunit/test.h>
 #include <ddp/llp.h>
 
 #include "rx.h"
 
-/* What each side has been asked, and what it says --------------------------- */
+/* Calls of the stubs, and their results ------------------------------------------ */
 
 struct rx_world world;
 
@@ -45,24 +45,18 @@ bool ddp_place_fits(const struct ddp_stream *s, u64 to, u32 len)
 }
 
 enum iw_reason ddp_place_more(struct ddp_stream *s, struct ddp_llp *llp,
-			      const void *body, u64 to, u32 len)
+			      const void *body, u64 to, u32 len, bool last)
 {
+	world.another += last;
 	world.body = body;
 	world.to = to;
 	world.len = len;
-	/* not before so many */
+	/* successful up to that segment */
 	if (world.placed >= world.places_at)
 		return place();
 	if (++world.placed == world.fails_at)
 		set_bit(0, &s->failed);
 	return IW_OK;
-}
-
-enum iw_reason ddp_place_another(struct ddp_stream *s, struct ddp_llp *llp,
-				 const void *body, u64 to, u32 len)
-{
-	world.another++;
-	return ddp_place_more(s, llp, body, to, len);
 }
 
 enum iw_reason ddp_place_untagged(struct ddp_stream *s, struct ddp_llp *llp,
@@ -83,7 +77,7 @@ static enum iw_reason asked(struct ddp_stream *s, const struct ddp_hdr *h,
 
 	world.admitted++;
 	world.wrote_first = world.wrote;
-	/* unless it goes on */
+	/* a next segment may have a cached reference */
 	world.held += !h->tagged && !goes_on && s->rx_held;
 	world.asked = *h;
 	world.payload = payload;
@@ -206,7 +200,10 @@ static void on_wire(const struct ddp_hdr *h)
 	wire.at = IW_DDP_T_HDR_LEN;
 }
 
-/* A segment of that header comes, its first octet changed, @len long */
+/*
+ * Receive a segment of @len bytes with this header, its first byte XORed with
+ * @change
+ */
 void rx_comes(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
 		  u32 len)
 {
@@ -215,7 +212,10 @@ void rx_comes(struct ddp_stream *s, const struct ddp_hdr *h, u8 change,
 	ddp_rx_segment(s, &llp, wire.octets, len);
 }
 
-/* ... before its turn; return: whether it is placed, and nothing of it kept */
+/*
+ * Receive an out-of-order segment. Return: true if it was placed and need not
+ * be kept.
+ */
 static bool comes_early(struct ddp_stream *s, const struct ddp_hdr *h, u32 len,
 			struct ddp_placed *p)
 {
@@ -248,7 +248,7 @@ static void expect_told(struct kunit *test, const struct ddp_hdr *h)
 	KUNIT_EXPECT_EQ(test, h->msn, world.told.msn);
 }
 
-/* DDP-28, DDP-32, DDP-37: what the ULP is told with a message */
+/* DDP-28, DDP-32, DDP-37: the ULP gets the message's header fields at delivery */
 static void told_at_delivery(struct kunit *test)
 {
 	static const struct ddp_hdr write = {
@@ -312,7 +312,7 @@ static void describe_way(const struct way *w, char *desc)
 
 KUNIT_ARRAY_PARAM(way, ways, describe_way);
 
-/* It is told once, and what comes behind it comes to nothing */
+/* The failure is reported once, and later segments are ignored */
 static void expect_failed(struct kunit *test, struct ddp_stream *s,
 			  enum iw_reason why)
 {
@@ -329,18 +329,21 @@ static void expect_failed(struct kunit *test, struct ddp_stream *s,
 	KUNIT_EXPECT_EQ(test, delivered, world.delivered);
 }
 
-/* Whose the end is: the lower layer has heard nothing, until the ULP says so */
+/* The stream stays open: only the ULP closes the lower layer */
 static void expect_open(struct kunit *test, struct ddp_stream *s)
 {
 	KUNIT_EXPECT_EQ(test, 0u, world.closed);
-	/* it is still found: a Terminate may leave */
+	/* the transmit path still works, for a Terminate */
 	ddp_kick(s);
 	KUNIT_EXPECT_EQ(test, 1u, world.kicked);
 	ddp_stream_close(s, IW_LOCAL_CLOSE);
 	KUNIT_EXPECT_EQ(test, 1u, world.closed);
 }
 
-/* DDP-70, DDP-79, DDP-80, DDP-84, DDP-104, RDMAP-156 */
+/*
+ * DDP-70, DDP-79, DDP-80, DDP-84, DDP-104, RDMAP-156: each wrong segment fails
+ * the stream with its reason
+ */
 static void fails_and_stays(struct kunit *test)
 {
 	const struct way *w = test->param_value;
@@ -354,7 +357,10 @@ static void fails_and_stays(struct kunit *test)
 	expect_open(test, s);
 }
 
-/* DDP-70, DDP-79, DDP-84, DDP-85: what the lower layer finds, likewise */
+/*
+ * DDP-70, DDP-79, DDP-84, DDP-85: an error of the lower layer fails the stream,
+ * but does not close it
+ */
 static void lower_error(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -364,13 +370,16 @@ static void lower_error(struct kunit *test)
 	expect_open(test, s);
 }
 
-/* Before its turn ----------------------------------------------------------- */
+/* Out of order -------------------------------------------------------------------- */
 
 static const struct ddp_hdr early_write = {
 	.tagged = true, .last = true, .ulp8 = 0x40, .stag = 1, .to = 2,
 };
 
-/* Placed once, delivered once, by what is remembered of its header */
+/*
+ * An out-of-order segment is placed once and later delivered once, by its saved
+ * header
+ */
 static void placed_early(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -391,7 +400,10 @@ static void placed_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
 }
 
-/* What may not be placed waits for its turn, and is no error before */
+/*
+ * A segment that may not be placed early is kept until it is in order, and is
+ * no error before
+ */
 static void not_placed_early(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -406,7 +418,7 @@ static void not_placed_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.placed + world.failed);
 }
 
-/* ... and on a stream that has failed nothing is, whichever way it comes */
+/* After a failure, no segment is placed, in order or not */
 static void nothing_after_failure(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -420,9 +432,9 @@ static void nothing_after_failure(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.delivered);
 }
 
-/* Memory that has to come first ---------------------------------------------- */
+/* Page faults -------------------------------------------------------------------- */
 
-/* Admitted once, placed and delivered when it comes again */
+/* A deferred tagged segment is admitted once, and placed and delivered on retry */
 static void put_off_tagged(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -442,7 +454,7 @@ static void put_off_tagged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.failed);
 }
 
-/* ... of a message into a queue also by who delivers it */
+/* A deferred untagged segment as well, also if delivery is deferred */
 static void put_off_untagged(struct kunit *test)
 {
 	const struct ddp_hdr second = { .last = true, .msn = 2 };
@@ -463,7 +475,10 @@ static void put_off_untagged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.failed);
 }
 
-/* What comes again is what was admitted, whoever writes the octets meanwhile */
+/*
+ * A retried segment must equal the deferred one, even if its memory was changed
+ * meanwhile
+ */
 static void comes_again_changed(struct kunit *test)
 {
 	struct ddp_stream *s;
@@ -480,9 +495,12 @@ static void comes_again_changed(struct kunit *test)
 	}
 }
 
-/* The lower layer goes ------------------------------------------------------ */
+/* The lower layer ends ------------------------------------------------------ */
 
-/* The ULP hears of it, whether or not the stream has failed before */
+/*
+ * The ULP is notified when the lower layer ends, even if the stream has failed
+ * before
+ */
 static void goes_down(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -500,7 +518,7 @@ static void goes_down(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.failed);
 }
 
-/* Who has no streams says nothing of them */
+/* A lower layer without stream numbers reports none */
 static void is_looked_at(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -510,7 +528,7 @@ static void is_looked_at(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, "test", q.llp);
 	KUNIT_EXPECT_EQ(test, DDP_QUERY_NO_STREAM, q.stream);
 
-	/* nobody carries it any more */
+	/* the stream is unbound */
 	ddp_stream_unbind(s);
 	KUNIT_EXPECT_EQ(test, 1u, world.quiet);
 	ddp_stream_query(s, &q);

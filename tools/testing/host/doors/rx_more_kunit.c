@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Segments of one message: how long the use of its memory stays, and which of them goes
- * on where the one before it ended.
+ * Unit tests of the fast paths for tagged segments that continue a message, and
+ * of the cached MR reference.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
 
 #include "rx.h"
 
-/* A use of memory ----------------------------------------------------------- */
+/* The cached MR reference ------------------------------------------------------ */
 
 static const struct ddp_hdr write_goes_on = { .tagged = true };
 
-/* From one segment of a message to the next, within a run, and no further */
+/* The reference is kept between segments of a message, within a receive pass only */
 static void use_stays(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -25,7 +25,7 @@ static void use_stays(struct kunit *test)
 	rx_comes(s, &write_goes_on, 0, 50);
 	rx_comes(s, &good_send, 0, 50);
 	KUNIT_EXPECT_NULL(test, s->rx_held);
-	/* without octets nobody looks whether it may be used any more */
+	/* a segment without payload would not check the MR */
 	rx_comes(s, &write_goes_on, 0, 50);
 	rx_comes(s, &write_goes_on, 0, 14);
 	KUNIT_EXPECT_NULL(test, s->rx_held);
@@ -38,7 +38,10 @@ static void use_stays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.held);
 }
 
-/* ... and who hears of a failure may invalidate it, whatever failed */
+/*
+ * The reference is dropped before a failure is reported, because the ULP may
+ * invalidate the MR
+ */
 static void use_ends_with_a_failure(struct kunit *test)
 {
 	const struct ddp_hdr bad_send = { .msn = 2 };
@@ -60,7 +63,7 @@ static void use_ends_with_a_failure(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, s->rx_held);
 		ddp_rx_end(s);
 	}
-	/* the lower layer's, too */
+	/* the reference is dropped before a failure of the lower layer is reported */
 	s = rx_open();
 	ddp_rx_begin(s);
 	rx_comes(s, &write_goes_on, 0, 50);
@@ -70,9 +73,9 @@ static void use_ends_with_a_failure(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* Going on ------------------------------------------------------------------ */
+/* Next segments ------------------------------------------------------------------ */
 
-/* A segment that may go on with the last one's message is what its own octets say */
+/* Whatever follows the first segment is handled as its own header says */
 static void expect_own(struct kunit *test, const u8 *octets, u32 len)
 {
 	struct ddp_stream *s = rx_open();
@@ -123,14 +126,17 @@ static void goes_on(struct kunit *test)
 	}
 }
 
-/* What is not tagged never does, whatever its fields look like */
+/* An untagged segment never continues a tagged message, whatever its fields are */
 static void untagged_begins_anew(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 	struct ddp_hdr h = { .msn = 1 };
 
 	ddp_rx_begin(s);
-	/* so many octets as its MSN: as a TO would go on */
+	/*
+	 * the payload length equals the MSN, so that a TO at the same position
+	 * would be contiguous
+	 */
 	for (h.mo = 0; h.mo < 3; h.mo++) {
 		h.last = h.mo == 2;
 		rx_comes(s, &h, 0, IW_DDP_HDR_MAX + 1);
@@ -141,7 +147,7 @@ static void untagged_begins_anew(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* What failed is quoted as it came */
+/* A failed segment is quoted as received */
 static void goes_on_and_fails(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -161,7 +167,10 @@ static void goes_on_and_fails(struct kunit *test)
 
 #define NOT_MORE	(-1)
 
-/* Of @len octets at @to, all there; return: what comes of it, NOT_MORE if nothing does */
+/*
+ * Offer a contiguous segment at @to to the fast path. Return: its result, or
+ * NOT_MORE if it is not accepted.
+ */
 static int more_comes(struct ddp_stream *s, u64 to, u32 len)
 {
 	const struct ddp_hdr h = { .tagged = true, .to = to };
@@ -174,13 +183,13 @@ static int more_comes(struct ddp_stream *s, u64 to, u32 len)
 	return why;
 }
 
-/* The short way: what does not go on is not touched, whatever else it is */
+/* The fast path leaves segments that do not continue the last one alone */
 static void short_way(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
 	const u8 *body = wire.octets + IW_DDP_T_HDR_LEN;
 
-	/* nothing goes on where nothing began, nor in another run */
+	/* no segment continues a message that has not begun, or of an earlier pass */
 	ddp_rx_begin(s);
 	KUNIT_EXPECT_EQ(test, NOT_MORE, more_comes(s, 36, 50));
 	rx_comes(s, &write_goes_on, 0, 50);
@@ -199,14 +208,14 @@ static void short_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 4u, world.placed);
 	KUNIT_EXPECT_EQ(test, 72ull, world.to);
 	KUNIT_EXPECT_PTR_EQ(test, (const void *)body, world.body);
-	/* the last one takes the long way, and goes on all the same */
+	/* the last segment uses the general path */
 	rx_comes(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 108 }, 0, 50);
 	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
 	KUNIT_EXPECT_EQ(test, 0u, world.failed);
 	ddp_rx_end(s);
 }
 
-/* It fails as on the long way, after which neither places anything */
+/* The fast path fails like the general path, and nothing is placed after that */
 static void short_way_fails(struct kunit *test)
 {
 	const enum iw_reason whys[] = { IW_DDP_T_BOUNDS, IW_RDMAP_OPCODE, IW_MPA_CRC };
@@ -243,7 +252,10 @@ static void short_way_fails(struct kunit *test)
 	}
 }
 
-/* The transmit side has failed, whatever is held: nothing is placed any more */
+/*
+ * Nothing is placed after the transmit path has failed the stream, despite the
+ * cached reference
+ */
 static void short_way_after_a_failure(struct kunit *test)
 {
 	const struct iw_fault f = { .why = IW_LOCAL_PROT };
@@ -258,7 +270,7 @@ static void short_way_after_a_failure(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* Its memory has to come first: admitted once, it comes again by the long way */
+/* A deferred segment is admitted once, and retried by the general path */
 static void short_way_waits(struct kunit *test)
 {
 	struct ddp_stream *s = rx_open();
@@ -280,9 +292,9 @@ static void short_way_waits(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* Many together -------------------------------------------------------------- */
+/* Batches ------------------------------------------------------------------------ */
 
-#define RUN	3	/* of 36 octets each, behind a first one at 0 */
+#define RUN	3	/* segments of 36 bytes, after a first one at TO 0 */
 
 static u8 bodies[RUN * 36];
 
@@ -305,7 +317,7 @@ static bool joins(const struct ddp_stream *s, u64 to, u32 len, u32 n)
 	return ddp_rx_joins(s, head, len, n);
 }
 
-/* What has been taken is what the next one goes on from */
+/* The next segment must continue the accepted ones */
 static void expect_at(struct kunit *test, struct ddp_stream *s, u32 taken)
 {
 	KUNIT_EXPECT_TRUE(test, joins(s, 36 * (1 + taken), 50, 0));
@@ -324,7 +336,7 @@ static void run_joins(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, joins(s, 36 * 6, 50, 5));
 	KUNIT_EXPECT_FALSE(test, joins(s, 36 * 6, 50, 4));
 	KUNIT_EXPECT_FALSE(test, joins(s, 36 * 6, 49, 5));
-	/* where it lies in a region's pages, not in addresses */
+	/* the offset is that in the MR's pages, not in TOs */
 	region.base = 5;
 	region.skip = 4000;
 	KUNIT_EXPECT_EQ(test, (36 - 5 + 4000) & (int)~PAGE_MASK, ddp_rx_run_off(s));
@@ -350,7 +362,7 @@ static void run_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 36ull, world.to);
 	KUNIT_EXPECT_PTR_EQ(test, (const void *)bodies, world.body);
 	expect_at(test, s, RUN);
-	/* and it ends as it would have */
+	/* the last segment is delivered as usual */
 	rx_comes(s, &(struct ddp_hdr){ .tagged = true, .last = true, .to = 36 * (1 + RUN) },
 		 0, 50);
 	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
@@ -358,7 +370,10 @@ static void run_at_once(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* They do not fit together, or RDMAP would not have them so: one after the other */
+/*
+ * If the batch does not fit at once, or RDMAP refuses several at once, segments
+ * are accepted one by one
+ */
 static void run_one_by_one(struct kunit *test)
 {
 	enum iw_reason why;
@@ -381,7 +396,7 @@ static void run_one_by_one(struct kunit *test)
 	}
 }
 
-/* One is not a run: who refuses it is asked once */
+/* A single segment is not offered twice */
 static void run_of_one(struct kunit *test)
 {
 	struct ddp_stream *s = run_open();
@@ -395,7 +410,10 @@ static void run_of_one(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* The second of them: the first is there, it is quoted, and no other is touched */
+/*
+ * If the second segment fails, the first is placed, the second is quoted, and
+ * no other is touched
+ */
 static void run_fails_in_the_middle(struct kunit *test)
 {
 	struct ddp_stream *s = run_open();
@@ -416,7 +434,10 @@ static void run_fails_in_the_middle(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* Its memory has to come first: it comes again by the long way, admitted */
+/*
+ * If the second segment is deferred, it is retried by the general path, already
+ * admitted
+ */
 static void run_waits_in_the_middle(struct kunit *test)
 {
 	struct ddp_stream *s = run_open();
@@ -437,7 +458,10 @@ static void run_waits_in_the_middle(struct kunit *test)
 	ddp_rx_end(s);
 }
 
-/* Taken away since it was looked at; or the stream has failed on the other side */
+/*
+ * The MR has been invalidated since it was checked, or another context has
+ * failed the stream
+ */
 static void run_comes_too_late(struct kunit *test)
 {
 	const struct iw_fault f = { .why = IW_LOCAL_PROT };
@@ -459,7 +483,7 @@ static void run_comes_too_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.placed);
 	ddp_rx_end(s);
 
-	/* or in the middle, if they are looked at one by one */
+	/* the stream fails in the middle, if segments are accepted one by one */
 	s = run_open();
 	world.fits = false;
 	world.places_at = U32_MAX;

@@ -4,10 +4,10 @@
 
 #include <ddp/reason.h>
 
-/* What the memory of requests says */
+/* Results of checks of a request's memory */
 extern struct memory_says {
 	enum iw_reason	check, atomic;
-	u8		checked;	/* for which rights */
+	u8		checked;	/* rights that were checked */
 } mem;
 
 #endif

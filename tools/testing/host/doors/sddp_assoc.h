@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* A socket of the test's, and all that an association calls: see sddp_assoc_kunit.c */
+/*
+ * Test fixture: a fake socket, and stubs of all that an association calls, see
+ * sddp_assoc_kunit.c
+ */
 #ifndef _HOST_DOORS_SDDP_ASSOC_H
 #define _HOST_DOORS_SDDP_ASSOC_H
 
@@ -11,28 +14,28 @@
 extern struct sddp_assoc_world {
 	struct net		net;
 	struct sddp_assoc	*a;
-	bool			queued;		/* the worker is to run */
+	bool			queued;		/* the worker is queued */
 	enum sddp_fate		fate;
-	int			more;		/* sddp_recv() says */
+	int			more;		/* result of sddp_recv() */
 	bool			again;		/* there is more to send */
-	u32			received;	/* how often it was asked to */
-	u32			released, aborted;	/* the socket was */
-	enum iw_reason		wrong;		/* with what SCTP has made */
-	enum iw_reason		refused;	/* its listener is told so */
-	bool			waits;		/* until it tries again: */
+	u32			received;	/* calls of sddp_recv() */
+	u32			released, aborted;	/* releases of the socket, and aborts */
+	enum iw_reason		wrong;		/* reason for which the association is unusable */
+	enum iw_reason		refused;	/* reason reported to the listener */
+	bool			waits;		/* the retry timer is running */
 	unsigned long		due;
-	bool			no_memory;	/* for what is to be sent, and nothing is */
+	bool			no_memory;	/* no memory to send; nothing is sent */
 	u32			sent;
-	u32			acks;		/* looked for */
+	u32			acks;		/* checks for acknowledgments */
 	u32			ended, left_way;
-	bool			comes;		/* a session, the next time it takes what has arrived */
-	bool			armed;		/* until it looks at its time: */
+	bool			comes;		/* a session begins during the next receive */
+	bool			armed;		/* the idle timer is running */
 	unsigned long		look;
-	bool			full;		/* of strangers */
-	bool			holds;		/* SCTP: more than of a stranger */
+	bool			full;		/* too many unaccepted associations */
+	bool			holds;		/* SCTP holds too much data */
 	u32			rejoined, shrunk;
 	bool			hasty;		/* the worker gets each mutex at once */
-	int			left;		/* pieces of memory, after it had one */
+	int			left;		/* memory in use after that */
 } world;
 
 #endif

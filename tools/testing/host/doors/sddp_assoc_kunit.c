@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * When an association over SCTP ends, and what comes before: the worker of
- * drivers/sctp_ddp/assoc.c over a socket of the test's.
+ * Unit tests of drivers/sctp_ddp/assoc.c: the worker of an association, and
+ * when the association ends. The socket is a stub.
  */
 #include <kunit/test.h>
 #include <linux/slab.h>
@@ -10,7 +10,7 @@
 
 /* Cases ------------------------------------------------------------------------- */
 
-/* The worker, once.  Return: whether it wants to run again */
+/* Run the worker once. Return: true if it is queued again. */
 static bool works(void)
 {
 	sddp_assoc_kick(world.a);
@@ -48,14 +48,14 @@ static void expect_over(struct kunit *test, enum iw_reason why, bool abort)
 
 static void leave(struct kunit *test)
 {
-	if (world.queued)	/* the worker's */
+	if (world.queued)	/* the reference of the work item */
 		sddp_assoc_put(world.a);
 	sddp_assoc_put(world.a);
 	KUNIT_EXPECT_EQ(test, 0, host_pieces);
 	KUNIT_EXPECT_EQ(test, 0, world.net.held);
 }
 
-/* What has arrived is taken first, however much it is */
+/* All received data is processed before the end */
 static void taken_first(struct kunit *test)
 {
 	world.fate = SDDP_SOCK_LOST;
@@ -67,7 +67,10 @@ static void taken_first(struct kunit *test)
 	expect_over(test, IW_PEER_RESET, true);
 }
 
-/* Whoever is at the other end may not be the one any more that it was for */
+/*
+ * After a loss nothing is sent: the peer may have restarted and would receive
+ * data of another association
+ */
 static void lost_sends_nothing(struct kunit *test)
 {
 	u32 sent = world.sent, acks = world.acks;
@@ -85,7 +88,10 @@ static void lost_sends_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sent, world.sent);
 }
 
-/* The same while a stream waits for memory, which is then no reason to go on */
+/*
+ * While a stream is deferred, a lost association sends nothing, and the
+ * deferral does not delay its end
+ */
 static void lost_while_put_off(struct kunit *test)
 {
 	world.a->put_off = 1;
@@ -98,7 +104,10 @@ static void lost_while_put_off(struct kunit *test)
 	expect_over(test, IW_PEER_RESET, true);
 }
 
-/* Memory that is short holds up no end of that kind */
+/*
+ * A lack of memory does not delay the end of a lost association with a deferred
+ * stream
+ */
 static void lost_without_memory(struct kunit *test)
 {
 	world.a->put_off = 1;
@@ -108,7 +117,7 @@ static void lost_without_memory(struct kunit *test)
 	expect_over(test, IW_PEER_RESET, true);
 }
 
-/* ... but what has arrived, where no stream waits, is taken when there is some again */
+/* Without a deferred stream, the end waits for memory to receive the remaining data */
 static void without_memory(struct kunit *test)
 {
 	world.fate = SDDP_SOCK_LOST;
@@ -122,7 +131,7 @@ static void without_memory(struct kunit *test)
 	expect_over(test, IW_PEER_RESET, true);
 }
 
-/* A peer that is done has said all: whatever of it waits comes before its end */
+/* After a SHUTDOWN of the peer a deferred segment is processed before the end */
 static void done_while_put_off(struct kunit *test)
 {
 	world.a->put_off = 1;
@@ -134,7 +143,7 @@ static void done_while_put_off(struct kunit *test)
 	expect_over(test, IW_PEER_CLOSED, false);
 }
 
-/* ... but nobody else waits for that memory, nor comes there any more */
+/* Other sessions end at once, and no new session uses the association */
 static void others_are_done(struct kunit *test)
 {
 	static struct sddp_stream waits = { .id = 1, .put_off = true }, other = { .id = 2 };
@@ -144,7 +153,7 @@ static void others_are_done(struct kunit *test)
 	world.a->put_off = 1;
 	works();
 	world.fate = SDDP_SOCK_PEER_DONE;
-	/* what has arrived is taken first */
+	/* received data is processed first */
 	world.more = -ENOMEM;
 	works();
 	KUNIT_EXPECT_EQ(test, 0u, world.ended);
@@ -161,7 +170,7 @@ static void others_are_done(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, world.ended);
 }
 
-/* Programs that go on asking whether something can be sent hold up no end */
+/* An association that always has more to send can still end */
 static void always_more_to_send(struct kunit *test)
 {
 	world.again = true;
@@ -172,7 +181,7 @@ static void always_more_to_send(struct kunit *test)
 	expect_over(test, IW_PEER_RESET, true);
 }
 
-/* A peer that is done takes nothing more either */
+/* A peer that has sent SHUTDOWN accepts no more data */
 static void done_while_sending(struct kunit *test)
 {
 	world.again = true;
@@ -185,7 +194,7 @@ static void done_while_sending(struct kunit *test)
 	expect_over(test, IW_PEER_CLOSED, false);
 }
 
-/* Until then, with something for the worker to look at each so many ms */
+/* Let time pass until @then, with an event for the worker every @each ms */
 static void pass_until(unsigned long then, u32 each)
 {
 	struct work_struct *w = &world.a->retry.work;
@@ -201,7 +210,7 @@ static void pass_until(unsigned long then, u32 each)
 	}
 }
 
-/* Whatever else the worker has to look at, and a session that waits for memory */
+/* A deferred session and other events do not postpone the retry of sending */
 static void not_put_off(struct kunit *test)
 {
 	world.a->put_off = 1;
@@ -218,7 +227,7 @@ static void not_put_off(struct kunit *test)
 	works();
 }
 
-/* Memory that is short is looked for soon, although sending waits for longer */
+/* A retry of receiving is soon, even if the retry of sending is later */
 static void sooner(struct kunit *test)
 {
 	world.no_memory = true;
@@ -227,7 +236,7 @@ static void sooner(struct kunit *test)
 	world.more = -ENOMEM;
 	works();
 	KUNIT_EXPECT_EQ(test, jiffies + 10, world.due);
-	/* the wait gets longer when it is over, not when somebody looks */
+	/* the delay grows when it expires, not with each check */
 	works();
 	KUNIT_EXPECT_EQ(test, 10u, world.a->delay);
 	pass_until(jiffies + 11, 1000000);
@@ -236,7 +245,7 @@ static void sooner(struct kunit *test)
 	works();
 }
 
-/* One that ends at once is there for as long as who accepts it looks at it */
+/* An association that ends at once stays allocated while it is being accepted */
 static void accepted(struct kunit *test)
 {
 	struct sddp_assoc *a = sddp_assoc_new(&world.net, false);
@@ -247,12 +256,12 @@ static void accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.released);
 	KUNIT_EXPECT_EQ(test, both, world.left);
 	KUNIT_EXPECT_EQ(test, both - 1, host_pieces);
-	/* the case's own */
+	/* end the association of the fixture */
 	WRITE_ONCE(world.a->stop, true);
 	works();
 }
 
-/* One that no session may be on: who calls is told, who listens counts it */
+/* An unusable association: accept() fails, and the listener counts the reason */
 static void unfit(struct kunit *test)
 {
 	struct sddp_assoc *a = sddp_assoc_new(&world.net, false);
@@ -272,12 +281,12 @@ static void unfit(struct kunit *test)
 	expect_over(test, IW_SCTP_ADDRESSES, true);
 }
 
-/* When it may end ---------------------------------------------------------------- */
+/* When an association may end ------------------------------------------------------ */
 
 static struct sddp_stream unasked, asked = { .told = true },
 	accepted_one = { .told = true, .up = true }, ours = { .told = true, .s.active = true };
 
-/* A peer's, instead of the one of ours */
+/* Replace the fixture's association with a passive one */
 static void of_a_peer(void)
 {
 	WRITE_ONCE(world.a->stop, true);
@@ -317,7 +326,7 @@ static bool is_up(void)
 	return world.a->phase == SDDP_UP;
 }
 
-/* So much time passes, in milliseconds; its timer runs when it is its turn */
+/* Let @ms milliseconds pass, and run the idle timer when it expires */
 static void passes(u32 ms)
 {
 	while (ms--) {
@@ -333,7 +342,7 @@ static void passes(u32 ms)
 	}
 }
 
-/* The clock stands just before, then just after: it goes then, and no earlier */
+/* The association ends after exactly this time */
 static void expect_end_in(struct kunit *test, u32 seconds)
 {
 	passes(seconds * 1000 - 1);
@@ -343,14 +352,14 @@ static void expect_end_in(struct kunit *test, u32 seconds)
 	expect_over(test, IW_LOCAL_CLOSE, !world.a->active);
 }
 
-/* Nobody asks anything of it */
+/* An association without any session */
 static void silent(struct kunit *test)
 {
 	of_a_peer();
 	expect_end_in(test, 10);
 }
 
-/* There is no room for it as a stranger any more, and a session comes before it goes */
+/* An association that is evicted, but gets a session before it ends, stays */
 static void wanted_again(struct kunit *test)
 {
 	of_a_peer();
@@ -364,7 +373,7 @@ static void wanted_again(struct kunit *test)
 	expect_over(test, IW_LOCAL_CLOSE, true);
 }
 
-/* One that has broken the rules has no such luck */
+/* An association that violated the protocol ends even then */
 static void unwanted_for_good(struct kunit *test)
 {
 	of_a_peer();
@@ -377,7 +386,10 @@ static void unwanted_for_good(struct kunit *test)
 	expect_over(test, IW_SCTP_SEQUENCE, true);
 }
 
-/* Whose session is over is a stranger again after a while, and has a minute in all */
+/*
+ * After its last accepted session an association counts as unaccepted after 10
+ * s, and ends after 60 s
+ */
 static void was_a_guest(struct kunit *test)
 {
 	of_a_peer();
@@ -392,7 +404,7 @@ static void was_a_guest(struct kunit *test)
 	expect_end_in(test, 50);
 }
 
-/* What nobody here wanted, nor was asked about, gives it no time */
+/* Requests that were not reported to a program do not extend this time */
 static void refused_calls(struct kunit *test)
 {
 	int n;
@@ -407,7 +419,10 @@ static void refused_calls(struct kunit *test)
 	expect_end_in(test, 5);
 }
 
-/* A no gives it as much as a stranger has, and takes nothing from it */
+/*
+ * A request that the program rejects gives the time of a new association, and
+ * never shortens it
+ */
 static void turned_away(struct kunit *test)
 {
 	of_a_peer();
@@ -423,7 +438,7 @@ static void turned_away(struct kunit *test)
 	expect_end_in(test, 60);
 }
 
-/* The next one comes in time, and is accepted: all begins anew */
+/* If a session is accepted in time, all times start again */
 static void next_guest(struct kunit *test)
 {
 	static const u32 after[] = { 9999, 10000, 59999 };
@@ -442,7 +457,7 @@ static void next_guest(struct kunit *test)
 	expect_end_in(test, 60);
 }
 
-/* It is asked about when its time is up; the program says yes later */
+/* A request is pending when the time is up, and accepted later */
 static void accepted_late(struct kunit *test)
 {
 	of_a_peer();
@@ -459,7 +474,7 @@ static void accepted_late(struct kunit *test)
 	expect_end_in(test, 60);
 }
 
-/* A session came and went between the timer and who looks */
+/* A session begins and ends between the timer and the worker */
 static void in_time(struct kunit *test)
 {
 	of_a_peer();
@@ -473,7 +488,7 @@ static void in_time(struct kunit *test)
 	expect_end_in(test, 50);
 }
 
-/* Of many sessions the last that ends counts */
+/* The time begins with the end of the last of several sessions */
 static void several(struct kunit *test)
 {
 	of_a_peer();
@@ -486,7 +501,10 @@ static void several(struct kunit *test)
 	expect_end_in(test, 60);
 }
 
-/* It has to go where there is no room for strangers, or as it holds too much for one */
+/*
+ * The association ends early if there are too many unaccepted ones, or if it
+ * holds too much data
+ */
 static void no_stranger(struct kunit *test)
 {
 	bool *const why[] = { &world.holds, &world.full };
@@ -501,7 +519,7 @@ static void no_stranger(struct kunit *test)
 	}
 }
 
-/* Of ours a session of ours counts, whatever the peer said to it, and none of the peer's */
+/* An active association stays for local sessions only, not for those of the peer */
 static void our_own(struct kunit *test)
 {
 	passes(4999);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Who is at the other sides of an association: see sddp_assoc_kunit.c */
+/* Stubs of the tests of an association, see sddp_assoc_kunit.c */
 #include <linux/slab.h>
 
 #include "sddp_assoc.h"
@@ -44,7 +44,10 @@ void host_cancel_delayed(struct delayed_work *d)
 		world.armed = false;
 }
 
-/* Who unlocks may look at the mutex when the worker has had it, and is through */
+/*
+ * After an unlock the worker may run and finish before the unlocking context
+ * continues
+ */
 void host_unlocked(struct mutex *m)
 {
 	struct sddp_assoc *a = container_of(m, struct sddp_assoc, mutex);
@@ -96,7 +99,7 @@ int sddp_recv(struct sddp_assoc *a)
 	return world.more;
 }
 
-/* As SCTP takes nothing, and will not say when it does */
+/* SCTP does not accept data, and does not report when it will */
 bool sddp_tx_run(struct sddp_assoc *a)
 {
 	if (READ_ONCE(a->full))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Which addresses a socket is bound to: drivers/sctp_ddp/bind.c. */
+/* Unit tests of drivers/sctp_ddp/bind.c: the addresses that a socket is bound to. */
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/in.h>
@@ -25,13 +25,13 @@ static struct {
 	struct net	net;
 	struct sock	sk;
 	struct socket	sock;
-	int		err;		/* of the first address */
-	int		bound;		/* so often, to that */
-	int		without;	/* an interface that has none */
-	int		taken;		/* ... whose address is another's */
-	int		near;		/* ... that has a link-local one only */
-	int		short_of;	/* ... for which there is no memory */
-	int		added[DDP_PATHS_MAX + 1], n;	/* further ones, by interface */
+	int		err;		/* result of binding the first address */
+	int		bound;		/* number of binds to that address */
+	int		without;	/* interface without address */
+	int		taken;		/* interface whose address is in use */
+	int		near;		/* interface with a link-local address only */
+	int		short_of;	/* interface for which memory is short */
+	int		added[DDP_PATHS_MAX + 1], n;	/* further addresses, by interface */
 } world;
 
 static int note_added(struct sock *sk, const struct sockaddr *addr, int len);
@@ -44,7 +44,7 @@ int ddp_sock_bind(struct socket *sock, const struct sockaddr_storage *at)
 	return world.err;
 }
 
-/* The first of an interface: its number is in the last octet */
+/* The first address of an interface has the ifindex as its last byte */
 int ddp_addr_list(struct net *net, int ifindex, sa_family_t family,
 		  struct sockaddr_storage *list, int n)
 {
@@ -107,7 +107,7 @@ static void has(struct kunit *test, int n, const int *added)
 		KUNIT_EXPECT_EQ(test, added[i], world.added[i]);
 }
 
-/* As many as there may be, and nothing behind them; or up to the first that is none */
+/* All interfaces up to the maximum are added, or those before the first 0 */
 static void all_of_them(struct kunit *test)
 {
 	const int four[DDP_PATHS_MAX + 1] = { 3, 4, 5, 6, 7 };
@@ -120,7 +120,7 @@ static void all_of_them(struct kunit *test)
 	has(test, 2, two);
 }
 
-/* What cannot be had is left out, and what comes behind it is not */
+/* Unusable addresses are left out; those after them are added */
 static void some_of_them(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3, 4, 5, 6 };
@@ -132,7 +132,7 @@ static void some_of_them(struct kunit *test)
 	has(test, 1, &paths[3]);
 }
 
-/* SCTP has let go of the port: what was bound is not said to be */
+/* On lack of memory SCTP has released the port, so the bind fails */
 static void no_memory(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3, 4, 5 };
@@ -142,7 +142,7 @@ static void no_memory(struct kunit *test)
 	has(test, 1, paths);
 }
 
-/* Without the first one there are no others */
+/* If the first address fails, no other is added */
 static void none_of_them(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3 };
@@ -152,7 +152,10 @@ static void none_of_them(struct kunit *test)
 	has(test, 0, NULL);
 }
 
-/* From a link-local address nothing leads by another interface */
+/*
+ * A link-local address is not combined with others: no route leads over another
+ * interface
+ */
 static void near_by(struct kunit *test)
 {
 	const int paths[DDP_PATHS_MAX] = { 3 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Strangers over SCTP, and who of them makes room: drivers/sctp_ddp/crowd.c. */
+/*
+ * Unit tests of drivers/sctp_ddp/crowd.c: unaccepted associations, and which of
+ * them are evicted.
+ */
 #include <kunit/test.h>
 #include <ddp/addr.h>
 
@@ -9,8 +12,8 @@
 #define CROWD	(SDDP_STRANGERS_PLACE + 2)
 
 static struct sddp_assoc strangers[CROWD];
-static u32 held;		/* how often one was */
-static u32 widened;		/* ... a socket was */
+static u32 held;		/* references taken */
+static u32 widened;		/* sockets given full buffers */
 
 bool ddp_addr_same(const struct sockaddr_storage *a,
 		   const struct sockaddr_storage *b)
@@ -49,14 +52,14 @@ static void end(struct kunit *test)
 		sddp_crowd_leave(&strangers[i]);
 }
 
-/* One more, from there.  Return: who has to go for it */
+/* Another association, from this address. Return: the association to evict for it. */
 static struct sddp_assoc *comes(int i, u32 from)
 {
 	((struct sockaddr_in *)&strangers[i].remote)->sin_addr.s_addr = from;
 	return sddp_crowd_join(&strangers[i]);
 }
 
-/* As many as one address may have, and one more */
+/* As many as one peer address may have, and one more */
 static struct sddp_assoc *too_many(void)
 {
 	int i;
@@ -66,7 +69,10 @@ static struct sddp_assoc *too_many(void)
 	return comes(i, 1);
 }
 
-/* The oldest of an address that has too many, whoever else is there longer */
+/*
+ * The oldest association of an address that has too many is evicted, even if
+ * others are older
+ */
 static void own_first(struct kunit *test)
 {
 	int i;
@@ -77,12 +83,15 @@ static void own_first(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &strangers[0], comes(i, 1));
 	KUNIT_EXPECT_EQ(test, 1u, held);
 	KUNIT_EXPECT_TRUE(test, strangers[0].evicted);
-	/* once more it need not be told to go */
+	/* an association is evicted once */
 	KUNIT_EXPECT_TRUE(test, sddp_crowd_rejoin(&strangers[0]));
 	KUNIT_EXPECT_TRUE(test, list_empty(&strangers[0].crowd));
 }
 
-/* From everywhere: the oldest at that place */
+/*
+ * If all come from different addresses, the oldest at the same local address is
+ * evicted
+ */
 static void oldest_here(struct kunit *test)
 {
 	int i;
@@ -92,7 +101,7 @@ static void oldest_here(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &strangers[0], comes(i, i + 1));
 }
 
-/* Nobody goes for who is at another place, of ours or of the network's */
+/* Limits apply to a local address and a network namespace */
 static void elsewhere(struct kunit *test)
 {
 	struct sddp_assoc *there = &strangers[CROWD - 1];
@@ -105,7 +114,7 @@ static void elsewhere(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, comes(CROWD - 2, 1));
 }
 
-/* Whose request came meanwhile, or who was accepted, is spared; nobody else */
+/* An association that has gained a session meanwhile is not evicted */
 static void spared(struct kunit *test)
 {
 	struct sddp_assoc *a = too_many();
@@ -122,7 +131,10 @@ static void spared(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, a->evicted);
 }
 
-/* A stranger whom the program has turned away is one again, and goes first */
+/*
+ * After its request was rejected an association is unaccepted again, and is the
+ * first to be evicted
+ */
 static void rejoins(struct kunit *test)
 {
 	struct sddp_assoc *a = &strangers[1];
@@ -133,7 +145,7 @@ static void rejoins(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&a->crowd));
 	KUNIT_EXPECT_TRUE(test, sddp_crowd_rejoin(a));
 	KUNIT_EXPECT_FALSE(test, list_empty(&a->crowd));
-	/* it is there already */
+	/* the association is on the list already */
 	KUNIT_EXPECT_TRUE(test, sddp_crowd_rejoin(a));
 	sddp_crowd_leave(&strangers[0]);
 	sddp_crowd_leave(a);
@@ -159,7 +171,7 @@ static void accepted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, a->guests);
 }
 
-/* Of our own association it is known, and no more: it is no stranger's */
+/* A local association with an accepted session is only counted */
 static void accepted_by_the_peer(struct kunit *test)
 {
 	struct sddp_assoc *a = &strangers[0];

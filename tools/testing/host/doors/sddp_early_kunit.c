@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Chunks that came before their turn, what they cost, and that it is given back:
- * drivers/sctp_ddp/early.c.
+ * Unit tests of drivers/sctp_ddp/early.c: out-of-order chunks, and accounting
+ * of their memory.
  */
 #include <kunit/test.h>
 #include <linux/slab.h>
@@ -11,7 +11,7 @@
 
 static struct sddp_assoc assoc, other;
 static struct sddp_stream stream, far;
-static int pieces;		/* of memory, before */
+static int pieces;		/* allocations before the test */
 
 static int begin(struct kunit *test)
 {
@@ -24,7 +24,7 @@ static int begin(struct kunit *test)
 	return 0;
 }
 
-/* All is forgotten, and nothing is left of it */
+/* Everything is freed and accounted for */
 static void end(struct kunit *test)
 {
 	sddp_early_forget(&stream);
@@ -46,7 +46,10 @@ static bool keep(struct sddp_stream *st, u16 ssn, u32 len)
 	return true;
 }
 
-/* By turns in the end, in whatever order they came, over the numbers' end too */
+/*
+ * Chunks are delivered in order, in whatever order they arrived, and across the
+ * wrap of SSNs
+ */
 static void in_order(struct kunit *test)
 {
 	static const u16 came[] = { 1, 0xffff, 3, 0, 2 };
@@ -83,7 +86,7 @@ static void forgotten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, assoc.kept, stream.early_cost);
 }
 
-/* Before the peer has said yes little is kept, and of one association no more */
+/* Little is kept before the peer has accepted, and an association has a limit */
 static void no_more_than_may_be(struct kunit *test)
 {
 	const u32 len = 60000;
@@ -102,7 +105,7 @@ static void no_more_than_may_be(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, keep(&far, 0, len));
 }
 
-/* Fewer may wait for memory of ours than may be kept at all */
+/* Fewer chunks may be deferred for memory than may be kept */
 static void waiting(struct kunit *test)
 {
 	u16 n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Does what was sent over SCTP arrive?  drivers/sctp_ddp/path.c, and who decides there,
- * over an association of the test's.
+ * Unit tests of drivers/sctp_ddp/path.c and stall.c: detecting that data sent
+ * over SCTP does not arrive. The association is a stub.
  */
 #include <kunit/test.h>
 #include <linux/sctp.h>
@@ -18,10 +18,10 @@ static struct {
 	struct sctp_transport	t;
 	struct sock		sk;
 	struct socket		sock;
-	u64			now;		/* ms */
-	bool			armed;		/* somebody will look */
-	u32			asked;		/* the peer, which answers */
-	u32			rested;		/* with nothing to send */
+	u64			now;		/* current time, ms */
+	bool			armed;		/* the check is scheduled */
+	u32			asked;		/* heartbeats; the peer replies */
+	u32			rested;		/* checks with nothing to send */
 } world;
 
 struct workqueue_struct *sddp_wq;
@@ -53,7 +53,7 @@ void sddp_tx_rest(struct sddp_assoc *a)
 	world.rested++;
 }
 
-/* Ten chunks are under way, in long packets */
+/* Ten chunks in large packets are in flight */
 static int begin(struct kunit *test)
 {
 	memset(&world, 0, sizeof(world));
@@ -71,7 +71,10 @@ static int begin(struct kunit *test)
 	return 0;
 }
 
-/* Somebody looks, so many times.  Return: how many it took to give up, or 0 */
+/*
+ * Run up to @most checks. Return: number of checks until the association is
+ * given up, or 0.
+ */
 static u32 looks(struct kunit *test, u32 most)
 {
 	u32 i;
@@ -86,7 +89,7 @@ static u32 looks(struct kunit *test, u32 most)
 	return 0;
 }
 
-/* As long as something is under way, and no longer */
+/* Checks run as long as data is in flight */
 static void watched(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0u, looks(test, 1));
@@ -100,7 +103,10 @@ static void watched(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.asked);
 }
 
-/* Long packets vanish, and a minute later it ends */
+/*
+ * Large packets are lost: the path MTU is lowered, and after a minute the
+ * association ends
+ */
 static void swallowed(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0u, looks(test, 3));
@@ -111,8 +117,8 @@ static void swallowed(struct kunit *test)
 }
 
 /*
- * A peer may shut its window for as long as it likes; what vanishes once it has opened
- * it is noticed
+ * A peer may close its window for any time; losses after it has opened the
+ * window are noticed
  */
 static void shut(struct kunit *test)
 {
@@ -126,7 +132,7 @@ static void shut(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 13u, looks(test, 100));
 }
 
-/* SCTP has ended it: that is the worker's to see */
+/* If SCTP has ended the association, the worker handles that */
 static void gone(struct kunit *test)
 {
 	world.sk.asoc = NULL;

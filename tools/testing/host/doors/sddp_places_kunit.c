@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A listener on a wildcard address follows the addresses of its interface, and nobody
- * else's: drivers/sctp_ddp/places.c.
+ * Unit tests of drivers/sctp_ddp/places.c: a listener on a wildcard address
+ * follows the addresses of its interface, and no others.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -22,16 +22,16 @@ static struct {
 	struct net		net, other;
 	struct net_device	dev;
 	struct run		due[LISTENERS];
-	u32			queued;		/* how often */
-	int			addresses;	/* of the interface */
-	u32			places;		/* sockets there are */
-	int			wrong;		/* with the next one */
-	bool			changes;	/* they do while somebody looks */
-	bool			moved;		/* address 2 has, to interface 3 */
-	bool			exclusive;	/* an address is one listener's */
-	u32			taken;		/* those that are in use, a bit each */
-	int			domain;		/* the VRF of the interface */
-	int			listens_in;	/* that of who came last */
+	u32			queued;		/* number of times work was queued */
+	int			addresses;	/* number of addresses of the interface */
+	u32			places;		/* number of sockets */
+	int			wrong;		/* error for the next socket */
+	bool			changes;	/* the addresses change while they are read */
+	bool			moved;		/* address 2 has moved to interface 3 */
+	bool			exclusive;	/* an address can have one listener */
+	u32			taken;		/* addresses in use, one bit each */
+	int			domain;		/* VRF of the interface */
+	int			listens_in;	/* VRF of the last socket */
 } world;
 
 struct workqueue_struct *sddp_wq;
@@ -54,7 +54,7 @@ int register_inet6addr_notifier(struct notifier_block *nb)
 	return 0;
 }
 
-/* Not as long as it waits */
+/* Nothing is queued while it is pending */
 bool host_queue_delayed(struct delayed_work *d, unsigned long ms)
 {
 	struct run *free = NULL;
@@ -80,7 +80,7 @@ void host_cancel_delayed(struct delayed_work *d)
 			world.due[i].d = NULL;
 }
 
-/* An address comes or goes, of that interface; in that family */
+/* Notify of an address change on this interface */
 static void tell(struct net_device *dev, bool v6)
 {
 	struct in_device in = { dev };
@@ -91,7 +91,7 @@ static void tell(struct net_device *dev, bool v6)
 	notifiers[v6]->notifier_call(notifiers[v6], 0, v6 ? (void *)&ifa6 : &ifa);
 }
 
-/* Addresses, and sockets there -------------------------------------------------- */
+/* Addresses, and their sockets -------------------------------------------------- */
 
 bool ddp_addr_wildcard(const struct sockaddr_storage *a)
 {
@@ -191,7 +191,7 @@ static struct ddp_listener *listens(struct net *net)
 	return listens_on(net, 2);
 }
 
-/* The first of those that wait.  Return: for how long it was to; 0: at once */
+/* Run the first pending work. Return: its delay, 0 for none. */
 static unsigned long runs(void)
 {
 	struct run *r = world.due[0].d ? &world.due[0] : &world.due[1], now = *r;
@@ -217,7 +217,7 @@ static int begin(struct kunit *test)
 	world.addresses = 2;
 	KUNIT_EXPECT_EQ(test, 0, sddp_places_init());
 	listener = listens(&world.net);
-	/* what has come meanwhile */
+	/* addresses that were added meanwhile */
 	KUNIT_EXPECT_EQ(test, 0u, runs());
 	KUNIT_EXPECT_EQ(test, 2u, world.places);
 	world.queued = 0;
@@ -235,7 +235,7 @@ static void leave(struct kunit *test)
 	sddp_places_exit();
 }
 
-/* Many changes are one look, soon; one that comes while it looks is another */
+/* Many changes cause one check, soon; a change during the check causes another one */
 static void followed(struct kunit *test)
 {
 	int n;
@@ -257,7 +257,7 @@ static void followed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, waits());
 }
 
-/* Other interfaces change, and other namespaces, where the number is the same */
+/* Changes of other interfaces and in other namespaces are ignored */
 static void elsewhere(struct kunit *test)
 {
 	struct net_device lo = { .net = &world.net, .ifindex = 1 };
@@ -271,7 +271,7 @@ static void elsewhere(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.queued);
 }
 
-/* What a listener leaves may be had by another, of the same namespace */
+/* When a listener ends, other listeners of the namespace may use its addresses */
 static void left_to_others(struct kunit *test)
 {
 	struct ddp_listener *there = listens(&world.other), *second;
@@ -289,7 +289,7 @@ static void left_to_others(struct kunit *test)
 	sddp_unlisten(there);
 }
 
-/* Once it has gone nobody has it look, nor is it left waiting */
+/* A listener that has ended is not checked again */
 static void gone(struct kunit *test)
 {
 	tell(&world.dev, false);
@@ -300,7 +300,7 @@ static void gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.queued);
 }
 
-/* Nobody says when there is memory */
+/* A lack of memory is retried, because no further notification would come */
 static void short_of_memory(struct kunit *test)
 {
 	world.addresses++;
@@ -327,7 +327,10 @@ static void runs_as(int i)
 	d->work.func(&d->work);
 }
 
-/* An address that moves to another device's interface is left before it is taken */
+/*
+ * An address that moves to the interface of another listener is released before
+ * it is used there
+ */
 static void moves(struct kunit *test)
 {
 	struct net_device there = { .net = &world.net, .ifindex = 3 };
@@ -335,7 +338,7 @@ static void moves(struct kunit *test)
 
 	runs();
 	world.exclusive = true;
-	/* it is told, and looks before the other one does */
+	/* the second interface is notified and checked first */
 	tell(&there, false);
 	tell(&world.dev, false);
 	world.addresses = 1;
@@ -350,7 +353,7 @@ static void moves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)BIT(1), world.taken);
 }
 
-/* What comes later comes in the VRF that the interface is in by then */
+/* New addresses are used in the VRF that the interface has by then */
 static void domain(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, world.listens_in);

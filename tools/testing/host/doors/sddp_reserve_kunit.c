@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* On which association a session of ours goes: drivers/sctp_ddp/reserve.c. */
+/* Unit tests of drivers/sctp_ddp/reserve.c: which association a new session uses. */
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -11,7 +11,7 @@
 
 static struct {
 	struct net	net;
-	int		domain;		/* the VRF that the interface is in */
+	int		domain;		/* VRF of the interface */
 	u32		assocs;
 } world;
 
@@ -82,7 +82,7 @@ static struct sddp_assoc *goes_on(struct kunit *test)
 	return a;
 }
 
-/* One that was made before the interface came into its VRF leads elsewhere */
+/* An association made before the interface joined its VRF is not used */
 static void domain(struct kunit *test)
 {
 	struct sddp_assoc *outside, *inside, *a;
@@ -102,7 +102,10 @@ static void domain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, world.assocs);
 }
 
-/* Whose peer is done nobody comes to any more; who stops all still finds it */
+/*
+ * After the peer's SHUTDOWN no session uses the association, but it stays in
+ * the table
+ */
 static void left(struct kunit *test)
 {
 	struct sddp_assoc *old, *a;

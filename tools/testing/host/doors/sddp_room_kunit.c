@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How much a socket of SCTP may hold: drivers/sctp_ddp/room.c over an association of
- * the test's.
+ * Unit tests of drivers/sctp_ddp/room.c: buffer limits of an SCTP socket. The
+ * association is a stub.
  */
 #include <kunit/test.h>
 #include <linux/atomic.h>
@@ -40,7 +40,7 @@ static void narrow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 128 * KIB, world.sk.sk_sndbuf);
 }
 
-/* The peer announces so much, of which some is under way */
+/* The peer announces this window, a part of which is in flight */
 static int learns(u32 announced)
 {
 	world.asoc.peer.rwnd = announced - announced / 4;
@@ -49,7 +49,7 @@ static int learns(u32 announced)
 	return world.sk.sk_sndbuf;
 }
 
-/* Half of it, within our own bounds, and never less than before */
+/* The send buffer is half of the window, within limits, and never shrinks */
 static void learnt(struct kunit *test)
 {
 	world.a.active = true;
@@ -61,7 +61,7 @@ static void learnt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2 * MIB, learns(64 * MIB));
 }
 
-/* Who has begun anew gets nothing, and what it announces is not for us */
+/* A peer that has restarted gets a send buffer of 0, and its window is ignored */
 static void learnt_of_another(struct kunit *test)
 {
 	world.a.active = true;
@@ -71,7 +71,7 @@ static void learnt_of_another(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2 * MIB, learns(4 * MIB));
 }
 
-/* A stranger may announce what it likes, until a program has accepted it */
+/* The window of an unaccepted peer is ignored until the program has accepted it */
 static void of_a_stranger(struct kunit *test)
 {
 	sddp_sock_narrow(&world.sock, true);
@@ -80,7 +80,7 @@ static void of_a_stranger(struct kunit *test)
 	sddp_sock_widen(&world.a);
 	KUNIT_EXPECT_EQ(test, 2 * MIB, world.sk.sk_sndbuf);
 	KUNIT_EXPECT_EQ(test, 8 * MIB, world.sk.sk_rcvbuf);
-	/* half of what was added, once */
+	/* the window grows once, by half of what was added to the buffer */
 	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, world.asoc.announced);
 	sddp_sock_widen(&world.a);
 	KUNIT_EXPECT_EQ(test, 4u * MIB - 64 * KIB, world.asoc.announced);
@@ -88,7 +88,10 @@ static void of_a_stranger(struct kunit *test)
 	sddp_sock_widen(&world.a);
 }
 
-/* Who was a guest has no more than a stranger: unless SCTP holds more, and nobody takes it */
+/*
+ * After its sessions an association shrinks to the limits of an unaccepted one,
+ * unless SCTP holds more data
+ */
 static void a_stranger_again(struct kunit *test)
 {
 	sddp_sock_narrow(&world.sock, true);
@@ -125,7 +128,7 @@ bool sddp_sock_anew(const struct sddp_assoc *a, const struct sctp_association *a
 	return asoc->c.peer_vtag != a->peer_tag;
 }
 
-/* Who finds none is kicked when there is some */
+/* A sender that finds no space is scheduled when there is space */
 static void to_send(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 128u * KIB, room_of(0).octets);
@@ -138,7 +141,7 @@ static void to_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, room_of(MIB).octets);
 }
 
-/* Only what there is room for is held back */
+/* Data is held back only if SCTP has space for it */
 static void corked(struct kunit *test)
 {
 	world.sk.sk_sndbuf = 128 * KIB;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What arrives over SCTP, and what becomes of it while memory is waited for:
- * drivers/sctp_ddp/{rx,early,stream,stray}.c between a socket of the test's and DDP.
+ * Unit tests of drivers/sctp_ddp/{rx,early,stream,stray}.c: received chunks,
+ * also while a session is deferred for memory. Socket and DDP are stubs.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -13,17 +13,17 @@
 
 static struct {
 	struct sddp_assoc	a;
-	struct ddp_stream	stream;		/* the program's */
+	struct ddp_stream	stream;		/* the program's stream */
 	u8			chunk[64];
 	u32			len;
-	bool			waits;		/* its memory has to come first */
-	u32			delivered;	/* segments */
+	bool			waits;		/* its memory is not present */
+	u32			delivered;	/* segments delivered */
 	u32			kicks, asked, refused;
 	u32			closed, peer_closed;
 	enum iw_reason		why;
-	int			held;		/* the association is */
-	int			nobody;		/* can be asked, for that reason */
-	bool			asked_about, accepted;	/* a session that has left it */
+	int			held;		/* references to the association */
+	int			nobody;		/* error for which no request can be reported */
+	bool			asked_about, accepted;	/* of the last session that left */
 } world;
 
 unsigned long jiffies;
@@ -39,7 +39,7 @@ bool host_mod_delayed(struct delayed_work *d, unsigned long ms)
 
 void host_cancel_delayed(struct delayed_work *d) {}
 
-/* DDP, and who uses the session ------------------------------------------------ */
+/* DDP, and the user of sessions -------------------------------------------------- */
 
 enum iw_reason ddp_rx_segment(struct ddp_stream *s, struct ddp_llp *llp,
 			      const u8 *head, u32 len)
@@ -159,7 +159,7 @@ void sddp_crowd_guest(struct sddp_assoc *a) {}
 void sddp_tx_queue(struct sddp_stream *st) {}
 void sddp_tx_forget(struct sddp_stream *st) {}
 
-/* The worker's look at all those of which something is asked */
+/* Run the worker for all sessions with events */
 static void serve(void)
 {
 	struct sddp_stream *st;
@@ -190,7 +190,7 @@ static int begin(struct kunit *test)
 	return 0;
 }
 
-/* The association ends, and nothing is left of it */
+/* End the association; nothing is left of it */
 static void leave(struct kunit *test)
 {
 	struct sddp_assoc *a = &world.a;
@@ -214,7 +214,7 @@ static void leave(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0u, a->put_off);
 }
 
-/* A session of the peer's that the program has accepted, and the peer knows so */
+/* An open session of the peer that the program has accepted */
 static struct sddp_stream *opened(u16 id)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, false);
@@ -234,7 +234,7 @@ static struct sddp_stream *opened(u16 id)
 	return st;
 }
 
-/* Return: whether it is taken, and not to come again */
+/* Return: true if the chunk was accepted, false if it must stay queued in SCTP */
 static bool arrives(u16 id, u32 ppid, u16 ssn, u16 function)
 {
 	struct sddp_in in = { .id = id, .ppid = ppid, .legal = true, .len = 40 };
@@ -266,14 +266,14 @@ static bool control(u16 ssn, u16 function)
 	return arrives(0, SDDP_PPID_CONTROL, ssn, function);
 }
 
-/* Its memory has come */
+/* The page fault is complete */
 static void resume(struct sddp_stream *st)
 {
 	world.waits = false;
 	sddp_rx_resume(st);
 }
 
-/* What is put off is kept, and what is behind it; no number comes twice */
+/* A deferred chunk and those after it are kept; a repeated SSN is an error */
 static void put_off(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
@@ -296,8 +296,8 @@ static void put_off(struct kunit *test)
 }
 
 /*
- * No more may wait: it stays with SCTP, and it is known what for.  It comes again, its
- * memory there or not.
+ * Chunks beyond the limit stay queued in SCTP and are received again, whether
+ * or not the pages are present
  */
 static void put_off_with_sctp(struct kunit *test)
 {
@@ -321,7 +321,10 @@ static void put_off_with_sctp(struct kunit *test)
 	world.a.kept -= SDDP_WAITING_ASSOC;
 }
 
-/* Its session ends meanwhile: it waits for nothing then, and is counted */
+/*
+ * If the session ends while a chunk is deferred, later chunks are counted and
+ * dropped
+ */
 static void ends_put_off(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
@@ -338,7 +341,10 @@ static void ends_put_off(struct kunit *test)
 	world.a.kept -= SDDP_WAITING_ASSOC;
 }
 
-/* It has ended behind its Accept: with the peer's first segment its Terminate may leave */
+/*
+ * A session ends while its Accept is unacknowledged: its Terminate can be sent
+ * after the peer's first segment
+ */
 static void ends_in_doubt(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
@@ -351,7 +357,10 @@ static void ends_in_doubt(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sddp_session_may(&st->s, SDDP_SAY_TERMINATE));
 }
 
-/* Without it nobody would know when the number is free again */
+/*
+ * A Terminate is processed even without memory: otherwise the stream would
+ * never be free again
+ */
 static void terminate_without_memory(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
@@ -369,7 +378,7 @@ static void terminate_without_memory(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 0));
 }
 
-/* For what says more there has to be some, and the session ends */
+/* Another control message without memory ends the session */
 static void control_without_memory(struct kunit *test)
 {
 	opened(0);
@@ -380,7 +389,10 @@ static void control_without_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_NO_MEMORY, world.why);
 }
 
-/* DDP-21: however many wait for one chunk, others run while they are handed up, in order */
+/*
+ * DDP-21: many out-of-order chunks are delivered in order, and the worker
+ * yields in between
+ */
 static void many_due(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
@@ -397,8 +409,8 @@ static void many_due(struct kunit *test)
 }
 
 /*
- * Our program has closed, and the peer knows.  So has the peer; its last Write waits for
- * memory.  Return: the stream
+ * A session that the program has closed and the peer has closed, with a
+ * deferred last Write. Return: the session.
  */
 static struct sddp_stream *closed_put_off(struct kunit *test)
 {
@@ -413,7 +425,10 @@ static struct sddp_stream *closed_put_off(struct kunit *test)
 	return st;
 }
 
-/* The peer's number is free, by what it knows, and its next session waits here */
+/*
+ * The peer may reuse the stream: its next session waits until the deferred
+ * Write is delivered
+ */
 static struct sddp_stream *next_waits(struct kunit *test)
 {
 	struct sddp_stream *st = closed_put_off(test);
@@ -433,7 +448,7 @@ static void memory_comes(struct sddp_stream *st)
 	serve();
 }
 
-/* It ends well, and the next one begins */
+/* The first session ends in order, and the next one begins */
 static void next_session(struct kunit *test)
 {
 	struct sddp_stream *next;
@@ -451,7 +466,7 @@ static void next_session(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&world.a.live));
 }
 
-/* The program does not wait for that memory: nor does the next one then */
+/* If the program aborts, neither the first nor the next session waits for memory */
 static void next_after_abort(struct kunit *test)
 {
 	struct sddp_stream *st = next_waits(test);
@@ -463,7 +478,7 @@ static void next_after_abort(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.asked);
 }
 
-/* What comes behind its Initiate before our answer ends that one, not the one before */
+/* A violation by the next session ends that session only */
 static void next_breaks_the_rules(struct kunit *test)
 {
 	struct sddp_stream *st = next_waits(test);
@@ -477,20 +492,23 @@ static void next_breaks_the_rules(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.delivered);
 	KUNIT_EXPECT_EQ(test, IW_LOCAL_CLOSE, world.why);
 	KUNIT_EXPECT_EQ(test, 0u, world.asked);
-	/* our Terminate is owed for it */
+	/* a Terminate has to be sent for it */
 	KUNIT_EXPECT_TRUE(test, xa_is_value(xa_load(&world.a.streams, 0)));
 	KUNIT_EXPECT_EQ(test, 0, sddp_stray_answer(&world.a));
 	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 0));
 }
 
-/* The association ends before: nothing is left of either */
+/* If the association ends first, nothing is left of either session */
 static void next_is_lost(struct kunit *test)
 {
 	next_waits(test);
 	KUNIT_EXPECT_EQ(test, 2, atomic_read(&world.a.live));
 }
 
-/* Memory for it is short, or what may be kept */
+/*
+ * The next session is not accepted from SCTP while memory is short or the limit
+ * is reached
+ */
 static void next_without_memory(struct kunit *test)
 {
 	struct sddp_stream *st = closed_put_off(test);
@@ -507,7 +525,10 @@ static void next_without_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.asked);
 }
 
-/* Some of this one has yet to come, or we have: the number is not free */
+/*
+ * A stream cannot be reused while one of its Terminates, or a chunk before it,
+ * is missing
+ */
 static void next_too_soon(struct kunit *test)
 {
 	struct sddp_stream *st = opened(0);
@@ -528,7 +549,10 @@ static void next_too_soon(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SSN, world.why);
 }
 
-/* Whom nobody could be asked about, who was asked about, and whom the program took */
+/*
+ * A leaving session records whether it was reported to a program, and whether
+ * that accepted it
+ */
 static void what_leaves(struct kunit *test)
 {
 	world.nobody = -ECONNREFUSED;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How an association's socket fares, and why it ended: drivers/sctp_ddp/sock.c over an
- * SCTP of the test's.
+ * Unit tests of drivers/sctp_ddp/sock.c: state of an association's socket, and
+ * why it ended. SCTP is a stub.
  */
 #include <kunit/test.h>
 #include <linux/in.h>
@@ -17,10 +17,10 @@ static struct {
 	struct sctp_transport	t;
 	struct sock		sk;
 	struct socket		sock;
-	int			result;		/* of what is sent */
-	bool			believed;	/* what routers say */
-	int			options;	/* of SCTP's that are asked for */
-	int			fails;		/* ... and which of them, if any, with */
+	int			result;		/* result of sending */
+	bool			believed;	/* ICMP errors are reported */
+	int			options;	/* number of SCTP options set */
+	int			fails;		/* number of the option that fails; 0: none */
 	int			why;
 } world;
 
@@ -33,7 +33,7 @@ static int set_option(struct socket *sock, int level, int name, sockptr_t value,
 		return world.why;
 	if (level != SOL_IP || name != IP_RECVERR)
 		return 0;
-	/* at the last moment, too */
+	/* an error may arrive at the last moment */
 	if (world.believed)
 		world.sk.sk_err = EHOSTUNREACH;
 	world.believed = *(int *)value.at;
@@ -42,7 +42,7 @@ static int set_option(struct socket *sock, int level, int name, sockptr_t value,
 
 static const struct proto_ops ops = { .setsockopt = set_option };
 
-/* Who sends into what is gone is told why, once */
+/* Sending on an association that is gone reports its error once */
 int kernel_sendmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
 		   size_t len)
 {
@@ -51,7 +51,7 @@ int kernel_sendmsg(struct socket *s, struct msghdr *m, struct kvec *v, size_t n,
 	return world.result;
 }
 
-static struct socket *made;	/* and not released */
+static struct socket *made;	/* socket made and not released */
 
 struct socket *host_socket(void)
 {
@@ -67,7 +67,7 @@ void sock_release(struct socket *s)
 
 /* The rest ---------------------------------------------------------------------- */
 
-/* As ddp/sock.c has it */
+/* As in ddp/sock.c */
 enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 {
 	switch (err) {
@@ -151,7 +151,7 @@ static void fares(struct kunit *test, enum sddp_fate want, int want_err)
 		KUNIT_EXPECT_EQ(test, want_err, err);
 }
 
-/* SCTP has ended it, and says so */
+/* SCTP has ended the association with this error */
 static void ends(int err)
 {
 	world.sk.asoc = NULL;
@@ -174,7 +174,7 @@ static void lost(struct kunit *test)
 	}
 }
 
-/* All of the peer's SHUTDOWN may be over before anybody looks */
+/* The peer's SHUTDOWN may be complete before the worker runs */
 static void peer_done(struct kunit *test)
 {
 	world.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
@@ -183,7 +183,7 @@ static void peer_done(struct kunit *test)
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
-/* One of SCTP's timers found no memory once: the association lives on */
+/* ENOMEM from an SCTP timer does not end the association */
 static void short_once(struct kunit *test)
 {
 	world.sk.sk_err = ENOMEM;
@@ -192,7 +192,7 @@ static void short_once(struct kunit *test)
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 	world.sk.asoc = NULL;
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
-	/* what SCTP says of the end takes its place */
+	/* the error that ends it replaces ENOMEM */
 	ends(ECONNRESET);
 	fares(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
@@ -202,7 +202,7 @@ static int sends(void)
 	return sddp_sock_send(&world.a, 1, SDDP_PPID_SEGMENT, "", 1);
 }
 
-/* Between two looks, and who sends hears of it first: the next look finds the same */
+/* If the sender gets the error first, the worker still finds it */
 static void lost_while_sending(struct kunit *test)
 {
 	fares(test, SDDP_SOCK_OPEN, 0);
@@ -212,7 +212,7 @@ static void lost_while_sending(struct kunit *test)
 	fares(test, SDDP_SOCK_LOST, -ECONNRESET);
 }
 
-/* ... and a peer's SHUTDOWN is none the less one */
+/* A SHUTDOWN of the peer is found as such, even if the sender gets the error first */
 static void done_while_sending(struct kunit *test)
 {
 	world.asoc.state = SCTP_STATE_SHUTDOWN_RECEIVED;
@@ -223,7 +223,7 @@ static void done_while_sending(struct kunit *test)
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
-/* SCTP takes it, or has no room; nothing of that is an end */
+/* Whether SCTP accepts data or has no space, the association goes on */
 static void sent(struct kunit *test)
 {
 	world.a.delay = 40;
@@ -239,7 +239,7 @@ static void sent(struct kunit *test)
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
-/* One that is not up yet, the same; or it never comes about */
+/* State of an association that is not yet established, or never is */
 static void coming(struct kunit *test)
 {
 	world.a.phase = SDDP_CONNECTING;
@@ -253,7 +253,7 @@ static void coming(struct kunit *test)
 	fares(test, SDDP_SOCK_LOST, 0);
 }
 
-/* What routers said on the way there is no end of what stands, now or later */
+/* ICMP errors do not end an established association, now or later */
 static void disbelieved(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, world.believed);
@@ -261,18 +261,18 @@ static void disbelieved(struct kunit *test)
 	fares(test, SDDP_SOCK_PEER_DONE, 0);
 }
 
-/* A peer that has begun anew is another one */
+/* A restarted peer is another peer */
 static void anew(struct kunit *test)
 {
 	world.asoc.c.peer_vtag = 8;
 	fares(test, SDDP_SOCK_LOST, 0);
-	/* what it has acknowledged is of another association */
+	/* its acknowledgments belong to another association */
 	world.a.acked = 5;
 	world.asoc.ctsn_ack_point = 7;
 	KUNIT_EXPECT_EQ(test, 5u, sddp_sock_acked(&world.a));
 }
 
-/* From that moment on SCTP takes nothing more, whoever is about to send */
+/* After a restart SCTP accepts no more data, whichever context is about to send */
 static void held_back(struct kunit *test)
 {
 	sddp_sock_attach(&world.a);
@@ -282,14 +282,14 @@ static void held_back(struct kunit *test)
 	world.asoc.c.peer_vtag = 8;
 	called->state_change(&world.sk);
 	KUNIT_EXPECT_EQ(test, 0, world.sk.sk_sndbuf);
-	/* it has not been taken yet: nothing is known of who it was */
+	/* before the association is accepted its peer is not known */
 	world.sk.sk_sndbuf = 1000;
 	world.a.peer_tag = 0;
 	called->state_change(&world.sk);
 	KUNIT_EXPECT_EQ(test, 1000, world.sk.sk_sndbuf);
 }
 
-/* SCTP copies each option: without memory for one the socket is not what it is said to be */
+/* Without memory for a socket option the socket is unusable */
 static void prepared(struct kunit *test)
 {
 	int n;
@@ -302,7 +302,7 @@ static void prepared(struct kunit *test)
 		world.fails = n;
 		KUNIT_EXPECT_EQ(test, -ENOMEM, sddp_sock_prepare(&world.sock, 10, n % 2));
 	}
-	/* one that this SCTP does not know is done without */
+	/* an option that SCTP does not know is left out */
 	world.options = 0;
 	world.fails = 3;
 	world.why = -ENOPROTOOPT;
@@ -310,19 +310,22 @@ static void prepared(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 8, world.options);
 }
 
-/* It was another one when it called: nobody is asked about that one's call */
+/*
+ * A peer that restarted before it was accepted: a request of the earlier peer
+ * is not reported
+ */
 static void anew_before_taken(struct kunit *test)
 {
 	world.sk.sk_receive_queue.n = 1;
 	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_up(&world.a));
 	world.asoc.c.peer_ttag = 6;
 	KUNIT_EXPECT_EQ(test, (int)IW_PEER_RESET, (int)sddp_sock_up(&world.a));
-	/* or the one before has said nothing, or it was another association's */
+	/* nothing of the earlier peer is queued */
 	world.sk.sk_receive_queue.n = 0;
 	KUNIT_EXPECT_EQ(test, (int)IW_OK, (int)sddp_sock_up(&world.a));
 }
 
-/* Its addresses and routes are those of the VRF that its interface is in */
+/* Addresses and routes are those of the interface's VRF */
 static void domain(struct kunit *test)
 {
 	struct sddp_assoc a = { .domain = 30 };
@@ -331,7 +334,7 @@ static void domain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 30, made_in);
 }
 
-/* Whether there is SCTP: nothing is left of the question */
+/* Checking for SCTP leaks no socket */
 static void probed(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, 0, sddp_sock_probe());
@@ -340,7 +343,7 @@ static void probed(struct kunit *test)
 	KUNIT_EXPECT_NE(test, 0, sddp_sock_probe());
 }
 
-/* Sent, and then nobody is there who could say that he has it */
+/* Data sent before the association ended is never taken for acknowledged */
 static void marked(struct kunit *test)
 {
 	world.asoc.ctsn_ack_point = 5;

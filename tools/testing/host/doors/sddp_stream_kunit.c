@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Life of a session over SCTP: drivers/sctp_ddp/stream.c between a program, the
- * worker of its association and another one, to which it may have to go.
+ * Unit tests of drivers/sctp_ddp/stream.c: life of a session, which may have to
+ * move to another association.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -12,16 +12,16 @@
 
 static struct {
 	struct sddp_assoc	a, other;
-	int			another;	/* what asking for one comes to */
-	u32			asked;		/* for one */
-	struct ddp_stream	stream;		/* the program's */
+	int			another;	/* result of reserving another association */
+	u32			asked;		/* number of attempts */
+	struct ddp_stream	stream;		/* the program's stream */
 	u32			bound, up, downs, closed, refused;
-	enum iw_reason		why;		/* it is told */
+	enum iw_reason		why;		/* reason of the last end */
 	struct delayed_work	*timer;
-	u32			queued;		/* to send */
-	u32			puts;		/* of associations */
-	bool			eager;		/* the other one's worker is faster than whoever wakes it */
-	u32			guests_left;	/* sessions that were up where they left */
+	u32			queued;		/* times queued for sending */
+	u32			puts;		/* references to associations dropped */
+	bool			eager;		/* the other association's worker runs at once */
+	u32			guests_left;	/* sessions that left after they were accepted */
 } world;
 
 unsigned long jiffies;
@@ -40,7 +40,7 @@ void host_cancel_delayed(struct delayed_work *d)
 	world.timer = NULL;
 }
 
-/* DDP, and who uses the session ------------------------------------------------ */
+/* DDP, and the user of sessions ------------------------------------------------ */
 
 int ddp_stream_bind(struct ddp_stream *s, struct ddp_llp *llp)
 {
@@ -117,7 +117,7 @@ void sddp_crowd_guest(struct sddp_assoc *a)
 	a->used = true;
 }
 
-/* It is accepted at once there */
+/* The session is accepted at once on the other association */
 void sddp_assoc_kick(struct sddp_assoc *a)
 {
 	if (world.eager && a == &world.other)
@@ -131,7 +131,7 @@ void sddp_rx_forget(struct sddp_stream *st) {}
 void sddp_rx_begin(struct sddp_stream *st) {}
 void sddp_stray_leave(struct sddp_stream *st, bool owed) {}
 
-/* An association's worker */
+/* Run an association's worker */
 static u32 work(struct sddp_assoc *a)
 {
 	struct sddp_stream *st;
@@ -174,7 +174,7 @@ static void leave(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&world.other.live));
 }
 
-/* The program's, besides the table's reference */
+/* Open a session, with a reference for the program besides the table's */
 static struct sddp_stream *opened(u16 id, bool active)
 {
 	struct sddp_stream *st = sddp_stream_new(NULL, NULL, active);
@@ -188,19 +188,22 @@ static struct sddp_stream *opened(u16 id, bool active)
 	return st;
 }
 
-/* Its queue pair hears of the end once, and goes */
+/* The QP is notified of the end once, and unbound */
 static void expect_over(struct kunit *test, struct sddp_stream *st, enum iw_reason why)
 {
 	KUNIT_EXPECT_EQ(test, 1u, world.downs);
 	KUNIT_EXPECT_EQ(test, 1u, world.closed);
 	KUNIT_EXPECT_EQ(test, why, world.why);
 	KUNIT_EXPECT_NULL(test, st->stream);
-	/* the queue pair's, and the program's */
+	/* references of the QP and the program */
 	ddp_session_put(&st->ss);
 	ddp_session_put(&st->ss);
 }
 
-/* It says yes, and before the worker has heard that the session ends */
+/*
+ * The program accepts after the session has ended, before the worker has
+ * reported that
+ */
 static void ends_before_its_answer(struct kunit *test)
 {
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
@@ -210,14 +213,14 @@ static void ends_before_its_answer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.bound);
 	sddp_stream_end(st, IW_TIMEOUT, NULL);
 	sddp_stream_end(st, IW_LOCAL_ABORT, NULL);
-	/* who comes later hears that it is too late */
+	/* a later answer fails */
 	KUNIT_EXPECT_EQ(test, -ECONNRESET, sddp_stream_answer(st, c, &world.stream));
 	work(&world.a);
 	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 1));
 	expect_over(test, st, IW_TIMEOUT);
 }
 
-/* The peer allows so few streams that the session has to go elsewhere */
+/* If the peer allows too few streams, the session moves to another association */
 static void moves_on(struct kunit *test)
 {
 	struct sddp_stream *st = opened(4, true);
@@ -232,7 +235,7 @@ static void moves_on(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, (void *)st, xa_load(&world.other.streams, 2));
 	KUNIT_EXPECT_EQ(test, 0u, world.queued);
 	KUNIT_EXPECT_EQ(test, 1u, world.puts);
-	/* what was asked of it meanwhile it is asked there */
+	/* events raised meanwhile are handled there */
 	KUNIT_EXPECT_EQ(test, 1u, work(&world.other));
 	KUNIT_EXPECT_EQ(test, 1u, world.queued);
 	KUNIT_EXPECT_EQ(test, 1u, world.asked);
@@ -242,7 +245,10 @@ static void moves_on(struct kunit *test)
 	expect_over(test, st, IW_TIMEOUT);
 }
 
-/* It is up at the other one before its old worker goes on: it was no guest here */
+/*
+ * If the session is accepted there at once, the first association does not
+ * count it as accepted
+ */
 static void up_at_once(struct kunit *test)
 {
 	struct sddp_stream *st = opened(4, true);
@@ -261,7 +267,7 @@ static void up_at_once(struct kunit *test)
 	expect_over(test, st, IW_TIMEOUT);
 }
 
-/* The last one that is allowed stays */
+/* The last stream that the peer allows can be used */
 static void stays(struct kunit *test)
 {
 	struct sddp_stream *st = opened(3, true);
@@ -276,7 +282,7 @@ static void stays(struct kunit *test)
 	expect_over(test, st, IW_TIMEOUT);
 }
 
-/* There is no other, or it is over: then no other is asked for */
+/* Without another association the session fails; if it has ended, none is reserved */
 static void goes_nowhere(struct kunit *test)
 {
 	struct sddp_stream *st = opened(6, true);
@@ -300,7 +306,7 @@ static void ends_where_it_is(struct kunit *test)
 	expect_over(test, st, IW_LOCAL_ABORT);
 }
 
-/* A peer's request, and the program says yes, or no, which SCTP does not take */
+/* The program accepts or rejects a request, but SCTP does not accept the message */
 static struct sddp_stream *answered(struct kunit *test, enum sddp_what what)
 {
 	struct sddp_control *c = kzalloc(sizeof(*c), GFP_KERNEL);
@@ -318,7 +324,7 @@ static struct sddp_stream *answered(struct kunit *test, enum sddp_what what)
 	return st;
 }
 
-/* The association's worker sees that a stream's timer has run out */
+/* The worker finds that the session's timer has expired */
 static void look_late(struct sddp_stream *st)
 {
 	world.a.looked = jiffies;
@@ -328,7 +334,7 @@ static void look_late(struct sddp_stream *st)
 	sddp_stream_late(st, false);
 }
 
-/* Half a minute from the answer on, not from the request */
+/* The time limit is half a minute from the program's answer */
 static void expect_time(struct kunit *test, struct sddp_stream *st)
 {
 	KUNIT_EXPECT_NOT_NULL(test, world.timer);
@@ -353,7 +359,7 @@ static void cannot_say_no(struct kunit *test)
 	ddp_session_put(&st->ss);
 }
 
-/* The program hears at once that it is connected, and later that it is not */
+/* The connection is reported as established at once, and later as ended */
 static void cannot_say_yes(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_SAY_ACCEPT);
@@ -367,7 +373,7 @@ static void cannot_say_yes(struct kunit *test)
 	expect_over(test, st, IW_TIMEOUT);
 }
 
-/* It ends gracefully meanwhile: what it has posted leaves behind the Accept */
+/* A graceful end while the Accept is not sent: posted data is sent after the Accept */
 static void yes_and_bye(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_SAY_ACCEPT);
@@ -376,7 +382,7 @@ static void yes_and_bye(struct kunit *test)
 	sddp_stream_stop(st, IW_LOCAL_CLOSE);
 	work(&world.a);
 	KUNIT_EXPECT_EQ(test, 0u, world.closed);
-	/* that wins no time for the Accept */
+	/* the Accept's time limit is not extended */
 	KUNIT_EXPECT_EQ(test, deadline, st->deadline);
 	KUNIT_EXPECT_NE(test, 0u, st->timed);
 	st->s.state = SDDP_OPEN;
@@ -389,7 +395,7 @@ static void yes_and_bye(struct kunit *test)
 	expect_over(test, st, IW_LOCAL_CLOSE);
 }
 
-/* Its device goes */
+/* The device is removed while the Reject is not sent */
 static void no_and_gone(struct kunit *test)
 {
 	struct sddp_stream *st = answered(test, SDDP_SAY_REJECT);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What leaves over SCTP, and in whose turn: drivers/sctp_ddp/{tx,stray}.c between
- * streams and a socket of the test's.
+ * Unit tests of drivers/sctp_ddp/{tx,stray}.c: what is sent over SCTP, and in
+ * which order. Streams and socket are stubs.
  */
 #include <kunit/test.h>
 #include <ddp/copy.h>
@@ -12,33 +12,33 @@
 #include "fetch.h"
 
 #define FRAGMENT	1000
-#define TURN		16384u	/* octets before the next one's */
-#define SENT		512	/* chunks that are noted */
+#define TURN		16384u	/* bytes before the next session's turn */
+#define SENT		512	/* maximum number of chunks recorded */
 
-/* A session, and what it has to send */
+/* A session and what it has to send */
 struct guest {
 	struct sddp_stream	st;
 	struct ddp_stream	stream;
 	struct ddp_buf		buf;
-	u32			left;		/* messages */
-	bool			awaits;		/* ... but the peer has to answer first */
+	u32			left;		/* messages to send */
+	bool			awaits;		/* blocked on a response of the peer */
 };
 
 static struct {
 	struct sddp_assoc	a;
-	const u8		*last;		/* chunk that SCTP took, or was to take */
+	const u8		*last;		/* last chunk sent, or attempted */
 	u32			last_len;
 	struct guest		g[3];
 	struct sddp_room	room;
-	u16			to[SENT];	/* whose chunks went */
+	u16			to[SENT];	/* stream of each chunk sent */
 	u32			sent;
-	u32			takes;		/* how many SCTP takes */
-	u32			controls;	/* of them, not segments */
+	u32			takes;		/* number of chunks that SCTP accepts */
+	u32			controls;	/* control chunks sent */
 	u32			retries;
-	u32			taken;		/* as DDP is told */
+	u32			taken;		/* messages reported as sent to DDP */
 	u32			corks, uncorks;
-	u32			no_deadline;	/* any more */
-	enum iw_reason		refused;	/* what was wrong with it */
+	u32			no_deadline;	/* deadlines ended */
+	enum iw_reason		refused;	/* reason counted for the peer */
 } world;
 
 /* The rest of iw_sctp_ddp -------------------------------------------------- */
@@ -171,7 +171,7 @@ static void end(struct kunit *test)
 	sddp_tx_rest(&world.a);
 }
 
-/* A session with so many messages of that length to send */
+/* A session with @messages messages of @len bytes to send */
 static struct guest *open(u16 id, u32 messages, u32 len)
 {
 	struct guest *g = &world.g[id];
@@ -192,7 +192,7 @@ static struct guest *open(u16 id, u32 messages, u32 len)
 	return g;
 }
 
-/* Return: how often the worker came back for more */
+/* Return: number of runs of the worker that had more to do */
 static u32 run_all(void)
 {
 	u32 n = 0;
@@ -202,7 +202,7 @@ static u32 run_all(void)
 	return n;
 }
 
-/* Chunks that one stream had before the next one's */
+/* Number of consecutive chunks of one stream, from @from on */
 static u32 stretch(u32 from)
 {
 	u32 i = from;
@@ -212,7 +212,7 @@ static u32 stretch(u32 from)
 	return i - from;
 }
 
-/* However much one has to send, it is another one's turn soon */
+/* Sessions take turns, however much one has to send */
 static void by_turns(struct kunit *test)
 {
 	u32 i, n, rounds;
@@ -230,7 +230,10 @@ static void by_turns(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&world.a.sending));
 }
 
-/* Payload as it is fetched, behind what leads it, from an octet of that page offset on */
+/*
+ * The chunk has its header, and a payload as fetched, at the expected page
+ * offset if it is long
+ */
 static void expect_payload(struct kunit *test, u16 ssn, u32 size, u32 off)
 {
 	const u32 head = SDDP_SEGMENT + IW_DDP_HDR_MAX;
@@ -246,7 +249,10 @@ static void expect_payload(struct kunit *test, u16 ssn, u32 size, u32 off)
 		KUNIT_EXPECT_EQ(test, off, (u32)offset_in_page(world.last + head));
 }
 
-/* Segments of any length lie as they do in memory, on a path that changes, taken or not */
+/*
+ * The payload of long segments has the same page offset as in memory, with any
+ * path MTU, accepted or not
+ */
 static void lie_alike(struct kunit *test)
 {
 	static const u32 sizes[] = {
@@ -263,7 +269,10 @@ static void lie_alike(struct kunit *test)
 		world.takes = world.sent;
 		sddp_tx_run(&world.a);
 		expect_payload(test, i, world.room.fragment, off);
-		/* what is left over is where it was, whatever has become of the path */
+		/*
+		 * a chunk that was not accepted stays where it is, even if the
+		 * path has changed
+		 */
 		host_memory.page_off = 0;
 		world.room.fragment = FRAGMENT;
 		world.room.octets = 0;
@@ -273,7 +282,7 @@ static void lie_alike(struct kunit *test)
 	}
 }
 
-/* The segments of a message go down together, its last ones at once */
+/* Segments of a message are corked; the last ones are sent at once */
 static void held_back(struct kunit *test)
 {
 	struct guest *g = open(0, 1, 300000);
@@ -286,7 +295,10 @@ static void held_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, g->st.ss.ref.refs);
 }
 
-/* RDMAP-125: what SCTP does not take is sent first when it does, and nothing twice */
+/*
+ * RDMAP-125: a chunk that SCTP did not accept is sent first later, and no chunk
+ * twice
+ */
 static void takes_no_more(struct kunit *test)
 {
 	struct guest *g = open(0, 20, 900);
@@ -304,7 +316,7 @@ static void takes_no_more(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, world.a.out_of);
 }
 
-/* SCTPDDP-44: what is posted early waits for the answer to our Initiate */
+/* SCTPDDP-44: data posted early waits for the reply to the Initiate */
 static void silent_before_the_answer(struct kunit *test)
 {
 	struct guest *g = open(0, 3, 900);
@@ -332,7 +344,7 @@ static void no_room(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, list_empty(&world.a.sending));
 }
 
-/* SCTP has it: until then there is a time for that, from then on none */
+/* The Accept has a time limit until SCTP has accepted it */
 static void accept_is_said(struct kunit *test)
 {
 	struct sddp_control *yes = kzalloc(sizeof(*yes), GFP_KERNEL);
@@ -352,12 +364,12 @@ static void accept_is_said(struct kunit *test)
 	run_all();
 	KUNIT_EXPECT_NULL(test, g->st.say);
 	KUNIT_EXPECT_EQ(test, 1u, world.no_deadline);
-	/* and no segment before it */
+	/* no segment is sent before it */
 	KUNIT_EXPECT_EQ(test, 2u, world.sent);
 	KUNIT_EXPECT_EQ(test, 2, (int)g->st.tx_ssn);
 }
 
-/* After all that was due, once, and it is known when it has arrived */
+/* The Terminate is sent once, after all data, and its acknowledgment is watched */
 static void terminate_is_last(struct kunit *test)
 {
 	struct guest *g = open(0, 3, 900);
@@ -368,7 +380,7 @@ static void terminate_is_last(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.controls);
 	KUNIT_EXPECT_EQ(test, 4, (int)g->st.tx_ssn);
 	KUNIT_EXPECT_TRUE(test, g->st.s.we_done && g->st.s.in_doubt);
-	/* SCTP says so of what came before */
+	/* only earlier chunks are acknowledged */
 	sddp_tx_acks(&world.a);
 	KUNIT_EXPECT_TRUE(test, g->st.s.in_doubt);
 	KUNIT_EXPECT_TRUE(test, world.a.watch);
@@ -380,8 +392,8 @@ static void terminate_is_last(struct kunit *test)
 }
 
 /*
- * All had been sent, and our Accept was in doubt; now RDMAP has a Terminate: the
- * session's is behind it
+ * All data is sent and the Accept is unacknowledged; then RDMAP has a Terminate
+ * message, which is sent before the session's Terminate
  */
 static void terminate_is_last_in_doubt(struct kunit *test)
 {
@@ -392,7 +404,7 @@ static void terminate_is_last_in_doubt(struct kunit *test)
 	run_all();
 	KUNIT_EXPECT_EQ(test, 1u, world.sent);
 	KUNIT_EXPECT_EQ(test, 0u, world.controls);
-	/* the peer's first segment: it has the Accept, and is wrong */
+	/* the peer's first segment acknowledges the Accept, and is wrong */
 	g->st.s.in_doubt = false;
 	g->left = 1;
 	sddp_tx_queue(&g->st);
@@ -403,7 +415,7 @@ static void terminate_is_last_in_doubt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, (int)g->st.tx_ssn);
 }
 
-/* Nor does it come before what is there when SCTP takes it, as it did not before */
+/* If SCTP does not accept the Terminate, data that is posted meanwhile is sent first */
 static void terminate_is_last_later(struct kunit *test)
 {
 	struct guest *g = open(0, 1, 900);
@@ -420,7 +432,10 @@ static void terminate_is_last_later(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, g->st.s.we_done);
 }
 
-/* What waits for the peer's answer leaves before it, unless none can come */
+/*
+ * A request that is blocked on a response is sent first, unless no response can
+ * arrive
+ */
 static void terminate_waits_for_answer(struct kunit *test)
 {
 	struct guest *g = open(0, 1, 900);
@@ -445,7 +460,7 @@ static void terminate_waits_for_answer(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, g->st.s.we_done);
 }
 
-/* Strays ------------------------------------------------------------------- */
+/* Chunks without a session ----------------------------------------------------- */
 
 static enum iw_reason stray(u32 ppid, const struct sddp_head *h)
 {
@@ -457,7 +472,7 @@ static enum iw_reason stray(u32 ppid, const struct sddp_head *h)
 	return world.refused;
 }
 
-/* What a device counts, and a listener's user is told */
+/* Each wrong chunk is counted with its reason */
 static void what_was_wrong(struct kunit *test)
 {
 	struct sddp_head h = { .sane = true, .numbered = true };
@@ -478,7 +493,10 @@ static void what_was_wrong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_SCTP_SEQUENCE, stray(SDDP_PPID_CONTROL, &h));
 }
 
-/* With one Terminate; the number goes when all that the peer sent is here */
+/*
+ * A session that was never accepted is answered by one Terminate, and forgotten
+ * when all its chunks have arrived
+ */
 static void stray_is_answered(struct kunit *test)
 {
 	struct sddp_head h = { .sane = true, .numbered = true, .ssn = 1 };
@@ -500,7 +518,7 @@ static void stray_is_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.sent);
 }
 
-/* A Terminate is not answered, and of one that comes alone nothing is left */
+/* A Terminate is not answered, and a single one leaves no table entry */
 static void stray_terminate(struct kunit *test)
 {
 	struct sddp_head h = {
@@ -513,7 +531,10 @@ static void stray_terminate(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, xa_load(&world.a.streams, 5));
 }
 
-/* Who breaks the rules and has no session has to go, others have not */
+/*
+ * A peer without accepted session that sends too many chunks without a session
+ * is disconnected
+ */
 static void too_many_strays(struct kunit *test)
 {
 	struct sddp_assoc *a = &world.a;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A user of sessions goes while it is told something: drivers/ddp/session.c
- * between a lower layer's worker and rmmod, a thread each.
+ * Unit tests of drivers/ddp/session.c: unloading a user of sessions while an
+ * upcall runs, with a thread for each.
  */
 #include <kunit/test.h>
 #include <linux/srcu.h>
@@ -13,11 +13,11 @@
 #include <ddp/session.h>
 
 static struct {
-	sem_t	inside;		/* an upcall runs */
-	sem_t	go_on;		/* it may return */
-	sem_t	waits;		/* rmmod waits for it */
+	sem_t	inside;		/* an upcall has begun */
+	sem_t	go_on;		/* the upcall may return */
+	sem_t	waits;		/* rmmod waits for the upcall */
 	bool	returned;
-	bool	too_soon;	/* rmmod did not */
+	bool	too_soon;	/* rmmod did not wait */
 } world;
 
 void host_srcu_waits(void)
@@ -26,7 +26,7 @@ void host_srcu_waits(void)
 	usleep(100);
 }
 
-/* The user, whose code is to be gone ---------------------------------------- */
+/* The user, whose code is unloaded --------------------------------------------- */
 
 static int upcall(void)
 {
@@ -105,7 +105,7 @@ static void *closes(void *unused)
 	return NULL;
 }
 
-/* ... and rmmod ------------------------------------------------------------- */
+/* rmmod ---------------------------------------------------------------------- */
 
 static void *goes(void *unused)
 {
@@ -126,7 +126,7 @@ static void gone_during(struct kunit *test, void *(*worker)(void *))
 	pthread_create(&w, NULL, worker, NULL);
 	sem_wait(&world.inside);
 	pthread_create(&rmmod, NULL, goes, NULL);
-	/* it waits, or is over without */
+	/* rmmod waits, or has finished without waiting */
 	sem_wait(&world.waits);
 	sem_post(&world.go_on);
 	pthread_join(w, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory, counted: what a table still has is no leak to the sanitizer. */
+/* Allocator that counts: memory that a table still has is no leak to the sanitizer. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void *host_zalloc(size_t size)
 	return calloc(1, size);
 }
 
-/* As host_zalloc(), from a page on */
+/* As host_zalloc(), but page-aligned */
 void *host_pages(size_t size)
 {
 	void *p = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * STags, from their making to their end: drivers/ddp/stag.c over a table of one, and
- * with a copy under way while a region is taken back.
+ * Unit tests of drivers/ddp/stag.c: STags, and accesses in flight while an MR
+ * is invalidated. The table has one entry.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -10,25 +10,25 @@
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 
-/* The other tests here have stand-ins of these names */
+/* Other tests have stubs of these names */
 #define ddp_hold_drop		stag_hold_drop
 #define ddp_mem_check		stag_mem_check
 #define ddp_mem_invalidate	stag_mem_invalidate
 
-/* Nothing of PREEMPT_RT */
+/* No PREEMPT_RT */
 #define IS_ENABLED(option)	0
 
 #include "../../../../drivers/ddp/internal.h"
 
 #define STAG_KEPT	128
 
-/* The table, of one place */
+/* The table with one entry */
 static struct {
 	const struct rhashtable_params *by;
 	struct ddp_region	*entry;
-	int			grows_after;	/* so many sleeps, and has no memory until then */
+	int			grows_after;	/* sleeps before the table can grow */
 	u32			sleeps;
-	u32			asked[STAG_KEPT];	/* indices, as they came */
+	u32			asked[STAG_KEPT];	/* indices tried, in order */
 	u32			n;
 } table;
 
@@ -59,8 +59,9 @@ static void *look_up(const struct rhashtable *ht, const u32 *index)
 	return ht->nelems.v && !table.by->obj_cmpfn(&arg, table.entry) ? table.entry : NULL;
 }
 
-/* What the kernel is told of a region's index is where that is, and nothing that a
- * program could have the same hash made of
+/*
+ * Check the parameters of the hash table: it must use its own seeded hash of
+ * the index, so that a program cannot cause collisions
  */
 static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
 {
@@ -85,7 +86,10 @@ static int begin(struct rhashtable *ht, const struct rhashtable_params *by)
 #define rhashtable_lookup_insert_fast(ht, node, params)	insert(ht, node)
 #define rhashtable_remove_fast(ht, node, params)	take_out(ht, node)
 
-/* Uses there were just before it was shut: who registers it anew waits for them */
+/*
+ * Accesses in flight just before the MR is invalidated: registering it again
+ * waits for them
+ */
 static int uses_when_shut;
 static bool shut(bool *valid);
 
@@ -111,13 +115,13 @@ static bool shut(bool *valid)
 	return was;
 }
 
-/* Who copies while somebody spins ------------------------------------------- */
+/* Accesses in flight --------------------------------------------------------------- */
 
 static struct {
 	u32			spins;
-	bool			valid;		/* the region, as it spun */
-	struct ddp_region	*copied;	/* or held, from one to the next */
-	u32			ends_at;	/* which turn */
+	bool			valid;		/* the MR was valid while waiting */
+	struct ddp_region	*copied;	/* MR being accessed, or cached */
+	u32			ends_at;	/* iteration at which it ends */
 } copy;
 
 void host_relax(void)
@@ -126,11 +130,11 @@ void host_relax(void)
 	copy.valid |= region.valid;
 	if (copy.spins == copy.ends_at)
 		ddp_hold_drop(&copy.copied);
-	/* nobody copies, and it is waited for all the same */
+	/* waiting for an access that does not exist */
 	BUG_ON(copy.spins > 100);
 }
 
-/* Another one each time */
+/* Return another number each time */
 static u32 dice;
 
 u32 host_random(void)
@@ -163,7 +167,7 @@ static void publish(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0x12345600u | KEY, region.stag);
 }
 
-/* A copy begins, which ends when somebody has spun so often */
+/* Begin an access that ends after @ends_at iterations of waiting */
 static void begin_copy(struct kunit *test, u32 ends_at)
 {
 	const struct ddp_sge m = piece();
@@ -184,7 +188,10 @@ static void expect_shut(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, VALIDITY, refcount_read(&region.users));
 }
 
-/* DDP-117, DDP-128, SEC-17: it is shut, and then whoever copies is waited for */
+/*
+ * DDP-117, DDP-128, SEC-17: the MR is invalidated, and then accesses in flight
+ * are waited for
+ */
 static void revoke_waits(struct kunit *test)
 {
 	publish(test);
@@ -194,12 +201,15 @@ static void revoke_waits(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, copy.valid);
 	KUNIT_EXPECT_NULL(test, copy.copied);
 	expect_shut(test);
-	/* one is told that it was valid, and nobody waits for nobody */
+	/*
+	 * only one caller learns that the MR was valid, and without accesses
+	 * there is no wait
+	 */
 	KUNIT_EXPECT_FALSE(test, ddp_region_revoke(&region));
 	KUNIT_EXPECT_EQ(test, 3u, copy.spins);
 }
 
-/* DDP-128, SEC-17: likewise where it goes for good */
+/* DDP-128, SEC-17: the same when the MR is removed */
 static void remove_waits(struct kunit *test)
 {
 	publish(test);
@@ -212,7 +222,7 @@ static void remove_waits(struct kunit *test)
 	ddp_stags_destroy(&stags);
 }
 
-/* DDP-128, SEC-17: who holds it for its next segment finds it shut */
+/* DDP-128, SEC-17: a cached reference does not permit access to an invalidated MR */
 static void hold_is_no_licence(struct kunit *test)
 {
 	struct ddp_sge m;
@@ -231,7 +241,7 @@ static void hold_is_no_licence(struct kunit *test)
 	expect_shut(test);
 }
 
-/* ... unless its STag is another's by now, who is published while it is held */
+/* An MR with the STag of a cached, invalid MR is found */
 static void held_is_another(struct kunit *test)
 {
 	struct ddp_region gone;
@@ -252,7 +262,7 @@ static void held_is_another(struct kunit *test)
 	ddp_stags_destroy(&stags);
 }
 
-/* DDP-117: with another key it is open again, and by the old one it is not */
+/* DDP-117: an MR that is validated with another key is not found by the old key */
 static void allowed_again(struct kunit *test)
 {
 	struct ddp_region *r;
@@ -272,8 +282,8 @@ static void allowed_again(struct kunit *test)
 }
 
 /*
- * N-5: between the look at it and its end nobody registers it by another key, which would
- * be shut by the old one.  DDP-128, RDMAP-177, SEC-17: whoever copies is waited for here, too
+ * N-5: an access blocks registration with another key between the check and the
+ * invalidation. DDP-128, RDMAP-177, SEC-17: accesses in flight are waited for.
  */
 static void shut_as_looked_at(struct kunit *test)
 {
@@ -286,7 +296,7 @@ static void shut_as_looked_at(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 2u, copy.spins);
 	expect_shut(test);
 
-	/* once; who owns it may begin with that */
+	/* a peer can invalidate once; the owner may do so again */
 	KUNIT_EXPECT_EQ(test, IW_RDMAP_INVALIDATE,
 			ddp_mem_invalidate(&stream, region.stag, true));
 	uses_when_shut = -1;
@@ -305,7 +315,7 @@ static bool all_differ(void)
 	return true;
 }
 
-/* RFC 5042 6.1.1: an index that is had is not waited for, another one is tried */
+/* RFC 5042 6.1.1: if an index is in use, another random one is tried at once */
 static void another_index(struct kunit *test)
 {
 	struct ddp_region other = { 0 };
@@ -321,7 +331,7 @@ static void another_index(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (other.index << 8) | KEY, other.stag);
 }
 
-/* While the table cannot grow it is waited for, but not for ever */
+/* If the table cannot grow, publishing is retried a limited number of times */
 static void waits_for_room(struct kunit *test)
 {
 	struct ddp_region other = { 0 };
@@ -338,7 +348,7 @@ static void waits_for_room(struct kunit *test)
 	table.grows_after = 0;
 }
 
-/* RDMAP-178: by a peer only what its own stream has registered, and nothing ordinary */
+/* RDMAP-178: a peer can invalidate only an MR that its own stream has registered */
 static void who_may_invalidate(struct kunit *test)
 {
 	struct ddp_stream neighbour = stream;

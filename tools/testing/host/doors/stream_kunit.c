@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A stream's pace is its lower layer's: drivers/ddp/stream.c, and some of those. */
+/*
+ * Unit tests of drivers/ddp/stream.c: the rate limit is set in the lower layer,
+ * if it supports one.
+ */
 #include <kunit/test.h>
 #include <ddp/llp.h>
 #include <ddp/ulp.h>

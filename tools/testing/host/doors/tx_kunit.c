@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The transmit side of a stream that fails: drivers/ddp/{tx,stream}.c between a
- * lower layer and an upper one of the test's.
+ * Unit tests of drivers/ddp/{tx,stream}.c: the transmit side, also when the
+ * stream fails. Lower layer and ULP are stubs.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -27,7 +27,7 @@ enum iw_reason ddp_fetch(struct ddp_stream *s, struct ddp_cursor *from,
 }
 
 static bool tagged_message;
-static u32 run_ends_after = U32_MAX;	/* places */
+static u32 run_ends_after = U32_MAX;	/* segments */
 
 u32 ddp_cursor_page_off(struct ddp_cursor *c)
 {
@@ -49,7 +49,7 @@ u32 ddp_fetch_run(struct ddp_stream *s, struct ddp_cursor *from, void *dst,
 static struct ddp_buf memory;
 static u8 words[20];
 static bool no_octets;
-static u32 held;	/* memory, at an upcall */
+static u32 held;	/* MR references held at upcalls */
 
 static struct {
 	u32		times;
@@ -63,7 +63,7 @@ static void failed(struct ddp_stream *s, const struct iw_fault *f)
 	told.why = f->why;
 }
 
-/* A message of 100 octets, or after a failure the last words */
+/* A message of 100 bytes or, after a failure, a Terminate */
 static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
 {
 	held += !!s->tx_held;
@@ -76,7 +76,7 @@ static bool one_message(struct ddp_stream *s, struct ddp_msg *m)
 	return true;
 }
 
-/* The stream fails while the message is being chosen, which sees it */
+/* The stream fails while the message is chosen */
 static bool fails_just_then(struct ddp_stream *s, struct ddp_msg *m)
 {
 	const struct iw_fault f = { .why = IW_LOCAL_ABORT };
@@ -113,7 +113,7 @@ static void fail(struct ddp_stream *s)
 	ddp_stream_fail(s, &f);
 }
 
-/* Pulled before the failure, to be filled after it: its memory is not read */
+/* Data of a segment that was begun before the failure is not read after it */
 static void left_over(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -128,7 +128,7 @@ static void left_over(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len));
 	KUNIT_EXPECT_EQ(test, 0u, host_memory.fetched);
 
-	/* the last words can be said, in pieces and in as many runs */
+	/* the Terminate can be sent, in several segments and passes */
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 25, &seg));
 	KUNIT_EXPECT_TRUE(test, seg.left);
 	ddp_tx_end(s);
@@ -141,7 +141,7 @@ static void left_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), host_memory.fetched);
 }
 
-/* The last words are those that were chosen as such */
+/* A message that is chosen after the failure is a Terminate */
 static void failed_when_asked(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -156,7 +156,7 @@ static void failed_when_asked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(words), host_memory.fetched);
 }
 
-/* It fails while a segment is being filled: the rest of it is not read */
+/* If the stream fails while a segment is filled, the rest of it is not read */
 static void failed_under_way(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -172,7 +172,7 @@ static void failed_under_way(struct kunit *test)
 	ddp_tx_end(s);
 }
 
-/* The memory of what is sent is not to be had: the stream fails, once */
+/* If memory may not be read, the stream fails once */
 static void memory_says_no(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -193,7 +193,10 @@ static void memory_says_no(struct kunit *test)
 	ddp_tx_end(s);
 }
 
-/* The memory has to come first: the same segment is pulled again, and nobody fails */
+/*
+ * If a page is not present, the same segment is sent later, and the stream does
+ * not fail
+ */
 static void memory_comes_later(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -211,13 +214,13 @@ static void memory_comes_later(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ddp_tx_fill(s, octets, seg.len - 10));
 	KUNIT_EXPECT_NULL(test, s->tx_held);
 	KUNIT_EXPECT_FALSE(test, ddp_tx_next(s, 200, &again));
-	/* whoever ends it gracefully is not through with it */
+	/* a graceful end waits for it */
 	KUNIT_EXPECT_TRUE(test, ddp_tx_rests(s));
 	ddp_tx_end(s);
 
 	host_memory.says = IW_OK;
 	s->tx_wait.waits = false;
-	/* nor is it if the memory has come since */
+	/* a graceful end waits even if the page is present by now */
 	KUNIT_EXPECT_TRUE(test, ddp_tx_rests(s));
 	ddp_tx_begin(s);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &again));
@@ -231,7 +234,7 @@ static void memory_comes_later(struct kunit *test)
 	ddp_tx_end(s);
 }
 
-/* There is no place for it: it is pulled again, in whatever size there is place for */
+/* A segment that did not fit is sent later, with any size */
 static void given_back(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -260,7 +263,7 @@ static void given_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3u, s->segments);
 }
 
-/* Who waits for memory and fails says its last words */
+/* A stream that fails during a page fault sends its Terminate */
 static void fails_while_it_waits(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -281,7 +284,7 @@ static void fails_while_it_waits(struct kunit *test)
 	ddp_tx_end(s);
 }
 
-/* From anywhere in a list of pieces */
+/* A cursor can start anywhere in a list of SGEs */
 static void seeks(struct kunit *test)
 {
 	static const struct ddp_sge sge[] = {
@@ -300,7 +303,7 @@ static void seeks(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, c.sge == 2 && c.off == 20);
 }
 
-/* A use of memory stays for the message's next segment, within a run */
+/* The MR reference is cached for the next segment, within a transmit pass */
 static void use_stays(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -315,7 +318,10 @@ static void use_stays(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
 	KUNIT_EXPECT_TRUE(test, ddp_tx_fill(s, octets, seg.len));
 	KUNIT_EXPECT_FALSE(test, seg.left);
-	/* for the next message, too, unless it is one that does not look */
+	/*
+	 * the reference is kept for the next message, unless that would not
+	 * check the MR
+	 */
 	memory.flat = NULL;
 	KUNIT_EXPECT_TRUE(test, ddp_tx_next(s, 200, &seg));
 	KUNIT_EXPECT_PTR_EQ(test, &region, s->tx_held);
@@ -340,14 +346,14 @@ static void use_stays(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, s->tx_held);
 }
 
-/* Header and payload of a message, segment behind segment */
+/* Headers and payload of a message, one segment after the other */
 struct cut_message {
 	u8	octets[2048];
 	u32	len;
-	u32	runs;		/* segments that came many at once */
+	u32	runs;		/* segments made in batches */
 };
 
-/* One way of pulling it: runs of at most so many segments; 0: none */
+/* Send the message with batches of up to @most segments; 0: no batches */
 static void pull_message(struct kunit *test, struct cut_message *c, u32 mulpdu,
 			 u32 most)
 {
@@ -386,12 +392,12 @@ static void expect_same(struct kunit *test, u32 mulpdu, u32 most)
 	pull_message(test, &many, mulpdu, most);
 	KUNIT_EXPECT_EQ(test, one.len, many.len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(one.octets, many.octets, one.len));
-	/* neither its first nor its last one; of two there is none between */
+	/* the first and the last segment are never part of a batch */
 	if (run_ends_after)
 		KUNIT_EXPECT_EQ(test, one.len > 2 * mulpdu, !!many.runs);
 }
 
-/* Many at once are the same octets as one after the other, however many there are */
+/* Batches give the same bytes as single segments, with any number of segments */
 static void run_is_the_same(struct kunit *test)
 {
 	u32 mulpdu, most, ends, i;
@@ -401,7 +407,7 @@ static void run_is_the_same(struct kunit *test)
 		for (mulpdu = 19; mulpdu < 130; mulpdu++)
 			for (most = 1; most < 8; most++)
 				expect_same(test, mulpdu, most);
-		/* memory that is not at hand ends it, and the rest goes one by one */
+		/* a non-present page ends a batch, and the rest is sent singly */
 		for (ends = 0; ends < 8; ends++) {
 			run_ends_after = ends;
 			expect_same(test, 30, 8);
@@ -411,7 +417,7 @@ static void run_is_the_same(struct kunit *test)
 	tagged_message = false;
 }
 
-/* Of a message given up, or whose memory has to come first, nothing more */
+/* After a failure or during a page fault there is no batch */
 static void run_ends(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -433,12 +439,15 @@ static void run_ends(struct kunit *test)
 	ddp_tx_end(s);
 }
 
-/* Who settles sleeps; meanwhile a runner goes on */
+/*
+ * The caller of ddp_stream_settle() sleeps while another context transmits or
+ * receives
+ */
 static struct {
 	struct ddp_stream	*s;
 	bool			tx;
 	u32			sleeps;
-	u32			ends_after;	/* sleeps */
+	u32			ends_after;	/* number of sleeps */
 } wait;
 
 void host_sleep(void)
@@ -460,7 +469,7 @@ static void settle(struct ddp_stream *s, bool tx)
 	ddp_stream_settle(s);
 }
 
-/* Nobody is told of a flush while the transmit runner is within a batch */
+/* Settling waits until the transmit path has finished its pass */
 static void settle_waits_for_tx(struct kunit *test)
 {
 	struct ddp_stream *s = open_stream();
@@ -471,7 +480,7 @@ static void settle_waits_for_tx(struct kunit *test)
 	fail(s);
 	settle(s, true);
 	KUNIT_EXPECT_EQ(test, 5u, wait.sleeps);
-	/* nobody is there now: no wait */
+	/* if no context transmits there is no wait */
 	settle(s, true);
 	KUNIT_EXPECT_EQ(test, 0u, wait.sleeps);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A stream that waits for memory: drivers/ddp/{wait,stream}.c between a lower
- * layer and memory of the test's.
+ * Unit tests of drivers/ddp/{wait,stream}.c: page faults of a stream. Lower
+ * layer and memory are stubs.
  */
 #include <kunit/test.h>
 #include <ddp/llp.h>
@@ -9,7 +9,7 @@
 #include "../../../../drivers/ddp/internal.h"
 
 static struct {
-	u32	kicked, resumed;	/* how often */
+	u32	kicked, resumed;	/* number of calls */
 	u32	wanted, forgotten;
 } world;
 
@@ -63,7 +63,7 @@ static const struct ddp_mem_ops fake_ops = {
 	.bring = fake_bring, .forget = fake_forget,
 };
 
-/* It is asked for once, and once more each time it is gone again */
+/* A page is requested once, and again each time it is found non-present */
 static void waits_for_memory(struct kunit *test)
 {
 	const struct ddp_region r = {
@@ -94,7 +94,7 @@ static void waits_for_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1u, world.forgotten);
 }
 
-/* What cannot be had is told to who wants just that */
+/* A failed page fault is reported to an access of that page only */
 static void memory_denied(struct kunit *test)
 {
 	const struct ddp_region r = { .mem = &world, .ops = &fake_ops };
@@ -114,7 +114,7 @@ static void memory_denied(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IW_NOT_NOW, ddp_wait_for(w, &r, 115, 1, false));
 }
 
-/* What could not be had, and was there all the same, is asked for when it is gone again */
+/* A page whose fault has failed, but that was accessed later, is requested again */
 static void memory_had(struct kunit *test)
 {
 	const struct ddp_region r = { .mem = &world, .ops = &fake_ops };
@@ -129,7 +129,7 @@ static void memory_had(struct kunit *test)
 	ddp_wait_had(w, &r, 100, 8, false);
 	ddp_wait_had(w, &other, 100, 8, true);
 	KUNIT_EXPECT_TRUE(test, w->denied);
-	/* its owner is at it just now */
+	/* another page fault is in progress */
 	w->waits = true;
 	ddp_wait_had(w, &r, 93, 8, true);
 	KUNIT_EXPECT_TRUE(test, w->denied);
@@ -158,7 +158,7 @@ static void nothing(void *arg, u64 *word)
 {
 }
 
-/* A copy, or an atomic, that finds it is one that had it */
+/* A copy or atomic that finds the page present clears the failure */
 static void copy_had(struct kunit *test)
 {
 	const struct ddp_region r = { .mem = &world, .ops = &comes_and_goes };

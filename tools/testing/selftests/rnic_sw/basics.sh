@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# basics.sh: devices come and go, whatever happens below and above them.
+# basics.sh: adding and removing devices, alone and with traffic, on all kinds of netdev.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 exists() { test -e "/sys/class/infiniband/$1"; }
 gone() { test ! -e "/sys/class/infiniband/$1"; }
 
-# a_netdev KIND NAME IP-LINK-ARGS...: skips where the kernel lacks that kind.
+# a_netdev KIND NAME IP-LINK-ARGS...: create a netdev; skip if the kernel lacks that kind.
 a_netdev() {
 	local kind=$1 name=$2
 	shift 2
@@ -18,7 +18,7 @@ a_netdev() {
 	t_defer ip link del "$name"
 }
 
-# Device on an interface, with traffic over an address of it, and off again.
+# Create a device on a netdev, run traffic over an address of the netdev, delete the device.
 use_netdev() {
 	local netdev=$1 address=${2:-10.9.7.1}
 	[ -n "${2:-}" ] || ip addr add "$address/24" dev "$netdev"
@@ -39,7 +39,7 @@ ping_through() {
 }
 
 on_dummy() { a_netdev dummy d7 type dummy; use_netdev d7; }
-# which says 10 Gb/s, always
+# veth always reports 10 Gb/s
 on_veth() { local rate='10 Gb/sec (1X QDR)'; a_netdev veth d7 type veth peer name d8; ip link set d8 up; use_netdev d7; }
 on_macvlan() {
 	a_netdev dummy d8 type dummy
@@ -66,10 +66,10 @@ on_bridge() {
 	ip link set d8 master d7
 	use_netdev d7
 }
-# Before 6.6 rdma_cm looked for a device by that address.
+# Before 6.6 rdma_cm looked up the device by the netdev's hardware address.
 no_hardware_address() {
 	printf '6.6\n%s\n' "$(uname -r)" | sort -CV ||
-		t_skip "rdma_cm of this kernel finds no device on an interface without a hardware address"
+		t_skip "in this kernel rdma_cm does not support netdevs without a hardware address"
 }
 on_tun() {
 	no_hardware_address
@@ -87,7 +87,7 @@ on_tap() {
 	use_netdev d7
 }
 
-# The connection manager finds no device for 127.0.0.1, so another address.
+# rdma_cm finds no device for 127.0.0.1, so add another address to lo.
 on_lo() {
 	no_hardware_address
 	ip addr add 10.9.7.1/32 dev lo
@@ -120,11 +120,11 @@ many_devices() {
 		t_defer ip link del "m$i"
 		rdma link add "iwm$i" type rnic_sw netdev "m$i"
 	done
-	t_check "33 devices are there" test "$(ibv_devices | grep -c '[[:space:]]iw')" -eq 33
+	t_check "there are 33 devices" test "$(ibv_devices | grep -c '[[:space:]]iw')" -eq 33
 	for i in $(seq 2 2 32); do
 		rdma link del "iwm$i"
 	done
-	t_check "17 devices are left" test "$(ibv_devices | grep -c '[[:space:]]iw')" -eq 17
+	t_check "there are 17 devices" test "$(ibv_devices | grep -c '[[:space:]]iw')" -eq 17
 }
 
 add_and_delete_often() {
@@ -137,7 +137,7 @@ add_and_delete_often() {
 	gone iw7
 }
 
-# The range of /sys/devices/system/cpu/possible, which is 0 or 0-N
+# Print the number of possible CPUs. The file's range is 0 or 0-N.
 possible_cpus() {
 	local range
 	range=$(cat /sys/devices/system/cpu/possible)
@@ -151,18 +151,18 @@ what_ibv_devinfo_says() {
 	grep -qE 'state:.*PORT_ACTIVE' "$T_CASE/devinfo"
 	grep -qE 'max_qp_rd_atom:.*128$' "$T_CASE/devinfo"
 	grep -qE 'max_qp_init_rd_atom:.*128$' "$T_CASE/devinfo"
-	t_check "max_qp_wr" test "$(awk '/max_qp_wr:/ { print $2 }' "$T_CASE/devinfo")" -ge 32768
-	t_check "max_sge" test "$(awk '/max_sge:/ { print $2 }' "$T_CASE/devinfo")" -ge 16
+	t_check "max_qp_wr is at least 32768" test "$(awk '/max_qp_wr:/ { print $2 }' "$T_CASE/devinfo")" -ge 32768
+	t_check "max_sge is at least 16" test "$(awk '/max_sge:/ { print $2 }' "$T_CASE/devinfo")" -ge 16
 	gid=$(cat /sys/class/infiniband/iw0/ports/1/gids/0)
-	t_check "GID 0's upper half" test "${gid:0:19}" != 0000:0000:0000:0000
-	t_check "GID 0's lower half" test "${gid:20}" != 0000:0000:0000:0000
+	t_check "the upper half of GID 0 is not zero" test "${gid:0:19}" != 0000:0000:0000:0000
+	t_check "the lower half of GID 0 is not zero" test "${gid:20}" != 0000:0000:0000:0000
 	! printf '6.11\n%s\n' "$(uname -r)" | sort -CV ||
-		t_check "no other GID" test ! -e /sys/class/infiniband/iw0/ports/1/gids/1
-	t_check "version" grep -qE "fw_ver:[[:space:]]*0\.[0-9]+\.1$" "$T_CASE/devinfo"
-	t_check "version in sysfs" grep -qE '^0\.[0-9]+\.1$' /sys/class/infiniband/iw0/fw_ver
-	t_check "vectors" test "$(awk '/num_comp_vectors:/ { print $2 }' "$T_CASE/devinfo")" \
-		-eq "$(possible_cpus)"
-	t_check "description" grep -q rnic_sw /sys/class/infiniband/iw0/node_desc
+		t_check "there is no other GID" test ! -e /sys/class/infiniband/iw0/ports/1/gids/1
+	t_check "fw_ver is the driver's version" grep -qE "fw_ver:[[:space:]]*0\.[0-9]+\.1$" "$T_CASE/devinfo"
+	t_check "fw_ver in sysfs is the driver's version" grep -qE '^0\.[0-9]+\.1$' /sys/class/infiniband/iw0/fw_ver
+	t_check "there is a completion vector for each possible CPU" \
+		test "$(awk '/num_comp_vectors:/ { print $2 }' "$T_CASE/devinfo")" -eq "$(possible_cpus)"
+	t_check "node_desc contains rnic_sw" grep -q rnic_sw /sys/class/infiniband/iw0/node_desc
 }
 
 port_is() { grep -q "$1" /sys/class/infiniband/iw0/ports/1/state; }
@@ -172,11 +172,11 @@ port_follows_link() {
 	t_check "the port is down" t_until 20 port_is DOWN
 	ip link set t0 up
 	t_check "the port is active" t_until 20 port_is ACTIVE
-	# an interface that goes down loses its IPv6 addresses
+	# an interface that is set down loses its IPv6 addresses
 	ip addr add "$B6/64" dev t0 nodad
 }
 
-# ping_for_ever NAME: a server and a client that end only by force.
+# Start a client and a server that run until they are killed or their connection ends.
 ping_for_ever() {
 	local before
 	before=$(t_counter "$B_DEV" rx_sends)
@@ -184,32 +184,32 @@ ping_for_ever() {
 	t_bg server b rping -s -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	t_bg client a rping -c -a "$B4" -p "$PORT"
-	t_until 20 pings "$before" || t_fail "no traffic"
+	t_until 20 pings "$before" || t_fail "no traffic within 20 s"
 }
 
 pings() { [ "$(t_counter "$B_DEV" rx_sends)" -gt $(($1 + 20)) ]; }
 
 both_ended() {
-	t_check "the client ended" t_until 20 t_ended client
-	t_check "the server ended" t_until 20 t_ended server
+	t_check "the client exits" t_until 20 t_ended client
+	t_check "the server exits" t_until 20 t_ended server
 }
 
 netdev_deleted_under_traffic() {
 	one_device
 	ping_for_ever
 	ip link del t0
-	t_check "the device went with it" t_until 20 gone iw0
+	t_check "the device is removed with its netdev" t_until 20 gone iw0
 	both_ended
 }
 
-# The device stays behind, and goes.
+# The device does not move with its netdev; it is removed.
 netdev_moved_under_traffic() {
 	one_device
 	ping_for_ever
 	ip netns add rnic-c
 	t_defer t_drop_netns rnic-c
 	ip link set t0 netns rnic-c
-	t_check "the device went" t_until 20 gone iw0
+	t_check "the device is removed" t_until 20 gone iw0
 	both_ended
 	t_new_device iw8 t0 rnic-c
 }
@@ -238,16 +238,16 @@ killed_under_traffic() {
 	for i in 1 2 3; do
 		ping_for_ever
 		t_kill client KILL
-		t_check "the server ended" t_until 20 t_ended server
+		t_check "the server exits" t_until 20 t_ended server
 		ping_for_ever
 		t_kill server KILL
-		t_check "the client ended" t_until 20 t_ended client
+		t_check "the client exits" t_until 20 t_ended client
 	done
-	t_check "no queue pair is left" t_until 10 nothing_left qp
-	t_check "no region is left" t_until 10 nothing_left mr
+	t_check "no QP is left" t_until 10 nothing_left qp
+	t_check "no MR is left" t_until 10 nothing_left mr
 }
 
-# What the core keeps for itself is not counted.
+# Only objects of programs count, not those of the RDMA core.
 nothing_left() {
 	rdma resource show "$1" >"$T_CASE/left" && ! grep "$B_DEV.* comm " "$T_CASE/left"
 }
@@ -255,11 +255,11 @@ nothing_left() {
 unload_with_device() {
 	one_device
 	if modprobe -r rnic_sw; then
-		t_check "the device went with the module" gone iw0
+		t_check "the device is removed with the module" gone iw0
 		modprobe rnic_sw
 	else
 		exists iw0
-		echo "refused, which is as good"
+		echo "modprobe -r is refused, which is as good"
 	fi
 }
 
@@ -272,18 +272,18 @@ unload_with_program() {
 		modprobe rnic_sw
 	else
 		exists iw0
-		t_check "the programs run on" t_alive client
+		t_check "the programs still run" t_alive client
 		rdma link del iw0
 		both_ended
 	fi
 }
 
-# rdma link add asks for the module by its alias.
+# `rdma link add` loads the module by its alias.
 unload_and_autoload() {
 	local i
 	for i in 1 2 3 4 5; do
 		t_unload
-		t_check "all modules are gone" test ! -d "/sys/module/${T_MODULES[-1]}"
+		t_check "all modules are unloaded" test ! -d "/sys/module/${T_MODULES[-1]}"
 		modprobe rnic_sw
 		one_device
 		ping_through "$B4"
@@ -300,21 +300,21 @@ counters_count() {
 	local before
 	before=$(t_counter "$B_DEV" rx_sends)
 	ping_through "$B4"
-	t_check "rx_sends grew" test "$(t_counter "$B_DEV" rx_sends)" -gt "$before"
+	t_check "rx_sends has increased" test "$(t_counter "$B_DEV" rx_sends)" -gt "$before"
 	rdma statistic show link iw0/1 | grep -q tx_read_requests
 }
 
-# accepts LLP ADDRESS DEV...: a client of the wildcard server's, at whose device?
+# accepts LLP ADDRESS DEV: DEV must accept a client that calls ADDRESS over LLP
 accepts() {
 	local before after
 	before=$(t_counter "$3" accepts)
 	RNIC_SW_LLP=$1 t_call "$2" -C 2
 	after=$(t_counter "$3" accepts)
-	t_check "over $1 $3 took who called $2" [ "$after" -gt "$before" ]
+	t_check "$3 accepts connections to $2 over $1" [ "$after" -gt "$before" ]
 }
 
-# devices_share_a_port ANY ADDRESS OTHER: two devices and one program that listens on all:
-# a socket for each LLP. Whose a client is tells the address. One goes, the other stays.
+# devices_share_a_port ANY ADDRESS OTHER: two devices share a program's wildcard listener,
+# which has one socket for each LLP. The called address selects the device.
 devices_share_a_port() {
 	local llp llps=tcp
 	a_netdev dummy d7 type dummy
@@ -336,15 +336,15 @@ devices_share_a_port() {
 	for llp in $llps; do
 		accepts "$llp" "$2" "$B_DEV"
 	done
-	t_check "the server is alive" t_alive server
+	t_check "the server still runs" t_alive server
 }
 
-# port_open HOST: does anybody listen there, whatever for?
+# port_open HOST: check for any TCP listener on $PORT
 port_open() { on "$1" ss -Hltn "sport = :$PORT" | grep -q .; }
 port_shut() { t_refused port_open "$1"; }
 
-# The connection manager hands a wildcard listener to all devices, those of other
-# network namespaces and those made later too.
+# iw_cm passes a wildcard listener to all devices, including those of other network
+# namespaces and those added later. Only devices of its own namespace may listen.
 foreign_listener() {
 	two_hosts
 	t_port
@@ -360,18 +360,18 @@ foreign_listener() {
 	ip -n "$NS_A" addr add 10.9.8.1/24 dev d8
 	ip -n "$NS_A" link set d8 up
 	t_new_device iw8 d8 "$NS_A"
-	# the port is the other's own
+	# the other namespace can use the same port
 	t_bg other b rping -s -P -a 0.0.0.0 -p "$PORT"
 	t_listens b "$PORT"
 	on b timeout "$T_TIME" rping -c -a "$A4" -p "$PORT" -C 2 >"$T_CASE/1" 2>&1 ||
 		t_closed_first "$T_CASE/1"
 	t_call "$B4" -C 2
 	t_call 10.9.8.1 -C 2
-	t_check "the server is alive" t_alive server
+	t_check "the server still runs" t_alive server
 }
 
-# A namespace with an interface that has number, name and all addresses of ours: by
-# these a connection manager finds the device, each kernel by others.
+# Create a namespace with an interface whose index, name, MAC and IP addresses equal those
+# of t0: depending on its version, rdma_cm finds a device by one or another of these.
 a_container() {
 	local words
 	read -ra words < <(ip -o link show t0 | sed 's/^\([0-9]*\):.* link.ether \([0-9a-f:]*\).*/index \1 address \2/')
@@ -384,10 +384,10 @@ a_container() {
 }
 
 sockets() { t_in "$1" ss -HlntS "sport = :$PORT"; }
-no_socket() { t_check "a socket: $(sockets "$1")" [ -z "$(sockets "$1")" ]; }
+no_socket() { t_check "no socket in namespace '$1': $(sockets "$1")" [ -z "$(sockets "$1")" ]; }
 cm_listens() { rdma resource show cm_id | grep -q "LISTEN.*src-addr [^ ]*:$PORT"; }
 
-# In a container that is not shown others' devices no program begins without one.
+# In exclusive mode programs in a container need a device of their own to start at all.
 own_device() {
 	ip -n rnic-c link add t1 type dummy
 	ip -n rnic-c addr add 10.9.8.1/24 dev t1
@@ -395,12 +395,12 @@ own_device() {
 	t_new_device iw8 t1 rnic-c
 }
 
-# everywhere MODE: who listens on all addresses has no socket on ours
+# everywhere MODE: a wildcard listener in the container gets no socket on the host's device
 everywhere() {
 	t_port
 	t_bg everywhere b rping -s -P -a 0.0.0.0 -p "$PORT"
 	if [ "$1" = shared ]; then
-		t_until "$T_TIME" cm_listens || t_fail "it does not listen"
+		t_until "$T_TIME" cm_listens || t_fail "the wildcard listener has not started"
 		no_socket rnic-c
 	else
 		t_listens b "$PORT"
@@ -409,13 +409,13 @@ everywhere() {
 	t_kill everywhere
 }
 
-# container MODE: what a program in there gets of our device: no socket, by whatever
-# address, and no connection. a is here, b in there.
+# container MODE: a program in a container gets no socket and no connection through the
+# host's device, whatever address it uses. Host a is the host, host b the container.
 container() {
 	local connects
 	t_netns_mode "$1"
 	one_device
-	t_listens_on iw0 both || echo "no SCTP here"
+	t_listens_on iw0 both || echo "SCTP is not available"
 	a_container
 	NS_B=rnic-c B_DEV=iw8
 	[ "$1" = shared ] || own_device
@@ -427,7 +427,7 @@ container() {
 	t_listens a "$PORT"
 	connects=$(t_counter iw0 connects)
 	t_refuses "ADDR_ERROR, error -19|rdma_connect: Network is unreach" on b timeout 20 rping -c -a "$A4" -p "$PORT" -C 1
-	t_check "it has connected" [ "$(t_counter iw0 connects)" -eq "$connects" ]
+	t_check "the container makes no connection" [ "$(t_counter iw0 connects)" -eq "$connects" ]
 	t_call "$A4" -C 2
 }
 
@@ -440,7 +440,7 @@ resources_show() {
 	rdma resource show cm_id dev iw0 | grep -q 'comm rping'
 }
 
-# qp_counter NAME: of the one queue pair's on a that is bound to a counter
+# qp_counter NAME: print a counter of the only QP on a that is bound to a counter
 qp_counter() {
 	on a rdma statistic qp show link "$A_DEV/1" |
 		awk -v name="$1" '{ for (i = 1; i < NF; i++) if ($i == name) print $(i + 1) }'
@@ -451,57 +451,56 @@ connected() {
 		sed -n 's/.*lqpn \([0-9]*\).*state RTS.*comm rping.*/\1/p')
 	[ -n "$lqpn" ]
 }
-# waiting HOST DEV: the only queue pair there has octets that do
+# waiting HOST DEV: check that the only QP there has unsent or unacknowledged bytes
 waiting() {
 	on "$1" rdma -dd resource show qp link "$2/1" | tr '\n' ' ' | tee "$T_CASE/qp" |
 		grep -qE 'un(acked|sent) [1-9]'
 }
-# If the link goes down in b's turn, a has nothing that could wait.
+# If the link fails while it is b's turn to send, a has no bytes waiting.
 either_waits() { waiting a "$A_DEV" || waiting b "$B_DEV"; }
 
-# Who asks why it is slow: TCP sends again; why it stands still: nothing is
-# acknowledged.
+# A slow connection shows retransmissions, a stuck one unacknowledged bytes.
 lossy_qp() {
 	two_hosts
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	t_bg client a rping -c -a "$B4" -p "$PORT"
-	t_until 20 connected || t_fail "no connection"
+	t_until 20 connected || t_fail "no connection within 20 s"
 	on a rdma statistic qp bind link "$A_DEV/1" lqpn "$lqpn"
 	t_netem a "$A_IF" loss 40%
-	t_check "TCP sends again" t_until 30 sent_again
+	t_check "retransmissions are counted" t_until 30 sent_again
 	on a rdma statistic qp show link "$A_DEV/1"
 	on a ip link set "$A_IF" down
-	t_check "octets wait for the peer" t_until 30 either_waits
+	t_check "bytes wait for an acknowledgement" t_until 30 either_waits
 	cat "$T_CASE/qp"
 	grep -q 'llp tcp' "$T_CASE/qp"
-	t_check "the device has counted it" [ "$(t_counter "$A_DEV" tx_retransmits)" -gt 0 ]
-	# TCP would go on trying to end it, and keep the modules
+	t_check "the device's counter has the retransmissions as well" [ "$(t_counter "$A_DEV" tx_retransmits)" -gt 0 ]
+	# otherwise TCP would retry FIN for long and keep the modules in use
 	on a tc qdisc del dev "$A_IF" root
 	on a ip link set "$A_IF" up
 	t_kill client
-	t_until 60 no_connection || t_fail "the connection has not ended"
+	t_until 60 no_connection || t_fail "the connection has not ended within 60 s"
 }
 no_connection() { [ -z "$(on a ss -Htn "dport = :$PORT"; on b ss -Htn "sport = :$PORT")" ]; }
 
-# What lockdep has seen to be taken while that one is held
+# Print the lock classes that lockdep has seen acquired after class $1
 locks_after() {
 	awk -v name="$1" '/^[^ ].*: / { sub(/.*: /, ""); sub(/#.*/, ""); at = $0 == name; next }
 		at && sub(/^ -> \[.*\] /, "")' /proc/lockdep | sort -u
 }
 
-# Programs hold the locks of their sockets while they wait for memory, and what they
-# wait for may be written through a device: the device's sockets are others to lockdep,
-# those that it makes and those that it accepts.
+# Programs hold their socket locks while they wait for memory, and reclaim may write to
+# storage that is reached through a device. So the device's sockets, both created and
+# accepted ones, need lock classes of their own.
 own_lock_classes() {
 	local family
-	[ -e /proc/lockdep ] || t_skip "no lockdep in this kernel"
+	[ -e /proc/lockdep ] || t_skip "lockdep is not available in this kernel"
 	ping_through "$B4"
 	ping_through "$B6"
 	locks_after '&c->mutex' | tee "$T_CASE/after"
 	for family in AF_INET AF_INET6; do
-		t_check "no socket of $family has a class of its own" \
+		t_check "sockets of $family have a lock class of their own" \
 			grep -qx "sk_lock-$family-IWARP" "$T_CASE/after"
 		t_refused grep "sk_lock-$family\$" "$T_CASE/after"
 	done
@@ -525,17 +524,18 @@ netdev_renamed() {
 	ip link set t0 up
 }
 
-# It is gone when the last program in it is.
+# A network namespace is destroyed after its last program has exited.
 namespace_deleted() {
 	two_hosts
 	ping_for_ever
 	ip netns del "$NS_B"
 	t_kill server KILL
-	t_check "the client ended" t_until 20 t_ended client
-	t_check "the namespace is gone" t_until 60 no_peer
+	t_check "the client exits" t_until 20 t_ended client
+	t_check "the namespace is destroyed" t_until 60 no_peer
 }
 
-# Who listened there does not keep it.  If it was to go it has, once a later one has.
+# Programs keep their namespace until they exit; their listeners must not keep it longer. Once
+# a namespace that was deleted later is gone, the first would be gone as well.
 namespace_of_a_listener() {
 	local i
 	two_hosts
@@ -548,13 +548,14 @@ namespace_of_a_listener() {
 	t_must ip link add later0 netns "$NS_A" type veth peer name later1 netns rnic-later
 	ip netns del "$NS_B"
 	ip netns del rnic-later
-	t_until 60 eval '! ip -n "$NS_A" link show later0 2>/dev/null' || t_fail "no namespace goes"
-	t_check "its programs keep it" t_refused no_peer
+	t_until 60 eval '! ip -n "$NS_A" link show later0 2>/dev/null' ||
+		t_fail "the later namespace has not been destroyed within 60 s"
+	t_check "the namespace exists while its programs run" t_refused no_peer
 	for i in 1 2 3; do t_kill server-$i KILL; done
-	t_check "the namespace is gone" t_until 60 no_peer
+	t_check "the namespace is destroyed" t_until 60 no_peer
 }
 
-# The end of a pair goes with the other's namespace.
+# Check that the namespace of b is destroyed: its end of the veth pair then takes va with it.
 no_peer() { ! ip -n "$NS_A" link show va >/dev/null 2>&1; }
 
 t_case "device on dummy" "" on_dummy
@@ -566,21 +567,21 @@ t_case "device on macvlan" "" on_macvlan
 t_case "device on tun" "" on_tun
 t_case "device on tap" "" on_tap
 t_case "device on lo" "" on_lo
-t_case "device added and deleted often" "" add_and_delete_often
+t_case "device added and deleted repeatedly" "" add_and_delete_often
 t_case "netdev deleted under traffic" "" netdev_deleted_under_traffic
 t_case "netdev moved to another namespace under traffic" "" netdev_moved_under_traffic
 t_case "rdma link del under traffic" "" link_deleted_under_traffic
 t_case "rdma link del with a listener" "" link_deleted_idle_server
 t_case "programs killed under traffic" "" killed_under_traffic
 t_case "namespace deleted under traffic" "" namespace_deleted
-t_case "namespace of a listener" "" namespace_of_a_listener
-t_case "a listener of another namespace" "" foreign_listener
-t_case "a container, netns shared" "" container shared
-t_case "a container, netns exclusive" "" container exclusive
-t_case "a queue pair that is slow, and one that is stuck" "" lossy_qp
+t_case "namespace of a listener deleted" "" namespace_of_a_listener
+t_case "a listener of another network namespace" "" foreign_listener
+t_case "a container cannot use the host's device, netns shared" "" container shared
+t_case "a container cannot use the host's device, netns exclusive" "" container exclusive
+t_case "diagnosis of a slow and of a stuck queue pair" "" lossy_qp
 t_case "module unloaded while a device exists" "" unload_with_device
 t_case "module unloaded while a program runs" "" unload_with_program
-t_case "modules unloaded, loaded by rdma link add" "" unload_and_autoload
+t_case "modules unloaded, and loaded by rdma link add" "" unload_and_autoload
 
 one_device
 t_case "second device on a netdev refused" "" second_device_refused
@@ -593,7 +594,7 @@ t_case "rdma statistic" "" counters_count
 t_case "devices share a wildcard port" "" devices_share_a_port 0.0.0.0 "$B4" 10.9.7.1/24
 t_case "devices share a wildcard port, IPv6" "" devices_share_a_port :: "$B6" fd00:9:7::1/64
 t_case "rdma resource" "" resources_show
-t_case "inner sockets have lock classes of their own" "" own_lock_classes
+t_case "the device's sockets have lock classes of their own" "" own_lock_classes
 t_case "device renamed" "" device_renamed
 t_case "netdev renamed" "" netdev_renamed
 t_end

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# capture.sh: what is on the wire, by tshark's account. Programs run while
-# tcpdump records them; several cases look at each recording.
+# capture.sh: checks packet captures with tshark. tcpdump records the traffic of programs;
+# several cases check each capture.
 #
-# tools/testing/rawpeer/pcap-check counts: once by the FPDUs' length fields, and
-# once by what tshark finds. Neither knows the modules. Over SCTP sctp-check holds
-# what tshark says of each chunk, with our dissector, against its octets.
+# tools/testing/rawpeer/pcap-check counts FPDUs twice: by their length fields and by
+# tshark's output, independently of the driver. Over SCTP sctp-check compares what tshark
+# prints for each chunk, with the project's dissector, with the chunk's bytes.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -14,37 +14,37 @@ readonly sctp_check=$T_DIR/../../rawpeer/sctp-check
 
 # Recordings ------------------------------------------------------------------
 
-# The name of the one that the cases are about, what makes it, what looks at it
+# the current capture's name, the command that makes the traffic, and the checker
 recording='' traffic=() checker=$pcap_check
 
-# record: unless it was done; a case may be the only one that is run.
+# record: make the capture unless it exists; any case may be the only one that runs.
 record() {
 	[ ! -e "$tmp/$recording.facts" ] || return 0
-	[ ! -e "$tmp/$recording.pcap" ] || t_fail "it could not be recorded"
+	[ ! -e "$tmp/$recording.pcap" ] || t_fail "an earlier case failed to record $recording.pcap"
 	t_capture b "$tmp/$recording.pcap"
 	"${traffic[@]}"
 	t_capture_end b
 	cat "$T_CASE/tcpdump-b.log"
 	grep -q '^0 packets dropped by kernel' "$T_CASE/tcpdump-b.log"
 	"$checker" --facts "$tmp/$recording.pcap" >"$tmp/facts" 2>"$tmp/$recording.faults" ||
-		echo "at fault" >>"$tmp/$recording.faults"
+		echo "checker failed" >>"$tmp/$recording.faults"
 	mv "$tmp/facts" "$tmp/$recording.facts"
 }
 
-# look CHECK...: a check of a recording, which is kept if it fails.
+# look CHECK...: check the capture; keep a copy of it if the check fails.
 look() {
 	record
 	cat "$tmp/$recording.facts" "$tmp/$recording.faults"
 	"$@" && return
 	cp "$tmp/$recording.pcap" "$T_CASE"
-	t_fail "see $recording.pcap"
+	t_fail "check failed, see $T_CASE/$recording.pcap"
 }
 
 fact() { awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$tmp/$recording.facts"; }
 
-# has NAME TEST NUMBER, as in: has fpdus -gt 100
+# has NAME TEST NUMBER: compare a fact, as in: has fpdus -gt 100
 has() {
-	test "$(fact "$1")" "$2" "$3" || { echo "failed: $1 is $(fact "$1"), not $2 $3"; return 1; }
+	test "$(fact "$1")" "$2" "$3" || { echo "failed: $1 $2 $3: it is $(fact "$1")"; return 1; }
 }
 
 # Traffic ---------------------------------------------------------------------
@@ -52,7 +52,7 @@ has() {
 # ping ADDRESS SIZE
 ping() { t_rping "$1" -C 10 -S "$2" -V; }
 
-# programs "SIZES" ARGS...: rping, and perftest's Sends, Writes, Reads
+# programs "SIZES" ARGS...: run rping, and perftest's Sends, Writes and Reads
 programs() {
 	local sizes=$1 size count prog
 	shift
@@ -65,7 +65,7 @@ programs() {
 	done
 }
 
-# Not every perftest knows IPv6.
+# Not every version of perftest supports IPv6.
 programs6() {
 	local size
 	for size in 32 64 4096 65535; do
@@ -76,7 +76,7 @@ programs6() {
 		rstream -s "$B6" -p "$PORT" -I 1 -C 2 -S 1048576 -T v
 }
 
-# Both ends are one program, on one device.
+# One program has both ends, on one device.
 ends() {
 	local verbs before
 	verbs=$(t_prog verbs)
@@ -87,7 +87,7 @@ ends() {
 	echo $(($(t_counter "$B_DEV" tx_terminates) - before)) >"$tmp/terminates"
 }
 
-# Over SCTP, also both families, and several queue pairs on an association
+# SCTP: IPv4 and IPv6, and several QPs on one association
 programs_sctp() {
 	local -x RNIC_SW_LLP=sctp
 	local prog
@@ -103,11 +103,11 @@ ends_sctp() {
 	ends
 }
 
-# Frames as they are on a wire, not what a network card would make them of
+# Offload off, so that the capture has the packets that would be on a wire
 no_offload() {
 	t_must on a ethtool -K va gso off tso off
 	t_must on b ethtool -K vb gso off tso off
-	# an old ethtool does not know it
+	# old versions of ethtool do not know this feature
 	on a ethtool -K va tx-sctp-segmentation off || true
 	on b ethtool -K vb tx-sctp-segmentation off || true
 }
@@ -117,7 +117,7 @@ mtu() {
 	t_must ip -n "$NS_B" link set vb mtu "$1"
 }
 
-# setting NAME VALUE, on both hosts
+# setting NAME VALUE: change a setting on both hosts
 setting() {
 	t_must t_set "$A_DEV" "$1" "$2" "$NS_A"
 	t_must t_set "$B_DEV" "$1" "$2" "$NS_B"
@@ -127,10 +127,10 @@ setting() {
 
 recorded() { has connections -ge 5 && has other_connections -eq 0; }
 
-# tshark finds each FPDU and start-up frame, no error in any, and their opcodes.
+# tshark decodes all FPDUs and start-up frames without errors and knows their opcodes.
 decoded() { has fpdus -gt 50 && [ ! -s "$tmp/$recording.faults" ] && known; }
 
-# What RDMAP has no name for is no message of its
+# opcodes that RDMAP does not define
 known() { has opcode_12 -eq 0 && has opcode_13 -eq 0 && has opcode_14 -eq 0 && has opcode_15 -eq 0; }
 
 # Writes, Read Requests and Responses, Sends
@@ -139,11 +139,11 @@ all_kinds() { has opcode_0 -ge 40 && has opcode_1 -ge 40 && has opcode_2 -ge 40 
 crcs_good() { has tshark_good_crcs -eq "$(fact fpdus)" && has tshark_unused_crcs -eq 0 && has tshark_bad_crcs -eq 0; }
 crcs_unused() { has tshark_unused_crcs -eq "$(fact fpdus)" && has tshark_good_crcs -eq 0; }
 
-# tshark knows revision 1 only, and remarks on what is new in 2.
+# tshark knows MPA revision 1 only and warns about new fields of revision 2.
 revision_1() { has tshark_revision_2_warnings -eq 0; }
 revision_2() { has tshark_revision_2_warnings -gt 0; }
 
-# Nobody on the way may cut it
+# No packet may be fragmented on its way
 whole_packets() {
 	local name=$tmp/$recording.pcap
 	tshark -n -r "$name" -Y 'ip && tcp.len > 0 && ip.flags.df == 1' 2>/dev/null >"$T_CASE/whole"
@@ -153,13 +153,13 @@ whole_packets() {
 
 no_markers() { has markers -eq 0 && has tshark_markers -eq 0; }
 
-# Each is where it must be and points back to its FPDU, or pcap-check fails.
+# pcap-check fails if a marker is misplaced or does not point back to its FPDU.
 markers() { has markers -gt 1000 && has tshark_markers -gt 1000; }
 
 full_size() { has longest_fpdu -eq "$1"; }
 aligned() { has segments -gt 100 && has unaligned -eq 0; }
-# A message that ends in the middle of a batch moves what is behind it, as far as the
-# batch goes, which is of 64 KiB at most: how often that happens is a matter of time.
+# A message that ends in the middle of a batch misaligns the FPDUs after it, up to the end
+# of the batch (at most 64 KiB). How often this happens depends on timing.
 mostly_aligned() {
 	has segments -gt 100 && has unaligned -lt $(($(fact segments) / 2)) && has apart -le 65536
 }
@@ -167,7 +167,7 @@ mostly_aligned() {
 terminates() { has opcode_7 -gt 10 && has opcode_7 -eq "$(cat "$tmp/terminates")"; }
 immediate() { has opcode_8 -gt 0 && has opcode_9 -gt 0; }
 atomics() { has opcode_10 -gt 0 && has opcode_11 -gt 0; }
-# Where tshark says another thing of a chunk than its octets do, that is a fault.
+# sctp-check reports a fault if tshark's output differs from a chunk's bytes.
 decoded_sctp() { has chunks -gt 100 && [ ! -s "$tmp/$recording.faults" ]; }
 sessions() { has function_5 -ge "$1" && has function_6 -ge 1 && has function_4 -ge 1; }
 rejected() { has rejected -gt 0 && has tshark_rejected -eq "$(fact rejected)"; }
@@ -178,14 +178,14 @@ nobody() {
 	t_refuses "rdma_connect: Connection refused" on a timeout "$T_TIME" rdma_client -s "$B4" -p "$PORT"
 	t_capture_end b
 	tshark -n -o tcp.try_heuristic_first:TRUE -r "$tmp/nobody.pcap" -Y "tcp.port == $PORT" 2>/dev/null | tee "$T_CASE/frames"
-	t_check "a reset" grep -q 'RST' "$T_CASE/frames"
-	t_check "no MPA" test -z "$(sed -n '/MPA/p' "$T_CASE/frames")"
+	t_check "TCP sends a reset" grep -q 'RST' "$T_CASE/frames"
+	t_check "no MPA frame is sent" test -z "$(sed -n '/MPA/p' "$T_CASE/frames")"
 }
 
-# A VLAN beside the hosts' own network has room for priorities in its frames.
+# A VLAN in addition to the hosts' own network: its frames have a priority field.
 vlan() {
 	local ns netdev
-	modprobe -q 8021q || t_skip "no VLANs here"
+	modprobe -q 8021q || t_skip "VLANs are not available in this kernel"
 	for ns in "$NS_A 1 va" "$NS_B 2 vb"; do
 		# shellcheck disable=SC2086
 		set -- $ns
@@ -199,7 +199,7 @@ vlan() {
 	done
 }
 
-# marks WHICH NAME FIELD: priority and DSCP of each packet
+# marks FILTER NAME FIELD: extract priority and DSCP of each packet
 marks() {
 	tshark -n -r "$T_CASE/marked.pcap" -Y "(tcp || sctp) && $1" -T fields -e vlan.priority \
 		-e "$3" >"$T_CASE/$2" 2>/dev/null
@@ -207,8 +207,8 @@ marks() {
 	sort "$T_CASE/$2" | uniq -c
 }
 
-# all_marked NAME PRIORITY DSCP: what TCP or SCTP says for a socket that nobody has
-# accepted yet, or that is gone, may have no priority.
+# all_marked NAME PRIORITY DSCP: all packets must have the DSCP. Packets that TCP or SCTP
+# sends for a socket not yet accepted, or already closed, may lack the priority.
 all_marked() {
 	awk -v name="$1" -v priority="$2" -v dscp="$3" '
 		{ all++; right += $2 == dscp; first += $1 == priority }
@@ -218,8 +218,8 @@ all_marked() {
 		}' "$T_CASE/$1"
 }
 
-# marked LLP NET VERSION FIELD: what each end sends has its own type of service, from
-# the first packet to the last. 0x10 is for short delays, 0x08 for much: rt_tos2priority().
+# marked LLP NET VERSION FIELD: all packets of each end must have its own type of service.
+# 0x10 means low delay, 0x08 high throughput; rt_tos2priority() maps them to priorities.
 marked() {
 	local -x RNIC_SW_LLP=$1
 	local net=$2 version=$3 dscp=$4 tos
@@ -244,7 +244,7 @@ notices() {
 	grep -q '1 bad CRCs' "$T_CASE/out"
 }
 
-# usual_cases WORDS CRC LONGEST-FPDU ROW: the same for each recording
+# usual_cases WORDS CRC LONGEST-FPDU ROW: the cases that all captures of TCP have
 usual_cases() {
 	t_case "$1: recorded" "" look recorded
 	t_case "$1: tshark decodes every frame" \
@@ -253,7 +253,7 @@ usual_cases() {
 	if [ "$2" = CRC ]; then
 		t_case "$1: every FPDU has a good CRC" "MPA-2 MPA-39 MPA-48 MPA-49 MPA-52" look crcs_good
 	else
-		t_case "$1: no CRC, but its field" "MPA-20 MPA-42 MPA-47" look crcs_unused
+		t_case "$1: the CRC field is present and unused" "MPA-20 MPA-42 MPA-47" look crcs_unused
 	fi
 	t_case "$1: the longest FPDU fills a segment" "$4 MPA-62" look full_size "$3"
 }
@@ -265,10 +265,10 @@ without_markers() {
 # ----------------------------------------------------------------------------
 
 for prog in tshark tcpdump ethtool; do
-	command -v $prog >/dev/null || t_skip_all "no $prog here"
+	command -v $prog >/dev/null || t_skip_all "program $prog not found"
 done
-[ -x "$pcap_check" ] || t_skip_all "the raw peer (tools/testing/rawpeer) is not here"
-"$pcap_check" --help >/dev/null || t_skip_all "pcap-check does not run here"
+[ -x "$pcap_check" ] || t_skip_all "tools/testing/rawpeer/pcap-check not found"
+"$pcap_check" --help >/dev/null || t_skip_all "cannot run pcap-check"
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/capture.XXXXXX")
 trap 't_undo; rm -rf "$tmp"' EXIT
 
@@ -280,9 +280,9 @@ traffic=(programs "1 4096 65536" -t 1)
 usual_cases "$words" CRC 1448 MPA-56
 without_markers "$words"
 t_case "$words: MPA revision 2" "MPA2-4 MPA2-6" look revision_2
-t_case "$words: IP may not cut it" "MPA-149" look whole_packets
-t_case "$words: a message at a time, each segment begins with an FPDU" "MPA-64" look aligned
-t_case "$words: a changed octet is noticed (the test itself)" "" look notices
+t_case "$words: IP must not fragment packets" "MPA-149" look whole_packets
+t_case "$words: one message at a time: each segment begins with an FPDU" "MPA-64" look aligned
+t_case "$words: pcap-check detects a changed byte" "" look notices
 
 words="MTU 1500, IPv4, no CRC, revision 1" recording=old
 traffic=(programs "4096 262144")
@@ -290,8 +290,8 @@ setting crc 0
 setting revision 1
 usual_cases "$words" "" 1448 MPA-56
 without_markers "$words"
-t_case "$words: nothing of revision 2" "MPA-90 MPA-92 MPA2-7 MPA2-62" look revision_1
-t_case "$words: deep queues, most segments begin with an FPDU" "MPA-64" look mostly_aligned
+t_case "$words: no fields of MPA revision 2" "MPA-90 MPA-92 MPA2-7 MPA2-62" look revision_1
+t_case "$words: deep queues: most segments begin with an FPDU" "MPA-64" look mostly_aligned
 setting crc 1
 setting revision auto
 
@@ -299,21 +299,21 @@ words="MTU 1500, IPv4, markers" recording=markers
 traffic=(programs "64 65536")
 setting markers 1
 usual_cases "$words" CRC 1448 MPA-55
-t_case "$words: where they have to be, by tshark too" \
+t_case "$words: markers are in the right places" \
 	"MPA-22 MPA-23 MPA-25 MPA-27 MPA-28 MPA-29 MPA-30 MPA-34 MPA-35 MPA-36 MPA-51 MPA-84" look markers
 
 words="MTU 1500, IPv6, markers, no CRC" recording=markers6
 traffic=(programs6)
 setting crc 0
 usual_cases "$words" "" 1428 MPA-55
-t_case "$words: where they have to be, by tshark too" "MPA-27 MPA-28 MPA-84" look markers
+t_case "$words: markers are in the right places" "MPA-27 MPA-28 MPA-84" look markers
 setting markers 0
 
 if modprobe -q iw_sctp_ddp; then
 	words="SCTP, IPv4 and IPv6" recording=sctp checker=$sctp_check
 	traffic=(programs_sctp)
 	t_listens_on "$B_DEV" both "$NS_B"
-	t_case "$words: our dissector reads every chunk" "" look decoded_sctp
+	t_case "$words: the dissector decodes every chunk" "" look decoded_sctp
 	t_case "$words: Writes, Reads and Sends" "RDMAP-17 RDMAP-20" look all_kinds
 	t_case "$words: sessions begin and end" "" look sessions 8
 	checker=$pcap_check
@@ -340,25 +340,25 @@ t_undo
 unset NS_A NS_B
 
 one_device
-words="errors, through lo" recording=ends
+words="errors, over lo" recording=ends
 traffic=(ends)
 t_case "$words: recorded" "" look recorded
 t_case "$words: tshark decodes every frame" "MPA-15 MPA-19" look decoded
 t_case "$words: every FPDU has a good CRC" "MPA-39 MPA-52" look crcs_good
-t_case "$words: Terminates, as many as were counted" "RDMAP-20" look terminates
+t_case "$words: as many Terminates as the counter shows" "RDMAP-20" look terminates
 t_case "$words: Send with Invalidate" "RDMAP-20" look has opcode_4 -gt 0
-t_case "$words: Immediate Data, solicited and not" "EXT-5" look immediate
-t_case "$words: Atomics and their answers" "EXT-5" look atomics
-t_case "$words: Replies that reject" "MPA-89 MPA-104" look rejected
+t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" look immediate
+t_case "$words: Atomic Requests and Responses" "EXT-5" look atomics
+t_case "$words: rejecting Replies" "MPA-89 MPA-104" look rejected
 if modprobe -q iw_sctp_ddp; then
-	words="errors, through lo, over SCTP" recording=ends_sctp checker=$sctp_check
+	words="errors, over lo and SCTP" recording=ends_sctp checker=$sctp_check
 	traffic=(ends_sctp)
 	t_listens_on "$B_DEV" both
-	t_case "$words: our dissector reads every chunk" "" look decoded_sctp
-	t_case "$words: Terminates, as many as were counted" "RDMAP-20" look terminates
-	t_case "$words: Immediate Data, solicited and not" "EXT-5" look immediate
-	t_case "$words: Atomics and their answers" "EXT-5" look atomics
+	t_case "$words: the dissector decodes every chunk" "" look decoded_sctp
+	t_case "$words: as many Terminates as the counter shows" "RDMAP-20" look terminates
+	t_case "$words: Immediate Data, with and without Solicited Event" "EXT-5" look immediate
+	t_case "$words: Atomic Requests and Responses" "EXT-5" look atomics
 	t_case "$words: sessions rejected" "" look has function_7 -gt 0
 fi
-t_case "nobody listens: TCP resets, MPA says nothing" "MPA-132" nobody
+t_case "no listener: TCP sends a reset and no MPA frame is sent" "MPA-132" nobody
 t_end

@@ -1,24 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# failnth.sh: every allocation fails once. What our modules ask for, or have others
-# ask for, in whatever context: memory objects and pages. Each failure is an errno, a
-# connection that ends at both ends, or nothing at all; and the next try works. See
-# failnth.c.
+# failnth.sh: makes every allocation of slab objects and pages fail once that has a function
+# of the driver among its callers, in any context. Each failure must result in an errno, in
+# the end of a connection at both ends, or in nothing; the next try must succeed. See
+# src/failnth/failnth.c.
 #
-# T_LONG=1: really every one, not one in so many, and the kernel says where;
-# T_WAYS=task,slab,page: these alone.
+# T_LONG=1: fail every allocation instead of one in four, and log where;
+# T_WAYS=task,slab,page: use only these kinds of failure.
 
 # shellcheck disable=SC2154	# t_count is lib.sh's
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 DEBUG=/sys/kernel/debug
 OURS=${T_MODULES[*]}
-FAILNTH=$(t_prog failnth) || t_skip_all "the program failnth is not built (make)"
+FAILNTH=$(t_prog failnth) || t_skip_all "program failnth is not built (make)"
 
 { [ -e $DEBUG/failslab/require-start ] && [ -e /proc/self/fail-nth ]; } ||
-	t_skip_all "this kernel cannot make allocations fail, for callers of one's choice"
+	t_skip_all "this kernel cannot inject allocation failures by caller (CONFIG_FAILSLAB)"
 
-# set_all FILE VALUE: of both kinds of memory
+# set_all FILE VALUE: set an option of both failslab and fail_page_alloc
 set_all() {
 	local kind
 	for kind in failslab fail_page_alloc; do
@@ -26,7 +26,7 @@ set_all() {
 	done
 }
 
-# What has one of our functions among its callers, and is not the leak detector's own
+# Fail only allocations with a function of the driver on the stack, and none of kmemleak's
 only_ours() {
 	local range
 	range=$(awk -v ours=" $OURS " '
@@ -44,7 +44,7 @@ only_ours() {
 	set_all reject-end "${range#* }"
 }
 
-# Any task, any cache, any flags, any size
+# Accept any task, cache, flags and size
 no_other_filter() {
 	set_all task-filter N
 	set_all ignore-gfp-wait N
@@ -64,24 +64,24 @@ nothing_fails() {
 	set_all reject-end 0
 }
 
-# at_least N: so many were to fail, had it been every one
+# at_least N: check that the failures, scaled to every allocation, are at least N
 at_least() {
 	local n
 	n=$(sed -n 's/^injected //p' "$T_CASE/log")
-	t_check "$n failures, of every ${EVERY}th allocation: is this a test?" \
+	t_check "at least $1 of all allocations were to fail ($n failed, one in $EVERY)" \
 		[ $((n * EVERY)) -ge "$1" ]
 }
 
-# scene LEAST SCENE LLP WAYS
+# scene LEAST SCENE LLP WAYS: run one scene of failnth
 scene() {
 	export RNIC_SW_LLP=$3
 	t_listens_on iw0 "$3"
 	timeout -k 20 1500 "$FAILNTH" -a "$B4" -e "$EVERY" -f "$FIRST" -w "${T_WAYS:-$4}" "$2" ||
-		t_fail "a round is not as it should be"
+		t_fail "failnth reports errors"
 	[ -n "${T_WAYS:-}" ] || at_least "$1"
 }
 
-# one NAME LEAST SCENE [LLP [WAYS]]: says how many failures there were
+# one NAME LEAST SCENE [LLP [WAYS]]: a case, and a report of its failures
 one() {
 	local before=$t_count
 	t_case "$1" "" scene "$2" "$3" "${4:-tcp}" "${5:-task,slab,page}"
@@ -93,7 +93,7 @@ works_as_ever() {
 	t_rping "$B4" -C 10
 }
 
-# All of them, before others: what lies between them counts as well
+# Load all modules first: the address range from the first to the last of them counts
 modprobe -a -q "${T_MODULES[@]}"
 EVERY=1 FIRST=1
 [ -n "${T_LONG:-}" ] || EVERY=4 FIRST=$((${T_SEED:-1} % 4 + 1))
@@ -105,16 +105,16 @@ t_must ip link set t1 up
 only_ours
 t_defer nothing_fails
 no_other_filter
-one "objects" 90 verbs
-# all of it is in the context of who asks
-one "a device comes and goes" 500 device tcp slab,page
+one "verbs objects" 90 verbs
+# adding and deleting a device runs in the context of the caller only
+one "device added and deleted" 500 device tcp slab,page
 one "connect, accept, traffic, disconnect, over tcp" 150 traffic tcp
 one "reject, over tcp" 90 reject tcp
-one "a queue pair destroyed, over tcp" 130 drop tcp
+one "queue pair destroyed, over tcp" 130 drop tcp
 if [ -d /sys/module/iw_sctp_ddp ]; then
 	one "connect, accept, traffic, disconnect, over sctp" 250 traffic sctp
 	one "reject, over sctp" 200 reject sctp
-	one "a queue pair destroyed, over sctp" 250 drop sctp
+	one "queue pair destroyed, over sctp" 250 drop sctp
 fi
-t_case "the device works as ever" "" works_as_ever
+t_case "the device still works" "" works_as_ever
 t_end

@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# hostile.sh: a program that owns the device and lies in every way it can, beside
-# an honest one whose traffic goes on. The kernel's watchdogs are on.
+# hostile.sh: runs a hostile program that writes invalid data wherever its device allows,
+# beside an honest program whose traffic must continue. The kernel's watchdogs are on.
 #
-# T_SECONDS=S of it (15), T_SEED=N (1), T_FIRST=M: sessions from M on.
+# T_SECONDS=S: duration (15); T_SEED=N (1); T_FIRST=M: first session.
 
 # shellcheck disable=SC2154	# t_pids is lib.sh's
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 . "$(dirname "$(readlink -f "$0")")/lib/memory.sh"
 
 SECONDS_OF_IT=${T_SECONDS:-15}
-SLACK=16384	# KiB that a kernel's memory may move by, of itself
+SLACK=16384	# KiB by which the kernel's memory may change by itself
 
-HOSTILE=$(t_prog hostile) || t_skip_all "the program hostile is not built (make)"
+HOSTILE=$(t_prog hostile) || t_skip_all "program hostile is not built (make)"
 
-# A CPU that nobody else gets for so long is a failure; where the kernel looks.
+# Make the kernel report CPUs and tasks that are stuck for longer than these limits.
 watch_out() {
 	local k=/proc/sys/kernel
 	for_now $k/watchdog_thresh 3
@@ -23,14 +23,14 @@ watch_out() {
 	for_now /sys/module/rcupdate/parameters/rcu_cpu_stall_timeout 8
 }
 
-# for_now FILE VALUE: until the end of the case
+# for_now FILE VALUE: write VALUE to FILE until the end of the case
 for_now() {
 	[ -e "$1" ] || return 0
 	t_defer eval "echo $(cat "$1") >$1"
 	echo "$2" >"$1"
 }
 
-# What is the same is merged, and what is given up has somewhere to go, where that can be.
+# Where the kernel can, let KSM merge pages and provide swap, so that pages move.
 unsettled() {
 	local ksm=/sys/kernel/mm/ksm
 	if [ -e $ksm/run ]; then
@@ -43,7 +43,7 @@ unsettled() {
 	fi
 }
 
-# What the kernel has for itself, after it has given back what it can, KiB
+# Print the kernel's memory in KiB, after caches have been dropped
 kernel_memory() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
@@ -70,20 +70,22 @@ hostile_beside_honest() {
 	t_listens b "$PORT"
 	t_bg client a rping -c -a "$B4" -p "$PORT" -V -S 4000
 	timeout -k 20 $((SECONDS_OF_IT + 120)) "$HOSTILE" -a "$B4" -s "$SECONDS_OF_IT" \
-		-r "${T_SEED:-1}" -f "${T_FIRST:-0}" || t_fail "a session hangs, or none connects"
-	t_alive client || t_fail "the honest program has ended"
+		-r "${T_SEED:-1}" -f "${T_FIRST:-0}" ||
+			t_fail "a session of the hostile program hangs, or none connects"
+	t_alive client || t_fail "the honest program has exited"
 	honest_sends=$(t_counter iw0 tx_sends)
-	t_until "$T_TIME" goes_on || t_fail "the honest program does not go on"
+	t_until "$T_TIME" goes_on || t_fail "the honest program makes no progress"
 	t_kill client
 	t_kill server
 	t_until "$T_TIME" nothing_left || { rdma resource show; t_fail "objects are left"; }
 	echo "$before KiB before, $(kernel_memory) KiB after"
-	t_until 30 is_back "$before" || t_fail "memory does not come back: $before KiB before, $(kernel_memory) now"
+	t_until 30 is_back "$before" ||
+		t_fail "the kernel's memory has grown: $before KiB before, $(kernel_memory) now"
 }
 
 works_as_ever() { t_rping "$B4" -C 10; }
 
 one_device
 t_case "a hostile program beside an honest one" "SEC-4 SEC-6 DDP-130" hostile_beside_honest
-t_case "the device works as ever" "" works_as_ever
+t_case "the device still works" "" works_as_ever
 t_end

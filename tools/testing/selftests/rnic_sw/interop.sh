@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# interop.sh: the kernel's siw as a foreign peer, as initiator and as responder,
-# with CRC and without. Where siw departs from an RFC the case says so, and
-# fails if it no longer does.
+# interop.sh: interoperability with the kernel's siw, as initiator and as responder, with
+# CRC and without. Where siw deviates from an RFC, the case names the deviation and fails
+# if it is gone.
 #
-# The host with siw is the first network namespace, for siw knows no other:
+# The host with siw is the first network namespace, the only one that siw supports:
 #     netns rnic-i               first netns, also called rnic-s
 #     +---------------+  veth  +---------------+
 #     | vi   iwi      |--------| vs   siws     |
@@ -17,14 +17,14 @@
 
 readonly pcap_check=$T_DIR/../../rawpeer/pcap-check
 
-# siw takes sk_callback_lock for writing in softirq, and for reading with softirqs
-# on. Lockdep says so once, and then says nothing more of anybody.
+# In siw lockdep reports a lock that is taken in softirq and with softirqs enabled. After
+# its first report lockdep is off, so switch lock proving off meanwhile.
 lockdep_proves() {
 	[ ! -w /proc/sys/kernel/prove_locking ] || echo "$1" >/proc/sys/kernel/prove_locking
 }
 
-# hosts MODE: exclusive, each host sees its own device only; shared, for the
-# program verbs, which has both ends in one process.
+# hosts MODE: set up both hosts. exclusive: each host sees its own device only; shared:
+# for the program verbs, which has both ends in one process.
 hosts() {
 	t_defer t_until 60 rdma system set netns "$(rdma system show |
 		sed -n 's/.*netns \([a-z]*\).*/\1/p')"
@@ -55,7 +55,7 @@ siw_is() {
 	fi
 }
 
-# setting NAME VALUE, of rnic_sw, as long as the case (the script) lasts
+# setting NAME VALUE: change a setting of rnic_sw until the case (script) ends
 setting() {
 	t_defer t_set iwi "$1" "$(t_get iwi "$1" rnic-i)" rnic-i
 	t_must t_set iwi "$1" "$2" rnic-i
@@ -65,12 +65,12 @@ setting() {
 
 ping() { t_rping "$1" -C 30 -S 4000 -V; }
 
-# It listens on 7471, always.
+# ucmatose always listens on port 7471.
 cmatose() {
 	t_pair 7471 ucmatose -b "$B4" "$@" -- ucmatose -s "$B4" "$@"
 }
 
-# stream PROGRAM ARGS...: its server ends with the connection.
+# stream PROGRAM ARGS...: the server exits when the connection ends.
 stream() {
 	local prog=$1
 	shift
@@ -79,7 +79,7 @@ stream() {
 		"$prog" -s "$B4" -p "$PORT" "$@"
 }
 
-# ping_fails: whatever its server makes of it
+# ping_fails: rping's client must be rejected; the server's status does not matter
 ping_fails() {
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT" -C 1
@@ -87,42 +87,43 @@ ping_fails() {
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -1(04|11)" on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
-# Data checked octet by octet
+# The program verbs verifies every byte
 verbs() { "$VERBS" -c "$NS_A" -s "$NS_B" -a "$B4" -6 "$B6" -m 1 "$@"; }
 
 # On the wire -----------------------------------------------------------------
 
-# captured COMMAND...: records it, and counts what there is
+# captured COMMAND...: capture the traffic of COMMAND and count its frames
 captured() {
 	local tmp
 	tmp=$(mktemp -d)
 	t_defer rm -rf "$tmp"
 	pcap=$tmp/siw.pcap
-	command -v tshark >/dev/null || t_skip "no tshark here"
+	command -v tshark >/dev/null || t_skip "program tshark not found"
 	t_capture b "$pcap"
 	"$@"
 	t_capture_end b
-	"$pcap_check" --facts "$pcap" >"$T_CASE/facts" || echo "not all is good"
+	"$pcap_check" --facts "$pcap" >"$T_CASE/facts" || echo "pcap-check reports faults"
 	cat "$T_CASE/facts"
-	t_check "nothing was counted" test -s "$T_CASE/facts"
+	t_check "pcap-check prints counts" test -s "$T_CASE/facts"
 }
 
-# has NAME TEST NUMBER, of what was counted
+# has NAME TEST NUMBER: compare a count
 has() {
 	local n
 	n=$(awk -v name="$1" '$1 == name { n = $2 } END { print n + 0 }' "$T_CASE/facts")
-	t_check "$1 is $n, not $2 $3" test "$n" "$2" "$3"
+	t_check "$1 $2 $3 (it is $n)" test "$n" "$2" "$3"
 }
 
-# field FILTER NAME: of the first frame that the filter lets through
+# field FILTER NAME: print a field of the first frame that matches FILTER
 field() {
 	tshark -n -o tcp.try_heuristic_first:TRUE -r "$pcap" -Y "$1" -T fields -e "$2" 2>/dev/null |
 		sed -n 1p
 }
 
-same() { t_check "$1 is '$2', not '$3'" test "$2" = "$3"; }
+# same WHAT GOT WANTED
+same() { t_check "$1 is '$3' (got '$2')" test "$2" = "$3"; }
 
-# The octets of the first Terminate that tell layer, type, code, what is quoted
+# Print layer, type, error code and header control bits of the first Terminate
 terminate() {
 	field 'iwarp_rdma.opcode == 7' tcp.payload |
 		sed -n 's/.*414700000000000000020000000100000000\(.\{8\}\).*/\1/p'
@@ -131,7 +132,7 @@ terminate() {
 crc_is() {
 	captured ping "$B4"
 	has fpdus -gt 100
-	same "C of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.crc_flag)" "$1"
+	same "flag C of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.crc_flag)" "$1"
 	has "$([ "$1" = 1 ] && echo tshark_good_crcs || echo tshark_unused_crcs)" -eq \
 		"$(awk '$1 == "fpdus" { print $2 }' "$T_CASE/facts")"
 	has tshark_bad_crcs -eq 0
@@ -143,7 +144,7 @@ readonly data="send_sizes send_around_segments read_offsets reads_many reads_bot
 	fence write_then_read sends_in_order wrap_around ping_pong
 	stream_send stream_rw"
 
-# Of any initiator and responder
+# programs WORDS: cases for either initiator
 programs() {
 	local words=$1
 	setting crc 1
@@ -159,9 +160,9 @@ programs() {
 	setting crc 1
 }
 
-# perftest's server listens on every address, which the core does by every device
-# there is: siw then takes the port in rnic_sw's namespace, too. So siw is the
-# responder always, and sends when both directions are asked for.
+# perftest's server listens on all addresses, and the RDMA core passes that listener to all
+# devices, so siw takes the port in rnic_sw's namespace, too. Therefore siw is always the
+# responder; it sends as well where both directions are tested.
 perftests() {
 	local words=$1 n
 	n=$(t_iters 500)
@@ -169,7 +170,7 @@ perftests() {
 	t_case "$words: ib_send_bw, 1 MiB" "" t_perftest ib_send_bw -s 1048576 -n 10 -r 64 -t 16
 	t_case "$words: ib_send_bw, both directions" "" t_perftest ib_send_bw -b -s 4096 -n "$n" -r 512
 	t_case "$words: ib_write_bw, 64 KiB" "" t_perftest ib_write_bw -s 65536 -n "$n"
-	t_case "$words: ib_write_bw, lists of 16" "" t_perftest ib_write_bw -s 64 -l 16 -n 320
+	t_case "$words: ib_write_bw, batches of 16" "" t_perftest ib_write_bw -s 64 -l 16 -n 320
 	t_case "$words: ib_write_bw, both directions" "" t_perftest ib_write_bw -b -s 65536 -n "$n"
 	t_case "$words: ib_read_bw, 64 KiB" "" t_perftest ib_read_bw -s 65536 -n "$n"
 	t_case "$words: ib_read_bw, both directions" "" t_perftest ib_read_bw -b -s 4096 -n "$n"
@@ -183,7 +184,7 @@ latencies() {
 	t_case "$1: ib_read_lat" "" t_perftest ib_read_lat -s 64 -n "$n"
 }
 
-# checked WORDS NAME...: cases of verbs
+# checked WORDS NAME...: cases of the program verbs
 checked() {
 	local words=$1 name
 	shift
@@ -192,7 +193,7 @@ checked() {
 	done
 }
 
-# Of a peer of revision 1, siw tells programs that it cannot do Reads.
+# With a peer of revision 1, siw reports to programs that it supports no Reads.
 revision_1() {
 	setting revision 1
 	captured t_perftest ib_write_bw -s 4096 -n 50
@@ -200,31 +201,31 @@ revision_1() {
 	has tshark_revision_2_warnings -eq 0
 }
 
-# RFC 6581 10: who knows revision 1 only closes; to try again with that is a MAY.
+# RFC 6581 10: a peer of revision 1 closes the connection; a retry with revision 1 is a MAY.
 not_again() {
 	setting revision 1
 	captured ping_fails
 	has start_up_frames -eq 1
 }
 
-# Not with Send alone: siw does not support that (Documentation/interop.rst).
+# Not Send alone, which siw does not support (Documentation/interop.rst).
 rtr() {
 	setting rtr "$1"
 	captured ping "$B4"
-	same "who sends first" "$(field iwarp_mpa.fpdu ip.src)" 10.9.1.1
-	same "its opcode" "$(field iwarp_mpa.fpdu iwarp_rdma.opcode)" "$2"
+	same "the sender of the first FPDU" "$(field iwarp_mpa.fpdu ip.src)" 10.9.1.1
+	same "the opcode of the first FPDU" "$(field iwarp_mpa.fpdu iwarp_rdma.opcode)" "$2"
 }
 
-# In ucmatose the server sends first, and the client nothing.
+# In ucmatose the server sends first and the client sends nothing.
 server_first() {
 	cmatose -c 1 -C 10 -S 1000
 }
 
-# A responder is silent until the initiator has sent something.
+# A responder must not send before the initiator has sent an FPDU.
 not_silent() {
 	setting rtr none
 	captured server_first
-	same "who sends first" "$(field iwarp_mpa.fpdu ip.src)" "$B4"
+	same "the sender of the first FPDU" "$(field iwarp_mpa.fpdu ip.src)" "$B4"
 }
 
 connected() { [ -n "$(on b ss -Htn 'sport = :7471')" ]; }
@@ -233,10 +234,10 @@ both_wait() {
 	t_bg server b ucmatose -b "$B4" -c 1 -C 10 -S 1000
 	t_listens b 7471
 	t_bg client a ucmatose -s "$B4" -c 1 -C 10 -S 1000
-	t_until "$T_TIME" connected || t_fail "nobody has called"
+	t_until "$T_TIME" connected || t_fail "the client has not connected"
 	sleep 5
-	t_check "both wait" t_alive client
-	t_check "both wait" t_alive server
+	t_check "the client waits" t_alive client
+	t_check "the server waits" t_alive server
 }
 
 silent() {
@@ -248,20 +249,20 @@ silent() {
 refuses_our_markers() {
 	setting markers 1
 	captured ping_fails
-	same "M of the Request" "$(field iwarp_mpa.req iwarp_mpa.marker_flag)" 1
-	same "R of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.rej_flag)" 1
+	same "flag M of the Request" "$(field iwarp_mpa.req iwarp_mpa.marker_flag)" 1
+	same "flag R of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.rej_flag)" 1
 }
 
 leaves_our_markers() {
 	setting markers 1
 	captured ping_fails
-	same "M of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.marker_flag)" 1
-	same "R of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.rej_flag)" 0
+	same "flag M of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.marker_flag)" 1
+	same "flag R of the Reply" "$(field iwarp_mpa.rep iwarp_mpa.rej_flag)" 0
 	has fpdus -eq 0
 }
 
-# It has a connection end for want of a receive; siw reports more errors of its
-# own than it expects.
+# One of its connections ends for lack of a receive. siw reports more errors than the
+# program expects, so its status is ignored.
 no_receive() { verbs remote_others_live || true; }
 
 no_receive_is() {
@@ -274,14 +275,15 @@ pad() {
 	has against_the_rfc "$@"
 }
 
-# One that comes while siw sends something else
+# An empty Read that arrives while siw sends other data
 empty_read() {
 	t_refused verbs empty_behind
-	t_check "our reason" test "$(t_counter iwi end_ddp_tagged_bounds)" -gt 0
+	t_check "rnic_sw ends the connection with end_ddp_tagged_bounds" \
+		test "$(t_counter iwi end_ddp_tagged_bounds)" -gt 0
 }
 
-modprobe -q siw || t_skip_all "this kernel has no siw (CONFIG_RDMA_SIW)"
-VERBS=$(t_prog verbs) || t_skip_all "the program verbs is not built (make)"
+modprobe -q siw || t_skip_all "siw is not available in this kernel (CONFIG_RDMA_SIW)"
+VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"
 lockdep_proves 0
 
 hosts exclusive
@@ -298,28 +300,28 @@ t_case "rnic_sw to siw, ready-to-receive: read" "MPA2-49" rtr read 0x01
 t_case "rnic_sw to siw, ready-to-receive: none" "" rtr none 0x03
 t_case "rnic_sw to siw, the server sends first" "" server_first
 t_case "siw as a responder sends first, against RFC 5044 7.1.2 (4)" "" not_silent
-t_case "siw refuses a Request that asks for markers, against RFC 5044 4.3" "" refuses_our_markers
+t_case "siw rejects a Request with markers, against RFC 5044 4.3" "" refuses_our_markers
 siw_is a
 programs "siw to rnic_sw"
-t_case "siw to rnic_sw of revision 1, which closes" "MPA2-66" not_again
-t_case "siw to rnic_sw, the server has to wait: siw offers no ready-to-receive" "MPA-113" silent
-t_case "siw leaves if the Reply asks for markers, against RFC 5044 4.3" "" leaves_our_markers
+t_case "siw to rnic_sw of revision 1: rnic_sw closes" "MPA2-66" not_again
+t_case "siw to rnic_sw: siw offers no ready-to-receive, so the server must wait" "MPA-113" silent
+t_case "siw closes after a Reply with markers, against RFC 5044 4.3" "" leaves_our_markers
 t_undo
 
 hosts shared
 siw_is b
 # shellcheck disable=SC2086	# words
 checked "rnic_sw to siw" $data zero_length
-t_case "PAD that siw gets is zero" "MPA-17" pad -eq 0
-t_case "siw's Terminate has layer and type, M, D, R in wrong places, against RFC 5040 4.8" "" \
+t_case "PAD sent to siw is zero" "MPA-17" pad -eq 0
+t_case "siw's Terminate has misplaced layer, type and bits M, D, R, against RFC 5040 4.8" "" \
 	no_receive_is 21020300
 t_case "siw answers an empty Read with data, against RFC 5040 5.2.1" "" empty_read
 siw_is a
-# siw completes a Send before the Read in front of it.
+# siw completes a Send before a Read posted earlier.
 # shellcheck disable=SC2086	# words
 checked "siw to rnic_sw" $data write_offsets
 t_case "siw's PAD is not zero, against RFC 5044 4.1" "" pad -gt 0
-t_case "Terminate that siw gets" "RDMAP-36 RDMAP-37" no_receive_is 1202c000
+t_case "Terminate sent to siw" "RDMAP-36 RDMAP-37" no_receive_is 1202c000
 t_undo
 modprobe -qr siw
 lockdep_proves 1

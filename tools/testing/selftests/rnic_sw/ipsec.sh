@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# ipsec.sh: the same traffic under IPsec. The hosts' kernels do that, below TCP:
-# nothing leaves but ESP, and new keys (what an IKE daemon does when it deletes
-# and replaces security associations) are no end to a connection.
+# ipsec.sh: RDMA traffic under IPsec, which the hosts' kernels apply below TCP. Only ESP
+# packets leave a host, and connections survive new keys: security associations deleted
+# and replaced, as an IKE daemon does.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 GCM=(aead 'rfc4106(gcm(aes))' KEY-20 128)
 CBC=(enc 'cbc(aes)' KEY-32 auth-trunc 'hmac(sha256)' KEY-32 128)
 
-# key OCTETS SEED
+# key BYTES SEED: print a key
 key() { printf '0x'; printf "$2 %s" "$1" | sha512sum | head -c $((2 * $1)); }
 
-# Where its sequence numbers begin, in the lower half of their 64 bits
+# first sequence number: the lower half of the 64 bits
 FIRST=0
 
-# sa MODE SPI FROM TO ALGORITHM...: one association, at both hosts
+# sa MODE SPI FROM TO ALGORITHM...: add one security association on both hosts
 sa() {
 	local mode=$1 spi=$2 from=$3 to=$4 ns word words=()
 	shift 4
@@ -32,7 +32,7 @@ sa() {
 	done
 }
 
-# keys MODE SPI ALGORITHM...: both ways
+# keys MODE SPI ALGORITHM...: add associations for both directions
 keys() {
 	sa "$1" "$2" "$A4" "$B4" "${@:3}" && sa "$1" $(($2 + 1)) "$B4" "$A4" "${@:3}"
 }
@@ -48,19 +48,19 @@ policy() {
 		tmpl src "$3" dst "$4" proto esp reqid 1 mode "$5"
 }
 
-# What a kernel that lacks ESP or an algorithm says; any other error is one
+# lacks FILE: check for the messages of a kernel without ESP or the algorithm
 lacks() {
 	grep -qE 'answers: .*(not supported|not implemented|No such file)|lgorithm not found' "$1"
 }
 
-# dropped NS NAME: of the packets that came, as its associations count them
+# dropped NS NAME: sum of a drop counter over the namespace's associations
 dropped() {
 	ip -n "$1" -s xfrm state | awk -v name="$2" '{
 		for (i = 1; i < NF; i++) if ($i == name) n += $(i + 1)
 	} END { print n + 0 }'
 }
 
-# again CAPTURE: what a has sent last it sends again, and one packet of it changed
+# again CAPTURE: host a replays its last packets, then sends a modified one
 again() {
 	on a python3 - "$1" "$A_IF" "$A4" <<-'END'
 		import socket, struct, sys
@@ -74,19 +74,20 @@ again() {
 		sock.bind((interface, 0))
 		for frame in frames[-20:]:
 		    sock.send(frame)
-		# further on in the sequence, so that its check value is what is wrong
+		# a higher sequence number, so that only the integrity check can fail
 		last = bytearray(frames[-1])
 		last[38:42] = struct.pack(">I", struct.unpack(">I", last[38:42])[0] + 1000)
 		sock.send(last)
 	END
 }
 
-# esp MODE ALGORITHM...: from here on nothing goes between the hosts without
+# esp MODE ALGORITHM...: require ESP between the hosts from now on
 esp() {
 	if ! keys "$1" 0x1001 "${@:2}" 2>"$T_CASE/keys.err"; then
 		cat "$T_CASE/keys.err"
-		lacks "$T_CASE/keys.err" || t_fail "no security associations"
-		t_skip "this kernel has no ESP, or not that algorithm"
+		lacks "$T_CASE/keys.err" ||
+			t_fail "cannot add security associations, see the message above"
+		t_skip "this kernel lacks ESP or the algorithm"
 	fi
 	t_defer no_keys
 	policy "$NS_A" out "$A4" "$B4" "$1"
@@ -97,17 +98,18 @@ esp() {
 	t_defer ip -n "$NS_B" xfrm policy flush
 }
 
-# seen FILE FILTER: how many packets
+# seen FILE FILTER: print the number of matching packets
 seen() { tcpdump -n -r "$1" "$2" 2>/dev/null | wc -l; }
 
-# What comes out of a tunnel is seen once more, where it arrives: so each host's
-# capture tells of what that one has sent.
+# only_esp HOST ADDRESS: all packets sent by HOST are ESP. The receiving host's capture has
+# decapsulated packets as well, so use the sender's capture.
 only_esp() {
 	local file=$T_CASE/sent-by-$1.pcap n
 	n=$(seen "$file" "esp and src $2")
 	echo "$1 sent $n packets of ESP"
-	t_check "hardly any ESP" [ "$n" -gt 100 ]
-	t_check "$1 sent something in the clear" [ "$(seen "$file" "ip and src $2 and not esp")" -eq 0 ]
+	t_check "$1 sends more than 100 packets of ESP" [ "$n" -gt 100 ]
+	t_check "$1 sends nothing unencrypted" \
+		[ "$(seen "$file" "ip and src $2 and not esp")" -eq 0 ]
 }
 
 traffic() {
@@ -131,26 +133,27 @@ protected() {
 	only_esp b "$B4"
 }
 
-# carried NS: how many of its associations have sent or taken a number above 32 bits
+# carried NS: print the number of associations whose sequence number exceeds 32 bits
 carried() { ip -n "$1" -s xfrm state | grep -c 'seq-hi 0x1' || :; }
 
-# What the wire has of a number is its lower half: both ends must know the upper
+# Packets carry the lower half of the sequence number; both ends must track the upper half
 beyond_32_bits() {
 	FIRST=$((0xffffffc0))
 	esp "$@"
 	traffic
 	for ns in "$NS_A" "$NS_B"; do
 		ip -n "$ns" -s xfrm state
-		t_check "$ns: numbers of 32 bits" [ "$(carried "$ns")" -eq 2 ]
+		t_check "$ns: both associations have sequence numbers beyond 32 bits" \
+			[ "$(carried "$ns")" -eq 2 ]
 	done
 }
 
-# all_dropped REPLAYED FAILED: at least so many
+# all_dropped REPLAYED FAILED: check that b has dropped at least that many
 all_dropped() {
 	[ "$(dropped "$NS_B" replay)" -ge "$1" ] && [ "$(dropped "$NS_B" failed)" -ge "$2" ]
 }
 
-# Who has seen the packets can send them again: nobody takes them
+# Replayed and modified packets must be dropped
 replayed() {
 	local window failed
 	esp "$@"
@@ -159,20 +162,22 @@ replayed() {
 	t_capture_end a
 	window=$(dropped "$NS_B" replay) failed=$(dropped "$NS_B" failed)
 	again "$T_CASE/sent-by-a.pcap"
-	t_until 20 all_dropped $((window + 20)) $((failed + 1)) || echo "not all was dropped"
+	t_until 20 all_dropped $((window + 20)) $((failed + 1)) ||
+		echo "not all packets were dropped"
 	ip -n "$NS_B" -s xfrm state
-	t_check "old packets were taken" [ "$(dropped "$NS_B" replay)" -ge $((window + 20)) ]
-	t_check "a changed packet was taken" [ "$(dropped "$NS_B" failed)" -eq $((failed + 1)) ]
+	t_check "all replayed packets are dropped" \
+		[ "$(dropped "$NS_B" replay)" -ge $((window + 20)) ]
+	t_check "the modified packet is dropped" [ "$(dropped "$NS_B" failed)" -eq $((failed + 1)) ]
 	t_rping "$B4" -C 5 -V
 }
 
 rounds_done() { t_counter "$A_DEV" rx_sends; }
 more_than() { [ "$(rounds_done)" -gt "$1" ]; }
 
-# idle or busy, as the case wants the connection while its keys change
+# in the idle case, stop or continue the client while the keys change
 stop_or_not() { [ "$1" = busy ] || t_signal client "$2"; }
 
-# rekey idle|busy MODE ALGORITHM...
+# rekey idle|busy MODE ALGORITHM...: delete all associations and add new ones, twice
 rekey() {
 	local how=$1 before spi
 	shift
@@ -190,13 +195,13 @@ rekey() {
 		sleep 1
 		before=$(rounds_done)
 		sleep 3
-		t_check "traffic without keys" [ "$(rounds_done)" -eq "$before" ]
-		t_check "the client is there" t_alive client
+		t_check "no traffic without keys" [ "$(rounds_done)" -eq "$before" ]
+		t_check "the client still runs" t_alive client
 		keys "$1" $spi "${@:2}"
 		stop_or_not "$how" CONT
-		t_check "nothing goes on after new keys" t_until 40 more_than $((before + 20))
+		t_check "traffic continues with new keys" t_until 40 more_than $((before + 20))
 	done
-	t_check "one connection only" [ "$(t_counter "$A_DEV" connects)" -eq "$CONNECTS" ]
+	t_check "only one connection was made" [ "$(t_counter "$A_DEV" connects)" -eq "$CONNECTS" ]
 }
 
 rekeyed() {
@@ -205,7 +210,7 @@ rekeyed() {
 }
 
 two_hosts
-command -v tcpdump >/dev/null || t_skip_all "no tcpdump here"
+command -v tcpdump >/dev/null || t_skip_all "program tcpdump not found"
 SERVICE="DDP-137 RDMAP-192"
 DELETED="DDP-142 RDMAP-195 MPA-147 SEC-9 SEC-51"
 t_case "ESP in transport mode, AES-GCM" "$SERVICE" protected transport "${GCM[@]}"
@@ -213,7 +218,7 @@ t_case "ESP in tunnel mode, AES-GCM" "$SERVICE DDP-140 RDMAP-193" protected tunn
 t_case "ESP in tunnel mode, AES-CBC with HMAC" "$SERVICE DDP-140 RDMAP-193" \
 	protected tunnel "${CBC[@]}"
 t_case "sequence numbers go beyond 32 bits" "SEC-47" beyond_32_bits transport "${GCM[@]}"
-t_case "packets come again, and one is changed" "DDP-136 DDP-139 RDMAP-192 SEC-46" \
+t_case "replayed and modified packets are dropped" "DDP-136 DDP-139 RDMAP-192 SEC-46" \
 	replayed tunnel "${GCM[@]}"
 t_case "associations deleted and replaced under traffic" "$DELETED" \
 	rekeyed busy transport "${GCM[@]}"

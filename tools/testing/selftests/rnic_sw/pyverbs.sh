@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# pyverbs.sh: rdma-core's own tests.  Each of them passes, or is skipped for a
-# reason that is known; Documentation/pyverbs.rst explains and counts the reasons.
-# And those that rdma-core's tree would get from here: all of them pass.
+# pyverbs.sh: runs rdma-core's own tests. Each test must pass or be skipped for a known
+# reason; Documentation/pyverbs.rst explains and counts the reasons. The tests that this
+# project has for rdma-core's tree must all pass.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
-readonly python=/usr/bin/python3	# the one that the package is for
+readonly python=/usr/bin/python3	# the version that python3-pyverbs supports
 readonly tests=/usr/share/doc/rdma-core/tests
 readonly page=$T_DIR/../../../../Documentation/pyverbs.rst
 readonly ours=$T_DIR/../../../../packaging/rdma-core/tests
-# Fewer than that: something has stopped working
+# with fewer passing tests something is broken
 readonly passing=70
 
-# reason_of "TEST: WHY": what the test's own words for being skipped amount to, in $reason
+# reason_of "TEST: WHY": set $reason to the reason for which the test was skipped
 reason_of() {
 	case $1 in
 	test_mlx5_* | test_efa*)
@@ -52,19 +52,19 @@ reason_of() {
 
 unpack() {
 	command -v gunzip >/dev/null && $python -c 'import pyverbs.cmid' && [ -d $tests ] ||
-		t_skip "no tests of rdma-core here (package python3-pyverbs)"
+		t_skip "rdma-core's tests not found (package python3-pyverbs)"
 	mkdir "$T_CASE/tests"
 	t_defer rm -rf "$T_CASE/tests"
 	cp -r $tests/. "$T_CASE/tests"
 	gunzip "$T_CASE"/tests/*.gz
 }
 
-# run_tests [MODULE]: what came of them, in $T_CASE/out
+# run_tests [MODULE]: run tests; results in $T_CASE/out
 run_tests() {
 	timeout "$((T_TIME * 5))" $python "$T_DIR/lib/pyverbs_run.py" "$T_CASE/tests" \
 		"$A_DEV" "$A_IF" "$@" >"$T_CASE/stdout" 2>"$T_CASE/stderr" || {
 		tail "$T_CASE/stdout" "$T_CASE/stderr"
-		t_fail "they did not run to their end"
+		t_fail "the tests did not run to completion"
 	}
 	grep -P '^(ok|skip|error)\t' "$T_CASE/stdout" >"$T_CASE/out"
 }
@@ -76,20 +76,21 @@ run_all() {
 }
 
 for_their_tree() {
-	[ -d "$ours" ] || t_skip "no tests for rdma-core's tree here"
+	[ -d "$ours" ] || t_skip "packaging/rdma-core/tests not found"
 	unpack
 	cp "$ours/test_iwarp.py" "$T_CASE/tests"
 	run_tests test_iwarp
 	cat "$T_CASE/out"
-	t_check "as many as it has run" [ "$(wc -l <"$T_CASE/out")" -eq \
+	t_check "all tests of test_iwarp.py were run" [ "$(wc -l <"$T_CASE/out")" -eq \
 		"$(grep -c '^    def test_' "$ours/test_iwarp.py")" ]
-	t_check "each of them passes" t_refused grep -vP '^ok\t' "$T_CASE/out"
+	t_check "all tests of test_iwarp.py pass" t_refused grep -vP '^ok\t' "$T_CASE/out"
 }
 
 none_fails() {
 	cut -f 1 "$T_LOG/pyverbs.out" | sort | uniq -c
-	! grep -P '^error\t' "$T_LOG/pyverbs.out" || t_fail "some test failed"
-	t_check "at least $passing pass" test "$(grep -cP '^ok\t' "$T_LOG/pyverbs.out")" -ge $passing
+	! grep -P '^error\t' "$T_LOG/pyverbs.out" || t_fail "tests of rdma-core failed"
+	t_check "at least $passing tests pass" \
+		test "$(grep -cP '^ok\t' "$T_LOG/pyverbs.out")" -ge $passing
 }
 
 reasons() {
@@ -104,10 +105,10 @@ reasons() {
 	done < <(grep -P '^skip\t' "$T_LOG/pyverbs.out") >"$T_CASE/reasons"
 	sort "$T_CASE/reasons" | uniq -c | sort -rn >"$T_LOG/pyverbs.reasons"
 	cat "$T_LOG/pyverbs.reasons"
-	t_check "every reason is known" test $unknown = 0
+	t_check "each skipped test has a known reason" test $unknown = 0
 }
 
-# page_says WHAT: its number for the release of rdma-core that has so many tests
+# page_says WHAT: print the page's number for the rdma-core release with this many tests
 page_says() {
 	awk -F '  +' -v what="$1" -v all="$(wc -l <"$T_LOG/pyverbs.out")" '
 		$1 == "all" { for (col = 3; col > 1 && $col != all;) col-- }
@@ -116,43 +117,45 @@ page_says() {
 
 as_the_page_says() {
 	local number what wrong=0
-	[ -e "$page" ] || t_skip "no page here"
-	[ -n "$(page_says all)" ] || t_skip "a release of rdma-core that the page does not have"
+	[ -e "$page" ] || t_skip "Documentation/pyverbs.rst not found"
+	[ -n "$(page_says all)" ] ||
+		t_skip "Documentation/pyverbs.rst has no column for this release of rdma-core"
 	{
 		echo "$(grep -cP '^ok\t' "$T_LOG/pyverbs.out") pass"
 		cat "$T_LOG/pyverbs.reasons"
 	} >"$T_CASE/numbers"
 	while read -r number what; do
 		[ "$(page_says "$what")" != "$number" ] || continue
-		echo "$what: $number, on the page: $(page_says "$what")"
+		echo "$what: $number; in Documentation/pyverbs.rst: $(page_says "$what")"
 		wrong=1
 	done <"$T_CASE/numbers"
-	t_check "the page has the same numbers" test $wrong = 0
+	t_check "Documentation/pyverbs.rst has the same numbers" test $wrong = 0
 }
 
-# Those of on-demand paging that want some, which the machine has set aside
+# rdma-core's ODP tests that need huge pages
 huge_pages() {
 	local at=/proc/sys/vm/nr_hugepages before
-	[ -e $at ] || t_skip "no huge pages in this kernel: CONFIG_HUGETLBFS"
+	[ -e $at ] || t_skip "huge pages are not available in this kernel (CONFIG_HUGETLBFS)"
 	unpack
 	read -r before <$at
 	t_defer eval "echo $before >$at"
 	echo 16 >$at
-	[ "$(cat $at)" -ge 16 ] || t_skip "there is no room for huge pages"
+	[ "$(cat $at)" -ge 16 ] || t_skip "cannot allocate 16 huge pages"
 	run_tests test_odp
 	cat "$T_CASE/out"
-	t_check "both pass" [ "$(grep -cP '^ok\t.*_huge_' "$T_CASE/out")" -eq 2 ]
+	t_check "both tests with huge pages pass" \
+		[ "$(grep -cP '^ok\t.*_huge_' "$T_CASE/out")" -eq 2 ]
 }
 
 rm -f "$T_LOG/pyverbs.out" "$T_LOG/pyverbs.reasons"
 one_device
-t_case "rdma-core's tests run to their end" "" run_all
+t_case "rdma-core's tests run to completion" "" run_all
 if [ -e "$T_LOG/pyverbs.out" ]; then
-	t_case "rdma-core's tests: none fails" "" none_fails
-	t_case "rdma-core's tests: each one skipped has a known reason" "" reasons
-	t_case "rdma-core's tests: as many as Documentation/pyverbs.rst says" "" as_the_page_says
+	t_case "rdma-core's tests: no test fails" "" none_fails
+	t_case "rdma-core's tests: each skipped test has a known reason" "" reasons
+	t_case "rdma-core's tests: the numbers in Documentation/pyverbs.rst are right" "" as_the_page_says
 	sed 's/^/#/' "$T_LOG/pyverbs.reasons"
 fi
-t_case "rdma-core's tests of huge pages on demand" "" huge_pages
+t_case "rdma-core's tests of ODP with huge pages" "" huge_pages
 t_case "the tests for rdma-core's tree pass" "" for_their_tree
 t_end

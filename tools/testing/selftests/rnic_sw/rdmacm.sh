@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# rdmacm.sh: the programs that come with librdmacm.
+# rdmacm.sh: runs the programs that come with librdmacm.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -16,11 +16,11 @@ ping_sizes() {
 	done
 }
 
-# One server, one client after the other, and several at a time.
+# One persistent server; clients one after the other, then eight at a time.
 ping_persistent() {
 	local i before
 	t_port
-	# the limit is one of each of its clients: there are 108 of them
+	# T_TIME limits each of the 108 clients; the server needs more
 	T_TIME=$((10 * T_TIME)) t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	for i in $(seq "$(t_iters 100)"); do
@@ -29,7 +29,7 @@ ping_persistent() {
 	before=$(t_counter "$B_DEV" accepts)
 	for i in $(seq 8); do
 		t_bg "client$i" a rping -c -a "$B4" -p "$PORT" -C "$(t_iters 200)"
-		# its server forgets a request if the next comes at once
+		# rping's server loses a request if the next one arrives at once
 		t_until "$T_TIME" t_taken $((before + i)) || t_fail "client $i is not connected"
 	done
 	for i in $(seq 8); do
@@ -48,7 +48,7 @@ ping_nobody() {
 		on a timeout 30 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
-# It listens on 7471, always.
+# ucmatose always listens on port 7471.
 cmatose() {
 	t_pair 7471 ucmatose -b "$1" "${@:2}" -- ucmatose -s "$1" "${@:2}"
 }
@@ -58,7 +58,7 @@ client_server() {
 	t_pair "$PORT" rdma_server -s "$1" -p "$PORT" -- rdma_client -s "$1" -p "$PORT"
 }
 
-# Its server does not end by itself.
+# cmtime's server does not exit by itself.
 cm_times() {
 	local before
 	before=$(t_counter "$B_DEV" accepts)
@@ -67,10 +67,11 @@ cm_times() {
 	t_listens b "$PORT"
 	t_bg client a cmtime -s "$B4" -p "$PORT" -c 50
 	t_wait client
-	t_check "not all were accepted" test "$(t_counter "$B_DEV" accepts)" -ge $((before + 50))
+	t_check "all 50 connections were accepted" \
+		test "$(t_counter "$B_DEV" accepts)" -ge $((before + 50))
 }
 
-# stream PROGRAM ARGS...: its server ends with the connection.
+# stream PROGRAM ARGS...: the server exits when the connection ends.
 stream() {
 	local prog=$1
 	shift
@@ -79,18 +80,18 @@ stream() {
 		"$prog" -s "$B4" -p "$PORT" "$@"
 }
 
-# stream_async ARGS...: first only the server is asynchronous, then both are. The
-# client takes it for an error (16 is POLLHUP) if the end comes together with the
-# last octets, as it does mostly on one CPU; the server has sent and got all then.
+# stream_async ARGS...: first only the server is asynchronous, then both ends are. An
+# asynchronous client fails with status 16 (POLLHUP) if the end arrives together with the
+# last bytes, which is the rule on one CPU. The server has then transferred all data.
 stream_async() {
 	local try
 	stream_ends "" "$*" "$* -T a"
 	for try in 1 2 3; do
 		stream_ends "-$try" "$* -T a" "$* -T a" && return 0
 		grep -q "^client-$try ended with status 16" "$T_CASE/log" || return 1
-		echo "again"
+		echo "retrying"
 	done
-	t_check "the server has sent and got all" grep -q '^custom ' "$T_CASE/server-$try.log"
+	t_check "the server has transferred all data" grep -q '^custom ' "$T_CASE/server-$try.log"
 }
 
 # stream_ends TAG CLIENT-ARGS SERVER-ARGS
@@ -106,7 +107,7 @@ stream6() {
 		rstream -s "$B6" -p "$PORT" -I 20 -C 20 -T v
 }
 
-# rstream's fork server serves for ever, over plain sockets on its second port.
+# rstream's fork server never exits; it uses plain sockets on a second port.
 stream_fork() {
 	t_port
 	t_bg server b rstream -b "$B4" -p "$PORT" -I 10 -C 10 -T f
@@ -115,7 +116,7 @@ stream_fork() {
 	t_wait client
 }
 
-# The server maps the file for writing, which the beds' 9P lets nobody: in /tmp
+# The server maps the file for writing, which the beds' 9P does not support: use /tmp
 copy_file() {
 	local dir
 	dir=$(mktemp -d)
@@ -138,8 +139,8 @@ multicast_refused() {
 	t_refuses "$NO_QP" on a timeout 60 mckey -m 239.1.1.1 -b "$A4"
 }
 
-# Who listens on all devices does on one that comes later, unless somebody else has the port
-# there by then: that is no end of that device
+# A wildcard listener is started on a device that is added later. If the port is already
+# in use there, adding the device must still succeed.
 port_taken() {
 	t_port
 	t_bg everywhere a rping -s -P -a 0.0.0.0 -p "$PORT"
@@ -150,7 +151,7 @@ port_taken() {
 	t_listens a "$PORT"
 	t_link "$A_DEV" "$A_IF"
 	t_rping "$B4" -C 3
-	t_check "who listens everywhere is alive" t_alive everywhere
+	t_check "the wildcard listener still runs" t_alive everywhere
 }
 
 common() {
@@ -165,7 +166,7 @@ common() {
 	t_case "$1: rping, wildcard listener, IPv4" "" ping_wildcard "$B4" 0.0.0.0
 	t_case "$1: rping, wildcard listener, IPv6" "" ping_wildcard "$B6" ::0
 	t_case "$1: rping, IPv4 to a listener on [::]" "" ping_wildcard "$B4" ::0
-	t_case "$1: rping, nobody listens" "" ping_nobody
+	t_case "$1: rping, no listener" "" ping_nobody
 	t_case "$1: ucmatose, IPv4" "" cmatose "$B4"
 	t_case "$1: ucmatose, IPv6" "" cmatose "$B6"
 	t_case "$1: ucmatose, 100 connections" "" cmatose "$B4" -c 100 -C 20 -S 1000
@@ -183,7 +184,7 @@ t_undo
 unset NS_A NS_B
 
 one_device
-# Over SCTP the second time: the other topology will do for a debug kernel
+# Over SCTP in a debug kernel the other topology is enough
 [ -n "${T_LLP:-}" ] && [ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || common "one device"
 t_case "rstream, blocking" "" stream rstream -I 50 -C 20 -T b
 t_case "rstream, nonblocking" "" stream rstream -I 50 -C 20 -T n
@@ -200,7 +201,8 @@ t_case "riostream, nonblocking" "" stream riostream -I 50 -C 5 -T n
 t_case "riostream, async, verified" "" stream riostream -I 50 -C 5 -T a -T v
 t_case "riostream, all sizes" "" stream riostream -S all -I $((T_SLOW ? 3 : 100))
 t_case "rcopy, 5 MB" "" copy_file
-[ -n "${T_LLP:-}" ] || t_case "a listener's port is taken when a device comes" "" port_taken
+[ -n "${T_LLP:-}" ] ||
+	t_case "device added while a wildcard listener's port is in use" "" port_taken
 t_case "udaddy refused" "" datagrams_refused
 t_case "mckey refused" "" multicast_refused
 t_end

@@ -1,29 +1,29 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# sctp.sh: RDMA over SCTP (RFC 5043): programs choose it by RNIC_SW_LLP, and
-# listeners take it beside TCP. What is the same over TCP and SCTP the other
-# scripts show, run as sctp_*.sh.
+# sctp.sh: RDMA over SCTP (RFC 5043). Programs select it with RNIC_SW_LLP; listeners accept
+# it in addition to TCP. What TCP and SCTP have in common is tested by the other scripts,
+# run as sctp_*.sh.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
 export RNIC_SW_LLP=sctp
 
-# Idle associations and those that close do not count.
+# associations PORT: established ones of host a; idle and closing ones do not count.
 associations() { on a ss -HnS | grep -c "^ESTAB.*:$1 *\$" || true; }
-# made: how many a has ever made: they go some seconds after the programs
+# made: all associations ever made by a; closed ones stay for seconds after a program's end
 made() { on a awk '$1 == "SctpActiveEstabs" { print $2 }' /proc/net/sctp/snmp; }
 qps() { on "$1" rdma resource show qp | grep -c 'state RTS' || true; }
 tcp_connects() { echo $(($(t_counter "$A_DEV" connects) - $(t_counter "$A_DEV" connects_sctp))); }
 
-# no_tcp COMMAND...: it connects, but not over TCP
+# no_tcp COMMAND...: COMMAND must not connect over TCP
 no_tcp() {
 	local before
 	before=$(tcp_connects)
 	"$@"
-	t_check "a TCP connection was made" [ "$(tcp_connects)" -eq "$before" ]
+	t_check "no TCP connection is made" [ "$(tcp_connects)" -eq "$before" ]
 }
 
-# llp HOST WORD VALUE: what a device is set to
+# llp HOST NAME VALUE: change a setting of HOST's device
 llp() {
 	if [ "$1" = a ]; then t_set "$A_DEV" "$2" "$3" "$NS_A"; else t_set "$B_DEV" "$2" "$3" "$NS_B"; fi
 }
@@ -44,7 +44,7 @@ ping_both() {
 	t_pair "$PORT" rping -s -a "$B4" -p "$PORT" -C 5 -- \
 		env RNIC_SW_LLP=tcp rping -c -a "$B4" -p "$PORT" -C 5 ||
 		t_closed_first "$T_CASE/client.log" "$T_CASE/server.log"
-	t_check "not all rounds were done" t_whole "$T_CASE/client.log"
+	t_check "all rounds are done" t_whole "$T_CASE/client.log"
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
@@ -56,12 +56,12 @@ ping_both() {
 ping_nobody() {
 	t_port
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
-	# there is an association, but nobody to ask
+	# again with an association, which has no session for this port
 	t_rping "$B4" -C 1
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
 }
 
-# traffic TAG: a pair of programs that goes on until somebody ends it
+# traffic TAG: start a pair of programs that transfer data until one of them ends
 traffic() {
 	t_port
 	t_bg "s$1" b rping -s -a "$B4" -p "$PORT" -S 20000
@@ -69,7 +69,7 @@ traffic() {
 	t_bg "c$1" a rping -c -a "$B4" -p "$PORT" -S 20000
 }
 
-# crowd N: so many programs on a, each with a queue pair to one server on b
+# crowd N: start N clients on a, each with a QP connected to one server on b
 crowd() {
 	local i
 	t_port
@@ -77,7 +77,7 @@ crowd() {
 	t_listens b "$PORT"
 	for ((i = 1; i <= $1; i++)); do
 		t_bg "c$i" a rping -c -a "$B4" -p "$PORT"
-		# its server forgets a request if the next comes at once
+		# rping's server loses a request if the next one arrives at once
 		t_until "$T_TIME" has_qps "$i" || t_fail "client $i is not connected"
 	done
 	on a ss -nS
@@ -87,26 +87,26 @@ sends() { t_counter "$B_DEV" rx_sends; }
 more_sends() { [ "$(sends)" -gt $(($1 + 5)) ]; }
 flows() { t_until "$T_TIME" more_sends "$(sends)" || t_fail "no traffic"; }
 has_qps() { [ "$(qps a)" -ge "$1" ]; }
-# The other end finds out by itself.
-ends_soon() { t_until "${2:-30}" t_ended "$1" || t_fail "$1 goes on"; }
+# The other end must notice by itself.
+ends_soon() { t_until "${2:-30}" t_ended "$1" || t_fail "$1 still runs"; }
 
-# Queue pairs of different programs, one association.
+# QPs of different programs share one association.
 share() {
 	crowd 8
-	t_check "8 queue pairs are on one association" test "$(associations "$PORT")" = 1
+	t_check "8 QPs are on one association" test "$(associations "$PORT")" = 1
 	flows
 }
 
-# Two streams each way: five queue pairs need three associations.
+# With two streams in each direction five QPs need three associations.
 use_up() {
 	llp a streams 2
 	t_defer llp a streams 0
 	crowd 5
-	t_check "5 queue pairs are on 3 associations" test "$(associations "$PORT")" = 3
+	t_check "5 QPs are on 3 associations" test "$(associations "$PORT")" = 3
 	flows
 }
 
-# The same if it is the peer that allows no more, and all wait for the first one.
+# The limit is the peer's, and all QPs wait for the first association.
 allowed_few() {
 	local before
 	llp b streams 2
@@ -114,7 +114,7 @@ allowed_few() {
 	t_netem a "$A_IF" delay 400ms
 	before=$(made)
 	t_pair 7471 ucmatose -b "$B4" -c 5 -C 5 -- ucmatose -s "$B4" -c 5 -C 5
-	t_check "5 queue pairs were on 3 associations" test $(($(made) - before)) = 3
+	t_check "5 QPs were on 3 associations" test $(($(made) - before)) = 3
 }
 
 kill_one() {
@@ -133,14 +133,14 @@ kill_one() {
 	t_rping "$B4" -C 3
 }
 
-# The other one on the association goes on.
+# When one program is killed, another one on the same association continues.
 kill_beside() {
 	crowd 2
-	t_check "they share an association" test "$(associations "$PORT")" = 1
+	t_check "both QPs are on one association" test "$(associations "$PORT")" = 1
 	t_kill c1 KILL
 	sleep 1
 	flows
-	t_check "the other one is alive" t_alive c2
+	t_check "the other client still runs" t_alive c2
 }
 
 del_link() {
@@ -163,26 +163,26 @@ reload() {
 	on a rdma link del "$A_DEV"
 	on b rdma link del "$B_DEV"
 	t_unload
-	t_check "all modules are gone" test ! -d "/sys/module/${T_MODULES[-1]}"
+	t_check "all modules are unloaded" test ! -d "/sys/module/${T_MODULES[-1]}"
 	modprobe rnic_sw
 	t_link "$A_DEV" "$A_IF" "$NS_A"
 	t_link "$B_DEV" "$B_IF" "$NS_B"
-	t_check "the module came when it was asked for" test -d /sys/module/iw_sctp_ddp
+	t_check "iw_sctp_ddp is loaded on demand" test -d /sys/module/iw_sctp_ddp
 	t_rping "$B4" -C 3
 }
 
 has_carrier() { on "$1" ip -o link show dev "$2" | grep -q ' state UP '; }
 
-# The kernel looks for carriers once in a second: what is asked for before is lost, and
-# rdma_cm asks for an address for two
+# The kernel checks carriers once a second and drops packets sent before that; rdma_cm
+# gives up resolving an address after two seconds.
 peer_back() {
 	on b ip link set "$B_IF" up
 	t_until "$T_TIME" has_carrier a "$A_IF" && t_until "$T_TIME" has_carrier b "$B_IF"
 }
 
-# SCTP notices by itself that nobody answers.
+# SCTP detects an unreachable peer.
 peer_gone() {
-	# both notice, not timeout
+	# the programs must notice before timeout(1) ends them
 	T_TIME=$((T_TIME * 3))
 	traffic 1
 	flows
@@ -192,7 +192,7 @@ peer_gone() {
 	ends_soon s1 100
 }
 
-# netem WORDS...: both directions suffer
+# netem WORDS...: apply netem in both directions
 netem() {
 	t_netem a "$A_IF" "$@"
 	t_netem b "$B_IF" "$@"
@@ -202,21 +202,21 @@ netem() {
 some_early() {
 	local now
 	now=$(t_counter "$A_DEV" rx_placed_early)
-	echo "$((now - EARLY)) segments were placed before their turn"
-	t_check "nothing was placed early" test "$now" -gt "$EARLY"
+	echo "$((now - EARLY)) segments were placed out of order"
+	t_check "segments are placed out of order" test "$now" -gt "$EARLY"
 }
 
-# How many packets netem has lost, at both hosts
+# Print the number of packets that netem has dropped on both hosts
 lost() {
 	{ on a tc -s qdisc show dev "$A_IF" && on b tc -s qdisc show dev "$B_IF"; } |
 		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
 }
 
-some_lost() { t_check "nothing was lost" test "$(lost)" -gt 0; }
+some_lost() { t_check "packets are lost" test "$(lost)" -gt 0; }
 
-# reordered WORDS...: packets overtake each other; and some get lost, if WORDS say so
+# reordered WORDS...: run rping over a network that reorders, and loses if WORDS say so
 reordered() {
-	# two minutes where QEMU translates
+	# it takes two minutes in QEMU without KVM
 	T_TIME=$((T_TIME * 3))
 	netem "$@"
 	t_rping "$B4" -C "$(t_iters 200)" -S 65535 -V
@@ -224,7 +224,7 @@ reordered() {
 	[[ " $* " != *" loss "* ]] || some_lost
 }
 
-# What is late of one queue pair holds up no other one's.
+# A late segment of one QP must not delay other QPs.
 share_reordered() {
 	local i n reads before
 	T_TIME=$((T_TIME * 3))
@@ -239,14 +239,14 @@ share_reordered() {
 		t_bg "c$i" a rping -c -a "$B4" -p "$PORT" -S 30000 -C "$n" -V
 		t_until "$T_TIME" t_taken $((before + i)) || t_fail "client $i is not connected"
 	done
-	t_check "they share an association" test "$(associations "$PORT")" = 1
+	t_check "all QPs are on one association" test "$(associations "$PORT")" = 1
 	for i in 1 2 3 4; do
 		t_pinged "c$i"
 	done
 	some_early
 	some_lost
-	# a round is one Read, and the client does not tell that there were fewer
-	t_check "not all rounds were done" test \
+	# a round has one Read, and the client does not report missing rounds
+	t_check "all rounds are done" test \
 		"$(t_counter "$A_DEV" rx_read_requests)" -ge $((reads + 4 * n))
 }
 
@@ -265,7 +265,7 @@ choose() {
 	t_call "$B4" -C 3
 }
 
-# The program's word counts more than its environment's.
+# The program's direct verb has precedence over the environment.
 direct_verb() {
 	local direct before
 	direct=$(t_prog direct)
@@ -274,22 +274,22 @@ direct_verb() {
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	RNIC_SW_LLP=tcp no_tcp on a timeout "$T_TIME" "$direct" "$B4" "$PORT" sctp
-	t_check "it was over SCTP" test $(($(made) - before)) = 1
+	t_check "the connection was made over SCTP" test $(($(made) - before)) = 1
 	t_port
 	t_bg other b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	RNIC_SW_LLP=sctp on a timeout "$T_TIME" "$direct" "$B4" "$PORT" tcp
-	t_check "it was over TCP" test $(($(made) - before)) = 1
+	t_check "the second connection was made over TCP" test $(($(made) - before)) = 1
 }
 
-# A kernel that may not load it: TCP is none the worse.
+# If modprobe may not load sctp, TCP must still work.
 forbidden() {
-	[ ! -d /sys/module/sctp ] || t_skip "sctp is loaded here, and cannot be unloaded"
+	[ ! -d /sys/module/sctp ] || t_skip "module sctp is loaded and cannot be unloaded"
 	mkdir -p /run/modprobe.d
 	echo "install sctp /bin/false" >/run/modprobe.d/rnic_sw.conf
 	t_defer rm /run/modprobe.d/rnic_sw.conf
 	RNIC_SW_LLP=tcp two_hosts
-	t_check "SCTP is not there" test ! -d /sys/module/iw_sctp_ddp
+	t_check "iw_sctp_ddp is not loaded" test ! -d /sys/module/iw_sctp_ddp
 	RNIC_SW_LLP=tcp t_rping "$B4" -C 3
 	t_port
 	t_bg server b env RNIC_SW_LLP=tcp rping -s -a "$B4" -p "$PORT" -C 3
@@ -298,13 +298,13 @@ forbidden() {
 	t_refuses "Protocol not supported|no such lower layer" llp a connect sctp
 	t_refuses "Protocol not supported|no such lower layer" llp b listen sctp
 	t_refuses "Protocol not supported|no such lower layer" llp b listen both
-	t_check "listeners are on TCP" test "$(llp_of b listen)" = tcp
+	t_check "the listen setting is tcp" test "$(llp_of b listen)" = tcp
 	RNIC_SW_LLP=tcp t_rping "$B4" -C 3
 }
 
-# On a blacklist: as for socket(2) nobody but root brings it.
+# If sctp is blacklisted, only root may load it, as with socket(2).
 blacklisted() {
-	[ ! -d /sys/module/sctp ] || t_skip "sctp is loaded here, and cannot be unloaded"
+	[ ! -d /sys/module/sctp ] || t_skip "module sctp is loaded and cannot be unloaded"
 	mkdir -p /run/modprobe.d
 	echo "blacklist sctp" >/run/modprobe.d/rnic_sw.conf
 	t_defer rm /run/modprobe.d/rnic_sw.conf
@@ -313,31 +313,32 @@ blacklisted() {
 	t_bg server b env RNIC_SW_LLP=tcp rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
 	t_refuses "rdma_create_qp: Operation not supported" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
-	t_check "SCTP is not there" test ! -d /sys/module/sctp
+	t_check "sctp is not loaded" test ! -d /sys/module/sctp
 	RNIC_SW_LLP=tcp t_call "$B4" -C 3
 }
 
-# A device has nothing to do with SCTP before somebody asks for it.
+# A device does not use SCTP before a program or a setting requests it.
 asked_for() {
-	modprobe -q sctp || t_skip "no SCTP here"
+	modprobe -q sctp || t_skip "SCTP is not available in this kernel"
 	t_unload rnic_sw iw_sctp_ddp
 	modprobe rnic_sw
 	RNIC_SW_LLP=tcp two_hosts
-	t_check "the module is not loaded" test ! -d /sys/module/iw_sctp_ddp
-	t_check "listeners are on TCP" test "$(llp_of b listen)" = tcp
+	t_check "iw_sctp_ddp is not loaded" test ! -d /sys/module/iw_sctp_ddp
+	t_check "the listen setting is tcp" test "$(llp_of b listen)" = tcp
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
 	t_listens b "$PORT"
-	# a program that asks brings the module, and opens no port
+	# a client that requests SCTP loads the module; no listener is opened on SCTP
 	t_refuses "RDMA_CM_EVENT_REJECTED, error -104" on a timeout 20 rping -c -a "$B4" -p "$PORT" -C 1
-	t_check "the module is loaded" test -d /sys/module/iw_sctp_ddp
-	t_check "nobody listens on SCTP" test "$(on b awk 'END { print NR }' /proc/net/sctp/eps)" = 1
+	t_check "iw_sctp_ddp is loaded" test -d /sys/module/iw_sctp_ddp
+	t_check "there is no listener on SCTP" \
+		test "$(on b awk 'END { print NR }' /proc/net/sctp/eps)" = 1
 	RNIC_SW_LLP=tcp t_call "$B4" -C 3
 	llp b listen both
 	t_call "$B4" -C 3
 }
 
-# taken PORT...: who listens there is reached by the lower layers in BY, and no other
+# taken PORT...: listeners on these ports accept over the LLPs in $BY and over no other
 taken() {
 	local llp port
 	for llp in tcp sctp; do
@@ -353,7 +354,8 @@ taken() {
 	done
 }
 
-# Who listens everywhere does so on a new device before anybody can set it.
+# A wildcard listener is started on a new device before its listen setting can be changed;
+# it must follow the setting later.
 followed() {
 	local everywhere one
 	T_TIME=$((3 * T_TIME))
@@ -378,7 +380,7 @@ followed() {
 	BY=tcp taken "$everywhere" "$one"
 }
 
-# A program of another kind has the port of one of two
+# Another program has the SCTP port of one of two listeners
 followed_by_all() {
 	local first second
 	T_TIME=$((3 * T_TIME))
@@ -401,39 +403,39 @@ followed_by_all() {
 	t_bg second b rping -s -P -a "$B4" -p "$second"
 	t_listens b "$second"
 	t_refuses "Address already in use|has a listener.s port" llp b listen sctp
-	t_check "it is as before" test "$(llp_of b listen)" = tcp
+	t_check "the listen setting is unchanged" test "$(llp_of b listen)" = tcp
 	BY=tcp taken "$first" "$second"
-	# beside TCP it is done without
+	# with "both" the listener whose SCTP port is in use continues with TCP only
 	llp b listen both
 	BY="tcp sctp" taken "$first"
 	PORT=$second RNIC_SW_LLP=tcp t_call "$B4" -C 3
 }
 
 modprobe rnic_sw
-t_case "no SCTP allowed" "" forbidden
-t_case "SCTP on a blacklist" "" blacklisted
-t_case "SCTP only where it is asked for" "" asked_for
-modprobe iw_sctp_ddp || t_skip_all "no SCTP here"
+t_case "loading of sctp forbidden in modprobe.d" "" forbidden
+t_case "sctp blacklisted in modprobe.d" "" blacklisted
+t_case "SCTP only where it is requested" "" asked_for
+modprobe iw_sctp_ddp || t_skip_all "cannot load module iw_sctp_ddp"
 modprobe sctp_diag
 two_hosts
 t_case "rping, IPv4" "" no_tcp ping_sizes "$B4"
 t_case "rping, IPv6" "" no_tcp ping_sizes "$B6"
 t_case "rping, over TCP and SCTP side by side" "" ping_both
-t_case "rping, nobody listens" "" ping_nobody
+t_case "rping, no listener" "" ping_nobody
 t_case "queue pairs share an association" "" share
-t_case "streams used up" "SCTPDDP-56" use_up
-t_case "streams used up at once, as the peer allows few" "SCTPDDP-56 SCTPDDP-57" allowed_few
+t_case "all streams of an association in use" "SCTPDDP-56" use_up
+t_case "streams used up at once, limited by the peer" "SCTPDDP-56 SCTPDDP-57" allowed_few
 t_case "programs killed under traffic" "" kill_one
-t_case "one of two killed" "SCTPDDP-83" kill_beside
+t_case "one of two programs on an association killed" "SCTPDDP-83" kill_beside
 t_case "placement out of order" "SCTPDDP-65 SCTPDDP-66" reordered delay 5ms 4ms
 t_case "placement out of order, with loss" "SCTPDDP-65 SCTPDDP-66" reordered delay 2ms reorder 30% loss 1%
 t_case "placement out of order, queue pairs that share an association" "SCTPDDP-65 SCTPDDP-66" \
 	share_reordered
 t_case "device deleted under traffic" "SCTPDDP-81" del_link
-t_case "the peer is gone" "SCTPDDP-81" peer_gone
-t_case "the device's choice" "" choose
-t_case "who listens already follows it" "" followed
-t_case "all of them or none" "" followed_by_all
-t_case "the program's choice, by a direct verb" "" direct_verb
+t_case "the peer is unreachable" "SCTPDDP-81" peer_gone
+t_case "the device's connect and listen settings" "" choose
+t_case "existing listeners follow the setting" "" followed
+t_case "the listen setting changes all listeners or none" "" followed_by_all
+t_case "the program's choice of LLP, by a direct verb" "" direct_verb
 t_case "modules unload" "" reload
 t_end

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# sctp_paths.sh: one address on each side (RFC 5043 7.2), or as many as the device
-# is told (its setting paths): then a link may fail and nobody notices.
+# sctp_paths.sh: associations with one address on each side (RFC 5043 7.2), or with several
+# (setting paths), so that programs do not notice the failure of a link.
 #
-# Beside the hosts' first link there is a second one without a device:
+# Besides the hosts' first link there is a second one without RDMA devices:
 #
 #	va  10.9.1.1  iwa  ---------  vb  10.9.1.2  iwb
 #	va2 10.9.3.1       ---------  vb2 10.9.3.2
@@ -12,7 +12,7 @@
 
 export RNIC_SW_LLP=sctp
 SLAB=/sys/kernel/debug/failslab
-ENOUGH=1000000	# octets
+ENOUGH=1000000	# bytes
 A4_2=10.9.3.1 B4_2=10.9.3.2 A6_2=fd00:9:3::1 B6_2=fd00:9:3::2
 
 second_link() {
@@ -27,7 +27,7 @@ link_up() {
 	ip -n "$1" link set "$2" up
 }
 
-# paths HOST NAMES: which interfaces its device uses besides; undone at the end
+# paths HOST NAMES: set HOST's paths until the case ends
 paths() {
 	local of=("$A_DEV" "$NS_A")
 	[ "$1" = a ] || of=("$B_DEV" "$NS_B")
@@ -40,8 +40,8 @@ two_paths() {
 	paths b vb2
 }
 
-# The addresses of host a's associations with $PORT: its own, and the other's. In
-# the kernel's table the primary one has a *, and IPv6 is written out.
+# Print the addresses of host a's associations with $PORT, a's and b's. In /proc the primary
+# address has a *, and IPv6 addresses have leading zeros.
 addresses() {
 	on a cat /proc/net/sctp/assocs | tr -d '*' | awk -v port="$PORT" '
 		$13 == port {
@@ -50,18 +50,18 @@ addresses() {
 		}' | short | sort -u | paste -sd' '
 }
 
-# IPv6 addresses as they are usually written
+# Shorten IPv6 addresses
 short() { sed -E '/:/ s/\b0+([0-9a-f])/\1/g; s/(:0)+:/::/g'; }
 
 has() {
 	local got
 	got=$(addresses)
 	echo "addresses: $got"
-	t_check "they are $*" test "$got" = "$*"
+	t_check "the addresses are $*" test "$got" = "$*"
 }
 
-# talk ADDRESS: data goes to and fro, and is compared, until somebody ends it; the
-# server is at $T_AT if that is set. How long a case may take is for goes_on to say.
+# talk ADDRESS: start a client and a server that transfer and verify data until they are
+# killed; the server listens on $T_AT if set. goes_on() checks progress and time.
 talk() {
 	t_port
 	T_TIME=600 t_bg server b rping -s -a "${T_AT:-$1}" -p "$PORT" -S 30000 -V
@@ -73,16 +73,16 @@ talk() {
 sends() { t_counter "$B_DEV" rx_sends; }
 more_sends() { [ "$(sends)" -gt $(($1 + 5)) ]; }
 
-# Within so many seconds; fails at once if a program has ended, as it does on any error.
+# goes_on [SECONDS]: data must move within SECONDS; both programs, which exit on errors, run.
 goes_on() {
 	local start=${EPOCHREALTIME/./}
 	t_until "${1:-20}" more_sends "$(sends)" || t_fail "no traffic"
-	echo "goes on after $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
-	t_check "the client is alive" t_alive client
-	t_check "the server is alive" t_alive server
+	echo "traffic after $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
+	t_check "the client still runs" t_alive client
+	t_check "the server still runs" t_alive server
 }
 
-# state HOST ADDRESS: of the path to there, as enum sctp_spinfo_state
+# state HOST ADDRESS: print the path's state (enum sctp_spinfo_state)
 state() { on "$1" cat /proc/net/sctp/remaddr | short | awk -v to="$2" '$1 == to { print $8 }'; }
 is_active() { state "$1" "$2" | grep -q 2; }
 active() { t_until 40 is_active "$1" "$2" || t_fail "the path to $2 is not active: $(state "$1" "$2")"; }
@@ -96,7 +96,7 @@ all_active() {
 
 link() { on "$1" ip link set "$2" "$3"; }
 
-# lost HOST INTERFACE: one end of a link is down, the other has no carrier
+# lost HOST INTERFACE: set one end of a link down, so that the other end loses its carrier
 lost() {
 	link "$1" "$2" down
 	goes_on 60
@@ -108,7 +108,7 @@ one_each() {
 	has a "$2" b "$1"
 }
 
-# everywhere ADDRESS: a server on b that anybody may call, at any address
+# everywhere ADDRESS: start a persistent server on b that listens on ADDRESS
 everywhere() {
 	t_port
 	t_bg server b rping -s -P -a "$1" -p "$PORT"
@@ -118,20 +118,20 @@ everywhere() {
 connected() { on a rdma resource show qp link "$A_DEV/1" | grep -c 'state RTS' || true; }
 more_connected() { [ "$(connected)" -gt "$1" ]; }
 
-# stays NAME ADDRESS: a client there that goes on. An association has its addresses
-# before it is there.
+# stays NAME ADDRESS: start a client that stays connected to ADDRESS. Wait for its QP:
+# an association has its addresses before it is established.
 stays() {
 	local before
 	before=$(connected)
 	t_bg "$1" a rping -c -a "$2" -p "$PORT"
 	t_until "$T_TIME" more_connected "$before" || t_fail "$1 is not connected"
-	t_check "it is not at $2" eval "addresses | grep -qF 'b ${2%%%*}'"
+	t_check "an association has address $2" eval "addresses | grep -qF 'b ${2%%%*}'"
 }
 
 calls() { t_call "$1" -C 2; }
 answers() { on a timeout 10 rping -c -a "$1" -p "$PORT" -C 1; }
 
-# On no address in particular there is one as well: that which was called.
+# A wildcard listener's association has one address of b: the one that was called.
 called_one() {
 	on b ip addr add 10.9.1.77/24 dev vb
 	t_defer on b ip addr del 10.9.1.77/24 dev vb
@@ -140,10 +140,11 @@ called_one() {
 	has a "$A4" b "$B4"
 	stays second 10.9.1.77
 	has a "$A4" b "$B4" b 10.9.1.77
-	t_check "one association each" test "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2
+	t_check "there are two associations" \
+		test "$(on a ss -HnS | grep -c "^ESTAB.*:$PORT *$")" = 2
 }
 
-# A link-local one is as good, but never a path beside others.
+# A link-local address can be called, but is never an additional path.
 link_local() {
 	local at
 	two_paths
@@ -156,7 +157,7 @@ link_local() {
 	addresses | grep -F "b $B6_2"
 }
 
-# The second one while IPv6 still looks whether another host has it.
+# A listener follows the addresses of its device, also one that IPv6 first probes (DAD).
 addresses_come() {
 	on b sysctl -qw net.ipv6.conf.vb.accept_dad=1
 	t_defer on b sysctl -qw net.ipv6.conf.vb.accept_dad=0
@@ -164,16 +165,17 @@ addresses_come() {
 	calls "$2"
 	on b ip addr add "$3" dev vb
 	t_defer eval "on b ip addr del $3 dev vb 2>/dev/null"
-	t_until 40 answers "${3%/*}" || t_fail "nobody answers at $3"
+	t_until 40 answers "${3%/*}" || t_fail "no connection to the new address $3"
 	calls "${3%/*}"
 	on b ip addr del "$3" dev vb
-	t_until 10 eval "! in_use $3" || t_fail "the address is gone, its socket is not"
+	t_until 10 eval "! in_use $3" ||
+		t_fail "the socket of the removed address $3 is still there"
 	calls "$2"
 	on b ip addr add "$3" dev vb
-	t_until 40 answers "${3%/*}" || t_fail "nobody answers at $3 any more"
+	t_until 40 answers "${3%/*}" || t_fail "no connection to $3 after it was added again"
 }
 
-# slab WORD VALUE...: of the allocations that are made to fail
+# slab NAME VALUE...: set options of failslab
 slab() {
 	while [ $# -gt 0 ]; do
 		echo "$2" >"$SLAB/$1"
@@ -185,54 +187,58 @@ all_have_memory() {
 	slab probability 0 require-start 0 require-end 18446744073709551615 times 1
 }
 
-# times_left N: so many are still to fail
+# times_left N: check how many allocations are still to fail
 times_left() { [ "$(cat $SLAB/times)" = "$1" ]; }
 
-# The worker that follows the addresses has no memory, more than once, and has it
-# again later: nobody tells it of either.
+# The worker that follows addresses fails to allocate memory several times. It must retry
+# by itself: no notification comes when there is memory again.
 memory_comes() {
 	local range
 	[ -e $SLAB/require-start ] ||
-		t_skip "this kernel cannot make allocations fail, for callers of one's choice"
+		t_skip "this kernel cannot inject allocation failures by caller (CONFIG_FAILSLAB)"
 	everywhere 0.0.0.0
 	calls "$B4"
 	range=$(grep -F '[iw_sctp_ddp]' /proc/kallsyms | sort |
 		awk '$3 == "sddp_places_follow_one" { at = "0x" $1; next }
 			at && "0x" $1 > at { print at, "0x" $1; exit }')
-	[ -n "$range" ] || t_fail "the worker has another name: say it here, too"
+	[ -n "$range" ] ||
+		t_fail "sddp_places_follow_one() not found in kallsyms; if it was renamed, update this test"
 	t_defer all_have_memory
 	slab require-start "${range% *}" require-end "${range#* }" stacktrace-depth 32 \
 		task-filter N cache-filter N ignore-gfp-wait N verbose 0 space 0 interval 1 \
 		times 3 probability 100
 	on b ip addr add "$1" dev vb
 	t_defer on b ip addr del "$1" dev vb
-	t_until 20 times_left 0 || t_fail "it was not tried again: $(cat $SLAB/times) times left of 3"
-	t_until 40 answers "${1%/*}" || t_fail "nobody answers at $1"
+	t_until 20 times_left 0 ||
+		t_fail "the worker has not retried: $(cat $SLAB/times) of 3 failures left"
+	t_until 40 answers "${1%/*}" || t_fail "no connection to the new address $1"
 }
 
-# Does anybody listen over SCTP at that address on b?
+# in_use ADDRESS: check for an SCTP listener on ADDRESS of b
 in_use() {
 	on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | short |
 		grep -qF " ${1%/*} "
 }
 
-# Another program has an address, and it is on no path of another device's: who
-# listens everywhere is told.
+# Another program has the port on the device's address, and no other device has that address
+# as a path: a wildcard listen must fail.
 foreign_place() {
 	t_defer t_listens_on "$B_DEV" both "$NS_B"
 	t_listens_on "$B_DEV" sctp "$NS_B"
 	t_port
 	t_bg other b python3 -c "import socket, time; s = socket.socket(2, 1, 132); \
 s.bind(('$B4', $PORT)); s.listen(); time.sleep(1000)"
-	t_until 20 in_use "$B4" || t_fail "nobody listens"
+	t_until 20 in_use "$B4" || t_fail "the other program does not listen"
 	t_refused on b timeout 10 rping -s -a 0.0.0.0 -p "$PORT" 2>"$T_CASE/refused"
-	t_check "it is not told why" grep -q 'rdma_listen: Address already in use' "$T_CASE/refused"
+	t_check "rdma_listen() fails with EADDRINUSE" \
+		grep -q 'rdma_listen: Address already in use' "$T_CASE/refused"
 }
 
-# At how many addresses does somebody listen over SCTP on b?
+# Print the number of addresses of b with an SCTP listener
 sockets() { on b awk -v port="$PORT" '$4 == 10 && $6 == port' /proc/net/sctp/eps | wc -l; }
 
-# 600 more of each family: IPv6's have a socket each, of IPv4's those that are left.
+# 600 more addresses per family: listeners are limited to 1024 sockets, and IPv6 addresses
+# get theirs first.
 many_addresses() {
 	local i
 	for ((i = 1; i <= 600; i++)); do
@@ -242,12 +248,12 @@ many_addresses() {
 	t_defer on b ip addr flush dev vb to 10.78.0.0/16
 	t_defer on b ip addr flush dev vb to fd78::/16
 	everywhere ::
-	t_until 20 eval '[ "$(sockets)" = 1024 ]' || t_fail "at $(sockets) addresses"
+	t_until 20 eval '[ "$(sockets)" = 1024 ]' || t_fail "$(sockets) listening sockets, not 1024"
 	calls "$B4"
 	calls "$B6"
 }
 
-# Two devices on each other's path, and a program that listens on both.
+# Each of two devices is on the other's path, and a program listens on both.
 cross() {
 	t_new_device iwb2 vb2 "$NS_B"
 	paths a va2
@@ -258,10 +264,10 @@ cross() {
 	t_defer t_listens_on "$B_DEV" both "$NS_B"
 	t_port
 	t_bg server b rping -s -P -a 0.0.0.0 -p "$PORT"
-	t_until 20 in_use "$B4" || t_fail "nobody listens"
+	t_until 20 in_use "$B4" || t_fail "the server does not listen"
 	calls "$B4"
 	has a "$A4" a "$A4_2" b "$B4" b "$B4_2"
-	t_check "the server is alive" t_alive server
+	t_check "the server still runs" t_alive server
 }
 
 two_each() {
@@ -270,13 +276,13 @@ two_each() {
 	has a "$2" a "$3" b "$1" b "$4"
 }
 
-# Packets that have left by an interface of a's.
+# Print the number of packets sent through an interface of a.
 left_by() { on a cat "/sys/class/net/$1/statistics/tx_packets"; }
 
-# After how many timeouts in a row host a's association with $PORT ends
+# Print the maximum of consecutive timeouts of host a's association with $PORT
 allowed() { on a awk -v port="$PORT" '$13 == port { print $(NF - 7) }' /proc/net/sctp/assocs; }
 
-# The second one is asked whether it is there, and carries nothing else.
+# The second path carries heartbeats only.
 one_used() {
 	local first second
 	two_paths
@@ -289,12 +295,13 @@ one_used() {
 	goes_on
 	first=$(($(left_by va) - first))
 	second=$(($(left_by va2) - second))
-	echo "$first packets by the first path, $second by the second"
-	t_check "data goes by the first path alone" test $((10 * second)) -lt "$first"
-	t_check "$(allowed) timeouts, each path has five" test "$(allowed)" = 10
+	echo "$first packets on the first path, $second on the second"
+	t_check "data is sent on the first path only" test $((10 * second)) -lt "$first"
+	t_check "the association allows 10 timeouts, five for each path (it allows $(allowed))" \
+		test "$(allowed)" = 10
 }
 
-# One path after the other is lost, by either end, under traffic.
+# Under traffic each path fails in turn, at either end.
 fail_over() {
 	two_paths
 	talk "$@"
@@ -313,7 +320,7 @@ fail_over() {
 	on a cat /proc/net/sctp/remaddr
 }
 
-# Packets vanish, and no interface says so.
+# The network drops packets without a link failure.
 swallowed() {
 	two_paths
 	talk "$1"
@@ -322,10 +329,10 @@ swallowed() {
 	goes_on 60
 	goes_on
 	on a tc -s qdisc show dev va | tee "$T_CASE/lost"
-	t_check "nothing was lost" grep -q 'dropped [1-9]' "$T_CASE/lost"
+	t_check "packets are lost" grep -q 'dropped [1-9]' "$T_CASE/lost"
 }
 
-# A router between the hosts; the way from it to b carries less:
+# A router between the hosts; its link to b has a smaller MTU:
 #
 #	va3  10.9.4.1  iwa3  ----  ra  10.9.4.254
 #				   rb  10.9.5.254  ----  vb3  10.9.5.1  iwb3
@@ -346,11 +353,11 @@ router() {
 	t_must t_new_device iwb3 vb3 "$NS_B"
 }
 
-# It says what is too long for it, and that is heard at once: packets that only
-# vanish make a pause of more than 8 s, for which SCTP sends again in vain, 0.3 s
-# later, then twice as long each time. From then on SCTP has nothing to cut: at
-# most what was made before. A busy machine may take as long, and SCTP mean that
-# something was lost: again, when the way is forgotten.
+# The router reports packets that exceed the MTU, and SCTP must react at once. If the packets
+# were only dropped, there would be a pause of more than 8 s with retransmissions after 0.3 s
+# and then at doubled intervals. Afterwards SCTP does not fragment messages, except for those
+# made before. A busy machine may be as slow and cause spurious retransmissions: retry after
+# the route has forgotten the path MTU.
 router_says() {
 	local try
 	router
@@ -358,7 +365,7 @@ router_says() {
 		! heard_at_once "$1" || return 0
 		forget_ways
 	done
-	t_fail "that happened $try times"
+	t_fail "SCTP was slow to react to the router in $try tries"
 }
 
 heard_at_once() {
@@ -369,23 +376,23 @@ heard_at_once() {
 	t_listens b "$PORT"
 	start=$SECONDS
 	on a timeout "$T_TIME" rping -c -a "$1" -p "$PORT" -S 60000 -C 20 -V >"$T_CASE/client.log" 2>&1 ||
-		t_closed_first "$T_CASE/client.log" || t_fail "rping has failed"
-	t_check "not all rounds were done" t_whole "$T_CASE/client.log"
+		t_closed_first "$T_CASE/client.log" || t_fail "rping failed"
+	t_check "all rounds are done" t_whole "$T_CASE/client.log"
 	start=$((SECONDS - start)) late=$(($(timeouts) - late)) cut=$(($(messages_cut) - cut))
 	on a ip route get "$1" | tee "$T_CASE/way"
-	t_check "the way is as wide as before" grep -q "mtu 1400" "$T_CASE/way"
-	t_check "$cut messages were cut" test $cut -lt 20
-	echo "it took $start s, and SCTP has sent again $late times"
+	t_check "the route's path MTU is 1400" grep -q "mtu 1400" "$T_CASE/way"
+	t_check "SCTP fragments fewer than 20 messages ($cut)" test $cut -lt 20
+	echo "it took $start s, with $late retransmission timeouts"
 	[ $start -lt 8 ] || [ $late -lt 3 ]
 }
 
-# That a path carries less is remembered for minutes
+# The kernel remembers a path MTU for minutes: flush it
 forget_ways() { on a sh -c 'ip route flush cache; ip -6 route flush cache'; }
 
 timeouts() { on a awk '$1 == "SctpT3RtxExpireds" { print $2 }' /proc/net/sctp/snmp; }
 messages_cut() { on a awk '$1 == "SctpFragUsrMsgs" { print $2 }' /proc/net/sctp/snmp; }
 
-# mtus A B: of the first link's ends; nobody tells what the other cannot take
+# mtus A B: set the MTUs of the first link's ends; packets too long for an end are dropped
 mtus() {
 	t_must link_mtu a va "$1"
 	t_must link_mtu b vb "$2"
@@ -396,7 +403,7 @@ mtus() {
 
 link_mtu() { on "$1" ip link set "$2" mtu "$3"; }
 
-# What is too long for a path vanishes: less is sent at a time.
+# Packets too long for the path are dropped silently: segments must become shorter.
 too_long() {
 	mtus 9000 1500
 	t_port
@@ -408,7 +415,7 @@ too_long() {
 	on a ip route get "$1"
 }
 
-# If not even the least gets through the programs are told.
+# If not even the smallest segments get through, the connection must end.
 nothing_fits() {
 	local before
 	mtus 9000 500
@@ -416,29 +423,30 @@ nothing_fits() {
 	t_port
 	t_bg server b rping -s -a "$B4" -p "$PORT" -S 60000
 	t_listens b "$PORT"
-	# rping is content with any end
+	# rping accepts any end
 	on a timeout "$T_TIME" rping -c -a "$B4" -p "$PORT" -S 60000 2>&1 | tee "$T_CASE/said"
-	t_check "the program was told" grep -q "DISCONNECT EVENT" "$T_CASE/said"
+	t_check "the program is notified of the disconnect" \
+		grep -q "DISCONNECT EVENT" "$T_CASE/said"
 	on a ip route get "$B4" | grep "mtu 576"
-	t_check "it is counted" test "$(t_counter "$A_DEV" end_timeout)" -gt "$before"
+	t_check "end_timeout has increased" test "$(t_counter "$A_DEV" end_timeout)" -gt "$before"
 }
 
-# carried INTERFACE: octets to and fro by an interface of a's
+# carried INTERFACE: print the bytes sent and received by an interface of a
 carried() {
 	on a cat "/sys/class/net/$1/statistics/"{tx,rx}_bytes | awk '{ n += $1 } END { print n }'
 }
 has_carried() { [ "$(carried "$1")" -gt "$2" ]; }
 
-# later: the first link is lost, and stays so, once there is traffic. That there is
-# a connection says nothing: perftest has one to agree on things, and may begin anew.
-# A busy machine moves less than 2 MB in a second.
+# later: wait for traffic, then set the first link down for good. A connection alone does not
+# mean traffic: perftest has one to exchange parameters and may start again. A busy machine
+# transfers less than 2 MB in a second.
 later() {
 	t_until 100 has_carried va $(($(carried va) + ENOUGH)) || t_fail "no traffic"
 	link a va down
 	echo "the link is down"
 }
 
-# For the next try: a link that was lost is there again
+# Before each try: set the link up again and restart later()
 once_more() {
 	no_later
 	link a va up
@@ -446,7 +454,7 @@ once_more() {
 	later_pid=$!
 }
 
-# Nor is anything of it still to come
+# End later() if it still waits
 no_later() {
 	[ -n "$later_pid" ] || return 0
 	pkill -P "$later_pid" || true
@@ -454,7 +462,7 @@ no_later() {
 	wait "$later_pid" 2>/dev/null || true
 }
 
-# Every operation, each with many requests under way.
+# Each operation with many requests in flight while the first link fails.
 bulk() {
 	local second
 	later_pid=''
@@ -463,13 +471,13 @@ bulk() {
 	t_defer no_later
 	second=$(carried va2)
 	T_EACH=once_more t_perftest "$1" -D 15 -s 16384
-	wait "$later_pid" || t_fail "no link was lost"
+	wait "$later_pid" || t_fail "the first link was not set down"
 	second=$(($(carried va2) - second))
-	echo "$second octets went by the other path"
-	t_check "that is too few" test $second -gt $ENOUGH
+	echo "$second bytes went over the second path"
+	t_check "more than $ENOUGH bytes go over the second path" test $second -gt $ENOUGH
 }
 
-# Of an association that was made with one address both ends keep to it.
+# An association made with one address keeps to that address; the setting affects new ones.
 from_the_next_on() {
 	t_port
 	t_bg server b rping -s -P -a "$B4" -p "$PORT"
@@ -485,7 +493,7 @@ from_the_next_on() {
 
 path_names() { t_get "$A_DEV" paths "$NS_A"; }
 
-# What the device can be told, and what not.
+# Valid and invalid values of the setting paths.
 words() {
 	local name
 	path_names | grep -x none
@@ -499,7 +507,7 @@ words() {
 		"$T_DIR/lib/setting" "$A_DEV" paths none
 	paths a "lo,va2"
 	path_names | grep -x "lo va2"
-	# an interface that is gone is no path
+	# an interface that is deleted is removed from the setting
 	ip -n "$NS_A" link add d9 type dummy
 	paths a "d9 va2"
 	ip -n "$NS_A" link del d9
@@ -509,35 +517,35 @@ words() {
 }
 
 modprobe rnic_sw
-modprobe iw_sctp_ddp || t_skip_all "no SCTP here"
+modprobe iw_sctp_ddp || t_skip_all "cannot load module iw_sctp_ddp"
 two_hosts
 second_link
 t_case "one address on each side" "SCTPDDP-51 SCTPDDP-52" one_each "$B4" "$A4"
 t_case "one address on each side, IPv6" "SCTPDDP-51 SCTPDDP-52" one_each "$B6" "$A6"
-t_case "one address, whichever was called" "SCTPDDP-52" called_one
-t_case "addresses come and go" "" addresses_come 0.0.0.0 "$B4" 10.9.1.78/24
-t_case "addresses come and go, IPv6" "" addresses_come :: "$B6" fd00:9:1::78/64
-t_case "an address comes, and memory later" "" memory_comes 10.9.1.79/24
-t_case "an address is another program's" "" foreign_place
-t_case "more addresses than a listener has sockets for" "" many_addresses
+t_case "one address, the one that was called" "SCTPDDP-52" called_one
+t_case "addresses added and removed" "" addresses_come 0.0.0.0 "$B4" 10.9.1.78/24
+t_case "addresses added and removed, IPv6" "" addresses_come :: "$B6" fd00:9:1::78/64
+t_case "an address added while memory is short" "" memory_comes 10.9.1.79/24
+t_case "an address in use by another program" "" foreign_place
+t_case "more addresses than a listener may have sockets" "" many_addresses
 t_case "one link-local address" "SCTPDDP-52" link_local
 t_case "two paths" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
 t_case "two paths, IPv6" "SCTPDDP-51" two_each "$B6" "$A6" $A6_2 $B6_2
-T_AT=0.0.0.0 t_case "two paths, the address that was called first" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
+T_AT=0.0.0.0 t_case "two paths, wildcard listener" "SCTPDDP-51" two_each "$B4" "$A4" $A4_2 $B4_2
 t_case "devices on each other's path" "" cross
-t_case "what a device can be told" "" words
-t_case "from the next association on" "" from_the_next_on
-t_case "two paths, one is used" "SCTPDDP-53" one_used
-t_case "a router says what fits" "SCTPDDP-60" router_says 10.9.5.1
-t_case "a router says what fits, IPv6" "SCTPDDP-60" router_says fd00:9:5::1
-t_case "what is long vanishes" "" too_long "$B4"
-t_case "what is long vanishes, IPv6" "" too_long "$B6"
-t_case "packets are lost, IPv6" "SCTPDDP-55" swallowed "$B6" $B6_2 "$A6" $A6_2
-# from here on a link has lost its IPv6 addresses
-T_TIME=120 t_case "all that is sent vanishes" "" nothing_fits
-t_case "a link is lost" "SCTPDDP-55" fail_over "$B4"
-t_case "packets are lost, and no link" "SCTPDDP-55" swallowed "$B4" $B4_2 "$A4" $A4_2
+t_case "valid and invalid values of paths" "" words
+t_case "a new value of paths applies to new associations" "" from_the_next_on
+t_case "two paths, only the first carries data" "SCTPDDP-53" one_used
+t_case "a router reports a smaller MTU" "SCTPDDP-60" router_says 10.9.5.1
+t_case "a router reports a smaller MTU, IPv6" "SCTPDDP-60" router_says fd00:9:5::1
+t_case "packets too long for the path are dropped" "" too_long "$B4"
+t_case "packets too long for the path are dropped, IPv6" "" too_long "$B6"
+t_case "a path drops all packets, IPv6" "SCTPDDP-55" swallowed "$B6" $B6_2 "$A6" $A6_2
+# from here on links have been down and have lost their IPv6 addresses
+T_TIME=120 t_case "no segment fits the path" "" nothing_fits
+t_case "link failure" "SCTPDDP-55" fail_over "$B4"
+t_case "a path drops all packets" "SCTPDDP-55" swallowed "$B4" $B4_2 "$A4" $A4_2
 for t_op in send write read; do
-	t_case "a link is lost under ib_${t_op}_bw" "SCTPDDP-55" bulk "ib_${t_op}_bw"
+	t_case "link failure under ib_${t_op}_bw" "SCTPDDP-55" bulk "ib_${t_op}_bw"
 done
 t_end

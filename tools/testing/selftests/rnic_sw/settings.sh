@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# settings.sh: what a device can be set to, and what not, and who may.
+# settings.sh: valid and invalid values of a device's settings, and permissions.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
-# What it begins with, and something else that it can be set to
+# name, initial value and another valid value of each setting
 SETTINGS='connect tcp sctp
 listen tcp both
 streams 0 300
@@ -14,7 +14,7 @@ crc 1 0
 markers 0 1
 rtr write,read send'
 
-# becomes NAME VALUE: set, and told
+# becomes NAME VALUE: set a setting and read it back
 becomes() {
 	t_set iw0 "$1" "${2/,/ }"
 	t_check "$1 is $2" test "$(t_get iw0 "$1")" = "${2/,/ }"
@@ -24,17 +24,17 @@ each() {
 	local name before value
 	modprobe -q iw_sctp_ddp || SETTINGS=$(grep -v ' tcp ' <<<"$SETTINGS")
 	while read -r name before value; do
-		t_check "$name begins as $before" test "$(t_get iw0 "$name")" = "${before/,/ }"
+		t_check "$name is initially $before" test "$(t_get iw0 "$name")" = "${before/,/ }"
 		becomes "$name" "$value"
 		becomes "$name" "$before"
 	done <<<"$SETTINGS"
 	becomes streams 65535
 	t_set iw0 streams 010
-	t_check "010 is ten" test "$(t_get iw0 streams)" = 10
+	t_check "streams is 10 after 010 was set" test "$(t_get iw0 streams)" = 10
 	becomes streams 0
 	becomes rtr none
 	t_set iw0 rtr " read,  write "
-	t_check "apart by blanks and commas" test "$(t_get iw0 rtr)" = "write read"
+	t_check "words may be separated by blanks and commas" test "$(t_get iw0 rtr)" = "write read"
 }
 
 refused() {
@@ -65,7 +65,7 @@ refused() {
 		"$T_DIR/lib/setting" iw0 crc 0
 	for name in connect listen streams paths revision crc markers rtr; do
 		read -r _ value _ <<<"$(grep "^$name " <<<"$SETTINGS")"
-		t_check "$name is what it was" test "$(t_get iw0 "$name")" = "${value/,/ }"
+		t_check "$name is unchanged" test "$(t_get iw0 "$name")" = "${value/,/ }"
 	done
 }
 
@@ -75,21 +75,23 @@ elsewhere() {
 	t_set iw0 paths lo
 	ip netns add rnic-c
 	t_defer t_drop_netns rnic-c
-	t_check "not in the words of another namespace" test "$(t_get iw0 paths rnic-c)" = elsewhere
+	t_check "paths reads elsewhere in another network namespace" \
+		test "$(t_get iw0 paths rnic-c)" = elsewhere
 	t_set iw0 paths none
-	t_check "none is none there, too" test "$(t_get iw0 paths rnic-c)" = none
+	t_check "paths reads none in another network namespace" \
+		test "$(t_get iw0 paths rnic-c)" = none
 }
 
-# says WORDS SETTING...: by netlink, refused with the number and the words of an error
+# says WORDS SETTING...: setting by netlink must fail with this error number and message
 says() {
 	local words=$1
 	shift
 	t_refused "$T_DIR/lib/setting.py" iw0 "$@" 2>"$T_CASE/said"
-	t_check "$* says $words" grep -F "$words" "$T_CASE/said"
+	t_check "setting $* fails with $words" grep -F "$words" "$T_CASE/said"
 }
 
 by_netlink() {
-	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files here"
+	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files in this kernel"
 	says "[Errno 2] The device has no such setting" nothing 1
 	says "[Errno 2] The device has no such setting" '' 1
 	says "[Errno 22] rnic_sw: Not a word that it can be set to" revision 3
@@ -101,23 +103,24 @@ by_netlink() {
 	says "[Errno 7] rnic_sw: Up to 4 interfaces" paths "lo lo lo lo lo"
 	says "[Errno 22] rnic_sw: Not a word that it can be set to" crc "$(printf '%255s' 1)"
 	says "[Errno 22] Attribute failed policy validation" crc "$(printf '%256s' 1)"
-	# none where one is unknown; else those before the one that is refused
+	# none is set if a name is unknown; else those before the invalid one are set
 	says "[Errno 2] The device has no such setting" streams 9 nothing 1
-	t_check "streams is what it was" test "$(t_get iw0 streams)" = 0
+	t_check "streams is unchanged" test "$(t_get iw0 streams)" = 0
 	says "[Errno 22] rnic_sw: Not a word that it can be set to" streams 7 revision 3 crc 0
 	"$T_DIR/lib/setting.py" iw0 | paste -sd' ' | tee "$T_CASE/all"
 	grep -Fx "connect tcp listen tcp streams 7 paths none revision auto crc 1 markers 0 rtr write read" "$T_CASE/all"
 	"$T_DIR/lib/setting.py" iw0 streams 0 crc 0
-	t_check "both are set" test "$("$T_DIR/lib/setting.py" iw0 | paste -sd' ' | cut -d' ' -f5,6,11,12)" = "streams 0 crc 0"
+	t_check "streams and crc are set" \
+		test "$("$T_DIR/lib/setting.py" iw0 | paste -sd' ' | cut -d' ' -f5,6,11,12)" = "streams 0 crc 0"
 	becomes crc 1
 	says_no_admin setpriv --inh-caps -net_admin --bounding-set -net_admin
-	# an administrator, but not here
+	# root of another user namespace has no permission either
 	! unshare --user --map-root-user true || says_no_admin unshare --user --map-root-user
 }
 
-# Each message of one send has its own answer
+# A send with several messages gets a reply for each
 answers() {
-	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files here"
+	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files in this kernel"
 	python3 - "$T_DIR/lib" <<-'END'
 		import sys
 		sys.path.insert(0, sys.argv[1])
@@ -135,38 +138,38 @@ answers() {
 		for sent, wanted in (
 		        ((set_to(bad), set_to(good)), [(22, True), (0, False)]),
 		        ((set_to(good), set_to(bad)), [(0, False), (22, True)]),
-		        ((set_to(good, text(DEV_NAME, "iw9")),), [(22, True)]),  # with another thing to be set
-		        ((set_to(good + b"\x40\0\x78\x80"),), [(22, True)]),    # longer than what is left
+		        ((set_to(good, text(DEV_NAME, "iw9")),), [(22, True)]),  # with another attribute
+		        ((set_to(good + b"\x40\0\x78\x80"),), [(22, True)]),    # longer than the rest
 		        ((set_to(good + text(PARAM_NAME, "crc")),), [(22, True)])):
 		    got = list(answers(*sent))
 		    print(got)
 		    assert got == wanted, wanted
 	END
-	t_check "it is as it was" test "$(t_get iw0 crc)" = 1
+	t_check "crc is unchanged" test "$(t_get iw0 crc)" = 1
 }
 
-# iproute2's rdma; T_IPROUTE2 is one that knows of settings, if the one installed does not
+# iproute2's rdma; T_IPROUTE2: an rdma that supports settings, if the installed one does not
 rdma_dev() { "${T_IPROUTE2:-rdma}" "$@"; }
 
 told_by_rdma() { rdma_dev -d dev show iw0 | sed -n "s/^ *$1 //p"; }
 
-# rdma_says WORDS SETTING...: refused with these words
+# rdma_says WORDS SETTING...: setting must fail with this message
 rdma_says() {
 	local words=$1
 	shift
 	t_refused rdma_dev dev set iw0 param "$@" 2>"$T_CASE/said"
-	t_check "it says $words" grep -F "$words" "$T_CASE/said"
+	t_check "setting $* fails with $words" grep -F "$words" "$T_CASE/said"
 }
 
 by_rdma() {
 	local many
-	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files here"
+	[ ! -e /sys/class/infiniband/iw0/mpa ] || t_skip "settings are files in this kernel"
 	rdma_dev dev help 2>&1 | grep ' param ' || {
-		t_check "T_IPROUTE2 knows of settings" test -z "${T_IPROUTE2:-}"
-		t_skip "this rdma knows nothing of settings"
+		t_check "the rdma of T_IPROUTE2 supports settings" test -z "${T_IPROUTE2:-}"
+		t_skip "the installed rdma does not support settings"
 	}
 	rdma_dev -dj dev show iw0 >"$T_CASE/all.json"
-	t_check "all are told" python3 - "$T_CASE/all.json" <<-'END'
+	t_check "rdma shows all settings" python3 - "$T_CASE/all.json" <<-'END'
 		import json, sys
 		assert json.load(open(sys.argv[1]))[0]["params"] == {
 		    "connect": "tcp", "listen": "tcp", "streams": "0", "paths": "none",
@@ -176,33 +179,35 @@ by_rdma() {
 	grep '^[0-9]*: iw0: ' "$T_CASE/short"
 	t_refused grep params "$T_CASE/short"
 	rdma_dev dev set iw0 param crc 0 rtr "send write" streams 9
-	t_check "rdma tells crc" test "$(told_by_rdma crc)" = 0
-	t_check "rdma tells rtr" test "$(told_by_rdma rtr)" = "send write"
-	t_check "the device has them" test "$(t_get iw0 crc) $(t_get iw0 rtr) $(t_get iw0 streams)" = "0 send write 9"
+	t_check "rdma shows the new crc" test "$(told_by_rdma crc)" = 0
+	t_check "rdma shows the new rtr" test "$(told_by_rdma rtr)" = "send write"
+	t_check "the device has the new values" \
+		test "$(t_get iw0 crc) $(t_get iw0 rtr) $(t_get iw0 streams)" = "0 send write 9"
 	rdma_says "The device has no such setting" nothing 1
 	rdma_says "rnic_sw: Not a word that it can be set to" markers 1 crc 2
-	t_check "what stands before is set" test "$(told_by_rdma markers)" = 1
+	t_check "the setting before the invalid one is set" test "$(told_by_rdma markers)" = 1
 	rdma_says "a value for each" crc
 	rdma_says "a value for each" markers 0 crc
 	read -ra many <<<"$(printf 'markers 0 %.0s' {1..1000})"
 	rdma_says "Too much" "${many[@]}"
-	t_check "none of too many is set" test "$(told_by_rdma markers)" = 1
+	t_check "none of too many settings is set" test "$(told_by_rdma markers)" = 1
 	rdma_dev dev set iw0 param crc 1 rtr "write read" streams 0 markers 0
 }
 
-# says_no_admin COMMAND...: whoever that makes of us is told, and may not set
+# says_no_admin COMMAND...: under COMMAND settings can be read, but not changed
 says_no_admin() {
-	t_check "everybody may ask" test "$("$@" "$T_DIR/lib/setting.py" iw0 crc)" = 1
+	t_check "settings can be read without CAP_NET_ADMIN" \
+		test "$("$@" "$T_DIR/lib/setting.py" iw0 crc)" = 1
 	t_refused "$@" "$T_DIR/lib/setting.py" iw0 crc 0 2>"$T_CASE/said"
 	grep -F "[Errno 1] Operation not permitted" "$T_CASE/said"
-	t_check "it is as it was" test "$(t_get iw0 crc)" = 1
+	t_check "crc is unchanged" test "$(t_get iw0 crc)" = 1
 }
 
 one_device
-t_case "each is set and told" "" each
-t_case "what is refused changes nothing" "" refused
-t_case "interfaces are named where they are" "" elsewhere
+t_case "each setting is set and read back" "" each
+t_case "invalid values change nothing" "" refused
+t_case "paths shows interface names only in their namespace" "" elsewhere
 t_case "by netlink: words and numbers of what is refused" "" by_netlink
-t_case "by netlink: each message has its answer" "" answers
+t_case "by netlink: each message gets a reply" "" answers
 t_case "by iproute2's rdma" "" by_rdma
 t_end

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# smoke.sh: load, one device, a little of every kind of traffic, unload.
+# smoke.sh: loads the modules, runs some traffic of each kind on one device, unloads.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -9,11 +9,11 @@ modules_are_here() {
 	for module in "${T_MODULES[@]}"; do
 		modprobe "$module"
 		test -d "/sys/module/$module"
-		t_check "$module describes itself" test -n "$(modinfo -F description $module)"
+		t_check "$module has a description" test -n "$(modinfo -F description $module)"
 	done
-	# not a module in every kernel
+	# iw_cm is built in in some kernels
 	[ ! -d /sys/module/iw_cm/holders ] ||
-		t_check "iw_cm may go before us" test -d /sys/module/iw_cm/holders/rnic_sw
+		t_check "rnic_sw is a holder of iw_cm" test -d /sys/module/iw_cm/holders/rnic_sw
 }
 
 devinfo() {
@@ -27,53 +27,54 @@ ping_a_few() {
 	grep -q 'rdma-ping-9: ' "$T_CASE"/server-*.log
 }
 
-# As trace-cmd reads them: no addresses of text, no names that only a compiler knows
+# trace-cmd must be able to parse the formats: no pointers to text, no names of constants
 trace_events() {
 	local dir system formats=()
 	dir=$(findmnt -n -t tracefs -o TARGET | head -n 1)
 	if [ -z "$dir" ]; then
 		dir=/sys/kernel/tracing
-		mount -t tracefs tracefs $dir 2>/dev/null || t_skip "no tracer in this kernel: CONFIG_FTRACE"
+		mount -t tracefs tracefs $dir 2>/dev/null ||
+			t_skip "tracing is not available in this kernel (CONFIG_FTRACE)"
 		t_defer umount $dir
 	fi
 	for system in rnic_sw iw_ddp iw_mpa iw_sctp_ddp; do
 		[ ! -d "/sys/module/$system" ] || formats+=("$dir/events/$system"/*/format)
 	done
-	t_check "there are some" test "${#formats[@]}" -gt 10
+	t_check "there are more than 10 trace events" test "${#formats[@]}" -gt 10
 	cat "${formats[@]}" >"$T_CASE/formats"
 	t_refused grep 'const char \*' "$T_CASE/formats"
 	t_refused grep -E '^print fmt.*\{ *[A-Z]' "$T_CASE/formats"
 }
 
-# tells EVENT N: by number, for the names are not in every version's words
+# tells EVENT N: check for N events by number, because their names depend on the version
 tells() { [ "$(grep -c "event_type .*($1), port 1" "$T_CASE/watch.log")" -ge "$2" ]; }
 
-# A VRF takes an interface down and up in one go.  In which order the core tells the two
-# is not certain: each waits for itself.
+# A VRF sets an interface down and up at once. The RDMA core may report both events in
+# either order, so wait for each.
 port_events() {
-	ip link add v9 type vrf table 99 || t_skip "this kernel has no VRF"
+	ip link add v9 type vrf table 99 || t_skip "VRFs are not available in this kernel"
 	t_defer ip link del v9
 	t_bg watch b stdbuf -oL ibv_asyncwatch -d "$B_DEV"
 	t_until 20 grep -q 'async event FD' "$T_CASE/watch.log"
 	ip link set t0 master v9
-	t_check "an error is told" t_until 20 tells 10 1
-	t_check "and that it is active" t_until 20 tells 9 1
+	t_check "a port error is reported" t_until 20 tells 10 1
+	t_check "the port is reported active" t_until 20 tells 9 1
 	ip link set t0 nomaster
-	t_check "an error again" t_until 20 tells 10 2
-	t_check "and that it is active again" t_until 20 tells 9 2
+	t_check "a second port error is reported" t_until 20 tells 10 2
+	t_check "the port is reported active again" t_until 20 tells 9 2
 	ip addr add "$B6/64" dev t0 nodad
 }
 
-# The core asks the VRF's tables once it knows where the caller is to come from.  In the
-# VRF and outside there is a listener at the same wildcard port.
+# The RDMA core uses the VRF's routing tables only if the source address is given. The same
+# wildcard port has a listener in the VRF and one outside.
 vrf_pings() {
 	local at
 	for at in "$1" "$2"; do T_AT=$at t_rping "$1" -I "$1" -C 3; done
 }
 
-# new_vrf N: v9N, and t7N in it, with the same addresses each time
+# new_vrf N: create VRF v9N with interface t7N; the addresses do not depend on N
 new_vrf() {
-	ip link add "v9$1" type vrf table "99$1" || t_skip "this kernel has no VRF"
+	ip link add "v9$1" type vrf table "99$1" || t_skip "VRFs are not available in this kernel"
 	t_defer ip link del "v9$1"
 	ip link set "v9$1" up
 	ip link add "t7$1" type dummy
@@ -93,17 +94,18 @@ in_vrf() {
 	over_sctp_too
 }
 
-# Before 6.2 SCTP knew nothing of VRFs.
+# Before 6.2 SCTP did not support VRFs.
 over_sctp_too() {
 	if printf '6.2\n%s\n' "$(uname -r)" | sort -CV && t_listens_on iw7 both; then
 		t_set iw7 connect sctp
 		vrf_pings 10.9.7.1 0.0.0.0
 		vrf_pings fd00:9:7::1 ::0
-		t_check "that went over SCTP" test "$(t_counter iw7 connects_sctp)" -ge 4
+		t_check "the connections were made over SCTP" \
+			test "$(t_counter iw7 connects_sctp)" -ge 4
 	fi
 }
 
-# calls VRF: who has called there is waited for, or refused
+# calls VRF: connect from VRF; print whether the listener accepts ("waited for") or refuses
 calls() {
 	python3 - "$1" "$PORT" <<-'END'
 	import socket, sys
@@ -120,8 +122,8 @@ calls() {
 	END
 }
 
-# One socket hears all VRFs then, and the device is in one of them.  The core finds the
-# address where it came last.
+# With tcp_l3mdev_accept one socket accepts from all VRFs, but the device is in one of them.
+# The RDMA core finds the interface that got the address last.
 vrf_beside() {
 	new_vrf 2
 	new_vrf 1
@@ -131,11 +133,11 @@ vrf_beside() {
 	t_port
 	t_bg server b rping -s -a 0.0.0.0 -p "$PORT"
 	t_listens b "$PORT"
-	t_check "the device's own" test "$(calls v91)" = "waited for"
-	t_check "the other" test "$(calls v92)" = refused
+	t_check "a connection from the device's VRF is accepted" test "$(calls v91)" = "waited for"
+	t_check "a connection from the other VRF is refused" test "$(calls v92)" = refused
 }
 
-# The core goes by the address alone, and finds the interface that was there first.
+# The RDMA core looks only at the address and finds the interface that was there first.
 same_link_local() {
 	local n
 	for n in 7 8; do
@@ -150,7 +152,8 @@ same_link_local() {
 	for n in 7 8; do T_AT=::0 t_rping "fe80::1%t$n" -C 3; done
 }
 
-# Which all namespaces see has to be in the first one, for udev, and for settings
+# In shared mode a device of a container is visible in the first namespace, for udev
+# and for settings
 container_device() {
 	t_netns_mode shared
 	ip netns add rnic-c
@@ -158,14 +161,16 @@ container_device() {
 	ip -n rnic-c link add t1 type dummy
 	ip -n rnic-c link set t1 up
 	t_new_device iw8 t1 rnic-c
-	t_check "it is seen here" test -e /sys/class/infiniband/iw8/ports/1/state
-	t_check "counters, too" test -e /sys/class/infiniband/iw8/ports/1/hw_counters/connects
+	t_check "the device is visible in the first namespace" \
+		test -e /sys/class/infiniband/iw8/ports/1/state
+	t_check "its counters are visible in the first namespace" \
+		test -e /sys/class/infiniband/iw8/ports/1/hw_counters/connects
 }
 
 unload() {
 	t_drop_device iw0
 	t_unload
-	t_check "all modules are gone" test ! -d "/sys/module/${T_MODULES[-1]}"
+	t_check "all modules are unloaded" test ! -d "/sys/module/${T_MODULES[-1]}"
 	modprobe rnic_sw
 }
 
@@ -173,15 +178,15 @@ t_case "modules load" "" modules_are_here
 one_device
 t_case "ibv_devinfo" "" devinfo
 t_case "rping" "" ping_a_few
-t_case "trace events say what they mean" "" trace_events
+t_case "trace event formats can be parsed" "" trace_events
 t_case "ib_send_bw" "" t_perftest ib_send_bw -n 200 -s 4096
 t_case "ib_write_bw" "" t_perftest ib_write_bw -n 200 -s 65536
 t_case "ib_read_bw" "" t_perftest ib_read_bw -n 200 -s 65536
 t_case "ib_send_lat" "" t_perftest ib_send_lat -n 50 -s 64
-t_case "a port that is down and up at once" "" port_events
+t_case "a port goes down and up at once" "" port_events
 t_case "a device in a VRF" "" in_vrf
-t_case "a caller in a VRF beside the device's" "" vrf_beside
+t_case "a client in another VRF than the device" "" vrf_beside
 t_case "a link-local address on two interfaces" "" same_link_local
-t_case "a container's device" "" container_device
+t_case "a device in a container" "" container_device
 t_case "modules unload" "" unload
 t_end

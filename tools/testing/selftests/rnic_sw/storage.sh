@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# storage.sh: kernel consumers, which register memory by work request, read
-# into it and have it invalidated by the peer: NVMe over RDMA.
+# storage.sh: NVMe over RDMA, a kernel consumer that registers memory by work request, lets
+# the peer access it and has it invalidated by the peer.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 
@@ -10,8 +10,8 @@ TARGET=/sys/kernel/config/nvmet
 
 modules_there() {
 	modprobe -q nvmet-rdma && modprobe -q nvme-rdma ||
-		t_skip "this kernel has no NVMe over RDMA"
-	modprobe -q loop || t_skip "this kernel has no loop devices"
+		t_skip "NVMe over RDMA is not available in this kernel"
+	modprobe -q loop || t_skip "loop devices are not available in this kernel"
 	[ -d $TARGET ] || mount -t configfs configfs /sys/kernel/config
 }
 
@@ -22,7 +22,7 @@ drop_target() {
 	rmdir $TARGET/subsystems/$NQN/namespaces/1 $TARGET/subsystems/$NQN
 }
 
-# target BLOCK-DEVICE: export it on the device's address
+# target BLOCK-DEVICE: export it on the RDMA device's address
 target() {
 	local sub=$TARGET/subsystems/$NQN port=$TARGET/ports/1
 	mkdir $sub
@@ -52,7 +52,7 @@ disconnect() {
 block_device() {
 	local c
 	c=$(basename "$(dirname "$(controller)")")
-	# with multipath the path's name has the controller's number in it
+	# with multipath the path's name includes the controller's number
 	ls -d /sys/class/nvme/"$c"/nvme*n1 2>/dev/null | head -n 1 | xargs -r basename | sed 's/c[0-9]*n/n/'
 }
 
@@ -62,23 +62,23 @@ connect() {
 	echo "transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN,nr_io_queues=1" \
 		>/dev/nvme-fabrics
 	t_defer disconnect
-	t_until "$T_TIME" has_block_device || t_fail "no block device"
+	t_until "$T_TIME" has_block_device || t_fail "the block device has not appeared"
 }
 
-# Kernel consumers' queue pairs are no program's, not even root's
+# QPs of kernel consumers belong to no process, not even to root's
 not_ours() {
 	local qpn n=0
 	for qpn in $(rdma resource show qp | sed -n 's/.* lqpn \([0-9]*\) .*comm \[.*/\1/p'); do
 		T_QPN=$qpn "$VERBS" -a "$B4" owner_kernel
 		n=$((n + 1))
 	done
-	t_check "no queue pairs of the kernel's are seen" [ $n -gt 0 ]
+	t_check "QPs of kernel consumers are shown" [ $n -gt 0 ]
 }
 
-# copy FROM TO OCTETS COUNT, past the page cache
+# copy FROM TO BLOCK-SIZE COUNT FLAG: dd, with direct I/O
 copy() { dd if="$1" of="$2" bs="$3" count="$4" $5 status=none; }
 
-# disk_there MIB: a disk of this machine's, exported and connected: DISK is there, DEV here
+# disk_there MIB: export a loop device and connect to it. DISK: backing file, DEV: client's disk
 disk_there() {
 	local disk
 	modules_there
@@ -111,17 +111,17 @@ nvme() {
 reads_go_on() { [ "$(t_counter iw0 rx_read_requests)" -gt $((reads_before + 20)) ]; }
 no_device() { [ ! -e /sys/class/infiniband/iw0 ]; }
 
-# There NVMe deletes a controller on a workqueue for reclaim, waits for SRCU, and the
-# kernel warns of it, as the moment may be.
+# From 6.18 on NVMe may wait for SRCU on a reclaim workqueue when it deletes a controller, and
+# the kernel warns about that, depending on timing.
 warns_of_nvme() { printf '6.18\n%s\n' "$(uname -r)" | sort -CV; }
 
-# goes HOW: the interface or the module does, under writes that do not end by themselves.
-# What the consumer asks its peer for without an interface does not come any more: it has
-# to hear that at once, or it waits for half a minute, and so does whoever took that away.
+# goes COMMAND: remove the interface or the module under endless writes. Requests of the
+# consumer can no longer complete: it must be notified at once. Otherwise it waits for half
+# a minute, and so does the removal.
 goes() {
 	local began took
 	! warns_of_nvme || [ -n "${T_WARN:-}" ] ||
-		t_skip "NVMe of this kernel may warn of itself; T_WARN=1 has it run"
+		t_skip "NVMe of this kernel may warn about itself; T_WARN=1 runs this case"
 	one_device
 	over_llp
 	disk_there 64
@@ -131,11 +131,11 @@ goes() {
 	t_until "$T_TIME" reads_go_on || t_fail "no traffic"
 	began=${EPOCHREALTIME/./}
 	"$@"
-	t_until 60 no_device || t_fail "the device does not go"
+	t_until 60 no_device || t_fail "the device has not been removed"
 	took=$(((${EPOCHREALTIME/./} - began) / 1000))
-	echo "the device was gone after $took ms"
-	t_check "that took too long" [ $took -lt 10000 ]
-	t_until "$T_TIME" no_controller || t_fail "the controller is left"
+	echo "the device was removed after $took ms"
+	t_check "the device is removed within 10 s" [ $took -lt 10000 ]
+	t_until "$T_TIME" no_controller || t_fail "the controller has not been removed"
 }
 
 deleted() { ip link del t0; }
@@ -148,20 +148,20 @@ moved() {
 
 broken() { dmesg | grep -c "starting error recovery" || true; }
 
-# The target answers until the host has taken its leave, which may have begun to when a
-# connection breaks, and then waits for half a minute
+# The target must answer until the host has shut down. If the connection breaks after the
+# host has begun to, it waits for half a minute.
 unloaded() {
 	local before
 	before=$(broken)
 	t_defer modprobe rnic_sw
 	modprobe -r rnic_sw
-	t_check "the connections broke first" [ "$(broken)" -eq "$before" ]
+	t_check "no connection breaks before the host has shut down" [ "$(broken)" -eq "$before" ]
 }
 
-# The kernel has no environment that says it
+# Kernel consumers have no environment variable RNIC_SW_LLP: use the device's setting
 over_llp() { [ -z "${T_LLP:-}" ] || t_set iw0 connect "$T_LLP"; }
 
-VERBS=$(t_prog verbs) || t_skip_all "the program verbs is not built (make)"
+VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"
 one_device
 over_llp
 t_case "NVMe over RDMA: what is written is read" "DDP-126 SEC-4" nvme

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# stress.sh: what ends in the middle of traffic leaves nothing behind.
+# stress.sh: ends programs, devices, interfaces and modules during traffic; no object may
+# be left.
 #
-# T_ROUNDS=N rounds of each sort (8); a long run by hand takes 200.
+# T_ROUNDS=N: number of rounds (8); 200 for a long manual run.
 
 # shellcheck disable=SC2154	# t_pids is lib.sh's
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
@@ -10,7 +11,7 @@
 ROUNDS=${T_ROUNDS:-8}
 CONNECTIONS=${T_CONNECTIONS:-1000}
 
-# objects DEV KIND: how many of them the core still knows
+# objects DEV KIND: print how many objects of KIND the RDMA core has
 objects() {
 	rdma resource show "$1" 2>/dev/null |
 		awk -v kind="$2" '{ for (i = 1; i < NF; i++) if ($i == kind) n += $(i + 1) } END { print n + 0 }'
@@ -29,7 +30,7 @@ nothing_left() {
 	t_fail "objects are left on iw0"
 }
 
-# Traffic both ways that does not end by itself, a pair NAME of programs
+# traffic NAME: start a pair of programs that transfer data both ways until killed
 traffic() {
 	local name=$1
 	t_port
@@ -45,10 +46,10 @@ wait_flow() {
 	t_until "$T_TIME" flowing || t_fail "no traffic"
 }
 
-# The other end finds out by itself, long before its time is over
+# The other end must notice by itself, long before its time limit
 ends_soon() {
 	local pid=${t_pids[$1]}
-	t_until $((T_TIME / 3)) t_gone "$pid" || t_fail "$1 does not notice"
+	t_until $((T_TIME / 3)) t_gone "$pid" || t_fail "$1 has not noticed"
 	unset "t_pids[$1]"
 }
 
@@ -115,14 +116,13 @@ netdev_goes() {
 
 new_interface() {
 	t_until 20 test ! -e /sys/class/infiniband/iw0
-	# not this case's: it stays for the next
+	# in a subshell, so that the interface outlives this case: the next one uses it
 	(one_interface)
 	t_link iw0 t0
 }
 
-# Who connects while the device goes hears of a network that is down. SUNRPC tries
-# again then; of an errno that it does not know it tells the program. What the core
-# says when it has come first (EINVAL, ENXIO) is not ours.
+# A connect while the device is removed must fail with ENETDOWN: SUNRPC retries after that,
+# but passes unknown errnos on to the program. EINVAL and ENXIO come from the RDMA core.
 called_while_it_goes() {
 	local round going
 	going=$(t_prog going)
@@ -132,13 +132,14 @@ called_while_it_goes() {
 		new_interface
 	done
 	sort "$T_CASE/errnos" | uniq -c
-	t_check "no other errno than these" t_refused grep -vxE 'ENETDOWN|EINVAL|ENXIO' "$T_CASE/errnos"
+	t_check "only ENETDOWN, EINVAL and ENXIO are returned" \
+		t_refused grep -vxE 'ENETDOWN|EINVAL|ENXIO' "$T_CASE/errnos"
 	grep -q ENETDOWN "$T_CASE/errnos" && return
-	t_check "one CPU, and no call came in time" [ "$(nproc)" -gt 1 ]
-	t_skip "no call came in time"
+	t_check "on one CPU a connect gets ENETDOWN" [ "$(nproc)" -gt 1 ]
+	t_skip "no connect met the removal; with several CPUs that is a matter of timing"
 }
 
-# Nothing has come for half a second
+# stands: check that no Send has arrived for half a second
 stands() {
 	local before
 	before=$(t_counter "$A_DEV" rx_sends)
@@ -148,8 +149,8 @@ stands() {
 
 sends_there() { t_counter "$A_DEV" rx_sends; }
 
-# so_many ROUNDS: the link goes down in the middle of that many. Each has two of the
-# server's Sends, behind $before
+# so_many ROUNDS: set the link down during this many rounds of rping. Each round has two
+# Sends of the server, counted from $before
 so_many() {
 	t_port
 	before=$(sends_there)
@@ -158,8 +159,8 @@ so_many() {
 	t_bg c a rping -c -a "$B4" -p "$PORT" -S 4000 -C "$1" -V
 	wait_flow
 	ip -n "$NS_A" link set va down
-	t_check "traffic without a link" t_until 10 stands
-	echo "$(($(sends_there) - before)) Sends of $((2 * $1)) were there"
+	t_check "no traffic without a link" t_until 10 stands
+	echo "$(($(sends_there) - before)) of $((2 * $1)) Sends have arrived"
 	[ "$(($(sends_there) - before))" -lt $((2 * $1)) ]
 }
 
@@ -169,32 +170,32 @@ both_end() {
 	t_wait s || t_closed_first "$T_CASE/s.log"
 }
 
-# Down and up again before the lower layer gives up: nothing is lost
+# The link comes up again before the LLP gives up: no data may be lost
 link_bounces() {
 	local rounds before
 	two_hosts
-	# over SCTP, with KASAN in QEMU, they take more than two minutes
+	# over SCTP in QEMU with KASAN this takes more than two minutes
 	T_TIME=$((T_TIME * 3))
 	for rounds in 300 1200 4800; do
 		! so_many $rounds || break
-		# who looks was slower than they
+		# all rounds were done before the link went down: try more rounds
 		both_end
 	done
-	t_check "the client has ended" t_alive c
+	t_check "the client still runs" t_alive c
 	both_end
-	t_check "not all rounds were done" test $(($(sends_there) - before)) -ge $((2 * rounds))
+	t_check "all rounds are done" test $(($(sends_there) - before)) -ge $((2 * rounds))
 }
 
 many_connections() {
 	t_port
-	# each process registers, connects and ends as many times
+	# both processes register, connect and disconnect $CONNECTIONS times
 	T_TIME=$((T_TIME * 4))
 	t_pair "$PORT" ucmatose -b "$B4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100 -- \
 		ucmatose -s "$B4" -b "$A4" -p "$PORT" -c "$CONNECTIONS" -C 2 -S 100
 	nothing_left
 }
 
-# race_ends HOW...: each race ends, and leaves no connection and no module reference
+# race_ends HOW...: each race must end and leave no connection and no module reference
 race_ends() {
 	local race how
 	race=$(t_prog race)
@@ -209,7 +210,7 @@ race_ends() {
 	t_link iw0 t0
 }
 
-# Who is stopped in the middle of a call stops nobody else who makes one
+# A process stopped during a call must not delay calls of other processes
 nobody_waits() {
 	local stopped how
 	stopped=$(t_prog stopped)
@@ -221,7 +222,7 @@ nobody_waits() {
 	nothing_left
 }
 
-# However many listen: who begins to, and who is looked for, passes by none of them
+# The time to start or look up a listener must not depend on the number of listeners
 many_ports() {
 	local ports
 	ports=$(t_prog ports)
@@ -229,7 +230,7 @@ many_ports() {
 	nothing_left
 }
 
-# come_and_go PORT ADDRESS: one program after the other listens there, for a moment
+# come_and_go PORT ADDRESS: start listeners there, each for a moment
 come_and_go() {
 	while [ -e "$T_CASE/go" ]; do
 		timeout -s KILL 0.$((RANDOM % 3 + 1)) rping -s -a "$2" -p "$1" ||
@@ -239,7 +240,7 @@ come_and_go() {
 
 set_meanwhile() {
 	local round word i before end
-	modprobe -q iw_sctp_ddp || t_skip "no SCTP here, so nothing to choose"
+	modprobe -q iw_sctp_ddp || t_skip "SCTP is not available, so there is nothing to set"
 	before=$(t_get iw0 listen)
 	t_defer t_set iw0 listen "$before"
 	touch "$T_CASE/go"
@@ -258,7 +259,7 @@ set_meanwhile() {
 	done
 	rm "$T_CASE/go"
 	wait
-	t_check "nobody came to listen" test -s "$T_CASE/came"
+	t_check "listeners were started" test -s "$T_CASE/came"
 	t_set iw0 crc 1
 	t_set iw0 listen "$before"
 	t_rping "$B4" -C 3
@@ -270,12 +271,12 @@ one_device
 t_case "one end killed in the middle of traffic" "DDP-78" kill_one_end
 t_case "four pairs killed at once" "" kill_both_of_many
 t_case "queue pairs destroyed while they connect" "" race_ends connect accept
-t_case "a caller that is stopped delays no other" "" nobody_waits
-t_case "listening takes no longer where many listen" "" many_ports
-t_case "the device is set while who listens comes and goes" "" set_meanwhile
+t_case "a process stopped during a call delays no other" "" nobody_waits
+t_case "listening takes no longer with many listeners" "" many_ports
+t_case "settings changed while listeners come and go" "" set_meanwhile
 t_case "$CONNECTIONS connections at once" "" many_connections
 t_case "device deleted under traffic" "" del_link
 t_case "modules unloaded and loaded after traffic" "" reload_modules
-t_case "a call while the interface goes" "" called_while_it_goes
+t_case "a connect while the interface is removed" "" called_while_it_goes
 t_case "interface deleted under traffic" "" netdev_goes
 t_end

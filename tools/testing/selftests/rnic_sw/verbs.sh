@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# verbs.sh: what the verbs promise, octet by octet: the program verbs has both
-# ends of each connection (see verbs.h). First on one device; then its longer
-# cases between two devices over a network that loses, reorders, doubles and
-# delays, and whose MTU changes under way.
+# verbs.sh: runs the program verbs, which has both ends of each connection and verifies every
+# byte (see verbs.h). First all its cases on one device; then the longer ones between two
+# devices over a network that loses, reorders, duplicates and delays packets and whose MTU
+# changes.
 
 . "$(dirname "$(readlink -f "$0")")/lib/lib.sh"
 . "$(dirname "$(readlink -f "$0")")/lib/memory.sh"
 
-# Both ends are one process: it must see the devices of either namespace, so
-# they are all the first namespace's. As before when the script ends.
+# Both ends are one process, which must see the devices of both namespaces: use shared mode
+# until the script ends.
 t_own_namespaces() {
 	t_defer t_until 60 rdma system set netns "$(rdma system show |
 		sed -n 's/.*netns \([a-z]*\).*/\1/p')"
 	t_until 60 rdma system set netns shared
 }
 
-# or_skip COMMAND...: the program, whose first case may be one to skip
+# or_skip COMMAND...: run the program; skip the case if its first case was skipped
 or_skip() {
 	local out line
 	"$@" >"$T_CASE/out" || { cat "$T_CASE/out"; false; }
@@ -27,15 +27,15 @@ or_skip() {
 	done
 }
 
-# one NAME: a case of the program, on one device
+# one NAME: run a case of the program on one device
 one() { or_skip "$VERBS" -a "$B4" -6 "$B6" "$1"; }
 
-# Every page is a mapping of the host's to User-Mode Linux, which are counted.
+# In User-Mode Linux every page is a mapping of the host, whose number is limited.
 huge() {
 	! grep -q 'User Mode Linux' /proc/cpuinfo ||
-		t_skip "User-Mode Linux has not enough mappings for 2 GiB"
+		t_skip "User-Mode Linux does not have enough mappings for 2 GiB"
 	! grep -q 'QEMU TCG' /proc/cpuinfo || [ -n "${T_LONG:-}" ] ||
-		t_skip "2 GiB take many minutes in QEMU without KVM; T_LONG=1 has it done"
+		t_skip "2 GiB take many minutes in QEMU without KVM; T_LONG=1 runs this case"
 	one send_2g
 }
 
@@ -48,22 +48,23 @@ all_on_one_device() {
 	done <<<"$all"
 }
 
-# An administrator's limit: who has used it up gets no more, others do.
+# The limit of an rdma control group applies to its processes only.
 limited() {
 	groups rdma
-	# Not enough for one end. Were it the other that failed, the program's end would
-	# have to wait until the first has given up to connect, a minute.
+	# Too low for one end. If the other end failed, the program would wait a minute for the
+	# first end's connect to time out.
 	echo "$B_DEV hca_object=3" >"$GROUP/rdma.max"
 	t_refused in_group "$VERBS" -a "$B4" send_sizes >"$T_CASE/refused"
 	cat "$T_CASE/refused"
-	t_check "for another reason" grep -q 'create.*: Resource temporarily unavailable' "$T_CASE/refused"
+	t_check "creating an object fails with EAGAIN" \
+		grep -q 'create.*: Resource temporarily unavailable' "$T_CASE/refused"
 	"$VERBS" -a "$B4" send_sizes
 	echo "$B_DEV hca_object=max" >"$GROUP/rdma.max"
 	in_group "$VERBS" -a "$B4" send_sizes
 	T_GROUP=$GROUP in_group "$VERBS" -a "$B4" limit_objects
 }
 
-# What the kernel keeps for a program is its control group's.
+# Kernel memory of a program is charged to its control group.
 charged() {
 	groups memory
 	T_GROUP=$GROUP in_group "$VERBS" -a "$B4" charge_rings charge_windows charge_regions \
@@ -71,7 +72,7 @@ charged() {
 	T_GROUP=$GROUP or_skip in_group "$VERBS" -a "$B4" charge_brought
 }
 
-# on_demand CASE...: regions of cases that do not say how are on demand
+# on_demand CASE...: run cases with ODP MRs wherever a case does not say otherwise
 on_demand() {
 	one odp_caps
 	"$VERBS" -d -a "$B4" -6 "$B6" -m "$MIB" "$@"
@@ -82,35 +83,35 @@ swapped() {
 	one odp_swapped
 }
 
-# A limit far below what the program has registered
+# The control group's limit is far below the memory that the program has registered
 squeezed() {
 	squeeze 12
 	or_skip in_group env T_GROUP_MIB=12 "$VERBS" -a "$B4" odp_squeezed
-	t_check "it was never at its limit" was_squeezed
+	t_check "the control group reached its limit, and no process was killed" was_squeezed
 }
 
 paging() {
 	t_case "odp_swapped" "" swapped
-	t_case "odp_squeezed, a limit far below the region" "" squeezed
-	t_case "odp_again, what a peer may not" "" on_demand 'remote_*'
-	t_case "odp_again, a program's mistakes" "" on_demand 'local_send_*' 'local_write_*' \
+	t_case "odp_squeezed, memory limit far below the MR's size" "" squeezed
+	t_case "odp_again, errors of the peer" "" on_demand 'remote_*'
+	t_case "odp_again, errors of the program" "" on_demand 'local_send_*' 'local_write_*' \
 		'local_read_*' 'local_recv_*'
-	t_case "odp_again, windows" "" on_demand 'mw_*'
+	t_case "odp_again, memory windows" "" on_demand 'mw_*'
 	[ -n "$once_more" ] || return 0
-	t_case "odp_again, regions that end" "" on_demand 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
+	t_case "odp_again, deregistration" "" on_demand 'mr_dereg_*' mr_rereg mr_keys mr_overlap \
 		'flush_*' 'destroy_*'
 	t_case "odp_again, messages" "" on_demand 'send_*' 'sge_*' 'inline_*' 'write_*' 'read_*' \
 		'reads_*' fence mixed_order sends_in_order 'wr_api*' 'imm_*' 'stream_*' 'threads_*' last_octet
 	t_case "odp_again, atomics" "" on_demand 'atomic_*'
-	t_case "odp_again, shared receives" "" on_demand 'srq_*'
+	t_case "odp_again, shared receive queues" "" on_demand 'srq_*'
 }
 
-# device_goes CASE: while it is under way
+# device_goes CASE: delete the device while the case runs
 device_goes() {
-	[ -e /dev/rnic_sw_exporter ] || t_skip "no module rnic_sw_exporter"
+	[ -e /dev/rnic_sw_exporter ] || t_skip "module rnic_sw_exporter is not loaded"
 	t_bg program b "$VERBS" -a "$B4" "$1"
 	t_until "$T_TIME" grep -qE 'under way|SKIP' "$T_CASE/program.log"
-	! grep -q SKIP "$T_CASE/program.log" || t_skip "as the other cases"
+	! grep -q SKIP "$T_CASE/program.log" || t_skip "the program skips the case"
 	timeout 20 rdma link del "$B_DEV"
 	t_wait program
 	t_link "$B_DEV" "$B_IF"
@@ -121,18 +122,18 @@ buffers() {
 	t_case "dmabuf_device_goes, held" "" device_goes dmabuf_device_goes_held
 }
 
-# many KIND: all that there may be. Half a minute, with checkers many.
+# many KIND: create as many as the device announces. Takes half a minute; longer with checkers.
 many() {
 	[ -z "$T_SLOW" ] || [ -n "${T_LONG:-}" ] ||
-		t_skip "so many take minutes in a debug kernel; T_LONG=1 has it done"
+		t_skip "takes minutes in a debug kernel; T_LONG=1 runs this case"
 	"$VERBS" -a "$B4" "limit_$1" >"$T_CASE/said" 2>&1 || { cat "$T_CASE/said"; return 1; }
 	! grep -q '# SKIP' "$T_CASE/said" || t_skip "$(sed -n 's/.*# SKIP *//p' "$T_CASE/said")"
 }
 
-# Held against a device that has none
+# Compare the cost with that on a device that has no completion queues
 as_the_first() {
 	[ ! -e /proc/lockdep ] || [ -n "${T_LONG:-}" ] ||
-		t_skip "so many take minutes in a debug kernel; T_LONG=1 has it done"
+		t_skip "takes minutes in a debug kernel; T_LONG=1 runs this case"
 	t_must ip link add t1 type dummy
 	t_defer ip link del t1
 	ip link set t1 up
@@ -144,18 +145,19 @@ as_many_as_announced() {
 	t_case "the 32000th completion queue costs what the first does" "" as_the_first
 	t_case "as many completion queues as are announced" "RDMAP-185 SEC-24" many cqs
 	t_case "as many shared receive queues as are announced" "RDMAP-185 SEC-24" many srqs
-	t_case "as many regions as are announced" "RDMAP-185 SEC-24" many mrs
-	t_case "as many windows as are announced" "RDMAP-185 SEC-24" many mws
-	t_case "processes of one user with regions on demand" "SEC-24" many owners
+	t_case "as many MRs as are announced" "RDMAP-185 SEC-24" many mrs
+	t_case "as many memory windows as are announced" "RDMAP-185 SEC-24" many mws
+	t_case "as many processes of one user with ODP MRs as are allowed" "SEC-24" many owners
 }
 
-# A program whose clock is a day ahead: so are its time stamps.
+# The program's clock is a day ahead, and so must be its time stamps.
 time_namespace() {
-	unshare -T --monotonic 86400 true || t_skip "no time namespaces here"
+	unshare -T --monotonic 86400 true ||
+		t_skip "time namespaces are not available in this kernel"
 	unshare -T --monotonic 86400 "$VERBS" -a "$B4" cq_poll_ex
 }
 
-# two CASE...: between the hosts, the client on a
+# two CASE...: run cases between the hosts, the client on a
 two() {
 	"$VERBS" -c "$NS_A" -s "$NS_B" -a "$B4" -6 "$B6" -m "$MIB" "$@"
 }
@@ -165,13 +167,13 @@ on_demand_two() {
 	two -d "$@"
 }
 
-# How many packets netem has lost, at both hosts
+# Print the number of packets that netem has dropped on both hosts
 lost() {
 	{ on a tc -s qdisc show dev va && on b tc -s qdisc show dev vb; } |
 		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# What the lower layer's receivers have seen: COUNTER of TCP's, COUNTER of SCTP's
+# seen TCP-COUNTER SCTP-COUNTER: print the sum of a receive counter over both hosts
 seen() {
 	local host
 	for host in a b; do
@@ -186,20 +188,20 @@ seen() {
 doubled() { seen TCPDSACKOldSent SctpInDataChunkDiscards; }
 overtaken() { echo $(($(seen TCPOFOQueue -) + $(placed_early))); }
 
-# suffered WORDS...: what netem was told to do it has done, and the MTU has changed if
-# somebody changes it
+# suffered WORDS...: check that netem has done what WORDS say, and that the MTU has changed if
+# it was to change
 suffered() {
-	[[ " $* " != *" loss "* || $(lost) -gt 0 ]] || { echo "nothing was lost"; return 1; }
+	[[ " $* " != *" loss "* || $(lost) -gt 0 ]] || { echo "no packet was lost"; return 1; }
 	[[ " $* " != *" duplicate "* || $(doubled) -gt $DOUBLED ]] ||
-		{ echo "nothing came twice"; return 1; }
+		{ echo "no packet was duplicated"; return 1; }
 	[[ " $* " != *" reorder "* || $(overtaken) -gt $OVERTAKEN ]] ||
-		{ echo "nothing overtook"; return 1; }
+		{ echo "no packet was reordered"; return 1; }
 	[ ! -e "$T_CASE/changes" ] || [ "$(wc -l <"$T_CASE/changes")" -gt 3 ] ||
-		{ echo "the MTU has hardly changed"; return 1; }
+		{ echo "the MTU has changed fewer than 4 times"; return 1; }
 }
 
-# netem WORDS... -- CASE...: both directions suffer. Which packets do is left to
-# chance, and of large ones there are few: again, if it was none.
+# netem WORDS... -- CASE...: apply netem in both directions. Which packets are affected is
+# random, and large packets are few: retry if none was.
 netem() {
 	local words=() host try
 	while [ "$1" != -- ]; do words+=("$1"); shift; done
@@ -214,23 +216,23 @@ netem() {
 		done
 		! suffered "${words[@]}" || return 0
 	done
-	t_fail "that happened $try times"
+	t_fail "the network's faults had too little effect in $try tries"
 }
 
 placed_early() {
 	echo $(($(t_counter "$A_DEV" rx_placed_early) + $(t_counter "$B_DEV" rx_placed_early)))
 }
 
-# out_of_order WORDS... -- CASE...: what comes early is placed early
+# out_of_order WORDS... -- CASE...: segments that arrive early must be placed early
 out_of_order() {
 	local before
 	before=$(placed_early)
 	netem "$@"
-	echo "$(($(placed_early) - before)) segments were placed before their turn"
-	t_check "nothing was placed early" [ "$(placed_early)" -gt "$before" ]
+	echo "$(($(placed_early) - before)) segments were placed out of order"
+	t_check "segments are placed out of order" [ "$(placed_early)" -gt "$before" ]
 }
 
-# How many packets the hosts have thrown away, for their checksums
+# Print the number of packets that the hosts have dropped for bad checksums
 spoilt() {
 	local host
 	for host in a b; do
@@ -238,18 +240,19 @@ spoilt() {
 	done | awk '$1 == "SctpChecksumErrors" { n += $2 } END { print n + 0 }'
 }
 
-# Octets are spoilt under way.  A veth pair computes no checksums if it need not.
+# Packets are corrupted. A veth pair computes no checksums unless it has to.
 corrupted() {
 	local host dev before
 	for host in a b; do
 		dev=v$host
-		on $host ethtool -K $dev tx-checksum-sctp off || t_skip "the checksum cannot be had"
+		on $host ethtool -K $dev tx-checksum-sctp off ||
+			t_skip "cannot make the interface compute SCTP checksums"
 		t_defer on $host ethtool -K $dev tx-checksum-sctp on
 	done
 	before=$(spoilt)
 	out_of_order "$@"
-	echo "$(($(spoilt) - before)) packets had a wrong checksum"
-	t_check "no checksum was wrong" [ "$(spoilt)" -gt "$before" ]
+	echo "$(($(spoilt) - before)) packets had a bad checksum"
+	t_check "packets with bad checksums are dropped" [ "$(spoilt)" -gt "$before" ]
 }
 
 new_mtu() {
@@ -267,13 +270,13 @@ keep_changing_mtu() {
 	done
 }
 
-# Who is killed may leave a program behind that changes it once more.
+# A killed loop may leave a child that changes the MTU once more: wait for its end.
 stop_changing_mtu() {
 	touch "$T_CASE/enough"
 	wait "$1"
 }
 
-# changing_mtu WORDS... -- CASE...: the MTU changes while they run
+# changing_mtu WORDS... -- CASE...: change the MTU while the cases run
 changing_mtu() {
 	new_mtu 9000
 	t_defer new_mtu 1500
@@ -291,7 +294,7 @@ over_mtu() {
 	or_skip two "$@"
 }
 
-# early NAME [HOW] WORDS...: a case in which half of the packets overtake others
+# early NAME [HOW] WORDS...: a case with half of the packets reordered
 early() {
 	local name=$1 how=out_of_order
 	shift
@@ -299,25 +302,25 @@ early() {
 	t_case "$name" "$EARLY" "$how" delay 5ms 3ms "$@" -- "${streams[@]}" atomic_in_line imm_stream
 }
 
-# Worse than TCP would bear: over SCTP a segment is placed whenever it comes.
+# More reordering and loss than TCP can bear: over SCTP segments are placed as they arrive.
 rough_for_sctp() {
-	early "half of it overtakes" 25% reorder 50%
+	early "half of the packets reordered" 25% reorder 50%
 	if [ -n "${T_LONG:-}" ]; then
 		early "reordering and 1 % lost" reorder 50% loss 1%
-		early "reordering and 25 % doubled" reorder 50% duplicate 25%
+		early "reordering and 25 % duplicated" reorder 50% duplicate 25%
 	fi
 	early "reordering and 5 % lost" reorder 50% loss 5%
-	early "reordering and 2 % spoilt" corrupted reorder 50% corrupt 2%
-	early "reordering, 2 % lost, 5 % doubled, 1 % spoilt" \
+	early "reordering and 2 % corrupted" corrupted reorder 50% corrupt 2%
+	early "reordering, 2 % lost, 5 % duplicated, 1 % corrupted" \
 		corrupted reorder 50% loss 2% duplicate 5% corrupt 1%
 }
 
 EARLY="DDP-5 DDP-6 DDP-14 DDP-61 DDP-63 DDP-64 SCTPDDP-65 SCTPDDP-66"
-VERBS=$(t_prog verbs) || t_skip_all "the program verbs is not built (make)"
+VERBS=$(t_prog verbs) || t_skip_all "program verbs is not built (make)"
 MIB=${T_MIB:-2}
-# Whether what has passed with pinned regions is tried with those on demand: half a minute
+# Repeat the cases of pinned MRs with ODP MRs? It takes half a minute.
 once_more=$([ -n "$T_SLOW" ] && [ -z "${T_LONG:-}" ] || echo yes)
-# whose buffers some cases are about
+# some cases use dma-bufs of this module
 ! modprobe rnic_sw_exporter 2>/dev/null || t_defer t_unload rnic_sw_exporter
 one_device
 all_on_one_device
@@ -345,10 +348,10 @@ t_case "reordering" "DDP-64 RDMAP-122" \
 	netem delay 2ms reorder 75% 50% -- "${streams[@]}"
 t_case "duplication" "DDP-14 DDP-63" netem duplicate 5% -- "${streams[@]}"
 t_case "delay" "RDMAP-121" netem delay 10ms 5ms -- "${streams[@]}" mixed_order fence
-t_case "all of that" "DDP-3 DDP-14 DDP-63 DDP-64" \
+t_case "loss, duplication, reordering and delay" "DDP-3 DDP-14 DDP-63 DDP-64" \
 	netem delay 2ms 1ms loss 1% duplicate 1% reorder 25% -- "${streams[@]}" \
 	atomic_in_line atomic_many imm_stream
-t_case "MTU changes under way" "DDP-4" \
+t_case "MTU changes during traffic" "DDP-4" \
 	changing_mtu delay 1ms -- "${streams[@]}"
 t_case "MTU changes and loss" "DDP-3" \
 	changing_mtu loss 1% -- "${streams[@]}"

@@ -3,7 +3,7 @@
 """Test what the worst input costs the receiving host, relative to a one-byte
 segment between two programs over plain TCP. A hostile peer must not get much
 more CPU time out of the host by using RDMA. The limits are in
-Documentation/limits.rst. Needs a test environment whose time is
+Documentation/security.rst. Needs a test environment whose time is
 instructions."""
 
 import contextlib

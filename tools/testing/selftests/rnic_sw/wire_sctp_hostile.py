@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Test hostile peers over SCTP: what memory and time they can use, and that others
-are served meanwhile. The limits are those of Documentation/sctp.rst."""
+are served meanwhile. The limits are those of Documentation/security.rst."""
 
 import contextlib
 import errno

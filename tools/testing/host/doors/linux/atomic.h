@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 #define smp_mb()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
-/* What a test would see at such a barrier */
+/* Called at write barriers, so that a test can check what is visible then */
 extern void (*host_at_wmb)(void);
 #define wmb()		smp_wmb()
 #define smp_rmb()	__atomic_thread_fence(__ATOMIC_ACQUIRE)

@@ -24,7 +24,7 @@ static inline void bitmap_clear(unsigned long *map, unsigned int at, unsigned in
 		map[at / HOST_LONG_BITS] &= ~(1ul << at % HOST_LONG_BITS);
 }
 
-/* The first of @n in a row that are not set; @size or more: there are not so many */
+/* Return the first of @n consecutive clear bits, or at least @size if there are none */
 static inline unsigned long bitmap_find_next_zero_area(const unsigned long *map,
 						       unsigned long size, unsigned long at,
 						       unsigned int n, unsigned long align)

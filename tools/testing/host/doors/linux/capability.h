@@ -6,7 +6,7 @@
 
 #define CAP_SYS_RESOURCE	24
 
-/* The test's */
+/* Provided by the test */
 bool capable(int cap);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <linux/bug.h>
 
-/* One thread: who would wait would do so for ever */
+/* Single-threaded: waiting for an incomplete one would never end */
 struct completion { int done; };
 #define init_completion(c)	((void)((c)->done = 0))
 #define complete_all(c)		((void)((c)->done = 1))

@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_CPUMASK_H
 #define _HOST_DOORS_CPUMASK_H
 
-/* All that are possible */
+/* Every CPU number is possible */
 #define cpu_possible_mask	0
 #define cpumask_nth(n, mask)	((void)(mask), n)
 

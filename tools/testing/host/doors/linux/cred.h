@@ -4,7 +4,7 @@
 
 #include <linux/user_namespace.h>
 
-/* Who calls: the test's */
+/* Credentials of the caller, set by the test */
 struct cred {
 	kuid_t			uid;
 	struct user_namespace	*ns;

@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_DELAY_H
 #define _HOST_DOORS_DELAY_H
 
-/* What everybody else does while one sleeps: the test's */
+/* Called instead of sleeping; the test lets other contexts run */
 void host_sleep(void);
 #define usleep_range(min, max)	host_sleep()
 #define might_sleep()		do { } while (0)

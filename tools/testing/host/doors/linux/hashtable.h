@@ -4,7 +4,7 @@
 
 #include <linux/list.h>
 
-/* Few enough that they need not be sorted by their keys */
+/* A single list, as there are few entries */
 
 static inline void host_hlist_add(struct hlist_node *n, struct hlist_node **first)
 {
@@ -22,7 +22,7 @@ static inline void hash_del(struct hlist_node *n)
 		n->next->here = n->here;
 }
 
-/* One that is in no table, too */
+/* Accepts an entry that is in no table */
 static inline void hash_del_rcu(struct hlist_node *n)
 {
 	if (n->here)

@@ -5,10 +5,13 @@
 #include <linux/types.h>
 #include <linux/bug.h>
 
-/* Locks, readers of RCU's, and BH off, of this thread; at the end of a case there are none */
+/*
+ * Number of locks, RCU readers and BH-off sections of this thread; zero at the
+ * end of a case
+ */
 extern _Thread_local int host_held, host_reads, host_bh_off;
 
-/* A test that wants to has interrupts off */
+/* A test may define this to turn interrupts off */
 bool host_irqs_off(void) __attribute__((weak));
 #define irqs_disabled()		(host_irqs_off && host_irqs_off())
 

@@ -21,7 +21,7 @@ struct hrtimer {
 
 extern unsigned int hrtimer_resolution;
 
-/* The test's, which it fires in its time */
+/* Provided by the test, which fires the timer */
 void host_hrtimer(struct hrtimer *timer);
 
 #define hrtimer_setup(t, f, clock, mode) \

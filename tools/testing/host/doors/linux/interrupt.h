@@ -6,7 +6,7 @@
 
 #define in_hardirq()		0
 
-/* What runs in softirq, as compat/compat.h has it; the test's to run */
+/* Softirq work as in compat/compat.h; the test runs it */
 struct compat_bh { void (*run)(struct compat_bh *bh); };
 void host_raise(struct compat_bh *bh);
 #define compat_bh_init(b, f)	((b)->run = (f))

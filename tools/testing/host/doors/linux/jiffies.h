@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_JIFFIES_H
 #define _HOST_DOORS_JIFFIES_H
 
-/* The test's clock */
+/* Set by the test */
 extern unsigned long jiffies;
 #define HZ			1000
 #define time_after(a, b)	((long)((b) - (a)) < 0)

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* One thread */
+/* Single-threaded */
 struct kref { int refs; };
 
 static inline void kref_init(struct kref *k)

@@ -60,7 +60,7 @@ static inline void list_del_init(struct list_head *n)
 	INIT_LIST_HEAD(n);
 }
 
-/* Who looks at it afterwards sees nothing */
+/* Clear the pointers, so that later use of the entry is noticed */
 static inline void list_del(struct list_head *n)
 {
 	list_del_init(n);
@@ -80,7 +80,7 @@ static inline void list_move_tail(struct list_head *n, struct list_head *l)
 	list_add_tail(n, l);
 }
 
-/* All of a list's, at the front of another */
+/* Move all entries of @from to the front of @l */
 static inline void list_splice_init(struct list_head *from, struct list_head *l)
 {
 	while (!list_empty(from)) {

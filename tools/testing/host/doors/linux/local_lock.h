@@ -4,7 +4,7 @@
 
 #include <linux/held.h>
 
-/* One thread, and one CPU's that counts as a lock */
+/* One thread and one CPU; counts as a lock */
 typedef struct { int held; } local_lock_t;
 #define INIT_LOCAL_LOCK(name)		{ 0 }
 #define local_lock_nested_bh(l)		host_take(&(l)->held)

@@ -4,7 +4,7 @@
 
 #include <linux/held.h>
 
-/* One thread; a test that wants to know of it has a function of that name */
+/* Single-threaded; a test may define host_unlocked() to be called on unlock */
 struct mutex { int held; };
 void host_unlocked(struct mutex *m) __attribute__((weak));
 

@@ -11,7 +11,7 @@
 #define ARPHRD_INFINIBAND	32
 #define NETREG_REGISTERED	1
 
-/* An interface, as far as a device on it looks */
+/* The fields of an interface that the driver uses */
 struct net_device {
 	int		reg_state;
 	int		type;
@@ -41,12 +41,12 @@ struct notifier_block {
 	int (*notifier_call)(struct notifier_block *nb, unsigned long event, void *info);
 };
 
-/* The test's */
+/* Provided by the test */
 int register_netdevice_notifier(struct notifier_block *nb);
 #define unregister_netdevice_notifier(nb)	((void)(nb))
 #define netdev_notifier_info_to_dev(info)	((struct net_device *)(info))
 
-/* Addresses, and who hears of them: the test's */
+/* Interface addresses and their notifiers, provided by the test */
 struct in_device { struct net_device *dev; };
 struct inet6_dev { struct net_device *dev; };
 struct in_ifaddr { struct in_device *ifa_dev; };

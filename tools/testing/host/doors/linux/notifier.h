@@ -4,7 +4,7 @@
 
 #include <linux/netdevice.h>
 
-/* IPv6, too */
+/* IPv6 is enabled */
 #undef IS_ENABLED
 #define IS_ENABLED(option)	1
 

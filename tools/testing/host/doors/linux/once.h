@@ -4,7 +4,7 @@
 
 #include <linux/string.h>
 
-/* The same each time, and counted */
+/* Always the same number; counts the calls */
 extern _Thread_local int host_seeds;
 #define get_random_once(p, len)	(host_seeds++, memset(p, 7, len))
 

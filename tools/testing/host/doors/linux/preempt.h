@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_PREEMPT_H
 #define _HOST_DOORS_PREEMPT_H
 
-/* Who wants to know is told: 1, then -1 */
+/* Called with 1 when preemption is disabled, with -1 when it is enabled */
 void host_preempt_off(int by);
 #define preempt_disable()	host_preempt_off(1)
 #define preempt_enable()	host_preempt_off(-1)

@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_PROCESSOR_H
 #define _HOST_DOORS_PROCESSOR_H
 
-/* What everybody else does while one spins: the test's */
+/* Called while spinning; the test lets other contexts run */
 void host_relax(void);
 #define cpu_relax()		host_relax()
 

@@ -6,7 +6,7 @@
 #include <linux/container_of.h>
 #include <linux/types.h>
 
-/* A tree that nobody balances */
+/* An unbalanced tree */
 struct rb_node { struct rb_node *up, *rb_left, *rb_right; };
 struct rb_root { struct rb_node *rb_node; };
 
@@ -44,7 +44,7 @@ static inline struct rb_node *rb_next(const struct rb_node *n)
 	return n->up;
 }
 
-/* The first alone */
+/* Supports removal of the first node only */
 static inline void rb_erase(struct rb_node *n, struct rb_root *root)
 {
 	WARN_ON(n != rb_first(root));
@@ -53,7 +53,7 @@ static inline void rb_erase(struct rb_node *n, struct rb_root *root)
 		n->rb_right->up = n->up;
 }
 
-/* Down to one without anything below it */
+/* Descend to a node without children */
 static inline struct rb_node *host_rb_deepest(struct rb_node *n)
 {
 	while (n && (n->rb_left || n->rb_right))

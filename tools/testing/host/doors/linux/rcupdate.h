@@ -10,7 +10,7 @@
 /* Only so that structs compile */
 struct rcu_head { int unused; };
 
-/* One thread */
+/* Single-threaded */
 #define rcu_read_lock()		((void)host_reads++)
 #define rcu_read_unlock()	((void)WARN_ON(host_reads-- <= 0))
 #define rcu_dereference(p)	READ_ONCE(p)

@@ -6,7 +6,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-/* One thread */
+/* Single-threaded */
 static inline void refcount_set(refcount_t *r, int n)
 {
 	r->refs = n;

@@ -5,11 +5,11 @@
 #include <linux/types.h>
 #include <sys/types.h>
 
-/* Whose process runs: the test's to say */
+/* The current task is set by the test */
 struct task_struct { pid_t tgid; u64 start_time; };
 extern struct task_struct *current;
 
-/* How often somebody who is long at work has let others run */
+/* Number of calls of cond_resched() */
 extern u32 host_rescheds;
 #ifndef cond_resched
 #define cond_resched()	((void)host_rescheds++)

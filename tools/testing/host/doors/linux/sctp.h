@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_SCTP_H
 #define _HOST_DOORS_SCTP_H
 
-/* What programs see of its options is the same */
+/* Socket options are the same in user space */
 #include_next <linux/sctp.h>
 
 #endif

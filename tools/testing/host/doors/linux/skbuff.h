@@ -13,11 +13,11 @@ struct sk_buff {
 	u32	truesize;
 };
 
-/* Pages are the test's: who gets them, and who has not given them back */
+/* Pages are allocated and freed by the test */
 struct page {
 	int	refs;
 	u32	size;
-	bool	emergency;	/* made in one */
+	bool	emergency;	/* from emergency reserves */
 	u8	octets[] __aligned(4096);
 };
 

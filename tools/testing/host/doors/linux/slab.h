@@ -11,13 +11,13 @@
 #define __GFP_NOWARN		0u
 #endif
 
-extern int host_pieces;		/* that have not been given back */
-extern bool host_short;		/* there are no more */
+extern int host_pieces;		/* allocations not yet freed */
+extern bool host_short;		/* allocations fail */
 void *host_zalloc(size_t size);
 void *host_pages(size_t size);
 void host_free(const void *p);
 
-/* As kmalloc() has them */
+/* Sizes are rounded up as by kmalloc() */
 #define kmalloc_size_roundup(size)	ALIGN(size, 64)
 #define struct_size(p, member, n)	(sizeof(*(p)) + (n) * sizeof(*(p)->member))
 #define kzalloc(size, gfp)	((void)(gfp), host_zalloc(size))
@@ -29,7 +29,7 @@ void host_free(const void *p);
 #define kfree_rcu(p, member)	kfree(p)
 #define kvfree(p)		kfree(p)
 
-/* Of which no more is known than how long a piece is */
+/* The pointer holds the object size */
 struct kmem_cache;
 #define SLAB_ACCOUNT			0
 #define KMEM_CACHE(type, flags)		((struct kmem_cache *)sizeof(struct type))

@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_SMP_H
 #define _HOST_DOORS_SMP_H
 
-/* Where it runs, and what is called elsewhere: the test's */
+/* The current CPU and calls to other CPUs are provided by the test */
 typedef struct {
 	void	(*func)(void *info);
 	void	*info;

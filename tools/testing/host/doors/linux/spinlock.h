@@ -6,7 +6,7 @@
 #include <linux/atomic.h>
 #include <linux/held.h>
 
-/* One thread: who would wait for a lock would for ever */
+/* Single-threaded: waiting for a lock would never end */
 static inline void host_lock(spinlock_t *l)
 {
 	host_take(&l->held);

@@ -4,7 +4,10 @@
 
 #include <linux/compiler.h>
 
-/* How many read; several threads.  What a waiter does meanwhile is the test's */
+/*
+ * Counts readers; works with several threads. The test provides what happens
+ * during a wait.
+ */
 void host_srcu_waits(void);
 #define DEFINE_STATIC_SRCU(name)	static int name
 #define srcu_read_lock(s)		\

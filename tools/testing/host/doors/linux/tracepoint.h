@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_TRACEPOINT_H
 #define _HOST_DOORS_TRACEPOINT_H
 
-/* Nobody traces */
+/* Tracing is disabled */
 #define TP_PROTO(...)	__VA_ARGS__
 #define DECLARE_EVENT_CLASS(...)
 #define DEFINE_EVENT(class, name, proto, ...) \

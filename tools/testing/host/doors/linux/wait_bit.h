@@ -4,7 +4,7 @@
 
 #include <linux/bug.h>
 
-/* One thread: who would wait would do so for ever */
+/* Single-threaded: waiting would never end */
 #define wait_var_event(var, cond)	WARN_ON(!(cond))
 #define wake_up_var(var)		((void)(var))
 #define wait_on_bit(p, nr, how)		WARN_ON(*(p) >> (nr) & 1)

@@ -14,7 +14,7 @@ struct delayed_work { struct work_struct work; };
 #define INIT_WORK(w, f)		((w)->func = (f))
 #define INIT_DELAYED_WORK(d, f)	((d)->work.func = (f))
 
-/* The test's to run, in its time */
+/* Provided by the test, which runs the work */
 bool host_queue(struct work_struct *w);
 #define queue_work(q, w)		((void)(q), host_queue(w))
 void host_cancel(struct work_struct *w);

@@ -10,7 +10,7 @@
 
 #define XA_MARK_1	1
 
-/* A table of a few */
+/* An array of a few entries */
 struct xarray {
 	struct {
 		void	*at;
@@ -87,7 +87,7 @@ static inline void xa_init_flags(struct xarray *xa, u32 flags)
 
 static inline void xa_destroy(struct xarray *xa) {}
 
-/* The first free number; NULL is put there as something */
+/* Allocates the first free index; NULL is stored as a value entry */
 struct host_xa_limit { u32 least, most; };
 #define XA_LIMIT(a, b)		((struct host_xa_limit) { a, b })
 static inline int xa_alloc(struct xarray *xa, u32 *id, void *at,

@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <net/tcp.h>
 
-/* What ddp/sock.c does with any socket: none of it matters to a test */
+/* Functions that ddp/sock.c calls and that do not matter to the tests */
 struct net;
 struct ipv6_pinfo { u8 tclass; };
 

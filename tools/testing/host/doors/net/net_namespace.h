@@ -6,10 +6,13 @@
 #include <linux/types.h>
 #include <net/net_trackers.h>
 
-/* Held so many times, and by whom so many of these: the test's */
+/* Number of references, and of tracked references among them, checked by the test */
 struct net { int held, tracked; };
 
-/* For as long as a function takes; who holds it for longer says so: no get_net() */
+/*
+ * For short-lived references. Long-lived ones need a tracker, so there is no
+ * get_net().
+ */
 static inline struct net *maybe_get_net(struct net *net)
 {
 	net->held++;

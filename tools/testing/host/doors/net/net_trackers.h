@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_NET_TRACKERS_H
 #define _HOST_DOORS_NET_TRACKERS_H
 
-/* Which namespace somebody holds for long */
+/* The namespace that a long-lived reference is to */
 typedef struct { const struct net *net; } netns_tracker;
 
 #endif

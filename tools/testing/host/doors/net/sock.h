@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Only so that includes are found */
+/* Only so that the include is found */

@@ -8,7 +8,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
-/* A connected socket, as far as mpa/sock.c sees it: what TCP does is the test's */
+/* The parts of a connected socket that mpa/sock.c uses; the test provides TCP */
 struct sk_buff;
 struct sk_buff_head { int unused; };
 
@@ -63,7 +63,7 @@ struct sock {
 	unsigned long		sk_max_pacing_rate;
 	unsigned long		sk_pacing_rate;
 	unsigned long		flags;
-	bool			owned;		/* by a process */
+	bool			owned;		/* a process has locked the socket */
 	bool			nodelay;
 };
 
@@ -78,7 +78,7 @@ struct tcp_sock {
 
 #define tcp_sk(s)	container_of(s, struct tcp_sock, sk)
 
-/* In place of the C library's */
+/* replaces the C library's struct */
 #define msghdr		host_msghdr
 struct iov_iter { const struct bio_vec *vec; u32 n, len, off; };
 struct msghdr { int msg_flags; struct iov_iter msg_iter; };

@@ -15,7 +15,7 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
-/* What the queues see of verbs: names and fields are the kernel's */
+/* The part of the verbs that the queues use; names and fields are the kernel's */
 enum ib_wc_status {
 	IB_WC_SUCCESS		= 0,
 	IB_WC_LOC_LEN_ERR	= 1,
@@ -100,7 +100,7 @@ struct rdma_hw_stats;
 struct iw_cm_id;
 struct iw_cm_conn_param;
 
-/* Of types that stand in others: nothing, or what a queue looks at */
+/* Types that are embedded in others, with only the fields that are used */
 struct ib_udata { int unused; };
 struct uverbs_attr_bundle { struct ib_udata driver_udata; };
 struct rdma_user_mmap_entry { struct ib_ucontext *ucontext; };
@@ -167,7 +167,7 @@ struct net;
 struct net_device;
 enum rdma_driver_id { RDMA_DRIVER_UNKNOWN };
 
-/* The core, which the test is */
+/* The RDMA core is provided by the test */
 struct ib_device *host_alloc_device(void);
 #define ib_alloc_device_with_net(type, member, net) \
 	((void)(net), container_of(host_alloc_device(), struct type, member))

@@ -6,7 +6,7 @@
 
 #define IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION	(1 << 0)
 
-/* No program: it asks for nothing, and is told nothing */
+/* There is no user-space program: no input and no response */
 #define rdma_udata_to_drv_context(udata, type, member)	((void)(udata), (type *)NULL)
 #define ib_copy_validate_udata_in_cm(udata, req, end, valid)	\
 	((void)(udata), memset(&(req), 0, sizeof(req)), 0)

@@ -3,9 +3,10 @@
 #define _HOST_KUNIT_TEST_H
 
 /*
- * The part of KUnit that the unit tests use, for a process.  Names, arguments
- * and strictness are those of the oldest kernel we build for, so that what
- * passes here builds there: no KUNIT_EXPECT_MEMEQ, no kunit_add_action.
+ * The part of KUnit that the unit tests use, for a user-space process. Names,
+ * arguments and type checks are those of the oldest supported kernel, so that
+ * tests which build here also build there: no KUNIT_EXPECT_MEMEQ, no
+ * kunit_add_action.
  */
 #include <linux/bug.h>
 #include <linux/err.h>
@@ -20,7 +21,7 @@
 struct kunit {
 	void		*priv;
 	const void	*param_value;
-	/* the runner's */
+	/* the fields from here on belong to the runner */
 	const char	*name;
 	const char	*param;
 	bool		failed;
@@ -43,7 +44,7 @@ struct kunit_suite {
 	struct kunit_case *test_cases;
 };
 
-/* where an expectation stands and what it says */
+/* where an expectation is in the source, and its text */
 struct kunit_loc {
 	const char	*file;
 	int		line;
@@ -137,7 +138,7 @@ static void __attribute__((constructor)) register_suites(void)		\
 #define KUNIT_FAIL(test, fmt, ...) \
 	host_fail_at(test, false, "not to come here", fmt, ##__VA_ARGS__)
 
-/* every one of them as EXPECT and as ASSERT, each with and without _MSG */
+/* every macro as EXPECT and as ASSERT, each with and without _MSG */
 #define KUNIT_EXPECT_TRUE_MSG(test, c, fmt, ...) \
 	host_unary(test, false, c, #c, fmt, ##__VA_ARGS__)
 #define KUNIT_EXPECT_TRUE(test, c) \

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A warning in a pure part is a failed test */
+/* A warning in a pure file fails the test */
 #define WARN_ON(cond) ({						\
 	bool _c = !!(cond);						\
 	if (_c) {							\

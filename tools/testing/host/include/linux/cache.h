@@ -2,7 +2,7 @@
 #ifndef _LINUX_CACHE_H
 #define _LINUX_CACHE_H
 
-/* One thread, one line */
+/* A single thread needs no alignment to cache lines */
 #define ____cacheline_aligned_in_smp
 
 #endif

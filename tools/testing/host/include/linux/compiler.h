@@ -5,7 +5,7 @@
 #include <linux/stddef.h>
 #include <stddef.h>
 
-/* Nothing is configured */
+/* No kernel option is set */
 #define IS_ENABLED(option)	0
 
 #define __used			__attribute__((__used__))
@@ -16,7 +16,7 @@
 #define __init
 #define __exit
 #define __must_check	__attribute__((__warn_unused_result__))
-/* of a lock that the caller took */
+/* a lock taken by the caller */
 #define __releases(x)
 #define __maybe_unused	__attribute__((__unused__))
 #define __printf(a, b)	__attribute__((__format__(printf, a, b)))

@@ -2,7 +2,10 @@
 #ifndef _HOST_LINUX_MINMAX_H
 #define _HOST_LINUX_MINMAX_H
 
-/* As strict as 6.1's: two types are an error (-Wcompare-distinct-pointer-types) */
+/*
+ * Type checks as strict as in 6.1: -Wcompare-distinct-pointer-types makes two
+ * types an error
+ */
 #define host_pick(x, y, op) ({				\
 	__auto_type _x = (x);				\
 	__auto_type _y = (y);				\
@@ -15,7 +18,7 @@
 #define max3(x, y, z)	max(max(x, y), z)
 #define min_t(t, x, y)	min((t)(x), (t)(y))
 #define max_t(t, x, y)	max((t)(x), (t)(y))
-/* As the kernel's, also where the bounds are in the wrong order */
+/* Same result as the kernel's clamp_t(), also with swapped bounds */
 #define clamp_t(t, v, lo, hi) ({				\
 	t _v = (v), _lo = (lo), _hi = (hi);			\
 	_v >= _hi ? _hi : _v <= _lo ? _lo : _v; })

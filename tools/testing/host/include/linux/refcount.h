@@ -2,7 +2,7 @@
 #ifndef _HOST_LINUX_REFCOUNT_H
 #define _HOST_LINUX_REFCOUNT_H
 
-/* Only so that the doors' structs compile: no pure part counts references */
+/* Only so that structs compile: no pure file counts references */
 typedef struct { int refs; } refcount_t;
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <linux/compiler.h>
 
-/* Only so that the doors' structs compile: no pure part takes a lock */
+/* Only so that structs compile: no pure file takes a lock */
 typedef struct { int held; } spinlock_t;
 typedef struct { int readers; } rwlock_t;
 

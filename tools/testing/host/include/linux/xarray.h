@@ -2,7 +2,7 @@
 #ifndef _HOST_LINUX_XARRAY_H
 #define _HOST_LINUX_XARRAY_H
 
-/* Only so that the doors' structs compile: no pure part looks anything up */
+/* Only so that structs compile: no pure file uses an xarray */
 struct xarray { int unused; };
 
 #endif

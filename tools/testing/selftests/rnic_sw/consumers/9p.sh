@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumers/9p.sh: 9P over RDMA, whose client is in the kernel; the server is diod
-# behind a relay of our own.
+# consumers/9p.sh: 9P over RDMA with the kernel's client. The server is diod, connected
+# through the relay p9relay.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_files.sh"
@@ -19,7 +19,7 @@ connect() {
 }
 
 listening() {
-	t_alive relay || { t_show relay; t_fail "the server has ended"; }
+	t_alive relay || { t_show relay; t_fail "the relay has exited"; }
 	rdma resource show cm_id link iw0 | grep -q LISTEN
 }
 
@@ -35,14 +35,14 @@ down() {
 	umount "$SHARE"
 }
 
-# What the device has got of Sends, nearly
+# An approximation by the number of received Sends
 files_done() { echo $(($(t_counter iw0 rx_sends) * 10000)); }
 
 exercised() {
 	need_fsx
 	scene
 	up
-	# a file that is not cached cannot be mapped
+	# without a cache the client cannot map files
 	fsx_right -R -W
 	down
 	nothing_left
@@ -57,7 +57,7 @@ data() {
 }
 
 link() {
-	[ "$T_RDMA" = rnic_sw ] || t_skip "$T_RDMA does not count what has come"
+	[ "$T_RDMA" = rnic_sw ] || t_skip "$T_RDMA has no counter of received segments"
 	scene
 	up
 	files_load
@@ -68,9 +68,9 @@ link() {
 	nothing_left
 }
 
-# The kernel's client holds the device until it is unmounted, and does not connect
-# again; requests under way it would wait for until they are killed. So it would for
-# its farewell, which it sends to nobody if the unmounting is forced (umount -f).
+# The kernel's client holds a reference on the device until it is unmounted and does not
+# reconnect. It waits for outstanding requests until it is killed. umount -f would make it wait
+# in the same way for a last request, which has no receiver.
 device_goes() {
 	scene
 	up
@@ -98,10 +98,10 @@ modules_go() {
 
 needs_modules 9p 9pnet_rdma
 needs_programs fio diod
-t_prog p9relay >/dev/null || t_skip_all "the program p9relay is not built (make)"
+t_prog p9relay >/dev/null || t_skip_all "program p9relay is not built (make)"
 t_case "9P: files are what was written" "" data
 t_case "9P: fsx" "" exercised
 t_case "9P: the link goes down and up under load" "" link
-t_case "9P: the device is deleted, and unmounted" "" device_goes
-t_case "9P: the transport is unloaded" "" modules_go
+t_case "9P: the device is deleted and the file system unmounted" "" device_goes
+t_case "9P: the transport module is unloaded" "" modules_go
 t_end

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumers/blktests.sh: the kernel's block tests, those that go over RDMA: NVMe, SRP,
-# RNBD. Their source is somewhere else: scripts/blktests builds it, T_BLKTESTS=DIR says
-# where. They make the devices themselves, on each interface.
+# consumers/blktests.sh: the kernel's block tests over RDMA: NVMe, SRP and RNBD.
+# scripts/blktests builds them; T_BLKTESTS=DIR: where they are. The tests create RDMA devices
+# on all interfaces.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
 export SOFT_RDMA=$T_RDMA NVMET_TRTYPES=rdma
-# nvmet opens files with O_DIRECT, which where logs go there may not be
+# nvmet opens files with O_DIRECT, which the file system of the logs may not support
 RESULTS=/tmp/rnic_sw-blktests
-# As small and short as their tests take it
+# the smallest size and shortest times that the tests accept
 export NVME_IMG_SIZE=350M NVME_NUM_ITER=10 TIMEOUT=10
 
 module_options() {
@@ -17,7 +17,7 @@ module_options() {
 	echo "options rtrs_server always_invalidate=N sess_queue_depth=64" >/run/modprobe.d/blktests.conf
 }
 
-# In front of rdma: the devices that the tests make take SCTP and nothing else
+# A wrapper for rdma: devices that the tests create use SCTP only
 over_sctp() {
 	local tools=/run/blktests-tools
 	[ "${T_LLP:-}" = sctp ] || return 0
@@ -34,7 +34,7 @@ over_sctp() {
 	PATH=$tools:$PATH
 }
 
-# Their tests look for modules with find, which goes by no link, and for the kernel's
+# The tests look for modules with find, which does not follow links, and for the kernel's
 # configuration in /boot
 kernel_files() {
 	local dir kernel
@@ -48,7 +48,7 @@ kernel_files() {
 	[ ! -e "${T_KCONFIG:-}" ] || cp "$T_KCONFIG" "/boot/config-$(uname -r)"
 }
 
-# Names of block devices below /dev/disk; udev's children have no environment of ours
+# udev creates the names below /dev/disk; its children do not inherit this environment
 udev_up() {
 	local udevd=/lib/systemd/systemd-udevd
 	[ -x $udevd ] && ! pidof systemd-udevd >/dev/null || return 0
@@ -57,13 +57,13 @@ udev_up() {
 	udevadm settle
 }
 
-# multipathd looks there for what it loads
+# multipathd loads its plugins from there
 multipath_files() {
 	[ -e /lib/multipath ] || [ ! -e "${T_UNPACKED:-}/lib/multipath" ] ||
 		ln -s "$T_UNPACKED/lib/multipath" /lib/multipath
 }
 
-# What it did not like, and what it wrote meanwhile
+# Print what the failed test wrote
 show() {
 	local file
 	for file in "$RESULTS"/*/*/*.{out.bad,dmesg,full}; do
@@ -71,30 +71,30 @@ show() {
 	done
 }
 
-# Of more than one run, as with a device and with a file behind, each has to pass
+# A test may run several times, such as with a device and with a file; each run must pass
 blktest() {
 	[[ $1 != rnbd/* || ${T_LLP:-} == sctp ]] ||
-		t_skip "RTRS wants all its connections between the same two ports"
+		t_skip "RTRS connects the same two ports several times, which TCP does not allow"
 	one_interface
-	cd "$T_BLKTESTS" || t_fail "there is no $T_BLKTESTS"
+	cd "$T_BLKTESTS" || t_fail "cannot change to $T_BLKTESTS"
 	rm -rf "$RESULTS"
 	t_defer rm -rf "$RESULTS"
 	timeout -k 10 $((10 * T_TIME)) ./check --output="$RESULTS" "$1" >"$T_CASE/said" 2>&1 ||
-		echo "its status is $?"
+		echo "blktests exited with status $?"
 	cat "$T_CASE/said"
 	! grep -q '\[failed\]' "$T_CASE/said" || { show; t_fail "$1 failed"; }
 	grep -q '\[passed\]' "$T_CASE/said" ||
 		t_skip "$(sed -n '/\[not run\]$/{n;s/^ *//p;q}' "$T_CASE/said")"
 }
 
-# test_name TEST: with what it says of itself
+# test_name TEST: print its name and description
 test_name() {
 	sed -n "s|^DESCRIPTION=\"\(.*\)\"|$1: \1|p" "$T_BLKTESTS/tests/$1" | head -n 1
 }
 
 [ -x "${T_BLKTESTS:-}/check" ] || t_skip_all "blktests is not built (scripts/blktests)"
 needs_programs fio nvme multipathd sg_reset mkfs.xfs
-# nobody else mounts it where it is a module
+# if configfs is a module, it has to be loaded and mounted
 needs_modules configfs
 module_options
 over_sctp
@@ -105,6 +105,6 @@ modprobe -r rnic_sw
 for test in $(cd "$T_BLKTESTS/tests" && ls -d {nvme,srp,rnbd}/[0-9][0-9][0-9]); do
 	t_case "$(test_name "$test")" "" blktest "$test"
 done
-# Other connections were refused
+# Record connections here: all others were rejected
 awk '$1 == "SctpActiveEstabs" { print $2, $2 }' /proc/net/sctp/snmp >"$T_LOG/$T_SCRIPT/connects" 2>/dev/null
 t_end

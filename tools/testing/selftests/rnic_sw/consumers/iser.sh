@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumers/iser.sh: iSCSI over RDMA, ib_iser with open-iscsi and ib_isert. The
-# initiator has invalidation and mapping of the same region in one chain of requests.
+# consumers/iser.sh: iSCSI over RDMA: ib_iser with open-iscsi, and ib_isert. The initiator
+# invalidates and registers the same MR in one chain of work requests.
 #
-# The target listens on an ordinary TCP socket besides, with the same address and
-# port, which over TCP are the device's too: that socket is put into a network
-# namespace of its own.
+# The target also listens on a TCP socket with the same address and port. Over TCP these
+# are in use by the RDMA device, so that socket is put into another network namespace.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_lio.sh"
@@ -32,7 +31,7 @@ target_up() {
 		echo "${name#*=}" >"$TPG/attrib/${name%=*}"
 	done
 	elsewhere
-	# ip netns would mount another sysfs, without configfs
+	# ip netns exec would mount a sysfs without configfs
 	nsenter --net=/run/netns/rnic-portal mkdir "$TPG/np/$B4:3260"
 	echo 1 >"$TPG/np/$B4:3260/iser"
 	echo 1 >$TPG/enable
@@ -46,7 +45,7 @@ target_down() {
 	rmdir $TPG/lun/lun_0 $TPG $ISCSI/$IQN
 }
 
-# As the packages' configuration has it, but quicker to see what is lost
+# The package's configuration, with shorter times to detect lost connections
 initiator_files() {
 	mkdir -p /etc/iscsi /run/lock/iscsi /var/lib/iscsi
 	echo "InitiatorName=$IQN-initiator" >/etc/iscsi/initiatorname.iscsi
@@ -65,10 +64,10 @@ initiator_up() {
 	[ -z "${t_pids[iscsid]:-}" ] || return 0
 	initiator_files
 	T_TIME=1000 t_bg iscsid a iscsid -f
-	t_until "$T_TIME" adm -m session -P 0 || t_fail "iscsid does not answer"
+	t_until "$T_TIME" adm -m session -P 0 || t_fail "iscsid does not respond"
 }
 
-# No session is no error
+# iscsiadm exits with status 21 if there is no session
 adm() {
 	local status=0
 	timeout 60 iscsiadm "$@" || status=$?
@@ -112,9 +111,9 @@ modules_go() {
 	modprobe -a ib_iser ib_isert
 }
 
-# What does not work: both of the target's listeners in one namespace. It is told.
+# Both listeners in one network namespace do not work: enabling iser must fail.
 beside_tcp() {
-	[ "${T_LLP:-}" != sctp ] || t_skip "over SCTP they do not meet"
+	[ "${T_LLP:-}" != sctp ] || t_skip "over SCTP the listeners do not use the same port"
 	scene
 	lio_disk 16
 	mkdir -p $TPG
@@ -130,8 +129,8 @@ beside_tcp() {
 needs_modules sd_mod target_core_mod target_core_file iscsi_target_mod ib_isert ib_iser
 needs_programs fio iscsid iscsiadm
 disk_cases iSER
-t_case "iSER: the target goes and comes under load" "" disk_under_load target_away
-t_case "iSER: five times connected" "" again_and_again
-t_case "iSER: beside the target's TCP portal it is refused" "" beside_tcp
-t_case "iSER: initiator and target are unloaded" "" modules_go
+t_case "iSER: the target is disabled and enabled under load" "" disk_under_load target_away
+t_case "iSER: connect and disconnect five times" "" again_and_again
+t_case "iSER: refused beside the target's TCP portal" "" beside_tcp
+t_case "iSER: initiator and target modules are unloaded" "" modules_go
 t_end

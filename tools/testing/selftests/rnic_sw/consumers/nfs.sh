@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumers/nfs.sh: NFS over RDMA, rpcrdma at both ends.
+# consumers/nfs.sh: NFS over RDMA, with rpcrdma at both ends.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_files.sh"
 
-# The kernel's server wants to know who may have what, and, for NFS 3, which of its
-# services is at which port: Debian's programs, in the bed's own copy of the root.
+# Start the services that the kernel's server needs for exports and, with NFS 3, for ports.
+# Debian's programs; their files are in the bed's own copy of the root.
 daemons_up() {
 	mkdir -p /var/lib/nfs/sm /var/lib/nfs/v4recovery /run/rpcbind /var/lib/nfs/rpc_pipefs
 	mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
@@ -21,7 +21,7 @@ daemons_up() {
 	t_until 30 mountd_there
 }
 
-# Who remembers NFS 4's clients while the server is down
+# nfsdcld keeps the records of NFS 4 clients across restarts of the server
 cld_up() {
 	mountpoint -q /var/lib/nfs/rpc_pipefs ||
 		mount -t rpc_pipefs sunrpc /var/lib/nfs/rpc_pipefs
@@ -31,7 +31,7 @@ cld_up() {
 
 mountd_there() { rpcinfo -p 127.0.0.1 | grep -q mountd; }
 
-# For NFS 4 it is the root of all that the server has: clients see no path of the server's
+# With NFS 4 the exported directory is the root; clients do not see the server's path
 share() {
 	local fsid=0
 	exported=/
@@ -43,7 +43,7 @@ share() {
 
 server_up() {
 	[ "$(cat /proc/fs/nfsd/threads)" -eq 0 ] || return 0
-	# as short as it lets them be
+	# the shortest times that nfsd accepts
 	[ "$VERS" = 3 ] ||
 		echo 10 | tee /proc/fs/nfsd/nfsv4leasetime >/proc/fs/nfsd/nfsv4gracetime
 	echo "rdma 20049" >/proc/fs/nfsd/portlist
@@ -51,8 +51,7 @@ server_up() {
 	t_defer server_down
 }
 
-# Out of reach meanwhile: a client that calls while nfsd stops is forgotten by it, and
-# the device cannot be deleted any more (Documentation/consumers.rst)
+# Set the link down meanwhile, so that no client connects (Documentation/supported-programs.rst)
 server_down() {
 	[ "$(cat /proc/fs/nfsd/threads)" -gt 0 ] || return 0
 	[ ! -e /sys/class/net/t0 ] || link_down
@@ -69,7 +68,7 @@ connect() {
 	grep -q 'proto=rdma' "$T_CASE/mounted"
 }
 
-# +4 says 4.0 as well, unless that is named
+# +4 includes 4.0 unless -4.0 is listed
 has_version() {
 	local versions=/proc/fs/nfsd/versions
 	case $1 in
@@ -78,7 +77,7 @@ has_version() {
 	esac
 }
 
-# serves VERSION: may it be had?
+# serves VERSION: skip the case unless server and client support VERSION
 serves() {
 	VERS=$1 VERS_3=
 	[ "$1" != 3 ] || VERS_3=1
@@ -99,14 +98,14 @@ down() {
 	umount "$DIR"
 	server_down
 	exportfs -au
-	# what its server had open goes a moment later
+	# the server closes its files a moment later
 	t_until 30 umount "$SHARE"
 	t_kill cld
 	t_kill mountd
 	t_kill rpcbind
 }
 
-# Octets that the client has sent and got by requests of its own
+# Print the bytes that the client has transferred by its own requests
 files_done() {
 	awk -v dir="$DIR" '$4 == "on" && $5 == dir { mine = 1 } mine && $1 == "bytes:" { print $4 + $5; exit }' \
 		/proc/self/mountstats
@@ -129,7 +128,7 @@ data() {
 	nothing_left
 }
 
-# disturbed VERSION HOW ARGS...: all of it is a pause, for the mount is a hard one
+# disturbed VERSION HOW ARGS...: disturb a hard mount, for which it must only be a pause
 disturbed() {
 	scene
 	up "$1"
@@ -148,7 +147,7 @@ restart_server() {
 	server_up
 }
 
-# The client calls again, and the server listens on what comes
+# The client reconnects, and the server listens on the new device
 device_goes() {
 	gone_device "$1"
 	new_device
@@ -169,14 +168,14 @@ needs_modules nfsd rpcrdma nfs
 needs_programs fio mount.nfs exportfs rpc.mountd rpcbind rpcinfo
 for version in 3 4.0 4.1 4.2; do
 	t_case "NFS $version: files are what was written" "DDP-126" data $version
-	t_case "NFS $version: fsx" "" exercised $version
+	t_case "NFS $version: random operations (fsx)" "" exercised $version
 done
 for version in 3 4.2; do
 	t_case "NFS $version: the link goes down and up under load" "" disturbed $version link_down_and_up
-	t_case "NFS $version: the server is started again under load" "" disturbed $version restart_server
-	t_case "NFS $version: the device is deleted under load, and comes again" "" disturbed $version device_goes device
-	t_case "NFS $version: the interface is deleted under load, and comes again" "" disturbed $version device_goes interface
-	t_case "NFS $version: the module is unloaded under load, and comes again" "" disturbed $version device_goes module
+	t_case "NFS $version: the server is restarted under load" "" disturbed $version restart_server
+	t_case "NFS $version: the device is deleted and added under load" "" disturbed $version device_goes device
+	t_case "NFS $version: the interface is deleted and added under load" "" disturbed $version device_goes interface
+	t_case "NFS $version: the module is unloaded and loaded under load" "" disturbed $version device_goes module
 done
-t_case "NFS: client and server are unloaded" "" modules_go
+t_case "NFS: client and server modules are unloaded" "" modules_go
 t_end

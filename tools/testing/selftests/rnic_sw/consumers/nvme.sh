@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumers/nvme.sh: NVMe over RDMA beyond storage.sh: many I/O queues, and what may
-# befall them.
+# consumers/nvme.sh: NVMe over RDMA beyond storage.sh: several I/O queues, and failures.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
@@ -47,7 +46,7 @@ no_controller() { ! controller; }
 has_disk() {
 	local names
 	names=$(ls -d "$(controller)"/nvme*n1 2>/dev/null) || return
-	# with multipath the path's name has the controller's number in it
+	# with multipath the path's name includes the controller's number
 	DISK=/dev/$(basename "$names" | sed 's/c[0-9]*n/n/')
 	[ -b "$DISK" ]
 }
@@ -56,7 +55,7 @@ connect() {
 	echo "transport=rdma,traddr=$B4,trsvcid=4420,nqn=$NQN,nr_io_queues=4,keep_alive_tmo=5,reconnect_delay=1,ctrl_loss_tmo=120" \
 		>/dev/nvme-fabrics
 	t_defer disconnect
-	t_until "$T_TIME" has_disk || t_fail "no block device"
+	t_until "$T_TIME" has_disk || t_fail "the block device has not appeared"
 }
 
 disconnect() {
@@ -87,8 +86,8 @@ not_live() { ! is_live; }
 queues() {
 	scene
 	up
-	# one connection for administration
-	t_check "there is a queue pair for each queue, at both ends" \
+	# four I/O queues and the admin queue, with a QP at each end
+	t_check "there is a QP for each queue at both ends" \
 		test "$(rdma resource show qp link iw0 | wc -l)" -ge 6
 	disk_right
 	down
@@ -114,8 +113,8 @@ target_away() {
 
 broken() { dmesg | grep -c "starting error recovery" || true; }
 
-# The host takes its leave of a target that answers. When it has begun to, and then the
-# connection breaks, it waits for half a minute.
+# On removal of the device the host shuts the target down while it responds. If the connection
+# breaks after the host has begun to, the host waits for half a minute.
 in_order() {
 	local before
 	scene
@@ -123,14 +122,14 @@ in_order() {
 	load
 	before=$(broken)
 	gone_device module
-	t_check "the connections broke first" [ "$(broken)" -eq "$before" ]
+	t_check "no connection breaks before the host has shut down" [ "$(broken)" -eq "$before" ]
 	load_breaks_off
 	down
 	new_device
 	nothing_left
 }
 
-# Not "refused by remote application": there is none
+# The errno must not mean "refused by remote application": there is no application
 nobody() {
 	scene
 	told "Connect rejected: status -104 (reset by remote host)" \
@@ -149,10 +148,10 @@ modules_go() {
 needs_modules nvmet-rdma nvme-rdma
 needs_programs fio
 disk_cases NVMe
-t_case "NVMe: four queues" "" queues
+t_case "NVMe: four I/O queues" "" queues
 t_case "NVMe: the controller is reset under load" "" disk_under_load resets
-t_case "NVMe: the target goes and comes under load" "" disk_under_load target_away
-t_case "NVMe: the module is unloaded, in good order" "" in_order
-t_case "NVMe: nobody listens" "" nobody
-t_case "NVMe: host and target are unloaded" "" modules_go
+t_case "NVMe: the target is disabled and enabled under load" "" disk_under_load target_away
+t_case "NVMe: module unload shuts the host down in order" "" in_order
+t_case "NVMe: no listener" "" nobody
+t_case "NVMe: host and target modules are unloaded" "" modules_go
 t_end

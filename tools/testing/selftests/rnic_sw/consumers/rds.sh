@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumers/rds.sh: RDS, which takes InfiniBand devices only and says so; that it
-# does no harm to ours nor ours to it.
+# consumers/rds.sh: RDS accepts InfiniBand devices only and reports that; RDS and an iWARP
+# device must not disturb each other.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
-# send ADDRESS: over a socket of RDS' that is bound to the device's address
+# send ADDRESS: bind an RDS socket to the device's address, which must fail
 send() {
 	python3 - "$1" <<-'END'
 		import errno, socket, sys
@@ -27,10 +27,10 @@ refuses() {
 	send "$B4"
 }
 
-# It listens at its port on every device
+# RDS listens at its port on all devices
 called() {
 	scene
-	t_until "$T_TIME" t_has_listener b 18634 || t_skip "it does not listen on this device"
+	t_until "$T_TIME" t_has_listener b 18634 || t_skip "RDS does not listen on this device"
 	! timeout "$T_TIME" rping -c -a "$B4" -p 18634 -C 1
 	nothing_left
 }
@@ -42,9 +42,9 @@ modules_go() {
 	nothing_left
 }
 
-[ -z "${T_LLP:-}" ] || t_skip_all "RDS takes no iWARP device, over whatever"
+[ -z "${T_LLP:-}" ] || t_skip_all "RDS accepts no iWARP device, whatever its LLP"
 needs_modules rds rds_rdma
-t_case "RDS: an iWARP device is none of its devices" "" refuses
-t_case "RDS: who calls its listener on the device is refused" "" called
-t_case "RDS: the module goes and comes beside the device" "" modules_go
+t_case "RDS: iWARP devices are not used" "" refuses
+t_case "RDS: a connection to its listener is rejected" "" called
+t_case "RDS: the module is unloaded and loaded beside the device" "" modules_go
 t_end

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumers/rnbd.sh: block devices over RTRS. All connections of a session have the
-# same address and port at either end: as adapters do not mind, and TCP does.
+# consumers/rnbd.sh: block devices over RTRS. All connections of a session have the same
+# addresses and ports, which works over hardware and SCTP, but not over TCP.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 
-# RTRS waits that long for an answer that nobody can give any more
+# RTRS waits that long for responses that cannot arrive any more
 export GONE_TIME=45
 CTL=/sys/class/rnbd-client/ctl
 
@@ -23,11 +23,11 @@ up() {
 	server_up
 	if ! map; then
 		dmesg | tail -n 20
-		[ "${T_LLP:-}" = sctp ] && t_fail "it is not mapped"
-		t_skip "RTRS wants all its connections between the same two ports"
+		[ "${T_LLP:-}" = sctp ] && t_fail "cannot map the device"
+		t_skip "RTRS connects the same two ports several times, which TCP does not allow"
 	fi
 	t_defer unmap
-	t_until "$T_TIME" mapped || t_fail "no block device"
+	t_until "$T_TIME" mapped || t_fail "the block device has not appeared"
 }
 
 server_up() {
@@ -63,5 +63,5 @@ needs_modules rtrs_server rnbd_server rnbd_client
 server_down
 needs_programs fio
 disk_cases RNBD
-t_case "RNBD: client and server are unloaded" "" modules_go
+t_case "RNBD: client and server modules are unloaded" "" modules_go
 t_end

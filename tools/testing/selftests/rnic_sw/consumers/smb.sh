@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumers/smb.sh: SMB Direct, ksmbd and cifs, at the port for iWARP, 5445.
+# consumers/smb.sh: SMB Direct, with ksmbd and cifs, at the port for iWARP, 5445.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_files.sh"
@@ -20,10 +20,10 @@ server_up() {
 	ksmbd.adduser -a tester -p secret -i "$T_CASE/users" -c "$T_CASE/ksmbd.conf"
 	T_TIME=1000 t_bg mountd b ksmbd.mountd -n -c "$T_CASE/ksmbd.conf" -u "$T_CASE/users"
 	t_defer server_down
-	t_until "$T_TIME" listens || { t_show mountd; t_fail "nobody listens"; }
+	t_until "$T_TIME" listens || { t_show mountd; t_fail "the server does not listen"; }
 }
 
-# Over TCP the port is a socket's that all can see
+# Over TCP the listener is a TCP socket, visible to ss
 listens() {
 	if [ "${T_LLP:-}" = sctp ]; then
 		awk '$6 == 5445' /proc/net/sctp/eps | grep -q .
@@ -93,8 +93,8 @@ disturbed() {
 	nothing_left
 }
 
-# Without load, which the kernel's client (Linux 7.3) does not always survive. The mount
-# works again.
+# No load, which the kernel's client (Linux 7.3) does not always survive. The mount must work
+# again.
 device_goes() {
 	scene
 	up
@@ -113,7 +113,7 @@ modules_go() {
 	scene
 	up
 	down
-	# the client's thread ends a moment after the mount
+	# the client's thread exits a moment after the unmount
 	t_until "$T_TIME" modprobe -r cifs
 	modprobe -r ksmbd
 	modprobe -a ksmbd cifs
@@ -122,9 +122,9 @@ modules_go() {
 needs_modules ksmbd cifs
 needs_programs fio ksmbd.mountd ksmbd.adduser
 t_case "SMB Direct: files are what was written" "DDP-126" data
-t_case "SMB Direct: fsx" "" exercised
+t_case "SMB Direct: random operations (fsx)" "" exercised
 t_case "SMB Direct: the link goes down and up under load" "" disturbed link_down_and_up
-t_case "SMB Direct: the device is deleted, and comes again" "" device_goes device
-t_case "SMB Direct: the interface is deleted, and comes again" "" device_goes interface
-t_case "SMB Direct: client and server are unloaded" "" modules_go
+t_case "SMB Direct: the device is deleted and added" "" device_goes device
+t_case "SMB Direct: the interface is deleted and added" "" device_goes interface
+t_case "SMB Direct: client and server modules are unloaded" "" modules_go
 t_end

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# consumers/srp.sh: SCSI over RDMA, ib_srp and ib_srpt. The initiator maps memory for
-# a request as soon as it has posted the invalidation of what was mapped before.
+# consumers/srp.sh: SCSI over RDMA, ib_srp and ib_srpt. The initiator registers memory for a
+# request right after posting the invalidation of the previous registration.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/consumers.sh"
 . "$T_DIR/lib/consumer_lio.sh"
 
 SRPT=$TARGET/srpt
 
-# The port's name with the target is the lower half of its first GID, its identity
-# that of the first device that there was.
+# The target names the port by the lower half of its first GID. Its identity is the GUID of
+# the first device that was added.
 names() {
 	local gid
 	gid=$(cat /sys/class/infiniband/iw0/ports/1/gids/0)
@@ -52,7 +52,7 @@ connect() {
 	lio_connected
 }
 
-# The remote port does not say that it has gone until it has.
+# The file exists until the remote port has been removed.
 disconnect() {
 	local port
 	port=$(rport)
@@ -62,12 +62,12 @@ disconnect() {
 
 no_rport() { [ -z "$(rport)" ]; }
 
-# The module is all of it
+# The module ib_srp needs no setup
 initiator_up() { :; }
 
 rport_is() { [ "$(cat "$(rport)/state")" = "$1" ]; }
 
-# The target hangs up and takes nobody for a while
+# Disable the target, which disconnects and rejects, then enable it
 target_away() {
 	echo 0 >"$TPG/enable"
 	t_until "$T_TIME" rport_is blocked
@@ -75,7 +75,7 @@ target_away() {
 	t_until "$T_TIME" rport_is running
 }
 
-# The reason is -ECONNRESET, as ib_srp prints it
+# The reason is -ECONNRESET in the format of ib_srp
 nobody() {
 	scene
 	t_port
@@ -99,8 +99,8 @@ needs_programs fio
 modprobe ib_srp reconnect_delay=1 fast_io_fail_tmo=off dev_loss_tmo=60 ||
 	t_skip_all "this kernel has no module ib_srp"
 disk_cases SRP
-t_case "SRP: the target goes and comes under load" "" disk_under_load target_away
-t_case "SRP: five times connected" "" lio_again_and_again
-t_case "SRP: nobody listens" "" nobody
-t_case "SRP: initiator and target are unloaded" "" modules_go
+t_case "SRP: the target is disabled and enabled under load" "" disk_under_load target_away
+t_case "SRP: connect and disconnect five times" "" lio_again_and_again
+t_case "SRP: no listener" "" nobody
+t_case "SRP: initiator and target modules are unloaded" "" modules_go
 t_end

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# capturing.sh: captures of what hosts send and get; lib.sh sources it.
+# capturing.sh: packet captures of a host's traffic; sourced by lib.sh.
 #
-#   t_capture HOST FILE      starts one there, and waits until it runs;
-#   t_capture_end HOST       waits until all that was there is in the file
+#   t_capture HOST FILE      starts tcpdump on HOST and waits until it runs
+#   t_capture_end HOST       waits until FILE has all packets sent so far, ends tcpdump
 
 # shellcheck disable=SC2154	# lib.sh's: t_pids, t_hosts
 declare -A t_capture_file t_capture_dev
-# What nothing else says
+# payload of the last packet of a capture; no other packet contains it
 readonly T_LAST_WORD='the capture ends here'
 
-# Talk of one device with itself goes through lo.
+# On one device both ends are local and the traffic goes through lo.
 t_capture() {
 	local dev=lo
 	[ -z "${NS_A:-}" ] || { [ "$1" = a ] && dev=$A_IF || dev=$B_IF; }
@@ -30,15 +30,15 @@ t_capture_end() {
 	t_kill "tcpdump-$1" INT
 }
 
-# The kernel hands over what it has seen after a second, or somewhat more on a busy
-# machine, and who ends earlier loses it: a packet of ours is the last one.
+# tcpdump gets packets from the kernel about a second late and loses them if it exits
+# earlier: send a marker packet and wait until it is in the file.
 t_capture_all_there() {
 	for _ in 1 2 3 4; do
-		# the interface may be down, or have gone
+		# the interface may be down or removed
 		t_last_word "$1" 2>/dev/null || break
 		! t_until 5 t_last_word_there "$1" || return 0
 	done
-	echo "the capture on $1 may lack its end"
+	echo "the capture on host $1 may be incomplete at its end"
 	sleep 2
 }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# consumer_files.sh: what the scripts of the file systems over RDMA share; sourced
-# after consumers.sh. $DIR is the client's, $SHARE the server's; files_done says
-# how many octets the client has moved.
+# consumer_files.sh: functions shared by the scripts of file systems over RDMA; sourced
+# after consumers.sh. $DIR: mount point of the client; $SHARE: directory of the server.
+# files_done() prints how many bytes the client has transferred.
 
 files_right() {
 	random_data
@@ -18,11 +18,11 @@ files_right() {
 	tree_right "$DIR"
 }
 
-# Random operations on one file, by system calls, by mappings and past the cache, each
-# compared with what is in memory. T_FSX=DIR: where it was built (scripts/build-program)
+# fsx does random operations on one file by system calls, mmap and direct I/O and compares
+# each with a copy in memory. T_FSX=DIR: where it was built (scripts/build-program).
 need_fsx() {
-	[ -n "${T_FSX:-}" ] || t_skip "no fsx here (scripts/consumers builds it)"
-	[ -x "$T_FSX/fsx" ] || t_skip "$T_FSX has no fsx (scripts/build-program fsx)"
+	[ -n "${T_FSX:-}" ] || t_skip "T_FSX is not set (scripts/consumers builds fsx)"
+	[ -x "$T_FSX/fsx" ] || t_skip "no fsx in $T_FSX (scripts/build-program fsx)"
 }
 
 fsx_right() {
@@ -31,21 +31,21 @@ fsx_right() {
 	rm "$DIR/fsx"
 }
 
-# files_load: as load
+# files_load: start a load as load() does, on files
 files_load() {
 	load_of --directory="$DIR"
 	files_moves
 }
 
 files_moved() {
-	t_alive load || { t_show load; t_fail "the load has ended"; }
+	t_alive load || { t_show load; t_fail "fio has ended early"; }
 	[ "$(files_done)" -gt "$1" ]
 }
 
-# Long: whoever finds nobody asks again later each time
-files_moves() { t_until $((3 * T_TIME)) files_moved $(($(files_done) + 1000000)) || t_fail "no request is served"; }
+# The limit is long: a client that finds no server retries at growing intervals
+files_moves() { t_until $((3 * T_TIME)) files_moved $(($(files_done) + 1000000)) || t_fail "the load makes no progress"; }
 
-# a_share DIR MIB: SHARE, a file system there; of memory if the kernel has no other
+# a_share DIR MIB: mount a file system at DIR (SHARE): ext4, or tmpfs without ext4
 a_share() {
 	SHARE=$1
 	mkdir -p "$SHARE"

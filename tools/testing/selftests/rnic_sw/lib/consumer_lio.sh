@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# consumer_lio.sh: a disk of the kernel's SCSI target, LIO, for consumers/srp.sh
-# and consumers/iser.sh; sourced after consumers.sh. They say what target_up,
-# initiator_up, connect, disconnect and target_down are.
+# consumer_lio.sh: a disk of the kernel's SCSI target (LIO) for consumers/srp.sh and
+# consumers/iser.sh; sourced after consumers.sh. The scripts define target_up,
+# target_down, initiator_up, connect and disconnect.
 
 TARGET=/sys/kernel/config/target
 
-# lio_disk MIB: $LIO_DISK, kept in $FILE
+# lio_disk MIB: create LIO_DISK, backed by $FILE
 lio_disk() {
 	a_file "$1"
 	LIO_DISK=$TARGET/core/fileio_0/rnic_sw
@@ -21,7 +21,7 @@ lio_disk_down() {
 	[ ! -d "$LIO_DISK" ] || rmdir "$LIO_DISK" "${LIO_DISK%/*}"
 }
 
-# Nobody names it in /dev but the kernel
+# The disk has no stable name in /dev: find it by its vendor
 lio_find() {
 	local vendor
 	vendor=$(grep -ls LIO-ORG /sys/block/sd*/device/vendor | head -n 1)
@@ -29,11 +29,11 @@ lio_find() {
 	[ -n "$vendor" ] && [ -b "$DISK" ]
 }
 
-lio_connected() { t_until "$T_TIME" lio_find || t_fail "no disk has come"; }
+lio_connected() { t_until "$T_TIME" lio_find || t_fail "the disk has not appeared"; }
 
 lio_no_disk() { ! lio_find; }
 
-lio_disconnected() { t_until "$T_TIME" lio_no_disk || t_fail "the disk does not go"; }
+lio_disconnected() { t_until "$T_TIME" lio_no_disk || t_fail "the disk has not been removed"; }
 
 up() {
 	lio_disk 16
@@ -49,7 +49,7 @@ down() {
 	lio_disk_down
 }
 
-# Many connections, one after the other
+# Connect and disconnect five times
 lio_again_and_again() {
 	local i
 	scene

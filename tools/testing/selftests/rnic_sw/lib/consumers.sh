@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# consumers.sh: what the scripts of the kernel's consumers share, consumers/*.sh;
+# consumers.sh: functions shared by the scripts of kernel consumers, consumers/*.sh;
 # sourced, and sources lib.sh.
 #
-# A case begins with `scene`, which makes one device for both ends, and ends with
-# `nothing_left`. Whoever moves data gives up() and down():
-#   up    the server is there, the client is connected to it; for a block device
-#         sets DISK, for a file system DIR
-#   down  undoes it; must also do so when the device has gone
+# A case begins with `scene`, which creates one device for both ends, and ends with
+# `nothing_left`. A script that transfers data defines up() and down():
+#   up    starts the server and connects the client; sets DISK for a block device,
+#         DIR for a file system
+#   down  undoes up(); must work after the device has been removed, too
 #
-# T_RDMA=siw: over that driver's device, to see what is ours and what is the consumer's.
+# T_RDMA=siw: use siw's device, to tell faults of rnic_sw from those of a consumer.
 #
-# They write into /etc, start servers and unload modules that others may use: outside
-# a bed only with T_HERE=1.
+# The scripts write into /etc, start servers and unload modules that other programs may
+# use: outside a bed they run only with T_HERE=1.
 
 if [ -z "${BED_OUT:-}" ] && [ "${T_HERE:-}" != 1 ]; then
-	echo "1..0 # SKIP it changes what is in /etc and starts servers: in a bed only, or with T_HERE=1"
+	echo "1..0 # SKIP changes files in /etc and starts servers: runs in a bed only, or with T_HERE=1"
 	exit 4
 fi
 . "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
 
 T_RDMA=${T_RDMA:-rnic_sw}
-[ "$T_RDMA" = rnic_sw ] || [ "${T_LLP:-}" != sctp ] || t_skip_all "$T_RDMA has no SCTP"
+[ "$T_RDMA" = rnic_sw ] || [ "${T_LLP:-}" != sctp ] || t_skip_all "$T_RDMA does not support SCTP"
 
-# Programs that scripts/unpacked has put somewhere, unless they are installed
+# Use programs unpacked by scripts/unpacked unless they are installed
 if [ -d "${T_UNPACKED:-}" ]; then
 	PATH=$PATH:$T_UNPACKED/usr/bin:$T_UNPACKED/usr/sbin:$T_UNPACKED/bin:$T_UNPACKED/sbin
 	LD_LIBRARY_PATH=$(printf '%s:' "$T_UNPACKED"/usr/lib/*-linux-gnu{,/ceph} "$T_UNPACKED"/lib{/*-linux-gnu,})
@@ -43,13 +43,13 @@ needs_modules() {
 needs_programs() {
 	local program
 	for program in "$@"; do
-		command -v "$program" >/dev/null || t_skip_all "no $program here (scripts/unpacked)"
+		command -v "$program" >/dev/null || t_skip_all "$program not found (scripts/unpacked)"
 	done
 }
 
 # The scene
 
-# the module may be missing where a case failed that had unloaded it
+# the module may be missing after a failed case that unloaded it
 scene() {
 	modprobe "$T_RDMA"
 	one_device
@@ -57,28 +57,27 @@ scene() {
 	objects iw0 >"$T_CASE/before"
 }
 
-# The kernel has no environment that says it. A server that is told no address listens
-# already.
+# Kernel consumers have no environment variable RNIC_SW_LLP: use the device's settings. A
+# server bound to no address listens already.
 over_llp() {
 	[ -n "${T_LLP:-}" ] || return 0
 	t_set iw0 listen both
 	t_set iw0 connect "$T_LLP"
 }
 
-# objects DEV: how many there are of each kind. A listener's identifiers come and
-# go with the server, not with the connection; completion queues the core keeps for
-# the next one who asks.
+# objects DEV: print the number of PDs, QPs, MRs and SRQs. Not counted: cm_ids, which
+# exist as long as the server, and CQs, which the RDMA core keeps in a pool.
 objects() { rdma resource show "$1" | grep -oE '(pd|qp|mr|srq) [0-9]+' | paste -sd' '; }
 
 as_before() { [ "$(objects iw0)" = "$(cat "$T_CASE/before")" ]; }
 
 nothing_left() {
 	t_until "$T_TIME" as_before ||
-		t_fail "there are $(objects iw0); before there were $(cat "$T_CASE/before")"
+		t_fail "objects left on iw0: $(objects iw0); before the case: $(cat "$T_CASE/before")"
 }
 
-# gone_device HOW: it must not take long, whoever uses it; GONE_TIME: seconds, for a
-# consumer that waits itself.
+# gone_device HOW: remove the device while it is in use; must take at most GONE_TIME
+# seconds (20; more for consumers that wait by themselves)
 gone_device() {
 	local start=$SECONDS
 	t_note_connects iw0 ''
@@ -86,14 +85,15 @@ gone_device() {
 	device) timeout "$T_TIME" rdma link del iw0 ;;
 	interface) timeout "$T_TIME" ip link del t0 ;;
 	module) timeout "$T_TIME" modprobe -r "$T_RDMA" ;;
-	esac || t_fail "$1 does not go"
+	esac || t_fail "cannot remove the $1"
 	t_until "$T_TIME" test ! -e /sys/class/infiniband/iw0
 	echo "gone within $((SECONDS - start)) s"
-	t_check "that took too long" [ $((SECONDS - start)) -le "${GONE_TIME:-20}" ]
+	t_check "the device is removed within ${GONE_TIME:-20} s" \
+		[ $((SECONDS - start)) -le "${GONE_TIME:-20}" ]
 }
 
-# Who was connected may be again before anybody has looked: what is nothing is what it
-# was in the beginning.
+# Create the device again. A client may reconnect before this returns, so the objects
+# are compared with those at the start of the case.
 new_device() {
 	modprobe "$T_RDMA"
 	if [ ! -e /sys/class/net/t0 ]; then
@@ -106,8 +106,8 @@ new_device() {
 	over_llp
 }
 
-# Both ends are here: what they say to each other goes over lo, and still does when t0,
-# which has the address, is down.
+# Both ends are on this host: their traffic goes over lo, and continues to do so while
+# t0, which has the address, is down.
 link_down() {
 	ip link set t0 down
 	ip link set lo down
@@ -119,53 +119,53 @@ link_up() {
 	ip link set t0 up
 }
 
-# Another driver does not count them
+# Other drivers do not have this counter
 segments() { [ "$T_RDMA" != rnic_sw ] || t_counter iw0 rx_segments; }
 
-# Long enough that segments are lost
+# Keep the link down long enough for segments to be lost
 link_down_and_up() {
 	local before
 	link_down
 	t_pause 1
 	before=$(segments)
 	t_pause 2
-	t_check "segments arrive over a link that is down" [ "$(segments)" = "$before" ]
+	t_check "no segment arrives while the link is down" [ "$(segments)" = "$before" ]
 	link_up
 }
 
 # Data
 
-# a_file MIB: FILE, empty and in memory
+# a_file MIB: create FILE, an empty sparse file
 a_file() {
 	FILE=$(mktemp /tmp/rnic_sw-disk.XXXXXX)
 	t_defer rm -f "$FILE"
 	truncate -s "$1M" "$FILE"
 }
 
-# a_loop MIB: LOOP, a block device
+# a_loop MIB: create LOOP, a block device backed by FILE
 a_loop() {
-	modprobe -q loop || t_skip "this kernel has no loop devices"
+	modprobe -q loop || t_skip "loop devices are not available in this kernel"
 	a_file "$1"
 	LOOP=$(losetup -f --show "$FILE")
 	t_defer losetup -d "$LOOP"
 }
 
-# copy FROM TO OCTETS COUNT OPTIONS...
+# copy FROM TO BLOCK-SIZE COUNT OPTIONS...: dd
 copy() { dd if="$1" of="$2" bs="$3" count="$4" status=none "${@:5}"; }
 
 random_data() {
 	[ -e "$T_CASE/data" ] || head -c 8M /dev/urandom >"$T_CASE/data"
 }
 
-# fio's idea of whether the octets are right
+# fio_verify NAME FILE OPTIONS...: write and verify data with fio
 fio_verify() {
 	fio --name="$1" --filename="$2" --direct=1 --ioengine=libaio --thread \
 		--rw=randwrite --verify=crc32c --verify_fatal=1 --verify_state_save=0 \
 		--group_reporting --output="$T_CASE/fio-$1.log" "${@:3}"
 }
 
-# disk_right: what is written is read, in pieces of many sizes, one at a time and
-# many at once. The first half of $DISK.
+# disk_right: check that data read is data written, for many sizes and queue depths, on
+# the first half of $DISK
 disk_right() {
 	random_data
 	copy "$T_CASE/data" "$DISK" 1M 8 oflag=direct
@@ -179,25 +179,25 @@ disk_right() {
 	cmp "$T_CASE/data" "$T_CASE/back"
 }
 
-# The server's side has what disk_right wrote last
+# The backing file on the server has the data that disk_right wrote last
 disk_behind() { cmp -n 8388608 "$T_CASE/data" "$FILE"; }
 
-# How many requests $DISK has served
+# Print the number of requests that $DISK has completed
 disk_done() {
 	local reads writes rest
 	read -r reads _ _ _ writes rest <"/sys/block/${DISK##*/}/stat"
 	echo $((reads + writes))
 }
 
-# load: requests without end, until load_ends; the second half of $DISK. One at a
-# time for each job: of many at once fio takes those that find no disk any more, and
-# read nothing, for wrong ones.
+# load: start endless verified requests on the second half of $DISK; load_ends ends them.
+# Each job has one request at a time: with more, fio verifies reads that failed because
+# the disk was removed.
 load() {
 	load_of --filename="$DISK" --offset=8m --offset_increment=1m
 	load_moves
 }
 
-# It lives longer than anybody waits for it
+# The time limit is longer than any wait for the load
 load_of() {
 	T_TIME=$((10 * T_TIME)) t_bg load a fio --name=load --direct=1 --ioengine=psync \
 		--thread --rw=randwrite --verify=crc32c --verify_fatal=1 \
@@ -206,45 +206,45 @@ load_of() {
 }
 
 load_moved() {
-	t_alive load || { t_show load; t_fail "the load has ended"; }
+	t_alive load || { t_show load; t_fail "fio has ended early"; }
 	[ "$(disk_done)" -gt "$1" ]
 }
 
-load_moves() { t_until "$T_TIME" load_moved $(($(disk_done) + 40)) || t_fail "no request is served"; }
+load_moves() { t_until "$T_TIME" load_moved $(($(disk_done) + 40)) || t_fail "the load makes no progress"; }
 
-# All was right, no request failed
+# End the load; no request may have failed or returned wrong data
 load_ends() {
 	t_signal load INT
-	t_until "$T_TIME" t_ended load || t_fail "requests do not end"
+	t_until "$T_TIME" t_ended load || t_fail "fio does not end"
 	t_kill load
-	! grep -E 'verify|bad |error' "$T_CASE/load.log" || t_fail "that was wrong"
+	! grep -E 'verify|bad |error' "$T_CASE/load.log" || t_fail "fio reports errors"
 }
 
-# Requests may fail, but not be wrong, and must end
+# Wait until the load ends; requests may fail, but must not return wrong data
 load_breaks_off() {
 	t_until "$T_TIME" t_ended load || {
 		t_signal load INT
-		t_until "$T_TIME" t_ended load || t_fail "requests neither fail nor go on"
+		t_until "$T_TIME" t_ended load || t_fail "requests neither fail nor complete"
 	}
 	t_kill load
-	! grep -E 'verify:|bad (magic|header|data)' "$T_CASE/load.log" || t_fail "that was wrong"
+	! grep -E 'verify:|bad (magic|header|data)' "$T_CASE/load.log" || t_fail "fio reports wrong data"
 }
 
 has_ext4() { modprobe -q ext4 || grep -qw ext4 /proc/filesystems; }
 
-# What a consumer could not map it tries again, and only the log tells
+# A consumer that cannot map memory retries and only logs it
 not_mapped() { dmesg | grep -ciE 'failed to map|unable to map' || true; }
 
-# told WORDS COMMAND...: it fails, and the kernel's log has the words once more
+# told WORDS COMMAND...: COMMAND must fail and the kernel must log WORDS
 told() {
 	local before
 	before=$(dmesg | grep -cF -- "$1" || true)
 	t_refused "${@:2}"
 	dmesg | tail -n 5
-	t_check "nobody says: $1" [ "$(dmesg | grep -cF -- "$1")" -gt "$before" ]
+	t_check "the kernel logs: $1" [ "$(dmesg | grep -cF -- "$1")" -gt "$before" ]
 }
 
-# Cases of every block device
+# Cases for every block device
 
 disk_data() {
 	local before
@@ -273,8 +273,8 @@ disk_file_system() {
 	nothing_left
 }
 
-# tree_right DIR: a tree of files that is put there comes back. What they are: not
-# everybody keeps whose they are and when they were written.
+# tree_right DIR: check that a tree of files is read back as written. Owners and times
+# are not compared: not every file system keeps them.
 tree_right() {
 	mkdir "$1/tree" "$T_CASE/tree"
 	cp "$T_DIR"/consumers/* "$T_DIR"/src/verbs/* "$T_CASE/tree"
@@ -286,7 +286,7 @@ tree_right() {
 	rm -rf "$1/tree" "$T_CASE/tree"
 }
 
-# disk_under_load COMMAND...: which the consumer must survive, all of it right
+# disk_under_load COMMAND...: COMMAND must not cause errors of requests under way
 disk_under_load() {
 	scene
 	up
@@ -300,7 +300,7 @@ disk_under_load() {
 	nothing_left
 }
 
-# disk_goes HOW: and all of it again on the next device
+# disk_goes HOW: remove the device under load, then use a new one
 disk_goes() {
 	scene
 	up
@@ -316,7 +316,7 @@ disk_goes() {
 	nothing_left
 }
 
-# disk_cases CONSUMER
+# disk_cases CONSUMER: the cases of every block device
 disk_cases() {
 	t_case "$1: what is written is read" "DDP-126" disk_data
 	t_case "$1: a file system" "" disk_file_system

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# foreign.sh: rping and perftest, which have faults of their own: a case that meets one
-# tries again. lib.sh sources it, and says what there is.
+# foreign.sh: runs rping and perftest, and retries if they fail by known faults of their
+# own; sourced by lib.sh, which lists the functions.
 
-# Its thread for events ends it with an error if it sees their channel closed first.
+# rping's event thread fails if the event channel is closed before it exits.
 t_closed_first() { grep -q 'rdma_get_cm_event: Bad file descriptor' "$@"; }
 
-# Its client is content with any end, also of a connection that goes before its rounds are done.
+# rping's client accepts a disconnect before all rounds are done: check its output as well.
 t_whole() { test -e "$1" && ! grep -E 'wait for RDMA_|post send error|data mismatch' "$1"; }
 
-# t_pinged NAME: has the client that runs as that done all that it was to do?
+# t_pinged NAME: wait for the rping client NAME and check that all its rounds were done
 t_pinged() {
 	t_wait "$1" || t_closed_first "$T_CASE/$1.log" || return 1
 	t_whole "$T_CASE/$1.log"
@@ -27,7 +27,7 @@ t_call() {
 		cat "$log"
 		t_closed_first "$log" || return 1
 	done
-	t_fail "that happened $try times"
+	t_fail "rping's event channel was closed early in $try tries"
 }
 
 t_rping() {
@@ -41,19 +41,19 @@ t_rping() {
 			return
 		fi
 		t_closed_first "$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1
-		echo "its events' channel was closed; again"
+		echo "rping's event channel was closed early; retrying"
 	done
-	t_fail "that happened $try times"
+	t_fail "rping's event channel was closed early in $try tries"
 }
 
-# On a slow or jittery machine perftest finds its clock unreliable and gives up.
-# Its server does not listen all the time between the client's two connections, and the
-# client cannot cope with a refusal. With one CPU that is frequent, hence late_connect.
+# perftest gives up if its clock calibration fails, as on slow or jittery machines. Its
+# server does not listen for a while between the client's two connections, and the client
+# does not retry a refused connection; this is frequent on one CPU, hence late_connect.
 t_perftest() {
 	local prog=$1 try late
 	shift
 	late=$(t_prog late_connect.so)
-	command -v "$prog" >/dev/null || t_skip "no $prog here (package perftest)"
+	command -v "$prog" >/dev/null || t_skip "program $prog not found (package perftest)"
 	for try in 1 2 3 4 5 6 7 8 9 10; do
 		t_port
 		${T_EACH:-}
@@ -64,7 +64,7 @@ t_perftest() {
 		fi
 		grep -qE "Can't produce a report|Correlation coefficient|measured.*MHz|REJECTED; error: -104" \
 			"$T_CASE/client-$try.log" "$T_CASE/server-$try.log" || return 1
-		echo "its clock calibration failed, or it did not listen; again"
+		echo "clock calibration failed, or the server did not listen; retrying"
 	done
-	t_fail "that happened $try times"
+	t_fail "clock calibration failed, or the server did not listen, in $try tries"
 }

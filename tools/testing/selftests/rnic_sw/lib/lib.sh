@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# lib.sh: what the test scripts of rnic_sw share. A script is:
+# lib.sh: functions shared by the test scripts of rnic_sw. A script looks like this:
 #
 #	#!/bin/bash
 #	# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
@@ -17,76 +17,75 @@
 #
 # Cases
 #   t_case NAME "REQ-IDS" COMMAND ARGS...
-#	runs COMMAND (a function, mostly) in a subshell with `set -e`: the first
-#	command that fails fails the case. The IDs are the rows of the requirements
-#	that it shows, "" for none. Call it plainly, not after `if` or before `||`.
-#	Its output goes to a file in $T_LOG; of a failed case the end is printed.
-#   t_fail WORDS, t_skip WORDS   end the case (skip: what cannot run here, and why)
-#   t_check WORDS COMMAND...     fails, saying WORDS, unless COMMAND succeeds
-#   t_refused COMMAND...         fails unless COMMAND fails by itself
-#   t_refuses PATTERN COMMAND... likewise, and unless it says that
+#	runs COMMAND (usually a function) in a subshell with `set -e`: the case fails
+#	at the first command that fails. REQ-IDS are the requirements that the case
+#	shows, "" for none. Never call t_case after `if` or before `||`. The output
+#	goes to a file in $T_LOG; the end of it is printed if the case fails.
+#   t_fail WORDS                 fails the case; WORDS say what went wrong
+#   t_skip WORDS                 skips the case; WORDS say why it cannot run
+#   t_check WORDS COMMAND...     fails unless COMMAND succeeds; WORDS say what should hold
+#   t_refused COMMAND...         fails unless COMMAND exits with an error status
+#   t_refuses PATTERN COMMAND... like t_refused; its output must also match PATTERN
 #   t_skip_all WORDS             ends the script before its first case
-#   t_defer COMMAND ARGS...      runs it when the case ends (outside a case: the
-#				 script), last one first, whatever happens
+#   t_defer COMMAND ARGS...      runs COMMAND when the case (or script) ends; LIFO order
 #   t_end                        the last line of a script: plan and exit status
 #   $T_CASE                      the case's directory, for files and logs
 #
-# Hosts: programs run "on a" (the client's end) or "on b" (the server's).
-# Called in a case, a topology lives as long as the case; outside, as the script.
+# Hosts: programs run "on a" (client side) or "on b" (server side). A topology lasts
+# until the end of the case that sets it up, or of the script if set up outside a case.
 #   one_device              two_hosts [NETDEV-ARGS...]
-#   both a and b are here:   netns $NS_A               netns $NS_B
+#   a and b are one host:    netns $NS_A               netns $NS_B
 #     dummy t0               +------------+   veth    +------------+
 #     10.9.0.1  device iw0   | va    iwa  |-----------| vb    iwb  |
 #     fd00:9:0::1            | 10.9.1.1   |           | 10.9.1.2   |
 #                            | fd00:9:1::1|           | fd00:9:1::2|
 #                            +------------+           +------------+
 #   $A4 $A6 $B4 $B6  addresses; $A_DEV $B_DEV  RDMA devices; $A_IF $B_IF  interfaces
-#   on HOST COMMAND...       runs it there, with no time limit
-#   t_netem HOST DEV WORDS...   what leaves DEV there is lost, late or early, as tc says
+#   on HOST COMMAND...       runs COMMAND on HOST, without a time limit
+#   t_netem HOST DEV WORDS...   netem on what HOST sends through DEV; WORDS: for tc
 #   t_new_device DEV NETDEV  `rdma link add`, undone when the case (script) ends
-#   t_set DEV NAME VALUE [NS], t_get DEV NAME [NS]   what a device is set to
-#   t_link DEV NETDEV [NS]   `rdma link add`, and listeners on SCTP, too, where
-#				 RNIC_SW_LLP says that programs want it
+#   t_set DEV NAME VALUE [NS], t_get DEV NAME [NS]   write or read a setting of DEV
+#   t_link DEV NETDEV [NS]   `rdma link add`; enables listening on SCTP as well
+#				 if RNIC_SW_LLP is sctp
 #
 # Programs
 #   t_port                   sets PORT to a port that was not used before
-#   t_bg NAME HOST CMD...    in the background, output in $T_CASE/NAME.log
-#   t_wait NAME [SECONDS]    waits for its end, fails on its failure
+#   t_bg NAME HOST CMD...    runs CMD in the background, output in $T_CASE/NAME.log
+#   t_wait NAME [SECONDS]    waits until it exits; fails if its status is not 0
 #   t_kill NAME [SIGNAL]     ends it
-#   t_signal NAME SIGNAL     only tells it
-#   t_alive NAME, t_ended NAME   does it run still?
-#   t_listens HOST PORT      waits until somebody listens there (TCP)
-#   t_until SECONDS CMD...   repeats CMD until it succeeds
-#   t_pair PORT SERVER... -- CLIENT...   the server on b, once it listens the client
-#				 on a; both must end well within $T_TIME seconds
-#   t_rping ADDRESS ARGS...  both ends of rping, the server at $T_AT if that is set;
-#				 tries again when it fails at its end
-#   t_call ADDRESS ARGS...   the client alone: to a server that goes on, at $PORT
-#   t_perftest PROGRAM ARGS...   both ends of an ib_* program of perftest with -R, again
-#				 if it fails of its own faults; T_EACH is called before each
+#   t_signal NAME SIGNAL     sends it a signal and does not wait
+#   t_alive NAME, t_ended NAME   check whether it still runs
+#   t_listens HOST PORT      waits for a TCP listener on PORT
+#   t_until SECONDS CMD...   repeats CMD until it succeeds; fails after SECONDS
+#   t_pair PORT SERVER... -- CLIENT...   runs SERVER on b and, once it listens, CLIENT
+#				 on a; both must exit with status 0 within $T_TIME seconds
+#   t_rping ADDRESS ARGS...  rping client and server; server address: $T_AT if set;
+#				 retries after a known fault of rping (see foreign.sh)
+#   t_call ADDRESS ARGS...   rping client only, for a persistent server at $PORT
+#   t_perftest PROGRAM ARGS...   both ends of an ib_* program of perftest with -R; retries
+#				 known faults of perftest; runs $T_EACH before each try
 #   t_iters N                prints N, or N/10 in a slow (debug) kernel
-#   t_counter DEV NAME       a counter of `rdma statistic`
-#   t_taken N                has b's device accepted so many connections?
+#   t_counter DEV NAME       prints a counter of `rdma statistic`
+#   t_taken N                checks that b's device has accepted at least N connections
 #   t_capture HOST FILE, t_capture_end HOST    see capturing.sh
-#   t_prog NAME              the path of a program that the Makefile builds
-#   T_MODULES                what there is of ours, in the order to be unloaded in
-#   t_unload [MODULE...]     waits for what uses them still, and unloads them; or all ours
+#   t_prog NAME              prints the path of a program built by the Makefile
+#   T_MODULES                the driver's modules, in the order of unloading
+#   t_unload [MODULE...]     unloads modules (default: all of T_MODULES) once unused
 #
 # The environment
-#   T_ONLY=PATTERN   only the cases whose name contains it (a shell pattern);
-#		     T_STOP=1: and none after the first that fails
-#   T_LOG=DIR        where logs go (default: $BED_OUT in a bed, or a new directory)
+#   T_ONLY=PATTERN   run only cases whose name contains PATTERN (shell pattern)
+#   T_STOP=1         run no case after the first failure
+#   T_LOG=DIR        directory for logs (default: $BED_OUT in a bed, or a new directory)
 #   T_TIME=SECONDS   time limit of a program (60; 120 in a debug kernel or QEMU)
-#   T_SLOW=1         as short as in a debug kernel, and as patient
-#   T_CAPTURE=1      a failed case keeps a capture of each host, if tcpdump is here
-#   T_LLP=sctp       all connections are to be made over SCTP; the script's last
-#		     case says whether they were
+#   T_SLOW=1         fewer iterations and longer limits, as in a debug kernel
+#   T_CAPTURE=1      keep packet captures of failed cases (needs tcpdump)
+#   T_LLP=sctp       connect over SCTP; a last case checks that all connections did
 
 T_DIR=$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")
 T_SCRIPT=$(basename "$0" .sh)
 T_LOG=${T_LOG:-${BED_OUT:-$(mktemp -d "${TMPDIR:-/tmp}/rnic_sw.XXXXXX")}}
 T_CASE=$T_LOG/$T_SCRIPT
-# never has anything to read
+# a pipe that never has data, for t_pause()
 exec {T_NOTHING}<> <(:)
 readonly KSFT_SKIP=4
 t_count=0 t_bad=0 t_skipped=0 t_deferred=() t_hosts=()
@@ -98,11 +97,11 @@ if [ -n "${T_LLP:-}" ]; then
 	rm -f "$T_CASE/connects"
 fi
 
-# Lockdep or KCSAN tells a debug kernel, where everything takes longer.
+# Lockdep or KCSAN indicate a debug kernel, which is slower.
 T_SLOW=${T_SLOW:-}
 [ ! -e /proc/lockdep ] || T_SLOW=1
 [ ! -e /sys/kernel/debug/kcsan ] || T_SLOW=1
-# So does all in a translated processor, though it does as much.
+# Emulated CPUs are slow as well, but can run the full number of iterations.
 ! grep -qE 'QEMU (TCG|Virtual)' /proc/cpuinfo || T_TIME=${T_TIME:-120}
 T_TIME=${T_TIME:-$((T_SLOW ? 120 : 60))}
 
@@ -119,18 +118,18 @@ t_undo() {
 	t_deferred=()
 }
 
-t_fail() { echo "failed: $*"; exit 1; }
+t_fail() { [ -z "${t_words:-}" ] || echo "failed: $t_words"; echo "error: $*"; exit 1; }
 t_skip() { echo "$*" >"$T_CASE/skipped"; exit $KSFT_SKIP; }
-t_check() { local words=$1; shift; "$@" || t_fail "$words"; }
+t_check() { local t_words=$1; shift; "$@" || { echo "failed: $t_words"; exit 1; }; }
 
 t_refused() {
 	local status=0
 	"$@" || status=$?
 	case $status in
-	0) t_fail "should have been refused: $*" ;;
-	12[4-9] | 13[0-9]) t_fail "ended by a signal, time limit or absence ($status): $*" ;;
+	0) t_fail "this command must fail, but succeeded: $*" ;;
+	12[4-9] | 13[0-9]) t_fail "killed, timed out or not found (status $status): $*" ;;
 	esac
-	echo "refused, as it should be: $*"
+	echo "failed, as expected: $*"
 }
 
 t_noted() {
@@ -142,7 +141,7 @@ t_noted() {
 
 t_refuses() {
 	t_refused t_noted "${@:2}"
-	t_check "it does not say: $1" grep -qE "$1" "$T_CASE/noted"
+	t_check "its output matches: $1" grep -qE "$1" "$T_CASE/noted"
 }
 
 t_skip_all() {
@@ -150,16 +149,16 @@ t_skip_all() {
 	exit $KSFT_SKIP
 }
 
-# To start a program takes a debug kernel as long as much of a test: hence Bash's
-# own means in what every case does.
+# Starting a program takes a large part of a case's time in a debug kernel, so
+# t_case() uses Bash builtins only.
 
-# The kernel taints itself with 512 on a warning and 128 on an oops.
+# Taint bit 512 is set by a warning, bit 128 by an oops.
 t_taints() {
 	read -r taints </proc/sys/kernel/tainted
 	taints=$((taints & 640))
 }
 
-# Over SCTP a case shows nothing of MPA: out with such rows
+# Over SCTP a case shows nothing about MPA: remove the MPA requirements from $rows.
 t_not_mpa() {
 	local all=$rows row
 	rows=
@@ -192,7 +191,7 @@ t_case() {
 	status=$?
 	t_taints
 	if [ "$taints" != "$before" ]; then
-		echo "failed: the kernel warned, see its log" >>"$T_CASE/log"
+		echo "error: the kernel reported a warning or an oops, see its log" >>"$T_CASE/log"
 		status=1
 	fi
 	took=$(((${EPOCHREALTIME/./} - start) / 100000))
@@ -218,27 +217,27 @@ t_report() {
 	*)
 		t_bad=$((t_bad + 1))
 		tail -n "${T_LINES:-40}" "$T_CASE/log" | sed 's/^/# /'
-		echo "# the rest is in $T_CASE"
+		echo "# full output: $T_CASE/log"
 		echo "not ok $t_count $2" ;;
 	esac
 }
 
 t_end() {
 	[ -z "${T_LLP:-}" ] || [ -n "${T_ONLY:-}" ] || [ $t_skipped -eq $t_count ] || t_over_sctp
-	[ "$t_count" -gt 0 ] || echo "# no case is called *${T_ONLY:-}*"
+	[ "$t_count" -gt 0 ] || echo "# no case name contains ${T_ONLY:-}"
 	echo "1..$t_count"
 	[ "$t_bad" -eq 0 ] && [ "$t_count" -gt 0 ]
 	exit
 }
 
-# The devices have left their counters when they went.
+# Connections of the script, counted when its devices were deleted.
 t_no_tcp() {
 	local all sctp
 	read -r all sctp < <(awk '{ all += $1; sctp += $2 } END { print all + 0, sctp + 0 }' \
 		"$T_LOG/$T_SCRIPT/connects")
-	echo "$all connections begun, $sctp of them over SCTP"
-	t_check "nothing connected" [ "$all" -gt 0 ]
-	t_check "not all of it was over SCTP" [ "$all" -eq "$sctp" ]
+	echo "$all connections made, $sctp of them over SCTP"
+	t_check "connections were made" [ "$all" -gt 0 ]
+	t_check "all connections were over SCTP" [ "$all" -eq "$sctp" ]
 }
 
 t_over_sctp() {
@@ -260,11 +259,11 @@ t_netem() {
 	t_defer on "$1" tc qdisc del dev "$2" root
 	! on "$1" tc qdisc replace dev "$2" root netem "${@:3}" 2>"$said" || return 0
 	cat "$said"
-	! grep -qE 'kind is unknown|answers: No such file' "$said" || t_skip "this kernel has no netem"
-	t_fail "tc does not take: ${*:3}"
+	! grep -qE 'kind is unknown|answers: No such file' "$said" || t_skip "no netem in this kernel"
+	t_fail "tc rejects the netem options: ${*:3}"
 }
 
-# Its process is the command itself, so that it can be killed.
+# Like on(), but with exec: the process is the command itself and can be killed.
 on_exec() {
 	local host=$1 ns
 	shift
@@ -272,7 +271,7 @@ on_exec() {
 	if [ -n "$ns" ]; then exec ip netns exec "$ns" "$@"; else exec "$@"; fi
 }
 
-# t_in NS COMMAND...: in that namespace, here if it is empty.
+# t_in NS COMMAND...: run COMMAND in namespace NS, in the current one if NS is empty
 t_in() {
 	local ns=$1
 	shift
@@ -284,7 +283,7 @@ t_link() {
 	[ "${RNIC_SW_LLP:-}" != sctp ] || t_listens_on "$1" both "${3:-}"
 }
 
-# t_listens_on DEV WORD [NS]: over what its listeners take connections
+# t_listens_on DEV VALUE [NS]: set the listen setting of DEV (tcp, sctp or both)
 t_listens_on() { t_set "$1" listen "$2" "${3:-}"; }
 
 t_set() { t_in "${4:-}" "$T_DIR/lib/setting" "$1" "$2" "$3"; }
@@ -302,14 +301,14 @@ t_drop_device() {
 	t_in "$2" rdma link del "$1" 2>/dev/null
 }
 
-# t_note_connects DEV NS: how many connections it has begun, and over SCTP
+# t_note_connects DEV NS: record the connections of DEV, all and over SCTP
 t_note_connects() {
 	t_in "$2" rdma statistic show link "$1/1" 2>/dev/null |
 		awk '{ for (i = 1; i < NF; i++) n[$i] = $(i + 1) }
 			END { print n["connects"], n["connects_sctp"] }' >>"$T_LOG/$T_SCRIPT/connects"
 }
 
-# What makes a topology must succeed; without one nothing can be said.
+# t_must COMMAND...: run a setup command; without the topology no case can run
 t_must() {
 	"$@" && return
 	echo "# cannot set up the topology: $*"
@@ -346,18 +345,18 @@ two_hosts() {
 	t_hosts=(a b)
 }
 
-# The core changes that only while there are no other namespaces; those of the
-# case before may be going still.
+# The RDMA core allows the change only while no other namespace exists; namespaces
+# of the previous case may still be cleaned up.
 t_set_netns_mode() { rdma system show | grep -q "netns $1" || t_until 60 rdma system set netns "$1"; }
 
-# t_netns_mode WORD: whether a namespace sees the devices of others (shared,
-# exclusive), until the case ends
+# t_netns_mode MODE: set the RDMA namespace mode (shared or exclusive) until the
+# case ends
 t_netns_mode() {
 	t_defer t_set_netns_mode "$(rdma system show | sed -n 's/.*netns \([a-z]*\).*/\1/p')"
 	t_set_netns_mode "$1"
 }
 
-# Each namespace its own RDMA devices, so that a program meets only its host's.
+# In exclusive mode a program sees only the RDMA devices of its own host.
 t_own_namespaces() { t_set_netns_mode exclusive; }
 
 t_host_up() {
@@ -368,8 +367,8 @@ t_host_up() {
 	t_new_device "$5" "$2" "$1"
 }
 
-# Who looks first whether its link-local address is somebody else's asks for nobody's
-# meanwhile: a second or more of the two that programs wait for a neighbour.
+# Duplicate address detection delays neighbour discovery by a second or more of the
+# two seconds that programs wait for it, so switch it off.
 t_new_netns() {
 	ip netns add "$1" &&
 	t_defer t_drop_netns "$1" &&
@@ -380,7 +379,7 @@ t_drop_netns() { [ ! -e "/run/netns/$1" ] || ip netns del "$1"; }
 
 # Programs
 
-# Kept in a file: cases are subshells.
+# The last port is kept in a file because cases run in subshells.
 t_port() {
 	PORT=7500
 	[ ! -e "$T_LOG/.port" ] || read -r PORT <"$T_LOG/.port"
@@ -397,7 +396,7 @@ t_until() {
 	done
 }
 
-# t_pause SECONDS: sleep, without a program
+# t_pause SECONDS: sleep without starting a program
 t_pause() { read -rt "$1" -u "$T_NOTHING" || true; }
 
 t_has_listener() {
@@ -408,10 +407,11 @@ t_has_listener() {
 
 t_listens() {
 	t_until "${3:-$T_TIME}" t_has_listener "$1" "$2" ||
-		t_fail "nobody listens on port $2"
+		t_fail "no listener on port $2 of host $1"
 }
 
-# The same where that process is, and asks no program, for a case may ask often.
+# t_listens_beside PID PORT: t_has_listener() in the namespace of PID, without starting
+# a program because it is polled often
 t_listens_beside() {
 	local port lines line
 	printf -v port %04X "$2"
@@ -423,7 +423,7 @@ t_listens_beside() {
 	return 1
 }
 
-# A program that exits before it listens is told at once, not at the limit.
+# Also end the wait when the program exits before it listens.
 t_listens_or_ended() { t_listens_beside "${t_pids[$1]}" "$2" || t_gone "${t_pids[$1]}"; }
 
 t_bg() {
@@ -439,7 +439,7 @@ t_kill() {
 	[ -n "$pid" ] || return 0
 	unset "t_pids[$1]"
 	if [ "${2:-TERM}" = KILL ]; then
-		# the program, not its time limit, which ends after it
+		# kill the program, not timeout(1), which then exits by itself
 		pkill -KILL -P "$pid" || true
 	else
 		kill "-${2:-TERM}" "$pid" 2>/dev/null || true
@@ -447,7 +447,7 @@ t_kill() {
 	wait "$pid" 2>/dev/null || true
 }
 
-# Of a program that is about to reach its time limit: what is going on here?
+# Print connections, RDMA resources and stacks of programs close to their time limit.
 t_state() {
 	local ns what pid
 	for ns in "${NS_A:-}" ${NS_B:+"$NS_B"}; do
@@ -472,13 +472,13 @@ t_wait() {
 	local pid=${t_pids[$1]} status=0 watch
 	[ $# -lt 2 ] || t_until "$2" t_gone "$pid" || {
 		t_show "$1"
-		t_fail "$1 has not ended within $2 s"
+		t_fail "$1 still runs after $2 s"
 	}
 	t_watch &
 	watch=$!
 	wait "$pid" || status=$?
 	unset "t_pids[$1]"
-	# TERM, which the case traps, is lost on a child that has just begun
+		# a TERM to a child that has just been forked is lost in the case's trap
 	kill -KILL "$watch" 2>/dev/null || true
 	wait "$watch" 2>/dev/null || true
 	[ $status -eq 0 ] && return
@@ -487,14 +487,14 @@ t_wait() {
 	return 1
 }
 
-# The program, not its time limit.
+# Signal the program, not timeout(1).
 t_signal() { pkill "-$2" -P "${t_pids[$1]}"; }
 
 t_alive() { [ -n "${t_pids[$1]:-}" ] && ! t_gone "${t_pids[$1]}"; }
 t_ended() { ! t_alive "$1"; }
 
-# A child that has ended is there for signals until Bash takes note of it, which at
-# times it does with the next child only.
+# A child that has exited accepts signals until Bash reaps it, which may happen only
+# at the next fork.
 t_gone() {
 	local stat
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
@@ -502,12 +502,12 @@ t_gone() {
 }
 
 t_show() {
-	echo "--- $1 said, at the end:"
+	echo "--- last lines of $1:"
 	tail -n 15 "$T_CASE/$1.log"
 	echo "---"
 }
 
-# t_both TAG PORT SERVER... -- CLIENT...: 0 if both ended well.
+# t_both TAG PORT SERVER... -- CLIENT...: return 0 if both exit with status 0.
 t_both() {
 	local tag=$1 port=$2 server=()
 	shift 2
@@ -517,10 +517,10 @@ t_both() {
 	echo "a: $*"
 	t_bg "server$tag" b "${server[@]}"
 	t_until "$T_TIME" t_listens_or_ended "server$tag" "$port" ||
-		t_fail "nobody listens on port $port"
+		t_fail "the server does not listen on port $port"
 	t_bg "client$tag" a "$@"
 	if ! t_wait "client$tag"; then
-		# what it has to say it says at its end
+		# the server prints its errors when it exits
 		t_until 10 t_ended "server$tag" || true
 		t_kill "server$tag"
 		t_show "server$tag"
@@ -544,7 +544,7 @@ t_counter() {
 			END { exit !found }'
 }
 
-# t_taken N: has b's device accepted so many connections, ever?
+# t_taken N: check that b's device has accepted at least N connections since its creation
 t_taken() { [ "$(t_counter "$B_DEV" accepts)" -ge "$1" ]; }
 
 t_prog() {
@@ -552,20 +552,20 @@ t_prog() {
 	for dir in "${OUTPUT:-$T_DIR/out}" "$T_DIR/out" "$T_DIR"; do
 		[ ! -x "$dir/$1" ] || { echo "$dir/$1"; return; }
 	done
-	t_skip "$1 is not built (make -C $T_DIR)"
+	t_skip "program $1 is not built (make -C $T_DIR)"
 }
 
-# In the kernel's own tree the lower layers are parts of rnic_sw
+# In the kernel's own tree the lower layers are linked into rnic_sw
 if modinfo iw_ddp >/dev/null 2>&1; then
 	T_MODULES=(rnic_sw iw_mpa iw_sctp_ddp iw_ddp)
 else
 	T_MODULES=(iw_sctp_ddp rnic_sw)
 fi
 
-# The sockets of a connection that has just ended may be about to go.
+# Sockets of a connection that has just ended may still hold a module reference.
 t_unload() {
 	[ $# -gt 0 ] || set -- "${T_MODULES[@]}"
-	t_until "$T_TIME" modprobe -r "$@" || t_fail "it cannot be unloaded: $*"
+	t_until "$T_TIME" modprobe -r "$@" || t_fail "cannot unload modules: $*"
 }
 
 # Before the first case
@@ -580,14 +580,14 @@ t_find_provider() {
 	local build=$T_DIR/../../../../scripts/build-provider
 	[ -z "${RDMAV_DRIVERS:-}${IBV_DRIVERS:-}" ] || return 0
 	[ ! -e /etc/libibverbs.d/rnic_sw.driver ] || return 0
-	[ -x "$build" ] || t_skip_all "no libibverbs provider for rnic_sw is installed"
+	[ -x "$build" ] || t_skip_all "the libibverbs provider of rnic_sw is not installed"
 	eval "$("$build" --env)"
 }
 
 t_load() {
-	modprobe -q rnic_sw || t_skip_all "the module rnic_sw cannot be loaded"
-	modprobe -q rdma_ucm || t_skip_all "the module rdma_ucm cannot be loaded"
-	[ -z "${T_LLP:-}" ] || modprobe -q iw_sctp_ddp || t_skip_all "no SCTP here"
+	modprobe -q rnic_sw || t_skip_all "cannot load module rnic_sw"
+	modprobe -q rdma_ucm || t_skip_all "cannot load module rdma_ucm"
+	[ -z "${T_LLP:-}" ] || modprobe -q iw_sctp_ddp || t_skip_all "cannot load iw_sctp_ddp"
 	t_until "$T_TIME" test -e /dev/infiniband/rdma_cm || t_skip_all "no /dev/infiniband/rdma_cm"
 }
 

@@ -1,66 +1,66 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# programs.sh: what the scripts share that run other people's programs above
-# libibverbs and librdmacm, programs/*.sh; sourced, and sources lib.sh.
+# programs.sh: functions shared by the scripts that run third-party programs on libibverbs
+# and librdmacm, programs/*.sh; sourced, and sources lib.sh.
 
 . "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/lib.sh"
 . "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/memory.sh"
 
-# needs PROGRAM PACKAGE: in a case
-needs() { command -v "$1" >/dev/null || t_skip "no $1 here (package $2)"; }
+# needs PROGRAM PACKAGE: skip the case if PROGRAM is not installed
+needs() { command -v "$1" >/dev/null || t_skip "program $1 not found (package $2)"; }
 
-# in_bed_only WHY: before the first case
+# in_bed_only WHY: skip the script outside a bed; call before the first case
 in_bed_only() {
 	[ -n "${BED_OUT:-}" ] || [ "${T_HERE:-}" = 1 ] ||
-		t_skip_all "$1: in a bed only, or with T_HERE=1"
+		t_skip_all "$1: runs in a bed only, or with T_HERE=1"
 }
 
-# needs_built NAME DIR PROGRAM: what scripts/build-program makes, in a case
+# needs_built NAME DIR PROGRAM: skip the case if scripts/build-program has not built NAME
 needs_built() {
-	[ -n "$2" ] || t_skip "no $1 here (scripts/programs builds it)"
-	[ -x "$2/$3" ] || t_skip "$2 has no $3 (scripts/build-program $1)"
+	[ -n "$2" ] || t_skip "$1 is not built (scripts/programs builds it)"
+	[ -x "$2/$3" ] || t_skip "no $3 in $2 (scripts/build-program $1)"
 }
 
 connects() { t_counter "$A_DEV" connects; }
 
-# moved COMMAND ARGS...: it connects through the device; many a program would do
-# without a word what it does over TCP.
+# moved COMMAND ARGS...: COMMAND must connect through the device; many programs silently
+# use TCP instead.
 moved() {
 	local before
 	before=$(connects)
 	"$@"
-	t_check "it made no connection by $A_DEV" [ "$(connects)" -gt "$before" ]
+	t_check "connections were made through $A_DEV" [ "$(connects)" -gt "$before" ]
 }
 
-# IMPLICIT: preloaded, it makes of whatever a program registers all of its memory, on demand
+# IMPLICIT: preload library that replaces each MR of a program by an implicit ODP MR
 need_implicit() {
 	ibv_devinfo -v -d "$A_DEV" | grep -q ODP_SUPPORT_IMPLICIT ||
-		t_skip "this kernel has no on-demand paging for the device"
-	IMPLICIT=$(t_prog implicit.so) || t_skip "implicit.so is not built (make)"
+		t_skip "the device has no on-demand paging in this kernel"
+	IMPLICIT=$(t_prog implicit.so) || t_skip "library implicit.so is not built (make)"
 	export IMPLICIT_LOG=$T_CASE/implicit
 }
 
-# implicitly COMMAND ARGS...
+# implicitly COMMAND ARGS...: run COMMAND with implicit ODP MRs only
 implicitly() {
 	need_implicit
 	LD_PRELOAD=$IMPLICIT "$@"
-	t_check "it registered nothing" [ -s "$IMPLICIT_LOG" ]
+	t_check "an implicit ODP MR was registered" [ -s "$IMPLICIT_LOG" ]
 }
 
-# some_data OCTETS: DATA, a file of random ones
+# some_data BYTES: create DATA, a file of random bytes
 some_data() {
 	DATA=$T_CASE/data
 	head -c "$1" /dev/urandom >"$DATA"
 	t_defer rm -f "$DATA"
 }
 
-# Queue pairs, regions and completion queues of what has ended are gone
+# All QPs, MRs, CQs and SRQs of programs that have exited are gone
 no_objects() { ! rdma resource show "$A_DEV" | grep -qE '(qp|cq|mr|srq) [1-9]'; }
-nothing_left() { t_until "$T_TIME" no_objects || { rdma resource show; t_fail "something is left"; }; }
+nothing_left() { t_until "$T_TIME" no_objects || { rdma resource show; t_fail "objects are left"; }; }
 
-# ranks N COMMAND...: so many of Open MPI's, on this machine, and no other way from one to
-# the other
+# ranks N COMMAND...: run COMMAND in N ranks of Open MPI on this host, which communicate
+# by libfabric only
 ranks() {
 	local n=$1
 	shift

@@ -2,7 +2,7 @@
 """Test every way in which a connection can fail to be set up, and what the calling
 program is notified of.
 
-The table in Documentation/connections.rst describes the same; the cases here are for
+The table in Documentation/troubleshooting.rst describes the same; the cases here are for
 both lower layers.
 """
 

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# programs/fabric.sh: libfabric, whose provider for verbs makes connected endpoints
-# (msg) and, above these, those that need no connection (rdm). fi_pingpong checks
-# every octet. libfabric's own tests: programs/fabtests.sh
+# programs/fabric.sh: libfabric, whose provider for verbs has connected endpoints (msg) and,
+# built on these, connectionless ones (rdm). fi_pingpong verifies every byte. For libfabric's
+# own tests see programs/fabtests.sh.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# pingpong PROVIDER KIND: sizes on both sides of each way to send
+# pingpong PROVIDER KIND: sizes below and above the threshold of each transfer method
 pingpong() {
 	local size
 	needs fi_pingpong libfabric-bin
@@ -18,7 +18,7 @@ pingpong() {
 	nothing_left
 }
 
-# Both ends' buffers are more than twice what both may have
+# The buffers of both ends together exceed the control group's limit more than twice
 squeezed() {
 	local size=16000003
 	needs fi_pingpong libfabric-bin
@@ -30,8 +30,8 @@ squeezed() {
 			fi_pingpong -p verbs -e msg -d "$B_DEV" -c -I 2 -S $size -B "$PORT" -- \
 		"${IN_GROUP[@]}" env LD_PRELOAD="$IMPLICIT" \
 			fi_pingpong -p verbs -e msg -d "$A_DEV" -c -I 2 -S $size -P "$PORT" "$B4"
-	t_check "it registered nothing" [ -s "$IMPLICIT_LOG" ]
-	t_check "it was never at its limit" was_squeezed
+	t_check "an implicit ODP MR was registered" [ -s "$IMPLICIT_LOG" ]
+	t_check "the control group reached its limit, and no process was killed" was_squeezed
 	nothing_left
 }
 
@@ -45,10 +45,10 @@ shown() {
 
 one_device
 t_case "fi_info: connected and reliable endpoints, no datagrams" "" shown
-t_case "fi_pingpong: every octet, connected" "" moved pingpong verbs msg
-t_case "fi_pingpong: every octet, without connection" "" moved pingpong 'verbs;ofi_rxm' rdm
-t_case "fi_pingpong: connected, all memory on demand" "" moved implicitly pingpong verbs msg
-t_case "fi_pingpong: without connection, all memory on demand" "" \
+t_case "fi_pingpong: connected, verified" "" moved pingpong verbs msg
+t_case "fi_pingpong: connectionless, verified" "" moved pingpong 'verbs;ofi_rxm' rdm
+t_case "fi_pingpong: connected, implicit ODP" "" moved implicitly pingpong verbs msg
+t_case "fi_pingpong: connectionless, implicit ODP" "" \
 	moved implicitly pingpong 'verbs;ofi_rxm' rdm
-t_case "fi_pingpong: more than its control group may have, all memory on demand" "" moved squeezed
+t_case "fi_pingpong: buffers larger than the control group's limit, implicit ODP" "" moved squeezed
 t_end

@@ -1,32 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # programs/fabtests.sh: libfabric's own tests, by their own runner, over verbs (connected
-# endpoints) and over verbs;ofi_rxm (what libfabric makes of these without connections).
-# T_FABTESTS=DIR: where scripts/build-program has put them; not below /tmp.
+# endpoints) and verbs;ofi_rxm (connectionless endpoints on top of these).
+# T_FABTESTS=DIR: where scripts/build-program has installed them; not below /tmp.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# fabtests SET PROVIDER: but what its own list leaves out for that provider, and ours
-# for iWARP
+# fabtests SET PROVIDER: run SET except for the tests in the provider's exclude list and in
+# lib/program_fabtests.exclude
 fabtests() {
 	local set=$1 provider=$2 name=${2##*;} status=0
 	local bin=$T_FABTESTS/bin configs=$T_FABTESTS/share/fabtests/test_configs
 	needs_built fabtests "$T_FABTESTS" bin/runfabtests.sh
-	# it writes where it is
+	# the runner writes to the current directory
 	cd "$T_CASE" || return
 	"$bin/runfabtests.sh" -v -T "$T_TIME" -t "$set" -p "$bin" -s "$B4" -c "$A4" \
 		-f "$configs/$name/$name.exclude" -f "$T_DIR/lib/program_fabtests.exclude" "$provider" \
 		>results 2>&1 || status=$?
 	sed -n '/^# Total/p' results
-	# what failed, as it said it
+	# print the results of failed tests
 	awk -v RS='- name: ' '/\n  result: *Fail/' results
-	t_check "some failed" test "$status" -eq 0
-	t_check "none passed" grep -qE '^ *result: *Pass' results
+	t_check "all tests pass" test "$status" -eq 0
+	t_check "at least one test passes" grep -qE '^ *result: *Pass' results
 	nothing_left
 }
 
-# Completion queues with a channel until there are no descriptors any more, then
-# without: as many as it may.
+# Completion queues: first with a channel until there are no file descriptors left, then
+# without one, up to the given number.
 many_cqs() {
 	needs_built fabtests "${T_FABTESTS:-}" bin/fi_cq_test
 	"$T_FABTESTS/bin/fi_cq_test" -p verbs -d iw0 -L $((T_SLOW ? 500 : 2000)) | tee "$T_CASE/cqs"
@@ -37,12 +37,12 @@ many_cqs() {
 T_FABTESTS=${T_FABTESTS:-}
 in_bed_only "their runner ends every program whose name begins with fi_"
 one_device
-# these connect to nobody
+# these do not connect
 t_case "fabtests unit: connected" "" fabtests unit verbs
-t_case "fabtests unit: without connection" "" fabtests unit 'verbs;ofi_rxm'
+t_case "fabtests unit: connectionless" "" fabtests unit 'verbs;ofi_rxm'
 t_case "fabtests functional: connected" "" moved fabtests functional verbs
 for set in functional short; do
-	t_case "fabtests $set: without connection" "" moved fabtests $set 'verbs;ofi_rxm'
+	t_case "fabtests $set: connectionless" "" moved fabtests $set 'verbs;ofi_rxm'
 done
 t_case "fabtests: many completion queues" "" many_cqs
 t_end

@@ -1,21 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# programs/imb.sh: Intel's MPI benchmarks over Open MPI over libfabric over verbs.
-# T_IMB=DIR: where scripts/build-program has put them, built so that each compares what
-# it gets; not below /tmp.
+# programs/imb.sh: Intel's MPI benchmarks on Open MPI, libfabric and verbs. T_IMB=DIR: where
+# scripts/build-program has built them, with verification of results; not below /tmp.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# intel SUITE ARGS...: how far off the worst was stands last in a line. They have many
-# sizes, and two ranks that ask and ask all the time; with more ranks than processors each
-# message waits for a time slice.
+# intel SUITE ARGS...: the last column of each result is the largest error. Many sizes, with
+# two ranks that poll: with more ranks than processors each message waits for a time slice.
 intel() {
 	local out=$T_CASE/said T_TIME=$((4 * T_TIME))
 	needs mpirun openmpi-bin
 	needs_built imb "${T_IMB:-}" "src_cpp/IMB-$1"
 	ranks 2 "$T_IMB/src_cpp/IMB-$1" -npmin 2 -iter 4 -iter_policy off \
 		-msglog 0:18 "${@:2}" >"$out" 2>&1 ||
-		{ tail -n 15 "$out"; t_fail "$1 has failed"; }
+		{ tail -n 15 "$out"; t_fail "$1 failed"; }
 	awk '/^# Benchmarking/ { name = $3 } /defects *$/ { on = 1; tables++; next } !NF { on = 0 }
 		on { lines++; if ($NF != 0) { print name ": " $0; bad = 1 } }
 		END { print tables + 0 " tables, " lines + 0 " lines compared"; exit bad || !lines }' "$out"
@@ -24,8 +22,8 @@ intel() {
 
 one_device
 t_case "Intel's MPI benchmarks, MPI-1" "" moved intel MPI1
-# left out: they expect of rank 1 what is rank 0's, through memory, too
-t_case "Intel's MPI benchmarks, collectives that do not block" "" moved intel NBC \
+# excluded: they compare rank 1's result with rank 0's, over shared memory as well
+t_case "Intel's MPI benchmarks, nonblocking collectives" "" moved intel NBC \
 	-exclude Ireduce_scatter,Ireduce_scatter_pure
 t_case "Intel's MPI benchmarks, one-sided" "" moved intel EXT
 t_case "Intel's MPI benchmarks, one-sided of MPI 3" "" moved intel RMA

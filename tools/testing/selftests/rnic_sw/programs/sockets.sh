@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# programs/sockets.sh: programs that know nothing of RDMA, with librspreload, which
-# makes their sockets rsockets. It knows no SOCK_CLOEXEC, no accept4() and no epoll:
-# what uses these goes over TCP, hence the netcat of old.
+# programs/sockets.sh: socket programs with librspreload, which turns their sockets into
+# rsockets. It does not support SOCK_CLOEXEC, accept4() and epoll; programs that use these
+# get TCP. Hence the traditional netcat.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# over_rsockets PROGRAM ARGS...: OVER, that command
+# over_rsockets PROGRAM ARGS...: set OVER to the command with librspreload
 over_rsockets() {
 	local lib found=
 	for lib in /usr/lib/*/rsocket/librspreload.so /usr/lib*/rsocket/librspreload.so; do
 		[ ! -e "$lib" ] || found=$lib
 	done
-	[ -n "$found" ] || t_skip "no librspreload here"
+	[ -n "$found" ] || t_skip "librspreload not found"
 	OVER=(env "LD_PRELOAD=$found" "$@")
 }
 
-# It ends when the other end has closed.
+# netcat exits when the other end has closed.
 file_by_netcat() {
 	needs nc.traditional netcat-traditional
 	some_data 3000001
@@ -29,7 +29,7 @@ file_by_netcat() {
 	nothing_left
 }
 
-# page_of FILE: as a server would answer a request
+# page_of FILE: print an HTTP response
 page_of() {
 	printf 'HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n' "$(stat -c %s "$1")"
 	cat "$1"
@@ -53,8 +53,8 @@ page_by_curl() {
 	nothing_left
 }
 
-# iperf3_pair WHERE ARGS...: the server listens at WHERE, at [::] if that is empty. What
-# select_by_poll.c says: without it the server hears of no data.
+# iperf3_pair WHERE ARGS...: the server listens at WHERE, or at [::] if WHERE is empty. It
+# needs select_by_poll.so to be notified of data, see there.
 iperf3_pair() {
 	local selects where=$1
 	shift
@@ -67,26 +67,26 @@ iperf3_pair() {
 		"${OVER[@]}" -c "$B4" -p "$PORT" "$@"
 }
 
-# It sends the file that it is told to, and the server keeps what comes until it hears on
-# another connection that all was sent, which may be sooner than the end comes. No more
-# than a socket takes at once: what does not fit iperf3 3.12 sends in the wrong order.
-# Both over TCP, too.
+# iperf3 sends a file. The server stores data until another connection reports that all was
+# sent, which may be before the last data arrives. The file is no larger than a socket's
+# buffer: iperf3 3.12 sends the rest of a larger one in the wrong order. Both happen over TCP as well.
 file_by_iperf3() {
 	local came
 	some_data 100000
 	iperf3_pair "$1" -F "$DATA" -l 10000
 	came=$(stat -c %s "$T_CASE/got")
-	echo "$came octets came"
+	echo "$came bytes have arrived"
 	cmp -n "$came" "$DATA" "$T_CASE/got"
 	rm "$T_CASE/got"
 	nothing_left
 }
 
-# Hence all but what both ends' buffers hold
+# For the same reason the bytes in both ends' buffers may be missing
 much_by_iperf3() {
 	iperf3_pair "$B4" -n 20M -l 65536
 	cat "$T_CASE/client.log"
-	t_check "not all of it came" test "$(stat -c %s "$T_CASE/got")" -ge $(((20 << 20) - (256 << 10)))
+	t_check "all bytes arrive, except for up to 256 KiB in buffers" \
+		test "$(stat -c %s "$T_CASE/got")" -ge $(((20 << 20) - (256 << 10)))
 	rm "$T_CASE/got"
 	nothing_left
 }

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# programs/speed.sh: qperf and fio, which measure. Neither looks at the octets.
+# programs/speed.sh: the benchmarks qperf and fio. Neither verifies the data.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
-# Its server serves for ever. It names its port before it listens there, hence
+# qperf's server never exits. It reports its port before it listens there, hence
 # late_connect.
 qperf_tests() {
 	local late
@@ -20,18 +20,18 @@ qperf_tests() {
 	nothing_left
 }
 
-# fio_verb VERB: the client, which to fio is who writes, says what is done; the server
-# gives the memory.
+# fio_verb VERB: run fio's RDMA engine. The client, a writer to fio, selects the verb; the
+# server provides the memory.
 fio_verb() {
 	local common
 	needs fio fio
-	fio --enghelp | grep -qw rdma || t_skip "this fio has no engine rdma"
+	fio --enghelp | grep -qw rdma || t_skip "fio has no RDMA engine"
 	t_port
 	common=(--ioengine=rdma --bs=64k --size=4m --iodepth=4 "--port=$PORT")
 	t_pair "$PORT" fio --name=server "${common[@]}" --rw=read --verb=send -- \
 		fio --name=client "${common[@]}" "--hostname=$B4" --rw=write "--verb=$1"
 	grep -E 'total=[0-9]+,[0-9]+' "$T_CASE/client.log"
-	t_check "fio saw errors" grep -qF '(groupid=0, jobs=1): err= 0' "$T_CASE/client.log"
+	t_check "fio reports no errors" grep -qF '(groupid=0, jobs=1): err= 0' "$T_CASE/client.log"
 	nothing_left
 }
 

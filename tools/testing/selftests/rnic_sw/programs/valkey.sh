@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# programs/valkey.sh: valkey with RDMA. T_VALKEY=DIR: its source, where it was built
-# (scripts/build-program), not below /tmp.
+# programs/valkey.sh: valkey with RDMA. T_VALKEY=DIR: its source tree, built by
+# scripts/build-program; not below /tmp.
 
 . "$(dirname "$(readlink -f "$0")")/../lib/programs.sh"
 
@@ -15,8 +15,8 @@ valkey_serves() {
 
 cli() { on a timeout "$T_TIME" "$T_VALKEY/src/valkey-cli" --rdma -h "$B4" -p "$PORT" "$@"; }
 
-# On a busy machine the client now and then writes where it has no connection, and ends with
-# a signal (a null pointer of its own): once more.
+# stored KEY FILE: store a value. On a busy machine valkey's client now and then crashes by
+# a fault of its own: retry.
 stored() {
 	for _ in 1 2 3; do
 		[ "$(cli -x SET "$1" <"$2")" != OK ] || return 0
@@ -24,7 +24,7 @@ stored() {
 	false
 }
 
-# fetched KEY OCTETS FILE: what was stored
+# fetched KEY BYTES FILE: check that the value of KEY is the file's contents
 fetched() {
 	for _ in 1 2 3; do
 		cli --raw GET "$1" | head -c "$2" >"$T_CASE/got" || :
@@ -33,27 +33,28 @@ fetched() {
 	cmp "$3" "$T_CASE/got"
 }
 
-# It must live, and go when it is told
+# The server must still respond, and exit when it is killed
 valkey_ends() {
-	t_check "the server does not answer" test "$(cli PING)" = PONG
+	t_check "the server responds" test "$(cli PING)" = PONG
 	t_kill server
 	nothing_left
 }
 
-# The client ends each value that it prints with a newline
+# The client appends a newline to each value that it prints
 values() {
 	local size
 	valkey_serves
 	for size in 1 1000 16384 65537 1000003 5000001; do
 		some_data $size
 		stored "key$size" "$DATA"
-		t_check "not what was stored, of $size octets" fetched "key$size" $size "$DATA"
+		t_check "the value of $size bytes is read back as stored" \
+			fetched "key$size" $size "$DATA"
 	done
 	rm "$T_CASE/got"
 	valkey_ends
 }
 
-# Its own test: several threads store and fetch, compare, and have the server fork
+# valkey's own test: several threads store, fetch and compare, and make the server fork
 own_test() {
 	valkey_serves
 	needs_built valkey "$T_VALKEY" tests/rdma/rdma-test
@@ -61,7 +62,8 @@ own_test() {
 		-m 128 -M "$((T_SLOW ? 200 : 1000))"
 	t_wait client
 	cat "$T_CASE/client.log"
-	t_check "not all four fetched" test "$(grep -c 'GET [0-9]* KVs \[OK\]' "$T_CASE/client.log")" = 4
+	t_check "all four threads fetched their values" \
+		test "$(grep -c 'GET [0-9]* KVs \[OK\]' "$T_CASE/client.log")" = 4
 	valkey_ends
 }
 
@@ -71,7 +73,8 @@ measured() {
 		-d 1000 --csv -t set,get,lpush,incr
 	t_wait client
 	cat "$T_CASE/client.log"
-	t_check "not all four were measured" test "$(grep -c '^"[A-Z]' "$T_CASE/client.log")" = 4
+	t_check "all four commands were measured" \
+		test "$(grep -c '^"[A-Z]' "$T_CASE/client.log")" = 4
 	valkey_ends
 }
 
@@ -83,14 +86,14 @@ clients_die() {
 		t_bg "client$i" a "$T_VALKEY/src/valkey-benchmark" --rdma -h "$B4" -p "$PORT" -c 8 -n 10000000 -d 1000 -t set
 		t_until "$T_TIME" eval "[ \$(connects) -gt $before ]"
 		t_kill "client$i" KILL
-		t_check "the server has ended" t_alive server
+		t_check "the server still runs" t_alive server
 	done
 	valkey_ends
 }
 
 one_device
-t_case "valkey: values of many sizes, every octet" "" moved values
-t_case "valkey: its own test of RDMA, four threads" "" moved own_test
+t_case "valkey: values of many sizes" "" moved values
+t_case "valkey: its own RDMA test, four threads" "" moved own_test
 t_case "valkey: valkey-benchmark" "" moved measured
-t_case "valkey: clients die, the server lives" "" moved clients_die
+t_case "valkey: clients are killed, the server continues" "" moved clients_die
 t_end

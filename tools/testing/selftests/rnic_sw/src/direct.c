@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * direct ADDRESS PORT tcp|sctp: connects to a server over that layer, chosen by
- * a direct verb, and leaves.  The provider is the one that libibverbs loaded.
+ * direct ADDRESS PORT tcp|sctp: connect to a server over the lower layer that a
+ * direct verb selects, and disconnect.  The provider is the one that libibverbs
+ * has loaded.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -14,7 +15,7 @@
 
 #include <rdma/rdma_cma.h>
 
-/* Those of rnic_sw_dv.h */
+/* Values of rnic_sw_dv.h */
 #define LLP_TCP		1
 #define LLP_SCTP	2
 #define LLP_NONE	3
@@ -61,7 +62,7 @@ static void choose(struct ibv_context *ctx, const char *word)
 	set_llp_fn *set_llp = direct_verb();
 
 	if (set_llp(ctx, LLP_NONE) != EINVAL) {
-		fputs("direct: a layer that there is not was taken\n", stderr);
+		fputs("direct: an unknown layer must be refused\n", stderr);
 		exit(1);
 	}
 	errno = set_llp(ctx, strcmp(word, "sctp") ? LLP_TCP : LLP_SCTP);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The program on our device that wire_fuzz.py attacks: it takes every
- * connection, has receives posted and memory registered, works a little by
- * itself, and cleans up behind connections however they end.
+ * Test server that wire_fuzz.py attacks, on our device.  It accepts all
+ * connections, with receives posted and memory registered, sends some messages
+ * itself, and cleans up after connections however they end.
  *
- * Commands come as lines of text, one answer each: "ok ..." or "err ...".
- * What it does with a connection stands in the first octet of the Private Data
- * (or of the command that makes it call): enum action.
+ * It reads commands as lines of text and replies to each with "ok ..." or "err
+ * ...".  Its actions for a connection are in the first byte of the Private
+ * Data, or of the command to connect: enum action.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -24,20 +24,20 @@
 #define LISTENERS	16
 #define RECVS		6	/* posted on each connection */
 #define READS		4
-#define LEN		512	/* of a receive, and of a Read at most */
-#define SLOT		600	/* what lies between two of them nobody touches */
+#define LEN		512	/* of a receive; maximum length of a Read */
+#define SLOT		600	/* the space between two buffers must not be written */
 #define GUARD		4096
 #define FILL		0x5a
 #define LINE		256
-#define THEIR_STAG	0x1111	/* the raw peer answers for any */
+#define THEIR_STAG	0x1111	/* the raw peer accepts any */
 
 enum action {
 	ACT_SEND	= 0x01,
 	ACT_WRITE	= 0x02,
 	ACT_READ	= 0x04,
 	ACT_ATOMIC	= 0x08,
-	ACT_DISCONNECT	= 0x10,	/* as soon as it is established */
-	ACT_DESTROY	= 0x20,	/* the same, without a word */
+	ACT_DISCONNECT	= 0x10,	/* as soon as the connection is established */
+	ACT_DESTROY	= 0x20,	/* as ACT_DISCONNECT, but destroy the QP instead */
 	ACT_REJECT	= 0x40,
 	ACT_IGNORE	= 0x80,	/* destroy the request */
 };
@@ -45,14 +45,14 @@ enum action {
 #define REMOTE_ALL	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
 			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
-/* Registered memory between guards */
+/* Registered memory between guard areas */
 static struct area {
 	const char	*name;
 	size_t		len;
 	int		access;
 	bool		foreign;	/* in another protection domain */
-	bool		constant;	/* nobody may change it */
-	bool		slots;		/* LEN of each SLOT may change */
+	bool		constant;	/* must not change */
+	bool		slots;		/* only LEN bytes of each SLOT may change */
 	uint8_t		*base;
 	struct ibv_mr	*mr;
 } areas[] = {
@@ -76,7 +76,7 @@ static struct conn {
 	bool			has_qp;
 	uint32_t		qpn;
 	uint8_t			actions;
-	uint8_t			told[3];	/* what was said with a call */
+	uint8_t			told[3];	/* Private Data of the connection request */
 } conns[CONNS];
 
 static struct ibv_context *ctx;
@@ -134,7 +134,7 @@ static bool intact(const struct area *a)
 	return good;
 }
 
-/* check: the names of areas where something is that may not be there */
+/* check: names of the areas with bytes that must not be there */
 static void do_check(char **w)
 {
 	int i;
@@ -251,7 +251,7 @@ static void post(struct conn *c, enum ibv_wr_opcode op, struct ibv_sge sge)
 	ibv_post_send(c->id->qp, &wr, &bad);
 }
 
-/* Without a depth agreed on, a Read is the program's mistake */
+/* A Read with an ORD of 0 would be an error of this program */
 static bool may_read(struct conn *c)
 {
 	struct ibv_qp_init_attr init;
@@ -335,8 +335,8 @@ static void do_listen(char **w)
 }
 
 /*
- * The peer knows the call by it: calls may come to it in another order than
- * they were asked for
+ * Identifies the call to the peer: connections may reach it in another order
+ * than the commands
  */
 static void note_told(struct conn *c, int actions, int number)
 {
@@ -369,7 +369,7 @@ static void do_call(char **w)
 	printf("ok\n");
 }
 
-/* stat: connections there are, then what was counted */
+/* stat: number of connections, then the counts of events */
 static void do_stat(char **w)
 {
 	int i, live = 0;
@@ -381,7 +381,7 @@ static void do_stat(char **w)
 	       received, done, flushed, asyncs);
 }
 
-/* What happens ------------------------------------------------------------ */
+/* Events ------------------------------------------------------------------ */
 
 static void see_completion(const struct ibv_wc *wc)
 {
@@ -435,7 +435,7 @@ static int connect_it(struct conn *c)
 	return rdma_connect(c->id, &param);
 }
 
-/* What has not ended goes on; false: it has */
+/* Return: true if the connection continues, false if it has ended */
 static bool next_step(struct conn *c, enum rdma_cm_event_type what)
 {
 	switch (what) {
@@ -505,7 +505,7 @@ static void run(char *line)
 	fflush(stdout);
 }
 
-/* One command at a time: who sends them waits for the answer */
+/* One command at a time: the sender waits for the reply */
 static bool read_command(void)
 {
 	char line[LINE];
@@ -565,7 +565,7 @@ static bool set_up(const char *name)
 int main(int argc, char **argv)
 {
 	if (argc != 2 || !set_up(argv[1])) {
-		fprintf(stderr, "fuzzmate: no device %s: %s\n",
+		fprintf(stderr, "fuzzmate: cannot open device %s: %s\n",
 			argc == 2 ? argv[1] : "named", strerror(errno));
 		return 1;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Advice that the C library's headers may be too old for */
+/* madvise() values that older headers of the C library lack */
 #ifndef MADVISE_H
 #define MADVISE_H
 

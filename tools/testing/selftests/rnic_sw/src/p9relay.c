@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * p9relay ADDRESS PORT COMMAND ARGS...: a server of 9P over RDMA, which Debian has
- * none of. Takes one connection; hands its messages to COMMAND's standard input
- * and what comes from its standard output back, a message in a Send each. Ends
- * when the connection does.
+ * p9relay ADDRESS PORT COMMAND ARGS...: a server for 9P over RDMA.
+ *
+ * Accepts one connection, writes its messages to the standard input of COMMAND
+ * and sends what COMMAND writes, one message per Send.  Ends with the
+ * connection.  Needed because Debian has no server for 9P over RDMA.
  */
 #include <endian.h>
 #include <errno.h>
@@ -36,7 +37,7 @@ static void *buffer(size_t size, struct ibv_mr **mr)
 
 	*mr = p ? rdma_reg_msgs(peer, p, size) : NULL;
 	if (!*mr)
-		die("no memory");
+		die("cannot register memory");
 	return p;
 }
 
@@ -72,7 +73,7 @@ static int whole(void *p, size_t len)
 	return 0;
 }
 
-/* Replies, one at a time */
+/* Send the replies of the server, one at a time */
 static void *answer(void *arg)
 {
 	struct ibv_mr *mr;
@@ -83,11 +84,11 @@ static void *answer(void *arg)
 	(void)arg;
 	for (;;) {
 		if (whole(p, 4))
-			die("the server's end");
+			die("the server has ended");
 		memcpy(&len, p, 4);
 		len = le32toh(len);
 		if (len < 7 || len > SIZE || whole(p + 4, len - 4))
-			die("the server's reply");
+			die("the server's reply is invalid");
 		if (rdma_post_send(peer, NULL, p, len, mr, IBV_SEND_SIGNALED) ||
 		    rdma_get_send_comp(peer, &wc) != 1 || wc.status)
 			exit(0);
@@ -112,7 +113,7 @@ static void ask(struct ibv_mr *mr, uint8_t *p)
 		for (; left; q += n, left -= n) {
 			n = write(server, q, left);
 			if (n <= 0)
-				die("the server takes no more");
+				die("the server does not read any more");
 		}
 		take(mr, p, wc.wr_id);
 	}
@@ -132,7 +133,7 @@ static void meet(const char *address, const char *port)
 	if (rdma_getaddrinfo(address, port, &hints, &at) ||
 	    rdma_create_ep(&listener, at, NULL, &attr) ||
 	    rdma_listen(listener, 1) || rdma_get_request(listener, &peer))
-		die("nobody came");
+		die("cannot accept a connection");
 }
 
 int main(int argc, char **argv)
@@ -147,7 +148,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN);
 	meet(argv[1], argv[2]);
-	/* before there is memory that a fork would share */
+	/* fork before memory is registered that a child would share */
 	start(argv + 3);
 	p = buffer((size_t)DEPTH * SIZE, &mr);
 	for (i = 0; i < DEPTH; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What this process has mapped of a device. */
+/* Find the rings that this process has mapped. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * splicer FD SECONDS: sends pages by reference and goes on writing them.
+ * splicer FD SECONDS: send pages by reference while changing them.
  *
- * Standard input: two versions of the same octets, one behind the other, of up
- * to 64 KiB each.  The first is put into memory of its own, which is spliced
- * into the socket FD over and over (vmsplice to a pipe, splice to the socket:
- * TCP takes the pages themselves).  All the while a second thread, on another
- * CPU if there is one, changes the octets that differ to the other version and
- * back.  Ends when the peer says anything.  Prints how often it was sent; in the
- * end the first version stands.
+ * Standard input is two versions of the same bytes, up to 64 KiB each, one
+ * after the other.  The first version is copied to memory that is spliced to
+ * the socket FD again and again: vmsplice() to a pipe, splice() to the socket,
+ * so that TCP sends the pages themselves.  Meanwhile a second thread, on
+ * another CPU if there is one, changes the bytes that differ to the other
+ * version and back.  The program ends when the peer sends anything.  It prints
+ * how often it has sent the memory, which then holds the first version.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,10 +29,10 @@
 
 #define MOST	65536
 
-/* By 16 bits, so that a length field changes in one */
+/* 16-bit words, so that a length field changes at once */
 static uint16_t versions[2 * MOST / 2];
 static volatile uint16_t *memory;
-static size_t len;			/* octets of one version */
+static size_t len;			/* bytes of one version */
 static unsigned int places[MOST / 2], nplaces;
 static volatile bool over;
 static long cpus;
@@ -53,7 +53,7 @@ static void read_versions(void)
 		have += n;
 	len = have / 2;
 	if (!len || len % 2 || have % 2)
-		fail("two versions of an even length are wanted");
+		fail("standard input must be two versions of equal, even length");
 	for (size_t i = 0; i < len / 2; i++)
 		if (versions[i] != versions[len / 2 + i])
 			places[nplaces++] = i;
@@ -74,7 +74,7 @@ static void stay_on(long cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Times of many lengths, so that a look falls between any two */
+/* Delays of many lengths, so that the receiver reads between any two writes */
 static void *write_on(void *unused)
 {
 	unsigned int seed = 1, version = 0;
@@ -91,7 +91,7 @@ static void *write_on(void *unused)
 	return unused;
 }
 
-/* A Terminate, or the end */
+/* Check for a Terminate or the end of the connection */
 static bool peer_says(int fd)
 {
 	struct pollfd in = { .fd = fd, .events = POLLIN };
@@ -99,7 +99,7 @@ static bool peer_says(int fd)
 	return poll(&in, 1, 0) > 0;
 }
 
-/* False: the connection has ended */
+/* Return: true if all was sent, false if the connection has ended */
 static bool send_once(int fd, const int *ends)
 {
 	struct iovec vec = { .iov_base = (void *)memory, .iov_len = len };

@@ -2,7 +2,7 @@
 #ifndef _HOST_DOORS_NETNS_HASH_H
 #define _HOST_DOORS_NETNS_HASH_H
 
-/* All share a bucket: none is told apart by it alone */
+/* All namespaces have the same hash: code must compare namespaces as well */
 #define net_hash_mix(net)	((void)(net), 0)
 
 #endif

@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #include <sys/epoll.h>
 
-/* An association and its socket, as far as sctp_ddp/{room,path,sock}.c see them */
+/* The parts of an association and its socket that sctp_ddp/{room,path,sock}.c use */
 struct sctp_transport {
 	struct list_head	transports;
 	union { struct sockaddr sa; } ipaddr;
@@ -40,7 +40,7 @@ struct sctp_association {
 	struct { u32 rtxchunks; } stats;
 	u32		frag_point;
 	atomic_t	rmem_alloc;
-	u32		announced;	/* besides */
+	u32		announced;	/* window added by the driver */
 	bool		corked;
 };
 
@@ -108,16 +108,16 @@ struct socket { struct sock *sk; const struct proto_ops *ops; };
 #define sock_set_reuseaddr(sk)	((void)(sk))
 #define sock_no_linger(sk)	((void)(sk))
 #define init_net		(*(struct net *)NULL)
-/* A test that has one to give has a function of that name */
+/* A test may define this to provide a socket */
 struct socket *host_socket(void) __attribute__((weak));
 #define sock_create_kern(n, f, t, p, s)		\
 	((void)(n), *(s) = host_socket ? host_socket() : NULL, *(s) ? 0 : -EPROTONOSUPPORT)
 
-/* The kernel's: of one type */
+/* The kernel's, which has one type */
 #undef CMSG_DATA
 #define CMSG_DATA(c)		((void *)((c) + 1))
 
-/* Whoever is told of an error has had it */
+/* Return and clear the socket's error */
 static inline int sock_error(struct sock *sk)
 {
 	int err = -sk->sk_err;

@@ -37,7 +37,7 @@ long calls_now(void)
 
 static void stuck(int sig)
 {
-	static const char words[] = "it does not end\n";
+	static const char words[] = "timeout: a call does not return\n";
 
 	(void)sig;
 	if (write(2, words, sizeof(words) - 1) < 0)

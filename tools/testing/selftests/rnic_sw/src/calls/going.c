@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * going ADDRESS PORT INTERFACE: deletes the interface, and connects when the kernel
- * says that it is gone: the device has been told, and is about to follow.  Prints
- * what rdma_connect() says.
+ * going ADDRESS PORT INTERFACE: delete the interface and connect during the removal.
  *
- * This one runs as soon as it may, whoever takes the device away when nobody else
- * wants to: one CPU for both, and the call comes before.
+ * rdma_connect() is called when the kernel reports the end of the interface: the device has been
+ * notified, but not removed yet.  Prints the result.
+ *
+ * The program has real-time priority, the process that removes the device has not.  Both share one
+ * CPU, so the call comes first.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +23,7 @@
 
 #include "calls.h"
 
-#define PATIENCE	30	/* seconds */
+#define PATIENCE	30	/* in seconds */
 
 static int listen_to_kernel(void)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ports ADDRESS PORT OTHERS: what it takes to listen, where nobody else does and
- * where so many others do, on the ports behind it.  It must not take longer.
+ * ports ADDRESS PORT OTHERS: compare the time of rdma_listen() without other listeners and with
+ * OTHERS listeners on the following ports.  The latter must not take longer.
  *
- * The shortest time of many counts: nobody was in between.  A walk past 6000 others
- * takes at least twice as long as all the rest, ten times where each access is looked
- * at; a cache that they fill, and the memory that the search for leaks keeps account
- * of, half as long.  A machine that has more to do meanwhile may be half as fast as well:
- * where it took longer it is asked once more without the others.
+ * The minimum of many calls is compared, which excludes preemption.  A walk through 6000 listeners
+ * would take at least twice as long as all the rest, ten times with instrumented memory accesses.
+ * Their use of cache and the bookkeeping of kmemleak take half as long.  The machine may also
+ * become half as fast because of other load: after a longer time the calls without other listeners
+ * are measured again.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #include "calls.h"
 
-#define PATIENCE	150	/* seconds */
+#define PATIENCE	150	/* in seconds */
 #define TRIES		300
 #define BACKLOG		1
 
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	among = shortest_among(&to, others);
 	if (among > 2 * alone)
 		again = shortest(&to);
-	printf("listening takes %ld us, %ld us where %d others do, then %ld us\n", alone,
+	printf("listening takes %ld us, %ld us with %d other listeners, then %ld us\n", alone,
 	       among, others, again);
 	return among > 2 * alone && among > 2 * again;
 }

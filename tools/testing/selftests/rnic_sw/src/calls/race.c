@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * race connect|accept ADDRESS PORT ROUNDS: destroy a queue pair while another thread
- * connects it, or accepts a request with it.  Each round must end by itself: the peer,
- * which is this program as well, ends nothing.
+ * race connect|accept ADDRESS PORT ROUNDS: destroy a queue pair while another thread uses it to
+ * connect, or to accept a request.  Each round must end by itself: the peer, which is this program
+ * as well, ends nothing.
  *
- * The first calls are timed and complete before the queue pair is destroyed.  After
- * that it is destroyed at a random moment of the call, by a thread of higher priority,
- * so that one CPU is enough.
+ * The first calls are timed and return before the queue pair is destroyed.  Later it is destroyed
+ * at a random moment of the call, by a thread of higher priority, so that one CPU is enough.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,15 +15,15 @@
 
 #include "calls.h"
 
-#define PATIENCE	30	/* seconds for a round */
-#define TIMED		8	/* rounds */
-#define LONG_NAP	50000	/* microseconds: they are over by then */
+#define PATIENCE	30	/* in seconds, for each round */
+#define TIMED		8	/* number of rounds */
+#define LONG_NAP	50000	/* in microseconds, longer than a call */
 #define BACKLOG		1024
 
 static struct rdma_event_channel *quiet;
 static struct sockaddr_in to;
 static pthread_barrier_t start;
-static long took[TIMED];	/* microseconds */
+static long took[TIMED];	/* in microseconds */
 static int rounds;
 static int (*call)(struct rdma_cm_id *id, struct rdma_conn_param *param);
 
@@ -40,7 +39,7 @@ static int longer(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* Up to as long as half of the calls took: one that took ages does not count */
+/* At most as long as the median call, which ignores exceptionally slow ones */
 static long nap_before(void)
 {
 	if (rounds < TIMED)
@@ -106,7 +105,7 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&start, NULL, 2);
 	calls_init(&to, argv + 2, PATIENCE);
 	quiet = rdma_create_event_channel();
-	/* who is not to be accepted is never looked at */
+	/* in connect mode, requests are never read */
 	if (!quiet || rdma_create_id(accepting ? calls_events : quiet, &listener,
 				     NULL, RDMA_PS_TCP) ||
 	    rdma_bind_addr(listener, (struct sockaddr *)&to) ||

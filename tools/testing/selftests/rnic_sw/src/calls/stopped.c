@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * stopped connect|listen|unlisten|count ADDRESS PORT ROUNDS: a thread is stopped in
- * the middle of its call, as a program is whose turn does not come, and another one
- * makes the same call, for another port.  That one must not wait for the first.  With
- * count the first reads the device's counters, the other makes a queue pair.
+ * stopped connect|listen|unlisten|count ADDRESS PORT ROUNDS: a preempted call must not block
+ * another one.
  *
- * One CPU for all.  The first thread is like anybody's, the other comes before
- * it, at a random moment of the call.  A third stands between them: whenever the
- * other waits, that one runs, for long, and the first does not.
+ * A thread is preempted in the middle of its call, and another thread makes the same call for
+ * another port.  It must not wait for the first one.  In mode count, the first thread reads
+ * counters of the device, and the other creates a queue pair.
+ *
+ * All run on one CPU.  The first thread has normal priority; the other one preempts it at a random
+ * moment of the call.  A third thread has a priority between these: when the other thread waits,
+ * the third one runs for a long time, and the first does not.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -22,17 +24,17 @@
 
 #include "calls.h"
 
-#define PATIENCE	30	/* seconds for a round */
-#define TIMED		8	/* rounds */
-#define LONG_NAP	50000	/* microseconds: the call is over by then */
+#define PATIENCE	30	/* in seconds, for each round */
+#define TIMED		8	/* number of rounds */
+#define LONG_NAP	50000	/* in microseconds, longer than a call */
 /*
- * Microseconds.  Whoever is not in such a hurry is given some time by the
- * kernel when it has had none for nearly a second.
+ * In microseconds.  Below one second: then the kernel would grant some time to threads of normal
+ * priority.
  */
 #define STOPPED		400000
 #define BACKLOG		16
-#define COUNTED		500	/* queue pairs */
-#define AGE		10000	/* microseconds, for each: so long the core keeps counters */
+#define COUNTED		500	/* number of queue pairs */
+#define AGE		10000	/* in microseconds, for each: the core caches counters this long */
 
 struct side {
 	struct rdma_cm_id	*id;
@@ -49,13 +51,13 @@ struct call {
 static struct sockaddr_in to;
 static pthread_barrier_t start;
 static sem_t stop, stopped;
-static int returned;		/* the second call */
-static int waited;		/* it did, for as long as the first was stopped */
+static int returned;		/* true when the second call has returned */
+static int waited;		/* number of rounds in which the second call waited for the first */
 static long took, sum;
 static pid_t first_tid;
 static int rounds;
 
-/* Ports differ: nothing is shared but what all share */
+/* Use different ports, so that the calls share only global state */
 static void next_port(void)
 {
 	to.sin_port = htons(ntohs(to.sin_port) + 1);
@@ -102,7 +104,7 @@ static void make_unlisten(struct side *side)
 	side->id = NULL;
 }
 
-static struct side many;	/* all queue pairs are of its device */
+static struct side many;	/* owner of the device of all queue pairs */
 
 static void have_many(struct side *side)
 {
@@ -168,7 +170,9 @@ static void *first_caller(void *arg)
 	return NULL;
 }
 
-/* Where a caller is in the kernel.  Return: whether that is in a module of ours */
+/* Read the kernel stack of thread @tid.  Return: true if a module of this project is on it, false
+ * otherwise
+ */
 static bool in_ours(pid_t tid, bool show)
 {
 	static const char *const modules[] = {
@@ -193,21 +197,18 @@ static bool in_ours(pid_t tid, bool show)
 	return ours;
 }
 
-/*
- * librdmacm and the core have locks for all, too: who waits in none of our modules
- * does not wait because of us
- */
+/* librdmacm and the core have global locks, too: a wait counts only in our modules */
 static void second_waits(void)
 {
 	if (!in_ours(getpid(), false) || waited++)
 		return;
-	printf("round %d, the second caller:\n", rounds);
+	printf("round %d, stack of the second thread:\n", rounds);
 	in_ours(getpid(), true);
-	printf("the first:\n");
+	printf("stack of the first thread:\n");
 	in_ours(first_tid, true);
 }
 
-/* It does not run at all unless the second caller waits */
+/* Runs only while the second thread waits */
 static void *between(void *arg)
 {
 	long end;
@@ -278,7 +279,7 @@ int main(int argc, char **argv)
 		alarm(PATIENCE);
 		one_round();
 	}
-	printf("%d of %d waited; a call takes %ld us\n", waited, rounds,
+	printf("the second call waited in %d of %d rounds; a call takes %ld us\n", waited, rounds,
 	       sum / TIMED);
 	return !!waited;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * failnth: every allocation of a scene fails once.  A round has the n-th one
- * fail, one with nothing failing follows, until a round has fewer than n.
+ * failnth: make each allocation of a scene fail once.  Round n makes the n-th
+ * allocation fail and then repeats the scene without failures.  A scene is done
+ * when a round has fewer than n allocations.
  *
- * The kernel has three ways.  "task": /proc/thread-self/fail-nth, what this
- * thread asks for itself.  "slab" and "page": failslab and fail_page_alloc, in
- * whatever context, softirqs and workers included.  Which allocations count is
- * the filter's business, which is set before: see failnth.sh.
+ * There are three ways to inject failures.  "task": /proc/thread-self/fail-nth,
+ * for allocations of this thread.  "slab" and "page": failslab and
+ * fail_page_alloc, for allocations in any context, softirqs and workers
+ * included.  The caller sets a filter for the allocations that count, see
+ * failnth.sh.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +21,9 @@
 
 #include "failnth.h"
 
-#define ROUNDS_MOST	20000	/* of one scene: there is an end */
-#define MISSES		5	/* in succession: there are no more */
-#define SEARCH_MOST	500	/* rounds */
+#define ROUNDS_MOST	20000	/* limit for one scene */
+#define MISSES		5	/* rounds in succession without a failure: the end */
+#define SEARCH_MOST	500	/* number of rounds */
 #define SEARCH_LEAP_AT	2
 
 struct setting setting = { .netdev = "t1" };
@@ -51,7 +53,7 @@ long now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* The ways ---------------------------------------------------------------- */
+/* Ways to inject failures ------------------------------------------------- */
 
 static _Noreturn void die(const char *what)
 {
@@ -82,17 +84,18 @@ static unsigned long get(const char *path)
 }
 
 /*
- * The kernel goes on counting from round to round, and does not say how far it
- * is: to fail the next but n is to fail every (@base + n)-th, once.  @base is
- * what it has counted; as long as @sure is false, that or more.  Rarely less: the
- * kernel counts on until it has noted, and said if it has to, which one fails.
+ * failslab and fail_page_alloc count on from round to round and do not show the
+ * count.  To fail the n-th allocation from now, every (@base + n)-th is set to
+ * fail, once.  @base is the count so far, or an upper bound of it while @sure
+ * is false.  It is rarely too low: the kernel counts on until it has recorded
+ * and reported the failure.
  */
 struct way {
 	const char	*name;
-	const char	*dir;	/* in debugfs; NULL: fail-nth */
+	const char	*dir;	/* in debugfs; NULL: fail-nth is used */
 	unsigned long	base;
 	bool		sure;
-	unsigned long	leap;	/* more than are counted in some rounds */
+	unsigned long	leap;	/* more allocations than a few rounds have */
 };
 
 static struct way ways[] = {
@@ -117,7 +120,9 @@ static void arm(struct way *w, unsigned long n)
 		set(FAIL_NTH, n);
 		return;
 	}
-	/* the last one that failed, or else none was counted up to there */
+	/* count at the last failure; if there was none, the interval was not
+	 * reached yet
+	 */
 	if (!w->base)
 		w->base = get(attr_of(w, "interval"));
 	set(attr_of(w, "interval"), w->base + n);
@@ -125,7 +130,7 @@ static void arm(struct way *w, unsigned long n)
 	set(attr_of(w, "probability"), 100);
 }
 
-/* Return: whether one was made to fail */
+/* Return: true if an allocation has failed, false if none has */
 static bool disarm(struct way *w)
 {
 	bool fired;
@@ -161,11 +166,11 @@ static bool tell(const struct scene *s, const struct way *w, unsigned long n,
 		 const char *what, int err)
 {
 	printf("# %s, %s %lu: %s: %s\n", s->name, w->name, n, what,
-	       err == WRONG ? "as said above" : strerror(err));
+	       err == WRONG ? "see above" : strerror(err));
 	return false;
 }
 
-/* One round.  Return: whether all is as it should be */
+/* Do one round.  Return: true if all went as expected, false otherwise */
 static bool one_round(const struct scene *s, struct way *w, unsigned long n,
 		      bool *fired)
 {
@@ -181,7 +186,7 @@ static bool one_round(const struct scene *s, struct way *w, unsigned long n,
 	if (err == WRONG)
 		return tell(s, w, n, "wrong", err);
 	if (!*fired)
-		return err ? tell(s, w, n, "failed by itself", err) : true;
+		return err ? tell(s, w, n, "failed without an injected failure", err) : true;
 	injected++;
 	if (err)
 		failed++;
@@ -189,13 +194,13 @@ static bool one_round(const struct scene *s, struct way *w, unsigned long n,
 		harmless++;
 	errnos[err < 256 ? err : 255]++;
 	err = s->run();
-	return err ? tell(s, w, n, "and then, with nothing failing", err) : true;
+	return err ? tell(s, w, n, "failed in the repetition without failures", err) : true;
 }
 
 /*
- * Where the kernel's count is not known one failure, wherever, makes it so.  It
- * comes when the count has reached @base, unless it was beyond that: then @base
- * has to get ahead of it first.
+ * Find the kernel's count if it is unknown: after one failure of any allocation
+ * it is known.  The failure comes when the count reaches @base, unless the
+ * count was already higher: then @base has to overtake it first.
  */
 static bool make_sure(const struct scene *s, struct way *w)
 {
@@ -209,9 +214,9 @@ static bool make_sure(const struct scene *s, struct way *w)
 }
 
 /*
- * How many there are is not the same in each round: a timer may come in between,
- * or who destroys a queue pair comes before the worker that makes its association,
- * which then makes none.  So the end is where several rounds have fewer.
+ * The number of allocations differs between rounds.  A timer may run, or a QP
+ * may be destroyed before the worker allocates its association.  So the scene
+ * is done when several rounds in succession have no failure.
  */
 static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 {
@@ -220,7 +225,7 @@ static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 
 	if (!make_sure(s, w))
 		return false;
-	/* a scene without any: that is an end, too */
+	/* a scene without such allocations is done as well */
 	if (!w->sure)
 		return true;
 	for (*n = first; *n < ROUNDS_MOST; *n += missed ? 0 : every) {
@@ -232,7 +237,7 @@ static bool all_rounds(const struct scene *s, struct way *w, unsigned long *n)
 		if (missed && !make_sure(s, w))
 			return false;
 	}
-	wrong("%s, %s: no end after %lu", s->name, w->name, *n);
+	wrong("%s, %s: no end after %lu allocations", s->name, w->name, *n);
 	return false;
 }
 
@@ -242,7 +247,7 @@ static bool play(const struct scene *s, struct way *w)
 	unsigned long was = injected, n = 0;
 	bool good = all_rounds(s, w, &n);
 
-	printf("# %s, %s: %lu allocations made to fail, of some %lu; %ld s\n",
+	printf("# %s, %s: %lu allocations made to fail, of about %lu; %ld s\n",
 	       s->name, w->name, injected - was, n, (now_ms() - began) / 1000);
 	fflush(stdout);
 	return good;
@@ -252,7 +257,7 @@ static void sum_up(void)
 {
 	int i;
 
-	printf("# %lu allocations made to fail, %lu did no harm, %lu did\n",
+	printf("# %lu allocations made to fail: %lu scenes succeeded, %lu failed\n",
 	       injected, harmless, failed);
 	for (i = 1; i < 256; i++)
 		if (errnos[i])
@@ -277,12 +282,12 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: failnth -a ADDRESS [options] SCENE...\n"
-		"  -a ADDRESS  of the device\n"
-		"  -i NETDEV   to make a device on (t1)\n"
-		"  -w WAY,...  of task, slab, page (all)\n"
-		"  -e N        only every N-th allocation\n"
-		"  -f N        from the N-th on\n"
-		"Scenes: verbs traffic reject drop device\n");
+		"  -a ADDRESS  address of the device iw0\n"
+		"  -i NETDEV   network interface for the device that a scene creates (t1)\n"
+		"  -w WAY,...  list of task, slab, page (all of them)\n"
+		"  -e N        fail only every N-th allocation\n"
+		"  -f N        start at the N-th allocation\n"
+		"SCENE is one of: verbs traffic reject drop device\n");
 	exit(2);
 }
 
@@ -322,10 +327,10 @@ static bool play_all(const struct scene *s, const char *which)
 	size_t w;
 	int err;
 
-	/* what is made the first time only */
+	/* a first run, which makes what is allocated only once */
 	err = s->run();
 	if (err)
-		return tell(s, &ways[0], 0, "fails, with nothing failing", err);
+		return tell(s, &ways[0], 0, "fails without an injected failure", err);
 	for (w = 0; w < ARRAY_SIZE(ways); w++)
 		if (wanted(ways[w].name, which) && !play(s, &ways[w]))
 			return false;

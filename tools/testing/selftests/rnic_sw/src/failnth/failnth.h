@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A scene begins with nothing, leaves nothing behind, and takes what fails in
- * it: then it says why.  Both ends of its connection are this process.
+ * Scenes of failnth.  A scene starts from nothing, frees all that it has made,
+ * and survives failures, which it returns.  Both ends of its connection are in
+ * this process.
  */
 #ifndef RNIC_SW_FAILNTH_H
 #define RNIC_SW_FAILNTH_H
@@ -12,30 +13,30 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* Of a scene: it failed, and not with an errno */
+/* Result of a scene that failed in another way than with an errno */
 #define WRONG	(-1)
 
 /*
- * Return: 0; the errno that it failed with; or WRONG: something hangs, or is
- * not as it should be, and that has been said.
+ * Return: 0; the errno of the failure; or WRONG if a call does not return or
+ * has a wrong result, which has been printed.
  */
 typedef int scene_fn(void);
 
 scene_fn scene_verbs, scene_traffic, scene_reject, scene_drop, scene_device;
 
-/* What the program was told */
+/* Options of the program */
 struct setting {
-	const char	*addr;		/* the device's */
-	const char	*netdev;	/* to make a device on */
+	const char	*addr;		/* address of the device */
+	const char	*netdev;	/* network interface for another device */
 };
 
 extern struct setting setting;
 
-/* Says what is wrong; returns WRONG */
+/* Print what is wrong.  Return: WRONG */
 int wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 long now_ms(void);
 
-/* errno, of a function that sets it, or says nothing */
+/* errno, or EIO if the function has not set it */
 static inline int failure(void)
 {
 	return errno ? errno : EIO;
@@ -44,7 +45,7 @@ static inline int failure(void)
 #define TRY(call)	(errno = 0, (call) ? failure() : 0)
 #define MADE(call)	(errno = 0, (call) ? 0 : failure())
 
-/* failnth_link.c: rdma link add, rdma link del */
+/* failnth_link.c: as rdma link add and rdma link del */
 int link_add(const char *dev, const char *netdev);
 int link_del(const char *dev);
 

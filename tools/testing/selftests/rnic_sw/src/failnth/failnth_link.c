@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* rdma link add and rdma link del, without another program to start. */
+/* As rdma link add and rdma link del, but in this process. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -70,7 +70,7 @@ int link_add(const char *dev, const char *netdev)
 	return ask(&r, answer, sizeof(answer));
 }
 
-/* Return: its index if this message is about @dev, else -1 */
+/* Return: the index of the device if this message is about @dev, -1 otherwise */
 static int index_in(struct nlmsghdr *h, const char *dev)
 {
 	char *at = NLMSG_DATA(h), *end = (char *)h + h->nlmsg_len;
@@ -82,7 +82,7 @@ static int index_in(struct nlmsghdr *h, const char *dev)
 
 		if (a->nla_type == RDMA_NLDEV_ATTR_DEV_INDEX)
 			memcpy(&index, value, sizeof(index));
-		/* it comes behind the index */
+		/* the name follows the index */
 		if (a->nla_type == RDMA_NLDEV_ATTR_DEV_NAME && !strcmp(value, dev))
 			return index;
 		at += NLA_ALIGN(a->nla_len);
@@ -90,7 +90,9 @@ static int index_in(struct nlmsghdr *h, const char *dev)
 	return -1;
 }
 
-/* The next part of a list.  Return: false: that was the last one */
+/* Read the next part of a dump.  Return: false if it was the last one, true
+ * otherwise
+ */
 static bool next_part(int fd, const char *dev, int *found)
 {
 	char answer[16384];
@@ -106,7 +108,7 @@ static bool next_part(int fd, const char *dev, int *found)
 	return n >= 0;
 }
 
-/* Return: its index, or -1 */
+/* Return: the index of the device, or -1 */
 static int index_of(const char *dev)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA), found = -1;

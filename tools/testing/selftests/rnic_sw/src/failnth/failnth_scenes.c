@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Scenes of failnth with a connection, both ends here. */
+/* Scenes of failnth with a connection between two ends in this process. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #include "failnth.h"
 
-#define PATIENCE	45000	/* ms: what takes longer hangs */
+#define PATIENCE	45000	/* in ms; a call that takes longer is considered hung */
 #define TIMEOUT_MS	20000
 #define SMALL		700
 #define LARGE		40000
@@ -35,8 +35,8 @@ struct pair {
 	struct rdma_event_channel *ch;
 	struct rdma_cm_id	*listen;
 	struct end		c, s;
-	struct rdma_cm_id	*again;	/* called once more: refused */
-	bool			refuse;	/* whoever calls */
+	struct rdma_cm_id	*again;	/* the second request, which is not accepted */
+	bool			refuse;	/* accept no request */
 	bool			resolved;
 };
 
@@ -52,7 +52,7 @@ static void note(struct pair *p, const struct rdma_cm_event *ev)
 		p->resolved = true;
 		break;
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		/* the client tries an older revision of MPA after the first */
+		/* after a failure the client retries with an older MPA revision */
 		if (p->s.id || p->refuse)
 			p->again = ev->id;
 		else
@@ -78,7 +78,7 @@ static void note(struct pair *p, const struct rdma_cm_event *ev)
 	}
 }
 
-/* Return: 0; ETIME: none came within so long; or an errno */
+/* Return: 0; ETIME if no event comes within @ms; or another errno */
 static int next_event(struct pair *p, long ms)
 {
 	struct pollfd fd = { .fd = p->ch->fd, .events = POLLIN };
@@ -88,7 +88,7 @@ static int next_event(struct pair *p, long ms)
 	if (poll(&fd, 1, ms > 0 ? ms : 0) != 1)
 		return ETIME;
 	err = TRY(rdma_get_cm_event(p->ch, &ev));
-	/* one that the library keeps to itself */
+	/* an event that the library handles itself */
 	if (err == EAGAIN)
 		return 0;
 	if (err)
@@ -96,7 +96,7 @@ static int next_event(struct pair *p, long ms)
 	note(p, ev);
 	rdma_ack_cm_event(ev);
 	if (p->again && rdma_destroy_id(p->again))
-		return wrong("a request cannot be destroyed");
+		return wrong("a connection request cannot be destroyed");
 	p->again = NULL;
 	return 0;
 }
@@ -142,7 +142,7 @@ static const char *standing(const struct end *e)
 		return "over";
 	if (e->up)
 		return "up";
-	return e->id ? "there" : "not there";
+	return e->id ? "there" : "not created";
 }
 
 static int wait_until(struct pair *p, bool (*so)(const struct pair *p),
@@ -154,7 +154,7 @@ static int wait_until(struct pair *p, bool (*so)(const struct pair *p),
 	while (!so(p) && !err)
 		err = next_event(p, until - now_ms());
 	if (err == ETIME)
-		return wrong("%s: in vain; the client is %s, the server %s",
+		return wrong("%s: does not come; the client is %s, the server is %s",
 			     what, standing(&p->c), standing(&p->s));
 	return err;
 }
@@ -199,7 +199,7 @@ static int end_make(struct end *e)
 	return TRY(rdma_create_qp(e->id, e->pd, &attr));
 }
 
-/* What is destroyed is gone: that cannot fail */
+/* Free an end.  Destruction must not fail. */
 static int end_free(struct end *e)
 {
 	int err = 0;
@@ -217,19 +217,19 @@ static int end_free(struct end *e)
 	if (e->mem)
 		munmap(e->mem, OCTETS);
 	memset(e, 0, sizeof(*e));
-	return err ? wrong("an end cannot be destroyed: %s", strerror(errno)) : 0;
+	return err ? wrong("cannot destroy an end: %s", strerror(errno)) : 0;
 }
 
-/* Return: @err, or what went wrong here */
+/* Return: @err, or WRONG after a failure in here */
 static int pair_free(struct pair *p, int err)
 {
-	/* a request that nobody has taken */
+	/* requests that have not been accepted */
 	while (p->ch && !next_event(p, 0))
 		;
 	if (end_free(&p->c) || end_free(&p->s))
 		err = WRONG;
 	if (p->listen && rdma_destroy_id(p->listen))
-		err = wrong("a listener cannot be destroyed");
+		err = wrong("cannot destroy a listener");
 	if (p->ch)
 		rdma_destroy_event_channel(p->ch);
 	return err;
@@ -272,13 +272,13 @@ static int resolve(struct pair *p)
 		err = TRY(rdma_resolve_addr(p->c.id, NULL, (struct sockaddr *)&to,
 					    TIMEOUT_MS));
 	if (!err)
-		err = wait_until(p, resolved, "the address");
+		err = wait_until(p, resolved, "address resolution");
 	if (err || p->c.over)
 		return err ? err : p->c.why;
 	p->resolved = false;
 	err = TRY(rdma_resolve_route(p->c.id, TIMEOUT_MS));
 	if (!err)
-		err = wait_until(p, resolved, "the route");
+		err = wait_until(p, resolved, "route resolution");
 	return err ? err : p->c.why;
 }
 
@@ -292,7 +292,7 @@ static struct rdma_conn_param terms(void)
 	};
 }
 
-/* A client has called, and the server has heard of it */
+/* Connect, and wait for the request at the server */
 static int call(struct pair *p)
 {
 	struct rdma_conn_param param = terms();
@@ -305,7 +305,7 @@ static int call(struct pair *p)
 	if (!err)
 		err = TRY(rdma_connect(p->c.id, &param));
 	if (!err)
-		err = wait_until(p, called, "the call");
+		err = wait_until(p, called, "the connection request");
 	return err ? err : p->c.why;
 }
 
@@ -318,13 +318,13 @@ static int post_receive(struct end *e)
 	return ibv_post_recv(e->id->qp, &wr, &bad);
 }
 
-/* The client has to hear of a server that cannot */
+/* The client must be notified if the server cannot accept */
 static int give_up_server(struct pair *p, int err)
 {
 	p->refuse = true;
 	if (end_free(&p->s))
 		return WRONG;
-	return wait_until(p, c_over, "the client's end, the server having failed")
+	return wait_until(p, c_over, "the end of the client after a failure of the server")
 	       ? WRONG : err;
 }
 
@@ -347,11 +347,11 @@ static int up(struct pair *p)
 	if (!err)
 		err = take_call(p);
 	if (!err)
-		err = wait_until(p, answered, "the answer");
+		err = wait_until(p, answered, "the established connection");
 	if (err || (!p->c.over && !p->s.over))
 		return err;
 	err = p->c.over ? p->c.why : p->s.why;
-	return wait_until(p, both_over, "the other end's end") ? WRONG : err;
+	return wait_until(p, both_over, "the end of the other end") ? WRONG : err;
 }
 
 /* Traffic ----------------------------------------------------------------- */
@@ -371,7 +371,7 @@ static int post(struct end *e, enum ibv_wr_opcode op, uint32_t len,
 	return ibv_post_send(e->id->qp, &wr, &bad);
 }
 
-/* Return: 0 when @left completions were good, or the first bad one's EIO */
+/* Return: 0 after @left good completions, or an error at the first bad one */
 static int complete(struct pair *p, struct ibv_cq *cq, int left)
 {
 	long until = now_ms() + PATIENCE;
@@ -386,7 +386,7 @@ static int complete(struct pair *p, struct ibv_cq *cq, int left)
 		if (n)
 			continue;
 		if (now_ms() > until)
-			return wrong("%d completions: in vain; the client is %s, the server %s",
+			return wrong("%d completions missing; the client is %s, the server is %s",
 				     left, standing(&p->c), standing(&p->s));
 		err = next_event(p, 1);
 		if (err == ETIME)
@@ -412,7 +412,7 @@ static int work(struct pair *p)
 	if (err)
 		return err;
 	return memcmp(p->c.mem, p->c.mem + LARGE, LARGE) ||
-	       memcmp(p->c.mem, p->s.mem, SMALL) ? wrong("other octets") : 0;
+	       memcmp(p->c.mem, p->s.mem, SMALL) ? wrong("wrong data") : 0;
 }
 
 static int goodbye(struct pair *p, int err)
@@ -421,7 +421,7 @@ static int goodbye(struct pair *p, int err)
 
 	if (late && late != EINVAL)
 		return late;
-	return wait_until(p, both_over, "both ends' end") ? WRONG : err;
+	return wait_until(p, both_over, "the end of both ends") ? WRONG : err;
 }
 
 int scene_traffic(void)
@@ -439,11 +439,11 @@ int scene_drop(void)
 	struct pair p = {};
 	int err = up(&p);
 
-	/* without a word */
+	/* without a disconnect */
 	if (!err && end_free(&p.c))
 		err = WRONG;
 	else if (!err)
-		err = wait_until(&p, s_over, "the server's end");
+		err = wait_until(&p, s_over, "the end of the server");
 	return pair_free(&p, err);
 }
 
@@ -457,7 +457,7 @@ static int say_no(struct pair *p)
 	if (err)
 		return err;
 	if (p->c.up)
-		return wrong("rejected, and connected");
+		return wrong("connected after a rejection");
 	return p->c.why == ECONNREFUSED ? 0 : p->c.why;
 }
 

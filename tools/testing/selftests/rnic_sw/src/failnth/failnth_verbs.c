@@ -81,7 +81,7 @@ static int make_queues(struct objects *o)
 		err = make_qp(o, 0, o->srq, true);
 	if (!err)
 		err = make_qp(o, 1, NULL, true);
-	/* rings that are packed: the third finds no room where the others are */
+	/* packed rings: the third one does not fit on the page of the others */
 	for (i = 2; !err && i < QPS; i++)
 		err = make_qp(o, i, NULL, false);
 	return err;
@@ -150,6 +150,6 @@ int scene_device(void)
 
 	gone = link_del("iwf");
 	if (err)
-		return gone == ENODEV ? err : wrong("not added, and there");
-	return gone ? wrong("cannot be deleted: %s", strerror(gone)) : 0;
+		return gone == ENODEV ? err : wrong("not added, but it exists");
+	return gone ? wrong("the device cannot be deleted: %s", strerror(gone)) : 0;
 }

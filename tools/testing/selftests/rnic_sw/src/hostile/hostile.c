@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A hostile program: each session opens the device, connects some queue pairs,
- * and then lies in every way that a program can, from several threads at once:
- * in its rings, in commands, in the order of things, and in how it dies.
+ * A hostile program.  Each session opens the device, connects some QPs, and then misuses all
+ * interfaces from several threads at once: rings, commands, the order of calls, and the way it
+ * ends.
  *
- *	hostile -a ADDRESS [-s SECONDS] [-n SESSIONS] [-r SEED] [-f FIRST]
+ * hostile -a ADDRESS [-s SECONDS] [-n SESSIONS] [-r SEED] [-f FIRST]
  *
- * Whatever it does to itself is its own affair.  That nobody else is hurt, the
- * script that runs it sees; this program sees that no session of it hangs.
+ * A session may crash.  This program checks that no session hangs; the script that runs it checks
+ * that the system is not harmed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,14 +30,14 @@
 
 #define CONNS		3
 #define MEM		(256 * 1024)
-#define SESSION_S	20	/* by then it has been killed ... */
-#define DEATH_S		60	/* ... and by then it is dead */
+#define SESSION_S	20	/* a session is killed after this time */
+#define DEATH_S		60	/* a killed session must have ended after this time */
 #define DRIVER_ID	0x726e7377
 #define RIGHTS		(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | \
 			 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC | \
 			 IBV_ACCESS_MW_BIND)
 
-/* What all sessions did, for those who read the log */
+/* Sums of all sessions, for the log */
 struct tally {
 	atomic_ulong	writes, ioctls, posts, scribbles, connected, forks, soft, hard;
 };
@@ -57,7 +57,7 @@ static struct cmd_world world;
 static struct soft soft;
 static bool is_soft;
 
-/* Numbers ------------------------------------------------------------------ */
+/* Random numbers ----------------------------------------------------------- */
 
 void dice_seed(uint64_t seed)
 {
@@ -184,7 +184,7 @@ static bool set_up(void)
 	return mr && world.answer;
 }
 
-/* What its threads do ------------------------------------------------------ */
+/* Jobs of the threads ------------------------------------------------------ */
 
 static struct ibv_qp *any_qp(void)
 {
@@ -244,7 +244,7 @@ static void work(void)
 		ibv_req_notify_cq(qp->recv_cq, dice(2));
 }
 
-/* Another's queue pair, or none's: its number is a guess */
+/* Connect with a guessed QP number, of another program or not in use */
 static void connect_any(void)
 {
 	struct rdma_conn_param param = { .qp_num = nonsense() & 0xffffff };
@@ -341,7 +341,7 @@ struct thread {
 static __thread sigjmp_buf again;
 static __thread bool has_again;
 
-/* The library died of what was written, or a ring is no more: go on */
+/* After a crash of the library, or if a ring is unmapped, continue */
 static void on_fault(int signal)
 {
 	(void)signal;
@@ -373,7 +373,7 @@ static void survive_faults(void)
 
 /* Sessions ----------------------------------------------------------------- */
 
-/* A child has the rings, too, and the parent's death does not take them away */
+/* A child inherits the rings and keeps them mapped after the parent's death */
 static void leave_a_child(void)
 {
 	pid_t pid = fork();
@@ -425,7 +425,7 @@ static void session(uint64_t seed)
 	die_somehow();
 }
 
-/* Return: false if it does not even die */
+/* Return: true if the session has ended, false if it does not */
 static bool wait_dead(pid_t pid)
 {
 	int ms, status;
@@ -495,10 +495,10 @@ int main(int argc, char **argv)
 	for (n = 0; n < most && time(NULL) < end; n++)
 		if (!one_session(seed * 1000003 + first + n))
 			return 1;
-	printf("seed %lu: %lu sessions, %lu connections, %lu writes, %lu ioctls, %lu posts, %lu bursts into rings, %lu forks, %lu times memory taken away\n",
+	printf("seed %lu: %lu sessions, %lu connections, %lu writes, %lu ioctls, %lu posts, %lu ring bursts, %lu forks, %lu memory changes\n",
 	       seed, n, tally->connected, tally->writes, tally->ioctls,
 	       tally->posts, tally->scribbles, tally->forks, tally->soft);
-	/* who has not done all of that has shown nothing */
+	/* the test is void unless all of that was done */
 	return tally->connected && tally->writes && tally->ioctls && tally->posts &&
 	       tally->scribbles && tally->hard < n ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Commands to a uverbs file: each as a library would build it, with handles
- * that may exist, data of the driver's behind it, and then some words wrong.
+ * Commands to a uverbs file: built as by a library, with handles that may exist and with data of
+ * the driver, and with some words wrong.
  */
 #include <string.h>
 #include <sys/ioctl.h>
@@ -15,18 +15,18 @@
 
 #define CORE(s)		sizeof(struct ib_uverbs_##s)
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#define WORDS		128	/* of a command */
-#define DRIVER_WORDS	24	/* of the driver's data */
-#define HANDLES		24	/* the core counts them from 0 on */
+#define WORDS		128	/* maximum length of a command */
+#define DRIVER_WORDS	24	/* maximum length of the driver's data */
+#define HANDLES		24	/* the core numbers them from 0 */
 
-/* Words of a command that are not just a handle */
+/* Contents of a word of a command */
 enum field {
-	SMALL	= 's',		/* a handle, a count */
+	SMALL	= 's',		/* a handle or a count */
 	BIG	= 'b',		/* a size */
-	PTR	= 'p',		/* two words: memory of ours */
-	LEN	= 'l',		/* two words: its length, or less */
+	PTR	= 'p',		/* two words: an address in this program's memory */
+	LEN	= 'l',		/* two words: a length within that memory */
 	ZERO	= '0',
-	MINUS	= 'm',		/* no channel */
+	MINUS	= 'm',		/* no completion channel */
 	BITS	= 'f',		/* flags */
 	TYPE	= 't',		/* sq_sig_all, qp_type RC, is_srq */
 	ANY	= '?',
@@ -34,9 +34,9 @@ enum field {
 
 static const struct {
 	uint8_t		nr;
-	bool		answers;	/* begins with where to */
+	bool		answers;	/* starts with the address of the response */
 	uint16_t	size;
-	const char	*fields;	/* behind that; what is beyond: ANY */
+	const char	*fields;	/* the words after that; further ones are ANY */
 } commands[] = {
 	{ IB_USER_VERBS_CMD_ALLOC_PD, true, CORE(alloc_pd), "" },
 	{ IB_USER_VERBS_CMD_DEALLOC_PD, false, 4, "s" },
@@ -103,7 +103,7 @@ static uint32_t *put_field(uint32_t *at, char field, const struct cmd_world *w)
 	return at + 1;
 }
 
-/* Return: how many words the core's part has */
+/* Return: the number of words of the core's part */
 static size_t build(uint32_t *cmd, size_t i, const struct cmd_world *w,
 		    void *answer)
 {
@@ -120,7 +120,7 @@ static size_t build(uint32_t *cmd, size_t i, const struct cmd_world *w,
 	return n;
 }
 
-/* The driver's data: most often as it has to be, all zero */
+/* Data of the driver: mostly valid, which is all zero */
 static size_t add_driver_words(uint32_t *at)
 {
 	size_t n = dice(2) ? 4 : dice(DRIVER_WORDS), i;
@@ -140,8 +140,8 @@ static void spoil(uint32_t *cmd, size_t n)
 }
 
 /**
- * cmd_write_any - one command by write()
- * @w: where to
+ * cmd_write_any - issue a random command by write()
+ * @w: the file and memory for the command
  */
 void cmd_write_any(const struct cmd_world *w)
 {
@@ -177,8 +177,8 @@ static void fill_attr(struct ib_uverbs_attr *a, const struct cmd_world *w)
 }
 
 /**
- * cmd_ioctl_any - one command by ioctl()
- * @w: where to
+ * cmd_ioctl_any - issue a random command by ioctl()
+ * @w: the file and memory for the command
  */
 void cmd_ioctl_any(const struct cmd_world *w)
 {

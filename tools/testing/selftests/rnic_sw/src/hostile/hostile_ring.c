@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Scribbling into the rings that this process has mapped. */
+/* Write to the rings that this process has mapped. */
 #include <unistd.h>
 
 #include "hostile.h"
 #include "rings.h"
 
 #define RINGS		64
-#define HEADER_WORDS	48	/* the header, and the first slot's beginning */
+#define HEADER_WORDS	48	/* the header and the start of the first entry */
 
-/* One more than there is room for is taken; then there is no end to them */
+/* First post slightly more entries than the ring has, then half of the index
+ * range more
+ */
 static void lie_twice(volatile uint32_t *at)
 {
 	at[RING_PROD] = at[RING_CONS] + (1u << dice(9)) + 1 + dice(3);
@@ -17,7 +19,7 @@ static void lie_twice(volatile uint32_t *at)
 	usleep(dice(500));
 }
 
-/* What a kernel that believed it would go wrong by */
+/* Values that would harm a kernel that trusts them */
 static void one_lie(const struct ring *r)
 {
 	size_t header[8];
@@ -52,11 +54,11 @@ static void one_lie(const struct ring *r)
 }
 
 /**
- * ring_scribble - a burst of lies into whatever is mapped now
+ * ring_scribble - write a burst of wrong values to mapped rings
  *
- * Another thread may unmap it meanwhile: the caller is ready for a fault.
+ * Another thread may unmap a ring meanwhile: the caller must handle SIGSEGV.
  *
- * Return: whether there was a ring.
+ * Return: true if a ring was mapped, false otherwise.
  */
 bool ring_scribble(void)
 {

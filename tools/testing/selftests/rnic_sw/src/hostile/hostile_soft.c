@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * Memory that the program has registered on demand and takes away from under its own
- * messages, in every way that a program can.
- */
+/* Memory of ODP MRs, which the program changes in every possible way during its own messages. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -18,7 +15,7 @@
 #define LEN		(8ul << 20)
 #define ANON		(MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
 
-/* Pages that the program serves itself, where the kernel has that */
+/* Open a userfaultfd if the kernel has that */
 static int faults_open(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -32,12 +29,12 @@ static int faults_open(void)
 }
 
 /**
- * soft_make - memory, registered twice
- * @s: what becomes of it
- * @pd: where
+ * soft_make - allocate memory and register it for ODP, alone and as part of all
+ * @s: filled in
+ * @pd: protection domain of the MRs
  * @rights: IBV_ACCESS_*
  *
- * Return: false if the device cannot do that.
+ * Return: true on success, false if the device does not support ODP.
  */
 bool soft_make(struct soft *s, struct ibv_pd *pd, int rights)
 {
@@ -55,7 +52,7 @@ bool soft_make(struct soft *s, struct ibv_pd *pd, int rights)
 	return s->mr && s->all;
 }
 
-/* Most often near its beginning, where everybody is */
+/* Mostly near the start, where most messages go */
 static size_t somewhere(void)
 {
 	return dice(4) ? dice(64 * 1024) : dice(LEN);
@@ -77,7 +74,7 @@ struct ibv_sge soft_sge(const struct soft *s)
 	return sge;
 }
 
-/* With it goes all that it has of the parent's */
+/* The child shares the pages until it exits */
 static void share(void)
 {
 	pid_t pid = fork();
@@ -101,7 +98,7 @@ static void advise(uint8_t *at, size_t len)
 	madvise(at, len, advice[dice(sizeof(advice) / sizeof(advice[0]))]);
 }
 
-/* Gone, and back in another way: a message between them ends its connection */
+/* Remove access and restore it in another way; a message meanwhile ends its connection */
 static void make_hole(uint8_t *at, size_t len)
 {
 	if (dice(2))
@@ -115,7 +112,7 @@ static void make_hole(uint8_t *at, size_t len)
 		mprotect(at, len, PROT_READ | PROT_WRITE);
 }
 
-/* Pages of a file, behind whose end there are some at times */
+/* Map pages of the file, which is sometimes shorter than the mapping */
 static void use_file(const struct soft *s, uint8_t *at, size_t len)
 {
 	if (dice(3))
@@ -138,7 +135,7 @@ static void keep_back(const struct soft *s, uint8_t *at, size_t len)
 		madvise(at, len, MADV_DONTNEED);
 }
 
-/* Some are served, some come by themselves from now on, some are said to have come */
+/* Serve some page faults, only wake others, and sometimes unregister a range */
 static void give_out(const struct soft *s, uint8_t *at, size_t len)
 {
 	struct uffdio_range range = { (uintptr_t)at, len };
@@ -168,7 +165,7 @@ static void fetch(const struct soft *s)
 }
 
 /**
- * soft_unsettle - do something to some of it
+ * soft_unsettle - change a random part of the memory
  * @s: the memory
  */
 void soft_unsettle(const struct soft *s)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * implicit.so, for LD_PRELOAD: whatever a program registers is all that it has and
- * will have, on demand; nothing is pinned.  A line for each in the file IMPLICIT_LOG.
+ * implicit.so, for LD_PRELOAD: each registration of memory becomes an ODP MR of the whole address
+ * space, so nothing is pinned.  Appends a line to the file $IMPLICIT_LOG for each.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 typedef struct ibv_mr *reg_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access);
 
-/* What a program has loaded by itself is not in everybody's sight: not RTLD_NEXT */
+/* libibverbs may be loaded by dlopen(), out of the reach of RTLD_NEXT */
 static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 			  unsigned int access)
 {
@@ -41,7 +41,7 @@ static void note(void)
 	close(fd);
 }
 
-/* To the program it is the region that it has asked for */
+/* Present the MR to the program as the one that it has requested */
 static struct ibv_mr *whole(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
 	struct ibv_mr *mr = reg(pd, NULL, SIZE_MAX, 0, access);
@@ -59,7 +59,7 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int acce
 	return whole(pd, addr, length, access);
 }
 
-/* At an address of its choice it cannot be all */
+/* With a different IOVA, the MR cannot be the whole address space */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access)
 {

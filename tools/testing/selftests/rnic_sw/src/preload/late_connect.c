@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * late_connect.so, for LD_PRELOAD: rdma_connect() waits a moment.
+ * late_connect.so, for LD_PRELOAD: delay rdma_connect().
  *
- * perftest's client connects a second time as soon as both ends agree to, and its
- * server begins to listen then: who comes first is up to the scheduler.
+ * perftest's client connects a second time as soon as both ends have agreed to
+ * do so, and its server starts to listen at that time.  Without the delay the
+ * order is random.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <rdma/rdma_cma.h>
 #include <unistd.h>
 
-#define MOMENT	100000	/* microseconds */
+#define MOMENT	100000	/* in microseconds */
 
 int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {

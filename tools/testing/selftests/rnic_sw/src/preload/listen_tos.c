@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * listen_tos.so, for LD_PRELOAD: rdma_listen() with a type of service before it,
- * which no program there is gives its listener. LISTEN_TOS: the octet.
+ * listen_tos.so, for LD_PRELOAD: set the type of service $LISTEN_TOS before
+ * rdma_listen(), which programs do not do for listeners.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

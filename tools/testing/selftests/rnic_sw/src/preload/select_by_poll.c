@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * select_by_poll.so: before librspreload, for programs that select(). Its own select()
- * finds a program's descriptor by the rsocket's number, and takes the first that might
- * be it: a connection that was accepted has a lower number than the program's
- * descriptor, so it names one that the program does not know. Its poll() is right.
+ * select_by_poll.so, to be preloaded before librspreload: select() by means of poll().
+ *
+ * librspreload's own select() maps the rsocket's number back to the first descriptor that could
+ * match.  An accepted rsocket has a lower number than the program's descriptor, so select() reports
+ * one that the program does not know.  Its poll() is correct.
  */
 #include <errno.h>
 #include <poll.h>
@@ -30,7 +31,7 @@ static int ask(struct pollfd *p, int n, fd_set *in, fd_set *out, fd_set *odd)
 	return k;
 }
 
-/* A descriptor leaves the set unless it is among those that happened */
+/* Remove a descriptor from the set unless one of the events has happened */
 static int leave(struct pollfd *p, fd_set *set, int asked, int happened)
 {
 	if (!set || !(p->events & asked))

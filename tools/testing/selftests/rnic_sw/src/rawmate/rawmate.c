@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The program on our device that the raw peer talks to.
+ * Test server of the raw peer: runs verbs and rdma_cm calls on our device.
  *
- * Commands come as lines of text, one answer each: "ok ..." or "err ...".
- * What happens meanwhile is told in lines of its own: "cm ...", "wc ...",
- * "async ...".  Connections, regions and listeners are named by numbers.
+ * It reads commands as lines of text and replies to each with "ok ..." or "err
+ * ...".  Events are reported in lines of their own: "cm ...", "wc ...", "async
+ * ...".  Connections, MRs and listeners are referred to by number.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,12 +22,12 @@
 #define PD_MAX		256
 #define LINE		16384
 #define DEPTH		64
-#define PATIENCE	10000		/* milliseconds */
+#define PATIENCE	10000		/* in milliseconds */
 
 static struct ibv_context *ctx;
 struct ibv_pd *pds[2];
 static struct ibv_comp_channel *comp;
-static int comp_fd, async_fd;	/* -1: it tells no more */
+static int comp_fd, async_fd;	/* -1: do not poll it any more */
 static struct ibv_cq *cq;
 static struct conn conns[CONNS];
 static int nconns;
@@ -163,7 +163,7 @@ static int await(struct conn *c, enum rdma_cm_event_type want)
 	return ok ? 0 : -1;
 }
 
-/* FROM PORT TOS; without these the kernel chooses */
+/* FROM PORT TOS; the kernel chooses if these are missing */
 static int begin_from(struct conn *c, char **w)
 {
 	struct sockaddr_storage from;
@@ -178,7 +178,7 @@ static int begin_from(struct conn *c, char **w)
 	       rdma_bind_addr(c->id, (struct sockaddr *)&from);
 }
 
-/* open ADDRESS PORT [FROM PORT TOS]: all but the connection itself */
+/* open ADDRESS PORT [FROM PORT TOS]: resolve and create the QP, do not connect */
 static void do_open(char **w)
 {
 	struct sockaddr_storage a = address(w[1], w[2]);
@@ -256,7 +256,7 @@ static void do_destroy(char **w)
 	c->chan = NULL;
 }
 
-/* state CONN: the queue pair's */
+/* state CONN: state of the QP */
 static void do_state(char **w)
 {
 	struct ibv_qp_init_attr init;
@@ -269,7 +269,7 @@ static void do_state(char **w)
 		       attr.max_dest_rd_atomic);
 }
 
-/* rights CONN RIGHTS: what the peer may do through the queue pair */
+/* rights CONN RIGHTS: what the QP permits the peer */
 static void do_rights(char **w)
 {
 	struct ibv_qp_attr attr = { .qp_access_flags = rights_of(w[2]) };
@@ -278,21 +278,21 @@ static void do_rights(char **w)
 			     IBV_QP_ACCESS_FLAGS), "rights");
 }
 
-/* solicited 0|1: told of those only, from the next completion on */
+/* solicited 0|1: from the next completion on, report only solicited ones */
 static void do_solicited(char **w)
 {
 	solicited_only = atoi(w[1]);
 	printf("ok\n");
 }
 
-/* sync: what had happened before is told before the answer, see loop() */
+/* sync: all earlier events are reported before the reply, see loop() */
 static void do_sync(char **w)
 {
 	(void)w;
 	printf("ok\n");
 }
 
-/* What happens ------------------------------------------------------------ */
+/* Events ------------------------------------------------------------------ */
 
 static int conn_of_qp(uint32_t qpn)
 {
@@ -316,7 +316,9 @@ static void tell_wc(const struct ibv_wc *wc)
 	       imm ? ntohl(wc->imm_data) : 0);
 }
 
-/* If the device has gone, its channel may have lost the event, its ring has all */
+/* After removal of the device the event may be lost; the ring has all
+ * completions
+ */
 static void tell_completions(void)
 {
 	struct ibv_wc wc;
@@ -401,7 +403,7 @@ static void tell_cm(struct rdma_event_channel *chan)
 static const struct command {
 	const char	*name;
 	int		words;
-	int		conn;		/* which word is one, or 0 */
+	int		conn;		/* index of the word that is a connection; 0: none */
 	int		region;
 	void		(*run)(char **w);
 } commands[] = {
@@ -462,7 +464,7 @@ static void run(char *line)
 		printf("err 0 no such command, connection or region\n");
 }
 
-/* Whole lines only: what follows stays for the next time */
+/* Run complete lines; the rest stays for the next call */
 static bool read_commands(void)
 {
 	static char buf[LINE];
@@ -544,7 +546,7 @@ static int open_device(const char *name)
 int main(int argc, char **argv)
 {
 	if (argc != 2 || open_device(argv[1])) {
-		fprintf(stderr, "rawmate: no device %s: %s\n",
+		fprintf(stderr, "rawmate: cannot open device %s: %s\n",
 			argc == 2 ? argv[1] : "named", strerror(errno));
 		return 1;
 	}

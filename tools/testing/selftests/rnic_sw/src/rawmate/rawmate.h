@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the two halves of rawmate share: see rawmate.c. */
+/* Shared declarations of rawmate.c and rawmate_work.c. */
 #ifndef RAWMATE_H
 #define RAWMATE_H
 
@@ -11,7 +11,7 @@
 
 struct conn {
 	struct rdma_cm_id	*id;
-	struct rdma_event_channel *chan;	/* its own, once it has a QP */
+	struct rdma_event_channel *chan;	/* one per connection that has a QP */
 	bool			has_qp;
 	uint32_t		qpn;
 };
@@ -25,7 +25,7 @@ void print_hex(const void *data, size_t len);
 size_t read_hex(const char *text, uint8_t *out, size_t max);
 struct conn *conn_of(const char *word);
 
-/* rawmate_work.c: memory and work requests, a function for each command */
+/* rawmate_work.c: MRs and work requests, one function per command */
 struct region;
 
 struct region *region_of(const char *word);

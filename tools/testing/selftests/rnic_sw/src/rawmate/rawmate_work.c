@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* rawmate's memory and work requests: see rawmate.c. */
+/* MRs and work requests of rawmate: see rawmate.c. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 struct region {
 	struct ibv_mr	*mr;
 	uint8_t		*base;
-	uint8_t		*data;		/* a page above, at least */
+	uint8_t		*data;		/* at least a page after @base */
 	uint64_t	iova;
 	uint32_t	lkey;
 	size_t		len;
-	size_t		all;		/* from base, with the guards */
+	size_t		all;		/* size from @base, with the guard areas */
 };
 
 static struct region regions[REGIONS];
@@ -39,7 +39,7 @@ int rights_of(const char *word)
 	       (strchr(word, 'b') ? IBV_ACCESS_MW_BIND : 0);
 }
 
-/* An IOVA has to have the offset in a page that its memory has */
+/* An IOVA must have the same page offset as its memory */
 static bool allocate(struct region *r, size_t len, uint64_t iova)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -54,7 +54,7 @@ static bool allocate(struct region *r, size_t len, uint64_t iova)
 	return true;
 }
 
-/* mr SIZE RIGHTS PD IOVA: between guards; all of it filled with 0x5a */
+/* mr SIZE RIGHTS PD IOVA: register memory between guard areas, all filled with 0x5a */
 void do_mr(char **w)
 {
 	struct region *r = &regions[nregions];
@@ -93,7 +93,7 @@ void do_put(char **w)
 	printf("ok\n");
 }
 
-/* get REGION OFFSET LENGTH: the offset may reach into the guards */
+/* get REGION OFFSET LENGTH: the range may extend into the guard areas */
 void do_get(char **w)
 {
 	struct region *r = region_of(w[1]);
@@ -103,7 +103,7 @@ void do_get(char **w)
 	putchar('\n');
 }
 
-/* fill REGION: with 0x5a again, and its guards */
+/* fill REGION: fill memory and guard areas with 0x5a again */
 void do_fill(char **w)
 {
 	struct region *r = region_of(w[1]);
@@ -121,7 +121,7 @@ static uint64_t hash_of(const uint8_t *p, size_t len)
 	return h;
 }
 
-/* hash REGION: with its guards */
+/* hash REGION: hash of memory and guard areas */
 void do_hash(char **w)
 {
 	struct region *r = region_of(w[1]);
@@ -130,7 +130,7 @@ void do_hash(char **w)
 	       (unsigned long long)hash_of(r->base, r->all));
 }
 
-/* Work -------------------------------------------------------------------- */
+/* Work requests ----------------------------------------------------------- */
 
 static struct ibv_sge sge_of(char **w)
 {
@@ -144,7 +144,7 @@ static struct ibv_sge sge_of(char **w)
 	return sge;
 }
 
-/* bind CONN REGION RIGHTS WRID: a window of that connection; it is there until the end */
+/* bind CONN REGION RIGHTS WRID: bind a window, which is never freed */
 void do_bind(char **w)
 {
 	struct region *r = region_of(w[2]);
@@ -209,7 +209,7 @@ static uint64_t value_of(const char *word)
 	return word ? strtoull(word, NULL, 0) : 0;
 }
 
-/* What depends on the opcode: w[0] the address, then RKEY FLAGS VALUE SWAP */
+/* Fields that depend on the opcode.  @w: ADDRESS RKEY FLAGS VALUE SWAP */
 static void set_remote(struct ibv_send_wr *wr, char **w)
 {
 	switch (wr->opcode) {
@@ -236,8 +236,8 @@ static void set_remote(struct ibv_send_wr *wr, char **w)
 
 /*
  * OPCODE CONN REGION OFFSET LENGTH WRID [ADDRESS RKEY [FLAGS [VALUE [SWAP]]]]
- * with an opcode of the table above; FLAGS: s solicited, f fence, - none;
- * VALUE: to add, to compare with, or immediate data
+ * OPCODE is one of the table above.  FLAGS: s solicited, f fence, - none.  VALUE: the value to add
+ * or to compare with, or immediate data.
  */
 void do_post(char **w)
 {

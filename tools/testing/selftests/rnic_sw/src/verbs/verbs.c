@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * verbs: checks what verbs promise, both ends in one program; prints KTAP.
- * See usage() below, verbs.h for how it is made.
+ * verbs: test the verbs API with both ends of a connection in one program; prints KTAP.  See
+ * usage() for the options and verbs.h for the structure.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ void give_up(const char *file, int line, const char *what, const char *fmt, ...)
 {
 	va_list ap;
 
-	printf("# %s:%d: not so: %s: ", file, line, what);
+	printf("# %s:%d: failed: %s: ", file, line, what);
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
@@ -38,7 +38,7 @@ void give_up(const char *file, int line, const char *what, const char *fmt, ...)
 	_exit(FAIL);
 }
 
-/* The reason goes to the parent over a pipe at this descriptor */
+/* Pipe to the parent for the reason of a skip; -1 in the parent */
 static int reason_fd = -1;
 
 void skip(const char *fmt, ...)
@@ -52,7 +52,7 @@ void skip(const char *fmt, ...)
 	_exit(SKIP);
 }
 
-/* Lockdep tells a debug kernel, the processor's name a translated one */
+/* Lockdep or KCSAN means a debug kernel, QEMU in the CPU's name means emulation */
 static bool look_if_slow(void)
 {
 	bool slow = getenv("T_SLOW") || !access("/proc/lockdep", F_OK) ||
@@ -158,7 +158,9 @@ static bool run_one(const struct test *t, int nr)
 	return tell(t, nr, status, reason);
 }
 
-/* By name, by the start of it and a star, or all that need not be asked for */
+/* Without names, all cases but those marked as asked.  A name may be the start of case names and an
+ * asterisk.
+ */
 static bool wanted(const struct test *t, int n, char **names)
 {
 	size_t len;
@@ -199,14 +201,14 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: verbs -a ADDRESS [options] [CASE...]\n"
-		"  -a ADDRESS  of the server's device\n"
-		"  -s NETNS    where the server is (default: here)\n"
-		"  -c NETNS    where the client is (default: here)\n"
-		"  -6 ADDRESS  an IPv6 address of the server's device\n"
-		"  -m MIB      for each case whose name begins with stream\n"
-		"  -d          regions are on demand, where the case does not say how\n"
-		"  -l          lists the cases and what they show\n"
-		"A case may be the start of a name with a star.\n");
+		"  -a ADDRESS  address of the server's device\n"
+		"  -s NETNS    network namespace of the server (default: the current one)\n"
+		"  -c NETNS    network namespace of the client (default: the current one)\n"
+		"  -6 ADDRESS  IPv6 address of the server's device\n"
+		"  -m MIB      MiB to transfer in each case whose name begins with stream\n"
+		"  -d          register memory for on-demand paging unless a case says otherwise\n"
+		"  -l          list the cases and the requirements that they test\n"
+		"CASE is the name of a case, or the start of names and an asterisk.\n");
 	exit(2);
 }
 

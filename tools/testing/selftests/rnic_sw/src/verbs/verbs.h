@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Both ends of a connection in one program, for checking what verbs promise.
+ * Test cases for the verbs API.  One program is both ends of a connection.
  *
  *	+-- this process ------------------------------------------+
  *	|  client c  --rdma_cm, TCP-->  server s                   |
  *	|  its QP, CQs, PD              its QP, CQs, PD            |
  *	+----------------------------------------------------------+
  *
- * One device at an address of its own, or two devices in two network
- * namespaces.  Each case runs in a process of its own: it ends in what case
- * functions return, or in a failed CHECK(), which says where and leaves; the
- * kernel then has to clean up.
+ * Both ends use one device through one of its addresses, or two devices in two network namespaces.
+ * Each case runs in a process of its own.  A case passes if its function returns; a failed CHECK()
+ * prints its place and exits, and the kernel then has to clean up.
  */
 #ifndef RNIC_SW_VERBS_H
 #define RNIC_SW_VERBS_H
@@ -29,9 +28,9 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-enum { PASS = 0, FAIL = 1, SKIP = 4 };	/* as kselftest */
+enum { PASS = 0, FAIL = 1, SKIP = 4 };	/* exit codes of kselftest */
 
-/* A case that cannot be right any more says why and ends */
+/* End the case with a message if @cond does not hold */
 #define CHECK(cond, ...) do {					\
 	if (!(cond))						\
 		give_up(__FILE__, __LINE__, #cond, __VA_ARGS__);\
@@ -42,16 +41,16 @@ void give_up(const char *file, int line, const char *what, const char *fmt, ...)
 void skip(const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 1, 2)));
 
-/* Rounds of something: a quarter where everything takes longer */
+/* Number of rounds to do: @n, or a quarter of it on a slow machine */
 uint32_t rounds(uint32_t n);
-/* As the program was told to connect */
+/* Check whether the environment selects SCTP as lower layer */
 bool over_sctp(void);
-/* Seconds or milliseconds to wait for something: four times as many there */
+/* A timeout in seconds or milliseconds: @n, or four times as much on a slow machine */
 uint32_t patience(uint32_t n);
-/* What may take a while on a busy host, in ms, for patience() */
+/* Usual timeout in ms, for patience(); long enough for a busy host */
 #define WC_MS	10000
 uint64_t now_ms(void);
-/* What the kernel's own parts do in another way */
+/* Check the version of the running kernel, for differences in its core */
 bool kernel_before(int major, int minor);
 
 /* Cases ------------------------------------------------------------------- */
@@ -59,9 +58,9 @@ bool kernel_before(int major, int minor);
 struct test {
 	const char	*name;
 	void		(*run)(void);
-	unsigned int	seconds;	/* at most; 0: the usual */
-	const char	*shows;		/* requirements.md rows */
-	bool		asked;		/* runs only if named */
+	unsigned int	seconds;	/* time limit; 0: USUAL_SECONDS */
+	const char	*shows;		/* rows of requirements.md */
+	bool		asked;		/* runs only if named on the command line */
 };
 
 #define CASE(n, f, s, r)	{ .name = n, .run = f, .seconds = s, .shows = r }
@@ -79,14 +78,14 @@ extern const struct test dmabuf_tests[], dmabuf_ends_tests[];
 extern const struct test odp_stuck_tests[], odp_ends_tests[], odp_storm_tests[];
 extern const struct test odp_under_tests[], gather_tests[];
 
-/* What the program was told */
+/* Options of the program */
 struct setting {
-	const char	*addr;		/* the server's */
-	const char	*server_ns;	/* name below /run/netns, or NULL: ours */
+	const char	*addr;		/* address of the server */
+	const char	*server_ns;	/* name below /run/netns, or NULL: the current one */
 	const char	*client_ns;
 	const char	*addr6;		/* an IPv6 address, or NULL */
-	unsigned int	mib;		/* that a stream case moves */
-	bool		on_demand;	/* every region that is a buffer's */
+	unsigned int	mib;		/* MiB that each stream case transfers */
+	bool		on_demand;	/* register each struct buf for on-demand paging */
 };
 
 extern struct setting setting;
@@ -94,15 +93,15 @@ extern struct setting setting;
 /* Memory (verbs_buf.c) ---------------------------------------------------- */
 
 /*
- * Memory of @len octets at @at, which is odd, between guard areas.  What an
- * octet should be depends on a seed and on its place.
+ * Memory of @len bytes at the odd address @at, between guard areas.  The expected value of a byte
+ * depends on a seed and on its position.
  */
 struct buf {
 	uint8_t		*at;
 	size_t		len;
 	uint8_t		*map;
 	size_t		map_len;
-	struct ibv_mr	*mr;		/* of exactly these octets */
+	struct ibv_mr	*mr;		/* covers exactly @at and @len */
 };
 
 #define RIGHTS_ALL	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | \
@@ -110,45 +109,45 @@ struct buf {
 
 void buf_new(struct buf *b, size_t len);
 void buf_reg(struct buf *b, struct ibv_pd *pd, int access);
-int buf_access(int access);		/* on demand, if the program was told so */
+int buf_access(int access);		/* adds on-demand paging if setting.on_demand */
 void buf_free(struct buf *b);
-/* Nothing in it is what any seed would put there */
+/* Fill with a pattern that buf_fill() never writes */
 void buf_clear(struct buf *b);
 void buf_fill(struct buf *b, size_t off, size_t len, uint32_t seed);
-/* Octets [off, off + len) are those of @seed, counted from @off */
+/* Check that bytes [off, off + len) are the pattern of @seed, counted from @off */
 void buf_has(const struct buf *b, size_t off, size_t len, uint32_t seed);
 void buf_is_clear(const struct buf *b, size_t off, size_t len);
-/* ... and nothing else in it has been touched */
+/* Check as buf_has(), and that the rest of the buffer and its guards are unchanged */
 void buf_has_only(const struct buf *b, size_t off, size_t len, uint32_t seed);
 void buf_guards(const struct buf *b);
 size_t page_size(void);
 uint8_t octet_of(uint32_t seed, size_t i);
-uint32_t any_below(uint32_t n);		/* pseudo-random, the same each time */
+uint32_t any_below(uint32_t n);		/* pseudo-random; each run gives the same sequence */
 
 /* Connections (verbs_pair.c) ---------------------------------------------- */
 
-/* The calling thread goes to that network namespace, or home */
+/* Move the calling thread to network namespace @ns; NULL: back to its first one */
 void enter(const char *ns);
 
-/* What a case wants of its connection; 0: something ordinary */
+/* Attributes of a connection; 0 or NULL: the default */
 struct opts {
 	uint32_t	sq, rq;		/* depths */
 	uint32_t	ssge, rsge;
 	uint32_t	inl;
-	uint32_t	cqe;		/* of each CQ */
-	uint32_t	srq;		/* depth of the server's shared receives */
+	uint32_t	cqe;		/* size of each CQ */
+	uint32_t	srq;		/* depth of the server's SRQ; 0: no SRQ */
 	bool		sig_all;
-	bool		events;		/* CQs with a completion channel */
+	bool		events;		/* CQs get a completion channel */
 	bool		cq_ex;
-	uint64_t	send_ops;	/* qp_ex, IBV_QP_EX_WITH_* */
-	uint8_t		ird, ord;	/* the client's */
-	uint8_t		s_ird, s_ord;	/* the server's, else as the client's */
-	const char	*addr;		/* else the program's */
-	const char	*at;		/* where the server listens, if not there */
-	bool		v6only;		/* ... at no address of IPv4's */
+	uint64_t	send_ops;	/* IBV_QP_EX_WITH_*, for a QP with ibv_wr_*() */
+	uint8_t		ird, ord;	/* of the client */
+	uint8_t		s_ird, s_ord;	/* of the server; default: those of the client */
+	const char	*addr;		/* address to connect to; default: setting.addr */
+	const char	*at;		/* address to listen at; default: @addr */
+	bool		v6only;		/* the listener takes IPv6 addresses only */
 	const void	*hello;		/* Private Data of the request */
 	uint8_t		hello_len;
-	const void	*welcome;	/* ... of the reply */
+	const void	*welcome;	/* Private Data of the reply */
 	uint8_t		welcome_len;
 };
 
@@ -160,7 +159,7 @@ struct end {
 	struct ibv_cq		*scq, *rcq;
 	struct ibv_srq		*srq;
 	struct ibv_qp		*qp;
-	bool			lent;	/* all but the QP is another's */
+	bool			lent;	/* only the QP is its own; PD, CQs and SRQ are borrowed */
 };
 
 struct pair {
@@ -168,14 +167,14 @@ struct pair {
 	struct rdma_event_channel *lch;
 	struct rdma_cm_id	*listen;
 	struct end		c, s;
-	struct rdma_cm_event	ev;	/* the last one, acknowledged */
-	uint8_t			said[256];	/* its Private Data */
+	struct rdma_cm_event	ev;	/* last event; already acknowledged */
+	uint8_t			said[256];	/* Private Data of @ev */
 };
 
 void pair_open(struct pair *p, const struct opts *o);
-/* A further connection whose ends use the PDs, CQs and SRQ of @like's */
+/* Open another connection that uses the PDs, CQs and SRQ of @like */
 void pair_open_like(struct pair *p, const struct pair *like);
-/* In steps: resolved client and listening server; request seen; accepted */
+/* Steps of pair_open(): resolve and listen; get the request; accept */
 void pair_prepare(struct pair *p, const struct opts *o);
 void pair_request(struct pair *p);
 void pair_accept(struct pair *p);
@@ -184,18 +183,18 @@ void pair_make_qp(struct pair *p, struct end *e);
 void parse_addr(const char *text, struct sockaddr_storage *sa);
 void pair_event(struct pair *p, struct rdma_event_channel *ch,
 		enum rdma_cm_event_type type);
-void pair_disconnect(struct pair *p);	/* both have seen it */
-void pair_free(struct pair *p);		/* in whatever state */
-void pair_close(struct pair *p);	/* both of the above */
+void pair_disconnect(struct pair *p);	/* waits for the event at both ends */
+void pair_free(struct pair *p);		/* in any state */
+void pair_close(struct pair *p);	/* pair_disconnect(), then pair_free() */
 /*
- * A connection is made, goes there and back, and ends: what was begun before and
- * has not come by then does not come, however slow the machine.
+ * Open a connection, send a message each way, and close it.  An effect of earlier operations that
+ * has not shown by then will not show, however slow the machine is.
  */
 void later(void);
 int qp_state(const struct end *e);
 void to_error(struct end *e);
 
-/* A connection and a buffer on either side, registered with all rights */
+/* A connection and a buffer at each end, registered with RIGHTS_ALL */
 struct desk {
 	struct pair	p;
 	struct buf	c, s;
@@ -203,11 +202,11 @@ struct desk {
 
 void desk_open(struct desk *d, const struct opts *o, size_t len);
 void desk_close(struct desk *d);
-void desk_free(struct desk *d);		/* when it ended by itself */
+void desk_free(struct desk *d);		/* after the connection has ended by itself */
 
 /* Work (verbs_work.c) ----------------------------------------------------- */
 
-/* A work request in one piece */
+/* A work request with at most one SGE */
 struct job {
 	uint64_t		id;
 	enum ibv_wr_opcode	op;
@@ -230,62 +229,62 @@ void do_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
 int try_recv(const struct end *e, uint64_t id, const struct buf *b, size_t off,
 	     uint32_t len);
 
-/* The next completion; waits, gives up after ten seconds */
+/* Wait for the next completion; fail after WC_MS */
 struct ibv_wc next_wc(struct ibv_cq *cq);
 void want_ok(struct ibv_cq *cq, uint64_t id, enum ibv_wc_opcode op);
 void want_recv(struct ibv_cq *cq, uint64_t id, uint32_t len);
 void want_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
-void want_none(struct ibv_cq *cq);	/* nor will there be: later() */
-void has_none(struct ibv_cq *cq);	/* now */
+void want_none(struct ibv_cq *cq);	/* neither now nor after later() */
+void has_none(struct ibv_cq *cq);	/* not now */
 void pause_ms(unsigned int ms);
 
 /* Atomics (verbs_atomic.c) ------------------------------------------------- */
 
-/* An atomic: from a word of ours to a word of theirs */
+/* An atomic operation: the target is a word of the peer's, the result goes to a word of @sink */
 struct atom {
 	uint64_t		id;
 	enum ibv_wr_opcode	op;
 	unsigned int		flags;
-	uint64_t		value;		/* to add, or to compare with */
+	uint64_t		value;		/* value to add, or to compare with */
 	uint64_t		swap;
 	const struct buf	*sink, *target;
-	uint32_t		at, to;		/* which words of them */
-	int			skew;		/* octets off the target's */
+	uint32_t		at, to;		/* word indexes in @sink and @target */
+	int			skew;		/* bytes added to the target's address */
 };
 
-/* A buffer's memory starts at an odd address: this is where its words do */
+/* Aligned word @n of a buffer, whose memory starts at an odd address */
 uint64_t *word(const struct buf *b, uint32_t n);
-/* By ibv_wr_*() if the queue pair was made for it */
+/* Uses ibv_wr_*() if the QP was created for it */
 void do_atom(const struct end *e, const struct atom *a);
 void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op);
 
 /*
- * That a Send is done at its sender does not say that it has come; a Read that is
- * answered says it of all before it.
+ * Wait until all earlier Writes and Sends are placed at the server.  The completion of a Send at
+ * its sender does not guarantee that; the completion of a Read does.
  */
 void all_have_come(const struct desk *d);
-/* An event of the completion channel, within so long (verbs_cq.c) */
+/* Check whether a completion event comes within @ms (verbs_cq.c) */
 bool event_within(struct end *e, int ms);
 
 /*
- * The ring of the process (the header's words) into which so many entries were
- * ever written; there must be one.  How many there are; *@last: one of them
+ * Find the ring of this process into which @prod entries have been written; there must be exactly
+ * one.  rings_with() returns the number of such rings and stores one of them in @last
  * (verbs_rings.c).
  */
 volatile uint32_t *ring_with(uint32_t prod);
 size_t rings_with(uint32_t prod, volatile uint32_t **last);
 
-/* Those who may pin as much as they like must not be who tries the limit (verbs_mr.c) */
+/* Drop CAP_IPC_LOCK, which lifts the limit on pinned memory; set that limit (verbs_mr.c) */
 void drop_ipc_lock(void);
 void lock_at_most(size_t octets);
 
-/* Signs of failure (verbs_signs.c) ---------------------------------------- */
+/* Asynchronous events and counters (verbs_signs.c) ------------------------ */
 
-/* Asynchronous events of a queue pair or completion queue, each counted once */
+/* Asynchronous events of a QP or CQ; each is matched once */
 void want_async(struct ibv_context *ctx, enum ibv_event_type type,
 		const void *element);
 void want_no_async(struct ibv_context *ctx);
-/* A counter of a device: by name, like end_ddp_tagged_bounds */
+/* Value of a hw counter of the device of @e, by name, e.g. end_ddp_tagged_bounds */
 uint64_t counter(const struct end *e, const char *name);
 void want_counted(const struct end *e, const char *name, uint64_t was,
 		  uint64_t more);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a program may not say yet, by hand: slots and commands with something
- * in them that this ABI does not know.  And rings that cannot be mapped.
+ * WQEs and commands with bits that this version of the ABI does not define must be refused.  Also
+ * rings that cannot be mapped.
  */
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -11,18 +11,18 @@
 #include "rings.h"
 #include "verbs.h"
 
-/* Slots: see include/uapi/rdma/rnic_sw-abi.h */
+/* Offsets in a WQE, see include/uapi/rdma/rnic_sw-abi.h */
 enum { AT_FLAGS = 9, AT_INLINE_LEN = 12, AT_IMM = 16, AT_SWAP = 40 };
-/* In the second word of ours to create a CQ or a queue pair */
+/* Flags in the second word of the driver's data to create a CQ or a QP */
 enum { OWN_TIMESTAMPS = 1, OWN_TCP = 1 };
-/* ... and that it may be packed, a queue pair's in the third */
+/* Flags for packed rings: in the second word for a CQ, in the third for a QP */
 enum { OWN_PACK_CQ = 2, OWN_PACK_QP = 1 };
 
 enum { AT_SQE_RESERVED = 48, AT_RQE_RESERVED = 12 };
 
 #define MAGIC	0x5eed0f00dba5e1e5ull
 
-/* The slot of a request that is posted and that the kernel has not taken */
+/* The WQE of a request that the kernel has not fetched yet */
 static uint8_t *find_slot(void)
 {
 	struct ring ring[32];
@@ -32,7 +32,7 @@ static uint8_t *find_slot(void)
 		for (at = 0; at < ring[i].words; at += 2)
 			if (*(volatile uint64_t *)(ring[i].at + at) == MAGIC)
 				return (uint8_t *)(ring[i].at + at);
-	CHECK(false, "no slot has it");
+	CHECK(false, "the WQE must be in a ring");
 }
 
 struct spoil {
@@ -42,16 +42,16 @@ struct spoil {
 };
 
 static const struct spoil sends[] = {
-	{ "reserved, first octet", AT_SQE_RESERVED, 1 },
-	{ "reserved, last octet", AT_SQE_RESERVED + 15, 0x80 },
-	{ "a flag", AT_FLAGS, SIG | 0x10 },
-	{ "another flag", AT_FLAGS, SIG | 0x80 },
-	{ "inline octets, but no flag", AT_INLINE_LEN, 1 },
+	{ "reserved, first byte", AT_SQE_RESERVED, 1 },
+	{ "reserved, last byte", AT_SQE_RESERVED + 15, 0x80 },
+	{ "an undefined flag", AT_FLAGS, SIG | 0x10 },
+	{ "another undefined flag", AT_FLAGS, SIG | 0x80 },
+	{ "inline length without the flag", AT_INLINE_LEN, 1 },
 	{ "immediate data of a Send", AT_IMM, 1 },
-	{ "an atomic's value of a Send", AT_SWAP, 1 },
+	{ "value of an atomic in a Send", AT_SWAP, 1 },
 };
 
-/* Connected only after it was posted: the kernel takes it then */
+/* Posted before the connection is established: the kernel fetches it then */
 static void spoil_send(const struct spoil *s)
 {
 	struct pair p = {};
@@ -104,7 +104,7 @@ static void spoil_recv(uint32_t srq, size_t at)
 	pair_free(&p);
 }
 
-/* Of a queue of its own and of a shared one: its fault, not the peer's */
+/* Receives of a QP and of an SRQ: the error is local */
 static void abi_receives(void)
 {
 	spoil_recv(0, AT_RQE_RESERVED);
@@ -120,8 +120,8 @@ struct verb {
 	const char	*what;
 	uint8_t		nr;
 	bool		ex;
-	bool		answers;	/* and begins with where to, unless ex */
-	size_t		own;		/* octets of ours that it has at least */
+	bool		answers;	/* has a response; unless ex, its address comes first */
+	size_t		own;		/* minimum length of the driver's data, in bytes */
 	const void	*core;
 	size_t		len;
 };
@@ -164,15 +164,15 @@ static void want_errno(int fd, const struct verb *v, const void *own,
 
 	memset(answer, 0xff, sizeof(answer));
 	err = issue(fd, v, own, len, answer);
-	CHECK(err == want, "%s, %zu octets: %s", v->what, len, strerror(err));
+	CHECK(err == want, "%s, %zu bytes: %s", v->what, len, strerror(err));
 	if (err || !v->answers)
 		return;
-	/* beyond the longest that there is to say */
+	/* bytes beyond the longest response */
 	for (i = ANSWER - 8; i < ANSWER; i++)
-		CHECK(!answer[i], "%s: octet %zu is %#x", v->what, i, answer[i]);
+		CHECK(!answer[i], "%s: byte %zu is %#x", v->what, i, answer[i]);
 }
 
-/* As long as it has to be, longer, and with something in each word */
+/* Try each length, and a value in each word */
 static void try_lengths(int fd, const struct verb *v)
 {
 	static const uint8_t none[OWN_MOST];
@@ -181,7 +181,7 @@ static void try_lengths(int fd, const struct verb *v)
 
 	for (len = 0; len <= OWN_MOST; len += unit)
 		want_errno(fd, v, none, len, len < v->own ? EINVAL : 0);
-	/* comp_mask, or nothing of ours; and what nobody knows */
+	/* the first words are comp_mask, or undefined; the last ones are undefined */
 	for (at = 0; at < OWN_MOST; at += at ? 7 : OWN_MOST - 15) {
 		own[at] = 1;
 		want_errno(fd, v, own, OWN_MOST, EOPNOTSUPP);
@@ -196,7 +196,7 @@ static void try_lengths(int fd, const struct verb *v)
 	  .core = &(const struct ib_uverbs_##name){ __VA_ARGS__ },	\
 	  .len = sizeof(struct ib_uverbs_##name)
 
-/* What those take that have words of ours: @pd and @cq are handles */
+/* Commands with data of the driver: @pd and @cq are handles */
 #define MAKE_CQ								\
 	VERB(create_cq, CREATE_CQ, .cqe = 8, .comp_channel = -1),	\
 	     .answers = true, .own = 4 }
@@ -263,7 +263,7 @@ static void try_changes(struct ibv_context *ctx, struct pair *p)
 		try_lengths(ctx->cmd_fd, &verbs[i]);
 }
 
-/* Each command that can have data of ours, and each word of one that has */
+/* Try each command that can have data of the driver, and each word of these */
 static void abi_commands(void)
 {
 	struct pair p = {};
@@ -273,16 +273,16 @@ static void abi_commands(void)
 	pair_make_qp(&p, &p.s);
 	try_objects(p.c.id->verbs, &p);
 	try_changes(p.s.id->verbs, &p);
-	/* who calls is told, or else this process ends when he has given up */
+	/* the client must get a reply, or this process cannot exit before its timeout */
 	CHECK(!rdma_reject(p.s.id, NULL, 0), "%m");
-	/* of what was made nobody has a handle: it goes with the process */
+	/* there are no handles for what was created: it ends with the process */
 }
 
 struct word {
 	uint32_t at, value;
 };
 
-/* Each of them alone */
+/* Try each word alone */
 static void try_words(struct pair *p, const struct verb *create, const struct word *bad,
 		      size_t n)
 {
@@ -302,7 +302,7 @@ static void abi_words(void)
 		{ 0, 1 }, { 0, 1u << 31 },	/* comp_mask */
 		{ 1, 4 }, { 1, 1u << 31 },	/* flags */
 		{ 2, 1 }, { 3, 1 },		/* reserved */
-		{ 5, 1 },			/* beyond */
+		{ 5, 1 },			/* beyond the end */
 	}, of_srq[] = {
 		{ 0, 1 }, { 0, 1u << 31 },
 		{ 1, 2 }, { 1, 1u << 31 },
@@ -326,8 +326,8 @@ static void abi_words(void)
 }
 
 /*
- * The core's part of an answer cannot be written, ours can: what was made goes again,
- * with what the program has said of it still there, and nobody warns of that.
+ * The driver's part of a response can be written, the part of the core cannot.  The object is
+ * destroyed again with its attributes set, and without a warning.
  */
 static void abi_unanswered(void)
 {
@@ -353,11 +353,11 @@ static void abi_unanswered(void)
 	CHECK(issue(fd, &qp, over_tcp, sizeof(over_tcp),
 		    at - sizeof(struct ib_uverbs_create_qp_resp)) == EFAULT,
 	      "QP");
-	/* all are there to be had, and nothing is left that uses this one */
+	/* fails if an object is left that uses one of these */
 	pair_free(&p);
 }
 
-/* What a queue pair was made for is what it says */
+/* A query returns the attribute of the creation */
 static void abi_signal_all(void)
 {
 	struct ibv_qp_init_attr attr = {
@@ -395,7 +395,7 @@ static rlim_t address_space(void)
 	return (rlim_t)pages * sysconf(_SC_PAGESIZE);
 }
 
-/* A ring that the program cannot map is not the queue's */
+/* If the program cannot map the new ring, the CQ keeps its old one */
 static void resize_unmapped(void)
 {
 	struct rlimit was, tight;
@@ -415,7 +415,7 @@ static void resize_unmapped(void)
 	err = ibv_resize_cq(d.p.s.rcq, 100000);
 	CHECK(!setrlimit(RLIMIT_AS, &was), "%m");
 	CHECK(err, "resized");
-	/* what was there and what comes is seen; it can be resized again */
+	/* no completion is lost, and the CQ can be resized again */
 	for (; i < 7; i++) {
 		do_recv(&d.p.s, i, &d.s, 0, 50);
 		do_send(&d.p.c, i, &d.c, 0, 9);

@@ -66,7 +66,7 @@ void want_atom(struct ibv_cq *cq, uint64_t id, enum ibv_wr_opcode op)
 	      ibv_wc_status_str(wc.status), wc.vendor_err);
 	CHECK(wc.opcode == (op == ADD ? IBV_WC_FETCH_ADD : IBV_WC_COMP_SWAP),
 	      "opcode %d", wc.opcode);
-	CHECK(wc.byte_len == 8, "%u octets", wc.byte_len);
+	CHECK(wc.byte_len == 8, "%u bytes", wc.byte_len);
 	CHECK(!(wc.wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV)), "flags %x",
 	      wc.wc_flags);
 }
@@ -91,9 +91,9 @@ static void one_value(struct desk *d, enum ibv_wr_opcode op, uint64_t value,
 		.id = 7, .op = op, .flags = SIG, .value = value, .swap = swap,
 		.sink = &d->c, .at = 3, .target = &d->s, .to = 5 });
 	want_atom(d->p.c.scq, 7, op);
-	CHECK(*word(&d->c, 3) == old, "%llx came, %llx was there",
+	CHECK(*word(&d->c, 3) == old, "%llx was returned, %llx was the value before",
 	      (unsigned long long)*word(&d->c, 3), (unsigned long long)old);
-	CHECK(*word(&d->s, 5) == want, "%llx is there, want %llx",
+	CHECK(*word(&d->s, 5) == want, "the value is %llx, want %llx",
 	      (unsigned long long)*word(&d->s, 5), (unsigned long long)want);
 }
 
@@ -113,7 +113,7 @@ static void values(uint64_t send_ops)
 	one_value(&d, ADD, 0, 0);
 	one_value(&d, ADD, -*at, 0);
 	CHECK(!*at, "%llx", (unsigned long long)*at);
-	/* nothing beside the words, no sign at the server */
+	/* no byte outside the words changes, and the server gets no completion */
 	buf_is_clear(&d.s, 0, (uint8_t *)at - d.s.at);
 	buf_is_clear(&d.s, (uint8_t *)(at + 1) - d.s.at, 100);
 	buf_is_clear(&d.c, 0, (uint8_t *)word(&d.c, 3) - d.c.at);
@@ -136,7 +136,7 @@ static void atomic_wr_api(void)
 
 enum { QPS = 6, BURST = 32 };
 
-/* @seen: which of the values below @n have been found */
+/* @seen: values below @n that have been returned */
 static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
 		      uint32_t n)
 {
@@ -152,12 +152,12 @@ static void add_burst(struct pair *p, const struct atom *a, uint8_t *seen,
 		CHECK(!next_wc(p[0].c.scq).status, "%u", i);
 	for (i = 0; i < QPS * BURST; i++) {
 		found = *word(a->sink, i);
-		CHECK(found < n && !seen[found]++, "%llu was found twice",
+		CHECK(found < n && !seen[found]++, "%llu was returned twice",
 		      (unsigned long long)found);
 	}
 }
 
-/* Many queue pairs count in one word: nobody finds what another has found */
+/* Many QPs count in one word: no value is returned twice */
 static void atomic_distinct(void)
 {
 	const uint32_t turns = rounds(40), n = turns * QPS * BURST;
@@ -188,10 +188,10 @@ static void atomic_distinct(void)
 		pair_close(&p[i]);
 }
 
-/* Write, FetchAdd, Read on the same word, none of them waited for */
+/* Write, FetchAdd and Read of one word, posted without waiting */
 static void atomic_in_line(void)
 {
-	const uint32_t to = 400;	/* words */
+	const uint32_t to = 400;	/* in words */
 	struct desk d;
 	uint64_t i;
 
@@ -216,14 +216,14 @@ static void atomic_in_line(void)
 		do_job(&d.p.c, &j);
 		want_atom(d.p.c.scq, i, ADD);
 		want_ok(d.p.c.scq, i + 1, IBV_WC_RDMA_READ);
-		CHECK(*word(&d.c, to) == i << 32, "the Write is not seen");
+		CHECK(*word(&d.c, to) == i << 32, "the atomic must see the Write");
 		CHECK(*word(&d.c, i & 1 ? 0 : to - 1) == (i << 32) + 5,
-		      "the Read does not see the atomic");
+		      "the Read must see the atomic");
 	}
 	desk_close(&d);
 }
 
-/* A Read before an atomic on the same word finds what was there before it */
+/* A Read before an atomic on one word returns the old value */
 static void atomic_after_read(void)
 {
 	const uint32_t words = 480;
@@ -244,16 +244,16 @@ static void atomic_after_read(void)
 			.target = &d.s, .to = words - 1 });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 		want_atom(d.p.c.scq, 2, CAS);
-		CHECK(*word(&d.c, words - 1) == i, "the Read found %llu, not %llu",
+		CHECK(*word(&d.c, words - 1) == i, "the Read returned %llu, not %llu",
 		      (unsigned long long)*word(&d.c, words - 1),
 		      (unsigned long long)i);
-		CHECK(*word(&d.c, words) == i, "the atomic found %llu",
+		CHECK(*word(&d.c, words) == i, "the atomic returned %llu",
 		      (unsigned long long)*word(&d.c, words));
 	}
 	desk_close(&d);
 }
 
-/* A fenced Send sends what the atomic has brought */
+/* A fenced Send sends what the atomic before it has returned */
 static void atomic_fence(void)
 {
 	struct desk d;
@@ -272,13 +272,13 @@ static void atomic_fence(void)
 			.flags = SIG | IBV_SEND_FENCE });
 		want_ok(d.p.c.scq, i, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, i, 8);
-		CHECK(!memcmp(d.s.at, &i, 8), "turn %llu",
+		CHECK(!memcmp(d.s.at, &i, 8), "round %llu",
 		      (unsigned long long)i);
 	}
 	desk_close(&d);
 }
 
-/* What each of them makes of the word */
+/* Value of the word after operation @i */
 static uint64_t mixed_value(uint64_t value, uint32_t i)
 {
 	if (i % 4 == 0)
@@ -310,7 +310,7 @@ static void post_mixed(struct desk *d, uint32_t i, uint64_t value)
 	}
 }
 
-/* More than may be under way, among Reads and Sends: all in their turn */
+/* More atomics and Reads than ORD, mixed with Sends: all execute in order */
 static void atomic_many(void)
 {
 	static const enum ibv_wc_opcode wcs[] = {
@@ -340,7 +340,7 @@ static void atomic_many(void)
 	desk_close(&d);
 }
 
-/* What an atomic brings goes into one piece of eight octets */
+/* The result of an atomic needs exactly one SGE of 8 bytes */
 static void wrong_pieces(int num_sge, uint32_t len, enum ibv_wc_status status)
 {
 	struct ibv_sge sge[2];
@@ -393,7 +393,7 @@ static void atomic_wrong_pieces(void)
 	desk_close(&d);
 }
 
-/* Whose memory may not be written */
+/* A sink that may not be written */
 static void atomic_wrong_sink(void)
 {
 	struct desk d;
@@ -415,17 +415,17 @@ static void atomic_wrong_sink(void)
 	desk_free(&d);
 }
 
-/* What the peer may not do, and what both are told ------------------------- */
+/* Access that a peer may not have, and the errors at both ends ------------- */
 
 struct crime {
-	const char		*ends;		/* the counter that tells */
+	const char		*ends;		/* the counter of the reason */
 	enum ibv_wc_status	status;
 	enum ibv_event_type	event;		/* at the server */
 	int			skew;
 	uint32_t		to;
-	int			region;		/* its rights; 0: all */
-	int			qp;		/* the queue pair's; 0: all */
-	bool			dead;		/* no longer registered */
+	int			region;		/* rights of the MR; 0: all */
+	int			qp;		/* rights of the QP; 0: all */
+	bool			dead;		/* the MR is deregistered */
 };
 
 static void arrange(struct desk *d, const struct crime *crime)

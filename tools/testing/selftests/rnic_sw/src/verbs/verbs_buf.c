@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory whose every octet is accounted for. */
+/* Test buffers: every byte of the buffer and of its guard areas can be
+ * verified.
+ */
 #include <sys/mman.h>
 
 #include "verbs.h"
 
 #define GUARD		4096
-#define SKEW		13	/* a region starts in the middle of a page */
+#define SKEW		13	/* so that an MR starts at an odd address */
 #define CLEAR_SEED	0xc1ea5eed
 #define GUARD_SEED	0x9a5d9a5d
 
@@ -41,7 +43,7 @@ static void fill(uint8_t *p, size_t len, uint32_t seed)
 		p[i] = octet_of(seed, i);
 }
 
-/* Where octets first differ, or @len */
+/* Index of the first byte that is not of the pattern, or @len */
 static size_t differs(const uint8_t *p, size_t len, uint32_t seed)
 {
 	size_t i;
@@ -64,7 +66,7 @@ void buf_new(struct buf *b, size_t len)
 	b->map_len = GUARD + SKEW + len + GUARD;
 	b->map = mmap(NULL, b->map_len, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CHECK(b->map != MAP_FAILED, "%zu octets", len);
+	CHECK(b->map != MAP_FAILED, "%zu bytes", len);
 	b->at = b->map + GUARD + SKEW;
 	fill(b->map, GUARD + SKEW, GUARD_SEED);
 	fill(b->at + len, tail_len(b), GUARD_SEED);
@@ -79,7 +81,7 @@ int buf_access(int access)
 void buf_reg(struct buf *b, struct ibv_pd *pd, int access)
 {
 	b->mr = ibv_reg_mr(pd, b->at, b->len, buf_access(access));
-	CHECK(b->mr, "reg_mr of %zu octets: %m", b->len);
+	CHECK(b->mr, "reg_mr of %zu bytes: %m", b->len);
 }
 
 void buf_free(struct buf *b)
@@ -98,7 +100,7 @@ void buf_clear(struct buf *b)
 
 void buf_fill(struct buf *b, size_t off, size_t len, uint32_t seed)
 {
-	CHECK(off + len <= b->len, "the test is wrong");
+	CHECK(off + len <= b->len, "the range must lie in the buffer");
 	fill(b->at + off, len, seed);
 }
 
@@ -106,18 +108,18 @@ void buf_has(const struct buf *b, size_t off, size_t len, uint32_t seed)
 {
 	size_t i = differs(b->at + off, len, seed);
 
-	CHECK(i == len, "octet %zu of %zu (at %zu) is 0x%02x, not 0x%02x",
+	CHECK(i == len, "byte %zu of %zu (at %zu) is 0x%02x, not 0x%02x",
 	      i, len, off, b->at[off + i], octet_of(seed, i));
 }
 
-/* Octet by octet, since it is counted from the start of the buffer */
+/* Byte by byte, because the pattern is counted from the start of the buffer */
 void buf_is_clear(const struct buf *b, size_t off, size_t len)
 {
 	size_t i;
 
 	for (i = off; i < off + len; i++)
 		CHECK(b->at[i] == octet_of(CLEAR_SEED, i),
-		      "octet %zu of the buffer was written", i);
+		      "byte %zu of the buffer was written", i);
 }
 
 void buf_has_only(const struct buf *b, size_t off, size_t len, uint32_t seed)
@@ -132,13 +134,13 @@ void buf_guards(const struct buf *b)
 {
 	size_t i = differs(b->map, GUARD + SKEW, GUARD_SEED);
 
-	CHECK(i == GUARD + SKEW, "%zu octets before the buffer were written",
+	CHECK(i == GUARD + SKEW, "the last %zu bytes before the buffer were written",
 	      GUARD + SKEW - i);
 	i = differs(b->at + b->len, tail_len(b), GUARD_SEED);
-	CHECK(i == tail_len(b), "octet %zu after the buffer was written", i);
+	CHECK(i == tail_len(b), "byte %zu after the buffer was written", i);
 }
 
-/* The checks themselves can fail: a process that they end shows it */
+/* Check that the comparison functions detect a difference */
 static void guards_notice(void)
 {
 	struct buf b;
@@ -146,11 +148,11 @@ static void guards_notice(void)
 	buf_new(&b, 1000);
 	buf_fill(&b, 10, 20, 7);
 	buf_has_only(&b, 10, 20, 7);
-	CHECK(differs(b.at + 10, 20, 8) < 20, "a seed makes no difference");
-	CHECK(differs(b.at + 11, 19, 7) < 19, "a place makes no difference");
+	CHECK(differs(b.at + 10, 20, 8) < 20, "another seed must give another pattern");
+	CHECK(differs(b.at + 11, 19, 7) < 19, "another position must give another pattern");
 	b.at[-1] ^= 1;
 	CHECK(differs(b.map, GUARD + SKEW, GUARD_SEED) < GUARD + SKEW,
-	      "the guard in front sees nothing");
+	      "a write before the buffer must be detected");
 }
 
 const struct test buf_tests[] = {

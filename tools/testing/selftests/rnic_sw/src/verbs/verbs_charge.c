@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Who pays: memory that the kernel has because of a program is its control group's. */
+/* Accounting: kernel memory used for a program is charged to its control group. */
 #include <arpa/inet.h>
 #include <sys/mman.h>
 
@@ -10,7 +10,7 @@
 #define MIB		(1 << 20)
 #define CALLERS		512
 
-/* KiB of the kernel's that the group is charged for */
+/* Kernel memory charged to the group, in KiB */
 static unsigned long charged(void)
 {
 	const char *group = getenv("T_GROUP");
@@ -19,7 +19,7 @@ static unsigned long charged(void)
 	FILE *f;
 
 	if (!group)
-		skip("no control group was given");
+		skip("set T_GROUP to the directory of a control group");
 	snprintf(line, sizeof(line), "%s/memory.stat", group);
 	f = fopen(line, "r");
 	CHECK(f, "%s: %m", line);
@@ -27,18 +27,18 @@ static unsigned long charged(void)
 		if (sscanf(line, "kernel %lu", &octets) == 1)
 			break;
 	fclose(f);
-	CHECK(octets, "no word of it");
+	CHECK(octets, "memory.stat must have a line 'kernel'");
 	return octets / 1024;
 }
 
-/* A group is charged in portions, and the sum brought up to date every 2 s */
+/* Wait first: charges are batched per CPU, and the sum is updated every 2 s */
 static unsigned long settled(void)
 {
 	pause_ms(2500);
 	return charged();
 }
 
-/* At least so much more than before */
+/* Check that at least @kib more than @before are charged */
 static void want_charged(const char *what, unsigned long before,
 			 unsigned long kib)
 {
@@ -65,7 +65,7 @@ static unsigned long mapped_kib(void)
 	return words * 4 / 1024;
 }
 
-/* Rings, those of queue pairs, completion queues and shared receives */
+/* Rings of QPs, CQs and SRQs */
 static void charge_rings(void)
 {
 	const struct opts o = { .sq = 4096, .rq = 4096, .ssge = 8, .rsge = 8,
@@ -82,7 +82,7 @@ static void charge_rings(void)
 	pair_free(&p);
 }
 
-/* Windows, which are next to nothing but for what they take in the tables */
+/* Memory windows, which use little but their entries in the STag tables */
 static void charge_windows(void)
 {
 	struct pair p = {};
@@ -105,7 +105,7 @@ static void charge_windows(void)
 	pair_free(&p);
 }
 
-/* Regions: where their pages are */
+/* MRs: their lists of pages */
 static void charge_regions(void)
 {
 	const size_t page = page_size(), len = 16 * MIB, each = len / page * 8;
@@ -115,7 +115,7 @@ static void charge_regions(void)
 	void *mem;
 	size_t i;
 
-	/* in small pages, one word for each */
+	/* small pages: one word of the list for each */
 	CHECK(!posix_memalign(&mem, page, len), "%m");
 	madvise(mem, len, MADV_NOHUGEPAGE);
 	memset(mem, 1, len);
@@ -132,7 +132,7 @@ static void charge_regions(void)
 	pair_free(&p);
 }
 
-/* Who takes calls and says nothing: a plain socket */
+/* A TCP listener that never replies to connection requests */
 static int silent_listener(struct sockaddr_in *at)
 {
 	socklen_t len = sizeof(*at);
@@ -156,7 +156,7 @@ static void want_event(struct rdma_event_channel *ch,
 	rdma_ack_cm_event(ev);
 }
 
-/* Connections that are being made, beside their queue pairs */
+/* Connections being set up, without their QPs */
 static void charge_connects(void)
 {
 	static struct rdma_cm_id *id[CALLERS];
@@ -196,7 +196,9 @@ static void charge_connects(void)
 	pair_free(&p);
 }
 
-/* Each page that a peer wants is the first of its table, and of ours: a worker brings it */
+/* Page faults of an ODP MR, served by a worker.  Each page is the first one of a page table and of
+ * a table of the driver.
+ */
 static void charge_brought(void)
 {
 	const size_t apart = 512, n = 512;
@@ -215,7 +217,7 @@ static void charge_brought(void)
 		want_ok(d.p.c.scq, i, IBV_WC_RDMA_WRITE);
 	}
 	all_have_come(&d);
-	want_charged("tables of pages", before, n * 2 * page_size() / 1024);
+	want_charged("page tables", before, n * 2 * page_size() / 1024);
 	odp_close(&d);
 }
 

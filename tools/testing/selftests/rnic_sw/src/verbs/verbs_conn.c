@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Connections: what is said when they begin, and what is kept as they end. */
+/* Connections: private data, IRD and ORD, attributes, and graceful ends. */
 #include <arpa/inet.h>
 
 #include "verbs.h"
@@ -18,9 +18,9 @@ static void fill_words(void)
 
 static void heard(const struct pair *p, const uint8_t *what, size_t len)
 {
-	CHECK(p->ev.param.conn.private_data_len >= len, "%u octets of %zu",
+	CHECK(p->ev.param.conn.private_data_len >= len, "%u bytes of %zu",
 	      p->ev.param.conn.private_data_len, len);
-	CHECK(!memcmp(p->said, what, len), "other octets than were sent");
+	CHECK(!memcmp(p->said, what, len), "the bytes must be those that were sent");
 }
 
 static void private_data(void)
@@ -83,7 +83,7 @@ static void nobody_listens(void)
 	CHECK(!rdma_destroy_id(p.c.id), "%m");
 }
 
-/* All that was posted before goes out first */
+/* All messages posted before the disconnect are sent */
 static void one_goodbye(uint32_t n, uint32_t len)
 {
 	struct desk d;
@@ -97,7 +97,7 @@ static void one_goodbye(uint32_t n, uint32_t len)
 	for (i = 0; i < n; i++)
 		do_send(&d.p.c, i, &d.c, i * len, len);
 	CHECK(!rdma_disconnect(d.p.c.id), "%m");
-	/* it is too late for that one, though most of the others have not left yet */
+	/* this one is too late, although most of the others have not been sent yet */
 	do_send(&d.p.c, n, &d.c, 0, 1);
 	for (i = 0; i < n; i++)
 		want_recv(d.p.s.rcq, i, len);
@@ -108,7 +108,7 @@ static void one_goodbye(uint32_t n, uint32_t len)
 	buf_has_only(&d.s, 0, n * len, len);
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	/* and nothing afterwards */
+	/* nothing can be sent afterwards */
 	do_send(&d.p.c, 500, &d.c, 0, 1);
 	want_status(d.p.c.scq, 500, IBV_WC_WR_FLUSH_ERR);
 	desk_free(&d);
@@ -153,7 +153,7 @@ static void both_goodbye(void)
 		do_send(&d.p.c, 2, &d.c, 0, 100);
 		do_send(&d.p.s, 2, &d.s, 0, 100);
 		CHECK(!rdma_disconnect(d.p.s.id), "%m");
-		/* this one may hear of the other's first */
+		/* may already have got the disconnect of the other end */
 		rdma_disconnect(d.p.c.id);
 		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
 		pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
@@ -164,7 +164,7 @@ static void both_goodbye(void)
 	}
 }
 
-/* Without a word: the queue pair is destroyed, the peer notices */
+/* Without a disconnect: the QP is destroyed, and the peer notices */
 static void gone(void)
 {
 	struct desk d;
@@ -195,7 +195,7 @@ static void ipv6(void)
 	desk_close(&d);
 }
 
-/* It is one of IPv4, and that one */
+/* Check for an IPv4 address, @addr if that is not NULL */
 static void is_v4(const struct sockaddr *sa, const char *addr)
 {
 	char text[INET_ADDRSTRLEN] = "";
@@ -207,8 +207,8 @@ static void is_v4(const struct sockaddr *sa, const char *addr)
 }
 
 /*
- * Who listens at all addresses is called over IPv4, and sees addresses of IPv4's.  Over
- * SCTP the caller's port is that of an association, which may have been there before.
+ * A wildcard IPv6 listener takes IPv4 connections and reports IPv4 addresses.  Over SCTP the
+ * client's port is that of its association, which may be older.
  */
 static void any_address(void)
 {
@@ -222,7 +222,7 @@ static void any_address(void)
 	pair_close(&p);
 }
 
-/* ... unless it has said that it does not want to be */
+/* An IPv6-only wildcard listener takes no IPv4 connections */
 static void any_v6_address(void)
 {
 	struct pair p = {};
@@ -250,11 +250,11 @@ static void server_hears(const struct pair *p, uint8_t to_it, uint8_t from_it)
 
 	CHECK(conn->responder_resources == to_it &&
 	      conn->initiator_depth == from_it,
-	      "the server hears of %u Reads to it, %u from it",
+	      "the server is offered %u Reads to it, %u from it",
 	      conn->responder_resources, conn->initiator_depth);
 }
 
-/* Neither side sends more Reads than the other one can take */
+/* Neither end sends more Reads than the other can take */
 static void depths(void)
 {
 	struct pair p = {};
@@ -272,7 +272,7 @@ static void depths(void)
 	pair_close(&p);
 }
 
-/* Twenty Reads at once where the other side takes two, both ways */
+/* 20 Reads at once with an IRD of 2 at the other end, in both directions */
 static void depths_unlike(void)
 {
 	struct desk d;
@@ -312,7 +312,7 @@ static void modify(const struct end *e, struct ibv_qp_attr attr, int mask,
 	CHECK(got == err, "%s for mask 0x%x", strerror(got), mask);
 }
 
-/* What cannot be had is refused, what can be is there afterwards */
+/* Unsupported attributes are refused, others are set */
 static void modify_attrs(void)
 {
 	struct pair p = {};
@@ -331,7 +331,7 @@ static void modify_attrs(void)
 	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
 	       .max_dest_rd_atomic = 2 }, IBV_QP_MAX_QP_RD_ATOMIC |
 	       IBV_QP_MAX_DEST_RD_ATOMIC, 0);
-	/* what connection managers for both set */
+	/* set by connection managers that also serve InfiniBand */
 	modify(&p.c, (struct ibv_qp_attr){ .timeout = 10 }, IBV_QP_TIMEOUT, 0);
 	pair_free(&p);
 }
@@ -347,7 +347,7 @@ static unsigned int rights(const struct end *e)
 	return attr.qp_access_flags;
 }
 
-/* What is right in a call that is refused is not done either */
+/* A refused call changes no attribute */
 static void modify_whole(void)
 {
 	unsigned int may;
@@ -355,7 +355,7 @@ static void modify_whole(void)
 
 	pair_prepare(&p, &(struct opts){ .ird = 9, .ord = 5 });
 	may = rights(&p.c);
-	CHECK(may, "it may something");
+	CHECK(may, "some rights must be set");
 	modify(&p.c, (struct ibv_qp_attr){ .max_rd_atomic = 3,
 	       .max_dest_rd_atomic = 2, .rate_limit = 1000000 },
 	       DEPTHS | IBV_QP_RATE_LIMIT, EINVAL);

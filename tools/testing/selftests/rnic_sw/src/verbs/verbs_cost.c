@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What one more object costs where there are many already: what it costs on a
- * device that has none.  Both are measured by turns, so that whatever else the
- * machine does is in the figures of either.
+ * Creating and destroying an object must cost as much with many objects on the
+ * device as with none.  Both are measured alternately, so that other load
+ * affects both alike.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -12,13 +12,13 @@
 #define MANY	32000
 #define LOOKS	301
 
-/* Of a device: what it took to make a completion queue, and to destroy it, in ns */
+/* Time to create and to destroy a CQ of a device, in ns */
 struct looks {
 	struct ibv_context	*ctx;
 	uint64_t		make[LOOKS], destroy[LOOKS];
 };
 
-/* A thread's own time User-Mode Linux counts by ticks */
+/* CLOCK_MONOTONIC, as User-Mode Linux counts a thread's CPU time in ticks */
 static uint64_t clock_ns(void)
 {
 	struct timespec t;
@@ -59,14 +59,16 @@ static uint64_t median(uint64_t *of)
 	return of[LOOKS / 2];
 }
 
-/* Half as much again is more than chance, and less than a walk along all of them */
+/* The limit of 1.5 is above chance, and far below the cost of a walk through
+ * all objects
+ */
 static void as_dear(const char *what, uint64_t *many, uint64_t *none)
 {
 	uint64_t a = median(many), b = median(none);
 
-	printf("# %s: %llu ns beside %d, %llu ns beside none\n", what,
+	printf("# %s: %llu ns with %d, %llu ns with none\n", what,
 	       (unsigned long long)a, MANY, (unsigned long long)b);
-	CHECK(a * 2 < b * 3, "%s costs more", what);
+	CHECK(a * 2 < b * 3, "%s must not cost more with many", what);
 }
 
 static struct ibv_context *open_named(const char *name)
@@ -97,8 +99,8 @@ static void cost_cqs(void)
 		look(&many, i);
 		look(&none, i);
 	}
-	as_dear("to make one", many.make, none.make);
-	as_dear("to destroy one", many.destroy, none.destroy);
+	as_dear("creating a CQ", many.make, none.make);
+	as_dear("destroying a CQ", many.destroy, none.destroy);
 	for (i = 0; i < MANY; i++)
 		CHECK(!ibv_destroy_cq(made[i]), "%m");
 	CHECK(!ibv_close_device(many.ctx) && !ibv_close_device(none.ctx), "%m");

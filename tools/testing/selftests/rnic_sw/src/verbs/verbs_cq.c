@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Completion queues: events, other ways of polling, other sizes. */
+/* Completion queues: events, extended polling, resizing, overrun. */
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@ bool event_within(struct end *e, int ms)
 	if (poll(&pfd, 1, ms) != 1)
 		return false;
 	CHECK(!ibv_get_cq_event(e->cc, &cq, &ctx), "%m");
-	CHECK(cq == e->rcq || cq == e->scq, "an unknown queue's event");
+	CHECK(cq == e->rcq || cq == e->scq, "the event must be for a known CQ");
 	ibv_ack_cq_events(cq, 1);
 	return true;
 }
@@ -46,21 +46,21 @@ static void events(void)
 
 	desk_open(&d, &(struct opts){ .events = true }, 100);
 	for (i = 0; i < 20; i++) {
-		/* not armed: none; armed: one */
+		/* no event unless armed, and one event each time */
 		send_one(&d, 1, 0);
 		want_recv(d.p.s.rcq, 1, 9);
 		all_have_come(&d);
-		CHECK(!event_within(&d.p.s, 0), "event, but not armed");
+		CHECK(!event_within(&d.p.s, 0), "no event may come if not armed");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		send_one(&d, 2, 0);
 		send_one(&d, 3, 0);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "no event");
+		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must come");
 		all_have_come(&d);
-		CHECK(!event_within(&d.p.s, 0), "a second event");
+		CHECK(!event_within(&d.p.s, 0), "only one event may come");
 		want_recv(d.p.s.rcq, 2, 9);
 		want_recv(d.p.s.rcq, 3, 9);
 	}
-	CHECK(!event_within(&d.p.c, 0), "event for the sender");
+	CHECK(!event_within(&d.p.c, 0), "no event may come at the sender");
 	desk_close(&d);
 }
 
@@ -74,22 +74,22 @@ static void events_solicited(void)
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 		send_one(&d, 1, 0);
 		all_have_come(&d);
-		CHECK(!event_within(&d.p.s, 0), "event, not solicited");
+		CHECK(!event_within(&d.p.s, 0), "no event without the flag");
 		send_one(&d, 2, IBV_SEND_SOLICITED);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "no event");
+		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must come");
 		want_recv(d.p.s.rcq, 1, 9);
 		want_recv(d.p.s.rcq, 2, 9);
-		/* one for any completion wins over one for solicited */
+		/* a request for any completion overrides one for solicited completions */
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 0), "arm");
 		CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 		send_one(&d, 3, 0);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "no event");
+		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must come");
 		want_recv(d.p.s.rcq, 3, 9);
 	}
 	desk_close(&d);
 }
 
-/* A failed completion counts as solicited */
+/* A completion with an error counts as solicited */
 static void events_failed(void)
 {
 	struct desk d;
@@ -98,7 +98,7 @@ static void events_failed(void)
 	do_recv(&d.p.s, 1, &d.s, 0, 50);
 	CHECK(!ibv_req_notify_cq(d.p.s.rcq, 1), "arm");
 	pair_disconnect(&d.p);
-	CHECK(event_within(&d.p.s, patience(WC_MS)), "no event");
+	CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must come");
 	want_status(d.p.s.rcq, 1, IBV_WC_WR_FLUSH_ERR);
 	desk_free(&d);
 }
@@ -111,17 +111,17 @@ static void wait_recv(struct end *e, uint64_t id)
 		CHECK(!ibv_req_notify_cq(e->rcq, 0), "arm");
 		if (ibv_poll_cq(e->rcq, 1, &wc))
 			break;
-		CHECK(event_within(e, patience(WC_MS)), "lost event, turn %llu",
+		CHECK(event_within(e, patience(WC_MS)), "an event was lost, round %llu",
 		      (unsigned long long)id);
 		while (event_within(e, 0))
 			;
 	}
-	CHECK(!wc.status && wc.wr_id == id, "turn %llu: %llu, %s",
+	CHECK(!wc.status && wc.wr_id == id, "round %llu: %llu, %s",
 	      (unsigned long long)id, (unsigned long long)wc.wr_id,
 	      ibv_wc_status_str(wc.status));
 }
 
-/* The other one waits in poll(), so each turn sleeps */
+/* The other thread waits in poll(), so each round sleeps */
 static void *echo(void *arg)
 {
 	const uint32_t turns = rounds(4000);
@@ -159,7 +159,7 @@ static void events_ping_pong(void)
 	desk_close(&d);
 }
 
-/* What was not polled yet is still there, in order, after a resize */
+/* A resize keeps completions that have not been polled, in order */
 static void resize(void)
 {
 	static const int sizes[] = { 64, 9, 1000, 16, 8, 300 };
@@ -175,7 +175,7 @@ static void resize(void)
 		CHECK(!ibv_resize_cq(d.p.s.rcq, sizes[i]), "to %d: %m",
 		      sizes[i]);
 		CHECK(d.p.s.rcq->cqe >= sizes[i], "%d", d.p.s.rcq->cqe);
-		CHECK(ibv_resize_cq(d.p.s.rcq, 4), "8 completions in 4 places");
+		CHECK(ibv_resize_cq(d.p.s.rcq, 4), "8 completions do not fit in 4 entries");
 		for (k = 0; k < 8; k++)
 			want_recv(d.p.s.rcq, i * 10 + k, 9);
 		want_none(d.p.s.rcq);
@@ -184,8 +184,8 @@ static void resize(void)
 }
 
 /*
- * Who posts a receive to a queue that is being flushed flushes it: all that was posted
- * before is there when the call returns.
+ * Posting a receive to a QP in error flushes its receive queue: all posted before has completed
+ * when the call returns.
  */
 static void flush_all(struct desk *d, uint64_t first, uint64_t last)
 {
@@ -193,7 +193,7 @@ static void flush_all(struct desk *d, uint64_t first, uint64_t last)
 	do_recv(&d->p.s, last, NULL, 0, 0);
 }
 
-/* Likewise, with so many that they are moved in pieces */
+/* A resize of so many completions that they are moved in several steps */
 static void resize_many(void)
 {
 	static const int sizes[] = { 3000, 1500, 1024, 5000 };
@@ -207,13 +207,13 @@ static void resize_many(void)
 	to_error(&d.p.s);
 	flush_all(&d, 1001, 1000);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		/* some are polled in between, so that they lie elsewhere */
+		/* poll some in between, so that the rest starts elsewhere in the ring */
 		for (k = 0; k < 100; k++)
 			want_status(d.p.s.rcq, i * 100 + k,
 				    IBV_WC_WR_FLUSH_ERR);
 		CHECK(!ibv_resize_cq(d.p.s.rcq, sizes[i]), "to %d: %m",
 		      sizes[i]);
-		CHECK(ibv_resize_cq(d.p.s.rcq, 200), "too small");
+		CHECK(ibv_resize_cq(d.p.s.rcq, 200), "a size too small must be refused");
 	}
 	for (k = 400; k <= 1000; k++)
 		want_status(d.p.s.rcq, k, IBV_WC_WR_FLUSH_ERR);
@@ -259,7 +259,7 @@ static uint64_t clock_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* All there is at a time, the extended way; stamped since @begun */
+/* Poll what is there by the extended interface; timestamps are after @begun */
 static uint32_t drain(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
 		      uint64_t *when)
 {
@@ -269,13 +269,13 @@ static uint32_t drain(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
 	if (err == ENOENT)
 		return next;
 	for (; !err; err = ibv_next_poll(ex)) {
-		CHECK(ex->wr_id == next && !ex->status, "%llu instead of %u",
+		CHECK(ex->wr_id == next && !ex->status, "%llu, want %u",
 		      (unsigned long long)ex->wr_id, next);
 		CHECK(ibv_wc_read_opcode(ex) == IBV_WC_RECV, "opcode");
 		CHECK(ibv_wc_read_byte_len(ex) == 9, "length");
 		CHECK(ibv_wc_read_completion_ts(ex) >= *when, "time");
 		*when = ibv_wc_read_completion_ts(ex);
-		CHECK(*when >= begun && *when <= clock_ns(), "another time");
+		CHECK(*when >= begun && *when <= clock_ns(), "the timestamp must be in range");
 		next++;
 	}
 	CHECK(err == ENOENT, "%s", strerror(err));
@@ -283,7 +283,7 @@ static uint32_t drain(struct ibv_cq_ex *ex, uint32_t next, uint64_t begun,
 	return next;
 }
 
-/* Not so many at a time that a slow host has no place for the next */
+/* Poll often, so that the CQ does not overrun on a slow host */
 static void poll_ex(void)
 {
 	uint64_t begun = clock_ns(), when = 0;
@@ -315,14 +315,14 @@ static void no_cq(struct ibv_cq *has, int cqe)
 	int err, was = has->cqe;
 
 	errno = 0;
-	CHECK(!ibv_create_cq(has->context, cqe, NULL, NULL, 0), "of %d", cqe);
+	CHECK(!ibv_create_cq(has->context, cqe, NULL, NULL, 0), "%d must be refused", cqe);
 	CHECK(errno == EINVAL, "create, %d: %m", cqe);
 	err = ibv_resize_cq(has, cqe);
 	CHECK(err == EINVAL, "resize, %d: %s", cqe, strerror(err));
 	CHECK(has->cqe == was, "%d, was %d", has->cqe, was);
 }
 
-/* Its length has a limit, which the kernel holds to */
+/* The kernel enforces the maximum number of entries */
 static void arguments(void)
 {
 	struct ibv_device_attr dev;
@@ -338,8 +338,8 @@ static void arguments(void)
 }
 
 /*
- * Nobody polls: the queue and its queue pair are in error, and the peer is told; others
- * are not
+ * A CQ overruns: the CQ and its QP go to error, and the peer gets a Terminate.  Other connections
+ * continue.
  */
 static void overrun(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What is sent, written and read arrives, every octet of it, there only. */
+/* Sends, Writes and Reads: all bytes arrive, and no other byte changes. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
@@ -8,7 +8,7 @@
 #define MTU_ISH		1500
 #define MIB		(1024u * 1024)
 
-/* One Send of @len octets, received elsewhere in a larger buffer */
+/* Send @len bytes to a larger buffer at another offset */
 static void one_send(struct desk *d, uint32_t len, uint32_t seed)
 {
 	size_t from = seed % 11, to = seed % 7;
@@ -40,7 +40,9 @@ static void send_around_segments(void)
 	uint32_t k, len, seed = 1000;
 	struct desk d;
 
-	/* the MULPDU is MTU - 40 .. 100, in whatever way it is reckoned */
+	/* the MULPDU is 40 to 100 bytes less than the MTU, however it is
+	 * computed
+	 */
 	desk_open(&d, &(struct opts){}, 3 * MTU_ISH + 100);
 	for (k = 1; k <= 2; k++)
 		for (len = k * (MTU_ISH - 110); len < k * MTU_ISH; len++)
@@ -48,7 +50,7 @@ static void send_around_segments(void)
 	desk_close(&d);
 }
 
-/* On a busy machine it may take long; but it goes on */
+/* A busy machine may be slow, but the transfer must make progress */
 static void goes_on(const struct desk *d, size_t to, uint32_t len)
 {
 	uint64_t until;
@@ -57,7 +59,7 @@ static void goes_on(const struct desk *d, size_t to, uint32_t len)
 	for (i = 0; i < len; i += MIB) {
 		until = now_ms() + patience(10000);
 		while (memcmp(d->s.at + to + i, d->c.at + i, 16)) {
-			CHECK(now_ms() < until, "nothing more from octet %u on",
+			CHECK(now_ms() < until, "progress must continue from byte %u on",
 			      i);
 			usleep(1000);
 		}
@@ -87,8 +89,8 @@ static void send_large(void)
 }
 
 /*
- * As long as a message may be.  The same MiB mapped again and again on both
- * sides is enough memory for that; what arrives last is what is found.
+ * A message of maximum length.  Both sides map one MiB again and again, so that
+ * little memory is needed; the last bytes to arrive are checked.
  */
 static struct ibv_mr *map_huge(struct ibv_pd *pd, uint8_t *page, uint32_t seed)
 {
@@ -133,7 +135,7 @@ static void send_2g(void)
 
 		if (ibv_poll_cq(p.s.rcq, 1, &wc)) {
 			CHECK(wc.byte_len == 0x7fffffff && !wc.status,
-			      "%u octets, %s", wc.byte_len,
+			      "%u bytes, %s", wc.byte_len,
 			      ibv_wc_status_str(wc.status));
 			break;
 		}
@@ -142,12 +144,12 @@ static void send_2g(void)
 	CHECK(i < most, "no completion");
 	want_ok(p.c.scq, 1, IBV_WC_SEND);
 	for (i = 0; i < MIB - 1; i++)
-		CHECK(to.at[i] == octet_of(77, i), "octet %zu", i);
+		CHECK(to.at[i] == octet_of(77, i), "byte %zu", i);
 	CHECK(!ibv_dereg_mr(from.mr) && !ibv_dereg_mr(to.mr), "%m");
 	pair_close(&p);
 }
 
-/* Cuts [0, @len) of @b into @n pieces of odd lengths with gaps between */
+/* Fill @sge with @n SGEs of odd lengths in @b, with gaps between them */
 static uint32_t cut(const struct buf *b, struct ibv_sge *sge, int n,
 		    uint32_t seed)
 {
@@ -176,7 +178,9 @@ static void fill_pieces(const struct ibv_sge *sge, int n, uint32_t seed)
 				octet_of(seed, at++);
 }
 
-/* The pieces hold @len octets of @seed, then nothing; nor do the gaps */
+/* The SGEs contain @len bytes of the pattern; the rest and the gaps are
+ * unchanged
+ */
 static void check_pieces(struct buf *b, const struct ibv_sge *sge, int n,
 			 uint32_t len)
 {
@@ -198,7 +202,7 @@ static void check_pieces(struct buf *b, const struct ibv_sge *sge, int n,
 		at += part;
 	}
 	for (at = 0; at < b->len; at++)
-		CHECK(b->at[at] == want.at[at], "octet %zu of the buffer", at);
+		CHECK(b->at[at] == want.at[at], "byte %zu of the buffer", at);
 	buf_guards(b);
 }
 
@@ -295,7 +299,7 @@ static void inline_sizes(void)
 		do_job(&d.p.c, &(struct job){
 			.id = len, .op = IBV_WR_SEND, .b = &unregistered,
 			.off = 5, .len = len, .flags = SIG | IBV_SEND_INLINE });
-		/* posted is copied */
+		/* the data were copied when the request was posted */
 		buf_clear(&d.c);
 		want_ok(d.p.c.scq, len, IBV_WC_SEND);
 		want_recv(d.p.s.rcq, len, len);
@@ -305,7 +309,7 @@ static void inline_sizes(void)
 	desk_close(&d);
 }
 
-/* Of nothing, neither key nor address matters */
+/* With length 0, neither key nor address is checked */
 static void zero_length(void)
 {
 	struct desk d;
@@ -334,7 +338,7 @@ static void zero_length(void)
 static const uint32_t offsets[] = { 0, 1, 3, 511, 4083, 4095, 4096, 8191 };
 static const uint32_t lengths[] = { 1, 2, 17, 1447, 4096, 9001, 70001 };
 
-/* A Send after the Write says that it is there */
+/* The Send after the Write shows that the Write is placed */
 static void one_write(struct desk *d, uint32_t off, uint32_t len, uint32_t from)
 {
 	buf_fill(&d->c, from, len, off + len);
@@ -351,13 +355,13 @@ static void one_write(struct desk *d, uint32_t off, uint32_t len, uint32_t from)
 	buf_clear(&d->s);
 }
 
-/* The Send behind it gets the receive that was there all the time */
+/* The Send after the Read uses the receive that was posted before */
 static void one_read(struct desk *d, uint32_t off, uint32_t len, uint32_t to)
 {
 	struct ibv_wc wc;
 
 	buf_fill(&d->s, off, len, off + len);
-	/* not empty: siw takes no such receive */
+	/* not of length 0, which siw refuses */
 	do_recv(&d->p.s, 2, &d->s, 0, 1);
 	do_job(&d->p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d->c,
@@ -366,7 +370,7 @@ static void one_read(struct desk *d, uint32_t off, uint32_t len, uint32_t to)
 	wc = next_wc(d->p.c.scq);
 	CHECK(wc.wr_id == 1 && !wc.status && wc.opcode == IBV_WC_RDMA_READ,
 	      "%s", ibv_wc_status_str(wc.status));
-	CHECK(wc.byte_len == len, "%u octets read of %u", wc.byte_len, len);
+	CHECK(wc.byte_len == len, "%u bytes read of %u", wc.byte_len, len);
 	buf_has_only(&d->c, to, len, off + len);
 	buf_clear(&d->c);
 	do_send(&d->p.c, 2, &d->c, 0, 1);
@@ -384,7 +388,7 @@ static void offsets_with(void (*one)(struct desk *d, uint32_t off, uint32_t len,
 	for (i = 0; i < ARRAY_SIZE(offsets); i++)
 		for (j = 0; j < ARRAY_SIZE(lengths); j++)
 			one(&d, offsets[i], lengths[j], offsets[j]);
-	/* from the first to the last octet */
+	/* from the first to the last byte */
 	one(&d, 0, d.s.len, 0);
 	one(&d, d.s.len - 1, 1, d.s.len - 1);
 	want_none(d.p.s.rcq);
@@ -402,7 +406,7 @@ static void read_offsets(void)
 	offsets_with(one_read);
 }
 
-/* However long, it is one Request */
+/* A Read of any length is one Request */
 static void read_large(void)
 {
 	uint64_t asked, got;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * Regions that are another driver's buffers (dma-buf): messages into them and out of
- * them, while they stay and while they move.
- */
+/* MRs of dma-bufs: messages while the buffers stay in place and while they move. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/udmabuf.h>
@@ -14,7 +11,7 @@
 #define PAGES	24u
 #define TIMES	12u
 
-/* The driver ------------------------------------------------------------------ */
+/* The exporter ---------------------------------------------------------------- */
 
 static int exporter(void)
 {
@@ -75,7 +72,7 @@ void buffer_awaited(int fd)
 	const uint64_t until = now_ms() + patience(WC_MS);
 
 	while (!buffer_info(fd).waiting) {
-		CHECK(now_ms() < until, "nobody waits");
+		CHECK(now_ms() < until, "the exporter must block a caller");
 		pause_ms(1);
 	}
 }
@@ -114,15 +111,15 @@ void shared_map(struct buf *b, int fd, size_t off, size_t len)
 	b->at = b->map;
 }
 
-/* Kernels before 6.2 leave an importer no way to follow a buffer */
+/* Without this function, the kernel gives an importer no way to follow a buffer */
 static bool kernel_follows(void)
 {
 	return kernel_has("dma_buf_vmap_unlocked");
 }
 
 /*
- * Do this kernel's exporters keep in place by themselves what is mapped for the CPU?  If
- * not they are asked to.  What tells is a name that came later.
+ * Check whether the exporters of this kernel keep a buffer in place while it is mapped for the CPU.
+ * Otherwise the importer has to pin it.  The function checked for is newer than that rule.
  */
 static bool kernel_keeps(void)
 {
@@ -132,7 +129,7 @@ static bool kernel_keeps(void)
 static void need_pins(void)
 {
 	if (kernel_keeps())
-		skip("this kernel's exporters keep in place what they map");
+		skip("this kernel's exporters keep mapped buffers in place");
 }
 
 void shared_reg(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access)
@@ -201,7 +198,7 @@ static void moved(void)
 	shared_desk(&d, PAGES, EXPORTER_MOVES);
 	was = counter(&d.p.s, "dmabuf_moves");
 	trade_all(&d, d.s.len, 1, shared_move);
-	CHECK(counter(&d.p.s, "dmabuf_moves") > was, "nobody has heard of it");
+	CHECK(counter(&d.p.s, "dmabuf_moves") > was, "the device must be notified of the move");
 	trade_under(&d, d.s.len, rounds(TIMES) ?: 1, shared_move);
 	shared_close(&d);
 }
@@ -216,8 +213,8 @@ static void ping(struct desk *d, enum ibv_wr_opcode op)
 }
 
 /*
- * An exporter that says nothing when it takes away what is mapped for the CPU: it does
- * not while that is used, and then it can
+ * An exporter that moves without notification cannot move a buffer while it is mapped for the CPU,
+ * but it can afterwards.
  */
 static void silent(void)
 {
@@ -229,11 +226,11 @@ static void silent(void)
 	for (i = 0; i < 8; i++) {
 		buf_fill(&d.c, 0, d.c.len, i);
 		ping(&d, IBV_WR_RDMA_WRITE);
-		/* the answer says that it has come */
+		/* the Read completes after the Write is placed */
 		ping(&d, IBV_WR_RDMA_READ);
 		err = buffer_try(EXPORTER_MOVE, files.s);
 		CHECK(err == EBUSY || !buffer_info(files.s).mapped,
-		      "moved while it is mapped: %s", strerror(err));
+		      "a mapped buffer must not move: %s", strerror(err));
 		ping(&d, IBV_WR_RDMA_READ);
 		buf_has(&d.c, 0, d.c.len, i);
 		buffer_left(files.s);
@@ -244,20 +241,20 @@ static void silent(void)
 	shared_close(&d);
 }
 
-/* One that has to move it first, to where it can stay */
+/* An exporter that moves the buffer in order to pin it */
 static void pin_moves(void)
 {
 	struct desk d;
 
 	need_pins();
 	shared_desk(&d, PAGES, EXPORTER_MOVES | EXPORTER_PIN_MOVES);
-	CHECK(buffer_info(files.s).moves == 1, "not asked to keep it in place");
-	CHECK(buffer_info(files.s).begins == 2, "access has not begun where it is now");
+	CHECK(buffer_info(files.s).moves == 1, "the buffer must be pinned, which moves it");
+	CHECK(buffer_info(files.s).begins == 2, "access must begin again after the move");
 	trade_all(&d, d.s.len, 1, NULL);
 	shared_close(&d);
 }
 
-/* Two regions of one buffer: when it has moved neither finds where it was */
+/* Two MRs of one buffer: after a move, both use the new location */
 static void two_regions(void)
 {
 	const size_t len = PAGES * page_size();
@@ -276,7 +273,7 @@ static void two_regions(void)
 	buffer_given_back(files.c);
 }
 
-/* From an odd place in it on, as long as the addresses are alike */
+/* A part of the buffer that starts at an odd offset; the IOVA has the same page offset */
 static void part(void)
 {
 	const size_t page = page_size(), off = 3 * page + 100;
@@ -297,10 +294,10 @@ static void part(void)
 		.id = 2, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .off = 6000,
 		.len = 5000, .raddr = 0x70000000 + 100, .rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
-	CHECK(!memcmp(d.c.at, d.c.at + 6000, 5000), "read back otherwise");
+	CHECK(!memcmp(d.c.at, d.c.at + 6000, 5000), "the data read back must be the same");
 	CHECK(!memcmp(d.c.at, d.s.at + off, 5000), "elsewhere");
-	CHECK(d.s.at[off - 1] == 0x5a && d.s.at[off + 5000] == 0x5a, "beside it");
-	/* one octet behind its end, which lies in the buffer all the same */
+	CHECK(d.s.at[off - 1] == 0x5a && d.s.at[off + 5000] == 0x5a, "no other byte may change");
+	/* one byte after the end of the MR, but inside the buffer */
 	do_job(&d.p.c, &(struct job){
 		.id = 3, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = 5000,
 		.raddr = 0x70000000 + 101, .rkey = d.s.mr->rkey });
@@ -308,9 +305,8 @@ static void part(void)
 }
 
 /*
- * Others than the CPU see what has come when the exporter has heard the end of the
- * access: soon after the last message, and at once after deregistration.  And a message
- * after that sees what they have done.
+ * Other devices see received data after end_cpu_access(): soon after the last message, and at once
+ * after deregistration.  A later message sees what they have written.
  */
 static void seen_by_others(void)
 {
@@ -325,19 +321,19 @@ static void seen_by_others(void)
 	buf_has(&d.s, 0, d.s.len, 1);
 	buf_fill(&d.s, 0, d.s.len, 2);
 	ping(&d, IBV_WR_RDMA_READ);
-	CHECK(buffer_info(files.c).begins > 1, "no access was begun anew");
+	CHECK(buffer_info(files.c).begins > 1, "access must begin again");
 	buffer_left(files.c);
 	buf_has(&d.c, 0, d.c.len, 2);
 	ping(&d, IBV_WR_RDMA_WRITE);
 	all_have_come(&d);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
 	d.s.mr = NULL;
-	CHECK(!buffer_info(files.s).begun, "not given back");
-	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "other octets");
+	CHECK(!buffer_info(files.s).begun, "access must have ended");
+	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "the buffer must have what was sent");
 	shared_close(&d);
 }
 
-/* The region keeps the buffer, and whose it is */
+/* An MR keeps the buffer and the exporter's module referenced */
 static void file_closed(void)
 {
 	const char *refs = "/sys/module/rnic_sw_exporter/refcnt";
@@ -353,7 +349,7 @@ static void file_closed(void)
 	buf_clear(&d.c);
 	ping(&d, IBV_WR_RDMA_READ);
 	buf_has(&d.c, 0, d.c.len, 3);
-	CHECK(number_in(refs, "") == was, "the module could go: %ld, not %ld",
+	CHECK(number_in(refs, "") == was, "the module must stay referenced: %ld, not %ld",
 	      number_in(refs, ""), was);
 	odp_close(&d);
 	while (number_in(refs, "") >= was)
@@ -367,7 +363,7 @@ static void refused(struct ibv_pd *pd, int want, uint64_t off, size_t len, int f
 {
 	struct ibv_mr *mr = ibv_reg_dmabuf_mr(pd, off, len, off, fd, access);
 
-	CHECK(!mr, "line %d: not refused", line);
+	CHECK(!mr, "line %d: must be refused", line);
 	CHECK(errno == want, "line %d: %m, want %s", line, strerror(want));
 }
 
@@ -392,13 +388,13 @@ static void refusals(void)
 	REFUSED(EINVAL, 0, len, fd, RIGHTS_ALL | IBV_ACCESS_MW_BIND);
 	REFUSED(EBADF, 0, len, 999, RIGHTS_ALL);
 	REFUSED(EINVAL, 0, len, new_file(2), RIGHTS_ALL);
-	CHECK(!buffer_info(fd).attached, "something is left");
+	CHECK(!buffer_info(fd).attached, "no attachment may be left");
 	fd = buffer_new(2, EXPORTER_NOT_MAPPED);
 	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
 	fd = buffer_new(2, EXPORTER_IOMEM);
 	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
 	CHECK(!buffer_info(fd).attached && !buffer_info(fd).mapped &&
-	      !buffer_info(fd).begun, "something is left");
+	      !buffer_info(fd).begun, "nothing may be left");
 	fd = buffer_new(2, EXPORTER_MOVES | EXPORTER_IOMEM);
 	REFUSED(EOPNOTSUPP, 0, len, fd, RIGHTS_ALL);
 	buffer_given_back(fd);
@@ -415,7 +411,9 @@ static void refusals(void)
 	pair_close(&p);
 }
 
-/* The library has it refused.  The kernel hears it of who does not use that one */
+/* Call ibv_rereg_mr(), which the library refuses for this type of MR; a program with another
+ * library reaches the kernel
+ */
 static int change(struct buf *b, int what, void *at, int access)
 {
 	struct {
@@ -425,14 +423,14 @@ static int change(struct buf *b, int what, void *at, int access)
 	const int type = known->type;
 	int err;
 
-	CHECK(ibv_rereg_mr(b->mr, what, NULL, at, b->len, access), "by the library");
+	CHECK(ibv_rereg_mr(b->mr, what, NULL, at, b->len, access), "the library must refuse");
 	known->type = 0;
 	err = ibv_rereg_mr(b->mr, what, NULL, at, b->len, access) ? errno : 0;
 	known->type = type;
 	return err;
 }
 
-/* Its rights may change, but not become more than there were to begin with */
+/* The rights may change, but not exceed those of the registration */
 static void changed(void)
 {
 	const int rights = IBV_REREG_MR_CHANGE_ACCESS, read = IBV_ACCESS_REMOTE_READ;
@@ -461,7 +459,7 @@ static void changed(void)
 	both_down(&d);
 }
 
-/* A program's own file in memory, as the kernel's own exporter has it */
+/* A dma-buf of a memfd, from the kernel's udmabuf driver */
 static int own_buffer(int file, size_t len)
 {
 	struct udmabuf_create arg = { .memfd = file, .size = len };
@@ -475,7 +473,7 @@ static int own_buffer(int file, size_t len)
 	return fd;
 }
 
-/* What has become of the file's name or length is all the same */
+/* Neither closing nor changing the memfd may affect the MR */
 static void udmabuf_side(struct buf *b, struct ibv_pd *pd)
 {
 	const size_t len = PAGES * page_size();
@@ -486,7 +484,7 @@ static void udmabuf_side(struct buf *b, struct ibv_pd *pd)
 	fd = own_buffer(file, len);
 	shared_map(b, file, 0, len);
 	shared_reg(b, pd, fd, 0, RIGHTS_SHARED);
-	CHECK(!close(fd) && ftruncate(file, len / 2), "it was made shorter");
+	CHECK(!close(fd) && ftruncate(file, len / 2), "the file must not be truncated");
 	CHECK(!fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1), "%m");
 	CHECK(!close(file), "%m");
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Buffers of another driver's (verbs_dmabuf.c): the driver is the tests' own. */
+/* Common parts of the cases about dma-buf MRs (verbs_dmabuf.c), with buffers of
+ * the test module rnic_sw_exporter.
+ */
 #ifndef RNIC_SW_VERBS_DMABUF_H
 #define RNIC_SW_VERBS_DMABUF_H
 
@@ -8,27 +10,31 @@
 
 #define RIGHTS_SHARED	(RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC)
 
-/* A buffer's file; or the case is skipped */
+/* Create a buffer and return its file descriptor; skip the case without the
+ * module
+ */
 int buffer_new(size_t pages, uint32_t flags);
 int buffer_try(unsigned long request, int fd);
 void buffer_move(int fd);
 void buffer_revoke(int fd);
 void buffer_hold(int fd, enum exporter_hold how);
-void buffer_awaited(int fd);	/* returns when somebody waits for what is held */
+void buffer_awaited(int fd);	/* returns when a caller of the exporter is blocked */
 struct exporter_info buffer_info(int fd);
-/* Nobody has it mapped any more, or is between begin and end; nor attached */
+/* Wait until there is no mapping, no access begun and no pin; and no attachment
+ * either
+ */
 void buffer_left(int fd);
 void buffer_given_back(int fd);
 
-/* Octets [off, off + len) of the file, mapped and registered */
+/* Map and register bytes [off, off + len) of the buffer */
 void shared_map(struct buf *b, int fd, size_t off, size_t len);
 void shared_reg(struct buf *b, struct ibv_pd *pd, int fd, size_t off, int access);
 
-/* A desk with such buffers, each of so many pages, and their files */
+/* A desk whose buffers are dma-bufs of @pages pages; their file descriptors */
 void shared_desk(struct desk *d, size_t pages, uint32_t flags);
 int shared_fd(const struct desk *d, const struct buf *b);
 void shared_close(struct desk *d);
-/* Of the desk opened last */
+/* Move a buffer of the desk that was opened last */
 void shared_move(struct buf *b);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Buffers of another driver's that are taken away, or do not come: who wants them is
- * ended as by a region that has been deregistered, or waits, and nobody waits for ever.
+ * dma-bufs that are revoked, or whose exporter blocks.  A stream that needs one ends as with a
+ * deregistered MR, or waits; no wait is endless.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -15,10 +15,10 @@
 
 #define PAGES	16u
 
-/* Whoever deregisters waits a second for the exporter */
+/* deregistration waits one second for the exporter */
 #define SOON_MS	5000
 
-/* Taken away -------------------------------------------------------------------- */
+/* Revoked buffers --------------------------------------------------------------- */
 
 static void ask(struct desk *d, enum ibv_wr_opcode op)
 {
@@ -32,7 +32,7 @@ static void ask(struct desk *d, enum ibv_wr_opcode op)
 			.rkey = d->s.mr->rkey, .raddr = (uintptr_t)d->s.at });
 }
 
-/* A peer asks for what has been taken away */
+/* Access by a peer to a revoked buffer */
 static void remote(enum ibv_wr_opcode op, const char *ends)
 {
 	struct counts was;
@@ -46,7 +46,7 @@ static void remote(enum ibv_wr_opcode op, const char *ends)
 	do_recv(&d.p.s, 7, NULL, 0, 0);
 	ask(&d, op);
 	wc = next_wc(d.p.c.scq);
-	/* a Write may have completed before the peer complained */
+	/* a Write may have completed before the Terminate arrived */
 	CHECK(op == IBV_WR_RDMA_WRITE || wc.status == IBV_WC_REM_ACCESS_ERR, "%s",
 	      ibv_wc_status_str(wc.status));
 	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
@@ -70,7 +70,7 @@ static void revoked_atomic(void)
 	remote(IBV_WR_ATOMIC_FETCH_AND_ADD, "end_rdmap_stag");
 }
 
-/* The program's own: what it sends, and where it receives */
+/* Access by the program's own work requests: source of a Send, sink of a receive */
 static void revoked_send(void)
 {
 	struct desk d;
@@ -103,7 +103,7 @@ static void *revoke_soon(void *fd)
 	return NULL;
 }
 
-/* In the middle of many messages */
+/* Revocation during many messages */
 static void amid(enum ibv_wr_opcode op, const char *ends)
 {
 	struct counts was;
@@ -141,7 +141,7 @@ static void revoked_amid_reads(void)
 	amid(IBV_WR_RDMA_READ, "end_rdmap_stag");
 }
 
-/* Nobody can register it any more */
+/* A revoked buffer cannot be registered */
 static void revoked_before(void)
 {
 	int fd = buffer_new(2, 0);
@@ -156,14 +156,14 @@ static void revoked_before(void)
 	pair_close(&p);
 }
 
-/* Held ---------------------------------------------------------------------------- */
+/* Exporters that block ------------------------------------------------------------ */
 
 struct held {
 	struct desk	d;
 	int		fd;
 };
 
-/* A Write waits for the server's buffer */
+/* Start a Write that waits for the exporter of the server's buffer */
 static void hold(struct held *h, enum exporter_hold how, uint32_t flags)
 {
 	shared_desk(&h->d, PAGES, flags);
@@ -175,7 +175,7 @@ static void hold(struct held *h, enum exporter_hold how, uint32_t flags)
 	buffer_awaited(h->fd);
 }
 
-/* Others go on meanwhile, and then it does */
+/* Another connection is not delayed; the Write completes when the exporter continues */
 static void waits(enum exporter_hold how)
 {
 	struct held h;
@@ -191,7 +191,7 @@ static void waits(enum exporter_hold how)
 	buffer_hold(h.fd, EXPORTER_FREE);
 	want_ok(h.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	all_have_come(&h.d);
-	CHECK(!memcmp(h.d.c.at + 1, h.d.s.at + 1, h.d.s.len - 1), "other octets");
+	CHECK(!memcmp(h.d.c.at + 1, h.d.s.at + 1, h.d.s.len - 1), "must be what was sent");
 	shared_close(&h.d);
 }
 
@@ -205,7 +205,7 @@ static void held_map(void)
 	waits(EXPORTER_HOLD_MAP);
 }
 
-/* The region goes all the same, and who waits finds it gone */
+/* Deregistration must succeed; the waiting stream then finds no MR */
 static void goes(enum exporter_hold how)
 {
 	struct counts was;
@@ -221,7 +221,7 @@ static void goes(enum exporter_hold how)
 	h.d.s.mr = NULL;
 	both_down(&h.d);
 	check_counts(&h.d, "end_ddp_tagged_stag", &was);
-	CHECK(buffer_info(h.fd).attached, "nobody waits");
+	CHECK(buffer_info(h.fd).attached, "the blocked call must still be in the exporter");
 	buffer_hold(h.fd, EXPORTER_FREE);
 	buffer_given_back(h.fd);
 	odp_free(&h.d);
@@ -237,7 +237,7 @@ static void held_map_goes(void)
 	goes(EXPORTER_HOLD_MAP);
 }
 
-#define MANY	17	/* a worker more than a process has at work */
+#define MANY	17	/* one more than the number of page-fault workers of a process */
 
 static void hold_one(struct desk *d, struct pair *q, struct buf *b, int *fd)
 {
@@ -263,8 +263,8 @@ static void ends_soon(struct ibv_mr **mr, size_t n)
 }
 
 /*
- * Many exporters that keep all workers of a process: other buffers are let go, and given
- * back at once, and those are waited for once, not one after the other.
+ * Exporters block all workers of the process.  Other buffers must still be released at once, and
+ * the blocked ones must share one timeout instead of adding up theirs.
  */
 static void held_many(void)
 {
@@ -286,7 +286,7 @@ static void held_many(void)
 	buffer_left(shared_fd(&d, &d.s));
 	shared_reg(&d.s, d.p.s.pd, shared_fd(&d, &d.s), 0, RIGHTS_SHARED);
 	CHECK(!ibv_dereg_mr(d.s.mr), "%m");
-	CHECK(!buffer_info(shared_fd(&d, &d.s)).mapped, "not given back at once");
+	CHECK(!buffer_info(shared_fd(&d, &d.s)).mapped, "the buffer must be released at once");
 	ends_soon(mr, MANY);
 	for (i = 0; i < MANY; i++) {
 		buffer_hold(fd[i], EXPORTER_FREE);
@@ -294,7 +294,7 @@ static void held_many(void)
 	}
 }
 
-/* Whose queue pair it is may end meanwhile */
+/* The waiting QP may be destroyed */
 static void held_destroyed(void)
 {
 	struct held h;
@@ -307,7 +307,7 @@ static void held_destroyed(void)
 	buffer_given_back(h.fd);
 }
 
-/* ... and the whole program, though the buffer is another one's, too */
+/* The program may be killed while another process holds the buffer, too */
 static void held_killed(void)
 {
 	int fd = buffer_new(PAGES, 0), status;
@@ -333,7 +333,7 @@ static void held_killed(void)
 	buffer_given_back(fd);
 }
 
-/* The device goes ------------------------------------------------------------------ */
+/* Removal of the device ------------------------------------------------------------ */
 
 static bool stop;
 
@@ -344,7 +344,7 @@ static void *keep_moving(void *fd)
 	return NULL;
 }
 
-/* Whoever has the device deleted is told when */
+/* Notify the script, which then deletes the device */
 static void say_under_way(void)
 {
 	printf("# under way\n");
@@ -358,7 +358,9 @@ static void device_went(struct desk *d)
 	buffer_given_back(shared_fd(d, &d->s));
 }
 
-/* What is asked for when the queue pair has gone nobody answers, and the event tells */
+/* Check for success of a message.  A message posted after the removal of the QP never completes;
+ * then the event shows the end.
+ */
 static bool answered_well(struct desk *d)
 {
 	struct pollfd pfd = { .fd = d->p.c.id->verbs->async_fd, .events = POLLIN };
@@ -376,7 +378,7 @@ static bool answered_well(struct desk *d)
 	return false;
 }
 
-/* While buffers are moved under messages */
+/* while buffers move during messages */
 static void device_goes(void)
 {
 	pthread_t thread;
@@ -406,12 +408,12 @@ static void device_gone(const struct desk *d)
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s",
 		 ibv_get_device_name(d->p.c.id->verbs->device));
 	while (!access(path, F_OK)) {
-		CHECK(now_ms() < until, "it stays");
+		CHECK(now_ms() < until, "the device must go");
 		pause_ms(20);
 	}
 }
 
-/* While an exporter keeps a message waiting: it does not keep the device */
+/* A blocked exporter must not block the removal of the device */
 static void device_goes_held(void)
 {
 	struct held h;
@@ -419,7 +421,7 @@ static void device_goes_held(void)
 	hold(&h, EXPORTER_HOLD_BEGIN, EXPORTER_MOVES);
 	say_under_way();
 	device_gone(&h.d);
-	CHECK(buffer_info(h.fd).attached, "nobody waits");
+	CHECK(buffer_info(h.fd).attached, "the blocked call must still be in the exporter");
 	buffer_hold(h.fd, EXPORTER_FREE);
 	buffer_given_back(h.fd);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* After the end of a connection everything posted completes, in order. */
+/* After the end of a connection all posted requests complete, in order. */
 #include <poll.h>
 #include <pthread.h>
 
@@ -11,7 +11,7 @@ static void both_disconnected(struct pair *p)
 	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-/* Successes first, then nothing but flushed ones */
+/* Successful completions first, then only flushed ones */
 static void flushed_in_order(struct ibv_cq *cq, uint64_t n)
 {
 	bool flushing = false;
@@ -23,7 +23,7 @@ static void flushed_in_order(struct ibv_cq *cq, uint64_t n)
 		CHECK(wc.wr_id == i, "%llu, want %llu",
 		      (unsigned long long)wc.wr_id, (unsigned long long)i);
 		if (wc.status == IBV_WC_SUCCESS)
-			CHECK(!flushing, "success after a flushed one");
+			CHECK(!flushing, "no success after a flushed one");
 		else
 			CHECK(wc.status == IBV_WC_WR_FLUSH_ERR, "%s",
 			      ibv_wc_status_str(wc.status));
@@ -42,7 +42,7 @@ static void flush_posted(void)
 		do_recv(&d.p.c, i, &d.c, 0, 10);
 		do_recv(&d.p.s, i, &d.s, 0, 10);
 	}
-	/* Reads are slow, what follows them is told after them */
+	/* Reads are slow; later requests complete after them */
 	for (i = 0; i < 100; i++)
 		do_job(&d.p.c, &(struct job){
 			.id = i, .op = i % 4 ? IBV_WR_SEND : IBV_WR_RDMA_READ,
@@ -57,7 +57,9 @@ static void flush_posted(void)
 	desk_free(&d);
 }
 
-/* Posting in ERROR is legal and completes at once, again and again */
+/* Posting in the error state is allowed and completes at once, any number of
+ * times
+ */
 static void flush_late(void)
 {
 	struct desk d;
@@ -76,7 +78,7 @@ static void flush_late(void)
 	desk_free(&d);
 }
 
-/* Never connected, receives posted */
+/* A QP that was never connected, with receives posted */
 static void flush_unconnected(void)
 {
 	struct pair p = {};
@@ -111,7 +113,9 @@ static void *post_sends(void *arg)
 	return NULL;
 }
 
-/* The error comes while another thread posts: none is lost, none twice */
+/* The error comes while another thread posts: each request completes exactly
+ * once
+ */
 static void flush_race(void)
 {
 	pthread_t poster;
@@ -134,7 +138,7 @@ static void flush_race(void)
 	}
 }
 
-/* What the queue pair's end has left behind belongs to nobody */
+/* Unpolled completions of a QP disappear with the QP */
 static void destroy_unpolled(void)
 {
 	struct pair a, b;
@@ -157,7 +161,7 @@ static void destroy_unpolled(void)
 	pair_close(&a);
 }
 
-/* ... nor does it take anybody's place, where nobody has polled */
+/* Completions of a destroyed QP use no entries of a CQ that is not polled */
 static void destroy_full(void)
 {
 	struct pair b;
@@ -172,7 +176,7 @@ static void destroy_full(void)
 	pair_free(&b);
 	do_recv(&d.p.s, 77, &d.s, 0, 10);
 	do_job(&d.p.c, &(struct job){ .op = IBV_WR_SEND });
-	/* answered: the Send before it has come, and its completion, too */
+	/* when the Read completes, the Send has completed at the server */
 	do_job(&d.p.c, &(struct job){
 		.id = 78, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 1, .raddr = (uintptr_t)d.s.at,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Posts in quick succession, which the kernel lets come together.  Where a system call
- * takes it longer than it takes for quick, nothing comes together, and only what was
- * posted has to come.
+ * Doorbell coalescing: posts in quick succession are sent together.  Where a system call takes
+ * longer than the limit for that, nothing is coalesced, and the cases only check that all messages
+ * arrive.
  */
 #include <pthread.h>
 
@@ -10,7 +10,7 @@
 
 #define DEPTH	64u
 
-/* The @n-th word of the one side's to the other's; nobody else rings for it */
+/* Write word @n of the client to the server */
 static void write_word(const struct desk *d, uint32_t n, uint32_t flags)
 {
 	size_t off = n % DEPTH * 8;
@@ -21,14 +21,14 @@ static void write_word(const struct desk *d, uint32_t n, uint32_t flags)
 		.flags = flags });
 }
 
-/* Looks at memory alone: whoever posted for it would have all that waits sent */
+/* Only read memory: another post would have the waiting ones sent */
 static void comes(const struct desk *d, uint32_t n)
 {
 	size_t off = n % DEPTH * 8;
 	uint64_t end = now_ms() + patience(WC_MS);
 
 	while (memcmp(d->s.at + off, d->c.at + off, 8)) {
-		CHECK(now_ms() < end, "%u has not come", n);
+		CHECK(now_ms() < end, "word %u must arrive", n);
 		__atomic_signal_fence(__ATOMIC_ACQUIRE);
 	}
 }
@@ -38,7 +38,7 @@ static void open_words(struct desk *d)
 	desk_open(d, &(struct opts){ .sq = DEPTH }, DEPTH * 8);
 }
 
-/* However many are posted behind each other, the last one comes by itself */
+/* After any number of posts, the last one is sent without another doorbell */
 static void gather_bursts(void)
 {
 	uint64_t was;
@@ -59,12 +59,12 @@ static void gather_bursts(void)
 		want_ok(d.p.c.scq, last, IBV_WC_RDMA_WRITE);
 		buf_has_only(&d.s, 0, (last + 1) * 8, n);
 	}
-	printf("# gathered %llu times\n",
+	printf("# coalesced %llu times\n",
 	       (unsigned long long)(counter(&d.p.c, "tx_gathers") - was));
 	desk_close(&d);
 }
 
-/* One behind the other without an end, each with octets of its own */
+/* A long sequence of posts, each with other bytes */
 static void gather_stream(void)
 {
 	const uint32_t n = rounds(40000);
@@ -91,7 +91,7 @@ static void gather_stream(void)
 	desk_close(&d);
 }
 
-/* One that posts until it is told that this has come to an end */
+/* A thread that posts until a completion is flushed */
 struct poster {
 	struct desk	*d;
 	uint32_t	posted;
@@ -119,7 +119,7 @@ static void *post_on(void *arg)
 			write_word(p->d, p->posted++, SIG);
 		count_done(p);
 	}
-	/* in error each one is seen to, whatever was to be gathered before */
+	/* in the error state each post is processed, even if it was to be coalesced */
 	while (p->done != p->posted)
 		count_done(p);
 	for (; p->posted - p->done < DEPTH / 2; p->posted++)
@@ -129,7 +129,7 @@ static void *post_on(void *arg)
 	return NULL;
 }
 
-/* The queue pair goes into error in the middle: all completes, nothing waits */
+/* The QP goes to error during posts: each completes */
 static void gather_error(void)
 {
 	uint32_t turn;
@@ -149,7 +149,7 @@ static void gather_error(void)
 	}
 }
 
-/* ... or is destroyed, what has just been posted with it */
+/* The QP is destroyed directly after posts */
 static void gather_destroyed(void)
 {
 	uint32_t turn, i;

@@ -6,7 +6,7 @@
 
 #define SIZE	70000u
 
-/* Octets [@off, @off + @len) of the client's buffer to the server's */
+/* A Write of bytes [@off, @off + @len) of the client's buffer to the server's */
 struct imm {
 	uint64_t	id;
 	unsigned int	flags;
@@ -30,7 +30,7 @@ static void post_ex(const struct desk *d, struct ibv_qp_ex *ex,
 	CHECK(!ibv_wr_complete(ex), "wr_complete");
 }
 
-/* Of no length there is no piece either */
+/* With length 0, there is no SGE */
 static void post_classic(const struct desk *d, const struct imm *m)
 {
 	struct ibv_sge sge = {
@@ -49,7 +49,7 @@ static void post_classic(const struct desk *d, const struct imm *m)
 	CHECK(!ibv_post_send(d->p.c.qp, &wr, &bad), "post");
 }
 
-/* By ibv_wr_*() if the queue pair was made for it */
+/* Uses ibv_wr_*() if the QP was created for it */
 static void do_imm(const struct desk *d, const struct imm *m)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(d->p.c.qp);
@@ -60,7 +60,7 @@ static void do_imm(const struct desk *d, const struct imm *m)
 		post_classic(d, m);
 }
 
-/* A receive without a piece is enough for it */
+/* Immediate data need a receive, but no SGE */
 static void do_bare_recv(struct desk *d, uint64_t id)
 {
 	do_recv(&d->p.s, id, NULL, 0, 0);
@@ -78,7 +78,7 @@ static void want_imm(struct desk *d, uint64_t id, const struct imm *m)
 	CHECK(!(wc.wc_flags & IBV_WC_WITH_INV), "flags %x", wc.wc_flags);
 	CHECK(ntohl(wc.imm_data) == m->imm, "%x, not %x", ntohl(wc.imm_data),
 	      m->imm);
-	CHECK(wc.byte_len == m->len, "%u octets, not %u", wc.byte_len, m->len);
+	CHECK(wc.byte_len == m->len, "%u bytes, not %u", wc.byte_len, m->len);
 }
 
 static void round_of(struct desk *d, const struct imm *m)
@@ -151,7 +151,7 @@ static void imm_cq_ex(void)
 	desk_close(&d);
 }
 
-/* Only one with Solicited Event wakes who waits for that */
+/* Only a solicited message generates an event if only those are requested */
 static void imm_solicited(void)
 {
 	struct imm m = { .len = 50 };
@@ -167,18 +167,18 @@ static void imm_solicited(void)
 		do_imm(&d, &m);
 		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
 		all_have_come(&d);
-		CHECK(!event_within(&d.p.s, 0), "event, not solicited");
+		CHECK(!event_within(&d.p.s, 0), "no event without the flag");
 		m.flags |= IBV_SEND_SOLICITED;
 		do_imm(&d, &m);
 		want_ok(d.p.c.scq, 0, IBV_WC_RDMA_WRITE);
-		CHECK(event_within(&d.p.s, patience(WC_MS)), "no event");
+		CHECK(event_within(&d.p.s, patience(WC_MS)), "an event must come");
 		want_imm(&d, 1, &m);
 		want_imm(&d, 2, &m);
 	}
 	desk_close(&d);
 }
 
-/* All that it announces is there when it completes, however much it was */
+/* When the immediate data complete, all data of the Write are placed */
 static void imm_stream(void)
 {
 	enum { AT_ONCE = 8, AREA = SIZE / AT_ONCE };
@@ -209,7 +209,7 @@ static void imm_stream(void)
 	desk_close(&d);
 }
 
-/* In turns with Sends: receives complete in the order of posting */
+/* Mixed with Sends: receives complete in the order of posting */
 static void imm_order(void)
 {
 	struct imm m = { .flags = SIG };
@@ -239,7 +239,7 @@ static void imm_order(void)
 	desk_close(&d);
 }
 
-/* One completion for the two messages, or none */
+/* One completion for both messages, or none */
 static void imm_unsignalled(void)
 {
 	struct imm m = { .len = 100 };
@@ -272,7 +272,7 @@ static void both_end(struct desk *d, enum ibv_event_type at_s)
 	pair_event(&d->p, d->p.lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-/* The Write needs none and is done, then the stream ends */
+/* The Write needs no receive and is placed; then the stream ends */
 static void imm_no_receive(void)
 {
 	const struct imm m = { .id = 1, .flags = SIG, .len = 5000 };
@@ -290,7 +290,7 @@ static void imm_no_receive(void)
 	desk_free(&d);
 }
 
-/* A Write that may not be announces nothing */
+/* The immediate data of a refused Write are not delivered */
 static void imm_no_right(void)
 {
 	const struct imm m = { .id = 1, .flags = SIG, .len = 50 };

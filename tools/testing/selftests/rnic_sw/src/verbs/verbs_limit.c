@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* How many there are of all: what the device says, what a control group leaves. */
+/* Limits on the number of objects: those of the device and those of a control
+ * group.
+ */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <sys/wait.h>
 
 #include "verbs.h"
 
-/* What there are limits of */
+/* A kind of object that is limited */
 struct kind {
 	void	*(*make)(struct end *e);
 	int	(*destroy)(void *o);
-	size_t	most;		/* where the device says how many */
+	size_t	most;		/* offset of its limit in struct ibv_device_attr */
 };
 
 static void *make_pd(struct end *e)
@@ -89,7 +91,7 @@ static const struct kind srqs = { make_srq, destroy_srq, MOST(max_srq) };
 static const struct kind mrs = { make_mr, destroy_mr, MOST(max_mr) };
 static const struct kind mws = { make_mw, destroy_mw, MOST(max_mw) };
 
-/* One is to be had, and goes again */
+/* Check whether an object can be created and destroyed */
 static bool one(const struct kind *k, struct end *e)
 {
 	void *o = k->make(e);
@@ -97,7 +99,7 @@ static bool one(const struct kind *k, struct end *e)
 	return o && !k->destroy(o);
 }
 
-/* The device has as many as it says, and then no more */
+/* The device provides as many objects as it reports, and no more */
 static void as_many(struct end *e, const struct kind *k, int most)
 {
 	void **made;
@@ -112,7 +114,7 @@ static void as_many(struct end *e, const struct kind *k, int most)
 			break;
 	}
 	CHECK(n <= most && errno == ENOMEM, "%d of %d: %m", n, most);
-	/* those that there were before are few */
+	/* few existed before */
 	CHECK(n > most - 64, "%d of %d", n, most);
 	while (n)
 		CHECK(!k->destroy(made[--n]), "%m");
@@ -153,7 +155,7 @@ static void limit_mws(void)
 	limit(&mws);
 }
 
-/* What an administrator leaves the program's control group: so many, or max */
+/* Limit the objects of the program's control group: a number, or "max" */
 static void leave(const struct ibv_context *ctx, const char *n)
 {
 	const char *group = getenv("T_GROUP");
@@ -161,7 +163,7 @@ static void leave(const struct ibv_context *ctx, const char *n)
 	FILE *f;
 
 	if (!group)
-		skip("no control group was given");
+		skip("set T_GROUP to the directory of a control group");
 	snprintf(path, sizeof(path), "%s/rdma.max", group);
 	f = fopen(path, "w");
 	CHECK(f, "%s: %m", path);
@@ -169,7 +171,7 @@ static void leave(const struct ibv_context *ctx, const char *n)
 	CHECK(!fclose(f), "%s: %m", path);
 }
 
-/* Of none is one to be had but through the kernel, which asks what is left */
+/* All kinds of objects are created by the kernel, which checks the limit */
 static void limit_objects(void)
 {
 	static const struct kind *const kinds[] = {
@@ -182,7 +184,7 @@ static void limit_objects(void)
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		leave(p.c.id->verbs, "0");
 		errno = 0;
-		CHECK(!one(kinds[i], &p.c), "%zu: made", i);
+		CHECK(!one(kinds[i], &p.c), "%zu: must be refused", i);
 		CHECK(errno == EAGAIN, "%zu: %m", i);
 		leave(p.c.id->verbs, "max");
 		CHECK(one(kinds[i], &p.c), "%zu: %m", i);
@@ -190,15 +192,15 @@ static void limit_objects(void)
 	pair_free(&p);
 }
 
-/* Several programs have them: one may not have so many mappings */
+/* Use several processes, as the number of mappings of one is limited */
 #define HOLDERS	8
 
 struct held {
 	int	made;
-	int	error;		/* why not more; 0: it has what it wants */
+	int	error;		/* errno of the failure; 0: it has all that it wants */
 };
 
-/* A program of its own: makes @want, says how many it has, and keeps them */
+/* In a process of its own: create @want CQs, report the number, and hold them */
 static void hold_cqs(struct ibv_device *dev, int want, int tell, int wait)
 {
 	struct ibv_context *ctx = ibv_open_device(dev);
@@ -213,14 +215,14 @@ static void hold_cqs(struct ibv_device *dev, int want, int tell, int wait)
 			h.error = errno;
 	}
 	CHECK(write(tell, &h, sizeof(h)) == sizeof(h), "%m");
-	CHECK(read(wait, &c, 1) == 0, "not at an end");
+	CHECK(read(wait, &c, 1) == 0, "the pipe must be at its end");
 	while (h.made)
 		CHECK(!ibv_destroy_cq(cq[--h.made]), "%m");
 	CHECK(!ibv_close_device(ctx), "%m");
 	_exit(0);
 }
 
-/* Between them they want some more than there are */
+/* Together they want a few more than the limit */
 static void start_holders(struct ibv_device *dev, int most, int tell[2],
 			  int wait[2])
 {
@@ -252,7 +254,7 @@ static int all_held(int from, int *refused)
 	return sum;
 }
 
-/* As many completion queues as the device announces, and no more */
+/* The device provides as many CQs as it reports, and no more */
 static void limit_cqs(void)
 {
 	int tell[2], wait_for[2], i, n, status, refused = 0;
@@ -264,9 +266,9 @@ static void limit_cqs(void)
 	CHECK(!ibv_query_device(p.c.id->verbs, &dev), "%m");
 	start_holders(p.c.id->verbs->device, dev.max_cq, tell, wait_for);
 	n = all_held(tell[0], &refused);
-	/* those that there were before are few */
+	/* few existed before */
 	CHECK(n < dev.max_cq && n > dev.max_cq - 64, "%d of %d", n, dev.max_cq);
-	CHECK(refused > 0, "nobody was refused");
+	CHECK(refused > 0, "at least one must be refused");
 	CHECK(!one(&cqs, &p.c) && errno == ENOMEM, "%m");
 	close(wait_for[1]);
 	for (i = 0; i < HOLDERS; i++) {
@@ -277,7 +279,7 @@ static void limit_cqs(void)
 	pair_free(&p);
 }
 
-/* KiB of whole pages that are no program's, slab's, table's or stack's */
+/* KiB of pages that belong to no process, slab, page table or stack */
 static long kernel_pages(void)
 {
 	static const char *const others[] = {
@@ -304,11 +306,11 @@ static long kernel_pages(void)
 }
 
 #define PAIRS		128
-#define PAIR_PAGES	48	/* KiB: the rings, and as much again twice */
+#define PAIR_PAGES	48	/* KiB: the rings, and twice that as a margin */
 
 /*
- * A pair that stands has its rings and little else in whole pages: no socket keeps
- * what its start-up frame was sent from.
+ * An established connection uses few pages besides its rings: no socket keeps
+ * the buffer of its start-up frame
  */
 static void pair_pages(void)
 {
@@ -316,22 +318,22 @@ static void pair_pages(void)
 	long before, each = 0;
 	int i;
 
-	/* TCP copies, into pages that a socket keeps */
+	/* there TCP copies data into pages that a socket keeps */
 	if (kernel_before(6, 5))
-		skip("TCP of this kernel copies what it is to send");
+		skip("TCP of this kernel copies data into pages of the socket");
 	pair_open(&p[0], &(struct opts){ .sq = 16, .rq = 16 });
 	before = kernel_pages();
 	for (i = 1; i < PAIRS; i++)
 		pair_open_like(&p[i], &p[0]);
-	/* what is sent is kept until it is acknowledged */
+	/* data are kept until they are acknowledged */
 	for (i = 0; i < 100; i++) {
 		each = (kernel_pages() - before) / (PAIRS - 1);
 		if (each < PAIR_PAGES)
 			break;
 		pause_ms(100);
 	}
-	printf("# %ld KiB for a pair\n", each);
-	CHECK(each < PAIR_PAGES, "%ld KiB", each);
+	printf("# %ld KiB for each connection\n", each);
+	CHECK(each < PAIR_PAGES, "%ld KiB for each connection", each);
 	for (i = PAIRS - 1; i >= 0; i--)
 		pair_close(&p[i]);
 }

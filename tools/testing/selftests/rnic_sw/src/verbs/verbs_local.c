@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A program's own mistakes: what it is told, and when. */
+/* Errors of the program itself: how and when they are reported. */
 #include <sys/mman.h>
 
 #include "verbs.h"
@@ -20,7 +20,7 @@ static void wrong_lkey(const struct job *wrong, struct desk *d)
 	do_recv(&d->p.s, 3, &d->s, 0, d->s.len);
 	do_job(&d->p.c, wrong);
 	good.id = 3;
-	good.flags = 0;		/* failure is told all the same */
+	good.flags = 0;		/* a failure is reported even so */
 	do_job(&d->p.c, &good);
 	want_status(d->p.c.scq, 2, IBV_WC_LOC_PROT_ERR);
 	wc = next_wc(d->p.c.scq);
@@ -70,7 +70,7 @@ static void local_key(enum ibv_wr_opcode op, enum spoilt how)
 	wrong_lkey(&j, &d);
 	buf_is_clear(&other, 0, 200);
 	buf_guards(&other);
-	/* the first Send was right */
+	/* only the first Send was correct */
 	buf_is_clear(&d.s, 9, 191);
 }
 
@@ -91,7 +91,7 @@ LOCAL(read_bounds, RDMA_READ, BOUNDS)
 LOCAL(read_pd, RDMA_READ, OTHER_PD)
 LOCAL(read_read_only, RDMA_READ, READ_ONLY)
 
-/* A receive whose memory may not be written: its fault, not the sender's */
+/* A receive whose memory may not be written: the error is local, not the peer's */
 static void recv_key(enum spoilt how)
 {
 	struct desk d;
@@ -135,7 +135,7 @@ static void try_qp(struct end *e, struct ibv_qp_init_attr *attr, int want)
 	errno = 0;
 	qp = ibv_create_qp(e->pd, attr);
 	if (!want) {
-		CHECK(qp, "refused: %m");
+		CHECK(qp, "must be accepted: %m");
 		CHECK(!ibv_destroy_qp(qp), "%m");
 		return;
 	}
@@ -173,7 +173,7 @@ static void qp_arguments(void)
 	pair_close(&p);
 }
 
-/* What another context of the device made is nothing to this one, which has its own */
+/* Objects of another context of the device cannot be used, own ones can */
 static void cq_of_another(void)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC,
@@ -192,7 +192,7 @@ static void cq_of_another(void)
 	attr.send_cq = p.c.scq;
 	attr.recv_cq = p.c.rcq;
 	errno = 0;
-	/* the core knows of no such queue in this context, or that it is not of it */
+	/* the core finds no such CQ in this context, or a CQ of another one */
 	CHECK(!ibv_create_qp(pd, &attr) && (errno == ENOENT || errno == EINVAL), "%m");
 	own = ibv_create_cq(ctx, 8, NULL, NULL, 0);
 	CHECK(own, "%m");
@@ -215,7 +215,7 @@ static void no_mr(struct ibv_pd *pd, void *at, size_t len, int access, int want)
 	CHECK(errno == want, "%m, not %s", strerror(want));
 }
 
-/* Only where the device says so; else the core refuses, and older ones in another way */
+/* ODP MRs can be registered exactly if the device reports support */
 static void on_demand(const struct end *e, const struct buf *b)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
@@ -223,7 +223,7 @@ static void on_demand(const struct end *e, const struct buf *b)
 	struct ibv_device_attr_ex attr = {};
 
 	CHECK(!ibv_query_device_ex(e->id->verbs, NULL, &attr), "%m");
-	CHECK(!mr == !(attr.odp_caps.general_caps & IBV_ODP_SUPPORT), "another than it says");
+	CHECK(!mr == !(attr.odp_caps.general_caps & IBV_ODP_SUPPORT), "must match the capability");
 	if (mr)
 		CHECK(!ibv_dereg_mr(mr), "%m");
 }
@@ -243,17 +243,17 @@ static void mr_arguments(void)
 	no_mr(p.c.pd, b.at, 100, IBV_ACCESS_REMOTE_ATOMIC, EINVAL);
 	on_demand(&p.c, &b);
 	no_mr(p.c.pd, b.at, 0, lw, EINVAL);
-	/* SEC-1: memory that the program may not write, or that is not there */
+	/* SEC-1: memory that the program may not write, or that is not mapped */
 	ro = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	hole = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(ro != MAP_FAILED && hole != MAP_FAILED, "%m");
 	no_mr(p.c.pd, ro, 2 * page, lw | rw, EFAULT);
-	/* the core had what it only reads by force */
+	/* some kernels pin memory for reading even if it is not readable */
 	if (!kernel_before(6, 2))
 		no_mr(p.c.pd, hole, 2 * page, 0, EFAULT);
 	CHECK(!munmap(hole, 2 * page), "%m");
 	no_mr(p.c.pd, hole, 2 * page, lw, EFAULT);
-	/* the last page only is missing */
+	/* only the last page is missing */
 	CHECK(!munmap(ro + page, page), "%m");
 	no_mr(p.c.pd, ro, page + 1, 0, EFAULT);
 	mr = ibv_reg_mr(p.c.pd, ro, page, IBV_ACCESS_REMOTE_READ);
@@ -263,7 +263,7 @@ static void mr_arguments(void)
 	pair_close(&p);
 }
 
-/* More than a message may have, in two pieces: nothing of it leaves */
+/* More than the maximum length of a message, in two SGEs: nothing is sent */
 static void two_pieces(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
 {
 	struct ibv_sge sge[2];
@@ -295,13 +295,13 @@ static void two_pieces(enum ibv_wr_opcode op, uint32_t one, uint32_t two)
 static void too_long(void)
 {
 	two_pieces(IBV_WR_SEND, 0x7fffffff, 1);
-	/* 2^32 and a little: in 32 bits it would be that little */
+	/* a little above 2^32: must not be truncated to 32 bits */
 	two_pieces(IBV_WR_SEND, 0x80000000, 0x80000000);
 	two_pieces(IBV_WR_SEND, 0xffffffff, 11);
 	two_pieces(IBV_WR_RDMA_WRITE, 0xffffffff, 11);
 }
 
-/* A receive for more than a message may have is one for as much as it may */
+/* A receive may be longer than the maximum length of a message */
 static void recv_too_long(void)
 {
 	struct ibv_sge sge[2];
@@ -311,7 +311,7 @@ static void recv_too_long(void)
 	struct desk d;
 
 	desk_open(&d, &(struct opts){ .rsge = 2 }, 1000);
-	/* 2^32 and a little: in 32 bits it would be that little */
+	/* a little above 2^32: must not be truncated to 32 bits */
 	sge[0] = (struct ibv_sge){ (uintptr_t)d.s.at, 0xffffffff, d.s.mr->lkey };
 	sge[1] = (struct ibv_sge){ (uintptr_t)d.s.at, 11, d.s.mr->lkey };
 	CHECK(!ibv_post_recv(d.p.s.qp, &wr, &bad), "post");
@@ -339,16 +339,16 @@ static void post_arguments(void)
 	j.op = IBV_WR_SEND;
 	j.len = 1000;
 	err = try_job(&d.p.c, &j);
-	CHECK(err == EINVAL, "inline: %s", strerror(err));
+	CHECK(err == EINVAL, "inline data too long: %s", strerror(err));
 	j.op = IBV_WR_RDMA_READ;
 	j.len = 1;
 	err = try_job(&d.p.c, &j);
 	CHECK(err == EINVAL, "inline Read: %s", strerror(err));
 	j.op = (enum ibv_wr_opcode)77;
 	err = try_job(&d.p.c, &j);
-	CHECK(err == EINVAL, "opcode: %s", strerror(err));
-	/* none of it did harm */
-	CHECK(!ibv_modify_qp(d.p.c.qp, &attr, IBV_QP_STATE), "RTS to RTS");
+	CHECK(err == EINVAL, "undefined opcode: %s", strerror(err));
+	/* none of this has any effect */
+	CHECK(!ibv_modify_qp(d.p.c.qp, &attr, IBV_QP_STATE), "RTS to RTS must be accepted");
 	do_recv(&d.p.s, 1, &d.s, 0, 100);
 	do_send(&d.p.c, 1, &d.c, 0, 50);
 	want_ok(d.p.c.scq, 1, IBV_WC_SEND);
@@ -356,39 +356,39 @@ static void post_arguments(void)
 	desk_close(&d);
 }
 
-/* A queue pair gets to RTS by connecting only */
+/* Only connecting brings a QP to RTS */
 static void modify_arguments(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
 	struct pair p = {};
 
 	pair_prepare(&p, &(struct opts){});
-	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "to RTS");
+	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "to RTS must be refused");
 	attr.qp_state = IBV_QPS_SQD;
-	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "to SQD");
+	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "to SQD must be refused");
 	attr.qp_state = IBV_QPS_ERR;
-	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to ERR");
+	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to ERR must be accepted");
 	attr.qp_state = IBV_QPS_INIT;
 	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "back");
 	pair_free(&p);
 }
 
-/* What is posted cannot be taken back: then there is no reset */
+/* Posted requests cannot be withdrawn, so there is no reset then */
 static void modify_reset(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
 	struct pair p = {};
 
 	pair_prepare(&p, &(struct opts){});
-	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to RESET");
+	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to RESET must be accepted");
 	do_recv(&p.c, 1, NULL, 0, 0);
-	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "with a receive");
+	CHECK(ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE) == EINVAL, "to RESET with a receive");
 	attr.qp_state = IBV_QPS_INIT;
-	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to INIT");
+	CHECK(!ibv_modify_qp(p.c.qp, &attr, IBV_QP_STATE), "to INIT must be accepted");
 	pair_free(&p);
 }
 
-/* Atomics and Writes with Immediate are; iWARP has no Send with Immediate */
+/* Atomics and Write with Immediate are supported; iWARP has no Send with Immediate */
 static void opcodes_not_offered(void)
 {
 	const uint64_t ops = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
@@ -413,9 +413,9 @@ static void opcodes_not_offered(void)
 	CHECK(err == EINVAL, "%s", strerror(err));
 	attr.pd = d.p.c.pd;
 	attr.send_cq = attr.recv_cq = d.p.c.scq;
-	CHECK(!ibv_create_qp_ex(d.p.c.id->verbs, &attr), "a queue pair for it");
+	CHECK(!ibv_create_qp_ex(d.p.c.id->verbs, &attr), "a QP for that must be refused");
 	CHECK(errno == EOPNOTSUPP, "%m");
-	/* it did no harm */
+	/* it had no effect */
 	do_send(&d.p.c, 2, &d.c, 0, 50);
 	want_ok(d.p.c.scq, 2, IBV_WC_SEND);
 	want_recv(d.p.s.rcq, 1, 50);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory regions: where they begin, and when they end. */
+/* Memory regions: addresses, deregistration, reregistration, keys. */
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 #define MIB	(1024u * 1024)
 
-/* Addresses are those chosen at registration, here and on the wire */
+/* Local and remote addresses are those of the IOVA */
 static void iova(void)
 {
 	static const uint64_t bases[] = {
@@ -25,7 +25,7 @@ static void iova(void)
 	for (i = 0; i < ARRAY_SIZE(bases); i++) {
 		struct buf view = d.s;
 
-		/* the same place in its page as the memory has */
+		/* same page offset as the memory */
 		base = (bases[i] & ~0xfffull) | ((uintptr_t)d.s.at & 0xfff);
 		view.mr = ibv_reg_mr_iova(d.p.s.pd, d.s.at, d.s.len, base,
 					  RIGHTS_ALL);
@@ -35,7 +35,7 @@ static void iova(void)
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG,
 			.b = &d.c, .len = 5000, .rkey = view.mr->rkey,
 			.raddr = base + 33 });
-		/* the server sends from there, by its own addresses */
+		/* the server sends from there, also by IOVA */
 		do_recv(&d.p.c, 2, &d.c, 3, 8000);
 		do_recv(&d.p.s, 3, NULL, 0, 0);
 		do_send(&d.p.c, 3, NULL, 0, 0);
@@ -62,7 +62,7 @@ struct flood {
 	uint64_t	at;
 };
 
-/* A post may take as long as all that it sends: whoever deregisters does not post */
+/* Posting may take as long as the transfer, so another thread deregisters */
 static void *pour(void *arg)
 {
 	const struct flood *f = arg;
@@ -75,20 +75,20 @@ static void *pour(void *arg)
 	return NULL;
 }
 
-/* The first octet is there; however long a busy host takes */
+/* Wait for the first byte */
 static void has_begun(const struct buf *there, const struct buf *from)
 {
 	uint64_t until = now_ms() + patience(10000);
 
 	while (__atomic_load_n(there->at, __ATOMIC_RELAXED) != *from->at) {
-		CHECK(now_ms() < until, "nothing comes");
+		CHECK(now_ms() < until, "a Write must arrive");
 		sched_yield();
 	}
 }
 
 /*
- * Nothing arrives in memory once dereg_mr has returned.  Whether it was in the
- * middle of the flood: the first Write had begun to arrive, the last had not ended.
+ * No byte arrives after dereg_mr has returned.  Return: true if it was called between the start of
+ * the first Write and the end of the last.
  */
 static bool one_flood(uint32_t round)
 {
@@ -115,12 +115,12 @@ static bool one_flood(uint32_t round)
 	memcpy(after, flood.at, MIB);
 	flood.mr = NULL;
 	CHECK(!pthread_join(thread, NULL), "%m");
-	/* one more, if the others were too quick */
+	/* one more, in case all others were already done */
 	do_job(&d.p.c, &(struct job){
 		.id = FLOOD, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1,
 		.rkey = f.key, .raddr = f.at });
 	pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	CHECK(!memcmp(after, flood.at, MIB), "written after dereg_mr");
+	CHECK(!memcmp(after, flood.at, MIB), "no byte may be written after dereg_mr");
 	want_counted(&d.p.s, "end_ddp_tagged_stag", was, 1);
 	amid = after[0] == d.c.at[0] &&
 	       memcmp(after + FLOOD - 1, d.c.at, MIB - FLOOD + 1);
@@ -134,15 +134,15 @@ static void dereg_flood(void)
 	const uint32_t n = rounds(32);
 	uint32_t i, amid = 0;
 
-	/* the scheduler decides how often it is in the middle */
+	/* the scheduler decides how often that happens */
 	for (i = 0; i < n || (amid < n / 4 && i < 8 * n); i++)
 		amid += one_flood(i);
-	CHECK(amid >= n / 4, "in the middle of it %u times of %u", amid, i);
+	CHECK(amid >= n / 4, "called during the Writes %u times of %u", amid, i);
 }
 
 /*
- * The source goes while it is read: the peer is told, the rest is flushed.  Whether
- * it was read still.
+ * The source of Reads is deregistered: the requester gets an error, further requests are flushed.
+ * Return: true if that happened before the end of the Reads.
  */
 static bool source_goes(void)
 {
@@ -183,8 +183,8 @@ static bool source_goes(void)
 }
 
 /*
- * The sink goes while it is read into: nothing arrives there afterwards.  Whether it
- * was read into still.
+ * The sink of Reads is deregistered: no byte arrives there afterwards.  Return: true if that
+ * happened before the end of the Reads.
  */
 static bool sink_goes(void)
 {
@@ -213,12 +213,12 @@ static bool sink_goes(void)
 	}
 	if (failed)
 		pair_event(&d.p, d.p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
-	CHECK(!memcmp(after, d.c.at, MIB), "written after dereg_mr");
+	CHECK(!memcmp(after, d.c.at, MIB), "no byte may be written after dereg_mr");
 	desk_free(&d);
 	return failed;
 }
 
-/* Whoever deregisters may be held up until all is read: it tries again */
+/* Retry, as the deregistration may be delayed until all Reads are done */
 static void while_read(bool (*goes)(void))
 {
 	int i;
@@ -226,7 +226,7 @@ static void while_read(bool (*goes)(void))
 	for (i = 0; i < 10; i++)
 		if (goes())
 			return;
-	CHECK(false, "all Reads were too quick, %d times", i);
+	CHECK(false, "all Reads ended too early, %d times", i);
 }
 
 static void dereg_source(void)
@@ -239,7 +239,7 @@ static void dereg_sink(void)
 	while_read(sink_goes);
 }
 
-/* Where the region was, it is no more */
+/* The old address is not part of the MR any more */
 static void left(struct desk *d)
 {
 	uint64_t was = counter(&d->p.s, "end_ddp_tagged_bounds");
@@ -253,7 +253,7 @@ static void left(struct desk *d)
 	buf_is_clear(&d->s, 0, 1000);
 }
 
-/* A region goes elsewhere: what was open is shut, what was not is open */
+/* Reregistration to other memory: the new one is accessible, the old one is not */
 static void rereg(void)
 {
 	struct buf other;
@@ -261,7 +261,7 @@ static void rereg(void)
 
 	desk_open(&d, &(struct opts){}, 1000);
 	buf_new(&other, 3000);
-	/* another place for the same object, with all the rights it had */
+	/* move the MR; its rights stay */
 	CHECK(!ibv_rereg_mr(d.s.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
 			    other.at, 3000, 0), "%m");
 	buf_fill(&d.c, 0, 900, 3);
@@ -287,7 +287,7 @@ static void allow(struct desk *d, int access)
 			    access), "%m");
 }
 
-/* Memory that is pinned for more stays: the peers' STag is what it was */
+/* If the memory is pinned with enough rights it stays pinned, and the STag stays */
 static void rereg_rights(void)
 {
 	struct desk d;
@@ -308,7 +308,7 @@ static void rereg_rights(void)
 	desk_free(&d);
 }
 
-/* ... and while its memory is the same peers find it where it was, if pinned anew, too */
+/* Even if the memory is pinned again, peers find it at the old address */
 static void rereg_base(void)
 {
 	struct desk d;
@@ -331,7 +331,7 @@ static void rereg_base(void)
 	desk_free(&d);
 }
 
-/* A window that another thread binds */
+/* Binds a window in another thread */
 struct binder {
 	struct desk	*d;
 	struct ibv_mw	*mw;
@@ -357,8 +357,8 @@ static void *bind_soon(void *arg)
 }
 
 /*
- * A region whose new memory takes long to pin, and a window to what it was: whoever is
- * first has it.  Whether it was the window, while the other one was at it.
+ * Reregister to memory that takes long to pin while a window is bound to the old memory: only one
+ * of both may succeed.  Return: true if the bind won during the reregistration.
  */
 static bool one_rereg(struct desk *d, void *far, size_t len)
 {
@@ -381,7 +381,7 @@ static bool one_rereg(struct desk *d, void *far, size_t len)
 	CHECK(!pthread_join(thread, NULL), "%m");
 	CHECK(b.bound == !!err, "%s, and then %sbound", strerror(err),
 	      b.bound ? "" : "not ");
-	CHECK(!err || ibv_dereg_mr(b.mr) == EBUSY, "deregistered under a window");
+	CHECK(!err || ibv_dereg_mr(b.mr) == EBUSY, "must not be deregistered");
 	CHECK(!ibv_dealloc_mw(b.mw) && !ibv_dereg_mr(b.mr), "%m");
 	return err && !before;
 }
@@ -406,10 +406,10 @@ static void rereg_meets_bind(void)
 	CHECK(busy, "no window was bound in time, %d times", i);
 }
 
-/* An STag's index: what the device chooses of it */
+/* Bits of an STag that the device chooses */
 #define INDEX_BITS	24
 
-/* All over the range: each bit set as often as not, each sixteenth used */
+/* Keys use the whole range: each bit is set about half the time, and each sixteenth is used */
 static void keys_spread(const uint32_t *key, uint32_t n)
 {
 	uint32_t bits[INDEX_BITS] = {}, part[16] = {}, i, k;
@@ -435,8 +435,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * No step from one key to the next comes again, nor does one from step to step: of
- * random ones in 2^24 three are the same in a thousand tries.
+ * Differences between consecutive keys do not repeat, nor do their differences.  By chance, three
+ * or more of 3000 random ones repeat in about 3 of 1000 runs.
  */
 static void keys_unalike(const uint32_t *key, uint32_t n, int depth)
 {
@@ -450,11 +450,11 @@ static void keys_unalike(const uint32_t *key, uint32_t n, int depth)
 	qsort(step, n - 1, sizeof(*step), by_value);
 	for (i = 1; i + 1 < n; i++)
 		twice += step[i] == step[i - 1];
-	CHECK(twice < 5, "%u steps of %u were there before", twice, n);
+	CHECK(twice < 5, "%u differences of %u are repeated", twice, n);
 	free(step);
 }
 
-/* A key is not used again soon, and does not tell the next one */
+/* A key is not reused soon and does not predict the next one */
 static void keys(void)
 {
 	static uint32_t key[3000], index[ARRAY_SIZE(key)];
@@ -472,18 +472,18 @@ static void keys(void)
 		CHECK(!ibv_dereg_mr(b.mr), "%m");
 		b.mr = NULL;
 		for (k = 0; k < i; k++)
-			CHECK(key[k] != key[i], "key %u is that of %u", i, k);
+			CHECK(key[k] != key[i], "key %u is equal to key %u", i, k);
 		if (i && key[i] - key[i - 1] + 0x400 < 0x800)
 			near++;
 	}
-	CHECK(near < n / 20, "%u keys lie near the one before", near);
+	CHECK(near < n / 20, "%u keys are close to the previous one", near);
 	keys_spread(key, n);
 	keys_unalike(index, n, 1);
 	buf_free(&b);
 	pair_close(&p);
 }
 
-/* A region is an object of its own: its memory may be unmapped or be two's */
+/* MRs may overlap, and are independent of each other */
 static void overlap(void)
 {
 	struct ibv_mr *again;
@@ -493,7 +493,7 @@ static void overlap(void)
 	again = ibv_reg_mr(d.p.s.pd, d.s.at + 100, 200,
 			   IBV_ACCESS_REMOTE_READ);
 	CHECK(again, "%m");
-	CHECK(again->rkey != d.s.mr->rkey, "the same key");
+	CHECK(again->rkey != d.s.mr->rkey, "the keys must differ");
 	buf_fill(&d.c, 0, 1000, 1);
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_WRITE, .b = &d.c, .len = 1000,
@@ -504,7 +504,7 @@ static void overlap(void)
 		.raddr = (uintptr_t)d.s.at + 100 });
 	want_ok(d.p.c.scq, 2, IBV_WC_RDMA_READ);
 	CHECK(!memcmp(d.c.at + 500, d.s.at + 100, 200), "data");
-	/* what the other region opens this one does not */
+	/* the right to the other MR does not extend this one */
 	do_job(&d.p.c, &(struct job){
 		.id = 3, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.off = 500, .len = 201, .rkey = again->rkey,
@@ -536,17 +536,14 @@ void lock_at_most(size_t octets)
 	CHECK(!setrlimit(RLIMIT_MEMLOCK, &limit), "%m");
 }
 
-/*
- * What a program may pin is the administrator's to say; at the limit nothing
- * that it has is lost.
- */
+/* RLIMIT_MEMLOCK limits what a program can pin; a failure at the limit affects nothing else */
 static void memlock(void)
 {
 	struct ibv_mr *mr, *more;
 	struct desk d;
 	struct buf b;
 
-	/* before: rdma_cm wants its file used with the rights it was opened with */
+	/* first of all: rdma_cm's file must be used with the rights of its open() */
 	drop_ipc_lock();
 	desk_open(&d, &(struct opts){}, 1000);
 	buf_new(&b, 2 * MIB);

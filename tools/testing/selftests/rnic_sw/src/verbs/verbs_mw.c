@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory windows: the server opens parts of its memory to the client, which
- * writes and reads there, and nowhere else.
+ * Memory windows: the server binds parts of its memory, and the client can write and read there and
+ * nowhere else.
  */
 #include "verbs.h"
 
 #define SIZE	10000u
-#define AT	1001u		/* the window, of WIDE octets from here */
+#define AT	1001u		/* offset of the window, of WIDE bytes */
 #define WIDE	3000u
 #define WR	IBV_ACCESS_REMOTE_WRITE
 #define RD	IBV_ACCESS_REMOTE_READ
 
-/* The region itself is open to nobody: what the peer can do the window lets */
+/* The MR itself grants no remote access; only the window does */
 static void open_desk(struct desk *d, int mr_access)
 {
 	desk_open(d, &(struct opts){}, SIZE);
@@ -76,7 +76,7 @@ static struct job job_at(const struct desk *d, enum ibv_wr_opcode op,
 	};
 }
 
-/* By that connection, write [@off, @off + @len) through the window, and read it back */
+/* Over @p, write [@off, @off + @len) through the window and read it back */
 static void reaches_by(struct desk *d, const struct pair *p, uint32_t rkey, uint32_t off,
 		       uint32_t len)
 {
@@ -99,7 +99,7 @@ static void reaches(struct desk *d, uint32_t rkey, uint32_t off, uint32_t len)
 	reaches_by(d, &d->p, rkey, off, len);
 }
 
-/* The connection ends for that reason, and nothing is touched */
+/* The connection ends for the reason @ends, and no byte of memory changes */
 static void denied(struct desk *d, struct pair *p, const struct job *j,
 		   const char *ends)
 {
@@ -128,7 +128,7 @@ static void drop(struct desk *d, struct ibv_mw *mw)
 	desk_free(d);
 }
 
-/* Open, to the octet */
+/* A window grants access to exactly its bytes */
 static void type1(void)
 {
 	struct desk d;
@@ -161,7 +161,7 @@ static void type1_before(void)
 	drop(&d, mw);
 }
 
-/* Bound elsewhere: the old STag is dead */
+/* Bound again elsewhere: the old STag is invalid */
 static void type1_again(void)
 {
 	struct desk d;
@@ -178,7 +178,7 @@ static void type1_again(void)
 	info.addr += WIDE;
 	bind1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	CHECK(mw->rkey != old, "same rkey");
+	CHECK(mw->rkey != old, "the rkey must change");
 	reaches(&d, mw->rkey, AT + WIDE, WIDE);
 	write_denied(&d, old, AT + WIDE, 1, "end_ddp_tagged_stag");
 	drop(&d, mw);
@@ -195,7 +195,7 @@ static void type1_shut(void)
 	info = part(&d, WR | RD);
 	bind1(&d, mw, &info);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
-	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "deregistered under a window");
+	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "an MR with a bound window must not be deregistered");
 	bind1(&d, mw, &none);
 	want_ok(d.p.s.scq, 30, IBV_WC_BIND_MW);
 	write_denied(&d, mw->rkey, AT, 1, "end_ddp_tagged_stag");
@@ -204,7 +204,7 @@ static void type1_shut(void)
 	drop(&d, mw);
 }
 
-/* Each right by itself */
+/* Each right alone */
 static void rights_write(void)
 {
 	struct desk d;
@@ -237,7 +237,7 @@ static void rights_read(void)
 	drop(&d, mw);
 }
 
-/* Offsets instead of addresses */
+/* A window addressed by offsets instead of addresses */
 static void zero_based(void)
 {
 	struct desk d;
@@ -280,7 +280,7 @@ static struct ibv_mw *two_and_window(struct desk *d, struct pair *q)
 	return mw;
 }
 
-/* For all streams of the protection domain, whichever has bound it (RFC 5041 8.2) */
+/* A window of type 1 is valid for all streams of the PD, not only the binding one (RFC 5041 8.2) */
 static void type1_streams(void)
 {
 	struct desk d;
@@ -294,7 +294,7 @@ static void type1_streams(void)
 	drop(&d, mw);
 }
 
-/* Only for the stream that bound it (RFC 5041 8.2) */
+/* A window of type 2 is valid only for the stream that bound it (RFC 5041 8.2) */
 static void type2_stream(void)
 {
 	struct desk d;
@@ -330,7 +330,7 @@ static void shut2(struct desk *d, uint32_t rkey)
 	want_ok(d->p.s.scq, 32, IBV_WC_LOCAL_INV);
 }
 
-/* Both ways to shut it, and it can be opened again */
+/* Unbind a window locally, then bind it again with another key */
 static void type2_local_inv(void)
 {
 	struct desk d;
@@ -348,7 +348,7 @@ static void type2_local_inv(void)
 	drop(&d, mw);
 }
 
-/* Its owner may shut what is shut: krping begins with that */
+/* Invalidating an invalid window is allowed: krping begins with that */
 static void type2_shut_twice(void)
 {
 	struct ibv_mw_bind_info info;
@@ -394,7 +394,7 @@ static void type2_remote_inv(void)
 	drop(&d, mw);
 }
 
-/* The peer of @p asks that it be shut, in vain: @p ends for that reason */
+/* The peer tries to invalidate @rkey, which @p does not permit: it ends for the reason @ends */
 static void cannot_shut(struct pair *p, uint32_t rkey, const char *ends)
 {
 	struct ibv_send_wr *bad, wr = {
@@ -411,7 +411,7 @@ static void cannot_shut(struct pair *p, uint32_t rkey, const char *ends)
 	CHECK(next_wc(p->c.scq).wr_id == 6, "send");
 }
 
-/* One of type 1 is nothing a peer may shut (N-5) */
+/* A peer must not invalidate a window of type 1 (N-5) */
 static void type1_remote_inv(void)
 {
 	struct desk d;
@@ -425,7 +425,7 @@ static void type1_remote_inv(void)
 	drop(&d, mw);
 }
 
-/* Nor is one of type 2, where another stream has bound it */
+/* A peer must not invalidate a window of type 2 that another stream has bound */
 static void type2_other_inv(void)
 {
 	struct desk d;
@@ -445,7 +445,7 @@ static void type2_other_inv(void)
 	drop(&d, mw);
 }
 
-/* A bind that cannot be: it completes so, and the queue pair ends */
+/* An invalid bind completes with an error, and the QP goes to error */
 static void no_bind(int mr_access, struct ibv_mw_bind_info *change,
 		    uint32_t rkey_xor)
 {
@@ -490,13 +490,13 @@ static void bound_twice(void)
 	mw = new_mw(&d, IBV_MW_TYPE_2);
 	info = part(&d, WR | RD);
 	CHECK(post_bind2(&d.p.s, new_mw(&d, IBV_MW_TYPE_1), 1, &info) == EINVAL,
-	      "type 1 posted");
+	      "a posted bind of a type 1 window must fail");
 	bind2(&d, mw, mw->rkey + 1, &info);
 	CHECK(!post_bind2(&d.p.s, mw, mw->rkey + 2, &info), "post");
 	want_status(d.p.s.scq, 31, IBV_WC_MW_BIND_ERR);
 }
 
-/* Its STag is for peers */
+/* The STag of a window is no lkey */
 static void no_lkey(void)
 {
 	struct desk d;
@@ -519,7 +519,7 @@ static void no_lkey(void)
 
 #define MANY	150u
 
-/* A region that many windows were bound to goes when the last one is shut */
+/* An MR can be deregistered when the last of many windows is unbound */
 static void many_shut(void)
 {
 	struct desk d;
@@ -536,7 +536,7 @@ static void many_shut(void)
 	for (i = 0; i < MANY; i++)
 		if (i != MANY / 2)
 			shut2(&d, mw[i]->rkey);
-	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "one is open");
+	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "an MR with an open window must not be deregistered");
 	CHECK(ibv_dereg_mr(d.s.mr) == EBUSY, "still");
 	reaches(&d, mw[MANY / 2]->rkey, AT, WIDE);
 	shut2(&d, mw[MANY / 2]->rkey);
@@ -547,7 +547,7 @@ static void many_shut(void)
 	desk_close(&d);
 }
 
-/* The program ends with windows open; the kernel cleans up behind it */
+/* The program exits with windows bound; the kernel has to clean up */
 static void left_open(void)
 {
 	struct desk d;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory that is not pinned, and messages that find it away: what the cases share. */
+/* Common parts of the cases about on-demand paging: buffers, and messages between them. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ void odp_pair(struct pair *p, const struct opts *o)
 	CHECK(!ibv_query_device_ex(p->c.id->verbs, NULL, &attr), "%m");
 	if (attr.odp_caps.general_caps & IBV_ODP_SUPPORT)
 		return;
-	CHECK(!kernel_has("mmu_interval_notifier_insert"), "the device does not say that it can");
+	CHECK(!kernel_has("mmu_interval_notifier_insert"), "ODP must be offered");
 	skip("no on-demand paging in this kernel: CONFIG_MMU_NOTIFIER");
 }
 
@@ -155,7 +155,7 @@ long number_in(const char *path, const char *word)
 
 /* Messages ------------------------------------------------------------------ */
 
-/* The sink has what nobody would send */
+/* Fill the source with the pattern of @seed and the sink with another one */
 static void fill(struct buf *from, struct buf *to, size_t off, size_t len,
 		 uint32_t seed, away_fn *away)
 {
@@ -230,9 +230,9 @@ void trade_add(struct desk *d, uint32_t at, uint64_t value, away_fn *away)
 		.id = 4, .op = IBV_WR_ATOMIC_FETCH_AND_ADD, .flags = SIG,
 		.value = value, .sink = &d->c, .at = at, .target = &d->s, .to = at });
 	want_atom(d->p.c.scq, 4, IBV_WR_ATOMIC_FETCH_AND_ADD);
-	CHECK(*word(&d->c, at) == old, "%llx came, %llx was there",
+	CHECK(*word(&d->c, at) == old, "%llx was returned, %llx was the value before",
 	      (unsigned long long)*word(&d->c, at), (unsigned long long)old);
-	CHECK(*word(&d->s, at) == old + value, "%llx is there, want %llx",
+	CHECK(*word(&d->s, at) == old + value, "the sum is %llx, want %llx",
 	      (unsigned long long)*word(&d->s, at), (unsigned long long)(old + value));
 }
 
@@ -272,7 +272,7 @@ static void *take_away(void *arg)
 	return NULL;
 }
 
-/* So many times, and until something has been taken away meanwhile */
+/* Repeat @times times, and until @away has been applied at least once */
 void trade_under(struct desk *d, size_t len, uint32_t times, away_fn *away)
 {
 	struct taker t = { .d = d, .away = away };
@@ -284,5 +284,5 @@ void trade_under(struct desk *d, size_t len, uint32_t times, away_fn *away)
 		trade_all(d, len, i * 64, NULL);
 	__atomic_store_n(&t.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
-	printf("# taken away %u times meanwhile\n", t.times);
+	printf("# pages changed %u times meanwhile\n", t.times);
 }

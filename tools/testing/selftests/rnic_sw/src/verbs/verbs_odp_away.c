@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What the kernel does to a program's pages, and the program to its own, between
- * messages and under them: what the program would find there is what is sent, and
- * what comes is what it finds.
+ * Changes to pages by the kernel and by the program, before messages and during them.  Messages
+ * send what the program would read, and the program reads what has arrived.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -16,7 +15,7 @@
 #define HUGE	(2ul << 20)
 #define TIMES	16u
 
-/* Before each message, and then while there are many */
+/* Apply @away before each message, then during many */
 static void trades(struct desk *d, size_t len, away_fn *away)
 {
 	trade_all(d, len, 1, away);
@@ -32,7 +31,7 @@ static void with_files(away_fn *away)
 	odp_close(&d);
 }
 
-/* The page stays the file's, the program has none of it */
+/* Unmap the pages of a file without losing data */
 static void unmap_pages(struct buf *b)
 {
 	CHECK(!madvise(b->at, b->len, MADV_DONTNEED), "%m");
@@ -54,7 +53,7 @@ static void protect(void)
 	with_files(protect_otherwise);
 }
 
-/* Not to be touched at all, and then again: nobody uses it meanwhile */
+/* Forbid access for a moment in which no message is in flight */
 static void shut_for_a_while(struct buf *b)
 {
 	CHECK(!mprotect(b->at, b->len, PROT_NONE), "%m");
@@ -70,7 +69,7 @@ static void shut(void)
 	odp_close(&d);
 }
 
-/* The data go, the address is what was registered: they come back there */
+/* Move the data away and back to the registered address */
 static void there_and_back(struct buf *b)
 {
 	void *elsewhere = mmap(NULL, b->len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -92,8 +91,7 @@ static void moved(void)
 }
 
 /*
- * Other data come to be at the registered address, with no hole between: what is
- * sent next are those.
+ * Other pages replace those at the registered address without a gap; the next message sends these.
  */
 static void replaced(void)
 {
@@ -116,14 +114,14 @@ static void replaced(void)
 		want_ok(d.p.c.scq, 1, i % 2 ? IBV_WC_RDMA_WRITE : IBV_WC_RDMA_READ);
 		if (i % 2)
 			all_have_come(&d);
-		/* all_have_come() has used the first octet */
-		CHECK(!memcmp(d.c.at + 1, d.s.at + 1, d.c.len - 1), "not the same");
-		CHECK(at->at[5] == octet_of(100 + i, 5), "not what was put there");
+		/* all_have_come() has used the first byte */
+		CHECK(!memcmp(d.c.at + 1, d.s.at + 1, d.c.len - 1), "both buffers must be equal");
+		CHECK(at->at[5] == octet_of(100 + i, 5), "the memory must have the new content");
 	}
 	odp_close(&d);
 }
 
-/* Files that take each other's place under messages: the same file each time */
+/* Map the same file again over itself during messages */
 static int fd_of[2];
 static struct buf *first;
 
@@ -151,7 +149,7 @@ static void mapped_again(void)
 	odp_close(&d);
 }
 
-/* Pages that a child has, too --------------------------------------------- */
+/* Pages shared with a child ----------------------------------------------- */
 
 static uint64_t sum_of(const struct buf *b)
 {
@@ -163,7 +161,7 @@ static uint64_t sum_of(const struct buf *b)
 	return sum;
 }
 
-/* The parent's messages change nothing of the child's, while it lives */
+/* Messages of the parent must not change the memory of the child */
 static void share_with_child(struct buf *b)
 {
 	uint64_t sum;
@@ -184,7 +182,7 @@ static void share_with_child(struct buf *b)
 	_exit(PASS);
 }
 
-/* Not too many at once; none has seen its memory change */
+/* Keep few children; wait for one and check its result */
 static void share_with_few(struct buf *b)
 {
 	static int children;
@@ -194,7 +192,7 @@ static void share_with_few(struct buf *b)
 	if (++children < 4)
 		return;
 	children--;
-	CHECK(wait(&status) > 0 && !status, "a child's memory has changed: %x", status);
+	CHECK(wait(&status) > 0 && !status, "the child's memory must not change: %x", status);
 }
 
 static void forked(void)
@@ -205,11 +203,11 @@ static void forked(void)
 	odp_desk_own(&d, PAGES);
 	trades(&d, d.s.len, share_with_few);
 	while (wait(&status) > 0)
-		CHECK(!status, "a child's memory has changed: %x", status);
+		CHECK(!status, "the child's memory must not change: %x", status);
 	odp_close(&d);
 }
 
-/* Who forked goes on with what was its own before, when the child has gone, too */
+/* The parent continues with its pages during and after the life of the child */
 static void forked_once(void)
 {
 	struct desk d;
@@ -224,9 +222,9 @@ static void forked_once(void)
 	odp_close(&d);
 }
 
-/* Pages that the program gives up ------------------------------------------- */
+/* Pages given up by the program --------------------------------------------- */
 
-/* Read as zero at once, by a message, too: nobody has kept the old page */
+/* A message reads zeros at once: no reference to the old page is kept */
 static void given_up(void)
 {
 	struct desk d;
@@ -244,14 +242,14 @@ static void given_up(void)
 			.rkey = d.s.mr->rkey });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 		for (k = 0; k < d.c.len; k++)
-			CHECK(!d.c.at[k], "octet %zu is %x", k, d.c.at[k]);
+			CHECK(!d.c.at[k], "byte %zu is %x", k, d.c.at[k]);
 	}
 	odp_close(&d);
 }
 
 /*
- * MADV_FREE: the kernel may take a page as long as nobody has written it since.  A
- * peer's Write is one.
+ * MADV_FREE: the kernel may drop a page unless it is written afterwards.  A Write of the peer
+ * counts.
  */
 static void freed(void)
 {
@@ -268,7 +266,7 @@ static void freed(void)
 			.len = d.c.len, .raddr = (uintptr_t)d.s.at,
 			.rkey = d.s.mr->rkey });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
-		/* before anything has to be reclaimed, and while it is */
+		/* before reclaim, and during it */
 		all_have_come(&d);
 		CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT), "%m");
 		buf_has(&d.s, 0, d.s.len, 77 + i);
@@ -276,7 +274,7 @@ static void freed(void)
 	odp_close(&d);
 }
 
-/* A file's pages that are not the program's end with it, the others do not notice */
+/* Truncation removes the pages past the middle; messages on the others must not notice */
 static void cut_and_grow(struct buf *b)
 {
 	const int fd = fd_of[b != first];
@@ -297,7 +295,7 @@ static void truncated(void)
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	trades(&d, d.s.len / 2, cut_and_grow);
-	/* what has been cut off is new when it is there again */
+	/* pages that were cut off are new pages after the file has grown */
 	trade_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!ftruncate(fd_of[1], d.s.len / 2) && !ftruncate(fd_of[1], d.s.len), "%m");
 	trade_read(&d, 0, d.s.len / 2, 6, NULL);
@@ -305,11 +303,11 @@ static void truncated(void)
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c, .len = 100,
 		.raddr = (uintptr_t)d.s.at + d.s.len / 2, .rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
-	CHECK(!d.c.at[0] && !memcmp(d.c.at, d.c.at + 1, 99), "not zero");
+	CHECK(!d.c.at[0] && !memcmp(d.c.at, d.c.at + 1, 99), "new pages must be zero");
 	odp_close(&d);
 }
 
-/* What a peer writes into a file's page is the file's when the page has gone */
+/* A peer's Write to a file page reaches the file after the page is unmapped */
 static void file_written(void)
 {
 	static uint8_t back[PAGES * 65536];
@@ -329,15 +327,15 @@ static void file_written(void)
 		CHECK(!madvise(d.s.at, d.s.len, MADV_DONTNEED) && !fsync(fd), "%m");
 		CHECK(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), "fadvise");
 		CHECK(pread(fd, back, d.s.len, 0) == (ssize_t)d.s.len, "%m");
-		CHECK(!memcmp(back, d.c.at, d.s.len), "another's content");
+		CHECK(!memcmp(back, d.c.at, d.s.len), "the file must have what was written");
 	}
 	odp_close(&d);
 	CHECK(!close(fd), "%m");
 }
 
-/* What the kernel does by itself --------------------------------------------- */
+/* Changes by the kernel ------------------------------------------------------ */
 
-/* Migrates what there is of movable pages in all of memory */
+/* Migrate all movable pages */
 static void compact(struct buf *b)
 {
 	(void)b;
@@ -370,7 +368,7 @@ static void migrated(void)
 	odp_close(&d);
 	moved = pages_migrated() - before;
 	if (!moved)
-		skip("nothing was there that could be migrated");
+		skip("no pages could be migrated");
 	printf("# %ld pages were migrated\n", moved);
 }
 
@@ -383,10 +381,10 @@ static void need_swap(void)
 {
 	need_file("/proc/swaps", "CONFIG_SWAP");
 	if (number_in("/proc/meminfo", "SwapTotal:") <= 0)
-		skip("nothing to swap to: CONFIG_ZRAM, or a loop device");
+		skip("no swap space: CONFIG_ZRAM, or a loop device");
 }
 
-/* To swap, the program's own and files in memory; and back by a message */
+/* Swap out private memory and memfds; messages swap in */
 static void swapped(void)
 {
 	const char *where = "/proc/vmstat";
@@ -404,10 +402,10 @@ static void swapped(void)
 	odp_close(&d);
 	printf("# %ld pages out, %ld in\n", number_in(where, "pswpout ") - out,
 	       number_in(where, "pswpin ") - in);
-	CHECK(number_in(where, "pswpout ") > out, "nothing was swapped out");
+	CHECK(number_in(where, "pswpout ") > out, "pages must be swapped out");
 }
 
-/* So many pages of two buffers, aligned for huge ones */
+/* A buffer of two huge pages, aligned */
 static void huge_buf(struct buf *b)
 {
 	uint8_t *at;
@@ -423,7 +421,7 @@ static long huge_pages(void)
 	return number_in("/proc/self/smaps_rollup", "AnonHugePages:");
 }
 
-/* Whole again, if there is a huge page to be had */
+/* Collapse to huge pages if any are available */
 static void collapse(struct buf *b)
 {
 	if (madvise(b->at, b->len, MADV_COLLAPSE))
@@ -439,7 +437,7 @@ static void split(struct buf *b)
 	CHECK(!mprotect(last, page_size(), PROT_READ | PROT_WRITE), "%m");
 }
 
-/* The one or the other, as it comes */
+/* Collapse and split alternately */
 static void collapse_or_split(struct buf *b)
 {
 	static unsigned int turn;
@@ -464,19 +462,19 @@ static void huge(void)
 	CHECK(!madvise(d.s.at, d.s.len, MADV_HUGEPAGE), "%m");
 	buf_reg(&d.c, d.p.c.pd, RIGHTS_ODP);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
-	/* made huge by a message that finds nothing there */
+	/* a message faults in a huge page */
 	trade_write(&d, 0, HUGE, 1, NULL);
-	CHECK(huge_pages() > 0, "no huge page");
+	CHECK(huge_pages() > 0, "there must be a huge page");
 	trade_all(&d, 64 * page_size(), 1, split);
 	trade_all(&d, 64 * page_size(), 2, collapse);
-	/* the last page is shut for a moment: it is nobody's */
+	/* split() protects the last page for a moment; messages do not use that page */
 	trade_under(&d, HUGE / 16, rounds(TIMES) ?: 1, collapse_or_split);
 	odp_close(&d);
 }
 
 #define KSM	"/sys/kernel/mm/ksm/"
 
-/* All pages the same, until they are one */
+/* Fill all pages alike and wait until KSM has merged them */
 static void merge(struct buf *c, struct buf *s, uint32_t seed)
 {
 	const uint64_t until = now_ms() + patience(15000);
@@ -493,7 +491,7 @@ static void merge(struct buf *c, struct buf *s, uint32_t seed)
 	}
 }
 
-/* Pages with the same content become one, and part when a message comes */
+/* Pages of equal content are merged, and unshared by a message */
 static void merged(void)
 {
 	struct desk d;
@@ -508,14 +506,14 @@ static void merged(void)
 	write_file(KSM "run", "1");
 	for (i = 0; i < 4; i++) {
 		merge(&d.c, &d.s, i);
-		/* the others of the one page are as they were */
+		/* the other users of the merged page keep its content */
 		do_job(&d.p.c, &(struct job){
 			.id = 1, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
 			.off = 7, .len = 5, .rkey = d.s.mr->rkey,
 			.raddr = (uintptr_t)d.s.at + 2 * page_size() });
 		want_ok(d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 		all_have_come(&d);
-		CHECK(!memcmp(d.s.at + 2 * page_size(), d.c.at + 7, 5), "not written");
+		CHECK(!memcmp(d.s.at + 2 * page_size(), d.c.at + 7, 5), "must be written");
 		buf_has(&d.s, 0, page_size(), i);
 		buf_has(&d.s, 3 * page_size(), page_size(), i);
 		buf_has(&d.c, 4 * page_size(), page_size(), i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Programs that die, or never die, while their memory is wanted: others go on. */
+/* Processes that die, or do not die, during page faults of their MRs must not affect others. */
 #define _GNU_SOURCE
 #include <linux/userfaultfd.h>
 #include <signal.h>
@@ -11,7 +11,9 @@
 
 #include "verbs_odp.h"
 
-/* Whoever holds the descriptor keeps the page from coming when the program is dead */
+/* Pass the userfaultfd to another process.  As long as it is open there, the page stays unserved
+ * after the death of this one.
+ */
 static void pass(int over, int fd)
 {
 	char room[CMSG_SPACE(sizeof(int))] = {}, byte = 0;
@@ -36,14 +38,14 @@ static int fetch(int over)
 	struct cmsghdr *c;
 	int fd;
 
-	CHECK(recvmsg(over, &msg, 0) == 1, "it has not come so far");
+	CHECK(recvmsg(over, &msg, 0) == 1, "the child must get to its message");
 	c = CMSG_FIRSTHDR(&msg);
-	CHECK(c, "no descriptor came");
+	CHECK(c, "a file descriptor must come");
 	memcpy(&fd, CMSG_DATA(c), sizeof(int));
 	return fd;
 }
 
-/* Asked by another process: the library does not work behind a fork once used */
+/* Check for ODP in a child: after its use, the library does not work in children */
 static void odp_or_skip(void)
 {
 	struct pair p;
@@ -68,7 +70,7 @@ static void stuck_or_skip(void)
 	close(uffd_open());
 }
 
-/* Both ends are its own; it dies where the other process says */
+/* Have both ends in one process, with a message that waits for a page, until killed */
 static void hang(int over, enum ibv_wr_opcode op, bool at_client)
 {
 	struct stall s;
@@ -97,7 +99,7 @@ static void killed_in(enum ibv_wr_opcode op, bool at_client)
 	CHECK(!kill(pid, SIGKILL), "%m");
 	until = now_ms() + patience(WC_MS);
 	while (waitpid(pid, NULL, WNOHANG) != pid) {
-		CHECK(now_ms() < until, "it does not die");
+		CHECK(now_ms() < until, "a killed process must end");
 		pause_ms(10);
 	}
 	close(fd);
@@ -111,15 +113,15 @@ static void stuck_killed(void)
 	killed_in(IBV_WR_RDMA_READ, false);
 	killed_in(IBV_WR_SEND, true);
 	killed_in(IBV_WR_RDMA_READ, true);
-	/* and the device is as good as ever */
+	/* the device still works */
 	later();
 }
 
-/* Pages that one program keeps from coming are nothing to another's ------------- */
+/* Many unserved pages of one program must not delay another program ------------- */
 
 enum { CROWD = 100 };
 
-/* A page of its own for each, that does not come: a peer's Write and a Send want it */
+/* An unserved page for each connection, wanted by a Write of the peer and by a Send */
 static void crowd(int fd)
 {
 	static struct pair p[CROWD];
@@ -171,14 +173,14 @@ static void stuck_crowd(void)
 	if (!pid)
 		serve_nobody(ready[1]);
 	close(ready[1]);
-	CHECK(read(ready[0], &c, 1) == 1, "there is no crowd");
+	CHECK(read(ready[0], &c, 1) == 1, "the other program must start");
 	odp_desk_own(&d, 6);
 	trade_all(&d, d.s.len, 1, NULL);
 	odp_close(&d);
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "%m");
 }
 
-/* Who has the descriptors after the program that registered its memory has gone */
+/* A child that holds the file descriptors after the process with the memory has gone */
 static void inherit(void)
 {
 	struct desk d;
@@ -191,7 +193,7 @@ static void inherit(void)
 		pause_ms(500);
 		_exit(PASS);
 	}
-	/* the last it does: with its memory go the pages that these want */
+	/* last action of this process: its exit removes the pages that these messages use */
 	for (i = 0; i < 40; i++)
 		do_job(&d.p.c, &(struct job){
 			.op = i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
@@ -216,16 +218,16 @@ static void outlived(void)
 		if (WIFEXITED(status) && WEXITSTATUS(status) == SKIP)
 			_exit(SKIP);
 		CHECK(!status, "%x", status);
-		/* its child, which is ours now */
+		/* the grandchild, which this process has adopted */
 		CHECK(wait(&status) > 0 && !status, "%x", status);
 	}
 	later();
 }
 
 #define NOBODY	65534u
-#define OF_A_USER	1024	/* processes with such regions */
+#define OF_A_USER	1024	/* limit on ODP processes of one user */
 
-/* Process and region stay until the test ends */
+/* Hold a process with an ODP MR until the test ends */
 static void hold_region(struct ibv_device *dev, int tell, int wait_for)
 {
 	struct ibv_context *ctx = ibv_open_device(dev);
@@ -238,11 +240,11 @@ static void hold_region(struct ibv_device *dev, int tell, int wait_for)
 	if (!ibv_reg_mr(pd, some, sizeof(some), RIGHTS_ODP))
 		error = errno;
 	CHECK(write(tell, &error, sizeof(error)) == sizeof(error), "%m");
-	CHECK(read(wait_for, &c, 1) == 0, "not at an end");
+	CHECK(read(wait_for, &c, 1) == 0, "the pipe must be at its end");
 	_exit(0);
 }
 
-/* A process more, of that user's.  Return: why it has no region */
+/* Start another process of user @uid.  Return: 0, or the errno of its registration */
 static int one_more(struct ibv_device *dev, uid_t uid, int tell[2], int wait_for[2])
 {
 	pid_t pid = fork();
@@ -258,14 +260,14 @@ static int one_more(struct ibv_device *dev, uid_t uid, int tell[2], int wait_for
 	return error;
 }
 
-/* A user's processes leave other users something */
+/* One user's processes must not use up the capacity for other users */
 static void limit_owners(void)
 {
 	int tell[2], wait_for[2], i, error, status;
 	struct ibv_device **devs;
 
 	if (getuid())
-		skip("needs root, to be somebody else");
+		skip("needs root, to change the user");
 	odp_or_skip();
 	devs = ibv_get_device_list(NULL);
 	CHECK(devs && devs[0] && !pipe(tell) && !pipe(wait_for), "%m");
@@ -274,8 +276,8 @@ static void limit_owners(void)
 		CHECK(!error, "%d: %s", i, strerror(error));
 	}
 	error = one_more(devs[0], NOBODY, tell, wait_for);
-	CHECK(error == ENOMEM, "one more than may be: %s", strerror(error));
-	CHECK(!one_more(devs[0], NOBODY - 1, tell, wait_for), "somebody else");
+	CHECK(error == ENOMEM, "one process above the limit must be refused: %s", strerror(error));
+	CHECK(!one_more(devs[0], NOBODY - 1, tell, wait_for), "another user must not be refused");
 	CHECK(!one_more(devs[0], 0, tell, wait_for), "root");
 	close(wait_for[1]);
 	for (i = 0; i < OF_A_USER + 3; i++)

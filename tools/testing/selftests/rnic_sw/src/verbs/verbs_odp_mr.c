@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Regions on demand as objects: announced, made, advised, changed, and never pinned. */
+/* ODP MRs as objects: capabilities, registration, advice, reregistration, no pinned memory. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
@@ -8,7 +8,7 @@
 #define PAGES	8u
 #define MIB	(1024ul * 1024)
 
-/* What is announced is true for connected queue pairs, and there are no others */
+/* Capabilities are those of RC; other transports have none */
 static void caps(void)
 {
 	const uint32_t rc = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
@@ -24,11 +24,11 @@ static void caps(void)
 	CHECK(attr.odp_caps.per_transport_caps.rc_odp_caps == rc, "%x",
 	      attr.odp_caps.per_transport_caps.rc_odp_caps);
 	CHECK(!attr.odp_caps.per_transport_caps.uc_odp_caps &&
-	      !attr.odp_caps.per_transport_caps.ud_odp_caps, "UC, UD");
+	      !attr.odp_caps.per_transport_caps.ud_odp_caps, "no ODP for UC and UD");
 	pair_close(&p);
 }
 
-/* No page of it is there: sinks are made by what comes, sources that are not read as 0 */
+/* No page is present: sinks are faulted in, sources read as 0 */
 static void untouched(void)
 {
 	struct desk d;
@@ -36,14 +36,14 @@ static void untouched(void)
 
 	odp_desk_own(&d, PAGES);
 	memset(d.c.at, 0xaa, page_size());
-	CHECK(!is_there(d.s.at + page_size()), "there before anything came");
+	CHECK(!is_there(d.s.at + page_size()), "the page must not be present yet");
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = IBV_WR_RDMA_READ, .flags = SIG, .b = &d.c,
 		.len = 3000, .raddr = (uintptr_t)d.s.at + page_size() * 5 - 1500,
 		.rkey = d.s.mr->rkey });
 	want_ok(d.p.c.scq, 1, IBV_WC_RDMA_READ);
 	for (i = 0; i < 3000; i++)
-		CHECK(!d.c.at[i], "octet %zu is %x", i, d.c.at[i]);
+		CHECK(!d.c.at[i], "byte %zu is %x", i, d.c.at[i]);
 	buf_fill(&d.c, 0, page_size() * 3, 8);
 	do_job(&d.p.c, &(struct job){
 		.id = 2, .op = IBV_WR_RDMA_WRITE, .flags = SIG, .b = &d.c,
@@ -56,7 +56,7 @@ static void untouched(void)
 	odp_close(&d);
 }
 
-/* One end only is on demand, the other is pinned */
+/* One end is an ODP MR, the other is pinned */
 static void beside_pinned(void)
 {
 	struct desk d;
@@ -72,7 +72,7 @@ static void beside_pinned(void)
 	odp_close(&d);
 }
 
-/* A shared receive, into pages that are not there */
+/* A receive of an SRQ into non-present pages */
 static void srq(void)
 {
 	struct ibv_sge sge = { .length = 3 * page_size() };
@@ -99,7 +99,7 @@ static void srq(void)
 	odp_close(&d);
 }
 
-/* Pages of one message far apart: lists at both ends */
+/* Scatter/gather lists at both ends, whose pages are far apart */
 static void lists(void)
 {
 	struct ibv_sge from[4], to[4];
@@ -131,7 +131,7 @@ static void lists(void)
 	odp_close(&d);
 }
 
-/* A region far larger than memory needs none of the limit, nor do messages */
+/* An MR far larger than RAM, and its messages, pin nothing, so RLIMIT_MEMLOCK does not apply */
 static void unpinned(void)
 {
 	const size_t pages = (sizeof(long) == 8 ? 4096 : 256) * MIB / page_size();
@@ -142,18 +142,18 @@ static void unpinned(void)
 	lock_at_most(0);
 	odp_desk_own(&d, PAGES);
 	pinned = ibv_reg_mr(d.p.c.pd, d.c.at, d.c.len, RIGHTS_ALL);
-	CHECK(!pinned && (errno == ENOMEM || errno == EPERM), "pinned: %m");
+	CHECK(!pinned && (errno == ENOMEM || errno == EPERM), "a pinned MR must be refused: %m");
 	pages_free(&d.s);
 	pages_new(&d.s, pages);
 	buf_reg(&d.s, d.p.s.pd, RIGHTS_ODP);
 	trade_all(&d, d.c.len, 3, NULL);
-	CHECK(!number_in("/proc/self/status", "VmPin:"), "something is pinned");
+	CHECK(!number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
 	odp_close(&d);
 }
 
 /* The whole address space -------------------------------------------------- */
 
-/* A region that has no bounds, lent to a buffer */
+/* Register the whole address space */
 static struct ibv_mr *all_of(struct ibv_pd *pd)
 {
 	struct ibv_mr *mr = ibv_reg_mr(pd, NULL, SIZE_MAX, RIGHTS_ODP);
@@ -171,7 +171,7 @@ static void implicit_desk(struct desk *d)
 	d->s.mr = all_of(d->p.s.pd);
 }
 
-/* What is mapped later is in it, and what takes the place of something else */
+/* The MR covers what is mapped later, and what replaces another mapping */
 static void implicit(void)
 {
 	struct ibv_mr *mr;
@@ -185,7 +185,7 @@ static void implicit(void)
 		CHECK(!munmap(d.s.map, d.s.map_len), "%m");
 		pages_new(&d.s, PAGES + i * 100);
 		d.s.mr = mr;
-		/* this one stays where it was */
+		/* the client's buffer keeps its address */
 		CHECK(mmap(d.c.at, d.c.len, PROT_READ | PROT_WRITE, MAP_FIXED |
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == d.c.at, "%m");
 	}
@@ -194,7 +194,7 @@ static void implicit(void)
 
 #define SOME	(3 * 4096)
 
-/* The stack, the heap, the program's own data */
+/* Stack, heap and static data of the program */
 static void implicit_all(void)
 {
 	static uint8_t data[SOME];
@@ -215,18 +215,18 @@ static void implicit_all(void)
 	free(heap);
 }
 
-/* It is on demand alone that the whole of it can be had, and from 0 on */
+/* An MR of the whole address space must be ODP and start at 0 */
 static void implicit_arguments(void)
 {
 	struct pair p;
 
 	odp_pair(&p, &(struct opts){});
 	CHECK(!ibv_reg_mr(p.c.pd, NULL, SIZE_MAX, RIGHTS_ALL), "pinned");
-	CHECK(!ibv_reg_mr(p.c.pd, (void *)page_size(), SIZE_MAX, RIGHTS_ODP), "from 1 on");
+	CHECK(!ibv_reg_mr(p.c.pd, (void *)page_size(), SIZE_MAX, RIGHTS_ODP), "an address above 0");
 	CHECK(!ibv_reg_mr(p.c.pd, NULL, 0, RIGHTS_ODP), "nothing");
 	CHECK(!ibv_reg_mr(p.c.pd, NULL, page_size(),
 			  IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ON_DEMAND),
-	      "written by the peer, not by the program");
+	      "remote write without local write");
 	pair_close(&p);
 }
 
@@ -250,12 +250,12 @@ static void soon_there(const void *at)
 	const uint64_t until = now_ms() + patience(WC_MS);
 
 	while (!is_there(at)) {
-		CHECK(now_ms() < until, "it is never there");
+		CHECK(now_ms() < until, "the page must be faulted in");
 		pause_ms(5);
 	}
 }
 
-/* Pages are brought in: at once if they are to be, else some time */
+/* Advice faults pages in: before the call returns with the flag FLUSH, else later */
 static void advice(void)
 {
 	const size_t page = page_size();
@@ -263,12 +263,12 @@ static void advice(void)
 
 	odp_desk_own(&d, PAGES);
 	CHECK(!advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
-	CHECK(!is_there(d.s.at), "a page came that must not");
+	CHECK(!is_there(d.s.at), "NO_FAULT must not fault pages in");
 	CHECK(!advise(d.p.s.pd, FETCH_WRITE, FLUSH, &d.s, 10, 2 * page), "%m");
-	CHECK(is_there(d.s.at) && is_there(d.s.at + 2 * page), "not there");
-	CHECK(!is_there(d.s.at + 3 * page), "more than asked for");
+	CHECK(is_there(d.s.at) && is_there(d.s.at + 2 * page), "the pages must be present");
+	CHECK(!is_there(d.s.at + 3 * page), "pages outside the range must not be faulted in");
 	CHECK(!advise(d.p.s.pd, FETCH, FLUSH, &d.s, 3 * page, 1), "%m");
-	CHECK(is_there(d.s.at + 3 * page), "not there");
+	CHECK(is_there(d.s.at + 3 * page), "the page must be present");
 	CHECK(!advise(d.p.s.pd, FETCH_WRITE, 0, &d.s, 5 * page, page), "%m");
 	soon_there(d.s.at + 5 * page);
 	CHECK(!advise(d.p.s.pd, NO_FAULT, FLUSH, &d.s, 0, d.s.len), "%m");
@@ -290,16 +290,16 @@ static struct seen look(const struct desk *d)
 	};
 }
 
-/* Unless the kernel has taken pages away by itself meanwhile */
+/* No page fault since @was, unless the kernel has invalidated pages meanwhile */
 static void nobody_waited(const struct desk *d, struct seen was)
 {
 	const struct seen now = look(d);
 
 	CHECK(now.faults == was.faults || now.taken > was.taken,
-	      "%llu times", (unsigned long long)(now.faults - was.faults));
+	      "%llu page faults", (unsigned long long)(now.faults - was.faults));
 }
 
-/* What has been advised is found by messages, be it made for that or there by itself */
+/* No message needs a page fault after advice, which has made or found the pages present */
 static void advice_taken(void)
 {
 	struct seen was;
@@ -333,7 +333,7 @@ static void refused(int got, int want, int line)
 
 #define REFUSED(want, ...)	refused(advise(__VA_ARGS__), want, __LINE__)
 
-/* As ibv_advise_mr(3) has it, where it says something */
+/* Errors as in ibv_advise_mr(3), where that defines one */
 static void advice_refused(void)
 {
 	struct buf pinned, hole, dead, odd;
@@ -352,23 +352,23 @@ static void advice_refused(void)
 	odd.mr = &wrong;
 	REFUSED(ENOENT, pd, FETCH, FLUSH, &odd, 0, page);
 	REFUSED(ENOENT, pd, FETCH, 0, &odd, 0, page);
-	/* the other end's domain is another one */
+	/* the PD is that of the other end */
 	CHECK(advise(d.p.c.pd, FETCH, FLUSH, &d.s, 0, page), "another's");
-	/* out of bounds at either end, and around the end of all */
+	/* ranges beyond either end of the MR, and one that wraps around */
 	CHECK(advise(pd, FETCH, FLUSH, &d.s, 1, d.s.len), "past the end");
-	CHECK(advise(pd, FETCH, FLUSH, &d.s, -page, page), "before it");
-	/* nothing to bring in for */
+	CHECK(advise(pd, FETCH, FLUSH, &d.s, -page, page), "before the start");
+	/* a pinned MR has no pages to fault in */
 	pages_new(&pinned, 2);
 	buf_reg(&pinned, pd, RIGHTS_ALL);
 	CHECK(advise(pd, FETCH, FLUSH, &pinned, 0, page), "pinned");
 	pages_free(&pinned);
-	/* may not be written */
+	/* not writable */
 	pages_new(&dead, 2);
 	buf_reg(&dead, pd, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
 	REFUSED(EPERM, pd, FETCH_WRITE, FLUSH, &dead, 0, page);
 	REFUSED(0, pd, FETCH, FLUSH, &dead, 0, page);
 	pages_free(&dead);
-	/* not mapped: who waits is told */
+	/* not mapped; the error is returned only with FLUSH */
 	pages_new(&hole, 2);
 	buf_reg(&hole, pd, RIGHTS_ODP);
 	CHECK(!munmap(hole.at + page, page), "%m");
@@ -384,18 +384,18 @@ static void advice_refused(void)
 
 #define TAG	((uintptr_t)(0x15ull << 57))
 
-/* A region that ends where a program's addresses do, or behind that, or begins there */
+/* MRs in, or up to, addresses of the kernel are refused */
 static void behind_all(struct ibv_pd *pd, uint8_t *at)
 {
 	const size_t page = page_size();
 	struct ibv_mr *mr = ibv_reg_mr(pd, (void *)-page, page / 2, RIGHTS_ODP);
 
-	CHECK(!mr && errno == EINVAL, "the kernel's: %m");
+	CHECK(!mr && errno == EINVAL, "an address of the kernel must be refused: %m");
 	mr = ibv_reg_mr(pd, at, (size_t)-2 * page - (uintptr_t)at, RIGHTS_ODP);
-	CHECK(!mr && errno == EINVAL, "up to the kernel's: %m");
+	CHECK(!mr && errno == EINVAL, "a range up to the kernel's must be refused: %m");
 }
 
-/* Written by the peer, and sent from there */
+/* The peer writes to @odd, and a Send sends it back */
 static void trade_tagged(struct desk *d, const struct buf *odd)
 {
 	buf_fill(&d->c, 0, d->c.len, 3);
@@ -413,8 +413,8 @@ static void trade_tagged(struct desk *d, const struct buf *odd)
 }
 
 /*
- * Where the kernel takes an address with a tag for that without, both are good on
- * demand, too; elsewhere the region is refused, and advice about it
+ * If the kernel takes tagged addresses for registration, tagged and untagged addresses work with
+ * ODP, too.  Otherwise registration and advice are refused.
  */
 static void tagged(void)
 {
@@ -439,16 +439,16 @@ static void tagged(void)
 		CHECK(!ibv_dereg_mr(odd.mr), "%m");
 	} else {
 		mr = ibv_reg_mr(d.p.s.pd, odd.at, odd.len, RIGHTS_ODP);
-		CHECK(!mr && errno == EINVAL, "not refused, or %m");
+		CHECK(!mr && errno == EINVAL, "a tagged address must be refused: %m");
 		REFUSED(EFAULT, d.p.s.pd, FETCH, 0, &all, 0, 1);
 	}
 	CHECK(!ibv_dereg_mr(all.mr), "%m");
 	odp_close(&d);
 }
 
-/* Changing ------------------------------------------------------------------ */
+/* Reregistration ------------------------------------------------------------ */
 
-/* @d's server region goes to @b's memory; @access: 0: as it has it */
+/* Move the server's MR to the memory of @b; @access: new rights, 0: unchanged */
 static void go_to(struct desk *d, struct buf *b, int access)
 {
 	int what = IBV_REREG_MR_CHANGE_TRANSLATION;
@@ -463,7 +463,7 @@ static void go_to(struct desk *d, struct buf *b, int access)
 	*b = was;
 }
 
-/* To other memory, to be pinned, and back; messages find what is there now */
+/* Reregister to other memory, to pinned and back; messages use the new memory */
 static void rereg(void)
 {
 	struct buf other;
@@ -475,17 +475,17 @@ static void rereg(void)
 	go_to(&d, &other, 0);
 	trade_all(&d, d.s.len, 2, NULL);
 	go_to(&d, &other, RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC);
-	CHECK(number_in("/proc/self/status", "VmPin:") > 0, "not pinned");
+	CHECK(number_in("/proc/self/status", "VmPin:") > 0, "memory must be pinned");
 	trade_all(&d, d.s.len, 3, NULL);
 	go_to(&d, &other, RIGHTS_ODP);
-	CHECK(!number_in("/proc/self/status", "VmPin:"), "still pinned");
+	CHECK(!number_in("/proc/self/status", "VmPin:"), "no memory must be pinned");
 	trade_all(&d, d.s.len, 4, NULL);
 	CHECK(!munmap(other.map, other.map_len), "%m");
 	trade_all(&d, d.s.len, 5, NULL);
 	odp_close(&d);
 }
 
-/* The rights alone: what could be written may be no more, and the data stay */
+/* Change only the rights: reading still works, writing does not any more */
 static void rereg_rights(void)
 {
 	struct desk d;

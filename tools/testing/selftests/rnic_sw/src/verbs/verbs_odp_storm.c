@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Many messages at once on pages that come and go: what one processor does to another. */
+/* Stress: many messages while another CPU takes pages away and remaps them. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -7,7 +7,7 @@
 #include "madvise.h"
 #include "verbs_odp.h"
 
-/* Some pages of a file's mapping, in any way that leaves what is in them */
+/* Change a random range of a file mapping in a way that keeps its content */
 static void disturb(const struct buf *b, int fd)
 {
 	const size_t pages = b->len / page_size(), from = any_below(pages);
@@ -38,8 +38,8 @@ enum { QPS = 4, SLICES = 8, SLICE = 10000 };
 
 struct storm {
 	struct pair	p[QPS];
-	struct buf	c, s;		/* what is written, and where to */
-	struct buf	back;		/* what is read again */
+	struct buf	c, s;		/* source and target of the Writes */
+	struct buf	back;		/* sink of the Reads */
 	int		fd[3];
 	bool		stop;
 	uint32_t	times;
@@ -92,7 +92,7 @@ static void storm_close(struct storm *st)
 		pair_close(&st->p[i]);
 }
 
-/* Each queue pair writes its slices and reads them again, all of them at once */
+/* Each QP writes its slices and reads them back, all concurrently */
 static void post_slices(struct storm *st, size_t base)
 {
 	struct job j = { .rkey = st->s.mr->rkey };
@@ -132,7 +132,7 @@ static void one_round(struct storm *st, uint32_t seed)
 	buf_has(&st->s, base, len, seed);
 }
 
-/* Whatever is done to the pages that keeps what is in them: no octet is another */
+/* No byte may differ, whatever is done to the pages that keeps their content */
 static void storm(void)
 {
 	const uint64_t until = now_ms() + rounds(4000);
@@ -147,11 +147,11 @@ static void storm(void)
 	__atomic_store_n(&st.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
 	printf("# %u rounds, disturbed %u times\n", n, st.times);
-	CHECK(st.times > n / 4, "hardly disturbed");
+	CHECK(st.times > n / 4, "pages must change often enough");
 	storm_close(&st);
 }
 
-/* A page that was taken away is another's ------------------------------------- */
+/* Pages that were taken away belong to another user --------------------------- */
 
 struct flood {
 	struct desk	d;
@@ -159,7 +159,7 @@ struct flood {
 	uint64_t	writes;
 };
 
-/* Writes without an end, some at a time; the data do not matter */
+/* Write continuously, 8 at a time; the data do not matter */
 static void *pour(void *arg)
 {
 	struct flood *f = arg;
@@ -179,7 +179,7 @@ static void *pour(void *arg)
 	return NULL;
 }
 
-/* Pages that have just been freed are most often who asks for some next */
+/* Allocate pages just after some were freed: these are usually the same ones */
 static void taken_over(struct flood *f, uint32_t seed)
 {
 	struct buf b;
@@ -209,14 +209,16 @@ static void not_touched(void)
 		taken_over(&f, n);
 	__atomic_store_n(&f.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
-	printf("# %llu Writes, %u times taken away\n", (unsigned long long)f.writes, n);
-	CHECK(f.writes > 16, "hardly a Write");
+	printf("# %llu Writes, pages taken away %u times\n", (unsigned long long)f.writes, n);
+	CHECK(f.writes > 16, "there must be enough Writes");
 	odp_close(&f.d);
 }
 
 /* Holes ----------------------------------------------------------------------- */
 
-/* Whether the stream has ended: by the first hole that a message meets */
+/* The first message that meets the hole ends the stream.  Return: true if one has met it, false if
+ * all messages have succeeded.
+ */
 static bool until_ended(struct desk *d, uint32_t posted)
 {
 	bool failed = false;
@@ -250,7 +252,7 @@ static bool with_a_hole(struct buf *s, struct buf *c, uint32_t round)
 	usleep(any_below(3000));
 	CHECK(!munmap((round % 2 ? s : c)->at + at, page_size()), "%m");
 	ended = until_ended(&d, 16);
-	/* what is mapped there next is what the next ones have */
+	/* later rounds use the new mapping */
 	CHECK(mmap((round % 2 ? s : c)->at + at, page_size(), PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "%m");
 	CHECK(!ibv_dereg_mr(s->mr) && !ibv_dereg_mr(c->mr), "%m");
@@ -270,14 +272,14 @@ static void holes(void)
 	for (i = 0; i < n; i++)
 		ended += with_a_hole(&s, &c, i);
 	printf("# %u of %u met the hole\n", ended, n);
-	CHECK(ended, "nobody noticed that his memory had gone");
+	CHECK(ended, "a message must meet the hole in at least one round");
 	pages_free(&s);
 	pages_free(&c);
 }
 
-/* Less memory than the region has ---------------------------------------------- */
+/* Less memory than the MRs have ------------------------------------------------ */
 
-/* Each page is written and read again, round and round, the program's own or a file's */
+/* Write and read back each page, @times times */
 static void go_round(struct desk *d, uint32_t times)
 {
 	const size_t piece = 64 * page_size();
@@ -307,7 +309,7 @@ static void go_round(struct desk *d, uint32_t times)
 	}
 }
 
-/* The control group's limit, in MiB, is far below what the two regions have */
+/* The memory limit of the control group is far below the size of the two MRs */
 static void squeezed(void)
 {
 	const char *mib = getenv("T_GROUP_MIB");
@@ -315,7 +317,7 @@ static void squeezed(void)
 	struct desk d;
 
 	if (!pages)
-		skip("no control group was given");
+		skip("set T_GROUP_MIB to the limit of the control group");
 	odp_desk_own(&d, pages);
 	go_round(&d, rounds(4));
 	odp_close(&d);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A page that does not come for a while, for the program serves it itself
- * (userfaultfd): who needs it waits, nobody else does.
+ * Pages that stay absent until the program serves them (userfaultfd): only the stream that needs
+ * such a page waits.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 #include "verbs_odp.h"
 
 #define PAGES	6u
-#define STUCK	3u		/* the page that does not come, and those behind it */
+#define STUCK	3u		/* index of the first unserved page */
 
-/* Who serves */
+/* Open a userfaultfd */
 int uffd_open(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -34,7 +34,7 @@ static uint8_t *stuck_at(const struct buf *b)
 	return b->at + STUCK * page_size();
 }
 
-/* Pages from @STUCK on do not come by themselves any more */
+/* From now on, pages from @STUCK on are absent until served */
 static void withhold(int fd, struct buf *b)
 {
 	struct uffdio_register reg = {
@@ -46,21 +46,21 @@ static void withhold(int fd, struct buf *b)
 	CHECK(!ioctl(fd, UFFDIO_REGISTER, &reg), "%m");
 }
 
-/* Somebody has asked for that page */
+/* Wait for the page fault at the first unserved page */
 static void asked_for(int fd, const struct buf *b)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 	struct uffd_msg msg;
 	uint64_t at;
 
-	CHECK(poll(&pfd, 1, patience(WC_MS)) == 1, "nobody asks for the page");
+	CHECK(poll(&pfd, 1, patience(WC_MS)) == 1, "the page must be faulted");
 	CHECK(read(fd, &msg, sizeof(msg)) == sizeof(msg), "%m");
 	CHECK(msg.event == UFFD_EVENT_PAGEFAULT, "event %x", msg.event);
 	at = msg.arg.pagefault.address & ~(page_size() - 1);
-	CHECK(at == (uintptr_t)stuck_at(b), "another page: %llx", (unsigned long long)at);
+	CHECK(at == (uintptr_t)stuck_at(b), "fault at %llx", (unsigned long long)at);
 }
 
-/* All that was withheld, with octets of @seed, counted from the buffer's start */
+/* Serve all of those pages, with the pattern of @seed counted from the buffer's start */
 static void serve(int fd, struct buf *b, uint32_t seed)
 {
 	const size_t from = STUCK * page_size(), len = b->len - from;
@@ -77,13 +77,13 @@ static void serve(int fd, struct buf *b, uint32_t seed)
 	free(page);
 }
 
-/* Octets as serve() counts them */
+/* Check a pattern that is counted from the buffer's start */
 static void was_filled(const struct buf *b, size_t off, size_t len, uint32_t seed)
 {
 	size_t i;
 
 	for (i = off; i < off + len; i++)
-		CHECK(b->at[i] == octet_of(seed, i), "octet %zu is %x", i, b->at[i]);
+		CHECK(b->at[i] == octet_of(seed, i), "byte %zu is %x", i, b->at[i]);
 }
 
 static struct buf *held(struct stall *s)
@@ -105,7 +105,7 @@ static void stall_open(struct stall *s, bool at_client)
 	withhold(s->fd, held(s));
 }
 
-/* Others have what they want meanwhile */
+/* The other connection must not be delayed */
 static void others_go_on(struct stall *s)
 {
 	const uint32_t n = rounds(200);
@@ -143,7 +143,7 @@ static struct job across(struct stall *s, enum ibv_wr_opcode op)
 		.raddr = (uintptr_t)s->d.s.at + page };
 }
 
-/* A message waits for the page, others do not, and then it is as if nothing had been */
+/* Start a message that waits for the page; check that only its stream waits */
 void stall_waits(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 {
 	struct job j;
@@ -160,7 +160,7 @@ void stall_waits(struct stall *s, bool at_client, enum ibv_wr_opcode op)
 	has_none(s->d.p.s.rcq);
 }
 
-/* The sink, at the server, is stuck; or, at the client, the source */
+/* The unserved page is in the sink at the server or in the source at the client */
 static void stuck_goes_on(bool at_client, enum ibv_wr_opcode op)
 {
 	const size_t page = page_size(), len = (PAGES - 1) * page;
@@ -172,7 +172,7 @@ static void stuck_goes_on(bool at_client, enum ibv_wr_opcode op)
 		want_recv(s.d.p.s.rcq, 3, len);
 	want_ok(s.d.p.c.scq, 1, op == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
 	all_have_come(&s.d);
-	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "not what was sent");
+	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "what was sent must have arrived");
 	if (at_client)
 		was_filled(&s.d.s, page, len, 1);
 	stall_close(&s);
@@ -206,7 +206,7 @@ static void stuck_read(bool at_client)
 	stall_waits(&s, at_client, IBV_WR_RDMA_READ);
 	serve(s.fd, held(&s), 7);
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
-	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "not what was there");
+	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "must be what the server has");
 	stall_close(&s);
 }
 
@@ -236,13 +236,13 @@ static void stuck_atomic(void)
 	serve(s.fd, &s.d.s, 3);
 	want_atom(s.d.p.c.scq, 1, IBV_WR_ATOMIC_FETCH_AND_ADD);
 	was = *word(&s.d.c, 0);
-	CHECK(*word(&s.d.s, at) == was + 5, "not added");
+	CHECK(*word(&s.d.s, at) == was + 5, "the value must have been added");
 	stall_close(&s);
 }
 
 /*
- * Messages behind one that waits come in their turn, however many: what waits in
- * the socket is not lost, and nothing overtakes.
+ * Messages after one that waits are delivered in order, however many: data that wait in the socket
+ * are not lost, and no message overtakes.
  */
 static void stuck_behind(void)
 {
@@ -271,8 +271,8 @@ static void stuck_behind(void)
 }
 
 /*
- * More than anybody keeps for a message that waits: what comes behind it stays with who
- * sent it, over SCTP others' of the same association, too, and then all of it comes.
+ * More data than the receiver buffers while a message waits.  The rest stays at the sender; over
+ * SCTP this also holds for other streams of the association.  Then all of it arrives.
  */
 static void stuck_flood(void)
 {
@@ -298,10 +298,10 @@ static void stuck_flood(void)
 	asked_for(s.fd, &s.d.s);
 	pause_ms(100);
 	buf_is_clear(&to, 0, to.len);
-	/* some are with the socket, but not all of them: there is an end to it */
+	/* the socket holds some of it but must not take all */
 	for (i = 0; i < n && ibv_poll_cq(s.d.p.c.scq, 1, &wc) == 1; i++)
 		CHECK(!wc.status, "%s", ibv_wc_status_str(wc.status));
-	CHECK(i < n, "all of it is on its way");
+	CHECK(i < n, "the sender must not be able to send all");
 	serve(s.fd, &s.d.s, 3);
 	for (; i < n; i++)
 		want_ok(s.d.p.c.scq, i, IBV_WC_SEND);
@@ -315,7 +315,7 @@ static void stuck_flood(void)
 	stall_close(&s);
 }
 
-/* Pages that may not be written for a while: who reads them has them meanwhile ------- */
+/* Write-protected pages: reading must not wait ---------------------------------------- */
 
 static void protect_pages(int fd, struct buf *b, bool shut)
 {
@@ -336,7 +336,7 @@ static void may_not_be_written(int fd, struct buf *b)
 
 	if (ioctl(fd, UFFDIO_REGISTER, &reg)) {
 		CHECK(errno == EINVAL, "%m");
-		skip("userfaultfd does not shut pages here");
+		skip("userfaultfd has no write protection here");
 	}
 	protect_pages(fd, b, true);
 }
@@ -357,21 +357,21 @@ static void stuck_protected(void)
 	j = across(&s, IBV_WR_RDMA_READ);
 	do_job(&s.d.p.c, &j);
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_READ);
-	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "not what is there");
+	CHECK(!memcmp(s.d.c.at + page, s.d.s.at + page, len), "must be what the server has");
 	buf_fill(&s.d.c, 0, s.d.c.len, 5);
 	j = across(&s, IBV_WR_RDMA_WRITE);
 	do_job(&s.d.p.c, &j);
 	asked_for(s.fd, &s.d.s);
 	others_go_on(&s);
-	CHECK(memcmp(stuck_at(&s.d.s), s.d.c.at + STUCK * page, page), "written all the same");
+	CHECK(memcmp(stuck_at(&s.d.s), s.d.c.at + STUCK * page, page), "must be unchanged");
 	protect_pages(s.fd, &s.d.s, false);
 	want_ok(s.d.p.c.scq, 1, IBV_WC_RDMA_WRITE);
 	all_have_come(&s.d);
-	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "not what was sent");
+	CHECK(!memcmp(s.d.s.at + page, s.d.c.at + page, len), "what was sent must have arrived");
 	stall_close(&s);
 }
 
-/* Served by pages of zeros, after the program has given up the range, too */
+/* The program unregisters the range: the fault is served with zero pages */
 static void stuck_unregistered(void)
 {
 	struct uffdio_range range;
@@ -388,7 +388,7 @@ static void stuck_unregistered(void)
 	stall_close(&s);
 }
 
-/* The memory is unmapped while somebody waits for it: that one is ended */
+/* The memory is unmapped during the fault: the waiting stream ends */
 static void stuck_unmapped(void)
 {
 	struct uffdio_range range;
@@ -407,7 +407,7 @@ static void stuck_unmapped(void)
 	others_go_on(&s);
 }
 
-/* Ends of what waits --------------------------------------------------------- */
+/* The end of a waiting MR or QP ---------------------------------------------- */
 
 struct ender {
 	struct stall	*s;
@@ -432,7 +432,7 @@ static void *destroy(void *arg)
 	return NULL;
 }
 
-/* It is done although the page has not come, nor will */
+/* @run must return although the page is not served */
 static void ends_unserved(struct stall *s, void *(*run)(void *))
 {
 	const uint64_t until = now_ms() + patience(WC_MS);
@@ -441,13 +441,13 @@ static void ends_unserved(struct stall *s, void *(*run)(void *))
 
 	CHECK(!pthread_create(&thread, NULL, run, &e), "%m");
 	while (!__atomic_load_n(&e.done, __ATOMIC_ACQUIRE)) {
-		CHECK(now_ms() < until, "it waits for the page, too");
+		CHECK(now_ms() < until, "the call must not wait for the page");
 		pause_ms(5);
 	}
 	CHECK(!pthread_join(thread, NULL), "%m");
 }
 
-/* No region, no right to its memory: the stream ends, and nothing is written */
+/* Deregistration takes the right to the memory: the stream ends and writes nothing */
 static void stuck_dereg(void)
 {
 	struct stall s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What happens to pages that may cost them what is in them, or leave them another place,
- * under messages: an octet is what was sent, or what the program's own deed made of it.
+ * Changes to pages during messages that lose or move their content.  Each byte must be what was
+ * sent, or what the program's own action made of it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define PAGES	8u
 #define TIMES	12u
 
-/* mremap: other pages, with the same in them, come to where the first ones were --- */
+/* mremap: other pages with equal content replace the first ones --------------------- */
 
 #define SAME	7u
 
@@ -48,7 +48,7 @@ static void *keep_moving(void *arg)
 	return NULL;
 }
 
-/* What the server has is fetched, and is sent */
+/* Read the server's buffer, and have the server send it */
 static void taken_from(struct desk *d)
 {
 	buf_clear(&d->c);
@@ -81,7 +81,7 @@ static void moved_under(void)
 		taken_from(&d);
 	__atomic_store_n(&m.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
-	printf("# moved %u times under %u messages\n", m.times, 2 * i);
+	printf("# moved %u times during %u messages\n", m.times, 2 * i);
 	odp_close(&d);
 }
 
@@ -93,7 +93,7 @@ struct freer {
 	uint32_t	times;
 };
 
-/* The kernel may have the pages, and takes what it may: what nobody has written since */
+/* Give the pages up: the kernel may drop those that are not written afterwards */
 static void *keep_freeing(void *arg)
 {
 	struct freer *f = arg;
@@ -108,7 +108,7 @@ static void *keep_freeing(void *arg)
 	return NULL;
 }
 
-/* Given up behind the Write it is zero; never what was there before, or another's */
+/* A page given up after the Write is zero; it never has old or foreign content */
 static void written_or_zero(const struct desk *d)
 {
 	size_t i;
@@ -116,7 +116,7 @@ static void written_or_zero(const struct desk *d)
 	for (i = 1; i < d->s.len; i++) {
 		const uint8_t octet = d->s.at[i];
 
-		CHECK(!octet || octet == d->c.at[i], "octet %zu is %x, not %x", i, octet,
+		CHECK(!octet || octet == d->c.at[i], "byte %zu is %x, not %x", i, octet,
 		      d->c.at[i]);
 	}
 }
@@ -143,11 +143,11 @@ static void freed_under(void)
 	}
 	__atomic_store_n(&f.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(thread, NULL), "%m");
-	printf("# given up %u times under %u Writes\n", f.times, i);
-	/* what is written from here on stays, whatever the kernel needs */
+	printf("# given up %u times during %u Writes\n", f.times, i);
+	/* what is written from here on must survive reclaim */
 	trade_write(&d, 0, d.s.len, 5, NULL);
 	CHECK(!madvise(d.s.at, d.s.len, MADV_PAGEOUT) || errno == EINVAL, "%m");
-	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "written last, and lost");
+	CHECK(!memcmp(d.s.at + 1, d.c.at + 1, d.s.len - 1), "data written last must survive");
 	trade_all(&d, d.s.len, 6, NULL);
 	odp_close(&d);
 }
@@ -165,7 +165,7 @@ static void start_merging(struct desk *d)
 	write_file(KSM "run", "1");
 }
 
-/* Of few contents each page has one: the merging finds what a message has just made */
+/* Use few different contents, so that KSM merges pages that a message has just written */
 static void trade_pages(struct desk *d, uint32_t seed)
 {
 	const size_t page = page_size();
@@ -178,7 +178,7 @@ static void trade_pages(struct desk *d, uint32_t seed)
 	}
 }
 
-/* Pages parted again so far; kernels before 5.19 do not say */
+/* Pages unshared so far; -1 if the kernel does not count them */
 static long parted(void)
 {
 	return number_in("/proc/vmstat", "cow_ksm ");
@@ -202,12 +202,12 @@ static void merged_under(void)
 		if (now_ms() > until)
 			skip("pages are hardly merged here");
 	}
-	printf("# parted %ld times, %u rounds\n", parted() - before, i);
+	printf("# unshared %ld times, %u rounds\n", parted() - before, i);
 	write_file(KSM "run", "2");
 	odp_close(&d);
 }
 
-/* Huge pages that the machine has set aside --------------------------------------- */
+/* Hugetlb pages ------------------------------------------------------------------- */
 
 #define SET_ASIDE	"/proc/sys/vm/nr_hugepages"
 
@@ -227,7 +227,7 @@ static void huge_file(struct buf *b, size_t len)
 
 static void unmap_pages(struct buf *b)
 {
-	/* before Linux 5.18 these are not given up */
+	/* some kernels refuse this for hugetlb pages */
 	CHECK(!madvise(b->at, b->len, MADV_DONTNEED) || errno == EINVAL, "%m");
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE | PROT_EXEC), "%m");
 	CHECK(!mprotect(b->at, b->len, PROT_READ | PROT_WRITE), "%m");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Pages of a region on demand that cannot be had: who finds one is ended as by a
- * region that has been deregistered.
+ * Pages of an ODP MR that cannot be faulted in: a stream that accesses one ends as with a
+ * deregistered MR.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -11,12 +11,12 @@
 
 #define PAGES	6u
 
-/* What has become of the region's third page and those behind it */
+/* State of the third and all later pages */
 enum lack {
 	HOLE,		/* not mapped */
 	SHUT,		/* PROT_NONE */
 	NO_WRITE,	/* PROT_READ */
-	CUT,		/* behind the end of its file */
+	CUT,		/* beyond the end of the file */
 };
 
 static void take(struct buf *b, enum lack lack, int fd)
@@ -35,8 +35,8 @@ static void take(struct buf *b, enum lack lack, int fd)
 }
 
 /*
- * A desk, one of whose buffers lacks pages, those that were there among them; and
- * before, for nobody else's are to be mapped there, another connection, if @q.
+ * Open a desk and remove pages of its buffer @b, even present ones.  If @q is not NULL, open
+ * another connection first, as its memory could otherwise be mapped into the hole.
  */
 static void desk_without(struct desk *d, struct buf *b, enum lack lack, struct pair *q)
 {
@@ -51,17 +51,17 @@ static void desk_without(struct desk *d, struct buf *b, enum lack lack, struct p
 	if (q)
 		pair_open_like(q, &d->p);
 	take(b, lack, fd);
-	/* what is before them is as good as ever */
+	/* the pages before the hole still work */
 	trade_all(d, 2 * page_size(), lack + 1, NULL);
 	CHECK(!close(fd), "%m");
 }
 
-/* A peer that asks for it --------------------------------------------------- */
+/* Access by a peer ---------------------------------------------------------- */
 
 struct remote {
 	enum lack		lack;
 	enum ibv_wr_opcode	op;
-	const char		*ends;	/* the counter that tells */
+	const char		*ends;	/* the counter of the reason */
 };
 
 struct counts read_counts(const struct desk *d, const char *ends)
@@ -90,7 +90,7 @@ void both_down(struct desk *d)
 	CHECK(qp_state(&d->p.s) == IBV_QPS_ERR, "%d", qp_state(&d->p.s));
 }
 
-/* From the second page into the third; an atomic in the third */
+/* Access the second and third page; an atomic only the third */
 static void ask(struct desk *d, enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
@@ -117,13 +117,13 @@ static void remote(const struct remote *r)
 	ask(&d, r->op);
 	wc = next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 1, "%llu", (unsigned long long)wc.wr_id);
-	/* a Write may have completed before the peer complained */
+	/* a Write may have completed before the Terminate arrived */
 	if (r->op != IBV_WR_RDMA_WRITE)
 		CHECK(wc.status == IBV_WC_REM_ACCESS_ERR, "%s", ibv_wc_status_str(wc.status));
 	want_status(d.p.s.rcq, 7, IBV_WC_WR_FLUSH_ERR);
 	both_down(&d);
 	check_counts(&d, r->ends, &was);
-	/* another one that may use the same region does */
+	/* another connection may still use the MR */
 	d.p.c.qp = q.c.qp;
 	d.p.s.qp = q.s.qp;
 	trade_write(&d, 0, 2 * page_size(), 4, NULL);
@@ -150,7 +150,7 @@ REMOTE(atomic_hole, HOLE, A, "end_rdmap_stag")
 REMOTE(atomic_no_write, NO_WRITE, A, "end_rdmap_stag")
 REMOTE(atomic_cut, CUT, A, "end_rdmap_stag")
 
-/* A Read does not mind that it could not write */
+/* A Read of the peer needs no write access */
 static void read_no_write(void)
 {
 	struct desk d;
@@ -161,7 +161,7 @@ static void read_no_write(void)
 	odp_close(&d);
 }
 
-/* The program's own --------------------------------------------------------- */
+/* Access by the program's own work requests --------------------------------- */
 
 static void own(enum lack lack, enum ibv_wr_opcode op)
 {
@@ -175,10 +175,10 @@ static void own(enum lack lack, enum ibv_wr_opcode op)
 	do_job(&d.p.c, &(struct job){
 		.id = 1, .op = op, .flags = SIG, .b = &d.c, .off = page_size() + 9,
 		.len = page_size(), .raddr = (uintptr_t)d.s.at, .rkey = d.s.mr->rkey });
-	/* sent, if at all, when the Read is done */
+	/* the fence makes the Send wait for the Read */
 	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = IBV_SEND_FENCE });
 	wc = next_wc(d.p.c.scq);
-	/* what is wrong with a sink shows with the answer, and ends the stream */
+	/* an unusable sink is detected when the response arrives, and ends the stream */
 	CHECK(wc.wr_id == 1 && wc.status == (op == R ? IBV_WC_WR_FLUSH_ERR :
 						       IBV_WC_LOC_PROT_ERR),
 	      "%s", ibv_wc_status_str(wc.status));
@@ -222,7 +222,7 @@ RECEIVED(recv_hole, HOLE)
 RECEIVED(recv_no_write, NO_WRITE)
 RECEIVED(recv_cut, CUT)
 
-/* The kernel's own half is no part of the address space that is registered */
+/* Kernel addresses are not part of the implicit MR */
 static void implicit_kernel(void)
 {
 	static const uint64_t at[] = { 0, 0xffff888000000000ull, 0x8000000000000000ull,
@@ -252,7 +252,7 @@ static void implicit_kernel(void)
 	}
 }
 
-/* Where the stack ends that the program has by now */
+/* Start of the stack as mapped at present */
 static uintptr_t below_stack(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -262,14 +262,14 @@ static uintptr_t below_stack(void)
 	CHECK(maps, "%m");
 	while (fgets(line, sizeof(line), maps) && !strstr(line, "[stack]"))
 		;
-	CHECK(sscanf(line, "%lx-", &from) == 1, "no stack: %s", line);
+	CHECK(sscanf(line, "%lx-", &from) == 1, "no stack in /proc/self/maps: %s", line);
 	fclose(maps);
 	return from;
 }
 
 /*
- * A stack grows by its owner's touch alone, and the kernel does not complain of who asks
- * for what is below it: a peer could.
+ * Only the owner can grow a stack.  A peer's access below it fails without a message in the
+ * kernel's log, or peers could fill that.
  */
 static void implicit_stack(void)
 {

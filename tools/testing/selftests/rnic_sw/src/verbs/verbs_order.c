@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* In which order things happen. */
+/* Order of messages and completions. */
 #include "verbs.h"
 
 #define PIECE	997u
 
-/* More Reads than may be outstanding, of different lengths */
+/* More Reads than ORD allows at once, of different lengths */
 static void reads_many(void)
 {
 	const uint32_t n = 100;
@@ -25,7 +25,7 @@ static void reads_many(void)
 		struct ibv_wc wc = next_wc(d.p.c.scq);
 
 		CHECK(wc.wr_id == i && !wc.status && wc.byte_len == PIECE - i,
-		      "%u: %llu, %s, %u octets", i,
+		      "%u: %llu, %s, %u bytes", i,
 		      (unsigned long long)wc.wr_id,
 		      ibv_wc_status_str(wc.status), wc.byte_len);
 		buf_has(&d.c, i * PIECE, PIECE - i, i);
@@ -36,7 +36,7 @@ static void reads_many(void)
 	desk_close(&d);
 }
 
-/* Reads in both directions at once, more than may be outstanding */
+/* Reads in both directions at once, more than ORD allows */
 static void reads_both_ways(void)
 {
 	const uint32_t n = 64;
@@ -68,7 +68,7 @@ static void reads_both_ways(void)
 	desk_close(&d);
 }
 
-/* What a fenced Send sends is what the Read before it has brought */
+/* A fenced Send or Write sends what the Read before it has fetched */
 static void fence_round(struct desk *d, uint32_t seed, enum ibv_wr_opcode op)
 {
 	const uint32_t len = 30000;
@@ -130,7 +130,7 @@ static void write_then_read(void)
 	desk_close(&d);
 }
 
-/* The order of completions is that of posting, whatever is asked for */
+/* Post a random operation; any mixture completes in the order of posting */
 static enum ibv_wc_opcode post_any(struct desk *d, uint32_t i, uint32_t len)
 {
 	static const enum ibv_wr_opcode ops[] = {
@@ -167,7 +167,7 @@ static void mixed_order(void)
 		}
 		for (j = 0; j < n; j++)
 			want_ok(d.p.c.scq, j, wcs[j]);
-		/* receives complete in the order sent, each with its own Send */
+		/* receives complete in the order of the Sends, each with its own data */
 		for (k = 0; k < n; k++)
 			if (wcs[k] == IBV_WC_SEND)
 				want_recv(d.p.s.rcq, k, len[k]);
@@ -177,7 +177,7 @@ static void mixed_order(void)
 	desk_close(&d);
 }
 
-/* Nothing is read, right behind much that is: the responder is still at that */
+/* An empty Read directly after a long one, while the responder is still busy with the latter */
 static void empty_behind(void)
 {
 	const uint32_t n = 60;
@@ -195,7 +195,7 @@ static void empty_behind(void)
 	desk_close(&d);
 }
 
-/* Receives complete in the order sent, with what was sent for them */
+/* Receives complete in the order of the Sends, each with its own data */
 static void sends_in_order(void)
 {
 	const uint32_t n = 60;
@@ -220,7 +220,7 @@ static void sends_in_order(void)
 	desk_close(&d);
 }
 
-/* The queues of both sides have so many entries, and nobody has polled */
+/* Fill both CQs with @n completions without polling */
 static void fill(struct pair *p, int qps, int n)
 {
 	uint64_t until = now_ms() + patience(WC_MS);
@@ -232,14 +232,14 @@ static void fill(struct pair *p, int qps, int n)
 		do_send(&p[i % qps].c, i / qps, NULL, 0, 0);
 	}
 	while (rings_with(n, &any) < 2) {
-		CHECK(now_ms() < until, "the queues have not become full");
+		CHECK(now_ms() < until, "both completion queues become full");
 		pause_ms(1);
 	}
 }
 
 /*
- * Several connections complete on the same queues, which have as many places as
- * there can be completions: all are used, none is lost, each one's are in order.
+ * Several connections share CQs that have exactly as many entries as there are completions.  All
+ * entries are used, no completion is lost, and those of each connection are in order.
  */
 static void shared_cq(void)
 {
@@ -259,7 +259,7 @@ static void shared_cq(void)
 		struct ibv_wc wc = next_wc(p[0].s.rcq);
 
 		for (i = 0; p[i].s.qp->qp_num != wc.qp_num; i++)
-			CHECK(i < QPS - 1, "queue pair %u", wc.qp_num);
+			CHECK(i < QPS - 1, "queue pair %u must be one of the test", wc.qp_num);
 		CHECK(!wc.status && wc.wr_id == next[i]++, "%s, %llu",
 		      ibv_wc_status_str(wc.status),
 		      (unsigned long long)wc.wr_id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Whose a queue pair is, and what its number says. */
+/* QP numbers, and which process may use a QP to connect or accept. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 
 /* Numbers ----------------------------------------------------------------- */
 
-/* They lie side by side in one protection domain: else tables of them have a node for each */
+/* QPs of one protection domain get adjacent numbers, so that tables indexed by number stay dense */
 static void numbers_of_one(struct end *e)
 {
 	struct ibv_qp_init_attr attr = {
@@ -28,7 +28,7 @@ static void numbers_of_one(struct end *e)
 		blocks += qp[i]->qp_num / 64 != last / 64;
 		last = qp[i]->qp_num;
 	}
-	/* two but for a block that somebody else has begun */
+	/* two, plus blocks that other users have begun */
 	CHECK(blocks && blocks <= 4, "%u blocks", blocks);
 	for (i = 0; i < ARRAY_SIZE(qp); i++)
 		CHECK(!ibv_destroy_qp(qp[i]), "%m");
@@ -46,7 +46,7 @@ static void owner_numbers(void)
 		if (i && numbers[i] - numbers[i - 1] + 1024 < 2048)
 			near++;
 	}
-	/* by chance: once in eight thousand times, for each pair */
+	/* a chance of one in 8000 for each pair */
 	CHECK(near < 3, "%u, %u, %u, %u ...", numbers[0], numbers[1],
 	      numbers[2], numbers[3]);
 	numbers_of_one(&p[0].c);
@@ -54,7 +54,7 @@ static void owner_numbers(void)
 		pair_free(&p[i]);
 }
 
-/* Who connects ------------------------------------------------------------ */
+/* Connecting -------------------------------------------------------------- */
 
 static int event_of(struct rdma_event_channel *ch)
 {
@@ -69,7 +69,7 @@ static int event_of(struct rdma_event_channel *ch)
 	return type;
 }
 
-/* An identifier of this process, at the listener that the pair has */
+/* An identifier of this process, resolved to the pair's listener */
 static struct rdma_cm_id *resolved(const struct pair *p)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -84,7 +84,7 @@ static struct rdma_cm_id *resolved(const struct pair *p)
 	return id;
 }
 
-/* Connect with a queue pair of that number.  0 or an errno */
+/* Connect with the QP of that number.  Return: 0 or an errno */
 static int connect_number(struct rdma_cm_id *id, uint32_t qpn)
 {
 	struct rdma_conn_param param = { .qp_num = qpn };
@@ -101,7 +101,7 @@ static int status_of(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-/* A child begins; it may be nobody */
+/* Set up a child process; @nobody: run as user 65534 without rights */
 static void be(bool nobody)
 {
 	alarm(patience(15));
@@ -110,7 +110,7 @@ static void be(bool nobody)
 		_exit(255);
 }
 
-/* Another process does it, with those rights */
+/* Run @act in a child process */
 static pid_t child(int (*act)(const struct pair *p, uint32_t qpn),
 		   const struct pair *p, uint32_t qpn, bool nobody)
 {
@@ -124,7 +124,7 @@ static pid_t child(int (*act)(const struct pair *p, uint32_t qpn),
 	return pid;
 }
 
-/* The same, and what it gets */
+/* Run @act in a child process and return its result */
 static int in_child(int (*act)(const struct pair *p, uint32_t qpn),
 		    const struct pair *p, uint32_t qpn, bool nobody)
 {
@@ -136,27 +136,27 @@ static int act_connect(const struct pair *p, uint32_t qpn)
 	return connect_number(resolved(p), qpn);
 }
 
-/* A stranger's word for it is as good as for a number that nobody has */
+/* The QP of another user cannot be used, nor can a number that is not in use */
 static void owner_connect(void)
 {
 	struct pair p = {};
 	uint32_t qpn;
 
 	if (getuid())
-		skip("needs root, to be somebody else");
+		skip("needs root, to change the user");
 	pair_prepare(&p, &(struct opts){});
 	qpn = p.c.qp->qp_num;
-	CHECK(in_child(act_connect, &p, 1, false) == EINVAL, "number 1");
-	CHECK(in_child(act_connect, &p, qpn, true) == EINVAL, "a stranger");
+	CHECK(in_child(act_connect, &p, 1, false) == EINVAL, "connect with QP number 1 must fail");
+	CHECK(in_child(act_connect, &p, qpn, true) == EINVAL, "connect of another user must fail");
 	CHECK(qp_state(&p.c) == IBV_QPS_INIT, "%d", qp_state(&p.c));
-	/* it is still its own program's */
+	/* the owner can still connect with it */
 	pair_request(&p);
 	pair_make_qp(&p, &p.s);
 	pair_accept(&p);
 	pair_close(&p);
 }
 
-/* Callers are refused, until that one has gone, who does not end before */
+/* Reject connection requests until the child has ended; it waits for the reply */
 static void refuse_until_gone(struct pair *p, pid_t pid)
 {
 	struct pollfd pfd = { .fd = p->lch->fd, .events = POLLIN };
@@ -172,7 +172,7 @@ static void refuse_until_gone(struct pair *p, pid_t pid)
 	}
 }
 
-/* A child is its parent's like */
+/* A child process of the owner may use the QP */
 static void owner_child(void)
 {
 	struct pair p = {};
@@ -181,15 +181,15 @@ static void owner_child(void)
 	pair_prepare(&p, &(struct opts){});
 	pid = child(act_connect, &p, p.c.qp->qp_num, false);
 	refuse_until_gone(&p, pid);
-	CHECK(!status_of(pid), "a child");
+	CHECK(!status_of(pid), "a child process may connect");
 	pair_free(&p);
 }
 
-/* Who accepts ------------------------------------------------------------- */
+/* Accepting --------------------------------------------------------------- */
 
 /*
- * Who called is told, or calls once more in an older way, and is told then: who
- * waits for an answer when his process ends keeps that waiting.
+ * The client is rejected, or retries with MPA revision 1 and is rejected then.  A process that ends
+ * while it waits for a reply would delay its own end.
  */
 static void see_refusal(struct pair *p)
 {
@@ -199,7 +199,7 @@ static void see_refusal(struct pair *p)
 	};
 
 	for (;;) {
-		CHECK(poll(pfd, 2, patience(WC_MS)) > 0, "no event");
+		CHECK(poll(pfd, 2, patience(WC_MS)) > 0, "an event must come");
 		if (pfd[1].revents)
 			break;
 		pair_event(p, p->lch, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -208,7 +208,7 @@ static void see_refusal(struct pair *p)
 	pair_event(p, p->c.ch, RDMA_CM_EVENT_REJECTED);
 }
 
-/* Somebody has called: say yes with a queue pair of that number.  0 or an errno */
+/* Accept a connection request with the QP of that number.  Return: 0 or an errno */
 static int accept_number(struct pair *p, uint32_t qpn)
 {
 	struct rdma_conn_param param = { .qp_num = qpn };
@@ -223,13 +223,15 @@ static int accept_number(struct pair *p, uint32_t qpn)
 	return err;
 }
 
-/* A process that calls itself and accepts, once it is told the number */
+/* A process that connects to itself and accepts with a QP number read from @to */
 struct acceptor {
 	pid_t	pid;
 	int	to;
 };
 
-/* To be made first: what is open before that would be another's to the kernel */
+/* To be called before this process opens the device: the kernel would take files that the child
+ * inherits for the parent's
+ */
 static struct acceptor make_acceptor(bool nobody)
 {
 	struct pair p = {};
@@ -254,7 +256,7 @@ static struct acceptor make_acceptor(bool nobody)
 
 static int accepts(const struct acceptor *a, uint32_t qpn)
 {
-	/* if it is gone already, its status says more */
+	/* if the process has ended, its status gives the reason */
 	send(a->to, &qpn, sizeof(qpn), MSG_NOSIGNAL);
 	close(a->to);
 	return status_of(a->pid);
@@ -267,22 +269,22 @@ static void owner_accept(void)
 	uint32_t qpn;
 
 	if (getuid())
-		skip("needs root, to be somebody else");
-	/* which may not read where the provider lies: now it is loaded */
+		skip("needs root, to change the user");
+	/* load the provider now: user 65534 may be unable to read its directory */
 	ibv_free_device_list(ibv_get_device_list(NULL));
 	none = make_acceptor(false);
 	stranger = make_acceptor(true);
 	like = make_acceptor(false);
 	pair_prepare(&p, &(struct opts){});
 	qpn = p.c.qp->qp_num;
-	CHECK(accepts(&none, 1) == EINVAL, "number 1");
-	CHECK(accepts(&stranger, qpn) == EINVAL, "a stranger");
+	CHECK(accepts(&none, 1) == EINVAL, "accept with QP number 1 must fail");
+	CHECK(accepts(&stranger, qpn) == EINVAL, "accept of another user must fail");
 	CHECK(qp_state(&p.c) == IBV_QPS_INIT, "%d", qp_state(&p.c));
-	CHECK(!accepts(&like, qpn), "root, too");
+	CHECK(!accepts(&like, qpn), "another process of root may accept");
 	pair_free(&p);
 }
 
-/* A kernel consumer's, by the number in the environment: nobody's */
+/* A kernel consumer's QP, by its number in T_QPN, belongs to no process */
 static void owner_kernel(void)
 {
 	const char *qpn = getenv("T_QPN");
@@ -290,7 +292,7 @@ static void owner_kernel(void)
 	int err;
 
 	if (!qpn)
-		skip("no number was given");
+		skip("set T_QPN to the QP number of a kernel consumer");
 	pair_prepare(&p, &(struct opts){});
 	err = connect_number(resolved(&p), atoi(qpn));
 	CHECK(err == EINVAL, "connect %s: %s", qpn, strerror(err));

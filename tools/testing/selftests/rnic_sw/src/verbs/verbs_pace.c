@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * Rate limits: what is sent at which rate, and what may be asked for.  And how long a
- * message waits for those of others.
- */
+/* Rate limits of QPs, and how long one connection's messages wait for another's. */
 #include <pthread.h>
 
 #include "verbs.h"
 
 #define LEN	(2 << 20)
 #define KBPS	32000
-#define TAKES	(LEN / (KBPS / 8))	/* ms */
+#define TAKES	(LEN / (KBPS / 8))	/* in ms */
 #define TRIES	20
-#define WINDOW	64	/* Writes under way */
+#define WINDOW	64	/* Writes in flight */
 #define TURNS	200
 
 static int limit(const struct end *e, uint32_t kbps)
@@ -21,7 +18,7 @@ static int limit(const struct end *e, uint32_t kbps)
 	return ibv_modify_qp_rate_limit(e->qp, &attr);
 }
 
-/* How long a Write takes to arrive, in ms */
+/* Time until a Write is placed, in ms */
 static uint64_t write_takes(const struct desk *d)
 {
 	uint64_t start = now_ms();
@@ -35,7 +32,9 @@ static uint64_t write_takes(const struct desk *d)
 	return now_ms() - start;
 }
 
-/* The quickest of some, for other programs may be in its way; none too quick */
+/* Minimum of several tries, as other programs may delay one; stop at @enough.  Each try takes at
+ * least @least.
+ */
 static uint64_t quickest(const struct desk *d, uint64_t least, uint64_t enough)
 {
 	uint64_t best = UINT64_MAX, ms;
@@ -44,7 +43,7 @@ static uint64_t quickest(const struct desk *d, uint64_t least, uint64_t enough)
 	for (i = 0; i < TRIES; i++) {
 		ms = write_takes(d);
 		printf("# %llu ms\n", (unsigned long long)ms);
-		CHECK(ms >= least, "%llu ms", (unsigned long long)ms);
+		CHECK(ms >= least, "%llu ms, too fast for the limit", (unsigned long long)ms);
 		if (ms < best)
 			best = ms;
 		if (best <= enough)
@@ -60,15 +59,15 @@ static void pace_rate(void)
 
 	desk_open(&d, &(struct opts){ 0 }, LEN);
 	if (over_sctp())
-		skip("SCTP is not paced");
+		skip("rate limits do not apply to SCTP");
 	CHECK(!limit(&d.p.c, KBPS), "%m");
 	ms = quickest(&d, TAKES * 7 / 10, TAKES * 3 / 2);
-	CHECK(ms <= TAKES * 3, "%llu ms", (unsigned long long)ms);
+	CHECK(ms <= TAKES * 3, "%llu ms, too slow for the limit", (unsigned long long)ms);
 	CHECK(!limit(&d.p.c, 2 * KBPS), "%m");
 	quickest(&d, TAKES * 7 / 20, TAKES);
 	CHECK(!limit(&d.p.c, 0), "%m");
 	ms = quickest(&d, 0, TAKES / 2);
-	CHECK(ms <= TAKES / 2, "%llu ms", (unsigned long long)ms);
+	CHECK(ms <= TAKES / 2, "%llu ms, too slow without a limit", (unsigned long long)ms);
 	desk_close(&d);
 }
 
@@ -87,7 +86,7 @@ static void pace_caps(void)
 		CHECK(!limit(&p.c, caps->qp_rate_limit_min), "%m");
 		CHECK(!limit(&p.c, caps->qp_rate_limit_max), "%m");
 		CHECK(limit(&p.c, caps->qp_rate_limit_min - 1) == EINVAL,
-		      "less than the least");
+		      "a rate below the minimum must be refused");
 	}
 	pair_close(&p);
 }
@@ -109,9 +108,9 @@ static void pace_refused(void)
 	pair_free(&p);
 	pair_open(&p, &(struct opts){ 0 });
 	err = ibv_modify_qp_rate_limit(p.c.qp, &bursts);
-	CHECK(err == EOPNOTSUPP, "bursts: %d", err);
+	CHECK(err == EOPNOTSUPP, "with a burst size: %d", err);
 	err = ibv_modify_qp_rate_limit(p.c.qp, &sizes);
-	CHECK(err == EOPNOTSUPP, "sizes: %d", err);
+	CHECK(err == EOPNOTSUPP, "with a packet size: %d", err);
 	err = limit(&p.c, KBPS);
 	CHECK(err == want, "%d, want %d", err, want);
 	err = ibv_modify_qp(p.c.qp, &attr, IBV_QP_RATE_LIMIT);
@@ -124,7 +123,7 @@ static void pace_refused(void)
 
 struct busy {
 	struct desk	d;
-	uint64_t	writes;		/* done */
+	uint64_t	writes;		/* Writes completed */
 	bool		stop;
 };
 
@@ -136,7 +135,7 @@ static void write_once(const struct busy *b, uint64_t id)
 		.rkey = b->d.s.mr->rkey });
 }
 
-/* There is always more to send than may be under way */
+/* Keep WINDOW Writes in flight */
 static void *write_on(void *arg)
 {
 	struct busy *b = arg;
@@ -159,7 +158,7 @@ static uint64_t written(const struct busy *b)
 	return __atomic_load_n(&b->writes, __ATOMIC_ACQUIRE);
 }
 
-/* There and back, in ms */
+/* Round trip time of a message, in ms */
 static uint64_t turn_takes(const struct desk *d, uint64_t id)
 {
 	uint64_t start;
@@ -177,7 +176,7 @@ static uint64_t turn_takes(const struct desk *d, uint64_t id)
 	return start;
 }
 
-/* Beside one that sends all the time, over SCTP on the same association */
+/* Ping-pong concurrently with a bulk sender; over SCTP both use one association */
 static void pace_beside(void)
 {
 	static struct busy b;
@@ -197,10 +196,10 @@ static void pace_beside(void)
 			most = ms;
 	}
 	writes = written(&b) - was;
-	printf("# %llu ms at most, beside %llu Writes\n", (unsigned long long)most,
+	printf("# at most %llu ms, during %llu Writes\n", (unsigned long long)most,
 	       (unsigned long long)writes);
-	CHECK(most <= patience(500), "%llu ms", (unsigned long long)most);
-	CHECK(writes, "nobody is beside it");
+	CHECK(most <= patience(500), "%llu ms, too long", (unsigned long long)most);
+	CHECK(writes, "the bulk sender must make progress");
 	__atomic_store_n(&b.stop, true, __ATOMIC_RELEASE);
 	CHECK(!pthread_join(neighbour, NULL), "%m");
 	desk_close(&d);

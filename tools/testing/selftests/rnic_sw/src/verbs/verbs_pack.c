@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Small rings, several in a mapping. */
+/* Small rings share a mapping. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,7 +18,7 @@ static size_t mappings(void)
 	return rings_mapped(ring, ARRAY_SIZE(ring));
 }
 
-/* What is sent by one is received by its peer, and nobody else has anything */
+/* A message arrives only at the peer of its sender */
 static void try_packed(struct pair *p, size_t from, size_t step, struct desk *d)
 {
 	size_t i;
@@ -34,7 +34,7 @@ static void try_packed(struct pair *p, size_t from, size_t step, struct desk *d)
 	want_none(d->p.s.rcq);
 }
 
-/* Small ones of one program share pages; what one leaves is another's */
+/* Small rings of one program share pages, and use space that other rings have left */
 static void rings_packed(void)
 {
 	struct pair p[PACKED];
@@ -46,7 +46,7 @@ static void rings_packed(void)
 	for (i = 0; i < PACKED; i++)
 		pair_open_like(&p[i], &d.p);
 	printf("# %zu mappings, then %zu for %d more pairs\n", n, mappings(), PACKED);
-	CHECK(mappings() < n + PACKED, "they are not packed");
+	CHECK(mappings() < n + PACKED, "rings must share mappings");
 	try_packed(p, 0, 1, &d);
 	n = mappings();
 	for (i = 0; i < PACKED; i += 2)
@@ -76,7 +76,7 @@ static struct ibv_qp *new_qp(struct desk *d)
 	return qp;
 }
 
-/* A child does not see the rings that its parent makes after it began */
+/* A child must not see rings that its parent creates after the fork */
 static void rings_packed_fork(void)
 {
 	struct ibv_qp *qp;
@@ -85,11 +85,11 @@ static void rings_packed_fork(void)
 	pid_t pid;
 	size_t n;
 
-	/* there is room left on the page for one more */
+	/* one more QP fits on the page */
 	desk_open(&d, &(struct opts){ .sq = 4, .rq = 4, .cqe = 8 }, 100);
 	n = mappings();
 	qp = new_qp(&d);
-	CHECK(mappings() == n, "not packed");
+	CHECK(mappings() == n, "the ring must share a page");
 	CHECK(!ibv_destroy_qp(qp), "%m");
 	pid = fork();
 	CHECK(pid >= 0, "%m");
@@ -98,17 +98,17 @@ static void rings_packed_fork(void)
 		_exit(0);
 	}
 	qp = new_qp(&d);
-	CHECK(mappings() == n + 1, "on a page that a child has");
+	CHECK(mappings() == n + 1, "the ring must not be on a page that a child has mapped");
 	CHECK(!ibv_destroy_qp(qp), "%m");
-	CHECK(mappings() == n, "it is still there");
+	CHECK(mappings() == n, "the mapping must be gone");
 	CHECK(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid, "%m");
 	qp = new_qp(&d);
-	CHECK(mappings() == n, "not packed any more");
+	CHECK(mappings() == n, "the ring must share a page again");
 	CHECK(!ibv_destroy_qp(qp), "%m");
 	desk_close(&d);
 }
 
-/* Has anything been written to what was mapped when the process began? */
+/* Check whether the ring as mapped at the fork is unchanged */
 static int all_zero(const struct ring *r, int go)
 {
 	uint8_t octet;
@@ -122,7 +122,9 @@ static int all_zero(const struct ring *r, int go)
 	return 0;
 }
 
-/* ... nor those on a page that the parent has unmapped meanwhile, for all others were gone */
+/* A child must not see rings that its parent creates later on a page that the child inherited.  The
+ * parent had unmapped the page with the last ring of it.
+ */
 static void rings_packed_orphan(void)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -138,7 +140,7 @@ static void rings_packed_orphan(void)
 	CHECK(!rdma_bind_addr(id, (struct sockaddr *)&sa) && id->verbs, "%m");
 	cq = ibv_create_cq(id->verbs, 4, NULL, NULL, 0);
 	CHECK(cq, "%m");
-	CHECK(rings_mapped(ring, ARRAY_SIZE(ring)) == 1, "one ring");
+	CHECK(rings_mapped(ring, ARRAY_SIZE(ring)) == 1, "there must be one ring");
 	CHECK(!pipe(go), "%m");
 	pid = fork();
 	CHECK(pid >= 0, "%m");
@@ -149,7 +151,7 @@ static void rings_packed_orphan(void)
 	CHECK(cq && !ibv_req_notify_cq(cq, 0), "%m");
 	CHECK(write(go[1], "", 1) == 1, "%m");
 	CHECK(waitpid(pid, &status, 0) == pid, "%m");
-	CHECK(!status, "the child sees it: 0x%x", status);
+	CHECK(!status, "the child must not see the ring: 0x%x", status);
 	CHECK(!ibv_destroy_cq(cq) && !rdma_destroy_id(id), "%m");
 }
 
@@ -160,7 +162,7 @@ struct maker {
 	unsigned int	made;
 };
 
-/* Whatever a new ring says, it is what was posted to it */
+/* A new ring must have no entries of an old one */
 static void *make_and_destroy(void *arg)
 {
 	struct maker *m = arg;
@@ -181,7 +183,7 @@ static void *make_and_destroy(void *arg)
 	return NULL;
 }
 
-/* Several threads make and destroy beside rings that are in use */
+/* Several threads create and destroy rings while others are in use */
 static void rings_packed_threads(void)
 {
 	atomic_bool enough = false;
@@ -203,8 +205,8 @@ static void rings_packed_threads(void)
 	enough = true;
 	for (i = 0; i < ARRAY_SIZE(m); i++) {
 		CHECK(!pthread_join(m[i].thread, NULL), "%m");
-		printf("# one thread made %u times three\n", m[i].made);
-		CHECK(m[i].made, "it has made none");
+		printf("# one thread created three QPs %u times\n", m[i].made);
+		CHECK(m[i].made, "each thread must have created some");
 	}
 	desk_close(&d);
 }

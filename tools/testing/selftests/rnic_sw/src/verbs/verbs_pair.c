@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A connection, both ends of it made by one thread. */
+/* Connections of which one thread drives both ends. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <netdb.h>
@@ -29,7 +29,7 @@ void enter(const char *ns)
 	close(fd);
 }
 
-/* It belongs to the namespace that it is made in */
+/* The identifier belongs to the namespace in which it is created */
 static struct rdma_cm_id *new_id(struct rdma_event_channel *ch, const char *ns)
 {
 	struct rdma_cm_id *id;
@@ -49,7 +49,7 @@ void parse_addr(const char *text, struct sockaddr_storage *sa)
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST };
 	struct addrinfo *ai;
 
-	CHECK(!getaddrinfo(text, NULL, &hints, &ai), "address %s", text);
+	CHECK(!getaddrinfo(text, NULL, &hints, &ai), "address %s must be numeric", text);
 	memcpy(sa, ai->ai_addr, ai->ai_addrlen);
 	freeaddrinfo(ai);
 }
@@ -165,7 +165,7 @@ static struct ibv_srq *make_srq(const struct opts *o, struct end *e)
 static void make_things(const struct opts *o, struct end *e)
 {
 	if (e->pd)
-		return;		/* lent */
+		return;		/* borrowed */
 	e->pd = ibv_alloc_pd(e->id->verbs);
 	CHECK(e->pd, "%m");
 	if (o->events) {
@@ -321,7 +321,9 @@ void pair_close(struct pair *p)
 	pair_free(p);
 }
 
-/* Nothing; siw wants a place for it all the same */
+/* Send an empty message.  The receive has a buffer of one byte, which siw
+ * needs.
+ */
 static void says(const struct end *from, const struct end *to, uint64_t id)
 {
 	struct buf b;

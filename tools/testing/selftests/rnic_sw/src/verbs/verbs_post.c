@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Ways of posting: lists, rings that wrap, signals, the extended interface. */
+/* Ways to post: lists, wrapping rings, signalling, the extended interface. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -93,7 +93,7 @@ static void post_list(void)
 	desk_close(&d);
 }
 
-/* A list with something wrong in it: what comes before that is posted */
+/* A list with an invalid request: only the requests before it are posted */
 static void post_list_bad(void)
 {
 	struct ibv_send_wr wr[LIST], *bad = NULL;
@@ -108,7 +108,7 @@ static void post_list_bad(void)
 	wr[20].num_sge = 17;
 	err = ibv_post_send(d.p.c.qp, wr, &bad);
 	CHECK(err == EINVAL, "%s", strerror(err));
-	CHECK(bad == &wr[20], "bad is %td", bad - wr);
+	CHECK(bad == &wr[20], "bad_wr is request %td", bad - wr);
 	for (i = 0; i < 20; i++)
 		want_recv(d.p.s.rcq, i, i % 10);
 	for (i = 0; i < 20; i++)
@@ -117,7 +117,7 @@ static void post_list_bad(void)
 	desk_close(&d);
 }
 
-/* Of @wr, a list of five: Writes, and between them a window is opened and shut */
+/* Fill @wr with five requests: Writes, between them the bind and the invalidation of a window */
 static void make_mixed_list(struct ibv_send_wr *wr, struct ibv_sge *sge, const struct desk *d,
 			    struct ibv_mw *mw)
 {
@@ -144,7 +144,7 @@ static void make_mixed_list(struct ibv_send_wr *wr, struct ibv_sge *sge, const s
 	wr[3].num_sge = 0;
 }
 
-/* What takes effect here does so in its turn, whatever memory has been sent from just before */
+/* Local operations take effect in order, whatever MR the previous request used */
 static void post_list_mixed(void)
 {
 	static const enum ibv_wc_opcode told[] = {
@@ -179,7 +179,7 @@ static void post_list_mixed(void)
 	desk_close(&d);
 }
 
-/* A queue takes as many as it has room for: Reads keep theirs until answered */
+/* A queue takes as many requests as it has entries */
 static void post_full(void)
 {
 	struct ibv_qp_init_attr init;
@@ -197,7 +197,7 @@ static void post_full(void)
 	CHECK(err == ENOMEM, "%s", strerror(err));
 	CHECK(rn == attr.cap.max_recv_wr, "%u of %u", rn,
 	      attr.cap.max_recv_wr);
-	/* not connected: stays in the queue, or is not taken */
+	/* not connected: requests stay in the queue, or none is taken */
 	while (!(err = try_job(&p.c, &(struct job){ .op = IBV_WR_SEND })))
 		CHECK(++n < 10000, "endless");
 	CHECK(n == attr.cap.max_send_wr || !n, "%u of %u", n,
@@ -205,7 +205,7 @@ static void post_full(void)
 	pair_free(&p);
 }
 
-/* Thousands through rings of eight */
+/* Thousands of messages through rings of eight */
 static void wrap_around(void)
 {
 	uint32_t sent = 0, got = 0, done = 0, posted = 0;
@@ -239,8 +239,8 @@ static void wrap_around(void)
 }
 
 /*
- * No wake-up is lost: one message at a time, two threads.  The first message's
- * buffer is there before.
+ * No wake-up is lost: two threads send one message at a time.  The receive for the first message is
+ * already posted.
  */
 static void bounce(struct end *e, struct buf *b, bool first)
 {
@@ -292,7 +292,9 @@ static void ping_pong(void)
 	desk_close(&d);
 }
 
-/* Nobody posts more meanwhile: that is soon found out, at either end */
+/* A ping-pong must not be delayed by doorbell coalescing: each end must soon notice that no more
+ * requests follow
+ */
 static void ping_not_gathered(void)
 {
 	struct desk d;
@@ -302,7 +304,7 @@ static void ping_not_gathered(void)
 	was = counter(&d.p.c, "tx_gathers");
 	bounce_both(&d);
 	was = counter(&d.p.c, "tx_gathers") - was;
-	CHECK(was <= 2 * 10, "%llu were to wait for more", (unsigned long long)was);
+	CHECK(was <= 2 * 10, "%llu doorbells were coalesced", (unsigned long long)was);
 	desk_close(&d);
 }
 
@@ -341,7 +343,7 @@ static void wr_api(void)
 	desk_open(&d, &(struct opts){ .send_ops = EX_OPS, .ssge = 2, .inl = 64,
 		  .sq = 8 }, 2000);
 	ex = ibv_qp_to_qp_ex(d.p.c.qp);
-	CHECK(ex, "no qp_ex");
+	CHECK(ex, "a QP with ibv_wr_*() must exist");
 	for (i = 0; i < 100; i++) {
 		buf_fill(&d.c, 0, 177, i);
 		do_recv(&d.p.s, i, &d.s, 0, 60);
@@ -356,7 +358,7 @@ static void wr_api(void)
 	desk_close(&d);
 }
 
-/* Aborted or wrong batches leave no trace */
+/* Aborted or invalid batches have no effect */
 static void wr_api_abort(void)
 {
 	struct ibv_qp_ex *ex;

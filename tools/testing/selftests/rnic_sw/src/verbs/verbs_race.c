@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What only two processors can do to each other. */
+/* Races that need two CPUs. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -14,18 +14,18 @@
 #define RIGHTS	(RIGHTS_ALL | IBV_ACCESS_REMOTE_ATOMIC)
 #define SIZE	4000u
 
-/* The calling thread runs there: on the first processor, or on the second */
+/* Pin the calling thread to the first or second CPU */
 static void run_on(int which)
 {
 	static cpu_set_t all;
 	cpu_set_t one;
 	int cpu;
 
-	/* a thread has what its maker was left */
+	/* a new thread inherits the affinity of its creator */
 	if (!CPU_COUNT(&all))
 		CHECK(!sched_getaffinity(0, sizeof(all), &all), "%m");
 	if (CPU_COUNT(&all) < 2)
-		skip("one processor only");
+		skip("needs two CPUs");
 	for (cpu = 0; !CPU_ISSET(cpu, &all) || which--; cpu++)
 		;
 	CPU_ZERO(&one);
@@ -34,8 +34,8 @@ static void run_on(int which)
 }
 
 /*
- * Who is to run at the same time as the case: a process, as of the threads of one
- * process User-Mode Linux lets but one at a time out of the kernel.
+ * Run @run concurrently with the case, in another process: User-Mode Linux runs only one thread of
+ * a process at a time outside the kernel.
  */
 static pid_t start_beside(void (*run)(void *arg), void *arg)
 {
@@ -51,7 +51,7 @@ static pid_t start_beside(void (*run)(void *arg), void *arg)
 	_exit(PASS);
 }
 
-/* What it shares with the case */
+/* Memory shared with that process */
 static void *shared(size_t len)
 {
 	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE,
@@ -79,9 +79,9 @@ struct racer {
 	uint64_t	done;
 };
 
-static uint8_t seen[MOST];		/* what has been found in the word */
-static uint32_t turns[RACERS];		/* bursts */
-static uint32_t met[RACERS];		/* the other one, within a burst */
+static uint8_t seen[MOST];		/* values that atomics have returned */
+static uint32_t turns[RACERS];		/* number of bursts */
+static uint32_t met[RACERS];		/* interleavings with the other one */
 static uint64_t until;
 
 static void one_burst(struct racer *r)
@@ -99,7 +99,7 @@ static void one_burst(struct racer *r)
 		found = *word(&r->sink, i);
 		CHECK(found < MOST, "%llu", (unsigned long long)found);
 		CHECK(!__atomic_exchange_n(&seen[found], 1, __ATOMIC_RELAXED),
-		      "%llu was found twice", (unsigned long long)found);
+		      "%llu was returned twice", (unsigned long long)found);
 		if (i && found != before + 1)
 			__atomic_add_fetch(&met[r->nr], 1, __ATOMIC_RELAXED);
 	}
@@ -114,7 +114,9 @@ static uint32_t least_of(const uint32_t *each)
 	return one < two ? one : two;
 }
 
-/* Until both have met often enough: who comes first goes on for the other */
+/* Continue until both have interleaved often enough, so that the first one to get there does not
+ * stop
+ */
 static bool goes_on(const struct racer *r)
 {
 	uint32_t turn = __atomic_add_fetch(&turns[r->nr], 1, __ATOMIC_RELAXED);
@@ -141,7 +143,7 @@ static void line_up(struct racer *r, int nr, const struct racer *first)
 	pair_open(&r->p, &(struct opts){ .ord = BURST, .ird = BURST });
 	memory(&r->sink, &r->p.c);
 	if (nr) {
-		/* the first one's memory, as this one's server's */
+		/* the memory of the first one, registered for the server of this one */
 		r->target = first->target;
 		buf_reg(&r->target, r->p.s.pd, RIGHTS);
 	} else {
@@ -166,9 +168,9 @@ static void atomic_race(void)
 	for (i = 0; i < RACERS; i++)
 		CHECK(!pthread_join(thread[i], NULL), "%m");
 	for (i = 0; i < RACERS; i++) {
-		printf("# %llu atomics, met the other %u times\n",
+		printf("# %llu atomics, interleaved with the other %u times\n",
 		       (unsigned long long)r[i].done, met[i]);
-		CHECK(met[i] >= MEETINGS, "too seldom");
+		CHECK(met[i] >= MEETINGS, "they must interleave often enough");
 		sum += r[i].done;
 	}
 	CHECK(*word(&r[0].target, 0) == sum, "%llu, not %llu",
@@ -183,7 +185,7 @@ static void atomic_race(void)
 	}
 }
 
-/* Streams and a processor ---------------------------------------------------- */
+/* Streams and a CPU count in one word ---------------------------------------- */
 
 struct adder {
 	uint8_t		memory[SIZE];
@@ -203,7 +205,7 @@ static void add_by_hand(void *arg)
 
 enum { EACH = 16, ENCOUNTERS = 20 };
 
-/* How many of the client's found that the processor had been there meanwhile */
+/* Return: the number of times that the CPU has counted between two atomics of the client */
 static uint32_t add_both_ways(struct desk *d, const struct buf *theirs)
 {
 	uint32_t k, met = 0;
@@ -224,7 +226,7 @@ static uint32_t add_both_ways(struct desk *d, const struct buf *theirs)
 	return met;
 }
 
-/* Both ends (two devices, if there are), and a processor all the while */
+/* Both ends, which may be two devices, while a CPU counts all the time */
 static void atomic_global(void)
 {
 	uint32_t n = 0, met = 0;
@@ -241,21 +243,21 @@ static void atomic_global(void)
 	memory(&d.c, &d.p.c);
 	d.s = (struct buf){ .at = hand->memory, .len = SIZE };
 	buf_reg(&d.s, d.p.s.pd, RIGHTS);
-	/* the server's memory once more, as the client's */
+	/* the server's memory, registered for the client's end, too */
 	theirs = d.s;
 	buf_reg(&theirs, d.p.c.pd, RIGHTS);
 	hand->at = word(&d.s, 0);
 	pid = start_beside(add_by_hand, hand);
-	/* how often they meet is the scheduler's business: until it was enough */
+	/* the scheduler decides how often they meet: continue until it was often enough */
 	for (; n < 100 || (met < ENCOUNTERS && now_ms() < until); n++)
 		met += add_both_ways(&d, &theirs);
 	__atomic_store_n(&hand->stop, true, __ATOMIC_RELEASE);
 	CHECK(waitpid(pid, NULL, 0) == pid, "%m");
 	want = hand->n + 2 * EACH * n;
-	printf("# %u times %u atomics, met the processor %u times\n", n,
+	printf("# %u times %u atomics, interleaved with the CPU %u times\n", n,
 	       2 * EACH, met);
-	CHECK(met >= ENCOUNTERS, "too seldom");
-	CHECK(*hand->at == want, "%llu, not %llu: %llu by the processor",
+	CHECK(met >= ENCOUNTERS, "they must interleave often enough");
+	CHECK(*hand->at == want, "%llu, not %llu: %llu by the CPU",
 	      (unsigned long long)*hand->at, (unsigned long long)want,
 	      (unsigned long long)hand->n);
 	CHECK(!ibv_dereg_mr(theirs.mr) && !ibv_dereg_mr(d.s.mr), "%m");
@@ -263,17 +265,17 @@ static void atomic_global(void)
 	pair_close(&d.p);
 }
 
-/* Memory that goes while a segment is copied there ---------------------------- */
+/* Memory that is invalidated while a segment is copied to it ------------------ */
 
 enum { AT_ONCE = 32, LONG = 60000, TAIL = 1000 };
 
 struct gone {
 	struct desk	d;
-	struct ibv_mw	*mw;	/* of type 2; NULL: the region itself is named, and goes */
+	struct ibv_mw	*mw;	/* type 2; NULL: use the MR's own rkey, and deregister the MR */
 	uint32_t	rkey;
 };
 
-/* Writes all the time, each brings other octets, until the connection ends */
+/* Write continuously, different bytes each time, until the connection ends */
 static void *flood(void *arg)
 {
 	struct gone *g = arg;
@@ -355,10 +357,9 @@ static void gone_free(struct gone *g)
 }
 
 /*
- * The region is as long as a segment: a copy that is under way ends with the tail,
- * and after dereg_mr it has ended, as after the completion of a Local Invalidate.  As a
- * copy takes less time than the rest of these, that it is waited for is stag_kunit.c's
- * and the memory model's to show (revoke.litmus).
+ * The MR is as long as a segment, so a copy in progress ends with the tail.  It must have ended
+ * when dereg_mr has returned or the Local Invalidate has completed.  A copy is too short to show
+ * reliably that it is waited for: stag_kunit.c and the memory model (revoke.litmus) do that.
  */
 static void revoked_amid(uint32_t round, bool window)
 {
@@ -376,13 +377,13 @@ static void revoked_amid(uint32_t round, bool window)
 	tail = d->s.at + LONG - TAIL;
 	CHECK(!pthread_create(&thread, NULL, flood, &g), "%m");
 	while (*(volatile uint8_t *)d->s.at == first)
-		CHECK(now_ms() < end, "nothing comes");
+		CHECK(now_ms() < end, "a Write must arrive");
 	for (spin = any_below(20000); spin; spin--)
 		;
 	take_back(&g);
 	memcpy(after, tail, TAIL);
 	CHECK(!pthread_join(thread, NULL), "%m");
-	CHECK(!memcmp(after, tail, TAIL), "written after it was revoked, round %u",
+	CHECK(!memcmp(after, tail, TAIL), "no byte may be written after invalidation, round %u",
 	      round);
 	want_counted(&d->p.s, "end_ddp_tagged_stag", was, 1);
 	pair_event(&d->p, d->p.c.ch, RDMA_CM_EVENT_DISCONNECTED);
@@ -407,16 +408,16 @@ static void inval_race(void)
 		revoked_amid(i, true);
 }
 
-/* The last octet of a Write is there, and so are all the others ------------------ */
+/* If the last byte of a Write is visible, all of it is --------------------------- */
 
 /*
- * Writes of one segment, many at once: who looks and who writes have to wait for
- * each other once for all of them, which on a busy machine takes long.
+ * Many Writes of one segment at once: writer and reader wait for each other only once for all of
+ * them, which takes long on a busy machine.
  */
 enum { LOOKS = 64, FEWEST = 64, SHORT = 1200, PLACES = 256,
        ROOM = SHORT + PLACES };
 
-#define LOOK_MS		3000	/* as often as there is time for */
+#define LOOK_MS		3000	/* duration in ms */
 
 struct look {
 	uint8_t		from[LOOKS * ROOM], to[LOOKS * ROOM];
@@ -424,11 +425,11 @@ struct look {
 		size_t		at;
 		uint32_t	len;
 	} w[LOOKS];
-	uint32_t	begun, seen;	/* so often all of them */
+	uint32_t	begun, seen;	/* number of the current round; last round that was read */
 	bool		over;
 };
 
-/* Nothing but the last octet until it changes, then all of them */
+/* Poll only the last byte until it changes, then compare all */
 static void see(const struct look *k, uint32_t i)
 {
 	const uint8_t *from = k->from + i * ROOM, *to = k->to + k->w[i].at;
@@ -437,11 +438,11 @@ static void see(const struct look *k, uint32_t i)
 	while (__atomic_load_n(&to[len - 1], __ATOMIC_ACQUIRE) != from[len - 1])
 		;
 	CHECK(!memcmp(to, from, len),
-	      "the last of %u octets was there before others, at %zu, turn %u",
+	      "the last of %u bytes was visible before others, at %zu, round %u",
 	      len, k->w[i].at, k->begun);
 }
 
-/* The other one says when, and when there will be no more */
+/* Wait for the start of a round.  Return: false if there is none any more. */
 static bool wait_for(const struct look *k, uint32_t turn)
 {
 	while (__atomic_load_n(&k->begun, __ATOMIC_ACQUIRE) != turn)
@@ -465,7 +466,7 @@ static void look_on(void *arg)
 
 static uint32_t some_length(void) { return FEWEST + any_below(SHORT - FEWEST); }
 
-/* Where a copy begins may depend on how its two ends lie to each other */
+/* Choose a random offset: how a copy starts depends on the alignment of both ends */
 static void prepare(struct look *k, uint32_t i, uint32_t len)
 {
 	size_t at = i * ROOM + any_below(PLACES);
@@ -477,7 +478,7 @@ static void prepare(struct look *k, uint32_t i, uint32_t len)
 		k->from[i * ROOM + j] = ~k->to[at + j];
 }
 
-/* In one list: so they arrive many together */
+/* In one list, so that many arrive together */
 static void write_all(struct desk *d, const struct look *k)
 {
 	struct ibv_send_wr wr[LOOKS], *bad;
@@ -504,15 +505,15 @@ static void one_turn(struct desk *d, struct look *k, uint32_t turn, pid_t pid)
 {
 	uint32_t i, len = some_length();
 
-	/* those as long as the one before take another way than others */
+	/* Writes of equal length take another path in the receiver */
 	for (i = 0; i < LOOKS; i++)
 		prepare(k, i, turn % 2 ? len : some_length());
 	__atomic_store_n(&k->begun, turn, __ATOMIC_RELEASE);
 	write_all(d, k);
 	until = now_ms() + patience(WC_MS);
 	while (__atomic_load_n(&k->seen, __ATOMIC_ACQUIRE) != turn) {
-		CHECK(!waitpid(pid, NULL, WNOHANG), "see above");
-		CHECK(now_ms() < until, "not all came in turn %u", turn);
+		CHECK(!waitpid(pid, NULL, WNOHANG), "the other process has failed, see above");
+		CHECK(now_ms() < until, "all Writes must arrive in round %u", turn);
 		sched_yield();
 	}
 }
@@ -543,7 +544,7 @@ static void last_octet(void)
 	} while (now_ms() < end);
 	__atomic_store_n(&k->over, true, __ATOMIC_RELAXED);
 	CHECK(waitpid(pid, NULL, 0) == pid, "%m");
-	printf("# looked at %u Writes\n", turn * LOOKS);
+	printf("# compared %u Writes\n", turn * LOOKS);
 	CHECK(!ibv_dereg_mr(d.c.mr) && !ibv_dereg_mr(d.s.mr), "%m");
 	pair_close(&d.p);
 }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What a peer may not do to memory, and what becomes of one that tries. */
+/* Invalid access to memory by a peer, and how its connection ends. */
 #include "verbs.h"
 
 enum crime {
-	PAST_END,	/* the last octet is one too far */
-	BEFORE,		/* the first octet is one too early */
-	WRAPS,		/* TO + length is above 2^64 */
+	PAST_END,	/* one byte beyond the end */
+	BEFORE,		/* one byte before the start */
+	WRAPS,		/* TO + length exceeds 2^64 */
 	WRONG_KEY,
-	DEAD_KEY,	/* of memory no longer registered */
-	NO_RIGHT,	/* the region has the others only */
+	DEAD_KEY,	/* of a deregistered MR */
+	NO_RIGHT,	/* the MR grants only the other rights */
 	OTHER_PD,
-	QP_RIGHT,	/* the queue pair has the others only */
-	QP_EARLY,	/* ... since before it was connected */
-	QP_STATE,	/* ... which were said with a state */
-	RIGHT_TAKEN,	/* the region had it until it was changed */
+	QP_RIGHT,	/* the QP grants only the other rights */
+	QP_EARLY,	/* as QP_RIGHT, but set before the connection */
+	QP_STATE,	/* as QP_RIGHT, but set with a change of state */
+	RIGHT_TAKEN,	/* the MR granted it until it was reregistered */
 };
 
 struct attempt {
 	enum crime		what;
 	enum ibv_wr_opcode	op;
-	const char		*ends;	/* the counter that tells */
+	const char		*ends;	/* the counter of the reason */
 };
 
 #define LEN	100u
@@ -39,7 +39,7 @@ static struct counts read_counts(const struct desk *d, const char *ends)
 	};
 }
 
-/* One stream has ended, for that reason, and with one Terminate */
+/* One stream has ended for that reason, with one Terminate */
 static void check_counts(const struct desk *d, const char *ends,
 			 const struct counts *was)
 {
@@ -62,7 +62,7 @@ static int other_right(const struct attempt *a)
 					 : IBV_ACCESS_REMOTE_READ;
 }
 
-/* The connection manager names both as it accepts: that gives none back */
+/* The connection manager sets both rights on accept, which must not restore any */
 static void arrange_early(struct end *e, const struct attempt *a)
 {
 	struct ibv_qp_attr attr = {
@@ -77,7 +77,7 @@ static void arrange_early(struct end *e, const struct attempt *a)
 				     IBV_QP_ACCESS_FLAGS), "%m");
 }
 
-/* Registers the server's buffer, and spoils it */
+/* Register the server's buffer and prepare the invalid access */
 static void arrange(struct desk *d, const struct attempt *a, struct job *j)
 {
 	int others = IBV_ACCESS_LOCAL_WRITE | other_right(a);
@@ -136,7 +136,7 @@ static void desk_start(struct desk *d, const struct attempt *a)
 	do_recv(&d->p.c, 8, NULL, 0, 0);
 }
 
-/* A Write may have completed before the peer complained, a Read has not */
+/* A Write may have completed before the Terminate arrived, a Read must not */
 static void check_culprit(struct desk *d, enum ibv_wr_opcode op)
 {
 	struct ibv_wc wc = next_wc(d->p.c.scq);
@@ -164,7 +164,7 @@ static void attempt(const struct attempt *a)
 	j.b = &d.c;
 	do_job(&d.p.c, &j);
 	check_culprit(&d, a->op);
-	/* a while later or at once, nothing gets through any more */
+	/* the stream accepts nothing any more, now or later */
 	do_job(&d.p.c, &(struct job){ .id = 2, .op = IBV_WR_SEND, .flags = SIG });
 	wc = next_wc(d.p.c.scq);
 	CHECK(wc.wr_id == 2 && (!wc.status || wc.status == IBV_WC_WR_FLUSH_ERR),
@@ -209,7 +209,7 @@ ATTEMPT(read_qp_early, QP_EARLY, R, "end_rdmap_access")
 ATTEMPT(read_qp_state, QP_STATE, R, "end_rdmap_access")
 ATTEMPT(read_right_taken, RIGHT_TAKEN, R, "end_rdmap_access")
 
-/* Rights of the queue pair limit the peer, not its own work */
+/* Rights of the QP apply to the peer, not to the QP's own requests */
 static void qp_right_own(void)
 {
 	struct desk d;
@@ -233,7 +233,7 @@ static void qp_right_own(void)
 	desk_close(&d);
 }
 
-/* Nobody has posted a receive */
+/* A Send without a posted receive */
 static void no_receive(void)
 {
 	const char *ends = "end_ddp_untagged_no_buffer";
@@ -266,7 +266,7 @@ static void too_long(uint32_t len, uint32_t room)
 	want_status(d.p.s.rcq, 2, IBV_WC_WR_FLUSH_ERR);
 	both_down(&d, IBV_EVENT_QP_FATAL);
 	check_counts(&d, ends, &was);
-	/* segments that fit are placed, nothing else is touched */
+	/* segments that fit are placed, all other bytes stay */
 	buf_is_clear(&d.s, room, SIZE - room);
 	desk_free(&d);
 }
@@ -281,7 +281,7 @@ static void receive_too_small_later(void)
 	too_long(4500, 4499);
 }
 
-/* The server's memory can be written through another of its connections */
+/* The server's memory is still writable through another connection */
 static void still_open(struct desk *d, struct pair *q)
 {
 	struct job j = {
@@ -291,7 +291,7 @@ static void still_open(struct desk *d, struct pair *q)
 
 	buf_fill(&d->c, 0, LEN, 5);
 	do_job(&q->c, &j);
-	/* answered: what was before it is there */
+	/* when the Read completes, the Write is placed */
 	j.op = R;
 	j.id = 6;
 	do_job(&q->c, &j);
@@ -300,7 +300,7 @@ static void still_open(struct desk *d, struct pair *q)
 	buf_has(&d->s, 0, LEN, 5);
 }
 
-/* An ordinary region is not one peer's to invalidate (N-5) */
+/* One peer cannot invalidate an ordinary MR (N-5) */
 static void invalidate_refused(void)
 {
 	struct ibv_send_wr *bad, wr = {
@@ -327,7 +327,7 @@ static void invalidate_refused(void)
 	desk_free(&d);
 }
 
-/* A stream that ends leaves others alone, those of the same PD too */
+/* The end of a stream does not affect others, even of its PD */
 static void others_live(void)
 {
 	struct pair a, b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Programs that spoil their own rings: nobody else is the worse for it. */
+/* A program that corrupts its own rings must not harm others. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,16 +11,16 @@
 #include "rings.h"
 #include "verbs.h"
 
-/* What the process has mapped of the device */
+/* Rings that this process has mapped */
 static size_t find_rings(struct ring *ring, size_t max)
 {
 	size_t n = rings_mapped(ring, max);
 
-	CHECK(n, "no ring is mapped");
+	CHECK(n, "a ring must be mapped");
 	return n;
 }
 
-/* Indices, lengths and keys as they could be, and as they could not */
+/* Indexes, lengths and keys, plausible or not */
 static uint32_t nonsense(void)
 {
 	switch (any_below(5)) {
@@ -38,7 +38,7 @@ static uint32_t nonsense(void)
 #define BELL_SEND	IB_USER_VERBS_CMD_POST_SEND
 #define BELL_RECV	IB_USER_VERBS_CMD_POST_RECV
 
-/* As the provider says that it has posted something, whether or not it has */
+/* Ring the doorbell as the provider does, whether or not anything was posted */
 static bool try_bell(const struct ibv_qp *qp, uint32_t command)
 {
 	struct ib_uverbs_post_send_resp resp;
@@ -68,7 +68,7 @@ static void ring_bell(const struct ibv_qp *qp, uint32_t command)
 	CHECK(try_bell(qp, command), "%m");
 }
 
-static uint32_t *scribbled;	/* words, by all children */
+static uint32_t *scribbled;	/* number of words, by all children */
 
 static void scribble(const struct ring *r)
 {
@@ -76,7 +76,7 @@ static void scribble(const struct ring *r)
 	size_t header[8], headers = ring_headers(r, header, ARRAY_SIZE(header));
 
 	for (i = 0; i < n; i++) {
-		/* headers are the more interesting part, and what comes behind them */
+		/* mostly in the ring headers and in the entries after them */
 		size_t at = header[any_below(headers)] + any_below(48);
 
 		if (any_below(2) || at >= r->words)
@@ -86,7 +86,7 @@ static void scribble(const struct ring *r)
 	}
 }
 
-/* The kernel looks at what is posted; whether it says so is its affair */
+/* Have the kernel read the queues; it may return an error */
 static void have_looked(const struct desk *d)
 {
 	try_bell(d->p.c.qp, BELL_SEND);
@@ -94,7 +94,7 @@ static void have_looked(const struct desk *d)
 	try_bell(d->p.s.qp, BELL_SEND);
 }
 
-/* A program that writes anything into its rings, then goes, as it must */
+/* A program that corrupts its rings and then ends */
 static void spoil_one(uint32_t seed)
 {
 	struct ring ring[16];
@@ -137,17 +137,17 @@ static void spoil_many(void)
 			_exit(PASS);
 		}
 		CHECK(waitpid(pid, &status, 0) == pid, "%m");
-		/* its own library may well die of it */
+		/* its own library may crash */
 		CHECK(!WIFSIGNALED(status) || WTERMSIG(status) != SIGALRM,
-		      "%u hangs", i);
+		      "child %u hangs", i);
 		CHECK(!WIFEXITED(status) || !WEXITSTATUS(status), "%u", i);
-		CHECK(*scribbled != before, "%u died before it had begun", i);
+		CHECK(*scribbled != before, "child %u must have written to its rings", i);
 	}
-	printf("# %u words were spoilt\n", *scribbled);
+	printf("# %u words were overwritten\n", *scribbled);
 	fflush(stdout);
 }
 
-/* Meanwhile another program's connection works as ever */
+/* Meanwhile the connection of another program works */
 static void rings_spoilt(void)
 {
 	int status = 0;
@@ -175,11 +175,11 @@ static void rings_spoilt(void)
 		buf_clear(&d.s);
 		pause_ms(5);
 	}
-	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "see above");
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status), "a child has failed, see above");
 	desk_close(&d);
 }
 
-/* So that a process has room for many: both queues of a pair are one mapping, if long */
+/* Both rings of a QP are one mapping, even large ones: the number of mappings is limited */
 static void rings_in_one(void)
 {
 	struct ibv_qp_init_attr attr = {
@@ -198,13 +198,13 @@ static void rings_in_one(void)
 	attr.recv_cq = d.p.c.rcq;
 	qp = ibv_create_qp(d.p.c.pd, &attr);
 	CHECK(qp, "%m");
-	CHECK(find_rings(ring, ARRAY_SIZE(ring)) == n + 1, "more than one");
+	CHECK(find_rings(ring, ARRAY_SIZE(ring)) == n + 1, "both rings must be one mapping");
 	CHECK(!ibv_destroy_qp(qp), "%m");
-	CHECK(find_rings(ring, ARRAY_SIZE(ring)) == n, "it is still there");
+	CHECK(find_rings(ring, ARRAY_SIZE(ring)) == n, "the mapping must be gone");
 	desk_close(&d);
 }
 
-/* A ring that is unmapped or mapped elsewhere is the program's loss only */
+/* Unmapping a ring harms only this program */
 static void rings_unmapped(void)
 {
 	struct ring ring[16];
@@ -220,10 +220,10 @@ static void rings_unmapped(void)
 		CHECK(!munmap((void *)ring[i].at, ring[i].words * 4), "%m");
 	rdma_disconnect(d.p.c.id);
 	pair_event(&d.p, d.p.lch, RDMA_CM_EVENT_DISCONNECTED);
-	/* the process goes without cleaning up */
+	/* the process exits without cleaning up */
 }
 
-/* What the kernel may not believe -------------------------------------------- */
+/* Values that the kernel must not trust -------------------------------------- */
 
 #define FAR	(1u << 31)
 
@@ -243,13 +243,13 @@ size_t rings_with(uint32_t prod, volatile uint32_t **last)
 	return found;
 }
 
-/* The one ring of the process into which @prod entries were ever written */
+/* Return the only ring of the process into which @prod entries have been written */
 volatile uint32_t *ring_with(uint32_t prod)
 {
 	volatile uint32_t *found = NULL;
 	size_t n = rings_with(prod, &found);
 
-	CHECK(n == 1, "%zu rings with %u", n, prod);
+	CHECK(n == 1, "%zu rings with %u entries", n, prod);
 	return found;
 }
 
@@ -259,7 +259,7 @@ static void both_disconnected(struct pair *p)
 	pair_event(p, p->lch, RDMA_CM_EVENT_DISCONNECTED);
 }
 
-/* The ring is full of Reads that take their time */
+/* Fill the send queue with slow Reads */
 static void post_reads(struct desk *d, uint32_t n)
 {
 	uint32_t i;
@@ -271,19 +271,19 @@ static void post_reads(struct desk *d, uint32_t n)
 			.rkey = d->s.mr->rkey });
 }
 
-/* The bell is rung, and the kernel has looked: over SCTP a worker does */
+/* Ring the doorbell and wait until the kernel has read the ring; over SCTP a worker does */
 static void ring_and_wait(const struct ibv_qp *qp, volatile uint32_t *sq,
 			  uint32_t prod)
 {
 	uint32_t ms;
 
-	/* in this order: who sets flags behind that looks at prod behind it, too */
+	/* in this order: the context that sets the flags reads the producer index afterwards */
 	sq[RING_PROD] = prod;
 	sq[RING_FLAGS] = 0;
 	ring_bell(qp, BELL_SEND);
 	for (ms = 0; ms < patience(5000) && !sq[RING_FLAGS]; ms++)
 		pause_ms(1);
-	CHECK(sq[RING_FLAGS], "nobody has looked");
+	CHECK(sq[RING_FLAGS], "the kernel must read the ring");
 }
 
 #define READ_LEAST	(16u << 20)
@@ -295,7 +295,7 @@ static void lengthen(size_t *len)
 		*len *= 2;
 }
 
-/* Reads fill the ring, and none of them is done: longer ones, if they were too quick */
+/* Fill the send queue with Reads, of which none has completed; longer ones on a retry */
 static volatile uint32_t *open_busy(struct desk *d, size_t *len)
 {
 	volatile uint32_t *sq;
@@ -310,17 +310,17 @@ static volatile uint32_t *open_busy(struct desk *d, size_t *len)
 		sq = ring_with(8);
 		if (!sq[RING_CONS])
 			return sq;
-		printf("# %u Reads are done\n", sq[RING_CONS]);
+		printf("# %u Reads have completed\n", sq[RING_CONS]);
 		desk_close(d);
 		lengthen(len);
 	}
-	CHECK(false, "that happened %d times", i);
+	CHECK(false, "Reads completed too early, %d times", i);
 	return NULL;
 }
 
 /*
- * Return: whether none of the Reads was done by the time of the first lie: else it was
- * none, for there was room.
+ * Return: true if no Read had completed when the first index was set, false if one had: then that
+ * index was valid.
  */
 static bool lie_of_sq(size_t *len)
 {
@@ -348,8 +348,8 @@ static bool lie_of_sq(size_t *len)
 }
 
 /*
- * One slot too many, and then half of all indices: the queue pair ends, at once,
- * and what is flushed is what was in use.
+ * An index one entry too far ends the QP at once.  A far larger one that is set then does not
+ * extend the flush: only entries in use are flushed.
  */
 static void sq_too_many(void)
 {
@@ -361,7 +361,7 @@ static void sq_too_many(void)
 			return;
 		lengthen(&len);
 	}
-	CHECK(false, "Reads were done before, %d times", i);
+	CHECK(false, "Reads completed too early, %d times", i);
 }
 
 static void rq_lies(uint32_t prod)
@@ -395,7 +395,7 @@ static void rq_one_too_many(void)
 	rq_lies(9);
 }
 
-/* Refilled all the time ------------------------------------------------------ */
+/* Queues that a thread refills continuously ---------------------------------- */
 
 struct refill {
 	volatile uint32_t	*ring;
@@ -405,7 +405,7 @@ struct refill {
 	pthread_t		filler, ringer;
 };
 
-/* Whatever is taken is there again */
+/* Post as many entries as the kernel has consumed */
 static void *keep_full(void *arg)
 {
 	struct refill *r = arg;
@@ -453,7 +453,7 @@ static void rq_refilled(void)
 	refill_begin(&r, keep_full);
 	to_error(&d.p.s);
 	both_disconnected(&d.p);
-	/* comes back when all is flushed that was there */
+	/* the doorbell returns when everything present has been flushed */
 	for (i = 0; i < rounds(100); i++)
 		ring_bell(d.p.s.qp, BELL_RECV);
 	refill_end(&r);
@@ -472,8 +472,8 @@ static void exchange(struct desk *d, uint32_t id)
 }
 
 /*
- * Windows are shut again and again, faster than it can be done: who does it lets
- * others go on, and the connection of somebody else does not notice.
+ * Invalidations are posted faster than they can be processed.  The processing context must yield,
+ * so that another connection is not delayed.
  */
 static void binds_refilled(void)
 {
@@ -492,7 +492,7 @@ static void binds_refilled(void)
 	r.ring = ring_with(r.slots);
 	r.qp = d.p.c.qp;
 	refill_begin(&r, keep_full);
-	/* and at least until the thread that refills has had its turns */
+	/* at least until the refilling thread has been scheduled often enough */
 	for (i = 0; i < rounds(400) || r.ring[RING_CONS] < 10 * r.slots; i++)
 		exchange(&other, i);
 	refill_end(&r);
@@ -501,7 +501,7 @@ static void binds_refilled(void)
 	desk_close(&d);
 }
 
-/* Until the ring is unmapped under it */
+/* The ring is unmapped during the access */
 static sigjmp_buf unmapped;
 
 static void fault(int sig)
@@ -519,7 +519,7 @@ static void *keep_jumping(void *arg)
 	return NULL;
 }
 
-/* A resize comes to an end, whatever the program says to have read meanwhile */
+/* A resize ends, whatever consumer index the program writes meanwhile */
 static void cq_jumps(void)
 {
 	uint64_t until = now_ms() + patience(WC_MS);
@@ -534,7 +534,7 @@ static void cq_jumps(void)
 	rq = ring_with(700);
 	to_error(&d.p.s);
 	both_disconnected(&d.p);
-	/* that all are flushed is told nobody */
+	/* no event shows the end of the flush */
 	while (rings_with(700, &any) < 2 && now_ms() < until)
 		pause_ms(1);
 	rq[RING_PROD] = 0;

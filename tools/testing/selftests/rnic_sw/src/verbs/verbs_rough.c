@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Rough treatment: many threads. */
+/* Several threads that post to one QP. */
 #include <pthread.h>
 #include <semaphore.h>
 
@@ -10,8 +10,8 @@
 enum { THREADS = 4, EACH = 500, DEPTH = 64 };
 
 /*
- * Places in the send queue.  Who has none sleeps: four that try again and again
- * leave a machine of few processors little time for what they wait for.
+ * Free entries of the send queue.  A thread without one sleeps: on a machine
+ * with few CPUs, busy retries would starve the completions.
  */
 static sem_t places;
 
@@ -38,7 +38,7 @@ static void *post_many(void *arg)
 	return NULL;
 }
 
-/* What the receives brought, in their order: each thread's in its */
+/* Check that the messages of each thread have arrived in its order */
 static void check_arrived(const struct buf *b)
 {
 	uint32_t next[THREADS] = {}, i, id;
@@ -46,12 +46,12 @@ static void check_arrived(const struct buf *b)
 	for (i = 0; i < THREADS * EACH; i++) {
 		memcpy(&id, b->at + i * 4, 4);
 		CHECK(id / EACH < THREADS && id % EACH == next[id / EACH]++,
-		      "message %u of thread %u comes after %u of it", id % EACH,
+		      "message %u of thread %u, expected %u", id % EACH,
 		      id / EACH, next[id / EACH % THREADS]);
 	}
 }
 
-/* Each thread's sends arrive once, in the order in which it posted them */
+/* The Sends of each thread arrive once and in the order of posting */
 static void threads_post(void)
 {
 	uint32_t next[THREADS] = {}, i, t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What iproute2's rdma shows of this program's objects. */
+/* Objects of this program as iproute2's rdma tool shows them. */
 #include <stdarg.h>
 
 #include "verbs.h"
@@ -8,7 +8,7 @@
 
 static char shown[65536];
 
-/* What a command prints, in one line: how it is laid out is its own affair */
+/* Run a command and keep its output in @shown as one line, to ignore its layout */
 static void run(const char *fmt, ...)
 {
 	char command[256];
@@ -36,7 +36,7 @@ static const char *device(const struct end *e)
 	return ibv_get_device_name(e->id->verbs->device);
 }
 
-/* The word behind @name, of the first object that has it */
+/* Value of attribute @name of the first object that has it */
 static const char *told(const char *name)
 {
 	static char value[64];
@@ -58,7 +58,7 @@ static void is(const char *name, const char *value)
 {
 	const char *got = told(name);
 
-	CHECK(!strcmp(got, value), "%s %s, want %s: %s", name, got, value,
+	CHECK(!strcmp(got, value), "%s is %s, want %s: %s", name, got, value,
 	      shown);
 }
 
@@ -88,7 +88,7 @@ static void llp_is_right(void)
 	CHECK(number("mulpdu") <= 65536, "%s", shown);
 }
 
-/* Connected; with work; in error */
+/* A QP connected, with work posted, and in error */
 static void show_qp(void)
 {
 	struct desk d;
@@ -118,7 +118,7 @@ static void show_qp(void)
 	desk_free(&d);
 }
 
-/* Not connected: nothing carries it */
+/* A QP that is not connected has no lower layer */
 static void show_idle_qp(void)
 {
 	struct pair p = {};
@@ -195,7 +195,7 @@ static void show_srq(void)
 	run("rdma -dd resource show srq dev %s pid %d", device(&d.p.s),
 	    getpid());
 	if (!strstr(shown, "posted "))
-		skip("this kernel asks no device for details of an SRQ");
+		skip("this kernel does not call drivers for details of an SRQ");
 	is("posted", "5");
 	is("free", "11");
 	is("limit", "2");
@@ -221,13 +221,13 @@ static void bind_counter(const struct end *e)
 	    e->qp->qp_num);
 }
 
-/* The counters that the process' queue pairs are bound to */
+/* The counter sets to which QPs of this process are bound */
 static void show_counters(const struct end *e)
 {
 	run("rdma statistic qp show link %s/1", device(e));
 }
 
-/* What it has counted before and counts after stays with the device */
+/* A counter set counts while the QP is bound; the device's counters include all */
 static void count_qp(void)
 {
 	uint64_t sends, octets;
@@ -264,7 +264,7 @@ static void count_qp(void)
 	desk_close(&d);
 }
 
-/* Bound, it ends: nothing is lost, and why it ended is counted once */
+/* A bound QP ends: no count is lost, and the reason is counted once */
 static void count_ending_qp(void)
 {
 	uint64_t sends, aborts;
@@ -287,7 +287,9 @@ static void count_ending_qp(void)
 	desk_free(&d);
 }
 
-/* All of a process count in one, from when they are made */
+/* With automatic binding by process, all QPs of a process count in one set from
+ * their creation
+ */
 static void count_process(void)
 {
 	struct pair other = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* How failure shows: asynchronous events and the device's counters. */
+/* Asynchronous events and counters of the device. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
@@ -15,21 +15,23 @@ struct seen {
 	const void		*element;
 };
 
-/* Both ends may share a context: what is for the other is kept for later */
+/* Events of the other end, which may share the context, until it looks for them */
 static struct seen kept[32];
 static size_t nkept;
 
 static bool read_event(struct ibv_context *ctx, int ms, struct seen *s)
 {
 	struct pollfd pfd = { .fd = ctx->async_fd, .events = POLLIN };
-	/* of what no object has libibverbs fills in half a pointer */
+	/* cleared, as libibverbs sets half of the pointer only if an event has
+	 * no object
+	 */
 	struct ibv_async_event ev = {};
 
 	if (poll(&pfd, 1, ms) != 1)
 		return false;
 	CHECK(!ibv_get_async_event(ctx, &ev), "%m");
 	s->type = ev.event_type;
-	s->element = ev.element.qp;	/* or cq: a union */
+	s->element = ev.element.qp;	/* or cq: it is a union */
 	ibv_ack_async_event(&ev);
 	return true;
 }
@@ -54,13 +56,13 @@ void want_async(struct ibv_context *ctx, enum ibv_event_type type,
 
 	while (!take_kept(type, element)) {
 		if (!read_event(ctx, patience(ASYNC_MS), &s)) {
-			CHECK(!nkept, "async: %s instead of %s",
+			CHECK(!nkept, "async event %s, want %s",
 			      ibv_event_type_str(kept[0].type),
 			      ibv_event_type_str(type));
 			CHECK(false, "no async event, want %s",
 			      ibv_event_type_str(type));
 		}
-		CHECK(nkept < ARRAY_SIZE(kept), "too many events");
+		CHECK(nkept < ARRAY_SIZE(kept), "too many async events");
 		kept[nkept++] = s;
 	}
 }
@@ -70,14 +72,14 @@ void want_no_async(struct ibv_context *ctx)
 	struct seen s;
 
 	later();
-	CHECK(!nkept, "async event %s", ibv_event_type_str(kept[0].type));
-	CHECK(!read_event(ctx, 0, &s), "async event %s",
+	CHECK(!nkept, "unexpected async event %s", ibv_event_type_str(kept[0].type));
+	CHECK(!read_event(ctx, 0, &s), "unexpected async event %s",
 	      ibv_event_type_str(s.type));
 }
 
 /*
- * The devices of another namespace may be in such a /sys alone that was mounted
- * there: this process's, from here on.
+ * A sysfs mount shows only the devices of the namespace that it was mounted in.
+ * Mount another one for @ns in a mount namespace of this process.
  */
 static FILE *open_in(const char *ns, const char *path)
 {
@@ -103,7 +105,7 @@ uint64_t counter(const struct end *e, const char *name)
 	char path[256];
 	FILE *f;
 
-	/* what the core has read it tells for 10 ms */
+	/* the RDMA core caches counters for 10 ms */
 	pause_ms(25);
 	snprintf(path, sizeof(path),
 		 "/sys/class/infiniband/%s/ports/1/hw_counters/%s",

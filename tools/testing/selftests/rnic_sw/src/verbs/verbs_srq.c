@@ -4,7 +4,7 @@
 
 #define DEPTH	16
 
-/* Two connections whose server ends share a queue */
+/* Two connections whose server ends share an SRQ */
 struct twins {
 	struct desk	d;
 	struct pair	q;
@@ -55,7 +55,7 @@ static void received(struct twins *t, uint64_t id, struct pair *p, uint32_t len)
 	CHECK(wc.qp_num == p->s.qp->qp_num, "%u", wc.qp_num);
 }
 
-/* Taken in order, whoever takes them */
+/* Receives are used in order by both connections */
 static void in_order(void)
 {
 	struct twins t;
@@ -74,7 +74,7 @@ static void in_order(void)
 	twins_close(&t);
 }
 
-/* Round and round a small ring */
+/* Many rounds through a small ring */
 static void wraps(void)
 {
 	struct twins t;
@@ -106,7 +106,7 @@ static uint32_t limit_of(struct twins *t)
 	return attr.srq_limit;
 }
 
-/* A peer that takes more than it should is noticed, once each time armed */
+/* The limit event comes once each time that the limit is armed */
 static void limit(void)
 {
 	struct twins t;
@@ -127,17 +127,17 @@ static void limit(void)
 	send_to(&t, &t.q, 10);
 	received(&t, 3, &t.q, 10);
 	want_async(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
-	CHECK(!limit_of(&t), "still armed");
+	CHECK(!limit_of(&t), "the limit must not be armed any more");
 	send_to(&t, &t.q, 10);
 	received(&t, 4, &t.q, 10);
 	want_no_async(ctx);
-	/* armed above what is there: at once */
+	/* armed above the number of receives: the event comes at once */
 	arm_limit(&t, 4);
 	want_async(ctx, IBV_EVENT_SRQ_LIMIT_REACHED, t.d.p.s.srq);
 	twins_close(&t);
 }
 
-/* Who finds none is ended; the other one goes on */
+/* A stream that finds no receive ends; the other one continues */
 static void exhausted(void)
 {
 	struct twins t;
@@ -159,7 +159,7 @@ static void exhausted(void)
 	desk_close(&t.d);
 }
 
-/* A queue pair that ends leaves the queue to the others */
+/* A QP that ends leaves the SRQ to the others */
 static void survives(void)
 {
 	struct twins t;
@@ -176,7 +176,7 @@ static void survives(void)
 	send_to(&t, &t.d.p, 30);
 	received(&t, 1, &t.d.p, 30);
 	pair_free(&t.q);
-	CHECK(ibv_destroy_srq(t.d.p.s.srq) == EBUSY, "destroyed in use");
+	CHECK(ibv_destroy_srq(t.d.p.s.srq) == EBUSY, "an SRQ in use must not be destroyed");
 	send_to(&t, &t.d.p, 40);
 	received(&t, 2, &t.d.p, 40);
 	desk_close(&t.d);
@@ -193,7 +193,9 @@ static void ended_by_its_own(struct twins *t, struct pair *p, uint64_t was)
 	want_async(p->c.id->verbs, IBV_EVENT_QP_REQ_ERR, p->c.qp);
 }
 
-/* More posted than there can be: nothing is taken, and that is told once */
+/* An impossible producer index: no receive is used, and one error event is
+ * generated
+ */
 static void lies(void)
 {
 	volatile uint32_t *ring;
@@ -211,7 +213,7 @@ static void lies(void)
 	ring[0] = 7 + (1u << 31);
 	ended_by_its_own(&t, &t.q, was);
 	want_async(ctx, IBV_EVENT_SRQ_ERR, t.d.p.s.srq);
-	/* the truth comes too late */
+	/* correcting the index later does not help */
 	ring[0] = 7;
 	ended_by_its_own(&t, &t.d.p, was + 1);
 	arm_limit(&t, 5);
@@ -228,11 +230,11 @@ static void no_srq(struct ibv_pd *pd, uint32_t wr, uint32_t sge, int err)
 	};
 
 	errno = 0;
-	CHECK(!ibv_create_srq(pd, &attr), "made with %u, %u", wr, sge);
+	CHECK(!ibv_create_srq(pd, &attr), "an SRQ of %u, %u must be refused", wr, sge);
 	CHECK(errno == err, "%m");
 }
 
-/* Armed by ibv_modify_srq() only: what it is set to before means nothing */
+/* Only ibv_modify_srq() arms the limit, not its value at creation */
 static void born_unarmed(struct ibv_pd *pd)
 {
 	struct ibv_srq_init_attr attr = {
@@ -244,7 +246,7 @@ static void born_unarmed(struct ibv_pd *pd)
 	srq = ibv_create_srq(pd, &attr);
 	CHECK(srq, "%m");
 	CHECK(!ibv_query_srq(srq, &is), "%m");
-	CHECK(!is.srq_limit, "armed at %u", is.srq_limit);
+	CHECK(!is.srq_limit, "the limit is armed at %u", is.srq_limit);
 	CHECK(!ibv_destroy_srq(srq), "%m");
 }
 
@@ -267,13 +269,13 @@ static void arguments(void)
 	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_LIMIT) == EINVAL, "limit");
 	CHECK(ibv_modify_srq(s->srq, &attr, IBV_SRQ_MAX_WR) == EOPNOTSUPP,
 	      "resize");
-	CHECK(ibv_post_srq_recv(s->srq, &wr, &bad) == EINVAL, "two pieces");
+	CHECK(ibv_post_srq_recv(s->srq, &wr, &bad) == EINVAL, "two SGEs must be refused");
 	CHECK(bad == &wr, "bad_wr");
-	CHECK(try_recv(s, 1, &t.d.s, 0, 10), "a receive of its own");
+	CHECK(try_recv(s, 1, &t.d.s, 0, 10), "a receive queue of its own must be refused");
 	twins_close(&t);
 }
 
-/* A further connection, its server's end in a protection domain of its own */
+/* Another connection, whose server end has its own PD */
 static void guest_open(struct desk *host, struct pair *g)
 {
 	pair_prepare(g, &(struct opts){});
@@ -281,18 +283,18 @@ static void guest_open(struct desk *host, struct pair *g)
 	g->s.srq = host->p.s.srq;
 	pair_make_qp(g, &g->s);
 	pair_accept(g);
-	CHECK(g->s.pd != host->p.s.pd, "the same");
+	CHECK(g->s.pd != host->p.s.pd, "the PDs must differ");
 }
 
 static void guest_free(struct pair *g)
 {
-	g->s.srq = NULL;	/* lent */
+	g->s.srq = NULL;	/* borrowed */
 	pair_free(g);
 }
 
 /*
- * Receives are in the queue's domain.  What its peer may write to is in the
- * connection's own: a guest reaches nothing of the others'.
+ * Receives of an SRQ are checked against the PD of the SRQ, and Writes of the
+ * peer against the PD of the QP: a guest cannot access memory of other QPs.
  */
 static void other_pd(void)
 {
@@ -324,7 +326,7 @@ static void other_pd(void)
 	desk_close(&d);
 }
 
-/* The connection's own memory is not what the queue's receives may name */
+/* Receives of an SRQ cannot use memory of the QP's PD */
 static void own_pd(void)
 {
 	struct desk d;

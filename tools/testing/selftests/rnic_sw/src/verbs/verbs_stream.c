@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Long streams for bad networks: what arrives is what was sent, each octet of
- * it once, in order.
+ * Long streams for impaired networks: all bytes arrive unchanged, once, and in
+ * order.
  */
 #include <sched.h>
 
@@ -45,13 +45,13 @@ static void check_one(struct flow *f, const struct ibv_wc *wc)
 	      "message %u: %llu, %s, vendor error %u", f->got,
 	      (unsigned long long)wc->wr_id, ibv_wc_status_str(wc->status),
 	      wc->vendor_err);
-	CHECK(wc->byte_len == f->len[at], "message %u: %u octets of %u",
+	CHECK(wc->byte_len == f->len[at], "message %u: %u bytes of %u",
 	      f->got, wc->byte_len, f->len[at]);
 	buf_has(f->in, at * SLOT, f->len[at], f->got);
 	f->got++;
 }
 
-/* A slot is free again when its message is sent and has been checked */
+/* A slot is free again when its Send has completed and its data are checked */
 static bool drain(struct flow *f)
 {
 	struct ibv_wc wc;
@@ -108,8 +108,8 @@ static void stream_send(void)
 }
 
 /*
- * Writes to places of their own, each read back behind it into another: the
- * Read must see what the Write before it wrote (RDMAP-122).
+ * Write to different offsets, and read each range back to another buffer right
+ * afterwards: the Read must return what the Write before it wrote (RDMAP-122).
  */
 static uint64_t write_and_read(struct desk *d, uint32_t seed)
 {

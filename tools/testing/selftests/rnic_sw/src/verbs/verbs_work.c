@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Work requests and what becomes of them. */
+/* Post work requests and check their completions. */
 #include <sched.h>
 #include <time.h>
 
@@ -122,7 +122,7 @@ void want_recv(struct ibv_cq *cq, uint64_t id, uint32_t len)
 	      (unsigned long long)id, ibv_wc_status_str(wc.status),
 	      wc.vendor_err);
 	CHECK(wc.opcode == IBV_WC_RECV, "opcode %d", wc.opcode);
-	CHECK(wc.byte_len == len, "%u octets received, %u sent", wc.byte_len,
+	CHECK(wc.byte_len == len, "%u bytes received, %u sent", wc.byte_len,
 	      len);
 }
 
@@ -140,7 +140,7 @@ void has_none(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
 
-	CHECK(!ibv_poll_cq(cq, 1, &wc), "a completion of %llu: %s",
+	CHECK(!ibv_poll_cq(cq, 1, &wc), "unexpected completion of %llu: %s",
 	      (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status));
 }
 

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Fast paths of received segments. They skip header decoding, admission and the
+ * STag lookup; rx.c has the general path.
+ *
+ * A fast path takes a segment that is as long as the previous one and has the
+ * same header, except for:
+ *
+ * previous segment     this segment                       function
+ * tagged, not last     TO continues the previous segment  rx_more()
+ * tagged, not last     a batch of such segments           rx_run()
+ * last one of a Write  a single-segment Write, any TO     rx_another()
+ * untagged, not last   MO continues, contiguous memory    rx_goes_on()
+ *
+ * A tagged one needs the cached MR reference of the previous segment. Validity,
+ * bounds and rights are checked for every segment.
+ */
+#include <linux/export.h>
+#include <linux/mm.h>
+
+#include "hdr.h"
+#include "internal.h"
+#include "trace.h"
+#include "untagged.h"
+
+/* Compare DDP control, RsvdULP and STag; a memcmp() call would be slower */
+static bool same_before_to(const u8 *a, const u8 *b)
+{
+	static_assert(DDP_T_STAG == sizeof(u16) && DDP_T_TO == DDP_T_STAG + sizeof(u32));
+	return get_unaligned_be16(a) == get_unaligned_be16(b) &&
+	       get_unaligned_be32(a + DDP_T_STAG) == get_unaligned_be32(b + DDP_T_STAG);
+}
+
+/* Check for the length of the last segment and its header up to TO or QN */
+static bool is_alike(const struct ddp_stream *s, const u8 *head, u32 len)
+{
+	const struct ddp_rx_seg *g = &s->rx_seg;
+
+	return len == g->len && same_before_to(head, g->raw);
+}
+
+/* Check whether the TO follows the last segment and @n more like it */
+static bool follows(const struct ddp_stream *s, const u8 *head, u32 n)
+{
+	const struct ddp_rx_seg *g = &s->rx_seg;
+
+	return get_unaligned_be64(head + DDP_T_TO) == g->h.to + (n + 1) * g->payload;
+}
+
+/* Advance the saved header by @n segments; only the TO changes */
+static void ddp_rx_step(struct ddp_stream *s, u32 n)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+
+	g->h.to += n * g->payload;
+	put_unaligned_be64(g->h.to, g->raw + DDP_T_TO);
+}
+
+static void ddp_rx_trace_run(struct ddp_stream *s, struct ddp_hdr h, u32 n)
+{
+	for (; n; n--, h.to += s->rx_seg.payload)
+		trace_ddp_segment_received(s, &h, s->rx_seg.payload);
+}
+
+static enum iw_reason rx_more(struct ddp_stream *s, struct ddp_llp *llp, const void *body)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+	const struct ddp_grant grant = { .rights = g->rights };
+	enum iw_reason why;
+
+	ddp_rx_step(s, 1);
+	trace_ddp_segment_received(s, &g->h, g->payload);
+	why = s->ulp->more(s, &g->h, g->payload, 1);
+	if (!why)
+		why = ddp_place_more(s, llp, body, g->h.to, g->payload, false);
+	if (unlikely(why == IW_NOT_NOW))
+		ddp_rx_defer(s, g, &grant);
+	else if (unlikely(why))
+		ddp_rx_fail_segment(s, why, g);
+	return why;
+}
+
+/*
+ * Defer or fail a Write that rx_another() could not place. Admit it first, like
+ * any other segment; a failure of that takes precedence.
+ */
+static noinline enum iw_reason another_stops(struct ddp_stream *s, enum iw_reason why)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+	struct ddp_grant grant = {};
+	enum iw_reason no;
+
+	ddp_rx_report_writes(s);
+	no = ddp_rx_admit(s, g, &grant);
+	if (no)
+		why = no;
+	if (why == IW_NOT_NOW)
+		ddp_rx_defer(s, g, &grant);
+	else
+		ddp_rx_fail_segment(s, why, g);
+	return why;
+}
+
+/*
+ * Place a single-segment Write that equals the previous one but for the TO.
+ * admit() would accept it as well, so only wrote() is called, once for several
+ * Writes.
+ */
+static enum iw_reason rx_another(struct ddp_stream *s, struct ddp_llp *llp,
+				 const u8 *head, const void *body)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+	enum iw_reason why;
+
+	g->h.to = get_unaligned_be64(head + DDP_T_TO);
+	put_unaligned_be64(g->h.to, g->raw + DDP_T_TO);
+	trace_ddp_segment_received(s, &g->h, g->payload);
+	why = ddp_place_more(s, llp, body, g->h.to, g->payload, true);
+	if (unlikely(why))
+		return another_stops(s, why);
+	s->rx_wrote++;
+	return IW_OK;
+}
+
+/*
+ * The MO follows the bytes at @head. The barrier makes sure that it is read
+ * only once, because a sender may still be writing it.
+ */
+static u32 read_mo(const void *body)
+{
+	__be32 mo;
+
+	static_assert(DDP_U_MO == IW_DDP_T_HDR_LEN);
+	memcpy(&mo, body, sizeof(mo));
+	barrier();
+	return be32_to_cpu(mo);
+}
+
+/* Check whether an untagged segment is the next one of the same message */
+static bool mo_goes_on(const struct ddp_stream *s, const u8 *head, const void *body)
+{
+	const struct ddp_rx_seg *g = &s->rx_seg;
+
+	return g->payload && !g->h.last && !s->put_off.here &&
+	       get_unaligned_be64(head + DDP_U_QN) == get_unaligned_be64(g->raw + DDP_U_QN) &&
+	       read_mo(body) == g->h.mo + g->payload;
+}
+
+/*
+ * Try the fast path of an untagged segment in contiguous memory. Return: true
+ * if the segment is taken and @reason is set; false if nothing was done.
+ */
+static noinline bool rx_goes_on(struct ddp_stream *s, const u8 *head, const void *body,
+				u32 len, enum iw_reason *reason)
+{
+	struct ddp_rx_seg *g = &s->rx_seg;
+	struct ddp_cursor *sink = &s->sink[g->h.qn];
+	const struct ddp_grant grant = { .buf = sink->buf };
+	enum iw_reason why;
+
+	if (!is_alike(s, head, len) || !mo_goes_on(s, head, body))
+		return false;
+	g->h.mo += g->payload;
+	put_unaligned_be32(g->h.mo, g->raw + DDP_U_MO);
+	trace_ddp_segment_received(s, &g->h, g->payload);
+	why = s->ulp->more(s, &g->h, g->payload, 1);
+	if (!why)
+		why = ddp_uq_fits(&g->h, g->payload, sink->buf->len);
+	if (!why)
+		why = ddp_place_untagged(s, NULL, body + sizeof(__be32), sink, g->payload);
+	if (likely(!why))
+		ddp_uq_advance(&s->uq[g->h.qn], &g->h, g->payload);
+	else if (why == IW_NOT_NOW)
+		ddp_rx_defer(s, g, &grant);
+	else
+		ddp_rx_fail_segment(s, why, g);
+	*reason = why;
+	return true;
+}
+
+/*
+ * Try the fast path of a tagged segment, with the payload at @body or else to
+ * be read from @llp. Return: true if the segment is taken and @why is set;
+ * false if nothing was done.
+ */
+bool ddp_rx_tagged_fast(struct ddp_stream *s, struct ddp_llp *llp, const u8 *head,
+			const void *body, u32 len, enum iw_reason *why)
+{
+	if (!s->rx_held || !s->rx_seg.h.tagged || !is_alike(s, head, len))
+		return false;
+	if (s->rx_seg.h.last)
+		*why = rx_another(s, llp, head, body);
+	else if (follows(s, head, 0))
+		*why = rx_more(s, llp, body);
+	else
+		return false;
+	return true;
+}
+
+bool ddp_rx_more(struct ddp_stream *s, const u8 *head, const void *body, u32 len,
+		 enum iw_reason *why)
+{
+	/* within a run rx_busy is already set */
+	if (test_bit(0, &s->failed))
+		return false;
+	return s->rx_seg.h.tagged ? ddp_rx_tagged_fast(s, NULL, head, body, len, why)
+				  : rx_goes_on(s, head, body, len, why);
+}
+EXPORT_SYMBOL_GPL(ddp_rx_more);
+
+int ddp_rx_run_off(const struct ddp_stream *s)
+{
+	const struct ddp_region *r = s->rx_held;
+
+	if (!r || !s->rx_seg.h.tagged || s->rx_seg.h.last)
+		return -1;
+	return offset_in_page(s->rx_seg.h.to + s->rx_seg.payload - r->base + r->skip);
+}
+EXPORT_SYMBOL_GPL(ddp_rx_run_off);
+
+bool ddp_rx_joins(const struct ddp_stream *s, const u8 *head, u32 len, u32 n)
+{
+	return s->rx_held && is_alike(s, head, len) && s->rx_seg.h.tagged &&
+	       !s->rx_seg.h.last && follows(s, head, n);
+}
+EXPORT_SYMBOL_GPL(ddp_rx_joins);
+
+/*
+ * Process a batch as if it were one segment. Return: true if @why is set; false
+ * if nothing was done. If the MR is revoked meanwhile the first segment fails,
+ * though all are counted.
+ */
+static bool rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
+{
+	struct ddp_hdr h = s->rx_seg.h;
+	const u32 octets = n * s->rx_seg.payload;
+
+	h.to += s->rx_seg.payload;
+	if (!ddp_place_fits(s, h.to, octets) || s->ulp->more(s, &h, octets, n))
+		return false;
+	if (trace_ddp_segment_received_enabled())
+		ddp_rx_trace_run(s, h, n);
+	*why = ddp_place_more(s, NULL, bodies, h.to, octets, false);
+	ddp_rx_step(s, *why ? 1 : n);
+	if (unlikely(*why))
+		ddp_rx_fail_segment(s, *why, &s->rx_seg);
+	return true;
+}
+
+u32 ddp_rx_run(struct ddp_stream *s, const void *bodies, u32 n, enum iw_reason *why)
+{
+	u32 i;
+
+	*why = IW_DDP_CATASTROPHIC;
+	if (test_bit(0, &s->failed))
+		return 0;
+	if (n > 1 && rx_run(s, bodies, n, why))
+		return *why ? 0 : n;
+	for (i = 0; i < n; i++) {
+		/* another CPU may fail the stream between two segments */
+		*why = IW_DDP_CATASTROPHIC;
+		if (test_bit(0, &s->failed))
+			break;
+		*why = rx_more(s, NULL, bodies + i * s->rx_seg.payload);
+		if (*why)
+			break;
+	}
+	return i;
+}
+EXPORT_SYMBOL_GPL(ddp_rx_run);
