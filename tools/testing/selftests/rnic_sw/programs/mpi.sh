@@ -13,7 +13,7 @@ octets() {
 		t_fail "mpirun failed: $(cat "$T_CASE/said")"
 	cat "$T_CASE/said"
 	t_check "all ranks report that all data is right" \
-		test "$(grep -c 'all octets are right' "$T_CASE/said")" = "$1"
+		test "$(grep -c 'all data is right' "$T_CASE/said")" = "$1"
 	nothing_left
 }
 
