@@ -57,15 +57,15 @@ ASKEW = [row._replace(name=row.name + ", askew", args=["-k", "1000", *row.args],
          for row in ROWS if row.name == "write 64 KiB"]
 # rows without a rival
 OURS = [*UNPINNED, *ASKEW]
-# Scaling with CPUs, for `scripts/cpus`: pings that spin on a CPU of their own, and programs
-# that send messages at the same time, each with its own queue pair
+# Scaling with CPUs, for `scripts/cpus`: pings that spin on their own CPU or wait for events,
+# and programs that send messages at the same time, each with its own queue pair
 PINGS = [Row("ping 64 B, spinning", ["-s", "64", "-p", "ping"], ("off",), (65536,), {}),
          Row("ping 64 B, by events", ["-s", "64", "ping"], ("off",), (65536,), {})]
 # A ping beside a neighbour that uses all CPU time, measured with the last of these pings. On
-# one CPU its share is half of the time: it must make slightly less than half of the rounds
-# that it makes alone, and no round may take longer than so many microseconds. Some rounds wait
-# for the neighbour's time slice. Their number is not limited: it grows as the slices get
-# shorter.
+# one CPU its share is half of the time, so it must reach LEAST_SHARE, a bit less than half,
+# of the rounds that it makes alone. No round may take longer than ALL_WITHIN microseconds.
+# Some rounds wait for the neighbour's time slice. Their number is not limited: it grows as
+# the slices get shorter.
 NEIGHBOURS = (("rnic_sw", "tcp"), ("siw", "tcp"), ("rnic_sw", "sctp"))
 LEAST_SHARE = 0.4
 ALL_WITHIN = 20000
