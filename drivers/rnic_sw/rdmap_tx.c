@@ -73,13 +73,17 @@ static bool next_terminate(struct rdmap *r, struct ddp_msg *m)
 /* Set up an empty Read as RTR message; it needs an entry in @orq */
 static void set_rtr_read(struct rdmap *r, struct ddp_msg *m)
 {
-	const struct rdmap_rreq nothing = {};
+	const struct rdmap_rreq nothing = {
+		.sink_stag = DDP_STAG_NONE, .src_stag = DDP_STAG_NONE,
+	};
 	struct rdmap_req *req;
 
 	spin_lock(&r->lock);
 	req = rdmap_reqq_push(&r->orq);
-	if (req)
+	if (req) {
+		req->rreq = nothing;
 		req->flags = RDMAP_WR_RTR;
+	}
 	spin_unlock(&r->lock);
 	set_read_request(r, m, &nothing);
 }
@@ -89,6 +93,7 @@ static bool next_rtr(struct rdmap *r, struct ddp_msg *m)
 {
 	if (r->rtr & DDP_RTR_WRITE) {
 		set_op(m, RDMAP_OP_WRITE, true, 0);
+		m->hdr.stag = DDP_STAG_NONE;
 		m->buf = &empty;
 	} else if (r->rtr & DDP_RTR_READ) {
 		set_rtr_read(r, m);
@@ -226,11 +231,17 @@ static bool may_go(struct rdmap *r, const struct rdmap_wr *wr)
 	return ok;
 }
 
+/* The STag of a message of @len bytes; a program may give none for an empty message */
+static u32 stag_to_send(u32 stag, u32 len)
+{
+	return stag || len ? stag : DDP_STAG_NONE;
+}
+
 static void set_write(struct rdmap *r, const struct rdmap_wr *wr,
 		      struct ddp_msg *m)
 {
 	set_op(m, RDMAP_OP_WRITE, true, 0);
-	m->hdr.stag = wr->rkey;
+	m->hdr.stag = stag_to_send(wr->rkey, wr->buf.len);
 	m->hdr.to = wr->raddr;
 	m->buf = &wr->buf;
 	r->imm_due = wr->flags & RDMAP_WR_IMMEDIATE;
@@ -273,7 +284,7 @@ static struct rdmap_rreq note_request(struct rdmap *r,
 	struct rdmap_req *req;
 	struct rdmap_rreq q = {
 		.len = wr->buf.len,
-		.src_stag = wr->rkey,
+		.src_stag = stag_to_send(wr->rkey, wr->buf.len),
 		.src_to = wr->raddr,
 	};
 
@@ -281,6 +292,7 @@ static struct rdmap_rreq note_request(struct rdmap *r,
 		q.sink_stag = wr->sge[0].stag;
 		q.sink_to = wr->sge[0].addr;
 	}
+	q.sink_stag = stag_to_send(q.sink_stag, q.len);
 	spin_lock(&r->lock);
 	req = rdmap_reqq_push(&r->orq);
 	*req = (struct rdmap_req) {

@@ -30,6 +30,11 @@ struct ddp_stream;
 
 #define DDP_STAG_KEY_MASK	0xffu	/* low byte: the consumer's key */
 #define DDP_STAG_DMA		0x100u	/* all kernel memory, local use only */
+/*
+ * Never valid: stands in messages without payload where no STag is given. The receiver
+ * must ignore it (RFC 5041 5.2), but some adapters refuse a tagged message with STag 0.
+ */
+#define DDP_STAG_NONE		1u
 
 /**
  * struct ddp_run - extent of present pages of an MR without blocks

@@ -254,6 +254,44 @@ static void read_is_asked(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, req->is_atomic);
 }
 
+/*
+ * A message without payload never has STag 0: a program may give none, and adapters
+ * refuse that STag.  One that the program gives is sent.
+ */
+static void empty_messages_have_an_stag(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_WRITE, 2);
+
+	memset(posted.sge, 0, sizeof(posted.sge));
+	expect_next(test, r, RDMAP_OP_WRITE, true, 0);
+	KUNIT_EXPECT_EQ(test, DDP_STAG_NONE, r->stream.msg.hdr.stag);
+	ddp_tx_taken(&r->stream);
+	posted.wr.rkey = 4;
+	expect_next(test, r, RDMAP_OP_WRITE, true, 0);
+	KUNIT_EXPECT_EQ(test, 4u, r->stream.msg.hdr.stag);
+
+	r = open_rdmap(RDMAP_WR_READ, 1);
+	memset(posted.sge, 0, sizeof(posted.sge));
+	expect_next(test, r, RDMAP_OP_READ_REQ, false, RDMAP_QN_READ_REQ);
+	KUNIT_EXPECT_EQ(test, DDP_STAG_NONE, rdmap_reqq_peek(&r->orq)->rreq.sink_stag);
+	KUNIT_EXPECT_EQ(test, DDP_STAG_NONE, rdmap_reqq_peek(&r->orq)->rreq.src_stag);
+}
+
+/* MPA2-49: so have the messages that make the connection ready */
+static void rtr_messages_have_an_stag(struct kunit *test)
+{
+	struct rdmap *r = open_rdmap(RDMAP_WR_SEND, 0);
+
+	r->rtr = DDP_RTR_WRITE;
+	expect_next(test, r, RDMAP_OP_WRITE, true, 0);
+	KUNIT_EXPECT_EQ(test, DDP_STAG_NONE, r->stream.msg.hdr.stag);
+	ddp_tx_taken(&r->stream);
+	r->rtr = DDP_RTR_READ;
+	expect_next(test, r, RDMAP_OP_READ_REQ, false, RDMAP_QN_READ_REQ);
+	KUNIT_EXPECT_EQ(test, DDP_STAG_NONE, rdmap_reqq_peek(&r->orq)->rreq.sink_stag);
+	KUNIT_EXPECT_EQ(test, DDP_STAG_NONE, rdmap_reqq_peek(&r->orq)->rreq.src_stag);
+}
+
 /* RDMAP-142: at most ORD requests are outstanding; a response allows the next */
 static void reads_wait(struct kunit *test)
 {
@@ -540,6 +578,8 @@ static struct kunit_case rdmap_tx_cases[] = {
 	KUNIT_CASE_PARAM(each_kind_of_send, kind_gen_params),
 	KUNIT_CASE(immediate_follows),
 	KUNIT_CASE(read_is_asked),
+	KUNIT_CASE(empty_messages_have_an_stag),
+	KUNIT_CASE(rtr_messages_have_an_stag),
 	KUNIT_CASE(reads_wait),
 	KUNIT_CASE(fence_waits),
 	KUNIT_CASE(end_waits_for_answers),

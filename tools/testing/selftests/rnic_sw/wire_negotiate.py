@@ -339,11 +339,13 @@ def rtr_out(w, kind, offered):
         elif kind == C:
             same("Write", (first.ulp, first.last, first.payload),
                  (0x40, True, b""))
+            check("its STag is not 0, which some adapters refuse", first.stag)
         else:
             same("Read Request", (first.ulp, first.qn, first.msn),
                  (0x41, 1, 1))
             asked = rdmap.ReadRequest.parse(first.payload)
             same("size", asked.size, 0)
+            check("its STags are not 0", asked.sink_stag and asked.src_stag)
             link.peer.put_segment(rdmap.read_response(asked.sink_stag,
                                                       asked.sink_to))
         seg = link.peer.get_segment()
