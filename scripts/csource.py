@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What the checks need to know of C: which files there are, and code without
-comments and strings (line numbers stay as they are), and its functions."""
+"""C sources for the checks: the list of files, their code without comments and strings
+(line numbers are kept), their includes and their functions."""
 import os
 import re
 import shutil
@@ -15,14 +15,14 @@ TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)"""
     r"""|(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""", re.S)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(<[^>\n]+>|"[^"\n]+")', re.M)
-# Annotations that ctags would take for the function's name
+# Annotations that ctags would take for a function name
 ANNOTATIONS = ("__must_hold+,__acquires+,__releases+,__printf+,__guarded_by+,"
                "__must_check,__init,__exit,__cold,noinline,__always_inline,"
                "__bpf_kfunc,__rcu,__user,__percpu")
 
 
 def files(kind, *dirs):
-    """Paths relative to the top of the tree; see scripts/sources."""
+    """Paths of the sources of a kind, relative to the top of the tree; see scripts/sources."""
     out = subprocess.run([os.path.join(SCRIPTS, "sources"), kind, *dirs],
                          stdout=subprocess.PIPE, check=True, text=True)
     return out.stdout.splitlines()
@@ -66,7 +66,7 @@ class Function:
 
 
 def functions(paths):
-    """Those of the C files @paths, by ctags."""
+    """The functions that ctags finds in the C files @paths."""
     if not shutil.which("ctags"):
         sys.exit("needs ctags: apt-get install universal-ctags")
     if not paths:

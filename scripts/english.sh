@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Sourced by what searches what other programs say: whatever the caller's language is,
-# they say it in English. Not by LC_ALL, which the kernel's make takes away.
+# Source this in scripts that search the output of other programs: it selects English
+# messages, whatever the caller's locale is. LC_MESSAGES, because the kernel's make
+# unsets LC_ALL.
 unset LC_ALL
 export LC_MESSAGES=C

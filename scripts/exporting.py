@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What the exports have in common: a branch of somebody else's tree, made commit by
-commit, and patches of it."""
+"""Common code of the export scripts: create a branch of another project's tree, commit by
+commit, and write it as patches."""
 import glob
 import os
 import shutil
@@ -12,7 +12,7 @@ import csource
 
 
 class NotDone(Exception):
-    """A rule does not fit any more: nothing is exported."""
+    """The export failed, for example because a rule does not match; nothing is exported."""
 
 
 def run(*command, stdin=None, **more):
@@ -26,24 +26,24 @@ def read(path):
 
 
 def room_for_patches(out):
-    """Those of another time would be sent along."""
+    """Refuse a directory with old patches, which could be sent with the new ones."""
     if out and glob.glob(os.path.join(glob.escape(out), "*.patch")):
-        raise NotDone(f"{out} has patches already")
+        raise NotDone(f"{out} already has patches: name another directory or remove them")
 
 
 class Tree:
-    """Theirs: a git repository without changes, or a plain directory."""
+    """The other project's tree: a git repository without changes, or a plain directory."""
     def __init__(self, top, changed):
         self.top, self.changed = os.path.realpath(top), changed
         for name in changed:
             if not os.path.exists(os.path.join(self.top, name)):
-                raise NotDone(f"{top} is not what it should be the source of: it has no {name}")
+                raise NotDone(f"{top} is not the expected source tree: it has no {name}")
 
     def read(self, path):
         return read(os.path.join(self.top, path))
 
     def write(self, path, text):
-        """In the place of what is there, never through a link."""
+        """Replace a file by rename, never through a symbolic link."""
         path = os.path.join(self.top, path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path + ".new", "w", encoding="utf-8") as f:
@@ -58,7 +58,7 @@ class Tree:
         return run("git", "-C", self.top, *command, **more)
 
     def begin(self, branch):
-        """A branch at what is there now."""
+        """Create the branch from the current state of the tree."""
         if not os.path.exists(os.path.join(self.top, ".git")):
             self.become_repository()
         elif self.git("status", "--porcelain", "--untracked-files=no"):
@@ -66,11 +66,12 @@ class Tree:
         self.git("switch", "-q", "-c", branch)
 
     def become_repository(self):
-        """Whole or not at all: the next try has to find what it begins at."""
+        """Make a repository of a plain directory, completely or not at all, so that a failed
+        export can be repeated."""
         try:
             user = [(key, run("git", "-C", csource.TREE, "config", key).strip()) for key in ("user.name", "user.email")]
         except subprocess.CalledProcessError:
-            raise NotDone("git does not know who you are: git config --global user.name, and user.email") from None
+            raise NotDone("git has no user; set it: git config --global user.name, and user.email") from None
         try:
             run("git", "init", "-q", self.top)
             for key, value in user:
@@ -96,7 +97,7 @@ class Tree:
         return f"{name} <{email}>"
 
     def format_patches(self, count, cover, out, prefix="PATCH"):
-        """The last @count commits, and a letter: subject, empty line, text."""
+        """Write the last @count commits as patches. @cover: the cover letter: subject, empty line, text."""
         self.git("format-patch", "-q", "--cover-letter", f"--subject-prefix={prefix}", "-o", os.path.realpath(out), f"-{count}")
         subject, blurb = cover.split("\n\n", 1)
         path = os.path.join(out, "0000-cover-letter.patch")
@@ -106,13 +107,14 @@ class Tree:
 
 
 class Unifdef:
-    """The kernel's own, which its headers_install uses."""
+    """The kernel's unifdef, which its headers_install uses."""
     def __init__(self, kernel, work):
         self.program = os.path.join(work, "unifdef")
         run("cc", "-O1", "-o", self.program, os.path.join(kernel, "scripts/unifdef.c"))
 
     def __call__(self, text, known, true):
-        """@true: those of the names @known that are defined, perhaps as NAME=VALUE."""
+        """@text with the conditions on the names @known resolved. @true: the names that are
+        defined, as NAME or NAME=VALUE; all other names of @known are undefined."""
         names = {name.split("=")[0] for name in true}
         flags = ["-D" + name for name in true] + ["-U" + name for name in known if name not in names]
         done = subprocess.run([self.program, "-t", *flags], input=text, stdout=subprocess.PIPE, text=True,

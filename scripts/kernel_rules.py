@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What export-kernel does to a text of this tree so that it stands in the
-kernel's: each function is one rule, from text to text."""
+"""The rules by which export-kernel changes files of this tree for the kernel's tree: each
+function takes a text and returns the changed text."""
 import os
 import re
 import sys
@@ -17,7 +17,7 @@ CAST = re.compile(r"\((?:struct )?\w+ \*+\)")
 
 
 def place(path):
-    """Where a file of this tree stands in the kernel's."""
+    """The path of a file of this tree in the kernel's tree."""
     for here, there in (("compat/", ""), ("include/ddp/", f"{ROOM}/ddp/"), ("drivers/rnic_sw/", f"{ROOM}/"),
                         ("drivers/", f"{ROOM}/"), ("Documentation/", f"{PAGES}/"),
                         ("tools/testing/selftests/rnic_sw/", f"{TESTS}/"),
@@ -31,15 +31,15 @@ def place(path):
 def replaced(text, pattern, new):
     text, n = re.subn(pattern, new, text, flags=re.M)
     if not n:
-        raise NotDone(f"a rule does not fit: there is no {pattern}")
+        raise NotDone(f"a rule does not match: no {pattern}")
     return text
 
 
 # Macros --------------------------------------------------------------------
 
 def definitions(text):
-    """The macros of a header, {name: (parameters or None, lines of the body)};
-    it may have nothing else but comments, includes and a guard."""
+    """The macros of a header, {name: (parameters or None, lines of the body)}. The header may
+    otherwise have only comments, includes and a guard."""
     macros = {}
     text = csource.without_comments(text).replace("\\\n", "\x01")
     for line in text.splitlines():
@@ -48,18 +48,18 @@ def definitions(text):
             params = None if m[2] is None else re.split(r"\s*,\s*", m[2])
             macros[m[1]] = params, [p.strip() for p in m[3].split("\x01") if p.strip()]
         elif line.strip() and not re.match(r"#\s*(include|define|ifndef _COMPAT_|endif)", line):
-            raise NotDone(f"what compat/ stands in for is not in this kernel: {line.strip()}")
+            raise NotDone(f"the kernel does not have what compat/ replaces: {line.strip()}")
     return macros
 
 
 def closing(text, at):
-    """Behind the parenthesis that closes the one at @at."""
+    """The position after the parenthesis that closes the one at @at."""
     depth = 0
     for i in range(at, len(text)):
         depth += {"(": 1, ")": -1}.get(text[i], 0)
         if not depth:
             return i + 1
-    raise NotDone("a parenthesis stays open")
+    raise NotDone("a parenthesis is not closed")
 
 
 def arguments(text):
@@ -75,7 +75,7 @@ def arguments(text):
 
 
 def simple(text):
-    """A name, its members, what it points to, calls: nothing needs parentheses."""
+    """Check whether an expression (a name, members, calls) needs no parentheses."""
     m = re.match(r"&?[A-Za-z_]\w*", text)
     at = m.end() if m else -1
     while 0 <= at < len(text):
@@ -88,7 +88,7 @@ def simple(text):
 
 
 def bare(text):
-    """Without the parentheses that only a macro needs."""
+    """@text without the parentheses that only a macro needs."""
     if text.startswith("(") and closing(text, 0) == len(text):
         inner = text[1:-1]
         cast = CAST.match(inner)
@@ -98,7 +98,8 @@ def bare(text):
 
 
 def applied(params, body, args):
-    """All at once: an argument may have a word that is another parameter."""
+    """@body with the arguments. All are replaced at once: an argument may contain the name of
+    another parameter."""
     given = dict(zip(params, args))
 
     def new(m):
@@ -106,12 +107,12 @@ def applied(params, body, args):
         return f"({arg})" if m[1] and not simple(arg) else arg
 
     names = "|".join(params)
-    # those of a call are no parentheses round a parameter
+    # the parentheses of a call are not those around a parameter
     return bare(re.sub(rf"(?<!\w)\(({names})\)|\b({names})\b", new, body))
 
 
 def _expand_lines(text, name, lines):
-    """A macro that is a line of its own becomes the lines of its body."""
+    """Replace a macro that is alone on a line by the lines of its body."""
     return re.sub(rf"^([ \t]*){name}\n",
                   lambda m: "".join(f"{m[1]}{line}\n" for line in lines), text, flags=re.M)
 
@@ -125,7 +126,7 @@ def _expand_words(text, name, params, body):
             new = applied(params, body, arguments(text[m.end() + 1:end - 1]))
         if text[:m.start()].rstrip(" \t").endswith("\n") and text[end] == ";":
             if not new:
-                # a member that this kernel does without
+                # a member that this kernel does not have
                 text = text[:text.rindex("\n", 0, m.start())] + text[end + 1:]
                 continue
             if new[0] == "(":
@@ -136,7 +137,7 @@ def _expand_words(text, name, params, body):
 
 
 def expand(text, macros):
-    # a body may name others
+    # a body may use other macros
     for _ in range(3):
         for name, (params, lines) in macros.items():
             if params is None:
@@ -148,7 +149,7 @@ def expand(text, macros):
 # Includes ------------------------------------------------------------------
 
 def _insert_includes(lines, new):
-    """Among the "" includes, or as a block behind the <> ones."""
+    """Add includes to the "" includes, or as a block after the <> includes."""
     for i, line in enumerate(lines):
         if line.startswith('#include "'):
             end = i
@@ -162,7 +163,7 @@ def _insert_includes(lines, new):
 
 
 def relative_includes(text, there):
-    """<ddp/x.h> -> "../ddp/x.h", seen from the file @there."""
+    """<ddp/x.h> -> "../ddp/x.h", relative to the file @there."""
     found, first = [], None
     lines = text.split("\n")
     for i, line in enumerate(lines):
@@ -185,7 +186,7 @@ EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);\n", re.M)
 
 
 def exports(text, names):
-    """Of what is exported only @names, and to SCTP's module alone."""
+    """Keep the exports of @names, for the SCTP module only, and remove the others."""
     def new(m):
         return f'EXPORT_SYMBOL_FOR_MODULES({m[1]}, "{SCTP_MODULE}");\n' if m[1] in names else ""
 
@@ -196,7 +197,7 @@ def exports(text, names):
 
 
 def at_definitions(text, names):
-    """What a module.c exports for a pure file stands behind its functions."""
+    """Move the exports that a module.c has for a pure file to the function definitions."""
     done = set()
     for name in names:
         head = re.search(rf"^\w[^;\n]*\b{name}\([^;{{]*\n{{\n", text, re.M)
@@ -210,7 +211,7 @@ def at_definitions(text, names):
 
 
 def without_module_lines(text):
-    """Of a test, which is a part of the module here."""
+    """A test without MODULE_ lines: in the kernel's tree it is part of the module."""
     return re.sub(r"\n+(?:MODULE_\w+\(.*\);\n)+\Z", "\n", text)
 
 
@@ -224,7 +225,7 @@ def driver_id(text):
 
 
 def driver_ids(text):
-    """The kernel's ib_user_ioctl_verbs.h, with ours behind the last."""
+    """The kernel's ib_user_ioctl_verbs.h with the new driver ID at the end."""
     return replaced(text, r"(enum rdma_driver_id \{\n(?:.*\n)*?)(\};)", r"\1\tRDMA_DRIVER_RNIC_SW,\n\2")
 
 
@@ -241,7 +242,7 @@ def paths_in_page(text):
 
 
 def setting_names(text):
-    """A setting's file, beside its name, is compat's."""
+    """Remove the sysfs file after a setting's name: only compat/ has these files."""
     return re.sub(r"\s\(``(?:llp|mpa)/\w+``\)", "", text)
 
 
@@ -271,7 +272,7 @@ def typed_allocations(text):
 
 
 def _refilled(before, call, after):
-    """A call that is put in, broken as the line allows."""
+    """Insert a call, broken into two lines if the line would be too long."""
     line = before[before.rfind("\n") + 1:].expandtabs(8)
     if len(line + call) < 80:
         return before + call + after
@@ -285,8 +286,9 @@ def _refilled(before, call, after):
 # Pages ---------------------------------------------------------------------
 
 def tree_paragraphs(text, whose="the kernel's"):
-    """A comment ".. in the kernel's tree:" holds what takes the place of the
-    paragraph before it there, or is empty. What leads to a literal block is one with it."""
+    """Apply the comments ".. in the kernel's tree:": the text of the comment, which may be
+    empty, replaces the paragraph before it. A paragraph that ends in "::" is replaced together
+    with its literal block."""
     def new(m):
         said = re.sub(rf"^{m['in']}   ", m["in"], m["said"], flags=re.M)
         return said and "\n" + said
@@ -296,19 +298,19 @@ def tree_paragraphs(text, whose="the kernel's"):
 
 
 def links(text, pages):
-    """A sentence that leads to a page that stays behind stays with it."""
+    """Remove the sentences that link to a page that is not exported."""
     dead = re.compile(rf":doc:`(?!(?:{'|'.join(sorted(pages))})`)")
     paragraphs = [_alive(p, dead) if dead.search(p) else p for p in text.split("\n\n")]
     return "\n\n".join(p for p in paragraphs if p.strip() or p == "\n")
 
 
 def _alive(paragraph, dead):
-    """The sentences without such a link, and the white space between them."""
+    """The sentences of a paragraph without such a link."""
     if re.search(r"^ *===", paragraph, re.M):
-        raise NotDone(f"a table with a link to a page that stays behind: {dead.search(paragraph)[0]}")
+        raise NotDone(f"a table links to a page that is not exported: {dead.search(paragraph)[0]}")
     pieces = re.split(r"(?<=\.)(\s+)", paragraph)
     while at := [i for i in range(0, len(pieces), 2) if dead.search(pieces[i])]:
-        # with the white space in front of it, or behind the first
+        # with the white space before it; for the first sentence, after it
         first = max(at[0] - 1, 0)
         del pieces[first:first + 2]
     return "".join(pieces)
@@ -316,8 +318,8 @@ def _alive(paragraph, dead):
 
 # Older kernels -------------------------------------------------------------
 
-# Words may stand on two lines, of a comment as well. A version at which something was
-# looked at or measured may stand in a page: "in Linux 7.3".
+# The words may be on two lines, also of a comment. A page may name the version of a
+# measurement: "in Linux 7.3".
 _OLDER = [words.replace(" ", r"[\s*]+") for words in (
     r"\b(?:older|old|earlier|previous|newer|recent) kernels?\b",
     r"\b(?:older|newer|earlier|later) (?:versions? of )?Linux\b", r"\bpre-v?[2-9]\.\d",
@@ -332,7 +334,7 @@ OLDER_CODE = re.compile("|".join([*_OLDER, r"\bLinux v?\d"]), re.I)
 
 
 def older(text, page):
-    """[(line, words)] that speak of other kernels than the one that the text is in."""
+    """[(line, words)] that mention other kernel versions than the one that has the text."""
     return [(text.count("\n", 0, m.start()) + 1, " ".join(m[0].replace("*", " ").split()))
             for m in (OLDER_PAGE if page else OLDER_CODE).finditer(text)]
 
@@ -340,8 +342,8 @@ def older(text, page):
 # Selftests -----------------------------------------------------------------
 
 def selftest(text, name, staying):
-    """A file of theirs, whose neighbours @staying do not go along. There is no provider
-    to be built there, and the raw peer is in a folder of theirs."""
+    """A selftest for the kernel's tree. The files @staying are not exported, no provider is
+    built there, and the raw peer is in a subdirectory of the tests."""
     if name == "Makefile":
         return tests_makefile(text, staying)
     if name == "lib.sh":
@@ -367,7 +369,7 @@ def tests_makefile(text, staying):
         text = re.sub(rf"^\w+ \+?:?= {re.escape(file)}\n", "", text, flags=re.M)
     text = replaced(text, r", and see \./run\. .*\n# .*", ".")
     text = replaced(text, r": scripts/machines runs it$", "")
-    # a heading with nothing below
+    # remove a heading without lines below it
     text = re.sub(r"\n{3,}", "\n\n", replaced(text, r"(?<=\n\n)# .*\n(?=\n)", ""))
     text = replaced(text, r"(?<=^TEST_FILES \+= lib\n)", "TEST_FILES += rawpeer\n")
     return replaced(text, r"^ifneq \(\$\(wildcard \.\./lib\.mk\).*\n((?:.*\n)*?)else\n(?:.*\n)*?endif\n",

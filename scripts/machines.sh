@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Other machines' names, sourced: what Debian calls s390x has another name in
-# the kernel's tree, in the compilers' and in QEMU's.
-# shellcheck disable=SC2034	# they are for who sources this
+# Source this for the names of other architectures: Debian, the compilers and QEMU name
+# one architecture differently.
+# shellcheck disable=SC2034	# used by the scripts that source this
 
-# machine DEBIAN-NAME: sets gnu_type (gcc's prefix), qemu_arch (uname -m says it, too),
-# the package with qemu-system-*, and the bus of QEMU's virtio devices.
+# machine DEBIAN-NAME: set gnu_type (prefix of the compiler), qemu_arch (as uname -m
+# prints it), qemu_package (the package with qemu-system-*) and virtio (bus of QEMU's
+# virtio devices).
 machine() {
 	case $1 in
 	amd64) gnu_type=x86_64-linux-gnu qemu_arch=x86_64 qemu_package=qemu-system-x86 virtio=pci ;;
 	arm64) gnu_type=aarch64-linux-gnu qemu_arch=aarch64 qemu_package=qemu-system-arm virtio=pci ;;
 	s390x) gnu_type=s390x-linux-gnu qemu_arch=s390x qemu_package=qemu-system-misc virtio=ccw ;;
-	*) echo "machines: nothing is known of a machine called $1" >&2; return 1 ;;
+	*) echo "machines: unknown architecture '$1': must be one of amd64, arm64, s390x" >&2; return 1 ;;
 	esac
 }
 
-# machine_of KERNEL: Debian's name of what such a kernel runs on (6.12-arm64-16k: arm64)
+# machine_of KERNEL: print Debian's name of the architecture of a kernel (6.12-arm64-16k: arm64)
 machine_of() {
 	case $1 in
 	*-s390x) echo s390x ;;

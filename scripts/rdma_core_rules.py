@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What export-rdma-core does to a text on its way into rdma-core's tree: each
-function is one rule, from text to text."""
+"""The rules by which export-rdma-core changes files for rdma-core's tree: each function
+takes a text and returns the changed text."""
 import re
 import sys
 
@@ -8,14 +8,14 @@ sys.dont_write_bytecode = True
 from exporting import NotDone
 
 
-# Their files ---------------------------------------------------------------
+# rdma-core's files ---------------------------------------------------------
 
 class Edit:
-    """Lines that are put into one of theirs."""
+    """Lines that are added to one of rdma-core's files."""
     def __init__(self, head):
-        m = re.fullmatch(r"(\S+), (?:(before|behind) (.*)|at the end)", head)
+        m = re.fullmatch(r"(\S+), (?:(before|after) (.*)|at the end)", head)
         if not m:
-            raise NotDone(f"packaging/rdma-core/edits: {head}?")
+            raise NotDone(f"packaging/rdma-core/edits: invalid line: {head}")
         self.path, self.where, self.line = m[1], m[2], m[3]
         self.lines = []
 
@@ -27,8 +27,8 @@ class Edit:
             return text + new
         place = f"{self.line}\n"
         if f"\n{place}" not in "\n" + text:
-            raise NotDone(f"{self.path}: there is no line {self.line}")
-        both = place + new if self.where == "behind" else new + place
+            raise NotDone(f"{self.path} has no line {self.line}")
+        both = place + new if self.where == "after" else new + place
         return re.sub(rf"^{re.escape(place)}", lambda _: both, text, flags=re.M)
 
 
@@ -46,27 +46,27 @@ def edits(text):
 
 
 def symbol_versions(text):
-    """buildlib/check-build: the version stands behind the last underscore."""
+    """buildlib/check-build: the version follows the last underscore."""
     return _replaced(text, 'ver.partition("_")[-1]', 'ver.rpartition("_")[-1]')
 
 
 def lintian(text):
-    """The libraries in Debian's package of the providers."""
+    """debian/ibverbs-providers.lintian-overrides: the libraries in Debian's package."""
     text = re.sub(r"^(# .*) and (libmlx5) are", r"\1, \2 and librnic_sw are", text, count=1)
     return _replaced(text, "libmlx5-1\n", "libmlx5-1 librnic-sw1\n")
 
 
 def ldconfig(text):
-    """SUSE's scriptlets: as the library before us, however those look."""
+    """suse/rdma-core.spec: copy the scriptlets of the previous library, mlx5."""
     lines = re.findall(r"^%(?:post|postun|ldconfig_scriptlets) -n %mlx5_lname.*\n(?:\n(?=%post))?", text, re.M)
     old = "".join(lines)
     if not lines:
-        raise NotDone("suse/rdma-core.spec: no scriptlets for mlx5")
+        raise NotDone("suse/rdma-core.spec has no scriptlets for mlx5")
     return _replaced(text, old, old + old.replace("mlx5", "rnic_sw"))
 
 
 def static_providers(text):
-    """libibverbs/verbs.h: is there room for as many as it names?"""
+    """libibverbs/verbs.h: check that its macro takes as many providers as the file names."""
     names = set(re.findall(r"^extern const struct verbs_device_ops verbs_provider_(\w+);", text, re.M))
     room = re.search(r"#define _RDMA_STATIC_PREFIX_\((?:.|\n)*?_(\d+), \.\.\.\)", text)
     if not room or len(names - {"all", "none"}) > int(room[1]):
@@ -76,31 +76,31 @@ def static_providers(text):
 
 def _replaced(text, old, new):
     if text.count(old) != 1:
-        raise NotDone(f"{old.strip()} is there {text.count(old)} times")
+        raise NotDone(f"a rule must match once, but {text.count(old)} lines match: {old.strip()}")
     return text.replace(old, new)
 
 
 def driver_enum(text, kernels):
-    """Theirs with the enum of the kernel's header."""
+    """rdma-core's header with the enum of the kernel's header."""
     enum = re.compile(r"enum rdma_driver_id \{\n(?:.*\n)*?\};\n")
     return enum.sub(lambda _: enum.search(kernels)[0], text, count=1)
 
 
-# Ours ----------------------------------------------------------------------
+# Files of this tree --------------------------------------------------------
 
 def provider(text, unifdef, abi):
-    """A source: in their tree, for their private ABI."""
+    """A source file for rdma-core's tree and its private ABI."""
     return unifdef(text, [], ["RNIC_SW_IN_RDMA_CORE", f"IBVERBS_PABI_VERSION={abi}"])
 
 
 def setting_names(text):
-    """Without the folder of the file that a setting is where the kernel has no netlink
-    for it."""
+    """Settings without the directory of their sysfs file: the upstream kernel has them as
+    netlink attributes."""
     return re.sub(r"\*(?:llp|mpa)/(\w+)\*", r"*\1*", text)
 
 
 def constants(headers):
-    """{name: (module, enum or "")} of pyverbs' .pxd files, {module: text}"""
+    """{name: (module, enum or "")} of pyverbs' .pxd files. @headers: {module: text}"""
     names, enum = {}, None
     for module, text in headers.items():
         for line in text.splitlines():
@@ -112,15 +112,15 @@ def constants(headers):
 
 
 def pyverbs_enums(text, headers):
-    """Later releases have an enum's name in front of its constants'. @headers:
-    as for constants(); none of them: as it stands."""
+    """Later releases of pyverbs need the enum's name before a constant. @headers: as for
+    constants(); if empty, the text is not changed."""
     if not headers:
         return text
     known, used = constants(headers), {}
 
     def new(m):
         if m[1] not in known:
-            raise NotDone(f"pyverbs has no {m[1]}")
+            raise NotDone(f"pyverbs has no constant {m[1]}")
         module, enum = known[m[1]]
         used.setdefault(module, set()).add(enum or m[1])
         return f"{enum}.{m[1]}" if enum else m[1]

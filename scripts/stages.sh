@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# stages.sh: how the stages of make check are run, one by one or side by side, and
-# what is said of them. Sourced with log (a directory) and times (a file) set; bad is 1
-# once a stage has failed.
+# stages.sh: run the stages of make check, one after the other or concurrently, and report
+# their results. The caller sets log (a directory) and times (a file) before it sources
+# this; bad is 1 once a stage has failed.
 
 : "${log:?}" "${times:=}" "${bad:=0}"
 : >"$log/why"
 number=0
 running=()
 
-# Each is a group of its own: with it goes the bed that it has started.
+# Kill the running stages. Each is a process group that includes its test environment.
 kill_running() {
 	local pid
 	for pid in "${running[@]}"; do
@@ -18,7 +18,7 @@ kill_running() {
 	running=()
 }
 
-# tries COMMAND...: again if QEMU is to blame (see beds/no-breakpoint), twice at most.
+# tries COMMAND...: run it; repeat it at most twice if QEMU is at fault (beds/no-breakpoint)
 tries() {
 	local left status
 	for left in 2 1 0; do
@@ -29,8 +29,8 @@ tries() {
 	done
 }
 
-# timed NAME COMMAND...: its output in NAME.log; beside it status, seconds, and
-# seconds of CPU, which tell more of it on a busy machine.
+# timed NAME COMMAND...: run it with its output in NAME.log; write its status, its duration
+# and its CPU time, which is more meaningful on a busy machine, to further files.
 timed() {
 	local name=$1 status=0 TIMEFORMAT='%1R %1U %1S' real user sys
 	shift
@@ -41,7 +41,8 @@ timed() {
 	echo "$user $sys" >"$log/$name.cpu"
 }
 
-# report NAME: a line for people; a result, with what KTAP the stage printed below it.
+# report NAME: print one line, and append the KTAP output of the stage and its result to
+# the file results.
 report() {
 	local name=$1 status word=ok
 	status=$(cat "$log/$name.status")
@@ -62,7 +63,7 @@ report() {
 	return 1
 }
 
-# What the stage says of itself in a line.
+# in_words NAME: print the summary of a stage, one line
 in_words() {
 	if [ -s "$log/$1.ktap" ]; then
 		sed 's/^# //' "$log/$1.ktap" | scripts/ktap-sum | tail -n 1
@@ -77,10 +78,11 @@ details() {
 	else
 		tail -n 40 "$log/$1.log"
 	fi
-	echo "all of it: $log/$1.log"
+	echo "whole output: $log/$1.log"
 }
 
-# For the end, of all stages: whoever keeps what was said may keep no more of it
+# note_why NAME: print why a stage failed. finish prints this again at the end of the
+# output, of which a CI system may keep only the last lines.
 note_why() {
 	echo "# $1:"
 	if grep -q 'not ok' "$log/$1.ktap"; then
@@ -93,7 +95,7 @@ why_in_brief() { tail -n 60 "$log/why"; }
 
 stage() { timed "$@"; report "$1" || bad=1; }
 
-# What is run side by side: beside NAME COMMAND... says what, run_beside runs it
+# Concurrent stages: beside NAME COMMAND... queues one, run_beside runs all
 beside_names=()
 declare -A beside_commands=() pending=()
 beside() {
@@ -116,7 +118,7 @@ run_beside() {
 	beside_names=()
 }
 
-# So that nothing long comes last. Going by the last time; what is new is first.
+# Print the queued names, the longest first by their last duration; new stages come first.
 longest_first() {
 	local name
 	for name in "${beside_names[@]}"; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# Sourced by check-scripts and check-install, from the tree's top: a cache and an archive
-# of their own, stand-ins of a few lines that are found first on PATH, and t.
+# Sourced by check-scripts and check-install, from the top of the tree: a private cache,
+# a fake Debian archive, small stubs that come first in PATH, and the test function t.
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/${0##*/}.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -10,14 +10,14 @@ unset DESTDIR INSTALL_MOD_PATH MAKEFLAGS MFLAGS MAKELEVEL RNIC_SW_RDMA_CORE_SUIT
 mkdir -p "$work/bin" "$FAKE/debs"
 passed=0 failed=0
 
-# stand_in NAME, the script on stdin
+# stand_in NAME: create a stub with the script on stdin
 stand_in() {
 	{ echo '#!/bin/bash'; cat; } >"$work/bin/$1"
 	chmod +x "$work/bin/$1"
 }
 
-# What is in the archive; $FAKE/how says how it arrives: well, refused (its
-# hash is wrong), or short.
+# Downloads from the fake archive; $FAKE/how states how: well, refused (wrong hash), short
+# (truncated) or no index.
 stand_in apt-get <<'END'
 case " $* " in
 *" update "*)
@@ -48,7 +48,7 @@ stand_in ninja <<'END'
 echo library >"$2/lib/librnic_sw.so.1"
 END
 
-# With a file by which to see that all of it is there
+# Create the source archive of rdma-core; its last file shows that it was unpacked completely
 rdma_core() {
 	local dir=$work/rdma-core-9.1
 	mkdir -p "$dir/kernel-headers/rdma" "$dir/providers/siw"
@@ -59,14 +59,14 @@ rdma_core() {
 		gzip -1 >"$FAKE/rdma-core_9.1.orig.tar.gz"
 }
 
-# t NAME COMMAND...: it has to succeed, with an empty cache
+# t NAME COMMAND...: a test case; COMMAND must succeed, with an empty cache
 t() {
 	local name=$1
 	shift
 	rm -rf "$RNIC_SW_CACHE" "$FAKE/depmod"
 	echo well >"$FAKE/how"
 	(set -e; "$@") >"$work/log" 2>&1
-	# not asked about at once: that would take set -e from it
+	# tested in a separate command: `if (...)` would disable set -e in the subshell
 	if [ $? -eq 0 ]; then
 		passed=$((passed + 1))
 	else
@@ -77,10 +77,10 @@ t() {
 }
 
 fails() {
-	if "$@"; then echo "this was to fail: $*"; return 1; fi
+	if "$@"; then echo "succeeded, but should fail: $*"; return 1; fi
 }
 
-# summary NAME: the last line, and whether all is well
+# summary NAME: print the last line; fail if a case has failed
 summary() {
 	echo "$1: $passed passed, $failed failed"
 	[ "$failed" -eq 0 ]
