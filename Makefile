@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# `make help` says what there is.
+# Builds and installs the modules and the provider, and runs the tests; see `make help`.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 
-# User-Mode Linux does not say what it is by itself
+# The build directory of a User-Mode Linux kernel needs ARCH
 ifneq ($(shell grep -s '^CONFIG_UML=y' $(KDIR)/.config),)
 arch := ARCH=um
 endif
 
 kbuild = $(MAKE) -C $(KDIR) $(arch) M=$(CURDIR)
 
-# What is put together for a package goes below DESTDIR, whole; there who
-# installs the package runs depmod, so nothing is run here.
+# With DESTDIR all files are installed below it, for a package; depmod is run when the
+# package is installed, not here.
 ifneq ($(DESTDIR),)
 INSTALL_MOD_PATH ?= $(DESTDIR)
 run_depmod = true
 else
 run_depmod = PATH=$$PATH:/usr/sbin:/sbin depmod
 endif
-# the kernel's make goes elsewhere
+# absolute, because the kernel's make runs in another directory
 mod_path := $(abspath $(INSTALL_MOD_PATH))
 
-# The headers may be gone before the modules; then the path has to say it.
+# The kernel's version; if its headers were removed before the modules, from the path of KDIR
 release = $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null),$(shell \
 	echo $(KDIR) | sed -n 's,^\(/usr\)*/lib/modules/\([^/]\+\)/build/*$$,\2,p'))
@@ -38,13 +38,13 @@ modules: kdir
 
 kdir:
 	@test -e $(KDIR)/Makefile || { \
-		echo "There is no kernel build directory at $(KDIR)." >&2; \
-		echo "On Debian: apt-get install linux-headers-$$(uname -r); or name one: make KDIR=..." >&2; \
-		echo "To try the modules without either: make demo" >&2; \
+		echo "No kernel build directory at $(KDIR)." >&2; \
+		echo "On Debian: apt-get install linux-headers-$$(uname -r); or name another: make KDIR=..." >&2; \
+		echo "To try the modules in a virtual machine: make demo" >&2; \
 		exit 1; }
 
-# Distributions' build directories have neither the key to sign with nor the
-# System.map without which depmod is left out.
+# The build directory of a distribution has no key to sign modules with. It also has no
+# System.map, without which the kernel's make does not run depmod.
 unsigned = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 
 modules_install: kdir
@@ -55,10 +55,10 @@ modules_install: kdir
 
 which_kernel:
 	@test -n "$(release)" || { \
-		echo "$(KDIR) does not say which kernel's modules: make uninstall KDIR=/lib/modules/VERSION/build" >&2; \
+		echo "cannot determine the kernel version from $(KDIR): make uninstall KDIR=/lib/modules/VERSION/build" >&2; \
 		exit 1; }
 
-# Whatever they were compressed with
+# *.ko*: the modules may be compressed
 modules_uninstall: which_kernel
 	@scripts/take-away "$(mod_path)" $(foreach m,ddp/iw_ddp mpa/iw_mpa \
 		sctp_ddp/iw_sctp_ddp rnic_sw/rnic_sw,$(wildcard \
@@ -71,30 +71,31 @@ clean:
 	@$(MAKE) --no-print-directory -C tools/testing/selftests/rnic_sw clean
 
 provider:
-	@echo "Building the libibverbs provider in the cache ($$(scripts/cache)); installs the compilers' packages if they are missing."
+	@echo "Building the libibverbs provider in the cache ($$(scripts/cache)); missing packages that the build needs are installed."
 	@scripts/build-provider
 
-# Called by sudo, root only installs: what is built is its caller's, in the tree and
-# in the cache. In a shell that sudo has opened the tree may be root's own, so its
-# owner counts. sudo passes on neither variables nor make's own.
+# With sudo the owner of the tree builds, so that the files in the tree and in the cache
+# belong to that user, and root only installs. The owner counts, not SUDO_USER: in a root
+# shell opened with sudo the tree may belong to root. sudo does not pass on environment
+# variables, nor those of make.
 ifeq ($(shell id -u),0)
 caller := $(if $(SUDO_USER),$(filter-out root UNKNOWN,$(shell stat -c %U .)))
 endif
 as_caller = $(if $(caller),sudo -H -u $(caller)) env $(if \
 	$(RNIC_SW_CACHE),RNIC_SW_CACHE=$(RNIC_SW_CACHE))
 
-# What cannot be installed is not built either.
+# Check first whether the files can be installed, and build only then.
 install:
 	@scripts/unpackaged $(if $(mod_path),,modules) files
 	+@$(as_caller) $(MAKE) --no-print-directory KDIR=$(KDIR) modules provider
-	@echo "Installing the modules into /lib/modules, updates/, the provider beside libibverbs,"
-	@echo "a systemd unit, manual pages."
+	@echo "Installing the modules in updates/ of /lib/modules/VERSION, the provider next to"
+	@echo "libibverbs, a systemd unit and manual pages."
 	+@$(MAKE) --no-print-directory modules_install
 	@provider=$$($(as_caller) scripts/build-provider) && scripts/install-provider "$$provider"
 	@man=$$($(as_caller) scripts/build-man) && scripts/install-files "$$man"
 
-# What `make install` has put there, with the same KDIR and DESTDIR; first the unit and
-# the devices that it has made, which use the rest
+# Removes what `make install` has installed with the same KDIR and DESTDIR. The unit is
+# first: stopping it removes its devices, which use the modules.
 uninstall: which_kernel
 	@scripts/install-files --remove
 	+@$(MAKE) --no-print-directory modules_uninstall
@@ -150,7 +151,7 @@ prove:
 soak:
 	@scripts/soak
 
-# What make check runs in the newest kernel alone, each suite once
+# Runs once on Debian's kernels the suites that make check runs only on the newest kernel
 stock:
 	@SOAK_ROUNDS=1 SOAK_BEDS="$(or $(SOAK_BEDS),6.1 6.12)" T_LONG=$(or $(T_LONG),0) \
 		scripts/soak $(filter verbs.sh stress.sh sctp% wire_sctp_%, \
@@ -166,42 +167,42 @@ clock:
 	@scripts/clock --beside
 
 help:
-	@echo "make             the modules, for the kernel whose build directory is KDIR"
+	@echo "make             build the modules, for the kernel whose build directory is KDIR"
 	@echo "                 ($(KDIR))"
-	@echo "make provider    the libibverbs provider, in the cache"
-	@echo "make install     both, installed: modules in /lib/modules, provider in libibverbs;"
-	@echo "                 a systemd unit, manual pages"
-	@echo "make uninstall   takes both away again; DESTDIR=... holds for either"
-	@echo "make deb         Debian packages of it, in OUT=... or the cache"
-	@echo "make install-check  tries them in a Debian 12 and a 13 made for that, and boots them; as root"
-	@echo "make demo        shows RDMA over an ordinary interface, on a Debian kernel in a"
-	@echo "                 virtual machine, in about three minutes"
-	@echo "make quick       unit tests in user space, static checks: under a minute"
-	@echo "make check       everything that a change must pass; README says how long it takes"
-	@echo "make conformance which requirement of which RFC is shown by which test; 5 minutes"
-	@echo "make export-check  what scripts/export-kernel makes of it for the kernel's tree: does"
-	@echo "                 each patch build, are checkpatch, kernel-doc and coccicheck content?"
-	@echo "                 scripts/check-export --wide: in many configurations; --boot: and run;"
-	@echo "                 --all: all of it, hours"
-	@echo "make rdma-core-check  likewise for rdma-core: does it build, is all of it packaged?"
-	@echo "make iproute2-check   likewise for iproute2, whose rdma sets a device's settings"
-	@echo "make consumers   the kernel's users of RDMA, over TCP and SCTP: long"
-	@echo "make programs    programs above verbs (libfabric, Open MPI, ...), likewise"
-	@echo "make fuzz        the parsers under libFuzzer for a minute"
-	@echo "make litmus      the protocols between CPUs against the kernel's memory model"
-	@echo "scripts/next-kernel  for the newest kernel that is packaged: probes, and does it build?"
-	@echo "make machines    builds for arm64 and s390x, and runs what can be run of that here"
-	@echo "make mutate      breaks the modules at random, SEED=N, COUNT=N times: does a test"
-	@echo "                 notice? 300 take many hours; begun again, it goes on"
-	@echo "make prove       the pure files' contracts, for every input, by CBMC; 10 minutes"
-	@echo "make soak        all tests on all beds, in rounds, until interrupted or for"
-	@echo "                 SOAK_SECONDS; scripts/soak --help"
-	@echo "make stock       verbs, stress and SCTP's suites on Debian's 6.1 and 6.12, once"
-	@echo "make bench       measures against siw, plain TCP and SCTP"
-	@echo "make clock       counts the instructions of a message, beside theirs: 6 minutes"
-	@echo "make clean"
+	@echo "make provider    build the libibverbs provider, in the cache"
+	@echo "make install     build and install the modules (/lib/modules), the provider (next to"
+	@echo "                 libibverbs), a systemd unit and manual pages; DESTDIR=... is respected"
+	@echo "make uninstall   remove these files; DESTDIR=... is respected"
+	@echo "make deb         build Debian packages, in OUT=... or the cache"
+	@echo "make install-check  install and boot the packages in a new Debian 12 and 13"
+	@echo "make demo        show RDMA over an ordinary network interface, on a Debian kernel in"
+	@echo "                 a virtual machine; three minutes"
+	@echo "make quick       run unit tests in user space and static checks; under a minute"
+	@echo "make check       run everything that a change must pass; for the time see README.md"
+	@echo "make conformance report which test shows which requirement of the RFCs; 5 minutes"
+	@echo "make export-check  check the patches for the kernel's tree (scripts/export-kernel): each"
+	@echo "                 builds and passes checkpatch, kernel-doc and coccicheck."
+	@echo "                 scripts/check-export --wide: in many configurations; --boot: run the"
+	@echo "                 tests; --all: all of these, takes hours"
+	@echo "make rdma-core-check  check the patches for rdma-core: they build and package all files"
+	@echo "make iproute2-check   check the patches for iproute2 (device parameters in rdma)"
+	@echo "make consumers   test the kernel's RDMA consumers, over TCP and SCTP; takes long"
+	@echo "make programs    test programs that use verbs (libfabric, Open MPI, ...); takes long"
+	@echo "make fuzz        fuzz the parsers with libFuzzer for a minute"
+	@echo "make litmus      check the litmus tests with the kernel's memory model"
+	@echo "scripts/next-kernel  build for the newest packaged kernel, and report changed probes"
+	@echo "make machines    build for arm64 and s390x, and run tests in emulation"
+	@echo "make mutate      mutation testing with COUNT=300 random changes, SEED=1; takes many"
+	@echo "                 hours, and continues after an interruption"
+	@echo "make prove       prove the contracts of the pure files with CBMC; 10 minutes"
+	@echo "make soak        run all tests in all environments repeatedly, until interrupted or for"
+	@echo "                 SOAK_SECONDS; see scripts/soak --help"
+	@echo "make stock       run the verbs, stress and SCTP suites on Debian's 6.1 and 6.12, once"
+	@echo "make bench       compare the speed with siw, plain TCP and SCTP"
+	@echo "make clock       count CPU instructions per message, compared with these; 6 minutes"
+	@echo "make clean       remove built files"
 	@echo
-	@echo "As root: install, uninstall, and what boots a kernel: demo, check, conformance,"
-	@echo "consumers, programs, machines, mutate, soak, stock, bench, clock, install-check."
-	@echo "One system test alone: tools/testing/selftests/rnic_sw/run --help"
+	@echo "Must be run as root: install, uninstall, demo, check, conformance, consumers, programs,"
+	@echo "machines, mutate, soak, stock, bench, clock, install-check."
+	@echo "To run a single system test: tools/testing/selftests/rnic_sw/run --help"
 	@echo "Kernels and rdma-core are built in RNIC_SW_CACHE ($$(scripts/cache))."

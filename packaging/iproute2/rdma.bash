@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # bash completion for rdma(8)                              -*- shell-script -*-
 
-# _rdma_next WORDS: what may come behind these, in the order in which rdma looks for
-# what is abbreviated. What begins with @ is none of rdma's words, but stands for some.
+# _rdma_next WORDS: print the words that may follow, in the order in which rdma matches
+# abbreviations. A word that begins with @ is a placeholder.
 _rdma_next() {
 	case $1 in
 	"") echo help dev link resource system statistic monitor ;;
@@ -49,7 +49,7 @@ _rdma_next() {
 	esac
 }
 
-# Those of the driver of $device, if it has any and rdma knows of them
+# Print the driver's parameters of $device, if it has any and rdma supports them
 _rdma_params() {
 	rdma -d dev show "$device" 2>/dev/null | sed -n '/^ *params:/,$s/^ \{8\}\([a-z][^ ]*\) .*/\1/p'
 }
@@ -74,7 +74,7 @@ _rdma() {
 			[[ $next != @* && $next != "$word"* ]] || break
 		done
 		[ "$next" != @device ] || device=$word
-		# the same by another name
+		# list is an alias of show
 		[ "$next" != list ] || next=show
 		at+=${at:+ }$next
 	done

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """
-Traffic of iWARP queue pairs, which the connection manager connects: two ends in
-one process.
+Traffic tests of iWARP queue pairs: two ends in one process, connected by the
+connection manager.
 """
 import errno
 import struct
@@ -24,13 +24,13 @@ import pyverbs.enums as e
 PORT = '7174'
 SIZE = 4096
 DEPTH = 16
-# In seconds, for what takes none on a machine that has nothing else to do
+# Timeout in seconds; generous, for a machine under load
 PATIENCE = 15
 
 
 class End:
     """
-    A queue pair and what belongs to it: registered memory and a completion queue.
+    A queue pair with its registered memory and its completion queue.
     """
     def __init__(self, dev_name, with_srq=False, access=0):
         self.ctx = d.Context(name=dev_name)
@@ -59,7 +59,7 @@ class End:
     def send(self, opcode, *pieces, flags=0, imm=0, to=None, atomic=None):
         """
         Post a signaled work request and wait until it has completed.
-        :param pieces: (offset, length) of own memory
+        :param pieces: (offset, length) of local memory
         :param to: (end, offset) of the peer's memory
         :param atomic: Operands of an atomic operation
         :return: The completion
@@ -90,7 +90,7 @@ class End:
 
     def wait_for(self, expected):
         event = self.event(expected)
-        # an end hears of its peer's once, with the request or the answer
+        # the peer's private data comes only with the request or the reply
         self.private_data = self.private_data or event.private_data
         event.ack_cm_event()
 
@@ -104,7 +104,7 @@ class End:
 
 class Pair:
     """
-    Two ends that are connected with each other.
+    Two connected ends.
     """
     def __init__(self, dev_name, ip_addr, call_data=None, answer_data=None,
                  **kwargs):
@@ -142,14 +142,14 @@ class Pair:
 
 class IwarpTest(RDMATestCase):
     """
-    Each test makes a connection of its own.
+    Each test makes its own connection.
     """
     def setUp(self):
         super().setUp()
         transport = {dev.name.decode(): dev.transport_type
                      for dev in d.get_device_list()}
         if transport[self.dev_name] != e.IBV_TRANSPORT_IWARP:
-            raise unittest.SkipTest(f'{self.dev_name} is no iWARP device')
+            raise unittest.SkipTest(f'{self.dev_name} is not an iWARP device')
         if not self.ip_addr:
             raise unittest.SkipTest(f'Device {self.dev_name} doesn\'t have net interface')
 
@@ -163,7 +163,7 @@ class IwarpTest(RDMATestCase):
         return self.pair.active, self.pair.passive
 
     def tearDown(self):
-        # in an order that the library allows: what was made first goes last
+        # close the connection before the objects of the base class
         self.pair = None
         super().tearDown()
 
@@ -175,7 +175,7 @@ class IwarpTest(RDMATestCase):
 
     def test_send(self):
         """
-        A message of two pieces into two others, each way.
+        Send a message from two SGEs to two SGEs, in both directions.
         """
         ends = self.connect()
         for one, other in (ends, ends[::-1]):
@@ -223,8 +223,8 @@ class IwarpTest(RDMATestCase):
 
     def test_write(self):
         """
-        A Write has been placed when the peer has received a Send behind it; its
-        own completion says only that the memory may be used again.
+        A Write has been placed when the peer has received a Send after it. Its
+        own completion only means that the local memory may be reused.
         """
         one, other = self.connect()
         one.mr.write('w' * SIZE, SIZE)
@@ -261,7 +261,7 @@ class IwarpTest(RDMATestCase):
 
     def test_atomics(self):
         """
-        Each brings what was there before.
+        Each atomic operation returns the previous value.
         """
         one, other = self.connect(access=e.IBV_ACCESS_REMOTE_ATOMIC)
         other.mr.write(struct.pack('Q', 40), 8, 128)
@@ -283,7 +283,7 @@ class IwarpTest(RDMATestCase):
 
     def test_disconnect(self):
         """
-        What was not received is flushed at both ends.
+        Outstanding receives are flushed at both ends.
         """
         ends = self.connect()
         for end in ends:
