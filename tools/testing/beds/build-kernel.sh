@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-# shellcheck shell=bash disable=SC2154	# what who sources this has set
-# How a bed's own kernel is built into the cache, once; sourced by uml-kernel
-# and smp-kernel. They set, before built:
-#   arch base         for make: the architecture, the configuration to start from
-#   fragments         what is merged into it, the last word counts
-#   patches           for single files of the source, may be empty
-#   make_args         more for make, may be empty
-#   shelf flavour     the build's place in the cache: SHELF/FLAVOUR-VERSION-KEY
-#   what takes        for people: which kernel, how long
-#   finish            a function that is called with the build directory at the end
+# shellcheck shell=bash disable=SC2154	# variables of the scripts that source this
+# Build the kernel of a test environment in the cache, once; sourced by uml-kernel and
+# smp-kernel. They set these variables before they call built:
+#   arch base         architecture, and make target of the initial configuration
+#   fragments         configuration files to merge into it; the last setting applies
+#   patches           patches of single source files, may be empty
+#   make_args         more arguments of make, may be empty
+#   shelf flavour     directory in the cache: SHELF/FLAVOUR-VERSION-KEY
+#   what takes        for messages: which kernel, and how long the build takes
+#   finish            a function, called with the build directory at the end
 
 scripts=$(cd "$here/../../../scripts" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL ARCH CROSS_COMPILE KBUILD_OUTPUT O
-# built once: it would only push out what is built often
+# without ccache: a kernel is built once, and would evict objects that are built often
 export CCACHE_DISABLE=1
 me=$(basename "$0")
 die() { echo "$me: $*" >&2; exit 1; }
 
-# For make: empty in the directories that a sanitizer need not see. The others have to
-# do with our objects: networks, RDMA, workqueues, timers, locks, lists.
+# For make: empty in the directories that are compiled without a sanitizer. The others use
+# objects of the driver: networks, RDMA, workqueues, timers, locks, lists.
 # shellcheck disable=SC2016,SC2034
 watched='$(filter-out kernel/entry/%,$(filter net/% drivers/infiniband/% drivers/nvme/% kernel/% lib/%,$(obj)/))'
 
@@ -34,8 +34,8 @@ configure() {
 	"$here/has-config" "$build/.config" "${fragments[@]}"
 }
 
-# Make takes a file that stands in the build directory for the source's of that
-# name, so the source, which others use, stays as it is.
+# Apply the patches to copies in the build directory, which make prefers to the files of the
+# same name in the shared source directory.
 patched() {
 	local patch file
 	for patch in ${patches[0]+"${patches[@]}"}; do
@@ -43,7 +43,7 @@ patched() {
 		mkdir -p "$(dirname "$build/$file")"
 		patch -s -r - -o "$build/$file" "$source/$file" "$patch" >&2 || {
 			rm -f "$build/$file"
-			echo "$me: $(basename "$patch") does not fit this kernel any more: built without" >&2
+			echo "$me: $(basename "$patch") does not apply to this kernel: building without it" >&2
 		}
 	done
 }
@@ -54,7 +54,7 @@ compile() {
 	finish "$build"
 }
 
-# Says every now and then how far the compiler is.
+# progress LOG: report the progress of the build every 30 seconds
 progress() {
 	local start=$SECONDS
 	while sleep 30; do
@@ -62,7 +62,7 @@ progress() {
 	done
 }
 
-# Only the newest two builds of a flavour stay.
+# Keep only the newest two builds of a flavour
 prune() {
 	find "$cache" -mindepth 1 -maxdepth 1 -type d -name "$flavour-*" -printf '%T@ %p\n' |
 		sort -rn | tail -n +3 | cut -d' ' -f2- | xargs -r rm -rf
@@ -89,7 +89,7 @@ build_it() {
 	echo "$me: $flavour built in $SECONDS s" >&2
 }
 
-# again CONFIG
+# again CONFIG: build once more with CONFIG merged into the configuration
 again() {
 	local log=$build/again.log
 	exec 9>"$("$scripts/cache")/kernel-build.lock"
@@ -103,7 +103,7 @@ again() {
 	exec 9>&-
 }
 
-# Sets build, the directory of the kernel that was asked for.
+# Build the kernel if necessary, and set build to its directory.
 built() {
 	NEED_WHY="to build a kernel" "$scripts/need" gcc make flex bison bc libelf-dev libssl-dev kmod patch
 	source=$("$here/uml-source")
@@ -114,9 +114,9 @@ built() {
 	build=$cache/$flavour-${version%%_*}-$key
 	mkdir -p "$cache"
 	[ ! -e "$build/.done" ] || return 0
-	# one at a time: two would take as long, and twice the memory
+	# one build at a time: two would not be faster, and would need twice the memory
 	exec 9>"$("$scripts/cache")/kernel-build.lock"
-	flock -n 9 || { echo "$me: waiting for another kernel build to end" >&2; flock 9; }
+	flock -n 9 || { echo "$me: waiting for another kernel build" >&2; flock 9; }
 	[ -e "$build/.done" ] || build_it
 	exec 9>&-
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
-# What the beds have in common, on the host's side; sourced.
-# shellcheck disable=SC2034	# what the options set is for who sources this
+# Common code of the test environments on the host; sourced by uml, stock and machine.
+# shellcheck disable=SC2034	# variables for the scripts that source this
 
 here=$(dirname "$(readlink -f "$0")")
 tree=$(cd "$here/../../.." && pwd)
@@ -9,7 +9,8 @@ scripts=$tree/scripts
 me=$(basename "$0")
 die() { echo "$me: $*" >&2; exit 2; }
 
-# Fills cpus mem (empty: not said) timeout kmemleak stalls clock plugin pin modules out append link bed, and rest.
+# Set cpus mem (empty if not given) timeout kmemleak stalls clock plugin pin modules out append
+# link bed from the options, and rest to the remaining arguments.
 parse_options() {
 	cpus='' mem='' timeout=900 kmemleak='' stalls='' clock='' plugin='' pin='' modules='' out='' append='' link='' bed=debug
 	while [ $# -gt 0 ]; do
@@ -20,7 +21,7 @@ parse_options() {
 		--clock-waits) clock=on; shift; continue ;;
 		--help | -h) usage; exit 0 ;;
 		--bed | --plugin | --cpus | --mem | --timeout | --pin | --modules | --out | --append | --link)
-			[ $# -ge 2 ] || die "$1 wants a value" ;;
+			[ $# -ge 2 ] || die "$1 requires a value" ;;
 		-?*) [ "$1" = -- ] || { usage >&2; die "unknown option $1"; } ;;
 		esac
 		case $1 in
@@ -32,12 +33,13 @@ parse_options() {
 		shift 2
 	done
 	rest=("$@")
-	[[ $timeout =~ ^[0-9]+$ ]] || die "--timeout wants seconds, not '$timeout'"
-	[[ $cpus =~ ^[0-9]*$ ]] || die "--cpus wants a number, not '$cpus'"
+	[[ $timeout =~ ^[0-9]+$ ]] || die "invalid --timeout '$timeout': must be a number of seconds"
+	[[ $cpus =~ ^[0-9]*$ ]] || die "invalid --cpus '$cpus': must be a number"
 	"$scripts/as-root" "$me" || exit
 }
 
-# Makes out (kept if asked for by name), run (what the guest is told) and console.
+# prepare COMMAND...: create the directory out (kept if named by --out), run (files for the
+# guest) and the log console
 prepare() {
 	if [ -n "$out" ]; then
 		mkdir -p "$out" || die "cannot make the directory $out"
@@ -48,10 +50,10 @@ prepare() {
 	out=$(cd "$out" && pwd -P)
 	[ -z "$modules" ] || modules=$(cd "$modules" && pwd -P) || die "no such directory: --modules $modules"
 	case $tree$out$modules in
-	*[[:space:],:]*) die "paths with blanks, commas or colons do not work here: $tree $out $modules" ;;
+	*[[:space:],:]*) die "paths must not contain blanks, commas or colons: $tree $out $modules" ;;
 	esac
 	exec {out_lock}>"$out/.bed.lock"
-	flock -n "$out_lock" || die "another run is using --out $out, give each its own"
+	flock -n "$out_lock" || die "another run uses --out $out: name another directory"
 	run=$out/.bed
 	console=$out/console.log
 	rm -rf "$run"
@@ -61,7 +63,7 @@ prepare() {
 	write_command "$@"
 }
 
-# The command and what it may know, as a script for the guest.
+# Write the command and its environment as a script for the guest.
 write_command() {
 	local name
 	{
@@ -79,7 +81,8 @@ write_command() {
 	if [ -n "$kmemleak" ]; then touch "$run/kmemleak"; fi
 }
 
-# link_args BUS: an interface whose other end is another guest's; all that passes is kept
+# link_args BUS: print QEMU's arguments for a network interface that is connected to another
+# guest; all frames are captured
 link_args() {
 	[ -n "$link" ] || return 0
 	local mine=${link%%,*}
@@ -88,17 +91,17 @@ link_args() {
 		-object "filter-dump,id=kept,netdev=link,file=$out/link.pcap"
 }
 
-# What outlives this script to clean up after it, in a session of its own: told
-# the guest's process group on its input, it kills that group at the time limit,
-# or when the other end of its input closes, whatever this script died of.
+# A watchdog in a session of its own, which outlives this script. It reads the guest's process
+# group from its input, and kills the group at the time limit, or when its input is closed
+# because this script has ended for any reason.
 readonly watch_leash='
 	read -r group
 	if [ "$1" -gt 0 ]; then read -r -t "$1"; else read -r; fi
 	[ $? -le 128 ] || touch "$2"
 	kill -KILL -- "-$group" 2>/dev/null'
 
-# start_watched COMMAND...: runs it in a process group of its own, which dies
-# with this script, at the time limit, and on a signal. Sets timed_out.
+# start_watched COMMAND...: run it in its own process group, which is killed when this script
+# ends, at the time limit, and on a signal. Sets timed_out.
 start_watched() {
 	local leash status=0
 	timed_out=''
@@ -117,8 +120,8 @@ start_watched() {
 	return "$status"
 }
 
-# As on a machine that is busy with others: the guest stands still for up to half a
-# second, again and again, and its clock goes on.
+# Simulate a busy machine: stop the guest repeatedly for up to half a second, while its clock
+# continues.
 stall_guest() {
 	while sleep "0.$((RANDOM % 900 + 100))" && kill -STOP -- "-$guest"; do
 		sleep "$(printf 0.%03d $((RANDOM % 500)))"
@@ -126,8 +129,8 @@ stall_guest() {
 	done >/dev/null 2>&1
 }
 
-# And one of its threads after the other, a CPU of the guest's perhaps, has for up to
-# two seconds what the machine's others leave: little, if it is busy.
+# Give the guest's threads (such as its CPUs), one after the other, idle priority for up to two
+# seconds, in which they get little CPU time if the host is busy.
 starve_guest() {
 	local of threads thread
 	while of=$(pgrep -g "$guest"); do
@@ -143,26 +146,26 @@ stop_guest() {
 	[ -z "${guest:-}" ] || kill -KILL -- "-$guest" 2>/dev/null || true
 }
 
-# The verdict: time limit, then splats, then leaks, then the command's own status.
+# Report and exit with the status: of the time limit, of kernel bugs, of leaks, or the command's
 conclude() {
 	local status=0
 	if [ -n "$timed_out" ]; then
-		echo "$me: killed after the time limit of $timeout s; the last lines of the kernel's log ($console):" >&2
+		echo "$me: killed at the time limit of $timeout s; end of the kernel log ($console):" >&2
 		tail -n 15 "$console" >&2
 		status=124
 	fi
 	"$here/splats" "$console" >"$run/splats" || {
-		echo "$me: the kernel reported a bug; excerpt of its log ($console):" >&2
+		echo "$me: the kernel reported a bug; excerpt of the kernel log ($console):" >&2
 		cat "$run/splats" >&2
 		status=99
 		[ -z "${translates:-}" ] || ! "$here/no-breakpoint" "$console" || {
-			echo "$me: that is QEMU's, which ran a breakpoint that is not there: try again" >&2
+			echo "$me: this is a fault of QEMU, which executed a removed breakpoint: try again" >&2
 			status=96
 		}
 	}
 	if [ "$status" -eq 0 ]; then
 		if [ ! -s "$run/status" ]; then
-			echo "$me: the guest ended without saying how the command did; the end of the kernel's log ($console):" >&2
+			echo "$me: the guest ended without a status of the command; end of the kernel log ($console):" >&2
 			tail -n 30 "$console" >&2
 			status=98
 		else
@@ -170,7 +173,7 @@ conclude() {
 		fi
 	fi
 	case $status in
-	9[6789] | 124) [ -z "${scratch:-}" ] || echo "$me: what is left of the run is in $out" >&2 ;;
+	9[6789] | 124) [ -z "${scratch:-}" ] || echo "$me: the files of the run are kept in $out" >&2 ;;
 	*) [ -z "${scratch:-}" ] || rm -rf "$scratch" ;;
 	esac
 	exit "$status"
