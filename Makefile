@@ -3,7 +3,7 @@
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 
-# The build directory of a User-Mode Linux kernel needs ARCH
+# The build directory of a User-Mode Linux kernel does not set its architecture itself
 ifneq ($(shell grep -s '^CONFIG_UML=y' $(KDIR)/.config),)
 arch := ARCH=um
 endif

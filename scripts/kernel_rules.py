@@ -326,7 +326,7 @@ _OLDER = [words.replace(" ", r"[\s*]+") for words in (
     r"\b(?:some|certain|several|most|other) kernels\b", r"\bkernels (?:have|that|which)\b",
     r"\b(?:before|since|until|from|after|than|as of|prior to) (?:Linux|kernels?) v?\d",
     r"\bkernels? (?:before|since|until|prior to|older|up to)\b",
-    r"\b(?:before|since|until|starting with|from) (?:v?[2-9]\.\d+\b(?! m?s\b)|20[12]\d\b(?! octets))",
+    r"\b(?:before|since|until|starting with|from) (?:v?[2-9]\.\d+\b(?! m?s\b)|20[12]\d\b(?! (?:octet|byte)s))",
     r"\b(?:Linux|kernels?) ?[<>]=? ?v?\d", r"\bup to (?:Linux|kernels?) v?\d",
     r"\(Linux v?\d", r"\bLinux v?\d[\d.]* (?:and|or) (?:newer|later|older|up)\b")]
 OLDER_PAGE = re.compile("|".join(_OLDER), re.I)
