@@ -263,11 +263,12 @@ struct rnic_qp {
 	struct rnic_srq		*srq;		/* or NULL */
 	struct rnic_sq		sq;
 	struct rnic_rq		rq;
-	u8			llp;		/* enum rnic_sw_llp */
 	struct ib_qp_cap	cap;
 	int			access;		/* IB_ACCESS_* */
 	u8			ird_most;	/* limits for the IRD/ORD negotiation */
 	u8			ord_most;
+	u8			llp;		/* enum rnic_sw_llp */
+	bool			dying;		/* being destroyed: no completions, no events */
 
 	/* protects @state, @why, @access, owner.vouched */
 	spinlock_t		lock;
@@ -289,7 +290,6 @@ struct rnic_qp {
 	struct list_head	counted;
 	u32			retransmits;	/* TCP retransmits counted so far */
 
-	bool			dying;		/* being destroyed: no completions, no events */
 	struct kref		ref;
 	struct rnic_qp_cm	*cm;		/* the handle that iw_cm gets */
 	struct completion	gone;
