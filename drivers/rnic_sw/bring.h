@@ -8,8 +8,8 @@
 #include <linux/workqueue.h>
 #include <ddp/mem.h>
 
+#include "counters.h"
 #include "rnic.h"
-#include "stats.h"
 
 #define BRING_WORKERS	4	/* most workers of one MR */
 

@@ -13,9 +13,9 @@
 #include <ddp/session.h>
 
 #include "cm.h"
+#include "counters.h"
 #include "neg.h"
 #include "rnic.h"
-#include "stats.h"
 
 static_assert(NEG_RTR_P2P == DDP_RTR_P2P && NEG_RTR_SEND == DDP_RTR_SEND &&
 	      NEG_RTR_WRITE == DDP_RTR_WRITE && NEG_RTR_READ == DDP_RTR_READ &&

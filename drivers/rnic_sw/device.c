@@ -10,12 +10,11 @@
 #include <rdma/iw_cm.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "counter.h"
+#include "counters.h"
 #include "details.h"
 #include "odp.h"
 #include "policy.h"
 #include "rnic.h"
-#include "stats.h"
 
 #include "../../compat/verbs.h"
 

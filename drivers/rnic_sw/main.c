@@ -3,8 +3,8 @@
 #include <linux/init.h>
 
 #include "bring.h"
+#include "counters.h"
 #include "rnic.h"
-#include "stats.h"
 
 struct workqueue_struct *rnic_wq;
 

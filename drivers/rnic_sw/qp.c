@@ -12,9 +12,8 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "counter.h"
+#include "counters.h"
 #include "rnic.h"
-#include "stats.h"
 #include "trace.h"
 
 #define SLOT_ALIGN	16

@@ -73,7 +73,7 @@ enum rnic_kind {
 
 /* A set of per-CPU counters and the queue pairs that count in it */
 struct rnic_counts {
-	u64 __percpu		*value;	/* RNIC_COUNTERS_ALL values, see stats.h */
+	u64 __percpu		*value;	/* RNIC_COUNTERS_ALL values, see counters.h */
 	struct list_head	qps;
 };
 
@@ -285,7 +285,7 @@ struct rnic_qp {
 		struct pid		*vouched;	/* kernel thread that may connect */
 	} owner;
 
-	/* protected by dev->count_lock, see counter.c */
+	/* protected by dev->count_lock, see counters.c */
 	u64 __percpu		*counts;	/* set in use; read under RCU */
 	struct list_head	counted;
 	u32			retransmits;	/* TCP retransmits counted so far */

@@ -15,8 +15,8 @@
  */
 #include <linux/delay.h>
 
+#include "counters.h"
 #include "rnic.h"
-#include "stats.h"
 
 /* Requests completed in one pass, maybe in softirq; a worker does the rest */
 #define TELL_MOST	256

@@ -10,8 +10,8 @@
 #include <linux/slab.h>
 
 #include "bell.h"
+#include "counters.h"
 #include "rnic.h"
-#include "stats.h"
 
 /* KASAN and KCSAN are slow: without longer times posts would not coalesce */
 #define SLOWER	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ? 64 : 1)

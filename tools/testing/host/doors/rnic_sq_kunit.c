@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 
 #include "../../../../drivers/rnic_sw/bell.h"
-#include "../../../../drivers/rnic_sw/stats.h"
+#include "../../../../drivers/rnic_sw/counters.h"
 #include "rnic_sq.h"
 
 /* Cases ------------------------------------------------------------------------ */

@@ -96,6 +96,7 @@ struct vm_area_struct;
 struct scatterlist;
 struct ib_qp_init_attr;
 struct ib_qp_attr;
+struct rdma_counter { u32 id; };
 struct rdma_hw_stats;
 struct iw_cm_id;
 struct iw_cm_conn_param;

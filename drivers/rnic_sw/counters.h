@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Counters of a device, shown by "rdma statistic show". */
-#ifndef _RNIC_SW_STATS_H
-#define _RNIC_SW_STATS_H
+/*
+ * Counters of a device and of single queue pairs, shown by "rdma statistic show"
+ * and "rdma statistic qp".
+ */
+#ifndef _RNIC_SW_COUNTERS_H
+#define _RNIC_SW_COUNTERS_H
 
 #include <linux/percpu.h>
 #include <ddp/reason.h>
 
 #include "rnic.h"
 
-struct rdma_counter;
+/* Without driver data: the values are in struct rnic_counts */
+struct rnic_qp_counter {
+	struct rdma_counter	ib;
+};
 
 /* A set has one more counter for each enum iw_reason after these */
 enum rnic_counter {
@@ -78,10 +84,20 @@ static inline void rnic_count_reason(struct rnic_dev *dev, enum iw_reason why)
 }
 
 void rnic_stats_init(void);
-void rnic_stats_fill(const u64 __percpu *value, struct rdma_hw_stats *stats);
-struct rdma_hw_stats *rnic_alloc_counter_stats(struct rdma_counter *counter);
+int rnic_counters_init(struct rnic_dev *dev);
+void rnic_counters_exit(struct rnic_dev *dev);
+void rnic_qp_counts(struct rnic_qp *qp);
+void rnic_qp_counted(struct rnic_qp *qp);
+
 struct rdma_hw_stats *rnic_alloc_hw_port_stats(struct ib_device *ib, u32 port);
 int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,
 		      u32 port, int index);
+
+struct rdma_hw_stats *rnic_alloc_counter_stats(struct rdma_counter *counter);
+void rnic_counter_init(struct rdma_counter *counter);
+int rnic_counter_bind(struct rdma_counter *counter, struct ib_qp *ib, u32 port);
+int rnic_counter_unbind(struct ib_qp *ib, u32 port);
+int rnic_counter_dealloc(struct rdma_counter *counter);
+int rnic_counter_update(struct rdma_counter *counter);
 
 #endif
