@@ -52,14 +52,25 @@ static inline struct rnic_uctx *to_rnic_uctx(struct ib_ucontext *ib)
 	return container_of(ib, struct rnic_uctx, ib);
 }
 
-/* uctx.c: user contexts and rings */
+/* uctx.c: user contexts */
 int rnic_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata);
 void rnic_dealloc_ucontext(struct ib_ucontext *ib);
+
+/* map.c: memory that programs can map */
 int rnic_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma);
 void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
+void *rnic_ring_memory(size_t bytes);
 struct rnic_map *rnic_map_make(struct ib_ucontext *uctx, size_t bytes);
 unsigned int rnic_map_users(const struct rnic_map *map);
 void rnic_map_end(struct rnic_map *map);
+
+/* page.c: pages of small rings */
+void rnic_pages_init(struct rnic_uctx *u);
+void rnic_pages_exit(struct rnic_uctx *u);
+void *rnic_page_take(struct rnic_uctx *u, size_t bytes, struct rnic_map **map);
+void rnic_page_give(struct rnic_map *map, void *at, size_t bytes);
+
+/* ring.c: rings */
 /*
  * Rings are made in two steps: rnic_ring_shape() computes the sizes, rnic_ring_alloc()
  * allocates the memory of one ring or of two adjacent ones. With @uctx the memory can be
@@ -76,12 +87,6 @@ void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock);
 u64 rnic_ring_key(const struct rnic_ring *ring);	/* offset for mmap() */
 u32 rnic_ring_mapped(const struct rnic_ring *ring);	/* length for mmap(), in bytes */
 u32 rnic_ring_offset(const struct rnic_ring *ring);	/* of the ring, in the mapping */
-
-/* page.c: pages of small rings */
-void rnic_pages_init(struct rnic_uctx *u);
-void rnic_pages_exit(struct rnic_uctx *u);
-void *rnic_page_take(struct rnic_uctx *u, size_t bytes, struct rnic_map **map);
-void rnic_page_give(struct rnic_map *map, void *at, size_t bytes);
 
 static inline void *rnic_ring_slot(const struct rnic_ring *ring, u32 idx)
 {

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Rings of slots, shared with a program or used by a kernel consumer: their
+ * sizes and their memory.  The indices are in ring_idx.c.
+ *
+ * The second ring of a pair has no memory of its own and is freed first.
+ */
+#include <linux/err.h>
+#include <linux/log2.h>
+#include <linux/overflow.h>
+#include <linux/sizes.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+#include <rdma/ib_verbs.h>
+
+#include "uctx.h"
+
+#define RING_SLOTS_MAX	BIT(24)
+/* two such rings with headers, rounded up to a page, fit in 31 bits */
+#define RING_BYTES_MAX	(SZ_1G - SZ_64K - RNIC_SW_RING_HDR)
+
+/**
+ * rnic_ring_shape - compute the sizes of a ring without allocating it
+ * @ring: filled in
+ * @want: minimum number of slots, rounded up to a power of two; 0 for no ring
+ * @stride: distance of slots in bytes
+ *
+ * Return: 0, or -EINVAL if the ring would be too large.
+ */
+int rnic_ring_shape(struct rnic_ring *ring, u32 want, u32 stride)
+{
+	u32 slots, bytes;
+
+	memset(ring, 0, sizeof(*ring));
+	if (!want)
+		return 0;
+	if (want > RING_SLOTS_MAX)
+		return -EINVAL;
+	slots = roundup_pow_of_two(want);
+	if (check_mul_overflow(slots, stride, &bytes) || bytes > RING_BYTES_MAX)
+		return -EINVAL;
+	ring->slots = slots;
+	ring->stride = stride;
+	/* keeps the header of a second ring aligned */
+	ring->bytes = ALIGN(bytes + RNIC_SW_RING_HDR, RNIC_SW_RING_HDR);
+	return 0;
+}
+
+static void set_place(struct rnic_ring *ring, void *at)
+{
+	ring->hdr = at;
+	ring->slot0 = at + RNIC_SW_RING_HDR;
+}
+
+/* Return: memory for the ring, NULL or an error pointer */
+static void *find_room(struct rnic_ring *ring, u32 bytes, struct ib_ucontext *uctx,
+		       bool packed)
+{
+	struct rnic_map *map = NULL;
+	void *at;
+
+	if (!uctx) {
+		ring->mem = rnic_ring_memory(bytes);
+		return ring->mem;
+	}
+	if (packed && bytes <= PAGE_SIZE / 2) {
+		at = rnic_page_take(to_rnic_uctx(uctx), bytes, &map);
+	} else {
+		map = rnic_map_make(uctx, bytes);
+		at = IS_ERR(map) ? map : map->mem;
+	}
+	if (IS_ERR(at))
+		return at;
+	ring->map = map;
+	ring->room = bytes;
+	return at;
+}
+
+/**
+ * rnic_ring_alloc - allocate zeroed memory for one or two rings
+ * @ring: ring with its sizes set, owns the memory on success; if it has 0 slots
+ *	nothing is done
+ * @behind: second ring with its sizes set, placed after @ring in the same
+ *	memory; may be NULL
+ * @uctx: the program's context, or NULL for a kernel consumer
+ * @packed: true if the program accepts other rings in the memory that it maps
+ *
+ * The memory is charged to the caller's control group. @behind must be freed
+ * before @ring. May sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnic_ring_alloc(struct rnic_ring *ring, struct rnic_ring *behind,
+		    struct ib_ucontext *uctx, bool packed)
+{
+	void *at;
+
+	if (!ring->slots)
+		return 0;
+	at = find_room(ring, ring->bytes + (behind ? behind->bytes : 0U), uctx, packed);
+	if (IS_ERR_OR_NULL(at))
+		return at ? PTR_ERR(at) : -ENOMEM;
+	set_place(ring, at);
+	if (behind && behind->slots)
+		set_place(behind, at + ring->bytes);
+	return 0;
+}
+
+/* Clear the pointers, so that there is no ring any more */
+static void forget_place(struct rnic_ring *ring)
+{
+	ring->map = NULL;
+	ring->mem = NULL;
+	ring->hdr = NULL;
+}
+
+/**
+ * rnic_ring_free - free a ring
+ * @ring: the ring
+ *
+ * A program that has it mapped keeps the pages until it unmaps them.
+ */
+void rnic_ring_free(struct rnic_ring *ring)
+{
+	if (ring->map && ring->map->number)
+		rnic_page_give(ring->map, ring->hdr, ring->room);
+	else if (ring->map)
+		rnic_map_end(ring->map);
+	vfree(ring->mem);
+	forget_place(ring);
+}
+
+/**
+ * rnic_ring_retire - free a ring that other contexts may read
+ * @ring: the ring
+ * @lock: lock under which they read it; on return they find no ring
+ */
+void rnic_ring_retire(struct rnic_ring *ring, spinlock_t *lock)
+{
+	struct rnic_ring old;
+	unsigned long flags;
+
+	spin_lock_irqsave(lock, flags);
+	old = *ring;
+	forget_place(ring);
+	spin_unlock_irqrestore(lock, flags);
+	rnic_ring_free(&old);
+}
+
+/**
+ * rnic_ring_key - get the offset at which a program maps a ring
+ * @ring: the ring, allocated with a context
+ *
+ * Return: the file offset for mmap().
+ */
+u64 rnic_ring_key(const struct rnic_ring *ring)
+{
+	return rdma_user_mmap_get_offset(&ring->map->rdma);
+}
+
+/**
+ * rnic_ring_mapped - get the length of the mapping that contains a ring
+ * @ring: the ring, allocated with a context
+ *
+ * Return: the length in bytes.
+ */
+u32 rnic_ring_mapped(const struct rnic_ring *ring)
+{
+	return ring->map->rdma.npages << PAGE_SHIFT;
+}
+
+/**
+ * rnic_ring_offset - get the offset of a ring in its mapping
+ * @ring: the ring, allocated with a context
+ *
+ * Return: the offset in bytes.
+ */
+u32 rnic_ring_offset(const struct rnic_ring *ring)
+{
+	return (void *)ring->hdr - ring->map->mem;
+}
