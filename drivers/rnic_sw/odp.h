@@ -39,9 +39,6 @@ enum odp_how {
 /* odp.c */
 void rnic_odp_caps(struct ib_device_attr *attr);
 struct rnic_bring *rnic_odp_new(struct rnic_dev *dev, u64 start, u64 length);
-extern const struct rnic_bring_ops rnic_odp_ops;
-
-/* odp_advise.c */
 int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sge, u32 n,
 		   struct uverbs_attr_bundle *attrs);
