@@ -73,9 +73,6 @@ const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp);
 /* cm_listen.c */
 u8 rnic_tos(const struct iw_cm_id *id);
 bool rnic_serves(const struct net *net, const struct iw_cm_id *id);
-int rnic_lep_listen(struct rnic_lep *lep, u8 which);
-int rnic_lep_leave(struct rnic_lep *lep, u8 which);
-void rnic_lep_put(struct rnic_lep *lep);
 
 /* cm_ep.c */
 struct rnic_ep *rnic_ep_new(struct rnic_dev *dev);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/rnic_sw/cm_follow.c: listeners follow the listen
+ * Unit tests of drivers/rnic_sw/cm_listen.c: listeners follow the listen
  * setting of the device. iw_cm and lower layers are stubs.
  */
 #include <kunit/test.h>
@@ -36,7 +36,6 @@ struct ib_device_param { const char *name; };
 
 #include "../../../../drivers/rnic_sw/cm_llp.c"
 #include "../../../../drivers/rnic_sw/cm_listen.c"
-#include "../../../../drivers/rnic_sw/cm_follow.c"
 
 #define TCP	BIT(RNIC_SW_LLP_TCP)
 #define SCTP	BIT(RNIC_SW_LLP_SCTP)
