@@ -12,7 +12,6 @@
 #include <ddp/offer.h>
 #include <ddp/ulp.h>
 
-#include "rdmap_atomic.h"
 #include "rdmap_hdr.h"
 #include "rdmap_op.h"
 #include "rdmap_reqq.h"

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Encode and decode the Read Request header. */
+/*
+ * RDMAP headers: encode and decode those of Read Requests and of Atomic
+ * Operations, and compute the results of the latter.  The atomic access to
+ * memory is not here, see ddp_mem_atomic().
+ *
+ * Headers are read and written byte by byte, in network byte order.
+ */
 #include <ddp/pure.h>
 
 #include "rdmap_hdr.h"
 
+#define CODE_MASK	0xfu
+
 static_assert(RDMAP_RREQ_SRC_TO + sizeof(u64) == RDMAP_RREQ_LEN);
+static_assert(RDMAP_AREQ_CMP_MASK + sizeof(u64) == RDMAP_AREQ_LEN);
+static_assert(RDMAP_ARESP_OLD + sizeof(u64) == RDMAP_ARESP_LEN);
 
 /**
  * rdmap_rreq_decode - decode a Read Request header (RFC 5040 section 4.4)
@@ -47,4 +57,99 @@ void rdmap_rreq_advance(struct rdmap_rreq *r, u32 octets)
 	r->sink_to += octets;
 	r->src_to += octets;
 	r->len -= octets;
+}
+
+/* Atomic Operations --------------------------------------------------------- */
+
+/**
+ * rdmap_atomic_encode - encode an Atomic Operation Request header
+ * @p: buffer of RDMAP_AREQ_LEN bytes
+ * @a: request to encode (RFC 7306 section 5.2.1)
+ */
+void rdmap_atomic_encode(u8 *p, const struct rdmap_atomic *a)
+{
+	put_unaligned_be32(a->code, p + RDMAP_AREQ_CODE);
+	put_unaligned_be32(a->id, p + RDMAP_AREQ_ID);
+	put_unaligned_be32(a->stag, p + RDMAP_AREQ_STAG);
+	put_unaligned_be64(a->to, p + RDMAP_AREQ_TO);
+	put_unaligned_be64(a->data, p + RDMAP_AREQ_DATA);
+	put_unaligned_be64(a->mask, p + RDMAP_AREQ_MASK);
+	put_unaligned_be64(a->cmp, p + RDMAP_AREQ_CMP);
+	put_unaligned_be64(a->cmp_mask, p + RDMAP_AREQ_CMP_MASK);
+}
+
+/**
+ * rdmap_atomic_decode - decode an Atomic Operation Request header
+ * @a: set to the decoded request
+ * @p: RDMAP_AREQ_LEN bytes as received
+ *
+ * Reserved bits are ignored.
+ *
+ * Return: IW_OK; IW_RDMAP_OPCODE for an operation that RFC 7306 does not
+ * define, including Swap, which the RFC only mentions (N-16).
+ */
+enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p)
+{
+	a->code = get_unaligned_be32(p + RDMAP_AREQ_CODE) & CODE_MASK;
+	a->id = get_unaligned_be32(p + RDMAP_AREQ_ID);
+	a->stag = get_unaligned_be32(p + RDMAP_AREQ_STAG);
+	a->to = get_unaligned_be64(p + RDMAP_AREQ_TO);
+	a->data = get_unaligned_be64(p + RDMAP_AREQ_DATA);
+	a->mask = get_unaligned_be64(p + RDMAP_AREQ_MASK);
+	a->cmp = get_unaligned_be64(p + RDMAP_AREQ_CMP);
+	a->cmp_mask = get_unaligned_be64(p + RDMAP_AREQ_CMP_MASK);
+	if (a->code != RDMAP_ATOMIC_FETCH_ADD &&
+	    a->code != RDMAP_ATOMIC_CMP_SWAP)
+		return IW_RDMAP_OPCODE;
+	return IW_OK;
+}
+
+/*
+ * Add field by field. Each bit in @tops is the top bit of a field, and a carry
+ * out of it is dropped. The top bits are added separately, without carry, so
+ * that no carry crosses them.
+ */
+static u64 add_fields(u64 a, u64 b, u64 tops)
+{
+	return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
+}
+
+/**
+ * rdmap_atomic_result - compute the new value (RFC 7306 5.1.1, 5.1.2)
+ * @a: the operation
+ * @old: value in memory before the operation, in host byte order
+ *
+ * Return: the value to store; @old if a comparison failed.
+ */
+u64 rdmap_atomic_result(const struct rdmap_atomic *a, u64 old)
+{
+	if (a->code == RDMAP_ATOMIC_FETCH_ADD)
+		return add_fields(old, a->data, a->mask);
+	if ((a->cmp ^ old) & a->cmp_mask)
+		return old;
+	return (old & ~a->mask) | (a->data & a->mask);
+}
+
+/**
+ * rdmap_aresp_encode - encode an Atomic Operation Response header
+ * @p: buffer of RDMAP_ARESP_LEN bytes
+ * @id: Request Identifier of the request
+ * @old: value in memory before the operation (RFC 7306 section 5.2.2)
+ */
+void rdmap_aresp_encode(u8 *p, u32 id, u64 old)
+{
+	put_unaligned_be32(id, p + RDMAP_ARESP_ID);
+	put_unaligned_be64(old, p + RDMAP_ARESP_OLD);
+}
+
+/**
+ * rdmap_aresp_decode - decode an Atomic Operation Response header
+ * @p: RDMAP_ARESP_LEN bytes as received
+ * @id: set to the Request Identifier of the request
+ * @old: set to the value in memory before the operation
+ */
+void rdmap_aresp_decode(const u8 *p, u32 *id, u64 *old)
+{
+	*id = get_unaligned_be32(p + RDMAP_ARESP_ID);
+	*old = get_unaligned_be64(p + RDMAP_ARESP_OLD);
 }

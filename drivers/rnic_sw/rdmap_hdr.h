@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* RDMAP headers in decoded form, and functions to encode and decode them. */
+/*
+ * RDMAP headers in decoded form, functions to encode and decode them, and the
+ * arithmetic of Atomic Operations (RFC 7306 section 5).
+ */
 #ifndef _RNIC_SW_RDMAP_HDR_H
 #define _RNIC_SW_RDMAP_HDR_H
+
+#include <ddp/reason.h>
 
 #include "rdmap_wire.h"
 
@@ -21,6 +26,29 @@ struct rdmap_rreq {
 	u64	src_to;
 };
 
+/**
+ * struct rdmap_atomic - a decoded Atomic Operation Request
+ * @code: RDMAP_ATOMIC_FETCH_ADD or RDMAP_ATOMIC_CMP_SWAP
+ * @id: Request Identifier, which the response repeats
+ * @stag: STag of the remote memory
+ * @to: Tagged Offset in the remote memory
+ * @data: value to add or to store
+ * @mask: FetchAdd: top bits of the fields, 0 for one field of 64 bits; CmpSwap:
+ *	bits to store
+ * @cmp: CmpSwap: value to compare with
+ * @cmp_mask: CmpSwap: bits to compare
+ */
+struct rdmap_atomic {
+	u8	code;
+	u32	id;
+	u32	stag;
+	u64	to;
+	u64	data;
+	u64	mask;
+	u64	cmp;
+	u64	cmp_mask;
+};
+
 /* First byte of RsvdULP; its reserved bits are zero */
 static inline u8 rdmap_ulp8(u8 opcode)
 {
@@ -30,5 +58,11 @@ static inline u8 rdmap_ulp8(u8 opcode)
 void rdmap_rreq_decode(struct rdmap_rreq *r, const u8 *p);
 void rdmap_rreq_encode(u8 *p, const struct rdmap_rreq *r);
 void rdmap_rreq_advance(struct rdmap_rreq *r, u32 octets);
+
+void rdmap_atomic_encode(u8 *p, const struct rdmap_atomic *a);
+enum iw_reason rdmap_atomic_decode(struct rdmap_atomic *a, const u8 *p);
+u64 rdmap_atomic_result(const struct rdmap_atomic *a, u64 old);
+void rdmap_aresp_encode(u8 *p, u32 id, u64 old);
+void rdmap_aresp_decode(const u8 *p, u32 *id, u64 *old);
 
 #endif

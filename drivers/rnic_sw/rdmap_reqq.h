@@ -17,7 +17,6 @@
 #include <ddp/reason.h>
 #include <ddp/ulp.h>
 
-#include "rdmap_atomic.h"
 #include "rdmap_hdr.h"
 
 /**

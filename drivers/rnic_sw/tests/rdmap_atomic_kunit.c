@@ -2,7 +2,7 @@
 #include <kunit/test.h>
 #include <linux/prandom.h>
 
-#include "../rdmap_atomic.h"
+#include "../rdmap_hdr.h"
 
 static const struct rdmap_atomic example = {
 	.code = RDMAP_ATOMIC_CMP_SWAP,

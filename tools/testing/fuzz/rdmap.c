@@ -5,7 +5,6 @@
  * Input: one DDP segment; its payload is decoded as each kind of header.
  */
 #include "../../../drivers/ddp/hdr.h"
-#include "../../../drivers/rnic_sw/rdmap_atomic.h"
 #include "../../../drivers/rnic_sw/rdmap_hdr.h"
 #include "../../../drivers/rnic_sw/rdmap_op.h"
 #include "fuzz.h"

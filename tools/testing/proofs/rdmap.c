@@ -2,7 +2,7 @@
 /*
  * RDMAP: the opcodes, the header of a Read Request, and atomics bit by bit.
  *
- * Files: rnic_sw/rdmap_op.c rnic_sw/rdmap_hdr.c rnic_sw/rdmap_atomic.c
+ * Files: rnic_sw/rdmap_op.c rnic_sw/rdmap_hdr.c
  * Checks: conversion
  * Bound: 1, there is no loop
  * prove_fetch_add: Bound 64, the reference computes bit by bit
@@ -10,11 +10,10 @@
  * Mutation: rnic_sw/rdmap_op.c s/.qn = RDMAP_QN_TERMINATE/.qn = RDMAP_QN_SEND/
  * Mutation: rnic_sw/rdmap_hdr.c s/r->sink_to += octets/r->sink_to -= octets/
  * Mutation: rnic_sw/rdmap_hdr.c s/p + RDMAP_RREQ_SIZE/p + RDMAP_RREQ_SINK_TO/
- * Mutation: rnic_sw/rdmap_atomic.c s/(b & ~tops)) ^/b) ^/
- * Mutation: rnic_sw/rdmap_atomic.c s/a->cmp_mask)$/a->mask)/
+ * Mutation: rnic_sw/rdmap_hdr.c s/(b & ~tops)) ^/b) ^/
+ * Mutation: rnic_sw/rdmap_hdr.c s/a->cmp_mask)$/a->mask)/
  * Mutation, big-endian: rnic_sw/rdmap_hdr.c s/r->sink_stag = get_unaligned_be32(p + RDMAP_RREQ_SINK_STAG)/r->sink_stag = __builtin_bswap32(*(u32 *)(p + RDMAP_RREQ_SINK_STAG))/
  */
-#include "../../../drivers/rnic_sw/rdmap_atomic.h"
 #include "../../../drivers/rnic_sw/rdmap_hdr.h"
 #include "../../../drivers/rnic_sw/rdmap_op.h"
 #include "proof.h"
