@@ -352,12 +352,14 @@ extern struct workqueue_struct *rnic_wq;	/* flushes, remaining completions, SRQ 
 int rnic_init(void);
 void rnic_exit(void);
 
-/* netdev.c: creation and removal of devices, interface events */
+/* interface.c: interface of a device */
 struct net *rnic_net(struct rnic_dev *dev);	/* with a reference; or NULL */
 int rnic_ifindex(struct rnic_dev *dev);
 int rnic_enable_driver(struct ib_device *ib);
 bool rnic_enables(const struct rnic_dev *dev);
 void rnic_netdev_wait(struct rnic_dev *dev);
+
+/* netdev.c: creation and removal of devices, interface events */
 int rnic_netdev_init(void);
 void rnic_netdev_exit(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/rnic_sw/netdev.c: creating a device while its interface
- * is removed. Interfaces and the RDMA core are stubs.
+ * Unit tests of drivers/rnic_sw/netdev.c and interface.c: creating a device while
+ * its interface is removed. Interfaces and the RDMA core are stubs.
  */
 #include <kunit/test.h>
 #include <linux/netdevice.h>
