@@ -9,9 +9,12 @@
 
 struct rnic_policy;
 
-/* All settings; terminated by an empty entry */
-extern const struct ib_device_param rnic_params[];
+/* policy.c: values */
 void rnic_policy_init(struct rnic_policy *p);
 void rnic_policy_paths(const struct rnic_policy *p, int *paths);
+void rnic_policy_set_paths(struct rnic_policy *p, const int *paths);
+
+/* settings.c: all settings by name; terminated by an empty entry */
+extern const struct ib_device_param rnic_params[];
 
 #endif

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Settings of a device as text: a table of names, each with functions to show
+ * and to set its value.  The values are in policy.c.
+ *
+ * A setting applies to new connections, and existing listeners follow.  The
+ * exception is what SCTP announces when a listener starts: that does not
+ * change.
+ */
+#include <linux/netdevice.h>
+#include <linux/netlink.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include <ddp/offer.h>
+
+#include "policy.h"
+#include "rnic.h"
+
+#define LISTEN_TCP	BIT(RNIC_SW_LLP_TCP)
+#define LISTEN_SCTP	BIT(RNIC_SW_LLP_SCTP)
+
+struct word {
+	const char	*name;
+	u8		value;
+};
+
+static const struct word connect_words[] = {
+	{ "tcp", RNIC_SW_LLP_TCP }, { "sctp", RNIC_SW_LLP_SCTP }, {}
+};
+
+static const struct word listen_words[] = {
+	{ "tcp", LISTEN_TCP }, { "sctp", LISTEN_SCTP },
+	{ "both", LISTEN_TCP | LISTEN_SCTP }, {}
+};
+
+static const struct word revision_words[] = {
+	{ "auto", 0 }, { "1", 1 }, { "2", 2 }, {}
+};
+
+static const struct word switch_words[] = {
+	{ "0", false }, { "1", true }, {}
+};
+
+static const struct word rtr_words[] = {
+	{ "send", DDP_RTR_SEND }, { "write", DDP_RTR_WRITE },
+	{ "read", DDP_RTR_READ }, {}
+};
+
+static const struct word *find_name(const struct word *w, const char *name)
+{
+	while (w->name && !sysfs_streq(name, w->name))
+		w++;
+	return w->name ? w : NULL;
+}
+
+static const char *name_of(const struct word *w, u8 value)
+{
+	while (w->name && w->value != value)
+		w++;
+	return w->name;
+}
+
+/* A u8 member of struct rnic_policy whose values have names */
+struct choice {
+	const struct word	*words;
+	size_t			at;	/* offset in struct rnic_policy */
+	int			(*set)(struct rnic_dev *dev, u8 *at, u8 value);
+};
+
+#define CHOICE(words, member, set)	\
+	(&(const struct choice){ words, offsetof(struct rnic_policy, member), set })
+
+static u8 *chosen(struct ib_device *ib, const struct choice *c)
+{
+	return (u8 *)&to_rnic_dev(ib)->policy + c->at;
+}
+
+static void rnic_show_word(struct ib_device *ib,
+			   const struct ib_device_param *param, char *text,
+			   size_t size)
+{
+	const struct choice *c = param->arg;
+
+	strscpy(text, name_of(c->words, READ_ONCE(*chosen(ib, c))), size);
+}
+
+static int rnic_set_connect(struct rnic_dev *dev, u8 *at, u8 value)
+{
+	int err = rnic_need_llp(dev, value);
+
+	if (!err)
+		WRITE_ONCE(*at, value);
+	return err;
+}
+
+static int rnic_set_listen(struct rnic_dev *dev, u8 *at, u8 value)
+{
+	int err = 0;
+
+	if (value & LISTEN_SCTP)
+		err = rnic_need_llp(dev, RNIC_SW_LLP_SCTP);
+	return err ? err : rnic_listen_over(dev, value);
+}
+
+static int rnic_set_mpa(struct rnic_dev *dev, u8 *at, u8 value)
+{
+	WRITE_ONCE(*at, value);
+	return 0;
+}
+
+static int rnic_set_word(struct ib_device *ib,
+			 const struct ib_device_param *param, const char *text,
+			 struct netlink_ext_ack *extack)
+{
+	const struct choice *c = param->arg;
+	const struct word *w = find_name(c->words, text);
+	int err;
+
+	if (!w) {
+		NL_SET_ERR_MSG_MOD(extack, "Not a word that it can be set to");
+		return -EINVAL;
+	}
+	err = c->set(to_rnic_dev(ib), chosen(ib, c), w->value);
+	if (err == -EPROTONOSUPPORT)
+		NL_SET_ERR_MSG_MOD(extack, "The kernel has no such lower layer");
+	else if (err == -EADDRINUSE)
+		NL_SET_ERR_MSG_MOD(extack, "Another program has a listener's port");
+	else if (err == -EACCES)
+		NL_SET_ERR_MSG_MOD(extack, "The caller may not open a listener's port");
+	return err;
+}
+
+static void rnic_show_streams(struct ib_device *ib,
+			      const struct ib_device_param *param, char *text,
+			      size_t size)
+{
+	scnprintf(text, size, "%u", READ_ONCE(to_rnic_dev(ib)->policy.streams));
+}
+
+static int rnic_set_streams(struct ib_device *ib,
+			    const struct ib_device_param *param,
+			    const char *text, struct netlink_ext_ack *extack)
+{
+	u16 streams;
+	int err = kstrtou16(text, 10, &streams);
+
+	if (err)
+		NL_SET_ERR_MSG_MOD(extack, "Not a number up to 65535");
+	else
+		WRITE_ONCE(to_rnic_dev(ib)->policy.streams, streams);
+	return err;
+}
+
+/* Lists: names separated by blanks or commas, or "none" ---------------------- */
+
+static size_t show_name(char *text, size_t size, size_t at, const char *name)
+{
+	return at + scnprintf(text + at, size - at, "%s%s", at ? " " : "", name);
+}
+
+/*
+ * Call @add for each name until it fails.  Return: 0; -EINVAL for an empty
+ * list; -ENOMEM; or the error of @add.
+ */
+static int rnic_policy_read_list(const char *text,
+				 int (*add)(void *list, const char *name),
+				 void *list)
+{
+	char *copy = kstrdup(text, GFP_KERNEL);
+	char *name, *rest;
+	int err = -EINVAL;
+
+	if (!copy)
+		return -ENOMEM;
+	rest = strim(copy);
+	if (!strcmp(rest, "none")) {
+		rest = NULL;
+		err = 0;
+	}
+	while ((name = strsep(&rest, " ,"))) {
+		if (!*name)
+			continue;
+		err = add(list, name);
+		if (err)
+			break;
+	}
+	kfree(copy);
+	return err;
+}
+
+static void rnic_show_rtr(struct ib_device *ib,
+			  const struct ib_device_param *param, char *text,
+			  size_t size)
+{
+	u8 rtr = READ_ONCE(to_rnic_dev(ib)->policy.mpa_rtr);
+	const struct word *w;
+	size_t at = 0;
+
+	strscpy(text, "none", size);
+	for (w = rtr_words; w->name; w++)
+		if (rtr & w->value)
+			at = show_name(text, size, at, w->name);
+}
+
+static int rnic_policy_add_rtr(void *list, const char *name)
+{
+	const struct word *w = find_name(rtr_words, name);
+	u8 *rtr = list;
+
+	if (!w)
+		return -EINVAL;
+	*rtr |= w->value;
+	return 0;
+}
+
+static int rnic_set_rtr(struct ib_device *ib,
+			const struct ib_device_param *param, const char *text,
+			struct netlink_ext_ack *extack)
+{
+	u8 rtr = 0;
+	int err = rnic_policy_read_list(text, rnic_policy_add_rtr, &rtr);
+
+	if (err == -EINVAL)
+		NL_SET_ERR_MSG_MOD(extack, "Words are send, write, read; or none");
+	if (!err)
+		WRITE_ONCE(to_rnic_dev(ib)->policy.mpa_rtr, rtr);
+	return err;
+}
+
+/* Show the interfaces by their names in @net */
+static void rnic_tell_paths(struct net *net, const int *paths, char *text,
+			    size_t size)
+{
+	struct net_device *path;
+	size_t at = 0;
+	int i;
+
+	for (i = 0; i < RNIC_PATHS; i++) {
+		path = dev_get_by_index(net, paths[i]);
+		if (path)
+			at = show_name(text, size, at, path->name);
+		dev_put(path);
+	}
+}
+
+/* Interface names are shown only to tasks of the interfaces' network namespace */
+static void rnic_show_paths(struct ib_device *ib,
+			    const struct ib_device_param *param, char *text,
+			    size_t size)
+{
+	struct rnic_dev *dev = to_rnic_dev(ib);
+	struct net *net = rnic_net(dev);
+	int paths[RNIC_PATHS];
+
+	strscpy(text, "none", size);
+	if (!net)
+		return;
+	rnic_policy_paths(&dev->policy, paths);
+	if (net_eq(net, current->nsproxy->net_ns))
+		rnic_tell_paths(net, paths, text, size);
+	else if (paths[0])
+		strscpy(text, "elsewhere", size);
+	put_net(net);
+}
+
+struct paths {
+	struct net	*net;
+	int		own;	/* ifindex of the device's interface, not accepted */
+	int		n;
+	int		ifindex[RNIC_PATHS];
+};
+
+static int rnic_policy_add_path(void *list, const char *name)
+{
+	struct paths *p = list;
+	struct net_device *path;
+
+	if (p->n == RNIC_PATHS)
+		return -E2BIG;
+	path = dev_get_by_name(p->net, name);
+	if (!path)
+		return -ENODEV;
+	p->ifindex[p->n++] = path->ifindex;
+	dev_put(path);
+	return p->ifindex[p->n - 1] == p->own ? -EINVAL : 0;
+}
+
+static int rnic_set_paths(struct ib_device *ib,
+			  const struct ib_device_param *param,
+			  const char *text, struct netlink_ext_ack *extack)
+{
+	struct rnic_dev *dev = to_rnic_dev(ib);
+	struct paths p = { .net = rnic_net(dev), .own = rnic_ifindex(dev) };
+	int err;
+
+	if (!p.net)
+		return -ENODEV;
+	err = rnic_policy_read_list(text, rnic_policy_add_path, &p);
+	put_net(p.net);
+	if (err == -EINVAL || err == -ENODEV || err == -E2BIG)
+		NL_SET_ERR_MSG_MOD(extack, "Up to 4 interfaces beside the device's own; or none");
+	if (err)
+		return err;
+	rnic_policy_set_paths(&dev->policy, p.ifindex);
+	return 0;
+}
+
+const struct ib_device_param rnic_params[] = {
+	{ "connect", rnic_show_word, rnic_set_word,
+	  CHOICE(connect_words, llp_connect, rnic_set_connect) },
+	{ "listen", rnic_show_word, rnic_set_word,
+	  CHOICE(listen_words, llp_listen, rnic_set_listen) },
+	{ "streams", rnic_show_streams, rnic_set_streams },
+	{ "paths", rnic_show_paths, rnic_set_paths },
+	{ "revision", rnic_show_word, rnic_set_word,
+	  CHOICE(revision_words, mpa_revision, rnic_set_mpa) },
+	{ "crc", rnic_show_word, rnic_set_word,
+	  CHOICE(switch_words, mpa_crc, rnic_set_mpa) },
+	{ "markers", rnic_show_word, rnic_set_word,
+	  CHOICE(switch_words, mpa_markers, rnic_set_mpa) },
+	{ "rtr", rnic_show_rtr, rnic_set_rtr },
+	{}
+};
