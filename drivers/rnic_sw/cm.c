@@ -520,3 +520,45 @@ int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len)
 	rnic_ep_put(ep);
 	return 0;
 }
+
+/* The device ---------------------------------------------------------------------- */
+
+/**
+ * rnic_cm_init - set up connection management of a new device
+ * @dev: the device
+ *
+ * Return: 0, -EPROTONOSUPPORT or -ENOMEM.  rnic_cm_exit() must be called in any case.
+ */
+int rnic_cm_init(struct rnic_dev *dev)
+{
+	rnic_pending_init(dev);
+	return rnic_llps_init(dev);
+}
+
+/**
+ * rnic_cm_exit - end connection management of a device
+ * @dev: the device, unregistered
+ *
+ * iw_cm does not use the device any more, so a request without a reply will never get one.
+ * Such requests are ended here, and so are rejected ones whose peer has not received the
+ * reject.  Then waits for the last connection.
+ */
+void rnic_cm_exit(struct rnic_dev *dev)
+{
+	if (!dev->llps)
+		return;
+	rnic_pending_stop(dev);
+	rnic_wait_none(dev, RNIC_EPS);
+	rnic_llps_exit(dev);
+}
+
+/**
+ * rnic_cm_unload - wait until no session upcall runs in this module
+ *
+ * Called at module exit, after all devices.  The upcall that has ended the last session
+ * may still be executing.
+ */
+void rnic_cm_unload(void)
+{
+	ddp_session_user_gone();
+}

@@ -67,6 +67,8 @@ struct rnic_ep {
 extern const struct ddp_session_user rnic_session_user;
 
 /* cm_llp.c */
+int rnic_llps_init(struct rnic_dev *dev);
+void rnic_llps_exit(struct rnic_dev *dev);
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p);
 const struct ddp_session_type *rnic_llp(const struct rnic_dev *dev, u8 llp);
 

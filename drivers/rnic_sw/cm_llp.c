@@ -99,19 +99,18 @@ int rnic_program_needs_sctp(struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_init - set up connection management of a new device
+ * rnic_llps_init - set up the LLPs and the list of listeners of a new device
  * @dev: the device
  *
  * Looks up TCP; SCTP follows when it is first needed.
  *
- * Return: 0, -EPROTONOSUPPORT or -ENOMEM.  rnic_cm_exit() must be called in any
- * case.
+ * Return: 0, -EPROTONOSUPPORT or -ENOMEM.  rnic_llps_exit() must be called
+ * unless dev->llps is still NULL.
  */
-int rnic_cm_init(struct rnic_dev *dev)
+int rnic_llps_init(struct rnic_dev *dev)
 {
 	struct rnic_llps *llps = kzalloc(sizeof(*llps), GFP_KERNEL);
 
-	rnic_pending_init(dev);
 	dev->llps = llps;
 	if (!llps)
 		return -ENOMEM;
@@ -122,32 +121,13 @@ int rnic_cm_init(struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_unload - wait until no session upcall runs in this module
- *
- * Called at module exit, after all devices.  The upcall that has ended the last
- * session may still be executing.
+ * rnic_llps_exit - release the LLPs of a device
+ * @dev: the device, without listeners and connections
  */
-void rnic_cm_unload(void)
-{
-	ddp_session_user_gone();
-}
-
-/**
- * rnic_cm_exit - end connection management of a device
- * @dev: the device, unregistered
- *
- * iw_cm does not use the device any more, so a request without a reply will
- * never get one.  Such requests are ended here, and so are rejected ones whose
- * peer has not received the reject.  Then waits for the last connection.
- */
-void rnic_cm_exit(struct rnic_dev *dev)
+void rnic_llps_exit(struct rnic_dev *dev)
 {
 	int llp;
 
-	if (!dev->llps)
-		return;
-	rnic_pending_stop(dev);
-	rnic_wait_none(dev, RNIC_EPS);
 	for (llp = 0; llp < RNIC_LLPS; llp++)
 		if (dev->llps->type[llp])
 			ddp_type_put(dev->llps->type[llp]);

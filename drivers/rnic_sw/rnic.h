@@ -544,7 +544,10 @@ int rnic_post_srq_recv(struct ib_srq *ib, const struct ib_recv_wr *wr,
 enum iw_reason rnic_srq_take(struct rnic_srq *srq, struct rdmap *r, u64 *wr_id,
 			     bool *bad);
 
-/* cm.c: iw_cm operations of connections */
+/* cm.c: connection management of a device, iw_cm operations of connections */
+int rnic_cm_init(struct rnic_dev *dev);
+void rnic_cm_exit(struct rnic_dev *dev);
+void rnic_cm_unload(void);
 int rnic_iw_connect(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_accept(struct iw_cm_id *id, struct iw_cm_conn_param *p);
 int rnic_iw_reject(struct iw_cm_id *id, const void *pd, u8 len);
@@ -555,11 +558,8 @@ int rnic_iw_unlisten(struct iw_cm_id *id);
 int rnic_listen_over(struct rnic_dev *dev, u8 which);	/* mask of 1 << enum rnic_sw_llp */
 
 /* cm_llp.c: lower layers */
-int rnic_cm_init(struct rnic_dev *dev);
 int rnic_need_llp(struct rnic_dev *dev, u8 llp);	/* enum rnic_sw_llp */
 int rnic_program_needs_sctp(struct rnic_dev *dev);
-void rnic_cm_exit(struct rnic_dev *dev);
-void rnic_cm_unload(void);
 
 /* cm_ep.c: connection requests that are not accepted yet */
 void rnic_pending_stop(struct rnic_dev *dev);

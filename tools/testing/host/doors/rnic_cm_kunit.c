@@ -70,6 +70,7 @@ static const struct ddp_session_type type = {
 };
 
 void ddp_stream_check(struct ddp_stream *s) {}
+void ddp_session_user_gone(void) {}
 
 /* iw_cm ---------------------------------------------------------------------------- */
 
@@ -148,6 +149,9 @@ void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why)
 }
 
 void rnic_qp_close(struct rnic_qp *qp) {}
+int rnic_llps_init(struct rnic_dev *dev) { return 0; }
+void rnic_llps_exit(struct rnic_dev *dev) {}
+void rnic_wait_none(struct rnic_dev *dev, enum rnic_kind kind) {}
 void rdmap_fail(struct rdmap *r, enum iw_reason why) {}
 void rnic_fill_policy(const struct rnic_dev *dev, struct ddp_policy *p) {}
 u8 rnic_tos(const struct iw_cm_id *id) { return 0; }

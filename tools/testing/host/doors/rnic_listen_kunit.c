@@ -129,7 +129,6 @@ const struct ddp_session_type *ddp_type_get_by_program(const char *name, int pro
 }
 
 void ddp_type_put(const struct ddp_session_type *type) {}
-void ddp_session_user_gone(void) {}
 
 bool ddp_addr_wildcard(const struct sockaddr_storage *a)
 {
@@ -158,10 +157,6 @@ void rnic_policy_paths(const struct rnic_policy *p, int *paths)
 	memset(paths, 0, RNIC_PATHS * sizeof(*paths));
 }
 
-void rnic_pending_init(struct rnic_dev *dev) {}
-void rnic_pending_stop(struct rnic_dev *dev) {}
-void rnic_wait_none(struct rnic_dev *dev, enum rnic_kind kind) {}
-
 /* Cases --------------------------------------------------------------------------- */
 
 static int begin(struct kunit *test)
@@ -172,7 +167,7 @@ static int begin(struct kunit *test)
 	world.sctp_fails_for = world.tcp_fails_for = NOBODY;
 	world.dev.policy.llp_connect = RNIC_SW_LLP_TCP;
 	world.dev.policy.llp_listen = TCP;
-	return rnic_cm_init(&world.dev);
+	return rnic_llps_init(&world.dev);
 }
 
 static void listens(struct kunit *test, int which)
@@ -202,7 +197,7 @@ static void all_end(struct kunit *test)
 		rnic_iw_unlisten(&world.id[i]);
 		KUNIT_EXPECT_EQ(test, world.there[i], 0);
 	}
-	rnic_cm_exit(&world.dev);
+	rnic_llps_exit(&world.dev);
 	KUNIT_EXPECT_EQ(test, world.net.held, 0);
 }
 
