@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Life of an RDMAP stream: set-up, failure and end. */
+/*
+ * RDMAP state of a stream, below the receive and transmit paths: depths of its
+ * queues of requests, reasons, and failure on behalf of the verbs.  The
+ * consequences of a failure are in rdmap_ulp.c.
+ *
+ * The queues are replaced only while the stream does not run.
+ */
 #include <linux/slab.h>
 
 #include "rdmap.h"
@@ -18,107 +24,6 @@ enum iw_reason rdmap_refused(const struct rdmap *r, u8 right)
 {
 	return READ_ONCE(r->stream.denied) & right ? IW_RDMAP_P_ACCESS
 						   : IW_RDMAP_P_STAG;
-}
-
-/*
- * Set reason and quoted header after a failure to read local memory for a
- * message being segmented: memory of a work request, or memory that the peer
- * requested to read (RFC 5040 7.2).
- */
-static void blame_source(struct rdmap *r, struct iw_fault *f)
-{
-	struct rdmap_rreq left;
-	struct rdmap_req *req;
-
-	if (r->out == RDMAP_OUT_RESP) {
-		f->why = rdmap_refused(r, DDP_REMOTE_READ);
-		spin_lock_bh(&r->lock);
-		req = rdmap_reqq_serve(&r->irq);
-		if (req) {
-			left = req->rreq;
-			rdmap_rreq_advance(&left, r->stream.gone);
-			rdmap_rreq_encode(f->rdma, &left);
-			f->rdma_len = sizeof(f->rdma);
-		}
-		spin_unlock_bh(&r->lock);
-	} else {
-		f->why = IW_LOCAL_PROT;
-		if (r->out == RDMAP_OUT_WR)
-			rdmap_sq_failed(r, r->wr.slot);
-	}
-	r->out = RDMAP_OUT_NONE;
-}
-
-static bool tagged_reason(enum iw_reason why)
-{
-	const struct iw_reason_row *row = iw_reason_row(why);
-
-	return row->layer == IW_LAYER_DDP && row->type == IW_DDP_TAGGED;
-}
-
-/* RFC 5040 7.1 (1): report purely local errors to the peer, too */
-static size_t build_terminate(struct rdmap *r, const struct iw_fault *f)
-{
-	const struct iw_fault ours = { .why = IW_RDMAP_CATASTROPHIC };
-	bool only_we = f->why == IW_LOCAL_PROT || f->why == IW_LOCAL_CQ;
-
-	return rdmap_term_build(r->term, only_we ? &ours : f);
-}
-
-static void rdmap_failed(struct ddp_stream *s, const struct iw_fault *fault)
-{
-	struct rdmap *r = to_rdmap(s);
-	struct iw_fault f = *fault;
-
-	if (!f.seg_len && tagged_reason(f.why))
-		blame_source(r, &f);
-	/* in a received segment: the receive path is here, and owns these */
-	if (f.seg_len && r->bad_rreq) {
-		memcpy(f.rdma, r->req, sizeof(f.rdma));
-		f.rdma_len = sizeof(f.rdma);
-	}
-	/* a receive buffer without write access is no fault of the peer */
-	if (f.why == IW_LOCAL_PROT && f.seg_len)
-		f.why = IW_RDMAP_CATASTROPHIC;
-
-	spin_lock_bh(&r->lock);
-	r->term_len = build_terminate(r, &f);
-	r->term_due = r->term_len;
-	r->decided = true;
-	spin_unlock_bh(&r->lock);
-	rdmap_event(r, &f);
-	/* a Terminate, if there is one, is sent before the close */
-	ddp_stream_close(s, IW_LOCAL_CLOSE);
-}
-
-static void rdmap_llp_down(struct ddp_stream *s, enum iw_reason why)
-{
-	rdmap_down(to_rdmap(s), why);
-}
-
-static const struct ddp_ulp_ops ulp_ops = {
-	.admit		= rdmap_admit,
-	.more		= rdmap_more,
-	.wrote		= rdmap_wrote,
-	.early		= rdmap_early,
-	.deliver	= rdmap_deliver,
-	.next		= rdmap_next,
-	.sent		= rdmap_sent,
-	.failed		= rdmap_failed,
-	.down		= rdmap_llp_down,
-};
-
-/**
- * rdmap_init - initialize a stream that is not connected yet
- * @r: RDMAP state of the stream
- * @stags: STag table of the device
- * @pd: protection domain of the queue pair
- */
-void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd)
-{
-	memset(r, 0, sizeof(*r));
-	ddp_stream_init(&r->stream, &ulp_ops, stags, pd);
-	spin_lock_init(&r->lock);
 }
 
 /**

@@ -194,7 +194,10 @@ void rdmap_sent(struct ddp_stream *s);
 
 /* Implemented by RDMAP, called by the verbs ------------------------------- */
 
+/* rdmap_ulp.c */
 void rdmap_init(struct rdmap *r, struct ddp_stags *stags, void *pd);
+
+/* rdmap.c */
 /* Set the limits of outstanding requests before the stream runs. May sleep */
 int rdmap_set_depths(struct rdmap *r, u16 ird, u16 ord);
 void rdmap_depths(struct rdmap *r, u16 *ird, u16 *ord);

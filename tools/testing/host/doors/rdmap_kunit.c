@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/rnic_sw/rdmap.c: how a stream fails, and which
- * Terminate and events that causes.
+ * Unit tests of drivers/rnic_sw/rdmap.c and rdmap_ulp.c: how a stream fails,
+ * and which Terminate and events that causes.
  */
 #include <kunit/test.h>
 
