@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Per-CPU counters: their names, the sets that queue pairs count in, and their
- * sums on read.  What increments a counter is elsewhere.
+ * sums on read.  Messages and segments are counted here, all else is counted by
+ * the file where it happens.
  *
  * Each queue pair counts in one set: the device's, or that of the rdma_counter
  * it is bound to ("rdma statistic qp").  For the port the core shows the sum of
@@ -20,6 +21,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "counters.h"
+#include "trace.h"
 
 #define REASON_NAME_MAX	40
 
@@ -418,4 +420,49 @@ int rnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats,
 {
 	rnic_counters_fill(to_rnic_dev(ib), stats);
 	return ARRAY_SIZE(descs);
+}
+
+/* Messages and segments, counted by RDMAP ----------------------------------- */
+
+void rdmap_count(struct rdmap *r, u8 opcode, u32 n, bool sent)
+{
+	static const u8 counters[][2] = {
+		[RDMAP_OP_WRITE]	= { RNIC_RX_WRITES, RNIC_TX_WRITES },
+		[RDMAP_OP_READ_REQ]	= { RNIC_RX_READ_REQUESTS,
+					    RNIC_TX_READ_REQUESTS },
+		[RDMAP_OP_READ_RESP]	= { RNIC_RX_READ_RESPONSES,
+					    RNIC_TX_READ_RESPONSES },
+		[RDMAP_OP_SEND]		= { RNIC_RX_SENDS, RNIC_TX_SENDS },
+		[RDMAP_OP_SEND_INV]	= { RNIC_RX_SENDS, RNIC_TX_SENDS },
+		[RDMAP_OP_SEND_SE]	= { RNIC_RX_SENDS, RNIC_TX_SENDS },
+		[RDMAP_OP_SEND_SE_INV]	= { RNIC_RX_SENDS, RNIC_TX_SENDS },
+		[RDMAP_OP_TERMINATE]	= { RNIC_RX_TERMINATES,
+					    RNIC_TX_TERMINATES },
+		[RDMAP_OP_IMM]		= { RNIC_RX_IMMEDIATES,
+					    RNIC_TX_IMMEDIATES },
+		[RDMAP_OP_IMM_SE]	= { RNIC_RX_IMMEDIATES,
+					    RNIC_TX_IMMEDIATES },
+		[RDMAP_OP_ATOMIC_REQ]	= { RNIC_RX_ATOMIC_REQUESTS,
+					    RNIC_TX_ATOMIC_REQUESTS },
+		[RDMAP_OP_ATOMIC_RESP]	= { RNIC_RX_ATOMIC_RESPONSES,
+					    RNIC_TX_ATOMIC_RESPONSES },
+	};
+
+	rnic_qp_count_bh(rdmap_to_qp(r), counters[opcode][sent], n);
+	if (trace_rnic_message_enabled())
+		for (; n; n--)
+			trace_rnic_message(rdmap_to_qp(r), opcode, sent);
+}
+
+void rdmap_count_early(struct rdmap *r)
+{
+	rnic_qp_count(rdmap_to_qp(r), RNIC_RX_EARLY, 1);
+}
+
+void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent)
+{
+	struct rnic_qp *qp = rdmap_to_qp(r);
+
+	rnic_qp_count_bh(qp, sent ? RNIC_TX_SEGMENTS : RNIC_RX_SEGMENTS, segments);
+	rnic_qp_count_bh(qp, sent ? RNIC_TX_OCTETS : RNIC_RX_OCTETS, octets);
 }

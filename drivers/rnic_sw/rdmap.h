@@ -209,6 +209,7 @@ void rdmap_fail(struct rdmap *r, enum iw_reason why);
 
 /* Implemented by the verbs, called by RDMAP ------------------------------- */
 
+/* sq.c: send queue */
 /**
  * rdmap_sq_pull - fetch the next posted work request
  * @r: the stream
@@ -233,6 +234,7 @@ void rdmap_sq_failed(struct rdmap *r, u32 slot);
 /* Execute and complete RDMAP_WR_REG, _BIND or _LOCAL_INV. False: it failed */
 bool rdmap_sq_local(struct rdmap *r, const struct rdmap_wr *wr);
 
+/* rq.c: receive queue */
 /*
  * Take the oldest receive; its buffer becomes r->recv_buf. Return: IW_OK;
  * IW_DDP_U_NO_BUFFER if none is posted; IW_LOCAL_PROT if the receive is invalid
@@ -241,6 +243,7 @@ enum iw_reason rdmap_rq_take(struct rdmap *r);
 /* Complete the receive that rdmap_rq_take() has taken */
 void rdmap_rq_done(struct rdmap *r, const struct rdmap_recv *rc);
 
+/* counters.c */
 /* Count @n messages delivered, or with @sent about to be sent. BH off */
 void rdmap_count(struct rdmap *r, u8 opcode, u32 n, bool sent);
 
@@ -253,6 +256,7 @@ void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent);
 /* Count a segment that was placed out of order */
 void rdmap_count_early(struct rdmap *r);
 
+/* qp.c: state of the queue pair */
 /* The stream has failed: change the QP state, notify the consumer, flush */
 void rdmap_event(struct rdmap *r, const struct iw_fault *f);
 /* The LLP stream is gone: as rdmap_event(), unless the stream had failed */
