@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs: creation, state changes, errors and destruction.
+ * Queue pairs: creation, connection and destruction, and the flush after an
+ * error.  State changes and errors themselves are in qp_error.c.
  *
  * A queue pair is looked up by number and is reference-counted (qp_table.c).
  * It contains its stream; destruction waits until the LLP has released the
- * stream.  Whatever ends a stream, one work item (err_work) flushes both
- * queues.
+ * stream.
  */
 #include <linux/log2.h>
 #include <linux/sched/mm.h>
@@ -25,7 +25,7 @@
 static_assert(sizeof(struct rnic_qp) <= 2048 || sizeof(spinlock_t) > 4 ||
 	      IS_ENABLED(CONFIG_DEBUG_MUTEXES));
 
-/* Errors -------------------------------------------------------------------- */
+/* Flush after an error ------------------------------------------------------ */
 
 /* Async events by enum iw_event; an ordinary end is reported by iw_cm only */
 static const enum ib_event_type events[] = {
@@ -33,22 +33,6 @@ static const enum ib_event_type events[] = {
 	[IW_EVENT_ACCESS]	= IB_EVENT_QP_ACCESS_ERR,
 	[IW_EVENT_REQUEST]	= IB_EVENT_QP_REQ_ERR,
 };
-
-/*
- * No event while the queue pair is being destroyed: the handler might destroy
- * it, too
- */
-void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type event)
-{
-	struct ib_event ev = {
-		.device = qp->ib.device,
-		.element.qp = &qp->ib,
-		.event = event,
-	};
-
-	if (qp->ib.event_handler && !READ_ONCE(qp->dying))
-		qp->ib.event_handler(&ev, qp->ib.qp_context);
-}
 
 static void rnic_qp_tell(struct rnic_qp *qp)
 {
@@ -58,27 +42,6 @@ static void rnic_qp_tell(struct rnic_qp *qp)
 		return;
 	qp->told = true;
 	rnic_qp_event(qp, events[event]);
-}
-
-static bool __move(struct rnic_qp *qp, enum qp_state to)
-{
-	lockdep_assert_held(&qp->lock);
-	if (!qp_state_may(qp->state, to))
-		return false;
-	trace_rnic_qp_state(qp, to);
-	WRITE_ONCE(qp->state, to);
-	return true;
-}
-
-static bool rnic_qp_move(struct rnic_qp *qp, enum qp_state to)
-{
-	unsigned long flags;
-	bool ok;
-
-	spin_lock_irqsave(&qp->lock, flags);
-	ok = __move(qp, to);
-	spin_unlock_irqrestore(&qp->lock, flags);
-	return ok;
 }
 
 static void rnic_qp_handle_error(struct work_struct *work)
@@ -91,56 +54,6 @@ static void rnic_qp_handle_error(struct work_struct *work)
 	rnic_sq_flush(qp);
 	rnic_rq_flush(qp);
 	rnic_qp_put(qp);
-}
-
-void rnic_qp_reflush(struct rnic_qp *qp)
-{
-	kref_get(&qp->ref);
-	if (!queue_work(rnic_wq, &qp->err_work))
-		rnic_qp_put(qp);
-}
-
-/* Keep the first reason.  Return: true if @why is the first one, false if not */
-static bool rnic_qp_enter_error(struct rnic_qp *qp, enum qp_state to,
-				enum iw_reason why)
-{
-	unsigned long flags;
-	bool first;
-
-	spin_lock_irqsave(&qp->lock, flags);
-	first = !qp->why;
-	if (first)
-		qp->why = why;
-	__move(qp, to);
-	spin_unlock_irqrestore(&qp->lock, flags);
-	if (first) {
-		rnic_qp_count(qp, RNIC_COUNTERS + why, 1);
-		trace_rnic_qp_ended(qp, why);
-	}
-	return first;
-}
-
-void rdmap_event(struct rdmap *r, const struct iw_fault *f)
-{
-	struct rnic_qp *qp = rdmap_to_qp(r);
-
-	rnic_qp_enter_error(qp, r->term_len || f->why == IW_PEER_TERMINATE ?
-			QP_TERMINATE : QP_ERROR, f->why);
-	rnic_qp_reflush(qp);
-}
-
-void rdmap_down(struct rdmap *r, enum iw_reason why)
-{
-	struct rnic_qp *qp = rdmap_to_qp(r);
-
-	if (rnic_qp_enter_error(qp, QP_ERROR, why))
-		rnic_qp_reflush(qp);
-}
-
-void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why)
-{
-	rdmap_fail(&qp->rdmap, why);
-	ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_ABORT);
 }
 
 /* States -------------------------------------------------------------------- */

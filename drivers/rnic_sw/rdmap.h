@@ -256,7 +256,7 @@ void rdmap_count_octets(struct rdmap *r, u32 segments, u32 octets, bool sent);
 /* Count a segment that was placed out of order */
 void rdmap_count_early(struct rdmap *r);
 
-/* qp.c: state of the queue pair */
+/* qp_error.c: state of the queue pair */
 /* The stream has failed: change the QP state, notify the consumer, flush */
 void rdmap_event(struct rdmap *r, const struct iw_fault *f);
 /* The LLP stream is gone: as rdmap_event(), unless the stream had failed */

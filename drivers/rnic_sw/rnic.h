@@ -450,12 +450,14 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
 void rnic_qp_close(struct rnic_qp *qp);
 /* Set the peer's access rights; @with_state: the modify also changes the state */
 void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state);
-/* Fail the stream and move to ERROR in any state; a worker flushes.  Any context */
-void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why);
-/* Raise an asynchronous event.  Process context */
+
+/* qp_error.c: state changes and errors */
 void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type event);
+bool rnic_qp_move(struct rnic_qp *qp, enum qp_state to);
 /* Schedule a flush of requests that were posted in ERROR.  Any context */
 void rnic_qp_reflush(struct rnic_qp *qp);
+/* Fail the stream and move to ERROR in any state; a worker flushes.  Any context */
+void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why);
 
 /* qp_modify.c: modify and query */
 int rnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * State changes and errors of a queue pair, below its queues.  The flush, which
+ * uses the queues, is in qp.c: qp->err_work is only scheduled here.
+ *
+ * A queue pair keeps the first reason for which its stream ended, and one work
+ * item flushes both queues.
+ */
+#include "counters.h"
+#include "rnic.h"
+#include "trace.h"
+
+/**
+ * rnic_qp_event - raise an asynchronous event
+ * @qp: the queue pair
+ * @event: the event
+ *
+ * No event while the queue pair is being destroyed: the handler might destroy
+ * it, too.  Process context.
+ */
+void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type event)
+{
+	struct ib_event ev = {
+		.device = qp->ib.device,
+		.element.qp = &qp->ib,
+		.event = event,
+	};
+
+	if (qp->ib.event_handler && !READ_ONCE(qp->dying))
+		qp->ib.event_handler(&ev, qp->ib.qp_context);
+}
+
+static bool __move(struct rnic_qp *qp, enum qp_state to)
+{
+	lockdep_assert_held(&qp->lock);
+	if (!qp_state_may(qp->state, to))
+		return false;
+	trace_rnic_qp_state(qp, to);
+	WRITE_ONCE(qp->state, to);
+	return true;
+}
+
+/**
+ * rnic_qp_move - change the state
+ * @qp: the queue pair
+ * @to: the new state
+ *
+ * Context: any.
+ *
+ * Return: true if the state has changed; false if @to cannot follow the present
+ * state.
+ */
+bool rnic_qp_move(struct rnic_qp *qp, enum qp_state to)
+{
+	unsigned long flags;
+	bool ok;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	ok = __move(qp, to);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return ok;
+}
+
+/**
+ * rnic_qp_reflush - schedule the work item that settles the stream and flushes
+ * @qp: the queue pair; the work item holds a reference
+ *
+ * Context: any.
+ */
+void rnic_qp_reflush(struct rnic_qp *qp)
+{
+	kref_get(&qp->ref);
+	if (!queue_work(rnic_wq, &qp->err_work))
+		rnic_qp_put(qp);
+}
+
+/* Keep the first reason.  Return: true if @why is the first one, false if not */
+static bool rnic_qp_enter_error(struct rnic_qp *qp, enum qp_state to,
+				enum iw_reason why)
+{
+	unsigned long flags;
+	bool first;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	first = !qp->why;
+	if (first)
+		qp->why = why;
+	__move(qp, to);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (first) {
+		rnic_qp_count(qp, RNIC_COUNTERS + why, 1);
+		trace_rnic_qp_ended(qp, why);
+	}
+	return first;
+}
+
+void rdmap_event(struct rdmap *r, const struct iw_fault *f)
+{
+	struct rnic_qp *qp = rdmap_to_qp(r);
+
+	rnic_qp_enter_error(qp, r->term_len || f->why == IW_PEER_TERMINATE ?
+			QP_TERMINATE : QP_ERROR, f->why);
+	rnic_qp_reflush(qp);
+}
+
+void rdmap_down(struct rdmap *r, enum iw_reason why)
+{
+	struct rnic_qp *qp = rdmap_to_qp(r);
+
+	if (rnic_qp_enter_error(qp, QP_ERROR, why))
+		rnic_qp_reflush(qp);
+}
+
+/**
+ * rnic_qp_error - fail the stream and move to ERROR, in any state
+ * @qp: the queue pair
+ * @why: the reason
+ *
+ * The flush follows in a worker.
+ *
+ * Context: any.
+ */
+void rnic_qp_error(struct rnic_qp *qp, enum iw_reason why)
+{
+	rdmap_fail(&qp->rdmap, why);
+	ddp_stream_close(&qp->rdmap.stream, IW_LOCAL_ABORT);
+}
