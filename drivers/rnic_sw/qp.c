@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Queue pairs: creation, connection and destruction, and the flush after an
- * error.  State changes and errors themselves are in qp_error.c.
+ * Queue pairs: creation, connection and destruction, the flush after an error,
+ * and the end of all queue pairs of a device.  State changes and errors
+ * themselves are in qp_error.c.
  *
  * A queue pair is looked up by number and is reference-counted (qp_table.c).
  * It contains its stream; destruction waits until the LLP has released the
@@ -397,4 +398,57 @@ int rnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	rnic_ring_retire(&qp->sq.ring, &qp->sq.lock);
 	free_qp(qp);
 	return 0;
+}
+
+/* All queue pairs of a device ----------------------------------------------- */
+
+/**
+ * rnic_qps_error - move all queue pairs of a device to the error state
+ * @dev: the device
+ * @why: the reason
+ *
+ * Does not wait for the connections to end.
+ *
+ * Context: preemptible; may reschedule.
+ */
+void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why)
+{
+	unsigned long qpn = 0;
+	struct rnic_qp *qp;
+
+	while ((qp = rnic_qp_find_next(dev, &qpn))) {
+		rnic_qp_error(qp, why);
+		rnic_qp_put(qp);
+		cond_resched();
+	}
+}
+
+/**
+ * rnic_qps_flush - fail and flush the queue pairs of kernel consumers
+ * @dev: the device
+ * @why: the reason, for queue pairs that have not failed yet
+ *
+ * On return every work request that a flush has found posted is completed.
+ * Programs' queue pairs are skipped.
+ *
+ * Context: process context, may sleep; not from a work item of rnic_wq.
+ */
+void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
+{
+	unsigned long qpn = 0;
+	struct rnic_qp *qp;
+
+	while ((qp = rnic_qp_find_next(dev, &qpn))) {
+		if (!rnic_qp_is_user(qp)) {
+			rnic_qp_error(qp, why);
+			/*
+			 * it may have failed before, and its flush not be
+			 * scheduled yet
+			 */
+			rnic_qp_reflush(qp);
+			flush_work(&qp->err_work);
+			rnic_sq_flushed(qp);
+		}
+		rnic_qp_put(qp);
+	}
 }

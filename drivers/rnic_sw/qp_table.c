@@ -139,8 +139,16 @@ struct rnic_qp *rnic_qp_numbered(struct rnic_dev *dev, u32 qpn)
 	return xa_load(&dev->qps, qpn);
 }
 
-/* The next one by number, with a reference taken; NULL at the end */
-static struct rnic_qp *next_qp(struct rnic_dev *dev, unsigned long *qpn)
+/**
+ * rnic_qp_find_next - look up the next queue pair by number
+ * @dev: the device
+ * @qpn: number after which to look, 0 at first; set to the one found
+ *
+ * Context: any.
+ *
+ * Return: the queue pair with a reference taken, or NULL at the end.
+ */
+struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn)
 {
 	struct rnic_qp *qp;
 	unsigned long flags;
@@ -151,57 +159,6 @@ static struct rnic_qp *next_qp(struct rnic_dev *dev, unsigned long *qpn)
 		kref_get(&qp->ref);
 	xa_unlock_irqrestore(&dev->qps, flags);
 	return qp;
-}
-
-/**
- * rnic_qps_error - move all queue pairs of a device to the error state
- * @dev: the device
- * @why: the reason
- *
- * Does not wait for the connections to end.
- *
- * Context: preemptible; may reschedule.
- */
-void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why)
-{
-	unsigned long qpn = 0;
-	struct rnic_qp *qp;
-
-	while ((qp = next_qp(dev, &qpn))) {
-		rnic_qp_error(qp, why);
-		rnic_qp_put(qp);
-		cond_resched();
-	}
-}
-
-/**
- * rnic_qps_flush - fail and flush the queue pairs of kernel consumers
- * @dev: the device
- * @why: the reason, for queue pairs that have not failed yet
- *
- * On return every work request that a flush has found posted is completed.
- * Programs' queue pairs are skipped.
- *
- * Context: process context, may sleep; not from a work item of rnic_wq.
- */
-void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why)
-{
-	unsigned long qpn = 0;
-	struct rnic_qp *qp;
-
-	while ((qp = next_qp(dev, &qpn))) {
-		if (!rnic_qp_is_user(qp)) {
-			rnic_qp_error(qp, why);
-			/*
-			 * it may have failed before, and its flush not be
-			 * scheduled yet
-			 */
-			rnic_qp_reflush(qp);
-			flush_work(&qp->err_work);
-			rnic_sq_flushed(qp);
-		}
-		rnic_qp_put(qp);
-	}
 }
 
 static void rnic_qp_release(struct kref *ref)

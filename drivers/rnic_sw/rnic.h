@@ -450,6 +450,8 @@ enum iw_reason rnic_qp_start(struct rnic_qp *qp, u16 ird, u16 ord);
 void rnic_qp_close(struct rnic_qp *qp);
 /* Set the peer's access rights; @with_state: the modify also changes the state */
 void rnic_qp_rights(struct rnic_qp *qp, int access, bool with_state);
+void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why);
+void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
 
 /* qp_error.c: state changes and errors */
 void rnic_qp_event(struct rnic_qp *qp, enum ib_event_type event);
@@ -472,8 +474,7 @@ void rnic_qp_unpublish(struct rnic_qp *qp);
 void rnic_qp_unnumber(struct rnic_qp *qp);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
 struct rnic_qp *rnic_qp_numbered(struct rnic_dev *dev, u32 qpn);
-void rnic_qps_error(struct rnic_dev *dev, enum iw_reason why);
-void rnic_qps_flush(struct rnic_dev *dev, enum iw_reason why);
+struct rnic_qp *rnic_qp_find_next(struct rnic_dev *dev, unsigned long *qpn);
 void rnic_qp_put(struct rnic_qp *qp);
 
 /* qp_cm.c: references that iw_cm holds */
