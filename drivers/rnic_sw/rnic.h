@@ -504,17 +504,18 @@ enum ib_wc_status rnic_sq_parse(const struct rnic_qp *qp,
 				const struct rnic_sw_sqe *e, void *slot,
 				struct rdmap_wr *wr);
 
-/* sq.c, sq_post.c, rq.c */
-int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
-		   const struct ib_send_wr **bad);
-int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
-		   const struct ib_recv_wr **bad);
-/* Slots of receive queues and SRQs */
+/* rqe.c: slots of receive queues and SRQs */
 u32 rnic_rqe_stride(u32 max_sge);
 bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
 		   struct rdmap *r, u64 *wr_id);
 int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
 		  const struct ib_recv_wr *wr);
+
+/* sq.c, sq_post.c, rq.c */
+int rnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad);
+int rnic_post_recv(struct ib_qp *ib, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad);
 void rnic_sq_close(struct rnic_qp *qp);
 void rnic_sq_flush(struct rnic_qp *qp);
 void rnic_sq_flushed(struct rnic_qp *qp);

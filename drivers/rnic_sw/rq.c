@@ -4,58 +4,6 @@
  * with a shared receive queue takes the WQEs of that queue instead.
  */
 #include "rnic.h"
-#include "sqe.h"
-
-/**
- * rnic_rqe_stride - get the distance between receive WQEs
- * @max_sge: maximum number of SGEs of the WQE
- *
- * Return: the distance in bytes.
- */
-u32 rnic_rqe_stride(u32 max_sge)
-{
-	return sizeof(struct rnic_sw_rqe) +
-	       max_sge * sizeof(struct rnic_sw_sge);
-}
-
-/**
- * rnic_rqe_read - read a receive WQE once and check it
- * @slot: the WQE; a program may write to it at any time
- * @max_sge: maximum number of SGEs
- * @r: RDMAP state whose receive buffer is filled in
- * @wr_id: set to the wr_id of the WQE
- *
- * Return: true if the WQE is valid; false if not: the caller completes it with
- * an error.
- */
-bool rnic_rqe_read(const struct rnic_sw_rqe *slot, u32 max_sge,
-		   struct rdmap *r, u64 *wr_id)
-{
-	const struct rnic_sw_sge *sge = (void *)(slot + 1);
-	const struct rnic_sw_rqe e = {
-		.wr_id = READ_ONCE(slot->wr_id),
-		.num_sge = READ_ONCE(slot->num_sge),
-		.reserved = READ_ONCE(slot->reserved),
-	};
-	u32 i, n = e.num_sge;
-	u64 len = 0;
-
-	*wr_id = e.wr_id;
-	if (n > max_sge || n > RDMAP_SGE_MAX || !rqe_clean(&e))
-		return false;
-	for (i = 0; i < n; i++) {
-		r->recv_sge[i].addr = READ_ONCE(sge[i].addr);
-		r->recv_sge[i].len = READ_ONCE(sge[i].length);
-		r->recv_sge[i].stag = READ_ONCE(sge[i].lkey);
-		len += r->recv_sge[i].len;
-	}
-	r->recv_buf = (struct ddp_buf) {
-		.sge = r->recv_sge,
-		.nsge = n,
-		.len = min_t(u64, len, RNIC_MAX_MSG),
-	};
-	return true;
-}
 
 /*
  * Take the oldest receive. rq->lock is held. An invalid WQE is the fault of the
@@ -258,41 +206,6 @@ void rnic_rq_flush(struct rnic_qp *qp)
 		cond_resched();
 	}
 	mutex_unlock(&rq->flush_lock);
-}
-
-/**
- * rnic_rqe_post - write a receive request of a kernel consumer to a ring
- * @ring: the ring; the lock of its queue is held
- * @oldest: index of the oldest WQE in use
- * @max_sge: maximum number of SGEs of a WQE
- * @wr: the request
- *
- * Return: 0; -ENOMEM if the ring is full; -EINVAL if the request has too many
- * SGEs.
- */
-int rnic_rqe_post(struct rnic_ring *ring, u32 oldest, u32 max_sge,
-		  const struct ib_recv_wr *wr)
-{
-	u32 prod = ring->hdr->prod;
-	struct rnic_sw_rqe *slot;
-	struct rnic_sw_sge *sge;
-	int i;
-
-	if (prod - oldest >= ring->slots)
-		return -ENOMEM;
-	if (wr->num_sge > max_sge)
-		return -EINVAL;
-	slot = rnic_ring_slot(ring, prod);
-	sge = (struct rnic_sw_sge *)(slot + 1);
-	slot->wr_id = wr->wr_id;
-	slot->num_sge = wr->num_sge;
-	for (i = 0; i < wr->num_sge; i++) {
-		sge[i].addr = wr->sg_list[i].addr;
-		sge[i].length = wr->sg_list[i].length;
-		sge[i].lkey = wr->sg_list[i].lkey;
-	}
-	rnic_ring_produced(ring, prod + 1);
-	return 0;
 }
 
 static int rnic_rq_post_kernel(struct rnic_qp *qp, const struct ib_recv_wr *wr,
