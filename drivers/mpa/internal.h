@@ -258,18 +258,14 @@ void mpa_line_put(struct mpa_line *line);
 bool mpa_line_add(struct mpa_conn *c);
 bool mpa_line_waits(const struct mpa_line *line);
 
-/* tx.c: transmit routine */
+/* tx.c: transmit routine, and per-CPU queues of connections that transmit in softirq */
 void mpa_tx_init(struct mpa_conn *c);
 void mpa_tx_kick(struct mpa_conn *c, bool bulk);
 void mpa_tx_push(struct mpa_conn *c);
-void mpa_tx_due(struct mpa_conn *c);
 void mpa_tx_work(struct mpa_conn *c);
 void mpa_tx_stop(struct mpa_conn *c);
-
-/* due.c: per-CPU queue of connections that must transmit in softirq */
 void mpa_due_init(void);
 void mpa_due_exit(void);
-void mpa_due_add(struct mpa_conn *c);
 
 /* frame.c: build batches of FPDUs */
 bool mpa_frame_batch(struct mpa_conn *c, u32 emss);

@@ -18,11 +18,17 @@
  * ownership.
  */
 #include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/ktime.h>
+#include <linux/llist.h>
+#include <linux/percpu.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
 
 #define BATCHES		4	/* batches of a pass */
 #define WORK_STRETCHES	4	/* passes of one run of the worker */
+#define BUDGET		NSEC_PER_MSEC	/* for the queue of a CPU, each time */
 
 enum runner {
 	POSTER,
@@ -301,6 +307,48 @@ static enum verdict stretch(struct mpa_conn *c)
 	return v;
 }
 
+/* Queue of a CPU: connections that transmit in softirq --------------------- */
+
+/*
+ * A connection is queued on the CPU that made the work pending, and transmits
+ * right after the current softirq. A CPU drains its queue for 1 ms at most,
+ * however many connections are queued. The workers, which any CPU may run,
+ * transmit for the rest.
+ */
+struct due {
+	struct llist_head	conns;
+	struct compat_bh	run;
+};
+
+static DEFINE_PER_CPU(struct due, dues);
+
+static void add(struct mpa_conn *c)
+{
+	struct due *d = this_cpu_ptr(&dues);
+
+	if (llist_add(&c->due, &d->conns))
+		compat_bh_raise(&d->run);
+}
+
+/*
+ * Queue a connection on this CPU, in any context. The connection is in no CPU's
+ * queue. The caller holds a reference, is one of the socket's callbacks, or has
+ * found the connection under RCU.
+ */
+static void mpa_due_add(struct mpa_conn *c)
+{
+	if (!kref_get_unless_zero(&c->ss.ref))
+		return;
+	if (in_hardirq() || irqs_disabled()) {
+		add(c);
+		return;
+	}
+	/* a softirq that is raised with BH on would be left to ksoftirqd */
+	local_bh_disable();
+	add(c);
+	local_bh_enable();
+}
+
 /* Choice of the next runner ------------------------------------------------ */
 
 static void mpa_tx_retry(struct work_struct *work)
@@ -387,14 +435,30 @@ void mpa_tx_push(struct mpa_conn *c)
 	local_bh_enable();
 }
 
-/**
- * mpa_tx_due - run a pass in softirq
- * @c: the connection; this call was scheduled by mpa_due_add()
- */
-void mpa_tx_due(struct mpa_conn *c)
+/* Run a pass in softirq, as scheduled by mpa_due_add() */
+static void mpa_tx_due(struct mpa_conn *c)
 {
 	if (mpa_tx_enter(c))
 		pass_on(c, stretch(c), SOFTIRQ);
+}
+
+/* Each queued connection holds a reference and is in no other queue */
+static void mpa_due_serve(struct compat_bh *run)
+{
+	struct due *d = container_of(run, struct due, run);
+	u64 until = ktime_get_ns() + BUDGET;
+	struct llist_node *first;
+	struct mpa_conn *c, *next;
+
+	/* the list is last-in first-out: restore the order of arrival */
+	first = llist_reverse_order(llist_del_all(&d->conns));
+	llist_for_each_entry_safe(c, next, first, due) {
+		if (ktime_get_ns() < until)
+			mpa_tx_due(c);
+		else
+			mpa_conn_event(c, MPA_EV_TX);
+		ddp_session_put(&c->ss);
+	}
 }
 
 /* Run a pass in the worker. Return: true if it may run the next one. */
@@ -456,4 +520,32 @@ void mpa_tx_stop(struct mpa_conn *c)
 	while (atomic_read_acquire(&c->tx) & MPA_TX_OWNED)
 		usleep_range(10, 50);
 	c->tx_stream = NULL;
+}
+
+/**
+ * mpa_due_init - initialize the queues of all CPUs
+ */
+void mpa_due_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct due *d = per_cpu_ptr(&dues, cpu);
+
+		init_llist_head(&d->conns);
+		compat_bh_init(&d->run, mpa_due_serve);
+	}
+}
+
+/**
+ * mpa_due_exit - wait for the last run of each CPU's queue
+ *
+ * No connection is left. Sleeps.
+ */
+void mpa_due_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		compat_bh_end(&per_cpu_ptr(&dues, cpu)->run);
 }

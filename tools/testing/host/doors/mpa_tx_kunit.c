@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/mpa/{tx,due}.c: which context transmits, when and for
+ * Unit tests of drivers/mpa/tx.c: which context transmits, when and for
  * how long. Sockets, workers, softirq and clock are stubs.
  */
 #include <kunit/test.h>
