@@ -240,13 +240,17 @@ void mpa_conn_wake(struct mpa_conn *c, unsigned long delay);
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds);
 
 /* conn.c: state machine of a connection */
-void mpa_conn_begin(struct mpa_conn *c);
+void mpa_conn_set_phase(struct mpa_conn *c, enum mpa_phase phase);
 bool mpa_conn_step(struct mpa_conn *c, unsigned long events);
 void mpa_conn_finish(struct mpa_conn *c, enum iw_reason why,
 		     const struct ddp_offer *o);
 int mpa_conn_bind(struct mpa_conn *c, struct ddp_stream *s);
 void mpa_conn_quiesce(struct mpa_conn *c);
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why);
+
+/* conn_start.c: TCP handshake and start-up */
+void mpa_conn_begin(struct mpa_conn *c);
+void mpa_conn_advance_start(struct mpa_conn *c);
 
 /* end.c: graceful end of Full Operation */
 void mpa_end_send(struct mpa_conn *c);

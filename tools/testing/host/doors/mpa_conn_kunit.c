@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/mpa/conn.c and end.c: a connection's worker during
+ * Unit tests of drivers/mpa/conn.c, conn_start.c and end.c: a connection's worker during
  * start-up and at the end. Socket and listener are stubs.
  */
 #include "mpa_conn.h"

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Start-up of a connection, from TCP's handshake to Full Operation: send and
+ * receive the start-up frames, and report to the user.
+ *
+ * What a frame means and what comes next is decided in startup.c; the end of a
+ * connection is in conn.c. The caller of each function holds the mutex, and
+ * @c->su is valid until Full Operation.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+#include "trace.h"
+
+#define DEADLINE_CONNECT	30	/* seconds: TCP handshake */
+#define DEADLINE_REQUEST	10	/* responder: receive the Request */
+#define DEADLINE_REPLY		60	/* initiator: receive the Reply */
+
+static enum iw_reason lost_reason(int err)
+{
+	return ddp_sock_reason(err, IW_MPA_LOST);
+}
+
+static void enter_full(struct mpa_conn *c)
+{
+	struct mpa_startup *su = c->su;
+
+	trace_mpa_startup_agreed(c, su);
+	WRITE_ONCE(c->revision, su->revision);
+	WRITE_ONCE(c->crc, su->crc);
+	WRITE_ONCE(c->tx_markers, su->tx_markers);
+	WRITE_ONCE(c->rx_markers, su->rx_markers);
+	/* the stream starts even if the Reply is unacceptable: see session.h */
+	if (su->initiator)
+		ddp_session_established(&c->ss, &su->peer);
+	mpa_conn_deadline(c, 0);
+	mpa_conn_set_phase(c, MPA_FULL);
+	c->stream = c->next_stream;
+	/*
+	 * Open the transmit side before the stream is set. If the user has
+	 * refused the Reply, the stream has failed already. A closed transmit
+	 * side would then count as drained, and the Terminate would be lost.
+	 */
+	if (su->initiator)
+		WRITE_ONCE(c->tx_open, true);
+	/*
+	 * The fields that the transmit routine reads are set before the stream.
+	 * Pairs with build_batch(); litmus: publish
+	 */
+	smp_store_release(&c->tx_stream, c->next_stream);
+	c->su = NULL;
+	kfree(su);
+	mpa_sock_full(c);
+	/* receive what arrived before rx_full was set */
+	mpa_conn_event(c, MPA_EV_RX);
+	mpa_tx_kick(c, false);
+}
+
+static int read_frame(struct mpa_conn *c)
+{
+	u8 buf[64];
+	size_t need = min(mpa_startup_need(c->su), sizeof(buf));
+	int n = mpa_sock_read(c, buf, need);
+
+	if (n == -EAGAIN)
+		return n;
+	if (n > 0)
+		mpa_startup_input(c->su, buf, n);
+	else
+		mpa_startup_eof(c->su);
+	return 0;
+}
+
+/*
+ * Report a responder's connection as established before its Reply is sent. The
+ * peer may send right after the Reply, and then finds a program that is
+ * prepared.
+ */
+static void tell_accepted(struct mpa_conn *c)
+{
+	if (c->up || c->su->initiator || c->su->state != MPA_SU_SEND)
+		return;
+	c->up = true;
+	ddp_session_established(&c->ss, NULL);
+}
+
+/*
+ * Send the rest of our start-up frame. Return: 0 if TCP has accepted all of it,
+ * -EAGAIN if a part is left, or another error.
+ */
+static int write_rest(struct mpa_conn *c)
+{
+	struct page *page = alloc_page(GFP_KERNEL);
+	size_t len;
+	int n;
+
+	if (!page)
+		return -ENOMEM;
+	len = mpa_startup_output(c->su, page_address(page), MPA_FRAME_MAX);
+	tell_accepted(c);
+	n = mpa_sock_write(c, page, c->written, len - c->written);
+	put_page(page);
+	if (n < 0)
+		return n;
+	c->written += n;
+	return c->written < len ? -EAGAIN : 0;
+}
+
+/*
+ * Send the rest of the start-up frame later. A new socket has buffer space, so
+ * if TCP accepts no more, memory is short. No callback reports free memory:
+ * retry with growing delays.
+ */
+static void write_later(struct mpa_conn *c)
+{
+	if (!c->timed)
+		mpa_conn_deadline(c, MPA_DEADLINE_MEMORY);
+	c->retry_ms = mpa_backoff(c->retry_ms);
+	mpa_conn_wake(c, msecs_to_jiffies(c->retry_ms));
+}
+
+/*
+ * Return: true if TCP has accepted all of our start-up frame; false if it is
+ * sent later, or the connection has ended.
+ */
+static bool write_frame(struct mpa_conn *c)
+{
+	int err = write_rest(c);
+
+	if (ddp_sock_later(err)) {
+		write_later(c);
+		return false;
+	}
+	if (err) {
+		mpa_conn_finish(c, lost_reason(err), NULL);
+		return false;
+	}
+	c->written = 0;
+	c->retry_ms = 0;
+	mpa_startup_sent(c->su);
+	if (c->su->initiator)
+		mpa_conn_deadline(c, DEADLINE_REPLY);
+	return true;
+}
+
+static void tell_request(struct mpa_conn *c)
+{
+	mpa_conn_deadline(c, DDP_ANSWER_TIME);
+	ddp_sock_names(c->sock, &c->ss.local, &c->ss.remote);
+	c->told = !ddp_port_request(&c->caller, &c->ss, &c->su->peer);
+	if (c->told)
+		ddp_port_leave(&c->caller);
+	else
+		mpa_conn_finish(c, IW_LOCAL_ABORT, NULL);
+}
+
+/*
+ * Check whether the peer has sent data between its Request and our Reply, which
+ * ends start-up.
+ */
+static bool speaks_too_soon(struct mpa_conn *c)
+{
+	u8 octet;
+
+	return mpa_sock_read(c, &octet, 1) > 0 &&
+	       mpa_startup_input(c->su, &octet, 1) < 0;
+}
+
+/*
+ * Report a complete Request to the user and wait for mpa_accept() or
+ * mpa_reject(). The peer may have closed or reset the connection before; TCP
+ * has reported that already and does not report it again, so check the state of
+ * the socket here.
+ *
+ * Return: true if start-up has to wait, or the connection has ended; false if
+ * start-up has failed, because the peer has sent more than its Request.
+ */
+static bool ask_user(struct mpa_conn *c)
+{
+	int err;
+	/* before receiving, which clears the error of the socket */
+	enum mpa_fate fate = mpa_sock_fate(c, &err);
+
+	if (speaks_too_soon(c))
+		return false;
+	/*
+	 * The Request came with the SYN (Fast Open): TCP reports the end of the
+	 * handshake as a change of state.
+	 */
+	if (fate == MPA_SOCK_COMING)
+		return true;
+	if (fate != MPA_SOCK_OPEN)
+		mpa_conn_finish(c, fate == MPA_SOCK_LOST ?
+					lost_reason(err) : IW_PEER_CLOSED,
+				NULL);
+	else if (!c->told)
+		tell_request(c);
+	return true;
+}
+
+/*
+ * The peer does not know revision 2: connect again with revision 1, unless the
+ * device is configured for one revision only.
+ */
+static void try_older(struct mpa_conn *c)
+{
+	struct sockaddr_storage local = c->ss.local;
+	int err;
+
+	if (c->policy.revision) {
+		mpa_conn_finish(c, c->su->why, NULL);
+		return;
+	}
+	mpa_sock_release(c, true);
+	mpa_startup_fall_back(c->su);
+	mpa_conn_set_phase(c, MPA_CONNECTING);
+	mpa_conn_deadline(c, DEADLINE_CONNECT);
+	err = mpa_sock_connect(c, &local);
+	if (err)
+		mpa_conn_finish(c, err == -ENOMEM ? IW_NO_MEMORY : IW_UNREACHABLE,
+				NULL);
+}
+
+static void starting(struct mpa_conn *c)
+{
+	struct mpa_startup *su = c->su;
+
+	for (;;) {
+		switch (mpa_startup_want(su)) {
+		case MPA_WANT_READ:
+			if (read_frame(c))
+				return;
+			break;
+		case MPA_WANT_WRITE:
+			if (!write_frame(c))
+				return;
+			break;
+		case MPA_WANT_ASK_ULP:
+			if (ask_user(c))
+				return;
+			break;
+		case MPA_WANT_ENTER:
+			enter_full(c);
+			return;
+		case MPA_WANT_RETRY:
+			try_older(c);
+			return;
+		case MPA_WANT_CLOSE:
+			mpa_conn_finish(c, su->why,
+					su->why == IW_PEER_REJECT ? &su->peer
+								  : NULL);
+			return;
+		}
+	}
+}
+
+static void connecting(struct mpa_conn *c)
+{
+	int err;
+
+	switch (mpa_sock_fate(c, &err)) {
+	case MPA_SOCK_COMING:
+		return;
+	case MPA_SOCK_OPEN:
+	case MPA_SOCK_PEER_DONE:
+		ddp_sock_names(c->sock, &c->ss.local, &c->ss.remote);
+		mpa_conn_set_phase(c, MPA_STARTUP);
+		starting(c);
+		return;
+	default:
+		mpa_conn_finish(c, lost_reason(err), NULL);
+	}
+}
+
+/**
+ * mpa_conn_advance_start - advance start-up as far as possible now
+ * @c: the connection, in phase MPA_CONNECTING or MPA_STARTUP
+ *
+ * Context: worker, with the mutex held.
+ */
+void mpa_conn_advance_start(struct mpa_conn *c)
+{
+	if (c->phase == MPA_CONNECTING)
+		connecting(c);
+	else
+		starting(c);
+}
+
+/**
+ * mpa_conn_begin - pass a new connection to the worker
+ * @c: the connection, with its socket; the caller holds the mutex until
+ *	mpa_conn_unlock()
+ */
+void mpa_conn_begin(struct mpa_conn *c)
+{
+	bool active = c->su->initiator;
+
+	lockdep_assert_held(&c->mutex);
+	mpa_conn_set_phase(c, active ? MPA_CONNECTING : MPA_STARTUP);
+	mpa_conn_deadline(c, active ? DEADLINE_CONNECT : DEADLINE_REQUEST);
+}
