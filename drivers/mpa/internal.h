@@ -136,7 +136,7 @@ struct mpa_conn {
 	bool			armed;	/* the timer is set to @wake */
 	unsigned long		deadline;	/* of this step, in jiffies */
 	unsigned long		wake;	/* expiry of the timer, jiffies */
-	u64			step;	/* graceful end: STEP_* of end.c */
+	u64			step;	/* graceful end: STEP_* of conn.c */
 	unsigned long		last;	/* graceful end: time limit, jiffies */
 
 	/* entry in the listener's backlog, until the request is reported */
@@ -251,10 +251,6 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why);
 /* conn_start.c: TCP handshake and start-up */
 void mpa_conn_begin(struct mpa_conn *c);
 void mpa_conn_advance_start(struct mpa_conn *c);
-
-/* end.c: graceful end of Full Operation */
-void mpa_end_send(struct mpa_conn *c);
-void mpa_end_look(struct mpa_conn *c);
 
 /* line.c: order of connections in start-up */
 struct mpa_line *mpa_line_get(const void *listener);
