@@ -4,7 +4,7 @@
  * The first two are in conn_start.c.
  *
  * After mpa_conn_begin() only the worker changes the phase, with the mutex
- * held; turn.c schedules the worker. References are held by the session's user,
+ * held; conn_event.c schedules the worker. References are held by the session's user,
  * the bound stream, each queued run of the worker, the entry in the line, and
  * the socket's callbacks. The end of the connection drops that of the
  * callbacks.

@@ -230,12 +230,15 @@ void mpa_conn_give_up(struct mpa_conn *c);
 void mpa_conn_release(struct kref *ref);
 void mpa_conn_wait_all(void);
 
-/* turn.c: worker, events and timer of a connection */
+/* conn_work.c: worker of a connection */
 void mpa_conn_init(struct mpa_conn *c);
+void mpa_conn_turn(struct mpa_conn *c, bool in_line);
+
+/* conn_event.c: events, mutex and timer of a connection */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
+bool mpa_conn_has_events(const struct mpa_conn *c);
 void mpa_conn_lock(struct mpa_conn *c);
 void mpa_conn_unlock(struct mpa_conn *c);
-void mpa_conn_turn(struct mpa_conn *c, bool in_line);
 void mpa_conn_wake(struct mpa_conn *c, unsigned long delay);
 void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/mpa/turn.c with conn.c: when the worker runs for a
- * connection. Socket and listener are stubs.
+ * Unit tests of drivers/mpa/conn_event.c and conn_work.c, with conn.c: when the
+ * worker runs for a connection. Socket and listener are stubs.
  */
 #include <linux/slab.h>
 

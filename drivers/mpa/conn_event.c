@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Worker, events and timer of a connection.
+ * Events, mutex and timer of a connection: what makes its worker run.
  *
- * Any context may set an event. Each connection has one worker and one timer;
- * before Full Operation the worker is that of its line. Each queued run of a
- * worker holds a reference. conn.c is the state machine that the worker
- * advances.
+ * Any context may set an event. The worker itself is in conn_work.c. Each event
+ * is handled: either the holder of the mutex sees it, or a worker is queued.
  */
-#include <linux/sched/mm.h>
-
 #include "internal.h"
-
-#define LOOKS	4	/* checks for events in one run of the worker */
 
 /*
  * Queue the worker: that of the line before Full Operation, the connection's
@@ -66,8 +60,15 @@ void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev)
 		mpa_conn_queue(c);
 }
 
-/* Check whether there are events that the worker would handle */
-static bool asked(const struct mpa_conn *c)
+/**
+ * mpa_conn_has_events - check whether there are events for the worker
+ * @c: the connection
+ *
+ * Any context.
+ *
+ * Return: true if the worker would handle an event, false otherwise.
+ */
+bool mpa_conn_has_events(const struct mpa_conn *c)
 {
 	switch (READ_ONCE(c->phase)) {
 	case MPA_NEW:
@@ -111,16 +112,8 @@ void mpa_conn_unlock(struct mpa_conn *c)
 	 * the worker; litmus: seen-to, seen-to-held
 	 */
 	smp_mb();
-	if (asked(c))
+	if (mpa_conn_has_events(c))
 		mpa_conn_queue(c);
-}
-
-static void mpa_conn_timed_out(struct work_struct *work)
-{
-	struct mpa_conn *c = container_of(to_delayed_work(work),
-					  struct mpa_conn, timer);
-
-	mpa_conn_event(c, MPA_EV_TIMEOUT);
 }
 
 /**
@@ -158,107 +151,4 @@ void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
 		c->armed = false;
 		cancel_delayed_work(&c->timer);
 	}
-}
-
-/* Return: true if the deadline has passed, by @grace seconds */
-static bool is_late(const struct mpa_conn *c, unsigned int grace)
-{
-	return c->timed && time_after_eq(jiffies, c->deadline + grace * HZ);
-}
-
-/*
- * End the connection if it is late. @more: received data is left, and what the
- * deadline waits for may be in it: allow some more time.
- */
-static void look_at_clock(struct mpa_conn *c, bool more)
-{
-	if (is_late(c, more ? MPA_DEADLINE_CLOSE : 0))
-		mpa_conn_finish(c, IW_TIMEOUT, NULL);
-	else if (c->timed && !more)
-		mpa_conn_wake(c, max_t(long, c->deadline - jiffies, 0));
-}
-
-/*
- * Handle events once, received data before the clock: a worker that was delayed
- * must not end a connection whose reply has arrived. Return: true if that was
- * enough work for one run of the worker.
- */
-static bool mpa_conn_look(struct mpa_conn *c)
-{
-	unsigned long events = xchg(&c->events, 0);	/* litmus: seen-to-what */
-	bool enough = false;
-
-	if (test_bit(MPA_EV_TIMEOUT, &events))
-		c->armed = false;
-	if (c->phase != MPA_ENDED)
-		enough = mpa_conn_step(c, events);
-	if (c->phase != MPA_ENDED)
-		look_at_clock(c, enough);
-	/* in every phase: no other context is scheduled to transmit */
-	if (test_bit(MPA_EV_TX, &events)) {
-		mpa_tx_work(c);
-		enough = true;
-	}
-	return enough;
-}
-
-/*
- * Handle events until there are none, but a limited number of times. New ones
- * are often caused by those just handled, here or at a peer on this machine. If
- * a line's worker runs this, other connections in the line come first.
- */
-static void mpa_conn_looks(struct mpa_conn *c, bool in_line)
-{
-	int left = LOOKS;
-
-	WRITE_ONCE(c->seen_to, true);
-	while (left-- && !mpa_conn_look(c) && asked(c) &&
-	       !(in_line && mpa_line_waits(c->line)))
-		;
-}
-
-/**
- * mpa_conn_turn - handle the events of a connection
- * @c: the connection; the caller holds a reference
- * @in_line: true if called by the worker of its line, false if by its own
- *	worker
- *
- * Does nothing if the mutex is held: mpa_conn_unlock() then queues the worker
- * again.
- */
-void mpa_conn_turn(struct mpa_conn *c, bool in_line)
-{
-	unsigned int noio;
-
-	if (!mutex_trylock(&c->mutex))
-		return;
-	/* reclaim may depend on storage that is reached through this device */
-	noio = memalloc_noio_save();
-	if (c->phase != MPA_NEW)
-		mpa_conn_looks(c, in_line);
-	memalloc_noio_restore(noio);
-	mpa_conn_unlock(c);
-}
-
-static void mpa_conn_work(struct work_struct *w)
-{
-	struct mpa_conn *c = container_of(w, struct mpa_conn, work);
-
-	mpa_conn_turn(c, false);
-	ddp_session_put(&c->ss);
-}
-
-/**
- * mpa_conn_init - initialize mutex, events, worker and timer
- * @c: the new connection
- */
-void mpa_conn_init(struct mpa_conn *c)
-{
-	mutex_init(&c->mutex);
-	/* no worker is queued before the creator calls mpa_conn_unlock() */
-	c->seen_to = true;
-	spin_lock_init(&c->look_lock);
-	INIT_WORK(&c->work, mpa_conn_work);
-	INIT_DELAYED_WORK(&c->timer, mpa_conn_timed_out);
-	mpa_tx_init(c);
 }
