@@ -32,7 +32,7 @@ struct mpa_conn *mpa_conn_new(const struct ddp_session_user *user, void *ctx,
 
 	if (!c)
 		return NULL;
-	c->line = mpa_line_get(listener);
+	c->line = mpa_line_get(listener, mpa_line_work);
 	if (!c->line) {
 		kmem_cache_free(mpa_conns, c);
 		return NULL;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Worker of a connection: handle events, check the deadline, transmit.
+ * Workers of connections: handle events, check the deadline, transmit.
  *
- * conn_event.c sets the events and queues the worker; conn.c is the state
- * machine that the worker advances. Each queued run of the worker holds a
- * reference. Before Full Operation the worker is that of the connection's line.
+ * conn_event.c sets the events and queues the workers; conn.c is the state
+ * machine that they advance. In start-up a connection has the worker of its
+ * line, later its own. Each queued run of a worker holds a reference, and one
+ * worker at a time handles the events of a connection.
  */
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 
 #include "internal.h"
 
 #define LOOKS	4	/* checks for events in one run of the worker */
+#define BATCH	16	/* connections handled by one run of the worker of a line */
 
 static void mpa_conn_timed_out(struct work_struct *work)
 {
@@ -77,16 +80,12 @@ static void mpa_conn_looks(struct mpa_conn *c, bool in_line)
 		;
 }
 
-/**
- * mpa_conn_turn - handle the events of a connection
- * @c: the connection; the caller holds a reference
- * @in_line: true if called by the worker of its line, false if by its own
- *	worker
- *
- * Does nothing if the mutex is held: mpa_conn_unlock() then queues the worker
- * again.
+/*
+ * Handle the events of a connection, in the worker of its line if @in_line,
+ * else in its own. The caller holds a reference. Does nothing if the mutex is
+ * held: mpa_conn_unlock() then queues the worker again.
  */
-void mpa_conn_turn(struct mpa_conn *c, bool in_line)
+static void mpa_conn_turn(struct mpa_conn *c, bool in_line)
 {
 	unsigned int noio;
 
@@ -106,6 +105,28 @@ static void mpa_conn_work(struct work_struct *w)
 
 	mpa_conn_turn(c, false);
 	ddp_session_put(&c->ss);
+}
+
+/**
+ * mpa_line_work - handle the events of connections in start-up, in their order
+ * @work: work item of their line
+ *
+ * Waits neither for a peer, nor for a program, nor for another line.
+ */
+void mpa_line_work(struct work_struct *work)
+{
+	struct mpa_line *line = container_of(work, struct mpa_line, work);
+	struct mpa_conn *c;
+	int n = 0;
+
+	while (n++ < BATCH && (c = mpa_line_take_first(line))) {
+		mpa_conn_turn(c, true);
+		ddp_session_put(&c->ss);
+		cond_resched();
+	}
+	if (n > BATCH)
+		mpa_line_kick(line);
+	mpa_line_put(line);
 }
 
 /**

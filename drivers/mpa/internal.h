@@ -7,6 +7,8 @@
 #include <linux/compiler.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 #include <net/net_trackers.h>
@@ -99,7 +101,21 @@ struct mpa_cursor {
 	bool			ended;
 };
 
-struct mpa_line;
+/* Queue of connections in start-up: those of one process or of one listener */
+struct mpa_line {
+	/* fixed after creation */
+	const void		*listener;	/* NULL: a process connects */
+	pid_t			process;	/* its tgid, else 0 */
+
+	/* held by each connection made in the line and by a queued worker */
+	refcount_t		ref;
+	struct hlist_node	node;		/* entry of lines; lines_lock */
+
+	spinlock_t		lock;		/* leaf lock */
+	struct list_head	due;
+
+	struct work_struct	work;
+};
 
 struct mpa_conn {
 	/* fixed after creation */
@@ -230,9 +246,9 @@ void mpa_conn_give_up(struct mpa_conn *c);
 void mpa_conn_release(struct kref *ref);
 void mpa_conn_wait_all(void);
 
-/* conn_work.c: worker of a connection */
+/* conn_work.c: workers of connections */
 void mpa_conn_init(struct mpa_conn *c);
-void mpa_conn_turn(struct mpa_conn *c, bool in_line);
+void mpa_line_work(struct work_struct *work);
 
 /* conn_event.c: events, mutex and timer of a connection */
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev);
@@ -255,10 +271,12 @@ void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why);
 void mpa_conn_begin(struct mpa_conn *c);
 void mpa_conn_advance_start(struct mpa_conn *c);
 
-/* line.c: order of connections in start-up */
-struct mpa_line *mpa_line_get(const void *listener);
+/* conn_queue.c: order of connections in start-up */
+struct mpa_line *mpa_line_get(const void *listener, work_func_t work);
 void mpa_line_put(struct mpa_line *line);
 bool mpa_line_add(struct mpa_conn *c);
+struct mpa_conn *mpa_line_take_first(struct mpa_line *line);
+void mpa_line_kick(struct mpa_line *line);
 bool mpa_line_waits(const struct mpa_line *line);
 
 /* tx.c: transmit routine, and per-CPU queues of connections that transmit in softirq */

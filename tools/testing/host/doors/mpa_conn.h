@@ -32,6 +32,8 @@ extern struct mpa_conn_world {
 	bool			keeps;
 	void			(*unlocked)(struct mpa_conn *c);	/* called at unlock */
 	u32			worked;		/* passes with much to transmit */
+	struct mpa_line		line;
+	struct mpa_conn		*first;		/* connection in @line */
 	bool			others;		/* other connections wait in the queue */
 	u32			received;	/* calls of the receive path */
 	u32			events;		/* receive calls that raise an event each */

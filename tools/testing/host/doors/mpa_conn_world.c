@@ -10,6 +10,7 @@
 struct mpa_conn_world world;
 unsigned long jiffies;
 struct workqueue_struct *mpa_wq;
+u32 host_rescheds;
 
 /* The kernel --------------------------------------------------------------- */
 
@@ -217,6 +218,17 @@ bool mpa_line_waits(const struct mpa_line *line)
 	return world.others;
 }
 
+struct mpa_conn *mpa_line_take_first(struct mpa_line *line)
+{
+	struct mpa_conn *c = world.first;
+
+	world.first = NULL;
+	return c;
+}
+
+void mpa_line_put(struct mpa_line *line) {}
+void mpa_line_kick(struct mpa_line *line) {}
+
 /* Connections -------------------------------------------------------------- */
 
 static void released(struct kref *ref)
@@ -252,7 +264,14 @@ struct mpa_conn *called(void)
 /* Run the worker that is responsible in the connection's current phase */
 void turn(struct mpa_conn *c)
 {
-	mpa_conn_turn(c, c->phase != MPA_FULL);
+	/* the worker drops a reference */
+	ddp_session_get(&c->ss);
+	if (c->phase == MPA_FULL) {
+		c->work.func(&c->work);
+		return;
+	}
+	world.first = c;
+	mpa_line_work(&world.line.work);
 }
 
 void look(struct mpa_conn *c)

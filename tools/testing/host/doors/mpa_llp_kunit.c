@@ -97,7 +97,7 @@ void mpa_conn_deadline(struct mpa_conn *c, unsigned int seconds)
 	world.timed_for = seconds;
 }
 
-struct mpa_line *mpa_line_get(const void *listener)
+struct mpa_line *mpa_line_get(const void *listener, work_func_t work)
 {
 	return kzalloc(1, GFP_KERNEL);
 }
@@ -109,6 +109,7 @@ void mpa_line_put(struct mpa_line *line)
 
 /* Not called by these tests */
 void mpa_conn_init(struct mpa_conn *c) {}
+void mpa_line_work(struct work_struct *work) {}
 void mpa_conn_quiesce(struct mpa_conn *c) {}
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}

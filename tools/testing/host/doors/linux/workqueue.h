@@ -7,7 +7,9 @@
 #include <linux/types.h>
 
 struct workqueue_struct;
-struct work_struct { void (*func)(struct work_struct *w); };
+struct work_struct;
+typedef void (*work_func_t)(struct work_struct *w);
+struct work_struct { work_func_t func; };
 struct delayed_work { struct work_struct work; };
 
 #define to_delayed_work(w)	container_of(w, struct delayed_work, work)

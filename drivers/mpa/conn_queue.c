@@ -1,39 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Order of connections in start-up.
+ * Ordered queue of connections in start-up, the line.
  *
  * Programs that connect many at once expect the other side to see them in the
  * order in which they were made. So the connections of one process, and those
- * accepted by one listener, share a FIFO queue, the line, with one worker. A
- * connection is queued by its first event. If its mutex is held when the worker
- * comes to it, mpa_conn_unlock() queues it again. A line waits neither for a
- * peer, nor for a program, nor for another line.
+ * accepted by one listener, share a FIFO queue with one worker, which is in
+ * conn_work.c. A connection is queued by its first event, and is queued once.
  */
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/once.h>
-#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "internal.h"
-
-#define BATCH	16	/* connections handled by one run of the worker */
-
-struct mpa_line {
-	/* fixed after creation */
-	const void		*listener;	/* NULL: a process connects */
-	pid_t			process;	/* its tgid, else 0 */
-
-	/* held by each connection made in the line and by a queued worker */
-	refcount_t		ref;
-	struct hlist_node	node;		/* entry of lines; lines_lock */
-
-	spinlock_t		lock;		/* leaf lock */
-	struct list_head	due;
-
-	struct work_struct	work;
-};
 
 /* One line for each process that has connections, and for each listener */
 static DEFINE_HASHTABLE(lines, 12);
@@ -80,7 +60,16 @@ void mpa_line_put(struct mpa_line *line)
 	kfree(line);
 }
 
-static struct mpa_conn *first_due(struct mpa_line *line)
+/**
+ * mpa_line_take_first - take the first connection out of a line
+ * @line: the line
+ *
+ * Context: interrupts on.
+ *
+ * Return: the connection, with the reference of its entry; NULL if there is
+ * none.
+ */
+struct mpa_conn *mpa_line_take_first(struct mpa_line *line)
 {
 	struct mpa_conn *c;
 
@@ -92,34 +81,22 @@ static struct mpa_conn *first_due(struct mpa_line *line)
 	return c;
 }
 
-/*
- * Queue the worker. The caller holds a reference, or the lock of a line that
- * has a connection queued.
+/**
+ * mpa_line_kick - queue the worker of a line
+ * @line: the line; the caller holds a reference, or the lock of a line that
+ *	has a connection queued
+ *
+ * Any context.
  */
-static void kick(struct mpa_line *line)
+void mpa_line_kick(struct mpa_line *line)
 {
 	refcount_inc(&line->ref);
 	if (!queue_work(mpa_wq, &line->work))
 		mpa_line_put(line);
 }
 
-static void mpa_line_work(struct work_struct *work)
-{
-	struct mpa_line *line = container_of(work, struct mpa_line, work);
-	struct mpa_conn *c;
-	int n = 0;
-
-	while (n++ < BATCH && (c = first_due(line))) {
-		mpa_conn_turn(c, true);
-		ddp_session_put(&c->ss);
-		cond_resched();
-	}
-	if (n > BATCH)
-		kick(line);
-	mpa_line_put(line);
-}
-
-static struct mpa_line *new_line(const void *listener, pid_t process)
+static struct mpa_line *new_line(const void *listener, pid_t process,
+				 work_func_t work)
 {
 	struct mpa_line *line = kzalloc(sizeof(*line), GFP_KERNEL_ACCOUNT);
 
@@ -130,7 +107,7 @@ static struct mpa_line *new_line(const void *listener, pid_t process)
 	refcount_set(&line->ref, 1);
 	spin_lock_init(&line->lock);
 	INIT_LIST_HEAD(&line->due);
-	INIT_WORK(&line->work, mpa_line_work);
+	INIT_WORK(&line->work, work);
 	return line;
 }
 
@@ -138,15 +115,16 @@ static struct mpa_line *new_line(const void *listener, pid_t process)
  * mpa_line_get - find or create the line of a new connection
  * @listener: listener that accepts the connection; NULL if the calling process
  *	connects
+ * @work: function of the worker, if the line is created
  *
  * Context: process, may sleep.
  *
  * Return: the line with a reference; NULL if memory is short.
  */
-struct mpa_line *mpa_line_get(const void *listener)
+struct mpa_line *mpa_line_get(const void *listener, work_func_t work)
 {
 	pid_t process = listener ? 0 : current->tgid;
-	struct mpa_line *fresh = new_line(listener, process), *line;
+	struct mpa_line *fresh = new_line(listener, process, work), *line;
 
 	if (!fresh)
 		return NULL;
@@ -195,7 +173,7 @@ bool mpa_line_add(struct mpa_conn *c)
 	added = list_empty(&c->turn);
 	if (added) {
 		list_add_tail(&c->turn, &line->due);
-		kick(line);
+		mpa_line_kick(line);
 	}
 	spin_unlock_irqrestore(&line->lock, flags);
 	return added;
