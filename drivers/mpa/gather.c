@@ -47,6 +47,13 @@ static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 
 static_assert(MPA_RUN_ROOM <= MPA_CONTENT_MAX);
 
+/* What happened to an FPDU, and so what the receive path does next */
+enum mpa_rx_result {
+	MPA_RX_NEXT,	/* consumed, or left to the slow path: continue there */
+	MPA_RX_WAIT,	/* incomplete, or deferred by a page fault: it stays */
+	MPA_RX_FAILED,	/* the stream has failed */
+};
+
 /* Copy buffer of a CPU; its content is valid until BH is turned on again */
 struct copy {
 	local_lock_t	lock;	/* for PREEMPT_RT, where BH off is not enough */
@@ -175,24 +182,24 @@ static enum iw_reason mpa_gather_leave(struct mpa_conn *c,
 }
 
 /*
- * Convert the result of an FPDU of @wire bytes. Return: @wire if it is
- * consumed; 0 if it stays in the queue until a page is faulted in (@c->rx_waits
- * is set); -EIO if the stream has failed.
+ * Convert the result of an FPDU. If it waits until a page is faulted in, set
+ * @c->rx_waits.
  */
-static int mpa_gather_outcome(struct mpa_conn *c, enum iw_reason why, u32 wire)
+static enum mpa_rx_result mpa_gather_outcome(struct mpa_conn *c,
+					     enum iw_reason why)
 {
 	if (unlikely(why == IW_NOT_NOW)) {
 		WRITE_ONCE(c->rx_waits, true);
-		return 0;
+		return MPA_RX_WAIT;
 	}
-	return why ? -EIO : wire;
+	return why ? MPA_RX_FAILED : MPA_RX_NEXT;
 }
 
 /*
- * Slow path: receive the FPDU at the cursor, if it is complete, and describe it
- * in @f. Return: as mpa_gather_outcome(); 0 also if the FPDU is incomplete.
+ * Slow path: receive the FPDU at the cursor, if it is complete. @f is set to
+ * its description. If the result is MPA_RX_NEXT, @f->wire bytes are consumed.
  */
-static int mpa_gather_one(struct mpa_conn *c, struct mpa_fpdu *f)
+static enum mpa_rx_result mpa_gather_one(struct mpa_conn *c, struct mpa_fpdu *f)
 {
 	const struct mpa_cursor from = c->cur;
 	const bool plain = !c->crc && !c->rx_markers;
@@ -202,18 +209,18 @@ static int mpa_gather_one(struct mpa_conn *c, struct mpa_fpdu *f)
 	enum iw_reason why;
 
 	if (len > left)
-		return 0;
+		return MPA_RX_WAIT;
 	if (plain)
 		len = min_t(u32, sizeof(head), left);
 	if (!mpa_cursor_copy(&c->cur, head, len)) {
 		mpa_gather_refuse(c, IW_UNREADABLE);
-		return -EIO;
+		return MPA_RX_FAILED;
 	}
 	mpa_fpdu_peek(f, c->rx_pos, c->rx_markers, head, len);
 	if (f->wire > left) {
 		/* the header is copied again when the FPDU is complete */
 		c->cur = from;
-		return 0;
+		return MPA_RX_WAIT;
 	}
 	why = plain ? hand_up(c, f, head + f->head, false)
 		    : from_copy(c, f, head);
@@ -221,7 +228,7 @@ static int mpa_gather_one(struct mpa_conn *c, struct mpa_fpdu *f)
 		why = mpa_gather_leave(c, f, left);
 	if (unlikely(why == IW_NOT_NOW))
 		c->cur = from;
-	return mpa_gather_outcome(c, why, f->wire);
+	return mpa_gather_outcome(c, why);
 }
 
 static u32 spend(int *budget, u32 wire)
@@ -279,24 +286,27 @@ static u32 mpa_gather_verify(struct mpa_conn *c, const struct mpa_fpdu *f,
 
 /*
  * DDP has placed only a part of the batch that begins at @from: move the cursor
- * to the first FPDU that is not placed. Return: as mpa_gather_outcome(), for
- * that FPDU.
+ * to the first FPDU that is not placed, for the reason @why. Return: the result
+ * of that FPDU.
  */
-static int mpa_gather_less(struct mpa_conn *c, const struct mpa_cursor *from, u32 octets,
-			   enum iw_reason why)
+static enum mpa_rx_result mpa_gather_less(struct mpa_conn *c,
+					  const struct mpa_cursor *from,
+					  u32 octets, enum iw_reason why)
 {
 	c->cur = *from;
 	mpa_cursor_skip(&c->cur, octets);
-	return mpa_gather_outcome(c, why, 0);
+	return mpa_gather_outcome(c, why);
 }
 
 /*
  * Verify a batch of FPDUs, as many as @r has space for, and place them
- * together. Adds the bytes of those that are placed to @used. Return: as
- * mpa_gather_outcome().
+ * together. Adds the bytes of those that are placed to @used. Return: the
+ * result of the last FPDU; MPA_RX_NEXT also if the first one does not belong to
+ * a batch.
  */
-static int mpa_gather_some(struct mpa_conn *c, const struct mpa_fpdu *f,
-			   struct mpa_run *r, int *budget, u32 *used)
+static enum mpa_rx_result mpa_gather_some(struct mpa_conn *c,
+					  const struct mpa_fpdu *f,
+					  struct mpa_run *r, int *budget, u32 *used)
 {
 	const struct mpa_cursor from = c->cur;
 	u8 *at = mpa_gather_start(c);
@@ -306,65 +316,67 @@ static int mpa_gather_some(struct mpa_conn *c, const struct mpa_fpdu *f,
 	mpa_run_begin(r, f->ulpdu_len, at);
 	n = mpa_gather_verify(c, f, r, budget);
 	if (!n)
-		return f->wire;
+		return MPA_RX_NEXT;
 	taken = ddp_rx_run(c->stream, at, n, &why);
 	c->rx_pos += taken * f->wire;
 	*used += taken * f->wire;
 	if (unlikely(taken < n))
 		return mpa_gather_less(c, &from, taken * f->wire, why);
-	return f->wire;
+	return MPA_RX_NEXT;
 }
 
 /*
  * CRC fast path, for mpa_gather_more(). Not inlined: messages of one segment
  * should not pay for it.
  */
-static noinline int mpa_gather_run(struct mpa_conn *c, const struct mpa_fpdu *f,
-				   int *budget, u32 *used)
+static noinline enum mpa_rx_result
+mpa_gather_run(struct mpa_conn *c, const struct mpa_fpdu *f, int *budget, u32 *used)
 {
+	enum mpa_rx_result result;
 	struct mpa_run r;
 	u32 before;
-	int n;
 
 	local_lock_nested_bh(&copies.lock);
 	do {
 		before = *used;
-		n = mpa_gather_some(c, f, &r, budget, used);
+		result = mpa_gather_some(c, f, &r, budget, used);
 		/* space left in the batch: the next FPDU needs the slow path */
-	} while (n > 0 && *used > before && !r.left);
+	} while (result == MPA_RX_NEXT && *used > before && !r.left);
 	local_unlock_nested_bh(&copies.lock);
-	return n;
+	return result;
 }
 
 /*
  * Fast paths: receive FPDUs after @f while they are contiguous, have the length
  * of @f, and DDP accepts them as continuations or repeated Writes. Adds their
- * bytes to @used. Return: as mpa_gather_outcome(), for the last FPDU.
+ * bytes to @used. Return: the result of the last FPDU; MPA_RX_NEXT if there is
+ * none.
  */
-static int mpa_gather_more(struct mpa_conn *c, const struct mpa_fpdu *f,
-			   int *budget, u32 *used)
+static enum mpa_rx_result mpa_gather_more(struct mpa_conn *c,
+					  const struct mpa_fpdu *f,
+					  int *budget, u32 *used)
 {
-	int n = f->wire;
+	enum mpa_rx_result result = MPA_RX_NEXT;
 	enum iw_reason why;
 	u8 head[MPA_HEADS_MAX];
 
 	if (c->rx_markers || f->wire < sizeof(head) || mpa_cursor_left(&c->cur) < f->wire)
-		return n;
+		return MPA_RX_NEXT;
 	/* long FPDUs are copied page by page, each on the slow path */
 	if (c->crc)
 		return f->ulpdu_len < DDP_COPY_LONG && ddp_rx_run_off(c->stream) >= 0 ?
-		       mpa_gather_run(c, f, budget, used) : n;
+		       mpa_gather_run(c, f, budget, used) : MPA_RX_NEXT;
 	while (*budget > 0 && mpa_gather_peek(c, f, head) &&
 	       ddp_rx_more(c->stream, head + MPA_LEN_SIZE, c->cur.at + sizeof(head),
 			   f->ulpdu_len, &why)) {
-		n = mpa_gather_outcome(c, why, f->wire);
-		if (n <= 0)
+		result = mpa_gather_outcome(c, why);
+		if (result != MPA_RX_NEXT)
 			break;
-		mpa_cursor_advance(&c->cur, n);
-		c->rx_pos += n;
-		*used += spend(budget, n);
+		mpa_cursor_advance(&c->cur, f->wire);
+		c->rx_pos += f->wire;
+		*used += spend(budget, f->wire);
 	}
-	return n;
+	return result;
 }
 
 /*
@@ -393,20 +405,20 @@ static void mpa_gather_stop(struct mpa_conn *c)
 u32 mpa_gather(struct mpa_conn *c, int *budget)
 {
 	struct ddp_stream *s = c->stream;
+	enum mpa_rx_result result;
 	struct mpa_fpdu f;
 	u32 used = 0;
-	int n;
 
 	ddp_rx_begin(s);
 	do {
-		n = mpa_gather_one(c, &f);
-		if (n > 0) {
-			used += spend(budget, n);
-			n = mpa_gather_more(c, &f, budget, &used);
+		result = mpa_gather_one(c, &f);
+		if (result == MPA_RX_NEXT) {
+			used += spend(budget, f.wire);
+			result = mpa_gather_more(c, &f, budget, &used);
 		}
-	} while (n > 0 && *budget > 0 && mpa_cursor_left(&c->cur));
+	} while (result == MPA_RX_NEXT && *budget > 0 && mpa_cursor_left(&c->cur));
 	ddp_rx_end(s);
-	if (n < 0)
+	if (result == MPA_RX_FAILED)
 		mpa_gather_stop(c);
 	return used;
 }
