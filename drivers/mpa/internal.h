@@ -293,10 +293,10 @@ bool mpa_frame_batch(struct mpa_conn *c, u32 emss);
 void mpa_frame_drop(struct mpa_conn *c);
 void mpa_frame_exit(void);
 
-/* gather.c: receive path, FPDUs from TCP's receive queue to DDP */
+/* rx.c: receive path, FPDUs from TCP's receive queue to DDP */
 int mpa_gather_init(void);
 void mpa_gather_exit(void);
-u32 mpa_gather(struct mpa_conn *c, int *budget);
+bool mpa_rx(struct mpa_conn *c, struct sock *sk);
 bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len);
 
 /* cursor.c: read TCP's receive queue */
@@ -393,9 +393,6 @@ enum mpa_fate {
 	MPA_SOCK_CLOSED,	/* closed by both sides */
 	MPA_SOCK_LOST,		/* reset, timed out, refused; see err */
 };
-
-/* rx.c: receive budget and receive window */
-bool mpa_rx(struct mpa_conn *c, struct sock *sk);
 
 /*
  * Receive buffer in bytes, at least: TCP must be able to hold a complete FPDU,

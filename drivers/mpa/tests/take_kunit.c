@@ -70,7 +70,7 @@ static void copy_out(struct source *s, void *dst, u32 len)
 	s->at += len;
 }
 
-/* Receive an FPDU as gather.c does */
+/* Receive an FPDU as rx.c does */
 static enum iw_reason run(struct source *s, struct mpa_take *t, u32 start,
 			  u8 *fpdu)
 {

@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include <linux/unaligned.h>
+#include <net/tcp.h>
 
 #include "../../../../drivers/mpa/crc.h"
 #include "../../../../drivers/mpa/fpdu.h"
@@ -37,6 +38,10 @@ extern struct gather_world {
 	enum iw_reason	wrong;
 	u32		kicks;
 	int		runs;		/* receive passes begun and not ended */
+	struct tcp_sock	tp;
+	struct sk_buff	skb;		/* begins the data that is received */
+	u32		unread;		/* bytes in TCP's queue */
+	bool		waits;		/* a segment waits for a page */
 } world;
 
 int gather_open(struct kunit *test);
@@ -44,6 +49,9 @@ void gather_close(struct kunit *test);
 /* Receive @len contiguous bytes from @at on */
 void arrives(u32 at, u32 len);
 u32 gather(void);
+u32 gather_within(int *budget);
+/* Receive FPDUs of WIRE bytes from a queue of @unread bytes. Return: as mpa_rx() */
+bool receive(u32 unread);
 /* The stream fails: DDP gets the reason, and the transmit path is scheduled */
 void expect_refused(struct kunit *test, u32 used, enum iw_reason why);
 /* Write the length and the CRC of an FPDU with any content */

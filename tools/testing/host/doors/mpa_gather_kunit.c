@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/mpa/gather.c: received bytes, some unreadable, to DDP
+ * Unit tests of drivers/mpa/rx.c: received bytes, some unreadable, to DDP
  * segments.
  */
 #include "mpa_gather.h"
@@ -211,7 +211,7 @@ static void beyond(struct kunit *test)
 
 	world.reads = 0;
 	arrives(0, 2 * WIRE);
-	KUNIT_EXPECT_EQ(test, (u32)WIRE, mpa_gather(&world.c, &budget));
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, gather_within(&budget));
 	KUNIT_EXPECT_TRUE(test, mpa_gather_read(&world.c, world.got,
 						ULPDU - IW_DDP_T_HDR_LEN));
 	KUNIT_EXPECT_FALSE(test, mpa_gather_read(&world.c, &octet, 1));
@@ -227,12 +227,12 @@ static void budgeted(struct kunit *test)
 	int budget = 256 + 1;
 
 	arrives(0, 3 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, mpa_gather(&world.c, &budget));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	budget = 1000;
-	KUNIT_EXPECT_EQ(test, 1u * WIRE, mpa_gather(&world.c, &budget));
+	KUNIT_EXPECT_EQ(test, 1u * WIRE, gather_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
-	KUNIT_EXPECT_EQ(test, 0u, mpa_gather(&world.c, &budget));
+	KUNIT_EXPECT_EQ(test, 0u, gather_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1000 - 256, budget);
 
 	/* the fast path uses up the budget as well */
@@ -240,7 +240,7 @@ static void budgeted(struct kunit *test)
 	world.len = 0;
 	budget = 256 + 1;
 	arrives(0, 3 * WIRE);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, mpa_gather(&world.c, &budget));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1u, world.went_on);
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 }
@@ -256,6 +256,66 @@ static void not_now(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, world.c.rx_stopped);
 	world.why = IW_OK;
 	KUNIT_EXPECT_EQ(test, (u32)WIRE, gather());
+}
+
+/* mpa_rx() consumes complete FPDUs, or everything once it has stopped */
+static void received(struct kunit *test)
+{
+	const u32 most = 256 * 1024 / 256;
+
+	KUNIT_EXPECT_FALSE(test, receive(0));
+	KUNIT_EXPECT_FALSE(test, receive(WIRE + 100));
+	KUNIT_EXPECT_EQ(test, 100u, world.unread);
+	/* after the budget is used up there may be complete FPDUs left */
+	world.len = 0;
+	KUNIT_EXPECT_FALSE(test, receive((most - 1) * WIRE + 100));
+	KUNIT_EXPECT_EQ(test, 100u, world.unread);
+	world.len = 0;
+	KUNIT_EXPECT_TRUE(test, receive(most * WIRE + 100));
+	KUNIT_EXPECT_EQ(test, 100u, world.unread);
+	world.len = 0;
+	KUNIT_EXPECT_FALSE(test, receive(most * WIRE));
+	KUNIT_EXPECT_EQ(test, 0u, world.unread);
+	/* an FPDU that waits for a page is left in the queue */
+	world.len = 0;
+	world.c.rx_waits = true;
+	world.waits = true;
+	KUNIT_EXPECT_FALSE(test, receive(WIRE));
+	KUNIT_EXPECT_EQ(test, (u32)WIRE, world.unread);
+	world.waits = false;
+	KUNIT_EXPECT_FALSE(test, receive(WIRE));
+	KUNIT_EXPECT_EQ(test, 0u, world.unread);
+	KUNIT_EXPECT_FALSE(test, world.c.rx_waits);
+	/* received data is discarded once the receive path has stopped */
+	world.segments = 0;
+	world.c.rx_stopped = true;
+	KUNIT_EXPECT_FALSE(test, receive(WIRE + 100));
+	KUNIT_EXPECT_EQ(test, 0u, world.unread);
+	KUNIT_EXPECT_EQ(test, 0u, world.segments);
+}
+
+static void buffer_after(struct kunit *test, u32 unread, u32 kib, int buffer, u32 clamp)
+{
+	world.tp.sk.sk_rcvbuf = 600 * 1024;
+	world.tp.window_clamp = 290 * 1024;
+	world.skb.truesize = kib * 1024;
+	receive(unread);
+	KUNIT_EXPECT_EQ(test, buffer * 1024, world.tp.sk.sk_rcvbuf);
+	KUNIT_EXPECT_EQ(test, clamp * 1024, world.tp.window_clamp);
+}
+
+/* For an incomplete FPDU the receive buffer grows by the skb that it begins in */
+static void window_kept(struct kunit *test)
+{
+	buffer_after(test, WIRE + 100, 88, 600, 290);
+	buffer_after(test, WIRE + 100, 90, 602, 301);
+	buffer_after(test, WIRE + 100, 500, 1012, 506);
+	buffer_after(test, WIRE + 100, 3584, 4096, 2048);
+	buffer_after(test, WIRE + 100, 9000, 4096, 2048);
+	/* not if nothing is left, or if the receive path has stopped */
+	buffer_after(test, WIRE, 500, 600, 290);
+	world.c.rx_stopped = true;
+	buffer_after(test, WIRE + 100, 500, 600, 290);
 }
 
 static struct kunit_case mpa_gather_cases[] = {
@@ -275,6 +335,8 @@ static struct kunit_case mpa_gather_cases[] = {
 	KUNIT_CASE(beyond),
 	KUNIT_CASE(budgeted),
 	KUNIT_CASE(not_now),
+	KUNIT_CASE(received),
+	KUNIT_CASE(window_kept),
 	{}
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/mpa/gather.c: batches of FPDUs that continue each
+ * Unit tests of drivers/mpa/rx.c: batches of FPDUs that continue each
  * other.
  */
 #include "../../../../drivers/mpa/run.h"
@@ -124,7 +124,7 @@ static void together_budgeted(struct kunit *test)
 	int budget = 256 + 1;
 
 	go_together(2);
-	KUNIT_EXPECT_EQ(test, 2u * WIRE, mpa_gather(&world.c, &budget));
+	KUNIT_EXPECT_EQ(test, 2u * WIRE, gather_within(&budget));
 	KUNIT_EXPECT_EQ(test, 1 - 256, budget);
 	expect_bodies(test, 1);
 }

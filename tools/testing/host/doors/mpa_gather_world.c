@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Stubs of TCP's receive queue and of DDP for the tests of
- * drivers/mpa/gather.c.
+ * drivers/mpa/rx.c, with stubs of TCP's receive queue and of DDP for its tests.
  */
 #include "mpa_gather.h"
+#include "../../../../drivers/mpa/rx.c"
 
 struct gather_world world;
 
@@ -24,6 +24,41 @@ bool mpa_cursor_skip_runs(struct mpa_cursor *cur, u32 len)
 	return false;
 }
 
+u32 tcp_inq(struct sock *sk)
+{
+	return world.unread;
+}
+
+struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off)
+{
+	*off = 0;
+	return &world.skb;
+}
+
+/* As on some kernels: half of the buffer is usable */
+int tcp_full_space(const struct sock *sk)
+{
+	return sk->sk_rcvbuf / 2;
+}
+
+void tcp_read_done(struct sock *sk, size_t len)
+{
+	world.unread -= len;
+}
+
+/* The queue has FPDUs of WIRE bytes, all alike */
+void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
+		    const struct sk_buff *skb, u32 off, u32 left)
+{
+	static u8 fpdus[1025 * WIRE];
+	u8 *p;
+
+	for (p = fpdus; p < fpdus + sizeof(fpdus); p += WIRE)
+		finish_fpdu(p, ULPDU);
+	WARN_ON(left > sizeof(fpdus));
+	*cur = (struct mpa_cursor) { .at = fpdus, .run = left, .skb = skb, .frag = -1 };
+}
+
 void arrives(u32 at, u32 len)
 {
 	world.c.cur = (struct mpa_cursor) {
@@ -32,6 +67,11 @@ void arrives(u32 at, u32 len)
 }
 
 /* DDP ------------------------------------------------------------------------- */
+
+bool ddp_rx_waits(const struct ddp_stream *s)
+{
+	return world.waits;
+}
 
 void ddp_rx_begin(struct ddp_stream *s)
 {
@@ -157,6 +197,17 @@ u32 gather(void)
 	int budget = INT_MAX;
 
 	return mpa_gather(&world.c, &budget);
+}
+
+u32 gather_within(int *budget)
+{
+	return mpa_gather(&world.c, budget);
+}
+
+bool receive(u32 unread)
+{
+	world.unread = unread;
+	return mpa_rx(&world.c, &world.tp.sk);
 }
 
 void expect_refused(struct kunit *test, u32 used, enum iw_reason why)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Unit tests of drivers/mpa/{sock,rx}.c with a fake TCP that can run out of memory */
+/* Unit tests of drivers/mpa/sock.c with a fake TCP that can run out of memory */
 #include <kunit/test.h>
 #include <net/tcp.h>
 
@@ -19,9 +19,8 @@ static struct {
 	int		result;		/* result of sending */
 	int		flags;		/* flags of the last send */
 	u32		unread;
-	u32		gathered;	/* bytes that mpa_gather() consumes */
-	int		cost;		/* budget that mpa_gather() uses up */
-	struct sk_buff	skb;		/* begins the data that is left */
+	u32		received;	/* calls of mpa_rx() */
+	bool		more;		/* mpa_rx() does not take all */
 	u32		fins, resets, released;
 	bool		worker;		/* the worker runs as soon as the socket is unlocked */
 	enum mpa_fate	fate;		/* what the worker finds */
@@ -52,18 +51,6 @@ void host_socket_lock(int by)
 u32 tcp_inq(struct sock *sk)
 {
 	return world.unread;
-}
-
-struct sk_buff *tcp_recv_skb(struct sock *sk, u32 seq, u32 *off)
-{
-	*off = 0;
-	return some();
-}
-
-/* As on some kernels: half of the buffer is usable */
-int tcp_full_space(const struct sock *sk)
-{
-	return sk->sk_rcvbuf / 2;
 }
 
 void tcp_read_done(struct sock *sk, size_t len)
@@ -181,24 +168,14 @@ void ddp_sock_disown(struct sock *sk, const struct ddp_sock_calls *before)
 	sk->sk_user_data = NULL;
 }
 
-bool ddp_rx_waits(const struct ddp_stream *s)
-{
-	return false;
-}
-
 void mpa_conn_event(struct mpa_conn *c, enum mpa_event ev) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 
-void mpa_cursor_set(struct mpa_cursor *cur, const struct sk_buff_head *queue,
-		    const struct sk_buff *skb, u32 off, u32 left)
+bool mpa_rx(struct mpa_conn *c, struct sock *sk)
 {
-}
-
-u32 mpa_gather(struct mpa_conn *c, int *budget)
-{
-	*budget -= world.cost;
-	c->cur.skb = &world.skb;
-	return world.gathered;
+	WARN_ON(world.locked != 1);
+	world.received++;
+	return world.more;
 }
 
 /* Cases ----------------------------------------------------------------------- */
@@ -512,51 +489,14 @@ static void looked_at(struct kunit *test)
 static void received(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
-	world.unread = 1000;
-	world.gathered = 900;
-	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
-	KUNIT_EXPECT_EQ(test, 100u, world.unread);
-	/* after the budget is used up there may be complete FPDUs left */
-	world.unread = 300 * 1024;
-	world.gathered = 1000;
-	world.cost = 256 * 1024 - 1;
-	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
-	world.cost++;
+	world.more = true;
 	KUNIT_EXPECT_TRUE(test, mpa_sock_receive(&world.c));
-	KUNIT_EXPECT_EQ(test, 300u * 1024 - 2000, world.unread);
-	world.gathered = world.unread;
-	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
-	world.unread = 1;
-	/* received data is discarded once the receive path has stopped */
+	KUNIT_EXPECT_EQ(test, 2u, world.received);
+	/* the receive path discards what arrives, and uses the stream no more */
+	world.c.stream = (void *)&world;
 	mpa_sock_forget(&world.c);
-	KUNIT_EXPECT_FALSE(test, mpa_sock_receive(&world.c));
-	KUNIT_EXPECT_EQ(test, 0u, world.unread);
-}
-
-static void buffer_after(struct kunit *test, u32 unread, u32 kib, int buffer, u32 clamp)
-{
-	world.tp.sk.sk_rcvbuf = 600 * 1024;
-	world.tp.window_clamp = 290 * 1024;
-	world.unread = unread;
-	world.gathered = 900;
-	world.skb.truesize = kib * 1024;
-	mpa_sock_receive(&world.c);
-	KUNIT_EXPECT_EQ(test, buffer * 1024, world.tp.sk.sk_rcvbuf);
-	KUNIT_EXPECT_EQ(test, clamp * 1024, world.tp.window_clamp);
-}
-
-/* For an incomplete FPDU the receive buffer grows by the skb that it begins in */
-static void window_kept(struct kunit *test)
-{
-	buffer_after(test, 1000, 88, 600, 290);
-	buffer_after(test, 1000, 90, 602, 301);
-	buffer_after(test, 1000, 500, 1012, 506);
-	buffer_after(test, 1000, 3584, 4096, 2048);
-	buffer_after(test, 1000, 9000, 4096, 2048);
-	/* not if nothing is left, or if the receive path has stopped */
-	buffer_after(test, 900, 500, 600, 290);
-	world.c.rx_stopped = true;
-	buffer_after(test, 1000, 500, 600, 290);
+	KUNIT_EXPECT_TRUE(test, world.c.rx_stopped);
+	KUNIT_EXPECT_NULL(test, world.c.stream);
 }
 
 /* Addresses and routes are those of the interface's VRF */
@@ -584,7 +524,6 @@ static struct kunit_case mpa_sock_cases[] = {
 	KUNIT_CASE(released_in_vain),
 	KUNIT_CASE(looked_at),
 	KUNIT_CASE(received),
-	KUNIT_CASE(window_kept),
 	{}
 };
 
