@@ -32,9 +32,8 @@
 #include <linux/vmalloc.h>
 #include <net/tcp.h>
 
+#include "fpdu_verify.h"
 #include "internal.h"
-#include "run.h"
-#include "take.h"
 
 static_assert(MPA_HEADS_MAX >= MPA_FPDU_HEAD_MAX);
 

@@ -8,7 +8,7 @@
  */
 #include "../../../drivers/mpa/crc.h"
 #include "../../../drivers/mpa/fpdu.h"
-#include "../../../drivers/mpa/take.h"
+#include "../../../drivers/mpa/fpdu_verify.h"
 #include "fuzz.h"
 
 /* The CRC register after any bytes followed by their own CRC32c */

@@ -3,7 +3,7 @@
  * Unit tests of drivers/mpa/rx.c: batches of FPDUs that continue each
  * other.
  */
-#include "../../../../drivers/mpa/run.h"
+#include "../../../../drivers/mpa/fpdu_verify.h"
 #include "mpa_gather.h"
 
 /* The first FPDU is passed up by itself; @more after it could form a batch */

@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 
 #include "../crc.h"
-#include "../take.h"
+#include "../fpdu_verify.h"
 
 #define ULPDU_MOST	9000
 #define WIRE_MOST	(ULPDU_MOST + 256)

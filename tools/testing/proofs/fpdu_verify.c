@@ -5,14 +5,14 @@
  * progress and ends. The handling of markers and CRC depends on the position
  * only.
  *
- * Files: mpa/take.c mpa/fpdu.c mpa/crc.c
+ * Files: mpa/fpdu_verify.c mpa/fpdu.c mpa/crc.c
  * Bound: 4, the bytes of a CRC
  * prove_step: Slow
- * Mutation: mpa/take.c s/min_t(u32, left, PIECE/(PIECE/
- * Mutation: mpa/take.c s/u32 end = min(t->got, covered(t))/u32 end = t->got/
- * Mutation: mpa/take.c s/^\tmpa_take_sum(t);/\t;/
+ * Mutation: mpa/fpdu_verify.c s/min_t(u32, left, PIECE/(PIECE/
+ * Mutation: mpa/fpdu_verify.c s/u32 end = min(t->got, covered(t))/u32 end = t->got/
+ * Mutation: mpa/fpdu_verify.c s/^\tmpa_take_sum(t);/\t;/
  */
-#include "../../../drivers/mpa/take.h"
+#include "../../../drivers/mpa/fpdu_verify.h"
 #include "proof.h"
 
 /* Bytes that were added to the CRC since it was last examined */

@@ -4,19 +4,18 @@
  * copied and verified. It stays inside the buffer, and the bytes that its
  * header overwrites are restored.
  *
- * Files: mpa/run.c mpa/fpdu.c mpa/crc.c
+ * Files: mpa/fpdu_verify.c mpa/fpdu.c mpa/crc.c
  * Bound: 17, the leading bytes of an FPDU
  * prove_step: Bound 25
- * Mutation: mpa/run.c s/(MPA_RUN_ROOM - r->wire) \//MPA_RUN_ROOM \//
- * Mutation: mpa/run.c s/^\tmemcpy(fpdu, r->under.*$/\t;/
- * Mutation: mpa/run.c s/r->wire - MPA_CRC_SIZE)/r->wire)/
- * Mutation: mpa/run.c s/same_heads(head, fpdu)/1/
- * Mutation: mpa/run.c s/get_unaligned_be64(b + 8)/get_unaligned_be64(a + 8)/
- * Mutation: mpa/run.c s/return mpa_crc_is/return !mpa_crc_is/
- * Mutation: mpa/run.c s/^\tif (good)/\tif (1)/
+ * Mutation: mpa/fpdu_verify.c s/(MPA_RUN_ROOM - r->wire) \//MPA_RUN_ROOM \//
+ * Mutation: mpa/fpdu_verify.c s/^\tmemcpy(fpdu, r->under.*$/\t;/
+ * Mutation: mpa/fpdu_verify.c s/r->wire - MPA_CRC_SIZE)/r->wire)/
+ * Mutation: mpa/fpdu_verify.c s/same_heads(head, fpdu)/1/
+ * Mutation: mpa/fpdu_verify.c s/get_unaligned_be64(b + 8)/get_unaligned_be64(a + 8)/
+ * Mutation: mpa/fpdu_verify.c s/return mpa_crc_is/return !mpa_crc_is/
+ * Mutation: mpa/fpdu_verify.c s/^\tif (good)/\tif (1)/
  */
-#include "../../../drivers/mpa/fpdu.h"
-#include "../../../drivers/mpa/run.h"
+#include "../../../drivers/mpa/fpdu_verify.h"
 #include "proof.h"
 
 /* Arguments of the last CRC computation, and its result */

@@ -6,8 +6,7 @@
 #include <kunit/test.h>
 
 #include "../crc.h"
-#include "../fpdu.h"
-#include "../run.h"
+#include "../fpdu_verify.h"
 
 #define MANY		7
 #define ULPDU_MOST	2000
