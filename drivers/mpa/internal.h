@@ -420,10 +420,6 @@ void mpa_sock_note_cpu(const struct mpa_conn *c);
 int mpa_sock_send(struct mpa_conn *c);
 void mpa_sock_wait(struct mpa_conn *c);
 
-/* query.c: statistics and pacing of the socket, at any time */
-void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q);
-void mpa_sock_pace(struct mpa_conn *c, u64 rate);
-
 /* listen.c */
 struct ddp_listener *mpa_listen(const struct ddp_listen *l,
 				const struct ddp_session_user *user, void *ctx);

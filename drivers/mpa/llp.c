@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* MPA's implementation of the interfaces ddp/llp.h and ddp/session.h. */
+/*
+ * MPA's implementation of the interfaces ddp/llp.h and ddp/session.h.
+ *
+ * What sends, receives or changes the state of a connection is in other files.
+ * Each function may be called while the connection ends.
+ */
 #include <linux/err.h>
+#include <linux/net.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
+#include <net/tcp.h>
 
 #include "fpdu.h"
 #include "internal.h"
@@ -50,6 +57,34 @@ static const char *phase_name(enum mpa_phase phase)
 	return names[phase];
 }
 
+/*
+ * The socket may be going away: @c->look_lock keeps it. The socket lock is not
+ * taken. TCP may change the numbers meanwhile: each was valid at some moment.
+ */
+static void mpa_sock_look(const struct sock *sk, struct ddp_query *q)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 una = READ_ONCE(tp->snd_una), nxt = READ_ONCE(tp->snd_nxt);
+
+	if (READ_ONCE(sk->sk_state) == TCP_SYN_SENT)
+		return;
+	q->mulpdu = READ_ONCE(tp->mss_cache);
+	q->unacked = nxt - una;
+	q->unsent = READ_ONCE(tp->write_seq) - nxt;
+	q->unread = READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq);
+	q->retransmits += READ_ONCE(tp->total_retrans);
+}
+
+/* Read the statistics of the socket; @q->mulpdu is set to the EMSS */
+static void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q)
+{
+	spin_lock_bh(&c->look_lock);
+	q->retransmits = c->retransmits;
+	if (c->sock)
+		mpa_sock_look(c->sock->sk, q);
+	spin_unlock_bh(&c->look_lock);
+}
+
 static void mpa_llp_query(struct ddp_llp *llp, struct ddp_query *q)
 {
 	struct mpa_conn *c = llp_to_conn(llp);
@@ -63,6 +98,30 @@ static void mpa_llp_query(struct ddp_llp *llp, struct ddp_query *q)
 	mpa_sock_query(c, q);
 	if (q->mulpdu)
 		q->mulpdu = mpa_mulpdu(q->mulpdu, q->tx_markers);
+}
+
+/*
+ * Do what SO_MAX_PACING_RATE does, which the kernel has no function for: TCP
+ * paces itself, unless a queueing discipline does.
+ */
+static void pace(struct sock *sk, unsigned long rate)
+{
+	/* fq may set its own status now; litmus: none, TCP reads it alone */
+	if (rate != ~0UL)
+		cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE,
+			SK_PACING_NEEDED);
+	WRITE_ONCE(sk->sk_max_pacing_rate, rate);
+	if (rate < READ_ONCE(sk->sk_pacing_rate))
+		WRITE_ONCE(sk->sk_pacing_rate, rate);
+}
+
+/* Limit the rate at which TCP sends to @rate bytes per second; 0 for no limit */
+static void mpa_sock_pace(struct mpa_conn *c, u64 rate)
+{
+	spin_lock_bh(&c->look_lock);
+	if (c->sock)
+		pace(c->sock->sk, rate ?: ~0UL);
+	spin_unlock_bh(&c->look_lock);
 }
 
 static void mpa_llp_pace(struct ddp_llp *llp, u64 rate)

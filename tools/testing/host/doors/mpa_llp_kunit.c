@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/mpa/{llp,alloc}.c: connect, accept and reject. The
+ * Unit tests of drivers/mpa/{llp,alloc}.c: connect, accept, reject and query. The
  * connection's socket and worker are stubs that can fail.
  */
 #include <kunit/test.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
+#include <net/tcp.h>
 
 #include "../../../../drivers/mpa/internal.h"
 
@@ -114,8 +115,6 @@ void mpa_conn_quiesce(struct mpa_conn *c) {}
 void mpa_conn_stop(struct mpa_conn *c, enum iw_reason why) {}
 void mpa_tx_kick(struct mpa_conn *c, bool bulk) {}
 void mpa_tx_push(struct mpa_conn *c) {}
-void mpa_sock_query(struct mpa_conn *c, struct ddp_query *q) {}
-void mpa_sock_pace(struct mpa_conn *c, u64 rate) {}
 void ddp_port_unlisten(struct ddp_listener *l) {}
 
 bool mpa_gather_read(struct mpa_conn *c, void *dst, u32 len)
@@ -285,6 +284,41 @@ static void answers_in_vain(struct kunit *test)
 	gone(c, false);
 }
 
+/* The numbers of the socket, with the retransmissions of earlier ones */
+static void looked_at(struct kunit *test)
+{
+	static struct tcp_sock tp;
+	struct socket sock = { .sk = &tp.sk };
+	static struct mpa_conn c;
+	struct ddp_query q = {};
+
+	c.phase = MPA_FULL;
+	c.sock = &sock;
+	tp.sk.sk_state = TCP_ESTABLISHED;
+	tp.total_retrans = 3;
+	tp.mss_cache = 1448;
+	tp.snd_una = 100;
+	tp.snd_nxt = 150;
+	tp.write_seq = 350;
+	tp.copied_seq = 7;
+	tp.rcv_nxt = 10;
+	mpa_llp_ops.query(&c.llp, &q);
+	KUNIT_EXPECT_EQ(test, 1442u, q.mulpdu);
+	KUNIT_EXPECT_EQ(test, 50u, (u32)q.unacked);
+	KUNIT_EXPECT_EQ(test, 200u, (u32)q.unsent);
+	KUNIT_EXPECT_EQ(test, 3u, (u32)q.unread);
+	KUNIT_EXPECT_EQ(test, 3u, (u32)q.retransmits);
+	c.retransmits = 3;
+	c.sock = NULL;
+	mpa_llp_ops.query(&c.llp, &q);
+	KUNIT_EXPECT_EQ(test, 3u, (u32)q.retransmits);
+	/* those of the next socket are added */
+	c.sock = &sock;
+	tp.total_retrans = 2;
+	mpa_llp_ops.query(&c.llp, &q);
+	KUNIT_EXPECT_EQ(test, 5u, (u32)q.retransmits);
+}
+
 static struct kunit_case mpa_llp_cases[] = {
 	KUNIT_CASE(too_much_to_say),
 	KUNIT_CASE(no_way_there),
@@ -292,6 +326,7 @@ static struct kunit_case mpa_llp_cases[] = {
 	KUNIT_CASE(under_way),
 	KUNIT_CASE(answers),
 	KUNIT_CASE(answers_in_vain),
+	KUNIT_CASE(looked_at),
 	{}
 };
 
