@@ -142,20 +142,19 @@ void sddp_stray_more(struct sddp_assoc *a, u16 id, unsigned long value,
 
 /**
  * sddp_stray_leave - replace an ended session by its tally
- * @st: the stream of a peer's session, settled; dropped; worker context
+ * @st: the stream of a peer's session, settled; worker context
  * @owed: true if our Terminate, the first chunk from here, has to be sent
+ *
+ * The stream leaves the table. The caller releases it.
  */
 void sddp_stray_leave(struct sddp_stream *st, bool owed)
 {
 	struct sddp_tally t = st->tally;
-	struct sddp_assoc *a = st->a;
-	u16 id = st->id;
 
 	/* a Terminate in reply to a request ends the session (RFC 5043 6.4) */
 	if (st->s.peer_done || st->s.state == SDDP_REQUESTED)
 		t = (struct sddp_tally){ .last = true };
-	sddp_stray_put(a, id, &t, owed);
-	sddp_stream_forget(st);
+	sddp_stray_put(st->a, st->id, &t, owed);
 }
 
 static int sddp_stray_terminate(struct sddp_assoc *a, u16 id)

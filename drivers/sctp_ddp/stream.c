@@ -552,13 +552,15 @@ void sddp_stream_leave(struct sddp_stream *st)
 	if (!st->ended)
 		return;
 	sddp_rx_settle(st);
-	if (is_free(st) && st->next)
+	if (is_free(st) && st->next) {
 		sddp_stream_pass_on(st);
-	else if (is_free(st))
+	} else if (is_free(st)) {
 		sddp_stream_drop(st);
-	else if (is_spent(st))
+	} else if (is_spent(st)) {
 		sddp_stray_leave(st, sddp_session_may(&st->s,
 						      SDDP_SAY_TERMINATE));
+		sddp_stream_forget(st);
+	}
 }
 
 /**

@@ -117,10 +117,6 @@ void sddp_stream_leave(struct sddp_stream *st)
 {
 }
 
-void sddp_stream_forget(struct sddp_stream *st)
-{
-}
-
 /* Sessions ----------------------------------------------------------------- */
 
 static void released(struct kref *ref)
