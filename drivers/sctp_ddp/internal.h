@@ -28,6 +28,11 @@ struct socket;
 #define SDDP_SEGMENT_MAX 65000		/* longest DDP Segment sent, bytes */
 #define SDDP_OUT_SIZE	(SDDP_SEGMENT + SDDP_SEGMENT_MAX)
 
+/* Idle timeouts of an association, seconds */
+#define SDDP_IDLE_ACTIVE	5	/* on the side that made it */
+#define SDDP_IDLE_PASSIVE	60	/* on the other side */
+#define SDDP_IDLE_UNUSED	10	/* of an unaccepted peer */
+
 /* Phases of an association */
 enum sddp_phase {
 	SDDP_NEW,		/* active side: no socket yet */
@@ -294,17 +299,23 @@ void sddp_table_close(struct sddp_assoc *a);
 void sddp_table_leave_way(struct sddp_assoc *a);
 bool sddp_table_close_idle(struct sddp_assoc *a);
 struct sddp_assoc *sddp_table_take(void);
-struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id);
+struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
+				      work_func_t work, u16 *id);
 struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
 				      const struct ddp_session *ss, u16 *id);
 void sddp_assoc_unreserve(struct sddp_assoc *a, u16 id);
 
-/* assoc.c: lifetime and worker of an association */
-struct sddp_assoc *sddp_assoc_new(struct net *net, bool active);
-int sddp_assoc_accepted(struct sddp_assoc *a);
+/* assoc.c: lifetime of an association */
+struct sddp_assoc *sddp_assoc_new(struct net *net, bool active,
+				  work_func_t work);
 void sddp_assoc_kick(struct sddp_assoc *a);
 void sddp_assoc_get(struct sddp_assoc *a);
 void sddp_assoc_put(struct sddp_assoc *a);
+void sddp_assoc_wait_freed(void);
+
+/* assoc_work.c: the worker of an association */
+void sddp_assoc_work(struct work_struct *w);
+int sddp_assoc_accepted(struct sddp_assoc *a);
 void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st);
 void sddp_assoc_evict(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);

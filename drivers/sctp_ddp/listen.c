@@ -35,7 +35,8 @@ static void sddp_listen_queue(struct delayed_work *work, unsigned long delay)
 
 static int sddp_listen_accepted(struct ddp_port *p, struct socket *sock)
 {
-	struct sddp_assoc *a = sddp_assoc_new(sock_net(sock->sk), false);
+	struct sddp_assoc *a = sddp_assoc_new(sock_net(sock->sk), false,
+					      sddp_assoc_work);
 	int err;
 
 	if (!a)

@@ -91,7 +91,8 @@ static struct sddp_control *prepare(enum sddp_what what,
 static int sddp_llp_begin(struct sddp_stream *st,
 			  const struct ddp_connect *args)
 {
-	struct sddp_assoc *a = sddp_assoc_reserve(args, &st->id);
+	struct sddp_assoc *a = sddp_assoc_reserve(args, sddp_assoc_work,
+						  &st->id);
 	int err;
 
 	if (IS_ERR(a))

@@ -204,9 +204,10 @@ static struct sddp_assoc *sddp_reserve_add(const struct ddp_connect *args,
 }
 
 /* Allocate an association for a connect, with its number 0 reserved */
-static struct sddp_assoc *new_way(const struct ddp_connect *args)
+static struct sddp_assoc *new_way(const struct ddp_connect *args,
+				  work_func_t work)
 {
-	struct sddp_assoc *a = sddp_assoc_new(args->net, true);
+	struct sddp_assoc *a = sddp_assoc_new(args->net, true, work);
 	u16 first;
 
 	if (!a)
@@ -228,6 +229,7 @@ static struct sddp_assoc *new_way(const struct ddp_connect *args)
 /**
  * sddp_assoc_reserve - reserve a pair of streams for a session that connects
  * @args: addresses and policy
+ * @work: the worker of a new association
  * @id: set to the number of the streams
  *
  * Takes an association in the table if one has a free number, otherwise a new
@@ -235,9 +237,10 @@ static struct sddp_assoc *new_way(const struct ddp_connect *args)
  *
  * Return: the association, referenced, or an error pointer.
  */
-struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args, u16 *id)
+struct sddp_assoc *sddp_assoc_reserve(const struct ddp_connect *args,
+				      work_func_t work, u16 *id)
 {
-	struct sddp_assoc *fresh = new_way(args), *a;
+	struct sddp_assoc *fresh = new_way(args, work), *a;
 
 	if (!fresh)
 		return ERR_PTR(-ENOMEM);
@@ -270,7 +273,7 @@ struct sddp_assoc *sddp_assoc_another(const struct sddp_assoc *a,
 	};
 
 	memcpy(policy.paths, a->paths, sizeof(policy.paths));
-	return sddp_assoc_reserve(&args, id);
+	return sddp_assoc_reserve(&args, a->work.func, id);
 }
 
 /**

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/assoc.c: the worker of an association, and
+ * Unit tests of drivers/sctp_ddp/{assoc,assoc_work}.c: the worker of an association, and
  * when the association ends. The socket is a stub.
  */
 #include <kunit/test.h>
@@ -23,7 +23,7 @@ static int begin(struct kunit *test)
 {
 	memset(&world, 0, sizeof(world));
 	jiffies = 1;
-	world.a = sddp_assoc_new(&world.net, true);
+	world.a = sddp_assoc_new(&world.net, true, sddp_assoc_work);
 	world.fate = SDDP_SOCK_OPEN;
 	sddp_assoc_get(world.a);
 	works();
@@ -248,7 +248,7 @@ static void sooner(struct kunit *test)
 /* An association that ends at once stays allocated while it is being accepted */
 static void accepted(struct kunit *test)
 {
-	struct sddp_assoc *a = sddp_assoc_new(&world.net, false);
+	struct sddp_assoc *a = sddp_assoc_new(&world.net, false, sddp_assoc_work);
 	int both = host_pieces;
 
 	world.hasty = true;
@@ -264,7 +264,7 @@ static void accepted(struct kunit *test)
 /* An unusable association: accept() fails, and the listener counts the reason */
 static void unfit(struct kunit *test)
 {
-	struct sddp_assoc *a = sddp_assoc_new(&world.net, false);
+	struct sddp_assoc *a = sddp_assoc_new(&world.net, false, sddp_assoc_work);
 
 	world.wrong = IW_SCTP_ADDRESSES;
 	KUNIT_EXPECT_EQ(test, -EPROTO, sddp_assoc_accepted(a));
@@ -292,7 +292,7 @@ static void of_a_peer(void)
 	WRITE_ONCE(world.a->stop, true);
 	works();
 	sddp_assoc_put(world.a);
-	world.a = sddp_assoc_new(&world.net, false);
+	world.a = sddp_assoc_new(&world.net, false, sddp_assoc_work);
 	sddp_assoc_get(world.a);
 	sddp_assoc_accepted(world.a);
 	works();

@@ -30,7 +30,8 @@ u32 ddp_addr_hash(const struct net *net, const struct sockaddr_storage *a, u32 s
 	return 1;
 }
 
-struct sddp_assoc *sddp_assoc_new(struct net *net, bool active)
+struct sddp_assoc *sddp_assoc_new(struct net *net, bool active,
+				  work_func_t work)
 {
 	struct sddp_assoc *a = kzalloc(sizeof(*a), GFP_KERNEL);
 
@@ -76,7 +77,7 @@ static struct sddp_assoc *goes_on(struct kunit *test)
 	struct sddp_assoc *a;
 	u16 id;
 
-	a = sddp_assoc_reserve(&args, &id);
+	a = sddp_assoc_reserve(&args, NULL, &id);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(a));
 	sddp_assoc_put(a);
 	return a;

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The worker of an association.
+ *
+ * It makes the socket, receives, sends, and moves sessions from state to state.
+ * Lifetime and timers of the association are in assoc.c. Programs leave
+ * requests with their streams and never take the mutex: many programs share an
+ * association, and each may be stopped for long.
+ */
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+
+#include "internal.h"
+#include "trace.h"
+
+static void sddp_assoc_set_phase(struct sddp_assoc *a, enum sddp_phase phase)
+{
+	WRITE_ONCE(a->phase, phase);
+	trace_sddp_assoc_phase(a, phase);
+}
+
+static enum iw_reason sddp_assoc_lost_reason(int err)
+{
+	return ddp_sock_reason(err, IW_PEER_RESET);
+}
+
+static void end_stream(struct sddp_stream *st, enum iw_reason why)
+{
+	sddp_stream_end(st, why == IW_PEER_CLOSED ? sddp_stream_shut(st) : why,
+			NULL);
+	sddp_stream_drop(st);
+}
+
+/* @but_waiting: spare the sessions that have a deferred segment */
+static void end_streams(struct sddp_assoc *a, enum iw_reason why, bool but_waiting)
+{
+	struct sddp_stream *st;
+	unsigned long id;
+	void *at;
+
+	xa_for_each(&a->streams, id, at) {
+		st = at;
+		if (!xa_is_value(at) && !(but_waiting && st->put_off))
+			end_stream(st, why);
+	}
+}
+
+/*
+ * End the association and all its sessions. No Terminate is sent: that would
+ * only delay the end (RFC 5043 11.3).
+ */
+static void sddp_assoc_finish(struct sddp_assoc *a, enum iw_reason why,
+			      bool abort)
+{
+	sddp_crowd_leave(a);
+	sddp_table_close(a);
+	a->why = why;
+	sddp_assoc_set_phase(a, SDDP_ENDED);
+	trace_sddp_assoc_end(a, why);
+	cancel_delayed_work_sync(&a->idle);
+	cancel_delayed_work_sync(&a->look);
+	cancel_delayed_work_sync(&a->retry);
+	end_streams(a, why, false);
+	sddp_sock_release(a, abort);
+	/*
+	 * a QP that is not destroyed yet keeps the structure, but not the
+	 * buffer
+	 */
+	kvfree(a->out);
+	a->out = NULL;
+	/* the callbacks' reference */
+	sddp_assoc_put(a);
+}
+
+/*
+ * Return: the time of the next idle check. A peer counts as unaccepted again
+ * SDDP_IDLE_UNUSED seconds after its last accepted session.
+ */
+static unsigned long sddp_assoc_due(const struct sddp_assoc *a)
+{
+	return a->used ? a->until - (SDDP_IDLE_PASSIVE - SDDP_IDLE_UNUSED) * HZ : a->until;
+}
+
+static void sddp_assoc_arm(struct sddp_assoc *a)
+{
+	unsigned long due = sddp_assoc_due(a);
+
+	mod_delayed_work(sddp_wq, &a->idle, time_after(due, jiffies) ?
+			 due - jiffies : 0);
+}
+
+/*
+ * Worker: start the idle timer if there is no accepted session. If there is no
+ * session at all, free the transmit buffer and count the association as
+ * unaccepted, unless a session was accepted recently.
+ */
+static void sddp_assoc_idle(struct sddp_assoc *a)
+{
+	if (a->guests || a->phase != SDDP_UP)
+		return;
+	if (!atomic_read(&a->live)) {
+		sddp_tx_rest(a);
+		if (!a->used && !a->active && !sddp_crowd_rejoin(a)) {
+			a->unwanted = a->unwanted ?: IW_LOCAL_CLOSE;
+			sddp_assoc_kick(a);
+		}
+	}
+	sddp_assoc_arm(a);
+}
+
+/*
+ * Return: the idle timeout that a session of this kind grants, seconds. One
+ * that no program here requested or was notified of grants none: otherwise a
+ * peer could keep an association for ever.
+ */
+static unsigned int sddp_assoc_worth(const struct sddp_assoc *a,
+				     const struct sddp_stream *st)
+{
+	if (st->up || st->s.active)
+		return a->active ? SDDP_IDLE_ACTIVE : SDDP_IDLE_PASSIVE;
+	return st->told && !a->active ? SDDP_IDLE_UNUSED : 0;
+}
+
+/**
+ * sddp_assoc_left - account for a session that has ended or moved away
+ * @a: the association; worker context
+ * @st: the session's stream
+ */
+void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st)
+{
+	unsigned long until = jiffies + sddp_assoc_worth(a, st) * HZ;
+
+	if (time_after(until, a->until))
+		a->until = until;
+	a->guests -= st->up;
+	atomic_dec(&a->live);
+	sddp_assoc_idle(a);
+}
+
+/*
+ * Limit the buffers to those of an unaccepted peer. Return: true if done, false
+ * if SCTP holds more data than they allow.
+ */
+static bool sddp_assoc_estrange(struct sddp_assoc *a)
+{
+	if (!sddp_sock_shrink(a))
+		return false;
+	a->used = false;
+	a->strays = 0;
+	sddp_assoc_idle(a);
+	return true;
+}
+
+/*
+ * Handle the expiry of the idle timer. Return: true if the association has to
+ * end, false otherwise.
+ */
+static bool sddp_assoc_expired(struct sddp_assoc *a)
+{
+	if (a->guests)
+		return false;
+	if (time_after(sddp_assoc_due(a), jiffies)) {
+		sddp_assoc_arm(a);
+		return false;
+	}
+	if (a->used)
+		return !sddp_assoc_estrange(a);
+	return sddp_table_close_idle(a);
+}
+
+/*
+ * Sessions waiting for the handshake begin, or move to another association if
+ * the peer allows fewer streams.
+ */
+static void begin_sessions(struct sddp_assoc *a)
+{
+	unsigned long id;
+	void *at;
+
+	xa_for_each(&a->streams, id, at)
+		if (!xa_is_value(at))
+			sddp_stream_event(at, SDDP_EV_TX);
+}
+
+static struct sddp_stream *sddp_assoc_take_first(struct sddp_assoc *a,
+						 struct list_head *from)
+{
+	struct sddp_stream *st;
+
+	spin_lock_irq(&a->lock);
+	st = list_first_entry_or_null(from, struct sddp_stream, ready);
+	if (st)
+		list_del_init(&st->ready);
+	spin_unlock_irq(&a->lock);
+	return st;
+}
+
+/* @more: SCTP's queue may have more chunks */
+static void look_late(struct sddp_assoc *a, bool more)
+{
+	struct sddp_stream *st;
+
+	while (!list_empty(&a->late)) {
+		st = list_first_entry(&a->late, struct sddp_stream, late);
+		list_del_init(&st->late);
+		sddp_stream_late(st, more);
+	}
+}
+
+/*
+ * Handle the events of all streams on a->ready, then transmit. @more: as in
+ * look_late(). @lost: do not transmit: the peer may have restarted and would
+ * receive data of an earlier association. Return: true if there is more to do
+ * now, false otherwise.
+ */
+static bool sddp_assoc_serve(struct sddp_assoc *a, bool more, bool lost)
+{
+	bool up = a->phase == SDDP_UP && !lost, again = false;
+	struct sddp_stream *st;
+	LIST_HEAD(now);
+
+	if (up)
+		sddp_tx_acks(a);
+	spin_lock_irq(&a->lock);
+	list_splice_init(&a->ready, &now);
+	spin_unlock_irq(&a->lock);
+	while ((st = sddp_assoc_take_first(a, &now))) {
+		sddp_stream_serve(st);
+		/* the list's reference */
+		ddp_session_put(&st->ss);
+	}
+	if (up)
+		again = sddp_tx_run(a);
+	look_late(a, more);
+	return again || !list_empty_careful(&a->ready);
+}
+
+static enum iw_reason unmade_reason(int err)
+{
+	return ddp_sock_reason(err, err == -ENOMEM || err == -ENOBUFS ?
+			       IW_NO_MEMORY : IW_UNREACHABLE);
+}
+
+static void make(struct sddp_assoc *a)
+{
+	int err;
+
+	/* the sessions that need this association may have ended meanwhile */
+	if (sddp_table_close_idle(a)) {
+		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
+		return;
+	}
+	err = sddp_sock_connect(a);
+	if (err)
+		sddp_assoc_finish(a, unmade_reason(err), true);
+	else
+		sddp_assoc_set_phase(a, SDDP_CONNECTING);
+}
+
+static void sddp_assoc_connected(struct sddp_assoc *a)
+{
+	enum iw_reason why = sddp_sock_up(a);
+
+	if (why != IW_OK) {
+		sddp_assoc_finish(a, why, true);
+		return;
+	}
+	sddp_assoc_set_phase(a, SDDP_UP);
+	begin_sessions(a);
+	sddp_assoc_idle(a);
+}
+
+static void sddp_assoc_connecting(struct sddp_assoc *a)
+{
+	int err;
+
+	switch (sddp_sock_fate(a, &err)) {
+	case SDDP_SOCK_COMING:
+		/* a session may end during the handshake */
+		sddp_assoc_serve(a, false, false);
+		return;
+	case SDDP_SOCK_OPEN:
+		sddp_assoc_connected(a);
+		return;
+	default:
+		sddp_assoc_finish(a, sddp_assoc_lost_reason(err), true);
+	}
+}
+
+/* Test and clear a flag. The caller then checks what the flag stands for. */
+static bool is_due(bool *due)
+{
+	/* litmus: none, xchg() is a full barrier before that check */
+	return READ_ONCE(*due) && xchg(due, false);
+}
+
+/*
+ * Check whether received data has to be processed before the association ends.
+ * @more: result of sddp_recv(). Data to be sent does not count: SCTP accepts
+ * none any more, and programs could go on posting for ever.
+ */
+static bool comes_first(const struct sddp_assoc *a, enum sddp_fate fate,
+			int more)
+{
+	/* deferred segments arrived before the end, and are resumed later */
+	if (a->put_off)
+		return fate != SDDP_SOCK_LOST || more > 0;
+	return more;
+}
+
+/*
+ * The peer has shut down, but a session waits for a page fault before it can
+ * end. Accept no new sessions. Once all received chunks are @taken, end the
+ * other sessions.
+ */
+static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
+{
+	sddp_table_leave_way(a);
+	if (taken)
+		end_streams(a, IW_PEER_CLOSED, true);
+}
+
+static void talk(struct sddp_assoc *a)
+{
+	enum sddp_fate fate;
+	int err, more;
+	bool again;
+
+	/*
+	 * Read the socket state before receiving: data that was sent before a
+	 * SHUTDOWN or ABORT is then in the queue.
+	 */
+	fate = sddp_sock_fate(a, &err);
+	more = sddp_recv(a);
+	/* a session has begun meanwhile; its end checks again */
+	if (a->unwanted == IW_LOCAL_CLOSE && atomic_read(&a->live))
+		a->unwanted = IW_OK;
+	if (a->unwanted) {
+		sddp_assoc_finish(a, a->unwanted, true);
+		return;
+	}
+	again = sddp_assoc_serve(a, more, fate == SDDP_SOCK_LOST);
+	if (is_due(&a->look_due) && !sddp_path_look(a)) {
+		sddp_assoc_finish(a, IW_TIMEOUT, true);
+		return;
+	}
+	/* even if there is more to do: a peer may never stop sending */
+	if (is_due(&a->idle_due) && sddp_assoc_expired(a)) {
+		sddp_assoc_finish(a, IW_LOCAL_CLOSE, !a->active);
+		return;
+	}
+	if (more < 0)
+		sddp_assoc_backoff(a);
+	if (more > 0 || again)
+		sddp_assoc_kick(a);
+	if (comes_first(a, fate, more)) {
+		if (fate == SDDP_SOCK_PEER_DONE)
+			sddp_assoc_end_others(a, !more);
+		return;
+	}
+	switch (fate) {
+	case SDDP_SOCK_LOST:
+		sddp_assoc_finish(a, sddp_assoc_lost_reason(err), true);
+		return;
+	case SDDP_SOCK_PEER_DONE:
+		sddp_assoc_finish(a, IW_PEER_CLOSED, false);
+		return;
+	default:
+		break;
+	}
+}
+
+/**
+ * sddp_assoc_work - run the worker of an association
+ * @w: the association's work item
+ */
+void sddp_assoc_work(struct work_struct *w)
+{
+	struct sddp_assoc *a = container_of(w, struct sddp_assoc, work);
+	/* reclaim may depend on storage that is reached through this device */
+	unsigned int flags = memalloc_noio_save();
+
+	mutex_lock(&a->mutex);
+	a->looked = jiffies;
+	if (a->phase != SDDP_ENDED && READ_ONCE(a->stop))
+		sddp_assoc_finish(a, IW_LOCAL_ABORT, true);
+	if (is_due(&a->left))
+		sddp_assoc_idle(a);
+	if (a->phase == SDDP_NEW)
+		make(a);
+	if (a->phase == SDDP_CONNECTING)
+		sddp_assoc_connecting(a);
+	if (a->phase == SDDP_UP)
+		talk(a);
+	/* streams that were added after the end */
+	if (a->phase == SDDP_ENDED)
+		sddp_assoc_serve(a, false, true);
+	mutex_unlock(&a->mutex);
+	memalloc_noio_restore(flags);
+	sddp_assoc_put(a);
+}
+
+/* The passive side ----------------------------------------------------------- */
+
+/**
+ * sddp_assoc_evict - end an association if it is still unaccepted
+ * @a: the association, referenced, chosen by sddp_crowd_join()
+ *
+ * Sleeps. Called from the worker that adds a new association, not queued to
+ * @a's, so that associations cannot arrive faster than they are evicted.
+ */
+void sddp_assoc_evict(struct sddp_assoc *a)
+{
+	mutex_lock(&a->mutex);
+	if (a->phase == SDDP_UP && !sddp_crowd_spare(a))
+		sddp_assoc_finish(a, IW_LOCAL_CLOSE, true);
+	mutex_unlock(&a->mutex);
+}
+
+/**
+ * sddp_assoc_accepted - set up an association that a peer has made
+ * @a: new, with its socket, which has no callbacks yet
+ *
+ * May evict another unaccepted association. Sleeps. After success the caller
+ * has no reference any more: the association may have ended already.
+ *
+ * Return: 0; -EPROTO if the peer's indication is not DDP's (RFC 5043 7.1) or it
+ * has too many addresses, both of which the listener's user counts; or if it
+ * has reset the association. After an error the caller releases the reference
+ * and the socket.
+ */
+int sddp_assoc_accepted(struct sddp_assoc *a)
+{
+	struct sddp_assoc *other;
+	enum iw_reason why;
+
+	mutex_lock(&a->mutex);
+	why = sddp_sock_up(a);
+	if (why != IW_OK) {
+		mutex_unlock(&a->mutex);
+		/*
+		 * a peer that has reset the association is not counted as
+		 * refused
+		 */
+		if (why != IW_PEER_RESET)
+			sddp_listen_refused(a, why);
+		return -EPROTO;
+	}
+	/* the worker may end the association before the mutex is released */
+	sddp_assoc_get(a);
+	sddp_table_add(a);
+	other = sddp_crowd_join(a);
+	sddp_sock_attach(a);
+	sddp_assoc_set_phase(a, SDDP_UP);
+	sddp_assoc_idle(a);
+	/* chunks may have arrived before the callbacks were set */
+	sddp_assoc_kick(a);
+	mutex_unlock(&a->mutex);
+	sddp_assoc_put(a);
+	if (other) {
+		sddp_assoc_evict(other);
+		sddp_assoc_put(other);
+	}
+	return 0;
+}
+
+/**
+ * sddp_assoc_stop_all - end all associations at module unload
+ *
+ * No new associations can be made any more. Sleeps until all are freed.
+ */
+void sddp_assoc_stop_all(void)
+{
+	struct sddp_assoc *a;
+
+	while ((a = sddp_table_take())) {
+		WRITE_ONCE(a->stop, true);
+		sddp_assoc_kick(a);
+		sddp_assoc_put(a);
+	}
+	sddp_assoc_wait_freed();
+}
