@@ -452,14 +452,9 @@ void sddp_unlisten(struct ddp_listener *l);
 
 /* listen.c: listening on one address */
 extern const struct ddp_port_ops sddp_port_ops;
-/* Pass a peer's Initiate to the ULP; nonzero if no ULP takes it */
 
+/* request.c: requests of peers */
 int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o);
-/*
- * Report an association or session that ended before a program was notified of
- * it
- */
-
 void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why);
 
 /* llp.c: interfaces to DDP and to connection set-up */

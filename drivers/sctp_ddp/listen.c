@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listening sockets, and the listener that a peer's Initiate is for.
+ * Listening sockets: options, addresses, and associations that peers make.
  *
- * An association outlives the listener through which it was made, and carries
- * sessions for later listeners. So the listener is looked up for each Initiate,
- * by the address and port that the peer has connected to.
+ * Which listener an Initiate is for is decided in request.c: an association
+ * outlives the listener through which it was made.
  */
 #include <linux/net.h>
 #include <net/ip.h>
@@ -57,58 +56,3 @@ const struct ddp_port_ops sddp_port_ops = {
 	.queue		= sddp_listen_queue,
 	.accepted	= sddp_listen_accepted,
 };
-
-static int sddp_listen_ask(struct ddp_port_listener *l, struct sddp_stream *st,
-			   const struct ddp_offer *o)
-{
-	int err;
-
-	/* RFC 5043 6.4: the number of pending requests is limited */
-	if (!ddp_port_wait(l, &st->caller, &st->a->remote))
-		return -EBUSY;
-	st->ss.user = l->dl.user;
-	err = ddp_port_request(&st->caller, &st->ss, o);
-	if (err)
-		ddp_port_leave(&st->caller);
-	return err;
-}
-
-/**
- * sddp_listen_request - pass a peer's Initiate to the ULP
- * @st: the stream; worker context
- * @o: the peer's offer
- *
- * Return: 0 if the ULP will accept or reject the session; a negative errno if
- * there is no listener or it cannot take the request.
- */
-int sddp_listen_request(struct sddp_stream *st, const struct ddp_offer *o)
-{
-	struct ddp_port_listener *l =
-		ddp_port_find(&sddp_port_ops, st->a->net, &st->a->local,
-			      st->a->domain);
-	int err;
-
-	if (!l)
-		return -ECONNREFUSED;
-	err = sddp_listen_ask(l, st, o);
-	ddp_port_put(l);
-	return err;
-}
-
-/**
- * sddp_listen_refused - report a start-up that ended before it became a request
- * @a: the association; worker context, or not yet known to others
- * @why: the reason
- *
- * The listener's user counts it. Does nothing if there is no listener.
- */
-void sddp_listen_refused(struct sddp_assoc *a, enum iw_reason why)
-{
-	struct ddp_port_listener *l =
-		ddp_port_find(&sddp_port_ops, a->net, &a->local, a->domain);
-
-	if (!l)
-		return;
-	ddp_port_refused(l, why);
-	ddp_port_put(l);
-}
