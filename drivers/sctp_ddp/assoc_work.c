@@ -208,6 +208,23 @@ static void look_late(struct sddp_assoc *a, bool more)
 }
 
 /*
+ * Give transmit slots to the streams. Retry later if SCTP accepts no more or
+ * memory is short. Other errors mean that the association has ended, which the
+ * next run finds out. Return: true if there is more that SCTP would accept now,
+ * false otherwise.
+ */
+static bool sddp_assoc_transmit(struct sddp_assoc *a)
+{
+	int err = sddp_tx_run(a);
+
+	if (err == -EAGAIN)
+		sddp_assoc_retry(a);
+	else if (ddp_sock_later(err))
+		sddp_assoc_backoff(a);
+	return err > 0;
+}
+
+/*
  * Handle the events of all streams on a->ready, then transmit. @more: as in
  * look_late(). @lost: do not transmit: the peer may have restarted and would
  * receive data of an earlier association. Return: true if there is more to do
@@ -230,7 +247,7 @@ static bool sddp_assoc_serve(struct sddp_assoc *a, bool more, bool lost)
 		ddp_session_put(&st->ss);
 	}
 	if (up)
-		again = sddp_tx_run(a);
+		again = sddp_assoc_transmit(a);
 	look_late(a, more);
 	return again || !list_empty_careful(&a->ready);
 }

@@ -389,7 +389,7 @@ void sddp_stray_note(struct sddp_assoc *a);
 
 /* tx.c: transmission of chunks */
 void sddp_tx_queue(struct sddp_stream *st);
-bool sddp_tx_run(struct sddp_assoc *a);
+int sddp_tx_run(struct sddp_assoc *a);
 void sddp_tx_rest(struct sddp_assoc *a);
 void sddp_tx_forget(struct sddp_stream *st);
 void sddp_tx_acks(struct sddp_assoc *a);

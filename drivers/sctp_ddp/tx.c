@@ -407,24 +407,13 @@ static int run(struct sddp_assoc *a)
  * sddp_tx_run - give transmit slots to the streams
  * @a: the association; worker context
  *
- * If SCTP accepts no more, or memory is short, the worker runs again later.
- * Other errors mean that the association has ended, which the worker finds out
- * by itself.
- *
- * Return: true if there is more that SCTP would accept now, false otherwise.
+ * Return: 1 if there is more that SCTP would accept now; 0 if there is not, or
+ * if SCTP was full before; -EAGAIN if SCTP has accepted no more; another error
+ * if memory is short, see ddp_sock_later(), or if the association has ended.
  */
-bool sddp_tx_run(struct sddp_assoc *a)
+int sddp_tx_run(struct sddp_assoc *a)
 {
-	int err;
-
-	if (READ_ONCE(a->full))
-		return false;
-	err = run(a);
-	if (err == -EAGAIN)
-		sddp_assoc_retry(a);
-	else if (ddp_sock_later(err))
-		sddp_assoc_backoff(a);
-	return err > 0;
+	return READ_ONCE(a->full) ? 0 : run(a);
 }
 
 /**

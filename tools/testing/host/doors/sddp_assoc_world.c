@@ -100,14 +100,13 @@ int sddp_recv(struct sddp_assoc *a)
 }
 
 /* SCTP does not accept data, and does not report when it will */
-bool sddp_tx_run(struct sddp_assoc *a)
+int sddp_tx_run(struct sddp_assoc *a)
 {
 	if (READ_ONCE(a->full))
-		return false;
+		return 0;
 	if (world.no_memory) {
 		WRITE_ONCE(a->full, true);
-		sddp_assoc_retry(a);
-		return false;
+		return -EAGAIN;
 	}
 	world.sent++;
 	return world.again;
