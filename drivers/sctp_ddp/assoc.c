@@ -81,6 +81,16 @@ static void sddp_assoc_look_expired(struct work_struct *w)
 	sddp_assoc_kick(a);
 }
 
+static void sddp_assoc_retry_expired(struct work_struct *w)
+{
+	struct sddp_assoc *a = container_of(to_delayed_work(w),
+					    struct sddp_assoc, retry);
+
+	WRITE_ONCE(a->full, false);
+	WRITE_ONCE(a->deep, false);
+	sddp_assoc_kick(a);
+}
+
 /**
  * sddp_assoc_new - allocate an association without a socket
  * @net: network namespace

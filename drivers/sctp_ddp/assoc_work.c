@@ -11,6 +11,7 @@
 #include <linux/sched/mm.h>
 
 #include "internal.h"
+#include "share.h"
 #include "trace.h"
 
 static void sddp_assoc_set_phase(struct sddp_assoc *a, enum sddp_phase phase)
@@ -205,6 +206,48 @@ static void look_late(struct sddp_assoc *a, bool more)
 		list_del_init(&st->late);
 		sddp_stream_late(st, more);
 	}
+}
+
+/*
+ * Start the retry timer, or let it expire earlier. Both directions share the
+ * timer, and it is never postponed: events that arrive meanwhile do not mean
+ * that a retry would succeed. Return: true if the timer expires after @delay,
+ * false if it expires before.
+ */
+static bool try_again(struct sddp_assoc *a, unsigned long delay)
+{
+	unsigned long at = jiffies + delay;
+
+	/* a full barrier: a timer that is queued already sees the present state */
+	if (!queue_delayed_work(sddp_wq, &a->retry, delay)) {
+		if (!time_before(at, a->retry_at))
+			return false;
+		mod_delayed_work(sddp_wq, &a->retry, delay);
+	}
+	a->retry_at = at;
+	return true;
+}
+
+/*
+ * Schedule a retry because SCTP accepts no more data. Normally an
+ * acknowledgement schedules the worker, see sddp_sock_space(). But if SCTP is
+ * short of socket memory, nothing may be in flight.
+ */
+static void sddp_assoc_retry(struct sddp_assoc *a)
+{
+	try_again(a, HZ / 2);
+}
+
+/*
+ * Schedule a retry because memory was short. The delay grows with each failure
+ * in a row, see sddp_share_delay().
+ */
+static void sddp_assoc_backoff(struct sddp_assoc *a)
+{
+	u32 delay = sddp_share_delay(a->delay);
+
+	if (try_again(a, msecs_to_jiffies(delay)))
+		a->delay = delay;
 }
 
 /*

@@ -320,11 +320,6 @@ void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st);
 void sddp_assoc_evict(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
 
-/* retry.c: retries if SCTP is full or memory is short */
-void sddp_assoc_retry(struct sddp_assoc *a);
-void sddp_assoc_backoff(struct sddp_assoc *a);
-void sddp_assoc_retry_expired(struct work_struct *w);
-
 /* crowd.c: unaccepted associations */
 struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a);
 bool sddp_crowd_rejoin(struct sddp_assoc *a);
