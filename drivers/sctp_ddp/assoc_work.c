@@ -380,6 +380,16 @@ static void sddp_assoc_end_others(struct sddp_assoc *a, bool taken)
 		end_streams(a, IW_PEER_CLOSED, true);
 }
 
+/* Return: true if data gets through or none is in flight, false otherwise */
+static bool sddp_assoc_look(struct sddp_assoc *a)
+{
+	enum sddp_path_state state = sddp_path_look(a);
+
+	if (state == SDDP_PATH_IDLE)
+		sddp_tx_rest(a);
+	return state != SDDP_PATH_DEAD;
+}
+
 static void talk(struct sddp_assoc *a)
 {
 	enum sddp_fate fate;
@@ -400,7 +410,7 @@ static void talk(struct sddp_assoc *a)
 		return;
 	}
 	again = sddp_assoc_serve(a, more, fate == SDDP_SOCK_LOST);
-	if (is_due(&a->look_due) && !sddp_path_look(a)) {
+	if (is_due(&a->look_due) && !sddp_assoc_look(a)) {
 		sddp_assoc_finish(a, IW_TIMEOUT, true);
 		return;
 	}

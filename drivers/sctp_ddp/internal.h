@@ -428,10 +428,17 @@ void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q);
 int sddp_recv(struct sddp_assoc *a);
 bool sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
 
+/* Result of a check for stalled data */
+enum sddp_path_state {
+	SDDP_PATH_IDLE,		/* all is acknowledged; no further check */
+	SDDP_PATH_BUSY,		/* data is in flight */
+	SDDP_PATH_DEAD,		/* no data gets through: end the association */
+};
+
 /* path.c: path MTU and path failure */
 void __sddp_path_allow(struct sctp_association *asoc);
 void sddp_path_watch(struct sddp_assoc *a);
-bool sddp_path_look(struct sddp_assoc *a);
+enum sddp_path_state sddp_path_look(struct sddp_assoc *a);
 
 /* bind.c: addresses of a socket */
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,

@@ -122,10 +122,9 @@ void sddp_path_watch(struct sddp_assoc *a)
  * sddp_path_look - check whether data that was sent is acknowledged
  * @a: the association; worker context
  *
- * Return: false if no data gets through, so that the association has to end;
- * true otherwise.
+ * Return: the state of what was sent, see enum sddp_path_state.
  */
-bool sddp_path_look(struct sddp_assoc *a)
+enum sddp_path_state sddp_path_look(struct sddp_assoc *a)
 {
 	struct sddp_stall_view v;
 	enum sddp_stall_do what;
@@ -139,9 +138,8 @@ bool sddp_path_look(struct sddp_assoc *a)
 	else if (what == SDDP_STALL_SHRINK)
 		shrink(a);
 	/* a closed window opens without a notification, so keep checking */
-	if (v.under_way)
-		sddp_path_watch(a);
-	else
-		sddp_tx_rest(a);
-	return what != SDDP_STALL_END;
+	if (!v.under_way)
+		return SDDP_PATH_IDLE;
+	sddp_path_watch(a);
+	return what == SDDP_STALL_END ? SDDP_PATH_DEAD : SDDP_PATH_BUSY;
 }

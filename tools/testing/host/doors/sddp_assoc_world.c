@@ -121,9 +121,9 @@ void sddp_tx_acks(struct sddp_assoc *a)
 
 void sddp_tx_rest(struct sddp_assoc *a) {}
 
-bool sddp_path_look(struct sddp_assoc *a)
+enum sddp_path_state sddp_path_look(struct sddp_assoc *a)
 {
-	return true;
+	return SDDP_PATH_BUSY;
 }
 
 /* The rest of iw_sctp_ddp, and DDP ---------------------------------------------- */

@@ -21,7 +21,7 @@ static struct {
 	u64			now;		/* current time, ms */
 	bool			armed;		/* the check is scheduled */
 	u32			asked;		/* heartbeats; the peer replies */
-	u32			rested;		/* checks with nothing to send */
+	u32			rested;		/* checks with nothing in flight */
 } world;
 
 struct workqueue_struct *sddp_wq;
@@ -48,11 +48,6 @@ int sddp_sock_set(struct socket *sock, int name, void *value, int len)
 	return 0;
 }
 
-void sddp_tx_rest(struct sddp_assoc *a)
-{
-	world.rested++;
-}
-
 /* Ten chunks in large packets are in flight */
 static int begin(struct kunit *test)
 {
@@ -77,13 +72,16 @@ static int begin(struct kunit *test)
  */
 static u32 looks(struct kunit *test, u32 most)
 {
+	enum sddp_path_state state;
 	u32 i;
 
 	for (i = 0; i < most; i++) {
 		KUNIT_ASSERT_TRUE(test, world.armed);
 		world.armed = false;
 		world.now += LOOK;
-		if (!sddp_path_look(&world.a))
+		state = sddp_path_look(&world.a);
+		world.rested += state == SDDP_PATH_IDLE;
+		if (state == SDDP_PATH_DEAD)
 			return i + 1;
 	}
 	return 0;
