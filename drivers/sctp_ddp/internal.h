@@ -385,9 +385,11 @@ void sddp_stray_note(struct sddp_assoc *a);
 /* tx.c: transmission of chunks */
 void sddp_tx_queue(struct sddp_stream *st);
 int sddp_tx_run(struct sddp_assoc *a);
+void sddp_tx_acks(struct sddp_assoc *a);
+
+/* tx_buf.c: the transmit buffer of an association */
 void sddp_tx_rest(struct sddp_assoc *a);
 void sddp_tx_forget(struct sddp_stream *st);
-void sddp_tx_acks(struct sddp_assoc *a);
 
 /* States of a connected socket */
 enum sddp_fate {

@@ -175,21 +175,6 @@ static int make_room(struct sddp_assoc *a, u32 size)
 	return 0;
 }
 
-/**
- * sddp_tx_rest - free the transmit buffer
- * @a: the association, with nothing to send; worker context
- *
- * Does nothing while a segment is pending that SCTP has not accepted.
- */
-void sddp_tx_rest(struct sddp_assoc *a)
-{
-	if (a->out_len)
-		return;
-	kvfree(a->out);
-	a->out = NULL;
-	a->out_size = 0;
-}
-
 /*
  * Offset in the transmit buffer for a segment. The payload of a long one gets
  * the page offset that it has in memory: ddp_copy() then copies whole pages.
@@ -414,16 +399,4 @@ static int run(struct sddp_assoc *a)
 int sddp_tx_run(struct sddp_assoc *a)
 {
 	return READ_ONCE(a->full) ? 0 : run(a);
-}
-
-/**
- * sddp_tx_forget - drop the pending segment if it is a stream's
- * @st: the stream; worker context, with the association's mutex held
- */
-void sddp_tx_forget(struct sddp_stream *st)
-{
-	if (st->a->out_of != st)
-		return;
-	st->a->out_len = 0;
-	st->a->out_of = NULL;
 }

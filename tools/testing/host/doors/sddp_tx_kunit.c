@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/{tx,stray}.c: what is sent over SCTP, and in
- * which order. Streams and socket are stubs.
+ * Unit tests of drivers/sctp_ddp/{tx,tx_buf,stray}.c: what is sent over SCTP,
+ * and in which order. Streams and socket are stubs.
  */
 #include <kunit/test.h>
 #include <ddp/copy.h>
