@@ -313,10 +313,14 @@ void sddp_assoc_get(struct sddp_assoc *a);
 void sddp_assoc_put(struct sddp_assoc *a);
 void sddp_assoc_wait_freed(void);
 
+/* assoc_idle.c: the idle timeout of an association */
+void sddp_assoc_idle(struct sddp_assoc *a);
+void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st);
+bool sddp_assoc_expired(struct sddp_assoc *a);
+
 /* assoc_work.c: the worker of an association */
 void sddp_assoc_work(struct work_struct *w);
 int sddp_assoc_accepted(struct sddp_assoc *a);
-void sddp_assoc_left(struct sddp_assoc *a, const struct sddp_stream *st);
 void sddp_assoc_evict(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/{assoc,assoc_work}.c: the worker of an association, and
- * when the association ends. The socket is a stub.
+ * Unit tests of drivers/sctp_ddp/assoc{,_idle,_work}.c: the worker of an
+ * association, and when the association ends. The socket is a stub.
  */
 #include <kunit/test.h>
 #include <linux/slab.h>
