@@ -432,7 +432,6 @@ void sddp_sock_query(struct sddp_assoc *a, struct ddp_query *q);
 
 /* recv.c: SCTP's receive queue */
 int sddp_recv(struct sddp_assoc *a);
-bool sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len);
 
 /* Result of a check for stalled data */
 enum sddp_path_state {

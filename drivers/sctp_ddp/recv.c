@@ -102,19 +102,3 @@ int sddp_recv(struct sddp_assoc *a)
 	}
 	return 1;
 }
-
-/**
- * sddp_recv_read - copy bytes of a chunk in SCTP's queue
- * @skb: the chunk
- * @off: offset in the chunk
- * @dst: destination
- * @len: number of bytes
- *
- * Return: true if all bytes have been copied, false if some are past the end of
- * the chunk or in a device's memory.
- */
-bool sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len)
-{
-	/* checks skb_frags_readable() of each buffer */
-	return !skb_copy_bits(skb, off, dst, len);
-}

@@ -2,7 +2,12 @@
 /*
  * Reading the bytes of a chunk, from SCTP's queue or from a kept copy, and
  * decoding its beginning.
+ *
+ * The queue itself is in recv.c. The first bytes of a chunk are copied once:
+ * all decisions are based on this copy.
  */
+#include <linux/skbuff.h>
+
 #include "internal.h"
 
 /* Longest segment whose length fits into an RDMAP Terminate */
@@ -28,8 +33,8 @@ static u32 read_ours(const struct sddp_src *src, u32 off, void *dst, u32 len)
  * @dst: destination
  * @len: number of bytes
  *
- * Return: true if all bytes have been copied; false if some cannot be read,
- * which are then set to zero.
+ * Return: true if all bytes have been copied; false if some are past the end of
+ * the chunk or in a device's memory, which are then set to zero.
  */
 bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 {
@@ -38,8 +43,9 @@ bool sddp_src_read(struct sddp_assoc *a, u32 off, void *dst, u32 len)
 
 	if (n == len)
 		return true;
+	/* checks skb_frags_readable() of each buffer */
 	if (src->arrived &&
-	    sddp_recv_read(src->arrived, off + n, dst + n, len - n))
+	    !skb_copy_bits(src->arrived, off + n, dst + n, len - n))
 		return true;
 	memset(dst + n, 0, len - n);
 	src->bad = true;

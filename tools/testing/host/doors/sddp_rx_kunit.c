@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/err.h>
+#include <linux/skbuff.h>
 #include <linux/slab.h>
 
 #include "../../../../drivers/ddp/internal.h"
@@ -101,12 +102,12 @@ enum iw_reason ddp_sock_reason(int err, enum iw_reason otherwise)
 
 /* The rest of iw_sctp_ddp ------------------------------------------------------ */
 
-bool sddp_recv_read(const struct sk_buff *skb, u32 off, void *dst, u32 len)
+int skb_copy_bits(const struct sk_buff *skb, int off, void *dst, int len)
 {
 	if (off + len > world.len)
-		return false;
+		return -EFAULT;
 	memcpy(dst, world.chunk + off, len);
-	return true;
+	return 0;
 }
 
 void sddp_assoc_get(struct sddp_assoc *a)

@@ -13,6 +13,9 @@ struct sk_buff {
 	u32	truesize;
 };
 
+/* Provided by the test */
+int skb_copy_bits(const struct sk_buff *skb, int off, void *to, int len);
+
 /* Pages are allocated and freed by the test */
 struct page {
 	int	refs;
