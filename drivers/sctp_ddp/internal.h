@@ -420,7 +420,7 @@ int sddp_sock_send(struct sddp_assoc *a, u16 id, u32 ppid, const void *buf,
 u32 sddp_sock_mark(struct sddp_assoc *a);
 u32 sddp_sock_acked(struct sddp_assoc *a);
 
-/* room.c: buffer limits of a connected socket */
+/* sock_buf.c: buffer limits of a connected socket */
 void sddp_sock_narrow(struct socket *sock, bool stranger);
 void __sddp_sock_learn(struct sddp_assoc *a, struct sock *sk);
 void sddp_sock_widen(struct sddp_assoc *a);

@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #include <sys/epoll.h>
 
-/* The parts of an association and its socket that sctp_ddp/{room,path,sock}.c use */
+/* The parts of an association and its socket that sctp_ddp/{sock_buf,path,sock}.c use */
 struct sctp_transport {
 	struct list_head	transports;
 	union { struct sockaddr sa; } ipaddr;

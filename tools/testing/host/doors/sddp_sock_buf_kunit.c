@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/room.c: buffer limits of an SCTP socket. The
+ * Unit tests of drivers/sctp_ddp/sock_buf.c: buffer limits of an SCTP socket. The
  * association is a stub.
  */
 #include <kunit/test.h>
