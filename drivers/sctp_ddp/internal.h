@@ -324,7 +324,7 @@ int sddp_assoc_accepted(struct sddp_assoc *a);
 void sddp_assoc_evict(struct sddp_assoc *a);
 void sddp_assoc_stop_all(void);
 
-/* crowd.c: unaccepted associations */
+/* unaccepted.c: unaccepted associations */
 struct sddp_assoc *sddp_crowd_join(struct sddp_assoc *a);
 bool sddp_crowd_rejoin(struct sddp_assoc *a);
 void sddp_crowd_leave(struct sddp_assoc *a);

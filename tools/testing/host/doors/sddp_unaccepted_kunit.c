@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/crowd.c: unaccepted associations, and which of
+ * Unit tests of drivers/sctp_ddp/unaccepted.c: unaccepted associations, and which of
  * them are evicted.
  */
 #include <kunit/test.h>
