@@ -181,7 +181,7 @@ struct sddp_assoc {
 
 	/*
 	 * by number: a struct sddp_stream, NULL if the number is reserved, or a
-	 * value if the session is orphaned (stray.c)
+	 * value if the session is orphaned (orphan.c)
 	 */
 	struct xarray		streams;
 	atomic_t		live;		/* sessions and reservations */
@@ -376,7 +376,7 @@ struct sddp_kept *sddp_early_take(struct sddp_stream *st);
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k);
 void sddp_early_forget(struct sddp_stream *st);
 
-/* stray.c: orphaned sessions */
+/* orphan.c: orphaned sessions */
 void sddp_stray_count(struct sddp_tally *t, const struct sddp_head *h);
 int sddp_stray_first(struct sddp_assoc *a, const struct sddp_in *in,
 		     const struct sddp_head *h);

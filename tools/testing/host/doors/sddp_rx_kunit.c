@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/{rx,early,stream,stray}.c: received chunks,
+ * Unit tests of drivers/sctp_ddp/{rx,early,stream,orphan}.c: received chunks,
  * also while a session is deferred for memory. Socket and DDP are stubs.
  */
 #include <kunit/test.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/{tx,tx_buf,stray}.c: what is sent over SCTP,
+ * Unit tests of drivers/sctp_ddp/{tx,tx_buf,orphan}.c: what is sent over SCTP,
  * and in which order. Streams and socket are stubs.
  */
 #include <kunit/test.h>
