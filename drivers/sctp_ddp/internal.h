@@ -449,7 +449,7 @@ enum sddp_path_state sddp_path_look(struct sddp_assoc *a);
 int sddp_bind(struct socket *sock, const struct sockaddr_storage *at,
 	      const int *paths);
 
-/* places.c: listeners, and the addresses that they listen on */
+/* listen_addrs.c: listeners, and the addresses that they listen on */
 int sddp_places_init(void);
 void sddp_places_exit(void);
 struct ddp_listener *sddp_listen(const struct ddp_listen *l,

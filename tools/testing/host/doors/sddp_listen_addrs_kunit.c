@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/places.c: a listener on a wildcard address
+ * Unit tests of drivers/sctp_ddp/listen_addrs.c: a listener on a wildcard address
  * follows the addresses of its interface, and no others.
  */
 #include <kunit/test.h>
