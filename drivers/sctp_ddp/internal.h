@@ -293,7 +293,7 @@ static inline struct sddp_stream *llp_to_stream(struct ddp_llp *llp)
 
 extern struct workqueue_struct *sddp_wq;
 
-/* reserve.c: the table of associations, and reservations of stream numbers */
+/* assoc_table.c: the table of associations, and reservations of stream numbers */
 void sddp_table_add(struct sddp_assoc *a);
 void sddp_table_close(struct sddp_assoc *a);
 void sddp_table_leave_way(struct sddp_assoc *a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Unit tests of drivers/sctp_ddp/reserve.c: which association a new session uses. */
+/* Unit tests of drivers/sctp_ddp/assoc_table.c: which association a new session uses. */
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/slab.h>
