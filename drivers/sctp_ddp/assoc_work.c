@@ -10,8 +10,8 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 
+#include "admission.h"
 #include "internal.h"
-#include "share.h"
 #include "trace.h"
 
 static void sddp_assoc_set_phase(struct sddp_assoc *a, enum sddp_phase phase)

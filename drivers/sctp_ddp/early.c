@@ -5,14 +5,14 @@
  *
  * A red-black tree by DDP-SSN: a peer cannot raise the cost of insertion,
  * lookup or removal by the order in which it sends. Memory is checked against
- * the limits of share.h before it is allocated.
+ * the limits of admission.h before it is allocated.
  */
 #include <linux/mm.h>
 #include <linux/rbtree.h>
 #include <linux/slab.h>
 
+#include "admission.h"
 #include "internal.h"
-#include "share.h"
 
 static atomic_long_t all = ATOMIC_LONG_INIT(0);	/* bytes, of all associations */
 

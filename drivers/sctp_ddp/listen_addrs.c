@@ -30,8 +30,8 @@
 #include <ddp/port.h>
 #include <ddp/sock.h>
 
+#include "admission.h"
 #include "internal.h"
-#include "share.h"
 
 #define SOON	50	/* delay from a change to the update, milliseconds */
 

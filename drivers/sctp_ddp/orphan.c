@@ -7,8 +7,8 @@
  * streams (RFC 5043 6.1, 6.4). It holds the number of chunks that have arrived,
  * whether the peer's Terminate was among them, and whether ours must be sent.
  */
+#include "admission.h"
 #include "internal.h"
-#include "share.h"
 
 #define LAST	BIT(16)			/* Terminate received; lower bits: count */
 #define OWED	BIT(17)			/* our Terminate has to be sent */

@@ -16,8 +16,8 @@
 
 #include <ddp/addr.h>
 
+#include "admission.h"
 #include "internal.h"
-#include "share.h"
 
 static void sddp_data_ready(struct sock *sk)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Detection of PMTU black holes: see stall.h. */
-#include "share.h"
+#include "admission.h"
 #include "stall.h"
 
 /*

@@ -3,7 +3,7 @@
  * Unaccepted associations: made by a peer, without a session that a program has
  * accepted, or not recently, and without a pending request.
  *
- * Each of them costs little memory and their number is limited, see share.h. A
+ * Each of them costs little memory and their number is limited, see admission.h. A
  * new one is always admitted: if a limit is reached, the oldest one is evicted,
  * if possible one from the new association's own peer address.
  */
@@ -13,8 +13,8 @@
 
 #include <ddp/addr.h>
 
+#include "admission.h"
 #include "internal.h"
-#include "share.h"
 
 static LIST_HEAD(crowd);		/* oldest first */
 static DEFINE_MUTEX(crowd_lock);

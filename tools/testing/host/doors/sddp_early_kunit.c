@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 
 #include "../../../../drivers/sctp_ddp/internal.h"
-#include "../../../../drivers/sctp_ddp/share.h"
+#include "../../../../drivers/sctp_ddp/admission.h"
 
 static struct sddp_assoc assoc, other;
 static struct sddp_stream stream, far;

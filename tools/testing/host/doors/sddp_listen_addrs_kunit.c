@@ -12,7 +12,7 @@
 #include <ddp/port.h>
 
 #include "../../../../drivers/sctp_ddp/internal.h"
-#include "../../../../drivers/sctp_ddp/share.h"
+#include "../../../../drivers/sctp_ddp/admission.h"
 
 #define LISTENERS	2
 

@@ -10,7 +10,7 @@
 
 #include "../../../../drivers/ddp/internal.h"
 #include "../../../../drivers/sctp_ddp/internal.h"
-#include "../../../../drivers/sctp_ddp/share.h"
+#include "../../../../drivers/sctp_ddp/admission.h"
 
 static struct {
 	struct sddp_assoc	a;

@@ -8,7 +8,7 @@
 
 #include "../../../../drivers/ddp/internal.h"
 #include "../../../../drivers/sctp_ddp/internal.h"
-#include "../../../../drivers/sctp_ddp/share.h"
+#include "../../../../drivers/sctp_ddp/admission.h"
 #include "fetch.h"
 
 #define FRAGMENT	1000

@@ -7,7 +7,7 @@
 #include <ddp/addr.h>
 
 #include "../../../../drivers/sctp_ddp/internal.h"
-#include "../../../../drivers/sctp_ddp/share.h"
+#include "../../../../drivers/sctp_ddp/admission.h"
 
 #define CROWD	(SDDP_STRANGERS_PLACE + 2)
 

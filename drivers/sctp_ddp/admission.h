@@ -4,8 +4,8 @@
  * associations and addresses. A peer is unaccepted until a program has accepted
  * one of its sessions.
  */
-#ifndef _SDDP_SHARE_H
-#define _SDDP_SHARE_H
+#ifndef _SDDP_ADMISSION_H
+#define _SDDP_ADMISSION_H
 
 #include <ddp/pure.h>
 

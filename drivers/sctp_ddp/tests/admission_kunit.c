@@ -2,7 +2,7 @@
 /* Tests of the limits on what a peer can make this host keep. */
 #include <kunit/test.h>
 
-#include "../share.h"
+#include "../admission.h"
 
 /*
  * Many associations that take all they can get stay within the sum of the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Limits on what a peer can make this host keep: see share.h. */
-#include "share.h"
+/* Limits on what a peer can make this host keep: see admission.h. */
+#include "admission.h"
 
 /* Bounds of a retry delay, milliseconds */
 #define DELAY_LEAST	10

@@ -3,18 +3,18 @@
  * Memory limits of a peer over SCTP, and the choice of the unaccepted
  * association to evict.
  *
- * Files: sctp_ddp/share.c
+ * Files: sctp_ddp/admission.c
  * Checks: unsigned-overflow
  * Bound: 1, there is no loop
- * Mutation: sctp_ddp/share.c s/all < SDDP_EARLY_ALL ? SDDP_EARLY_ALL - all : 0/SDDP_EARLY_ALL - all/
- * Mutation: sctp_ddp/share.c s/cost <= most \&\& kept <= most - cost/kept + cost <= most/
- * Mutation: sctp_ddp/share.c s/left \/ 2/left/
- * Mutation: sctp_ddp/share.c s/most > SDDP_EARLY_ASSOC/most > 2 * SDDP_EARLY_ASSOC/
- * Mutation: sctp_ddp/share.c s/c->peer >= SDDP_STRANGERS_PEER/c->peer > SDDP_STRANGERS_PEER/
- * Mutation: sctp_ddp/share.c s/c->net >= SDDP_STRANGERS_NET/c->net > SDDP_STRANGERS_NET/
- * Mutation: sctp_ddp/share.c s/before > DELAY_MOST \/ 2/before > DELAY_MOST/
+ * Mutation: sctp_ddp/admission.c s/all < SDDP_EARLY_ALL ? SDDP_EARLY_ALL - all : 0/SDDP_EARLY_ALL - all/
+ * Mutation: sctp_ddp/admission.c s/cost <= most \&\& kept <= most - cost/kept + cost <= most/
+ * Mutation: sctp_ddp/admission.c s/left \/ 2/left/
+ * Mutation: sctp_ddp/admission.c s/most > SDDP_EARLY_ASSOC/most > 2 * SDDP_EARLY_ASSOC/
+ * Mutation: sctp_ddp/admission.c s/c->peer >= SDDP_STRANGERS_PEER/c->peer > SDDP_STRANGERS_PEER/
+ * Mutation: sctp_ddp/admission.c s/c->net >= SDDP_STRANGERS_NET/c->net > SDDP_STRANGERS_NET/
+ * Mutation: sctp_ddp/admission.c s/before > DELAY_MOST \/ 2/before > DELAY_MOST/
  */
-#include "../../../drivers/sctp_ddp/share.h"
+#include "../../../drivers/sctp_ddp/admission.h"
 #include "proof.h"
 
 #define MIB	((u64)1 << 20)
