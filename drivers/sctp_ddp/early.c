@@ -197,6 +197,23 @@ void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k)
 }
 
 /**
+ * sddp_early_set_put_off - note whether the next chunk in order is deferred
+ * @st: the stream; worker context
+ * @put_off: true if it is kept or stays in SCTP's queue until a page fault is
+ *	resolved
+ */
+void sddp_early_set_put_off(struct sddp_stream *st, bool put_off)
+{
+	if (st->put_off == put_off)
+		return;
+	st->put_off = put_off;
+	st->a->put_off += put_off ? 1 : -1;
+	/* chunks may have stayed in SCTP's queue because of it */
+	if (!put_off)
+		sddp_assoc_kick(st->a);
+}
+
+/**
  * sddp_early_forget - free all kept chunks of a stream
  * @st: the stream; worker context
  */
@@ -204,6 +221,7 @@ void sddp_early_forget(struct sddp_stream *st)
 {
 	struct sddp_kept *k, *next;
 
+	sddp_early_set_put_off(st, false);
 	rbtree_postorder_for_each_entry_safe(k, next, &st->early, node)
 		sddp_early_free(st, k);
 	st->early = RB_ROOT;

@@ -357,7 +357,6 @@ enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in);
 void sddp_rx_settle(struct sddp_stream *st);
 void sddp_rx_resume(struct sddp_stream *st);
-void sddp_rx_forget(struct sddp_stream *st);
 void sddp_rx_begin(struct sddp_stream *st);
 
 /* src.c: reading the bytes of a chunk */
@@ -374,6 +373,7 @@ bool sddp_early_here(const struct sddp_stream *st, u16 ssn);
 struct sddp_tally sddp_early_tally(const struct sddp_stream *st);
 struct sddp_kept *sddp_early_take(struct sddp_stream *st);
 void sddp_early_free(struct sddp_stream *st, struct sddp_kept *k);
+void sddp_early_set_put_off(struct sddp_stream *st, bool put_off);
 void sddp_early_forget(struct sddp_stream *st);
 
 /* orphan.c: orphaned sessions */

@@ -198,17 +198,6 @@ static bool take_kept(struct sddp_stream *st, struct sddp_kept *k)
 	return true;
 }
 
-static void note_put_off(struct sddp_stream *st, bool put_off)
-{
-	if (st->put_off == put_off)
-		return;
-	st->put_off = put_off;
-	st->a->put_off += put_off ? 1 : -1;
-	/* chunks may have stayed in SCTP's queue because of it */
-	if (!put_off)
-		sddp_assoc_kick(st->a);
-}
-
 /* Process the kept chunks that have become next in order */
 static void take_due(struct sddp_stream *st)
 {
@@ -217,7 +206,7 @@ static void take_due(struct sddp_stream *st)
 	while ((k = sddp_early_take(st))) {
 		if (!take_kept(st, k)) {
 			sddp_early_add(st, k);
-			note_put_off(st, true);
+			sddp_early_set_put_off(st, true);
 			return;
 		}
 		st->rx_next++;
@@ -225,7 +214,8 @@ static void take_due(struct sddp_stream *st)
 		/* up to SDDP_IN_FLIGHT_MAX chunks may be kept */
 		cond_resched();
 	}
-	note_put_off(st, false);
+	if (st->put_off)
+		sddp_early_set_put_off(st, false);
 }
 
 /**
@@ -236,16 +226,6 @@ void sddp_rx_resume(struct sddp_stream *st)
 {
 	if (st->put_off && !(st->stream && ddp_rx_waits(st->stream)))
 		take_due(st);
-}
-
-/**
- * sddp_rx_forget - free the kept chunks of a stream
- * @st: the stream; worker context
- */
-void sddp_rx_forget(struct sddp_stream *st)
-{
-	note_put_off(st, false);
-	sddp_early_forget(st);
 }
 
 static bool place_early(struct sddp_stream *st, u32 len, struct ddp_placed *p)
@@ -304,7 +284,7 @@ static bool keep_due(struct sddp_stream *st, u32 len)
 {
 	struct sddp_kept *k = NULL;
 
-	note_put_off(st, true);
+	sddp_early_set_put_off(st, true);
 	if (sddp_early_may_wait(st))
 		k = sddp_early_new(st, st->rx_next, len);
 	if (!k)
@@ -364,7 +344,7 @@ void sddp_rx_settle(struct sddp_stream *st)
 		return;
 	st->counting = true;
 	st->tally = sddp_early_tally(st);
-	sddp_rx_forget(st);
+	sddp_early_forget(st);
 	note_whole(st);
 }
 

@@ -363,7 +363,7 @@ static void forget_next(struct sddp_stream *st)
 void sddp_stream_forget(struct sddp_stream *st)
 {
 	forget_next(st);
-	sddp_rx_forget(st);
+	sddp_early_forget(st);
 	list_del_init(&st->doubt);
 	list_del_init(&st->turn);
 	list_del_init(&st->late);

@@ -127,7 +127,7 @@ void sddp_assoc_kick(struct sddp_assoc *a)
 void sddp_tx_forget(struct sddp_stream *st) {}
 void sddp_rx_settle(struct sddp_stream *st) {}
 void sddp_rx_resume(struct sddp_stream *st) {}
-void sddp_rx_forget(struct sddp_stream *st) {}
+void sddp_early_forget(struct sddp_stream *st) {}
 void sddp_rx_begin(struct sddp_stream *st) {}
 void sddp_stray_leave(struct sddp_stream *st, bool owed) {}
 
