@@ -33,6 +33,9 @@ struct socket;
 #define SDDP_IDLE_PASSIVE	60	/* on the other side */
 #define SDDP_IDLE_UNUSED	10	/* of an unaccepted peer */
 
+/* Until SCTP has the Initiate or our reply to one, seconds */
+#define SDDP_DEADLINE_SAY	30
+
 /* Phases of an association */
 enum sddp_phase {
 	SDDP_NEW,		/* active side: no socket yet */
@@ -348,10 +351,13 @@ void sddp_stream_end(struct sddp_stream *st, enum iw_reason why,
 void sddp_stream_drop(struct sddp_stream *st);
 void sddp_stream_forget(struct sddp_stream *st);
 void sddp_stream_close(struct sddp_stream *st);
-void sddp_stream_leave(struct sddp_stream *st);
-void sddp_stream_serve(struct sddp_stream *st);
 void sddp_stream_peer_done(struct sddp_stream *st);
 enum iw_reason sddp_stream_shut(const struct sddp_stream *st);
+void __sddp_stream_take_answer(struct sddp_stream *st);
+
+/* stream_work.c: handling of a stream's events */
+void sddp_stream_leave(struct sddp_stream *st);
+void sddp_stream_serve(struct sddp_stream *st);
 
 /* rx.c: processing of received chunks */
 bool sddp_rx_chunk(struct sddp_assoc *a, const struct sddp_in *in);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/{rx,early,stream,orphan}.c: received chunks,
- * also while a session is deferred for memory. Socket and DDP are stubs.
+ * Unit tests of drivers/sctp_ddp/{rx,early,orphan,stream,stream_work}.c: received
+ * chunks, also while a session is deferred for memory. Socket and DDP are stubs.
  */
 #include <kunit/test.h>
 #include <linux/err.h>

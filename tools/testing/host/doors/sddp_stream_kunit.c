@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unit tests of drivers/sctp_ddp/stream.c: life of a session, which may have to
- * move to another association.
+ * Unit tests of drivers/sctp_ddp/stream{,_work}.c: life of a session, which may
+ * have to move to another association.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
